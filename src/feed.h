@@ -1,0 +1,104 @@
+/*
+ * feed.h - from input files to jobs: blocks of parsed records, paired up, in order
+ *
+ * Every input is cut into blocks of bytes at arbitrary places.  Each worker takes a
+ * block, parses what lies between the first and the last record boundary that it can
+ * find in it (speculation), and in the block's turn joins what is left of the block
+ * before with the head of its own.  If that joined text is not exactly complete
+ * records, the speculation was wrong and the rest of the file is parsed in turns by
+ * the general parser.  So the records are always those of a sequential parse
+ * (induction over blocks), and speculation decides only the speed.
+ *
+ *	kh_feed_next   -> block          (any thread; 0: no more)
+ *	kh_feed_settle -> records final  (waits for the block's turn, caller is inside it)
+ *	kh_feed_jobs   -> jobs           (inside the turn)
+ *	kh_feed_pass                     (leaves the turn)
+ *	kh_feed_release                  (block or job done: recycles)
+ */
+#ifndef KH_FEED_H
+#define KH_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+#include "pipeline.h"
+
+enum {
+	KH_REC_CONTINUES = 1    /* pieces: goes on with the record of the block before */
+};
+
+/* One record, or in pieces mode a part of one.  Offsets are into its block. */
+typedef struct kh_record {
+	uint64_t name;          /* text: behind '>' or '@', to the end of the line */
+	uint64_t text;          /* text: the whole record, from its '>' or '@' */
+	uint64_t text_len;      /*   to its last line's end; without the newline if at end of file */
+	uint64_t seq;           /* packed: first base (a multiple of 32) */
+	uint64_t len;           /* bases */
+	uint32_t name_len;      /* the whole header line; CR cut */
+	uint32_t id_len;        /* its first word */
+	uint32_t flags;
+	uint32_t fastq;         /* 1: FASTQ */
+} kh_record;
+
+/* Owned by the feed; lent from kh_feed_next to kh_feed_release. */
+typedef struct kh_block {
+	uint64_t ticket;        /* order of turns over all streams */
+	unsigned stream;        /* 0, or 1: the mates */
+	unsigned file;          /* index in path[stream] */
+	bool file_end;          /* the last block of its file (may be empty) */
+	char *text;
+	uint64_t *bases;        /* packed as kmer.h says */
+	uint32_t *amb;
+	size_t n_words;         /* 32-base words in use, pieces mode: counted from 0 with `front` */
+	kh_record *rec;
+	size_t n_rec;
+	uint64_t first;         /* number of rec[0] in its stream */
+	void *priv;             /* the feed's own */
+} kh_block;
+
+/* A run of fragments (reads, or pairs) in input order: fragment i has the record
+ * block[0]->rec[from[0] + i], and block[1]->rec[from[1] + i] as its mate; interleaved:
+ * block[0]->rec[from[0] + 2 * i] and the one behind it. */
+typedef struct kh_job {
+	uint64_t ticket;        /* 0, 1, 2, ... without gaps */
+	uint64_t first;         /* number of its first fragment in the run */
+	size_t n;               /* fragments, > 0 */
+	kh_block *block[2];     /* [1] NULL unless two files */
+	size_t from[2];
+	bool interleaved;
+} kh_job;
+
+typedef struct kh_feed_options {
+	const char *const *path[2];     /* "-": standard input.  Borrowed */
+	size_t n_path[2];               /* [1] 0, or as many as [0] */
+	bool interleaved;
+	bool no_mate_check;
+	bool allow_no_eof;              /* BGZF without its EOF block */
+	bool pieces;                    /* FASTA only; a record may span blocks */
+	size_t block_size;              /* bytes of text a block; 0: 1 MiB */
+	size_t n_blocks;                /* that circulate, a stream; at least workers + 2 */
+	size_t front;                   /* pieces: room before the first piece, in bases, a
+	                                 * multiple of 32; the user's, never written by the feed */
+} kh_feed_options;
+
+typedef struct kh_feed kh_feed;
+
+/* Opens and looks at every input that can be looked at without consuming it (a
+ * missing, unreadable or plainly foreign file fails here). */
+int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *err);
+void kh_feed_close(kh_feed *f);
+
+int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
+int kh_feed_settle(kh_feed *f, kh_block *b, kh_err *err);
+/* Up to `max` jobs that have become complete with block b; call until it gives 0.
+ * Checks mates. Each job holds its blocks; the caller of settle holds b besides. */
+int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err);
+void kh_feed_pass(kh_feed *f, kh_block *b);
+void kh_feed_release(kh_feed *f, kh_block *b);          /* each hold once */
+void kh_feed_release_job(kh_feed *f, const kh_job *j);
+
+/* Bytes read and, where known, to be read: for progress. */
+void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total);
+
+#endif

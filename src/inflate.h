@@ -1,0 +1,44 @@
+/*
+ * inflate.h - raw deflate and CRC-32 by whichever library is there
+ *
+ * gzip headers and trailers are read by source_gz.c, so the libraries only inflate and
+ * cannot differ in what they accept around the data.  zlib is always there; ISA-L is
+ * the fastest for streams, libdeflate for whole blocks.  The environment variable
+ * KH_GZ=zlib|isal|libdeflate forces one where it can do the job (tests).
+ */
+#ifndef KH_INFLATE_H
+#define KH_INFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+/* How many bytes in front of `in` must stay readable and unchanged between calls: the
+ * library may have looked ahead by as many and gives them back at the end. */
+enum { KH_INFLATE_BACK = 8 };
+
+typedef struct kh_inflate kh_inflate;
+
+enum kh_inflate_state { KH_INFLATE_MORE, KH_INFLATE_END, KH_INFLATE_BAD };
+
+int kh_inflate_new(kh_inflate **z, kh_err *err);
+void kh_inflate_free(kh_inflate *z);
+
+typedef struct kh_span {
+	const uint8_t *in;
+	size_t n_in;
+	uint8_t *out;
+	size_t n_out;
+} kh_span;
+
+/* A stream in pieces: reset, then feed until END.  Moves the span on. */
+void kh_inflate_reset(kh_inflate *z);
+enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_span *io);
+
+/* A whole stream at once: true if exactly n_in bytes give exactly n_out. */
+bool kh_inflate_block(kh_inflate *z, const kh_span *io);
+
+uint32_t kh_crc32(uint32_t crc, const void *p, size_t n);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * kmer.h - 2-bit bases, canonical k-mers and their mix   [HD]
+ *
+ * Compiled by the C compiler and by nvcc, so that each rule exists once: keep to
+ * the common subset of C11 and C++17, no tables, no I/O.
+ *
+ * A packed sequence is two arrays: 32 bases a 64-bit word, the first base in the
+ * lowest two bits; and a bit a base, 32 a word, set where the base is not one of
+ * ACGTU.  A record starts at a multiple of 32; behind its last base the mask bits
+ * of the last word are set.
+ *
+ * A k-mer as a number has its first base in the highest of its 2k bits.
+ */
+#ifndef KH_KMER_H
+#define KH_KMER_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define KH_HD __host__ __device__ __forceinline__
+#else
+#define KH_HD inline
+#endif
+
+#define KH_K_MIN 8
+#define KH_K_MAX 31
+#define KH_KEY_BITS 48
+
+/* Seeds: the key of the index and the order of sampling must not be related. */
+#define KH_INDEX_SEED UINT64_C(0x6b6d657268617368)
+#define KH_ORDER_SEED UINT64_C(0x9e3779b97f4a7c15)
+
+/* A=0 C=1 G=2 T=U=3 in either case; 4 for all else. */
+static KH_HD unsigned kh_base(unsigned char c)
+{
+	unsigned u = c & 0xdfu;                 /* upper case */
+	unsigned b = (u >> 1) & 3u;             /* A0 C1 T2 U2 G3 */
+	unsigned ok = (u == 'A') | (u == 'C') | (u == 'G') | (u == 'T') | (u == 'U');
+	return ok && c >= 'A' ? b ^ (b >> 1) : 4u;
+}
+
+static KH_HD unsigned kh_packed_base(const uint64_t *bases, uint64_t i)
+{
+	return (unsigned)(bases[i >> 5] >> (2 * (i & 31))) & 3u;
+}
+
+static KH_HD unsigned kh_packed_amb(const uint32_t *amb, uint64_t i)
+{
+	return (amb[i >> 5] >> (i & 31)) & 1u;
+}
+
+static KH_HD uint64_t kh_kmer_mask(unsigned k)
+{
+	return (UINT64_C(1) << 2 * k) - 1;
+}
+
+/* The low 2k bits with their k bases in reverse order. */
+static KH_HD uint64_t kh_kmer_reverse(uint64_t x, unsigned k)
+{
+	x = (x >> 2 & UINT64_C(0x3333333333333333)) | (x & UINT64_C(0x3333333333333333)) << 2;
+	x = (x >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (x & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
+	x = (x >> 8 & UINT64_C(0x00ff00ff00ff00ff)) | (x & UINT64_C(0x00ff00ff00ff00ff)) << 8;
+	x = (x >> 16 & UINT64_C(0x0000ffff0000ffff)) | (x & UINT64_C(0x0000ffff0000ffff)) << 16;
+	x = x >> 32 | x << 32;
+	return x >> (64 - 2 * k);
+}
+
+/* Reverse complement of the low 2k bits. */
+static KH_HD uint64_t kh_kmer_rc(uint64_t x, unsigned k)
+{
+	return kh_kmer_reverse(~x, k);
+}
+
+static KH_HD uint64_t kh_kmer_canonical(uint64_t x, unsigned k)
+{
+	uint64_t rc = kh_kmer_rc(x, k);
+	return x < rc ? x : rc;
+}
+
+/* The finalizer of MurmurHash3 (Appleby): a bijection on 64 bits. */
+static KH_HD uint64_t kh_fmix64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0xff51afd7ed558ccd);
+	x ^= x >> 33;
+	x *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return x ^ x >> 33;
+}
+
+/* The key under which the index keeps a canonical k-mer: 48 bits. */
+static KH_HD uint64_t kh_key(uint64_t canonical)
+{
+	return kh_fmix64(canonical ^ KH_INDEX_SEED) >> (64 - KH_KEY_BITS);
+}
+
+#endif

@@ -1,0 +1,107 @@
+#include <config.h>
+#include "lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+#define FIRST_CAP ((size_t)1 << 18)     /* stays in a core's cache */
+
+void kh_lines_init(kh_lines *l, const char *name, kh_read_fn *read, void *arg)
+{
+	*l = (kh_lines) { .name = name, .read = read, .arg = arg };
+}
+
+void kh_lines_clear(kh_lines *l)
+{
+	free(l->buf);
+	*l = (kh_lines) { 0 };
+}
+
+/* Makes the rest of a row the head of the buffer and reads behind it. */
+static int refill(kh_lines *l, kh_err *err)
+{
+	size_t rest = l->end - l->pos;
+	int rc;
+
+	if (rest)
+		memmove(l->buf, l->buf + l->pos, rest);
+	l->pos = 0;
+	l->end = rest;
+	if (rest == l->cap) {
+		if (rest >= KH_LINE_MAX)
+			return kh_fail(err, KH_EFORMAT, "%s:%llu: row longer than %zu bytes",
+				       l->name, (unsigned long long)l->line + 1, KH_LINE_MAX);
+		rc = kh_grow((void **)&l->buf, &l->cap, rest ? 2 * rest : FIRST_CAP, 1, err);
+		if (rc)
+			return rc;
+	}
+	int64_t n = l->read(l->arg, l->buf + rest, l->cap - rest, err);
+	if (n < 0)
+		return (int)n;
+	l->end += (size_t)n;
+	l->eof = n == 0;
+	return KH_OK;
+}
+
+int kh_lines_next(kh_lines *l, kh_span *row, kh_err *err)
+{
+	size_t seen = 0;
+	char *nl = NULL;
+	int rc;
+
+	while (seen == l->end - l->pos ||
+	       !(nl = memchr(l->buf + l->pos + seen, '\n', l->end - l->pos - seen))) {
+		seen = l->end - l->pos;
+		if (l->eof)
+			break;
+		if ((rc = refill(l, err)))
+			return rc;
+	}
+	if (!nl && !seen)
+		return 0;
+	row->p = l->buf + l->pos;
+	row->n = nl ? (size_t)(nl - row->p) : seen;
+	l->pos += row->n + (nl != NULL);
+	l->line++;
+	if (row->n && row->p[row->n - 1] == '\r')
+		row->n--;
+	return 1;
+}
+
+bool kh_span_u32(kh_span s, uint32_t *v)
+{
+	uint64_t x = 0;
+
+	if (!s.n)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned digit = (unsigned char)s.p[i] - '0';
+		if (digit > 9)
+			return false;
+		x = x * 10 + digit;
+		if (x > UINT32_MAX)
+			return false;
+	}
+	*v = (uint32_t)x;
+	return true;
+}
+
+bool kh_span_is(kh_span s, const char *word)
+{
+	return s.n == strlen(word) && !memcmp(s.p, word, s.n);
+}
+
+kh_shown kh_span_show(kh_span s)
+{
+	kh_shown out;
+	size_t max = sizeof out.s - 1, n = s.n < max ? s.n : max;
+
+	for (size_t i = 0; i < n; i++)
+		out.s[i] = s.p[i] >= 0x20 && s.p[i] < 0x7f ? s.p[i] : '?';
+	if (s.n > max)
+		memcpy(out.s + max - 3, "...", 3);
+	out.s[n] = 0;
+	return out;
+}

@@ -1,0 +1,50 @@
+/*
+ * lines.h - the rows of a text table, one by one, over any reader of bytes
+ *
+ * Memory goes with the longest row, not with the table, so that tables of any length
+ * stream; and what parses them is a function of bytes, not of a path.
+ */
+#ifndef KH_LINES_H
+#define KH_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+/* Gives up to n bytes: the number of them, 0 at the end (and again then), < 0. */
+typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
+
+/* Borrowed characters without a NUL. */
+typedef struct kh_span {
+	const char *p;
+	size_t n;
+} kh_span;
+
+#define KH_LINE_MAX ((size_t)16 << 20)  /* a longer row is an error: no table has one */
+
+typedef struct kh_lines {
+	const char *name;       /* of the table, for messages; borrowed */
+	uint64_t line;          /* number of the row given last, from 1 */
+	kh_read_fn *read;
+	void *arg;
+	char *buf;
+	size_t cap, pos, end;   /* buf[pos, end) is not yet given */
+	bool eof;
+} kh_lines;
+
+void kh_lines_init(kh_lines *l, const char *name, kh_read_fn *read, void *arg);
+void kh_lines_clear(kh_lines *l);
+/* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
+ * end; < 0: an error.  The last row may lack its end. */
+int kh_lines_next(kh_lines *l, kh_span *row, kh_err *err);
+
+/* Decimal digits only, at least one, and the value below 2^32. */
+bool kh_span_u32(kh_span s, uint32_t *v);
+bool kh_span_is(kh_span s, const char *word);
+
+/* The span as it may be shown in a message: cut short, unprintable bytes as '?'. */
+typedef struct kh_shown { char s[48]; } kh_shown;
+kh_shown kh_span_show(kh_span s);
+
+#endif

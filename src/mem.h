@@ -1,0 +1,17 @@
+/* mem.h - memory of checked size */
+#ifndef KH_MEM_H
+#define KH_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+/* Zeroed room for n elements, to be freed by free(); NULL and a message if there
+ * is none or n * size overflows.  n == 0 gives a pointer that may be freed. */
+void *kh_array(size_t n, size_t size, kh_err *err);
+
+/* Makes *p (from malloc, or NULL) hold at least `need` elements of `size` bytes;
+ * *cap is in elements and grows by half.  *p is untouched on failure. */
+int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* msg.h - status codes, the error record, and the log */
+#ifndef KH_MSG_H
+#define KH_MSG_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	KH_OK = 0,
+	KH_ENOMEM = -1,
+	KH_EIO = -2,        /* the operating system said no */
+	KH_EFORMAT = -3,    /* the input is malformed */
+	KH_EUSAGE = -4,     /* the caller's parameters are impossible */
+	KH_EDEVICE = -5,    /* CUDA or NCCL failed */
+	KH_ENODEV = -6,     /* no such backend or device here */
+	KH_ECANCEL = -7     /* stopped: another thread failed first, or a signal came */
+};
+
+/* Filled by whoever first decides which error it is; callers pass the code on. */
+typedef struct kh_err {
+	int code;
+	char msg[512];
+} kh_err;
+
+#ifdef __GNUC__
+#define KH_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define KH_PRINTF(f, a)
+#endif
+
+/* Records the message and returns `code`; `e` may be NULL. */
+int kh_fail(kh_err *e, int code, const char *fmt, ...) KH_PRINTF(3, 4);
+
+/* "what: strerror(errno)" as KH_EIO, or KH_ENOMEM if errno says so. */
+int kh_fail_errno(kh_err *e, const char *what);
+
+int kh_fail_nomem(kh_err *e);
+
+enum kh_level { KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
+
+/* Only commands and the pipeline log; the library returns errors. */
+void kh_log_level(enum kh_level level);
+void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
+
+/* A line that replaces itself, at most once a second, if stderr is a terminal
+ * and the level is info or above.  kh_progress_end() wipes it. */
+void kh_progress(const char *fmt, ...) KH_PRINTF(1, 2);
+void kh_progress_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,362 @@
+#include <config.h>
+#include "pipeline.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "mem.h"
+
+struct kh_monitor {
+	pthread_mutex_t mu;
+	pthread_cond_t *waiters[64];    /* every condition that somebody may wait on */
+	size_t n_waiters;
+	bool stopped;
+	kh_err err;
+};
+
+struct kh_turn {
+	kh_monitor *m;
+	pthread_cond_t cv;
+	uint64_t now;
+};
+
+struct kh_queue {
+	kh_monitor *m;
+	pthread_cond_t cv;
+	size_t cap, n, head;
+	void *item[];
+};
+
+struct kh_order {
+	kh_monitor *m;
+	pthread_cond_t cv;
+	size_t window;
+	uint64_t next;
+	bool delivering;
+	void *item[];                   /* ticket % window; NULL: not there yet */
+};
+
+/* cpu.max of cgroup v2: "QUOTA PERIOD", or "max PERIOD". */
+static unsigned cgroup_cpus(void)
+{
+	unsigned long long quota, period;
+	unsigned n = 0;
+	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0)
+		n = (unsigned)((quota + period - 1) / period);
+	fclose(f);
+	return n;
+}
+
+unsigned kh_cpus(void)
+{
+	cpu_set_t set;
+	unsigned n = 1, q = cgroup_cpus();
+
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
+		n = (unsigned)CPU_COUNT(&set);
+	if (q > 0 && q < n)
+		n = q;
+	return n > 0 ? n : 1;
+}
+
+/* --- monitor ---------------------------------------------------------------- */
+int kh_monitor_new(kh_monitor **m, kh_err *err)
+{
+	kh_monitor *p = kh_array(1, sizeof *p, err);
+
+	if (!p)
+		return KH_ENOMEM;
+	pthread_mutex_init(&p->mu, NULL);
+	*m = p;
+	return KH_OK;
+}
+
+void kh_monitor_free(kh_monitor *m)
+{
+	if (!m)
+		return;
+	pthread_mutex_destroy(&m->mu);
+	free(m);
+}
+
+static int monitor_watch(kh_monitor *m, pthread_cond_t *cv, kh_err *err)
+{
+	int rc = KH_OK;
+
+	pthread_cond_init(cv, NULL);
+	pthread_mutex_lock(&m->mu);
+	if (m->n_waiters < sizeof m->waiters / sizeof m->waiters[0])
+		m->waiters[m->n_waiters++] = cv;
+	else
+		rc = kh_fail(err, KH_EUSAGE, "too many queues in one pipeline");
+	pthread_mutex_unlock(&m->mu);
+	return rc;
+}
+
+static void monitor_unwatch(kh_monitor *m, pthread_cond_t *cv)
+{
+	pthread_mutex_lock(&m->mu);
+	for (size_t i = 0; i < m->n_waiters; i++)
+		if (m->waiters[i] == cv) {
+			m->waiters[i] = m->waiters[--m->n_waiters];
+			break;
+		}
+	pthread_mutex_unlock(&m->mu);
+	pthread_cond_destroy(cv);
+}
+
+int kh_monitor_stop(kh_monitor *m, const kh_err *e)
+{
+	pthread_mutex_lock(&m->mu);
+	if (!m->stopped || (m->err.code == 0 && e && e->code != KH_ECANCEL)) {
+		if (e && e->code != KH_ECANCEL)
+			m->err = *e;
+		m->stopped = true;
+		for (size_t i = 0; i < m->n_waiters; i++)
+			pthread_cond_broadcast(m->waiters[i]);
+	}
+	pthread_mutex_unlock(&m->mu);
+	return e ? e->code : KH_ECANCEL;
+}
+
+bool kh_monitor_stopped(kh_monitor *m)
+{
+	pthread_mutex_lock(&m->mu);
+	bool stopped = m->stopped;
+	pthread_mutex_unlock(&m->mu);
+	return stopped;
+}
+
+void kh_monitor_lock(kh_monitor *m)
+{
+	pthread_mutex_lock(&m->mu);
+}
+
+void kh_monitor_unlock(kh_monitor *m)
+{
+	pthread_mutex_unlock(&m->mu);
+}
+
+/* --- turns -------------------------------------------------------------------- */
+int kh_turn_new(kh_turn **t, kh_monitor *m, kh_err *err)
+{
+	kh_turn *p = kh_array(1, sizeof *p, err);
+	int rc;
+
+	if (!p)
+		return KH_ENOMEM;
+	p->m = m;
+	rc = monitor_watch(m, &p->cv, err);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*t = p;
+	return KH_OK;
+}
+
+void kh_turn_free(kh_turn *t)
+{
+	if (!t)
+		return;
+	monitor_unwatch(t->m, &t->cv);
+	free(t);
+}
+
+int kh_turn_wait(kh_turn *t, uint64_t ticket)
+{
+	pthread_mutex_lock(&t->m->mu);
+	while (t->now != ticket && !t->m->stopped)
+		pthread_cond_wait(&t->cv, &t->m->mu);
+	int rc = t->now == ticket && !t->m->stopped ? KH_OK : KH_ECANCEL;
+	pthread_mutex_unlock(&t->m->mu);
+	return rc;
+}
+
+void kh_turn_pass(kh_turn *t)
+{
+	pthread_mutex_lock(&t->m->mu);
+	t->now++;
+	pthread_cond_broadcast(&t->cv);
+	pthread_mutex_unlock(&t->m->mu);
+}
+
+/* --- queues ---------------------------------------------------------------------- */
+int kh_queue_new(kh_queue **q, kh_monitor *m, size_t cap, kh_err *err)
+{
+	kh_queue *p = kh_array(1, sizeof *p + cap * sizeof p->item[0], err);
+	int rc;
+
+	if (!p)
+		return KH_ENOMEM;
+	p->m = m;
+	p->cap = cap;
+	rc = monitor_watch(m, &p->cv, err);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*q = p;
+	return KH_OK;
+}
+
+void kh_queue_free(kh_queue *q)
+{
+	if (!q)
+		return;
+	monitor_unwatch(q->m, &q->cv);
+	free(q);
+}
+
+void kh_queue_push(kh_queue *q, void *item)
+{
+	pthread_mutex_lock(&q->m->mu);
+	q->item[(q->head + q->n++) % q->cap] = item;
+	pthread_cond_signal(&q->cv);
+	pthread_mutex_unlock(&q->m->mu);
+}
+
+static void *queue_take(kh_queue *q)
+{
+	if (q->n == 0 || q->m->stopped)
+		return NULL;
+	void *item = q->item[q->head];
+	q->head = (q->head + 1) % q->cap;
+	q->n--;
+	return item;
+}
+
+void *kh_queue_pop(kh_queue *q)
+{
+	pthread_mutex_lock(&q->m->mu);
+	while (q->n == 0 && !q->m->stopped)
+		pthread_cond_wait(&q->cv, &q->m->mu);
+	void *item = queue_take(q);
+	pthread_mutex_unlock(&q->m->mu);
+	return item;
+}
+
+void *kh_queue_try(kh_queue *q)
+{
+	pthread_mutex_lock(&q->m->mu);
+	void *item = queue_take(q);
+	pthread_mutex_unlock(&q->m->mu);
+	return item;
+}
+
+/* --- ordered delivery --------------------------------------------------------------- */
+int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err)
+{
+	kh_order *p = kh_array(1, sizeof *p + window * sizeof p->item[0], err);
+	int rc;
+
+	if (!p)
+		return KH_ENOMEM;
+	p->m = m;
+	p->window = window;
+	rc = monitor_watch(m, &p->cv, err);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*o = p;
+	return KH_OK;
+}
+
+void kh_order_free(kh_order *o)
+{
+	if (!o)
+		return;
+	monitor_unwatch(o->m, &o->cv);
+	free(o);
+}
+
+int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg)
+{
+	kh_err err = { 0, "" };
+	int rc = KH_OK;
+
+	pthread_mutex_lock(&o->m->mu);
+	while (ticket >= o->next + o->window && !o->m->stopped)
+		pthread_cond_wait(&o->cv, &o->m->mu);
+	o->item[ticket % o->window] = item;
+	while (!o->delivering && !o->m->stopped && o->item[o->next % o->window]) {
+		void *next = o->item[o->next % o->window];
+
+		o->item[o->next % o->window] = NULL;
+		o->delivering = true;
+		pthread_mutex_unlock(&o->m->mu);
+		rc = fn(arg, next, &err);
+		if (rc)
+			kh_monitor_stop(o->m, &err);
+		pthread_mutex_lock(&o->m->mu);
+		o->delivering = false;
+		o->next++;
+		pthread_cond_broadcast(&o->cv);
+	}
+	if (o->m->stopped)
+		rc = KH_ECANCEL;
+	pthread_mutex_unlock(&o->m->mu);
+	return rc;
+}
+
+/* --- crew ------------------------------------------------------------------------------ */
+struct hand {
+	kh_monitor *m;
+	kh_worker_fn *fn;
+	void *arg;
+	unsigned id;
+	pthread_t thread;
+	bool started;
+};
+
+static void *hand_main(void *p)
+{
+	struct hand *h = p;
+	kh_err err = { 0, "" };
+
+	if (h->fn(h->arg, h->id, &err)) {
+		if (!err.code)
+			err.code = KH_ECANCEL;
+		kh_monitor_stop(h->m, &err);
+	}
+	return NULL;
+}
+
+int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+{
+	struct hand *hand = kh_array(n, sizeof *hand, err);
+	int rc = KH_OK;
+
+	if (!hand)
+		return KH_ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		hand[i] = (struct hand) { .m = m, .fn = fn, .arg = arg, .id = i };
+	for (unsigned i = 1; i < n; i++) {
+		hand[i].started = pthread_create(&hand[i].thread, NULL, hand_main, &hand[i]) == 0;
+		if (!hand[i].started) {
+			kh_err e = { 0, "" };
+
+			kh_fail(&e, KH_EIO, "cannot start thread %u of %u", i + 1, n);
+			kh_monitor_stop(m, &e);
+		}
+	}
+	hand_main(&hand[0]);
+	for (unsigned i = 1; i < n; i++)
+		if (hand[i].started)
+			pthread_join(hand[i].thread, NULL);
+	free(hand);
+	pthread_mutex_lock(&m->mu);
+	if (m->stopped) {
+		rc = m->err.code ? m->err.code : KH_ECANCEL;
+		if (err)
+			*err = m->err;
+	}
+	pthread_mutex_unlock(&m->mu);
+	return rc;
+}

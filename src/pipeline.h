@@ -1,0 +1,70 @@
+/*
+ * pipeline.h - threads that take turns
+ *
+ * The only place with pthreads.  A command's work is a loop that N equal threads
+ * run: take a block of input, parse it, wait for its turn, settle what depends on
+ * order (a few operations a block), pass the turn on, compute, and deliver the
+ * result to an ordered sink.  So there is no thread for reading or writing, N threads
+ * are N threads, and what happens inside turns is what one thread would have done.
+ *
+ * One monitor a run holds the lock, the first error and the order to stop: a failure
+ * anywhere wakes every waiter, which then returns KH_ECANCEL; the run returns the
+ * first error.  Errors that belong to a block are to be raised in its turn: then the
+ * error reported is the first in input order, whatever the number of threads.
+ */
+#ifndef KH_PIPELINE_H
+#define KH_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+/* Threads this process may run on (affinity, cgroup quota), at least 1. */
+unsigned kh_cpus(void);
+
+typedef struct kh_monitor kh_monitor;
+
+int kh_monitor_new(kh_monitor **m, kh_err *err);
+void kh_monitor_free(kh_monitor *m);
+/* First error wins; wakes all.  `e` may be NULL: just stop. Returns code. */
+int kh_monitor_stop(kh_monitor *m, const kh_err *e);
+bool kh_monitor_stopped(kh_monitor *m);
+/* The lock itself, for a few instructions. */
+void kh_monitor_lock(kh_monitor *m);
+void kh_monitor_unlock(kh_monitor *m);
+
+/* Turns: tickets 0, 1, 2, ... enter one at a time, in order. */
+typedef struct kh_turn kh_turn;
+
+int kh_turn_new(kh_turn **t, kh_monitor *m, kh_err *err);
+void kh_turn_free(kh_turn *t);
+int kh_turn_wait(kh_turn *t, uint64_t ticket);      /* 0, or KH_ECANCEL */
+void kh_turn_pass(kh_turn *t);                      /* by the holder only */
+
+/* A bounded pool or queue of pointers (capacity cap). */
+typedef struct kh_queue kh_queue;
+
+int kh_queue_new(kh_queue **q, kh_monitor *m, size_t cap, kh_err *err);
+void kh_queue_free(kh_queue *q);
+void kh_queue_push(kh_queue *q, void *item);        /* never blocks: the capacity suffices */
+void *kh_queue_pop(kh_queue *q);                    /* blocks; NULL: stopped */
+void *kh_queue_try(kh_queue *q);                    /* NULL: empty or stopped */
+
+/* Ordered delivery: items come in any order under their tickets, `fn` is called for
+ * 0, 1, 2, ... by whichever thread brings the next one, one call at a time, outside
+ * the lock.  `window` bounds how far ahead a ticket may be: kh_order_put blocks while
+ * ticket >= next + window. A non-zero result of fn stops the run. */
+typedef struct kh_order kh_order;
+typedef int kh_order_fn(void *arg, void *item, kh_err *err);
+
+int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
+void kh_order_free(kh_order *o);
+int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
+
+/* Runs fn(arg, 0..n-1, err) on n threads (one of them the caller's) and waits.  A
+ * failing fn stops the monitor.  Returns the first error, in *err. */
+typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
+int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+
+#endif

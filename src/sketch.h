@@ -1,0 +1,136 @@
+/*
+ * sketch.h - which k-mers are kept: the sampling schemes   [HD]
+ *
+ * minhash: of the k-mers that start in one bin (a window of stride + k - 1 bases) the
+ * `s` distinct ones that are smallest in the order fmix64(canonical ^ KH_ORDER_SEED).
+ * MetaCache's scheme (Mueller et al. 2017): w = 127, s = 16.
+ *
+ * syncmer: open syncmers (Edgar 2021; Shaw and Yu 2022): a k-mer is kept if the one of
+ * its k - s + 1 s-mers that stands in the middle is smaller than all the others.  The
+ * order of s-mers is that of their canonical form, and k - s is even: a k-mer and its
+ * reverse complement are kept together.  Whether a k-mer is kept depends on it alone, so
+ * what is kept of a genome is kept of a read.  A tie drops the k-mer: repeats with a
+ * period of up to k - s bases (poly-A, dinucleotides) give no features, and two kept
+ * k-mers start more than (k - s) / 2 bases apart, a bound that buffers rely on.
+ */
+#ifndef KH_SKETCH_H
+#define KH_SKETCH_H
+
+#include "kmer.h"
+
+enum { KH_MINHASH = 0, KH_SYNCMER = 1 };
+
+/* Part of the header of a database: 16 bytes. */
+typedef struct kh_sketch {
+	uint32_t scheme;
+	uint32_t k;
+	uint32_t s;             /* syncmer: bases of an s-mer; minhash: features of a window */
+	uint32_t stride;        /* bases of a bin; minhash: starts in a window */
+} kh_sketch;
+
+static_assert(sizeof(kh_sketch) == 16, "kh_sketch is part of the file format");
+
+#define KH_STRIDE_MAX 4096
+#define KH_MINHASH_S_MAX 64
+
+/* The 2k bits of the k bases from i, first base lowest.  Reads at most one word past
+ * the one of base i, and that one only if the k-mer reaches into it. */
+static KH_HD uint64_t kh_packed_bits(const uint64_t *bases, uint64_t i, unsigned k)
+{
+	uint64_t w = i >> 5;
+	unsigned sh = 2 * (unsigned)(i & 31);
+	uint64_t x = bases[w] >> sh;
+
+	if (sh + 2 * k > 64)
+		x |= bases[w + 1] << (64 - sh);
+	return x & kh_kmer_mask(k);
+}
+
+/* The canonical k-mer of those bits.  With the first base lowest, the complement is
+ * the reverse complement with the first base highest. */
+static KH_HD uint64_t kh_bits_canonical(uint64_t bits, unsigned k)
+{
+	uint64_t fwd = kh_kmer_reverse(bits, k), rc = ~bits & kh_kmer_mask(k);
+
+	return fwd < rc ? fwd : rc;
+}
+
+/* Is one of the k bases from i not ACGTU? */
+static KH_HD int kh_packed_ambiguous(const uint32_t *amb, uint64_t i, unsigned k)
+{
+	uint64_t w = i >> 5;
+	unsigned sh = (unsigned)(i & 31);
+	uint64_t x = amb[w] >> sh;
+
+	if (sh + k > 32)
+		x |= (uint64_t)amb[w + 1] << (32 - sh);
+	return (x & ((UINT64_C(1) << k) - 1)) != 0;
+}
+
+/* Order of s-mers, 32 bits: the finalizer of MurmurHash3 for 32 bits, a bijection up
+ * to s = 16.  32 bits because it is computed for each base. */
+static KH_HD uint32_t kh_smer_order(uint64_t canonical)
+{
+	uint32_t x = (uint32_t)canonical ^ (uint32_t)(canonical >> 32) * UINT32_C(0x9e3779b1) ^
+		     UINT32_C(0x5bd1e995);
+
+	x ^= x >> 16;
+	x *= UINT32_C(0x85ebca6b);
+	x ^= x >> 13;
+	x *= UINT32_C(0xc2b2ae35);
+	return x ^ x >> 16;
+}
+
+/* o[0 .. n-1]: the orders of the n = k - s + 1 s-mers of a k-mer. */
+static KH_HD int kh_syncmer_keep(const uint32_t *o, unsigned n)
+{
+	uint32_t mid = o[n / 2];
+	int keep = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		keep &= (i == n / 2) | (mid < o[i]);
+	return keep;
+}
+
+static KH_HD uint64_t kh_minhash_order(uint64_t canonical)
+{
+	return kh_fmix64(canonical ^ KH_ORDER_SEED);
+}
+
+/* The most features that n starts can give. */
+static KH_HD uint64_t kh_sketch_bound(const kh_sketch *sk, uint64_t n)
+{
+	if (sk->scheme == KH_SYNCMER)
+		return n / ((sk->k - sk->s) / 2 + 1) + 1;
+	return (n + sk->stride - 1) / sk->stride * (sk->s < sk->stride ? sk->s : sk->stride);
+}
+
+#ifndef __CUDACC__
+#include "msg.h"
+
+/* Can these parameters be? */
+int kh_sketch_check(const kh_sketch *sk, kh_err *err);
+
+/*
+ * The features that start at [from, to) of a packed sequence: key[j] = kh_key() of the
+ * k-mer and pos[j] = its start less `from`, ascending by position for syncmers, by window
+ * for minhash (whose windows are counted from `from`).  Every k-mer that starts
+ * before `to` must lie inside the sequence.  Room for kh_sketch_bound(to - from).
+ * Returns the number of features.
+ */
+typedef struct kh_span {
+	const uint64_t *bases;
+	const uint32_t *amb;
+	uint64_t from, to;
+} kh_span;
+
+size_t kh_sketch_run(const kh_sketch *sk, const kh_span *span, uint64_t *key, uint32_t *pos);
+
+/* Starts of k-mers in a sequence of len bases. */
+static inline uint64_t kh_sketch_starts(const kh_sketch *sk, uint64_t len)
+{
+	return len < sk->k ? 0 : len - sk->k + 1;
+}
+#endif
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * taxdump.c - nodes.dmp, names.dmp and merged.dmp
+ *
+ * Rows come in any order.  Nodes are sorted by taxid (NCBI's are), then parents become
+ * indices, then a walk with marks finds cycles: each node is walked over once.
+ */
+#include <config.h>
+#include "taxdump.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lines.h"
+#include "mem.h"
+#include "source.h"
+
+enum { MAX_COLUMNS = 4 };
+typedef int row_fn(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err);
+
+typedef struct table {
+	int columns;            /* that a row must have, at least */
+	row_fn *row;
+} table;
+
+static unsigned long long at(const kh_lines *l) { return l->line; }
+
+static uint32_t line32(const kh_lines *l)
+{
+	return l->line < UINT32_MAX ? (uint32_t)l->line : UINT32_MAX;
+}
+
+/* --- rows ------------------------------------------------------------------ */
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static kh_span trim(const char *p, const char *end)
+{
+	while (p < end && is_blank(*p))
+		p++;
+	while (end > p && is_blank(end[-1]))
+		end--;
+	return (kh_span) { p, (size_t)(end - p) };
+}
+
+/* Splits the first `want` columns off, each with its '|' behind it; returns how many
+ * there are.  The first column is a number: if a tab stands before its '|', a '|'
+ * without one is a character of a name. */
+static int split(kh_span row, kh_span *column, int want)
+{
+	const char *p = row.p, *end = row.p + row.n, *bar;
+	bool tabs = false;
+	int n = 0;
+
+	for (; n < want; p = bar + 1) {
+		const char *from = p;
+		while ((bar = memchr(from, '|', (size_t)(end - from))) &&
+		       tabs && bar[-1] != '\t')
+			from = bar + 1;
+		if (!bar)
+			break;
+		if (!n)
+			tabs = bar > row.p && bar[-1] == '\t';
+		column[n++] = trim(p, bar);
+	}
+	return n;
+}
+
+static int parse_table(kh_taxdump *d, kh_lines *l, const table *t, kh_err *err)
+{
+	kh_span row, column[MAX_COLUMNS];
+	int got, rc;
+
+	while ((got = kh_lines_next(l, &row, err)) > 0) {
+		row = trim(row.p, row.p + row.n);
+		if (!row.n)
+			continue;
+		int n = split(row, column, t->columns);
+		if (n < t->columns)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s:%llu: %d columns that end in '|', expected %d",
+				       l->name, at(l), n, t->columns);
+		if ((rc = t->row(d, l, column, err)))
+			return rc;
+	}
+	return got;
+}
+
+static int taxid_of(kh_span s, uint32_t *taxid, const kh_lines *l, kh_err *err)
+{
+	if (kh_span_u32(s, taxid) && *taxid)
+		return KH_OK;
+	return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", l->name, at(l),
+		       kh_span_show(s).s);
+}
+
+/* --- nodes.dmp ------------------------------------------------------------- */
+static int node_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+{
+	kh_taxnode x = { .line = line32(l), .name = UINT32_MAX };
+	int rc;
+
+	if ((rc = taxid_of(column[0], &x.taxid, l, err)) ||
+	    (rc = taxid_of(column[1], &x.parent, l, err)))
+		return rc;
+	if (x.taxid == 1 && x.parent != 1)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s:%llu: the root, taxid 1, has a parent, %u", l->name, at(l),
+			       x.parent);
+	if (x.taxid == x.parent && x.taxid != 1)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s:%llu: second root: taxid %u is its own parent", l->name,
+			       at(l), x.taxid);
+	x.rank = x.taxid == 1 ? KH_RANK_NONE : kh_rank_find(column[2].p, column[2].n);
+	if (d->n == KH_NO_TAXON)
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", l->name, at(l));
+	if ((rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof x, err)))
+		return rc;
+	d->node[d->n++] = x;
+	return KH_OK;
+}
+
+static int by_taxid(const void *a, const void *b)
+{
+	const kh_taxnode *x = a, *y = b;
+
+	if (x->taxid != y->taxid)
+		return x->taxid < y->taxid ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static int sort_nodes(kh_taxdump *d, const char *file, kh_err *err)
+{
+	size_t i = 1;
+
+	while (i < d->n && d->node[i - 1].taxid < d->node[i].taxid)
+		i++;
+	if (i < d->n)
+		qsort(d->node, d->n, sizeof *d->node, by_taxid);
+	if (!d->n || d->node[0].taxid != 1)
+		return kh_fail(err, KH_EFORMAT, "%s: no root: taxid 1 is missing", file);
+	for (i = 1; i < d->n; i++)
+		if (d->node[i].taxid == d->node[i - 1].taxid)
+			return kh_fail(err, KH_EFORMAT, "%s:%u: taxid %u again (first in line %u)",
+				       file, d->node[i].line, d->node[i].taxid,
+				       d->node[i - 1].line);
+	return KH_OK;
+}
+
+static int make_dir(kh_taxdump *d, kh_err *err)
+{
+	uint32_t max = d->node[d->n - 1].taxid;
+
+	while (max >> d->shift > 2 * d->n)
+		d->shift++;
+	d->n_dir = (max >> d->shift) + 1;
+	d->dir = kh_array(d->n_dir + 1, sizeof *d->dir, err);
+	if (!d->dir)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		d->dir[(d->node[i].taxid >> d->shift) + 1]++;
+	for (size_t b = 0; b < d->n_dir; b++)
+		d->dir[b + 1] += d->dir[b];
+	return KH_OK;
+}
+
+static uint32_t find_node(const kh_taxdump *d, uint32_t taxid)
+{
+	size_t b = taxid >> d->shift;
+
+	if (b >= d->n_dir)
+		return KH_NO_TAXON;
+	uint32_t lo = d->dir[b], hi = d->dir[b + 1];
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (d->node[mid].taxid < taxid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < d->dir[b + 1] && d->node[lo].taxid == taxid ? lo : KH_NO_TAXON;
+}
+
+static int link_parents(kh_taxdump *d, const char *file, kh_err *err)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		kh_taxnode *x = &d->node[i];
+		uint32_t p = find_node(d, x->parent);
+		if (p == KH_NO_TAXON)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s:%u: the parent of taxid %u, %u, is missing", file,
+				       x->line, x->taxid, x->parent);
+		x->parent = p;
+	}
+	return KH_OK;
+}
+
+/* Walks up from each node to one that an earlier walk has marked. */
+static int check_cycles(const kh_taxdump *d, const char *file, kh_err *err)
+{
+	uint32_t *walk = kh_array(d->n, sizeof *walk, err);
+	int rc = KH_OK;
+
+	if (!walk)
+		return KH_ENOMEM;
+	walk[0] = UINT32_MAX;
+	for (uint32_t i = 1; i < d->n && !rc; i++) {
+		uint32_t j = i;
+		for (; !walk[j]; j = d->node[j].parent)
+			walk[j] = i;
+		if (walk[j] == i && j != i + (walk[i] != i))
+			rc = kh_fail(err, KH_EFORMAT, "%s:%u: taxid %u is its own ancestor",
+				     file, d->node[j].line, d->node[j].taxid);
+	}
+	free(walk);
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* taxdump.h - the inside of kh_taxdump, for taxdump.c and taxonomy.c only */
+#ifndef KH_TAXDUMP_H
+#define KH_TAXDUMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "taxonomy.h"
+
+typedef struct kh_taxnode {
+	uint32_t taxid;
+	uint32_t parent;        /* while parsing a taxid, then an index in node[] */
+	uint32_t name;          /* offset in names */
+	uint32_t line;          /* in nodes.dmp */
+	uint8_t rank;
+} kh_taxnode;
+
+typedef struct kh_taxmerge {
+	uint32_t from, to;      /* taxids */
+	uint32_t line;
+} kh_taxmerge;
+
+struct kh_taxdump {
+	kh_taxnode *node;       /* by ascending taxid; [0] is the root */
+	size_t n, cap;
+	kh_taxmerge *merge;     /* by ascending `from` */
+	size_t n_merge, merge_cap;
+	char *names;            /* NUL-terminated strings */
+	size_t names_len, names_cap;
+	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's dense
+	 * taxids a look-up is one step, with any others at worst a binary search. */
+	uint32_t *dir;
+	size_t n_dir;
+	unsigned shift;
+};
+
+/* Index of the node of a taxid (merged ones followed), or KH_NO_TAXON. */
+uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid);
+
+#endif

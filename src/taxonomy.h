@@ -1,0 +1,102 @@
+/*
+ * taxonomy.h - the tree of taxa: NCBI dump files in, a pruned preorder tree out
+ *
+ * Two objects.  kh_taxdump is what the dump files say, millions of taxa, by taxid.
+ * kh_taxonomy is the part of it that a database needs: the given taxa and their
+ * ancestors, numbered in preorder (root 0, children by ascending taxid), so that a
+ * parent has a smaller number than its children, a clade is a range of numbers and the
+ * LCA of a set is that of its least and its greatest number.  Both are immutable.
+ *
+ * The root is taxid 1, its name is "root" and its rank "no rank", whatever a dump says.
+ * Nothing here recurses: the depth of a tree is bounded by its size only.
+ */
+#ifndef KH_TAXONOMY_H
+#define KH_TAXONOMY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+#define KH_NO_TAXON UINT32_MAX
+
+/* Ranks by number; the numbers are stored in database files and never change.  0 and 1
+ * ("no rank", "clade") have no place among the others, which stand root-most first.
+ * Ranks of NCBI's list that are not in ours become "no rank". */
+typedef uint8_t kh_rank;
+enum {
+	KH_RANK_NONE = 0,
+	KH_RANK_GENUS = 30,
+	KH_RANK_SPECIES = 38,
+	KH_RANKS = 52           /* how many there are */
+};
+const char *kh_rank_name(kh_rank r);                    /* "species", ... */
+kh_rank kh_rank_find(const char *name, size_t len);
+/* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0. */
+char kh_rank_letter(kh_rank r);
+
+/* --- the dump ------------------------------------------------------------- */
+typedef struct kh_taxdump kh_taxdump;
+
+/* Parses nodes.dmp, names.dmp (scientific names) and, if it exists, merged.dmp in
+ * `dir`.  Fails with file:line for: a missing parent, a cycle, a second root, a
+ * duplicate taxid, a malformed row, a node without a scientific name.  Columns end in
+ * "\t|"; blanks around them, CRLF and empty rows are allowed.  Of several scientific
+ * names of a taxon the first counts; names of taxa without a node are passed over, and
+ * so are merged taxa whose new taxid has no node. */
+int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err);
+void kh_taxdump_close(kh_taxdump *d);
+/* The parser as a function of bytes; merged may be NULL.  For tests and fuzzing. */
+typedef struct kh_bytes { const char *p; size_t n; const char *name; } kh_bytes;
+int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *names,
+		     const kh_bytes *merged, kh_err *err);
+/* The current taxid of `taxid` (merged ones followed), 0 if unknown. */
+uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid);
+
+/* --- the tree of a database ------------------------------------------------- */
+/*
+ * `genus` is where a taxon goes that is "raised to genus or above":
+ * - the nearest self-or-ancestor of rank genus, if the lineage has one;
+ * - else the parent of the root-most self-or-ancestor whose rank is below genus
+ *   (subgenus ... species ... isolate): of the species, for most lineages without a
+ *   genus, as many viruses have; the root, if nothing better stands above it;
+ * - else KH_NO_TAXON: the taxon is above genus itself, and stays.
+ * So `x = t->genus[x] == KH_NO_TAXON ? x : t->genus[x]` raises x, and twice is once.
+ */
+typedef struct kh_taxonomy {
+	uint32_t n;             /* taxa; 0 is the root */
+	uint32_t *taxid;        /* n */
+	uint32_t *parent;       /* n, by number; the root is its own */
+	uint32_t *end;          /* n, one past the last number of the clade */
+	uint8_t *rank;          /* n */
+	uint32_t *name;         /* n, offset in names of a NUL-terminated string */
+	char *names;
+	size_t names_len;
+	/* derived from the above: not in database files */
+	uint32_t *species;      /* n, the nearest self-or-ancestor of rank species, or KH_NO_TAXON */
+	uint32_t *genus;        /* n, see above, or KH_NO_TAXON */
+	uint32_t *steps;        /* n, distance to the nearest self-or-ancestor with a letter */
+	uint8_t *level;         /* n, its index in "RDKPCOFGS"; the root counts as 'R' */
+	uint32_t *by_taxid;     /* n, the numbers in ascending order of their taxids */
+} kh_taxonomy;
+
+/* The given taxids (known to the dump; any order, repeats allowed) and all their
+ * ancestors; the root always. */
+int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxid, size_t n,
+		      kh_err *err);
+/* From the arrays of a database (not trusted, but as long as n and names_len say): checks
+ * preorder, ends, names (of printable bytes, not empty), taxids ascending among siblings
+ * and unique, ranks; fills the derived ones.  Copies. */
+int kh_taxonomy_load(kh_taxonomy **t, const kh_taxonomy *raw, kh_err *err);
+void kh_taxonomy_free(kh_taxonomy *t);
+
+/* Number of a taxid, or KH_NO_TAXON. */
+uint32_t kh_taxonomy_find(const kh_taxonomy *t, uint32_t taxid);
+/* LCA of the taxa lo <= hi and of all numbers between that have been seen: see above. */
+uint32_t kh_taxonomy_lca(const kh_taxonomy *t, uint32_t lo, uint32_t hi);
+/* Kraken's rank code of taxon i: the letter of the nearest self-or-ancestor that has one
+ * ('R' for the root) and, unless it is the taxon itself, the distance: "S", "S1", "R2". */
+#define KH_CODE_SIZE 12
+void kh_taxonomy_code(const kh_taxonomy *t, uint32_t i, char code[KH_CODE_SIZE]);
+
+#endif
