@@ -1,0 +1,292 @@
+/*
+ * source.c - opening, what kind of input it is, plain bytes
+ */
+#include <config.h>
+#include "source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "mem.h"
+#include "source_in.h"
+
+/* Inputs that are known by their first bytes and not read here. */
+static const struct foreign {
+	const char *magic;
+	unsigned n;
+	const char *what, *hint;
+} foreign[] = {
+	{ "\x28\xb5\x2f\xfd", 4, "zstd-compressed", "zstd -dc" },
+	{ "BZh", 3, "bzip2-compressed", "bzip2 -dc" },
+	{ "\xfd" "7zXZ\0", 6, "xz-compressed", "xz -dc" },
+	{ "\x04\x22\x4d\x18", 4, "lz4-compressed", "lz4 -dc" },
+	{ "LZIP", 4, "lzip-compressed", "lzip -dc" },
+	{ "\x1f\x9d", 2, "compressed by compress(1)", "zcat" },
+	{ "PK\x03\x04", 4, "a zip archive", "unzip -p" },
+	{ "7z\xbc\xaf\x27\x1c", 6, "a 7z archive", "7z x -so" },
+	{ "CRAM", 4, "a CRAM file", "samtools fastq" },
+	{ "NCBI.sra", 8, "an SRA archive", "fasterq-dump -Z" },
+	{ "\xff\xfe", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8" },
+	{ "\xfe\xff", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8" },
+};
+
+static int refuse_foreign(const char *name, const uint8_t *p, size_t n, kh_err *err)
+{
+	for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+		const struct foreign *f = &foreign[i];
+
+		if (n >= f->n && memcmp(p, f->magic, f->n) == 0)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: %s; only plain text and gzip are read: convert it, or "
+				       "pipe the output of '%s' into standard input, '-'",
+				       name, f->what, f->hint);
+	}
+	return KH_OK;
+}
+
+static bool has_gz_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return (n > 3 && strcasecmp(name + n - 3, ".gz") == 0)
+	       || (n > 4 && strcasecmp(name + n - 4, ".bgz") == 0)
+	       || (n > 5 && strcasecmp(name + n - 5, ".gzip") == 0);
+}
+
+static bool is_gz(const uint8_t *p, size_t n)
+{
+	return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static int refuse_empty_gz(const char *name, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: empty, but its name says gzip (an empty .gz file "
+		       "is not a gzip file; it has 20 bytes or more)", name);
+}
+
+static ssize_t read_some(int fd, void *buf, size_t n)
+{
+	ssize_t got;
+
+	if (n > 1 << 30)
+		n = 1 << 30;
+	do
+		got = read(fd, buf, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+int kh_source_check(const char *path, uint64_t *size, kh_err *err)
+{
+	uint8_t head[16];
+	struct stat st;
+
+	*size = 0;
+	if (strcmp(path, "-") == 0)
+		return KH_OK;
+	if (stat(path, &st) < 0)
+		return kh_fail_errno(err, path);
+	if (S_ISDIR(st.st_mode))
+		return kh_fail(err, KH_EIO, "%s: is a directory", path);
+	if (!S_ISREG(st.st_mode))
+		return access(path, R_OK) < 0 ? kh_fail_errno(err, path) : KH_OK;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return kh_fail_errno(err, path);
+	ssize_t n = read_some(fd, head, sizeof head);
+	int rc = n < 0 ? kh_fail_errno(err, path) : KH_OK;
+	close(fd);
+	if (!rc && n == 0 && has_gz_name(path))
+		rc = refuse_empty_gz(path, err);
+	if (!rc)
+		rc = refuse_foreign(path, head, (size_t)n, err);
+	if (!rc)
+		*size = (uint64_t)st.st_size;
+	return rc;
+}
+
+int kh_source_fill(kh_source *s, size_t need, kh_err *err)
+{
+	if (s->end - s->pos >= need || s->at_end)
+		return KH_OK;
+	size_t from = s->pos - KH_INFLATE_BACK;
+
+	memmove(s->in, s->in + from, s->end - from);
+	s->pos -= from;
+	s->end -= from;
+	while (s->end - s->pos < need) {
+		ssize_t got = read_some(s->fd, s->in + s->end,
+					KH_INFLATE_BACK + KH_SOURCE_IN - s->end);
+		if (got < 0)
+			return kh_fail_errno(err, s->name);
+		if (got == 0) {
+			s->at_end = true;
+			break;
+		}
+		s->end += (size_t)got;
+		s->taken += (uint64_t)got;
+	}
+	return KH_OK;
+}
+
+static int open_fd(kh_source *s, const char *path, kh_err *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0) {
+		s->fd = STDIN_FILENO;
+	} else {
+		s->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (s->fd < 0)
+			return kh_fail_errno(err, path);
+		s->own_fd = true;
+	}
+	if (fstat(s->fd, &st) < 0)
+		return kh_fail_errno(err, s->name);
+	if (S_ISDIR(st.st_mode))
+		return kh_fail(err, KH_EIO, "%s: is a directory", s->name);
+	if (S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0)
+		s->size = (uint64_t)st.st_size;
+	return KH_OK;
+}
+
+static int sniff(kh_source *s, kh_err *err)
+{
+	int rc = kh_source_fill(s, 16, err);
+	const uint8_t *p = s->in + s->pos;
+	size_t n = s->end - s->pos;
+
+	if (rc)
+		return rc;
+	if (n == 0 && has_gz_name(s->name))
+		return refuse_empty_gz(s->name, err);
+	rc = refuse_foreign(s->name, p, n, err);
+	if (rc)
+		return rc;
+	if (is_gz(p, n) || (n == 1 && p[0] == 0x1f))
+		return kh_gz_open(s, err);
+	s->kind = s->size > 0 ? KH_SOURCE_RANGES : KH_SOURCE_STREAM;
+	return KH_OK;
+}
+
+int kh_source_open(kh_source **out, const char *path, kh_err *err)
+{
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	kh_source *s = kh_array(1, sizeof *s, err);
+
+	if (!s)
+		return KH_ENOMEM;
+	s->fd = -1;
+	s->pos = s->end = KH_INFLATE_BACK;
+	s->name = kh_array(strlen(name) + 1, 1, err);
+	s->in = kh_array(KH_INFLATE_BACK + KH_SOURCE_IN, 1, err);
+	int rc = s->name && s->in ? KH_OK : KH_ENOMEM;
+	if (!rc) {
+		strcpy(s->name, name);
+		rc = open_fd(s, path, err);
+	}
+	if (!rc)
+		rc = sniff(s, err);
+	if (rc) {
+		kh_source_close(s);
+		return rc;
+	}
+	*out = s;
+	return KH_OK;
+}
+
+void kh_source_close(kh_source *s)
+{
+	if (!s)
+		return;
+	kh_inflate_free(s->z);
+	if (s->own_fd)
+		close(s->fd);
+	free(s->in);
+	free(s->name);
+	free(s);
+}
+
+static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
+{
+	size_t got = s->end - s->pos < n ? s->end - s->pos : n;
+
+	memcpy(buf, s->in + s->pos, got);
+	s->pos += got;
+	while (got < n && !s->at_end) {
+		ssize_t r = read_some(s->fd, buf + got, n - got);
+
+		if (r < 0) {
+			kh_fail_errno(&s->late, s->name);
+			break;
+		}
+		s->at_end = r == 0;
+		got += (size_t)r;
+		s->taken += (uint64_t)r;
+	}
+	if (s->at_end && got < n && s->taken < s->size && !s->late.code)
+		kh_fail(&s->late, KH_EIO, "%s: became shorter while it was read: %llu of %llu bytes",
+			s->name, (unsigned long long)s->taken, (unsigned long long)s->size);
+	if (got == 0 && s->late.code) {
+		if (err)
+			*err = s->late;
+		return s->late.code;
+	}
+	return (int64_t)got;
+}
+
+int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err)
+{
+	return s->gz ? kh_gz_read(s, buf, n, err) : read_plain(s, buf, n, err);
+}
+
+int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err *err)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		size_t want = n - got < 1 << 30 ? n - got : 1 << 30;
+		ssize_t r = pread(s->fd, (char *)buf + got, want, (off_t)(at + got));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return kh_fail_errno(err, s->name);
+		if (r == 0)
+			return kh_fail(err, KH_EIO,
+				       "%s: became shorter while it was read: %llu of %llu bytes",
+				       s->name, (unsigned long long)(at + got),
+				       (unsigned long long)s->size);
+		got += (size_t)r;
+	}
+	return KH_OK;
+}
+
+enum kh_source_kind kh_source_kind(const kh_source *s)
+{
+	return s->kind;
+}
+
+const char *kh_source_name(const kh_source *s)
+{
+	return s->name;
+}
+
+uint64_t kh_source_size(const kh_source *s)
+{
+	return s->size;
+}
+
+uint64_t kh_source_taken(const kh_source *s)
+{
+	return s->taken;
+}
+
+void kh_source_allow_no_eof(kh_source *s)
+{
+	s->allow_no_eof = true;
+}

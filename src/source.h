@@ -1,0 +1,68 @@
+/*
+ * source.h - bytes from a file, a gzip or BGZF file, a FIFO or standard input
+ *
+ * What an input is, its first bytes decide, never its name.  gzip is taken strictly:
+ * every member must be whole and its CRC and length right; behind the last one only
+ * zero bytes are accepted; a BGZF file must end with its empty block.  So a damaged
+ * stream is always an error, whichever library inflates it (inflate.h).
+ *
+ * kh_source_read is the plain sequential way.  For parallel reading the kinds differ:
+ * a regular plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs
+ * of whole compressed blocks are taken in order (kh_source_run) and inflated by
+ * whoever took them (kh_run_inflate).  One thread at a time otherwise.
+ */
+#ifndef KH_SOURCE_H
+#define KH_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+typedef struct kh_source kh_source;
+
+/* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on
+ * a compression that is not read here (zstd, bzip2, xz, zip, lz4, SRA, CRAM). */
+int kh_source_open(kh_source **s, const char *path, kh_err *err);
+void kh_source_close(kh_source *s);
+/* Bytes, as many as n unless the end is near; 0 at the end; < 0.  Decoded bytes in
+ * front of a damage are given before the damage is reported. */
+int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err);
+
+/* Looks without consuming: missing, unreadable, a directory, foreign by its first
+ * bytes.  *size: of a regular file, else 0.  A FIFO is not opened. */
+int kh_source_check(const char *path, uint64_t *size, kh_err *err);
+
+/* --- for the feed -------------------------------------------------------------- */
+enum kh_source_kind {
+	KH_SOURCE_STREAM,       /* kh_source_read, in order */
+	KH_SOURCE_RANGES,       /* a regular plain file: kh_source_pread too */
+	KH_SOURCE_BGZF          /* kh_source_run, until that says that it is a STREAM */
+};
+
+enum kh_source_kind kh_source_kind(const kh_source *s);
+const char *kh_source_name(const kh_source *s);         /* for messages */
+uint64_t kh_source_size(const kh_source *s);            /* of a regular file, else 0 */
+uint64_t kh_source_taken(const kh_source *s);           /* bytes taken from the file */
+void kh_source_allow_no_eof(kh_source *s);              /* BGZF without its last block */
+
+/* All n bytes at offset `at`, or an error. */
+int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err *err);
+
+/* A run of BGZF blocks; zero it first, kh_run_free frees what it owns. */
+typedef struct kh_run {
+	uint8_t *data;
+	size_t n, cap;
+	uint64_t at;            /* offset of its first byte in the file */
+	size_t n_out;           /* bytes it claims to hold */
+	struct kh_inflate *z;   /* made when first needed */
+} kh_run;
+
+/* Takes blocks that hold at least `want` bytes, if there are as many; n_out 0: the end.
+ * When a gzip member that is no BGZF block follows, the kind becomes STREAM. */
+int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err);
+/* Any thread.  *n: bytes that are right, also on failure.  `out` has run->n_out. */
+int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *err);
+void kh_run_free(kh_run *run);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * source_gz.c - gzip members and BGZF blocks
+ *
+ * A gzip file is a row of members: header, deflate data, CRC-32 and length.  Header
+ * and trailer are read here, inflate.h has the data.  In BGZF each member carries its
+ * compressed size in its header, so that the row can be walked without inflating.
+ */
+#include <config.h>
+#include "source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+#include "source_in.h"
+
+enum { GZ_HCRC = 2, GZ_EXTRA = 4, GZ_NAME = 8, GZ_COMMENT = 16, GZ_RESERVED = 0xe0 };
+enum { GZ_TRAILER = 8, BGZF_MAX = 65536 };
+
+struct head {
+	size_t n;               /* bytes of the header; 0: incomplete */
+	size_t bsize;           /* bytes of the block by its BGZF field, or 0 */
+	const char *bad;        /* what is wrong with it, or NULL */
+};
+
+static uint32_t le16(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8;
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+	return le16(p) | le16(p + 2) << 16;
+}
+
+/* The BGZF field among the extra fields: 'B' 'C' 2 0 and the block's size less 1. */
+static size_t bgzf_field(const uint8_t *p, size_t n)
+{
+	for (size_t len; n >= 4; p += len, n -= len) {
+		len = 4 + le16(p + 2);
+		if (len > n)
+			break;
+		if (p[0] == 'B' && p[1] == 'C' && len == 6)
+			return le16(p + 4) + 1;
+	}
+	return 0;
+}
+
+/* Index behind the zero that ends a string at i; 0: it is not there. */
+static size_t skip_string(const uint8_t *p, size_t i, size_t n)
+{
+	const uint8_t *z = i < n ? memchr(p + i, 0, n - i) : NULL;
+
+	return z ? (size_t)(z - p) + 1 : 0;
+}
+
+static struct head parse_head(const uint8_t *p, size_t n)
+{
+	struct head h = { 0, 0, NULL };
+	size_t i = 10;
+
+	if (n < 10)
+		return h;
+	unsigned flags = p[3];
+	if (p[2] != 8 || flags & GZ_RESERVED) {
+		h.bad = "its header has an unknown method or flag";
+		return h;
+	}
+	if (flags & GZ_EXTRA) {
+		if (n < 12 || n - 12 < le16(p + 10))
+			return h;
+		h.bsize = bgzf_field(p + 12, le16(p + 10));
+		i = 12 + le16(p + 10);
+	}
+	if (flags & GZ_NAME && (i = skip_string(p, i, n)) == 0)
+		return h;
+	if (flags & GZ_COMMENT && (i = skip_string(p, i, n)) == 0)
+		return h;
+	if (flags & GZ_HCRC) {
+		if (n - i < 2)
+			return h;
+		if (le16(p + i) != (kh_crc32(0, p, i) & 0xffff))
+			h.bad = "its header has a wrong checksum";
+		i += 2;
+	}
+	h.n = i;
+	if (h.bsize && h.bsize < h.n + GZ_TRAILER)
+		h.bad = "its BGZF size is impossible";
+	return h;
+}
+
+static int gz_cut(const kh_source *s, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: gzip data end early at byte %llu: the file was cut off",
+		       s->name, (unsigned long long)s->taken);
+}
+
+static int gz_bad(const kh_source *s, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s", s->name,
+		       (unsigned long long)s->member_at, what);
+}
+
+/* Zeros up to the end of the file are padding (tapes, block devices). */
+static int only_zeros(kh_source *s, kh_err *err)
+{
+	for (;;) {
+		int rc = kh_source_fill(s, 1, err);
+
+		if (rc)
+			return rc;
+		if (s->pos == s->end)
+			return KH_OK;
+		if (s->in[s->pos])
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: at byte %llu something that is not gzip follows the "
+				       "last gzip member", s->name,
+				       (unsigned long long)kh_source_at(s));
+		s->pos++;
+	}
+}
+
+static int at_last(kh_source *s, kh_err *err)
+{
+	s->gz = KH_GZ_END;
+	if (!s->open_end || s->allow_no_eof)
+		return 0;
+	return kh_fail(err, KH_EFORMAT, "%s: BGZF without its end-of-file block: the file was "
+		       "cut off, or whoever wrote it did not finish (--allow-no-eof takes it "
+		       "as whole)", s->name);
+}
+
+/* Between members.  1: *h is the header of the next, at pos, not consumed; 0: no more. */
+static int next_member(kh_source *s, struct head *h, kh_err *err)
+{
+	int rc = kh_source_fill(s, 18, err);    /* the header of a BGZF block */
+	const uint8_t *p = s->in + s->pos;
+	size_t n = s->end - s->pos;
+
+	if (rc)
+		return rc;
+	if (s->any_member && (n == 0 || p[0] == 0)) {
+		rc = only_zeros(s, err);
+		return rc ? rc : at_last(s, err);
+	}
+	if (p[0] != 0x1f || (n > 1 && p[1] != 0x8b))
+		return only_zeros(s, err);
+	s->member_at = kh_source_at(s);
+	*h = parse_head(p, n);
+	if (!h->n && !h->bad && !s->at_end) {
+		rc = kh_source_fill(s, KH_SOURCE_IN, err);
+		if (rc)
+			return rc;
+		*h = parse_head(s->in + s->pos, s->end - s->pos);
+		if (!h->n && !h->bad && !s->at_end)
+			h->bad = "its header is longer than 256 KiB";
+	}
+	if (h->bad)
+		return gz_bad(s, h->bad, err);
+	if (!h->n)
+		return gz_cut(s, err);
+	s->any_member = true;
+	s->bsize = h->bsize;
+	return 1;
+}
+
+int kh_gz_open(kh_source *s, kh_err *err)
+{
+	struct head h;
+
+	s->gz = KH_GZ_MEMBER;
+	s->kind = KH_SOURCE_STREAM;
+	int rc = next_member(s, &h, err);
+	if (rc < 0)
+		return rc;
+	if (h.bsize)
+		s->kind = KH_SOURCE_BGZF;
+	return kh_inflate_new(&s->z, err);
+}
+
+/* --- as a stream ------------------------------------------------------------------ */
+static int body(kh_source *s, kh_span *out, kh_err *err)
+{
+	int rc = kh_source_fill(s, 1, err);
+
+	if (rc)
+		return rc;
+	bool dry = s->pos == s->end;
+	kh_span io = { s->in + s->pos, s->end - s->pos, out->out, out->n_out };
+	enum kh_inflate_state st = kh_inflate_some(s->z, &io);
+	size_t got = out->n_out - io.n_out;
+
+	s->pos = s->end - io.n_in;
+	s->crc = kh_crc32(s->crc, out->out, got);
+	s->n_member += got;
+	out->out = io.out;
+	out->n_out = io.n_out;
+	if (st == KH_INFLATE_BAD)
+		return gz_bad(s, "its data cannot be inflated", err);
+	if (st == KH_INFLATE_END)
+		s->gz = KH_GZ_TRAILER;
+	else if (dry && got == 0)
+		return gz_cut(s, err);
+	return KH_OK;
+}
+
+static int trailer(kh_source *s, kh_err *err)
+{
+	int rc = kh_source_fill(s, GZ_TRAILER, err);
+	const uint8_t *p = s->in + s->pos;
+
+	if (rc)
+		return rc;
+	if (s->end - s->pos < GZ_TRAILER)
+		return gz_cut(s, err);
+	if (le32(p) != s->crc)
+		return gz_bad(s, "CRC-32 differs", err);
+	if (le32(p + 4) != (uint32_t)s->n_member)
+		return gz_bad(s, "its length differs", err);
+	s->pos += GZ_TRAILER;
+	if (s->bsize && (kh_source_at(s) - s->member_at != s->bsize || s->n_member > BGZF_MAX))
+		return gz_bad(s, "its BGZF size is wrong", err);
+	s->open_end = s->bsize && s->n_member > 0;
+	s->gz = KH_GZ_MEMBER;
+	return KH_OK;
+}
+
+static int member(kh_source *s, kh_err *err)
+{
+	struct head h;
+	int rc = next_member(s, &h, err);
+
+	if (rc < 1)
+		return rc;
+	s->pos += h.n;
+	s->crc = 0;
+	s->n_member = 0;
+	kh_inflate_reset(s->z);
+	s->gz = KH_GZ_BODY;
+	return KH_OK;
+}
+
+int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
+{
+	kh_span out = { NULL, 0, buf, n };
+	int rc = s->late.code;
+
+	while (!rc && out.n_out > 0 && s->gz != KH_GZ_END) {
+		if (s->gz == KH_GZ_MEMBER)
+			rc = member(s, &s->late);
+		else if (s->gz == KH_GZ_BODY)
+			rc = body(s, &out, &s->late);
+		else
+			rc = trailer(s, &s->late);
+	}
+	if (rc && out.n_out == n) {
+		if (err)
+			*err = s->late;
+		return rc;
+	}
+	return (int64_t)(n - out.n_out);
+}
+
+/* --- BGZF in runs ------------------------------------------------------------------ */
+/* Appends the block at pos to the run. */
+static int take_block(kh_source *s, kh_run *run, kh_err *err)
+{
+	int rc = kh_source_fill(s, s->bsize, err);
+
+	if (rc)
+		return rc;
+	if (s->end - s->pos < s->bsize)
+		return gz_cut(s, err);
+	const uint8_t *p = s->in + s->pos;
+	size_t n_out = le32(p + s->bsize - 4);
+	if (n_out > BGZF_MAX)
+		return gz_bad(s, "a BGZF block of more than 64 KiB", err);
+	rc = kh_grow((void **)&run->data, &run->cap, run->n + s->bsize, 1, err);
+	if (rc)
+		return rc;
+	if (run->n == 0)
+		run->at = s->member_at;
+	memcpy(run->data + run->n, p, s->bsize);
+	run->n += s->bsize;
+	run->n_out += n_out;
+	s->pos += s->bsize;
+	s->open_end = n_out > 0;
+	return KH_OK;
+}
+
+int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err)
+{
+	struct head h = { 0, 0, NULL };
+	int rc = s->late.code;
+
+	run->n = run->n_out = 0;
+	while (!rc && run->n_out < want && s->gz != KH_GZ_END) {
+		rc = next_member(s, &h, &s->late);
+		if (rc <= 0)
+			continue;
+		if (!h.bsize) {
+			s->kind = KH_SOURCE_STREAM;
+			return KH_OK;
+		}
+		rc = take_block(s, run, &s->late);
+	}
+	if (rc && run->n_out == 0) {
+		if (err)
+			*err = s->late;
+		return rc;
+	}
+	return KH_OK;
+}
+
+int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *err)
+{
+	int rc = KH_OK;
+
+	*n = 0;
+	if (!run->z)
+		rc = kh_inflate_new(&run->z, err);
+	for (size_t i = 0; !rc && i < run->n;) {
+		const uint8_t *p = run->data + i;
+		struct head h = parse_head(p, run->n - i);
+		size_t n_out = le32(p + h.bsize - 4);
+		kh_span io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n, n_out };
+		const char *bad = NULL;
+
+		if (!kh_inflate_block(run->z, &io))
+			bad = "its data cannot be inflated";
+		else if (kh_crc32(0, out + *n, n_out) != le32(p + h.bsize - GZ_TRAILER))
+			bad = "CRC-32 differs";
+		if (bad)
+			return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s",
+				       name, (unsigned long long)(run->at + i), bad);
+		*n += n_out;
+		i += h.bsize;
+	}
+	return rc;
+}
+
+void kh_run_free(kh_run *run)
+{
+	free(run->data);
+	kh_inflate_free(run->z);
+	*run = (kh_run) { 0 };
+}
