@@ -31,9 +31,11 @@ static int refill(kh_lines *l, kh_err *err)
 	l->end = rest;
 	if (rest == l->cap) {
 		if (rest >= KH_LINE_MAX)
-			return kh_fail(err, KH_EFORMAT, "%s:%llu: row longer than %zu bytes",
-				       l->name, (unsigned long long)l->line + 1, KH_LINE_MAX);
-		rc = kh_grow((void **)&l->buf, &l->cap, rest ? 2 * rest : FIRST_CAP, 1, err);
+			return kh_fail(err, KH_EFORMAT,
+				       "%s:%llu: row longer than %zu bytes", l->name,
+				       (unsigned long long)l->line + 1, KH_LINE_MAX);
+		rc = kh_grow((void **)&l->buf, &l->cap, rest ? 2 * rest : FIRST_CAP, 1,
+			     err);
 		if (rc)
 			return rc;
 	}

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "lines.h"
 #include "msg.h"
 
 /* The N of "kraken:taxid|N" or "taxid|N" anywhere in the header line (at its start, or
@@ -27,17 +28,20 @@ void kh_idmap_free(kh_idmap *m);
 /* 1: added; 0: was there already; < 0: no memory. Ids are numbered 0, 1, ... as added. */
 int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err);
 
-/* Streams a table past the set.  A file (plain or gz; "-" no) is either accession2taxid
- * with its header line (accession, accession.version, taxid, gi) or two columns: id, taxid.
- * A row names a wanted id if its accession.version or its accession (or the two-column id)
- * equals the whole id, the id without its version (".1"), or an accession field of an id
- * such as gi|N|ref|NC_000913.3|; an exact match with version beats one without, and what
- * an earlier file said stands.  Bad rows fail with file:line; in one file the same id
- * with two taxids (of equal exactness) too. */
+/* Streams a table past the set.  A file (plain or gz; "-" no) has tab-separated columns,
+ * as many as its first row: four as in accession2taxid (accession, accession.version,
+ * taxid, gi), or two: id, taxid.  NCBI's header lines are passed over, so are empty rows
+ * and rows with taxid 0.  A row names a wanted id if its accession.version or its
+ * accession (or the two-column id) equals, best first:
+ *   the whole id; the accession field of an id such as gi|N|ref|NC_000913.3|;
+ *   that field, or an id without bars, less its version (".3": any digits).
+ * In a file the best match decides; what an earlier file said stands.  Bad rows fail with
+ * file:line; in one file two taxids for what decides on an id do, too. After a failure
+ * the map is only fit to be freed. */
 int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err);
-/* The same over a reader of bytes: read returns the number of bytes, 0 at the end, < 0. */
-typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
-int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg, kh_err *err);
+/* The same over a reader of bytes. */
+int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
+		   kh_err *err);
 /* The taxid found for wanted id number i, or 0. */
 uint32_t kh_idmap_taxid(const kh_idmap *m, size_t i);
 

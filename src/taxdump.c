@@ -106,15 +106,16 @@ static int node_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_
 		return rc;
 	if (x.taxid == 1 && x.parent != 1)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s:%llu: the root, taxid 1, has a parent, %u", l->name, at(l),
-			       x.parent);
+			       "%s:%llu: the root, taxid 1, has a parent, %u", l->name,
+			       at(l), x.parent);
 	if (x.taxid == x.parent && x.taxid != 1)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s:%llu: second root: taxid %u is its own parent", l->name,
-			       at(l), x.taxid);
+			       "%s:%llu: second root: taxid %u is its own parent",
+			       l->name, at(l), x.taxid);
 	x.rank = x.taxid == 1 ? KH_RANK_NONE : kh_rank_find(column[2].p, column[2].n);
 	if (d->n == KH_NO_TAXON)
-		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", l->name, at(l));
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", l->name,
+			       at(l));
 	if ((rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof x, err)))
 		return rc;
 	d->node[d->n++] = x;
@@ -142,8 +143,9 @@ static int sort_nodes(kh_taxdump *d, const char *file, kh_err *err)
 		return kh_fail(err, KH_EFORMAT, "%s: no root: taxid 1 is missing", file);
 	for (i = 1; i < d->n; i++)
 		if (d->node[i].taxid == d->node[i - 1].taxid)
-			return kh_fail(err, KH_EFORMAT, "%s:%u: taxid %u again (first in line %u)",
-				       file, d->node[i].line, d->node[i].taxid,
+			return kh_fail(err, KH_EFORMAT,
+				       "%s:%u: taxid %u again (first in line %u)", file,
+				       d->node[i].line, d->node[i].taxid,
 				       d->node[i - 1].line);
 	return KH_OK;
 }
@@ -189,8 +191,8 @@ static int link_parents(kh_taxdump *d, const char *file, kh_err *err)
 		uint32_t p = find_node(d, x->parent);
 		if (p == KH_NO_TAXON)
 			return kh_fail(err, KH_EFORMAT,
-				       "%s:%u: the parent of taxid %u, %u, is missing", file,
-				       x->line, x->taxid, x->parent);
+				       "%s:%u: the parent of taxid %u, %u, is missing",
+				       file, x->line, x->taxid, x->parent);
 		x->parent = p;
 	}
 	return KH_OK;
@@ -209,10 +211,245 @@ static int check_cycles(const kh_taxdump *d, const char *file, kh_err *err)
 		uint32_t j = i;
 		for (; !walk[j]; j = d->node[j].parent)
 			walk[j] = i;
-		if (walk[j] == i && j != i + (walk[i] != i))
-			rc = kh_fail(err, KH_EFORMAT, "%s:%u: taxid %u is its own ancestor",
-				     file, d->node[j].line, d->node[j].taxid);
+		if (walk[j] == i)
+			rc = kh_fail(err, KH_EFORMAT,
+				     "%s:%u: taxid %u is its own ancestor", file,
+				     d->node[j].line, d->node[j].taxid);
 	}
 	free(walk);
+	return rc;
+}
+
+static int finish_nodes(kh_taxdump *d, const char *file, kh_err *err)
+{
+	int rc;
+
+	if ((rc = sort_nodes(d, file, err)) || (rc = make_dir(d, err)) ||
+	    (rc = link_parents(d, file, err)))
+		return rc;
+	return check_cycles(d, file, err);
+}
+
+/* --- names.dmp ------------------------------------------------------------- */
+static int add_name(kh_taxdump *d, kh_span s, kh_err *err)
+{
+	int rc = kh_grow((void **)&d->names, &d->names_cap, d->names_len + s.n + 1, 1,
+			 err);
+
+	if (rc)
+		return rc;
+	memcpy(d->names + d->names_len, s.p, s.n);
+	d->names[d->names_len + s.n] = 0;
+	d->names_len += s.n + 1;
+	return KH_OK;
+}
+
+static int name_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+{
+	kh_span name = column[1];
+	uint32_t taxid;
+	int rc = taxid_of(column[0], &taxid, l, err);
+
+	if (rc || !kh_span_is(column[3], "scientific name"))
+		return rc;
+	for (size_t i = 0; i < name.n; i++)
+		if ((unsigned char)name.p[i] < ' ' || name.p[i] == 0x7f)
+			name.n = 0;
+	if (!name.n)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s:%llu: name of taxid %u: expected printable text, "
+			       "found \"%s\"",
+			       l->name, at(l), taxid, kh_span_show(column[1]).s);
+	uint32_t i = find_node(d, taxid);
+	if (i == KH_NO_TAXON || d->node[i].name != UINT32_MAX)
+		return KH_OK;
+	if (name.n >= UINT32_MAX - d->names_len)
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: more than 4 GiB of names",
+			       l->name, at(l));
+	d->node[i].name = (uint32_t)d->names_len;
+	return add_name(d, name, err);
+}
+
+static int check_names(const kh_taxdump *d, const char *nodes, const char *names,
+		       kh_err *err)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->node[i].name == UINT32_MAX)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: no scientific name for taxid %u (%s:%u)",
+				       names, d->node[i].taxid, nodes, d->node[i].line);
+	return KH_OK;
+}
+
+/* --- merged.dmp ------------------------------------------------------------ */
+static int merge_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+{
+	kh_taxmerge x = { .line = line32(l) };
+	int rc;
+
+	if ((rc = taxid_of(column[0], &x.from, l, err)) ||
+	    (rc = taxid_of(column[1], &x.to, l, err)))
+		return rc;
+	rc = kh_grow((void **)&d->merge, &d->merge_cap, d->n_merge + 1, sizeof x, err);
+	if (!rc)
+		d->merge[d->n_merge++] = x;
+	return rc;
+}
+
+static int by_from(const void *a, const void *b)
+{
+	const kh_taxmerge *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static int finish_merged(kh_taxdump *d, const char *file, kh_err *err)
+{
+	if (d->n_merge)
+		qsort(d->merge, d->n_merge, sizeof *d->merge, by_from);
+	for (size_t i = 1; i < d->n_merge; i++) {
+		const kh_taxmerge *x = &d->merge[i - 1], *y = &d->merge[i];
+		if (x->from == y->from && x->to != y->to)
+			return kh_fail(
+				err, KH_EFORMAT,
+				"%s:%u: taxid %u merged into %u (line %u: into %u)", file,
+				y->line, y->from, y->to, x->line, x->to);
+	}
+	return KH_OK;
+}
+
+uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid)
+{
+	uint32_t i = find_node(d, taxid);
+	size_t lo = 0, hi = d->n_merge;
+
+	if (i != KH_NO_TAXON)
+		return i;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (d->merge[mid].from < taxid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == d->n_merge || d->merge[lo].from != taxid)
+		return KH_NO_TAXON;
+	return find_node(d, d->merge[lo].to);
+}
+
+uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)
+{
+	uint32_t i = kh_taxdump_node(d, taxid);
+
+	return i == KH_NO_TAXON ? 0 : d->node[i].taxid;
+}
+
+/* --- the three together ---------------------------------------------------- */
+static const table nodes_table = { 3, node_row };
+static const table names_table = { 4, name_row };
+static const table merged_table = { 2, merge_row };
+
+void kh_taxdump_close(kh_taxdump *d)
+{
+	if (!d)
+		return;
+	free(d->node);
+	free(d->merge);
+	free(d->names);
+	free(d->dir);
+	free(d);
+}
+
+/* The tables in order: nodes, names, merged (its `read` NULL: there is none). */
+static int parse(kh_taxdump **out, kh_lines l[3], kh_err *err)
+{
+	kh_taxdump *d = kh_array(1, sizeof *d, err);
+	int rc = KH_ENOMEM;
+
+	if (!d)
+		return rc;
+	if ((rc = parse_table(d, &l[0], &nodes_table, err)) ||
+	    (rc = finish_nodes(d, l[0].name, err)))
+		goto out;
+	d->node[0].name = 0;
+	if ((rc = add_name(d, (kh_span) { "root", 4 }, err)) ||
+	    (rc = parse_table(d, &l[1], &names_table, err)) ||
+	    (rc = check_names(d, l[0].name, l[1].name, err)))
+		goto out;
+	if (l[2].read && ((rc = parse_table(d, &l[2], &merged_table, err)) ||
+			  (rc = finish_merged(d, l[2].name, err))))
+		goto out;
+	*out = d;
+	d = NULL;
+out:
+	kh_taxdump_close(d);
+	for (int i = 0; i < 3; i++)
+		kh_lines_clear(&l[i]);
+	return rc;
+}
+
+static int64_t read_bytes(void *arg, void *buf, size_t n, kh_err *err)
+{
+	kh_bytes *b = arg;
+
+	(void)err;
+	if (n > b->n)
+		n = b->n;
+	if (n)
+		memcpy(buf, b->p, n);
+	b->p += n;
+	b->n -= n;
+	return (int64_t)n;
+}
+
+int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *names,
+		     const kh_bytes *merged, kh_err *err)
+{
+	const kh_bytes *in[3] = { nodes, names, merged };
+	kh_bytes rest[3];
+	kh_lines l[3] = { 0 };
+
+	for (int i = 0; i < 3 && in[i]; i++) {
+		rest[i] = *in[i];
+		kh_lines_init(&l[i], in[i]->name, read_bytes, &rest[i]);
+	}
+	return parse(d, l, err);
+}
+
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
+{
+	static const char *const file[3] = { "nodes.dmp", "names.dmp", "merged.dmp" };
+	kh_source *s[3] = { NULL };
+	kh_lines l[3] = { 0 };
+	char *path[3] = { NULL };
+	int rc = KH_OK;
+
+	for (int i = 0; i < 3; i++) {
+		size_t n = strlen(dir) + strlen(file[i]) + 2;
+		path[i] = kh_array(n, 1, err);
+		if (!path[i]) {
+			rc = KH_ENOMEM;
+			goto out;
+		}
+		snprintf(path[i], n, "%s/%s", dir, file[i]);
+		if (i == 2 && access(path[i], F_OK) && errno == ENOENT)
+			break;
+		if ((rc = kh_source_open(&s[i], path[i], err)))
+			goto out;
+		kh_lines_init(&l[i], path[i], read_source, s[i]);
+	}
+	rc = parse(d, l, err);
+out:
+	for (int i = 0; i < 3; i++) {
+		kh_source_close(s[i]);
+		free(path[i]);
+	}
 	return rc;
 }

@@ -26,8 +26,9 @@ struct kh_taxdump {
 	size_t n_merge, merge_cap;
 	char *names;            /* NUL-terminated strings */
 	size_t names_len, names_cap;
-	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's dense
-	 * taxids a look-up is one step, with any others at worst a binary search. */
+	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's
+	 * dense taxids a look-up is one step, with any others at worst a binary search.
+	 */
 	uint32_t *dir;
 	size_t n_dir;
 	unsigned shift;

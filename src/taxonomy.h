@@ -73,7 +73,7 @@ typedef struct kh_taxonomy {
 	char *names;
 	size_t names_len;
 	/* derived from the above: not in database files */
-	uint32_t *species;      /* n, the nearest self-or-ancestor of rank species, or KH_NO_TAXON */
+	uint32_t *species;      /* n, the nearest self-or-ancestor of that rank, or KH_NO_TAXON */
 	uint32_t *genus;        /* n, see above, or KH_NO_TAXON */
 	uint32_t *steps;        /* n, distance to the nearest self-or-ancestor with a letter */
 	uint8_t *level;         /* n, its index in "RDKPCOFGS"; the root counts as 'R' */
@@ -82,8 +82,8 @@ typedef struct kh_taxonomy {
 
 /* The given taxids (known to the dump; any order, repeats allowed) and all their
  * ancestors; the root always. */
-int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxid, size_t n,
-		      kh_err *err);
+int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxid,
+		      size_t n, kh_err *err);
 /* From the arrays of a database (not trusted, but as long as n and names_len say): checks
  * preorder, ends, names (of printable bytes, not empty), taxids ascending among siblings
  * and unique, ranks; fills the derived ones.  Copies. */

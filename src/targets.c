@@ -1,0 +1,412 @@
+/*
+ * targets.c - which taxon a reference sequence belongs to
+ *
+ * A wanted id has up to three keys, best first: itself; the accession field in it, if it
+ * has bars; that accession (or the id) without its version.  Keys stand in one hash
+ * table, and what the files say is noted at keys, not at ids: a row costs two look-ups,
+ * however many ids share a key ("contig.1", "contig.2", ... do).  An id asks its keys
+ * when it is asked.
+ */
+#include <config.h>
+#include "targets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lines.h"
+#include "mem.h"
+#include "source.h"
+
+enum { KEYS = 3 };
+#define NO_KEY UINT32_MAX
+
+typedef struct key {
+	uint64_t text;          /* offset in text */
+	uint32_t len;
+	uint32_t taxid;         /* 0: nothing found */
+	uint32_t file;          /* that said so */
+	uint32_t clash : 31; /* 1 + index in clash[]: the file says another taxid, too */
+	uint32_t whole : 1;     /* is the id of a sequence */
+} key;
+
+typedef struct clash {
+	uint64_t line;
+	uint32_t taxid;
+} clash;
+
+struct kh_idmap {
+	char *text;             /* the ids; keys are parts of them */
+	size_t text_len, text_cap;
+	key *key;
+	size_t n_keys, keys_cap;
+	uint32_t (*id)[KEYS];   /* the keys of an id, NO_KEY for none */
+	size_t n_ids, ids_cap;
+	uint64_t *slot;         /* upper half of the hash | 1 + key; 0: free */
+	size_t mask;            /* slots - 1; at most half of them are used */
+	clash *clash;
+	size_t n_clashes, clashes_cap;
+	uint32_t file;          /* the one in work, from 1 */
+};
+
+/* --- keys ------------------------------------------------------------------ */
+static uint64_t hash(kh_span s) { return XXH3_64bits(s.p, s.n); }
+
+static bool slot_is(const kh_idmap *m, uint64_t slot, uint64_t h, kh_span s)
+{
+	const key *k = &m->key[(uint32_t)slot - 1];
+
+	return slot >> 32 == h >> 32 && k->len == s.n &&
+	       !memcmp(m->text + k->text, s.p, s.n);
+}
+
+/* The slot that holds the key, or the free one where it would go. */
+static uint64_t *probe(const kh_idmap *m, uint64_t h, kh_span s)
+{
+	size_t i = h & m->mask;
+
+	while (m->slot[i] && !slot_is(m, m->slot[i], h, s))
+		i = (i + 1) & m->mask;
+	return &m->slot[i];
+}
+
+/* Room for one more id: everything that can fail. */
+static int make_room(kh_idmap *m, size_t len, kh_err *err)
+{
+	size_t need = 2 * (m->n_keys + KEYS), n = m->slot ? m->mask + 1 : 64;
+	int rc;
+
+	if (len > UINT32_MAX || m->n_keys + KEYS >= NO_KEY)
+		return kh_fail(err, KH_EFORMAT, "too many sequence ids, or one too long");
+	if ((rc = kh_grow((void **)&m->text, &m->text_cap, m->text_len + len, 1, err)) ||
+	    (rc = kh_grow((void **)&m->key, &m->keys_cap, m->n_keys + KEYS,
+			  sizeof *m->key, err)) ||
+	    (rc = kh_grow((void **)&m->id, &m->ids_cap, m->n_ids + 1, sizeof *m->id,
+			  err)))
+		return rc;
+	if (m->slot && need <= n)
+		return KH_OK;
+	while (n < need)
+		n *= 2;
+	uint64_t *slot = kh_array(n, sizeof *slot, err);
+	if (!slot)
+		return KH_ENOMEM;
+	free(m->slot);
+	m->slot = slot;
+	m->mask = n - 1;
+	for (uint32_t k = 0; k < m->n_keys; k++) {
+		kh_span s = { m->text + m->key[k].text, m->key[k].len };
+		uint64_t h = hash(s);
+		*probe(m, h, s) = h >> 32 << 32 | (k + 1);
+	}
+	return KH_OK;
+}
+
+/* The key, added if new; s lies in m->text. */
+static uint32_t intern(kh_idmap *m, kh_span s)
+{
+	uint64_t h = hash(s), *slot = probe(m, h, s);
+
+	if (!*slot) {
+		m->key[m->n_keys] = (key) { .text = (uint64_t)(s.p - m->text),
+					    .len = (uint32_t)s.n };
+		*slot = h >> 32 << 32 | ++m->n_keys;
+	}
+	return (uint32_t)*slot - 1;
+}
+
+/* Less ".digits" at its end. */
+static kh_span strip(kh_span s)
+{
+	size_t n = s.n;
+
+	while (n && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+		n--;
+	if (n < s.n && n > 1 && s.p[n - 1] == '.')
+		s.n = n - 1;
+	return s;
+}
+
+/* What stands behind the first tag of a sequence database: gi|N|ref|NC_000913.3| */
+static kh_span field(kh_span id)
+{
+	static const char *const tags[] = { "ref", "gb",  "emb", "dbj", "tpg",
+					    "tpe", "tpd", "gpp", "nat", "sp",
+					    "tr",  "pir", "prf" };
+	const char *p = id.p, *end = id.p + id.n, *bar;
+	bool tagged = false;
+
+	for (; p < end; p = bar + 1) {
+		bar = memchr(p, '|', (size_t)(end - p));
+		kh_span s = { p, (size_t)((bar ? bar : end) - p) };
+		if (tagged && s.n)
+			return s;
+		tagged = false;
+		for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+			tagged |= kh_span_is(s, tags[i]);
+		if (!bar)
+			break;
+	}
+	return (kh_span) { NULL, 0 };
+}
+
+/* --- wanted ids ------------------------------------------------------------ */
+int kh_idmap_new(kh_idmap **m, kh_err *err)
+{
+	kh_idmap *x = kh_array(1, sizeof *x, err);
+	int rc;
+
+	if (!x)
+		return KH_ENOMEM;
+	if ((rc = make_room(x, 0, err))) {
+		kh_idmap_free(x);
+		return rc;
+	}
+	*m = x;
+	return KH_OK;
+}
+
+void kh_idmap_free(kh_idmap *m)
+{
+	if (!m)
+		return;
+	free(m->text);
+	free(m->key);
+	free(m->id);
+	free(m->slot);
+	free(m->clash);
+	free(m);
+}
+
+int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
+{
+	kh_span s = { id, len }, base;
+	uint64_t slot = *probe(m, hash(s), s);
+	int rc;
+
+	if (slot && m->key[(uint32_t)slot - 1].whole)
+		return 0;
+	if ((rc = make_room(m, len, err)))
+		return rc;
+	s.p = m->text + m->text_len;
+	if (len)
+		memcpy(m->text + m->text_len, id, len);
+	m->text_len += len;
+
+	uint32_t *k = m->id[m->n_ids++];
+	k[0] = intern(m, s);
+	m->key[k[0]].whole = 1;
+	base = field(s);
+	k[1] = base.n ? intern(m, base) : NO_KEY;
+	base = strip(base.n ? base : s);
+	k[2] = intern(m, base);
+	return 1;
+}
+
+/* The key that decides on id i: of the earliest file, and there the best; or NULL. */
+static const key *decide(const kh_idmap *m, size_t i)
+{
+	const key *best = NULL;
+
+	for (int j = 0; j < KEYS; j++) {
+		uint32_t k = m->id[i][j];
+		if (k != NO_KEY && m->key[k].taxid &&
+		    (!best || m->key[k].file < best->file))
+			best = &m->key[k];
+	}
+	return best;
+}
+
+uint32_t kh_idmap_taxid(const kh_idmap *m, size_t i)
+{
+	const key *k = i < m->n_ids ? decide(m, i) : NULL;
+
+	return k ? k->taxid : 0;
+}
+
+/* --- tables ---------------------------------------------------------------- */
+/* Notes that the row says `taxid` of s. */
+static int note(kh_idmap *m, kh_span s, uint32_t taxid, uint64_t line, kh_err *err)
+{
+	uint64_t slot = *probe(m, hash(s), s);
+	int rc;
+
+	if (!slot)
+		return KH_OK;
+	key *k = &m->key[(uint32_t)slot - 1];
+	if (!k->taxid) {
+		k->taxid = taxid;
+		k->file = m->file;
+		return KH_OK;
+	}
+	if (k->file != m->file || k->taxid == taxid || k->clash)
+		return KH_OK;
+	rc = kh_grow((void **)&m->clash, &m->clashes_cap, m->n_clashes + 1,
+		     sizeof *m->clash, err);
+	if (rc)
+		return rc;
+	m->clash[m->n_clashes] = (clash) { line, taxid };
+	k->clash = (uint32_t)++m->n_clashes;
+	return KH_OK;
+}
+
+/* An id that this file gives two taxids: the one whose second row came first. */
+static int check_clashes(const kh_idmap *m, const char *name, kh_err *err)
+{
+	const key *worst = NULL;
+
+	for (size_t i = 0; m->n_clashes && i < m->n_ids; i++) {
+		const key *k = decide(m, i);
+		if (k && k->file == m->file && k->clash &&
+		    (!worst ||
+		     m->clash[k->clash - 1].line < m->clash[worst->clash - 1].line))
+			worst = k;
+	}
+	if (!worst)
+		return KH_OK;
+	kh_span s = { m->text + worst->text, worst->len };
+	const clash *c = &m->clash[worst->clash - 1];
+	return kh_fail(err, KH_EFORMAT,
+		       "%s:%llu: taxid %u for \"%s\", which had %u before", name,
+		       (unsigned long long)c->line, c->taxid, kh_span_show(s).s,
+		       worst->taxid);
+}
+
+enum { MAX_COLUMNS = 4 };
+
+/* Splits at tabs; returns how many columns there are, at most one more than MAX. */
+static int split(kh_span row, kh_span column[MAX_COLUMNS])
+{
+	const char *p = row.p, *end = row.p + row.n;
+
+	for (int n = 0; n < MAX_COLUMNS; n++) {
+		const char *tab = memchr(p, '\t', (size_t)(end - p));
+		column[n] = (kh_span) { p, (size_t)((tab ? tab : end) - p) };
+		if (!tab)
+			return n + 1;
+		p = tab + 1;
+	}
+	return MAX_COLUMNS + 1;
+}
+
+static bool is_header(const kh_span *column, int n)
+{
+	if (n == 2)
+		return kh_span_is(column[0], "accession.version") &&
+		       kh_span_is(column[1], "taxid");
+	return n == 4 && kh_span_is(column[0], "accession") &&
+	       kh_span_is(column[1], "accession.version") &&
+	       kh_span_is(column[2], "taxid") && kh_span_is(column[3], "gi");
+}
+
+static int parse_row(kh_idmap *m, const kh_lines *l, const kh_span *column, int n,
+		     kh_err *err)
+{
+	const kh_span *id = &column[n / 2 - 1], number = column[n / 2];
+	uint32_t taxid;
+	int rc;
+
+	if (!kh_span_u32(number, &taxid))
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", l->name,
+			       (unsigned long long)l->line, kh_span_show(number).s);
+	if (!id->n || !column[0].n)
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: the sequence id is empty",
+			       l->name, (unsigned long long)l->line);
+	if (!taxid)
+		return KH_OK;
+	if ((rc = note(m, *id, taxid, l->line, err)))
+		return rc;
+	return id == column ? KH_OK : note(m, column[0], taxid, l->line, err);
+}
+
+static int parse_rows(kh_idmap *m, kh_lines *l, kh_err *err)
+{
+	kh_span row, column[MAX_COLUMNS];
+	int want = 0, got, rc;
+
+	while ((got = kh_lines_next(l, &row, err)) > 0) {
+		if (!row.n)
+			continue;
+		int n = split(row, column);
+		if (want ? n != want : n != 2 && n != MAX_COLUMNS)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s:%llu: %d%s columns, expected %s", l->name,
+				       (unsigned long long)l->line, n,
+				       n > MAX_COLUMNS ? " or more" : "",
+				       !want       ? "2 or 4"
+				       : want == 2 ? "2"
+						   : "4");
+		if (!want) {
+			want = n;
+			if (is_header(column, n))
+				continue;
+		}
+		if ((rc = parse_row(m, l, column, n, err)))
+			return rc;
+	}
+	return got;
+}
+
+int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
+		   kh_err *err)
+{
+	kh_lines l;
+	int rc;
+
+	m->file++;
+	kh_lines_init(&l, name, read, arg);
+	rc = parse_rows(m, &l, err);
+	kh_lines_clear(&l);
+	return rc ? rc : check_clashes(m, name, err);
+}
+
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err)
+{
+	kh_source *s;
+	int rc;
+
+	if (!strcmp(path, "-"))
+		return kh_fail(err, KH_EUSAGE,
+			       "-: a table cannot come from standard input");
+	if ((rc = kh_source_open(&s, path, err)))
+		return rc;
+	rc = kh_idmap_parse(m, path, read_source, s, err);
+	kh_source_close(s);
+	return rc;
+}
+
+/* --- header tags ----------------------------------------------------------- */
+static bool is_edge(char c) { return c == '|' || c == ' ' || c == '\t'; }
+
+uint32_t kh_header_taxid(const char *header, size_t len)
+{
+	static const char tag[] = "taxid|", kraken[] = "kraken:";
+	const size_t n_tag = sizeof tag - 1, n_kraken = sizeof kraken - 1;
+	const char *p = header, *end = header + len, *bar;
+	uint32_t taxid;
+
+	/* From bar to bar: a header has few of them. */
+	for (; p < end && (bar = memchr(p, '|', (size_t)(end - p))); p = bar + 1) {
+		size_t from = (size_t)(bar + 1 - header);
+		kh_span number = { bar + 1, 0 };
+		if (from < n_tag || memcmp(header + from - n_tag, tag, n_tag))
+			continue;
+		from -= n_tag;
+		if (from >= n_kraken &&
+		    !memcmp(header + from - n_kraken, kraken, n_kraken))
+			from -= n_kraken;
+		if (from && !is_edge(header[from - 1]))
+			continue;
+		while (number.p + number.n < end && !is_edge(number.p[number.n]))
+			number.n++;
+		if (kh_span_u32(number, &taxid) && taxid)
+			return taxid;
+	}
+	return 0;
+}

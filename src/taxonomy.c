@@ -1,0 +1,421 @@
+/*
+ * taxonomy.c - ranks, and the preorder tree of a database
+ */
+#include <config.h>
+#include "taxonomy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+#include "taxdump.h"
+
+/* --- ranks ----------------------------------------------------------------- */
+/* Append only: the index is the number in database files. */
+static const struct {
+	const char *name;
+	uint8_t len;
+	char letter;
+} ranks[KH_RANKS] = {
+#define R(name, letter) { name, sizeof name - 1, letter }
+	R("no rank", 0), R("clade", 0),
+	R("acellular root", 0), R("cellular root", 0),
+	R("superkingdom", 'D'), R("domain", 'D'),
+	R("realm", 0), R("subrealm", 0),
+	R("kingdom", 'K'), R("subkingdom", 0),
+	R("superphylum", 0), R("phylum", 'P'), R("subphylum", 0), R("infraphylum", 0),
+	R("superclass", 0), R("class", 'C'), R("subclass", 0), R("infraclass", 0),
+	R("cohort", 0), R("subcohort", 0),
+	R("superorder", 0), R("order", 'O'), R("suborder", 0), R("infraorder", 0),
+	R("parvorder", 0),
+	R("superfamily", 0), R("family", 'F'), R("subfamily", 0),
+	R("tribe", 0), R("subtribe", 0),
+	R("genus", 'G'), R("subgenus", 0),
+	R("section", 0), R("subsection", 0), R("series", 0), R("subseries", 0),
+	R("species group", 0), R("species subgroup", 0),
+	R("species", 'S'), R("forma specialis", 0), R("subspecies", 0),
+	R("varietas", 0), R("subvariety", 0), R("forma", 0),
+	R("serogroup", 0), R("serotype", 0), R("strain", 0), R("isolate", 0),
+	R("biotype", 0), R("genotype", 0), R("morph", 0), R("pathogroup", 0),
+#undef R
+};
+
+static const char letters[] = "RDKPCOFGS";
+
+const char *kh_rank_name(kh_rank r)
+{
+	return ranks[r < KH_RANKS ? r : KH_RANK_NONE].name;
+}
+
+kh_rank kh_rank_find(const char *name, size_t len)
+{
+	for (kh_rank r = 0; r < KH_RANKS; r++)
+		if (ranks[r].len == len && !memcmp(ranks[r].name, name, len))
+			return r;
+	return KH_RANK_NONE;
+}
+
+char kh_rank_letter(kh_rank r)
+{
+	return r < KH_RANKS ? ranks[r].letter : 0;
+}
+
+/* --- the object ------------------------------------------------------------ */
+void kh_taxonomy_free(kh_taxonomy *t)
+{
+	if (!t)
+		return;
+	free(t->taxid);
+	free(t->parent);
+	free(t->end);
+	free(t->rank);
+	free(t->name);
+	free(t->names);
+	free(t->species);
+	free(t->genus);
+	free(t->steps);
+	free(t->level);
+	free(t->by_taxid);
+	free(t);
+}
+
+static kh_taxonomy *new_taxonomy(uint32_t n, size_t names_len, kh_err *err)
+{
+	kh_taxonomy *t = kh_array(1, sizeof *t, err);
+
+	if (!t)
+		return NULL;
+	t->n = n;
+	t->names_len = names_len;
+	if ((t->taxid = kh_array(n, sizeof *t->taxid, err)) &&
+	    (t->parent = kh_array(n, sizeof *t->parent, err)) &&
+	    (t->end = kh_array(n, sizeof *t->end, err)) &&
+	    (t->rank = kh_array(n, sizeof *t->rank, err)) &&
+	    (t->name = kh_array(n, sizeof *t->name, err)) &&
+	    (t->names = kh_array(names_len, 1, err)) &&
+	    (t->species = kh_array(n, sizeof *t->species, err)) &&
+	    (t->genus = kh_array(n, sizeof *t->genus, err)) &&
+	    (t->steps = kh_array(n, sizeof *t->steps, err)) &&
+	    (t->level = kh_array(n, sizeof *t->level, err)) &&
+	    (t->by_taxid = kh_array(n, sizeof *t->by_taxid, err)))
+		return t;
+	kh_taxonomy_free(t);
+	return NULL;
+}
+
+/* Parents come before children, so one pass hands down what is inherited. */
+static void derive(kh_taxonomy *t)
+{
+	t->species[0] = t->genus[0] = KH_NO_TAXON;
+	for (uint32_t i = 1; i < t->n; i++) {
+		uint32_t p = t->parent[i];
+		kh_rank r = t->rank[i];
+		char letter = kh_rank_letter(r);
+
+		t->species[i] = r == KH_RANK_SPECIES ? i : t->species[p];
+		if (r == KH_RANK_GENUS)
+			t->genus[i] = i;
+		else if (t->genus[p] != KH_NO_TAXON || r < KH_RANK_GENUS)
+			t->genus[i] = t->genus[p];
+		else
+			t->genus[i] = p;
+		t->level[i] = letter ? (uint8_t)(strchr(letters, letter) - letters)
+				     : t->level[p];
+		t->steps[i] = letter ? 0 : t->steps[p] + 1;
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Fills by_taxid; fails if a taxid is there twice. */
+static int order_taxids(kh_taxonomy *t, kh_err *err)
+{
+	uint64_t *key = kh_array(t->n, sizeof *key, err);
+	int rc = KH_OK;
+
+	if (!key)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++)
+		key[i] = (uint64_t)t->taxid[i] << 32 | i;
+	qsort(key, t->n, sizeof *key, by_key);
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
+		t->by_taxid[i] = (uint32_t)key[i];
+		if (i && key[i] >> 32 == key[i - 1] >> 32)
+			rc = kh_fail(err, KH_EFORMAT, "taxonomy: taxid %u is there twice",
+				     (unsigned)(key[i] >> 32));
+	}
+	free(key);
+	return rc;
+}
+
+/* --- from the dump --------------------------------------------------------- */
+/* The nodes kept, in the dump's order, and as a tree of first children and next
+ * siblings; all by position among them. */
+typedef struct subset {
+	const kh_taxdump *d;
+	uint32_t n;
+	uint32_t *at;           /* by node: its position + 1, 0: not kept */
+	uint32_t *node;         /* n, the node */
+	uint32_t *child, *next; /* n */
+} subset;
+
+static void subset_clear(subset *s)
+{
+	free(s->at);
+	free(s->node);
+	free(s->child);
+	free(s->next);
+}
+
+/* Marks nodes and their ancestors, and counts them. */
+static int mark(subset *s, const uint32_t *taxid, size_t n, kh_err *err)
+{
+	s->at = kh_array(s->d->n, sizeof *s->at, err);
+	if (!s->at)
+		return KH_ENOMEM;
+	s->at[0] = 1;
+	s->n = 1;
+	for (size_t k = 0; k < n; k++) {
+		uint32_t i = kh_taxdump_node(s->d, taxid[k]);
+		if (i == KH_NO_TAXON)
+			return kh_fail(err, KH_EUSAGE, "taxid %u is not in the taxonomy",
+				       taxid[k]);
+		for (; !s->at[i]; i = s->d->node[i].parent) {
+			s->at[i] = 1;
+			s->n++;
+		}
+	}
+	return KH_OK;
+}
+
+/* Descending, so that each list of children ascends. */
+static int make_subset(subset *s, const uint32_t *taxid, size_t n, kh_err *err)
+{
+	int rc = mark(s, taxid, n, err);
+
+	if (rc)
+		return rc;
+	if (!(s->node = kh_array(s->n, sizeof *s->node, err)) ||
+	    !(s->child = kh_array(s->n, sizeof *s->child, err)) ||
+	    !(s->next = kh_array(s->n, sizeof *s->next, err)))
+		return KH_ENOMEM;
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < s->d->n; i++)
+		if (s->at[i]) {
+			s->child[k] = KH_NO_TAXON;
+			s->node[k] = i;
+			s->at[i] = ++k;
+		}
+	for (k = s->n; --k > 0;) {
+		uint32_t p = s->at[s->d->node[s->node[k]].parent] - 1;
+		s->next[k] = s->child[p];
+		s->child[p] = k;
+	}
+	s->next[0] = KH_NO_TAXON;
+	return KH_OK;
+}
+
+static size_t subset_names(const subset *s)
+{
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		n += strlen(s->d->names + s->d->node[s->node[k]].name) + 1;
+	return n;
+}
+
+/* Takes over the node at position k of the subset as taxon i. */
+static void take(kh_taxonomy *t, subset *s, uint32_t i, uint32_t k)
+{
+	const kh_taxnode *x = &s->d->node[s->node[k]];
+	const char *name = s->d->names + x->name;
+	size_t at = i ? t->name[i - 1] + strlen(t->names + t->name[i - 1]) + 1 : 0;
+
+	s->at[s->node[k]] = i;
+	t->taxid[i] = x->taxid;
+	t->parent[i] = s->at[x->parent];
+	t->rank[i] = x->rank;
+	t->name[i] = (uint32_t)at;
+	memcpy(t->names + at, name, strlen(name) + 1);
+}
+
+/* Numbers in preorder; position[] (n) is scratch: where in the subset a number is. */
+static void number(kh_taxonomy *t, subset *s, uint32_t *position)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		take(t, s, i, k);
+		position[i] = k;
+		if (s->child[k] != KH_NO_TAXON) {
+			k = s->child[k];
+			continue;
+		}
+		/* Up to where a sibling is left; the clades left behind end here. */
+		uint32_t up = i;
+		t->end[up] = i + 1;
+		while (up && s->next[position[up]] == KH_NO_TAXON) {
+			up = t->parent[up];
+			t->end[up] = i + 1;
+		}
+		k = s->next[position[up]];
+	}
+}
+
+int kh_taxonomy_prune(kh_taxonomy **out, const kh_taxdump *d, const uint32_t *taxid,
+		      size_t n, kh_err *err)
+{
+	subset s = { .d = d };
+	kh_taxonomy *t = NULL;
+	int rc = make_subset(&s, taxid, n, err);
+
+	if (rc)
+		goto out;
+	if (!(t = new_taxonomy(s.n, subset_names(&s), err))) {
+		rc = KH_ENOMEM;
+		goto out;
+	}
+	number(t, &s, t->by_taxid);
+	derive(t);
+	if ((rc = order_taxids(t, err)))
+		goto out;
+	*out = t;
+	t = NULL;
+out:
+	kh_taxonomy_free(t);
+	subset_clear(&s);
+	return rc;
+}
+
+/* --- from a database ------------------------------------------------------- */
+static int check_names(const kh_taxonomy *raw, kh_err *err)
+{
+	if (!raw->names_len || raw->names[raw->names_len - 1])
+		return kh_fail(err, KH_EFORMAT, "taxonomy: names do not end with a NUL");
+	for (size_t i = 0; i < raw->names_len; i++) {
+		unsigned char c = (unsigned char)raw->names[i];
+		if (c && (c < ' ' || c == 0x7f))
+			return kh_fail(
+				err, KH_EFORMAT,
+				"taxonomy: control character at byte %zu of the names",
+				i);
+	}
+	for (uint32_t i = 0; i < raw->n; i++)
+		if (raw->name[i] >= raw->names_len || !raw->names[raw->name[i]])
+			return kh_fail(
+				err, KH_EFORMAT,
+				"taxonomy: taxon %u: name at byte %u of %zu is empty", i,
+				raw->name[i], raw->names_len);
+	return KH_OK;
+}
+
+static int check_root(const kh_taxonomy *raw, kh_err *err)
+{
+	if (!raw->n || raw->n == KH_NO_TAXON)
+		return kh_fail(err, KH_EFORMAT, "taxonomy: %u taxa", raw->n);
+	if (raw->taxid[0] != 1 || raw->parent[0] || raw->end[0] != raw->n)
+		return kh_fail(
+			err, KH_EFORMAT,
+			"taxonomy: taxon 0 with taxid %u, parent %u, end %u is no root",
+			raw->taxid[0], raw->parent[0], raw->end[0]);
+	if (raw->rank[0] != KH_RANK_NONE || strcmp(raw->names + raw->name[0], "root"))
+		return kh_fail(err, KH_EFORMAT,
+			       "taxonomy: the root has another name or a rank");
+	return KH_OK;
+}
+
+/* Each taxon must hang on the innermost clade that is still open at its number, which
+ * is on the way up from the number before; and end inside it. */
+static int check_tree(const kh_taxonomy *raw, kh_err *err)
+{
+	for (uint32_t i = 1; i < raw->n; i++) {
+		uint32_t open = i - 1, before = 0;
+		while (raw->end[open] == i) {
+			before = open;
+			open = raw->parent[open];
+		}
+		if (raw->parent[i] != open || raw->end[i] <= i ||
+		    raw->end[i] > raw->end[open])
+			return kh_fail(
+				err, KH_EFORMAT,
+				"taxonomy: taxon %u with parent %u and end %u, expected "
+				"parent %u and end %u to %u",
+				i, raw->parent[i], raw->end[i], open, i + 1,
+				raw->end[open]);
+		if (before && raw->taxid[before] >= raw->taxid[i])
+			return kh_fail(
+				err, KH_EFORMAT,
+				"taxonomy: taxon %u: taxid %u behind its sibling %u", i,
+				raw->taxid[i], raw->taxid[before]);
+		if (raw->rank[i] >= KH_RANKS)
+			return kh_fail(err, KH_EFORMAT,
+				       "taxonomy: taxon %u: rank %u is unknown", i,
+				       raw->rank[i]);
+	}
+	return KH_OK;
+}
+
+int kh_taxonomy_load(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
+{
+	kh_taxonomy *t;
+	int rc;
+
+	if (!raw->n)
+		return check_root(raw, err);
+	if ((rc = check_names(raw, err)) || (rc = check_root(raw, err)) ||
+	    (rc = check_tree(raw, err)))
+		return rc;
+	if (!(t = new_taxonomy(raw->n, raw->names_len, err)))
+		return KH_ENOMEM;
+	memcpy(t->taxid, raw->taxid, raw->n * sizeof *t->taxid);
+	memcpy(t->parent, raw->parent, raw->n * sizeof *t->parent);
+	memcpy(t->end, raw->end, raw->n * sizeof *t->end);
+	memcpy(t->rank, raw->rank, raw->n * sizeof *t->rank);
+	memcpy(t->name, raw->name, raw->n * sizeof *t->name);
+	memcpy(t->names, raw->names, raw->names_len);
+	derive(t);
+	if ((rc = order_taxids(t, err))) {
+		kh_taxonomy_free(t);
+		return rc;
+	}
+	*out = t;
+	return KH_OK;
+}
+
+/* --- questions ------------------------------------------------------------- */
+uint32_t kh_taxonomy_find(const kh_taxonomy *t, uint32_t taxid)
+{
+	uint32_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (t->taxid[t->by_taxid[mid]] < taxid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == t->n || t->taxid[t->by_taxid[lo]] != taxid)
+		return KH_NO_TAXON;
+	return t->by_taxid[lo];
+}
+
+uint32_t kh_taxonomy_lca(const kh_taxonomy *t, uint32_t lo, uint32_t hi)
+{
+	while (t->end[lo] <= hi)
+		lo = t->parent[lo];
+	return lo;
+}
+
+void kh_taxonomy_code(const kh_taxonomy *t, uint32_t i, char code[KH_CODE_SIZE])
+{
+	code[0] = letters[t->level[i]];
+	code[1] = 0;
+	if (t->steps[i])
+		snprintf(code + 1, KH_CODE_SIZE - 1, "%u", (unsigned)t->steps[i]);
+}
