@@ -1,0 +1,142 @@
+"""Builds and classifies with kraken2 and with kmerhash, and says what it cost."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import typing
+
+from reads import open_text
+
+
+class Cost(typing.NamedTuple):
+    cpu: float  # user and system seconds of the command and what it waited for
+    rss: int  # bytes, the greatest of its processes
+
+
+class Library(typing.NamedTuple):
+    """Reference sequences of one database, and where their taxa stand."""
+
+    name: str
+    fasta: tuple
+    taxonomy: pathlib.Path
+    accessions: pathlib.Path
+
+
+def run(argv):
+    """Runs a command; its output is shown only if it fails, which ends the bench."""
+    argv = [str(arg) for arg in argv]
+    with tempfile.TemporaryFile("w+") as log:
+        child = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            log.seek(0)
+            sys.exit(f"{' '.join(argv)}\n{log.read()[-4000:]}status {child.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def load_accessions(path):
+    """accession.version -> taxid of a file of NCBI's accession2taxid form."""
+    with open_text(path) as lines:
+        rows = (line.split("\t") for line in lines)
+        return {row[1]: row[2] for row in rows if row[2].isdigit()}
+
+
+def write_tagged(library, path):
+    """All sequences in one file, plain, with headers that name their taxid."""
+    taxids = load_accessions(library.accessions)
+    with open(path, "w") as out:
+        for source in library.fasta:
+            with open_text(source) as lines:
+                for line in lines:
+                    if line.startswith(">"):
+                        accession = line[1:].split()[0]
+                        line = f">kraken:taxid|{taxids[accession]}|{accession}\n"
+                    out.write(line)
+
+
+class Kraken2:
+    """kraken2 of $PATH with its defaults; databases and calls are kept in the cache."""
+
+    name = "kraken2"
+
+    def __init__(self, cache, threads=1):
+        self.cache, self.threads = cache, threads
+
+    def folder(self, library):
+        return self.cache / "kraken2" / library.name
+
+    def build(self, library):
+        """Costs of adding to the library and of building, or None if it was there."""
+        final = self.folder(library)
+        if final.exists():
+            return None
+        draft = final.with_name(final.name + ".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        (draft / "taxonomy").mkdir(parents=True)
+        for dump in ("nodes.dmp", "names.dmp"):
+            shutil.copy(library.taxonomy / dump, draft / "taxonomy")
+        tagged = draft / "tagged.fa"
+        write_tagged(library, tagged)
+        command = ["kraken2-build", "--db", draft, "--threads", self.threads]
+        add = run(command + ["--no-masking", "--add-to-library", tagged])
+        build = run(command + ["--build"])
+        tagged.unlink()
+        shutil.rmtree(draft / "library")
+        draft.rename(final)
+        return add, build
+
+    def classify(self, library, files, output):
+        command = ["kraken2", "--db", self.folder(library), "--threads", self.threads]
+        command += ["--output", output] + ["--paired"] * (len(files) == 2)
+        return run(command + list(files))
+
+    def calls(self, library, reads):
+        path = self.cache / "calls" / library.name / f"{reads.name}.tsv"
+        if not path.exists():
+            self.build(library)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = path.with_suffix(".draft")
+            self.classify(library, reads.files, draft)
+            draft.rename(path)
+        return path
+
+
+class Kmerhash:
+    """The kmerhash under test; what it makes lies in `work` and is made anew.
+
+    `reuse` keeps databases of an earlier run, for work on classify alone."""
+
+    name = "kmerhash"
+
+    def __init__(self, program, work, threads=1, reuse=False):
+        self.program, self.work, self.threads = program, work, threads
+        self.build_options, self.classify_options = [], []
+        self.reuse, self.built = reuse, set()
+
+    def database(self, library):
+        return self.work / f"{library.name}.khdb"
+
+    def build(self, library):
+        self.work.mkdir(parents=True, exist_ok=True)
+        command = [self.program, "build", "--db", self.database(library)]
+        command += ["--taxonomy", library.taxonomy, "--threads", self.threads]
+        command += ["--accession2taxid", library.accessions] + self.build_options
+        return run(command + list(library.fasta))
+
+    def classify(self, library, files, output, options=()):
+        command = [self.program, "classify", "--db", self.database(library)]
+        command += ["--threads", self.threads, "--output", output]
+        command += ["--paired"] * (len(files) == 2)
+        return run(command + self.classify_options + list(options) + list(files))
+
+    def calls(self, library, reads, options=()):
+        if library.name not in self.built:
+            if not (self.reuse and self.database(library).exists()):
+                self.build(library)
+            self.built.add(library.name)
+        path = self.work / "calls.tsv"
+        self.classify(library, reads.files, path, options)
+        return path

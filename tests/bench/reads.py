@@ -1,0 +1,135 @@
+"""Reads for the accuracy bench, simulated from genomes or random.
+
+All of it follows from the seed.  Reads are named r<number>_<taxid of the
+genome>, a mate with /1 or /2 after it.
+"""
+import contextlib
+import gzip
+import math
+import random
+
+SEED = 20240229
+OTHER = {"A": "CGT", "C": "AGT", "G": "ACT", "T": "ACG"}
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+INDELS = 0.03  # share of the events that are insertions or deletions
+SLACK = 12  # bases taken beyond a read's length, for what deletions take away
+INSERT, INSERT_SD, INSERT_MAX = 350, 40, 500
+
+
+class ReadSet:
+    """Files of reads with the truth: a function from read name to taxid or None."""
+
+    def __init__(self, name, files, truth):
+        self.name, self.files, self.truth = name, tuple(files), truth
+
+    @property
+    def paired(self):
+        return len(self.files) == 2
+
+
+def taxid_in_name(name):
+    return int(name.rsplit("_", 1)[1])
+
+
+def open_text(path):
+    return gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
+
+
+def load_sequences(path):
+    """The sequences of a FASTA file, upper case."""
+    records = []
+    with open_text(path) as lines:
+        for line in lines:
+            if line.startswith(">"):
+                records.append([])
+            else:
+                records[-1].append(line.strip().upper())
+    return ["".join(parts) for parts in records]
+
+
+def mutate(rng, bases, rate):
+    """bases with events at this rate a base; 1 - INDELS of them are substitutions."""
+    if rate <= 0:
+        return bases
+    parts, at, scale = [], 0, -1.0 / math.log1p(-rate)
+    while True:
+        hit = at + int(rng.expovariate(1.0) * scale)
+        if hit >= len(bases):
+            parts.append(bases[at:])
+            return "".join(parts)
+        parts.append(bases[at:hit])
+        at, kind = hit + 1, rng.random()
+        if kind >= INDELS:
+            parts.append(rng.choice(OTHER.get(bases[hit], "ACGT")))
+        elif kind < INDELS / 2:
+            parts.append(bases[hit] + rng.choice("ACGT"))
+
+
+def fragments(rng, sequences, count):
+    """Random stretches, either strand, as long as an insert and the slack."""
+    usable = [s for s in sequences if len(s) >= INSERT_MAX + SLACK]
+    weights = [len(s) for s in usable]
+    for source in rng.choices(usable, weights, k=count):
+        span = (
+            min(INSERT_MAX, max(INSERT // 2, round(rng.gauss(INSERT, INSERT_SD)))) + SLACK
+        )
+        start = rng.randrange(len(source) - span + 1)
+        piece = source[start : start + span]
+        yield piece if rng.random() < 0.5 else piece.translate(COMPLEMENT)[::-1]
+
+
+class Layout:
+    """How reads are made: their length, one or two a fragment, and the rates."""
+
+    def __init__(self, name, length, mates, error=0.005):
+        self.name, self.length, self.mates, self.error = name, length, mates, error
+
+    def reads_of(self, rng, fragment):
+        ends = (fragment, fragment.translate(COMPLEMENT)[::-1])
+        for end in ends[: self.mates]:
+            yield mutate(rng, end[: self.length + SLACK], self.error)[: self.length]
+
+    def files(self, folder, name):
+        if self.mates == 1:
+            return [folder / f"{name}.fq"]
+        return [folder / f"{name}_{mate}.fq" for mate in (1, 2)]
+
+
+PAIRS_150 = Layout("2x150", 150, 2)
+SINGLE_100 = Layout("1x100", 100, 1)
+
+
+@contextlib.contextmanager
+def written(paths):
+    """Open files that get their names only when all of them are whole."""
+    drafts = [path.with_suffix(".draft") for path in paths]
+    paths[0].parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(open(draft, "w")) for draft in drafts]
+    for draft, path in zip(drafts, paths):
+        draft.rename(path)
+
+
+def put_read(out, name, bases):
+    out.write(f"@{name}\n{bases}\n+\n{'I' * len(bases)}\n")
+
+
+def simulate(genomes, layout, count, paths, divergence=0.0):
+    """count fragments of each genome (FASTA path, taxid), mutated, then read."""
+    with written(paths) as outs:
+        number = 0
+        for path, taxid in genomes:
+            rng = random.Random(f"{SEED} {path.name} {layout.name} {divergence}")
+            for fragment in fragments(rng, load_sequences(path), count):
+                fragment = mutate(rng, fragment, divergence)
+                for mate, bases in enumerate(layout.reads_of(rng, fragment)):
+                    suffix = f"/{mate + 1}" if layout.mates == 2 else ""
+                    put_read(outs[mate], f"r{number}_{taxid}{suffix}", bases)
+                number += 1
+
+
+def random_reads(length, count, path):
+    rng = random.Random(f"{SEED} random {length}")
+    with written([path]) as (out,):
+        for number in range(count):
+            put_read(out, f"r{number}_0", "".join(rng.choices("ACGT", k=length)))
