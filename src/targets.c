@@ -6,6 +6,11 @@
  * table, and what the files say is noted at keys, not at ids: a row costs two look-ups,
  * however many ids share a key ("contig.1", "contig.2", ... do).  An id asks its keys
  * when it is asked.
+ *
+ * Most rows name no wanted id, and two things make these cheap.  A filter an
+ * eighth of the table's size says so of nearly all without a look into the table.  And
+ * where every key with a version has its base among the keys, a row whose accession is
+ * none has no accession.version that is one.
  */
 #include <config.h>
 #include "targets.h"
@@ -19,7 +24,7 @@
 #include "mem.h"
 #include "source.h"
 
-enum { KEYS = 3 };
+enum { KEYS = 3, FIRST_SLOTS = 64 };
 #define NO_KEY UINT32_MAX
 
 typedef struct key {
@@ -45,6 +50,8 @@ struct kh_idmap {
 	size_t n_ids, ids_cap;
 	uint64_t *slot;         /* upper half of the hash | 1 + key; 0: free */
 	size_t mask;            /* slots - 1; at most half of them are used */
+	uint64_t *filter;       /* 8 bits a slot */
+	bool bases;             /* each key with a version has its base among the keys */
 	clash *clash;
 	size_t n_clashes, clashes_cap;
 	uint32_t file;          /* the one in work, from 1 */
@@ -61,6 +68,17 @@ static bool slot_is(const kh_idmap *m, uint64_t slot, uint64_t h, kh_span s)
 	       !memcmp(m->text + k->text, s.p, s.n);
 }
 
+/* A key's hash sets two bits of one word of the filter. */
+static uint64_t filter_bits(uint64_t h)
+{
+	return UINT64_C(1) << (h >> 58) | UINT64_C(1) << (h >> 52 & 63);
+}
+
+static uint64_t *filter_word(const kh_idmap *m, uint64_t h)
+{
+	return &m->filter[h >> 20 & m->mask / 8];
+}
+
 /* The slot that holds the key, or the free one where it would go. */
 static uint64_t *probe(const kh_idmap *m, uint64_t h, kh_span s)
 {
@@ -71,10 +89,47 @@ static uint64_t *probe(const kh_idmap *m, uint64_t h, kh_span s)
 	return &m->slot[i];
 }
 
+static key *find(const kh_idmap *m, kh_span s)
+{
+	uint64_t h = hash(s), slot;
+
+	if (filter_bits(h) & ~*filter_word(m, h))
+		return NULL;
+	slot = *probe(m, h, s);
+	return slot ? &m->key[(uint32_t)slot - 1] : NULL;
+}
+
+static void put(kh_idmap *m, uint64_t h, kh_span s, uint32_t k)
+{
+	*probe(m, h, s) = h >> 32 << 32 | (k + 1);
+	*filter_word(m, h) |= filter_bits(h);
+}
+
+/* Makes the table one of n slots, n a power of two. */
+static int resize(kh_idmap *m, size_t n, kh_err *err)
+{
+	uint64_t *slot = kh_array(n, sizeof *slot, err);
+	uint64_t *filter = slot ? kh_array(n / 8, sizeof *filter, err) : NULL;
+
+	if (!filter) {
+		free(slot);
+		return KH_ENOMEM;
+	}
+	free(m->slot);
+	free(m->filter);
+	m->slot = slot;
+	m->filter = filter;
+	m->mask = n - 1;
+	for (uint32_t k = 0; k < m->n_keys; k++) {
+		kh_span s = { m->text + m->key[k].text, m->key[k].len };
+		put(m, hash(s), s, k);
+	}
+	return KH_OK;
+}
+
 /* Room for one more id: everything that can fail. */
 static int make_room(kh_idmap *m, size_t len, kh_err *err)
 {
-	size_t need = 2 * (m->n_keys + KEYS), n = m->slot ? m->mask + 1 : 64;
 	int rc;
 
 	if (len > UINT32_MAX || m->n_keys + KEYS >= NO_KEY)
@@ -85,35 +140,22 @@ static int make_room(kh_idmap *m, size_t len, kh_err *err)
 	    (rc = kh_grow((void **)&m->id, &m->ids_cap, m->n_ids + 1, sizeof *m->id,
 			  err)))
 		return rc;
-	if (m->slot && need <= n)
+	if (2 * (m->n_keys + KEYS) <= m->mask)
 		return KH_OK;
-	while (n < need)
-		n *= 2;
-	uint64_t *slot = kh_array(n, sizeof *slot, err);
-	if (!slot)
-		return KH_ENOMEM;
-	free(m->slot);
-	m->slot = slot;
-	m->mask = n - 1;
-	for (uint32_t k = 0; k < m->n_keys; k++) {
-		kh_span s = { m->text + m->key[k].text, m->key[k].len };
-		uint64_t h = hash(s);
-		*probe(m, h, s) = h >> 32 << 32 | (k + 1);
-	}
-	return KH_OK;
+	return resize(m, 2 * (m->mask + 1), err);
 }
 
 /* The key, added if new; s lies in m->text. */
 static uint32_t intern(kh_idmap *m, kh_span s)
 {
-	uint64_t h = hash(s), *slot = probe(m, h, s);
+	key *k = find(m, s);
 
-	if (!*slot) {
-		m->key[m->n_keys] = (key) { .text = (uint64_t)(s.p - m->text),
-					    .len = (uint32_t)s.n };
-		*slot = h >> 32 << 32 | ++m->n_keys;
-	}
-	return (uint32_t)*slot - 1;
+	if (k)
+		return (uint32_t)(k - m->key);
+	m->key[m->n_keys] = (key) { .text = (uint64_t)(s.p - m->text),
+				    .len = (uint32_t)s.n };
+	put(m, hash(s), s, (uint32_t)m->n_keys);
+	return (uint32_t)m->n_keys++;
 }
 
 /* Less ".digits" at its end. */
@@ -159,10 +201,11 @@ int kh_idmap_new(kh_idmap **m, kh_err *err)
 
 	if (!x)
 		return KH_ENOMEM;
-	if ((rc = make_room(x, 0, err))) {
+	if ((rc = resize(x, FIRST_SLOTS, err))) {
 		kh_idmap_free(x);
 		return rc;
 	}
+	x->bases = true;
 	*m = x;
 	return KH_OK;
 }
@@ -175,6 +218,7 @@ void kh_idmap_free(kh_idmap *m)
 	free(m->key);
 	free(m->id);
 	free(m->slot);
+	free(m->filter);
 	free(m->clash);
 	free(m);
 }
@@ -182,10 +226,10 @@ void kh_idmap_free(kh_idmap *m)
 int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
 {
 	kh_span s = { id, len }, base;
-	uint64_t slot = *probe(m, hash(s), s);
+	const key *known = find(m, s);
 	int rc;
 
-	if (slot && m->key[(uint32_t)slot - 1].whole)
+	if (known && known->whole)
 		return 0;
 	if ((rc = make_room(m, len, err)))
 		return rc;
@@ -199,8 +243,12 @@ int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
 	m->key[k[0]].whole = 1;
 	base = field(s);
 	k[1] = base.n ? intern(m, base) : NO_KEY;
+	if (base.n && strip(s).n < s.n)
+		m->bases = false;
 	base = strip(base.n ? base : s);
 	k[2] = intern(m, base);
+	if (strip(base).n < base.n)
+		m->bases = false;
 	return 1;
 }
 
@@ -226,15 +274,11 @@ uint32_t kh_idmap_taxid(const kh_idmap *m, size_t i)
 }
 
 /* --- tables ---------------------------------------------------------------- */
-/* Notes that the row says `taxid` of s. */
-static int note(kh_idmap *m, kh_span s, uint32_t taxid, uint64_t line, kh_err *err)
+/* Notes that the row says `taxid` of the key. */
+static int note(kh_idmap *m, key *k, uint32_t taxid, uint64_t line, kh_err *err)
 {
-	uint64_t slot = *probe(m, hash(s), s);
 	int rc;
 
-	if (!slot)
-		return KH_OK;
-	key *k = &m->key[(uint32_t)slot - 1];
 	if (!k->taxid) {
 		k->taxid = taxid;
 		k->file = m->file;
@@ -300,24 +344,37 @@ static bool is_header(const kh_span *column, int n)
 	       kh_span_is(column[2], "taxid") && kh_span_is(column[3], "gi");
 }
 
+/* Whether id is base, a dot and digits. */
+static bool is_version(kh_span id, kh_span base)
+{
+	return id.n > base.n && strip(id).n == base.n && !memcmp(id.p, base.p, base.n);
+}
+
 static int parse_row(kh_idmap *m, const kh_lines *l, const kh_span *column, int n,
 		     kh_err *err)
 {
-	const kh_span *id = &column[n / 2 - 1], number = column[n / 2];
+	kh_span base = column[0], id = column[n / 2 - 1], number = column[n / 2];
 	uint32_t taxid;
+	key *k;
 	int rc;
 
 	if (!kh_span_u32(number, &taxid))
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", l->name,
 			       (unsigned long long)l->line, kh_span_show(number).s);
-	if (!id->n || !column[0].n)
+	if (!id.n || !base.n)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: the sequence id is empty",
 			       l->name, (unsigned long long)l->line);
 	if (!taxid)
 		return KH_OK;
-	if ((rc = note(m, *id, taxid, l->line, err)))
-		return rc;
-	return id == column ? KH_OK : note(m, column[0], taxid, l->line, err);
+	if ((k = find(m, base))) {
+		if ((rc = note(m, k, taxid, l->line, err)))
+			return rc;
+	} else if (n == 2 || (m->bases && is_version(id, base))) {
+		return KH_OK;
+	}
+	if (n == 2 || !(k = find(m, id)))
+		return KH_OK;
+	return note(m, k, taxid, l->line, err);
 }
 
 static int parse_rows(kh_idmap *m, kh_lines *l, kh_err *err)

@@ -348,11 +348,11 @@ static int check_tree(const kh_taxonomy *raw, kh_err *err)
 				"parent %u and end %u to %u",
 				i, raw->parent[i], raw->end[i], open, i + 1,
 				raw->end[open]);
-		if (before && raw->taxid[before] >= raw->taxid[i])
-			return kh_fail(
-				err, KH_EFORMAT,
-				"taxonomy: taxon %u: taxid %u behind its sibling %u", i,
-				raw->taxid[i], raw->taxid[before]);
+		if (!raw->taxid[i] || (before && raw->taxid[before] >= raw->taxid[i]))
+			return kh_fail(err, KH_EFORMAT,
+				       "taxonomy: taxon %u: taxid %u behind that of its "
+				       "sibling, %u",
+				       i, raw->taxid[i], before ? raw->taxid[before] : 0);
 		if (raw->rank[i] >= KH_RANKS)
 			return kh_fail(err, KH_EFORMAT,
 				       "taxonomy: taxon %u: rank %u is unknown", i,
