@@ -1,0 +1,109 @@
+/* feed_in.h - what the parts of the feed share */
+#ifndef KH_FEED_IN_H
+#define KH_FEED_IN_H
+
+#include "feed.h"
+#include "reader.h"
+#include "source.h"
+
+/* Free places in front of a block's records: the head, joined in the block's turn, goes
+ * there. */
+enum { FEED_ROOM = 4 };
+
+/* An open file; the blocks that read ranges of it hold it too. */
+struct feed_input {
+	kh_source *src;
+	unsigned refs;
+};
+
+struct feed_block {
+	kh_block pub;
+	kh_harvest h;           /* rec[FEED_ROOM] on: what was parsed ahead of the turn */
+	char *buf;              /* the text; raw bytes are buf[raw..end) */
+	size_t cap, raw, end;
+	size_t want;            /* raw bytes: how many, */
+	uint64_t at;            /*   from where, of `in`, if it is read by ranges */
+	struct feed_input *in;
+	kh_run run;
+	uint64_t seq;           /* order in its stream */
+	unsigned refs;
+	bool file_start;
+	bool past;              /* the stream had ended */
+	bool emitted;
+	kh_err bad;             /* the bytes end in this */
+
+	bool ahead;             /* parsed from `boundary` to `stop` */
+	bool odd;               /* at `stop` is something that only its turn can judge */
+	size_t boundary, stop;
+	kh_place place;         /* of `stop`, counted from `boundary` */
+	bool head_good;         /* pieces: so is [raw, boundary), as inside a record */
+	kh_place head_place;
+	size_t head_stop, head_n;       /*   in so many records */
+};
+
+struct feed_wait {              /* records that wait for their mates */
+	struct feed_block *b;
+	size_t from;
+};
+
+struct feed_stream {
+	const char *const *path;
+	size_t n_path;
+	kh_queue *pool;
+	kh_turn *reading;
+	struct feed_block *block;
+	/* under the lock: */
+	uint64_t n_seq;
+	bool ended;             /* nothing is left to be read */
+	uint64_t n_rec;         /* settled */
+	uint64_t n_settled;     /* blocks */
+	size_t slack;           /* bytes to leave free in front of the text */
+	/* in the reading turn: */
+	size_t file;
+	struct feed_input *in;
+	uint64_t at;
+	bool fresh;             /* the next block is the first of its file */
+	/* in the turn: */
+	kh_place place;         /* of the carry */
+	char *carry;
+	size_t n_carry, cap_carry;
+	size_t tried;           /* the carry's length when it was last found incomplete */
+	bool distrust;          /* the last boundary was none */
+	uint64_t *count;        /* records a file */
+	size_t files_done;
+	bool finished, failed;
+	kh_err err;
+	struct feed_wait *wait;
+	size_t n_wait, wait_head;
+};
+
+struct kh_feed {
+	kh_feed_options o;
+	kh_monitor *m;
+	kh_turn *turn;
+	unsigned n_streams;
+	struct feed_stream st[2];
+	uint64_t n_ticket;      /* under the lock */
+	uint64_t done, total;
+	uint64_t n_job, n_frag; /* in the turn */
+	int orphan;             /* 1 + the stream that has more than the other, or 0 */
+	size_t orphan_file;
+	char orphan_name[80];
+};
+
+const char *feed_file_name(const struct feed_stream *st, size_t file);
+
+/* feed_read.c: fills the raw bytes (in the stream's reading turn where need be). */
+int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
+/* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
+int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
+void feed_input_drop(kh_feed *f, struct feed_input *in);
+
+/* feed_parse.c: ahead of the turn. */
+int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
+/* feed_join.c: in the turn.  Sets the block's records, also on failure. */
+int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
+
+void feed_unref(kh_feed *f, struct feed_block *b);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * feed_jobs.c - records to fragments: mates found, checked, counted
+ *
+ * Of two streams, the records that are settled but have no mate yet wait in a list.
+ * A failure of one stream is raised when all pairs in front of it have been checked,
+ * so the first error in the order of records is reported.
+ */
+#include <config.h>
+#include "feed.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "feed_in.h"
+
+typedef unsigned long long ull;
+
+/* --- names ---------------------------------------------------------------------------- */
+static size_t less_suffix(const char *id, size_t n)
+{
+	if (n >= 2 && (id[n - 1] == '1' || id[n - 1] == '2')
+	    && (id[n - 2] == '/' || id[n - 2] == '.' || id[n - 2] == '_'))
+		return n - 2;
+	return n;
+}
+
+static bool are_mates(const kh_block *a, const kh_record *ra, const kh_block *b,
+		      const kh_record *rb)
+{
+	const char *x = a->text + ra->name, *y = b->text + rb->name;
+	size_t n = less_suffix(x, ra->id_len);
+
+	return n == less_suffix(y, rb->id_len) && memcmp(x, y, n) == 0;
+}
+
+static int name_len(const kh_record *r)
+{
+	return r->id_len > 80 ? 80 : (int)r->id_len;
+}
+
+static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
+{
+	const kh_block *a = j->block[0], *b = j->block[1] ? j->block[1] : a;
+
+	if (f->o.no_mate_check)
+		return KH_OK;
+	for (size_t i = 0; i < j->n; i++) {
+		const kh_record *ra = &a->rec[j->from[0] + (j->interleaved ? 2 * i : i)];
+		const kh_record *rb = j->interleaved ? ra + 1 : &b->rec[j->from[1] + i];
+
+		if (are_mates(a, ra, b, rb))
+			continue;
+		const char *file = feed_file_name(&f->st[a->stream], a->file);
+		const char *with = feed_file_name(&f->st[b->stream], b->file);
+		return kh_fail(err, KH_EFORMAT, "%s%s%s: pair %llu: the mates have different "
+			       "names, '%.*s' and '%.*s' (--no-mate-check takes them as they are)",
+			       file, a == b ? "" : ", ", a == b ? "" : with, (ull)(j->first + i + 1),
+			       name_len(ra), a->text + ra->name, name_len(rb), b->text + rb->name);
+	}
+	return KH_OK;
+}
+
+/* --- jobs ------------------------------------------------------------------------------- */
+static void hold(kh_feed *f, kh_block *p)
+{
+	struct feed_block *b = p->priv;
+
+	kh_monitor_lock(f->m);
+	b->refs++;
+	kh_monitor_unlock(f->m);
+}
+
+/* Numbers the job, checks it, holds its blocks. */
+static int deliver(kh_feed *f, kh_job *j, kh_err *err)
+{
+	j->first = f->n_frag;
+	if (j->interleaved || j->block[1]) {
+		int rc = check_mates(f, j, err);
+
+		if (rc)
+			return rc;
+	}
+	j->ticket = f->n_job++;
+	f->n_frag += j->n;
+	hold(f, j->block[0]);
+	if (j->block[1])
+		hold(f, j->block[1]);
+	return KH_OK;
+}
+
+static int single(kh_feed *f, kh_block *p, kh_job *j, size_t *n, kh_err *err)
+{
+	struct feed_block *b = p->priv;
+
+	if (b->emitted || p->n_rec == 0)
+		return KH_OK;
+	b->emitted = true;
+	*j = (kh_job) {
+		.n = f->o.interleaved ? p->n_rec / 2 : p->n_rec, .block = { p, NULL },
+		.interleaved = f->o.interleaved,
+	};
+	int rc = deliver(f, j, err);
+	*n = !rc;
+	return rc;
+}
+
+/* --- two streams -------------------------------------------------------------------------- */
+static struct feed_wait *waiting(struct feed_stream *st)
+{
+	return st->n_wait > 0 ? &st->wait[st->wait_head] : NULL;
+}
+
+static void wait_pop(kh_feed *f, struct feed_stream *st)
+{
+	feed_unref(f, st->wait[st->wait_head].b);
+	st->wait_head = (st->wait_head + 1) % f->o.n_blocks;
+	st->n_wait--;
+}
+
+/* The stream s has a record in a file of which the other has no more: remembers its
+ * name; from now on its records are only counted. */
+static bool find_orphan(kh_feed *f, int s)
+{
+	struct feed_stream *st = &f->st[s], *other = &f->st[!s];
+	const struct feed_wait *w = waiting(st), *o = waiting(other);
+
+	if (!w || other->files_done <= w->b->pub.file || (o && o->b->pub.file == w->b->pub.file))
+		return false;
+	const kh_block *p = &w->b->pub;
+	const kh_record *r = &p->rec[w->from];
+	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r), p->text + r->name);
+	f->orphan_file = p->file;
+	kh_monitor_lock(f->m);
+	f->orphan = 1 + s;
+	kh_monitor_unlock(f->m);
+	while (st->n_wait > 0)
+		wait_pop(f, st);
+	while (other->n_wait > 0)
+		wait_pop(f, other);
+	return true;
+}
+
+static int paired(kh_feed *f, kh_job *j, kh_err *err)
+{
+	struct feed_wait *a = waiting(&f->st[0]), *b = waiting(&f->st[1]);
+
+	if (!a || !b || a->b->pub.file != b->b->pub.file)
+		return 0;
+	size_t na = a->b->pub.n_rec - a->from, nb = b->b->pub.n_rec - b->from;
+	*j = (kh_job) {
+		.n = na < nb ? na : nb, .block = { &a->b->pub, &b->b->pub },
+		.from = { a->from, b->from },
+	};
+	int rc = deliver(f, j, err);
+	if (rc)
+		return rc;
+	a->from += j->n;
+	b->from += j->n;
+	if (j->n == na)
+		wait_pop(f, &f->st[0]);
+	if (j->n == nb)
+		wait_pop(f, &f->st[1]);
+	return 1;
+}
+
+static int fail_unequal(const kh_feed *f, kh_err *err)
+{
+	size_t i = f->orphan_file;
+	int s = f->orphan - 1;
+	const struct feed_stream *more = &f->st[s], *less = &f->st[!s];
+
+	return kh_fail(err, KH_EFORMAT, "%s has %llu records, %s has %llu: '%s', record %llu, is "
+		       "the first without a mate", feed_file_name(more, i), (ull)more->count[i],
+		       feed_file_name(less, i), (ull)less->count[i], f->orphan_name,
+		       (ull)less->count[i] + 1);
+}
+
+/* Has the other stream come so far that nothing of it can be in front of the failure? */
+static bool is_due(const kh_feed *f, int s)
+{
+	const struct feed_stream *st = &f->st[s], *o = &f->st[!s];
+
+	if (!st->failed)
+		return false;
+	if (o->failed)
+		return st->n_rec < o->n_rec || (st->n_rec == o->n_rec && s == 0);
+	return o->n_rec + (s == 0) > st->n_rec || o->finished || o->files_done > st->files_done;
+}
+
+static int end_of_pairs(kh_feed *f, kh_err *err)
+{
+	for (int s = 0; s < 2; s++)
+		if (is_due(f, s)) {
+			if (err)
+				*err = f->st[s].err;
+			return f->st[s].err.code;
+		}
+	if (f->orphan && f->st[f->orphan - 1].files_done > f->orphan_file)
+		return fail_unequal(f, err);
+	return KH_OK;
+}
+
+int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err)
+{
+	int rc = 0;
+
+	*n = 0;
+	if (f->n_streams == 1)
+		return max > 0 ? single(f, b, jobs, n, err) : KH_OK;
+	while (*n < max && (rc = paired(f, &jobs[*n], err)) > 0)
+		++*n;
+	if (rc < 0 || *n == max)
+		return rc < 0 ? rc : KH_OK;
+	if (!f->orphan && !find_orphan(f, 0))
+		find_orphan(f, 1);
+	return *n > 0 ? KH_OK : end_of_pairs(f, err);
+}

@@ -1,0 +1,307 @@
+/*
+ * feed_join.c - in a block's turn: what was parsed ahead meets what was left before
+ *
+ * What is left of the blocks before (the carry) is copied in front of the block, and
+ * must give whole records up to the very boundary from which was parsed ahead; then
+ * that is right, because the parser stands between two records there.  Otherwise all is
+ * parsed again from the last place that is known.  Errors are only raised here, and by
+ * the same parser, so they do not depend on how the text was cut.
+ */
+#include <config.h>
+#include "feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "feed_in.h"
+#include "mem.h"
+
+struct join {
+	kh_feed *f;
+	struct feed_stream *st;
+	struct feed_block *b;
+	bool final;
+	size_t pos;             /* where the stream's place is, in the block's text */
+	size_t n_head;          /* records in front of rec[FEED_ROOM] */
+	kh_err *err;
+};
+
+/* --- carry -------------------------------------------------------------------------- */
+static int carry_in(struct join *j)
+{
+	struct feed_stream *st = j->st;
+	struct feed_block *b = j->b;
+	int rc = feed_room(b, st->n_carry, 0, j->err);
+
+	if (rc)
+		return rc;
+	j->pos = b->raw - st->n_carry;
+	if (st->n_carry > 0)
+		memcpy(b->buf + j->pos, st->carry, st->n_carry);
+	b->h.text = b->buf;
+	if (st->n_carry > st->slack) {
+		kh_monitor_lock(j->f->m);
+		st->slack = st->n_carry;
+		kh_monitor_unlock(j->f->m);
+	}
+	return KH_OK;
+}
+
+static int carry_add(struct join *j, size_t from)
+{
+	struct feed_stream *st = j->st;
+	size_t n = j->b->end - from;
+	int rc = kh_grow((void **)&st->carry, &st->cap_carry, st->n_carry + n, 1, j->err);
+
+	if (rc)
+		return rc;
+	if (n > 0)
+		memcpy(st->carry + st->n_carry, j->b->buf + from, n);
+	st->n_carry += n;
+	return KH_OK;
+}
+
+static int carry_out(struct join *j)
+{
+	j->st->n_carry = 0;
+	int rc = carry_add(j, j->pos);
+	j->st->tried = j->st->n_carry;
+	return rc;
+}
+
+/* --- records ---------------------------------------------------------------------------- */
+/* The records from `mark` on were joined last but come first. */
+static int head_to_front(struct join *j, size_t mark)
+{
+	kh_harvest *h = &j->b->h;
+	size_t n = h->n_rec - mark;
+
+	if (n <= FEED_ROOM) {
+		memcpy(h->rec + FEED_ROOM - n, h->rec + mark, n * sizeof *h->rec);
+		h->n_rec = mark;
+		j->n_head = n;
+		return KH_OK;
+	}
+	kh_record *head = kh_array(n, sizeof *head, j->err);
+	if (!head)
+		return KH_ENOMEM;
+	memcpy(head, h->rec + mark, n * sizeof *head);
+	memmove(h->rec + FEED_ROOM + n, h->rec + FEED_ROOM,
+		(mark - FEED_ROOM) * sizeof *h->rec);
+	memcpy(h->rec + FEED_ROOM, head, n * sizeof *head);
+	free(head);
+	return KH_OK;
+}
+
+/* Only the records from `mark` on are right. */
+static void forget_ahead(struct join *j, size_t mark)
+{
+	kh_harvest *h = &j->b->h;
+
+	memmove(h->rec + FEED_ROOM, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
+	h->n_rec = FEED_ROOM + (h->n_rec - mark);
+}
+
+static void advance(kh_place *at, const kh_place *by, uint64_t byte_from)
+{
+	at->line += by->line - 1;
+	at->byte += by->byte - byte_from;
+	at->n_rec += by->n_rec;
+}
+
+static int walk_on(struct join *j)
+{
+	kh_range r = { j->pos, j->b->end, j->final };
+
+	return kh_reader_walk(&j->st->place, &j->b->h, &r, &j->pos, j->err);
+}
+
+/* From the carry to the boundary, and on. */
+static int meet(struct join *j)
+{
+	struct feed_block *b = j->b;
+	kh_place *at = &j->st->place;
+	size_t mark = b->h.n_rec;
+	int rc = KH_OK;
+
+	if (j->pos < b->boundary) {
+		kh_range r = { j->pos, b->boundary + 1, false };
+
+		rc = kh_reader_walk(at, &b->h, &r, &j->pos, j->err);
+	}
+	bool same = !at->format || !b->place.format || at->format == b->place.format;
+	if (rc || j->pos != b->boundary || !same) {
+		j->st->distrust = true;
+		forget_ahead(j, mark);
+		return rc ? rc : walk_on(j);
+	}
+	j->st->distrust = false;
+	rc = head_to_front(j, mark);
+	if (rc)
+		return rc;
+	advance(at, &b->place, !b->file_start);
+	if (!at->format)
+		at->format = b->place.format;
+	j->pos = b->stop;
+	return b->odd ? walk_on(j) : KH_OK;
+}
+
+/* Interleaved: a record whose mate is not there yet is left for the next block. */
+static int keep_pairs(struct join *j)
+{
+	kh_harvest *h = &j->b->h;
+	kh_place *at = &j->st->place;
+
+	if ((h->n_rec - FEED_ROOM + j->n_head) % 2 == 0)
+		return KH_OK;
+	if (j->final)
+		return kh_fail(j->err, KH_EFORMAT, "%s: %llu records: interleaved mates, but the "
+			       "number is odd", at->name, (unsigned long long)at->n_rec);
+	if (h->n_rec == FEED_ROOM) {
+		memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM - j->n_head,
+			j->n_head * sizeof *h->rec);
+		h->n_rec += j->n_head;
+		j->n_head = 0;
+	}
+	const kh_record *last = &h->rec[--h->n_rec];
+	for (size_t i = last->text; i < j->pos; i++)
+		at->line -= j->b->buf[i] == '\n';
+	at->byte -= j->pos - last->text;
+	at->n_rec--;
+	j->pos = last->text;
+	return KH_OK;
+}
+
+static int join_records(struct join *j)
+{
+	struct feed_stream *st = j->st;
+	struct feed_block *b = j->b;
+	size_t n = b->end - b->raw;
+	bool end = j->final || b->bad.code;
+
+	if (!end && st->n_carry + n < 2 * st->tried && (!b->ahead || st->distrust)) {
+		b->h.n_rec = FEED_ROOM;
+		return carry_add(j, b->raw);
+	}
+	int rc = carry_in(j);
+	if (!rc)
+		rc = b->ahead ? meet(j) : walk_on(j);
+	if (!rc && j->f->o.interleaved)
+		rc = keep_pairs(j);
+	return rc ? rc : carry_out(j);
+}
+
+/* --- pieces ------------------------------------------------------------------------------- */
+static int pieces_on(struct join *j, size_t to)
+{
+	kh_range r = { j->pos, to, j->final && to == j->b->end };
+
+	return kh_reader_pieces(&j->st->place, &j->b->h, &r, &j->pos, j->err);
+}
+
+/* All of it, with nothing taken from what was parsed ahead. */
+static int pieces_again(struct join *j)
+{
+	j->b->h.n_rec = FEED_ROOM;
+	j->b->h.n_words = j->f->o.front / 32;
+	return pieces_on(j, j->b->end);
+}
+
+/* The part in front of the first header line, if the place is not what was guessed. */
+static int head_again(struct join *j)
+{
+	struct feed_block *b = j->b;
+	kh_harvest *h = &b->h;
+	size_t words = h->n_words, mark = h->n_rec;
+
+	h->n_words = j->f->o.front / 32;
+	int rc = pieces_on(j, b->boundary);
+	if (h->n_words < words)
+		h->n_words = words;
+	if (rc)
+		return rc;
+	/* rec: ROOM, head_n guessed ones, those behind the boundary, the right ones */
+	memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM + b->head_n,
+		(h->n_rec - FEED_ROOM - b->head_n) * sizeof *h->rec);
+	h->n_rec -= b->head_n;
+	return head_to_front(j, mark - b->head_n);
+}
+
+static void take_head(struct join *j)
+{
+	struct feed_block *b = j->b;
+	kh_place *at = &j->st->place;
+
+	advance(at, &b->head_place, 1);
+	at->column = b->head_place.column + (b->head_place.line > 1 ? 0 : at->column);
+	if (b->head_stop > b->raw)
+		at->mid_line = b->head_place.mid_line;
+	j->pos = b->head_stop;
+}
+
+static int pieces_meet(struct join *j)
+{
+	struct feed_block *b = j->b;
+	kh_place *at = &j->st->place;
+	char c = b->buf[b->raw];
+	bool line_start = c == '>' || c == '@' || c == ';';
+	bool guessed = j->pos == b->raw && !(at->mid_line && line_start);
+	int rc = KH_OK;
+
+	if (b->boundary == b->raw && !b->file_start && !guessed)
+		return pieces_again(j);
+	if (b->boundary > b->raw) {
+		if (guessed && at->in_seq && b->head_good)
+			take_head(j);
+		else
+			rc = head_again(j);
+	}
+	if (rc || b->boundary == b->end)
+		return rc;
+	advance(at, &b->place, !b->file_start);
+	at->in_seq = b->place.in_seq;
+	at->mid_line = b->place.mid_line;
+	at->column = b->place.column;
+	j->pos = b->stop;
+	return b->odd ? pieces_on(j, b->end) : KH_OK;
+}
+
+static int join_pieces(struct join *j)
+{
+	struct feed_stream *st = j->st;
+	struct feed_block *b = j->b;
+	size_t n = b->end - b->raw;
+	bool end = j->final || b->bad.code;
+
+	if (!end && st->n_carry + n < 2 * st->tried
+	    && !memchr(b->buf + b->raw, '\n', n)) {
+		b->h.n_rec = FEED_ROOM;
+		return carry_add(j, b->raw);
+	}
+	int rc = carry_in(j);
+	if (!rc)
+		rc = b->ahead ? pieces_meet(j) : pieces_again(j);
+	return rc ? rc : carry_out(j);
+}
+
+int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	struct feed_stream *st = &f->st[b->pub.stream];
+	struct join j = { .f = f, .st = st, .b = b, .err = err };
+	int rc;
+
+	j.final = b->pub.file_end && !b->bad.code;
+	if (b->file_start) {
+		st->place = (kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
+		st->n_carry = st->tried = 0;
+		st->distrust = false;
+	}
+	rc = f->o.pieces ? join_pieces(&j) : join_records(&j);
+	b->pub.rec = b->h.rec + FEED_ROOM - j.n_head;
+	b->pub.n_rec = b->h.n_rec - FEED_ROOM + j.n_head;
+	if (!rc && b->bad.code) {
+		if (err)
+			*err = b->bad;
+		rc = b->bad.code;
+	}
+	return rc;
+}

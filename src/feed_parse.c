@@ -1,0 +1,78 @@
+/*
+ * feed_parse.c - parsing ahead of the turn, from the first boundary that the block shows
+ */
+#include <config.h>
+#include "feed.h"
+
+#include "feed_in.h"
+
+/* A block's parse may fail because its boundary was none; its turn will tell. */
+static int unless_judged(int rc)
+{
+	return rc == KH_ENOMEM ? rc : KH_OK;
+}
+
+static int records_ahead(struct feed_block *b, kh_err *err)
+{
+	kh_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
+
+	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &r, 0);
+	if (b->boundary == b->end)
+		return KH_OK;
+	r.from = b->boundary;
+	int rc = kh_reader_walk(&b->place, &b->h, &r, &b->stop, err);
+	b->odd = rc < 0;
+	b->ahead = true;
+	return unless_judged(rc);
+}
+
+/* What is in front of the first header line, taken to be inside a sequence. */
+static int head_ahead(struct feed_block *b, bool final, kh_err *err)
+{
+	kh_range r = { b->raw, b->boundary, final && b->boundary == b->end };
+	char c = b->buf[b->raw];
+
+	b->head_place = (kh_place) {
+		.name = "", .line = 1, .byte = 1, .in_seq = true,
+		.mid_line = c != '>' && c != '@' && c != ';',
+	};
+	int rc = kh_reader_pieces(&b->head_place, &b->h, &r, &b->head_stop, err);
+	b->head_good = rc == 0;
+	b->head_n = b->h.n_rec - FEED_ROOM;
+	return unless_judged(rc);
+}
+
+/* "\n>" begins a record wherever it is found. */
+static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	bool final = b->pub.file_end && !b->bad.code;
+	kh_range r = { b->raw, b->end, final };
+	int rc = KH_OK;
+
+	b->head_n = 0;
+	b->boundary = b->raw;
+	if (!b->file_start && b->buf[b->raw] != '>')
+		b->boundary = kh_reader_boundary(b->buf, &r, '>');
+	if (b->boundary > b->raw) {
+		rc = head_ahead(b, final, err);
+		b->h.n_words = f->o.front / 32 + (b->boundary - b->raw) / 32 + 2;
+	}
+	b->ahead = true;
+	b->stop = b->end;
+	if (rc || b->boundary == b->end)
+		return rc;
+	r.from = b->boundary;
+	b->place.in_seq = !b->file_start;
+	rc = kh_reader_pieces(&b->place, &b->h, &r, &b->stop, err);
+	b->odd = rc < 0;
+	return unless_judged(rc);
+}
+
+int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	b->h.text = b->buf;
+	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
+	if (b->past || b->end == b->raw)
+		return KH_OK;
+	return f->o.pieces ? pieces_ahead(f, b, err) : records_ahead(b, err);
+}

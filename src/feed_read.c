@@ -1,0 +1,182 @@
+/*
+ * feed_read.c - raw bytes into blocks
+ *
+ * In a stream's reading turn: which bytes are the block's.  What can be done by many
+ * at once, reading a range of a plain file or inflating a run of BGZF blocks, is done
+ * outside it.
+ */
+#include <config.h>
+#include "feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "feed_in.h"
+#include "mem.h"
+#include "scan.h"
+
+int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
+{
+	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
+	int rc = kh_grow((void **)&b->buf, &b->cap, raw + (n > have ? n : have) + KH_SCAN_PAD, 1,
+			 err);
+
+	if (rc || raw == b->raw)
+		return rc;
+	size_t by = raw - b->raw;
+	memmove(b->buf + raw, b->buf + b->raw, have);
+	b->raw += by;
+	b->end += by;
+	b->boundary += by;
+	b->stop += by;
+	b->head_stop += by;
+	for (size_t i = FEED_ROOM; i < b->h.n_rec; i++) {
+		b->h.rec[i].name += by;
+		b->h.rec[i].text += by;
+	}
+	return KH_OK;
+}
+
+void feed_input_drop(kh_feed *f, struct feed_input *in)
+{
+	kh_monitor_lock(f->m);
+	unsigned refs = --in->refs;
+	kh_monitor_unlock(f->m);
+	if (refs == 0) {
+		kh_source_close(in->src);
+		free(in);
+	}
+}
+
+static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
+{
+	struct feed_input *in = kh_array(1, sizeof *in, err);
+
+	if (!in)
+		return KH_ENOMEM;
+	int rc = kh_source_open(&in->src, st->path[st->file], err);
+	if (rc) {
+		free(in);
+		return rc;
+	}
+	if (f->o.allow_no_eof)
+		kh_source_allow_no_eof(in->src);
+	in->refs = 1;
+	st->in = in;
+	st->at = 0;
+	st->fresh = true;
+	return KH_OK;
+}
+
+static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
+{
+	uint64_t left = kh_source_size(st->in->src) - st->at;
+
+	b->want = left < f->o.block_size ? (size_t)left : f->o.block_size;
+	b->at = st->at;
+	st->at += b->want;
+	b->pub.file_end = b->want == left;
+	b->in = st->in;
+	kh_monitor_lock(f->m);
+	st->in->refs++;
+	f->done += b->want;
+	kh_monitor_unlock(f->m);
+	return KH_OK;
+}
+
+static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
+{
+	size_t n = f->o.block_size;
+	int rc = feed_room(b, 0, n, err);
+
+	if (rc)
+		return rc;
+	int64_t got = kh_source_read(st->in->src, b->buf + b->raw, n, err);
+	if (got < 0)
+		return (int)got;
+	b->end = b->raw + (size_t)got;
+	b->pub.file_end = got == 0;
+	return KH_OK;
+}
+
+/* Which bytes are the block's; in the reading turn. */
+static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
+{
+	int rc = KH_OK;
+
+	b->pub.file = (unsigned)st->file;
+	if (!st->in)
+		rc = open_next(f, st, err);
+	if (rc)
+		return rc;
+	b->file_start = st->fresh;
+	st->fresh = false;
+	kh_source *src = st->in->src;
+	uint64_t before = kh_source_taken(src);
+	switch (kh_source_kind(src)) {
+	case KH_SOURCE_RANGES:
+		return take_range(f, st, b);
+	case KH_SOURCE_BGZF:
+		rc = kh_source_run(src, &b->run, f->o.block_size, err);
+		b->pub.file_end = !rc && b->run.n_out == 0;
+		if (rc || kh_source_kind(src) == KH_SOURCE_BGZF || b->run.n_out > 0)
+			break;
+		/* fall through */
+	case KH_SOURCE_STREAM:
+		rc = take_stream(f, st, b, err);
+		break;
+	}
+	kh_monitor_lock(f->m);
+	f->done += kh_source_taken(src) - before;
+	kh_monitor_unlock(f->m);
+	return rc;
+}
+
+static int take_in_turn(kh_feed *f, struct feed_stream *st, struct feed_block *b)
+{
+	int rc = kh_turn_wait(st->reading, b->seq);
+
+	if (rc)
+		return rc;
+	if (st->file == st->n_path)
+		b->past = true;
+	else if (take(f, st, b, &b->bad))
+		st->file = st->n_path;
+	else if (b->pub.file_end)
+		st->file++;
+	if (st->in && (b->pub.file_end || b->bad.code)) {
+		feed_input_drop(f, st->in);
+		st->in = NULL;
+	}
+	if (b->past) {
+		kh_monitor_lock(f->m);
+		st->ended = true;
+		kh_monitor_unlock(f->m);
+	}
+	kh_turn_pass(st->reading);
+	return KH_OK;
+}
+
+int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	struct feed_stream *st = &f->st[b->pub.stream];
+	int rc = take_in_turn(f, st, b);
+
+	if (rc)
+		return rc;
+	if (b->in) {
+		rc = feed_room(b, 0, b->want, err);
+		if (!rc && !kh_source_pread(b->in->src, b->buf + b->raw, b->want, b->at, &b->bad))
+			b->end = b->raw + b->want;
+		feed_input_drop(f, b->in);
+		b->in = NULL;
+	} else if (b->run.n > 0) {
+		size_t n = 0;
+
+		rc = feed_room(b, 0, b->run.n_out, err);
+		if (!rc)
+			kh_run_inflate(&b->run, feed_file_name(st, b->pub.file), b->buf + b->raw,
+				       &n, &b->bad);
+		b->end = b->raw + n;
+	}
+	return rc ? rc : feed_room(b, 0, 0, err);
+}

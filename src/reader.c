@@ -1,0 +1,405 @@
+/*
+ * reader.c - whole records: FASTQ, FASTA
+ */
+#include <config.h>
+#include "reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+#include "reader_in.h"
+
+typedef unsigned long long ull;
+
+/* --- harvest ------------------------------------------------------------------------ */
+void kh_harvest_free(kh_harvest *h)
+{
+	free(h->rec);
+	free(h->bases);
+	free(h->amb);
+	*h = (kh_harvest) { 0 };
+}
+
+int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err)
+{
+	size_t need = h->n_words + (size_t)(n >> 5) + 4, cap = h->cap_words;
+	int rc;
+
+	if (need <= h->cap_words)
+		return KH_OK;
+	rc = kh_grow((void **)&h->bases, &cap, need, sizeof *h->bases, err);
+	if (rc)
+		return rc;
+	cap = h->cap_words;
+	rc = kh_grow((void **)&h->amb, &cap, need, sizeof *h->amb, err);
+	if (!rc)
+		h->cap_words = cap;
+	return rc;
+}
+
+int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err)
+{
+	const kh_packed to = { h->bases, h->amb };
+	int rc = kh_grow((void **)&h->rec, &h->cap_rec, h->n_rec + 1, sizeof *h->rec, err);
+
+	if (rc)
+		return rc;
+	kh_pack_end(&to, rec->seq, rec->len);
+	h->n_words = (size_t)((rec->seq + rec->len + 31) >> 5);
+	h->rec[h->n_rec++] = *rec;
+	return KH_OK;
+}
+
+/* --- what both formats share ------------------------------------------------------------ */
+static const char *show(char c, char buf[16])
+{
+	if (c > ' ' && c <= '~')
+		snprintf(buf, 16, "'%c'", c);
+	else
+		snprintf(buf, 16, "byte 0x%02x", (unsigned char)c);
+	return buf;
+}
+
+static int fail_at(const kh_walk *w, const char *what)
+{
+	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: %s", w->at->name,
+		       (ull)w->line, (ull)w->at->n_rec + 1, what);
+}
+
+void kh_walk_bom(const kh_walk *w, kh_line *l)
+{
+	if (w->at->byte == 0 && l->at == w->r->from && l->len >= 3
+	    && memcmp(w->h->text + l->at, "\xef\xbb\xbf", 3) == 0) {
+		l->at += 3;
+		l->len -= 3;
+	}
+}
+
+int kh_walk_foreign(kh_walk *w, char c)
+{
+	char buf[16];
+	const kh_place *at = w->at;
+
+	if (c == '>' && at->format == '@')
+		return fail_at(w, "expected '@', found '>': FASTA and FASTQ mixed in one file");
+	if (c == '@' && at->format == '>')
+		return fail_at(w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
+			       "in one file, or a FASTQ file where FASTA is wanted");
+	if (c == ';')
+		return fail_at(w, "';' comments are not part of FASTA or FASTQ");
+	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: expected %s at the start of record %llu, "
+		       "found %s", at->name, (ull)w->line,
+		       at->format == '@' ? "'@'" : at->format == '>' ? "'>'" : "'>' or '@'",
+		       (ull)at->n_rec + 1, show(c, buf));
+}
+
+int kh_walk_header(kh_walk *w, kh_record *rec)
+{
+	const char *text = w->h->text;
+	kh_line l;
+	bool whole = next_line(w, &l);
+
+	if (l.len > KH_HEADER_MAX)
+		return fail_at(w, "a header line of more than 64 MiB");
+	if (!whole)
+		return 0;
+	kh_walk_bom(w, &l);
+	const char *name = text + l.at + 1;
+	size_t n = l.len - 1, id = 0;
+	if (memchr(name, '\0', n))
+		return fail_at(w, "a NUL byte in the header line");
+	if (memchr(name, '\r', n))
+		return fail_at(w, "a carriage return inside the header line (lines end in "
+			       "LF or CR LF)");
+	while (id < n && !is_blank(name[id]))
+		id++;
+	*rec = (kh_record) {
+		.name = l.at + 1, .text = l.at, .text_len = l.next - l.at,
+		.seq = (uint64_t)w->h->n_words << 5, .name_len = (uint32_t)n,
+		.id_len = (uint32_t)id, .fastq = text[l.at] == '@',
+	};
+	w->pos = l.next;
+	w->line++;
+	return 1;
+}
+
+static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
+{
+	char c = w->h->text[l->at + i], buf[16];
+	ull column = (ull)(w->at->column + i + 1);
+	const char *what = c == '\r' ? "a carriage return inside a line (lines end in LF or CR LF)"
+			   : is_blank(c) ? "a blank inside a sequence line" : NULL;
+
+	if (what)
+		return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: %s, column %llu",
+			       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1, what, column);
+	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: expected a nucleotide, found "
+		       "%s, column %llu", w->at->name, (ull)w->line, (ull)w->at->n_rec + 1,
+		       show(c, buf), column);
+}
+
+int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
+{
+	int rc = kh_harvest_reserve(w->h, rec->len + l->len, w->err);
+	const kh_packed to = { w->h->bases, w->h->amb };
+
+	if (rc)
+		return rc;
+	size_t good = w->scan->pack(&to, rec->seq + rec->len, w->h->text + l->at, l->len);
+	if (good < l->len)
+		return bad_base(w, l, good);
+	rec->len += l->len;
+	return KH_OK;
+}
+
+kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_range *r, kh_err *err)
+{
+	kh_walk w = {
+		.at = at, .h = h, .r = r, .scan = kh_scan_get(), .pos = r->from,
+		.line = at->line, .base = at->byte - r->from, .err = err,
+	};
+
+	return w;
+}
+
+/* The record is whole and ends at pos. */
+static int take(kh_walk *w, kh_record *rec)
+{
+	int rc = kh_harvest_push(w->h, rec, w->err);
+
+	if (rc)
+		return rc;
+	w->at->n_rec++;
+	kh_walk_settle(w);
+	return 1;
+}
+
+/* No whole line is left. */
+static int run_dry(const kh_walk *w, const kh_record *rec, const char *wanted)
+{
+	if (!w->r->final)
+		return 0;
+	int n = rec->id_len > 100 ? 100 : (int)rec->id_len;
+	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu ('%.*s') is cut off: the file "
+		       "ends at byte %llu, %s", w->at->name, (ull)w->line - 1,
+		       (ull)w->at->n_rec + 1, n, w->h->text + rec->name,
+		       (ull)(w->base + w->pos), wanted);
+}
+
+/* Blank lines, then what must begin a record: 1; 0: nothing more; < 0. */
+static int find_record(kh_walk *w)
+{
+	kh_line l;
+
+	for (;;) {
+		const char *text = w->h->text;
+
+		if (w->at->format && w->pos < w->r->to && text[w->pos] == w->at->format)
+			return 1;
+		if (!next_line(w, &l))
+			return 0;
+		kh_walk_bom(w, &l);
+		trim(text, &l);
+		if (l.len > 0) {
+			char c = text[l.at];
+
+			if (!w->at->format && (c == '>' || c == '@'))
+				w->at->format = c;
+			return c == w->at->format ? 1 : kh_walk_foreign(w, c);
+		}
+		w->pos = l.next;
+		w->line++;
+		kh_walk_settle(w);
+	}
+}
+
+/* --- FASTQ ------------------------------------------------------------------------------ */
+/* Sequence lines and the '+' line.  *n: how many lines the sequence has. */
+static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
+{
+	kh_line l;
+
+	for (*n = 0;;) {
+		const char *text = w->h->text;
+
+		if (!next_line(w, &l))
+			return run_dry(w, rec, "before its '+' line");
+		char c = l.len > 0 ? text[l.at] : '\n';
+		if (c == '+')
+			break;
+		if (c == '@' || c == '>')
+			return fail_at(w, c == '@' ? "expected a sequence or '+', found '@'"
+						   : "expected a sequence or '+', found '>'");
+		trim(text, &l);
+		int rc = l.len > 0 ? kh_walk_bases(w, rec, &l) : KH_OK;
+		if (rc)
+			return rc;
+		*n += l.len > 0;
+		w->pos = l.next;
+		w->line++;
+	}
+	if (memchr(w->h->text + l.at, '\r', l.len))
+		return fail_at(w, "a carriage return inside the '+' line (lines end in LF or "
+			       "CR LF)");
+	w->pos = l.next;
+	w->line++;
+	return 1;
+}
+
+static int fastq_quality_line(kh_walk *w, const kh_line *l)
+{
+	const char *q = w->h->text + l->at;
+	size_t good = w->scan->quality(q, l->len);
+	char buf[16];
+
+	if (good == l->len)
+		return KH_OK;
+	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: expected a quality character "
+		       "('!' to '~'), found %s, column %zu", w->at->name, (ull)w->line,
+		       (ull)w->at->n_rec + 1, show(q[good], buf), good + 1);
+}
+
+static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
+{
+	uint64_t n = 0;
+	kh_line l;
+
+	while (n < rec->len) {
+		if (!next_line(w, &l))
+			return run_dry(w, rec, "before its quality is complete");
+		trim(w->h->text, &l);
+		int rc = fastq_quality_line(w, &l);
+		if (rc)
+			return rc;
+		n += l.len;
+		if (n < rec->len && w->r->final && l.next == w->r->to) {
+			w->pos = l.next;
+			w->line++;
+			return run_dry(w, rec, "before its quality is complete");
+		}
+		if (n > rec->len || (l.len > 0 && n < rec->len && n_lines == 1))
+			return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: quality has %llu "
+				       "characters, sequence %llu", w->at->name, (ull)w->line,
+				       (ull)w->at->n_rec + 1, (ull)n, (ull)rec->len);
+		w->pos = l.next;
+		w->line++;
+	}
+	return 1;
+}
+
+/* An empty sequence: its quality line is empty, or not there. */
+static int fastq_no_quality(kh_walk *w)
+{
+	kh_line l;
+
+	if (!next_line(w, &l))
+		return w->r->final;
+	trim(w->h->text, &l);
+	if (l.len == 0) {
+		w->pos = l.next;
+		w->line++;
+	}
+	return 1;
+}
+
+static int fastq(kh_walk *w)
+{
+	kh_record rec;
+	size_t n_lines;
+	int rc = kh_walk_header(w, &rec);
+
+	if (rc > 0)
+		rc = fastq_bases(w, &rec, &n_lines);
+	if (rc > 0)
+		rc = rec.len > 0 ? fastq_quality(w, &rec, n_lines) : fastq_no_quality(w);
+	if (rc <= 0)
+		return rc;
+	rec.text_len = w->pos - rec.text;
+	return take(w, &rec);
+}
+
+/* --- FASTA ------------------------------------------------------------------------------ */
+static int fasta(kh_walk *w)
+{
+	kh_record rec;
+	kh_line l;
+	int rc = kh_walk_header(w, &rec);
+
+	if (rc <= 0)
+		return rc;
+	for (;;) {
+		const char *text = w->h->text;
+		char c = w->pos < w->r->to ? text[w->pos] : '\n';
+
+		if (c == '>')
+			return take(w, &rec);
+		if (!next_line(w, &l))
+			return w->r->final ? take(w, &rec) : 0;
+		if (c == '@' || c == ';')
+			return kh_walk_foreign(w, c);
+		trim(text, &l);
+		rc = l.len > 0 ? kh_walk_bases(w, &rec, &l) : KH_OK;
+		if (rc)
+			return rc;
+		w->pos = l.next;
+		w->line++;
+		if (l.len > 0)
+			rec.text_len = w->pos - rec.text;
+	}
+}
+
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop, kh_err *err)
+{
+	kh_walk w = kh_walk_start(at, h, r, err);
+	int rc;
+
+	do {
+		rc = find_record(&w);
+		*stop = w.pos;
+		if (rc > 0)
+			rc = at->format == '@' ? fastq(&w) : fasta(&w);
+	} while (rc > 0);
+	return rc;
+}
+
+/* --- boundaries --------------------------------------------------------------------------- */
+/* Start of the line behind i, or r->to. */
+static size_t line_behind(const char *text, const kh_range *r, size_t i)
+{
+	const char *nl = i < r->to ? memchr(text + i, '\n', r->to - i) : NULL;
+
+	return nl ? (size_t)(nl - text) + 1 : r->to;
+}
+
+static size_t fastq_boundary(const char *text, const kh_range *r)
+{
+	size_t a = line_behind(text, r, r->from), b = line_behind(text, r, a), c;
+
+	for (; b < r->to; a = b, b = c) {
+		c = line_behind(text, r, b);
+		if (c < r->to && text[a] == '@' && text[c] == '+')
+			return a;
+	}
+	return r->to;
+}
+
+static size_t fasta_boundary(const char *text, const kh_range *r)
+{
+	size_t a = line_behind(text, r, r->from);
+
+	while (a < r->to && text[a] != '>')
+		a = line_behind(text, r, a);
+	return a;
+}
+
+size_t kh_reader_boundary(const char *text, const kh_range *r, char format)
+{
+	size_t at = r->to;
+
+	if (format != '>')
+		at = fastq_boundary(text, r);
+	if (at == r->to && format != '@')
+		at = fasta_boundary(text, r);
+	return at;
+}

@@ -1,0 +1,79 @@
+/*
+ * reader.h - the grammar of FASTA and FASTQ, over bytes in memory
+ *
+ * One parser, kh_reader_walk: from a place between two records it takes complete
+ * records until the bytes or the sense end.  Whether it runs ahead of its turn on a
+ * guessed boundary or in its turn on verified ones, the rules are the same, and so are
+ * the errors, since only whole lines are judged, in order.
+ *
+ * Lines end in LF or CR LF; the last may have no end.  A CR elsewhere is an error.
+ * Blanks and tabs at the end of sequence and quality lines are cut, elsewhere in them
+ * they are errors; lines without anything else are blank and may stand anywhere.
+ * A file is FASTA or FASTQ by its first byte that is not blank; a UTF-8 byte order
+ * mark in front of it is skipped.  FASTA: '>' at the start of a line begins a record,
+ * ';' comments are refused.  FASTQ: '@' line, sequence lines, '+' line (its text is
+ * not looked at), quality lines until there are as many characters as bases; if the
+ * sequence is one line, so is the quality.  An empty sequence has an empty quality
+ * line, or none.  Nucleotides: scan.h.  Header lines have at most 64 MiB and no NUL.
+ */
+#ifndef KH_READER_H
+#define KH_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "feed.h"
+#include "msg.h"
+
+enum { KH_HEADER_MAX = 1 << 26 };
+
+/* Where a parse stands.  Zero but for the name and line 1: the start of a file. */
+typedef struct kh_place {
+	const char *name;       /* the file's, for messages */
+	uint64_t line;          /* of the next byte, from 1 */
+	uint64_t byte;          /* its offset in the decoded text */
+	uint64_t n_rec;         /* records before it in the file */
+	char format;            /* '>', '@', or 0: not known yet */
+	/* pieces: */
+	bool in_seq;            /* a record is open */
+	bool mid_line;          /* the next byte goes on with a sequence line, */
+	uint64_t column;        /*   of which so many bytes are done */
+} kh_place;
+
+/* Records and packed sequences; zero it first.  Offsets are into `text`, which must be
+ * readable KH_SCAN_PAD bytes behind its end. */
+typedef struct kh_harvest {
+	const char *text;
+	kh_record *rec;
+	size_t n_rec, cap_rec;
+	uint64_t *bases;
+	uint32_t *amb;
+	size_t n_words, cap_words;      /* n_words: the next sequence goes there */
+} kh_harvest;
+
+void kh_harvest_free(kh_harvest *h);
+/* Room for a sequence of n bases that starts at word n_words. */
+int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err);
+
+typedef struct kh_range {
+	size_t from, to;        /* in text */
+	bool final;             /* the file ends at `to` */
+} kh_range;
+
+/* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
+ * place of it.  On failure *stop and `at` are where the bad record starts, and the
+ * harvest has all records before it. */
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop, kh_err *err);
+
+/* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
+ * the next call's harvest.  *stop: what is behind it is to be given again, together
+ * with what follows (part of a header line, or of a line's end). */
+int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+		     kh_err *err);
+
+/* A place in text that begins a record, if the text is what it looks like: line starts
+ * with '>'; or '@', and the line two below with '+'.  `format` 0: whichever.  r->to if
+ * there is none. */
+size_t kh_reader_boundary(const char *text, const kh_range *r, char format);
+
+#endif

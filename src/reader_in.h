@@ -1,0 +1,72 @@
+/* reader_in.h - what reader.c and reader_pieces.c share */
+#ifndef KH_READER_IN_H
+#define KH_READER_IN_H
+
+#include <string.h>
+#include "reader.h"
+#include "scan.h"
+
+/* A walk in progress.  `pos` and `line` run ahead of the place while a record is open. */
+typedef struct kh_walk {
+	kh_place *at;
+	kh_harvest *h;
+	const kh_range *r;
+	const kh_scan *scan;
+	size_t pos;
+	uint64_t line;
+	uint64_t base;          /* the file's offset of text[0], modulo 2^64 */
+	kh_err *err;
+} kh_walk;
+
+typedef struct kh_line {
+	size_t at, len;         /* without LF or CR LF */
+	size_t next;
+} kh_line;
+
+static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/* False: no whole line any more. */
+static inline bool next_line(const kh_walk *w, kh_line *l)
+{
+	const char *t = w->h->text + w->pos;
+	const char *nl = w->pos < w->r->to ? memchr(t, '\n', w->r->to - w->pos) : NULL;
+
+	l->at = w->pos;
+	if (!nl) {
+		l->len = w->r->to - w->pos;
+		l->next = w->r->to;
+		return w->r->final && l->len > 0;
+	}
+	l->len = (size_t)(nl - t);
+	l->next = w->pos + l->len + 1;
+	if (l->len > 0 && nl[-1] == '\r')
+		l->len--;
+	return true;
+}
+
+static inline void trim(const char *text, kh_line *l)
+{
+	while (l->len > 0 && is_blank(text[l->at + l->len - 1]))
+		l->len--;
+}
+
+int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err);
+
+/* Takes the header line at pos; 1, 0: not whole yet, < 0. */
+int kh_walk_header(kh_walk *w, kh_record *rec);
+/* Packs a part of a sequence line behind rec's bases. */
+int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l);
+/* What begins a line where a record should begin. */
+int kh_walk_foreign(kh_walk *w, char c);
+/* The place is now at pos. */
+static inline void kh_walk_settle(kh_walk *w)
+{
+	w->at->line = w->line;
+	w->at->byte = w->base + w->pos;
+}
+
+kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_range *r, kh_err *err);
+/* Skips the byte order mark of a file's first line. */
+void kh_walk_bom(const kh_walk *w, kh_line *l);
+
+#endif

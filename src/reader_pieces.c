@@ -1,0 +1,117 @@
+/*
+ * reader_pieces.c - FASTA whose records may be of any length, in pieces
+ *
+ * The bytes of a sequence line are packed as they come, whole line or not.  Held back
+ * is only what cannot be judged yet: a part of a header line, and blanks and a CR at
+ * the end of the range, which may or may not be the end of a line.
+ */
+#include <config.h>
+#include "reader.h"
+
+#include <string.h>
+#include "reader_in.h"
+
+struct piece {
+	kh_record rec;
+	bool open;              /* rec is there */
+};
+
+static int close_piece(kh_walk *w, struct piece *p)
+{
+	bool wanted = p->open && (p->rec.len > 0 || !(p->rec.flags & KH_REC_CONTINUES));
+
+	p->open = false;
+	return wanted ? kh_harvest_push(w->h, &p->rec, w->err) : KH_OK;
+}
+
+/* A line in front of the first record: 1: blank, 0: not whole, < 0. */
+static int before_first(kh_walk *w)
+{
+	kh_line l;
+
+	if (!next_line(w, &l))
+		return 0;
+	kh_walk_bom(w, &l);
+	trim(w->h->text, &l);
+	if (l.len > 0 && w->h->text[l.at] != '>')
+		return kh_walk_foreign(w, w->h->text[l.at]);
+	w->pos = l.len > 0 ? l.at : l.next;     /* behind the byte order mark */
+	w->line += l.len == 0;
+	return 1;
+}
+
+static int header(kh_walk *w, struct piece *p)
+{
+	int rc = close_piece(w, p);
+
+	if (!rc)
+		rc = kh_walk_header(w, &p->rec);
+	if (rc <= 0)
+		return rc;
+	p->open = true;
+	w->at->in_seq = true;
+	w->at->n_rec++;
+	return 1;
+}
+
+/* Part or all of a sequence line.  1: go on, 0: the range is used up, < 0. */
+static int bases(kh_walk *w, struct piece *p)
+{
+	const char *text = w->h->text;
+	kh_line l;
+	bool whole = next_line(w, &l);
+
+	if (!whole && l.len > 0 && text[l.at + l.len - 1] == '\r')
+		l.len--;
+	trim(text, &l);
+	if (!p->open)
+		p->rec = (kh_record) {
+			.seq = (uint64_t)w->h->n_words << 5, .flags = KH_REC_CONTINUES,
+		};
+	p->open = true;
+	if (l.len > 0) {
+		w->at->n_rec--;         /* messages name the record that is open */
+		int rc = kh_walk_bases(w, &p->rec, &l);
+		w->at->n_rec++;
+		if (rc)
+			return rc;
+	}
+	if (!whole) {
+		w->pos += l.len;
+		w->at->mid_line |= l.len > 0;
+		w->at->column += l.len;
+		return 0;
+	}
+	w->pos = l.next;
+	w->line++;
+	w->at->mid_line = false;
+	w->at->column = 0;
+	return 1;
+}
+
+int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+		     kh_err *err)
+{
+	kh_walk w = kh_walk_start(at, h, r, err);
+	struct piece p = { .open = false };
+	int rc = 1;
+
+	at->format = '>';
+	while (rc > 0 && w.pos < r->to) {
+		char c = h->text[w.pos];
+
+		if (at->mid_line)
+			rc = bases(&w, &p);
+		else if (c == '>')
+			rc = header(&w, &p);
+		else if (!at->in_seq)
+			rc = before_first(&w);
+		else if (c == '@' || c == ';')
+			rc = kh_walk_foreign(&w, c);
+		else
+			rc = bases(&w, &p);
+	}
+	*stop = w.pos;
+	kh_walk_settle(&w);
+	return rc < 0 ? rc : close_piece(&w, &p);
+}

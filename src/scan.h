@@ -1,0 +1,55 @@
+/*
+ * scan.h - the inner loops over text: newlines, nucleotides to bits, quality bytes
+ *
+ * The plain C versions are the specification; on x86-64 the same functions in AVX2 and
+ * AVX-512 are chosen at the first call (KH_SIMD=none|avx2|avx512 in the environment
+ * chooses otherwise).  All may read up to KH_SCAN_PAD bytes behind what they are given,
+ * never judge them, and give the same results.
+ *
+ * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
+ * '-', '*' and '.' are ambiguous; everything else is bad.
+ */
+#ifndef KH_SCAN_H
+#define KH_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KH_SCAN_PAD = 64 };
+
+/* Packed sequences (kmer.h).  Room must be there for a word more than is packed. */
+typedef struct kh_packed {
+	uint64_t *bases;
+	uint32_t *amb;
+} kh_packed;
+
+typedef struct kh_scan {
+	const char *name;
+	/* Packs s[0..n) as bases number at, at + 1, ...; keeps what is below `at` in the
+	 * same word.  Gives how many are good: the index of the first bad byte, or n; the
+	 * words of what follows a bad byte are undefined. */
+	size_t (*pack)(const kh_packed *to, uint64_t at, const char *s, size_t n);
+	/* Index of the first byte that is not a quality, '!' to '~', or n. */
+	size_t (*quality)(const char *s, size_t n);
+} kh_scan;
+
+const kh_scan *kh_scan_get(void);
+const kh_scan *kh_scan_plain(void);
+const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
+const kh_scan *kh_scan_avx512(void);
+
+/* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
+ * the rest of the mask's last word, clears that of the bases. */
+static inline void kh_pack_end(const kh_packed *p, uint64_t at, uint64_t n)
+{
+	uint64_t w = (at + n) >> 5;
+	unsigned r = n & 31;
+
+	if (r) {
+		p->bases[w] &= (UINT64_C(1) << 2 * r) - 1;
+		p->amb[w] = (p->amb[w] & ((UINT32_C(1) << r) - 1)) | UINT32_MAX << r;
+	}
+}
+
+#endif
