@@ -69,6 +69,16 @@ typedef struct kh_job {
 	bool interleaved;
 } kh_job;
 
+/* Records of fragment i and the blocks they lie in; [1] is NULL without a mate. */
+static inline void kh_job_records(const kh_job *j, size_t i, const kh_block *b[2],
+				  const kh_record *r[2])
+{
+	b[0] = j->block[0];
+	b[1] = j->interleaved ? j->block[0] : j->block[1];
+	r[0] = &b[0]->rec[j->from[0] + (j->interleaved ? 2 * i : i)];
+	r[1] = j->interleaved ? r[0] + 1 : b[1] ? &b[1]->rec[j->from[1] + i] : NULL;
+}
+
 typedef struct kh_feed_options {
 	const char *const *path[2];     /* "-": standard input.  Borrowed */
 	size_t n_path[2];               /* [1] 0, or as many as [0] */

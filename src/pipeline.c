@@ -132,6 +132,20 @@ bool kh_monitor_stopped(kh_monitor *m)
 	return stopped;
 }
 
+int kh_monitor_error(kh_monitor *m, kh_err *err)
+{
+	int rc = KH_OK;
+
+	pthread_mutex_lock(&m->mu);
+	if (m->stopped) {
+		rc = m->err.code ? m->err.code : KH_ECANCEL;
+		if (err)
+			*err = m->err;
+	}
+	pthread_mutex_unlock(&m->mu);
+	return rc;
+}
+
 void kh_monitor_lock(kh_monitor *m)
 {
 	pthread_mutex_lock(&m->mu);
@@ -331,7 +345,6 @@ static void *hand_main(void *p)
 int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
 {
 	struct hand *hand = kh_array(n, sizeof *hand, err);
-	int rc = KH_OK;
 
 	if (!hand)
 		return KH_ENOMEM;
@@ -351,12 +364,5 @@ int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *
 		if (hand[i].started)
 			pthread_join(hand[i].thread, NULL);
 	free(hand);
-	pthread_mutex_lock(&m->mu);
-	if (m->stopped) {
-		rc = m->err.code ? m->err.code : KH_ECANCEL;
-		if (err)
-			*err = m->err;
-	}
-	pthread_mutex_unlock(&m->mu);
-	return rc;
+	return kh_monitor_error(m, err);
 }

@@ -30,6 +30,8 @@ void kh_monitor_free(kh_monitor *m);
 /* First error wins; wakes all.  `e` may be NULL: just stop. Returns code. */
 int kh_monitor_stop(kh_monitor *m, const kh_err *e);
 bool kh_monitor_stopped(kh_monitor *m);
+/* The first error, to *err; KH_ECANCEL if it stopped without one, 0 if it did not stop. */
+int kh_monitor_error(kh_monitor *m, kh_err *err);
 /* The lock itself, for a few instructions. */
 void kh_monitor_lock(kh_monitor *m);
 void kh_monitor_unlock(kh_monitor *m);

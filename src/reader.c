@@ -206,7 +206,7 @@ static int find_record(kh_walk *w)
 
 			if (!w->at->format && (c == '>' || c == '@'))
 				w->at->format = c;
-			return c == w->at->format ? 1 : kh_walk_foreign(w, c);
+			return c && c == w->at->format ? 1 : kh_walk_foreign(w, c);
 		}
 		w->pos = l.next;
 		w->line++;

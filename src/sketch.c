@@ -45,7 +45,7 @@ static void smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t
 	}
 }
 
-static size_t run_syncmer(const kh_sketch *sk, const kh_span *sp, uint64_t *key, uint32_t *pos)
+static size_t run_syncmer(const kh_sketch *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	const unsigned w = sk->k - sk->s + 1;
 	uint32_t o[TILE + 16];
@@ -67,7 +67,7 @@ static size_t run_syncmer(const kh_sketch *sk, const kh_span *sp, uint64_t *key,
 
 /* One window: a sorted list of the smallest orders so far (distinct, as the order is
  * a bijection of the canonical k-mer). */
-static size_t minhash_window(const kh_sketch *sk, const kh_span *sp, uint64_t at, uint64_t end,
+static size_t minhash_window(const kh_sketch *sk, const kh_stretch *sp, uint64_t at, uint64_t end,
 			     uint64_t *key)
 {
 	uint64_t small[KH_MINHASH_S_MAX], kmer[KH_MINHASH_S_MAX];
@@ -99,7 +99,7 @@ static size_t minhash_window(const kh_sketch *sk, const kh_span *sp, uint64_t at
 	return n;
 }
 
-static size_t run_minhash(const kh_sketch *sk, const kh_span *sp, uint64_t *key, uint32_t *pos)
+static size_t run_minhash(const kh_sketch *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	size_t n = 0;
 
@@ -114,7 +114,7 @@ static size_t run_minhash(const kh_sketch *sk, const kh_span *sp, uint64_t *key,
 	return n;
 }
 
-size_t kh_sketch_run(const kh_sketch *sk, const kh_span *span, uint64_t *key, uint32_t *pos)
+size_t kh_sketch_run(const kh_sketch *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos)
 {
 	if (span->from >= span->to)
 		return 0;

@@ -118,13 +118,13 @@ int kh_sketch_check(const kh_sketch *sk, kh_err *err);
  * before `to` must lie inside the sequence.  Room for kh_sketch_bound(to - from).
  * Returns the number of features.
  */
-typedef struct kh_span {
+typedef struct kh_stretch {
 	const uint64_t *bases;
 	const uint32_t *amb;
 	uint64_t from, to;
-} kh_span;
+} kh_stretch;
 
-size_t kh_sketch_run(const kh_sketch *sk, const kh_span *span, uint64_t *key, uint32_t *pos);
+size_t kh_sketch_run(const kh_sketch *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos);
 
 /* Starts of k-mers in a sequence of len bases. */
 static inline uint64_t kh_sketch_starts(const kh_sketch *sk, uint64_t len)

@@ -1,0 +1,84 @@
+/*
+ * backend.h - what an accelerator must do
+ *
+ * The CPU backend is the specification; every other one gives the same bytes.
+ * One table of functions a backend, chosen once; what it opens is opaque.
+ */
+#ifndef KH_BACKEND_H
+#define KH_BACKEND_H
+
+#include "build.h"
+#include "classify.h"
+
+/* --- building ----------------------------------------------------------------------- */
+typedef struct kh_builder kh_builder;
+
+typedef struct kh_builder_options {
+	kh_sketch sketch;
+	unsigned threads;               /* workers that call add, numbered from 0 */
+	size_t block_size;
+	uint64_t memory, gpu_memory;    /* 0: no limit */
+	const char *tmp;                /* spilled pairs go to a file beside this one */
+	const int *device;              /* numbers of the devices, n_devices of them */
+	size_t n_devices;
+} kh_builder_options;
+
+/* Everything that is known when all references have been read. */
+typedef struct kh_finish {
+	const kh_bins *bins;
+	const kh_taxonomy *tax;
+	const kh_remap *remap;          /* NULL: the pairs' bins are final */
+	/* Called for ranges 0 .. 255 in order, one call at a time; the image lives for
+	 * the call. */
+	int (*sink)(void *arg, const kh_image *im, kh_err *err);
+	void *arg;
+} kh_finish;
+
+/* --- classifying ---------------------------------------------------------------------- */
+typedef struct kh_engine kh_engine;     /* a database on the devices: shared, immutable */
+typedef struct kh_lane kh_lane;         /* one worker's share of it */
+
+/* A job as a lane sees it: input, and the room for results. */
+typedef struct kh_task {
+	const kh_job *job;
+	kh_call *call;                  /* job->n of them */
+	kh_sketches *sketches;          /* or NULL: no feature counts wanted */
+} kh_task;
+
+typedef struct kh_backend {
+	const char *name;
+	int (*n_devices)(void);         /* 0: cannot be used here */
+
+	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
+	/* Any worker, any order of tickets; all of s may be reused when it returns. */
+	int (*builder_add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+	int (*builder_finish)(kh_builder *b, const kh_finish *f, kh_err *err);
+	void (*builder_close)(kh_builder *b);
+
+	int (*engine_open)(kh_engine **e, const kh_db *db, const kh_rule *rule,
+			   const int *device, size_t n_devices, kh_err *err);
+	void (*engine_close)(kh_engine *e);
+	int (*lane_open)(kh_lane **l, kh_engine *e, unsigned worker, kh_err *err);
+	void (*lane_close)(kh_lane *l);
+	/* submit takes a task and may return before it is done; collect gives tasks back in
+	 * the order of submit (NULL: none is left).  At most `depth` tasks may be under way. */
+	unsigned depth;
+	int (*submit)(kh_lane *l, kh_task *t, kh_err *err);
+	int (*collect)(kh_lane *l, kh_task **t, kh_err *err);
+} kh_backend;
+
+extern const kh_backend kh_backend_cpu;
+extern const kh_backend kh_backend_cuda;        /* only if HAVE_CUDA */
+
+/* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */
+#define KH_DEVICES_MAX 64
+typedef struct kh_choice {
+	const kh_backend *backend;
+	int device[KH_DEVICES_MAX];
+	size_t n;
+	bool fell_back;                 /* auto found no GPU */
+} kh_choice;
+
+int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
+
+#endif

@@ -1,0 +1,544 @@
+#include <config.h>
+#include "build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "backend.h"
+#include "mem.h"
+#include "pipeline.h"
+#include "refs.h"
+
+/* --- small rules --------------------------------------------------------------------- */
+uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
+{
+	uint64_t sum = 0, at = p->at, end = p->at + p->bases;
+
+	for (uint32_t bin = p->local; at < end; bin++, at += stride) {
+		uint64_t h = kh_fmix64(bin + UINT64_C(1)), stop = end - at < stride ? end : at + stride;
+
+		for (uint64_t i = at; i < stop; i += 16) {
+			unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
+			uint64_t amb = 0;
+
+			for (unsigned j = 0; kh_packed_ambiguous(s->amb, i, n) && j < n; j++)
+				amb |= (uint64_t)kh_packed_amb(s->amb, i + j) << j;
+			h = kh_fmix64(h ^ (kh_packed_bits(s->bases, i, n) | amb << 32 | (uint64_t)n << 48));
+		}
+		sum += h;
+	}
+	return sum;
+}
+
+uint32_t kh_default_k(uint64_t bases)
+{
+	uint32_t k = 0;
+
+	while (k < KH_K_MAX && (UINT64_C(1) << 2 * k) / 2 < bases)
+		k++;
+	k += 4;
+	return k < KH_K_MIN ? KH_K_MIN : k > KH_K_MAX ? KH_K_MAX : k;
+}
+
+void kh_minima(const kh_db_header *h, uint32_t minima[32])
+{
+	typedef unsigned __int128 wide;
+	const uint64_t one = UINT64_C(1) << 48;
+	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
+	/* p: a chance k-mer is in the index (F of 4^k / 2), or shares home and tag with one */
+	uint64_t p = (uint64_t)((wide)F * one * 2 >> 2 * h->sketch.k) + one * KH_BUCKET_LOAD / 65536;
+
+	if (p > one)
+		p = one;
+	for (int i = 0; i < 32; i++) {
+		uint64_t n = (UINT64_C(2) << i) - 1, r = h->gap;
+		/* chance hits in a window of r bins, 48 bits behind the point, rounded up */
+		uint64_t lambda = (uint64_t)((wide)n * r * p / N * h->locations / F) + 1;
+		wide t = (wide)N << 32;         /* N lambda^m / m!, 32 bits */
+		uint32_t m = 0;
+
+		if (lambda > one << 12)
+			lambda = one << 12;
+		while ((t > (UINT64_C(1) << 32) / 10000 || m < lambda >> 48) && m < 1 << 20) {
+			m++;
+			t = (t * lambda >> 48) / m + 1;
+			if (t >> 64)
+				t = (wide)UINT64_MAX;
+		}
+		minima[i] = m;
+	}
+}
+
+/* A share of the digest of a sequence. */
+struct part {
+	uint64_t seq, digest;
+};
+
+struct worker {
+	kh_pieces pieces;
+	struct part *part;
+	size_t n, cap;
+};
+
+/* --- a build ---------------------------------------------------------------------------- */
+struct build {
+	const kh_build_options *o;
+	kh_build_summary *sum;
+	kh_sketch sketch;
+	uint32_t gap;
+	kh_choice choice;
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_builder *builder;
+	kh_refs refs;
+	struct worker *worker;
+	kh_taxdump *dump;
+	kh_taxonomy *tax;
+	/* targets: the sequences that have a taxon */
+	uint32_t *target;               /* n_targets: number of the sequence */
+	uint32_t *first, *taxon;        /* n_targets: kh_bins */
+	uint32_t *shift, *old_first;    /* all sequences: kh_remap */
+	uint32_t n_targets;
+	kh_db_writer *w;
+	kh_range *dir;
+	uint64_t image_bytes;
+	unsigned ranges;
+	double started;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void show_progress(const struct build *b)
+{
+	uint64_t done, total;
+	double s = now() - b->started;
+
+	kh_feed_progress(b->feed, &done, &total);
+	if (total > done && done > 0)
+		kh_progress("read %.1f of %.1f MB, %.0f MB/s, %.0f s left", done * 1e-6, total * 1e-6,
+			    done * 1e-6 / s, (double)(total - done) * s / (double)done);
+	else
+		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+}
+
+/* In the block's turn. */
+static int settle(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
+{
+	int rc = kh_feed_settle(b->feed, blk, err);
+
+	if (!rc)
+		rc = kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], pieces, err);
+	if (!rc) {
+		show_progress(b);
+		kh_feed_pass(b->feed, blk);
+	}
+	return rc;
+}
+
+/* Sums of a sequence's bins come from several workers: each keeps its own list. */
+static int add_digests(struct worker *w, const kh_sample *s, uint32_t stride, kh_err *err)
+{
+	int rc = kh_grow((void **)&w->part, &w->cap, w->n + s->n, sizeof *w->part, err);
+
+	for (size_t i = 0; i < s->n && !rc; i++)
+		w->part[w->n++] = (struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], stride) };
+	return rc;
+}
+
+static int read_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct build *b = arg;
+	struct worker *w = &b->worker[worker];
+	kh_block *blk;
+	int rc;
+
+	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
+		rc = settle(b, blk, &w->pieces, err);
+		if (!rc) {
+			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
+					w->pieces.v, w->pieces.n };
+
+			rc = add_digests(w, &s, b->sketch.stride, err);
+			if (!rc)
+				rc = b->choice.backend->builder_add(b->builder, worker, &s, err);
+		}
+		kh_feed_release(b->feed, blk);
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
+static int check_bins(const struct build *b, kh_err *err)
+{
+	uint64_t stride = b->sketch.stride;
+
+	if (b->refs.next_bin <= UINT32_MAX)
+		return KH_OK;
+	while (stride < KH_STRIDE_MAX && b->refs.bases / stride + b->refs.n *
+	       (2 + (b->o->max_span + stride - 1) / stride) > UINT32_MAX)
+		stride++;
+	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
+		       "use --stride %" PRIu64 " or more", b->refs.next_bin, b->sketch.stride, stride);
+}
+
+/* One pass over the references with this->sketch. */
+static int read_refs(struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	kh_feed_options fo = { .path = { o->refs }, .n_path = { o->n_refs }, .pieces = true,
+		.allow_no_eof = o->allow_no_eof, .block_size = o->block_size,
+		.n_blocks = o->threads + 2, .front = kh_refs_front(&b->sketch) };
+	kh_builder_options bo = { .sketch = b->sketch, .threads = o->threads,
+		.block_size = o->block_size, .memory = o->memory, .gpu_memory = o->gpu_memory,
+		.tmp = o->db, .device = b->choice.device, .n_devices = b->choice.n };
+	int rc = kh_refs_init(&b->refs, &b->sketch, b->gap, err);
+
+	b->refs.allow_duplicates = o->allow_duplicates;
+	b->started = now();
+	if (rc || (rc = kh_monitor_new(&b->m, err)) || (rc = kh_feed_open(&b->feed, &fo, b->m, err)) ||
+	    (rc = b->choice.backend->builder_open(&b->builder, &bo, err)))
+		return rc;
+	rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
+	kh_progress_end();
+	b->sum->seconds_read += now() - b->started;
+	return rc ? rc : check_bins(b, err);
+}
+
+static void forget_refs(struct build *b)
+{
+	if (b->builder)
+		b->choice.backend->builder_close(b->builder);
+	b->builder = NULL;
+	kh_feed_close(b->feed);
+	b->feed = NULL;
+	kh_monitor_free(b->m);
+	b->m = NULL;
+	kh_refs_clear(&b->refs);
+	for (unsigned i = 0; i < b->o->threads; i++)
+		b->worker[i].n = 0;
+}
+
+/* --- k -------------------------------------------------------------------------------- */
+static void set_k(struct build *b, uint32_t k)
+{
+	b->sketch.k = k;
+	if (b->sketch.scheme == KH_SYNCMER && b->o->sketch.s == 0)
+		b->sketch.s = k - 6;
+}
+
+/* A guess at the bases of the inputs, from their sizes; 0 if one cannot be read twice. */
+static uint64_t guess_bases(const kh_build_options *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->n_refs; i++) {
+		unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
+		struct stat st;
+		uint64_t n;
+		FILE *f;
+
+		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode))
+			return 0;
+		n = (uint64_t)st.st_size;
+		f = fopen(o->refs[i], "rb");
+		if (!f)
+			return 0;
+		if (fread(magic, 1, 2, f) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) {
+			bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
+			uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
+
+			n = ok && isize > n ? isize : n * 7 / 2;
+		}
+		fclose(f);
+		sum += n;
+	}
+	return sum - sum / 64;          /* line ends, headers */
+}
+
+/* Reads the references.  Without -k the right k is known only behind the last base: it is
+ * guessed from the sizes, and if the guess was wrong all is read again. */
+static int read_all(struct build *b, kh_err *err)
+{
+	uint64_t bases;
+	int rc;
+
+	if (b->sketch.k)
+		return read_refs(b, err);
+	bases = guess_bases(b->o);
+	if (bases == 0)
+		return kh_fail(err, KH_EUSAGE, "an input that cannot be read twice needs -k: "
+			       "the default follows the number of bases");
+	set_k(b, kh_default_k(bases));
+	rc = kh_sketch_check(&b->sketch, err);
+	if (!rc)
+		rc = read_refs(b, err);
+	if (rc || kh_default_k(b->refs.bases) == b->sketch.k)
+		return rc;
+	bases = b->refs.bases;
+	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u, not %u: reading again", bases,
+	       kh_default_k(bases), b->sketch.k);
+	forget_refs(b);
+	set_k(b, kh_default_k(bases));
+	rc = kh_sketch_check(&b->sketch, err);
+	return rc ? rc : read_refs(b, err);
+}
+
+/* --- taxa ------------------------------------------------------------------------------ */
+static uint32_t taxid_of(const struct build *b, size_t i)
+{
+	uint32_t taxid = b->refs.ref[i].header_taxid;
+
+	if (!taxid && b->refs.number[i] != SIZE_MAX)
+		taxid = kh_idmap_taxid(b->refs.map, b->refs.number[i]);
+	return taxid ? kh_taxdump_find(b->dump, taxid) : 0;
+}
+
+static int check_unmapped(const struct build *b, kh_err *err)
+{
+	const size_t n = b->refs.n, unmapped = n - b->n_targets;
+	size_t shown = 0;
+
+	if (unmapped == 0)
+		return KH_OK;
+	kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
+	for (size_t i = 0; i < n && shown < 10; i++)
+		if (b->shift[i] == KH_DROP) {
+			kh_log(KH_WARN, "  no taxon: %s", kh_refs_id(&b->refs, i));
+			shown++;
+		}
+	if (unmapped > shown)
+		kh_log(KH_WARN, "  and %zu more: kmerhash inspect --unmapped lists them", unmapped - shown);
+	if (b->o->max_unmapped >= 1)
+		return KH_OK;
+	if (b->n_targets == 0)
+		return kh_fail(err, KH_EFORMAT, "none of %zu sequences has a taxon of this taxonomy "
+			       "(--allow-unmapped makes an empty database)", n);
+	if ((double)unmapped > b->o->max_unmapped * (double)n)
+		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
+			       "--max-unmapped %g allows", unmapped, n, b->o->max_unmapped);
+	return KH_OK;
+}
+
+/* Which sequences are targets, their bins without those of the others, and the tree of
+ * their taxa. */
+static int map_targets(struct build *b, kh_err *err)
+{
+	const size_t n = b->refs.n;
+	uint32_t shift = 0;
+	int rc;
+
+	b->target = kh_array(n, sizeof *b->target, err);
+	b->first = kh_array(n, sizeof *b->first, err);
+	b->taxon = kh_array(n, sizeof *b->taxon, err);
+	b->shift = kh_array(n, sizeof *b->shift, err);
+	b->old_first = kh_array(n, sizeof *b->old_first, err);
+	if (!b->target || !b->first || !b->taxon || !b->shift || !b->old_first)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t first = b->refs.ref[i].first_bin;
+		uint32_t next = i + 1 < n ? b->refs.ref[i + 1].first_bin : (uint32_t)b->refs.next_bin;
+		uint32_t taxid = taxid_of(b, i);
+
+		b->old_first[i] = first;
+		b->shift[i] = taxid ? shift : KH_DROP;
+		if (!taxid) {
+			shift += next - first;
+			continue;
+		}
+		b->target[b->n_targets] = (uint32_t)i;
+		b->first[b->n_targets] = first - shift;
+		b->taxon[b->n_targets++] = taxid;
+	}
+	rc = check_unmapped(b, err);
+	if (!rc)
+		rc = kh_taxonomy_prune(&b->tax, b->dump, b->taxon, b->n_targets, err);
+	for (uint32_t i = 0; i < b->n_targets && !rc; i++)
+		b->taxon[i] = kh_taxonomy_find(b->tax, b->taxon[i]);
+	b->sum->header.bins = b->refs.next_bin - shift;
+	return rc;
+}
+
+static int find_taxa(struct build *b, kh_err *err)
+{
+	double t = now();
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
+		rc = kh_idmap_load(b->refs.map, b->o->maps[i], err);
+	if (!rc)
+		rc = map_targets(b, err);
+	b->sum->seconds_map = now() - t;
+	return rc;
+}
+
+/* --- the file ---------------------------------------------------------------------------- */
+static int sink(void *arg, const kh_image *im, kh_err *err)
+{
+	static const char zero[64];
+	struct build *b = arg;
+	kh_range *r = &b->dir[b->ranges++];
+	size_t buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
+	size_t locs = (size_t)im->range.n_locs * sizeof *im->loc;
+	int rc = kh_db_append(b->w, im->bucket, buckets, err);
+
+	if (!rc)
+		rc = kh_db_append(b->w, im->loc, locs, err);
+	*r = im->range;
+	if (!rc)
+		rc = kh_db_append(b->w, zero, (size_t)kh_range_bytes(r) - buckets - locs, err);
+	r->first_bucket = b->image_bytes / 64;
+	r->first_loc = (b->image_bytes + buckets) / 4;
+	b->image_bytes += kh_range_bytes(r);
+	b->sum->header.locations += im->locations;
+	b->sum->header.features += r->keys;
+	b->sum->header.entries += r->entries;
+	b->sum->header.over += r->over;
+	kh_progress("wrote range %u of %d", b->ranges, KH_RANGES);
+	return rc;
+}
+
+static int write_taxa(struct build *b, kh_err *err)
+{
+	const kh_taxonomy *t = b->tax;
+	int rc = kh_db_begin(b->w, KH_SEC_TAXA, err);
+
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
+		kh_db_taxon x = { t->taxid[i], t->parent[i], t->end[i], t->rank[i], t->name[i] };
+
+		rc = kh_db_append(b->w, &x, sizeof x, err);
+	}
+	if (!rc && !(rc = kh_db_begin(b->w, KH_SEC_NAMES, err)))
+		rc = kh_db_append(b->w, t->names, t->names_len, err);
+	return rc;
+}
+
+static int write_targets(struct build *b, kh_err *err)
+{
+	uint64_t id = 0;
+	int rc = kh_db_begin(b->w, KH_SEC_TARGETS, err);
+
+	for (uint32_t i = 0; i < b->n_targets && !rc; i++) {
+		const kh_ref *r = &b->refs.ref[b->target[i]];
+		kh_db_target x = { b->first[i], b->taxon[i], r->bases, r->digest, id };
+
+		b->sum->header.bases += r->bases;
+		id += strlen(kh_refs_id(&b->refs, b->target[i])) + 1;
+		rc = kh_db_append(b->w, &x, sizeof x, err);
+	}
+	return rc;
+}
+
+/* Ids of the sequences that are targets, or of those that are not. */
+static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *err)
+{
+	int rc = kh_db_begin(b->w, s, err);
+
+	for (size_t i = 0; i < b->refs.n && !rc; i++) {
+		const char *id = kh_refs_id(&b->refs, i);
+
+		if ((b->shift[i] != KH_DROP) == targets)
+			rc = kh_db_append(b->w, id, strlen(id) + 1, err);
+	}
+	return rc;
+}
+
+static void describe(struct build *b)
+{
+	kh_db_header *h = &b->sum->header;
+
+	h->sketch = b->sketch;
+	h->max_span = b->o->max_span;
+	h->gap = b->gap;
+	h->sequences = b->refs.n;
+	h->unmapped = b->refs.n - b->n_targets;
+	h->n_targets = b->n_targets;
+	h->n_taxa = b->tax->n;
+	for (unsigned i = 0; i < b->o->threads; i++)
+		for (size_t j = 0; j < b->worker[i].n; j++)
+			b->refs.ref[b->worker[i].part[j].seq].digest += b->worker[i].part[j].digest;
+	for (size_t i = 0; i < b->refs.n; i++) {
+		const char *id = kh_refs_id(&b->refs, i);
+		const kh_ref *r = &b->refs.ref[i];
+
+		if (b->shift[i] == KH_DROP)
+			h->unmapped_bases += r->bases;
+		h->digest = kh_fmix64(h->digest ^ XXH3_64bits(id, strlen(id)));
+		h->digest = kh_fmix64(h->digest ^ r->digest) ^ r->bases;
+	}
+}
+
+static int write_db(struct build *b, kh_err *err)
+{
+	kh_db_header *h = &b->sum->header;
+	kh_bins bins = { b->n_targets, b->first, b->taxon };
+	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->shift };
+	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b };
+	double t = now();
+	int rc;
+
+	describe(b);
+	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
+	if (!b->dir)
+		return KH_ENOMEM;
+	if ((rc = kh_db_create(&b->w, b->o->db, err)) || (rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
+	    (rc = b->choice.backend->builder_finish(b->builder, &f, err)) ||
+	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
+	    (rc = kh_db_append(b->w, b->dir, KH_RANGES * sizeof *b->dir, err)) ||
+	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
+	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
+	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)))
+		return rc;
+	kh_minima(h, h->minima);
+	kh_progress_end();
+	rc = kh_db_commit(b->w, h, err);
+	b->sum->seconds_write = now() - t;
+	return rc;
+}
+
+int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
+{
+	struct build b = { .o = o, .sum = sum, .sketch = o->sketch };
+	int rc;
+
+	*sum = (kh_build_summary) { .backend = NULL };
+	b.gap = 1 + (o->max_span + o->sketch.stride - 1) / o->sketch.stride;
+	b.worker = kh_array(o->threads, sizeof *b.worker, err);
+	rc = b.worker ? kh_backend_choose(&b.choice, o->device, err) : KH_ENOMEM;
+	if (!rc && b.sketch.k) {
+		set_k(&b, b.sketch.k);
+		rc = kh_sketch_check(&b.sketch, err);
+	}
+	if (!rc)
+		rc = kh_taxdump_open(&b.dump, o->taxonomy, err);
+	if (!rc && !(rc = read_all(&b, err)) && !(rc = find_taxa(&b, err)))
+		rc = write_db(&b, err);
+	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
+	kh_db_abandon(b.w);
+	forget_refs(&b);
+	for (unsigned i = 0; b.worker && i < o->threads; i++) {
+		free(b.worker[i].pieces.v);
+		free(b.worker[i].part);
+	}
+	free(b.worker);
+	kh_taxdump_close(b.dump);
+	kh_taxonomy_free(b.tax);
+	free(b.target);
+	free(b.first);
+	free(b.taxon);
+	free(b.shift);
+	free(b.old_first);
+	free(b.dir);
+	return rc;
+}

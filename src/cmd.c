@@ -1,0 +1,232 @@
+#include <config.h>
+#include "cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "mem.h"
+#include "pipeline.h"
+
+enum { MAX_OPTS = 64, FIRST_LONG = 256 };
+
+void kh_usage(const kh_command *c)
+{
+	printf("Usage: kmerhash %s [options] %s\n%s\n\nOptions:\n", c->name, c->operands, c->summary);
+	for (const kh_opt *o = c->opts; o->name; o++) {
+		char left[64];
+
+		snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
+			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
+			 o->arg ? " " : "", o->arg ? o->arg : "");
+		printf("%-34s %s\n", left, o->help);
+	}
+	printf("  -h, --help                       this text\n"
+	       "The manual page kmerhash-%s(1) says more.\n", c->name);
+}
+
+int kh_cmd_fail(const kh_command *c, const kh_err *err)
+{
+	kh_progress_end();
+	fprintf(stderr, "kmerhash %s: %s\n", c->name, err->msg[0] ? err->msg : "stopped");
+	return err->code == KH_EUSAGE ? 2 : 1;
+}
+
+static int wrong(const kh_command *c, const char *fmt, ...) KH_PRINTF(2, 3);
+static int wrong(const kh_command *c, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "kmerhash %s: %s (kmerhash %s -h lists the options)\n", c->name, text, c->name);
+	return -1;
+}
+
+/* --- values ------------------------------------------------------------------------------ */
+static bool parse_uint(const char *s, bool suffix, uint64_t *x)
+{
+	static const char unit[] = "KMGT";
+	char *end;
+	unsigned long long v;
+	const char *u;
+
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (end == s || errno || *s == '-' || *s == '+')
+		return false;
+	*x = v;
+	if (suffix && *end && (u = strchr(unit, *end & ~0x20))) {
+		unsigned shift = 10 * (unsigned)(u - unit + 1);
+
+		if (v > UINT64_MAX >> shift)
+			return false;
+		*x = (uint64_t)v << shift;
+		end++;
+	}
+	return *end == 0;
+}
+
+static bool parse_real(const char *s, double *x)
+{
+	char *end;
+
+	errno = 0;
+	*x = strtod(s, &end);
+	return end != s && !errno && *end == 0;
+}
+
+static int set_number(const kh_command *c, const kh_opt *o, const char *arg, void *to)
+{
+	double x;
+
+	if (o->kind == KH_OPT_REAL) {
+		if (!parse_real(arg, &x) || !(x >= o->min && x <= o->max))
+			return wrong(c, "--%s: '%s' is not a number from %g to %g", o->name, arg, o->min,
+				     o->max);
+		*(double *)to = x;
+		return 0;
+	}
+	if (!parse_uint(arg, o->kind == KH_OPT_SIZE, to))
+		return wrong(c, "--%s: '%s' is not a %s", o->name, arg,
+			     o->kind == KH_OPT_SIZE ? "size (such as 512M)" : "whole number");
+	x = (double)*(uint64_t *)to;
+	if (o->max > 0 && (x < o->min || x > o->max))
+		return wrong(c, "--%s: %s is not in %.0f to %.0f", o->name, arg, o->min, o->max);
+	return 0;
+}
+
+static int set(const kh_command *c, const kh_opt *o, const char *arg, void *values)
+{
+	void *to = (char *)values + o->at;
+	kh_words *w = to;
+	kh_err err = { 0, "" };
+
+	switch (o->kind) {
+	case KH_OPT_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case KH_OPT_TEXT:
+		*(const char **)to = arg;
+		return 0;
+	case KH_OPT_LIST:
+		if (kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, &err))
+			return wrong(c, "%s", err.msg);
+		w->v[w->n++] = arg;
+		return 0;
+	case KH_OPT_LOUDER:
+		kh_log_level(KH_DEBUG);
+		return 0;
+	case KH_OPT_QUIETER:
+		kh_log_level(KH_ERROR);
+		return 0;
+	case KH_OPT_NOTE:
+	case KH_OPT_NOTE_ARG:
+		kh_log(KH_WARN, "--%s has no meaning here and is ignored", o->name);
+		return 0;
+	case KH_OPT_SILENT:
+		return 0;
+	default:
+		return set_number(c, o, arg, to);
+	}
+}
+
+/* --- the parser ------------------------------------------------------------------------------ */
+int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
+{
+	struct option longs[MAX_OPTS + 2];
+	char shorts[2 * MAX_OPTS + 4] = ":h";
+	int n = 0, got;
+
+	for (; c->opts[n].name; n++) {
+		const kh_opt *o = &c->opts[n];
+		bool arg = o->arg != NULL;
+		char s[3] = { o->letter, arg ? ':' : 0, 0 };
+
+		assert(n < MAX_OPTS);
+		longs[n] = (struct option) { o->name, arg ? required_argument : no_argument, NULL,
+					     FIRST_LONG + n };
+		if (o->letter)
+			strcat(shorts, s);
+	}
+	longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
+	longs[n + 1] = (struct option) { NULL, 0, NULL, 0 };
+	opterr = 0;
+	while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		const kh_opt *o = c->opts;
+
+		if (got == 'h') {
+			kh_usage(c);
+			return 0;
+		}
+		if (got == ':')
+			return wrong(c, "option '%s' needs an argument", argv[optind - 1]);
+		if (got == '?' && optopt && optopt < FIRST_LONG)
+			return wrong(c, "unknown option '-%c'", optopt);
+		if (got == '?')
+			return wrong(c, "unknown option '%s'", argv[optind - 1]);
+		if (got >= FIRST_LONG)
+			o += got - FIRST_LONG;
+		else
+			while (o->letter != got)
+				o++;
+		if (set(c, o, optarg, values))
+			return -1;
+	}
+	return optind;
+}
+
+/* --- for all commands --------------------------------------------------------------------------- */
+unsigned kh_cmd_threads(uint64_t asked)
+{
+	const char *env = getenv("KMERHASH_THREADS");
+	unsigned cpus = kh_cpus();
+	uint64_t n = asked;
+
+	if (n == 0 && env && *env && !parse_uint(env, false, &n))
+		kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", env);
+	if (n == 0)
+		return cpus;
+	if (n > cpus) {
+		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n, cpus, cpus);
+		return cpus;
+	}
+	return (unsigned)n;
+}
+
+double kh_cmd_seconds(void)
+{
+	static double began;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	double now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	if (began == 0)
+		began = now;
+	return now - began;
+}
+
+/* VmHWM counts file pages too; those of a mapped database are shared and can be dropped. */
+uint64_t kh_cmd_peak(void)
+{
+	unsigned long long peak = 0, files = 0, x;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "VmHWM: %llu", &x) == 1)
+			peak = x;
+		if (sscanf(line, "RssFile: %llu", &x) == 1)
+			files = x;
+	}
+	if (f)
+		fclose(f);
+	return (uint64_t)(peak > files ? peak - files : peak) * 1024;
+}

@@ -1,0 +1,331 @@
+/* cmd_classify.c - kmerhash classify */
+#include <config.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "mem.h"
+#include "output.h"
+#include "run.h"
+
+struct values {
+	const char *db, *output, *report, *json, *classified, *unclassified, *device, *col5;
+	uint64_t threads, block_size;
+	double confidence;
+	bool paired, interleaved, precise, names, zero_counts, minimizer_data, mpa;
+	bool no_mate_check, allow_no_eof, no_verify;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const kh_opt opts[] = {
+	{ "db", 'd', KH_OPT_TEXT, "FILE", "the database, or a folder with just one", AT(db), 0, 0 },
+	{ "threads", 'p', KH_OPT_UINT, "N", "worker threads [all CPUs]", AT(threads), 1, 4096 },
+	{ "paired", 'P', KH_OPT_FLAG, NULL, "files come in pairs: mates 1, mates 2", AT(paired), 0, 0 },
+	{ "interleaved", 'i', KH_OPT_FLAG, NULL, "mates follow one another in one file", AT(interleaved), 0, 0 },
+	{ "output", 'o', KH_OPT_TEXT, "FILE", "a line for each read or pair; '-': no lines [standard output]",
+	  AT(output), 0, 0 },
+	{ "report", 'r', KH_OPT_TEXT, "FILE", "table of taxa", AT(report), 0, 0 },
+	{ "json", 0, KH_OPT_TEXT, "FILE", "summary of the run", AT(json), 0, 0 },
+	{ "confidence", 'c', KH_OPT_REAL, "SHARE", "features of a read that must agree with the call [0]",
+	  AT(confidence), 0, 1 },
+	{ "precise", 0, KH_OPT_FLAG, NULL, "fewer, surer calls of species", AT(precise), 0, 0 },
+	{ "use-names", 'n', KH_OPT_FLAG, NULL, "names beside taxids in the lines", AT(names), 0, 0 },
+	{ "classified-out", 'C', KH_OPT_TEXT, "FILE", "classified reads ('#' in pairs: _1 and _2)",
+	  AT(classified), 0, 0 },
+	{ "unclassified-out", 'U', KH_OPT_TEXT, "FILE", "the others, alike", AT(unclassified), 0, 0 },
+	{ "report-zero-counts", 0, KH_OPT_FLAG, NULL, "taxa without reads in the report, too",
+	  AT(zero_counts), 0, 0 },
+	{ "report-minimizer-data", 0, KH_OPT_FLAG, NULL, "features and distinct features in the report",
+	  AT(minimizer_data), 0, 0 },
+	{ "use-mpa-style", 0, KH_OPT_FLAG, NULL, "lineage and count in the report", AT(mpa), 0, 0 },
+	{ "kraken-col5", 0, KH_OPT_TEXT, "WHAT", "column 5: features, or none [features]", AT(col5), 0, 0 },
+	{ "no-mate-check", 0, KH_OPT_FLAG, NULL, "names of mates need not agree", AT(no_mate_check), 0, 0 },
+	{ "allow-no-eof", 0, KH_OPT_FLAG, NULL, "accept BGZF without its end-of-file block",
+	  AT(allow_no_eof), 0, 0 },
+	{ "no-verify", 0, KH_OPT_FLAG, NULL, "do not check the index of the database", AT(no_verify), 0, 0 },
+	{ "device", 0, KH_OPT_TEXT, "NAME", "auto, cpu, cuda or cuda:0,2 [auto]", AT(device), 0, 0 },
+	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [1M]",
+	  AT(block_size), 1, 1 << 30 },
+	{ "quiet", 'q', KH_OPT_QUIETER, NULL, "errors only", 0, 0, 0 },
+	{ "verbose", 'v', KH_OPT_LOUDER, NULL, "say more", 0, 0, 0 },
+	{ "gzip-compressed", 0, KH_OPT_SILENT, NULL, "as kraken2; compression is detected", 0, 0, 0 },
+	{ "bzip2-compressed", 0, KH_OPT_NOTE, NULL, "as kraken2; ignored", 0, 0, 0 },
+	{ "memory-mapping", 'M', KH_OPT_NOTE, NULL, "as kraken2; ignored", 0, 0, 0 },
+	{ "quick", 'Q', KH_OPT_NOTE, NULL, "as kraken2; ignored", 0, 0, 0 },
+	{ "minimum-hit-groups", 'g', KH_OPT_NOTE_ARG, "N", "as kraken2; ignored", 0, 0, 0 },
+	{ "minimum-base-quality", 0, KH_OPT_NOTE_ARG, "N", "as kraken2; ignored", 0, 0, 0 },
+	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
+};
+
+/* Everything a run holds. */
+struct job {
+	struct values v;
+	kh_run_options o;
+	kh_words file[2];
+	char *name[2][2];               /* classified, unclassified; mates in files of their own */
+	kh_choice choice;
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_db *db;
+	kh_tally tally;
+	kh_run_summary sum;
+	double loaded;                  /* seconds until the database was there */
+};
+
+/* --- options ----------------------------------------------------------------------------- */
+/* With '#' in its name, a file for each mate. */
+static int split_name(const char *name, bool paired, char *out[2], kh_err *err)
+{
+	const char *hash = name ? strchr(name, '#') : NULL;
+
+	if (!name)
+		return KH_OK;
+	if (!paired || !hash) {
+		out[0] = strdup(name);
+		return out[0] ? KH_OK : kh_fail_nomem(err);
+	}
+	for (int i = 0; i < 2; i++)
+		if (asprintf(&out[i], "%.*s_%d%s", (int)(hash - name), name, i + 1, hash + 1) < 0) {
+			out[i] = NULL;
+			return kh_fail_nomem(err);
+		}
+	return KH_OK;
+}
+
+static int add_inputs(struct job *j, int n, char **path, kh_err *err)
+{
+	bool two = j->v.paired && !j->v.interleaved;
+	int rc = KH_OK;
+
+	if (n == 0)
+		return kh_fail(err, KH_EUSAGE, "no reads are named");
+	if (two && n % 2)
+		return kh_fail(err, KH_EUSAGE, "--paired needs an even number of files, not %d", n);
+	for (int i = 0; i < n && !rc; i++) {
+		kh_words *w = &j->file[two ? i % 2 : 0];
+
+		rc = kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, err);
+		if (!rc)
+			w->v[w->n++] = path[i];
+	}
+	return rc;
+}
+
+/* No output may be an input, or another output. */
+static int check_files(const struct job *j, int n, char **input, kh_err *err)
+{
+	const char *out[] = { j->o.output, j->v.report, j->v.json, j->name[0][0], j->name[0][1],
+			      j->name[1][0], j->name[1][1] };
+	enum { N = sizeof out / sizeof out[0] };
+
+	for (int i = 0; i < N; i++) {
+		if (!out[i] || strcmp(out[i], "/dev/null") == 0)
+			continue;
+		for (int k = 0; k < n; k++)
+			if (kh_same_file(out[i], input[k]))
+				return kh_fail(err, KH_EUSAGE, "%s is both an input and an output", out[i]);
+		if (kh_same_file(out[i], j->v.db))
+			return kh_fail(err, KH_EUSAGE, "%s is both the database and an output", out[i]);
+		for (int k = 0; k < i; k++)
+			if (out[k] && strcmp(out[i], out[k]) == 0)
+				return kh_fail(err, KH_EUSAGE, "%s is named for two outputs", out[i]);
+	}
+	return KH_OK;
+}
+
+static int to_options(struct job *j, int n, char **path, kh_err *err)
+{
+	struct values *v = &j->v;
+	int rc;
+
+	if (!v->db || !*v->db)
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
+		return kh_fail(err, KH_EUSAGE, "--kraken-col5: '%s' is neither features nor none", v->col5);
+	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report)
+		return kh_fail(err, KH_EUSAGE, "the shape of a report is asked for, but --report is not");
+	if (v->minimizer_data && v->mpa)
+		return kh_fail(err, KH_EUSAGE, "--use-mpa-style has no columns for --report-minimizer-data");
+	j->o.paired = v->paired || v->interleaved;
+	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
+	j->o.threads = kh_cmd_threads(v->threads);
+	j->o.sketches = v->minimizer_data;
+	j->o.style.names = v->names;
+	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
+	if ((rc = add_inputs(j, n, path, err)) ||
+	    (rc = split_name(v->classified, j->o.paired, j->name[0], err)) ||
+	    (rc = split_name(v->unclassified, j->o.paired, j->name[1], err)))
+		return rc;
+	for (int i = 0; i < 2; i++) {
+		j->o.classified[i] = j->name[0][i];
+		j->o.unclassified[i] = j->name[1][i];
+	}
+	return check_files(j, n, path, err);
+}
+
+static void feed_options(struct job *j)
+{
+	j->o.feed = (kh_feed_options) {
+		.path = { j->file[0].v, j->file[1].v }, .n_path = { j->file[0].n, j->file[1].n },
+		.interleaved = j->v.interleaved, .no_mate_check = j->v.no_mate_check,
+		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size,
+		.n_blocks = (size_t)j->o.threads * (j->choice.backend->depth + 1) + 2
+	};
+}
+
+/* --- report and summary ------------------------------------------------------------------ */
+static int write_file(const char *path, const char *p, size_t n, kh_err *err)
+{
+	kh_out *out = NULL;
+	int rc = kh_out_open(&out, path, err);
+
+	if (!rc)
+		rc = kh_out_write(out, p, n, err);
+	if (!rc)
+		rc = kh_out_commit(out, err);
+	kh_out_close(out);
+	return rc;
+}
+
+static int write_report(struct job *j, kh_err *err)
+{
+	kh_report_options o = { j->v.zero_counts, j->v.minimizer_data, j->v.mpa };
+	kh_buf b = { NULL, 0, 0 };
+	int rc = kh_report(&b, j->db->tax, &j->tally, &o, err);
+
+	if (!rc)
+		rc = write_file(j->v.report, b.p, b.n, err);
+	free(b.p);
+	return rc;
+}
+
+/* Counts and parameters are the same for any backend and number of threads; what is
+ * not stands in "run". */
+static json_t *summary(const struct job *j)
+{
+	const kh_db_header *h = j->db->h;
+	const kh_run_summary *s = &j->sum;
+	char digest[20];
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
+	return json_pack(
+		"{s:s, s:s, s:{s:s, s:I, s:s, s:I, s:I, s:I, s:s}, s:{s:I, s:I, s:I, s:I}, "
+		"s:{s:f, s:b}, s:{s:s, s:i, s:f, s:f, s:f, s:I}}",
+		"tool", "kmerhash", "version", PACKAGE_VERSION,
+		"database", "tool", h->tool, "version", (json_int_t)h->version,
+		"scheme", h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash",
+		"k", (json_int_t)h->sketch.k, "targets", (json_int_t)h->n_targets,
+		"features", (json_int_t)h->features, "digest", digest,
+		"fragments", "input", (json_int_t)s->fragments, "classified", (json_int_t)s->classified,
+		"unclassified", (json_int_t)(s->fragments - s->classified), "bases", (json_int_t)s->bases,
+		"options", "confidence", j->v.confidence, "precise", (int)j->v.precise,
+		"run", "backend", j->choice.backend->name, "threads", (int)j->o.threads,
+		"seconds_database", j->loaded, "seconds_classify", s->seconds,
+		"seconds_total", kh_cmd_seconds(), "peak_memory", (json_int_t)kh_cmd_peak());
+}
+
+static int write_json(const struct job *j, kh_err *err)
+{
+	json_t *root = summary(j);
+	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+	kh_buf b = { NULL, 0, 0 };
+	int rc = text ? kh_buf_add(&b, text, strlen(text), err) : kh_fail_nomem(err);
+
+	if (!rc)
+		rc = kh_buf_add(&b, "\n", 1, err);
+	if (!rc)
+		rc = write_file(j->v.json, b.p, b.n, err);
+	free(b.p);
+	free(text);
+	json_decref(root);
+	return rc;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+static int load_db(struct job *j, kh_err *err)
+{
+	kh_db_options o = { .no_verify = j->v.no_verify, .threads = j->o.threads };
+	int rc = kh_db_open(&j->db, j->v.db, &o, err);
+
+	if (rc)
+		return rc;
+	kh_rule_init(&j->o.rule, j->db->h);
+	j->o.rule.confidence = (uint32_t)(j->v.confidence * 1000 + 0.5);
+	j->o.rule.precise = j->v.precise;
+	j->o.style.tax = j->db->tax;
+	j->o.style.k = j->db->h->sketch.k;
+	j->loaded = kh_cmd_seconds();
+	return KH_OK;
+}
+
+static void tell(const struct job *j)
+{
+	const kh_run_summary *s = &j->sum;
+	double t = s->seconds > 0 ? s->seconds : 1e-9;
+
+	kh_log(KH_INFO, "%" PRIu64 " %s, %" PRIu64 " classified (%.2f %%)", s->fragments,
+	       j->o.paired ? "pairs" : "reads", s->classified,
+	       s->fragments ? 100.0 * (double)s->classified / (double)s->fragments : 0.0);
+	kh_log(KH_INFO, "%s classify on %s: %.0f %s/s, %.1f s and %.1f s for the database, %.0f MB of memory",
+	       PACKAGE_STRING, j->choice.backend->name, (double)s->fragments / t,
+	       j->o.paired ? "pairs" : "reads", t, j->loaded, (double)kh_cmd_peak() * 1e-6);
+}
+
+static int classify(struct job *j, kh_err *err)
+{
+	int rc = kh_backend_choose(&j->choice, j->v.device ? j->v.device : "auto", err);
+
+	if (rc)
+		return rc;
+	j->o.choice = &j->choice;
+	feed_options(j);
+	if ((rc = kh_monitor_new(&j->m, err)) || (rc = kh_feed_open(&j->feed, &j->o.feed, j->m, err)) ||
+	    (rc = load_db(j, err)) ||
+	    (rc = kh_run(&j->o, j->db, j->feed, j->m, &j->tally, &j->sum, err)))
+		return rc;
+	if (j->v.report)
+		rc = write_report(j, err);
+	if (!rc && j->v.json)
+		rc = write_json(j, err);
+	return rc;
+}
+
+static void clear(struct job *j)
+{
+	kh_tally_clear(&j->tally);
+	kh_feed_close(j->feed);
+	kh_monitor_free(j->m);
+	kh_db_close(j->db);
+	for (int i = 0; i < 2; i++) {
+		free(j->file[i].v);
+		free(j->name[i][0]);
+		free(j->name[i][1]);
+	}
+}
+
+static int run(const kh_command *c, int argc, char **argv)
+{
+	struct job j = { .v = { .db = getenv("KMERHASH_DB") } };
+	kh_err err = { 0, "" };
+	int first = kh_opt_parse(c, argc, argv, &j.v), rc;
+
+	if (first <= 0)
+		return first < 0 ? 2 : 0;
+	rc = to_options(&j, argc - first, argv + first, &err);
+	if (!rc)
+		rc = classify(&j, &err);
+	if (rc)
+		rc = kh_cmd_fail(c, &err);
+	else
+		tell(&j);
+	clear(&j);
+	return rc;
+}
+
+const kh_command kh_cmd_classify = {
+	"classify", "report the taxa of reads", "READS.fq[.gz]...", opts, run
+};

@@ -1,0 +1,258 @@
+/* cmd_inspect.c - kmerhash inspect */
+#include <config.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "db.h"
+#include "mem.h"
+#include "report.h"
+
+struct values {
+	uint64_t threads;
+	bool json, taxa, targets, unmapped, no_verify;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const kh_opt opts[] = {
+	{ "json", 'j', KH_OPT_FLAG, NULL, "parameters and counts as JSON", AT(json), 0, 0 },
+	{ "taxa", 't', KH_OPT_FLAG, NULL, "locations by taxon, as a kraken-style report", AT(taxa), 0, 0 },
+	{ "targets", 'g', KH_OPT_FLAG, NULL, "a line a target: id, taxid, bases, first bin, digest",
+	  AT(targets), 0, 0 },
+	{ "unmapped", 'u', KH_OPT_FLAG, NULL, "ids of the sequences that had no taxon", AT(unmapped), 0, 0 },
+	{ "threads", 'p', KH_OPT_UINT, "N", "threads that check the file [all CPUs]", AT(threads), 1, 4096 },
+	{ "no-verify", 0, KH_OPT_FLAG, NULL, "do not check the index", AT(no_verify), 0, 0 },
+	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
+};
+
+/* What a walk over the index finds. */
+struct census {
+	uint64_t fill[KH_BUCKET_SLOTS + 1];     /* buckets by entries */
+	uint64_t length[9];                     /* lists of 1, 2-3, 4-7, ... 128-254; overpopulated */
+	uint64_t carried;                       /* entries in the bucket behind their home */
+	uint64_t buckets;
+};
+
+enum { OVER = 8 };
+
+static unsigned log2_of(uint32_t n)
+{
+	unsigned i = 0;
+
+	while (n >>= 1)
+		i++;
+	return i;
+}
+
+/* Counts of locations by taxon go to direct, if it is not NULL. */
+static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint64_t *direct)
+{
+	const uint32_t *word = (const uint32_t *)db->image + l->loc;
+
+	c->length[l->over ? OVER : log2_of(l->n)]++;
+	for (uint32_t i = 0; direct && i < l->n; i++)
+		direct[l->over ? word[i] : db->bins.taxon[kh_bins_target(&db->bins, word[i])]]++;
+}
+
+static void walk(const kh_db *db, struct census *c, uint64_t *direct)
+{
+	*c = (struct census) { .buckets = 0 };
+	for (int p = 0; p < KH_RANGES; p++) {
+		const kh_range *r = &db->dir[p];
+		const kh_bucket *b = (const kh_bucket *)db->image + r->first_bucket;
+
+		for (uint32_t i = 0; i <= r->buckets; i++, b++) {
+			int n = 0;
+
+			for (; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
+				kh_list l = kh_bucket_list(r, b, n);
+
+				count_list(db, &l, c, direct);
+			}
+			c->fill[n]++;
+			c->buckets++;
+			c->carried += b->flags & KH_BUCKET_CARRIED;
+		}
+	}
+}
+
+static double index_bytes(const kh_db_header *h)
+{
+	return (double)h->section[KH_SEC_INDEX].bytes;
+}
+
+/* Bytes a feature besides the four of each location. */
+static double per_feature(const kh_db_header *h)
+{
+	return h->features ? (index_bytes(h) - 4.0 * (double)h->locations) / (double)h->features : 0;
+}
+
+static const char *scheme(const kh_db_header *h)
+{
+	return h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+}
+
+/* --- as text ---------------------------------------------------------------------------- */
+static void print_parameters(const kh_db *db)
+{
+	const kh_db_header *h = db->h;
+
+	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", db->path, h->tool,
+	       h->version, h->file_bytes);
+	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32 "\nmax span\t%" PRIu32 "\n",
+	       scheme(h), h->sketch.k, h->sketch.scheme == KH_SYNCMER ? "s-mer" : "features a window",
+	       h->sketch.s, h->sketch.stride, h->max_span);
+	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32 "\nbases\t%" PRIu64
+	       "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n", h->sequences, h->unmapped, h->n_targets, h->bases,
+	       h->n_taxa, h->bins);
+	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64 "\nlocations\t%" PRIu64
+	       "\n", h->features, h->entries, h->over, h->locations);
+	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\nbytes a location\t4\n",
+	       index_bytes(h), per_feature(h));
+	printf("least hits by log2 features\t");
+	for (int i = 0; i < 16; i++)
+		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
+	printf("digest\t%016" PRIx64 "\n", h->digest);
+}
+
+static void print_census(const struct census *c)
+{
+	printf("buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
+	for (int i = 0; i <= KH_BUCKET_SLOTS; i++)
+		printf("buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
+	for (int i = 0; i < OVER; i++)
+		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i, i < 7 ? (2 << i) - 1 : KH_LIST_MAX,
+		       c->length[i]);
+	printf("lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
+}
+
+static void print_targets(const kh_db *db)
+{
+	for (uint32_t i = 0; i < db->h->n_targets; i++) {
+		const kh_db_target *t = &db->target[i];
+
+		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n", db->ids + t->id,
+		       db->tax->taxid[t->taxon], t->bases, t->first_bin, t->digest);
+	}
+}
+
+static void print_unmapped(const kh_db *db)
+{
+	const char *p = db->unmapped, *end = p + db->h->section[KH_SEC_UNMAPPED].bytes;
+
+	for (; p < end; p += strlen(p) + 1)
+		printf("%s\n", p);
+}
+
+static int print_taxa(const kh_db *db, kh_err *err)
+{
+	kh_report_options o = { .zero_counts = false };
+	struct census c;
+	kh_tally t;
+	kh_buf b = { NULL, 0, 0 };
+	int rc = kh_tally_init(&t, db->tax->n, false, err);
+
+	if (!rc) {
+		walk(db, &c, t.direct);
+		rc = kh_report(&b, db->tax, &t, &o, err);
+	}
+	if (!rc)
+		fwrite(b.p, 1, b.n, stdout);
+	free(b.p);
+	kh_tally_clear(&t);
+	return rc;
+}
+
+/* --- as JSON ------------------------------------------------------------------------------ */
+static json_t *json_counts(const uint64_t *v, int n)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; i < n; i++)
+		json_array_append_new(a, json_integer((json_int_t)v[i]));
+	return a;
+}
+
+static int print_json(const kh_db *db, const struct census *c, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	char digest[20];
+	json_t *root;
+	int rc;
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
+	root = json_pack(
+		"{s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
+		"database", db->path, "tool", h->tool, "format", (json_int_t)h->version,
+		"bytes", (json_int_t)h->file_bytes, "scheme", scheme(h), "k", (json_int_t)h->sketch.k,
+		"s", (json_int_t)h->sketch.s, "stride", (json_int_t)h->sketch.stride,
+		"max_span", (json_int_t)h->max_span, "sequences", (json_int_t)h->sequences,
+		"unmapped", (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets,
+		"bases", (json_int_t)h->bases, "taxa", (json_int_t)h->n_taxa, "bins", (json_int_t)h->bins,
+		"features", (json_int_t)h->features, "entries", (json_int_t)h->entries,
+		"overpopulated", (json_int_t)h->over, "locations", (json_int_t)h->locations,
+		"index_bytes", (json_int_t)h->section[KH_SEC_INDEX].bytes,
+		"bytes_a_feature", per_feature(h), "digest", digest, "buckets", (json_int_t)c->buckets,
+		"carried", (json_int_t)c->carried,
+		"buckets_by_entries", json_counts(c->fill, KH_BUCKET_SLOTS + 1),
+		"lists_by_log2_length", json_counts(c->length, OVER));
+	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? KH_OK : kh_fail_nomem(err);
+	putchar('\n');
+	json_decref(root);
+	return rc;
+}
+
+static int show(const struct values *v, const kh_db *db, kh_err *err)
+{
+	struct census c;
+
+	if (v->targets)
+		print_targets(db);
+	if (v->unmapped)
+		print_unmapped(db);
+	if (v->taxa)
+		return print_taxa(db, err);
+	if (v->targets || v->unmapped)
+		return KH_OK;
+	walk(db, &c, NULL);
+	if (v->json)
+		return print_json(db, &c, err);
+	print_parameters(db);
+	print_census(&c);
+	return KH_OK;
+}
+
+static int run(const kh_command *c, int argc, char **argv)
+{
+	struct values v = { .threads = 0 };
+	kh_err err = { 0, "" };
+	kh_db *db = NULL;
+	int first = kh_opt_parse(c, argc, argv, &v), rc;
+
+	if (first <= 0)
+		return first < 0 ? 2 : 0;
+	if (argc - first > 1) {
+		kh_fail(&err, KH_EUSAGE, "one database at a time");
+		return kh_cmd_fail(c, &err);
+	}
+	const char *path = first < argc ? argv[first] : getenv("KMERHASH_DB");
+	if (!path) {
+		kh_fail(&err, KH_EUSAGE, "no database is named");
+		return kh_cmd_fail(c, &err);
+	}
+	kh_db_options o = { .no_verify = v.no_verify, .threads = kh_cmd_threads(v.threads) };
+	rc = kh_db_open(&db, path, &o, &err);
+	if (!rc)
+		rc = show(&v, db, &err);
+	kh_db_close(db);
+	return rc ? kh_cmd_fail(c, &err) : 0;
+}
+
+const kh_command kh_cmd_inspect = {
+	"inspect", "say what is in a database", "DATABASE.khdb", opts, run
+};

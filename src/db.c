@@ -1,0 +1,420 @@
+#include <config.h>
+#include "db.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "mem.h"
+#include "pipeline.h"
+
+static const char *const section_name[KH_N_SECTIONS] = {
+	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums"
+};
+
+static const void *section(const kh_db *db, enum kh_section s)
+{
+	return (const char *)db->map + db->h->section[s].at;
+}
+
+static int bad(const kh_db *db, kh_err *err, const char *what)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
+}
+
+/* --- header ---------------------------------------------------------------------------- */
+static int check_magic(const kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+
+	if (db->bytes < sizeof *h || memcmp(h->magic, KH_DB_MAGIC, sizeof h->magic) != 0) {
+		static const char zero[8];
+
+		if (db->bytes >= sizeof *h && memcmp(h->magic, zero, sizeof zero) == 0)
+			return bad(db, err, "it was never completed (its header is empty)");
+		return bad(db, err, "it does not begin as a kmerhash database does");
+	}
+	if (h->version != KH_DB_VERSION)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s: database version %u, this program reads version %d: build it again",
+			       db->path, h->version, KH_DB_VERSION);
+	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
+		return bad(db, err, "the checksum of its header is wrong (offset 0)");
+	if (h->byte_order != UINT64_C(0x0102030405060708) || h->header_bytes != KH_DB_PAGE)
+		return bad(db, err, "its header is of another kind");
+	if (h->file_bytes != db->bytes)
+		return kh_fail(err, KH_EFORMAT, "%s: truncated or extended: %" PRIu64
+			       " bytes, %" PRIu64 " expected", db->path, db->bytes, h->file_bytes);
+	return KH_OK;
+}
+
+static int check_extents(const kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+
+	for (int i = 0; i < KH_N_SECTIONS; i++) {
+		const kh_db_extent *e = &h->section[i];
+
+		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
+		    e->bytes > db->bytes - e->at)
+			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: section %s lies outside "
+				       "the file", db->path, section_name[i]);
+	}
+	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
+	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
+
+	if (sums->bytes != blocks * 8 || sums->at + sums->bytes != db->bytes ||
+	    h->sums != XXH3_64bits(section(db, KH_SEC_SUMS), (size_t)sums->bytes))
+		return bad(db, err, "its table of checksums is damaged");
+	if (h->section[KH_SEC_DIR].bytes != KH_RANGES * sizeof(kh_range) ||
+	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
+	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target))
+		return bad(db, err, "the sizes of its sections do not fit its counts");
+	return KH_OK;
+}
+
+static int check_parameters(const kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	kh_err why = { 0, "" };
+
+	if (kh_sketch_check(&h->sketch, &why))
+		return bad(db, err, why.msg);
+	if (h->max_span < h->sketch.stride || h->max_span > 1 << 20 ||
+	    h->gap != 1 + (h->max_span + h->sketch.stride - 1) / h->sketch.stride ||
+	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0)
+		return bad(db, err, "a parameter in its header is out of range");
+	for (int i = 0; i < 32; i++)
+		if (h->minima[i] == 0)
+			return bad(db, err, "a parameter in its header is out of range");
+	return KH_OK;
+}
+
+/* --- checksums, in parallel ---------------------------------------------------------- */
+struct verify {
+	kh_db *db;
+	bool no_index;
+	uint64_t next, blocks;          /* under the monitor's lock */
+	kh_monitor *m;
+};
+
+static bool inside_index(const kh_db *db, uint64_t at, uint64_t n)
+{
+	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
+
+	return at >= e->at && at + n <= e->at + e->bytes;
+}
+
+static int verify_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct verify *v = arg;
+	const kh_db *db = v->db;
+	const uint64_t *sums = section(db, KH_SEC_SUMS);
+	const uint64_t end = db->h->section[KH_SEC_SUMS].at;
+
+	(void)worker;
+	for (;;) {
+		kh_monitor_lock(v->m);
+		uint64_t i = v->next++;
+		kh_monitor_unlock(v->m);
+		if (i >= v->blocks || kh_monitor_stopped(v->m))
+			return KH_OK;
+		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
+		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
+
+		if (v->no_index && inside_index(db, at, n))
+			continue;
+		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i])
+			return kh_fail(err, KH_EFORMAT, "%s: damaged: the checksum of bytes %" PRIu64
+				       " to %" PRIu64 " is wrong", db->path, at, at + n - 1);
+	}
+}
+
+/* Structure of the ranges, one a worker at a time. */
+static int check_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct verify *v = arg;
+	const kh_db *db = v->db;
+	kh_err why = { 0, "" };
+
+	(void)worker;
+	for (;;) {
+		kh_monitor_lock(v->m);
+		uint64_t p = v->next++;
+		kh_monitor_unlock(v->m);
+		if (p >= KH_RANGES || kh_monitor_stopped(v->m))
+			return KH_OK;
+		if (kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
+			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
+				       ", %s", db->path, p, why.msg);
+	}
+}
+
+static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_err *err)
+{
+	int rc = kh_monitor_new(&v->m, err);
+
+	if (rc)
+		return rc;
+	v->next = 0;
+	rc = kh_crew_run(v->m, threads ? threads : 1, fn, v, err);
+	kh_monitor_free(v->m);
+	return rc;
+}
+
+/* --- sections ---------------------------------------------------------------------------- */
+/* Ranges lie in order, without holes, inside the index. */
+static int check_directory(const kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	uint64_t at = 0, end = h->section[KH_SEC_INDEX].bytes;
+	uint64_t keys = 0, entries = 0, over = 0;
+
+	for (int p = 0; p < KH_RANGES; p++) {
+		const kh_range *r = &db->dir[p];
+
+		if (r->buckets == 0 || r->buckets >= KH_BUCKETS_MAX || r->n_locs > end / 4 ||
+		    r->first_bucket * 64 != at ||
+		    r->first_loc * 4 != at + (uint64_t)(r->buckets + 1) * 64 ||
+		    kh_range_bytes(r) > end - at)
+			return bad(db, err, "its directory is damaged");
+		at += kh_range_bytes(r);
+		keys += r->keys;
+		entries += r->entries;
+		over += r->over;
+	}
+	if (at != end || keys != h->features || entries != h->entries || over != h->over)
+		return bad(db, err, "its directory does not fit its header");
+	return KH_OK;
+}
+
+/* Are there at least n strings, the last one complete? */
+static bool strings_ok(const char *p, uint64_t bytes)
+{
+	return bytes == 0 || p[bytes - 1] == 0;
+}
+
+static int load_taxa(kh_db *db, kh_err *err)
+{
+	const kh_db_taxon *in = section(db, KH_SEC_TAXA);
+	uint32_t n = db->h->n_taxa;
+	kh_taxonomy raw = { .n = n, .names_len = (size_t)db->h->section[KH_SEC_NAMES].bytes };
+	kh_err why = { 0, "" };
+	int rc = KH_ENOMEM;
+
+	raw.names = (char *)(uintptr_t)section(db, KH_SEC_NAMES);       /* only read */
+	raw.taxid = kh_array(n, 4, err);
+	raw.parent = kh_array(n, 4, err);
+	raw.end = kh_array(n, 4, err);
+	raw.name = kh_array(n, 4, err);
+	raw.rank = kh_array(n, 1, err);
+	if (!raw.taxid || !raw.parent || !raw.end || !raw.name || !raw.rank)
+		goto out;
+	for (uint32_t i = 0; i < n; i++) {
+		raw.taxid[i] = in[i].taxid;
+		raw.parent[i] = in[i].parent;
+		raw.end[i] = in[i].end;
+		raw.name[i] = in[i].name > UINT32_MAX ? UINT32_MAX : (uint32_t)in[i].name;
+		raw.rank[i] = in[i].rank > UINT8_MAX ? UINT8_MAX : (uint8_t)in[i].rank;
+	}
+	rc = kh_taxonomy_load(&db->tax, &raw, &why);
+	if (rc)
+		rc = why.code == KH_ENOMEM ? kh_fail_nomem(err) : bad(db, err, why.msg);
+out:
+	free(raw.taxid);
+	free(raw.parent);
+	free(raw.end);
+	free(raw.name);
+	free(raw.rank);
+	return rc;
+}
+
+static int load_targets(kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	const uint64_t ids = h->section[KH_SEC_IDS].bytes;
+	uint64_t bin = 0;
+
+	db->target = section(db, KH_SEC_TARGETS);
+	db->ids = section(db, KH_SEC_IDS);
+	db->unmapped = section(db, KH_SEC_UNMAPPED);
+	db->bin_first = kh_array(h->n_targets, sizeof *db->bin_first, err);
+	db->bin_taxon = kh_array(h->n_targets, sizeof *db->bin_taxon, err);
+	if (!db->bin_first || !db->bin_taxon)
+		return KH_ENOMEM;
+	if (!strings_ok(db->ids, ids) ||
+	    !strings_ok(db->unmapped, h->section[KH_SEC_UNMAPPED].bytes))
+		return bad(db, err, "its ids are damaged");
+	for (uint32_t i = 0; i < h->n_targets; i++) {
+		const kh_db_target *t = &db->target[i];
+		uint64_t bins = t->bases / h->sketch.stride + (t->bases % h->sketch.stride != 0);
+
+		if (t->first_bin != bin || t->taxon >= h->n_taxa || t->id >= ids ||
+		    (t->id > 0 && db->ids[t->id - 1] != 0) || bins > h->bins)
+			return bad(db, err, "its targets are damaged");
+		bin += (bins > 0 ? bins : 1) + h->gap;
+		db->bin_first[i] = t->first_bin;
+		db->bin_taxon[i] = t->taxon;
+	}
+	if (bin != h->bins)
+		return bad(db, err, "its targets do not fit its number of bins");
+	db->bins = (kh_bins) { h->n_targets, db->bin_first, db->bin_taxon };
+	return KH_OK;
+}
+
+static int load(kh_db *db, const kh_db_options *o, kh_err *err)
+{
+	struct verify v = { .db = db, .no_index = o->no_verify };
+	int rc;
+
+	db->h = db->map;
+	if ((rc = check_magic(db, err)) || (rc = check_extents(db, err)))
+		return rc;
+	v.blocks = db->h->section[KH_SEC_SUMS].bytes / 8;
+	rc = in_parallel(&v, o->threads, verify_worker, err);
+	if (rc)
+		return rc;
+	db->image = section(db, KH_SEC_INDEX);
+	db->dir = section(db, KH_SEC_DIR);
+	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
+	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)))
+		return rc;
+	return o->no_verify ? KH_OK : in_parallel(&v, o->threads, check_worker, err);
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+int kh_db_open_bytes(kh_db **out, const void *map, uint64_t bytes, const kh_db_options *o,
+		     kh_err *err)
+{
+	kh_db *db = kh_array(1, sizeof *db, err);
+	int rc;
+
+	if (!db)
+		return KH_ENOMEM;
+	db->fd = -1;
+	db->path = strdup("database");
+	db->map = (void *)(uintptr_t)map;
+	db->bytes = bytes;
+	rc = db->path ? load(db, o, err) : kh_fail_nomem(err);
+	if (rc) {
+		kh_db_close(db);
+		return rc;
+	}
+	*out = db;
+	return KH_OK;
+}
+
+/* The one *.khdb of a folder; *found is to be freed. */
+static int find_in_folder(const char *folder, char **found, kh_err *err)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	int n = 0, rc = KH_OK;
+
+	if (!d)
+		return kh_fail_errno(err, folder);
+	*found = NULL;
+	while ((e = readdir(d)) && !rc) {
+		size_t len = strlen(e->d_name);
+
+		if (e->d_name[0] == '.' || len < 6 || strcmp(e->d_name + len - 5, ".khdb") != 0)
+			continue;
+		if (n++ == 0 && asprintf(found, "%s/%s", folder, e->d_name) < 0)
+			rc = kh_fail_nomem(err);
+	}
+	closedir(d);
+	if (!rc && n != 1) {
+		free(*found);
+		rc = kh_fail(err, KH_EUSAGE, "%s: the folder holds %d databases (*.khdb), not one",
+			     folder, n);
+	}
+	return rc;
+}
+
+static uint64_t mtime_of(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+static int map_file(kh_db *db, kh_err *err)
+{
+	struct stat st;
+
+	db->fd = open(db->path, O_RDONLY | O_CLOEXEC);
+	if (db->fd < 0 || fstat(db->fd, &st) != 0)
+		return kh_fail_errno(err, db->path);
+	if (!S_ISREG(st.st_mode))
+		return kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file", db->path);
+	db->bytes = (uint64_t)st.st_size;
+	db->ino = st.st_ino;
+	db->mtime = mtime_of(&st);
+	if (db->bytes < sizeof(kh_db_header))
+		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
+			       db->path, db->bytes);
+	void *map = mmap(NULL, (size_t)db->bytes, PROT_READ, MAP_SHARED, db->fd, 0);
+	if (map == MAP_FAILED)
+		return kh_fail_errno(err, db->path);
+	db->map = map;
+	return KH_OK;
+}
+
+int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)
+{
+	kh_db *db = kh_array(1, sizeof *db, err);
+	struct stat st;
+	int rc = KH_OK;
+
+	if (!db)
+		return KH_ENOMEM;
+	db->fd = -1;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		rc = find_in_folder(path, &db->path, err);
+	else if (!(db->path = strdup(path)))
+		rc = kh_fail_nomem(err);
+	if (!rc)
+		rc = map_file(db, err);
+	if (!rc)
+		rc = load(db, o, err);
+	if (rc) {
+		kh_db_close(db);
+		return rc;
+	}
+	*out = db;
+	return KH_OK;
+}
+
+int kh_db_unchanged(const kh_db *db, kh_err *err)
+{
+	struct stat st;
+
+	if (db->fd < 0)
+		return KH_OK;
+	if (fstat(db->fd, &st) != 0)
+		return kh_fail_errno(err, db->path);
+	if ((uint64_t)st.st_size != db->bytes || mtime_of(&st) != db->mtime || st.st_ino != db->ino)
+		return kh_fail(err, KH_EIO, "%s: was changed while it was in use", db->path);
+	return KH_OK;
+}
+
+void kh_db_close(kh_db *db)
+{
+	if (!db)
+		return;
+	kh_taxonomy_free(db->tax);
+	free(db->bin_first);
+	free(db->bin_taxon);
+	if (db->fd >= 0) {
+		if (db->map)
+			munmap(db->map, (size_t)db->bytes);
+		close(db->fd);
+	}
+	free(db->path);
+	free(db);
+}

@@ -1,0 +1,131 @@
+/*
+ * db.h - the database file: kmerhash-db(5)
+ *
+ * A header of 4096 bytes, then sections at multiples of 4096, the last of them a table
+ * of XXH3 checksums, one for each 16 MiB of what stands between header and table.
+ * The header has the length of the file, the checksum of the table and its own; it is
+ * written last.  A reader maps the file: many processes share one copy.
+ */
+#ifndef KH_DB_H
+#define KH_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "index.h"
+#include "msg.h"
+#include "output.h"
+#include "sketch.h"
+#include "taxonomy.h"
+
+#define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
+#define KH_DB_VERSION 1
+#define KH_DB_PAGE 4096
+#define KH_DB_BLOCK (UINT64_C(1) << 24)
+
+enum kh_section {
+	KH_SEC_INDEX,           /* the image: 256 ranges */
+	KH_SEC_DIR,             /* kh_range[256] */
+	KH_SEC_TAXA,            /* n_taxa of kh_db_taxon */
+	KH_SEC_NAMES,           /* NUL-terminated names of taxa */
+	KH_SEC_TARGETS,         /* n_targets of kh_db_target */
+	KH_SEC_IDS,             /* NUL-terminated ids of targets */
+	KH_SEC_UNMAPPED,        /* NUL-terminated ids of sequences without a taxon */
+	KH_SEC_SUMS,            /* XXH3 of each 16 MiB */
+	KH_N_SECTIONS
+};
+
+typedef struct kh_db_extent {
+	uint64_t at, bytes;
+} kh_db_extent;
+
+typedef struct kh_db_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes;          /* 4096 */
+	uint64_t byte_order;            /* 0x0102030405060708 */
+	uint64_t file_bytes;
+	kh_sketch sketch;
+	uint32_t max_span;              /* bases that one segment of a query may span */
+	uint32_t gap;                   /* bins left free behind each target */
+	uint64_t bins;                  /* N: one past the last bin */
+	uint64_t locations;             /* B: in lists */
+	uint64_t features;              /* F: distinct keys */
+	uint64_t entries;               /* of buckets */
+	uint64_t over;                  /* entries that are overpopulated */
+	uint64_t bases;                 /* of targets */
+	uint64_t sequences;             /* read, with those that have no taxon */
+	uint64_t unmapped;              /* sequences that have no taxon */
+	uint64_t unmapped_bases;
+	uint64_t digest;                /* of all sequences and their ids, in order */
+	uint32_t n_targets;
+	uint32_t n_taxa;
+	uint32_t minima[32];            /* [i]: hits that chance will not give 2^i .. 2^(i+1)-1 features */
+	kh_db_extent section[KH_N_SECTIONS];
+	char tool[32];                  /* "kmerhash 0.1.0" */
+	uint64_t sums;                  /* XXH3 of the table of checksums */
+	char zero[KH_DB_PAGE - 448];
+	uint64_t self;                  /* XXH3 of the header up to here */
+} kh_db_header;
+
+static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
+
+typedef struct kh_db_taxon {
+	uint32_t taxid, parent, end;    /* numbers in preorder */
+	uint32_t rank;
+	uint64_t name;                  /* offset in the names */
+} kh_db_taxon;
+
+typedef struct kh_db_target {
+	uint32_t first_bin;
+	uint32_t taxon;                 /* preorder number */
+	uint64_t bases;
+	uint64_t digest;                /* of its bases: build.h */
+	uint64_t id;                    /* offset in the ids */
+} kh_db_target;
+
+/* Immutable after opening; any number of threads may use it. */
+typedef struct kh_db {
+	const kh_db_header *h;
+	const void *image;              /* buckets in units of 64 bytes, locations of 4 */
+	const kh_range *dir;            /* KH_RANGES */
+	kh_taxonomy *tax;
+	const kh_db_target *target;     /* h->n_targets */
+	const char *ids;
+	const char *unmapped;           /* h->unmapped strings */
+	kh_bins bins;
+	uint32_t *bin_first, *bin_taxon;        /* what bins points to */
+	/* the map */
+	char *path;
+	void *map;
+	uint64_t bytes;
+	int fd;
+	uint64_t ino, mtime;            /* as they were when it was opened */
+} kh_db;
+
+typedef struct kh_db_options {
+	bool no_verify;                 /* leaves out the index: its checksums and its structure */
+	unsigned threads;
+} kh_db_options;
+
+/* `path` is a file, or a folder with exactly one *.khdb. */
+int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
+/* The loader over bytes: `map` is borrowed, aligned to 64. For tests and fuzzing. */
+int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
+		     kh_err *err);
+void kh_db_close(kh_db *db);
+/* Fails if the file has been changed or replaced since it was opened. */
+int kh_db_unchanged(const kh_db *db, kh_err *err);
+
+/* --- writing ------------------------------------------------------------------------- */
+typedef struct kh_db_writer kh_db_writer;
+
+int kh_db_create(kh_db_writer **w, const char *path, kh_err *err);
+void kh_db_abandon(kh_db_writer *w);            /* after commit too; NULL is fine */
+/* Starts section s at the next page; sections in any order, each once. */
+int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err);
+int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
+/* The extents, lengths and checksums in h are filled in here. */
+int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);
+
+#endif

@@ -1,0 +1,140 @@
+#include <config.h>
+#include "db.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "mem.h"
+
+struct kh_db_writer {
+	kh_out *out;
+	uint64_t at;                    /* bytes in the file */
+	XXH3_state_t *sum;              /* of the block being filled */
+	uint64_t *sums;
+	size_t n_sums, cap_sums;
+	int current;                    /* section, or -1 */
+	kh_db_extent section[KH_N_SECTIONS];
+};
+
+/* Bytes to the file and, from the second page on, to the checksums. */
+static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
+{
+	const char *from = p;
+	int rc = kh_out_write(w->out, p, n, err);
+
+	while (!rc && n > 0) {
+		uint64_t in_block = (w->at - KH_DB_PAGE) % KH_DB_BLOCK;
+		size_t m = n < KH_DB_BLOCK - in_block ? n : (size_t)(KH_DB_BLOCK - in_block);
+
+		XXH3_64bits_update(w->sum, from, m);
+		from += m;
+		n -= m;
+		w->at += m;
+		if (in_block + m < KH_DB_BLOCK)
+			continue;
+		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + 1, sizeof *w->sums, err);
+		if (!rc)
+			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
+		XXH3_64bits_reset(w->sum);
+	}
+	return rc;
+}
+
+static int put_padding(kh_db_writer *w, kh_err *err)
+{
+	static const char zero[KH_DB_PAGE];
+	size_t n = (size_t)(-w->at % KH_DB_PAGE);
+
+	return n > 0 ? put(w, zero, n, err) : KH_OK;
+}
+
+int kh_db_create(kh_db_writer **db, const char *path, kh_err *err)
+{
+	static const char zero[KH_DB_PAGE];
+	kh_db_writer *w = kh_array(1, sizeof *w, err);
+	int rc;
+
+	if (!w)
+		return KH_ENOMEM;
+	w->current = -1;
+	w->sum = XXH3_createState();
+	rc = w->sum ? kh_out_open(&w->out, path, err) : kh_fail_nomem(err);
+	if (!rc && !kh_out_regular(w->out))
+		rc = kh_fail(err, KH_EUSAGE, "%s: a database must be an ordinary file", path);
+	if (!rc)
+		rc = kh_out_write(w->out, zero, sizeof zero, err);
+	if (rc) {
+		kh_db_abandon(w);
+		return rc;
+	}
+	XXH3_64bits_reset(w->sum);
+	w->at = KH_DB_PAGE;
+	*db = w;
+	return KH_OK;
+}
+
+void kh_db_abandon(kh_db_writer *w)
+{
+	if (!w)
+		return;
+	kh_out_close(w->out);
+	if (w->sum)
+		XXH3_freeState(w->sum);
+	free(w->sums);
+	free(w);
+}
+
+int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err)
+{
+	int rc = put_padding(w, err);
+
+	assert(w->section[s].at == 0);
+	w->current = s;
+	w->section[s].at = w->at;
+	return rc;
+}
+
+int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err)
+{
+	assert(w->current >= 0);
+	w->section[w->current].bytes += n;
+	return put(w, p, n, err);
+}
+
+/* The table of checksums covers all before it, so it is not part of itself. */
+static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
+{
+	int rc = put_padding(w, err);
+
+	if (!rc && (w->at - KH_DB_PAGE) % KH_DB_BLOCK != 0) {
+		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + 1, sizeof *w->sums, err);
+		if (!rc)
+			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
+	}
+	if (rc)
+		return rc;
+	w->section[KH_SEC_SUMS] = (kh_db_extent) { w->at, w->n_sums * sizeof *w->sums };
+	h->sums = XXH3_64bits(w->sums, w->n_sums * sizeof *w->sums);
+	w->at += w->n_sums * sizeof *w->sums;
+	return kh_out_write(w->out, w->sums, w->n_sums * sizeof *w->sums, err);
+}
+
+int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
+{
+	int rc = put_sums(w, h, err);
+
+	if (rc)
+		return rc;
+	memcpy(h->magic, KH_DB_MAGIC, sizeof h->magic);
+	h->version = KH_DB_VERSION;
+	h->header_bytes = KH_DB_PAGE;
+	h->byte_order = UINT64_C(0x0102030405060708);
+	h->file_bytes = w->at;
+	memcpy(h->section, w->section, sizeof h->section);
+	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
+	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
+	rc = kh_out_sync(w->out, err);
+	if (!rc)
+		rc = kh_out_pwrite(w->out, h, sizeof *h, 0, err);
+	return rc ? rc : kh_out_commit(w->out, err);
+}

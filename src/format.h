@@ -1,0 +1,37 @@
+/*
+ * format.h - text of results: a line a fragment, and reads with their taxon
+ *
+ * Into buffers that grow; no stdio, no locale.
+ */
+#ifndef KH_FORMAT_H
+#define KH_FORMAT_H
+
+#include <stdbool.h>
+#include "classify.h"
+#include "feed.h"
+#include "taxonomy.h"
+
+typedef struct kh_buf {
+	char *p;
+	size_t n, cap;
+} kh_buf;
+
+int kh_buf_room(kh_buf *b, size_t more, kh_err *err);
+int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err);
+
+typedef struct kh_style {
+	const kh_taxonomy *tax;
+	uint32_t k;
+	bool names;                     /* "Name (taxid N)" for the taxid */
+	bool no_col5;                   /* "0:0" there */
+} kh_style;
+
+/* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30". */
+int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
+		   kh_err *err);
+
+/* Record r (as it was read) with " kraken:taxid|N" at the end of its header; taxid 0: as
+ * it is. Ends with a newline. */
+int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err);
+
+#endif

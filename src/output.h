@@ -1,0 +1,41 @@
+/*
+ * output.h - files that appear only when complete
+ *
+ * A regular output is written to `.NAME.PID.tmp` in its folder and gets its name by
+ * rename() in kh_out_commit(), after fsync() of the file; then the folder is synced.
+ * What is there already and is no regular file (/dev/null, a FIFO, a symbolic link), and
+ * standard output ("-"), is written in place.  Temporary files are locked while
+ * they are in use, so those that a killed run left behind are found and removed by the
+ * next run that writes the same name; SIGINT and SIGTERM remove them at once.
+ */
+#ifndef KH_OUTPUT_H
+#define KH_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+typedef struct kh_out kh_out;
+
+int kh_out_open(kh_out **o, const char *path, kh_err *err);
+/* The rest of an output that was not committed is removed. NULL is fine. */
+void kh_out_close(kh_out *o);
+int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
+/* At an absolute offset; regular files only. */
+int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
+/* What has been written is on disk before anything written later. */
+int kh_out_sync(kh_out *o, kh_err *err);
+/* Makes everything durable and visible under its name. */
+int kh_out_commit(kh_out *o, kh_err *err);
+uint64_t kh_out_written(const kh_out *o);
+bool kh_out_regular(const kh_out *o);
+
+/* Is `path` the same file as `other` (device and inode)? */
+bool kh_same_file(const char *path, const char *other);
+
+/* Removes temporary files on SIGINT, SIGTERM, SIGHUP and raises the signal again; a
+ * closed pipe ends the program quietly by SIGPIPE, after the same clean-up. */
+void kh_out_signals(void);
+
+#endif

@@ -1,0 +1,325 @@
+#include <config.h>
+#include "pairs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mem.h"
+#include "pipeline.h"
+
+/* The slices of one block: all keys, then all bins, each ordered by range. */
+typedef struct batch {
+	uint32_t from[KH_RANGES + 1];
+	uint64_t *key;                  /* NULL: spilled */
+	uint32_t *bin;
+	uint64_t at;                    /* in the spill file */
+} batch;
+
+struct kh_store {
+	kh_monitor *m;                  /* for its lock */
+	batch **batch;                  /* by ticket; NULL: none */
+	size_t n, cap;
+	uint64_t count[KH_RANGES];
+	uint64_t memory, used;          /* bytes; memory 0: no limit */
+	const char *beside;
+	int fd;                         /* the spill file, unlinked; -1: none yet */
+	uint64_t spilled;
+};
+
+int kh_store_new(kh_store **out, uint64_t memory, const char *beside, kh_err *err)
+{
+	kh_store *s = kh_array(1, sizeof *s, err);
+	int rc;
+
+	if (!s)
+		return KH_ENOMEM;
+	s->memory = memory;
+	s->beside = beside;
+	s->fd = -1;
+	rc = kh_monitor_new(&s->m, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*out = s;
+	return KH_OK;
+}
+
+static void batch_free(batch *b)
+{
+	if (!b)
+		return;
+	free(b->key);
+	free(b);
+}
+
+void kh_store_free(kh_store *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		batch_free(s->batch[i]);
+	free(s->batch);
+	if (s->fd >= 0)
+		close(s->fd);
+	kh_monitor_free(s->m);
+	free(s);
+}
+
+/* --- spilling ------------------------------------------------------------------------ */
+/* A file without a name: nothing is left, however the program ends. */
+static int open_spill(kh_store *s, kh_err *err)
+{
+	const char *slash = strrchr(s->beside, '/');
+	char *name = NULL;
+
+	if (asprintf(&name, "%.*s.kmerhash-spill.XXXXXX",
+		     slash ? (int)(slash - s->beside + 1) : 0, s->beside) < 0)
+		return kh_fail_nomem(err);
+	s->fd = mkostemp(name, O_CLOEXEC);
+	if (s->fd < 0)
+		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name, strerror(errno));
+	else
+		unlink(name);
+	free(name);
+	return s->fd < 0 ? KH_EIO : KH_OK;
+}
+
+static int spill_io(int fd, void *p, size_t n, uint64_t at, bool out, kh_err *err)
+{
+	char *c = p;
+
+	while (n > 0) {
+		ssize_t m = out ? pwrite(fd, c, n, (off_t)at) : pread(fd, c, n, (off_t)at);
+
+		if (m < 0 && errno == EINTR)
+			continue;
+		if (m <= 0)
+			return kh_fail(err, KH_EIO, "temporary file of the build: %s failed: %s",
+				       out ? "write" : "read", m < 0 ? strerror(errno) : "it is cut");
+		c += m;
+		n -= (size_t)m;
+		at += (uint64_t)m;
+	}
+	return KH_OK;
+}
+
+/* --- adding --------------------------------------------------------------------------- */
+static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size_t n, kh_err *err)
+{
+	batch *b = kh_array(1, sizeof *b, err);
+	uint32_t next[KH_RANGES];
+
+	if (!b)
+		return KH_ENOMEM;
+	b->key = malloc((n ? n : 1) * (sizeof *b->key + sizeof *b->bin));
+	if (!b->key || n > UINT32_MAX) {
+		batch_free(b);
+		return kh_fail_nomem(err);
+	}
+	b->bin = (uint32_t *)(b->key + n);
+	for (size_t i = 0; i < n; i++)
+		b->from[kh_key_range(key[i]) + 1]++;
+	for (int r = 0; r < KH_RANGES; r++)
+		b->from[r + 1] += b->from[r];
+	memcpy(next, b->from, sizeof next);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = next[kh_key_range(key[i])]++;
+
+		b->key[at] = key[i] & ((UINT64_C(1) << 40) - 1);
+		b->bin[at] = bin[i];
+	}
+	*out = b;
+	return KH_OK;
+}
+
+/* Under the lock: a place for the batch, and where its bytes go. */
+static int admit(kh_store *s, uint64_t ticket, batch *b, bool *spill, kh_err *err)
+{
+	uint64_t bytes = (uint64_t)b->from[KH_RANGES] * 12;
+	int rc = kh_grow((void **)&s->batch, &s->cap, ticket + 1, sizeof *s->batch, err);
+
+	if (rc)
+		return rc;
+	while (s->n <= ticket)
+		s->batch[s->n++] = NULL;
+	*spill = s->memory > 0 && s->used + bytes > s->memory;
+	if (*spill && s->fd < 0)
+		rc = open_spill(s, err);
+	if (rc)
+		return rc;
+	if (*spill) {
+		b->at = s->spilled;
+		s->spilled += bytes;
+	} else {
+		s->used += bytes;
+	}
+	for (int r = 0; r < KH_RANGES; r++)
+		s->count[r] += b->from[r + 1] - b->from[r];
+	s->batch[ticket] = b;
+	return KH_OK;
+}
+
+int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32_t *bin, size_t n,
+		 kh_err *err)
+{
+	batch *b;
+	bool spill = false;
+	int rc = batch_new(&b, key, bin, n, err);
+
+	if (rc)
+		return rc;
+	kh_monitor_lock(s->m);
+	rc = admit(s, ticket, b, &spill, err);
+	kh_monitor_unlock(s->m);
+	if (rc) {
+		batch_free(b);
+		return rc;
+	}
+	if (!spill)
+		return KH_OK;
+	rc = spill_io(s->fd, b->key, n * 12, b->at, true, err);
+	free(b->key);
+	b->key = NULL;
+	return rc;
+}
+
+uint64_t kh_store_count(const kh_store *s, unsigned range)
+{
+	return s->count[range];
+}
+
+/* --- gathering and sorting -------------------------------------------------------------- */
+void kh_pair_room_clear(kh_pair_room *r)
+{
+	free(r->key);
+	free(r->key2);
+	free(r->loc);
+	free(r->loc2);
+	*r = (kh_pair_room) { .key = NULL };
+}
+
+static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *key, uint32_t *bin,
+		 kh_err *err)
+{
+	size_t from = b->from[range], n = b->from[range + 1] - from, all = b->from[KH_RANGES];
+	int rc;
+
+	if (b->key) {
+		memcpy(key, b->key + from, n * sizeof *key);
+		memcpy(bin, b->bin + from, n * sizeof *bin);
+		return KH_OK;
+	}
+	rc = spill_io(s->fd, key, n * 8, b->at + from * 8, false, err);
+	return rc ? rc : spill_io(s->fd, bin, n * 4, b->at + all * 8 + from * 4, false, err);
+}
+
+/* Bins of targets for bins of sequences; those of no target are dropped. */
+static size_t remap_bins(const kh_remap *m, uint64_t *key, uint32_t *bin, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t shift = m->shift[kh_bins_target(&m->old, bin[i])];
+
+		if (shift == KH_DROP)
+			continue;
+		key[kept] = key[i];
+		bin[kept++] = bin[i] - shift;
+	}
+	return kept;
+}
+
+/* One stable pass by `bits` of the key above `shift`. */
+static void radix_pass(const kh_pairs *in, const kh_pairs *out, unsigned shift, unsigned bits)
+{
+	uint32_t next[1 << 12] = { 0 }, sum = 0;
+	const uint64_t mask = (UINT64_C(1) << bits) - 1;
+
+	for (size_t i = 0; i < in->n; i++)
+		next[in->key[i] >> shift & mask]++;
+	for (size_t d = 0; d <= mask; d++) {
+		uint32_t n = next[d];
+
+		next[d] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < in->n; i++) {
+		uint32_t at = next[in->key[i] >> shift & mask]++;
+
+		out->key[at] = in->key[i];
+		out->loc[at] = in->loc[i];
+	}
+}
+
+/* Stable; quick where nearly all is in order. */
+static void insertion_sort(const kh_pairs *p)
+{
+	for (size_t i = 1; i < p->n; i++) {
+		uint64_t key = p->key[i];
+		uint32_t loc = p->loc[i];
+		size_t j = i;
+
+		for (; j > 0 && p->key[j - 1] > key; j--) {
+			p->key[j] = p->key[j - 1];
+			p->loc[j] = p->loc[j - 1];
+		}
+		p->key[j] = key;
+		p->loc[j] = loc;
+	}
+}
+
+/* Stable sort by the 40 key bits.  Keys are mixed, so the upper log2 n bits nearly
+ * order them: those by radix passes from the lowest up, the rest by insertion. */
+static void sort_pairs(kh_pairs *a, kh_pairs *b)
+{
+	unsigned top = 0, done;
+
+	while (top < 40 && a->n >> top > 1)
+		top++;
+	for (done = 0; done < top;) {
+		unsigned passes = (top - done + 11) / 12, bits = (top - done + passes - 1) / passes;
+		kh_pairs swap = *a;
+
+		b->n = a->n;
+		radix_pass(a, b, 40 - top + done, bits);
+		*a = *b;
+		*b = swap;
+		done += bits;
+	}
+	insertion_sort(a);
+}
+
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
+		   kh_pairs *out, kh_err *err)
+{
+	size_t n = 0, want = (size_t)s->count[range];
+	int rc;
+
+	if (want > UINT32_MAX)
+		return kh_fail(err, KH_EUSAGE, "%zu pairs in one of 256 ranges are too many", want);
+	if ((rc = kh_grow((void **)&room->key, &room->cap[0], want, 8, err)) ||
+	    (rc = kh_grow((void **)&room->key2, &room->cap[1], want, 8, err)) ||
+	    (rc = kh_grow((void **)&room->loc, &room->cap[2], want, 4, err)) ||
+	    (rc = kh_grow((void **)&room->loc2, &room->cap[3], want, 4, err)))
+		return rc;
+	for (size_t t = 0; t < s->n; t++) {
+		const batch *b = s->batch[t];
+
+		if (!b)
+			continue;
+		rc = slice(s, b, range, room->key + n, room->loc + n, err);
+		if (rc)
+			return rc;
+		n += b->from[range + 1] - b->from[range];
+	}
+	if (remap)
+		n = remap_bins(remap, room->key, room->loc, n);
+	kh_pairs a = { room->key, room->loc, n }, b = { room->key2, room->loc2, n };
+	sort_pairs(&a, &b);
+	*out = a;
+	return KH_OK;
+}

@@ -1,0 +1,39 @@
+/*
+ * pairs.h - the (key, bin) pairs of a build in host memory, by range
+ *
+ * Each block's pairs are partitioned stably into the 256 ranges and kept, 12 bytes a
+ * pair; a range gathers its slices in the order of blocks and sorts them stably by key, so
+ * that equal keys have ascending bins without being sorted by them.  Beyond the limit of
+ * memory the slices go to a temporary file, as they are.
+ */
+#ifndef KH_PAIRS_H
+#define KH_PAIRS_H
+
+#include "build.h"
+
+typedef struct kh_store kh_store;
+
+/* `beside`: the spill file is made in its folder.  memory 0: no limit. */
+int kh_store_new(kh_store **s, uint64_t memory, const char *beside, kh_err *err);
+void kh_store_free(kh_store *s);
+
+/* Keeps n pairs of block `ticket`; keys have 48 bits.  Thread-safe. */
+int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32_t *bin, size_t n,
+		 kh_err *err);
+
+/* Pairs in a range. */
+uint64_t kh_store_count(const kh_store *s, unsigned range);
+
+/* The pairs of a range, sorted, to out->key and out->loc; `tmp` is scratch. Both grow as
+ * needed.  Bins are mapped on the way, and dropped, where remap says so.  Thread-safe once
+ * all have been added. */
+typedef struct kh_pair_room {
+	uint64_t *key, *key2;
+	uint32_t *loc, *loc2;
+	size_t cap[4];
+} kh_pair_room;
+void kh_pair_room_clear(kh_pair_room *r);
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
+		   kh_pairs *out, kh_err *err);
+
+#endif

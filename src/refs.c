@@ -1,0 +1,179 @@
+#include <config.h>
+#include "refs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+
+size_t kh_refs_front(const kh_sketch *sk)
+{
+	return (sk->stride + sk->k + 31) / 32 * 32;
+}
+
+int kh_refs_init(kh_refs *r, const kh_sketch *sk, uint32_t gap, kh_err *err)
+{
+	size_t words = kh_refs_front(sk) / 32;
+
+	*r = (kh_refs) { .sketch = *sk, .gap = gap };
+	r->carry_bases = kh_array(words, sizeof *r->carry_bases, err);
+	r->carry_amb = kh_array(words, sizeof *r->carry_amb, err);
+	if (!r->carry_bases || !r->carry_amb)
+		return KH_ENOMEM;
+	return kh_idmap_new(&r->map, err);
+}
+
+void kh_refs_clear(kh_refs *r)
+{
+	free(r->ref);
+	free(r->ids);
+	free(r->number);
+	free(r->carry_bases);
+	free(r->carry_amb);
+	kh_idmap_free(r->map);
+	*r = (kh_refs) { .ref = NULL };
+}
+
+/* --- packed bases, one at a time: a few hundred a block ------------------------------ */
+static void set_base(uint64_t *bases, uint32_t *amb, uint64_t i, unsigned base, unsigned is_amb)
+{
+	unsigned sh = (unsigned)(i & 31);
+
+	bases[i >> 5] = (bases[i >> 5] & ~(UINT64_C(3) << 2 * sh)) | (uint64_t)base << 2 * sh;
+	amb[i >> 5] = (amb[i >> 5] & ~(UINT32_C(1) << sh)) | (uint32_t)is_amb << sh;
+}
+
+static void keep_carry(kh_refs *r, const kh_block *b, uint64_t from, uint64_t to)
+{
+	r->carry = (uint32_t)(to - from);
+	for (uint64_t i = from; i < to; i++)
+		set_base(r->carry_bases, r->carry_amb, i - from, kh_packed_base(b->bases, i),
+			 kh_packed_amb(b->amb, i));
+}
+
+static void put_carry(const kh_refs *r, kh_block *b, uint64_t at)
+{
+	for (uint32_t i = 0; i < r->carry; i++)
+		set_base(b->bases, b->amb, at + i, kh_packed_base(r->carry_bases, i),
+			 kh_packed_amb(r->carry_amb, i));
+}
+
+/* --- sequences -------------------------------------------------------------------------- */
+static int add_id(kh_refs *r, const char *id, size_t len, const char *path, kh_err *err)
+{
+	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len + 1, 1, err);
+	int added;
+
+	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)) ||
+	    (rc = kh_grow((void **)&r->number, &r->cap_number, r->n + 1, sizeof *r->number, err)))
+		return rc;
+	added = kh_idmap_want(r->map, id, len, err);
+	if (added < 0)
+		return added;
+	if (!added) {
+		r->duplicates++;
+		if (!r->allow_duplicates)
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: sequence '%.*s' occurs for the second time (sequence %zu of the input)",
+				       path, len > 200 ? 200 : (int)len, id, r->n + 1);
+	}
+	r->number[r->n] = added ? r->n_wanted++ : SIZE_MAX;
+	memcpy(r->ids + r->ids_len, id, len);
+	r->ids[r->ids_len + len] = 0;
+	r->ref[r->n] = (kh_ref) { .id = r->ids_len };
+	r->ids_len += len + 1;
+	return KH_OK;
+}
+
+static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char *path, kh_err *err)
+{
+	const char *name = b->text + rec->name;
+	int rc;
+
+	if (rec->id_len == 0)
+		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path, r->n + 1);
+	rc = add_id(r, name, rec->id_len, path, err);
+	if (rc)
+		return rc;
+	kh_ref *ref = &r->ref[r->n++];
+	ref->header_taxid = kh_header_taxid(name, rec->name_len);
+	ref->first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin : UINT32_MAX;
+	r->open = true;
+	r->done = 0;
+	r->carry = 0;
+	return KH_OK;
+}
+
+/* Appends the next stretch of the open sequence: `len` bases from `at`.  Unless the
+ * sequence ends with them, whole bins only; the rest is carried. */
+static int extend(kh_refs *r, kh_block *b, uint64_t at, uint64_t len, bool last, kh_pieces *out,
+		  kh_err *err)
+{
+	uint64_t starts = kh_sketch_starts(&r->sketch, len);
+	uint32_t stride = r->sketch.stride;
+	uint64_t local = r->done / stride, bases = len;
+	const kh_ref *ref = &r->ref[r->n - 1];
+
+	if (!last) {
+		starts -= starts % stride;
+		bases = starts;
+		keep_carry(r, b, at + bases, at + len);
+	}
+	r->done += bases;
+	if (bases == 0 || (uint64_t)ref->first_bin + r->done / stride >= UINT32_MAX)
+		return KH_OK;
+	int rc = kh_grow((void **)&out->v, &out->cap, out->n + 1, sizeof *out->v, err);
+	if (!rc)
+		out->v[out->n++] = (kh_piece) { .at = at, .starts = starts, .bases = bases,
+			.bin = ref->first_bin + (uint32_t)local, .local = (uint32_t)local,
+			.seq = r->n - 1 };
+	return rc;
+}
+
+static void end(kh_refs *r)
+{
+	kh_ref *ref = &r->ref[r->n - 1];
+	uint64_t bins = (r->done + r->sketch.stride - 1) / r->sketch.stride;
+
+	ref->bases = r->done;
+	r->bases += r->done;
+	r->next_bin += (bins > 0 ? bins : 1) + r->gap;
+	r->open = false;
+	r->carry = 0;
+}
+
+int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err)
+{
+	const uint64_t front = kh_refs_front(&r->sketch);
+	int rc = KH_OK;
+
+	out->n = 0;
+	for (size_t i = 0; i < b->n_rec && !rc; i++) {
+		const kh_record *rec = &b->rec[i];
+		bool last = i + 1 < b->n_rec || b->file_end;
+		uint32_t carry = r->carry;
+
+		if (rec->flags & KH_REC_CONTINUES) {
+			assert(i == 0 && r->open && rec->seq == front);
+			put_carry(r, b, front - carry);
+			rc = extend(r, b, front - carry, carry + rec->len, last, out, err);
+		} else {
+			if (r->open) {          /* ended with the block before */
+				put_carry(r, b, front - carry);
+				rc = extend(r, b, front - carry, carry, true, out, err);
+				end(r);
+			}
+			if (!rc)
+				rc = begin(r, b, rec, path, err);
+			if (!rc)
+				rc = extend(r, b, rec->seq, rec->len, last, out, err);
+		}
+		if (last && r->open)
+			end(r);
+	}
+	if (b->file_end && r->open && !rc) {    /* a last block without records */
+		put_carry(r, b, front - r->carry);
+		rc = extend(r, b, front - r->carry, r->carry, true, out, err);
+		end(r);
+	}
+	return rc;
+}

@@ -1,0 +1,338 @@
+#include <config.h>
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "mem.h"
+#include "text.h"
+
+enum { LINES, CLASSIFIED, CLASSIFIED_2, UNCLASSIFIED, UNCLASSIFIED_2, N_OUTPUTS };
+enum { MAX_JOBS = 16 };                 /* taken in one turn, at a time */
+
+/* A job, its results and its texts. */
+typedef struct work {
+	struct run *run;
+	kh_job job;
+	kh_task task;
+	kh_call *call;
+	size_t cap_call;
+	kh_buf text[N_OUTPUTS];
+} work;
+
+/* One worker's share. */
+struct hand {
+	kh_lane *lane;
+	kh_tally tally;
+	kh_run_summary sum;
+	unsigned under_way;
+};
+
+struct run {
+	const kh_run_options *o;
+	const kh_db *db;
+	kh_feed *feed;
+	const kh_backend *be;
+	kh_engine *engine;
+	kh_text *out[N_OUTPUTS];        /* NULL: not wanted */
+	kh_queue *idle;                 /* works */
+	kh_order *order;
+	work *all;
+	size_t n_works;
+	struct hand *hand;
+	kh_monitor *m;
+	double started;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* --- texts of a job --------------------------------------------------------------------- */
+static int format_reads(struct run *run, work *w, size_t i, kh_err *err)
+{
+	const kh_call *call = &w->call[i];
+	bool called = call->taxon != KH_TAXON_NONE;
+	int first = called ? CLASSIFIED : UNCLASSIFIED, rc = KH_OK;
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	if (!run->out[first])
+		return KH_OK;
+	kh_job_records(&w->job, i, b, r);
+	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
+		int to = mate && run->out[first + 1] ? first + 1 : first;
+
+		rc = kh_format_read(&w->text[to], b[mate], r[mate],
+				    called ? run->db->tax->taxid[call->taxon] : 0, err);
+	}
+	return rc;
+}
+
+static void count(struct hand *h, const work *w, size_t i)
+{
+	const kh_call *call = &w->call[i];
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(&w->job, i, b, r);
+	h->sum.bases += r[0]->len + (r[1] ? r[1]->len : 0);
+	if (call->taxon == KH_TAXON_NONE) {
+		h->tally.unclassified++;
+		return;
+	}
+	h->tally.direct[call->taxon]++;
+	h->sum.classified++;
+}
+
+static int format_job(struct run *run, struct hand *h, work *w, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int k = 0; k < N_OUTPUTS; k++)
+		w->text[k].n = 0;
+	h->sum.fragments += w->job.n;
+	for (size_t i = 0; i < w->job.n && !rc; i++) {
+		count(h, w, i);
+		if (run->out[LINES])
+			rc = kh_format_line(&w->text[LINES], &run->o->style, &w->job, i, &w->call[i], err);
+		if (!rc)
+			rc = format_reads(run, w, i, err);
+	}
+	return rc;
+}
+
+/* In order of jobs, one at a time. */
+static int deliver(void *arg, void *item, kh_err *err)
+{
+	struct run *run = arg;
+	work *w = item;
+	int rc = KH_OK;
+
+	for (int k = 0; k < N_OUTPUTS && !rc; k++)
+		if (run->out[k] && w->text[k].n > 0)
+			rc = kh_text_put(run->out[k], w->text[k].p, w->text[k].n, err);
+	kh_queue_push(run->idle, w);
+	return rc;
+}
+
+/* --- a worker ------------------------------------------------------------------------------ */
+/* Finishes the oldest job under way, if there is one. */
+static int collect(struct run *run, struct hand *h, kh_err *err)
+{
+	kh_task *t;
+	work *w;
+	int rc = run->be->collect(h->lane, &t, err);
+
+	if (rc || !t)
+		return rc;
+	h->under_way--;
+	w = (work *)((char *)t - offsetof(work, task));
+	rc = format_job(run, h, w, err);
+	kh_feed_release_job(run->feed, &w->job);
+	if (!rc)
+		rc = kh_order_put(run->order, w->job.ticket, w, deliver, run);
+	for (int k = 0; k < N_OUTPUTS && !rc; k++)
+		if (run->out[k])
+			rc = kh_text_help(run->out[k]);
+	return rc;
+}
+
+/* An idle work; while there is none, jobs under way are finished first: others may wait
+ * for them. */
+static int take_work(struct run *run, struct hand *h, work **w, kh_err *err)
+{
+	int rc = KH_OK;
+
+	while (!rc && !(*w = kh_queue_try(run->idle))) {
+		if (h->under_way == 0) {
+			*w = kh_queue_pop(run->idle);
+			return *w ? KH_OK : KH_ECANCEL;
+		}
+		rc = collect(run, h, err);
+	}
+	return rc;
+}
+
+static int submit(struct run *run, struct hand *h, const kh_job *job, kh_err *err)
+{
+	work *w;
+	int rc = take_work(run, h, &w, err);
+
+	if (rc)
+		return rc;
+	w->job = *job;
+	rc = kh_grow((void **)&w->call, &w->cap_call, job->n, sizeof *w->call, err);
+	if (rc)
+		return rc;
+	w->task = (kh_task) { &w->job, w->call, run->o->sketches ? &h->tally.sketches : NULL };
+	while (h->under_way >= run->be->depth && !rc)
+		rc = collect(run, h, err);
+	if (!rc)
+		rc = run->be->submit(h->lane, &w->task, err);
+	h->under_way += !rc;
+	return rc;
+}
+
+static void show_progress(const struct run *run)
+{
+	uint64_t done, total;
+	double s = now() - run->started;
+
+	kh_feed_progress(run->feed, &done, &total);
+	if (total > 0)
+		kh_progress("read %.1f of %.1f MB, %.0f MB/s", done * 1e-6, total * 1e-6,
+			    done * 1e-6 / s);
+	else
+		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+}
+
+/* The block's turn: what jobs it completes. */
+static int settle(struct run *run, kh_block *b, kh_job **jobs, size_t *cap, size_t *n, kh_err *err)
+{
+	size_t got;
+	int rc = kh_feed_settle(run->feed, b, err);
+
+	*n = 0;
+	while (!rc) {
+		rc = kh_grow((void **)jobs, cap, *n + MAX_JOBS, sizeof **jobs, err);
+		if (!rc)
+			rc = kh_feed_jobs(run->feed, b, *jobs + *n, MAX_JOBS, &got, err);
+		if (rc || got == 0)
+			break;
+		*n += got;
+	}
+	if (rc)
+		return rc;
+	show_progress(run);
+	kh_feed_pass(run->feed, b);
+	return KH_OK;
+}
+
+static int worker(void *arg, unsigned id, kh_err *err)
+{
+	struct run *run = arg;
+	struct hand *h = &run->hand[id];
+	kh_job *jobs = NULL;
+	size_t cap = 0, n;
+	kh_block *b;
+	int rc = run->be->lane_open(&h->lane, run->engine, id, err);
+
+	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
+		rc = settle(run, b, &jobs, &cap, &n, err);
+		kh_feed_release(run->feed, b);
+		for (size_t i = 0; i < n && !rc; i++)
+			rc = submit(run, h, &jobs[i], err);
+	}
+	while (!rc && h->under_way > 0)
+		rc = collect(run, h, err);
+	free(jobs);
+	if (h->lane)
+		run->be->lane_close(h->lane);
+	h->lane = NULL;
+	return rc;
+}
+
+/* --- a run ------------------------------------------------------------------------------------- */
+static int open_outputs(struct run *run, kh_err *err)
+{
+	const kh_run_options *o = run->o;
+	const char *path[N_OUTPUTS] = { o->output, o->classified[0], o->classified[1],
+					o->unclassified[0], o->unclassified[1] };
+	int rc = KH_OK;
+
+	for (int k = 0; k < N_OUTPUTS && !rc; k++)
+		if (path[k]) {
+			kh_text_options t = { path[k], kh_text_wants_bgzf(path[k]), o->threads };
+
+			rc = kh_text_open(&run->out[k], &t, run->m, err);
+		}
+	return rc;
+}
+
+static int open_run(struct run *run, kh_err *err)
+{
+	const kh_run_options *o = run->o;
+	int rc;
+
+	run->n_works = (size_t)o->threads * (run->be->depth + 3) + 2;
+	run->all = kh_array(run->n_works, sizeof *run->all, err);
+	run->hand = kh_array(o->threads, sizeof *run->hand, err);
+	if (!run->all || !run->hand)
+		return KH_ENOMEM;
+	if ((rc = open_outputs(run, err)) ||
+	    (rc = kh_queue_new(&run->idle, run->m, run->n_works, err)) ||
+	    (rc = kh_order_new(&run->order, run->m, run->n_works, err)))
+		return rc;
+	for (size_t i = 0; i < run->n_works; i++) {
+		run->all[i].run = run;
+		kh_queue_push(run->idle, &run->all[i]);
+	}
+	for (unsigned i = 0; i < o->threads && !rc; i++)
+		rc = kh_tally_init(&run->hand[i].tally, run->db->tax->n, o->sketches, err);
+	if (!rc)
+		rc = run->be->engine_open(&run->engine, run->db, &o->rule, o->choice->device,
+					  o->choice->n, err);
+	return rc;
+}
+
+static void close_run(struct run *run)
+{
+	for (unsigned i = 0; run->hand && i < run->o->threads; i++)
+		kh_tally_clear(&run->hand[i].tally);
+	for (size_t i = 0; run->all && i < run->n_works; i++) {
+		free(run->all[i].call);
+		for (int k = 0; k < N_OUTPUTS; k++)
+			free(run->all[i].text[k].p);
+	}
+	for (int k = 0; k < N_OUTPUTS; k++)
+		kh_text_close(run->out[k]);
+	if (run->engine)
+		run->be->engine_close(run->engine);
+	kh_queue_free(run->idle);
+	kh_order_free(run->order);
+	free(run->all);
+	free(run->hand);
+}
+
+static int add_up(struct run *run, kh_tally *tally, kh_run_summary *sum, kh_err *err)
+{
+	int rc = kh_tally_init(tally, run->db->tax->n, run->o->sketches, err);
+
+	for (unsigned i = 0; i < run->o->threads && !rc; i++) {
+		const kh_run_summary *s = &run->hand[i].sum;
+
+		sum->fragments += s->fragments;
+		sum->classified += s->classified;
+		sum->bases += s->bases;
+		rc = kh_tally_add(tally, &run->hand[i].tally, err);
+	}
+	return rc;
+}
+
+int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
+	   kh_tally *tally, kh_run_summary *sum, kh_err *err)
+{
+	struct run run = { .o = o, .db = db, .feed = feed, .be = o->choice->backend, .m = m };
+	int rc = open_run(&run, err);
+
+	*sum = (kh_run_summary) { .fragments = 0 };
+	run.started = now();
+	if (!rc)
+		rc = kh_crew_run(m, o->threads, worker, &run, err);
+	kh_progress_end();
+	if (!rc)
+		rc = add_up(&run, tally, sum, err);
+	if (!rc)
+		rc = kh_db_unchanged(db, err);
+	for (int k = 0; k < N_OUTPUTS && !rc; k++)
+		if (run.out[k])
+			rc = kh_text_commit(run.out[k], err);
+	sum->seconds = now() - run.started;
+	close_run(&run);
+	return rc;
+}

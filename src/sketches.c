@@ -1,0 +1,84 @@
+#include <config.h>
+#include "sketches.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "kmer.h"
+#include "mem.h"
+
+int kh_sketches_init(kh_sketches *s, uint32_t n, kh_err *err)
+{
+	*s = (kh_sketches) { .n = n };
+	s->found = kh_array(n, sizeof *s->found, err);
+	s->reg = kh_array(n, sizeof *s->reg, err);
+	return s->found && s->reg ? KH_OK : KH_ENOMEM;
+}
+
+void kh_sketches_clear(kh_sketches *s)
+{
+	for (uint32_t i = 0; s->reg && i < s->n; i++)
+		free(s->reg[i]);
+	free(s->reg);
+	free(s->found);
+	*s = (kh_sketches) { .n = 0 };
+}
+
+static uint8_t *registers(kh_sketches *s, uint32_t taxon, kh_err *err)
+{
+	if (!s->reg[taxon])
+		s->reg[taxon] = kh_array(KH_HLL_SIZE, 1, err);
+	return s->reg[taxon];
+}
+
+int kh_sketches_add(kh_sketches *s, uint32_t taxon, const uint64_t *key, size_t n, kh_err *err)
+{
+	uint8_t *reg = registers(s, taxon, err);
+
+	if (!reg)
+		return KH_ENOMEM;
+	s->found[taxon] += n;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t h = kh_fmix64(key[i] + 1), rest = h << KH_HLL_BITS | KH_HLL_SIZE / 2;
+		uint8_t rank = (uint8_t)(1 + __builtin_clzll(rest));
+		uint8_t *r = &reg[h >> (64 - KH_HLL_BITS)];
+
+		*r = rank > *r ? rank : *r;
+	}
+	return KH_OK;
+}
+
+int kh_sketches_join(kh_sketches *s, uint32_t into, const kh_sketches *from, uint32_t taxon,
+		     kh_err *err)
+{
+	uint8_t *reg;
+
+	s->found[into] += from->found[taxon];
+	if (!from->reg[taxon])
+		return KH_OK;
+	reg = registers(s, into, err);
+	if (!reg)
+		return KH_ENOMEM;
+	for (int i = 0; i < KH_HLL_SIZE; i++)
+		if (from->reg[taxon][i] > reg[i])
+			reg[i] = from->reg[taxon][i];
+	return KH_OK;
+}
+
+uint64_t kh_sketches_distinct(const kh_sketches *s, uint32_t taxon)
+{
+	const double m = KH_HLL_SIZE, alpha = 0.7213 / (1 + 1.079 / m);
+	const uint8_t *reg = s->reg[taxon];
+	double sum = 0, estimate;
+	int zeros = 0;
+
+	if (!reg)
+		return 0;
+	for (int i = 0; i < KH_HLL_SIZE; i++) {
+		sum += ldexp(1, -reg[i]);
+		zeros += reg[i] == 0;
+	}
+	estimate = alpha * m * m / sum;
+	if (estimate <= 2.5 * m && zeros > 0)
+		estimate = m * log(m / zeros);          /* linear counting */
+	return (uint64_t)(estimate + 0.5);
+}

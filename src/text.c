@@ -1,0 +1,174 @@
+#include <config.h>
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "bgzf.h"
+#include "mem.h"
+#include "output.h"
+
+typedef struct unit {
+	kh_text *text;
+	uint64_t ticket;
+	size_t n, packed;
+	kh_bgzf *z;
+	char in[KH_BGZF_UNIT];
+	char out[KH_BGZF_MAX];
+} unit;
+
+struct kh_text {
+	kh_out *out;
+	kh_monitor *m;
+	bool bgzf;
+	kh_queue *idle, *full;          /* of unit */
+	kh_order *order;
+	unit *all;
+	size_t n_all;
+	unit *now;                      /* being filled */
+	uint64_t tickets;
+};
+
+bool kh_text_wants_bgzf(const char *path)
+{
+	size_t n = strlen(path);
+
+	return (n > 3 && strcmp(path + n - 3, ".gz") == 0) ||
+	       (n > 4 && strcmp(path + n - 4, ".bgz") == 0);
+}
+
+int kh_text_open(kh_text **out, const kh_text_options *o, kh_monitor *m, kh_err *err)
+{
+	kh_text *t = kh_array(1, sizeof *t, err);
+	size_t n = 4 * (size_t)o->threads + 4;
+	int rc;
+
+	if (!t)
+		return KH_ENOMEM;
+	t->m = m;
+	t->bgzf = o->bgzf;
+	t->n_all = n;
+	rc = kh_out_open(&t->out, o->path, err);
+	if (!rc && t->bgzf) {
+		t->all = kh_array(n, sizeof *t->all, err);
+		rc = t->all ? kh_queue_new(&t->idle, m, n, err) : KH_ENOMEM;
+		if (!rc)
+			rc = kh_queue_new(&t->full, m, n, err);
+		if (!rc)
+			rc = kh_order_new(&t->order, m, n, err);
+		for (size_t i = 0; i < n && !rc; i++) {
+			t->all[i].text = t;
+			rc = kh_bgzf_new(&t->all[i].z, err);
+			kh_queue_push(t->idle, &t->all[i]);
+		}
+	}
+	if (rc) {
+		kh_text_close(t);
+		return rc;
+	}
+	*out = t;
+	return KH_OK;
+}
+
+void kh_text_close(kh_text *t)
+{
+	if (!t)
+		return;
+	kh_out_close(t->out);
+	kh_queue_free(t->idle);
+	kh_queue_free(t->full);
+	kh_order_free(t->order);
+	for (size_t i = 0; t->all && i < t->n_all; i++)
+		kh_bgzf_free(t->all[i].z);
+	free(t->all);
+	free(t);
+}
+
+static int write_unit(void *arg, void *item, kh_err *err)
+{
+	unit *u = item;
+	int rc = kh_out_write(u->text->out, u->out, u->packed, err);
+
+	(void)arg;
+	kh_queue_push(u->text->idle, u);
+	return rc;
+}
+
+static int pack_unit(unit *u)
+{
+	u->packed = kh_bgzf_pack(u->z, u->in, u->n, u->out);
+	return kh_order_put(u->text->order, u->ticket, u, write_unit, NULL);
+}
+
+int kh_text_help(kh_text *t)
+{
+	unit *u;
+	int rc = KH_OK;
+
+	while (!rc && t->bgzf && (u = kh_queue_try(t->full)))
+		rc = pack_unit(u);
+	return rc;
+}
+
+/* A unit to fill: an idle one, or, while there is none, the next of the waiting ones is
+ * compressed here. */
+static int take_unit(kh_text *t)
+{
+	int rc = KH_OK;
+
+	while (!rc && !(t->now = kh_queue_try(t->idle))) {
+		unit *u = kh_queue_try(t->full);
+
+		if (u)
+			rc = pack_unit(u);
+		else if (!(t->now = kh_queue_pop(t->idle)))
+			return KH_ECANCEL;
+		else
+			break;
+	}
+	if (!rc) {
+		t->now->n = 0;
+		t->now->ticket = t->tickets++;
+	}
+	return rc;
+}
+
+int kh_text_put(kh_text *t, const char *p, size_t n, kh_err *err)
+{
+	if (!t->bgzf)
+		return kh_out_write(t->out, p, n, err);
+	while (n > 0) {
+		int rc = t->now ? KH_OK : take_unit(t);
+		size_t m;
+
+		if (rc)
+			return rc;
+		m = KH_BGZF_UNIT - t->now->n;
+		m = n < m ? n : m;
+		memcpy(t->now->in + t->now->n, p, m);
+		t->now->n += m;
+		p += m;
+		n -= m;
+		if (t->now->n == KH_BGZF_UNIT) {
+			kh_queue_push(t->full, t->now);
+			t->now = NULL;
+		}
+	}
+	return KH_OK;
+}
+
+int kh_text_commit(kh_text *t, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (t->bgzf) {
+		if (t->now)
+			kh_queue_push(t->full, t->now);
+		t->now = NULL;
+		rc = kh_text_help(t);
+		if (rc)
+			rc = kh_monitor_error(t->m, err);
+		else
+			rc = kh_out_write(t->out, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
+	}
+	return rc ? rc : kh_out_commit(t->out, err);
+}

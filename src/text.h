@@ -1,0 +1,35 @@
+/*
+ * text.h - an output of text in order, plain or as BGZF, compressed by all threads
+ *
+ * What is put in (in order, one caller at a time) is cut every 65280 bytes, wherever
+ * the calls end; each unit becomes one BGZF block.  So the compressed file depends on the
+ * text alone, not on batches or threads.  Units are compressed by whoever calls
+ * kh_text_help, and are written in order.
+ */
+#ifndef KH_TEXT_H
+#define KH_TEXT_H
+
+#include <stdbool.h>
+#include "msg.h"
+#include "pipeline.h"
+
+typedef struct kh_text kh_text;
+
+typedef struct kh_text_options {
+	const char *path;
+	bool bgzf;
+	unsigned threads;
+} kh_text_options;
+
+int kh_text_open(kh_text **t, const kh_text_options *o, kh_monitor *m, kh_err *err);
+void kh_text_close(kh_text *t);                 /* uncommitted: nothing is left */
+int kh_text_put(kh_text *t, const char *p, size_t n, kh_err *err);
+/* Compresses what waits; any thread, any time. */
+int kh_text_help(kh_text *t);
+/* After the last put, when no other thread is in here: the rest, the end, durable. */
+int kh_text_commit(kh_text *t, kh_err *err);
+
+/* Does a file of this name want compression: "*.gz", "*.bgz"? */
+bool kh_text_wants_bgzf(const char *path);
+
+#endif
