@@ -43,7 +43,8 @@ static void check_taxon(const kh_taxonomy *t, uint32_t i)
 	}
 	uint32_t g = t->genus[i];
 	if (g != KH_NO_TAXON)
-		REQUIRE(g <= i && t->end[g] > i && (t->genus[g] == KH_NO_TAXON || t->genus[g] == g));
+		REQUIRE(g <= i && t->end[g] > i &&
+			(t->genus[g] == KH_NO_TAXON || t->genus[g] == g));
 	uint32_t s = t->species[i];
 	if (s != KH_NO_TAXON)
 		REQUIRE(s <= i && t->end[s] > i && t->rank[s] == KH_RANK_SPECIES);
@@ -121,7 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kh_err err = { 0 };
 
 	for (int i = 0; i < 3; i++) {
-		const char *stop = i < 2 && p < end ? memchr(p, '\f', (size_t)(end - p)) : NULL;
+		const char *stop =
+			i < 2 && p < end ? memchr(p, '\f', (size_t)(end - p)) : NULL;
 		in[i] = (kh_bytes) { p, (size_t)((stop ? stop : end) - p), name[i] };
 		p = stop ? stop + 1 : end;
 	}

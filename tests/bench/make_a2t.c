@@ -86,7 +86,8 @@ int main(int argc, char **argv)
 			return perror("make_a2t"), 1;
 		p = buf;
 	}
-	if (fwrite(buf, 1, (size_t)(p - buf), stdout) != (size_t)(p - buf) || fflush(stdout))
+	if (fwrite(buf, 1, (size_t)(p - buf), stdout) != (size_t)(p - buf) ||
+	    fflush(stdout))
 		return perror("make_a2t"), 1;
 	return 0;
 }

@@ -1,0 +1,149 @@
+/* test_lines.c - rows of text, numbers in them, and how they are shown */
+#include "test.h"
+
+#include <string.h>
+
+#include "lines.h"
+
+/* Gives a text in reads of at most `step` bytes. */
+typedef struct reader {
+	const char *p;
+	size_t n, step, fail;   /* fail: which read does, from 1 */
+} reader;
+
+static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
+{
+	reader *r = arg;
+
+	if (r->fail && r->fail-- == 1)
+		return kh_fail(err, KH_EIO, "the disk is gone");
+	n = n < r->n ? n : r->n;
+	n = n < r->step ? n : r->step;
+	memcpy(buf, r->p, n);
+	r->p += n;
+	r->n -= n;
+	return (int64_t)n;
+}
+
+static void check_rows(const char *text, size_t n, const char *const *want)
+{
+	for (size_t step = 1; step < 9; step++) {
+		reader r = { text, n, step, 0 };
+		kh_lines l;
+		kh_span row;
+		kh_err err;
+		kh_lines_init(&l, "rows", give, &r);
+		for (size_t i = 0; want[i]; i++) {
+			assert_int_equal(kh_lines_next(&l, &row, &err), 1);
+			assert_int_equal(l.line, i + 1);
+			assert_true(kh_span_is(row, want[i]));
+		}
+		assert_int_equal(kh_lines_next(&l, &row, &err), 0);
+		assert_int_equal(kh_lines_next(&l, &row, &err), 0);
+		kh_lines_clear(&l);
+	}
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	check_rows("", 0, (const char *[]) { NULL });
+	check_rows("\n", 1, (const char *[]) { "", NULL });
+	check_rows("a", 1, (const char *[]) { "a", NULL });
+	check_rows("a\nbc\n", 5, (const char *[]) { "a", "bc", NULL });
+	check_rows("a\r\n\r\nb\r", 7, (const char *[]) { "a", "", "b", NULL });
+	check_rows("\n\na\rb\n\n", 7, (const char *[]) { "", "", "a\rb", "", NULL });
+}
+
+/* Rows around the size of the buffer and over it, up to the longest allowed. */
+static void test_long_rows(void **state)
+{
+	static const size_t sizes[] = { 1, 262142, 262143, 262144, 262145, 524287, 524288,
+					1000000, KH_LINE_MAX - 1, 5 };
+	enum { N = sizeof sizes / sizeof *sizes };
+	char *text = malloc(2 * KH_LINE_MAX), *p = text;
+	kh_lines l;
+	kh_span row;
+	kh_err err;
+	(void)state;
+
+	for (size_t i = 0; i < N; i++) {
+		memset(p, 'a' + (int)i, sizes[i]);
+		p += sizes[i];
+		*p++ = '\n';
+	}
+	reader r = { text, (size_t)(p - text), SIZE_MAX, 0 };
+	kh_lines_init(&l, "rows", give, &r);
+	for (size_t i = 0; i < N; i++) {
+		assert_int_equal(kh_lines_next(&l, &row, &err), 1);
+		assert_int_equal(row.n, sizes[i]);
+		assert_int_equal(row.p[0], 'a' + (int)i);
+		assert_int_equal(row.p[row.n - 1], 'a' + (int)i);
+	}
+	assert_int_equal(kh_lines_next(&l, &row, &err), 0);
+	kh_lines_clear(&l);
+
+	memset(text, 'x', 2 * KH_LINE_MAX);
+	text[3] = '\n';
+	r = (reader) { text, 2 * KH_LINE_MAX, SIZE_MAX, 0 };
+	kh_lines_init(&l, "rows", give, &r);
+	assert_int_equal(kh_lines_next(&l, &row, &err), 1);
+	assert_int_equal(kh_lines_next(&l, &row, &err), KH_EFORMAT);
+	assert_string_equal(err.msg, "rows:2: row longer than 16777216 bytes");
+	kh_lines_clear(&l);
+	free(text);
+}
+
+static void test_numbers(void **state)
+{
+	static const struct { const char *text; bool ok; uint32_t x; } want[] = {
+		{ "0", true, 0 }, { "9", true, 9 }, { "007", true, 7 },
+		{ "4294967295", true, UINT32_MAX }, { "4294967296", false, 0 },
+		{ "99999999999999999999999", false, 0 }, { "", false, 0 },
+		{ "-1", false, 0 }, { "+1", false, 0 }, { " 1", false, 0 },
+		{ "1 ", false, 0 }, { "1.0", false, 0 }, { "0x1", false, 0 },
+		{ "/", false, 0 }, { ":", false, 0 }, { "\2601", false, 0 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		uint32_t x = 0;
+		kh_span s = { want[i].text, strlen(want[i].text) };
+		assert_int_equal(kh_span_u32(s, &x), want[i].ok);
+		assert_int_equal(x, want[i].x);
+	}
+	assert_string_equal(kh_span_show((kh_span) { "a\tb\0\377", 5 }).s, "a?b??");
+	kh_span s = { "0123456789012345678901234567890123456789012345678", 49 };
+	assert_string_equal(kh_span_show(s).s,
+			    "01234567890123456789012345678901234567890123...");
+	s.n = 47;
+	assert_string_equal(kh_span_show(s).s,
+			    "01234567890123456789012345678901234567890123456");
+}
+
+static void test_read_error(void **state)
+{
+	reader r = { "a\nb\n", 4, 2, 2 };
+	kh_lines l;
+	kh_span row;
+	kh_err err;
+	(void)state;
+
+	kh_lines_init(&l, "rows", give, &r);
+	assert_int_equal(kh_lines_next(&l, &row, &err), 1);
+	assert_int_equal(kh_lines_next(&l, &row, &err), KH_EIO);
+	assert_string_equal(err.msg, "the disk is gone");
+	kh_lines_clear(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_long_rows),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_read_error),
+	};
+
+	return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
+}

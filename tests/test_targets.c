@@ -1,0 +1,487 @@
+/* test_targets.c - header tags, sequence ids and their taxids */
+#include "test.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "targets.h"
+
+/* Gives a text in reads of `step` bytes, or of random length if 0; fails at `fail`. */
+typedef struct reader {
+	const char *p;
+	size_t n, step, fail;
+} reader;
+
+static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
+{
+	reader *r = arg;
+	size_t step = r->step ? r->step : 1 + test_rand() % 100;
+
+	if (r->fail && r->fail-- == 1)
+		return kh_fail(err, KH_EIO, "the disk is gone");
+	n = n < r->n ? n : r->n;
+	n = n < step ? n : step;
+	memcpy(buf, r->p, n);
+	r->p += n;
+	r->n -= n;
+	return (int64_t)n;
+}
+
+/* --- headers -------------------------------------------------------------------- */
+static void test_header_taxid(void **state)
+{
+	static const struct { const char *header; uint32_t taxid; } want[] = {
+		{ "", 0 }, { "seq1", 0 }, { "|", 0 }, { "taxid|", 0 }, { "taxid|1", 1 },
+		{ "kraken:taxid|562", 562 }, { "kraken:taxid|562|NC_1.1 x", 562 },
+		{ "seq1|kraken:taxid|562", 562 }, { "seq1|kraken:taxid|562 text", 562 },
+		{ "seq1 kraken:taxid|562", 562 }, { "seq1\ttaxid|562\tx", 562 },
+		{ "seq1|taxid|562|", 562 }, { "seq1 x taxid|562 taxid|7", 562 },
+		{ "seq1 taxid|x taxid|7", 7 }, { "taxid|taxid|7", 7 },
+		{ "seq1kraken:taxid|562", 0 }, { "seq1taxid|562", 0 },
+		{ "seq1:taxid|562", 0 }, { "xkraken:taxid|5", 0 }, { "taxid|5x", 0 },
+		{ "taxid|-5", 0 }, { "taxid|0", 0 }, { "taxid|4294967295", UINT32_MAX },
+		{ "taxid|4294967296", 0 }, { "Taxid|5", 0 }, { "taxid:5", 0 },
+		{ "gi|1|ref|NC_1.1| a|b|c", 0 }, { "kraken:taxid|", 0 }, { "axid|5", 0 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		size_t n = strlen(want[i].header);
+		char *exact = malloc(n + 1);
+		memcpy(exact, want[i].header, n);
+		if (kh_header_taxid(exact, n) != want[i].taxid)
+			fail_msg("%s", want[i].header);
+		free(exact);
+	}
+	assert_int_equal(kh_header_taxid("taxid|56", 7), 5);
+	assert_int_equal(kh_header_taxid(NULL, 0), 0);
+}
+
+/* --- ids ------------------------------------------------------------------------ */
+static kh_idmap *wanting(const char *const *id)
+{
+	kh_idmap *m;
+	kh_err err;
+
+	assert_int_equal(kh_idmap_new(&m, &err), 0);
+	for (; *id; id++)
+		assert_int_equal(kh_idmap_want(m, *id, strlen(*id), &err), 1);
+	return m;
+}
+
+static int parse(kh_idmap *m, const char *text, kh_err *err)
+{
+	reader r = { text, strlen(text), 0, 0 };
+
+	return kh_idmap_parse(m, "table", give, &r, err);
+}
+
+static void test_want(void **state)
+{
+	kh_idmap *m;
+	kh_err err;
+	(void)state;
+
+	assert_int_equal(kh_idmap_new(&m, &err), 0);
+	assert_int_equal(kh_idmap_want(m, "a.1", 3, &err), 1);
+	assert_int_equal(kh_idmap_want(m, "a.1", 3, &err), 0);
+	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 1);    /* a key, not yet an id */
+	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 0);
+	assert_int_equal(kh_idmap_want(m, "", 0, &err), 1);
+	assert_int_equal(kh_idmap_want(m, "", 0, &err), 0);
+	assert_int_equal(kh_idmap_taxid(m, 0), 0);
+	assert_int_equal(kh_idmap_taxid(m, 2), 0);
+	assert_int_equal(kh_idmap_taxid(m, 3), 0);
+	kh_idmap_free(m);
+	kh_idmap_free(NULL);
+}
+
+/* One id, up to two files, the taxid it gets. */
+static void test_matches(void **state)
+{
+	static const struct { const char *id, *file[2]; uint32_t taxid; } want[] = {
+		{ "A.1", { "A\tA.1\t5\t0\n" }, 5 },
+		{ "A.2", { "A\tA.1\t5\t0\n" }, 5 },
+		{ "A", { "A\tA.1\t5\t0\n" }, 5 },
+		{ "A.1", { "AA\tAA.1\t5\t0\n" }, 0 },
+		{ "a.1", { "A\tA.1\t5\t0\n" }, 0 },
+		{ "A.1", { "A\tA.2\t6\t0\nA\tA.1\t5\t0\nA\tA.3\t7\t0\n" }, 5 },
+		{ "A.1", { "A.1\t5\n" }, 5 },
+		{ "A.1", { "A\t5\n" }, 5 },
+		{ "A.1", { "A\t6\nA.1\t5\n" }, 5 },
+		{ "A", { "A.1\t5\n" }, 0 },
+		{ "A.1", { "A.2\t5\n" }, 0 },
+		{ "A.1", { "A\t6\n", "A.1\t5\n" }, 6 },
+		{ "A.1", { "A.1\t6\n", "A.1\t5\n" }, 6 },
+		{ "A.1", { "B\t6\n", "A.1\t5\n" }, 5 },
+		{ "gi|9|ref|A.1|", { "A\tA.1\t5\t9\n" }, 5 },
+		{ "gi|9|ref|A.1|", { "A\tA.2\t5\t9\n" }, 5 },
+		{ "ref|A.1|", { "A.1\t5\n" }, 5 },
+		{ "gb|A.1", { "A.1\t5\n" }, 5 },
+		{ "x|emb|A.1|LOCUS", { "A.1\t5\n" }, 5 },
+		{ "gi|9|ref|A.1|", { "gi|9|ref|A.1|\t6\nA.1\t5\n" }, 6 },
+		{ "gi|9|ref|A.1|", { "A.1\t5\n", "gi|9|ref|A.1|\t6\n" }, 5 },
+		{ "gi|9|xyz|A.1|", { "A\tA.1\t5\t9\n" }, 0 },
+		{ "ref||A.1", { "A.1\t5\n" }, 0 },
+		{ "ref|", { "ref\t5\n" }, 0 },
+		{ "A.1.2", { "A.1\tA.1.2\t5\t0\n" }, 5 },
+		{ "A.1.2", { "A\tA.1\t5\t0\n" }, 5 },
+		{ "A.1.2", { "A.1\tA.1.3\t5\t0\n" }, 5 },
+		{ "gb|A.7", { "gb|A.7\tgb|A.7.7\t5\t0\n" }, 5 },
+		{ "gb|A.7", { "gb|A\tgb|A.7\t5\t0\n" }, 5 },
+		{ "A.", { "A\t5\n" }, 0 },
+		{ ".1", { ".1\t5\n" }, 5 },
+		{ ".1", { "\1\t5\n" }, 0 },
+		{ "A.1x", { "A\t5\n" }, 0 },
+		{ "A.20200101", { "A\t5\n" }, 5 },
+		{ "A.1", { "X\tA.1\t5\t0\n" }, 5 },
+		{ "A.1", { "A.1\tX\t5\t0\n" }, 5 },
+		{ "A.1", { "A\tA.1\t0\t0\n", "A\tA.1\t5\t0\n" }, 5 },
+		{ "taxid", { "accession.version\ttaxid\nA\t5\n" }, 0 },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		kh_idmap *m = wanting((const char *[]) { want[i].id, NULL });
+		kh_err err = { 0 };
+		for (int f = 0; f < 2 && want[i].file[f]; f++)
+			if (parse(m, want[i].file[f], &err))
+				fail_msg("%s: %s", want[i].id, err.msg);
+		if (kh_idmap_taxid(m, 0) != want[i].taxid)
+			fail_msg("case %zu: %s has %u", i, want[i].id,
+				 kh_idmap_taxid(m, 0));
+		kh_idmap_free(m);
+	}
+}
+
+static void test_clashes(void **state)
+{
+	static const struct { const char *id, *file, *want;
+	} clash[] = {
+		{ "A.1", "A.1\t5\nA.1\t6\n",
+		  "table:2: taxid 6 for \"A.1\", which had 5 before" },
+		{ "A.1", "A.1\t5\nA.1\t5\n", NULL },
+		{ "A.1", "A\t5\nA\t6\n",
+		  "table:2: taxid 6 for \"A\", which had 5 before" },
+		{ "A.1", "A\t5\nA\t6\nA.1\t7\n", NULL },
+		{ "A.1", "A.1\t7\nA\t5\nA\t6\n", NULL },
+		{ "A.1", "A\tA.1\t7\t0\nA\tA.2\t8\t0\n", NULL },
+		{ "A.3", "A\tA.1\t7\t0\nA\tA.2\t8\t0\n",
+		  "table:2: taxid 8 for \"A\", which had 7 before" },
+		{ "A.1", "A.1\t5\nB\t1\n\nA.1\t6\nA.1\t7\n",
+		  "table:4: taxid 6 for \"A.1\", which had 5 before" },
+	};
+	kh_idmap *m;
+	kh_err err;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof clash / sizeof *clash; i++) {
+		m = wanting((const char *[]) { clash[i].id, NULL });
+		err = (kh_err) { 0 };
+		assert_int_equal(parse(m, clash[i].file, &err),
+				 clash[i].want ? KH_EFORMAT : 0);
+		assert_string_equal(err.msg, clash[i].want ? clash[i].want : "");
+		kh_idmap_free(m);
+	}
+	/* What an earlier file said is no clash; nor is a clash that decides nothing. */
+	m = wanting((const char *[]) { "A.1", NULL });
+	assert_int_equal(parse(m, "A.1\t5\n", &err), 0);
+	assert_int_equal(parse(m, "A.1\t6\nA\t7\nA\t8\n", &err), 0);
+	assert_int_equal(kh_idmap_taxid(m, 0), 5);
+	kh_idmap_free(m);
+}
+
+static void test_read_error(void **state)
+{
+	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
+	reader r = { "A.1\t5\nA.1\t5\n", 12, 3, 3 };
+	kh_err err;
+	(void)state;
+
+	assert_int_equal(kh_idmap_parse(m, "table", give, &r, &err), KH_EIO);
+	assert_string_equal(err.msg, "the disk is gone");
+	kh_idmap_free(m);
+}
+
+/* --- the corpus ------------------------------------------------------------------ */
+static const char *const ids[] = { "NC_000913.3", "NC_045512.2",
+				   "U00096",      "gi|9626243|ref|NC_001416.1|",
+				   "plasmid1",    "chr1",
+				   NULL };
+
+/* The taxids of the ids, or the message. */
+static const struct { const char *file, *want; } corpus[] = {
+	{ "good-accession2taxid", "511145 2697049 511145 10710 0 0" },
+	{ "good-no-header", "511145 2697049 511145 10710 0 0" },
+	{ "good-crlf", "511145 2697049 511145 10710 0 0" },
+	{ "good-no-final-newline", "511145 2697049 511145 10710 0 0" },
+	{ "good-empty-rows", "511145 2697049 511145 10710 0 0" },
+	{ "good-clash-elsewhere", "511145 2697049 511145 10710 0 0" },
+	{ "good-two-columns", "511145 0 0 0 562 9606" },
+	{ "good-two-columns-header", "511145 2697049 0 10710 0 0" },
+	{ "good-empty", "0 0 0 0 0 0" },
+	{ "good-header-only", "0 0 0 0 0 0" },
+	{ "good-version-beats", "8 0 0 0 0 0" },
+	{ "good-other-version", "7 0 0 0 0 0" },
+	{ "good-taxid-zero", "5 0 0 0 0 0" },
+	{ "good-same-twice", "511145 0 0 0 0 0" },
+	{ "good-gi-na", "511145 0 0 0 0 0" },
+	{ "bad-one-column", ".tsv:1: 1 columns, expected 2 or 4" },
+	{ "bad-three-columns", ".tsv:1: 3 columns, expected 2 or 4" },
+	{ "bad-five-columns", ".tsv:2: 5 or more columns, expected 4" },
+	{ "bad-columns-change", ".tsv:4: 2 columns, expected 4" },
+	{ "bad-spaces", ".tsv:1: 1 columns, expected 2 or 4" },
+	{ "bad-taxid-text", ".tsv:3: \"Escherichia\" is not a taxid" },
+	{ "bad-taxid-negative", ".tsv:1: \"-1\" is not a taxid" },
+	{ "bad-taxid-too-great", ".tsv:1: \"4294967296\" is not a taxid" },
+	{ "bad-taxid-empty", ".tsv:2: \"\" is not a taxid" },
+	{ "bad-id-empty", ".tsv:2: the sequence id is empty" },
+	{ "bad-accession-empty", ".tsv:2: the sequence id is empty" },
+	{ "bad-two-taxids", ".tsv:7: taxid 562 for \"NC_000913.3\", which had 511145" },
+	{ "bad-two-taxids-versions", ".tsv:3: taxid 6 for \"NC_000913\", which had 5" },
+	{ "bad-cut", ".tsv:4: 2 columns, expected 4" },
+	{ "bad-header-again", ".tsv:7: \"taxid\" is not a taxid" },
+	{ "bad-own-header", ".tsv:1: \"taxid\" is not a taxid" },
+	{ "bad-binary", ".tsv:1: 1 columns, expected 2 or 4" },
+	{ "missing", ".tsv: No such file" },
+};
+enum { N_CORPUS = sizeof corpus / sizeof *corpus };
+
+static const char *top(void)
+{
+	const char *s = getenv("KH_SRCDIR");
+
+	return s ? s : ".";
+}
+
+static void check_ids(const kh_idmap *m, const char *want)
+{
+	char got[256] = "", *p = got;
+
+	for (size_t i = 0; ids[i]; i++)
+		p += sprintf(p, "%s%u", i ? " " : "", (unsigned)kh_idmap_taxid(m, i));
+	assert_string_equal(got, want);
+}
+
+static void test_corpus(void **state)
+{
+	char path[4096];
+	struct dirent *e;
+	size_t n = 1;           /* "missing" */
+	DIR *dir;
+	(void)state;
+
+	for (size_t i = 0; i < N_CORPUS; i++) {
+		kh_idmap *m = wanting(ids);
+		kh_err err = { 0 };
+		snprintf(path, sizeof path, "%s/tests/corpus/targets/%s.tsv", top(),
+			 corpus[i].file);
+		int rc = kh_idmap_load(m, path, &err);
+		if (corpus[i].file[0] == 'g') {
+			if (rc)
+				fail_msg("%s", err.msg);
+			check_ids(m, corpus[i].want);
+		} else if (!rc || rc != err.code || !strstr(err.msg, corpus[i].want)) {
+			fail_msg("%s: %s", corpus[i].file, err.msg);
+		}
+		kh_idmap_free(m);
+	}
+	snprintf(path, sizeof path, "%s/tests/corpus/targets", top());
+	assert_non_null(dir = opendir(path));
+	while ((e = readdir(dir)))
+		n += strstr(e->d_name, ".tsv") != NULL;
+	closedir(dir);
+	assert_int_equal(n, N_CORPUS);
+}
+
+static void test_gz(void **state)
+{
+	static const char text[] = "NC_000913\tNC_000913.3\t511145\t0\nX\tX.1\t1\t0\n";
+	char path[] = "test_targets.gz.XXXXXX";
+	int fd = mkstemp(path);
+	kh_idmap *m = wanting(ids);
+	kh_err err;
+	(void)state;
+
+	assert_true(fd >= 0);
+	gzFile z = gzdopen(fd, "wb");
+	assert_int_equal(gzwrite(z, text, sizeof text - 1), sizeof text - 1);
+	assert_int_equal(gzclose(z), Z_OK);
+	int rc = kh_idmap_load(m, path, &err);
+	unlink(path);
+	assert_int_equal(rc, 0);
+	check_ids(m, "511145 0 0 0 0 0");
+	assert_int_equal(kh_idmap_load(m, "-", &err), KH_EUSAGE);
+	kh_idmap_free(m);
+}
+
+/* --- against the definition -------------------------------------------------------- */
+enum { IDS = 60, ROWS = 80 };
+typedef struct table {
+	size_t n;
+	char row[ROWS][2][24];          /* accession, accession.version */
+	uint32_t taxid[ROWS];
+} table;
+
+/* Names from few letters, so that they meet. */
+static void random_id(char *s, bool bars)
+{
+	static const char *const tag[] = { "gi|1|ref|", "gb|", "x|", "" };
+
+	s += sprintf(s, "%s", bars ? tag[test_rand() % 4] : "");
+	for (unsigned n = 1 + test_rand() % 2; n; n--)
+		*s++ = (char)('A' + test_rand() % 3);
+	*s = 0;
+	for (unsigned n = test_rand() % 3; n; n--)
+		s += sprintf(s, ".%d", (int)(test_rand() % 3));
+	if (bars && test_rand() % 2)
+		strcpy(s, "|");
+}
+
+static void base_of(char *base, const char *id)
+{
+	size_t n = strlen(id);
+
+	strcpy(base, id);
+	while (n && base[n - 1] >= '0' && base[n - 1] <= '9')
+		n--;
+	if (n > 1 && base[n] && base[n - 1] == '.')
+		base[n - 1] = 0;
+}
+
+static void field_of(char *out, const char *id)
+{
+	const char *p = strstr(id, "ref|");
+
+	p = p ? p + 4 : strncmp(id, "gb|", 3) ? "" : id + 3;
+	sprintf(out, "%.*s", (int)strcspn(p, "|"), p);
+}
+
+/* The taxid of a name in a table, 0: none, and *clash if there are two. */
+static uint32_t look(const table *t, const char *name, bool *clash)
+{
+	uint32_t taxid = 0;
+
+	*clash = false;
+	for (size_t i = 0; *name && i < t->n; i++)
+		for (int j = 0; j < 2; j++)
+			if (!strcmp(t->row[i][j], name)) {
+				*clash |= taxid && taxid != t->taxid[i];
+				taxid = taxid ? taxid : t->taxid[i];
+			}
+	return taxid;
+}
+
+static uint32_t naive(const table *t, const char *id, bool *clash)
+{
+	char name[3][64];
+	uint32_t taxid = 0;
+
+	strcpy(name[0], id);
+	field_of(name[1], id);
+	base_of(name[2], name[1][0] ? name[1] : id);
+	for (int i = 0; i < 3 && !taxid; i++)
+		taxid = look(t, name[i], clash);
+	return taxid;
+}
+
+static void random_table(table *t, unsigned taxids)
+{
+	t->n = test_rand() % ROWS;
+	for (size_t i = 0; i < t->n; i++) {
+		random_id(t->row[i][1], false);
+		if (test_rand() % 4)
+			base_of(t->row[i][0], t->row[i][1]);
+		else
+			random_id(t->row[i][0], false);
+		t->taxid[i] = 1 + (uint32_t)(test_rand() % taxids);
+	}
+}
+
+static void print_table(const table *t, char *p)
+{
+	*p = 0;
+	for (size_t i = 0; i < t->n; i++)
+		p += sprintf(p, "%s\t%s\t%u\t0\n", t->row[i][0], t->row[i][1],
+			     (unsigned)t->taxid[i]);
+}
+
+/* Two files of random rows: each id gets what the definition says, or the file fails. */
+static void test_definition(void **state)
+{
+	unsigned failed = 0;
+	(void)state;
+
+	for (int round = 0; round < 3000; round++) {
+		static char id[IDS][40], text[ROWS * 80];
+		static table t;
+		uint32_t want[IDS] = { 0 };
+		size_t n = 0, all = 1 + test_rand() % IDS;
+		unsigned taxids = test_rand() % 4 ? 1 + (unsigned)(test_rand() % 2) : 50;
+		bool clash, bad = false;
+		kh_idmap *m;
+		kh_err err;
+		assert_int_equal(kh_idmap_new(&m, &err), 0);
+		while (all--) {
+			random_id(id[n], true);
+			n += (size_t)kh_idmap_want(m, id[n], strlen(id[n]), &err);
+		}
+		for (int file = 0; file < 2 && !bad; file++) {
+			random_table(&t, taxids);
+			for (size_t i = 0; i < n; i++)
+				if (!want[i]) {
+					want[i] = naive(&t, id[i], &clash);
+					bad |= want[i] && clash;
+				}
+			print_table(&t, text);
+			assert_int_equal(parse(m, text, &err), bad ? KH_EFORMAT : 0);
+		}
+		for (size_t i = 0; i < n && !bad; i++)
+			assert_int_equal(kh_idmap_taxid(m, i), want[i]);
+		failed += bad;
+		kh_idmap_free(m);
+	}
+	assert_in_range(failed, 100, 2900);
+}
+
+/* A million ids that share a base cost no more than others. */
+static void test_many(void **state)
+{
+	enum { N = 1000000 };
+	char id[32];
+	kh_idmap *m;
+	kh_err err;
+	(void)state;
+
+	assert_int_equal(kh_idmap_new(&m, &err), 0);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(
+			kh_idmap_want(m, id, (size_t)sprintf(id, "contig.%d", i), &err),
+			1);
+	assert_int_equal(parse(m, "contig.77\t5\ncontig\t9\ncontig.999999\t6\n", &err),
+			 0);
+	assert_int_equal(kh_idmap_taxid(m, 77), 5);
+	assert_int_equal(kh_idmap_taxid(m, 999999), 6);
+	assert_int_equal(kh_idmap_taxid(m, 0), 9);
+	kh_idmap_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_header_taxid),
+		cmocka_unit_test(test_want),
+		cmocka_unit_test(test_matches),
+		cmocka_unit_test(test_clashes),
+		cmocka_unit_test(test_read_error),
+		cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_gz),
+		cmocka_unit_test(test_definition),
+		cmocka_unit_test(test_many),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("targets", tests, NULL, NULL);
+}

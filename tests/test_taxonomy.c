@@ -1,0 +1,416 @@
+/* test_taxonomy.c - ranks, dump files, the pruned tree, its loader */
+#include "test.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "taxonomy.h"
+
+/* --- ranks: the numbers are in database files ------------------------------- */
+static const char *const ranks[] = { "no rank",        "clade",
+				     "acellular root", "cellular root",
+				     "superkingdom",   "domain",
+				     "realm",          "subrealm",
+				     "kingdom",        "subkingdom",
+				     "superphylum",    "phylum",
+				     "subphylum",      "infraphylum",
+				     "superclass",     "class",
+				     "subclass",       "infraclass",
+				     "cohort",         "subcohort",
+				     "superorder",     "order",
+				     "suborder",       "infraorder",
+				     "parvorder",      "superfamily",
+				     "family",         "subfamily",
+				     "tribe",          "subtribe",
+				     "genus",          "subgenus",
+				     "section",        "subsection",
+				     "series",         "subseries",
+				     "species group",  "species subgroup",
+				     "species",        "forma specialis",
+				     "subspecies",     "varietas",
+				     "subvariety",     "forma",
+				     "serogroup",      "serotype",
+				     "strain",         "isolate",
+				     "biotype",        "genotype",
+				     "morph",          "pathogroup" };
+
+static void test_ranks(void **state)
+{
+	static const struct { const char *name; char letter; } lettered[] = {
+		{ "superkingdom", 'D' }, { "domain", 'D' }, { "kingdom", 'K' },
+		{ "phylum", 'P' }, { "class", 'C' }, { "order", 'O' }, { "family", 'F' },
+		{ "genus", 'G' }, { "species", 'S' }
+	};
+	(void)state;
+
+	assert_int_equal(sizeof ranks / sizeof *ranks, KH_RANKS);
+	for (unsigned r = 0; r < KH_RANKS; r++) {
+		char want = 0;
+		for (size_t i = 0; i < sizeof lettered / sizeof *lettered; i++)
+			if (!strcmp(ranks[r], lettered[i].name))
+				want = lettered[i].letter;
+		assert_string_equal(kh_rank_name((kh_rank)r), ranks[r]);
+		assert_int_equal(kh_rank_find(ranks[r], strlen(ranks[r])), r);
+		assert_int_equal(kh_rank_letter((kh_rank)r), want);
+	}
+	assert_string_equal(ranks[KH_RANK_GENUS], "genus");
+	assert_string_equal(ranks[KH_RANK_SPECIES], "species");
+	assert_int_equal(kh_rank_find("specie", 6), 0);
+	assert_int_equal(kh_rank_find("speciess", 8), 0);
+	assert_int_equal(kh_rank_find("Species", 7), 0);
+	assert_int_equal(kh_rank_find("", 0), 0);
+	assert_string_equal(kh_rank_name(KH_RANKS), "no rank");
+	assert_int_equal(kh_rank_letter(255), 0);
+}
+
+/* --- the corpus: each folder is a dump ------------------------------------------ */
+/* taxids: the whole tree in preorder, as the database would have it; or the message. */
+static const struct { const char *dir, *want;
+} corpus[] = {
+	{ "good-ncbi", "1 131567 2 543 561 562 83333" },
+	{ "good-root-only", "1" },
+	{ "good-crlf", "1 131567 2 543 561 562 83333" },
+	{ "good-spaces", "1 131567 2 543 561 562 83333" },
+	{ "good-any-order", "1 131567 2 543 561 562 83333" },
+	{ "good-empty-rows", "1 131567 2 543 561 562 83333" },
+	{ "good-no-final-newline", "1 131567 2 543 561 562 83333" },
+	{ "good-rank-unknown", "1 131567 2 543 561 562 83333" },
+	{ "good-root-dressed-up", "1 131567 2 543 561 562 83333" },
+	{ "good-two-names", "1 131567 2 543 561 562 83333" },
+	{ "good-bar-in-name", "1 131567 2 543 561 562 83333" },
+	{ "good-utf8-name", "1 131567 2 543 561 562 83333" },
+	{ "good-names-without-node", "1 131567 2 543 561 562 83333" },
+	{ "good-merged-into-nothing", "1 131567 2 543 561 562 83333" },
+	{ "good-greatest-taxid", "1 131567 2 543 561 562 83333 4294967295" },
+	{ "good-virus-without-genus",
+	  "1 10239 28883 10699 196894 38018 38019 131567 2 543 561 562 83333" },
+	{ "bad-cycle", "nodes.dmp:3: taxid 543 is its own ancestor" },
+	{ "bad-second-root", "nodes.dmp:7: second root: taxid 131567 is its own parent" },
+	{ "bad-parent-missing",
+	  "nodes.dmp:3: the parent of taxid 543, 91347, is missing" },
+	{ "bad-root-missing", "nodes.dmp: no root: taxid 1 is missing" },
+	{ "bad-root-with-parent", "nodes.dmp:1: the root, taxid 1, has a parent, 2" },
+	{ "bad-taxid-twice", "nodes.dmp:8: taxid 562 again (first in line 5)" },
+	{ "bad-row-cut", "nodes.dmp:6: 2 columns that end in '|', expected 3" },
+	{ "bad-two-columns", "nodes.dmp:4: 2 columns that end in '|', expected 3" },
+	{ "bad-commas", "nodes.dmp:1: 1 columns that end in '|', expected 3" },
+	{ "bad-taxid-zero", "nodes.dmp:2: \"0\" is not a taxid" },
+	{ "bad-parent-zero", "nodes.dmp:2: \"0\" is not a taxid" },
+	{ "bad-taxid-text", "nodes.dmp:2: \"two\" is not a taxid" },
+	{ "bad-taxid-negative", "nodes.dmp:2: \"-2\" is not a taxid" },
+	{ "bad-taxid-too-great", "nodes.dmp:8: \"4294967296\" is not a taxid" },
+	{ "bad-empty", "nodes.dmp: no root: taxid 1 is missing" },
+	{ "bad-binary", "nodes.dmp:1: 0 columns that end in '|', expected 3" },
+	{ "bad-names-empty", "names.dmp: no scientific name for taxid 2 (" },
+	{ "bad-name-missing", "names.dmp: no scientific name for taxid 83333 (" },
+	{ "bad-name-only-synonym", "names.dmp: no scientific name for taxid 562 (" },
+	{ "bad-name-empty", "names.dmp:7: name of taxid 562: expected printable text" },
+	{ "bad-name-control", "names.dmp:7: name of taxid 562: expected printable text, "
+			      "found \"Escherichia?[31m coli\"" },
+	{ "bad-name-tab", "names.dmp:7: name of taxid 562: expected printable text" },
+	{ "bad-names-two-columns", "names.dmp:7: 2 columns that end in '|', expected 4" },
+	{ "bad-names-taxid", "names.dmp:7: \"E562\" is not a taxid" },
+	{ "bad-names-cut", "names.dmp:10: 3 columns that end in '|', expected 4" },
+	{ "bad-merged-two-ways",
+	  "merged.dmp:4: taxid 29 merged into 561 (line 1: into 562)" },
+	{ "bad-merged-one-column",
+	  "merged.dmp:1: 1 columns that end in '|', expected 2" },
+	{ "bad-merged-taxid", "merged.dmp:1: \"new\" is not a taxid" },
+	{ "bad-nodes-file-missing", "nodes.dmp: No such file" },
+	{ "bad-names-file-missing", "names.dmp: No such file" },
+};
+enum { N_CORPUS = sizeof corpus / sizeof *corpus };
+
+static const char *corpus_path(const char *dir)
+{
+	static char path[4096];
+	const char *top = getenv("KH_SRCDIR");
+
+	snprintf(path, sizeof path, "%s/tests/corpus/taxonomy/%s", top ? top : ".", dir);
+	return path;
+}
+
+/* Every taxon of the corpus: what the dump knows of these. */
+static kh_taxonomy *whole(const kh_taxdump *d)
+{
+	static const uint32_t known[] = { 4294967295, 38019,  38018, 196894, 10699, 28883,
+					  10239,      131567, 83333, 562,    561,   543,
+					  2,          1,      2,     562 };
+	uint32_t taxid[16];
+	kh_taxonomy *t;
+	kh_err err;
+	size_t n = 0;
+
+	for (size_t i = 0; i < 16; i++)
+		if (kh_taxdump_find(d, known[i]))
+			taxid[n++] = known[i];
+	assert_int_equal(kh_taxonomy_prune(&t, d, taxid, n, &err), 0);
+	return t;
+}
+
+static void test_corpus(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_CORPUS; i++) {
+		kh_taxdump *d = NULL;
+		kh_err err = { 0 };
+		int rc = kh_taxdump_open(&d, corpus_path(corpus[i].dir), &err);
+		char got[512] = "", *p = got;
+		if (corpus[i].dir[0] == 'b') {
+			assert_int_not_equal(rc, 0);
+			assert_int_equal(rc, err.code);
+			assert_null(d);
+			if (!strstr(err.msg, corpus[i].want))
+				fail_msg("%s: %s", corpus[i].dir, err.msg);
+			continue;
+		}
+		if (rc)
+			fail_msg("%s: %s", corpus[i].dir, err.msg);
+		kh_taxonomy *t = whole(d);
+		for (uint32_t k = 0; k < t->n; k++)
+			p += sprintf(p, "%s%u", k ? " " : "", (unsigned)t->taxid[k]);
+		assert_string_equal(got, corpus[i].want);
+		kh_taxonomy_free(t);
+		kh_taxdump_close(d);
+	}
+}
+
+static void test_corpus_is_listed(void **state)
+{
+	DIR *dir = opendir(corpus_path(""));
+	struct dirent *e;
+	size_t n = 0;
+	(void)state;
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)))
+		n += !strncmp(e->d_name, "good-", 5) || !strncmp(e->d_name, "bad-", 4);
+	closedir(dir);
+	assert_int_equal(n, N_CORPUS);
+}
+
+static kh_taxdump *open_good(const char *dir)
+{
+	kh_taxdump *d;
+	kh_err err;
+
+	assert_int_equal(kh_taxdump_open(&d, corpus_path(dir), &err), 0);
+	return d;
+}
+
+static const char *name_of(const kh_taxonomy *t, uint32_t taxid)
+{
+	return t->names + t->name[kh_taxonomy_find(t, taxid)];
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *dir;
+		uint32_t taxid;
+		const char *name;
+	} want[] = {
+		{ "good-ncbi", 1, "root" },
+		{ "good-ncbi", 562, "Escherichia coli" },
+		{ "good-spaces", 562, "Escherichia coli" },
+		{ "good-crlf", 562, "Escherichia coli" },
+		{ "good-two-names", 562, "Escherichia coli" },
+		{ "good-root-dressed-up", 1, "root" },
+		{ "good-bar-in-name", 83333, "Escherichia coli K|12" },
+		{ "good-utf8-name", 83333, "Escherichia coli \303\251\346\274\242" },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		kh_taxdump *d = open_good(want[i].dir);
+		kh_taxonomy *t = whole(d);
+		assert_string_equal(name_of(t, want[i].taxid), want[i].name);
+		assert_int_equal(t->rank[0], KH_RANK_NONE);
+		kh_taxonomy_free(t);
+		kh_taxdump_close(d);
+	}
+}
+
+static void test_merged(void **state)
+{
+	kh_taxdump *d = open_good("good-merged-into-nothing");
+	const uint32_t old[] = { 29, 662104 };
+	kh_taxonomy *t;
+	kh_err err;
+	(void)state;
+
+	assert_int_equal(kh_taxdump_find(d, 562), 562);
+	assert_int_equal(kh_taxdump_find(d, 29), 562);
+	assert_int_equal(kh_taxdump_find(d, 662104), 83333);
+	assert_int_equal(kh_taxdump_find(d, 28), 0);
+	assert_int_equal(kh_taxdump_find(d, 0), 0);
+	assert_int_equal(kh_taxdump_find(d, 777), 0);
+	assert_int_equal(kh_taxdump_find(d, UINT32_MAX), 0);
+	assert_int_equal(kh_taxonomy_prune(&t, d, old, 2, &err), 0);
+	assert_int_equal(t->n, 7);
+	assert_int_equal(kh_taxonomy_find(t, 29), KH_NO_TAXON);
+	kh_taxonomy_free(t);
+	assert_int_equal(kh_taxonomy_prune(&t, d, (uint32_t[]) { 562, 28 }, 2, &err),
+			 KH_EUSAGE);
+	assert_string_equal(err.msg, "taxid 28 is not in the taxonomy");
+	kh_taxdump_close(d);
+
+	d = open_good("good-rank-unknown");
+	assert_int_equal(kh_taxdump_find(d, 29), 0);
+	t = whole(d);
+	assert_int_equal(t->rank[kh_taxonomy_find(t, 83333)], KH_RANK_NONE);
+	kh_taxonomy_free(t);
+	kh_taxdump_close(d);
+	kh_taxonomy_free(NULL);
+	kh_taxdump_close(NULL);
+}
+
+/* --- derived: codes, species, genus ------------------------------------------- */
+static void test_derived(void **state)
+{
+	static const struct {
+		uint32_t taxid;
+		const char *code;
+		uint32_t species, genus;        /* taxids, 0: none */
+	} want[] = { { 1, "R", 0, 0 },
+		     { 131567, "R1", 0, 0 },
+		     { 2, "D", 0, 0 },
+		     { 543, "F", 0, 0 },
+		     { 561, "G", 0, 561 },
+		     { 562, "S", 562, 561 },
+		     { 83333, "S1", 562, 561 },
+		     { 10239, "R1", 0, 0 },
+		     { 28883, "C", 0, 0 },
+		     { 10699, "F", 0, 0 },
+		     { 196894, "F1", 0, 0 },
+		     { 38018, "S", 38018, 196894 },
+		     { 38019, "S1", 38018, 196894 } };
+	kh_taxdump *d = open_good("good-virus-without-genus");
+	kh_taxonomy *t = whole(d);
+	(void)state;
+
+	assert_int_equal(t->n, sizeof want / sizeof *want);
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		uint32_t k = kh_taxonomy_find(t, want[i].taxid), s = t->species[k],
+			 g = t->genus[k];
+		char code[KH_CODE_SIZE];
+		kh_taxonomy_code(t, k, code);
+		assert_string_equal(code, want[i].code);
+		assert_int_equal(s == KH_NO_TAXON ? 0 : t->taxid[s], want[i].species);
+		assert_int_equal(g == KH_NO_TAXON ? 0 : t->taxid[g], want[i].genus);
+	}
+	kh_taxonomy_free(t);
+	kh_taxdump_close(d);
+}
+
+/* A lineage of ranks below the root, as the raw arrays of a database. */
+static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
+{
+	uint32_t taxid[16], parent[16], end[16], name[16];
+	uint8_t r[16];
+	kh_taxonomy raw = { .n = n + 1, .taxid = taxid, .parent = parent, .end = end,
+			    .rank = r, .name = name, .names = "root\0x", .names_len = 7 };
+	kh_taxonomy *t;
+	kh_err err = { 0 };
+
+	for (uint32_t i = 0; i <= n; i++) {
+		taxid[i] = i + 1;
+		parent[i] = i ? i - 1 : 0;
+		end[i] = n + 1;
+		name[i] = i ? 5 : 0;
+		r[i] = i ? kh_rank_find(rank[i - 1], strlen(rank[i - 1])) : 0;
+	}
+	if (kh_taxonomy_load(&t, &raw, &err))
+		fail_msg("%s", err.msg);
+	return t;
+}
+
+static void test_genus(void **state)
+{
+	/* Of the last taxon: the place of its genus and of its species, 0: none. */
+	static const struct { const char *rank[6]; uint32_t genus, species;
+	} want[] = {
+		{ { "family", "genus", "species" }, 2, 3 },
+		{ { "family", "genus", "subgenus", "species group", "species", "strain" },
+		  2,
+		  5 },
+		{ { "family", "genus", "no rank" }, 2, 0 },
+		{ { "family", "species", "no rank" }, 1, 2 },
+		{ { "family", "species group", "species" }, 1, 3 },
+		{ { "family", "clade", "no rank", "species" }, 3, 4 },
+		{ { "family", "no rank" }, 0, 0 },
+		{ { "family", "strain" }, 1, 0 },
+		{ { "genus" }, 1, 0 },
+		{ { "species", "genus" }, 2, 1 },
+		{ { "genus", "species", "genus", "species" }, 3, 4 },
+		{ { "no rank", "isolate", "species", "serotype" }, 1, 3 },
+	};
+	kh_taxonomy *t = lineage(NULL, 0);
+	(void)state;
+
+	assert_int_equal(t->genus[0], KH_NO_TAXON);
+	assert_int_equal(t->species[0], KH_NO_TAXON);
+	kh_taxonomy_free(t);
+	t = lineage((const char *[]) { "species" }, 1);
+	assert_int_equal(t->genus[1], 0);       /* the root, for want of better */
+	kh_taxonomy_free(t);
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		uint32_t n = 0;
+		while (n < 6 && want[i].rank[n])
+			n++;
+		t = lineage(want[i].rank, n);
+		assert_int_equal(t->genus[n],
+				 want[i].genus ? want[i].genus : KH_NO_TAXON);
+		assert_int_equal(t->species[n],
+				 want[i].species ? want[i].species : KH_NO_TAXON);
+		kh_taxonomy_free(t);
+	}
+}
+
+/* 12 characters hold the code of a taxon a million steps below the root. */
+static void test_deep(void **state)
+{
+	enum { N = 1000000 };
+	char *nodes = malloc((size_t)N * 40), *names = malloc((size_t)N * 40);
+	char *p = nodes, *q = names, code[KH_CODE_SIZE];
+	kh_taxdump *d;
+	kh_taxonomy *t, *again;
+	kh_err err = { 0 };
+	uint32_t leaf = N;
+	(void)state;
+
+	for (int i = 1; i <= N; i++) {
+		p += sprintf(p, "%d\t|\t%d\t|\tno rank\t|\n", i, i > 1 ? i - 1 : 1);
+		q += sprintf(q, "%d\t|\tx\t|\t\t|\tscientific name\t|\n", i);
+	}
+	kh_bytes a = { nodes, (size_t)(p - nodes), "nodes" };
+	kh_bytes b = { names, (size_t)(q - names), "names" };
+	assert_int_equal(kh_taxdump_parse(&d, &a, &b, NULL, &err), 0);
+	assert_int_equal(kh_taxonomy_prune(&t, d, &leaf, 1, &err), 0);
+	assert_int_equal(t->n, N);
+	assert_int_equal(kh_taxonomy_load(&again, t, &err), 0);
+	kh_taxonomy_code(again, N - 1, code);
+	assert_string_equal(code, "R999999");
+	assert_int_equal(kh_taxonomy_lca(again, 7, N - 1), 7);
+	kh_taxonomy_free(again);
+	kh_taxonomy_free(t);
+	kh_taxdump_close(d);
+	free(nodes);
+	free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_corpus_is_listed),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_derived),
+		cmocka_unit_test(test_genus),
+		cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests_name("taxonomy", tests, NULL, NULL);
+}

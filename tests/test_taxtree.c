@@ -1,0 +1,384 @@
+/* test_taxtree.c - properties of the pruned tree over random trees; the loader's refusals
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include "taxonomy.h"
+
+enum { MAX = 300 };
+
+/* A random tree as a dump would have it: node 0 is the root. */
+typedef struct tree {
+	size_t n;
+	uint32_t taxid[MAX];
+	size_t parent[MAX];
+	kh_rank rank[MAX];
+	size_t order[MAX];      /* of its rows */
+} tree;
+
+static void shuffle(size_t *a, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t j = test_rand() % i, x = a[i - 1];
+		a[i - 1] = a[j];
+		a[j] = x;
+	}
+}
+
+static bool has_taxid(const tree *x, size_t n, uint32_t taxid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x->taxid[i] == taxid)
+			return true;
+	return false;
+}
+
+/* Taxids dense or from the whole range; shapes from stars to chains. */
+static void make_tree(tree *x)
+{
+	uint64_t range = test_rand() % 2 ? 2 * MAX : UINT32_MAX;
+	size_t reach = 1 + test_rand() % MAX;
+
+	*x = (tree) { .n = 1 + test_rand() % MAX, .taxid = { 1 } };
+	for (size_t i = 1; i < x->n; i++) {
+		do
+			x->taxid[i] = (uint32_t)(1 + test_rand() % range);
+		while (has_taxid(x, i, x->taxid[i]));
+		x->parent[i] = i > reach ? i - 1 - test_rand() % reach : test_rand() % i;
+		x->rank[i] = (kh_rank)(test_rand() % KH_RANKS);
+		x->order[i] = i;
+	}
+}
+
+static kh_taxdump *dump(tree *x)
+{
+	static char nodes[MAX * 80], names[MAX * 80];
+	char *p = nodes, *q = names;
+	kh_taxdump *d = NULL;
+	kh_err err = { 0 };
+
+	shuffle(x->order, x->n);
+	for (size_t k = 0; k < x->n; k++) {
+		size_t i = x->order[k];
+		p += sprintf(p, "%u\t|\t%u\t|\t%s\t|\n", (unsigned)x->taxid[i],
+			     (unsigned)x->taxid[x->parent[i]], kh_rank_name(x->rank[i]));
+		q += sprintf(q, "%u\t|\tname %zu\t|\t\t|\tscientific name\t|\n",
+			     (unsigned)x->taxid[i], i);
+	}
+	kh_bytes a = { nodes, (size_t)(p - nodes), "nodes.dmp" };
+	kh_bytes b = { names, (size_t)(q - names), "names.dmp" };
+	if (kh_taxdump_parse(&d, &a, &b, NULL, &err))
+		fail_msg("%s", err.msg);
+	return d;
+}
+
+static bool is_above(const tree *x, size_t above, size_t i)
+{
+	while (i > above && i)
+		i = x->parent[i];
+	return i == above;
+}
+
+/* The definition: the kept children in ascending order of taxid, recursively. */
+static uint32_t walk(const tree *x, const bool *keep, size_t i, size_t *order, uint32_t n)
+{
+	uint64_t last = 0;
+
+	order[n++] = i;
+	for (;;) {
+		size_t next = 0;
+		for (size_t c = 1; c < x->n; c++)
+			if (keep[c] && x->parent[c] == i && x->taxid[c] > last &&
+			    (!next || x->taxid[c] < x->taxid[next]))
+				next = c;
+		if (!next)
+			return n;
+		last = x->taxid[next];
+		n = walk(x, keep, next, order, n);
+	}
+}
+
+static uint32_t choose(const tree *x, bool *keep, uint32_t *taxid)
+{
+	uint32_t n = (uint32_t)(test_rand() % (2 * x->n));
+
+	memset(keep, 0, MAX * sizeof *keep);
+	keep[0] = true;
+	for (uint32_t k = 0; k < n; k++) {
+		size_t i = test_rand() % x->n;
+		taxid[k] = x->taxid[i];
+		for (; !keep[i]; i = x->parent[i])
+			keep[i] = true;
+	}
+	return n;
+}
+
+/* Kraken's rule, from the root down. */
+static void naive_code(const tree *x, size_t i, char *code)
+{
+	size_t up = i;
+	unsigned steps = 0;
+
+	while (up && !kh_rank_letter(x->rank[up])) {
+		up = x->parent[up];
+		steps++;
+	}
+	code[0] = up ? kh_rank_letter(x->rank[up]) : 'R';
+	code[1] = 0;
+	if (steps)
+		sprintf(code + 1, "%u", steps);
+}
+
+static uint32_t naive_lca(const kh_taxonomy *t, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		if (a > b)
+			a = t->parent[a];
+		else
+			b = t->parent[b];
+	}
+	return a;
+}
+
+static void check_tree(const tree *x, const kh_taxonomy *t, const size_t *order)
+{
+	for (uint32_t k = 0; k < t->n; k++) {
+		size_t i = order[k];
+		char name[32] = "root", want[16], got[KH_CODE_SIZE];
+		uint32_t end = k;
+		assert_int_equal(t->taxid[k], x->taxid[i]);
+		assert_int_equal(order[t->parent[k]], x->parent[i]);
+		assert_int_equal(t->rank[k], x->rank[i]);
+		while (end < t->n && is_above(x, i, order[end]))
+			end++;
+		assert_int_equal(t->end[k], end);
+		if (k)
+			sprintf(name, "name %zu", i);
+		assert_string_equal(t->names + t->name[k], name);
+		naive_code(x, i, want);
+		kh_taxonomy_code(t, k, got);
+		assert_string_equal(got, want);
+		assert_int_equal(kh_taxonomy_find(t, x->taxid[i]), k);
+	}
+}
+
+static bool same(const kh_taxonomy *a, const kh_taxonomy *b)
+{
+	size_t n = a->n;
+
+	return a->n == b->n && a->names_len == b->names_len &&
+	       !memcmp(a->taxid, b->taxid, n * 4) &&
+	       !memcmp(a->parent, b->parent, n * 4) && !memcmp(a->end, b->end, n * 4) &&
+	       !memcmp(a->rank, b->rank, n) && !memcmp(a->name, b->name, n * 4) &&
+	       !memcmp(a->species, b->species, n * 4) &&
+	       !memcmp(a->genus, b->genus, n * 4) && !memcmp(a->steps, b->steps, n * 4) &&
+	       !memcmp(a->level, b->level, n) &&
+	       !memcmp(a->by_taxid, b->by_taxid, n * 4) &&
+	       !memcmp(a->names, b->names, a->names_len);
+}
+
+/* Any order of rows and of taxids, any subset: what the definition says. */
+static void test_prune(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		static tree x;
+		uint32_t taxid[2 * MAX];
+		size_t order[MAX];
+		bool keep[MAX];
+		kh_taxonomy *t, *u, *v;
+		kh_err err = { 0 };
+		make_tree(&x);
+		kh_taxdump *d = dump(&x), *e = dump(&x);
+		uint32_t n = choose(&x, keep, taxid);
+
+		assert_int_equal(kh_taxonomy_prune(&t, d, taxid, n, &err), 0);
+		assert_int_equal(t->n, walk(&x, keep, 0, order, 0));
+		check_tree(&x, t, order);
+		for (uint32_t i = 0; i < n / 2; i++) {
+			uint32_t y = taxid[i];
+			taxid[i] = taxid[n - 1 - i];
+			taxid[n - 1 - i] = y;
+		}
+		assert_int_equal(kh_taxonomy_prune(&u, e, taxid, n, &err), 0);
+		assert_true(same(t, u));
+		assert_int_equal(kh_taxonomy_load(&v, t, &err), 0);
+		assert_true(same(t, v));
+		kh_taxonomy_free(t);
+		kh_taxonomy_free(u);
+		kh_taxonomy_free(v);
+		kh_taxdump_close(d);
+		kh_taxdump_close(e);
+	}
+}
+
+static kh_taxonomy *random_taxonomy(void)
+{
+	static tree x;
+	kh_taxonomy *t;
+	kh_err err;
+
+	make_tree(&x);
+	kh_taxdump *d = dump(&x);
+	assert_int_equal(kh_taxonomy_prune(&t, d, x.taxid, x.n, &err), 0);
+	assert_int_equal(t->n, x.n);
+	kh_taxdump_close(d);
+	return t;
+}
+
+/* Of sets of taxa: the naive LCA, member by member, is that of the least and greatest. */
+static void test_lca(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		kh_taxonomy *t = random_taxonomy();
+		for (int k = 0; k < 300; k++) {
+			uint32_t a = (uint32_t)(test_rand() % t->n), lo = a, hi = a,
+				 lca = a;
+			assert_int_equal(kh_taxonomy_lca(t, a, a), a);
+			for (unsigned more = test_rand() % 5; more; more--) {
+				uint32_t b = (uint32_t)(test_rand() % t->n);
+				assert_int_equal(naive_lca(t, lca, b),
+						 naive_lca(t, b, lca));
+				lca = naive_lca(t, lca, b);
+				lo = b < lo ? b : lo;
+				hi = b > hi ? b : hi;
+			}
+			assert_int_equal(kh_taxonomy_lca(t, lo, hi), lca);
+			assert_int_equal(kh_taxonomy_lca(t, lca, hi), lca);
+		}
+		kh_taxonomy_free(t);
+	}
+}
+
+static void test_raise_twice_is_once(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		kh_taxonomy *t = random_taxonomy();
+		for (uint32_t i = 0; i < t->n; i++) {
+			uint32_t g = t->genus[i], up;
+			if (g == KH_NO_TAXON) {
+				for (up = i; up; up = t->parent[up])
+					assert_true(t->rank[up] < KH_RANK_GENUS);
+				continue;
+			}
+			assert_true(g <= i && t->end[g] > i);
+			assert_true(t->genus[g] == g || t->genus[g] == KH_NO_TAXON);
+			assert_true(t->rank[g] <= KH_RANK_GENUS);
+		}
+		kh_taxonomy_free(t);
+	}
+}
+
+/* --- what the loader refuses ---------------------------------------------------- */
+/* 0 root; 1 with 2 and 3; 4.  Taxids 1, 10, 30, 40, 20. */
+static const uint32_t raw_taxid[5] = { 1, 10, 30, 40, 20 };
+static const uint32_t raw_parent[5] = { 0, 0, 1, 1, 0 };
+static const uint32_t raw_end[5] = { 5, 4, 3, 4, 5 };
+static const uint32_t raw_name[5] = { 0, 5, 7, 9, 11 };
+static const uint8_t raw_rank[5] = { 0, 30, 38, 38, 5 };
+static const char raw_names[] = "root\0a\0b\0c\0d";
+
+enum field { TAXID, PARENT, END, NAME, RANK, NAMES, LENGTH, COUNT };
+
+static const struct {
+	enum field field;
+	uint32_t i, x;
+	const char *want;
+} damages[] = {
+	{ COUNT, 0, 0, "0 taxa" },
+	{ COUNT, 0, 4, "is no root" },
+	{ TAXID, 0, 2, "is no root" },
+	{ PARENT, 0, 1, "is no root" },
+	{ END, 0, 4, "is no root" },
+	{ END, 0, 6, "is no root" },
+	{ RANK, 0, 1, "the root has another name or a rank" },
+	{ NAME, 0, 5, "the root has another name or a rank" },
+	{ NAMES, 3, 'x', "the root has another name or a rank" },
+	{ TAXID, 1, 0, "taxid 0" },
+	{ TAXID, 2, 40, "taxid 40 behind that of its sibling, 40" },
+	{ TAXID, 4, 10, "taxid 10 behind that of its sibling, 10" },
+	{ TAXID, 4, 5, "taxid 5 behind that of its sibling, 10" },
+	{ TAXID, 2, 20, "taxid 20 is there twice" },
+	{ TAXID, 2, 1, "taxid 1 is there twice" },
+	{ PARENT, 1, 1, "taxon 1 with parent 1" },
+	{ PARENT, 2, 0, "taxon 2 with parent 0" },
+	{ PARENT, 2, 3, "taxon 2 with parent 3" },
+	{ PARENT, 4, 1, "taxon 4 with parent 1" },
+	{ PARENT, 4, UINT32_MAX, "taxon 4 with parent 4294967295" },
+	{ END, 1, 3, "taxon 3 with parent 1" },
+	{ END, 1, 5, "taxon 4 with parent 0" },
+	{ END, 1, UINT32_MAX, "taxon 1 with parent 0 and end 4294967295" },
+	{ END, 2, 2, "taxon 2 with parent 1 and end 2" },
+	{ END, 2, 4, "taxon 3 with parent 1" },
+	{ END, 4, 0, "taxon 4 with parent 0 and end 0" },
+	{ RANK, 3, KH_RANKS, "taxon 3: rank 52 is unknown" },
+	{ RANK, 3, 255, "taxon 3: rank 255 is unknown" },
+	{ NAME, 3, 13, "taxon 3: name at byte 13 of 13 is empty" },
+	{ NAME, 3, UINT32_MAX, "taxon 3: name at byte 4294967295 of 13 is empty" },
+	{ NAME, 3, 6, "taxon 3: name at byte 6 of 13 is empty" },
+	{ NAMES, 7, 7, "control character at byte 7" },
+	{ NAMES, 9, 0x7f, "control character at byte 9" },
+	{ NAMES, 12, 'x', "names do not end with a NUL" },
+	{ LENGTH, 0, 0, "names do not end with a NUL" },
+	{ LENGTH, 0, 12, "names do not end with a NUL" },
+	{ LENGTH, 0, 11, "name at byte 11 of 11 is empty" },
+};
+
+static void test_load_refuses(void **state)
+{
+	uint32_t taxid[5], parent[5], end[5], name[5],
+		*array[] = { taxid, parent, end, name };
+	uint8_t rank[5];
+	char names[sizeof raw_names];
+	(void)state;
+
+	for (size_t k = 0; k <= sizeof damages / sizeof *damages; k++) {
+		kh_taxonomy *t = NULL, raw = { 5,    taxid, parent,       end,  rank,
+					       name, names, sizeof names, NULL, NULL,
+					       NULL, NULL,  NULL };
+		kh_err err = { 0 };
+		memcpy(taxid, raw_taxid, sizeof taxid);
+		memcpy(parent, raw_parent, sizeof parent);
+		memcpy(end, raw_end, sizeof end);
+		memcpy(name, raw_name, sizeof name);
+		memcpy(rank, raw_rank, sizeof rank);
+		memcpy(names, raw_names, sizeof names);
+		if (k == sizeof damages / sizeof *damages) {
+			assert_int_equal(kh_taxonomy_load(&t, &raw, &err), 0);
+			kh_taxonomy_free(t);
+			return;
+		}
+		enum field f = damages[k].field;
+		uint32_t i = damages[k].i, x = damages[k].x;
+		if (f <= NAME)
+			array[f][i] = x;
+		else if (f == RANK)
+			rank[i] = (uint8_t)x;
+		else if (f == NAMES)
+			names[i] = (char)x;
+		else if (f == LENGTH)
+			raw.names_len = x;
+		else
+			raw.n = x;
+		assert_int_equal(kh_taxonomy_load(&t, &raw, &err), KH_EFORMAT);
+		assert_null(t);
+		if (!strstr(err.msg, damages[k].want))
+			fail_msg("damage %zu: %s", k, err.msg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_lca),
+		cmocka_unit_test(test_raise_twice_is_once),
+		cmocka_unit_test(test_load_refuses),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("taxtree", tests, NULL, NULL);
+}
