@@ -171,14 +171,27 @@ static int keep_pairs(struct join *j)
 	return KH_OK;
 }
 
+/* Can the carry and the block hold a whole record?  If the carry is a part of a long one,
+ * it is not parsed again with every block, but each time it has doubled; in FASTA, not
+ * before a line starts with '>'. */
+static bool is_worth_a_walk(const struct join *j)
+{
+	const struct feed_stream *st = j->st;
+	const struct feed_block *b = j->b;
+	size_t n = b->end - b->raw;
+
+	if (j->final || b->bad.code || (b->ahead && !st->distrust))
+		return true;
+	if (st->place.format == '>' && !b->ahead && n > 0)
+		return b->buf[b->raw] == '>' || st->n_carry == 0;
+	return st->n_carry + n >= 2 * st->tried;
+}
+
 static int join_records(struct join *j)
 {
-	struct feed_stream *st = j->st;
 	struct feed_block *b = j->b;
-	size_t n = b->end - b->raw;
-	bool end = j->final || b->bad.code;
 
-	if (!end && st->n_carry + n < 2 * st->tried && (!b->ahead || st->distrust)) {
+	if (!is_worth_a_walk(j)) {
 		b->h.n_rec = FEED_ROOM;
 		return carry_add(j, b->raw);
 	}
@@ -270,9 +283,8 @@ static int join_pieces(struct join *j)
 	struct feed_stream *st = j->st;
 	struct feed_block *b = j->b;
 	size_t n = b->end - b->raw;
-	bool end = j->final || b->bad.code;
 
-	if (!end && st->n_carry + n < 2 * st->tried
+	if (!j->final && !b->bad.code && st->n_carry + n < 2 * st->tried
 	    && !memchr(b->buf + b->raw, '\n', n)) {
 		b->h.n_rec = FEED_ROOM;
 		return carry_add(j, b->raw);

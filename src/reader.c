@@ -153,6 +153,23 @@ int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 	return KH_OK;
 }
 
+int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
+{
+	size_t n = w->r->to - w->pos;
+	int rc = kh_harvest_reserve(w->h, rec->len + n, w->err);
+	const kh_packed to = { w->h->bases, w->h->amb };
+	kh_lines l = { rec->seq + rec->len, 0, 0 };
+
+	if (rc)
+		return rc;
+	size_t done = w->scan->lines(&to, &l, w->h->text + w->pos, n);
+	*over = done - l.last;
+	rec->len = l.at - rec->seq - *over;
+	w->pos += l.last;
+	w->line += l.n;
+	return KH_OK;
+}
+
 kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_range *r, kh_err *err)
 {
 	kh_walk w = {
@@ -303,11 +320,35 @@ static int fastq_no_quality(kh_walk *w)
 	return 1;
 }
 
+/* The usual records, many at a time.  1: some, 0: none, < 0. */
+static int fastq_usual(kh_walk *w)
+{
+	kh_harvest *h = w->h;
+	size_t n = h->n_rec;
+	kh_range r = { w->pos, w->r->to, false };
+	int rc = kh_harvest_reserve(h, r.to - r.from + 256, w->err);
+
+	if (!rc)
+		rc = kh_grow((void **)&h->rec, &h->cap_rec, n + 256, sizeof *h->rec, w->err);
+	if (rc)
+		return rc;
+	w->pos = w->scan->fastq(h, &r);
+	n = h->n_rec - n;
+	w->line += 4 * n;
+	w->at->n_rec += n;
+	kh_walk_settle(w);
+	return n > 0;
+}
+
 static int fastq(kh_walk *w)
 {
 	kh_record rec;
 	size_t n_lines;
-	int rc = kh_walk_header(w, &rec);
+	int rc = fastq_usual(w);
+
+	if (rc != 0)
+		return rc;
+	rc = kh_walk_header(w, &rec);
 
 	if (rc > 0)
 		rc = fastq_bases(w, &rec, &n_lines);
@@ -320,6 +361,19 @@ static int fastq(kh_walk *w)
 }
 
 /* --- FASTA ------------------------------------------------------------------------------ */
+/* Whole lines, as many as there are without anything odd. */
+static int fasta_usual(kh_walk *w, kh_record *rec)
+{
+	size_t from = w->pos, end, done;
+	int rc = kh_walk_lines(w, rec, &done);
+
+	for (end = w->pos; end > from && w->h->text[end - 1] == '\n'; end--)
+		;
+	if (end > from)                         /* the last line that is not empty */
+		rec->text_len = end + 1 - rec->text;
+	return rc;
+}
+
 static int fasta(kh_walk *w)
 {
 	kh_record rec;
@@ -329,6 +383,9 @@ static int fasta(kh_walk *w)
 	if (rc <= 0)
 		return rc;
 	for (;;) {
+		rc = fasta_usual(w, &rec);
+		if (rc)
+			return rc;
 		const char *text = w->h->text;
 		char c = w->pos < w->r->to ? text[w->pos] : '\n';
 

@@ -29,7 +29,8 @@ static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 static inline bool next_line(const kh_walk *w, kh_line *l)
 {
 	const char *t = w->h->text + w->pos;
-	const char *nl = w->pos < w->r->to ? memchr(t, '\n', w->r->to - w->pos) : NULL;
+	const char *nl = w->pos < w->r->to
+				 ? (const char *)memchr(t, '\n', w->r->to - w->pos) : NULL;
 
 	l->at = w->pos;
 	if (!nl) {
@@ -56,6 +57,9 @@ int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err);
 int kh_walk_header(kh_walk *w, kh_record *rec);
 /* Packs a part of a sequence line behind rec's bases. */
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l);
+/* Whole lines of bases alone, as many as follow, maybe none; also empty ones.  *over: so
+ * many good bases are behind them; they are packed, but not counted. */
+int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over);
 /* What begins a line where a record should begin. */
 int kh_walk_foreign(kh_walk *w, char c);
 /* The place is now at pos. */

@@ -54,21 +54,45 @@ static int header(kh_walk *w, struct piece *p)
 	return 1;
 }
 
+/* Lines of bases alone.  1: some, 0: none, < 0. */
+static int usual(kh_walk *w, struct piece *p)
+{
+	size_t from = w->pos, over;
+	int rc = kh_walk_lines(w, &p->rec, &over);
+
+	if (rc)
+		return rc;
+	if (w->pos > from) {
+		w->at->mid_line = false;
+		w->at->column = 0;
+	}
+	if (over > 0 && w->pos + over == w->r->to) {
+		p->rec.len += over;
+		w->pos += over;
+		w->at->mid_line = true;
+		w->at->column += over;
+	}
+	return w->pos > from;
+}
+
 /* Part or all of a sequence line.  1: go on, 0: the range is used up, < 0. */
 static int bases(kh_walk *w, struct piece *p)
 {
 	const char *text = w->h->text;
 	kh_line l;
-	bool whole = next_line(w, &l);
 
-	if (!whole && l.len > 0 && text[l.at + l.len - 1] == '\r')
-		l.len--;
-	trim(text, &l);
 	if (!p->open)
 		p->rec = (kh_record) {
 			.seq = (uint64_t)w->h->n_words << 5, .flags = KH_REC_CONTINUES,
 		};
 	p->open = true;
+	int some = usual(w, p);
+	if (some)
+		return some;
+	bool whole = next_line(w, &l);
+	if (!whole && l.len > 0 && text[l.at + l.len - 1] == '\r')
+		l.len--;
+	trim(text, &l);
 	if (l.len > 0) {
 		w->at->n_rec--;         /* messages name the record that is open */
 		int rc = kh_walk_bases(w, &p->rec, &l);

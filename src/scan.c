@@ -1,9 +1,12 @@
+/*
+ * scan.c - the specification, and the choice
+ */
 #include <config.h>
 #include "scan.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kmer.h"
 
 enum { AMBIGUOUS = 4, BAD = 8 };
 
@@ -56,14 +59,83 @@ static size_t plain_quality(const char *s, size_t n)
 	return i;
 }
 
-static const kh_scan plain = { "plain", plain_pack, plain_quality };
+static size_t plain_lines(const kh_packed *to, kh_lines *l, const char *s, size_t n)
+{
+	size_t i = 0;
+
+	l->n = l->last = 0;
+	while (i < n) {
+		const char *nl = memchr(s + i, '\n', n - i);
+		size_t len = (nl ? (size_t)(nl - s) : n) - i;
+		size_t good = plain_pack(to, l->at, s + i, len);
+
+		l->at += good;
+		i += good;
+		if (good < len || !nl)
+			break;
+		l->last = ++i;
+		l->n++;
+	}
+	return i;
+}
+
+#define FASTQ_FN static
+FASTQ_FN size_t header_end(const char *text, size_t from, size_t to, size_t *id)
+{
+	size_t i = from;
+
+	while (i < to && text[i] != ' ' && text[i] != '\t' && text[i] != '\n')
+		i++;
+	*id = i;
+	const char *nl = i < to ? memchr(text + i, '\n', to - i) : NULL;
+	if (!nl || memchr(text + from, '\0', (size_t)(nl - text) - from)
+	    || memchr(text + from, '\r', (size_t)(nl - text) - from))
+		return to;
+	return (size_t)(nl - text);
+}
+
+FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text, const kh_range *r)
+{
+	const char *nl = memchr(text + r->from, '\n', r->to - r->from);
+
+	if (!nl)
+		return r->to;
+	size_t len = (size_t)(nl - text) - r->from;
+	size_t good = plain_pack(to, (uint64_t)word << 5, text + r->from, len);
+	return good == len ? r->from + len : r->to;
+}
+
+FASTQ_FN bool quality_good(const char *s, size_t n)
+{
+	return plain_quality(s, n) == n;
+}
+
+#include "scan_fastq.inc"
+
+static const kh_scan plain = { "plain", plain_pack, plain_lines, plain_quality, fastq_loop };
 
 const kh_scan *kh_scan_plain(void)
 {
 	return &plain;
 }
 
+static _Atomic(const kh_scan *) chosen;
+
 const kh_scan *kh_scan_get(void)
 {
-	return &plain;
+	const kh_scan *best = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+	if (!best) {
+		const char *s = getenv("KH_SIMD");
+
+		best = s && strcmp(s, "none") == 0 ? NULL : kh_scan_avx2();
+		best = best ? best : &plain;
+		kh_scan_choose(best);
+	}
+	return best;
+}
+
+void kh_scan_choose(const kh_scan *s)
+{
+	atomic_store_explicit(&chosen, s, memory_order_relaxed);
 }

@@ -1,10 +1,10 @@
 /*
  * scan.h - the inner loops over text: newlines, nucleotides to bits, quality bytes
  *
- * The plain C versions are the specification; on x86-64 the same functions in AVX2 and
- * AVX-512 are chosen at the first call (KH_SIMD=none|avx2|avx512 in the environment
- * chooses otherwise).  All may read up to KH_SCAN_PAD bytes behind what they are given,
- * never judge them, and give the same results.
+ * The plain C versions are the specification; on x86-64 the same functions in AVX2 are
+ * taken where the machine has it (KH_SIMD=none in the environment forbids it).  All may
+ * read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
+ * the same results.
  *
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
  * '-', '*' and '.' are ambiguous; everything else is bad.
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "reader.h"
 
 enum { KH_SCAN_PAD = 64 };
 
@@ -24,20 +25,32 @@ typedef struct kh_packed {
 	uint32_t *amb;
 } kh_packed;
 
+/* Sequence lines, as they are packed. */
+typedef struct kh_lines {
+	uint64_t at;            /* in, out: number of the next base */
+	uint64_t n;             /* out: line feeds passed */
+	size_t last;            /* out: offset behind the last of them, or 0 */
+} kh_lines;
+
 typedef struct kh_scan {
 	const char *name;
 	/* Packs s[0..n) as bases number at, at + 1, ...; keeps what is below `at` in the
 	 * same word.  Gives how many are good: the index of the first bad byte, or n; the
 	 * words of what follows a bad byte are undefined. */
 	size_t (*pack)(const kh_packed *to, uint64_t at, const char *s, size_t n);
+	/* The same, and line feeds are passed over. */
+	size_t (*lines)(const kh_packed *to, kh_lines *l, const char *s, size_t n);
 	/* Index of the first byte that is not a quality, '!' to '~', or n. */
 	size_t (*quality)(const char *s, size_t n);
+	/* FASTQ records of exactly four lines with nothing odd about them, as far as the
+	 * harvest has room; gives where the first other one starts. */
+	size_t (*fastq)(kh_harvest *h, const kh_range *r);
 } kh_scan;
 
 const kh_scan *kh_scan_get(void);
+void kh_scan_choose(const kh_scan *s);          /* for tests */
 const kh_scan *kh_scan_plain(void);
 const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
-const kh_scan *kh_scan_avx512(void);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
  * the rest of the mask's last word, clears that of the bases. */

@@ -1,0 +1,171 @@
+/* feed_harness.h - runs a feed over bytes and keeps all that comes out */
+#ifndef KH_FEED_HARNESS_H
+#define KH_FEED_HARNESS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "feed.h"
+#include "kmer.h"
+
+struct got_record {
+	char *name, *seq, *text;
+	size_t name_len, id_len, len, text_len;
+	bool fastq;
+};
+
+struct got {
+	struct got_record *rec;
+	size_t n, cap;
+	size_t n_ends, n_bad;   /* file ends; broken promises of feed.h */
+	uint64_t n_frag, n_job;
+	int rc;
+	kh_err err;
+	/* */
+	kh_feed *f;
+	kh_feed_options o;
+};
+
+/* A file that has these bytes and no name; "/proc/self/fd/N". */
+static int bytes_file(char path[32], const void *data, size_t n)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	for (size_t i = 0; i < n;) {
+		ssize_t w = write(fd, (const char *)data + i, n - i);
+
+		if (w <= 0)
+			abort();
+		i += (size_t)w;
+	}
+	lseek(fd, 0, SEEK_SET);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static char *copy_bytes(const char *s, size_t n)
+{
+	char *p = malloc(n + 1);
+
+	memcpy(p, s, n);
+	p[n] = 0;
+	return p;
+}
+
+static void got_bases(struct got *g, struct got_record *q, const kh_block *b, const kh_record *r)
+{
+	q->seq = realloc(q->seq, q->len + r->len + 1);
+	for (uint64_t i = 0; i < r->len; i++)
+		q->seq[q->len++] = kh_packed_amb(b->amb, r->seq + i)
+					   ? 'N' : "ACGT"[kh_packed_base(b->bases, r->seq + i)];
+	q->seq[q->len] = 0;
+	g->n_bad += r->seq % 32 != 0;
+	for (uint64_t i = r->len; i % 32; i++)          /* behind the last base */
+		g->n_bad += !kh_packed_amb(b->amb, r->seq + i)
+			    || kh_packed_base(b->bases, r->seq + i);
+	for (uint64_t i = 0; i < r->len; i++)
+		g->n_bad += kh_packed_amb(b->amb, r->seq + i)
+			    && kh_packed_base(b->bases, r->seq + i);
+	g->n_bad += (r->seq + r->len + 31) / 32 > b->n_words;
+}
+
+static void got_add(struct got *g, const kh_block *b, const kh_record *r)
+{
+	if (r->flags & KH_REC_CONTINUES) {
+		g->n_bad += g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
+		if (g->n > 0)
+			got_bases(g, &g->rec[g->n - 1], b, r);
+		return;
+	}
+	if (g->n == g->cap)
+		g->rec = realloc(g->rec, (g->cap = 2 * g->cap + 16) * sizeof *g->rec);
+	struct got_record *q = &g->rec[g->n++];
+	*q = (struct got_record) {
+		.name = copy_bytes(b->text + r->name, r->name_len), .name_len = r->name_len,
+		.id_len = r->id_len, .fastq = r->fastq, .text_len = r->text_len,
+		.text = copy_bytes(b->text + r->text, r->text_len),
+	};
+	got_bases(g, q, b, r);
+}
+
+static int got_jobs(struct got *g, kh_block *b, kh_err *err)
+{
+	kh_job job[2];
+	size_t n;
+	int rc;
+
+	do {
+		rc = kh_feed_jobs(g->f, b, job, 2, &n, err);
+		for (size_t k = 0; !rc && k < n; k++) {
+			const kh_job *j = &job[k];
+
+			g->n_bad += j->ticket != g->n_job++ || j->first != g->n_frag || !j->n;
+			g->n_frag += j->n;
+			for (size_t i = 0; i < j->n; i++) {
+				const kh_block *bl[2];
+				const kh_record *r[2];
+
+				kh_job_records(j, i, bl, r);
+				got_add(g, bl[0], r[0]);
+				if (r[1])
+					got_add(g, bl[1], r[1]);
+			}
+			kh_feed_release_job(g->f, j);
+		}
+	} while (!rc && n > 0);
+	return rc;
+}
+
+static int got_work(void *arg, unsigned worker, kh_err *err)
+{
+	struct got *g = arg;
+	kh_block *b;
+	int rc;
+
+	(void)worker;
+	while ((rc = kh_feed_next(g->f, &b, err)) > 0) {
+		rc = kh_feed_settle(g->f, b, err);
+		if (rc)
+			return rc;
+		g->n_ends += b->file_end;
+		if (g->o.pieces)
+			for (size_t i = 0; i < b->n_rec; i++)
+				got_add(g, b, &b->rec[i]);
+		else if ((rc = got_jobs(g, b, err)) != 0)
+			return rc;
+		kh_feed_pass(g->f, b);
+		kh_feed_release(g->f, b);
+	}
+	return rc;
+}
+
+static void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
+{
+	kh_monitor *m = NULL;
+
+	*g = (struct got) { .o = *o };
+	g->rc = kh_monitor_new(&m, &g->err);
+	if (g->rc)
+		return;
+	if (g->o.n_blocks == 0)
+		g->o.n_blocks = threads + 2;
+	g->rc = kh_feed_open(&g->f, &g->o, m, &g->err);
+	if (!g->rc)
+		g->rc = kh_crew_run(m, threads, got_work, g, &g->err);
+	kh_feed_close(g->f);
+	kh_monitor_free(m);
+}
+
+static void got_free(struct got *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		free(g->rec[i].name);
+		free(g->rec[i].seq);
+		free(g->rec[i].text);
+	}
+	free(g->rec);
+}
+
+#endif
