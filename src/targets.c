@@ -127,14 +127,15 @@ static int resize(kh_idmap *m, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* Room for one more id: everything that can fail. */
+/* Room for one more id: everything that can fail.  m->text is never NULL behind it. */
 static int make_room(kh_idmap *m, size_t len, kh_err *err)
 {
 	int rc;
 
 	if (len > UINT32_MAX || m->n_keys + KEYS >= NO_KEY)
 		return kh_fail(err, KH_EFORMAT, "too many sequence ids, or one too long");
-	if ((rc = kh_grow((void **)&m->text, &m->text_cap, m->text_len + len, 1, err)) ||
+	if ((rc = kh_grow((void **)&m->text, &m->text_cap, m->text_len + len + 1, 1,
+			  err)) ||
 	    (rc = kh_grow((void **)&m->key, &m->keys_cap, m->n_keys + KEYS,
 			  sizeof *m->key, err)) ||
 	    (rc = kh_grow((void **)&m->id, &m->ids_cap, m->n_ids + 1, sizeof *m->id,

@@ -107,6 +107,7 @@ static const struct { const char *dir, *want;
 	{ "bad-name-empty", "names.dmp:7: name of taxid 562: expected printable text" },
 	{ "bad-name-control", "names.dmp:7: name of taxid 562: expected printable text, "
 			      "found \"Escherichia?[31m coli\"" },
+	{ "bad-name-delete", "names.dmp:7: name of taxid 562: expected printable text" },
 	{ "bad-name-tab", "names.dmp:7: name of taxid 562: expected printable text" },
 	{ "bad-names-two-columns", "names.dmp:7: 2 columns that end in '|', expected 4" },
 	{ "bad-names-taxid", "names.dmp:7: \"E562\" is not a taxid" },
