@@ -1,0 +1,217 @@
+/*
+ * dachash.cuh - the device side of DACHash: chains of super nodes and their stack
+ *
+ * dachash.cu has the source and the departures.
+ */
+#ifndef KH_TABLES_DACHASH_CUH
+#define KH_TABLES_DACHASH_CUH
+
+#include "slots.cuh"
+
+#define NO_NODE 0u                      /* node 0 is a bucket's own: never a next one */
+
+template <class S> struct dac_view {
+	typedef typename S::key_type key_type;
+	typedef typename S::value_type value_type;
+	typedef key_type K;
+	typedef value_type V;
+	S slots;
+	kh_side<V> side;
+	uint32_t *next, *stack;
+	unsigned long long *note;       /* KH_NOTE_A: nodes on the stack */
+	uint32_t buckets, node;
+	uint64_t seed;
+	unsigned group;
+
+	__device__ uint32_t bucket(K key) const { return kh_reduce(kh_mix(key, seed), buckets); }
+
+	/* --- the stack of nodes --- */
+	__device__ uint32_t pop() const
+	{
+		unsigned long long t = atomicAdd(note + KH_NOTE_A, 0ull), seen;
+
+		for (;; t = seen) {
+			if (t == 0)
+				return NO_NODE;
+			seen = atomicCAS(note + KH_NOTE_A, t, t - 1);
+			if (seen == t)
+				break;
+		}
+		uint32_t n;
+		while ((n = atomicExch(stack + t - 1, NO_NODE)) == NO_NODE)
+			;
+		return n;
+	}
+	__device__ void push(uint32_t n) const
+	{
+		uint32_t *cell = stack + atomicAdd(note + KH_NOTE_A, 1ull);
+
+		while (atomicCAS(cell, NO_NODE, n) != NO_NODE)
+			;
+	}
+	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
+	__device__ uint32_t after(uint32_t n) const
+	{
+		uint32_t x = __ldcg(next + n), mine;
+
+		if (x != NO_NODE)
+			return x;
+		mine = pop();
+		if (mine == NO_NODE)
+			return __ldcg(next + n);
+		x = atomicCAS(next + n, NO_NODE, mine);
+		if (x == NO_NODE)
+			return mine;
+		push(mine);
+		return x;
+	}
+
+	/* --- one thread --- */
+	/* Slot of the key; ~0: absent. */
+	__device__ size_t find(K key) const
+	{
+		const size_t NONE = ~(size_t)0;
+
+		for (uint32_t n = bucket(key);;) {
+			size_t at = (size_t)n * node;
+			for (uint32_t p = 0; p < node; p++) {
+				K k = slots.fresh(at + p);
+				if (k == key)
+					return at + p;
+				if (k == kh_mark<K>::EMPTY)
+					return NONE;
+			}
+			n = __ldcg(next + n);
+			if (n == NO_NODE)
+				return NONE;
+		}
+	}
+	__device__ bool put(K key, V v) const
+	{
+		for (uint32_t n = bucket(key);;) {
+			size_t at = (size_t)n * node;
+			for (uint32_t p = 0; p < node; p++) {
+				K k = slots.fresh(at + p);
+				if (k == kh_mark<K>::EMPTY) {
+					k = slots.claim(at + p, k, key, v);
+					if (k == kh_mark<K>::EMPTY)
+						return true;
+				}
+				if (k == key) {
+					slots.set(at + p, v);
+					return true;
+				}
+			}
+			n = after(n);
+			if (n == NO_NODE)
+				return false;
+		}
+	}
+	__device__ bool search(K key, V &v) const;
+
+	/* --- a tile as wide as a node --- */
+	__device__ size_t find(const kh_group &g, K key) const
+	{
+		for (uint32_t n = bucket(key);;) {
+			size_t at = (size_t)n * node;
+			K k = slots.fresh(at + g.rank);
+			unsigned hit = g.ballot(k == key);
+
+			if (hit)
+				return at + __ffs(hit) - 1;
+			if (g.ballot(k == kh_mark<K>::EMPTY))
+				return ~(size_t)0;
+			n = __ldcg(next + n);
+			if (n == NO_NODE)
+				return ~(size_t)0;
+		}
+	}
+	__device__ bool put(const kh_group &g, K key, V v) const
+	{
+		for (uint32_t n = bucket(key);;) {
+			size_t at = (size_t)n * node;
+			K k = slots.fresh(at + g.rank);
+			unsigned hit = g.ballot(k == key), open = g.ballot(k == kh_mark<K>::EMPTY);
+
+			if (!hit && open) {
+				unsigned r = __ffs(open) - 1;
+				if (g.rank == r)
+					k = slots.claim(at + r, kh_mark<K>::EMPTY, key, v);
+				k = g.from(k, r);
+				if (k == kh_mark<K>::EMPTY)
+					return true;
+				hit = k == key ? 1u << r : 0;
+				if (!hit)
+					continue;
+			}
+			if (hit) {
+				if (g.rank == (unsigned)__ffs(hit) - 1)
+					slots.set(at + g.rank, v);
+				return true;
+			}
+			uint32_t to = 0;
+			if (g.rank == 0)
+				to = after(n);
+			to = g.from(to, 0);
+			if (to == NO_NODE)
+				return false;
+			n = to;
+		}
+	}
+	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
+	{
+		int m = kh_mark<K>::of(key);
+		bool hit;
+		V v = 0;
+
+		if (m >= 0) {
+			hit = side.size(m) > 0;
+			v = side.list(m)[0];
+		} else {
+			hit = search(key, v);
+		}
+		if (hit && g.rank == 0)
+			f(0, v);
+		return hit;
+	}
+};
+
+template <class S> __device__ bool dac_view<S>::search(K key, V &v) const
+{
+	size_t at = find(key);
+
+	if (at == ~(size_t)0)
+		return false;
+	v = slots.value(at);
+	return true;
+}
+
+/* Packed pairs, four at a time: a node's 32-byte sectors one after the other. */
+template <> inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uint32_t &v) const
+{
+	if (node % 4) {
+		size_t at = find(key);
+		if (at == ~(size_t)0)
+			return false;
+		v = slots.value(at);
+		return true;
+	}
+	for (uint32_t n = bucket(key);;) {
+		const uint4 *p = (const uint4 *)(slots.slot + (size_t)n * node);
+		for (uint32_t j = 0; j < node / 2; j += 2) {
+			uint4 a = __ldcg(p + j), b = __ldcg(p + j + 1);
+			bool hit = a.x == key || a.z == key || b.x == key || b.z == key;
+
+			v = a.x == key ? a.y : a.z == key ? a.w : b.x == key ? b.y : b.w;
+			if (hit)
+				return true;
+			if (b.z == kh_mark<uint32_t>::EMPTY)    /* they fill in order */
+				return false;
+		}
+		n = __ldcg(next + n);
+		if (n == NO_NODE)
+			return false;
+	}
+}
+
+#endif

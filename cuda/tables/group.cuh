@@ -1,0 +1,66 @@
+/*
+ * group.cuh - groups of 1 to 32 lanes that probe together
+ *
+ * WarpCore (Juenger et al. 2020, IV-B) calls them cooperative groups.  The size is a run
+ * time number: a vote costs the same and six copies of every kernel are saved.
+ * A quad is the other kind: four lanes that read one 64-byte bucket, 16 bytes a lane, in
+ * step with the rest of the warp.
+ */
+#ifndef KH_TABLES_GROUP_CUH
+#define KH_TABLES_GROUP_CUH
+
+#include <stdint.h>
+
+#define KH_FULL 0xffffffffu
+
+struct kh_group {
+	unsigned size, rank, shift, mask;
+
+	__device__ explicit kh_group(unsigned n)
+	{
+		unsigned lane = threadIdx.x & 31;
+
+		size = n;
+		rank = lane & (n - 1);
+		shift = lane & ~(n - 1);
+		mask = (n == 32 ? KH_FULL : (1u << n) - 1) << shift;
+	}
+	__device__ unsigned ballot(bool p) const
+	{
+		return (__ballot_sync(mask, p) & mask) >> shift;
+	}
+	template <class T> __device__ T from(T x, unsigned r) const
+	{
+		return __shfl_sync(mask, x, shift + r);
+	}
+	template <class T> __device__ T sum(T x) const
+	{
+		for (unsigned d = size / 2; d > 0; d /= 2)
+			x += __shfl_xor_sync(mask, x, d);
+		return x;
+	}
+};
+
+/* First of the group's threads: the number of its query. */
+static __device__ __forceinline__ size_t kh_group_id(unsigned size)
+{
+	return (blockIdx.x * (size_t)blockDim.x + threadIdx.x) / size;
+}
+
+static __device__ __forceinline__ size_t kh_thread_id()
+{
+	return blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+}
+
+/* The four lanes of a quad exchange with lane r of it; all warps take part. */
+template <class T> static __device__ __forceinline__ T kh_quad(T x, int r)
+{
+	return __shfl_sync(KH_FULL, x, r, 4);
+}
+
+static __device__ __forceinline__ unsigned kh_quad_ballot(bool p)
+{
+	return __ballot_sync(KH_FULL, p) >> (threadIdx.x & 28) & 15u;
+}
+
+#endif

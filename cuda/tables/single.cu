@@ -1,0 +1,43 @@
+/*
+ * single.cu - row 5: WarpCore's SingleValueHashTable (Juenger et al. 2020, IV-B)
+ *
+ * Open addressing with COPS, one value a key, in the three layouts; insert by CAS, erase by
+ * tombstone.  Default group and window: 2 lanes and 8 slots.  open_addressing.cuh has the
+ * departures.
+ */
+#include "open_addressing.cuh"
+#include "systems.h"
+
+template <class S>
+static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+{
+	typedef kh_open_table<S, false> T;
+	typedef kh_bind<T> B;
+	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr,
+					B::erase, nullptr, nullptr, B::stats, B::view };
+	kh_table_config d = *c;
+	T *t = kh_table_make<T>();
+
+	d.window = d.window ? d.window : 8;
+	*out = t;
+	return kh_open_addressing(t, &fn, &d, 2, s, err);
+}
+
+template <class K, class V>
+static int open_single(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
+{
+	bool narrow = sizeof(K) == 4 && sizeof(V) == 4;
+
+	if (c->layout == KH_LAYOUT_SOA)
+		return open_layout<kh_soa<K, V>>(c, s, t, err);
+	if (c->layout == KH_LAYOUT_AOS || (c->layout == KH_LAYOUT_DEFAULT && !narrow))
+		return open_layout<kh_aos<K, V>>(c, s, t, err);
+	if (!narrow)
+		return kh_fail(err, KH_EUSAGE, "packed pairs are of 32-bit keys and values");
+	return open_layout<kh_packed>(c, s, t, err);
+}
+
+int kh_single_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
+{
+	return KH_DISPATCH(open_single, c, c, s, t, err);
+}
