@@ -181,8 +181,8 @@ static int check_directory(const kh_db *db, kh_err *err)
 		const kh_range *r = &db->dir[p];
 
 		if (r->buckets == 0 || r->buckets >= KH_BUCKETS_MAX || r->n_locs > end / 4 ||
-		    r->first_bucket * 64 != at ||
-		    r->first_loc * 4 != at + (uint64_t)(r->buckets + 1) * 64 ||
+		    r->first_bucket != at / 64 ||
+		    r->first_loc != (at + (uint64_t)(r->buckets + 1) * 64) / 4 ||
 		    kh_range_bytes(r) > end - at)
 			return bad(db, err, "its directory is damaged");
 		at += kh_range_bytes(r);

@@ -180,8 +180,9 @@ struct check {
 	const kh_range *r;
 	const uint32_t *loc;            /* of the range */
 	uint32_t n_bins, n_taxa;
-	uint64_t words, entries;        /* so far */
+	uint64_t words, entries, over;  /* so far */
 	bool goes_on;                   /* the bucket before */
+	int32_t last;                   /* its last tag, if its home's; else -1 */
 };
 
 static const char *check_list(struct check *c, uint8_t len)
@@ -198,6 +199,7 @@ static const char *check_list(struct check *c, uint8_t len)
 			return "locations are not ascending bins";
 	c->words += n;
 	c->entries++;
+	c->over += len == KH_LIST_OVER;
 	return NULL;
 }
 
@@ -212,7 +214,11 @@ static const char *check_bucket(struct check *c, const kh_bucket *b)
 	    (carried > 0) != c->goes_on)
 		return "a bucket's flags are wrong";
 	for (; i < KH_BUCKET_SLOTS && b->len[i]; i++) {
-		if (i > 0 && i != carried && b->tag[i] <= b->tag[i - 1])
+		int32_t before = i == 0 ? c->last : b->tag[i - 1];
+
+		if (i == carried)
+			before = -1;
+		if (b->tag[i] <= before)
 			return "tags are not ascending";
 		why = check_list(c, b->len[i]);
 		if (why)
@@ -224,6 +230,7 @@ static const char *check_bucket(struct check *c, const kh_bucket *b)
 	for (; i < KH_BUCKET_SLOTS; i++)
 		if (b->len[i] || b->tag[i])
 			return "an unused position is not zero";
+	c->last = carried < KH_BUCKET_SLOTS ? b->tag[KH_BUCKET_SLOTS - 1] : -1;
 	return NULL;
 }
 
@@ -232,7 +239,7 @@ int kh_index_check(const void *image, const kh_range *r, uint32_t n_bins, uint32
 {
 	const kh_bucket *b = (const kh_bucket *)image + r->first_bucket;
 	struct check c = { .r = r, .loc = (const uint32_t *)image + r->first_loc,
-			   .n_bins = n_bins, .n_taxa = n_taxa };
+			   .n_bins = n_bins, .n_taxa = n_taxa, .last = -1 };
 	const char *why = NULL;
 	uint32_t i = 0;
 
@@ -241,7 +248,7 @@ int kh_index_check(const void *image, const kh_range *r, uint32_t n_bins, uint32
 	unsigned carried = b[r->buckets].flags & KH_BUCKET_CARRIED;
 	if (!why && (c.goes_on || (carried < KH_BUCKET_SLOTS && b[r->buckets].len[carried])))
 		why = "the last bucket has entries of its own";
-	if (!why && (c.words != r->n_locs || c.entries != r->entries))
+	if (!why && (c.words != r->n_locs || c.entries != r->entries || c.over != r->over))
 		why = "totals disagree with the directory";
 	if (why)
 		return kh_fail(err, KH_EFORMAT, "bucket %u: %s", i ? i - 1 : 0, why);

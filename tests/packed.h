@@ -1,0 +1,63 @@
+/* packed.h - sequences for tests: packed by the slow rule of kmer.h, random, reversed */
+#ifndef KH_TEST_PACKED_H
+#define KH_TEST_PACKED_H
+
+#include <stdlib.h>
+#include <string.h>
+#include "kmer.h"
+
+typedef struct packed {
+	uint64_t *bases;
+	uint32_t *amb;
+	size_t n;
+} packed;
+
+/* One word more than is needed, of bits that must not matter. */
+static inline packed pack(const char *s, size_t n)
+{
+	size_t words = n / 32 + 2;
+	packed p = { malloc(words * sizeof *p.bases), malloc(words * sizeof *p.amb), n };
+
+	memset(p.bases, 0xa5, words * sizeof *p.bases);
+	memset(p.amb, 0xff, words * sizeof *p.amb);
+	for (size_t i = 0; i < n; i++) {
+		unsigned b = kh_base((unsigned char)s[i]), sh = i & 31;
+
+		p.bases[i >> 5] = (p.bases[i >> 5] & ~(UINT64_C(3) << 2 * sh)) | (uint64_t)(b & 3) << 2 * sh;
+		p.amb[i >> 5] = (p.amb[i >> 5] & ~(UINT32_C(1) << sh)) | (uint32_t)(b > 3) << sh;
+	}
+	return p;
+}
+
+static inline void unpack(packed *p)
+{
+	free(p->bases);
+	free(p->amb);
+}
+
+/* n random bases, one in `odd` of them an N (0: none); NUL-terminated, to be freed. */
+static inline char *random_bases(size_t n, unsigned odd)
+{
+	char *s = malloc(n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		s[i] = odd && test_rand() % odd == 0 ? 'N' : "ACGT"[test_rand() & 3];
+	s[n] = 0;
+	return s;
+}
+
+static inline char *reversed(const char *s)
+{
+	size_t n = strlen(s);
+	char *r = malloc(n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned b = kh_base((unsigned char)s[n - 1 - i]);
+
+		r[i] = b > 3 ? 'N' : "TGCA"[b];
+	}
+	r[n] = 0;
+	return r;
+}
+
+#endif

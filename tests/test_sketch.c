@@ -1,0 +1,347 @@
+/* test_sketch.c - both sampling schemes against their definitions, and their promises */
+#include "test.h"
+
+#include "index.h"
+#include "packed.h"
+#include "sketch.h"
+
+static const kh_sketch schemes[] = {
+	{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 8, 2, 112 }, { KH_SYNCMER, 31, 15, 112 },
+	{ KH_SYNCMER, 16, 14, 16 }, { KH_SYNCMER, 22, 16, 4096 }, { KH_SYNCMER, 31, 29, 100 },
+	{ KH_MINHASH, 16, 16, 112 }, { KH_MINHASH, 18, 1, 16 }, { KH_MINHASH, 31, 64, 112 },
+	{ KH_MINHASH, 8, 64, 17 }, { KH_MINHASH, 22, 16, 4096 }, { KH_MINHASH, 12, 64, 64 },
+};
+enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
+
+typedef struct feature {
+	uint64_t key;
+	uint32_t pos;
+} feature;
+
+static int by_order(const void *a, const void *b)
+{
+	const feature *x = a, *y = b;
+
+	if (x->pos != y->pos)
+		return x->pos < y->pos ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* --- by definition ------------------------------------------------------------------ */
+static uint64_t kmer_at(const char *s, unsigned k)
+{
+	uint64_t x = 0;
+
+	for (unsigned i = 0; i < k; i++)
+		x = x << 2 | kh_base((unsigned char)s[i]);
+	return kh_kmer_canonical(x, k);
+}
+
+static size_t slow_syncmer(const kh_sketch *sk, const char *s, size_t starts, feature *f)
+{
+	unsigned w = sk->k - sk->s + 1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < starts; i++) {
+		int keep = memchr(s + i, 'N', sk->k) == NULL;
+		uint32_t mid = keep ? kh_smer_order(kmer_at(s + i + w / 2, sk->s)) : 0;
+
+		for (unsigned j = 0; j < w && keep; j++)
+			keep = j == w / 2 || mid < kh_smer_order(kmer_at(s + i + j, sk->s));
+		if (keep)
+			f[n++] = (feature) { kh_key(kmer_at(s + i, sk->k)), (uint32_t)i };
+	}
+	return n;
+}
+
+/* All distinct orders of a window, sorted; the first s of them. */
+static size_t slow_minhash(const kh_sketch *sk, const char *s, size_t starts, feature *f)
+{
+	uint64_t *c = malloc((starts + 1) * sizeof *c);
+	size_t n = 0;
+
+	for (size_t at = 0; at < starts; at += sk->stride) {
+		size_t m = 0;
+
+		for (size_t i = at; i < starts && i < at + sk->stride; i++)
+			if (!memchr(s + i, 'N', sk->k))
+				c[m++] = kmer_at(s + i, sk->k);
+		uint64_t last = 0;
+		for (size_t taken = 0; taken < sk->s; taken++) {
+			size_t best = m;
+
+			for (size_t i = 0; i < m; i++)
+				if ((taken == 0 || kh_minhash_order(c[i]) > last) &&
+				    (best == m || kh_minhash_order(c[i]) < kh_minhash_order(c[best])))
+					best = i;
+			if (best == m)
+				break;
+			last = kh_minhash_order(c[best]);
+			f[n++] = (feature) { kh_key(c[best]), (uint32_t)at };
+		}
+	}
+	free(c);
+	return n;
+}
+
+/* --- the real thing, within its bound, sorted ----------------------------------------- */
+static size_t run(const kh_sketch *sk, const packed *p, uint64_t from, uint64_t to, feature *f)
+{
+	uint64_t bound = kh_sketch_bound(sk, to > from ? to - from : 0);
+	uint64_t *key = malloc((bound + 1) * sizeof *key);
+	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
+	kh_stretch st = { p->bases, p->amb, from, to };
+
+	key[bound] = UINT64_C(0xdeadbeef);
+	pos[bound] = 0xdeadbeef;
+	size_t n = kh_sketch_run(sk, &st, key, pos);
+	assert_true(n <= bound);
+	assert_true(key[bound] == UINT64_C(0xdeadbeef) && pos[bound] == 0xdeadbeef);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(i == 0 || pos[i] >= pos[i - 1]);
+		assert_true(pos[i] < to - from);
+		f[i] = (feature) { key[i], pos[i] };
+	}
+	qsort(f, n, sizeof *f, by_order);
+	free(key);
+	free(pos);
+	return n;
+}
+
+static void same(const feature *a, size_t na, const feature *b, size_t nb)
+{
+	assert_int_equal(na, nb);
+	for (size_t i = 0; i < na; i++)
+		assert_true(a[i].key == b[i].key && a[i].pos == b[i].pos);
+}
+
+/* --- sequences that are hard ----------------------------------------------------------- */
+static char *hard_bases(unsigned kind, size_t n)
+{
+	char *s = random_bases(n, kind == 1 ? 7 : kind == 2 ? 60 : 0);
+	size_t period = kind >= 3 ? kind - 2 : n + 1;
+
+	for (size_t i = period; i < n; i++)     /* kinds 3 ...: a repeat of period 1 ... */
+		s[i] = s[i - period];
+	if (kind == 15)
+		memset(s, 'N', n);
+	return s;
+}
+enum { KINDS = 16 };
+
+static void test_definition(void **state)
+{
+	static const size_t length[] = { 0, 1, 7, 8, 17, 18, 31, 32, 33, 63, 64, 65, 127, 129, 150,
+					 1023, 1024, 1055, 1056, 2100 };
+	feature *a = malloc(16384 * sizeof *a), *b = malloc(16384 * sizeof *b);
+
+	(void)state;
+	for (unsigned i = 0; i < N_SCHEMES; i++)
+		for (unsigned l = 0; l < sizeof length / sizeof length[0]; l++)
+			for (unsigned kind = 0; kind < KINDS; kind++) {
+				const kh_sketch *sk = &schemes[i];
+				char *s = hard_bases(kind, length[l]);
+				packed p = pack(s, length[l]);
+				size_t starts = kh_sketch_starts(sk, length[l]);
+				size_t na = run(sk, &p, 0, starts, a);
+				size_t nb = sk->scheme == KH_SYNCMER ? slow_syncmer(sk, s, starts, b)
+								     : slow_minhash(sk, s, starts, b);
+
+				qsort(b, nb, sizeof *b, by_order);
+				same(a, na, b, nb);
+				unpack(&p);
+				free(s);
+			}
+	free(a);
+	free(b);
+}
+
+/* Positions of the other strand counted from this one's start. */
+static void test_strands(void **state)
+{
+	feature *a = malloc(16384 * sizeof *a), *b = malloc(16384 * sizeof *b);
+
+	(void)state;
+	for (unsigned i = 0; i < N_SCHEMES; i++)
+		for (unsigned kind = 0; kind < KINDS; kind++)
+			for (int round = 0; round < 8; round++) {
+				const kh_sketch *sk = &schemes[i];
+				/* minhash: its windows lie alike on both strands if they fill the read */
+				size_t n = sk->scheme == KH_SYNCMER ? 40 + test_rand() % 1500
+								    : sk->k - 1 + sk->stride;
+				char *s = hard_bases(kind, n), *r = reversed(s);
+				packed p = pack(s, n), q = pack(r, n);
+				size_t starts = kh_sketch_starts(sk, n);
+				size_t na = run(sk, &p, 0, starts, a), nb = run(sk, &q, 0, starts, b);
+
+				for (size_t j = 0; j < nb && sk->scheme == KH_SYNCMER; j++)
+					b[j].pos = (uint32_t)(starts - 1 - b[j].pos);
+				qsort(b, nb, sizeof *b, by_order);
+				same(a, na, b, nb);
+				unpack(&p);
+				unpack(&q);
+				free(s);
+				free(r);
+			}
+	free(a);
+	free(b);
+}
+
+/* A sequence in pieces gives what it gives in one; minhash if cut at windows. */
+static void test_pieces(void **state)
+{
+	feature *whole = malloc(16384 * sizeof *whole), *part = malloc(16384 * sizeof *part);
+
+	(void)state;
+	for (unsigned i = 0; i < N_SCHEMES; i++)
+		for (unsigned kind = 0; kind < 6; kind++) {
+			const kh_sketch *sk = &schemes[i];
+			uint64_t n = 9000, starts = kh_sketch_starts(sk, n), at = 0;
+			char *s = hard_bases(kind, n);
+			packed p = pack(s, n);
+			size_t nw = run(sk, &p, 0, starts, whole), got = 0;
+
+			while (at < starts) {
+				uint64_t to = at + test_rand() % 1100;
+
+				if (sk->scheme == KH_MINHASH)
+					to = at + (to - at + sk->stride - 1) / sk->stride * sk->stride;
+				to = to < starts ? to : starts;
+				size_t m = run(sk, &p, at, to, part);
+				for (size_t j = 0; j < m; j++)
+					part[j].pos += (uint32_t)at;
+				same(part, m, whole + got, m);
+				got += m;
+				at = to;
+			}
+			assert_int_equal(got, nw);
+			unpack(&p);
+			free(s);
+		}
+	free(whole);
+	free(part);
+}
+
+/* What is kept of a genome is kept of a read. */
+static void test_context_free(void **state)
+{
+	const kh_sketch *sk = &schemes[0];
+	char *s = random_bases(3000, 100);
+	packed p = pack(s, 3000);
+	feature whole[1500], read[200];
+	size_t n = run(sk, &p, 0, 2983, whole);
+
+	(void)state;
+	for (unsigned at = 0; at + 150 <= 3000; at += 37) {
+		packed r = pack(s + at, 150);
+		size_t m = run(sk, &r, 0, 133, read), i = 0;
+
+		for (size_t j = 0; j < n; j++)
+			if (whole[j].pos >= at && whole[j].pos < at + 133) {
+				assert_true(i < m && read[i].key == whole[j].key &&
+					    read[i].pos == whole[j].pos - at);
+				i++;
+			}
+		assert_int_equal(i, m);
+		unpack(&r);
+	}
+	unpack(&p);
+	free(s);
+}
+
+/* Kept starts are more than (k - s) / 2 apart: the bound's reason. */
+static void test_distance(void **state)
+{
+	feature *f = malloc(60000 * sizeof *f);
+
+	(void)state;
+	for (unsigned i = 0; i < N_SCHEMES && schemes[i].scheme == KH_SYNCMER; i++)
+		for (unsigned kind = 0; kind < KINDS; kind++) {
+			char *s = hard_bases(kind, 50000);
+			packed p = pack(s, 50000);
+			size_t n = run(&schemes[i], &p, 0, kh_sketch_starts(&schemes[i], 50000), f);
+
+			for (size_t j = 1; j < n; j++)
+				assert_true(f[j].pos - f[j - 1].pos > (schemes[i].k - schemes[i].s) / 2);
+			unpack(&p);
+			free(s);
+		}
+	free(f);
+}
+
+static void test_parameters(void **state)
+{
+	static const struct { kh_sketch sk; const char *want;
+	} bad[] = {
+		{ { 2, 18, 12, 112 }, "scheme 2" }, { { KH_SYNCMER, 7, 3, 112 }, "k is 7" },
+		{ { KH_SYNCMER, 32, 26, 112 }, "k is 32" }, { { KH_SYNCMER, 18, 12, 15 }, "stride is 15" },
+		{ { KH_MINHASH, 18, 16, 4097 }, "stride is 4097" }, { { KH_MINHASH, 18, 0, 112 }, "are 0" },
+		{ { KH_MINHASH, 18, 65, 112 }, "are 65" }, { { KH_SYNCMER, 18, 11, 112 }, "even" },
+		{ { KH_SYNCMER, 18, 18, 112 }, "even" }, { { KH_SYNCMER, 18, 20, 112 }, "even" },
+		{ { KH_SYNCMER, 31, 13, 112 }, "even" }, { { KH_SYNCMER, 8, 0, 112 }, "even" },
+		{ { UINT32_MAX, 18, 12, 112 }, "scheme" }, { { KH_SYNCMER, UINT32_MAX, 1, 112 }, "k is" },
+	};
+	kh_err err;
+
+	(void)state;
+	for (unsigned i = 0; i < N_SCHEMES; i++)
+		assert_int_equal(kh_sketch_check(&schemes[i], &err), 0);
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(kh_sketch_check(&bad[i].sk, &err), KH_EUSAGE);
+		assert_non_null(strstr(err.msg, bad[i].want));
+	}
+}
+
+/* Features spread evenly over the 256 ranges, whatever the sampling prefers. */
+static void spread(const kh_sketch *sk, size_t want)
+{
+	enum { LEN = 1 << 20 };
+	uint64_t count[KH_RANGES] = { 0 }, total = 0, max = 0;
+	size_t bound = (size_t)kh_sketch_bound(sk, LEN);
+	uint64_t *key = malloc(bound * sizeof *key), *bases = malloc((LEN / 32 + 2) * sizeof *bases);
+	uint32_t *pos = malloc(bound * sizeof *pos), *amb = calloc(LEN / 32 + 2, sizeof *amb);
+
+	while (total < want) {
+		kh_stretch st = { bases, amb, 0, LEN };
+
+		for (size_t i = 0; i < LEN / 32 + 2; i++)
+			bases[i] = test_rand();
+		size_t n = kh_sketch_run(sk, &st, key, pos);
+		for (size_t i = 0; i < n; i++)
+			count[kh_key_range(key[i])]++;
+		total += n;
+	}
+	for (int i = 0; i < KH_RANGES; i++)
+		max = count[i] > max ? count[i] : max;
+	double ratio = (double)max * KH_RANGES / (double)total;
+	printf("# scheme %u k %u: max/mean %.4f over %llu features\n", sk->scheme, sk->k, ratio,
+	       (unsigned long long)total);
+	assert_true(ratio < 1.05);
+	free(key);
+	free(pos);
+	free(bases);
+	free(amb);
+}
+
+static void test_spread(void **state)
+{
+	(void)state;
+	spread(&schemes[0], 10000000);
+	spread(&schemes[6], 10000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_definition),
+		cmocka_unit_test(test_strands),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_context_free),
+		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_spread),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("sketch", tests, NULL, NULL);
+}
