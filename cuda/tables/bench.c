@@ -145,11 +145,17 @@ static int make_data(struct bench *b, const struct one *c)
 	return KH_OK;
 }
 
+/* Tables that may bring back a little more than was stored. */
+static bool inexact(const struct one *c)
+{
+	return kh_table_system_find(c->table)->can & KH_TABLE_INEXACT;
+}
+
 static int ask(struct bench *b, kh_table *t, const struct one *c)
 {
 	kh_keys q = { b->queries, c->queries };
 	kh_found f = { b->result, NULL, 0 };
-	kh_lists l = { b->offsets, b->result, c->values };
+	kh_lists l = { b->offsets, b->result, inexact(c) ? b->room : c->values };
 
 	switch (c->look) {
 	case LOOK_FIND:
@@ -191,10 +197,14 @@ static int verify(struct bench *b, const struct one *c, bool *good)
 		*good = got == c->values;
 		return KH_OK;
 	}
-	TRY(sum_of(b, b->result, c->values, c->cfg.value_bits, &got));
-	TRY(sum_of(b, b->values, c->n, c->cfg.value_bits, &want));
 	if (c->look == LOOK_LISTS)
 		CU(cudaMemcpy(&total, b->offsets + c->queries, sizeof total, cudaMemcpyDeviceToHost));
+	if (inexact(c)) {               /* it drops long lists, and merges a few */
+		*good = fabs((double)total / (double)c->values - 1) < 0.001;
+		return KH_OK;
+	}
+	TRY(sum_of(b, b->result, c->values, c->cfg.value_bits, &got));
+	TRY(sum_of(b, b->values, c->n, c->cfg.value_bits, &want));
 	*good = got == want && total == c->values;
 	return KH_OK;
 }
@@ -349,6 +359,17 @@ static int unique(struct bench *b)
 			c.note = layout[l];
 			TRY(run(b, &c));
 		}
+	for (unsigned g = 1; g <= 8; g *= 2)
+		for (unsigned w = g; w <= 32; w *= 2) {
+			static char note[16];
+			struct one c = unique_case(b, "single", "windows", 28);
+			c.cfg.load = 0.8;
+			c.cfg.group = g;
+			c.cfg.window = w;
+			snprintf(note, sizeof note, "window %u", w);
+			c.note = note;
+			TRY(run(b, &c));
+		}
 	struct one c = unique_case(b, "bucket64", "not partitioned", 28);
 	c.cfg.load = 0.8;
 	c.cfg.direct = 1;
@@ -372,7 +393,7 @@ static int multi(struct bench *b)
 {
 	static const char *const name[] = { "csr", "sorted", "hashgraph1", "hashgraph2", "bucketlist", "multi" };
 
-	for (double r = 1; r <= 256; r *= r < 4 ? 4 : 4)
+	for (double r = 1; r <= 256; r *= 4)
 		for (int k = 0; k < 6; k++) {
 			struct one c = multi_case(b, name[k], r);
 
@@ -535,9 +556,14 @@ static int dachash(struct bench *b)
 				       c.node == 4 ? "4" : c.node == 8 ? "8" : c.node == 16 ? "16" : "32"));
 		}
 	c = plain;
-	for (int lg = 19; lg <= log2n(b, 28); lg++)
+	for (int lg = 19; lg <= log2n(b, 28); lg++) {
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
 			TRY(dac_search(b, "search", lg, &c, c.reorder ? "reorder" : ""));
+		c.reorder = 0;
+		c.mapping = KH_MAP_QUAD;
+		TRY(dac_search(b, "search", lg, &c, "quad"));
+		c.mapping = KH_MAP_AUTO;
+	}
 	c = plain;
 	for (c.length = 0.125; c.length <= 4; c.length *= 2)
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
@@ -599,6 +625,7 @@ static int targets(struct bench *b)
 	static const double load[] = { 0.8, 0.9 };
 	static const char *const name[] = { "single", "bucket64" };
 	const kh_table_config plain = { .key_bits = 32, .value_bits = 32 };
+	const kh_table_config quad = { .key_bits = 32, .value_bits = 32, .mapping = KH_MAP_QUAD };
 
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 2; k++) {
@@ -621,6 +648,8 @@ static int targets(struct bench *b)
 	}
 	TRY(dac_search(b, "search", 22, &plain, ""));
 	TRY(dac_search(b, "search", 26, &plain, ""));
+	TRY(dac_search(b, "search", 22, &quad, "quad"));
+	TRY(dac_search(b, "search", 26, &quad, "quad"));
 	return dac_mixed(b, 20, &plain, "80/20");
 }
 

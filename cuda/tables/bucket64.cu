@@ -160,6 +160,7 @@ template <class K, class V> static __device__ outcome look(uint4 b, K x, V &v, b
 	return found || open < 99 ? DONE : ONWARD;
 }
 
+/* Each turn reads the buckets of all of the quad's queries that are still open, at once. */
 template <class K, class V>
 static __global__ void __launch_bounds__(KH_BLOCK)
 find_keys(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
@@ -170,38 +171,29 @@ find_keys(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 	uint32_t at = kh_reduce(x, w.n), steps = 0;
 	V v = (V)out.missing;
 	int lane = threadIdx.x & 3;
-	uint4 b[4];
+	uint4 b[4] = {};
 
-#pragma unroll
-	for (int r = 0; r < 4; r++)
-		b[r] = __ldg(w.buckets + 4 * (size_t)kh_quad(at, r) + lane);
-#pragma unroll
-	for (int r = 0; r < 4; r++) {
-		V got = 0;
-		bool hit;
-		outcome o = look<K, V>(b[r], kh_quad(x, r), got, hit);
-		if (lane == r && todo) {
-			v = hit ? got : v;
-			found = hit;
-			todo = o != DONE;
-		}
-	}
 	while (__any_sync(KH_FULL, todo)) {
-		unsigned open = kh_quad_ballot(todo);
-		int r = open ? __ffs(open) - 1 : 0;
-		V got = 0;
-		bool hit;
-
-		if (open && lane == r) {
-			at = at + 1 < w.n ? at + 1 : 0;
-			steps++;
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			uint32_t to = kh_quad(at, r);
+			if (kh_quad((int)todo, r))
+				b[r] = __ldg(w.buckets + 4 * (size_t)to + lane);
 		}
-		outcome o = look<K, V>(__ldg(w.buckets + 4 * (size_t)kh_quad(at, r) + lane),
-				       kh_quad(x, r), got, hit);
-		if (open && lane == r) {
-			v = hit ? got : v;
-			found = hit;
-			todo = o != DONE && steps < w.n;
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			V got = 0;
+			bool hit;
+
+			if (!__any_sync(KH_FULL, todo && lane == r))
+				continue;
+			outcome o = look<K, V>(b[r], kh_quad(x, r), got, hit);
+			if (lane == r && todo) {
+				v = hit ? got : v;
+				found = hit;
+				todo = o != DONE && ++steps < w.n;
+				at = at + 1 < w.n ? at + 1 : 0;
+			}
 		}
 	}
 	if (!mine)

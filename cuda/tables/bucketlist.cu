@@ -6,9 +6,10 @@
  * grow by lambda from s0; they come from one pool by an atomic counter, and all but a
  * key's first begin with the place of the one before.  Whoever finds the tail full blocks
  * the handle, takes a bucket and opens the handle again; others wait with back-off.
- * Departures: bucket sizes stand in a table of sums (lambda's powers are not recomputed by
- * every insert) and stop growing at 2^20 values; the count has 30 bits; the handles of the
- * two mark keys lie in side cells.
+ * Departures: lanes of a warp that append to one list reserve their places by one CAS;
+ * bucket sizes stand in a table of sums (lambda's powers are not recomputed by every
+ * insert) and stop growing at 2^20 values; the count has 30 bits; the handles of the two
+ * mark keys lie in side cells.
  */
 #include <math.h>
 #include "open_addressing.cuh"
@@ -27,60 +28,82 @@ static __device__ uint64_t pool_take(unsigned long long *note, uint64_t pool, ui
 	return ~UINT64_C(0);
 }
 
+/* Room for `got` values from pool[at] on; 0: look again. */
+struct reserved {
+	uint64_t at;
+	uint32_t got;
+	bool dry;
+};
+
 template <class K, class V> struct list_tail {
 	kh_bucketlist_view<K, V> w;
 	uint64_t pool;
 	unsigned long long *note;
 
-	/* The handle is ours (blocked); old is what it was.  False: the pool is dry. */
-	__device__ bool grow(uint64_t *handle, uint64_t old, V v) const
+	/* The handle is ours (blocked); old is what it was. */
+	__device__ reserved grow(uint64_t *handle, uint64_t old, uint32_t want) const
 	{
 		uint32_t n = kh_handle_count(old), place, level = w.growth.level(n, place);
-		uint32_t size = w.growth.size(level), link = level > 0;
+		uint32_t size = w.growth.size(level), link = level > 0, got = min(want, size);
 		uint64_t at = pool_take(note, pool, size + link);
 
 		if (at == ~UINT64_C(0)) {
 			atomicExch((unsigned long long *)handle, (unsigned long long)old);
-			return false;
+			return { 0, 0, true };
 		}
 		if (link)
 			w.pool[at] = (V)kh_handle_tail(old);
-		w.pool[at + link] = v;
 		__threadfence();
 		atomicExch((unsigned long long *)handle,
-			   (unsigned long long)kh_handle(size == 1 ? KH_LIST_FULL : KH_LIST_READY, n + 1,
+			   (unsigned long long)kh_handle(got == size ? KH_LIST_FULL : KH_LIST_READY, n + got,
 							 (uint32_t)at));
-		return true;
+		return { at + link, got, false };
 	}
-	__device__ bool append(uint64_t *handle, V v) const
+	/* One attempt to reserve up to `want` values at the list's end. */
+	__device__ reserved reserve(uint64_t *handle, uint32_t want) const
 	{
 		uint64_t h = __ldcg(handle);
+		kh_list_state st = kh_handle_state(h);
+		uint32_t n = kh_handle_count(h), tail = kh_handle_tail(h), place;
 
-		for (unsigned wait = 32;;) {
-			kh_list_state st = kh_handle_state(h);
-			uint32_t n = kh_handle_count(h), tail = kh_handle_tail(h), place;
+		if (st == KH_LIST_BLOCKED)
+			return { 0, 0, false };
+		if (st != KH_LIST_READY) {
+			if (kh_cas(handle, h, kh_handle(KH_LIST_BLOCKED, n, tail)) != h)
+				return { 0, 0, false };
+			return grow(handle, h, want);
+		}
+		uint32_t level = w.growth.level(n, place), left = w.growth.size(level) - place;
+		uint32_t got = min(want, left);
+		if (kh_cas(handle, h, kh_handle(got == left ? KH_LIST_FULL : KH_LIST_READY, n + got, tail)) != h)
+			return { 0, 0, false };
+		return { (uint64_t)tail + (level > 0) + place, got, false };
+	}
+	/* Lanes with the same handle go as one: their first reserves for all. */
+	__device__ bool append(uint64_t *handle, V v) const
+	{
+		unsigned lane = threadIdx.x & 31, wait = 16;
 
-			if (st == KH_LIST_BLOCKED) {
-				__nanosleep(wait);
-				wait = wait < 4096 ? wait * 2 : wait;
-				h = __ldcg(handle);
-				continue;
-			}
-			if (st != KH_LIST_READY) {
-				uint64_t seen = kh_cas(handle, h, kh_handle(KH_LIST_BLOCKED, n, tail));
-				if (seen == h)
-					return grow(handle, h, v);
-				h = seen;
-				continue;
-			}
-			uint32_t level = w.growth.level(n, place), size = w.growth.size(level);
-			kh_list_state then = place + 1 == size ? KH_LIST_FULL : KH_LIST_READY;
-			uint64_t seen = kh_cas(handle, h, kh_handle(then, n + 1, tail));
-			if (seen == h) {
-				w.pool[(uint64_t)tail + (level > 0) + place] = v;
+		for (;;) {
+			unsigned peers = __match_any_sync(__activemask(), (unsigned long long)handle);
+			unsigned leader = __ffs(peers) - 1, mine = __popc(peers & ((1u << lane) - 1));
+			reserved r = { 0, 0, false };
+
+			if (lane == leader)
+				r = reserve(handle, __popc(peers));
+			r.at = __shfl_sync(peers, r.at, leader);
+			r.got = __shfl_sync(peers, r.got, leader);
+			r.dry = __shfl_sync(peers, (int)r.dry, leader);
+			if (r.dry)
+				return false;
+			if (mine < r.got) {
+				w.pool[r.at + mine] = v;
 				return true;
 			}
-			h = seen;
+			if (r.got == 0) {
+				__nanosleep(wait);
+				wait = wait < 8192 ? wait * 2 : wait;
+			}
 		}
 	}
 };

@@ -16,7 +16,7 @@
 #include "span_retrieve.cuh"
 #include "systems.h"
 
-#define TILE 4096
+#define TILE 2048
 #define EACH (TILE / KH_BLOCK)
 
 template <class K> struct build {
@@ -105,7 +105,7 @@ template <class K> static __global__ void __launch_bounds__(KH_BLOCK) find_leads
 }
 
 /* Past the equal keys from i on: the next may be near, so in growing steps. */
-template <class K, class A> static __device__ uint32_t run_end(A &key, uint32_t i, uint32_t n, K x)
+template <class K> static __device__ uint32_t run_end(const K *key, uint32_t i, uint32_t n, K x)
 {
 	uint32_t step = 1, from = i;
 
@@ -147,24 +147,35 @@ static __device__ void put(const build<K> &b, uint64_t slot, K x, uint32_t start
 	}
 }
 
+/* A tile's entries are first listed in shared memory, then written by lanes in a row: what
+ * goes to one bucket goes there together, and a length is the way to the next entry. */
 template <class K> static __global__ void __launch_bounds__(KH_BLOCK) place(build<K> b)
 {
 	__shared__ tile<K> k;
-	uint32_t n = load_tile(b, k), from = blockIdx.x * TILE;
-	uint32_t entry = b.heads[blockIdx.x] + kh_block_scan(thread_heads(k, n), 0u, kh_plus(), (uint32_t *)nullptr);
-	long long lead = kh_block_scan(thread_lead(b, k, n, entry), LLONG_MIN, kh_max(), (long long *)nullptr);
+	__shared__ long long slot[TILE];
+	__shared__ uint16_t item[TILE];
+	uint32_t n = load_tile(b, k), from = blockIdx.x * TILE, all;
+	uint32_t e = kh_block_scan(thread_heads(k, n), 0u, kh_plus(), &all);
+	uint32_t before = b.heads[blockIdx.x];
+	long long lead = kh_block_scan(thread_lead(b, k, n, before + e), LLONG_MIN, kh_max(), (long long *)nullptr);
 
 	lead = max(lead, b.lead[blockIdx.x]);
 	for (uint32_t i = threadIdx.x * EACH; i < min(n, (threadIdx.x + 1) * EACH); i++) {
+		if (k[i] == k[i + 1])
+			continue;
+		long long home = kh_reduce(k[i + 1], b.homes);
+		lead = max(lead, home * kh_csr_bucket<K>::SLOTS - (before + e));
+		slot[e] = lead + (before + e);
+		item[e++] = (uint16_t)i;
+	}
+	__syncthreads();
+	for (uint32_t j = threadIdx.x; j < all; j += KH_BLOCK) {
+		uint32_t i = item[j], end = j + 1 < all ? item[j + 1] : n;
 		K x = k[i + 1];
 
-		if (k[i] == x)
-			continue;
-		uint32_t end = run_end(k, i + 1, n + 1, x) - 1;
-		if (end == n && from + n < b.n && b.key[from + n] == x)
+		if (j + 1 == all && from + n < b.n && b.key[from + n] == x)
 			end = run_end(b.key, from + n, b.n, x) - from;
-		lead = max(lead, (long long)kh_reduce(x, b.homes) * kh_csr_bucket<K>::SLOTS - entry);
-		put(b, (uint64_t)(lead + entry++), x, from + i, end - i);
+		put(b, (uint64_t)slot[j], x, from + i, end - i);
 	}
 }
 

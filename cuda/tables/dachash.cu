@@ -10,9 +10,10 @@
  * a node do its lanes' operations in turn (Alg. 3); the expected length of a chain chooses,
  * at 0.6.
  * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32 bits
- * is 64 bytes; one-to-one reads four packed pairs at a time; the stack's cells are
- * exchanged, so that a pop never sees a push half done; reorder is a kernel of the same
- * stream and not a wait of the host.  Pairs wider than 64 bits: the key is claimed, then
+ * is 64 bytes; one-to-one reads four packed pairs at a time; a thread
+ * whose node came second to be linked links it further on (empty) and does not push it
+ * back, so that no kernel both pops and pushes and one counter is the whole stack; reorder
+ * is a kernel of the same stream and not a wait of the host.  Pairs wider than 64 bits: the key is claimed, then
  * the value stored, so a search in the same batch may see the key before its value.
  */
 #include "dachash.cuh"
@@ -137,6 +138,66 @@ run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 	}
 }
 
+/* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a lane. */
+static __global__ void __launch_bounds__(KH_BLOCK)
+search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
+{
+	size_t i = kh_thread_id();
+	bool mine = i < q.n, todo = mine, found = false;
+	uint32_t key = mine ? ((const uint32_t *)q.keys)[i] : 0, at = w.bucket(key);
+	uint32_t v = (uint32_t)out.missing;
+	int lane = threadIdx.x & 3, m = kh_mark<uint32_t>::of(key);
+	const uint4 *node = (const uint4 *)w.slots.slot + lane;
+	uint4 b[4] = {};
+
+	if (mine && m >= 0)
+		todo = false;
+	while (__any_sync(KH_FULL, todo)) {
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			uint32_t to = kh_quad(at, r);
+			if (kh_quad((int)todo, r))
+				b[r] = __ldcg(node + 4 * (size_t)to);
+		}
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			uint32_t k = kh_quad(key, r);
+			unsigned hit = kh_quad_ballot(b[r].x == k || b[r].z == k);
+			uint32_t got = kh_quad(b[r].x == k ? b[r].y : b[r].w, hit ? __ffs(hit) - 1 : 0);
+			uint32_t last = kh_quad(b[r].z, 3);
+
+			if (lane != r || !todo)
+				continue;
+			found = hit != 0;
+			v = found ? got : v;
+			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE : __ldcg(w.next + at);
+			todo = at != NO_NODE;
+		}
+	}
+	if (!mine)
+		return;
+	if (m >= 0) {
+		found = w.side.size(m) > 0;
+		v = found ? w.side.list(m)[0] : v;
+	}
+	((uint32_t *)out.values)[i] = v;
+	if (out.found)
+		out.found[i] = found;
+}
+
+static bool quads(const dac_view<kh_packed> &w, const kh_keys *q, const kh_found *o, kh_stream s)
+{
+	if (w.node != 8)
+		return false;
+	search_quads<<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(w, *q, *o);
+	return true;
+}
+
+template <class S> static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_stream)
+{
+	return false;
+}
+
 /* Alg. 1: rows of M places; a full row's items go to the next. */
 template <class S>
 static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, size_t n,
@@ -249,6 +310,9 @@ template <class S> struct dachash : kh_table {
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
 	{
 		kh_ops ops = { nullptr, q->keys, o->values, q->n, o->missing };
+
+		if (cfg.mapping == KH_MAP_QUAD && !cfg.reorder && quads(view(), q, o, s))
+			return kh_launched("search", err);
 		dac_batch<K> b = { ops, KH_OP_SEARCH, nullptr, (const K *)q->keys, q->n, o->found };
 		return run(b, s, err);
 	}

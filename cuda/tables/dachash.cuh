@@ -26,44 +26,34 @@ template <class S> struct dac_view {
 	__device__ uint32_t bucket(K key) const { return kh_reduce(kh_mix(key, seed), buckets); }
 
 	/* --- the stack of nodes --- */
+	/* Pops and pushes are never in one kernel: see the departures. */
 	__device__ uint32_t pop() const
 	{
-		unsigned long long t = atomicAdd(note + KH_NOTE_A, 0ull), seen;
+		long long t = (long long)atomicAdd(note + KH_NOTE_A, ~0ull);
 
-		for (;; t = seen) {
-			if (t == 0)
-				return NO_NODE;
-			seen = atomicCAS(note + KH_NOTE_A, t, t - 1);
-			if (seen == t)
-				break;
-		}
-		uint32_t n;
-		while ((n = atomicExch(stack + t - 1, NO_NODE)) == NO_NODE)
-			;
-		return n;
+		if (t > 0)
+			return stack[t - 1];
+		atomicAdd(note + KH_NOTE_A, 1ull);
+		return NO_NODE;
 	}
-	__device__ void push(uint32_t n) const
-	{
-		uint32_t *cell = stack + atomicAdd(note + KH_NOTE_A, 1ull);
+	__device__ void push(uint32_t n) const { stack[atomicAdd(note + KH_NOTE_A, 1ull)] = n; }
 
-		while (atomicCAS(cell, NO_NODE, n) != NO_NODE)
-			;
-	}
 	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
 	__device__ uint32_t after(uint32_t n) const
 	{
-		uint32_t x = __ldcg(next + n), mine;
+		uint32_t x = __ldcg(next + n), mine, won, last;
 
 		if (x != NO_NODE)
 			return x;
 		mine = pop();
 		if (mine == NO_NODE)
 			return __ldcg(next + n);
-		x = atomicCAS(next + n, NO_NODE, mine);
-		if (x == NO_NODE)
+		won = atomicCAS(next + n, NO_NODE, mine);
+		if (won == NO_NODE)
 			return mine;
-		push(mine);
-		return x;
+		for (last = won; (x = atomicCAS(next + last, NO_NODE, mine)) != NO_NODE; last = x)
+			;
+		return won;
 	}
 
 	/* --- one thread --- */

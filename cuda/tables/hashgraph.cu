@@ -17,7 +17,8 @@
 #include "retrieve.cuh"
 #include "systems.h"
 
-#define BIN_ROWS 8192                   /* hash values a block has counters for */
+#define BIN_ROWS 4096                   /* hash values a block has counters for */
+#define STAGE 5120                      /* pairs that it can put in order in shared memory */
 #define BIN_BLOCK 512
 #define CHUNK (1u << 14)                /* pairs of a large bin that a block takes at a time */
 #define LARGE_GRID 1024
@@ -28,9 +29,10 @@ template <class K, class V> struct hashgraph : kh_table {
 	K *keys;
 	V *values;
 	uint32_t range, bins_log2, n;   /* range is a multiple of 2^bins_log2 */
+	unsigned group;                 /* lanes a row: about the pairs of a key */
 	bool v2;
 
-	view_type view() const { return { offset, keys, values, range, cfg.seed, 1 }; }
+	view_type view() const { return { offset, keys, values, range, cfg.seed, group }; }
 	int build_v1(const kh_kv *p, kh_stream s, kh_err *err);
 	int build_v2(const kh_kv *p, kh_stream s, kh_err *err);
 	int build(const kh_kv *p, kh_stream s, kh_err *err)
@@ -174,11 +176,15 @@ static __device__ void scan_rows(uint32_t *c, uint32_t n, uint32_t first, uint32
 	}
 }
 
-/* One bin a block: count, scan, place. */
+/* One bin a block: count, scan, place; the placing in shared memory if the bin fits, so
+ * that memory sees whole lines. */
 template <class K, class V>
 static __global__ void __launch_bounds__(BIN_BLOCK) build_bins(binned<K, V> b)
 {
+	extern __shared__ unsigned long long stage[];
 	__shared__ uint32_t counter[BIN_ROWS];
+	K *key = (K *)stage;
+	V *value = (V *)(key + STAGE);
 	uint32_t from = b.start[blockIdx.x], to = b.start[blockIdx.x + 1];
 	uint32_t rows = b.rows(), first = blockIdx.x * rows;
 
@@ -194,12 +200,20 @@ static __global__ void __launch_bounds__(BIN_BLOCK) build_bins(binned<K, V> b)
 		atomicAdd(counter + b.row(b.key[i]) - first, 1u);
 	__syncthreads();
 	scan_rows(counter, rows, from, b.t.offset + first);
+	bool fits = to - from <= STAGE;
+	K *key_to = fits ? key - from : b.t.keys;
+	V *value_to = fits ? value - from : b.t.values;
 	for (uint32_t i = from + threadIdx.x; i < to; i += BIN_BLOCK) {
 		K x = b.key[i];
 		uint32_t at = atomicAdd(counter + b.row(x) - first, 1u);
 
-		b.t.keys[at] = x;
-		b.t.values[at] = b.value[i];
+		key_to[at] = x;
+		value_to[at] = b.value[i];
+	}
+	__syncthreads();
+	for (uint32_t i = from + threadIdx.x; fits && i < to; i += BIN_BLOCK) {
+		b.t.keys[i] = key[i - from];
+		b.t.values[i] = value[i - from];
 	}
 }
 
@@ -280,7 +294,11 @@ int hashgraph<K, V>::build_v2(const kh_kv *p, kh_stream s, kh_err *err)
 		return rc;
 	binned<K, V> b = { *this, key.p, value.p, n_pairs, limit, start.p, large.p };
 	find_bins<K, V><<<kh_blocks(bins + 1), KH_BLOCK, 0, s>>>(b);
-	build_bins<K, V><<<bins, BIN_BLOCK, 0, s>>>(b);
+	const int stage = STAGE * (sizeof(K) + sizeof(V));
+	if ((rc = kh_cuda(cudaFuncSetAttribute(build_bins<K, V>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+					       stage), "HashGraph V2", err)))
+		return rc;
+	build_bins<K, V><<<bins, BIN_BLOCK, stage, s>>>(b);
 	large_bins<K, V, false><<<LARGE_GRID, KH_BLOCK, 0, s>>>(b);
 	large_scan<K, V><<<64, BIN_BLOCK, 0, s>>>(b, false);
 	large_bins<K, V, true><<<LARGE_GRID, KH_BLOCK, 0, s>>>(b);
@@ -366,6 +384,9 @@ static int open_hashgraph(const kh_table_config *c, bool v2, kh_stream s, kh_tab
 		bins *= 2, t->bins_log2++;
 	t->range = (uint32_t)(((uint64_t)rows + bins - 1) / bins * bins);
 	t->v2 = v2;
+	t->group = c->group ? c->group : 1;
+	while (!c->group && t->group < 32 && t->group * c->distinct * 2 <= c->capacity)
+		t->group *= 2;
 	if ((rc = kh_take(t, &t->offset, (size_t)t->range + 1, 0, s, err)) ||
 	    (rc = kh_take(t, &t->keys, c->capacity, 0, s, err)))
 		return rc;

@@ -10,13 +10,9 @@
  * waits for the counts of keys, entries and words.  Ranges whose entries would lie more
  * than a bucket behind their home get more buckets, and the placing is done again.
  */
-#include "index.h"
-#include "placing.cuh"
+#include "index_build.cuh"
 #include "span_retrieve.cuh"
 #include "systems.h"
-
-#define S KH_BUCKET_SLOTS
-#define TILE 4096
 
 
 struct index_view {
@@ -40,211 +36,6 @@ template <class K> struct index_key_view : index_view {
 		return kh_span_each(g, loc, span(key), f);
 	}
 };
-
-/* --- build ---------------------------------------------------------------------------------- */
-
-struct entries {
-	const uint64_t *key;            /* n, sorted; equal keys have ascending distinct locations */
-	uint32_t *loc;
-	uint32_t n, n_entries, tiles;
-	kh_range *dir;
-	uint32_t *from;                 /* entry e: pairs from[e] up to from[e + 1] */
-	uint64_t *slot;                 /* of entry e, over all ranges */
-	uint32_t *words;                /* of entry e's list */
-	const uint32_t *base;           /* scan of words */
-	long long *lead;
-	uint32_t *bad;                  /* a flag a range: an entry lies too far */
-	kh_bucket *bucket;
-	uint32_t *out;
-
-	__device__ uint64_t place(uint32_t i) const
-	{
-		uint32_t r = kh_key_range(key[i]);
-		return (uint64_t)r << 40 | kh_key_place(key[i], dir[r].buckets);
-	}
-	/* Home over all ranges. */
-	__device__ uint64_t home(uint64_t place) const
-	{
-		return dir[place >> 40].first_bucket + (place >> 16 & 0xffffff);
-	}
-};
-
-template <class K> static __global__ void to_keys(const K *keys, size_t n, uint64_t *out)
-{
-	size_t i = kh_thread_id();
-
-	if (i < n)
-		out[i] = kh_key(keys[i]);
-}
-
-static __global__ void flag_pairs(const uint64_t *key, const uint32_t *loc, size_t n, uint32_t *flag)
-{
-	size_t i = kh_thread_id();
-
-	if (i < n)
-		flag[i] = i == 0 || key[i] != key[i - 1] || loc[i] != loc[i - 1];
-}
-
-static __global__ void keep_pairs(const uint64_t *key, const uint32_t *loc, size_t n,
-				  const uint32_t *at, uint64_t *key_out, uint32_t *loc_out)
-{
-	size_t i = kh_thread_id();
-
-	if (i >= n || at[i] == at[i + 1])
-		return;
-	key_out[at[i]] = key[i];
-	loc_out[at[i]] = loc[i];
-}
-
-static __global__ void count_keys(const uint64_t *key, size_t n, uint32_t *keys)
-{
-	__shared__ uint32_t sum[KH_RANGES];
-	size_t i = kh_thread_id();
-
-	sum[threadIdx.x] = 0;
-	__syncthreads();
-	if (i < n && (i == 0 || key[i] != key[i - 1]))
-		atomicAdd(sum + kh_key_range(key[i]), 1u);
-	__syncthreads();
-	if (sum[threadIdx.x])
-		atomicAdd(keys + threadIdx.x, sum[threadIdx.x]);
-}
-
-static __global__ void flag_entries(entries e, uint32_t *flag)
-{
-	size_t i = kh_thread_id();
-
-	if (i < e.n)
-		flag[i] = i == 0 || e.place((uint32_t)i) != e.place((uint32_t)i - 1);
-}
-
-static __global__ void start_entries(entries e, const uint32_t *at)
-{
-	size_t i = kh_thread_id();
-
-	if (i < e.n && at[i] != at[i + 1])
-		e.from[at[i]] = (uint32_t)i;
-	if (i == 0)
-		e.from[e.n_entries] = e.n;
-}
-
-/* Several keys in one entry: their runs merged in place by insertion; the distinct stay. */
-static __device__ uint32_t merge(uint32_t *l, uint32_t n)
-{
-	uint32_t k = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = l[i], j = k;
-
-		while (j > 0 && l[j - 1] > x)
-			j--;
-		if (j > 0 && l[j - 1] == x)
-			continue;
-		if (k > KH_LIST_MAX)
-			return k;
-		for (uint32_t m = k; m > j; m--)
-			l[m] = l[m - 1];
-		l[j] = x;
-		k++;
-	}
-	return k;
-}
-
-/* A list's words; entries of one key are ascending and distinct already. */
-static __global__ void size_lists(entries e)
-{
-	size_t i = kh_thread_id();
-
-	if (i >= e.n_entries)
-		return;
-	uint32_t from = e.from[i], to = e.from[i + 1], n = to - from;
-	if (e.key[from] != e.key[to - 1])
-		n = merge(e.loc + from, n);
-	e.words[i] = n > KH_LIST_MAX ? KH_LIST_OVER << 24 | 1 : n;
-}
-
-static __global__ void find_slots(entries e, bool write)
-{
-	uint32_t first = blockIdx.x * TILE + threadIdx.x * (TILE / KH_BLOCK);
-	long long lead = LLONG_MIN, all;
-
-	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KH_BLOCK); i++)
-		lead = max(lead, (long long)(S * e.home(e.place(e.from[i]))) - i);
-	long long before = kh_block_scan(lead, LLONG_MIN, kh_max(), &all);
-	if (!write) {
-		if (threadIdx.x == 0)
-			e.lead[blockIdx.x] = all;
-		return;
-	}
-	lead = max(before, e.lead[blockIdx.x]);
-	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KH_BLOCK); i++) {
-		uint64_t place = e.place(e.from[i]), home = e.home(place);
-
-		lead = max(lead, (long long)(S * home) - i);
-		e.slot[i] = (uint64_t)(lead + i);
-		if (e.slot[i] / S > home + 1)
-			e.bad[place >> 40] = 1;
-	}
-}
-
-static __device__ uint32_t first_entry(const entries &e, uint64_t slot)
-{
-	uint32_t from = 0, to = e.n_entries;
-
-	while (from < to) {
-		uint32_t mid = from + (to - from) / 2;
-		if (e.slot[mid] < slot)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from;
-}
-
-/* Bases: words of the range before the bucket's first entry. */
-static __global__ void set_bases(entries e, uint32_t range, uint32_t *range_words)
-{
-	uint32_t b = (uint32_t)kh_thread_id();
-	const kh_range *r = e.dir + range;
-
-	if (b > r->buckets)
-		return;
-	uint64_t at = r->first_bucket + b, x;
-	uint32_t first = e.base[first_entry(e, S * r->first_bucket)];
-	x = e.base[first_entry(e, S * at)] - first;
-	for (int i = 0; i < 6; i++, x >>= 8)
-		e.bucket[at].base[i] = (uint8_t)x;
-	if (b == 0)
-		range_words[range] = first;
-}
-
-static __global__ void fill_entries(entries e)
-{
-	size_t i = kh_thread_id();
-
-	if (i >= e.n_entries)
-		return;
-	uint64_t place = e.place(e.from[i]), home = e.home(place), at = e.slot[i] / S;
-	uint32_t p = e.slot[i] % S, over = e.words[i] >> 24, n = e.words[i] & 0xffffff;
-	unsigned *flags = (unsigned *)(e.bucket + at) + 1;
-
-	e.bucket[at].tag[p] = (uint16_t)place;
-	e.bucket[at].len[p] = (uint8_t)(over ? over : n);
-	if (at > home) {
-		atomicAdd(flags, 1u << 16);
-		atomicOr((unsigned *)(e.bucket + home) + 1, (unsigned)KH_BUCKET_GOES_ON << 16);
-	}
-	for (uint32_t k = 0; k < n; k++)
-		e.out[e.base[i] + k] = over ? 0 : e.loc[e.from[i] + k];
-}
-
-static __global__ void list_words(const uint32_t *words, size_t n, uint32_t *out)
-{
-	size_t i = kh_thread_id();
-
-	if (i < n)
-		out[i] = words[i] & 0xffffff;
-}
 
 /* --- look-up: a quad a bucket ------------------------------------------------------------------ */
 
@@ -279,14 +70,14 @@ struct index_probe {
 		uint32_t x0 = kh_quad(b.x, 0), last = kh_quad(b.w, 3) >> 16;
 		uint32_t flags = y0 >> 16 & 255, carried = flags & KH_BUCKET_CARRIED;
 		uint32_t mine = (1u << carried) - 1;
-		all &= second ? mine : ~mine & ((1u << S) - 1);
+		all &= second ? mine : ~mine & ((1u << KH_BUCKET_SLOTS) - 1);
 		int p = all ? __ffs(all) - 1 : 0;
 		uint32_t len = byte_of(p, y0, z0, w0, x1, y1, z1);
 		uint32_t at = words_in(y0 >> 24, p < 1 ? p : 1) + words_in(z0, p - 1) + words_in(w0, p - 5) +
 			      words_in(x1, p - 9) + words_in(y1, p - 13) + words_in(z1 & 0xffff, p - 17);
 		bool found = all && len;
 		span = { found ? x0 + at : 0, found ? (len == KH_LIST_OVER ? 1 : len) : 0 };
-		go_on = !second && !found && (flags & KH_BUCKET_GOES_ON) && (carried == S || tag > last);
+		go_on = !second && !found && (flags & KH_BUCKET_GOES_ON) && (carried == KH_BUCKET_SLOTS || tag > last);
 	}
 	static __device__ uint32_t byte_of(int p, uint32_t y0, uint32_t z0, uint32_t w0, uint32_t x1,
 					   uint32_t y1, uint32_t z1)
@@ -400,21 +191,31 @@ static int to_host(void *h, const void *d, size_t bytes, kh_stream s, kh_err *er
 	return rc ? rc : kh_cuda(cudaStreamSynchronize(s), "index", err);
 }
 
-/* By key, equal keys by location: two stable sorts. */
+/* By key, equal keys by location: a stable sort, and one before it if the input's
+ * locations do not ascend as they stand. */
 template <class K>
 int index_table<K>::sort(const kh_kv *p, uint64_t *key, uint32_t *l, kh_stream s, kh_err *err)
 {
 	kh_scratch<uint64_t> k0, k1;
-	kh_scratch<uint32_t> l1;
+	kh_scratch<uint32_t> l1, falls;
+	uint32_t unordered = 0;
 	int rc;
 
 	if ((rc = k0.take(this, p->n, s, err)) || (rc = k1.take(this, p->n, s, err)) ||
-	    (rc = l1.take(this, p->n, s, err)))
+	    (rc = l1.take(this, p->n, s, err)) || (rc = falls.take(this, 1, s, err)) ||
+	    (rc = kh_cuda(cudaMemsetAsync(falls.p, 0, 4, s), "index", err)))
 		return rc;
+	check_order<<<kh_blocks(p->n), KH_BLOCK, 0, s>>>((const uint32_t *)p->values, p->n, falls.p);
 	to_keys<K><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>((const K *)p->keys, p->n, k0.p);
+	if ((rc = to_host(&unordered, falls.p, 4, s, err)))
+		return rc;
 	kh_sort by_loc = { p->values, k0.p, l1.p, k1.p, p->n, 32, 64, 0, 32 };
-	kh_sort by_key = { k1.p, l1.p, key, l, p->n, 64, 32, 0, KH_KEY_BITS };
-	rc = kh_sort_pairs(this, &by_loc, s, err);
+	kh_sort by_key = { k0.p, p->values, key, l, p->n, 64, 32, 0, KH_KEY_BITS };
+	if (unordered) {
+		by_key.keys = k1.p;
+		by_key.values = l1.p;
+		rc = kh_sort_pairs(this, &by_loc, s, err);
+	}
 	return rc ? rc : kh_sort_pairs(this, &by_key, s, err);
 }
 
@@ -570,7 +371,7 @@ static int open_keys(const kh_table_config *c, kh_stream s, kh_table **out, kh_e
 	if ((rc = kh_table_init(t, &fn, c, s, err)))
 		return rc;
 	t->room = (uint32_t)(c->distinct / KH_BUCKET_LOAD * 1.25) + 8 * KH_RANGES;
-	t->slots = (uint64_t)t->room * S;
+	t->slots = (uint64_t)t->room * KH_BUCKET_SLOTS;
 	for (int r = 0; r < KH_RANGES; r++)
 		t->host[r].buckets = 1;
 	if ((rc = kh_take(t, &t->bucket, t->room, 0, s, err)) ||

@@ -10,10 +10,18 @@
 
 /* --- HashSet -------------------------------------------------------------------------------- */
 
+template <class K> struct hashset : kh_open_table<kh_bare<K>, false> {
+	int insert(const kh_kv *p, kh_stream s, kh_err *err)
+	{
+		kh_kv keys = { p->keys, nullptr, p->n };
+		return kh_open_table<kh_bare<K>, false>::insert(&keys, s, err);
+	}
+};
+
 template <class K, class V>
 static int open_hashset(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
 {
-	typedef kh_open_table<kh_bare<K>, false> T;
+	typedef hashset<K> T;
 	typedef kh_bind<T> B;
 	static const kh_table_fn fn = { B::insert, B::find, B::count, nullptr, nullptr, nullptr,
 					B::erase, nullptr, nullptr, B::stats, B::view };

@@ -45,7 +45,8 @@ struct kh_packed {
 	/* Returns the key that was there: `expect` if the slot is now ours. */
 	__device__ uint32_t claim(size_t i, uint32_t expect, uint32_t k, uint32_t v) const
 	{
-		uint64_t old = __ldcg(slot + i), mine = (uint64_t)v << 32 | k;
+		uint64_t mine = (uint64_t)v << 32 | k;
+		uint64_t old = expect == kh_mark<uint32_t>::EMPTY ? ~UINT64_C(0) : __ldcg(slot + i);
 
 		while ((uint32_t)old == expect) {
 			uint64_t seen = kh_cas(slot + i, old, mine);
@@ -181,17 +182,16 @@ struct kh_cops {
 	uint64_t seed;
 
 	struct walk {
-		uint64_t at, step;
+		uint64_t key, at, step; /* step 0: not asked for yet */
 	};
 	template <class K> __device__ walk start(K key) const
 	{
-		walk w;
-		w.at = (uint32_t)kh_mix(key, seed) % windows;
-		w.step = windows > 1 ? 1 + kh_mix2(key, seed) % (windows - 1) : 0;
-		return w;
+		return { key, (uint32_t)kh_mix(key, seed) % windows, 0 };
 	}
 	__device__ void next(walk &w) const
 	{
+		if (w.step == 0 && windows > 1)
+			w.step = 1 + kh_mix2(w.key, seed) % (windows - 1);
 		w.at += w.step;
 		if (w.at >= windows)
 			w.at -= windows;
@@ -246,11 +246,15 @@ again:
 		for (uint32_t j = 0; j < cops.window; ) {
 			size_t at = w.at * cops.window + j;
 			K k = s.fresh(at + g.rank);
-			unsigned hit = g.ballot(k == key), dead = g.ballot(k == kh_mark<K>::TOMB);
-			unsigned empty = g.ballot(k == kh_mark<K>::EMPTY);
+			unsigned hit = g.ballot(k == key), open = g.ballot(k >= kh_mark<K>::TOMB);
 
 			if (hit)
 				return { at + __ffs(hit) - 1, false };
+			if (!open) {
+				j += g.size;
+				continue;
+			}
+			unsigned empty = g.ballot(k == kh_mark<K>::EMPTY), dead = open & ~empty;
 			if (dead && tomb == NONE)
 				tomb = at + __ffs(dead) - 1;
 			if (!empty) {

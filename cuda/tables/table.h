@@ -35,7 +35,7 @@ typedef struct CUstream_st *kh_stream;          /* cudaStream_t */
 typedef struct kh_table kh_table;
 
 enum kh_layout { KH_LAYOUT_DEFAULT, KH_LAYOUT_PACKED, KH_LAYOUT_AOS, KH_LAYOUT_SOA };
-enum kh_mapping { KH_MAP_AUTO, KH_MAP_ONE, KH_MAP_MANY };
+enum kh_mapping { KH_MAP_AUTO, KH_MAP_ONE, KH_MAP_MANY, KH_MAP_QUAD };
 enum kh_op { KH_OP_SEARCH, KH_OP_INSERT, KH_OP_UPDATE, KH_OP_DELETE };
 
 /* What a table can do. */
@@ -69,7 +69,7 @@ typedef struct kh_table_config {
 	unsigned node;                  /* DACHash: pairs a super node: 1, 2 .. 32; 0: 8 */
 	unsigned hashes, bits;          /* Bloom: bits set a key; bits of memory a key */
 	int reorder;                    /* DACHash: reorder batches by hash value */
-	enum kh_mapping mapping;        /* DACHash */
+	enum kh_mapping mapping;        /* DACHash; QUAD: four lanes a node of 8 packed pairs */
 	double length;                  /* DACHash: super nodes a bucket expected; 0: 0.5 */
 	double threshold;               /* DACHash: the length that switches; 0: 0.6 */
 	int direct;                     /* bucket64: never partition before insert */
