@@ -39,6 +39,8 @@ struct kh_classifier {
 	uint32_t *h, *best;             /* by taxon; best: of this segment */
 	uint32_t *touched;              /* taxa with h or best > 0 */
 	size_t n_touched;
+	bool only;                      /* it is one segment, the one in key, list, bin, hits */
+	uint32_t window;                /* bins of its windows */
 	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
 	size_t n_over, cap_over;
 	uint64_t *found;                /* keys that the index has, if they are wanted */
@@ -320,7 +322,7 @@ static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 
 /* One segment, whose features have been sampled: adds to n, h and the overpopulated.
  * Of a fragment that is one segment, windows that cannot come near h1 are left out. */
-static int segment(kh_classifier *c, uint64_t span, bool only, bool want_keys, kh_err *err)
+static int segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
 {
 	uint64_t total;
 	uint32_t max, least = 1;
@@ -336,10 +338,12 @@ static int segment(kh_classifier *c, uint64_t span, bool only, bool want_keys, k
 		return rc;
 	sort_bins(c);
 	max = window_hits(c, kh_rule_window(c->rule, span));
-	if (only) {
+	if (c->only) {
 		/* what counts has h >= near(h1) for some h1 >= max, and h <= hits + n_over */
-		uint32_t near = kh_rule_near_species(c->rule, max);
+		uint32_t near = kh_rule_near_species(c->rule, max, c->call.features);
 
+		if (kh_rule_near_genus(max) < near)
+			near = kh_rule_near_genus(max);
 		least = near > c->n_over ? near - (uint32_t)c->n_over : 1;
 	}
 	best_of_taxa(c, least);
@@ -347,7 +351,7 @@ static int segment(kh_classifier *c, uint64_t span, bool only, bool want_keys, k
 		c->h[c->touched[i]] += c->best[c->touched[i]];
 		c->best[c->touched[i]] = 0;
 	}
-	c->n = 0;
+	c->window = kh_rule_window(c->rule, span);
 	return KH_OK;
 }
 
@@ -374,28 +378,81 @@ static void over_only(kh_classifier *c)
 }
 
 /* --- decide ------------------------------------------------------------------------------------ */
-static uint32_t decide(kh_classifier *c)
+/* Taxa with h >= near; of those, unless `marked` is false, only the ones with h1 or a mark. */
+static kh_extent near_taxa(const kh_classifier *c, uint32_t near, uint32_t h1, bool marked)
 {
-	const kh_extent none = { UINT32_MAX, 0 };
-	kh_extent s = none, g = none;
-	uint32_t h1 = 0, near_s, near_g;
+	kh_extent e = { UINT32_MAX, 0 };
 
-	for (size_t i = 0; i < c->n_touched; i++)
-		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
-	c->call.hits = h1 < c->call.features ? h1 : c->call.features;
-	if (!kh_rule_enough(c->rule, h1, c->call.features))
-		return KH_TAXON_NONE;
-	near_s = kh_rule_near_species(c->rule, h1);
-	near_g = kh_rule_near_genus(h1);
 	for (size_t i = 0; i < c->n_touched; i++) {
 		uint32_t taxon = c->touched[i];
 
-		if (c->h[taxon] >= near_s)
-			s = kh_extent_add(s, taxon);
-		if (c->h[taxon] >= near_g)
-			g = kh_extent_add(g, taxon);
+		if (c->h[taxon] >= near && (!marked || c->h[taxon] == h1 || c->best[taxon]))
+			e = kh_extent_add(e, taxon);
 	}
-	return kh_rule_call(c->rule, &c->tree, h1, c->call.features, s, g);
+	return e;
+}
+
+static bool in_window(const uint32_t *loc, uint32_t n, uint32_t first, uint32_t bins)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (loc[i] >= first && loc[i] - first < bins)
+			return true;
+	return false;
+}
+
+/* Marks, in c->best, the taxa that have a feature which the best window lacks. */
+static void mark_rivals(kh_classifier *c)
+{
+	const uint32_t *word = c->db->image;
+	uint32_t first = 0, max = 0;
+
+	for (size_t i = 0; i < c->n_bins; i++)
+		if (c->hits[i] > max) {
+			max = c->hits[i];
+			first = (uint32_t)(c->bin[i] >> 32);
+		}
+	for (size_t i = 0; i < c->n; i++) {
+		const kh_list *l = &c->list[i];
+		const uint32_t *loc = word + l->loc;
+
+		if (l->over || in_window(loc, l->n, first, c->window))
+			continue;
+		for (uint32_t j = 0; j < l->n; j++)
+			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, loc[j])]] = 1;
+	}
+}
+
+static void unmark_rivals(kh_classifier *c)
+{
+	const uint32_t *word = c->db->image;
+
+	for (size_t i = 0; i < c->n; i++)
+		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++)
+			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, word[c->list[i].loc + j])]] = 0;
+}
+
+static uint32_t decide(kh_classifier *c)
+{
+	const uint32_t n = c->call.features;
+	uint32_t h1 = 0, near, taxon;
+
+	for (size_t i = 0; i < c->n_touched; i++)
+		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
+	c->call.hits = h1 < n ? h1 : n;
+	if (!kh_rule_enough(c->rule, h1, n))
+		return KH_TAXON_NONE;
+	if (h1 >= kh_rule_minimum(c->rule, n).species) {
+		near = kh_rule_near_species(c->rule, h1, n);
+		taxon = kh_rule_species(&c->tree, near_taxa(c, near, h1, false));
+		if (taxon == KH_TAXON_NONE && c->only && c->n_bins > 0) {
+			mark_rivals(c);
+			taxon = kh_rule_species(&c->tree, near_taxa(c, near, h1, true));
+			unmark_rivals(c);
+		}
+		if (taxon != KH_TAXON_NONE)
+			return taxon;
+	}
+	return kh_rule_genus(&c->tree, near_taxa(c, kh_rule_near_genus(h1), h1, false));
 }
 
 static void finish(kh_classifier *c)
@@ -425,8 +482,9 @@ static int long_record(kh_classifier *c, const kh_block *b, const kh_record *r, 
 	int rc = KH_OK;
 
 	for (uint64_t at = 0; at < r->len && !rc; at += span) {
+		c->n = 0;
 		sample(c, b, r, at, at + span);
-		rc = segment(c, r->len < span ? r->len : span, false, want_keys, err);
+		rc = segment(c, r->len < span ? r->len : span, want_keys, err);
 	}
 	return rc;
 }
@@ -439,13 +497,12 @@ static int fragment(kh_classifier *c, const kh_block *const b[2], const kh_recor
 
 	c->call = (kh_call) { .taxon = KH_TAXON_NONE };
 	c->n = c->n_found = 0;
-	if (!r[1] && r[0]->len <= span) {
+	c->only = r[1] ? r[0]->len + r[1]->len <= span : r[0]->len <= span;
+	if (c->only) {
 		sample(c, b[0], r[0], 0, span);
-		rc = segment(c, r[0]->len, true, want_keys, err);
-	} else if (r[1] && r[0]->len + r[1]->len <= span) {
-		sample(c, b[0], r[0], 0, span);
-		sample(c, b[1], r[1], 0, span);
-		rc = segment(c, span, true, want_keys, err);
+		if (r[1])
+			sample(c, b[1], r[1], 0, span);
+		rc = segment(c, r[1] ? span : r[0]->len, want_keys, err);
 	} else {
 		for (int i = 0; i < 2 && r[i] && !rc; i++)
 			rc = long_record(c, b[i], r[i], want_keys, err);

@@ -10,8 +10,14 @@
  *	3 S(target) = its best hits; h(taxon) = the best S of its targets, summed over segments
  *	4 o(taxon) = overpopulated features whose LCA is the taxon, above or below it;
  *	  h += o where h > 0
- *	5 h1 = the greatest h; too small (kh_rule_minima) or below the confidence -> none
- *	6 the LCA of all taxa with h near h1, tolerant for a species, less so for a genus
+ *	5 h1 = the greatest h; too small (kh_rule_minimum) or below the confidence -> none
+ *	6 if h1 is enough for a species: the LCA of the taxa with h near h1 (kh_rule_near_species),
+ *	  if that is a species or below
+ *	7 else, of a fragment that is one segment: the same without the taxa that are outdone: less
+ *	  than h1, and of the features that the best window (the lowest bin with the most hits)
+ *	  lacks they have none anywhere.  An error takes a feature from all taxa alike; so the
+ *	  taxon of a read has what its relatives have, and more
+ *	8 else the LCA of the taxa with h near h1 (kh_rule_near_genus), raised to genus; never the root
  * No list of candidates is cut, so nothing depends on order.
  */
 #ifndef KH_CLASSIFY_H
@@ -63,20 +69,22 @@ typedef struct kh_minimum {
 
 static KH_HD kh_minimum kh_rule_minimum(const kh_rule *r, uint32_t n)
 {
-	uint32_t m = r->minima[kh_log2(n)], g = 2, s = r->precise ? 5 : 3;
+	uint32_t m = r->minima[kh_log2(n)], s = (n < 17 ? 3 : 4) + (r->precise ? 6 : 0);
 	kh_minimum out;
 
 	m = m > n >> 6 ? m : n >> 6;
-	out.genus = g > m ? g : m;
+	out.genus = m > 3 ? m : 3;
 	out.species = s > m ? s : m;
 	return out;
 }
 
-/* The least h of the taxa whose LCA is taken: for a species, for a genus or above. */
-static KH_HD uint32_t kh_rule_near_species(const kh_rule *r, uint32_t h1)
+/* The least h of the taxa whose LCA is taken: for a species (the better the match, the
+ * less is left to chance), for a genus or above. */
+static KH_HD uint32_t kh_rule_near_species(const kh_rule *r, uint32_t h1, uint32_t n)
 {
-	uint32_t t = (r->precise ? 4 : 2) + (h1 >> 5);
+	uint32_t t = h1 >= n - n / 2 ? (r->precise ? 4 : 0) : r->precise ? 8 : h1 >= (n + 3) / 4 ? 2 : 3;
 
+	t += h1 >> 5;
 	return h1 > t ? h1 - t : 1;
 }
 
@@ -127,18 +135,19 @@ static KH_HD int kh_rule_enough(const kh_rule *r, uint32_t h1, uint32_t n)
 	       UINT64_C(1000) * h1 >= (uint64_t)r->confidence * n;
 }
 
-/* The call, given that h1 is enough: `s` of the taxa near h1 for a species, `g` for a genus. */
-static KH_HD uint32_t kh_rule_call(const kh_rule *r, const kh_tree *t, uint32_t h1, uint32_t n,
-				   kh_extent s, kh_extent g)
+/* The LCA of a set of taxa, if it is a species or below; else KH_TAXON_NONE. */
+static KH_HD uint32_t kh_rule_species(const kh_tree *t, kh_extent s)
 {
-	uint32_t taxon;
+	uint32_t taxon = kh_tree_lca(t, s.lo, s.hi);
 
-	if (h1 >= kh_rule_minimum(r, n).species) {
-		taxon = kh_tree_lca(t, s.lo, s.hi);
-		if (t->species[taxon] != KH_TAXON_NONE)
-			return taxon;
-	}
-	taxon = kh_tree_lca(t, g.lo, g.hi);
+	return t->species[taxon] != KH_TAXON_NONE ? taxon : KH_TAXON_NONE;
+}
+
+/* The LCA of a set, at genus or above; the root is none. */
+static KH_HD uint32_t kh_rule_genus(const kh_tree *t, kh_extent g)
+{
+	uint32_t taxon = kh_tree_lca(t, g.lo, g.hi);
+
 	if (t->genus[taxon] != KH_TAXON_NONE)
 		taxon = t->genus[taxon];
 	return taxon == 0 ? KH_TAXON_NONE : taxon;
