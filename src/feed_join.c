@@ -271,6 +271,8 @@ static int pieces_meet(struct join *j)
 	if (rc || b->boundary == b->end)
 		return rc;
 	advance(at, &b->place, !b->file_start);
+	if (!at->in_seq && !b->file_start)
+		at->n_rec--;            /* ahead, a record was thought to be open */
 	at->in_seq = b->place.in_seq;
 	at->mid_line = b->place.mid_line;
 	at->column = b->place.column;

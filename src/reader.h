@@ -32,7 +32,7 @@ typedef struct kh_place {
 	const char *name;       /* the file's, for messages */
 	uint64_t line;          /* of the next byte, from 1 */
 	uint64_t byte;          /* its offset in the decoded text */
-	uint64_t n_rec;         /* records before it in the file */
+	uint64_t n_rec;         /* whole records before it in the file */
 	char format;            /* '>', '@', or 0: not known yet */
 	/* pieces: */
 	bool in_seq;            /* a record is open */

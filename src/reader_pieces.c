@@ -44,14 +44,15 @@ static int header(kh_walk *w, struct piece *p)
 {
 	int rc = close_piece(w, p);
 
-	if (!rc)
-		rc = kh_walk_header(w, &p->rec);
-	if (rc <= 0)
+	if (rc)
 		return rc;
-	p->open = true;
-	w->at->in_seq = true;
-	w->at->n_rec++;
-	return 1;
+	w->at->n_rec += w->at->in_seq;          /* the one before is whole */
+	rc = kh_walk_header(w, &p->rec);
+	if (rc <= 0)
+		w->at->n_rec -= w->at->in_seq;
+	if (rc > 0)
+		p->open = w->at->in_seq = true;
+	return rc;
 }
 
 /* Lines of bases alone.  1: some, 0: none, < 0. */
@@ -93,13 +94,9 @@ static int bases(kh_walk *w, struct piece *p)
 	if (!whole && l.len > 0 && text[l.at + l.len - 1] == '\r')
 		l.len--;
 	trim(text, &l);
-	if (l.len > 0) {
-		w->at->n_rec--;         /* messages name the record that is open */
-		int rc = kh_walk_bases(w, &p->rec, &l);
-		w->at->n_rec++;
-		if (rc)
-			return rc;
-	}
+	int rc = l.len > 0 ? kh_walk_bases(w, &p->rec, &l) : KH_OK;
+	if (rc)
+		return rc;
 	if (!whole) {
 		w->pos += l.len;
 		w->at->mid_line |= l.len > 0;

@@ -12,7 +12,7 @@
 
 struct got_record {
 	char *name, *seq, *text;
-	size_t name_len, id_len, len, text_len;
+	size_t name_len, id_len, len, text_len, room;
 	bool fastq;
 };
 
@@ -56,7 +56,8 @@ static char *copy_bytes(const char *s, size_t n)
 
 static void got_bases(struct got *g, struct got_record *q, const kh_block *b, const kh_record *r)
 {
-	q->seq = realloc(q->seq, q->len + r->len + 1);
+	if (q->room < q->len + r->len + 1)
+		q->seq = realloc(q->seq, q->room = 2 * (q->len + r->len + 1));
 	for (uint64_t i = 0; i < r->len; i++)
 		q->seq[q->len++] = kh_packed_amb(b->amb, r->seq + i)
 					   ? 'N' : "ACGT"[kh_packed_base(b->bases, r->seq + i)];

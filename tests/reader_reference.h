@@ -24,7 +24,7 @@ struct ref_record {
 	const char *name;
 	size_t name_len, id_len;
 	char *seq;              /* upper case, T for U, N for what is ambiguous */
-	size_t len;
+	size_t len, room;
 	const char *text;
 	size_t text_len;
 	bool fastq;
@@ -75,7 +75,8 @@ static bool ref_header_ok(const struct ref_line *l)
 /* Appends a sequence line; false: something that is no nucleotide. */
 static bool ref_bases(struct ref_record *rec, const struct ref_line *l)
 {
-	rec->seq = realloc(rec->seq, rec->len + l->cut + 1);
+	if (rec->room < rec->len + l->cut)
+		rec->seq = realloc(rec->seq, rec->room = 2 * (rec->len + l->cut));
 	for (size_t i = 0; i < l->cut; i++) {
 		char c = l->s[i];
 
@@ -190,7 +191,7 @@ static void ref_parse(struct ref *r, const char *s, size_t n)
 			i = ref_bad(r, &rec, i);
 			continue;
 		}
-		rec.seq = calloc(1, 1);
+		rec.seq = malloc(rec.room = 16);
 		rec.fastq = format == '@';
 		rec.name_len = l->n - 1;
 		while (rec.id_len < rec.name_len && rec.name[rec.id_len] != ' '

@@ -1,0 +1,328 @@
+/*
+ * test_reader.c - the inner loops against their plain versions; the grammar, on the
+ * corpus, in one go and cut anywhere
+ */
+#include "test.h"
+#include <dirent.h>
+#include <string.h>
+#include "feed.h"
+#include "reader.h"
+#include "reader_reference.h"
+#include "scan.h"
+
+enum { N = 300, ROOM = N / 32 + 4 };
+
+/* --- inner loops ---------------------------------------------------------------------- */
+static const char *const alphabet[] = {
+	"ACGT", "ACGTacgtUuN", "ACGTRYSWKMBDHVNXacgturyswkmbdhvnx-*.", "ACGT\n", "A\n", "N\n-",
+	"ACGTACGTACGTACGTACGTACGTACGTACGTACGT>", "ACGTACGTACGTACGTACGTACGTACGTACGT\n\r",
+};
+
+static void random_text(char *s, size_t n)
+{
+	size_t which = test_rand() % (sizeof alphabet / sizeof *alphabet + 2);
+
+	for (size_t i = 0; i < n; i++)
+		if (which < sizeof alphabet / sizeof *alphabet)
+			s[i] = alphabet[which][test_rand() % strlen(alphabet[which])];
+		else
+			s[i] = (char)test_rand();
+	if (test_rand() % 2)                    /* one byte of any kind */
+		s[test_rand() % n] = (char)test_rand();
+}
+
+struct packed {
+	uint64_t bases[ROOM];
+	uint32_t amb[ROOM];
+};
+
+static void assert_same(const struct packed *a, const struct packed *b, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		assert_int_equal(a->bases[i >> 5] >> 2 * (i & 31) & 3,
+				 b->bases[i >> 5] >> 2 * (i & 31) & 3);
+		assert_int_equal(a->amb[i >> 5] >> (i & 31) & 1, b->amb[i >> 5] >> (i & 31) & 1);
+	}
+}
+
+static void one_pack(const kh_scan *x, const kh_scan *y, const char *s, size_t n)
+{
+	static struct packed a, b;
+	const kh_packed ta = { a.bases, a.amb }, tb = { b.bases, b.amb };
+	uint64_t at = test_rand() % 40;
+
+	for (size_t i = 0; i < ROOM; i++) {
+		a.bases[i] = b.bases[i] = test_rand();
+		a.amb[i] = b.amb[i] = (uint32_t)test_rand();
+	}
+	size_t good = x->pack(&ta, at, s, n);
+	assert_int_equal(good, y->pack(&tb, at, s, n));
+	if (good == n)
+		assert_same(&a, &b, at + n);
+	else
+		assert_same(&a, &b, at);
+	kh_lines la = { at, 9, 9 }, lb = { at, 8, 8 };
+	good = x->lines(&ta, &la, s, n);
+	assert_int_equal(good, y->lines(&tb, &lb, s, n));
+	assert_int_equal(la.at, lb.at);
+	assert_int_equal(la.n, lb.n);
+	assert_int_equal(la.last, lb.last);
+	assert_same(&a, &b, la.at);
+	assert_int_equal(x->quality(s, n), y->quality(s, n));
+}
+
+/* Every class of byte, by the plain version, against the letters themselves. */
+static void test_classes(void **state)
+{
+	(void)state;
+	for (int c = 0; c < 256; c++) {
+		char s[1 + KH_SCAN_PAD] = { (char)c };
+		struct packed p;
+		const kh_packed to = { p.bases, p.amb };
+		bool base = c && strchr("ACGTUacgtu", c);
+		bool good = c && strchr("ACGTURYSWKMBDHVNXacgturyswkmbdhvnx-*.", c);
+
+		assert_int_equal(kh_scan_plain()->pack(&to, 0, s, 1), good);
+		if (good)
+			assert_int_equal(p.amb[0] & 1, !base);
+		assert_int_equal(kh_scan_plain()->quality(s, 1), c >= '!' && c <= '~');
+	}
+}
+
+static void test_pack(void **state)
+{
+	const kh_scan *x = kh_scan_plain(), *y = kh_scan_avx2();
+	char s[N + KH_SCAN_PAD];
+
+	(void)state;
+	if (!y)
+		return;
+	for (int c = 0; c < 256; c++) {         /* each byte in each place */
+		memset(s, 'A', sizeof s);
+		for (size_t i = 0; i < 70; i++) {
+			s[i] = (char)c;
+			one_pack(x, y, s, 70);
+			s[i] = 'A';
+		}
+	}
+	for (int i = 0; i < 200000; i++) {
+		size_t n = test_rand() % N + 1;
+
+		random_text(s, sizeof s);
+		one_pack(x, y, s, n);
+	}
+}
+
+static kh_harvest room_for(const char *text, size_t n_rec, size_t n_words)
+{
+	kh_harvest h = { .text = text, .cap_rec = n_rec, .cap_words = n_words };
+
+	h.rec = calloc(n_rec, sizeof *h.rec);
+	h.bases = calloc(n_words, sizeof *h.bases);
+	h.amb = calloc(n_words, sizeof *h.amb);
+	return h;
+}
+
+static size_t random_fastq(char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i + 200 < n) {
+		size_t len = test_rand() % 80;
+		const char *end = test_rand() % 8 ? "\n" : "\r\n";
+
+		i += (size_t)sprintf(s + i, "@%.*s%s", (int)(test_rand() % 40),
+				     "name with words\tand more of them, many more", end);
+		for (size_t k = 0; k < len; k++)
+			s[i++] = "ACGTN"[test_rand() % 5];
+		i += (size_t)sprintf(s + i, "%s+%s\n", end, test_rand() % 4 ? "" : "name");
+		for (size_t k = 0; k < len; k++)
+			s[i++] = (char)(33 + test_rand() % 94);
+		s[i++] = '\n';
+		if (test_rand() % 4 == 0)
+			s[test_rand() % i] = (char)test_rand();
+	}
+	return i;
+}
+
+static void test_fastq(void **state)
+{
+	const kh_scan *x = kh_scan_plain(), *y = kh_scan_avx2();
+	static char s[1000 + KH_SCAN_PAD];
+
+	(void)state;
+	for (int i = 0; y && i < 100000; i++) {
+		kh_range r = { 0, random_fastq(s, 1000), false };
+
+		r.to -= test_rand() % 2 * (test_rand() % r.to);
+		size_t n = test_rand() % 10 + 1, words = r.to / 32 + test_rand() % 20;
+		kh_harvest a = room_for(s, n, words), b = room_for(s, n, words);
+		assert_int_equal(x->fastq(&a, &r), y->fastq(&b, &r));
+		assert_int_equal(a.n_rec, b.n_rec);
+		assert_int_equal(a.n_words, b.n_words);
+		for (size_t k = 0; k < a.n_rec; k++)
+			assert_memory_equal(&a.rec[k], &b.rec[k], sizeof a.rec[k]);
+		assert_memory_equal(a.bases, b.bases, a.n_words * sizeof *a.bases);
+		assert_memory_equal(a.amb, b.amb, a.n_words * sizeof *a.amb);
+		kh_harvest_free(&a);
+		kh_harvest_free(&b);
+	}
+}
+
+/* --- grammar ---------------------------------------------------------------------------- */
+struct vector {
+	char name[80], message[300];
+	char *text;
+	size_t n;
+	unsigned n_rec;
+};
+
+static bool next_vector(FILE *list, const char *dir, struct vector *v)
+{
+	char line[500], path[4096];
+
+	if (!fgets(line, sizeof line, list))
+		return false;
+	v->message[0] = 0;
+	assert_true(sscanf(line, "%79[^\t]\t%u\t%299[^\n]", v->name, &v->n_rec, v->message) >= 2);
+	snprintf(path, sizeof path, "%s/%s", dir, v->name);
+	FILE *f = fopen(path, "rb");
+	assert_non_null(f);
+	v->text = calloc(1, 4096);
+	v->n = fread(v->text, 1, 4096 - KH_SCAN_PAD, f);
+	fclose(f);
+	return true;
+}
+
+/* Walks as the feed would: what is left is given again, with `step` bytes more. */
+static int walk_in_steps(const struct vector *v, kh_harvest *h, size_t step, kh_err *err)
+{
+	kh_place at = { .name = v->name, .line = 1 };
+	size_t from = 0, to = 0;
+	int rc = 0;
+
+	do {
+		to = v->n - to > step ? to + step : v->n;
+		kh_range r = { from, to, to == v->n };
+
+		rc = kh_reader_walk(&at, h, &r, &from, err);
+	} while (!rc && to < v->n);
+	return rc;
+}
+
+static void one_vector(const struct vector *v, size_t step)
+{
+	kh_harvest h = { .text = v->text };
+	kh_err err = { 0, "" };
+	char message[400];
+	struct ref ref;
+	int rc = walk_in_steps(v, &h, step, &err);
+
+	ref_parse(&ref, v->text, v->n);
+	snprintf(message, sizeof message, "%s%s", v->name, v->message);
+	assert_string_equal(rc ? err.msg : v->name, message);
+	assert_int_equal(rc, v->message[0] ? KH_EFORMAT : KH_OK);
+	assert_int_equal(!rc, !ref.bad_line);
+	assert_int_equal(h.n_rec, ref.n_rec);
+	if (!rc)
+		assert_int_equal(h.n_rec, v->n_rec);
+	ref_free(&ref);
+	kh_harvest_free(&h);
+}
+
+static void test_vectors(void **state)
+{
+	const char *src = getenv("KH_SRCDIR");
+	char dir[2048], list[4096];
+	struct vector v;
+	int n = 0;
+
+	(void)state;
+	snprintf(dir, sizeof dir, "%s/tests/corpus/reader", src ? src : ".");
+	snprintf(list, sizeof list, "%s/EXPECT", dir);
+	FILE *f = fopen(list, "r");
+	assert_non_null(f);
+	for (; next_vector(f, dir, &v); n++) {
+		for (size_t step = 1; step <= v.n + 1; step++)
+			one_vector(&v, step);
+		kh_scan_choose(kh_scan_plain());
+		one_vector(&v, v.n + 1);
+		kh_scan_choose(NULL);
+		free(v.text);
+	}
+	fclose(f);
+	assert_true(n > 70);
+}
+
+/* The rule for boundaries is never wrong in plain FASTQ, whatever the qualities. */
+static void test_boundary(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		char s[600];
+		bool start[600] = { false };
+		size_t n = 0;
+
+		while (n < 400) {
+			size_t len = test_rand() % 4;
+
+			start[n] = true;
+			n += (size_t)sprintf(s + n, "@%s\n%.*s\n+%s\n", test_rand() % 2 ? "+" : "@",
+					     (int)len, "ACG", test_rand() % 2 ? "@" : "");
+			for (size_t k = 0; k < len; k++)
+				s[n++] = "@+>A"[test_rand() % 4];
+			s[n++] = '\n';
+		}
+		kh_range r = { test_rand() % n, n, true };
+		size_t b = kh_reader_boundary(s, &r, '@');
+		assert_true(b == n || start[b]);
+		assert_true(b > r.from);
+	}
+}
+
+static void test_long_header(void **state)
+{
+	size_t n = (size_t)KH_HEADER_MAX + 6;
+	char *s = malloc(n + 8 + KH_SCAN_PAD);
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_non_null(s);
+	memset(s, 'x', n);
+	memcpy(s, ">a\nA\n>", 6);
+	memcpy(s + n, "\nACGT\n", 7);
+	for (int shorter = 0; shorter < 2; shorter++) {
+		kh_place at = { .name = "f", .line = 1 };
+		kh_harvest h = { .text = s };
+		kh_range r = { 0, n + 6, true };
+		size_t stop;
+
+		if (shorter) {                  /* exactly at the limit */
+			memmove(s + 6, s + 7, n - 1);
+			r.to--;
+		}
+		int rc = kh_reader_walk(&at, &h, &r, &stop, &err);
+		assert_int_equal(rc, shorter ? KH_OK : KH_EFORMAT);
+		assert_int_equal(h.n_rec, shorter ? 2 : 1);
+		if (!shorter)
+			assert_string_equal(err.msg, "f:3: record 2: a header line of more than "
+						     "64 MiB");
+		kh_harvest_free(&h);
+	}
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_pack),
+		cmocka_unit_test(test_fastq),
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_boundary),
+		cmocka_unit_test(test_long_header),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
