@@ -32,6 +32,9 @@ typedef struct kh_finish {
 	 * the call. */
 	int (*sink)(void *arg, const kh_image *im, kh_err *err);
 	void *arg;
+	/* NULL, or called when the whole index exists where it is made, before the first range
+	 * is handed over; never, if it is made in parts. */
+	void (*ready)(void *arg);
 } kh_finish;
 
 /* --- classifying ---------------------------------------------------------------------- */
@@ -47,6 +50,9 @@ typedef struct kh_task {
 
 typedef struct kh_backend {
 	const char *name;
+	size_t block_size;              /* bytes of text a block that suit it, 0: any */
+	bool loads;                     /* engine_open reads the index from the file: it checks one
+	                                 * that kh_db_open left unchecked */
 	int (*n_devices)(void);         /* 0: cannot be used here */
 
 	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);

@@ -45,6 +45,11 @@ uint32_t kh_default_k(uint64_t bases)
 	return k < KH_K_MIN ? KH_K_MIN : k > KH_K_MAX ? KH_K_MAX : k;
 }
 
+uint32_t kh_default_s(uint32_t k)
+{
+	return k < 20 ? k - 4 : k - 6;
+}
+
 void kh_minima(const kh_db_header *h, uint32_t minima[32])
 {
 	typedef unsigned __int128 wide;
@@ -108,7 +113,7 @@ struct build {
 	kh_range *dir;
 	uint64_t image_bytes;
 	unsigned ranges;
-	double started;
+	double started, begun;          /* this pass, the first one */
 };
 
 static double now(void)
@@ -197,19 +202,23 @@ static int check_bins(const struct build *b, kh_err *err)
 static int read_refs(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
+	const size_t suits = b->choice.backend->block_size;
+	const size_t block_size = o->block_size ? o->block_size : suits ? suits : 1 << 20;
 	kh_feed_options fo = { .path = { o->refs }, .n_path = { o->n_refs }, .pieces = true,
-		.allow_no_eof = o->allow_no_eof, .block_size = o->block_size,
+		.allow_no_eof = o->allow_no_eof, .block_size = block_size,
 		.n_blocks = o->threads + 2, .front = kh_refs_front(&b->sketch) };
 	kh_builder_options bo = { .sketch = b->sketch, .threads = o->threads,
-		.block_size = o->block_size, .memory = o->memory, .gpu_memory = o->gpu_memory,
+		.block_size = block_size, .memory = o->memory, .gpu_memory = o->gpu_memory,
 		.tmp = o->db, .device = b->choice.device, .n_devices = b->choice.n };
 	int rc = kh_refs_init(&b->refs, &b->sketch, b->gap, err);
 
 	b->refs.allow_duplicates = o->allow_duplicates;
-	b->started = now();
 	if (rc || (rc = kh_monitor_new(&b->m, err)) || (rc = kh_feed_open(&b->feed, &fo, b->m, err)) ||
 	    (rc = b->choice.backend->builder_open(&b->builder, &bo, err)))
 		return rc;
+	b->started = now();
+	if (b->begun == 0)
+		b->begun = b->started;
 	rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
 	kh_progress_end();
 	b->sum->seconds_read += now() - b->started;
@@ -235,7 +244,7 @@ static void set_k(struct build *b, uint32_t k)
 {
 	b->sketch.k = k;
 	if (b->sketch.scheme == KH_SYNCMER && b->o->sketch.s == 0)
-		b->sketch.s = k - 6;
+		b->sketch.s = kh_default_s(k);
 }
 
 /* A guess at the bases of the inputs, from their sizes; 0 if one cannot be read twice. */
@@ -479,12 +488,19 @@ static void describe(struct build *b)
 	}
 }
 
+static void ready(void *arg)
+{
+	struct build *b = arg;
+
+	b->sum->seconds_ready = now() - b->begun;
+}
+
 static int write_db(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
 	kh_bins bins = { b->n_targets, b->first, b->taxon };
 	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->shift };
-	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b };
+	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
 	double t = now();
 	int rc;
 

@@ -68,6 +68,10 @@ uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride);
 /* k = ceil(log4(2 N)) + 4 for N bases, in 8..31: chance hits stay rare. */
 uint32_t kh_default_k(uint64_t bases);
 
+/* Bases of an s-mer for a k-mer: a density of 1/5 up to k = 19 (by default, up to 5e8
+ * bases), where an index is small whatever is kept of it, and of 1/7 beyond. */
+uint32_t kh_default_s(uint32_t k);
+
 /* DESIGN: minima[i] = the least m with N * P(Poisson(lambda) >= m) <= 1/10000 for
  * n = 2^(i+1) - 1 features, the tail bounded by lambda^m / m!, in fixed point. */
 void kh_minima(const kh_db_header *h, uint32_t minima[32]);
@@ -94,6 +98,7 @@ typedef struct kh_build_options {
 typedef struct kh_build_summary {
 	kh_db_header header;            /* as written */
 	double seconds_read, seconds_map, seconds_write;
+	double seconds_ready;           /* from the first byte read to the index in memory; 0: never */
 	const char *backend;
 } kh_build_summary;
 

@@ -34,7 +34,7 @@ static const kh_opt opts[] = {
 	  AT(scheme), 0, 0 },
 	{ "kmer-len", 'k', KH_OPT_UINT, "N", "bases of a k-mer, 8 to 31 [by the size of the references]",
 	  AT(k), KH_K_MIN, KH_K_MAX },
-	{ "smer-len", 's', KH_OPT_UINT, "N", "syncmer: bases of an s-mer, k - N even [k - 6]", AT(smer), 2, 30 },
+	{ "smer-len", 's', KH_OPT_UINT, "N", "syncmer: bases of an s-mer, k - N even [k - 4; from k = 20 on k - 6]", AT(smer), 2, 30 },
 	{ "features", 0, KH_OPT_UINT, "N", "minhash: features kept of a window [16]", AT(features), 1,
 	  KH_MINHASH_S_MAX },
 	{ "stride", 0, KH_OPT_UINT, "N", "bases of a bin [112]", AT(stride), 16, KH_STRIDE_MAX },
@@ -138,6 +138,9 @@ static void tell(const kh_build_summary *s)
 	       h->locations, h->file_bytes);
 	kh_log(KH_DEBUG, "seconds: %.2f reading and sampling, %.2f finding taxa, %.2f sorting and writing",
 	       s->seconds_read, s->seconds_map, s->seconds_write);
+	if (s->seconds_ready > 0)
+		kh_log(KH_DEBUG, "seconds: %.3f from the first byte read to the index in memory",
+		       s->seconds_ready);
 	kh_log(KH_INFO, "%s build on %s: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING, s->backend,
 	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
 	       (double)kh_cmd_peak() * 1e-6);

@@ -169,10 +169,12 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 
 static void feed_options(struct job *j)
 {
+	const size_t suits = j->choice.backend->block_size;
+
 	j->o.feed = (kh_feed_options) {
 		.path = { j->file[0].v, j->file[1].v }, .n_path = { j->file[0].n, j->file[1].n },
 		.interleaved = j->v.interleaved, .no_mate_check = j->v.no_mate_check,
-		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size,
+		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size ? j->v.block_size : suits,
 		.n_blocks = (size_t)j->o.threads * (j->choice.backend->depth + 1) + 2
 	};
 }
@@ -248,7 +250,8 @@ static int write_json(const struct job *j, kh_err *err)
 /* --- the command ---------------------------------------------------------------------------- */
 static int load_db(struct job *j, kh_err *err)
 {
-	kh_db_options o = { .no_verify = j->v.no_verify, .threads = j->o.threads };
+	kh_db_options o = { .no_verify = j->v.no_verify, .later = j->choice.backend->loads,
+			    .threads = j->o.threads };
 	int rc = kh_db_open(&j->db, j->v.db, &o, err);
 
 	if (rc)

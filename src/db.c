@@ -271,13 +271,16 @@ static int load_targets(kh_db *db, kh_err *err)
 
 static int load(kh_db *db, const kh_db_options *o, kh_err *err)
 {
-	struct verify v = { .db = db, .no_index = o->no_verify };
+	const bool index = !o->no_verify && !o->later;
+	struct verify v = { .db = db, .no_index = !index };
 	int rc;
 
 	db->h = db->map;
 	if ((rc = check_magic(db, err)) || (rc = check_extents(db, err)))
 		return rc;
 	v.blocks = db->h->section[KH_SEC_SUMS].bytes / 8;
+	db->sums = section(db, KH_SEC_SUMS);
+	db->unchecked = o->later && !o->no_verify;
 	rc = in_parallel(&v, o->threads, verify_worker, err);
 	if (rc)
 		return rc;
@@ -286,7 +289,7 @@ static int load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)))
 		return rc;
-	return o->no_verify ? KH_OK : in_parallel(&v, o->threads, check_worker, err);
+	return index ? in_parallel(&v, o->threads, check_worker, err) : KH_OK;
 }
 
 /* --- opening -------------------------------------------------------------------------------- */
@@ -326,12 +329,15 @@ static int find_in_folder(const char *folder, char **found, kh_err *err)
 
 		if (e->d_name[0] == '.' || len < 6 || strcmp(e->d_name + len - 5, ".khdb") != 0)
 			continue;
-		if (n++ == 0 && asprintf(found, "%s/%s", folder, e->d_name) < 0)
+		if (n++ == 0 && asprintf(found, "%s/%s", folder, e->d_name) < 0) {
+			*found = NULL;
 			rc = kh_fail_nomem(err);
+		}
 	}
 	closedir(d);
 	if (!rc && n != 1) {
 		free(*found);
+		*found = NULL;
 		rc = kh_fail(err, KH_EUSAGE, "%s: the folder holds %d databases (*.khdb), not one",
 			     folder, n);
 	}

@@ -95,6 +95,8 @@ typedef struct kh_db {
 	const char *unmapped;           /* h->unmapped strings */
 	kh_bins bins;
 	uint32_t *bin_first, *bin_taxon;        /* what bins points to */
+	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
+	bool unchecked;                 /* the index still has to be, by its sums and kh_index_check */
 	/* the map */
 	char *path;
 	void *map;
@@ -105,6 +107,7 @@ typedef struct kh_db {
 
 typedef struct kh_db_options {
 	bool no_verify;                 /* leaves out the index: its checksums and its structure */
+	bool later;                     /* the same, for the backend to do while it loads it */
 	unsigned threads;
 } kh_db_options;
 

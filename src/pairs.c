@@ -208,6 +208,8 @@ static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *ke
 	size_t from = b->from[range], n = b->from[range + 1] - from, all = b->from[KH_RANGES];
 	int rc;
 
+	if (n == 0)                     /* key and bin may be NULL */
+		return KH_OK;
 	if (b->key) {
 		memcpy(key, b->key + from, n * sizeof *key);
 		memcpy(bin, b->bin + from, n * sizeof *bin);
@@ -293,10 +295,26 @@ static void sort_pairs(kh_pairs *a, kh_pairs *b)
 	insertion_sort(a);
 }
 
+int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err)
+{
+	size_t n = 0;
+	int rc = KH_OK;
+
+	for (size_t t = 0; t < s->n && !rc; t++) {
+		const batch *b = s->batch[t];
+
+		if (!b)
+			continue;
+		rc = slice(s, b, range, key + n, bin + n, err);
+		n += b->from[range + 1] - b->from[range];
+	}
+	return rc;
+}
+
 int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
 		   kh_pairs *out, kh_err *err)
 {
-	size_t n = 0, want = (size_t)s->count[range];
+	size_t want = (size_t)s->count[range], n = want;
 	int rc;
 
 	if (want > UINT32_MAX)
@@ -306,16 +324,9 @@ int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_
 	    (rc = kh_grow((void **)&room->loc, &room->cap[2], want, 4, err)) ||
 	    (rc = kh_grow((void **)&room->loc2, &room->cap[3], want, 4, err)))
 		return rc;
-	for (size_t t = 0; t < s->n; t++) {
-		const batch *b = s->batch[t];
-
-		if (!b)
-			continue;
-		rc = slice(s, b, range, room->key + n, room->loc + n, err);
-		if (rc)
-			return rc;
-		n += b->from[range + 1] - b->from[range];
-	}
+	rc = kh_store_gather(s, range, room->key, room->loc, err);
+	if (rc)
+		return rc;
 	if (remap)
 		n = remap_bins(remap, room->key, room->loc, n);
 	kh_pairs a = { room->key, room->loc, n }, b = { room->key2, room->loc2, n };

@@ -24,6 +24,10 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 /* Pairs in a range. */
 uint64_t kh_store_count(const kh_store *s, unsigned range);
 
+/* The pairs of a range in the order of blocks: room for kh_store_count of them; keys
+ * have their low 40 bits. */
+int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
+
 /* The pairs of a range, sorted, to out->key and out->loc; `tmp` is scratch. Both grow as
  * needed.  Bins are mapped on the way, and dropped, where remap says so.  Thread-safe once
  * all have been added. */

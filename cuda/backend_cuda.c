@@ -1,0 +1,23 @@
+#include <config.h>
+#include "backend.h"
+
+#include "backend_in.h"
+#include "gpu.h"
+
+const kh_backend kh_backend_cuda = {
+	.name = "cuda",
+	.block_size = (size_t)4 << 20,
+	.loads = true,
+	.n_devices = kh_gpu_count,
+	.builder_open = kh_cuda_builder_open,
+	.builder_add = kh_cuda_builder_add,
+	.builder_finish = kh_cuda_builder_finish,
+	.builder_close = kh_cuda_builder_close,
+	.engine_open = kh_cuda_engine_open,
+	.engine_close = kh_cuda_engine_close,
+	.lane_open = kh_cuda_lane_open,
+	.lane_close = kh_cuda_lane_close,
+	.depth = KH_CUDA_DEPTH,
+	.submit = kh_cuda_submit,
+	.collect = kh_cuda_collect,
+};

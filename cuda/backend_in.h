@@ -1,0 +1,21 @@
+/* backend_in.h - what the parts of the CUDA backend share: the functions of the table */
+#ifndef KH_BACKEND_IN_H
+#define KH_BACKEND_IN_H
+
+#include "backend.h"
+
+int kh_cuda_builder_open(kh_builder **b, const kh_builder_options *o, kh_err *err);
+int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);
+void kh_cuda_builder_close(kh_builder *b);
+
+int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_rule *rule, const int *device,
+			size_t n_devices, kh_err *err);
+void kh_cuda_engine_close(kh_engine *e);
+int kh_cuda_lane_open(kh_lane **l, kh_engine *e, unsigned worker, kh_err *err);
+void kh_cuda_lane_close(kh_lane *l);
+int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err);
+int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err);
+#define KH_CUDA_DEPTH 2
+
+#endif

@@ -1,0 +1,191 @@
+/* device.cuh - what the kernels share: sampling by a warp, looking up by four lanes */
+#ifndef KH_DEVICE_CUH
+#define KH_DEVICE_CUH
+
+#include "kernels.h"
+
+static constexpr unsigned ALL = 0xffffffffu;
+
+static __device__ __forceinline__ unsigned lane_id()
+{
+	return threadIdx.x & 31;
+}
+
+/* Lanes before this one. */
+static __device__ __forceinline__ unsigned lanes_below()
+{
+	return (1u << lane_id()) - 1;
+}
+
+/* --- sampling ------------------------------------------------------------------------- */
+/* A warp's room for the orders of s-mers of a tile of starts. */
+static constexpr unsigned SMER_TILE = 128;
+static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
+
+/* Gives the syncmers that start at [from, to) to emit(keep, key), all lanes together.
+ * Neighbours among `step` warps take every step-th tile. */
+template <class Emit>
+static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q, uint64_t from,
+				     uint64_t to, uint64_t step, uint32_t *o, Emit emit)
+{
+	const unsigned w = sk.k - sk.s + 1, lane = lane_id();
+
+	for (uint64_t at = from; at < to; at += step * SMER_TILE) {
+		unsigned m = to - at < SMER_TILE ? (unsigned)(to - at) : SMER_TILE;
+
+		for (unsigned i = lane; i < m + w - 1; i += 32)
+			o[i] = kh_smer_order(kh_bits_canonical(kh_packed_bits(q.bases, at + i, sk.s), sk.s));
+		__syncwarp();
+		for (unsigned i = lane; i < ((m + 31) & ~31u); i += 32) {
+			bool keep = i < m && kh_syncmer_keep(o + i, w)
+				    && !kh_packed_ambiguous(q.amb, at + i, sk.k);
+			uint64_t key = 0;
+
+			if (keep)
+				key = kh_key(kh_bits_canonical(kh_packed_bits(q.bases, at + i, sk.k), sk.k));
+			emit(keep, key);
+		}
+		__syncwarp();
+	}
+}
+
+/* fmix64 is a bijection: its inverse. */
+static __device__ __forceinline__ uint64_t unmix64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0x9cb4b2f8129337db);
+	x ^= x >> 33;
+	x *= UINT64_C(0x4f74430c22a54005);
+	return x ^ x >> 33;
+}
+
+static __device__ __forceinline__ uint64_t warp_min(uint64_t x)
+{
+	for (int d = 16; d > 0; d /= 2) {
+		uint64_t y = __shfl_xor_sync(ALL, x, d);
+
+		x = y < x ? y : x;
+	}
+	return x;
+}
+
+/* The features of one minhash window, ascending by order, to emit(i, key) in lane 0;
+ * their number.  Orders are kept in `room` as far as `cap` goes, the rest made again.
+ * All ones stand for none: the one number with that order is no canonical k-mer. */
+template <class Emit>
+static __device__ unsigned warp_minhash(const kh_sketch &sk, const uint64_t *bases,
+					const uint32_t *amb, uint64_t at, uint64_t end,
+					uint64_t *room, unsigned cap, Emit emit)
+{
+	const unsigned lane = lane_id(), m = (unsigned)(end - at);
+	uint64_t last = 0;
+	unsigned n = 0;
+	auto order = [&](unsigned i) {
+		return kh_packed_ambiguous(amb, at + i, sk.k) ? ~UINT64_C(0) :
+			kh_minhash_order(kh_bits_canonical(kh_packed_bits(bases, at + i, sk.k), sk.k));
+	};
+
+	for (unsigned i = lane; i < m && i < cap; i += 32)
+		room[i] = order(i);
+	for (; n < sk.s; n++) {
+		uint64_t least = ~UINT64_C(0);
+
+		for (unsigned i = lane; i < m; i += 32) {
+			uint64_t h = i < cap ? room[i] : order(i);
+
+			if ((n == 0 || h > last) && h < least)
+				least = h;
+		}
+		least = warp_min(least);
+		if (least == ~UINT64_C(0))
+			break;
+		if (lane == 0)
+			emit(n, kh_key(unmix64(least) ^ KH_ORDER_SEED));
+		last = least;
+	}
+	__syncwarp();
+	return n;
+}
+
+/* --- looking up -------------------------------------------------------------------------- */
+/* Which of the 16-bit halves of a word equal the tag: bits 0 and 1. */
+static __device__ __forceinline__ unsigned halves_equal(uint32_t x, uint32_t tag)
+{
+	return ((x & 0xffff) == tag) | (unsigned)((x >> 16) == tag) << 1;
+}
+
+/* Words of the lists in the bytes [from, to) of the 4 that start at byte p. */
+static __device__ __forceinline__ unsigned words_between(uint32_t x, int p, int to)
+{
+	int lo = 7 - p < 0 ? 0 : 7 - p > 4 ? 4 : 7 - p, hi = to - p < 0 ? 0 : to - p > 4 ? 4 : to - p;
+	uint32_t mask = (hi >= 4 ? ~0u : (1u << 8 * hi) - 1) & ~(lo >= 4 ? ~0u : (1u << 8 * lo) - 1);
+	uint32_t over = __vcmpeq4(x, 0xffffffffu);
+
+	x = ((x & ~over) | (over & 0x01010101u)) & mask;
+	return (x & 0xff) + (x >> 8 & 0xff) + (x >> 16 & 0xff) + (x >> 24);
+}
+
+/* Four lanes (quad: their mask) with a quarter of a bucket each: the list of `tag` among
+ * positions [from, to), relative to the range's locations; n = 0: it is not there. */
+static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad, unsigned from,
+						     unsigned to, uint32_t tag)
+{
+	const int q = (int)(lane_id() & 3);
+	unsigned bits = 0;
+	kh_list l = { 0, 0, 0 };
+
+	if (q > 0) {
+		unsigned e = halves_equal(v.x, tag) | halves_equal(v.y, tag) << 2 |
+			     halves_equal(v.z, tag) << 4 | halves_equal(v.w, tag) << 6;
+
+		bits = q == 1 ? e >> 5 : e << (q == 2 ? 3 : 11);
+	}
+	bits |= __shfl_xor_sync(quad, bits, 1, 4);
+	bits |= __shfl_xor_sync(quad, bits, 2, 4);
+	bits &= ((1u << to) - 1) & ~((1u << from) - 1);
+	if (bits == 0)
+		return l;
+
+	const int i = __ffs((int)bits) - 1, byte = 7 + i, c = byte & 15;
+	uint32_t word = c < 4 ? v.x : c < 8 ? v.y : c < 12 ? v.z : v.w;
+	uint32_t len = __shfl_sync(quad, word >> 8 * (c & 3) & 0xff, byte >> 4, 4);
+	uint64_t base = (uint64_t)__shfl_sync(quad, v.x, 0, 4)
+			| (uint64_t)(__shfl_sync(quad, v.y, 0, 4) & 0xffff) << 32;
+	unsigned sum = 0;
+
+	if (q < 2)
+		sum = words_between(v.x, 16 * q, byte) + words_between(v.y, 16 * q + 4, byte)
+		      + words_between(v.z, 16 * q + 8, byte) + words_between(v.w, 16 * q + 12, byte);
+	sum += __shfl_xor_sync(quad, sum, 1, 4);
+	sum = __shfl_sync(quad, sum, 0, 4);
+	l.loc = base + sum;
+	l.n = kh_list_words(len);
+	l.over = len == KH_LIST_OVER;
+	return l;
+}
+
+/* kh_index_find by four neighbouring lanes, all with the same key. */
+static __device__ __forceinline__ kh_list quad_find(const kh_gpu_index &ix, uint64_t key)
+{
+	const unsigned lane = lane_id(), quad = 0xfu << (lane & ~3u);
+	const kh_range *r = ix.dir + kh_key_range(key);
+	const uint64_t place = kh_key_place(key, r->buckets);
+	const uint32_t tag = (uint32_t)(place & 0xffff);
+	const uint4 *b = (const uint4 *)(ix.image + r->first_bucket + (place >> 16)) + (lane & 3);
+	uint4 v = __ldg(b);
+	unsigned flags = __shfl_sync(quad, v.y, 0, 4) >> 16 & 0xff;
+	unsigned carried = flags & KH_BUCKET_CARRIED;
+	uint32_t last = __shfl_sync(quad, v.w, 3, 4) >> 16;
+	kh_list l = quad_match(v, quad, carried, KH_BUCKET_SLOTS, tag);
+
+	if (l.n == 0 && (flags & KH_BUCKET_GOES_ON) && (carried == KH_BUCKET_SLOTS || tag > last)) {
+		v = __ldg(b + 4);
+		carried = __shfl_sync(quad, v.y, 0, 4) >> 16 & KH_BUCKET_CARRIED;
+		l = quad_match(v, quad, 0, carried, tag);
+	}
+	if (l.n > 0)
+		l.loc += r->first_loc;
+	return l;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * gpu.h - devices, buffers and errors of the CUDA backend, for C
+ *
+ * A device is a field of what uses it, never a global.  Buffers are made when first
+ * needed, grow, and are used again; nothing is allocated in the steady state.  Host
+ * buffers are pinned.  Every call to CUDA goes through kh_gpu_check, so that a
+ * failure names the call and the device, and a sticky error is cleared.
+ */
+#ifndef KH_GPU_H
+#define KH_GPU_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "msg.h"
+
+/* KH_OK, or a message: `call` failed on the current device. */
+int kh_gpu_check(int status, const char *call, kh_err *err);
+#define KH_GPU(call, err) kh_gpu_check((int)(call), #call, err)
+
+/* Devices that can be used; 0 without a driver.  Makes no context. */
+int kh_gpu_count(void);
+/* The device of this thread from now on. */
+int kh_gpu_use(int device, kh_err *err);
+/* Bytes free on the current device. */
+int kh_gpu_free(uint64_t *bytes, kh_err *err);
+
+/* Owned by who declares it, zeroed at first, given back by the functions below. */
+typedef struct kh_gpu_buf {
+	void *p;
+	size_t bytes;
+	bool host;
+} kh_gpu_buf;
+
+/* Room for `bytes`, with half as much again if it grows; what was there is lost.  Nothing
+ * may be under way on it. */
+int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
+int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
+int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
+void kh_gpu_drop(kh_gpu_buf *b);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * kernels.h - the launchers: what C may ask of the kernels
+ *
+ * Each returns a cudaError_t as an int, works on the current device in the given
+ * stream, and does not wait unless it says so.  All pointers are to device memory.
+ */
+#ifndef KH_KERNELS_H
+#define KH_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include "classify.h"
+#include "index.h"
+#include "sketch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- sketch.cu: the pairs of a block of references ------------------------------------- */
+/* A piece (build.h).  `window` is the number of its first window among those of all. */
+typedef struct kh_gpu_piece {
+	uint64_t at, starts;
+	uint64_t window;
+	uint32_t bin;
+	uint32_t zero;
+} kh_gpu_piece;
+
+/* Pieces are ascending and none shares a 32-base word with another; behind the last word of
+ * bases and amb stands another that may be read. */
+typedef struct kh_gpu_sample {
+	kh_sketch sketch;
+	const uint64_t *bases;
+	const uint32_t *amb;
+	const kh_gpu_piece *piece;
+	uint32_t n_pieces;
+	uint32_t n_words;               /* 32-base words */
+	uint64_t n_windows;             /* of minhash */
+	/* room: kh_gpu_sample_room() bytes */
+	void *room;
+	size_t room_bytes;
+	/* out: pairs in order of bins, and their number */
+	uint64_t *key;                  /* 48 bits */
+	uint32_t *bin;
+	uint32_t *count;
+} kh_gpu_sample;
+
+size_t kh_gpu_sample_room(const kh_gpu_sample *s);
+int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
+
+/* --- build.cu: pairs to ranges of the index ---------------------------------------------- */
+/* A batch of pairs in memory, and where it goes. */
+typedef struct kh_gpu_part {
+	const uint64_t *key;
+	const uint32_t *bin;
+	uint64_t n, to;
+} kh_gpu_part;
+
+/* From bins over all sequences to bins over targets (build.h); n = 0: none. */
+typedef struct kh_gpu_remap {
+	const uint32_t *first, *shift;
+	uint32_t n;
+} kh_gpu_remap;
+
+#define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
+
+int kh_gpu_gather(const kh_gpu_part *part, uint32_t n, const kh_gpu_remap *remap, uint64_t *key,
+		  uint32_t *bin, cudaStream_t stream);
+
+/* Stable, by key.  The sorted arrays are where *key and *bin point afterwards. */
+typedef struct kh_gpu_sort {
+	uint64_t *key, *key2;
+	uint32_t *bin, *bin2;
+	uint64_t n;
+	int bits;
+	void *room;                     /* NULL: sets room_bytes only */
+	size_t room_bytes;
+} kh_gpu_sort;
+int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream);
+
+/* at[i] = the first pair whose key is in range i or behind it, i = 0 .. 256 */
+int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream);
+
+/* One range among those that are encoded together. */
+typedef struct kh_gpu_range {
+	uint64_t pair;                  /* its first pair */
+	uint64_t head;                  /* its first key, entry */
+	uint64_t entry;
+	uint64_t word;                  /* its first location, among those of all */
+	uint64_t bucket;                /* in the image, 64 bytes */
+	uint64_t loc;                   /* in the image, 4 bytes */
+	uint32_t B;
+	uint32_t over;
+	uint32_t failed;                /* an entry lies too far behind its home */
+	uint32_t start;                 /* its first place in kh_gpu_encode.start: B + 2 of them */
+} kh_gpu_range;
+
+/* Sorted pairs of whole ranges, less than 2^32, and what becomes of them.  range has
+ * KH_RANGES + 1 elements; the last, a sentinel, has the ends of all. */
+typedef struct kh_gpu_encode {
+	const uint64_t *key;
+	uint32_t *bin;                  /* lists of several keys are sorted in place */
+	uint64_t n;
+	kh_gpu_range *range;
+	kh_bins bins;
+	kh_tree tree;
+	uint32_t *head;                 /* n_heads: first pair of each key */
+	uint64_t n_heads;
+	uint32_t *entry;                /* n_entries + 1: first pair of each entry */
+	uint64_t n_entries;
+	uint64_t *lead;                 /* n_entries + 1: max of 19 * home - j; then words before */
+	uint32_t *slot;                 /* n_entries */
+	uint8_t *len;                   /* n_entries + 1 */
+	uint32_t *several;              /* entries of several keys, at most cap_several of them */
+	uint32_t *many;                 /* entries of more than KH_GPU_MANY pairs: n / that */
+	uint32_t cap_several;           /* for kh_gpu_lists: how many there are */
+	uint32_t *counts;               /* [0] several, [1] many: zero before */
+	uint64_t *n_out;                /* what kh_gpu_heads and _entries found */
+	uint32_t *start;                /* first entry of each bucket, all ranges, and behind it */
+	kh_bucket *image;
+	void *room;                     /* for scans */
+	size_t room_bytes;
+} kh_gpu_encode;
+#define KH_GPU_MANY 256
+
+size_t kh_gpu_encode_room(uint64_t n);
+int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream);          /* head, n_out */
+int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream);    /* range[].head */
+int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream);        /* entry, n_out */
+int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream);          /* slot, failed, several */
+int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream);          /* len, words before, over */
+/* image, with range[].bucket, .loc and .start set; n_start: places in start */
+int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
+
+/* --- query.cu, decide.cu: reads to calls ---------------------------------------------------- */
+/* A database in device memory, by value. */
+typedef struct kh_gpu_index {
+	const kh_bucket *image;
+	const kh_range *dir;
+	kh_bins bins;
+	kh_tree tree;
+} kh_gpu_index;
+
+/* A record: its first 32-base word and its bases. */
+typedef struct kh_gpu_record {
+	uint32_t word, len;
+} kh_gpu_record;
+
+/* Room of one block of threads of the kernel for what is long or crowded. */
+typedef struct kh_gpu_scratch {
+	uint64_t *key, *key2;           /* cap_keys */
+	uint64_t *loc;
+	uint32_t *n_loc;
+	uint64_t *seen;                 /* cap_seen, a power of two; all ones */
+	uint32_t *bin, *count;          /* cap_table, a power of two */
+	uint32_t *h, *best, *over;      /* n_taxa; zero */
+	uint32_t *touched, *touched2, *lcas;
+	uint64_t cap_keys, cap_seen, cap_table;
+} kh_gpu_scratch;
+
+typedef struct kh_gpu_query {
+	kh_gpu_index ix;
+	kh_rule rule;
+	const uint64_t *bases;
+	const uint32_t *amb;
+	const kh_gpu_record *record;
+	uint32_t n;                     /* fragments */
+	uint32_t mates;                 /* record of fragment i: i, its mate: mates + i;
+	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
+	kh_call *call;
+	/* what the first kernel leaves to the second */
+	uint32_t *left;                 /* n */
+	uint32_t *counts;               /* [0] of left, [1] of those taken, [2] keys: zero before */
+	const kh_gpu_scratch *scratch;  /* n_scratch */
+	uint32_t n_scratch;
+	/* features found, by fragment: wanted if found is not NULL */
+	uint64_t *found;
+	uint32_t *found_at;             /* n */
+} kh_gpu_query;
+
+int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
+
+/* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
+int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
+		   cudaStream_t stream);
+/* Reads n random 64-byte blocks of `blocks`, four lanes each: what a look-up can reach. */
+int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *sum,
+			cudaStream_t stream);
+/* What kh_index_check checks: bad[range], all ones before, gets the first bad bucket, and
+ * entries[range], zero before, their number. */
+int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad, uint32_t *entries,
+		       cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,265 @@
+/*
+ * sketch.cu - (key, bin) pairs of a block of references, in order of bins
+ *
+ * Syncmers: a thread marks the starts in its 32-base word as bits, a scan of their
+ * numbers says where each word's pairs go, and a second kernel makes them.  Minhash: a
+ * warp selects the features of a window into a slot of fixed size, and what is in the
+ * slots is moved together.
+ */
+#include "device.cuh"
+
+#include <cub/device/device_scan.cuh>
+
+namespace {
+
+/* The last piece that starts in or before 32-base word w, or -1. */
+__device__ int piece_of_word(const kh_gpu_sample &s, uint32_t w)
+{
+	uint32_t lo = 0, hi = s.n_pieces;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (s.piece[mid].at >> 5 <= w)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (int)lo - 1;
+}
+
+/* Bit i: one of the k bits of x from i on is set; k <= 31, i < 32. */
+__device__ uint32_t smear(uint64_t x, unsigned k)
+{
+	unsigned have = 1;
+
+	while (2 * have <= k) {
+		x |= x >> have;
+		have *= 2;
+	}
+	return (uint32_t)(x | x >> (k - have));
+}
+
+/* Bits of the starts in word w that are syncmers; H = (k - s) / 2. */
+template <int H>
+__device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
+{
+	const uint64_t mask = kh_kmer_mask(s);
+	const unsigned top = 2 * (s - 1);
+	uint64_t bits = a & mask;
+	uint64_t fwd = kh_kmer_reverse(bits, s), rc = ~bits & mask;
+	uint64_t lo = a >> 2 * s | b << (64 - 2 * s), hi = b >> 2 * s;
+	uint32_t o[2 * H + 1], keep = 0;
+
+#pragma unroll
+	for (int j = 0; j < 32 + 2 * H; j++) {
+#pragma unroll
+		for (int t = 0; t < 2 * H; t++)
+			o[t] = o[t + 1];
+		o[2 * H] = kh_smer_order(fwd < rc ? fwd : rc);
+		fwd = (fwd << 2 | (lo & 3)) & mask;
+		rc = rc >> 2 | (3 - (lo & 3)) << top;
+		lo = lo >> 2 | hi << 62;
+		hi >>= 2;
+		if (j >= 2 * H) {
+			uint32_t ok = 1;
+
+#pragma unroll
+			for (int t = 0; t <= 2 * H; t++)
+				ok &= t == H || o[H] < o[t];
+			keep |= ok << (j - 2 * H);
+		}
+	}
+	return keep;
+}
+
+template <int H>
+__global__ void __launch_bounds__(256) mark_kernel(kh_gpu_sample s, uint32_t *mark, uint32_t *number)
+{
+	uint32_t w = blockIdx.x * blockDim.x + threadIdx.x, keep = 0;
+
+	if (w > s.n_words)
+		return;
+	int i = w < s.n_words ? piece_of_word(s, w) : -1;
+	if (i >= 0) {
+		uint64_t first = (uint64_t)w << 5, at = s.piece[i].at, end = at + s.piece[i].starts;
+
+		if (end > first) {
+			uint64_t amb = s.amb[w] | (uint64_t)s.amb[w + 1] << 32;
+
+			keep = syncmers_of<H>(s.bases[w], s.bases[w + 1], s.sketch.s);
+			keep &= ~smear(amb, s.sketch.k);
+			if (at > first)
+				keep &= ~0u << (at - first);
+			if (end - first < 32)
+				keep &= (1u << (end - first)) - 1;
+		}
+	}
+	if (w < s.n_words)
+		mark[w] = keep;
+	number[w] = __popc(keep);
+}
+
+__global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32_t *mark,
+						   const uint32_t *from)
+{
+	uint32_t w = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (w == 0)
+		*s.count = from[s.n_words];
+	if (w >= s.n_words || mark[w] == 0)
+		return;
+	const kh_gpu_piece p = s.piece[piece_of_word(s, w)];
+	uint32_t out = from[w];
+
+	for (uint32_t m = mark[w]; m; m &= m - 1) {
+		uint64_t i = ((uint64_t)w << 5) + (uint64_t)(__ffs((int)m) - 1);
+
+		s.key[out] = kh_key(kh_bits_canonical(kh_packed_bits(s.bases, i, s.sketch.k), s.sketch.k));
+		s.bin[out++] = p.bin + (uint32_t)((i - p.at) / s.sketch.stride);
+	}
+}
+
+/* --- minhash ----------------------------------------------------------------------------- */
+__device__ uint32_t piece_of_window(const kh_gpu_sample &s, uint64_t window)
+{
+	uint32_t lo = 0, hi = s.n_pieces;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s.piece[mid].window <= window)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+constexpr unsigned WINDOW_ROOM = 256;   /* orders that are kept */
+
+__global__ void __launch_bounds__(256) window_kernel(kh_gpu_sample s, uint64_t *stage, uint32_t *number)
+{
+	__shared__ uint64_t room[8][WINDOW_ROOM];
+	uint64_t window = (uint64_t)blockIdx.x * 8 + threadIdx.x / 32;
+
+	if (window > s.n_windows)
+		return;
+	if (window == s.n_windows) {
+		if (lane_id() == 0)
+			number[window] = 0;
+		return;
+	}
+	const kh_gpu_piece p = s.piece[piece_of_window(s, window)];
+	const uint64_t at = (window - p.window) * s.sketch.stride;
+	const uint64_t end = p.starts - at < s.sketch.stride ? p.starts : at + s.sketch.stride;
+	uint64_t *out = stage + window * s.sketch.s;
+	unsigned n = warp_minhash(s.sketch, s.bases, s.amb, p.at + at, p.at + end,
+				  room[threadIdx.x / 32], WINDOW_ROOM,
+				  [&](unsigned i, uint64_t key) { out[i] = key; });
+
+	if (lane_id() == 0)
+		number[window] = n;
+}
+
+__global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64_t *stage,
+						   const uint32_t *from)
+{
+	uint64_t window = (uint64_t)blockIdx.x * 8 + threadIdx.x / 32;
+
+	if (window == 0 && lane_id() == 0)
+		*s.count = from[s.n_windows];
+	if (window >= s.n_windows)
+		return;
+	const kh_gpu_piece p = s.piece[piece_of_window(s, window)];
+
+	for (uint32_t i = from[window] + lane_id(); i < from[window + 1]; i += 32) {
+		s.key[i] = stage[window * s.sketch.s + i - from[window]];
+		s.bin[i] = p.bin + (uint32_t)(window - p.window);
+	}
+}
+
+/* --- room ----------------------------------------------------------------------------------- */
+struct layout {
+	uint64_t *stage;
+	uint32_t *mark, *number, *from;
+	void *scan;
+	size_t scan_bytes, bytes, items;
+};
+
+size_t up(size_t n)
+{
+	return (n + 255) & ~(size_t)255;
+}
+
+layout lay_out(const kh_gpu_sample *s)
+{
+	layout l = {};
+	bool minhash = s->sketch.scheme == KH_MINHASH;
+	char *at = (char *)s->room;
+
+	l.items = (minhash ? (size_t)s->n_windows : s->n_words) + 1;
+	cub::DeviceScan::ExclusiveSum(nullptr, l.scan_bytes, (uint32_t *)nullptr, (uint32_t *)nullptr,
+				      l.items);
+	l.number = (uint32_t *)at;
+	at += up(l.items * 4);
+	l.from = (uint32_t *)at;
+	at += up(l.items * 4);
+	l.mark = (uint32_t *)at;
+	l.stage = (uint64_t *)at;
+	at += up(minhash ? (size_t)s->n_windows * s->sketch.s * 8 : (size_t)s->n_words * 4);
+	l.scan = at;
+	l.bytes = (size_t)(at - (char *)s->room) + up(l.scan_bytes);
+	return l;
+}
+
+template <int H>
+void mark(const kh_gpu_sample *s, const layout &l, cudaStream_t stream)
+{
+	mark_kernel<H><<<s->n_words / 256 + 1, 256, 0, stream>>>(*s, l.mark, l.number);
+}
+
+void mark_any(const kh_gpu_sample *s, const layout &l, cudaStream_t stream)
+{
+	switch ((s->sketch.k - s->sketch.s) / 2) {
+	case 1: mark<1>(s, l, stream); break;
+	case 2: mark<2>(s, l, stream); break;
+	case 3: mark<3>(s, l, stream); break;
+	case 4: mark<4>(s, l, stream); break;
+	case 5: mark<5>(s, l, stream); break;
+	case 6: mark<6>(s, l, stream); break;
+	case 7: mark<7>(s, l, stream); break;
+	default: mark<8>(s, l, stream); break;
+	}
+}
+
+} /* namespace */
+
+extern "C" size_t kh_gpu_sample_room(const kh_gpu_sample *s)
+{
+	return lay_out(s).bytes;
+}
+
+extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
+{
+	layout l = lay_out(s);
+	bool minhash = s->sketch.scheme == KH_MINHASH;
+	unsigned blocks = (unsigned)(minhash ? s->n_windows / 8 + 1 : s->n_words / 256 + 1);
+
+	if (l.bytes > s->room_bytes)
+		return cudaErrorInvalidValue;
+	if (minhash)
+		window_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.number);
+	else
+		mark_any(s, l, stream);
+	cudaError_t e = cudaGetLastError();
+	if (e == cudaSuccess)
+		e = cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes, l.number, l.from, l.items, stream);
+	if (e != cudaSuccess)
+		return e;
+	if (minhash)
+		move_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.from);
+	else
+		emit_kernel<<<blocks, 256, 0, stream>>>(*s, l.mark, l.from);
+	return cudaGetLastError();
+}
