@@ -309,7 +309,7 @@ static uint32_t taxid_of(const struct build *b, size_t i)
 {
 	uint32_t taxid = b->refs.ref[i].header_taxid;
 
-	if (!taxid && b->refs.number[i] != SIZE_MAX)
+	if (!taxid)
 		taxid = kh_idmap_taxid(b->refs.map, b->refs.number[i]);
 	return taxid ? kh_taxdump_find(b->dump, taxid) : 0;
 }

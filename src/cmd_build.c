@@ -44,7 +44,7 @@ static const kh_opt opts[] = {
 	  AT(max_unmapped), 0, 1 },
 	{ "allow-unmapped", 0, KH_OPT_FLAG, NULL, "never fail for sequences without a taxon",
 	  AT(allow_unmapped), 0, 0 },
-	{ "allow-duplicates", 0, KH_OPT_FLAG, NULL, "a sequence id may occur again: its first taxon counts",
+	{ "allow-duplicates", 0, KH_OPT_FLAG, NULL, "a sequence id may occur again, with the taxon that tables give it",
 	  AT(allow_duplicates), 0, 0 },
 	{ "allow-no-eof", 0, KH_OPT_FLAG, NULL, "accept BGZF without its end-of-file block",
 	  AT(allow_no_eof), 0, 0 },

@@ -76,7 +76,7 @@ static int add_id(kh_refs *r, const char *id, size_t len, const char *path, kh_e
 				       "%s: sequence '%.*s' occurs for the second time (sequence %zu of the input)",
 				       path, len > 200 ? 200 : (int)len, id, r->n + 1);
 	}
-	r->number[r->n] = added ? r->n_wanted++ : SIZE_MAX;
+	r->number[r->n] = kh_idmap_number(r->map, id, len);
 	memcpy(r->ids + r->ids_len, id, len);
 	r->ids[r->ids_len + len] = 0;
 	r->ref[r->n] = (kh_ref) { .id = r->ids_len };

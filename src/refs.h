@@ -17,7 +17,7 @@ typedef struct kh_refs {
 	size_t ids_len, cap_ids;
 	kh_idmap *map;                  /* wants ref i as number i, if none was a duplicate */
 	size_t *number;                 /* n: the number of ref i in map */
-	size_t cap_number, n_wanted;
+	size_t cap_number;
 	uint64_t bases;                 /* of all */
 	uint64_t duplicates;
 	bool allow_duplicates;

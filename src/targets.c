@@ -32,8 +32,8 @@ typedef struct key {
 	uint32_t len;
 	uint32_t taxid;         /* 0: nothing found */
 	uint32_t file;          /* that said so */
-	uint32_t clash : 31; /* 1 + index in clash[]: the file says another taxid, too */
-	uint32_t whole : 1;     /* is the id of a sequence */
+	uint32_t clash;         /* 1 + index in clash[]: the file says another taxid, too */
+	uint32_t whole;         /* 1 + number of the sequence id that it is, or 0 */
 } key;
 
 typedef struct clash {
@@ -241,7 +241,7 @@ int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
 
 	uint32_t *k = m->id[m->n_ids++];
 	k[0] = intern(m, s);
-	m->key[k[0]].whole = 1;
+	m->key[k[0]].whole = (uint32_t)m->n_ids;
 	base = field(s);
 	k[1] = base.n ? intern(m, base) : NO_KEY;
 	if (base.n && strip(s).n < s.n)
@@ -251,6 +251,13 @@ int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err)
 	if (strip(base).n < base.n)
 		m->bases = false;
 	return 1;
+}
+
+size_t kh_idmap_number(const kh_idmap *m, const char *id, size_t len)
+{
+	const key *k = find(m, (kh_span) { id, len });
+
+	return k && k->whole ? k->whole - 1 : SIZE_MAX;
 }
 
 /* The key that decides on id i: of the earliest file, and there the best; or NULL. */

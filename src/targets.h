@@ -27,6 +27,8 @@ int kh_idmap_new(kh_idmap **m, kh_err *err);
 void kh_idmap_free(kh_idmap *m);
 /* 1: added; 0: was there already; < 0: no memory. Ids are numbered 0, 1, ... as added. */
 int kh_idmap_want(kh_idmap *m, const char *id, size_t len, kh_err *err);
+/* The number of a wanted id, or SIZE_MAX. */
+size_t kh_idmap_number(const kh_idmap *m, const char *id, size_t len);
 
 /* Streams a table past the set.  A file (plain or gz; "-" no) has tab-separated columns,
  * as many as its first row: four as in accession2taxid (accession, accession.version,

@@ -91,6 +91,9 @@ static void test_want(void **state)
 	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 1);    /* a key, not yet an id */
 	assert_int_equal(kh_idmap_want(m, "a", 1, &err), 0);
 	assert_int_equal(kh_idmap_want(m, "", 0, &err), 0);
+	assert_int_equal(kh_idmap_number(m, "a.1", 3), 1);
+	assert_int_equal(kh_idmap_number(m, "a", 1), 2);
+	assert_true(kh_idmap_number(m, "b", 1) == SIZE_MAX);
 	assert_int_equal(kh_idmap_taxid(m, 0), 0);
 	assert_int_equal(kh_idmap_taxid(m, 2), 0);
 	assert_int_equal(kh_idmap_taxid(m, 3), 0);
