@@ -13,7 +13,7 @@ int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err)
 {
 	int rc = kh_buf_room(b, n, err);
 
-	if (rc)
+	if (rc || n == 0)               /* both may be NULL */
 		return rc;
 	memcpy(b->p + b->n, p, n);
 	b->n += n;

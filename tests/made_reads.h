@@ -1,0 +1,112 @@
+/* made_reads.h - a database whose features are where a test puts them, and reads of it */
+#ifndef KH_TEST_MADE_READS_H
+#define KH_TEST_MADE_READS_H
+
+#include "classify.h"
+#include "made_index.h"
+#include "packed.h"
+
+enum { MAX_FEATURES = 2000 };
+
+/* A fragment: one read, or two; and its features, in order, repeats too. */
+typedef struct fragment {
+	packed p[2];
+	size_t len[2];
+	bool paired;
+	uint64_t key[MAX_FEATURES];
+	uint32_t pos[MAX_FEATURES];
+	size_t n, n_first;              /* features; those of the first mate */
+} fragment;
+
+typedef struct world {
+	kh_taxonomy *tax;
+	kh_rule rule;
+	pairs where;
+	made m;
+	kh_db db;
+} world;
+
+static inline void world_init(world *w)
+{
+	*w = (world) { .tax = small_tree() };
+	w->rule = (kh_rule) { .sketch = { KH_SYNCMER, 18, 12, 112 }, .max_span = 1008 };
+	for (int i = 0; i < 32; i++)
+		w->rule.minima[i] = 1;
+}
+
+static inline void world_clear(world *w)
+{
+	free(w->m.image);
+	free(w->where.v);
+	w->m.image = NULL;
+	w->where = (pairs) { NULL, 0, 0 };
+}
+
+static inline fragment *make_fragment(const world *w, const char *a, const char *b)
+{
+	fragment *f = calloc(1, sizeof *f);
+	const char *s[2] = { a, b };
+
+	f->paired = b != NULL;
+	for (int i = 0; i < 2 && s[i]; i++) {
+		f->len[i] = strlen(s[i]);
+		f->p[i] = pack(s[i], f->len[i]);
+		uint64_t starts = kh_sketch_starts(&w->rule.sketch, f->len[i]);
+		kh_stretch st = { f->p[i].bases, f->p[i].amb, 0, starts };
+		assert_true(f->n + kh_sketch_bound(&w->rule.sketch, starts) < MAX_FEATURES);
+		f->n += kh_sketch_run(&w->rule.sketch, &st, f->key + f->n, f->pos + f->n);
+		f->n_first = i == 0 ? f->n : f->n_first;
+	}
+	return f;
+}
+
+static inline void drop_fragment(fragment *f)
+{
+	unpack(&f->p[0]);
+	unpack(&f->p[1]);
+	free(f);
+}
+
+/* Features from .. to-1 of the fragment occur in that bin of that target. */
+static inline void occur(world *w, const fragment *f, size_t from, size_t to, uint32_t bin)
+{
+	assert_true(to <= f->n);
+	for (size_t i = from; i < to; i++)
+		add_pair(&w->where, f->key[i] & ((UINT64_C(1) << 40) - 1), bin);
+}
+
+static inline uint32_t bin_of(uint32_t target, uint32_t bin)
+{
+	return target * (TARGET_BINS + GAP) + bin;
+}
+
+/* Features from .. to-1 are overpopulated: in all bins of two targets, with their gaps. */
+static inline void overflow(world *w, const fragment *f, size_t from, size_t to, const uint32_t target[2])
+{
+	for (uint32_t bin = 0; bin < TARGET_BINS + GAP; bin++)
+		for (int i = 0; i < 2; i++)
+			occur(w, f, from, to, bin_of(target[i], bin));
+}
+
+static inline kh_call classify(world *w, const fragment *f)
+{
+	kh_record r[2] = { { .len = f->len[0] }, { .len = f->len[1] } };
+	kh_block b[2] = { { .bases = f->p[0].bases, .amb = f->p[0].amb, .rec = &r[0], .n_rec = 1 },
+			  { .bases = f->p[1].bases, .amb = f->p[1].amb, .rec = &r[1], .n_rec = 1 } };
+	kh_job job = { .n = 1, .block = { &b[0], f->paired ? &b[1] : NULL } };
+	kh_classifier *c;
+	kh_err err = { 0, "" };
+	kh_call call[2];
+
+	if (!w->m.image && make_range(&w->m, &w->where, w->tax, &err))
+		fail_msg("%s", err.msg);
+	w->db = (kh_db) { .image = w->m.image, .dir = w->m.dir, .tax = w->tax, .bins = small_bins() };
+	assert_int_equal(kh_classifier_new(&c, &w->db, &w->rule, &err), 0);
+	for (int i = 0; i < 2; i++)             /* twice: the scratch must be clean again */
+		assert_int_equal(kh_classify_job(c, &job, &call[i], NULL, &err), 0);
+	assert_memory_equal(&call[0], &call[1], sizeof call[0]);
+	kh_classifier_free(c);
+	return call[0];
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* test_pairs.c - pairs by range: gathered in order, sorted stably, remapped, spilled */
+#include "test.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "pairs.h"
+
+typedef struct batch {
+	uint64_t *key;
+	uint32_t *bin;
+	size_t n;
+} batch;
+
+enum { MAX = 40 };
+
+typedef struct sample {
+	batch b[MAX];
+	unsigned n;             /* tickets */
+	unsigned next;          /* of the crew */
+	kh_store *store;
+	kh_monitor *m;
+} sample;
+
+/* What keys are like: mixed; few different; ascending; descending; all one. */
+static uint64_t some_key(unsigned kind, size_t i)
+{
+	switch (kind) {
+	case 1:
+		return test_rand() % 5 * UINT64_C(0x1234567890) + (test_rand() % 256 << 40);
+	case 2:
+		return (uint64_t)i * UINT64_C(0x1000003);
+	case 3:
+		return (UINT64_C(1) << 48) - 1 - (uint64_t)i * UINT64_C(0x1000003);
+	case 4:
+		return (UINT64_C(1) << 48) - 1;
+	default:
+		return test_rand() >> 16;
+	}
+}
+
+static void make(sample *s, unsigned kind, unsigned n, size_t most)
+{
+	*s = (sample) { .n = n };
+	for (unsigned t = 0; t < n; t++) {
+		batch *b = &s->b[t];
+
+		b->n = t % 5 == 3 ? 0 : test_rand() % most;
+		b->key = malloc(b->n * 8 + 8);
+		b->bin = malloc(b->n * 4 + 4);
+		for (size_t i = 0; i < b->n; i++) {
+			b->key[i] = some_key(kind, i);
+			b->bin[i] = (uint32_t)(t * most + i);
+		}
+	}
+}
+
+static void drop(sample *s)
+{
+	for (unsigned t = 0; t < s->n; t++) {
+		free(s->b[t].key);
+		free(s->b[t].bin);
+	}
+}
+
+/* --- by definition -------------------------------------------------------------------- */
+typedef struct item {
+	uint64_t key;
+	uint32_t bin;
+	size_t nth;
+} item;
+
+static int by_key(const void *a, const void *b)
+{
+	const item *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->nth < y->nth ? -1 : x->nth > y->nth;
+}
+
+static size_t expect(const sample *s, unsigned range, const kh_remap *remap, item *out)
+{
+	size_t n = 0;
+
+	for (unsigned t = 0; t < s->n; t++)
+		for (size_t i = 0; i < s->b[t].n; i++) {
+			uint32_t bin = s->b[t].bin[i], seq = 0;
+
+			if (s->b[t].key[i] >> 40 != range)
+				continue;
+			while (remap && seq + 1 < remap->old.n && remap->old.first[seq + 1] <= bin)
+				seq++;
+			if (remap && remap->shift[seq] == KH_DROP)
+				continue;
+			out[n] = (item) { s->b[t].key[i] & ((UINT64_C(1) << 40) - 1),
+					  bin - (remap ? remap->shift[seq] : 0), n };
+			n++;
+		}
+	if (n > 0)
+		qsort(out, n, sizeof *out, by_key);
+	return n;
+}
+
+static void check_ranges(const sample *s, const kh_remap *remap)
+{
+	size_t total = 0;
+	kh_pair_room room = { .key = NULL };
+	kh_pairs got;
+	kh_err err = { 0, "" };
+
+	for (unsigned t = 0; t < s->n; t++)
+		total += s->b[t].n;
+	item *want = malloc((total + 1) * sizeof *want);
+	for (unsigned r = 0; r < KH_RANGES; r++) {
+		size_t all = expect(s, r, NULL, want), n = expect(s, r, remap, want);
+
+		assert_int_equal(kh_store_count(s->store, r), all);
+		assert_int_equal(kh_store_range(s->store, r, remap, &room, &got, &err), 0);
+		assert_int_equal(got.n, n);
+		for (size_t i = 0; i < n; i++)
+			assert_true(got.key[i] == want[i].key && got.loc[i] == want[i].bin);
+	}
+	kh_pair_room_clear(&room);
+	free(want);
+}
+
+/* --- the store, filled by two threads in any order ----------------------------------------- */
+static int add_worker(void *arg, unsigned worker, kh_err *err)
+{
+	sample *s = arg;
+	int rc = KH_OK;
+
+	(void)worker;
+	while (!rc) {
+		kh_monitor_lock(s->m);
+		unsigned t = s->n - ++s->next;          /* the last ticket first */
+		kh_monitor_unlock(s->m);
+		if (t >= s->n)
+			break;
+		rc = kh_store_add(s->store, t, s->b[t].key, s->b[t].bin, s->b[t].n, err);
+	}
+	return rc;
+}
+
+static void fill(sample *s, uint64_t memory)
+{
+	kh_err err = { 0, "" };
+
+	s->next = 0;
+	assert_int_equal(kh_store_new(&s->store, memory, "pairs-test.khdb", &err), 0);
+	assert_int_equal(kh_monitor_new(&s->m, &err), 0);
+	if (kh_crew_run(s->m, 2, add_worker, s, &err))
+		fail_msg("%s", err.msg);
+	kh_monitor_free(s->m);
+}
+
+static void test_sorted(void **state)
+{
+	static const uint64_t memory[] = { 0, 1, 20000, UINT64_C(1) << 40 };
+
+	(void)state;
+	for (unsigned kind = 0; kind < 5; kind++) {
+		sample s;
+
+		make(&s, kind, 1 + 9 * kind, 3000);
+		for (unsigned m = 0; m < 4; m++) {
+			fill(&s, memory[m]);
+			check_ranges(&s, NULL);
+			kh_store_free(s.store);
+		}
+		drop(&s);
+	}
+}
+
+static void test_remapped(void **state)
+{
+	uint32_t first[30], shift[30], sum = 0;
+	kh_remap remap = { { 30, first, NULL }, shift };
+	sample s;
+
+	(void)state;
+	make(&s, 0, 12, 2000);
+	for (uint32_t i = 0; i < 30; i++) {
+		first[i] = i * 800;
+		shift[i] = test_rand() % 3 == 0 ? KH_DROP : sum;
+		sum += shift[i] == KH_DROP ? 800 : 0;
+	}
+	for (uint64_t memory = 0; memory < 2; memory++) {
+		fill(&s, memory);
+		check_ranges(&s, &remap);
+		kh_store_free(s.store);
+	}
+	for (uint32_t i = 0; i < 30; i++)
+		shift[i] = KH_DROP;
+	fill(&s, 0);
+	check_ranges(&s, &remap);
+	kh_store_free(s.store);
+	drop(&s);
+}
+
+static void test_empty(void **state)
+{
+	sample s = { .n = 0 };
+
+	(void)state;
+	fill(&s, 0);
+	check_ranges(&s, NULL);
+	kh_store_free(s.store);
+	kh_store_free(NULL);
+}
+
+/* The spill file has no name, and is made beside what is to be written. */
+static void test_spill_place(void **state)
+{
+	kh_err err = { 0, "" };
+	uint64_t key = 1;
+	uint32_t bin = 2;
+	kh_store *s;
+
+	(void)state;
+	assert_int_equal(kh_store_new(&s, 1, "no-such-folder/x.khdb", &err), 0);
+	assert_int_equal(kh_store_add(s, 0, &key, &bin, 1, &err), KH_EIO);
+	assert_non_null(strstr(err.msg, "no-such-folder/"));
+	kh_store_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sorted),
+		cmocka_unit_test(test_remapped),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_spill_place),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
+}

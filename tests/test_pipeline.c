@@ -1,0 +1,307 @@
+/* test_pipeline.c - turns, queues, ordered delivery, crews; the first error wins */
+#include "test.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "pipeline.h"
+
+enum { TICKETS = 3000, WINDOW = 7 };
+
+struct work {
+	kh_monitor *m;
+	kh_turn *turn;
+	kh_queue *queue;
+	kh_order *order;
+	atomic_uint next, cancelled;
+	unsigned in_turn;               /* by the turn's holder only */
+	uint64_t seen[TICKETS + 1];
+	unsigned n_seen;
+	uint64_t fail_at;
+	uint64_t item[TICKETS];
+};
+
+static struct work w;
+
+static int setup(void **state)
+{
+	kh_err err;
+
+	(void)state;
+	memset(&w, 0, sizeof w);
+	w.fail_at = UINT64_MAX;
+	for (uint64_t i = 0; i < TICKETS; i++)
+		w.item[i] = i;
+	return kh_monitor_new(&w.m, &err) || kh_turn_new(&w.turn, w.m, &err) ||
+	       kh_queue_new(&w.queue, w.m, WINDOW, &err) || kh_order_new(&w.order, w.m, WINDOW, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	kh_order_free(w.order);
+	kh_queue_free(w.queue);
+	kh_turn_free(w.turn);
+	kh_monitor_free(w.m);
+	return 0;
+}
+
+static void nap(uint64_t ticket)
+{
+	struct timespec t = { 0, (long)(ticket * 7919 % 5) * 20000 };
+
+	if (ticket % 16 < 3)
+		nanosleep(&t, NULL);
+}
+
+/* --- turns ---------------------------------------------------------------------------- */
+static int turn_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)arg, (void)id;
+	for (;;) {
+		uint64_t t = atomic_fetch_add(&w.next, 1);
+
+		if (t >= TICKETS)
+			return KH_OK;
+		nap(t);
+		int rc = kh_turn_wait(w.turn, t);
+		if (rc)
+			return rc;
+		if (t == w.fail_at)
+			return kh_fail(err, KH_EFORMAT, "ticket %d", (int)t);
+		if (w.in_turn++ != 0)
+			return kh_fail(err, KH_EIO, "two in their turn");
+		w.seen[w.n_seen++] = t;
+		w.in_turn--;
+		kh_turn_pass(w.turn);
+	}
+}
+
+static void check_seen(unsigned n)
+{
+	assert_int_equal(w.n_seen, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(w.seen[i], i);
+}
+
+static void test_turns(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	if (kh_crew_run(w.m, 5, turn_worker, NULL, &err))
+		fail_msg("%s", err.msg);
+	check_seen(TICKETS);
+}
+
+static void test_turns_fail(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	w.fail_at = 1234;
+	assert_int_equal(kh_crew_run(w.m, 5, turn_worker, NULL, &err), KH_EFORMAT);
+	assert_string_equal(err.msg, "ticket 1234");
+	check_seen(1234);
+	assert_int_equal(kh_turn_wait(w.turn, 1234), KH_ECANCEL);
+}
+
+/* --- ordered delivery -------------------------------------------------------------------- */
+static int deliver(void *arg, void *item, kh_err *err)
+{
+	uint64_t t = *(uint64_t *)item;
+
+	assert_ptr_equal(arg, &w);
+	if (w.in_turn++ != 0)
+		return kh_fail(err, KH_EIO, "two at once");
+	nap(t);
+	w.seen[w.n_seen++] = t;
+	w.in_turn--;
+	return t == w.fail_at ? kh_fail(err, KH_EFORMAT, "item %d", (int)t) : KH_OK;
+}
+
+static int order_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)arg, (void)id, (void)err;
+	for (;;) {
+		uint64_t t = atomic_fetch_add(&w.next, 1);
+
+		if (t >= TICKETS)
+			return KH_OK;
+		nap(t + id);
+		int rc = kh_order_put(w.order, t, &w.item[t], deliver, &w);
+		if (rc)
+			return rc;
+	}
+}
+
+static void test_order(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	if (kh_crew_run(w.m, 5, order_worker, NULL, &err))
+		fail_msg("%s", err.msg);
+	check_seen(TICKETS);
+}
+
+static void test_order_fail(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	w.fail_at = 777;
+	assert_int_equal(kh_crew_run(w.m, 5, order_worker, NULL, &err), KH_EFORMAT);
+	assert_string_equal(err.msg, "item 777");
+	check_seen(778);
+}
+
+/* --- queues ---------------------------------------------------------------------------------- */
+static void test_queue(void **state)
+{
+	(void)state;
+	assert_null(kh_queue_try(w.queue));
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < WINDOW; i++)
+			kh_queue_push(w.queue, &w.item[i]);
+		for (int i = 0; i < WINDOW; i++)
+			assert_ptr_equal(i % 2 ? kh_queue_try(w.queue) : kh_queue_pop(w.queue), &w.item[i]);
+		assert_null(kh_queue_try(w.queue));
+		kh_queue_push(w.queue, &w.item[9]);     /* so that the ring turns */
+		assert_ptr_equal(kh_queue_pop(w.queue), &w.item[9]);
+	}
+	kh_queue_push(w.queue, &w.item[0]);
+	kh_monitor_stop(w.m, NULL);
+	assert_null(kh_queue_pop(w.queue));             /* stopped: nothing more is given */
+	assert_null(kh_queue_try(w.queue));
+}
+
+/* Tokens circulate; with two of seven the queue is often empty. */
+static int token_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)arg, (void)id, (void)err;
+	while (atomic_fetch_add(&w.next, 1) < TICKETS) {
+		uint64_t *token = kh_queue_pop(w.queue);
+
+		if (!token)
+			return KH_ECANCEL;
+		++*token;
+		kh_queue_push(w.queue, token);
+	}
+	return KH_OK;
+}
+
+static void test_queue_threads(void **state)
+{
+	uint64_t token[2] = { 0, 0 };
+	kh_err err = { 0, "" };
+
+	(void)state;
+	kh_queue_push(w.queue, &token[0]);
+	kh_queue_push(w.queue, &token[1]);
+	assert_int_equal(kh_crew_run(w.m, 6, token_worker, NULL, &err), 0);
+	assert_int_equal(token[0] + token[1], TICKETS);
+}
+
+/* All wait for what never comes; the one that fails wakes them, each where it is. */
+static int waiting_worker(void *arg, unsigned id, kh_err *err)
+{
+	int rc = KH_OK;
+
+	(void)arg;
+	if (id == 3) {
+		nap(2);
+		return kh_fail(err, KH_EIO, "worker %u", id);
+	}
+	if (id == 0)
+		rc = kh_turn_wait(w.turn, 99);
+	else if (id == 1)
+		rc = kh_queue_pop(w.queue) ? KH_OK : KH_ECANCEL;
+	else
+		rc = kh_order_put(w.order, WINDOW + id, &w.item[id], deliver, &w);
+	atomic_fetch_add(&w.cancelled, rc == KH_ECANCEL);
+	return rc;
+}
+
+static void test_waiters_wake(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_crew_run(w.m, 5, waiting_worker, NULL, &err), KH_EIO);
+	assert_string_equal(err.msg, "worker 3");
+	assert_int_equal(atomic_load(&w.cancelled), 4);
+}
+
+/* --- the monitor -------------------------------------------------------------------------------- */
+static void test_first_error(void **state)
+{
+	kh_err a = { 0, "" }, b = { 0, "" }, c = { 0, "" }, got = { 0, "" };
+
+	(void)state;
+	kh_fail(&a, KH_EIO, "first");
+	kh_fail(&b, KH_EFORMAT, "second");
+	kh_fail(&c, KH_ECANCEL, "stopped");
+	assert_int_equal(kh_monitor_error(w.m, &got), 0);
+	assert_false(kh_monitor_stopped(w.m));
+	assert_int_equal(kh_monitor_stop(w.m, &c), KH_ECANCEL);         /* no error by itself */
+	assert_true(kh_monitor_stopped(w.m));
+	assert_int_equal(kh_monitor_error(w.m, &got), KH_ECANCEL);
+	assert_int_equal(kh_monitor_stop(w.m, &a), KH_EIO);
+	assert_int_equal(kh_monitor_stop(w.m, &b), KH_EFORMAT);
+	assert_int_equal(kh_monitor_error(w.m, &got), KH_EIO);
+	assert_string_equal(got.msg, "first");
+}
+
+static int count_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)err;
+	atomic_fetch_add((atomic_uint *)arg, 1u << 4 * id);
+	return KH_OK;
+}
+
+static void test_crew(void **state)
+{
+	atomic_uint seen = 0;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_crew_run(w.m, 7, count_worker, &seen, &err), 0);
+	assert_int_equal(atomic_load(&seen), 0x1111111);
+	assert_int_equal(kh_crew_run(w.m, 1, count_worker, &seen, &err), 0);
+	assert_int_equal(atomic_load(&seen), 0x1111112);
+	assert_true(kh_cpus() >= 1);
+}
+
+/* As many waiters as there is room for, and one more; freed ones make room. */
+static void test_many_queues(void **state)
+{
+	kh_queue *q[100];
+	kh_err err = { 0, "" };
+	int n = 0;
+
+	(void)state;
+	while (n < 100 && kh_queue_new(&q[n], w.m, 1, &err) == 0)
+		n++;
+	assert_in_range(n, 16, 99);
+	assert_int_equal(err.code, KH_EUSAGE);
+	kh_queue_free(q[--n]);
+	assert_int_equal(kh_queue_new(&q[n++], w.m, 1, &err), 0);
+	while (n > 0)
+		kh_queue_free(q[--n]);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_turns), TEST(test_turns_fail), TEST(test_order), TEST(test_order_fail),
+		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
+		TEST(test_first_error), TEST(test_crew), TEST(test_many_queues),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+}

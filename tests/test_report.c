@@ -1,0 +1,268 @@
+/* test_report.c - tables over taxa, text of lines and reads, counters of features */
+#include "test.h"
+
+#include <string.h>
+#include "made_index.h"
+#include "report.h"
+
+static kh_taxonomy *tree;
+
+static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
+{
+	kh_buf b = { NULL, 0, 0 };
+	kh_err err = { 0, "" };
+
+	assert_int_equal(kh_report(&b, tree, t, o, &err), 0);
+	assert_int_equal(kh_buf_add(&b, "", 1, &err), 0);
+	assert_string_equal(b.p, want);
+	free(b.p);
+}
+
+static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool sketches)
+{
+	kh_tally t;
+	kh_err err;
+
+	assert_int_equal(kh_tally_init(&t, N_TAXA, sketches, &err), 0);
+	t.unclassified = unclassified;
+	for (int i = 0; i < N_TAXA; i++)
+		t.direct[i] = direct[i];
+	return t;
+}
+
+static void test_kraken(void **state)
+{
+	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 3, 0, 3 };
+	const kh_report_options o = { false, false, false };
+	kh_tally t = tally(20, direct, false);
+
+	(void)state;
+	is_report(&t, &o,
+		  " 40.00\t20\t20\tU\t0\tunclassified\n"
+		  " 60.00\t30\t0\tR\t1\troot\n"
+		  " 48.00\t24\t2\tG\t10\t  t1\n"
+		  " 24.00\t12\t12\tS\t101\t    t5\n"        /* more first */
+		  " 20.00\t10\t0\tS\t100\t    t2\n"
+		  " 20.00\t10\t10\tS1\t1000\t      t3\n"
+		  "  6.00\t3\t0\tG\t20\t  t6\n"             /* as many: the smaller taxid */
+		  "  6.00\t3\t0\tS\t200\t    t7\n"
+		  "  6.00\t3\t3\tS1\t2000\t      t8\n"
+		  "  6.00\t3\t3\tS\t30\t  t10\n");
+	t.unclassified = 0;
+	t.direct[5] = t.direct[1] = t.direct[8] = t.direct[10] = 0;
+	is_report(&t, &o, "100.00\t10\t0\tR\t1\troot\n"
+			  "100.00\t10\t0\tG\t10\t  t1\n"
+			  "100.00\t10\t0\tS\t100\t    t2\n"
+			  "100.00\t10\t10\tS1\t1000\t      t3\n");
+	kh_tally_clear(&t);
+}
+
+static void test_empty(void **state)
+{
+	static const uint64_t none[N_TAXA] = { 0 };
+	const kh_report_options o = { false, false, false }, mpa = { false, false, true };
+	kh_tally t = tally(0, none, false);
+
+	(void)state;
+	is_report(&t, &o, "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n");
+	is_report(&t, &mpa, "");
+	t.unclassified = 7;
+	is_report(&t, &o, "100.00\t7\t7\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n");
+	kh_tally_clear(&t);
+}
+
+static void test_zero_counts(void **state)
+{
+	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 0, 1 };
+	const kh_report_options o = { true, false, false };
+	kh_tally t = tally(0, direct, false);
+
+	(void)state;
+	is_report(&t, &o,
+		  "  0.00\t0\t0\tU\t0\tunclassified\n100.00\t1\t0\tR\t1\troot\n"
+		  "100.00\t1\t0\tG\t10\t  t1\n100.00\t1\t0\tS\t100\t    t2\n"
+		  "100.00\t1\t1\tS1\t1001\t      t4\n  0.00\t0\t0\tS1\t1000\t      t3\n"
+		  "  0.00\t0\t0\tS\t101\t    t5\n  0.00\t0\t0\tG\t20\t  t6\n"
+		  "  0.00\t0\t0\tS\t200\t    t7\n  0.00\t0\t0\tS1\t2000\t      t8\n"
+		  "  0.00\t0\t0\tS\t201\t    t9\n  0.00\t0\t0\tS\t30\t  t10\n");
+	kh_tally_clear(&t);
+}
+
+static void test_mpa(void **state)
+{
+	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 0, 0, 3 };
+	const kh_report_options o = { false, false, true };
+	kh_tally t = tally(20, direct, false);
+
+	(void)state;
+	is_report(&t, &o, "g__t1\t24\ng__t1|s__t5\t12\ng__t1|s__t2\t10\ns__t10\t3\n");
+	kh_tally_clear(&t);
+}
+
+/* Features with repeats add up; different ones are joined over the clade. */
+static void test_minimizer_data(void **state)
+{
+	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 1, 1 };
+	const kh_report_options o = { false, true, false };
+	kh_tally a = tally(0, direct, true), sum = tally(1, direct, true);
+	uint64_t key[30];
+	kh_err err;
+
+	(void)state;
+	sum.direct[3] = sum.direct[4] = 0;
+	for (uint64_t i = 0; i < 30; i++)
+		key[i] = i * 3;
+	assert_int_equal(kh_sketches_add(&a.sketches, 3, key, 20, &err), 0);
+	assert_int_equal(kh_sketches_add(&a.sketches, 3, key, 20, &err), 0);
+	assert_int_equal(kh_sketches_add(&sum.sketches, 4, key + 10, 20, &err), 0);
+	assert_int_equal(kh_tally_add(&sum, &a, &err), 0);
+	is_report(&sum, &o,
+		  " 33.33\t1\t1\t0\t0\tU\t0\tunclassified\n"
+		  " 66.67\t2\t0\t60\t30\tR\t1\troot\n"
+		  " 66.67\t2\t0\t60\t30\tG\t10\t  t1\n"
+		  " 66.67\t2\t0\t60\t30\tS\t100\t    t2\n"
+		  " 33.33\t1\t1\t40\t20\tS1\t1000\t      t3\n"
+		  " 33.33\t1\t1\t20\t20\tS1\t1001\t      t4\n");
+	kh_tally_clear(&a);
+	kh_tally_clear(&sum);
+}
+
+/* The estimate is within 5 % (3 standard errors) at any size. */
+static void test_distinct(void **state)
+{
+	kh_sketches s;
+	kh_err err;
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(kh_sketches_init(&s, 1, &err), 0);
+	assert_int_equal(kh_sketches_distinct(&s, 0), 0);
+	for (uint64_t next = 1; next < 2000000; next *= 3) {
+		for (; n < next; n++) {
+			uint64_t key = n * 12345;
+
+			assert_int_equal(kh_sketches_add(&s, 0, &key, 1, &err), 0);
+		}
+		double got = (double)kh_sketches_distinct(&s, 0), want = (double)n;
+		assert_true(got > 0.95 * want - 1 && got < 1.05 * want + 1);
+	}
+	kh_sketches_clear(&s);
+}
+
+/* --- lines and reads ------------------------------------------------------------------- */
+typedef struct line_case {
+	const char *name[2], *seq[2];
+	kh_call call;
+	bool names, no_col5;
+	const char *want;
+} line_case;
+
+static const line_case cases[] = {
+	{ { "r1 x", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 0, 0, "C\tr1\t101\t12\t101:7 0:2\n" },
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 9, 9 }, 0, 0, "C\tr1\t101\t12\t101:9\n" },
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 1, 0, "C\tr1\tt5 (taxid 101)\t12\t101:7 0:2\n" },
+	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { KH_TAXON_NONE, 9, 1, 1 }, 1, 0,
+	  "U\tr1\tunclassified (taxid 0)\t12\t0:9\n" },
+	{ { "r1", 0 }, { "ACG", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tr1\t0\t3\t0:0\n" },
+	{ { "", 0 }, { "", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\t\t0\t0\t0:0\n" },
+	{ { "r1", 0 }, { "ACGTNACGTACGTACGT", 0 }, { KH_TAXON_NONE, 1, 0, 0 }, 0, 0,
+	  "U\tr1\t0\t17\t0:1 A:5\n" },
+	{ { "r1", 0 }, { "NNNNNNNNNNNN", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tr1\t0\t12\tA:5\n" },
+	{ { "r1", 0 }, { "ACGTACGTACGTN", 0 }, { 5, 4, 4, 4 }, 0, 1, "C\tr1\t101\t13\t0:0\n" },
+	{ { "r1", 0 }, { "NNNNNNNACGTACGTN", 0 }, { 5, 1, 1, 1 }, 0, 0, "C\tr1\t101\t16\t101:1 A:8\n" },
+	{ { "p/1 a", "p/2" }, { "ACGTACGTN", "NACG" }, { 5, 3, 2, 2 }, 0, 0,
+	  "C\tp\t101\t9|4\t101:2 0:1 A:1\n" },
+	{ { "p.1", "p.2" }, { "A", "" }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tp.1\t0\t1|0\t0:0\n" },
+	{ { "/1", "/2" }, { "A", "" }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\t/1\t0\t1|0\t0:0\n" },
+	{ { "p/1", 0 }, { "A", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tp/1\t0\t1\t0:0\n" },
+};
+
+static void pack_into(kh_block *b, kh_record *r, const char *s)
+{
+	r->len = strlen(s);
+	b->bases = calloc(r->len / 32 + 2, sizeof *b->bases);
+	b->amb = calloc(r->len / 32 + 2, sizeof *b->amb);
+	for (size_t i = 0; i < r->len; i++)
+		b->amb[i / 32] |= (uint32_t)(s[i] == 'N') << i % 32;
+}
+
+static void test_lines(void **state)
+{
+	kh_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const line_case *c = &cases[i];
+		kh_style style = { tree, 8, c->names, c->no_col5 };
+		kh_record r[2] = { { 0 } };
+		kh_block b[2] = { { .rec = &r[0] }, { .rec = &r[1] } };
+		kh_job job = { .n = 1, .block = { &b[0], c->name[1] ? &b[1] : NULL } };
+		kh_buf out = { NULL, 0, 0 };
+
+		for (int m = 0; m < 2 && c->name[m]; m++) {
+			b[m].text = (char *)(uintptr_t)c->name[m];
+			r[m].name_len = (uint32_t)strlen(c->name[m]);
+			r[m].id_len = (uint32_t)strcspn(c->name[m], " ");
+			pack_into(&b[m], &r[m], c->seq[m]);
+		}
+		assert_int_equal(kh_format_line(&out, &style, &job, 0, &c->call, &err), 0);
+		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
+		assert_string_equal(out.p, c->want);
+		for (int m = 0; m < 2; m++) {
+			free(b[m].bases);
+			free(b[m].amb);
+		}
+		free(out.p);
+	}
+}
+
+static void test_reads(void **state)
+{
+	static const struct { const char *text; uint32_t name_len, taxid; const char *want;
+	} read[] = {
+		{ "@r1 x\nAC\n+\nII\n", 4, 562, "@r1 x kraken:taxid|562\nAC\n+\nII\n" },
+		{ "@r1 x\nAC\n+\nII", 4, 0, "@r1 x\nAC\n+\nII\n" },
+		{ ">r1\r\nAC\r\nGT\r\n", 2, 4294967295u, ">r1 kraken:taxid|4294967295\r\nAC\r\nGT\r\n" },
+		{ ">r1", 2, 7, ">r1 kraken:taxid|7\n" },
+	};
+	kh_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {
+		kh_block b = { .text = (char *)(uintptr_t)read[i].text };
+		kh_record r = { .name = 1, .name_len = read[i].name_len, .text_len = strlen(read[i].text) };
+		kh_buf out = { NULL, 0, 0 };
+
+		assert_int_equal(kh_format_read(&out, &b, &r, read[i].taxid, &err), 0);
+		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
+		assert_string_equal(out.p, read[i].want);
+		free(out.p);
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	tree = small_tree();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	kh_taxonomy_free(tree);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kraken), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_zero_counts), cmocka_unit_test(test_mpa),
+		cmocka_unit_test(test_minimizer_data), cmocka_unit_test(test_distinct),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_reads),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("report", tests, setup, teardown);
+}
