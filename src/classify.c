@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mem.h"
+#include "probe.h"
 
 /* A bin and its matches: bin << 32 | count, so that order is by bin. */
 typedef uint64_t bin_count;
@@ -26,7 +27,8 @@ struct kh_classifier {
 	uint64_t *key;
 	uint32_t *pos;
 	kh_list *list;
-	size_t n, cap_key, cap_pos, cap_list;
+	const kh_bucket **bucket;       /* their homes */
+	size_t n, cap;
 	uint64_t *seen;                 /* open addressing, ~0: free */
 	size_t seen_mask;
 	/* matches by bin */
@@ -72,15 +74,16 @@ int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule,
 	while (size < 4 * bound)
 		size *= 2;
 	c->seen_mask = size - 1;
-	c->cap_key = c->cap_pos = c->cap_list = 2 * bound;
-	c->key = kh_array(c->cap_key, sizeof *c->key, err);
-	c->pos = kh_array(c->cap_pos, sizeof *c->pos, err);
-	c->list = kh_array(c->cap_list, sizeof *c->list, err);
+	c->cap = 2 * bound;
+	c->key = kh_array(c->cap, sizeof *c->key, err);
+	c->pos = kh_array(c->cap, sizeof *c->pos, err);
+	c->list = kh_array(c->cap, sizeof *c->list, err);
+	c->bucket = kh_array(c->cap, sizeof *c->bucket, err);
 	c->seen = kh_array(size, sizeof *c->seen, err);
 	c->h = kh_array(c->tree.n, sizeof *c->h, err);
 	c->best = kh_array(c->tree.n, sizeof *c->best, err);
 	c->touched = kh_array(c->tree.n, sizeof *c->touched, err);
-	if (!c->key || !c->pos || !c->list || !c->seen || !c->h || !c->best || !c->touched) {
+	if (!c->key || !c->pos || !c->list || !c->bucket || !c->seen || !c->h || !c->best || !c->touched) {
 		kh_classifier_free(c);
 		return KH_ENOMEM;
 	}
@@ -96,6 +99,7 @@ void kh_classifier_free(kh_classifier *c)
 	free(c->key);
 	free(c->pos);
 	free(c->list);
+	free(c->bucket);
 	free(c->seen);
 	free(c->table);
 	free(c->bin);
@@ -144,19 +148,19 @@ static void sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint
  * of all features, then lists of all. */
 static uint64_t look_up(kh_classifier *c)
 {
-	const kh_bucket *bucket = c->db->image;
 	const uint32_t *word = c->db->image;
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const kh_range *r = &c->db->dir[kh_key_range(c->key[i])];
+		uint64_t place = kh_key_place(c->key[i], r->buckets);
 
-		__builtin_prefetch(bucket + r->first_bucket + (kh_key_place(c->key[i], r->buckets) >> 16));
+		c->bucket[i] = (const kh_bucket *)c->db->image + r->first_bucket + (place >> 16);
+		c->pos[i] = (uint32_t)(place & 0xffff);         /* the tag */
+		__builtin_prefetch(c->bucket[i]);
 	}
 	for (size_t i = 0; i < c->n; i++) {
-		c->list[i] = kh_index_find(bucket, c->db->dir, c->key[i]);
-		if (c->list[i].n == 0)
-			continue;
+		c->list[i] = kh_probe_find(&c->db->dir[kh_key_range(c->key[i])], c->bucket[i], c->pos[i]);
 		__builtin_prefetch(word + c->list[i].loc);
 		total += c->list[i].over ? 0 : c->list[i].n;
 	}

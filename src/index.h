@@ -119,13 +119,9 @@ static KH_HD int kh_bucket_goes_on(const kh_bucket *b, uint32_t tag)
 	return carried == KH_BUCKET_SLOTS || tag > b->tag[KH_BUCKET_SLOTS - 1];
 }
 
-/* The reference look-up. `bucket` is the image's start. */
-static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir, uint64_t key)
+/* The list of `tag` whose home is bucket b, of range r. */
+static KH_HD kh_list kh_bucket_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
 {
-	const kh_range *r = dir + kh_key_range(key);
-	uint64_t place = kh_key_place(key, r->buckets);
-	uint32_t tag = (uint32_t)(place & 0xffff);
-	const kh_bucket *b = bucket + r->first_bucket + (place >> 16);
 	int i = kh_bucket_match(b, b->flags & KH_BUCKET_CARRIED, KH_BUCKET_SLOTS, tag);
 	kh_list none = { 0, 0, 0 };
 
@@ -136,6 +132,15 @@ static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir,
 	b++;
 	i = kh_bucket_match(b, 0, b->flags & KH_BUCKET_CARRIED, tag);
 	return i >= 0 ? kh_bucket_list(r, b, i) : none;
+}
+
+/* The reference look-up. `bucket` is the image's start. */
+static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir, uint64_t key)
+{
+	const kh_range *r = dir + kh_key_range(key);
+	uint64_t place = kh_key_place(key, r->buckets);
+
+	return kh_bucket_find(r, bucket + r->first_bucket + (place >> 16), (uint32_t)(place & 0xffff));
 }
 
 /* --- bins ----------------------------------------------------------------------- */

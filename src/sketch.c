@@ -2,6 +2,7 @@
 #include "sketch.h"
 
 #include <string.h>
+#include "syncmer.h"
 
 int kh_sketch_check(const kh_sketch *sk, kh_err *err)
 {
@@ -23,43 +24,24 @@ int kh_sketch_check(const kh_sketch *sk, kh_err *err)
 	return KH_OK;
 }
 
-enum { TILE = 1024 };
-
-/* Orders of the s-mers that start at `from` .. from + n - 1, by rolling both strands. */
-static void smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o)
-{
-	const uint64_t mask = kh_kmer_mask(s);
-	const unsigned top = 2 * (s - 1);
-	uint64_t i = from, fwd = 0, rc = 0, word = bases[i >> 5] >> 2 * (i & 31);
-
-	for (size_t j = 0; j < n + s - 1; j++) {
-		uint64_t b = word & 3;
-
-		fwd = (fwd << 2 | b) & mask;
-		rc = rc >> 2 | (3 - b) << top;
-		if (j + 1 >= s)
-			o[j + 1 - s] = kh_smer_order(fwd < rc ? fwd : rc);
-		word >>= 2;
-		if ((++i & 31) == 0 && j + 1 < n + s - 1)
-			word = bases[i >> 5];
-	}
-}
-
 static size_t run_syncmer(const kh_sketch *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
-	const unsigned w = sk->k - sk->s + 1;
-	uint32_t o[TILE + 16];
+	kh_syncmer_fn *syncmers = kh_syncmer_get(sk);
+	uint32_t start[KH_SYNCMER_TILE];
 	size_t n = 0;
 
-	for (uint64_t at = sp->from; at < sp->to; at += TILE) {
-		size_t m = sp->to - at < TILE ? (size_t)(sp->to - at) : TILE;
+	for (uint64_t at = sp->from; at < sp->to; at += KH_SYNCMER_TILE) {
+		uint64_t left = sp->to - at;
+		size_t m = syncmers(sk, sp->bases, at,
+				    left < KH_SYNCMER_TILE ? (size_t)left : KH_SYNCMER_TILE, start);
 
-		smer_orders(sp->bases, at, sk->s, m + w - 1, o);
 		for (size_t i = 0; i < m; i++) {
-			if (!kh_syncmer_keep(o + i, w) || kh_packed_ambiguous(sp->amb, at + i, sk->k))
+			uint64_t p = at + start[i];
+
+			if (kh_packed_ambiguous(sp->amb, p, sk->k))
 				continue;
-			key[n] = kh_key(kh_bits_canonical(kh_packed_bits(sp->bases, at + i, sk->k), sk->k));
-			pos[n++] = (uint32_t)(at + i - sp->from);
+			key[n] = kh_key(kh_bits_canonical(kh_packed_bits(sp->bases, p, sk->k), sk->k));
+			pos[n++] = (uint32_t)(p - sp->from);
 		}
 	}
 	return n;

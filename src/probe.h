@@ -1,0 +1,90 @@
+/*
+ * probe.h - the look-up of index.h, a bucket at a time
+ *
+ * kh_index_find() is the specification.  Here the 19 tags and lengths of a bucket are
+ * compared and added up at once, without branches on what is in them: SSE2, which every
+ * x86-64 has.  Elsewhere the specification is used.
+ */
+#ifndef KH_PROBE_H
+#define KH_PROBE_H
+
+#include "index.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+/* A bit for each of the 19 positions that holds `tag`. */
+static inline uint32_t kh_probe_tags(const kh_bucket *b, uint32_t tag)
+{
+	const __m128i t = _mm_set1_epi16((short)tag);
+	__m128i lo = _mm_loadu_si128((const __m128i *)b->tag);
+	__m128i mid = _mm_loadu_si128((const __m128i *)(b->tag + 8));
+	__m128i hi = _mm_loadu_si128((const __m128i *)(b->tag + KH_BUCKET_SLOTS - 8));
+
+	lo = _mm_packs_epi16(_mm_cmpeq_epi16(lo, t), _mm_cmpeq_epi16(mid, t));
+	hi = _mm_packs_epi16(_mm_cmpeq_epi16(hi, t), _mm_setzero_si128());
+	return (uint32_t)_mm_movemask_epi8(lo) |
+	       (uint32_t)_mm_movemask_epi8(hi) << (KH_BUCKET_SLOTS - 8);
+}
+
+/* A bit for each position in use. */
+static inline uint32_t kh_probe_used(const kh_bucket *b)
+{
+	const __m128i zero = _mm_setzero_si128();
+	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
+	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
+
+	return ~((uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lo, zero)) & 0xffffu) &
+	       ~((uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hi, zero)) << (KH_BUCKET_SLOTS - 16) &
+		 0x70000u) & 0x7ffffu;
+}
+
+/* Sum of the words of those of 16 lengths whose number in `n` is below i. */
+static inline uint32_t kh_probe_sum(__m128i len, __m128i n, int i)
+{
+	const __m128i over = _mm_cmpeq_epi8(len, _mm_set1_epi8((char)KH_LIST_OVER));
+	__m128i before = _mm_cmplt_epi8(n, _mm_set1_epi8((char)i));
+
+	len = _mm_or_si128(_mm_andnot_si128(over, len), _mm_and_si128(over, _mm_set1_epi8(1)));
+	len = _mm_sad_epu8(_mm_and_si128(len, before), _mm_setzero_si128());
+	return (uint32_t)_mm_cvtsi128_si32(len) + (uint32_t)_mm_extract_epi16(len, 4);
+}
+
+static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i)
+{
+	const __m128i n_lo = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	const __m128i n_hi = _mm_setr_epi8(99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 16, 17, 18);
+	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
+	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
+	kh_list l;
+
+	l.loc = r->first_loc + kh_bucket_base(b) + kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
+	l.n = kh_list_words(b->len[i]);
+	l.over = b->len[i] == KH_LIST_OVER;
+	return l;
+}
+
+/* kh_index_find(), the home bucket (place >> 16 of range r) being known. */
+static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
+{
+	uint32_t carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
+	uint32_t match = kh_probe_tags(b, tag) & kh_probe_used(b) & ~carried;
+	kh_list none = { 0, 0, 0 };
+
+	if (match)
+		return kh_probe_list(r, b, __builtin_ctz(match));
+	if (!kh_bucket_goes_on(b, tag))
+		return none;
+	b++;
+	carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
+	match = kh_probe_tags(b, tag) & kh_probe_used(b) & carried;
+	return match ? kh_probe_list(r, b, __builtin_ctz(match)) : none;
+}
+#else
+static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
+{
+	return kh_bucket_find(r, b, tag);
+}
+#endif
+
+#endif

@@ -1,0 +1,56 @@
+#include <config.h>
+#include "syncmer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By rolling both strands. */
+void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o)
+{
+	const uint64_t mask = kh_kmer_mask(s);
+	const unsigned top = 2 * (s - 1);
+	uint64_t i = from, fwd = 0, rc = 0, word = bases[i >> 5] >> 2 * (i & 31);
+
+	for (size_t j = 0; j < n + s - 1; j++) {
+		uint64_t b = word & 3;
+
+		fwd = (fwd << 2 | b) & mask;
+		rc = rc >> 2 | (3 - b) << top;
+		if (j + 1 >= s)
+			o[j + 1 - s] = kh_smer_order(fwd < rc ? fwd : rc);
+		word >>= 2;
+		if ((++i & 31) == 0 && j + 1 < n + s - 1)
+			word = bases[i >> 5];
+	}
+}
+
+size_t kh_syncmer_plain(const kh_sketch *sk, const uint64_t *bases, uint64_t at, size_t n,
+			uint32_t *start)
+{
+	const unsigned w = sk->k - sk->s + 1;
+	uint32_t o[KH_SYNCMER_TILE + 16];
+	size_t m = 0;
+
+	kh_smer_orders(bases, at, sk->s, n + w - 1, o);
+	for (size_t i = 0; i < n; i++)
+		if (kh_syncmer_keep(o + i, w))
+			start[m++] = (uint32_t)i;
+	return m;
+}
+
+kh_syncmer_fn *kh_syncmer_get(const kh_sketch *sk)
+{
+	static _Atomic(int) forbidden = -1;             /* not looked yet */
+	int no = atomic_load_explicit(&forbidden, memory_order_relaxed);
+	kh_syncmer_fn *best;
+
+	if (no < 0) {
+		const char *simd = getenv("KH_SIMD");
+
+		no = simd && strcmp(simd, "none") == 0;
+		atomic_store_explicit(&forbidden, no, memory_order_relaxed);
+	}
+	best = no ? NULL : kh_syncmer_avx2(sk);
+	return best ? best : kh_syncmer_plain;
+}

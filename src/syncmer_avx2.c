@@ -1,0 +1,109 @@
+/* syncmer_avx2.c - eight starts at a time; s-mers of up to 16 bases, in 32 bits */
+#include <config.h>
+#include "syncmer.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#include <string.h>
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* The pairs of bits of each 32-bit lane in reverse order. */
+AVX2 static inline __m256i reverse_pairs(__m256i x)
+{
+	const __m256i swap = _mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
+					      3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+	const __m256i four = _mm256_set1_epi8(0x0f), two = _mm256_set1_epi8(0x33);
+
+	x = _mm256_shuffle_epi8(x, swap);
+	x = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(x, 4), four),
+			    _mm256_slli_epi32(_mm256_and_si256(x, four), 4));
+	return _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(x, 2), two),
+			       _mm256_slli_epi32(_mm256_and_si256(x, two), 2));
+}
+
+/* kh_smer_order() of each lane, its highest bit flipped: for signed comparison. */
+AVX2 static inline __m256i order(__m256i x)
+{
+	x = _mm256_xor_si256(x, _mm256_set1_epi32(0x5bd1e995));
+	x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 16));
+	x = _mm256_mullo_epi32(x, _mm256_set1_epi32((int)0x85ebca6b));
+	x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 13));
+	x = _mm256_mullo_epi32(x, _mm256_set1_epi32((int)0xc2b2ae35));
+	x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 16));
+	return _mm256_xor_si256(x, _mm256_set1_epi32((int)0x80000000));
+}
+
+/* Orders of the s-mers at the eight bases from the one that lies lowest in a byte. */
+AVX2 static inline __m256i orders_at(const unsigned char *byte, unsigned s)
+{
+	const __m256i mask = _mm256_set1_epi32((int)kh_kmer_mask(s));
+	uint64_t word;
+	__m256i w, even, odd, x, fwd;
+
+	memcpy(&word, byte, sizeof word);
+	w = _mm256_set1_epi64x((long long)word);
+	even = _mm256_srlv_epi64(w, _mm256_setr_epi64x(0, 4, 8, 12));
+	odd = _mm256_srlv_epi64(w, _mm256_setr_epi64x(2, 6, 10, 14));
+	x = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+	x = _mm256_and_si256(x, mask);
+	fwd = _mm256_srl_epi32(reverse_pairs(x), _mm_cvtsi32_si128(32 - 2 * (int)s));
+	return order(_mm256_min_epu32(fwd, _mm256_xor_si256(x, mask)));
+}
+
+/* All orders from base `from`, a multiple of four; `end`: bases that may be read. */
+AVX2 static void orders(const uint64_t *bases, uint64_t from, uint64_t end, unsigned s, size_t n,
+			uint32_t *o)
+{
+	const unsigned char *byte = (const unsigned char *)bases + from / 4;
+	size_t i = 0;
+
+	for (; i < n && from + i + 32 <= end; i += 8)
+		_mm256_storeu_si256((__m256i *)(o + i), orders_at(byte + i / 4, s));
+	if (i < n) {
+		kh_smer_orders(bases, from + i, s, n - i, o + i);
+		for (; i < n; i++)
+			o[i] ^= UINT32_C(0x80000000);
+	}
+}
+
+AVX2 static size_t syncmers(const kh_sketch *sk, const uint64_t *bases, uint64_t at, size_t n,
+			    uint32_t *start)
+{
+	const unsigned w = sk->k - sk->s + 1, skip = (unsigned)(at & 3);
+	const uint64_t end = (at + n + sk->k - 1 + 31) / 32 * 32;
+	uint32_t o[KH_SYNCMER_TILE + 48];
+	const uint32_t *first = o + skip;
+	size_t m = 0;
+
+	orders(bases, at - skip, end, sk->s, skip + n + w - 1, o);
+	for (size_t i = 0; i < n; i += 8) {
+		__m256i mid = _mm256_loadu_si256((const __m256i *)(first + i + w / 2));
+		__m256i least = _mm256_set1_epi32(INT32_MAX);
+		unsigned kept;
+
+		for (unsigned j = 0; j < w; j++)
+			if (j != w / 2)
+				least = _mm256_min_epi32(
+					least, _mm256_loadu_si256((const __m256i *)(first + i + j)));
+		kept = (unsigned)_mm256_movemask_ps(
+			_mm256_castsi256_ps(_mm256_cmpgt_epi32(least, mid)));
+		if (n - i < 8)
+			kept &= (1u << (n - i)) - 1;
+		for (; kept; kept &= kept - 1)
+			start[m++] = (uint32_t)(i + (unsigned)__builtin_ctz(kept));
+	}
+	return m;
+}
+
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sketch *sk)
+{
+	return sk->s <= 16 && __builtin_cpu_supports("avx2") ? syncmers : NULL;
+}
+#else
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sketch *sk)
+{
+	(void)sk;
+	return NULL;
+}
+#endif
