@@ -117,8 +117,9 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 		return take_range(f, st, b);
 	case KH_SOURCE_BGZF:
 		rc = kh_source_run(src, &b->run, f->o.block_size, err);
-		b->pub.file_end = !rc && b->run.n_out == 0;
-		if (rc || kh_source_kind(src) == KH_SOURCE_BGZF || b->run.n_out > 0)
+		b->pub.file_end = !rc && b->run.n_out == 0
+				  && kh_source_kind(src) == KH_SOURCE_BGZF;
+		if (rc || kh_source_kind(src) == KH_SOURCE_BGZF || b->run.n > 0)
 			break;
 		/* fall through */
 	case KH_SOURCE_STREAM:

@@ -58,7 +58,8 @@ typedef struct kh_run {
 	struct kh_inflate *z;   /* made when first needed */
 } kh_run;
 
-/* Takes blocks that hold at least `want` bytes, if there are as many; n_out 0: the end.
+/* Takes blocks that claim to hold at least `want` bytes, if there are as many; n_out 0:
+ * the end, if what was taken (run->n may be more than 0) can be inflated.
  * When a gzip member that is no BGZF block follows, the kind becomes STREAM. */
 int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err);
 /* Any thread.  *n: bytes that are right, also on failure.  `out` has run->n_out. */

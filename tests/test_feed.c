@@ -45,6 +45,8 @@ static struct input make_input(enum kind kind, const char *s, size_t n)
 		break;
 	case BGZF_GZ:                           /* goes on as plain gzip */
 		add_bgzf(&b, s, n / 2, n < 100000 ? n / 4 + 1 : 60000);
+		if (test_rand() % 2)
+			add_bgzf_eof(&b);
 		add_gz(&b, s + n / 2, n - n / 2);
 		break;
 	case N_KINDS:

@@ -1,0 +1,313 @@
+/*
+ * test_source.c - bytes from plain, gzip and BGZF files: the corpus with every library,
+ * every cut, every flipped bit
+ */
+#include "test.h"
+#include <sys/mman.h>
+#include <unistd.h>
+#include <string.h>
+#include "gz_make.h"
+#include "source.h"
+
+static const char *const library[] = { "zlib", "isal", "libdeflate", "" };
+enum { N_LIBRARIES = sizeof library / sizeof *library };
+
+struct out {
+	struct bytes text;
+	int rc;
+	kh_err err;
+};
+
+static void read_stream(kh_source *s, struct out *o, size_t step)
+{
+	char *buf = malloc(step);
+	int64_t n;
+
+	while ((n = kh_source_read(s, buf, step, &o->err)) > 0)
+		bytes_add(&o->text, buf, (size_t)n);
+	o->rc = (int)n;
+	if (n == 0)
+		assert_int_equal(kh_source_read(s, buf, step, NULL), 0);
+	else
+		assert_int_equal(kh_source_read(s, buf, step, NULL), n);
+	free(buf);
+}
+
+static void read_runs(kh_source *s, struct out *o, size_t step)
+{
+	kh_run run = { 0 };
+	int rc = 0;
+
+	while (kh_source_kind(s) == KH_SOURCE_BGZF) {
+		rc = kh_source_run(s, &run, step, &o->err);
+		if (rc)
+			break;
+		char *buf = malloc(run.n_out + 1);
+		size_t n;
+		rc = kh_run_inflate(&run, kh_source_name(s), buf, &n, &o->err);
+		bytes_add(&o->text, buf, n);
+		free(buf);
+		if (rc || run.n_out == 0)
+			break;
+		assert_int_equal(n, run.n_out);
+	}
+	kh_run_free(&run);
+	o->rc = rc;
+	if (!rc && kh_source_kind(s) != KH_SOURCE_BGZF)
+		read_stream(s, o, step);
+}
+
+static struct out read_all(const char *path, bool runs, size_t step)
+{
+	struct out o = { { NULL, 0 }, 0, { 0, "" } };
+	kh_source *s = NULL;
+
+	o.rc = kh_source_open(&s, path, &o.err);
+	if (!o.rc && runs)
+		read_runs(s, &o, step);
+	else if (!o.rc)
+		read_stream(s, &o, step);
+	kh_source_close(s);
+	return o;
+}
+
+/* --- corpus -------------------------------------------------------------------------- */
+struct expected {
+	char path[4096];
+	unsigned long n, crc;
+	char message[300];
+};
+
+static void one_file(const struct expected *e, bool runs, size_t step)
+{
+	struct out o = read_all(e->path, runs, step);
+	size_t n = strlen(e->path);
+
+	if (e->message[0]) {
+		assert_true(o.rc < 0);
+		if (strncmp(o.err.msg, e->path, n)
+		    || strncmp(o.err.msg + n, e->message, strlen(e->message)))
+			fail_msg("%s\nexpected: %s", o.err.msg, e->message);
+	} else {
+		if (o.rc)
+			fail_msg("%s", o.err.msg);
+		assert_int_equal(o.text.n, e->n);
+		assert_int_equal(crc32(0, o.text.n ? o.text.p : (void *)"", (unsigned)o.text.n),
+				 e->crc);
+	}
+	free(o.text.p);
+}
+
+static void test_corpus(void **state)
+{
+	const char *src = getenv("KH_SRCDIR");
+	char dir[2048], line[500], name[80];
+	struct expected e;
+	int n = 0;
+
+	(void)state;
+	snprintf(dir, sizeof dir, "%s/tests/corpus/source", src ? src : ".");
+	snprintf(e.path, sizeof e.path, "%s/EXPECT", dir);
+	FILE *list = fopen(e.path, "r");
+	assert_non_null(list);
+	for (; fgets(line, sizeof line, list); n++) {
+		e.message[0] = 0;
+		assert_true(sscanf(line, "%79[^\t]\t%lu\t%lx\t%299[^\n]", name, &e.n, &e.crc,
+				   e.message) >= 3);
+		snprintf(e.path, sizeof e.path, "%s/%s", dir, name);
+		for (int l = 0; l < N_LIBRARIES; l++) {
+			setenv("KH_GZ", library[l], 1);
+			for (size_t step = 1; step < 5000; step = step * 3 + 1) {
+				one_file(&e, false, step);
+				one_file(&e, true, step);
+			}
+		}
+	}
+	fclose(list);
+	assert_true(n > 60);
+}
+
+/* --- every cut, every bit ---------------------------------------------------------------- */
+static int bytes_file(char path[32], const void *p, size_t n)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, n), n);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static const char text[] = "@r1 some words\nACGTTGCATTGAC\n+\nIIIIFFFF#,:II\n"
+			   "@r2 some words\nACGTAGCATTGAC\n+\nIIIIFFFF#::II\n";
+
+static struct bytes make(int kind)
+{
+	struct bytes b = { NULL, 0 };
+
+	if (kind == 0) {
+		add_gz(&b, text, sizeof text - 1);
+	} else if (kind == 1) {
+		add_gz(&b, text, 40);
+		add_gz(&b, text + 40, sizeof text - 1 - 40);
+	} else {
+		add_bgzf(&b, text, sizeof text - 1, kind == 2 ? 1000 : 50);
+		add_bgzf_eof(&b);
+	}
+	return b;
+}
+
+static void test_every_cut(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 4; kind++) {
+		struct bytes b = make(kind);
+
+		for (size_t n = 1; n < b.n; n++)
+			for (int how = 0; how < 2 * N_LIBRARIES; how++) {
+				char path[32];
+				int fd = bytes_file(path, b.p, n);
+
+				setenv("KH_GZ", library[how / 2], 1);
+				struct out o = read_all(path, how % 2, 1000);
+				size_t gz1 = 0;
+				if (kind == 1) {        /* whole after its first member */
+					struct bytes one = { NULL, 0 };
+
+					add_gz(&one, text, 40);
+					gz1 = one.n;
+					free(one.p);
+				}
+				assert_int_equal(o.rc, n == gz1 ? KH_OK : KH_EFORMAT);
+				assert_true(o.text.n < sizeof text);
+				if (o.text.n > 0)
+					assert_memory_equal(o.text.p, text, o.text.n);
+				free(o.text.p);
+				close(fd);
+			}
+		free(b.p);
+	}
+}
+
+/* A flipped bit is found, or in a place that does not matter (time, system, level). */
+static void test_every_bit(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 4; kind++) {
+		struct bytes b = make(kind);
+
+		for (size_t bit = 0; bit < 8 * b.n; bit++) {
+			int verdict[2 * N_LIBRARIES];
+			char path[32];
+
+			b.p[bit / 8] ^= 1u << bit % 8;
+			int fd = bytes_file(path, b.p, b.n);
+			for (int how = 0; how < 2 * N_LIBRARIES; how++) {
+				setenv("KH_GZ", library[how / 2], 1);
+				struct out o = read_all(path, how % 2, 1000);
+
+				verdict[how] = o.rc;
+				if (!o.rc && bit >= 16) {       /* else plain text now */
+					assert_int_equal(o.text.n, sizeof text - 1);
+					assert_memory_equal(o.text.p, text, o.text.n);
+				}
+				free(o.text.p);
+				assert_int_equal(verdict[how], verdict[0]);
+			}
+			close(fd);
+			b.p[bit / 8] ^= 1u << bit % 8;
+		}
+		free(b.p);
+	}
+}
+
+/* --- the rest ------------------------------------------------------------------------------ */
+static void test_large(void **state)
+{
+	enum { N = 3000000 };
+	struct bytes b = { NULL, 0 };
+	char *s = malloc(N), path[32];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		s[i] = "ACGT\nIF#"[test_rand() % 8];
+	for (int kind = 0; kind < 2; kind++) {
+		b.n = 0;
+		if (kind) {
+			add_bgzf(&b, s, N, 65280);
+			add_bgzf_eof(&b);
+		} else {
+			add_gz(&b, s, N / 2);
+			add_gz(&b, s + N / 2, N - N / 2);
+		}
+		int fd = bytes_file(path, b.p, b.n);
+		for (int how = 0; how < 2 * N_LIBRARIES; how++) {
+			setenv("KH_GZ", library[how / 2], 1);
+			struct out o = read_all(path, how % 2, how % 3 ? 100000 : 1 << 20);
+
+			assert_int_equal(o.rc, 0);
+			assert_int_equal(o.text.n, N);
+			assert_memory_equal(o.text.p, s, N);
+			free(o.text.p);
+		}
+		close(fd);
+	}
+	free(b.p);
+	free(s);
+}
+
+static void test_no_eof(void **state)
+{
+	struct bytes b = { NULL, 0 };
+	kh_source *s = NULL;
+	kh_err err;
+	char path[32], buf[200];
+
+	(void)state;
+	add_bgzf(&b, text, sizeof text - 1, 1000);
+	int fd = bytes_file(path, b.p, b.n);
+	assert_int_equal(kh_source_open(&s, path, &err), 0);
+	assert_int_equal(kh_source_kind(s), KH_SOURCE_BGZF);
+	kh_source_allow_no_eof(s);
+	assert_int_equal(kh_source_read(s, buf, sizeof buf, &err), sizeof text - 1);
+	assert_int_equal(kh_source_read(s, buf, sizeof buf, &err), 0);
+	assert_int_equal(kh_source_taken(s), b.n);
+	kh_source_close(s);
+	close(fd);
+	free(b.p);
+}
+
+static void test_check(void **state)
+{
+	uint64_t size = 1;
+	kh_err err;
+	char path[32];
+
+	(void)state;
+	assert_int_equal(kh_source_check("-", &size, &err), 0);
+	assert_int_equal(size, 0);
+	assert_int_equal(kh_source_check("/nonexistent", &size, &err), KH_EIO);
+	assert_string_equal(err.msg, "/nonexistent: No such file or directory");
+	assert_int_equal(kh_source_check("/proc/self", &size, &err), KH_EIO);
+	assert_string_equal(err.msg, "/proc/self: is a directory");
+	int fd = bytes_file(path, text, sizeof text - 1);
+	assert_int_equal(kh_source_check(path, &size, &err), 0);
+	assert_int_equal(size, sizeof text - 1);
+	close(fd);
+	kh_source_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_every_cut),
+		cmocka_unit_test(test_every_bit),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_no_eof),
+		cmocka_unit_test(test_check),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
