@@ -13,6 +13,7 @@
 #include "mem.h"
 #include "pipeline.h"
 #include "refs.h"
+#include "source.h"
 
 /* --- small rules --------------------------------------------------------------------- */
 uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
@@ -247,48 +248,58 @@ static void set_k(struct build *b, uint32_t k)
 		b->sketch.s = kh_default_s(k);
 }
 
-/* A guess at the bases of the inputs, from their sizes; 0 if one cannot be read twice. */
-static uint64_t guess_bases(const kh_build_options *o)
+/* Bytes of text in a regular file: of gzip a guess, as its last member may tell. */
+static uint64_t guess_text(FILE *f, uint64_t size)
 {
-	uint64_t sum = 0;
+	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
+
+	if (fread(magic, 1, 2, f) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+		return size;
+	bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
+	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
+
+	return ok && isize > size ? isize : size * 7 / 2;
+}
+
+/* A guess at the bases of the inputs, from their sizes.  Fails if one cannot be read, or
+ * not twice. */
+static int guess_bases(const kh_build_options *o, uint64_t *bases, kh_err *err)
+{
+	uint64_t sum = 0, size;
+	int rc;
 
 	for (size_t i = 0; i < o->n_refs; i++) {
-		unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
 		struct stat st;
-		uint64_t n;
 		FILE *f;
 
+		rc = kh_source_check(o->refs[i], &size, err);
+		if (rc)
+			return rc;
 		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode))
-			return 0;
-		n = (uint64_t)st.st_size;
+			return kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
+				       "the default follows the number of bases", o->refs[i]);
 		f = fopen(o->refs[i], "rb");
 		if (!f)
-			return 0;
-		if (fread(magic, 1, 2, f) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) {
-			bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
-			uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
-
-			n = ok && isize > n ? isize : n * 7 / 2;
-		}
+			return kh_fail_errno(err, o->refs[i]);
+		sum += guess_text(f, size);
 		fclose(f);
-		sum += n;
 	}
-	return sum - sum / 64;          /* line ends, headers */
+	*bases = sum - sum / 64;        /* line ends, headers */
+	return KH_OK;
 }
 
 /* Reads the references.  Without -k the right k is known only behind the last base: it is
  * guessed from the sizes, and if the guess was wrong all is read again. */
 static int read_all(struct build *b, kh_err *err)
 {
-	uint64_t bases;
+	uint64_t bases = 0;
 	int rc;
 
 	if (b->sketch.k)
 		return read_refs(b, err);
-	bases = guess_bases(b->o);
-	if (bases == 0)
-		return kh_fail(err, KH_EUSAGE, "an input that cannot be read twice needs -k: "
-			       "the default follows the number of bases");
+	rc = guess_bases(b->o, &bases, err);
+	if (rc)
+		return rc;
 	set_k(b, kh_default_k(bases));
 	rc = kh_sketch_check(&b->sketch, err);
 	if (!rc)
@@ -508,7 +519,7 @@ static int write_db(struct build *b, kh_err *err)
 	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
 	if (!b->dir)
 		return KH_ENOMEM;
-	if ((rc = kh_db_create(&b->w, b->o->db, err)) || (rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
+	if ((rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
 	    (rc = b->choice.backend->builder_finish(b->builder, &f, err)) ||
 	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
 	    (rc = kh_db_append(b->w, b->dir, KH_RANGES * sizeof *b->dir, err)) ||
@@ -538,6 +549,8 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	}
 	if (!rc)
 		rc = kh_taxdump_open(&b.dump, o->taxonomy, err);
+	if (!rc)                        /* early: a folder that cannot be written to is told at once */
+		rc = kh_db_create(&b.w, o->db, err);
 	if (!rc && !(rc = read_all(&b, err)) && !(rc = find_taxa(&b, err)))
 		rc = write_db(&b, err);
 	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;

@@ -13,7 +13,7 @@
 #include "mem.h"
 #include "pipeline.h"
 
-enum { MAX_OPTS = 64, FIRST_LONG = 256 };
+enum { MAX_OPTS = 64, FIRST_LONG = 256, OPT_VERSION = 'V' };
 
 void kh_usage(const kh_command *c)
 {
@@ -27,6 +27,7 @@ void kh_usage(const kh_command *c)
 		printf("%-34s %s\n", left, o->help);
 	}
 	printf("  -h, --help                       this text\n"
+	       "      --version                    the version of the program\n"
 	       "The manual page kmerhash-%s(1) says more.\n", c->name);
 }
 
@@ -141,7 +142,7 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 /* --- the parser ------------------------------------------------------------------------------ */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 {
-	struct option longs[MAX_OPTS + 2];
+	struct option longs[MAX_OPTS + 3];
 	char shorts[2 * MAX_OPTS + 4] = ":h";
 	int n = 0, got;
 
@@ -157,13 +158,18 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 			strcat(shorts, s);
 	}
 	longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
-	longs[n + 1] = (struct option) { NULL, 0, NULL, 0 };
+	longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
+	longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
 	opterr = 0;
 	while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		const kh_opt *o = c->opts;
 
 		if (got == 'h') {
 			kh_usage(c);
+			return 0;
+		}
+		if (got == OPT_VERSION) {
+			puts(PACKAGE_STRING);
 			return 0;
 		}
 		if (got == ':')

@@ -50,8 +50,8 @@ typedef struct kh_command {
 extern const kh_command kh_cmd_build, kh_cmd_classify, kh_cmd_inspect, kh_cmd_verify;
 
 /*
- * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h was
- * printed, the command is done; -1: wrong usage, the message is out.
+ * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h or
+ * --version was printed, the command is done; -1: wrong usage, the message is out.
  */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 

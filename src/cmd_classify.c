@@ -73,6 +73,7 @@ struct job {
 	kh_db *db;
 	kh_tally tally;
 	kh_run_summary sum;
+	kh_out *report, *json;          /* NULL: not wanted */
 	double loaded;                  /* seconds until the database was there */
 };
 
@@ -180,17 +181,11 @@ static void feed_options(struct job *j)
 }
 
 /* --- report and summary ------------------------------------------------------------------ */
-static int write_file(const char *path, const char *p, size_t n, kh_err *err)
+static int write_file(kh_out *out, const char *p, size_t n, kh_err *err)
 {
-	kh_out *out = NULL;
-	int rc = kh_out_open(&out, path, err);
+	int rc = kh_out_write(out, p, n, err);
 
-	if (!rc)
-		rc = kh_out_write(out, p, n, err);
-	if (!rc)
-		rc = kh_out_commit(out, err);
-	kh_out_close(out);
-	return rc;
+	return rc ? rc : kh_out_commit(out, err);
 }
 
 static int write_report(struct job *j, kh_err *err)
@@ -200,7 +195,7 @@ static int write_report(struct job *j, kh_err *err)
 	int rc = kh_report(&b, j->db->tax, &j->tally, &o, err);
 
 	if (!rc)
-		rc = write_file(j->v.report, b.p, b.n, err);
+		rc = write_file(j->report, b.p, b.n, err);
 	free(b.p);
 	return rc;
 }
@@ -240,7 +235,7 @@ static int write_json(const struct job *j, kh_err *err)
 	if (!rc)
 		rc = kh_buf_add(&b, "\n", 1, err);
 	if (!rc)
-		rc = write_file(j->v.json, b.p, b.n, err);
+		rc = write_file(j->json, b.p, b.n, err);
 	free(b.p);
 	free(text);
 	json_decref(root);
@@ -265,6 +260,16 @@ static int load_db(struct job *j, kh_err *err)
 	return KH_OK;
 }
 
+/* Early: a folder that cannot be written to is told at once. */
+static int open_tables(struct job *j, kh_err *err)
+{
+	int rc = j->v.report ? kh_out_open(&j->report, j->v.report, err) : KH_OK;
+
+	if (!rc && j->v.json)
+		rc = kh_out_open(&j->json, j->v.json, err);
+	return rc;
+}
+
 static void tell(const struct job *j)
 {
 	const kh_run_summary *s = &j->sum;
@@ -287,12 +292,12 @@ static int classify(struct job *j, kh_err *err)
 	j->o.choice = &j->choice;
 	feed_options(j);
 	if ((rc = kh_monitor_new(&j->m, err)) || (rc = kh_feed_open(&j->feed, &j->o.feed, j->m, err)) ||
-	    (rc = load_db(j, err)) ||
+	    (rc = open_tables(j, err)) || (rc = load_db(j, err)) ||
 	    (rc = kh_run(&j->o, j->db, j->feed, j->m, &j->tally, &j->sum, err)))
 		return rc;
-	if (j->v.report)
+	if (j->report)
 		rc = write_report(j, err);
-	if (!rc && j->v.json)
+	if (!rc && j->json)
 		rc = write_json(j, err);
 	return rc;
 }
@@ -303,6 +308,8 @@ static void clear(struct job *j)
 	kh_feed_close(j->feed);
 	kh_monitor_free(j->m);
 	kh_db_close(j->db);
+	kh_out_close(j->report);
+	kh_out_close(j->json);
 	for (int i = 0; i < 2; i++) {
 		free(j->file[i].v);
 		free(j->name[i][0]);
