@@ -1,0 +1,52 @@
+/*
+ * classify_in.h - inside the reference classifier: hits.c fills what classify.c decides by
+ */
+#ifndef KH_CLASSIFY_IN_H
+#define KH_CLASSIFY_IN_H
+
+#include <stdbool.h>
+#include "classify.h"
+
+/* A bin and its matches: bin << 32 | count, so that order is by bin. */
+typedef uint64_t bin_count;
+
+struct kh_classifier {
+	const kh_db *db;
+	const kh_rule *rule;
+	kh_tree tree;
+	/* the segment: its distinct features and their lists */
+	uint64_t *key;
+	uint32_t *pos;
+	kh_list *list;
+	const kh_bucket **bucket;       /* their homes */
+	size_t n, cap;
+	uint64_t *seen;                 /* open addressing, ~0: free */
+	size_t seen_mask;
+	/* matches by bin */
+	bin_count *table;               /* open addressing, 0: free */
+	size_t cap_table;
+	bin_count *bin, *bin2;          /* used slots, then sorted */
+	uint32_t *hits;                 /* of the window that starts at bin[i] */
+	size_t n_bins, cap_bin, cap_bin2, cap_hits;
+	/* the fragment: taxa with h > 0 */
+	uint32_t *h, *best;             /* by taxon; best: of this segment */
+	uint32_t *touched;              /* taxa with h or best > 0 */
+	size_t n_touched;
+	bool only;                      /* it is one segment, the one in key, list, bin, hits */
+	uint32_t window;                /* bins of its windows */
+	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
+	size_t n_over, cap_over;
+	uint64_t *found;                /* keys that the index has, if they are wanted */
+	size_t n_found, cap_found;
+	kh_call call;
+};
+
+/* Adds the features of r that start at [from, to) to the segment's. */
+void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from, uint64_t to);
+
+/* One segment of `span` bases, whose features have been sampled: adds to n, h and the
+ * overpopulated.  Of a fragment that is one segment, windows that cannot come near h1 are
+ * left out. */
+int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err);
+
+#endif

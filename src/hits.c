@@ -1,0 +1,257 @@
+/*
+ * hits.c - the features of a segment, their matches by bin, the best windows by taxon
+ *
+ *	sample, distinct             features
+ *	look_up, count_bins          matches by bin, unsorted; sort_bins
+ *	window_hits, best_of_taxa    hits of windows, the best of each taxon
+ */
+#include <config.h>
+#include "classify_in.h"
+
+#include <stdlib.h>
+#include "mem.h"
+#include "probe.h"
+
+/* --- features -------------------------------------------------------------------------- */
+/* Keeps the first of equal features. */
+static void distinct(kh_classifier *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		size_t at = c->key[i] & c->seen_mask;
+
+		while (c->seen[at] != UINT64_MAX && c->seen[at] != c->key[i])
+			at = (at + 1) & c->seen_mask;
+		if (c->seen[at] == c->key[i])
+			continue;
+		c->seen[at] = c->key[i];
+		c->pos[n] = (uint32_t)at;       /* the positions are not needed */
+		c->key[n++] = c->key[i];
+	}
+	c->n = n;
+	for (size_t i = 0; i < n; i++)
+		c->seen[c->pos[i]] = UINT64_MAX;
+}
+
+void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from, uint64_t to)
+{
+	uint64_t starts = kh_sketch_starts(&c->rule->sketch, r->len);
+	kh_stretch s = { b->bases, b->amb, r->seq + from, r->seq + (to < starts ? to : starts) };
+
+	c->n += kh_sketch_run(&c->rule->sketch, &s, c->key + c->n, c->pos + c->n);
+}
+
+/* --- look up, count by bin ---------------------------------------------------------------- */
+/* Lists of all features; the number of locations.  Memory is asked for ahead: buckets
+ * of all features, then lists of all. */
+static uint64_t look_up(kh_classifier *c)
+{
+	const uint32_t *word = c->db->image;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const kh_range *r = &c->db->dir[kh_key_range(c->key[i])];
+		uint64_t place = kh_key_place(c->key[i], r->buckets);
+
+		c->bucket[i] = (const kh_bucket *)c->db->image + r->first_bucket + (place >> 16);
+		c->pos[i] = (uint32_t)(place & 0xffff);         /* the tag */
+		__builtin_prefetch(c->bucket[i]);
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		c->list[i] = kh_probe_find(&c->db->dir[kh_key_range(c->key[i])], c->bucket[i], c->pos[i]);
+		__builtin_prefetch(word + c->list[i].loc);
+		total += c->list[i].over ? 0 : c->list[i].n;
+	}
+	return total;
+}
+
+static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
+{
+	size_t size = 64;
+	int rc;
+
+	while (size < 2 * total)
+		size *= 2;
+	if (size > c->cap_table) {
+		free(c->table);
+		c->cap_table = 0;
+		c->table = kh_array(size, sizeof *c->table, err);
+		if (!c->table)
+			return KH_ENOMEM;
+		c->cap_table = size;
+	}
+	if ((rc = kh_grow((void **)&c->bin, &c->cap_bin, total, sizeof *c->bin, err)) ||
+	    (rc = kh_grow((void **)&c->bin2, &c->cap_bin2, total, sizeof *c->bin2, err)))
+		return rc;
+	return kh_grow((void **)&c->hits, &c->cap_hits, total, sizeof *c->hits, err);
+}
+
+/* Matches by bin, unsorted, to c->bin. */
+static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
+{
+	const uint32_t *word = c->db->image;
+	size_t mask = 63, n = 0;
+	int rc = count_room(c, total, err);
+
+	if (rc)
+		return rc;
+	while (mask + 1 < 2 * total)
+		mask = 2 * mask + 1;
+	for (size_t i = 0; i < c->n; i++) {
+		const uint32_t *loc = word + c->list[i].loc;
+
+		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++) {
+			size_t at = loc[j] * UINT32_C(0x9e3779b1) >> 7 & mask;
+
+			while (c->table[at] && c->table[at] >> 32 != loc[j])
+				at = (at + 1) & mask;
+			if (c->table[at] == 0) {
+				c->table[at] = (uint64_t)loc[j] << 32;
+				c->bin[n++] = at;
+			}
+			c->table[at]++;
+		}
+	}
+	c->n_bins = n;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = c->bin[i];
+
+		c->bin[i] = c->table[at];
+		c->table[at] = 0;
+	}
+	return KH_OK;
+}
+
+static void insertion_sort(bin_count *a, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		bin_count x = a[i];
+		size_t j = i;
+
+		for (; j > 0 && a[j - 1] > x; j--)
+			a[j] = a[j - 1];
+		a[j] = x;
+	}
+}
+
+/* By bin: few by insertion, more by four radix passes over the bin's 32 bits. */
+static void sort_bins(kh_classifier *c)
+{
+	if (c->n_bins <= 64) {
+		insertion_sort(c->bin, c->n_bins);
+		return;
+	}
+	for (unsigned shift = 32; shift < 64; shift += 8) {
+		bin_count *swap = c->bin;
+		uint32_t next[256] = { 0 }, sum = 0;
+
+		for (size_t i = 0; i < c->n_bins; i++)
+			next[c->bin[i] >> shift & 255]++;
+		for (int d = 0; d < 256; d++) {
+			uint32_t n = next[d];
+
+			next[d] = sum;
+			sum += n;
+		}
+		for (size_t i = 0; i < c->n_bins; i++)
+			c->bin2[next[c->bin[i] >> shift & 255]++] = c->bin[i];
+		c->bin = c->bin2;
+		c->bin2 = swap;
+	}
+}
+
+/* --- windows, targets, taxa ---------------------------------------------------------------- */
+/* Hits of each window of r bins that starts at a bin with matches; the greatest. */
+static uint32_t window_hits(kh_classifier *c, uint32_t r)
+{
+	uint64_t sum = 0;
+	uint32_t max = 0;
+
+	for (size_t i = 0, j = 0; i < c->n_bins; i++) {
+		uint64_t end = (c->bin[i] >> 32) + r;
+
+		for (; j < c->n_bins && c->bin[j] >> 32 < end; j++)
+			sum += (uint32_t)c->bin[j];
+		c->hits[i] = sum < c->n ? (uint32_t)sum : (uint32_t)c->n;
+		max = c->hits[i] > max ? c->hits[i] : max;
+		sum -= (uint32_t)c->bin[i];
+	}
+	return max;
+}
+
+/* The best window of each taxon; windows with fewer than `least` hits do not matter. */
+static void best_of_taxa(kh_classifier *c, uint32_t least)
+{
+	const kh_bins *b = &c->db->bins;
+	uint32_t target = 0;
+	uint64_t next = 0;                      /* first bin of the target behind */
+
+	for (size_t i = 0; i < c->n_bins; i++) {
+		uint32_t bin = (uint32_t)(c->bin[i] >> 32), taxon;
+
+		if (c->hits[i] < least)
+			continue;
+		if (bin >= next) {
+			target = kh_bins_target(b, bin);
+			next = target + 1 < b->n ? b->first[target + 1] : UINT64_MAX;
+		}
+		taxon = b->taxon[target];
+		if (c->h[taxon] == 0 && c->best[taxon] == 0)
+			c->touched[c->n_touched++] = taxon;
+		if (c->hits[i] > c->best[taxon])
+			c->best[taxon] = c->hits[i];
+	}
+}
+
+static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
+{
+	const uint32_t *word = c->db->image;
+	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + c->n, sizeof *c->over, err);
+
+	if (!rc && want_keys)
+		rc = kh_grow((void **)&c->found, &c->cap_found, c->n_found + c->n, sizeof *c->found, err);
+	for (size_t i = 0; i < c->n && !rc; i++) {
+		if (c->list[i].n == 0)
+			continue;
+		c->call.found++;
+		if (want_keys)
+			c->found[c->n_found++] = c->key[i];
+		if (c->list[i].over)
+			c->over[c->n_over++] = word[c->list[i].loc];
+	}
+	return rc;
+}
+
+int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
+{
+	uint64_t total;
+	uint32_t max, least = 1;
+	int rc;
+
+	distinct(c);
+	c->call.features += (uint32_t)c->n;
+	total = look_up(c);
+	rc = note_lists(c, want_keys, err);
+	if (!rc)
+		rc = count_bins(c, total, err);
+	if (rc)
+		return rc;
+	sort_bins(c);
+	max = window_hits(c, kh_rule_window(c->rule, span));
+	if (c->only) {
+		/* what counts has h >= near(h1) for some h1 >= max, and h <= hits + n_over */
+		uint32_t near = kh_rule_near_species(c->rule, max, c->call.features);
+
+		if (kh_rule_near_genus(max) < near)
+			near = kh_rule_near_genus(max);
+		least = near > c->n_over ? near - (uint32_t)c->n_over : 1;
+	}
+	best_of_taxa(c, least);
+	for (size_t i = 0; i < c->n_touched; i++) {
+		c->h[c->touched[i]] += c->best[c->touched[i]];
+		c->best[c->touched[i]] = 0;
+	}
+	c->window = kh_rule_window(c->rule, span);
+	return KH_OK;
+}
