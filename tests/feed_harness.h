@@ -29,7 +29,7 @@ struct got {
 };
 
 /* A file that has these bytes and no name; "/proc/self/fd/N". */
-static int bytes_file(char path[32], const void *data, size_t n)
+static inline int bytes_file(char path[32], const void *data, size_t n)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
 
@@ -45,7 +45,7 @@ static int bytes_file(char path[32], const void *data, size_t n)
 	return fd;
 }
 
-static char *copy_bytes(const char *s, size_t n)
+static inline char *copy_bytes(const char *s, size_t n)
 {
 	char *p = malloc(n + 1);
 
@@ -54,7 +54,7 @@ static char *copy_bytes(const char *s, size_t n)
 	return p;
 }
 
-static void got_bases(struct got *g, struct got_record *q, const kh_block *b, const kh_record *r)
+static inline void got_bases(struct got *g, struct got_record *q, const kh_block *b, const kh_record *r)
 {
 	if (q->room < q->len + r->len + 1)
 		q->seq = realloc(q->seq, q->room = 2 * (q->len + r->len + 1));
@@ -72,7 +72,7 @@ static void got_bases(struct got *g, struct got_record *q, const kh_block *b, co
 	g->n_bad += (r->seq + r->len + 31) / 32 > b->n_words;
 }
 
-static void got_add(struct got *g, const kh_block *b, const kh_record *r)
+static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 {
 	if (r->flags & KH_REC_CONTINUES) {
 		g->n_bad += g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
@@ -91,7 +91,7 @@ static void got_add(struct got *g, const kh_block *b, const kh_record *r)
 	got_bases(g, q, b, r);
 }
 
-static int got_jobs(struct got *g, kh_block *b, kh_err *err)
+static inline int got_jobs(struct got *g, kh_block *b, kh_err *err)
 {
 	kh_job job[2];
 	size_t n;
@@ -119,7 +119,7 @@ static int got_jobs(struct got *g, kh_block *b, kh_err *err)
 	return rc;
 }
 
-static int got_work(void *arg, unsigned worker, kh_err *err)
+static inline int got_work(void *arg, unsigned worker, kh_err *err)
 {
 	struct got *g = arg;
 	kh_block *b;
@@ -142,7 +142,7 @@ static int got_work(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-static void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
+static inline void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
 {
 	kh_monitor *m = NULL;
 
@@ -159,7 +159,7 @@ static void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
 	kh_monitor_free(m);
 }
 
-static void got_free(struct got *g)
+static inline void got_free(struct got *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		free(g->rec[i].name);

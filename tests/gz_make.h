@@ -11,7 +11,7 @@ struct bytes {
 	size_t n;
 };
 
-static void bytes_add(struct bytes *b, const void *p, size_t n)
+static inline void bytes_add(struct bytes *b, const void *p, size_t n)
 {
 	b->p = realloc(b->p, b->n + n + 1);
 	if (n > 0)
@@ -19,13 +19,13 @@ static void bytes_add(struct bytes *b, const void *p, size_t n)
 	b->n += n;
 }
 
-static void bytes_le(struct bytes *b, unsigned long v, unsigned n)
+static inline void bytes_le(struct bytes *b, unsigned long v, unsigned n)
 {
 	for (; n > 0; n--, v >>= 8)
 		bytes_add(b, &(unsigned char) { v & 255 }, 1);
 }
 
-static void add_deflated(struct bytes *b, const void *data, size_t n)
+static inline void add_deflated(struct bytes *b, const void *data, size_t n)
 {
 	z_stream z = { 0 };
 	size_t room = n + n / 1000 + 64;
@@ -42,20 +42,20 @@ static void add_deflated(struct bytes *b, const void *data, size_t n)
 	free(out);
 }
 
-static void add_trailer(struct bytes *b, const void *data, size_t n)
+static inline void add_trailer(struct bytes *b, const void *data, size_t n)
 {
 	bytes_le(b, crc32(0, data ? data : (const void *)"", (unsigned)n), 4);
 	bytes_le(b, n, 4);
 }
 
-static void add_gz(struct bytes *b, const void *data, size_t n)
+static inline void add_gz(struct bytes *b, const void *data, size_t n)
 {
 	bytes_add(b, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
 	add_deflated(b, data, n);
 	add_trailer(b, data, n);
 }
 
-static void add_bgzf_block(struct bytes *b, const void *data, size_t n)
+static inline void add_bgzf_block(struct bytes *b, const void *data, size_t n)
 {
 	size_t at = b->n;
 
@@ -67,13 +67,13 @@ static void add_bgzf_block(struct bytes *b, const void *data, size_t n)
 }
 
 /* In blocks of `step` bytes, with or without the empty one at the end. */
-static void add_bgzf(struct bytes *b, const void *data, size_t n, size_t step)
+static inline void add_bgzf(struct bytes *b, const void *data, size_t n, size_t step)
 {
 	for (size_t i = 0; i < n; i += step)
 		add_bgzf_block(b, (const char *)data + i, n - i < step ? n - i : step);
 }
 
-static void add_bgzf_eof(struct bytes *b)
+static inline void add_bgzf_eof(struct bytes *b)
 {
 	add_bgzf_block(b, NULL, 0);
 }

@@ -38,7 +38,7 @@ struct ref {
 	size_t bad_line;        /* 0: no error */
 };
 
-static void ref_lines(struct ref *r, const char *s, size_t n)
+static inline void ref_lines(struct ref *r, const char *s, size_t n)
 {
 	r->line = calloc(n + 1, sizeof *r->line);
 	for (size_t i = 0; i < n;) {
@@ -170,7 +170,7 @@ static size_t ref_fastq(struct ref *r, struct ref_record *rec, size_t i)
 	return ref_take(r, rec, i, start);
 }
 
-static void ref_parse(struct ref *r, const char *s, size_t n)
+static inline void ref_parse(struct ref *r, const char *s, size_t n)
 {
 	char format = 0;
 
@@ -201,7 +201,7 @@ static void ref_parse(struct ref *r, const char *s, size_t n)
 	}
 }
 
-static void ref_free(struct ref *r)
+static inline void ref_free(struct ref *r)
 {
 	for (size_t i = 0; i < r->n_rec; i++)
 		free(r->rec[i].seq);
