@@ -1,134 +1,21 @@
 #include <config.h>
-#include "build.h"
+#include "build_in.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
-#include "backend.h"
 #include "mem.h"
 #include "pipeline.h"
-#include "refs.h"
 #include "source.h"
 
-/* --- small rules --------------------------------------------------------------------- */
-uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
-{
-	uint64_t sum = 0, at = p->at, end = p->at + p->bases;
-
-	for (uint32_t bin = p->local; at < end; bin++, at += stride) {
-		uint64_t h = kh_fmix64(bin + UINT64_C(1)), stop = end - at < stride ? end : at + stride;
-
-		for (uint64_t i = at; i < stop; i += 16) {
-			unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
-			uint64_t amb = 0;
-
-			for (unsigned j = 0; kh_packed_ambiguous(s->amb, i, n) && j < n; j++)
-				amb |= (uint64_t)kh_packed_amb(s->amb, i + j) << j;
-			h = kh_fmix64(h ^ (kh_packed_bits(s->bases, i, n) | amb << 32 | (uint64_t)n << 48));
-		}
-		sum += h;
-	}
-	return sum;
-}
-
-uint32_t kh_default_k(uint64_t bases)
-{
-	uint32_t k = 0;
-
-	while (k < KH_K_MAX && (UINT64_C(1) << 2 * k) / 2 < bases)
-		k++;
-	k += 4;
-	return k < KH_K_MIN ? KH_K_MIN : k > KH_K_MAX ? KH_K_MAX : k;
-}
-
-uint32_t kh_default_s(uint32_t k)
-{
-	return k < 20 ? k - 4 : k - 6;
-}
-
-void kh_minima(const kh_db_header *h, uint32_t minima[32])
-{
-	typedef unsigned __int128 wide;
-	const uint64_t one = UINT64_C(1) << 48;
-	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
-	/* p: a chance k-mer is in the index (F of 4^k / 2), or shares home and tag with one */
-	uint64_t p = (uint64_t)((wide)F * one * 2 >> 2 * h->sketch.k) + one * KH_BUCKET_LOAD / 65536;
-
-	if (p > one)
-		p = one;
-	for (int i = 0; i < 32; i++) {
-		uint64_t n = (UINT64_C(2) << i) - 1, r = h->gap;
-		/* chance hits in a window of r bins, 48 bits behind the point, rounded up */
-		uint64_t lambda = (uint64_t)((wide)n * r * p / N * h->locations / F) + 1;
-		wide t = (wide)N << 32;         /* N lambda^m / m!, 32 bits */
-		uint32_t m = 0;
-
-		if (lambda > one << 12)
-			lambda = one << 12;
-		while ((t > (UINT64_C(1) << 32) / 10000 || m < lambda >> 48) && m < 1 << 20) {
-			m++;
-			t = (t * lambda >> 48) / m + 1;
-			if (t >> 64)
-				t = (wide)UINT64_MAX;
-		}
-		minima[i] = m;
-	}
-}
-
-/* A share of the digest of a sequence. */
-struct part {
-	uint64_t seq, digest;
-};
-
-struct worker {
-	kh_pieces pieces;
-	struct part *part;
-	size_t n, cap;
-};
-
-/* --- a build ---------------------------------------------------------------------------- */
-struct build {
-	const kh_build_options *o;
-	kh_build_summary *sum;
-	kh_sketch sketch;
-	uint32_t gap;
-	kh_choice choice;
-	kh_monitor *m;
-	kh_feed *feed;
-	kh_builder *builder;
-	kh_refs refs;
-	struct worker *worker;
-	kh_taxdump *dump;
-	kh_taxonomy *tax;
-	/* targets: the sequences that have a taxon */
-	uint32_t *target;               /* n_targets: number of the sequence */
-	uint32_t *first, *taxon;        /* n_targets: kh_bins */
-	uint32_t *shift, *old_first;    /* all sequences: kh_remap */
-	uint32_t n_targets;
-	kh_db_writer *w;
-	kh_range *dir;
-	uint64_t image_bytes;
-	unsigned ranges;
-	double started, begun;          /* this pass, the first one */
-};
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
+/* --- reading ------------------------------------------------------------------------------ */
 static void show_progress(const struct build *b)
 {
 	uint64_t done, total;
-	double s = now() - b->started;
+	double s = kh_seconds() - b->started;
 
 	kh_feed_progress(b->feed, &done, &total);
 	if (total > done && done > 0)
@@ -217,12 +104,12 @@ static int read_refs(struct build *b, kh_err *err)
 	if (rc || (rc = kh_monitor_new(&b->m, err)) || (rc = kh_feed_open(&b->feed, &fo, b->m, err)) ||
 	    (rc = b->choice.backend->builder_open(&b->builder, &bo, err)))
 		return rc;
-	b->started = now();
+	b->started = kh_seconds();
 	if (b->begun == 0)
 		b->begun = b->started;
 	rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
 	kh_progress_end();
-	b->sum->seconds_read += now() - b->started;
+	b->sum->seconds_read += kh_seconds() - b->started;
 	return rc ? rc : check_bins(b, err);
 }
 
@@ -392,145 +279,14 @@ static int map_targets(struct build *b, kh_err *err)
 
 static int find_taxa(struct build *b, kh_err *err)
 {
-	double t = now();
+	double t = kh_seconds();
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
 		rc = kh_idmap_load(b->refs.map, b->o->maps[i], err);
 	if (!rc)
 		rc = map_targets(b, err);
-	b->sum->seconds_map = now() - t;
-	return rc;
-}
-
-/* --- the file ---------------------------------------------------------------------------- */
-static int sink(void *arg, const kh_image *im, kh_err *err)
-{
-	static const char zero[64];
-	struct build *b = arg;
-	kh_range *r = &b->dir[b->ranges++];
-	size_t buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
-	size_t locs = (size_t)im->range.n_locs * sizeof *im->loc;
-	int rc = kh_db_append(b->w, im->bucket, buckets, err);
-
-	if (!rc)
-		rc = kh_db_append(b->w, im->loc, locs, err);
-	*r = im->range;
-	if (!rc)
-		rc = kh_db_append(b->w, zero, (size_t)kh_range_bytes(r) - buckets - locs, err);
-	r->first_bucket = b->image_bytes / 64;
-	r->first_loc = (b->image_bytes + buckets) / 4;
-	b->image_bytes += kh_range_bytes(r);
-	b->sum->header.locations += im->locations;
-	b->sum->header.features += r->keys;
-	b->sum->header.entries += r->entries;
-	b->sum->header.over += r->over;
-	kh_progress("wrote range %u of %d", b->ranges, KH_RANGES);
-	return rc;
-}
-
-static int write_taxa(struct build *b, kh_err *err)
-{
-	const kh_taxonomy *t = b->tax;
-	int rc = kh_db_begin(b->w, KH_SEC_TAXA, err);
-
-	for (uint32_t i = 0; i < t->n && !rc; i++) {
-		kh_db_taxon x = { t->taxid[i], t->parent[i], t->end[i], t->rank[i], t->name[i] };
-
-		rc = kh_db_append(b->w, &x, sizeof x, err);
-	}
-	if (!rc && !(rc = kh_db_begin(b->w, KH_SEC_NAMES, err)))
-		rc = kh_db_append(b->w, t->names, t->names_len, err);
-	return rc;
-}
-
-static int write_targets(struct build *b, kh_err *err)
-{
-	uint64_t id = 0;
-	int rc = kh_db_begin(b->w, KH_SEC_TARGETS, err);
-
-	for (uint32_t i = 0; i < b->n_targets && !rc; i++) {
-		const kh_ref *r = &b->refs.ref[b->target[i]];
-		kh_db_target x = { b->first[i], b->taxon[i], r->bases, r->digest, id };
-
-		b->sum->header.bases += r->bases;
-		id += strlen(kh_refs_id(&b->refs, b->target[i])) + 1;
-		rc = kh_db_append(b->w, &x, sizeof x, err);
-	}
-	return rc;
-}
-
-/* Ids of the sequences that are targets, or of those that are not. */
-static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *err)
-{
-	int rc = kh_db_begin(b->w, s, err);
-
-	for (size_t i = 0; i < b->refs.n && !rc; i++) {
-		const char *id = kh_refs_id(&b->refs, i);
-
-		if ((b->shift[i] != KH_DROP) == targets)
-			rc = kh_db_append(b->w, id, strlen(id) + 1, err);
-	}
-	return rc;
-}
-
-static void describe(struct build *b)
-{
-	kh_db_header *h = &b->sum->header;
-
-	h->sketch = b->sketch;
-	h->max_span = b->o->max_span;
-	h->gap = b->gap;
-	h->sequences = b->refs.n;
-	h->unmapped = b->refs.n - b->n_targets;
-	h->n_targets = b->n_targets;
-	h->n_taxa = b->tax->n;
-	for (unsigned i = 0; i < b->o->threads; i++)
-		for (size_t j = 0; j < b->worker[i].n; j++)
-			b->refs.ref[b->worker[i].part[j].seq].digest += b->worker[i].part[j].digest;
-	for (size_t i = 0; i < b->refs.n; i++) {
-		const char *id = kh_refs_id(&b->refs, i);
-		const kh_ref *r = &b->refs.ref[i];
-
-		if (b->shift[i] == KH_DROP)
-			h->unmapped_bases += r->bases;
-		h->digest = kh_fmix64(h->digest ^ XXH3_64bits(id, strlen(id)));
-		h->digest = kh_fmix64(h->digest ^ r->digest) ^ r->bases;
-	}
-}
-
-static void ready(void *arg)
-{
-	struct build *b = arg;
-
-	b->sum->seconds_ready = now() - b->begun;
-}
-
-static int write_db(struct build *b, kh_err *err)
-{
-	kh_db_header *h = &b->sum->header;
-	kh_bins bins = { b->n_targets, b->first, b->taxon };
-	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->shift };
-	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
-	double t = now();
-	int rc;
-
-	describe(b);
-	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
-	if (!b->dir)
-		return KH_ENOMEM;
-	if ((rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
-	    (rc = b->choice.backend->builder_finish(b->builder, &f, err)) ||
-	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
-	    (rc = kh_db_append(b->w, b->dir, KH_RANGES * sizeof *b->dir, err)) ||
-	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
-	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
-	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)))
-		return rc;
-	kh_minima(h, h->minima);
-	kh_progress_end();
-	rc = kh_db_commit(b->w, h, err);
-	b->sum->seconds_write = now() - t;
+	b->sum->seconds_map = kh_seconds() - t;
 	return rc;
 }
 
@@ -552,7 +308,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	if (!rc)                        /* early: a folder that cannot be written to is told at once */
 		rc = kh_db_create(&b.w, o->db, err);
 	if (!rc && !(rc = read_all(&b, err)) && !(rc = find_taxa(&b, err)))
-		rc = write_db(&b, err);
+		rc = kh_build_write(&b, err);
 	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
 	kh_db_abandon(b.w);
 	forget_refs(&b);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "mem.h"
 #include "pipeline.h"
 
@@ -210,10 +209,8 @@ unsigned kh_cmd_threads(uint64_t asked)
 double kh_cmd_seconds(void)
 {
 	static double began;
-	struct timespec t;
+	double now = kh_seconds();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	double now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 	if (began == 0)
 		began = now;
 	return now - began;

@@ -55,6 +55,14 @@ void kh_log(enum kh_level level, const char *fmt, ...)
 	fprintf(stderr, "kmerhash: %s%s\n", name[level], line);
 }
 
+double kh_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 void kh_progress(const char *fmt, ...)
 {
 	static time_t last;

@@ -43,6 +43,9 @@ enum kh_level { KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 void kh_log_level(enum kh_level level);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
+/* Seconds of a clock that only goes forward. */
+double kh_seconds(void);
+
 /* A line that replaces itself, at most once a second, if stderr is a terminal
  * and the level is info or above.  kh_progress_end() wipes it. */
 void kh_progress(const char *fmt, ...) KH_PRINTF(1, 2);

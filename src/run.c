@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "mem.h"
 #include "text.h"
 
@@ -43,14 +42,6 @@ struct run {
 	kh_monitor *m;
 	double started;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* --- texts of a job --------------------------------------------------------------------- */
 static int format_reads(struct run *run, work *w, size_t i, kh_err *err)
@@ -181,7 +172,7 @@ static int submit(struct run *run, struct hand *h, const kh_job *job, kh_err *er
 static void show_progress(const struct run *run)
 {
 	uint64_t done, total;
-	double s = now() - run->started;
+	double s = kh_seconds() - run->started;
 
 	kh_feed_progress(run->feed, &done, &total);
 	if (total > 0)
@@ -321,7 +312,7 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	int rc = open_run(&run, err);
 
 	*sum = (kh_run_summary) { .fragments = 0 };
-	run.started = now();
+	run.started = kh_seconds();
 	if (!rc)
 		rc = kh_crew_run(m, o->threads, worker, &run, err);
 	kh_progress_end();
@@ -332,7 +323,7 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	for (int k = 0; k < N_OUTPUTS && !rc; k++)
 		if (run.out[k])
 			rc = kh_text_commit(run.out[k], err);
-	sum->seconds = now() - run.started;
+	sum->seconds = kh_seconds() - run.started;
 	close_run(&run);
 	return rc;
 }

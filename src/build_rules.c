@@ -1,0 +1,67 @@
+/* build_rules.c - the rules of a build that stand by themselves: build.h */
+#include <config.h>
+#include "build.h"
+
+uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
+{
+	uint64_t sum = 0, at = p->at, end = p->at + p->bases;
+
+	for (uint32_t bin = p->local; at < end; bin++, at += stride) {
+		uint64_t h = kh_fmix64(bin + UINT64_C(1)), stop = end - at < stride ? end : at + stride;
+
+		for (uint64_t i = at; i < stop; i += 16) {
+			unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
+			uint64_t amb = 0;
+
+			for (unsigned j = 0; kh_packed_ambiguous(s->amb, i, n) && j < n; j++)
+				amb |= (uint64_t)kh_packed_amb(s->amb, i + j) << j;
+			h = kh_fmix64(h ^ (kh_packed_bits(s->bases, i, n) | amb << 32 | (uint64_t)n << 48));
+		}
+		sum += h;
+	}
+	return sum;
+}
+
+uint32_t kh_default_k(uint64_t bases)
+{
+	uint32_t k = 0;
+
+	while (k < KH_K_MAX && (UINT64_C(1) << 2 * k) / 2 < bases)
+		k++;
+	k += 4;
+	return k < KH_K_MIN ? KH_K_MIN : k > KH_K_MAX ? KH_K_MAX : k;
+}
+
+uint32_t kh_default_s(uint32_t k)
+{
+	return k < 20 ? k - 4 : k - 6;
+}
+
+void kh_minima(const kh_db_header *h, uint32_t minima[32])
+{
+	typedef unsigned __int128 wide;
+	const uint64_t one = UINT64_C(1) << 48;
+	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
+	/* p: a chance k-mer is in the index (F of 4^k / 2), or shares home and tag with one */
+	uint64_t p = (uint64_t)((wide)F * one * 2 >> 2 * h->sketch.k) + one * KH_BUCKET_LOAD / 65536;
+
+	if (p > one)
+		p = one;
+	for (int i = 0; i < 32; i++) {
+		uint64_t n = (UINT64_C(2) << i) - 1, r = h->gap;
+		/* chance hits in a window of r bins, 48 bits behind the point, rounded up */
+		uint64_t lambda = (uint64_t)((wide)n * r * p / N * h->locations / F) + 1;
+		wide t = (wide)N << 32;         /* N lambda^m / m!, 32 bits */
+		uint32_t m = 0;
+
+		if (lambda > one << 12)
+			lambda = one << 12;
+		while ((t > (UINT64_C(1) << 32) / 10000 || m < lambda >> 48) && m < 1 << 20) {
+			m++;
+			t = (t * lambda >> 48) / m + 1;
+			if (t >> 64)
+				t = (wide)UINT64_MAX;
+		}
+		minima[i] = m;
+	}
+}
