@@ -404,7 +404,40 @@ static int scratch_open(kh_lane *l, kh_err *err)
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->stream), err);
 }
 
-int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, kh_err *err)
+/* Where the parts of the input lie behind one another. */
+struct layout {
+	size_t words, amb, rec, bytes;
+};
+
+static int flight_room(struct flight *f, const struct layout *l, size_t n, uint64_t found, kh_err *err)
+{
+	size_t out = COUNTS + n * (sizeof(kh_call) + sizeof(uint32_t));
+	int rc = kh_gpu_host_room(&f->in, l->bytes, err);
+
+	if (!rc)
+		rc = kh_gpu_room(&f->din, l->bytes, err);
+	if (!rc)
+		rc = kh_gpu_host_room(&f->out, out, err);
+	if (!rc)
+		rc = kh_gpu_room(&f->dout, out, err);
+	if (!rc)
+		rc = kh_gpu_room(&f->left, n * sizeof(uint32_t), err);
+	if (!rc && found)
+		rc = kh_gpu_room(&f->found, found * sizeof(uint64_t), err);
+	return rc;
+}
+
+/* Buffers that blocks of short reads will do with. */
+static int flight_open(struct flight *f, size_t block, kh_err *err)
+{
+	const size_t words = block / 32, n = block / 128;
+	const struct layout usual = { .bytes = words * 12 + n * sizeof(kh_gpu_record) + 4096 };
+	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
+
+	return rc ? rc : flight_room(f, &usual, n, 0, err);
+}
+
+int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size, kh_err *err)
 {
 	kh_lane *l = kh_array(1, sizeof *l, err);
 	int rc;
@@ -419,7 +452,7 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, kh_err *err)
 	if (!rc)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking), err);
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
-		rc = KH_GPU(cudaEventCreateWithFlags(&l->flight[i].done, cudaEventDisableTiming), err);
+		rc = flight_open(&l->flight[i], block_size, err);
 	if (!rc)
 		rc = scratch_open(l, err);
 	if (rc) {
@@ -485,11 +518,6 @@ static bool in_32_bits(const struct stretch s[2])
 	return true;
 }
 
-/* Where the parts of the input lie behind one another. */
-struct layout {
-	size_t words, amb, rec, bytes;
-};
-
 static struct layout lay_out(const struct stretch s[2])
 {
 	struct layout l = { .words = (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
@@ -519,24 +547,6 @@ static void stage(char *h, const struct layout *l, const struct stretch s[2])
 	}
 	memset(h + at * 8, 0, 8);
 	memset(h + l->amb + at * 4, 0xff, 4);
-}
-
-static int flight_room(struct flight *f, const struct layout *l, size_t n, uint64_t found, kh_err *err)
-{
-	size_t out = COUNTS + n * (sizeof(kh_call) + sizeof(uint32_t));
-	int rc = kh_gpu_host_room(&f->in, l->bytes, err);
-
-	if (!rc)
-		rc = kh_gpu_room(&f->din, l->bytes, err);
-	if (!rc)
-		rc = kh_gpu_host_room(&f->out, out, err);
-	if (!rc)
-		rc = kh_gpu_room(&f->dout, out, err);
-	if (!rc)
-		rc = kh_gpu_room(&f->left, n * sizeof(uint32_t), err);
-	if (!rc && found)
-		rc = kh_gpu_room(&f->found, found * sizeof(uint64_t), err);
-	return rc;
 }
 
 static int submit_host(kh_lane *l, struct flight *f, kh_err *err)

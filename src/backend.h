@@ -64,7 +64,8 @@ typedef struct kh_backend {
 	int (*engine_open)(kh_engine **e, const kh_db *db, const kh_rule *rule,
 			   const int *device, size_t n_devices, kh_err *err);
 	void (*engine_close)(kh_engine *e);
-	int (*lane_open)(kh_lane **l, kh_engine *e, unsigned worker, kh_err *err);
+	/* block_size: bytes of text of the blocks to come, as far as known. */
+	int (*lane_open)(kh_lane **l, kh_engine *e, unsigned worker, size_t block_size, kh_err *err);
 	void (*lane_close)(kh_lane *l);
 	/* submit takes a task and may return before it is done; collect gives tasks back in
 	 * the order of submit (NULL: none is left).  At most `depth` tasks may be under way. */

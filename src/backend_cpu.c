@@ -201,12 +201,13 @@ static void cpu_lane_close(kh_lane *l)
 	free(l);
 }
 
-static int cpu_lane_open(kh_lane **out, kh_engine *e, unsigned worker, kh_err *err)
+static int cpu_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size,
+			 kh_err *err)
 {
 	kh_lane *l = kh_array(1, sizeof *l, err);
 	int rc;
 
-	(void)worker;
+	(void)worker, (void)block_size;
 	if (!l)
 		return KH_ENOMEM;
 	rc = kh_classifier_new(&l->c, e->db, e->rule, err);

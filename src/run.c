@@ -211,7 +211,7 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	kh_job *jobs = NULL;
 	size_t cap = 0, n;
 	kh_block *b;
-	int rc = run->be->lane_open(&h->lane, run->engine, id, err);
+	int rc = KH_OK;
 
 	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
 		rc = settle(run, b, &jobs, &cap, &n, err);
@@ -222,9 +222,6 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	while (!rc && h->under_way > 0)
 		rc = collect(run, h, err);
 	free(jobs);
-	if (h->lane)
-		run->be->lane_close(h->lane);
-	h->lane = NULL;
 	return rc;
 }
 
@@ -268,13 +265,18 @@ static int open_run(struct run *run, kh_err *err)
 	if (!rc)
 		rc = run->be->engine_open(&run->engine, run->db, &o->rule, o->choice->device,
 					  o->choice->n, err);
+	for (unsigned i = 0; i < o->threads && !rc; i++)
+		rc = run->be->lane_open(&run->hand[i].lane, run->engine, i, o->feed.block_size, err);
 	return rc;
 }
 
 static void close_run(struct run *run)
 {
-	for (unsigned i = 0; run->hand && i < run->o->threads; i++)
+	for (unsigned i = 0; run->hand && i < run->o->threads; i++) {
+		if (run->hand[i].lane)
+			run->be->lane_close(run->hand[i].lane);
 		kh_tally_clear(&run->hand[i].tally);
+	}
 	for (size_t i = 0; run->all && i < run->n_works; i++) {
 		free(run->all[i].call);
 		for (int k = 0; k < N_OUTPUTS; k++)

@@ -1,0 +1,427 @@
+/*
+ * test_backend.c - the CUDA backend against the CPU's: databases and calls, byte for byte
+ *
+ * References and reads are made to hit the edges: empty sequences, lengths around k, word
+ * and bin, ambiguous stretches, repeats in hundreds of places, sequences without a
+ * taxon; reads of all lengths, pairs that fit one segment and that do not.
+ */
+#include "test_gpu.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include "build.h"
+#include "sketches.h"
+
+enum { MAX_TEXT = 1 << 22 };
+
+static char dir[] = "/tmp/kh-backend-XXXXXX";
+static char path[8][64];
+enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
+
+/* --- made up references --------------------------------------------------------------- */
+static char genome[1 << 17];
+static char repeat[400];
+
+static void random_bases(char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = "ACGT"[test_rand() & 3];
+}
+
+static void put_file(int which, const char *p, size_t n)
+{
+	FILE *f = fopen(path[which], "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(p, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void make_taxonomy(void)
+{
+	static const struct { unsigned id, parent; const char *rank; } t[] = {
+		{ 1, 1, "no rank" }, { 10, 1, "genus" }, { 11, 10, "species" }, { 12, 10, "species" },
+		{ 13, 11, "strain" }, { 14, 11, "strain" }, { 20, 1, "genus" }, { 21, 20, "species" },
+		{ 22, 21, "strain" }, { 23, 21, "strain" }, { 24, 12, "strain" }, { 30, 1, "family" },
+		{ 31, 30, "species" }
+	};
+	char nodes[4096] = "", names[4096] = "";
+	size_t a = 0, b = 0;
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		a += (size_t)snprintf(nodes + a, sizeof nodes - a, "%u\t|\t%u\t|\t%s\t|\n", t[i].id,
+				      t[i].parent, t[i].rank);
+		b += (size_t)snprintf(names + b, sizeof names - b, "%u\t|\ttaxon %u\t|\t\t|\tscientific name\t|\n",
+				      t[i].id, t[i].id);
+	}
+	put_file(NODES, nodes, a);
+	put_file(NAMES, names, b);
+}
+
+/* A strain: the genome with some sites changed, a repeat pasted in, a stretch of N. */
+static size_t put_strain(char *out, unsigned i, size_t len, unsigned changes)
+{
+	static const unsigned taxon[] = { 13, 14, 12, 22, 23, 24, 31, 11, 99 };
+	size_t n = (size_t)sprintf(out, ">s%u kraken:taxid|%u\n", i, taxon[i % 9]);
+	char *p = out + n;
+
+	memcpy(p, genome + (i % 3) * 7, len);
+	for (unsigned c = 0; c < changes && len; c++)
+		p[test_rand() % len] = "ACGT"[test_rand() & 3];
+	for (size_t at = 500; at + sizeof repeat < len; at += 1500)
+		memcpy(p + at, repeat, sizeof repeat);
+	if (len > 3000)
+		memset(p + 2000 + test_rand() % 500, 'N', test_rand() % 100);
+	if (len > 5000)
+		memset(p + 4000, 'A', 300);
+	n += len;
+	out[n++] = '\n';
+	return n;
+}
+
+static void make_references(char *text)
+{
+	static const size_t edge[] = { 0, 1, 17, 18, 19, 31, 32, 33, 64, 111, 112, 113, 127, 128, 129,
+				       130, 224, 225, 1008 };
+	size_t n = 0;
+	unsigned i = 0;
+
+	random_bases(genome, sizeof genome);
+	random_bases(repeat, sizeof repeat);
+	for (size_t e = 0; e < sizeof edge / sizeof *edge; e++)
+		n += put_strain(text + n, i++, edge[e], 0);
+	for (int k = 0; k < 24; k++) {
+		size_t len = test_rand() % 60000;
+
+		n += put_strain(text + n, i++, len, (unsigned)(len / 200));
+	}
+	n += put_strain(text + n, i++, 100000, 100);
+	put_file(REFS, text, n);
+}
+
+/* --- databases ---------------------------------------------------------------------------- */
+static char *read_file(int which, size_t *n)
+{
+	FILE *f = fopen(path[which], "rb");
+	struct stat st;
+	char *p;
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	*n = (size_t)st.st_size;
+	assert_int_equal(posix_memalign((void **)&p, 4096, *n + 1), 0);
+	assert_int_equal(fread(p, 1, *n, f), *n);
+	fclose(f);
+	return p;
+}
+
+static void build(int which, const char *device, const kh_build_options *like)
+{
+	kh_build_options o = *like;
+	const char *refs[] = { path[REFS] };
+	kh_build_summary sum;
+
+	o.refs = refs;
+	o.n_refs = 1;
+	o.db = path[which];
+	o.taxonomy = dir;
+	o.device = device;
+	o.max_unmapped = 1;
+	ok(kh_build(&o, &sum, err));
+}
+
+static void same_database(const kh_build_options *o, const char *what)
+{
+	size_t n, m;
+	char *a, *b;
+
+	build(DB_CPU, "cpu", o);
+	build(DB_GPU, "cuda:0", o);
+	a = read_file(DB_CPU, &n);
+	b = read_file(DB_GPU, &m);
+	if (n != m)
+		fail_msg("%s: %zu bytes, not %zu", what, m, n);
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != b[i])
+			fail_msg("%s: byte %zu of %zu differs", what, i, n);
+	free(a);
+	free(b);
+}
+
+static void test_databases(void **state)
+{
+	static const kh_sketch sketch[] = {
+		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 31, 15, 64 }, { KH_SYNCMER, 8, 2, 16 },
+		{ KH_SYNCMER, 21, 19, 200 }, { KH_SYNCMER, 17, 13, 33 }, { KH_MINHASH, 16, 16, 112 },
+		{ KH_MINHASH, 31, 3, 40 }, { KH_MINHASH, 8, 64, 4096 }, { KH_MINHASH, 12, 1, 300 }
+	};
+	char *text = malloc(MAX_TEXT);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
+		kh_build_options o = { .sketch = sketch[i], .max_span = 1008, .threads = 3,
+				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
+		char what[80];
+
+		if (o.sketch.stride > o.max_span)
+			o.max_span = 5000;
+		snprintf(what, sizeof what, "scheme %u k %u s %u stride %u", sketch[i].scheme, sketch[i].k,
+			 sketch[i].s, sketch[i].stride);
+		make_references(text);
+		same_database(&o, what);
+		o.gpu_memory = 1 << 20;         /* pairs spill */
+		o.memory = i % 2 ? 1 << 16 : 0;
+		same_database(&o, "spilled");
+	}
+	free(text);
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+static void make_read(char *p, size_t len)
+{
+	const size_t from = len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
+
+	memcpy(p, genome + from, len);
+	memset(p + len, 0, 256);
+	switch (test_rand() % 8) {
+	case 0: random_bases(p, len); break;
+	case 1: memset(p, "ACGTN"[test_rand() % 5], len); break;
+	case 2: memcpy(p, repeat, len < sizeof repeat ? len : sizeof repeat); break;
+	case 3: for (size_t k = 0; k < len; k += 29) p[k] = 'N'; break;
+	default: for (size_t k = test_rand() % 60 + 1; k < len; k += 60) p[k] = "ACGT"[test_rand() & 3];
+	}
+}
+
+static size_t some_length(int kind)
+{
+	static const size_t edge[] = { 0, 1, 17, 18, 31, 32, 33, 63, 64, 65, 100, 150, 151, 250, 500, 504,
+				       1007, 1008, 1009, 2016, 2017, 5000 };
+
+	if (kind == 0)
+		return edge[test_rand() % (sizeof edge / sizeof *edge)];
+	if (kind == 1)
+		return 150;
+	return test_rand() % 16 == 0 ? test_rand() % 60000 : test_rand() % 2000;
+}
+
+/* A block of packed records; the text is not needed. */
+struct made_block {
+	kh_block b;
+	uint64_t *bases;
+	uint32_t *amb;
+	kh_record *rec;
+};
+
+static void make_block(struct made_block *m, unsigned n, int kind)
+{
+	const size_t words = (size_t)n * (60000 / 32 + 2);
+	char *text = malloc(60256);
+
+	m->bases = calloc(words, 8);
+	m->amb = calloc(words, 4);
+	m->rec = calloc(n, sizeof *m->rec);
+	m->b = (kh_block) { .bases = m->bases, .amb = m->amb, .rec = m->rec, .n_rec = n };
+	for (unsigned i = 0; i < n; i++) {
+		kh_record *r = &m->rec[i];
+
+		r->len = some_length(kind);
+		make_read(text, r->len);
+		r->seq = (uint64_t)m->b.n_words * 32;
+		for (uint64_t j = 0; j < (r->len + 31) / 32 * 32; j++) {
+			unsigned base = j < r->len ? kh_base((unsigned char)text[j]) : 4;
+
+			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3) << 2 * (j % 32);
+			m->amb[(r->seq + j) / 32] |= (uint32_t)(base >> 2) << j % 32;
+		}
+		m->b.n_words += (size_t)(r->len + 31) / 32;
+	}
+	free(text);
+}
+
+static void free_block(struct made_block *m)
+{
+	free(m->bases);
+	free(m->amb);
+	free(m->rec);
+}
+
+struct answer {
+	kh_call *call;
+	kh_sketches sketches;
+};
+
+/* Runs the jobs through a lane, `depth` at a time. */
+static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule, const kh_job *job,
+		     size_t n, struct answer *a)
+{
+	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
+	const int device = 0;
+	kh_engine *e = NULL;
+	kh_lane *l = NULL;
+	kh_task task[8], *t;
+	size_t submitted = 0, at = 0;
+
+	ok(kh_sketches_init(&a->sketches, db->tax->n, err));
+	ok(be->engine_open(&e, db, rule, &device, 1, err));
+	ok(be->lane_open(&l, e, 0, submit_size, err));
+	for (size_t done = 0; done < n;) {
+		while (submitted < n && submitted - done < be->depth) {
+			task[submitted] = (kh_task) { &job[submitted], a->call + at,
+						      submitted % 2 ? &a->sketches : NULL };
+			memset(a->call + at, 0xa5, job[submitted].n * sizeof *a->call);
+			at += job[submitted].n;
+			ok(be->submit(l, &task[submitted], err));
+			submitted++;
+		}
+		ok(be->collect(l, &t, err));
+		assert_ptr_equal(t, &task[done]);
+		done++;
+	}
+	ok(be->collect(l, &t, err));
+	assert_null(t);
+	be->lane_close(l);
+	be->engine_close(e);
+}
+
+static void compare(const struct answer *a, const struct answer *b, size_t n, uint32_t taxa, const char *what)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(&a->call[i], &b->call[i], sizeof *a->call))
+			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not taxon %u, %u of %u, found %u",
+				 what, i, b->call[i].taxon, b->call[i].hits, b->call[i].features,
+				 b->call[i].found, a->call[i].taxon, a->call[i].hits, a->call[i].features,
+				 a->call[i].found);
+	for (uint32_t t = 0; t < taxa; t++) {
+		assert_int_equal(a->sketches.found[t], b->sketches.found[t]);
+		assert_int_equal(a->sketches.reg[t] == NULL, b->sketches.reg[t] == NULL);
+		if (a->sketches.reg[t])
+			assert_memory_equal(a->sketches.reg[t], b->sketches.reg[t], KH_HLL_SIZE);
+	}
+}
+
+enum { READS = 1500 };
+
+static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
+{
+	static struct answer a, b;
+	struct made_block block[3];
+	size_t n = READS + READS / 2 + READS + READS / 2 + 1;
+
+	for (int i = 0; i < 3; i++)
+		make_block(&block[i], READS, i);
+	kh_job job[] = {
+		{ .n = READS, .block = { &block[0].b } },
+		{ .n = READS / 2, .block = { &block[2].b }, .interleaved = true },
+		{ .n = READS, .block = { &block[1].b } },
+		{ .n = READS / 2, .block = { &block[0].b, &block[1].b }, .from = { 3, READS / 2 } },
+		{ .n = 1, .block = { &block[2].b, &block[0].b }, .from = { 7, 9 } },
+	};
+	a.call = calloc(n, sizeof *a.call);
+	b.call = calloc(n, sizeof *b.call);
+	run_jobs(&kh_backend_cpu, db, rule, job, 5, &a);
+	run_jobs(&kh_backend_cuda, db, rule, job, 5, &b);
+	compare(&a, &b, n, db->tax->n, what);
+	free(a.call);
+	free(b.call);
+	kh_sketches_clear(&a.sketches);
+	kh_sketches_clear(&b.sketches);
+	for (int i = 0; i < 3; i++)
+		free_block(&block[i]);
+}
+
+static void test_calls(void **state)
+{
+	static const kh_sketch sketch[] = {
+		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 16, 14, 30 }, { KH_SYNCMER, 8, 2, 16 },
+		{ KH_MINHASH, 16, 16, 112 }, { KH_MINHASH, 12, 5, 700 }
+	};
+	char *refs = malloc(MAX_TEXT);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
+		kh_build_options o = { .sketch = sketch[i], .max_span = 1008, .threads = 2,
+				       .block_size = 1 << 16 };
+		kh_db_options later = { .threads = 2, .later = i % 2 };
+		kh_rule rule;
+		kh_db *db = NULL;
+		size_t bytes;
+		char *map;
+
+		make_references(refs);
+		build(DB_CPU, "cpu", &o);
+		map = read_file(DB_CPU, &bytes);
+		if (i == 1)
+			ok(kh_db_open(&db, path[DB_CPU], &later, err));
+		else
+			ok(kh_db_open_bytes(&db, map, bytes, &later, err));
+		kh_rule_init(&rule, db->h);
+		same_calls(db, &rule, "calls");
+		rule.precise = 1;
+		rule.confidence = 300;
+		same_calls(db, &rule, "calls, precise");
+		for (int m = 0; m < 32; m++)
+			rule.minima[m] = 1;
+		rule.precise = rule.confidence = 0;
+		same_calls(db, &rule, "calls, low minima");
+		kh_db_close(db);
+		free(map);
+	}
+	free(refs);
+}
+
+/* A damaged index is found while it is loaded, and said as the CPU says it. */
+static void test_damage(void **state)
+{
+	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 }, .max_span = 1008, .threads = 2,
+			       .block_size = 1 << 16 };
+	kh_db_options later = { .threads = 2, .later = true };
+	const int device = 0;
+	char *map;
+	size_t bytes;
+
+	(void)state;
+	build(DB_CPU, "cpu", &o);
+	map = read_file(DB_CPU, &bytes);
+	for (int i = 0; i < 20; i++) {
+		kh_engine *e = NULL;
+		kh_db *db = NULL;
+		kh_rule rule;
+		kh_err why = { 0, "" };
+		size_t at;
+
+		ok(kh_db_open_bytes(&db, map, bytes, &later, err));
+		at = db->h->section[KH_SEC_INDEX].at + test_rand() % db->h->section[KH_SEC_INDEX].bytes;
+		kh_rule_init(&rule, db->h);
+		map[at] ^= (char)(1 << i % 8);
+		assert_int_equal(kh_backend_cuda.engine_open(&e, db, &rule, &device, 1, &why), KH_EFORMAT);
+		map[at] ^= (char)(1 << i % 8);
+		kh_db_close(db);
+	}
+	free(map);
+}
+
+int main(void)
+{
+	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa", "cpu.khdb", "gpu.khdb" };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_databases),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_damage),
+	};
+	int status;
+
+	test_seed();
+	if (!gpu_there(&status))
+		return status;
+	if (!mkdtemp(dir))
+		return 1;
+	for (int i = 0; i < 5; i++)
+		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
+	kh_log_level(KH_ERROR);
+	make_taxonomy();
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	for (int i = 0; i < 5; i++)
+		unlink(path[i]);
+	rmdir(dir);
+	return status;
+}
