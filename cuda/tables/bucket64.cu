@@ -90,7 +90,7 @@ static __device__ outcome try_bucket(uint4 *bucket, uint4 b, bool on, K x, V v)
 }
 
 template <class K, class V>
-static __global__ void __launch_bounds__(KH_BLOCK)
+static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *note)
 {
 	size_t i = kh_thread_id();
@@ -127,8 +127,9 @@ insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *
 
 		at = at < w.n ? at : 0;
 		uint4 *bucket = w.buckets + 4 * (size_t)kh_quad(at, r);
-		outcome o = try_bucket<K, V>(bucket, __ldcg(bucket + lane), open != 0, kh_quad(x, r),
-					     kh_quad(v, r));
+		if (open)
+			b[0] = __ldcg(bucket + lane);
+		outcome o = try_bucket<K, V>(bucket, b[0], open != 0, kh_quad(x, r), kh_quad(v, r));
 		if (open && lane == r) {
 			todo = o != DONE;
 			at += o == ONWARD;
@@ -160,44 +161,10 @@ template <class K, class V> static __device__ outcome look(uint4 b, K x, V &v, b
 	return found || open < 99 ? DONE : ONWARD;
 }
 
-/* Each turn reads the buckets of all of the quad's queries that are still open, at once. */
 template <class K, class V>
-static __global__ void __launch_bounds__(KH_BLOCK)
-find_keys(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
+static __device__ void answer(const kh_bucket64_view<K, V> &w, const kh_found &out, size_t i, K x, V v,
+			      bool found)
 {
-	size_t i = kh_thread_id();
-	bool mine = i < q.n, todo = mine, found = false;
-	K x = mine ? kh_mix(((const K *)q.keys)[i], w.seed) : 0;
-	uint32_t at = kh_reduce(x, w.n), steps = 0;
-	V v = (V)out.missing;
-	int lane = threadIdx.x & 3;
-	uint4 b[4] = {};
-
-	while (__any_sync(KH_FULL, todo)) {
-#pragma unroll
-		for (int r = 0; r < 4; r++) {
-			uint32_t to = kh_quad(at, r);
-			if (kh_quad((int)todo, r))
-				b[r] = __ldg(w.buckets + 4 * (size_t)to + lane);
-		}
-#pragma unroll
-		for (int r = 0; r < 4; r++) {
-			V got = 0;
-			bool hit;
-
-			if (!__any_sync(KH_FULL, todo && lane == r))
-				continue;
-			outcome o = look<K, V>(b[r], kh_quad(x, r), got, hit);
-			if (lane == r && todo) {
-				v = hit ? got : v;
-				found = hit;
-				todo = o != DONE && ++steps < w.n;
-				at = at + 1 < w.n ? at + 1 : 0;
-			}
-		}
-	}
-	if (!mine)
-		return;
 	if (w.is_mark(x)) {
 		found = w.side.size(0) > 0;
 		v = found ? w.side.list(0)[0] : (V)out.missing;
@@ -205,6 +172,94 @@ find_keys(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 	((V *)out.values)[i] = v;
 	if (out.found)
 		out.found[i] = found;
+}
+
+/* A quad a bucket: four first buckets in flight a lane, then the few that go on. */
+template <class K, class V>
+static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
+find_quads(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
+{
+	size_t i = kh_thread_id();
+	bool mine = i < q.n, todo = mine, found = false;
+	K x = mine ? kh_mix(((const K *)q.keys)[i], w.seed) : 0;
+	uint32_t at = kh_reduce(x, w.n), steps = 0;
+	V v = (V)out.missing;
+	int lane = threadIdx.x & 3;
+	uint4 b[4];
+
+#pragma unroll
+	for (int r = 0; r < 4; r++)
+		b[r] = __ldg(w.buckets + 4 * (size_t)kh_quad(at, r) + lane);
+#pragma unroll
+	for (int r = 0; r < 4; r++) {
+		V got = 0;
+		bool hit;
+		outcome o = look<K, V>(b[r], kh_quad(x, r), got, hit);
+		if (lane == r && todo) {
+			v = hit ? got : v;
+			found = hit;
+			todo = o != DONE;
+		}
+	}
+	while (__any_sync(KH_FULL, todo)) {
+		unsigned open = kh_quad_ballot(todo);
+		int r = open ? __ffs(open) - 1 : 0;
+		V got = 0;
+		bool hit;
+
+		if (open && lane == r) {
+			at = at + 1 < w.n ? at + 1 : 0;
+			steps++;
+		}
+		const uint4 *next = w.buckets + 4 * (size_t)kh_quad(at, r) + lane;
+		if (open)
+			b[0] = __ldg(next);
+		outcome o = look<K, V>(b[0], kh_quad(x, r), got, hit);
+		if (open && lane == r) {
+			v = hit ? got : v;
+			found = hit;
+			todo = o != DONE && steps < w.n;
+		}
+	}
+	if (mine)
+		answer(w, out, i, x, v, found);
+}
+
+/* One lane a bucket: it reads all 64 bytes by itself, and lanes need not wait for others. */
+template <class K, class V>
+static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
+find_lanes(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
+{
+	size_t i = kh_thread_id();
+
+	if (i >= q.n)
+		return;
+	K x = kh_mix(((const K *)q.keys)[i], w.seed);
+	uint32_t at = kh_reduce(x, w.n);
+	bool found = false, last = false;
+	V v = (V)out.missing;
+	for (uint32_t steps = 0; steps < w.n && !found && !last; steps++) {
+		const uint4 *p = w.buckets + 4 * (size_t)at;
+		uint4 b[4];
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			b[k] = __ldg(p + k);
+#pragma unroll
+		for (int k = 0; k < 4; k++) {
+			if (w.narrow) {
+				bool one = b[k].x == (uint32_t)x, two = b[k].z == (uint32_t)x;
+				v = one ? (V)b[k].y : two ? (V)b[k].w : v;
+				found |= one || two;
+			} else {
+				bool one = ((uint64_t)b[k].y << 32 | b[k].x) == (uint64_t)x;
+				v = one ? (V)((uint64_t)b[k].w << 32 | b[k].z) : v;
+				found |= one;
+			}
+		}
+		last = w.narrow ? b[3].z == KH_FULL : (b[3].x & b[3].y) == KH_FULL;
+		at = at + 1 < w.n ? at + 1 : 0;
+	}
+	answer(w, out, i, x, v, found);
 }
 
 template <class K, class V>
@@ -229,7 +284,7 @@ template <class K, class V> struct bucket64 : kh_table {
 	view_type view() const { return { buckets, side, n, cfg.seed, 1 }; }
 	int put(const kh_kv *p, bool mixed, kh_stream s, kh_err *err)
 	{
-		insert_pairs<K, V><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>(view(), *p, mixed, note);
+		insert_pairs<K, V><<<kh_blocks(p->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *p, mixed, note);
 		return kh_launched("insert", err);
 	}
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
@@ -256,7 +311,12 @@ template <class K, class V> struct bucket64 : kh_table {
 	}
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
 	{
-		find_keys<K, V><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), *q, *o);
+		unsigned blocks = kh_blocks(q->n, KH_PROBE_BLOCK);
+
+		if (cfg.group == 1)
+			find_lanes<K, V><<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
+		else
+			find_quads<K, V><<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
 		return kh_launched("find", err);
 	}
 	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)

@@ -236,7 +236,7 @@ template <class V> struct quad_probe<uint64_t, V> {
 };
 
 template <class K, class V>
-static __global__ void __launch_bounds__(KH_BLOCK)
+static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 look_up(kh_csr_view<K, V> w, kh_keys q, kh_span *spans, uint32_t *counts)
 {
 	size_t i = kh_thread_id();
@@ -262,8 +262,10 @@ look_up(kh_csr_view<K, V> w, kh_keys q, kh_span *spans, uint32_t *counts)
 	while (__any_sync(KH_FULL, go_on)) {
 		unsigned todo = kh_quad_ballot(go_on);
 		int r = todo ? __ffs(todo) - 1 : 0;
-		size_t next = (size_t)kh_quad(at, r) + (todo != 0);
-		quad_probe<K, V> got(w, __ldg(bucket + 4 * next), kh_quad(x, r));
+		const uint4 *next = bucket + 4 * ((size_t)kh_quad(at, r) + 1);
+		if (todo)
+			b[0] = __ldg(next);
+		quad_probe<K, V> got(w, b[0], kh_quad(x, r));
 		if (todo && (threadIdx.x & 3) == (unsigned)r) {
 			at++;
 			span = got.span;
@@ -294,7 +296,7 @@ template <class K, class V> struct csr : kh_table {
 	int insert(const kh_kv *p, kh_stream s, kh_err *err);
 	int spans(const kh_keys *q, kh_span *span, uint32_t *counts, kh_stream s, kh_err *err)
 	{
-		look_up<K, V><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), *q, span, counts);
+		look_up<K, V><<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *q, span, counts);
 		return kh_launched("look-up", err);
 	}
 	int count(const kh_keys *q, uint32_t *counts, kh_stream s, kh_err *err)

@@ -139,7 +139,7 @@ run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 }
 
 /* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a lane. */
-static __global__ void __launch_bounds__(KH_BLOCK)
+static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
 {
 	size_t i = kh_thread_id();
@@ -189,7 +189,7 @@ static bool quads(const dac_view<kh_packed> &w, const kh_keys *q, const kh_found
 {
 	if (w.node != 8)
 		return false;
-	search_quads<<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(w, *q, *o);
+	search_quads<<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *q, *o);
 	return true;
 }
 

@@ -14,6 +14,12 @@
 
 #define KH_BLOCK 256
 
+/* Threads of blocks that probe: a block holds its place until its slowest warp is done, so
+ * these are smaller. */
+#ifndef KH_PROBE_BLOCK
+#define KH_PROBE_BLOCK 128
+#endif
+
 /* Counters that kernels raise: struct kh_table's `note`. */
 enum kh_note { KH_NOTE_FAILED, KH_NOTE_TRUNCATED, KH_NOTE_POOL, KH_NOTE_USED, KH_NOTE_SIDE,
 	       KH_NOTE_SIDE2, KH_NOTE_A, KH_NOTE_B, KH_NOTES };

@@ -115,7 +115,10 @@ look_up(index_key_view<K> v, kh_keys q, kh_span *spans, uint32_t *counts)
 	while (__any_sync(KH_FULL, go_on)) {
 		unsigned todo = kh_quad_ballot(go_on);
 		int k = todo ? __ffs(todo) - 1 : 0;
-		index_probe got(__ldg(bucket + 4 * ((size_t)kh_quad(at, k) + (todo != 0))), kh_quad(tag, k), true);
+		const uint4 *next = bucket + 4 * ((size_t)kh_quad(at, k) + 1);
+		if (todo)
+			b[0] = __ldg(next);
+		index_probe got(b[0], kh_quad(tag, k), true);
 		if (todo && (threadIdx.x & 3) == (unsigned)k) {
 			span = got.span;
 			go_on = false;

@@ -180,12 +180,12 @@ template <class S, bool MULTI> struct kh_open_table : kh_table {
 	{
 		if (p->n == 0)
 			return KH_OK;
-		kh_slots_insert<<<kh_blocks(p->n * group), KH_BLOCK, 0, s>>>(view(), *p, note);
+		kh_slots_insert<<<kh_blocks(p->n * group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *p, note);
 		return kh_launched("insert", err);
 	}
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
 	{
-		kh_slots_find<S><<<kh_blocks(q->n * group), KH_BLOCK, 0, s>>>(view(), *q, *o);
+		kh_slots_find<S><<<kh_blocks(q->n * group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
 		return kh_launched("find", err);
 	}
 	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)

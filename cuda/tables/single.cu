@@ -2,7 +2,7 @@
  * single.cu - row 5: WarpCore's SingleValueHashTable (Juenger et al. 2020, IV-B)
  *
  * Open addressing with COPS, one value a key, in the three layouts; insert by CAS, erase by
- * tombstone.  Default group and window: 2 lanes and 8 slots.  open_addressing.cuh has the
+ * tombstone.  Default group and window: 2.  open_addressing.cuh has the
  * departures.
  */
 #include "open_addressing.cuh"
@@ -15,12 +15,10 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 	typedef kh_bind<T> B;
 	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr,
 					B::erase, nullptr, nullptr, B::stats, B::view };
-	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 
-	d.window = d.window ? d.window : 8;
 	*out = t;
-	return kh_open_addressing(t, &fn, &d, 2, s, err);
+	return kh_open_addressing(t, &fn, c, 2, s, err);
 }
 
 template <class K, class V>
