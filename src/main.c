@@ -8,6 +8,7 @@
 #include "output.h"
 
 static const kh_command *const command[] = {
+	&kh_cmd_bench,
 	&kh_cmd_build,
 	&kh_cmd_classify,
 	&kh_cmd_inspect,

@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
-#include "bench.h"
+#include "bench_tables.h"
 #include "bench_kernels.h"
 #include "table.h"
 

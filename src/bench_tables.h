@@ -1,6 +1,6 @@
-/* bench.h - `kmerhash bench tables`, without a CUDA header */
-#ifndef KH_TABLES_BENCH_H
-#define KH_TABLES_BENCH_H
+/* bench_tables.h - the bench of cuda/tables/, seen from a program that knows no CUDA */
+#ifndef KH_BENCH_TABLES_H
+#define KH_BENCH_TABLES_H
 
 #include <stdio.h>
 #include "msg.h"
@@ -13,7 +13,8 @@ typedef struct kh_bench_options {
 	int repeat;                     /* runs a case, of which the median counts; 0: 5 */
 } kh_bench_options;
 
-/* Writes CSV, a line a case, as they are done.  Needs the current device to itself. */
+/* Writes CSV, a line a case, as they are done.  Needs the current device to
+ * itself.  Without CUDA: KH_ENODEV. */
 int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err);
 
 #endif

@@ -1,0 +1,10 @@
+/* bench_none.c - in place of cuda/tables/bench.c where there is no CUDA */
+#include <config.h>
+#include "bench_tables.h"
+
+int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
+{
+	(void)o;
+	(void)out;
+	return kh_fail(err, KH_ENODEV, "bench tables: this kmerhash was built without CUDA");
+}

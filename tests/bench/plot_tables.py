@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Draws the papers' figures from the CSV of `kmerhash bench tables`.
+
+    kmerhash bench tables > tables.csv
+    tests/bench/plot_tables.py tables.csv OUTDIR
+
+One SVG a figure; a figure whose cases are not in the CSV is left out.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+NUMBERS = {
+    "n": int,
+    "load": float,
+    "multiplicity": float,
+    "group": int,
+    "insert_gops": float,
+    "retrieve_gops": float,
+}
+
+
+def read(path):
+    """Rows that passed their check, numbers as numbers."""
+    rows = []
+    with open(path, newline="") as f:
+        for row in csv.DictReader(f):
+            if row["check"] != "ok":
+                continue
+            for name, kind in NUMBERS.items():
+                row[name] = kind(row[name])
+            rows.append(row)
+    return rows
+
+
+def curves(rows, x, label):
+    """{label: sorted [(x, insert, retrieve)]}"""
+    out = {}
+    for row in rows:
+        point = (row[x], row["insert_gops"], row["retrieve_gops"])
+        out.setdefault(label(row), []).append(point)
+    return {name: sorted(set(points)) for name, points in sorted(out.items())}
+
+
+def figure(path, title, x_name, lines, log=False, what=("insert", "retrieve")):
+    """Two panels, insert and retrieve; nothing if there is nothing to draw."""
+    if not lines:
+        return
+    fig, axes = plt.subplots(1, len(what), figsize=(5 * len(what), 3.8), squeeze=False)
+    for axis, name in zip(axes[0], what):
+        column = 1 if name in ("insert", "build") else 2
+        for label, points in lines.items():
+            axis.plot(
+                [p[0] for p in points],
+                [p[column] for p in points],
+                marker="o",
+                markersize=3,
+                label=label,
+            )
+        axis.set_xlabel(x_name)
+        axis.set_ylabel(f"{name}, 10⁹/s")
+        axis.set_ylim(bottom=0)
+        if log:
+            axis.set_xscale("log", base=2)
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(fontsize=7)
+    fig.suptitle(title, fontsize=10)
+    fig.tight_layout()
+    fig.savefig(path)
+    plt.close(fig)
+    print(path)
+
+
+def with_note(row):
+    return f"{row['table']} {row['note']}".strip()
+
+
+def with_group(row):
+    note = f", {row['note']}" if row["note"] else ""
+    group = f", {row['group']} lanes" if row["group"] else ""
+    return row["table"] + group + note
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    rows = read(sys.argv[1])
+    out = Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+
+    def case(*names):
+        return [r for r in rows if r["case"] in names]
+
+    figure(
+        out / "unique.svg",
+        "Unique keys by load (WarpCore Fig. 5)",
+        "load",
+        curves([r for r in case("unique") if r["table"] != "dachash"], "load", with_group),
+        what=("insert", "find"),
+    )
+    figure(
+        out / "groups.svg",
+        "WarpCore SingleValue at load 0.8 by lanes that probe together",
+        "lanes",
+        curves(case("groups"), "group", lambda r: r["note"]),
+        log=True,
+        what=("insert", "find"),
+    )
+    figure(
+        out / "multi.svg",
+        "Values a key, uniform (WarpCore Fig. 7)",
+        "values a key",
+        curves(case("multi"), "multiplicity", with_group),
+        log=True,
+    )
+    for name, title in (("duplicates", "HashGraph by duplicates"), ("range", "HashGraph by hash range C")):
+        both = [dict(r, table=r["table"] + (" probe-new" if "new" in r["case"] else " probe"))
+                for r in case(name, name + ", probe-new")]
+        x = "multiplicity" if name == "duplicates" else "load"
+        figure(out / f"hashgraph-{name}.svg", title, name, curves(both, x, lambda r: r["table"]),
+               log=True, what=("build", "probe"))
+    figure(
+        out / "hashgraph-n.svg",
+        "HashGraph by size and order of keys",
+        "pairs",
+        curves(case("N"), "n", with_note),
+        log=True,
+        what=("build", "probe"),
+    )
+    figure(
+        out / "dachash-search.svg",
+        "DACHash: build and search (Figs. 7.5, 7.6)",
+        "keys",
+        curves(case("search"), "n", with_note),
+        log=True,
+        what=("build", "search"),
+    )
+    mixes = [dict(r, table=r["case"]) for r in rows
+             if r["table"] == "dachash" and (r["case"].startswith(("80/20 ", "60/40 ")))]
+    figure(
+        out / "dachash-mixed.svg",
+        "DACHash: mixed batches by expected length (Figs. 7.3, 7.7)",
+        "expected length",
+        curves(mixes, "load", lambda r: r["table"]),
+        log=True,
+        what=("operations",),
+    )
+    figure(
+        out / "cuckoo.svg",
+        "Cuckoo hashing by load",
+        "load",
+        curves([dict(r, table=r["case"]) for r in rows if r["case"].endswith(" tables")],
+               "load", lambda r: r["table"]),
+        what=("insert", "find"),
+    )
+
+
+if __name__ == "__main__":
+    main()
