@@ -190,6 +190,7 @@ static int draw(kh_feed *f, struct feed_block **out)
 			b->pub.ticket = f->n_ticket++;
 			b->seq = st->n_seq++;
 			b->raw = b->end = st->slack;
+			b->format = st->format;
 		}
 		kh_monitor_unlock(f->m);
 		*out = b;
@@ -252,6 +253,7 @@ static void publish(kh_feed *f, struct feed_block *b)
 	st->n_rec += p->n_rec - goes_on;
 	st->n_settled++;
 	st->ended |= st->failed;
+	st->format = st->place.format;
 	kh_monitor_unlock(f->m);
 	if (p->file_end && !st->failed) {
 		st->count[p->file] = st->place.n_rec;

@@ -29,6 +29,7 @@ struct feed_block {
 	unsigned refs;
 	bool file_start;
 	bool past;              /* the stream had ended */
+	char format;            /* what its stream was found to be before, or 0 */
 	bool emitted;
 	kh_err bad;             /* the bytes end in this */
 
@@ -58,6 +59,7 @@ struct feed_stream {
 	uint64_t n_rec;         /* settled */
 	uint64_t n_settled;     /* blocks */
 	size_t slack;           /* bytes to leave free in front of the text */
+	char format;            /* of the file that was settled last */
 	/* in the reading turn: */
 	size_t file;
 	struct feed_input *in;

@@ -16,7 +16,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 {
 	kh_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
 
-	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &r, 0);
+	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &r, b->format);
 	if (b->boundary == b->end)
 		return KH_OK;
 	r.from = b->boundary;

@@ -443,11 +443,16 @@ static size_t fastq_boundary(const char *text, const kh_range *r)
 
 static size_t fasta_boundary(const char *text, const kh_range *r)
 {
-	size_t a = line_behind(text, r, r->from);
+	for (size_t a = r->from; a < r->to; a++) {
+		const char *mark = memchr(text + a, '>', r->to - a);
 
-	while (a < r->to && text[a] != '>')
-		a = line_behind(text, r, a);
-	return a;
+		if (!mark)
+			break;
+		a = (size_t)(mark - text);
+		if (a > r->from && mark[-1] == '\n')
+			return a;
+	}
+	return r->to;
 }
 
 size_t kh_reader_boundary(const char *text, const kh_range *r, char format)

@@ -1,9 +1,9 @@
 /*
  * scan.h - the inner loops over text: newlines, nucleotides to bits, quality bytes
  *
- * The plain C versions are the specification; on x86-64 the same functions in AVX2 are
- * taken where the machine has it (KH_SIMD=none in the environment forbids it).  All may
- * read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
+ * The plain C versions are the specification; on x86-64 the same functions in AVX-512
+ * or AVX2 are taken where the machine has them (KH_SIMD=avx2 or none in the environment
+ * goes no further than that).  All may read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
  * the same results.
  *
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
@@ -51,6 +51,8 @@ const kh_scan *kh_scan_get(void);
 void kh_scan_choose(const kh_scan *s);          /* for tests */
 const kh_scan *kh_scan_plain(void);
 const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
+const kh_scan *kh_scan_avx512(void);
+size_t kh_lines_avx512(const kh_packed *to, kh_lines *l, const char *s, size_t n);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
  * the rest of the mask's last word, clears that of the bases. */

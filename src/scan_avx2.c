@@ -268,8 +268,23 @@ const kh_scan *kh_scan_avx2(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")
 	       && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
 }
+static const kh_scan avx512 = {
+	"avx512", avx2_pack, kh_lines_avx512, avx2_quality, avx2_fastq,
+};
+
+const kh_scan *kh_scan_avx512(void)
+{
+	return kh_scan_avx2() && __builtin_cpu_supports("avx512bw")
+	       && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2")
+		       ? &avx512 : NULL;
+}
 #else
 const kh_scan *kh_scan_avx2(void)
+{
+	return NULL;
+}
+
+const kh_scan *kh_scan_avx512(void)
 {
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef KH_GZ_MAKE_H
 #define KH_GZ_MAKE_H
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

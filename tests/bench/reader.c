@@ -1,0 +1,346 @@
+/*
+ * reader.c - how fast sequences are read, beside the usual way
+ *
+ * The usual way: one thread, a buffer, memchr for the ends of lines, and name, sequence
+ * and quality of each record copied into strings of their own; over read(2) or zlib.
+ * The feed does more: it checks every byte and packs the bases into 2 bits and a mask.
+ *
+ *	reader [-n million bases] [-t threads] [-d folder for the files]
+ *
+ * CPU seconds of the whole process; best of five; the files lie in memory if the folder
+ * does.
+ */
+#include <config.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "../gz_make.h"
+#include "feed.h"
+
+enum { RUNS = 5, BUF = 1 << 16 };
+
+/* --- the usual way ------------------------------------------------------------------- */
+struct text {
+	char *s;
+	size_t n, cap;
+};
+
+struct usual {
+	int fd;
+	gzFile gz;
+	char buf[BUF];
+	size_t pos, end;
+	struct text name, seq, qual;
+	int last;               /* the mark of the record that follows, or 0 */
+};
+
+static int fill(struct usual *u)
+{
+	ssize_t n = u->gz ? gzread(u->gz, u->buf, BUF) : read(u->fd, u->buf, BUF);
+
+	u->pos = 0;
+	u->end = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static int byte(struct usual *u)
+{
+	return u->pos < u->end || fill(u) ? u->buf[u->pos++] : -1;
+}
+
+/* Appends up to the end of the line. */
+static int line(struct usual *u, struct text *t)
+{
+	for (;;) {
+		if (u->pos == u->end && !fill(u))
+			return -1;
+		char *p = u->buf + u->pos, *nl = memchr(p, '\n', u->end - u->pos);
+		size_t n = nl ? (size_t)(nl - p) : u->end - u->pos;
+		if (t->n + n + 1 > t->cap) {
+			t->cap = 2 * (t->n + n + 1);
+			t->s = realloc(t->s, t->cap);
+		}
+		memcpy(t->s + t->n, p, n);
+		t->n += n;
+		t->s[t->n] = 0;
+		u->pos += n + (nl != NULL);
+		if (nl)
+			return 0;
+	}
+}
+
+static int record(struct usual *u)
+{
+	int c = u->last;
+
+	while (!c && (c = byte(u)) != '>' && c != '@')
+		if (c < 0)
+			return 0;
+	u->last = 0;
+	u->name.n = u->seq.n = u->qual.n = 0;
+	line(u, &u->name);
+	while ((c = byte(u)) >= 0 && c != '>' && c != '@' && c != '+') {
+		if (c == '\n')
+			continue;
+		u->pos--;
+		line(u, &u->seq);
+	}
+	if (c == '>' || c == '@')
+		u->last = c;
+	if (c != '+')
+		return 1;
+	while ((c = byte(u)) >= 0 && c != '\n')
+		;
+	while (u->qual.n < u->seq.n && line(u, &u->qual) == 0)
+		;
+	return 1;
+}
+
+static size_t run_usual(const char *path, bool gz)
+{
+	struct usual *u = calloc(1, sizeof *u);
+	size_t n = 0;
+
+	u->fd = gz ? -1 : open(path, O_RDONLY);
+	u->gz = gz ? gzopen(path, "rb") : NULL;
+	if (u->gz)
+		gzbuffer(u->gz, 1 << 17);
+	while (record(u))
+		n += u->seq.n;
+	if (u->gz)
+		gzclose(u->gz);
+	else
+		close(u->fd);
+	free(u->name.s);
+	free(u->seq.s);
+	free(u->qual.s);
+	free(u);
+	return n;
+}
+
+/* --- the feed ---------------------------------------------------------------------------- */
+struct run {
+	kh_feed *f;
+	size_t n_bases;         /* in the turn */
+};
+
+static int work(void *arg, unsigned worker, kh_err *err)
+{
+	struct run *r = arg;
+	kh_block *b;
+	kh_job job[4];
+	size_t n;
+	int rc;
+
+	(void)worker;
+	while ((rc = kh_feed_next(r->f, &b, err)) > 0) {
+		rc = kh_feed_settle(r->f, b, err);
+		if (rc)
+			return rc;
+		for (size_t i = 0; i < b->n_rec; i++)
+			r->n_bases += b->rec[i].len;
+		do {
+			rc = kh_feed_jobs(r->f, b, job, 4, &n, err);
+			for (size_t i = 0; !rc && i < n; i++)
+				kh_feed_release_job(r->f, &job[i]);
+		} while (!rc && n > 0);
+		if (rc)
+			return rc;
+		kh_feed_pass(r->f, b);
+		kh_feed_release(r->f, b);
+	}
+	return rc;
+}
+
+static size_t run_feed(const char *path, bool pieces, unsigned threads)
+{
+	kh_feed_options o = {
+		.path = { &path, NULL }, .n_path = { 1, 0 }, .pieces = pieces,
+		.n_blocks = threads + 2,
+	};
+	struct run r = { NULL, 0 };
+	kh_monitor *m = NULL;
+	kh_err err = { 0, "" };
+
+	if (kh_monitor_new(&m, &err) || kh_feed_open(&r.f, &o, m, &err)
+	    || kh_crew_run(m, threads, work, &r, &err)) {
+		fprintf(stderr, "%s\n", err.msg);
+		exit(1);
+	}
+	kh_feed_close(r.f);
+	kh_monitor_free(m);
+	return r.n_bases;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+static uint64_t state = 1;
+
+static unsigned random_bits(void)
+{
+	uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	return (unsigned)(z >> 32);
+}
+
+static size_t make_reads(char *s, size_t n_bases)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i * 150 < n_bases; i++) {
+		n += (size_t)sprintf(s + n, "@A00123:45:HXXXXX:1:%u:%u:%zu 1:N:0:ACGTACGT\n",
+				     random_bits() % 3000, random_bits() % 30000, i);
+		for (int k = 0; k < 150; k++)
+			s[n++] = random_bits() % 2000 ? "ACGT"[random_bits() % 4] : 'N';
+		n += (size_t)sprintf(s + n, "\n+\n");
+		for (int k = 0; k < 150; k++)
+			s[n++] = "FFFFFFFFFFFF:::,#F"[random_bits() % 18];
+		s[n++] = '\n';
+	}
+	return n;
+}
+
+static size_t make_genomes(char *s, size_t n_bases)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_bases; i++) {
+		if (i % 6000000 == 0)
+			n += (size_t)sprintf(s + n, ">contig%zu made up\n", i / 6000000);
+		s[n++] = "ACGT"[random_bits() % 4];
+		if (i % 60 == 59)
+			s[n++] = '\n';
+	}
+	s[n++] = '\n';
+	return n;
+}
+
+static void save(const char *path, const void *p, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (!f || fwrite(p, 1, n, f) != n || fclose(f)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* --- timing ----------------------------------------------------------------------------------- */
+static double now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum how { USUAL, USUAL_GZ, FEED, PIECES };
+
+struct row {
+	const char *what, *path, *library;
+	enum how how;
+	unsigned threads;
+};
+
+/* GB of text a CPU second; the best of some runs. */
+static double measure(const struct row *r, size_t bytes, double *wall)
+{
+	double best = 1e9;
+
+	*wall = 1e9;
+	setenv("KH_GZ", r->library, 1);
+	for (int i = 0; i < RUNS; i++) {
+		double cpu = now(CLOCK_PROCESS_CPUTIME_ID), t = now(CLOCK_MONOTONIC);
+		size_t n = r->how == USUAL || r->how == USUAL_GZ
+				   ? run_usual(r->path, r->how == USUAL_GZ)
+				   : run_feed(r->path, r->how == PIECES, r->threads);
+
+		cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		t = now(CLOCK_MONOTONIC) - t;
+		if (n == 0)
+			exit(1);
+		best = cpu < best ? cpu : best;
+		*wall = t < *wall ? t : *wall;
+	}
+	*wall = (double)bytes / 1e9 / *wall;
+	return (double)bytes / 1e9 / best;
+}
+
+static void table(const struct row *r, size_t n, size_t bytes)
+{
+	double first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double wall, rate = measure(&r[i], bytes, &wall);
+
+		if (i == 0)
+			first = rate;
+		printf("%-34s %8u %10.2f %10.2f %8.2f\n", r[i].what, r[i].threads, rate, wall,
+		       rate / first);
+		fflush(stdout);
+	}
+	puts("");
+}
+
+int main(int argc, char **argv)
+{
+	size_t n_bases = 160000000, n;
+	const char *dir = "/dev/shm";
+	char fq[200], gz[200], bgzf[200], fa[200];
+	unsigned threads = 2;
+
+	for (int c; (c = getopt(argc, argv, "n:t:d:")) != -1;)
+		if (c == 'n')
+			n_bases = 1000000 * strtoull(optarg, NULL, 10);
+		else if (c == 't')
+			threads = (unsigned)strtoul(optarg, NULL, 10);
+		else if (c == 'd')
+			dir = optarg;
+		else
+			return 2;
+	snprintf(fq, sizeof fq, "%s/kh_bench.fq", dir);
+	snprintf(fa, sizeof fa, "%s/kh_bench.fa", dir);
+	snprintf(gz, sizeof gz, "%s/kh_bench.fq.gz", dir);
+	snprintf(bgzf, sizeof bgzf, "%s/kh_bench.bgzf.gz", dir);
+	char *s = malloc(3 * n_bases + 1000000);
+	struct bytes b = { NULL, 0 };
+
+	printf("%-34s %8s %10s %10s %8s\n", "GB of text", "threads", "a CPU s", "a wall s", "ratio");
+	n = make_genomes(s, n_bases);
+	save(fa, s, n);
+	table((struct row[]) { { "FASTA, usual", fa, "", USUAL, 1 },
+			       { "FASTA, feed, pieces packed", fa, "", PIECES, 1 },
+			       { "FASTA, feed, pieces packed", fa, "", PIECES, threads } }, 3, n);
+	n = make_reads(s, n_bases);
+	save(fq, s, n);
+	add_gz(&b, s, n);
+	save(gz, b.p, b.n);
+	b.n = 0;
+	add_bgzf(&b, s, n, 65280);
+	add_bgzf_eof(&b);
+	save(bgzf, b.p, b.n);
+	free(b.p);
+	free(s);
+	table((struct row[]) { { "FASTQ, usual", fq, "", USUAL, 1 },
+			       { "FASTQ, feed, checked, packed", fq, "", FEED, 1 },
+			       { "FASTQ, feed, checked, packed", fq, "", FEED, threads } }, 3, n);
+	table((struct row[]) { { "BGZF, usual over zlib", bgzf, "", USUAL_GZ, 1 },
+			       { "BGZF, feed, zlib", bgzf, "zlib", FEED, 1 },
+			       { "BGZF, feed, best library", bgzf, "", FEED, 1 },
+			       { "BGZF, feed, best library", bgzf, "", FEED, threads } }, 4, n);
+	table((struct row[]) { { "gzip, usual over zlib", gz, "", USUAL_GZ, 1 },
+			       { "gzip, feed, zlib", gz, "zlib", FEED, 1 },
+			       { "gzip, feed, best library", gz, "", FEED, 1 },
+			       { "gzip, feed, best library", gz, "", FEED, threads } }, 4, n);
+	remove(fq);
+	remove(fa);
+	remove(gz);
+	remove(bgzf);
+	return 0;
+}
