@@ -13,12 +13,14 @@
 
 struct values {
 	uint64_t threads;
+	const char *db;
 	bool json, taxa, targets, unmapped, no_verify;
 };
 
 #define AT(field) offsetof(struct values, field)
 
 static const kh_opt opts[] = {
+	{ "db", 'd', KH_OPT_TEXT, "FILE", "the database, if it is not the operand", AT(db), 0, 0 },
 	{ "json", 'j', KH_OPT_FLAG, NULL, "parameters and counts as JSON", AT(json), 0, 0 },
 	{ "taxa", 't', KH_OPT_FLAG, NULL, "locations by taxon, as a kraken-style report", AT(taxa), 0, 0 },
 	{ "targets", 'g', KH_OPT_FLAG, NULL, "a line a target: id, taxid, bases, first bin, digest",
@@ -229,7 +231,7 @@ static int show(const struct values *v, const kh_db *db, kh_err *err)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct values v = { .threads = 0 };
+	struct values v = { .db = getenv("KMERHASH_DB") };
 	kh_err err = { 0, "" };
 	kh_db *db = NULL;
 	int first = kh_opt_parse(c, argc, argv, &v), rc;
@@ -240,7 +242,7 @@ static int run(const kh_command *c, int argc, char **argv)
 		kh_fail(&err, KH_EUSAGE, "one database at a time");
 		return kh_cmd_fail(c, &err);
 	}
-	const char *path = first < argc ? argv[first] : getenv("KMERHASH_DB");
+	const char *path = first < argc ? argv[first] : v.db;
 	if (!path) {
 		kh_fail(&err, KH_EUSAGE, "no database is named");
 		return kh_cmd_fail(c, &err);
