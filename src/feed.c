@@ -116,6 +116,7 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 		kh_harvest_free(&b->h);
 		kh_run_free(&b->run);
 		free(b->buf);
+		free(b->mate);
 	}
 	if (st->in)
 		feed_input_drop(f, st->in);
@@ -200,6 +201,18 @@ static int draw(kh_feed *f, struct feed_block **out)
 	}
 }
 
+/* After a record of uncommon length the memory is given back. */
+static void slim(struct feed_block *b, size_t usual)
+{
+	if (b->cap / 16 > usual) {
+		free(b->buf);
+		b->buf = NULL;
+		b->cap = 0;
+	}
+	if (b->h.cap_words / 16 > usual)
+		kh_harvest_free(&b->h);
+}
+
 static int reset(struct feed_block *b, size_t front, kh_err *err)
 {
 	kh_block *p = &b->pub;
@@ -211,7 +224,7 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	p->file_end = false;
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
-	b->boundary = b->stop = b->head_stop = 0;
+	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
 	b->h.n_rec = FEED_ROOM;
 	b->h.n_words = front / 32;
 	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec, err);
@@ -225,6 +238,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 
 	if (rc <= 0)
 		return rc;
+	slim(b, f->o.block_size + FEED_SLACK);
 	rc = reset(b, f->o.front, err);
 	if (!rc)
 		rc = feed_read(f, b, err);

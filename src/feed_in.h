@@ -9,6 +9,8 @@
 /* Free places in front of a block's records: the head, joined in the block's turn, goes
  * there. */
 enum { FEED_ROOM = 4 };
+/* What is left of a block and longer than this is not copied in front of the next one. */
+enum { FEED_SLACK = 1 << 18 };
 
 /* An open file; the blocks that read ranges of it hold it too. */
 struct feed_input {
@@ -37,6 +39,8 @@ struct feed_block {
 	bool odd;               /* at `stop` is something that only its turn can judge */
 	size_t boundary, stop;
 	kh_place place;         /* of `stop`, counted from `boundary` */
+	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
+	size_t cap_mate, n_mate;        /* valid from FEED_ROOM on: so many */
 	bool head_good;         /* pieces: so is [raw, boundary), as inside a record */
 	kh_place head_place;
 	size_t head_stop, head_n;       /*   in so many records */
@@ -99,12 +103,18 @@ const char *feed_file_name(const struct feed_stream *st, size_t file);
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
 /* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
 int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
+/* The text has moved up by `by` (modulo 2^64). */
+void feed_shift(struct feed_block *b, size_t by);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
 
 /* feed_parse.c: ahead of the turn. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_join.c: in the turn.  Sets the block's records, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
+
+/* feed_jobs.c: hashes of names, as far as missing, so that mates are compared by one
+ * number each in the turn; `n_head` records are in front of rec[FEED_ROOM]. */
+int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
 
 void feed_unref(kh_feed *f, struct feed_block *b);
 

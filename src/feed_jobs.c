@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "feed_in.h"
+#include "kmer.h"
+#include "mem.h"
 
 typedef unsigned long long ull;
 
@@ -23,13 +25,46 @@ static size_t less_suffix(const char *id, size_t n)
 	return n;
 }
 
-static bool are_mates(const kh_block *a, const kh_record *ra, const kh_block *b,
-		      const kh_record *rb)
+/* Of the name without its suffix; names that differ have one hash once in 2^64. */
+static uint64_t hash_name(const char *id, size_t n)
 {
-	const char *x = a->text + ra->name, *y = b->text + rb->name;
-	size_t n = less_suffix(x, ra->id_len);
+	uint64_t h, word;
 
-	return n == less_suffix(y, rb->id_len) && memcmp(x, y, n) == 0;
+	n = less_suffix(id, n);
+	for (h = n; n >= 8; id += 8, n -= 8) {
+		memcpy(&word, id, 8);
+		h = kh_fmix64(h ^ word);
+	}
+	word = 0;
+	memcpy(&word, id, n);
+	return kh_fmix64(h ^ word);
+}
+
+int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err)
+{
+	const kh_harvest *h = &b->h;
+
+	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
+		return KH_OK;
+	int rc = kh_grow((void **)&b->mate, &b->cap_mate, h->n_rec, sizeof *b->mate, err);
+	if (rc)
+		return rc;
+	for (size_t i = FEED_ROOM - n_head; i < h->n_rec; i++) {
+		if (i == FEED_ROOM)
+			i += b->n_mate;
+		if (i < h->n_rec)
+			b->mate[i] = hash_name(h->text + h->rec[i].name, h->rec[i].id_len);
+	}
+	b->n_mate = h->n_rec - FEED_ROOM;
+	return KH_OK;
+}
+
+/* The hash of a block's first record. */
+static const uint64_t *mate_hashes(const kh_block *p)
+{
+	const struct feed_block *b = p->priv;
+
+	return b->mate + (p->rec - b->h.rec);
 }
 
 static int name_len(const kh_record *r)
@@ -43,12 +78,13 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 
 	if (f->o.no_mate_check)
 		return KH_OK;
+	size_t step = j->interleaved ? 2 : 1;
+	size_t from = j->interleaved ? j->from[0] + 1 : j->from[1];
+	const uint64_t *ha = mate_hashes(a) + j->from[0], *hb = mate_hashes(b) + from;
 	for (size_t i = 0; i < j->n; i++) {
-		const kh_record *ra = &a->rec[j->from[0] + (j->interleaved ? 2 * i : i)];
-		const kh_record *rb = j->interleaved ? ra + 1 : &b->rec[j->from[1] + i];
-
-		if (are_mates(a, ra, b, rb))
+		if (ha[i * step] == hb[i * step])
 			continue;
+		const kh_record *ra = &a->rec[j->from[0] + i * step], *rb = &b->rec[from + i * step];
 		const char *file = feed_file_name(&f->st[a->stream], a->file);
 		const char *with = feed_file_name(&f->st[b->stream], b->file);
 		return kh_fail(err, KH_EFORMAT, "%s%s%s: pair %llu: the mates have different "

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "feed_in.h"
 #include "mem.h"
+#include "scan.h"
 
 struct join {
 	kh_feed *f;
@@ -26,26 +27,6 @@ struct join {
 };
 
 /* --- carry -------------------------------------------------------------------------- */
-static int carry_in(struct join *j)
-{
-	struct feed_stream *st = j->st;
-	struct feed_block *b = j->b;
-	int rc = feed_room(b, st->n_carry, 0, j->err);
-
-	if (rc)
-		return rc;
-	j->pos = b->raw - st->n_carry;
-	if (st->n_carry > 0)
-		memcpy(b->buf + j->pos, st->carry, st->n_carry);
-	b->h.text = b->buf;
-	if (st->n_carry > st->slack) {
-		kh_monitor_lock(j->f->m);
-		st->slack = st->n_carry;
-		kh_monitor_unlock(j->f->m);
-	}
-	return KH_OK;
-}
-
 static int carry_add(struct join *j, size_t from)
 {
 	struct feed_stream *st = j->st;
@@ -58,6 +39,52 @@ static int carry_add(struct join *j, size_t from)
 		memcpy(st->carry + st->n_carry, j->b->buf + from, n);
 	st->n_carry += n;
 	return KH_OK;
+}
+
+/* A long carry: the block is put behind it, and takes it over. */
+static int carry_over(struct join *j)
+{
+	struct feed_stream *st = j->st;
+	struct feed_block *b = j->b;
+	size_t raw = st->n_carry, cap = b->cap;
+	char *buf = b->buf;
+	int rc = carry_add(j, b->raw);
+
+	if (!rc)
+		rc = kh_grow((void **)&st->carry, &st->cap_carry, st->n_carry + KH_SCAN_PAD, 1,
+			     j->err);
+	if (rc)
+		return rc;
+	b->buf = st->carry;
+	b->cap = st->cap_carry;
+	st->carry = buf;
+	st->cap_carry = cap;
+	feed_shift(b, raw - b->raw);
+	j->pos = 0;
+	return KH_OK;
+}
+
+static int carry_in(struct join *j)
+{
+	struct feed_stream *st = j->st;
+	struct feed_block *b = j->b;
+	int rc = KH_OK;
+
+	if (st->n_carry > FEED_SLACK) {
+		rc = carry_over(j);
+	} else {
+		rc = feed_room(b, st->n_carry, 0, j->err);
+		j->pos = b->raw - st->n_carry;
+		if (!rc && st->n_carry > 0)
+			memcpy(b->buf + j->pos, st->carry, st->n_carry);
+	}
+	b->h.text = b->buf;
+	if (st->n_carry > st->slack && st->n_carry <= FEED_SLACK) {
+		kh_monitor_lock(j->f->m);
+		st->slack = st->n_carry;
+		kh_monitor_unlock(j->f->m);
+	}
+	return rc;
 }
 
 static int carry_out(struct join *j)
@@ -89,6 +116,7 @@ static int head_to_front(struct join *j, size_t mark)
 		(mark - FEED_ROOM) * sizeof *h->rec);
 	memcpy(h->rec + FEED_ROOM, head, n * sizeof *head);
 	free(head);
+	j->b->n_mate = 0;
 	return KH_OK;
 }
 
@@ -99,6 +127,7 @@ static void forget_ahead(struct join *j, size_t mark)
 
 	memmove(h->rec + FEED_ROOM, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
 	h->n_rec = FEED_ROOM + (h->n_rec - mark);
+	j->b->n_mate = 0;
 }
 
 static void advance(kh_place *at, const kh_place *by, uint64_t byte_from)
@@ -161,6 +190,7 @@ static int keep_pairs(struct join *j)
 			j->n_head * sizeof *h->rec);
 		h->n_rec += j->n_head;
 		j->n_head = 0;
+		j->b->n_mate = 0;
 	}
 	const kh_record *last = &h->rec[--h->n_rec];
 	for (size_t i = last->text; i < j->pos; i++)
@@ -310,6 +340,8 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 		st->distrust = false;
 	}
 	rc = f->o.pieces ? join_pieces(&j) : join_records(&j);
+	int late = f->o.pieces ? KH_OK : feed_hash_names(f, b, j.n_head, rc ? NULL : err);
+	rc = rc ? rc : late;
 	b->pub.rec = b->h.rec + FEED_ROOM - j.n_head;
 	b->pub.n_rec = b->h.n_rec - FEED_ROOM + j.n_head;
 	if (!rc && b->bad.code) {

@@ -74,5 +74,8 @@ int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
 	if (b->past || b->end == b->raw)
 		return KH_OK;
-	return f->o.pieces ? pieces_ahead(f, b, err) : records_ahead(b, err);
+	if (f->o.pieces)
+		return pieces_ahead(f, b, err);
+	int rc = records_ahead(b, err);
+	return rc ? rc : feed_hash_names(f, b, 0, err);
 }

@@ -14,16 +14,8 @@
 #include "mem.h"
 #include "scan.h"
 
-int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
+void feed_shift(struct feed_block *b, size_t by)
 {
-	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
-	int rc = kh_grow((void **)&b->buf, &b->cap, raw + (n > have ? n : have) + KH_SCAN_PAD, 1,
-			 err);
-
-	if (rc || raw == b->raw)
-		return rc;
-	size_t by = raw - b->raw;
-	memmove(b->buf + raw, b->buf + b->raw, have);
 	b->raw += by;
 	b->end += by;
 	b->boundary += by;
@@ -33,6 +25,18 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
 		b->h.rec[i].name += by;
 		b->h.rec[i].text += by;
 	}
+}
+
+int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
+{
+	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
+	int rc = kh_grow((void **)&b->buf, &b->cap, raw + (n > have ? n : have) + KH_SCAN_PAD, 1,
+			 err);
+
+	if (rc || raw == b->raw)
+		return rc;
+	memmove(b->buf + raw, b->buf + b->raw, have);
+	feed_shift(b, raw - b->raw);
 	return KH_OK;
 }
 
