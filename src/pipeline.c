@@ -290,6 +290,16 @@ void kh_order_free(kh_order *o)
 	free(o);
 }
 
+int kh_order_room(kh_order *o, uint64_t ticket, bool wait)
+{
+	pthread_mutex_lock(&o->m->mu);
+	while (wait && ticket >= o->next + o->window && !o->m->stopped)
+		pthread_cond_wait(&o->cv, &o->m->mu);
+	int rc = o->m->stopped ? KH_ECANCEL : ticket < o->next + o->window;
+	pthread_mutex_unlock(&o->m->mu);
+	return rc;
+}
+
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg)
 {
 	kh_err err = { 0, "" };

@@ -63,6 +63,10 @@ typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
+/* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
+ * `wait`: never 0.  Who takes one of `window` things only for such a ticket, and gives it
+ * back when it is delivered, always finds one, and nobody waits for a later ticket. */
+int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
 
 /* Runs fn(arg, 0..n-1, err) on n threads (one of them the caller's) and waits.  A
  * failing fn stops the monitor.  Returns the first error, in *err. */

@@ -133,26 +133,28 @@ static int collect(struct run *run, struct hand *h, kh_err *err)
 	return rc;
 }
 
-/* An idle work; while there is none, jobs under way are finished first: others may wait
- * for them. */
-static int take_work(struct run *run, struct hand *h, work **w, kh_err *err)
+/* A work for the job with that ticket. Works are as many as the order's window, so that one
+ * is idle for every ticket in it; until then, jobs under way are finished: others may
+ * wait for them. */
+static int take_work(struct run *run, struct hand *h, uint64_t ticket, work **w, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc;
 
-	while (!rc && !(*w = kh_queue_try(run->idle))) {
-		if (h->under_way == 0) {
-			*w = kh_queue_pop(run->idle);
-			return *w ? KH_OK : KH_ECANCEL;
-		}
+	while ((rc = kh_order_room(run->order, ticket, h->under_way == 0)) == 0) {
 		rc = collect(run, h, err);
+		if (rc)
+			return rc;
 	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	*w = kh_queue_pop(run->idle);
+	return *w ? KH_OK : KH_ECANCEL;
 }
 
 static int submit(struct run *run, struct hand *h, const kh_job *job, kh_err *err)
 {
 	work *w;
-	int rc = take_work(run, h, &w, err);
+	int rc = take_work(run, h, job->ticket, &w, err);
 
 	if (rc)
 		return rc;

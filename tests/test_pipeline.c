@@ -157,6 +157,55 @@ static void test_order_fail(void **state)
 	check_seen(778);
 }
 
+/* As many tokens as the window has places, one taken for each ticket in it. */
+static int give_back(void *arg, void *item, kh_err *err)
+{
+	int rc = deliver(arg, &w.item[*(uint64_t *)item], err);
+
+	kh_queue_push(w.queue, item);
+	return rc;
+}
+
+static int room_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)arg, (void)err;
+	for (;;) {
+		uint64_t t = atomic_fetch_add(&w.next, 1), *token;
+
+		if (t >= TICKETS)
+			return KH_OK;
+		nap(t + id);
+		int rc = kh_order_room(w.order, t, true);
+		if (rc != 1)
+			return KH_ECANCEL;
+		token = kh_queue_try(w.queue);          /* never waits */
+		if (!token)
+			return kh_fail(err, KH_EIO, "no token for %d", (int)t);
+		*token = t;
+		rc = kh_order_put(w.order, t, token, give_back, &w);
+		if (rc)
+			return rc;
+	}
+}
+
+static void test_order_room(void **state)
+{
+	uint64_t token[WINDOW];
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_order_room(w.order, WINDOW - 1, false), 1);
+	assert_int_equal(kh_order_room(w.order, WINDOW, false), 0);
+	for (int i = 0; i < WINDOW; i++)
+		kh_queue_push(w.queue, &token[i]);
+	if (kh_crew_run(w.m, 5, room_worker, NULL, &err))
+		fail_msg("%s", err.msg);
+	check_seen(TICKETS);
+	kh_monitor_stop(w.m, NULL);
+	assert_int_equal(kh_order_room(w.order, 0, false), KH_ECANCEL);
+	assert_int_equal(kh_order_room(w.order, UINT64_MAX, true), KH_ECANCEL);
+}
+
 /* --- queues ---------------------------------------------------------------------------------- */
 static void test_queue(void **state)
 {
@@ -298,7 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_turns), TEST(test_turns_fail), TEST(test_order), TEST(test_order_fail),
-		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
+		TEST(test_order_room), 		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
 		TEST(test_first_error), TEST(test_crew), TEST(test_many_queues),
 	};
 
