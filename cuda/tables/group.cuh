@@ -27,10 +27,14 @@ struct kh_group {
 	}
 	__device__ unsigned ballot(bool p) const
 	{
+		if (size == 1)
+			return p;
 		return (__ballot_sync(mask, p) & mask) >> shift;
 	}
 	template <class T> __device__ T from(T x, unsigned r) const
 	{
+		if (size == 1)
+			return x;
 		return __shfl_sync(mask, x, shift + r);
 	}
 	template <class T> __device__ T sum(T x) const

@@ -17,7 +17,7 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 	T *t = kh_table_make<T>();
 
 	*out = t;
-	return kh_open_addressing(t, &fn, c, 8, s, err);
+	return kh_open_addressing(t, &fn, c, 8, 8, s, err);
 }
 
 template <class K, class V>

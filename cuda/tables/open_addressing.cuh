@@ -173,14 +173,17 @@ template <class S, bool MULTI> struct kh_open_table : kh_table {
 	S slots_;
 	kh_side<typename S::value_type> side;
 	kh_cops cops;
-	unsigned group;
+	unsigned group, insert_group;
 
 	view_type view() const { return { slots_, side, cops, group }; }
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
 	{
+		view_type w = view();
+
+		w.group = insert_group;
 		if (p->n == 0)
 			return KH_OK;
-		kh_slots_insert<<<kh_blocks(p->n * group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *p, note);
+		kh_slots_insert<<<kh_blocks(p->n * w.group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *p, note);
 		return kh_launched("insert", err);
 	}
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
@@ -211,10 +214,11 @@ template <class S, bool MULTI> struct kh_open_table : kh_table {
 	}
 };
 
-/* Memory and probing of an open-addressing table T of `pairs` slots' worth. */
+/* Memory and probing of an open-addressing table T.  The groups that look up and that insert
+ * are those given where the config leaves the choice; the window is as wide as the wider. */
 template <class T>
 static int kh_open_addressing(T *t, const kh_table_fn *fn, const kh_table_config *c,
-			      unsigned group, kh_stream s, kh_err *err)
+			      unsigned group, unsigned insert_group, kh_stream s, kh_err *err)
 {
 	uint64_t side = T::view_type::multi ? c->side : 1;
 	int rc = kh_table_init(t, fn, c, s, err);
@@ -222,6 +226,7 @@ static int kh_open_addressing(T *t, const kh_table_fn *fn, const kh_table_config
 	if (rc)
 		return rc;
 	t->group = c->group ? c->group : group;
+	t->insert_group = c->group ? c->group : insert_group;
 	t->cops = kh_cops::make(c, c->capacity, t->group);
 	t->slots = t->cops.slots();
 	rc = t->slots_.take(t, t->slots, s, err);

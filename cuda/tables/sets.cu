@@ -32,7 +32,7 @@ static int open_hashset(const kh_table_config *c, kh_stream s, kh_table **out, k
 	if (sizeof(V) != 4)
 		return kh_fail(err, KH_EUSAGE, "a set's values are 32 bits");
 	d.window = d.window ? d.window : 8;
-	return kh_open_addressing(t, &fn, &d, 4, s, err);
+	return kh_open_addressing(t, &fn, &d, 4, 4, s, err);
 }
 
 int kh_hashset_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
@@ -131,7 +131,7 @@ static int open_counting(const kh_table_config *c, kh_stream s, kh_table **out, 
 	if (sizeof(V) != 4)
 		return kh_fail(err, KH_EUSAGE, "counts are found as 32-bit values");
 	d.window = d.window ? d.window : 8;
-	return kh_open_addressing(t, &fn, &d, 4, s, err);
+	return kh_open_addressing(t, &fn, &d, 4, 4, s, err);
 }
 
 int kh_counting_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)

@@ -2,8 +2,8 @@
  * single.cu - row 5: WarpCore's SingleValueHashTable (Juenger et al. 2020, IV-B)
  *
  * Open addressing with COPS, one value a key, in the three layouts; insert by CAS, erase by
- * tombstone.  Default group and window: 2.  open_addressing.cuh has the
- * departures.
+ * tombstone.  By default one lane inserts and two look up, in windows of 2: sizes of groups
+ * may differ, the window is what they share.  open_addressing.cuh has the departures.
  */
 #include "open_addressing.cuh"
 #include "systems.h"
@@ -18,7 +18,7 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 	T *t = kh_table_make<T>();
 
 	*out = t;
-	return kh_open_addressing(t, &fn, c, 2, s, err);
+	return kh_open_addressing(t, &fn, c, 2, 1, s, err);
 }
 
 template <class K, class V>

@@ -1,0 +1,404 @@
+/* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size */
+#include "tables_harness.h"
+#include "index.h"
+
+static void erased(struct job *j)
+{
+	struct pair *p = make_pairs(j, 3000, 2000), *left;
+	size_t n = 0;
+	kh_err err;
+
+	j->what = "erase";
+	j->cfg.capacity = 6000;
+	open_job(j);
+	for (size_t i = 0; i < 6; i++)
+		p[i].k = cut(i < 3 ? i : ~(uint64_t)(i - 3), j->cfg.key_bits);
+	insert(j, p, 3000);
+	qsort(p, 3000, sizeof *p, by_pair);
+	left = malloc(6000 * sizeof *left);
+	struct pair *gone = malloc(3000 * sizeof *gone);
+	size_t ng = 0;
+	for (size_t i = 0; i < 3000; i++)
+		if (p[i].k % 3 == 0)
+			gone[ng++] = p[i];
+		else
+			left[n++] = p[i];
+	kh_keys q = { gpu_pairs(gone, ng, 0, j->cfg.key_bits), ng };
+	ok(j, kh_table_erase(j->t, &q, NULL, &err), &err);
+	check_all(j, left, n);
+	if (kh_table_can(j->t) & KH_TABLE_MIXED) {
+		ok(j, kh_table_clean(j->t, NULL, &err), &err);
+		check_all(j, left, n);
+	}
+	/* Slots of the erased take new keys. */
+	struct pair *more = make_pairs(j, 2000, 2000);
+	insert(j, more, 2000);
+	for (size_t i = 0; i < 2000; i++)
+		left[n++] = more[i];
+	check_all(j, left, n);
+	cuda_ok(cudaFree((void *)q.keys));
+	kh_table_close(j->t);
+	free(p);
+	free(left);
+	free(gone);
+	free(more);
+}
+
+static void test_erased(void **state)
+{
+	(void)state;
+	each_system(KH_TABLE_ERASE, erased);
+}
+
+/* Operations on distinct keys, in one batch; then what they left. */
+static void mixed_once(struct job *j)
+{
+	const size_t n = 6000;
+	const unsigned vb = j->cfg.value_bits;
+	struct pair *p = malloc(2 * n * sizeof *p), *left = malloc(2 * n * sizeof *left);
+	uint8_t *op = malloc(n);
+	size_t nl = 0;
+	kh_err err;
+
+	j->cfg.capacity = n;
+	open_job(j);
+	for (size_t i = 0; i < 2 * n; i++)
+		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits), i + 1 };
+	insert(j, p, n / 2);            /* the first half is there before */
+	for (size_t i = 0; i < n; i++) {
+		op[i] = test_rand() % 4;
+		if (op[i] == KH_OP_INSERT || op[i] == KH_OP_UPDATE) {
+			left[nl++] = (struct pair) { p[i].k, p[i].v + 100000 };
+			p[i].v += 100000;
+		} else if (op[i] == KH_OP_SEARCH && i < n / 2) {
+			left[nl++] = p[i];
+		}
+	}
+	kh_ops o = { gpu_new(n), gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, vb), n, MISSING };
+	cuda_ok(cudaMemcpy((void *)o.op, op, n, cudaMemcpyHostToDevice));
+	ok(j, kh_table_mixed(j->t, &o, NULL, &err), &err);
+	void *v = gpu_take(j, o.values, n * vb / 8);
+	for (size_t i = 0; i < n; i++)
+		if (op[i] == KH_OP_SEARCH)
+			CHECK(j, at(v, i, vb) == (i < n / 2 ? i + 1 : cut(MISSING, vb)));
+	check_all(j, left, nl);
+	ok(j, kh_table_clean(j->t, NULL, &err), &err);
+	check_all(j, left, nl);
+	cuda_ok(cudaFree((void *)o.op));
+	cuda_ok(cudaFree((void *)o.keys));
+	kh_table_close(j->t);
+	free(v);
+	free(p);
+	free(left);
+	free(op);
+}
+
+static void mixed(struct job *j)
+{
+	for (unsigned node = 1; node <= 32; node *= small() ? 8 : 2)
+		for (int k = 0; k < 4; k++) {
+			j->what = k & 1 ? "mixed, reordered" : "mixed";
+			j->cfg.node = node;
+			j->cfg.reorder = k & 1;
+			j->cfg.mapping = k & 2 ? KH_MAP_MANY : KH_MAP_ONE;
+			j->cfg.length = k & 2 ? 2.5 : 0.4;
+			mixed_once(j);
+		}
+}
+
+static void test_mixed(void **state)
+{
+	(void)state;
+	each_system(KH_TABLE_MIXED, mixed);
+}
+
+/* One key with very many values among others, and a large batch, by known sums. */
+static void large(struct job *j)
+{
+	const size_t n = small() ? 20000 : 10000000, heavy = small() ? 2000 : 1000000, d = n / 10;
+	const unsigned kb = j->cfg.key_bits, vb = j->cfg.value_bits;
+	bool multi = j->sys->can & KH_TABLE_MULTI, counts = strcmp(j->sys->name, "counting") == 0;
+	bool slow = strcmp(j->sys->name, "multi") == 0;
+	size_t of_heavy = slow ? heavy / 20 : heavy, total = n + of_heavy;
+	struct pair *p = malloc(total * sizeof *p);
+	kh_err err;
+
+	j->what = "large";
+	for (size_t i = 0; i < total; i++) {
+		uint64_t k = i < n ? i % d : d;
+		p[i] = (struct pair) { cut((k + 1) * UINT64_C(0x9e3779b97f4a7c15), kb), i };
+	}
+	j->cfg.capacity = total;
+	j->cfg.distinct = 2 * d;
+	if (!multi)
+		j->cfg.capacity = 2 * d;
+	if (!(j->sys->can & KH_TABLE_DYNAMIC))
+		j->cfg.capacity = total;
+	j->cfg.group = slow ? 32 : 0;
+	open_job(j);
+	insert(j, p, total);
+	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	kh_keys q = { gpu_pairs(p, d, 0, kb), d };
+	struct pair h = { p[n].k, 0 };
+	kh_keys one = { gpu_pairs(&h, 1, 0, kb), 1 };
+	uint32_t *c = gpu_new(d * 4), *hc = gpu_new(4);
+	ok(j, kh_table_count(j->t, &q, c, NULL, &err), &err);
+	ok(j, kh_table_count(j->t, &one, hc, NULL, &err), &err);
+	c = gpu_take(j, c, d * 4);
+	hc = gpu_take(j, hc, 4);
+	for (size_t i = 0; i < d; i++)
+		CHECK(j, c[i] == (multi || counts ? 10 : 1));
+	CHECK(j, hc[0] == (multi || counts ? of_heavy : 1));
+	if (multi) {
+		kh_lists out = { gpu_new((d + 1) * 8), gpu_new(n * vb / 8), n };
+		kh_lists l1 = { gpu_new(16), gpu_new(of_heavy * vb / 8), of_heavy };
+		uint64_t sum = 0, want = 0;
+
+		ok(j, kh_table_retrieve(j->t, &q, &out, NULL, &err), &err);
+		ok(j, kh_table_retrieve(j->t, &one, &l1, NULL, &err), &err);
+		ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+		uint64_t *off = gpu_take(j, out.offsets, (d + 1) * 8);
+		void *v = gpu_take(j, out.values, n * vb / 8), *v1 = gpu_take(j, l1.values, of_heavy * vb / 8);
+		free(gpu_take(j, l1.offsets, 16));
+		for (size_t i = 0; i < d; i++)
+			for (uint64_t k = off[i]; k < off[i + 1]; k++)
+				CHECK(j, at(v, k, vb) % d == i);
+		for (size_t i = 0; i < of_heavy; i++) {
+			sum += at(v1, i, vb);
+			want += n + i;
+		}
+		CHECK(j, sum == want);
+		free(off);
+		free(v);
+		free(v1);
+	}
+	cuda_ok(cudaFree((void *)q.keys));
+	cuda_ok(cudaFree((void *)one.keys));
+	free(c);
+	free(hc);
+	free(p);
+	kh_table_close(j->t);
+}
+
+static void test_large(void **state)
+{
+	(void)state;
+	each_system(0, large);
+}
+
+/* Inserts on four streams at once, then look-ups on four. */
+static void streams(struct job *j)
+{
+	const size_t n = 4000;
+	struct pair *p = make_pairs(j, n, 3000);
+	cudaStream_t s[4];
+	uint32_t *c[4];
+	kh_kv kv[4];
+	kh_err err;
+
+	j->what = "streams";
+	j->cfg.capacity = n;
+	open_job(j);
+	cuda_ok(cudaDeviceSynchronize());
+	for (int i = 0; i < 4; i++) {
+		cuda_ok(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+		kv[i] = (kh_kv) { gpu_pairs(p + i * n / 4, n / 4, 0, j->cfg.key_bits),
+				  gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits), n / 4 };
+		c[i] = gpu_new(n / 4 * 4);
+	}
+	for (int i = 0; i < 4; i++)
+		ok(j, kh_table_insert(j->t, &kv[i], s[i], &err), &err);
+	cuda_ok(cudaDeviceSynchronize());
+	for (int i = 0; i < 4; i++) {
+		kh_keys q = { kv[i].keys, n / 4 };
+		ok(j, kh_table_count(j->t, &q, c[i], s[i], &err), &err);
+	}
+	cuda_ok(cudaDeviceSynchronize());
+	struct pair *m = malloc(n * sizeof *m);
+	memcpy(m, p, n * sizeof *m);
+	qsort(m, n, sizeof *m, by_pair);
+	for (int i = 0; i < 4; i++) {
+		uint32_t *h = gpu_take(j, c[i], n / 4 * 4);
+		for (size_t k = 0; k < n / 4; k++)
+			CHECK(j, h[k] == ((j->sys->can & KH_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0
+					  ? multiplicity(m, n, p[i * n / 4 + k].k) : 1));
+		free(h);
+		cuda_ok(cudaFree((void *)kv[i].keys));
+		cuda_ok(cudaFree((void *)kv[i].values));
+		cuda_ok(cudaStreamDestroy(s[i]));
+	}
+	check_all(j, p, n);
+	kh_table_close(j->t);
+	free(m);
+	free(p);
+}
+
+static void test_streams(void **state)
+{
+	(void)state;
+	each_system(KH_TABLE_DYNAMIC, streams);
+}
+
+/* No false negatives; false positives near what the sizes promise. */
+static void test_bloom(void **state)
+{
+	struct job j = { .sys = kh_table_system_find("bloom"), .what = "bloom" };
+	const size_t n = 20000;
+	kh_err err;
+
+	(void)state;
+	j.cfg = (kh_table_config) { .capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6 };
+	open_job(&j);
+	struct pair *p = malloc(2 * n * sizeof *p);
+	for (size_t i = 0; i < 2 * n; i++)
+		p[i] = (struct pair) { i * UINT64_C(0x9e3779b97f4a7c15), 0 };
+	insert(&j, p, n);
+	kh_keys q = { gpu_pairs(p, 2 * n, 0, 64), 2 * n };
+	uint32_t *c = gpu_new(2 * n * 4);
+	ok(&j, kh_table_count(j.t, &q, c, NULL, &err), &err);
+	c = gpu_take(&j, c, 2 * n * 4);
+	size_t wrong = 0;
+	for (size_t i = 0; i < 2 * n; i++)
+		if (i < n)
+			CHECK(&j, c[i] == 1);
+		else
+			wrong += c[i];
+	CHECK(&j, wrong < n / 50);
+	cuda_ok(cudaFree((void *)q.keys));
+	kh_table_close(j.t);
+	free(c);
+	free(p);
+}
+
+/* One range of the product's index, made by src/index.c: the model of row 13. */
+static void encode_range(kh_image *im, const struct pair *p, size_t n, kh_err *err)
+{
+	uint32_t end = 1, zero = 0;
+	kh_taxonomy tax = { .n = 1, .parent = &zero, .end = &end };
+	kh_bins bins = { .n = 1, .first = &zero, .taxon = &zero };
+	kh_pairs in = { malloc(n * 8 + 8), malloc(n * 4 + 4), n };
+
+	for (size_t i = 0; i < n; i++) {
+		in.key[i] = p[i].k & ((UINT64_C(1) << 40) - 1);
+		in.loc[i] = (uint32_t)p[i].v;
+	}
+	assert_int_equal(kh_index_encode(im, &in, &bins, &tax, err), KH_OK);
+	free(in.key);
+	free(in.loc);
+}
+
+/* The table of row 13 gives what src/index.c gives: merged entries, cap and all. */
+static void index_case(struct job *j, struct pair *p, size_t n)
+{
+	static kh_range dir[KH_RANGES];
+	struct pair *m = malloc((n + 1) * sizeof *m), *q;
+	kh_image im[KH_RANGES] = { { .bucket = NULL } };
+	size_t nq, total = 0;
+	kh_err err;
+
+	j->cfg.capacity = n ? n : 1;
+	open_job(j);
+	insert(j, p, n);
+	qsort(p, n, sizeof *p, by_pair);
+	q = make_queries(j, p, n, &nq);
+	for (size_t i = 0; i < n; i++)
+		m[i] = (struct pair) { kh_key(p[i].k), p[i].v };
+	qsort(m, n, sizeof *m, by_pair);
+	for (uint64_t r = 0; r < KH_RANGES; r++) {
+		size_t from = lower(m, n, r << 40), to = lower(m, n, (r + 1) << 40);
+		encode_range(&im[r], m + from, to - from, &err);
+		dir[r] = im[r].range;
+	}
+	for (size_t i = 0; i < nq; i++)
+		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir, kh_key(q[i].k)).n;
+	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	kh_lists out = { gpu_new((nq + 1) * 8), gpu_new(total * 4), total };
+	ok(j, kh_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
+	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	uint64_t *off = gpu_take(j, out.offsets, (nq + 1) * 8), *sum = gpu_new(nq * 8);
+	uint32_t *v = gpu_take(j, out.values, total * 4);
+	ok(j, kh_table_fold(j->t, &keys, sum, NULL, &err), &err);
+	sum = gpu_take(j, sum, nq * 8);
+	for (size_t i = 0; i < nq; i++) {
+		uint64_t key = kh_key(q[i].k), want = 0;
+		const kh_image *r = &im[kh_key_range(key)];
+		kh_list l = kh_index_find(r->bucket, dir, key);
+
+		CHECK(j, off[i + 1] - off[i] == l.n);
+		for (uint32_t k = 0; k < l.n; k++) {
+			CHECK(j, v[off[i] + k] == r->loc[l.loc + k]);
+			want += r->loc[l.loc + k];
+		}
+		CHECK(j, sum[i] == want);
+	}
+	for (int r = 0; r < KH_RANGES; r++)
+		kh_image_clear(&im[r]);
+	cuda_ok(cudaFree((void *)keys.keys));
+	kh_table_close(j->t);
+	free(off);
+	free(sum);
+	free(v);
+	free(m);
+	free(q);
+}
+
+static void test_index(void **state)
+{
+	static const unsigned bits[] = { 32, 64 };
+	const char *only = getenv("KH_TABLE");
+
+	(void)state;
+	for (int b = 0; b < 2; b++)
+		for (int k = 0; k < 4; k++) {
+			struct job j = { .sys = kh_table_system_find("index"), .what = "index" };
+			size_t n = k == 0 ? 0 : k == 1 ? 1 : k == 2 ? 3000 : small() ? 20000 : 400000;
+			struct pair *p;
+
+			if (only && strcmp(only, "index") != 0)
+				continue;
+			j.cfg.key_bits = bits[b];
+			j.cfg.value_bits = 32;
+			p = make_pairs(&j, n, n / 3 + 1);
+			for (size_t i = 0; i < n && n > 2000; i++) {
+				p[i].v = k == 2 ? i : p[i].v % 100000;
+				if (i < 1000)   /* lists of 254, 255 and some more */
+					p[i].k = i < 254 ? 1 : i < 254 + 255 ? 2 : 3;
+			}
+			index_case(&j, p, n);
+			free(p);
+		}
+}
+
+/* A cuckoo table too full for its functions starts again, and says so when it gives up. */
+static void test_cuckoo_fails(void **state)
+{
+	struct job j = { .sys = kh_table_system_find("cuckoo"), .what = "cuckoo too full" };
+	struct pair *p;
+	kh_err err;
+
+	(void)state;
+	j.cfg = (kh_table_config) { .capacity = 5000, .key_bits = 32, .value_bits = 32, .subtables = 2, .load = 0.95 };
+	p = make_pairs(&j, 5000, UINT64_C(1) << 40);
+	open_job(&j);
+	kh_kv kv = { gpu_pairs(p, 5000, 0, 32), gpu_pairs(p, 5000, 1, 32), 5000 };
+	CHECK(&j, kh_table_insert(j.t, &kv, NULL, &err) == KH_ENOMEM);
+	cuda_ok(cudaFree((void *)kv.keys));
+	cuda_ok(cudaFree((void *)kv.values));
+	kh_table_close(j.t);
+	free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_erased),
+		cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_bloom),
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_cuckoo_fails),
+	};
+
+	return RUN_ON_GPU(tests);
+}
