@@ -35,6 +35,7 @@ static inline void unpack(packed *p)
 	free(p->amb);
 }
 
+#ifdef KH_TEST_H
 /* n random bases, one in `odd` of them an N (0: none); NUL-terminated, to be freed. */
 static inline char *random_bases(size_t n, unsigned odd)
 {
@@ -45,6 +46,8 @@ static inline char *random_bases(size_t n, unsigned odd)
 	s[n] = 0;
 	return s;
 }
+
+#endif
 
 static inline char *reversed(const char *s)
 {

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""oracle_db.py - reads a database by kmerhash-db(5) alone, and checks all that the page says
+
+    oracle_db.py DATABASE.khdb GENOME.fa.gz...    speaks TAP
+
+compares its index with the features that oracle_sketch.py finds in the genomes.
+"""
+import random
+import struct
+import sys
+
+from oracle_sketch import CODE, M64, features, fmix64, key_of, records
+
+try:
+    from xxhash import xxh3_64_intdigest as xxh3
+except ImportError:
+    xxh3 = None
+
+HEADER = ("magic version header_bytes byte_order file_bytes scheme k s stride max_span gap bins locations "
+          "features entries over bases sequences unmapped unmapped_bases digest n_targets n_taxa").split()
+SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
+
+
+class Database:
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.data = data = f.read()
+        self.__dict__.update(zip(HEADER, struct.unpack_from("<8sIIQQ6I10QII", data)))
+        self.minima = struct.unpack_from("<32I", data, 144)
+        extents = struct.unpack_from("<16Q", data, 272)
+        self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
+        self.tool, self.sums = struct.unpack_from("<32sQ", data, 400)
+        self.image = self.section("index")
+        self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
+        self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
+        self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
+        self.names = [self.string("names", t[4]) for t in self.taxa]
+        self.ids = [self.string("ids", t[4]) for t in self.targets]
+
+    def section(self, name):
+        at, size = self.at[name]
+        return self.data[at:at + size]
+
+    def string(self, name, offset):
+        text = self.section(name)
+        return text[offset:text.index(b"\0", offset)].decode()
+
+    def bucket(self, number):
+        """base, carried, goes on, lengths, tags"""
+        raw = self.image[64 * number:64 * number + 64]
+        base, flags = int.from_bytes(raw[:6], "little"), raw[6]
+        return base, flags & 31, flags >> 5 & 1, raw[7:26], struct.unpack_from("<19H", raw, 26)
+
+    def words(self, first, n):
+        return list(struct.unpack_from("<%dI" % n, self.image, 4 * first))
+
+    def listing(self, r, bucket, position):
+        """(bins, None) or ([], taxon) of an entry"""
+        words = [1 if n == 255 else n for n in bucket[3]]
+        first = self.dir[r][1] + bucket[0] + sum(words[:position])
+        got = self.words(first, words[position])
+        return ([], got[0]) if bucket[3][position] == 255 else (got, None)
+
+    def place(self, key):
+        r = key >> 40
+        z = (key & (1 << 40) - 1) * self.dir[r][3]
+        return r, z >> 40, z >> 24 & 65535
+
+    def find(self, key):
+        r, home, tag = self.place(key)
+        here = self.bucket(self.dir[r][0] + home)
+        used = [i for i in range(19) if here[3][i]]
+        for i in used:
+            if i >= here[1] and here[4][i] == tag:
+                return self.listing(r, here, i)
+        if here[2] and (here[1] == 19 or tag > here[4][18]):
+            behind = self.bucket(self.dir[r][0] + home + 1)
+            for i in range(behind[1]):
+                if behind[4][i] == tag:
+                    return self.listing(r, behind, i)
+        return None
+
+    def lca(self, low, high):
+        while high >= self.taxa[low][2]:
+            low = self.taxa[low][1]
+        return low
+
+    def target_of(self, number):
+        return max(i for i, t in enumerate(self.targets) if t[0] <= number)
+
+
+def check_frame(db):
+    data = db.data
+    assert db.magic == b"\x89KHDB\r\n\x1a" and db.version == 1 and db.header_bytes == 4096
+    assert db.byte_order == 0x0102030405060708 and db.file_bytes == len(data)
+    assert db.gap == 1 + -(-db.max_span // db.stride)
+    assert not any(data[440:4088]) and sum(db.at["checksums"]) == len(data)
+    holes = bytearray(data[4096:])
+    for at, size in db.at.values():
+        assert at % 4096 == 0 and at >= 4096
+        holes[at - 4096:at - 4096 + size] = bytes(size)
+    assert not any(holes)
+
+
+def check_sums(db):
+    end = db.at["checksums"][0]
+    blocks = [db.data[at:min(at + (1 << 24), end)] for at in range(4096, end, 1 << 24)]
+    assert db.section("checksums") == struct.pack("<%dQ" % len(blocks), *map(xxh3, blocks))
+    assert xxh3(db.section("checksums")) == db.sums
+    assert xxh3(db.data[:4088]) == struct.unpack_from("<Q", db.data, 4088)[0]
+
+
+def check_taxa(db):
+    assert len(db.taxa) == db.n_taxa and db.taxa[0][:4] == (1, 0, db.n_taxa, 0) and db.names[0] == "root"
+    for i, (taxid, parent, end, rank, _) in enumerate(db.taxa):
+        children = [j for j in range(i + 1, end) if db.taxa[j][1] == i]
+        assert i < end <= db.taxa[parent][2] and rank < 52 and db.names[i].isprintable()
+        assert [db.taxa[j][0] for j in children] == sorted({db.taxa[j][0] for j in children})
+        ends = [i + 1] + [db.taxa[j][2] for j in children]
+        assert ends[:-1] == children and ends[-1] == end
+
+
+def sequence_digest(seq, stride):
+    total = 0
+    for number, at in enumerate(range(0, len(seq), stride)):
+        h = fmix64(number + 1)
+        for group in (seq[i:min(i + 16, at + stride)] for i in range(at, min(at + stride, len(seq)), 16)):
+            codes = [CODE.get(c) for c in group]
+            bits = sum((c or 0) << 2 * i for i, c in enumerate(codes))
+            ambiguous = sum(1 << i for i, c in enumerate(codes) if c is None)
+            h = fmix64(h ^ bits ^ ambiguous << 32 ^ len(group) << 48)
+        total = total + h & M64
+    return total
+
+
+def check_targets(db, refs):
+    first, digest = 0, 0
+    assert db.ids == [name for name, _ in refs] and db.n_targets == len(refs) == db.sequences
+    for (bin0, taxon, bases, own, _), (name, seq) in zip(db.targets, refs):
+        assert bin0 == first and bases == len(seq) and taxon < db.n_taxa
+        assert own == sequence_digest(seq, db.stride)
+        first += max(1, -(-bases // db.stride)) + db.gap
+        if xxh3:
+            digest = fmix64(digest ^ xxh3(name.encode()))
+            digest = fmix64(digest ^ own) ^ bases
+    assert first == db.bins and sum(len(seq) for _, seq in refs) == db.bases
+    assert xxh3 is None or digest == db.digest
+
+
+def check_minima(db):
+    n_bins, n_features = max(1, db.bins), max(1, db.features)
+    p = min(1 << 48, n_features * 2**49 // 4**db.k + 2**48 * 13 // 65536)
+    for i, minimum in enumerate(db.minima):
+        chance = (2**(i + 1) - 1) * db.gap * p // n_bins * db.locations // n_features + 1
+        chance = min(1 << 60, chance)
+        t, m = n_bins << 32, 0
+        while (t > 429496 or m < chance >> 48) and m < 1 << 20:
+            m += 1
+            t = min((1 << 64) - 1, (t * chance >> 48) // m + 1)
+        assert m == minimum, i
+
+
+def expected_index(db, refs):
+    """key -> bins, from the genomes"""
+    scheme, keys = ("minhash", "syncmer")[db.scheme], {}
+    for target, (_, seq) in zip(db.targets, refs):
+        for at, key in features(seq, scheme, db.k, db.s, db.stride):
+            keys.setdefault(key, set()).add(target[0] + at // db.stride)
+    return keys
+
+
+def entries_of(db, keys):
+    """The table that should be there: [range] -> (keys, {(home, tag): bins})"""
+    table = [(set(), {}) for _ in range(256)]
+    for key, bins in keys.items():
+        r, home, tag = db.place(key)
+        table[r][0].add(key)
+        table[r][1].setdefault((home, tag), set()).update(bins)
+    return table
+
+
+def check_range(db, r, keys, entries):
+    first, first_loc, n_locs, buckets, n_keys, n_entries, over = db.dir[r]
+    assert n_keys == len(keys) and n_entries == len(entries)
+    words, lead, number = 0, 0, 0
+    wanted = sorted(entries)
+    for i, (home, tag) in enumerate(wanted):
+        lead = max(lead, 19 * home - i)
+        bucket = db.bucket(first + (i + lead) // 19)
+        position = (i + lead) % 19
+        bins, taxon = db.listing(r, bucket, position)
+        assert bucket[4][position] == tag and (position < bucket[1]) == ((i + lead) // 19 > home)
+        assert (i + lead) // 19 <= home + 1
+        want = sorted(entries[home, tag])
+        if len(want) > 254:
+            hosts = [db.targets[db.target_of(b)][1] for b in want]
+            assert taxon == db.lca(min(hosts), max(hosts))
+            number += 1
+        else:
+            assert bins == want
+        assert db.words(first_loc + words, len(bins) or 1)[0] == (bins or [taxon])[0]
+        words += len(bins) or 1
+    assert words == n_locs and number == over
+    assert sum(1 for b in range(buckets + 1) for n in db.bucket(first + b)[3] if n) == len(entries)
+
+
+def check_index(db, keys):
+    table, at = entries_of(db, keys), 0
+    for r in range(256):
+        assert db.dir[r][0] * 64 == at and db.dir[r][1] * 4 == at + 64 * (db.dir[r][3] + 1)
+        at += -(-(64 * (db.dir[r][3] + 1) + 4 * db.dir[r][2]) // 64) * 64
+        check_range(db, r, *table[r])
+    assert at == len(db.image) and db.features == len(keys)
+    assert db.entries == sum(d[5] for d in db.dir) and db.over == sum(d[6] for d in db.dir)
+    assert db.locations == sum(d[2] - d[6] for d in db.dir)
+
+
+def check_look_up(db, keys):
+    table = entries_of(db, keys)
+    for key in keys:
+        r, home, tag = db.place(key)
+        bins, taxon = db.find(key)
+        want = sorted(table[r][1][home, tag])
+        assert bins == want or (taxon is not None and len(want) > 254)
+    rng = random.Random(1)
+    for key in (rng.getrandbits(48) for _ in range(20000)):
+        r, home, tag = db.place(key)
+        assert (db.find(key) is not None) == ((home, tag) in table[r][1])
+
+
+def main(path, genomes):
+    db = Database(path)
+    refs = [record for genome in genomes for record in records(genome)]
+    keys = expected_index(db, refs)
+    checks = [("frame", check_frame, ()), ("checksums", check_sums, ()), ("taxa", check_taxa, ()),
+              ("targets and digests", check_targets, (refs,)), ("minima", check_minima, ()),
+              ("index of %d features" % len(keys), check_index, (keys,)), ("look-up", check_look_up, (keys,))]
+    print("1..%d" % len(checks))
+    for number, (what, check, args) in enumerate(checks, 1):
+        if check is check_sums and xxh3 is None:
+            print("ok %d - %s # SKIP no xxhash module for this Python" % (number, what))
+            continue
+        try:
+            check(db, *args)
+            print("ok %d - %s" % (number, what))
+        except (AssertionError, struct.error, ValueError, TypeError) as e:
+            line = e.__traceback__
+            while line.tb_next:
+                line = line.tb_next
+            print("not ok %d - %s\n# line %d: %r" % (number, what, line.tb_lineno, e))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""oracle_sketch.py - both sampling schemes, letter by letter, as kmerhash-db(5) states them
+
+    oracle_sketch.py DUMP_FEATURES GENOME.fa.gz...    speaks TAP
+
+compares them with what the program samples of the genomes and of made-up sequences.
+"""
+import gzip
+import random
+import subprocess
+import sys
+
+CODE = {c: i for i, pair in enumerate(("Aa", "Cc", "Gg", "TtUu")) for c in pair}
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+INDEX_SEED, ORDER_SEED = 0x6B6D657268617368, 0x9E3779B97F4A7C15
+
+
+def fmix64(x):
+    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD & M64
+    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 & M64
+    return x ^ x >> 33
+
+
+def key_of(canonical):
+    return fmix64(canonical ^ INDEX_SEED) >> 16
+
+
+def canonicals(seq, k):
+    """The canonical k-mer at each position, None where a base is not one."""
+    out, fwd, rev, run = [], 0, 0, 0
+    for c in seq:
+        b = CODE.get(c)
+        run = 0 if b is None else run + 1
+        fwd = (fwd << 2 | (b or 0)) & (1 << 2 * k) - 1
+        rev = rev >> 2 | 3 - (b or 0) << 2 * (k - 1)
+        out.append(min(fwd, rev) if run >= k else None)
+    return out[k - 1:]
+
+
+def smer_order(c):
+    x = (c & M32) ^ (c >> 32) * 0x9E3779B1 & M32 ^ 0x5BD1E995
+    x = (x ^ x >> 16) * 0x85EBCA6B & M32
+    x = (x ^ x >> 13) * 0xC2B2AE35 & M32
+    return x ^ x >> 16
+
+
+def syncmers(seq, k, s):
+    kmers = canonicals(seq, k)
+    orders = [None if c is None else smer_order(c) for c in canonicals(seq, s)]
+    width = k - s + 1
+    for at, c in enumerate(kmers):
+        if c is None:
+            continue
+        window = orders[at:at + width]
+        middle = window.pop(width // 2)
+        if middle < min(window):
+            yield at, c
+
+
+def minhash(seq, k, s, stride):
+    kmers = canonicals(seq, k)
+    for at in range(0, len(kmers), stride):
+        window = {c for c in kmers[at:at + stride] if c is not None}
+        for c in sorted(window, key=lambda c: fmix64(c ^ ORDER_SEED))[:s]:
+            yield at, c
+
+
+def features(seq, scheme, k, s, stride):
+    """(position, key) pairs; minhash: position of the window."""
+    found = syncmers(seq, k, s) if scheme == "syncmer" else minhash(seq, k, s, stride)
+    return [(at, key_of(c)) for at, c in found]
+
+
+def records(path):
+    """(id, sequence) of a FASTA or FASTQ file (one line a sequence there), plain or gz."""
+    with open(path, "rb") as f:
+        data = f.read()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    lines = data.decode().splitlines()
+    if data[:1] == b"@":
+        for i in range(0, len(lines) - 3, 4):
+            yield lines[i][1:].split(None, 1)[0], lines[i + 1]
+        return
+    name, parts = None, []
+    for line in lines:
+        if line.startswith(">"):
+            if name is not None:
+                yield name, "".join(parts)
+            name, parts = line[1:].split(None, 1)[0], []
+        else:
+            parts.append(line.strip())
+    if name is not None:
+        yield name, "".join(parts)
+
+
+def main(dump, genomes):
+    rng = random.Random(1)
+    made = ["", "A", "ACGTN" * 40, "A" * 300, "AC" * 200, "acgtu" * 50]
+    made += ["".join(rng.choices("ACGTacgtN", [9] * 8 + [1], k=n)) for n in range(10, 900, 37)]
+    real = [seq for path in genomes for _, seq in records(path)]
+    cases = [("syncmer", 18, 12, 112, real), ("minhash", 16, 16, 112, real)]
+    cases += [(scheme, k, s, stride, made) for scheme, k, s, stride in (
+        ("syncmer", 8, 2, 16), ("syncmer", 31, 15, 112), ("syncmer", 22, 16, 112), ("syncmer", 31, 29, 50),
+        ("minhash", 8, 64, 16), ("minhash", 31, 1, 112), ("minhash", 22, 16, 4096))]
+    print("1..%d" % len(cases))
+    for number, (scheme, k, s, stride, seqs) in enumerate(cases, 1):
+        got = subprocess.run([dump, scheme, str(k), str(s), str(stride)], text=True, check=True,
+                             input="".join(seq + "\n" for seq in seqs), stdout=subprocess.PIPE)
+        got = sorted(tuple(map(int, line.split())) for line in got.stdout.splitlines())
+        want = sorted((i, at, key) for i, seq in enumerate(seqs)
+                      for at, key in features(seq, scheme, k, s, stride))
+        print("%sok %d - %s k %d s %d stride %d: %d features" % (
+            "" if got == want else "not ", number, scheme, k, s, stride, len(want)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,111 @@
+# run_identical.sh - the same bytes whatever the threads, blocks, compression, partition and
+# memory; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+
+mkdir in
+for f in "$data"/genomes/*.gz "$data"/reads/*.fq.gz; do
+	cp "$f" in/ && gzip -dc "$f" >"in/$(basename "$f" .gz)"
+done
+genomes=$(echo in/*.fa); genomes_gz=$(echo in/*.fa.gz)
+cat in/*.fa >all.fa
+cat in/*.fa.gz >all.fa.gz               # several gzip members
+# Short lines and long ones, CR LF, lower case, no newline at the end.
+{ sed 's/$/\r/' in/Escherichia_phage_T7*.fa; } >crlf.fa
+awk '/^>/ { printf "%s%s\n", (NR > 1 ? "\n" : ""), $0; next } { printf "%s", tolower($0) }' all.fa >long.fa
+
+is_db() { name=$1; shift; check "$name: build" build "$@"; same ref.khdb x.khdb "$name"; rm -f x.khdb; }
+
+# --- databases ------------------------------------------------------------------------
+for scheme in syncmer minhash; do
+	s="-k 18 --scheme $scheme"
+	check "$scheme: build" build --db ref.khdb --threads 1 $s $genomes
+	is_db "$scheme: 2 threads" --db x.khdb --threads 2 $s $genomes
+	is_db "$scheme: gz" --db x.khdb $s $genomes_gz
+	is_db "$scheme: one file" --db x.khdb $s all.fa
+	is_db "$scheme: one file of several gzip members" --db x.khdb $s all.fa.gz
+	is_db "$scheme: long lines, lower case, no newline at the end" --db x.khdb $s long.fa
+	for block in 1 100 4099 64K 1M; do
+		is_db "$scheme: blocks of $block" --db x.khdb --threads 2 --block-size $block $s all.fa
+	done
+	is_db "$scheme: blocks of 100, gz" --db x.khdb --threads 2 --block-size 100 $s $genomes_gz
+	is_db "$scheme: 1 byte of memory" --db x.khdb --threads 2 --memory 1 $s all.fa
+	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --block-size 5000 $s all.fa
+	mv ref.khdb $scheme.khdb
+done
+check "no -k: build" build --db ref.khdb --threads 1 $genomes
+is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz
+ln -s syncmer.khdb ref2.khdb; mv syncmer.khdb ref.khdb
+build --db x.khdb -k 18 - <all.fa; same ref.khdb x.khdb "standard input"; rm -f x.khdb
+build --db x.khdb -k 18 - <all.fa.gz; same ref.khdb x.khdb "standard input, gz"; rm -f x.khdb
+mkfifo fifo; cat all.fa >fifo & build --db x.khdb -k 18 fifo; wait; same ref.khdb x.khdb "FIFO"; rm -f x.khdb
+echo "$genomes" | tr ' ' '\n' >list
+check "list of files: build" build --db x.khdb -k 18 --list list; same ref.khdb x.khdb "list of files"; rm -f x.khdb
+if command -v bgzip >/dev/null; then
+	bgzip -c all.fa >all.bgz
+	is_db "BGZF" --db x.khdb --threads 2 --block-size 3000 -k 18 all.bgz
+else skip "BGZF" "no bgzip"; fi
+check "CR LF: build" build --db x.khdb -k 18 crlf.fa
+build --db y.khdb -k 18 in/Escherichia_phage_T7*.fa; same x.khdb y.khdb "CR LF"
+
+# --- calls -------------------------------------------------------------------------------
+db=ref.khdb
+# is_run NAME OPTION... READS: calls, report, reads out and summary as the first time
+is_run() {
+	name=$1; shift
+	rm -f x.*
+	check "$name" classify --db $db --output x.tsv --report x.kreport --json x.json \
+		--report-minimizer-data --classified-out "x.c$s.fq" --unclassified-out "x.u$s.fq.gz" "$@"
+	sed '/"run": {/,/}/d' x.json >x.counts 2>/dev/null
+	for f in x.*; do
+		case $f in *.json) ;; *) cmp "ref${f#x}" "$f" || return; esac
+	done >"$t/.err" 2>&1 && ok "$name: same bytes" || not_ok "$name: same bytes"
+}
+first_run() {
+	rm -f ref.[!k]*
+	"$kmerhash" classify -q --db $db --output ref.tsv --report ref.kreport --json ref.json --threads 1 \
+		--report-minimizer-data --classified-out "ref.c$s.fq" --unclassified-out "ref.u$s.fq.gz" "$@"
+	sed '/"run": {/,/}/d' ref.json >ref.counts
+}
+
+r1=in/tiny_sim_1.fq r2=in/tiny_sim_2.fq
+split -l 100 $r1 part_1.; split -l 100 $r2 part_2.
+awk 'NR % 4 == 1 { getline a < o; getline b < o; getline c < o; getline d < o; m = a "\n" b "\n" c "\n" d }
+     { print } NR % 4 == 0 { print m }' o=$r2 $r1 >inter.fq
+variants() { # options, then plain files, then gz
+	o=$1 plain=$2 gz=$3
+	is_run "$o 2 threads" $o --threads 2 $plain
+	is_run "$o gz" $o $gz
+	for block in 1 100 64K 1M; do
+		is_run "$o blocks of $block" $o --threads 2 --block-size $block $plain
+	done
+	is_run "$o blocks of 300, gz" $o --threads 2 --block-size 300 $gz
+}
+s=; first_run $r1
+check "single: some lines" test "$(wc -l <ref.tsv)" -eq 300
+variants "" "$r1" "$r1.gz"
+is_run "single: split" part_1.*
+is_run "single: standard input" - <$r1
+is_run "single: standard input, gz" --threads 2 - <$r1.gz
+cat $r1 >fifo & is_run "single: FIFO" fifo; wait
+if command -v bgzip >/dev/null; then
+	bgzip -c $r1 >r1.bgz
+	is_run "single: BGZF" --threads 2 --block-size 3000 r1.bgz
+else skip "single: BGZF" "no bgzip"; fi
+s=#; first_run --paired $r1 $r2
+variants --paired "$r1 $r2" "$r1.gz $r2.gz"
+is_run "pairs: one file plain, one gz" --paired --threads 2 --block-size 1000 $r1 $r2.gz
+is_run "pairs: split" --paired $(for p in part_1.*; do echo $p part_2.${p#part_1.}; done)
+is_run "pairs: interleaved" --interleaved inter.fq
+is_run "pairs: interleaved, blocks of 100" --interleaved --threads 2 --block-size 100 inter.fq
+is_run "pairs: interleaved, standard input" --interleaved - <inter.fq
+db=minhash.khdb
+first_run --paired $r1 $r2
+is_run "minhash: 2 threads, small blocks" --paired --threads 2 --block-size 100 $r1.gz $r2.gz
+# Lines on standard output, and no other output asked for.
+"$kmerhash" classify -q --db $db --paired $r1 $r2 >x.tsv
+same ref.tsv x.tsv "lines alone, on standard output"
+"$kmerhash" classify -q --db $db --paired --output - --report x.kreport $r1 $r2 >x.none
+same /dev/null x.none "--output -: no lines"
+check "the same k-mers, another count of files: digest" sh -c '
+	a=$("$1" inspect ref.khdb | grep ^digest); b=$("$1" inspect minhash.khdb | grep ^digest); [ "$a" = "$b" ]' - "$kmerhash"
+plan

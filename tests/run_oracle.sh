@@ -1,0 +1,59 @@
+# run_oracle.sh - the program against independent implementations in Python; speaks TAP
+[ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
+here=$PWD
+. "$KH_SRCDIR/tests/tap.sh"
+
+# The TAP of a Python test, its lines numbered on.
+include() {
+	"$@" >"$t/tap" 2>"$t/.err" || { not_ok "$2"; return; }
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok * - }" ;;
+		"not ok "*) not_ok "${line#not ok * - }" ;;
+		"#"*) echo "$line" ;;
+		esac
+	done <"$t/tap"
+}
+
+# calls DATABASE READS [MATES] [OPTION...]
+calls() {
+	db=$1; shift
+	opts=; files=
+	for a; do case $a in -*|0*) opts="$opts $a" ;; *) files="$files $a" ;; esac; done
+	set -- $files
+	classify --db "$db" --output calls.tsv $opts ${2:+--paired} $files &&
+	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv $opts $files
+}
+
+include "$PYTHON3" "$tests/oracle_sketch.py" "$here/tests/dump_features" "$data"/genomes/*.gz
+genomes=$(echo "$data"/genomes/*.gz)
+sim="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
+real="$data/reads/sarscov2_real_1.fq.gz $data/reads/sarscov2_real_2.fq.gz"
+check "made-up reads" "$PYTHON3" "$tests/make_world.py" reads 400 made.fq $genomes
+check "made-up pairs" "$PYTHON3" "$tests/make_world.py" pairs 200 made_1.fq made_2.fq $genomes
+check "300 strains" "$PYTHON3" "$tests/make_world.py" strains 300 strains "$data"
+
+for scheme in syncmer minhash; do
+	check "$scheme: build" build --db $scheme.khdb --scheme $scheme $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" $scheme.khdb $genomes
+	check "$scheme: pairs" calls $scheme.khdb $sim
+	check "$scheme: real reads" calls $scheme.khdb ${real% *}
+	check "$scheme: made-up reads, long ones too" calls $scheme.khdb made.fq
+	check "$scheme: made-up pairs" calls $scheme.khdb made_1.fq made_2.fq
+	check "$scheme: precise" calls $scheme.khdb made.fq --precise
+	check "$scheme: confidence" calls $scheme.khdb made.fq --confidence 0.3
+done
+check "other k, stride and span: build" build --db odd.khdb -k 21 --smer-len 11 --stride 60 --max-span 300 $genomes
+include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
+check "other k, stride and span: reads" calls odd.khdb made.fq
+check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
+
+# A species with 300 strains: its features are kept as one taxon each, and its reads are called.
+check "strains: build" "$kmerhash" build -q --db strains.khdb --taxonomy strains/taxonomy strains/refs.fa
+include "$PYTHON3" "$tests/oracle_db.py" strains.khdb strains/refs.fa
+check "strains: reads" calls strains.khdb strains/reads.fq
+over=$("$kmerhash" inspect strains.khdb | sed -n 's/^overpopulated[^0-9]*//p')
+check "strains: $over overpopulated features" test "${over:-0}" -gt 100
+called=$(awk '$1 == "C" && ($3 == 10847 || $3 >= 9000000)' calls.tsv | wc -l)
+check "strains: $called of 300 reads are called the species or a strain" test "$called" -ge 295
+plan

@@ -1,0 +1,61 @@
+# tap.sh - what the test scripts share; read by `.`: a folder of their own, TAP, expectations
+#
+#	expect STATUS "TEXT" NAME COMMAND...   exit status, and a pattern that stderr must have
+#	                                       (grep -E; empty: any)
+#	same A B NAME                          equal bytes
+#	check NAME COMMAND...                  the command succeeds
+#	plan                                   at the end
+: "${KH_SRCDIR:?}"
+real=${KMERHASH:-$PWD/kmerhash}         # kmerhash: the same, but it fails if it hangs
+data=$KH_SRCDIR/data
+tests=$KH_SRCDIR/tests
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+LC_ALL=C
+export LC_ALL
+t=$(mktemp -d "${TMPDIR:-/tmp}/kh-test.XXXXXX") || exit 1
+trap 'rm -rf "$t"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$t" || exit 1
+n=0
+if command -v timeout >/dev/null; then
+	printf '#!/bin/sh\nexec timeout 100 "%s" "$@"\n' "$real" >.kmerhash && chmod +x .kmerhash
+	kmerhash=$t/.kmerhash
+else kmerhash=$real; fi
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() {
+	n=$((n + 1)); echo "not ok $n - $1"
+	[ ! -s "$t/.err" ] || head -n 20 "$t/.err" | sed 's/^/# /'
+}
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+plan() { echo "1..$n"; }
+
+check() {
+	name=$1; shift
+	if "$@" >"$t/.err" 2>&1; then ok "$name"; else not_ok "$name"; fi
+}
+
+same() { check "$3" cmp "$1" "$2"; }
+
+expect() {
+	status=$1; pattern=$2; name=$3; shift 3
+	"$@" >"$t/.out" 2>"$t/.err"
+	got=$?
+	if [ $got -ne "$status" ]; then
+		echo "exit status $got, not $status" >>"$t/.err"; not_ok "$name"
+	elif [ -n "$pattern" ] && ! grep -Eq -e "$pattern" "$t/.err"; then
+		echo "no '$pattern' in this" >>"$t/.err"; not_ok "$name"
+	else ok "$name"; fi
+}
+
+# Which of these exist (they should not), and temporary files of any name.
+left() {
+	for f; do [ ! -e "$f" ] || { echo "$f is there" >"$t/.err"; return 1; }; done
+	find . -name '.*.tmp' -o -name '.kmerhash-spill*' | grep . >"$t/.err" && return 1
+	return 0
+}
+nothing_left() { name=$1; shift; if left "$@"; then ok "$name: nothing is left"; else not_ok "$name: nothing is left"; fi; }
+
+build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
+classify() { "$kmerhash" classify -q "$@"; }
