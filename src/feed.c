@@ -16,7 +16,7 @@ const char *feed_file_name(const struct feed_stream *st, size_t file)
 	return strcmp(p, "-") == 0 ? "standard input" : p;
 }
 
-/* --- open, close ------------------------------------------------------------------ */
+/* --- open, close ----------------------------------------------------------------- */
 static int check_options(const kh_feed_options *o, kh_err *err)
 {
 	size_t n_stdin = 0;
@@ -24,19 +24,23 @@ static int check_options(const kh_feed_options *o, kh_err *err)
 	if (o->n_path[0] == 0)
 		return kh_fail(err, KH_EUSAGE, "no input file");
 	if (o->n_path[1] && o->n_path[1] != o->n_path[0])
-		return kh_fail(err, KH_EUSAGE, "%zu files of first mates, but %zu of second mates",
+		return kh_fail(err, KH_EUSAGE,
+			       "%zu files of first mates, but %zu of second mates",
 			       o->n_path[0], o->n_path[1]);
 	if (o->interleaved && o->n_path[1])
-		return kh_fail(err, KH_EUSAGE, "interleaved mates are in one file, not in two");
+		return kh_fail(err, KH_EUSAGE,
+			       "interleaved mates are in one file, not in two");
 	if (o->pieces && (o->interleaved || o->n_path[1]))
 		return kh_fail(err, KH_EUSAGE, "references have no mates");
 	if (o->front % 32)
-		return kh_fail(err, KH_EUSAGE, "front: %zu is no multiple of 32", o->front);
+		return kh_fail(err, KH_EUSAGE, "front: %zu is no multiple of 32",
+			       o->front);
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < o->n_path[s]; i++)
 			n_stdin += strcmp(o->path[s][i], "-") == 0;
 	if (n_stdin > 1)
-		return kh_fail(err, KH_EUSAGE, "standard input is given %zu times", n_stdin);
+		return kh_fail(err, KH_EUSAGE, "standard input is given %zu times",
+			       n_stdin);
 	return KH_OK;
 }
 
@@ -138,7 +142,7 @@ void kh_feed_close(kh_feed *f)
 	free(f);
 }
 
-/* --- next ---------------------------------------------------------------------------- */
+/* --- next ------------------------------------------------------------------------ */
 /* How many records the stream will have when what was handed out is settled. */
 static uint64_t outlook(const struct feed_stream *st)
 {
@@ -227,7 +231,8 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
 	b->h.n_rec = FEED_ROOM;
 	b->h.n_words = front / 32;
-	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec, err);
+	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec,
+			 err);
 	return rc ? rc : kh_harvest_reserve(&b->h, 0, err);
 }
 
@@ -250,7 +255,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 	return 1;
 }
 
-/* --- settle, pass, release --------------------------------------------------------------- */
+/* --- settle, pass, release ------------------------------------------------------- */
 /* The block's records are final; so is what the stream knows of them. */
 static void publish(kh_feed *f, struct feed_block *b)
 {

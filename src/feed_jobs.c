@@ -16,7 +16,7 @@
 
 typedef unsigned long long ull;
 
-/* --- names ---------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------- */
 static size_t less_suffix(const char *id, size_t n)
 {
 	if (n >= 2 && (id[n - 1] == '1' || id[n - 1] == '2')
@@ -53,7 +53,8 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_er
 		if (i == FEED_ROOM)
 			i += b->n_mate;
 		if (i < h->n_rec)
-			b->mate[i] = hash_name(h->text + h->rec[i].name, h->rec[i].id_len);
+			b->mate[i] =
+				hash_name(h->text + h->rec[i].name, h->rec[i].id_len);
 	}
 	b->n_mate = h->n_rec - FEED_ROOM;
 	return KH_OK;
@@ -84,18 +85,22 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 	for (size_t i = 0; i < j->n; i++) {
 		if (ha[i * step] == hb[i * step])
 			continue;
-		const kh_record *ra = &a->rec[j->from[0] + i * step], *rb = &b->rec[from + i * step];
+		const kh_record *ra = &a->rec[j->from[0] + i * step],
+				*rb = &b->rec[from + i * step];
 		const char *file = feed_file_name(&f->st[a->stream], a->file);
 		const char *with = feed_file_name(&f->st[b->stream], b->file);
-		return kh_fail(err, KH_EFORMAT, "%s%s%s: pair %llu: the mates have different "
-			       "names, '%.*s' and '%.*s' (--no-mate-check takes them as they are)",
-			       file, a == b ? "" : ", ", a == b ? "" : with, (ull)(j->first + i + 1),
-			       name_len(ra), a->text + ra->name, name_len(rb), b->text + rb->name);
+		return kh_fail(err, KH_EFORMAT,
+			       "%s%s%s: pair %llu: the mates have different "
+			       "names, '%.*s' and '%.*s' (--no-mate-check takes them as "
+			       "they are)",
+			       file, a == b ? "" : ", ", a == b ? "" : with,
+			       (ull)(j->first + i + 1), name_len(ra), a->text + ra->name,
+			       name_len(rb), b->text + rb->name);
 	}
 	return KH_OK;
 }
 
-/* --- jobs ------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------ */
 static void hold(kh_feed *f, kh_block *p)
 {
 	struct feed_block *b = p->priv;
@@ -139,7 +144,7 @@ static int single(kh_feed *f, kh_block *p, kh_job *j, size_t *n, kh_err *err)
 	return rc;
 }
 
-/* --- two streams -------------------------------------------------------------------------- */
+/* --- two streams ----------------------------------------------------------------- */
 static struct feed_wait *waiting(struct feed_stream *st)
 {
 	return st->n_wait > 0 ? &st->wait[st->wait_head] : NULL;
@@ -159,11 +164,13 @@ static bool find_orphan(kh_feed *f, int s)
 	struct feed_stream *st = &f->st[s], *other = &f->st[!s];
 	const struct feed_wait *w = waiting(st), *o = waiting(other);
 
-	if (!w || other->files_done <= w->b->pub.file || (o && o->b->pub.file == w->b->pub.file))
+	if (!w || other->files_done <= w->b->pub.file
+	    || (o && o->b->pub.file == w->b->pub.file))
 		return false;
 	const kh_block *p = &w->b->pub;
 	const kh_record *r = &p->rec[w->from];
-	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r), p->text + r->name);
+	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r),
+		 p->text + r->name);
 	f->orphan_file = p->file;
 	kh_monitor_lock(f->m);
 	f->orphan = 1 + s;
@@ -204,8 +211,10 @@ static int fail_unequal(const kh_feed *f, kh_err *err)
 	int s = f->orphan - 1;
 	const struct feed_stream *more = &f->st[s], *less = &f->st[!s];
 
-	return kh_fail(err, KH_EFORMAT, "%s has %llu records, %s has %llu: '%s', record %llu, is "
-		       "the first without a mate", feed_file_name(more, i), (ull)more->count[i],
+	return kh_fail(err, KH_EFORMAT,
+		       "%s has %llu records, %s has %llu: '%s', record %llu, is "
+		       "the first without a mate",
+		       feed_file_name(more, i), (ull)more->count[i],
 		       feed_file_name(less, i), (ull)less->count[i], f->orphan_name,
 		       (ull)less->count[i] + 1);
 }
@@ -219,7 +228,8 @@ static bool is_due(const kh_feed *f, int s)
 		return false;
 	if (o->failed)
 		return st->n_rec < o->n_rec || (st->n_rec == o->n_rec && s == 0);
-	return o->n_rec + (s == 0) > st->n_rec || o->finished || o->files_done > st->files_done;
+	return o->n_rec + (s == 0) > st->n_rec || o->finished
+	       || o->files_done > st->files_done;
 }
 
 static int end_of_pairs(kh_feed *f, kh_err *err)
@@ -235,7 +245,8 @@ static int end_of_pairs(kh_feed *f, kh_err *err)
 	return KH_OK;
 }
 
-int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err)
+int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n,
+		 kh_err *err)
 {
 	int rc = 0;
 

@@ -26,7 +26,7 @@ struct join {
 	kh_err *err;
 };
 
-/* --- carry -------------------------------------------------------------------------- */
+/* --- carry ----------------------------------------------------------------------- */
 static int carry_add(struct join *j, size_t from)
 {
 	struct feed_stream *st = j->st;
@@ -51,8 +51,8 @@ static int carry_over(struct join *j)
 	int rc = carry_add(j, b->raw);
 
 	if (!rc)
-		rc = kh_grow((void **)&st->carry, &st->cap_carry, st->n_carry + KH_SCAN_PAD, 1,
-			     j->err);
+		rc = kh_grow((void **)&st->carry, &st->cap_carry,
+			     st->n_carry + KH_SCAN_PAD, 1, j->err);
 	if (rc)
 		return rc;
 	b->buf = st->carry;
@@ -95,7 +95,7 @@ static int carry_out(struct join *j)
 	return rc;
 }
 
-/* --- records ---------------------------------------------------------------------------- */
+/* --- records --------------------------------------------------------------------- */
 /* The records from `mark` on were joined last but come first. */
 static int head_to_front(struct join *j, size_t mark)
 {
@@ -183,8 +183,10 @@ static int keep_pairs(struct join *j)
 	if ((h->n_rec - FEED_ROOM + j->n_head) % 2 == 0)
 		return KH_OK;
 	if (j->final)
-		return kh_fail(j->err, KH_EFORMAT, "%s: %llu records: interleaved mates, but the "
-			       "number is odd", at->name, (unsigned long long)at->n_rec);
+		return kh_fail(j->err, KH_EFORMAT,
+			       "%s: %llu records: interleaved mates, but the "
+			       "number is odd",
+			       at->name, (unsigned long long)at->n_rec);
 	if (h->n_rec == FEED_ROOM) {
 		memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM - j->n_head,
 			j->n_head * sizeof *h->rec);
@@ -233,7 +235,7 @@ static int join_records(struct join *j)
 	return rc ? rc : carry_out(j);
 }
 
-/* --- pieces ------------------------------------------------------------------------------- */
+/* --- pieces ---------------------------------------------------------------------- */
 static int pieces_on(struct join *j, size_t to)
 {
 	kh_range r = { j->pos, to, j->final && to == j->b->end };
@@ -335,7 +337,8 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 
 	j.final = b->pub.file_end && !b->bad.code;
 	if (b->file_start) {
-		st->place = (kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
+		st->place =
+			(kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
 		st->n_carry = st->tried = 0;
 		st->distrust = false;
 	}

@@ -30,8 +30,8 @@ void feed_shift(struct feed_block *b, size_t by)
 int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
 {
 	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
-	int rc = kh_grow((void **)&b->buf, &b->cap, raw + (n > have ? n : have) + KH_SCAN_PAD, 1,
-			 err);
+	int rc = kh_grow((void **)&b->buf, &b->cap,
+			 raw + (n > have ? n : have) + KH_SCAN_PAD, 1, err);
 
 	if (rc || raw == b->raw)
 		return rc;
@@ -87,7 +87,8 @@ static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	return KH_OK;
 }
 
-static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
+static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
+		       kh_err *err)
 {
 	size_t n = f->o.block_size;
 	int rc = feed_room(b, 0, n, err);
@@ -170,7 +171,9 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 		return rc;
 	if (b->in) {
 		rc = feed_room(b, 0, b->want, err);
-		if (!rc && !kh_source_pread(b->in->src, b->buf + b->raw, b->want, b->at, &b->bad))
+		if (!rc
+		    && !kh_source_pread(b->in->src, b->buf + b->raw, b->want, b->at,
+					&b->bad))
 			b->end = b->raw + b->want;
 		feed_input_drop(f, b->in);
 		b->in = NULL;
@@ -179,8 +182,8 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 
 		rc = feed_room(b, 0, b->run.n_out, err);
 		if (!rc)
-			kh_run_inflate(&b->run, feed_file_name(st, b->pub.file), b->buf + b->raw,
-				       &n, &b->bad);
+			kh_run_inflate(&b->run, feed_file_name(st, b->pub.file),
+				       b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 	}
 	return rc ? rc : feed_room(b, 0, 0, err);

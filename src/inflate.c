@@ -128,7 +128,8 @@ static enum kh_inflate_state some_isal(struct inflate_state *z, kh_span *io)
 		return KH_INFLATE_BAD;
 	if (z->block_state != ISAL_BLOCK_FINISH)
 		return KH_INFLATE_MORE;
-	unsigned back = (unsigned)z->read_in_length / 8;        /* bytes looked at, not used */
+	/* bytes looked at, not used */
+	unsigned back = (unsigned)z->read_in_length / 8;
 	io->in -= back;
 	io->n_in += back;
 	return KH_INFLATE_END;
@@ -168,9 +169,9 @@ bool kh_inflate_block(kh_inflate *z, const kh_span *io)
 	if (z->block_libdeflate) {
 		size_t n_in, n_out;
 
-		return libdeflate_deflate_decompress_ex(z->whole, io->in, io->n_in, io->out,
-							io->n_out, &n_in, &n_out)
-		       == LIBDEFLATE_SUCCESS
+		return libdeflate_deflate_decompress_ex(z->whole, io->in, io->n_in,
+							io->out, io->n_out, &n_in, &n_out)
+			       == LIBDEFLATE_SUCCESS
 		       && n_in == io->n_in && n_out == io->n_out;
 	}
 #endif

@@ -12,7 +12,7 @@
 
 typedef unsigned long long ull;
 
-/* --- harvest ------------------------------------------------------------------------ */
+/* --- harvest --------------------------------------------------------------------- */
 void kh_harvest_free(kh_harvest *h)
 {
 	free(h->rec);
@@ -41,7 +41,8 @@ int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err)
 int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err)
 {
 	const kh_packed to = { h->bases, h->amb };
-	int rc = kh_grow((void **)&h->rec, &h->cap_rec, h->n_rec + 1, sizeof *h->rec, err);
+	int rc =
+		kh_grow((void **)&h->rec, &h->cap_rec, h->n_rec + 1, sizeof *h->rec, err);
 
 	if (rc)
 		return rc;
@@ -51,7 +52,7 @@ int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err)
 	return KH_OK;
 }
 
-/* --- what both formats share ------------------------------------------------------------ */
+/* --- what both formats share ----------------------------------------------------- */
 static const char *show(char c, char buf[16])
 {
 	if (c > ' ' && c <= '~')
@@ -82,15 +83,21 @@ int kh_walk_foreign(kh_walk *w, char c)
 	const kh_place *at = w->at;
 
 	if (c == '>' && at->format == '@')
-		return fail_at(w, "expected '@', found '>': FASTA and FASTQ mixed in one file");
+		return fail_at(
+			w, "expected '@', found '>': FASTA and FASTQ mixed in one file");
 	if (c == '@' && at->format == '>')
-		return fail_at(w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
-			       "in one file, or a FASTQ file where FASTA is wanted");
+		return fail_at(
+			w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
+			   "in one file, or a FASTQ file where FASTA is wanted");
 	if (c == ';')
 		return fail_at(w, "';' comments are not part of FASTA or FASTQ");
-	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: expected %s at the start of record %llu, "
-		       "found %s", at->name, (ull)w->line,
-		       at->format == '@' ? "'@'" : at->format == '>' ? "'>'" : "'>' or '@'",
+	return kh_fail(w->err, KH_EFORMAT,
+		       "%s:%llu: expected %s at the start of record %llu, "
+		       "found %s",
+		       at->name, (ull)w->line,
+		       at->format == '@'   ? "'@'"
+		       : at->format == '>' ? "'>'"
+					   : "'>' or '@'",
 		       (ull)at->n_rec + 1, show(c, buf));
 }
 
@@ -110,7 +117,8 @@ int kh_walk_header(kh_walk *w, kh_record *rec)
 	if (memchr(name, '\0', n))
 		return fail_at(w, "a NUL byte in the header line");
 	if (memchr(name, '\r', n))
-		return fail_at(w, "a carriage return inside the header line (lines end in "
+		return fail_at(w,
+			       "a carriage return inside the header line (lines end in "
 			       "LF or CR LF)");
 	while (id < n && !is_blank(name[id]))
 		id++;
@@ -128,15 +136,20 @@ static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
 {
 	char c = w->h->text[l->at + i], buf[16];
 	ull column = (ull)(w->at->column + i + 1);
-	const char *what = c == '\r' ? "a carriage return inside a line (lines end in LF or CR LF)"
-			   : is_blank(c) ? "a blank inside a sequence line" : NULL;
+	const char *what =
+		c == '\r' ? "a carriage return inside a line (lines end in LF or CR LF)"
+		: is_blank(c) ? "a blank inside a sequence line"
+			      : NULL;
 
 	if (what)
-		return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: %s, column %llu",
-			       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1, what, column);
-	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: expected a nucleotide, found "
-		       "%s, column %llu", w->at->name, (ull)w->line, (ull)w->at->n_rec + 1,
-		       show(c, buf), column);
+		return kh_fail(w->err, KH_EFORMAT,
+			       "%s:%llu: record %llu: %s, column %llu", w->at->name,
+			       (ull)w->line, (ull)w->at->n_rec + 1, what, column);
+	return kh_fail(w->err, KH_EFORMAT,
+		       "%s:%llu: record %llu: expected a nucleotide, found "
+		       "%s, column %llu",
+		       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1, show(c, buf),
+		       column);
 }
 
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
@@ -198,10 +211,11 @@ static int run_dry(const kh_walk *w, const kh_record *rec, const char *wanted)
 	if (!w->r->final)
 		return 0;
 	int n = rec->id_len > 100 ? 100 : (int)rec->id_len;
-	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu ('%.*s') is cut off: the file "
-		       "ends at byte %llu, %s", w->at->name, (ull)w->line - 1,
-		       (ull)w->at->n_rec + 1, n, w->h->text + rec->name,
-		       (ull)(w->base + w->pos), wanted);
+	return kh_fail(w->err, KH_EFORMAT,
+		       "%s:%llu: record %llu ('%.*s') is cut off: the file "
+		       "ends at byte %llu, %s",
+		       w->at->name, (ull)w->line - 1, (ull)w->at->n_rec + 1, n,
+		       w->h->text + rec->name, (ull)(w->base + w->pos), wanted);
 }
 
 /* Blank lines, then what must begin a record: 1; 0: nothing more; < 0. */
@@ -231,7 +245,7 @@ static int find_record(kh_walk *w)
 	}
 }
 
-/* --- FASTQ ------------------------------------------------------------------------------ */
+/* --- FASTQ ----------------------------------------------------------------------- */
 /* Sequence lines and the '+' line.  *n: how many lines the sequence has. */
 static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 {
@@ -246,8 +260,9 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 		if (c == '+')
 			break;
 		if (c == '@' || c == '>')
-			return fail_at(w, c == '@' ? "expected a sequence or '+', found '@'"
-						   : "expected a sequence or '+', found '>'");
+			return fail_at(
+				w, c == '@' ? "expected a sequence or '+', found '@'"
+					    : "expected a sequence or '+', found '>'");
 		trim(text, &l);
 		int rc = l.len > 0 ? kh_walk_bases(w, rec, &l) : KH_OK;
 		if (rc)
@@ -257,8 +272,9 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 		w->line++;
 	}
 	if (memchr(w->h->text + l.at, '\r', l.len))
-		return fail_at(w, "a carriage return inside the '+' line (lines end in LF or "
-			       "CR LF)");
+		return fail_at(
+			w, "a carriage return inside the '+' line (lines end in LF or "
+			   "CR LF)");
 	w->pos = l.next;
 	w->line++;
 	return 1;
@@ -272,9 +288,11 @@ static int fastq_quality_line(kh_walk *w, const kh_line *l)
 
 	if (good == l->len)
 		return KH_OK;
-	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: expected a quality character "
-		       "('!' to '~'), found %s, column %zu", w->at->name, (ull)w->line,
-		       (ull)w->at->n_rec + 1, show(q[good], buf), good + 1);
+	return kh_fail(w->err, KH_EFORMAT,
+		       "%s:%llu: record %llu: expected a quality character "
+		       "('!' to '~'), found %s, column %zu",
+		       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1,
+		       show(q[good], buf), good + 1);
 }
 
 static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
@@ -296,9 +314,11 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 			return run_dry(w, rec, "before its quality is complete");
 		}
 		if (n > rec->len || (l.len > 0 && n < rec->len && n_lines == 1))
-			return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: quality has %llu "
-				       "characters, sequence %llu", w->at->name, (ull)w->line,
-				       (ull)w->at->n_rec + 1, (ull)n, (ull)rec->len);
+			return kh_fail(w->err, KH_EFORMAT,
+				       "%s:%llu: record %llu: quality has %llu "
+				       "characters, sequence %llu",
+				       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1,
+				       (ull)n, (ull)rec->len);
 		w->pos = l.next;
 		w->line++;
 	}
@@ -329,7 +349,8 @@ static int fastq_usual(kh_walk *w)
 	int rc = kh_harvest_reserve(h, r.to - r.from + 256, w->err);
 
 	if (!rc)
-		rc = kh_grow((void **)&h->rec, &h->cap_rec, n + 256, sizeof *h->rec, w->err);
+		rc = kh_grow((void **)&h->rec, &h->cap_rec, n + 256, sizeof *h->rec,
+			     w->err);
 	if (rc)
 		return rc;
 	w->pos = w->scan->fastq(h, &r);
@@ -360,7 +381,7 @@ static int fastq(kh_walk *w)
 	return take(w, &rec);
 }
 
-/* --- FASTA ------------------------------------------------------------------------------ */
+/* --- FASTA ----------------------------------------------------------------------- */
 /* Whole lines, as many as there are without anything odd. */
 static int fasta_usual(kh_walk *w, kh_record *rec)
 {
@@ -406,7 +427,8 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop, kh_err *err)
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);
 	int rc;
@@ -420,7 +442,7 @@ int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
 	return rc;
 }
 
-/* --- boundaries --------------------------------------------------------------------------- */
+/* --- boundaries ------------------------------------------------------------------ */
 /* Start of the line behind i, or r->to. */
 static size_t line_behind(const char *text, const kh_range *r, size_t i)
 {

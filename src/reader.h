@@ -63,7 +63,8 @@ typedef struct kh_range {
 /* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
  * place of it.  On failure *stop and `at` are where the bad record starts, and the
  * harvest has all records before it. */
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop, kh_err *err);
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
  * the next call's harvest.  *stop: what is behind it is to be given again, together

@@ -30,7 +30,8 @@ static inline bool next_line(const kh_walk *w, kh_line *l)
 {
 	const char *t = w->h->text + w->pos;
 	const char *nl = w->pos < w->r->to
-				 ? (const char *)memchr(t, '\n', w->r->to - w->pos) : NULL;
+				 ? (const char *)memchr(t, '\n', w->r->to - w->pos)
+				 : NULL;
 
 	l->at = w->pos;
 	if (!nl) {

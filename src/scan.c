@@ -94,7 +94,8 @@ FASTQ_FN size_t header_end(const char *text, size_t from, size_t to, size_t *id)
 	return (size_t)(nl - text);
 }
 
-FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text, const kh_range *r)
+FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text,
+			  const kh_range *r)
 {
 	const char *nl = memchr(text + r->from, '\n', r->to - r->from);
 
@@ -112,7 +113,8 @@ FASTQ_FN bool quality_good(const char *s, size_t n)
 
 #include "scan_fastq.inc"
 
-static const kh_scan plain = { "plain", plain_pack, plain_lines, plain_quality, fastq_loop };
+static const kh_scan plain = { "plain", plain_pack, plain_lines, plain_quality,
+			       fastq_loop };
 
 const kh_scan *kh_scan_plain(void)
 {

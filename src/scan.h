@@ -3,8 +3,8 @@
  *
  * The plain C versions are the specification; on x86-64 the same functions in AVX-512
  * or AVX2 are taken where the machine has them (KH_SIMD=avx2 or none in the environment
- * goes no further than that).  All may read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
- * the same results.
+ * goes no further than that).  All may read up to KH_SCAN_PAD bytes behind what they
+ * are given, never judge them, and give the same results.
  *
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
  * '-', '*' and '.' are ambiguous; everything else is bad.

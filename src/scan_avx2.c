@@ -55,7 +55,9 @@ AVX2_INLINE struct chunk pack32(__m256i v)
 	uint32_t hi = (uint32_t)_mm_cvtsi128_si32(_mm256_extracti128_si256(out, 1));
 
 	return (struct chunk) {
-		(uint64_t)hi << 32 | lo, ~(uint32_t)_mm256_movemask_epi8(is), equal(v, '\n'),
+		(uint64_t)hi << 32 | lo,
+		~(uint32_t)_mm256_movemask_epi8(is),
+		equal(v, '\n'),
 	};
 }
 
@@ -63,9 +65,9 @@ AVX2_INLINE struct chunk pack32(__m256i v)
  * up by both halves. */
 AVX2_INLINE uint32_t ambiguous32(__m256i v)
 {
-	/* columns *-. of row 2 (bit 0); BDHKMN of 4 and 6 (bit 1); RSVWXY of 5, 7 (bit 2) */
-	static const char low[16] = { 0, 0, 2 | 4, 4, 2, 0, 4, 4, 2 | 4, 4, 1, 2, 0, 1 | 2,
-				      1 | 2, 0 };
+	/* *-. of row 2 (bit 0); BDHKMN of 4, 6 (bit 1); RSVWXY of 5, 7 (bit 2) */
+	static const char low[16] = { 0,     0, 2 | 4, 4, 2, 0,     4,     4,
+				      2 | 4, 4, 1,     2, 0, 1 | 2, 1 | 2, 0 };
 	static const char high[16] = { 0, 0, 1, 0, 2, 4, 2, 4 };
 	__m256i h = _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
 	__m256i m = _mm256_and_si256(_mm256_shuffle_epi8(both(low), v),
@@ -229,7 +231,8 @@ AVX2_INLINE size_t bases_end(const kh_packed *to, size_t word, const char *text,
 	for (size_t i = r->from; i < r->to; i += 32, word++) {
 		__m256i v = load(text + i);
 		struct chunk c = pack32(v);
-		uint32_t mine = _blsmsk_u32(c.feed) >> (c.feed != 0);   /* below the line feed */
+		/* those below the line feed */
+		uint32_t mine = _blsmsk_u32(c.feed) >> (c.feed != 0);
 
 		c.amb &= mine;
 		to->bases[word] = c.bases;
@@ -275,8 +278,10 @@ static const kh_scan avx512 = {
 const kh_scan *kh_scan_avx512(void)
 {
 	return kh_scan_avx2() && __builtin_cpu_supports("avx512bw")
-	       && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2")
-		       ? &avx512 : NULL;
+			       && __builtin_cpu_supports("avx512vl")
+			       && __builtin_cpu_supports("avx512vbmi2")
+		       ? &avx512
+		       : NULL;
 }
 #else
 const kh_scan *kh_scan_avx2(void)

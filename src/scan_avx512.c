@@ -13,7 +13,8 @@
 #if defined __x86_64__ && defined __GNUC__
 #include <immintrin.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
+#define AVX512                                                                           \
+	__attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
 #define AVX512_INLINE static inline AVX512 __attribute__((always_inline))
 
 AVX512_INLINE __m512i all(const char lane[16])
@@ -61,8 +62,8 @@ AVX512_INLINE struct two squeeze(__m512i c)
 /* scan_avx2.c explains the tables. */
 AVX512_INLINE uint64_t ambiguous64(__m512i v)
 {
-	static const char low[16] = { 0, 0, 2 | 4, 4, 2, 0, 4, 4, 2 | 4, 4, 1, 2, 0, 1 | 2,
-				      1 | 2, 0 };
+	static const char low[16] = { 0,     0, 2 | 4, 4, 2, 0,     4,     4,
+				      2 | 4, 4, 1,     2, 0, 1 | 2, 1 | 2, 0 };
 	static const char high[16] = { 0, 0, 1, 0, 2, 4, 2, 4 };
 	__m512i h = _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
 
@@ -145,8 +146,8 @@ AVX512 size_t kh_lines_avx512(const kh_packed *to, kh_lines *l, const char *s, s
 		uint64_t keep = below(~feed, here);
 		unsigned taken = (unsigned)_mm_popcnt_u64(keep);
 		feed = below(feed, here);
-		sink_add(&k, squeeze(_mm512_maskz_compress_epi8(keep, c)), _pext_u64(amb, keep),
-			 taken);
+		sink_add(&k, squeeze(_mm512_maskz_compress_epi8(keep, c)),
+			 _pext_u64(amb, keep), taken);
 		l->at += taken;
 		l->n += (unsigned)_mm_popcnt_u64(feed);
 		if (feed)

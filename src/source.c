@@ -41,7 +41,8 @@ static int refuse_foreign(const char *name, const uint8_t *p, size_t n, kh_err *
 
 		if (n >= f->n && memcmp(p, f->magic, f->n) == 0)
 			return kh_fail(err, KH_EFORMAT,
-				       "%s: %s; only plain text and gzip are read: convert it, or "
+				       "%s: %s; only plain text and gzip are read: "
+				       "convert it, or "
 				       "pipe the output of '%s' into standard input, '-'",
 				       name, f->what, f->hint);
 	}
@@ -64,8 +65,10 @@ static bool is_gz(const uint8_t *p, size_t n)
 
 static int refuse_empty_gz(const char *name, kh_err *err)
 {
-	return kh_fail(err, KH_EFORMAT, "%s: empty, but its name says gzip (an empty .gz file "
-		       "is not a gzip file; it has 20 bytes or more)", name);
+	return kh_fail(err, KH_EFORMAT,
+		       "%s: empty, but its name says gzip (an empty .gz file "
+		       "is not a gzip file; it has 20 bytes or more)",
+		       name);
 }
 
 static ssize_t read_some(int fd, void *buf, size_t n)
@@ -229,8 +232,10 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 		s->taken += (uint64_t)r;
 	}
 	if (s->at_end && got < n && s->taken < s->size && !s->late.code)
-		kh_fail(&s->late, KH_EIO, "%s: became shorter while it was read: %llu of %llu bytes",
-			s->name, (unsigned long long)s->taken, (unsigned long long)s->size);
+		kh_fail(&s->late, KH_EIO,
+			"%s: became shorter while it was read: %llu of %llu bytes",
+			s->name, (unsigned long long)s->taken,
+			(unsigned long long)s->size);
 	if (got == 0 && s->late.code) {
 		if (err)
 			*err = s->late;
@@ -258,7 +263,8 @@ int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err
 			return kh_fail_errno(err, s->name);
 		if (r == 0)
 			return kh_fail(err, KH_EIO,
-				       "%s: became shorter while it was read: %llu of %llu bytes",
+				       "%s: became shorter while it was read: %llu of "
+				       "%llu bytes",
 				       s->name, (unsigned long long)(at + got),
 				       (unsigned long long)s->size);
 		got += (size_t)r;

@@ -33,7 +33,7 @@ int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err);
  * bytes.  *size: of a regular file, else 0.  A FIFO is not opened. */
 int kh_source_check(const char *path, uint64_t *size, kh_err *err);
 
-/* --- for the feed -------------------------------------------------------------- */
+/* --- for the feed ---------------------------------------------------------------- */
 enum kh_source_kind {
 	KH_SOURCE_STREAM,       /* kh_source_read, in order */
 	KH_SOURCE_RANGES,       /* a regular plain file: kh_source_pread too */

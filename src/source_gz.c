@@ -90,14 +90,15 @@ static struct head parse_head(const uint8_t *p, size_t n)
 
 static int gz_cut(const kh_source *s, kh_err *err)
 {
-	return kh_fail(err, KH_EFORMAT, "%s: gzip data end early at byte %llu: the file was cut off",
+	return kh_fail(err, KH_EFORMAT,
+		       "%s: gzip data end early at byte %llu: the file was cut off",
 		       s->name, (unsigned long long)s->taken);
 }
 
 static int gz_bad(const kh_source *s, const char *what, kh_err *err)
 {
-	return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s", s->name,
-		       (unsigned long long)s->member_at, what);
+	return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s",
+		       s->name, (unsigned long long)s->member_at, what);
 }
 
 /* Zeros up to the end of the file are padding (tapes, block devices). */
@@ -111,10 +112,11 @@ static int only_zeros(kh_source *s, kh_err *err)
 		if (s->pos == s->end)
 			return KH_OK;
 		if (s->in[s->pos])
-			return kh_fail(err, KH_EFORMAT,
-				       "%s: at byte %llu something that is not gzip follows the "
-				       "last gzip member", s->name,
-				       (unsigned long long)kh_source_at(s));
+			return kh_fail(
+				err, KH_EFORMAT,
+				"%s: at byte %llu something that is not gzip follows the "
+				"last gzip member",
+				s->name, (unsigned long long)kh_source_at(s));
 		s->pos++;
 	}
 }
@@ -124,9 +126,12 @@ static int at_last(kh_source *s, kh_err *err)
 	s->gz = KH_GZ_END;
 	if (!s->open_end || s->allow_no_eof)
 		return 0;
-	return kh_fail(err, KH_EFORMAT, "%s: BGZF without its end-of-file block: the file was "
-		       "cut off, or whoever wrote it did not finish (--allow-no-eof takes it "
-		       "as whole)", s->name);
+	return kh_fail(
+		err, KH_EFORMAT,
+		"%s: BGZF without its end-of-file block: the file was "
+		"cut off, or whoever wrote it did not finish (--allow-no-eof takes it "
+		"as whole)",
+		s->name);
 }
 
 /* Between members.  1: *h is the header of the next, at pos, not consumed; 0: no more. */
@@ -177,7 +182,7 @@ int kh_gz_open(kh_source *s, kh_err *err)
 	return kh_inflate_new(&s->z, err);
 }
 
-/* --- as a stream ------------------------------------------------------------------ */
+/* --- as a stream ----------------------------------------------------------------- */
 static int body(kh_source *s, kh_span *out, kh_err *err)
 {
 	int rc = kh_source_fill(s, 1, err);
@@ -217,7 +222,8 @@ static int trailer(kh_source *s, kh_err *err)
 	if (le32(p + 4) != (uint32_t)s->n_member)
 		return gz_bad(s, "its length differs", err);
 	s->pos += GZ_TRAILER;
-	if (s->bsize && (kh_source_at(s) - s->member_at != s->bsize || s->n_member > BGZF_MAX))
+	if (s->bsize
+	    && (kh_source_at(s) - s->member_at != s->bsize || s->n_member > BGZF_MAX))
 		return gz_bad(s, "its BGZF size is wrong", err);
 	s->open_end = s->bsize && s->n_member > 0;
 	s->gz = KH_GZ_MEMBER;
@@ -260,7 +266,7 @@ int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 	return (int64_t)(n - out.n_out);
 }
 
-/* --- BGZF in runs ------------------------------------------------------------------ */
+/* --- BGZF in runs ---------------------------------------------------------------- */
 /* Appends the block at pos to the run. */
 static int take_block(kh_source *s, kh_run *run, kh_err *err)
 {
@@ -322,7 +328,8 @@ int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *
 		const uint8_t *p = run->data + i;
 		struct head h = parse_head(p, run->n - i);
 		size_t n_out = le32(p + h.bsize - 4);
-		kh_span io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n, n_out };
+		kh_span io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n,
+			       n_out };
 		const char *bad = NULL;
 
 		if (!kh_inflate_block(run->z, &io))
@@ -330,8 +337,9 @@ int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *
 		else if (kh_crc32(0, out + *n, n_out) != le32(p + h.bsize - GZ_TRAILER))
 			bad = "CRC-32 differs";
 		if (bad)
-			return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s",
-				       name, (unsigned long long)(run->at + i), bad);
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: damaged: gzip member at byte %llu: %s", name,
+				       (unsigned long long)(run->at + i), bad);
 		*n += n_out;
 		i += h.bsize;
 	}

@@ -54,13 +54,15 @@ static inline char *copy_bytes(const char *s, size_t n)
 	return p;
 }
 
-static inline void got_bases(struct got *g, struct got_record *q, const kh_block *b, const kh_record *r)
+static inline void got_bases(struct got *g, struct got_record *q, const kh_block *b,
+			     const kh_record *r)
 {
 	if (q->room < q->len + r->len + 1)
 		q->seq = realloc(q->seq, q->room = 2 * (q->len + r->len + 1));
 	for (uint64_t i = 0; i < r->len; i++)
 		q->seq[q->len++] = kh_packed_amb(b->amb, r->seq + i)
-					   ? 'N' : "ACGT"[kh_packed_base(b->bases, r->seq + i)];
+					   ? 'N'
+					   : "ACGT"[kh_packed_base(b->bases, r->seq + i)];
 	q->seq[q->len] = 0;
 	g->n_bad += r->seq % 32 != 0;
 	for (uint64_t i = r->len; i % 32; i++)          /* behind the last base */
@@ -75,7 +77,8 @@ static inline void got_bases(struct got *g, struct got_record *q, const kh_block
 static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 {
 	if (r->flags & KH_REC_CONTINUES) {
-		g->n_bad += g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
+		g->n_bad +=
+			g->n == 0 || r != b->rec || r->seq != g->o.front || r->len == 0;
 		if (g->n > 0)
 			got_bases(g, &g->rec[g->n - 1], b, r);
 		return;
@@ -84,8 +87,11 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 		g->rec = realloc(g->rec, (g->cap = 2 * g->cap + 16) * sizeof *g->rec);
 	struct got_record *q = &g->rec[g->n++];
 	*q = (struct got_record) {
-		.name = copy_bytes(b->text + r->name, r->name_len), .name_len = r->name_len,
-		.id_len = r->id_len, .fastq = r->fastq, .text_len = r->text_len,
+		.name = copy_bytes(b->text + r->name, r->name_len),
+		.name_len = r->name_len,
+		.id_len = r->id_len,
+		.fastq = r->fastq,
+		.text_len = r->text_len,
 		.text = copy_bytes(b->text + r->text, r->text_len),
 	};
 	got_bases(g, q, b, r);
@@ -102,7 +108,8 @@ static inline int got_jobs(struct got *g, kh_block *b, kh_err *err)
 		for (size_t k = 0; !rc && k < n; k++) {
 			const kh_job *j = &job[k];
 
-			g->n_bad += j->ticket != g->n_job++ || j->first != g->n_frag || !j->n;
+			g->n_bad +=
+				j->ticket != g->n_job++ || j->first != g->n_frag || !j->n;
 			g->n_frag += j->n;
 			for (size_t i = 0; i < j->n; i++) {
 				const kh_block *bl[2];

@@ -33,12 +33,15 @@ static void one(const struct ref *r, kh_feed_options *o, const char *message, ch
 	struct got g;
 
 	got_run(&g, o, 1);
-	const char *what = o->pieces ? "pieces" : o->interleaved ? "interleaved" : "records";
+	const char *what = o->pieces        ? "pieces"
+			   : o->interleaved ? "interleaved"
+					    : "records";
 	if (o->interleaved) {
 		if (!r->bad_line && (r->n_rec % 2 != 0) != (g.rc != 0))
 			check(what, o->path[0][0], o->block_size, "odd or even?");
 		if (r->bad_line || r->n_rec % 2 == 0)
-			check(what, o->path[0][0], o->block_size, compare(&g, r, o->path[0][0]));
+			check(what, o->path[0][0], o->block_size,
+			      compare(&g, r, o->path[0][0]));
 	} else {
 		check(what, o->path[0][0], o->block_size, compare(&g, r, o->path[0][0]));
 	}
@@ -59,8 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ref r;
 
 	/* not this grammar's: gzip and the other formats known by magic */
-	static const char *const magic[] = { "\x1f", "\x28", "BZh", "\xfd", "\x04", "LZIP", "PK",
-		"7z", "CRAM", "NCBI", "\xff", "\xfe" };
+	static const char *const magic[] = { "\x1f", "\x28", "BZh",  "\xfd",
+					     "\x04", "LZIP", "PK",   "7z",
+					     "CRAM", "NCBI", "\xff", "\xfe" };
 	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
 		if (size >= strlen(magic[i]) && !memcmp(data, magic[i], strlen(magic[i])))
 			return 0;
@@ -69,7 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = bytes_file(path, data, size);
 	ref_parse(&r, (const char *)data, size);
 	kh_feed_options o = {
-		.path = { &p, NULL }, .n_path = { 1, 0 }, .no_mate_check = true, .n_blocks = 3,
+		.path = { &p, NULL },
+		.n_path = { 1, 0 },
+		.no_mate_check = true,
+		.n_blocks = 3,
 		.block_size = size + 1,
 	};
 	one(&r, &o, NULL, first);

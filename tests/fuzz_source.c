@@ -52,7 +52,8 @@ static struct out read_all(const char *path, bool runs)
 	}
 	kh_run_free(&run);
 	if (!o.rc && !(runs && kh_source_kind(s) == KH_SOURCE_BGZF)) {
-		while (o.text.n < TEXT_MAX && (n = kh_source_read(s, buf, sizeof buf, &o.err)) > 0)
+		while (o.text.n < TEXT_MAX
+		       && (n = kh_source_read(s, buf, sizeof buf, &o.err)) > 0)
 			bytes_add(&o.text, buf, (size_t)n);
 		o.rc = n < 0 ? (int)n : 0;
 	}
@@ -76,14 +77,17 @@ static void check(const struct bytes *file, const struct bytes *text)
 
 		if (how == 0) {
 			first = o;
-			if (text && (o.rc || o.text.n != text->n
-				     || (text->n > 0 && memcmp(o.text.p, text->p, text->n))))
+			if (text
+			    && (o.rc || o.text.n != text->n
+				|| (text->n > 0 && memcmp(o.text.p, text->p, text->n))))
 				abort();
 			continue;
 		}
-		if (!o.rc != !first.rc && o.text.n < TEXT_MAX && first.text.n < TEXT_MAX) {
-			fprintf(stderr, "zlib: %d %s\n%s, %s: %d %s\n", first.rc, first.err.msg,
-				library[how / 2], how % 2 ? "runs" : "stream", o.rc, o.err.msg);
+		if (!o.rc != !first.rc && o.text.n < TEXT_MAX
+		    && first.text.n < TEXT_MAX) {
+			fprintf(stderr, "zlib: %d %s\n%s, %s: %d %s\n", first.rc,
+				first.err.msg, library[how / 2],
+				how % 2 ? "runs" : "stream", o.rc, o.err.msg);
 			abort();
 		}
 		if (!o.rc && first.text.n < TEXT_MAX

@@ -6,7 +6,8 @@
 #include "reader_reference.h"
 
 /* NULL, or what differs.  `path` is how messages name the input. */
-static inline const char *compare(const struct got *g, const struct ref *r, const char *path)
+static inline const char *compare(const struct got *g, const struct ref *r,
+				  const char *path)
 {
 	static char why[700];
 	size_t n = r->n_rec;
@@ -14,8 +15,8 @@ static inline const char *compare(const struct got *g, const struct ref *r, cons
 	if (g->n_bad)
 		return "a promise of feed.h is broken";
 	if (!r->bad_line != !g->rc) {
-		snprintf(why, sizeof why, "reference: line %zu; feed: %d %s", r->bad_line, g->rc,
-			 g->rc ? g->err.msg : "");
+		snprintf(why, sizeof why, "reference: line %zu; feed: %d %s", r->bad_line,
+			 g->rc, g->rc ? g->err.msg : "");
 		return why;
 	}
 	if (g->rc) {

@@ -58,7 +58,8 @@ static inline void ref_lines(struct ref *r, const char *s, size_t n)
 			l->full -= 3;
 		}
 		l->cut = l->n;
-		while (l->cut > 0 && (l->s[l->cut - 1] == ' ' || l->s[l->cut - 1] == '\t'))
+		while (l->cut > 0
+		       && (l->s[l->cut - 1] == ' ' || l->s[l->cut - 1] == '\t'))
 			l->cut--;
 		i = e < n ? e + 1 : n;
 	}
@@ -106,7 +107,8 @@ static size_t ref_bad(struct ref *r, struct ref_record *rec, size_t line)
 	return r->n_line;
 }
 
-static size_t ref_take(struct ref *r, const struct ref_record *rec, size_t next, size_t last)
+static size_t ref_take(struct ref *r, const struct ref_record *rec, size_t next,
+		       size_t last)
 {
 	const struct ref_line *l = &r->line[last];
 

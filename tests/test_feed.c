@@ -1,61 +1,10 @@
 /*
  * test_feed.c - the feed against the reference: every kind of input, cut anywhere, by
- * any number of threads; mates; several files; what must fail
+ * any number of threads; several files; what must fail
  */
 #include "test.h"
-#include <fcntl.h>
-#include <sys/stat.h>
-#include "feed_harness.h"
-#include "gz_make.h"
+#include "feed_inputs.h"
 #include "reader_compare.h"
-#include "scan.h"
-
-enum kind { RANGES, PIPE, GZ, BGZF, BGZF_GZ, N_KINDS };
-
-struct input {
-	int fd;
-	char path[32];
-};
-
-static struct input make_input(enum kind kind, const char *s, size_t n)
-{
-	struct input in;
-	struct bytes b = { NULL, 0 };
-	int p[2];
-
-	switch (kind) {
-	case RANGES:
-		bytes_add(&b, s, n);
-		break;
-	case PIPE:
-		assert_int_equal(pipe(p), 0);
-		fcntl(p[1], F_SETPIPE_SZ, 1 << 20);
-		assert_int_equal(write(p[1], s, n), n);
-		close(p[1]);
-		in.fd = p[0];
-		snprintf(in.path, sizeof in.path, "/proc/self/fd/%d", in.fd);
-		return in;
-	case GZ:
-		add_gz(&b, s, n / 3);
-		add_gz(&b, s + n / 3, n - n / 3);
-		break;
-	case BGZF:
-		add_bgzf(&b, s, n, test_rand() % (n < 60000 ? n + 1 : 60000) + 1);
-		add_bgzf_eof(&b);
-		break;
-	case BGZF_GZ:                           /* goes on as plain gzip */
-		add_bgzf(&b, s, n / 2, n < 100000 ? n / 4 + 1 : 60000);
-		if (test_rand() % 2)
-			add_bgzf_eof(&b);
-		add_gz(&b, s + n / 2, n - n / 2);
-		break;
-	case N_KINDS:
-		break;
-	}
-	in.fd = bytes_file(in.path, b.p, b.n);
-	free(b.p);
-	return in;
-}
 
 static void assert_alike(const struct got *g, const struct ref *r, const char *path)
 {
@@ -66,7 +15,7 @@ static void assert_alike(const struct got *g, const struct ref *r, const char *p
 			 g->o.pieces ? "pieces" : "records", why);
 }
 
-/* --- the corpus ---------------------------------------------------------------------- */
+/* --- the corpus ------------------------------------------------------------------ */
 struct text {
 	const char *name, *message;
 	char *s;
@@ -74,7 +23,8 @@ struct text {
 	struct ref ref;
 };
 
-static void run_text(const struct text *t, enum kind kind, kh_feed_options o, unsigned threads)
+static void run_text(const struct text *t, enum kind kind, kh_feed_options o,
+		     unsigned threads)
 {
 	struct input in = make_input(kind, t->s, t->n);
 	const char *path = in.path;
@@ -129,7 +79,8 @@ static void test_corpus(void **state)
 		char name[80], message[300] = "", s[4096];
 		unsigned n_rec;
 
-		assert_true(sscanf(line, "%79[^\t]\t%u\t%299[^\n]", name, &n_rec, message) >= 2);
+		assert_true(sscanf(line, "%79[^\t]\t%u\t%299[^\n]", name, &n_rec, message)
+			    >= 2);
 		snprintf(path, sizeof path, "%s/%s", dir, name);
 		FILE *f = fopen(path, "rb");
 		assert_non_null(f);
@@ -144,20 +95,7 @@ static void test_corpus(void **state)
 	assert_true(n > 70);
 }
 
-/* --- made-up text ------------------------------------------------------------------------ */
-static size_t put_lines(char *s, size_t len, size_t width, const char *letters)
-{
-	size_t n = 0, k = strlen(letters);
-
-	for (size_t i = 0; i < len; i++) {
-		if (i > 0 && i % width == 0)
-			s[n++] = '\n';
-		s[n++] = letters[test_rand() % k];
-	}
-	s[n++] = '\n';
-	return n;
-}
-
+/* --- made-up text ---------------------------------------------------------------- */
 static size_t made_fasta(char *s, size_t room)
 {
 	size_t n = 0, width = test_rand() % 80 + 1;
@@ -165,7 +103,8 @@ static size_t made_fasta(char *s, size_t room)
 	for (int i = 0; n + 9000 < room; i++) {
 		n += (size_t)sprintf(s + n, ">seq%d %.*s\n", i, (int)(test_rand() % 20),
 				     "a longer description");
-		n += put_lines(s + n, test_rand() % 3 ? test_rand() % 300 : test_rand() % 4000,
+		n += put_lines(s + n,
+			       test_rand() % 3 ? test_rand() % 300 : test_rand() % 4000,
 			       width, "ACGTACGTACGTNacgtR");
 	}
 	return n;
@@ -192,6 +131,7 @@ static void test_made(void **state)
 	char *s = malloc(ROOM);
 
 	(void)state;
+	assert_non_null(s);
 	for (int i = 0; i < 150; i++) {
 		struct text t = { .name = "", .message = "", .s = s };
 		bool fastq = i % 3;
@@ -202,7 +142,8 @@ static void test_made(void **state)
 		if (t.n > 0 && (s[0] == '>' || s[0] == '@')) {
 			ref_parse(&t.ref, s, t.n);
 			for (unsigned threads = 1; threads <= 4; threads *= 2) {
-				kh_feed_options o = { .block_size = test_rand() % 8000 + 1 };
+				kh_feed_options o = { .block_size =
+							      test_rand() % 8000 + 1 };
 
 				o.pieces = !fastq && test_rand() % 2;
 				run_text(&t, test_rand() % N_KINDS, o, threads);
@@ -231,7 +172,8 @@ static void test_long_record(void **state)
 				t.n += (size_t)sprintf(s + t.n, "+\n");
 				t.n += put_lines(s + t.n, LEN, 1 << 30, "@+I");
 			}
-			t.n += (size_t)sprintf(s + t.n, fastq ? "@b\nAC\n+\nII\n" : ">b\nAC\n");
+			t.n += (size_t)sprintf(s + t.n,
+					       fastq ? "@b\nAC\n+\nII\n" : ">b\nAC\n");
 			ref_parse(&t.ref, s, t.n);
 			run_text(&t, RANGES, o, 2);
 			run_text(&t, BGZF, o, 1);
@@ -262,11 +204,16 @@ static void test_long_header(void **state)
 	free(t.s);
 }
 
-/* --- several files ------------------------------------------------------------------------- */
+/* --- several files --------------------------------------------------------------- */
 static void test_files(void **state)
 {
 	static const char *const text[] = {
-		"@a\nAC\n+\nII\n@b\nACG\n+\nIII", "", ">c\nAC", "\n", ">d\n>e\nA\n", "@f\nA\n+\nI\n",
+		"@a\nAC\n+\nII\n@b\nACG\n+\nIII",
+		"",
+		">c\nAC",
+		"\n",
+		">d\n>e\nA\n",
+		"@f\nA\n+\nI\n",
 	};
 	enum { N = sizeof text / sizeof *text };
 	struct input in[N];
@@ -277,7 +224,8 @@ static void test_files(void **state)
 		struct got g;
 
 		for (size_t i = 0; i < N; i++) {
-			in[i] = make_input(test_rand() % N_KINDS, text[i], strlen(text[i]));
+			in[i] = make_input(test_rand() % N_KINDS, text[i],
+					   strlen(text[i]));
 			path[i] = in[i].path;
 		}
 		kh_feed_options o = {
@@ -295,195 +243,7 @@ static void test_files(void **state)
 	}
 }
 
-/* --- mates ---------------------------------------------------------------------------------- */
-struct pair_case {
-	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
-	size_t n;                               /* records, both mates */
-	const char *message;                    /* with 1a, 1b, 2a, 2b for the paths */
-};
-
-#define R(name) "@" name "\nACGT\n+\nIIII\n"
-
-static const struct pair_case pair_cases[] = {
-	{ { { R("a") R("b") }, { R("a") R("b") } }, 4, NULL },
-	{ { { "" }, { "" } }, 0, NULL },
-	{ { { R("a/1") R("b/1 x") R("c.1") R("d_1") R("e 1:N:0") R("/1") },
-	    { R("a/2") R("b/2\ty") R("c.2") R("d_2") R("e 2:N:0") R("/2") } }, 12, NULL },
-	{ { { R("a/1") R("b"), R("c") }, { R("a/2") R("b"), R("c") } }, 6, NULL },
-	{ { { R("a"), "" }, { R("a"), "" } }, 2, NULL },
-	{ { { R("a") R("b") R("c") }, { R("a") } }, 2,
-	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
-	{ { { R("a") }, { R("a") R("b") R("c") R("d") } }, 2,
-	  "2a has 4 records, 1a has 1: 'b', record 2, is the first without a mate" },
-	{ { { "" }, { R("a") } }, 0,
-	  "2a has 1 records, 1a has 0: 'a', record 1, is the first without a mate" },
-	{ { { R("a") R("b"), R("c") }, { R("a"), R("b") R("c") } }, 2,
-	  "1a has 2 records, 2a has 1: 'b', record 2, is the first without a mate" },
-	{ { { R("a") R("b"), R("c") }, { R("a") R("b"), R("c") R("d") } }, 6,
-	  "2b has 2 records, 1b has 1: 'd', record 2, is the first without a mate" },
-	{ { { R("a") R("b") R("c") }, { R("a") R("x") R("c") } }, 2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check takes "
-	  "them as they are)" },
-	{ { { R("a/1") R("b/1") }, { R("a/3") R("b/2") } }, 0,
-	  "1a, 2a: pair 1: the mates have different names, 'a/1' and 'a/3' (--no-mate-check takes "
-	  "them as they are)" },
-	{ { { R("a") "@b\nAC\n+\nI\n" R("c") }, { R("a") R("b") "@c\n!\n+\nI\n" } }, 2,
-	  "1a:8: record 2: quality has 1 characters, sequence 2" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") "@b\nAC\n+\nI\n" R("c") } }, 2,
-	  "2a:8: record 2: quality has 1 characters, sequence 2" },
-	{ { { R("a") "@b\n!\n+\nI\n" }, { R("a") "@b\n?\n+\nI\n" } }, 2,
-	  "1a:6: record 2: expected a nucleotide, found '!', column 1" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") R("x") } }, 2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check takes "
-	  "them as they are)" },
-	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") } }, 2,
-	  "1a:10: record 3: expected a nucleotide, found '!', column 1" },
-	{ { { R("a") }, { R("a") "@c\n!\n+\nI\n" } }, 2,
-	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
-	{ { { R("a"), R("b") }, { R("a") "@c\n!\n+\nI\n", R("b") } }, 2,
-	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
-};
-
-/* The message with the paths put in. */
-static void expand(char *out, const char *message, struct input in[2][2])
-{
-	for (; *message; message++) {
-		bool path = (message[0] == '1' || message[0] == '2')
-			    && (message[1] == 'a' || message[1] == 'b');
-
-		if (path) {
-			out += sprintf(out, "%s", in[message[0] - '1'][message[1] - 'a'].path);
-			message++;
-		} else {
-			*out++ = *message;
-		}
-	}
-	*out = 0;
-}
-
-static void one_pair(const struct pair_case *c, size_t block_size, unsigned threads)
-{
-	struct input in[2][2];
-	const char *path[2][2];
-	size_t n = c->file[0][1] ? 2 : 1;
-	char want[600];
-	struct got g;
-
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < n; i++) {
-			const char *t = c->file[s][i];
-
-			in[s][i] = make_input(test_rand() % N_KINDS, t, strlen(t));
-			path[s][i] = in[s][i].path;
-		}
-	kh_feed_options o = {
-		.path = { path[0], path[1] }, .n_path = { n, n }, .block_size = block_size,
-		.n_blocks = threads + test_rand() % 3,
-	};
-	got_run(&g, &o, threads);
-	if (c->message)
-		expand(want, c->message, in);
-	assert_string_equal(g.rc ? g.err.msg : "", c->message ? want : "");
-	if (!c->message) {
-		assert_int_equal(g.n, c->n);
-		assert_int_equal(g.n_frag, c->n / 2);
-	}
-	assert_int_equal(g.n_bad, 0);
-	got_free(&g);
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < n; i++)
-			close(in[s][i].fd);
-}
-
-static void test_pairs(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof pair_cases / sizeof *pair_cases; i++)
-		for (size_t b = 1; b < 70; b += 1 + b / 5)
-			for (unsigned threads = 1; threads <= 4; threads++)
-				one_pair(&pair_cases[i], b, threads);
-}
-
-/* Mates of different lengths, many blocks, few of them in circulation. */
-static void test_many_pairs(void **state)
-{
-	enum { PAIRS = 3000 };
-	char *s[2] = { malloc(PAIRS * 400), malloc(PAIRS * 400) };
-	size_t n[2] = { 0, 0 };
-
-	(void)state;
-	for (int k = 0; k < 2; k++)
-		for (int i = 0; i < PAIRS; i++) {
-			size_t len = k ? 150 : test_rand() % 30 + 1;
-
-			n[k] += (size_t)sprintf(s[k] + n[k], "@p%d/%d\n", i, k + 1);
-			n[k] += put_lines(s[k] + n[k], len, 1000, "ACGT");
-			n[k] += (size_t)sprintf(s[k] + n[k], "+\n");
-			n[k] += put_lines(s[k] + n[k], len, 1000, "FI#");
-		}
-	for (int i = 0; i < 60; i++) {
-		int kind = i % 2 ? RANGES : BGZF;
-		struct input in[2] = { make_input(kind, s[0], n[0]), make_input(GZ, s[1], n[1]) };
-		const char *p = in[0].path, *q = in[1].path;
-		kh_feed_options o = {
-			.path = { &p, &q }, .n_path = { 1, 1 }, .n_blocks = 2 + i % 5,
-			.block_size = 200 + test_rand() % 20000,
-		};
-		struct got g;
-
-		got_run(&g, &o, 1 + i % 4);
-		assert_int_equal(g.rc, 0);
-		assert_int_equal(g.n_frag, PAIRS);
-		assert_int_equal(g.n_bad, 0);
-		got_free(&g);
-		close(in[0].fd);
-		close(in[1].fd);
-	}
-	free(s[0]);
-	free(s[1]);
-}
-
-static void interleaved(const char *s, bool check, const char *message)
-{
-	for (size_t b = 1; b < 100; b++) {
-		struct input in = make_input(test_rand() % N_KINDS, s, strlen(s));
-		const char *p = in.path;
-		kh_feed_options o = {
-			.path = { &p, NULL }, .n_path = { 1, 0 }, .interleaved = true,
-			.block_size = b, .no_mate_check = !check,
-		};
-		struct got g;
-		char want[600] = "";
-
-		got_run(&g, &o, 1 + b % 3);
-		if (message)
-			snprintf(want, sizeof want, "%s%s", p, message);
-		assert_string_equal(g.rc ? g.err.msg : "", want);
-		if (!message)
-			assert_int_equal(g.n_frag, g.n / 2);
-		assert_int_equal(g.n_bad, 0);
-		got_free(&g);
-		close(in.fd);
-	}
-}
-
-static void test_interleaved(void **state)
-{
-	(void)state;
-	interleaved(R("a/1") R("a/2") R("b") R("b"), true, NULL);
-	interleaved("", true, NULL);
-	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true, NULL);
-	interleaved(R("a/1") R("a/2") R("b"), true,
-		    ": 3 records: interleaved mates, but the number is odd");
-	interleaved(R("a/1") R("c/2") R("b") R("b"), true,
-		    ": pair 1: the mates have different names, 'a/1' and 'c/2' (--no-mate-check "
-		    "takes them as they are)");
-	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
-	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
-		    ":16: record 4: quality has 2 characters, sequence 1");
-}
-
-/* --- what fails at once ------------------------------------------------------------------------ */
+/* --- what fails at once ---------------------------------------------------------- */
 static void refuse(kh_feed_options o, const char *a, const char *b, const char *message)
 {
 	kh_feed *f = NULL;
@@ -506,9 +266,11 @@ static void test_refused(void **state)
 	refuse((kh_feed_options) { 0 }, NULL, NULL, "no input file");
 	refuse((kh_feed_options) { .interleaved = true }, "a", "b",
 	       "interleaved mates are in one file, not in two");
-	refuse((kh_feed_options) { .pieces = true }, "a", "b", "references have no mates");
+	refuse((kh_feed_options) { .pieces = true }, "a", "b",
+	       "references have no mates");
 	refuse((kh_feed_options) { 0 }, "-", "-", "standard input is given 2 times");
-	refuse((kh_feed_options) { .front = 7 }, "a", NULL, "front: 7 is no multiple of 32");
+	refuse((kh_feed_options) { .front = 7 }, "a", NULL,
+	       "front: 7 is no multiple of 32");
 	refuse((kh_feed_options) { 0 }, "/nonexistent/x.fq", NULL,
 	       "/nonexistent/x.fq: No such file or directory");
 	refuse((kh_feed_options) { 0 }, "/proc/self", NULL, "/proc/self: is a directory");
@@ -517,10 +279,16 @@ static void test_refused(void **state)
 
 static void test_foreign(void **state)
 {
-	static const struct { const char *magic; size_t n; const char *what, *hint; } t[] = {
+	static const struct {
+		const char *magic;
+		size_t n;
+		const char *what, *hint;
+	} t[] = {
 		{ "\x28\xb5\x2f\xfd....", 8, "zstd-compressed", "zstd -dc" },
 		{ "BZh91AY", 7, "bzip2-compressed", "bzip2 -dc" },
-		{ "\xfd" "7zXZ\0\0", 7, "xz-compressed", "xz -dc" },
+		{ "\xfd"
+		  "7zXZ\0\0",
+		  7, "xz-compressed", "xz -dc" },
 		{ "PK\3\4", 4, "a zip archive", "unzip -p" },
 		{ "CRAM\3", 5, "a CRAM file", "samtools fastq" },
 	};
@@ -535,8 +303,10 @@ static void test_foreign(void **state)
 			char want[400];
 
 			got_run(&g, &o, 1);
-			snprintf(want, sizeof want, "%s: %s; only plain text and gzip are read: "
-				 "convert it, or pipe the output of '%s' into standard input, '-'",
+			snprintf(want, sizeof want,
+				 "%s: %s; only plain text and gzip are read: "
+				 "convert it, or pipe the output of '%s' into standard "
+				 "input, '-'",
 				 p, t[i].what, t[i].hint);
 			assert_string_equal(g.err.msg, want);
 			got_free(&g);
@@ -544,7 +314,7 @@ static void test_foreign(void **state)
 		}
 }
 
-/* --- what fails on the way --------------------------------------------------------------------- */
+/* --- what fails on the way ------------------------------------------------------- */
 static void test_shrinking(void **state)
 {
 	(void)state;
@@ -565,15 +335,16 @@ static void test_shrinking(void **state)
 		assert_int_equal(kh_monitor_new(&m, &g.err), 0);
 		assert_int_equal(kh_feed_open(&g.f, &g.o, m, &g.err), 0);
 		kh_block *b;
-		assert_int_equal(kh_feed_next(g.f, &b, &g.err), 1);     /* has seen its size */
+		assert_int_equal(kh_feed_next(g.f, &b, &g.err), 1);
 		assert_int_equal(kh_feed_settle(g.f, b, &g.err), 0);
 		kh_feed_pass(g.f, b);
 		kh_feed_release(g.f, b);
 		assert_int_equal(ftruncate(in.fd, 50500), 0);
 		got_add(&g, b, &b->rec[0]);
 		assert_int_equal(kh_crew_run(m, threads, got_work, &g, &g.err), KH_EIO);
-		snprintf(want, sizeof want, "%s: became shorter while it was read: 50500 of %d bytes",
-			 p, LEN);
+		snprintf(want, sizeof want,
+			 "%s: became shorter while it was read: 50500 of %d bytes", p,
+			 LEN);
 		assert_string_equal(g.err.msg, want);
 		kh_feed_close(g.f);
 		kh_monitor_free(m);
@@ -607,15 +378,21 @@ static void test_damage_in_order(void **state)
 			add_bgzf_eof(&b);
 			in.fd = bytes_file(in.path, b.p, b.n);
 			kh_feed_options o = {
-				.path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = step,
+				.path = { &p, NULL },
+				.n_path = { 1, 0 },
+				.block_size = step,
 			};
 			got_run(&g, &o, 1 + step % 4);
 			if (first)
-				snprintf(want, sizeof want, "%s:8: record 2: quality has 1 "
-					 "characters, sequence 2", p);
+				snprintf(want, sizeof want,
+					 "%s:8: record 2: quality has 1 "
+					 "characters, sequence 2",
+					 p);
 			else
-				snprintf(want, sizeof want, "%s: damaged: gzip member at byte %zu: "
-					 "CRC-32 differs", p, at);
+				snprintf(want, sizeof want,
+					 "%s: damaged: gzip member at byte %zu: "
+					 "CRC-32 differs",
+					 p, at);
 			assert_string_equal(g.err.msg, want);
 			got_free(&g);
 			close(in.fd);
@@ -654,9 +431,6 @@ int main(void)
 		cmocka_unit_test(test_long_record),
 		cmocka_unit_test(test_long_header),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_many_pairs),
-		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_shrinking),

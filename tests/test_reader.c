@@ -12,10 +12,16 @@
 
 enum { N = 300, ROOM = N / 32 + 4 };
 
-/* --- inner loops ---------------------------------------------------------------------- */
+/* --- inner loops ----------------------------------------------------------------- */
 static const char *const alphabet[] = {
-	"ACGT", "ACGTacgtUuN", "ACGTRYSWKMBDHVNXacgturyswkmbdhvnx-*.", "ACGT\n", "A\n", "N\n-",
-	"ACGTACGTACGTACGTACGTACGTACGTACGTACGT>", "ACGTACGTACGTACGTACGTACGTACGTACGT\n\r",
+	"ACGT",
+	"ACGTacgtUuN",
+	"ACGTRYSWKMBDHVNXacgturyswkmbdhvnx-*.",
+	"ACGT\n",
+	"A\n",
+	"N\n-",
+	"ACGTACGTACGTACGTACGTACGTACGTACGTACGT>",
+	"ACGTACGTACGTACGTACGTACGTACGTACGT\n\r",
 };
 
 static void random_text(char *s, size_t n)
@@ -41,7 +47,8 @@ static void assert_same(const struct packed *a, const struct packed *b, uint64_t
 	for (uint64_t i = 0; i < n; i++) {
 		assert_int_equal(a->bases[i >> 5] >> 2 * (i & 31) & 3,
 				 b->bases[i >> 5] >> 2 * (i & 31) & 3);
-		assert_int_equal(a->amb[i >> 5] >> (i & 31) & 1, b->amb[i >> 5] >> (i & 31) & 1);
+		assert_int_equal(a->amb[i >> 5] >> (i & 31) & 1,
+				 b->amb[i >> 5] >> (i & 31) & 1);
 	}
 }
 
@@ -141,7 +148,8 @@ static size_t random_fastq(char *s, size_t n)
 				     "name with words\tand more of them, many more", end);
 		for (size_t k = 0; k < len; k++)
 			s[i++] = "ACGTN"[test_rand() % 5];
-		i += (size_t)sprintf(s + i, "%s+%s\n", end, test_rand() % 4 ? "" : "name");
+		i += (size_t)sprintf(s + i, "%s+%s\n", end,
+				     test_rand() % 4 ? "" : "name");
 		for (size_t k = 0; k < len; k++)
 			s[i++] = (char)(33 + test_rand() % 94);
 		s[i++] = '\n';
@@ -181,7 +189,7 @@ static void test_fastq(void **state)
 	same_fastq(kh_scan_avx512());
 }
 
-/* --- grammar ---------------------------------------------------------------------------- */
+/* --- grammar --------------------------------------------------------------------- */
 struct vector {
 	char name[80], message[300];
 	char *text;
@@ -196,7 +204,9 @@ static bool next_vector(FILE *list, const char *dir, struct vector *v)
 	if (!fgets(line, sizeof line, list))
 		return false;
 	v->message[0] = 0;
-	assert_true(sscanf(line, "%79[^\t]\t%u\t%299[^\n]", v->name, &v->n_rec, v->message) >= 2);
+	assert_true(
+		sscanf(line, "%79[^\t]\t%u\t%299[^\n]", v->name, &v->n_rec, v->message)
+		>= 2);
 	snprintf(path, sizeof path, "%s/%s", dir, v->name);
 	FILE *f = fopen(path, "rb");
 	assert_non_null(f);
@@ -279,8 +289,9 @@ static void test_boundary(void **state)
 			size_t len = test_rand() % 4;
 
 			start[n] = true;
-			n += (size_t)sprintf(s + n, "@%s\n%.*s\n+%s\n", test_rand() % 2 ? "+" : "@",
-					     (int)len, "ACG", test_rand() % 2 ? "@" : "");
+			n += (size_t)sprintf(s + n, "@%s\n%.*s\n+%s\n",
+					     test_rand() % 2 ? "+" : "@", (int)len, "ACG",
+					     test_rand() % 2 ? "@" : "");
 			for (size_t k = 0; k < len; k++)
 				s[n++] = "@+>A"[test_rand() % 4];
 			s[n++] = '\n';
@@ -317,8 +328,9 @@ static void test_long_header(void **state)
 		assert_int_equal(rc, shorter ? KH_OK : KH_EFORMAT);
 		assert_int_equal(h.n_rec, shorter ? 2 : 1);
 		if (!shorter)
-			assert_string_equal(err.msg, "f:3: record 2: a header line of more than "
-						     "64 MiB");
+			assert_string_equal(err.msg,
+					    "f:3: record 2: a header line of more than "
+					    "64 MiB");
 		kh_harvest_free(&h);
 	}
 	free(s);

@@ -71,7 +71,7 @@ static struct out read_all(const char *path, bool runs, size_t step)
 	return o;
 }
 
-/* --- corpus -------------------------------------------------------------------------- */
+/* --- corpus ---------------------------------------------------------------------- */
 struct expected {
 	char path[4096];
 	unsigned long n, crc;
@@ -92,8 +92,9 @@ static void one_file(const struct expected *e, bool runs, size_t step)
 		if (o.rc)
 			fail_msg("%s", o.err.msg);
 		assert_int_equal(o.text.n, e->n);
-		assert_int_equal(crc32(0, o.text.n ? o.text.p : (void *)"", (unsigned)o.text.n),
-				 e->crc);
+		assert_int_equal(
+			crc32(0, o.text.n ? o.text.p : (void *)"", (unsigned)o.text.n),
+			e->crc);
 	}
 	free(o.text.p);
 }
@@ -112,8 +113,9 @@ static void test_corpus(void **state)
 	assert_non_null(list);
 	for (; fgets(line, sizeof line, list); n++) {
 		e.message[0] = 0;
-		assert_true(sscanf(line, "%79[^\t]\t%lu\t%lx\t%299[^\n]", name, &e.n, &e.crc,
-				   e.message) >= 3);
+		assert_true(sscanf(line, "%79[^\t]\t%lu\t%lx\t%299[^\n]", name, &e.n,
+				   &e.crc, e.message)
+			    >= 3);
 		snprintf(e.path, sizeof e.path, "%s/%s", dir, name);
 		for (int l = 0; l < N_LIBRARIES; l++) {
 			setenv("KH_GZ", library[l], 1);
@@ -127,7 +129,7 @@ static void test_corpus(void **state)
 	assert_true(n > 60);
 }
 
-/* --- every cut, every bit ---------------------------------------------------------------- */
+/* --- every cut, every bit -------------------------------------------------------- */
 static int bytes_file(char path[32], const void *p, size_t n)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -221,7 +223,7 @@ static void test_every_bit(void **state)
 	}
 }
 
-/* --- the rest ------------------------------------------------------------------------------ */
+/* --- the rest -------------------------------------------------------------------- */
 static void test_large(void **state)
 {
 	enum { N = 3000000 };
@@ -243,7 +245,8 @@ static void test_large(void **state)
 		int fd = bytes_file(path, b.p, b.n);
 		for (int how = 0; how < 2 * N_LIBRARIES; how++) {
 			setenv("KH_GZ", library[how / 2], 1);
-			struct out o = read_all(path, how % 2, how % 3 ? 100000 : 1 << 20);
+			struct out o =
+				read_all(path, how % 2, how % 3 ? 100000 : 1 << 20);
 
 			assert_int_equal(o.rc, 0);
 			assert_int_equal(o.text.n, N);

@@ -25,7 +25,7 @@
 
 enum { RUNS = 5, BUF = 1 << 16 };
 
-/* --- the usual way ------------------------------------------------------------------- */
+/* --- the usual way --------------------------------------------------------------- */
 struct text {
 	char *s;
 	size_t n, cap;
@@ -124,7 +124,7 @@ static size_t run_usual(const char *path, bool gz)
 	return n;
 }
 
-/* --- the feed ---------------------------------------------------------------------------- */
+/* --- the feed -------------------------------------------------------------------- */
 struct run {
 	kh_feed *f;
 	size_t n_bases;         /* in the turn */
@@ -178,7 +178,7 @@ static size_t run_feed(const char *path, bool pieces, unsigned threads)
 	return r.n_bases;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- files ----------------------------------------------------------------------- */
 static uint64_t state = 1;
 
 static unsigned random_bits(void)
@@ -194,7 +194,8 @@ static size_t make_reads(char *s, size_t n_bases)
 	size_t n = 0;
 
 	for (size_t i = 0; i * 150 < n_bases; i++) {
-		n += (size_t)sprintf(s + n, "@A00123:45:HXXXXX:1:%u:%u:%zu 1:N:0:ACGTACGT\n",
+		n += (size_t)sprintf(s + n,
+				     "@A00123:45:HXXXXX:1:%u:%u:%zu 1:N:0:ACGTACGT\n",
 				     random_bits() % 3000, random_bits() % 30000, i);
 		for (int k = 0; k < 150; k++)
 			s[n++] = random_bits() % 2000 ? "ACGT"[random_bits() % 4] : 'N';
@@ -231,7 +232,7 @@ static void save(const char *path, const void *p, size_t n)
 	}
 }
 
-/* --- timing ----------------------------------------------------------------------------------- */
+/* --- timing ---------------------------------------------------------------------- */
 static double now(clockid_t clock)
 {
 	struct timespec t;
@@ -281,8 +282,8 @@ static void table(const struct row *r, size_t n, size_t bytes)
 
 		if (i == 0)
 			first = rate;
-		printf("%-34s %8u %10.2f %10.2f %8.2f\n", r[i].what, r[i].threads, rate, wall,
-		       rate / first);
+		printf("%-34s %8u %10.2f %10.2f %8.2f\n", r[i].what, r[i].threads, rate,
+		       wall, rate / first);
 		fflush(stdout);
 	}
 	puts("");
@@ -311,12 +312,15 @@ int main(int argc, char **argv)
 	char *s = malloc(3 * n_bases + 1000000);
 	struct bytes b = { NULL, 0 };
 
-	printf("%-34s %8s %10s %10s %8s\n", "GB of text", "threads", "a CPU s", "a wall s", "ratio");
+	printf("%-34s %8s %10s %10s %8s\n", "GB of text", "threads", "a CPU s",
+	       "a wall s", "ratio");
 	n = make_genomes(s, n_bases);
 	save(fa, s, n);
 	table((struct row[]) { { "FASTA, usual", fa, "", USUAL, 1 },
 			       { "FASTA, feed, pieces packed", fa, "", PIECES, 1 },
-			       { "FASTA, feed, pieces packed", fa, "", PIECES, threads } }, 3, n);
+			       { "FASTA, feed, pieces packed", fa, "", PIECES,
+				 threads } },
+	      3, n);
 	n = make_reads(s, n_bases);
 	save(fq, s, n);
 	add_gz(&b, s, n);
@@ -329,15 +333,19 @@ int main(int argc, char **argv)
 	free(s);
 	table((struct row[]) { { "FASTQ, usual", fq, "", USUAL, 1 },
 			       { "FASTQ, feed, checked, packed", fq, "", FEED, 1 },
-			       { "FASTQ, feed, checked, packed", fq, "", FEED, threads } }, 3, n);
+			       { "FASTQ, feed, checked, packed", fq, "", FEED,
+				 threads } },
+	      3, n);
 	table((struct row[]) { { "BGZF, usual over zlib", bgzf, "", USUAL_GZ, 1 },
 			       { "BGZF, feed, zlib", bgzf, "zlib", FEED, 1 },
 			       { "BGZF, feed, best library", bgzf, "", FEED, 1 },
-			       { "BGZF, feed, best library", bgzf, "", FEED, threads } }, 4, n);
+			       { "BGZF, feed, best library", bgzf, "", FEED, threads } },
+	      4, n);
 	table((struct row[]) { { "gzip, usual over zlib", gz, "", USUAL_GZ, 1 },
 			       { "gzip, feed, zlib", gz, "zlib", FEED, 1 },
 			       { "gzip, feed, best library", gz, "", FEED, 1 },
-			       { "gzip, feed, best library", gz, "", FEED, threads } }, 4, n);
+			       { "gzip, feed, best library", gz, "", FEED, threads } },
+	      4, n);
 	remove(fq);
 	remove(fa);
 	remove(gz);

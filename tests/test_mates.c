@@ -1,0 +1,228 @@
+/*
+ * test_mates.c - two files and interleaved ones: pairs, names, counts, and which error
+ * comes first, whatever the blocks and threads
+ */
+#include "test.h"
+#include "feed_inputs.h"
+
+struct pair_case {
+	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
+	size_t n;                               /* records, both mates */
+	const char *message;                    /* with 1a, 1b, 2a, 2b for the paths */
+};
+
+static const struct pair_case pair_cases[] = {
+	{ { { R("a") R("b") }, { R("a") R("b") } }, 4, NULL },
+	{ { { "" }, { "" } }, 0, NULL },
+	{ { { R("a/1") R("b/1 x") R("c.1") R("d_1") R("e 1:N:0") R("/1") },
+	    { R("a/2") R("b/2\ty") R("c.2") R("d_2") R("e 2:N:0") R("/2") } },
+	  12,
+	  NULL },
+	{ { { R("a/1") R("b"), R("c") }, { R("a/2") R("b"), R("c") } }, 6, NULL },
+	{ { { R("a"), "" }, { R("a"), "" } }, 2, NULL },
+	{ { { R("a") R("b") R("c") }, { R("a") } },
+	  2,
+	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
+	{ { { R("a") }, { R("a") R("b") R("c") R("d") } },
+	  2,
+	  "2a has 4 records, 1a has 1: 'b', record 2, is the first without a mate" },
+	{ { { "" }, { R("a") } },
+	  0,
+	  "2a has 1 records, 1a has 0: 'a', record 1, is the first without a mate" },
+	{ { { R("a") R("b"), R("c") }, { R("a"), R("b") R("c") } },
+	  2,
+	  "1a has 2 records, 2a has 1: 'b', record 2, is the first without a mate" },
+	{ { { R("a") R("b"), R("c") }, { R("a") R("b"), R("c") R("d") } },
+	  6,
+	  "2b has 2 records, 1b has 1: 'd', record 2, is the first without a mate" },
+	{ { { R("a") R("b") R("c") }, { R("a") R("x") R("c") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { R("a/1") R("b/1") }, { R("a/3") R("b/2") } },
+	  0,
+	  "1a, 2a: pair 1: the mates have different names, 'a/1' and 'a/3' "
+	  "(--no-mate-check takes "
+	  "them as they are)" },
+	{ { { R("a") "@b\nAC\n+\nI\n" R("c") }, { R("a") R("b") "@c\n!\n+\nI\n" } },
+	  2,
+	  "1a:8: record 2: quality has 1 characters, sequence 2" },
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") "@b\nAC\n+\nI\n" R("c") } },
+	  2,
+	  "2a:8: record 2: quality has 1 characters, sequence 2" },
+	{ { { R("a") "@b\n!\n+\nI\n" }, { R("a") "@b\n?\n+\nI\n" } },
+	  2,
+	  "1a:6: record 2: expected a nucleotide, found '!', column 1" },
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") R("x") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") } },
+	  2,
+	  "1a:10: record 3: expected a nucleotide, found '!', column 1" },
+	{ { { R("a") }, { R("a") "@c\n!\n+\nI\n" } },
+	  2,
+	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
+	{ { { R("a"), R("b") }, { R("a") "@c\n!\n+\nI\n", R("b") } },
+	  2,
+	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
+};
+
+/* The message with the paths put in. */
+static void expand(char *out, const char *message, struct input in[2][2])
+{
+	for (; *message; message++) {
+		bool path = (message[0] == '1' || message[0] == '2')
+			    && (message[1] == 'a' || message[1] == 'b');
+
+		if (path) {
+			out += sprintf(out, "%s",
+				       in[message[0] - '1'][message[1] - 'a'].path);
+			message++;
+		} else {
+			*out++ = *message;
+		}
+	}
+	*out = 0;
+}
+
+static void one_pair(const struct pair_case *c, size_t block_size, unsigned threads)
+{
+	struct input in[2][2];
+	const char *path[2][2];
+	size_t n = c->file[0][1] ? 2 : 1;
+	char want[600];
+	struct got g;
+
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < n; i++) {
+			const char *t = c->file[s][i];
+
+			in[s][i] = make_input(test_rand() % N_KINDS, t, strlen(t));
+			path[s][i] = in[s][i].path;
+		}
+	kh_feed_options o = {
+		.path = { path[0], path[1] },
+		.n_path = { n, n },
+		.block_size = block_size,
+		.n_blocks = threads + test_rand() % 3,
+	};
+	got_run(&g, &o, threads);
+	if (c->message)
+		expand(want, c->message, in);
+	assert_string_equal(g.rc ? g.err.msg : "", c->message ? want : "");
+	if (!c->message) {
+		assert_int_equal(g.n, c->n);
+		assert_int_equal(g.n_frag, c->n / 2);
+	}
+	assert_int_equal(g.n_bad, 0);
+	got_free(&g);
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < n; i++)
+			close(in[s][i].fd);
+}
+
+static void test_pairs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof pair_cases / sizeof *pair_cases; i++)
+		for (size_t b = 1; b < 70; b += 1 + b / 5)
+			for (unsigned threads = 1; threads <= 4; threads++)
+				one_pair(&pair_cases[i], b, threads);
+}
+
+/* Mates of different lengths, many blocks, few of them in circulation. */
+static void test_many_pairs(void **state)
+{
+	enum { PAIRS = 3000 };
+	char *s[2] = { malloc(PAIRS * 400), malloc(PAIRS * 400) };
+	size_t n[2] = { 0, 0 };
+
+	(void)state;
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < PAIRS; i++) {
+			size_t len = k ? 150 : test_rand() % 30 + 1;
+
+			n[k] += (size_t)sprintf(s[k] + n[k], "@p%d/%d\n", i, k + 1);
+			n[k] += put_lines(s[k] + n[k], len, 1000, "ACGT");
+			n[k] += (size_t)sprintf(s[k] + n[k], "+\n");
+			n[k] += put_lines(s[k] + n[k], len, 1000, "FI#");
+		}
+	for (int i = 0; i < 60; i++) {
+		int kind = i % 2 ? RANGES : BGZF;
+		struct input in[2] = { make_input(kind, s[0], n[0]),
+				       make_input(GZ, s[1], n[1]) };
+		const char *p = in[0].path, *q = in[1].path;
+		kh_feed_options o = {
+			.path = { &p, &q }, .n_path = { 1, 1 }, .n_blocks = 2 + i % 5,
+			.block_size = 200 + test_rand() % 20000,
+		};
+		struct got g;
+
+		got_run(&g, &o, 1 + i % 4);
+		assert_int_equal(g.rc, 0);
+		assert_int_equal(g.n_frag, PAIRS);
+		assert_int_equal(g.n_bad, 0);
+		got_free(&g);
+		close(in[0].fd);
+		close(in[1].fd);
+	}
+	free(s[0]);
+	free(s[1]);
+}
+
+static void interleaved(const char *s, bool check, const char *message)
+{
+	for (size_t b = 1; b < 100; b++) {
+		struct input in = make_input(test_rand() % N_KINDS, s, strlen(s));
+		const char *p = in.path;
+		kh_feed_options o = {
+			.path = { &p, NULL }, .n_path = { 1, 0 }, .interleaved = true,
+			.block_size = b, .no_mate_check = !check,
+		};
+		struct got g;
+		char want[600] = "";
+
+		got_run(&g, &o, 1 + b % 3);
+		if (message)
+			snprintf(want, sizeof want, "%s%s", p, message);
+		assert_string_equal(g.rc ? g.err.msg : "", want);
+		if (!message)
+			assert_int_equal(g.n_frag, g.n / 2);
+		assert_int_equal(g.n_bad, 0);
+		got_free(&g);
+		close(in.fd);
+	}
+}
+
+static void test_interleaved(void **state)
+{
+	(void)state;
+	interleaved(R("a/1") R("a/2") R("b") R("b"), true, NULL);
+	interleaved("", true, NULL);
+	interleaved("\n\n" R("a/1") "\n" R("a/2") "\n\n" R("b") "\n" R("b") "\n", true,
+		    NULL);
+	interleaved(R("a/1") R("a/2") R("b"), true,
+		    ": 3 records: interleaved mates, but the number is odd");
+	interleaved(R("a/1") R("c/2") R("b") R("b"), true,
+		    ": pair 1: the mates have different names, 'a/1' and 'c/2' "
+		    "(--no-mate-check "
+		    "takes them as they are)");
+	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
+	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
+		    ":16: record 4: quality has 2 characters, sequence 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_many_pairs),
+		cmocka_unit_test(test_interleaved),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
