@@ -221,7 +221,7 @@ __device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 			atomicAdd(&w.u.t.count[at], 1);
 		}
 		used += __popc(__ballot_sync(ALL, fresh));
-		if (used > size - 32 && from + 32 < total)
+		if (used > size - 32)           /* and a free place ends every search */
 			return false;
 	}
 	__syncwarp();
