@@ -55,6 +55,19 @@ static int check_magic(const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
+/* Do two sections that are not empty share a byte? */
+static bool overlapping(const kh_db_header *h)
+{
+	for (int i = 0; i < KH_N_SECTIONS; i++)
+		for (int j = 0; j < i; j++) {
+			const kh_db_extent *a = &h->section[i], *b = &h->section[j];
+
+			if (a->bytes > 0 && b->bytes > 0 && a->at < b->at + b->bytes && b->at < a->at + a->bytes)
+				return true;
+		}
+	return false;
+}
+
 static int check_extents(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -67,6 +80,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: section %s lies outside "
 				       "the file", db->path, section_name[i]);
 	}
+	if (overlapping(h))
+		return bad(db, err, "its sections overlap");
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
 

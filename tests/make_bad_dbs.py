@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""make_bad_dbs.py - bad databases from a good one
+
+    make_bad_dbs.py GOOD.khdb FOLDER
+
+writes FOLDER/bad-*.khdb and FOLDER/list: a line each, file and what the message must have
+(an extended regular expression). Those named bad-x-* have right checksums, so that they
+reach the checks behind these; they need the module xxhash.
+"""
+import struct
+import sys
+
+try:
+    from xxhash import xxh3_64_intdigest as xxh3
+except ImportError:
+    xxh3 = None
+
+SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
+HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
+          "k": 36, "s": 40, "stride": 44, "max_span": 48, "gap": 52, "bins": 56, "locations": 64,
+          "features": 72, "entries": 80, "over": 88, "n_targets": 136, "n_taxa": 140, "minima": 144,
+          "section": 272, "tool": 400, "sums": 432}
+
+
+def extent(data, name):
+    return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
+
+
+def repaired(data):
+    """Right checksums for what is there, as far as the table of them lies in the file."""
+    data = bytearray(data)
+    at, size = extent(data, "checksums")
+    if 4096 <= at and at + size <= len(data):
+        blocks = range(4096, at, 1 << 24)
+        for i, begin in enumerate(blocks):
+            if 8 * i + 8 <= size:
+                struct.pack_into("<Q", data, at + 8 * i, xxh3(bytes(data[begin:min(begin + (1 << 24), at)])))
+        struct.pack_into("<Q", data, 432, xxh3(bytes(data[at:at + size])))
+    struct.pack_into("<Q", data, 4088, xxh3(bytes(data[:4088])))
+    return data
+
+
+def truncations(good):
+    for name in SECTIONS:
+        at, size = extent(good, name)
+        yield "cut-before-" + name, good[:at], "truncated|few for a database"
+        yield "cut-in-" + name, good[:at + size // 2], "truncated"
+    yield "cut-1", good[:-1], "truncated"
+    yield "cut-header", good[:100], "too few"
+    yield "empty", b"", "too few"
+    yield "longer", good + b"\0", "truncated or extended"
+
+
+def flips(good):
+    for name in SECTIONS:
+        at, size = extent(good, name)
+        for where, offset in (("first", at), ("last", at + size - 1), ("middle", at + size // 2)):
+            if size:
+                bad = bytearray(good)
+                bad[offset] ^= 16
+                want = "table of checksums is damaged" if name == "checksums" else "checksum of bytes 4096 to"
+                yield "flip-%s-%s" % (name, where), bad, want
+    for offset in (9, 100, 2000, 4090):
+        bad = bytearray(good)
+        bad[offset] ^= 1
+        yield "flip-header-%d" % offset, bad, "database version|checksum of its header"
+
+
+def plain(good):
+    yield "magic", b"KHDB" + good[4:], "does not begin"
+    yield "zeros", bytes(len(good)), "never completed"
+    for version in (0, 2, 4294967295):
+        yield "version-%d" % version, good[:8] + struct.pack("<I", version) + good[12:], \
+            "version %d, this program reads version 1" % version
+    yield from truncations(good)
+    yield from flips(good)
+
+
+def put(good, fmt, offset, *values):
+    bad = bytearray(good)
+    struct.pack_into("<" + fmt, bad, offset, *values)
+    return bad
+
+
+def headers(good):
+    huge32, huge64 = (1 << 32) - 1, (1 << 64) - 1
+    for field, fmt, values in (
+            ("header_bytes", "I", (0, 8192)), ("byte_order", "Q", (0x0807060504030201,)),
+            ("file_bytes", "Q", (0, huge64)), ("scheme", "I", (2, huge32)), ("k", "I", (0, 7, 32, huge32)),
+            ("s", "I", (0, 1, 31, huge32)), ("stride", "I", (0, 1, 111, 113, huge32)),
+            ("max_span", "I", (0, 111, 1 << 21, huge32)), ("gap", "I", (0, 9, huge32)),
+            ("bins", "Q", (0, 1, 1 << 32, huge64)), ("features", "Q", (0, huge64)),
+            ("entries", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
+            ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("minima", "I", (0,))):
+        for value in values:
+            yield "%s-%d" % (field, value), put(good, fmt, HEADER[field], value), ""
+    yield "tool", put(good, "32s", 400, b"x" * 32), ""
+    for i, name in enumerate(SECTIONS):
+        at, size = extent(good, name)
+        for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge64 - 4095, size)),
+                           ("size-huge", (at, huge64)), ("size-wraps", (at, huge64 - at + 1)),
+                           ("size-less", (at, size - 1)), ("size-0", (at, 0)), ("behind", (len(good) + 4096, size)),
+                           ("overlaps", (extent(good, "taxa" if name != "taxa" else "ids")[0], size))):
+            if size > 0:
+                yield "%s-%s" % (name, what), put(good, "QQ", 272 + 16 * i, *pair), ""
+
+
+def directories(good):
+    at, _ = extent(good, "directory")
+    index, image = extent(good, "index")
+    record = struct.unpack_from("<QQQIIII", good, at + 40 * 7)
+    for field, values in ((0, (record[0] + 1, record[0] + (1 << 58), (1 << 64) - 1)),
+                          (1, (record[1] + 1, record[1] + (1 << 62), (1 << 64) - 1)),
+                          (2, (record[2] + 1, 1 << 62, (1 << 64) - 1, (1 << 64) - 16, 0)),
+                          (3, (0, record[3] + 1, 1 << 24, (1 << 32) - 1)), (4, (0, (1 << 32) - 1)),
+                          (5, (0, record[5] + 1, (1 << 32) - 1)), (6, (1, (1 << 32) - 1))):
+        for value in values:
+            changed = record[:field] + (value,) + record[field + 1:]
+            yield "range-%d-%d" % (field, value), put(good, "QQQIIII", at + 40 * 7, *changed), ""
+    bucket, words = index + 64 * record[0], index + 4 * record[1]
+    yield "bucket-base", put(good, "B", bucket + 5, 255), "range 7, bucket 0: a bucket's base"
+    yield "bucket-flags", put(good, "B", bucket + 6, 64), "range 7, bucket 0: a bucket's flags"
+    yield "bucket-carried", put(good, "B", bucket + 6, 19), "range 7, bucket 0: a bucket's flags"
+    yield "bucket-length", put(good, "B", bucket + 7, 254), "range 7, bucket"
+    yield "bucket-tags", put(good, "HH", bucket + 26, 2, 1), "range 7, bucket 0: tags"
+    yield "bin-huge", put(good, "I", words, (1 << 32) - 1), "range 7, bucket .*locations"
+    yield "last-bucket", put(good, "B", bucket + 64 * record[3] + 7, 1), "range 7, bucket"
+
+
+def trees(good):
+    at, size = extent(good, "taxa")
+    n, names = size // 24, extent(good, "names")
+    for i in (0, 1, n - 1):
+        for field, values in ((0, (0, 1 if i else 2)), (1, (i + 1, (1 << 32) - 1)), (2, (0, n + 1, (1 << 32) - 1)),
+                              (3, (52, (1 << 32) - 1))):
+            for value in values:
+                yield "taxon-%d-%d-%d" % (i, field, value), put(good, "I", at + 24 * i + 4 * field, value), ""
+        yield "taxon-%d-name" % i, put(good, "Q", at + 24 * i + 16, names[1]), ""
+        yield "taxon-%d-name-huge" % i, put(good, "Q", at + 24 * i + 16, (1 << 64) - 1), ""
+    yield "cycle", put(put(good, "I", at + 24 + 4, 2), "I", at + 48 + 4, 1), ""
+    yield "names-no-end", put(good, "B", sum(names) - 1, 65), ""
+    yield "names-control", put(good, "B", names[0] + 7, 10), ""
+    at, _ = extent(good, "targets")
+    for name, fmt, offset, value in (("bin", "I", 0, 1), ("taxon", "I", 4, n), ("bases", "Q", 8, (1 << 64) - 1),
+                                     ("bases-0", "Q", 8, 0), ("id", "Q", 24, 1 << 40), ("id-inside", "Q", 24, 3)):
+        yield "target-" + name, put(good, fmt, at + 32 + offset, value), ""
+    ids = extent(good, "ids")
+    yield "ids-no-end", put(good, "B", sum(ids) - 1, 65), ""
+
+
+def main(path, folder):
+    with open(path, "rb") as f:
+        good = f.read()
+    made = [("bad-" + name, data, want) for name, data, want in plain(good)]
+    if xxh3:
+        for name, data, want in (case for make in (headers, directories, trees) for case in make(good)):
+            made.append(("bad-x-" + name, repaired(data), want))
+    with open(folder + "/list", "w") as out:
+        for name, data, want in made:
+            with open("%s/%s.khdb" % (folder, name), "wb") as f:
+                f.write(data)
+            out.write("%s.khdb\t%s\n" % (name, want or "."))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,32 @@
+# run_db.sh - damaged and harmful databases are refused, each with its reason; speaks TAP
+[ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
+. "$KH_SRCDIR/tests/tap.sh"
+check "a database" build --db a.khdb -k 16 "$data"/genomes/Escherichia_virus_phiX174*.gz \
+	"$data"/genomes/Enterobacteria_phage_T3*.gz
+expect 0 "" "it is sound" "$kmerhash" verify a.khdb
+mkdir bad
+check "bad databases" "$PYTHON3" "$tests/make_bad_dbs.py" a.khdb bad
+"$PYTHON3" -c 'import xxhash' 2>/dev/null ||
+	echo "# no xxhash module for $PYTHON3: none with right checksums"
+tab=$(printf '\t')
+while IFS=$tab read -r file want; do
+	expect 1 "^kmerhash verify: bad/$file: .*($want)" "$file" "$kmerhash" verify "bad/$file"
+	[ "$(wc -l <.err)" -eq 1 ] || not_ok "$file: one line"
+done <bad/list
+# The commands that use it say the same; a damaged index may be used if that is asked for.
+for file in bad-flip-index-middle bad-cut-in-taxa bad-version-2; do
+	expect 1 "^kmerhash classify: bad/$file" "classify: $file" \
+		classify --db bad/$file.khdb --output o.tsv --report o.kreport "$data/reads/tiny_sim_1.fq.gz"
+	nothing_left "classify: $file" o.tsv o.kreport
+	expect 1 "^kmerhash inspect: bad/$file" "inspect: $file" "$kmerhash" inspect bad/$file.khdb
+	check "inspect: $file: no output" test ! -s .out
+done
+[ ! -e bad/bad-x-bucket-tags.khdb ] || expect 0 "" "--no-verify leaves out the index" \
+	classify --no-verify --db bad/bad-x-bucket-tags.khdb "$data/reads/tiny_sim_1.fq.gz"
+expect 1 "ordinary file" "no file" "$kmerhash" verify /dev/null
+expect 2 "holds [0-9]* databases" "a folder of many" "$kmerhash" verify bad
+mkdir one && cp a.khdb one/x.khdb
+expect 0 "" "a folder of one" "$kmerhash" verify one
+expect 1 "none.khdb" "good and missing ones" "$kmerhash" verify a.khdb none.khdb one
+check "good and missing ones: the others are checked" test "$(grep -c sound .out)" -eq 2
+plan
