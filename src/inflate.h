@@ -3,7 +3,9 @@
  *
  * gzip headers and trailers are read by source_gz.c, so the libraries only inflate and
  * cannot differ in what they accept around the data.  zlib is always there; ISA-L is
- * the fastest for streams, libdeflate for whole blocks.  The environment variable
+ * the fastest for streams, libdeflate for whole blocks.  They agree on what is damaged,
+ * but for hand-made data whose Huffman tables are incomplete: zlib refuses these, where
+ * the others may go by the CRC, which must be right in any case.  The environment variable
  * KH_GZ=zlib|isal|libdeflate forces one where it can do the job (tests).
  */
 #ifndef KH_INFLATE_H

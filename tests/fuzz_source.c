@@ -83,6 +83,10 @@ static void check(const struct bytes *file, const struct bytes *text)
 				abort();
 			continue;
 		}
+		if (!o.rc && first.rc && strstr(first.err.msg, "cannot be inflated")) {
+			free(o.text.p);         /* inflate.h: tables judged differently */
+			continue;
+		}
 		if (!o.rc != !first.rc && o.text.n < TEXT_MAX
 		    && first.text.n < TEXT_MAX) {
 			fprintf(stderr, "zlib: %d %s\n%s, %s: %d %s\n", first.rc,
