@@ -83,11 +83,15 @@ void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
 	double mi = kh_bench_median(in), mo = kh_bench_median(out);
 	double asked = c->look == LOOK_LISTS ? (double)c->values : (double)c->queries;
 
-	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s\n", c->table, c->name,
+	char restarts[32] = "";
+
+	if (st && st->restarts)
+		snprintf(restarts, sizeof restarts, " restarts %llu", (unsigned long long)st->restarts);
+	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n", c->table, c->name,
 		c->n, c->cfg.load > 0 ? c->cfg.load : c->cfg.length > 0 ? c->cfg.length : c->cfg.range,
 		c->r, c->cfg.group, kh_bench_rate((double)c->n, mi), kh_bench_rate(asked, mo),
 		(unsigned long long)(st ? st->bytes : 0), verdict, c->cfg.key_bits, c->cfg.value_bits,
-		kh_bench_spread(in), kh_bench_spread(out), c->note ? c->note : "");
+		kh_bench_spread(in), kh_bench_spread(out), c->note ? c->note : "", restarts);
 	fflush(b->out);
 }
 
@@ -199,6 +203,8 @@ int kh_bench_run(kh_bench *b, kh_case *c)
 		rc = kh_bench_fill(b, c, &t, &in);
 		if (!rc)
 			rc = kh_table_status(t, b->stream, &st, b->err);
+		else if (t)
+			(void)kh_table_status(t, b->stream, &st, NULL);
 		if (i == 0)
 			in.n = 0;               /* the first warms up */
 		if (rc)

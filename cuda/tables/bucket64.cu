@@ -142,23 +142,26 @@ insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *
 	}
 }
 
-/* One bucket for one query of the quad: found, absent (DONE), or further on. */
+/* One bucket for one query of the quad: found, absent (DONE), or further on.  Slots fill in
+ * order, so a bucket has room exactly if its last slot is empty. */
 template <class K, class V> static __device__ outcome look(uint4 b, K x, V &v, bool &found)
 {
-	const int per = kh_bucket64_view<K, V>::SLOTS / 4;
-	int hit, open;
+	unsigned hit, room;
 	V mine;
 
-	inspect<K, V>(b, x, hit, open);
-	if (per == 2)
-		mine = (V)(hit & 1 ? b.w : b.y);
-	else
+	if (kh_bucket64_view<K, V>::narrow) {
+		bool first = b.x == (uint32_t)x;
+		hit = kh_quad_ballot(first || b.z == (uint32_t)x);
+		mine = (V)(first ? b.y : b.w);
+		room = kh_quad_ballot(b.z == KH_FULL);
+	} else {
+		hit = kh_quad_ballot(((uint64_t)b.y << 32 | b.x) == (uint64_t)x);
 		mine = (V)((uint64_t)b.w << 32 | b.z);
-	mine = kh_quad(mine, hit < 99 ? hit / per : 0);
-	found = hit < 99;
-	if (found)
-		v = mine;
-	return found || open < 99 ? DONE : ONWARD;
+		room = kh_quad_ballot((b.x & b.y) == KH_FULL);
+	}
+	found = hit != 0;
+	v = kh_quad(mine, hit ? __ffs(hit) - 1 : 0);
+	return found || (room & 8) ? DONE : ONWARD;
 }
 
 template <class K, class V>

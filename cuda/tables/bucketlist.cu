@@ -203,6 +203,7 @@ static int open_bucketlist(const kh_table_config *c, kh_stream s, kh_table **out
 	d.growth = d.growth >= 1 ? d.growth : 1.1;
 	d.first = d.first ? d.first : 1;
 	d.pool = d.pool ? d.pool : 2 * d.capacity + d.distinct * d.first;
+	d.window = d.window ? d.window : 8;
 	*out = t;
 	if (d.pool > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "a pool of %llu values: below 2^32 are possible",
@@ -211,7 +212,7 @@ static int open_bucketlist(const kh_table_config *c, kh_stream s, kh_table **out
 		return kh_fail(err, KH_EUSAGE, "first buckets of %u values: 2^20 are the most", d.first);
 	if ((rc = kh_table_init(t, &fn, &d, s, err)))
 		return rc;
-	t->group = d.group ? d.group : 2;
+	t->group = d.group ? d.group : 4;
 	t->cops = kh_cops::make(&d, d.distinct, t->group);
 	t->slots = t->cops.slots();
 	if ((rc = t->slots_.take(t, t->slots, s, err)) || (rc = t->side.take(t, 1, s, err)) ||

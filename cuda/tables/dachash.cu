@@ -10,10 +10,11 @@
  * a node do its lanes' operations in turn (Alg. 3); the expected length of a chain chooses,
  * at 0.6.
  * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32 bits
- * is 64 bytes; one-to-one reads four packed pairs at a time; a thread
- * whose node came second to be linked links it further on (empty) and does not push it
- * back, so that no kernel both pops and pushes and one counter is the whole stack; reorder
- * is a kernel of the same stream and not a wait of the host.  Pairs wider than 64 bits: the key is claimed, then
+ * is 64 bytes; one-to-one reads four packed pairs at a time; a
+ * thread marks a link before it pops a node for it, where the thesis pops, tries to link and
+ * pushes back what came second: no node is taken in vain, no kernel both pops and pushes,
+ * and one counter is the whole stack; reorder is a kernel of the same stream and not a wait
+ * of the host.  Pairs wider than 64 bits: the key is claimed, then
  * the value stored, so a search in the same batch may see the key before its value.
  */
 #include "dachash.cuh"
@@ -170,7 +171,7 @@ search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
 				continue;
 			found = hit != 0;
 			v = found ? got : v;
-			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE : __ldcg(w.next + at);
+			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE : w.behind(at);
 			todo = at != NO_NODE;
 		}
 	}

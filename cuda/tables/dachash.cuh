@@ -9,6 +9,7 @@
 #include "slots.cuh"
 
 #define NO_NODE 0u                      /* node 0 is a bucket's own: never a next one */
+#define LINKING 0xffffffffu             /* a next one is being fetched */
 
 template <class S> struct dac_view {
 	typedef typename S::key_type key_type;
@@ -41,19 +42,28 @@ template <class S> struct dac_view {
 	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
 	__device__ uint32_t after(uint32_t n) const
 	{
-		uint32_t x = __ldcg(next + n), mine, won, last;
+		for (uint32_t x = __ldcg(next + n);;) {
+			if (x == LINKING) {
+				__nanosleep(32);
+				x = __ldcg(next + n);
+				continue;
+			}
+			if (x != NO_NODE)
+				return x;
+			x = atomicCAS(next + n, NO_NODE, LINKING);
+			if (x == NO_NODE) {
+				x = pop();
+				atomicExch(next + n, x);
+				return x;
+			}
+		}
+	}
+	/* The same for readers: there is none while one is being linked. */
+	__device__ uint32_t behind(uint32_t n) const
+	{
+		uint32_t x = __ldcg(next + n);
 
-		if (x != NO_NODE)
-			return x;
-		mine = pop();
-		if (mine == NO_NODE)
-			return __ldcg(next + n);
-		won = atomicCAS(next + n, NO_NODE, mine);
-		if (won == NO_NODE)
-			return mine;
-		for (last = won; (x = atomicCAS(next + last, NO_NODE, mine)) != NO_NODE; last = x)
-			;
-		return won;
+		return x == LINKING ? NO_NODE : x;
 	}
 
 	/* --- one thread --- */
@@ -71,7 +81,7 @@ template <class S> struct dac_view {
 				if (k == kh_mark<K>::EMPTY)
 					return NONE;
 			}
-			n = __ldcg(next + n);
+			n = behind(n);
 			if (n == NO_NODE)
 				return NONE;
 		}
@@ -111,7 +121,7 @@ template <class S> struct dac_view {
 				return at + __ffs(hit) - 1;
 			if (g.ballot(k == kh_mark<K>::EMPTY))
 				return ~(size_t)0;
-			n = __ldcg(next + n);
+			n = behind(n);
 			if (n == NO_NODE)
 				return ~(size_t)0;
 		}
@@ -198,7 +208,7 @@ template <> inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uin
 			if (b.z == kh_mark<uint32_t>::EMPTY)    /* they fill in order */
 				return false;
 		}
-		n = __ldcg(next + n);
+		n = behind(n);
 		if (n == NO_NODE)
 			return false;
 	}

@@ -82,7 +82,8 @@ def with_note(row):
 
 
 def with_group(row):
-    note = f", {row['note']}" if row["note"] else ""
+    text = row["note"].split("restarts")[0].strip()
+    note = f", {text}" if text else ""
     group = f", {row['group']} lanes" if row["group"] else ""
     return row["table"] + group + note
 
