@@ -1,0 +1,91 @@
+# run_taxonomy.sh - taxonomies, mappings, sequences without a taxon; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+phix=$(echo "$data"/genomes/Escherichia_virus_phiX174*.gz)
+t3=$(echo "$data"/genomes/Enterobacteria_phage_T3*.gz)
+t7=$(echo "$data"/genomes/Escherichia_phage_T7*.gz)
+map=$data/taxonomy/accession2taxid.tsv
+
+# b STATUS "MESSAGE" NAME OPTIONS...
+b() {
+	status=$1 message=$2 name=$3; shift 3
+	rm -f x.khdb
+	expect "$status" "$message" "$name" "$kmerhash" build --db x.khdb -k 16 "$@"
+	cp .err message
+	if [ "$status" -eq 0 ]; then check "$name: a sound database" "$kmerhash" verify -q x.khdb
+	else nothing_left "$name" x.khdb; fi
+}
+# tax NAME: a copy to be damaged, in the folder "tax"
+tax() { rm -rf tax; cp -r "$data/taxonomy" tax; chmod -R u+w tax; }
+row() { printf '%s\t|\t%s\t|\t%s\t|\n' "$@" >>tax/nodes.dmp; printf '%s\t|\tsome name\t|\t\t|\tscientific name\t|\n' "$1" >>tax/names.dmp; }
+
+# --- dump files ------------------------------------------------------------------------
+tax; b 0 "" "good" --taxonomy tax -a $map $phix
+tax; row 77777 88888 genus; b 1 "nodes.dmp:[0-9]+: .*88888" "a missing parent" --taxonomy tax -a $map $phix
+tax; row 77777 88888 genus; row 88888 77777 family
+b 1 "nodes.dmp:[0-9]+: .*its own ancestor" "a cycle" --taxonomy tax -a $map $phix
+tax; row 77777 77777 "no rank"; b 1 "nodes.dmp:[0-9]+: .*root" "two roots" --taxonomy tax -a $map $phix
+tax; row 10847 1 species; b 1 "nodes.dmp:[0-9]+: .*10847" "a taxid twice" --taxonomy tax -a $map $phix
+tax; echo "not a row" >>tax/nodes.dmp; b 1 "nodes.dmp:[0-9]+" "a malformed row" --taxonomy tax -a $map $phix
+tax; row 77777 1 "hyper-rank"; b 0 "" "an unknown rank" --taxonomy tax -a $map $phix
+tax; rm tax/names.dmp; b 1 "names.dmp" "no names.dmp" --taxonomy tax -a $map $phix
+tax; rm tax/nodes.dmp; b 1 "nodes.dmp" "no nodes.dmp" --taxonomy tax -a $map $phix
+tax; : >tax/nodes.dmp; b 1 "nodes.dmp" "an empty nodes.dmp" --taxonomy tax -a $map $phix
+tax; printf '999\t|\t10847\t|\n' >tax/merged.dmp
+printf 'NC_001422.1\t999\n' >m.tsv; b 0 "" "a merged taxid" --taxonomy tax -m m.tsv $phix
+check "a merged taxid: the new one" sh -c '"$1" inspect --targets x.khdb | cut -f2 | grep -qx 10847' - "$kmerhash"
+b 1 "none" "no such folder" --taxonomy none -a $map $phix
+
+# --- taxids of sequences -----------------------------------------------------------------
+b 1 "none of 2 sequences" "no mapping at all" --taxonomy "$data/taxonomy" $phix $t3
+b 1 "none.tsv" "a mapping that is missing" --taxonomy "$data/taxonomy" -a none.tsv $phix
+printf 'NC_001422.1\t10847\nNC_003298.1\tx\n' >m.tsv
+b 1 "m.tsv:2" "a bad row" --taxonomy "$data/taxonomy" -m m.tsv $phix
+printf 'NC_001422.1\t4000000\n' >m.tsv
+b 1 "none of 1 sequences" "a taxid that is not in the taxonomy" --taxonomy "$data/taxonomy" -m m.tsv $phix
+printf 'NC_001422.1\t10847\n' >m.tsv
+b 0 "1 of 2 sequences have no taxon" "half unmapped" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
+check "half unmapped: named" grep -q "no taxon: NC_003298.1" message
+check "half unmapped: listed" sh -c '[ "$("$1" inspect --unmapped x.khdb)" = NC_003298.1 ]' - "$kmerhash"
+cp x.khdb half.khdb
+b 1 "1 of 2 sequences have no taxon, more than" "half unmapped, over the limit" \
+	--max-unmapped 0.4 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
+b 1 "2 of 3 sequences have no taxon, more than" "two of three unmapped" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
+b 0 "2 of 3" "two of three unmapped, allowed" --max-unmapped 0.7 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
+b 0 "2 of 2" "all unmapped, allowed" --allow-unmapped --taxonomy "$data/taxonomy" $t3 $t7
+expect 0 "" "all unmapped: an empty database classifies" classify --db x.khdb --output o.tsv "$data/reads/tiny_sim_1.fq.gz"
+check "all unmapped: all U" test "$(grep -c '^U' o.tsv)" -eq 300 -a "$(grep -c '^C' o.tsv)" -eq 0
+# What has no taxon leaves no trace: bins are those of the targets alone, in any place.
+for order in "$t3 $phix" "$phix $t3"; do
+	b 0 "" "unmapped before or behind" --taxonomy "$data/taxonomy" -m m.tsv $order
+	"$kmerhash" inspect --targets x.khdb >targets
+	check "unmapped before or behind: first bin 0" grep -q '^NC_001422.1	10847	5386	0	' targets
+	classify --db x.khdb --output o.tsv "$data/reads/tiny_sim_1.fq.gz"
+	cp o.tsv o.$(echo "$order" | cksum | cut -c1-5).tsv
+done
+set -- o.[0-9]*.tsv
+same "$1" "$2" "unmapped before or behind: same calls"
+# Header tags go first, then tables in order.
+gzip -dc $phix | sed '1s/$/ kraken:taxid|10710/' >tag.fa
+b 0 "" "a tag in the header" --taxonomy "$data/taxonomy" -m m.tsv tag.fa
+check "a tag in the header: goes first" sh -c '"$1" inspect --targets x.khdb | cut -f2 | grep -qx 10710' - "$kmerhash"
+printf 'NC_001422.1\t10760\n' >m2.tsv
+b 0 "" "two tables" --taxonomy "$data/taxonomy" -m m.tsv -m m2.tsv -a $map $phix
+check "two tables: the first decides" sh -c '"$1" inspect --targets x.khdb | cut -f2 | grep -qx 10847' - "$kmerhash"
+
+# --- options --------------------------------------------------------------------------------
+b 2 "taxonomy DIR is needed" "no taxonomy" $phix
+b 2 "no references" "no references" --taxonomy "$data/taxonomy"
+b 2 "unknown option '--frobnicate'" "an unknown option" --taxonomy "$data/taxonomy" --frobnicate $phix
+b 2 "kmer-len: 40" "k too large" --taxonomy "$data/taxonomy" -k 40 $phix
+b 2 "s-mers of" "s-mers that do not fit" --taxonomy "$data/taxonomy" --smer-len 15 $phix
+b 2 "scheme: 'x'" "an unknown scheme" --taxonomy "$data/taxonomy" --scheme x $phix
+b 2 "max-span must" "a span below the stride" --taxonomy "$data/taxonomy" --stride 200 --max-span 100 $phix
+b 2 "memory: '5Q'" "a size that is none" --taxonomy "$data/taxonomy" --memory 5Q $phix
+b 0 "4096 threads asked for, [0-9]* CPUs are there" "threads above the CPUs" \
+	--threads 4096 --taxonomy "$data/taxonomy" -a $map $phix
+gzip -dc $phix | build --db x.khdb -k 16 - && ok "standard input with -k" || not_ok "standard input with -k"
+expect 2 "needs -k" "standard input without -k" sh -c 'gzip -dc "$2" | "$1" build --db y.khdb -t "$3/taxonomy" -a "$3/taxonomy/accession2taxid.tsv" -' - "$kmerhash" $phix "$data"
+cp $phix ref.fa.gz
+expect 2 "both a reference and the database" "the database is a reference" build --db ref.fa.gz ref.fa.gz
+same $phix ref.fa.gz "the database is a reference: it is untouched"
+plan
