@@ -220,6 +220,9 @@ static int worker(void *arg, unsigned id, kh_err *err)
 		kh_feed_release(run->feed, b);
 		for (size_t i = 0; i < n && !rc; i++)
 			rc = submit(run, h, &jobs[i], err);
+		/* nobody waits for a block while all that it can do is under way */
+		while (!rc && h->under_way >= run->be->depth)
+			rc = collect(run, h, err);
 	}
 	while (!rc && h->under_way > 0)
 		rc = collect(run, h, err);
