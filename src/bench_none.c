@@ -6,5 +6,6 @@ int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
 {
 	(void)o;
 	(void)out;
-	return kh_fail(err, KH_ENODEV, "bench tables: this kmerhash was built without CUDA");
+	return kh_fail(err, KH_ENODEV,
+		       "bench tables: this kmerhash was built without CUDA");
 }

@@ -6,11 +6,11 @@
 #include "msg.h"
 
 typedef struct kh_bench_options {
-	const char *experiment;         /* limits, targets, unique, multi, skewed, hashgraph,
+	const char *experiment; /* limits, targets, unique, multi, skewed, hashgraph,
 					 * dachash, cuckoo, sets or index; NULL: all */
-	const char *table;              /* only this system; NULL: all */
-	int log2n;                      /* pairs; 0: each experiment's own (mostly 28) */
-	int repeat;                     /* runs a case, of which the median counts; 0: 5 */
+	const char *table; /* only this system; NULL: all */
+	int log2n; /* pairs; 0: each experiment's own (mostly 28) */
+	int repeat; /* runs a case, of which the median counts; 0: 5 */
 } kh_bench_options;
 
 /* Writes CSV, a line a case, as they are done.  Needs the current device to

@@ -14,33 +14,36 @@
 #include <string.h>
 #include "table.h"
 
-#define GUARD 64
+#define GUARD   64
 #define MISSING UINT64_C(0x5a5a5a5a5a5a5a5a)
 
-/* --- helpers ----------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------- */
 
-struct pair { uint64_t k, v; };
+struct pair {
+	uint64_t k, v;
+};
 
-struct job {                            /* one table with its widths, for messages */
+struct job { /* one table with its widths, for messages */
 	const kh_table_system *sys;
 	kh_table_config cfg;
 	kh_table *t;
 	const char *what;
 };
 
-static inline bool small(void)
-{
-	return getenv("KH_SMALL") != NULL;
-}
+static inline bool small(void) { return getenv("KH_SMALL") != NULL; }
 
-#define CHECK(j, cond) do { if (!(cond)) fail_msg("%s %u/%u, %s: %s", (j)->sys->name, \
-	(j)->cfg.key_bits, (j)->cfg.value_bits, (j)->what, #cond); } while (0)
+#define CHECK(j, cond)                                                                   \
+	do {                                                                             \
+		if (!(cond))                                                             \
+			fail_msg("%s %u/%u, %s: %s", (j)->sys->name, (j)->cfg.key_bits,  \
+				 (j)->cfg.value_bits, (j)->what, #cond);                 \
+	} while (0)
 
 static inline void ok(const struct job *j, int rc, const kh_err *err)
 {
 	if (rc)
-		fail_msg("%s %u/%u, %s: %s", j->sys->name, j->cfg.key_bits, j->cfg.value_bits,
-			 j->what, err->msg);
+		fail_msg("%s %u/%u, %s: %s", j->sys->name, j->cfg.key_bits,
+			 j->cfg.value_bits, j->what, err->msg);
 }
 
 static inline void cuda_ok(cudaError_t e)
@@ -113,7 +116,8 @@ static inline void open_job(struct job *j)
 
 static inline void insert(struct job *j, const struct pair *p, size_t n)
 {
-	kh_kv kv = { gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, j->cfg.value_bits), n };
+	kh_kv kv = { gpu_pairs(p, n, 0, j->cfg.key_bits),
+		     gpu_pairs(p, n, 1, j->cfg.value_bits), n };
 	kh_err err;
 
 	ok(j, kh_table_insert(j->t, &kv, NULL, &err), &err);
@@ -122,7 +126,8 @@ static inline void insert(struct job *j, const struct pair *p, size_t n)
 	cuda_ok(cudaFree((void *)kv.values));
 }
 
-/* --- the model ----------------------------------------------------------------------- */
+/* --- the model -----------------------------------------------------------------------
+ */
 
 static inline int by_pair(const void *a, const void *b)
 {
@@ -172,10 +177,12 @@ static inline bool has_pair(const struct pair *m, size_t n, uint64_t k, uint64_t
 	return false;
 }
 
-/* --- checks --------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------
+ */
 
 /* Queries: each key of the sorted model, as many others, and the marks. */
-static inline struct pair *make_queries(const struct job *j, const struct pair *m, size_t n, size_t *nq)
+static inline struct pair *make_queries(const struct job *j, const struct pair *m,
+					size_t n, size_t *nq)
 {
 	struct pair *q = malloc((2 * n + 8) * sizeof *q);
 	size_t c = 0;
@@ -200,7 +207,8 @@ static inline struct pair *make_queries(const struct job *j, const struct pair *
 	return q;
 }
 
-static inline void check_lists(struct job *j, const struct pair *m, size_t n, const struct pair *q, size_t nq)
+static inline void check_lists(struct job *j, const struct pair *m, size_t n,
+			       const struct pair *q, size_t nq)
 {
 	const unsigned vb = j->cfg.value_bits;
 	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
@@ -238,10 +246,12 @@ static inline void check_lists(struct job *j, const struct pair *m, size_t n, co
 	free(list);
 }
 
-static inline void check_counts(struct job *j, const struct pair *m, size_t n, const struct pair *q, size_t nq)
+static inline void check_counts(struct job *j, const struct pair *m, size_t n,
+				const struct pair *q, size_t nq)
 {
 	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	bool multi = j->sys->can & KH_TABLE_MULTI || strcmp(j->sys->name, "counting") == 0;
+	bool multi =
+		j->sys->can & KH_TABLE_MULTI || strcmp(j->sys->name, "counting") == 0;
 	kh_err err;
 
 	for (int join = 0; join < 2; join++) {
@@ -251,7 +261,8 @@ static inline void check_counts(struct job *j, const struct pair *m, size_t n, c
 			cuda_ok(cudaFree(d));
 			continue;
 		}
-		ok(j, (join ? kh_table_join : kh_table_count)(j->t, &keys, d, NULL, &err), &err);
+		ok(j, (join ? kh_table_join : kh_table_count)(j->t, &keys, d, NULL, &err),
+		   &err);
 		uint32_t *c = gpu_take(j, d, nq * 4);
 		for (size_t i = 0; i < nq; i++) {
 			size_t r = multiplicity(m, n, q[i].k);
@@ -262,7 +273,8 @@ static inline void check_counts(struct job *j, const struct pair *m, size_t n, c
 	cuda_ok(cudaFree((void *)keys.keys));
 }
 
-static inline void check_fold(struct job *j, const struct pair *m, size_t n, const struct pair *q, size_t nq)
+static inline void check_fold(struct job *j, const struct pair *m, size_t n,
+			      const struct pair *q, size_t nq)
 {
 	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
 	uint64_t *d = gpu_new(nq * 8), *sum;
@@ -285,7 +297,8 @@ static inline void check_fold(struct job *j, const struct pair *m, size_t n, con
 	free(sum);
 }
 
-static inline void check_find(struct job *j, const struct pair *m, size_t n, const struct pair *q, size_t nq)
+static inline void check_find(struct job *j, const struct pair *m, size_t n,
+			      const struct pair *q, size_t nq)
 {
 	const unsigned vb = j->cfg.value_bits;
 	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
@@ -305,8 +318,9 @@ static inline void check_find(struct job *j, const struct pair *m, size_t n, con
 		else if (strcmp(j->sys->name, "counting") == 0)
 			CHECK(j, got == r);
 		else
-			CHECK(j, (j->sys->can & KH_TABLE_NO_VALUES) ? got == 1
-								    : has_pair(m, n, q[i].k, got));
+			CHECK(j, (j->sys->can & KH_TABLE_NO_VALUES)
+					 ? got == 1
+					 : has_pair(m, n, q[i].k, got));
 	}
 	cuda_ok(cudaFree((void *)keys.keys));
 	free(v);
@@ -335,7 +349,9 @@ static inline void check_all(struct job *j, struct pair *p, size_t n)
 /* Calls f for every exact system that can do `can`, and all widths it takes. */
 static inline void each_system(unsigned can, void (*f)(struct job *))
 {
-	static const unsigned widths[4][2] = { { 32, 32 }, { 32, 64 }, { 64, 32 }, { 64, 64 } };
+	static const unsigned widths[4][2] = {
+		{ 32, 32 }, { 32, 64 }, { 64, 32 }, { 64, 64 }
+	};
 	const char *only = getenv("KH_TABLE");
 
 	for (const kh_table_system *s = kh_table_systems; s->name; s++) {
@@ -365,7 +381,8 @@ static inline struct pair *make_pairs(const struct job *j, size_t n, uint64_t di
 	assert_non_null(p);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t k = test_rand() % distinct;
-		p[i].k = cut((k + salt) * UINT64_C(0x9e3779b97f4a7c15) >> 7, j->cfg.key_bits);
+		p[i].k = cut((k + salt) * UINT64_C(0x9e3779b97f4a7c15) >> 7,
+			     j->cfg.key_bits);
 		p[i].v = cut(test_rand(), j->cfg.value_bits);
 	}
 	return p;
@@ -382,9 +399,11 @@ static inline void run_pairs(struct job *j, struct pair *p, size_t n, const char
 	kh_table_close(j->t);
 }
 
-/* Runs the tests where there is a GPU; else says why not, which KH_REQUIRE=cuda forbids. */
-#define RUN_ON_GPU(tests) (no_gpu() ? no_gpu_status() : (test_seed(), \
-	cmocka_run_group_tests(tests, NULL, NULL)))
+/* Runs the tests where there is a GPU; else says why not, which KH_REQUIRE=cuda forbids.
+ */
+#define RUN_ON_GPU(tests)                                                                \
+	(no_gpu() ? no_gpu_status()                                                      \
+		  : (test_seed(), cmocka_run_group_tests(tests, NULL, NULL)))
 
 static inline bool no_gpu(void)
 {

@@ -1,4 +1,5 @@
-/* test_tables.c - insert and look up in every GPU hash table: keys, sizes, parameters, limits */
+/* test_tables.c - insert and look up in every GPU hash table: keys, sizes, parameters,
+ * limits */
 #include "tables_harness.h"
 
 static void test_usage(void **state)
@@ -75,7 +76,10 @@ static void marks(struct job *j)
 	struct pair *p = make_pairs(j, 900, 300);
 
 	for (size_t i = 0; i < 60; i++) {
-		p[i * 15].k = cut(i % 3 == 0 ? 0 : i % 3 == 1 ? ~UINT64_C(0) : ~UINT64_C(1), j->cfg.key_bits);
+		p[i * 15].k = cut(i % 3 == 0   ? 0
+				  : i % 3 == 1 ? ~UINT64_C(0)
+					       : ~UINT64_C(1),
+				  j->cfg.key_bits);
 		p[i * 15].v = cut(i % 4 == 0 ? ~UINT64_C(0) : i, j->cfg.value_bits);
 	}
 	run_pairs(j, p, 900, "marks");
@@ -92,10 +96,12 @@ static void groups(struct job *j)
 {
 	for (unsigned g = 1; g <= 32; g *= small() ? 8 : 2)
 		for (int layout = KH_LAYOUT_PACKED; layout <= KH_LAYOUT_SOA; layout++) {
-			bool open = strcmp(j->sys->name, "single") == 0 || strcmp(j->sys->name, "multi") == 0;
+			bool open = strcmp(j->sys->name, "single") == 0 ||
+				    strcmp(j->sys->name, "multi") == 0;
 			struct pair *p;
 
-			if (layout == KH_LAYOUT_PACKED && (j->cfg.key_bits != 32 || j->cfg.value_bits != 32))
+			if (layout == KH_LAYOUT_PACKED &&
+			    (j->cfg.key_bits != 32 || j->cfg.value_bits != 32))
 				continue;
 			if (!open && layout != KH_LAYOUT_SOA)
 				continue;
@@ -117,16 +123,26 @@ static void test_groups(void **state)
 /* The papers' parameters, away from their defaults. */
 static void parameters(struct job *j)
 {
-	static const struct { const char *name; kh_table_config c; } with[] = {
-		{ "hashgraph1", { .range = 0.25 } }, { "hashgraph1", { .range = 4 } },
-		{ "hashgraph2", { .range = 0.25 } }, { "hashgraph2", { .range = 4, .bins = 512 } },
+	static const struct {
+		const char *name;
+		kh_table_config c;
+	} with[] = {
+		{ "hashgraph1", { .range = 0.25 } },
+		{ "hashgraph1", { .range = 4 } },
+		{ "hashgraph2", { .range = 0.25 } },
+		{ "hashgraph2", { .range = 4, .bins = 512 } },
 		{ "hashgraph2", { .range = 100, .group = 32 } },
-		{ "bucketlist", { .growth = 1, .first = 5 } }, { "bucketlist", { .growth = 2 } },
+		{ "bucketlist", { .growth = 1, .first = 5 } },
+		{ "bucketlist", { .growth = 2 } },
 		{ "bucketlist", { .growth = 1.5, .first = 3, .group = 16 } },
-		{ "cuckoo", { .subtables = 2, .load = 0.4 } }, { "cuckoo", { .subtables = 3, .load = 0.8 } },
-		{ "cuckoo", { .subtables = 4, .load = 0.9 } }, { "csr", { .load = 0.97 } },
-		{ "csr", { .load = 0.3 } }, { "bucket64", { .load = 0.97, .group = 1 } },
-		{ "bucket64", { .load = 1 } }, { "single", { .window = 32, .group = 2 } },
+		{ "cuckoo", { .subtables = 2, .load = 0.4 } },
+		{ "cuckoo", { .subtables = 3, .load = 0.8 } },
+		{ "cuckoo", { .subtables = 4, .load = 0.9 } },
+		{ "csr", { .load = 0.97 } },
+		{ "csr", { .load = 0.3 } },
+		{ "bucket64", { .load = 0.97, .group = 1 } },
+		{ "bucket64", { .load = 1 } },
+		{ "single", { .window = 32, .group = 2 } },
 		{ "multi", { .window = 64, .group = 4, .load = 1 } },
 		{ "dachash", { .mapping = KH_MAP_QUAD, .length = 1.5 } },
 		{ "dachash", { .node = 16, .length = 0.7 } },
@@ -194,7 +210,8 @@ static void full(struct job *j)
 		qsort(s, 4000, sizeof *s, by_pair);
 		for (size_t i = 0; i < 4000; i++)
 			d += i == 0 || s[i].k != s[i - 1].k;
-		CHECK(j, st.pairs + st.failed == (j->sys->can & KH_TABLE_MULTI ? 4000 : d));
+		CHECK(j,
+		      st.pairs + st.failed == (j->sys->can & KH_TABLE_MULTI ? 4000 : d));
 	}
 	kh_table_close(j->t);
 	free(p);
@@ -236,14 +253,10 @@ static void test_truncated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usage),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_equal_keys),
-		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_usage),      cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_equal_keys), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_groups),     cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_batches),    cmocka_unit_test(test_full),
 		cmocka_unit_test(test_truncated),
 	};
 

@@ -1,4 +1,5 @@
-/* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size */
+/* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size
+ */
 #include "tables_harness.h"
 #include "index.h"
 
@@ -63,8 +64,10 @@ static void mixed_once(struct job *j)
 	j->cfg.capacity = n;
 	open_job(j);
 	for (size_t i = 0; i < 2 * n; i++)
-		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits), i + 1 };
-	insert(j, p, n / 2);            /* the first half is there before */
+		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15),
+					   j->cfg.key_bits),
+				       i + 1 };
+	insert(j, p, n / 2); /* the first half is there before */
 	for (size_t i = 0; i < n; i++) {
 		op[i] = test_rand() % 4;
 		if (op[i] == KH_OP_INSERT || op[i] == KH_OP_UPDATE) {
@@ -74,7 +77,8 @@ static void mixed_once(struct job *j)
 			left[nl++] = p[i];
 		}
 	}
-	kh_ops o = { gpu_new(n), gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, vb), n, MISSING };
+	kh_ops o = { gpu_new(n), gpu_pairs(p, n, 0, j->cfg.key_bits),
+		     gpu_pairs(p, n, 1, vb), n, MISSING };
 	cuda_ok(cudaMemcpy((void *)o.op, op, n, cudaMemcpyHostToDevice));
 	ok(j, kh_table_mixed(j->t, &o, NULL, &err), &err);
 	void *v = gpu_take(j, o.values, n * vb / 8);
@@ -112,71 +116,96 @@ static void test_mixed(void **state)
 	each_system(KH_TABLE_MIXED, mixed);
 }
 
-/* One key with very many values among others, and a large batch, by known sums. */
+/* Values i < n belong to key i % d; `heavy` more, from n on, to one key. */
+struct load {
+	size_t n, d, heavy;
+	struct pair *p;
+};
+
+static void large_counts(struct job *j, const struct load *l, const kh_keys *q,
+			 const kh_keys *one)
+{
+	bool many =
+		(j->sys->can & KH_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0;
+	uint32_t *c = gpu_new(l->d * 4), *h = gpu_new(4);
+	kh_err err;
+
+	ok(j, kh_table_count(j->t, q, c, NULL, &err), &err);
+	ok(j, kh_table_count(j->t, one, h, NULL, &err), &err);
+	c = gpu_take(j, c, l->d * 4);
+	h = gpu_take(j, h, 4);
+	for (size_t i = 0; i < l->d; i++)
+		CHECK(j, c[i] == (many ? 10 : 1));
+	CHECK(j, h[0] == (many ? l->heavy : 1));
+	free(c);
+	free(h);
+}
+
+static void large_lists(struct job *j, const struct load *l, const kh_keys *q,
+			const kh_keys *one)
+{
+	const unsigned vb = j->cfg.value_bits;
+	kh_lists all = { gpu_new((l->d + 1) * 8), gpu_new(l->n * vb / 8), l->n };
+	kh_lists heavy = { gpu_new(16), gpu_new(l->heavy * vb / 8), l->heavy };
+	uint64_t sum = 0, want = 0;
+	kh_err err;
+
+	ok(j, kh_table_retrieve(j->t, q, &all, NULL, &err), &err);
+	ok(j, kh_table_retrieve(j->t, one, &heavy, NULL, &err), &err);
+	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	uint64_t *off = gpu_take(j, all.offsets, (l->d + 1) * 8);
+	void *v = gpu_take(j, all.values, l->n * vb / 8);
+	void *w = gpu_take(j, heavy.values, l->heavy * vb / 8);
+	free(gpu_take(j, heavy.offsets, 16));
+	for (size_t i = 0; i < l->d; i++)
+		for (uint64_t k = off[i]; k < off[i + 1]; k++)
+			CHECK(j, at(v, k, vb) % l->d == i);
+	for (size_t i = 0; i < l->heavy; i++) {
+		sum += at(w, i, vb);
+		want += l->n + i;
+	}
+	CHECK(j, sum == want);
+	free(off);
+	free(v);
+	free(w);
+}
+
+/* One key with very many values among others, and a large batch, by known sums.  In a
+ * table with a slot a pair, n values of a key are n^2 steps: fewer there. */
 static void large(struct job *j)
 {
-	const size_t n = small() ? 20000 : 10000000, heavy = small() ? 2000 : 1000000, d = n / 10;
-	const unsigned kb = j->cfg.key_bits, vb = j->cfg.value_bits;
-	bool multi = j->sys->can & KH_TABLE_MULTI, counts = strcmp(j->sys->name, "counting") == 0;
 	bool slow = strcmp(j->sys->name, "multi") == 0;
-	size_t of_heavy = slow ? heavy / 20 : heavy, total = n + of_heavy;
-	struct pair *p = malloc(total * sizeof *p);
+	struct load l = { .n = small() ? 20000 : 10000000,
+			  .heavy = small() ? 2000 : 1000000 };
 	kh_err err;
 
 	j->what = "large";
-	for (size_t i = 0; i < total; i++) {
-		uint64_t k = i < n ? i % d : d;
-		p[i] = (struct pair) { cut((k + 1) * UINT64_C(0x9e3779b97f4a7c15), kb), i };
+	l.d = l.n / 10;
+	l.heavy /= slow ? 20 : 1;
+	l.p = malloc((l.n + l.heavy) * sizeof *l.p);
+	assert_non_null(l.p);
+	for (size_t i = 0; i < l.n + l.heavy; i++) {
+		uint64_t k = i < l.n ? i % l.d : l.d;
+		l.p[i] = (struct pair) {
+			cut((k + 1) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits), i
+		};
 	}
-	j->cfg.capacity = total;
-	j->cfg.distinct = 2 * d;
-	if (!multi)
-		j->cfg.capacity = 2 * d;
-	if (!(j->sys->can & KH_TABLE_DYNAMIC))
-		j->cfg.capacity = total;
+	bool keys_only =
+		(j->sys->can & KH_TABLE_DYNAMIC) && !(j->sys->can & KH_TABLE_MULTI);
+	j->cfg.distinct = 2 * l.d;
+	j->cfg.capacity = keys_only ? 2 * l.d : l.n + l.heavy;
 	j->cfg.group = slow ? 32 : 0;
 	open_job(j);
-	insert(j, p, total);
+	insert(j, l.p, l.n + l.heavy);
 	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
-	kh_keys q = { gpu_pairs(p, d, 0, kb), d };
-	struct pair h = { p[n].k, 0 };
-	kh_keys one = { gpu_pairs(&h, 1, 0, kb), 1 };
-	uint32_t *c = gpu_new(d * 4), *hc = gpu_new(4);
-	ok(j, kh_table_count(j->t, &q, c, NULL, &err), &err);
-	ok(j, kh_table_count(j->t, &one, hc, NULL, &err), &err);
-	c = gpu_take(j, c, d * 4);
-	hc = gpu_take(j, hc, 4);
-	for (size_t i = 0; i < d; i++)
-		CHECK(j, c[i] == (multi || counts ? 10 : 1));
-	CHECK(j, hc[0] == (multi || counts ? of_heavy : 1));
-	if (multi) {
-		kh_lists out = { gpu_new((d + 1) * 8), gpu_new(n * vb / 8), n };
-		kh_lists l1 = { gpu_new(16), gpu_new(of_heavy * vb / 8), of_heavy };
-		uint64_t sum = 0, want = 0;
-
-		ok(j, kh_table_retrieve(j->t, &q, &out, NULL, &err), &err);
-		ok(j, kh_table_retrieve(j->t, &one, &l1, NULL, &err), &err);
-		ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
-		uint64_t *off = gpu_take(j, out.offsets, (d + 1) * 8);
-		void *v = gpu_take(j, out.values, n * vb / 8), *v1 = gpu_take(j, l1.values, of_heavy * vb / 8);
-		free(gpu_take(j, l1.offsets, 16));
-		for (size_t i = 0; i < d; i++)
-			for (uint64_t k = off[i]; k < off[i + 1]; k++)
-				CHECK(j, at(v, k, vb) % d == i);
-		for (size_t i = 0; i < of_heavy; i++) {
-			sum += at(v1, i, vb);
-			want += n + i;
-		}
-		CHECK(j, sum == want);
-		free(off);
-		free(v);
-		free(v1);
-	}
+	kh_keys q = { gpu_pairs(l.p, l.d, 0, j->cfg.key_bits), l.d };
+	kh_keys one = { gpu_pairs(l.p + l.n, 1, 0, j->cfg.key_bits), 1 };
+	large_counts(j, &l, &q, &one);
+	if (j->sys->can & KH_TABLE_MULTI)
+		large_lists(j, &l, &q, &one);
 	cuda_ok(cudaFree((void *)q.keys));
 	cuda_ok(cudaFree((void *)one.keys));
-	free(c);
-	free(hc);
-	free(p);
+	free(l.p);
 	kh_table_close(j->t);
 }
 
@@ -203,7 +232,8 @@ static void streams(struct job *j)
 	for (int i = 0; i < 4; i++) {
 		cuda_ok(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
 		kv[i] = (kh_kv) { gpu_pairs(p + i * n / 4, n / 4, 0, j->cfg.key_bits),
-				  gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits), n / 4 };
+				  gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits),
+				  n / 4 };
 		c[i] = gpu_new(n / 4 * 4);
 	}
 	for (int i = 0; i < 4; i++)
@@ -220,8 +250,11 @@ static void streams(struct job *j)
 	for (int i = 0; i < 4; i++) {
 		uint32_t *h = gpu_take(j, c[i], n / 4 * 4);
 		for (size_t k = 0; k < n / 4; k++)
-			CHECK(j, h[k] == ((j->sys->can & KH_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0
-					  ? multiplicity(m, n, p[i * n / 4 + k].k) : 1));
+			CHECK(j, h[k] == ((j->sys->can & KH_TABLE_MULTI) ||
+							  strcmp(j->sys->name,
+								 "counting") == 0
+						  ? multiplicity(m, n, p[i * n / 4 + k].k)
+						  : 1));
 		free(h);
 		cuda_ok(cudaFree((void *)kv[i].keys));
 		cuda_ok(cudaFree((void *)kv[i].values));
@@ -247,7 +280,9 @@ static void test_bloom(void **state)
 	kh_err err;
 
 	(void)state;
-	j.cfg = (kh_table_config) { .capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6 };
+	j.cfg = (kh_table_config) {
+		.capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6
+	};
 	open_job(&j);
 	struct pair *p = malloc(2 * n * sizeof *p);
 	for (size_t i = 0; i < 2 * n; i++)
@@ -310,7 +345,9 @@ static void index_case(struct job *j, struct pair *p, size_t n)
 		dir[r] = im[r].range;
 	}
 	for (size_t i = 0; i < nq; i++)
-		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir, kh_key(q[i].k)).n;
+		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir,
+				       kh_key(q[i].k))
+				 .n;
 	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
 	kh_lists out = { gpu_new((nq + 1) * 8), gpu_new(total * 4), total };
 	ok(j, kh_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
@@ -350,8 +387,13 @@ static void test_index(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int k = 0; k < 4; k++) {
-			struct job j = { .sys = kh_table_system_find("index"), .what = "index" };
-			size_t n = k == 0 ? 0 : k == 1 ? 1 : k == 2 ? 3000 : small() ? 20000 : 400000;
+			struct job j = { .sys = kh_table_system_find("index"),
+					 .what = "index" };
+			size_t n = k == 0    ? 0
+				   : k == 1  ? 1
+				   : k == 2  ? 3000
+				   : small() ? 20000
+					     : 400000;
 			struct pair *p;
 
 			if (only && strcmp(only, "index") != 0)
@@ -361,7 +403,7 @@ static void test_index(void **state)
 			p = make_pairs(&j, n, n / 3 + 1);
 			for (size_t i = 0; i < n && n > 2000; i++) {
 				p[i].v = k == 2 ? i : p[i].v % 100000;
-				if (i < 1000)   /* lists of 254, 255 and some more */
+				if (i < 1000) /* lists of 254, 255 and some more */
 					p[i].k = i < 254 ? 1 : i < 254 + 255 ? 2 : 3;
 			}
 			index_case(&j, p, n);
@@ -369,15 +411,21 @@ static void test_index(void **state)
 		}
 }
 
-/* A cuckoo table too full for its functions starts again, and says so when it gives up. */
+/* A cuckoo table too full for its functions starts again, and says so when it gives up.
+ */
 static void test_cuckoo_fails(void **state)
 {
-	struct job j = { .sys = kh_table_system_find("cuckoo"), .what = "cuckoo too full" };
+	struct job j = { .sys = kh_table_system_find("cuckoo"),
+			 .what = "cuckoo too full" };
 	struct pair *p;
 	kh_err err;
 
 	(void)state;
-	j.cfg = (kh_table_config) { .capacity = 5000, .key_bits = 32, .value_bits = 32, .subtables = 2, .load = 0.95 };
+	j.cfg = (kh_table_config) { .capacity = 5000,
+				    .key_bits = 32,
+				    .value_bits = 32,
+				    .subtables = 2,
+				    .load = 0.95 };
 	p = make_pairs(&j, 5000, UINT64_C(1) << 40);
 	open_job(&j);
 	kh_kv kv = { gpu_pairs(p, 5000, 0, 32), gpu_pairs(p, 5000, 1, 32), 5000 };
@@ -391,12 +439,9 @@ static void test_cuckoo_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_erased),
-		cmocka_unit_test(test_mixed),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_bloom),
-		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_erased),       cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_large),        cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_bloom),        cmocka_unit_test(test_index),
 		cmocka_unit_test(test_cuckoo_fails),
 	};
 

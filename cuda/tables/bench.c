@@ -1,8 +1,8 @@
 /*
  * bench.c - timing and checking one case; the front of `kmerhash bench tables`
  *
- * A case opens a table, inserts, looks everything up, and checks: as many values came back
- * as were stored, and their sum is right.  Times are of the stream alone, by events;
+ * A case opens a table, inserts, looks everything up, and checks: as many values came
+ * back as were stored, and their sum is right.  Times are of the stream alone, by events;
  * opening a table (its memory) is not in them; figures are medians, spreads (max - min) /
  * median.
  */
@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- timing -------------------------------------------------------------------------- */
+/* --- timing ----------------------------------------------------------------------- */
 
 int kh_bench_check(cudaError_t e, const char *what, kh_err *err)
 {
 	if (e == cudaSuccess)
 		return KH_OK;
 	(void)cudaGetLastError();
-	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE, "%s: %s", what,
-		       cudaGetErrorString(e));
+	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE,
+		       "%s: %s", what, cudaGetErrorString(e));
 }
 
 static int by_double(const void *a, const void *b)
@@ -60,7 +60,7 @@ int kh_bench_stop(kh_bench *b, kh_times *t)
 	return KH_OK;
 }
 
-/* --- one case ------------------------------------------------------------------------- */
+/* --- one case --------------------------------------------------------------------- */
 
 bool kh_bench_wanted(const kh_bench *b, const char *table)
 {
@@ -72,13 +72,10 @@ int kh_bench_repeats(const kh_bench *b)
 	return b->o->repeat > 0 && b->o->repeat < RUNS_MAX ? b->o->repeat : 5;
 }
 
-double kh_bench_rate(double n, double ms)
-{
-	return ms > 0 ? n / ms / 1e6 : 0;
-}
+double kh_bench_rate(double n, double ms) { return ms > 0 ? n / ms / 1e6 : 0; }
 
 void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
-		 const kh_table_stats *st, const char *verdict)
+		   const kh_table_stats *st, const char *verdict)
 {
 	double mi = kh_bench_median(in), mo = kh_bench_median(out);
 	double asked = c->look == LOOK_LISTS ? (double)c->values : (double)c->queries;
@@ -86,18 +83,25 @@ void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
 	char restarts[32] = "";
 
 	if (st && st->restarts)
-		snprintf(restarts, sizeof restarts, " restarts %llu", (unsigned long long)st->restarts);
-	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n", c->table, c->name,
-		c->n, c->cfg.load > 0 ? c->cfg.load : c->cfg.length > 0 ? c->cfg.length : c->cfg.range,
-		c->r, c->cfg.group, kh_bench_rate((double)c->n, mi), kh_bench_rate(asked, mo),
-		(unsigned long long)(st ? st->bytes : 0), verdict, c->cfg.key_bits, c->cfg.value_bits,
-		kh_bench_spread(in), kh_bench_spread(out), c->note ? c->note : "", restarts);
+		snprintf(restarts, sizeof restarts, " restarts %llu",
+			 (unsigned long long)st->restarts);
+	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n",
+		c->table, c->name, c->n,
+		c->cfg.load > 0     ? c->cfg.load
+		: c->cfg.length > 0 ? c->cfg.length
+				    : c->cfg.range,
+		c->r, c->cfg.group, kh_bench_rate((double)c->n, mi),
+		kh_bench_rate(asked, mo), (unsigned long long)(st ? st->bytes : 0),
+		verdict, c->cfg.key_bits, c->cfg.value_bits, kh_bench_spread(in),
+		kh_bench_spread(out), c->note ? c->note : "", restarts);
 	fflush(b->out);
 }
 
 int kh_bench_data(kh_bench *b, const kh_case *c)
 {
-	kh_bench_gen g = { c->n, c->distinct, c->cfg.key_bits, c->cfg.value_bits, c->order, 0 };
+	kh_bench_gen g = {
+		c->n, c->distinct, c->cfg.key_bits, c->cfg.value_bits, c->order, 0
+	};
 
 	if (c->skew)
 		CU(kh_bench_skewed(&g, c->skew, b->keys, b->stream));
@@ -120,7 +124,8 @@ static int ask(kh_bench *b, kh_table *t, const kh_case *c)
 {
 	kh_keys q = { b->queries, c->queries };
 	kh_found f = { b->result, NULL, 0 };
-	kh_lists l = { b->offsets, b->result, inexact(c) ? b->room * 64 / c->cfg.value_bits : c->values };
+	kh_lists l = { b->offsets, b->result,
+		       inexact(c) ? b->room * 64 / c->cfg.value_bits : c->values };
 
 	switch (c->look) {
 	case LOOK_FIND:
@@ -163,7 +168,8 @@ static int verify(kh_bench *b, const kh_case *c, bool *good)
 		return KH_OK;
 	}
 	if (c->look == LOOK_LISTS)
-		CU(cudaMemcpy(&total, b->offsets + c->queries, sizeof total, cudaMemcpyDeviceToHost));
+		CU(cudaMemcpy(&total, b->offsets + c->queries, sizeof total,
+			      cudaMemcpyDeviceToHost));
 	if (inexact(c)) {               /* it drops long lists, and merges a few */
 		*good = fabs((double)total / (double)c->values - 1) < 0.001;
 		return KH_OK;
@@ -226,7 +232,11 @@ int kh_bench_run(kh_bench *b, kh_case *c)
 	kh_table_close(t);
 	if (rc == KH_EDEVICE)
 		return rc;
-	kh_bench_line(b, c, &in, &out, &st, rc == KH_ENOMEM ? "full" : rc ? "refused" : good ? "ok" : "WRONG");
+	kh_bench_line(b, c, &in, &out, &st,
+		      rc == KH_ENOMEM ? "full"
+		      : rc            ? "refused"
+		      : good          ? "ok"
+				      : "WRONG");
 	return KH_OK;
 }
 
@@ -235,7 +245,7 @@ int kh_bench_log2n(const kh_bench *b, int otherwise)
 	return b->o->log2n > 0 ? b->o->log2n : otherwise;
 }
 
-/* --- the front --------------------------------------------------------------------------- */
+/* --- the front -------------------------------------------------------------------- */
 
 static void close_bench(kh_bench *b)
 {
@@ -261,7 +271,8 @@ static int open_bench(kh_bench *b)
 	int n;
 
 	if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
-		return kh_fail(b->err, KH_ENODEV, "bench tables needs a CUDA device, and there is none");
+		return kh_fail(b->err, KH_ENODEV,
+			       "bench tables needs a CUDA device, and there is none");
 	b->room = (size_t)1 << kh_bench_log2n(b, 28);
 	CU(cudaStreamCreate(&b->stream));
 	CU(cudaEventCreate(&b->from));
@@ -285,16 +296,19 @@ int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
 	int rc = KH_OK;
 
 	if (o->log2n && (o->log2n < 10 || o->log2n > 30))
-		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible", o->log2n);
+		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible",
+			       o->log2n);
 	if (o->table && !kh_table_system_find(o->table))
 		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", o->table);
 	for (const kh_bench_experiment *e = kh_bench_list; e->name; e++)
 		any |= !o->experiment || strcmp(o->experiment, e->name) == 0;
 	if (!any)
-		return kh_fail(err, KH_EUSAGE, "no experiment is called '%s'", o->experiment);
+		return kh_fail(err, KH_EUSAGE, "no experiment is called '%s'",
+			       o->experiment);
 	rc = open_bench(&b);
 	if (!rc)
-		fprintf(out, "table,case,n,load,multiplicity,group,insert_gops,retrieve_gops,bytes,check,"
+		fprintf(out, "table,case,n,load,multiplicity,group,insert_gops,retrieve_"
+			     "gops,bytes,check,"
 			     "key_bits,value_bits,insert_spread,retrieve_spread,note\n");
 	for (const kh_bench_experiment *e = kh_bench_list; !rc && e->name; e++)
 		if (!o->experiment || strcmp(o->experiment, e->name) == 0)

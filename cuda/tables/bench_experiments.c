@@ -18,13 +18,15 @@ static int limit(kh_bench *b, enum kh_bench_limit what, const char *name)
 		t.n = i == 0 ? 0 : t.n;
 	}
 	fprintf(b->out, "limit,%s,%zu,0,1,0,0,%.2f,%zu,ok,0,0,0,%.3f,G/s\n", name, n,
-		kh_bench_rate((double)n, kh_bench_median(&t)), bytes, kh_bench_spread(&t));
+		kh_bench_rate((double)n, kh_bench_median(&t)), bytes,
+		kh_bench_spread(&t));
 	return KH_OK;
 }
 
 static int limit_sort(kh_bench *b, unsigned value_bits, int from, const char *name)
 {
-	kh_sort s = { b->keys, b->values, b->queries, b->result, b->room, 32, value_bits, from, 32 };
+	kh_sort s = { b->keys, b->values,  b->queries, b->result, b->room,
+		      32,      value_bits, from,       32 };
 	kh_bench_gen g = { b->room, 0, 32, value_bits, KH_BENCH_RANDOM, 0 };
 	kh_times t = { 0 };
 
@@ -36,7 +38,8 @@ static int limit_sort(kh_bench *b, unsigned value_bits, int from, const char *na
 		t.n = i == 0 ? 0 : t.n;
 	}
 	fprintf(b->out, "limit,%s,%zu,0,1,0,%.2f,0,0,ok,32,%u,%.3f,0,G/s\n", name, s.n,
-		kh_bench_rate((double)s.n, kh_bench_median(&t)), value_bits, kh_bench_spread(&t));
+		kh_bench_rate((double)s.n, kh_bench_median(&t)), value_bits,
+		kh_bench_spread(&t));
 	return KH_OK;
 }
 
@@ -46,12 +49,15 @@ static int limits(kh_bench *b)
 
 	for (int i = 0; i <= kh_bench_repeats(b); i++) {
 		TRY(kh_bench_start(b));
-		CU(cudaMemcpyAsync(b->queries, b->keys, b->room * 8, cudaMemcpyDeviceToDevice, b->stream));
+		CU(cudaMemcpyAsync(b->queries, b->keys, b->room * 8,
+				   cudaMemcpyDeviceToDevice, b->stream));
 		TRY(kh_bench_stop(b, &t));
 		t.n = i == 0 ? 0 : t.n;
 	}
-	fprintf(b->out, "limit,copy,%zu,0,1,0,0,%.1f,%zu,ok,0,0,0,%.3f,GB/s read and written\n", b->room,
-		kh_bench_rate((double)b->room * 16, kh_bench_median(&t)), b->room * 8, kh_bench_spread(&t));
+	fprintf(b->out,
+		"limit,copy,%zu,0,1,0,0,%.1f,%zu,ok,0,0,0,%.3f,GB/s read and written\n",
+		b->room, kh_bench_rate((double)b->room * 16, kh_bench_median(&t)),
+		b->room * 8, kh_bench_spread(&t));
 	TRY(limit(b, KH_LIMIT_READ32, "read 32 B"));
 	TRY(limit(b, KH_LIMIT_READ64, "read 64 B"));
 	TRY(limit(b, KH_LIMIT_READ128, "read 128 B"));
@@ -68,8 +74,14 @@ static kh_case unique_case(kh_bench *b, const char *table, const char *name, int
 {
 	size_t n = (size_t)1 << kh_bench_log2n(b, lg);
 
-	return (kh_case) { .table = table, .name = name, .n = n, .queries = n, .values = n, .r = 1,
-			      .cfg = { .key_bits = 32, .value_bits = 32 }, .look = LOOK_FIND };
+	return (kh_case) { .table = table,
+			   .name = name,
+			   .n = n,
+			   .queries = n,
+			   .values = n,
+			   .r = 1,
+			   .cfg = { .key_bits = 32, .value_bits = 32 },
+			   .look = LOOK_FIND };
 }
 
 /* WarpCore Fig. 5: by density; and by group and layout at 0.8. */
@@ -116,17 +128,24 @@ static kh_case multi_case(kh_bench *b, const char *table, double r)
 {
 	size_t n = (size_t)1 << kh_bench_log2n(b, 28);
 
-	return (kh_case) { .table = table, .name = "multi", .n = n, .values = n, .r = r,
-			      .queries = (size_t)((double)n / r), .distinct = (uint64_t)((double)n / r),
-			      .cfg = { .key_bits = 32, .value_bits = 32,
-				       .distinct = (uint64_t)((double)n / r) },
-			      .look = LOOK_LISTS };
+	return (kh_case) { .table = table,
+			   .name = "multi",
+			   .n = n,
+			   .values = n,
+			   .r = r,
+			   .queries = (size_t)((double)n / r),
+			   .distinct = (uint64_t)((double)n / r),
+			   .cfg = { .key_bits = 32,
+				    .value_bits = 32,
+				    .distinct = (uint64_t)((double)n / r) },
+			   .look = LOOK_LISTS };
 }
 
 /* WarpCore Fig. 7, uniform. */
 static int multi(kh_bench *b)
 {
-	static const char *const name[] = { "csr", "sorted", "hashgraph1", "hashgraph2", "bucketlist", "multi" };
+	static const char *const name[] = { "csr",        "sorted",     "hashgraph1",
+					    "hashgraph2", "bucketlist", "multi" };
 
 	for (double r = 1; r <= 256; r *= 4)
 		for (int k = 0; k < 6; k++) {
@@ -136,10 +155,11 @@ static int multi(kh_bench *b)
 			if (strcmp(name[k], "bucketlist") == 0) {
 				c.cfg.growth = 1;
 				c.cfg.first = (unsigned)r;
-				c.note = "lambda 1, s0 r";
+				c.note = "lambda 1 s0 r";
 				TRY(kh_bench_run(b, &c));
 			}
-			for (unsigned g = 16; strcmp(name[k], "multi") == 0 && g <= 32; g *= 2) {
+			for (unsigned g = 16; strcmp(name[k], "multi") == 0 && g <= 32;
+			     g *= 2) {
 				c.cfg.group = g;
 				TRY(kh_bench_run(b, &c));
 			}
@@ -157,7 +177,9 @@ static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
 	k->log2n = lg;
 	for (int i = -1; i < 65 && pairs < n; i++, c++) {
 		double part = i < 0 ? 1.0 / 3 : i == 64 ? 0.0002 : 2.0 / 3 / 64;
-		double m = i < 0 ? 1 : i == 64 ? 400 : ceil(-15.2 * log(1 - (i + 0.5) / 64));
+		double m = i < 0     ? 1
+			   : i == 64 ? 400
+				     : ceil(-15.2 * log(1 - (i + 0.5) / 64));
 		uint64_t share = (uint64_t)(part * (double)distinct);
 
 		k->times[c] = (uint32_t)m;
@@ -178,7 +200,8 @@ static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
 
 static int skewed(kh_bench *b)
 {
-	static const char *const name[] = { "csr", "sorted", "hashgraph2", "bucketlist", "multi" };
+	static const char *const name[] = { "csr", "sorted", "hashgraph2", "bucketlist",
+					    "multi" };
 	kh_bench_skew skew;
 	uint64_t keys = make_skew(&skew, (unsigned)kh_bench_log2n(b, 28));
 
@@ -190,7 +213,8 @@ static int skewed(kh_bench *b)
 		c.cfg.distinct = keys;
 		c.cfg.value_bits = 64;
 		TRY(kh_bench_run(b, &c));
-		for (unsigned g = 1; strcmp(name[k], "bucketlist") == 0 && g <= 8; g *= 2) {
+		for (unsigned g = 1; strcmp(name[k], "bucketlist") == 0 && g <= 8;
+		     g *= 2) {
 			c.cfg.group = g;
 			TRY(kh_bench_run(b, &c));
 		}
@@ -207,7 +231,8 @@ static int hashgraph(kh_bench *b)
 	for (int k = 0; k < 2; k++) {
 		for (int join = 0; join < 2; join++)
 			for (int lg = top - 8; lg <= top; lg += 4) {
-				kh_case c = unique_case(b, name[k], join ? "N, probe-new" : "N", lg);
+				kh_case c = unique_case(b, name[k],
+							join ? "N probe-new" : "N", lg);
 				c.n = c.queries = c.values = (size_t)1 << lg;
 				c.look = join ? LOOK_JOIN : LOOK_COUNT;
 				TRY(kh_bench_run(b, &c));
@@ -220,7 +245,7 @@ static int hashgraph(kh_bench *b)
 			c.name = "duplicates";
 			c.look = LOOK_COUNT;
 			TRY(kh_bench_run(b, &c));
-			c.name = "duplicates, probe-new";
+			c.name = "duplicates probe-new";
 			c.look = LOOK_JOIN;
 			TRY(kh_bench_run(b, &c));
 		}
@@ -229,7 +254,7 @@ static int hashgraph(kh_bench *b)
 			c.look = LOOK_COUNT;
 			c.cfg.range = range;
 			TRY(kh_bench_run(b, &c));
-			c.name = "range, probe-new";
+			c.name = "range probe-new";
 			c.look = LOOK_JOIN;
 			TRY(kh_bench_run(b, &c));
 		}
@@ -238,7 +263,8 @@ static int hashgraph(kh_bench *b)
 }
 
 /* Build and search with these parameters. */
-static int dac_search(kh_bench *b, const char *name, int lg, const kh_table_config *cfg, const char *note)
+static int dac_search(kh_bench *b, const char *name, int lg, const kh_table_config *cfg,
+		      const char *note)
 {
 	kh_case c = unique_case(b, "dachash", name, lg);
 
@@ -249,7 +275,8 @@ static int dac_search(kh_bench *b, const char *name, int lg, const kh_table_conf
 }
 
 /* Batches of n operations on a table of n keys, `writes` per cent of them writing. */
-static int dac_mixed(kh_bench *b, unsigned writes, const kh_table_config *cfg, const char *name)
+static int dac_mixed(kh_bench *b, unsigned writes, const kh_table_config *cfg,
+		     const char *name)
 {
 	kh_case c = unique_case(b, "dachash", name, 22);
 	kh_times in = { 0 }, out = { 0 };
@@ -268,7 +295,8 @@ static int dac_mixed(kh_bench *b, unsigned writes, const kh_table_config *cfg, c
 	CU(kh_bench_ops(o.n, writes, b->op, b->stream));
 	for (int i = 0; !rc && i <= kh_bench_repeats(b); i++) {
 		if ((rc = kh_bench_fill(b, &c, &t, &in)) || (rc = kh_bench_start(b)) ||
-		    (rc = kh_table_mixed(t, &o, b->stream, b->err)) || (rc = kh_bench_stop(b, &out)) ||
+		    (rc = kh_table_mixed(t, &o, b->stream, b->err)) ||
+		    (rc = kh_bench_stop(b, &out)) ||
 		    (rc = kh_table_status(t, b->stream, &st, b->err)))
 			break;
 		if (i == 0)
@@ -279,7 +307,10 @@ static int dac_mixed(kh_bench *b, unsigned writes, const kh_table_config *cfg, c
 	kh_table_close(t);
 	if (rc && rc != KH_ENOMEM)
 		return rc;
-	kh_bench_line(b, &c, &in, &out, &st, rc ? "full" : st.pairs < c.n && st.failed == 0 ? "ok" : "WRONG");
+	kh_bench_line(b, &c, &in, &out, &st,
+		      rc                                 ? "full"
+		      : st.pairs < c.n && st.failed == 0 ? "ok"
+							 : "WRONG");
 	return KH_OK;
 }
 
@@ -292,8 +323,13 @@ static int dachash(kh_bench *b)
 	for (c.node = 1; c.node <= 32; c.node *= 2)
 		for (c.length = 0.5; c.length <= 1; c.length *= 2) {
 			c.reorder = 1;
-			TRY(dac_search(b, "node size", 22, &c, c.node == 1 ? "1" : c.node == 2 ? "2" :
-				       c.node == 4 ? "4" : c.node == 8 ? "8" : c.node == 16 ? "16" : "32"));
+			TRY(dac_search(b, "node size", 22, &c,
+				       c.node == 1    ? "1"
+				       : c.node == 2  ? "2"
+				       : c.node == 4  ? "4"
+				       : c.node == 8  ? "8"
+				       : c.node == 16 ? "16"
+						      : "32"));
 		}
 	c = plain;
 	for (int lg = 19; lg <= kh_bench_log2n(b, 28); lg++) {
@@ -309,10 +345,15 @@ static int dachash(kh_bench *b)
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
 			for (int m = KH_MAP_ONE; m <= KH_MAP_MANY; m++) {
 				c.mapping = (enum kh_mapping)m;
-				TRY(dac_search(b, m == KH_MAP_ONE ? "one-to-one" : "many-to-one", 22, &c,
-					       c.reorder ? "reorder" : ""));
-				TRY(dac_mixed(b, 20, &c, m == KH_MAP_ONE ? "80/20 one-to-one" : "80/20 many-to-one"));
-				TRY(dac_mixed(b, 40, &c, m == KH_MAP_ONE ? "60/40 one-to-one" : "60/40 many-to-one"));
+				TRY(dac_search(
+					b, m == KH_MAP_ONE ? "one-to-one" : "many-to-one",
+					22, &c, c.reorder ? "reorder" : ""));
+				TRY(dac_mixed(b, 20, &c,
+					      m == KH_MAP_ONE ? "80/20 one-to-one"
+							      : "80/20 many-to-one"));
+				TRY(dac_mixed(b, 40, &c,
+					      m == KH_MAP_ONE ? "60/40 one-to-one"
+							      : "60/40 many-to-one"));
 			}
 	return KH_OK;
 }
@@ -321,7 +362,11 @@ static int cuckoo(kh_bench *b)
 {
 	for (unsigned tables = 2; tables <= 4; tables++)
 		for (double load = 0.5; load < 0.95; load += 0.1) {
-			kh_case c = unique_case(b, "cuckoo", tables == 2 ? "2 tables" : tables == 3 ? "3 tables" : "4 tables", 26);
+			kh_case c = unique_case(b, "cuckoo",
+						tables == 2   ? "2 tables"
+						: tables == 3 ? "3 tables"
+							      : "4 tables",
+						26);
 			if ((tables == 2 && load > 0.55) || (tables == 3 && load > 0.85))
 				continue;
 			c.cfg.load = load;
@@ -365,7 +410,9 @@ static int targets(kh_bench *b)
 	static const double load[] = { 0.8, 0.9 };
 	static const char *const name[] = { "single", "bucket64", "bucket64" };
 	const kh_table_config plain = { .key_bits = 32, .value_bits = 32 };
-	const kh_table_config quad = { .key_bits = 32, .value_bits = 32, .mapping = KH_MAP_QUAD };
+	const kh_table_config quad = { .key_bits = 32,
+				       .value_bits = 32,
+				       .mapping = KH_MAP_QUAD };
 
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 3; k++) {
@@ -395,7 +442,8 @@ static int targets(kh_bench *b)
 }
 
 const kh_bench_experiment kh_bench_list[] = {
-	{ "limits", limits }, { "targets", targets }, { "unique", unique }, { "multi", multi },
-	{ "skewed", skewed }, { "hashgraph", hashgraph }, { "dachash", dachash }, { "cuckoo", cuckoo },
-	{ "sets", sets }, { "index", product }, { NULL, NULL }
+	{ "limits", limits },   { "targets", targets }, { "unique", unique },
+	{ "multi", multi },     { "skewed", skewed },   { "hashgraph", hashgraph },
+	{ "dachash", dachash }, { "cuckoo", cuckoo },   { "sets", sets },
+	{ "index", product },   { NULL, NULL }
 };

@@ -1,5 +1,6 @@
 /*
- * bench_in.h - what the two files of the bench share: bench.c times a case, the other makes them
+ * bench_in.h - what the two files of the bench share: bench.c times a case, the other
+ * makes them
  */
 #ifndef KH_TABLES_BENCH_IN_H
 #define KH_TABLES_BENCH_IN_H
@@ -11,7 +12,12 @@
 #include "table.h"
 
 #define RUNS_MAX 32
-#define TRY(x) do { int rc_ = (x); if (rc_) return rc_; } while (0)
+#define TRY(x)                                                                           \
+	do {                                                                             \
+		int rc_ = (x);                                                           \
+		if (rc_)                                                                 \
+			return rc_;                                                      \
+	} while (0)
 #define CU(x) TRY(kh_bench_check((x), #x, b->err))
 
 enum look { LOOK_FIND, LOOK_LISTS, LOOK_COUNT, LOOK_JOIN, LOOK_NONE };
@@ -43,7 +49,10 @@ typedef struct kh_case {
 	const char *note;
 } kh_case;
 
-typedef struct kh_times { int n; double ms[RUNS_MAX]; } kh_times;
+typedef struct kh_times {
+	int n;
+	double ms[RUNS_MAX];
+} kh_times;
 
 int kh_bench_check(cudaError_t e, const char *what, kh_err *err);
 double kh_bench_median(kh_times *t);
@@ -59,8 +68,8 @@ double kh_bench_rate(double n, double ms);
 
 int kh_bench_data(kh_bench *b, const kh_case *c);
 int kh_bench_fill(kh_bench *b, const kh_case *c, kh_table **t, kh_times *in);
-void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out, const kh_table_stats *st,
-		   const char *verdict);
+void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
+		   const kh_table_stats *st, const char *verdict);
 /* Inserts and asks; the line says `full` where the table refused, which is no failure. */
 int kh_bench_run(kh_bench *b, kh_case *c);
 

@@ -62,17 +62,19 @@ static __global__ void make_skewed(kh_bench_gen g, kh_bench_skew k, void *keys)
 
 	if (i >= g.n)
 		return;
-	x = x * UINT64_C(0x9e3779b97f4a7c15) & mask;    /* a permutation of log2n bits */
+	x = x * UINT64_C(0x9e3779b97f4a7c15) & mask; /* a permutation of log2n bits */
 	x ^= x >> half;
 	x = x * UINT64_C(0xd6e8feb86659fd93) & mask;
 	x ^= x >> half;
 	while (x >= k.pair[c])
 		c++;
 	uint64_t pair = x - (c ? k.pair[c - 1] : 0), first = c ? k.key[c - 1] : 0;
-	store(keys, i, g.key_bits, key_of(first + pair / k.times[c], g.key_bits, g.order));
+	store(keys, i, g.key_bits,
+	      key_of(first + pair / k.times[c], g.key_bits, g.order));
 }
 
-static __global__ void add_up(const void *p, size_t n, unsigned bits, unsigned long long *sum)
+static __global__ void add_up(const void *p, size_t n, unsigned bits,
+			      unsigned long long *sum)
 {
 	unsigned long long x = 0;
 
@@ -91,11 +93,12 @@ static __global__ void make_ops(size_t n, unsigned writes, uint8_t *op)
 	if (i >= n)
 		return;
 	unsigned x = kh_reduce(kh_fmix64(i + 12345), 200);
-	op[i] = x >= 2 * writes ? 0 : x & 1 ? 2 : 3;    /* search, update, delete */
+	op[i] = x >= 2 * writes ? 0 : x & 1 ? 2 : 3; /* search, update, delete */
 }
 
 /* LANES lanes read 16 bytes each of one place. */
-template <int LANES> static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
+template <int LANES>
+static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
 {
 	size_t i = kh_thread_id() / LANES * 4;
 	unsigned sum = 0;
@@ -116,7 +119,8 @@ static __global__ void random_cas(unsigned long long *p, uint32_t places, size_t
 	size_t i = kh_thread_id();
 
 	if (i < n)
-		atomicCAS(p + (size_t)kh_reduce(kh_fmix64(i), places) * 4 + (i & 3), 0ull, i);
+		atomicCAS(p + (size_t)kh_reduce(kh_fmix64(i), places) * 4 + (i & 3), 0ull,
+			  i);
 }
 
 static __global__ void random_sectors(uint4 *p, uint32_t places, size_t n)
@@ -124,7 +128,8 @@ static __global__ void random_sectors(uint4 *p, uint32_t places, size_t n)
 	size_t i = kh_thread_id();
 
 	if (i < n * 2)
-		p[(size_t)kh_reduce(kh_fmix64(i / 2), places) * 2 + (i & 1)] = make_uint4(i, i, i, i);
+		p[(size_t)kh_reduce(kh_fmix64(i / 2), places) * 2 + (i & 1)] =
+			make_uint4(i, i, i, i);
 }
 
 cudaError_t kh_bench_keys(const kh_bench_gen *g, void *keys, cudaStream_t s)
@@ -139,13 +144,15 @@ cudaError_t kh_bench_values(const kh_bench_gen *g, void *values, cudaStream_t s)
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_skewed(const kh_bench_gen *g, const kh_bench_skew *k, void *keys, cudaStream_t s)
+cudaError_t kh_bench_skewed(const kh_bench_gen *g, const kh_bench_skew *k, void *keys,
+			    cudaStream_t s)
 {
 	make_skewed<<<blocks(g->n), BLOCK, 0, s>>>(*g, *k, keys);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_sum(const void *p, size_t n, unsigned bits, unsigned long long *sum, cudaStream_t s)
+cudaError_t kh_bench_sum(const void *p, size_t n, unsigned bits, unsigned long long *sum,
+			 cudaStream_t s)
 {
 	add_up<<<1024, BLOCK, 0, s>>>(p, n, bits, sum);
 	return cudaGetLastError();
@@ -157,23 +164,29 @@ cudaError_t kh_bench_ops(size_t n, unsigned writes, uint8_t *op, cudaStream_t s)
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_limit(enum kh_bench_limit what, void *p, size_t bytes, size_t n, cudaStream_t s)
+cudaError_t kh_bench_limit(enum kh_bench_limit what, void *p, size_t bytes, size_t n,
+			   cudaStream_t s)
 {
 	switch (what) {
 	case KH_LIMIT_READ32:
-		random_reads<2><<<blocks(n / 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 32), n);
+		random_reads<2><<<blocks(n / 2), BLOCK, 0, s>>>(
+			(uint4 *)p, (uint32_t)(bytes / 32), n);
 		break;
 	case KH_LIMIT_READ64:
-		random_reads<4><<<blocks(n), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 64), n);
+		random_reads<4><<<blocks(n), BLOCK, 0, s>>>((uint4 *)p,
+							    (uint32_t)(bytes / 64), n);
 		break;
 	case KH_LIMIT_READ128:
-		random_reads<8><<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 128), n);
+		random_reads<8><<<blocks(n * 2), BLOCK, 0, s>>>(
+			(uint4 *)p, (uint32_t)(bytes / 128), n);
 		break;
 	case KH_LIMIT_CAS:
-		random_cas<<<blocks(n), BLOCK, 0, s>>>((unsigned long long *)p, (uint32_t)(bytes / 32), n);
+		random_cas<<<blocks(n), BLOCK, 0, s>>>((unsigned long long *)p,
+						       (uint32_t)(bytes / 32), n);
 		break;
 	case KH_LIMIT_SECTOR:
-		random_sectors<<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 32), n);
+		random_sectors<<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p,
+							       (uint32_t)(bytes / 32), n);
 		break;
 	}
 	return cudaGetLastError();

@@ -38,12 +38,17 @@ cudaError_t kh_bench_skewed(const kh_bench_gen *g, const kh_bench_skew *k, void 
 /* *sum += p[0] + .. + p[n - 1] */
 cudaError_t kh_bench_sum(const void *p, size_t n, unsigned bits, unsigned long long *sum,
 			 cudaStream_t s);
-/* 80/20 and the like: each operation is an update or a delete with `writes` per cent, half
- * each; updates store their position. */
+/* 80/20 and the like: each operation is an update or a delete with `writes` per cent,
+ * half each; updates store their position. */
 cudaError_t kh_bench_ops(size_t n, unsigned writes, uint8_t *op, cudaStream_t s);
 
-enum kh_bench_limit { KH_LIMIT_READ32, KH_LIMIT_READ64, KH_LIMIT_READ128, KH_LIMIT_CAS,
-		      KH_LIMIT_SECTOR };
+enum kh_bench_limit {
+	KH_LIMIT_READ32,
+	KH_LIMIT_READ64,
+	KH_LIMIT_READ128,
+	KH_LIMIT_CAS,
+	KH_LIMIT_SECTOR
+};
 /* n accesses at random in `bytes` of memory (a power of two). */
 cudaError_t kh_bench_limit(enum kh_bench_limit what, void *p, size_t bytes, size_t n,
 			   cudaStream_t s);

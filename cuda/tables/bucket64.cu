@@ -3,18 +3,20 @@
  *
  * WarpCore's SingleValue (IV-B) with what the H200 asks for.  A random read of 64 bytes
  * costs what one of 32 does, so a bucket has 64 bytes and a quad of lanes reads it whole,
- * four queries in flight a lane.  Buckets come from a bijective mix by multiply-shift; where
- * one is full the next one follows (with 8 slots the second bucket is rare, and linear
- * steps keep neighbours together).  That map is monotone, so a large batch is first
- * partitioned by the top 8 bits of the mix: the part of the table that a partition goes to
- * stays in the cache, and inserts cost two streams through memory in place of a random
- * read and a random CAS.  No erase: first-empty order is what makes equal keys meet.
+ * four queries in flight a lane.  Buckets come from a bijective mix by multiply-shift;
+ * where one is full the next one follows (with 8 slots the second bucket is rare, and
+ * linear steps keep neighbours together).  That map is monotone, so a large batch is
+ * first partitioned by the top 8 bits of the mix: the part of the table that a
+ * partition goes to stays in the cache, and inserts cost two streams through memory in
+ * place of a random read and a random CAS.  No erase: first-empty order is what makes
+ * equal keys meet.
  */
 #include "retrieve.cuh"
 #include "systems.h"
 
 #define PART_BITS 8
-#define PART_MIN (UINT64_C(48) << 20)   /* bytes of table below which the cache holds it all */
+#define PART_MIN                                                                         \
+	(UINT64_C(48) << 20)   /* bytes of table below which the cache holds it all */
 
 enum outcome { DONE, AGAIN, ONWARD };
 
@@ -27,12 +29,15 @@ static __device__ void inspect(uint4 b, K x, int &hit, int &open)
 
 	if (kh_bucket64_view<K, V>::narrow) {
 		unsigned e = KH_FULL, second = 2 * lane + 1, first = 2 * lane;
-		unsigned h = b.x == (uint32_t)x ? first : b.z == (uint32_t)x ? second : 99;
+		unsigned h = b.x == (uint32_t)x   ? first
+			     : b.z == (uint32_t)x ? second
+						  : 99;
 		unsigned o = b.x == e ? first : b.z == e ? second : 99;
 		both = h << 8 | o;
 	} else {
 		uint64_t k = (uint64_t)b.y << 32 | b.x;
-		both = (k == (uint64_t)x ? lane : 99u) << 8 | (k == ~UINT64_C(0) ? lane : 99u);
+		both = (k == (uint64_t)x ? lane : 99u) << 8 |
+		       (k == ~UINT64_C(0) ? lane : 99u);
 	}
 	both = __vminu4(both, __shfl_xor_sync(KH_FULL, both, 1));
 	both = __vminu4(both, __shfl_xor_sync(KH_FULL, both, 2));
@@ -49,7 +54,8 @@ template <class K, class V> static __device__ void set_value(uint4 *bucket, int 
 		((uint64_t *)bucket)[2 * s + 1] = v;
 }
 
-template <class K, class V> static __device__ outcome take_slot(uint4 *bucket, int s, K x, V v)
+template <class K, class V>
+static __device__ outcome take_slot(uint4 *bucket, int s, K x, V v)
 {
 	if (kh_bucket64_view<K, V>::narrow) {
 		uint64_t mine = (uint64_t)v << 32 | (uint32_t)x;
@@ -60,7 +66,8 @@ template <class K, class V> static __device__ outcome take_slot(uint4 *bucket, i
 		if ((uint32_t)old != (uint32_t)x)
 			return AGAIN;
 	} else {
-		uint64_t old = kh_cas((uint64_t *)bucket + 2 * s, ~UINT64_C(0), (uint64_t)x);
+		uint64_t old =
+			kh_cas((uint64_t *)bucket + 2 * s, ~UINT64_C(0), (uint64_t)x);
 
 		if (old != ~UINT64_C(0) && old != (uint64_t)x)
 			return AGAIN;
@@ -91,7 +98,8 @@ static __device__ outcome try_bucket(uint4 *bucket, uint4 b, bool on, K x, V v)
 
 template <class K, class V>
 static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *note)
+	insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed,
+		     unsigned long long *note)
 {
 	size_t i = kh_thread_id();
 	bool todo = i < p.n;
@@ -113,8 +121,8 @@ insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *
 #pragma unroll
 	for (int r = 0; r < 4; r++) {
 		bool on = kh_quad((int)todo, r);
-		outcome o = try_bucket<K, V>(w.buckets + 4 * (size_t)kh_quad(at, r), b[r], on,
-					     kh_quad(x, r), kh_quad(v, r));
+		outcome o = try_bucket<K, V>(w.buckets + 4 * (size_t)kh_quad(at, r), b[r],
+					     on, kh_quad(x, r), kh_quad(v, r));
 		if (lane == r && todo) {
 			todo = o != DONE;
 			at += o == ONWARD;
@@ -129,7 +137,8 @@ insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *
 		uint4 *bucket = w.buckets + 4 * (size_t)kh_quad(at, r);
 		if (open)
 			b[0] = __ldcg(bucket + lane);
-		outcome o = try_bucket<K, V>(bucket, b[0], open != 0, kh_quad(x, r), kh_quad(v, r));
+		outcome o = try_bucket<K, V>(bucket, b[0], open != 0, kh_quad(x, r),
+					     kh_quad(v, r));
 		if (open && lane == r) {
 			todo = o != DONE;
 			at += o == ONWARD;
@@ -142,9 +151,10 @@ insert_pairs(kh_bucket64_view<K, V> w, kh_kv p, bool mixed, unsigned long long *
 	}
 }
 
-/* One bucket for one query of the quad: found, absent (DONE), or further on.  Slots fill in
- * order, so a bucket has room exactly if its last slot is empty. */
-template <class K, class V> static __device__ outcome look(uint4 b, K x, V &v, bool &found)
+/* One bucket for one query of the quad: found, absent (DONE), or further on.  Slots
+ * fill in order, so a bucket has room exactly if its last slot is empty. */
+template <class K, class V>
+static __device__ outcome look(uint4 b, K x, V &v, bool &found)
 {
 	unsigned hit, room;
 	V mine;
@@ -165,8 +175,8 @@ template <class K, class V> static __device__ outcome look(uint4 b, K x, V &v, b
 }
 
 template <class K, class V>
-static __device__ void answer(const kh_bucket64_view<K, V> &w, const kh_found &out, size_t i, K x, V v,
-			      bool found)
+static __device__ void answer(const kh_bucket64_view<K, V> &w, const kh_found &out,
+			      size_t i, K x, V v, bool found)
 {
 	if (w.is_mark(x)) {
 		found = w.side.size(0) > 0;
@@ -180,7 +190,7 @@ static __device__ void answer(const kh_bucket64_view<K, V> &w, const kh_found &o
 /* A quad a bucket: four first buckets in flight a lane, then the few that go on. */
 template <class K, class V>
 static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-find_quads(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
+	find_quads(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 {
 	size_t i = kh_thread_id();
 	bool mine = i < q.n, todo = mine, found = false;
@@ -228,10 +238,11 @@ find_quads(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 		answer(w, out, i, x, v, found);
 }
 
-/* One lane a bucket: it reads all 64 bytes by itself, and lanes need not wait for others. */
+/* One lane a bucket: it reads all 64 bytes by itself, and lanes need not wait for
+ * others. */
 template <class K, class V>
 static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-find_lanes(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
+	find_lanes(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 {
 	size_t i = kh_thread_id();
 
@@ -250,11 +261,13 @@ find_lanes(kh_bucket64_view<K, V> w, kh_keys q, kh_found out)
 #pragma unroll
 		for (int k = 0; k < 4; k++) {
 			if (w.narrow) {
-				bool one = b[k].x == (uint32_t)x, two = b[k].z == (uint32_t)x;
+				bool one = b[k].x == (uint32_t)x,
+				     two = b[k].z == (uint32_t)x;
 				v = one ? (V)b[k].y : two ? (V)b[k].w : v;
 				found |= one || two;
 			} else {
-				bool one = ((uint64_t)b[k].y << 32 | b[k].x) == (uint64_t)x;
+				bool one =
+					((uint64_t)b[k].y << 32 | b[k].x) == (uint64_t)x;
 				v = one ? (V)((uint64_t)b[k].w << 32 | b[k].z) : v;
 				found |= one;
 			}
@@ -287,7 +300,9 @@ template <class K, class V> struct bucket64 : kh_table {
 	view_type view() const { return { buckets, side, n, cfg.seed, 1 }; }
 	int put(const kh_kv *p, bool mixed, kh_stream s, kh_err *err)
 	{
-		insert_pairs<K, V><<<kh_blocks(p->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *p, mixed, note);
+		insert_pairs<K, V>
+			<<<kh_blocks(p->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(
+				view(), *p, mixed, note);
 		return kh_launched("insert", err);
 	}
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
@@ -301,12 +316,14 @@ template <class K, class V> struct bucket64 : kh_table {
 			return KH_OK;
 		if (cfg.direct || (uint64_t)n * 64 < PART_MIN || p->n < n)
 			return put(p, false, s, err);
-		if ((rc = mixed.take(this, p->n, s, err)) || (rc = key.take(this, p->n, s, err)) ||
+		if ((rc = mixed.take(this, p->n, s, err)) ||
+		    (rc = key.take(this, p->n, s, err)) ||
 		    (rc = value.take(this, p->n, s, err)) ||
 		    (rc = kh_mix_keys(p->keys, p->n, kb, cfg.seed, mixed.p, s, err)))
 			return rc;
-		kh_sort o = { mixed.p, p->values, key.p, value.p, p->n, kb, sizeof(V) * 8,
-			      (int)kb - PART_BITS, (int)kb };
+		kh_sort o = { mixed.p, p->values, key.p,         value.p,
+			      p->n,    kb,        sizeof(V) * 8, (int)kb - PART_BITS,
+			      (int)kb };
 		if ((rc = kh_sort_pairs(this, &o, s, err)))
 			return rc;
 		kh_kv parted = { key.p, value.p, p->n };
@@ -317,9 +334,11 @@ template <class K, class V> struct bucket64 : kh_table {
 		unsigned blocks = kh_blocks(q->n, KH_PROBE_BLOCK);
 
 		if (cfg.group == 1)
-			find_lanes<K, V><<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
+			find_lanes<K, V>
+				<<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
 		else
-			find_quads<K, V><<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
+			find_quads<K, V>
+				<<<blocks, KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
 		return kh_launched("find", err);
 	}
 	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)
@@ -337,12 +356,14 @@ template <class K, class V> struct bucket64 : kh_table {
 	int stats(kh_stream s, kh_table_stats *st, kh_err *err)
 	{
 		unsigned long long got[KH_NOTES];
-		int rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_USED, 0, sizeof *note, s), "stats", err);
+		int rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_USED, 0, sizeof *note, s),
+				 "stats", err);
 
 		if (rc)
 			return rc;
 		count_used<K, V><<<kh_blocks(slots), KH_BLOCK, 0, s>>>(view(), note);
-		if ((rc = kh_cuda(cudaMemcpyAsync(got, note, sizeof got, cudaMemcpyDeviceToHost, s),
+		if ((rc = kh_cuda(cudaMemcpyAsync(got, note, sizeof got,
+						  cudaMemcpyDeviceToHost, s),
 				  "stats", err)) ||
 		    (rc = kh_cuda(cudaStreamSynchronize(s), "stats", err)))
 			return rc;
@@ -352,12 +373,14 @@ template <class K, class V> struct bucket64 : kh_table {
 };
 
 template <class K, class V>
-static int open_bucket64(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+static int open_bucket64(const kh_table_config *c, kh_stream s, kh_table **out,
+			 kh_err *err)
 {
 	typedef bucket64<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
+					B::fold,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 	int rc;
 

@@ -1,11 +1,12 @@
 /*
  * bucketlist.cu - row 7: WarpCore's BucketListHashTable (Juenger et al. 2020, IV-C)
  *
- * A single-value table whose values are handles: tail bucket, number of values, and one of
- * four states (none, blocked, ready, full) in 64 bits, changed by CAS.  Buckets of values
- * grow by lambda from s0; they come from one pool by an atomic counter, and all but a
- * key's first begin with the place of the one before.  Whoever finds the tail full blocks
- * the handle, takes a bucket and opens the handle again; others wait with back-off.
+ * A single-value table whose values are handles: tail bucket, number of values, and one
+ * of four states (none, blocked, ready, full) in 64 bits, changed by CAS.  Buckets of
+ * values grow by lambda from s0; they come from one pool by an atomic counter, and all
+ * but a key's first begin with the place of the one before.  Whoever finds the tail full
+ * blocks the handle, takes a bucket and opens the handle again; others wait with
+ * back-off.
  * Departures: lanes of a warp that append to one list reserve their places by one CAS;
  * bucket sizes stand in a table of sums (lambda's powers are not recomputed by every
  * insert) and stop growing at 2^20 values; the count has 30 bits; the handles of the two
@@ -16,7 +17,6 @@
 #include "systems.h"
 
 #define BUCKET_MAX (UINT32_C(1) << 20)
-
 
 /* A bucket of n values from the pool; ~0: it has run dry. */
 static __device__ uint64_t pool_take(unsigned long long *note, uint64_t pool, uint32_t n)
@@ -43,8 +43,10 @@ template <class K, class V> struct list_tail {
 	/* The handle is ours (blocked); old is what it was. */
 	__device__ reserved grow(uint64_t *handle, uint64_t old, uint32_t want) const
 	{
-		uint32_t n = kh_handle_count(old), place, level = w.growth.level(n, place);
-		uint32_t size = w.growth.size(level), link = level > 0, got = min(want, size);
+		uint32_t n = kh_handle_count(old), place,
+			 level = w.growth.level(n, place);
+		uint32_t size = w.growth.size(level), link = level > 0,
+			 got = min(want, size);
 		uint64_t at = pool_take(note, pool, size + link);
 
 		if (at == ~UINT64_C(0)) {
@@ -55,8 +57,9 @@ template <class K, class V> struct list_tail {
 			w.pool[at] = (V)kh_handle_tail(old);
 		__threadfence();
 		atomicExch((unsigned long long *)handle,
-			   (unsigned long long)kh_handle(got == size ? KH_LIST_FULL : KH_LIST_READY, n + got,
-							 (uint32_t)at));
+			   (unsigned long long)kh_handle(got == size ? KH_LIST_FULL
+								     : KH_LIST_READY,
+							 n + got, (uint32_t)at));
 		return { at + link, got, false };
 	}
 	/* One attempt to reserve up to `want` values at the list's end. */
@@ -73,9 +76,12 @@ template <class K, class V> struct list_tail {
 				return { 0, 0, false };
 			return grow(handle, h, want);
 		}
-		uint32_t level = w.growth.level(n, place), left = w.growth.size(level) - place;
+		uint32_t level = w.growth.level(n, place),
+			 left = w.growth.size(level) - place;
 		uint32_t got = min(want, left);
-		if (kh_cas(handle, h, kh_handle(got == left ? KH_LIST_FULL : KH_LIST_READY, n + got, tail)) != h)
+		if (kh_cas(handle, h,
+			   kh_handle(got == left ? KH_LIST_FULL : KH_LIST_READY, n + got,
+				     tail)) != h)
 			return { 0, 0, false };
 		return { (uint64_t)tail + (level > 0) + place, got, false };
 	}
@@ -85,8 +91,10 @@ template <class K, class V> struct list_tail {
 		unsigned lane = threadIdx.x & 31, wait = 16;
 
 		for (;;) {
-			unsigned peers = __match_any_sync(__activemask(), (unsigned long long)handle);
-			unsigned leader = __ffs(peers) - 1, mine = __popc(peers & ((1u << lane) - 1));
+			unsigned peers = __match_any_sync(__activemask(),
+							  (unsigned long long)handle);
+			unsigned leader = __ffs(peers) - 1,
+				 mine = __popc(peers & ((1u << lane) - 1));
 			reserved r = { 0, 0, false };
 
 			if (lane == leader)
@@ -142,7 +150,10 @@ template <class K, class V> struct bucketlist : kh_table {
 	V *pool_;
 	unsigned group;
 
-	view_type view() const { return { slots_, side, cops, { sums, last }, pool_, group }; }
+	view_type view() const
+	{
+		return { slots_, side, cops, { sums, last }, pool_, group };
+	}
 	int grow(kh_stream s, kh_err *err);
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
 	{
@@ -150,7 +161,8 @@ template <class K, class V> struct bucketlist : kh_table {
 
 		if (p->n == 0)
 			return KH_OK;
-		insert_values<K, V><<<kh_blocks(p->n * group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(t, *p);
+		insert_values<K, V><<<kh_blocks(p->n * group, KH_PROBE_BLOCK),
+				      KH_PROBE_BLOCK, 0, s>>>(t, *p);
 		return kh_launched("insert", err);
 	}
 	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)
@@ -184,18 +196,21 @@ template <class K, class V> int bucketlist<K, V>::grow(kh_stream s, kh_err *err)
 		size = ceil(size * cfg.growth - 1e-9);
 		size = size < BUCKET_MAX ? size : BUCKET_MAX;
 	}
-	int rc = kh_cuda(cudaMemcpyAsync(sums, sum, sizeof sum, cudaMemcpyHostToDevice, s),
-			 "bucket sizes", err);
+	int rc =
+		kh_cuda(cudaMemcpyAsync(sums, sum, sizeof sum, cudaMemcpyHostToDevice, s),
+			"bucket sizes", err);
 	return rc ? rc : kh_cuda(cudaStreamSynchronize(s), "bucket sizes", err);
 }
 
 template <class K, class V>
-static int open_bucketlist(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+static int open_bucketlist(const kh_table_config *c, kh_stream s, kh_table **out,
+			   kh_err *err)
 {
 	typedef bucketlist<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr, B::count, B::retrieve, B::fold, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+					B::fold,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 	int rc;
@@ -206,16 +221,19 @@ static int open_bucketlist(const kh_table_config *c, kh_stream s, kh_table **out
 	d.window = d.window ? d.window : 8;
 	*out = t;
 	if (d.pool > UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "a pool of %llu values: below 2^32 are possible",
+		return kh_fail(err, KH_EUSAGE,
+			       "a pool of %llu values: below 2^32 are possible",
 			       (unsigned long long)d.pool);
 	if (d.first > BUCKET_MAX)
-		return kh_fail(err, KH_EUSAGE, "first buckets of %u values: 2^20 are the most", d.first);
+		return kh_fail(err, KH_EUSAGE,
+			       "first buckets of %u values: 2^20 are the most", d.first);
 	if ((rc = kh_table_init(t, &fn, &d, s, err)))
 		return rc;
 	t->group = d.group ? d.group : 4;
 	t->cops = kh_cops::make(&d, d.distinct, t->group);
 	t->slots = t->cops.slots();
-	if ((rc = t->slots_.take(t, t->slots, s, err)) || (rc = t->side.take(t, 1, s, err)) ||
+	if ((rc = t->slots_.take(t, t->slots, s, err)) ||
+	    (rc = t->side.take(t, 1, s, err)) ||
 	    (rc = kh_take(t, &t->sums, KH_GROWTH, 0, s, err)) || (rc = t->grow(s, err)))
 		return rc;
 	return kh_take(t, &t->pool_, d.pool, 0, s, err);

@@ -1,16 +1,17 @@
 /*
  * csr.cu - row 14: exact keys, sorted, behind one 64-byte bucket a look-up
  *
- * HashGraph's rows (Green 2019) with the duplicate keys taken out, in the order-preserving
- * table of the product's index (DESIGN 4), for whole keys.  Keys are replaced by their mix
- * (a bijection), pairs sorted by it, and the sorted values are the lists as they stand.
- * Entry i, with home bucket h(i), goes to slot i + max over j <= i of (S * h(j) - j): its
- * home, or what follows it without a gap.  A bucket holds S keys, a byte of length each,
- * and where the first list starts; so a look-up reads one bucket, seldom the next.
+ * HashGraph's rows (Green 2019) with the duplicate keys taken out, in the
+ * order-preserving table of the product's index (DESIGN 4), for whole keys.  Keys are
+ * replaced by their mix (a bijection), pairs sorted by it, and the sorted values are the
+ * lists as they stand. Entry i, with home bucket h(i), goes to slot i + max over j <= i
+ * of (S * h(j) - j): its home, or what follows it without a gap.  A bucket holds S keys,
+ * a byte of length each, and where the first list starts; so a look-up reads one
+ * bucket, seldom the next.
  * Departures from DESIGN 4: whole keys instead of tags; an entry may lie any number of
  * buckets behind its home (sorted keys tell a look-up when to stop); lists of 255 values
- * and more stand in a list apart, which their length pays for.  Static: built by one insert,
- * which waits twice (for the number of keys, and of wide lists).
+ * and more stand in a list apart, which their length pays for.  Static: built by one
+ * insert, which waits twice (for the number of keys, and of wide lists).
  */
 #include "placing.cuh"
 #include "span_retrieve.cuh"
@@ -30,15 +31,16 @@ template <class K> struct build {
 	unsigned long long *note;
 };
 
-/* A tile in shared memory, item 0 being the one before it.  A thread's items are in a row,
- * so every EACH items leave one place free: no two lanes meet in a bank. */
+/* A tile in shared memory, item 0 being the one before it.  A thread's items are in a
+ * row, so every EACH items leave one place free: no two lanes meet in a bank. */
 template <class K> struct tile {
 	K k[TILE + TILE / EACH + 2];
 
 	__device__ K &operator[](uint32_t i) { return k[i + i / EACH]; }
 };
 
-/* The tile's keys to shared memory, k[0] being the one before; true where k[i + 1] starts. */
+/* The tile's keys to shared memory, k[0] being the one before; true where k[i + 1]
+ * starts. */
 template <class K> static __device__ uint32_t load_tile(const build<K> &b, tile<K> &k)
 {
 	uint32_t from = blockIdx.x * TILE, n = min((uint32_t)TILE, b.n - from);
@@ -51,7 +53,8 @@ template <class K> static __device__ uint32_t load_tile(const build<K> &b, tile<
 	return n;
 }
 
-template <class K> static __global__ void __launch_bounds__(KH_BLOCK) count_heads(build<K> b)
+template <class K>
+static __global__ void __launch_bounds__(KH_BLOCK) count_heads(build<K> b)
 {
 	__shared__ uint32_t sum;
 	uint32_t from = blockIdx.x * TILE, n = min((uint32_t)TILE, b.n - from), c = 0;
@@ -71,7 +74,8 @@ template <class K> static __global__ void __launch_bounds__(KH_BLOCK) count_head
 
 /* Thread's items: heads among them, and the maximum of S * home - entry. */
 template <class K>
-static __device__ long long thread_lead(const build<K> &b, tile<K> &k, uint32_t n, uint32_t entry)
+static __device__ long long thread_lead(const build<K> &b, tile<K> &k, uint32_t n,
+					uint32_t entry)
 {
 	long long lead = LLONG_MIN;
 
@@ -92,11 +96,14 @@ template <class K> static __device__ uint32_t thread_heads(tile<K> &k, uint32_t 
 	return c;
 }
 
-template <class K> static __global__ void __launch_bounds__(KH_BLOCK) find_leads(build<K> b)
+template <class K>
+static __global__ void __launch_bounds__(KH_BLOCK) find_leads(build<K> b)
 {
 	__shared__ tile<K> k;
 	uint32_t n = load_tile(b, k);
-	uint32_t entry = b.heads[blockIdx.x] + kh_block_scan(thread_heads(k, n), 0u, kh_plus(), (uint32_t *)nullptr);
+	uint32_t entry =
+		b.heads[blockIdx.x] +
+		kh_block_scan(thread_heads(k, n), 0u, kh_plus(), (uint32_t *)nullptr);
 	long long lead = thread_lead(b, k, n, entry), all;
 
 	kh_block_scan(lead, LLONG_MIN, kh_max(), &all);
@@ -105,7 +112,8 @@ template <class K> static __global__ void __launch_bounds__(KH_BLOCK) find_leads
 }
 
 /* Past the equal keys from i on: the next may be near, so in growing steps. */
-template <class K> static __device__ uint32_t run_end(const K *key, uint32_t i, uint32_t n, K x)
+template <class K>
+static __device__ uint32_t run_end(const K *key, uint32_t i, uint32_t n, K x)
 {
 	uint32_t step = 1, from = i;
 
@@ -114,7 +122,7 @@ template <class K> static __device__ uint32_t run_end(const K *key, uint32_t i, 
 		step *= 2;
 	}
 	uint32_t to = min((uint64_t)n, (uint64_t)from + step);
-	for (from++; from < to; ) {
+	for (from++; from < to;) {
 		uint32_t mid = from + (to - from) / 2;
 		if (key[mid] == x)
 			from = mid + 1;
@@ -125,7 +133,8 @@ template <class K> static __device__ uint32_t run_end(const K *key, uint32_t i, 
 }
 
 template <class K>
-static __device__ void put(const build<K> &b, uint64_t slot, K x, uint32_t start, uint32_t len)
+static __device__ void put(const build<K> &b, uint64_t slot, K x, uint32_t start,
+			   uint32_t len)
 {
 	const unsigned S = kh_csr_bucket<K>::SLOTS;
 	uint64_t at = slot / S;
@@ -147,8 +156,9 @@ static __device__ void put(const build<K> &b, uint64_t slot, K x, uint32_t start
 	}
 }
 
-/* A tile's entries are first listed in shared memory, then written by lanes in a row: what
- * goes to one bucket goes there together, and a length is the way to the next entry. */
+/* A tile's entries are first listed in shared memory, then written by lanes in a row:
+ * what goes to one bucket goes there together, and a length is the way to the next
+ * entry. */
 template <class K> static __global__ void __launch_bounds__(KH_BLOCK) place(build<K> b)
 {
 	__shared__ tile<K> k;
@@ -157,7 +167,8 @@ template <class K> static __global__ void __launch_bounds__(KH_BLOCK) place(buil
 	uint32_t n = load_tile(b, k), from = blockIdx.x * TILE, all;
 	uint32_t e = kh_block_scan(thread_heads(k, n), 0u, kh_plus(), &all);
 	uint32_t before = b.heads[blockIdx.x];
-	long long lead = kh_block_scan(thread_lead(b, k, n, before + e), LLONG_MIN, kh_max(), (long long *)nullptr);
+	long long lead = kh_block_scan(thread_lead(b, k, n, before + e), LLONG_MIN,
+				       kh_max(), (long long *)nullptr);
 
 	lead = max(lead, b.lead[blockIdx.x]);
 	for (uint32_t i = threadIdx.x * EACH; i < min(n, (threadIdx.x + 1) * EACH); i++) {
@@ -179,7 +190,7 @@ template <class K> static __global__ void __launch_bounds__(KH_BLOCK) place(buil
 	}
 }
 
-/* --- look-up: a quad a bucket, four queries in flight a lane ----------------------------- */
+/* --- look-up: a quad a bucket, four queries in flight a lane ---------------------- */
 
 template <class K, class V> struct quad_probe {
 	bool go_on;
@@ -237,7 +248,7 @@ template <class V> struct quad_probe<uint64_t, V> {
 
 template <class K, class V>
 static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-look_up(kh_csr_view<K, V> w, kh_keys q, kh_span *spans, uint32_t *counts)
+	look_up(kh_csr_view<K, V> w, kh_keys q, kh_span *spans, uint32_t *counts)
 {
 	size_t i = kh_thread_id();
 	bool mine = i < q.n;
@@ -278,7 +289,7 @@ look_up(kh_csr_view<K, V> w, kh_keys q, kh_span *spans, uint32_t *counts)
 		counts[i] = span.len;
 }
 
-/* --- the table ------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------- */
 
 template <class K, class V> struct csr : kh_table {
 	typedef kh_csr_view<K, V> view_type;
@@ -289,14 +300,18 @@ template <class K, class V> struct csr : kh_table {
 
 	view_type view() const
 	{
-		return { bucket, values, wide_start, wide_len, homes, n_wide, cfg.seed, 8 };
+		return {
+			bucket, values, wide_start, wide_len, homes, n_wide, cfg.seed, 8
+		};
 	}
 	int sort(const kh_kv *p, K *sorted, kh_stream s, kh_err *err);
 	int fill(build<K> *b, kh_stream s, kh_err *err);
 	int insert(const kh_kv *p, kh_stream s, kh_err *err);
-	int spans(const kh_keys *q, kh_span *span, uint32_t *counts, kh_stream s, kh_err *err)
+	int spans(const kh_keys *q, kh_span *span, uint32_t *counts, kh_stream s,
+		  kh_err *err)
 	{
-		look_up<K, V><<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *q, span, counts);
+		look_up<K, V><<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(
+			view(), *q, span, counts);
 		return kh_launched("look-up", err);
 	}
 	int count(const kh_keys *q, uint32_t *counts, kh_stream s, kh_err *err)
@@ -328,8 +343,8 @@ template <class K, class V>
 int csr<K, V>::sort(const kh_kv *p, K *sorted, kh_stream s, kh_err *err)
 {
 	kh_scratch<K> mixed;
-	kh_sort o = { nullptr, p->values, sorted, values, p->n, sizeof(K) * 8, sizeof(V) * 8, 0,
-		      sizeof(K) * 8 };
+	kh_sort o = { nullptr,       p->values,     sorted, values,       p->n,
+		      sizeof(K) * 8, sizeof(V) * 8, 0,      sizeof(K) * 8 };
 	int rc = mixed.take(this, p->n, s, err);
 
 	if (!rc)
@@ -345,15 +360,16 @@ template <class K, class V> int csr<K, V>::fill(build<K> *b, kh_stream s, kh_err
 
 	count_heads<K><<<b->tiles, KH_BLOCK, 0, s>>>(*b);
 	kh_scan_tiles<<<1, KH_BLOCK, 0, s>>>(b->heads, b->tiles, 0u, kh_plus());
-	rc = kh_cuda(cudaMemcpyAsync(&keys, b->heads + b->tiles, 4, cudaMemcpyDeviceToHost, s),
-		     "counting keys", err);
+	rc = kh_cuda(
+		cudaMemcpyAsync(&keys, b->heads + b->tiles, 4, cudaMemcpyDeviceToHost, s),
+		"counting keys", err);
 	if (!rc)
 		rc = kh_cuda(cudaStreamSynchronize(s), "counting keys", err);
 	if (rc)
 		return rc;
 	if (keys > cfg.distinct)
-		return kh_fail(err, KH_EUSAGE, "%u distinct keys for a table of %llu", keys,
-			       (unsigned long long)cfg.distinct);
+		return kh_fail(err, KH_EUSAGE, "%u distinct keys for a table of %llu",
+			       keys, (unsigned long long)cfg.distinct);
 	b->homes = homes = (uint32_t)(keys / cfg.load / kh_csr_bucket<K>::SLOTS) + 1;
 	find_leads<K><<<b->tiles, KH_BLOCK, 0, s>>>(*b);
 	kh_scan_tiles<<<1, KH_BLOCK, 0, s>>>(b->lead, b->tiles, LLONG_MIN, kh_max());
@@ -361,7 +377,8 @@ template <class K, class V> int csr<K, V>::fill(build<K> *b, kh_stream s, kh_err
 	return kh_launched("placing keys", err);
 }
 
-template <class K, class V> int csr<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
+template <class K, class V>
+int csr<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
 {
 	uint32_t tiles = (uint32_t)((p->n + TILE - 1) / TILE);
 	kh_scratch<K> sorted;
@@ -375,14 +392,18 @@ template <class K, class V> int csr<K, V>::insert(const kh_kv *p, kh_stream s, k
 	if (p->n == 0)
 		return KH_OK;
 	size_t wides = cfg.capacity / KH_CSR_WIDE + 1;
-	if ((rc = sorted.take(this, p->n, s, err)) || (rc = heads.take(this, tiles + 1, s, err)) ||
-	    (rc = lead.take(this, tiles + 1, s, err)) || (rc = start.take(this, wides, s, err)) ||
+	if ((rc = sorted.take(this, p->n, s, err)) ||
+	    (rc = heads.take(this, tiles + 1, s, err)) ||
+	    (rc = lead.take(this, tiles + 1, s, err)) ||
+	    (rc = start.take(this, wides, s, err)) ||
 	    (rc = len.take(this, wides, s, err)) || (rc = sort(p, sorted.p, s, err)))
 		return rc;
-	build<K> b = { sorted.p, (uint32_t)p->n, tiles, heads.p, lead.p, bucket, 0, room, start.p, len.p, note };
+	build<K> b = { sorted.p, (uint32_t)p->n, tiles,   heads.p, lead.p, bucket,
+		       0,        room,           start.p, len.p,   note };
 	rc = fill(&b, s, err);
 	if (!rc)
-		rc = kh_cuda(cudaMemcpyAsync(&w, note + KH_NOTE_A, sizeof w, cudaMemcpyDeviceToHost, s),
+		rc = kh_cuda(cudaMemcpyAsync(&w, note + KH_NOTE_A, sizeof w,
+					     cudaMemcpyDeviceToHost, s),
 			     "counting wide lists", err);
 	if (!rc)
 		rc = kh_cuda(cudaStreamSynchronize(s), "counting wide lists", err);
@@ -397,8 +418,9 @@ static int open_csr(const kh_table_config *c, kh_stream s, kh_table **out, kh_er
 {
 	typedef csr<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr, B::count, B::retrieve, B::fold, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+					B::fold,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 	size_t wides = c->capacity / KH_CSR_WIDE + 1;
 	int rc;

@@ -2,26 +2,28 @@
  * cuckoo.cu - row 11: cuckoo hashing (cs344 unit 6, after Alcantara et al. 2009)
  *
  * Several sub-tables, a hash function each, one item a slot.  An item goes to its slot of
- * the first sub-table by atomic exchange; what was there goes to its slot of the next, and
- * so on, for a bounded number of rounds.  If one still has no slot, new functions are
+ * the first sub-table by atomic exchange; what was there goes to its slot of the next,
+ * and so on, for a bounded number of rounds.  If one still has no slot, new functions are
  * drawn and all starts over.  A look-up reads one slot a sub-table, no more.
- * Departures: a thread carries its item through the rounds by itself (Alcantara's one-pass
- * version) where the lecture starts a kernel a round; pairs wider than 64 bits cannot be
- * exchanged in one go, so there a slot holds the number of the pair; equal keys that meet
- * are reduced to one.  Static: one insert, which waits to learn whether it must restart.
+ * Departures: a thread carries its item through the rounds by itself (Alcantara's
+ * one-pass version) where the lecture starts a kernel a round; pairs wider than 64 bits
+ * cannot be exchanged in one go, so there a slot holds the number of the pair; equal keys
+ * that meet are reduced to one.  Static: one insert, which waits to learn whether it must
+ * restart.
  */
 #include <type_traits>
 #include "retrieve.cuh"
 #include "systems.h"
 
-#define TABLES_MAX 4
+#define TABLES_MAX   4
 #define RESTARTS_MAX 16
 
 template <class K, class V> struct cuckoo_view {
 	typedef K key_type;
 	typedef V value_type;
 	static constexpr bool packed = sizeof(K) == 4 && sizeof(V) == 4;
-	typedef typename std::conditional<packed, unsigned long long, unsigned>::type slot_type;
+	typedef typename std::conditional<packed, unsigned long long, unsigned>::type
+		slot_type;
 	static constexpr slot_type NONE = ~(slot_type)0;
 	slot_type *slot;
 	const K *keys;                  /* of the pairs, by number */
@@ -36,9 +38,18 @@ template <class K, class V> struct cuckoo_view {
 		uint64_t h = kh_fmix64((uint64_t)key ^ kh_fmix64(seed + 1 + j));
 		return (size_t)j * size + kh_reduce(h, size);
 	}
-	__device__ K key_of(slot_type s) const { return packed ? (K)s : keys[(uint32_t)s]; }
-	__device__ V value_of(slot_type s) const { return packed ? (V)((uint64_t)s >> 32) : values[(uint32_t)s]; }
-	__device__ bool is_mark(K key) const { return packed && key == kh_mark<K>::EMPTY; }
+	__device__ K key_of(slot_type s) const
+	{
+		return packed ? (K)s : keys[(uint32_t)s];
+	}
+	__device__ V value_of(slot_type s) const
+	{
+		return packed ? (V)((uint64_t)s >> 32) : values[(uint32_t)s];
+	}
+	__device__ bool is_mark(K key) const
+	{
+		return packed && key == kh_mark<K>::EMPTY;
+	}
 
 	__device__ bool find(K key, V &v) const
 	{
@@ -80,7 +91,9 @@ static __global__ void insert_pairs(cuckoo_view<K, V> w, size_t n, unsigned roun
 		w.side.put(0, w.values[i]);
 		return;
 	}
-	slot_type mine = w.packed ? (slot_type)((uint64_t)w.values[i] << 32 | (uint32_t)key) : (slot_type)i;
+	slot_type mine =
+		w.packed ? (slot_type)((uint64_t)w.values[i] << 32 | (uint32_t)key)
+			 : (slot_type)i;
 	uint32_t j = 0;
 	for (unsigned r = 0; r < rounds; r++) {
 		slot_type old = atomicExch(w.slot + w.place(key, j), mine);
@@ -124,7 +137,8 @@ template <class K, class V> struct cuckoo : kh_table {
 	{
 		return { slot, keys, values, side, size, cfg.subtables, seed, 1 };
 	}
-	int attempt(view_type w, size_t n_pairs, unsigned long long *lost, kh_stream s, kh_err *err);
+	int attempt(view_type w, size_t n_pairs, unsigned long long *lost, kh_stream s,
+		    kh_err *err);
 	int insert(const kh_kv *p, kh_stream s, kh_err *err);
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
 	{
@@ -152,24 +166,29 @@ template <class K, class V> struct cuckoo : kh_table {
 
 /* All pairs with the functions of this seed; *lost: how many found no slot. */
 template <class K, class V>
-int cuckoo<K, V>::attempt(view_type w, size_t n_pairs, unsigned long long *lost, kh_stream s,
-			  kh_err *err)
+int cuckoo<K, V>::attempt(view_type w, size_t n_pairs, unsigned long long *lost,
+			  kh_stream s, kh_err *err)
 {
-	int rc = kh_cuda(cudaMemsetAsync(slot, 0xff, slots * sizeof *slot, s), "cuckoo", err);
+	int rc = kh_cuda(cudaMemsetAsync(slot, 0xff, slots * sizeof *slot, s), "cuckoo",
+			 err);
 
 	if (!rc)
-		rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_A, 0, sizeof *note, s), "cuckoo", err);
+		rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_A, 0, sizeof *note, s),
+			     "cuckoo", err);
 	if (rc)
 		return rc;
-	insert_pairs<K, V><<<kh_blocks(n_pairs), KH_BLOCK, 0, s>>>(w, n_pairs, cfg.rounds, note);
+	insert_pairs<K, V>
+		<<<kh_blocks(n_pairs), KH_BLOCK, 0, s>>>(w, n_pairs, cfg.rounds, note);
 	if ((rc = kh_launched("cuckoo", err)) ||
-	    (rc = kh_cuda(cudaMemcpyAsync(lost, note + KH_NOTE_A, sizeof *lost, cudaMemcpyDeviceToHost, s),
+	    (rc = kh_cuda(cudaMemcpyAsync(lost, note + KH_NOTE_A, sizeof *lost,
+					  cudaMemcpyDeviceToHost, s),
 			  "cuckoo", err)))
 		return rc;
 	return kh_cuda(cudaStreamSynchronize(s), "cuckoo", err);
 }
 
-template <class K, class V> int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
+template <class K, class V>
+int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
 {
 	unsigned long long lost = 1;
 	int rc = KH_OK;
@@ -179,10 +198,12 @@ template <class K, class V> int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s
 	if (p->n == 0)
 		return KH_OK;
 	if (!view_type::packed &&
-	    ((rc = kh_cuda(cudaMemcpyAsync(keys, p->keys, p->n * sizeof(K), cudaMemcpyDeviceToDevice, s),
+	    ((rc = kh_cuda(cudaMemcpyAsync(keys, p->keys, p->n * sizeof(K),
+					   cudaMemcpyDeviceToDevice, s),
 			   "cuckoo", err)) ||
 	     (rc = kh_cuda(cudaMemcpyAsync(values, p->values, p->n * sizeof(V),
-					   cudaMemcpyDeviceToDevice, s), "cuckoo", err))))
+					   cudaMemcpyDeviceToDevice, s),
+			   "cuckoo", err))))
 		return rc;
 	for (unsigned i = 0; lost && i <= RESTARTS_MAX; i++) {
 		seed = kh_fmix64(cfg.seed + i);
@@ -197,8 +218,9 @@ template <class K, class V> int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s
 	}
 	n = (uint32_t)p->n;
 	if (lost)
-		return kh_fail(err, KH_ENOMEM, "cuckoo: %llu pairs without a slot after %d restarts", lost,
-			       RESTARTS_MAX);
+		return kh_fail(err, KH_ENOMEM,
+			       "cuckoo: %llu pairs without a slot after %d restarts",
+			       lost, RESTARTS_MAX);
 	return KH_OK;
 }
 
@@ -207,8 +229,9 @@ static int open_cuckoo(const kh_table_config *c, kh_stream s, kh_table **out, kh
 {
 	typedef cuckoo<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
+					B::fold,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 	int rc;
@@ -217,15 +240,18 @@ static int open_cuckoo(const kh_table_config *c, kh_stream s, kh_table **out, kh
 	d.subtables = d.subtables ? d.subtables : TABLES_MAX;
 	d.rounds = d.rounds ? d.rounds : 256;
 	if (d.subtables < 2 || d.subtables > TABLES_MAX)
-		return kh_fail(err, KH_EUSAGE, "%u sub-tables: 2 to %d are possible", d.subtables, TABLES_MAX);
+		return kh_fail(err, KH_EUSAGE, "%u sub-tables: 2 to %d are possible",
+			       d.subtables, TABLES_MAX);
 	if ((rc = kh_table_init(t, &fn, &d, s, err)))
 		return rc;
 	t->size = (uint32_t)(d.capacity / d.load / d.subtables) + 1;
 	t->slots = (uint64_t)t->size * d.subtables;
-	if ((rc = kh_take(t, &t->slot, t->slots, 0xff, s, err)) || (rc = t->side.take(t, 1, s, err)))
+	if ((rc = kh_take(t, &t->slot, t->slots, 0xff, s, err)) ||
+	    (rc = t->side.take(t, 1, s, err)))
 		return rc;
-	if (!T::view_type::packed && ((rc = kh_take(t, &t->keys, d.capacity, 0, s, err)) ||
-				      (rc = kh_take(t, &t->values, d.capacity, 0, s, err))))
+	if (!T::view_type::packed &&
+	    ((rc = kh_take(t, &t->keys, d.capacity, 0, s, err)) ||
+	     (rc = kh_take(t, &t->values, d.capacity, 0, s, err))))
 		return rc;
 	return KH_OK;
 }

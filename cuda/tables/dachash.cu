@@ -2,20 +2,20 @@
  * dachash.cu - row 12: DACHash (Zhou 2021, chapters 4 to 6)
  *
  * Buckets are chains of super nodes, small arrays of pairs.  A bucket's first node is its
- * own; more come from a concurrent stack.  Slots fill in order, so the first empty one ends
- * a search and is where two inserts of one key meet.  Batches are searches, inserts,
- * updates and deletes in any mix; delete leaves a mark; clean compacts the chains and gives
- * empty nodes back.  A batch may be reordered by hash value (Alg. 1, rows of 256 buckets).
- * One-to-one mapping gives a thread an operation (Alg. 2); many-to-one has a tile as wide as
- * a node do its lanes' operations in turn (Alg. 3); the expected length of a chain chooses,
- * at 0.6.
- * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32 bits
- * is 64 bytes; one-to-one reads four packed pairs at a time; a
- * thread marks a link before it pops a node for it, where the thesis pops, tries to link and
- * pushes back what came second: no node is taken in vain, no kernel both pops and pushes,
- * and one counter is the whole stack; reorder is a kernel of the same stream and not a wait
- * of the host.  Pairs wider than 64 bits: the key is claimed, then
- * the value stored, so a search in the same batch may see the key before its value.
+ * own; more come from a concurrent stack.  Slots fill in order, so the first empty one
+ * ends a search and is where two inserts of one key meet.  Batches are searches, inserts,
+ * updates and deletes in any mix; delete leaves a mark; clean compacts the chains and
+ * gives empty nodes back.  A batch may be reordered by hash value (Alg. 1, rows of 256
+ * buckets). One-to-one mapping gives a thread an operation (Alg. 2); many-to-one has a
+ * tile as wide as a node do its lanes' operations in turn (Alg. 3); the expected length
+ * of a chain chooses, at 0.6.
+ * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32
+ * bits is 64 bytes; one-to-one reads four packed pairs at a time; a thread marks a link
+ * before it pops a node for it, where the thesis pops, tries to link and pushes back what
+ * came second: no node is taken in vain, no kernel both pops and pushes, and one counter
+ * is the whole stack; reorder is a kernel of the same stream and not a wait of the
+ * host.  Pairs wider than 64 bits: the key is claimed, then the value stored, so a search
+ * in the same batch may see the key before its value.
  */
 #include "dachash.cuh"
 #include "open_addressing.cuh"
@@ -34,7 +34,8 @@ template <class K> struct dac_batch {
 };
 
 template <class S>
-static __device__ bool mark_op(const dac_view<S> &w, int op, int m, typename S::value_type &v)
+static __device__ bool mark_op(const dac_view<S> &w, int op, int m,
+			       typename S::value_type &v)
 {
 	bool hit = true;
 
@@ -96,7 +97,7 @@ static __device__ bool tile_op(const dac_view<S> &w, const kh_group &g, int op,
 
 template <class S, bool MANY>
 static __global__ void __launch_bounds__(KH_BLOCK)
-run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
+	run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 {
 	typedef typename S::key_type K;
 	typedef typename S::value_type V;
@@ -109,7 +110,8 @@ run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 	}
 	K key = on ? b.keys[j] : 0;
 	int op = !on ? -1 : b.o.op ? b.o.op[i] : b.op;
-	V v = on && op != KH_OP_SEARCH && op != KH_OP_DELETE ? ((const V *)b.o.values)[i] : (V)b.o.missing;
+	V v = on && op != KH_OP_SEARCH && op != KH_OP_DELETE ? ((const V *)b.o.values)[i]
+							     : (V)b.o.missing;
 
 	if (MANY) {
 		kh_group g(w.node);
@@ -139,9 +141,10 @@ run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 	}
 }
 
-/* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a lane. */
+/* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a
+ * lane. */
 static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
+	search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
 {
 	size_t i = kh_thread_id();
 	bool mine = i < q.n, todo = mine, found = false;
@@ -164,14 +167,16 @@ search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
 		for (int r = 0; r < 4; r++) {
 			uint32_t k = kh_quad(key, r);
 			unsigned hit = kh_quad_ballot(b[r].x == k || b[r].z == k);
-			uint32_t got = kh_quad(b[r].x == k ? b[r].y : b[r].w, hit ? __ffs(hit) - 1 : 0);
+			uint32_t got = kh_quad(b[r].x == k ? b[r].y : b[r].w,
+					       hit ? __ffs(hit) - 1 : 0);
 			uint32_t last = kh_quad(b[r].z, 3);
 
 			if (lane != r || !todo)
 				continue;
 			found = hit != 0;
 			v = found ? got : v;
-			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE : w.behind(at);
+			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE
+								       : w.behind(at);
 			todo = at != NO_NODE;
 		}
 	}
@@ -186,15 +191,18 @@ search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
 		out.found[i] = found;
 }
 
-static bool quads(const dac_view<kh_packed> &w, const kh_keys *q, const kh_found *o, kh_stream s)
+static bool quads(const dac_view<kh_packed> &w, const kh_keys *q, const kh_found *o,
+		  kh_stream s)
 {
 	if (w.node != 8)
 		return false;
-	search_quads<<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *q, *o);
+	search_quads<<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *q,
+										*o);
 	return true;
 }
 
-template <class S> static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_stream)
+template <class S>
+static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_stream)
 {
 	return false;
 }
@@ -202,8 +210,8 @@ template <class S> static bool quads(const dac_view<S> &, const kh_keys *, const
 /* Alg. 1: rows of M places; a full row's items go to the next. */
 template <class S>
 static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, size_t n,
-			       uint32_t rows, uint32_t m, uint32_t *record, uint32_t *order,
-			       typename S::key_type *moved)
+			       uint32_t rows, uint32_t m, uint32_t *record,
+			       uint32_t *order, typename S::key_type *moved)
 {
 	size_t i = kh_thread_id();
 
@@ -239,7 +247,8 @@ template <class S> static __global__ void compact(dac_view<S> w)
 				to = w.next[to];
 				used = 0;
 			}
-			w.slots.claim((size_t)to * w.node + used, w.slots.fresh((size_t)to * w.node + used), k, v);
+			w.slots.claim((size_t)to * w.node + used,
+				      w.slots.fresh((size_t)to * w.node + used), k, v);
 			used++;
 		}
 		n = w.next[n];
@@ -258,7 +267,8 @@ template <class S> static __global__ void compact(dac_view<S> w)
 	w.next[to] = NO_NODE;
 }
 
-static __global__ void fill_stack(uint32_t *stack, uint32_t first, uint32_t n, unsigned long long *note)
+static __global__ void fill_stack(uint32_t *stack, uint32_t first, uint32_t n,
+				  unsigned long long *note)
 {
 	size_t i = kh_thread_id();
 
@@ -278,7 +288,10 @@ template <class S> struct dachash : kh_table {
 	uint32_t buckets, node;
 	bool many;
 
-	view_type view() const { return { slots_, side, next, stack, note, buckets, node, cfg.seed, 1 }; }
+	view_type view() const
+	{
+		return { slots_, side, next, stack, note, buckets, node, cfg.seed, 1 };
+	}
 	int launch(const dac_batch<K> &b, kh_stream s, kh_err *err)
 	{
 		if (many)
@@ -288,7 +301,8 @@ template <class S> struct dachash : kh_table {
 		return kh_launched("operations", err);
 	}
 	int run(dac_batch<K> b, kh_stream s, kh_err *err);
-	int batch(const void *keys, const void *values, size_t n, int op, kh_stream s, kh_err *err)
+	int batch(const void *keys, const void *values, size_t n, int op, kh_stream s,
+		  kh_err *err)
 	{
 		kh_ops o = { nullptr, keys, (void *)values, n, 0 };
 		dac_batch<K> b = { o, op, nullptr, (const K *)keys, n, nullptr };
@@ -314,7 +328,8 @@ template <class S> struct dachash : kh_table {
 
 		if (cfg.mapping == KH_MAP_QUAD && !cfg.reorder && quads(view(), q, o, s))
 			return kh_launched("search", err);
-		dac_batch<K> b = { ops, KH_OP_SEARCH, nullptr, (const K *)q->keys, q->n, o->found };
+		dac_batch<K> b = { ops,  KH_OP_SEARCH, nullptr, (const K *)q->keys,
+				   q->n, o->found };
 		return run(b, s, err);
 	}
 	int clean(kh_stream s, kh_err *err)
@@ -339,8 +354,10 @@ template <class S> struct dachash : kh_table {
 		unsigned long long left;
 		int rc = kh_slots_stats(this, slots_, 1, s, st, err);
 
-		if (rc || (rc = kh_cuda(cudaMemcpyAsync(&left, note + KH_NOTE_A, sizeof left,
-							cudaMemcpyDeviceToHost, s), "stats", err)) ||
+		if (rc ||
+		    (rc = kh_cuda(cudaMemcpyAsync(&left, note + KH_NOTE_A, sizeof left,
+						  cudaMemcpyDeviceToHost, s),
+				  "stats", err)) ||
 		    (rc = kh_cuda(cudaStreamSynchronize(s), "stats", err)))
 			return rc;
 		st->pool_used = cfg.pool - left;
@@ -360,14 +377,17 @@ template <class S> int dachash<S>::run(dac_batch<K> b, kh_stream s, kh_err *err)
 	if (!cfg.reorder)
 		return launch(b, s, err);
 	if (b.o.n >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "a batch of %zu: below 2^32 can be reordered", b.o.n);
-	if ((rc = record.take(this, rows, s, err)) || (rc = order.take(this, places, s, err)) ||
+		return kh_fail(err, KH_EUSAGE,
+			       "a batch of %zu: below 2^32 can be reordered", b.o.n);
+	if ((rc = record.take(this, rows, s, err)) ||
+	    (rc = order.take(this, places, s, err)) ||
 	    (rc = moved.take(this, places, s, err)) ||
-	    (rc = kh_cuda(cudaMemsetAsync(record.p, 0, (size_t)rows * 4, s), "reorder", err)) ||
+	    (rc = kh_cuda(cudaMemsetAsync(record.p, 0, (size_t)rows * 4, s), "reorder",
+			  err)) ||
 	    (rc = kh_cuda(cudaMemsetAsync(order.p, 0xff, places * 4, s), "reorder", err)))
 		return rc;
-	reorder<S><<<kh_blocks(b.o.n), KH_BLOCK, 0, s>>>(view(), b.keys, b.o.n, rows, m, record.p, order.p,
-							 moved.p);
+	reorder<S><<<kh_blocks(b.o.n), KH_BLOCK, 0, s>>>(view(), b.keys, b.o.n, rows, m,
+							 record.p, order.p, moved.p);
 	b.order = order.p;
 	b.keys = moved.p;
 	b.n = places;
@@ -379,8 +399,9 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 {
 	typedef dachash<S> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr, B::erase,
-					B::mixed, B::clean, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
+					B::fold,   nullptr,  B::erase, B::mixed,
+					B::clean,  B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 	int rc;
@@ -390,22 +411,28 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 	d.length = d.length > 0 ? d.length : 0.5;
 	d.threshold = d.threshold > 0 ? d.threshold : 0.6;
 	if (d.node > 32 || (d.node & (d.node - 1)))
-		return kh_fail(err, KH_EUSAGE, "a super node of %u pairs: not 1, 2, 4 .. 32", d.node);
+		return kh_fail(err, KH_EUSAGE,
+			       "a super node of %u pairs: not 1, 2, 4 .. 32", d.node);
 	double buckets = (double)d.capacity / d.node / d.length + 1;
 	d.pool = d.pool ? d.pool : d.capacity / d.node + (uint64_t)buckets / 4 + 1024;
 	if (buckets + (double)d.pool > 4e9)
-		return kh_fail(err, KH_EUSAGE, "%.0f super nodes: 4e9 are the most", buckets + (double)d.pool);
+		return kh_fail(err, KH_EUSAGE, "%.0f super nodes: 4e9 are the most",
+			       buckets + (double)d.pool);
 	if ((rc = kh_table_init(t, &fn, &d, s, err)))
 		return rc;
 	t->buckets = (uint32_t)buckets;
 	t->node = d.node;
-	t->many = d.mapping == KH_MAP_MANY || (d.mapping == KH_MAP_AUTO && d.length >= d.threshold);
+	t->many = d.mapping == KH_MAP_MANY ||
+		  (d.mapping == KH_MAP_AUTO && d.length >= d.threshold);
 	uint64_t nodes = t->buckets + d.pool;
 	t->slots = nodes * d.node;
-	if ((rc = t->slots_.take(t, t->slots, s, err)) || (rc = t->side.take(t, 1, s, err)) ||
-	    (rc = kh_take(t, &t->next, nodes, 0, s, err)) || (rc = kh_take(t, &t->stack, d.pool, 0, s, err)))
+	if ((rc = t->slots_.take(t, t->slots, s, err)) ||
+	    (rc = t->side.take(t, 1, s, err)) ||
+	    (rc = kh_take(t, &t->next, nodes, 0, s, err)) ||
+	    (rc = kh_take(t, &t->stack, d.pool, 0, s, err)))
 		return rc;
-	fill_stack<<<kh_blocks(d.pool), KH_BLOCK, 0, s>>>(t->stack, t->buckets, (uint32_t)d.pool, t->note);
+	fill_stack<<<kh_blocks(d.pool), KH_BLOCK, 0, s>>>(t->stack, t->buckets,
+							  (uint32_t)d.pool, t->note);
 	return kh_launched("stack of nodes", err);
 }
 

@@ -24,7 +24,10 @@ template <class S> struct dac_view {
 	uint64_t seed;
 	unsigned group;
 
-	__device__ uint32_t bucket(K key) const { return kh_reduce(kh_mix(key, seed), buckets); }
+	__device__ uint32_t bucket(K key) const
+	{
+		return kh_reduce(kh_mix(key, seed), buckets);
+	}
 
 	/* --- the stack of nodes --- */
 	/* Pops and pushes are never in one kernel: see the departures. */
@@ -37,7 +40,10 @@ template <class S> struct dac_view {
 		atomicAdd(note + KH_NOTE_A, 1ull);
 		return NO_NODE;
 	}
-	__device__ void push(uint32_t n) const { stack[atomicAdd(note + KH_NOTE_A, 1ull)] = n; }
+	__device__ void push(uint32_t n) const
+	{
+		stack[atomicAdd(note + KH_NOTE_A, 1ull)] = n;
+	}
 
 	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
 	__device__ uint32_t after(uint32_t n) const
@@ -131,12 +137,14 @@ template <class S> struct dac_view {
 		for (uint32_t n = bucket(key);;) {
 			size_t at = (size_t)n * node;
 			K k = slots.fresh(at + g.rank);
-			unsigned hit = g.ballot(k == key), open = g.ballot(k == kh_mark<K>::EMPTY);
+			unsigned hit = g.ballot(k == key),
+				 open = g.ballot(k == kh_mark<K>::EMPTY);
 
 			if (!hit && open) {
 				unsigned r = __ffs(open) - 1;
 				if (g.rank == r)
-					k = slots.claim(at + r, kh_mark<K>::EMPTY, key, v);
+					k = slots.claim(at + r, kh_mark<K>::EMPTY, key,
+							v);
 				k = g.from(k, r);
 				if (k == kh_mark<K>::EMPTY)
 					return true;
@@ -187,7 +195,8 @@ template <class S> __device__ bool dac_view<S>::search(K key, V &v) const
 }
 
 /* Packed pairs, four at a time: a node's 32-byte sectors one after the other. */
-template <> inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uint32_t &v) const
+template <>
+inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uint32_t &v) const
 {
 	if (node % 4) {
 		size_t at = find(key);

@@ -24,13 +24,10 @@ static KH_HD uint32_t kh_mix(uint32_t x, uint64_t seed)
 }
 
 /* Its 64-bit finalizer: kmer.h has it. */
-static KH_HD uint64_t kh_mix(uint64_t x, uint64_t seed)
-{
-	return kh_fmix64(x ^ seed);
-}
+static KH_HD uint64_t kh_mix(uint64_t x, uint64_t seed) { return kh_fmix64(x ^ seed); }
 
-/* A second, independent mix: the finalizer of splitmix64 (Steele, Lea, Flood 2014), 32 bits
- * of it for either width. */
+/* A second, independent mix: the finalizer of splitmix64 (Steele, Lea, Flood 2014), 32
+ * bits of it for either width. */
 static KH_HD uint32_t kh_mix2(uint64_t x, uint64_t seed)
 {
 	x += (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);

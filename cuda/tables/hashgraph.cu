@@ -2,25 +2,25 @@
  * hashgraph.cu - rows 1 to 3: HashGraph V1, V2 and probe-new (Green 2019, Alg. 1 to 3)
  *
  * The table is a sparse matrix in compressed rows: row h holds the pairs whose key hashes
- * to h.  V1 counts with atomics, scans, and places with atomics, all over the whole range.
- * V2 first puts the input into bins of neighbouring hash values, and then does the same
- * bin by bin, in cache.  probe-new builds a second HashGraph of the queries over the same
- * range and intersects row with row.
+ * to h.  V1 counts with atomics, scans, and places with atomics, all over the whole
+ * range. V2 first puts the input into bins of neighbouring hash values, and then does
+ * the same bin by bin, in cache.  probe-new builds a second HashGraph of the queries
+ * over the same range and intersects row with row.
  * Departures.  Hash values come from a bijective mix by multiply-shift, not by modulo:
  * bins are then runs of sorted high bits, and two keys are equal when their mixes are, so
  * the mix is what a row keeps.  V2 bins by CUB's radix passes over those bits, not by one
  * atomic counter a bin, and a bin's counters fit in the shared memory of a block that
- * counts, scans and places it alone; a bin far above the mean (one key, very often) is left
- * to many blocks and counters in the offset array itself.  Pairs carry values, not input
- * positions.  Static: built by one insert, which does not wait.
+ * counts, scans and places it alone; a bin far above the mean (one key, very often) is
+ * left to many blocks and counters in the offset array itself.  Pairs carry values, not
+ * input positions.  Static: built by one insert, which does not wait.
  */
 #include "retrieve.cuh"
 #include "systems.h"
 
-#define BIN_ROWS 4096                   /* hash values a block has counters for */
-#define STAGE 5120                      /* pairs that it can put in order in shared memory */
-#define BIN_BLOCK 512
-#define CHUNK (1u << 14)                /* pairs of a large bin that a block takes at a time */
+#define BIN_ROWS   4096                   /* hash values a block has counters for */
+#define STAGE      5120 /* pairs that it can put in order in shared memory */
+#define BIN_BLOCK  512
+#define CHUNK      (1u << 14) /* pairs of a large bin that a block takes at a time */
 #define LARGE_GRID 1024
 
 template <class K, class V> struct hashgraph : kh_table {
@@ -32,7 +32,10 @@ template <class K, class V> struct hashgraph : kh_table {
 	unsigned group;                 /* lanes a row: about the pairs of a key */
 	bool v2;
 
-	view_type view() const { return { offset, keys, values, range, cfg.seed, group }; }
+	view_type view() const
+	{
+		return { offset, keys, values, range, cfg.seed, group };
+	}
 	int build_v1(const kh_kv *p, kh_stream s, kh_err *err);
 	int build_v2(const kh_kv *p, kh_stream s, kh_err *err);
 	int build(const kh_kv *p, kh_stream s, kh_err *err)
@@ -42,7 +45,8 @@ template <class K, class V> struct hashgraph : kh_table {
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
 	{
 		if (n)
-			return kh_fail(err, KH_EUSAGE, "a HashGraph is built by one insert");
+			return kh_fail(err, KH_EUSAGE,
+				       "a HashGraph is built by one insert");
 		n = (uint32_t)p->n;
 		return n ? build(p, s, err) : KH_OK;
 	}
@@ -67,7 +71,7 @@ template <class K, class V> struct hashgraph : kh_table {
 	}
 };
 
-/* --- V1 ---------------------------------------------------------------------------------- */
+/* --- V1 --------------------------------------------------------------------------- */
 
 template <class K>
 static __global__ void v1_count(const K *keys, size_t n, uint32_t range, uint64_t seed,
@@ -80,8 +84,8 @@ static __global__ void v1_count(const K *keys, size_t n, uint32_t range, uint64_
 }
 
 template <class K, class V>
-static __global__ void v1_place(const K *keys, const V *values, size_t n, hashgraph<K, V> t,
-				uint32_t *counter)
+static __global__ void v1_place(const K *keys, const V *values, size_t n,
+				hashgraph<K, V> t, uint32_t *counter)
 {
 	size_t i = kh_thread_id();
 
@@ -100,20 +104,22 @@ int hashgraph<K, V>::build_v1(const kh_kv *p, kh_stream s, kh_err *err)
 	int rc = counter.take(this, (size_t)range + 1, s, err);
 
 	if (!rc)
-		rc = kh_cuda(cudaMemsetAsync(counter.p, 0, (size_t)range * 4, s), "HashGraph", err);
+		rc = kh_cuda(cudaMemsetAsync(counter.p, 0, (size_t)range * 4, s),
+			     "HashGraph", err);
 	if (rc)
 		return rc;
-	v1_count<K><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>((const K *)p->keys, p->n, range, cfg.seed,
-							 counter.p);
+	v1_count<K><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>((const K *)p->keys, p->n, range,
+							 cfg.seed, counter.p);
 	if ((rc = kh_scan_counts(this, counter.p, range, offset, s, err)) ||
-	    (rc = kh_cuda(cudaMemsetAsync(counter.p, 0, (size_t)range * 4, s), "HashGraph", err)))
+	    (rc = kh_cuda(cudaMemsetAsync(counter.p, 0, (size_t)range * 4, s),
+			  "HashGraph", err)))
 		return rc;
-	v1_place<K, V><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>((const K *)p->keys, (const V *)p->values,
-							    p->n, *this, counter.p);
+	v1_place<K, V><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>(
+		(const K *)p->keys, (const V *)p->values, p->n, *this, counter.p);
 	return kh_launched("HashGraph V1", err);
 }
 
-/* --- V2 ---------------------------------------------------------------------------------- */
+/* --- V2 --------------------------------------------------------------------------- */
 
 template <class K, class V> struct binned {
 	hashgraph<K, V> t;
@@ -127,8 +133,14 @@ template <class K, class V> struct binned {
 	__device__ uint32_t row(K x) const { return kh_reduce(x, t.range); }
 };
 
-static __device__ __forceinline__ uint32_t top_bits(uint32_t x, uint32_t n) { return n ? x >> (32 - n) : 0; }
-static __device__ __forceinline__ uint32_t top_bits(uint64_t x, uint32_t n) { return n ? (uint32_t)(x >> (64 - n)) : 0; }
+static __device__ __forceinline__ uint32_t top_bits(uint32_t x, uint32_t n)
+{
+	return n ? x >> (32 - n) : 0;
+}
+static __device__ __forceinline__ uint32_t top_bits(uint64_t x, uint32_t n)
+{
+	return n ? (uint32_t)(x >> (64 - n)) : 0;
+}
 
 template <class K, class V> static __global__ void find_bins(binned<K, V> b)
 {
@@ -156,7 +168,8 @@ static __device__ void scan_rows(uint32_t *c, uint32_t n, uint32_t first, uint32
 	uint32_t carry = first;
 
 	for (uint32_t from = 0; from < n; from += BIN_BLOCK) {
-		uint32_t i = from + threadIdx.x, mine = i < n ? c[i] : 0, x = mine, all = 0;
+		uint32_t i = from + threadIdx.x, mine = i < n ? c[i] : 0, x = mine,
+			 all = 0;
 
 		for (int d = 1; d < 32; d *= 2) {
 			uint32_t y = __shfl_up_sync(KH_FULL, x, d);
@@ -217,7 +230,8 @@ static __global__ void __launch_bounds__(BIN_BLOCK) build_bins(binned<K, V> b)
 	}
 }
 
-/* Adds one to *p for each lane and returns what it was; lanes with the same p go as one. */
+/* Adds one to *p for each lane and returns what it was; lanes with the same p go as
+ * one. */
 static __device__ uint32_t add_together(uint32_t *p)
 {
 	unsigned lane = threadIdx.x & 31, active = __activemask();
@@ -235,8 +249,10 @@ template <class K, class V, bool PLACE> static __global__ void large_bins(binned
 	for (uint32_t l = 0; l < b.large[0]; l++) {
 		uint32_t bin = b.large[1 + l], from = b.start[bin], to = b.start[bin + 1];
 
-		for (uint64_t c = from + (uint64_t)blockIdx.x * CHUNK; c < to; c += LARGE_GRID * CHUNK)
-			for (uint64_t i = c + threadIdx.x; i < min((uint64_t)to, c + CHUNK); i += KH_BLOCK) {
+		for (uint64_t c = from + (uint64_t)blockIdx.x * CHUNK; c < to;
+		     c += LARGE_GRID * CHUNK)
+			for (uint64_t i = c + threadIdx.x;
+			     i < min((uint64_t)to, c + CHUNK); i += KH_BLOCK) {
 				K x = b.key[i];
 				uint32_t at = add_together(b.t.offset + b.row(x));
 
@@ -248,7 +264,8 @@ template <class K, class V, bool PLACE> static __global__ void large_bins(binned
 	}
 }
 
-/* Counts to offsets; and, after placing moved each offset to its row's end, back again. */
+/* Counts to offsets; and, after placing moved each offset to its row's end, back
+ * again. */
 template <class K, class V>
 static __global__ void __launch_bounds__(BIN_BLOCK) large_scan(binned<K, V> b, bool back)
 {
@@ -281,22 +298,28 @@ int hashgraph<K, V>::build_v2(const kh_kv *p, kh_stream s, kh_err *err)
 
 	if (n_pairs / bins * 8 > limit)
 		limit = n_pairs / bins * 8;
-	if ((rc = mixed.take(this, p->n, s, err)) || (rc = key.take(this, p->n, s, err)) ||
-	    (rc = value.take(this, p->n, s, err)) || (rc = start.take(this, bins + 1, s, err)) ||
+	if ((rc = mixed.take(this, p->n, s, err)) ||
+	    (rc = key.take(this, p->n, s, err)) ||
+	    (rc = value.take(this, p->n, s, err)) ||
+	    (rc = start.take(this, bins + 1, s, err)) ||
 	    (rc = large.take(this, n_pairs / limit + 2, s, err)) ||
 	    (rc = kh_cuda(cudaMemsetAsync(large.p, 0, 4, s), "HashGraph", err)) ||
-	    (rc = kh_cuda(cudaMemsetAsync(offset, 0, (size_t)range * 4, s), "HashGraph", err)) ||
+	    (rc = kh_cuda(cudaMemsetAsync(offset, 0, (size_t)range * 4, s), "HashGraph",
+			  err)) ||
 	    (rc = kh_mix_keys(p->keys, p->n, kb, cfg.seed, mixed.p, s, err)))
 		return rc;
-	kh_sort o = { mixed.p, p->values, key.p, value.p, p->n, kb, sizeof(V) * 8,
-		      (int)(kb - bins_log2), (int)kb };
+	kh_sort o = { mixed.p, p->values, key.p,         value.p,
+		      p->n,    kb,        sizeof(V) * 8, (int)(kb - bins_log2),
+		      (int)kb };
 	if ((rc = kh_sort_pairs(this, &o, s, err)))
 		return rc;
 	binned<K, V> b = { *this, key.p, value.p, n_pairs, limit, start.p, large.p };
 	find_bins<K, V><<<kh_blocks(bins + 1), KH_BLOCK, 0, s>>>(b);
 	const int stage = STAGE * (sizeof(K) + sizeof(V));
-	if ((rc = kh_cuda(cudaFuncSetAttribute(build_bins<K, V>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-					       stage), "HashGraph V2", err)))
+	if ((rc = kh_cuda(cudaFuncSetAttribute(
+				  build_bins<K, V>,
+				  cudaFuncAttributeMaxDynamicSharedMemorySize, stage),
+			  "HashGraph V2", err)))
 		return rc;
 	build_bins<K, V><<<bins, BIN_BLOCK, stage, s>>>(b);
 	large_bins<K, V, false><<<LARGE_GRID, KH_BLOCK, 0, s>>>(b);
@@ -306,12 +329,12 @@ int hashgraph<K, V>::build_v2(const kh_kv *p, kh_stream s, kh_err *err)
 	return kh_launched("HashGraph V2", err);
 }
 
-/* --- probe-new ------------------------------------------------------------------------------ */
+/* --- probe-new -------------------------------------------------------------------- */
 
 /* Queries in the order of their rows: neighbours read the same rows of the table. */
 template <class K, class V>
-static __global__ void intersect(kh_hashgraph_view<K, V> t, const K *mix, const uint32_t *query,
-				 size_t n, uint32_t *counts)
+static __global__ void intersect(kh_hashgraph_view<K, V> t, const K *mix,
+				 const uint32_t *query, size_t n, uint32_t *counts)
 {
 	size_t i = kh_thread_id();
 
@@ -341,8 +364,10 @@ int hashgraph<K, V>::join(const kh_keys *q, uint32_t *counts, kh_stream s, kh_er
 	int rc;
 
 	if (q->n >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "a batch of %zu queries: below 2^32 are possible", q->n);
-	if ((rc = row.take(this, (size_t)range + 1, s, err)) || (rc = value.take(this, q->n, s, err)) ||
+		return kh_fail(err, KH_EUSAGE,
+			       "a batch of %zu queries: below 2^32 are possible", q->n);
+	if ((rc = row.take(this, (size_t)range + 1, s, err)) ||
+	    (rc = value.take(this, q->n, s, err)) ||
 	    (rc = index.take(this, q->n, s, err)) || (rc = key.take(this, q->n, s, err)))
 		return rc;
 	(kh_table &)g = *this;
@@ -356,19 +381,22 @@ int hashgraph<K, V>::join(const kh_keys *q, uint32_t *counts, kh_stream s, kh_er
 	kh_kv p = { q->keys, index.p, q->n };
 	if ((rc = g.build(&p, s, err)))
 		return rc;
-	intersect<K, V><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), key.p, value.p, q->n, counts);
+	intersect<K, V><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), key.p, value.p, q->n,
+							     counts);
 	return kh_launched("probe-new", err);
 }
 
-/* --- the two tables -------------------------------------------------------------------------- */
+/* --- the two tables --------------------------------------------------------------- */
 
 template <class K, class V>
-static int open_hashgraph(const kh_table_config *c, bool v2, kh_stream s, kh_table **out, kh_err *err)
+static int open_hashgraph(const kh_table_config *c, bool v2, kh_stream s, kh_table **out,
+			  kh_err *err)
 {
 	typedef hashgraph<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr, B::count, B::retrieve, B::fold, B::join,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+					B::fold,   B::join,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 	double rows = c->capacity / (c->range > 0 ? c->range : 1) + 1;
 	uint64_t bins = 2;
@@ -378,7 +406,8 @@ static int open_hashgraph(const kh_table_config *c, bool v2, kh_stream s, kh_tab
 	if ((rc = kh_table_init(t, &fn, c, s, err)))
 		return rc;
 	if (rows > 4e9)
-		return kh_fail(err, KH_EUSAGE, "a hash range of %.0f: 4e9 is the most", rows);
+		return kh_fail(err, KH_EUSAGE, "a hash range of %.0f: 4e9 is the most",
+			       rows);
 	t->bins_log2 = 1;
 	while (bins * BIN_ROWS < rows || bins < c->bins)
 		bins *= 2, t->bins_log2++;

@@ -14,15 +14,24 @@
 
 #define KH_BLOCK 256
 
-/* Threads of blocks that probe: a block holds its place until its slowest warp is done, so
- * these are smaller. */
+/* Threads of blocks that probe: a block holds its place until its slowest warp is
+ * done, so these are smaller. */
 #ifndef KH_PROBE_BLOCK
 #define KH_PROBE_BLOCK 128
 #endif
 
 /* Counters that kernels raise: struct kh_table's `note`. */
-enum kh_note { KH_NOTE_FAILED, KH_NOTE_TRUNCATED, KH_NOTE_POOL, KH_NOTE_USED, KH_NOTE_SIDE,
-	       KH_NOTE_SIDE2, KH_NOTE_A, KH_NOTE_B, KH_NOTES };
+enum kh_note {
+	KH_NOTE_FAILED,
+	KH_NOTE_TRUNCATED,
+	KH_NOTE_POOL,
+	KH_NOTE_USED,
+	KH_NOTE_SIDE,
+	KH_NOTE_SIDE2,
+	KH_NOTE_A,
+	KH_NOTE_B,
+	KH_NOTES
+};
 
 struct kh_table {
 	const kh_table_fn *fn;
@@ -41,8 +50,8 @@ static inline int kh_cuda(cudaError_t e, const char *what, kh_err *err)
 	if (e == cudaSuccess)
 		return KH_OK;
 	(void)cudaGetLastError();
-	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE, "%s: %s",
-		       what, cudaGetErrorString(e));
+	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE,
+		       "%s: %s", what, cudaGetErrorString(e));
 }
 
 /* After a launch. */
@@ -86,7 +95,8 @@ template <class T> struct kh_scratch {
 	int take(kh_table *t, size_t n, kh_stream stream, kh_err *err)
 	{
 		s = stream;
-		return kh_cuda(cudaMallocFromPoolAsync((void **)&p, n * sizeof(T) + 16, t->pool, s),
+		return kh_cuda(cudaMallocFromPoolAsync((void **)&p, n * sizeof(T) + 16,
+						       t->pool, s),
 			       "scratch of a table", err);
 	}
 	operator T *() const { return p; }
@@ -110,10 +120,7 @@ static inline uint32_t kh_next_prime(uint64_t x)
 }
 
 /* A table object of type T (plain data), zeroed; kh_table_open() fills its head. */
-template <class T> static T *kh_table_make()
-{
-	return (T *)calloc(1, sizeof(T));
-}
+template <class T> static T *kh_table_make() { return (T *)calloc(1, sizeof(T)); }
 
 /* Adapters from the C function table to members of T. */
 template <class T> struct kh_bind {
@@ -121,23 +128,28 @@ template <class T> struct kh_bind {
 	{
 		return ((T *)t)->insert(p, s, e);
 	}
-	static int find(kh_table *t, const kh_keys *k, const kh_found *o, kh_stream s, kh_err *e)
+	static int find(kh_table *t, const kh_keys *k, const kh_found *o, kh_stream s,
+			kh_err *e)
 	{
 		return ((T *)t)->find(k, o, s, e);
 	}
-	static int count(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s, kh_err *e)
+	static int count(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s,
+			 kh_err *e)
 	{
 		return ((T *)t)->count(k, c, s, e);
 	}
-	static int retrieve(kh_table *t, const kh_keys *k, const kh_lists *o, kh_stream s, kh_err *e)
+	static int retrieve(kh_table *t, const kh_keys *k, const kh_lists *o, kh_stream s,
+			    kh_err *e)
 	{
 		return ((T *)t)->retrieve(k, o, s, e);
 	}
-	static int fold(kh_table *t, const kh_keys *k, uint64_t *o, kh_stream s, kh_err *e)
+	static int fold(kh_table *t, const kh_keys *k, uint64_t *o, kh_stream s,
+			kh_err *e)
 	{
 		return ((T *)t)->fold(k, o, s, e);
 	}
-	static int join(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s, kh_err *e)
+	static int join(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s,
+			kh_err *e)
 	{
 		return ((T *)t)->join(k, c, s, e);
 	}
@@ -149,23 +161,31 @@ template <class T> struct kh_bind {
 	{
 		return ((T *)t)->mixed(o, s, e);
 	}
-	static int clean(kh_table *t, kh_stream s, kh_err *e) { return ((T *)t)->clean(s, e); }
+	static int clean(kh_table *t, kh_stream s, kh_err *e)
+	{
+		return ((T *)t)->clean(s, e);
+	}
 	static int stats(kh_table *t, kh_stream s, kh_table_stats *st, kh_err *e)
 	{
 		return ((T *)t)->stats(s, st, e);
 	}
-	static void view(const kh_table *t, void *v) { *(typename T::view_type *)v = ((const T *)t)->view(); }
+	static void view(const kh_table *t, void *v)
+	{
+		*(typename T::view_type *)v = ((const T *)t)->view();
+	}
 };
 
 /* Calls open<K, V>() for the widths of the config. */
-#define KH_DISPATCH(open, cfg, ...) \
-	((cfg)->key_bits == 32 ? (cfg)->value_bits == 32 ? open<uint32_t, uint32_t>(__VA_ARGS__) \
-							 : open<uint32_t, uint64_t>(__VA_ARGS__) \
-			       : (cfg)->value_bits == 32 ? open<uint64_t, uint32_t>(__VA_ARGS__) \
-							 : open<uint64_t, uint64_t>(__VA_ARGS__))
+#define KH_DISPATCH(open, cfg, ...)                                                      \
+	((cfg)->key_bits == 32     ? (cfg)->value_bits == 32                             \
+					     ? open<uint32_t, uint32_t>(__VA_ARGS__)     \
+					     : open<uint32_t, uint64_t>(__VA_ARGS__)     \
+	 : (cfg)->value_bits == 32 ? open<uint64_t, uint32_t>(__VA_ARGS__)               \
+				   : open<uint64_t, uint64_t>(__VA_ARGS__))
 
-/* table.cu: fills the head of a table that kh_table_make() made; frees it if that fails. */
-int kh_table_init(kh_table *t, const kh_table_fn *fn, const kh_table_config *cfg, kh_stream s,
-		  kh_err *err);
+/* table.cu: fills the head of a table that kh_table_make() made; frees it if that
+ * fails. */
+int kh_table_init(kh_table *t, const kh_table_fn *fn, const kh_table_config *cfg,
+		  kh_stream s, kh_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 #define TILE 4096
 
 struct entries {
-	const uint64_t *key;            /* n, sorted; equal keys have ascending distinct locations */
+	const uint64_t *key; /* n, sorted; equal keys have ascending distinct locations */
 	uint32_t *loc;
 	uint32_t n, n_entries, tiles;
 	kh_range *dir;
@@ -52,7 +52,8 @@ static __global__ void check_order(const uint32_t *loc, size_t n, uint32_t *fall
 		*falls = 1;
 }
 
-static __global__ void flag_pairs(const uint64_t *key, const uint32_t *loc, size_t n, uint32_t *flag)
+static __global__ void flag_pairs(const uint64_t *key, const uint32_t *loc, size_t n,
+				  uint32_t *flag)
 {
 	size_t i = kh_thread_id();
 
@@ -61,7 +62,8 @@ static __global__ void flag_pairs(const uint64_t *key, const uint32_t *loc, size
 }
 
 static __global__ void keep_pairs(const uint64_t *key, const uint32_t *loc, size_t n,
-				  const uint32_t *at, uint64_t *key_out, uint32_t *loc_out)
+				  const uint32_t *at, uint64_t *key_out,
+				  uint32_t *loc_out)
 {
 	size_t i = kh_thread_id();
 
@@ -103,7 +105,8 @@ static __global__ void start_entries(entries e, const uint32_t *at)
 		e.from[e.n_entries] = e.n;
 }
 
-/* Several keys in one entry: their runs merged in place by insertion; the distinct stay. */
+/* Several keys in one entry: their runs merged in place by insertion; the distinct
+ * stay. */
 static __device__ uint32_t merge(uint32_t *l, uint32_t n)
 {
 	uint32_t k = 0;
@@ -144,7 +147,8 @@ static __global__ void find_slots(entries e, bool write)
 	long long lead = LLONG_MIN, all;
 
 	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KH_BLOCK); i++)
-		lead = max(lead, (long long)(KH_BUCKET_SLOTS * e.home(e.place(e.from[i]))) - i);
+		lead = max(lead,
+			   (long long)(KH_BUCKET_SLOTS * e.home(e.place(e.from[i]))) - i);
 	long long before = kh_block_scan(lead, LLONG_MIN, kh_max(), &all);
 	if (!write) {
 		if (threadIdx.x == 0)
@@ -199,15 +203,18 @@ static __global__ void fill_entries(entries e)
 
 	if (i >= e.n_entries)
 		return;
-	uint64_t place = e.place(e.from[i]), home = e.home(place), at = e.slot[i] / KH_BUCKET_SLOTS;
-	uint32_t p = e.slot[i] % KH_BUCKET_SLOTS, over = e.words[i] >> 24, n = e.words[i] & 0xffffff;
+	uint64_t place = e.place(e.from[i]), home = e.home(place),
+		 at = e.slot[i] / KH_BUCKET_SLOTS;
+	uint32_t p = e.slot[i] % KH_BUCKET_SLOTS, over = e.words[i] >> 24,
+		 n = e.words[i] & 0xffffff;
 	unsigned *flags = (unsigned *)(e.bucket + at) + 1;
 
 	e.bucket[at].tag[p] = (uint16_t)place;
 	e.bucket[at].len[p] = (uint8_t)(over ? over : n);
 	if (at > home) {
 		atomicAdd(flags, 1u << 16);
-		atomicOr((unsigned *)(e.bucket + home) + 1, (unsigned)KH_BUCKET_GOES_ON << 16);
+		atomicOr((unsigned *)(e.bucket + home) + 1,
+			 (unsigned)KH_BUCKET_GOES_ON << 16);
 	}
 	for (uint32_t k = 0; k < n; k++)
 		e.out[e.base[i] + k] = over ? 0 : e.loc[e.from[i] + k];

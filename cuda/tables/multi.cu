@@ -1,8 +1,8 @@
 /*
  * multi.cu - row 6: WarpCore's MultiValueHashTable (Juenger et al. 2020, IV-B)
  *
- * As single.cu, one slot a pair; retrieval counts, scans, copies.  Default group: 8 lanes,
- * which the paper finds best up to 16 values a key.
+ * As single.cu, one slot a pair; retrieval counts, scans, copies.  Default group: 8
+ * lanes, which the paper finds best up to 16 values a key.
  */
 #include "open_addressing.cuh"
 #include "systems.h"
@@ -12,8 +12,9 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 {
 	typedef kh_open_table<S, true> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr, B::count, B::retrieve, B::fold, nullptr,
-					B::erase, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+					B::fold,   nullptr,  B::erase, nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 
 	*out = t;
@@ -30,7 +31,8 @@ static int open_multi(const kh_table_config *c, kh_stream s, kh_table **t, kh_er
 	if (c->layout == KH_LAYOUT_AOS || (c->layout == KH_LAYOUT_DEFAULT && !narrow))
 		return open_layout<kh_aos<K, V>>(c, s, t, err);
 	if (!narrow)
-		return kh_fail(err, KH_EUSAGE, "packed pairs are of 32-bit keys and values");
+		return kh_fail(err, KH_EUSAGE,
+			       "packed pairs are of 32-bit keys and values");
 	return open_layout<kh_packed>(c, s, t, err);
 }
 

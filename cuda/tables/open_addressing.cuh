@@ -1,10 +1,12 @@
 /*
- * open_addressing.cuh - WarpCore's open addressing (IV-B): one value a key, or one slot a pair
+ * open_addressing.cuh - WarpCore's open addressing (IV-B): one value a key, or one slot a
+ * pair
  *
  * S is a slot layout of slots.cuh.  single.cu, multi.cu and sets.cu are this with names.
- * Departures: a group's size is a run time number; an insert that meets a tombstone goes on
- * to look whether the key stands further along before it takes the tombstone's slot (the
- * paper would leave the key twice); the two mark keys are legal and lie in side lists.
+ * Departures: a group's size is a run time number; an insert that meets a tombstone goes
+ * on to look whether the key stands further along before it takes the tombstone's slot
+ * (the paper would leave the key twice); the two mark keys are legal and lie in side
+ * lists.
  */
 #ifndef KH_TABLES_OPEN_ADDRESSING_CUH
 #define KH_TABLES_OPEN_ADDRESSING_CUH
@@ -13,7 +15,8 @@
 
 /* Claims a free slot on the key's way; false: there is none. */
 template <class S, class K, class V>
-static __device__ bool kh_slot_push(const S &s, const kh_cops &cops, const kh_group &g, K key, V v)
+static __device__ bool kh_slot_push(const S &s, const kh_cops &cops, const kh_group &g,
+				    K key, V v)
 {
 	kh_cops::walk w = cops.start(key);
 
@@ -36,7 +39,8 @@ static __device__ bool kh_slot_push(const S &s, const kh_cops &cops, const kh_gr
 }
 
 template <class S, bool MULTI>
-static __global__ void kh_slots_insert(kh_slots_view<S, MULTI> w, kh_kv p, unsigned long long *note)
+static __global__ void kh_slots_insert(kh_slots_view<S, MULTI> w, kh_kv p,
+				       unsigned long long *note)
 {
 	typedef typename S::key_type K;
 	typedef typename S::value_type V;
@@ -124,7 +128,8 @@ static __global__ void kh_slots_erase(kh_slots_view<S, MULTI> w, kh_keys q)
 
 			if (k == key)
 				w.slots.wipe(at);
-			if ((!MULTI && g.ballot(k == key)) || g.ballot(k == kh_mark<K>::EMPTY))
+			if ((!MULTI && g.ballot(k == key)) ||
+			    g.ballot(k == kh_mark<K>::EMPTY))
 				return;
 		}
 }
@@ -152,19 +157,22 @@ static int kh_slots_stats(kh_table *t, const S &slots, uint64_t room, kh_stream 
 			  kh_table_stats *st, kh_err *err)
 {
 	unsigned long long note[KH_NOTES];
-	int rc = kh_cuda(cudaMemsetAsync(t->note + KH_NOTE_USED, 0, sizeof *note, s), "stats", err);
+	int rc = kh_cuda(cudaMemsetAsync(t->note + KH_NOTE_USED, 0, sizeof *note, s),
+			 "stats", err);
 
 	if (rc)
 		return rc;
 	kh_slots_used<S><<<1024, KH_BLOCK, 0, s>>>(slots, t->slots, t->note);
 	if ((rc = kh_launched("stats", err)) ||
-	    (rc = kh_cuda(cudaMemcpyAsync(note, t->note, sizeof note, cudaMemcpyDeviceToHost, s),
+	    (rc = kh_cuda(cudaMemcpyAsync(note, t->note, sizeof note,
+					  cudaMemcpyDeviceToHost, s),
 			  "stats", err)) ||
 	    (rc = kh_cuda(cudaStreamSynchronize(s), "stats", err)))
 		return rc;
 	st->pairs = note[KH_NOTE_USED];
 	for (int m = 0; m < 2; m++)
-		st->pairs += note[KH_NOTE_SIDE + m] < room ? note[KH_NOTE_SIDE + m] : room;
+		st->pairs +=
+			note[KH_NOTE_SIDE + m] < room ? note[KH_NOTE_SIDE + m] : room;
 	return KH_OK;
 }
 
@@ -183,12 +191,14 @@ template <class S, bool MULTI> struct kh_open_table : kh_table {
 		w.group = insert_group;
 		if (p->n == 0)
 			return KH_OK;
-		kh_slots_insert<<<kh_blocks(p->n * w.group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *p, note);
+		kh_slots_insert<<<kh_blocks(p->n * w.group, KH_PROBE_BLOCK),
+				  KH_PROBE_BLOCK, 0, s>>>(w, *p, note);
 		return kh_launched("insert", err);
 	}
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
 	{
-		kh_slots_find<S><<<kh_blocks(q->n * group, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
+		kh_slots_find<S><<<kh_blocks(q->n * group, KH_PROBE_BLOCK),
+				   KH_PROBE_BLOCK, 0, s>>>(view(), *q, *o);
 		return kh_launched("find", err);
 	}
 	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)
@@ -214,11 +224,13 @@ template <class S, bool MULTI> struct kh_open_table : kh_table {
 	}
 };
 
-/* Memory and probing of an open-addressing table T.  The groups that look up and that insert
- * are those given where the config leaves the choice; the window is as wide as the wider. */
+/* Memory and probing of an open-addressing table T.  The groups that look up and that
+ * insert are those given where the config leaves the choice; the window is as wide as
+ * the wider. */
 template <class T>
 static int kh_open_addressing(T *t, const kh_table_fn *fn, const kh_table_config *c,
-			      unsigned group, unsigned insert_group, kh_stream s, kh_err *err)
+			      unsigned group, unsigned insert_group, kh_stream s,
+			      kh_err *err)
 {
 	uint64_t side = T::view_type::multi ? c->side : 1;
 	int rc = kh_table_init(t, fn, c, s, err);

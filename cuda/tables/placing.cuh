@@ -38,12 +38,20 @@ template <class T, class F> static __device__ T kh_block_scan(T x, T zero, F op,
 	return before;
 }
 
-struct kh_plus { template <class T> __device__ T operator()(T a, T b) const { return a + b; } };
-struct kh_max { template <class T> __device__ T operator()(T a, T b) const { return a > b ? a : b; } };
+struct kh_plus {
+	template <class T> __device__ T operator()(T a, T b) const { return a + b; }
+};
+struct kh_max {
+	template <class T> __device__ T operator()(T a, T b) const
+	{
+		return a > b ? a : b;
+	}
+};
 
 /* Exclusive scan of a small array by one block; x[n] gets the total. */
-template <class T, class F> static __global__ void __launch_bounds__(KH_BLOCK)
-kh_scan_tiles(T *x, uint32_t n, T zero, F op)
+template <class T, class F>
+static __global__ void __launch_bounds__(KH_BLOCK)
+	kh_scan_tiles(T *x, uint32_t n, T zero, F op)
 {
 	uint32_t each = (n + KH_BLOCK - 1) / KH_BLOCK, from = min(n, threadIdx.x * each);
 	uint32_t to = min(n, from + each);

@@ -24,7 +24,8 @@ static __global__ void kh_count_kernel(W w, const typename W::key_type *keys, si
 }
 
 template <class W>
-static __global__ void kh_copy_kernel(W w, kh_keys q, kh_lists out, unsigned long long *note)
+static __global__ void kh_copy_kernel(W w, kh_keys q, kh_lists out,
+				      unsigned long long *note)
 {
 	typedef typename W::value_type V;
 	kh_group g(w.group);
@@ -59,7 +60,8 @@ static __global__ void kh_fold_kernel(W w, const typename W::key_type *keys, siz
 }
 
 template <class W>
-static int kh_view_count(const W &w, const kh_keys *q, uint32_t *counts, kh_stream s, kh_err *err)
+static int kh_view_count(const W &w, const kh_keys *q, uint32_t *counts, kh_stream s,
+			 kh_err *err)
 {
 	kh_count_kernel<<<kh_blocks(q->n * w.group), KH_BLOCK, 0, s>>>(
 		w, (const typename W::key_type *)q->keys, q->n, counts);
@@ -67,7 +69,8 @@ static int kh_view_count(const W &w, const kh_keys *q, uint32_t *counts, kh_stre
 }
 
 template <class W>
-static int kh_view_fold(const W &w, const kh_keys *q, uint64_t *sums, kh_stream s, kh_err *err)
+static int kh_view_fold(const W &w, const kh_keys *q, uint64_t *sums, kh_stream s,
+			kh_err *err)
 {
 	kh_fold_kernel<<<kh_blocks(q->n * w.group), KH_BLOCK, 0, s>>>(
 		w, (const typename W::key_type *)q->keys, q->n, sums);
@@ -75,8 +78,8 @@ static int kh_view_fold(const W &w, const kh_keys *q, uint64_t *sums, kh_stream 
 }
 
 template <class W>
-static int kh_view_retrieve(kh_table *t, const W &w, const kh_keys *q, const kh_lists *out,
-			    kh_stream s, kh_err *err)
+static int kh_view_retrieve(kh_table *t, const W &w, const kh_keys *q,
+			    const kh_lists *out, kh_stream s, kh_err *err)
 {
 	kh_scratch<uint32_t> counts;
 	int rc = counts.take(t, q->n, s, err);
@@ -87,7 +90,8 @@ static int kh_view_retrieve(kh_table *t, const W &w, const kh_keys *q, const kh_
 		rc = kh_scan_offsets(t, counts.p, 1, q->n, out->offsets, s, err);
 	if (rc)
 		return rc;
-	kh_copy_kernel<<<kh_blocks(q->n * w.group), KH_BLOCK, 0, s>>>(w, *q, *out, t->note);
+	kh_copy_kernel<<<kh_blocks(q->n * w.group), KH_BLOCK, 0, s>>>(w, *q, *out,
+								      t->note);
 	return kh_launched("retrieve", err);
 }
 

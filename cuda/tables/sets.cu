@@ -8,7 +8,7 @@
 #include "open_addressing.cuh"
 #include "systems.h"
 
-/* --- HashSet -------------------------------------------------------------------------------- */
+/* --- HashSet ---------------------------------------------------------------------- */
 
 template <class K> struct hashset : kh_open_table<kh_bare<K>, false> {
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
@@ -19,12 +19,14 @@ template <class K> struct hashset : kh_open_table<kh_bare<K>, false> {
 };
 
 template <class K, class V>
-static int open_hashset(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+static int open_hashset(const kh_table_config *c, kh_stream s, kh_table **out,
+			kh_err *err)
 {
 	typedef hashset<K> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, nullptr, nullptr, nullptr,
-					B::erase, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, nullptr,
+					nullptr,   nullptr,  B::erase, nullptr,
+					nullptr,   B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 
@@ -40,11 +42,11 @@ int kh_hashset_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err 
 	return KH_DISPATCH(open_hashset, c, c, s, t, err);
 }
 
-/* --- Counting ------------------------------------------------------------------------------- */
+/* --- Counting --------------------------------------------------------------------- */
 
 template <class K>
-static __global__ void count_up(kh_slots_view<kh_tally<K>, false> w, const K *keys, size_t n,
-				unsigned long long *note)
+static __global__ void count_up(kh_slots_view<kh_tally<K>, false> w, const K *keys,
+				size_t n, unsigned long long *note)
 {
 	kh_group g(w.group);
 	size_t i = kh_group_id(w.group);
@@ -71,8 +73,8 @@ static __global__ void count_up(kh_slots_view<kh_tally<K>, false> w, const K *ke
 
 /* Counts of keys as 32-bit values, saturating: what both find and count ask for. */
 template <class K>
-static __global__ void count_of(kh_slots_view<kh_tally<K>, false> w, kh_keys q, kh_found out,
-				uint32_t *counts)
+static __global__ void count_of(kh_slots_view<kh_tally<K>, false> w, kh_keys q,
+				kh_found out, uint32_t *counts)
 {
 	kh_group g(w.group);
 	size_t i = kh_group_id(w.group);
@@ -101,9 +103,11 @@ template <class K> struct counting : kh_open_table<kh_tally<K>, false> {
 			this->view(), (const K *)p->keys, p->n, this->note);
 		return kh_launched("insert", err);
 	}
-	int look(const kh_keys *q, const kh_found *o, uint32_t *c, kh_stream s, kh_err *err)
+	int look(const kh_keys *q, const kh_found *o, uint32_t *c, kh_stream s,
+		 kh_err *err)
 	{
-		count_of<K><<<kh_blocks(q->n * this->group), KH_BLOCK, 0, s>>>(this->view(), *q, *o, c);
+		count_of<K><<<kh_blocks(q->n * this->group), KH_BLOCK, 0, s>>>(
+			this->view(), *q, *o, c);
 		return kh_launched("find", err);
 	}
 	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
@@ -118,12 +122,14 @@ template <class K> struct counting : kh_open_table<kh_tally<K>, false> {
 };
 
 template <class K, class V>
-static int open_counting(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+static int open_counting(const kh_table_config *c, kh_stream s, kh_table **out,
+			 kh_err *err)
 {
 	typedef counting<K> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, nullptr, nullptr, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, nullptr,
+					nullptr,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 
@@ -139,7 +145,7 @@ int kh_counting_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err
 	return KH_DISPATCH(open_counting, c, c, s, t, err);
 }
 
-/* --- Bloom filter --------------------------------------------------------------------------- */
+/* --- Bloom filter ----------------------------------------------------------------- */
 
 #define WORDS 4                         /* of 64 bits: one 32-byte sector */
 
@@ -162,13 +168,16 @@ template <class K> struct bloom_view {
 				h = kh_fmix64(h + i);
 			unsigned b = h >> i % 8 * 8 & 255;
 			for (int w = 0; w < WORDS; w++)
-				set[w] |= (b >> 6) == (unsigned)w ? UINT64_C(1) << (b & 63) : 0;
+				set[w] |= (b >> 6) == (unsigned)w
+						  ? UINT64_C(1) << (b & 63)
+						  : 0;
 		}
 		return (size_t)kh_reduce(kh_mix(key, seed), blocks) * WORDS;
 	}
 };
 
-template <class K> static __global__ void bloom_set(bloom_view<K> w, const K *keys, size_t n)
+template <class K>
+static __global__ void bloom_set(bloom_view<K> w, const K *keys, size_t n)
 {
 	size_t i = kh_thread_id();
 	uint64_t set[WORDS];
@@ -182,7 +191,8 @@ template <class K> static __global__ void bloom_set(bloom_view<K> w, const K *ke
 }
 
 template <class K>
-static __global__ void bloom_test(bloom_view<K> w, kh_keys q, kh_found out, uint32_t *counts)
+static __global__ void bloom_test(bloom_view<K> w, kh_keys q, kh_found out,
+				  uint32_t *counts)
 {
 	size_t i = kh_thread_id();
 	uint64_t set[WORDS];
@@ -193,8 +203,8 @@ static __global__ void bloom_test(bloom_view<K> w, kh_keys q, kh_found out, uint
 	size_t at = w.bits(((const K *)q.keys)[i], set);
 	const ulonglong2 *p = (const ulonglong2 *)(w.words + at);
 	ulonglong2 a = __ldg(p), b = __ldg(p + 1);
-	all = (a.x & set[0]) == set[0] && (a.y & set[1]) == set[1] && (b.x & set[2]) == set[2] &&
-	      (b.y & set[3]) == set[3];
+	all = (a.x & set[0]) == set[0] && (a.y & set[1]) == set[1] &&
+	      (b.x & set[2]) == set[2] && (b.y & set[3]) == set[3];
 	if (counts)
 		counts[i] = all;
 	if (out.values)
@@ -203,7 +213,8 @@ static __global__ void bloom_test(bloom_view<K> w, kh_keys q, kh_found out, uint
 		out.found[i] = all;
 }
 
-static __global__ void bits_used(const unsigned long long *w, uint64_t n, unsigned long long *note)
+static __global__ void bits_used(const unsigned long long *w, uint64_t n,
+				 unsigned long long *note)
 {
 	uint64_t i = kh_thread_id();
 	unsigned c = __reduce_add_sync(KH_FULL, i < n ? __popcll(w[i]) : 0);
@@ -222,10 +233,12 @@ template <class K> struct bloom : kh_table {
 	{
 		if (p->n == 0)
 			return KH_OK;
-		bloom_set<K><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>(view(), (const K *)p->keys, p->n);
+		bloom_set<K><<<kh_blocks(p->n), KH_BLOCK, 0, s>>>(
+			view(), (const K *)p->keys, p->n);
 		return kh_launched("insert", err);
 	}
-	int look(const kh_keys *q, const kh_found *o, uint32_t *c, kh_stream s, kh_err *err)
+	int look(const kh_keys *q, const kh_found *o, uint32_t *c, kh_stream s,
+		 kh_err *err)
 	{
 		bloom_test<K><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), *q, *o, c);
 		return kh_launched("find", err);
@@ -242,14 +255,16 @@ template <class K> struct bloom : kh_table {
 	int stats(kh_stream s, kh_table_stats *st, kh_err *err)
 	{
 		unsigned long long used;
-		int rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_USED, 0, sizeof *note, s), "stats", err);
+		int rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_USED, 0, sizeof *note, s),
+				 "stats", err);
 
 		if (rc)
 			return rc;
 		bits_used<<<kh_blocks((size_t)blocks * WORDS), KH_BLOCK, 0, s>>>(
 			words, (uint64_t)blocks * WORDS, note);
 		if ((rc = kh_cuda(cudaMemcpyAsync(&used, note + KH_NOTE_USED, sizeof used,
-						  cudaMemcpyDeviceToHost, s), "stats", err)) ||
+						  cudaMemcpyDeviceToHost, s),
+				  "stats", err)) ||
 		    (rc = kh_cuda(cudaStreamSynchronize(s), "stats", err)))
 			return rc;
 		st->pairs = used;
@@ -262,8 +277,9 @@ static int open_bloom(const kh_table_config *c, kh_stream s, kh_table **out, kh_
 {
 	typedef bloom<K> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, nullptr, nullptr, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, nullptr,
+					nullptr,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	kh_table_config d = *c;
 	T *t = kh_table_make<T>();
 	int rc;
@@ -274,7 +290,8 @@ static int open_bloom(const kh_table_config *c, kh_stream s, kh_table **out, kh_
 	d.bits = d.bits ? d.bits : 12;
 	d.hashes = d.hashes ? d.hashes : 6;
 	if (d.hashes > 32 || d.bits > 1024)
-		return kh_fail(err, KH_EUSAGE, "%u hashes, %u bits a key: 32 and 1024 are the most",
+		return kh_fail(err, KH_EUSAGE,
+			       "%u hashes, %u bits a key: 32 and 1024 are the most",
 			       d.hashes, d.bits);
 	if ((rc = kh_table_init(t, &fn, &d, s, err)))
 		return rc;

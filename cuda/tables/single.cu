@@ -1,9 +1,10 @@
 /*
  * single.cu - row 5: WarpCore's SingleValueHashTable (Juenger et al. 2020, IV-B)
  *
- * Open addressing with COPS, one value a key, in the three layouts; insert by CAS, erase by
- * tombstone.  By default one lane inserts and two look up, in windows of 2: sizes of groups
- * may differ, the window is what they share.  open_addressing.cuh has the departures.
+ * Open addressing with COPS, one value a key, in the three layouts; insert by CAS, erase
+ * by tombstone.  By default one lane inserts and two look up, in windows of 2: sizes of
+ * groups may differ, the window is what they share.  open_addressing.cuh has the
+ * departures.
  */
 #include "open_addressing.cuh"
 #include "systems.h"
@@ -13,8 +14,9 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 {
 	typedef kh_open_table<S, false> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find, B::count, B::retrieve, B::fold, nullptr,
-					B::erase, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
+					B::fold,   nullptr,  B::erase, nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 
 	*out = t;
@@ -31,7 +33,8 @@ static int open_single(const kh_table_config *c, kh_stream s, kh_table **t, kh_e
 	if (c->layout == KH_LAYOUT_AOS || (c->layout == KH_LAYOUT_DEFAULT && !narrow))
 		return open_layout<kh_aos<K, V>>(c, s, t, err);
 	if (!narrow)
-		return kh_fail(err, KH_EUSAGE, "packed pairs are of 32-bit keys and values");
+		return kh_fail(err, KH_EUSAGE,
+			       "packed pairs are of 32-bit keys and values");
 	return open_layout<kh_packed>(c, s, t, err);
 }
 

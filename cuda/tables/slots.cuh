@@ -17,8 +17,8 @@
 #include "host.cuh"
 
 template <class K> struct kh_mark {
-	static constexpr K EMPTY = (K)~(K)0;
-	static constexpr K TOMB = (K)~(K)1;
+	static constexpr K EMPTY = (K) ~(K)0;
+	static constexpr K TOMB = (K) ~(K)1;
 	/* 0 or 1: which mark; -1: an ordinary key. */
 	static __device__ int of(K k) { return k >= TOMB ? (int)(EMPTY - k) : -1; }
 };
@@ -37,7 +37,10 @@ struct kh_packed {
 	typedef uint32_t key_type, value_type;
 	uint64_t *slot;
 
-	int take(kh_table *t, size_t n, kh_stream s, kh_err *e) { return kh_take(t, &slot, n, 0xff, s, e); }
+	int take(kh_table *t, size_t n, kh_stream s, kh_err *e)
+	{
+		return kh_take(t, &slot, n, 0xff, s, e);
+	}
 	/* fresh(): what other threads wrote just now. */
 	__device__ uint32_t fresh(size_t i) const { return (uint32_t)__ldcg(slot + i); }
 	__device__ uint32_t key(size_t i) const { return (uint32_t)slot[i]; }
@@ -46,7 +49,8 @@ struct kh_packed {
 	__device__ uint32_t claim(size_t i, uint32_t expect, uint32_t k, uint32_t v) const
 	{
 		uint64_t mine = (uint64_t)v << 32 | k;
-		uint64_t old = expect == kh_mark<uint32_t>::EMPTY ? ~UINT64_C(0) : __ldcg(slot + i);
+		uint64_t old = expect == kh_mark<uint32_t>::EMPTY ? ~UINT64_C(0)
+								  : __ldcg(slot + i);
 
 		while ((uint32_t)old == expect) {
 			uint64_t seen = kh_cas(slot + i, old, mine);
@@ -56,17 +60,29 @@ struct kh_packed {
 		}
 		return (uint32_t)old;
 	}
-	__device__ void set(size_t i, uint32_t v) const { ((uint32_t *)(slot + i))[1] = v; }
-	__device__ void wipe(size_t i) const { *(uint32_t *)(slot + i) = kh_mark<uint32_t>::TOMB; }
+	__device__ void set(size_t i, uint32_t v) const
+	{
+		((uint32_t *)(slot + i))[1] = v;
+	}
+	__device__ void wipe(size_t i) const
+	{
+		*(uint32_t *)(slot + i) = kh_mark<uint32_t>::TOMB;
+	}
 	__device__ void reset(size_t i) const { slot[i] = ~UINT64_C(0); }
 };
 
 template <class K, class V> struct kh_aos {
 	typedef K key_type;
 	typedef V value_type;
-	struct pair { K k; V v; } *slot;
+	struct pair {
+		K k;
+		V v;
+	} *slot;
 
-	int take(kh_table *t, size_t n, kh_stream s, kh_err *e) { return kh_take(t, &slot, n, 0xff, s, e); }
+	int take(kh_table *t, size_t n, kh_stream s, kh_err *e)
+	{
+		return kh_take(t, &slot, n, 0xff, s, e);
+	}
 	__device__ K fresh(size_t i) const { return __ldcg(&slot[i].k); }
 	__device__ K key(size_t i) const { return slot[i].k; }
 	__device__ V value(size_t i) const { return slot[i].v; }
@@ -113,11 +129,17 @@ template <class K> struct kh_bare {
 	typedef uint32_t value_type;
 	K *k;
 
-	int take(kh_table *t, size_t n, kh_stream s, kh_err *e) { return kh_take(t, &k, n, 0xff, s, e); }
+	int take(kh_table *t, size_t n, kh_stream s, kh_err *e)
+	{
+		return kh_take(t, &k, n, 0xff, s, e);
+	}
 	__device__ K fresh(size_t i) const { return __ldcg(k + i); }
 	__device__ K key(size_t i) const { return k[i]; }
 	__device__ uint32_t value(size_t) const { return 1; }
-	__device__ K claim(size_t i, K expect, K key, uint32_t) const { return kh_cas(k + i, expect, key); }
+	__device__ K claim(size_t i, K expect, K key, uint32_t) const
+	{
+		return kh_cas(k + i, expect, key);
+	}
 	__device__ void set(size_t, uint32_t) const {}
 	__device__ void wipe(size_t i) const { k[i] = kh_mark<K>::TOMB; }
 };
@@ -126,18 +148,26 @@ template <class K> struct kh_bare {
 template <class K> struct kh_tally {
 	typedef K key_type;
 	typedef uint64_t value_type;
-	struct pair { K k; uint64_t v; } *slot;
+	struct pair {
+		K k;
+		uint64_t v;
+	} *slot;
 
 	int take(kh_table *t, size_t n, kh_stream s, kh_err *e)
 	{
 		int rc = kh_take(t, &slot, n, 0, s, e);
-		return rc ? rc : kh_cuda(cudaMemset2DAsync(slot, sizeof(pair), 0xff, sizeof(K), n, s),
-					 "clearing a table", e);
+		return rc ? rc
+			  : kh_cuda(cudaMemset2DAsync(slot, sizeof(pair), 0xff, sizeof(K),
+						      n, s),
+				    "clearing a table", e);
 	}
 	__device__ K fresh(size_t i) const { return __ldcg(&slot[i].k); }
 	__device__ K key(size_t i) const { return slot[i].k; }
 	__device__ uint64_t value(size_t i) const { return slot[i].v; }
-	__device__ K claim(size_t i, K expect, K k, uint64_t) const { return kh_cas(&slot[i].k, expect, k); }
+	__device__ K claim(size_t i, K expect, K k, uint64_t) const
+	{
+		return kh_cas(&slot[i].k, expect, k);
+	}
 };
 
 /* Values of the two mark keys: side[m * room ..], note[KH_NOTE_SIDE + m] of them. */
@@ -209,7 +239,8 @@ struct kh_cops {
 
 /* Finds the key's slot; all lanes get it, or ~0.  FRESH: while others insert. */
 template <bool FRESH, class S, class K>
-static __device__ size_t kh_slot_find(const S &s, const kh_cops &cops, const kh_group &g, K key)
+static __device__ size_t kh_slot_find(const S &s, const kh_cops &cops, const kh_group &g,
+				      K key)
 {
 	kh_cops::walk w = cops.start(key);
 
@@ -234,8 +265,8 @@ struct kh_placed {
 
 /* Finds the key's slot or claims one for it, a tombstone's if there is one on the way. */
 template <class S, class K, class V>
-static __device__ kh_placed kh_slot_claim(const S &s, const kh_cops &cops, const kh_group &g,
-					  K key, V value)
+static __device__ kh_placed kh_slot_claim(const S &s, const kh_cops &cops,
+					  const kh_group &g, K key, V value)
 {
 	const size_t NONE = ~(size_t)0;
 again:
@@ -243,10 +274,11 @@ again:
 	size_t tomb = NONE;
 
 	for (uint32_t i = 0; i < cops.windows; i++, cops.next(w))
-		for (uint32_t j = 0; j < cops.window; ) {
+		for (uint32_t j = 0; j < cops.window;) {
 			size_t at = w.at * cops.window + j;
 			K k = s.fresh(at + g.rank);
-			unsigned hit = g.ballot(k == key), open = g.ballot(k >= kh_mark<K>::TOMB);
+			unsigned hit = g.ballot(k == key),
+				 open = g.ballot(k >= kh_mark<K>::TOMB);
 
 			if (hit)
 				return { at + __ffs(hit) - 1, false };
@@ -254,7 +286,8 @@ again:
 				j += g.size;
 				continue;
 			}
-			unsigned empty = g.ballot(k == kh_mark<K>::EMPTY), dead = open & ~empty;
+			unsigned empty = g.ballot(k == kh_mark<K>::EMPTY),
+				 dead = open & ~empty;
 			if (dead && tomb == NONE)
 				tomb = at + __ffs(dead) - 1;
 			if (!empty) {
@@ -262,7 +295,8 @@ again:
 				continue;
 			}
 			size_t to = tomb != NONE ? tomb : at + __ffs(empty) - 1;
-			K want = tomb != NONE ? kh_mark<K>::TOMB : kh_mark<K>::EMPTY, old = 0;
+			K want = tomb != NONE ? kh_mark<K>::TOMB : kh_mark<K>::EMPTY,
+			  old = 0;
 			if (g.rank == 0)
 				old = s.claim(to, want, key, value);
 			old = g.from(old, 0);

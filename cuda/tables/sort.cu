@@ -17,10 +17,10 @@ static int sort_pairs(kh_table *t, const kh_sort *o, kh_stream stream, kh_err *e
 	int rc;
 
 	auto run = [&](void *p) {
-		return cub::DeviceRadixSort::SortPairs(p, bytes, (const K *)o->keys,
-						       (K *)o->keys_out, (const V *)o->values,
-						       (V *)o->values_out, o->n, o->from, o->to,
-						       stream);
+		return cub::DeviceRadixSort::SortPairs(
+			p, bytes, (const K *)o->keys, (K *)o->keys_out,
+			(const V *)o->values, (V *)o->values_out, o->n, o->from, o->to,
+			stream);
 	};
 	rc = kh_cuda(run(nullptr), "sort", err);
 	if (!rc)
@@ -30,7 +30,8 @@ static int sort_pairs(kh_table *t, const kh_sort *o, kh_stream stream, kh_err *e
 	return rc;
 }
 
-template <class K> static int sort_keys(kh_table *t, const kh_sort *o, kh_stream stream, kh_err *err)
+template <class K>
+static int sort_keys(kh_table *t, const kh_sort *o, kh_stream stream, kh_err *err)
 {
 	kh_scratch<char> tmp;
 	size_t bytes = 0;
@@ -38,8 +39,8 @@ template <class K> static int sort_keys(kh_table *t, const kh_sort *o, kh_stream
 
 	auto run = [&](void *p) {
 		return cub::DeviceRadixSort::SortKeys(p, bytes, (const K *)o->keys,
-						      (K *)o->keys_out, o->n, o->from, o->to,
-						      stream);
+						      (K *)o->keys_out, o->n, o->from,
+						      o->to, stream);
 	};
 	rc = kh_cuda(run(nullptr), "sort", err);
 	if (!rc)
@@ -80,27 +81,29 @@ static int scan(kh_table *t, const uint32_t *in, unsigned stride, size_t n, T *o
 						  strided<T> { in, stride });
 	kh_scratch<char> tmp;
 	size_t bytes = 0;
-	int rc = kh_cuda(cub::DeviceScan::InclusiveSum(nullptr, bytes, it, out, n, stream), "scan",
-			 err);
+	int rc =
+		kh_cuda(cub::DeviceScan::InclusiveSum(nullptr, bytes, it, out, n, stream),
+			"scan", err);
 
 	if (!rc)
 		rc = tmp.take(t, bytes, stream, err);
 	if (!rc)
-		rc = kh_cuda(cub::DeviceScan::InclusiveSum(tmp.p, bytes, it, out, n, stream),
-			     "scan", err);
+		rc = kh_cuda(
+			cub::DeviceScan::InclusiveSum(tmp.p, bytes, it, out, n, stream),
+			"scan", err);
 	return rc;
 }
 
-int kh_scan_offsets(kh_table *t, const uint32_t *in, unsigned stride, size_t n, uint64_t *out,
-		    kh_stream stream, kh_err *err)
+int kh_scan_offsets(kh_table *t, const uint32_t *in, unsigned stride, size_t n,
+		    uint64_t *out, kh_stream stream, kh_err *err)
 {
 	int rc = kh_cuda(cudaMemsetAsync(out, 0, sizeof *out, stream), "scan", err);
 
 	return rc || n == 0 ? rc : scan<uint64_t>(t, in, stride, n, out + 1, stream, err);
 }
 
-int kh_scan_counts(kh_table *t, const uint32_t *in, size_t n, uint32_t *out, kh_stream stream,
-		   kh_err *err)
+int kh_scan_counts(kh_table *t, const uint32_t *in, size_t n, uint32_t *out,
+		   kh_stream stream, kh_err *err)
 {
 	int rc = kh_cuda(cudaMemsetAsync(out, 0, sizeof *out, stream), "scan", err);
 
@@ -122,10 +125,10 @@ int kh_mix_keys(const void *keys, size_t n, unsigned bits, uint64_t seed, void *
 	if (n == 0)
 		return KH_OK;
 	if (bits == 32)
-		mix_keys<<<kh_blocks(n), KH_BLOCK, 0, stream>>>((const uint32_t *)keys, n, seed,
-								(uint32_t *)out);
+		mix_keys<<<kh_blocks(n), KH_BLOCK, 0, stream>>>((const uint32_t *)keys, n,
+								seed, (uint32_t *)out);
 	else
-		mix_keys<<<kh_blocks(n), KH_BLOCK, 0, stream>>>((const uint64_t *)keys, n, seed,
-								(uint64_t *)out);
+		mix_keys<<<kh_blocks(n), KH_BLOCK, 0, stream>>>((const uint64_t *)keys, n,
+								seed, (uint64_t *)out);
 	return kh_launched("mixing keys", err);
 }

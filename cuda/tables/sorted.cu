@@ -17,18 +17,20 @@ template <class K, class V> struct sorted : kh_table {
 	view_type view() const { return { keys, values, n, 8 }; }
 	int insert(const kh_kv *p, kh_stream s, kh_err *err)
 	{
-		kh_sort o = { p->keys, p->values, keys, values, p->n, sizeof(K) * 8, sizeof(V) * 8, 0,
-			      sizeof(K) * 8 };
+		kh_sort o = { p->keys,       p->values,     keys, values,       p->n,
+			      sizeof(K) * 8, sizeof(V) * 8, 0,    sizeof(K) * 8 };
 
 		if (n)
-			return kh_fail(err, KH_EUSAGE, "table sorted is built by one insert");
+			return kh_fail(err, KH_EUSAGE,
+				       "table sorted is built by one insert");
 		n = (uint32_t)p->n;
 		return n ? kh_sort_pairs(this, &o, s, err) : KH_OK;
 	}
-	int spans(const kh_keys *q, kh_span *span, uint32_t *counts, kh_stream s, kh_err *err)
+	int spans(const kh_keys *q, kh_span *span, uint32_t *counts, kh_stream s,
+		  kh_err *err)
 	{
-		kh_span_kernel<<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), (const K *)q->keys, q->n,
-								    span, counts);
+		kh_span_kernel<<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(
+			view(), (const K *)q->keys, q->n, span, counts);
 		return kh_launched("look-up", err);
 	}
 	int count(const kh_keys *q, uint32_t *counts, kh_stream s, kh_err *err)
@@ -60,13 +62,15 @@ static int open_sorted(const kh_table_config *c, kh_stream s, kh_table **out, kh
 {
 	typedef sorted<K, V> T;
 	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr, B::count, B::retrieve, B::fold, nullptr,
-					nullptr, nullptr, nullptr, B::stats, B::view };
+	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+					B::fold,   nullptr,  nullptr,  nullptr,
+					nullptr,   B::stats, B::view };
 	T *t = kh_table_make<T>();
 	int rc;
 
 	*out = t;
-	if ((rc = kh_table_init(t, &fn, c, s, err)) || (rc = kh_take(t, &t->keys, c->capacity, 0, s, err)))
+	if ((rc = kh_table_init(t, &fn, c, s, err)) ||
+	    (rc = kh_take(t, &t->keys, c->capacity, 0, s, err)))
 		return rc;
 	return kh_take(t, &t->values, c->capacity, 0, s, err);
 }

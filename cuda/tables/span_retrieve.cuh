@@ -3,15 +3,16 @@
  *
  * The first pass leaves a span a query; after the scan the copy is cut by output, not by
  * query, so that one list of 10^6 values costs what 10^6 lists of one do: a block writes
- * a tile of KH_TILE values.  It marks in shared memory where a list begins and how far its
- * source is from there; a running maximum of those places tells each value its list.
+ * a tile of KH_TILE values.  It marks in shared memory where a list begins and how far
+ * its source is from there; a running maximum of those places tells each value its
+ * list.
  */
 #ifndef KH_TABLES_SPAN_RETRIEVE_CUH
 #define KH_TABLES_SPAN_RETRIEVE_CUH
 
 #include "retrieve.cuh"
 
-#define KH_TILE 2048
+#define KH_TILE      2048
 #define KH_TILE_EACH (KH_TILE / KH_BLOCK)
 
 /* first[t]: the query whose list has the first value of tile t. */
@@ -23,7 +24,8 @@ static __global__ void kh_tile_starts(const uint64_t *offsets, size_t n, uint64_
 	if (i >= n)
 		return;
 	uint64_t from = offsets[i], to = offsets[i + 1];
-	for (uint64_t t = (from + KH_TILE - 1) / KH_TILE; t * KH_TILE < to && t < tiles; t++)
+	for (uint64_t t = (from + KH_TILE - 1) / KH_TILE; t * KH_TILE < to && t < tiles;
+	     t++)
 		first[t] = (uint32_t)i;
 }
 
@@ -59,15 +61,16 @@ static __device__ void kh_tile_heads(uint16_t *head)
 
 template <class V>
 static __global__ void __launch_bounds__(KH_BLOCK)
-kh_copy_tiles(const kh_span *span, size_t n, const uint32_t *first, const V *values, kh_lists out,
-	      unsigned long long *note)
+	kh_copy_tiles(const kh_span *span, size_t n, const uint32_t *first,
+		      const V *values, kh_lists out, unsigned long long *note)
 {
 	__shared__ __align__(16) uint16_t head[KH_TILE];
 	__shared__ uint32_t delta[KH_TILE];
 	uint64_t total = out.offsets[n], tile = blockIdx.x * (uint64_t)KH_TILE;
 
 	if (blockIdx.x == 0 && threadIdx.x == 0 && total > out.capacity)
-		atomicAdd(note + KH_NOTE_TRUNCATED, (unsigned long long)(total - out.capacity));
+		atomicAdd(note + KH_NOTE_TRUNCATED,
+			  (unsigned long long)(total - out.capacity));
 	if (tile >= total)
 		return;
 	for (unsigned k = threadIdx.x; k < KH_TILE; k += KH_BLOCK)
@@ -75,7 +78,9 @@ kh_copy_tiles(const kh_span *span, size_t n, const uint32_t *first, const V *val
 	__syncthreads();
 	uint64_t end = min(min(total, out.capacity), tile + KH_TILE);
 	size_t from = first[blockIdx.x];
-	size_t to = tile + KH_TILE < total && tile + KH_TILE < out.capacity ? first[blockIdx.x + 1] + 1 : n;
+	size_t to = tile + KH_TILE < total && tile + KH_TILE < out.capacity
+			    ? first[blockIdx.x + 1] + 1
+			    : n;
 	for (size_t j = from + threadIdx.x; j < to; j += KH_BLOCK) {
 		kh_span s = span[j];
 		uint64_t at = out.offsets[j];
@@ -93,7 +98,8 @@ kh_copy_tiles(const kh_span *span, size_t n, const uint32_t *first, const V *val
 		unsigned p = threadIdx.x + k * KH_BLOCK;
 
 		if (tile + p < end)
-			((V *)out.values)[tile + p] = values[(uint32_t)(tile + p) + delta[head[p]]];
+			((V *)out.values)[tile + p] =
+				values[(uint32_t)(tile + p) + delta[head[p]]];
 	}
 }
 
@@ -111,8 +117,8 @@ static int kh_span_copy(kh_table *t, const kh_span *span, size_t n, const V *val
 	if (rc || tiles == 0)
 		return rc;
 	kh_tile_starts<<<kh_blocks(n), KH_BLOCK, 0, s>>>(out->offsets, n, tiles, first.p);
-	kh_copy_tiles<V><<<(unsigned)tiles, KH_BLOCK, 0, s>>>(span, n, first.p, values, *out,
-							      t->note);
+	kh_copy_tiles<V><<<(unsigned)tiles, KH_BLOCK, 0, s>>>(span, n, first.p, values,
+							      *out, t->note);
 	return kh_launched("retrieve", err);
 }
 

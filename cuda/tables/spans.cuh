@@ -23,14 +23,15 @@ struct kh_span {
 };
 
 template <class V, class F>
-static __device__ uint32_t kh_span_each(const kh_group &g, const V *values, kh_span s, F f)
+static __device__ uint32_t kh_span_each(const kh_group &g, const V *values, kh_span s,
+					F f)
 {
 	for (uint32_t i = g.rank; i < s.len; i += g.size)
 		f(i, values[(size_t)s.start + i]);
 	return s.len;
 }
 
-/* --- exact sorted CSR: csr.cu -------------------------------------------------------- */
+/* --- exact sorted CSR: csr.cu ----------------------------------------------------- */
 
 /* 64 bytes.  Entries from position 0 on, in the order of mixes; len 0: unused; 255: the
  * length is in the list of wide ones. */
@@ -59,7 +60,7 @@ template <class K, class V> struct kh_csr_view {
 	const bucket *buckets;
 	const V *values;
 	const uint32_t *wide_start, *wide_len;  /* lists of 255 and more, ascending */
-	uint32_t n_buckets, n_wide;             /* homes; a bucket that is not full ends each run */
+	uint32_t n_buckets, n_wide; /* homes; a bucket that is not full ends each run */
 	uint64_t seed;
 	unsigned group;
 
@@ -72,21 +73,23 @@ template <class K, class V> struct kh_csr_view {
 		uint32_t upto_hi = p < 8 ? 0 : below_hi << 8 | 255;
 
 		if ((__vcmpeq4((uint32_t)lo, KH_FULL) & (uint32_t)upto_lo) |
-		    (__vcmpeq4((uint32_t)(lo >> 32), KH_FULL) & (uint32_t)(upto_lo >> 32)) |
+		    (__vcmpeq4((uint32_t)(lo >> 32), KH_FULL) &
+		     (uint32_t)(upto_lo >> 32)) |
 		    (__vcmpeq4(hi, KH_FULL) & upto_hi))
 			return wide(base, lo, hi, p);
 		uint64_t a = lo & below_lo;
 		uint32_t sum = __dp4a((uint32_t)a, 0x01010101u, 0u);
 		sum = __dp4a((uint32_t)(a >> 32), 0x01010101u, sum);
 		sum = __dp4a(hi & below_hi, 0x01010101u, sum);
-		uint32_t n = p < 8 ? (uint32_t)(lo >> 8 * p) & 255 : hi >> 8 * (p - 8) & 255;
+		uint32_t n =
+			p < 8 ? (uint32_t)(lo >> 8 * p) & 255 : hi >> 8 * (p - 8) & 255;
 		return { (uint32_t)base + sum, n };
 	}
 	__device__ kh_span wide(uint64_t base, uint64_t lo, uint32_t hi, int p) const
 	{
 		uint32_t at = (uint32_t)base, from = 0, to = n_wide;
 
-		while (from < to) {             /* the first wide list at or after base */
+		while (from < to) {     /* the first wide list at or after base */
 			uint32_t mid = from + (to - from) / 2;
 			if (wide_start[mid] < at)
 				from = mid + 1;
@@ -94,7 +97,8 @@ template <class K, class V> struct kh_csr_view {
 				to = mid;
 		}
 		for (int j = 0;; j++) {
-			uint32_t n = j < 8 ? (uint32_t)(lo >> 8 * j) & 255 : hi >> 8 * (j - 8) & 255;
+			uint32_t n = j < 8 ? (uint32_t)(lo >> 8 * j) & 255
+					   : hi >> 8 * (j - 8) & 255;
 			if (n == KH_CSR_WIDE)
 				n = wide_len[from++];
 			if (j == p)
@@ -113,7 +117,8 @@ template <class K, class V> struct kh_csr_view {
 				lo &= (UINT64_C(1) << 48) - 1;
 			else
 				lo = (uint64_t)((const uint32_t *)b->len)[1] << 32 |
-				     ((const uint32_t *)b->len)[0], hi = ((const uint32_t *)b->len)[2];
+				     ((const uint32_t *)b->len)[0],
+				hi = ((const uint32_t *)b->len)[2];
 			for (int p = 0; p < bucket::SLOTS && b->len[p]; p++)
 				if (b->key[p] == x)
 					return list(b->base, lo, hi, p);
@@ -127,7 +132,7 @@ template <class K, class V> struct kh_csr_view {
 	}
 };
 
-/* --- sorted keys: sorted.cu ------------------------------------------------------------ */
+/* --- sorted keys: sorted.cu ------------------------------------------------------- */
 
 template <class K, class V> struct kh_sorted_view {
 	typedef K key_type;
@@ -164,7 +169,7 @@ template <class K, class V> struct kh_sorted_view {
 	}
 };
 
-/* --- HashGraph: hashgraph.cu ----------------------------------------------------------- */
+/* --- HashGraph: hashgraph.cu ------------------------------------------------------ */
 
 /* Pairs of hash value h: offset[h] up to offset[h + 1]; keys are kept as their mixes. */
 template <class K, class V> struct kh_hashgraph_view {
@@ -180,21 +185,23 @@ template <class K, class V> struct kh_hashgraph_view {
 	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
 	{
 		K x = kh_mix(key, seed);
-		uint32_t h = kh_reduce(x, range), from = offset[h], to = offset[h + 1], n = 0;
+		uint32_t h = kh_reduce(x, range), from = offset[h], to = offset[h + 1],
+			 n = 0;
 
 		for (uint32_t i = from; i < to; i += g.size) {
 			bool hit = i + g.rank < to && keys[i + g.rank] == x;
 			unsigned all = g.ballot(hit);
 
 			if (hit)
-				f(n + __popc(all & ((1u << g.rank) - 1)), values[i + g.rank]);
+				f(n + __popc(all & ((1u << g.rank) - 1)),
+				  values[i + g.rank]);
 			n += __popc(all);
 		}
 		return n;
 	}
 };
 
-/* --- WarpCore MultiValue and SingleValue: multi.cu, single.cu ---------------------------- */
+/* --- WarpCore MultiValue and SingleValue: multi.cu, single.cu --------------------- */
 
 template <class S, bool MULTI> struct kh_slots_view {
 	typedef typename S::key_type K;
@@ -230,7 +237,8 @@ template <class S, bool MULTI> struct kh_slots_view {
 				unsigned all = g.ballot(k == key);
 
 				if (k == key)
-					f(n + __popc(all & ((1u << g.rank) - 1)), slots.value(at));
+					f(n + __popc(all & ((1u << g.rank) - 1)),
+					  slots.value(at));
 				n += __popc(all);
 				if (g.ballot(k == kh_mark<K>::EMPTY))
 					return n;
@@ -239,10 +247,10 @@ template <class S, bool MULTI> struct kh_slots_view {
 	}
 };
 
-/* --- 64-byte buckets: bucket64.cu --------------------------------------------------------- */
+/* --- 64-byte buckets: bucket64.cu ------------------------------------------------- */
 
-/* A slot has the mix of a key; EMPTY as in slots.cuh.  Pairs of 64 bits are packed, eight a
- * bucket; wider ones take 16 bytes, and keys there 64 bits, four a bucket. */
+/* A slot has the mix of a key; EMPTY as in slots.cuh.  Pairs of 64 bits are packed,
+ * eight a bucket; wider ones take 16 bytes, and keys there 64 bits, four a bucket. */
 template <class K, class V> struct kh_bucket64_view {
 	typedef K key_type;
 	typedef V value_type;
@@ -254,7 +262,10 @@ template <class K, class V> struct kh_bucket64_view {
 	uint64_t seed;
 	unsigned group;
 
-	__device__ bool is_mark(K x) const { return (narrow || sizeof(K) == 8) && x == kh_mark<K>::EMPTY; }
+	__device__ bool is_mark(K x) const
+	{
+		return (narrow || sizeof(K) == 8) && x == kh_mark<K>::EMPTY;
+	}
 	/* Slot s of bucket b: true if it is used; key and value. */
 	__device__ bool slot(uint32_t b, int s, K &k, V &v) const
 	{
@@ -294,7 +305,7 @@ template <class K, class V> struct kh_bucket64_view {
 	}
 };
 
-/* --- WarpCore BucketList: bucketlist.cu -------------------------------------------------- */
+/* --- WarpCore BucketList: bucketlist.cu ------------------------------------------- */
 
 /* A handle: state in bits 62-63, values in 32-61, index of the tail bucket in 0-31. */
 enum kh_list_state { KH_LIST_NONE, KH_LIST_BLOCKED, KH_LIST_READY, KH_LIST_FULL };
@@ -303,11 +314,18 @@ static KH_HD uint64_t kh_handle(kh_list_state state, uint32_t count, uint32_t ta
 {
 	return (uint64_t)state << 62 | (uint64_t)count << 32 | tail;
 }
-static KH_HD kh_list_state kh_handle_state(uint64_t h) { return (kh_list_state)(h >> 62); }
-static KH_HD uint32_t kh_handle_count(uint64_t h) { return (uint32_t)(h >> 32) & 0x3fffffff; }
+static KH_HD kh_list_state kh_handle_state(uint64_t h)
+{
+	return (kh_list_state)(h >> 62);
+}
+static KH_HD uint32_t kh_handle_count(uint64_t h)
+{
+	return (uint32_t)(h >> 32) & 0x3fffffff;
+}
 static KH_HD uint32_t kh_handle_tail(uint64_t h) { return (uint32_t)h; }
 
-/* sum[i]: values in buckets 0 .. i.  Beyond the last of them all buckets are `last` long. */
+/* sum[i]: values in buckets 0 .. i.  Beyond the last of them all buckets are `last`
+ * long. */
 #define KH_GROWTH 192
 struct kh_growth {
 	const uint32_t *sum;
@@ -334,7 +352,9 @@ struct kh_growth {
 	}
 	__device__ uint32_t size(uint32_t level) const
 	{
-		return level == 0 ? sum[0] : level < KH_GROWTH ? sum[level] - sum[level - 1] : last;
+		return level == 0          ? sum[0]
+		       : level < KH_GROWTH ? sum[level] - sum[level - 1]
+					   : last;
 	}
 };
 
@@ -345,7 +365,7 @@ template <class K, class V> struct kh_bucketlist_view {
 	kh_side<uint64_t> side;         /* handles of the two mark keys */
 	kh_cops cops;
 	kh_growth growth;
-	V *pool;                        /* a bucket but the first has the previous one's index first */
+	V *pool; /* a bucket but the first has the previous one's index first */
 	unsigned group;
 
 	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
@@ -359,7 +379,8 @@ template <class K, class V> struct kh_bucketlist_view {
 		uint32_t n = kh_handle_count(h), tail = kh_handle_tail(h), place;
 		if (n == 0)
 			return 0;
-		uint32_t level = growth.level(n - 1, place), used = place + 1, rank = n - used;
+		uint32_t level = growth.level(n - 1, place), used = place + 1,
+			 rank = n - used;
 		for (;; level--) {
 			const V *b = pool + tail + (level > 0);
 			for (uint32_t i = g.rank; i < used; i += g.size)

@@ -12,8 +12,8 @@
  *     kh_table_retrieve(t, &keys, &lists, stream, &err);
  *     kh_table_close(t);
  *
- * What does not fit (a full table, a pool that ran dry, lists beyond the caller's room) is
- * counted on the device and comes back from kh_table_status() as KH_ENOMEM.
+ * What does not fit (a full table, a pool that ran dry, lists beyond the caller's room)
+ * is counted on the device and comes back from kh_table_status() as KH_ENOMEM.
  *
  * Concurrency: calls on several streams may overlap if they only read, or if they all
  * insert (tables that can: KH_TABLE_DYNAMIC); the caller orders all else.  Every bit
@@ -44,7 +44,7 @@ enum {
 	KH_TABLE_DYNAMIC = 2,           /* more than one insert */
 	KH_TABLE_ERASE = 4,
 	KH_TABLE_MIXED = 8,             /* kh_table_mixed() and kh_table_clean() */
-	KH_TABLE_NO_VALUES = 16,        /* values may be NULL; a value found is a count or 1 */
+	KH_TABLE_NO_VALUES = 16, /* values may be NULL; a value found is a count or 1 */
 	KH_TABLE_INEXACT = 32,          /* may report keys that were never inserted */
 	KH_TABLE_FIND = 64              /* kh_table_find() */
 };
@@ -53,24 +53,24 @@ enum {
 typedef struct kh_table_config {
 	uint64_t capacity;              /* pairs it must hold, below 2^32 */
 	uint64_t distinct;              /* distinct keys expected; 0: capacity */
-	uint64_t side;                  /* room for the values of a key that is a mark; 0: 1024 */
+	uint64_t side; /* room for the values of a key that is a mark; 0: 1024 */
 	uint64_t seed;                  /* of the hash functions */
 	double load;                    /* keys a slot; 0: the table's own choice */
 	unsigned key_bits, value_bits;  /* 32 or 64 */
-	unsigned group;                 /* lanes that probe together: 1, 2 .. 32; 0: choice */
+	unsigned group; /* lanes that probe together: 1, 2 .. 32; 0: choice */
 	unsigned window;                /* slots probed linearly before the second hash */
 	enum kh_layout layout;
-	double range;                   /* HashGraph: pairs a hash value (the paper's C); 0: 1 */
+	double range; /* HashGraph: pairs a hash value (the paper's C); 0: 1 */
 	unsigned bins;                  /* HashGraph V2; 0: 32768 */
 	double growth;                  /* BucketList: lambda; 0: 1.1 */
 	unsigned first;                 /* BucketList: s0; 0: 1 */
-	uint64_t pool;                  /* BucketList: values; DACHash: nodes; 0: choice */
+	uint64_t pool; /* BucketList: values; DACHash: nodes; 0: choice */
 	unsigned subtables, rounds;     /* cuckoo: 2 to 4; longest chain of evictions */
-	unsigned node;                  /* DACHash: pairs a super node: 1, 2 .. 32; 0: 8 */
+	unsigned node; /* DACHash: pairs a super node: 1, 2 .. 32; 0: 8 */
 	unsigned hashes, bits;          /* Bloom: bits set a key; bits of memory a key */
 	int reorder;                    /* DACHash: reorder batches by hash value */
-	enum kh_mapping mapping;        /* DACHash; QUAD: four lanes a node of 8 packed pairs */
-	double length;                  /* DACHash: super nodes a bucket expected; 0: 0.5 */
+	enum kh_mapping mapping; /* DACHash; QUAD: four lanes a node of 8 packed pairs */
+	double length; /* DACHash: super nodes a bucket expected; 0: 0.5 */
 	double threshold;               /* DACHash: the length that switches; 0: 0.6 */
 	int direct;                     /* bucket64: never partition before insert */
 } kh_table_config;
@@ -113,7 +113,7 @@ typedef struct kh_ops {
 
 typedef struct kh_table_stats {
 	uint64_t bytes;                 /* of device memory that the table itself takes */
-	uint64_t pairs;                 /* stored now; counters: distinct keys; Bloom: bits set */
+	uint64_t pairs; /* stored now; counters: distinct keys; Bloom: bits set */
 	uint64_t slots;
 	uint64_t failed;                /* pairs that did not fit, since open */
 	uint64_t truncated;             /* values beyond a caller's room, since open */
@@ -126,7 +126,8 @@ typedef struct kh_table_fn {
 	int (*insert)(kh_table *, const kh_kv *, kh_stream, kh_err *);
 	int (*find)(kh_table *, const kh_keys *, const kh_found *, kh_stream, kh_err *);
 	int (*count)(kh_table *, const kh_keys *, uint32_t *, kh_stream, kh_err *);
-	int (*retrieve)(kh_table *, const kh_keys *, const kh_lists *, kh_stream, kh_err *);
+	int (*retrieve)(kh_table *, const kh_keys *, const kh_lists *, kh_stream,
+			kh_err *);
 	int (*fold)(kh_table *, const kh_keys *, uint64_t *, kh_stream, kh_err *);
 	int (*join)(kh_table *, const kh_keys *, uint32_t *, kh_stream, kh_err *);
 	int (*erase)(kh_table *, const kh_keys *, kh_stream, kh_err *);
@@ -150,7 +151,8 @@ extern const kh_table_system kh_table_systems[];
 const kh_table_system *kh_table_system_find(const char *name);
 
 /* Makes an empty table on the current device, owned by the caller until kh_table_close().
- * All its memory is taken here, except the scratch of a call (a pool that the device's tables share). */
+ * All its memory is taken here, except the scratch of a call (a pool that the device's
+ * tables share). */
 int kh_table_open(const char *system, const kh_table_config *config, kh_stream stream,
 		  kh_table **table, kh_err *err);
 /* The caller has waited for the table's work.  NULL is allowed. */
@@ -167,12 +169,13 @@ int kh_table_find(kh_table *t, const kh_keys *keys, const kh_found *out, kh_stre
 int kh_table_count(kh_table *t, const kh_keys *keys, uint32_t *counts, kh_stream stream,
 		   kh_err *err);
 /* Count, exclusive scan, copy. */
-int kh_table_retrieve(kh_table *t, const kh_keys *keys, const kh_lists *out, kh_stream stream,
-		      kh_err *err);
+int kh_table_retrieve(kh_table *t, const kh_keys *keys, const kh_lists *out,
+		      kh_stream stream, kh_err *err);
 /* sums[i]: sum modulo 2^64 of the values of key i, with no copy of them. */
 int kh_table_fold(kh_table *t, const kh_keys *keys, uint64_t *sums, kh_stream stream,
 		  kh_err *err);
-/* counts as kh_table_count(), by building a table of the queries (HashGraph probe-new). */
+/* counts as kh_table_count(), by building a table of the queries (HashGraph
+ * probe-new). */
 int kh_table_join(kh_table *t, const kh_keys *keys, uint32_t *counts, kh_stream stream,
 		  kh_err *err);
 int kh_table_erase(kh_table *t, const kh_keys *keys, kh_stream stream, kh_err *err);

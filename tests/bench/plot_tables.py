@@ -9,11 +9,13 @@ One SVG a figure; a figure whose cases are not in the CSV is left out.
 
 import csv
 import sys
+from collections import Counter
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
+matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tables"})
 import matplotlib.pyplot as plt  # noqa: E402
 
 NUMBERS = {
@@ -40,12 +42,18 @@ def read(path):
 
 
 def curves(rows, x, label):
-    """{label: sorted [(x, insert, retrieve)]}"""
+    """{label: sorted [(x, insert, retrieve)]}; of one x the last row counts."""
     out = {}
     for row in rows:
         point = (row[x], row["insert_gops"], row["retrieve_gops"])
-        out.setdefault(label(row), []).append(point)
-    return {name: sorted(set(points)) for name, points in sorted(out.items())}
+        out.setdefault(label(row), {})[row[x]] = point
+    return {name: sorted(points.values()) for name, points in sorted(out.items())}
+
+
+def one_size(rows):
+    """Rows of the number of pairs that most of them have."""
+    sizes = Counter(row["n"] for row in rows)
+    return [row for row in rows if row["n"] == sizes.most_common(1)[0][0]]
 
 
 def figure(path, title, x_name, lines, log=False, what=("insert", "retrieve")):
@@ -72,7 +80,7 @@ def figure(path, title, x_name, lines, log=False, what=("insert", "retrieve")):
     axes[0][0].legend(fontsize=7)
     fig.suptitle(title, fontsize=10)
     fig.tight_layout()
-    fig.savefig(path)
+    fig.savefig(path, metadata={"Date": None})
     plt.close(fig)
     print(path)
 
@@ -102,7 +110,7 @@ def main():
         out / "unique.svg",
         "Unique keys by load (WarpCore Fig. 5)",
         "load",
-        curves([r for r in case("unique") if r["table"] != "dachash"], "load", with_group),
+        curves(one_size([r for r in case("unique") if r["load"] > 0]), "load", with_group),
         what=("insert", "find"),
     )
     figure(
@@ -117,12 +125,13 @@ def main():
         out / "multi.svg",
         "Values a key, uniform (WarpCore Fig. 7)",
         "values a key",
-        curves(case("multi"), "multiplicity", with_group),
+        curves(one_size([r for r in case("multi") if r["key_bits"] == "32"]),
+               "multiplicity", with_group),
         log=True,
     )
     for name, title in (("duplicates", "HashGraph by duplicates"), ("range", "HashGraph by hash range C")):
         both = [dict(r, table=r["table"] + (" probe-new" if "new" in r["case"] else " probe"))
-                for r in case(name, name + ", probe-new")]
+                for r in case(name, name + " probe-new")]
         x = "multiplicity" if name == "duplicates" else "load"
         figure(out / f"hashgraph-{name}.svg", title, name, curves(both, x, lambda r: r["table"]),
                log=True, what=("build", "probe"))
