@@ -11,6 +11,7 @@ const kh_backend kh_backend_cuda = {
 	.n_devices = kh_gpu_count,
 	.builder_open = kh_cuda_builder_open,
 	.builder_add = kh_cuda_builder_add,
+	.builder_digests = kh_cuda_builder_digests,
 	.builder_finish = kh_cuda_builder_finish,
 	.builder_close = kh_cuda_builder_close,
 	.engine_open = kh_cuda_engine_open,

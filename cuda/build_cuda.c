@@ -28,13 +28,18 @@ enum { SLOTS = 2 };
 #define PAIR 12                         /* bytes */
 #define SPARE (UINT64_C(1) << 30)       /* bytes left for what is small */
 
+struct digest {
+	uint64_t seq, sum;
+};
+
 /* A block under way. */
 struct slot {
 	kh_gpu_buf in;                  /* pinned: bases, amb, pieces */
 	kh_gpu_buf din, room, key, bin;
 	kh_gpu_buf back;                /* pinned: spilled pairs */
-	uint32_t *count;                /* pinned */
-	uint32_t *dcount;
+	kh_gpu_buf sums, dsums;         /* the number of pairs, digests of pieces; sums: pinned */
+	uint64_t *seq;                  /* of the pieces */
+	size_t n_pieces, cap_seq;
 	cudaEvent_t done;
 	uint64_t ticket;
 	bool busy;
@@ -42,9 +47,10 @@ struct slot {
 
 struct worker {
 	cudaStream_t stream;
-	kh_gpu_buf counts, dcounts;
 	struct slot slot[SLOTS];
 	unsigned next;
+	struct digest *digest;          /* of pieces that are done */
+	size_t n_digests, cap_digests;
 };
 
 struct chunk {
@@ -83,6 +89,9 @@ static void slot_close(struct slot *s)
 	kh_gpu_drop(&s->key);
 	kh_gpu_drop(&s->bin);
 	kh_gpu_drop(&s->back);
+	kh_gpu_drop(&s->sums);
+	kh_gpu_drop(&s->dsums);
+	free(s->seq);
 	if (s->done)
 		cudaEventDestroy(s->done);
 }
@@ -108,8 +117,7 @@ void kh_cuda_builder_close(kh_builder *b)
 			cudaStreamSynchronize(w->stream);
 		for (int j = 0; j < SLOTS; j++)
 			slot_close(&w->slot[j]);
-		kh_gpu_drop(&w->counts);
-		kh_gpu_drop(&w->dcounts);
+		free(w->digest);
 		if (w->stream)
 			cudaStreamDestroy(w->stream);
 	}
@@ -130,6 +138,10 @@ static int slot_open(struct slot *s, size_t block, kh_err *err)
 	if (!rc)
 		rc = kh_gpu_room_exact(&s->din, block / 32 * 13 + 65536, err);
 	if (!rc)
+		rc = kh_gpu_host_room(&s->sums, 4096, err);
+	if (!rc)
+		rc = kh_gpu_room_exact(&s->dsums, 4096, err);
+	if (!rc)
 		rc = KH_GPU(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming), err);
 	return rc;
 }
@@ -138,15 +150,8 @@ static int worker_open(struct worker *w, size_t block, kh_err *err)
 {
 	int rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
 
-	if (!rc)
-		rc = kh_gpu_host_room(&w->counts, SLOTS * sizeof(uint32_t), err);
-	if (!rc)
-		rc = kh_gpu_room(&w->dcounts, SLOTS * sizeof(uint32_t), err);
-	for (int i = 0; i < SLOTS && !rc; i++) {
-		w->slot[i].count = (uint32_t *)w->counts.p + i;
-		w->slot[i].dcount = (uint32_t *)w->dcounts.p + i;
+	for (int i = 0; i < SLOTS && !rc; i++)
 		rc = slot_open(&w->slot[i], block, err);
-	}
 	return rc;
 }
 
@@ -244,6 +249,17 @@ static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back, const str
 	return rc ? rc : kh_store_add(b->store, p->ticket, hkey, hbin, p->n, err);
 }
 
+static int note_digests(struct worker *w, const struct slot *s, kh_err *err)
+{
+	const uint64_t *sum = (const uint64_t *)s->sums.p + 1;
+	int rc = kh_grow((void **)&w->digest, &w->cap_digests, w->n_digests + s->n_pieces, sizeof *w->digest,
+			 err);
+
+	for (size_t i = 0; i < s->n_pieces && !rc; i++)
+		w->digest[w->n_digests++] = (struct digest) { s->seq[i], sum[i] };
+	return rc;
+}
+
 /* The pairs of a slot's block are complete, or soon will be: to the store. */
 static int retire(kh_builder *b, struct worker *w, struct slot *s, kh_err *err)
 {
@@ -259,9 +275,10 @@ static int retire(kh_builder *b, struct worker *w, struct slot *s, kh_err *err)
 	rc = KH_GPU(cudaEventSynchronize(s->done), err);
 	if (rc)
 		return rc;
-	p.n = *s->count;
-	if (p.n == 0)
-		return KH_OK;
+	rc = note_digests(w, s, err);
+	p.n = *(const uint64_t *)s->sums.p;
+	if (rc || p.n == 0)
+		return rc;
 	kh_monitor_lock(b->m);
 	rc = admit(b, s->ticket, p.n, &p, &spilled, err);
 	if (!rc && !spilled) {
@@ -286,19 +303,36 @@ static size_t up(size_t n)
 }
 
 /* Pieces as the kernels want them; the bound of their features. */
-static uint64_t put_pieces(const kh_sketch *sk, const kh_sample *s, kh_gpu_piece *out, uint64_t *windows)
+static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample *g)
 {
+	const uint64_t stride = g->sketch.stride;
 	uint64_t bound = 0;
 
-	*windows = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];
 
-		out[i] = (kh_gpu_piece) { p->at, p->starts, *windows, p->bin, 0 };
-		*windows += (p->starts + sk->stride - 1) / sk->stride;
-		bound += kh_sketch_bound(sk, p->starts);
+		out[i] = (kh_gpu_piece) { p->at, p->starts, p->bases, g->n_windows, g->n_summed, p->bin, p->local };
+		g->n_windows += (p->starts + stride - 1) / stride;
+		g->n_summed += (p->bases + stride - 1) / stride;
+		bound += kh_sketch_bound(&g->sketch, p->starts);
 	}
 	return bound;
+}
+
+/* The numbers of the pieces' sequences, and room for their digests. */
+static int note_pieces(struct slot *s, const kh_sample *in, kh_err *err)
+{
+	const size_t bytes = (in->n + 1) * sizeof(uint64_t);
+	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
+
+	if (!rc)
+		rc = kh_gpu_host_room(&s->sums, bytes, err);
+	if (!rc)
+		rc = kh_gpu_room(&s->dsums, bytes, err);
+	for (size_t i = 0; i < in->n && !rc; i++)
+		s->seq[i] = in->piece[i].seq;
+	s->n_pieces = in->n;
+	return rc;
 }
 
 /* Copies the input into the slot's pinned memory and fills g but for what is made. */
@@ -313,6 +347,8 @@ static int stage(struct slot *s, const kh_sketch *sk, const kh_sample *in, kh_gp
 	rc = kh_gpu_host_room(&s->in, *bytes, err);
 	if (!rc)
 		rc = kh_gpu_room(&s->din, *bytes, err);
+	if (!rc)
+		rc = note_pieces(s, in, err);
 	if (rc)
 		return rc;
 	h = s->in.p;
@@ -324,14 +360,15 @@ static int stage(struct slot *s, const kh_sketch *sk, const kh_sample *in, kh_gp
 	memset(h + bases, 0xff, first * 4);
 	memcpy(h + bases + first * 4, in->amb + first, (words - first) * 4);
 	memset(h + bases + words * 4, 0xff, amb - words * 4);
-	*bound = put_pieces(sk, in, (kh_gpu_piece *)(h + bases + amb), &g->n_windows);
 	g->sketch = *sk;
+	*bound = put_pieces(in, (kh_gpu_piece *)(h + bases + amb), g);
 	g->bases = s->din.p;
 	g->amb = (const uint32_t *)((const char *)s->din.p + bases);
 	g->piece = (const kh_gpu_piece *)((const char *)s->din.p + bases + amb);
 	g->n_pieces = (uint32_t)in->n;
 	g->n_words = (uint32_t)words;
-	g->count = s->dcount;
+	g->count = s->dsums.p;
+	g->digest = (uint64_t *)s->dsums.p + 1;
 	return KH_OK;
 }
 
@@ -365,9 +402,12 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_
 	g.bin = s->bin.p;
 	rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice, w->stream), err);
 	if (!rc)
+		rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, (in->n + 1) * 8, w->stream), err);
+	if (!rc)
 		rc = kh_gpu_check(kh_gpu_sample_run(&g, w->stream), "sampling kernels", err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(s->count, s->dcount, 4, cudaMemcpyDeviceToHost, w->stream), err);
+		rc = KH_GPU(cudaMemcpyAsync(s->sums.p, s->dsums.p, (in->n + 1) * 8, cudaMemcpyDeviceToHost,
+					    w->stream), err);
 	if (!rc)
 		rc = KH_GPU(cudaEventRecord(s->done, w->stream), err);
 	s->ticket = in->ticket;
@@ -510,7 +550,6 @@ static int gather_device(struct wave *w, kh_err *err)
 	if (!rc)
 		rc = wait(w, err);
 	free(part);
-	drop_chunks(b);
 	w->sort.n = n;
 	return rc;
 }
@@ -568,13 +607,33 @@ static int gather_host(struct wave *w, kh_err *err)
 	return rc;
 }
 
-/* Sorts; afterwards the other half of the room is given back. */
+/* Frees what is not the sorted pairs, unless that much memory is free anyway: to give
+ * back tens of gigabytes takes tens of milliseconds. */
+static int make_free(struct wave *w, uint64_t bytes, bool sorted, kh_err *err)
+{
+	uint64_t room;
+	int rc = kh_gpu_free(&room, err);
+
+	if (w->b->o.gpu_memory)
+		room = 0;
+	if (rc || room > bytes + SPARE)
+		return rc;
+	drop_chunks(w->b);
+	if (!sorted)
+		return rc;
+	kh_gpu_drop(&w->key[w->sort.key == w->key[0].p]);
+	kh_gpu_drop(&w->bin[w->sort.bin == w->bin[0].p]);
+	kh_gpu_drop(&w->room);
+	return rc;
+}
+
 static int sort_pairs(struct wave *w, kh_err *err)
 {
 	kh_gpu_sort *s = &w->sort;
-	int rc = sort_room(w, s->n ? s->n : 1, 1, err);
-	bool first;
+	int rc = make_free(w, s->n * PAIR, false, err);
 
+	if (!rc)
+		rc = sort_room(w, s->n ? s->n : 1, 1, err);
 	if (rc)
 		return rc;
 	*s = (kh_gpu_sort) { w->key[0].p, w->key[1].p, w->bin[0].p, w->bin[1].p, s->n,
@@ -590,11 +649,6 @@ static int sort_pairs(struct wave *w, kh_err *err)
 		rc = kh_gpu_check(kh_gpu_bounds(s->key, s->n, w->at.p, w->stream), "bounds kernel", err);
 	if (!rc)
 		rc = get(w, w->bound, w->at.p, (KH_RANGES + 1) * 8, err);
-	first = s->key == w->key[0].p;
-	kh_gpu_drop(&w->key[first]);
-	first = s->bin == w->bin[0].p;
-	kh_gpu_drop(&w->bin[first]);
-	kh_gpu_drop(&w->room);
 	return rc;
 }
 
@@ -645,7 +699,7 @@ static int find_heads(struct wave *w, unsigned from, unsigned to, kh_err *err)
 	e->room_bytes = w->scan.bytes;
 	e->n_out = (uint64_t *)w->counts.p + 1;
 	e->counts = w->counts.p;
-	if ((rc = put_ranges(w, err)) ||
+	if ((rc = KH_GPU(cudaMemsetAsync(w->counts.p, 0, 64, w->stream), err)) || (rc = put_ranges(w, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_heads(e, w->stream), "selection of keys", err)) ||
 	    (rc = get_count(w, &e->n_heads, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_range_heads(e, w->stream), "heads kernel", err)))
@@ -795,36 +849,58 @@ static int deliver(struct wave *w, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
-/* Bytes that the encoding of n pairs may take beside them. */
-static uint64_t encode_bytes(uint64_t n)
+/* Bytes that it takes to encode ranges whose keys are counted, beside their pairs. */
+static uint64_t encode_bytes(struct wave *w, unsigned from, unsigned to)
 {
-	return n * 31;
+	const uint64_t keys = ranges(w)[to].head - ranges(w)[from].head;
+	const uint64_t pairs = w->bound[to] - w->bound[from];
+	const uint64_t buckets = keys / KH_BUCKET_LOAD + keys / 128 + 4 * KH_RANGES;
+
+	return keys * 18 + buckets * (sizeof(kh_bucket) + 4) + pairs * 4 + pairs / 64 + 65536;
+}
+
+static uint64_t encode_held(const struct wave *w)
+{
+	return w->entry.bytes + w->lead.bytes + w->slot.bytes + w->len.bytes + w->image.bytes +
+	       w->start.bytes + w->many.bytes;
+}
+
+/* Keys of the ranges from `from` on, and *to: of how many there is room for at a time,
+ * usually all. */
+static int choose_ranges(struct wave *w, unsigned from, unsigned *to, kh_err *err)
+{
+	uint64_t room = 0;
+	int rc = KH_OK;
+
+	for (*to = w->to; *to > from + 1 && w->bound[*to] - w->bound[from] >= UINT32_MAX;)
+		--*to;
+	if (w->bound[*to] - w->bound[from] >= UINT32_MAX)
+		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " pairs in one of 256 ranges are too many",
+			       w->bound[*to] - w->bound[from]);
+	if ((rc = make_free(w, 5 * (w->bound[*to] - w->bound[from]), true, err)) ||
+	    (rc = find_heads(w, from, *to, err)) ||
+	    (rc = make_free(w, encode_bytes(w, from, *to), true, err)) || (rc = kh_gpu_free(&room, err)))
+		return rc;
+	room += encode_held(w);
+	if (w->b->o.gpu_memory && w->b->o.gpu_memory < room)
+		room = w->b->o.gpu_memory;
+	if (encode_bytes(w, from, *to) <= room)
+		return rc;
+	while (*to > from + 1 && encode_bytes(w, from, *to) > room)
+		--*to;
+	return find_heads(w, from, *to, err);
 }
 
 /* The sorted ranges, as many at a time as there is room for. */
 static int encode_all(struct wave *w, kh_err *err)
 {
-	unsigned from = w->from;
+	unsigned from = w->from, to;
 	int rc = KH_OK;
 
 	while (from < w->to && !rc) {
-		uint64_t room, bytes;
-		unsigned to = from + 1;
+		uint64_t bytes;
 
-		rc = kh_gpu_free(&room, err);
-		if (rc)
-			break;
-		room += w->head.bytes + w->entry.bytes + w->lead.bytes + w->slot.bytes + w->len.bytes +
-			w->image.bytes;
-		if (w->b->o.gpu_memory && w->b->o.gpu_memory < room)
-			room = w->b->o.gpu_memory;
-		while (to < w->to && w->bound[to + 1] - w->bound[from] < UINT32_MAX &&
-		       encode_bytes(w->bound[to + 1] - w->bound[from]) < room)
-			to++;
-		if (w->bound[to] - w->bound[from] >= UINT32_MAX)
-			return kh_fail(err, KH_EUSAGE, "%" PRIu64 " pairs in one of 256 ranges are too many",
-				       w->bound[to] - w->bound[from]);
-		if ((rc = find_heads(w, from, to, err)) || (rc = first_buckets(w, from, to, err)) ||
+		if ((rc = choose_ranges(w, from, &to, err)) || (rc = first_buckets(w, from, to, err)) ||
 		    (rc = place(w, from, to, err)) || (rc = fill(w, from, to, &bytes, err)))
 			break;
 		if (from == 0 && to == KH_RANGES && w->f->ready)
@@ -857,6 +933,18 @@ static int retire_all(kh_builder *b, kh_err *err)
 			kh_gpu_drop(&s->key);
 			kh_gpu_drop(&s->bin);
 		}
+	return rc;
+}
+
+int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err)
+{
+	int rc = kh_gpu_use(b->device, err);
+
+	if (!rc)
+		rc = retire_all(b, err);
+	for (unsigned i = 0; i < b->o.threads && !rc; i++)
+		for (size_t j = 0; j < b->worker[i].n_digests; j++)
+			digest[b->worker[i].digest[j].seq] += b->worker[i].digest[j].sum;
 	return rc;
 }
 

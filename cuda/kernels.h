@@ -17,12 +17,11 @@ extern "C" {
 #endif
 
 /* --- sketch.cu: the pairs of a block of references ------------------------------------- */
-/* A piece (build.h).  `window` is the number of its first window among those of all. */
+/* A piece (build.h).  Windows and bins of all pieces are numbered through: its first. */
 typedef struct kh_gpu_piece {
-	uint64_t at, starts;
-	uint64_t window;
-	uint32_t bin;
-	uint32_t zero;
+	uint64_t at, starts, bases;
+	uint64_t window, summed;
+	uint32_t bin, local;
 } kh_gpu_piece;
 
 /* Pieces are ascending and none shares a 32-base word with another; behind the last word of
@@ -35,6 +34,7 @@ typedef struct kh_gpu_sample {
 	uint32_t n_pieces;
 	uint32_t n_words;               /* 32-base words */
 	uint64_t n_windows;             /* of minhash */
+	uint64_t n_summed;              /* bins of all pieces, for the digests */
 	/* room: kh_gpu_sample_room() bytes */
 	void *room;
 	size_t room_bytes;
@@ -42,6 +42,7 @@ typedef struct kh_gpu_sample {
 	uint64_t *key;                  /* 48 bits */
 	uint32_t *bin;
 	uint32_t *count;
+	uint64_t *digest;               /* kh_digest of each piece; zero before */
 } kh_gpu_sample;
 
 size_t kh_gpu_sample_room(const kh_gpu_sample *s);

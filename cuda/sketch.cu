@@ -179,6 +179,50 @@ __global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64
 	}
 }
 
+/* --- digests ----------------------------------------------------------------------------- */
+__device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p, uint64_t bin)
+{
+	const uint64_t from = p.at + bin * s.sketch.stride, end = p.at + p.bases;
+	const uint64_t stop = end - from < s.sketch.stride ? end : from + s.sketch.stride;
+	uint64_t h = kh_fmix64(p.local + bin + 1);
+
+	for (uint64_t i = from; i < stop; i += 16) {
+		const unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
+		const uint64_t two = s.amb[i >> 5] | (uint64_t)s.amb[(i >> 5) + 1] << 32;
+		const uint64_t amb = two >> (i & 31) & ((1u << n) - 1);
+
+		h = kh_fmix64(h ^ (kh_packed_bits(s.bases, i, n) | amb << 32 | (uint64_t)n << 48));
+	}
+	return h;
+}
+
+/* A thread a bin; what a warp has of one piece is added at once. */
+__global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
+{
+	const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	const uint64_t mine = i < s.n_summed ? i : s.n_summed - 1;
+	uint32_t lo = 0, hi = s.n_pieces;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s.piece[mid].summed <= mine)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	uint64_t sum = i < s.n_summed ? bin_digest(s, s.piece[lo], i - s.piece[lo].summed) : 0;
+
+	if (__all_sync(ALL, lo == __shfl_sync(ALL, lo, 0))) {
+		for (int d = 16; d > 0; d /= 2)
+			sum += __shfl_xor_sync(ALL, sum, d);
+		if (lane_id() == 0)
+			atomicAdd((unsigned long long *)&s.digest[lo], (unsigned long long)sum);
+	} else {
+		atomicAdd((unsigned long long *)&s.digest[lo], (unsigned long long)sum);
+	}
+}
+
 /* --- room ----------------------------------------------------------------------------------- */
 struct layout {
 	uint64_t *stage;
@@ -257,6 +301,8 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 		e = cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes, l.number, l.from, l.items, stream);
 	if (e != cudaSuccess)
 		return e;
+	if (s->n_summed > 0)
+		digest_kernel<<<(unsigned)((s->n_summed + 255) / 256), 256, 0, stream>>>(*s);
 	if (minhash)
 		move_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.from);
 	else

@@ -58,6 +58,9 @@ typedef struct kh_backend {
 	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
 	/* Any worker, any order of tickets; all of s may be reused when it returns. */
 	int (*builder_add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+	/* NULL: the host makes the digests of pieces (kh_digest).  Else builder_add does, and
+	 * this adds them up by sequence, when all blocks have been added. */
+	int (*builder_digests)(kh_builder *b, uint64_t *digest, kh_err *err);
 	int (*builder_finish)(kh_builder *b, const kh_finish *f, kh_err *err);
 	void (*builder_close)(kh_builder *b);
 
@@ -83,9 +86,9 @@ typedef struct kh_choice {
 	const kh_backend *backend;
 	int device[KH_DEVICES_MAX];
 	size_t n;
-	bool fell_back;                 /* auto found no GPU */
 } kh_choice;
 
+/* auto takes the CPU, and logs that, if a GPU could have been used but none is there. */
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
 
 #endif

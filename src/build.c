@@ -62,7 +62,8 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };
 
-			rc = add_digests(w, &s, b->sketch.stride, err);
+			if (!b->choice.backend->builder_digests)
+				rc = add_digests(w, &s, b->sketch.stride, err);
 			if (!rc)
 				rc = b->choice.backend->builder_add(b->builder, worker, &s, err);
 		}

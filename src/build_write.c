@@ -2,6 +2,7 @@
 #include <config.h>
 #include "build_in.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include "mem.h"
@@ -76,6 +77,18 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	return rc;
 }
 
+/* Digests that the backend made. */
+static int fetch_digests(struct build *b, kh_err *err)
+{
+	uint64_t *sum = kh_array(b->refs.n, sizeof *sum, err);
+	int rc = sum ? b->choice.backend->builder_digests(b->builder, sum, err) : KH_ENOMEM;
+
+	for (size_t i = 0; i < b->refs.n && !rc; i++)
+		b->refs.ref[i].digest += sum[i];
+	free(sum);
+	return rc;
+}
+
 static void describe(struct build *b)
 {
 	kh_db_header *h = &b->sum->header;
@@ -117,10 +130,13 @@ int kh_build_write(struct build *b, kh_err *err)
 	double t = kh_seconds();
 	int rc;
 
-	describe(b);
 	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
 	if (!b->dir)
 		return KH_ENOMEM;
+	rc = b->choice.backend->builder_digests ? fetch_digests(b, err) : KH_OK;
+	if (rc)
+		return rc;
+	describe(b);
 	if ((rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
 	    (rc = b->choice.backend->builder_finish(b->builder, &f, err)) ||
 	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||

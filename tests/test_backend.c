@@ -20,7 +20,7 @@ enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
 
 /* --- made up references --------------------------------------------------------------- */
 static char genome[1 << 17];
-static char repeat[400];
+static char repeat[400], crowd[1200];
 
 static void random_bases(char *p, size_t n)
 {
@@ -88,6 +88,7 @@ static void make_references(char *text)
 
 	random_bases(genome, sizeof genome);
 	random_bases(repeat, sizeof repeat);
+	random_bases(crowd, sizeof crowd);
 	for (size_t e = 0; e < sizeof edge / sizeof *edge; e++)
 		n += put_strain(text + n, i++, edge[e], 0);
 	for (int k = 0; k < 24; k++) {
@@ -96,6 +97,16 @@ static void make_references(char *text)
 		n += put_strain(text + n, i++, len, (unsigned)(len / 200));
 	}
 	n += put_strain(text + n, i++, 100000, 100);
+	/* hundreds of bins for a read: more, and fewer, than the tables of a warp hold */
+	for (int k = 0; k < 300; k++) {
+		size_t len = test_rand() % 100;
+
+		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k, k % 2 ? 22 : 31);
+		random_bases(text + n, len);
+		memcpy(text + n + len, crowd, k < 250 ? sizeof crowd : sizeof crowd / 2);
+		n += len + (k < 250 ? sizeof crowd : sizeof crowd / 2);
+		text[n++] = '\n';
+	}
 	put_file(REFS, text, n);
 }
 
@@ -104,7 +115,7 @@ static char *read_file(int which, size_t *n)
 {
 	FILE *f = fopen(path[which], "rb");
 	struct stat st;
-	char *p;
+	char *p = NULL;
 
 	assert_non_null(f);
 	assert_int_equal(fstat(fileno(f), &st), 0);
@@ -187,6 +198,7 @@ static void make_read(char *p, size_t len)
 	case 0: random_bases(p, len); break;
 	case 1: memset(p, "ACGTN"[test_rand() % 5], len); break;
 	case 2: memcpy(p, repeat, len < sizeof repeat ? len : sizeof repeat); break;
+	case 4: if (len < 1100) memcpy(p, crowd + test_rand() % 100, len); break;
 	case 3: for (size_t k = 0; k < len; k += 29) p[k] = 'N'; break;
 	default: for (size_t k = test_rand() % 60 + 1; k < len; k += 60) p[k] = "ACGT"[test_rand() & 3];
 	}

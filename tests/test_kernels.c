@@ -60,14 +60,17 @@ static void sample_once(const kh_sketch *sk, bool extreme)
 	static const uint64_t edge[] = { 0, 1, 16, 31, 32, 33, 63, 64, 65, 111, 112, 113, 255, 256, 257, 5000 };
 	kh_piece piece[MAX_PIECES];
 	kh_gpu_piece gp[MAX_PIECES];
-	uint64_t at = test_rand() % 100, windows = 0, bound = 0;
+	uint64_t at = test_rand() % 100, windows = 0, summed = 0, bound = 0;
 	uint32_t n = 1 + (uint32_t)(test_rand() % MAX_PIECES), bin = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t starts = extreme ? edge[test_rand() % 16] : test_rand() % 20000;
 
 		piece[i] = (kh_piece) { .at = at, .starts = starts, .bin = bin };
-		gp[i] = (kh_gpu_piece) { at, starts, windows, bin, 0 };
+		piece[i].bases = test_rand() % 4 ? starts + sk->k - 1 : starts;
+		piece[i].local = (uint32_t)(test_rand() % 1000);
+		gp[i] = (kh_gpu_piece) { at, starts, piece[i].bases, windows, summed, bin, piece[i].local };
+		summed += (piece[i].bases + sk->stride - 1) / sk->stride;
 		windows += (starts + sk->stride - 1) / sk->stride;
 		bound += kh_sketch_bound(sk, starts);
 		bin += (uint32_t)(starts / sk->stride) + 3;
@@ -83,10 +86,13 @@ static void sample_once(const kh_sketch *sk, bool extreme)
 	}
 	area db = area_new(bases, (words + 1) * 8), da = area_new(amb, (words + 1) * 4);
 	area dp = area_new(gp, n * sizeof *gp), count = area_new(NULL, 4);
+	uint64_t zero[MAX_PIECES] = { 0 };
+	area digest = area_new(zero, n * 8);
 	area key = area_new(NULL, bound * 8), out = area_new(NULL, bound * 4);
 	kh_gpu_sample s = { .sketch = *sk, .bases = (uint64_t *)db.dev, .amb = (uint32_t *)da.dev,
 		.piece = (kh_gpu_piece *)dp.dev, .n_pieces = n, .n_words = (uint32_t)words,
-		.n_windows = windows, .key = (uint64_t *)key.dev, .bin = (uint32_t *)out.dev,
+		.n_windows = windows, .n_summed = summed, .digest = (uint64_t *)digest.dev,
+		.key = (uint64_t *)key.dev, .bin = (uint32_t *)out.dev,
 		.count = (uint32_t *)count.dev };
 	s.room_bytes = kh_gpu_sample_room(&s);
 	area room = area_new(NULL, s.room_bytes);
@@ -106,6 +112,12 @@ static void sample_once(const kh_sketch *sk, bool extreme)
 			pos[j] = piece[i].bin + pos[j] / sk->stride;
 		m += k;
 	}
+	const uint64_t *got_digest = area_get(&digest);
+	for (uint32_t i = 0; i < n; i++) {
+		kh_sample whole = { .bases = bases, .amb = amb };
+
+		assert_true(got_digest[i] == kh_digest(&whole, &piece[i], sk->stride));
+	}
 	assert_int_equal(*(uint32_t *)area_get(&count), m);
 	for (size_t i = 0; i < m; i++)
 		if (want[i] != got[i] || pos[i] != got_bin[i])
@@ -120,6 +132,7 @@ static void sample_once(const kh_sketch *sk, bool extreme)
 	area_free(&da);
 	area_free(&dp);
 	area_free(&count);
+	area_free(&digest);
 	area_free(&key);
 	area_free(&out);
 	area_free(&room);

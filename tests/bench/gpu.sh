@@ -76,7 +76,7 @@ sanitize() {
 	head -c 300000 "$WORK/small/refs.000.fa" >"$WORK/tiny.fa" 2>/dev/null || head -c 300000 "$WORK"/small/refs.*.fa >"$WORK/tiny.fa"
 	head -n 4000 "$WORK/small.fq" >"$WORK/tiny.fq"
 	head -n 400 "$WORK/small.long.fq" >"$WORK/tiny.long.fq"
-	for tool in memcheck racecheck initcheck synccheck; do
+	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
 		s="compute-sanitizer --tool $tool --error-exitcode 9"
 		[ $tool = memcheck ] && s="$s --leak-check full"
 		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
@@ -101,7 +101,7 @@ clock() {
 	what=$1; shift
 	for i in $(seq "$RUNS"); do
 		a=$(date +%s.%N)
-		"$@" >"$OUT/run.log" 2>&1 || { fail "$what: $(tail -1 "$OUT/run.log")"; return; }
+		timeout 60 "$KMERHASH" "$@" >"$OUT/run.log" 2>&1 || { fail "$what: $(tail -1 "$OUT/run.log")"; return; }
 		b=$(date +%s.%N)
 		echo "$a $b" | awk -v w="$what" '{ printf "%-34s %6.2f s whole; ", w, $2 - $1 }'
 		sed -n 's/^kmerhash: seconds: \(.*\)/\1; /p; s/.* classify on [a-z]*: \(.*database\), .*/\1/p' "$OUT/run.log" | tr '\n' ' '
@@ -119,12 +119,13 @@ big() { # SET strains reads
 	say "# made in $(($(date +%s) - a)) s, $(nproc) cores; $(ls -l "$WORK/$1.fq" | awk '{ print $5 }') bytes of reads"
 	write_rate
 	db=$WORK/$1.khdb
-	clock "$1 build" build "$1" cuda "$db"
+	clock "$1 build" build -v --device cuda --db "$db" --taxonomy "$WORK/$1" \
+		--accession2taxid "$WORK/$1/accession2taxid.tsv" "$WORK/$1"/refs.*.fa
 	ls -l "$db" | awk '{ print "# database " $5 " bytes" }'
-	clock "$1 lines" "$KMERHASH" classify -v --device cuda --db "$db" --output "$WORK/out.txt" "$WORK/$1.fq"
+	clock "$1 lines" classify -v --device cuda --db "$db" --output "$WORK/out.txt" "$WORK/$1.fq"
 	rm -f "$WORK/out.txt"
-	clock "$1 report only" "$KMERHASH" classify -v --device cuda --db "$db" --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
-	clock "$1 lines as .gz" "$KMERHASH" classify -v --device cuda --db "$db" --output "$WORK/out.txt.gz" "$WORK/$1.fq"
+	clock "$1 report only" classify -v --device cuda --db "$db" --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
+	clock "$1 lines as .gz" classify -v --device cuda --db "$db" --output "$WORK/out.txt.gz" "$WORK/$1.fq"
 	rm -f "$WORK/out.txt.gz"
 }
 
