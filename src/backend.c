@@ -41,9 +41,11 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "device '%s' is not one of auto, cpu, cuda, cuda:N,...",
 			       spec);
 	if (present == 0) {
-		c->fell_back = true;
-		if (strcmp(spec, "auto") == 0)
+		if (strcmp(spec, "auto") == 0) {
+			if (accelerator)
+				kh_log(KH_INFO, "no CUDA device can be used here: running on the CPU");
 			return KH_OK;
+		}
 		return kh_fail(err, KH_ENODEV, accelerator ? "no CUDA device can be used here"
 			       : "this program was built without CUDA");
 	}
