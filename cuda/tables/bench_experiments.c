@@ -332,6 +332,14 @@ static int dachash(kh_bench *b)
 						      : "32"));
 		}
 	c = plain;
+	c.reorder = 1;
+	for (c.combined = 1; c.combined <= 4096; c.combined *= 4) {
+		char note[16];
+
+		snprintf(note, sizeof note, "%u", c.combined);
+		TRY(dac_search(b, "combined buckets", 22, &c, note));
+	}
+	c = plain;
 	for (int lg = 19; lg <= kh_bench_log2n(b, 28); lg++) {
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
 			TRY(dac_search(b, "search", lg, &c, c.reorder ? "reorder" : ""));

@@ -5,10 +5,10 @@
  * own; more come from a concurrent stack.  Slots fill in order, so the first empty one
  * ends a search and is where two inserts of one key meet.  Batches are searches, inserts,
  * updates and deletes in any mix; delete leaves a mark; clean compacts the chains and
- * gives empty nodes back.  A batch may be reordered by hash value (Alg. 1, rows of 256
- * buckets). One-to-one mapping gives a thread an operation (Alg. 2); many-to-one has a
- * tile as wide as a node do its lanes' operations in turn (Alg. 3); the expected length
- * of a chain chooses, at 0.6.
+ * gives empty nodes back.  A batch may be reordered by hash value (Alg. 1, by default
+ * rows of 256 buckets).  One-to-one mapping gives a thread an operation (Alg. 2);
+ * many-to-one has a tile as wide as a node do its lanes' operations in turn (Alg. 3); the
+ * expected length of a chain chooses, at 0.6.
  * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32
  * bits is 64 bytes; one-to-one reads four packed pairs at a time; a thread marks a link
  * before it pops a node for it, where the thesis pops, tries to link and pushes back what
@@ -21,7 +21,6 @@
 #include "open_addressing.cuh"
 #include "systems.h"
 
-#define ROW_BUCKETS 256
 
 /* A batch, in its own order or in another: item j is operation order[j]. */
 template <class K> struct dac_batch {
@@ -210,14 +209,15 @@ static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_str
 /* Alg. 1: rows of M places; a full row's items go to the next. */
 template <class S>
 static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, size_t n,
-			       uint32_t rows, uint32_t m, uint32_t *record,
-			       uint32_t *order, typename S::key_type *moved)
+			       uint32_t combined, uint32_t rows, uint32_t m,
+			       uint32_t *record, uint32_t *order,
+			       typename S::key_type *moved)
 {
 	size_t i = kh_thread_id();
 
 	if (i >= n)
 		return;
-	uint32_t row = w.bucket(keys[i]) / ROW_BUCKETS, at = atomicAdd(record + row, 1u);
+	uint32_t row = w.bucket(keys[i]) / combined, at = atomicAdd(record + row, 1u);
 	while (at >= m) {
 		row = row + 1 < rows ? row + 1 : 0;
 		at = atomicAdd(record + row, 1u);
@@ -367,7 +367,7 @@ template <class S> struct dachash : kh_table {
 
 template <class S> int dachash<S>::run(dac_batch<K> b, kh_stream s, kh_err *err)
 {
-	uint32_t rows = (buckets + ROW_BUCKETS - 1) / ROW_BUCKETS;
+	uint32_t rows = (buckets + cfg.combined - 1) / cfg.combined;
 	uint32_t m = (uint32_t)((b.o.n + rows - 1) / rows);
 	size_t places = (size_t)rows * m;
 	kh_scratch<uint32_t> record, order;
@@ -386,8 +386,8 @@ template <class S> int dachash<S>::run(dac_batch<K> b, kh_stream s, kh_err *err)
 			  err)) ||
 	    (rc = kh_cuda(cudaMemsetAsync(order.p, 0xff, places * 4, s), "reorder", err)))
 		return rc;
-	reorder<S><<<kh_blocks(b.o.n), KH_BLOCK, 0, s>>>(view(), b.keys, b.o.n, rows, m,
-							 record.p, order.p, moved.p);
+	reorder<S><<<kh_blocks(b.o.n), KH_BLOCK, 0, s>>>(
+		view(), b.keys, b.o.n, cfg.combined, rows, m, record.p, order.p, moved.p);
 	b.order = order.p;
 	b.keys = moved.p;
 	b.n = places;
@@ -408,6 +408,7 @@ static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh
 
 	*out = t;
 	d.node = d.node ? d.node : 8;
+	d.combined = d.combined ? d.combined : 256;
 	d.length = d.length > 0 ? d.length : 0.5;
 	d.threshold = d.threshold > 0 ? d.threshold : 0.6;
 	if (d.node > 32 || (d.node & (d.node - 1)))

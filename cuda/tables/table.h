@@ -69,6 +69,7 @@ typedef struct kh_table_config {
 	unsigned node; /* DACHash: pairs a super node: 1, 2 .. 32; 0: 8 */
 	unsigned hashes, bits;          /* Bloom: bits set a key; bits of memory a key */
 	int reorder;                    /* DACHash: reorder batches by hash value */
+	unsigned combined;              /* DACHash: buckets a row of the reorder; 0: 256 */
 	enum kh_mapping mapping; /* DACHash; QUAD: four lanes a node of 8 packed pairs */
 	double length; /* DACHash: super nodes a bucket expected; 0: 0.5 */
 	double threshold;               /* DACHash: the length that switches; 0: 0.6 */
