@@ -121,12 +121,25 @@ static void ready(void *arg)
 	b->sum->seconds_ready = kh_seconds() - b->begun;
 }
 
+struct indexing {
+	struct build *b;
+	const kh_finish *f;
+};
+
+static int write_index(void *arg, kh_err *err)
+{
+	const struct indexing *x = arg;
+
+	return x->b->choice.backend->builder_finish(x->b->builder, x->f, err);
+}
+
 int kh_build_write(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
 	kh_bins bins = { b->n_targets, b->first, b->taxon };
 	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->shift };
 	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
+	struct indexing x = { b, &f };
 	double t = kh_seconds();
 	int rc;
 
@@ -138,7 +151,7 @@ int kh_build_write(struct build *b, kh_err *err)
 		return rc;
 	describe(b);
 	if ((rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
-	    (rc = b->choice.backend->builder_finish(b->builder, &f, err)) ||
+	    (rc = kh_db_with_helper(b->w, write_index, &x, err)) ||
 	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
 	    (rc = kh_db_append(b->w, b->dir, KH_RANGES * sizeof *b->dir, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||

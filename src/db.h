@@ -128,6 +128,8 @@ void kh_db_abandon(kh_db_writer *w);            /* after commit too; NULL is fin
 /* Starts section s at the next page; sections in any order, each once. */
 int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err);
 int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
+/* While fn runs, a second thread makes the sums of what is appended, as it is written. */
+int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
 /* The extents, lengths and checksums in h are filled in here. */
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);
 

@@ -5,6 +5,14 @@
 #include <string.h>
 #include <xxhash.h>
 #include "mem.h"
+#include "pipeline.h"
+
+enum { HELP_FROM = 1 << 20 };           /* bytes that are worth handing over */
+
+struct stretch {
+	const char *p;
+	size_t n;
+};
 
 struct kh_db_writer {
 	kh_out *out;
@@ -12,24 +20,25 @@ struct kh_db_writer {
 	XXH3_state_t *sum;              /* of the block being filled */
 	uint64_t *sums;
 	size_t n_sums, cap_sums;
+	uint64_t summed;                /* bytes in the sums */
+	kh_queue *todo, *done;          /* of the helper: stretches to sum; NULL: none */
 	int current;                    /* section, or -1 */
 	kh_db_extent section[KH_N_SECTIONS];
 };
 
-/* Bytes to the file and, from the second page on, to the checksums. */
-static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
+/* Bytes to the checksums, from the second page on. */
+static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 {
-	const char *from = p;
-	int rc = kh_out_write(w->out, p, n, err);
+	int rc = KH_OK;
 
 	while (!rc && n > 0) {
-		uint64_t in_block = (w->at - KH_DB_PAGE) % KH_DB_BLOCK;
+		uint64_t in_block = w->summed % KH_DB_BLOCK;
 		size_t m = n < KH_DB_BLOCK - in_block ? n : (size_t)(KH_DB_BLOCK - in_block);
 
 		XXH3_64bits_update(w->sum, from, m);
 		from += m;
 		n -= m;
-		w->at += m;
+		w->summed += m;
 		if (in_block + m < KH_DB_BLOCK)
 			continue;
 		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + 1, sizeof *w->sums, err);
@@ -37,6 +46,69 @@ static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
 		XXH3_64bits_reset(w->sum);
 	}
+	return rc;
+}
+
+/* Bytes to the file and to the checksums, at the same time if there is a helper. */
+static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
+{
+	struct stretch s = { p, n };
+	bool help = w->todo && n >= HELP_FROM;
+	int rc;
+
+	if (help)
+		kh_queue_push(w->todo, &s);
+	rc = kh_out_write(w->out, p, n, err);
+	w->at += n;
+	if (help)
+		return !kh_queue_pop(w->done) && !rc ? KH_ECANCEL : rc;
+	return rc ? rc : sum(w, p, n, err);
+}
+
+/* --- the helper ------------------------------------------------------------------------ */
+struct helped {
+	kh_db_writer *w;
+	int (*fn)(void *arg, kh_err *err);
+	void *arg;
+};
+
+static int helped_worker(void *arg, unsigned worker, kh_err *err)
+{
+	static struct stretch end;
+	struct helped *h = arg;
+	struct stretch *s;
+	int rc;
+
+	if (worker == 0) {
+		rc = h->fn(h->arg, err);
+		kh_queue_push(h->w->todo, &end);
+		return rc;
+	}
+	while ((s = kh_queue_pop(h->w->todo)) != NULL && s->n > 0) {
+		rc = sum(h->w, s->p, s->n, err);
+		if (rc)
+			return rc;
+		kh_queue_push(h->w->done, s);
+	}
+	return s ? KH_OK : KH_ECANCEL;
+}
+
+int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err)
+{
+	struct helped h = { w, fn, arg };
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_queue_new(&w->todo, m, 2, err);
+	if (!rc)
+		rc = kh_queue_new(&w->done, m, 2, err);
+	if (!rc)
+		rc = kh_crew_run(m, 2, helped_worker, &h, err);
+	kh_queue_free(w->todo);
+	kh_queue_free(w->done);
+	w->todo = w->done = NULL;
+	kh_monitor_free(m);
 	return rc;
 }
 
