@@ -61,7 +61,7 @@ typedef struct kh_table_config {
 	unsigned window;                /* slots probed linearly before the second hash */
 	enum kh_layout layout;
 	double range; /* HashGraph: pairs a hash value (the paper's C); 0: 1 */
-	unsigned bins;                  /* HashGraph V2; 0: 32768 */
+	unsigned bins;                  /* HashGraph V2, at least; 0: one a 4096 hash values */
 	double growth;                  /* BucketList: lambda; 0: 1.1 */
 	unsigned first;                 /* BucketList: s0; 0: 1 */
 	uint64_t pool; /* BucketList: values; DACHash: nodes; 0: choice */
