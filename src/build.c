@@ -124,7 +124,7 @@ static void forget_refs(struct build *b)
 	kh_monitor_free(b->m);
 	b->m = NULL;
 	kh_refs_clear(&b->refs);
-	for (unsigned i = 0; i < b->o->threads; i++)
+	for (unsigned i = 0; b->worker && i < b->o->threads; i++)
 		b->worker[i].n = 0;
 }
 

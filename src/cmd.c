@@ -118,7 +118,7 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 		return 0;
 	case KH_OPT_LIST:
 		if (kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, &err))
-			return wrong(c, "%s", err.msg);
+			return kh_cmd_fail(c, &err), -2;
 		w->v[w->n++] = arg;
 		return 0;
 	case KH_OPT_LOUDER:
@@ -182,8 +182,9 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 		else
 			while (o->letter != got)
 				o++;
-		if (set(c, o, optarg, values))
-			return -1;
+		int rc = set(c, o, optarg, values);
+		if (rc)
+			return rc;
 	}
 	return optind;
 }

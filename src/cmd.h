@@ -52,7 +52,7 @@ extern const kh_command kh_cmd_bench, kh_cmd_build, kh_cmd_classify, kh_cmd_insp
 
 /*
  * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h or
- * --version was printed, the command is done; -1: wrong usage, the message is out.
+ * --version was printed, the command is done; -1: wrong usage, -2: no memory, the message is out.
  */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 

@@ -160,7 +160,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (first <= 0) {
 		free(v.maps.v);
 		free(v.seqids.v);
-		return first < 0 ? 2 : 0;
+		return first == -2 ? 1 : first < 0 ? 2 : 0;
 	}
 	for (int i = first; i < argc && !rc; i++)
 		rc = add_word(&refs, argv[i], &err);

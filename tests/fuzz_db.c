@@ -1,0 +1,318 @@
+/*
+ * fuzz_db.c - a small sound database, edited as the input says, with its checksums
+ * repaired, so that the edits reach the checks behind them; what is still accepted is
+ * looked up in and classified with
+ *
+ * Input: a byte (bit 0: leave the checksums as they are, bit 1: do not check the index, nor
+ * use it, bits 2-7: how much is cut off the end), then edits of 12 bytes: place (0-7 a
+ * section, 8 the header), kind, position (u16), value (u64).
+ */
+#include <config.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "classify.h"
+#include "packed.h"
+
+#define REQUIRE(what) \
+	do \
+		if (!(what)) { \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
+			abort(); \
+		} \
+	while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = 1008, STRIDE = 16, GAP = 64,
+       BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300 };
+
+static const kh_sketch sketch = { KH_SYNCMER, 14, 8, STRIDE };
+static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 }, { 10, 0, 4, 30, 5 }, { 100, 1, 4, 38, 7 },
+	{ 1000, 2, 4, 46, 9 }, { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
+static const char names[] = "root\0a\0b\0c\0d\0e", ids[] = "x\0yy\0zzz";
+static char genome[TARGETS][GENOME + 1];
+static unsigned char *base;
+static size_t base_bytes;
+
+/* --- the sound database --------------------------------------------------------------- */
+static void append(kh_db_header *h, int s, const void *p, size_t n)
+{
+	size_t end = h->section[s].at + h->section[s].bytes;
+
+	base = realloc(base, (end + n + 4095) / 4096 * 4096);
+	REQUIRE(base);
+	memcpy(base + end, p, n);
+	memset(base + end + n, 0, (4096 - (end + n) % 4096) % 4096);
+	h->section[s].bytes += n;
+	base_bytes = end + n;
+}
+
+static void begin(kh_db_header *h, int s)
+{
+	base_bytes = (base_bytes + 4095) / 4096 * 4096;
+	h->section[s].at = base_bytes;
+}
+
+typedef struct pair {
+	uint64_t key;
+	uint32_t bin;
+} pair;
+
+static int by_key(const void *a, const void *b)
+{
+	const pair *x = a, *y = b;
+
+	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+/* Equal halves of the genomes: lists of several bins; a made-up feature with OVER. */
+static size_t sample(pair *out)
+{
+	uint64_t key[GENOME];
+	uint32_t pos[GENOME];
+	size_t n = 0;
+
+	for (uint32_t t = 0; t < TARGETS; t++) {
+		for (int i = 0; i < GENOME; i++)
+			genome[t][i] = "ACGT"[kh_fmix64((uint64_t)i + 9999 * (i < GENOME / 2 ? 0 : t + 1u)) & 3];
+		packed p = pack(genome[t], GENOME);
+		kh_stretch st = { p.bases, p.amb, 0, GENOME - sketch.k + 1 };
+		size_t m = kh_sketch_run(&sketch, &st, key, pos);
+		for (size_t i = 0; i < m; i++)
+			out[n++] = (pair) { key[i], t * BINS + pos[i] / STRIDE };
+		unpack(&p);
+	}
+	for (uint32_t i = 0; i < OVER; i++)
+		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i };
+	qsort(out, n, sizeof *out, by_key);
+	return n;
+}
+
+static void add_range(kh_db_header *h, kh_range *dir, const kh_image *im)
+{
+	static const char zero[64];
+	size_t at = h->section[KH_SEC_INDEX].bytes, buckets = (im->range.buckets + (size_t)1) * 64;
+
+	*dir = im->range;
+	dir->first_bucket = at / 64;
+	dir->first_loc = (at + buckets) / 4;
+	append(h, KH_SEC_INDEX, im->bucket, buckets);
+	append(h, KH_SEC_INDEX, im->range.n_locs ? (const void *)im->loc : zero, im->range.n_locs * 4);
+	append(h, KH_SEC_INDEX, zero, kh_range_bytes(dir) - buckets - dir->n_locs * 4);
+	h->features += dir->keys;
+	h->entries += dir->entries;
+	h->over += dir->over;
+	h->locations += im->locations;
+}
+
+static kh_taxonomy *tree(void)
+{
+	uint32_t x[4][N_TAXA];
+	uint8_t rank[N_TAXA];
+	kh_taxonomy raw = { .n = N_TAXA, .taxid = x[0], .parent = x[1], .end = x[2], .name = x[3], .rank = rank,
+			    .names = (char *)(uintptr_t)names, .names_len = sizeof names }, *t = NULL;
+	kh_err err;
+
+	for (uint32_t i = 0; i < N_TAXA; i++) {
+		x[0][i] = taxa[i].taxid;
+		x[1][i] = taxa[i].parent;
+		x[2][i] = taxa[i].end;
+		x[3][i] = (uint32_t)taxa[i].name;
+		rank[i] = (uint8_t)taxa[i].rank;
+	}
+	REQUIRE(!kh_taxonomy_load(&t, &raw, &err));
+	return t;
+}
+
+static void make_index(kh_db_header *h, kh_range dir[KH_RANGES], const kh_bins *bins)
+{
+	static pair all[TARGETS * GENOME + OVER];
+	static uint64_t key[TARGETS * GENOME];
+	static uint32_t loc[TARGETS * GENOME];
+	size_t n = sample(all), i = 0;
+	kh_image im = { .bucket = NULL };
+	kh_taxonomy *tax = tree();
+	kh_err err;
+
+	for (uint32_t r = 0; r < KH_RANGES; r++) {
+		kh_pairs p = { key, loc, 0 };
+
+		for (; i < n && kh_key_range(all[i].key) == r; i++, p.n++) {
+			key[p.n] = all[i].key & ((UINT64_C(1) << 40) - 1);
+			loc[p.n] = all[i].bin;
+		}
+		REQUIRE(!kh_index_encode(&im, &p, bins, tax, &err));
+		add_range(h, &dir[r], &im);
+	}
+	kh_image_clear(&im);
+	kh_taxonomy_free(tax);
+}
+
+static void repair(unsigned char *p, size_t n)
+{
+	kh_db_header *h = (kh_db_header *)p;
+	kh_db_extent s = h->section[KH_SEC_SUMS];
+
+	if (s.at >= KH_DB_PAGE && s.at <= n && s.bytes <= n - s.at && s.at - KH_DB_PAGE < KH_DB_BLOCK) {
+		uint64_t sum = XXH3_64bits(p + KH_DB_PAGE, s.at - KH_DB_PAGE);
+
+		memcpy(p + s.at, &sum, s.bytes < 8 ? s.bytes : 8);
+		h->sums = XXH3_64bits(p + s.at, s.bytes);
+	}
+	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
+}
+
+static void make_base(void)
+{
+	kh_db_header h = { .version = KH_DB_VERSION, .header_bytes = KH_DB_PAGE, .sketch = sketch,
+		.byte_order = UINT64_C(0x0102030405060708), .max_span = SPAN, .gap = GAP, .n_targets = TARGETS,
+		.n_taxa = N_TAXA, .sequences = TARGETS, .bases = TARGETS * GENOME, .tool = "fuzz" };
+	const uint32_t first[TARGETS] = { 0, BINS, 2 * BINS };
+	const uint32_t taxon[TARGETS] = { 3, 2, 5 };
+	const kh_bins b = { TARGETS, first, taxon };
+	kh_range dir[KH_RANGES];
+	uint64_t sums = 0;
+
+	h.bins = TARGETS * BINS;
+	memcpy(h.magic, KH_DB_MAGIC, 8);
+	for (int i = 0; i < 32; i++)
+		h.minima[i] = 1;
+	base_bytes = KH_DB_PAGE;
+	begin(&h, KH_SEC_INDEX);
+	make_index(&h, dir, &b);
+	begin(&h, KH_SEC_DIR);
+	append(&h, KH_SEC_DIR, dir, sizeof dir);
+	begin(&h, KH_SEC_TAXA);
+	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
+	begin(&h, KH_SEC_NAMES);
+	append(&h, KH_SEC_NAMES, names, sizeof names);
+	begin(&h, KH_SEC_TARGETS);
+	for (uint32_t i = 0; i < TARGETS; i++) {
+		kh_db_target t = { first[i], taxon[i], GENOME, 0, i == 0 ? 0 : i == 1 ? 2 : 5 };
+
+		append(&h, KH_SEC_TARGETS, &t, sizeof t);
+	}
+	begin(&h, KH_SEC_IDS);
+	append(&h, KH_SEC_IDS, ids, sizeof ids);
+	begin(&h, KH_SEC_UNMAPPED);
+	append(&h, KH_SEC_UNMAPPED, "u", 2);
+	begin(&h, KH_SEC_SUMS);
+	append(&h, KH_SEC_SUMS, &sums, sizeof sums);
+	h.file_bytes = base_bytes;
+	memcpy(base, &h, sizeof h);
+	repair(base, base_bytes);
+}
+
+/* --- edits -------------------------------------------------------------------------------- */
+static void edit(unsigned char *p, const uint8_t *e)
+{
+	const kh_db_header *h = (const kh_db_header *)base;     /* where things were */
+	uint16_t pos;
+	uint64_t value, old = 0;
+
+	memcpy(&pos, e + 2, 2);
+	memcpy(&value, e + 4, 8);
+	unsigned place = e[0] % (KH_N_SECTIONS + 1), width = 1u << e[1] % 4;
+	size_t from = place < KH_N_SECTIONS ? h->section[place].at : 0;
+	size_t bytes = place < KH_N_SECTIONS ? h->section[place].bytes : 448;
+	size_t at = from + pos % bytes / width * width;
+	if (at + width > base_bytes)
+		return;
+	memcpy(&old, p + at, width);
+	switch (e[1] / 4 % 3) {
+	case 1:
+		value += old;
+		break;
+	case 2:
+		value ^= old;
+	}
+	memcpy(p + at, &value, width);
+}
+
+/* --- use of what was accepted ---------------------------------------------------------------- */
+static void look_up(const kh_db *db, const uint64_t *key, size_t n)
+{
+	const uint32_t *word = db->image;
+	const uint64_t words = db->h->section[KH_SEC_INDEX].bytes / 4;
+
+	for (size_t i = 0; i < n; i++) {
+		kh_list l = kh_index_find(db->image, db->dir, key[i]);
+
+		REQUIRE(l.n <= KH_LIST_MAX && l.loc + l.n <= words);
+		for (uint32_t j = 0; j < l.n; j++)
+			REQUIRE(word[l.loc + j] < (l.over ? db->h->n_taxa : db->h->bins));
+	}
+}
+
+static void classify(const kh_db *db, size_t a, size_t b)
+{
+	packed p[2] = { pack(genome[0] + 700, a), pack(genome[2] + 1200, b) };
+	kh_record r[2] = { { .len = a }, { .len = b } };
+	kh_block blk[2] = { { .bases = p[0].bases, .amb = p[0].amb, .rec = &r[0] },
+			    { .bases = p[1].bases, .amb = p[1].amb, .rec = &r[1] } };
+	kh_job job = { .n = 1, .block = { &blk[0], b > 0 ? &blk[1] : NULL } };
+	kh_classifier *c = NULL;
+	kh_rule rule;
+	kh_call call;
+	kh_err err;
+
+	kh_rule_init(&rule, db->h);
+	REQUIRE(!kh_classifier_new(&c, db, &rule, &err));
+	REQUIRE(!kh_classify_job(c, &job, &call, NULL, &err));
+	REQUIRE(call.taxon == KH_TAXON_NONE || call.taxon < db->h->n_taxa);
+	REQUIRE(call.hits <= call.features && call.found <= call.features);
+	kh_classifier_free(c);
+	unpack(&p[0]);
+	unpack(&p[1]);
+}
+
+static void use(const kh_db *db)
+{
+	uint64_t key[300];
+
+	for (int i = 0; i < 300; i++)
+		key[i] = i < 2 ? (uint64_t)-i & ((UINT64_C(1) << 48) - 1) : kh_fmix64((uint64_t)i) >> 16;
+	look_up(db, key, 300);
+	classify(db, 150, 0);
+	classify(db, 150, 150);
+	classify(db, 1700, 1600);
+	for (uint32_t i = 0; i < db->h->n_targets; i++)
+		REQUIRE(strlen(db->ids + db->target[i].id) < db->h->section[KH_SEC_IDS].bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	kh_db_options o = { .threads = 1 };
+	kh_err err = { 0, "" };
+	kh_db *db = NULL;
+	void *map = NULL;
+
+	if (!base)
+		make_base();
+	if (size < 1)
+		return 0;
+	size_t n = base_bytes - (data[0] >> 2) * (data[0] & 1 ? 1 : 997) % base_bytes;
+	REQUIRE(posix_memalign(&map, 64, n) == 0);
+	unsigned char *p = map, *all = malloc(base_bytes);
+	REQUIRE(all);
+	memcpy(all, base, base_bytes);
+	for (size_t i = 1; i + 12 <= size; i += 12)
+		edit(all, data + i);
+	memcpy(p, all, n);
+	free(all);
+	if (!(data[0] & 1) && n >= KH_DB_PAGE)
+		repair(p, n);
+	o.no_verify = data[0] & 2;
+	if (kh_db_open_bytes(&db, p, n, &o, &err))
+		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);
+	else if (!o.no_verify)
+		use(db);
+	REQUIRE(size > 1 || data[0] > 1 || db);
+	kh_db_close(db);
+	free(map);
+	return 0;
+}

@@ -1,0 +1,143 @@
+/*
+ * preload_fail.c - makes the n-th call of a kind fail; to be named in LD_PRELOAD
+ *
+ *	KH_FAIL=KIND:N          KIND: alloc read write fsync rename close
+ *	KH_FAIL_HOW=fail|short|eintr    short: half of what was asked for; N: every call from there
+ *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
+ *
+ * Calls of the C library's own stdio do not come by here: messages still get out.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+
+enum kind { NONE, ALLOC, READ, WRITE, FSYNC, RENAME, CLOSE };
+enum how { FAIL, SHORT, INTERRUPT };
+
+static atomic_long calls;
+static long at;                 /* 0: none */
+static enum kind what;
+static enum how how;
+
+static void __attribute__((constructor)) start(void)
+{
+	static const char *const name[] = { "", "alloc", "read", "write", "fsync", "rename", "close" };
+	const char *fail = getenv("KH_FAIL"), *mode = getenv("KH_FAIL_HOW");
+	const char *colon = fail ? strchr(fail, ':') : NULL;
+
+	for (int i = ALLOC; colon && i <= CLOSE; i++)
+		if (strlen(name[i]) == (size_t)(colon - fail) && strncmp(name[i], fail, strlen(name[i])) == 0)
+			what = (enum kind)i;
+	how = !mode || mode[0] == 'f' ? FAIL : mode[0] == 's' ? SHORT : INTERRUPT;
+	atomic_store(&calls, 0);
+	at = colon ? atol(colon + 1) : 0;
+}
+
+static void __attribute__((destructor)) stop(void)
+{
+	const char *path = getenv("KH_FAIL_COUNT");
+	char text[32];
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+
+	if (fd >= 0)
+		syscall(SYS_write, fd, text, snprintf(text, sizeof text, "%ld\n", atomic_load(&calls)));
+}
+
+/* Is this the call?  Short calls go on being short. */
+static int hit(enum kind k)
+{
+	if (k != what)
+		return 0;
+	long n = atomic_fetch_add(&calls, 1) + 1;
+	return at > 0 && (n == at || (how == SHORT && n > at));
+}
+
+static size_t less(enum kind k, size_t n, int *failed)
+{
+	*failed = 0;
+	if (!hit(k))
+		return n;
+	if (how == SHORT)
+		return n > 1 ? n / 2 : n;
+	errno = how == INTERRUPT ? EINTR : k == WRITE ? ENOSPC : EIO;
+	*failed = 1;
+	return 0;
+}
+
+void *malloc(size_t n)
+{
+	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	return hit(ALLOC) ? (errno = ENOMEM, NULL) : __libc_realloc(p, n);
+}
+
+ssize_t read(int fd, void *p, size_t n)
+{
+	int failed;
+	size_t m = less(READ, n, &failed);
+
+	return failed ? -1 : syscall(SYS_read, fd, p, m);
+}
+
+ssize_t pread(int fd, void *p, size_t n, off_t off)
+{
+	int failed;
+	size_t m = less(READ, n, &failed);
+
+	return failed ? -1 : syscall(SYS_pread64, fd, p, m, off);
+}
+
+ssize_t pread64(int fd, void *p, size_t n, off_t off) __attribute__((alias("pread")));
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+	int failed;
+	size_t m = less(WRITE, n, &failed);
+
+	return failed ? -1 : syscall(SYS_write, fd, p, m);
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t off)
+{
+	int failed;
+	size_t m = less(WRITE, n, &failed);
+
+	return failed ? -1 : syscall(SYS_pwrite64, fd, p, m, off);
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off_t off) __attribute__((alias("pwrite")));
+
+int fsync(int fd)
+{
+	return hit(FSYNC) ? (errno = EIO, -1) : (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	return hit(RENAME) ? (errno = EIO, -1) : renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int close(int fd)
+{
+	int rc = (int)syscall(SYS_close, fd);
+
+	return hit(CLOSE) ? (errno = EIO, -1) : rc;
+}

@@ -1,0 +1,64 @@
+# run_faults.sh - the n-th call of a kind fails, is short or is interrupted: the run fails in
+# one good line, or its result is as ever; speaks TAP.  KH_SLOW=1: every n, not a sample
+here=$PWD
+lib=${KH_PRELOAD:-$here/tests/preload_fail.so}
+[ -f "$lib" ] || { echo "1..0 # SKIP no preload library in this build"; exit 0; }
+. "$KH_SRCDIR/tests/tap.sh"
+limit=; ! command -v timeout >/dev/null || limit="timeout 20"
+
+build --db a.khdb "$data"/genomes/*.gz
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -n 400 >1.fq
+gzip -dc "$data/reads/tiny_sim_2.fq.gz" | head -n 400 | gzip -c >2.fq.gz
+mkdir want got
+run_build() { $limit "$@" "$real" build -q --threads 1 -k 16 --memory 100K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz; }
+run_plain() { $limit "$@" "$real" classify -q --threads 1 --db a.khdb --output "$d/o.tsv" 1.fq; }
+run_classify() { $limit "$@" "$real" classify -q --threads 1 --db a.khdb --paired --output "$d/o.tsv" --report "$d/o.kreport" \
+	--report-minimizer-data --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
+
+# One run with a fault: 0 if all is as it should be.
+fault() { # COMMAND KIND HOW N
+	d=got
+	rm -rf got; mkdir got
+	run_$1 env LD_PRELOAD="$lib" KH_FAIL="$2:$4" KH_FAIL_HOW="$3" >.out 2>.err
+	status=$?
+	case $status in
+	0) for f in want/$1/*; do cmp "$f" "got/${f##*/}" || return 1; done ;;
+	1) [ "$3" = fail ] || { echo "$3 is no reason to fail"; return 1; }
+	   [ "$(wc -l <.err)" -eq 1 ] && grep -Eq '^kmerhash [a-z]*: .' .err || { echo "not one line:"; cat .err; return 1; }
+	   # A file that has its name is complete.
+	   for f in got/*; do [ ! -e "$f" ] || cmp "want/$1/${f##*/}" "$f" || return 1; done ;;
+	*) echo "exit status $status"; cat .err; return 1 ;;
+	esac
+	[ -z "$(find got . -name '.*.tmp' -o -name '.kmerhash-spill*')" ] || { echo "a temporary file is left"; return 1; }
+	[ "$status" -eq 0 ] || failed=$((failed + 1))
+}
+
+faults() { # COMMAND KIND HOW
+	d=got; rm -rf got; mkdir got
+	run_$1 env LD_PRELOAD="$lib" KH_FAIL="$2:0" KH_FAIL_COUNT="$t/count" >/dev/null 2>&1
+	count=$(cat count); failed=0 runs=0 i=1
+	# all of the first ones, then ever wider steps
+	while [ "$i" -le "$count" ]; do
+		if ! fault "$1" "$2" "$3" $i >.why 2>&1; then
+			{ echo "$1, call $i of $count: $2 $3"; cat .why; } >.err; not_ok "$1: $2 $3"; return
+		fi
+		runs=$((runs + 1))
+		if [ "${KH_SLOW:-0}" = 1 ]; then i=$((i + 1))
+		elif [ $i -lt 12 ]; then i=$((i + 1))
+		else i=$((i + 1 + i / 5)); fi
+	done
+	ok "$1: $2 $3: $runs of $count calls, $failed made it fail"
+}
+
+for command in build classify plain; do
+	mkdir want/$command; d=want/$command
+	check "$command: without a fault" run_$command env
+	for kind in alloc read write fsync rename close; do
+		faults $command $kind fail
+	done
+	for kind in read write; do
+		for how in short eintr; do faults $command $kind $how; done
+	done
+done
+plan
