@@ -181,11 +181,12 @@ static void feed_options(struct job *j)
 }
 
 /* --- report and summary ------------------------------------------------------------------ */
+/* All but its name. */
 static int write_file(kh_out *out, const char *p, size_t n, kh_err *err)
 {
 	int rc = kh_out_write(out, p, n, err);
 
-	return rc ? rc : kh_out_commit(out, err);
+	return rc ? rc : kh_out_sync(out, err);
 }
 
 static int write_report(struct job *j, kh_err *err)
@@ -270,6 +271,14 @@ static int open_tables(struct job *j, kh_err *err)
 	return rc;
 }
 
+static int write_tables(void *arg, kh_err *err)
+{
+	struct job *j = arg;
+	int rc = j->report ? write_report(j, err) : KH_OK;
+
+	return rc || !j->json ? rc : write_json(j, err);
+}
+
 static void tell(const struct job *j)
 {
 	const kh_run_summary *s = &j->sum;
@@ -290,15 +299,17 @@ static int classify(struct job *j, kh_err *err)
 	if (rc)
 		return rc;
 	j->o.choice = &j->choice;
+	j->o.before_commit = write_tables;
+	j->o.arg = j;
 	feed_options(j);
 	if ((rc = kh_monitor_new(&j->m, err)) || (rc = kh_feed_open(&j->feed, &j->o.feed, j->m, err)) ||
 	    (rc = open_tables(j, err)) || (rc = load_db(j, err)) ||
 	    (rc = kh_run(&j->o, j->db, j->feed, j->m, &j->tally, &j->sum, err)))
 		return rc;
 	if (j->report)
-		rc = write_report(j, err);
+		rc = kh_out_commit(j->report, err);
 	if (!rc && j->json)
-		rc = write_json(j, err);
+		rc = kh_out_commit(j->json, err);
 	return rc;
 }
 

@@ -327,6 +327,9 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 		rc = add_up(&run, tally, sum, err);
 	if (!rc)
 		rc = kh_db_unchanged(db, err);
+	sum->seconds = kh_seconds() - run.started;
+	if (!rc && o->before_commit)
+		rc = o->before_commit(o->arg, err);
 	for (int k = 0; k < N_OUTPUTS && !rc; k++)
 		if (run.out[k])
 			rc = kh_text_commit(run.out[k], err);

@@ -27,6 +27,10 @@ typedef struct kh_run_options {
 	const char *output;             /* NULL: no lines */
 	/* [1] NULL unless mates go to files of their own */
 	const char *classified[2], *unclassified[2];
+	/* Called when all is counted and no output has its name yet: what is still to be
+	 * written is written then, so that an output that fails takes the others with it. */
+	int (*before_commit)(void *arg, kh_err *err);
+	void *arg;
 } kh_run_options;
 
 typedef struct kh_run_summary {
