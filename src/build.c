@@ -218,6 +218,8 @@ static int check_unmapped(const struct build *b, kh_err *err)
 	const size_t n = b->refs.n, unmapped = n - b->n_targets;
 	size_t shown = 0;
 
+	if (n == 0 && b->o->max_unmapped < 1)
+		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
 	if (unmapped == 0)
 		return KH_OK;
 	kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);

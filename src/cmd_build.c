@@ -148,8 +148,7 @@ static void tell(const kh_build_summary *s)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct values v = { .features = 16, .stride = 112, .max_span = 1008, .max_unmapped = 0.5,
-			    .db = getenv("KMERHASH_DB") };
+	struct values v = { .features = 16, .stride = 112, .max_span = 1008, .max_unmapped = 0.5 };
 	kh_build_options o = { .refs = NULL };
 	kh_build_summary sum;
 	kh_words refs = { NULL, 0, 0 };
