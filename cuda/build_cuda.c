@@ -78,6 +78,7 @@ struct kh_builder {
 	uint64_t n_pairs;               /* in the chunks */
 	bool spilling;
 	kh_store *store;
+	kh_cuda_times times;
 };
 
 /* --- open, close ---------------------------------------------------------------------------- */
@@ -898,11 +899,14 @@ static int encode_all(struct wave *w, kh_err *err)
 	int rc = KH_OK;
 
 	while (from < w->to && !rc) {
+		const double began = kh_seconds();
 		uint64_t bytes;
 
 		if ((rc = choose_ranges(w, from, &to, err)) || (rc = first_buckets(w, from, to, err)) ||
 		    (rc = place(w, from, to, err)) || (rc = fill(w, from, to, &bytes, err)))
 			break;
+		w->b->times.encode += kh_seconds() - began;
+		w->b->times.bytes += bytes;
 		if (from == 0 && to == KH_RANGES && w->f->ready)
 			w->f->ready(w->f->arg);
 		rc = deliver(w, from, to, err);
@@ -969,11 +973,22 @@ static int spill_all(kh_builder *b, kh_err *err)
 
 static int run_wave(struct wave *w, kh_err *err)
 {
+	kh_cuda_times *t = &w->b->times;
+	double from = kh_seconds(), now;
 	int rc = w->b->spilling ? gather_host(w, err) : gather_device(w, err);
 
+	t->gather += (now = kh_seconds()) - from;
+	from = now;
 	if (!rc)
 		rc = sort_pairs(w, err);
+	t->sort += kh_seconds() - from;
+	t->pairs += w->sort.n;
 	return rc ? rc : encode_all(w, err);
+}
+
+kh_cuda_times kh_cuda_builder_times(const kh_builder *b)
+{
+	return b->times;
 }
 
 /* Waves of ranges whose pairs can be sorted in the memory there is. */

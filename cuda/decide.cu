@@ -445,7 +445,7 @@ __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 	unsigned bits = 0;
 	candidates c;
 
-	if (!f.one_segment(q.rule))
+	if (q.blocks_only || !f.one_segment(q.rule))
 		return false;
 	sample_record(q, f.r[0], col);
 	if (f.mate && col.n <= FEATURES)

@@ -176,6 +176,7 @@ typedef struct kh_gpu_query {
 	/* features found, by fragment: wanted if found is not NULL */
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
+	uint32_t blocks_only;           /* 1: all by the second kernel, to see what the first gains */
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);

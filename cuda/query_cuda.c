@@ -557,11 +557,10 @@ static int submit_host(kh_lane *l, struct flight *f, kh_err *err)
 	return rc ? rc : kh_classify_job(l->host, f->task->job, f->task->call, f->task->sketches, err);
 }
 
-static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
+static kh_gpu_query query_of(const kh_lane *l, const struct flight *f, const struct layout *lay)
 {
 	const kh_job *j = f->task->job;
 	char *in = f->din.p, *out = f->dout.p;
-	size_t results = COUNTS + j->n * sizeof(kh_call);
 	kh_gpu_query q = {
 		.ix = l->c->ix, .rule = l->e->rule, .bases = (const uint64_t *)in,
 		.amb = (const uint32_t *)(in + lay->amb), .record = (const kh_gpu_record *)(in + lay->rec),
@@ -569,13 +568,21 @@ static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err
 		.counts = (uint32_t *)out, .call = (kh_call *)(out + COUNTS), .left = f->left.p,
 		.scratch = l->list.p, .n_scratch = l->n_scratch
 	};
-	int rc;
 
 	if (f->task->sketches) {
 		q.found = f->found.p;
-		q.found_at = (uint32_t *)(out + results);
-		results += j->n * sizeof(uint32_t);
+		q.found_at = (uint32_t *)(out + COUNTS + j->n * sizeof(kh_call));
 	}
+	return q;
+}
+
+static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
+{
+	const kh_gpu_query q = query_of(l, f, lay);
+	size_t results = COUNTS + q.n * (sizeof(kh_call) + (q.found ? sizeof(uint32_t) : 0));
+	char *in = f->din.p, *out = f->dout.p;
+	int rc;
+
 	if ((rc = KH_GPU(cudaMemcpyAsync(in, f->in.p, lay->bytes, cudaMemcpyHostToDevice, l->stream), err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err)) ||
@@ -647,4 +654,49 @@ int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err)
 		return rc;
 	memcpy(f->task->call, (const char *)f->out.p + COUNTS, f->task->job->n * sizeof(kh_call));
 	return f->task->sketches ? add_found(l, f, err) : KH_OK;
+}
+
+/* --- for the bench -------------------------------------------------------------------------------------- */
+const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l)
+{
+	return &l->c->ix;
+}
+
+int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds, kh_err *err)
+{
+	enum { ROUNDS = 10 };
+	struct flight *f = &l->flight[0];
+	const struct stretch s[2] = { stretch_of(t->job, 0), stretch_of(t->job, 1) };
+	const struct layout lay = lay_out(s);
+	cudaEvent_t from = NULL, to = NULL;
+	float ms = 0;
+	int rc;
+
+	f->task = t;
+	if ((rc = flight_room(f, &lay, t->job->n, 0, err)))
+		return rc;
+	stage(f->in.p, &lay, s);
+	kh_gpu_query q = query_of(l, f, &lay);
+	q.blocks_only = blocks_only;
+	if ((rc = KH_GPU(cudaEventCreate(&from), err)) || (rc = KH_GPU(cudaEventCreate(&to), err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay.bytes, cudaMemcpyHostToDevice, l->stream), err)))
+		goto out;
+	for (int i = 0; i <= ROUNDS && !rc; i++) {
+		if (i == 1)
+			rc = KH_GPU(cudaEventRecord(from, l->stream), err);
+		if (!rc)
+			rc = KH_GPU(cudaMemsetAsync(q.counts, 0, COUNTS, l->stream), err);
+		if (!rc)
+			rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err);
+	}
+	if (!rc && !(rc = KH_GPU(cudaEventRecord(to, l->stream), err)) &&
+	    !(rc = KH_GPU(cudaStreamSynchronize(l->stream), err)))
+		rc = KH_GPU(cudaEventElapsedTime(&ms, from, to), err);
+	*seconds = ms * 1e-3 / ROUNDS;
+out:
+	if (from)
+		cudaEventDestroy(from);
+	if (to)
+		cudaEventDestroy(to);
+	return rc;
 }

@@ -1,14 +1,15 @@
-/* cmd_bench.c - kmerhash bench: the GPU hash tables side by side */
+/* cmd_bench.c - kmerhash bench: the GPU hash tables side by side; the pipeline's stages */
 #include <config.h>
 
 #include <stdio.h>
 #include <string.h>
+#include "bench_pipeline.h"
 #include "bench_tables.h"
 #include "cmd.h"
 
 struct values {
-	const char *experiment, *table;
-	uint64_t log2n, repeat;
+	const char *experiment, *table, *db;
+	uint64_t log2n, repeat, threads;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -21,8 +22,20 @@ static const kh_opt opts[] = {
 	  AT(log2n), 10, 30 },
 	{ "repeat", 0, KH_OPT_UINT, "N", "runs a case; the median counts", AT(repeat), 1,
 	  31 },
+	{ "db", 0, KH_OPT_TEXT, "FILE", "pipeline: a database, for the stages of classify", AT(db),
+	  0, 0 },
+	{ "threads", 0, KH_OPT_UINT, "N", "pipeline: workers [all CPUs]", AT(threads), 1, 1024 },
 	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
 };
+
+static int pipeline(const kh_command *c, const struct values *v, char **refs, size_t n)
+{
+	kh_err err = { 0, "" };
+	kh_bench_pipeline_options o = { .refs = (const char *const *)refs, .n_refs = n, .db = v->db,
+					.threads = kh_cmd_threads(v->threads), .repeat = (int)v->repeat };
+
+	return kh_bench_pipeline(&o, stdout, &err) ? kh_cmd_fail(c, &err) : 0;
+}
 
 static int run(const kh_command *c, int argc, char **argv)
 {
@@ -32,8 +45,10 @@ static int run(const kh_command *c, int argc, char **argv)
 
 	if (first <= 0)
 		return first < 0 ? 2 : 0;
+	if (first + 1 < argc && strcmp(argv[first], "pipeline") == 0)
+		return pipeline(c, &v, argv + first + 1, (size_t)(argc - first - 1));
 	if (first + 1 != argc || strcmp(argv[first], "tables") != 0) {
-		kh_fail(&err, KH_EUSAGE, "what to measure must be named: tables");
+		kh_fail(&err, KH_EUSAGE, "what to measure must be named: tables, or pipeline and references");
 		return kh_cmd_fail(c, &err);
 	}
 	kh_bench_options o = { .experiment = v.experiment,
@@ -43,5 +58,6 @@ static int run(const kh_command *c, int argc, char **argv)
 	return kh_bench_tables(&o, stdout, &err) ? kh_cmd_fail(c, &err) : 0;
 }
 
-const kh_command kh_cmd_bench = { "bench", "measure the GPU hash tables", "tables", opts,
+const kh_command kh_cmd_bench = { "bench", "measure the GPU hash tables, or the pipeline's stages",
+				  "tables | pipeline REFERENCE.fa...", opts,
 				  run };

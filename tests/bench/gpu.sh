@@ -129,11 +129,28 @@ big() { # SET strains reads
 	rm -f "$WORK/out.txt.gz"
 }
 
+# Two processes on one GPU, of each kind: both finish with the same bytes.
+two() {
+	small_data
+	build small cpu "$WORK/cpu.khdb" >/dev/null 2>&1
+	for i in 1 2 3 4; do
+		build small cuda "$WORK/two.$i.khdb" >"$OUT/two.$i.log" 2>&1 &
+		"$KMERHASH" classify -q --device cuda --db "$WORK/cpu.khdb" --output "$WORK/two.$i.out" "$WORK/small.fq" 2>"$OUT/two.c$i.log" &
+	done
+	wait
+	for i in 1 2 3 4; do
+		same "$WORK/cpu.khdb" "$WORK/two.$i.khdb" "database of process $i of 4"
+		same "$WORK/two.1.out" "$WORK/two.$i.out" "lines of process $i of 4"
+	done
+	rm -f "$WORK"/two.* "$OUT"/two.*
+}
+
 for step in "$@"; do
 	case $step in
+	bench-*) s=${step#bench-}; "$KMERHASH" bench --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
 	S) big S 5 10000000 ;;
 	L) big L 45 30000000 ;;
-	equal-S) build S cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1; same "$WORK/cpu.khdb" "$WORK/S.khdb" "database of S"; rm -f "$WORK/cpu.khdb" ;;
+	equal-S) build S cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1; same "$WORK/cpu.khdb" "$WORK/S.khdb" "database of S"; "$KMERHASH" verify "$WORK/S.khdb" || fail verify; rm -f "$WORK/cpu.khdb" ;;
 	*) $step ;;
 	esac
 done
