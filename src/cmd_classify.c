@@ -151,6 +151,10 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "the shape of a report is asked for, but --report is not");
 	if (v->minimizer_data && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--use-mpa-style has no columns for --report-minimizer-data");
+	if (v->minimizer_data && v->zero_counts) {      /* some readers divide by the distinct ones */
+		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
+		v->zero_counts = false;
+	}
 	j->o.paired = v->paired || v->interleaved;
 	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
 	j->o.threads = kh_cmd_threads(v->threads);

@@ -14,7 +14,7 @@ static int unless_judged(int rc)
 
 static int records_ahead(struct feed_block *b, kh_err *err)
 {
-	kh_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
+	kh_text_range r = { b->raw, b->end, b->pub.file_end && !b->bad.code };
 
 	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &r, b->format);
 	if (b->boundary == b->end)
@@ -29,7 +29,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 /* What is in front of the first header line, taken to be inside a sequence. */
 static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 {
-	kh_range r = { b->raw, b->boundary, final && b->boundary == b->end };
+	kh_text_range r = { b->raw, b->boundary, final && b->boundary == b->end };
 	char c = b->buf[b->raw];
 
 	b->head_place = (kh_place) {
@@ -46,7 +46,7 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	bool final = b->pub.file_end && !b->bad.code;
-	kh_range r = { b->raw, b->end, final };
+	kh_text_range r = { b->raw, b->end, final };
 	int rc = KH_OK;
 
 	b->head_n = 0;

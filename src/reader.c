@@ -183,7 +183,7 @@ int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 	return KH_OK;
 }
 
-kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_range *r, kh_err *err)
+kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_text_range *r, kh_err *err)
 {
 	kh_walk w = {
 		.at = at, .h = h, .r = r, .scan = kh_scan_get(), .pos = r->from,
@@ -345,7 +345,7 @@ static int fastq_usual(kh_walk *w)
 {
 	kh_harvest *h = w->h;
 	size_t n = h->n_rec;
-	kh_range r = { w->pos, w->r->to, false };
+	kh_text_range r = { w->pos, w->r->to, false };
 	int rc = kh_harvest_reserve(h, r.to - r.from + 256, w->err);
 
 	if (!rc)
@@ -427,7 +427,7 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
 		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);
@@ -444,14 +444,14 @@ int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
 
 /* --- boundaries ------------------------------------------------------------------ */
 /* Start of the line behind i, or r->to. */
-static size_t line_behind(const char *text, const kh_range *r, size_t i)
+static size_t line_behind(const char *text, const kh_text_range *r, size_t i)
 {
 	const char *nl = i < r->to ? memchr(text + i, '\n', r->to - i) : NULL;
 
 	return nl ? (size_t)(nl - text) + 1 : r->to;
 }
 
-static size_t fastq_boundary(const char *text, const kh_range *r)
+static size_t fastq_boundary(const char *text, const kh_text_range *r)
 {
 	size_t a = line_behind(text, r, r->from), b = line_behind(text, r, a), c;
 
@@ -463,7 +463,7 @@ static size_t fastq_boundary(const char *text, const kh_range *r)
 	return r->to;
 }
 
-static size_t fasta_boundary(const char *text, const kh_range *r)
+static size_t fasta_boundary(const char *text, const kh_text_range *r)
 {
 	for (size_t a = r->from; a < r->to; a++) {
 		const char *mark = memchr(text + a, '>', r->to - a);
@@ -477,7 +477,7 @@ static size_t fasta_boundary(const char *text, const kh_range *r)
 	return r->to;
 }
 
-size_t kh_reader_boundary(const char *text, const kh_range *r, char format)
+size_t kh_reader_boundary(const char *text, const kh_text_range *r, char format)
 {
 	size_t at = r->to;
 

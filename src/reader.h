@@ -55,26 +55,26 @@ void kh_harvest_free(kh_harvest *h);
 /* Room for a sequence of n bases that starts at word n_words. */
 int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err);
 
-typedef struct kh_range {
+typedef struct kh_text_range {
 	size_t from, to;        /* in text */
 	bool final;             /* the file ends at `to` */
-} kh_range;
+} kh_text_range;
 
 /* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
  * place of it.  On failure *stop and `at` are where the bad record starts, and the
  * harvest has all records before it. */
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
 		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
  * the next call's harvest.  *stop: what is behind it is to be given again, together
  * with what follows (part of a header line, or of a line's end). */
-int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
 
 /* A place in text that begins a record, if the text is what it looks like: line starts
  * with '>'; or '@', and the line two below with '+'.  `format` 0: whichever.  r->to if
  * there is none. */
-size_t kh_reader_boundary(const char *text, const kh_range *r, char format);
+size_t kh_reader_boundary(const char *text, const kh_text_range *r, char format);
 
 #endif

@@ -10,7 +10,7 @@
 typedef struct kh_walk {
 	kh_place *at;
 	kh_harvest *h;
-	const kh_range *r;
+	const kh_text_range *r;
 	const kh_scan *scan;
 	size_t pos;
 	uint64_t line;
@@ -70,7 +70,7 @@ static inline void kh_walk_settle(kh_walk *w)
 	w->at->byte = w->base + w->pos;
 }
 
-kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_range *r, kh_err *err);
+kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_text_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 

@@ -110,7 +110,7 @@ static int bases(kh_walk *w, struct piece *p)
 	return 1;
 }
 
-int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
 		     kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);

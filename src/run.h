@@ -38,7 +38,8 @@ typedef struct kh_run_summary {
 	double seconds;
 } kh_run_summary;
 
-/* All outputs are complete and durable, or none is there. The tally is initialised here. */
+/* On success all outputs are complete and durable; a file that has its final name is
+ * complete whatever else failed.  The tally is initialised here. */
 int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
 	   kh_tally *tally, kh_run_summary *sum, kh_err *err);
 

@@ -165,7 +165,7 @@ static void same_fastq(const kh_scan *y)
 	static char s[1000 + KH_SCAN_PAD];
 
 	for (int i = 0; y && i < 100000; i++) {
-		kh_range r = { 0, random_fastq(s, 1000), false };
+		kh_text_range r = { 0, random_fastq(s, 1000), false };
 
 		r.to -= test_rand() % 2 * (test_rand() % r.to);
 		size_t n = test_rand() % 10 + 1, words = r.to / 32 + test_rand() % 20;
@@ -225,7 +225,7 @@ static int walk_in_steps(const struct vector *v, kh_harvest *h, size_t step, kh_
 
 	do {
 		to = v->n - to > step ? to + step : v->n;
-		kh_range r = { from, to, to == v->n };
+		kh_text_range r = { from, to, to == v->n };
 
 		rc = kh_reader_walk(&at, h, &r, &from, err);
 	} while (!rc && to < v->n);
@@ -296,7 +296,7 @@ static void test_boundary(void **state)
 				s[n++] = "@+>A"[test_rand() % 4];
 			s[n++] = '\n';
 		}
-		kh_range r = { test_rand() % n, n, true };
+		kh_text_range r = { test_rand() % n, n, true };
 		size_t b = kh_reader_boundary(s, &r, '@');
 		assert_true(b == n || start[b]);
 		assert_true(b > r.from);
@@ -317,7 +317,7 @@ static void test_long_header(void **state)
 	for (int shorter = 0; shorter < 2; shorter++) {
 		kh_place at = { .name = "f", .line = 1 };
 		kh_harvest h = { .text = s };
-		kh_range r = { 0, n + 6, true };
+		kh_text_range r = { 0, n + 6, true };
 		size_t stop;
 
 		if (shorter) {                  /* exactly at the limit */
