@@ -523,7 +523,7 @@ static int cut_reads(const kh_block *blk, kh_record **rec, size_t *n, kh_err *er
 
 	*n = 0;
 	for (size_t i = 0; i < blk->n_rec && !rc; i++)
-		for (uint64_t at = 0; at + 150 <= blk->rec[i].len && !rc && *n < 200000; at += 160) {
+		for (uint64_t at = 0; at + 150 <= blk->rec[i].len && !rc && *n < 200000; at += 32) {
 			rc = kh_grow((void **)rec, &cap, *n + 1, sizeof **rec, err);
 			if (rc)
 				break;

@@ -625,11 +625,11 @@ __device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64
 	return 0;
 }
 
-/* The best window of each taxon, then h += best. */
-__device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			      uint64_t size, uint64_t span)
+/* Hits of each window, and the best of them. */
+__device__ void block_hits(block_room &b, const kh_gpu_scratch &x, uint64_t size, uint32_t r)
 {
-	const uint32_t r = kh_rule_window(&q.rule, span), n = b.n_distinct;
+	const uint32_t n = b.n_distinct;
+	unsigned long long best = 0;
 
 	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
 		if (x.bin[i] == 0)
@@ -640,9 +640,36 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu
 		for (uint32_t d = 1; d < r && d < UINT32_MAX - bin && hits < n; d++)
 			hits += block_count_of(x, bin + d, size - 1);
 		hits = hits < n ? hits : n;
-		const uint32_t taxon = q.ix.bins.taxon[kh_bins_target(&q.ix.bins, bin)];
-		atomicMax(&b.best, (unsigned long long)hits << 32 | ~bin);
-		if (atomicMax(&x.best[taxon], hits) == 0)
+		x.hits[i] = hits;
+		unsigned long long mine = (unsigned long long)hits << 32 | (uint32_t)~bin;
+		best = mine > best ? mine : best;
+	}
+	atomicMax(&b.best, best);
+	__syncthreads();
+}
+
+/* The best window of each taxon, then h += best.  `one`: windows that cannot come near h1 are
+ * left out. */
+__device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			      uint64_t size, uint64_t span, bool one)
+{
+	uint32_t least = 1;
+
+	block_hits(b, x, size, kh_rule_window(&q.rule, span));
+	if (one) {
+		const uint32_t most = (uint32_t)(b.best >> 32), genus = kh_rule_near_genus(most);
+		uint32_t near = kh_rule_near_species(&q.rule, most, b.n_distinct), over = 0;
+
+		near = genus < near ? genus : near;
+		for (uint32_t j = 0; j < b.n_lcas; j++)
+			over += x.over[x.lcas[j]];
+		least = near > over ? near - over : 1;
+	}
+	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
+		if (x.bin[i] == 0 || x.hits[i] < least)
+			continue;
+		const uint32_t taxon = q.ix.bins.taxon[kh_bins_target(&q.ix.bins, x.bin[i] - 1)];
+		if (atomicMax(&x.best[taxon], x.hits[i]) == 0)
 			x.touched2[atomicAdd(&b.n_seg, 1)] = taxon;
 	}
 	__syncthreads();
@@ -658,7 +685,8 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu
 }
 
 /* The segment whose features have been sampled, by all threads. */
-__device__ void block_segment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x, uint64_t span)
+__device__ void block_segment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x, uint64_t span,
+			      bool one)
 {
 	__syncthreads();
 	block_distinct(b, x);
@@ -667,7 +695,7 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b, const kh_gpu
 		uint64_t size = table_size(b.total);
 
 		block_count(q, b, x, size);
-		block_windows(q, b, x, size, span);
+		block_windows(q, b, x, size, span, one);
 	}
 	if (threadIdx.x == 0) {
 		b.features += b.n_distinct;
@@ -687,7 +715,7 @@ __device__ void block_record(const kh_gpu_query &q, block_room &b, const kh_gpu_
 
 	for (uint64_t at = 0; at < r.len; at += span) {
 		block_sample(q, b, x, first + at, first + (at + span < starts ? at + span : starts));
-		block_segment(q, b, x, r.len < span ? r.len : span);
+		block_segment(q, b, x, r.len < span ? r.len : span, false);
 	}
 }
 
@@ -813,7 +841,7 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b, const kh_gp
 			block_sample(q, b, x, from, from + starts_of(sk, f.r[m].len));
 			__syncthreads();
 		}
-		block_segment(q, b, x, f.mate ? q.rule.max_span : f.r[0].len);
+		block_segment(q, b, x, f.mate ? q.rule.max_span : f.r[0].len, true);
 	} else {
 		for (int m = 0; m < 1 + f.mate; m++)
 			block_record(q, b, x, f.r[m]);

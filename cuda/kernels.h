@@ -152,7 +152,7 @@ typedef struct kh_gpu_scratch {
 	uint64_t *loc;
 	uint32_t *n_loc;
 	uint64_t *seen;                 /* cap_seen, a power of two; all ones */
-	uint32_t *bin, *count;          /* cap_table, a power of two */
+	uint32_t *bin, *count, *hits;   /* cap_table, a power of two */
 	uint32_t *h, *best, *over;      /* n_taxa; zero */
 	uint32_t *touched, *touched2, *lcas;
 	uint64_t cap_keys, cap_seen, cap_table;

@@ -377,7 +377,8 @@ static size_t carve(const kh_engine *e, char *at, kh_gpu_scratch *x)
 	x->lcas = x->touched2 + n;
 	x->bin = x->lcas + n;
 	x->count = x->bin + x->cap_table;
-	at = (char *)(x->count + x->cap_table);
+	x->hits = x->count + x->cap_table;
+	at = (char *)(x->hits + x->cap_table);
 	return (size_t)(at - from);
 }
 
