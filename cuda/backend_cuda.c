@@ -10,6 +10,7 @@ const kh_backend kh_backend_cuda = {
 	.loads = true,
 	.n_devices = kh_gpu_count,
 	.builder_open = kh_cuda_builder_open,
+	.builder_plan = kh_cuda_builder_plan,
 	.builder_add = kh_cuda_builder_add,
 	.builder_digests = kh_cuda_builder_digests,
 	.builder_finish = kh_cuda_builder_finish,

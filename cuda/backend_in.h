@@ -5,6 +5,7 @@
 #include "backend.h"
 
 int kh_cuda_builder_open(kh_builder **b, const kh_builder_options *o, kh_err *err);
+kh_plan kh_cuda_builder_plan(const kh_builder *b, uint64_t pairs);
 int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
 int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err);
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);

@@ -185,6 +185,12 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	return KH_OK;
 }
 
+/* Pairs are gathered and sorted from one place into another. */
+kh_plan kh_cuda_builder_plan(const kh_builder *b, uint64_t pairs)
+{
+	return (kh_plan) { 2 * PAIR * pairs, b->budget };
+}
+
 /* --- the store ------------------------------------------------------------------------------- */
 /* Under the lock: n places in a chunk. */
 static int chunk_room(kh_builder *b, uint64_t n, kh_err *err)

@@ -23,6 +23,12 @@ typedef struct kh_builder_options {
 	size_t n_devices;
 } kh_builder_options;
 
+/* What a build will take. */
+typedef struct kh_plan {
+	uint64_t need;                  /* bytes to keep and sort so many pairs at once */
+	uint64_t have;                  /* bytes that may be used, 0: no limit; beyond it, pairs spill */
+} kh_plan;
+
 /* Everything that is known when all references have been read. */
 typedef struct kh_finish {
 	const kh_bins *bins;
@@ -56,6 +62,7 @@ typedef struct kh_backend {
 	int (*n_devices)(void);         /* 0: cannot be used here */
 
 	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
+	kh_plan (*builder_plan)(const kh_builder *b, uint64_t pairs);
 	/* Any worker, any order of tickets; all of s may be reused when it returns. */
 	int (*builder_add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
 	/* NULL: the host makes the digests of pieces (kh_digest).  Else builder_add does, and

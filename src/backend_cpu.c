@@ -55,6 +55,12 @@ static int cpu_builder_open(kh_builder **out, const kh_builder_options *o, kh_er
 	return KH_OK;
 }
 
+/* 12 bytes a pair, and each worker sorts one of 256 ranges, in two places. */
+static kh_plan cpu_builder_plan(const kh_builder *b, uint64_t pairs)
+{
+	return (kh_plan) { 12 * pairs + 24 * (pairs / KH_RANGES + 1) * b->o.threads, b->o.memory };
+}
+
 static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err)
 {
 	struct scratch *w = &b->scratch[worker];
@@ -238,6 +244,7 @@ const kh_backend kh_backend_cpu = {
 	.name = "cpu",
 	.n_devices = cpu_n_devices,
 	.builder_open = cpu_builder_open,
+	.builder_plan = cpu_builder_plan,
 	.builder_add = cpu_builder_add,
 	.builder_finish = cpu_builder_finish,
 	.builder_close = cpu_builder_close,

@@ -87,6 +87,29 @@ static int check_bins(const struct build *b, kh_err *err)
 		       "use --stride %" PRIu64 " or more", b->refs.next_bin, b->sketch.stride, stride);
 }
 
+/* What the build will take, as far as the sizes of the files tell. */
+static void show_plan(struct build *b)
+{
+	const kh_sketch *sk = &b->sketch;
+	uint64_t done, total, pairs;
+	kh_plan p;
+
+	kh_feed_progress(b->feed, &done, &total);
+	if (total == 0)
+		return;
+	pairs = sk->scheme == KH_SYNCMER ? total / (sk->k - sk->s + 1) : total / sk->stride * sk->s;
+	p = b->choice.backend->builder_plan(b->builder, pairs);
+	if (p.have)
+		kh_log(KH_DEBUG, "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them, of "
+		       "%.1f MB%s", (double)total * 1e-6, (double)pairs * 1e-6, (double)p.need * 1e-6,
+		       b->choice.backend->name, (double)p.have * 1e-6,
+		       p.need > p.have ? ": the rest is spilled" : "");
+	else
+		kh_log(KH_DEBUG, "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them",
+		       (double)total * 1e-6, (double)pairs * 1e-6, (double)p.need * 1e-6,
+		       b->choice.backend->name);
+}
+
 /* One pass over the references with this->sketch. */
 static int read_refs(struct build *b, kh_err *err)
 {
@@ -105,6 +128,7 @@ static int read_refs(struct build *b, kh_err *err)
 	if (rc || (rc = kh_monitor_new(&b->m, err)) || (rc = kh_feed_open(&b->feed, &fo, b->m, err)) ||
 	    (rc = b->choice.backend->builder_open(&b->builder, &bo, err)))
 		return rc;
+	show_plan(b);
 	b->started = kh_seconds();
 	if (b->begun == 0)
 		b->begun = b->started;
