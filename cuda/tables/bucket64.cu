@@ -4,9 +4,9 @@
  * WarpCore's SingleValue (IV-B) with what the H200 asks for.  A random read of 64 bytes
  * costs what one of 32 does, so a bucket has 64 bytes and a quad of lanes reads it whole,
  * four queries in flight a lane.  Buckets come from a bijective mix by multiply-shift;
- * where one is full the next one follows (with 8 slots the second bucket is rare, and
- * linear steps keep neighbours together).  That map is monotone, so a large batch is
- * first partitioned by the top 8 bits of the mix: the part of the table that a
+ * where one is full, steps of up to 1024 buckets follow, the key's own (linear ones cluster: at
+ * load 0.9 they read 1.45 buckets a look-up, these 1.22).  That map is monotone and the steps
+ * are short, so a large batch is first partitioned by the top 8 bits of the mix: the part of the table that a
  * partition goes to stays in the cache, and inserts cost two streams through memory in
  * place of a random read and a random CAS.  No erase: first-empty order is what makes
  * equal keys meet.
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 					     on, kh_quad(x, r), kh_quad(v, r));
 		if (lane == r && todo) {
 			todo = o != DONE;
-			at += o == ONWARD;
+			at = o == ONWARD ? w.next(at, x) : at;
 			steps = o == ONWARD;
 		}
 	}
@@ -133,7 +133,6 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 		unsigned open = kh_quad_ballot(todo);
 		int r = open ? __ffs(open) - 1 : 0;
 
-		at = at < w.n ? at : 0;
 		uint4 *bucket = w.buckets + 4 * (size_t)kh_quad(at, r);
 		if (open)
 			b[0] = __ldcg(bucket + lane);
@@ -141,7 +140,7 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 					     kh_quad(v, r));
 		if (open && lane == r) {
 			todo = o != DONE;
-			at += o == ONWARD;
+			at = o == ONWARD ? w.next(at, x) : at;
 			steps += o == ONWARD;
 			if (todo && steps >= w.n) {
 				atomicAdd(note + KH_NOTE_FAILED, 1ull);
@@ -221,7 +220,7 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 		bool hit;
 
 		if (open && lane == r) {
-			at = at + 1 < w.n ? at + 1 : 0;
+			at = w.next(at, x);
 			steps++;
 		}
 		const uint4 *next = w.buckets + 4 * (size_t)kh_quad(at, r) + lane;
@@ -273,7 +272,7 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 			}
 		}
 		last = w.narrow ? b[3].z == KH_FULL : (b[3].x & b[3].y) == KH_FULL;
-		at = at + 1 < w.n ? at + 1 : 0;
+		at = w.next(at, x);
 	}
 	answer(w, out, i, x, v, found);
 }
@@ -387,7 +386,7 @@ static int open_bucket64(const kh_table_config *c, kh_stream s, kh_table **out,
 	*out = t;
 	if ((rc = kh_table_init(t, &fn, c, s, err)))
 		return rc;
-	t->n = (uint32_t)(c->capacity / c->load / T::view_type::SLOTS) + 1;
+	t->n = kh_next_prime((uint64_t)(c->capacity / c->load / T::view_type::SLOTS) + 1);
 	t->slots = (uint64_t)t->n * T::view_type::SLOTS;
 	rc = kh_take(t, &t->buckets, (size_t)t->n * 4, 0xff, s, err);
 	return rc ? rc : t->side.take(t, 1, s, err);

@@ -262,6 +262,18 @@ template <class K, class V> struct kh_bucket64_view {
 	uint64_t seed;
 	unsigned group;
 
+	/* Where a full bucket sends a key: a step of its own, short, so that a partition stays
+	 * together; n is a prime, so every bucket is met. */
+	__device__ uint32_t step(K x) const
+	{
+		return 1 + kh_reduce(kh_mix2(x, seed), n > 1024 ? 1024 : n > 1 ? n - 1 : 1);
+	}
+	__device__ uint32_t next(uint32_t b, K x) const
+	{
+		uint64_t to = (uint64_t)b + step(x);
+
+		return (uint32_t)(to < n ? to : to - n);
+	}
 	__device__ bool is_mark(K x) const
 	{
 		return (narrow || sizeof(K) == 8) && x == kh_mark<K>::EMPTY;
@@ -291,7 +303,7 @@ template <class K, class V> struct kh_bucket64_view {
 			return (uint32_t)side.size(0);
 		}
 		uint32_t b = kh_reduce(x, n);
-		for (uint32_t i = 0; i < n; i++, b = b + 1 < n ? b + 1 : 0)
+		for (uint32_t i = 0; i < n; i++, b = next(b, x))
 			for (int s = 0; s < SLOTS; s++) {
 				if (!slot(b, s, k, v))
 					return 0;
