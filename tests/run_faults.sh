@@ -10,11 +10,12 @@ build --db a.khdb "$data"/genomes/*.gz
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -n 400 >1.fq
 gzip -dc "$data/reads/tiny_sim_2.fq.gz" | head -n 400 | gzip -c >2.fq.gz
 mkdir want got
-run_build() { $limit "$@" "$real" build -q --threads 1 -k 16 --memory 100K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+# On the CPU: what a GPU's libraries do when they get no memory is not ours.
+run_build() { $limit "$@" "$real" build -q --device cpu --threads 1 -k 16 --memory 100K --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz; }
-run_plain() { $limit "$@" "$real" classify -q --threads 1 --db a.khdb --output "$d/o.tsv" 1.fq; }
-run_classify() { $limit "$@" "$real" classify -q --threads 1 --db a.khdb --paired --output "$d/o.tsv" --report "$d/o.kreport" \
-	--report-minimizer-data --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
+run_plain() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --output "$d/o.tsv" 1.fq; }
+run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --paired --output "$d/o.tsv" \
+	--report "$d/o.kreport" --report-minimizer-data --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
 
 # One run with a fault: 0 if all is as it should be.
 fault() { # COMMAND KIND HOW N
