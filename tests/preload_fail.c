@@ -8,6 +8,7 @@
  * Calls of the C library's own stdio do not come by here: messages still get out.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -29,7 +30,7 @@ static long at;                 /* 0: none */
 static enum kind what;
 static enum how how;
 
-static void __attribute__((constructor)) start(void)
+static void start(void)
 {
 	static const char *const name[] = { "", "alloc", "read", "write", "fsync", "rename", "close" };
 	const char *fail = getenv("KH_FAIL"), *mode = getenv("KH_FAIL_HOW");
@@ -41,6 +42,33 @@ static void __attribute__((constructor)) start(void)
 	how = !mode || mode[0] == 'f' ? FAIL : mode[0] == 's' ? SHORT : INTERRUPT;
 	atomic_store(&calls, 0);
 	at = colon ? atol(colon + 1) : 0;
+}
+
+/* Calls count from main() on: what libraries do before it is not the program's. */
+typedef int main_fn(int argc, char **argv, char **env);
+static main_fn *program;
+
+static int counted_main(int argc, char **argv, char **env)
+{
+	start();
+	return program(argc, argv, env);
+}
+
+typedef int start_fn(main_fn *m, int argc, char **argv, main_fn *init, void (*fini)(void),
+		     void (*rtld_fini)(void), void *stack_end);
+
+int __libc_start_main(main_fn *m, int argc, char **argv, main_fn *init, void (*fini)(void),
+		      void (*rtld_fini)(void), void *stack_end);
+
+int __libc_start_main(main_fn *m, int argc, char **argv, main_fn *init, void (*fini)(void),
+		      void (*rtld_fini)(void), void *stack_end)
+{
+	void *next = dlsym(RTLD_NEXT, "__libc_start_main");
+	start_fn *go;
+
+	memcpy(&go, &next, sizeof go);
+	program = m;
+	return go(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 static void __attribute__((destructor)) stop(void)
