@@ -11,10 +11,11 @@ int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err);
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);
 void kh_cuda_builder_close(kh_builder *b);
 
-int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_rule *rule, const int *device,
-			size_t n_devices, kh_err *err);
+int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_rule *rule,
+			const int *device, size_t n_devices, kh_err *err);
 void kh_cuda_engine_close(kh_engine *e);
-int kh_cuda_lane_open(kh_lane **l, kh_engine *e, unsigned worker, size_t block_size, kh_err *err);
+int kh_cuda_lane_open(kh_lane **l, kh_engine *e, unsigned worker, size_t block_size,
+		      kh_err *err);
 void kh_cuda_lane_close(kh_lane *l);
 int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err);
 int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err);
@@ -27,7 +28,8 @@ typedef struct kh_cuda_times {
 	uint64_t pairs, bytes;          /* of the image */
 } kh_cuda_times;
 kh_cuda_times kh_cuda_builder_times(const kh_builder *b);
-int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds, kh_err *err);
+int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds,
+		       kh_err *err);
 /* The database on the lane's device. */
 struct kh_gpu_index;
 const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l);

@@ -46,7 +46,7 @@ struct bench {
 	const kh_call *call;
 };
 
-/* --- the table ---------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------- */
 static int by_rate(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
@@ -60,15 +60,15 @@ static void note(struct bench *b, double amount, double seconds)
 }
 
 /* The rates noted so far as one line; their median. */
-static double line(struct bench *b, const char *stage, const char *unit, double scale, double limit,
-		   const char *of)
+static double line(struct bench *b, const char *stage, const char *unit, double scale,
+		   double limit, const char *of)
 {
 	double median;
 
 	qsort(b->rate, (size_t)b->n, sizeof *b->rate, by_rate);
 	median = b->rate[b->n / 2];
-	fprintf(b->out, "%-28s %9.2f %9.2f %9.2f  %-10s", stage, b->rate[0] * scale, median * scale,
-		b->rate[b->n - 1] * scale, unit);
+	fprintf(b->out, "%-28s %9.2f %9.2f %9.2f  %-10s", stage, b->rate[0] * scale,
+		median * scale, b->rate[b->n - 1] * scale, unit);
 	if (limit > 0)
 		fprintf(b->out, " %9.2f  %5.2f  %s", limit * scale, median / limit, of);
 	fputc('\n', b->out);
@@ -96,7 +96,7 @@ static int stop(struct bench *b, double amount, kh_err *err)
 	return rc;
 }
 
-/* --- host stages: all threads ---------------------------------------------------------------- */
+/* --- host stages: all threads ------------------------------------------------------- */
 static int crew(struct bench *b, kh_worker_fn *fn, double amount, kh_err *err)
 {
 	double t;
@@ -176,8 +176,12 @@ static int parse_worker(void *arg, unsigned worker, kh_err *err)
 
 static int parse(struct bench *b, double bytes, kh_err *err)
 {
-	kh_feed_options fo = { .path = { b->o->refs }, .n_path = { b->o->n_refs }, .pieces = true,
-		.block_size = kh_backend_cuda.block_size, .n_blocks = b->o->threads + 2, .front = 4128 };
+	kh_feed_options fo = { .path = { b->o->refs },
+			       .n_path = { b->o->n_refs },
+			       .pieces = true,
+			       .block_size = kh_backend_cuda.block_size,
+			       .n_blocks = b->o->threads + 2,
+			       .front = 4128 };
 	int rc = kh_monitor_new(&b->m, err);
 	double t;
 
@@ -237,7 +241,7 @@ static int host_stages(struct bench *b, kh_err *err)
 	return rc;
 }
 
-/* --- device stages -------------------------------------------------------------------------------- */
+/* --- device stages ------------------------------------------------------------------ */
 static int copies(struct bench *b, kh_err *err)
 {
 	const size_t piece = 3 << 19;           /* a block's packed bases */
@@ -245,7 +249,9 @@ static int copies(struct bench *b, kh_err *err)
 
 	for (int i = 0; i < b->o->repeat && !rc; i++)
 		if (!(rc = start(b, err)) &&
-		    !(rc = KH_GPU(cudaMemcpyAsync(b->a.p, b->host.p, BIG, cudaMemcpyHostToDevice, b->stream), err)))
+		    !(rc = KH_GPU(cudaMemcpyAsync(b->a.p, b->host.p, BIG,
+						  cudaMemcpyHostToDevice, b->stream),
+				  err)))
 			rc = stop(b, (double)BIG, err);
 	if (rc)
 		return rc;
@@ -253,8 +259,10 @@ static int copies(struct bench *b, kh_err *err)
 	for (int i = 0; i < b->o->repeat && !rc; i++) {
 		rc = start(b, err);
 		for (size_t at = 0; at + piece <= BIG && !rc; at += piece)
-			rc = KH_GPU(cudaMemcpyAsync((char *)b->a.p + at, (char *)b->host.p + at, piece,
-						    cudaMemcpyHostToDevice, b->stream), err);
+			rc = KH_GPU(cudaMemcpyAsync((char *)b->a.p + at,
+						    (char *)b->host.p + at, piece,
+						    cudaMemcpyHostToDevice, b->stream),
+				    err);
 		if (!rc)
 			rc = stop(b, (double)(BIG / piece * piece), err);
 	}
@@ -263,10 +271,13 @@ static int copies(struct bench *b, kh_err *err)
 	line(b, "copy, by blocks", "GB/s", 1e-9, b->copy, "copy to the GPU");
 	for (int i = 0; i < b->o->repeat && !rc; i++)
 		if (!(rc = start(b, err)) &&
-		    !(rc = KH_GPU(cudaMemcpyAsync(b->c.p, b->a.p, 8 * BIG, cudaMemcpyDeviceToDevice, b->stream), err)))
+		    !(rc = KH_GPU(cudaMemcpyAsync(b->c.p, b->a.p, 8 * BIG,
+						  cudaMemcpyDeviceToDevice, b->stream),
+				  err)))
 			rc = stop(b, 16.0 * (double)BIG, err);
 	if (!rc)
-		b->device = line(b, "limit: GPU memory, both ways", "GB/s", 1e-9, 0, NULL);
+		b->device =
+			line(b, "limit: GPU memory, both ways", "GB/s", 1e-9, 0, NULL);
 	return rc;
 }
 
@@ -274,10 +285,16 @@ static int sample(struct bench *b, const char *name, const kh_sketch *sk, kh_err
 {
 	const uint32_t words = 1 << 23;
 	const double bases = 32.0 * words;
-	kh_gpu_piece p = { 0, (uint64_t)words * 32 - sk->k + 1, (uint64_t)words * 32, 0, 0, 0, 0 };
-	kh_gpu_sample s = { .sketch = *sk, .bases = b->a.p, .amb = (const uint32_t *)b->a.p + 4 * words,
-		.n_pieces = 1, .n_words = words, .n_windows = (p.starts + sk->stride - 1) / sk->stride,
-		.n_summed = (p.bases + sk->stride - 1) / sk->stride };
+	kh_gpu_piece p = {
+		0, (uint64_t)words * 32 - sk->k + 1, (uint64_t)words * 32, 0, 0, 0, 0
+	};
+	kh_gpu_sample s = { .sketch = *sk,
+			    .bases = b->a.p,
+			    .amb = (const uint32_t *)b->a.p + 4 * words,
+			    .n_pieces = 1,
+			    .n_words = words,
+			    .n_windows = (p.starts + sk->stride - 1) / sk->stride,
+			    .n_summed = (p.bases + sk->stride - 1) / sk->stride };
 	char *out = b->c.p;
 	uint64_t *r = b->host.p;
 	int rc;
@@ -293,18 +310,22 @@ static int sample(struct bench *b, const char *name, const kh_sketch *sk, kh_err
 	s.digest = (uint64_t *)(out + 6 * BIG) + 1;
 	s.room = b->d.p;
 	s.room_bytes = b->d.bytes;
-	rc = KH_GPU(cudaMemcpyAsync(b->a.p, r, 7 * ((size_t)words << 2), cudaMemcpyHostToDevice, b->stream), err);
+	rc = KH_GPU(cudaMemcpyAsync(b->a.p, r, 7 * ((size_t)words << 2),
+				    cudaMemcpyHostToDevice, b->stream),
+		    err);
 	for (int i = 0; i <= b->o->repeat && !rc; i++) {
 		rc = start(b, err);
 		if (!rc)
-			rc = kh_gpu_check(kh_gpu_sample_run(&s, b->stream), "sampling kernels", err);
+			rc = kh_gpu_check(kh_gpu_sample_run(&s, b->stream),
+					  "sampling kernels", err);
 		if (!rc)
 			rc = stop(b, bases, err);
 		if (i == 0)
 			b->n = 0;       /* the first one loads the kernels */
 	}
 	if (!rc)
-		line(b, name, "G bases/s", 1e-9, b->device / (0.375 * 3 + 12.0 / 7), "GPU memory");
+		line(b, name, "G bases/s", 1e-9, b->device / (0.375 * 3 + 12.0 / 7),
+		     "GPU memory");
 	return rc;
 }
 
@@ -315,12 +336,19 @@ static int sort(struct bench *b, kh_err *err)
 	int rc = KH_OK;
 
 	for (int i = 0; i <= b->o->repeat && !rc; i++) {
-		kh_gpu_sort s = { (uint64_t *)c, (uint64_t *)(c + 8 * n), (uint32_t *)b->d.p,
-				  (uint32_t *)b->d.p + n, n, KH_KEY_BITS, NULL, 0 };
+		kh_gpu_sort s = { (uint64_t *)c,
+				  (uint64_t *)(c + 8 * n),
+				  (uint32_t *)b->d.p,
+				  (uint32_t *)b->d.p + n,
+				  n,
+				  KH_KEY_BITS,
+				  NULL,
+				  0 };
 
 		/* the mixed words of sample(), as often as needed */
 		for (uint64_t at = 0; at < 8 * n && !rc; at += BIG / 4)
-			rc = KH_GPU(cudaMemcpyAsync(c + at, b->a.p, BIG / 4, cudaMemcpyDeviceToDevice, b->stream),
+			rc = KH_GPU(cudaMemcpyAsync(c + at, b->a.p, BIG / 4,
+						    cudaMemcpyDeviceToDevice, b->stream),
 				    err);
 		if (!rc)
 			rc = kh_gpu_check(kh_gpu_sort_run(&s, b->stream), "sort", err);
@@ -336,13 +364,15 @@ static int sort(struct bench *b, kh_err *err)
 			b->n = 0;
 	}
 	if (!rc)
-		line(b, "sort by 48 bits", "G pairs/s", 1e-9, b->device / (6 * 24 + 8), "GPU memory");
+		line(b, "sort by 48 bits", "G pairs/s", 1e-9, b->device / (6 * 24 + 8),
+		     "GPU memory");
 	return rc;
 }
 
 static int device_stages(struct bench *b, kh_err *err)
 {
-	static const kh_sketch syncmer = { KH_SYNCMER, 22, 16, 112 }, minhash = { KH_MINHASH, 16, 16, 112 };
+	static const kh_sketch syncmer = { KH_SYNCMER, 22, 16, 112 },
+			       minhash = { KH_MINHASH, 16, 16, 112 };
 	int rc = copies(b, err);
 
 	if (!rc)
@@ -352,7 +382,7 @@ static int device_stages(struct bench *b, kh_err *err)
 	return rc ? rc : sort(b, err);
 }
 
-/* --- a whole build, nothing written ----------------------------------------------------------------- */
+/* --- a whole build, nothing written ------------------------------------------------- */
 struct build_run {
 	struct bench *b;
 	kh_refs refs;
@@ -371,9 +401,11 @@ static int build_worker(void *arg, unsigned worker, kh_err *err)
 	while ((rc = kh_feed_next(r->b->feed, &blk, err)) == 1) {
 		rc = kh_feed_settle(r->b->feed, blk, err);
 		if (!rc)
-			rc = kh_refs_settle(&r->refs, blk, r->b->o->refs[blk->file], p, err);
+			rc = kh_refs_settle(&r->refs, blk, r->b->o->refs[blk->file], p,
+					    err);
 		if (!rc) {
-			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words, p->v, p->n };
+			kh_sample s = { blk->ticket,  blk->bases, blk->amb,
+					blk->n_words, p->v,       p->n };
 
 			kh_feed_pass(r->b->feed, blk);
 			rc = kh_cuda_builder_add(r->builder, worker, &s, err);
@@ -421,23 +453,32 @@ static int finish(struct build_run *r, kh_err *err)
 	return rc;
 }
 
-static int build_once(struct bench *b, double *read, double *ready, double *out, kh_cuda_times *t, kh_err *err)
+static int build_once(struct bench *b, double *read, double *ready, double *out,
+		      kh_cuda_times *t, kh_err *err)
 {
 	static const int device;
 	struct build_run r = { .b = b };
 	const kh_sketch sk = { KH_SYNCMER, 22, 16, 112 };
-	kh_feed_options fo = { .path = { b->o->refs }, .n_path = { b->o->n_refs }, .pieces = true,
-		.block_size = kh_backend_cuda.block_size, .n_blocks = b->o->threads + 2,
-		.front = kh_refs_front(&sk) };
-	kh_builder_options bo = { .sketch = sk, .threads = b->o->threads,
-		.block_size = kh_backend_cuda.block_size, .tmp = "bench", .device = &device, .n_devices = 1 };
+	kh_feed_options fo = { .path = { b->o->refs },
+			       .n_path = { b->o->n_refs },
+			       .pieces = true,
+			       .block_size = kh_backend_cuda.block_size,
+			       .n_blocks = b->o->threads + 2,
+			       .front = kh_refs_front(&sk) };
+	kh_builder_options bo = { .sketch = sk,
+				  .threads = b->o->threads,
+				  .block_size = kh_backend_cuda.block_size,
+				  .tmp = "bench",
+				  .device = &device,
+				  .n_devices = 1 };
 	double from, end = 0;
 	int rc;
 
 	r.pieces = kh_array(b->o->threads, sizeof *r.pieces, err);
 	rc = r.pieces ? kh_refs_init(&r.refs, &sk, 10, err) : KH_ENOMEM;
 	r.refs.allow_duplicates = true;
-	if (!rc && !(rc = kh_monitor_new(&b->m, err)) && !(rc = kh_feed_open(&b->feed, &fo, b->m, err)))
+	if (!rc && !(rc = kh_monitor_new(&b->m, err)) &&
+	    !(rc = kh_feed_open(&b->feed, &fo, b->m, err)))
 		rc = kh_cuda_builder_open(&r.builder, &bo, err);
 	from = kh_seconds();
 	if (!rc)
@@ -480,13 +521,15 @@ static int build_stages(struct bench *b, kh_err *err)
 	line(b, "build: read to pairs", "GB/s", 1e-9, b->file, "read");
 	for (int i = 0; i < n; i++)
 		note(b, (double)t[i].pairs, t[i].gather);
-	line(b, "build: gather by blocks", "G pairs/s", 1e-9, b->device / 24, "GPU memory");
+	line(b, "build: gather by blocks", "G pairs/s", 1e-9, b->device / 24,
+	     "GPU memory");
 	for (int i = 0; i < n; i++)
 		note(b, (double)t[i].pairs, t[i].sort);
 	line(b, "build: sort", "G pairs/s", 1e-9, b->device / (6 * 24 + 8), "GPU memory");
 	for (int i = 0; i < n; i++)
 		note(b, (double)t[i].pairs, t[i].encode);
-	line(b, "build: encode", "G pairs/s", 1e-9, b->device / (3 * 12 + 5), "GPU memory");
+	line(b, "build: encode", "G pairs/s", 1e-9, b->device / (3 * 12 + 5),
+	     "GPU memory");
 	for (int i = 0; i < n; i++)
 		note(b, bytes, ready[i]);
 	line(b, "build: first byte to ready", "GB/s", 1e-9, b->file, "read");
@@ -496,7 +539,7 @@ static int build_stages(struct bench *b, kh_err *err)
 	return rc;
 }
 
-/* --- classify ------------------------------------------------------------------------------------------- */
+/* --- classify ----------------------------------------------------------------------- */
 static int format_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct bench *b = arg;
@@ -523,7 +566,8 @@ static int cut_reads(const kh_block *blk, kh_record **rec, size_t *n, kh_err *er
 
 	*n = 0;
 	for (size_t i = 0; i < blk->n_rec && !rc; i++)
-		for (uint64_t at = 0; at + 150 <= blk->rec[i].len && !rc && *n < 200000; at += 32) {
+		for (uint64_t at = 0; at + 150 <= blk->rec[i].len && !rc && *n < 200000;
+		     at += 32) {
 			rc = kh_grow((void **)rec, &cap, *n + 1, sizeof **rec, err);
 			if (rc)
 				break;
@@ -532,7 +576,8 @@ static int cut_reads(const kh_block *blk, kh_record **rec, size_t *n, kh_err *er
 			(*rec)[(*n)++].len = 150;
 		}
 	if (!rc && *n == 0)
-		rc = kh_fail(err, KH_EUSAGE, "the references are too short to cut reads from");
+		rc = kh_fail(err, KH_EUSAGE,
+			     "the references are too short to cut reads from");
 	return rc;
 }
 
@@ -544,11 +589,15 @@ static int look_ups(struct bench *b, const kh_gpu_index *ix, kh_err *err)
 
 	for (uint64_t i = 0; i < n; i++)
 		key[i] = kh_fmix64(i + 77) >> 16;
-	rc = KH_GPU(cudaMemcpyAsync(b->a.p, key, n * 8, cudaMemcpyHostToDevice, b->stream), err);
+	rc = KH_GPU(
+		cudaMemcpyAsync(b->a.p, key, n * 8, cudaMemcpyHostToDevice, b->stream),
+		err);
 	for (int i = 0; i <= b->o->repeat && !rc; i++) {
 		rc = start(b, err);
 		if (!rc)
-			rc = kh_gpu_check(kh_gpu_random_reads(ix->image, blocks, n, b->d.p, b->stream), "reads", err);
+			rc = kh_gpu_check(kh_gpu_random_reads(ix->image, blocks, n,
+							      b->d.p, b->stream),
+					  "reads", err);
 		if (!rc)
 			rc = stop(b, (double)n, err);
 		if (i == 0)
@@ -560,7 +609,8 @@ static int look_ups(struct bench *b, const kh_gpu_index *ix, kh_err *err)
 	for (int i = 0; i <= b->o->repeat && !rc; i++) {
 		rc = start(b, err);
 		if (!rc)
-			rc = kh_gpu_check(kh_gpu_look_up(ix, b->a.p, n, NULL, b->stream), "look-up kernel", err);
+			rc = kh_gpu_check(kh_gpu_look_up(ix, b->a.p, n, NULL, b->stream),
+					  "look-up kernel", err);
 		if (!rc)
 			rc = stop(b, (double)n, err);
 		if (i == 0)
@@ -585,8 +635,10 @@ static int queries(struct bench *b, kh_lane *l, kh_task *t, kh_err *err)
 			note(b, (double)t->job->n, s);
 		}
 		if (!rc)
-			line(b, way ? "the same, blocks, GPU memory" : "sample to decision, warps", "M reads/s", 1e-6,
-			     b->random / features, "random 64 bytes");
+			line(b,
+			     way ? "the same, blocks, GPU memory"
+				 : "sample to decision, warps",
+			     "M reads/s", 1e-6, b->random / features, "random 64 bytes");
 	}
 	for (int i = 0; i < b->o->repeat && !rc; i++)
 		rc = crew(b, format_worker, 256.0 * (double)t->job->n, err);
@@ -608,8 +660,10 @@ static int with_lane(struct bench *b, kh_engine *e, const kh_block *blk, kh_err 
 	task.call = rc ? NULL : kh_array(job.n, sizeof *task.call, err);
 	if (!rc && !task.call)
 		rc = KH_ENOMEM;
-	if (!rc && !(rc = kh_cuda_lane_open(&l, e, 0, 0, err)) && !(rc = kh_cuda_submit(l, &task, err)) &&
-	    !(rc = kh_cuda_collect(l, &t, err)) && !(rc = look_ups(b, kh_cuda_lane_index(l), err))) {
+	if (!rc && !(rc = kh_cuda_lane_open(&l, e, 0, 0, err)) &&
+	    !(rc = kh_cuda_submit(l, &task, err)) &&
+	    !(rc = kh_cuda_collect(l, &t, err)) &&
+	    !(rc = look_ups(b, kh_cuda_lane_index(l), err))) {
 		b->job = &job;
 		b->call = task.call;
 		rc = queries(b, l, &task, err);
@@ -678,13 +732,16 @@ static int query_stages(struct bench *b, kh_err *err)
 	return rc;
 }
 
-/* --- all ---------------------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------- */
 static int rooms(struct bench *b, kh_err *err)
 {
 	int rc = kh_gpu_use(0, err);
 
-	if (rc || (rc = KH_GPU(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking), err)) ||
-	    (rc = KH_GPU(cudaEventCreate(&b->from), err)) || (rc = KH_GPU(cudaEventCreate(&b->to), err)) ||
+	if (rc ||
+	    (rc = KH_GPU(cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking),
+			 err)) ||
+	    (rc = KH_GPU(cudaEventCreate(&b->from), err)) ||
+	    (rc = KH_GPU(cudaEventCreate(&b->to), err)) ||
 	    (rc = kh_gpu_host_room(&b->host, BIG + 4096, err)))
 		return rc;
 	memset(b->host.p, 1, BIG);
@@ -695,7 +752,8 @@ static int device_rooms(struct bench *b, kh_err *err)
 {
 	int rc;
 
-	if ((rc = kh_gpu_room_exact(&b->a, 8 * BIG, err)) || (rc = kh_gpu_room_exact(&b->c, 8 * BIG, err)) ||
+	if ((rc = kh_gpu_room_exact(&b->a, 8 * BIG, err)) ||
+	    (rc = kh_gpu_room_exact(&b->c, 8 * BIG, err)) ||
 	    (rc = kh_gpu_room_exact(&b->d, 8 * BIG, err)))
 		return rc;
 	return KH_GPU(cudaMemset(b->a.p, 1, 8 * BIG), err);
@@ -714,8 +772,8 @@ int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err
 	struct bench b = { .o = o, .out = out };
 	int rc = rooms(&b, err);
 
-	fprintf(out, "%-28s %9s %9s %9s  %-10s %9s  %5s\n", "stage", "least", "median", "most", "", "limit",
-		"share");
+	fprintf(out, "%-28s %9s %9s %9s  %-10s %9s  %5s\n", "stage", "least", "median",
+		"most", "", "limit", "share");
 	if (!rc && !(rc = host_stages(&b, err)) && !(rc = device_rooms(&b, err)))
 		rc = device_stages(&b, err);
 	drop_device_rooms(&b);

@@ -1,9 +1,9 @@
 /*
  * build.cu - pairs to ranges of the index: gather, sort, entries, places, lists, buckets
  *
- * All ranges of a wave are worked on at once: their sorted pairs lie one behind the other,
- * and a thread finds its range from the top 8 bits of the key.  The contract of each
- * step is in index.h; the code that it must equal is kh_index_encode.
+ * All ranges of a wave are worked on at once: their sorted pairs lie one behind the
+ * other, and a thread finds its range from the top 8 bits of the key.  The contract of
+ * each step is in index.h; the code that it must equal is kh_index_encode.
  */
 #include "kernels.h"
 
@@ -27,7 +27,7 @@ __device__ uint64_t thread_number()
 	return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-/* --- gathering ---------------------------------------------------------------------------- */
+/* --- gathering ---------------------------------------------------------------------- */
 __device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
 {
 	kh_bins b = { m.n, m.first, nullptr };
@@ -35,12 +35,14 @@ __device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
 	return kh_bins_target(&b, bin);
 }
 
-__global__ void gather_kernel(const kh_gpu_part *part, kh_gpu_remap remap, uint64_t *key, uint32_t *bin)
+__global__ void gather_kernel(const kh_gpu_part *part, kh_gpu_remap remap, uint64_t *key,
+			      uint32_t *bin)
 {
 	const kh_gpu_part p = part[blockIdx.x];
 	const uint64_t step = (uint64_t)gridDim.y * blockDim.x;
 
-	for (uint64_t i = (uint64_t)blockIdx.y * blockDim.x + threadIdx.x; i < p.n; i += step) {
+	for (uint64_t i = (uint64_t)blockIdx.y * blockDim.x + threadIdx.x; i < p.n;
+	     i += step) {
 		uint64_t k = p.key[i];
 		uint32_t b = p.bin[i];
 
@@ -57,7 +59,7 @@ __global__ void gather_kernel(const kh_gpu_part *part, kh_gpu_remap remap, uint6
 	}
 }
 
-/* --- boundaries ----------------------------------------------------------------------------- */
+/* --- boundaries --------------------------------------------------------------------- */
 __global__ void bounds_kernel(const uint64_t *key, uint64_t n, uint64_t *at)
 {
 	uint64_t lo = 0, hi = n;
@@ -94,7 +96,8 @@ __device__ uint64_t first_from(const uint32_t *of, uint64_t n, uint64_t pair)
 __global__ void range_heads_kernel(kh_gpu_encode e)
 {
 	if (threadIdx.x <= KH_RANGES)
-		e.range[threadIdx.x].head = first_from(e.head, e.n_heads, e.range[threadIdx.x].pair);
+		e.range[threadIdx.x].head =
+			first_from(e.head, e.n_heads, e.range[threadIdx.x].pair);
 }
 
 __global__ void range_entries_kernel(kh_gpu_encode e)
@@ -102,10 +105,11 @@ __global__ void range_entries_kernel(kh_gpu_encode e)
 	if (threadIdx.x == 0)
 		e.entry[e.n_entries] = (uint32_t)e.n;
 	if (threadIdx.x <= KH_RANGES)
-		e.range[threadIdx.x].entry = first_from(e.entry, e.n_entries, e.range[threadIdx.x].pair);
+		e.range[threadIdx.x].entry =
+			first_from(e.entry, e.n_entries, e.range[threadIdx.x].pair);
 }
 
-/* --- keys and entries ---------------------------------------------------------------------------- */
+/* --- keys and entries --------------------------------------------------------------- */
 struct is_head {
 	const uint64_t *key;
 
@@ -132,7 +136,7 @@ struct is_entry {
 	}
 };
 
-/* --- places ------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------- */
 /* 19 * home - j of entry e, with its range above: the running maximum does not reach over
  * ranges then. */
 struct lead_of {
@@ -143,12 +147,16 @@ struct lead_of {
 		uint64_t key = e.key[e.entry[i]], p = key >> 40;
 		uint64_t home = kh_key_place(key, e.range[p].B) >> 16;
 
-		return (p << 48) + (UINT64_C(1) << 40) + KH_BUCKET_SLOTS * home - (i - e.range[p].entry);
+		return (p << 48) + (UINT64_C(1) << 40) + KH_BUCKET_SLOTS * home -
+		       (i - e.range[p].entry);
 	}
 };
 
 struct greater_of {
-	__device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
+	__device__ uint64_t operator()(uint64_t a, uint64_t b) const
+	{
+		return a > b ? a : b;
+	}
 };
 
 __global__ void slot_kernel(kh_gpu_encode e)
@@ -174,7 +182,7 @@ __global__ void slot_kernel(kh_gpu_encode e)
 	}
 }
 
-/* --- lists ----------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------- */
 /* The bins of an entry of several keys in ascending order, by a block of threads. */
 __global__ void several_kernel(kh_gpu_encode e)
 {
@@ -184,8 +192,8 @@ __global__ void several_kernel(kh_gpu_encode e)
 
 	while (size < n)
 		size *= 2;
-	/* bitonic, in place: what is behind the end counts as greatest and stays there, as
-	 * all merges put the smaller first */
+	/* bitonic, in place: what is behind the end counts as greatest and stays there,
+	 * as all merges put the smaller first */
 	for (uint64_t k = 2; k <= size; k *= 2)
 		for (uint64_t j = k / 2; j > 0; j /= 2) {
 			__syncthreads();
@@ -260,7 +268,7 @@ __global__ void range_words_kernel(kh_gpu_encode e)
 		e.range[threadIdx.x].word = e.lead[e.range[threadIdx.x].entry];
 }
 
-/* --- the image --------------------------------------------------------------------------------------- */
+/* --- the image ---------------------------------------------------------------------- */
 /* Where the buckets of range p are in `start`: B + 1 of them and the end. */
 __device__ uint64_t start_of(const kh_gpu_encode &e, uint64_t p)
 {
@@ -291,7 +299,8 @@ __global__ void empty_kernel(kh_gpu_encode e)
 {
 	const uint32_t p = threadIdx.x;
 
-	if (p >= KH_RANGES || e.range[p].B == 0 || e.range[p].entry != e.range[p + 1].entry)
+	if (p >= KH_RANGES || e.range[p].B == 0 ||
+	    e.range[p].entry != e.range[p + 1].entry)
 		return;
 	for (uint32_t x = 0; x <= e.range[p].B + 1; x++)
 		e.start[start_of(e, p) + x] = (uint32_t)e.range[p].entry;
@@ -319,7 +328,8 @@ __device__ uint32_t range_of_bucket(const kh_gpu_encode &e, uint64_t b)
 	return lo;
 }
 
-__global__ void __launch_bounds__(THREADS) bucket_kernel(kh_gpu_encode e, uint64_t n_start)
+__global__ void __launch_bounds__(THREADS)
+	bucket_kernel(kh_gpu_encode e, uint64_t n_start)
 {
 	const uint64_t at = thread_number();
 
@@ -354,7 +364,8 @@ __global__ void __launch_bounds__(THREADS) bucket_kernel(kh_gpu_encode e, uint64
 	byte[6] = (uint8_t)flags;
 	uint4 *out = (uint4 *)(e.image + e.range[p].bucket + b);
 	for (int i = 0; i < 4; i++)
-		out[i] = make_uint4(word[4 * i], word[4 * i + 1], word[4 * i + 2], word[4 * i + 3]);
+		out[i] = make_uint4(word[4 * i], word[4 * i + 1], word[4 * i + 2],
+				    word[4 * i + 3]);
 }
 
 __device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
@@ -406,7 +417,8 @@ __global__ void many_list_kernel(kh_gpu_encode e)
 		}
 		__syncthreads();
 		if (e.len[i] == KH_LIST_OVER) {
-			for (uint64_t j = (uint64_t)from + threadIdx.x; j < to; j += blockDim.x) {
+			for (uint64_t j = (uint64_t)from + threadIdx.x; j < to;
+			     j += blockDim.x) {
 				uint32_t t = taxon_of(e, e.bin[j]);
 
 				atomicMin(&lo, t);
@@ -420,11 +432,14 @@ __global__ void many_list_kernel(kh_gpu_encode e)
 
 			for (uint64_t j = from; j < to; j += 32) {
 				uint64_t me = j + threadIdx.x;
-				bool keep = me < to && (me == from || e.bin[me] != e.bin[me - 1]);
+				bool keep = me < to &&
+					    (me == from || e.bin[me] != e.bin[me - 1]);
 				unsigned mask = __ballot_sync(0xffffffffu, keep);
 
 				if (keep)
-					out[n + (uint32_t)__popc(mask & ((1u << threadIdx.x) - 1))] = e.bin[me];
+					out[n +
+					    (uint32_t)__popc(mask & ((1u << threadIdx.x) -
+								     1))] = e.bin[me];
 				n += (uint32_t)__popc(mask);
 			}
 		}
@@ -438,25 +453,31 @@ cudaError_t first_error(cudaError_t e)
 	return e != cudaSuccess ? e : cudaGetLastError();
 }
 
-cudaError_t max_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n, cudaStream_t stream)
+cudaError_t max_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+		     cudaStream_t stream)
 {
-	auto in = thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0), lead_of{ *e });
+	auto in = thrust::make_transform_iterator(
+		thrust::make_counting_iterator<uint64_t>(0), lead_of { *e });
 
-	return cub::DeviceScan::InclusiveScan(room, *bytes, in, e->lead, greater_of{}, n, stream);
+	return cub::DeviceScan::InclusiveScan(room, *bytes, in, e->lead, greater_of {}, n,
+					      stream);
 }
 
-cudaError_t word_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n, cudaStream_t stream)
+cudaError_t word_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+		      cudaStream_t stream)
 {
-	auto in = thrust::make_transform_iterator(thrust::make_counting_iterator<uint64_t>(0),
-						  words_of{ e->len });
+	auto in = thrust::make_transform_iterator(
+		thrust::make_counting_iterator<uint64_t>(0), words_of { e->len });
 
 	return cub::DeviceScan::ExclusiveSum(room, *bytes, in, e->lead, n, stream);
 }
 
-cudaError_t select_heads(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n, cudaStream_t stream)
+cudaError_t select_heads(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+			 cudaStream_t stream)
 {
-	return cub::DeviceSelect::If(room, *bytes, thrust::make_counting_iterator<uint32_t>(0), e->head,
-				     e->n_out, n, is_head{ e->key }, stream);
+	return cub::DeviceSelect::If(room, *bytes,
+				     thrust::make_counting_iterator<uint32_t>(0), e->head,
+				     e->n_out, n, is_head { e->key }, stream);
 }
 
 cudaError_t select_entries(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
@@ -468,8 +489,9 @@ cudaError_t select_entries(const kh_gpu_encode *e, void *room, size_t *bytes, ui
 
 } /* namespace */
 
-extern "C" int kh_gpu_gather(const kh_gpu_part *part, uint32_t n, const kh_gpu_remap *remap,
-			     uint64_t *key, uint32_t *bin, cudaStream_t stream)
+extern "C" int kh_gpu_gather(const kh_gpu_part *part, uint32_t n,
+			     const kh_gpu_remap *remap, uint64_t *key, uint32_t *bin,
+			     cudaStream_t stream)
 {
 	if (n == 0)
 		return cudaSuccess;
@@ -481,8 +503,8 @@ extern "C" int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
 {
 	cub::DoubleBuffer<uint64_t> key(s->key, s->key2);
 	cub::DoubleBuffer<uint32_t> bin(s->bin, s->bin2);
-	cudaError_t e = cub::DeviceRadixSort::SortPairs(s->room, s->room_bytes, key, bin, s->n, 0, s->bits,
-							stream);
+	cudaError_t e = cub::DeviceRadixSort::SortPairs(s->room, s->room_bytes, key, bin,
+							s->n, 0, s->bits, stream);
 
 	s->key = key.Current();
 	s->key2 = key.Alternate();
@@ -491,7 +513,8 @@ extern "C" int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
 	return e;
 }
 
-extern "C" int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream)
+extern "C" int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at,
+			     cudaStream_t stream)
 {
 	bounds_kernel<<<1, 288, 0, stream>>>(key, n, at);
 	return cudaGetLastError();

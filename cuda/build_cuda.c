@@ -3,10 +3,10 @@
  *
  *	add      a block's packed bases go to the GPU, its pairs come into being there, in
  *	         order; when the slot is needed again they move to the store
- *	store    chunks of pairs in device memory, blocks as they come; beyond the limit of
- *	         memory, and then all, in host memory and a file (pairs.h)
- *	finish   waves of ranges, all 256 at once if they fit: gather in order of tickets,
- *	         sort, encode, hand the images over
+ *	store    chunks of pairs in device memory, blocks as they come; beyond the limit
+ *of memory, and then all, in host memory and a file (pairs.h) finish   waves of ranges,
+ *all 256 at once if they fit: gather in order of tickets, sort, encode, hand the images
+ *over
  *
  * A sort that is stable by key leaves equal keys in the order of tickets, so their bins
  * ascend.
@@ -17,72 +17,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "gpu.h"
-#include "kernels.h"
+#include "builder_in.h"
 #include "mem.h"
-#include "pairs.h"
-#include "pipeline.h"
 
-enum { SLOTS = 2 };
-#define CHUNK (UINT64_C(1) << 26)       /* pairs of a chunk of the store, at least */
-#define PAIR 12                         /* bytes */
-#define SPARE (UINT64_C(1) << 30)       /* bytes left for what is small */
-
-struct digest {
-	uint64_t seq, sum;
-};
-
-/* A block under way. */
-struct slot {
-	kh_gpu_buf in;                  /* pinned: bases, amb, pieces */
-	kh_gpu_buf din, room, key, bin;
-	kh_gpu_buf back;                /* pinned: spilled pairs */
-	kh_gpu_buf sums, dsums;         /* the number of pairs, digests of pieces; sums: pinned */
-	uint64_t *seq;                  /* of the pieces */
-	size_t n_pieces, cap_seq;
-	cudaEvent_t done;
-	uint64_t ticket;
-	bool busy;
-};
-
-struct worker {
-	cudaStream_t stream;
-	struct slot slot[SLOTS];
-	unsigned next;
-	struct digest *digest;          /* of pieces that are done */
-	size_t n_digests, cap_digests;
-};
-
-struct chunk {
-	kh_gpu_buf key, bin;
-	uint64_t cap, used;
-};
-
-/* The pairs of a block. */
-struct part {
-	uint64_t ticket, at, n;
-	size_t chunk;
-};
-
-struct kh_builder {
-	kh_builder_options o;
-	int device;
-	uint64_t budget;                /* bytes of device memory for pairs and their work */
-	kh_monitor *m;
-	struct worker *worker;
-	/* under the lock: */
-	struct chunk *chunk;
-	size_t n_chunks, cap_chunks;
-	struct part *part;
-	size_t n_parts, cap_parts;
-	uint64_t n_pairs;               /* in the chunks */
-	bool spilling;
-	kh_store *store;
-	kh_cuda_times times;
-};
-
-/* --- open, close ---------------------------------------------------------------------------- */
-static void slot_close(struct slot *s)
+/* --- open, close -------------------------------------------------------------------- */
+static void slot_close(struct kh_cuda_slot *s)
 {
 	kh_gpu_drop(&s->in);
 	kh_gpu_drop(&s->din);
@@ -97,7 +36,7 @@ static void slot_close(struct slot *s)
 		cudaEventDestroy(s->done);
 }
 
-static void drop_chunks(kh_builder *b)
+void kh_cuda_drop_chunks(kh_builder *b)
 {
 	for (size_t i = 0; i < b->n_chunks; i++) {
 		kh_gpu_drop(&b->chunk[i].key);
@@ -112,7 +51,7 @@ void kh_cuda_builder_close(kh_builder *b)
 		return;
 	cudaSetDevice(b->device);
 	for (unsigned i = 0; b->worker && i < b->o.threads; i++) {
-		struct worker *w = &b->worker[i];
+		struct kh_cuda_worker *w = &b->worker[i];
 
 		if (w->stream)
 			cudaStreamSynchronize(w->stream);
@@ -122,7 +61,7 @@ void kh_cuda_builder_close(kh_builder *b)
 		if (w->stream)
 			cudaStreamDestroy(w->stream);
 	}
-	drop_chunks(b);
+	kh_cuda_drop_chunks(b);
 	kh_store_free(b->store);
 	kh_monitor_free(b->m);
 	free(b->worker);
@@ -132,7 +71,7 @@ void kh_cuda_builder_close(kh_builder *b)
 }
 
 /* Buffers for blocks of the usual size. */
-static int slot_open(struct slot *s, size_t block, kh_err *err)
+static int slot_open(struct kh_cuda_slot *s, size_t block, kh_err *err)
 {
 	int rc = kh_gpu_host_room(&s->in, block / 32 * 13 + 65536, err);
 
@@ -143,13 +82,15 @@ static int slot_open(struct slot *s, size_t block, kh_err *err)
 	if (!rc)
 		rc = kh_gpu_room_exact(&s->dsums, 4096, err);
 	if (!rc)
-		rc = KH_GPU(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming), err);
+		rc = KH_GPU(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming),
+			    err);
 	return rc;
 }
 
-static int worker_open(struct worker *w, size_t block, kh_err *err)
+static int worker_open(struct kh_cuda_worker *w, size_t block, kh_err *err)
 {
-	int rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
+	int rc =
+		KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
 
 	for (int i = 0; i < SLOTS && !rc; i++)
 		rc = slot_open(&w->slot[i], block, err);
@@ -191,22 +132,23 @@ kh_plan kh_cuda_builder_plan(const kh_builder *b, uint64_t pairs)
 	return (kh_plan) { 2 * PAIR * pairs, b->budget };
 }
 
-/* --- the store ------------------------------------------------------------------------------- */
+/* --- the store ---------------------------------------------------------------------- */
 /* Under the lock: n places in a chunk. */
 static int chunk_room(kh_builder *b, uint64_t n, kh_err *err)
 {
-	struct chunk *c = b->n_chunks ? &b->chunk[b->n_chunks - 1] : NULL;
+	struct kh_cuda_chunk *c = b->n_chunks ? &b->chunk[b->n_chunks - 1] : NULL;
 	uint64_t most = b->budget / (2 * PAIR) - b->n_pairs, cap = n > CHUNK ? n : CHUNK;
 	int rc;
 
 	if (c && n <= c->cap - c->used)
 		return KH_OK;
 	cap = cap > most ? most : cap;
-	rc = kh_grow((void **)&b->chunk, &b->cap_chunks, b->n_chunks + 1, sizeof *b->chunk, err);
+	rc = kh_grow((void **)&b->chunk, &b->cap_chunks, b->n_chunks + 1,
+		     sizeof *b->chunk, err);
 	if (rc)
 		return rc;
 	c = &b->chunk[b->n_chunks];
-	*c = (struct chunk) { .cap = cap };
+	*c = (struct kh_cuda_chunk) { .cap = cap };
 	rc = kh_gpu_room_exact(&c->key, cap * sizeof(uint64_t), err);
 	if (!rc)
 		rc = kh_gpu_room_exact(&c->bin, cap * sizeof(uint32_t), err);
@@ -215,31 +157,34 @@ static int chunk_room(kh_builder *b, uint64_t n, kh_err *err)
 }
 
 /* Under the lock. *p: where the pairs go, unless *spill. */
-static int admit(kh_builder *b, uint64_t ticket, uint64_t n, struct part *p, bool *spill, kh_err *err)
+static int admit(kh_builder *b, uint64_t ticket, uint64_t n, struct kh_cuda_part *p,
+		 bool *spill, kh_err *err)
 {
-	int rc = kh_grow((void **)&b->part, &b->cap_parts, b->n_parts + 1, sizeof *b->part, err);
-	struct chunk *c;
+	int rc = kh_grow((void **)&b->part, &b->cap_parts, b->n_parts + 1,
+			 sizeof *b->part, err);
+	struct kh_cuda_chunk *c;
 
 	/* half of the memory is for the gathered copy, or the other half of a sort */
 	b->spilling |= (b->n_pairs + n) * 2 * PAIR > b->budget;
 	*spill = b->spilling;
 	if (!rc && b->spilling)
-		return b->store ? KH_OK : kh_store_new(&b->store, b->o.memory, b->o.tmp, err);
+		return b->store ? KH_OK
+				: kh_store_new(&b->store, b->o.memory, b->o.tmp, err);
 	if (!rc)
 		rc = chunk_room(b, n, err);
 	if (rc)
 		return rc;
 	c = &b->chunk[b->n_chunks - 1];
-	*p = (struct part) { ticket, c->used, n, b->n_chunks - 1 };
+	*p = (struct kh_cuda_part) { ticket, c->used, n, b->n_chunks - 1 };
 	c->used += n;
 	b->n_pairs += n;
 	b->part[b->n_parts++] = *p;
 	return KH_OK;
 }
 
-/* Pairs in device memory to the host's store; waits. */
-static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back, const struct part *p,
-		 const uint64_t *key, const uint32_t *bin, kh_err *err)
+int kh_cuda_spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
+		 const struct kh_cuda_part *p, const uint64_t *key, const uint32_t *bin,
+		 kh_err *err)
 {
 	int rc = kh_gpu_host_room(back, p->n * PAIR + 8, err);
 	uint64_t *hkey = back->p;
@@ -248,29 +193,34 @@ static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back, const str
 	if (rc)
 		return rc;
 	hbin = (uint32_t *)(hkey + p->n);
-	rc = KH_GPU(cudaMemcpyAsync(hkey, key, p->n * 8, cudaMemcpyDeviceToHost, stream), err);
+	rc = KH_GPU(cudaMemcpyAsync(hkey, key, p->n * 8, cudaMemcpyDeviceToHost, stream),
+		    err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(hbin, bin, p->n * 4, cudaMemcpyDeviceToHost, stream), err);
+		rc = KH_GPU(cudaMemcpyAsync(hbin, bin, p->n * 4, cudaMemcpyDeviceToHost,
+					    stream),
+			    err);
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(stream), err);
 	return rc ? rc : kh_store_add(b->store, p->ticket, hkey, hbin, p->n, err);
 }
 
-static int note_digests(struct worker *w, const struct slot *s, kh_err *err)
+static int note_digests(struct kh_cuda_worker *w, const struct kh_cuda_slot *s,
+			kh_err *err)
 {
 	const uint64_t *sum = (const uint64_t *)s->sums.p + 1;
-	int rc = kh_grow((void **)&w->digest, &w->cap_digests, w->n_digests + s->n_pieces, sizeof *w->digest,
-			 err);
+	int rc = kh_grow((void **)&w->digest, &w->cap_digests, w->n_digests + s->n_pieces,
+			 sizeof *w->digest, err);
 
 	for (size_t i = 0; i < s->n_pieces && !rc; i++)
-		w->digest[w->n_digests++] = (struct digest) { s->seq[i], sum[i] };
+		w->digest[w->n_digests++] = (struct kh_cuda_digest) { s->seq[i], sum[i] };
 	return rc;
 }
 
 /* The pairs of a slot's block are complete, or soon will be: to the store. */
-static int retire(kh_builder *b, struct worker *w, struct slot *s, kh_err *err)
+static int retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
+		  kh_err *err)
 {
-	struct part p = { s->ticket, 0, 0, 0 };
+	struct kh_cuda_part p = { s->ticket, 0, 0, 0 };
 	uint64_t *key = NULL;
 	uint32_t *bin = NULL;
 	bool spilled;
@@ -296,14 +246,18 @@ static int retire(kh_builder *b, struct worker *w, struct slot *s, kh_err *err)
 	if (rc)
 		return rc;
 	if (spilled)
-		return spill(b, w->stream, &s->back, &p, s->key.p, s->bin.p, err);
-	rc = KH_GPU(cudaMemcpyAsync(key, s->key.p, p.n * 8, cudaMemcpyDeviceToDevice, w->stream), err);
+		return kh_cuda_spill(b, w->stream, &s->back, &p, s->key.p, s->bin.p, err);
+	rc = KH_GPU(cudaMemcpyAsync(key, s->key.p, p.n * 8, cudaMemcpyDeviceToDevice,
+				    w->stream),
+		    err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(bin, s->bin.p, p.n * 4, cudaMemcpyDeviceToDevice, w->stream), err);
+		rc = KH_GPU(cudaMemcpyAsync(bin, s->bin.p, p.n * 4,
+					    cudaMemcpyDeviceToDevice, w->stream),
+			    err);
 	return rc;
 }
 
-/* --- add ------------------------------------------------------------------------------------------ */
+/* --- add ---------------------------------------------------------------------------- */
 static size_t up(size_t n)
 {
 	return (n + 255) & ~(size_t)255;
@@ -318,7 +272,8 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 	for (size_t i = 0; i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];
 
-		out[i] = (kh_gpu_piece) { p->at, p->starts, p->bases, g->n_windows, g->n_summed, p->bin, p->local };
+		out[i] = (kh_gpu_piece) { p->at,       p->starts, p->bases, g->n_windows,
+					  g->n_summed, p->bin,    p->local };
 		g->n_windows += (p->starts + stride - 1) / stride;
 		g->n_summed += (p->bases + stride - 1) / stride;
 		bound += kh_sketch_bound(&g->sketch, p->starts);
@@ -327,7 +282,7 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 }
 
 /* The numbers of the pieces' sequences, and room for their digests. */
-static int note_pieces(struct slot *s, const kh_sample *in, kh_err *err)
+static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, kh_err *err)
 {
 	const size_t bytes = (in->n + 1) * sizeof(uint64_t);
 	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
@@ -343,10 +298,11 @@ static int note_pieces(struct slot *s, const kh_sample *in, kh_err *err)
 }
 
 /* Copies the input into the slot's pinned memory and fills g but for what is made. */
-static int stage(struct slot *s, const kh_sketch *sk, const kh_sample *in, kh_gpu_sample *g,
-		 uint64_t *bound, size_t *bytes, kh_err *err)
+static int stage(struct kh_cuda_slot *s, const kh_sketch *sk, const kh_sample *in,
+		 kh_gpu_sample *g, uint64_t *bound, size_t *bytes, kh_err *err)
 {
-	const size_t words = in->n_words, bases = up((words + 1) * 8), amb = up((words + 1) * 4);
+	const size_t words = in->n_words, bases = up((words + 1) * 8),
+		     amb = up((words + 1) * 4);
 	int rc;
 	char *h;
 
@@ -381,8 +337,8 @@ static int stage(struct slot *s, const kh_sketch *sk, const kh_sample *in, kh_gp
 
 int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_err *err)
 {
-	struct worker *w = &b->worker[worker];
-	struct slot *s = &w->slot[w->next];
+	struct kh_cuda_worker *w = &b->worker[worker];
+	struct kh_cuda_slot *s = &w->slot[w->next];
 	kh_gpu_sample g = { .n_words = 0 };
 	uint64_t bound;
 	size_t bytes;
@@ -391,30 +347,42 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_
 	if (rc || in->n == 0)
 		return rc;
 	if (in->n_words >= UINT32_MAX || in->n >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "a block of %zu words is too large for the GPU", in->n_words);
+		return kh_fail(err, KH_EUSAGE,
+			       "a block of %zu words is too large for the GPU",
+			       in->n_words);
 	w->next = (w->next + 1) % SLOTS;
-	if ((rc = retire(b, w, s, err)) || (rc = stage(s, &b->o.sketch, in, &g, &bound, &bytes, err)))
+	if ((rc = retire(b, w, s, err)) ||
+	    (rc = stage(s, &b->o.sketch, in, &g, &bound, &bytes, err)))
 		return rc;
 	g.room_bytes = kh_gpu_sample_room(&g);
 	if (bound >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "a block of %zu words is too large for the GPU", in->n_words);
+		return kh_fail(err, KH_EUSAGE,
+			       "a block of %zu words is too large for the GPU",
+			       in->n_words);
 	/* buffers that grow may still be read by the copy to the store */
-	if (g.room_bytes > s->room.bytes || bound * 8 > s->key.bytes || bound * 4 > s->bin.bytes)
+	if (g.room_bytes > s->room.bytes || bound * 8 > s->key.bytes ||
+	    bound * 4 > s->bin.bytes)
 		rc = KH_GPU(cudaStreamSynchronize(w->stream), err);
 	if (rc || (rc = kh_gpu_room(&s->room, g.room_bytes, err)) ||
-	    (rc = kh_gpu_room(&s->key, bound * 8, err)) || (rc = kh_gpu_room(&s->bin, bound * 4, err)))
+	    (rc = kh_gpu_room(&s->key, bound * 8, err)) ||
+	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
 		return rc;
 	g.room = s->room.p;
 	g.key = s->key.p;
 	g.bin = s->bin.p;
-	rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice, w->stream), err);
+	rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice,
+				    w->stream),
+		    err);
 	if (!rc)
-		rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, (in->n + 1) * 8, w->stream), err);
+		rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, (in->n + 1) * 8, w->stream),
+			    err);
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_sample_run(&g, w->stream), "sampling kernels", err);
+		rc = kh_gpu_check(kh_gpu_sample_run(&g, w->stream), "sampling kernels",
+				  err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(s->sums.p, s->dsums.p, (in->n + 1) * 8, cudaMemcpyDeviceToHost,
-					    w->stream), err);
+		rc = KH_GPU(cudaMemcpyAsync(s->sums.p, s->dsums.p, (in->n + 1) * 8,
+					    cudaMemcpyDeviceToHost, w->stream),
+			    err);
 	if (!rc)
 		rc = KH_GPU(cudaEventRecord(s->done, w->stream), err);
 	s->ticket = in->ticket;
@@ -422,512 +390,12 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_
 	return rc;
 }
 
-/* --- finish: a wave of ranges ------------------------------------------------------------------------ */
-struct wave {
-	kh_builder *b;
-	const kh_finish *f;
-	cudaStream_t stream;
-	unsigned from, to;              /* ranges */
-	kh_gpu_sort sort;
-	kh_gpu_buf key[2], bin[2], room;
-	kh_gpu_buf at, hat;             /* bounds: device, host */
-	uint64_t *bound;
-	/* encoding */
-	kh_gpu_encode e;
-	kh_gpu_buf range, head, entry, lead, slot, len, several, many, counts, start, scan, image;
-	kh_gpu_buf hrange, hcounts;     /* pinned */
-	kh_gpu_buf bins_first, bins_taxon, tree_parent, tree_end;
-	kh_gpu_buf remap_first, remap_shift, parts;
-	kh_gpu_remap remap;
-	/* delivery */
-	kh_gpu_buf out[2];              /* pinned */
-	cudaEvent_t ready[2];
-};
-
-static void wave_close(struct wave *w)
-{
-	kh_gpu_buf *all[] = { &w->key[0], &w->key[1], &w->bin[0], &w->bin[1], &w->room, &w->at, &w->hat,
-		&w->range, &w->head, &w->entry, &w->lead, &w->slot, &w->len, &w->several, &w->many,
-		&w->counts, &w->start, &w->scan, &w->image, &w->hrange, &w->hcounts, &w->bins_first,
-		&w->bins_taxon, &w->tree_parent, &w->tree_end, &w->remap_first, &w->remap_shift,
-		&w->parts, &w->out[0], &w->out[1] };
-
-	if (w->stream)
-		cudaStreamSynchronize(w->stream);
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-		kh_gpu_drop(all[i]);
-	for (int i = 0; i < 2; i++)
-		if (w->ready[i])
-			cudaEventDestroy(w->ready[i]);
-	if (w->stream)
-		cudaStreamDestroy(w->stream);
-}
-
-/* An array to the device; waits for nothing, p must stay. */
-static int put(struct wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
-{
-	int rc = kh_gpu_room_exact(to, bytes ? bytes : 1, err);
-
-	return rc || !bytes ? rc : KH_GPU(cudaMemcpyAsync(to->p, p, bytes, cudaMemcpyHostToDevice,
-							  w->stream), err);
-}
-
-static int wave_open(struct wave *w, kh_err *err)
-{
-	const kh_finish *f = w->f;
-	int rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
-
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = KH_GPU(cudaEventCreateWithFlags(&w->ready[i], cudaEventDisableTiming), err);
-	if (rc || (rc = put(w, &w->bins_first, f->bins->first, (size_t)f->bins->n * 4, err)) ||
-	    (rc = put(w, &w->bins_taxon, f->bins->taxon, (size_t)f->bins->n * 4, err)) ||
-	    (rc = put(w, &w->tree_parent, f->tax->parent, (size_t)f->tax->n * 4, err)) ||
-	    (rc = put(w, &w->tree_end, f->tax->end, (size_t)f->tax->n * 4, err)) ||
-	    (rc = kh_gpu_room(&w->at, (KH_RANGES + 1) * 8, err)) ||
-	    (rc = kh_gpu_host_room(&w->hat, (KH_RANGES + 1) * 8, err)) ||
-	    (rc = kh_gpu_room(&w->range, (KH_RANGES + 1) * sizeof(kh_gpu_range), err)) ||
-	    (rc = kh_gpu_host_room(&w->hrange, (KH_RANGES + 1) * sizeof(kh_gpu_range), err)) ||
-	    (rc = kh_gpu_room(&w->counts, 64, err)) || (rc = kh_gpu_host_room(&w->hcounts, 64, err)))
-		return rc;
-	if (f->remap) {
-		size_t n = f->remap->old.n;
-
-		if ((rc = put(w, &w->remap_first, f->remap->old.first, n * 4, err)) ||
-		    (rc = put(w, &w->remap_shift, f->remap->shift, n * 4, err)))
-			return rc;
-		w->remap = (kh_gpu_remap) { w->remap_first.p, w->remap_shift.p, (uint32_t)n };
-	}
-	w->bound = w->hat.p;
-	w->e.bins = (kh_bins) { f->bins->n, w->bins_first.p, w->bins_taxon.p };
-	w->e.tree = (kh_tree) { f->tax->n, w->tree_parent.p, w->tree_end.p, NULL, NULL };
-	w->e.range = w->range.p;
-	return KH_OK;
-}
-
-static int wait(struct wave *w, kh_err *err)
-{
-	return KH_GPU(cudaStreamSynchronize(w->stream), err);
-}
-
-/* Device to pinned host memory, and waits. */
-static int get(struct wave *w, void *to, const void *from, size_t bytes, kh_err *err)
-{
-	int rc = KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, w->stream), err);
-
-	return rc ? rc : wait(w, err);
-}
-
-/* --- gather and sort --- */
-static int by_ticket(const void *a, const void *b)
-{
-	uint64_t x = ((const struct part *)a)->ticket, y = ((const struct part *)b)->ticket;
-
-	return (x > y) - (x < y);
-}
-
-static int sort_room(struct wave *w, uint64_t n, int i, kh_err *err)
-{
-	int rc = kh_gpu_room_exact(&w->key[i], n * 8, err);
-
-	return rc ? rc : kh_gpu_room_exact(&w->bin[i], n * 4, err);
-}
-
-/* All pairs of the device store, in the order of tickets; the store is given back. */
-static int gather_device(struct wave *w, kh_err *err)
-{
-	kh_builder *b = w->b;
-	kh_gpu_part *part = kh_array(b->n_parts, sizeof *part, err);
-	uint64_t n = 0;
-	int rc = part ? KH_OK : KH_ENOMEM;
-
-	if (b->n_parts)
-		qsort(b->part, b->n_parts, sizeof *b->part, by_ticket);
-	for (size_t i = 0; i < b->n_parts && !rc; i++) {
-		const struct part *p = &b->part[i];
-		const struct chunk *c = &b->chunk[p->chunk];
-
-		part[i] = (kh_gpu_part) { (const uint64_t *)c->key.p + p->at,
-					  (const uint32_t *)c->bin.p + p->at, p->n, n };
-		n += p->n;
-	}
-	if (!rc && !(rc = sort_room(w, n ? n : 1, 0, err)) &&
-	    !(rc = put(w, &w->parts, part, b->n_parts * sizeof *part, err)))
-		rc = kh_gpu_check(kh_gpu_gather(w->parts.p, (uint32_t)b->n_parts, &w->remap, w->key[0].p,
-						w->bin[0].p, w->stream), "gather kernel", err);
-	if (!rc)
-		rc = wait(w, err);
-	free(part);
-	w->sort.n = n;
-	return rc;
-}
-
-/* The pairs of the wave's ranges from the host's store. */
-static int gather_host(struct wave *w, kh_err *err)
-{
-	kh_store *st = w->b->store;
-	uint64_t n = 0, most = 0;
-	uint64_t *key = NULL;
-	uint32_t *bin = NULL;
-	kh_gpu_part *part = kh_array(1, sizeof *part, err);
-	int rc = part ? KH_OK : KH_ENOMEM;
-
-	for (unsigned p = w->from; p < w->to; p++) {
-		uint64_t m = kh_store_count(st, p);
-
-		n += m;
-		most = m > most ? m : most;
-	}
-	if (!rc && (!(key = kh_array(most, sizeof *key, err)) || !(bin = kh_array(most, sizeof *bin, err))))
-		rc = KH_ENOMEM;
-	if (!rc && !(rc = sort_room(w, n ? n : 1, 0, err)))
-		rc = sort_room(w, n ? n : 1, 1, err);
-	w->sort.n = n;
-	n = 0;
-	for (unsigned p = w->from; p < w->to && !rc; p++) {
-		uint64_t m = kh_store_count(st, p);
-
-		if ((rc = kh_store_gather(st, p, key, bin, err)))
-			break;
-		for (uint64_t i = 0; i < m; i++)
-			key[i] |= (uint64_t)p << 40;
-		rc = KH_GPU(cudaMemcpyAsync((uint64_t *)w->key[1].p + n, key, m * 8,
-					    cudaMemcpyHostToDevice, w->stream), err);
-		if (!rc)
-			rc = KH_GPU(cudaMemcpyAsync((uint32_t *)w->bin[1].p + n, bin, m * 4,
-						    cudaMemcpyHostToDevice, w->stream), err);
-		if (!rc)
-			rc = wait(w, err);
-		n += m;
-	}
-	if (!rc) {
-		*part = (kh_gpu_part) { w->key[1].p, w->bin[1].p, n, 0 };
-		rc = put(w, &w->parts, part, sizeof *part, err);
-	}
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_gather(w->parts.p, 1, &w->remap, w->key[0].p, w->bin[0].p,
-						w->stream), "gather kernel", err);
-	if (!rc)
-		rc = wait(w, err);
-	free(key);
-	free(bin);
-	free(part);
-	return rc;
-}
-
-/* Frees what is not the sorted pairs, unless that much memory is free anyway: to give
- * back tens of gigabytes takes tens of milliseconds. */
-static int make_free(struct wave *w, uint64_t bytes, bool sorted, kh_err *err)
-{
-	uint64_t room;
-	int rc = kh_gpu_free(&room, err);
-
-	if (w->b->o.gpu_memory)
-		room = 0;
-	if (rc || room > bytes + SPARE)
-		return rc;
-	drop_chunks(w->b);
-	if (!sorted)
-		return rc;
-	kh_gpu_drop(&w->key[w->sort.key == w->key[0].p]);
-	kh_gpu_drop(&w->bin[w->sort.bin == w->bin[0].p]);
-	kh_gpu_drop(&w->room);
-	return rc;
-}
-
-static int sort_pairs(struct wave *w, kh_err *err)
-{
-	kh_gpu_sort *s = &w->sort;
-	int rc = make_free(w, s->n * PAIR, false, err);
-
-	if (!rc)
-		rc = sort_room(w, s->n ? s->n : 1, 1, err);
-	if (rc)
-		return rc;
-	*s = (kh_gpu_sort) { w->key[0].p, w->key[1].p, w->bin[0].p, w->bin[1].p, s->n,
-			     KH_KEY_BITS + (w->remap.n > 0), NULL, 0 };
-	rc = kh_gpu_check(kh_gpu_sort_run(s, w->stream), "sort", err);
-	if (!rc)
-		rc = kh_gpu_room(&w->room, s->room_bytes, err);
-	s->room = w->room.p;
-	s->room_bytes = w->room.bytes;
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_sort_run(s, w->stream), "sort", err);
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_bounds(s->key, s->n, w->at.p, w->stream), "bounds kernel", err);
-	if (!rc)
-		rc = get(w, w->bound, w->at.p, (KH_RANGES + 1) * 8, err);
-	return rc;
-}
-
-/* --- encode some of the sorted ranges --- */
-static kh_gpu_range *ranges(struct wave *w)
-{
-	return w->hrange.p;
-}
-
-static int put_ranges(struct wave *w, kh_err *err)
-{
-	return KH_GPU(cudaMemcpyAsync(w->range.p, w->hrange.p, (KH_RANGES + 1) * sizeof(kh_gpu_range),
-				      cudaMemcpyHostToDevice, w->stream), err);
-}
-
-static int get_ranges(struct wave *w, kh_err *err)
-{
-	return get(w, w->hrange.p, w->range.p, (KH_RANGES + 1) * sizeof(kh_gpu_range), err);
-}
-
-static int get_count(struct wave *w, uint64_t *n, kh_err *err)
-{
-	int rc = get(w, w->hcounts.p, w->counts.p, 64, err);
-
-	*n = ((uint64_t *)w->hcounts.p)[1];
-	return rc;
-}
-
-/* Distinct keys, by range. */
-static int find_heads(struct wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	kh_gpu_encode *e = &w->e;
-	int rc;
-
-	for (unsigned p = 0; p <= KH_RANGES; p++) {
-		unsigned q = p < from ? from : p > to ? to : p;
-
-		ranges(w)[p] = (kh_gpu_range) { .pair = w->bound[q] - w->bound[from] };
-	}
-	e->key = w->sort.key + w->bound[from];
-	e->bin = w->sort.bin + w->bound[from];
-	e->n = w->bound[to] - w->bound[from];
-	if ((rc = kh_gpu_room(&w->head, (e->n + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->scan, kh_gpu_encode_room(e->n), err)))
-		return rc;
-	e->head = w->head.p;
-	e->room = w->scan.p;
-	e->room_bytes = w->scan.bytes;
-	e->n_out = (uint64_t *)w->counts.p + 1;
-	e->counts = w->counts.p;
-	if ((rc = KH_GPU(cudaMemsetAsync(w->counts.p, 0, 64, w->stream), err)) || (rc = put_ranges(w, err)) ||
-	    (rc = kh_gpu_check(kh_gpu_heads(e, w->stream), "selection of keys", err)) ||
-	    (rc = get_count(w, &e->n_heads, err)) ||
-	    (rc = kh_gpu_check(kh_gpu_range_heads(e, w->stream), "heads kernel", err)))
-		return rc;
-	return get_ranges(w, err);
-}
-
-static int first_buckets(struct wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	kh_gpu_encode *e = &w->e;
-	int rc;
-
-	for (unsigned p = from; p < to; p++) {
-		uint64_t keys = ranges(w)[p + 1].head - ranges(w)[p].head;
-
-		ranges(w)[p].B = keys ? (uint32_t)((keys + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD) : 1;
-	}
-	if ((rc = kh_gpu_room(&w->entry, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->lead, (e->n_heads + 2) * 8, err)) ||
-	    (rc = kh_gpu_room(&w->slot, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->len, e->n_heads + 1, err)) ||
-	    (rc = kh_gpu_room(&w->many, (e->n / KH_GPU_MANY + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->several, (e->n_heads / 256 + 4096) * 4, err)))
-		return rc;
-	e->entry = w->entry.p;
-	e->lead = w->lead.p;
-	e->slot = w->slot.p;
-	e->len = w->len.p;
-	e->many = w->many.p;
-	return KH_OK;
-}
-
-/* Places for all entries; again, with more buckets, for ranges where one lies too far off. */
-static int place(struct wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	kh_gpu_encode *e = &w->e;
-	bool again = true;
-	int rc = KH_OK;
-
-	while (again && !rc) {
-		again = false;
-		for (unsigned p = from; p < to; p++) {
-			if (ranges(w)[p].B >= KH_BUCKETS_MAX)
-				return kh_fail(err, KH_EUSAGE, "%" PRIu64 " features in one of 256 ranges of "
-					       "the index are too many",
-					       ranges(w)[p + 1].head - ranges(w)[p].head);
-			ranges(w)[p].failed = 0;
-		}
-		e->several = w->several.p;
-		e->cap_several = (uint32_t)(w->several.bytes / 4);
-		if ((rc = put_ranges(w, err)) ||
-		    (rc = KH_GPU(cudaMemsetAsync(w->counts.p, 0, 64, w->stream), err)) ||
-		    (rc = kh_gpu_check(kh_gpu_entries(e, w->stream), "selection of entries", err)) ||
-		    (rc = get_count(w, &e->n_entries, err)) ||
-		    (rc = kh_gpu_check(kh_gpu_place(e, w->stream), "place kernels", err)) ||
-		    (rc = get(w, w->hcounts.p, w->counts.p, 64, err)) || (rc = get_ranges(w, err)))
-			return rc;
-		uint32_t several = *(uint32_t *)w->hcounts.p;
-		if (several > e->cap_several) {
-			rc = kh_gpu_room(&w->several, (size_t)several * 4, err);
-			again = true;
-		}
-		e->cap_several = several;
-		for (unsigned p = from; p < to; p++)
-			if (ranges(w)[p].failed) {
-				ranges(w)[p].B += (ranges(w)[p].B + 15) / 16;
-				again = true;
-			}
-	}
-	return rc;
-}
-
-/* Lengths of lists, then the image of the ranges; its bytes. */
-static int fill(struct wave *w, unsigned from, unsigned to, uint64_t *bytes, kh_err *err)
-{
-	kh_gpu_encode *e = &w->e;
-	uint64_t n_start = 0, at = 0;
-	int rc;
-
-	if ((rc = kh_gpu_check(kh_gpu_lists(e, w->stream), "list kernels", err)) ||
-	    (rc = get_ranges(w, err)))
-		return rc;
-	for (unsigned p = 0; p <= KH_RANGES; p++) {
-		kh_gpu_range *r = &ranges(w)[p];
-		bool in = p >= from && p < to;
-		kh_range x = { .buckets = r->B, .n_locs = in ? r[1].word - r->word : 0 };
-
-		r->start = (uint32_t)n_start;
-		r->bucket = at / 64;
-		r->loc = at / 4 + ((uint64_t)r->B + 1) * 16;
-		n_start += in ? (uint64_t)r->B + 2 : 0;
-		at += in ? kh_range_bytes(&x) : 0;
-	}
-	*bytes = at;
-	if (n_start > UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " buckets are too many", n_start);
-	if ((rc = kh_gpu_room(&w->start, n_start * 4, err)) || (rc = kh_gpu_room(&w->image, at, err)) ||
-	    (rc = put_ranges(w, err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(w->image.p, 0, at, w->stream), err)))
-		return rc;
-	e->start = w->start.p;
-	e->image = w->image.p;
-	rc = kh_gpu_check(kh_gpu_fill(e, n_start, w->stream), "fill kernels", err);
-	return rc ? rc : wait(w, err);
-}
-
-/* --- delivery --- */
-static kh_range range_of(struct wave *w, unsigned p)
-{
-	const kh_gpu_range *r = &ranges(w)[p];
-
-	return (kh_range) { .n_locs = r[1].word - r->word, .buckets = r->B,
-		.keys = (uint32_t)(r[1].head - r->head), .entries = (uint32_t)(r[1].entry - r->entry),
-		.over = r->over };
-}
-
-static int fetch(struct wave *w, unsigned p, int i, kh_err *err)
-{
-	kh_range r = range_of(w, p);
-	int rc = kh_gpu_host_room(&w->out[i], kh_range_bytes(&r), err);
-
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(w->out[i].p, (const kh_bucket *)w->image.p + ranges(w)[p].bucket,
-					    kh_range_bytes(&r), cudaMemcpyDeviceToHost, w->stream), err);
-	return rc ? rc : KH_GPU(cudaEventRecord(w->ready[i], w->stream), err);
-}
-
-/* While one range is written the next one is copied. */
-static int deliver(struct wave *w, unsigned from, unsigned to, kh_err *err)
-{
-	int rc = from < to ? fetch(w, from, 0, err) : KH_OK;
-
-	for (unsigned p = from; p < to && !rc; p++) {
-		int i = (int)(p - from) % 2;
-		kh_image im = { .range = range_of(w, p) };
-
-		if (p + 1 < to)
-			rc = fetch(w, p + 1, !i, err);
-		if (!rc)
-			rc = KH_GPU(cudaEventSynchronize(w->ready[i]), err);
-		im.bucket = w->out[i].p;
-		im.loc = (uint32_t *)(im.bucket + im.range.buckets + 1);
-		im.locations = im.range.n_locs - im.range.over;
-		if (!rc)
-			rc = w->f->sink(w->f->arg, &im, err);
-	}
-	return rc;
-}
-
-/* Bytes that it takes to encode ranges whose keys are counted, beside their pairs. */
-static uint64_t encode_bytes(struct wave *w, unsigned from, unsigned to)
-{
-	const uint64_t keys = ranges(w)[to].head - ranges(w)[from].head;
-	const uint64_t pairs = w->bound[to] - w->bound[from];
-	const uint64_t buckets = keys / KH_BUCKET_LOAD + keys / 128 + 4 * KH_RANGES;
-
-	return keys * 18 + buckets * (sizeof(kh_bucket) + 4) + pairs * 4 + pairs / 64 + 65536;
-}
-
-static uint64_t encode_held(const struct wave *w)
-{
-	return w->entry.bytes + w->lead.bytes + w->slot.bytes + w->len.bytes + w->image.bytes +
-	       w->start.bytes + w->many.bytes;
-}
-
-/* Keys of the ranges from `from` on, and *to: of how many there is room for at a time,
- * usually all. */
-static int choose_ranges(struct wave *w, unsigned from, unsigned *to, kh_err *err)
-{
-	uint64_t room = 0;
-	int rc = KH_OK;
-
-	for (*to = w->to; *to > from + 1 && w->bound[*to] - w->bound[from] >= UINT32_MAX;)
-		--*to;
-	if (w->bound[*to] - w->bound[from] >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " pairs in one of 256 ranges are too many",
-			       w->bound[*to] - w->bound[from]);
-	if ((rc = make_free(w, 5 * (w->bound[*to] - w->bound[from]), true, err)) ||
-	    (rc = find_heads(w, from, *to, err)) ||
-	    (rc = make_free(w, encode_bytes(w, from, *to), true, err)) || (rc = kh_gpu_free(&room, err)))
-		return rc;
-	room += encode_held(w);
-	if (w->b->o.gpu_memory && w->b->o.gpu_memory < room)
-		room = w->b->o.gpu_memory;
-	if (encode_bytes(w, from, *to) <= room)
-		return rc;
-	while (*to > from + 1 && encode_bytes(w, from, *to) > room)
-		--*to;
-	return find_heads(w, from, *to, err);
-}
-
-/* The sorted ranges, as many at a time as there is room for. */
-static int encode_all(struct wave *w, kh_err *err)
-{
-	unsigned from = w->from, to;
-	int rc = KH_OK;
-
-	while (from < w->to && !rc) {
-		const double began = kh_seconds();
-		uint64_t bytes;
-
-		if ((rc = choose_ranges(w, from, &to, err)) || (rc = first_buckets(w, from, to, err)) ||
-		    (rc = place(w, from, to, err)) || (rc = fill(w, from, to, &bytes, err)))
-			break;
-		w->b->times.encode += kh_seconds() - began;
-		w->b->times.bytes += bytes;
-		if (from == 0 && to == KH_RANGES && w->f->ready)
-			w->f->ready(w->f->arg);
-		rc = deliver(w, from, to, err);
-		from = to;
-	}
-	return rc;
-}
-
-/* --- finish ------------------------------------------------------------------------------------------- */
-static int retire_all(kh_builder *b, kh_err *err)
+int kh_cuda_retire_all(kh_builder *b, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < b->o.threads && !rc; i++) {
-		struct worker *w = &b->worker[i];
+		struct kh_cuda_worker *w = &b->worker[i];
 
 		for (int j = 0; j < SLOTS && !rc; j++)
 			rc = retire(b, w, &w->slot[(w->next + (unsigned)j) % SLOTS], err);
@@ -936,7 +404,7 @@ static int retire_all(kh_builder *b, kh_err *err)
 		rc = KH_GPU(cudaStreamSynchronize(b->worker[i].stream), err);
 	for (unsigned i = 0; i < b->o.threads; i++)
 		for (int j = 0; j < SLOTS; j++) {
-			struct slot *s = &b->worker[i].slot[j];
+			struct kh_cuda_slot *s = &b->worker[i].slot[j];
 
 			kh_gpu_drop(&s->din);
 			kh_gpu_drop(&s->room);
@@ -951,88 +419,9 @@ int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err)
 	int rc = kh_gpu_use(b->device, err);
 
 	if (!rc)
-		rc = retire_all(b, err);
+		rc = kh_cuda_retire_all(b, err);
 	for (unsigned i = 0; i < b->o.threads && !rc; i++)
 		for (size_t j = 0; j < b->worker[i].n_digests; j++)
 			digest[b->worker[i].digest[j].seq] += b->worker[i].digest[j].sum;
-	return rc;
-}
-
-/* All pairs to the host's store: what is there must be in one order. */
-static int spill_all(kh_builder *b, kh_err *err)
-{
-	kh_gpu_buf back = { .p = NULL };
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < b->n_parts && !rc; i++) {
-		const struct part *p = &b->part[i];
-		const struct chunk *c = &b->chunk[p->chunk];
-
-		rc = spill(b, b->worker[0].stream, &back, p, (const uint64_t *)c->key.p + p->at,
-			   (const uint32_t *)c->bin.p + p->at, err);
-	}
-	kh_gpu_drop(&back);
-	drop_chunks(b);
-	b->n_parts = 0;
-	return rc;
-}
-
-static int run_wave(struct wave *w, kh_err *err)
-{
-	kh_cuda_times *t = &w->b->times;
-	double from = kh_seconds(), now;
-	int rc = w->b->spilling ? gather_host(w, err) : gather_device(w, err);
-
-	t->gather += (now = kh_seconds()) - from;
-	from = now;
-	if (!rc)
-		rc = sort_pairs(w, err);
-	t->sort += kh_seconds() - from;
-	t->pairs += w->sort.n;
-	return rc ? rc : encode_all(w, err);
-}
-
-kh_cuda_times kh_cuda_builder_times(const kh_builder *b)
-{
-	return b->times;
-}
-
-/* Waves of ranges whose pairs can be sorted in the memory there is. */
-static int run_waves(struct wave *w, kh_err *err)
-{
-	kh_builder *b = w->b;
-	const uint64_t most = b->budget / (2 * PAIR);
-	int rc = KH_OK;
-
-	for (w->from = 0; w->from < KH_RANGES && !rc; w->from = w->to) {
-		uint64_t n = kh_store_count(b->store, w->from);
-
-		if (n > most)
-			return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --gpu-memory must "
-				       "be %" PRIu64 " bytes at least", n, n * 2 * PAIR);
-		for (w->to = w->from + 1; w->to < KH_RANGES; w->to++) {
-			n += kh_store_count(b->store, w->to);
-			if (n > most)
-				break;
-		}
-		rc = run_wave(w, err);
-	}
-	return rc;
-}
-
-int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
-{
-	struct wave w = { .b = b, .f = f, .to = KH_RANGES };
-	int rc = kh_gpu_use(b->device, err);
-
-	if (!rc)
-		rc = retire_all(b, err);
-	if (!rc && b->spilling)
-		rc = spill_all(b, err);
-	if (!rc)
-		rc = wave_open(&w, err);
-	if (!rc)
-		rc = b->spilling ? run_waves(&w, err) : run_wave(&w, err);
-	wave_close(&w);
 	return rc;
 }

@@ -15,7 +15,7 @@
 
 namespace {
 
-/* --- both ------------------------------------------------------------------------------- */
+/* --- both --------------------------------------------------------------------------- */
 struct fragment {
 	kh_gpu_record r[2];
 	bool mate;
@@ -24,7 +24,8 @@ struct fragment {
 	{
 		mate = q.mates != 0;
 		r[0] = q.record[q.mates == UINT32_MAX ? 2 * i : i];
-		r[1] = mate ? q.record[q.mates == UINT32_MAX ? 2 * i + 1 : q.mates + i] : kh_gpu_record{ 0, 0 };
+		r[1] = mate ? q.record[q.mates == UINT32_MAX ? 2 * i + 1 : q.mates + i]
+			    : kh_gpu_record { 0, 0 };
 	}
 
 	__device__ bool one_segment(const kh_rule &rule) const
@@ -41,7 +42,7 @@ __device__ uint64_t starts_of(const kh_sketch &sk, uint64_t len)
 __device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
 __device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
 
-/* --- a warp a fragment --------------------------------------------------------------------- */
+/* --- a warp a fragment -------------------------------------------------------------- */
 constexpr unsigned WARPS = 4;           /* of a block */
 constexpr unsigned FEATURES = 128;
 constexpr unsigned TABLE = 512;
@@ -77,7 +78,8 @@ struct collector {
 
 	__device__ void add(bool keep, uint64_t key)
 	{
-		unsigned mask = __ballot_sync(ALL, keep), at = n + __popc(mask & lanes_below());
+		unsigned mask = __ballot_sync(ALL, keep),
+			 at = n + __popc(mask & lanes_below());
 
 		if (keep && at < FEATURES)
 			w.key[at] = key;
@@ -149,7 +151,8 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n)
 			if (l.n)
 				atomicAdd(&w.n_found, 1);
 			if (l.over)
-				w.over[atomicAdd(&w.n_over, 1)] = ((const uint32_t *)q.ix.image)[l.loc];
+				w.over[atomicAdd(&w.n_over, 1)] =
+					((const uint32_t *)q.ix.image)[l.loc];
 			if (q.found && l.n == 0)
 				w.key[i] = ~UINT64_C(0);
 		}
@@ -180,8 +183,8 @@ __device__ uint32_t slot_of(uint32_t bin, unsigned shift)
 }
 
 /* Matches by bin.  *bits: log2 of the table's size. False: too many bins. */
-__device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint32_t total,
-			   unsigned *bits)
+__device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
+			   uint32_t total, unsigned *bits)
 {
 	const uint32_t *word = (const uint32_t *)q.ix.image;
 	const unsigned lane = lane_id();
@@ -198,7 +201,7 @@ __device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 		bool fresh = false;
 
 		if (i < total) {
-			unsigned lo = 0, hi = n;        /* the last feature with before <= i */
+			unsigned lo = 0, hi = n; /* the last feature with before <= i */
 
 			while (hi - lo > 1) {
 				unsigned mid = (lo + hi) / 2;
@@ -245,8 +248,8 @@ struct best_window {
 };
 
 /* Candidates: the windows that matter, with what overpopulated features add. */
-__device__ best_window windows(const kh_gpu_query &q, const warp_room &w, unsigned n, uint64_t span,
-			       unsigned bits, candidates &c)
+__device__ best_window windows(const kh_gpu_query &q, const warp_room &w, unsigned n,
+			       uint64_t span, unsigned bits, candidates &c)
 {
 	const uint32_t r = kh_rule_window(&q.rule, span);
 	const unsigned size = 1u << bits;
@@ -306,13 +309,15 @@ __device__ void over_only(const kh_gpu_query &q, const warp_room &w, candidates 
 			continue;
 		c.taxon[x] = w.over[i];
 		for (uint32_t j = 0; j < w.n_over; j++)
-			c.h[x] += w.over[j] <= w.over[i] && w.over[i] < q.ix.tree.end[w.over[j]];
+			c.h[x] += w.over[j] <= w.over[i] &&
+				  w.over[i] < q.ix.tree.end[w.over[j]];
 	}
 }
 
 /* Calls fn(feature, location) for all locations. */
 template <class Fn>
-__device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t total, Fn fn)
+__device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigned n,
+			      uint32_t total, Fn fn)
 {
 	const uint32_t *word = (const uint32_t *)q.ix.image;
 
@@ -334,8 +339,9 @@ __device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigne
 
 /* Which candidates have a feature that the best window lacks: a bit each.  Counts are not
  * needed any more: they become 1 + the taxon of bins with such a feature. */
-__device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint32_t total,
-			   unsigned bits, const best_window &best, const candidates &c)
+__device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n,
+			   uint32_t total, unsigned bits, const best_window &best,
+			   const candidates &c)
 {
 	const unsigned size = 1u << bits, mask = size - 1;
 	uint32_t marks = 0;
@@ -361,7 +367,8 @@ __device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 	});
 	for (unsigned i = lane_id(); i < size; i += 32)
 		if (w.u.t.count[i])
-			w.u.t.count[i] = 1 + q.ix.bins.taxon[kh_bins_target(&q.ix.bins, w.u.t.bin[i] - 1)];
+			w.u.t.count[i] = 1 + q.ix.bins.taxon[kh_bins_target(
+						     &q.ix.bins, w.u.t.bin[i] - 1)];
 	__syncwarp();
 	for (unsigned i = 0; i < size; i++) {
 		const uint32_t taxon = w.u.t.count[i];
@@ -376,7 +383,8 @@ __device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 }
 
 /* Taxa with h >= near; those below h1 only if marked. */
-__device__ kh_extent near_taxa(const candidates &c, uint32_t near, uint32_t h1, uint32_t marks)
+__device__ kh_extent near_taxa(const candidates &c, uint32_t near, uint32_t h1,
+			       uint32_t marks)
 {
 	kh_extent e = { UINT32_MAX, 0 };
 
@@ -391,8 +399,8 @@ __device__ kh_extent near_taxa(const candidates &c, uint32_t near, uint32_t h1, 
 
 /* `rival`: gives the marks. */
 template <class Rival>
-__device__ uint32_t decide(const kh_gpu_query &q, const candidates &c, uint32_t n, kh_call *call,
-			   Rival rival)
+__device__ uint32_t decide(const kh_gpu_query &q, const candidates &c, uint32_t n,
+			   kh_call *call, Rival rival)
 {
 	uint32_t h1 = 0;
 
@@ -405,10 +413,12 @@ __device__ uint32_t decide(const kh_gpu_query &q, const candidates &c, uint32_t 
 		return KH_TAXON_NONE;
 	if (h1 >= kh_rule_minimum(&q.rule, n).species) {
 		const uint32_t near = kh_rule_near_species(&q.rule, h1, n);
-		uint32_t taxon = kh_rule_species(&q.ix.tree, near_taxa(c, near, h1, ~0u)), marks;
+		uint32_t taxon = kh_rule_species(&q.ix.tree, near_taxa(c, near, h1, ~0u)),
+			 marks;
 
 		if (taxon == KH_TAXON_NONE && rival(&marks))
-			taxon = kh_rule_species(&q.ix.tree, near_taxa(c, near, h1, marks));
+			taxon = kh_rule_species(&q.ix.tree,
+						near_taxa(c, near, h1, marks));
 		if (taxon != KH_TAXON_NONE)
 			return taxon;
 	}
@@ -416,7 +426,8 @@ __device__ uint32_t decide(const kh_gpu_query &q, const candidates &c, uint32_t 
 }
 
 /* Hands the features that were found to the host. */
-__device__ void give_found(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i)
+__device__ void give_found(const kh_gpu_query &q, const warp_room &w, unsigned n,
+			   uint32_t i)
 {
 	uint32_t at = 0;
 
@@ -469,7 +480,8 @@ __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 			*marks = rivals(q, w, n, total, bits, best, c);
 		return !over;
 	});
-	if (over && call.taxon != KH_TAXON_NONE && q.ix.tree.species[call.taxon] != KH_TAXON_NONE)
+	if (over && call.taxon != KH_TAXON_NONE &&
+	    q.ix.tree.species[call.taxon] != KH_TAXON_NONE)
 		call.taxon = q.ix.tree.species[call.taxon];
 	if (q.found)
 		give_found(q, w, n, i);
@@ -487,7 +499,7 @@ __global__ void __launch_bounds__(32 * WARPS) warp_kernel(kh_gpu_query q)
 		q.left[atomicAdd(&q.counts[0], 1)] = i;
 }
 
-/* --- a block a fragment ---------------------------------------------------------------------- */
+/* --- a block a fragment ------------------------------------------------------------- */
 constexpr unsigned THREADS = 256;
 
 struct block_room {
@@ -499,13 +511,14 @@ struct block_room {
 	uint32_t n_seg, n_touched, n_lcas;
 	uint32_t features, found, found_at;
 	uint32_t h1, lo, hi;
-	unsigned long long best;        /* most hits above, and below the complement of the lowest bin */
-	uint32_t n_last, window;        /* of the last segment: features, bins of a window */
+	unsigned long long
+		best; /* most hits above, and below the complement of the lowest bin */
+	uint32_t n_last, window; /* of the last segment: features, bins of a window */
 };
 
 /* The features of [from, to) of a packed sequence, to key[n_key ..]. */
-__device__ void block_sample(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			     uint64_t from, uint64_t to)
+__device__ void block_sample(const kh_gpu_query &q, block_room &b,
+			     const kh_gpu_scratch &x, uint64_t from, uint64_t to)
 {
 	const kh_sketch &sk = q.rule.sketch;
 	const unsigned warp = threadIdx.x / 32, warps = THREADS / 32;
@@ -515,17 +528,21 @@ __device__ void block_sample(const kh_gpu_query &q, block_room &b, const kh_gpu_
 
 		if (from + skip >= to)
 			return;
-		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp], [&](bool keep, uint64_t key) {
-			if (keep)
-				x.key[atomicAdd(&b.n_key, 1)] = key;
-		});
+		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp],
+			      [&](bool keep, uint64_t key) {
+				      if (keep)
+					      x.key[atomicAdd(&b.n_key, 1)] = key;
+			      });
 		return;
 	}
-	for (uint64_t at = from + (uint64_t)warp * sk.stride; at < to; at += (uint64_t)warps * sk.stride) {
+	for (uint64_t at = from + (uint64_t)warp * sk.stride; at < to;
+	     at += (uint64_t)warps * sk.stride) {
 		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
 
 		warp_minhash(sk, q.bases, q.amb, at, end, b.orders[warp], 128,
-			     [&](unsigned, uint64_t key) { x.key[atomicAdd(&b.n_key, 1)] = key; });
+			     [&](unsigned, uint64_t key) {
+				     x.key[atomicAdd(&b.n_key, 1)] = key;
+			     });
 	}
 }
 
@@ -592,8 +609,8 @@ __device__ uint64_t table_size(uint32_t total)
 	return size;
 }
 
-__device__ void block_count(const kh_gpu_query &q, const block_room &b, const kh_gpu_scratch &x,
-			    uint64_t size)
+__device__ void block_count(const kh_gpu_query &q, const block_room &b,
+			    const kh_gpu_scratch &x, uint64_t size)
 {
 	const uint32_t *word = (const uint32_t *)q.ix.image;
 	const uint64_t mask = size - 1;
@@ -619,14 +636,16 @@ __device__ void block_count(const kh_gpu_query &q, const block_room &b, const kh
 
 __device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64_t mask)
 {
-	for (uint64_t at = bin * UINT32_C(0x9e3779b1) & mask; x.bin[at]; at = (at + 1) & mask)
+	for (uint64_t at = bin * UINT32_C(0x9e3779b1) & mask; x.bin[at];
+	     at = (at + 1) & mask)
 		if (x.bin[at] == bin + 1)
 			return x.count[at];
 	return 0;
 }
 
 /* Hits of each window, and the best of them. */
-__device__ void block_hits(block_room &b, const kh_gpu_scratch &x, uint64_t size, uint32_t r)
+__device__ void block_hits(block_room &b, const kh_gpu_scratch &x, uint64_t size,
+			   uint32_t r)
 {
 	const uint32_t n = b.n_distinct;
 	unsigned long long best = 0;
@@ -648,17 +667,20 @@ __device__ void block_hits(block_room &b, const kh_gpu_scratch &x, uint64_t size
 	__syncthreads();
 }
 
-/* The best window of each taxon, then h += best.  `one`: windows that cannot come near h1 are
- * left out. */
-__device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			      uint64_t size, uint64_t span, bool one)
+/* The best window of each taxon, then h += best.  `one`: windows that cannot come near h1
+ * are left out. */
+__device__ void block_windows(const kh_gpu_query &q, block_room &b,
+			      const kh_gpu_scratch &x, uint64_t size, uint64_t span,
+			      bool one)
 {
 	uint32_t least = 1;
 
 	block_hits(b, x, size, kh_rule_window(&q.rule, span));
 	if (one) {
-		const uint32_t most = (uint32_t)(b.best >> 32), genus = kh_rule_near_genus(most);
-		uint32_t near = kh_rule_near_species(&q.rule, most, b.n_distinct), over = 0;
+		const uint32_t most = (uint32_t)(b.best >> 32),
+			       genus = kh_rule_near_genus(most);
+		uint32_t near = kh_rule_near_species(&q.rule, most, b.n_distinct),
+			 over = 0;
 
 		near = genus < near ? genus : near;
 		for (uint32_t j = 0; j < b.n_lcas; j++)
@@ -668,7 +690,8 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu
 	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
 		if (x.bin[i] == 0 || x.hits[i] < least)
 			continue;
-		const uint32_t taxon = q.ix.bins.taxon[kh_bins_target(&q.ix.bins, x.bin[i] - 1)];
+		const uint32_t taxon =
+			q.ix.bins.taxon[kh_bins_target(&q.ix.bins, x.bin[i] - 1)];
 		if (atomicMax(&x.best[taxon], x.hits[i]) == 0)
 			x.touched2[atomicAdd(&b.n_seg, 1)] = taxon;
 	}
@@ -685,8 +708,8 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b, const kh_gpu
 }
 
 /* The segment whose features have been sampled, by all threads. */
-__device__ void block_segment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x, uint64_t span,
-			      bool one)
+__device__ void block_segment(const kh_gpu_query &q, block_room &b,
+			      const kh_gpu_scratch &x, uint64_t span, bool one)
 {
 	__syncthreads();
 	block_distinct(b, x);
@@ -707,14 +730,15 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b, const kh_gpu
 	__syncthreads();
 }
 
-__device__ void block_record(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			     const kh_gpu_record &r)
+__device__ void block_record(const kh_gpu_query &q, block_room &b,
+			     const kh_gpu_scratch &x, const kh_gpu_record &r)
 {
 	const uint64_t span = q.rule.max_span, starts = starts_of(q.rule.sketch, r.len);
 	const uint64_t first = (uint64_t)r.word * 32;
 
 	for (uint64_t at = 0; at < r.len; at += span) {
-		block_sample(q, b, x, first + at, first + (at + span < starts ? at + span : starts));
+		block_sample(q, b, x, first + at,
+			     first + (at + span < starts ? at + span : starts));
 		block_segment(q, b, x, r.len < span ? r.len : span, false);
 	}
 }
@@ -745,8 +769,8 @@ __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 
 /* x.best of all taxa that have a feature which the best window lacks, or of all that have
  * one at all. */
-__device__ void block_mark(const kh_gpu_query &q, const block_room &b, const kh_gpu_scratch &x,
-			   bool all, uint32_t mark)
+__device__ void block_mark(const kh_gpu_query &q, const block_room &b,
+			   const kh_gpu_scratch &x, bool all, uint32_t mark)
 {
 	const uint32_t *word = (const uint32_t *)q.ix.image;
 	const uint32_t first = ~(uint32_t)b.best;
@@ -760,14 +784,16 @@ __device__ void block_mark(const kh_gpu_query &q, const block_room &b, const kh_
 		if (__any_sync(ALL, inside) && !all)
 			continue;
 		for (uint32_t j = lane_id(); j < n; j += 32)
-			x.best[q.ix.bins.taxon[kh_bins_target(&q.ix.bins, loc[j])]] = mark;
+			x.best[q.ix.bins.taxon[kh_bins_target(&q.ix.bins, loc[j])]] =
+				mark;
 	}
 	__syncthreads();
 }
 
 /* Taxa of the list with h >= near; those below h1 only if marked. */
-__device__ kh_extent block_near(block_room &b, const kh_gpu_scratch &x, const uint32_t *list, uint32_t n,
-				uint32_t near, bool marked)
+__device__ kh_extent block_near(block_room &b, const kh_gpu_scratch &x,
+				const uint32_t *list, uint32_t n, uint32_t near,
+				bool marked)
 {
 	__syncthreads();
 	if (threadIdx.x == 0) {
@@ -789,8 +815,8 @@ __device__ kh_extent block_near(block_room &b, const kh_gpu_scratch &x, const ui
 }
 
 /* The taxon, by all threads; b.h1 is set. */
-__device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x, bool only,
-				 bool one)
+__device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
+				 const kh_gpu_scratch &x, bool only, bool one)
 {
 	const uint32_t n = only ? b.n_lcas : b.n_touched;
 	const uint32_t *list = only ? x.lcas : x.touched;
@@ -802,20 +828,24 @@ __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b, const kh_
 		return KH_TAXON_NONE;
 	if (b.h1 >= kh_rule_minimum(&q.rule, b.features).species) {
 		const uint32_t near = kh_rule_near_species(&q.rule, b.h1, b.features);
-		uint32_t taxon = kh_rule_species(&q.ix.tree, block_near(b, x, list, n, near, false));
+		uint32_t taxon = kh_rule_species(&q.ix.tree,
+						 block_near(b, x, list, n, near, false));
 
 		if (taxon == KH_TAXON_NONE && one && !only) {
 			block_mark(q, b, x, false, 1);
-			taxon = kh_rule_species(&q.ix.tree, block_near(b, x, list, n, near, true));
+			taxon = kh_rule_species(&q.ix.tree,
+						block_near(b, x, list, n, near, true));
 			block_mark(q, b, x, true, 0);
 		}
 		if (taxon != KH_TAXON_NONE)
 			return taxon;
 	}
-	return kh_rule_genus(&q.ix.tree, block_near(b, x, list, n, kh_rule_near_genus(b.h1), false));
+	return kh_rule_genus(&q.ix.tree,
+			     block_near(b, x, list, n, kh_rule_near_genus(b.h1), false));
 }
 
-__device__ void block_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x, uint32_t i)
+__device__ void block_fragment(const kh_gpu_query &q, block_room &b,
+			       const kh_gpu_scratch &x, uint32_t i)
 {
 	const fragment f(q, i);
 	const kh_sketch &sk = q.rule.sketch;
@@ -828,8 +858,9 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b, const kh_gp
 			uint32_t most = 0;
 
 			for (int m = 0; m < 1 + f.mate; m++)
-				most += (uint32_t)(kh_sketch_bound(&sk, f.r[m].len)
-						   + (f.r[m].len / q.rule.max_span + 1) * (sk.s + 1));
+				most += (uint32_t)(kh_sketch_bound(&sk, f.r[m].len) +
+						   (f.r[m].len / q.rule.max_span + 1) *
+							   (sk.s + 1));
 			q.found_at[i] = b.found_at = atomicAdd(&q.counts[2], most);
 		}
 	}
@@ -852,7 +883,8 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b, const kh_gp
 	if (only && taxon != KH_TAXON_NONE && q.ix.tree.species[taxon] != KH_TAXON_NONE)
 		taxon = q.ix.tree.species[taxon];
 	if (threadIdx.x == 0)
-		q.call[i] = kh_call{ taxon, b.features, b.h1 < b.features ? b.h1 : b.features, b.found };
+		q.call[i] = kh_call { taxon, b.features,
+				      b.h1 < b.features ? b.h1 : b.features, b.found };
 	__syncthreads();
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
 		x.h[x.touched[j]] = 0;

@@ -17,7 +17,8 @@ static __device__ __forceinline__ unsigned lanes_below()
 	return (1u << lane_id()) - 1;
 }
 
-/* --- sampling ------------------------------------------------------------------------- */
+/* --- sampling -------------------------------------------------------------------------
+ */
 /* A warp's room for the orders of s-mers of a tile of starts. */
 static constexpr unsigned SMER_TILE = 128;
 static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
@@ -25,8 +26,9 @@ static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
 /* Gives the syncmers that start at [from, to) to emit(keep, key), all lanes together.
  * Neighbours among `step` warps take every step-th tile. */
 template <class Emit>
-static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q, uint64_t from,
-				     uint64_t to, uint64_t step, uint32_t *o, Emit emit)
+static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q,
+				     uint64_t from, uint64_t to, uint64_t step,
+				     uint32_t *o, Emit emit)
 {
 	const unsigned w = sk.k - sk.s + 1, lane = lane_id();
 
@@ -34,7 +36,8 @@ static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q,
 		unsigned m = to - at < SMER_TILE ? (unsigned)(to - at) : SMER_TILE;
 
 		for (unsigned i = lane; i < m + w - 1; i += 32)
-			o[i] = kh_smer_order(kh_bits_canonical(kh_packed_bits(q.bases, at + i, sk.s), sk.s));
+			o[i] = kh_smer_order(kh_bits_canonical(
+				kh_packed_bits(q.bases, at + i, sk.s), sk.s));
 		__syncwarp();
 		for (unsigned i = lane; i < ((m + 31) & ~31u); i += 32) {
 			bool keep = i < m && kh_syncmer_keep(o + i, w)
@@ -42,7 +45,8 @@ static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q,
 			uint64_t key = 0;
 
 			if (keep)
-				key = kh_key(kh_bits_canonical(kh_packed_bits(q.bases, at + i, sk.k), sk.k));
+				key = kh_key(kh_bits_canonical(
+					kh_packed_bits(q.bases, at + i, sk.k), sk.k));
 			emit(keep, key);
 		}
 		__syncwarp();
@@ -81,8 +85,10 @@ static __device__ unsigned warp_minhash(const kh_sketch &sk, const uint64_t *bas
 	uint64_t last = 0;
 	unsigned n = 0;
 	auto order = [&](unsigned i) {
-		return kh_packed_ambiguous(amb, at + i, sk.k) ? ~UINT64_C(0) :
-			kh_minhash_order(kh_bits_canonical(kh_packed_bits(bases, at + i, sk.k), sk.k));
+		return kh_packed_ambiguous(amb, at + i, sk.k)
+			       ? ~UINT64_C(0)
+			       : kh_minhash_order(kh_bits_canonical(
+					 kh_packed_bits(bases, at + i, sk.k), sk.k));
 	};
 
 	for (unsigned i = lane; i < m && i < cap; i += 32)
@@ -107,7 +113,7 @@ static __device__ unsigned warp_minhash(const kh_sketch &sk, const uint64_t *bas
 	return n;
 }
 
-/* --- looking up -------------------------------------------------------------------------- */
+/* --- looking up --------------------------------------------------------------------- */
 /* Which of the 16-bit halves of a word equal the tag: bits 0 and 1. */
 static __device__ __forceinline__ unsigned halves_equal(uint32_t x, uint32_t tag)
 {
@@ -117,8 +123,14 @@ static __device__ __forceinline__ unsigned halves_equal(uint32_t x, uint32_t tag
 /* Words of the lists in the bytes [from, to) of the 4 that start at byte p. */
 static __device__ __forceinline__ unsigned words_between(uint32_t x, int p, int to)
 {
-	int lo = 7 - p < 0 ? 0 : 7 - p > 4 ? 4 : 7 - p, hi = to - p < 0 ? 0 : to - p > 4 ? 4 : to - p;
-	uint32_t mask = (hi >= 4 ? ~0u : (1u << 8 * hi) - 1) & ~(lo >= 4 ? ~0u : (1u << 8 * lo) - 1);
+	int lo = 7 - p < 0   ? 0
+		 : 7 - p > 4 ? 4
+			     : 7 - p,
+	    hi = to - p < 0   ? 0
+		 : to - p > 4 ? 4
+			      : to - p;
+	uint32_t mask = (hi >= 4 ? ~0u : (1u << 8 * hi) - 1) &
+			~(lo >= 4 ? ~0u : (1u << 8 * lo) - 1);
 	uint32_t over = __vcmpeq4(x, 0xffffffffu);
 
 	x = ((x & ~over) | (over & 0x01010101u)) & mask;
@@ -127,8 +139,9 @@ static __device__ __forceinline__ unsigned words_between(uint32_t x, int p, int 
 
 /* Four lanes (quad: their mask) with a quarter of a bucket each: the list of `tag` among
  * positions [from, to), relative to the range's locations; n = 0: it is not there. */
-static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad, unsigned from,
-						     unsigned to, uint32_t tag)
+static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad,
+						     unsigned from, unsigned to,
+						     uint32_t tag)
 {
 	const int q = (int)(lane_id() & 3);
 	unsigned bits = 0;
@@ -154,8 +167,10 @@ static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad, uns
 	unsigned sum = 0;
 
 	if (q < 2)
-		sum = words_between(v.x, 16 * q, byte) + words_between(v.y, 16 * q + 4, byte)
-		      + words_between(v.z, 16 * q + 8, byte) + words_between(v.w, 16 * q + 12, byte);
+		sum = words_between(v.x, 16 * q, byte) +
+		      words_between(v.y, 16 * q + 4, byte) +
+		      words_between(v.z, 16 * q + 8, byte) +
+		      words_between(v.w, 16 * q + 12, byte);
 	sum += __shfl_xor_sync(quad, sum, 1, 4);
 	sum = __shfl_sync(quad, sum, 0, 4);
 	l.loc = base + sum;
@@ -171,14 +186,16 @@ static __device__ __forceinline__ kh_list quad_find(const kh_gpu_index &ix, uint
 	const kh_range *r = ix.dir + kh_key_range(key);
 	const uint64_t place = kh_key_place(key, r->buckets);
 	const uint32_t tag = (uint32_t)(place & 0xffff);
-	const uint4 *b = (const uint4 *)(ix.image + r->first_bucket + (place >> 16)) + (lane & 3);
+	const uint4 *b =
+		(const uint4 *)(ix.image + r->first_bucket + (place >> 16)) + (lane & 3);
 	uint4 v = __ldg(b);
 	unsigned flags = __shfl_sync(quad, v.y, 0, 4) >> 16 & 0xff;
 	unsigned carried = flags & KH_BUCKET_CARRIED;
 	uint32_t last = __shfl_sync(quad, v.w, 3, 4) >> 16;
 	kh_list l = quad_match(v, quad, carried, KH_BUCKET_SLOTS, tag);
 
-	if (l.n == 0 && (flags & KH_BUCKET_GOES_ON) && (carried == KH_BUCKET_SLOTS || tag > last)) {
+	if (l.n == 0 && (flags & KH_BUCKET_GOES_ON) &&
+	    (carried == KH_BUCKET_SLOTS || tag > last)) {
 		v = __ldg(b + 4);
 		carried = __shfl_sync(quad, v.y, 0, 4) >> 16 & KH_BUCKET_CARRIED;
 		l = quad_match(v, quad, 0, carried, tag);

@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-/* --- sketch.cu: the pairs of a block of references ------------------------------------- */
+/* --- sketch.cu: the pairs of a block of references -------------------------------------
+ */
 /* A piece (build.h).  Windows and bins of all pieces are numbered through: its first. */
 typedef struct kh_gpu_piece {
 	uint64_t at, starts, bases;
@@ -24,8 +25,8 @@ typedef struct kh_gpu_piece {
 	uint32_t bin, local;
 } kh_gpu_piece;
 
-/* Pieces are ascending and none shares a 32-base word with another; behind the last word of
- * bases and amb stands another that may be read. */
+/* Pieces are ascending and none shares a 32-base word with another; behind the last word
+ * of bases and amb stands another that may be read. */
 typedef struct kh_gpu_sample {
 	kh_sketch sketch;
 	const uint64_t *bases;
@@ -48,7 +49,7 @@ typedef struct kh_gpu_sample {
 size_t kh_gpu_sample_room(const kh_gpu_sample *s);
 int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
 
-/* --- build.cu: pairs to ranges of the index ---------------------------------------------- */
+/* --- build.cu: pairs to ranges of the index ----------------------------------------- */
 /* A batch of pairs in memory, and where it goes. */
 typedef struct kh_gpu_part {
 	const uint64_t *key;
@@ -64,8 +65,8 @@ typedef struct kh_gpu_remap {
 
 #define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
 
-int kh_gpu_gather(const kh_gpu_part *part, uint32_t n, const kh_gpu_remap *remap, uint64_t *key,
-		  uint32_t *bin, cudaStream_t stream);
+int kh_gpu_gather(const kh_gpu_part *part, uint32_t n, const kh_gpu_remap *remap,
+		  uint64_t *key, uint32_t *bin, cudaStream_t stream);
 
 /* Stable, by key.  The sorted arrays are where *key and *bin point afterwards. */
 typedef struct kh_gpu_sort {
@@ -92,7 +93,7 @@ typedef struct kh_gpu_range {
 	uint32_t B;
 	uint32_t over;
 	uint32_t failed;                /* an entry lies too far behind its home */
-	uint32_t start;                 /* its first place in kh_gpu_encode.start: B + 2 of them */
+	uint32_t start; /* its first place in kh_gpu_encode.start: B + 2 of them */
 } kh_gpu_range;
 
 /* Sorted pairs of whole ranges, less than 2^32, and what becomes of them.  range has
@@ -108,15 +109,15 @@ typedef struct kh_gpu_encode {
 	uint64_t n_heads;
 	uint32_t *entry;                /* n_entries + 1: first pair of each entry */
 	uint64_t n_entries;
-	uint64_t *lead;                 /* n_entries + 1: max of 19 * home - j; then words before */
+	uint64_t *lead; /* n_entries + 1: max of 19 * home - j; then words before */
 	uint32_t *slot;                 /* n_entries */
 	uint8_t *len;                   /* n_entries + 1 */
-	uint32_t *several;              /* entries of several keys, at most cap_several of them */
-	uint32_t *many;                 /* entries of more than KH_GPU_MANY pairs: n / that */
+	uint32_t *several; /* entries of several keys, at most cap_several of them */
+	uint32_t *many;    /* entries of more than KH_GPU_MANY pairs: n / that */
 	uint32_t cap_several;           /* for kh_gpu_lists: how many there are */
 	uint32_t *counts;               /* [0] several, [1] many: zero before */
 	uint64_t *n_out;                /* what kh_gpu_heads and _entries found */
-	uint32_t *start;                /* first entry of each bucket, all ranges, and behind it */
+	uint32_t *start; /* first entry of each bucket, all ranges, and behind it */
 	kh_bucket *image;
 	void *room;                     /* for scans */
 	size_t room_bytes;
@@ -127,12 +128,13 @@ size_t kh_gpu_encode_room(uint64_t n);
 int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream);          /* head, n_out */
 int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream);    /* range[].head */
 int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream);        /* entry, n_out */
-int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream);          /* slot, failed, several */
-int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream);          /* len, words before, over */
+int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream); /* slot, failed, several */
+int kh_gpu_lists(const kh_gpu_encode *e,
+		 cudaStream_t stream); /* len, words before, over */
 /* image, with range[].bucket, .loc and .start set; n_start: places in start */
 int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
 
-/* --- query.cu, decide.cu: reads to calls ---------------------------------------------------- */
+/* --- query.cu, decide.cu: reads to calls -------------------------------------------- */
 /* A database in device memory, by value. */
 typedef struct kh_gpu_index {
 	const kh_bucket *image;
@@ -170,13 +172,14 @@ typedef struct kh_gpu_query {
 	kh_call *call;
 	/* what the first kernel leaves to the second */
 	uint32_t *left;                 /* n */
-	uint32_t *counts;               /* [0] of left, [1] of those taken, [2] keys: zero before */
+	uint32_t *counts; /* [0] of left, [1] of those taken, [2] keys: zero before */
 	const kh_gpu_scratch *scratch;  /* n_scratch */
 	uint32_t n_scratch;
 	/* features found, by fragment: wanted if found is not NULL */
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
-	uint32_t blocks_only;           /* 1: all by the second kernel, to see what the first gains */
+	uint32_t blocks_only; /* 1: all by the second kernel, to see what the first gains
+			       */
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
@@ -184,13 +187,14 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 /* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
 int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
 		   cudaStream_t stream);
-/* Reads n random 64-byte blocks of `blocks`, four lanes each: what a look-up can reach. */
+/* Reads n random 64-byte blocks of `blocks`, four lanes each: what a look-up can reach.
+ */
 int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *sum,
 			cudaStream_t stream);
 /* What kh_index_check checks: bad[range], all ones before, gets the first bad bucket, and
  * entries[range], zero before, their number. */
-int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad, uint32_t *entries,
-		       cudaStream_t stream);
+int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad,
+		       uint32_t *entries, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,13 @@ namespace {
 
 constexpr unsigned THREADS = 256;
 
-__global__ void __launch_bounds__(THREADS) look_up_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n,
-							  kh_list *list)
+__global__ void __launch_bounds__(THREADS)
+	look_up_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n, kh_list *list)
 {
 	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
 
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n; i += step) {
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
+	     i += step) {
 		kh_list l = quad_find(ix, key[i]);
 
 		if ((threadIdx.x & 3) == 0) {
@@ -24,13 +25,14 @@ __global__ void __launch_bounds__(THREADS) look_up_kernel(kh_gpu_index ix, const
 	}
 }
 
-__global__ void __launch_bounds__(THREADS) random_kernel(const uint4 *p, uint64_t blocks, uint64_t n,
-							 uint32_t *sum)
+__global__ void __launch_bounds__(THREADS)
+	random_kernel(const uint4 *p, uint64_t blocks, uint64_t n, uint32_t *sum)
 {
 	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
 	uint32_t x = 0;
 
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n; i += step) {
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
+	     i += step) {
 		uint64_t at = __umul64hi(kh_fmix64(i + 1), blocks);
 		uint4 v = __ldg(p + at * 4 + (threadIdx.x & 3));
 
@@ -40,8 +42,9 @@ __global__ void __launch_bounds__(THREADS) random_kernel(const uint4 *p, uint64_
 		atomicAdd(sum, x);
 }
 
-/* --- the structure of an index ----------------------------------------------------------- */
-__device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at, uint8_t len, uint32_t n_bins)
+/* --- the structure of an index ------------------------------------------------------ */
+__device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at,
+			uint8_t len, uint32_t n_bins)
 {
 	const uint32_t *l = (const uint32_t *)ix.image + r->first_loc + at;
 	const uint32_t n = kh_list_words(len);
@@ -57,16 +60,16 @@ __device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at, 
 }
 
 /* One bucket against the one behind it: what kh_index_check asks for, but for totals. */
-__device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bucket *b, uint32_t i,
-			  uint32_t n_bins)
+__device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bucket *b,
+			  uint32_t i, uint32_t n_bins)
 {
 	const unsigned carried = b->flags & KH_BUCKET_CARRIED;
 	const bool goes_on = (b->flags & KH_BUCKET_GOES_ON) != 0;
 	uint64_t words = kh_bucket_base(b);
 	unsigned n = 0;
 
-	if (b->flags > (KH_BUCKET_CARRIED | KH_BUCKET_GOES_ON) || carried > KH_BUCKET_SLOTS
-	    || (i == 0 && (words != 0 || carried > 0)))
+	if (b->flags > (KH_BUCKET_CARRIED | KH_BUCKET_GOES_ON) ||
+	    carried > KH_BUCKET_SLOTS || (i == 0 && (words != 0 || carried > 0)))
 		return false;
 	for (; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
 		if (n > 0 && n != carried && b->tag[n] <= b->tag[n - 1])
@@ -82,11 +85,12 @@ __device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bu
 			return false;
 	if (i == r->buckets)
 		return !goes_on && n == carried && words == r->n_locs;
-	return kh_bucket_base(b + 1) == words && goes_on == ((b[1].flags & KH_BUCKET_CARRIED) > 0);
+	return kh_bucket_base(b + 1) == words &&
+	       goes_on == ((b[1].flags & KH_BUCKET_CARRIED) > 0);
 }
 
-__global__ void __launch_bounds__(THREADS) check_kernel(kh_gpu_index ix, uint32_t n_bins, uint32_t *bad,
-							uint32_t *entries)
+__global__ void __launch_bounds__(THREADS)
+	check_kernel(kh_gpu_index ix, uint32_t n_bins, uint32_t *bad, uint32_t *entries)
 {
 	const kh_range *r = ix.dir + blockIdx.y;
 	uint32_t n = 0;
@@ -110,23 +114,24 @@ constexpr unsigned GRID = 132 * 8;
 
 } /* namespace */
 
-extern "C" int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
-			      cudaStream_t stream)
+extern "C" int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
+			      kh_list *list, cudaStream_t stream)
 {
 	look_up_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, list);
 	return cudaGetLastError();
 }
 
-extern "C" int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *sum,
-				   cudaStream_t stream)
+extern "C" int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n,
+				   uint32_t *sum, cudaStream_t stream)
 {
 	random_kernel<<<GRID, THREADS, 0, stream>>>((const uint4 *)p, blocks, n, sum);
 	return cudaGetLastError();
 }
 
-extern "C" int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad, uint32_t *entries,
-				  cudaStream_t stream)
+extern "C" int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad,
+				  uint32_t *entries, cudaStream_t stream)
 {
-	check_kernel<<<dim3(32, KH_RANGES), THREADS, 0, stream>>>(*ix, n_bins, bad, entries);
+	check_kernel<<<dim3(32, KH_RANGES), THREADS, 0, stream>>>(*ix, n_bins, bad,
+								  entries);
 	return cudaGetLastError();
 }

@@ -1,297 +1,24 @@
 /*
  * query_cuda.c - classifying on GPUs, host side
  *
- *	engine   the database on each device: file -> pinned -> device by several threads,
- *	         checksums on the way, structure checked by the device
+ *	engine   the database on each device (load_cuda.c)
  *	lane     one worker's stream and buffers, on device worker % n, with at most
  *	         KH_CUDA_DEPTH tasks under way
- *	submit   packed words and a table of records in one copy, two kernels, results back
+ *	submit   packed words and a table of records in one copy, two kernels, results
+ *back
  */
 #include <config.h>
 #include "backend_in.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <xxhash.h>
-#include "gpu.h"
-#include "kernels.h"
+#include "engine_in.h"
 #include "mem.h"
-#include "pipeline.h"
 
-enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12, SCRATCH_BLOCKS = 64 };
-#define SCRATCH_BYTES (UINT64_C(1) << 28)       /* of a lane, as far as one block allows */
+enum { SCRATCH_BLOCKS = 64 };
+#define SCRATCH_BYTES (UINT64_C(1) << 28) /* of a lane, as far as one block allows */
 
-/* The database on one device. */
-struct copy {
-	int device;
-	kh_gpu_buf image, dir, first, taxon, parent, end, species, genus;
-	kh_gpu_index ix;
-};
-
-struct kh_engine {
-	const kh_db *db;
-	kh_rule rule;
-	struct copy *copy;
-	size_t n;
-};
-
-/* --- loading ---------------------------------------------------------------------------------- */
-struct load {
-	kh_engine *e;
-	kh_monitor *m;
-	uint64_t next, end;             /* blocks of checksums, under the lock */
-};
-
-/* A worker's half of the ring. */
-struct load_slot {
-	kh_gpu_buf buf;
-	cudaEvent_t free;
-};
-
-static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
-{
-	char *to = p;
-
-	if (db->fd < 0) {
-		memcpy(to, (const char *)db->map + at, n);
-		return KH_OK;
-	}
-	while (n > 0) {
-		ssize_t m = pread(db->fd, to, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m < 0)
-			return kh_fail_errno(err, db->path);
-		if (m == 0)
-			return kh_fail(err, KH_EIO, "%s: was cut while it was read", db->path);
-		to += m;
-		at += (uint64_t)m;
-		n -= (size_t)m;
-	}
-	return KH_OK;
-}
-
-/* What of [at, at + n) lies in the index, from p to its place on the first device. */
-static int send(const kh_engine *e, const char *p, uint64_t at, size_t n, cudaStream_t stream, kh_err *err)
-{
-	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
-	uint64_t from = at > x->at ? at : x->at, to = at + n < x->at + x->bytes ? at + n : x->at + x->bytes;
-
-	if (from >= to)
-		return KH_OK;
-	return KH_GPU(cudaMemcpyAsync((char *)e->copy[0].image.p + (from - x->at), p + (from - at), to - from,
-				      cudaMemcpyHostToDevice, stream), err);
-}
-
-static int load_block(const struct load *l, uint64_t i, struct load_slot slot[2], XXH3_state_t *sum,
-		      cudaStream_t stream, kh_err *err)
-{
-	const kh_db *db = l->e->db;
-	const uint64_t stop = db->h->section[KH_SEC_SUMS].at, first = KH_DB_PAGE + i * KH_DB_BLOCK;
-	const uint64_t end = stop - first < KH_DB_BLOCK ? stop : first + KH_DB_BLOCK;
-	int rc = KH_OK, k = 0;
-
-	XXH3_64bits_reset(sum);
-	for (uint64_t at = first; at < end && !rc; at += LOAD_STEP, k = !k) {
-		size_t n = end - at < LOAD_STEP ? (size_t)(end - at) : LOAD_STEP;
-
-		if ((rc = KH_GPU(cudaEventSynchronize(slot[k].free), err)) ||
-		    (rc = read_at(db, slot[k].buf.p, n, at, err)))
-			break;
-		if (db->unchecked)
-			XXH3_64bits_update(sum, slot[k].buf.p, n);
-		rc = send(l->e, slot[k].buf.p, at, n, stream, err);
-		if (!rc)
-			rc = KH_GPU(cudaEventRecord(slot[k].free, stream), err);
-	}
-	if (!rc && db->unchecked && XXH3_64bits_digest(sum) != db->sums[i])
-		rc = kh_fail(err, KH_EFORMAT, "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
-			     " is wrong", db->path, first, end - 1);
-	return rc;
-}
-
-static int load_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct load *l = arg;
-	struct load_slot slot[2] = { { .free = NULL } };
-	XXH3_state_t *sum = XXH3_createState();
-	cudaStream_t stream = NULL;
-	int rc = sum ? kh_gpu_use(l->e->copy[0].device, err) : kh_fail_nomem(err);
-
-	(void)worker;
-	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), err);
-	for (int i = 0; i < 2 && !rc; i++) {
-		rc = kh_gpu_host_room(&slot[i].buf, LOAD_STEP, err);
-		if (!rc)
-			rc = KH_GPU(cudaEventCreateWithFlags(&slot[i].free, cudaEventDisableTiming), err);
-	}
-	while (!rc && !kh_monitor_stopped(l->m)) {
-		kh_monitor_lock(l->m);
-		uint64_t i = l->next++;
-		kh_monitor_unlock(l->m);
-		if (i >= l->end)
-			break;
-		rc = load_block(l, i, slot, sum, stream, err);
-	}
-	if (stream && !rc)
-		rc = KH_GPU(cudaStreamSynchronize(stream), err);
-	for (int i = 0; i < 2; i++) {
-		kh_gpu_drop(&slot[i].buf);
-		if (slot[i].free)
-			cudaEventDestroy(slot[i].free);
-	}
-	if (stream)
-		cudaStreamDestroy(stream);
-	XXH3_freeState(sum);
-	return rc;
-}
-
-/* The image to the first device. */
-static int load_image(kh_engine *e, kh_err *err)
-{
-	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
-	struct load l = { .e = e, .next = (x->at - KH_DB_PAGE) / KH_DB_BLOCK };
-	unsigned threads = kh_cpus();
-	int rc = kh_gpu_room_exact(&e->copy[0].image, x->bytes, err);
-
-	l.end = x->bytes ? (x->at + x->bytes - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK : l.next;
-	threads = threads < LOAD_THREADS ? threads : LOAD_THREADS;
-	if (!rc)
-		rc = kh_monitor_new(&l.m, err);
-	if (!rc)
-		rc = kh_crew_run(l.m, threads, load_worker, &l, err);
-	kh_monitor_free(l.m);
-	return rc;
-}
-
-/* The structure of all ranges; what is wrong is said by the host's check. */
-static int check_image(const kh_engine *e, kh_err *err)
-{
-	const kh_db *db = e->db;
-	kh_gpu_buf buf = { .p = NULL };
-	uint32_t *host = kh_array(2 * KH_RANGES, sizeof *host, err), *bad;
-	kh_err why = { 0, "" };
-	int rc = host ? kh_gpu_room(&buf, 2 * KH_RANGES * 4, err) : KH_ENOMEM;
-
-	bad = buf.p;
-	if (rc || (rc = KH_GPU(cudaMemset(bad, 0xff, KH_RANGES * 4), err)) ||
-	    (rc = KH_GPU(cudaMemset(bad + KH_RANGES, 0, KH_RANGES * 4), err)) ||
-	    (rc = kh_gpu_check(kh_gpu_index_check(&e->copy[0].ix, (uint32_t)db->h->bins, bad, bad + KH_RANGES,
-						  NULL), "check of the index", err)) ||
-	    (rc = KH_GPU(cudaMemcpy(host, bad, 2 * KH_RANGES * 4, cudaMemcpyDeviceToHost), err)))
-		goto out;
-	for (int p = 0; p < KH_RANGES && !rc; p++) {
-		if (host[p] == UINT32_MAX && host[KH_RANGES + p] == db->dir[p].entries)
-			continue;
-		if (!kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
-			kh_fail(&why, KH_EFORMAT, "bucket %" PRIu32 " is damaged", host[p]);
-		rc = kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %d, %s", db->path, p, why.msg);
-	}
-out:
-	kh_gpu_drop(&buf);
-	free(host);
-	return rc;
-}
-
-/* --- engine ------------------------------------------------------------------------------------- */
-static int put(kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
-{
-	int rc = kh_gpu_room_exact(to, bytes ? bytes : 1, err);
-
-	return rc || !bytes ? rc : KH_GPU(cudaMemcpy(to->p, p, bytes, cudaMemcpyHostToDevice), err);
-}
-
-/* All but the image. */
-static int put_small(struct copy *c, const kh_db *db, kh_err *err)
-{
-	const kh_taxonomy *t = db->tax;
-	size_t n = t->n * sizeof(uint32_t), m = db->bins.n * sizeof(uint32_t);
-	int rc;
-
-	if ((rc = put(&c->dir, db->dir, KH_RANGES * sizeof *db->dir, err)) ||
-	    (rc = put(&c->first, db->bins.first, m, err)) || (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
-	    (rc = put(&c->parent, t->parent, n, err)) || (rc = put(&c->end, t->end, n, err)) ||
-	    (rc = put(&c->species, t->species, n, err)) || (rc = put(&c->genus, t->genus, n, err)))
-		return rc;
-	c->ix = (kh_gpu_index) {
-		.image = c->image.p, .dir = c->dir.p, .bins = { db->bins.n, c->first.p, c->taxon.p },
-		.tree = { t->n, c->parent.p, c->end.p, c->species.p, c->genus.p }
-	};
-	return KH_OK;
-}
-
-static int replicate(kh_engine *e, size_t i, kh_err *err)
-{
-	struct copy *c = &e->copy[i];
-	const uint64_t bytes = e->db->h->section[KH_SEC_INDEX].bytes;
-	int rc = kh_gpu_use(c->device, err);
-
-	if (!rc)
-		rc = kh_gpu_room_exact(&c->image, bytes, err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyPeer(c->image.p, c->device, e->copy[0].image.p, e->copy[0].device, bytes),
-			    err);
-	return rc ? rc : put_small(c, e->db, err);
-}
-
-void kh_cuda_engine_close(kh_engine *e)
-{
-	if (!e)
-		return;
-	for (size_t i = 0; e->copy && i < e->n; i++) {
-		struct copy *c = &e->copy[i];
-
-		cudaSetDevice(c->device);
-		kh_gpu_drop(&c->image);
-		kh_gpu_drop(&c->dir);
-		kh_gpu_drop(&c->first);
-		kh_gpu_drop(&c->taxon);
-		kh_gpu_drop(&c->parent);
-		kh_gpu_drop(&c->end);
-		kh_gpu_drop(&c->species);
-		kh_gpu_drop(&c->genus);
-	}
-	free(e->copy);
-	free(e);
-}
-
-int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_rule *rule, const int *device,
-			size_t n_devices, kh_err *err)
-{
-	kh_engine *e = kh_array(1, sizeof *e, err);
-	int rc;
-
-	if (!e)
-		return KH_ENOMEM;
-	e->db = db;
-	e->rule = *rule;
-	e->n = n_devices;
-	e->copy = kh_array(n_devices, sizeof *e->copy, err);
-	if (!e->copy) {
-		kh_cuda_engine_close(e);
-		return KH_ENOMEM;
-	}
-	for (size_t i = 0; i < n_devices; i++)
-		e->copy[i].device = device[i];
-	if (!(rc = kh_gpu_use(device[0], err)) && !(rc = load_image(e, err)) &&
-	    !(rc = put_small(&e->copy[0], db, err)) && db->unchecked)
-		rc = check_image(e, err);
-	for (size_t i = 1; i < n_devices && !rc; i++)
-		rc = replicate(e, i, err);
-	if (rc) {
-		kh_cuda_engine_close(e);
-		return rc;
-	}
-	*out = e;
-	return KH_OK;
-}
-
-/* --- lanes ------------------------------------------------------------------------------------------ */
+/* --- lanes -------------------------------------------------------------------------- */
 /* A task under way. */
 struct flight {
 	kh_task *task;
@@ -304,7 +31,7 @@ struct flight {
 
 struct kh_lane {
 	const kh_engine *e;
-	const struct copy *c;
+	const struct kh_cuda_copy *c;
 	cudaStream_t stream, back;      /* back: features found, on demand */
 	struct flight flight[KH_CUDA_DEPTH];
 	unsigned first, n;              /* under way */
@@ -357,7 +84,8 @@ static uint64_t power_above(uint64_t n)
 /* Carves one block's room out of [at ..); its bytes. */
 static size_t carve(const kh_engine *e, char *at, kh_gpu_scratch *x)
 {
-	const uint64_t keys = 2 * (kh_sketch_bound(&e->rule.sketch, e->rule.max_span) + e->rule.sketch.s + 2);
+	const uint64_t keys = 2 * (kh_sketch_bound(&e->rule.sketch, e->rule.max_span) +
+				   e->rule.sketch.s + 2);
 	const uint64_t n = ((uint64_t)e->db->tax->n + 63) & ~UINT64_C(63);
 	char *from = at;
 
@@ -392,16 +120,21 @@ static int scratch_open(kh_lane *l, kh_err *err)
 	l->n_scratch = (uint32_t)(n < 1 ? 1 : n > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : n);
 	rc = kh_gpu_room_exact(&l->scratch, one * l->n_scratch, err);
 	if (!rc)
-		rc = KH_GPU(cudaMemsetAsync(l->scratch.p, 0, one * l->n_scratch, l->stream), err);
+		rc = KH_GPU(
+			cudaMemsetAsync(l->scratch.p, 0, one * l->n_scratch, l->stream),
+			err);
 	for (uint32_t i = 0; i < l->n_scratch && !rc; i++) {
 		carve(l->e, (char *)l->scratch.p + one * i, &x[i]);
-		rc = KH_GPU(cudaMemsetAsync(x[i].seen, 0xff, x[i].cap_seen * 8, l->stream), err);
+		rc = KH_GPU(
+			cudaMemsetAsync(x[i].seen, 0xff, x[i].cap_seen * 8, l->stream),
+			err);
 	}
 	if (!rc)
 		rc = kh_gpu_room_exact(&l->list, l->n_scratch * sizeof *x, err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(l->list.p, x, l->n_scratch * sizeof *x, cudaMemcpyHostToDevice,
-					    l->stream), err);
+		rc = KH_GPU(cudaMemcpyAsync(l->list.p, x, l->n_scratch * sizeof *x,
+					    cudaMemcpyHostToDevice, l->stream),
+			    err);
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->stream), err);
 }
 
@@ -410,7 +143,8 @@ struct layout {
 	size_t words, amb, rec, bytes;
 };
 
-static int flight_room(struct flight *f, const struct layout *l, size_t n, uint64_t found, kh_err *err)
+static int flight_room(struct flight *f, const struct layout *l, size_t n, uint64_t found,
+		       kh_err *err)
 {
 	size_t out = COUNTS + n * (sizeof(kh_call) + sizeof(uint32_t));
 	int rc = kh_gpu_host_room(&f->in, l->bytes, err);
@@ -432,13 +166,15 @@ static int flight_room(struct flight *f, const struct layout *l, size_t n, uint6
 static int flight_open(struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
-	const struct layout usual = { .bytes = words * 12 + n * sizeof(kh_gpu_record) + 4096 };
+	const struct layout usual = { .bytes = words * 12 + n * sizeof(kh_gpu_record) +
+					       4096 };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
 	return rc ? rc : flight_room(f, &usual, n, 0, err);
 }
 
-int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size, kh_err *err)
+int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size,
+		      kh_err *err)
 {
 	kh_lane *l = kh_array(1, sizeof *l, err);
 	int rc;
@@ -449,9 +185,11 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 	l->c = &e->copy[worker % e->n];
 	rc = kh_gpu_use(l->c->device, err);
 	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking), err);
+		rc = KH_GPU(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking),
+			    err);
 	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking), err);
+		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking),
+			    err);
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
 		rc = flight_open(&l->flight[i], block_size, err);
 	if (!rc)
@@ -464,7 +202,7 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 	return KH_OK;
 }
 
-/* --- submit --------------------------------------------------------------------------------------------- */
+/* --- submit ------------------------------------------------------------------------- */
 /* Words of one block that a job needs. */
 struct stretch {
 	const kh_block *block;
@@ -483,7 +221,8 @@ static struct stretch stretch_of(const kh_job *j, int side)
 	s.n = j->interleaved ? 2 * j->n : j->n;
 	s.from = UINT64_MAX;
 	for (size_t i = 0; i < s.n; i++) {
-		uint64_t from = s.rec[i].seq / 32, to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
+		uint64_t from = s.rec[i].seq / 32,
+			 to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
 
 		s.from = from < s.from ? from : s.from;
 		s.to = to > s.to ? to : s.to;
@@ -521,7 +260,8 @@ static bool in_32_bits(const struct stretch s[2])
 
 static struct layout lay_out(const struct stretch s[2])
 {
-	struct layout l = { .words = (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
+	struct layout l = { .words =
+				    (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
 
 	l.amb = up((l.words + 1) * 8);
 	l.rec = l.amb + up((l.words + 1) * 4);
@@ -542,7 +282,8 @@ static void stage(char *h, const struct layout *l, const struct stretch s[2])
 		memcpy(h + at * 8, s[k].block->bases + s[k].from, n * 8);
 		memcpy(h + l->amb + at * 4, s[k].block->amb + s[k].from, n * 4);
 		for (size_t i = 0; i < s[k].n; i++)
-			*rec++ = (kh_gpu_record) { (uint32_t)(s[k].rec[i].seq / 32 - s[k].from + at),
+			*rec++ = (kh_gpu_record) { (uint32_t)(s[k].rec[i].seq / 32 -
+							      s[k].from + at),
 						   (uint32_t)s[k].rec[i].len };
 		at += n;
 	}
@@ -552,23 +293,34 @@ static void stage(char *h, const struct layout *l, const struct stretch s[2])
 
 static int submit_host(kh_lane *l, struct flight *f, kh_err *err)
 {
-	int rc = l->host ? KH_OK : kh_classifier_new(&l->host, l->e->db, &l->e->rule, err);
+	int rc =
+		l->host ? KH_OK : kh_classifier_new(&l->host, l->e->db, &l->e->rule, err);
 
 	f->by_host = true;
-	return rc ? rc : kh_classify_job(l->host, f->task->job, f->task->call, f->task->sketches, err);
+	return rc ? rc
+		  : kh_classify_job(l->host, f->task->job, f->task->call,
+				    f->task->sketches, err);
 }
 
-static kh_gpu_query query_of(const kh_lane *l, const struct flight *f, const struct layout *lay)
+static kh_gpu_query query_of(const kh_lane *l, const struct flight *f,
+			     const struct layout *lay)
 {
 	const kh_job *j = f->task->job;
 	char *in = f->din.p, *out = f->dout.p;
-	kh_gpu_query q = {
-		.ix = l->c->ix, .rule = l->e->rule, .bases = (const uint64_t *)in,
-		.amb = (const uint32_t *)(in + lay->amb), .record = (const kh_gpu_record *)(in + lay->rec),
-		.n = (uint32_t)j->n, .mates = j->interleaved ? UINT32_MAX : j->block[1] ? (uint32_t)j->n : 0,
-		.counts = (uint32_t *)out, .call = (kh_call *)(out + COUNTS), .left = f->left.p,
-		.scratch = l->list.p, .n_scratch = l->n_scratch
-	};
+	kh_gpu_query q = { .ix = l->c->ix,
+			   .rule = l->e->rule,
+			   .bases = (const uint64_t *)in,
+			   .amb = (const uint32_t *)(in + lay->amb),
+			   .record = (const kh_gpu_record *)(in + lay->rec),
+			   .n = (uint32_t)j->n,
+			   .mates = j->interleaved ? UINT32_MAX
+				    : j->block[1]  ? (uint32_t)j->n
+						   : 0,
+			   .counts = (uint32_t *)out,
+			   .call = (kh_call *)(out + COUNTS),
+			   .left = f->left.p,
+			   .scratch = l->list.p,
+			   .n_scratch = l->n_scratch };
 
 	if (f->task->sketches) {
 		q.found = f->found.p;
@@ -580,14 +332,20 @@ static kh_gpu_query query_of(const kh_lane *l, const struct flight *f, const str
 static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
 {
 	const kh_gpu_query q = query_of(l, f, lay);
-	size_t results = COUNTS + q.n * (sizeof(kh_call) + (q.found ? sizeof(uint32_t) : 0));
+	size_t results =
+		COUNTS + q.n * (sizeof(kh_call) + (q.found ? sizeof(uint32_t) : 0));
 	char *in = f->din.p, *out = f->dout.p;
 	int rc;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(in, f->in.p, lay->bytes, cudaMemcpyHostToDevice, l->stream), err)) ||
+	if ((rc = KH_GPU(cudaMemcpyAsync(in, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
+					 l->stream),
+			 err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
-	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results, cudaMemcpyDeviceToHost, l->stream), err)))
+	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels",
+			       err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results, cudaMemcpyDeviceToHost,
+					 l->stream),
+			 err)))
 		return rc;
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
@@ -614,24 +372,28 @@ int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
 	return rc;
 }
 
-/* --- collect --------------------------------------------------------------------------------------------- */
+/* --- collect ------------------------------------------------------------------------ */
 static int add_found(kh_lane *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
 	const uint32_t *counts = f->out.p;
-	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + COUNTS + t->job->n * sizeof(kh_call));
+	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + COUNTS +
+						t->job->n * sizeof(kh_call));
 	const size_t bytes = (size_t)counts[2] * sizeof(uint64_t);
 	const uint64_t *key;
 	int rc = kh_gpu_host_room(&f->hfound, bytes, err);
 
 	if (!rc && bytes)
-		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes, cudaMemcpyDeviceToHost, l->back), err);
+		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
+					    cudaMemcpyDeviceToHost, l->back),
+			    err);
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(l->back), err);
 	key = f->hfound.p;
 	for (size_t i = 0; i < t->job->n && !rc; i++)
 		if (t->call[i].taxon != KH_TAXON_NONE)
-			rc = kh_sketches_add(t->sketches, t->call[i].taxon, key + at[i], t->call[i].found, err);
+			rc = kh_sketches_add(t->sketches, t->call[i].taxon, key + at[i],
+					     t->call[i].found, err);
 	return rc;
 }
 
@@ -653,17 +415,19 @@ int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err)
 		rc = KH_GPU(cudaEventSynchronize(f->done), err);
 	if (rc)
 		return rc;
-	memcpy(f->task->call, (const char *)f->out.p + COUNTS, f->task->job->n * sizeof(kh_call));
+	memcpy(f->task->call, (const char *)f->out.p + COUNTS,
+	       f->task->job->n * sizeof(kh_call));
 	return f->task->sketches ? add_found(l, f, err) : KH_OK;
 }
 
-/* --- for the bench -------------------------------------------------------------------------------------- */
+/* --- for the bench ------------------------------------------------------------------ */
 const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l)
 {
 	return &l->c->ix;
 }
 
-int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds, kh_err *err)
+int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds,
+		       kh_err *err)
 {
 	enum { ROUNDS = 10 };
 	struct flight *f = &l->flight[0];
@@ -679,8 +443,11 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds
 	stage(f->in.p, &lay, s);
 	kh_gpu_query q = query_of(l, f, &lay);
 	q.blocks_only = blocks_only;
-	if ((rc = KH_GPU(cudaEventCreate(&from), err)) || (rc = KH_GPU(cudaEventCreate(&to), err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay.bytes, cudaMemcpyHostToDevice, l->stream), err)))
+	if ((rc = KH_GPU(cudaEventCreate(&from), err)) ||
+	    (rc = KH_GPU(cudaEventCreate(&to), err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay.bytes,
+					 cudaMemcpyHostToDevice, l->stream),
+			 err)))
 		goto out;
 	for (int i = 0; i <= ROUNDS && !rc; i++) {
 		if (i == 1)
@@ -688,7 +455,8 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds
 		if (!rc)
 			rc = KH_GPU(cudaMemsetAsync(q.counts, 0, COUNTS, l->stream), err);
 		if (!rc)
-			rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err);
+			rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream),
+					  "classification kernels", err);
 	}
 	if (!rc && !(rc = KH_GPU(cudaEventRecord(to, l->stream), err)) &&
 	    !(rc = KH_GPU(cudaStreamSynchronize(l->stream), err)))

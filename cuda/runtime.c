@@ -18,12 +18,15 @@ int kh_gpu_check(int status, const char *call, kh_err *err)
 	if (status == cudaErrorMemoryAllocation) {
 		if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess)
 			cudaGetLastError();
-		return kh_fail(err, KH_ENOMEM, "out of GPU memory on cuda:%d: %.*s failed with %zu of %zu MB "
-			       "free (--gpu-memory limits what a build takes)", device, n, call,
-			       free_bytes >> 20, total >> 20);
+		return kh_fail(
+			err, KH_ENOMEM,
+			"out of GPU memory on cuda:%d: %.*s failed with %zu of %zu MB "
+			"free (--gpu-memory limits what a build takes)",
+			device, n, call, free_bytes >> 20, total >> 20);
 	}
 	return kh_fail(err, KH_EDEVICE, "cuda:%d: %.*s: %s (%s)", device, n, call,
-		       cudaGetErrorString((cudaError_t)status), cudaGetErrorName((cudaError_t)status));
+		       cudaGetErrorString((cudaError_t)status),
+		       cudaGetErrorName((cudaError_t)status));
 }
 
 int kh_gpu_count(void)
@@ -52,7 +55,8 @@ int kh_gpu_free(uint64_t *bytes, kh_err *err)
 	return rc;
 }
 
-/* --- buffers --------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------
+ */
 void kh_gpu_drop(kh_gpu_buf *b)
 {
 	if (b->p && b->host)

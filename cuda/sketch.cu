@@ -74,7 +74,8 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 }
 
 template <int H>
-__global__ void __launch_bounds__(256) mark_kernel(kh_gpu_sample s, uint32_t *mark, uint32_t *number)
+__global__ void __launch_bounds__(256)
+	mark_kernel(kh_gpu_sample s, uint32_t *mark, uint32_t *number)
 {
 	uint32_t w = blockIdx.x * blockDim.x + threadIdx.x, keep = 0;
 
@@ -82,7 +83,8 @@ __global__ void __launch_bounds__(256) mark_kernel(kh_gpu_sample s, uint32_t *ma
 		return;
 	int i = w < s.n_words ? piece_of_word(s, w) : -1;
 	if (i >= 0) {
-		uint64_t first = (uint64_t)w << 5, at = s.piece[i].at, end = at + s.piece[i].starts;
+		uint64_t first = (uint64_t)w << 5, at = s.piece[i].at,
+			 end = at + s.piece[i].starts;
 
 		if (end > first) {
 			uint64_t amb = s.amb[w] | (uint64_t)s.amb[w + 1] << 32;
@@ -115,12 +117,13 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 	for (uint32_t m = mark[w]; m; m &= m - 1) {
 		uint64_t i = ((uint64_t)w << 5) + (uint64_t)(__ffs((int)m) - 1);
 
-		s.key[out] = kh_key(kh_bits_canonical(kh_packed_bits(s.bases, i, s.sketch.k), s.sketch.k));
+		s.key[out] = kh_key(kh_bits_canonical(
+			kh_packed_bits(s.bases, i, s.sketch.k), s.sketch.k));
 		s.bin[out++] = p.bin + (uint32_t)((i - p.at) / s.sketch.stride);
 	}
 }
 
-/* --- minhash ----------------------------------------------------------------------------- */
+/* --- minhash ------------------------------------------------------------------------ */
 __device__ uint32_t piece_of_window(const kh_gpu_sample &s, uint64_t window)
 {
 	uint32_t lo = 0, hi = s.n_pieces;
@@ -138,7 +141,8 @@ __device__ uint32_t piece_of_window(const kh_gpu_sample &s, uint64_t window)
 
 constexpr unsigned WINDOW_ROOM = 256;   /* orders that are kept */
 
-__global__ void __launch_bounds__(256) window_kernel(kh_gpu_sample s, uint64_t *stage, uint32_t *number)
+__global__ void __launch_bounds__(256)
+	window_kernel(kh_gpu_sample s, uint64_t *stage, uint32_t *number)
 {
 	__shared__ uint64_t room[8][WINDOW_ROOM];
 	uint64_t window = (uint64_t)blockIdx.x * 8 + threadIdx.x / 32;
@@ -152,7 +156,8 @@ __global__ void __launch_bounds__(256) window_kernel(kh_gpu_sample s, uint64_t *
 	}
 	const kh_gpu_piece p = s.piece[piece_of_window(s, window)];
 	const uint64_t at = (window - p.window) * s.sketch.stride;
-	const uint64_t end = p.starts - at < s.sketch.stride ? p.starts : at + s.sketch.stride;
+	const uint64_t end =
+		p.starts - at < s.sketch.stride ? p.starts : at + s.sketch.stride;
 	uint64_t *out = stage + window * s.sketch.s;
 	unsigned n = warp_minhash(s.sketch, s.bases, s.amb, p.at + at, p.at + end,
 				  room[threadIdx.x / 32], WINDOW_ROOM,
@@ -179,8 +184,9 @@ __global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64
 	}
 }
 
-/* --- digests ----------------------------------------------------------------------------- */
-__device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p, uint64_t bin)
+/* --- digests ------------------------------------------------------------------------ */
+__device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p,
+			       uint64_t bin)
 {
 	const uint64_t from = p.at + bin * s.sketch.stride, end = p.at + p.bases;
 	const uint64_t stop = end - from < s.sketch.stride ? end : from + s.sketch.stride;
@@ -191,7 +197,8 @@ __device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p, ui
 		const uint64_t two = s.amb[i >> 5] | (uint64_t)s.amb[(i >> 5) + 1] << 32;
 		const uint64_t amb = two >> (i & 31) & ((1u << n) - 1);
 
-		h = kh_fmix64(h ^ (kh_packed_bits(s.bases, i, n) | amb << 32 | (uint64_t)n << 48));
+		h = kh_fmix64(h ^ (kh_packed_bits(s.bases, i, n) | amb << 32 |
+				   (uint64_t)n << 48));
 	}
 	return h;
 }
@@ -211,19 +218,21 @@ __global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
 		else
 			hi = mid;
 	}
-	uint64_t sum = i < s.n_summed ? bin_digest(s, s.piece[lo], i - s.piece[lo].summed) : 0;
+	uint64_t sum =
+		i < s.n_summed ? bin_digest(s, s.piece[lo], i - s.piece[lo].summed) : 0;
 
 	if (__all_sync(ALL, lo == __shfl_sync(ALL, lo, 0))) {
 		for (int d = 16; d > 0; d /= 2)
 			sum += __shfl_xor_sync(ALL, sum, d);
 		if (lane_id() == 0)
-			atomicAdd((unsigned long long *)&s.digest[lo], (unsigned long long)sum);
+			atomicAdd((unsigned long long *)&s.digest[lo],
+				  (unsigned long long)sum);
 	} else {
 		atomicAdd((unsigned long long *)&s.digest[lo], (unsigned long long)sum);
 	}
 }
 
-/* --- room ----------------------------------------------------------------------------------- */
+/* --- room --------------------------------------------------------------------------- */
 struct layout {
 	uint64_t *stage;
 	uint32_t *mark, *number, *from;
@@ -243,15 +252,16 @@ layout lay_out(const kh_gpu_sample *s)
 	char *at = (char *)s->room;
 
 	l.items = (minhash ? (size_t)s->n_windows : s->n_words) + 1;
-	cub::DeviceScan::ExclusiveSum(nullptr, l.scan_bytes, (uint32_t *)nullptr, (uint32_t *)nullptr,
-				      l.items);
+	cub::DeviceScan::ExclusiveSum(nullptr, l.scan_bytes, (uint32_t *)nullptr,
+				      (uint32_t *)nullptr, l.items);
 	l.number = (uint32_t *)at;
 	at += up(l.items * 4);
 	l.from = (uint32_t *)at;
 	at += up(l.items * 4);
 	l.mark = (uint32_t *)at;
 	l.stage = (uint64_t *)at;
-	at += up(minhash ? (size_t)s->n_windows * s->sketch.s * 8 : (size_t)s->n_words * 4);
+	at += up(minhash ? (size_t)s->n_windows * s->sketch.s * 8
+			 : (size_t)s->n_words * 4);
 	l.scan = at;
 	l.bytes = (size_t)(at - (char *)s->room) + up(l.scan_bytes);
 	return l;
@@ -288,7 +298,8 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 {
 	layout l = lay_out(s);
 	bool minhash = s->sketch.scheme == KH_MINHASH;
-	unsigned blocks = (unsigned)(minhash ? s->n_windows / 8 + 1 : s->n_words / 256 + 1);
+	unsigned blocks =
+		(unsigned)(minhash ? s->n_windows / 8 + 1 : s->n_words / 256 + 1);
 
 	if (l.bytes > s->room_bytes)
 		return cudaErrorInvalidValue;
@@ -298,11 +309,13 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 		mark_any(s, l, stream);
 	cudaError_t e = cudaGetLastError();
 	if (e == cudaSuccess)
-		e = cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes, l.number, l.from, l.items, stream);
+		e = cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes, l.number, l.from,
+						  l.items, stream);
 	if (e != cudaSuccess)
 		return e;
 	if (s->n_summed > 0)
-		digest_kernel<<<(unsigned)((s->n_summed + 255) / 256), 256, 0, stream>>>(*s);
+		digest_kernel<<<(unsigned)((s->n_summed + 255) / 256), 256, 0, stream>>>(
+			*s);
 	if (minhash)
 		move_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.from);
 	else

@@ -18,7 +18,8 @@ static char dir[] = "/tmp/kh-backend-XXXXXX";
 static char path[8][64];
 enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
 
-/* --- made up references --------------------------------------------------------------- */
+/* --- made up references ---------------------------------------------------------------
+ */
 static char genome[1 << 17];
 static char repeat[400], crowd[1200];
 
@@ -39,19 +40,21 @@ static void put_file(int which, const char *p, size_t n)
 
 static void make_taxonomy(void)
 {
-	static const struct { unsigned id, parent; const char *rank; } t[] = {
-		{ 1, 1, "no rank" }, { 10, 1, "genus" }, { 11, 10, "species" }, { 12, 10, "species" },
-		{ 13, 11, "strain" }, { 14, 11, "strain" }, { 20, 1, "genus" }, { 21, 20, "species" },
-		{ 22, 21, "strain" }, { 23, 21, "strain" }, { 24, 12, "strain" }, { 30, 1, "family" },
-		{ 31, 30, "species" }
-	};
+	static const struct { unsigned id, parent; const char *rank;
+	} t[] = { { 1, 1, "no rank" },   { 10, 1, "genus" },    { 11, 10, "species" },
+		  { 12, 10, "species" }, { 13, 11, "strain" },  { 14, 11, "strain" },
+		  { 20, 1, "genus" },    { 21, 20, "species" }, { 22, 21, "strain" },
+		  { 23, 21, "strain" },  { 24, 12, "strain" },  { 30, 1, "family" },
+		  { 31, 30, "species" } };
 	char nodes[4096] = "", names[4096] = "";
 	size_t a = 0, b = 0;
 
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-		a += (size_t)snprintf(nodes + a, sizeof nodes - a, "%u\t|\t%u\t|\t%s\t|\n", t[i].id,
-				      t[i].parent, t[i].rank);
-		b += (size_t)snprintf(names + b, sizeof names - b, "%u\t|\ttaxon %u\t|\t\t|\tscientific name\t|\n",
+		a += (size_t)snprintf(nodes + a, sizeof nodes - a,
+				      "%u\t|\t%u\t|\t%s\t|\n", t[i].id, t[i].parent,
+				      t[i].rank);
+		b += (size_t)snprintf(names + b, sizeof names - b,
+				      "%u\t|\ttaxon %u\t|\t\t|\tscientific name\t|\n",
 				      t[i].id, t[i].id);
 	}
 	put_file(NODES, nodes, a);
@@ -81,8 +84,8 @@ static size_t put_strain(char *out, unsigned i, size_t len, unsigned changes)
 
 static void make_references(char *text)
 {
-	static const size_t edge[] = { 0, 1, 17, 18, 19, 31, 32, 33, 64, 111, 112, 113, 127, 128, 129,
-				       130, 224, 225, 1008 };
+	static const size_t edge[] = { 0,   1,   17,  18,  19,  31,  32,  33,  64,  111,
+				       112, 113, 127, 128, 129, 130, 224, 225, 1008 };
 	size_t n = 0;
 	unsigned i = 0;
 
@@ -101,7 +104,8 @@ static void make_references(char *text)
 	for (int k = 0; k < 300; k++) {
 		size_t len = test_rand() % 100;
 
-		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k, k % 2 ? 22 : 31);
+		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k,
+				     k % 2 ? 22 : 31);
 		random_bases(text + n, len);
 		memcpy(text + n + len, crowd, k < 250 ? sizeof crowd : sizeof crowd / 2);
 		n += len + (k < 250 ? sizeof crowd : sizeof crowd / 2);
@@ -110,7 +114,7 @@ static void make_references(char *text)
 	put_file(REFS, text, n);
 }
 
-/* --- databases ---------------------------------------------------------------------------- */
+/* --- databases ---------------------------------------------------------------------- */
 static char *read_file(int which, size_t *n)
 {
 	FILE *f = fopen(path[which], "rb");
@@ -162,22 +166,26 @@ static void same_database(const kh_build_options *o, const char *what)
 static void test_databases(void **state)
 {
 	static const kh_sketch sketch[] = {
-		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 31, 15, 64 }, { KH_SYNCMER, 8, 2, 16 },
-		{ KH_SYNCMER, 21, 19, 200 }, { KH_SYNCMER, 17, 13, 33 }, { KH_MINHASH, 16, 16, 112 },
-		{ KH_MINHASH, 31, 3, 40 }, { KH_MINHASH, 8, 64, 4096 }, { KH_MINHASH, 12, 1, 300 }
+		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 31, 15, 64 },
+		{ KH_SYNCMER, 8, 2, 16 },    { KH_SYNCMER, 21, 19, 200 },
+		{ KH_SYNCMER, 17, 13, 33 },  { KH_MINHASH, 16, 16, 112 },
+		{ KH_MINHASH, 31, 3, 40 },   { KH_MINHASH, 8, 64, 4096 },
+		{ KH_MINHASH, 12, 1, 300 }
 	};
 	char *text = malloc(MAX_TEXT);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
-		kh_build_options o = { .sketch = sketch[i], .max_span = 1008, .threads = 3,
+		kh_build_options o = { .sketch = sketch[i],
+				       .max_span = 1008,
+				       .threads = 3,
 				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
 		char what[80];
 
 		if (o.sketch.stride > o.max_span)
 			o.max_span = 5000;
-		snprintf(what, sizeof what, "scheme %u k %u s %u stride %u", sketch[i].scheme, sketch[i].k,
-			 sketch[i].s, sketch[i].stride);
+		snprintf(what, sizeof what, "scheme %u k %u s %u stride %u",
+			 sketch[i].scheme, sketch[i].k, sketch[i].s, sketch[i].stride);
 		make_references(text);
 		same_database(&o, what);
 		o.gpu_memory = 1 << 20;         /* pairs spill */
@@ -187,10 +195,11 @@ static void test_databases(void **state)
 	free(text);
 }
 
-/* --- reads ------------------------------------------------------------------------------------ */
+/* --- reads -------------------------------------------------------------------------- */
 static void make_read(char *p, size_t len)
 {
-	const size_t from = len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
+	const size_t from =
+		len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
 
 	memcpy(p, genome + from, len);
 	memset(p + len, 0, 256);
@@ -200,13 +209,16 @@ static void make_read(char *p, size_t len)
 	case 2: memcpy(p, repeat, len < sizeof repeat ? len : sizeof repeat); break;
 	case 4: if (len < 1100) memcpy(p, crowd + test_rand() % 100, len); break;
 	case 3: for (size_t k = 0; k < len; k += 29) p[k] = 'N'; break;
-	default: for (size_t k = test_rand() % 60 + 1; k < len; k += 60) p[k] = "ACGT"[test_rand() & 3];
+	default:
+		for (size_t k = test_rand() % 60 + 1; k < len; k += 60)
+			p[k] = "ACGT"[test_rand() & 3];
 	}
 }
 
 static size_t some_length(int kind)
 {
-	static const size_t edge[] = { 0, 1, 17, 18, 31, 32, 33, 63, 64, 65, 100, 150, 151, 250, 500, 504,
+	static const size_t edge[] = { 0,    1,    17,   18,   31,   32,  33,  63,
+				       64,   65,   100,  150,  151,  250, 500, 504,
 				       1007, 1008, 1009, 2016, 2017, 5000 };
 
 	if (kind == 0)
@@ -242,7 +254,8 @@ static void make_block(struct made_block *m, unsigned n, int kind)
 		for (uint64_t j = 0; j < (r->len + 31) / 32 * 32; j++) {
 			unsigned base = j < r->len ? kh_base((unsigned char)text[j]) : 4;
 
-			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3) << 2 * (j % 32);
+			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3)
+						       << 2 * (j % 32);
 			m->amb[(r->seq + j) / 32] |= (uint32_t)(base >> 2) << j % 32;
 		}
 		m->b.n_words += (size_t)(r->len + 31) / 32;
@@ -263,8 +276,8 @@ struct answer {
 };
 
 /* Runs the jobs through a lane, `depth` at a time. */
-static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule, const kh_job *job,
-		     size_t n, struct answer *a)
+static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule,
+		     const kh_job *job, size_t n, struct answer *a)
 {
 	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
 	const int device = 0;
@@ -278,8 +291,9 @@ static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule,
 	ok(be->lane_open(&l, e, 0, submit_size, err));
 	for (size_t done = 0; done < n;) {
 		while (submitted < n && submitted - done < be->depth) {
-			task[submitted] = (kh_task) { &job[submitted], a->call + at,
-						      submitted % 2 ? &a->sketches : NULL };
+			task[submitted] =
+				(kh_task) { &job[submitted], a->call + at,
+					    submitted % 2 ? &a->sketches : NULL };
 			memset(a->call + at, 0xa5, job[submitted].n * sizeof *a->call);
 			at += job[submitted].n;
 			ok(be->submit(l, &task[submitted], err));
@@ -295,19 +309,22 @@ static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule,
 	be->engine_close(e);
 }
 
-static void compare(const struct answer *a, const struct answer *b, size_t n, uint32_t taxa, const char *what)
+static void compare(const struct answer *a, const struct answer *b, size_t n,
+		    uint32_t taxa, const char *what)
 {
 	for (size_t i = 0; i < n; i++)
 		if (memcmp(&a->call[i], &b->call[i], sizeof *a->call))
-			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not taxon %u, %u of %u, found %u",
-				 what, i, b->call[i].taxon, b->call[i].hits, b->call[i].features,
-				 b->call[i].found, a->call[i].taxon, a->call[i].hits, a->call[i].features,
-				 a->call[i].found);
+			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not "
+				 "taxon %u, %u of %u, found %u",
+				 what, i, b->call[i].taxon, b->call[i].hits,
+				 b->call[i].features, b->call[i].found, a->call[i].taxon,
+				 a->call[i].hits, a->call[i].features, a->call[i].found);
 	for (uint32_t t = 0; t < taxa; t++) {
 		assert_int_equal(a->sketches.found[t], b->sketches.found[t]);
 		assert_int_equal(a->sketches.reg[t] == NULL, b->sketches.reg[t] == NULL);
 		if (a->sketches.reg[t])
-			assert_memory_equal(a->sketches.reg[t], b->sketches.reg[t], KH_HLL_SIZE);
+			assert_memory_equal(a->sketches.reg[t], b->sketches.reg[t],
+					    KH_HLL_SIZE);
 	}
 }
 
@@ -325,7 +342,9 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 		{ .n = READS, .block = { &block[0].b } },
 		{ .n = READS / 2, .block = { &block[2].b }, .interleaved = true },
 		{ .n = READS, .block = { &block[1].b } },
-		{ .n = READS / 2, .block = { &block[0].b, &block[1].b }, .from = { 3, READS / 2 } },
+		{ .n = READS / 2,
+		  .block = { &block[0].b, &block[1].b },
+		  .from = { 3, READS / 2 } },
 		{ .n = 1, .block = { &block[2].b, &block[0].b }, .from = { 7, 9 } },
 	};
 	a.call = calloc(n, sizeof *a.call);
@@ -343,15 +362,18 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 
 static void test_calls(void **state)
 {
-	static const kh_sketch sketch[] = {
-		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 16, 14, 30 }, { KH_SYNCMER, 8, 2, 16 },
-		{ KH_MINHASH, 16, 16, 112 }, { KH_MINHASH, 12, 5, 700 }
-	};
+	static const kh_sketch sketch[] = { { KH_SYNCMER, 18, 12, 112 },
+					    { KH_SYNCMER, 16, 14, 30 },
+					    { KH_SYNCMER, 8, 2, 16 },
+					    { KH_MINHASH, 16, 16, 112 },
+					    { KH_MINHASH, 12, 5, 700 } };
 	char *refs = malloc(MAX_TEXT);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
-		kh_build_options o = { .sketch = sketch[i], .max_span = 1008, .threads = 2,
+		kh_build_options o = { .sketch = sketch[i],
+				       .max_span = 1008,
+				       .threads = 2,
 				       .block_size = 1 << 16 };
 		kh_db_options later = { .threads = 2, .later = i % 2 };
 		kh_rule rule;
@@ -384,7 +406,9 @@ static void test_calls(void **state)
 /* A damaged index is found while it is loaded, and said as the CPU says it. */
 static void test_damage(void **state)
 {
-	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 }, .max_span = 1008, .threads = 2,
+	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+			       .max_span = 1008,
+			       .threads = 2,
 			       .block_size = 1 << 16 };
 	kh_db_options later = { .threads = 2, .later = true };
 	const int device = 0;
@@ -402,10 +426,13 @@ static void test_damage(void **state)
 		size_t at;
 
 		ok(kh_db_open_bytes(&db, map, bytes, &later, err));
-		at = db->h->section[KH_SEC_INDEX].at + test_rand() % db->h->section[KH_SEC_INDEX].bytes;
+		at = db->h->section[KH_SEC_INDEX].at +
+		     test_rand() % db->h->section[KH_SEC_INDEX].bytes;
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
-		assert_int_equal(kh_backend_cuda.engine_open(&e, db, &rule, &device, 1, &why), KH_EFORMAT);
+		assert_int_equal(
+			kh_backend_cuda.engine_open(&e, db, &rule, &device, 1, &why),
+			KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);
 	}
@@ -414,7 +441,8 @@ static void test_damage(void **state)
 
 int main(void)
 {
-	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa", "cpu.khdb", "gpu.khdb" };
+	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa",
+					    "cpu.khdb", "gpu.khdb" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_databases),
 		cmocka_unit_test(test_calls),

@@ -1,4 +1,5 @@
-/* test_gpu.h - a test of kernels runs where there is a GPU, and says why where there is none */
+/* test_gpu.h - a test of kernels runs where there is a GPU, and says why where there is
+ * none */
 #ifndef KH_TEST_GPU_H
 #define KH_TEST_GPU_H
 
