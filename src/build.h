@@ -76,6 +76,10 @@ uint32_t kh_default_s(uint32_t k);
  * n = 2^(i+1) - 1 features, the tail bounded by lambda^m / m!, in fixed point. */
 void kh_minima(const kh_db_header *h, uint32_t minima[32]);
 
+#define KH_STRIDE 112                   /* defaults */
+#define KH_MAX_SPAN 1008
+#define KH_MAX_UNMAPPED 0.5
+
 typedef struct kh_build_options {
 	const char *const *refs;
 	size_t n_refs;

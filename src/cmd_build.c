@@ -148,7 +148,8 @@ static void tell(const kh_build_summary *s)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct values v = { .features = 16, .stride = 112, .max_span = 1008, .max_unmapped = 0.5 };
+	struct values v = { .features = 16, .stride = KH_STRIDE, .max_span = KH_MAX_SPAN,
+			    .max_unmapped = KH_MAX_UNMAPPED };
 	kh_build_options o = { .refs = NULL };
 	kh_build_summary sum;
 	kh_words refs = { NULL, 0, 0 };

@@ -6,12 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "build.h"
 #include "cmd.h"
 #include "mem.h"
 #include "output.h"
 #include "run.h"
 
 struct values {
+	kh_words references, maps, seqids;
+	const char *taxonomy;
 	const char *db, *output, *report, *json, *classified, *unclassified, *device, *col5;
 	uint64_t threads, block_size;
 	double confidence;
@@ -23,6 +28,11 @@ struct values {
 
 static const kh_opt opts[] = {
 	{ "db", 'd', KH_OPT_TEXT, "FILE", "the database, or a folder with just one", AT(db), 0, 0 },
+	{ "references", 'R', KH_OPT_LIST, "FILE", "in place of a database: references, indexed in memory",
+	  AT(references), 0, 0 },
+	{ "taxonomy", 't', KH_OPT_TEXT, "DIR", "taxonomy of the references, as for build", AT(taxonomy), 0, 0 },
+	{ "accession2taxid", 'a', KH_OPT_LIST, "FILE", "table of accessions, as for build", AT(maps), 0, 0 },
+	{ "seqid2taxid", 'm', KH_OPT_LIST, "FILE", "table of sequence ids, as for build", AT(seqids), 0, 0 },
 	{ "threads", 'p', KH_OPT_UINT, "N", "worker threads [all CPUs]", AT(threads), 1, 4096 },
 	{ "paired", 'P', KH_OPT_FLAG, NULL, "files come in pairs: mates 1, mates 2", AT(paired), 0, 0 },
 	{ "interleaved", 'i', KH_OPT_FLAG, NULL, "mates follow one another in one file", AT(interleaved), 0, 0 },
@@ -74,6 +84,7 @@ struct job {
 	kh_tally tally;
 	kh_run_summary sum;
 	kh_out *report, *json;          /* NULL: not wanted */
+	int memory;                     /* file of the database of --references, or -1 */
 	double loaded;                  /* seconds until the database was there */
 };
 
@@ -129,7 +140,7 @@ static int check_files(const struct job *j, int n, char **input, kh_err *err)
 		for (int k = 0; k < n; k++)
 			if (kh_same_file(out[i], input[k]))
 				return kh_fail(err, KH_EUSAGE, "%s is both an input and an output", out[i]);
-		if (kh_same_file(out[i], j->v.db))
+		if (j->v.db && kh_same_file(out[i], j->v.db))
 			return kh_fail(err, KH_EUSAGE, "%s is both the database and an output", out[i]);
 		for (int k = 0; k < i; k++)
 			if (out[k] && strcmp(out[i], out[k]) == 0)
@@ -143,8 +154,10 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 	struct values *v = &j->v;
 	int rc;
 
-	if (!v->db || !*v->db)
-		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if (v->references.n && !v->taxonomy)
+		return kh_fail(err, KH_EUSAGE, "--references needs --taxonomy DIR");
+	if (!v->references.n && (!v->db || !*v->db))
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed, or --references FILE");
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
 		return kh_fail(err, KH_EUSAGE, "--kraken-col5: '%s' is neither features nor none", v->col5);
 	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report)
@@ -248,12 +261,44 @@ static int write_json(const struct job *j, kh_err *err)
 }
 
 /* --- the command ---------------------------------------------------------------------------- */
+/* A database of the references in an anonymous file of memory; its name for kh_db_open. */
+static int build_in_memory(struct job *j, char name[32], kh_err *err)
+{
+	kh_build_options o = { .refs = j->v.references.v, .n_refs = j->v.references.n, .db = name,
+		.taxonomy = j->v.taxonomy, .sketch = { .scheme = KH_SYNCMER, .stride = KH_STRIDE },
+		.max_span = KH_MAX_SPAN, .threads = j->o.threads,
+		.device = j->v.device ? j->v.device : "auto", .max_unmapped = KH_MAX_UNMAPPED,
+		.allow_no_eof = j->v.allow_no_eof };
+	kh_words *maps = &j->v.seqids;          /* these go first, as in build */
+	kh_build_summary sum;
+	int rc = kh_grow((void **)&maps->v, &maps->cap, maps->n + j->v.maps.n, sizeof *maps->v, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < j->v.maps.n; i++)
+		maps->v[maps->n++] = j->v.maps.v[i];
+	o.maps = maps->v;
+	o.n_maps = maps->n;
+	j->memory = memfd_create("kmerhash", MFD_CLOEXEC);
+	if (j->memory < 0)
+		return kh_fail_errno(err, "memory for the index");
+	snprintf(name, 32, "/proc/self/fd/%d", j->memory);
+	rc = kh_build(&o, &sum, err);
+	if (!rc)
+		kh_log(KH_INFO, "%" PRIu32 " targets, %" PRIu64 " bases indexed in memory: %" PRIu64 " bytes",
+		       sum.header.n_targets, sum.header.bases, sum.header.file_bytes);
+	return rc;
+}
+
 static int load_db(struct job *j, kh_err *err)
 {
 	kh_db_options o = { .no_verify = j->v.no_verify, .later = j->choice.backend->loads,
 			    .threads = j->o.threads };
-	int rc = kh_db_open(&j->db, j->v.db, &o, err);
+	char name[32];
+	int rc = j->v.references.n ? build_in_memory(j, name, err) : KH_OK;
 
+	if (!rc)
+		rc = kh_db_open(&j->db, j->v.references.n ? name : j->v.db, &o, err);
 	if (rc)
 		return rc;
 	kh_rule_init(&j->o.rule, j->db->h);
@@ -323,6 +368,11 @@ static void clear(struct job *j)
 	kh_feed_close(j->feed);
 	kh_monitor_free(j->m);
 	kh_db_close(j->db);
+	if (j->memory >= 0)
+		close(j->memory);
+	free(j->v.references.v);
+	free(j->v.maps.v);
+	free(j->v.seqids.v);
 	kh_out_close(j->report);
 	kh_out_close(j->json);
 	for (int i = 0; i < 2; i++) {
@@ -334,12 +384,14 @@ static void clear(struct job *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .v = { .db = getenv("KMERHASH_DB") } };
+	struct job j = { .v = { .db = getenv("KMERHASH_DB") }, .memory = -1 };
 	kh_err err = { 0, "" };
 	int first = kh_opt_parse(c, argc, argv, &j.v), rc;
 
-	if (first <= 0)
-		return first < 0 ? 2 : 0;
+	if (first <= 0) {
+		clear(&j);
+		return first == -2 ? 1 : first < 0 ? 2 : 0;
+	}
 	rc = to_options(&j, argc - first, argv + first, &err);
 	if (!rc)
 		rc = classify(&j, &err);

@@ -19,6 +19,7 @@ struct kh_out {
 	char *tmp;                      /* NULL: written in place */
 	int fd;
 	uint64_t written;
+	bool regular;
 	int slot;                       /* in pending[] */
 };
 
@@ -197,6 +198,7 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 		kh_out_close(o);
 		return rc;
 	}
+	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
 	*out = o;
 	return KH_OK;
 }
@@ -268,7 +270,7 @@ uint64_t kh_out_written(const kh_out *o)
 
 bool kh_out_regular(const kh_out *o)
 {
-	return o->tmp != NULL;
+	return o->regular;
 }
 
 static int sync_folder(const kh_out *o, kh_err *err)
@@ -287,7 +289,7 @@ static int sync_folder(const kh_out *o, kh_err *err)
 
 int kh_out_sync(kh_out *o, kh_err *err)
 {
-	if (o->tmp && fsync(o->fd) != 0)
+	if (o->regular && fsync(o->fd) != 0)
 		return kh_fail(err, KH_EIO, "%s: fsync failed: %s", o->path, strerror(errno));
 	return KH_OK;
 }

@@ -106,6 +106,14 @@ is_run "minhash: 2 threads, small blocks" --paired --threads 2 --block-size 100 
 same ref.tsv x.tsv "lines alone, on standard output"
 "$kmerhash" classify -q --db $db --paired --output - --report x.kreport $r1 $r2 >x.none
 same /dev/null x.none "--output -: no lines"
+# Of references in memory, the calls of a database of them; a database by a symbolic link.
+for f in "$data"/genomes/*.gz; do set -- "$@" -R "$f"; done
+build --db plain.khdb "$data"/genomes/*.gz
+classify --db plain.khdb --paired $r1 $r2 >plain.tsv
+classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
+same plain.tsv x.tsv "references in memory"
+ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz
+same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same k-mers, another count of files: digest" sh -c '
 	a=$("$1" inspect ref.khdb | grep ^digest); b=$("$1" inspect minhash.khdb | grep ^digest); [ "$a" = "$b" ]' - "$kmerhash"
 plan
