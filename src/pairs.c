@@ -257,9 +257,12 @@ static void radix_pass(const kh_pairs *in, const kh_pairs *out, unsigned shift, 
 	}
 }
 
-/* Stable; quick where nearly all is in order. */
-static void insertion_sort(const kh_pairs *p)
+/* Stable; quick where nearly all is in order.  False: it is not, and is given up (what has
+ * moved has moved stably). */
+static bool insertion_sort(const kh_pairs *p)
 {
+	size_t moves = 16 * p->n + 1024;
+
 	for (size_t i = 1; i < p->n; i++) {
 		uint64_t key = p->key[i];
 		uint32_t loc = p->loc[i];
@@ -271,28 +274,40 @@ static void insertion_sort(const kh_pairs *p)
 		}
 		p->key[j] = key;
 		p->loc[j] = loc;
+		if (i - j > moves)
+			return false;
+		moves -= i - j;
+	}
+	return true;
+}
+
+/* Radix passes over `bits` bits of the key above `shift`, from the lowest up. */
+static void radix_sort(kh_pairs *a, kh_pairs *b, unsigned shift, unsigned bits)
+{
+	for (unsigned done = 0; done < bits;) {
+		unsigned passes = (bits - done + 11) / 12, now = (bits - done + passes - 1) / passes;
+		kh_pairs swap = *a;
+
+		b->n = a->n;
+		radix_pass(a, b, shift + done, now);
+		*a = *b;
+		*b = swap;
+		done += now;
 	}
 }
 
 /* Stable sort by the 40 key bits.  Keys are mixed, so the upper log2 n bits nearly
- * order them: those by radix passes from the lowest up, the rest by insertion. */
+ * order them, and the rest is done by insertion; of keys made to share those bits, by
+ * passes over all. */
 static void sort_pairs(kh_pairs *a, kh_pairs *b)
 {
-	unsigned top = 0, done;
+	unsigned top = 0;
 
 	while (top < 40 && a->n >> top > 1)
 		top++;
-	for (done = 0; done < top;) {
-		unsigned passes = (top - done + 11) / 12, bits = (top - done + passes - 1) / passes;
-		kh_pairs swap = *a;
-
-		b->n = a->n;
-		radix_pass(a, b, 40 - top + done, bits);
-		*a = *b;
-		*b = swap;
-		done += bits;
-	}
-	insertion_sort(a);
+	radix_sort(a, b, 40 - top, top);
+	if (!insertion_sort(a))
+		radix_sort(a, b, 0, 40);
 }
 
 int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err)

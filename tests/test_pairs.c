@@ -21,7 +21,8 @@ typedef struct sample {
 	kh_monitor *m;
 } sample;
 
-/* What keys are like: mixed; few different; ascending; descending; all one. */
+/* What keys are like: mixed; few different; ascending; descending; all one; of one range and
+ * alike in all their upper bits. */
 static uint64_t some_key(unsigned kind, size_t i)
 {
 	switch (kind) {
@@ -33,6 +34,8 @@ static uint64_t some_key(unsigned kind, size_t i)
 		return (UINT64_C(1) << 48) - 1 - (uint64_t)i * UINT64_C(0x1000003);
 	case 4:
 		return (UINT64_C(1) << 48) - 1;
+	case 5:
+		return (UINT64_C(77) << 40) + test_rand() % 100000;
 	default:
 		return test_rand() >> 16;
 	}
@@ -159,10 +162,10 @@ static void test_sorted(void **state)
 	static const uint64_t memory[] = { 0, 1, 20000, UINT64_C(1) << 40 };
 
 	(void)state;
-	for (unsigned kind = 0; kind < 5; kind++) {
+	for (unsigned kind = 0; kind < 6; kind++) {
 		sample s;
 
-		make(&s, kind, 1 + 9 * kind, 3000);
+		make(&s, kind, kind < 5 ? 1 + 9 * kind : 9, 3000);
 		for (unsigned m = 0; m < 4; m++) {
 			fill(&s, memory[m]);
 			check_ranges(&s, NULL);
