@@ -18,7 +18,6 @@ struct kh_out {
 	char *path;                     /* its final name, or what it is called in messages */
 	char *tmp;                      /* NULL: written in place */
 	int fd;
-	uint64_t written;
 	bool regular;
 	int slot;                       /* in pending[] */
 };
@@ -240,7 +239,6 @@ int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err)
 			return fail_write(o, err);
 		at += w;
 		n -= (size_t)w;
-		o->written += (uint64_t)w;
 	}
 	return KH_OK;
 }
@@ -261,11 +259,6 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 		n -= (size_t)w;
 	}
 	return KH_OK;
-}
-
-uint64_t kh_out_written(const kh_out *o)
-{
-	return o->written;
 }
 
 bool kh_out_regular(const kh_out *o)

@@ -28,7 +28,6 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
 int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes everything durable and visible under its name. */
 int kh_out_commit(kh_out *o, kh_err *err);
-uint64_t kh_out_written(const kh_out *o);
 bool kh_out_regular(const kh_out *o);           /* also a file that is written in place */
 
 /* Is `path` the same file as `other` (device and inode)? */

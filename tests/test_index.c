@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "made_index.h"
+#include "probe.h"
 
 static kh_taxonomy *tree;
 
@@ -139,9 +140,24 @@ static void check_image(const model *m, const made *x)
 	assert_int_equal(x->bytes % 64, 0);
 }
 
+/* The look-up, which its quick form must equal. */
+static kh_list find(const made *x, uint64_t key)
+{
+	const kh_range *r = &x->dir[kh_key_range(key)];
+	uint64_t place = kh_key_place(key, r->buckets);
+	const kh_bucket *home = made_buckets(x) + r->first_bucket + (place >> 16);
+	kh_list l = kh_index_find(made_buckets(x), x->dir, key);
+	kh_list quick = kh_probe_find(r, home, (uint32_t)(place & 0xffff));
+
+	assert_int_equal(quick.n, l.n);
+	assert_int_equal(quick.loc, l.loc);
+	assert_int_equal(quick.over, l.over);
+	return l;
+}
+
 static void check_list(const made *x, const entry *e, uint64_t key)
 {
-	kh_list l = kh_index_find(made_buckets(x), x->dir, key);
+	kh_list l = find(x, key);
 	const uint32_t *loc = (uint32_t *)x->image + l.loc;
 
 	if (e->n > 254) {
@@ -178,7 +194,7 @@ static void check_key(const model *m, const made *x, uint64_t key)
 	if (e)
 		check_list(x, e, key);
 	else
-		assert_int_equal(kh_index_find(made_buckets(x), x->dir, key).n, 0);
+		assert_int_equal(find(x, key).n, 0);
 }
 
 static void check_look_up(const pairs *p, const model *m, const made *x)

@@ -4,6 +4,7 @@
 #include "index.h"
 #include "packed.h"
 #include "sketch.h"
+#include "syncmer.h"
 
 static const kh_sketch schemes[] = {
 	{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 8, 2, 112 }, { KH_SYNCMER, 31, 15, 112 },
@@ -330,9 +331,34 @@ static void test_spread(void **state)
 	spread(&schemes[6], 10000000);
 }
 
+/* Every start of every s-mer length, odd places and ends: AVX2 as plain C. */
+static void test_simd(void **state)
+{
+	uint32_t want[KH_SYNCMER_TILE + 8], got[KH_SYNCMER_TILE + 8];
+
+	(void)state;
+	for (uint32_t s = 2; s <= 16; s++)
+		for (uint32_t more = 2; more <= 16; more += 2) {
+			kh_sketch sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112 };
+			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk);
+			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
+			char *text = random_bases(at + n + sk.k - 1, 0);
+			packed p = pack(text, at + n + sk.k - 1);
+			size_t m = kh_syncmer_plain(&sk, p.bases, at, n, want);
+
+			if (fast && sk.k <= KH_K_MAX && (sk.k - s) % 2 == 0) {
+				assert_int_equal(fast(&sk, p.bases, at, n, got), m);
+				assert_memory_equal(got, want, m * sizeof *got);
+			}
+			unpack(&p);
+			free(text);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_simd),
 		cmocka_unit_test(test_definition),
 		cmocka_unit_test(test_strands),
 		cmocka_unit_test(test_pieces),
