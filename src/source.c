@@ -189,7 +189,7 @@ int kh_source_open(kh_source **out, const char *path, kh_err *err)
 	s->in = kh_array(KH_INFLATE_BACK + KH_SOURCE_IN, 1, err);
 	int rc = s->name && s->in ? KH_OK : KH_ENOMEM;
 	if (!rc) {
-		strcpy(s->name, name);
+		memcpy(s->name, name, strlen(name) + 1);
 		rc = open_fd(s, path, err);
 	}
 	if (!rc)
