@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#if defined HAVE_ISAL
-#include <isa-l.h>
-#elif defined HAVE_LIBDEFLATE
+#ifdef HAVE_LIBDEFLATE
 #include <libdeflate.h>
 #endif
 #include "mem.h"
@@ -20,48 +18,10 @@ const unsigned char kh_bgzf_eof[28] = {
 	0, 0, 0, 0, 0, 0, 0, 0
 };
 
-/* Raw deflate of n bytes into at most `room`; its size, 0: does not fit.  ISA-L's level 1
- * takes half the time of libdeflate's, for as many bytes. */
-#if defined HAVE_ISAL
-struct kh_bgzf {
-	struct isal_zstream s;
-	uint8_t buf[ISAL_DEF_LVL1_DEFAULT];
-};
-
-int kh_bgzf_new(kh_bgzf **out, kh_err *err)
-{
-	*out = kh_array(1, sizeof **out, err);
-	return *out ? KH_OK : KH_ENOMEM;
-}
-
-void kh_bgzf_free(kh_bgzf *z)
-{
-	free(z);
-}
-
-static size_t deflate_raw(kh_bgzf *z, const void *p, size_t n, void *out, size_t room)
-{
-	struct isal_zstream *s = &z->s;
-
-	isal_deflate_stateless_init(s);
-	s->level = LEVEL;
-	s->level_buf = z->buf;
-	s->level_buf_size = sizeof z->buf;
-	s->gzip_flag = IGZIP_DEFLATE;
-	s->end_of_stream = 1;
-	s->flush = NO_FLUSH;
-	s->next_in = (uint8_t *)(uintptr_t)p;
-	s->avail_in = (uint32_t)n;
-	s->next_out = out;
-	s->avail_out = (uint32_t)room;
-	return isal_deflate_stateless(s) == COMP_OK && s->avail_in == 0 ? s->total_out : 0;
-}
-
-static uint32_t crc_of(const void *p, size_t n)
-{
-	return crc32_gzip_refl(0, p, n);
-}
-#elif defined HAVE_LIBDEFLATE
+/* Raw deflate of n bytes into at most `room`; its size, 0: does not fit.  Not by ISA-L, which
+ * is faster: what its level 1 makes depends on the address of its buffer (2.30), and two
+ * runs would differ. */
+#ifdef HAVE_LIBDEFLATE
 struct kh_bgzf {
 	struct libdeflate_compressor *c;
 };
