@@ -320,7 +320,7 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 	unsigned refs = --b->refs;
 	kh_monitor_unlock(f->m);
 	if (refs == 0)
-		kh_queue_push(f->st[b->pub.stream].pool, b);
+		kh_queue_give_back(f->st[b->pub.stream].pool, b);
 }
 
 void kh_feed_release(kh_feed *f, kh_block *b)

@@ -2,23 +2,30 @@
 #include "pipeline.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "mem.h"
 
+/* Conditions of those that wait for a ticket: one wakes, not all. */
+enum { BELLS = 64 };
+enum { SPINS = 4000 };                  /* some 200 us: more than it takes to wake a thread */
+
 struct kh_monitor {
 	pthread_mutex_t mu;
-	pthread_cond_t *waiters[64];    /* every condition that somebody may wait on */
-	size_t n_waiters;
+	struct watched {                /* every condition that somebody may wait on */
+		pthread_cond_t *cv;
+		size_t n;
+	} *watched;
+	size_t n_watched, cap_watched;
 	bool stopped;
 	kh_err err;
 };
 
 struct kh_turn {
 	kh_monitor *m;
-	pthread_cond_t cv;
-	uint64_t now;
+	pthread_cond_t cv[BELLS];       /* ticket % BELLS */
+	_Atomic uint64_t now;           /* written under the lock */
+	unsigned near;                  /* so many tickets ahead one is awake */
 };
 
 struct kh_queue {
@@ -30,39 +37,12 @@ struct kh_queue {
 
 struct kh_order {
 	kh_monitor *m;
-	pthread_cond_t cv;
+	pthread_cond_t cv[BELLS];       /* ticket % BELLS */
 	size_t window;
 	uint64_t next;
 	bool delivering;
 	void *item[];                   /* ticket % window; NULL: not there yet */
 };
-
-/* cpu.max of cgroup v2: "QUOTA PERIOD", or "max PERIOD". */
-static unsigned cgroup_cpus(void)
-{
-	unsigned long long quota, period;
-	unsigned n = 0;
-	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0)
-		n = (unsigned)((quota + period - 1) / period);
-	fclose(f);
-	return n;
-}
-
-unsigned kh_cpus(void)
-{
-	cpu_set_t set;
-	unsigned n = 1, q = cgroup_cpus();
-
-	if (sched_getaffinity(0, sizeof set, &set) == 0)
-		n = (unsigned)CPU_COUNT(&set);
-	if (q > 0 && q < n)
-		n = q;
-	return n > 0 ? n : 1;
-}
 
 /* --- monitor ---------------------------------------------------------------- */
 int kh_monitor_new(kh_monitor **m, kh_err *err)
@@ -81,33 +61,35 @@ void kh_monitor_free(kh_monitor *m)
 	if (!m)
 		return;
 	pthread_mutex_destroy(&m->mu);
+	free(m->watched);
 	free(m);
 }
 
-static int monitor_watch(kh_monitor *m, pthread_cond_t *cv, kh_err *err)
+static int monitor_watch(kh_monitor *m, pthread_cond_t *cv, size_t n, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc;
 
-	pthread_cond_init(cv, NULL);
+	for (size_t i = 0; i < n; i++)
+		pthread_cond_init(&cv[i], NULL);
 	pthread_mutex_lock(&m->mu);
-	if (m->n_waiters < sizeof m->waiters / sizeof m->waiters[0])
-		m->waiters[m->n_waiters++] = cv;
-	else
-		rc = kh_fail(err, KH_EUSAGE, "too many queues in one pipeline");
+	rc = kh_grow((void **)&m->watched, &m->cap_watched, m->n_watched + 1, sizeof *m->watched, err);
+	if (!rc)
+		m->watched[m->n_watched++] = (struct watched) { cv, n };
 	pthread_mutex_unlock(&m->mu);
 	return rc;
 }
 
-static void monitor_unwatch(kh_monitor *m, pthread_cond_t *cv)
+static void monitor_unwatch(kh_monitor *m, pthread_cond_t *cv, size_t n)
 {
 	pthread_mutex_lock(&m->mu);
-	for (size_t i = 0; i < m->n_waiters; i++)
-		if (m->waiters[i] == cv) {
-			m->waiters[i] = m->waiters[--m->n_waiters];
+	for (size_t i = 0; i < m->n_watched; i++)
+		if (m->watched[i].cv == cv) {
+			m->watched[i] = m->watched[--m->n_watched];
 			break;
 		}
 	pthread_mutex_unlock(&m->mu);
-	pthread_cond_destroy(cv);
+	for (size_t i = 0; i < n; i++)
+		pthread_cond_destroy(&cv[i]);
 }
 
 int kh_monitor_stop(kh_monitor *m, const kh_err *e)
@@ -117,8 +99,9 @@ int kh_monitor_stop(kh_monitor *m, const kh_err *e)
 		if (e && e->code != KH_ECANCEL)
 			m->err = *e;
 		m->stopped = true;
-		for (size_t i = 0; i < m->n_waiters; i++)
-			pthread_cond_broadcast(m->waiters[i]);
+		for (size_t i = 0; i < m->n_watched; i++)
+			for (size_t j = 0; j < m->watched[i].n; j++)
+				pthread_cond_broadcast(&m->watched[i].cv[j]);
 	}
 	pthread_mutex_unlock(&m->mu);
 	return e ? e->code : KH_ECANCEL;
@@ -160,12 +143,14 @@ void kh_monitor_unlock(kh_monitor *m)
 int kh_turn_new(kh_turn **t, kh_monitor *m, kh_err *err)
 {
 	kh_turn *p = kh_array(1, sizeof *p, err);
+	const unsigned cpus = kh_cpus();
 	int rc;
 
 	if (!p)
 		return KH_ENOMEM;
 	p->m = m;
-	rc = monitor_watch(m, &p->cv, err);
+	p->near = cpus < 2 ? 0 : cpus >= 64 ? 4 : 1 + cpus / 16;
+	rc = monitor_watch(m, p->cv, BELLS, err);
 	if (rc) {
 		free(p);
 		return rc;
@@ -178,15 +163,36 @@ void kh_turn_free(kh_turn *t)
 {
 	if (!t)
 		return;
-	monitor_unwatch(t->m, &t->cv);
+	monitor_unwatch(t->m, t->cv, BELLS);
 	free(t);
+}
+
+/* It takes longer to wake a thread than a turn lasts, and turns follow one another: those
+ * whose turn is near are woken ahead of it, and do not sleep at once. */
+static void spin(kh_turn *t, uint64_t ticket)
+{
+	uint64_t now;
+
+	for (int i = 0; i < SPINS; i++) {
+		now = atomic_load_explicit(&t->now, memory_order_relaxed);
+		if (now == ticket || now + t->near < ticket)
+			return;
+#if defined __x86_64__
+		__builtin_ia32_pause();
+#endif
+	}
 }
 
 int kh_turn_wait(kh_turn *t, uint64_t ticket)
 {
+	spin(t, ticket);
 	pthread_mutex_lock(&t->m->mu);
-	while (t->now != ticket && !t->m->stopped)
-		pthread_cond_wait(&t->cv, &t->m->mu);
+	while (t->now != ticket && !t->m->stopped) {
+		pthread_cond_wait(&t->cv[ticket % BELLS], &t->m->mu);
+		pthread_mutex_unlock(&t->m->mu);
+		spin(t, ticket);
+		pthread_mutex_lock(&t->m->mu);
+	}
 	int rc = t->now == ticket && !t->m->stopped ? KH_OK : KH_ECANCEL;
 	pthread_mutex_unlock(&t->m->mu);
 	return rc;
@@ -196,7 +202,8 @@ void kh_turn_pass(kh_turn *t)
 {
 	pthread_mutex_lock(&t->m->mu);
 	t->now++;
-	pthread_cond_broadcast(&t->cv);
+	pthread_cond_broadcast(&t->cv[t->now % BELLS]);
+	pthread_cond_broadcast(&t->cv[(t->now + t->near) % BELLS]);
 	pthread_mutex_unlock(&t->m->mu);
 }
 
@@ -210,7 +217,7 @@ int kh_queue_new(kh_queue **q, kh_monitor *m, size_t cap, kh_err *err)
 		return KH_ENOMEM;
 	p->m = m;
 	p->cap = cap;
-	rc = monitor_watch(m, &p->cv, err);
+	rc = monitor_watch(m, &p->cv, 1, err);
 	if (rc) {
 		free(p);
 		return rc;
@@ -223,7 +230,7 @@ void kh_queue_free(kh_queue *q)
 {
 	if (!q)
 		return;
-	monitor_unwatch(q->m, &q->cv);
+	monitor_unwatch(q->m, &q->cv, 1);
 	free(q);
 }
 
@@ -231,6 +238,16 @@ void kh_queue_push(kh_queue *q, void *item)
 {
 	pthread_mutex_lock(&q->m->mu);
 	q->item[(q->head + q->n++) % q->cap] = item;
+	pthread_cond_signal(&q->cv);
+	pthread_mutex_unlock(&q->m->mu);
+}
+
+void kh_queue_give_back(kh_queue *q, void *item)
+{
+	pthread_mutex_lock(&q->m->mu);
+	q->head = (q->head + q->cap - 1) % q->cap;
+	q->item[q->head] = item;
+	q->n++;
 	pthread_cond_signal(&q->cv);
 	pthread_mutex_unlock(&q->m->mu);
 }
@@ -273,7 +290,7 @@ int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err)
 		return KH_ENOMEM;
 	p->m = m;
 	p->window = window;
-	rc = monitor_watch(m, &p->cv, err);
+	rc = monitor_watch(m, p->cv, BELLS, err);
 	if (rc) {
 		free(p);
 		return rc;
@@ -286,7 +303,7 @@ void kh_order_free(kh_order *o)
 {
 	if (!o)
 		return;
-	monitor_unwatch(o->m, &o->cv);
+	monitor_unwatch(o->m, o->cv, BELLS);
 	free(o);
 }
 
@@ -294,7 +311,7 @@ int kh_order_room(kh_order *o, uint64_t ticket, bool wait)
 {
 	pthread_mutex_lock(&o->m->mu);
 	while (wait && ticket >= o->next + o->window && !o->m->stopped)
-		pthread_cond_wait(&o->cv, &o->m->mu);
+		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
 	int rc = o->m->stopped ? KH_ECANCEL : ticket < o->next + o->window;
 	pthread_mutex_unlock(&o->m->mu);
 	return rc;
@@ -307,7 +324,7 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 
 	pthread_mutex_lock(&o->m->mu);
 	while (ticket >= o->next + o->window && !o->m->stopped)
-		pthread_cond_wait(&o->cv, &o->m->mu);
+		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
 	o->item[ticket % o->window] = item;
 	while (!o->delivering && !o->m->stopped && o->item[o->next % o->window]) {
 		void *next = o->item[o->next % o->window];
@@ -320,8 +337,8 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 			kh_monitor_stop(o->m, &err);
 		pthread_mutex_lock(&o->m->mu);
 		o->delivering = false;
-		o->next++;
-		pthread_cond_broadcast(&o->cv);
+		o->next++;              /* lets one more ticket in: the last of the window */
+		pthread_cond_broadcast(&o->cv[(o->next + o->window - 1) % BELLS]);
 	}
 	if (o->m->stopped)
 		rc = KH_ECANCEL;

@@ -50,6 +50,8 @@ typedef struct kh_queue kh_queue;
 int kh_queue_new(kh_queue **q, kh_monitor *m, size_t cap, kh_err *err);
 void kh_queue_free(kh_queue *q);
 void kh_queue_push(kh_queue *q, void *item);        /* never blocks: the capacity suffices */
+/* The same, of a pool: what was used last is taken next, while it is in the caches. */
+void kh_queue_give_back(kh_queue *q, void *item);
 void *kh_queue_pop(kh_queue *q);                    /* blocks; NULL: stopped */
 void *kh_queue_try(kh_queue *q);                    /* NULL: empty or stopped */
 

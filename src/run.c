@@ -107,7 +107,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 	for (int k = 0; k < N_OUTPUTS && !rc; k++)
 		if (run->out[k] && w->text[k].n > 0)
 			rc = kh_text_put(run->out[k], w->text[k].p, w->text[k].n, err);
-	kh_queue_push(run->idle, w);
+	kh_queue_give_back(run->idle, w);
 	return rc;
 }
 

@@ -89,7 +89,7 @@ static int write_unit(void *arg, void *item, kh_err *err)
 	int rc = kh_out_write(u->text->out, u->out, u->packed, err);
 
 	(void)arg;
-	kh_queue_push(u->text->idle, u);
+	kh_queue_give_back(u->text->idle, u);
 	return rc;
 }
 

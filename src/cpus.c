@@ -1,0 +1,33 @@
+/* cpus.c - how many threads may run at once */
+#include <config.h>
+#include "pipeline.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+/* cpu.max of cgroup v2: "QUOTA PERIOD", or "max PERIOD". */
+static unsigned cgroup_cpus(void)
+{
+	unsigned long long quota, period;
+	unsigned n = 0;
+	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0)
+		n = (unsigned)((quota + period - 1) / period);
+	fclose(f);
+	return n;
+}
+
+unsigned kh_cpus(void)
+{
+	cpu_set_t set;
+	unsigned n = 1, q = cgroup_cpus();
+
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
+		n = (unsigned)CPU_COUNT(&set);
+	if (q > 0 && q < n)
+		n = q;
+	return n > 0 ? n : 1;
+}
