@@ -17,6 +17,7 @@ typedef struct work {
 	kh_call *call;
 	size_t cap_call;
 	kh_buf text[N_OUTPUTS];
+	kh_loan loan;                   /* of the texts */
 } work;
 
 /* One worker's share. */
@@ -97,6 +98,14 @@ static int format_job(struct run *run, struct hand *h, work *w, kh_err *err)
 	return rc;
 }
 
+/* The work is idle again when all that its texts were lent for is done. */
+static void come_back(void *arg)
+{
+	work *w = arg;
+
+	kh_queue_give_back(w->run->idle, w);
+}
+
 /* In order of jobs, one at a time. */
 static int deliver(void *arg, void *item, kh_err *err)
 {
@@ -104,10 +113,22 @@ static int deliver(void *arg, void *item, kh_err *err)
 	work *w = item;
 	int rc = KH_OK;
 
+	kh_lend(&w->loan, come_back, w);
 	for (int k = 0; k < N_OUTPUTS && !rc; k++)
 		if (run->out[k] && w->text[k].n > 0)
-			rc = kh_text_put(run->out[k], w->text[k].p, w->text[k].n, err);
-	kh_queue_give_back(run->idle, w);
+			rc = kh_text_put(run->out[k], w->text[k].p, w->text[k].n, &w->loan, err);
+	kh_loan_end(&w->loan);
+	return rc;
+}
+
+/* Compresses what waits for that. */
+static int help(struct run *run)
+{
+	int rc = KH_OK;
+
+	for (int k = 0; k < N_OUTPUTS && !rc; k++)
+		if (run->out[k])
+			rc = kh_text_help(run->out[k]);
 	return rc;
 }
 
@@ -127,15 +148,14 @@ static int collect(struct run *run, struct hand *h, kh_err *err)
 	kh_feed_release_job(run->feed, &w->job);
 	if (!rc)
 		rc = kh_order_put(run->order, w->job.ticket, w, deliver, run);
-	for (int k = 0; k < N_OUTPUTS && !rc; k++)
-		if (run->out[k])
-			rc = kh_text_help(run->out[k]);
+	if (!rc)
+		rc = help(run);
 	return rc;
 }
 
-/* A work for the job with that ticket. Works are as many as the order's window, so that one
- * is idle for every ticket in it; until then, jobs under way are finished: others may
- * wait for them. */
+/* A work for the job with that ticket. Works are as many as the order's window, so that for
+ * every ticket in it one is idle, or has been delivered and comes back when its text is
+ * compressed; until then, jobs under way are finished: others may wait for them. */
 static int take_work(struct run *run, struct hand *h, uint64_t ticket, work **w, kh_err *err)
 {
 	int rc;
@@ -147,7 +167,11 @@ static int take_work(struct run *run, struct hand *h, uint64_t ticket, work **w,
 	}
 	if (rc < 0)
 		return rc;
-	*w = kh_queue_pop(run->idle);
+	*w = kh_queue_try(run->idle);
+	if (!*w && (rc = help(run)) < 0)
+		return rc;
+	if (!*w)
+		*w = kh_queue_pop(run->idle);
 	return *w ? KH_OK : KH_ECANCEL;
 }
 

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "text.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bgzf.h"
@@ -10,7 +11,9 @@
 typedef struct unit {
 	kh_text *text;
 	uint64_t ticket;
+	const char *p;                  /* n bytes: `in`, or lent */
 	size_t n, packed;
+	kh_loan *loan;                  /* NULL: `in` */
 	kh_bgzf *z;
 	char in[KH_BGZF_UNIT];
 	char out[KH_BGZF_MAX];
@@ -28,6 +31,21 @@ struct kh_text {
 	uint64_t tickets;
 };
 
+/* --- loans ------------------------------------------------------------------------------- */
+void kh_lend(kh_loan *l, void (*back)(void *arg), void *arg)
+{
+	atomic_init(&l->parts, 1);
+	l->back = back;
+	l->arg = arg;
+}
+
+void kh_loan_end(kh_loan *l)
+{
+	if (atomic_fetch_sub(&l->parts, 1) == 1)
+		l->back(l->arg);
+}
+
+/* --- open, close ------------------------------------------------------------------------- */
 bool kh_text_wants_bgzf(const char *path)
 {
 	size_t n = strlen(path);
@@ -83,6 +101,7 @@ void kh_text_close(kh_text *t)
 	free(t);
 }
 
+/* --- units ------------------------------------------------------------------------------- */
 static int write_unit(void *arg, void *item, kh_err *err)
 {
 	unit *u = item;
@@ -95,7 +114,9 @@ static int write_unit(void *arg, void *item, kh_err *err)
 
 static int pack_unit(unit *u)
 {
-	u->packed = kh_bgzf_pack(u->z, u->in, u->n, u->out);
+	u->packed = kh_bgzf_pack(u->z, u->p, u->n, u->out);
+	if (u->loan)
+		kh_loan_end(u->loan);
 	return kh_order_put(u->text->order, u->ticket, u, write_unit, NULL);
 }
 
@@ -127,12 +148,27 @@ static int take_unit(kh_text *t)
 	}
 	if (!rc) {
 		t->now->n = 0;
+		t->now->p = t->now->in;
+		t->now->loan = NULL;
 		t->now->ticket = t->tickets++;
 	}
 	return rc;
 }
 
-int kh_text_put(kh_text *t, const char *p, size_t n, kh_err *err)
+/* Puts m bytes more into the unit that is being filled. */
+static void fill(unit *u, const char *p, size_t m, kh_loan *loan)
+{
+	if (loan && m == KH_BGZF_UNIT) {
+		atomic_fetch_add(&loan->parts, 1);
+		u->loan = loan;
+		u->p = p;
+	} else {
+		memcpy(u->in + u->n, p, m);
+	}
+	u->n += m;
+}
+
+int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
 {
 	if (!t->bgzf)
 		return kh_out_write(t->out, p, n, err);
@@ -144,8 +180,7 @@ int kh_text_put(kh_text *t, const char *p, size_t n, kh_err *err)
 			return rc;
 		m = KH_BGZF_UNIT - t->now->n;
 		m = n < m ? n : m;
-		memcpy(t->now->in + t->now->n, p, m);
-		t->now->n += m;
+		fill(t->now, p, m, loan);
 		p += m;
 		n -= m;
 		if (t->now->n == KH_BGZF_UNIT) {

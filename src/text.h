@@ -15,6 +15,17 @@
 
 typedef struct kh_text kh_text;
 
+/* Bytes that are lent to texts.  When all parts have come back and the owner has ended the loan,
+ * back(arg) is called, by any thread. */
+typedef struct kh_loan {
+	_Atomic unsigned parts;
+	void (*back)(void *arg);
+	void *arg;
+} kh_loan;
+
+void kh_lend(kh_loan *l, void (*back)(void *arg), void *arg);
+void kh_loan_end(kh_loan *l);
+
 typedef struct kh_text_options {
 	const char *path;
 	bool bgzf;
@@ -23,7 +34,8 @@ typedef struct kh_text_options {
 
 int kh_text_open(kh_text **t, const kh_text_options *o, kh_monitor *m, kh_err *err);
 void kh_text_close(kh_text *t);                 /* uncommitted: nothing is left */
-int kh_text_put(kh_text *t, const char *p, size_t n, kh_err *err);
+/* Whole units of p are lent, not copied, if `loan` is not NULL. */
+int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err);
 /* Compresses what waits; any thread, any time. */
 int kh_text_help(kh_text *t);
 /* After the last put, when no other thread is in here: the rest, the end, durable. */

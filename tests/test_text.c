@@ -1,0 +1,156 @@
+/* test_text.c - texts put by many threads, copied and lent: the file is their sequence */
+#include "test.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "bgzf.h"
+#include "text.h"
+
+enum { THREADS = 8, PIECES = 600, WORKS = 24, MOST = 5 * KH_BGZF_UNIT };
+
+/* What a thread fills, and gets back when all of it is compressed. */
+struct piece {
+	struct run *run;
+	kh_loan loan;
+	uint64_t ticket;
+	size_t n;
+	char p[MOST];
+};
+
+struct run {
+	kh_monitor *m;
+	kh_text *text;
+	kh_queue *idle;
+	kh_order *order;
+	bool lend;
+	uint64_t next;
+	struct piece all[WORKS];
+};
+
+static uint64_t mix(uint64_t x)
+{
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	return x ^ x >> 29;
+}
+
+/* Piece i of the sequence: mostly short, or some units and a bit, or just units. */
+static size_t make_piece(char *p, uint64_t i)
+{
+	size_t n = (size_t)(mix(i + 1) % 200);
+
+	if (i % 3 == 1)
+		n = (size_t)(mix(i + 2) % MOST);
+	else if (i % 7 == 2)
+		n = (1 + i % 4) * KH_BGZF_UNIT;
+	for (size_t k = 0; k < n; k++)
+		p[k] = "ACGT\n"[mix(i * MOST + k) >> 40 & 3];
+	return n;
+}
+
+static void come_back(void *arg)
+{
+	struct piece *x = arg;
+
+	memset(x->p, 'x', x->n);        /* nobody may read it any more */
+	kh_queue_push(x->run->idle, x);
+}
+
+static int deliver(void *arg, void *item, kh_err *err)
+{
+	struct run *r = arg;
+	struct piece *x = item;
+	int rc;
+
+	kh_lend(&x->loan, come_back, x);
+	rc = kh_text_put(r->text, x->p, x->n, r->lend ? &x->loan : NULL, err);
+	kh_loan_end(&x->loan);
+	return rc;
+}
+
+static int worker(void *arg, unsigned id, kh_err *err)
+{
+	struct run *r = arg;
+	int rc = KH_OK;
+
+	(void)id;
+	(void)err;
+	while (!rc) {
+		kh_monitor_lock(r->m);
+		uint64_t ticket = r->next++;
+		kh_monitor_unlock(r->m);
+		if (ticket >= PIECES)
+			return KH_OK;
+		if (kh_order_room(r->order, ticket, true) < 0)
+			return KH_ECANCEL;
+		struct piece *x = kh_queue_try(r->idle);
+		if (!x && (rc = kh_text_help(r->text)) < 0)
+			return rc;
+		if (!x && !(x = kh_queue_pop(r->idle)))
+			return KH_ECANCEL;
+		x->ticket = ticket;
+		x->n = make_piece(x->p, ticket);
+		rc = kh_order_put(r->order, ticket, x, deliver, r);
+		if (!rc)
+			rc = kh_text_help(r->text);
+	}
+	return rc;
+}
+
+static void check_file(const char *path)
+{
+	static char want[MOST], got[MOST];
+	gzFile f = gzopen(path, "rb");
+
+	assert_non_null(f);
+	for (uint64_t i = 0; i < PIECES; i++) {
+		size_t n = make_piece(want, i);
+
+		assert_int_equal(gzread(f, got, (unsigned)n), (int)n);
+		assert_memory_equal(got, want, n);
+	}
+	assert_int_equal(gzread(f, got, 1), 0);
+	assert_int_equal(gzclose(f), Z_OK);
+}
+
+static void test_sequence(void **state)
+{
+	static struct run r;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	for (int way = 0; way < 4; way++) {
+		char path[64];
+		kh_text_options o = { path, way < 2, THREADS };
+
+		snprintf(path, sizeof path, "/tmp/kh-text-%d-%d%s", (int)getpid(), way, way < 2 ? ".gz" : "");
+		memset(&r, 0, sizeof r);
+		r.lend = way % 2 == 0;
+		assert_int_equal(kh_monitor_new(&r.m, &err), 0);
+		assert_int_equal(kh_text_open(&r.text, &o, r.m, &err), 0);
+		assert_int_equal(kh_queue_new(&r.idle, r.m, WORKS, &err), 0);
+		assert_int_equal(kh_order_new(&r.order, r.m, WORKS, &err), 0);
+		for (int i = 0; i < WORKS; i++) {
+			r.all[i].run = &r;
+			kh_queue_push(r.idle, &r.all[i]);
+		}
+		assert_int_equal(kh_crew_run(r.m, THREADS, worker, &r, &err), 0);
+		assert_int_equal(kh_text_commit(r.text, &err), 0);
+		for (int i = 0; i < WORKS; i++)         /* all have come back */
+			assert_non_null(kh_queue_try(r.idle));
+		kh_text_close(r.text);
+		kh_queue_free(r.idle);
+		kh_order_free(r.order);
+		kh_monitor_free(r.m);
+		check_file(path);
+		unlink(path);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sequence) };
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
