@@ -1,6 +1,7 @@
 #include <config.h>
 #include "run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mem.h"
@@ -20,9 +21,14 @@ typedef struct work {
 	kh_loan loan;                   /* of the texts */
 } work;
 
+/* What a worker spends its time with: bytes into records, what depends on order, handing
+ * jobs over, waiting for their results, texts, and getting those to the outputs. */
+enum part { READ, TURN, HAND, WAIT, TEXT, PUT, N_PARTS };
+
 /* One worker's share. */
 struct hand {
 	kh_lane *lane;
+	double at, spent[N_PARTS];      /* seconds: of the last look at the clock; since then */
 	kh_tally tally;
 	kh_run_summary sum;
 	unsigned under_way;
@@ -43,6 +49,15 @@ struct run {
 	kh_monitor *m;
 	double started;
 };
+
+/* The time since the last call was spent with that. */
+static void spent(struct hand *h, enum part p)
+{
+	const double now = kh_seconds();
+
+	h->spent[p] += now - h->at;
+	h->at = now;
+}
 
 /* --- texts of a job --------------------------------------------------------------------- */
 static int format_reads(struct run *run, work *w, size_t i, kh_err *err)
@@ -65,36 +80,41 @@ static int format_reads(struct run *run, work *w, size_t i, kh_err *err)
 	return rc;
 }
 
-static void count(struct hand *h, const work *w, size_t i)
+static uint64_t bases_of(const work *w, size_t i)
 {
-	const kh_call *call = &w->call[i];
 	const kh_block *b[2];
 	const kh_record *r[2];
 
 	kh_job_records(&w->job, i, b, r);
-	h->sum.bases += r[0]->len + (r[1] ? r[1]->len : 0);
-	if (call->taxon == KH_TAXON_NONE) {
-		h->tally.unclassified++;
-		return;
-	}
-	h->tally.direct[call->taxon]++;
-	h->sum.classified++;
+	return r[0]->len + (r[1] ? r[1]->len : 0);
 }
 
+/* Sums go to the hand once a job: hands lie side by side, and a cache line that several threads
+ * write to for every read would wander between them. */
 static int format_job(struct run *run, struct hand *h, work *w, kh_err *err)
 {
+	uint64_t bases = 0, classified = 0;
 	int rc = KH_OK;
 
 	for (int k = 0; k < N_OUTPUTS; k++)
 		w->text[k].n = 0;
-	h->sum.fragments += w->job.n;
 	for (size_t i = 0; i < w->job.n && !rc; i++) {
-		count(h, w, i);
+		const uint32_t taxon = w->call[i].taxon;
+
+		bases += bases_of(w, i);
+		if (taxon != KH_TAXON_NONE) {
+			h->tally.direct[taxon]++;
+			classified++;
+		}
 		if (run->out[LINES])
 			rc = kh_format_line(&w->text[LINES], &run->o->style, &w->job, i, &w->call[i], err);
 		if (!rc)
 			rc = format_reads(run, w, i, err);
 	}
+	h->sum.fragments += w->job.n;
+	h->sum.bases += bases;
+	h->sum.classified += classified;
+	h->tally.unclassified += w->job.n - classified;
 	return rc;
 }
 
@@ -138,18 +158,23 @@ static int collect(struct run *run, struct hand *h, kh_err *err)
 {
 	kh_task *t;
 	work *w;
-	int rc = run->be->collect(h->lane, &t, err);
+	int rc;
 
+	spent(h, HAND);
+	rc = run->be->collect(h->lane, &t, err);
+	spent(h, WAIT);
 	if (rc || !t)
 		return rc;
 	h->under_way--;
 	w = (work *)((char *)t - offsetof(work, task));
 	rc = format_job(run, h, w, err);
+	spent(h, TEXT);
 	kh_feed_release_job(run->feed, &w->job);
 	if (!rc)
 		rc = kh_order_put(run->order, w->job.ticket, w, deliver, run);
 	if (!rc)
 		rc = help(run);
+	spent(h, PUT);
 	return rc;
 }
 
@@ -239,15 +264,20 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	kh_block *b;
 	int rc = KH_OK;
 
+	h->at = kh_seconds();
 	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
+		spent(h, READ);
 		rc = settle(run, b, &jobs, &cap, &n, err);
 		kh_feed_release(run->feed, b);
+		spent(h, TURN);
 		for (size_t i = 0; i < n && !rc; i++)
 			rc = submit(run, h, &jobs[i], err);
 		/* nobody waits for a block while all that it can do is under way */
 		while (!rc && h->under_way >= run->be->depth)
 			rc = collect(run, h, err);
+		spent(h, HAND);
 	}
+	spent(h, READ);
 	while (!rc && h->under_way > 0)
 		rc = collect(run, h, err);
 	free(jobs);
@@ -336,6 +366,25 @@ static int add_up(struct run *run, kh_tally *tally, kh_run_summary *sum, kh_err 
 	return rc;
 }
 
+static void show_parts(const struct run *run)
+{
+	static const char *const name[N_PARTS] = { "reading", "taking turns", "handing over or classifying",
+						   "waiting for calls", "formatting", "delivering" };
+	double all = 1e-9, part[N_PARTS] = { 0 };
+	char line[256];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < run->o->threads; i++)
+		for (int p = 0; p < N_PARTS; p++) {
+			part[p] += run->hand[i].spent[p];
+			all += run->hand[i].spent[p];
+		}
+	for (int p = 0; p < N_PARTS; p++)
+		n += (size_t)snprintf(line + n, sizeof line - n, "%s%.0f %% %s", p ? ", " : "",
+				      100 * part[p] / all, name[p]);
+	kh_log(KH_DEBUG, "%u workers: %s", run->o->threads, line);
+}
+
 int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
 	   kh_tally *tally, kh_run_summary *sum, kh_err *err)
 {
@@ -347,6 +396,8 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	if (!rc)
 		rc = kh_crew_run(m, o->threads, worker, &run, err);
 	kh_progress_end();
+	if (!rc)
+		show_parts(&run);
 	if (!rc)
 		rc = add_up(&run, tally, sum, err);
 	if (!rc)
