@@ -19,8 +19,8 @@
 int kh_gpu_check(int status, const char *call, kh_err *err);
 #define KH_GPU(call, err) kh_gpu_check((int)(call), #call, err)
 
-/* Devices that can be used; 0 without a driver.  Makes no context. */
-int kh_gpu_count(void);
+/* Devices that can be used; 0 without a driver, and why.  Makes no context. */
+int kh_gpu_count(kh_err *why);
 /* The device of this thread from now on. */
 int kh_gpu_use(int device, kh_err *err);
 /* Bytes free on the current device. */

@@ -29,15 +29,17 @@ int kh_gpu_check(int status, const char *call, kh_err *err)
 		       cudaGetErrorName((cudaError_t)status));
 }
 
-int kh_gpu_count(void)
+int kh_gpu_count(kh_err *why)
 {
+	cudaError_t e;
 	int n = 0;
 
-	if (cudaGetDeviceCount(&n) != cudaSuccess) {
-		cudaGetLastError();
-		return 0;
-	}
-	return n;
+	e = cudaGetDeviceCount(&n);
+	if (e == cudaSuccess)
+		return n;
+	cudaGetLastError();
+	kh_fail(why, KH_ENODEV, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+	return 0;
 }
 
 int kh_gpu_use(int device, kh_err *err)

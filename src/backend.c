@@ -30,9 +30,25 @@ static int parse_list(kh_choice *c, const char *list, int present, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "'%s' names too many devices", list);
 }
 
+/* No device: the CPU if any will do. */
+static int without_device(const char *spec, const kh_err *why, kh_err *err)
+{
+	const char *more = why->msg[0] ? ": " : "";
+
+	if (strcmp(spec, "auto") != 0 && !accelerator)
+		return kh_fail(err, KH_ENODEV, "this program was built without CUDA");
+	if (strcmp(spec, "auto") != 0)
+		return kh_fail(err, KH_ENODEV, "no CUDA device can be used here%s%s", more, why->msg);
+	if (accelerator)
+		kh_log(KH_INFO, "running on the CPU, as no CUDA device can be used here%s%s", more,
+		       why->msg);
+	return KH_OK;
+}
+
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 {
-	int present = accelerator && strcmp(spec, "cpu") != 0 ? accelerator->n_devices() : 0;
+	kh_err why = { 0, "" };
+	int present = accelerator && strcmp(spec, "cpu") != 0 ? accelerator->n_devices(&why) : 0;
 
 	*c = (kh_choice) { .backend = &kh_backend_cpu, .n = 1 };
 	if (strcmp(spec, "cpu") == 0)
@@ -40,15 +56,8 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 	if (strcmp(spec, "auto") != 0 && strncmp(spec, "cuda", 4) != 0)
 		return kh_fail(err, KH_EUSAGE, "device '%s' is not one of auto, cpu, cuda, cuda:N,...",
 			       spec);
-	if (present == 0) {
-		if (strcmp(spec, "auto") == 0) {
-			if (accelerator)
-				kh_log(KH_INFO, "no CUDA device can be used here: running on the CPU");
-			return KH_OK;
-		}
-		return kh_fail(err, KH_ENODEV, accelerator ? "no CUDA device can be used here"
-			       : "this program was built without CUDA");
-	}
+	if (present == 0)
+		return without_device(spec, &why, err);
 	c->backend = accelerator;
 	c->n = 0;
 	if (spec[0] == 'c' && spec[4] == ':')

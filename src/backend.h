@@ -59,7 +59,7 @@ typedef struct kh_backend {
 	size_t block_size;              /* bytes of text a block that suit it, 0: any */
 	bool loads;                     /* engine_open reads the index from the file: it checks one
 	                                 * that kh_db_open left unchecked */
-	int (*n_devices)(void);         /* 0: cannot be used here */
+	int (*n_devices)(kh_err *why);  /* 0: cannot be used here, and why, if more is known */
 
 	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
 	kh_plan (*builder_plan)(const kh_builder *b, uint64_t pairs);

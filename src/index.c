@@ -1,6 +1,7 @@
 #include <config.h>
 #include "index.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mem.h"
@@ -146,6 +147,15 @@ static void fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_
 	im->range.n_locs = at;
 }
 
+int kh_index_too_large(uint64_t keys, kh_err *err)
+{
+	if (keys > (KH_BUCKETS_MAX - 1) * (uint64_t)KH_BUCKET_LOAD)
+		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " features in one of 256 ranges of the index "
+			       "are too many", keys);
+	return kh_fail(err, KH_EFORMAT, "%" PRIu64 " features in one of 256 ranges of the index have keys "
+		       "too close together for its buckets: those of genomes are spread evenly", keys);
+}
+
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err)
 {
@@ -162,8 +172,7 @@ int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const 
 	while (B < KH_BUCKETS_MAX && (entries = place(im->entry, p, (uint32_t)B)) < 0)
 		B += (B + 15) / 16;
 	if (B >= KH_BUCKETS_MAX)
-		return kh_fail(err, KH_EUSAGE,
-			       "%u features in one of 256 ranges of the index are too many", keys);
+		return kh_index_too_large(keys, err);
 	rc = kh_grow((void **)&im->bucket, &im->cap_bucket, B + 1, sizeof *im->bucket, err);
 	if (rc)
 		return rc;

@@ -192,6 +192,9 @@ typedef struct kh_image {
 } kh_image;
 
 void kh_image_clear(kh_image *im);
+/* The error of a range whose `keys` distinct keys no number of buckets below KH_BUCKETS_MAX
+ * can hold. */
+int kh_index_too_large(uint64_t keys, kh_err *err);
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err);
 

@@ -11,15 +11,17 @@
 static inline bool gpu_there(int *status)
 {
 	const char *wish = getenv("KH_REQUIRE");
+	kh_err why = { 0, "" };
 
 	*status = 0;
-	if (kh_backend_cuda.n_devices() > 0)
+	if (kh_backend_cuda.n_devices(&why) > 0)
 		return true;
 	if (wish && strstr(wish, "cuda")) {
-		puts("Bail out! KH_REQUIRE=cuda, but no CUDA device can be used here");
+		printf("Bail out! KH_REQUIRE=cuda, but no CUDA device can be used here: %s\n",
+		       why.msg);
 		*status = 1;
 	} else {
-		puts("1..0 # SKIP no CUDA device can be used here");
+		printf("1..0 # SKIP no CUDA device can be used here: %s\n", why.msg);
 	}
 	return false;
 }

@@ -384,7 +384,7 @@ static void test_adversarial(void **state)
 }
 
 /* Half a million keys in a row fit no B below 2^24: an error, and no memory for it. */
-static void test_too_many(void **state)
+static void test_too_close(void **state)
 {
 	pairs p = { NULL, 0, 0 };
 	kh_err err = { 0, "" };
@@ -393,9 +393,15 @@ static void test_too_many(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 500000; i++)
 		add_pair(&p, (UINT64_C(1) << 30) + i, 0);
-	assert_int_equal(make_range(&x, &p, tree, &err), KH_EUSAGE);
-	assert_non_null(strstr(err.msg, "too many"));
+	assert_int_equal(make_range(&x, &p, tree, &err), KH_EFORMAT);
+	assert_non_null(strstr(err.msg, "500000 features"));
+	assert_non_null(strstr(err.msg, "too close together"));
 	free(p.v);
+	/* as many as there is room for at the usual load, and one more */
+	kh_index_too_large(13 * ((UINT64_C(1) << 24) - 1), &err);
+	assert_non_null(strstr(err.msg, "too close together"));
+	kh_index_too_large(13 * ((UINT64_C(1) << 24) - 1) + 1, &err);
+	assert_non_null(strstr(err.msg, "too many"));
 }
 
 static int setup(void **state)
@@ -418,7 +424,7 @@ int main(void)
 		cmocka_unit_test(test_small), cmocka_unit_test(test_random),
 		cmocka_unit_test(test_lengths), cmocka_unit_test(test_homes),
 		cmocka_unit_test(test_last_home), cmocka_unit_test(test_unions),
-		cmocka_unit_test(test_adversarial), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_adversarial), cmocka_unit_test(test_too_close),
 	};
 
 	test_seed();
