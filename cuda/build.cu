@@ -47,12 +47,12 @@ __global__ void gather_kernel(const kh_gpu_part *part, kh_gpu_remap remap, uint6
 		uint32_t b = p.bin[i];
 
 		if (remap.n) {
-			uint32_t shift = remap.shift[sequence_of(remap, b)];
+			uint32_t seq = sequence_of(remap, b);
 
-			if (shift == UINT32_MAX)
+			if (remap.to[seq] == UINT32_MAX)
 				k = KH_GPU_DROPPED;
 			else
-				b -= shift;
+				b = b - remap.first[seq] + remap.to[seq];
 		}
 		key[p.to + i] = k;
 		bin[p.to + i] = b;

@@ -25,7 +25,7 @@ struct wave {
 		scan, image;
 	kh_gpu_buf hrange, hcounts;     /* pinned */
 	kh_gpu_buf bins_first, bins_taxon, tree_parent, tree_end;
-	kh_gpu_buf remap_first, remap_shift, parts;
+	kh_gpu_buf remap_first, remap_to, parts;
 	kh_gpu_remap remap;
 	/* delivery */
 	kh_gpu_buf out[2];              /* pinned */
@@ -42,7 +42,7 @@ static void wave_close(struct wave *w)
 			      &w->counts,     &w->start,       &w->scan,
 			      &w->image,      &w->hrange,      &w->hcounts,
 			      &w->bins_first, &w->bins_taxon,  &w->tree_parent,
-			      &w->tree_end,   &w->remap_first, &w->remap_shift,
+			      &w->tree_end,   &w->remap_first, &w->remap_to,
 			      &w->parts,      &w->out[0],      &w->out[1] };
 
 	if (w->stream)
@@ -94,9 +94,9 @@ static int wave_open(struct wave *w, kh_err *err)
 		size_t n = f->remap->old.n;
 
 		if ((rc = put(w, &w->remap_first, f->remap->old.first, n * 4, err)) ||
-		    (rc = put(w, &w->remap_shift, f->remap->shift, n * 4, err)))
+		    (rc = put(w, &w->remap_to, f->remap->to, n * 4, err)))
 			return rc;
-		w->remap = (kh_gpu_remap) { w->remap_first.p, w->remap_shift.p,
+		w->remap = (kh_gpu_remap) { w->remap_first.p, w->remap_to.p,
 					    (uint32_t)n };
 	}
 	w->bound = w->hat.p;

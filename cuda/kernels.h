@@ -59,7 +59,7 @@ typedef struct kh_gpu_part {
 
 /* From bins over all sequences to bins over targets (build.h); n = 0: none. */
 typedef struct kh_gpu_remap {
-	const uint32_t *first, *shift;
+	const uint32_t *first, *to;
 	uint32_t n;
 } kh_gpu_remap;
 

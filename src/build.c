@@ -248,7 +248,7 @@ static int check_unmapped(const struct build *b, kh_err *err)
 		return KH_OK;
 	kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
 	for (size_t i = 0; i < n && shown < 10; i++)
-		if (b->shift[i] == KH_DROP) {
+		if (b->to[i] == KH_DROP) {
 			kh_log(KH_WARN, "  no taxon: %s", kh_refs_id(&b->refs, i));
 			shown++;
 		}
@@ -276,9 +276,9 @@ static int map_targets(struct build *b, kh_err *err)
 	b->target = kh_array(n, sizeof *b->target, err);
 	b->first = kh_array(n, sizeof *b->first, err);
 	b->taxon = kh_array(n, sizeof *b->taxon, err);
-	b->shift = kh_array(n, sizeof *b->shift, err);
+	b->to = kh_array(n, sizeof *b->to, err);
 	b->old_first = kh_array(n, sizeof *b->old_first, err);
-	if (!b->target || !b->first || !b->taxon || !b->shift || !b->old_first)
+	if (!b->target || !b->first || !b->taxon || !b->to || !b->old_first)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t first = b->refs.ref[i].first_bin;
@@ -286,7 +286,7 @@ static int map_targets(struct build *b, kh_err *err)
 		uint32_t taxid = taxid_of(b, i);
 
 		b->old_first[i] = first;
-		b->shift[i] = taxid ? shift : KH_DROP;
+		b->to[i] = taxid ? first - shift : KH_DROP;
 		if (!taxid) {
 			shift += next - first;
 			continue;
@@ -349,7 +349,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	free(b.target);
 	free(b.first);
 	free(b.taxon);
-	free(b.shift);
+	free(b.to);
 	free(b.old_first);
 	free(b.dir);
 	return rc;

@@ -53,12 +53,13 @@ typedef struct kh_sample {
 	size_t n;
 } kh_sample;
 
-/* From bins over all sequences to bins over targets.  Sequence i has the bins from
- * first[i] up to first[i + 1]; its targets' bins are `shift` lower; KH_DROP: no target. */
+/* From bins over all sequences to bins over targets.
+ * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from to[i] on;
+ * KH_DROP: no target. */
 #define KH_DROP UINT32_MAX
 typedef struct kh_remap {
 	kh_bins old;            /* .taxon is not used */
-	const uint32_t *shift;
+	const uint32_t *to;
 } kh_remap;
 
 /* The order-free checksum of a stretch of a sequence: a sum over its bins of a chain of

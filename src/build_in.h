@@ -34,7 +34,7 @@ struct build {
 	/* targets: the sequences that have a taxon */
 	uint32_t *target;               /* n_targets: number of the sequence */
 	uint32_t *first, *taxon;        /* n_targets: kh_bins */
-	uint32_t *shift, *old_first;    /* all sequences: kh_remap */
+	uint32_t *to, *old_first;       /* all sequences: kh_remap */
 	uint32_t n_targets;
 	kh_db_writer *w;
 	kh_range *dir;

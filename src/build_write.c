@@ -71,7 +71,7 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	for (size_t i = 0; i < b->refs.n && !rc; i++) {
 		const char *id = kh_refs_id(&b->refs, i);
 
-		if ((b->shift[i] != KH_DROP) == targets)
+		if ((b->to[i] != KH_DROP) == targets)
 			rc = kh_db_append(b->w, id, strlen(id) + 1, err);
 	}
 	return rc;
@@ -107,7 +107,7 @@ static void describe(struct build *b)
 		const char *id = kh_refs_id(&b->refs, i);
 		const kh_ref *r = &b->refs.ref[i];
 
-		if (b->shift[i] == KH_DROP)
+		if (b->to[i] == KH_DROP)
 			h->unmapped_bases += r->bases;
 		h->digest = kh_fmix64(h->digest ^ XXH3_64bits(id, strlen(id)));
 		h->digest = kh_fmix64(h->digest ^ r->digest) ^ r->bases;
@@ -137,7 +137,7 @@ int kh_build_write(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
 	kh_bins bins = { b->n_targets, b->first, b->taxon };
-	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->shift };
+	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->to };
 	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
 	struct indexing x = { b, &f };
 	double t = kh_seconds();

@@ -225,12 +225,12 @@ static size_t remap_bins(const kh_remap *m, uint64_t *key, uint32_t *bin, size_t
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t shift = m->shift[kh_bins_target(&m->old, bin[i])];
+		uint32_t seq = kh_bins_target(&m->old, bin[i]);
 
-		if (shift == KH_DROP)
+		if (m->to[seq] == KH_DROP)
 			continue;
 		key[kept] = key[i];
-		bin[kept++] = bin[i] - shift;
+		bin[kept++] = bin[i] - m->old.first[seq] + m->to[seq];
 	}
 	return kept;
 }
