@@ -1,5 +1,5 @@
-# run_identical.sh - the same bytes whatever the threads, blocks, compression, partition and
-# memory; speaks TAP
+# run_identical.sh - the same bytes whatever the threads, blocks, compression, partition,
+# memory and device (the first run of each is on the CPU); speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 
 mkdir in
@@ -18,7 +18,7 @@ is_db() { name=$1; shift; check "$name: build" build "$@"; same ref.khdb x.khdb 
 # --- databases ------------------------------------------------------------------------
 for scheme in syncmer minhash; do
 	s="-k 18 --scheme $scheme"
-	check "$scheme: build" build --db ref.khdb --threads 1 $s $genomes
+	check "$scheme: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
 	is_db "$scheme: 2 threads" --db x.khdb --threads 2 $s $genomes
 	is_db "$scheme: gz" --db x.khdb $s $genomes_gz
 	is_db "$scheme: one file" --db x.khdb $s all.fa
@@ -32,7 +32,7 @@ for scheme in syncmer minhash; do
 	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --block-size 5000 $s all.fa
 	mv ref.khdb $scheme.khdb
 done
-check "no -k: build" build --db ref.khdb --threads 1 $genomes
+check "no -k: build" build --db ref.khdb --device cpu --threads 1 $genomes
 is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz
 ln -s syncmer.khdb ref2.khdb; mv syncmer.khdb ref.khdb
 build --db x.khdb -k 18 - <all.fa; same ref.khdb x.khdb "standard input"; rm -f x.khdb
@@ -62,7 +62,8 @@ is_run() {
 }
 first_run() {
 	rm -f ref.[!k]*
-	"$kmerhash" classify -q --db $db --output ref.tsv --report ref.kreport --json ref.json --threads 1 \
+	"$kmerhash" classify -q --db $db --output ref.tsv --report ref.kreport --json ref.json \
+		--device cpu --threads 1 \
 		--report-minimizer-data --classified-out "ref.c$s.fq" --unclassified-out "ref.u$s.fq.gz" "$@"
 	sed '/"run": {/,/}/d' ref.json >ref.counts
 }
@@ -108,8 +109,8 @@ same ref.tsv x.tsv "lines alone, on standard output"
 same /dev/null x.none "--output -: no lines"
 # Of references in memory, the calls of a database of them; a database by a symbolic link.
 for f in "$data"/genomes/*.gz; do set -- "$@" -R "$f"; done
-build --db plain.khdb "$data"/genomes/*.gz
-classify --db plain.khdb --paired $r1 $r2 >plain.tsv
+build --db plain.khdb --device cpu "$data"/genomes/*.gz
+classify --db plain.khdb --device cpu --paired $r1 $r2 >plain.tsv
 classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
 same plain.tsv x.tsv "references in memory"
 ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz

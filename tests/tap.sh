@@ -5,6 +5,9 @@
 #	same A B NAME                          equal bytes
 #	check NAME COMMAND...                  the command succeeds
 #	plan                                   at the end
+#
+# KH_DEVICE=cuda in the environment: build and classify run on that device unless a test says
+# another one; skipped where there is none
 : "${KH_SRCDIR:?}"
 real=${KMERHASH:-$PWD/kmerhash}         # kmerhash: the same, but it fails if it hangs
 data=$KH_SRCDIR/data
@@ -18,10 +21,17 @@ trap 'rm -rf "$t"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$t" || exit 1
 n=0
-if command -v timeout >/dev/null; then
-	printf '#!/bin/sh\nexec timeout 100 "%s" "$@"\n' "$real" >.kmerhash && chmod +x .kmerhash
-	kmerhash=$t/.kmerhash
-else kmerhash=$real; fi
+limit=; ! command -v timeout >/dev/null || limit="timeout 100"
+device=${KH_DEVICE:+--device $KH_DEVICE}
+cat >.kmerhash <<EOF && chmod +x .kmerhash
+#!/bin/sh
+command=\$1; [ \$# -eq 0 ] || shift
+case \$command in
+build|classify) exec $limit "$real" "\$command" $device "\$@" ;;
+*) exec $limit "$real" \$command "\$@" ;;
+esac
+EOF
+kmerhash=$t/.kmerhash
 
 ok() { n=$((n + 1)); echo "ok $n - $1"; }
 not_ok() {
@@ -57,5 +67,18 @@ left() {
 }
 nothing_left() { name=$1; shift; if left "$@"; then ok "$name: nothing is left"; else not_ok "$name: nothing is left"; fi; }
 
+# Ends the script where no GPU can be used: skipped with the reason, or, as KH_REQUIRE=cuda
+# asks for, failed.
+need_gpu() { # PROGRAM
+	"$1" build -q --device cuda --db .gpu.khdb --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>.err && return
+	why=$(head -n 1 .err)
+	case ${KH_REQUIRE:-} in *cuda*) echo "Bail out! KH_REQUIRE=cuda, but $why"; exit 1 ;; esac
+	echo "1..0 # SKIP $why"
+	exit 0
+}
+
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
 classify() { "$kmerhash" classify -q "$@"; }
+
+case ${KH_DEVICE:-} in cuda*) need_gpu "$real" ;; esac

@@ -304,11 +304,66 @@ static void table(const struct row *r, size_t n, size_t bytes)
 	puts("");
 }
 
+enum { FQ, FA, GZ, BGZF, N_FILES };
+static char path[N_FILES][200];
+
+static void name_files(const char *dir)
+{
+	static const char *const name[N_FILES] = { "fq", "fa", "fq.gz", "bgzf.gz" };
+
+	for (int i = 0; i < N_FILES; i++)
+		snprintf(path[i], sizeof path[i], "%s/kh_bench.%s", dir, name[i]);
+}
+
+/* room: for the text of n_bases, in both formats. */
+static void bench_fasta(char *room, size_t n_bases, unsigned threads)
+{
+	size_t n = make_genomes(room, n_bases);
+
+	save(path[FA], room, n);
+	table((struct row[]) { { "FASTA, usual", path[FA], "", USUAL, 1 },
+			       { "FASTA, feed, pieces packed", path[FA], "", PIECES, 1 },
+			       { "FASTA, feed, pieces packed", path[FA], "", PIECES,
+				 threads } },
+	      3, n);
+}
+
+static void bench_fastq(char *room, size_t n_bases, unsigned threads)
+{
+	size_t n = make_reads(room, n_bases);
+	struct bytes b = { NULL, 0 };
+
+	save(path[FQ], room, n);
+	add_gz(&b, room, n);
+	save(path[GZ], b.p, b.n);
+	b.n = 0;
+	add_bgzf(&b, room, n, 65280);
+	add_bgzf_eof(&b);
+	save(path[BGZF], b.p, b.n);
+	free(b.p);
+	table((struct row[]) { { "FASTQ, usual", path[FQ], "", USUAL, 1 },
+			       { "FASTQ, feed, checked, packed", path[FQ], "", FEED, 1 },
+			       { "FASTQ, feed, checked, packed", path[FQ], "", FEED,
+				 threads } },
+	      3, n);
+	table((struct row[]) { { "BGZF, usual over zlib", path[BGZF], "", USUAL_GZ, 1 },
+			       { "BGZF, feed, zlib", path[BGZF], "zlib", FEED, 1 },
+			       { "BGZF, feed, best library", path[BGZF], "", FEED, 1 },
+			       { "BGZF, feed, best library", path[BGZF], "", FEED,
+				 threads } },
+	      4, n);
+	table((struct row[]) { { "gzip, usual over zlib", path[GZ], "", USUAL_GZ, 1 },
+			       { "gzip, feed, zlib", path[GZ], "zlib", FEED, 1 },
+			       { "gzip, feed, best library", path[GZ], "", FEED, 1 },
+			       { "gzip, feed, best library", path[GZ], "", FEED,
+				 threads } },
+	      4, n);
+}
+
 int main(int argc, char **argv)
 {
-	size_t n_bases = 160000000, n;
+	size_t n_bases = 160000000;
 	const char *dir = "/dev/shm";
-	char fq[200], gz[200], bgzf[200], fa[200];
 	unsigned threads = 2;
 
 	for (int c; (c = getopt(argc, argv, "n:t:d:")) != -1;)
@@ -320,50 +375,15 @@ int main(int argc, char **argv)
 			dir = optarg;
 		else
 			return 2;
-	snprintf(fq, sizeof fq, "%s/kh_bench.fq", dir);
-	snprintf(fa, sizeof fa, "%s/kh_bench.fa", dir);
-	snprintf(gz, sizeof gz, "%s/kh_bench.fq.gz", dir);
-	snprintf(bgzf, sizeof bgzf, "%s/kh_bench.bgzf.gz", dir);
-	char *s = malloc(3 * n_bases + 1000000);
-	struct bytes b = { NULL, 0 };
+	char *room = malloc(3 * n_bases + 1000000);
 
+	name_files(dir);
 	printf("%-34s %8s %10s %10s %8s\n", "GB of text", "threads", "a CPU s",
 	       "a wall s", "ratio");
-	n = make_genomes(s, n_bases);
-	save(fa, s, n);
-	table((struct row[]) { { "FASTA, usual", fa, "", USUAL, 1 },
-			       { "FASTA, feed, pieces packed", fa, "", PIECES, 1 },
-			       { "FASTA, feed, pieces packed", fa, "", PIECES,
-				 threads } },
-	      3, n);
-	n = make_reads(s, n_bases);
-	save(fq, s, n);
-	add_gz(&b, s, n);
-	save(gz, b.p, b.n);
-	b.n = 0;
-	add_bgzf(&b, s, n, 65280);
-	add_bgzf_eof(&b);
-	save(bgzf, b.p, b.n);
-	free(b.p);
-	free(s);
-	table((struct row[]) { { "FASTQ, usual", fq, "", USUAL, 1 },
-			       { "FASTQ, feed, checked, packed", fq, "", FEED, 1 },
-			       { "FASTQ, feed, checked, packed", fq, "", FEED,
-				 threads } },
-	      3, n);
-	table((struct row[]) { { "BGZF, usual over zlib", bgzf, "", USUAL_GZ, 1 },
-			       { "BGZF, feed, zlib", bgzf, "zlib", FEED, 1 },
-			       { "BGZF, feed, best library", bgzf, "", FEED, 1 },
-			       { "BGZF, feed, best library", bgzf, "", FEED, threads } },
-	      4, n);
-	table((struct row[]) { { "gzip, usual over zlib", gz, "", USUAL_GZ, 1 },
-			       { "gzip, feed, zlib", gz, "zlib", FEED, 1 },
-			       { "gzip, feed, best library", gz, "", FEED, 1 },
-			       { "gzip, feed, best library", gz, "", FEED, threads } },
-	      4, n);
-	remove(fq);
-	remove(fa);
-	remove(gz);
-	remove(bgzf);
+	bench_fasta(room, n_bases, threads);
+	bench_fastq(room, n_bases, threads);
+	free(room);
+	for (int i = 0; i < N_FILES; i++)
+		remove(path[i]);
 	return 0;
 }
