@@ -28,6 +28,11 @@ struct kh_turn {
 	unsigned near;                  /* so many tickets ahead one is awake */
 };
 
+struct kh_bell {
+	kh_monitor *m;
+	pthread_cond_t cv;
+};
+
 struct kh_queue {
 	kh_monitor *m;
 	pthread_cond_t cv;
@@ -280,6 +285,49 @@ void *kh_queue_try(kh_queue *q)
 	return item;
 }
 
+/* --- bells ------------------------------------------------------------------------- */
+int kh_bell_new(kh_bell **b, kh_monitor *m, kh_err *err)
+{
+	kh_bell *p = kh_array(1, sizeof *p, err);
+	int rc;
+
+	if (!p)
+		return KH_ENOMEM;
+	p->m = m;
+	rc = monitor_watch(m, &p->cv, 1, err);
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	*b = p;
+	return KH_OK;
+}
+
+void kh_bell_free(kh_bell *b)
+{
+	if (!b)
+		return;
+	monitor_unwatch(b->m, &b->cv, 1);
+	free(b);
+}
+
+void kh_bell_ring(kh_bell *b)
+{
+	pthread_mutex_lock(&b->m->mu);
+	pthread_cond_broadcast(&b->cv);
+	pthread_mutex_unlock(&b->m->mu);
+}
+
+int kh_bell_wait(kh_bell *b, const bool *set)
+{
+	pthread_mutex_lock(&b->m->mu);
+	while (!*set && !b->m->stopped)
+		pthread_cond_wait(&b->cv, &b->m->mu);
+	int rc = *set ? KH_OK : KH_ECANCEL;
+	pthread_mutex_unlock(&b->m->mu);
+	return rc;
+}
+
 /* --- ordered delivery --------------------------------------------------------------- */
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err)
 {
@@ -369,27 +417,63 @@ static void *hand_main(void *p)
 	return NULL;
 }
 
-int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
-{
-	struct hand *hand = kh_array(n, sizeof *hand, err);
+struct kh_crew {
+	kh_monitor *m;
+	unsigned n;
+	struct hand hand[];
+};
 
-	if (!hand)
+/* Threads from .. n - 1. */
+static int crew_new(kh_crew **out, const struct hand *h, unsigned from, unsigned n, kh_err *err)
+{
+	kh_crew *c = kh_array(1, sizeof *c + n * sizeof c->hand[0], err);
+
+	if (!c)
 		return KH_ENOMEM;
-	for (unsigned i = 0; i < n; i++)
-		hand[i] = (struct hand) { .m = m, .fn = fn, .arg = arg, .id = i };
-	for (unsigned i = 1; i < n; i++) {
-		hand[i].started = pthread_create(&hand[i].thread, NULL, hand_main, &hand[i]) == 0;
-		if (!hand[i].started) {
+	c->m = h->m;
+	c->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		c->hand[i] = *h;
+		c->hand[i].id = i;
+	}
+	for (unsigned i = from; i < n; i++) {
+		struct hand *x = &c->hand[i];
+
+		x->started = pthread_create(&x->thread, NULL, hand_main, x) == 0;
+		if (!x->started) {
 			kh_err e = { 0, "" };
 
 			kh_fail(&e, KH_EIO, "cannot start thread %u of %u", i + 1, n);
-			kh_monitor_stop(m, &e);
+			kh_monitor_stop(c->m, &e);
 		}
 	}
-	hand_main(&hand[0]);
-	for (unsigned i = 1; i < n; i++)
-		if (hand[i].started)
-			pthread_join(hand[i].thread, NULL);
-	free(hand);
+	*out = c;
+	return KH_OK;
+}
+
+int kh_crew_start(kh_crew **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+{
+	return crew_new(c, &(struct hand) { .m = m, .fn = fn, .arg = arg }, 0, n, err);
+}
+
+int kh_crew_join(kh_crew *c, kh_err *err)
+{
+	kh_monitor *m = c->m;
+
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->hand[i].started)
+			pthread_join(c->hand[i].thread, NULL);
+	free(c);
 	return kh_monitor_error(m, err);
+}
+
+int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+{
+	kh_crew *c;
+	int rc = crew_new(&c, &(struct hand) { .m = m, .fn = fn, .arg = arg }, 1, n, err);
+
+	if (rc)
+		return rc;
+	hand_main(&c->hand[0]);
+	return kh_crew_join(c, err);
 }

@@ -55,6 +55,14 @@ void kh_queue_give_back(kh_queue *q, void *item);
 void *kh_queue_pop(kh_queue *q);                    /* blocks; NULL: stopped */
 void *kh_queue_try(kh_queue *q);                    /* NULL: empty or stopped */
 
+/* Things that come true: each is set under the monitor's lock by whoever then rings. */
+typedef struct kh_bell kh_bell;
+
+int kh_bell_new(kh_bell **b, kh_monitor *m, kh_err *err);
+void kh_bell_free(kh_bell *b);
+void kh_bell_ring(kh_bell *b);                      /* wakes all */
+int kh_bell_wait(kh_bell *b, const bool *set);      /* 0, or KH_ECANCEL */
+
 /* Ordered delivery: items come in any order under their tickets, `fn` is called for
  * 0, 1, 2, ... by whichever thread brings the next one, one call at a time, outside
  * the lock.  `window` bounds how far ahead a ticket may be: kh_order_put blocks while
@@ -74,5 +82,9 @@ int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
  * failing fn stops the monitor.  Returns the first error, in *err. */
 typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
 int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+/* The same beside the caller, who waits for them in join, which gives the first error. */
+typedef struct kh_crew kh_crew;
+int kh_crew_start(kh_crew **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+int kh_crew_join(kh_crew *c, kh_err *err);
 
 #endif

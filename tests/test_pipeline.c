@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <sched.h>
 #include "pipeline.h"
 
 enum { TICKETS = 3000, WINDOW = 7 };
@@ -307,6 +308,50 @@ static void test_first_error(void **state)
 	assert_string_equal(got.msg, "first");
 }
 
+/* --- bells ------------------------------------------------------------------------------ */
+struct ringing {
+	kh_bell *b;
+	bool set[4];
+	atomic_uint woken;
+};
+
+/* Workers 1 to 3 wait for what worker 0 sets, from last to first; nobody sets set[0]. */
+static int ring_worker(void *arg, unsigned id, kh_err *err)
+{
+	struct ringing *r = arg;
+
+	(void)err;
+	if (id > 0) {
+		if (kh_bell_wait(r->b, &r->set[id]))
+			return KH_ECANCEL;
+		atomic_fetch_add(&r->woken, 1u << 4 * id);
+		return kh_bell_wait(r->b, &r->set[0]) == KH_ECANCEL ? KH_OK : KH_EIO;
+	}
+	for (unsigned i = 3; i > 0; i--) {
+		kh_monitor_lock(w.m);
+		r->set[i] = true;
+		kh_monitor_unlock(w.m);
+		kh_bell_ring(r->b);
+		while (!(atomic_load(&r->woken) >> 4 * i & 1))
+			sched_yield();
+	}
+	kh_monitor_stop(w.m, NULL);
+	return KH_OK;
+}
+
+static void test_bell(void **state)
+{
+	struct ringing r = { .set = { false } };
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_bell_new(&r.b, w.m, &err), 0);
+	assert_int_equal(kh_crew_run(w.m, 4, ring_worker, &r, &err), KH_ECANCEL);
+	assert_int_equal(atomic_load(&r.woken), 0x1110);
+	assert_int_equal(kh_bell_wait(r.b, &r.set[2]), 0);      /* it is set, even so */
+	kh_bell_free(r.b);
+}
+
 static int count_worker(void *arg, unsigned id, kh_err *err)
 {
 	(void)err;
@@ -325,6 +370,32 @@ static void test_crew(void **state)
 	assert_int_equal(kh_crew_run(w.m, 1, count_worker, &seen, &err), 0);
 	assert_int_equal(atomic_load(&seen), 0x1111112);
 	assert_true(kh_cpus() >= 1);
+}
+
+static int take_one(void *arg, unsigned id, kh_err *err)
+{
+	(void)id;
+	return kh_queue_pop(arg) ? KH_OK : kh_fail(err, KH_EIO, "nothing came");
+}
+
+/* Beside the caller: it can give them what they wait for, or stop them. */
+static void test_crew_beside(void **state)
+{
+	kh_queue *q;
+	kh_crew *c;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_queue_new(&q, w.m, 3, &err), 0);
+	assert_int_equal(kh_crew_start(&c, w.m, 3, take_one, q, &err), 0);
+	for (int i = 0; i < 3; i++)
+		kh_queue_push(q, q);
+	assert_int_equal(kh_crew_join(c, &err), 0);
+	assert_int_equal(kh_crew_start(&c, w.m, 3, take_one, q, &err), 0);
+	kh_monitor_stop(w.m, NULL);
+	assert_int_equal(kh_crew_join(c, &err), KH_EIO);
+	assert_string_equal(err.msg, "nothing came");
+	kh_queue_free(q);
 }
 
 /* As many waiters as there is room for, and one more; freed ones make room. */
@@ -351,7 +422,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_turns), TEST(test_turns_fail), TEST(test_order), TEST(test_order_fail),
 		TEST(test_order_room), 		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
-		TEST(test_first_error), TEST(test_crew), TEST(test_many_queues),
+		TEST(test_first_error), TEST(test_bell), TEST(test_crew), TEST(test_crew_beside),
+		TEST(test_many_queues),
 	};
 
 	test_seed();
