@@ -33,7 +33,7 @@ void kh_usage(const kh_command *c)
 int kh_cmd_fail(const kh_command *c, const kh_err *err)
 {
 	kh_progress_end();
-	fprintf(stderr, "kmerhash %s: %s\n", c->name, err->msg[0] ? err->msg : "stopped");
+	fprintf(stderr, "kmerhash %s: %s%s\n", c->name, kh_log_prefix(), err->msg[0] ? err->msg : "stopped");
 	return err->code == KH_EUSAGE ? 2 : 1;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static enum kh_level log_level = KH_INFO;
+static char rank_prefix[24];
 static bool progress_shown;
 
 int kh_fail(kh_err *e, int code, const char *fmt, ...)
@@ -40,19 +41,31 @@ void kh_log_level(enum kh_level level)
 	log_level = level;
 }
 
+void kh_log_rank(unsigned rank)
+{
+	rank_prefix[0] = 0;
+	if (rank > 0)
+		snprintf(rank_prefix, sizeof rank_prefix, "rank %u: ", rank);
+}
+
+const char *kh_log_prefix(void)
+{
+	return rank_prefix;
+}
+
 void kh_log(enum kh_level level, const char *fmt, ...)
 {
 	static const char *const name[] = { "error: ", "warning: ", "", "" };
 	char line[1024];
 	va_list ap;
 
-	if (level > log_level)
+	if (level > log_level || (level == KH_INFO && rank_prefix[0]))
 		return;
 	kh_progress_end();
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "kmerhash: %s%s\n", name[level], line);
+	fprintf(stderr, "kmerhash: %s%s%s\n", rank_prefix, name[level], line);
 }
 
 double kh_seconds(void)
@@ -69,7 +82,7 @@ void kh_progress(const char *fmt, ...)
 	time_t now = time(NULL);
 	va_list ap;
 
-	if (now == last || log_level < KH_INFO || !isatty(STDERR_FILENO))
+	if (now == last || log_level < KH_INFO || rank_prefix[0] || !isatty(STDERR_FILENO))
 		return;
 	last = now;
 	progress_shown = true;
