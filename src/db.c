@@ -114,8 +114,9 @@ static int check_parameters(const kh_db *db, kh_err *err)
 
 /* --- checksums, in parallel ---------------------------------------------------------- */
 struct verify {
-	kh_db *db;
-	bool no_index;
+	const kh_db *db;
+	bool index;                     /* the ranges from .. to - 1 of it, or all else */
+	unsigned from, to;
 	uint64_t next, blocks;          /* under the monitor's lock */
 	kh_monitor *m;
 };
@@ -125,6 +126,22 @@ static bool inside_index(const kh_db *db, uint64_t at, uint64_t n)
 	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
 
 	return at >= e->at && at + n <= e->at + e->bytes;
+}
+
+/* Where ranges begin in the file; the one behind the last: the end of the index. */
+static uint64_t range_at(const kh_db *db, unsigned range)
+{
+	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
+
+	return e->at + (range < KH_RANGES ? db->dir[range].first_bucket * sizeof(kh_bucket) : e->bytes);
+}
+
+/* Is it one of these blocks?  One that the index only shares is not the index's. */
+static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
+{
+	if (!inside_index(v->db, at, n))
+		return !v->index;
+	return v->index && at < range_at(v->db, v->to) && at + n > range_at(v->db, v->from);
 }
 
 static int verify_worker(void *arg, unsigned worker, kh_err *err)
@@ -144,7 +161,7 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
 		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
 
-		if (v->no_index && inside_index(db, at, n))
+		if (!concerns(v, at, n))
 			continue;
 		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i])
 			return kh_fail(err, KH_EFORMAT, "%s: damaged: the checksum of bytes %" PRIu64
@@ -162,9 +179,9 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 	(void)worker;
 	for (;;) {
 		kh_monitor_lock(v->m);
-		uint64_t p = v->next++;
+		uint64_t p = v->from + v->next++;
 		kh_monitor_unlock(v->m);
-		if (p >= KH_RANGES || kh_monitor_stopped(v->m))
+		if (p >= v->to || kh_monitor_stopped(v->m))
 			return KH_OK;
 		if (kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
 			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
@@ -286,8 +303,7 @@ static int load_targets(kh_db *db, kh_err *err)
 
 static int load(kh_db *db, const kh_db_options *o, kh_err *err)
 {
-	const bool index = !o->no_verify && !o->later;
-	struct verify v = { .db = db, .no_index = !index };
+	struct verify v = { .db = db };
 	int rc;
 
 	db->h = db->map;
@@ -304,7 +320,42 @@ static int load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)))
 		return rc;
-	return index ? in_parallel(&v, o->threads, check_worker, err) : KH_OK;
+	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
+}
+
+/* --- the index, or a part of it --------------------------------------------------------------- */
+int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .index = true, .from = from, .to = to,
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
+	int rc = in_parallel(&v, threads, verify_worker, err);
+
+	return rc ? rc : in_parallel(&v, threads, check_worker, err);
+}
+
+/* The addresses stay taken: kh_db_close() gives all back at once. */
+static int let_go(const kh_db *db, uint64_t from, uint64_t to, kh_err *err)
+{
+	if (from < to && mmap((char *)db->map + from, (size_t)(to - from), PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return kh_fail_errno(err, db->path);
+	return KH_OK;
+}
+
+int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t first = (range_at(db, 0) + page - 1) / page * page;
+	const uint64_t end = range_at(db, KH_RANGES) / page * page;
+	uint64_t lo = range_at(db, from) / page * page;
+	uint64_t hi = (range_at(db, to) + page - 1) / page * page;
+	int rc;
+
+	lo = lo < first ? first : lo < end ? lo : end;
+	hi = from == to || hi < lo ? lo : hi < end ? hi : end;
+	*kept = range_at(db, to) - range_at(db, from);
+	rc = let_go(db, first, lo, err);
+	return rc ? rc : let_go(db, hi, end, err);
 }
 
 /* --- opening -------------------------------------------------------------------------------- */

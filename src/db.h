@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "comm.h"
 #include "index.h"
 #include "msg.h"
 #include "output.h"
@@ -117,6 +118,11 @@ int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
+/* What was left out at opening, of ranges from .. to - 1: their checksums and structure. */
+int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
+/* Gives back the memory of all other ranges, which nobody may read any more; *kept: bytes of
+ * these.  Only of a file. */
+int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err);
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 
@@ -130,6 +136,18 @@ int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err);
 int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
 /* While fn runs, a second thread makes the sums of what is appended, as it is written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
+/* Of several ranks: 0 creates the file, the others join it, by the name that kh_db_file has on rank
+ * 0. */
+const char *kh_db_file(const kh_db_writer *w);
+int kh_db_join(kh_db_writer **w, const char *path, const char *file, kh_err *err);
+/* Collective, in the first section: the bytes of all ranks, in their order, each rank writing its
+ * own, with `threads`.  They are on disk then; rank 0 goes on behind them. */
+typedef struct kh_db_stretch {
+	const void *p;
+	size_t n;
+} kh_db_stretch;
+int kh_db_append_ranks(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
+		       unsigned threads, kh_err *err);
 /* The extents, lengths and checksums in h are filled in here. */
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);
 

@@ -1,30 +1,12 @@
 #include <config.h>
-#include "db.h"
+#include "db_write_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 #include "mem.h"
 #include "pipeline.h"
 
 enum { HELP_FROM = 1 << 20 };           /* bytes that are worth handing over */
-
-struct stretch {
-	const char *p;
-	size_t n;
-};
-
-struct kh_db_writer {
-	kh_out *out;
-	uint64_t at;                    /* bytes in the file */
-	XXH3_state_t *sum;              /* of the block being filled */
-	uint64_t *sums;
-	size_t n_sums, cap_sums;
-	uint64_t summed;                /* bytes in the sums */
-	kh_queue *todo, *done;          /* of the helper: stretches to sum; NULL: none */
-	int current;                    /* section, or -1 */
-	kh_db_extent section[KH_N_SECTIONS];
-};
 
 /* Bytes to the checksums, from the second page on. */
 static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
@@ -52,7 +34,7 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 /* Bytes to the file and to the checksums, at the same time if there is a helper. */
 static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 {
-	struct stretch s = { p, n };
+	kh_db_stretch s = { p, n };
 	bool help = w->todo && n >= HELP_FROM;
 	int rc;
 
@@ -74,9 +56,9 @@ struct helped {
 
 static int helped_worker(void *arg, unsigned worker, kh_err *err)
 {
-	static struct stretch end;
+	static kh_db_stretch end;
 	struct helped *h = arg;
-	struct stretch *s;
+	kh_db_stretch *s;
 	int rc;
 
 	if (worker == 0) {

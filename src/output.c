@@ -202,6 +202,39 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 	return KH_OK;
 }
 
+const char *kh_out_file(const kh_out *o)
+{
+	return o->tmp ? o->tmp : o->path;
+}
+
+int kh_out_join(kh_out **out, const char *path, const char *file, kh_err *err)
+{
+	kh_out *o = kh_array(1, sizeof *o, err);
+	bool in_place = strcmp(path, file) == 0;
+	int rc = KH_OK;
+
+	if (!o)
+		return KH_ENOMEM;
+	o->slot = -1;
+	o->fd = open(file, O_WRONLY | O_CLOEXEC);
+	o->path = strdup(path);
+	if (o->fd < 0)
+		rc = kh_fail(err, KH_EIO, "%s: what rank 0 has made is not to be seen here: %s "
+			     "(the ranks need one file system)", file, strerror(errno));
+	else if (!o->path || (!in_place && !(o->tmp = strdup(file))))
+		rc = kh_fail_nomem(err);
+	if (rc) {
+		kh_out_close(o);
+		return rc;
+	}
+	if (o->tmp)
+		o->slot = pending_add(o->tmp);
+	flock(o->fd, LOCK_SH | LOCK_NB);
+	o->regular = true;
+	*out = o;
+	return KH_OK;
+}
+
 void kh_out_close(kh_out *o)
 {
 	if (!o)
@@ -259,6 +292,11 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 		n -= (size_t)w;
 	}
 	return KH_OK;
+}
+
+int kh_out_seek(kh_out *o, uint64_t at, kh_err *err)
+{
+	return lseek(o->fd, (off_t)at, SEEK_SET) < 0 ? kh_fail_errno(err, o->path) : KH_OK;
 }
 
 bool kh_out_regular(const kh_out *o)

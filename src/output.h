@@ -21,9 +21,15 @@ typedef struct kh_out kh_out;
 int kh_out_open(kh_out **o, const char *path, kh_err *err);
 /* The rest of an output that was not committed is removed. NULL is fine. */
 void kh_out_close(kh_out *o);
+/* What is written to meanwhile, for another process that joins in: kh_out_join opens it
+ * there (at any offset: kh_out_pwrite), and removes it as the first would, but only who opened it commits. */
+const char *kh_out_file(const kh_out *o);
+int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
+/* Where kh_out_write goes on. */
+int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
 /* What has been written is on disk before anything written later. */
 int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes everything durable and visible under its name. */

@@ -302,6 +302,74 @@ static void test_changed(void **state)
 	kh_db_close(db);
 }
 
+/* Ranges 100 to 149 are kept: they can be read, and no more than they is mapped. */
+static uint64_t mapped(const kh_db *db)
+{
+	const uintptr_t lo = (uintptr_t)db->map, hi = lo + db->bytes;
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long long from, to;
+	uint64_t sum = 0;
+	char line[600];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "%llx-%llx", &from, &to) == 2 && from >= lo && to < hi + 65536 &&
+		    strstr(line, "a.khdb"))
+			sum += to - from;
+	fclose(f);
+	return sum;
+}
+
+static void test_parts(void **state)
+{
+	static const kh_db_options later = { .threads = 2, .later = true };
+	kh_db *db = NULL;
+	kh_err err = { 0, "" };
+	uint64_t kept, all = 0, rest;
+
+	(void)state;
+	for (unsigned from = 0; from <= KH_RANGES; from += 32) {
+		unsigned to = from + 50 < KH_RANGES ? from + 50 : KH_RANGES;
+
+		assert_int_equal(kh_db_open(&db, "a.khdb", &later, &err), 0);
+		all = db->h->section[KH_SEC_INDEX].bytes;
+		rest = mapped(db) - all;
+		assert_int_equal(kh_db_check(db, from, to, 2, &err), 0);
+		assert_int_equal(kh_db_keep(db, from, to, &kept, &err), 0);
+		assert_int_equal(kh_db_check(db, from, to, 2, &err), 0);
+		assert_true(kept < all);
+		assert_in_range(mapped(db), kept + rest - 4096, kept + rest + 4 * 65536);
+		assert_true(mapped(db) < db->bytes);
+		kh_db_close(db);
+	}
+}
+
+/* Wrong structure under right sums is seen by whoever has that range. */
+static void test_damaged_part(void **state)
+{
+	static const kh_db_options later = { .threads = 2, .later = true };
+	bytes b = slurp("a.khdb");
+	kh_db_header *h = (kh_db_header *)b.p;
+	const kh_range *dir = (const kh_range *)(b.p + h->section[KH_SEC_DIR].at);
+	uint64_t *sums = (uint64_t *)(b.p + h->section[KH_SEC_SUMS].at);
+	kh_db *db = NULL;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	b.p[h->section[KH_SEC_INDEX].at + dir[77].first_bucket * 64] ^= 1;
+	assert_int_equal(h->section[KH_SEC_SUMS].bytes, 8);
+	sums[0] = XXH3_64bits(b.p + KH_DB_PAGE, h->section[KH_SEC_SUMS].at - KH_DB_PAGE);
+	h->sums = XXH3_64bits(sums, 8);
+	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
+	assert_int_equal(kh_db_open_bytes(&db, b.p, b.n, &later, &err), 0);
+	assert_int_equal(kh_db_check(db, 0, 77, 2, &err), 0);
+	assert_int_equal(kh_db_check(db, 78, KH_RANGES, 2, &err), 0);
+	assert_int_equal(kh_db_check(db, 77, 78, 2, &err), KH_EFORMAT);
+	assert_non_null(strstr(err.msg, "range 77, bucket 0"));
+	kh_db_close(db);
+	free(b.p);
+}
+
 static void test_writer_refuses(void **state)
 {
 	kh_db_writer *w = NULL;
@@ -342,7 +410,8 @@ int main(void)
 		cmocka_unit_test(test_opened), cmocka_unit_test(test_same_bytes),
 		cmocka_unit_test(test_every_byte), cmocka_unit_test(test_every_length),
 		cmocka_unit_test(test_blocks), cmocka_unit_test(test_header),
-		cmocka_unit_test(test_places), cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_places), cmocka_unit_test(test_parts), cmocka_unit_test(test_damaged_part),
+		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_writer_refuses),
 	};
 

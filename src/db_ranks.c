@@ -1,0 +1,232 @@
+/*
+ * db_ranks.c - the index of a database, written by several ranks
+ *
+ * Checksums are of blocks, so each block is written by one rank: the one that has its last
+ * byte.  What a rank has behind its last whole block goes to the next rank, which puts it in front
+ * of its own; what the last rank has left goes to rank 0, which writes on.  A rank that
+ * has not got to the end of a block hands on what it was handed, too.
+ */
+#include <config.h>
+#include "db_write_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+
+enum { TAIL = 3 };                      /* channel */
+enum { WRITERS = 8 };                   /* threads, each with a block: more make no disk faster */
+
+/* Bytes from .. to - 1 of all ranks' are this rank's. */
+struct part {
+	kh_db_writer *w;
+	kh_monitor *m;
+	const kh_db_stretch *s;
+	size_t n;
+	uint64_t from, to, all;
+	kh_message head;                /* of the rank before: up to `from`, from the start of a block */
+	uint64_t first, n_blocks;       /* that are this rank's */
+	uint64_t next;                  /* under the lock */
+	uint64_t *sum;
+};
+
+const char *kh_db_file(const kh_db_writer *w)
+{
+	return kh_out_file(w->out);
+}
+
+int kh_db_join(kh_db_writer **out, const char *path, const char *file, kh_err *err)
+{
+	kh_db_writer *w = kh_array(1, sizeof *w, err);
+	int rc = w ? kh_out_join(&w->out, path, file, err) : KH_ENOMEM;
+
+	if (rc) {
+		free(w);
+		return rc;
+	}
+	*out = w;
+	return KH_OK;
+}
+
+/* n of this rank's own bytes, from the at-th. */
+static void copy_out(const struct part *p, uint64_t at, char *to, size_t n)
+{
+	for (size_t i = 0; n > 0; i++) {
+		const kh_db_stretch *s = &p->s[i];
+		size_t m;
+
+		if (at >= s->n) {
+			at -= s->n;
+			continue;
+		}
+		m = s->n - (size_t)at < n ? s->n - (size_t)at : n;
+		memcpy(to, (const char *)s->p + at, m);
+		to += m;
+		n -= m;
+		at = 0;
+	}
+}
+
+/* From the start of the block that `from` lies in: n bytes, or fewer than a block. */
+static void copy_block(const struct part *p, uint64_t at, char *to, size_t n)
+{
+	if (at < p->from) {
+		memcpy(to, p->head.p, p->head.n);
+		to += p->head.n;
+		n -= p->head.n;
+		at = p->from;
+	}
+	copy_out(p, at - p->from, to, n);
+}
+
+static int write_blocks(void *arg, unsigned worker, kh_err *err)
+{
+	struct part *p = arg;
+	char *block = malloc(KH_DB_BLOCK);
+	int rc = block ? KH_OK : kh_fail_nomem(err);
+
+	(void)worker;
+	while (!rc && !kh_monitor_stopped(p->m)) {
+		kh_monitor_lock(p->m);
+		uint64_t i = p->next++, at = (p->first + i) * KH_DB_BLOCK;
+		kh_monitor_unlock(p->m);
+		if (i >= p->n_blocks)
+			break;
+		copy_block(p, at, block, KH_DB_BLOCK);
+		p->sum[i] = XXH3_64bits(block, KH_DB_BLOCK);
+		rc = kh_out_pwrite(p->w->out, block, KH_DB_BLOCK, KH_DB_PAGE + at, err);
+	}
+	free(block);
+	return rc;
+}
+
+/* --- tails ------------------------------------------------------------------------------ */
+static int post_tail(const struct part *p, kh_comm *c, uint64_t at, kh_err *err)
+{
+	size_t n = (size_t)(p->to - at);
+	char *tail = malloc(n ? n : 1);
+
+	if (!tail)
+		return kh_fail_nomem(err);
+	copy_block(p, at, tail, n);
+	return kh_comm_post(c, (kh_comm_rank(c) + 1) % kh_comm_size(c), TAIL, tail, n, err);
+}
+
+/* The next rank's head goes out first, if it does not depend on ours: so ranks do not wait for one
+ * another in a row. */
+static int swap_tails(struct part *p, kh_comm *c, kh_err *err)
+{
+	const uint64_t last = p->to - p->to % KH_DB_BLOCK;
+	const bool own = last >= p->from;
+	int rc = own ? post_tail(p, c, last, err) : KH_OK;
+
+	if (!rc && kh_comm_rank(c) > 0)
+		rc = kh_comm_take_from(c, kh_comm_rank(c) - 1, TAIL, &p->head, err);
+	if (!rc && p->head.n != p->from % KH_DB_BLOCK)
+		rc = kh_fail(err, KH_EIO, "rank %u sent %zu bytes of a block, not %llu", p->head.from,
+			     p->head.n, (unsigned long long)(p->from % KH_DB_BLOCK));
+	if (!rc && !own)
+		rc = post_tail(p, c, last, err);
+	p->first = p->from / KH_DB_BLOCK;
+	p->n_blocks = own ? last / KH_DB_BLOCK - p->first : 0;
+	return rc;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+static int place(struct part *p, kh_comm *c, kh_err *err)
+{
+	const unsigned size = kh_comm_size(c), rank = kh_comm_rank(c);
+	void **recv = kh_array(size, sizeof *recv, err);
+	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
+	uint64_t own = 0;
+	int rc = got ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < p->n; i++)
+		own += p->s[i].n;
+	if (!rc)
+		rc = kh_comm_all_gather(c, &own, sizeof own, recv, got, err);
+	for (unsigned r = 0; r < size && !rc; r++) {
+		uint64_t n;
+
+		memcpy(&n, recv[r], sizeof n);
+		p->from += r < rank ? n : 0;
+		p->all += n;
+		free(recv[r]);
+	}
+	p->to = p->from + own;
+	free(recv);
+	free(got);
+	return rc;
+}
+
+/* Rank 0 gets the sums of all blocks; all ranks have synced when they are there. */
+static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
+{
+	const unsigned size = kh_comm_size(c);
+	void **recv = kh_array(size, sizeof *recv, err);
+	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
+	kh_db_writer *w = p->w;
+	int rc = got ? kh_comm_all_gather(c, p->sum, (size_t)p->n_blocks * sizeof *p->sum, recv, got, err)
+		     : KH_ENOMEM;
+
+	for (unsigned r = 0; r < size && !rc; r++) {
+		size_t m = got[r] / sizeof *w->sums;
+
+		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + m, sizeof *w->sums, err);
+		if (!rc && m > 0)
+			memcpy(w->sums + w->n_sums, recv[r], got[r]);
+		w->n_sums += m;
+	}
+	for (unsigned r = 0; recv && r < size; r++)
+		free(recv[r]);
+	free(recv);
+	free(got);
+	return rc;
+}
+
+/* Rank 0: behind the whole blocks. */
+static int go_on(struct part *p, kh_comm *c, kh_err *err)
+{
+	const uint64_t done = p->all - p->all % KH_DB_BLOCK;
+	kh_db_writer *w = p->w;
+	kh_message tail;
+	int rc = kh_comm_take_from(c, kh_comm_size(c) - 1, TAIL, &tail, err);
+
+	if (rc)
+		return rc;
+	assert(w->n_sums == done / KH_DB_BLOCK && tail.n == p->all - done);
+	w->at = KH_DB_PAGE + done;
+	w->summed = done;
+	w->section[w->current].bytes = done;
+	rc = kh_out_seek(w->out, w->at, err);
+	if (!rc)
+		rc = kh_db_append(w, tail.p, tail.n, err);
+	free(tail.p);
+	return rc;
+}
+
+int kh_db_append_ranks(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
+		       unsigned threads, kh_err *err)
+{
+	struct part p = { .w = w, .s = s, .n = n };
+	int rc = place(&p, c, err);
+
+	assert(w->summed == 0);
+	if (!rc)
+		rc = swap_tails(&p, c, err);
+	if (!rc && !(p.sum = kh_array((size_t)p.n_blocks, sizeof *p.sum, err)))
+		rc = KH_ENOMEM;
+	if (!rc)
+		rc = kh_monitor_new(&p.m, err);
+	if (!rc)
+		rc = kh_crew_run(p.m, threads < WRITERS ? threads : WRITERS, write_blocks, &p, err);
+	if (!rc)
+		rc = kh_out_sync(w->out, err);
+	if (!rc)
+		rc = gather_sums(&p, c, err);
+	if (!rc && kh_comm_rank(c) == 0)
+		rc = go_on(&p, c, err);
+	kh_monitor_free(p.m);
+	free(p.head.p);
+	free(p.sum);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/*
+ * db_write_in.h - inside the writing of a database: db_write.c by one rank, db_ranks.c by several
+ */
+#ifndef KH_DB_WRITE_IN_H
+#define KH_DB_WRITE_IN_H
+
+#include <xxhash.h>
+#include "db.h"
+#include "pipeline.h"
+
+struct kh_db_writer {
+	kh_out *out;
+	uint64_t at;                    /* bytes in the file */
+	XXH3_state_t *sum;              /* of the block being filled */
+	uint64_t *sums;
+	size_t n_sums, cap_sums;
+	uint64_t summed;                /* bytes in the sums */
+	kh_queue *todo, *done;          /* of the helper: stretches to sum; NULL: none */
+	int current;                    /* section, or -1 */
+	kh_db_extent section[KH_N_SECTIONS];
+};
+
+#endif
