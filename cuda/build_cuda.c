@@ -105,6 +105,10 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 
 	if (!b)
 		return KH_ENOMEM;
+	if (o->comm) {
+		free(b);
+		return kh_fail(err, KH_EUSAGE, "a build over several ranks is by the CPU: --device cpu");
+	}
 	b->o = *o;
 	b->device = o->n_devices ? o->device[0] : 0;
 	b->worker = kh_array(o->threads, sizeof *b->worker, err);

@@ -9,6 +9,7 @@
 
 #include "build.h"
 #include "classify.h"
+#include "comm.h"
 
 /* --- building ----------------------------------------------------------------------- */
 typedef struct kh_builder kh_builder;
@@ -21,6 +22,7 @@ typedef struct kh_builder_options {
 	const char *tmp;                /* spilled pairs go to a file beside this one */
 	const int *device;              /* numbers of the devices, n_devices of them */
 	size_t n_devices;
+	kh_comm *comm;                  /* NULL: one rank */
 } kh_builder_options;
 
 /* What a build will take. */
@@ -29,13 +31,22 @@ typedef struct kh_plan {
 	uint64_t have;                  /* bytes that may be used, 0: no limit; beyond it, pairs spill */
 } kh_plan;
 
-/* Everything that is known when all references have been read. */
+/*
+ * Everything that is known when all references have been read.
+ *
+ * Of several ranks (kh_builder_options.comm) each has read a stretch of the references, in the
+ * order of ranks, and numbers its bins and tickets from 0.  The backend exchanges the pairs: rank
+ * r makes the ranges that kh_shards_cut gives it, by the numbers of pairs summed over all
+ * ranks, of the pairs of all, ordered as if one rank had read everything: those of rank 0 first.
+ * All ranks have the same bins and tax, and the same backend; remap is each rank's own.  A loop
+ * that waits for no message looks at kh_comm_check now and then.  Who fails just returns.
+ */
 typedef struct kh_finish {
 	const kh_bins *bins;
 	const kh_taxonomy *tax;
 	const kh_remap *remap;          /* NULL: the pairs' bins are final */
-	/* Called for ranges 0 .. 255 in order, one call at a time; the image lives for
-	 * the call. */
+	/* Called for the rank's ranges in order (one rank: 0 .. 255), one call at a time; the
+	 * image lives for the call. */
 	int (*sink)(void *arg, const kh_image *im, kh_err *err);
 	void *arg;
 	/* NULL, or called when the whole index exists where it is made, before the first range

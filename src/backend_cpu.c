@@ -2,6 +2,7 @@
 #include "backend.h"
 
 #include <stdlib.h>
+#include "exchange.h"
 #include "mem.h"
 #include "pairs.h"
 #include "pipeline.h"
@@ -95,7 +96,9 @@ struct finish {
 	kh_monitor *m;
 	kh_queue *images;
 	kh_order *order;
-	unsigned next;
+	kh_exchange *x;                 /* NULL: one rank */
+	unsigned workers, left;         /* of them, at work */
+	unsigned first, next, end;      /* ranges of this rank */
 };
 
 struct parcel {
@@ -114,16 +117,25 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return rc;
 }
 
-static int finish_worker(void *arg, unsigned worker, kh_err *err)
+static int make_range(struct finish *fin, unsigned worker, unsigned range, kh_pair_room *room,
+		      struct parcel *p, kh_err *err)
 {
-	struct finish *fin = arg;
+	kh_pairs pairs;
+	int rc = fin->x ? kh_exchange_range(fin->x, worker, range, room, &pairs, err)
+	       : kh_store_range(fin->b->store, range, fin->f->remap, room, &pairs, err);
+
+	if (!rc)
+		rc = kh_index_encode(&p->image, &pairs, fin->f->bins, fin->f->tax, err);
+	return rc ? rc : kh_order_put(fin->order, range - fin->first, p, deliver, NULL);
+}
+
+static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
+{
 	kh_pair_room room = { .key = NULL };
 	int rc = KH_OK;
 
-	(void)worker;
 	while (!rc) {
 		struct parcel *p = kh_queue_pop(fin->images);
-		kh_pairs pairs;
 
 		if (!p) {
 			rc = KH_ECANCEL;
@@ -132,27 +144,74 @@ static int finish_worker(void *arg, unsigned worker, kh_err *err)
 		kh_monitor_lock(fin->m);
 		unsigned range = fin->next++;
 		kh_monitor_unlock(fin->m);
-		if (range >= KH_RANGES) {
+		if (range >= fin->end) {
 			kh_queue_push(fin->images, p);
 			break;
 		}
-		rc = kh_store_range(fin->b->store, range, fin->f->remap, &room, &pairs, err);
-		if (!rc)
-			rc = kh_index_encode(&p->image, &pairs, fin->f->bins, fin->f->tax, err);
-		if (!rc)
-			rc = kh_order_put(fin->order, range, p, deliver, NULL);
+		rc = make_range(fin, worker, range, &room, p, err);
 	}
 	kh_pair_room_clear(&room);
+	return rc;
+}
+
+/* The worker behind the last serves the other ranks.  It waits for messages, so that whoever fails
+ * here tells them, and so also it. */
+static int finish_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct finish *fin = arg;
+	kh_err first = { 0, "" };
+	int rc;
+
+	if (worker == fin->workers)
+		return kh_exchange_serve(fin->x, err);
+	rc = make_ranges(fin, worker, err);
+	if (!fin->x)
+		return rc;
+	kh_monitor_lock(fin->m);
+	bool last = --fin->left == 0;
+	kh_monitor_unlock(fin->m);
+	if (!rc && last)
+		rc = kh_exchange_end(fin->x, err);
+	if (rc) {
+		kh_monitor_stop(fin->m, rc == KH_ECANCEL ? NULL : err);
+		kh_monitor_error(fin->m, &first);
+		kh_comm_fail(fin->b->o.comm, &first);
+	}
+	return rc;
+}
+
+/* Of several ranks, some workers wait for messages at any time: there are more of them. */
+static int open_finish(struct finish *fin, kh_err *err)
+{
+	const kh_builder_options *o = &fin->b->o;
+	kh_exchange_options xo = { .comm = o->comm, .store = fin->b->store, .remap = fin->f->remap };
+	int rc = kh_monitor_new(&fin->m, err);
+
+	fin->workers = fin->left = o->threads + (o->comm ? 2 : 0);
+	fin->end = KH_RANGES;
+	if (rc || !o->comm)
+		return rc;
+	xo.m = fin->m;
+	xo.workers = fin->workers;
+	rc = kh_exchange_open(&fin->x, &xo, err);
+	if (!rc) {
+		const kh_shards *s = kh_exchange_shards(fin->x);
+
+		fin->first = fin->next = s->first[kh_comm_rank(o->comm)];
+		fin->end = s->first[kh_comm_rank(o->comm) + 1];
+	}
 	return rc;
 }
 
 static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 {
 	struct finish fin = { .b = b, .f = f };
-	size_t n = b->o.threads + 1;
-	struct parcel *parcel = kh_array(n, sizeof *parcel, err);
-	int rc = parcel ? kh_monitor_new(&fin.m, err) : KH_ENOMEM;
+	struct parcel *parcel = NULL;
+	int rc = open_finish(&fin, err);
+	size_t n = fin.workers + 1;
 
+	if (!rc && !(parcel = kh_array(n, sizeof *parcel, err)))
+		rc = KH_ENOMEM;
 	if (!rc)
 		rc = kh_queue_new(&fin.images, fin.m, n, err);
 	if (!rc)
@@ -162,11 +221,12 @@ static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 		kh_queue_push(fin.images, &parcel[i]);
 	}
 	if (!rc)
-		rc = kh_crew_run(fin.m, b->o.threads, finish_worker, &fin, err);
+		rc = kh_crew_run(fin.m, fin.workers + (fin.x ? 1 : 0), finish_worker, &fin, err);
 	for (size_t i = 0; parcel && i < n; i++)
 		kh_image_clear(&parcel[i].image);
 	kh_order_free(fin.order);
 	kh_queue_free(fin.images);
+	kh_exchange_close(fin.x);
 	kh_monitor_free(fin.m);
 	free(parcel);
 	return rc;

@@ -326,26 +326,51 @@ int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *
 	return rc;
 }
 
+int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
+		    kh_err *err)
+{
+	int rc = kh_store_gather(s, range, out->key, out->loc, err);
+
+	out->n = (size_t)s->count[range];
+	if (!rc && remap)
+		out->n = remap_bins(remap, out->key, out->loc, out->n);
+	return rc;
+}
+
+int kh_pair_room_grow(kh_pair_room *room, uint64_t n, kh_err *err)
+{
+	int rc;
+
+	if (n > UINT32_MAX)
+		return kh_fail(err, KH_EUSAGE, "%llu pairs in one of 256 ranges are too many",
+			       (unsigned long long)n);
+	if ((rc = kh_grow((void **)&room->key, &room->cap[0], (size_t)n, 8, err)) ||
+	    (rc = kh_grow((void **)&room->key2, &room->cap[1], (size_t)n, 8, err)) ||
+	    (rc = kh_grow((void **)&room->loc, &room->cap[2], (size_t)n, 4, err)) ||
+	    (rc = kh_grow((void **)&room->loc2, &room->cap[3], (size_t)n, 4, err)))
+		return rc;
+	return KH_OK;
+}
+
+void kh_pair_room_sort(kh_pair_room *room, size_t n, kh_pairs *out)
+{
+	kh_pairs b = { room->key2, room->loc2, n };
+
+	*out = (kh_pairs) { room->key, room->loc, n };
+	sort_pairs(out, &b);
+}
+
 int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
 		   kh_pairs *out, kh_err *err)
 {
-	size_t want = (size_t)s->count[range], n = want;
-	int rc;
+	kh_pairs p;
+	int rc = kh_pair_room_grow(room, s->count[range], err);
 
-	if (want > UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "%zu pairs in one of 256 ranges are too many", want);
-	if ((rc = kh_grow((void **)&room->key, &room->cap[0], want, 8, err)) ||
-	    (rc = kh_grow((void **)&room->key2, &room->cap[1], want, 8, err)) ||
-	    (rc = kh_grow((void **)&room->loc, &room->cap[2], want, 4, err)) ||
-	    (rc = kh_grow((void **)&room->loc2, &room->cap[3], want, 4, err)))
-		return rc;
-	rc = kh_store_gather(s, range, room->key, room->loc, err);
 	if (rc)
 		return rc;
-	if (remap)
-		n = remap_bins(remap, room->key, room->loc, n);
-	kh_pairs a = { room->key, room->loc, n }, b = { room->key2, room->loc2, n };
-	sort_pairs(&a, &b);
-	*out = a;
-	return KH_OK;
+	p = (kh_pairs) { room->key, room->loc, 0 };
+	rc = kh_store_mapped(s, range, remap, &p, err);
+	if (!rc)
+		kh_pair_room_sort(room, p.n, out);
+	return rc;
 }

@@ -28,15 +28,23 @@ uint64_t kh_store_count(const kh_store *s, unsigned range);
  * have their low 40 bits. */
 int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
 
-/* The pairs of a range, sorted, to out->key and out->loc; `tmp` is scratch. Both grow as
- * needed.  Bins are mapped on the way, and dropped, where remap says so.  Thread-safe once
- * all have been added. */
+/* The same, to out->key and out->loc; bins are mapped on the way, and dropped, where remap (or NULL)
+ * says so: out->n are left.  Thread-safe once all have been added. */
+int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
+		    kh_err *err);
+
+/* Room for the pairs of a range in key and loc, and for their sort. */
 typedef struct kh_pair_room {
 	uint64_t *key, *key2;
 	uint32_t *loc, *loc2;
 	size_t cap[4];
 } kh_pair_room;
+int kh_pair_room_grow(kh_pair_room *r, uint64_t n, kh_err *err);
+/* Sorts the n pairs in key and loc stably by key; where they are then is *out. */
+void kh_pair_room_sort(kh_pair_room *r, size_t n, kh_pairs *out);
 void kh_pair_room_clear(kh_pair_room *r);
+
+/* The pairs of a range, mapped and sorted. */
 int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
 		   kh_pairs *out, kh_err *err);
 

@@ -1,0 +1,216 @@
+#include <config.h>
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+
+enum { ASK = 1, ANSWER };               /* channels */
+
+/* A message on ANSWER: this, n keys, n bins.  On ASK: this alone, or nothing: that rank wants no
+ * more. */
+typedef struct share {
+	uint32_t range, worker;
+	uint64_t n;
+} share;
+
+struct kh_exchange {
+	kh_exchange_options o;
+	kh_shards shards;
+	unsigned size, rank;
+	share **got;                    /* of each worker: a share of each rank */
+	kh_queue **came;                /* of each worker: where in `got` something has come */
+};
+
+void kh_exchange_close(kh_exchange *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; x->got && i < (size_t)x->o.workers * x->size; i++)
+		free(x->got[i]);
+	for (unsigned i = 0; x->came && i < x->o.workers; i++)
+		kh_queue_free(x->came[i]);
+	free(x->got);
+	free(x->came);
+	free(x);
+}
+
+int kh_exchange_open(kh_exchange **out, const kh_exchange_options *o, kh_err *err)
+{
+	kh_exchange *x = kh_array(1, sizeof *x, err);
+	uint64_t count[KH_RANGES];
+	int rc;
+
+	if (!x)
+		return KH_ENOMEM;
+	x->o = *o;
+	x->size = kh_comm_size(o->comm);
+	x->rank = kh_comm_rank(o->comm);
+	x->got = kh_array((size_t)o->workers * x->size, sizeof(share *), err);
+	x->came = x->got ? kh_array(o->workers, sizeof(kh_queue *), err) : NULL;
+	rc = x->came ? KH_OK : KH_ENOMEM;
+	for (unsigned i = 0; i < o->workers && !rc; i++)
+		rc = kh_queue_new(&x->came[i], o->m, x->size, err);
+	for (unsigned p = 0; p < KH_RANGES; p++)
+		count[p] = kh_store_count(o->store, p);
+	if (!rc)
+		rc = kh_comm_sum(o->comm, count, KH_RANGES, err);
+	if (rc) {
+		kh_exchange_close(x);
+		return rc;
+	}
+	kh_shards_cut(&x->shards, count, x->size);
+	*out = x;
+	return KH_OK;
+}
+
+const kh_shards *kh_exchange_shards(const kh_exchange *x)
+{
+	return &x->shards;
+}
+
+/* --- serving ---------------------------------------------------------------------------- */
+static size_t share_bytes(uint64_t n)
+{
+	return sizeof(share) + (size_t)n * 12;
+}
+
+/* This rank's share of a range, malloc'd. */
+static int make_share(const kh_exchange *x, const share *asked, share **out, kh_err *err)
+{
+	const uint64_t most = kh_store_count(x->o.store, asked->range);
+	share *s = malloc(share_bytes(most));
+	kh_pairs p;
+	int rc;
+
+	if (!s)
+		return kh_fail_nomem(err);
+	p.key = (uint64_t *)(s + 1);
+	p.loc = (uint32_t *)(p.key + most);
+	rc = kh_store_mapped(x->o.store, asked->range, x->o.remap, &p, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	memmove(p.key + p.n, p.loc, p.n * sizeof *p.loc);
+	*s = (share) { asked->range, asked->worker, p.n };
+	*out = s;
+	return KH_OK;
+}
+
+static void hand_over(kh_exchange *x, unsigned from, share *s)
+{
+	share **place = &x->got[(size_t)s->worker * x->size + from];
+
+	*place = s;
+	kh_queue_push(x->came[s->worker], place);
+}
+
+static int check_message(const kh_exchange *x, const kh_message *m, kh_err *err)
+{
+	const share *s = m->p;
+
+	if (m->n >= sizeof *s && s->range < KH_RANGES && (m->channel == ASK ? m->n == sizeof *s
+	    : s->worker < x->o.workers && m->n == share_bytes(s->n)))
+		return KH_OK;
+	return kh_fail(err, KH_EIO, "rank %u sent pairs in a way that is not this version's", m->from);
+}
+
+int kh_exchange_serve(kh_exchange *x, kh_err *err)
+{
+	unsigned ended = 0;
+
+	while (ended < x->size) {
+		kh_message m;
+		share *s = NULL;
+		int rc = kh_comm_take(x->o.comm, 1 << ASK | 1 << ANSWER, true, &m, err);
+
+		if (rc)
+			return rc;
+		if (m.channel == ASK && m.n == 0) {
+			ended++;
+			free(m.p);
+			continue;
+		}
+		rc = check_message(x, &m, err);
+		if (!rc && m.channel == ANSWER) {
+			hand_over(x, m.from, m.p);
+			continue;
+		}
+		if (!rc)
+			rc = make_share(x, m.p, &s, err);
+		free(m.p);
+		if (!rc)
+			rc = kh_comm_post(x->o.comm, m.from, ANSWER, s, share_bytes(s->n), err);
+		if (rc)
+			return rc;
+	}
+	return KH_OK;
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+static int ask_all(kh_exchange *x, const share *want, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned i = 1; i < x->size && !rc; i++) {         /* not all of rank 0 at first */
+		share *s = malloc(sizeof *s);
+
+		if (!s)
+			return kh_fail_nomem(err);
+		*s = *want;
+		rc = kh_comm_post(x->o.comm, (x->rank + i) % x->size, ASK, s, sizeof *s, err);
+	}
+	return rc;
+}
+
+/* The shares one behind the other, and free. */
+static int join(const kh_exchange *x, share **got, kh_pair_room *room, kh_pairs *out, kh_err *err)
+{
+	uint64_t n = 0;
+	size_t at = 0;
+	int rc;
+
+	for (unsigned r = 0; r < x->size; r++)
+		n += got[r]->n;
+	rc = kh_pair_room_grow(room, n, err);
+	for (unsigned r = 0; r < x->size && !rc; r++) {
+		const uint64_t *key = (const uint64_t *)(got[r] + 1);
+		size_t m = (size_t)got[r]->n;
+
+		if (m > 0) {            /* the room may be NULL */
+			memcpy(room->key + at, key, m * sizeof *key);
+			memcpy(room->loc + at, key + m, m * sizeof *room->loc);
+		}
+		at += m;
+		free(got[r]);
+		got[r] = NULL;
+	}
+	if (!rc)
+		kh_pair_room_sort(room, at, out);
+	return rc;
+}
+
+int kh_exchange_range(kh_exchange *x, unsigned worker, unsigned range, kh_pair_room *room,
+		      kh_pairs *out, kh_err *err)
+{
+	const share want = { range, worker, 0 };
+	share **got = x->got + (size_t)worker * x->size;
+	int rc = ask_all(x, &want, err);
+
+	if (!rc)
+		rc = make_share(x, &want, &got[x->rank], err);
+	for (unsigned i = 1; i < x->size && !rc; i++)
+		if (!kh_queue_pop(x->came[worker]))
+			rc = KH_ECANCEL;
+	return rc ? rc : join(x, got, room, out, err);
+}
+
+int kh_exchange_end(kh_exchange *x, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned r = 0; r < x->size && !rc; r++)
+		rc = kh_comm_post(x->o.comm, r, ASK, NULL, 0, err);
+	return rc;
+}
