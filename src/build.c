@@ -4,12 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "mem.h"
 #include "pipeline.h"
-#include "source.h"
 
 /* --- reading ------------------------------------------------------------------------------ */
 static void show_progress(const struct build *b)
@@ -28,10 +24,12 @@ static void show_progress(const struct build *b)
 /* In the block's turn. */
 static int settle(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
 {
-	int rc = kh_feed_settle(b->feed, blk, err);
+	int rc = kh_comm_check(b->o->comm, err);
 
 	if (!rc)
-		rc = kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], pieces, err);
+		rc = kh_feed_settle(b->feed, blk, err);
+	if (!rc)
+		rc = kh_refs_settle(&b->refs, blk, b->o->refs[b->first_file + blk->file], pieces, err);
 	if (!rc) {
 		show_progress(b);
 		kh_feed_pass(b->feed, blk);
@@ -110,29 +108,34 @@ static void show_plan(struct build *b)
 		       b->choice.backend->name);
 }
 
-/* One pass over the references with this->sketch. */
+/* One pass over this rank's references with b->sketch. */
 static int read_refs(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	const size_t suits = b->choice.backend->block_size;
 	const size_t block_size = o->block_size ? o->block_size : suits ? suits : 1 << 20;
-	kh_feed_options fo = { .path = { o->refs }, .n_path = { o->n_refs }, .pieces = true,
+	kh_feed_options fo = { .path = { o->refs + b->first_file }, .n_path = { b->n_files }, .pieces = true,
 		.allow_no_eof = o->allow_no_eof, .block_size = block_size,
-		.n_blocks = o->threads + 2, .front = kh_refs_front(&b->sketch) };
+		.n_blocks = o->threads + 2, .front = kh_refs_front(&b->sketch),
+		.from = b->from_byte, .to = b->to_byte };
 	kh_builder_options bo = { .sketch = b->sketch, .threads = o->threads,
 		.block_size = block_size, .memory = o->memory, .gpu_memory = o->gpu_memory,
-		.tmp = o->db, .device = b->choice.device, .n_devices = b->choice.n };
+		.tmp = o->db, .device = b->choice.device, .n_devices = b->choice.n, .comm = o->comm };
 	int rc = kh_refs_init(&b->refs, &b->sketch, b->gap, err);
 
 	b->refs.allow_duplicates = o->allow_duplicates;
-	if (rc || (rc = kh_monitor_new(&b->m, err)) || (rc = kh_feed_open(&b->feed, &fo, b->m, err)) ||
-	    (rc = b->choice.backend->builder_open(&b->builder, &bo, err)))
-		return rc;
-	show_plan(b);
+	b->refs.number_later = o->comm != NULL;
 	b->started = kh_seconds();
 	if (b->begun == 0)
 		b->begun = b->started;
-	rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
+	if (!rc && b->n_files > 0 && !(rc = kh_monitor_new(&b->m, err)))
+		rc = kh_feed_open(&b->feed, &fo, b->m, err);
+	if (!rc)
+		rc = b->choice.backend->builder_open(&b->builder, &bo, err);
+	if (!rc && b->feed) {
+		show_plan(b);
+		rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
+	}
 	kh_progress_end();
 	b->sum->seconds_read += kh_seconds() - b->started;
 	return rc ? rc : check_bins(b, err);
@@ -160,58 +163,15 @@ static void set_k(struct build *b, uint32_t k)
 		b->sketch.s = kh_default_s(k);
 }
 
-/* Bytes of text in a regular file: of gzip a guess, as its last member may tell. */
-static uint64_t guess_text(FILE *f, uint64_t size)
-{
-	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
-
-	if (fread(magic, 1, 2, f) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
-		return size;
-	bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
-	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
-
-	return ok && isize > size ? isize : size * 7 / 2;
-}
-
-/* A guess at the bases of the inputs, from their sizes.  Fails if one cannot be read, or
- * not twice. */
-static int guess_bases(const kh_build_options *o, uint64_t *bases, kh_err *err)
-{
-	uint64_t sum = 0, size;
-	int rc;
-
-	for (size_t i = 0; i < o->n_refs; i++) {
-		struct stat st;
-		FILE *f;
-
-		rc = kh_source_check(o->refs[i], &size, err);
-		if (rc)
-			return rc;
-		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode))
-			return kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
-				       "the default follows the number of bases", o->refs[i]);
-		f = fopen(o->refs[i], "rb");
-		if (!f)
-			return kh_fail_errno(err, o->refs[i]);
-		sum += guess_text(f, size);
-		fclose(f);
-	}
-	*bases = sum - sum / 64;        /* line ends, headers */
-	return KH_OK;
-}
-
 /* Reads the references.  Without -k the right k is known only behind the last base: it is
  * guessed from the sizes, and if the guess was wrong all is read again. */
 static int read_all(struct build *b, kh_err *err)
 {
 	uint64_t bases = 0;
-	int rc;
+	int rc = kh_build_deal(b, &bases, err);
 
-	if (b->sketch.k)
-		return read_refs(b, err);
-	rc = guess_bases(b->o, &bases, err);
-	if (rc)
-		return rc;
+	if (rc || b->sketch.k)
+		return rc ? rc : read_refs(b, err);
 	set_k(b, kh_default_k(bases));
 	rc = kh_sketch_check(&b->sketch, err);
 	if (!rc)

@@ -11,6 +11,10 @@
  * A block's share of a sequence is sampled in whole bins: what is left behind its last
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room
  * in front of its first piece.
+ *
+ * Of several ranks each reads a stretch of the references and numbers its sequences and bins
+ * from 0.  Then all learn of all sequences (rank 0 keeps the ids and looks up the taxa),
+ * the pairs go to the owners of their ranges, and each writes its part of the file.
  */
 #ifndef KH_BUILD_H
 #define KH_BUILD_H
@@ -18,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "comm.h"
 #include "db.h"
 #include "feed.h"
 #include "index.h"
@@ -41,6 +46,8 @@ typedef struct kh_ref {
 	uint64_t digest;
 	uint32_t first_bin;
 	uint32_t header_taxid;  /* 0: none */
+	uint32_t file;          /* number of its file */
+	uint32_t zero;
 } kh_ref;
 
 /* What a builder is given: the pieces of one block. */
@@ -53,7 +60,7 @@ typedef struct kh_sample {
 	size_t n;
 } kh_sample;
 
-/* From bins over all sequences to bins over targets.
+/* From bins over the sequences that a rank has read to bins over the targets of all.
  * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from to[i] on;
  * KH_DROP: no target. */
 #define KH_DROP UINT32_MAX
@@ -94,6 +101,7 @@ typedef struct kh_build_options {
 	const char *device;             /* "auto", "cpu", "cuda..." */
 	uint64_t memory;                /* bytes for pairs, 0: no limit */
 	uint64_t gpu_memory;
+	kh_comm *comm;                  /* NULL: one rank */
 	double max_unmapped;            /* share of sequences, 0..1 */
 	bool allow_duplicates;
 	bool allow_no_eof;
@@ -107,6 +115,7 @@ typedef struct kh_build_summary {
 	const char *backend;
 } kh_build_summary;
 
+/* One call of each rank; of the summary, rank 0 has all, the others their seconds. */
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
 
 #endif

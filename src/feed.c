@@ -4,6 +4,7 @@
 #include <config.h>
 #include "feed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "feed_in.h"
@@ -11,7 +12,7 @@
 
 const char *feed_file_name(const struct feed_stream *st, size_t file)
 {
-	const char *p = st->path[file];
+	const char *p = file == 0 && st->part ? st->part : st->path[file];
 
 	return strcmp(p, "-") == 0 ? "standard input" : p;
 }
@@ -53,8 +54,14 @@ static int check_paths(kh_feed *f, kh_err *err)
 
 			if (rc)
 				return rc;
-			f->total += size;
+			f->total += f->o.to > 0 && i + 1 == f->st[s].n_path ? f->o.to : size;
 		}
+	f->total -= f->o.from;
+	if (f->o.from > 0 && asprintf(&f->st[0].part, "%s (from byte %llu on)", f->st[0].path[0],
+				      (unsigned long long)f->o.from) < 0) {
+		f->st[0].part = NULL;
+		return kh_fail_nomem(err);
+	}
 	return KH_OK;
 }
 
@@ -127,6 +134,7 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 	kh_turn_free(st->reading);
 	kh_queue_free(st->pool);
 	free(st->block);
+	free(st->part);
 	free(st->count);
 	free(st->wait);
 	free(st->carry);

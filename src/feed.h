@@ -88,6 +88,8 @@ typedef struct kh_feed_options {
 	bool pieces;                    /* FASTA only; a record may span blocks */
 	size_t block_size;              /* bytes of text a block; 0: 1 MiB */
 	size_t n_blocks;                /* that circulate, a stream; at least workers + 2 */
+	uint64_t from, to;              /* pieces: the first file from this byte on, where a record
+	                                 * begins, the last one up to that (0: all); if so, plain ones */
 	size_t front;                   /* pieces: room before the first piece, in bases, a
 	                                 * multiple of 32; the user's, never written by the feed */
 } kh_feed_options;

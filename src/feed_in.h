@@ -66,6 +66,7 @@ struct feed_stream {
 	char format;            /* of the file that was settled last */
 	/* in the reading turn: */
 	size_t file;
+	char *part;             /* what the first file is called in messages if it is not read from its start */
 	struct feed_input *in;
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */

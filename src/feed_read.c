@@ -66,14 +66,15 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 		kh_source_allow_no_eof(in->src);
 	in->refs = 1;
 	st->in = in;
-	st->at = 0;
+	st->at = st->file == 0 ? f->o.from : 0;
 	st->fresh = true;
 	return KH_OK;
 }
 
 static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	uint64_t left = kh_source_size(st->in->src) - st->at;
+	const bool part = f->o.to > 0 && st->file + 1 == st->n_path;
+	uint64_t left = (part ? f->o.to : kh_source_size(st->in->src)) - st->at;
 
 	b->want = left < f->o.block_size ? (size_t)left : f->o.block_size;
 	b->at = st->at;

@@ -58,49 +58,45 @@ static void put_carry(const kh_refs *r, kh_block *b, uint64_t at)
 }
 
 /* --- sequences -------------------------------------------------------------------------- */
-static int add_id(kh_refs *r, const char *id, size_t len, const char *path, kh_err *err)
+int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 {
-	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len + 1, 1, err);
-	int added;
+	const char *id = kh_refs_id(r, r->n_numbered);
+	const size_t len = strlen(id), i = r->n_numbered;
+	int rc, added;
 
-	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)) ||
-	    (rc = kh_grow((void **)&r->number, &r->cap_number, r->n + 1, sizeof *r->number, err)))
+	if (len == 0)
+		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path, i + 1);
+	rc = kh_grow((void **)&r->number, &r->cap_number, i + 1, sizeof *r->number, err);
+	if (rc)
 		return rc;
 	added = kh_idmap_want(r->map, id, len, err);
 	if (added < 0)
 		return added;
-	if (!added) {
-		r->duplicates++;
-		if (!r->allow_duplicates)
-			return kh_fail(err, KH_EFORMAT,
-				       "%s: sequence '%.*s' occurs for the second time (sequence %zu of the input)",
-				       path, len > 200 ? 200 : (int)len, id, r->n + 1);
-	}
-	r->number[r->n] = kh_idmap_number(r->map, id, len);
-	memcpy(r->ids + r->ids_len, id, len);
-	r->ids[r->ids_len + len] = 0;
-	r->ref[r->n] = (kh_ref) { .id = r->ids_len };
-	r->ids_len += len + 1;
+	if (!added && !r->allow_duplicates)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of the input)",
+			       path, len > 200 ? 200 : (int)len, id, i + 1);
+	r->number[r->n_numbered++] = kh_idmap_number(r->map, id, len);
 	return KH_OK;
 }
 
 static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char *path, kh_err *err)
 {
 	const char *name = b->text + rec->name;
-	int rc;
+	const size_t len = rec->id_len;
+	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len + 1, 1, err);
 
-	if (rec->id_len == 0)
-		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path, r->n + 1);
-	rc = add_id(r, name, rec->id_len, path, err);
-	if (rc)
+	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
 		return rc;
-	kh_ref *ref = &r->ref[r->n++];
-	ref->header_taxid = kh_header_taxid(name, rec->name_len);
-	ref->first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin : UINT32_MAX;
+	memcpy(r->ids + r->ids_len, name, len);
+	r->ids[r->ids_len + len] = 0;
+	r->ref[r->n++] = (kh_ref) { .id = r->ids_len, .header_taxid = kh_header_taxid(name, rec->name_len),
+		.first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin : UINT32_MAX, .file = b->file };
+	r->ids_len += len + 1;
 	r->open = true;
 	r->done = 0;
 	r->carry = 0;
-	return KH_OK;
+	return r->number_later ? KH_OK : kh_refs_number(r, path, err);
 }
 
 /* Appends the next stretch of the open sequence: `len` bases from `at`.  Unless the

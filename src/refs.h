@@ -16,11 +16,11 @@ typedef struct kh_refs {
 	char *ids;                      /* NUL-terminated */
 	size_t ids_len, cap_ids;
 	kh_idmap *map;                  /* wants ref i as number i, if none was a duplicate */
-	size_t *number;                 /* n: the number of ref i in map */
-	size_t cap_number;
+	size_t *number;                 /* the number of ref i in map */
+	size_t n_numbered, cap_number;
 	uint64_t bases;                 /* of all */
-	uint64_t duplicates;
 	bool allow_duplicates;
+	bool number_later;              /* by kh_refs_number, when those of other ranks are there */
 	uint64_t next_bin;              /* 64 bits: may pass what a bin can be */
 	kh_sketch sketch;
 	uint32_t gap;
@@ -45,6 +45,9 @@ typedef struct kh_pieces {
 	size_t n, cap;
 } kh_pieces;
 int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
+
+/* The next sequence's id joins the map.  Fails if it has none, or another one had it before. */
+int kh_refs_number(kh_refs *r, const char *path, kh_err *err);
 
 static inline const char *kh_refs_id(const kh_refs *r, size_t i)
 {

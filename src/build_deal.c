@@ -1,0 +1,184 @@
+/*
+ * build_deal.c - which of the references a rank reads
+ *
+ * Each rank gets a stretch of the input, so that the ranks' sequences are in the order of ranks.
+ * Cuts are where the sum of sizes is an equal share: between two files, or, of a large plain file,
+ * where a record begins.  Only rank 0 looks at all files.
+ */
+#include <config.h>
+#include "build_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "mem.h"
+#include "source.h"
+
+/* --- sizes ------------------------------------------------------------------------------ */
+/* Bytes of text in a regular file: of gzip a guess, as its last member may tell. */
+static uint64_t guess_text(FILE *f, uint64_t size)
+{
+	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
+
+	if (fread(magic, 1, 2, f) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+		return size;
+	bool ok = fseek(f, -4, SEEK_END) == 0 && fread(tail, 1, 4, f) == 4;
+	uint64_t isize = tail[0] | tail[1] << 8 | tail[2] << 16 | (uint64_t)tail[3] << 24;
+
+	return ok && isize > size ? isize : size * 7 / 2;
+}
+
+/* Bytes of text in each input, as far as their sizes tell.  Fails if one cannot be read, or, if k
+ * is to be found, not twice. */
+static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh_err *err)
+{
+	uint64_t size;
+	int rc;
+
+	for (size_t i = 0; i < o->n_refs; i++) {
+		struct stat st;
+		FILE *f;
+
+		rc = kh_source_check(o->refs[i], &size, err);
+		if (rc)
+			return rc;
+		if (strcmp(o->refs[i], "-") == 0 && o->comm)
+			return kh_fail(err, KH_EUSAGE, "several ranks cannot read standard input");
+		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode)) {
+			if (!twice)
+				continue;
+			return kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
+				       "the default follows the number of bases", o->refs[i]);
+		}
+		f = fopen(o->refs[i], "rb");
+		if (!f)
+			return kh_fail_errno(err, o->refs[i]);
+		text[i] = guess_text(f, size);
+		fclose(f);
+	}
+	return KH_OK;
+}
+
+/* --- cuts --------------------------------------------------------------------------------- */
+struct cut {
+	uint64_t file, byte;
+};
+
+/* The first record that begins at a byte or behind it; the size if there is none. */
+static int find_record(const kh_source *s, uint64_t *at, kh_err *err)
+{
+	enum { N = 1 << 20 };
+	const uint64_t size = kh_source_size(s);
+	char *buf = malloc(N), before = 0;
+	int rc = buf ? KH_OK : kh_fail_nomem(err);
+
+	for (uint64_t from = *at - 1; !rc && from < size; from += N) {
+		size_t n = size - from < N ? (size_t)(size - from) : N;
+
+		rc = kh_source_pread(s, buf, n, from, err);
+		for (char *p = buf; !rc && (p = memchr(p, '>', n - (size_t)(p - buf))) != NULL; p++)
+			if ((p > buf ? p[-1] : before) == '\n') {
+				*at = from + (uint64_t)(p - buf);
+				free(buf);
+				return KH_OK;
+			}
+		before = buf[n - 1];
+	}
+	*at = size;
+	free(buf);
+	return rc;
+}
+
+/* Inside a file, if it is plain; `cut` stays as it is if it is not. */
+static int cut_file(const char *path, struct cut *cut, uint64_t at, kh_err *err)
+{
+	kh_source *s;
+	int rc = kh_source_open(&s, path, err);
+
+	if (rc)
+		return rc;
+	if (kh_source_kind(s) == KH_SOURCE_RANGES && at < kh_source_size(s)) {
+		rc = find_record(s, &at, err);
+		cut->byte = at < kh_source_size(s) ? at : 0;
+		cut->file += cut->byte == 0;
+	} else {
+		cut->file += at > kh_source_size(s) / 2;
+	}
+	kh_source_close(s);
+	return rc;
+}
+
+/* Where this rank's stretch begins. */
+static int find_cut(const struct build *b, const uint64_t *text, struct cut *cut, kh_err *err)
+{
+	const unsigned ranks = kh_comm_size(b->o->comm), rank = kh_comm_rank(b->o->comm);
+	uint64_t all = 0, goal;
+	size_t i = 0;
+
+	for (size_t k = 0; k < b->o->n_refs; k++)
+		all += text[k];
+	goal = all / ranks * rank + all % ranks * rank / ranks;
+	while (i < b->o->n_refs && goal > 0 && text[i] <= goal)
+		goal -= text[i++];
+	*cut = (struct cut) { i, 0 };
+	if (goal == 0)
+		return KH_OK;
+	if (text[i] > all / ranks / 4)
+		return cut_file(b->o->refs[i], cut, goal, err);
+	cut->file += goal > text[i] / 2;
+	return KH_OK;
+}
+
+/* From this rank's cut to the next one's. */
+static int find_share(struct build *b, const uint64_t *text, kh_err *err)
+{
+	const unsigned ranks = kh_comm_size(b->o->comm), rank = kh_comm_rank(b->o->comm);
+	struct cut cut[KH_MEMBERS_MAX + 1] = { { 0, 0 } };
+	void *recv[KH_MEMBERS_MAX];
+	size_t got[KH_MEMBERS_MAX];
+	int rc = find_cut(b, text, &cut[rank], err);
+
+	if (!rc)
+		rc = kh_comm_all_gather(b->o->comm, &cut[rank], sizeof cut[rank], recv, got, err);
+	for (unsigned r = 0; r < ranks && !rc; r++) {
+		memcpy(&cut[r], recv[r], sizeof cut[r]);
+		free(recv[r]);
+	}
+	if (rc)
+		return rc;
+	cut[ranks] = (struct cut) { b->o->n_refs, 0 };
+	b->first_file = (size_t)cut[rank].file;
+	b->n_files = (size_t)(cut[rank + 1].file - cut[rank].file + (cut[rank + 1].byte > 0));
+	b->from_byte = cut[rank].byte;
+	b->to_byte = cut[rank + 1].byte;
+	if (cut[rank].file == cut[rank + 1].file && b->from_byte == b->to_byte)
+		b->n_files = 0;
+	return KH_OK;
+}
+
+int kh_build_deal(struct build *b, uint64_t *bases, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	const bool twice = b->sketch.k == 0;
+	uint64_t *text, sum = 0;
+	int rc = KH_OK;
+
+	b->n_files = o->n_refs;
+	if (!twice && !o->comm)
+		return KH_OK;
+	text = kh_array(o->n_refs, sizeof *text, err);
+	if (!text)
+		return KH_ENOMEM;
+	if (kh_comm_rank(o->comm) == 0)
+		rc = guess_sizes(o, twice, text, err);
+	if (!rc)
+		rc = kh_build_share(b, text, o->n_refs * sizeof *text, err);
+	if (!rc && o->comm)
+		rc = find_share(b, text, err);
+	for (size_t i = 0; i < o->n_refs; i++)
+		sum += text[i];
+	*bases = sum - sum / 64;        /* line ends, headers */
+	free(text);
+	return rc;
+}
