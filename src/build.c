@@ -76,13 +76,13 @@ static int check_bins(const struct build *b, kh_err *err)
 {
 	uint64_t stride = b->sketch.stride;
 
-	if (b->refs.next_bin <= UINT32_MAX)
+	if (b->all.bins <= UINT32_MAX)
 		return KH_OK;
-	while (stride < KH_STRIDE_MAX && b->refs.bases / stride + b->refs.n *
+	while (stride < KH_STRIDE_MAX && b->all.bases / stride + b->all.sequences *
 	       (2 + (b->o->max_span + stride - 1) / stride) > UINT32_MAX)
 		stride++;
 	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
-		       "use --stride %" PRIu64 " or more", b->refs.next_bin, b->sketch.stride, stride);
+		       "use --stride %" PRIu64 " or more", b->all.bins, b->sketch.stride, stride);
 }
 
 /* What the build will take, as far as the sizes of the files tell. */
@@ -137,6 +137,8 @@ static int read_refs(struct build *b, kh_err *err)
 		rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
 	}
 	kh_progress_end();
+	if (!rc)
+		rc = kh_build_total(b, err);
 	b->sum->seconds_read += kh_seconds() - b->started;
 	return rc ? rc : check_bins(b, err);
 }
@@ -153,6 +155,25 @@ static void forget_refs(struct build *b)
 	kh_refs_clear(&b->refs);
 	for (unsigned i = 0; b->worker && i < b->o->threads; i++)
 		b->worker[i].n = 0;
+}
+
+/* Sums of sequences, of which several workers have read parts. */
+static int add_up_digests(struct build *b, kh_err *err)
+{
+	uint64_t *sum;
+	int rc;
+
+	for (unsigned i = 0; i < b->o->threads; i++)
+		for (size_t j = 0; j < b->worker[i].n; j++)
+			b->refs.ref[b->worker[i].part[j].seq].digest += b->worker[i].part[j].digest;
+	if (!b->choice.backend->builder_digests)
+		return KH_OK;
+	sum = kh_array(b->refs.n, sizeof *sum, err);
+	rc = sum ? b->choice.backend->builder_digests(b->builder, sum, err) : KH_ENOMEM;
+	for (size_t i = 0; i < b->refs.n && !rc; i++)
+		b->refs.ref[i].digest += sum[i];
+	free(sum);
+	return rc;
 }
 
 /* --- k -------------------------------------------------------------------------------- */
@@ -176,9 +197,9 @@ static int read_all(struct build *b, kh_err *err)
 	rc = kh_sketch_check(&b->sketch, err);
 	if (!rc)
 		rc = read_refs(b, err);
-	if (rc || kh_default_k(b->refs.bases) == b->sketch.k)
+	if (rc || kh_default_k(b->all.bases) == b->sketch.k)
 		return rc;
-	bases = b->refs.bases;
+	bases = b->all.bases;
 	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u, not %u: reading again", bases,
 	       kh_default_k(bases), b->sketch.k);
 	forget_refs(b);
@@ -188,13 +209,18 @@ static int read_all(struct build *b, kh_err *err)
 }
 
 /* --- taxa ------------------------------------------------------------------------------ */
-static uint32_t taxid_of(const struct build *b, size_t i)
+/* What headers and tables say of each sequence. */
+static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
 {
-	uint32_t taxid = b->refs.ref[i].header_taxid;
+	const kh_refs *r = &b->refs;
+	int rc = KH_OK;
 
-	if (!taxid)
-		taxid = kh_idmap_taxid(b->refs.map, b->refs.number[i]);
-	return taxid ? kh_taxdump_find(b->dump, taxid) : 0;
+	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
+		rc = kh_idmap_load(r->map, b->o->maps[i], err);
+	for (size_t i = 0; i < r->n && !rc; i++)
+		taxid[i] = r->ref[i].header_taxid ? r->ref[i].header_taxid
+						  : kh_idmap_taxid(r->map, r->number[i]);
+	return rc;
 }
 
 static int check_unmapped(const struct build *b, kh_err *err)
@@ -227,7 +253,7 @@ static int check_unmapped(const struct build *b, kh_err *err)
 
 /* Which sequences are targets, their bins without those of the others, and the tree of
  * their taxa. */
-static int map_targets(struct build *b, kh_err *err)
+static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 {
 	const size_t n = b->refs.n;
 	uint32_t shift = 0;
@@ -237,15 +263,16 @@ static int map_targets(struct build *b, kh_err *err)
 	b->first = kh_array(n, sizeof *b->first, err);
 	b->taxon = kh_array(n, sizeof *b->taxon, err);
 	b->to = kh_array(n, sizeof *b->to, err);
-	b->old_first = kh_array(n, sizeof *b->old_first, err);
+	b->old_first = kh_array(b->n_own, sizeof *b->old_first, err);
 	if (!b->target || !b->first || !b->taxon || !b->to || !b->old_first)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t first = b->refs.ref[i].first_bin;
 		uint32_t next = i + 1 < n ? b->refs.ref[i + 1].first_bin : (uint32_t)b->refs.next_bin;
-		uint32_t taxid = taxid_of(b, i);
+		uint32_t taxid = said[i] ? kh_taxdump_find(b->dump, said[i]) : 0;
 
-		b->old_first[i] = first;
+		if (i - b->first_seq < b->n_own)
+			b->old_first[i - b->first_seq] = first - b->first_bin;
 		b->to[i] = taxid ? first - shift : KH_DROP;
 		if (!taxid) {
 			shift += next - first;
@@ -255,7 +282,7 @@ static int map_targets(struct build *b, kh_err *err)
 		b->first[b->n_targets] = first - shift;
 		b->taxon[b->n_targets++] = taxid;
 	}
-	rc = check_unmapped(b, err);
+	rc = kh_comm_rank(b->o->comm) == 0 ? check_unmapped(b, err) : KH_OK;
 	if (!rc)
 		rc = kh_taxonomy_prune(&b->tax, b->dump, b->taxon, b->n_targets, err);
 	for (uint32_t i = 0; i < b->n_targets && !rc; i++)
@@ -267,12 +294,16 @@ static int map_targets(struct build *b, kh_err *err)
 static int find_taxa(struct build *b, kh_err *err)
 {
 	double t = kh_seconds();
-	int rc = KH_OK;
+	uint32_t *taxid = kh_array(b->refs.n, sizeof *taxid, err);
+	int rc = taxid ? KH_OK : KH_ENOMEM;
 
-	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
-		rc = kh_idmap_load(b->refs.map, b->o->maps[i], err);
+	if (!rc && kh_comm_rank(b->o->comm) == 0)
+		rc = look_up(b, taxid, err);
 	if (!rc)
-		rc = map_targets(b, err);
+		rc = kh_build_share(b, taxid, b->refs.n * sizeof *taxid, err);
+	if (!rc)
+		rc = map_targets(b, taxid, err);
+	free(taxid);
 	b->sum->seconds_map = kh_seconds() - t;
 	return rc;
 }
@@ -292,9 +323,12 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	}
 	if (!rc)
 		rc = kh_taxdump_open(&b.dump, o->taxonomy, err);
+	if (!rc)
+		rc = kh_build_agree(&b, err);
 	if (!rc)                        /* early: a folder that cannot be written to is told at once */
-		rc = kh_db_create(&b.w, o->db, err);
-	if (!rc && !(rc = read_all(&b, err)) && !(rc = find_taxa(&b, err)))
+		rc = kh_build_create(&b, err);
+	if (!rc && !(rc = read_all(&b, err)) && !(rc = add_up_digests(&b, err)) &&
+	    !(rc = kh_build_gather(&b, err)) && !(rc = find_taxa(&b, err)))
 		rc = kh_build_write(&b, err);
 	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
 	kh_db_abandon(b.w);
@@ -312,5 +346,8 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	free(b.to);
 	free(b.old_first);
 	free(b.dir);
+	for (unsigned i = 0; b.kept && i < KH_RANGES; i++)
+		free((void *)b.kept[i].p);
+	free(b.kept);
 	return rc;
 }

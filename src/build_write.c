@@ -7,27 +7,49 @@
 #include <xxhash.h>
 #include "mem.h"
 
-static int sink(void *arg, const kh_image *im, kh_err *err)
+static const char zero[64];             /* a range ends at a multiple of 64 */
+
+/* Of one rank, a range goes to the file at once. */
+static int write_range(struct build *b, const kh_image *im, const size_t bytes[3], kh_err *err)
 {
-	static const char zero[64];
-	struct build *b = arg;
-	kh_range *r = &b->dir[b->ranges++];
-	size_t buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
-	size_t locs = (size_t)im->range.n_locs * sizeof *im->loc;
-	int rc = kh_db_append(b->w, im->bucket, buckets, err);
+	int rc = kh_db_append(b->w, im->bucket, bytes[0], err);
 
 	if (!rc)
-		rc = kh_db_append(b->w, im->loc, locs, err);
+		rc = kh_db_append(b->w, im->loc, bytes[1], err);
+	return rc ? rc : kh_db_append(b->w, zero, bytes[2], err);
+}
+
+/* Of several, it is kept until it is known what goes before it. */
+static int keep_range(struct build *b, const kh_image *im, const size_t bytes[3], kh_err *err)
+{
+	const size_t n = bytes[0] + bytes[1] + bytes[2];
+	char *p = malloc(n);
+
+	if (!p)
+		return kh_fail(err, KH_ENOMEM, "out of memory: %zu bytes", n);
+	memcpy(p, im->bucket, bytes[0]);
+	if (bytes[1] > 0)
+		memcpy(p + bytes[0], im->loc, bytes[1]);
+	memset(p + bytes[0] + bytes[1], 0, bytes[2]);
+	b->kept[b->ranges] = (kh_db_stretch) { p, n };
+	return KH_OK;
+}
+
+static int sink(void *arg, const kh_image *im, kh_err *err)
+{
+	struct build *b = arg;
+	kh_range *r = &b->dir[b->ranges];
+	const size_t buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
+	const size_t locs = (size_t)im->range.n_locs * sizeof *im->loc;
+	const size_t bytes[3] = { buckets, locs, (size_t)kh_range_bytes(&im->range) - buckets - locs };
+	int rc = b->o->comm ? keep_range(b, im, bytes, err) : write_range(b, im, bytes, err);
+
 	*r = im->range;
-	if (!rc)
-		rc = kh_db_append(b->w, zero, (size_t)kh_range_bytes(r) - buckets - locs, err);
 	r->first_bucket = b->image_bytes / 64;
 	r->first_loc = (b->image_bytes + buckets) / 4;
 	b->image_bytes += kh_range_bytes(r);
 	b->sum->header.locations += im->locations;
-	b->sum->header.features += r->keys;
-	b->sum->header.entries += r->entries;
-	b->sum->header.over += r->over;
+	b->ranges++;
 	kh_progress("wrote range %u of %d", b->ranges, KH_RANGES);
 	return rc;
 }
@@ -77,18 +99,6 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	return rc;
 }
 
-/* Digests that the backend made. */
-static int fetch_digests(struct build *b, kh_err *err)
-{
-	uint64_t *sum = kh_array(b->refs.n, sizeof *sum, err);
-	int rc = sum ? b->choice.backend->builder_digests(b->builder, sum, err) : KH_ENOMEM;
-
-	for (size_t i = 0; i < b->refs.n && !rc; i++)
-		b->refs.ref[i].digest += sum[i];
-	free(sum);
-	return rc;
-}
-
 static void describe(struct build *b)
 {
 	kh_db_header *h = &b->sum->header;
@@ -100,9 +110,11 @@ static void describe(struct build *b)
 	h->unmapped = b->refs.n - b->n_targets;
 	h->n_targets = b->n_targets;
 	h->n_taxa = b->tax->n;
-	for (unsigned i = 0; i < b->o->threads; i++)
-		for (size_t j = 0; j < b->worker[i].n; j++)
-			b->refs.ref[b->worker[i].part[j].seq].digest += b->worker[i].part[j].digest;
+	for (unsigned i = 0; i < KH_RANGES; i++) {
+		h->features += b->dir[i].keys;
+		h->entries += b->dir[i].entries;
+		h->over += b->dir[i].over;
+	}
 	for (size_t i = 0; i < b->refs.n; i++) {
 		const char *id = kh_refs_id(&b->refs, i);
 		const kh_ref *r = &b->refs.ref[i];
@@ -133,26 +145,14 @@ static int write_index(void *arg, kh_err *err)
 	return x->b->choice.backend->builder_finish(x->b->builder, x->f, err);
 }
 
-int kh_build_write(struct build *b, kh_err *err)
+/* All that stands behind the index; the file is complete. */
+static int write_rest(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
-	kh_bins bins = { b->n_targets, b->first, b->taxon };
-	kh_remap remap = { { (uint32_t)b->refs.n, b->old_first, NULL }, b->to };
-	kh_finish f = { &bins, b->tax, b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
-	struct indexing x = { b, &f };
-	double t = kh_seconds();
 	int rc;
 
-	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
-	if (!b->dir)
-		return KH_ENOMEM;
-	rc = b->choice.backend->builder_digests ? fetch_digests(b, err) : KH_OK;
-	if (rc)
-		return rc;
 	describe(b);
-	if ((rc = kh_db_begin(b->w, KH_SEC_INDEX, err)) ||
-	    (rc = kh_db_with_helper(b->w, write_index, &x, err)) ||
-	    (rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
+	if ((rc = kh_db_begin(b->w, KH_SEC_DIR, err)) ||
 	    (rc = kh_db_append(b->w, b->dir, KH_RANGES * sizeof *b->dir, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
 	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
@@ -160,7 +160,32 @@ int kh_build_write(struct build *b, kh_err *err)
 		return rc;
 	kh_minima(h, h->minima);
 	kh_progress_end();
-	rc = kh_db_commit(b->w, h, err);
+	return kh_db_commit(b->w, h, err);
+}
+
+int kh_build_write(struct build *b, kh_err *err)
+{
+	kh_comm *c = b->o->comm;
+	kh_bins bins = { b->n_targets, b->first, b->taxon };
+	kh_remap remap = { { (uint32_t)b->n_own, b->old_first, NULL }, b->to + b->first_seq };
+	kh_finish f = { &bins, b->tax, c || b->n_targets < b->refs.n ? &remap : NULL, sink, b, ready };
+	struct indexing x = { b, &f };
+	double t = kh_seconds();
+	int rc = KH_OK;
+
+	b->dir = kh_array(KH_RANGES, sizeof *b->dir, err);
+	if (!b->dir || (c && !(b->kept = kh_array(KH_RANGES, sizeof *b->kept, err))))
+		return KH_ENOMEM;
+	if (kh_comm_rank(c) == 0)
+		rc = kh_db_begin(b->w, KH_SEC_INDEX, err);
+	if (!rc)
+		rc = c ? write_index(&x, err) : kh_db_with_helper(b->w, write_index, &x, err);
+	if (!rc)
+		rc = kh_build_join(b, err);
+	if (!rc && kh_comm_rank(c) == 0)
+		rc = write_rest(b, err);
+	if (!rc && c)                   /* exit status 0 of any rank means: it is there */
+		rc = kh_comm_barrier(c, err);
 	b->sum->seconds_write = kh_seconds() - t;
 	return rc;
 }

@@ -127,11 +127,13 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 	return KH_OK;
 }
 
-static void tell(const kh_build_summary *s)
+static void tell(const kh_build_summary *s, unsigned ranks)
 {
+	char on[32];
 	const kh_db_header *h = &s->header;
 	double t = kh_cmd_seconds();
 
+	snprintf(on, sizeof on, ", %u ranks", ranks);
 	kh_log(KH_INFO, "%" PRIu32 " targets, %" PRIu64 " bases, %" PRIu32 " taxa; %s k = %u; %" PRIu64
 	       " features, %" PRIu64 " locations, %" PRIu64 " bytes", h->n_targets, h->bases, h->n_taxa,
 	       h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sketch.k, h->features,
@@ -141,7 +143,8 @@ static void tell(const kh_build_summary *s)
 	if (s->seconds_ready > 0)
 		kh_log(KH_DEBUG, "seconds: %.3f from the first byte read to the index in memory",
 		       s->seconds_ready);
-	kh_log(KH_INFO, "%s build on %s: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING, s->backend,
+	kh_log(KH_INFO, "%s build on %s%s: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING, s->backend,
+	       ranks > 1 ? on : "",
 	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
 	       (double)kh_cmd_peak() * 1e-6);
 }
@@ -155,13 +158,15 @@ static int run(const kh_command *c, int argc, char **argv)
 	kh_words refs = { NULL, 0, 0 };
 	char *text = NULL;
 	kh_err err = { 0, "" };
-	int rc = KH_OK, first = kh_opt_parse(c, argc, argv, &v);
+	int rc, first = kh_opt_parse(c, argc, argv, &v);
 
 	if (first <= 0) {
 		free(v.maps.v);
 		free(v.seqids.v);
 		return first == -2 ? 1 : first < 0 ? 2 : 0;
 	}
+	rc = kh_comm_open(&o.comm, &err);
+	kh_log_rank(kh_comm_rank(o.comm));
 	for (int i = first; i < argc && !rc; i++)
 		rc = add_word(&refs, argv[i], &err);
 	if (!rc && v.list)
@@ -176,10 +181,13 @@ static int run(const kh_command *c, int argc, char **argv)
 		rc = to_options(&v, &o, &err);
 	if (!rc)
 		rc = kh_build(&o, &sum, &err);
-	if (rc)
+	if (rc) {
+		kh_comm_fail(o.comm, &err);
 		rc = kh_cmd_fail(c, &err);
-	else
-		tell(&sum);
+	} else {
+		tell(&sum, kh_comm_size(o.comm));
+	}
+	kh_comm_close(o.comm);
 	free(text);
 	free(refs.v);
 	free(v.maps.v);

@@ -20,6 +20,7 @@ from_page() {
 unknown_options() {
 	for c in $commands; do from_help "$c"; done | sort -u >"$t/all"
 	echo '--version' >>"$t/all"
+	printf '%s\n' --bind-to --map-by >>"$t/all"    # of mpirun, in examples
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"
 }

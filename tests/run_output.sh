@@ -63,6 +63,14 @@ expect 2 "both the database and an output" "the output is the database" classify
 expect 2 "named for two outputs" "two outputs of one name" classify --db a.khdb --output x --report x 1.fq
 check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x
 
+# --- ranks that cannot know of each other --------------------------------------------------------
+if [ ! -x "${real%/*}/tests/test_comm" ]; then
+	expect 2 "3 copies of this program were started, but it was built without MPI" "copies without MPI" \
+		env OMPI_COMM_WORLD_SIZE=3 "$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" $phix
+	expect 0 "" "copies without MPI, on purpose" env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off \
+		"$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" --allow-unmapped $phix
+else skip "copies without MPI" "built with MPI"; fi
+
 # --- pipes -------------------------------------------------------------------------------------
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done | sed 's/^@/@a-rather-long-name-so-that-pipes-fill-/' >10.fq
 ("$real" classify -q --db a.khdb --report pipe.kreport 10.fq 2>.err; echo $? >status) | head -n 1 >got

@@ -1,0 +1,147 @@
+# run_mpi_build.sh - build by several ranks: the bytes that one makes, and errors that all
+# ranks end with; speaks TAP
+. "$KH_SRCDIR/tests/mpi.sh"
+
+# Made-up genomes, a few files of MB, some sequences without a taxon: the index is of several blocks
+# of checksums.
+genomes() { # SEED SEQUENCES LINES
+	awk -v seed="$1" -v n="$2" -v lines="$3" 'BEGIN {
+		srand(seed); split("A C G T", b, " ")
+		for (i = 0; i < 4096; i++) {
+			w[i] = ""
+			for (x = 4096 + i; x > 1; x = int(x / 4)) w[i] = w[i] b[x % 4 + 1]
+		}
+		for (q = 0; q < n; q++) {
+			printf ">s%d_%d kraken:taxid|%d\n", seed, q, q % 3 ? 10760 : q % 2 ? 1010718 : 10719
+			for (l = 0; l < lines; l++) {
+				s = ""
+				for (j = 0; j < 14; j++) s = s w[int(rand() * 4096)]
+				print s
+			}
+		}
+	}'
+}
+for i in 1 2 3 4; do genomes $i $((i * 6)) $((9000 / i)) >g$i.fa; done
+genomes 5 300 5 >small.fa
+for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >all.fa
+
+# --- equal bytes ----------------------------------------------------------------------------
+# With KH_DEVICE=cuda and KH_GPUS=N each rank has a GPU of its own.
+gpus=${KH_GPUS:-1} own=
+case ${KH_DEVICE:-} in cuda*) own='--device cuda:$OMPI_COMM_WORLD_LOCAL_RANK' ;; esac
+by_ranks() { # RANKS OPTION...
+	size=$1; shift
+	ranks "$size" sh -c "exec \"\$@\" $own" - "$real" build -q --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"
+}
+# compare NAME "RANKS..." OPTION... REFERENCE...: what one rank makes; by so many
+compare() {
+	name=$1; sizes=$2; shift 2
+	build --db want.khdb --threads 1 "$@" >.err 2>&1 || { not_ok "$name: by one rank"; return; }
+	for size in $sizes; do
+		[ -z "$own" ] || [ "$size" -le "$gpus" ] || continue
+		if by_ranks "$size" --db got.khdb "$@" >.err 2>&1 && cmp want.khdb got.khdb >.err 2>&1
+		then ok "$name: $size ranks"; else not_ok "$name: $size ranks"; fi
+	done
+	rm -f want.khdb got.khdb
+}
+compare "whole genomes" "1 2 3 4" --threads 2 "$data"/genomes/*.gz
+compare "several blocks of checksums" "2 3 4" --threads 2 -k 18 -s 16 g?.fa
+compare "spilled" "3" --threads 2 --memory 100K -k 18 g?.fa
+compare "minhash, small blocks" "3" --threads 2 --block-size 5000 --scheme minhash -k 18 small.fa all.fa g4.fa
+compare "pieces of a few bases" "2" --block-size 100 -k 18 "$data"/genomes/*T[37]*.gz all.fa --allow-duplicates
+# One plain file is cut where records begin: of a few records, of one, of CR LF, with '>' elsewhere.
+cat g?.fa >one.fa
+compare "one file" "2 3 4" --threads 2 --block-size 50K -k 18 one.fa
+genomes 6 1 4000 | sed 's/|10719/|10760/' >single.fa
+compare "one record" "3" -k 18 single.fa
+awk '/^>/ { $0 = $0 " >not >one" } { printf "%s\r\n", $0 }' small.fa >crlf.fa
+compare "CR LF, > in headers" "2 4" -k 18 crlf.fa
+compare "large files, cut, and small ones" "3 4" -k 18 small.fa one.fa "$data"/genomes/*T[37]*.gz g1.fa --allow-duplicates
+gzip -c one.fa >one.fa.gz
+compare "one file, gz" "3" -k 18 one.fa.gz
+: >empty.fa
+compare "an empty file, and the same file twice" "4" --allow-duplicates -k 18 empty.fa small.fa g4.fa small.fa
+# Long headers: k is first guessed too large, and all is read again.
+awk '/^>/ { printf "%s ", $0; for (i = 0; i < 20000; i++) printf "long "; print ""; next } 1' small.fa >headers.fa
+compare "read again for another k" "3" all.fa headers.fa
+compare "no sequence" "2" --allow-unmapped -k 18 empty.fa empty.fa
+sed 's/kraken:taxid|[0-9]*//' g3.fa >none.fa
+compare "none of a rank's sequences has a taxon" "2 3" --allow-unmapped -k 18 none.fa g4.fa
+compare "the first has none" "3" --allow-unmapped -k 18 none.fa small.fa g4.fa
+
+[ -z "$own" ] || [ "$gpus" -ge 3 ] || own='--device cpu'
+ln -s target.khdb link.khdb; build --db want.khdb -k 18 small.fa g4.fa
+check "through a symbolic link" by_ranks 3 --db link.khdb -k 18 small.fa g4.fa
+same want.khdb target.khdb "through a symbolic link: the bytes"
+ranks 3 "$real" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>.err
+check "only rank 0 says how it went" test "$(grep -c '3 ranks' .err)" -eq 1 -a "$(grep -c '^kmerhash: ' .err)" \
+	-eq "$("$kmerhash" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>&1 | wc -l)"
+check "KH_COMM=off: each by itself" ranks 2 env KH_COMM=off sh -c '"$@" --db $OMPI_COMM_WORLD_RANK.khdb' - \
+	"$real" build -q --taxonomy "$data/taxonomy" -k 18 small.fa g4.fa
+check "KH_COMM=off: both are there" sh -c 'cmp 0.khdb want.khdb && cmp 1.khdb want.khdb'
+rm -f ./*.khdb
+
+# --- errors ----------------------------------------------------------------------------------------
+said() { check "$1" grep -q -e "$2" .log; }
+as_one() { sed 's/kmerhash build: //; s/[()]/./g' one; }
+cat one.fa >late.fa; printf '>x\nAC\001GT\n' >>late.fa
+expect 1 "rank 2: late.fa \(from byte [0-9]+ on\):.* found byte 0x01" "a bad input, cut" by_ranks 3 --db f.khdb -k 18 late.fa
+cp g4.fa bad.fa; printf '>x\nAC\001GT\n' >>bad.fa
+expect 1 "rank 1: bad.fa.* found byte 0x01" "a bad input" by_ranks 3 --db f.khdb -k 18 g1.fa bad.fa g3.fa
+cp .err .log; said "a bad input: rank 0 says whose" "^kmerhash build: rank 1 failed: bad.fa"
+expect 1 "none-such.fa: No such file" "a missing input" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa none-such.fa
+build --db f.khdb -k 18 g1.fa g2.fa g3.fa g1.fa 2>one
+expect 1 "$(as_one)" "a sequence twice: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa g3.fa g1.fa
+awk 'NR == 2000 { print ">" } 1' g3.fa >noid.fa
+build --db f.khdb -k 18 g1.fa g2.fa noid.fa 2>one
+expect 1 "$(as_one)" "a sequence without id: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa noid.fa
+expect 1 "more than --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
+expect 2 "cannot read standard input" "standard input" by_ranks 2 --db f.khdb -k 18 -
+expect 2 "no references are named" "wrong usage" by_ranks 2 --db f.khdb
+expect 1 "no-such/f.khdb" "a folder that is not there" by_ranks 2 --db no-such/f.khdb -k 18 g1.fa g2.fa
+nothing_left "errors" f.khdb
+mkdir small
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=2m none small 2>/dev/null; then
+	trap 'umount "$t/small"; rm -rf "$t"' EXIT
+	expect 1 "small/f.khdb: write failed: No space" "a full disk" by_ranks 3 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
+	expect 1 "temporary file of the build: write failed" "a spill on a full disk" \
+		by_ranks 3 --memory 1 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
+	nothing_left "a full disk" small/f.khdb
+	umount small; trap 'rm -rf "$t"' EXIT
+else skip "a full disk" "no right to mount one"; fi
+
+# --- ranks that go --------------------------------------------------------------------------------
+# A build that waits in its midst, rank 1 for a FIFO that nobody writes to; pid of rank N to .pidN,
+# its exit status to .statusN.
+start() {
+	rm -f .pid* .status* fifo; mkfifo fifo
+	timeout -k 5 100 mpirun "$@" -n 3 sh -c '"$@" '"$own"' & echo $! >.pid$OMPI_COMM_WORLD_RANK
+		wait; wait $!; echo $? >.status$OMPI_COMM_WORLD_RANK' - \
+		"$real" build -q --taxonomy "$data/taxonomy" --db f.khdb -k 18 g1.fa g2.fa fifo g3.fa >.out 2>.log & run=$!
+	i=0
+	while [ $i -lt 100 ] && [ "$(cat .pid? 2>/dev/null | wc -l)" -lt 3 -o -z "$(find . -name '.f.khdb.*.tmp')" ]; do
+		sleep 0.1; i=$((i + 1))
+	done
+	sleep 0.5
+}
+# finish NAME: in good time, and nothing is left
+finish() {
+	wait $run; got=$?
+	check "$1: ended" test $got -ne 124 -a $got -ne 137
+	sleep 1; nothing_left "$1" f.khdb
+}
+export KH_COMM_TIMEOUT=2
+for r in 0 1; do
+	start; kill -KILL "$(cat .pid$r)"; finish "rank $r killed"
+	# Open MPI then ends with status 0; the ranks do not.
+	start --mca orte_enable_recovery 1; kill -KILL "$(cat .pid$r)"; finish "rank $r killed, and mpirun lets the others be"
+	check "rank $r killed, and mpirun lets the others be: not one has status 0" \
+		sh -c 'cat .status? | grep . && ! grep -x 0 .status?'
+	said "rank $r killed, and mpirun lets the others be: named" "rank $r does not answer: nothing heard of it for 2 s"
+done
+for r in 0 2; do
+	start; kill -STOP "$(cat .pid$r)"; finish "rank $r stopped"
+	said "rank $r stopped: named" "rank $r does not answer: nothing heard of it for 2 s"
+done
+plan
