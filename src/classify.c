@@ -38,12 +38,11 @@ int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule,
 	c->key = kh_array(c->cap, sizeof *c->key, err);
 	c->pos = kh_array(c->cap, sizeof *c->pos, err);
 	c->list = kh_array(c->cap, sizeof *c->list, err);
-	c->bucket = kh_array(c->cap, sizeof *c->bucket, err);
 	c->seen = kh_array(size, sizeof *c->seen, err);
 	c->h = kh_array(c->tree.n, sizeof *c->h, err);
 	c->best = kh_array(c->tree.n, sizeof *c->best, err);
 	c->touched = kh_array(c->tree.n, sizeof *c->touched, err);
-	if (!c->key || !c->pos || !c->list || !c->bucket || !c->seen || !c->h || !c->best || !c->touched) {
+	if (!c->key || !c->pos || !c->list || !c->seen || !c->h || !c->best || !c->touched) {
 		kh_classifier_free(c);
 		return KH_ENOMEM;
 	}
@@ -59,7 +58,6 @@ void kh_classifier_free(kh_classifier *c)
 	free(c->key);
 	free(c->pos);
 	free(c->list);
-	free(c->bucket);
 	free(c->seen);
 	free(c->table);
 	free(c->bin);
@@ -121,7 +119,6 @@ static bool in_window(const uint32_t *loc, uint32_t n, uint32_t first, uint32_t 
 /* Marks, in c->best, the taxa that have a feature which the best window lacks. */
 static void mark_rivals(kh_classifier *c)
 {
-	const uint32_t *word = c->db->image;
 	uint32_t first = 0, max = 0;
 
 	for (size_t i = 0; i < c->n_bins; i++)
@@ -130,23 +127,20 @@ static void mark_rivals(kh_classifier *c)
 			first = (uint32_t)(c->bin[i] >> 32);
 		}
 	for (size_t i = 0; i < c->n; i++) {
-		const kh_list *l = &c->list[i];
-		const uint32_t *loc = word + l->loc;
+		const kh_hit_list *l = &c->list[i];
 
-		if (l->over || in_window(loc, l->n, first, c->window))
+		if (l->over || in_window(l->at, l->n, first, c->window))
 			continue;
 		for (uint32_t j = 0; j < l->n; j++)
-			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, loc[j])]] = 1;
+			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, l->at[j])]] = 1;
 	}
 }
 
 static void unmark_rivals(kh_classifier *c)
 {
-	const uint32_t *word = c->db->image;
-
 	for (size_t i = 0; i < c->n; i++)
 		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++)
-			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, word[c->list[i].loc + j])]] = 0;
+			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, c->list[i].at[j])]] = 0;
 }
 
 static uint32_t decide(kh_classifier *c)
@@ -192,6 +186,32 @@ static void finish(kh_classifier *c)
 }
 
 /* --- fragments ------------------------------------------------------------------------------------ */
+static void begin(kh_classifier *c, bool only)
+{
+	c->call = (kh_call) { .taxon = KH_TAXON_NONE };
+	c->n_found = 0;
+	c->only = only;
+}
+
+static int end(kh_classifier *c, kh_call *call, kh_sketches *sk, kh_err *err)
+{
+	finish(c);
+	*call = c->call;
+	if (!sk || c->call.taxon == KH_TAXON_NONE)
+		return KH_OK;
+	return kh_sketches_add(sk, c->call.taxon, c->found, c->n_found, err);
+}
+
+/* The features of a segment have been sampled. */
+static int segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
+{
+	kh_hits_distinct(c);
+	if (c->asked)
+		return kh_asked_add(c->asked, c->key,
+				    (kh_segment) { (uint32_t)c->n, (uint32_t)span, c->only, false }, err);
+	return kh_hits_segment(c, span, want_keys, err);
+}
+
 /* A record that is not one segment with its mate. */
 static int long_record(kh_classifier *c, const kh_block *b, const kh_record *r, bool want_keys,
 		       kh_err *err)
@@ -202,7 +222,7 @@ static int long_record(kh_classifier *c, const kh_block *b, const kh_record *r, 
 	for (uint64_t at = 0; at < r->len && !rc; at += span) {
 		c->n = 0;
 		kh_hits_sample(c, b, r, at, at + span);
-		rc = kh_hits_segment(c, r->len < span ? r->len : span, want_keys, err);
+		rc = segment(c, r->len < span ? r->len : span, want_keys, err);
 	}
 	return rc;
 }
@@ -213,21 +233,17 @@ static int fragment(kh_classifier *c, const kh_block *const b[2], const kh_recor
 	const uint64_t span = c->rule->max_span;
 	int rc = KH_OK;
 
-	c->call = (kh_call) { .taxon = KH_TAXON_NONE };
-	c->n = c->n_found = 0;
-	c->only = r[1] ? r[0]->len + r[1]->len <= span : r[0]->len <= span;
-	if (c->only) {
-		kh_hits_sample(c, b[0], r[0], 0, span);
-		if (r[1])
-			kh_hits_sample(c, b[1], r[1], 0, span);
-		rc = kh_hits_segment(c, r[1] ? span : r[0]->len, want_keys, err);
-	} else {
+	begin(c, r[1] ? r[0]->len + r[1]->len <= span : r[0]->len <= span);
+	if (!c->only) {
 		for (int i = 0; i < 2 && r[i] && !rc; i++)
 			rc = long_record(c, b[i], r[i], want_keys, err);
+		return rc;
 	}
-	if (!rc)
-		finish(c);
-	return rc;
+	c->n = 0;
+	kh_hits_sample(c, b[0], r[0], 0, span);
+	if (r[1])
+		kh_hits_sample(c, b[1], r[1], 0, span);
+	return segment(c, r[1] ? span : r[0]->len, want_keys, err);
 }
 
 int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_sketches *sk, kh_err *err)
@@ -240,9 +256,54 @@ int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_sketc
 
 		kh_job_records(job, i, b, r);
 		rc = fragment(c, b, r, sk != NULL, err);
-		call[i] = c->call;
-		if (!rc && sk && c->call.taxon != KH_TAXON_NONE)
-			rc = kh_sketches_add(sk, c->call.taxon, c->found, c->n_found, err);
+		if (!rc)
+			rc = end(c, &call[i], sk, err);
 	}
+	return rc;
+}
+
+/* --- in two steps ----------------------------------------------------------------------------------- */
+int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
+{
+	int rc = KH_OK;
+
+	a->n = a->n_segments = 0;
+	c->asked = a;
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		const kh_block *b[2];
+		const kh_record *r[2];
+
+		kh_job_records(job, i, b, r);
+		rc = fragment(c, b, r, false, err);
+		if (!rc)
+			a->segment[a->n_segments - 1].last = true;
+	}
+	c->asked = NULL;
+	return rc;
+}
+
+int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
+		       kh_sketches *sk, kh_err *err)
+{
+	const uint64_t *key = a->key;
+	bool first = true;
+	int rc = KH_OK;
+
+	c->answers = answers;
+	for (size_t i = 0; i < a->n_segments && !rc; i++) {
+		const kh_segment *s = &a->segment[i];
+
+		if (first)
+			begin(c, s->only);
+		c->n = s->n;
+		if (s->n > 0)           /* key may be NULL if there is none at all */
+			memcpy(c->key, key, s->n * sizeof *key);
+		key += s->n;
+		rc = kh_hits_segment(c, s->span, sk != NULL, err);
+		if (!rc && s->last)
+			rc = end(c, call++, sk, err);
+		first = s->last;
+	}
+	c->answers = NULL;
 	return rc;
 }

@@ -10,6 +10,12 @@
 /* A bin and its matches: bin << 32 | count, so that order is by bin. */
 typedef uint64_t bin_count;
 
+/* A list where it lies: n locations, or, if it is `over`, one taxon; n = 0: absent. */
+typedef struct kh_hit_list {
+	const uint32_t *at;
+	uint32_t n, over;
+} kh_hit_list;
+
 struct kh_classifier {
 	const kh_db *db;
 	const kh_rule *rule;
@@ -17,8 +23,7 @@ struct kh_classifier {
 	/* the segment: its distinct features and their lists */
 	uint64_t *key;
 	uint32_t *pos;
-	kh_list *list;
-	const kh_bucket **bucket;       /* their homes */
+	kh_hit_list *list;
 	size_t n, cap;
 	uint64_t *seen;                 /* open addressing, ~0: free */
 	size_t seen_mask;
@@ -39,14 +44,27 @@ struct kh_classifier {
 	uint64_t *found;                /* keys that the index has, if they are wanted */
 	size_t n_found, cap_found;
 	kh_call call;
+	/* of an index in parts, in one of the two steps; else NULL */
+	kh_asked *asked;
+	kh_answers *answers;
 };
 
 /* Adds the features of r that start at [from, to) to the segment's. */
 void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from, uint64_t to);
 
-/* One segment of `span` bases, whose features have been sampled: adds to n, h and the
+/* Keeps the first of equal features. */
+void kh_hits_distinct(kh_classifier *c);
+
+/* One segment of `span` bases and its distinct features: adds to n, h and the
  * overpopulated.  Of a fragment that is one segment, windows that cannot come near h1 are
  * left out. */
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err);
+
+/* The lists of n keys, in the index or in the answers; their locations in all. */
+uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list);
+uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+			    kh_hit_list *list);
+/* A segment whose features are to be looked up. */
+int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err);
 
 #endif

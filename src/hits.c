@@ -2,7 +2,7 @@
  * hits.c - the features of a segment, their matches by bin, the best windows by taxon
  *
  *	sample, distinct             features
- *	look_up, count_bins          matches by bin, unsorted; sort_bins
+ *	count_bins, sort_bins        matches by bin
  *	window_hits, best_of_taxa    hits of windows, the best of each taxon
  */
 #include <config.h>
@@ -10,11 +10,9 @@
 
 #include <stdlib.h>
 #include "mem.h"
-#include "probe.h"
 
 /* --- features -------------------------------------------------------------------------- */
-/* Keeps the first of equal features. */
-static void distinct(kh_classifier *c)
+void kh_hits_distinct(kh_classifier *c)
 {
 	size_t n = 0;
 
@@ -42,30 +40,7 @@ void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uin
 	c->n += kh_sketch_run(&c->rule->sketch, &s, c->key + c->n, c->pos + c->n);
 }
 
-/* --- look up, count by bin ---------------------------------------------------------------- */
-/* Lists of all features; the number of locations.  Memory is asked for ahead: buckets
- * of all features, then lists of all. */
-static uint64_t look_up(kh_classifier *c)
-{
-	const uint32_t *word = c->db->image;
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_range *r = &c->db->dir[kh_key_range(c->key[i])];
-		uint64_t place = kh_key_place(c->key[i], r->buckets);
-
-		c->bucket[i] = (const kh_bucket *)c->db->image + r->first_bucket + (place >> 16);
-		c->pos[i] = (uint32_t)(place & 0xffff);         /* the tag */
-		__builtin_prefetch(c->bucket[i]);
-	}
-	for (size_t i = 0; i < c->n; i++) {
-		c->list[i] = kh_probe_find(&c->db->dir[kh_key_range(c->key[i])], c->bucket[i], c->pos[i]);
-		__builtin_prefetch(word + c->list[i].loc);
-		total += c->list[i].over ? 0 : c->list[i].n;
-	}
-	return total;
-}
-
+/* --- count by bin -------------------------------------------------------------------------- */
 static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 {
 	size_t size = 64;
@@ -90,7 +65,6 @@ static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 /* Matches by bin, unsorted, to c->bin. */
 static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
 {
-	const uint32_t *word = c->db->image;
 	size_t mask = 63, n = 0;
 	int rc = count_room(c, total, err);
 
@@ -99,7 +73,7 @@ static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
 	while (mask + 1 < 2 * total)
 		mask = 2 * mask + 1;
 	for (size_t i = 0; i < c->n; i++) {
-		const uint32_t *loc = word + c->list[i].loc;
+		const uint32_t *loc = c->list[i].at;
 
 		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++) {
 			size_t at = loc[j] * UINT32_C(0x9e3779b1) >> 7 & mask;
@@ -206,7 +180,6 @@ static void best_of_taxa(kh_classifier *c, uint32_t least)
 
 static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 {
-	const uint32_t *word = c->db->image;
 	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + c->n, sizeof *c->over, err);
 
 	if (!rc && want_keys)
@@ -218,7 +191,7 @@ static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 		if (want_keys)
 			c->found[c->n_found++] = c->key[i];
 		if (c->list[i].over)
-			c->over[c->n_over++] = word[c->list[i].loc];
+			c->over[c->n_over++] = c->list[i].at[0];
 	}
 	return rc;
 }
@@ -229,9 +202,9 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 	uint32_t max, least = 1;
 	int rc;
 
-	distinct(c);
 	c->call.features += (uint32_t)c->n;
-	total = look_up(c);
+	total = c->answers ? kh_lookup_answered(c->answers, c->db, c->key, c->n, c->list)
+			   : kh_lookup(c->db, c->key, c->n, c->list);
 	rc = note_lists(c, want_keys, err);
 	if (!rc)
 		rc = count_bins(c, total, err);

@@ -1,0 +1,155 @@
+/*
+ * lookup.c - many keys at a time: in the index at hand, and in parts of it that others hold
+ */
+#include <config.h>
+#include "classify_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+#include "probe.h"
+
+enum { AHEAD = 64 };                    /* keys whose buckets are asked for at once */
+
+/* --- the index at hand -------------------------------------------------------------------- */
+/* The home bucket of a key, whose memory is asked for; its tag. */
+static inline const kh_bucket *home(const kh_db *db, uint64_t key, uint32_t *tag)
+{
+	const kh_range *r = &db->dir[kh_key_range(key)];
+	uint64_t place = kh_key_place(key, r->buckets);
+	const kh_bucket *b = (const kh_bucket *)db->image + r->first_bucket + (place >> 16);
+
+	*tag = (uint32_t)(place & 0xffff);
+	__builtin_prefetch(b);
+	return b;
+}
+
+static inline kh_hit_list find(const kh_db *db, uint64_t key, const kh_bucket *b, uint32_t tag)
+{
+	const kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag);
+	const uint32_t *at = (const uint32_t *)db->image + l.loc;
+
+	__builtin_prefetch(at);
+	return (kh_hit_list) { at, l.n, l.over };
+}
+
+uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list)
+{
+	uint64_t total = 0;
+
+	for (size_t at = 0; at < n; at += AHEAD) {
+		const size_t m = n - at < AHEAD ? n - at : AHEAD;
+		const kh_bucket *bucket[AHEAD];
+		uint32_t tag[AHEAD];
+
+		for (size_t i = 0; i < m; i++)
+			bucket[i] = home(db, key[at + i], &tag[i]);
+		for (size_t i = 0; i < m; i++) {
+			list[at + i] = find(db, key[at + i], bucket[i], tag[i]);
+			total += list[at + i].over ? 0 : list[at + i].n;
+		}
+	}
+	return total;
+}
+
+/* --- parts of it ---------------------------------------------------------------------------- */
+int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err)
+{
+	int rc = kh_grow((void **)&a->key, &a->cap_key, a->n + s.n, sizeof *a->key, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&a->segment, &a->cap_segment, a->n_segments + 1,
+			     sizeof *a->segment, err);
+	if (rc)
+		return rc;
+	if (s.n > 0)
+		memcpy(a->key + a->n, key, s.n * sizeof *key);
+	a->n += s.n;
+	a->segment[a->n_segments++] = s;
+	return KH_OK;
+}
+
+void kh_asked_clear(kh_asked *a)
+{
+	free(a->key);
+	free(a->segment);
+	*a = (kh_asked) { .key = NULL };
+}
+
+static size_t up4(size_t n)
+{
+	return (n + 3) & ~(size_t)3;
+}
+
+static uint8_t len_of(const kh_hit_list *l)
+{
+	return l->over ? KH_LIST_OVER : (uint8_t)l->n;
+}
+
+int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, void **p,
+		   size_t *bytes, kh_err *err)
+{
+	kh_hit_list *list = kh_array(n, sizeof *list, err);
+	size_t words = 0;
+	uint32_t *word;
+	char *out;
+
+	if (!list)
+		return KH_ENOMEM;
+	kh_lookup(db, key, n, list);
+	for (size_t i = 0; i < n; i++)
+		words += list[i].n;
+	*bytes = head + up4(n) + 4 * words;
+	out = kh_array(*bytes, 1, err);
+	if (out) {
+		word = (uint32_t *)(out + head + up4(n));
+		for (size_t i = 0; i < n; i++) {
+			out[head + i] = (char)len_of(&list[i]);
+			memcpy(word, list[i].at, list[i].n * sizeof *word);
+			word += list[i].n;
+		}
+		*p = out;
+	}
+	free(list);
+	return out ? KH_OK : KH_ENOMEM;
+}
+
+int kh_answer_read(kh_answer *a, const void *p, size_t bytes, size_t n, kh_err *err)
+{
+	const uint8_t *len = p;
+	uint64_t words = 0;
+
+	for (size_t i = 0; i < n && n <= bytes; i++)
+		words += kh_list_words(len[i]);
+	if (bytes != up4(n) + 4 * words)
+		return kh_fail(err, KH_EIO, "%zu bytes of lists do not fit %zu features", bytes, n);
+	*a = (kh_answer) { len, (const uint32_t *)(len + up4(n)) };
+	return KH_OK;
+}
+
+uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+			    kh_hit_list *list)
+{
+	uint64_t total = 0;
+	uint32_t tag;
+
+	for (size_t i = 0; i < n; i++)
+		if (!a->part[a->owner[kh_key_range(key[i])]].len)
+			home(db, key[i], &tag);
+	for (size_t i = 0; i < n; i++) {
+		kh_answer *part = &a->part[a->owner[kh_key_range(key[i])]];
+
+		if (part->len) {
+			list[i] = (kh_hit_list) { part->word, kh_list_words(*part->len),
+						  *part->len == KH_LIST_OVER };
+			part->word += list[i].n;
+			part->len++;
+		} else {
+			const kh_bucket *b = home(db, key[i], &tag);
+
+			list[i] = find(db, key[i], b, tag);
+		}
+		total += list[i].over ? 0 : list[i].n;
+	}
+	return total;
+}
