@@ -11,8 +11,8 @@ int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err);
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);
 void kh_cuda_builder_close(kh_builder *b);
 
-int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_rule *rule,
-			const int *device, size_t n_devices, kh_err *err);
+int kh_cuda_engine_open(kh_engine **e, const kh_db *db, const kh_engine_options *o,
+			kh_err *err);
 void kh_cuda_engine_close(kh_engine *e);
 int kh_cuda_lane_open(kh_lane **l, kh_engine *e, unsigned worker, size_t block_size,
 		      kh_err *err);

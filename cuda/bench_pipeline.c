@@ -685,7 +685,10 @@ static int load(struct bench *b, kh_db **db, kh_engine **e, kh_err *err)
 	if (rc)
 		return rc;
 	kh_rule_init(&rule, (*db)->h);
-	rc = kh_cuda_engine_open(e, *db, &rule, &device, 1, err);
+	rc = kh_cuda_engine_open(e, *db,
+				 &(kh_engine_options) { .rule = &rule, .device = &device,
+							.n_devices = 1, .lanes = 1 },
+				 err);
 	note(b, (double)(*db)->h->section[KH_SEC_INDEX].bytes, kh_seconds() - t);
 	return rc;
 }

@@ -265,8 +265,8 @@ void kh_cuda_engine_close(kh_engine *e)
 	free(e);
 }
 
-int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_rule *rule,
-			const int *device, size_t n_devices, kh_err *err)
+int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
@@ -274,19 +274,19 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_rule *rule,
 	if (!e)
 		return KH_ENOMEM;
 	e->db = db;
-	e->rule = *rule;
-	e->n = n_devices;
-	e->copy = kh_array(n_devices, sizeof *e->copy, err);
+	e->rule = *o->rule;
+	e->n = o->n_devices;
+	e->copy = kh_array(e->n, sizeof *e->copy, err);
 	if (!e->copy) {
 		kh_cuda_engine_close(e);
 		return KH_ENOMEM;
 	}
-	for (size_t i = 0; i < n_devices; i++)
-		e->copy[i].device = device[i];
-	if (!(rc = kh_gpu_use(device[0], err)) && !(rc = load_image(e, err)) &&
+	for (size_t i = 0; i < e->n; i++)
+		e->copy[i].device = o->device[i];
+	if (!(rc = kh_gpu_use(o->device[0], err)) && !(rc = load_image(e, err)) &&
 	    !(rc = put_small(&e->copy[0], db, err)) && db->unchecked)
 		rc = check_image(e, err);
-	for (size_t i = 1; i < n_devices && !rc; i++)
+	for (size_t i = 1; i < e->n && !rc; i++)
 		rc = replicate(e, i, err);
 	if (rc) {
 		kh_cuda_engine_close(e);

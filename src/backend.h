@@ -56,6 +56,26 @@ typedef struct kh_finish {
 
 /* --- classifying ---------------------------------------------------------------------- */
 typedef struct kh_engine kh_engine;     /* a database on the devices: shared, immutable */
+
+/* Where the index lies if there are several devices. */
+enum kh_placement {
+	KH_PLACE_AUTO,                  /* replicated if it fits */
+	KH_PLACE_REPLICATE,             /* all of it on each */
+	KH_PLACE_SHARD,                 /* a run of ranges on each, whichever way to reach it is faster */
+	KH_PLACE_SHARD_PEER,            /* read from the owner's memory */
+	KH_PLACE_SHARD_EXCHANGE         /* features travel to the owner, lists come back */
+};
+
+typedef struct kh_engine_options {
+	const kh_rule *rule;
+	const int *device;
+	size_t n_devices;
+	enum kh_placement placement;
+	kh_comm *comm;                  /* NULL: one rank */
+	unsigned lanes;                 /* how many will be opened, for which there must be room */
+	unsigned depth;                 /* of the backend */
+	struct kh_ranks *ranks;         /* for the backend of ranks.h */
+} kh_engine_options;
 typedef struct kh_lane kh_lane;         /* one worker's share of it */
 
 /* A job as a lane sees it: input, and the room for results. */
@@ -82,8 +102,10 @@ typedef struct kh_backend {
 	int (*builder_finish)(kh_builder *b, const kh_finish *f, kh_err *err);
 	void (*builder_close)(kh_builder *b);
 
-	int (*engine_open)(kh_engine **e, const kh_db *db, const kh_rule *rule,
-			   const int *device, size_t n_devices, kh_err *err);
+	int (*engine_open)(kh_engine **e, const kh_db *db, const kh_engine_options *o, kh_err *err);
+	/* NULL, or called when all tasks have been collected: adds the features counted that
+	 * no task has given yet; sk is NULL if they are not wanted. */
+	int (*engine_end)(kh_engine *e, kh_sketches *sk, kh_err *err);
 	void (*engine_close)(kh_engine *e);
 	/* block_size: bytes of text of the blocks to come, as far as known. */
 	int (*lane_open)(kh_lane **l, kh_engine *e, unsigned worker, size_t block_size, kh_err *err);

@@ -243,15 +243,13 @@ struct kh_lane {
 	kh_task *done;
 };
 
-static int cpu_engine_open(kh_engine **out, const kh_db *db, const kh_rule *rule,
-			   const int *device, size_t n_devices, kh_err *err)
+static int cpu_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o, kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 
-	(void)device, (void)n_devices;
 	if (!e)
 		return KH_ENOMEM;
-	*e = (kh_engine) { db, rule };
+	*e = (kh_engine) { db, o->rule };
 	*out = e;
 	return KH_OK;
 }

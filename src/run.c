@@ -304,6 +304,8 @@ static int open_outputs(struct run *run, kh_err *err)
 static int open_run(struct run *run, kh_err *err)
 {
 	const kh_run_options *o = run->o;
+	const kh_engine_options eo = { &o->rule, o->choice->device, o->choice->n, o->placement, o->comm,
+				       o->threads, run->be->depth, o->ranks };
 	int rc;
 
 	run->n_works = (size_t)o->threads * (run->be->depth + 3) + 2;
@@ -322,8 +324,7 @@ static int open_run(struct run *run, kh_err *err)
 	for (unsigned i = 0; i < o->threads && !rc; i++)
 		rc = kh_tally_init(&run->hand[i].tally, run->db->tax->n, o->sketches, err);
 	if (!rc)
-		rc = run->be->engine_open(&run->engine, run->db, &o->rule, o->choice->device,
-					  o->choice->n, err);
+		rc = run->be->engine_open(&run->engine, run->db, &eo, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
 		rc = run->be->lane_open(&run->hand[i].lane, run->engine, i, o->feed.block_size, err);
 	return rc;
@@ -363,6 +364,8 @@ static int add_up(struct run *run, kh_tally *tally, kh_run_summary *sum, kh_err 
 		sum->bases += s->bases;
 		rc = kh_tally_add(tally, &run->hand[i].tally, err);
 	}
+	if (!rc && run->be->engine_end)
+		rc = run->be->engine_end(run->engine, run->o->sketches ? &tally->sketches : NULL, err);
 	return rc;
 }
 

@@ -21,6 +21,9 @@ typedef struct kh_run_options {
 	kh_rule rule;
 	kh_style style;
 	const kh_choice *choice;
+	enum kh_placement placement;
+	kh_comm *comm;                  /* NULL: one rank */
+	struct kh_ranks *ranks;         /* then NULL, too; else `choice` is their backend */
 	unsigned threads;
 	bool paired;                    /* two files, or interleaved */
 	bool sketches;

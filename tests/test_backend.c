@@ -287,7 +287,10 @@ static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule,
 	size_t submitted = 0, at = 0;
 
 	ok(kh_sketches_init(&a->sketches, db->tax->n, err));
-	ok(be->engine_open(&e, db, rule, &device, 1, err));
+	ok(be->engine_open(&e, db,
+			   &(kh_engine_options) { .rule = rule, .device = &device,
+						  .n_devices = 1, .lanes = 1 },
+			   err));
 	ok(be->lane_open(&l, e, 0, submit_size, err));
 	for (size_t done = 0; done < n;) {
 		while (submitted < n && submitted - done < be->depth) {
@@ -431,7 +434,13 @@ static void test_damage(void **state)
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
 		assert_int_equal(
-			kh_backend_cuda.engine_open(&e, db, &rule, &device, 1, &why),
+			kh_backend_cuda.engine_open(
+				&e, db,
+				&(kh_engine_options) { .rule = &rule,
+						       .device = &device,
+						       .n_devices = 1,
+						       .lanes = 1 },
+				&why),
 			KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);
