@@ -12,12 +12,13 @@
 #include "cmd.h"
 #include "mem.h"
 #include "output.h"
+#include "ranks.h"
 #include "run.h"
 
 struct values {
 	kh_words references, maps, seqids;
 	const char *taxonomy;
-	const char *db, *output, *report, *json, *classified, *unclassified, *device, *col5;
+	const char *db, *output, *report, *json, *classified, *unclassified, *device, *col5, *placement;
 	uint64_t threads, block_size;
 	double confidence;
 	bool paired, interleaved, precise, names, zero_counts, minimizer_data, mpa;
@@ -58,6 +59,8 @@ static const kh_opt opts[] = {
 	  AT(allow_no_eof), 0, 0 },
 	{ "no-verify", 0, KH_OPT_FLAG, NULL, "do not check the index of the database", AT(no_verify), 0, 0 },
 	{ "device", 0, KH_OPT_TEXT, "NAME", "auto, cpu, cuda or cuda:0,2 [auto]", AT(device), 0, 0 },
+	{ "placement", 0, KH_OPT_TEXT, "WHERE", "index on several devices or ranks: auto, replicate, shard [auto]",
+	  AT(placement), 0, 0 },
 	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [1M]",
 	  AT(block_size), 1, 1 << 30 },
 	{ "quiet", 'q', KH_OPT_QUIETER, NULL, "errors only", 0, 0, 0 },
@@ -78,6 +81,10 @@ struct job {
 	kh_words file[2];
 	char *name[2][2];               /* classified, unclassified; mates in files of their own */
 	kh_choice choice;
+	kh_comm *comm;                  /* NULL: one rank; else: */
+	kh_ranks *ranks;
+	kh_backend dealing;
+	kh_choice deal;                 /* rank 0: that deals tasks to all */
 	kh_monitor *m;
 	kh_feed *feed;
 	kh_db *db;
@@ -149,6 +156,29 @@ static int check_files(const struct job *j, int n, char **input, kh_err *err)
 	return KH_OK;
 }
 
+static int set_placement(struct job *j, kh_err *err)
+{
+	static const char *const name[] = {
+		[KH_PLACE_AUTO] = "auto", [KH_PLACE_REPLICATE] = "replicate", [KH_PLACE_SHARD] = "shard",
+		[KH_PLACE_SHARD_PEER] = "shard-peer", [KH_PLACE_SHARD_EXCHANGE] = "shard-exchange"
+	};
+	enum { N = sizeof name / sizeof *name };
+	unsigned i = KH_PLACE_AUTO;
+
+	while (i < N && j->v.placement && strcmp(j->v.placement, name[i]) != 0)
+		i++;
+	if (i == N)
+		return kh_fail(err, KH_EUSAGE, "--placement: '%s' is none of auto, replicate and shard",
+			       j->v.placement);
+	j->o.placement = (enum kh_placement)i;
+	if (!j->v.references.n || !j->comm)
+		return KH_OK;
+	if (i >= KH_PLACE_SHARD)
+		return kh_fail(err, KH_EUSAGE, "each rank indexes --references: --placement shard needs --db");
+	j->o.placement = KH_PLACE_REPLICATE;
+	return KH_OK;
+}
+
 static int to_options(struct job *j, int n, char **path, kh_err *err)
 {
 	struct values *v = &j->v;
@@ -174,7 +204,7 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 	j->o.sketches = v->minimizer_data;
 	j->o.style.names = v->names;
 	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
-	if ((rc = add_inputs(j, n, path, err)) ||
+	if ((rc = set_placement(j, err)) || (rc = add_inputs(j, n, path, err)) ||
 	    (rc = split_name(v->classified, j->o.paired, j->name[0], err)) ||
 	    (rc = split_name(v->unclassified, j->o.paired, j->name[1], err)))
 		return rc;
@@ -187,13 +217,13 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 
 static void feed_options(struct job *j)
 {
-	const size_t suits = j->choice.backend->block_size;
+	const kh_backend *be = j->o.choice->backend;
 
 	j->o.feed = (kh_feed_options) {
 		.path = { j->file[0].v, j->file[1].v }, .n_path = { j->file[0].n, j->file[1].n },
 		.interleaved = j->v.interleaved, .no_mate_check = j->v.no_mate_check,
-		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size ? j->v.block_size : suits,
-		.n_blocks = (size_t)j->o.threads * (j->choice.backend->depth + 1) + 2
+		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size ? j->v.block_size : be->block_size,
+		.n_blocks = (size_t)j->o.threads * (be->depth + 1) + 2
 	};
 }
 
@@ -229,7 +259,7 @@ static json_t *summary(const struct job *j)
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	return json_pack(
 		"{s:s, s:s, s:{s:s, s:I, s:s, s:I, s:I, s:I, s:s}, s:{s:I, s:I, s:I, s:I}, "
-		"s:{s:f, s:b}, s:{s:s, s:i, s:f, s:f, s:f, s:I}}",
+		"s:{s:f, s:b}, s:{s:s, s:i, s:i, s:f, s:f, s:f, s:I}}",
 		"tool", "kmerhash", "version", PACKAGE_VERSION,
 		"database", "tool", h->tool, "version", (json_int_t)h->version,
 		"scheme", h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash",
@@ -238,7 +268,7 @@ static json_t *summary(const struct job *j)
 		"fragments", "input", (json_int_t)s->fragments, "classified", (json_int_t)s->classified,
 		"unclassified", (json_int_t)(s->fragments - s->classified), "bases", (json_int_t)s->bases,
 		"options", "confidence", j->v.confidence, "precise", (int)j->v.precise,
-		"run", "backend", j->choice.backend->name, "threads", (int)j->o.threads,
+		"run", "backend", j->choice.backend->name, "ranks", (int)kh_comm_size(j->comm), "threads", (int)j->o.threads,
 		"seconds_database", j->loaded, "seconds_classify", s->seconds,
 		"seconds_total", kh_cmd_seconds(), "peak_memory", (json_int_t)kh_cmd_peak());
 }
@@ -292,7 +322,7 @@ static int build_in_memory(struct job *j, char name[32], kh_err *err)
 
 static int load_db(struct job *j, kh_err *err)
 {
-	kh_db_options o = { .no_verify = j->v.no_verify, .later = j->choice.backend->loads,
+	kh_db_options o = { .no_verify = j->v.no_verify, .later = j->choice.backend->loads || j->comm,
 			    .threads = j->o.threads };
 	char name[32];
 	int rc = j->v.references.n ? build_in_memory(j, name, err) : KH_OK;
@@ -341,18 +371,37 @@ static void tell(const struct job *j)
 	       j->o.paired ? "pairs" : "reads", t, j->loaded, (double)kh_cmd_peak() * 1e-6);
 }
 
-static int classify(struct job *j, kh_err *err)
+/* --- one rank, or several ------------------------------------------------------------------- */
+static kh_ranks_options ranks_options(const struct job *j)
 {
-	int rc = kh_backend_choose(&j->choice, j->v.device ? j->v.device : "auto", err);
+	return (kh_ranks_options) {
+		.comm = j->comm, .choice = &j->choice, .rule = &j->o.rule, .placement = j->o.placement,
+		.threads = j->o.threads, .block_size = j->o.feed.block_size, .no_verify = j->v.no_verify,
+		.sketches = j->o.sketches
+	};
+}
 
-	if (rc)
+static int join_ranks(struct job *j, kh_err *err)
+{
+	const kh_ranks_options o = ranks_options(j);
+	int rc = j->comm ? kh_ranks_open(&j->ranks, j->db, &o, err) : KH_OK;
+
+	if (rc || !j->comm)
 		return rc;
-	j->o.choice = &j->choice;
-	j->o.before_commit = write_tables;
-	j->o.arg = j;
-	feed_options(j);
+	const kh_share s = kh_ranks_share(j->ranks);
+	kh_log(KH_DEBUG, "%s of the index on %s: ranges %u to %u, %" PRIu64 " bytes",
+	       s.sharded ? "a part" : "all", j->choice.backend->name, s.from, s.to, s.bytes);
+	j->o.ranks = j->ranks;
+	return KH_OK;
+}
+
+/* Rank 0, or the only one. */
+static int lead(struct job *j, kh_err *err)
+{
+	int rc;
+
 	if ((rc = kh_monitor_new(&j->m, err)) || (rc = kh_feed_open(&j->feed, &j->o.feed, j->m, err)) ||
-	    (rc = open_tables(j, err)) || (rc = load_db(j, err)) ||
+	    (rc = open_tables(j, err)) || (rc = load_db(j, err)) || (rc = join_ranks(j, err)) ||
 	    (rc = kh_run(&j->o, j->db, j->feed, j->m, &j->tally, &j->sum, err)))
 		return rc;
 	if (j->report)
@@ -362,9 +411,43 @@ static int classify(struct job *j, kh_err *err)
 	return rc;
 }
 
+/* All others: no input, no output. */
+static int follow(struct job *j, kh_err *err)
+{
+	int rc = load_db(j, err);
+
+	if (!rc)
+		rc = join_ranks(j, err);
+	return rc ? rc : kh_ranks_serve(j->ranks, err);
+}
+
+static int classify(struct job *j, kh_err *err)
+{
+	int rc = kh_backend_choose(&j->choice, j->v.device ? j->v.device : "auto", err);
+
+	if (rc)
+		return rc;
+	if (j->comm) {
+		const kh_ranks_options o = ranks_options(j);
+
+		rc = kh_ranks_backend(&j->dealing, &o, err);
+		if (rc)
+			return rc;
+		j->deal = (kh_choice) { .backend = &j->dealing, .n = 1 };
+	}
+	j->o.comm = j->comm;
+	j->o.choice = j->comm ? &j->deal : &j->choice;
+	j->o.before_commit = write_tables;
+	j->o.arg = j;
+	feed_options(j);
+	rc = kh_comm_rank(j->comm) == 0 ? lead(j, err) : follow(j, err);
+	return rc || !j->comm ? rc : kh_comm_barrier(j->comm, err);     /* all is well everywhere */
+}
+
 static void clear(struct job *j)
 {
 	kh_tally_clear(&j->tally);
+	kh_ranks_close(j->ranks);
 	kh_feed_close(j->feed);
 	kh_monitor_free(j->m);
 	kh_db_close(j->db);
@@ -392,14 +475,20 @@ static int run(const kh_command *c, int argc, char **argv)
 		clear(&j);
 		return first == -2 ? 1 : first < 0 ? 2 : 0;
 	}
-	rc = to_options(&j, argc - first, argv + first, &err);
+	rc = kh_comm_open(&j.comm, &err);
+	kh_log_rank(kh_comm_rank(j.comm));
+	if (!rc)
+		rc = to_options(&j, argc - first, argv + first, &err);
 	if (!rc)
 		rc = classify(&j, &err);
+	if (rc && j.comm)
+		kh_comm_fail(j.comm, &err);
 	if (rc)
 		rc = kh_cmd_fail(c, &err);
-	else
+	else if (kh_comm_rank(j.comm) == 0)
 		tell(&j);
 	clear(&j);
+	kh_comm_close(j.comm);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
  *
  *	KH_FAIL=KIND:N          KIND: alloc read write fsync rename close
  *	KH_FAIL_HOW=fail|short|eintr    short: half of what was asked for; N: every call from there
+ *	KH_PAGES=N              the host has so many pages of memory
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
  *
  * Calls of the C library's own stdio do not come by here: messages still get out.
@@ -168,4 +169,16 @@ int close(int fd)
 	int rc = (int)syscall(SYS_close, fd);
 
 	return hit(CLOSE) ? (errno = EIO, -1) : rc;
+}
+
+typedef long sysconf_fn(int name);
+
+long sysconf(int name)
+{
+	const char *pages = getenv("KH_PAGES");
+	void *next = dlsym(RTLD_NEXT, "sysconf");
+	sysconf_fn *real;
+
+	memcpy(&real, &next, sizeof real);
+	return name == _SC_PHYS_PAGES && pages ? atol(pages) : real(name);
 }

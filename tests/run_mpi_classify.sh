@@ -1,0 +1,133 @@
+# run_mpi_classify.sh - classify by several ranks: the bytes that one makes, each rank with its
+# part of the index, and errors that all ranks end with; speaks TAP
+build=$PWD
+. "$KH_SRCDIR/tests/mpi.sh"
+
+build --db a.khdb "$data"/genomes/*.gz
+build --db b.khdb "$data"/genomes/*T[37]*.gz
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" "$data/reads/sarscov2_real_1.fq.gz" >1.fq
+gzip -dc "$data/reads/tiny_sim_2.fq.gz" "$data/reads/sarscov2_real_2.fq.gz" >2.fq
+gzip -c 2.fq >2.fq.gz
+paste - - - - <1.fq >1.tab; paste - - - - <2.fq >2.tab
+paste -d '\n' 1.tab 2.tab | tr '\t' '\n' >both.fq
+# Reads of whole genomes and of pieces of them, longer and shorter than a segment; empty ones.
+gzip -dc "$data"/genomes/*.gz >long.fa
+awk '!/^>/ { s = s $0 }
+	END { for (i = 0; i < 60; i++) printf ">r%d\n%s\n", i, substr(s, 1 + 1999 * i, 157 * (i % 13)) }' \
+	long.fa >pieces.fa
+cat pieces.fa >>long.fa
+
+# --- equal bytes ----------------------------------------------------------------------------
+run_in() {
+	folder=$1; shift
+	rm -rf "$folder"; mkdir "$folder"
+	(cd "$folder" && "$@" -d ../a.khdb --json json >lines) 2>.err || return
+	sed '/"run"/,$d' "$folder/json" >.json; mv .json "$folder/json"
+}
+# compare NAME "RANKS..." OPTIONS...: what one rank makes; by so many, the index in parts or not
+compare() {
+	name=$1; sizes=$2; shift 2
+	run_in want "$kmerhash" classify -q "$@" || { not_ok "$name: by one rank"; return; }
+	for size in $sizes; do
+		if few_gpus "$size"; then skip "$name: $size ranks" "not so many GPUs"; continue; fi
+		for where in ${placements:-replicate shard}; do
+			if run_in got ranks_apart "$size" "$real" classify $device -q -p 2 --placement $where "$@" &&
+				diff -r want got >.err 2>&1; then ok "$name: $size ranks, $where"
+			else not_ok "$name: $size ranks, $where"; fi
+		done
+	done
+}
+compare "single" "2 3 4" --block-size 20K --use-names -r report ../1.fq
+compare "pairs, .gz in and out, reads out" "3" --block-size 20K -P -r report -o o.tsv.gz -C 'c#.fq' -U 'u#.fq.gz' \
+	../1.fq ../2.fq.gz
+compare "interleaved, distinct features" "3" --block-size 20K -i --report-minimizer-data -r report ../both.fq
+compare "long reads, precise" "3" --block-size 5K --precise -c 0.1 --report-minimizer-data -r report ../long.fa
+compare "long pairs" "4" --block-size 3K -P --no-mate-check -U 'u.fa' ../pieces.fa ../pieces.fa
+compare "no reads" "3" -r report --report-minimizer-data /dev/null
+placements=auto
+compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz" -t "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" -r report ../1.fq
+
+# --- a part each ---------------------------------------------------------------------------------
+# Reads for ever, by a pipe: a run that is in the midst of it.  pid of rank N to .pidN, mpirun's to .mpirun
+start() {
+	rm -f in .pid*; mkfifo in; : >.log
+	while :; do cat 1.fq; done >in 2>/dev/null & feeder=$!
+	timeout -k 5 100 mpirun -n 3 sh -c 'echo $$ >.pid$OMPI_COMM_WORLD_RANK; exec "$@"' sh "$real" \
+		classify --device cpu -v -p 1 -d a.khdb -r r -o o.tsv "$@" - <in >.out 2>.log & run=$!
+	i=0
+	while [ $i -lt 100 ] && [ "$(grep -c 'of the index on' .log)" -lt 3 ]; do sleep 0.1; i=$((i + 1)); done
+	sleep 0.5
+}
+# finish NAME: ends with an error, in good time, and leaves nothing
+finish() {
+	wait $run; status=$?
+	kill $feeder 2>/dev/null; wait $feeder 2>/dev/null
+	cp .log .err
+	if [ $status -ne 0 ] && [ $status -ne 124 ]; then ok "$1: all end"; else not_ok "$1: status $status"; fi
+	nothing_left "$1" r o.tsv
+}
+named() { if grep -Eq -e "$1" .log; then ok "$2"; else cp .log .err; not_ok "$2"; fi; }
+# Bytes of the database that a process has mapped.
+mapped() {
+	awk '/a[.]khdb$/ { split($1, a, "-"); print a[1], a[2] }' "/proc/$(cat ".pid$1")/maps" |
+		while read -r from to; do echo $((0x$to - 0x$from)); done | awk '{ s += $1 } END { print s + 0 }'
+}
+whole=$(wc -c <a.khdb)
+start --placement shard
+for r in 0 1 2; do
+	who="rank $r: "; [ $r -gt 0 ] || who=
+	part=$(sed -n "s/^kmerhash: ${who}a part of the index on cpu: .* \([0-9]*\) bytes$/\1/p" .log); has=$(mapped $r)
+	echo "rank $r has $has bytes mapped, says $part, the file is of $whole" >.err
+	if [ "$has" -ge "${part:-$whole}" ] && [ "$has" -lt $((whole * 55 / 100)) ] &&
+		[ "$part" -gt $((whole / 5)) ]; then ok "rank $r maps its part only"
+	else not_ok "rank $r maps its part only"; fi
+done
+
+# auto: all of it, unless half of the memory of one host is less than the file (of 99 pages)
+small_host() {
+	ranks 3 sh -c '[ $OMPI_COMM_WORLD_RANK != 1 ] || { LD_PRELOAD=$0; KH_PAGES='$1'; export LD_PRELOAD KH_PAGES; }
+		exec "$@"' "$lib" "$real" classify --device cpu -v -p 1 -d a.khdb -o - 1.fq
+}
+lib=$build/tests/preload_fail.so
+if [ -f "$lib" ]; then
+	expect 0 "rank 2: all of the index on cpu" "auto: it fits" small_host 201
+	expect 0 "rank 2: a part of the index on cpu" "auto: it does not fit on one host" small_host 190
+fi
+
+# --- faults ----------------------------------------------------------------------------------------
+kill -KILL "$(cat .pid1)"
+finish "a rank is killed"
+named "rank 1.*(signal 9|Killed)|rank 1 (failed|does not)" "a rank is killed: it is named"
+KH_COMM_TIMEOUT=2; export KH_COMM_TIMEOUT
+start --placement shard
+kill -STOP "$(cat .pid2)"
+finish "a rank stops answering"
+named "rank 2 does not answer: nothing heard of it for 2 s" "a rank stops answering: it is named"
+kill -KILL "$(cat .pid2)" 2>/dev/null
+unset KH_COMM_TIMEOUT
+
+# by_rank OPTIONS...: the database of rank N is N.khdb
+by_rank() { ranks 3 sh -c 'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb' sh "$real" classify --device cpu -q \
+	-p 1 -r r -o o.tsv "$@" 1.fq; }
+cp a.khdb 0.khdb; cp a.khdb 1.khdb; cp b.khdb 2.khdb
+expect 1 "rank 2 has another database than rank 0 \(digest" "another database" by_rank
+rm 2.khdb
+expect 1 "rank 2 failed: 2.khdb: No such file" "a database that is not there" by_rank
+cp a.khdb 2.khdb; printf x | dd of=2.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
+expect 1 "rank 2 failed: 2.khdb: damaged" "a damaged database" by_rank --placement shard
+cp a.khdb 2.khdb
+expect 0 "" "copies of one database" by_rank --placement shard
+rm -f r o.tsv
+expect 2 "none of auto, replicate and shard" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
+expect 2 "--placement shard needs --db" "references in parts" ranks 2 "$real" classify -q --placement shard \
+	-R 1.fa -t . 1.fq
+expect 0 "" "one rank: no effect" "$kmerhash" classify -q -d a.khdb --placement shard -o - 1.fq
+head -c 3000 2.fq.gz >cut.fq.gz
+expect 1 "rank 0 failed: cut.fq.gz: .*cut off" "an input that is cut off" ranks 3 "$real" classify $device -q -p 2 \
+	-d a.khdb -r r -o o.tsv cut.fq.gz
+nothing_left "an input that is cut off" r o.tsv
+expect 1 "rank 0 failed: .*No space left" "an output that is full" ranks 3 "$real" classify $device -q -p 2 -d a.khdb \
+	-r r -o /dev/full 1.fq
+nothing_left "an output that is full" r
+plan
