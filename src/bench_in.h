@@ -1,0 +1,181 @@
+/*
+ * bench_in.h - inside `bench pipeline`: the table, and the stages of the host
+ *
+ *	bench_pipeline.c    the table; runs of a stage; which device
+ *	bench_host.c        limits of the host, files in and out: of every device
+ *	bench_refs.c        references in memory, reads cut from them
+ *	bench_lines.c       calls to text, text to a file: of every device
+ *	bench_build.c, bench_classify.c     what the CPU does between those
+ * cuda/ has the stages of a GPU.
+ */
+#ifndef KH_BENCH_IN_H
+#define KH_BENCH_IN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "backend.h"
+#include "bench_pipeline.h"
+#include "pipeline.h"
+
+#define KH_BENCH_STEP ((size_t)1 << 20)
+#define KH_BENCH_ROOM ((size_t)1 << 28)         /* more than caches hold */
+#define KH_BENCH_BASES (UINT64_C(1) << 28)      /* of the references, for what works in memory */
+#define KH_BENCH_READS (UINT32_C(1) << 17)      /* at most */
+#define KH_BENCH_FILE (UINT64_C(1) << 25)       /* bytes that are written to one file, at least */
+
+/* What a rate is compared with; 0: nothing. */
+typedef struct kh_bench_limit {
+	double rate;            /* units a second */
+	const char *of;
+} kh_bench_limit;
+
+typedef struct kh_bench_unit {
+	const char *name;
+	double scale;
+} kh_bench_unit;
+extern const kh_bench_unit kh_unit_gb, kh_unit_bases, kh_unit_pairs, kh_unit_keys,
+	kh_unit_reads, kh_unit_lines;
+
+typedef struct kh_bench {
+	const kh_bench_pipeline_options *o;
+	const kh_choice *choice;
+	FILE *out;
+	char *room;             /* KH_BENCH_ROOM bytes, not all zero: by who knows the device */
+	/* the line being measured */
+	double rate[KH_BENCH_RUNS], one;
+	int n;
+	kh_bench_limit memory, write, random;
+	struct kh_bench_files *refs;
+	/* a crew at work */
+	kh_monitor *m;
+	_Atomic uint64_t next;
+	uint64_t end;
+} kh_bench;
+
+/* --- the table ------------------------------------------------------------------------- */
+/* One more run of the line: so much in so many seconds. */
+void kh_bench_note(kh_bench *b, double amount, double seconds);
+/* Prints the line of the runs noted; their median, in units a second. */
+double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
+		     kh_bench_limit limit);
+
+/* --- a stage --------------------------------------------------------------------------- */
+/* A run: everything `loops` times by so many threads; fn says what of it took how long. */
+typedef struct kh_bench_pass {
+	unsigned threads;
+	uint64_t loops;
+	double seconds;
+} kh_bench_pass;
+typedef int kh_bench_fn(void *arg, kh_bench_pass *p, kh_err *err);
+
+typedef struct kh_bench_stage {
+	const char *name;
+	const kh_bench_unit *unit;
+	double amount;          /* of one loop */
+	kh_bench_limit limit;
+	kh_bench_fn *fn;
+	void *arg;
+	bool alone;             /* not for threads: no run is made of one, none is looped */
+} kh_bench_stage;
+
+/* Runs that are long enough for the clock, by all threads, then by one; a line.  If the runs
+ * take long, there are fewer.  median may be NULL. */
+int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_err *err);
+
+/* Runs fn on p->threads; they take the numbers of p->loops times `items`. */
+int kh_bench_crew(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
+		  kh_err *err);
+/* The next number; false: there is none. */
+bool kh_bench_take(kh_bench *b, uint64_t *i);
+
+/* --- of every device ------------------------------------------------------------------- */
+/* Input: opened, and in steps of KH_BENCH_STEP. */
+typedef struct kh_bench_files {
+	const char *const *path;
+	size_t n;
+	bool reads;             /* not references */
+	int *fd;
+	uint64_t *size, steps;
+	double bytes;
+	kh_bench_limit read;    /* set by kh_bench_read */
+} kh_bench_files;
+
+int kh_bench_files_open(kh_bench_files *f, kh_err *err);
+void kh_bench_files_close(kh_bench_files *f);
+/* A new file in o->dir that has no name: nothing is left of it.  < 0: an error. */
+int kh_bench_file(const kh_bench *b, kh_err *err);
+
+/* Copying in memory, writing one file, random reads of 64 bytes: lines, and b->memory,
+ * b->write, b->random. */
+int kh_bench_memory(kh_bench *b, kh_err *err);
+int kh_bench_one_file(kh_bench *b, kh_err *err);
+int kh_bench_random(kh_bench *b, const void *p, uint64_t bytes, kh_err *err);
+/* Read; read, parse, pack. */
+int kh_bench_read(kh_bench *b, kh_bench_files *f, kh_err *err);
+int kh_bench_parse(kh_bench *b, const kh_bench_files *f, size_t block_size, kh_err *err);
+/* An index to a database file: so many bytes of it, as often as the file needs. */
+int kh_bench_write_index(kh_bench *b, const void *p, size_t bytes, kh_err *err);
+
+/* The first KH_BENCH_BASES of the references in memory, block by block. */
+typedef struct kh_bench_item {
+	uint64_t *bases;
+	uint32_t *amb;
+	kh_piece *piece;
+	size_t n_words, n;
+	uint64_t *key;          /* their pairs; NULL at first */
+	uint32_t *bin;
+	size_t n_pairs;
+} kh_bench_item;
+
+typedef struct kh_bench_refs {
+	kh_bench *b;
+	kh_sketch sketch;
+	kh_bench_item *item;
+	size_t n, cap;
+	uint64_t starts, bases;
+	uint32_t *first;        /* bins of the sequences; taxon: all the root */
+	uint32_t *taxon;
+	uint32_t n_seq;
+} kh_bench_refs;
+
+int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err);
+void kh_bench_refs_clear(kh_bench_refs *r);
+
+/* Reads of 150 bases from all over the references, as FASTQ in a file without a name, and as
+ * jobs; with the calls to come. */
+typedef struct kh_bench_reads {
+	kh_bench *b;
+	int fd;
+	char name[32];
+	const char *path;
+	kh_bench_files file;
+	uint32_t reads;
+	kh_monitor *m;
+	kh_feed *feed;
+	size_t block_size;
+	kh_block **block;
+	kh_job *job;
+	kh_call **call;         /* by job; of zeros at first */
+	size_t n, cap_block, cap_job;
+	size_t n_block;
+} kh_bench_reads;
+
+int kh_bench_reads_open(kh_bench_reads *r, const kh_bench_refs *refs, size_t block_size,
+			kh_err *err);
+void kh_bench_reads_close(kh_bench_reads *r);
+/* What the reads ask of the index at least: features, and the 64-byte blocks of their lists. */
+typedef struct kh_bench_work {
+	double bases, features, blocks;
+} kh_bench_work;
+int kh_bench_work_of(kh_bench_reads *r, const kh_db *db, kh_bench_work *w, kh_err *err);
+
+/* Format; write; both: the lines of all calls. */
+int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err);
+
+/* --- devices --------------------------------------------------------------------------- */
+int kh_bench_cpu(kh_bench *b, kh_err *err);
+int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err);
+int kh_bench_classify_cpu(kh_bench *b, const kh_bench_refs *r, kh_err *err);
+int kh_bench_cuda(kh_bench *b, kh_err *err);
+
+#endif
