@@ -1,0 +1,285 @@
+/*
+ * bench_build.c - what the CPU does in a build, between reading and writing
+ *
+ *	sample, partition       by blocks of the references
+ *	sort, encode            by ranges of the index
+ *	write                   the index that came out
+ */
+#include <config.h>
+#include "bench_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+#include "pairs.h"
+
+struct build {
+	kh_bench *b;
+	kh_bench_refs *r;
+	bool keep;              /* sample: the pairs stay with the items */
+	double pairs;
+	kh_store *store;
+	kh_pairs sorted[KH_RANGES];
+	kh_bins bins;
+	kh_taxonomy tax;
+	char *image;            /* KH_RANGES images in a row; NULL: not kept */
+	size_t at[KH_RANGES + 1];
+};
+
+/* --- sample ---------------------------------------------------------------------------- */
+/* The pairs of an item as a builder makes them; *n of them, in arrays that grow. */
+static int sample(const kh_sketch *sk, const kh_bench_item *x, kh_bench_item *to, size_t cap[2],
+		  kh_err *err)
+{
+	uint64_t bound = 0;
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < x->n; i++)
+		bound += kh_sketch_bound(sk, x->piece[i].starts);
+	if ((rc = kh_grow((void **)&to->key, &cap[0], bound, sizeof *to->key, err)) ||
+	    (rc = kh_grow((void **)&to->bin, &cap[1], bound, sizeof *to->bin, err)))
+		return rc;
+	for (size_t i = 0; i < x->n; i++) {
+		const kh_piece *p = &x->piece[i];
+		kh_stretch s = { x->bases, x->amb, p->at, p->at + p->starts };
+		size_t m = kh_sketch_run(sk, &s, to->key + n, to->bin + n);
+
+		for (size_t j = n; j < n + m; j++)
+			to->bin[j] = p->bin + to->bin[j] / sk->stride;
+		n += m;
+	}
+	to->n_pairs = n;
+	return KH_OK;
+}
+
+static int keep_pairs(kh_bench_item *x, const kh_bench_item *from, kh_err *err)
+{
+	x->n_pairs = from->n_pairs;
+	x->key = kh_array(x->n_pairs, sizeof *x->key, err);
+	x->bin = kh_array(x->n_pairs, sizeof *x->bin, err);
+	if (!x->key || !x->bin)
+		return KH_ENOMEM;
+	if (x->n_pairs) {
+		memcpy(x->key, from->key, x->n_pairs * sizeof *x->key);
+		memcpy(x->bin, from->bin, x->n_pairs * sizeof *x->bin);
+	}
+	return KH_OK;
+}
+
+static int sample_worker(void *arg, unsigned worker, kh_err *err)
+{
+	const struct build *u = arg;
+	kh_bench_item to = { .key = NULL };
+	size_t cap[2] = { 0, 0 };
+	int rc = KH_OK;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
+		kh_bench_item *x = &u->r->item[i % u->r->n];
+
+		rc = sample(&u->r->sketch, x, &to, cap, err);
+		if (!rc && u->keep)
+			rc = keep_pairs(x, &to, err);
+	}
+	free(to.key);
+	free(to.bin);
+	return rc;
+}
+
+static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct build *u = arg;
+
+	return kh_bench_crew(u->b, p, u->r->n, sample_worker, u, err);
+}
+
+/* --- partition ------------------------------------------------------------------------- */
+static int add_worker(void *arg, unsigned worker, kh_err *err)
+{
+	const struct build *u = arg;
+	int rc = KH_OK;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
+		const kh_bench_item *x = &u->r->item[i % u->r->n];
+
+		rc = kh_store_add(u->store, i, x->key, x->bin, x->n_pairs, err);
+	}
+	return rc;
+}
+
+/* The store of the last run stays. */
+static int partition(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct build *u = arg;
+	int rc;
+
+	kh_store_free(u->store);
+	u->store = NULL;
+	rc = kh_store_new(&u->store, 0, u->b->o->dir, err);
+	return rc ? rc : kh_bench_crew(u->b, p, u->r->n, add_worker, u, err);
+}
+
+/* --- sort ------------------------------------------------------------------------------ */
+static int keep_sorted(kh_pairs *to, const kh_pairs *from, kh_err *err)
+{
+	to->n = from->n;
+	to->key = kh_array(to->n, sizeof *to->key, err);
+	to->loc = kh_array(to->n, sizeof *to->loc, err);
+	if (!to->key || !to->loc)
+		return KH_ENOMEM;
+	if (to->n) {
+		memcpy(to->key, from->key, to->n * sizeof *to->key);
+		memcpy(to->loc, from->loc, to->n * sizeof *to->loc);
+	}
+	return KH_OK;
+}
+
+static int sort_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct build *u = arg;
+	kh_pair_room room = { .key = NULL };
+	int rc = KH_OK;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
+		kh_pairs pairs;
+
+		rc = kh_store_range(u->store, (unsigned)(i % KH_RANGES), NULL, &room, &pairs, err);
+		if (!rc && u->keep)
+			rc = keep_sorted(&u->sorted[i], &pairs, err);
+	}
+	kh_pair_room_clear(&room);
+	return rc;
+}
+
+static int sort_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct build *u = arg;
+
+	return kh_bench_crew(u->b, p, KH_RANGES, sort_worker, u, err);
+}
+
+/* --- encode ---------------------------------------------------------------------------- */
+static int encode_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct build *u = arg;
+	kh_image im = { .bucket = NULL };
+	int rc = KH_OK;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
+		rc = kh_index_encode(&im, &u->sorted[i % KH_RANGES], &u->bins, &u->tax, err);
+		if (rc || !u->keep)
+			continue;
+		size_t buckets = (size_t)(im.range.buckets + 1) * sizeof *im.bucket;
+
+		if (u->image) {
+			memcpy(u->image + u->at[i], im.bucket, buckets);
+			memcpy(u->image + u->at[i] + buckets, im.loc, im.range.n_locs * sizeof *im.loc);
+		} else {
+			u->at[i + 1] = (size_t)kh_range_bytes(&im.range);
+		}
+	}
+	kh_image_clear(&im);
+	return rc;
+}
+
+static int encode_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct build *u = arg;
+
+	return kh_bench_crew(u->b, p, KH_RANGES, encode_worker, u, err);
+}
+
+/* The whole image: once for the sizes, once for the bytes. */
+static int make_image(struct build *u, kh_err *err)
+{
+	kh_bench_pass once = { u->b->o->threads, 1, 0 };
+	int rc;
+
+	u->keep = true;
+	rc = encode_all(u, &once, err);
+	for (int i = 0; i < KH_RANGES; i++)
+		u->at[i + 1] += u->at[i];
+	if (!rc) {
+		u->image = kh_array(u->at[KH_RANGES], 1, err);
+		rc = u->image ? encode_all(u, &once, err) : KH_ENOMEM;
+	}
+	u->keep = false;
+	return rc;
+}
+
+/* --- all ------------------------------------------------------------------------------- */
+/* Once more, for what the next stage begins with. */
+static int once(struct build *u, kh_bench_fn *fn, kh_err *err)
+{
+	kh_bench_pass p = { u->b->o->threads, 1, 0 };
+	int rc;
+
+	u->keep = true;
+	rc = fn(u, &p, err);
+	u->keep = false;
+	return rc;
+}
+
+/* What each pair moves in and out of memory at least: 12 bytes; of the index, 5. */
+static kh_bench_limit moved(const kh_bench *b, double bytes)
+{
+	return (kh_bench_limit) { b->memory.rate / bytes, b->memory.of };
+}
+
+static int stages(struct build *u, kh_err *err)
+{
+	kh_bench *b = u->b;
+	kh_bench_stage s = { "build: sample", &kh_unit_bases, (double)u->r->starts, { 0, NULL },
+			     sample_all, u, false };
+	int rc = once(u, sample_all, err);
+
+	for (size_t i = 0; i < u->r->n; i++)
+		u->pairs += (double)u->r->item[i].n_pairs;
+	s.limit = moved(b, 0.375 + 12 * u->pairs / s.amount);
+	if (!rc)
+		rc = kh_bench_measure(b, &s, NULL, err);
+	if (!rc && u->pairs == 0)
+		rc = kh_fail(err, KH_EFORMAT, "the references have no feature");
+	if (rc)
+		return rc;
+	const kh_bench_stage part = { "build: partition", &kh_unit_pairs, u->pairs, moved(b, 24),
+				      partition, u, false },
+		sort = { "build: gather, sort", &kh_unit_pairs, u->pairs, moved(b, 24), sort_all, u,
+			 false },
+		encode = { "build: encode", &kh_unit_pairs, u->pairs, moved(b, 12 + 5), encode_all, u,
+			   false };
+	if ((rc = kh_bench_measure(b, &part, NULL, err)) || (rc = once(u, partition, err)) ||
+	    (rc = kh_bench_measure(b, &sort, NULL, err)) || (rc = once(u, sort_all, err)))
+		return rc;
+	rc = kh_bench_measure(b, &encode, NULL, err);
+	if (!rc)
+		rc = make_image(u, err);
+	return rc ? rc : kh_bench_write_index(b, u->image, u->at[KH_RANGES], err);
+}
+
+int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err)
+{
+	uint32_t zero = 0, one = 1;
+	struct build *u = kh_array(1, sizeof *u, err);
+	int rc;
+
+	if (!u)
+		return KH_ENOMEM;
+	u->b = b;
+	u->r = r;
+	u->bins = (kh_bins) { r->n_seq, r->first, r->taxon };
+	u->tax = (kh_taxonomy) { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
+	rc = stages(u, err);
+	kh_store_free(u->store);
+	for (int i = 0; i < KH_RANGES; i++) {
+		free(u->sorted[i].key);
+		free(u->sorted[i].loc);
+	}
+	free(u->image);
+	free(u);
+	return rc;
+}

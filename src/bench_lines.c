@@ -1,0 +1,223 @@
+/* bench_lines.c - calls to text, and text to one file in order: stages of every device */
+#include <config.h>
+#include "bench_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "format.h"
+#include "mem.h"
+#include "text.h"
+
+struct lines {
+	kh_bench *b;
+	const kh_bench_reads *r;
+	kh_style style;
+	uint64_t bytes;         /* of the lines of all jobs */
+	uint64_t times;         /* that they are written to make a file of some size */
+	kh_buf all;             /* those lines, so often */
+	char path[4096];
+	kh_text *text;
+	kh_queue *idle;
+	kh_order *order;
+};
+
+static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
+{
+	const kh_job *j = &x->r->job[i];
+	int rc = KH_OK;
+
+	for (size_t f = 0; f < j->n && !rc; f++)
+		rc = kh_format_line(buf, &x->style, j, f, &x->r->call[i][f], err);
+	return rc;
+}
+
+/* --- format ---------------------------------------------------------------------------- */
+static int format_worker(void *arg, unsigned worker, kh_err *err)
+{
+	const struct lines *x = arg;
+	kh_buf buf = { NULL, 0, 0 };
+	int rc = KH_OK;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(x->b, &i);) {
+		buf.n = 0;
+		rc = format_job(x, i % x->r->n, &buf, err);
+	}
+	free(buf.p);
+	return rc;
+}
+
+static int format_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	const struct lines *x = arg;
+
+	return kh_bench_crew(x->b, p, x->r->n, format_worker, arg, err);
+}
+
+/* --- write ----------------------------------------------------------------------------- */
+static int open_text(struct lines *x, kh_monitor *m, kh_err *err)
+{
+	const kh_text_options o = { x->path, false, 1 };
+
+	return kh_text_open(&x->text, &o, m, err);
+}
+
+/* Durable, and away again. */
+static int commit(struct lines *x, kh_bench_pass *p, double from, int rc, kh_err *err)
+{
+	if (!rc)
+		rc = kh_text_commit(x->text, err);
+	p->seconds = kh_seconds() - from;
+	kh_text_close(x->text);
+	x->text = NULL;
+	if (!rc)
+		unlink(x->path);
+	return rc;
+}
+
+/* A file that fn fills. */
+static int with_text(struct lines *x, kh_bench_pass *p,
+		     int (*fn)(struct lines *x, const kh_bench_pass *p, kh_monitor *m, kh_err *err),
+		     kh_err *err)
+{
+	kh_monitor *m = NULL;
+	double from = kh_seconds();
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = open_text(x, m, err);
+	if (!rc)
+		rc = fn(x, p, m, err);
+	rc = commit(x, p, from, rc, err);
+	kh_monitor_free(m);
+	return rc;
+}
+
+static int put_all(struct lines *x, const kh_bench_pass *p, kh_monitor *m, kh_err *err)
+{
+	int rc = KH_OK;
+
+	(void)p, (void)m;
+	for (size_t at = 0; at < x->all.n && !rc; at += KH_BENCH_STEP)
+		rc = kh_text_put(x->text, x->all.p + at,
+				 x->all.n - at < KH_BENCH_STEP ? x->all.n - at : KH_BENCH_STEP, NULL, err);
+	return rc;
+}
+
+static int write_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	return with_text(arg, p, put_all, err);
+}
+
+/* --- both ------------------------------------------------------------------------------ */
+/* In order, one at a time, as a run of classify does it. */
+static int deliver(void *arg, void *item, kh_err *err)
+{
+	struct lines *x = arg;
+	kh_buf *buf = item;
+	int rc = kh_text_put(x->text, buf->p, buf->n, NULL, err);
+
+	kh_queue_push(x->idle, buf);
+	return rc;
+}
+
+/* Who holds a buffer took its number after that, so the lowest number always has one. */
+static int both_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct lines *x = arg;
+	int rc = KH_OK;
+
+	(void)worker;
+	while (!rc) {
+		kh_buf *buf = kh_queue_pop(x->idle);
+		uint64_t i;
+
+		if (!buf)
+			return KH_ECANCEL;
+		if (!kh_bench_take(x->b, &i)) {
+			kh_queue_push(x->idle, buf);
+			break;
+		}
+		buf->n = 0;
+		rc = format_job(x, i % x->r->n, buf, err);
+		if (!rc)
+			rc = kh_order_put(x->order, i, buf, deliver, x);
+	}
+	return rc;
+}
+
+static int format_and_put(struct lines *x, const kh_bench_pass *p, kh_monitor *m, kh_err *err)
+{
+	const size_t n = 4 * p->threads + 2;
+	kh_bench *b = x->b;
+	kh_buf *buf = kh_array(n, sizeof *buf, err);
+	int rc = buf ? kh_queue_new(&x->idle, m, n, err) : KH_ENOMEM;
+
+	if (!rc)
+		rc = kh_order_new(&x->order, m, n, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		kh_queue_push(x->idle, &buf[i]);
+	b->next = 0;
+	b->end = x->r->n * x->times;
+	b->m = m;
+	if (!rc)
+		rc = kh_crew_run(m, p->threads, both_worker, x, err);
+	b->m = NULL;
+	kh_order_free(x->order);
+	kh_queue_free(x->idle);
+	x->order = NULL;
+	x->idle = NULL;
+	for (size_t i = 0; buf && i < n; i++)
+		free(buf[i].p);
+	free(buf);
+	return rc;
+}
+
+static int both(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	return with_text(arg, p, format_and_put, err);
+}
+
+/* --- all ------------------------------------------------------------------------------- */
+static int stages(struct lines *x, kh_err *err)
+{
+	kh_bench *b = x->b;
+	const double written = (double)x->bytes * (double)x->times;
+	const kh_bench_limit memory = { b->memory.rate * x->r->reads / (double)x->bytes,
+					b->memory.of };
+	char name[64];
+	kh_bench_stage s = { "classify: format", &kh_unit_lines, x->r->reads, memory, format_all,
+			     x, false };
+	int rc = kh_bench_measure(b, &s, NULL, err);
+
+	if (rc)
+		return rc;
+	s = (kh_bench_stage) { "classify: write", &kh_unit_gb, written, b->write, write_all, x, true };
+	rc = kh_bench_measure(b, &s, NULL, err);
+	snprintf(name, sizeof name, "classify: format, write %.0f MB", written * 1e-6);
+	s = (kh_bench_stage) { name, &kh_unit_gb, written, b->write, both, x, true };
+	return rc ? rc : kh_bench_measure(b, &s, NULL, err);
+}
+
+int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
+{
+	struct lines x = { .b = r->b, .r = r, .style = { .tax = db->tax, .k = db->h->sketch.k } };
+	int rc = KH_OK;
+
+	snprintf(x.path, sizeof x.path, "%s/.kmerhash-bench.%ld", r->b->o->dir, (long)getpid());
+	for (size_t i = 0; i < r->n && !rc; i++)
+		rc = format_job(&x, i, &x.all, err);
+	x.bytes = x.all.n;
+	x.times = KH_BENCH_FILE / (x.bytes + 1) + 1;
+	for (uint64_t i = 1; i < x.times && !rc; i++) {
+		rc = kh_buf_room(&x.all, x.bytes, err);
+		if (!rc)
+			rc = kh_buf_add(&x.all, x.all.p, x.bytes, err);
+	}
+	if (!rc)
+		rc = stages(&x, err);
+	free(x.all.p);
+	return rc;
+}
