@@ -6,7 +6,7 @@
  *	classify    load, look up, candidates and decision (both kernels), format
  */
 #include <config.h>
-#include "bench_pipeline.h"
+#include "bench_in.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -770,8 +770,10 @@ static void drop_device_rooms(struct bench *b)
 	kh_gpu_drop(&b->d);
 }
 
-int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err)
+int kh_bench_cuda(kh_bench *of, kh_err *err)
 {
+	const kh_bench_pipeline_options *o = of->o;
+	FILE *out = of->out;
 	struct bench b = { .o = o, .out = out };
 	int rc = rooms(&b, err);
 

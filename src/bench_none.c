@@ -1,6 +1,6 @@
 /* bench_none.c - in place of the benches of cuda/ where there is no CUDA */
 #include <config.h>
-#include "bench_pipeline.h"
+#include "bench_in.h"
 #include "bench_tables.h"
 
 int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
@@ -11,9 +11,8 @@ int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
 		       "bench tables: this kmerhash was built without CUDA");
 }
 
-int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err)
+int kh_bench_cuda(kh_bench *b, kh_err *err)
 {
-	(void)o;
-	(void)out;
+	(void)b;
 	return kh_fail(err, KH_ENODEV, "bench pipeline: this kmerhash was built without CUDA");
 }

@@ -2,13 +2,14 @@
 #include <config.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "bench_pipeline.h"
 #include "bench_tables.h"
 #include "cmd.h"
 
 struct values {
-	const char *experiment, *table, *db;
+	const char *experiment, *table, *db, *device, *dir;
 	uint64_t log2n, repeat, threads;
 };
 
@@ -24,15 +25,27 @@ static const kh_opt opts[] = {
 	  31 },
 	{ "db", 0, KH_OPT_TEXT, "FILE", "pipeline: a database, for the stages of classify", AT(db),
 	  0, 0 },
+	{ "device", 0, KH_OPT_TEXT, "NAME", "pipeline: auto, cpu, cuda or cuda:N [auto]",
+	  AT(device), 0, 0 },
+	{ "dir", 0, KH_OPT_TEXT, "DIR", "pipeline: where files are written [TMPDIR, or /tmp]", AT(dir),
+	  0, 0 },
 	{ "threads", 0, KH_OPT_UINT, "N", "pipeline: workers [all CPUs]", AT(threads), 1, 1024 },
 	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
 };
 
 static int pipeline(const kh_command *c, const struct values *v, char **refs, size_t n)
 {
+	const char *tmp = getenv("TMPDIR");
 	kh_err err = { 0, "" };
-	kh_bench_pipeline_options o = { .refs = (const char *const *)refs, .n_refs = n, .db = v->db,
-					.threads = kh_cmd_threads(v->threads), .repeat = (int)v->repeat };
+	kh_bench_pipeline_options o = { .refs = (const char *const *)refs,
+					.n_refs = n,
+					.db = v->db,
+					.device = v->device ? v->device : "auto",
+					.dir = v->dir        ? v->dir
+					       : tmp && *tmp ? tmp
+							     : "/tmp",
+					.threads = kh_cmd_threads(v->threads),
+					.repeat = (int)v->repeat };
 
 	return kh_bench_pipeline(&o, stdout, &err) ? kh_cmd_fail(c, &err) : 0;
 }
@@ -48,7 +61,8 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (first + 1 < argc && strcmp(argv[first], "pipeline") == 0)
 		return pipeline(c, &v, argv + first + 1, (size_t)(argc - first - 1));
 	if (first + 1 != argc || strcmp(argv[first], "tables") != 0) {
-		kh_fail(&err, KH_EUSAGE, "what to measure must be named: tables, or pipeline and references");
+		kh_fail(&err, KH_EUSAGE,
+			"what to measure must be named: tables, or pipeline and references");
 		return kh_cmd_fail(c, &err);
 	}
 	kh_bench_options o = { .experiment = v.experiment,

@@ -1,0 +1,308 @@
+/*
+ * bench_classify.c - what the CPU does in a run of classify, between reading and lines
+ *
+ * Sampling and looking up are run by themselves; candidates and decision are what is left
+ * of the whole.
+ */
+#include <config.h>
+#include "bench_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "classify_in.h"
+#include "mem.h"
+
+/* The features of a job's records: those of fragment i are key[from[i]] and on. */
+struct keys {
+	uint64_t *key;
+	uint32_t *from;
+	size_t cap, cap_from;
+};
+
+struct classify {
+	kh_bench *b;
+	kh_bench_reads *r;
+	const kh_db *db;
+	kh_rule rule;
+	struct keys *keys;      /* by job */
+	bool keep;              /* what is computed stays with the jobs */
+	kh_bench_work work;
+	uint64_t sum;           /* of what was looked up */
+};
+
+/* --- sample ---------------------------------------------------------------------------- */
+static int sample_job(const struct classify *c, const kh_job *j, struct keys *to, uint32_t *pos,
+		      kh_err *err)
+{
+	const kh_sketch *sk = &c->rule.sketch;
+	size_t n = 0;
+	int rc = kh_grow((void **)&to->from, &to->cap_from, j->n + 1, sizeof *to->from, err);
+
+	for (size_t i = 0; i < j->n && !rc; i++) {
+		const kh_record *r = &j->block[0]->rec[j->from[0] + i];
+		uint64_t starts = kh_sketch_starts(sk, r->len);
+		kh_stretch s = { j->block[0]->bases, j->block[0]->amb, r->seq, r->seq + starts };
+
+		rc = kh_grow((void **)&to->key, &to->cap, n + kh_sketch_bound(sk, starts),
+			     sizeof *to->key, err);
+		to->from[i] = (uint32_t)n;
+		if (!rc)
+			n += kh_sketch_run(sk, &s, to->key + n, pos);
+		to->from[i + 1] = (uint32_t)n;
+	}
+	return rc;
+}
+
+static int sample_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct classify *c = arg;
+	struct keys tmp = { .key = NULL };
+	uint32_t *pos = kh_array(kh_sketch_bound(&c->rule.sketch, 1000), sizeof *pos, err);
+	int rc = pos ? KH_OK : KH_ENOMEM;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(c->b, &i);)
+		rc = sample_job(c, &c->r->job[i % c->r->n], c->keep ? &c->keys[i] : &tmp, pos, err);
+	free(tmp.key);
+	free(tmp.from);
+	free(pos);
+	return rc;
+}
+
+static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct classify *c = arg;
+
+	return kh_bench_crew(c->b, p, c->r->n, sample_worker, c, err);
+}
+
+/* --- look up --------------------------------------------------------------------------- */
+/* Fragment by fragment, as a classifier does it. */
+static int look_up_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct classify *c = arg;
+	kh_hit_list *list = kh_array(kh_sketch_bound(&c->rule.sketch, 1000), sizeof *list, err);
+	uint64_t sum = 0;
+
+	(void)worker;
+	for (uint64_t i; list && kh_bench_take(c->b, &i);) {
+		const struct keys *k = &c->keys[i % c->r->n];
+		const size_t n = c->r->job[i % c->r->n].n;
+
+		for (size_t f = 0; f < n; f++)
+			sum += kh_lookup(c->db, k->key + k->from[f], k->from[f + 1] - k->from[f], list);
+	}
+	kh_monitor_lock(c->b->m);
+	c->sum += sum;
+	kh_monitor_unlock(c->b->m);
+	const int rc = list ? KH_OK : KH_ENOMEM;
+	free(list);
+	return rc;
+}
+
+static int look_up_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct classify *c = arg;
+
+	return kh_bench_crew(c->b, p, c->r->n, look_up_worker, c, err);
+}
+
+/* --- the whole ------------------------------------------------------------------------- */
+static int call_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct classify *c = arg;
+	kh_classifier *k = NULL;
+	kh_call *call = kh_array(c->r->reads, sizeof *call, err);
+	int rc = call ? kh_classifier_new(&k, c->db, &c->rule, err) : KH_ENOMEM;
+
+	(void)worker;
+	for (uint64_t i; !rc && kh_bench_take(c->b, &i);) {
+		const size_t j = i % c->r->n;
+
+		rc = kh_classify_job(k, &c->r->job[j], c->keep ? c->r->call[j] : call, NULL, err);
+	}
+	kh_classifier_free(k);
+	free(call);
+	return rc;
+}
+
+static int call_all(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct classify *c = arg;
+
+	return kh_bench_crew(c->b, p, c->r->n, call_worker, c, err);
+}
+
+/* For what the next stage begins with. */
+static int once(struct classify *c, kh_bench_fn *fn, kh_err *err)
+{
+	kh_bench_pass p = { c->b->o->threads, 1, 0 };
+	int rc;
+
+	c->keep = true;
+	rc = fn(c, &p, err);
+	c->keep = false;
+	return rc;
+}
+
+/* What is left of the whole without the others, each run beside it. */
+static int rest(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	double whole, left;
+	int rc = call_all(arg, p, err);
+
+	whole = left = p->seconds;
+	if (!rc)
+		rc = sample_all(arg, p, err);
+	left -= p->seconds;
+	if (!rc)
+		rc = look_up_all(arg, p, err);
+	left -= p->seconds;
+	p->seconds = left > whole / 100 ? left : whole / 100;
+	return rc;
+}
+
+/* --- all ------------------------------------------------------------------------------- */
+static void count(struct classify *c)
+{
+	for (size_t i = 0; i < c->r->n; i++) {
+		const kh_job *j = &c->r->job[i];
+		const struct keys *k = &c->keys[i];
+
+		for (size_t f = 0; f < j->n; f++)
+			c->work.bases += (double)j->block[0]->rec[j->from[0] + f].len;
+		c->work.features += k->from[j->n];
+		for (uint32_t x = 0; x < k->from[j->n]; x++) {
+			kh_list l = kh_index_find(c->db->image, c->db->dir, k->key[x]);
+
+			c->work.blocks += l.n ? 1 + l.n / 16 : 0;
+		}
+	}
+}
+
+static int sampled(struct classify *c, kh_bench_reads *r, const kh_db *db, kh_err *err)
+{
+	*c = (struct classify) { .b = r->b, .r = r, .db = db };
+	kh_rule_init(&c->rule, db->h);
+	c->keys = kh_array(r->n, sizeof *c->keys, err);
+	int rc = c->keys ? once(c, sample_all, err) : KH_ENOMEM;
+
+	if (!rc)
+		count(c);
+	return rc || c->work.features > 0 ? rc
+		: kh_fail(err, KH_EFORMAT, "the reads that were cut have no feature");
+}
+
+static void clear(struct classify *c)
+{
+	for (size_t i = 0; c->keys && i < c->r->n; i++) {
+		free(c->keys[i].key);
+		free(c->keys[i].from);
+	}
+	free(c->keys);
+}
+
+int kh_bench_work_of(kh_bench_reads *r, const kh_db *db, kh_bench_work *w, kh_err *err)
+{
+	struct classify c;
+	int rc = sampled(&c, r, db, err);
+
+	*w = c.work;
+	clear(&c);
+	return rc;
+}
+
+static int stages(struct classify *c, kh_err *err)
+{
+	kh_bench *b = c->b;
+	const kh_bench_work *w = &c->work;
+	const double reads = c->r->reads;
+	const kh_bench_limit in = { b->memory.rate / (0.375 + 8 * w->features / w->bases), b->memory.of },
+		lists = { b->random.rate / (w->blocks / reads), b->random.of },
+		both = { b->random.rate / ((w->features + w->blocks) / reads), b->random.of };
+	const kh_bench_stage stage[] = {
+		{ "classify: sample", &kh_unit_bases, w->bases, in, sample_all, c, false },
+		{ "classify: look up", &kh_unit_keys, w->features, b->random, look_up_all, c, false },
+		{ "classify: candidates, decide", &kh_unit_reads, reads, lists, rest, c, false },
+		{ "classify: sample to decision", &kh_unit_reads, reads, both, call_all, c, false }
+	};
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < sizeof stage / sizeof *stage && !rc; i++)
+		rc = kh_bench_measure(b, &stage[i], NULL, err);
+	return rc ? rc : once(c, call_all, err);
+}
+
+struct loading {
+	kh_bench *b;
+	kh_db *db;
+};
+
+static int load(void *arg, kh_bench_pass *p, kh_err *err)
+{
+	struct loading *x = arg;
+	const kh_db_options o = { .threads = p->threads };
+	int rc = KH_OK;
+	double t = kh_seconds();
+
+	for (uint64_t i = 0; i < p->loops && !rc; i++) {
+		kh_db_close(x->db);
+		x->db = NULL;
+		rc = kh_db_open(&x->db, x->b->o->db, &o, err);
+	}
+	p->seconds = kh_seconds() - t;
+	return rc;
+}
+
+/* The database, and a line of how it was loaded. */
+static int open_db(kh_bench *b, kh_db **db, kh_err *err)
+{
+	struct loading x = { b, NULL };
+	kh_bench_stage s = { "classify: load, check", &kh_unit_gb, 0, b->memory, load, &x, false };
+	kh_bench_pass p = { b->o->threads, 1, 0 };
+	int rc = load(&x, &p, err);
+
+	if (!rc) {
+		s.amount = (double)x.db->h->section[KH_SEC_INDEX].bytes;
+		rc = kh_bench_measure(b, &s, NULL, err);
+	}
+	*db = x.db;
+	return rc;
+}
+
+int kh_bench_classify_cpu(kh_bench *b, const kh_bench_refs *refs, kh_err *err)
+{
+	struct classify c = { .keys = NULL };
+	kh_bench_reads r = { .fd = -1 };
+	kh_db *db = NULL;
+	int rc = open_db(b, &db, err);
+
+	if (!rc && !(rc = kh_bench_random(b, db->image, db->h->section[KH_SEC_INDEX].bytes, err)) &&
+	    !(rc = kh_bench_reads_open(&r, refs, 0, err)) &&
+	    !(rc = kh_bench_read(b, &r.file, err)) && !(rc = kh_bench_parse(b, &r.file, 0, err)) &&
+	    !(rc = sampled(&c, &r, db, err)) && !(rc = stages(&c, err)))
+		rc = kh_bench_lines_run(&r, db, err);
+	clear(&c);
+	kh_bench_reads_close(&r);
+	kh_db_close(db);
+	return rc;
+}
+
+/* --- the CPU's table ------------------------------------------------------------------- */
+int kh_bench_cpu(kh_bench *b, kh_err *err)
+{
+	kh_bench_refs r = { .b = b };
+	int rc = KH_OK;
+
+	b->room = kh_array(KH_BENCH_ROOM, 1, err);
+	if (!b->room)
+		return KH_ENOMEM;
+	memset(b->room, 1, KH_BENCH_ROOM);
+	if (!(rc = kh_bench_memory(b, err)) && !(rc = kh_bench_one_file(b, err)) &&
+	    !(rc = kh_bench_read(b, b->refs, err)) && !(rc = kh_bench_parse(b, b->refs, 0, err)) &&
+	    !(rc = kh_bench_refs_load(&r, b, err)) && !(rc = kh_bench_build_cpu(b, &r, err)) && b->o->db)
+		rc = kh_bench_classify_cpu(b, &r, err);
+	kh_bench_refs_clear(&r);
+	free(b->room);
+	return rc;
+}

@@ -1,0 +1,59 @@
+# run_bench.sh - kmerhash bench pipeline on the CPU: every stage, with a rate and a share of a
+# limit; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+refs="$data/genomes/Escherichia_virus_phiX174*.gz $data/genomes/Enterobacteria_phage_T3*.gz"
+check "a database" build --db a.khdb -k 16 $refs
+mkdir out
+bench() { "$kmerhash" bench --device ${device:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
+
+# row STAGE COLUMNS: the line is there once; least <= median <= most, all above 0; the rate of
+# one thread (columns has 1), limit and share (columns has s) above 0, share = median / limit (0.000 of little)
+row() {
+	check "$1" awk -v want="$1" -v columns="$2" '
+	substr($0, 1, 30) ~ "^" want " *$" {
+		n++
+		$0 = substr($0, 31)
+		ok = $1 > 0 && $1 <= $2 && $2 <= $3 && (columns ~ /1/ ? $4 > 0 : $4 == "-")
+		if (columns ~ /s/)
+			ok = ok && $6 > 0 && ($7 > 0 || $2 / $6 < 0.0005) && $2 / $6 < 1.002 * $7 + 0.001 &&
+				$2 / $6 > 0.998 * $7 - 0.001 && $8 == "of"
+		else
+			ok = ok && NF == 5
+		line = $0
+	}
+	END { if (n != 1 || !ok) { print n " lines of " want ": " line; exit 1 } }' table
+}
+
+expect 0 "" "bench pipeline" bench --db a.khdb pipeline $refs
+cp .out table
+row "limit: memcpy" 1
+row "limit: one file, durable" -
+row "limit: random 64 bytes" 1
+for s in "build: read" "build: read, parse, pack" "build: sample" "build: partition" \
+	"build: gather, sort" "build: encode" "classify: load, check" "classify: read" \
+	"classify: read, parse, pack" "classify: sample" "classify: look up" \
+	"classify: candidates, decide" "classify: sample to decision" "classify: format"; do
+	row "$s" 1s
+done
+row "build: write" -s
+row "classify: write" -s
+row "classify: format, write [0-9]+ MB" -s
+check "no other line but the head" test "$(wc -l <table)" -eq 21
+check "no file is left" test -z "$(ls -A out)"
+
+expect 0 "" "without a database" bench pipeline $refs
+check "without a database: no stage of classify" test "$(grep -c '^classify' .out)" -eq 0
+check "without a database: those of a build" test "$(grep -c '^build' .out)" -eq 7
+
+# What cannot be measured is said.
+expect 2 "must be named" "no references" bench pipeline
+expect 1 "none\.fa" "a missing reference" bench pipeline none.fa
+expect 2 "ordinary file" "no ordinary file" bench pipeline /dev/null
+printf '>short\nACGT\n' >short.fa
+expect 1 "too short" "short references" bench pipeline short.fa
+expect 1 "none/" "no folder to write to" "$kmerhash" bench --device cpu --dir none pipeline short.fa
+expect 1 "none\.khdb" "a missing database" bench --db none.khdb pipeline $refs
+expect 2 "one of auto, cpu, cuda" "an unknown device" "$kmerhash" bench --device tpu pipeline $refs
+expect 1 "CUDA|cuda" "a device that is not there" "$kmerhash" bench --device cuda:999 pipeline $refs
+check "no file is left after errors" test -z "$(ls -A out)"
+plan
