@@ -6,6 +6,7 @@
  * warp selects the features of a window into a slot of fixed size, and what is in the
  * slots is moved together.
  */
+#include "cub.cuh"
 #include "device.cuh"
 
 #include <cub/device/device_scan.cuh>
@@ -238,6 +239,7 @@ struct layout {
 	uint32_t *mark, *number, *from;
 	void *scan;
 	size_t scan_bytes, bytes, items;
+	cudaError_t error;
 };
 
 size_t up(size_t n)
@@ -252,8 +254,11 @@ layout lay_out(const kh_gpu_sample *s)
 	char *at = (char *)s->room;
 
 	l.items = (minhash ? (size_t)s->n_windows : s->n_words) + 1;
-	cub::DeviceScan::ExclusiveSum(nullptr, l.scan_bytes, (uint32_t *)nullptr,
-				      (uint32_t *)nullptr, l.items);
+	l.error = caught([&] {
+		return cub::DeviceScan::ExclusiveSum(nullptr, l.scan_bytes,
+						     (uint32_t *)nullptr,
+						     (uint32_t *)nullptr, l.items);
+	});
 	l.number = (uint32_t *)at;
 	at += up(l.items * 4);
 	l.from = (uint32_t *)at;
@@ -301,6 +306,8 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 	unsigned blocks =
 		(unsigned)(minhash ? s->n_windows / 8 + 1 : s->n_words / 256 + 1);
 
+	if (l.error != cudaSuccess)
+		return l.error;
 	if (l.bytes > s->room_bytes)
 		return cudaErrorInvalidValue;
 	if (minhash)
@@ -309,8 +316,11 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 		mark_any(s, l, stream);
 	cudaError_t e = cudaGetLastError();
 	if (e == cudaSuccess)
-		e = cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes, l.number, l.from,
-						  l.items, stream);
+		e = caught([&] {
+			return cub::DeviceScan::ExclusiveSum(l.scan, l.scan_bytes,
+							     l.number, l.from, l.items,
+							     stream);
+		});
 	if (e != cudaSuccess)
 		return e;
 	if (s->n_summed > 0)

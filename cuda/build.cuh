@@ -1,0 +1,25 @@
+/* build.cuh - what build.cu, encode.cu and image.cu share */
+#ifndef KH_BUILD_CUH
+#define KH_BUILD_CUH
+
+#include "kernels.h"
+
+namespace {
+
+constexpr unsigned THREADS = 256;
+/* For the few entries of many pairs: blocks that take one after the other. */
+constexpr unsigned MANY_BLOCKS = 132 * 4;
+
+inline unsigned blocks_for(uint64_t n)
+{
+	return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+__device__ __forceinline__ uint64_t thread_number()
+{
+	return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+} /* namespace */
+
+#endif

@@ -1,0 +1,68 @@
+/* cub.cuh - CUB as the launchers call it: nothing of it throws, and nothing of it hangs */
+#ifndef KH_CUB_CUH
+#define KH_CUB_CUH
+
+#include <cub/util_device.cuh>
+#include <cuda_runtime_api.h>
+#include <atomic>
+#include <mutex>
+
+/* CUB asks each device for its version once.  If the device cannot be selected for that it
+ * throws, and what it keeps the version in stays half made: the next one that wants it
+ * would wait for ever.  So one thread asks, before the first call, and no call follows one
+ * that threw. */
+struct kh_cub_state {
+	std::mutex first;
+	std::atomic<uint64_t> known { 0 };      /* devices, a bit each */
+	std::atomic<bool> threw { false };
+};
+inline kh_cub_state kh_cub;
+
+namespace {
+
+inline cudaError_t cub_lost()
+{
+	int device;
+	cudaError_t e = cudaGetDevice(&device);
+
+	kh_cub.threw = true;
+	return e != cudaSuccess ? e : cudaErrorUnknown;
+}
+
+inline cudaError_t cub_meet(int device)
+{
+	std::lock_guard<std::mutex> lock(kh_cub.first);
+	cudaError_t e;
+	int version;
+
+	if (kh_cub.threw)
+		return cub_lost();
+	e = cub::PtxVersion(version, device);
+	if (e == cudaSuccess)
+		e = cub::SmVersion(version, device);
+	if (e == cudaSuccess)
+		kh_cub.known |= UINT64_C(1) << device % 64;
+	return e;
+}
+
+/* What a call of CUB gives. */
+template <class F>
+cudaError_t caught(F call)
+{
+	int device;
+	cudaError_t e = cudaGetDevice(&device);
+
+	try {
+		if (e == cudaSuccess && !(kh_cub.known >> device % 64 & 1))
+			e = cub_meet(device);
+		if (e == cudaSuccess && kh_cub.threw)
+			e = cub_lost();
+		return e != cudaSuccess ? e : call();
+	} catch (...) {
+		return cub_lost();
+	}
+}
+
+} /* namespace */
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * image.cu - entries of the index to the buckets and lists of its ranges
+ *
+ * It goes on where encode.cu ends: entries, their slots, the lengths of their lists and the
+ * words before each are known.
+ */
+#include "build.cuh"
+
+namespace {
+
+/* Where the buckets of range p are in `start`: B + 1 of them and the end. */
+__device__ uint64_t start_of(const kh_gpu_encode &e, uint64_t p)
+{
+	return e.range[p].start;
+}
+
+/* start[bucket] = the first entry that lies in it or behind it. */
+__global__ void start_kernel(kh_gpu_encode e)
+{
+	uint64_t i = thread_number();
+
+	if (i >= e.n_entries)
+		return;
+	const uint64_t p = e.key[e.entry[i]] >> 40;
+	uint32_t *start = e.start + start_of(e, p);
+	const bool first = i == e.range[p].entry, last = i + 1 == e.range[p + 1].entry;
+	uint32_t b = e.slot[i] / KH_BUCKET_SLOTS;
+
+	for (uint32_t x = first ? 0 : e.slot[i - 1] / KH_BUCKET_SLOTS + 1; x <= b; x++)
+		start[x] = (uint32_t)i;
+	if (last)
+		for (uint32_t x = b + 1; x <= e.range[p].B + 1; x++)
+			start[x] = (uint32_t)i + 1;
+}
+
+/* Ranges without entries. */
+__global__ void empty_kernel(kh_gpu_encode e)
+{
+	const uint32_t p = threadIdx.x;
+
+	if (p >= KH_RANGES || e.range[p].B == 0 ||
+	    e.range[p].entry != e.range[p + 1].entry)
+		return;
+	for (uint32_t x = 0; x <= e.range[p].B + 1; x++)
+		e.start[start_of(e, p) + x] = (uint32_t)e.range[p].entry;
+}
+
+__device__ uint64_t place_of_entry(const kh_gpu_encode &e, uint64_t p, uint32_t i)
+{
+	return kh_key_place(e.key[e.entry[i]], e.range[p].B);
+}
+
+/* The range whose buckets have number b, all ranges' counted (those without a range in
+ * this wave have none). */
+__device__ uint32_t range_of_bucket(const kh_gpu_encode &e, uint64_t b)
+{
+	uint32_t lo = 0, hi = KH_RANGES;
+
+	while (hi - lo > 1) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (start_of(e, mid) <= b)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+__global__ void __launch_bounds__(THREADS)
+	bucket_kernel(kh_gpu_encode e, uint64_t n_start)
+{
+	const uint64_t at = thread_number();
+
+	if (at >= n_start)
+		return;
+	const uint32_t p = range_of_bucket(e, at);
+	const uint32_t b = (uint32_t)(at - start_of(e, p));
+
+	if (b > e.range[p].B)           /* the place behind a range's last bucket */
+		return;
+	const uint32_t *start = e.start + start_of(e, p);
+	const uint32_t from = start[b], to = start[b + 1];
+	uint64_t base = e.lead[from] - e.range[p].word;
+	uint32_t word[16] = { 0 };
+	unsigned flags = 0;
+	uint8_t *byte = (uint8_t *)word;
+
+	for (int i = 0; i < 6; i++, base >>= 8)
+		byte[i] = (uint8_t)base;
+	for (uint32_t i = from; i < to; i++) {
+		uint64_t place = place_of_entry(e, p, i);
+		uint32_t pos = e.slot[i] % KH_BUCKET_SLOTS;
+
+		flags += (place >> 16) < b;
+		byte[7 + pos] = e.len[i];
+		byte[26 + 2 * pos] = (uint8_t)place;
+		byte[27 + 2 * pos] = (uint8_t)(place >> 8);
+	}
+	if (b < e.range[p].B && start[b + 1] < start[b + 2]
+	    && place_of_entry(e, p, start[b + 1]) >> 16 == b)
+		flags |= KH_BUCKET_GOES_ON;
+	byte[6] = (uint8_t)flags;
+	uint4 *out = (uint4 *)(e.image + e.range[p].bucket + b);
+	for (int i = 0; i < 4; i++)
+		out[i] = make_uint4(word[4 * i], word[4 * i + 1], word[4 * i + 2],
+				    word[4 * i + 3]);
+}
+
+__device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
+{
+	return e.bins.taxon[kh_bins_target(&e.bins, bin)];
+}
+
+__device__ uint32_t *list_of(const kh_gpu_encode &e, uint64_t p, uint64_t i)
+{
+	return (uint32_t *)e.image + e.range[p].loc + (e.lead[i] - e.range[p].word);
+}
+
+__global__ void list_kernel(kh_gpu_encode e)
+{
+	uint64_t i = thread_number();
+
+	if (i >= e.n_entries)
+		return;
+	uint32_t from = e.entry[i], to = e.entry[i + 1], n = 0;
+
+	if (to - from > KH_GPU_MANY)
+		return;
+	uint32_t *out = list_of(e, e.key[from] >> 40, i);
+	if (e.len[i] == KH_LIST_OVER) {
+		kh_extent x = { UINT32_MAX, 0 };
+
+		for (uint32_t j = from; j < to; j++)
+			x = kh_extent_add(x, taxon_of(e, e.bin[j]));
+		out[0] = kh_tree_lca(&e.tree, x.lo, x.hi);
+		return;
+	}
+	for (uint32_t j = from; j < to; j++)
+		if (j == from || e.bin[j] != e.bin[j - 1])
+			out[n++] = e.bin[j];
+}
+
+/* A block a list: at most 254 locations are kept, so one warp's order is enough. */
+__global__ void many_list_kernel(kh_gpu_encode e)
+{
+	for (uint32_t x = blockIdx.x; x < e.counts[1]; x += gridDim.x) {
+		const uint32_t i = e.many[x], from = e.entry[i], to = e.entry[i + 1];
+		uint32_t *out = list_of(e, e.key[from] >> 40, i);
+		__shared__ uint32_t lo, hi;
+
+		__syncthreads();
+		if (threadIdx.x == 0) {
+			lo = UINT32_MAX;
+			hi = 0;
+		}
+		__syncthreads();
+		if (e.len[i] == KH_LIST_OVER) {
+			for (uint64_t j = (uint64_t)from + threadIdx.x; j < to;
+			     j += blockDim.x) {
+				uint32_t t = taxon_of(e, e.bin[j]);
+
+				atomicMin(&lo, t);
+				atomicMax(&hi, t);
+			}
+			__syncthreads();
+			if (threadIdx.x == 0)
+				out[0] = kh_tree_lca(&e.tree, lo, hi);
+		} else if (threadIdx.x < 32) {
+			uint32_t n = 0;
+
+			for (uint64_t j = from; j < to; j += 32) {
+				uint64_t me = j + threadIdx.x;
+				bool keep = me < to &&
+					    (me == from || e.bin[me] != e.bin[me - 1]);
+				unsigned mask = __ballot_sync(0xffffffffu, keep);
+
+				if (keep)
+					out[n +
+					    (uint32_t)__popc(mask & ((1u << threadIdx.x) -
+								     1))] = e.bin[me];
+				n += (uint32_t)__popc(mask);
+			}
+		}
+	}
+}
+
+} /* namespace */
+
+extern "C" int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream)
+{
+	empty_kernel<<<1, KH_RANGES, 0, stream>>>(*e);
+	if (e->n_entries > 0)
+		start_kernel<<<blocks_for(e->n_entries), THREADS, 0, stream>>>(*e);
+	bucket_kernel<<<blocks_for(n_start), THREADS, 0, stream>>>(*e, n_start);
+	if (e->n_entries > 0) {
+		list_kernel<<<blocks_for(e->n_entries), THREADS, 0, stream>>>(*e);
+		many_list_kernel<<<MANY_BLOCKS, THREADS, 0, stream>>>(*e);
+	}
+	return cudaGetLastError();
+}
