@@ -183,6 +183,8 @@ typedef struct kh_gpu_query {
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
+/* Its second kernel, when the first has been launched. */
+int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
 
 /* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
 int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
