@@ -3,9 +3,15 @@
 
 extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
+	cudaError_t e;
+
 	if (q->n == 0)
 		return cudaSuccess;
-	warp_kernel<<<(q->n + WARPS - 1) / WARPS, 32 * WARPS, 0, stream>>>(*q);
-	cudaError_t e = cudaGetLastError();
+	if (!q->segment)
+		e = launch_warps<WHOLE>(q, stream);
+	else if (!q->list)
+		e = launch_warps<FEATURES_ONLY>(q, stream);
+	else
+		e = launch_warps<LISTS_GIVEN>(q, stream);
 	return e != cudaSuccess ? e : kh_gpu_query_left(q, stream);
 }

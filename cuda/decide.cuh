@@ -19,6 +19,17 @@
 
 namespace {
 
+/* What a kernel does with a fragment (kh_gpu_query). */
+enum pass {
+	WHOLE,
+	FEATURES_ONLY,                  /* writes them; no more */
+	LISTS_GIVEN,                    /* takes them, and their lists */
+	/* for the bench: stops there; the calls mean nothing */
+	UPTO_SAMPLE,
+	UPTO_LOOK_UP,
+	UPTO_CANDIDATES
+};
+
 struct fragment {
 	kh_gpu_record r[2];
 	bool mate;

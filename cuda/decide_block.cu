@@ -76,21 +76,54 @@ __device__ void block_distinct(block_room &b, const kh_gpu_scratch &x)
 	__syncthreads();
 }
 
-/* loc, n_loc (0: not found or overpopulated), counts of LCAs. */
-__device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
+/* Distinct features that were sampled before, to key2. */
+__device__ void block_given(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			    const kh_gpu_segment &s)
 {
-	for (uint32_t i = threadIdx.x / 4; i < b.n_distinct; i += THREADS / 4) {
-		kh_list l = quad_find(q.ix, x.key2[i]);
+	if (threadIdx.x == 0)
+		b.n_distinct = s.n;
+	for (uint32_t i = threadIdx.x; i < s.n; i += THREADS)
+		x.key2[i] = q.key[s.at + i];
+	__syncthreads();
+}
 
-		if ((threadIdx.x & 3) != 0)
+/* Hands the distinct features of segment s over, for their lists to be fetched. */
+__device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t s)
+{
+	if (threadIdx.x == 0) {
+		b.found_at = atomicAdd(q.n_key, b.n_distinct);
+		q.segment[s] = kh_gpu_segment { b.found_at, b.n_distinct };
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
+		q.key[b.found_at + i] = x.key2[i];
+	__syncthreads();
+	if (threadIdx.x == 0)
+		b.n_key = b.n_distinct = 0;
+	__syncthreads();
+}
+
+/* loc, n_loc (0: not found or overpopulated), counts of LCAs.  Given: lists from `at`. */
+template <enum pass P>
+__device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t at)
+{
+	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
+
+	for (uint32_t i = threadIdx.x / SHARE; i < b.n_distinct; i += THREADS / SHARE) {
+		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
+						   : quad_find(q.ix, x.key2[i]);
+
+		if (threadIdx.x % SHARE != 0)
 			continue;
 		x.loc[i] = l.loc;
 		x.n_loc[i] = l.over ? 0 : l.n;
 		if (l.n == 0)
 			continue;
-		uint32_t at = atomicAdd(&b.n_found, 1);
+		const uint32_t nth = atomicAdd(&b.n_found, 1);
 		if (q.found)
-			q.found[b.found_at + b.found + at] = x.key2[i];
+			q.found[b.found_at + b.found + nth] = x.key2[i];
 		if (!l.over) {
 			atomicAdd(&b.total, l.n);
 			continue;
@@ -210,13 +243,22 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
-/* The segment whose features have been sampled, by all threads. */
+/* Segment s, whose features have been sampled, by all threads. */
+template <enum pass P>
 __device__ void block_segment(const kh_gpu_query &q, block_room &b,
-			      const kh_gpu_scratch &x, uint64_t span, bool one)
+			      const kh_gpu_scratch &x, uint32_t s, uint64_t span,
+			      bool one)
 {
 	__syncthreads();
-	block_distinct(b, x);
-	block_find(q, b, x);
+	if (P == LISTS_GIVEN)
+		block_given(q, b, x, q.segment[s]);
+	else
+		block_distinct(b, x);
+	if (P == FEATURES_ONLY) {
+		block_give(q, b, x, s);
+		return;
+	}
+	block_find<P>(q, b, x, P == LISTS_GIVEN ? q.segment[s].at : 0);
 	if (b.total > 0) {
 		uint64_t size = table_size(b.total);
 
@@ -233,17 +275,42 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
-__device__ void block_record(const kh_gpu_query &q, block_room &b,
-			     const kh_gpu_scratch &x, const kh_gpu_record &r)
+/* Its segments from number s on; the one behind them. */
+template <enum pass P>
+__device__ uint32_t block_record(const kh_gpu_query &q, block_room &b,
+				 const kh_gpu_scratch &x, const kh_gpu_record &r,
+				 uint32_t s)
 {
 	const uint64_t span = q.rule.max_span, starts = starts_of(q.rule.sketch, r.len);
 	const uint64_t first = (uint64_t)r.word * 32;
 
-	for (uint64_t at = 0; at < r.len; at += span) {
-		block_sample(q, b, x, first + at,
-			     first + (at + span < starts ? at + span : starts));
-		block_segment(q, b, x, r.len < span ? r.len : span, false);
+	for (uint64_t at = 0; at < r.len; at += span, s++) {
+		if (P != LISTS_GIVEN)
+			block_sample(q, b, x, first + at,
+				     first + (at + span < starts ? at + span : starts));
+		block_segment<P>(q, b, x, s, r.len < span ? r.len : span, false);
 	}
+	return s;
+}
+
+/* The number of the first of a fragment's several segments. */
+template <enum pass P>
+__device__ uint32_t block_first(const kh_gpu_query &q, block_room &b, const fragment &f,
+				uint32_t i)
+{
+	if (P == FEATURES_ONLY) {
+		if (threadIdx.x == 0) {
+			uint32_t n = 0;
+
+			for (int m = 0; m < 1 + f.mate; m++)
+				n += (uint32_t)(((uint64_t)f.r[m].len + q.rule.max_span - 1)
+						/ q.rule.max_span);
+			q.segment[i] = kh_gpu_segment { q.n + atomicAdd(&q.counts[3], n),
+							n };
+		}
+		__syncthreads();
+	}
+	return P == WHOLE ? 0 : q.segment[i].at;
 }
 
 /* h of each touched taxon with what the LCAs add; without any, of each LCA. */
@@ -347,6 +414,7 @@ __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
 			     block_near(b, x, list, n, kh_rule_near_genus(b.h1), false));
 }
 
+template <enum pass P>
 __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 			       const kh_gpu_scratch &x, uint32_t i)
 {
@@ -369,17 +437,21 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 	}
 	__syncthreads();
 	if (f.one_segment(q.rule)) {
-		for (int m = 0; m < 1 + f.mate; m++) {
+		for (int m = 0; P != LISTS_GIVEN && m < 1 + f.mate; m++) {
 			const uint64_t from = (uint64_t)f.r[m].word * 32;
 
 			block_sample(q, b, x, from, from + starts_of(sk, f.r[m].len));
 			__syncthreads();
 		}
-		block_segment(q, b, x, f.mate ? q.rule.max_span : f.r[0].len, true);
+		block_segment<P>(q, b, x, i, f.mate ? q.rule.max_span : f.r[0].len, true);
 	} else {
+		uint32_t s = block_first<P>(q, b, f, i);
+
 		for (int m = 0; m < 1 + f.mate; m++)
-			block_record(q, b, x, f.r[m]);
+			s = block_record<P>(q, b, x, f.r[m], s);
 	}
+	if (P == FEATURES_ONLY)
+		return;
 	const bool only = block_over(q, b, x);
 	uint32_t taxon = block_decide(q, b, x, only, f.one_segment(q.rule));
 
@@ -396,6 +468,7 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
+template <enum pass P>
 __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 {
 	__shared__ block_room b;
@@ -408,7 +481,7 @@ __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 		__syncthreads();
 		if (b.item >= q.counts[0])
 			return;
-		block_fragment(q, b, x, q.left[b.item]);
+		block_fragment<P>(q, b, x, q.left[b.item]);
 	}
 }
 
@@ -416,6 +489,11 @@ __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 
 extern "C" int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream)
 {
-	block_kernel<<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	if (!q->segment)
+		block_kernel<WHOLE><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	else if (!q->list)
+		block_kernel<FEATURES_ONLY><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	else
+		block_kernel<LISTS_GIVEN><<<q->n_scratch, THREADS, 0, stream>>>(*q);
 	return cudaGetLastError();
 }

@@ -14,19 +14,24 @@ struct candidates {
 __device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
 __device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
 
-/* Lists of the features: before[], loc[], over[]; locations in all. */
-__device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n)
+/* Lists of the features: before[], loc[], over[]; locations in all.  Given: of those from
+ * `at`. */
+template <enum pass P>
+__device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
+			       uint32_t at)
 {
+	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
 	const unsigned lane = lane_id();
 	uint32_t sum = 0;
 
 	if (lane == 0)
 		w.n_over = w.n_found = 0;
 	__syncwarp();
-	for (unsigned i = lane / 4; i < n; i += 8) {
-		kh_list l = quad_find(q.ix, w.key[i]);
+	for (unsigned i = lane / SHARE; i < n; i += 32 / SHARE) {
+		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
+						   : quad_find(q.ix, w.key[i]);
 
-		if ((lane & 3) == 0) {
+		if (lane % SHARE == 0) {
 			w.loc[i] = l.loc;
 			w.before[i] = l.over ? 0 : l.n;
 			if (l.n)
@@ -328,26 +333,75 @@ __device__ void give_found(const kh_gpu_query &q, const warp_room &w, unsigned n
 	}
 }
 
+/* What the fragment has come to so far, so that it has to be computed. */
+template <enum pass P>
+__device__ bool cut_off(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i)
+{
+	kh_call call = { 0, n, 0, 0 };
+	uint32_t x = 0;
+
+	for (unsigned j = lane_id(); j < n; j += 32) {
+		x += (uint32_t)w.key[j];
+		if (P == UPTO_LOOK_UP)
+			x += (uint32_t)w.loc[j];
+	}
+	call.taxon = __reduce_add_sync(ALL, x);
+	if (P == UPTO_LOOK_UP) {
+		call.hits = w.before[n];
+		call.found = w.n_found;
+	}
+	if (lane_id() == 0)
+		q.call[i] = call;
+	return true;
+}
+
+__device__ bool cut_off(const kh_gpu_query &q, const candidates &c, uint32_t i)
+{
+	uint32_t h = 0, taxon = 0;
+
+#pragma unroll
+	for (unsigned x = 0; x < EACH; x++) {
+		h += c.h[x];
+		taxon += c.h[x] ? c.taxon[x] : 0;
+	}
+	h = __reduce_add_sync(ALL, h);
+	taxon = __reduce_add_sync(ALL, taxon);
+	if (lane_id() == 0)
+		q.call[i] = kh_call { taxon, 0, h, 0 };
+	return true;
+}
+
 /* False: left to the other kernel. */
+template <enum pass P>
 __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 {
 	const fragment f(q, i);
-	collector col = { w, 0 };
 	best_window best = { 0, 0 };
-	unsigned bits = 0;
+	unsigned bits = 0, n;
+	uint32_t at = 0;
 	candidates c;
 
 	if (q.blocks_only || !f.one_segment(q.rule))
 		return false;
-	sample_record(q, f.r[0], col);
-	if (f.mate && col.n <= FEATURES)
-		sample_record(q, f.r[1], col);
-	if (col.n > FEATURES)
+	if (P == LISTS_GIVEN) {
+		n = given_features(q, w, q.segment[i]);
+		at = q.segment[i].at;
+	} else {
+		n = sample_fragment(q, w, f);
+	}
+	if (n > FEATURES)
 		return false;
-	const unsigned n = distinct(w, col.n);
-	const uint32_t total = find_lists(q, w, n);
+	if (P == FEATURES_ONLY) {
+		give_features(q, w, n, i);
+		return true;
+	}
+	if constexpr (P == UPTO_SAMPLE)
+		return cut_off<P>(q, w, n, i);
+	const uint32_t total = find_lists<P>(q, w, n, at);
 	const bool over = total == 0;
 
+	if constexpr (P == UPTO_LOOK_UP)
+		return cut_off<P>(q, w, n, i);
 	if (over) {
 		over_only(q, w, c);
 	} else {
@@ -355,6 +409,8 @@ __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 			return false;
 		best = windows(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, bits, c);
 	}
+	if constexpr (P == UPTO_CANDIDATES)
+		return cut_off(q, c, i);
 	kh_call call = { KH_TAXON_NONE, n, 0, w.n_found };
 	call.taxon = decide(q, c, n, &call, [&](uint32_t *marks) {
 		if (!over)
@@ -371,13 +427,21 @@ __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 	return true;
 }
 
+template <enum pass P>
 __global__ void __launch_bounds__(32 * WARPS) warp_kernel(kh_gpu_query q)
 {
 	__shared__ warp_room room[WARPS];
 	const uint32_t i = blockIdx.x * WARPS + threadIdx.x / 32;
 
-	if (i < q.n && !one_fragment(q, room[threadIdx.x / 32], i) && lane_id() == 0)
+	if (i < q.n && !one_fragment<P>(q, room[threadIdx.x / 32], i) && lane_id() == 0)
 		q.left[atomicAdd(&q.counts[0], 1)] = i;
+}
+
+template <enum pass P>
+cudaError_t launch_warps(const kh_gpu_query *q, cudaStream_t stream)
+{
+	warp_kernel<P><<<(q->n + WARPS - 1) / WARPS, 32 * WARPS, 0, stream>>>(*q);
+	return cudaGetLastError();
 }
 
 } /* namespace */

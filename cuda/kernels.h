@@ -160,6 +160,13 @@ typedef struct kh_gpu_scratch {
 	uint64_t cap_keys, cap_seen, cap_table;
 } kh_gpu_scratch;
 
+/* The features of a segment of a fragment: n from `at`. */
+typedef struct kh_gpu_segment {
+	uint32_t at, n;
+} kh_gpu_segment;
+
+#define KH_GPU_QUERY_COUNTS 64          /* bytes of counts */
+
 typedef struct kh_gpu_query {
 	kh_gpu_index ix;
 	kh_rule rule;
@@ -172,7 +179,8 @@ typedef struct kh_gpu_query {
 	kh_call *call;
 	/* what the first kernel leaves to the second */
 	uint32_t *left;                 /* n */
-	uint32_t *counts; /* [0] of left, [1] of those taken, [2] keys: zero before */
+	uint32_t *counts; /* [0] of left, [1] of those taken, [2] keys, [3] further
+			 * segments: zero before */
 	const kh_gpu_scratch *scratch;  /* n_scratch */
 	uint32_t n_scratch;
 	/* features found, by fragment: wanted if found is not NULL */
@@ -180,11 +188,31 @@ typedef struct kh_gpu_query {
 	uint32_t *found_at;             /* n */
 	uint32_t blocks_only; /* 1: all by the second kernel, to see what the first gains
 			       */
+	/* In two passes, if segment is not NULL.  Without `list`: the distinct features of
+	 * all segments are appended to key.  With it, they are not sampled again, the
+	 * list of key[i] is list[i], and ix.image is the words that lists lie in.  Segment
+	 * i is that of fragment i; of a fragment that has several they are
+	 * segment[segment[i].at] and those behind it. */
+	kh_gpu_segment *segment;        /* n, and one for each further segment */
+	uint64_t *key;
+	uint32_t *n_key;                /* features in key, of all queries so far */
+	const kh_list *list;
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 /* Its second kernel, when the first has been launched. */
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
+
+/* How far the fragments are taken: as kh_gpu_query_run does; all by the second kernel; or,
+ * for the bench, by the first kernel up to a part, with calls that mean nothing. */
+enum kh_gpu_upto {
+	KH_GPU_SAMPLE,
+	KH_GPU_LOOK_UP,
+	KH_GPU_CANDIDATES,
+	KH_GPU_WHOLE,
+	KH_GPU_BLOCKS
+};
+int kh_gpu_query_upto(const kh_gpu_query *q, int part, cudaStream_t stream);
 
 /* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
 int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,

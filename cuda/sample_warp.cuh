@@ -91,6 +91,43 @@ __device__ unsigned distinct(warp_room &w, unsigned n)
 	return kept;
 }
 
+/* The distinct features of a fragment; their number, more than FEATURES: no room. */
+__device__ unsigned sample_fragment(const kh_gpu_query &q, warp_room &w,
+				    const fragment &f)
+{
+	collector col = { w, 0 };
+
+	sample_record(q, f.r[0], col);
+	if (f.mate && col.n <= FEATURES)
+		sample_record(q, f.r[1], col);
+	return col.n > FEATURES ? col.n : distinct(w, col.n);
+}
+
+/* The same, sampled before. */
+__device__ unsigned given_features(const kh_gpu_query &q, warp_room &w,
+				   const kh_gpu_segment &s)
+{
+	if (q.found && s.n <= FEATURES)
+		for (unsigned i = lane_id(); i < s.n; i += 32)
+			w.key[i] = q.key[s.at + i];
+	return s.n;
+}
+
+/* Hands the features over, for their lists to be fetched. */
+__device__ void give_features(const kh_gpu_query &q, const warp_room &w, unsigned n,
+			      uint32_t i)
+{
+	uint32_t at = 0;
+
+	if (lane_id() == 0) {
+		at = atomicAdd(q.n_key, n);
+		q.segment[i] = kh_gpu_segment { at, n };
+	}
+	at = __shfl_sync(ALL, at, 0);
+	for (unsigned x = lane_id(); x < n; x += 32)
+		q.key[at + x] = w.key[x];
+}
+
 } /* namespace */
 
 #endif
