@@ -21,15 +21,14 @@ int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err);
 int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err);
 #define KH_CUDA_DEPTH 2
 
-/* For the bench: seconds that the steps of a build took on the device, and seconds of the
- * classification kernels on a task (both, or all left to the second). */
+/* For the bench: seconds that the steps of a build took on the device. */
 typedef struct kh_cuda_times {
 	double gather, sort, encode;
 	uint64_t pairs, bytes;          /* of the image */
 } kh_cuda_times;
 kh_cuda_times kh_cuda_builder_times(const kh_builder *b);
-int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds,
-		       kh_err *err);
+/* Seconds of the classification kernels on a task, up to a part (kernels.h). */
+int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err *err);
 /* The database on the lane's device. */
 struct kh_gpu_index;
 const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l);

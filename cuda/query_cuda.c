@@ -426,8 +426,7 @@ const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l)
 	return &l->c->ix;
 }
 
-int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds,
-		       kh_err *err)
+int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err *err)
 {
 	enum { ROUNDS = 10 };
 	struct flight *f = &l->flight[0];
@@ -442,7 +441,7 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds
 		return rc;
 	stage(f->in.p, &lay, s);
 	kh_gpu_query q = query_of(l, f, &lay);
-	q.blocks_only = blocks_only;
+	q.blocks_only = part == KH_GPU_BLOCKS;
 	if ((rc = KH_GPU(cudaEventCreate(&from), err)) ||
 	    (rc = KH_GPU(cudaEventCreate(&to), err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay.bytes,
@@ -455,7 +454,7 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, bool blocks_only, double *seconds
 		if (!rc)
 			rc = KH_GPU(cudaMemsetAsync(q.counts, 0, COUNTS, l->stream), err);
 		if (!rc)
-			rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream),
+			rc = kh_gpu_check(kh_gpu_query_upto(&q, part, l->stream),
 					  "classification kernels", err);
 	}
 	if (!rc && !(rc = KH_GPU(cudaEventRecord(to, l->stream), err)) &&

@@ -1,5 +1,5 @@
-# run_bench.sh - kmerhash bench pipeline on the CPU: every stage, with a rate and a share of a
-# limit; speaks TAP
+# run_bench.sh - kmerhash bench pipeline on the CPU, and on a GPU if there is one: every stage,
+# with a rate and a share of a limit; speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 refs="$data/genomes/Escherichia_virus_phiX174*.gz $data/genomes/Enterobacteria_phage_T3*.gz"
 check "a database" build --db a.khdb -k 16 $refs
@@ -44,6 +44,32 @@ check "no file is left" test -z "$(ls -A out)"
 expect 0 "" "without a database" bench pipeline $refs
 check "without a database: no stage of classify" test "$(grep -c '^classify' .out)" -eq 0
 check "without a database: those of a build" test "$(grep -c '^build' .out)" -eq 7
+
+device=cuda
+bench pipeline none.fa >.out 2>.err
+if ! grep -q "CUDA" .err || [ "$KH_REQUIRE" = cuda ]; then
+	expect 0 "" "on a GPU" bench --db a.khdb pipeline $refs
+	cp .out table
+	for s in "limit: memcpy" "limit: one file, durable" "limit: copy to the GPU" \
+		"limit: GPU memory, both ways" "limit: random 64 bytes"; do
+		row "$s" -
+	done
+	for s in "build: read" "build: read, parse, pack" "build: copy, by blocks" \
+		"build: sample, syncmers" "build: sample, minhash" "build: sort by 48 bits" \
+		"build: read to pairs" "build: partition, by blocks" "build: sort" "build: encode" \
+		"build: first byte to ready" "build: index to the host" "build: write" \
+		"classify: load, check" "classify: read" "classify: read, parse, pack" \
+		"classify: look up, random keys" "classify: sample" "classify: look up" \
+		"classify: candidates" "classify: decide" "classify: sample to decision" \
+		"the same, blocks of threads" "classify: format" "classify: write" \
+		"classify: format, write [0-9]+ MB"; do
+		row "$s" -s
+	done
+	check "on a GPU: no other line but the head" test "$(wc -l <table)" -eq 32
+else
+	skip "on a GPU" "no GPU"
+fi
+device=
 
 # What cannot be measured is said.
 expect 2 "must be named" "no references" bench pipeline
