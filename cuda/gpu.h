@@ -21,7 +21,7 @@ int kh_gpu_check(int status, const char *call, kh_err *err);
 
 /* Devices that can be used; 0 without a driver, and why.  Makes no context. */
 int kh_gpu_count(kh_err *why);
-/* The device of this thread from now on. */
+/* The device of this thread from now on, in messages too: nothing else may set it. */
 int kh_gpu_use(int device, kh_err *err);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);

@@ -1,32 +1,52 @@
 #include <config.h>
 #include "gpu.h"
 
-#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
-int kh_gpu_check(int status, const char *call, kh_err *err)
+/* The device of this thread, as cudaGetDevice would say if it could still be asked. */
+static _Thread_local int current;
+
+/* bytes: what was asked for, if known. */
+static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 {
+	const bool host = strncmp(call, "cudaHostAlloc", (size_t)n) == 0;
 	size_t free_bytes = 0, total = 0;
-	int device = -1, n = 0;
+	char size[40] = "";
+
+	if (bytes)
+		snprintf(size, sizeof size, " of %.1f MB", (double)bytes / 1048576);
+	if (host)
+		return kh_fail(err, KH_ENOMEM,
+			       "out of pinned host memory for cuda:%d: %.*s%s failed",
+			       current, n, call, size);
+	if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) {
+		cudaGetLastError();
+		return kh_fail(err, KH_ENOMEM, "out of GPU memory on cuda:%d: %.*s%s failed",
+			       current, n, call, size);
+	}
+	return kh_fail(err, KH_ENOMEM,
+		       "out of GPU memory on cuda:%d: %.*s%s failed with %zu of %zu MB "
+		       "free (--gpu-memory limits what a build takes)",
+		       current, n, call, size, free_bytes >> 20, total >> 20);
+}
+
+static int check(cudaError_t status, const char *call, size_t bytes, kh_err *err)
+{
+	const int n = (int)strcspn(call, "(");
 
 	if (status == cudaSuccess)
 		return KH_OK;
-	while (call[n] && call[n] != '(')
-		n++;
 	cudaGetLastError();             /* clears it */
-	if (cudaGetDevice(&device) != cudaSuccess)
-		device = -1;
-	if (status == cudaErrorMemoryAllocation) {
-		if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess)
-			cudaGetLastError();
-		return kh_fail(
-			err, KH_ENOMEM,
-			"out of GPU memory on cuda:%d: %.*s failed with %zu of %zu MB "
-			"free (--gpu-memory limits what a build takes)",
-			device, n, call, free_bytes >> 20, total >> 20);
-	}
-	return kh_fail(err, KH_EDEVICE, "cuda:%d: %.*s: %s (%s)", device, n, call,
-		       cudaGetErrorString((cudaError_t)status),
-		       cudaGetErrorName((cudaError_t)status));
+	if (status == cudaErrorMemoryAllocation)
+		return out_of_memory(call, n, bytes, err);
+	return kh_fail(err, KH_EDEVICE, "cuda:%d: %.*s: %s (%s)", current, n, call,
+		       cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+int kh_gpu_check(int status, const char *call, kh_err *err)
+{
+	return check((cudaError_t)status, call, 0, err);
 }
 
 int kh_gpu_count(kh_err *why)
@@ -44,6 +64,7 @@ int kh_gpu_count(kh_err *why)
 
 int kh_gpu_use(int device, kh_err *err)
 {
+	current = device;
 	return KH_GPU(cudaSetDevice(device), err);
 }
 
@@ -76,7 +97,7 @@ int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	kh_gpu_drop(b);
 	bytes = (bytes + 511) / 256 * 256;
-	rc = KH_GPU(cudaMalloc(&b->p, bytes), err);
+	rc = check(cudaMalloc(&b->p, bytes), "cudaMalloc", bytes, err);
 	if (rc)
 		b->p = NULL;
 	else
@@ -99,7 +120,8 @@ int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	bytes = (b->p ? bytes + bytes / 2 : bytes) + 256;
 	kh_gpu_drop(b);
-	rc = KH_GPU(cudaHostAlloc(&b->p, bytes, cudaHostAllocPortable), err);
+	rc = check(cudaHostAlloc(&b->p, bytes, cudaHostAllocPortable), "cudaHostAlloc",
+		   bytes, err);
 	if (rc) {
 		b->p = NULL;
 		return rc;

@@ -1,0 +1,121 @@
+# run_gpu_faults.sh - the GPU is out of memory, refuses a call, is lost, or a kernel fails: the
+# run fails in one good line and leaves nothing; speaks TAP.  KH_SLOW=1: every n, not a sample.
+# KH_JOBS: runs at a time.  KH_DEVICE: the devices
+here=$PWD
+prog=${KH_FAULTS:-$here/tests/kmerhash_faults}
+. "$KH_SRCDIR/tests/tap.sh"
+jobs=${KH_JOBS:-4}
+limit=; ! command -v timeout >/dev/null || limit="timeout 60"
+need_gpu "$prog"
+
+opts="--device ${KH_DEVICE:-cuda} --threads 3"
+tax="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.tsv"
+for f in "$data"/genomes/*.gz; do refs="${refs:-} -R $f"; done
+r1=$data/reads/tiny_sim_1.fq.gz r2=$data/reads/tiny_sim_2.fq.gz
+# Each writes to the folder $d; "$@" stands in front of the program.
+run_build() { $limit "$@" "$prog" build -q $opts --block-size 30K --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
+run_spill() { $limit "$@" "$prog" build -q $opts --block-size 30K -k 16 --memory 100K --gpu-memory 200K \
+	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
+run_classify() { $limit "$@" "$prog" classify -q $opts --block-size 10K --db a.khdb --paired --output "$d/o.tsv" \
+	--report "$d/o.kreport" --report-minimizer-data --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
+run_references() { $limit "$@" "$prog" classify -q $opts $refs $tax --output "$d/o.tsv" $r1; }
+
+good_line() { # FILE: one line that names the device, the call and what it gave
+	[ "$(wc -l <"$1")" -eq 1 ] && grep -Eq \
+		-e '^kmerhash [a-z]+: cuda:[0-9]+: [A-Za-z ]+: .+ \(cudaError[A-Za-z]+\)$' \
+		-e '^kmerhash [a-z]+: out of (GPU|pinned host) memory (on|for) cuda:[0-9]+: [A-Za-z ]+( of [0-9.]+ MB)? failed' \
+		-e '^kmerhash [a-z]+: no CUDA device can be used here: .+ \(cudaError[A-Za-z]+\)$' "$1"
+}
+
+# As a run must end: 1 in one good line and without a file, or 0 and with the right bytes.
+well_ended() { # STATUS COMMAND FOLDER STDERR
+	case $1 in
+	0) for f in want/"$2"/*; do cmp "$f" "$3/${f##*/}" || return 1; done ;;
+	1) good_line "$4" || { echo "not one good line:"; cat "$4"; return 1; }
+	   [ -z "$(ls -A "$3")" ] || { echo "left behind: $(ls -A "$3")"; return 1; } ;;
+	124) echo "it hangs"; return 1 ;;
+	*) echo "exit status $1"; cat "$4"; return 1 ;;
+	esac
+}
+
+one() { # COMMAND KIND N: got/N.failed, or got/N.wrong with what is wrong
+	d=got/$3; mkdir "$d"
+	case $(($3 % 4)) in 0) e=719 ;; 1) e=214 ;; 2) e=46 ;; 3) e=999 ;; esac
+	run_$1 env KH_CUDA_FAIL="$2:$3" KH_CUDA_STATUS=$e >"$d.out" 2>"$d.err"
+	status=$?
+	well_ended $status "$1" "$d" "$d.err" >"$d.why" 2>&1 || mv "$d.why" "$d.wrong"
+	[ $status -eq 0 ] || : >"$d.failed"
+}
+
+# The first calls, ever wider steps, and the last ones: 1 .. $1.
+sample() {
+	i=1
+	while [ $i -le "$1" ]; do
+		echo $i
+		if [ "${KH_SLOW:-0}" = 1 ]; then i=$((i + 1)); else i=$((i + 1 + i / 2)); fi
+	done
+	for i in 0 2 5 11; do [ $i -ge "$1" ] || echo $(($1 - i)); done
+}
+
+faults() { # COMMAND KIND COUNT
+	rm -rf got; mkdir got
+	runs=0
+	for i in $(sample "$3" | sort -nu); do
+		one "$1" "$2" "$i" &
+		runs=$((runs + 1))
+		[ $((runs % jobs)) -ne 0 ] || wait
+	done
+	wait
+	wrong=$(find got -name '*.wrong' | sort | head -n 1)
+	failed=$(find got -name '*.failed' | wc -l)
+	if [ -n "$wrong" ]; then
+		{ echo "$1, $2, call ${wrong##*/} of $3:"; cat "$wrong"; } >.err
+		not_ok "$1: $2"
+	elif [ "$failed" -eq 0 ]; then
+		echo "nothing failed" >.err; not_ok "$1: $2"
+	else ok "$1: $2: $runs of $3, $failed made it fail"; fi
+}
+
+check "a database" "$prog" build -q --device cpu --threads 2 --db a.khdb $tax "$data"/genomes/*.gz
+for command in build spill classify references; do
+	d=want/$command; mkdir -p $d
+	check "$command: without a fault" run_$command env KH_CUDA_COUNT="$t/count"
+	read -r allocs calls kernels <count
+	faults $command alloc "$allocs"
+	faults $command full "$allocs"
+	faults $command call "$calls"
+	faults $command lost "$calls"
+	faults $command kernel "$kernels"
+	rm -rf got; mkdir got; d=got
+	check "$command: afterwards" run_$command env
+	well_ended 0 $command got .err >.why 2>&1 && ok "$command: afterwards, the same bytes" ||
+		{ mv .why .err; not_ok "$command: afterwards, the same bytes"; }
+done
+
+# A limit that one range of pairs does not fit.
+d=got; rm -rf got; mkdir got
+expect 1 'one of 256 ranges has [0-9]+ pairs: --gpu-memory must be [0-9]+ bytes at least' "--gpu-memory is too small" \
+	"$prog" build -q $opts --db got/x.khdb --gpu-memory 100 $tax "$data"/genomes/*.gz
+nothing_left "--gpu-memory is too small" got/x.khdb
+
+# No memory in truth: another process has it all, or leaves room for little.
+held() { # MB
+	mkfifo hold.$1
+	"$PYTHON3" "$tests/hold_gpu.py" "$1" <hold.$1 >hold.out 2>hold.err &
+	exec 3>hold.$1
+	while [ ! -s hold.out ] && kill -0 $! 2>/dev/null; do sleep 0.1; done
+	[ -s hold.out ] || { mv hold.err .err; not_ok "memory held by another process"; }
+	for command in build classify; do
+		d=got; rm -rf got; mkdir got
+		run_$command env >/dev/null 2>.err
+		status=$?
+		if well_ended $status $command got .err >.why 2>&1; then
+			ok "$command: $(cat hold.out): exit status $status: $(head -c 150 .err)"
+		else mv .why .err; not_ok "$command: $(cat hold.out)"; fi
+	done
+	exec 3>&-
+	wait
+}
+if [ -z "$PYTHON3" ]; then skip "memory held by another process" "no python3"
+else held 0; held 600; fi
+plan

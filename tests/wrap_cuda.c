@@ -1,0 +1,179 @@
+/*
+ * wrap_cuda.c - makes calls to CUDA fail; tests/kmerhash_faults is linked with it (--wrap)
+ *
+ *	KH_CUDA_FAIL=KIND:N     the N-th ...
+ *	    alloc    allocation, on the device or of pinned memory: out of memory, once
+ *	    full     allocation and every one after it: out of memory
+ *	    call     call, once
+ *	    lost     call and every one after it, as if the device were gone
+ *	    kernel   kernel is one that traps: from there on the device itself refuses all
+ *	KH_CUDA_STATUS=NUMBER   what `call` and `lost` give: a cudaError_t, 719 if not given
+ *	KH_CUDA_COUNT=FILE      gets the numbers of allocations, calls and kernels at the end
+ *
+ * The runtime is linked statically, so that nothing can be preloaded for it; the calls that
+ * our objects make are bent to these functions when the program is linked.
+ */
+#include <config.h>
+#include <cuda_runtime_api.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int kh_wrap_trap(cudaStream_t stream);
+
+enum kind { NONE, ALLOC, FULL, CALL, LOST, KERNEL, N_KINDS };
+
+static enum kind what;
+static long at;
+static cudaError_t status = cudaErrorLaunchFailure;
+static atomic_long allocs, calls, kernels;
+static atomic_bool gone;
+static _Thread_local cudaError_t last;  /* as cudaGetLastError gives it, once */
+static _Thread_local bool trapping;
+
+static void __attribute__((constructor)) start(void)
+{
+	static const char *const name[N_KINDS] = { "", "alloc", "full", "call", "lost", "kernel" };
+	const char *fail = getenv("KH_CUDA_FAIL"), *number = getenv("KH_CUDA_STATUS");
+	const char *colon = fail ? strchr(fail, ':') : NULL;
+
+	for (int i = ALLOC; colon && i < N_KINDS; i++)
+		if (strlen(name[i]) == (size_t)(colon - fail) &&
+		    strncmp(name[i], fail, strlen(name[i])) == 0)
+			what = (enum kind)i;
+	at = colon ? atol(colon + 1) : 0;
+	if (number)
+		status = (cudaError_t)atoi(number);
+}
+
+static void __attribute__((destructor)) stop(void)
+{
+	const char *path = getenv("KH_CUDA_COUNT");
+	FILE *f = path ? fopen(path, "w") : NULL;
+
+	if (f) {
+		fprintf(f, "%ld %ld %ld\n", atomic_load(&allocs), atomic_load(&calls),
+			atomic_load(&kernels));
+		fclose(f);
+	}
+}
+
+/* What this call is to give; 0: let it through. */
+static cudaError_t gate(bool alloc)
+{
+	const long n = atomic_fetch_add(&calls, 1) + 1;
+	const long m = alloc ? atomic_fetch_add(&allocs, 1) + 1 : 0;
+
+	if (what == LOST && n >= at)
+		atomic_store(&gone, true);
+	if (atomic_load(&gone) || (what == CALL && n == at))
+		return last = status;
+	if ((what == ALLOC && m == at) || (what == FULL && alloc && m >= at))
+		return last = cudaErrorMemoryAllocation;
+	return cudaSuccess;
+}
+
+/* name's wrapper: PARAMS with types, ARGS without. */
+#define WRAP(alloc, name, PARAMS, ARGS) \
+	cudaError_t __real_##name PARAMS; \
+	cudaError_t __wrap_##name PARAMS; \
+	cudaError_t __wrap_##name PARAMS \
+	{ \
+		cudaError_t refused = gate(alloc); \
+\
+		return refused ? refused : __real_##name ARGS; \
+	}
+
+WRAP(true, cudaMalloc, (void **p, size_t n), (p, n))
+WRAP(true, cudaHostAlloc, (void **p, size_t n, unsigned flags), (p, n, flags))
+WRAP(false, cudaFree, (void *p), (p))
+WRAP(false, cudaFreeHost, (void *p), (p))
+WRAP(false, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind k),
+     (to, from, n, k))
+WRAP(false, cudaMemcpyAsync,
+     (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s),
+     (to, from, n, k, s))
+WRAP(false, cudaMemcpyPeerAsync,
+     (void *to, int d, const void *from, int s, size_t n, cudaStream_t stream),
+     (to, d, from, s, n, stream))
+WRAP(false, cudaDeviceCanAccessPeer, (int *can, int d, int peer), (can, d, peer))
+WRAP(false, cudaDeviceEnablePeerAccess, (int peer, unsigned flags), (peer, flags))
+WRAP(false, cudaMemset, (void *p, int x, size_t n), (p, x, n))
+WRAP(false, cudaMemsetAsync, (void *p, int x, size_t n, cudaStream_t s), (p, x, n, s))
+WRAP(false, cudaMemGetInfo, (size_t *a, size_t *b), (a, b))
+WRAP(false, cudaSetDevice, (int d), (d))
+WRAP(false, cudaGetDevice, (int *d), (d))
+WRAP(false, cudaGetDeviceCount, (int *n), (n))
+WRAP(false, cudaDeviceGetAttribute, (int *x, enum cudaDeviceAttr a, int d), (x, a, d))
+WRAP(false, cudaFuncGetAttributes, (struct cudaFuncAttributes *a, const void *f), (a, f))
+WRAP(false, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     (int *n, const void *f, int block, size_t shared, unsigned flags),
+     (n, f, block, shared, flags))
+WRAP(false, cudaStreamCreateWithFlags, (cudaStream_t *s, unsigned flags), (s, flags))
+WRAP(false, cudaStreamDestroy, (cudaStream_t s), (s))
+WRAP(false, cudaStreamSynchronize, (cudaStream_t s), (s))
+WRAP(false, cudaStreamQuery, (cudaStream_t s), (s))
+WRAP(false, cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned flags), (s, e, flags))
+WRAP(false, cudaEventCreateWithFlags, (cudaEvent_t *e, unsigned flags), (e, flags))
+WRAP(false, cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))
+WRAP(false, cudaEventSynchronize, (cudaEvent_t e), (e))
+WRAP(false, cudaEventDestroy, (cudaEvent_t e), (e))
+
+/* --- launches: <<<>>> comes out as the first of these, or as the second before CUDA 13 ---- */
+/* Instead of the kernel: 0: let it through, 1: *e is the result. */
+static int instead(cudaStream_t s, cudaError_t *e)
+{
+	if (trapping)
+		return 0;
+	*e = gate(false);
+	if (*e)
+		return 1;
+	if (atomic_fetch_add(&kernels, 1) + 1 != at || what != KERNEL)
+		return 0;
+	trapping = true;
+	*e = (cudaError_t)kh_wrap_trap(s);
+	trapping = false;
+	return 1;
+}
+
+#define WRAP_LAUNCH(name, function) \
+	cudaError_t __real_##name(function f, dim3 grid, dim3 block, void **args, size_t shared, \
+				  cudaStream_t s); \
+	cudaError_t __wrap_##name(function f, dim3 grid, dim3 block, void **args, size_t shared, \
+				  cudaStream_t s); \
+	cudaError_t __wrap_##name(function f, dim3 grid, dim3 block, void **args, size_t shared, \
+				  cudaStream_t s) \
+	{ \
+		cudaError_t e; \
+\
+		return instead(s, &e) ? e : __real_##name(f, grid, block, args, shared, s); \
+	}
+
+#if CUDART_VERSION >= 13000
+WRAP_LAUNCH(__cudaLaunchKernel, cudaKernel_t)
+#endif
+WRAP_LAUNCH(cudaLaunchKernel, const void *)
+
+/* --- the last error ------------------------------------------------------------------- */
+cudaError_t __real_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void);
+cudaError_t __wrap_cudaGetLastError(void)
+{
+	cudaError_t e = last;
+
+	last = cudaSuccess;
+	if (atomic_load(&gone))
+		return status;
+	return e ? e : __real_cudaGetLastError();
+}
+
+cudaError_t __real_cudaPeekAtLastError(void);
+cudaError_t __wrap_cudaPeekAtLastError(void);
+cudaError_t __wrap_cudaPeekAtLastError(void)
+{
+	if (atomic_load(&gone))
+		return status;
+	return last ? last : __real_cudaPeekAtLastError();
+}
