@@ -6,6 +6,8 @@
  * taxon; reads of all lengths, pairs that fit one segment and that do not.
  */
 #include "test_gpu.h"
+#include "gpu_lanes.h"
+#include "gpu_reads.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,17 +20,7 @@ static char dir[] = "/tmp/kh-backend-XXXXXX";
 static char path[8][64];
 enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
 
-/* --- made up references ---------------------------------------------------------------
- */
-static char genome[1 << 17];
-static char repeat[400], crowd[1200];
-
-static void random_bases(char *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		p[i] = "ACGT"[test_rand() & 3];
-}
-
+/* --- made up references -------------------------------------------------------------- */
 static void put_file(int which, const char *p, size_t n)
 {
 	FILE *f = fopen(path[which], "wb");
@@ -82,7 +74,8 @@ static size_t put_strain(char *out, unsigned i, size_t len, unsigned changes)
 	return n;
 }
 
-static void make_references(char *text)
+/* Its bytes. */
+static size_t make_references(char *text)
 {
 	static const size_t edge[] = { 0,   1,   17,  18,  19,  31,  32,  33,  64,  111,
 				       112, 113, 127, 128, 129, 130, 224, 225, 1008 };
@@ -112,6 +105,7 @@ static void make_references(char *text)
 		text[n++] = '\n';
 	}
 	put_file(REFS, text, n);
+	return n;
 }
 
 /* --- databases ---------------------------------------------------------------------- */
@@ -145,22 +139,28 @@ static void build(int which, const char *device, const kh_build_options *like)
 	ok(kh_build(&o, &sum, err));
 }
 
-static void same_database(const kh_build_options *o, const char *what)
+/* As that of the CPU, which is there. */
+static void same_as_cpu(const kh_build_options *o, const char *device, const char *what)
 {
 	size_t n, m;
 	char *a, *b;
 
-	build(DB_CPU, "cpu", o);
-	build(DB_GPU, "cuda:0", o);
+	build(DB_GPU, device, o);
 	a = read_file(DB_CPU, &n);
 	b = read_file(DB_GPU, &m);
 	if (n != m)
-		fail_msg("%s: %zu bytes, not %zu", what, m, n);
+		fail_msg("%s on %s: %zu bytes, not %zu", what, device, m, n);
 	for (size_t i = 0; i < n; i++)
 		if (a[i] != b[i])
-			fail_msg("%s: byte %zu of %zu differs", what, i, n);
+			fail_msg("%s on %s: byte %zu of %zu differs", what, device, i, n);
 	free(a);
 	free(b);
+}
+
+static void same_database(const kh_build_options *o, const char *what)
+{
+	build(DB_CPU, "cpu", o);
+	same_as_cpu(o, "cuda:0", what);
 }
 
 static void test_databases(void **state)
@@ -195,123 +195,7 @@ static void test_databases(void **state)
 	free(text);
 }
 
-/* --- reads -------------------------------------------------------------------------- */
-static void make_read(char *p, size_t len)
-{
-	const size_t from =
-		len + 1000 < sizeof genome ? test_rand() % (sizeof genome - len) : 0;
-
-	memcpy(p, genome + from, len);
-	memset(p + len, 0, 256);
-	switch (test_rand() % 8) {
-	case 0: random_bases(p, len); break;
-	case 1: memset(p, "ACGTN"[test_rand() % 5], len); break;
-	case 2: memcpy(p, repeat, len < sizeof repeat ? len : sizeof repeat); break;
-	case 4: if (len < 1100) memcpy(p, crowd + test_rand() % 100, len); break;
-	case 3: for (size_t k = 0; k < len; k += 29) p[k] = 'N'; break;
-	default:
-		for (size_t k = test_rand() % 60 + 1; k < len; k += 60)
-			p[k] = "ACGT"[test_rand() & 3];
-	}
-}
-
-static size_t some_length(int kind)
-{
-	static const size_t edge[] = { 0,    1,    17,   18,   31,   32,  33,  63,
-				       64,   65,   100,  150,  151,  250, 500, 504,
-				       1007, 1008, 1009, 2016, 2017, 5000 };
-
-	if (kind == 0)
-		return edge[test_rand() % (sizeof edge / sizeof *edge)];
-	if (kind == 1)
-		return 150;
-	return test_rand() % 16 == 0 ? test_rand() % 60000 : test_rand() % 2000;
-}
-
-/* A block of packed records; the text is not needed. */
-struct made_block {
-	kh_block b;
-	uint64_t *bases;
-	uint32_t *amb;
-	kh_record *rec;
-};
-
-static void make_block(struct made_block *m, unsigned n, int kind)
-{
-	const size_t words = (size_t)n * (60000 / 32 + 2);
-	char *text = malloc(60256);
-
-	m->bases = calloc(words, 8);
-	m->amb = calloc(words, 4);
-	m->rec = calloc(n, sizeof *m->rec);
-	m->b = (kh_block) { .bases = m->bases, .amb = m->amb, .rec = m->rec, .n_rec = n };
-	for (unsigned i = 0; i < n; i++) {
-		kh_record *r = &m->rec[i];
-
-		r->len = some_length(kind);
-		make_read(text, r->len);
-		r->seq = (uint64_t)m->b.n_words * 32;
-		for (uint64_t j = 0; j < (r->len + 31) / 32 * 32; j++) {
-			unsigned base = j < r->len ? kh_base((unsigned char)text[j]) : 4;
-
-			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3)
-						       << 2 * (j % 32);
-			m->amb[(r->seq + j) / 32] |= (uint32_t)(base >> 2) << j % 32;
-		}
-		m->b.n_words += (size_t)(r->len + 31) / 32;
-	}
-	free(text);
-}
-
-static void free_block(struct made_block *m)
-{
-	free(m->bases);
-	free(m->amb);
-	free(m->rec);
-}
-
-struct answer {
-	kh_call *call;
-	kh_sketches sketches;
-};
-
-/* Runs the jobs through a lane, `depth` at a time. */
-static void run_jobs(const kh_backend *be, const kh_db *db, const kh_rule *rule,
-		     const kh_job *job, size_t n, struct answer *a)
-{
-	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
-	const int device = 0;
-	kh_engine *e = NULL;
-	kh_lane *l = NULL;
-	kh_task task[8], *t;
-	size_t submitted = 0, at = 0;
-
-	ok(kh_sketches_init(&a->sketches, db->tax->n, err));
-	ok(be->engine_open(&e, db,
-			   &(kh_engine_options) { .rule = rule, .device = &device,
-						  .n_devices = 1, .lanes = 1 },
-			   err));
-	ok(be->lane_open(&l, e, 0, submit_size, err));
-	for (size_t done = 0; done < n;) {
-		while (submitted < n && submitted - done < be->depth) {
-			task[submitted] =
-				(kh_task) { &job[submitted], a->call + at,
-					    submitted % 2 ? &a->sketches : NULL };
-			memset(a->call + at, 0xa5, job[submitted].n * sizeof *a->call);
-			at += job[submitted].n;
-			ok(be->submit(l, &task[submitted], err));
-			submitted++;
-		}
-		ok(be->collect(l, &t, err));
-		assert_ptr_equal(t, &task[done]);
-		done++;
-	}
-	ok(be->collect(l, &t, err));
-	assert_null(t);
-	be->lane_close(l);
-	be->engine_close(e);
-}
-
+/* --- calls -------------------------------------------------------------------------- */
 static void compare(const struct answer *a, const struct answer *b, size_t n,
 		    uint32_t taxa, const char *what)
 {
@@ -333,6 +217,11 @@ static void compare(const struct answer *a, const struct answer *b, size_t n,
 
 enum { READS = 1500 };
 
+static struct way way[] = {
+	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO },
+	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO },
+};
+
 static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 {
 	static struct answer a, b;
@@ -352,13 +241,18 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 	};
 	a.call = calloc(n, sizeof *a.call);
 	b.call = calloc(n, sizeof *b.call);
-	run_jobs(&kh_backend_cpu, db, rule, job, 5, &a);
-	run_jobs(&kh_backend_cuda, db, rule, job, 5, &b);
-	compare(&a, &b, n, db->tax->n, what);
+	run_jobs(&way[0], db, rule, job, 5, &a);
+	for (size_t i = 1; i < sizeof way / sizeof *way; i++) {
+		char where[80];
+
+		snprintf(where, sizeof where, "%s, %s", what, way[i].name);
+		run_jobs(&way[i], db, rule, job, 5, &b);
+		compare(&a, &b, n, db->tax->n, where);
+		kh_sketches_clear(&b.sketches);
+	}
 	free(a.call);
 	free(b.call);
 	kh_sketches_clear(&a.sketches);
-	kh_sketches_clear(&b.sketches);
 	for (int i = 0; i < 3; i++)
 		free_block(&block[i]);
 }
@@ -414,7 +308,6 @@ static void test_damage(void **state)
 			       .threads = 2,
 			       .block_size = 1 << 16 };
 	kh_db_options later = { .threads = 2, .later = true };
-	const int device = 0;
 	char *map;
 	size_t bytes;
 
@@ -425,6 +318,11 @@ static void test_damage(void **state)
 		kh_engine *e = NULL;
 		kh_db *db = NULL;
 		kh_rule rule;
+		const struct way *w = &way[1 + (size_t)i % (sizeof way / sizeof *way - 1)];
+		const kh_engine_options eo = { .rule = &rule,
+					       .device = w->device,
+					       .n_devices = w->n_devices,
+					       .placement = w->placement };
 		kh_err why = { 0, "" };
 		size_t at;
 
@@ -434,13 +332,7 @@ static void test_damage(void **state)
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
 		assert_int_equal(
-			kh_backend_cuda.engine_open(
-				&e, db,
-				&(kh_engine_options) { .rule = &rule,
-						       .device = &device,
-						       .n_devices = 1,
-						       .lanes = 1 },
-				&why),
+			kh_backend_cuda.engine_open(&e, db, &eo, &why),
 			KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);

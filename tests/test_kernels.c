@@ -6,153 +6,133 @@
 #include "test_gpu.h"
 
 #include "gpu.h"
+#include "gpu_area.h"
 #include "kernels.h"
 #include "made_index.h"
-
-enum { GUARD = 256, POISON = 0xa5 };
-
-/* Device memory that is compared on the host. */
-typedef struct area {
-	char *dev, *host;
-	size_t n;
-} area;
-
-static void cuda(int e)
-{
-	if (e)
-		fail_msg("CUDA: %s", cudaGetErrorString((cudaError_t)e));
-}
-
-static area area_new(const void *from, size_t n)
-{
-	area a = { NULL, malloc(n + GUARD), n };
-
-	memset(a.host, POISON, n + GUARD);
-	if (from && n)
-		memcpy(a.host, from, n);
-	cuda(cudaMalloc((void **)&a.dev, n + GUARD));
-	cuda(cudaMemcpy(a.dev, a.host, n + GUARD, cudaMemcpyHostToDevice));
-	return a;
-}
-
-/* Contents to the host; the guard must be whole. */
-static void *area_get(area *a)
-{
-	cuda(cudaDeviceSynchronize());
-	cuda(cudaMemcpy(a->host, a->dev, a->n + GUARD, cudaMemcpyDeviceToHost));
-	for (size_t i = 0; i < GUARD; i++)
-		if ((unsigned char)a->host[a->n + i] != POISON)
-			fail_msg("byte %zu behind an output is %02x", i,
-				 (unsigned char)a->host[a->n + i]);
-	return a->host;
-}
-
-static void area_free(area *a)
-{
-	cudaFree(a->dev);
-	free(a->host);
-}
 
 /* --- sampling ----------------------------------------------------------------------- */
 enum { MAX_PIECES = 40 };
 
-static void sample_once(const kh_sketch *sk, bool extreme)
+/* A block of references, as both sides get it. */
+struct block {
+	kh_piece piece[MAX_PIECES];
+	kh_gpu_piece gp[MAX_PIECES];
+	uint32_t n;
+	uint64_t windows, summed, bound;
+	size_t words;
+	uint64_t *bases;
+	uint32_t *amb;
+};
+
+static void make_pieces(struct block *b, const kh_sketch *sk, bool extreme)
 {
 	static const uint64_t edge[] = { 0,  1,   16,  31,  32,  33,  63,  64,
 					 65, 111, 112, 113, 255, 256, 257, 5000 };
-	kh_piece piece[MAX_PIECES];
-	kh_gpu_piece gp[MAX_PIECES];
-	uint64_t at = test_rand() % 100, windows = 0, summed = 0, bound = 0;
-	uint32_t n = 1 + (uint32_t)(test_rand() % MAX_PIECES), bin = 0;
+	uint64_t at = test_rand() % 100;
+	uint32_t bin = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	b->n = 1 + (uint32_t)(test_rand() % MAX_PIECES);
+	for (uint32_t i = 0; i < b->n; i++) {
 		uint64_t starts = extreme ? edge[test_rand() % 16] : test_rand() % 20000;
+		kh_piece *p = &b->piece[i];
 
-		piece[i] = (kh_piece) { .at = at, .starts = starts, .bin = bin };
-		piece[i].bases = test_rand() % 4 ? starts + sk->k - 1 : starts;
-		piece[i].local = (uint32_t)(test_rand() % 1000);
-		gp[i] = (kh_gpu_piece) { at,     starts, piece[i].bases, windows,
-					 summed, bin,    piece[i].local };
-		summed += (piece[i].bases + sk->stride - 1) / sk->stride;
-		windows += (starts + sk->stride - 1) / sk->stride;
-		bound += kh_sketch_bound(sk, starts);
+		*p = (kh_piece) { .at = at, .starts = starts, .bin = bin };
+		p->bases = test_rand() % 4 ? starts + sk->k - 1 : starts;
+		p->local = (uint32_t)(test_rand() % 1000);
+		b->gp[i] = (kh_gpu_piece) { at,        starts, p->bases, b->windows,
+					    b->summed, bin,    p->local };
+		b->summed += (p->bases + sk->stride - 1) / sk->stride;
+		b->windows += (starts + sk->stride - 1) / sk->stride;
+		b->bound += kh_sketch_bound(sk, starts);
 		bin += (uint32_t)(starts / sk->stride) + 3;
 		at = (at + starts + sk->k - 1 + 31) / 32 * 32 + 32 * (test_rand() % 3);
 	}
-	size_t words = (size_t)at / 32 + 2;
-	uint64_t *bases = calloc(words + 1, 8);
-	uint32_t *amb = calloc(words + 1, 4);
+	b->words = (size_t)at / 32 + 2;
+}
 
-	for (size_t i = 0; i < words; i++) {
-		bases[i] = test_rand() % 5   ? test_rand()
-			   : test_rand() % 2 ? 0
-					     : UINT64_C(0x1b1b1b1b1b1b1b1b);
-		amb[i] = test_rand() % 6
-				 ? 0
-				 : (uint32_t)(test_rand() & test_rand() & test_rand());
+static void make_words(struct block *b)
+{
+	b->bases = calloc(b->words + 1, 8);
+	b->amb = calloc(b->words + 1, 4);
+	for (size_t i = 0; i < b->words; i++) {
+		b->bases[i] = test_rand() % 5	? test_rand()
+			      : test_rand() % 2 ? 0
+						: UINT64_C(0x1b1b1b1b1b1b1b1b);
+		b->amb[i] = test_rand() % 6
+				    ? 0
+				    : (uint32_t)(test_rand() & test_rand() & test_rand());
 	}
-	area db = area_new(bases, (words + 1) * 8), da = area_new(amb, (words + 1) * 4);
-	area dp = area_new(gp, n * sizeof *gp), count = area_new(NULL, 4);
-	uint64_t zero[MAX_PIECES] = { 0 };
-	area digest = area_new(zero, n * 8);
-	area key = area_new(NULL, bound * 8), out = area_new(NULL, bound * 4);
+}
+
+/* Pairs, their number and the digests of pieces are those of the functions of src/. */
+static void check_sample(const struct block *b, const kh_sketch *sk, const uint64_t *key,
+			 const uint32_t *bin, uint32_t count, const uint64_t *digest)
+{
+	uint64_t *want = malloc((b->bound + 1) * 8);
+	uint32_t *pos = malloc((b->bound + 1) * 4);
+	const kh_sample whole = { .bases = b->bases, .amb = b->amb };
+	size_t m = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		const kh_piece *p = &b->piece[i];
+		kh_stretch st = { b->bases, b->amb, p->at, p->at + p->starts };
+		size_t k = kh_sketch_run(sk, &st, want + m, pos + m);
+
+		for (size_t j = m; j < m + k; j++)
+			pos[j] = p->bin + pos[j] / sk->stride;
+		m += k;
+		assert_true(digest[i] == kh_digest(&whole, p, sk->stride));
+	}
+	assert_int_equal(count, m);
+	for (size_t i = 0; i < m; i++)
+		if (want[i] != key[i] || pos[i] != bin[i])
+			fail_msg("scheme %u k %u s %u: pair %zu of %zu: %llx in %u, not "
+				 "%llx in %u",
+				 sk->scheme, sk->k, sk->s, i, m,
+				 (unsigned long long)key[i], bin[i],
+				 (unsigned long long)want[i], pos[i]);
+	free(want);
+	free(pos);
+}
+
+static void sample_once(const kh_sketch *sk, bool extreme)
+{
+	static const uint64_t zero[MAX_PIECES];
+	struct block b = { .n = 0 };
+
+	make_pieces(&b, sk, extreme);
+	make_words(&b);
+	area in[3] = { area_new(b.bases, (b.words + 1) * 8),
+		       area_new(b.amb, (b.words + 1) * 4),
+		       area_new(b.gp, b.n * sizeof *b.gp) };
+	area out[4] = { area_new(NULL, b.bound * 8), area_new(NULL, b.bound * 4),
+			area_new(NULL, 4), area_new(zero, b.n * 8) };
 	kh_gpu_sample s = { .sketch = *sk,
-			    .bases = (uint64_t *)db.dev,
-			    .amb = (uint32_t *)da.dev,
-			    .piece = (kh_gpu_piece *)dp.dev,
-			    .n_pieces = n,
-			    .n_words = (uint32_t)words,
-			    .n_windows = windows,
-			    .n_summed = summed,
-			    .digest = (uint64_t *)digest.dev,
-			    .key = (uint64_t *)key.dev,
-			    .bin = (uint32_t *)out.dev,
-			    .count = (uint32_t *)count.dev };
+			    .bases = (uint64_t *)in[0].dev,
+			    .amb = (uint32_t *)in[1].dev,
+			    .piece = (kh_gpu_piece *)in[2].dev,
+			    .n_pieces = b.n,
+			    .n_words = (uint32_t)b.words,
+			    .n_windows = b.windows,
+			    .n_summed = b.summed,
+			    .key = (uint64_t *)out[0].dev,
+			    .bin = (uint32_t *)out[1].dev,
+			    .count = (uint32_t *)out[2].dev,
+			    .digest = (uint64_t *)out[3].dev };
 	s.room_bytes = kh_gpu_sample_room(&s);
 	area room = area_new(NULL, s.room_bytes);
 	s.room = room.dev;
 	cuda(kh_gpu_sample_run(&s, NULL));
-
-	uint64_t *want = malloc((bound + 1) * 8), *got = area_get(&key);
-	uint32_t *pos = malloc((bound + 1) * 4), *got_bin = area_get(&out);
-	size_t m = 0;
-
 	area_get(&room);
-	for (uint32_t i = 0; i < n; i++) {
-		kh_stretch st = { bases, amb, piece[i].at,
-				  piece[i].at + piece[i].starts };
-		size_t k = kh_sketch_run(sk, &st, want + m, pos + m);
-
-		for (size_t j = m; j < m + k; j++)
-			pos[j] = piece[i].bin + pos[j] / sk->stride;
-		m += k;
-	}
-	const uint64_t *got_digest = area_get(&digest);
-	for (uint32_t i = 0; i < n; i++) {
-		kh_sample whole = { .bases = bases, .amb = amb };
-
-		assert_true(got_digest[i] == kh_digest(&whole, &piece[i], sk->stride));
-	}
-	assert_int_equal(*(uint32_t *)area_get(&count), m);
-	for (size_t i = 0; i < m; i++)
-		if (want[i] != got[i] || pos[i] != got_bin[i])
-			fail_msg("scheme %u k %u s %u: pair %zu of %zu: %llx in %u, not "
-				 "%llx in %u",
-				 sk->scheme, sk->k, sk->s, i, m,
-				 (unsigned long long)got[i], got_bin[i],
-				 (unsigned long long)want[i], pos[i]);
-	free(bases);
-	free(amb);
-	free(want);
-	free(pos);
-	area_free(&db);
-	area_free(&da);
-	area_free(&dp);
-	area_free(&count);
-	area_free(&digest);
-	area_free(&key);
-	area_free(&out);
+	check_sample(&b, sk, area_get(&out[0]), area_get(&out[1]),
+		     *(uint32_t *)area_get(&out[2]), area_get(&out[3]));
+	for (int i = 0; i < 3; i++)
+		area_free(&in[i]);
+	for (int i = 0; i < 4; i++)
+		area_free(&out[i]);
 	area_free(&room);
+	free(b.bases);
+	free(b.amb);
 }
 
 static void test_sampling(void **state)
@@ -250,15 +230,11 @@ static void test_sort(void **state)
 }
 
 /* --- looking up --------------------------------------------------------------------- */
-/* One range, number 0, of n keys, some of them crowded into a few homes. */
-static void look_up_once(size_t n, bool crowded)
+/* n pairs of one range, some of them crowded into a few homes, sorted. */
+static kh_pairs make_pairs(size_t n, bool crowded)
 {
-	kh_taxonomy *tax = small_tree();
-	kh_bins bins = small_bins();
 	struct item *v = malloc((n + 1) * sizeof *v);
 	kh_pairs p = { malloc((n + 1) * 8), malloc((n + 1) * 4), n };
-	kh_image im = { .bucket = NULL };
-	kh_range dir[KH_RANGES] = { { 0 } };
 
 	for (size_t i = 0; i < n; i++) {
 		v[i] = (struct item) { test_rand() >> 24, random_bin(), 0 };
@@ -274,29 +250,21 @@ static void look_up_once(size_t n, bool crowded)
 		p.key[i] = v[i].key;
 		p.loc[i] = v[i].bin;
 	}
-	ok(kh_index_encode(&im, &p, &bins, tax, err));
-	size_t bytes = (size_t)kh_range_bytes(&im.range),
-	       buckets = ((size_t)im.range.buckets + 1) * 64;
-	char *image = calloc(1, bytes);
-	memcpy(image, im.bucket, buckets);
-	memcpy(image + buckets, im.loc, im.range.n_locs * 4);
-	dir[0] = im.range;
-	dir[0].first_loc = buckets / 4;
+	free(v);
+	return p;
+}
 
-	size_t m = 2 * n + 1000;
-	uint64_t *key = malloc(m * 8);
-	for (size_t i = 0; i < m; i++)
-		key[i] = i < n       ? p.key[i]
-			 : i < 2 * n ? p.key[i - n] + 1
-				     : test_rand() >> 24;
-	for (size_t i = 0; i < m; i++)
-		key[i] &= (UINT64_C(1) << 40) - 1;
-	area di = area_new(image, bytes), dd = area_new(dir, sizeof dir),
-	     dk = area_new(key, m * 8);
-	area dl = area_new(NULL, m * sizeof(kh_list));
+/* Looks m keys up in an index whose range 0 is the image. */
+static void compare_look_ups(const char *image, size_t bytes, const kh_range *dir,
+			     const uint64_t *key, size_t m)
+{
+	area di = area_new(image, bytes), dd = area_new(dir, KH_RANGES * sizeof *dir),
+	     dk = area_new(key, m * 8), dl = area_new(NULL, m * sizeof(kh_list));
 	kh_gpu_index ix = { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev };
+	const kh_list *got;
+
 	cuda(kh_gpu_look_up(&ix, (uint64_t *)dk.dev, m, (kh_list *)dl.dev, NULL));
-	const kh_list *got = area_get(&dl);
+	got = area_get(&dl);
 	for (size_t i = 0; i < m; i++) {
 		kh_list l = kh_index_find((const kh_bucket *)image, dir, key[i]);
 
@@ -311,11 +279,38 @@ static void look_up_once(size_t n, bool crowded)
 	area_free(&dd);
 	area_free(&dk);
 	area_free(&dl);
+}
+
+/* The keys of n pairs, those next to them, and others. */
+static void look_up_once(size_t n, bool crowded)
+{
+	kh_taxonomy *tax = small_tree();
+	kh_bins bins = small_bins();
+	kh_pairs p = make_pairs(n, crowded);
+	kh_image im = { .bucket = NULL };
+	kh_range dir[KH_RANGES] = { { 0 } };
+	const size_t m = 2 * n + 1000;
+	uint64_t *key = malloc(m * 8);
+
+	ok(kh_index_encode(&im, &p, &bins, tax, err));
+	size_t bytes = (size_t)kh_range_bytes(&im.range),
+	       buckets = ((size_t)im.range.buckets + 1) * 64;
+	char *image = calloc(1, bytes);
+	memcpy(image, im.bucket, buckets);
+	memcpy(image + buckets, im.loc, im.range.n_locs * 4);
+	dir[0] = im.range;
+	dir[0].first_loc = buckets / 4;
+	for (size_t i = 0; i < m; i++) {
+		key[i] = i < n       ? p.key[i]
+			 : i < 2 * n ? p.key[i - n] + 1
+				     : test_rand() >> 24;
+		key[i] &= (UINT64_C(1) << 40) - 1;
+	}
+	compare_look_ups(image, bytes, dir, key, m);
 	kh_image_clear(&im);
 	kh_taxonomy_free(tax);
 	free(image);
 	free(key);
-	free(v);
 	free(p.key);
 	free(p.loc);
 }

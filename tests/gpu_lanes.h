@@ -1,0 +1,72 @@
+/* gpu_lanes.h - jobs through the lanes of a backend */
+#ifndef KH_TEST_GPU_LANES_H
+#define KH_TEST_GPU_LANES_H
+
+#include "test_gpu.h"
+#include "sketches.h"
+
+struct answer {
+	kh_call *call;
+	kh_sketches sketches;
+};
+
+/* Where the jobs run. */
+struct way {
+	const char *name;
+	const kh_backend *be;
+	size_t n_devices;
+	int device[4];
+	enum kh_placement placement;
+};
+
+/* The jobs are dealt to lanes, one for each device, which all have tasks under way. */
+static inline void run_lanes(const struct way *w, kh_lane *const *lane, const kh_job *job, size_t n,
+		      struct answer *a)
+{
+	const size_t ahead = w->be->depth * w->n_devices;
+	kh_task task[8], *t;
+	size_t at = 0;
+
+	for (size_t i = 0; i < n + ahead; i++) {
+		kh_lane *l = lane[i % w->n_devices];
+
+		if (i >= ahead && i - ahead < n) {
+			ok(w->be->collect(l, &t, err));
+			assert_ptr_equal(t, &task[i - ahead]);
+		}
+		if (i >= n)
+			continue;
+		task[i] = (kh_task) { &job[i], a->call + at, i % 2 ? &a->sketches : NULL };
+		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
+		at += job[i].n;
+		ok(w->be->submit(l, &task[i], err));
+	}
+	for (size_t i = 0; i < w->n_devices; i++) {
+		ok(w->be->collect(lane[i], &t, err));
+		assert_null(t);
+	}
+}
+
+static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule *rule,
+		     const kh_job *job, size_t n, struct answer *a)
+{
+	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
+	const kh_engine_options eo = { .rule = rule,
+				       .device = w->device,
+				       .n_devices = w->n_devices,
+				       .placement = w->placement,
+				       .lanes = (unsigned)w->n_devices };
+	kh_engine *e = NULL;
+	kh_lane *lane[4] = { NULL };
+
+	ok(kh_sketches_init(&a->sketches, db->tax->n, err));
+	ok(w->be->engine_open(&e, db, &eo, err));
+	for (unsigned i = 0; i < w->n_devices; i++)
+		ok(w->be->lane_open(&lane[i], e, i, submit_size, err));
+	run_lanes(w, lane, job, n, a);
+	for (unsigned i = 0; i < w->n_devices; i++)
+		w->be->lane_close(lane[i]);
+	w->be->engine_close(e);
+}
+
+#endif
