@@ -25,12 +25,20 @@ int kh_gpu_count(kh_err *why);
 int kh_gpu_use(int device, kh_err *err);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);
+/* Lets devices read and write each other's memory, as far as they can.  *all: all of them can.
+ * The device of this thread is another one afterwards. */
+int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);
+
+/* A copy within or between devices, of which `from` is the current one and the stream's. */
+int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
+		cudaStream_t stream, kh_err *err);
 
 /* Owned by who declares it, zeroed at first, given back by the functions below. */
 typedef struct kh_gpu_buf {
 	void *p;
 	size_t bytes;
 	bool host;
+	bool lent;                      /* a part of another one, which lives longer */
 } kh_gpu_buf;
 
 /* Room for `bytes`, with half as much again if it grows; what was there is lost.  Nothing
@@ -39,5 +47,12 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);
+/* `bytes` of `from` at *at, which moves on by kh_gpu_up(bytes): to allocate is slow, most of all
+ * where several devices map what each has. */
+void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes);
+static inline size_t kh_gpu_up(size_t n)
+{
+	return (n + 255) & ~(size_t)255;
+}
 
 #endif

@@ -1,6 +1,8 @@
 #include <config.h>
 #include "gpu.h"
 
+#include <assert.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +70,15 @@ int kh_gpu_use(int device, kh_err *err)
 	return KH_GPU(cudaSetDevice(device), err);
 }
 
+int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
+		cudaStream_t stream, kh_err *err)
+{
+	if (to_device == from_device)
+		return KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
+			      err);
+	return KH_GPU(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), err);
+}
+
 int kh_gpu_free(uint64_t *bytes, kh_err *err)
 {
 	size_t free_bytes, total;
@@ -78,15 +89,57 @@ int kh_gpu_free(uint64_t *bytes, kh_err *err)
 	return rc;
 }
 
+static int peer(int device, bool *can, kh_err *err)
+{
+	cudaError_t e;
+	int mine = 0, yes = 0, rc = KH_GPU(cudaGetDevice(&mine), err);
+
+	if (!rc && mine != device)
+		rc = KH_GPU(cudaDeviceCanAccessPeer(&yes, mine, device), err);
+	*can = mine == device;
+	if (rc || !yes)
+		return rc;
+	e = cudaDeviceEnablePeerAccess(device, 0);
+	*can = e != cudaErrorTooManyPeers;
+	if (!*can || e == cudaErrorPeerAccessAlreadyEnabled) {
+		cudaGetLastError();     /* clears it */
+		return KH_OK;
+	}
+	return kh_gpu_check((int)e, "cudaDeviceEnablePeerAccess", err);
+}
+
+int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err)
+{
+	bool can;
+	int rc = KH_OK;
+
+	*all = true;
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = kh_gpu_use(device[i], err);
+		for (size_t j = 0; j < n && !rc; j++) {
+			rc = peer(device[j], &can, err);
+			*all &= can;
+		}
+	}
+	return rc;
+}
+
 /* --- buffers ---------------------------------------------------------------------------
  */
 void kh_gpu_drop(kh_gpu_buf *b)
 {
-	if (b->p && b->host)
+	if (b->p && !b->lent && b->host)
 		cudaFreeHost(b->p);
-	else if (b->p)
+	else if (b->p && !b->lent)
 		cudaFree(b->p);
 	*b = (kh_gpu_buf) { .p = NULL };
+}
+
+void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes)
+{
+	assert(*at + bytes <= from->bytes);
+	*b = (kh_gpu_buf) { (char *)from->p + *at, bytes, from->host, true };
+	*at += kh_gpu_up(bytes);
 }
 
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)

@@ -1,0 +1,228 @@
+/*
+ * test_gpu_comm.c - what GPUs send each other: sizes of all kinds, sums, members that fail
+ *
+ * All GPUs of this process are members; where there is but one, it talks to itself.
+ */
+#include "test_gpu.h"
+
+#include "comm_gpu.h"
+#include "gpu.h"
+#include "kmer.h"
+
+enum { MOST = 16, ROUNDS = 12 };
+
+static int device[MOST];
+static size_t n;
+static cudaStream_t stream[MOST];
+
+struct side {
+	kh_gpu_buf send, recv;
+	size_t at[MOST], bytes[MOST], from[MOST], got[MOST], out, in;
+};
+
+static uint8_t made(size_t i, size_t j, size_t k, unsigned round)
+{
+	return (uint8_t)kh_fmix64((i * MOST + j) << 40 ^ (uint64_t)round << 34 ^ k);
+}
+
+/* Nothing, one byte, odd numbers of them, and a lot. */
+static size_t some_bytes(void)
+{
+	static const size_t edge[] = { 0, 0, 1, 7, 4096, 65537 };
+
+	return test_rand() % 3 ? edge[test_rand() % 6] : test_rand() % 3000000;
+}
+
+static void make_sides(struct side *s)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			s[i].bytes[j] = s[j].got[i] = some_bytes();
+	for (size_t i = 0; i < n; i++) {
+		s[i].out = s[i].in = 3;         /* nothing is aligned */
+		for (size_t j = 0; j < n; j++) {
+			s[i].at[j] = s[i].out;
+			s[i].out += s[i].bytes[j];
+		}
+		for (size_t j = n; j-- > 0;) {  /* in another order than it is sent */
+			s[i].from[j] = s[i].in;
+			s[i].in += s[i].got[j] + 1;
+		}
+	}
+}
+
+static void put_side(struct side *s, size_t i, unsigned round)
+{
+	uint8_t *h = malloc(s->out);
+
+	memset(h, 0, s->out);
+	for (size_t j = 0; j < n; j++)
+		for (size_t k = 0; k < s->bytes[j]; k++)
+			h[s->at[j] + k] = made(i, j, k, round);
+	ok(kh_gpu_use(device[i], err));
+	ok(kh_gpu_room(&s->send, s->out, err));
+	ok(kh_gpu_room(&s->recv, s->in, err));
+	ok(KH_GPU(cudaMemset(s->recv.p, 0xa5, s->in), err));
+	ok(KH_GPU(cudaMemcpy(s->send.p, h, s->out, cudaMemcpyHostToDevice), err));
+	ok(KH_GPU(cudaDeviceSynchronize(), err));       /* the streams do not wait for it */
+	free(h);
+}
+
+static void check_side(struct side *s, size_t i, unsigned round)
+{
+	uint8_t *h = malloc(s->in);
+	size_t guards = 0;
+
+	ok(kh_gpu_use(device[i], err));
+	ok(KH_GPU(cudaMemcpy(h, s->recv.p, s->in, cudaMemcpyDeviceToHost), err));
+	for (size_t j = 0; j < n; j++) {
+		for (size_t k = 0; k < s->got[j]; k++)
+			if (h[s->from[j] + k] != made(j, i, k, round))
+				fail_msg("member %zu: byte %zu of %zu from %zu is wrong", i, k,
+					 s->got[j], j);
+		guards += h[s->from[j] + s->got[j]] == 0xa5;
+	}
+	assert_int_equal(guards, n);
+	free(h);
+}
+
+static void test_all_to_all(void **state)
+{
+	static struct side s[MOST];
+	kh_gpu_parcel p[MOST];
+	kh_gpu_comm *c = NULL;
+
+	(void)state;
+	ok(kh_gpu_comm_open(&c, NULL, device, n, err));
+	assert_int_equal(kh_gpu_comm_size(c), n);
+	assert_int_equal(kh_gpu_comm_first(c), 0);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		make_sides(s);
+		for (size_t i = 0; i < n; i++) {
+			put_side(&s[i], i, round);
+			p[i] = (kh_gpu_parcel) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
+						 s[i].from, s[i].got, stream[i] };
+		}
+		ok(kh_gpu_comm_all_to_all(c, p, err));
+		ok(kh_gpu_comm_wait(c, stream, err));
+		for (size_t i = 0; i < n; i++)
+			check_side(&s[i], i, round);
+	}
+	for (size_t i = 0; i < n; i++) {
+		kh_gpu_drop(&s[i].send);
+		kh_gpu_drop(&s[i].recv);
+	}
+	kh_gpu_comm_close(c);
+}
+
+static void test_sum(void **state)
+{
+	enum { NUMBERS = 1000 };
+	uint64_t h[NUMBERS], *p[MOST];
+	kh_gpu_comm *c = NULL;
+
+	(void)state;
+	ok(kh_gpu_comm_open(&c, NULL, device, n, err));
+	for (size_t i = 0; i < n; i++) {
+		ok(kh_gpu_use(device[i], err));
+		ok(KH_GPU(cudaMalloc((void **)&p[i], sizeof h), err));
+		for (size_t k = 0; k < NUMBERS; k++)
+			h[k] = kh_fmix64(i * NUMBERS + k);
+		ok(KH_GPU(cudaMemcpy(p[i], h, sizeof h, cudaMemcpyHostToDevice), err));
+		ok(KH_GPU(cudaDeviceSynchronize(), err));
+	}
+	ok(kh_gpu_comm_sum(c, p, NUMBERS, stream, err));
+	ok(kh_gpu_comm_sum(c, p, 0, stream, err));
+	ok(kh_gpu_comm_wait(c, stream, err));
+	for (size_t i = 0; i < n; i++) {
+		ok(kh_gpu_use(device[i], err));
+		ok(KH_GPU(cudaMemcpy(h, p[i], sizeof h, cudaMemcpyDeviceToHost), err));
+		for (size_t k = 0; k < NUMBERS; k++) {
+			uint64_t sum = 0;
+
+			for (size_t j = 0; j < n; j++)
+				sum += kh_fmix64(j * NUMBERS + k);
+			assert_int_equal(h[k], sum);
+		}
+		ok(KH_GPU(cudaFree(p[i]), err));
+	}
+	kh_gpu_comm_close(c);
+}
+
+#ifdef HAVE_NCCL
+/* A member that does not send what another waits for, all having talked before: the wait ends
+ * with an error, and so does all that comes after. */
+static void test_silence(void **state)
+{
+	static struct side s[MOST];
+	kh_gpu_parcel p[MOST];
+	kh_gpu_comm *c = NULL;
+	kh_err e = { 0, "" };
+	int rc;
+
+	(void)state;
+	if (n < 2)
+		return;
+	setenv("KH_COMM_TIMEOUT", "15", 1);    /* the first exchange makes connections */
+	ok(kh_gpu_comm_open(&c, NULL, device, n, err));
+	for (size_t i = 0; i < n; i++) {
+		memset(&s[i].at, 0, sizeof s[i].at);
+		for (size_t j = 0; j < n; j++)
+			s[i].bytes[j] = s[i].got[j] = 100;
+		s[i].out = s[i].in = 4096;
+		put_side(&s[i], i, 0);
+		p[i] = (kh_gpu_parcel) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
+					 s[i].at, s[i].got, stream[i] };
+	}
+	ok(kh_gpu_comm_all_to_all(c, p, err));
+	ok(kh_gpu_comm_wait(c, stream, err));
+	s[1].bytes[0] = 0;              /* 0 does not know */
+	rc = kh_gpu_comm_all_to_all(c, p, &e);
+	if (!rc)
+		rc = kh_gpu_comm_wait(c, stream, &e);
+	assert_int_not_equal(rc, KH_OK);
+	assert_non_null(strstr(e.msg, "cuda:"));
+	assert_non_null(strstr(e.msg, "rank 0"));
+	assert_int_not_equal(kh_gpu_comm_all_to_all(c, p, &e), KH_OK);
+	kh_gpu_comm_close(c);
+	unsetenv("KH_COMM_TIMEOUT");
+	for (size_t i = 0; i < n; i++) {
+		kh_gpu_drop(&s[i].send);
+		kh_gpu_drop(&s[i].recv);
+	}
+}
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest by_peers[] = {
+		cmocka_unit_test(test_all_to_all),
+		cmocka_unit_test(test_sum),
+	};
+#ifdef HAVE_NCCL
+	const struct CMUnitTest by_nccl[] = {
+		cmocka_unit_test(test_all_to_all),
+		cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_silence),
+	};
+#endif
+	int status;
+
+	test_seed();
+	if (!gpu_there(&status))
+		return status;
+	n = (size_t)kh_gpu_count(NULL);
+	n = n < MOST ? n : MOST;
+	for (size_t i = 0; i < n; i++) {
+		device[i] = (int)i;
+		if (cudaSetDevice((int)i) != cudaSuccess ||
+		    cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking) != cudaSuccess)
+			return 1;
+	}
+	status = cmocka_run_group_tests_name("by peer copies", by_peers, NULL, NULL);
+#ifdef HAVE_NCCL
+	setenv("KH_GPU_COMM", "nccl", 1);
+	status += cmocka_run_group_tests_name("by NCCL", by_nccl, NULL, NULL);
+#endif
+	return status;
+}
