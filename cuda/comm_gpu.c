@@ -9,7 +9,11 @@
 
 #define SPIN 300e-6                     /* seconds: longer than most exchanges take */
 
+#ifdef HAVE_NCCL
+static const kh_gpu_way *const nccl = &kh_gpu_way_nccl;
+#else
 static const kh_gpu_way *const nccl = NULL;
+#endif
 
 static const kh_gpu_way *way(const kh_gpu_comm *c)
 {

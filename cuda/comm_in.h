@@ -18,6 +18,7 @@ typedef struct kh_gpu_way {
 } kh_gpu_way;
 
 extern const kh_gpu_way kh_gpu_way_peer;
+extern const kh_gpu_way kh_gpu_way_nccl;        /* only if HAVE_NCCL */
 
 /* A member's copy to itself, in its stream. */
 int kh_gpu_comm_keep(const kh_gpu_parcel *p, unsigned self, kh_err *err);
