@@ -134,6 +134,30 @@ int kh_gpu_lists(const kh_gpu_encode *e,
 /* image, with range[].bucket, .loc and .start set; n_start: places in start */
 int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
 
+/* --- shard.cu: pairs to the owners of their ranges ------------------------------------ */
+/* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the
+ * ranges that owner i has by kh_shards_even. */
+#define KH_GPU_OWNERS 64
+typedef struct kh_gpu_split {
+	const uint64_t *key;
+	const uint32_t *bin;
+	const uint32_t *count;
+	uint64_t bound;
+	uint32_t n;
+	/* out */
+	uint64_t *key2;
+	uint32_t *bin2;
+	uint64_t *size;                 /* n: pairs of each run */
+	uint32_t *room;                 /* kh_gpu_split_room() bytes */
+} kh_gpu_split;
+size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
+int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
+
+/* Adds to weight[range] the pairs of it; those dropped count for none. */
+int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream);
+/* As kh_gpu_sort_run, by range alone. */
+int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
+
 /* --- query.cu, decide.cu: reads to calls -------------------------------------------- */
 /* A database in device memory, by value. */
 typedef struct kh_gpu_index {
