@@ -1,4 +1,7 @@
-/* builder_in.h - the CUDA builder: build_cuda.c fills it, finish_cuda.c empties it */
+/*
+ * builder_in.h - the CUDA builder: build_cuda.c fills it, build_store.c keeps what it is given,
+ * finish_*.c empty it
+ */
 #ifndef KH_BUILDER_IN_H
 #define KH_BUILDER_IN_H
 
@@ -66,12 +69,13 @@ struct kh_builder {
 	kh_cuda_times times;
 };
 
+/* The pairs of a slot's block are complete, or soon will be: to the store. */
+int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
+		   kh_err *err);
 /* What is under way joins the store. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
-/* Pairs in device memory to the host's store; waits. */
-int kh_cuda_spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
-		  const struct kh_cuda_part *p, const uint64_t *key, const uint32_t *bin,
-		  kh_err *err);
+/* All pairs to the host's store: what is there must be in one order. */
+int kh_cuda_spill_all(kh_builder *b, kh_err *err);
 void kh_cuda_drop_chunks(kh_builder *b);
 
 #endif

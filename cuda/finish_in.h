@@ -1,0 +1,57 @@
+/*
+ * finish_in.h - the end of a build on one device: a wave of ranges
+ *
+ * finish_sort.c	gathers and sorts its pairs
+ * finish_encode.c	makes images of them
+ * finish_cuda.c	has one wave after the other, and hands the images over in order
+ */
+#ifndef KH_FINISH_IN_H
+#define KH_FINISH_IN_H
+
+#include "builder_in.h"
+
+struct kh_wave {
+	kh_builder *b;
+	const kh_finish *f;
+	cudaStream_t stream;
+	unsigned from, to;              /* ranges */
+	kh_gpu_sort sort;
+	kh_gpu_buf key[2], bin[2], room;
+	kh_gpu_buf at, hat;             /* bounds: device, host */
+	uint64_t *bound;
+	/* encoding: those of ranges first .. next - 1 are images */
+	unsigned first, next;
+	kh_gpu_encode e;
+	kh_gpu_buf range, head, entry, lead, slot, len, several, many, counts, start,
+		scan, image;
+	kh_gpu_buf hrange, hcounts;     /* pinned */
+	kh_gpu_buf bins_first, bins_taxon, tree_parent, tree_end;
+	kh_gpu_buf remap_first, remap_to, parts;
+	kh_gpu_remap remap;
+	cudaEvent_t ready[2];           /* of what is handed over */
+};
+
+int kh_wave_open(struct kh_wave *w, kh_err *err);
+void kh_wave_close(struct kh_wave *w);
+/* An array to the device; waits for nothing, p must stay. */
+int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err);
+/* Device to pinned host memory, and waits. */
+int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_err *err);
+int kh_wave_wait(struct kh_wave *w, kh_err *err);
+/* Frees what is not needed, unless that much memory is free anyway: to give back tens of
+ * gigabytes takes tens of milliseconds.  `sorted`: key[] and bin[] too, but for the sorted. */
+int kh_wave_make_free(struct kh_wave *w, uint64_t bytes, bool sorted, kh_err *err);
+
+/* The pairs that the device has, or those of the wave's ranges in the host's store, to
+ * key[0] and bin[0] in the order of tickets, with their final bins. */
+int kh_wave_gather(struct kh_wave *w, kh_err *err);
+/* Room for n pairs in key[i] and bin[i]. */
+int kh_wave_room(struct kh_wave *w, uint64_t n, int i, kh_err *err);
+/* By key; and the bounds of ranges. */
+int kh_wave_sort(struct kh_wave *w, kh_err *err);
+/* Images of as many ranges from `next` on as there is room for. */
+int kh_wave_encode(struct kh_wave *w, kh_err *err);
+/* A range that has an image. */
+kh_range kh_wave_range(const struct kh_wave *w, unsigned p);
+
+#endif
