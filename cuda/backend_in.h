@@ -21,13 +21,16 @@ int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err);
 int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err);
 #define KH_CUDA_DEPTH 2
 
-/* For the bench: seconds that the steps of a build took on the device. */
+/* Seconds that the steps of a build took on a device when all had been read: waiting for the
+ * last samples, bringing pairs into the order of tickets, by range for the exchange,
+ * the exchange, sorting, encoding. */
 typedef struct kh_cuda_times {
-	double gather, sort, encode;
+	double wait, gather, split, exchange, sort, encode;
 	uint64_t pairs, bytes;          /* of the image */
 } kh_cuda_times;
-kh_cuda_times kh_cuda_builder_times(const kh_builder *b);
-/* Seconds of the classification kernels on a task, up to a part (kernels.h). */
+/* Of device i of those that the builder was opened with. */
+kh_cuda_times kh_cuda_builder_times(const kh_builder *b, unsigned i);
+/* For the bench: seconds of the classification kernels on a task, up to a part (kernels.h). */
 int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err *err);
 /* The database on the lane's device. */
 struct kh_gpu_index;

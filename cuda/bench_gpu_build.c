@@ -260,7 +260,7 @@ static int build(struct build *u, kh_err *err)
 	if (!rc) {
 		u->ready = u->is_ready - from;
 		u->out = u->bytes / (kh_seconds() - u->is_ready);
-		u->t = kh_cuda_builder_times(u->builder);
+		u->t = kh_cuda_builder_times(u->builder, 0);
 	}
 	close_build(u);
 	return rc;

@@ -1,10 +1,11 @@
 /*
- * build_cuda.c - the builder on one GPU, host side
+ * build_cuda.c - the builder on GPUs, host side
  *
- *	add      a block's packed bases go to the GPU, its pairs come into being there, in
- *	         order; when the slot is needed again they move to the store (build_store.c)
- *	finish   waves of ranges, all 256 at once if they fit: gather in order of tickets,
- *	         sort, encode, hand the images over (finish_cuda.c)
+ *	add      a block's packed bases go to the worker's GPU, its pairs come into being there,
+ *	         in order, and are split by owner; when the slot is needed again they move
+ *	         to the owners' stores (build_store.c)
+ *	finish   each owner's pairs are gathered in the order of tickets, sorted and encoded,
+ *	         all ranges at once if they fit, and the images handed over (finish_cuda.c)
  *
  * A sort that is stable by key leaves equal keys in the order of tickets, so their bins
  * ascend.
@@ -26,6 +27,9 @@ static void slot_close(struct kh_cuda_slot *s)
 	kh_gpu_drop(&s->room);
 	kh_gpu_drop(&s->key);
 	kh_gpu_drop(&s->bin);
+	kh_gpu_drop(&s->key2);
+	kh_gpu_drop(&s->bin2);
+	kh_gpu_drop(&s->split);
 	kh_gpu_drop(&s->back);
 	kh_gpu_drop(&s->sums);
 	kh_gpu_drop(&s->dsums);
@@ -34,103 +38,182 @@ static void slot_close(struct kh_cuda_slot *s)
 		cudaEventDestroy(s->done);
 }
 
+static void worker_close(struct kh_cuda_worker *w)
+{
+	cudaSetDevice(w->device);
+	if (w->stream)
+		cudaStreamSynchronize(w->stream);
+	for (int j = 0; j < SLOTS; j++)
+		slot_close(&w->slot[j]);
+	free(w->digest);
+	if (w->stream)
+		cudaStreamDestroy(w->stream);
+}
+
 void kh_cuda_builder_close(kh_builder *b)
 {
 	if (!b)
 		return;
-	cudaSetDevice(b->device);
-	for (unsigned i = 0; b->worker && i < b->o.threads; i++) {
-		struct kh_cuda_worker *w = &b->worker[i];
-
-		if (w->stream)
-			cudaStreamSynchronize(w->stream);
-		for (int j = 0; j < SLOTS; j++)
-			slot_close(&w->slot[j]);
-		free(w->digest);
-		if (w->stream)
-			cudaStreamDestroy(w->stream);
+	for (unsigned i = 0; b->worker && i < b->o.threads; i++)
+		worker_close(&b->worker[i]);
+	for (unsigned i = 0; b->share && i < b->n; i++) {
+		cudaSetDevice(b->share[i].device);
+		kh_cuda_drop_chunks(&b->share[i]);
+		kh_gpu_drop(&b->share[i].slab);
+		kh_gpu_drop(&b->share[i].pinned);
+		free(b->share[i].chunk);
+		free(b->share[i].part);
 	}
-	kh_cuda_drop_chunks(b);
 	kh_store_free(b->store);
 	kh_monitor_free(b->m);
 	free(b->worker);
-	free(b->chunk);
-	free(b->part);
+	free(b->share);
 	free(b);
 }
 
-/* Buffers for blocks of the usual size. */
-static int slot_open(struct kh_cuda_slot *s, size_t block, kh_err *err)
+/* Bytes of a slot's buffers for blocks of the usual size. */
+struct sizes {
+	size_t in, sums, room, pairs, split;
+};
+
+static struct sizes usual_sizes(const kh_builder *b)
 {
-	int rc = kh_gpu_host_room(&s->in, block / 32 * 13 + 65536, err);
+	const kh_sketch *sk = &b->o.sketch;
+	const size_t block = b->o.block_size;
+	const kh_gpu_sample g = { .sketch = *sk, .n_pieces = 256,
+				  .n_words = (uint32_t)(block / 32 + 1024),
+				  .n_windows = block / sk->stride + 1024 };
+	struct sizes z = { .in = block / 32 * 13 + 65536, .sums = 8192 };
+
+	z.room = kh_gpu_sample_room(&g);
+	z.pairs = (size_t)kh_sketch_bound(sk, block + 32768);
+	z.split = b->n > 1 ? kh_gpu_split_room(z.pairs, b->n) : 0;
+	return z;
+}
+
+/* One allocation for all slots of the share's workers. */
+static int slab_open(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+{
+	const struct sizes z = usual_sizes(b);
+	const size_t copies = b->n > 1 ? 2 : 1;
+	const size_t one = kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.room) +
+			   copies * (kh_gpu_up(z.pairs * 8) + kh_gpu_up(z.pairs * 4)) +
+			   kh_gpu_up(z.split);
+	int rc = kh_gpu_use(s->device, err);
 
 	if (!rc)
-		rc = kh_gpu_room_exact(&s->din, block / 32 * 13 + 65536, err);
+		rc = kh_gpu_room_exact(&s->slab, workers * SLOTS * one + 1, err);
+	return rc ? rc : kh_gpu_host_room(&s->pinned, workers * SLOTS * (kh_gpu_up(z.in) +
+							kh_gpu_up(z.sums)) + 1, err);
+}
+
+static int slot_open(const kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
+		     kh_err *err)
+{
+	const struct sizes z = usual_sizes(b);
+
+	kh_gpu_lend(&s->in, &of->pinned, &of->pinned_at, z.in);
+	kh_gpu_lend(&s->sums, &of->pinned, &of->pinned_at, z.sums);
+	kh_gpu_lend(&s->din, &of->slab, &of->slab_at, z.in);
+	kh_gpu_lend(&s->dsums, &of->slab, &of->slab_at, z.sums);
+	kh_gpu_lend(&s->room, &of->slab, &of->slab_at, z.room);
+	kh_gpu_lend(&s->key, &of->slab, &of->slab_at, z.pairs * 8);
+	kh_gpu_lend(&s->bin, &of->slab, &of->slab_at, z.pairs * 4);
+	if (b->n > 1) {
+		kh_gpu_lend(&s->key2, &of->slab, &of->slab_at, z.pairs * 8);
+		kh_gpu_lend(&s->bin2, &of->slab, &of->slab_at, z.pairs * 4);
+		kh_gpu_lend(&s->split, &of->slab, &of->slab_at, z.split);
+	}
+	return KH_GPU(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming), err);
+}
+
+static int worker_open(kh_builder *b, unsigned i, kh_err *err)
+{
+	struct kh_cuda_worker *w = &b->worker[i];
+	int rc = kh_gpu_use(w->device, err);
+
 	if (!rc)
-		rc = kh_gpu_host_room(&s->sums, 4096, err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&s->dsums, 4096, err);
-	if (!rc)
-		rc = KH_GPU(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming),
+		rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking),
 			    err);
+	for (int j = 0; j < SLOTS && !rc; j++)
+		rc = slot_open(b, &w->slot[j], &b->share[i % b->n], err);
 	return rc;
 }
 
-static int worker_open(struct kh_cuda_worker *w, size_t block, kh_err *err)
+/* A device that is named twice is shared. */
+static int share_open(kh_builder *b, struct kh_cuda_share *s, kh_err *err)
 {
-	int rc =
-		KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
+	uint64_t free_bytes = 0, times = 0;
+	int rc = kh_gpu_use(s->device, err);
 
-	for (int i = 0; i < SLOTS && !rc; i++)
-		rc = slot_open(&w->slot[i], block, err);
+	if (!rc)
+		rc = kh_gpu_free(&free_bytes, err);
+	for (unsigned i = 0; i < b->n; i++)
+		times += b->share[i].device == s->device;
+	s->budget = free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2;
+	s->budget /= times;
+	if (b->o.gpu_memory && b->o.gpu_memory < s->budget)
+		s->budget = b->o.gpu_memory;
+	return rc;
+}
+
+static int devices_open(kh_builder *b, kh_err *err)
+{
+	const kh_builder_options *o = &b->o;
+	bool all;
+	int rc;
+
+	b->n = o->n_devices ? (unsigned)o->n_devices : 1;
+	b->worker = kh_array(o->threads, sizeof *b->worker, err);
+	b->share = kh_array(b->n, sizeof *b->share, err);
+	if (!b->worker || !b->share)
+		return KH_ENOMEM;
+	for (unsigned i = 0; i < b->n; i++)
+		b->share[i].device = o->n_devices ? o->device[i] : 0;
+	for (unsigned i = 0; i < o->threads; i++)
+		b->worker[i].device = b->share[i % b->n].device;
+	rc = b->n > 1 ? kh_gpu_peers(o->device, b->n, &all, err) : KH_OK;
+	for (unsigned i = 0; i < b->n && !rc; i++)
+		rc = slab_open(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
+	for (unsigned i = 0; i < o->threads && !rc; i++)
+		rc = worker_open(b, i, err);
+	for (unsigned i = 0; i < b->n && !rc; i++)
+		rc = share_open(b, &b->share[i], err);
 	return rc;
 }
 
 int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *err)
 {
-	kh_builder *b = kh_array(1, sizeof *b, err);
-	uint64_t free_bytes = 0;
+	kh_builder *b;
 	int rc;
 
+	if (o->comm)
+		return kh_fail(err, KH_EUSAGE, "a build over several ranks is by the CPU: --device cpu");
+	b = kh_array(1, sizeof *b, err);
 	if (!b)
 		return KH_ENOMEM;
-	if (o->comm) {
-		free(b);
-		return kh_fail(err, KH_EUSAGE, "a build over several ranks is by the CPU: --device cpu");
-	}
 	b->o = *o;
-	b->device = o->n_devices ? o->device[0] : 0;
-	b->worker = kh_array(o->threads, sizeof *b->worker, err);
-	rc = b->worker ? kh_gpu_use(b->device, err) : KH_ENOMEM;
+	rc = kh_monitor_new(&b->m, err);
 	if (!rc)
-		rc = kh_monitor_new(&b->m, err);
-	for (unsigned i = 0; i < o->threads && !rc; i++)
-		rc = worker_open(&b->worker[i], o->block_size, err);
-	if (!rc)
-		rc = kh_gpu_free(&free_bytes, err);
-	if (rc) {
+		rc = devices_open(b, err);
+	if (rc)
 		kh_cuda_builder_close(b);
-		return rc;
-	}
-	b->budget = free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2;
-	if (o->gpu_memory && o->gpu_memory < b->budget)
-		b->budget = o->gpu_memory;
-	*out = b;
-	return KH_OK;
+	else
+		*out = b;
+	return rc;
 }
 
 /* Pairs are gathered and sorted from one place into another. */
 kh_plan kh_cuda_builder_plan(const kh_builder *b, uint64_t pairs)
 {
-	return (kh_plan) { 2 * PAIR * pairs, b->budget };
+	kh_plan p = { 2 * PAIR * pairs, 0 };
+
+	for (unsigned i = 0; i < b->n; i++)
+		p.have += b->share[i].budget;
+	return p;
 }
 
 /* --- add ---------------------------------------------------------------------------- */
-static size_t up(size_t n)
-{
-	return (n + 255) & ~(size_t)255;
-}
-
 /* Pieces as the kernels want them; the bound of their features. */
 static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample *g)
 {
@@ -149,10 +232,15 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 	return bound;
 }
 
-/* The numbers of the pieces' sequences, and room for their digests. */
-static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, kh_err *err)
+/* Numbers that come back of a block: of pairs, of each owner's, and the pieces' digests. */
+static size_t sums_bytes(const kh_builder *b, const kh_sample *in)
 {
-	const size_t bytes = (in->n + 1) * sizeof(uint64_t);
+	return (1 + b->n + in->n) * sizeof(uint64_t);
+}
+
+/* The numbers of the pieces' sequences, and room for their digests. */
+static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, size_t bytes, kh_err *err)
+{
 	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
 
 	if (!rc)
@@ -165,21 +253,31 @@ static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, kh_err *err)
 	return rc;
 }
 
+/* What add knows of its block. */
+struct block {
+	kh_gpu_sample g;
+	kh_gpu_split split;
+	uint64_t bound;                 /* of pairs */
+	size_t bytes, sums;             /* of input; of numbers that come back */
+};
+
 /* Copies the input into the slot's pinned memory and fills g but for what is made. */
-static int stage(struct kh_cuda_slot *s, const kh_sketch *sk, const kh_sample *in,
-		 kh_gpu_sample *g, uint64_t *bound, size_t *bytes, kh_err *err)
+static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
+		 struct block *blk, kh_err *err)
 {
-	const size_t words = in->n_words, bases = up((words + 1) * 8),
-		     amb = up((words + 1) * 4);
+	const size_t words = in->n_words, bases = kh_gpu_up((words + 1) * 8),
+		     amb = kh_gpu_up((words + 1) * 4);
+	kh_gpu_sample *g = &blk->g;
 	int rc;
 	char *h;
 
-	*bytes = bases + amb + in->n * sizeof(kh_gpu_piece);
-	rc = kh_gpu_host_room(&s->in, *bytes, err);
+	blk->bytes = bases + amb + in->n * sizeof(kh_gpu_piece);
+	blk->sums = sums_bytes(b, in);
+	rc = kh_gpu_host_room(&s->in, blk->bytes, err);
 	if (!rc)
-		rc = kh_gpu_room(&s->din, *bytes, err);
+		rc = kh_gpu_room(&s->din, blk->bytes, err);
 	if (!rc)
-		rc = note_pieces(s, in, err);
+		rc = note_pieces(s, in, blk->sums, err);
 	if (rc)
 		return rc;
 	h = s->in.p;
@@ -191,68 +289,88 @@ static int stage(struct kh_cuda_slot *s, const kh_sketch *sk, const kh_sample *i
 	memset(h + bases, 0xff, first * 4);
 	memcpy(h + bases + first * 4, in->amb + first, (words - first) * 4);
 	memset(h + bases + words * 4, 0xff, amb - words * 4);
-	g->sketch = *sk;
-	*bound = put_pieces(in, (kh_gpu_piece *)(h + bases + amb), g);
+	g->sketch = b->o.sketch;
+	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + bases + amb), g);
 	g->bases = s->din.p;
 	g->amb = (const uint32_t *)((const char *)s->din.p + bases);
 	g->piece = (const kh_gpu_piece *)((const char *)s->din.p + bases + amb);
 	g->n_pieces = (uint32_t)in->n;
 	g->n_words = (uint32_t)words;
 	g->count = s->dsums.p;
-	g->digest = (uint64_t *)s->dsums.p + 1;
+	g->digest = (uint64_t *)s->dsums.p + 1 + b->n;
+	g->room_bytes = kh_gpu_sample_room(g);
 	return KH_OK;
+}
+
+/* Room for what is made. */
+static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
+		 struct block *blk, kh_err *err)
+{
+	const uint64_t bound = blk->bound;
+	const size_t split = b->n > 1 ? kh_gpu_split_room(bound, b->n) : 0;
+	int rc = KH_OK;
+
+	/* buffers that grow may still be read by the copy to the store */
+	if (blk->g.room_bytes > s->room.bytes || bound * 8 > s->key.bytes ||
+	    bound * 4 > s->bin.bytes || split > s->split.bytes)
+		rc = KH_GPU(cudaStreamSynchronize(w->stream), err);
+	if (rc || (rc = kh_gpu_room(&s->room, blk->g.room_bytes, err)) ||
+	    (rc = kh_gpu_room(&s->key, bound * 8, err)) ||
+	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
+		return rc;
+	blk->g.room = s->room.p;
+	blk->g.key = s->key.p;
+	blk->g.bin = s->bin.p;
+	if (b->n == 1 || (rc = kh_gpu_room(&s->key2, bound * 8, err)) ||
+	    (rc = kh_gpu_room(&s->bin2, bound * 4, err)) ||
+	    (rc = kh_gpu_room(&s->split, split, err)))
+		return rc;
+	blk->split = (kh_gpu_split) { s->key.p,   s->bin.p,	    blk->g.count,
+				      bound,	  b->n,		    s->key2.p,
+				      s->bin2.p, (uint64_t *)s->dsums.p + 1, s->split.p };
+	return KH_OK;
+}
+
+static int launch(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
+		  const struct block *blk, kh_err *err)
+{
+	int rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, blk->bytes,
+					cudaMemcpyHostToDevice, w->stream), err);
+
+	if (!rc)
+		rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, blk->sums, w->stream), err);
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_sample_run(&blk->g, w->stream),
+				  "sampling kernels", err);
+	if (!rc && b->n > 1)
+		rc = kh_gpu_check(kh_gpu_split_run(&blk->split, w->stream), "split kernels",
+				  err);
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync(s->sums.p, s->dsums.p, blk->sums,
+					    cudaMemcpyDeviceToHost, w->stream), err);
+	return rc ? rc : KH_GPU(cudaEventRecord(s->done, w->stream), err);
 }
 
 int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_err *err)
 {
 	struct kh_cuda_worker *w = &b->worker[worker];
 	struct kh_cuda_slot *s = &w->slot[w->next];
-	kh_gpu_sample g = { .n_words = 0 };
-	uint64_t bound;
-	size_t bytes;
-	int rc = kh_gpu_use(b->device, err);
+	struct block blk = { .bound = 0 };
+	int rc = kh_gpu_use(w->device, err);
 
 	if (rc || in->n == 0)
 		return rc;
-	if (in->n_words >= UINT32_MAX || in->n >= UINT32_MAX)
+	if (in->n_words < UINT32_MAX && in->n < UINT32_MAX) {
+		w->next = (w->next + 1) % SLOTS;
+		if ((rc = kh_cuda_retire(b, w, s, err)) || (rc = stage(b, s, in, &blk, err)))
+			return rc;
+	}
+	if (in->n_words >= UINT32_MAX || in->n >= UINT32_MAX || blk.bound >= UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE,
 			       "a block of %zu words is too large for the GPU",
 			       in->n_words);
-	w->next = (w->next + 1) % SLOTS;
-	if ((rc = kh_cuda_retire(b, w, s, err)) ||
-	    (rc = stage(s, &b->o.sketch, in, &g, &bound, &bytes, err)))
-		return rc;
-	g.room_bytes = kh_gpu_sample_room(&g);
-	if (bound >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE,
-			       "a block of %zu words is too large for the GPU",
-			       in->n_words);
-	/* buffers that grow may still be read by the copy to the store */
-	if (g.room_bytes > s->room.bytes || bound * 8 > s->key.bytes ||
-	    bound * 4 > s->bin.bytes)
-		rc = KH_GPU(cudaStreamSynchronize(w->stream), err);
-	if (rc || (rc = kh_gpu_room(&s->room, g.room_bytes, err)) ||
-	    (rc = kh_gpu_room(&s->key, bound * 8, err)) ||
-	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
-		return rc;
-	g.room = s->room.p;
-	g.key = s->key.p;
-	g.bin = s->bin.p;
-	rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice,
-				    w->stream),
-		    err);
-	if (!rc)
-		rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, (in->n + 1) * 8, w->stream),
-			    err);
-	if (!rc)
-		rc = kh_gpu_check(kh_gpu_sample_run(&g, w->stream), "sampling kernels",
-				  err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(s->sums.p, s->dsums.p, (in->n + 1) * 8,
-					    cudaMemcpyDeviceToHost, w->stream),
-			    err);
-	if (!rc)
-		rc = KH_GPU(cudaEventRecord(s->done, w->stream), err);
+	if (!(rc = rooms(b, w, s, &blk, err)))
+		rc = launch(b, w, s, &blk, err);
 	s->ticket = in->ticket;
 	s->busy = rc == KH_OK;
 	return rc;
@@ -260,10 +378,8 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_
 
 int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err)
 {
-	int rc = kh_gpu_use(b->device, err);
+	int rc = kh_cuda_retire_all(b, err);
 
-	if (!rc)
-		rc = kh_cuda_retire_all(b, err);
 	for (unsigned i = 0; i < b->o.threads && !rc; i++)
 		for (size_t j = 0; j < b->worker[i].n_digests; j++)
 			digest[b->worker[i].digest[j].seq] += b->worker[i].digest[j].sum;

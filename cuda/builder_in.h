@@ -1,6 +1,11 @@
 /*
  * builder_in.h - the CUDA builder: build_cuda.c fills it, build_store.c keeps what it is given,
  * finish_*.c empty it
+ *
+ * Worker w works on device w mod n.  The pairs of a block are split by owner where they
+ * are made, and the runs copied to the owners' stores while blocks are still sampled: the
+ * exchange costs no time at the end.  Who owns what is then a guess, that ranges have near
+ * the same numbers of pairs.
  */
 #ifndef KH_BUILDER_IN_H
 #define KH_BUILDER_IN_H
@@ -24,8 +29,10 @@ struct kh_cuda_digest {
 struct kh_cuda_slot {
 	kh_gpu_buf in;                  /* pinned: bases, amb, pieces */
 	kh_gpu_buf din, room, key, bin;
+	kh_gpu_buf key2, bin2, split;   /* by owner, if there are several */
 	kh_gpu_buf back;                /* pinned: spilled pairs */
-	kh_gpu_buf sums, dsums; /* the number of pairs, digests of pieces; sums: pinned */
+	/* the number of pairs, of each owner's, digests of pieces; sums: pinned */
+	kh_gpu_buf sums, dsums;
 	uint64_t *seq;                  /* of the pieces */
 	size_t n_pieces, cap_seq;
 	cudaEvent_t done;
@@ -34,6 +41,7 @@ struct kh_cuda_slot {
 };
 
 struct kh_cuda_worker {
+	int device;
 	cudaStream_t stream;
 	struct kh_cuda_slot slot[SLOTS];
 	unsigned next;
@@ -52,30 +60,40 @@ struct kh_cuda_part {
 	size_t chunk;
 };
 
-struct kh_builder {
-	kh_builder_options o;
+/* What a device owns; the store under the lock. */
+struct kh_cuda_share {
 	int device;
 	uint64_t budget; /* bytes of device memory for pairs and their work */
-	kh_monitor *m;
-	struct kh_cuda_worker *worker;
-	/* under the lock: */
 	struct kh_cuda_chunk *chunk;
 	size_t n_chunks, cap_chunks;
 	struct kh_cuda_part *part;
 	size_t n_parts, cap_parts;
 	uint64_t n_pairs;               /* in the chunks */
-	bool spilling;
-	kh_store *store;
+	kh_gpu_buf slab, pinned;        /* of the slots of its workers */
+	size_t slab_at, pinned_at;      /* lent of them */
 	kh_cuda_times times;
 };
 
-/* The pairs of a slot's block are complete, or soon will be: to the store. */
+struct kh_builder {
+	kh_builder_options o;
+	kh_monitor *m;
+	struct kh_cuda_worker *worker;
+	struct kh_cuda_share *share;
+	unsigned n;                     /* shares */
+	/* under the lock: */
+	bool spilling;
+	kh_store *store;                /* tickets times n, plus the share */
+};
+
+/* The pairs of a slot's block are complete, or soon will be: to the stores of their owners.
+ * Its first sum is their number, the next n are the owners' shares of it. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
 /* What is under way joins the store. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* All pairs to the host's store: what is there must be in one order. */
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
-void kh_cuda_drop_chunks(kh_builder *b);
+/* Of the share's device, which must be the current one. */
+void kh_cuda_drop_chunks(struct kh_cuda_share *s);
 
 #endif

@@ -241,7 +241,7 @@ int kh_wave_encode(struct kh_wave *w, kh_err *err)
 	    !(rc = place(w, w->first, to, err)))
 		rc = fill(w, w->first, to, &bytes, err);
 	w->next = to;
-	w->b->times.encode += kh_seconds() - began;
-	w->b->times.bytes += bytes;
+	w->share->times.encode += kh_seconds() - began;
+	w->share->times.bytes += bytes;
 	return rc;
 }

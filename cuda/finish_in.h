@@ -3,15 +3,17 @@
  *
  * finish_sort.c	gathers and sorts its pairs
  * finish_encode.c	makes images of them
- * finish_cuda.c	has one wave after the other, and hands the images over in order
+ * finish_cuda.c	has a wave a device at a time, and hands the images over in order
  */
 #ifndef KH_FINISH_IN_H
 #define KH_FINISH_IN_H
 
 #include "builder_in.h"
+#include "shard.h"
 
 struct kh_wave {
 	kh_builder *b;
+	struct kh_cuda_share *share;
 	const kh_finish *f;
 	cudaStream_t stream;
 	unsigned from, to;              /* ranges */
@@ -28,9 +30,11 @@ struct kh_wave {
 	kh_gpu_buf bins_first, bins_taxon, tree_parent, tree_end;
 	kh_gpu_buf remap_first, remap_to, parts;
 	kh_gpu_remap remap;
+	int bits;                       /* of keys: one more if some are marked as dropped */
 	cudaEvent_t ready[2];           /* of what is handed over */
 };
 
+/* On the share's device, which is the current one from then on. */
 int kh_wave_open(struct kh_wave *w, kh_err *err);
 void kh_wave_close(struct kh_wave *w);
 /* An array to the device; waits for nothing, p must stay. */
@@ -42,13 +46,13 @@ int kh_wave_wait(struct kh_wave *w, kh_err *err);
  * gigabytes takes tens of milliseconds.  `sorted`: key[] and bin[] too, but for the sorted. */
 int kh_wave_make_free(struct kh_wave *w, uint64_t bytes, bool sorted, kh_err *err);
 
-/* The pairs that the device has, or those of the wave's ranges in the host's store, to
+/* The pairs that the share's store has, or those of the wave's ranges in the host's store, to
  * key[0] and bin[0] in the order of tickets, with their final bins. */
 int kh_wave_gather(struct kh_wave *w, kh_err *err);
 /* Room for n pairs in key[i] and bin[i]. */
 int kh_wave_room(struct kh_wave *w, uint64_t n, int i, kh_err *err);
-/* By key; and the bounds of ranges. */
-int kh_wave_sort(struct kh_wave *w, kh_err *err);
+/* By key, or for the exchange by range only; and the bounds of ranges. */
+int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
 /* Images of as many ranges from `next` on as there is room for. */
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
 /* A range that has an image. */

@@ -21,6 +21,8 @@ void kh_wave_close(struct kh_wave *w)
 			      &w->tree_end,   &w->remap_first, &w->remap_to,
 			      &w->parts };
 
+	if (!w->share || cudaSetDevice(w->share->device) != cudaSuccess)
+		return;
 	if (w->stream)
 		cudaStreamSynchronize(w->stream);
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -45,9 +47,11 @@ int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, 
 int kh_wave_open(struct kh_wave *w, kh_err *err)
 {
 	const kh_finish *f = w->f;
-	int rc =
-		KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
+	int rc = kh_gpu_use(w->share->device, err);
 
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking),
+			    err);
 	for (int i = 0; i < 2 && !rc; i++)
 		rc = KH_GPU(
 			cudaEventCreateWithFlags(&w->ready[i], cudaEventDisableTiming),
@@ -75,6 +79,7 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 					    (uint32_t)n };
 	}
 	w->bound = w->hat.p;
+	w->bits = KH_KEY_BITS + (w->remap.n > 0);
 	w->e.bins = (kh_bins) { f->bins->n, w->bins_first.p, w->bins_taxon.p };
 	w->e.tree = (kh_tree) { f->tax->n, w->tree_parent.p, w->tree_end.p, NULL, NULL };
 	w->e.range = w->range.p;
@@ -95,6 +100,7 @@ int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_
 }
 
 /* --- gather ------------------------------------------------------------------------- */
+/* --- gather and sort --- */
 static int by_ticket(const void *a, const void *b)
 {
 	uint64_t x = ((const struct kh_cuda_part *)a)->ticket,
@@ -113,24 +119,24 @@ int kh_wave_room(struct kh_wave *w, uint64_t n, int i, kh_err *err)
 /* All pairs of the device store, in the order of tickets; the store is given back. */
 static int gather_device(struct kh_wave *w, kh_err *err)
 {
-	kh_builder *b = w->b;
-	kh_gpu_part *part = kh_array(b->n_parts, sizeof *part, err);
+	struct kh_cuda_share *s = w->share;
+	kh_gpu_part *part = kh_array(s->n_parts, sizeof *part, err);
 	uint64_t n = 0;
 	int rc = part ? KH_OK : KH_ENOMEM;
 
-	if (b->n_parts)
-		qsort(b->part, b->n_parts, sizeof *b->part, by_ticket);
-	for (size_t i = 0; i < b->n_parts && !rc; i++) {
-		const struct kh_cuda_part *p = &b->part[i];
-		const struct kh_cuda_chunk *c = &b->chunk[p->chunk];
+	if (s->n_parts)
+		qsort(s->part, s->n_parts, sizeof *s->part, by_ticket);
+	for (size_t i = 0; i < s->n_parts && !rc; i++) {
+		const struct kh_cuda_part *p = &s->part[i];
+		const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
 
 		part[i] = (kh_gpu_part) { (const uint64_t *)c->key.p + p->at,
 					  (const uint32_t *)c->bin.p + p->at, p->n, n };
 		n += p->n;
 	}
 	if (!rc && !(rc = kh_wave_room(w, n ? n : 1, 0, err)) &&
-	    !(rc = kh_wave_put(w, &w->parts, part, b->n_parts * sizeof *part, err)))
-		rc = kh_gpu_check(kh_gpu_gather(w->parts.p, (uint32_t)b->n_parts,
+	    !(rc = kh_wave_put(w, &w->parts, part, s->n_parts * sizeof *part, err)))
+		rc = kh_gpu_check(kh_gpu_gather(w->parts.p, (uint32_t)s->n_parts,
 						&w->remap, w->key[0].p, w->bin[0].p,
 						w->stream),
 				  "gather kernel", err);
@@ -203,7 +209,7 @@ int kh_wave_gather(struct kh_wave *w, kh_err *err)
 	const double began = kh_seconds();
 	int rc = w->b->spilling ? gather_host(w, err) : gather_device(w, err);
 
-	w->b->times.gather += kh_seconds() - began;
+	w->share->times.gather += kh_seconds() - began;
 	return rc;
 }
 
@@ -217,7 +223,7 @@ int kh_wave_make_free(struct kh_wave *w, uint64_t bytes, bool sorted, kh_err *er
 		room = 0;
 	if (rc || room > bytes + SPARE)
 		return rc;
-	kh_cuda_drop_chunks(w->b);
+	kh_cuda_drop_chunks(w->share);
 	if (!sorted)
 		return rc;
 	kh_gpu_drop(&w->key[w->sort.key == w->key[0].p]);
@@ -226,7 +232,14 @@ int kh_wave_make_free(struct kh_wave *w, uint64_t bytes, bool sorted, kh_err *er
 	return rc;
 }
 
-int kh_wave_sort(struct kh_wave *w, kh_err *err)
+static int run(struct kh_wave *w, bool by_range, kh_err *err)
+{
+	return kh_gpu_check(by_range ? kh_gpu_by_range(&w->sort, w->stream)
+				     : kh_gpu_sort_run(&w->sort, w->stream),
+			    "sort", err);
+}
+
+int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
 {
 	const double began = kh_seconds();
 	kh_gpu_sort *s = &w->sort;
@@ -237,19 +250,20 @@ int kh_wave_sort(struct kh_wave *w, kh_err *err)
 	if (rc)
 		return rc;
 	*s = (kh_gpu_sort) { w->key[0].p, w->key[1].p, w->bin[0].p, w->bin[1].p, s->n,
-			     KH_KEY_BITS + (w->remap.n > 0), NULL, 0 };
-	rc = kh_gpu_check(kh_gpu_sort_run(s, w->stream), "sort", err);
+			     w->bits, NULL, 0 };
+	rc = run(w, by_range, err);
 	if (!rc)
 		rc = kh_gpu_room(&w->room, s->room_bytes, err);
 	s->room = w->room.p;
 	s->room_bytes = w->room.bytes;
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_sort_run(s, w->stream), "sort", err);
+		rc = run(w, by_range, err);
 	if (!rc)
 		rc = kh_gpu_check(kh_gpu_bounds(s->key, s->n, w->at.p, w->stream),
 				  "bounds kernel", err);
 	if (!rc)
 		rc = kh_wave_get(w, w->bound, w->at.p, (KH_RANGES + 1) * 8, err);
-	w->b->times.sort += kh_seconds() - began;
+	*(by_range ? &w->share->times.split : &w->share->times.sort) +=
+		kh_seconds() - began;
 	return rc;
 }

@@ -195,6 +195,41 @@ static void test_databases(void **state)
 	free(text);
 }
 
+/* The devices that there are, and one as if it were several: the same bytes.  A tandem repeat
+ * gives a few ranges most of the pairs, so that the ranges must be dealt anew. */
+static void test_devices(void **state)
+{
+	static const char *const list[] = { "cuda", "cuda:0,0", "cuda:0,0,0", "cuda:0,0,0,0,0,0,0" };
+	char *text = malloc(MAX_TEXT);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const size_t tandem = i % 2 ? 400000 : 0;
+		kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+				       .max_span = 1008,
+				       .threads = 3,
+				       .block_size = (size_t)1 << (12 + 3 * i) };
+		size_t n;
+
+		if (i >= 2)
+			o.sketch = (kh_sketch) { KH_MINHASH, 16, 16, 112 };
+		n = make_references(text);
+		n += (size_t)sprintf(text + n, ">tandem kraken:taxid|22\n");
+		for (size_t k = 0; k < tandem; k++)
+			text[n + k] = genome[k % 41];
+		n += tandem;
+		text[n++] = '\n';
+		put_file(REFS, text, n);
+		build(DB_CPU, "cpu", &o);
+		for (size_t j = 0; j < sizeof list / sizeof *list; j++)
+			same_as_cpu(&o, list[j], tandem ? "tandem" : "even");
+		o.gpu_memory = 2 << 20;         /* pairs spill, of fewer devices at least */
+		for (size_t j = 0; j < sizeof list / sizeof *list; j++)
+			same_as_cpu(&o, list[j], "spilled");
+	}
+	free(text);
+}
+
 /* --- calls -------------------------------------------------------------------------- */
 static void compare(const struct answer *a, const struct answer *b, size_t n,
 		    uint32_t taxa, const char *what)
@@ -346,6 +381,7 @@ int main(void)
 					    "cpu.khdb", "gpu.khdb" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_databases),
+		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_damage),
 	};
