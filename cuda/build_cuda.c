@@ -54,6 +54,8 @@ void kh_cuda_builder_close(kh_builder *b)
 {
 	if (!b)
 		return;
+	if (!b->finished)
+		kh_gpu_comm_abort(b->comm);
 	for (unsigned i = 0; b->worker && i < b->o.threads; i++)
 		worker_close(&b->worker[i]);
 	for (unsigned i = 0; b->share && i < b->n; i++) {
@@ -64,6 +66,7 @@ void kh_cuda_builder_close(kh_builder *b)
 		free(b->share[i].chunk);
 		free(b->share[i].part);
 	}
+	kh_gpu_comm_close(b->comm);
 	kh_store_free(b->store);
 	kh_monitor_free(b->m);
 	free(b->worker);
@@ -173,6 +176,8 @@ static int devices_open(kh_builder *b, kh_err *err)
 	for (unsigned i = 0; i < o->threads; i++)
 		b->worker[i].device = b->share[i % b->n].device;
 	rc = b->n > 1 ? kh_gpu_peers(o->device, b->n, &all, err) : KH_OK;
+	if (!rc && o->comm)
+		rc = kh_gpu_comm_open(&b->comm, o->comm, o->device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
 		rc = slab_open(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
@@ -184,14 +189,11 @@ static int devices_open(kh_builder *b, kh_err *err)
 
 int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *err)
 {
-	kh_builder *b;
-	int rc;
+	kh_builder *b = kh_array(1, sizeof *b, err);
+	int rc = b ? KH_OK : KH_ENOMEM;
 
-	if (o->comm)
-		return kh_fail(err, KH_EUSAGE, "a build over several ranks is by the CPU: --device cpu");
-	b = kh_array(1, sizeof *b, err);
-	if (!b)
-		return KH_ENOMEM;
+	if (rc)
+		return rc;
 	b->o = *o;
 	rc = kh_monitor_new(&b->m, err);
 	if (!rc)

@@ -5,12 +5,13 @@
  * Worker w works on device w mod n.  The pairs of a block are split by owner where they
  * are made, and the runs copied to the owners' stores while blocks are still sampled: the
  * exchange costs no time at the end.  Who owns what is then a guess, that ranges have near
- * the same numbers of pairs.
+ * the same numbers of pairs; finish_exchange.c sets right what differs.
  */
 #ifndef KH_BUILDER_IN_H
 #define KH_BUILDER_IN_H
 
 #include "backend_in.h"
+#include "comm_gpu.h"
 #include "gpu.h"
 #include "kernels.h"
 #include "pairs.h"
@@ -83,6 +84,8 @@ struct kh_builder {
 	/* under the lock: */
 	bool spilling;
 	kh_store *store;                /* tickets times n, plus the share */
+	kh_gpu_comm *comm;              /* the GPUs of all ranks; NULL: one rank */
+	bool finished;
 };
 
 /* The pairs of a slot's block are complete, or soon will be: to the stores of their owners.

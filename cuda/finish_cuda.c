@@ -1,7 +1,8 @@
 /*
  * finish_cuda.c - the end of a build: every device makes the index of its ranges
  *
- * One thread a device, between the steps that all take together: order, sort and encode, then the images are handed over in the order of ranges.  Spilled pairs
+ * One thread a device, between the steps that all take together: order, exchange,
+ * sort and encode, then the images are handed over in the order of ranges.  Spilled pairs
  * come from the host in rounds of a wave a device.
  */
 #include <config.h>
@@ -48,7 +49,8 @@ static int deliver(struct finisher *x, struct kh_wave *w, kh_err *err)
 		int i = (int)(p - w->first) % 2;
 		kh_image im = { .range = kh_wave_range(w, p) };
 
-		if (p + 1 < w->next)
+		rc = kh_comm_check(x->b->o.comm, err);
+		if (!rc && p + 1 < w->next)
 			rc = fetch(x, w, p + 1, !i, err);
 		if (!rc)
 			rc = KH_GPU(cudaEventSynchronize(w->ready[i]), err);
@@ -124,7 +126,11 @@ static int run_once(struct finisher *x, kh_err *err)
 		x->wave[i].from = own.first[i];
 		x->wave[i].to = own.first[i + 1];
 	}
-	if ((rc = crew(x, gather_worker, err)) || (rc = crew(x, index_worker, err)))
+	if ((rc = crew(x, gather_worker, err)) ||
+	    (rc = kh_waves_exchange(x->wave, b->n, err)) ||
+	    (rc = crew(x, index_worker, err)))
+		return rc;
+	if (b->o.comm && (rc = kh_comm_barrier(b->o.comm, err)))
 		return rc;
 	for (unsigned i = 0; i < b->n; i++)
 		whole &= x->wave[i].next == x->wave[i].to;
@@ -160,7 +166,7 @@ static int run_rounds(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
 	unsigned from = 0, to = KH_RANGES;
-	int rc = KH_OK;
+	int rc = b->o.comm ? kh_store_exchange(b, x->f->remap, &from, &to, err) : KH_OK;
 
 	while (from < to && !rc) {
 		for (unsigned i = 0; i < b->n && !rc; i++) {
@@ -176,6 +182,16 @@ static int run_rounds(struct finisher *x, kh_err *err)
 			rc = hand_over(x, err);
 	}
 	return rc;
+}
+
+/* Pairs spill if those of any rank do. */
+static int agree(kh_builder *b, kh_err *err)
+{
+	uint64_t spilling = b->spilling;
+	int rc = b->o.comm ? kh_comm_sum(b->o.comm, &spilling, 1, err) : KH_OK;
+
+	b->spilling = spilling > 0;
+	return !rc && b->spilling ? kh_cuda_spill_all(b, err) : rc;
 }
 
 static void tell(const kh_builder *b)
@@ -207,8 +223,8 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	struct finisher x = { .b = b, .f = f };
 	int rc = kh_cuda_retire_all(b, err);
 
-	if (!rc && b->spilling)
-		rc = kh_cuda_spill_all(b, err);
+	if (!rc)
+		rc = agree(b, err);
 	x.wave = rc ? NULL : kh_array(b->n, sizeof *x.wave, err);
 	if (!rc && !x.wave)
 		rc = KH_ENOMEM;
@@ -226,5 +242,6 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	free(x.wave);
 	if (!rc)
 		tell(b);
+	b->finished = rc == KH_OK;
 	return rc;
 }

@@ -2,6 +2,7 @@
  * finish_in.h - the end of a build on one device: a wave of ranges
  *
  * finish_sort.c	gathers and sorts its pairs
+ * finish_exchange.c	before that, gives them to who owns them
  * finish_encode.c	makes images of them
  * finish_cuda.c	has a wave a device at a time, and hands the images over in order
  */
@@ -57,5 +58,15 @@ int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
 /* A range that has an image. */
 kh_range kh_wave_range(const struct kh_wave *w, unsigned p);
+
+/* --- finish_exchange.c --- */
+/* Of n waves, gathered, one of each share: every wave gets the pairs of its own ranges, which
+ * are those of its member in a cut of equal weights, and from .. to are set.  Nothing moves if
+ * this is the only rank and the waves have near-equal numbers of pairs. */
+int kh_waves_exchange(struct kh_wave *wave, unsigned n, kh_err *err);
+/* The host's store: each rank gets the pairs of the ranges of its devices, with their final
+ * bins; *from and *to: which those are. */
+int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
+		      kh_err *err);
 
 #endif

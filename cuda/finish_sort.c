@@ -69,7 +69,8 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 	    (rc = kh_gpu_room(&w->counts, 64, err)) ||
 	    (rc = kh_gpu_host_room(&w->hcounts, 64, err)))
 		return rc;
-	if (f->remap) {
+	/* what has come from other ranks by way of the host is mapped */
+	if (f->remap && !(w->b->o.comm && w->b->spilling)) {
 		size_t n = f->remap->old.n;
 
 		if ((rc = kh_wave_put(w, &w->remap_first, f->remap->old.first, n * 4, err)) ||

@@ -1,0 +1,395 @@
+/*
+ * finish_exchange.c - the end of a build: pairs to who owns their ranges
+ *
+ * The devices of a process got their pairs while blocks were sampled, by a guess that is good
+ * unless some keys are had by very many pairs.  What is left for the end: the cut into ranges
+ * of equal weight, if the guess was bad, and the exchange between ranks.  A member's pairs are
+ * brought into the order of ranges, stably; what it gives to another is one stretch then.
+ * Each range comes from one member of each rank, so the stretches, one behind the other in
+ * the order of members, are in the order of ranks and tickets.
+ */
+#include <config.h>
+#include "finish_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+
+struct exchange {
+	struct kh_wave *wave;
+	unsigned n;                     /* waves */
+	unsigned first, size;           /* members: this rank's first one, all */
+	kh_shards cut;
+	uint64_t *count;                /* [from * size + to]: pairs */
+	size_t *at;                     /* n * 4 * size: those of the parcels */
+	kh_gpu_parcel *parcel;
+	cudaStream_t *stream;
+};
+
+/* --- weights -------------------------------------------------------------------------- */
+/* Pairs of the wave by range, on their way to w->bound. */
+static int weigh(struct kh_wave *w, kh_err *err)
+{
+	int rc = kh_gpu_use(w->share->device, err);
+
+	if (!rc)
+		rc = KH_GPU(cudaMemsetAsync(w->at.p, 0, KH_RANGES * 8, w->stream), err);
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_weigh(w->key[0].p, w->sort.n, w->at.p, w->stream),
+				  "weighing kernel", err);
+	return rc ? rc : KH_GPU(cudaMemcpyAsync(w->bound, w->at.p, KH_RANGES * 8,
+						cudaMemcpyDeviceToHost, w->stream),
+				err);
+}
+
+/* The cut; *far: it is much better than what the waves have. */
+static int choose(struct exchange *x, bool *far, kh_err *err)
+{
+	uint64_t weight[KH_RANGES] = { 0 }, have = 0, would = 0;
+	kh_comm *ranks = x->wave->b->o.comm;
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < x->n && !rc; i++)
+		rc = weigh(&x->wave[i], err);
+	for (unsigned i = 0; i < x->n && !rc; i++) {
+		uint64_t sum = 0;
+
+		if ((rc = kh_gpu_use(x->wave[i].share->device, err)) ||
+		    (rc = kh_wave_wait(&x->wave[i], err)))
+			break;
+		for (unsigned p = 0; p < KH_RANGES; p++) {
+			weight[p] += x->wave[i].bound[p];
+			sum += x->wave[i].bound[p];
+		}
+		have = sum > have ? sum : have;
+	}
+	if (!rc && ranks)
+		rc = kh_comm_sum(ranks, weight, KH_RANGES, err);
+	kh_shards_cut(&x->cut, weight, x->size);
+	for (unsigned m = 0; m < x->size; m++) {
+		uint64_t sum = 0;
+
+		for (unsigned p = x->cut.first[m]; p < x->cut.first[m + 1]; p++)
+			sum += weight[p];
+		would = sum > would ? sum : would;
+	}
+	*far = would + would / 20 < have;
+	return rc;
+}
+
+/* --- pairs ---------------------------------------------------------------------------- */
+static int range_worker(void *arg, unsigned i, kh_err *err)
+{
+	struct exchange *x = arg;
+	struct kh_wave *w = &x->wave[i];
+	uint64_t *count = x->count + (size_t)(x->first + i) * x->size;
+	int rc = kh_gpu_use(w->share->device, err);
+
+	if (!rc)
+		rc = kh_wave_sort(w, true, err);
+	for (unsigned m = 0; m < x->size && !rc; m++)
+		count[m] = w->bound[x->cut.first[m + 1]] - w->bound[x->cut.first[m]];
+	return rc;
+}
+
+static uint64_t taken(const struct exchange *x, unsigned i)
+{
+	uint64_t n = 0;
+
+	for (unsigned m = 0; m < x->size; m++)
+		n += x->count[(size_t)m * x->size + x->first + i];
+	return n;
+}
+
+/* The buffers that the pairs by range are in; the others are for what comes. */
+static int sorted_in(const struct kh_wave *w)
+{
+	return w->sort.key != w->key[0].p;
+}
+
+/* What wave i gives and takes of elements of `unit` bytes. */
+static void fill_parcel(struct exchange *x, unsigned i, size_t unit)
+{
+	const struct kh_wave *w = &x->wave[i];
+	const unsigned me = x->first + i;
+	size_t *at = x->at + (size_t)i * 4 * x->size, *bytes = at + x->size,
+	       *from = bytes + x->size, *got = from + x->size, sum = 0;
+	const bool keys = unit == sizeof(uint64_t);
+	const kh_gpu_buf *to = keys ? w->key : w->bin;
+
+	for (unsigned m = 0; m < x->size; m++) {
+		at[m] = (size_t)w->bound[x->cut.first[m]] * unit;
+		bytes[m] = (size_t)x->count[(size_t)me * x->size + m] * unit;
+		from[m] = sum;
+		got[m] = (size_t)x->count[(size_t)m * x->size + me] * unit;
+		sum += got[m];
+	}
+	x->parcel[i] = (kh_gpu_parcel) { keys ? (void *)w->sort.key : (void *)w->sort.bin,
+					 at, bytes, to[!sorted_in(w)].p, from, got,
+					 w->stream };
+}
+
+/* All members are of this process, and what was made is there: plain copies will do. */
+static int copy(struct exchange *x, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < x->n && !rc; i++) {
+		const kh_gpu_parcel *p = &x->parcel[i];
+
+		rc = kh_gpu_use(x->wave[i].share->device, err);
+		for (unsigned m = 0; m < x->n && !rc; m++)
+			if (p->bytes[m] > 0)
+				rc = kh_gpu_copy((char *)x->parcel[m].recv +
+							 x->parcel[m].from[i],
+						 x->wave[m].share->device,
+						 (const char *)p->send + p->at[m],
+						 x->wave[i].share->device, p->bytes[m],
+						 p->stream, err);
+	}
+	return rc;
+}
+
+static int send(struct exchange *x, size_t unit, kh_err *err)
+{
+	kh_gpu_comm *c = x->wave->b->comm;
+
+	for (unsigned i = 0; i < x->n; i++)
+		fill_parcel(x, i, unit);
+	return c ? kh_gpu_comm_all_to_all(c, x->parcel, err) : copy(x, err);
+}
+
+static int arrive(struct exchange *x, kh_err *err)
+{
+	kh_gpu_comm *c = x->wave->b->comm;
+	int rc = c ? kh_gpu_comm_wait(c, x->stream, err) : KH_OK;
+
+	for (unsigned i = 0; i < x->n && !rc; i++)
+		if (!(rc = kh_gpu_use(x->wave[i].share->device, err)))
+			rc = kh_wave_wait(&x->wave[i], err);
+	return rc;
+}
+
+/* Room for what comes; what has come is in key[0] and bin[0] in the end. */
+static int take_room(struct exchange *x, unsigned i, kh_err *err)
+{
+	struct kh_wave *w = &x->wave[i];
+	const uint64_t n = taken(x, i);
+	int rc = kh_gpu_use(w->share->device, err);
+
+	if (!rc)
+		rc = kh_wave_make_free(w, n * PAIR, false, err);
+	return rc ? rc : kh_wave_room(w, n ? n : 1, !sorted_in(w), err);
+}
+
+static void take(struct exchange *x, unsigned i)
+{
+	struct kh_wave *w = &x->wave[i];
+
+	if (!sorted_in(w)) {
+		const kh_gpu_buf key = w->key[0], bin = w->bin[0];
+
+		w->key[0] = w->key[1];
+		w->bin[0] = w->bin[1];
+		w->key[1] = key;
+		w->bin[1] = bin;
+	}
+	w->sort.n = taken(x, i);
+	w->bits = KH_KEY_BITS;          /* what is dropped is sent to nobody */
+	w->from = x->cut.first[x->first + i];
+	w->to = x->cut.first[x->first + i + 1];
+}
+
+static int trade(struct exchange *x, kh_err *err)
+{
+	kh_builder *b = x->wave->b;
+	double began;
+	int rc = kh_crew_run(b->m, x->n, range_worker, x, err);
+
+	began = kh_seconds();
+	if (!rc && b->o.comm)
+		rc = kh_comm_sum(b->o.comm, x->count, (size_t)x->size * x->size, err);
+	for (unsigned i = 0; i < x->n && !rc; i++)
+		rc = take_room(x, i, err);
+	if (!rc && !(rc = send(x, sizeof(uint64_t), err)) &&
+	    !(rc = send(x, sizeof(uint32_t), err)))
+		rc = arrive(x, err);
+	for (unsigned i = 0; i < x->n && !rc; i++) {
+		take(x, i);
+		x->wave[i].share->times.exchange += kh_seconds() - began;
+	}
+	return rc;
+}
+
+int kh_waves_exchange(struct kh_wave *wave, unsigned n, kh_err *err)
+{
+	kh_builder *b = wave->b;
+	struct exchange x = { .wave = wave, .n = n, .size = n };
+	bool far;
+	int rc;
+
+	if (b->comm) {
+		x.size = kh_gpu_comm_size(b->comm);
+		x.first = kh_gpu_comm_first(b->comm);
+	}
+	if (x.size == 1)
+		return KH_OK;
+	if (x.size > KH_MEMBERS_MAX)
+		return kh_fail(err, KH_EUSAGE, "%u GPUs are more than the %d that an index "
+			       "is built by", x.size, KH_MEMBERS_MAX);
+	rc = choose(&x, &far, err);
+	if (rc || (!far && !b->o.comm))
+		return rc;
+	x.count = kh_array((size_t)x.size * x.size, sizeof *x.count, err);
+	x.at = kh_array((size_t)n * 4 * x.size, sizeof *x.at, err);
+	x.parcel = kh_array(n, sizeof *x.parcel, err);
+	x.stream = kh_array(n, sizeof(cudaStream_t), err);
+	if (!rc && (!x.count || !x.at || !x.parcel || !x.stream))
+		rc = KH_ENOMEM;
+	for (unsigned i = 0; i < n && !rc; i++)
+		x.stream[i] = wave[i].stream;
+	if (!rc)
+		rc = trade(&x, err);
+	free(x.count);
+	free(x.at);
+	free(x.parcel);
+	free(x.stream);
+	return rc;
+}
+
+/* --- by way of the host --------------------------------------------------------------- */
+struct post {
+	unsigned ranks;
+	unsigned from[KH_MEMBERS_MAX + 1];      /* ranges of rank r: up to those of the next */
+	void **send, **recv;
+	size_t *n, *got;
+};
+
+/* Each rank gets the ranges of its members in a cut of equal weights. */
+static int cut_store(kh_builder *b, struct post *p, kh_err *err)
+{
+	uint64_t weight[KH_RANGES], n[KH_MEMBERS_MAX] = { 0 }, members = 0;
+	kh_shards cut;
+	int rc;
+
+	n[kh_comm_rank(b->o.comm)] = b->n;
+	for (unsigned i = 0; i < KH_RANGES; i++)
+		weight[i] = kh_store_count(b->store, i);
+	if ((rc = kh_comm_sum(b->o.comm, n, p->ranks, err)) ||
+	    (rc = kh_comm_sum(b->o.comm, weight, KH_RANGES, err)))
+		return rc;
+	kh_shards_cut(&cut, weight, kh_gpu_comm_size(b->comm));
+	for (unsigned r = 0; r < p->ranks; r++) {
+		p->from[r] = cut.first[members];
+		members += n[r];
+	}
+	p->from[p->ranks] = KH_RANGES;
+	return KH_OK;
+}
+
+/* The pairs of a range with their final bins, keys and then bins, malloc'd. */
+static int share_of(const kh_builder *b, unsigned range, const kh_remap *remap, void **out,
+		    size_t *bytes, kh_err *err)
+{
+	const uint64_t most = kh_store_count(b->store, range);
+	kh_pairs p = { kh_array(most, PAIR, err), NULL, 0 };
+	int rc;
+
+	if (!p.key)
+		return KH_ENOMEM;
+	p.loc = (uint32_t *)(p.key + most);
+	rc = kh_store_mapped(b->store, range, remap, &p, err);
+	for (uint64_t i = 0; i < p.n && !rc; i++)
+		p.key[i] |= (uint64_t)range << 40;
+	memmove(p.key + p.n, p.loc, rc ? 0 : p.n * sizeof *p.loc);
+	*out = p.key;
+	*bytes = p.n * PAIR;
+	return rc;
+}
+
+/* The k-th range of each rank. */
+static int fill_post(const kh_builder *b, const kh_remap *remap, struct post *p, unsigned k,
+		     kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned r = 0; r < p->ranks && !rc; r++) {
+		const unsigned range = p->from[r] + k;
+
+		p->n[r] = 0;
+		if (range < p->from[r + 1])
+			rc = share_of(b, range, remap, &p->send[r], &p->n[r], err);
+	}
+	return rc;
+}
+
+static void clear_post(struct post *p)
+{
+	for (unsigned r = 0; r < p->ranks; r++) {
+		free(p->send[r]);
+		free(p->recv[r]);
+		p->send[r] = p->recv[r] = NULL;
+	}
+}
+
+static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_store *to,
+		       kh_err *err)
+{
+	unsigned most = 0;
+	int rc = KH_OK;
+
+	for (unsigned r = 0; r < p->ranks; r++)
+		if (p->from[r + 1] - p->from[r] > most)
+			most = p->from[r + 1] - p->from[r];
+	for (unsigned k = 0; k < most && !rc; k++) {
+		rc = fill_post(b, remap, p, k, err);
+		if (!rc)
+			rc = kh_comm_all_to_all(b->o.comm, (const void *const *)p->send, p->n,
+						p->recv, p->got, err);
+		for (unsigned r = 0; r < p->ranks && !rc; r++) {
+			const size_t n = p->got[r] / PAIR;
+			uint64_t *key = p->recv[r];
+
+			if (n > 0)
+				rc = kh_store_add(to, (uint64_t)k * p->ranks + r, key,
+						  (uint32_t *)(key + n), n, err);
+		}
+		clear_post(p);
+	}
+	return rc;
+}
+
+int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
+		      kh_err *err)
+{
+	struct post p = { .ranks = kh_comm_size(b->o.comm) };
+	const unsigned me = kh_comm_rank(b->o.comm);
+	kh_store *got = NULL;
+	int rc = KH_OK;
+
+	if (kh_gpu_comm_size(b->comm) > KH_MEMBERS_MAX)
+		return kh_fail(err, KH_EUSAGE, "%u GPUs are more than the %d that an index "
+			       "is built by", kh_gpu_comm_size(b->comm), KH_MEMBERS_MAX);
+	p.send = kh_array(p.ranks, sizeof *p.send, err);
+	p.recv = kh_array(p.ranks, sizeof *p.recv, err);
+	p.n = kh_array(p.ranks, sizeof *p.n, err);
+	p.got = kh_array(p.ranks, sizeof *p.got, err);
+	if (!p.send || !p.recv || !p.n || !p.got)
+		rc = KH_ENOMEM;
+	if (!rc && !(rc = cut_store(b, &p, err)) &&
+	    !(rc = kh_store_new(&got, b->o.memory, b->o.tmp, err)))
+		rc = trade_store(b, remap, &p, got, err);
+	if (rc) {
+		kh_store_free(got);
+	} else {
+		kh_store_free(b->store);
+		b->store = got;
+		*from = p.from[me];
+		*to = p.from[me + 1];
+	}
+	free(p.send);
+	free(p.recv);
+	free(p.n);
+	free(p.got);
+	return rc;
+}
