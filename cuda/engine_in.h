@@ -1,4 +1,6 @@
-/* engine_in.h - a database on the devices: load_cuda.c makes it, query_cuda.c uses it */
+/*
+ * engine_in.h - a database on the devices: load_cuda.c makes it, query_cuda.c uses it
+ */
 #ifndef KH_ENGINE_IN_H
 #define KH_ENGINE_IN_H
 
@@ -19,5 +21,18 @@ struct kh_engine {
 	struct kh_cuda_copy *copy;
 	size_t n;
 };
+
+/* Memory of a device that a lane takes for the usual blocks. */
+uint64_t kh_cuda_lane_bytes(const kh_engine *e);
+
+/* Room of the second kernel (kernels.h), of one stream. */
+typedef struct kh_cuda_scratch {
+	kh_gpu_buf room, list;
+	uint32_t n;
+} kh_cuda_scratch;
+
+int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t stream,
+			 kh_err *err);
+void kh_cuda_scratch_close(kh_cuda_scratch *s);
 
 #endif

@@ -4,8 +4,8 @@
  *	engine   the database on each device (load_cuda.c)
  *	lane     one worker's stream and buffers, on device worker % n, with at most
  *	         KH_CUDA_DEPTH tasks under way
- *	submit   packed words and a table of records in one copy, two kernels, results
- *back
+ *	submit   packed words and a table of records in one copy, two kernels, then
+ *	         the results back
  */
 #include <config.h>
 #include "backend_in.h"
@@ -14,9 +14,6 @@
 #include <string.h>
 #include "engine_in.h"
 #include "mem.h"
-
-enum { SCRATCH_BLOCKS = 64 };
-#define SCRATCH_BYTES (UINT64_C(1) << 28) /* of a lane, as far as one block allows */
 
 /* --- lanes -------------------------------------------------------------------------- */
 /* A task under way. */
@@ -35,12 +32,11 @@ struct kh_lane {
 	cudaStream_t stream, back;      /* back: features found, on demand */
 	struct flight flight[KH_CUDA_DEPTH];
 	unsigned first, n;              /* under way */
-	kh_gpu_buf scratch, list;       /* of the second kernel */
-	uint32_t n_scratch;
+	kh_cuda_scratch scratch;        /* of the second kernel */
 	kh_classifier *host;
 };
 
-enum { COUNTS = 64 };                   /* bytes in front of the calls */
+enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
 
 void kh_cuda_lane_close(kh_lane *l)
 {
@@ -62,8 +58,7 @@ void kh_cuda_lane_close(kh_lane *l)
 		if (f->done)
 			cudaEventDestroy(f->done);
 	}
-	kh_gpu_drop(&l->scratch);
-	kh_gpu_drop(&l->list);
+	kh_cuda_scratch_close(&l->scratch);
 	if (l->stream)
 		cudaStreamDestroy(l->stream);
 	if (l->back)
@@ -72,93 +67,33 @@ void kh_cuda_lane_close(kh_lane *l)
 	free(l);
 }
 
-static uint64_t power_above(uint64_t n)
-{
-	uint64_t p = 64;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
-/* Carves one block's room out of [at ..); its bytes. */
-static size_t carve(const kh_engine *e, char *at, kh_gpu_scratch *x)
-{
-	const uint64_t keys = 2 * (kh_sketch_bound(&e->rule.sketch, e->rule.max_span) +
-				   e->rule.sketch.s + 2);
-	const uint64_t n = ((uint64_t)e->db->tax->n + 63) & ~UINT64_C(63);
-	char *from = at;
-
-	x->cap_keys = (keys + 63) & ~UINT64_C(63);
-	x->cap_seen = power_above(2 * keys);
-	x->cap_table = power_above(keys * KH_LIST_MAX * 2);
-	x->seen = (uint64_t *)at;
-	x->key = x->seen + x->cap_seen;
-	x->key2 = x->key + x->cap_keys;
-	x->loc = x->key2 + x->cap_keys;
-	x->n_loc = (uint32_t *)(x->loc + x->cap_keys);
-	x->h = x->n_loc + x->cap_keys;
-	x->best = x->h + n;
-	x->over = x->best + n;
-	x->touched = x->over + n;
-	x->touched2 = x->touched + n;
-	x->lcas = x->touched2 + n;
-	x->bin = x->lcas + n;
-	x->count = x->bin + x->cap_table;
-	x->hits = x->count + x->cap_table;
-	at = (char *)(x->hits + x->cap_table);
-	return (size_t)(at - from);
-}
-
-static int scratch_open(kh_lane *l, kh_err *err)
-{
-	kh_gpu_scratch x[SCRATCH_BLOCKS];
-	size_t one = carve(l->e, NULL, x);
-	uint64_t n = SCRATCH_BYTES / one;
-	int rc;
-
-	l->n_scratch = (uint32_t)(n < 1 ? 1 : n > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : n);
-	rc = kh_gpu_room_exact(&l->scratch, one * l->n_scratch, err);
-	if (!rc)
-		rc = KH_GPU(
-			cudaMemsetAsync(l->scratch.p, 0, one * l->n_scratch, l->stream),
-			err);
-	for (uint32_t i = 0; i < l->n_scratch && !rc; i++) {
-		carve(l->e, (char *)l->scratch.p + one * i, &x[i]);
-		rc = KH_GPU(
-			cudaMemsetAsync(x[i].seen, 0xff, x[i].cap_seen * 8, l->stream),
-			err);
-	}
-	if (!rc)
-		rc = kh_gpu_room_exact(&l->list, l->n_scratch * sizeof *x, err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(l->list.p, x, l->n_scratch * sizeof *x,
-					    cudaMemcpyHostToDevice, l->stream),
-			    err);
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->stream), err);
-}
-
 /* Where the parts of the input lie behind one another. */
 struct layout {
 	size_t words, amb, rec, bytes;
 };
 
-static int flight_room(struct flight *f, const struct layout *l, size_t n, uint64_t found,
-		       kh_err *err)
+/* What a task needs room for. */
+struct need {
+	size_t in, n;                   /* bytes of input, fragments */
+	uint64_t features;              /* at most */
+	bool found;                     /* features found are wanted */
+};
+
+static int flight_room(struct flight *f, const struct need *x, kh_err *err)
 {
-	size_t out = COUNTS + n * (sizeof(kh_call) + sizeof(uint32_t));
-	int rc = kh_gpu_host_room(&f->in, l->bytes, err);
+	size_t out = COUNTS + x->n * (sizeof(kh_call) + sizeof(uint32_t));
+	int rc = kh_gpu_host_room(&f->in, x->in, err);
 
 	if (!rc)
-		rc = kh_gpu_room(&f->din, l->bytes, err);
+		rc = kh_gpu_room(&f->din, x->in, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
 	if (!rc)
 		rc = kh_gpu_room(&f->dout, out, err);
 	if (!rc)
-		rc = kh_gpu_room(&f->left, n * sizeof(uint32_t), err);
-	if (!rc && found)
-		rc = kh_gpu_room(&f->found, found * sizeof(uint64_t), err);
+		rc = kh_gpu_room(&f->left, x->n * sizeof(uint32_t), err);
+	if (!rc && x->found)
+		rc = kh_gpu_room(&f->found, x->features * sizeof(uint64_t), err);
 	return rc;
 }
 
@@ -166,11 +101,28 @@ static int flight_room(struct flight *f, const struct layout *l, size_t n, uint6
 static int flight_open(struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
-	const struct layout usual = { .bytes = words * 12 + n * sizeof(kh_gpu_record) +
-					       4096 };
+	const struct need usual = { .in = words * 12 + n * sizeof(kh_gpu_record) + 4096,
+				    .n = n };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
-	return rc ? rc : flight_room(f, &usual, n, 0, err);
+	return rc ? rc : flight_room(f, &usual, err);
+}
+
+static int lane_make(kh_lane *l, size_t block_size, kh_err *err)
+{
+	int rc = kh_gpu_use(l->c->device, err);
+
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking),
+			    err);
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking),
+			    err);
+	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
+		rc = flight_open(&l->flight[i], block_size, err);
+	if (!rc)
+		rc = kh_cuda_scratch_open(&l->scratch, l->e, l->stream, err);
+	return rc;
 }
 
 int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size,
@@ -183,17 +135,7 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 		return KH_ENOMEM;
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
-	rc = kh_gpu_use(l->c->device, err);
-	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking),
-			    err);
-	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking),
-			    err);
-	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
-		rc = flight_open(&l->flight[i], block_size, err);
-	if (!rc)
-		rc = scratch_open(l, err);
+	rc = lane_make(l, block_size, err);
 	if (rc) {
 		kh_cuda_lane_close(l);
 		return rc;
@@ -230,21 +172,22 @@ static struct stretch stretch_of(const kh_job *j, int side)
 	return s;
 }
 
-static size_t up(size_t n)
+/* Features, at most: as many as the kernels set places aside for. */
+static struct need need_of(const kh_lane *l, const kh_task *t, const struct stretch s[2])
 {
-	return (n + 255) & ~(size_t)255;
-}
+	const kh_rule *r = &l->e->rule;
+	struct need x = { .n = t->job->n, .found = t->sketches != NULL };
 
-/* Features that may be found, at most (as many as the kernels set places aside for). */
-static uint64_t bound_of(const kh_rule *r, const struct stretch s[2])
-{
-	uint64_t sum = 0;
-
+	if (!x.found)
+		return x;
 	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < s[k].n; i++)
-			sum += kh_sketch_bound(&r->sketch, s[k].rec[i].len) +
-			       (s[k].rec[i].len / r->max_span + 1) * (r->sketch.s + 1);
-	return sum;
+		for (size_t i = 0; i < s[k].n; i++) {
+			const uint64_t n = s[k].rec[i].len / r->max_span + 1;
+
+			x.features += kh_sketch_bound(&r->sketch, s[k].rec[i].len) +
+				      n * (r->sketch.s + 1);
+		}
+	return x;
 }
 
 static bool in_32_bits(const struct stretch s[2])
@@ -263,8 +206,8 @@ static struct layout lay_out(const struct stretch s[2])
 	struct layout l = { .words =
 				    (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
 
-	l.amb = up((l.words + 1) * 8);
-	l.rec = l.amb + up((l.words + 1) * 4);
+	l.amb = kh_gpu_up((l.words + 1) * 8);
+	l.rec = l.amb + kh_gpu_up((l.words + 1) * 4);
 	l.bytes = l.rec + (s[0].n + s[1].n) * sizeof(kh_gpu_record);
 	return l;
 }
@@ -319,8 +262,8 @@ static kh_gpu_query query_of(const kh_lane *l, const struct flight *f,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
 			   .left = f->left.p,
-			   .scratch = l->list.p,
-			   .n_scratch = l->n_scratch };
+			   .scratch = l->scratch.list.p,
+			   .n_scratch = l->scratch.n };
 
 	if (f->task->sketches) {
 		q.found = f->found.p;
@@ -329,11 +272,15 @@ static kh_gpu_query query_of(const kh_lane *l, const struct flight *f,
 	return q;
 }
 
+/* Bytes of the results, from counts on. */
+static size_t results_of(const kh_gpu_query *q)
+{
+	return COUNTS + q->n * (sizeof(kh_call) + (q->found ? sizeof(uint32_t) : 0));
+}
+
 static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
 {
 	const kh_gpu_query q = query_of(l, f, lay);
-	size_t results =
-		COUNTS + q.n * (sizeof(kh_call) + (q.found ? sizeof(uint32_t) : 0));
 	char *in = f->din.p, *out = f->dout.p;
 	int rc;
 
@@ -343,30 +290,41 @@ static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels",
 			       err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results, cudaMemcpyDeviceToHost,
+	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(&q), cudaMemcpyDeviceToHost,
 					 l->stream),
 			 err)))
 		return rc;
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
+static int submit_device(kh_lane *l, struct flight *f, const struct stretch s[2],
+			 const struct need *need, kh_err *err)
+{
+	const struct layout lay = lay_out(s);
+	int rc;
+
+	rc = flight_room(f, need, err);
+	if (rc)
+		return rc;
+	stage(f->in.p, &lay, s);
+	return launch(l, f, &lay, err);
+}
+
 int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
 	const struct stretch s[2] = { stretch_of(t->job, 0), stretch_of(t->job, 1) };
-	struct layout lay = lay_out(s);
-	uint64_t found = t->sketches ? bound_of(&l->e->rule, s) : 0;
+	struct need need = need_of(l, t, s);
 	int rc = kh_gpu_use(l->c->device, err);
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
-	if (!rc && (!in_32_bits(s) || found >= UINT32_MAX))
+	need.in = lay_out(s).bytes;
+	if (!rc && (!in_32_bits(s) || need.features >= UINT32_MAX))
 		rc = submit_host(l, f, err);
-	else if (!rc && !(rc = flight_room(f, &lay, t->job->n, found, err))) {
-		stage(f->in.p, &lay, s);
-		rc = launch(l, f, &lay, err);
-	}
+	else if (!rc)
+		rc = submit_device(l, f, s, &need, err);
 	if (!rc)
 		l->n++;
 	return rc;
@@ -381,8 +339,9 @@ static int add_found(kh_lane *l, struct flight *f, kh_err *err)
 						t->job->n * sizeof(kh_call));
 	const size_t bytes = (size_t)counts[2] * sizeof(uint64_t);
 	const uint64_t *key;
-	int rc = kh_gpu_host_room(&f->hfound, bytes, err);
+	int rc;
 
+	rc = kh_gpu_host_room(&f->hfound, bytes, err);
 	if (!rc && bytes)
 		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
 					    cudaMemcpyDeviceToHost, l->back),
@@ -432,12 +391,13 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err
 	struct flight *f = &l->flight[0];
 	const struct stretch s[2] = { stretch_of(t->job, 0), stretch_of(t->job, 1) };
 	const struct layout lay = lay_out(s);
+	const struct need need = { .in = lay.bytes, .n = t->job->n };
 	cudaEvent_t from = NULL, to = NULL;
 	float ms = 0;
 	int rc;
 
 	f->task = t;
-	if ((rc = flight_room(f, &lay, t->job->n, 0, err)))
+	if ((rc = flight_room(f, &need, err)))
 		return rc;
 	stage(f->in.p, &lay, s);
 	kh_gpu_query q = query_of(l, f, &lay);
