@@ -159,7 +159,8 @@ int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t
 int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 
 /* --- query.cu, decide.cu: reads to calls -------------------------------------------- */
-/* A database in device memory, by value. */
+/* A database in device memory, by value.  The directory counts from `image`, which is NULL
+ * if the ranges lie on several devices: addresses stand in the directory then. */
 typedef struct kh_gpu_index {
 	const kh_bucket *image;
 	const kh_range *dir;
@@ -241,14 +242,17 @@ int kh_gpu_query_upto(const kh_gpu_query *q, int part, cudaStream_t stream);
 /* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
 int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
 		   cudaStream_t stream);
+/* Looks up n keys and reads their lists. */
+int kh_gpu_read_lists(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
+		      uint32_t *sum, cudaStream_t stream);
 /* Reads n random 64-byte blocks of `blocks`, four lanes each: what a look-up can reach.
  */
 int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *sum,
 			cudaStream_t stream);
-/* What kh_index_check checks: bad[range], all ones before, gets the first bad bucket, and
- * entries[range], zero before, their number. */
-int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad,
-		       uint32_t *entries, cudaStream_t stream);
+/* What kh_index_check checks, of n ranges from `first` on: bad[range], all ones before,
+ * gets the first bad bucket, and entries[range], zero before, their number. */
+int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
+		       uint32_t n, uint32_t *bad, uint32_t *entries, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

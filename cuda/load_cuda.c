@@ -1,15 +1,15 @@
 /*
- * load_cuda.c - the engine: the database on each device
+ * load_cuda.c - the index from the file to the devices
  *
- * File -> pinned -> device by several threads, checksums on the way, structure checked by
- * the device.
+ * File -> pinned -> device by several threads, checksums on the way.  Each device has its
+ * own threads and takes its share over its own bus; of a replicated index it hands
+ * every part on to the others from its memory, as it comes.
  */
 #include <config.h>
 #include "backend_in.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -17,19 +17,29 @@
 #include "mem.h"
 #include "pipeline.h"
 
-enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 };
+enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 }; /* threads of a device */
 
-/* --- loading ------------------------------------------------------------------------ */
 struct load {
 	kh_engine *e;
 	kh_monitor *m;
-	uint64_t next, end;             /* blocks of checksums, under the lock */
+	struct {
+		uint64_t next, end; /* blocks of checksums of its share, under the lock */
+	} of[KH_DEVICES_MAX];
 };
 
 /* A worker's half of the ring. */
 struct load_slot {
 	kh_gpu_buf buf;
 	cudaEvent_t free;
+};
+
+/* A worker: the device that it serves, and its own. */
+struct loader {
+	struct load *l;
+	size_t device;
+	struct load_slot slot[2];
+	XXH3_state_t *sum;
+	cudaStream_t stream;
 };
 
 static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
@@ -57,45 +67,57 @@ static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 	return KH_OK;
 }
 
-/* What of [at, at + n) lies in the index, from p to its place on the first device. */
-static int send(const kh_engine *e, const char *p, uint64_t at, size_t n,
-		cudaStream_t stream, kh_err *err)
+/* What of the file's [at, at + n), which is at p, belongs to the share, to its place. */
+static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
+		cudaEvent_t taken, kh_err *err)
 {
-	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
-	uint64_t from = at > x->at ? at : x->at,
-		 to = at + n < x->at + x->bytes ? at + n : x->at + x->bytes;
+	const kh_engine *e = w->l->e;
+	const struct kh_cuda_copy *c = &e->copy[w->device];
+	const uint64_t start = e->db->h->section[KH_SEC_INDEX].at;
+	const uint64_t from = at > start + c->from ? at : start + c->from,
+		       to = at + n < start + c->to ? at + n : start + c->to;
+	const size_t bytes = from < to ? (size_t)(to - from) : 0;
+	int rc = KH_OK;
 
-	if (from >= to)
-		return KH_OK;
-	return KH_GPU(cudaMemcpyAsync((char *)e->copy[0].image.p + (from - x->at),
-				      p + (from - at), to - from, cudaMemcpyHostToDevice,
-				      stream),
-		      err);
+	if (bytes)
+		rc = KH_GPU(cudaMemcpyAsync(kh_cuda_image(e, c, from - start),
+					    p + (from - at), bytes,
+					    cudaMemcpyHostToDevice, w->stream),
+			    err);
+	if (!rc)
+		rc = KH_GPU(cudaEventRecord(taken, w->stream), err);
+	for (size_t i = 0; i < e->n && e->placement == KH_PLACE_REPLICATE && bytes && !rc;
+	     i++)
+		if (i != w->device)
+			rc = KH_GPU(cudaMemcpyAsync(
+					    kh_cuda_image(e, &e->copy[i], from - start),
+					    kh_cuda_image(e, c, from - start), bytes,
+					    cudaMemcpyDefault, w->stream),
+				    err);
+	return rc;
 }
 
-static int load_block(const struct load *l, uint64_t i, struct load_slot slot[2],
-		      XXH3_state_t *sum, cudaStream_t stream, kh_err *err)
+static int load_block(struct loader *w, uint64_t i, kh_err *err)
 {
-	const kh_db *db = l->e->db;
+	const kh_db *db = w->l->e->db;
 	const uint64_t stop = db->h->section[KH_SEC_SUMS].at,
 		       first = KH_DB_PAGE + i * KH_DB_BLOCK;
 	const uint64_t end = stop - first < KH_DB_BLOCK ? stop : first + KH_DB_BLOCK;
 	int rc = KH_OK, k = 0;
 
-	XXH3_64bits_reset(sum);
+	XXH3_64bits_reset(w->sum);
 	for (uint64_t at = first; at < end && !rc; at += LOAD_STEP, k = !k) {
+		struct load_slot *s = &w->slot[k];
 		size_t n = end - at < LOAD_STEP ? (size_t)(end - at) : LOAD_STEP;
 
-		if ((rc = KH_GPU(cudaEventSynchronize(slot[k].free), err)) ||
-		    (rc = read_at(db, slot[k].buf.p, n, at, err)))
+		if ((rc = KH_GPU(cudaEventSynchronize(s->free), err)) ||
+		    (rc = read_at(db, s->buf.p, n, at, err)))
 			break;
 		if (db->unchecked)
-			XXH3_64bits_update(sum, slot[k].buf.p, n);
-		rc = send(l->e, slot[k].buf.p, at, n, stream, err);
-		if (!rc)
-			rc = KH_GPU(cudaEventRecord(slot[k].free, stream), err);
+			XXH3_64bits_update(w->sum, s->buf.p, n);
+		rc = send(w, s->buf.p, at, n, s->free, err);
 	}
-	if (!rc && db->unchecked && XXH3_64bits_digest(sum) != db->sums[i])
+	if (!rc && db->unchecked && XXH3_64bits_digest(w->sum) != db->sums[i])
 		rc = kh_fail(err, KH_EFORMAT,
 			     "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
 			     " is wrong",
@@ -103,195 +125,90 @@ static int load_block(const struct load *l, uint64_t i, struct load_slot slot[2]
 	return rc;
 }
 
-static int load_worker(void *arg, unsigned worker, kh_err *err)
+static int loader_open(struct loader *w, kh_err *err)
 {
-	struct load *l = arg;
-	struct load_slot slot[2] = { { .free = NULL } };
-	XXH3_state_t *sum = XXH3_createState();
-	cudaStream_t stream = NULL;
-	int rc = sum ? kh_gpu_use(l->e->copy[0].device, err) : kh_fail_nomem(err);
+	int rc = kh_gpu_use(w->l->e->copy[w->device].device, err);
 
-	(void)worker;
+	w->sum = XXH3_createState();
+	if (!rc && !w->sum)
+		rc = kh_fail_nomem(err);
 	if (!rc)
-		rc = KH_GPU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+		rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking),
 			    err);
 	for (int i = 0; i < 2 && !rc; i++) {
-		rc = kh_gpu_host_room(&slot[i].buf, LOAD_STEP, err);
+		rc = kh_gpu_host_room(&w->slot[i].buf, LOAD_STEP, err);
 		if (!rc)
-			rc = KH_GPU(cudaEventCreateWithFlags(&slot[i].free,
+			rc = KH_GPU(cudaEventCreateWithFlags(&w->slot[i].free,
 							     cudaEventDisableTiming),
 				    err);
 	}
-	while (!rc && !kh_monitor_stopped(l->m)) {
-		kh_monitor_lock(l->m);
-		uint64_t i = l->next++;
-		kh_monitor_unlock(l->m);
-		if (i >= l->end)
-			break;
-		rc = load_block(l, i, slot, sum, stream, err);
-	}
-	if (stream && !rc)
-		rc = KH_GPU(cudaStreamSynchronize(stream), err);
-	for (int i = 0; i < 2; i++) {
-		kh_gpu_drop(&slot[i].buf);
-		if (slot[i].free)
-			cudaEventDestroy(slot[i].free);
-	}
-	if (stream)
-		cudaStreamDestroy(stream);
-	XXH3_freeState(sum);
 	return rc;
 }
 
-/* The image to the first device. */
-static int load_image(kh_engine *e, kh_err *err)
+static void loader_close(struct loader *w)
+{
+	if (w->stream)
+		cudaStreamSynchronize(w->stream); /* it reads from the buffers */
+	for (int i = 0; i < 2; i++) {
+		kh_gpu_drop(&w->slot[i].buf);
+		if (w->slot[i].free)
+			cudaEventDestroy(w->slot[i].free);
+	}
+	if (w->stream)
+		cudaStreamDestroy(w->stream);
+	XXH3_freeState(w->sum);
+}
+
+static int load_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct load *l = arg;
+	struct loader w = { .l = l, .device = worker % l->e->n };
+	int rc = loader_open(&w, err);
+
+	while (!rc && !kh_monitor_stopped(l->m)) {
+		kh_monitor_lock(l->m);
+		uint64_t i = l->of[w.device].next++, end = l->of[w.device].end;
+		kh_monitor_unlock(l->m);
+		if (i >= end)
+			break;
+		rc = load_block(&w, i, err);
+	}
+	if (!rc)
+		rc = KH_GPU(cudaStreamSynchronize(w.stream), err);
+	loader_close(&w);
+	return rc;
+}
+
+int kh_cuda_load(kh_engine *e, kh_err *err)
 {
 	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
-	struct load l = { .e = e, .next = (x->at - KH_DB_PAGE) / KH_DB_BLOCK };
+	struct load l = { .e = e };
 	unsigned threads = kh_cpus();
-	int rc = kh_gpu_room_exact(&e->copy[0].image, x->bytes, err);
+	int rc = KH_OK;
 
-	l.end = x->bytes ? (x->at + x->bytes - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK
-			 : l.next;
-	threads = threads < LOAD_THREADS ? threads : LOAD_THREADS;
+	for (size_t i = 0; i < e->n && !rc; i++) {
+		const struct kh_cuda_copy *c = &e->copy[i];
+
+		l.of[i].next = (x->at + c->from - KH_DB_PAGE) / KH_DB_BLOCK;
+		l.of[i].end = c->from < c->to
+				      ? (x->at + c->to - KH_DB_PAGE + KH_DB_BLOCK - 1) /
+						KH_DB_BLOCK
+				      : l.of[i].next;
+		rc = kh_gpu_use(c->device, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&e->copy[i].image,
+					       e->placement == KH_PLACE_REPLICATE
+						       ? x->bytes
+						       : c->to - c->from,
+					       err);
+	}
+	threads =
+		threads < LOAD_THREADS * e->n ? threads : (unsigned)(LOAD_THREADS * e->n);
+	threads = threads < e->n ? (unsigned)e->n : threads;
 	if (!rc)
 		rc = kh_monitor_new(&l.m, err);
 	if (!rc)
 		rc = kh_crew_run(l.m, threads, load_worker, &l, err);
 	kh_monitor_free(l.m);
 	return rc;
-}
-
-/* The structure of all ranges; what is wrong is said by the host's check. */
-static int check_image(const kh_engine *e, kh_err *err)
-{
-	const kh_db *db = e->db;
-	kh_gpu_buf buf = { .p = NULL };
-	uint32_t *host = kh_array(2 * KH_RANGES, sizeof *host, err), *bad;
-	kh_err why = { 0, "" };
-	int rc = host ? kh_gpu_room(&buf, 2 * KH_RANGES * 4, err) : KH_ENOMEM;
-
-	bad = buf.p;
-	if (rc || (rc = KH_GPU(cudaMemset(bad, 0xff, KH_RANGES * 4), err)) ||
-	    (rc = KH_GPU(cudaMemset(bad + KH_RANGES, 0, KH_RANGES * 4), err)) ||
-	    (rc = kh_gpu_check(kh_gpu_index_check(&e->copy[0].ix, (uint32_t)db->h->bins,
-						  bad, bad + KH_RANGES, NULL),
-			       "check of the index", err)) ||
-	    (rc = KH_GPU(cudaMemcpy(host, bad, 2 * KH_RANGES * 4, cudaMemcpyDeviceToHost),
-			 err)))
-		goto out;
-	for (int p = 0; p < KH_RANGES && !rc; p++) {
-		if (host[p] == UINT32_MAX && host[KH_RANGES + p] == db->dir[p].entries)
-			continue;
-		if (!kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins,
-				    db->h->n_taxa, &why))
-			kh_fail(&why, KH_EFORMAT, "bucket %" PRIu32 " is damaged",
-				host[p]);
-		rc = kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %d, %s",
-			     db->path, p, why.msg);
-	}
-out:
-	kh_gpu_drop(&buf);
-	free(host);
-	return rc;
-}
-
-/* --- engine ------------------------------------------------------------------------- */
-static int put(kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
-{
-	int rc = kh_gpu_room_exact(to, bytes ? bytes : 1, err);
-
-	return rc || !bytes
-		       ? rc
-		       : KH_GPU(cudaMemcpy(to->p, p, bytes, cudaMemcpyHostToDevice), err);
-}
-
-/* All but the image. */
-static int put_small(struct kh_cuda_copy *c, const kh_db *db, kh_err *err)
-{
-	const kh_taxonomy *t = db->tax;
-	size_t n = t->n * sizeof(uint32_t), m = db->bins.n * sizeof(uint32_t);
-	int rc;
-
-	if ((rc = put(&c->dir, db->dir, KH_RANGES * sizeof *db->dir, err)) ||
-	    (rc = put(&c->first, db->bins.first, m, err)) ||
-	    (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
-	    (rc = put(&c->parent, t->parent, n, err)) ||
-	    (rc = put(&c->end, t->end, n, err)) ||
-	    (rc = put(&c->species, t->species, n, err)) ||
-	    (rc = put(&c->genus, t->genus, n, err)))
-		return rc;
-	c->ix = (kh_gpu_index) { .image = c->image.p,
-				 .dir = c->dir.p,
-				 .bins = { db->bins.n, c->first.p, c->taxon.p },
-				 .tree = { t->n, c->parent.p, c->end.p, c->species.p,
-					   c->genus.p } };
-	return KH_OK;
-}
-
-static int replicate(kh_engine *e, size_t i, kh_err *err)
-{
-	struct kh_cuda_copy *c = &e->copy[i];
-	const uint64_t bytes = e->db->h->section[KH_SEC_INDEX].bytes;
-	int rc = kh_gpu_use(c->device, err);
-
-	if (!rc)
-		rc = kh_gpu_room_exact(&c->image, bytes, err);
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyPeer(c->image.p, c->device, e->copy[0].image.p,
-					   e->copy[0].device, bytes),
-			    err);
-	return rc ? rc : put_small(c, e->db, err);
-}
-
-void kh_cuda_engine_close(kh_engine *e)
-{
-	if (!e)
-		return;
-	for (size_t i = 0; e->copy && i < e->n; i++) {
-		struct kh_cuda_copy *c = &e->copy[i];
-
-		cudaSetDevice(c->device);
-		kh_gpu_drop(&c->image);
-		kh_gpu_drop(&c->dir);
-		kh_gpu_drop(&c->first);
-		kh_gpu_drop(&c->taxon);
-		kh_gpu_drop(&c->parent);
-		kh_gpu_drop(&c->end);
-		kh_gpu_drop(&c->species);
-		kh_gpu_drop(&c->genus);
-	}
-	free(e->copy);
-	free(e);
-}
-
-int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
-			kh_err *err)
-{
-	kh_engine *e = kh_array(1, sizeof *e, err);
-	int rc;
-
-	if (!e)
-		return KH_ENOMEM;
-	e->db = db;
-	e->rule = *o->rule;
-	e->n = o->n_devices;
-	e->copy = kh_array(e->n, sizeof *e->copy, err);
-	if (!e->copy) {
-		kh_cuda_engine_close(e);
-		return KH_ENOMEM;
-	}
-	for (size_t i = 0; i < e->n; i++)
-		e->copy[i].device = o->device[i];
-	if (!(rc = kh_gpu_use(o->device[0], err)) && !(rc = load_image(e, err)) &&
-	    !(rc = put_small(&e->copy[0], db, err)) && db->unchecked)
-		rc = check_image(e, err);
-	for (size_t i = 1; i < e->n && !rc; i++)
-		rc = replicate(e, i, err);
-	if (rc) {
-		kh_cuda_engine_close(e);
-		return rc;
-	}
-	*out = e;
-	return KH_OK;
 }

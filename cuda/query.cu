@@ -26,6 +26,24 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
+	read_lists_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n, uint32_t *sum)
+{
+	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
+	const uint32_t *word = (const uint32_t *)ix.image;
+	uint32_t x = 0;
+
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
+	     i += step) {
+		const kh_list l = quad_find(ix, key[i]);
+
+		for (uint32_t j = threadIdx.x & 3; j < l.n; j += 4)
+			x ^= __ldg(word + l.loc + j);
+	}
+	if (x == 0x12345678)
+		atomicAdd(sum, x);
+}
+
+__global__ void __launch_bounds__(THREADS)
 	random_kernel(const uint4 *p, uint64_t blocks, uint64_t n, uint32_t *sum)
 {
 	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
@@ -90,9 +108,11 @@ __device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bu
 }
 
 __global__ void __launch_bounds__(THREADS)
-	check_kernel(kh_gpu_index ix, uint32_t n_bins, uint32_t *bad, uint32_t *entries)
+	check_kernel(kh_gpu_index ix, uint32_t n_bins, uint32_t first, uint32_t *bad,
+		     uint32_t *entries)
 {
-	const kh_range *r = ix.dir + blockIdx.y;
+	const uint32_t p = first + blockIdx.y;
+	const kh_range *r = ix.dir + p;
 	uint32_t n = 0;
 
 	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i <= r->buckets;
@@ -100,14 +120,14 @@ __global__ void __launch_bounds__(THREADS)
 		const kh_bucket *b = ix.image + r->first_bucket + i;
 
 		if (!bucket_ok(ix, r, b, (uint32_t)i, n_bins))
-			atomicMin(&bad[blockIdx.y], (uint32_t)i);
+			atomicMin(&bad[p], (uint32_t)i);
 		for (unsigned j = 0; j < KH_BUCKET_SLOTS; j++)
 			n += b->len[j] != 0;
 	}
 	for (int d = 16; d > 0; d /= 2)
 		n += __shfl_xor_sync(ALL, n, d);
 	if (lane_id() == 0)
-		atomicAdd(&entries[blockIdx.y], n);
+		atomicAdd(&entries[p], n);
 }
 
 constexpr unsigned GRID = 132 * 8;
@@ -121,6 +141,13 @@ extern "C" int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint6
 	return cudaGetLastError();
 }
 
+extern "C" int kh_gpu_read_lists(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
+				 uint32_t *sum, cudaStream_t stream)
+{
+	read_lists_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, sum);
+	return cudaGetLastError();
+}
+
 extern "C" int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n,
 				   uint32_t *sum, cudaStream_t stream)
 {
@@ -128,10 +155,13 @@ extern "C" int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n,
 	return cudaGetLastError();
 }
 
-extern "C" int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t *bad,
-				  uint32_t *entries, cudaStream_t stream)
+extern "C" int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
+				  uint32_t n, uint32_t *bad, uint32_t *entries,
+				  cudaStream_t stream)
 {
-	check_kernel<<<dim3(32, KH_RANGES), THREADS, 0, stream>>>(*ix, n_bins, bad,
-								  entries);
+	if (n == 0)
+		return cudaSuccess;
+	check_kernel<<<dim3(32, n), THREADS, 0, stream>>>(*ix, n_bins, first, bad,
+							  entries);
 	return cudaGetLastError();
 }

@@ -1,7 +1,7 @@
 /*
  * query_cuda.c - classifying on GPUs, host side
  *
- *	engine   the database on each device (load_cuda.c)
+ *	engine   the database on each device (engine_cuda.c)
  *	lane     one worker's stream and buffers, on device worker % n, with at most
  *	         KH_CUDA_DEPTH tasks under way
  *	submit   packed words and a table of records in one copy, two kernels, then

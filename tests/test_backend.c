@@ -252,10 +252,25 @@ static void compare(const struct answer *a, const struct answer *b, size_t n,
 
 enum { READS = 1500 };
 
+/* Device 1 stands for the second one; where there is none, one holds several shares. */
 static struct way way[] = {
 	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO },
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO },
+	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE },
+	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER },
+	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER },
 };
+
+static void only_devices_there(void)
+{
+	kh_err why;
+	const int n = kh_backend_cuda.n_devices(&why);
+
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+		for (size_t j = 0; j < way[i].n_devices; j++)
+			if (way[i].device[j] >= n)
+				way[i].device[j] = 0;
+}
 
 static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 {
@@ -335,6 +350,34 @@ static void test_calls(void **state)
 	free(refs);
 }
 
+/* What fits on no device is told with figures, before anything is loaded. */
+static void test_too_large(void **state)
+{
+	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+			       .max_span = 1008,
+			       .threads = 2,
+			       .block_size = 1 << 16 };
+	kh_db_options no = { .threads = 2 };
+	const int device[] = { 0, 0 };
+	kh_rule rule;
+	kh_engine_options eo = { .rule = &rule, .device = device, .lanes = 1 << 20 };
+	kh_db *db = NULL;
+
+	(void)state;
+	build(DB_CPU, "cpu", &o);
+	ok(kh_db_open(&db, path[DB_CPU], &no, err));
+	kh_rule_init(&rule, db->h);
+	for (eo.n_devices = 1; eo.n_devices <= 2; eo.n_devices++) {
+		kh_engine *e = NULL;
+		kh_err why = { 0, "" };
+
+		assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why), KH_ENOMEM);
+		assert_non_null(strstr(why.msg, "the index does not fit: of "));
+		assert_null(e);
+	}
+	kh_db_close(db);
+}
+
 /* A damaged index is found while it is loaded, and said as the CPU says it. */
 static void test_damage(void **state)
 {
@@ -383,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_databases),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_damage),
 	};
 	int status;
@@ -395,6 +439,7 @@ int main(void)
 	for (int i = 0; i < 5; i++)
 		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
 	kh_log_level(KH_ERROR);
+	only_devices_there();
 	make_taxonomy();
 	status = cmocka_run_group_tests(tests, NULL, NULL);
 	for (int i = 0; i < 5; i++)

@@ -1,0 +1,180 @@
+/*
+ * engine_cuda.c - the engine: the database on each device, opened, checked, closed
+ */
+#include <config.h>
+#include "backend_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "engine_in.h"
+#include "mem.h"
+
+/* --- the structure of all ranges, each by the device that loaded it -------------------
+ */
+static int check_range(const kh_db *db, int p, uint32_t bad, uint32_t entries,
+		       kh_err *err)
+{
+	kh_err why = { 0, "" };
+
+	if (bad == UINT32_MAX && entries == db->dir[p].entries)
+		return KH_OK;
+	/* what is wrong is said by the host's check */
+	if (!kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa,
+			    &why))
+		kh_fail(&why, KH_EFORMAT, "bucket %" PRIu32 " is damaged", bad);
+	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %d, %s",
+		       db->path, p, why.msg);
+}
+
+static int check_share(const kh_engine *e, size_t i, uint32_t *host, kh_err *err)
+{
+	const unsigned m = e->member + (unsigned)i;
+	const unsigned from = e->shards.first[m], n = e->shards.first[m + 1] - from;
+	kh_gpu_buf buf = { .p = NULL };
+	uint32_t *bad;
+	int rc = kh_gpu_use(e->copy[i].device, err);
+
+	if (!rc)
+		rc = kh_gpu_room(&buf, 2 * KH_RANGES * 4, err);
+	bad = buf.p;
+	if (rc || (rc = KH_GPU(cudaMemset(bad, 0xff, KH_RANGES * 4), err)) ||
+	    (rc = KH_GPU(cudaMemset(bad + KH_RANGES, 0, KH_RANGES * 4), err)) ||
+	    (rc = kh_gpu_check(kh_gpu_index_check(&e->copy[i].ix,
+						  (uint32_t)e->db->h->bins, from, n, bad,
+						  bad + KH_RANGES, NULL),
+			       "check of the index", err)) ||
+	    (rc = KH_GPU(cudaMemcpy(host, bad, 2 * KH_RANGES * 4, cudaMemcpyDeviceToHost),
+			 err)))
+		goto out;
+	for (unsigned p = from; p < from + n && !rc; p++)
+		rc = check_range(e->db, (int)p, host[p], host[KH_RANGES + p], err);
+out:
+	kh_gpu_drop(&buf);
+	return rc;
+}
+
+static int check(const kh_engine *e, kh_err *err)
+{
+	uint32_t *host = kh_array(2 * KH_RANGES, sizeof *host, err);
+	int rc = host ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < e->n && !rc; i++)
+		rc = check_share(e, i, host, err);
+	free(host);
+	return rc;
+}
+
+/* --- what is small lies on every device ------------------------------------------------
+ */
+static int put(kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
+{
+	int rc = kh_gpu_room_exact(to, bytes ? bytes : 1, err);
+
+	return rc || !bytes
+		       ? rc
+		       : KH_GPU(cudaMemcpy(to->p, p, bytes, cudaMemcpyHostToDevice), err);
+}
+
+/* The directory.  Of a sharded index, it counts buckets and locations from address 0: a
+ * device reads what others hold where it lies there. */
+static int put_dir(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	kh_range dir[KH_RANGES];
+
+	for (unsigned p = 0; p < KH_RANGES; p++)
+		dir[p] = e->db->dir[p];
+	for (size_t i = 0; i < e->n && e->placement != KH_PLACE_REPLICATE; i++) {
+		const unsigned m = e->member + (unsigned)i;
+
+		for (unsigned p = e->shards.first[m]; p < e->shards.first[m + 1]; p++) {
+			kh_range *r = &dir[p];
+
+			r->first_bucket = (uint64_t)(uintptr_t)kh_cuda_image(
+						  e, &e->copy[i], r->first_bucket * 64) /
+					  64;
+			r->first_loc = (uint64_t)(uintptr_t)kh_cuda_image(
+					       e, &e->copy[i], r->first_loc * 4) /
+				       4;
+		}
+	}
+	return put(&c->dir, dir, sizeof dir, err);
+}
+
+static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	const kh_db *db = e->db;
+	const kh_taxonomy *t = db->tax;
+	size_t n = t->n * sizeof(uint32_t), m = db->bins.n * sizeof(uint32_t);
+	int rc = kh_gpu_use(c->device, err);
+
+	if (rc || (rc = put_dir(e, c, err)) ||
+	    (rc = put(&c->first, db->bins.first, m, err)) ||
+	    (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
+	    (rc = put(&c->parent, t->parent, n, err)) ||
+	    (rc = put(&c->end, t->end, n, err)) ||
+	    (rc = put(&c->species, t->species, n, err)) ||
+	    (rc = put(&c->genus, t->genus, n, err)))
+		return rc;
+	c->ix = (kh_gpu_index) {
+		.image = e->placement == KH_PLACE_REPLICATE ? c->image.p : NULL,
+		.dir = c->dir.p,
+		.bins = { db->bins.n, c->first.p, c->taxon.p },
+		.tree = { t->n, c->parent.p, c->end.p, c->species.p, c->genus.p }
+	};
+	return KH_OK;
+}
+
+/* --- engine ------------------------------------------------------------------------- */
+void kh_cuda_engine_close(kh_engine *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; e->copy && i < e->n; i++) {
+		struct kh_cuda_copy *c = &e->copy[i];
+
+		cudaSetDevice(c->device);
+		kh_gpu_drop(&c->image);
+		kh_gpu_drop(&c->dir);
+		kh_gpu_drop(&c->first);
+		kh_gpu_drop(&c->taxon);
+		kh_gpu_drop(&c->parent);
+		kh_gpu_drop(&c->end);
+		kh_gpu_drop(&c->species);
+		kh_gpu_drop(&c->genus);
+	}
+	free(e->copy);
+	free(e);
+}
+
+int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
+			kh_err *err)
+{
+	kh_engine *e = kh_array(1, sizeof *e, err);
+	int rc;
+
+	if (!e)
+		return KH_ENOMEM;
+	e->db = db;
+	e->rule = *o->rule;
+	e->n = o->n_devices;
+	e->copy = kh_array(e->n, sizeof *e->copy, err);
+	if (!e->copy) {
+		kh_cuda_engine_close(e);
+		return KH_ENOMEM;
+	}
+	for (size_t i = 0; i < e->n; i++)
+		e->copy[i].device = o->device[i];
+	rc = kh_cuda_place(e, o, err);
+	if (!rc)
+		rc = kh_cuda_load(e, err);
+	for (size_t i = 0; i < e->n && !rc; i++)
+		rc = put_small(e, &e->copy[i], err);
+	if (!rc && db->unchecked)
+		rc = check(e, err);
+	if (rc) {
+		kh_cuda_engine_close(e);
+		return rc;
+	}
+	*out = e;
+	return KH_OK;
+}

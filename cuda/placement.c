@@ -1,0 +1,203 @@
+/*
+ * placement.c - where the index lies when there are several devices
+ *
+ * Replicated where it fits, because then every look-up stays at home.  Else each device
+ * holds a run of ranges, and reads the others' from their memory.
+ */
+#include <config.h>
+#include "backend_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "engine_in.h"
+#include "mem.h"
+#include "pipeline.h"
+
+/* Beside index and lanes: what CUDA takes for itself, and lanes that grow with long
+ * reads. */
+#define MARGIN (UINT64_C(512) << 20)
+
+struct room {
+	kh_engine *e;
+	kh_comm *ranks;
+	unsigned first, members;        /* of this rank, of all: devices */
+	bool peers;                     /* ours read each other's memory */
+	uint64_t lanes; /* bytes of the lanes of a device */
+	uint64_t *free; /* of each device */
+};
+
+/* The first use of a device takes a while: all at once. */
+static int measure(void *arg, unsigned i, kh_err *err)
+{
+	struct room *r = arg;
+	int rc = kh_gpu_use(r->e->copy[i].device, err);
+
+	return rc ? rc : kh_gpu_free(&r->free[i], err);
+}
+
+static int measure_all(struct room *r, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_crew_run(m, (unsigned)r->e->n, measure, r, err);
+	kh_monitor_free(m);
+	return rc;
+}
+
+/* The devices of all ranks, of which ours are some. */
+static int count_members(struct room *r, kh_err *err)
+{
+	const unsigned ranks = kh_comm_size(r->ranks), me = kh_comm_rank(r->ranks);
+	uint64_t *n = kh_array(ranks, sizeof *n, err);
+	int rc = n ? KH_OK : KH_ENOMEM;
+
+	if (!rc)
+		n[me] = r->e->n;
+	if (!rc && ranks > 1)
+		rc = kh_comm_sum(r->ranks, n, ranks, err);
+	for (unsigned k = 0; k < ranks && !rc; k++) {
+		r->first += k < me ? (unsigned)n[k] : 0;
+		r->members += (unsigned)n[k];
+	}
+	free(n);
+	if (!rc && r->members > KH_MEMBERS_MAX)
+		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts",
+			     KH_MEMBERS_MAX);
+	return rc;
+}
+
+/* What is exchanged is in parts over all ranks, all else over the devices of one. */
+static void cut_shares(const struct room *r)
+{
+	kh_engine *e = r->e;
+	const bool exchange = e->placement == KH_PLACE_SHARD_EXCHANGE;
+	const kh_range *dir = e->db->dir;
+	const uint64_t all = e->db->h->section[KH_SEC_INDEX].bytes;
+	uint64_t weight[KH_RANGES];
+
+	for (int p = 0; p < KH_RANGES; p++)
+		weight[p] = dir[p].n_locs;
+	kh_shards_cut(&e->shards, weight, exchange ? r->members : (unsigned)e->n);
+	e->member = exchange ? r->first : 0;
+	for (size_t i = 0; i < e->n; i++) {
+		const uint16_t *range = e->shards.first + e->member + i;
+		const unsigned from = range[0], to = range[1];
+
+		e->copy[i].from = from < KH_RANGES ? dir[from].first_bucket * 64 : all;
+		e->copy[i].to = to < KH_RANGES ? dir[to].first_bucket * 64 : all;
+	}
+}
+
+static uint64_t index_bytes(const kh_engine *e, size_t i)
+{
+	return e->placement == KH_PLACE_REPLICATE ? e->db->h->section[KH_SEC_INDEX].bytes
+						  : e->copy[i].to - e->copy[i].from;
+}
+
+/* Bytes that device i must have free; one may be named more than once. */
+static uint64_t needed(const struct room *r, size_t i)
+{
+	const kh_engine *e = r->e;
+	const uint64_t small = KH_RANGES * sizeof *e->db->dir +
+			       (uint64_t)e->db->bins.n * 8 + (uint64_t)e->db->tax->n * 16;
+	uint64_t sum = MARGIN;
+
+	for (size_t j = 0; j < e->n; j++)
+		if (e->copy[j].device == e->copy[i].device)
+			sum += index_bytes(e, j) + small + r->lanes;
+	return sum;
+}
+
+/* The first device on which too little is free; e->n: it fits. */
+static size_t too_small(const struct room *r)
+{
+	size_t i = 0;
+
+	while (i < r->e->n && needed(r, i) <= r->free[i])
+		i++;
+	return i;
+}
+
+/* Could it lie so, on all ranks? */
+static int try(const struct room *r, enum kh_placement placement, bool *can, kh_err *err)
+{
+	kh_engine *e = r->e;
+	uint64_t cannot;
+	int rc = KH_OK;
+
+	e->placement = placement;
+	cut_shares(r);
+	cannot = too_small(r) < e->n || (placement == KH_PLACE_SHARD_PEER && !r->peers);
+	if (kh_comm_size(r->ranks) > 1)
+		rc = kh_comm_sum(r->ranks, &cannot, 1, err);
+	*can = cannot == 0;
+	return rc;
+}
+
+static int refuse(const struct room *r, kh_err *err)
+{
+	const kh_engine *e = r->e;
+	const size_t i = too_small(r);
+
+	if (e->placement == KH_PLACE_SHARD_PEER && !r->peers)
+		return kh_fail(err, KH_EDEVICE,
+			       "the devices cannot read each other's memory");
+	if (i == e->n)
+		return kh_fail(err, KH_ENOMEM,
+			       "the index does not fit on the devices of another rank");
+	return kh_fail(err, KH_ENOMEM,
+		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
+		       " would lie on cuda:%d, "
+		       "which needs %" PRIu64
+		       " with the buffers of its workers and has %" PRIu64 " free",
+		       e->db->h->section[KH_SEC_INDEX].bytes, index_bytes(e, i),
+		       e->copy[i].device, needed(r, i), r->free[i]);
+}
+
+/* The first way that will do. */
+static int decide(const struct room *r, enum kh_placement want, kh_err *err)
+{
+	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER };
+	bool can = false;
+	int rc = KH_OK;
+
+	if (want == KH_PLACE_SHARD_EXCHANGE)
+		return kh_fail(err, KH_EUSAGE, "GPUs do not exchange features yet");
+	for (int i = 0; i < 2 && !rc && !can; i++)
+		if (way[i] == want || want == KH_PLACE_AUTO ||
+		    (want == KH_PLACE_SHARD && i > 0))
+			rc = try(r, way[i], &can, err);
+	return rc || can ? rc : refuse(r, err);
+}
+
+int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	static const char *const how[] = { [KH_PLACE_REPLICATE] = "replicated",
+					   [KH_PLACE_SHARD_PEER] =
+						   "sharded, read from peers",
+					   [KH_PLACE_SHARD_EXCHANGE] =
+						   "sharded, exchanged" };
+	struct room r = { .e = e,
+			  .ranks = o->comm,
+			  .free = kh_array(e->n, sizeof *r.free, err) };
+	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;
+
+	if (!rc)
+		rc = kh_gpu_peers(o->device, e->n, &r.peers, err);
+	if (!rc)
+		rc = count_members(&r, err);
+	if (!rc) {
+		r.lanes = (o->lanes + e->n - 1) / e->n * kh_cuda_lane_bytes(e);
+		rc = decide(&r, o->placement, err);
+	}
+	for (size_t i = 0; i < e->n && !rc; i++)
+		kh_log(KH_DEBUG,
+		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64
+		       " were free",
+		       how[e->placement], index_bytes(e, i), e->copy[i].device,
+		       r.free[i]);
+	free(r.free);
+	return rc;
+}
