@@ -254,6 +254,59 @@ int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *su
 int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
 		       uint32_t n, uint32_t *bad, uint32_t *entries, cudaStream_t stream);
 
+/* --- exchange.cu: features to their owners, lists back ------------------------------- */
+#define KH_GPU_MEMBERS_MAX 256
+
+/* Features in order of owners.  n: how many there are, in device memory. */
+typedef struct kh_gpu_route {
+	const uint64_t *key;
+	const uint32_t *n;
+	uint8_t owner[KH_RANGES];       /* member of each range */
+	uint32_t members;
+	uint64_t flag;                  /* 0, or 2^32: added to each number sent */
+	uint64_t *sent;                 /* members: keys for each; zero before */
+	uint32_t *taken;                /* members: zero before */
+	uint64_t *out;                  /* keys of member 0, of member 1, ... */
+	uint32_t *place;                /* of key[i] in `out` */
+} kh_gpu_route;
+
+int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
+
+/* Bytes of `room` below, for n keys; 0: it failed. */
+size_t kh_gpu_sums_room(uint64_t n);
+
+/* What an owner answers to n keys, those of member m from from[m] on. */
+typedef struct kh_gpu_reply {
+	kh_gpu_index ix;
+	const uint64_t *key;
+	uint64_t n;
+	uint64_t from[KH_GPU_MEMBERS_MAX + 1];
+	uint32_t members;
+	uint64_t *loc;                  /* n */
+	uint64_t *before;               /* n + 1: words in front of each list */
+	uint8_t *len;                   /* n: as in a bucket */
+	uint64_t *words;                /* members: of all lists of each */
+	uint32_t *word;                 /* before[n], of kh_gpu_reply_pack */
+	void *room;
+	size_t room_bytes;
+} kh_gpu_reply;
+
+int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream); /* all but word */
+int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream);
+
+/* Answers that have come, in the order of `out` above, as lists of the features. */
+typedef struct kh_gpu_taken {
+	const uint8_t *len;
+	const uint32_t *place;
+	uint64_t n;
+	uint64_t *before;               /* n + 1 */
+	kh_list *list;                  /* n; loc counts the words that have come */
+	void *room;
+	size_t room_bytes;
+} kh_gpu_taken;
+
+int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

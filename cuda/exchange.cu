@@ -1,0 +1,231 @@
+/*
+ * exchange.cu - features to the members that own them, and their lists back (exchange_cuda.c)
+ *
+ * At home, features are put in order of owners, and each remembers its place: what comes
+ * back comes in that order.  The owner answers with the length of each list, a byte as in
+ * its bucket, and with the words of all lists behind one another; sums over the
+ * lengths say where they lie, on both sides.
+ */
+#include "cub.cuh"
+#include "device.cuh"
+
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace {
+
+constexpr unsigned THREADS = 256;
+constexpr unsigned GRID = 132 * 8;
+constexpr unsigned EACH = 4;            /* keys of a thread, at a time */
+constexpr unsigned TILE = THREADS * EACH;
+static_assert(KH_GPU_MEMBERS_MAX <= THREADS, "a thread for each member");
+static_assert(KH_RANGES <= THREADS, "a thread for each range");
+
+/* Where the directory says that a key belongs. */
+struct owners {
+	uint8_t of[KH_RANGES];
+
+	__device__ void load(const kh_gpu_route &r)
+	{
+		if (threadIdx.x < KH_RANGES)
+			of[threadIdx.x] = r.owner[threadIdx.x];
+	}
+};
+
+__global__ void __launch_bounds__(THREADS) count_kernel(kh_gpu_route r)
+{
+	__shared__ owners own;
+	__shared__ uint32_t n[KH_GPU_MEMBERS_MAX];
+	const uint32_t total = *r.n;
+
+	own.load(r);
+	n[threadIdx.x] = 0;
+	__syncthreads();
+	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < total;
+	     i += (uint64_t)gridDim.x * THREADS)
+		atomicAdd(&n[own.of[kh_key_range(r.key[i])]], 1);
+	__syncthreads();
+	const uint64_t mine = n[threadIdx.x] + (blockIdx.x == 0 ? r.flag : 0);
+	if (threadIdx.x < r.members && mine)
+		atomicAdd((unsigned long long *)&r.sent[threadIdx.x], mine);
+}
+
+/* A tile of keys takes a stretch of each owner's part. */
+__global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
+{
+	__shared__ owners own;
+	__shared__ uint32_t n[KH_GPU_MEMBERS_MAX], at[KH_GPU_MEMBERS_MAX];
+	const uint32_t total = *r.n;
+	uint32_t start = 0;
+
+	own.load(r);
+	if (threadIdx.x < r.members)
+		for (unsigned m = 0; m < threadIdx.x; m++)
+			start += (uint32_t)r.sent[m];   /* without the flag */
+	for (uint64_t from = (uint64_t)blockIdx.x * TILE; from < total;
+	     from += (uint64_t)gridDim.x * TILE) {
+		uint64_t key[EACH];
+		uint32_t rank[EACH];
+
+		n[threadIdx.x] = 0;
+		__syncthreads();
+#pragma unroll
+		for (unsigned j = 0; j < EACH; j++) {
+			const uint64_t i = from + j * THREADS + threadIdx.x;
+
+			key[j] = i < total ? r.key[i] : 0;
+			if (i < total)
+				rank[j] = atomicAdd(&n[own.of[kh_key_range(key[j])]], 1);
+		}
+		__syncthreads();
+		if (n[threadIdx.x])
+			at[threadIdx.x] = start + atomicAdd(&r.taken[threadIdx.x],
+							    n[threadIdx.x]);
+		__syncthreads();
+#pragma unroll
+		for (unsigned j = 0; j < EACH; j++) {
+			const uint64_t i = from + j * THREADS + threadIdx.x;
+
+			if (i < total) {
+				const uint32_t to =
+					at[own.of[kh_key_range(key[j])]] + rank[j];
+
+				r.out[to] = key[j];
+				r.place[i] = to;
+			}
+		}
+		__syncthreads();
+	}
+}
+
+/* --- the owner's side --------------------------------------------------------------- */
+__global__ void __launch_bounds__(THREADS) find_kernel(kh_gpu_reply r)
+{
+	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
+
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < r.n;
+	     i += step) {
+		const kh_list l = quad_find(r.ix, r.key[i]);
+
+		if ((threadIdx.x & 3) == 0) {
+			r.len[i] = (uint8_t)(l.over ? KH_LIST_OVER : l.n);
+			r.loc[i] = l.loc;
+		}
+	}
+}
+
+__global__ void words_kernel(kh_gpu_reply r)
+{
+	if (threadIdx.x < r.members)
+		r.words[threadIdx.x] = r.before[r.from[threadIdx.x + 1]] -
+				       r.before[r.from[threadIdx.x]];
+}
+
+/* Eight lanes a list. */
+__global__ void __launch_bounds__(THREADS) pack_kernel(kh_gpu_reply r)
+{
+	const uint32_t *word = (const uint32_t *)r.ix.image;
+	const uint64_t step = (uint64_t)gridDim.x * THREADS / 8;
+
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 8; i < r.n;
+	     i += step) {
+		const uint32_t n = kh_list_words(r.len[i]);
+
+		for (uint32_t j = threadIdx.x & 7; j < n; j += 8)
+			r.word[r.before[i] + j] = word[r.loc[i] + j];
+	}
+}
+
+/* --- at home again ------------------------------------------------------------------ */
+__global__ void __launch_bounds__(THREADS)
+	lists_kernel(const uint8_t *len, const uint64_t *before, const uint32_t *place,
+		     uint64_t n, kh_list *list)
+{
+	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
+	     i += (uint64_t)gridDim.x * THREADS) {
+		const uint32_t at = place[i];
+
+		list[i] = kh_list { before[at], kh_list_words(len[at]),
+				    len[at] == KH_LIST_OVER };
+	}
+}
+
+struct words_at {
+	const uint8_t *len;
+	uint64_t n;
+
+	__device__ uint64_t operator()(uint64_t i) const
+	{
+		return i < n ? kh_list_words(len[i]) : 0;
+	}
+};
+
+/* before[i]: words of the lists in front of list i, i = 0 .. n. */
+cudaError_t sum_lengths(const uint8_t *len, uint64_t n, uint64_t *before, void *room,
+			size_t *bytes, cudaStream_t stream)
+{
+	auto in = thrust::make_transform_iterator(
+		thrust::make_counting_iterator<uint64_t>(0), words_at { len, n });
+
+	return caught([&] {
+		return cub::DeviceScan::ExclusiveSum(room, *bytes, in, before, n + 1,
+						     stream);
+	});
+}
+
+} /* namespace */
+
+extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
+{
+	cudaError_t e;
+
+	count_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	e = cudaGetLastError();
+	if (e != cudaSuccess)
+		return e;
+	scatter_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	return cudaGetLastError();
+}
+
+extern "C" size_t kh_gpu_sums_room(uint64_t n)
+{
+	size_t bytes = 0;
+
+	return sum_lengths(nullptr, n, nullptr, nullptr, &bytes, nullptr) == cudaSuccess
+		       ? bytes + 1
+		       : 0;
+}
+
+extern "C" int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
+{
+	size_t bytes = r->room_bytes;
+	cudaError_t e;
+
+	find_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	e = cudaGetLastError();
+	if (e == cudaSuccess)
+		e = sum_lengths(r->len, r->n, r->before, r->room, &bytes, stream);
+	if (e != cudaSuccess)
+		return e;
+	words_kernel<<<1, THREADS, 0, stream>>>(*r);
+	return cudaGetLastError();
+}
+
+extern "C" int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream)
+{
+	pack_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	return cudaGetLastError();
+}
+
+extern "C" int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream)
+{
+	size_t bytes = t->room_bytes;
+	cudaError_t e = sum_lengths(t->len, t->n, t->before, t->room, &bytes, stream);
+
+	if (e != cudaSuccess)
+		return e;
+	lists_kernel<<<GRID, THREADS, 0, stream>>>(t->len, t->before, t->place, t->n,
+						   t->list);
+	return cudaGetLastError();
+}
