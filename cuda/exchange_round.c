@@ -1,0 +1,454 @@
+/* exchange_round.c - a round of an exchange: what is put into the streams (exchange_in.h) */
+#include <config.h>
+#include "exchange_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "mem.h"
+
+#define LAST (UINT64_C(1) << 32)        /* beside a number of features: no more to come */
+
+/* --- numbers -------------------------------------------------------------------------- */
+/* sent, got, words, reply: n each, then what a device only needs itself. */
+static struct kh_counts counts_at(void *p, unsigned n)
+{
+	uint64_t *x = p;
+
+	return (struct kh_counts) { x, x + n, x + 2 * n, x + 3 * n };
+}
+
+/* Places of each owner that are taken, and the number of features. */
+static uint32_t *taken_of(const kh_side *s, unsigned n)
+{
+	return (uint32_t *)(s->dev.sent + 4 * (size_t)n);
+}
+
+static uint32_t *features_of(const kh_side *s, unsigned n)
+{
+	return taken_of(s, n) + n;
+}
+
+static size_t counts_bytes(unsigned n)
+{
+	return (size_t)n * (4 * sizeof(uint64_t) + sizeof(uint32_t)) + sizeof(uint32_t);
+}
+
+static uint64_t sum(const uint64_t *x, unsigned n)
+{
+	uint64_t s = 0;
+
+	for (unsigned m = 0; m < n; m++)
+		s += x[m];
+	return s;
+}
+
+/* --- members -------------------------------------------------------------------------- */
+int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err)
+{
+	m->e = e;
+	m->n = kh_gpu_comm_size(m->comm);
+	if (m->n > KH_GPU_MEMBERS_MAX)
+		return kh_fail(err, KH_EUSAGE, "%u devices are more than %d", m->n,
+			       KH_GPU_MEMBERS_MAX);
+	m->one = kh_array(m->n, sizeof *m->one, err);
+	if (!m->one)
+		return KH_ENOMEM;
+	for (unsigned i = 0; i < m->n; i++)
+		m->one[i] = 1;
+	for (unsigned p = 0; p < KH_RANGES; p++)
+		m->owner[p] = (uint8_t)kh_shards_owner(&e->shards, p);
+	return kh_monitor_new(&m->memory, err);
+}
+
+void kh_members_close(struct kh_members *m)
+{
+	kh_gpu_comm_close(m->comm);
+	kh_monitor_free(m->memory);
+	free(m->one);
+}
+
+/* --- open, close ---------------------------------------------------------------------- */
+static int side_open(kh_side *s, const struct kh_members *m, const struct kh_cuda_copy *c,
+		     cudaStream_t *stream, kh_err *err)
+{
+	int rc = kh_gpu_use(c->device, err);
+
+	s->c = c;
+	s->extent = kh_array(4 * (size_t)m->n, sizeof *s->extent, err);
+	if (!rc && !s->extent)
+		rc = KH_ENOMEM;
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), err);
+	if (!rc)
+		rc = kh_gpu_room_exact(&s->counts, counts_bytes(m->n), err);
+	if (!rc)
+		rc = kh_gpu_host_room(&s->host, counts_bytes(m->n), err);
+	if (rc)
+		return rc;
+	s->dev = counts_at(s->counts.p, m->n);
+	s->at = counts_at(s->host.p, m->n);
+	return kh_cuda_scratch_open(&s->scratch, m->e, *stream, err);
+}
+
+int kh_round_open(kh_round *r, const struct kh_members *m, kh_err *err)
+{
+	const size_t n = m->e->n;
+	int rc;
+
+	r->m = m;
+	r->side = kh_array(n, sizeof *r->side, err);
+	r->stream = kh_array(n, sizeof *r->stream, err);
+	r->parcel = kh_array(n, sizeof *r->parcel, err);
+	rc = r->side && r->stream && r->parcel ? KH_OK : KH_ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = side_open(&r->side[i], m, &m->e->copy[i], &r->stream[i], err);
+	return rc;
+}
+
+static void side_close(kh_side *s)
+{
+	kh_gpu_buf *const all[] = { &s->key,    &s->out,    &s->place, &s->len,
+				    &s->before, &s->word,   &s->list,  &s->asked,
+				    &s->loc,    &s->asked_len, &s->asked_before,
+				    &s->answer, &s->room,   &s->counts, &s->host };
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		kh_gpu_drop(all[i]);
+	kh_cuda_scratch_close(&s->scratch);
+	free(s->extent);
+}
+
+void kh_round_close(kh_round *r)
+{
+	for (size_t i = 0; r->side && r->stream && i < r->m->e->n; i++) {
+		cudaSetDevice(r->m->e->copy[i].device);
+		if (r->stream[i])
+			cudaStreamSynchronize(r->stream[i]);
+		side_close(&r->side[i]);
+		if (r->stream[i])
+			cudaStreamDestroy(r->stream[i]);
+	}
+	free(r->side);
+	free(r->stream);
+	free(r->parcel);
+}
+
+/* --- sending -------------------------------------------------------------------------- */
+/* What a device sends and receives, in things of so many bytes: numbers for each member. */
+struct load {
+	const void *send;
+	const uint64_t *give;
+	void *recv;
+	const uint64_t *take;
+};
+
+static void pack(kh_round *r, size_t i, const struct load *l, size_t bytes)
+{
+	const unsigned n = r->m->n;
+	size_t *at = r->side[i].extent, *size = at + n, *from = size + n, *got = from + n;
+	size_t to = 0, back = 0;
+
+	for (unsigned m = 0; m < n; m++) {
+		at[m] = to;
+		from[m] = back;
+		to += size[m] = (size_t)l->give[m] * bytes;
+		back += got[m] = (size_t)l->take[m] * bytes;
+	}
+	r->parcel[i] = (kh_gpu_parcel) { l->send, at, size, l->recv, from, got,
+					 r->stream[i] };
+}
+
+static int swap(kh_round *r, struct load (*load)(const kh_round *r, const kh_side *s),
+		size_t bytes, kh_err *err)
+{
+	int rc;
+
+	for (size_t i = 0; i < r->m->e->n; i++) {
+		const struct load l = load(r, &r->side[i]);
+
+		pack(r, i, &l, bytes);
+	}
+	kh_monitor_lock(r->m->memory);
+	rc = kh_gpu_comm_all_to_all(r->m->comm, r->parcel, err);
+	kh_monitor_unlock(r->m->memory);
+	return rc;
+}
+
+static struct load load_numbers(const kh_round *r, const kh_side *s)
+{
+	return (struct load) { s->dev.sent, r->m->one, s->dev.got, r->m->one };
+}
+
+static struct load load_features(const kh_round *r, const kh_side *s)
+{
+	(void)r;
+	return (struct load) { s->out.p, s->at.sent, s->asked.p, s->at.got };
+}
+
+static struct load load_totals(const kh_round *r, const kh_side *s)
+{
+	return (struct load) { s->dev.words, r->m->one, s->dev.reply, r->m->one };
+}
+
+static struct load load_lengths(const kh_round *r, const kh_side *s)
+{
+	(void)r;
+	return (struct load) { s->asked_len.p, s->at.got, s->len.p, s->at.sent };
+}
+
+static struct load load_words(const kh_round *r, const kh_side *s)
+{
+	(void)r;
+	return (struct load) { s->answer.p, s->at.words, s->word.p, s->at.reply };
+}
+
+/* Numbers [from, to) of each device, to the host. */
+static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
+{
+	const size_t n = r->m->n;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < r->m->e->n && !rc; i++) {
+		kh_side *s = &r->side[i];
+
+		if (!(rc = kh_gpu_use(s->c->device, err)))
+			rc = KH_GPU(cudaMemcpyAsync(s->at.sent + from * n, s->dev.sent + from * n,
+						    (to - from) * n * sizeof(uint64_t),
+						    cudaMemcpyDeviceToHost, r->stream[i]),
+				    err);
+	}
+	return rc;
+}
+
+/* Room for n things of so many bytes, one at least, so that there is an address. */
+static int room(kh_gpu_buf *b, uint64_t n, size_t bytes, kh_err *err)
+{
+	return kh_gpu_room(b, (size_t)(n ? n : 1) * bytes, err);
+}
+
+/* --- start ---------------------------------------------------------------------------- */
+static int sample(const kh_side *s, const kh_rounds_task *t, unsigned members,
+		  cudaStream_t stream, kh_err *err)
+{
+	kh_gpu_query q = t->q;
+	int rc;
+
+	q.key = s->key.p;
+	q.n_key = features_of(s, members);
+	q.found = NULL;
+	q.list = NULL;
+	q.scratch = s->scratch.list.p;
+	q.n_scratch = s->scratch.n;
+	if ((rc = KH_GPU(cudaStreamWaitEvent(stream, t->staged, 0), err)) ||
+	    (rc = KH_GPU(cudaMemsetAsync(q.counts, 0, KH_GPU_QUERY_COUNTS, stream), err)))
+		return rc;
+	return kh_gpu_check(kh_gpu_query_run(&q, stream), "feature kernels", err);
+}
+
+static int side_start(kh_round *r, size_t i, kh_err *err)
+{
+	kh_side *s = &r->side[i];
+	const unsigned n = r->m->n;
+	kh_gpu_route route = { .members = n, .flag = r->last ? LAST : 0 };
+	int rc = kh_gpu_use(s->c->device, err);
+
+	if (rc || (rc = room(&s->key, s->features, 8, err)) ||
+	    (rc = room(&s->out, s->features, 8, err)) ||
+	    (rc = room(&s->place, s->features, 4, err)) ||
+	    (rc = KH_GPU(cudaMemsetAsync(s->counts.p, 0, counts_bytes(n), r->stream[i]),
+			 err)))
+		return rc;
+	for (unsigned t = 0; t < s->n_tasks && !rc; t++)
+		rc = sample(s, s->task[t], n, r->stream[i], err);
+	if (rc)
+		return rc;
+	if (s->given && (rc = KH_GPU(cudaMemcpyAsync(features_of(s, n), &s->features, 4,
+						     cudaMemcpyHostToDevice, r->stream[i]),
+				     err)))
+		return rc;
+	memcpy(route.owner, r->m->owner, sizeof route.owner);
+	route.key = s->given ? s->given : s->key.p;
+	route.n = features_of(s, n);
+	route.sent = s->dev.sent;
+	route.taken = taken_of(s, n);
+	route.out = s->out.p;
+	route.place = s->place.p;
+	return kh_gpu_check(kh_gpu_route_run(&route, r->stream[i]), "routing of features",
+			    err);
+}
+
+int kh_round_start(kh_round *r, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_start(r, i, err);
+	if (!rc)
+		rc = swap(r, load_numbers, sizeof(uint64_t), err);
+	if (!rc)
+		rc = fetch(r, 0, 2, err);
+	r->state = KH_ROUND_STARTED;
+	return rc;
+}
+
+/* --- ask ------------------------------------------------------------------------------ */
+static int side_numbers(kh_round *r, kh_side *s, kh_err *err)
+{
+	const unsigned n = r->m->n;
+	int rc;
+
+	for (unsigned m = 0; m < n; m++) {
+		r->all_last &= s->at.got[m] >= LAST;
+		s->at.sent[m] &= LAST - 1;
+		s->at.got[m] &= LAST - 1;
+	}
+	s->n_home = sum(s->at.sent, n);
+	s->n_asked = sum(s->at.got, n);
+	r->quiet &= s->n_home == 0 && s->n_asked == 0;
+	if ((rc = kh_gpu_use(s->c->device, err)) ||
+	    (rc = room(&s->asked, s->n_asked, 8, err)) ||
+	    (rc = room(&s->loc, s->n_asked, 8, err)) ||
+	    (rc = room(&s->asked_len, s->n_asked, 1, err)))
+		return rc;
+	return room(&s->asked_before, s->n_asked + 1, 8, err);
+}
+
+static int sums_room(kh_side *s, uint64_t n, kh_err *err)
+{
+	const size_t bytes = kh_gpu_sums_room(n);
+
+	if (bytes == 0)
+		return kh_fail(err, KH_EDEVICE, "sums of %llu lengths cannot be made",
+			       (unsigned long long)n);
+	return kh_gpu_room(&s->room, bytes, err);
+}
+
+static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
+{
+	kh_gpu_reply p = { .ix = s->c->ix,
+			   .key = s->asked.p,
+			   .n = s->n_asked,
+			   .members = r->m->n,
+			   .loc = s->loc.p,
+			   .before = s->asked_before.p,
+			   .len = s->asked_len.p,
+			   .words = s->dev.words,
+			   .word = s->answer.p,
+			   .room = s->room.p,
+			   .room_bytes = s->room.bytes };
+
+	for (unsigned m = 0; m < r->m->n; m++)
+		p.from[m + 1] = p.from[m] + s->at.got[m];
+	return p;
+}
+
+static int side_look_up(kh_round *r, size_t i, kh_err *err)
+{
+	kh_side *s = &r->side[i];
+	int rc = kh_gpu_use(s->c->device, err);
+
+	if (!rc)
+		rc = sums_room(s, s->n_asked, err);
+	if (rc)
+		return rc;
+	const kh_gpu_reply p = reply_of(r, s);
+	return kh_gpu_check(kh_gpu_reply_find(&p, r->stream[i]), "look-ups", err);
+}
+
+int kh_round_ask(kh_round *r, kh_err *err)
+{
+	int rc = kh_gpu_comm_wait(r->m->comm, r->stream, err);
+
+	r->all_last = r->quiet = true;
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_numbers(r, &r->side[i], err);
+	if (!rc)
+		rc = swap(r, load_features, sizeof(uint64_t), err);
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_look_up(r, i, err);
+	if (!rc)
+		rc = swap(r, load_totals, sizeof(uint64_t), err);
+	if (!rc)
+		rc = fetch(r, 2, 4, err);
+	r->state = KH_ROUND_ASKED;
+	return rc;
+}
+
+/* --- answer --------------------------------------------------------------------------- */
+static int side_pack(kh_round *r, size_t i, kh_err *err)
+{
+	kh_side *s = &r->side[i];
+	const uint64_t words = sum(s->at.words, r->m->n), come = sum(s->at.reply, r->m->n);
+	int rc = kh_gpu_use(s->c->device, err);
+
+	if (rc || (rc = room(&s->answer, words, 4, err)) ||
+	    (rc = room(&s->word, come, 4, err)) ||
+	    (rc = room(&s->len, s->n_home, 1, err)) ||
+	    (rc = room(&s->before, s->n_home + 1, 8, err)) ||
+	    (rc = room(&s->list, s->n_home, sizeof(kh_list), err)) ||
+	    (rc = sums_room(s, s->n_home, err)))
+		return rc;
+	const kh_gpu_reply p = reply_of(r, s);
+	return kh_gpu_check(kh_gpu_reply_pack(&p, r->stream[i]), "packing of lists", err);
+}
+
+static int decide(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream,
+		  kh_err *err)
+{
+	kh_gpu_query q = t->q;
+	int rc;
+
+	q.ix.image = s->word.p;
+	q.key = s->key.p;
+	q.list = s->list.p;
+	q.scratch = s->scratch.list.p;
+	q.n_scratch = s->scratch.n;
+	if ((rc = KH_GPU(cudaMemsetAsync(q.counts, 0, KH_GPU_QUERY_COUNTS, stream), err)) ||
+	    (rc = kh_gpu_check(kh_gpu_query_run(&q, stream), "classification kernels",
+			       err)))
+		return rc;
+	return KH_GPU(cudaMemcpyAsync(t->results, q.counts, t->bytes,
+				      cudaMemcpyDeviceToHost, stream),
+		      err);
+}
+
+static int side_decide(kh_round *r, size_t i, kh_err *err)
+{
+	kh_side *s = &r->side[i];
+	const kh_gpu_taken t = { .len = s->len.p,
+				 .place = s->place.p,
+				 .n = s->n_home,
+				 .before = s->before.p,
+				 .list = s->list.p,
+				 .room = s->room.p,
+				 .room_bytes = s->room.bytes };
+	int rc = kh_gpu_use(s->c->device, err);
+
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_take_lists(&t, r->stream[i]), "lists", err);
+	for (unsigned k = 0; k < s->n_tasks && !rc; k++)
+		rc = decide(s, s->task[k], r->stream[i], err);
+	return rc;
+}
+
+int kh_round_answer(kh_round *r, kh_err *err)
+{
+	int rc = kh_gpu_comm_wait(r->m->comm, r->stream, err);
+
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_pack(r, i, err);
+	if (!rc)
+		rc = swap(r, load_lengths, 1, err);
+	if (!rc)
+		rc = swap(r, load_words, sizeof(uint32_t), err);
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_decide(r, i, err);
+	r->state = KH_ROUND_ANSWERED;
+	return rc;
+}
+
+int kh_round_finish(kh_round *r, kh_err *err)
+{
+	r->state = KH_ROUND_IDLE;
+	return kh_gpu_comm_wait(r->m->comm, r->stream, err);
+}
