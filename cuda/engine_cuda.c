@@ -4,9 +4,11 @@
 #include <config.h>
 #include "backend_in.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include "engine_in.h"
+#include "exchange_in.h"
 #include "mem.h"
 
 /* --- the structure of all ranges, each by the device that loaded it -------------------
@@ -129,6 +131,7 @@ void kh_cuda_engine_close(kh_engine *e)
 {
 	if (!e)
 		return;
+	kh_rounds_close(e->rounds);
 	for (size_t i = 0; e->copy && i < e->n; i++) {
 		struct kh_cuda_copy *c = &e->copy[i];
 
@@ -144,6 +147,17 @@ void kh_cuda_engine_close(kh_engine *e)
 	}
 	free(e->copy);
 	free(e);
+}
+
+static int open_exchange(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	kh_gpu_comm *comm = NULL;
+	int rc = kh_gpu_comm_open(&comm, o->comm, o->device, o->n_devices, err);
+
+	if (rc)
+		return rc;
+	assert(kh_gpu_comm_first(comm) == e->member && kh_gpu_comm_size(comm) == e->shards.n);
+	return kh_rounds_open(&e->rounds, e, comm, o->comm, err);
 }
 
 int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
@@ -171,6 +185,8 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_option
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)
 		rc = check(e, err);
+	if (!rc && e->placement == KH_PLACE_SHARD_EXCHANGE)
+		rc = open_exchange(e, o, err);
 	if (rc) {
 		kh_cuda_engine_close(e);
 		return rc;

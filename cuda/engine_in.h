@@ -31,6 +31,7 @@ struct kh_engine {
 	unsigned member;
 	struct kh_cuda_copy *copy;
 	size_t n;
+	struct kh_rounds *rounds;       /* exchange_in.h; NULL: devices find all by themselves */
 };
 
 /* Sets placement, shards and shares.  Devices are set; they get access to each other. */

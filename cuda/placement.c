@@ -2,7 +2,8 @@
  * placement.c - where the index lies when there are several devices
  *
  * Replicated where it fits, because then every look-up stays at home.  Else each device
- * holds a run of ranges, and reads the others' from their memory.
+ * holds a run of ranges, and reads the others' from their memory; where devices
+ * cannot do that, features travel to the owner and lists come back.
  */
 #include <config.h>
 #include "backend_in.h"
@@ -156,18 +157,18 @@ static int refuse(const struct room *r, kh_err *err)
 		       e->copy[i].device, needed(r, i), r->free[i]);
 }
 
-/* The first way that will do. */
+/* The first way that will do.  Who asks several ranks for parts wants one with each. */
 static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 {
-	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER };
+	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER,
+						 KH_PLACE_SHARD_EXCHANGE };
+	const bool alone = kh_comm_size(r->ranks) == 1;
 	bool can = false;
 	int rc = KH_OK;
 
-	if (want == KH_PLACE_SHARD_EXCHANGE)
-		return kh_fail(err, KH_EUSAGE, "GPUs do not exchange features yet");
-	for (int i = 0; i < 2 && !rc && !can; i++)
+	for (int i = 0; i < 3 && !rc && !can; i++)
 		if (way[i] == want || want == KH_PLACE_AUTO ||
-		    (want == KH_PLACE_SHARD && i > 0))
+		    (want == KH_PLACE_SHARD && i > 0 && (alone || i == 2)))
 			rc = try(r, way[i], &can, err);
 	return rc || can ? rc : refuse(r, err);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine_in.h"
+#include "exchange_in.h"
 #include "mem.h"
 
 /* --- lanes -------------------------------------------------------------------------- */
@@ -24,6 +25,9 @@ struct flight {
 	kh_gpu_buf left, found, hfound;
 	cudaEvent_t done;
 	bool by_host;                   /* beyond 32 bits: already done */
+	/* of an index in parts */
+	kh_gpu_buf segment;
+	kh_rounds_task ask;
 };
 
 struct kh_lane {
@@ -38,10 +42,27 @@ struct kh_lane {
 
 enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
 
+/* Around what takes or gives back memory. */
+static void hold(const kh_lane *l)
+{
+	if (l->e->rounds)
+		kh_rounds_hold(l->e->rounds);
+}
+
+static void let_go(const kh_lane *l)
+{
+	if (l->e->rounds)
+		kh_rounds_let_go(l->e->rounds);
+}
+
 void kh_cuda_lane_close(kh_lane *l)
 {
 	if (!l)
 		return;
+	for (; l->e->rounds && l->n > 0; l->n--, l->first = (l->first + 1) % KH_CUDA_DEPTH)
+		if (!l->flight[l->first].by_host)
+			kh_rounds_wait(l->e->rounds, &l->flight[l->first].ask, NULL);
+	hold(l);
 	cudaSetDevice(l->c->device);
 	if (l->stream)
 		cudaStreamSynchronize(l->stream);
@@ -55,6 +76,7 @@ void kh_cuda_lane_close(kh_lane *l)
 		kh_gpu_drop(&f->left);
 		kh_gpu_drop(&f->found);
 		kh_gpu_drop(&f->hfound);
+		kh_gpu_drop(&f->segment);
 		if (f->done)
 			cudaEventDestroy(f->done);
 	}
@@ -63,6 +85,7 @@ void kh_cuda_lane_close(kh_lane *l)
 		cudaStreamDestroy(l->stream);
 	if (l->back)
 		cudaStreamDestroy(l->back);
+	let_go(l);
 	kh_classifier_free(l->host);
 	free(l);
 }
@@ -75,11 +98,12 @@ struct layout {
 /* What a task needs room for. */
 struct need {
 	size_t in, n;                   /* bytes of input, fragments */
-	uint64_t features;              /* at most */
+	uint64_t features, segments;    /* at most */
 	bool found;                     /* features found are wanted */
 };
 
-static int flight_room(struct flight *f, const struct need *x, kh_err *err)
+static int flight_room(const kh_lane *l, struct flight *f, const struct need *x,
+		       kh_err *err)
 {
 	size_t out = COUNTS + x->n * (sizeof(kh_call) + sizeof(uint32_t));
 	int rc = kh_gpu_host_room(&f->in, x->in, err);
@@ -94,18 +118,22 @@ static int flight_room(struct flight *f, const struct need *x, kh_err *err)
 		rc = kh_gpu_room(&f->left, x->n * sizeof(uint32_t), err);
 	if (!rc && x->found)
 		rc = kh_gpu_room(&f->found, x->features * sizeof(uint64_t), err);
+	if (!rc && l->e->rounds)
+		rc = kh_gpu_room(&f->segment,
+				 (x->n + x->segments) * sizeof(kh_gpu_segment), err);
 	return rc;
 }
 
 /* Buffers that blocks of short reads will do with. */
-static int flight_open(struct flight *f, size_t block, kh_err *err)
+static int flight_open(const kh_lane *l, struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
 	const struct need usual = { .in = words * 12 + n * sizeof(kh_gpu_record) + 4096,
-				    .n = n };
+				    .n = n,
+				    .segments = n };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
-	return rc ? rc : flight_room(f, &usual, err);
+	return rc ? rc : flight_room(l, f, &usual, err);
 }
 
 static int lane_make(kh_lane *l, size_t block_size, kh_err *err)
@@ -119,8 +147,9 @@ static int lane_make(kh_lane *l, size_t block_size, kh_err *err)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking),
 			    err);
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
-		rc = flight_open(&l->flight[i], block_size, err);
-	if (!rc)
+		rc = flight_open(l, &l->flight[i], block_size, err);
+	/* rounds of an exchange have their own */
+	if (!rc && !l->e->rounds)
 		rc = kh_cuda_scratch_open(&l->scratch, l->e, l->stream, err);
 	return rc;
 }
@@ -135,7 +164,9 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 		return KH_ENOMEM;
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
+	hold(l);
 	rc = lane_make(l, block_size, err);
+	let_go(l);
 	if (rc) {
 		kh_cuda_lane_close(l);
 		return rc;
@@ -172,18 +203,20 @@ static struct stretch stretch_of(const kh_job *j, int side)
 	return s;
 }
 
-/* Features, at most: as many as the kernels set places aside for. */
+/* Features, at most (as many as the kernels set places aside for), and segments of fragments
+ * that have several. */
 static struct need need_of(const kh_lane *l, const kh_task *t, const struct stretch s[2])
 {
 	const kh_rule *r = &l->e->rule;
 	struct need x = { .n = t->job->n, .found = t->sketches != NULL };
 
-	if (!x.found)
+	if (!x.found && !l->e->rounds)
 		return x;
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; i < s[k].n; i++) {
 			const uint64_t n = s[k].rec[i].len / r->max_span + 1;
 
+			x.segments += n;
 			x.features += kh_sketch_bound(&r->sketch, s[k].rec[i].len) +
 				      n * (r->sketch.s + 1);
 		}
@@ -278,6 +311,29 @@ static size_t results_of(const kh_gpu_query *q)
 	return COUNTS + q->n * (sizeof(kh_call) + (q->found ? sizeof(uint32_t) : 0));
 }
 
+/* To the conductor of the exchange. */
+static int hand_over(kh_lane *l, struct flight *f, const struct layout *lay,
+		     uint64_t features, kh_err *err)
+{
+	int rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes,
+					cudaMemcpyHostToDevice, l->stream),
+			err);
+
+	if (!rc)
+		rc = KH_GPU(cudaEventRecord(f->done, l->stream), err);
+	if (rc)
+		return rc;
+	f->ask = (kh_rounds_task) { .device = (size_t)(l->c - l->e->copy),
+				      .q = query_of(l, f, lay),
+				      .features = features,
+				      .staged = f->done,
+				      .results = f->out.p };
+	f->ask.q.segment = f->segment.p;
+	f->ask.bytes = results_of(&f->ask.q);
+	kh_rounds_put(l->e->rounds, &f->ask);
+	return KH_OK;
+}
+
 static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
 {
 	const kh_gpu_query q = query_of(l, f, lay);
@@ -303,11 +359,14 @@ static int submit_device(kh_lane *l, struct flight *f, const struct stretch s[2]
 	const struct layout lay = lay_out(s);
 	int rc;
 
-	rc = flight_room(f, need, err);
+	hold(l);
+	rc = flight_room(l, f, need, err);
+	let_go(l);
 	if (rc)
 		return rc;
 	stage(f->in.p, &lay, s);
-	return launch(l, f, &lay, err);
+	return l->e->rounds ? hand_over(l, f, &lay, need->features, err)
+			      : launch(l, f, &lay, err);
 }
 
 int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
@@ -341,7 +400,9 @@ static int add_found(kh_lane *l, struct flight *f, kh_err *err)
 	const uint64_t *key;
 	int rc;
 
+	hold(l);
 	rc = kh_gpu_host_room(&f->hfound, bytes, err);
+	let_go(l);
 	if (!rc && bytes)
 		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
 					    cudaMemcpyDeviceToHost, l->back),
@@ -371,7 +432,8 @@ int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err)
 		return KH_OK;
 	rc = kh_gpu_use(l->c->device, err);
 	if (!rc)
-		rc = KH_GPU(cudaEventSynchronize(f->done), err);
+		rc = l->e->rounds ? kh_rounds_wait(l->e->rounds, &f->ask, err)
+				    : KH_GPU(cudaEventSynchronize(f->done), err);
 	if (rc)
 		return rc;
 	memcpy(f->task->call, (const char *)f->out.p + COUNTS,
@@ -397,7 +459,7 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err
 	int rc;
 
 	f->task = t;
-	if ((rc = flight_room(f, &need, err)))
+	if ((rc = flight_room(l, f, &need, err)))
 		return rc;
 	stage(f->in.p, &lay, s);
 	kh_gpu_query q = query_of(l, f, &lay);

@@ -259,6 +259,8 @@ static struct way way[] = {
 	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE },
 	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER },
 	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER },
+	{ "one shard, exchanged", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_EXCHANGE },
+	{ "exchanged", &kh_backend_cuda, 4, { 0, 1, 2, 3 }, KH_PLACE_SHARD_EXCHANGE },
 };
 
 static void only_devices_there(void)
@@ -266,6 +268,11 @@ static void only_devices_there(void)
 	kh_err why;
 	const int n = kh_backend_cuda.n_devices(&why);
 
+#ifdef HAVE_NCCL        /* has each device once; copies between peers need not */
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+		if (way[i].placement == KH_PLACE_SHARD_EXCHANGE && way[i].n_devices > (size_t)n)
+			way[i].n_devices = (size_t)n;
+#endif
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		for (size_t j = 0; j < way[i].n_devices; j++)
 			if (way[i].device[j] >= n)
