@@ -1,10 +1,13 @@
-/* cmd_bench.c - kmerhash bench: the GPU hash tables side by side; the pipeline's stages */
+/* cmd_bench.c - kmerhash bench: the GPU hash tables side by side; the pipeline's stages;
+ * look-ups by where the index lies */
 #include <config.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench_packed.h"
 #include "bench_pipeline.h"
+#include "bench_placement.h"
 #include "bench_tables.h"
 #include "cmd.h"
 
@@ -23,13 +26,13 @@ static const kh_opt opts[] = {
 	  AT(log2n), 10, 30 },
 	{ "repeat", 0, KH_OPT_UINT, "N", "runs a case; the median counts", AT(repeat), 1,
 	  31 },
-	{ "db", 0, KH_OPT_TEXT, "FILE", "pipeline: a database, for the stages of classify", AT(db),
+	{ "db", 0, KH_OPT_TEXT, "FILE", "a database: for pipeline's stages of classify, for placement", AT(db),
 	  0, 0 },
-	{ "device", 0, KH_OPT_TEXT, "NAME", "pipeline: auto, cpu, cuda or cuda:N [auto]",
+	{ "device", 0, KH_OPT_TEXT, "NAME", "auto, cpu, cuda or cuda:0,2 [auto; placement, build: cuda]",
 	  AT(device), 0, 0 },
 	{ "dir", 0, KH_OPT_TEXT, "DIR", "pipeline: where files are written [TMPDIR, or /tmp]", AT(dir),
 	  0, 0 },
-	{ "threads", 0, KH_OPT_UINT, "N", "pipeline: workers [all CPUs]", AT(threads), 1, 1024 },
+	{ "threads", 0, KH_OPT_UINT, "N", "pipeline, placement, build: workers [all CPUs]", AT(threads), 1, 1024 },
 	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
 };
 
@@ -50,6 +53,40 @@ static int pipeline(const kh_command *c, const struct values *v, char **refs, si
 	return kh_bench_pipeline(&o, stdout, &err) ? kh_cmd_fail(c, &err) : 0;
 }
 
+static int build(const kh_command *c, const struct values *v, char **refs, size_t n)
+{
+	kh_err err = { 0, "" };
+	kh_choice choice;
+	const kh_bench_packed_options o = { .choice = &choice,
+					   .refs = (const char *const *)refs,
+					   .n_refs = n,
+					   .threads = kh_cmd_threads(v->threads),
+					   .repeat = (int)v->repeat };
+	int rc = kh_backend_choose(&choice, v->device ? v->device : "cuda", &err);
+
+	if (!rc && choice.backend == &kh_backend_cpu)
+		rc = kh_fail(&err, KH_EUSAGE, "bench build is of GPUs");
+	if (!rc)
+		rc = kh_bench_packed(&o, stdout, &err);
+	return rc ? kh_cmd_fail(c, &err) : 0;
+}
+
+static int placement(const kh_command *c, const struct values *v)
+{
+	kh_err err = { 0, "" };
+	kh_choice choice;
+	kh_bench_placement_options o = { .choice = &choice, .db = v->db,
+					 .threads = kh_cmd_threads(v->threads), .repeat = (int)v->repeat };
+	int rc = v->db ? kh_backend_choose(&choice, v->device ? v->device : "cuda", &err)
+		       : kh_fail(&err, KH_EUSAGE, "placement needs --db FILE");
+
+	if (!rc && choice.backend == &kh_backend_cpu)
+		rc = kh_fail(&err, KH_EUSAGE, "placement is measured on GPUs");
+	if (!rc)
+		rc = kh_bench_placement(&o, stdout, &err);
+	return rc ? kh_cmd_fail(c, &err) : 0;
+}
+
 static int run(const kh_command *c, int argc, char **argv)
 {
 	struct values v = { .repeat = 5 };
@@ -60,9 +97,14 @@ static int run(const kh_command *c, int argc, char **argv)
 		return first < 0 ? 2 : 0;
 	if (first + 1 < argc && strcmp(argv[first], "pipeline") == 0)
 		return pipeline(c, &v, argv + first + 1, (size_t)(argc - first - 1));
+	if (first + 1 < argc && strcmp(argv[first], "build") == 0)
+		return build(c, &v, argv + first + 1, (size_t)(argc - first - 1));
+	if (first + 1 == argc && strcmp(argv[first], "placement") == 0)
+		return placement(c, &v);
 	if (first + 1 != argc || strcmp(argv[first], "tables") != 0) {
 		kh_fail(&err, KH_EUSAGE,
-			"what to measure must be named: tables, or pipeline and references");
+			"what to measure must be named: tables, placement, or pipeline or build and "
+			"references");
 		return kh_cmd_fail(c, &err);
 	}
 	kh_bench_options o = { .experiment = v.experiment,
@@ -73,5 +115,5 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_bench = { "bench", "measure the GPU hash tables, or the pipeline's stages",
-				  "tables | pipeline REFERENCE.fa...", opts,
+				  "tables | placement | pipeline REFERENCE.fa... | build REFERENCE.fa...", opts,
 				  run };

@@ -1,0 +1,235 @@
+/*
+ * bench_packed.c - kmerhash bench build: what GPUs make of references that are in memory, packed
+ *
+ * The references are read once and their blocks kept as the builder wants them; then they are
+ * given to a builder again and again, by all threads, and what it makes is dropped.
+ */
+#include <config.h>
+#include "bench_packed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "backend_in.h"
+#include "feed.h"
+#include "mem.h"
+#include "pipeline.h"
+#include "refs.h"
+
+static const kh_sketch sketch = { KH_SYNCMER, 22, 16, 112 };
+
+struct bench {
+	const kh_bench_packed_options *o;
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_refs refs;
+	kh_pieces *pieces;              /* a worker */
+	/* under the lock: */
+	kh_sample *kept;
+	size_t n, cap, next;
+	kh_builder *builder;
+	double ready;
+};
+
+/* --- reading, once -------------------------------------------------------------------- */
+static void *copy(const void *p, size_t n, kh_err *err)
+{
+	void *to = kh_array(n ? n : 1, 1, err);
+
+	if (to && n > 0)
+		memcpy(to, p, n);
+	return to;
+}
+
+/* What is in front of the first piece is not of the block. */
+static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err *err)
+{
+	kh_sample s = { .ticket = blk->ticket, .n_words = blk->n_words, .n = p->n };
+	int rc;
+
+	s.bases = copy(blk->bases, blk->n_words * 8, err);
+	s.amb = copy(blk->amb, blk->n_words * 4, err);
+	s.piece = copy(p->v, p->n * sizeof *p->v, err);
+	kh_monitor_lock(b->m);
+	rc = kh_grow((void **)&b->kept, &b->cap, b->n + 1, sizeof *b->kept, err);
+	if (!rc)
+		b->kept[b->n++] = s;
+	kh_monitor_unlock(b->m);
+	return rc ? rc : s.bases && s.amb && s.piece ? KH_OK : KH_ENOMEM;
+}
+
+static int read_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct bench *b = arg;
+	kh_pieces *p = &b->pieces[worker];
+	kh_block *blk;
+	int rc;
+
+	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
+		rc = kh_feed_settle(b->feed, blk, err);
+		if (!rc)
+			rc = kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], p, err);
+		if (!rc) {
+			kh_feed_pass(b->feed, blk);
+			rc = keep(b, blk, p, err);
+		}
+		kh_feed_release(b->feed, blk);
+		if (rc)
+			break;
+	}
+	return rc;
+}
+
+static int read_all(struct bench *b, kh_err *err)
+{
+	const kh_bench_packed_options *o = b->o;
+	const kh_feed_options fo = { .path = { o->refs },
+				     .n_path = { o->n_refs },
+				     .pieces = true,
+				     .block_size = kh_backend_cuda.block_size,
+				     .n_blocks = o->threads + 2,
+				     .front = kh_refs_front(&sketch) };
+	int rc = kh_refs_init(&b->refs, &sketch, 10, err);
+
+	b->refs.allow_duplicates = true;
+	if (rc || (rc = kh_monitor_new(&b->m, err)) ||
+	    (rc = kh_feed_open(&b->feed, &fo, b->m, err)))
+		return rc;
+	return kh_crew_run(b->m, o->threads, read_worker, b, err);
+}
+
+/* --- a run ------------------------------------------------------------------------------ */
+static int add_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct bench *b = arg;
+	int rc = KH_OK;
+
+	while (!rc) {
+		kh_monitor_lock(b->m);
+		size_t i = b->next++;
+		kh_monitor_unlock(b->m);
+		if (i >= b->n)
+			break;
+		rc = kh_cuda_builder_add(b->builder, worker, &b->kept[i], err);
+	}
+	return rc;
+}
+
+static int drop_image(void *arg, const kh_image *im, kh_err *err)
+{
+	(void)arg;
+	(void)im;
+	(void)err;
+	return KH_OK;
+}
+
+static void is_ready(void *arg)
+{
+	struct bench *b = arg;
+
+	b->ready = kh_seconds();
+}
+
+/* All references as targets of the root. */
+static int finish(struct bench *b, kh_err *err)
+{
+	const size_t n = b->refs.n;
+	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
+	uint32_t zero = 0, one = 1;
+	const kh_bins bins = { (uint32_t)n, first, taxon };
+	const kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
+	const kh_finish f = { &bins, &tax, NULL, drop_image, b, is_ready };
+	int rc = first && taxon ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		first[i] = b->refs.ref[i].first_bin;
+	if (!rc)
+		rc = kh_cuda_builder_finish(b->builder, &f, err);
+	free(first);
+	free(taxon);
+	return rc;
+}
+
+static double most(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static void print(const struct bench *b, FILE *out, double added, double ready)
+{
+	kh_cuda_times sum = { .wait = 0 };
+	uint64_t largest = 0;
+
+	for (unsigned i = 0; i < b->o->choice->n; i++) {
+		const kh_cuda_times t = kh_cuda_builder_times(b->builder, i);
+
+		sum.wait = most(sum.wait, t.wait);
+		sum.gather = most(sum.gather, t.gather);
+		sum.exchange = most(sum.exchange, t.split + t.exchange);
+		sum.sort = most(sum.sort, t.sort);
+		sum.encode = most(sum.encode, t.encode);
+		sum.pairs += t.pairs;
+		largest = t.pairs > largest ? t.pairs : largest;
+	}
+	fprintf(out, "%4zu %8.3f %8.3f %8.3f %8.3f %8.3f %8.3f %8.3f %9.2f %8.3f\n",
+		b->o->choice->n, ready, added, sum.wait, sum.gather, sum.exchange, sum.sort,
+		sum.encode, (double)b->refs.bases * 1e-9 / ready,
+		sum.pairs ? (double)largest * (double)b->o->choice->n / (double)sum.pairs : 0);
+	fflush(out);
+}
+
+static int run(struct bench *b, FILE *out, kh_err *err)
+{
+	const kh_builder_options bo = { .sketch = sketch,
+					.threads = b->o->threads,
+					.block_size = kh_backend_cuda.block_size,
+					.tmp = "bench",
+					.device = b->o->choice->device,
+					.n_devices = b->o->choice->n };
+	double from = 0, added = 0;
+	int rc = kh_cuda_builder_open(&b->builder, &bo, err);
+
+	b->next = 0;
+	b->ready = 0;
+	if (!rc) {
+		from = kh_seconds();
+		rc = kh_crew_run(b->m, b->o->threads, add_worker, b, err);
+		added = kh_seconds() - from;
+	}
+	if (!rc)
+		rc = finish(b, err);
+	if (!rc && b->ready <= 0)
+		rc = kh_fail(err, KH_ENOMEM, "the GPUs have not the memory for all at once");
+	if (!rc)
+		print(b, out, added, b->ready - from);
+	kh_cuda_builder_close(b->builder);
+	b->builder = NULL;
+	return rc;
+}
+
+int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
+{
+	struct bench b = { .o = o };
+	int rc;
+
+	b.pieces = kh_array(o->threads, sizeof *b.pieces, err);
+	rc = b.pieces ? read_all(&b, err) : KH_ENOMEM;
+	if (!rc)
+		fprintf(out, "%4s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "GPUs", "ready s",
+			"given", "wait", "order", "exchange", "sort", "encode", "G bases/s",
+			"largest");
+	for (int i = 0; i < o->repeat && !rc; i++)
+		rc = run(&b, out, err);
+	for (size_t i = 0; i < b.n; i++) {
+		free((void *)b.kept[i].bases);
+		free((void *)b.kept[i].amb);
+		free((void *)b.kept[i].piece);
+	}
+	free(b.kept);
+	for (unsigned i = 0; b.pieces && i < o->threads; i++)
+		free(b.pieces[i].v);
+	free(b.pieces);
+	kh_feed_close(b.feed);
+	kh_monitor_free(b.m);
+	kh_refs_clear(&b.refs);
+	return rc;
+}
