@@ -7,33 +7,27 @@
 #include "open_addressing.cuh"
 #include "systems.h"
 
-template <class S>
-static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
-{
-	typedef kh_open_table<S, true> T;
-	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
-					B::fold,   nullptr,  B::erase, nullptr,
-					nullptr,   B::stats, B::view };
-	T *t = kh_table_make<T>();
+struct multi {
+	template <class S>
+	static int open(const kh_table_config *c, kh_stream s, kh_table **out,
+			kh_err *err)
+	{
+		typedef kh_open_table<S, true> T;
+		typedef kh_bind<T> B;
+		static const kh_table_fn fn = { B::insert, nullptr,  B::count, B::retrieve,
+						B::fold,   nullptr,  B::erase, nullptr,
+						nullptr,   B::stats, B::view };
+		T *t = kh_table_make<T>();
 
-	*out = t;
-	return kh_open_addressing(t, &fn, c, 8, 8, s, err);
-}
+		*out = t;
+		return kh_open_addressing(t, &fn, c, 8, 8, s, err);
+	}
+};
 
 template <class K, class V>
 static int open_multi(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
 {
-	bool narrow = sizeof(K) == 4 && sizeof(V) == 4;
-
-	if (c->layout == KH_LAYOUT_SOA)
-		return open_layout<kh_soa<K, V>>(c, s, t, err);
-	if (c->layout == KH_LAYOUT_AOS || (c->layout == KH_LAYOUT_DEFAULT && !narrow))
-		return open_layout<kh_aos<K, V>>(c, s, t, err);
-	if (!narrow)
-		return kh_fail(err, KH_EUSAGE,
-			       "packed pairs are of 32-bit keys and values");
-	return open_layout<kh_packed>(c, s, t, err);
+	return kh_open_layout<multi, K, V>(c, s, t, err);
 }
 
 int kh_multi_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)

@@ -245,4 +245,22 @@ static int kh_open_addressing(T *t, const kh_table_fn *fn, const kh_table_config
 	return rc ? rc : t->side.take(t, side, s, err);
 }
 
+/* Opens F's table over the slots of the layout that c asks for; pairs of 32 bits are packed
+ * unless it asks for another. */
+template <class F, class K, class V>
+static int kh_open_layout(const kh_table_config *c, kh_stream s, kh_table **t,
+			  kh_err *err)
+{
+	bool narrow = sizeof(K) == 4 && sizeof(V) == 4;
+
+	if (c->layout == KH_LAYOUT_SOA)
+		return F::template open<kh_soa<K, V>>(c, s, t, err);
+	if (c->layout == KH_LAYOUT_AOS || (c->layout == KH_LAYOUT_DEFAULT && !narrow))
+		return F::template open<kh_aos<K, V>>(c, s, t, err);
+	if (!narrow)
+		return kh_fail(err, KH_EUSAGE,
+			       "packed pairs are of 32-bit keys and values");
+	return F::template open<kh_packed>(c, s, t, err);
+}
+
 #endif

@@ -178,15 +178,19 @@ template <class K, class V> struct kh_hashgraph_view {
 	const uint32_t *offset;
 	const K *keys;
 	const V *values;
-	uint32_t range;
+	uint32_t range;                 /* of all GPUs that share the table */
 	uint64_t seed;
 	unsigned group;
+	uint32_t skip;                  /* rows of the GPUs before this one */
 
+	__device__ uint32_t row(K x) const { return kh_reduce(x, range) - skip; }
 	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
 	{
-		K x = kh_mix(key, seed);
-		uint32_t h = kh_reduce(x, range), from = offset[h], to = offset[h + 1],
-			 n = 0;
+		return each_mix(g, kh_mix(key, seed), f);
+	}
+	template <class F> __device__ uint32_t each_mix(const kh_group &g, K x, F f) const
+	{
+		uint32_t h = row(x), from = offset[h], to = offset[h + 1], n = 0;
 
 		for (uint32_t i = from; i < to; i += g.size) {
 			bool hit = i + g.rank < to && keys[i + g.rank] == x;
