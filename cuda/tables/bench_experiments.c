@@ -27,7 +27,7 @@ static int limit_sort(kh_bench *b, unsigned value_bits, int from, const char *na
 {
 	kh_sort s = { b->keys, b->values,  b->queries, b->result, b->room,
 		      32,      value_bits, from,       32 };
-	kh_bench_gen g = { b->room, 0, 32, value_bits, KH_BENCH_RANDOM, 0 };
+	kh_bench_gen g = { .n = b->room, .key_bits = 32, .value_bits = value_bits };
 	kh_times t = { 0 };
 
 	CU(kh_bench_keys(&g, b->keys, b->stream));
@@ -453,5 +453,6 @@ const kh_bench_experiment kh_bench_list[] = {
 	{ "limits", limits },   { "targets", targets }, { "unique", unique },
 	{ "multi", multi },     { "skewed", skewed },   { "hashgraph", hashgraph },
 	{ "dachash", dachash }, { "cuckoo", cuckoo },   { "sets", sets },
-	{ "index", product },   { NULL, NULL }
+	{ "index", product },   { "gpus", kh_bench_gpus },
+	{ "modes", kh_bench_modes }, { NULL, NULL }
 };

@@ -1,6 +1,6 @@
 /*
- * bench_in.h - what the two files of the bench share: bench.c times a case, the other
- * makes them
+ * bench_in.h - what the files of the bench share: bench.c times a case, the others make
+ * them
  */
 #ifndef KH_TABLES_BENCH_IN_H
 #define KH_TABLES_BENCH_IN_H
@@ -77,6 +77,10 @@ typedef struct kh_bench_experiment {
 	const char *name;
 	int (*run)(kh_bench *);
 } kh_bench_experiment;
+
+/* bench_gpus.c: multi-GPU HashGraph; WarpCore's two modes. */
+int kh_bench_gpus(kh_bench *b);
+int kh_bench_modes(kh_bench *b);
 
 /* Ended by one with no name. */
 extern const kh_bench_experiment kh_bench_list[];

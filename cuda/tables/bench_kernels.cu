@@ -43,7 +43,8 @@ static __global__ void make_keys(kh_bench_gen g, void *keys)
 	if (i >= g.n)
 		return;
 	uint64_t id = g.distinct ? kh_reduce(kh_fmix64(i + 77), (uint32_t)g.distinct) : i;
-	store(keys, i, g.key_bits, key_of(id + g.first, g.key_bits, g.order));
+	id = g.dealt ? (i + g.first) % g.distinct : id + g.first;
+	store(keys, i, g.key_bits, key_of(id, g.key_bits, g.order));
 }
 
 static __global__ void make_values(kh_bench_gen g, void *values)

@@ -15,10 +15,11 @@ enum kh_bench_order { KH_BENCH_RANDOM, KH_BENCH_SEQUENTIAL };
 /* Key number `id` of a test is a bijection of id (RANDOM) or id itself (SEQUENTIAL). */
 typedef struct kh_bench_gen {
 	size_t n;
-	uint64_t distinct;              /* 0: id = i; else a random id below it */
+	uint64_t distinct;              /* 0: id = i; else a random id below it, or i modulo it */
 	unsigned key_bits, value_bits;
 	enum kh_bench_order order;
-	uint64_t first;                 /* added to id */
+	uint64_t first;                 /* added to i if dealt, else to id */
+	int dealt;                      /* modulo */
 } kh_bench_gen;
 
 cudaError_t kh_bench_keys(const kh_bench_gen *g, void *keys, cudaStream_t s);

@@ -96,6 +96,33 @@ def with_group(row):
     return row["table"] + group + note
 
 
+def phases(path, rows):
+    """Share of each phase in a build, by number of GPUs (multi-GPU HashGraph, Fig. 5)."""
+    builds = {r["group"]: r["note"] for r in rows if r["retrieve_gops"] == 0
+              and r["key_bits"] == "32" and r["value_bits"] == "0"}
+    if not builds:
+        return
+    fig, axis = plt.subplots(figsize=(5, 3.8))
+    shares = {}
+    for gpus, note in sorted(builds.items()):
+        words = note.split(";")[0].split()[3:]
+        times = dict(zip(words[::2], map(float, words[1::2])))
+        for name, ms in times.items():
+            shares.setdefault(name, []).append(ms / (sum(times.values()) or 1))
+    below = [0.0] * len(builds)
+    for name, column in shares.items():
+        axis.bar([str(gpus) for gpus in sorted(builds)], column, bottom=below, label=name)
+        below = [a + b for a, b in zip(below, column)]
+    axis.set_xlabel("GPUs")
+    axis.set_ylabel("share of the time")
+    axis.legend(fontsize=7)
+    fig.suptitle("Multi-GPU HashGraph: phases of a build (Fig. 5)", fontsize=10)
+    fig.tight_layout()
+    fig.savefig(path, metadata={"Date": None})
+    plt.close(fig)
+    print(path)
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -168,6 +195,37 @@ def main():
         curves([dict(r, table=r["case"]) for r in rows if r["case"].endswith(" tables")],
                "load", lambda r: r["table"]),
         what=("insert", "find"),
+    )
+    def widths(row):
+        probe = row["case"].replace("weak scaling", "").replace("gpus duplicates", "").strip()
+        return f"{row['key_bits']}/{row['value_bits']} {probe}"
+
+    scaling = [r for r in rows if r["case"].startswith("weak scaling ")]
+    figure(
+        out / "gpus-scaling.svg",
+        "Multi-GPU HashGraph, weak scaling (Fig. 3)",
+        "GPUs",
+        curves(scaling, "group", widths),
+        what=("build", "query"),
+    )
+    figure(
+        out / "gpus-duplicates.svg",
+        "Multi-GPU HashGraph by duplicates (Fig. 4)",
+        "values a key",
+        curves([r for r in rows if r["case"].startswith("gpus duplicates ")],
+               "multiplicity", widths),
+        log=True,
+        what=("build", "query"),
+    )
+    # One GPU has no exchange that could hide anything: its weak scaling is its phases.
+    phases(out / "gpus-phases.svg",
+           case("phases") + [r for r in case("weak scaling") if r["group"] == 1])
+    figure(
+        out / "modes.svg",
+        "WarpCore over several GPUs",
+        "GPUs",
+        curves([r for r in rows if r["case"] in ("distributed retrieve", "independent retrieve")],
+               "group", lambda r: f"{r['table']} {r['case'].split()[0]}"),
     )
 
 

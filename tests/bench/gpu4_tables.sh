@@ -1,0 +1,88 @@
+#!/bin/sh
+# gpu4_tables.sh - tables over several GPUs: tests, tools, and the papers' experiments
+#
+#	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench
+#
+# KMERHASH names the program, TESTS the folder of the unit tests, PEER_TESTS that of a build
+# without NCCL (whose members may share a GPU; the tools do not see what NCCL writes on
+# other GPUs), OUT a folder for logs and CSV.  A short table comes last.
+set -u
+: "${KMERHASH:=kmerhash}" "${TESTS:=tests}" "${PEER_TESTS:=}" "${OUT:=.}"
+: "${LOG2N:=28}" "${MODES_LOG2N:=26}" "${RUNS:=5}"
+export NCCL_NVLS_ENABLE=0 KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP
+failed=0
+
+say() { printf '%s\n' "$*"; }
+fail() { failed=$((failed + 1)); say "FAILED: $*"; }
+
+# check NAME SECONDS command...
+check() {
+	name=$1 limit=$2; shift 2
+	from=$(date +%s)
+	if timeout "$limit" "$@" >"$OUT/$name.log" 2>&1; then
+		say "ok: $name, $(($(date +%s) - from)) s"
+	else
+		fail "$name, status $?"
+		grep -Ev '^(ok|TAP|1\.\.)' "$OUT/$name.log" | head -25
+	fi
+}
+
+# About 60 s.  The HashGraph of one GPU shares its kernels.
+tables_test() {
+	for t in hashgraph1 hashgraph2; do
+		check "test_tables.$t" 100 env KH_TABLE=$t "$TESTS/test_tables"
+		check "test_tables_ops.$t" 100 env KH_TABLE=$t "$TESTS/test_tables_ops"
+	done
+	check test_tables_multi 240 "$TESTS/test_tables_multi"
+	[ -z "$PEER_TESTS" ] ||
+		check test_tables_multi.peers 240 env KH_MEMBERS=3 "$PEER_TESTS/test_tables_multi"
+}
+
+# About 60 s a tool.  With members on one GPU, or one member.
+tables_sanitize() {
+	t=$TESTS members=1
+	[ -z "$PEER_TESTS" ] || { t=$PEER_TESTS members=3; }
+	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
+		check "$tool.test_tables_multi" 240 env KH_SMALL=1 KH_MEMBERS=$members \
+			compute-sanitizer --tool "$tool" --error-exitcode 9 "$t/test_tables_multi"
+		check "$tool.test_tables" 120 env KH_SMALL=1 KH_TABLE=hashgraph2 \
+			compute-sanitizer --tool "$tool" --error-exitcode 9 "$t/test_tables"
+	done
+}
+
+# About 120 s with 4 GPUs.
+tables_bench() {
+	check bench.gpus 280 "$KMERHASH" bench --experiment gpus --log2n "$LOG2N" --repeat "$RUNS" tables
+	check bench.modes 280 "$KMERHASH" bench --experiment modes --log2n "$MODES_LOG2N" \
+		--repeat "$RUNS" tables
+	check bench.one 100 "$KMERHASH" bench --experiment targets --table hashgraph2 \
+		--log2n "$LOG2N" --repeat "$RUNS" tables
+	{ cat "$OUT/bench.gpus.log"; tail -n +2 "$OUT/bench.modes.log"; } >"$OUT/gpus.csv"
+	grep -c WRONG "$OUT/gpus.csv" | sed 's/^/# wrong: /'
+	grep -q WRONG "$OUT/gpus.csv" && fail "a check of the bench"
+	say "# one GPU, hashgraph2: $(awk -F, '$2 == "multi" && $5 == 1 { print $7 " built, " $8 " retrieved, G/s" }' "$OUT/bench.one.log")"
+	awk -F, '
+	NR == 1 { printf "%-11s %-28s %4s %6s %5s %8s %8s %6s %6s  %s\n", "table", "case", "GPUs", "r",
+		"bits", "build", "query", "eff", "check", "note"; next }
+	NF > 9 {
+		name = $2               # what has no case of its own on one GPU
+		sub(/^(phases|gpus chunks)/, "weak scaling", name)
+		key = $1 name $5 $11 $12
+		if ($6 == 1) { b[key] = $7; q[key] = $8 }
+		x = $8 > 0 ? q[key] : b[key]
+		y = $8 > 0 ? $8 : $7
+		printf "%-11s %-28s %4d %6g %2d/%-2d %8.2f %8.2f %6s %6s  %s\n", $1, $2, $6, $5, $11, $12, $7, $8,
+			(x > 0 ? sprintf("%.2f", y / x / $6) : "-"), $10, $15
+	}' "$OUT/gpus.csv"
+}
+
+for step in "$@"; do
+	case $step in
+	tables-test) tables_test ;;
+	tables-sanitize) tables_sanitize ;;
+	tables-bench) tables_bench ;;
+	*) fail "no step is called $step" ;;
+	esac
+done
+[ $failed = 0 ] && say "all well" || say "$failed failed"
+exit $((failed > 0))
