@@ -1,14 +1,30 @@
 #!/bin/sh
-# gpu.sh - the CUDA backend on one GPU: same bytes as the CPU, tools, and times
+# gpu.sh - the CUDA backend on one GPU: same bytes as the CPU, faults, tools, and times
 #
-#	gpu.sh STEP...		small unit sanitize S L
+#	gpu.sh STEP...
 #
-# KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests, WORK a folder
-# in memory.  A table of times goes to stdout; what failed is said and counted.
+#	small           databases, lines and reports of small data, CPU beside CUDA
+#	unit            the unit tests of kernels and backend
+#	golden          the scripts of tests/ on the device
+#	faults          tests/run_gpu_faults.sh
+#	two             processes that share the GPU
+#	sanitize        compute-sanitizer
+#	references      classify --references as by a database, small data, and S if it is there
+#	S L             times
+#	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
+#	bench-S bench-L the stages of the pipeline; after S or L
+#
+# KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
+# kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  A table of times
+# goes to stdout; what failed is said and counted.
 set -u
 : "${KMERHASH:=kmerhash}" "${SIMGEN:=simgen}" "${TESTS:=tests}" "${WORK:=/dev/shm/khgpu}" "${OUT:=.}"
-: "${RUNS:=3}"
-mkdir -p "$WORK"
+: "${RUNS:=3}" "${PYTHON3=$(command -v python3)}"
+SRC=$(cd "$(dirname "$0")/../.." && pwd)
+KMERHASH=$(cd "$(dirname "$(command -v "$KMERHASH")")" && pwd)/$(basename "$KMERHASH")
+TESTS=$(cd "$TESTS" && pwd)
+mkdir -p "$WORK" "$OUT"
+OUT=$(cd "$OUT" && pwd)
 failed=0
 
 say() { printf '%s\n' "$*"; }
@@ -145,14 +161,104 @@ two() {
 	rm -f "$WORK"/two.* "$OUT"/two.*
 }
 
+# script NAME: a script of tests/, by what it says
+script() {
+	(cd "$WORK" && KH_REQUIRE=cuda KH_SRCDIR="$SRC" KMERHASH="$KMERHASH" PYTHON3="$PYTHON3" TMPDIR="$WORK" \
+		KH_FAULTS="$TESTS/kmerhash_faults" timeout 500 sh "$SRC/tests/$1" >"$OUT/$1.log" 2>&1)
+	if [ $? -eq 0 ] && grep -q '^1\.\.[1-9]' "$OUT/$1.log" && ! grep -q '^not ok' "$OUT/$1.log"; then
+		say "ok: $1: $(grep -c '^ok' "$OUT/$1.log") cases, $(grep -c '# SKIP' "$OUT/$1.log") skipped"
+	else
+		say "FAILED: $1"
+		grep -v '^ok' "$OUT/$1.log" | head -n 30
+	fi
+}
+
+# Side by side: each waits for the GPU to come up more than for anything else.
+golden() {
+	for s in identical oracle input db output bench; do
+		KH_DEVICE=cuda script run_$s.sh >"$OUT/golden.$s" &
+	done
+	wait
+	for s in identical oracle input db output bench; do
+		cat "$OUT/golden.$s"
+		! grep -q FAILED "$OUT/golden.$s" || failed=$((failed + 1))
+	done
+}
+
+faults() {
+	KH_JOBS=8 script run_gpu_faults.sh >"$OUT/faults"
+	cat "$OUT/faults"
+	grep '^ok' "$OUT/run_gpu_faults.sh.log" | sed 's/^/  /'
+	! grep -q FAILED "$OUT/faults" || failed=$((failed + 1))
+}
+
+# calls NAME REFERENCE-OPTIONS...: lines and report of the million reads, to NAME.out, NAME.rep
+calls() {
+	to=$1; shift
+	"$KMERHASH" classify -q "$@" --report "$WORK/$to.rep" --output "$WORK/$to.out" "$WORK/million.fq" >"$OUT/equal.log" 2>&1 ||
+		fail "$to: $(tail -1 "$OUT/equal.log")"
+}
+
+same_calls() { # A B WHAT
+	say "# $(wc -l <"$WORK/$1.out") lines, $(grep -c '^C' "$WORK/$1.out") classified"
+	same "$WORK/$1.out" "$WORK/$2.out" "lines $3"
+	same "$WORK/$1.rep" "$WORK/$2.rep" "report $3"
+	rm -f "$WORK/$1.out" "$WORK/$2.out" "$WORK/$1.rep" "$WORK/$2.rep"
+}
+
+million() { # SET strains: a million of its reads; its own, if they are there
+	refs "$1" --genera 20 --species 5 --length 4000000 --seed 7 --strains "$2" --files 16
+	if [ -s "$WORK/$1.fq" ]; then head -n 4000000 "$WORK/$1.fq" >"$WORK/million.fq"
+	else
+		"$SIMGEN" reads --out "$WORK/million" --genera 20 --species 5 --length 4000000 --seed 7 --strains "$2" \
+			--reads 1000000 --novel 0.3 --alien 0.05 --read-seed 3 >/dev/null 2>&1
+	fi
+}
+
+equal_big() { # SET strains
+	million "$1" "$2"
+	[ -s "$WORK/$1.khdb" ] || build "$1" cuda "$WORK/$1.khdb" >"$OUT/equal.log" 2>&1 ||
+		fail "build on cuda: $(tail -1 "$OUT/equal.log")"
+	a=$(date +%s)
+	build "$1" cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
+	say "# built on the CPU in $(($(date +%s) - a)) s"
+	same "$WORK/cpu.khdb" "$WORK/$1.khdb" "database of $1, $(wc -c <"$WORK/$1.khdb") bytes"
+	rm -f "$WORK/cpu.khdb"
+	for d in cpu cuda; do calls $d --device $d --db "$WORK/$1.khdb" --report-minimizer-data; done
+	same_calls cpu cuda "of a million reads of $1"
+}
+
+# by_references SET: by an index made on the fly, and by a database
+by_references() {
+	from=$1
+	set -- --taxonomy "$WORK/$from" --accession2taxid "$WORK/$from/accession2taxid.tsv"
+	for f in "$WORK/$from"/refs.*.fa; do set -- "$@" --references "$f"; done
+	calls refs --device cuda "$@"
+	calls db --device cuda --db "$WORK/$from.khdb"
+	same_calls db refs "by references of $from"
+}
+
+references() {
+	small_data
+	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	cp "$WORK/small.fq" "$WORK/million.fq"
+	by_references small
+	[ ! -s "$WORK/S.khdb" ] || { million S 5; by_references S; }
+}
+
+[ -z "${GPU_FUNCTIONS:-}" ] || return 0    # only these were wanted
+
 for step in "$@"; do
+	began=$(date +%s)
 	case $step in
-	bench-*) s=${step#bench-}; "$KMERHASH" bench --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
+	bench-*) s=${step#bench-}; "$KMERHASH" bench --device cuda --dir "$WORK" --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
 	S) big S 5 10000000 ;;
 	L) big L 45 30000000 ;;
-	equal-S) build S cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1; same "$WORK/cpu.khdb" "$WORK/S.khdb" "database of S"; "$KMERHASH" verify "$WORK/S.khdb" || fail verify; rm -f "$WORK/cpu.khdb" ;;
+	equal-S) equal_big S 5 ;;
+	equal-L) equal_big L 45 ;;
 	*) $step ;;
 	esac
+	say "# $step: $(($(date +%s) - began)) s"
 done
 [ $failed = 0 ] && say "all well" || say "$failed failed"
 exit $((failed > 0))

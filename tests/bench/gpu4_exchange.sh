@@ -1,0 +1,149 @@
+#!/bin/sh
+# gpu4_exchange.sh - an index in parts over GPUs, asked by all-to-all: same bytes, tools, and times
+#
+#	gpu4_exchange.sh STEP...
+#
+#	exchange-unit      the kernels and the whole backend
+#	exchange-equal     small data: CPU, and exchanged over 1, 2, ... GPUs
+#	exchange-ranks     the same over 2 ranks of a GPU each, with mpirun
+#	exchange-sanitize  compute-sanitizer on one GPU (a tool that lets kernels wait for one another
+#	                   would hang on several)
+#	exchange-peers     KMERHASH_PEERS, which was configured --without-nccl, on shares of one GPU:
+#	                   the same bytes, and compute-sanitizer with several members
+#	lookup-S lookup-L  look-ups a second of a GPU: local, peers, exchanged
+#	exchange-S exchange-L   reads/s, report only: replicated, peers, exchanged
+#
+# What names programs and folders is as in gpu.sh, whose data of S and L is used.  GPUS: how many;
+# THREADS: of the run on all of them.
+GPU_FUNCTIONS=1
+. "$(dirname "$0")/gpu.sh"
+: "${GPUS:=4}" "${THREADS:=$((16 * GPUS))}" "${RUNS:=3}"
+export NCCL_NVLS_ENABLE=0
+
+devices() { echo "cuda:$(seq -s, 0 $(($1 - 1)))"; }
+
+unit() {
+	for t in test_exchange test_backend; do
+		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 300 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
+			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
+	done
+}
+
+# exchanged WHAT N OPTIONS...: N GPUs against the CPU
+exchanged() {
+	what=$1 n=$2; shift 2
+	timeout 120 "$KMERHASH" classify -v --device "$(devices "$n")" --placement shard-exchange "$@" --report "$WORK/x.rep" \
+		--output "$WORK/x.out" >"$OUT/x.log" 2>&1 || fail "$what, $n GPUs: $(tail -1 "$OUT/x.log")"
+	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, $n GPUs: not exchanged"
+	same "$WORK/c.out" "$WORK/x.out" "lines of $what, exchanged over $n"
+	same "$WORK/c.rep" "$WORK/x.rep" "report of $what, exchanged over $n"
+}
+
+on_cpu() {
+	"$KMERHASH" classify -q --device cpu "$@" --report "$WORK/c.rep" --output "$WORK/c.out" >"$OUT/c.log" 2>&1 ||
+		fail "on the CPU: $(tail -1 "$OUT/c.log")"
+}
+
+each_input() { # COMMAND: called with what it is, and the options
+	db="--db $WORK/small.khdb"
+	$1 "reads" $db "$WORK/small.fq"
+	$1 "pairs" $db --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
+	$1 "long reads, precise" $db --precise "$WORK/small.long.fq"
+	$1 "reads with features" $db --report-minimizer-data "$WORK/small.fq"
+	$1 "long reads with features" $db --report-minimizer-data "$WORK/small.long.fq"
+}
+
+all_counts() {
+	what=$1; shift
+	on_cpu "$@"
+	n=1
+	while [ "$n" -le "$GPUS" ]; do
+		exchanged "$what" "$n" "$@"
+		n=$((n * 2))
+	done
+}
+
+equal_small() {
+	small_data
+	for o in "" "--scheme minhash"; do
+		build small cpu "$WORK/small.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+		each_input all_counts
+	done
+	rm -f "$WORK"/[cx].out "$WORK"/[cx].rep
+}
+
+# Two ranks, each with one of the GPUs.
+two_ranks() {
+	what=$1; shift
+	on_cpu "$@"
+	timeout 120 mpirun --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c \
+		'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@"' "$KMERHASH" classify -v --device cuda:0 \
+		--placement shard "$@" --report "$WORK/x.rep" --output "$WORK/x.out" >"$OUT/x.log" 2>&1 ||
+		fail "$what, 2 ranks: $(tail -1 "$OUT/x.log")"
+	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, 2 ranks: not exchanged"
+	same "$WORK/c.out" "$WORK/x.out" "lines of $what, 2 ranks"
+	same "$WORK/c.rep" "$WORK/x.rep" "report of $what, 2 ranks"
+}
+
+ranks_small() {
+	small_data
+	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	each_input two_ranks
+}
+
+sanitize_exchange() { # DEVICES
+	small_data
+	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	head -n 4000 "$WORK/small.fq" >"$WORK/tiny.fq"
+	head -n 400 "$WORK/small.long.fq" >"$WORK/tiny.long.fq"
+	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
+		s="compute-sanitizer --tool $tool --error-exitcode 9"
+		[ $tool = memcheck ] && s="$s --leak-check full"
+		timeout 200 $s "$KMERHASH" classify -q --device "$1" --placement shard-exchange --threads 2 --db "$WORK/small.khdb" \
+			--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.exchange.log" 2>&1 \
+			&& say "clean: $tool exchange on $1" || { fail "$tool exchange"; tail -25 "$OUT/$tool.exchange.log"; }
+	done
+}
+
+on_peers() {
+	KMERHASH=$KMERHASH_PEERS
+	devices() { echo cuda:0,0,0; }
+	small_data
+	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	GPUS=1
+	each_input all_counts
+	TOOLS="memcheck racecheck" sanitize_exchange cuda:0,0
+}
+
+# rates_of SET: M reads/s of the ways, medians of RUNS
+rates_of() {
+	printf '%-28s %10s %10s %10s\n' "# $1, M reads/s" least median most
+	for w in replicate shard-peer shard-exchange; do
+		for i in $(seq "$RUNS"); do
+			timeout 90 "$KMERHASH" classify -v --device "$(devices "$GPUS")" --threads "$THREADS" --placement $w \
+				--db "$WORK/$1.khdb" --output - --report "$WORK/$w.rep" "$WORK/$1.fq" "$WORK/$1.fq" >"$OUT/run.log" 2>&1 ||
+				fail "$1 $w: $(tail -1 "$OUT/run.log")"
+			sed -n 's/.* classify on cuda: \([0-9]*\) reads.s.*/\1/p' "$OUT/run.log"
+		done | sort -n | awk -v w="$w, $GPUS GPUs" '{ r[NR] = $1 * 1e-6 }
+			END { printf "%-28s %10.1f %10.1f %10.1f\n", w, r[1], r[int((NR + 1) / 2)], r[NR] }'
+	done
+	sed -n 's/^kmerhash: exchange: /# last run: /p' "$OUT/run.log"
+	same "$WORK/replicate.rep" "$WORK/shard-exchange.rep" "report of $1, exchanged"
+}
+
+for step in "$@"; do
+	began=$(date +%s)
+	case $step in
+	exchange-unit) unit ;;
+	exchange-equal) equal_small ;;
+	exchange-ranks) ranks_small ;;
+	exchange-sanitize) sanitize_exchange cuda:0 ;;
+	exchange-peers) (failed=0; on_peers; exit $failed) || fail "$step" ;;
+	lookup-*) "$KMERHASH" bench --repeat 3 --db "$WORK/${step#lookup-}.khdb" --device "$(devices "$GPUS")" placement || fail "$step" ;;
+	exchange-S | exchange-L) rates_of "${step#exchange-}" ;;
+	*) fail "no step $step" ;;
+	esac
+	say "# $step: $(($(date +%s) - began)) s"
+done
+[ $failed = 0 ] && say "all well" || say "$failed failed"
+exit $((failed > 0))
