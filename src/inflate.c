@@ -26,6 +26,7 @@ struct kh_inflate {
 #endif
 };
 
+#if defined HAVE_ISAL || defined HAVE_LIBDEFLATE
 /* Is this library wanted?  No KH_GZ: each does what it does best. */
 static bool wanted(const char *library)
 {
@@ -33,6 +34,7 @@ static bool wanted(const char *library)
 
 	return !s || !*s || strcmp(s, library) == 0;
 }
+#endif
 
 static int zlib_up(kh_inflate *z, kh_err *err)
 {
