@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include "mem.h"
 
+enum { STUCK = 8 };                     /* seconds that the carrier may take for a turn, after a failure */
+
 /* --- parcels -------------------------------------------------------------------------- */
 void kh_parcels_push(kh_parcels *l, kh_parcel *p)
 {
@@ -145,11 +147,10 @@ static struct timespec after(double seconds)
 	return t;
 }
 
-/* The carrier may hang in MPI when a peer is gone: it is given some time, more than it takes
- * itself to give up. */
+/* The carrier may hang in MPI when a peer is gone: then it is not waited for. */
 void kh_comm_close(kh_comm *c)
 {
-	bool ended;
+	int status;
 
 	if (!c)
 		return;
@@ -157,17 +158,18 @@ void kh_comm_close(kh_comm *c)
 	c->closing = true;
 	pthread_cond_signal(&c->posted);
 	while (!c->ended) {
-		struct timespec until = after(c->failure.code ? 8 : c->timeout);
+		const uint64_t turns = c->turns;
+		struct timespec until = after(c->failure.code ? STUCK : c->timeout);
 
 		if (pthread_cond_timedwait(&c->came, &c->lock, &until) == ETIMEDOUT &&
-		    (c->failure.code || !c->open))
+		    c->turns == turns && (c->failure.code || !c->open))
 			break;
 	}
-	ended = c->ended;
+	status = c->ended ? 0 : c->failure.code == KH_EUSAGE ? 2 : 1;
 	pthread_mutex_unlock(&c->lock);
-	if (!ended) {
+	if (status) {
 		fflush(NULL);
-		_exit(1);
+		_exit(status);
 	}
 	pthread_join(c->carrier, NULL);
 	comm_free(c);
@@ -255,6 +257,7 @@ void kh_comm_nap(kh_comm *c, double seconds)
 	struct timespec until = after(seconds);
 
 	pthread_mutex_lock(&c->lock);
+	c->turns++;
 	if (!c->outbox.first)
 		pthread_cond_timedwait(&c->posted, &c->lock, &until);
 	pthread_mutex_unlock(&c->lock);

@@ -25,9 +25,9 @@ typedef struct kh_comm kh_comm;
 /* *c is NULL if this process is a run of its own: then nothing below is called.  It is one
  * unless a launcher's variables in the environment speak of several (KH_COMM=off: even then). */
 int kh_comm_open(kh_comm **c, kh_err *err);
-/* Ends all ranks in order, when each has come here; NULL is fine.  After a failure it waits a few
- * seconds only: if the ranks cannot end in order it ends the process, with status 1.  So
- * outputs are closed and messages printed before. */
+/* Ends all ranks in order, when each has come here; NULL is fine.  After a failure it waits for ranks
+ * that live only: if the ranks cannot end in order it ends the process, with status 1, or 2
+ * if the failure is wrong usage.  So outputs are closed and messages printed before. */
 void kh_comm_close(kh_comm *c);
 /* This rank has failed with *e: tells the others, whose calls then fail with its code, naming it. */
 void kh_comm_fail(kh_comm *c, const kh_err *e);

@@ -34,6 +34,7 @@ struct kh_comm {
 	uint64_t n_came;
 	bool open;                      /* MPI can be used; false again when all ranks have parted */
 	bool closing, ended;
+	uint64_t turns;                 /* of the carrier: it is not stuck in MPI */
 	kh_err failure;                 /* code 0: none yet */
 	bool told;                      /* the others know of it */
 };

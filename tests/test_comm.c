@@ -4,6 +4,8 @@
  *	test_comm messages     everything that is sent comes, whole and in order
  *	test_comm fail R       rank R fails: the others' calls say so
  *	test_comm stop R       rank R stops answering (SIGSTOP): the others say so
+ *	test_comm slow R       rank R fails, and the next takes its time to clear up
+ *	test_comm late R       rank R parts long after the others: that is no failure
  *	test_comm delay        microseconds of a message there and back (no verdict)
  *
  * Exit status 0, or 1 with a line on stderr.  Without cmocka: it also runs where that is not.
@@ -173,7 +175,7 @@ static void everyone(unsigned round)
 
 /* --- faults --------------------------------------------------------------------------------- */
 /* Waits for the failure, in a call as a command would. */
-static int outlive(unsigned bad, const char *how)
+static int outlive(unsigned bad, const char *how, bool slow)
 {
 	char want[64];
 	kh_message m;
@@ -188,17 +190,27 @@ static int outlive(unsigned bad, const char *how)
 	printf("rank %u saw it: %s\n", rank, err.msg);
 	fflush(stdout);
 	kh_comm_fail(c, &err);
+	if (slow) {
+		sleep(5);
+		printf("rank %u has cleared up\n", rank);
+		fflush(stdout);
+	}
 	kh_comm_close(c);
 	return 1;
 }
 
 static int fault(const char *kind, unsigned bad)
 {
+	kh_message m;
+
 	must(!kh_comm_barrier(c, &err), "barrier");
+	must(!kh_comm_post(c, bad, 6, NULL, 0, &err), "post");
 	if (rank != bad)
-		return outlive(bad, strcmp(kind, "fail") == 0 ? "failed: the disk is full" : "does not answer");
-	usleep(300000);         /* the others come out of the barrier, or that is what fails */
-	if (strcmp(kind, "fail") == 0) {
+		return outlive(bad, strcmp(kind, "stop") == 0 ? "does not answer" : "failed: the disk is full",
+			       strcmp(kind, "slow") == 0 && rank == (bad + 1) % size);
+	for (unsigned r = 0; r < size; r++)     /* have come out of the barrier, or that is what fails */
+		must(!kh_comm_take_from(c, r, 6, &m, &err), "take");
+	if (strcmp(kind, "stop") != 0) {
 		kh_fail(&err, KH_EIO, "the disk is full");
 		kh_comm_fail(c, &err);
 		kh_comm_close(c);
@@ -206,6 +218,14 @@ static int fault(const char *kind, unsigned bad)
 	}
 	raise(SIGSTOP);
 	return 1;
+}
+
+/* Twice the time-out and more after the others have come to their end. */
+static void part_late(unsigned late)
+{
+	must(!kh_comm_barrier(c, &err), "barrier");
+	if (rank == late)
+		sleep(9);
 }
 
 static void delay(void)
@@ -236,8 +256,10 @@ int main(int argc, char **argv)
 	must(c != NULL, "several ranks");
 	rank = kh_comm_rank(c);
 	size = kh_comm_size(c);
-	if (strcmp(what, "fail") == 0 || strcmp(what, "stop") == 0)
+	if (strcmp(what, "fail") == 0 || strcmp(what, "stop") == 0 || strcmp(what, "slow") == 0)
 		return fault(what, (unsigned)atoi(argv[2]));
+	if (strcmp(what, "late") == 0)
+		part_late((unsigned)atoi(argv[2]));
 	if (strcmp(what, "delay") == 0)
 		delay();
 	for (unsigned i = 0; i < 300 && strcmp(what, "messages") == 0; i++) {
