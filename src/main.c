@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include "cmd.h"
@@ -42,10 +43,23 @@ static int run(int argc, char **argv)
 	return 2;
 }
 
+/* A standard stream that is closed would be the next file to be opened, and what is said on it
+ * would be written there.  What takes its place can only be used the wrong way round. */
+static int fill_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == 1 ? O_RDONLY : O_WRONLY) != fd)
+			return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int rc;
 
+	if (fill_streams())
+		return 1;
 	kh_cmd_seconds();
 	if (argc < 2) {
 		usage(stderr);

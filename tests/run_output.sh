@@ -63,6 +63,20 @@ expect 2 "both the database and an output" "the output is the database" classify
 expect 2 "named for two outputs" "two outputs of one name" classify --db a.khdb --output x --report x 1.fq
 check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x
 
+# --- standard streams that are closed --------------------------------------------------------
+expect 1 "standard output: write failed: Bad file" "no standard output" sh -c '"$@" >&-' - \
+	"$real" classify -q --db a.khdb --report x.kreport 1.fq
+nothing_left "no standard output" x.kreport
+check "no standard output, and no need of it" sh -c '"$@" >&-' - \
+	"$real" classify -q --db a.khdb --output x.tsv --report x.kreport 1.fq
+same want.tsv x.tsv "no standard output, and no need of it: lines"
+expect 1 "standard input: Bad file" "no standard input" sh -c '"$@" <&-' - "$real" classify -q --db a.khdb -
+printf '>none\nACGTACGTACGTACGTACGT\n' >none.fa    # is warned of while the database is open
+check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --db x.khdb -k 14 \
+	--taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz none.fa
+check "no standard error: a sound database" "$real" verify x.khdb
+rm -f x.tsv x.kreport x.khdb
+
 # --- ranks that cannot know of each other --------------------------------------------------------
 if [ ! -x "${real%/*}/tests/test_comm" ]; then
 	expect 2 "3 copies of this program were started, but it was built without MPI" "copies without MPI" \
