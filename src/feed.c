@@ -80,8 +80,7 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 	if (!st->block || !st->count || !st->wait)
 		return KH_ENOMEM;
 	int rc = kh_queue_new(&st->pool, f->m, n, err);
-	if (!rc)
-		rc = kh_turn_new(&st->reading, f->m, err);
+	pthread_mutex_init(&st->reading, NULL);
 	for (size_t i = 0; !rc && i < n; i++) {
 		st->block[i].pub.stream = s;
 		st->block[i].pub.priv = &st->block[i];
@@ -131,7 +130,7 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 	}
 	if (st->in)
 		feed_input_drop(f, st->in);
-	kh_turn_free(st->reading);
+	pthread_mutex_destroy(&st->reading);
 	kh_queue_free(st->pool);
 	free(st->block);
 	free(st->part);
@@ -156,7 +155,7 @@ static uint64_t outlook(const struct feed_stream *st)
 {
 	uint64_t a_block = st->n_settled ? st->n_rec / st->n_settled : 1;
 
-	return st->n_rec + (st->n_seq - st->n_settled) * (a_block ? a_block : 1);
+	return st->n_rec + (st->n_drawn - st->n_settled) * (a_block ? a_block : 1);
 }
 
 /* Under the lock.  The stream that is behind, -1: all has been read.  `settled`: goes by
@@ -177,40 +176,26 @@ static int behind(const kh_feed *f, bool settled)
 	return outlook(b) < outlook(a);
 }
 
-/* A free block of the stream to be read, with its ticket.  1, 0: nothing is left. */
+/* A free block of the stream to be read.  1, 0: nothing is left. */
 static int draw(kh_feed *f, struct feed_block **out)
 {
-	for (;;) {
-		kh_monitor_lock(f->m);
-		int s = behind(f, false), w = behind(f, true);
-		kh_monitor_unlock(f->m);
-		if (kh_monitor_stopped(f->m))
-			return KH_ECANCEL;
-		if (s < 0)
-			return 0;
-		struct feed_block *b = kh_queue_try(f->st[s].pool);
-		if (!b && w != s)
-			b = kh_queue_try(f->st[w].pool);
-		if (!b)
-			b = kh_queue_pop(f->st[w].pool);
-		if (!b)
-			return KH_ECANCEL;
-
-		struct feed_stream *st = &f->st[b->pub.stream];
-		kh_monitor_lock(f->m);
-		bool ended = st->ended;
-		if (!ended) {
-			b->pub.ticket = f->n_ticket++;
-			b->seq = st->n_seq++;
-			b->raw = b->end = st->slack;
-			b->format = st->format;
-		}
-		kh_monitor_unlock(f->m);
-		*out = b;
-		if (!ended)
-			return 1;
-		kh_queue_push(st->pool, b);
-	}
+	kh_monitor_lock(f->m);
+	int s = behind(f, false), w = behind(f, true);
+	kh_monitor_unlock(f->m);
+	if (s < 0)
+		return 0;
+	struct feed_block *b = kh_queue_try(f->st[s].pool);
+	if (!b && w != s)
+		b = kh_queue_try(f->st[w].pool);
+	if (!b)
+		b = kh_queue_pop(f->st[w].pool);
+	if (!b)
+		return KH_ECANCEL;
+	kh_monitor_lock(f->m);
+	f->st[b->pub.stream].n_drawn++;
+	kh_monitor_unlock(f->m);
+	*out = b;
+	return 1;
 }
 
 /* After a record of uncommon length the memory is given back. */

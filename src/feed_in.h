@@ -2,6 +2,7 @@
 #ifndef KH_FEED_IN_H
 #define KH_FEED_IN_H
 
+#include <pthread.h>
 #include "feed.h"
 #include "reader.h"
 #include "source.h"
@@ -27,7 +28,6 @@ struct feed_block {
 	uint64_t at;            /*   from where, of `in`, if it is read by ranges */
 	struct feed_input *in;
 	kh_run run;
-	uint64_t seq;           /* order in its stream */
 	unsigned refs;
 	bool file_start;
 	bool past;              /* the stream had ended */
@@ -55,16 +55,16 @@ struct feed_stream {
 	const char *const *path;
 	size_t n_path;
 	kh_queue *pool;
-	kh_turn *reading;
 	struct feed_block *block;
 	/* under the lock: */
-	uint64_t n_seq;
+	uint64_t n_drawn;       /* blocks that are read, or will be */
 	bool ended;             /* nothing is left to be read */
 	uint64_t n_rec;         /* settled */
 	uint64_t n_settled;     /* blocks */
 	size_t slack;           /* bytes to leave free in front of the text */
 	char format;            /* of the file that was settled last */
-	/* in the reading turn: */
+	/* under `reading`: */
+	pthread_mutex_t reading;
 	size_t file;
 	char *part;             /* what the first file is called in messages if it is not read from its start */
 	struct feed_input *in;
@@ -100,7 +100,7 @@ struct kh_feed {
 
 const char *feed_file_name(const struct feed_stream *st, size_t file);
 
-/* feed_read.c: fills the raw bytes (in the stream's reading turn where need be). */
+/* feed_read.c: gives the block its ticket and fills its raw bytes. */
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
 /* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
 int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);

@@ -1,9 +1,9 @@
 /*
  * feed_read.c - raw bytes into blocks
  *
- * In a stream's reading turn: which bytes are the block's.  What can be done by many
- * at once, reading a range of a plain file or inflating a run of BGZF blocks, is done
- * outside it.
+ * Who holds a stream's lock takes its next bytes and the next ticket, so that tickets are in the
+ * order of bytes.  What can be done by many at once, reading a range of a plain file or inflating a
+ * run of BGZF blocks, is done outside it.
  */
 #include <config.h>
 #include "feed.h"
@@ -104,7 +104,7 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 	return KH_OK;
 }
 
-/* Which bytes are the block's; in the reading turn. */
+/* Which bytes are the block's; under the stream's lock. */
 static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
 	int rc = KH_OK;
@@ -138,15 +138,26 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 	return rc;
 }
 
-static int take_in_turn(kh_feed *f, struct feed_stream *st, struct feed_block *b)
+static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	int rc = kh_turn_wait(st->reading, b->seq);
+	kh_monitor_lock(f->m);
+	b->pub.ticket = f->n_ticket++;
+	b->raw = b->end = st->slack;
+	b->format = st->format;
+	st->ended |= b->past;
+	kh_monitor_unlock(f->m);
+}
 
-	if (rc)
-		return rc;
-	if (st->file == st->n_path)
-		b->past = true;
-	else if (take(f, st, b, &b->bad))
+static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
+{
+	pthread_mutex_lock(&st->reading);
+	if (kh_monitor_stopped(f->m)) {         /* no more of what may be slow to come */
+		pthread_mutex_unlock(&st->reading);
+		return KH_ECANCEL;
+	}
+	b->past = st->file == st->n_path;
+	take_ticket(f, st, b);
+	if (!b->past && take(f, st, b, &b->bad))
 		st->file = st->n_path;
 	else if (b->pub.file_end)
 		st->file++;
@@ -154,19 +165,14 @@ static int take_in_turn(kh_feed *f, struct feed_stream *st, struct feed_block *b
 		feed_input_drop(f, st->in);
 		st->in = NULL;
 	}
-	if (b->past) {
-		kh_monitor_lock(f->m);
-		st->ended = true;
-		kh_monitor_unlock(f->m);
-	}
-	kh_turn_pass(st->reading);
+	pthread_mutex_unlock(&st->reading);
 	return KH_OK;
 }
 
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	struct feed_stream *st = &f->st[b->pub.stream];
-	int rc = take_in_turn(f, st, b);
+	int rc = take_next(f, st, b);
 
 	if (rc)
 		return rc;
