@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "build.h"
+#include "clash.h"
 #include "cmd.h"
 #include "mem.h"
-#include "output.h"
 
 struct values {
 	const char *db, *taxonomy, *scheme, *device, *list;
@@ -106,9 +106,12 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
 		return kh_fail(err, KH_EUSAGE, "--scheme: '%s' is neither syncmer nor minhash", v->scheme);
-	for (size_t i = 0; i < o->n_refs; i++)
-		if (kh_same_file(o->refs[i], v->db))
-			return kh_fail(err, KH_EUSAGE, "%s is both a reference and the database", v->db);
+	const kh_paths db = { &v->db, 1 };
+	int rc = kh_clash_inputs(db, (kh_paths) { o->refs, o->n_refs }, "a reference", err);
+	if (!rc)
+		rc = kh_clash_inputs(db, (kh_paths) { o->maps, o->n_maps }, "a table", err);
+	if (rc)
+		return rc;
 	o->db = v->db;
 	o->taxonomy = v->taxonomy;
 	o->sketch = (kh_sketch) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER, .k = (uint32_t)v->k,

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "build.h"
+#include "clash.h"
 #include "cmd.h"
 #include "mem.h"
 #include "output.h"
@@ -134,26 +135,26 @@ static int add_inputs(struct job *j, int n, char **path, kh_err *err)
 	return rc;
 }
 
-/* No output may be an input, or another output. */
 static int check_files(const struct job *j, int n, char **input, kh_err *err)
 {
-	const char *out[] = { j->o.output, j->v.report, j->v.json, j->name[0][0], j->name[0][1],
-			      j->name[1][0], j->name[1][1] };
-	enum { N = sizeof out / sizeof out[0] };
+	const char *path[] = { j->o.output, j->v.report, j->v.json, j->name[0][0], j->name[0][1],
+			       j->name[1][0], j->name[1][1] };
+	const kh_paths out = { path, sizeof path / sizeof *path };
+	const kh_words *more[] = { &j->v.references, &j->v.maps, &j->v.seqids };
+	char *db = NULL;
+	int rc = kh_clash_outputs(out, err);
 
-	for (int i = 0; i < N; i++) {
-		if (!out[i] || strcmp(out[i], "/dev/null") == 0)
-			continue;
-		for (int k = 0; k < n; k++)
-			if (kh_same_file(out[i], input[k]))
-				return kh_fail(err, KH_EUSAGE, "%s is both an input and an output", out[i]);
-		if (j->v.db && kh_same_file(out[i], j->v.db))
-			return kh_fail(err, KH_EUSAGE, "%s is both the database and an output", out[i]);
-		for (int k = 0; k < i; k++)
-			if (out[k] && strcmp(out[i], out[k]) == 0)
-				return kh_fail(err, KH_EUSAGE, "%s is named for two outputs", out[i]);
-	}
-	return KH_OK;
+	if (!rc)
+		rc = kh_clash_inputs(out, (kh_paths) { (const char *const *)input, (size_t)n }, "an input", err);
+	for (int i = 0; i < 3 && !rc; i++)
+		rc = kh_clash_inputs(out, (kh_paths) { more[i]->v, more[i]->n }, "an input", err);
+	if (rc || j->v.references.n)
+		return rc;
+	rc = kh_db_find(&db, j->v.db, err);
+	if (!rc)
+		rc = kh_clash_inputs(out, (kh_paths) { (const char *const *)&db, 1 }, "the database", err);
+	free(db);
+	return rc;
 }
 
 static int set_placement(struct job *j, kh_err *err)

@@ -410,6 +410,16 @@ static int find_in_folder(const char *folder, char **found, kh_err *err)
 	return rc;
 }
 
+int kh_db_find(char **file, const char *path, kh_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return find_in_folder(path, file, err);
+	*file = strdup(path);
+	return *file ? KH_OK : kh_fail_nomem(err);
+}
+
 static uint64_t mtime_of(const struct stat *st)
 {
 	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
@@ -440,16 +450,12 @@ static int map_file(kh_db *db, kh_err *err)
 int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)
 {
 	kh_db *db = kh_array(1, sizeof *db, err);
-	struct stat st;
-	int rc = KH_OK;
+	int rc;
 
 	if (!db)
 		return KH_ENOMEM;
 	db->fd = -1;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		rc = find_in_folder(path, &db->path, err);
-	else if (!(db->path = strdup(path)))
-		rc = kh_fail_nomem(err);
+	rc = kh_db_find(&db->path, path, err);
 	if (!rc)
 		rc = map_file(db, err);
 	if (!rc)

@@ -112,7 +112,8 @@ typedef struct kh_db_options {
 	unsigned threads;
 } kh_db_options;
 
-/* `path` is a file, or a folder with exactly one *.khdb. */
+/* `path` is a file, or a folder with exactly one *.khdb; *file, to be freed, is that file. */
+int kh_db_find(char **file, const char *path, kh_err *err);
 int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
 /* The loader over bytes: `map` is borrowed, aligned to 64. For tests and fuzzing. */
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,

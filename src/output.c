@@ -124,8 +124,8 @@ bool kh_same_file(const char *path, const char *other)
 {
 	struct stat a, b;
 
-	return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return stat(path, &a) == 0 && stat(other, &b) == 0 && !S_ISCHR(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* --- opening -------------------------------------------------------------------------- */

@@ -36,7 +36,8 @@ int kh_out_sync(kh_out *o, kh_err *err);
 int kh_out_commit(kh_out *o, kh_err *err);
 bool kh_out_regular(const kh_out *o);           /* also a file that is written in place */
 
-/* Is `path` the same file as `other` (device and inode)? */
+/* Is `path` the same file or folder as `other` (device and inode)?  A terminal, or /dev/null, is
+ * not: what is written to it is not what is read from it. */
 bool kh_same_file(const char *path, const char *other);
 
 /* Removes temporary files on SIGINT, SIGTERM, SIGHUP and raises the signal again; a

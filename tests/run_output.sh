@@ -61,7 +61,20 @@ expect 2 "ordinary file" "a database on /dev/null" build --db /dev/null $phix
 expect 2 "both an input and an output" "the output is the input" classify --db a.khdb --output 1.fq 1.fq
 expect 2 "both the database and an output" "the output is the database" classify --db a.khdb --output a.khdb 1.fq
 expect 2 "named for two outputs" "two outputs of one name" classify --db a.khdb --output x --report x 1.fq
-check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x
+expect 2 "named for two outputs" "two outputs of one file that is yet to be" classify --db a.khdb --output x --report ./x 1.fq
+mkdir d; cp a.khdb d; echo old >same; ln "$phix" phix.gz 2>/dev/null || cp "$phix" phix.gz
+expect 2 "named for two outputs" "two outputs of one file" classify --db a.khdb --output same --json "$t/same" 1.fq
+expect 2 "is named for two outputs" "a report where the lines go" sh -c '"$@" >>same' - \
+	"$real" classify -q --db a.khdb --report /dev/stdout 1.fq
+expect 0 "" "lines and report into one pipe" sh -c '"$@" | cat >got' - "$real" classify -q --db a.khdb --report /dev/stdout 1.fq
+cat want.tsv want.kreport >two; same two got "lines and report into one pipe: one behind the other"
+expect 2 "both the database and an output" "the output is the database of a folder" classify --db d --output d/a.khdb 1.fq
+expect 2 "both an input and an output" "the output is a reference" classify -R phix.gz --taxonomy "$data/taxonomy" --output phix.gz 1.fq
+cp "$data/taxonomy/accession2taxid.tsv" t.khdb
+expect 2 "both a table and an output" "the database is a table" build --db t.khdb --seqid2taxid t.khdb phix.gz
+check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x -a "$(cat same)" = old
+check "names that clash: nor these" sh -c 'cmp "$1" phix.gz && cmp d/a.khdb a.khdb && cmp "$2" t.khdb' - \
+	"$phix" "$data/taxonomy/accession2taxid.tsv"
 
 # --- standard streams that are closed --------------------------------------------------------
 expect 1 "standard output: write failed: Bad file" "no standard output" sh -c '"$@" >&-' - \
