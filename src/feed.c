@@ -293,12 +293,13 @@ int kh_feed_settle(kh_feed *f, kh_block *p, kh_err *err)
 	else if (!st->failed && (rc = feed_join(f, b, &st->err)) != 0)
 		st->failed = true;
 	publish(f, b);
-	if (rc && f->n_streams == 1) {
-		if (err)
-			*err = st->err;
-		return rc;
-	}
-	return KH_OK;
+	if (!rc || f->n_streams == 2)
+		return KH_OK;
+	if (f->o.interleaved && feed_check_pairs(f, p, err))
+		return KH_EFORMAT;
+	if (err)
+		*err = st->err;
+	return rc;
 }
 
 void kh_feed_pass(kh_feed *f, kh_block *b)

@@ -116,6 +116,8 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_jobs.c: hashes of names, as far as missing, so that mates are compared by one
  * number each in the turn; `n_head` records are in front of rec[FEED_ROOM]. */
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
+/* Interleaved, of a block that ends in a failure: are the pairs in front of it right? */
+int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
 
 void feed_unref(kh_feed *f, struct feed_block *b);
 

@@ -100,6 +100,13 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 	return KH_OK;
 }
 
+int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err)
+{
+	const kh_job j = { .first = f->n_frag, .n = p->n_rec / 2, .block = { p }, .interleaved = true };
+
+	return j.n > 0 ? check_mates(f, &j, err) : KH_OK;
+}
+
 /* --- jobs ------------------------------------------------------------------------ */
 static void hold(kh_feed *f, kh_block *p)
 {

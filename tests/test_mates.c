@@ -213,6 +213,15 @@ static void test_interleaved(void **state)
 	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
 	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
 		    ":16: record 4: quality has 2 characters, sequence 1");
+	/* a mate that is missing makes the names disagree first, whatever comes behind */
+	interleaved(R("a") R("a") R("b") R("c") R("c"), true,
+		    ": pair 2: the mates have different names, 'b' and 'c' "
+		    "(--no-mate-check takes them as they are)");
+	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true,
+		    ": pair 1: the mates have different names, 'a' and 'b' "
+		    "(--no-mate-check takes them as they are)");
+	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
+		    ":12: record 3: quality has 2 characters, sequence 1");
 }
 
 int main(void)
