@@ -88,6 +88,9 @@ static int read_list(const char *path, char **text, kh_words *w, kh_err *err)
 	if (rc)
 		return rc;
 	(*text)[n] = 0;
+	if (strlen(*text) < n)          /* of find -print0, say: only the first name would count */
+		return kh_fail(err, KH_EFORMAT, "%s: a NUL byte at %zu; expected names of files, one a line",
+			       path, strlen(*text));
 	for (char *save = NULL, *s = strtok_r(*text, "\r\n", &save); s && !rc;
 	     s = strtok_r(NULL, "\r\n", &save))
 		rc = add_word(w, s, err);

@@ -40,6 +40,8 @@ build --db x.khdb -k 18 - <all.fa.gz; same ref.khdb x.khdb "standard input, gz";
 mkfifo fifo; cat all.fa >fifo & build --db x.khdb -k 18 fifo; wait; same ref.khdb x.khdb "FIFO"; rm -f x.khdb
 echo "$genomes" | tr ' ' '\n' >list
 check "list of files: build" build --db x.khdb -k 18 --list list; same ref.khdb x.khdb "list of files"; rm -f x.khdb
+tr '\n' '\0' <list >list0
+expect 1 "list0: a NUL byte at [0-9]*; expected names of files" "list of files that end in NUL" build --db x.khdb -k 18 --list list0
 if command -v bgzip >/dev/null; then
 	bgzip -c all.fa >all.bgz
 	is_db "BGZF" --db x.khdb --threads 2 --block-size 3000 -k 18 all.bgz
