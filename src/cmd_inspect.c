@@ -179,6 +179,21 @@ static json_t *json_counts(const uint64_t *v, int n)
 	return a;
 }
 
+/* A path may be any bytes, a string of JSON only UTF-8. */
+static json_t *json_path(const char *path)
+{
+	json_t *s = json_string(path);
+	char *copy = s ? NULL : strdup(path);
+
+	for (char *p = copy; p && *p; p++)
+		if (*p & 0x80)
+			*p = '?';
+	if (copy)
+		s = json_string(copy);
+	free(copy);
+	return s;
+}
+
 static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -188,9 +203,9 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	root = json_pack(
-		"{s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 		"s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
-		"database", db->path, "tool", h->tool, "format", (json_int_t)h->version,
+		"database", json_path(db->path), "tool", h->tool, "format", (json_int_t)h->version,
 		"bytes", (json_int_t)h->file_bytes, "scheme", scheme(h), "k", (json_int_t)h->sketch.k,
 		"s", (json_int_t)h->sketch.s, "stride", (json_int_t)h->sketch.stride,
 		"max_span", (json_int_t)h->max_span, "sequences", (json_int_t)h->sequences,

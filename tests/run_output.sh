@@ -76,6 +76,11 @@ check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x
 check "names that clash: nor these" sh -c 'cmp "$1" phix.gz && cmp d/a.khdb a.khdb && cmp "$2" t.khdb' - \
 	"$phix" "$data/taxonomy/accession2taxid.tsv"
 
+# --- a name that is no UTF-8 ---------------------------------------------------------------
+odd=$(printf 'd/\351.khdb'); mv d/a.khdb "$odd"
+expect 0 "" "a database with a name in Latin-1" "$kmerhash" inspect --json d
+check "a database with a name in Latin-1: shown with '?'" grep -q '"database": "d/?.khdb"' .out
+
 # --- standard streams that are closed --------------------------------------------------------
 expect 1 "standard output: write failed: Bad file" "no standard output" sh -c '"$@" >&-' - \
 	"$real" classify -q --db a.khdb --report x.kreport 1.fq
