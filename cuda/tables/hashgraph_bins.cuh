@@ -32,6 +32,7 @@ template <class K, class V> struct kh_bins {
 	kh_run one;
 	unsigned runs, teams; /* of a block, each takes a run at a time; a power of two */
 	uint32_t *start;                /* [run][bins + 1]: where a bin is in each run */
+	uint32_t *before;               /* [bins + 1]: the sums over the runs */
 	uint32_t bins_log2, rows;       /* of the whole hash range: bins, rows of one */
 	uint32_t first, bins;           /* that this table has */
 	uint32_t limit, stage;          /* pairs: more is a large bin; fit in shared memory */
@@ -51,14 +52,7 @@ template <class K, class V> struct kh_bins {
 		return kh_reduce((K)(x << bins_log2), rows);
 	}
 	/* First pair of the bin in the table; bins: the number of pairs. */
-	__device__ uint32_t from(uint32_t bin) const
-	{
-		uint32_t n = 0;
-
-		for (unsigned r = 0; r < runs; r++)
-			n += *at(r, bin);
-		return n;
-	}
+	__device__ uint32_t from(uint32_t bin) const { return before[bin]; }
 };
 
 template <class K> static __device__ __forceinline__ uint32_t kh_top_bits(K x, uint32_t n)
@@ -125,6 +119,18 @@ template <class K, class V> static __global__ void kh_find_bins(kh_bins<K, V> b)
 	b.start[(size_t)blockIdx.y * (b.bins + 1) + bin] = from;
 }
 
+/* Once, so that the threads of a bin's block need not add up all runs. */
+template <class K, class V> static __global__ void kh_add_runs(kh_bins<K, V> b)
+{
+	uint32_t bin = (uint32_t)kh_thread_id(), n = 0;
+
+	if (bin > b.bins)
+		return;
+	for (unsigned r = 0; r < b.runs; r++)
+		n += *b.at(r, bin);
+	b.before[bin] = n;
+}
+
 /* Exclusive scan of c[0 .. n), plus `first`; also written to out, which may be c. */
 template <unsigned BLOCK>
 static __device__ void kh_scan_rows(uint32_t *c, uint32_t n, uint32_t first, uint32_t *out)
@@ -155,6 +161,44 @@ static __device__ void kh_scan_rows(uint32_t *c, uint32_t n, uint32_t first, uin
 	}
 }
 
+/* The same by a large block, of many rows: each warp goes through a stretch of its own, so that
+ * warps wait for each other twice and not for every BLOCK rows. */
+template <unsigned BLOCK>
+static __device__ void kh_scan_stretches(uint32_t *c, uint32_t n, uint32_t first, uint32_t *out)
+{
+	constexpr unsigned WARPS = BLOCK / 32;
+	__shared__ uint32_t warp_sum[WARPS];
+	const unsigned lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+	const uint32_t each = (n + BLOCK - 1) / BLOCK * 32, from = min(warp * each, n),
+		       to = min(from + each, n);
+	uint32_t sum = 0, carry = first;
+
+	for (uint32_t i = from + lane; i < to; i += 32)
+		sum += c[i];
+	for (int d = 16; d > 0; d /= 2)
+		sum += __shfl_xor_sync(KH_FULL, sum, d);
+	if (lane == 0)
+		warp_sum[warp] = sum;
+	__syncthreads();
+	sum = lane < warp ? warp_sum[lane] : 0;
+	for (int d = 16; d > 0; d /= 2)
+		sum += __shfl_xor_sync(KH_FULL, sum, d);
+	carry += sum;
+	for (uint32_t i = from + lane; i - lane < to; i += 32) {
+		const uint32_t mine = i < to ? c[i] : 0;
+		uint32_t x = mine;
+
+		for (int d = 1; d < 32; d *= 2) {
+			uint32_t y = __shfl_up_sync(KH_FULL, x, d);
+			x += (int)lane >= d ? y : 0;
+		}
+		if (i < to)
+			out[i] = c[i] = carry + x - mine;
+		carry += __shfl_sync(KH_FULL, x, 31);
+	}
+	__syncthreads();
+}
+
 /* One bin a block: count, scan, place; the placing in shared memory if the bin fits, so
  * that memory sees whole lines.  Three small blocks on a multiprocessor, or one large. */
 template <class K, class V, unsigned BLOCK>
@@ -181,7 +225,10 @@ static __global__ void __launch_bounds__(BLOCK, BLOCK > 512 ? 1 : sizeof(K) + si
 	kh_bin_each<kh_none, BLOCK>(
 		b, blockIdx.x, [&](K x, kh_none) { atomicAdd(counter + b.row(x), 1u); });
 	__syncthreads();
-	kh_scan_rows<BLOCK>(counter, b.rows, from, b.offset + first);
+	if constexpr (BLOCK > 512)
+		kh_scan_stretches<BLOCK>(counter, b.rows, from, b.offset + first);
+	else
+		kh_scan_rows<BLOCK>(counter, b.rows, from, b.offset + first);
 	bool fits = to - from <= b.stage;
 	kh_bin_each<V, BLOCK>(b, blockIdx.x, [&](K x, V v) {
 		uint32_t at = atomicAdd(counter + b.row(x), 1u);
@@ -285,7 +332,7 @@ static int kh_bins_build(kh_table *t, kh_bins<K, V> b, uint64_t n, kh_stream s, 
 {
 	const uint32_t mean = (uint32_t)(n / b.bins), pair = sizeof(K) + kh_value_size<V>;
 	const uint32_t room = (KH_BIN_MEMORY - b.rows * 4) / pair;
-	kh_scratch<uint32_t> start, large;
+	kh_scratch<uint32_t> start, before, large;
 	int rc;
 
 	/* The mean of few bins may be that of one key: then all are large. */
@@ -295,12 +342,16 @@ static int kh_bins_build(kh_table *t, kh_bins<K, V> b, uint64_t n, kh_stream s, 
 	for (b.teams = 1; b.teams < b.runs && b.teams < 16;)
 		b.teams *= 2;
 	if ((rc = start.take(t, (size_t)b.runs * (b.bins + 1), s, err)) ||
+	    (b.runs > 1 && (rc = before.take(t, (size_t)b.bins + 1, s, err))) ||
 	    (rc = large.take(t, n / b.limit + 2, s, err)) ||
 	    (rc = kh_cuda(cudaMemsetAsync(large.p, 0, 4, s), "HashGraph", err)))
 		return rc;
 	b.start = start.p;
+	b.before = b.runs > 1 ? before.p : start.p;
 	b.large = large.p;
 	kh_find_bins<K, V><<<dim3(kh_blocks(b.bins + 1), b.runs), KH_BLOCK, 0, s>>>(b);
+	if (b.runs > 1)
+		kh_add_runs<K, V><<<kh_blocks(b.bins + 1), KH_BLOCK, 0, s>>>(b);
 	if ((rc = b.rows <= 8192 ? kh_bins_launch<K, V, 512>(b, s, err)
 				 : kh_bins_launch<K, V, 1024>(b, s, err)))
 		return rc;
