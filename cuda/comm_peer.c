@@ -16,6 +16,7 @@ struct kh_gpu_comm {
 	size_t n;
 	int *device;
 	cudaEvent_t *came, *sent;
+	kh_gpu_buf host;                /* of a sum: what each member has */
 };
 
 static int events(kh_gpu_comm *c, size_t i, kh_err *err)
@@ -44,6 +45,7 @@ static void peer_close(kh_gpu_comm *c)
 		if (c->sent[i])
 			cudaEventDestroy(c->sent[i]);
 	}
+	kh_gpu_drop(&c->host);
 	free(c->came);
 	free(c->sent);
 	free(c->device);
@@ -125,35 +127,45 @@ static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *
 	return rc ? rc : meet(c, c->sent, parcel, err);
 }
 
-/* By way of the host. */
+/* All that the streams have been given. */
+static int settle(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < c->n && !rc; i++)
+		if (!(rc = kh_gpu_use(c->device[i], err)))
+			rc = KH_GPU(cudaStreamSynchronize(stream[i]), err);
+	return rc;
+}
+
+/* By way of the host, all members at once each way. */
 static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
 		    kh_err *err)
 {
-	uint64_t *sum, *one;
+	const size_t bytes = n * sizeof(uint64_t);
+	uint64_t *x;
 	int rc;
 
-	if (c->n == 1)
+	if (c->n == 1 || n == 0)
 		return KH_OK;
-	sum = kh_array(2 * n, sizeof *sum, err);
-	one = sum + n;
-	rc = sum ? KH_OK : KH_ENOMEM;
-
-	for (size_t i = 0; i < c->n && !rc; i++) {
-		rc = KH_GPU(cudaMemcpyAsync(one, p[i], n * 8, cudaMemcpyDeviceToHost, stream[i]),
-			    err);
-		if (!rc)
-			rc = KH_GPU(cudaStreamSynchronize(stream[i]), err);
-		for (size_t j = 0; j < n && !rc; j++)
-			sum[j] += one[j];
-	}
-	for (size_t i = 0; i < c->n && !rc; i++) {
-		rc = KH_GPU(cudaMemcpyAsync(p[i], sum, n * 8, cudaMemcpyHostToDevice, stream[i]),
-			    err);
-		if (!rc)
-			rc = KH_GPU(cudaStreamSynchronize(stream[i]), err);
-	}
-	free(sum);
-	return rc;
+	rc = kh_gpu_host_room(&c->host, c->n * bytes, err);
+	x = c->host.p;
+	for (size_t i = 0; i < c->n && !rc; i++)
+		if (!(rc = kh_gpu_use(c->device[i], err)))
+			rc = KH_GPU(cudaMemcpyAsync(x + i * n, p[i], bytes,
+						    cudaMemcpyDeviceToHost, stream[i]),
+				    err);
+	if (!rc)
+		rc = settle(c, stream, err);
+	for (size_t i = 1; i < c->n && !rc; i++)
+		for (size_t k = 0; k < n; k++)
+			x[k] += x[i * n + k];
+	for (size_t i = 0; i < c->n && !rc; i++)
+		if (!(rc = kh_gpu_use(c->device[i], err)))
+			rc = KH_GPU(cudaMemcpyAsync(p[i], x, bytes, cudaMemcpyHostToDevice,
+						    stream[i]),
+				    err);
+	return rc ? rc : settle(c, stream, err);        /* x is the next one's, too */
 }
 
 static int peer_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
