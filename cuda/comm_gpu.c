@@ -76,12 +76,16 @@ int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 /* --- what the ways share -------------------------------------------------------------- */
 int kh_gpu_comm_keep(const kh_gpu_parcel *p, unsigned self, kh_err *err)
 {
-	if (p->bytes[self] == 0)
-		return KH_OK;
-	return KH_GPU(cudaMemcpyAsync((char *)p->recv + p->from[self],
-				      (const char *)p->send + p->at[self], p->bytes[self],
-				      cudaMemcpyDeviceToDevice, p->stream),
-		      err);
+	int rc = KH_OK;
+
+	for (; p && !rc; p = p->more)
+		if (p->bytes[self] > 0)
+			rc = KH_GPU(cudaMemcpyAsync((char *)p->recv + p->from[self],
+						    (const char *)p->send + p->at[self],
+						    p->bytes[self], cudaMemcpyDeviceToDevice,
+						    p->stream),
+				    err);
+	return rc;
 }
 
 double kh_gpu_comm_patience(void)

@@ -39,6 +39,9 @@ typedef struct kh_gpu_parcel {
 	void *recv;
 	const size_t *from, *got;
 	cudaStream_t stream;
+	/* What goes with it, in the same stream: as many for each member.  NULL: nothing.  By
+	 * NCCL all of them go in one kernel, which must wait for room on the device but once. */
+	const struct kh_gpu_parcel *more;
 } kh_gpu_parcel;
 
 /* All to all, grouped send and receive: parcel[i] is of the i-th local member. */

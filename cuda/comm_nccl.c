@@ -255,9 +255,10 @@ static int nccl_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *
 		return rc;
 	ncclGroupStart();
 	for (size_t i = 0; i < c->n && !rc; i++)
-		for (unsigned m = 0; m < c->size && !rc; m++)
-			if (m != c->first + i)
-				rc = exchange(c, i, &parcel[i], m, err);
+		for (const kh_gpu_parcel *p = &parcel[i]; p && !rc; p = p->more)
+			for (unsigned m = 0; m < c->size && !rc; m++)
+				if (m != c->first + i)
+					rc = exchange(c, i, p, m, err);
 	return end(c, rc, "all to all", err);
 }
 

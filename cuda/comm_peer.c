@@ -104,25 +104,34 @@ static int meet(kh_gpu_comm *c, cudaEvent_t *event, const kh_gpu_parcel *p, kh_e
 	return rc;
 }
 
+/* What member i has for j. */
+static int give(const kh_gpu_comm *c, size_t i, size_t j, const kh_gpu_parcel *parcel,
+		kh_err *err)
+{
+	const kh_gpu_parcel *p = &parcel[i], *to = &parcel[j];
+	int rc = KH_OK;
+
+	for (; p && !rc; p = p->more, to = to->more)
+		if (p->bytes[j] > 0)
+			rc = KH_GPU(cudaMemcpyPeerAsync((char *)to->recv + to->from[i],
+							c->device[j],
+							(const char *)p->send + p->at[j],
+							c->device[i], p->bytes[j],
+							p->stream),
+				    err);
+	return rc;
+}
+
 static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *err)
 {
 	int rc = meet(c, c->came, parcel, err);
 
 	for (size_t i = 0; i < c->n && !rc; i++) {
-		const kh_gpu_parcel *p = &parcel[i];
-
-		rc = kh_gpu_comm_keep(p, (unsigned)i, err);
-		for (size_t d = 1; d < c->n && !rc; d++) {
-			const size_t j = (i + d) % c->n;        /* each to another one */
-
-			if (p->bytes[j] > 0)
-				rc = KH_GPU(cudaMemcpyPeerAsync(
-						    (char *)parcel[j].recv + parcel[j].from[i],
-						    c->device[j],
-						    (const char *)p->send + p->at[j],
-						    c->device[i], p->bytes[j], p->stream),
-					    err);
-		}
+		rc = kh_gpu_use(c->device[i], err);
+		if (!rc)
+			rc = kh_gpu_comm_keep(&parcel[i], (unsigned)i, err);
+		for (size_t d = 1; d < c->n && !rc; d++) /* each to another one */
+			rc = give(c, i, (i + d) % c->n, parcel, err);
 	}
 	return rc ? rc : meet(c, c->sent, parcel, err);
 }

@@ -155,7 +155,7 @@ static void pack(kh_round *r, size_t i, const struct load *l, size_t bytes)
 		back += got[m] = (size_t)l->take[m] * bytes;
 	}
 	r->parcel[i] = (kh_gpu_parcel) { l->send, at, size, l->recv, from, got,
-					 r->stream[i] };
+					 r->stream[i], NULL };
 }
 
 static int swap(kh_round *r, struct load (*load)(const kh_round *r, const kh_side *s),

@@ -126,7 +126,7 @@ static void fill_parcel(struct exchange *x, unsigned i, size_t unit)
 	}
 	x->parcel[i] = (kh_gpu_parcel) { keys ? (void *)w->sort.key : (void *)w->sort.bin,
 					 at, bytes, to[!sorted_in(w)].p, from, got,
-					 w->stream };
+					 w->stream, NULL };
 }
 
 /* All members are of this process, and what was made is there: plain copies will do. */

@@ -16,7 +16,7 @@ static size_t n;
 static cudaStream_t stream[MOST];
 
 struct side {
-	kh_gpu_buf send, recv;
+	kh_gpu_buf send, recv, seen;    /* seen: recv by who comes next in the stream */
 	size_t at[MOST], bytes[MOST], from[MOST], got[MOST], out, in;
 };
 
@@ -62,10 +62,28 @@ static void put_side(struct side *s, size_t i, unsigned round)
 	ok(kh_gpu_use(device[i], err));
 	ok(kh_gpu_room(&s->send, s->out, err));
 	ok(kh_gpu_room(&s->recv, s->in, err));
-	ok(KH_GPU(cudaMemset(s->recv.p, 0xa5, s->in), err));
+	ok(kh_gpu_room(&s->seen, s->in, err));
 	ok(KH_GPU(cudaMemcpy(s->send.p, h, s->out, cudaMemcpyHostToDevice), err));
 	ok(KH_GPU(cudaDeviceSynchronize(), err));       /* the streams do not wait for it */
+	/* nobody may write there before this */
+	ok(KH_GPU(cudaMemsetAsync(s->recv.p, 0xa5, s->in, stream[i]), err));
 	free(h);
+}
+
+/* In the stream, behind what comes. */
+static void see_side(struct side *s, size_t i)
+{
+	ok(kh_gpu_use(device[i], err));
+	ok(KH_GPU(cudaMemcpyAsync(s->seen.p, s->recv.p, s->in, cudaMemcpyDeviceToDevice,
+				  stream[i]),
+		  err));
+}
+
+static void drop_side(struct side *s)
+{
+	kh_gpu_drop(&s->send);
+	kh_gpu_drop(&s->recv);
+	kh_gpu_drop(&s->seen);
 }
 
 static void check_side(struct side *s, size_t i, unsigned round)
@@ -74,7 +92,7 @@ static void check_side(struct side *s, size_t i, unsigned round)
 	size_t guards = 0;
 
 	ok(kh_gpu_use(device[i], err));
-	ok(KH_GPU(cudaMemcpy(h, s->recv.p, s->in, cudaMemcpyDeviceToHost), err));
+	ok(KH_GPU(cudaMemcpy(h, s->seen.p, s->in, cudaMemcpyDeviceToHost), err));
 	for (size_t j = 0; j < n; j++) {
 		for (size_t k = 0; k < s->got[j]; k++)
 			if (h[s->from[j] + k] != made(j, i, k, round))
@@ -86,10 +104,11 @@ static void check_side(struct side *s, size_t i, unsigned round)
 	free(h);
 }
 
+/* In every other round a second parcel goes along with the first. */
 static void test_all_to_all(void **state)
 {
-	static struct side s[MOST];
-	kh_gpu_parcel p[MOST];
+	static struct side s[2][MOST];
+	kh_gpu_parcel p[2][MOST];
 	kh_gpu_comm *c = NULL;
 
 	(void)state;
@@ -97,21 +116,31 @@ static void test_all_to_all(void **state)
 	assert_int_equal(kh_gpu_comm_size(c), n);
 	assert_int_equal(kh_gpu_comm_first(c), 0);
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		make_sides(s);
-		for (size_t i = 0; i < n; i++) {
-			put_side(&s[i], i, round);
-			p[i] = (kh_gpu_parcel) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
-						 s[i].from, s[i].got, stream[i] };
+		const unsigned times = 1 + round % 2;
+
+		for (unsigned k = 0; k < times; k++) {
+			make_sides(s[k]);
+			for (size_t i = 0; i < n; i++) {
+				struct side *x = &s[k][i];
+
+				put_side(x, i, 2 * round + k);
+				p[k][i] = (kh_gpu_parcel) {
+					x->send.p, x->at,  x->bytes,  x->recv.p,
+					x->from,   x->got, stream[i], k + 1 < times ? &p[1][i] : NULL
+				};
+			}
 		}
-		ok(kh_gpu_comm_all_to_all(c, p, err));
+		ok(kh_gpu_comm_all_to_all(c, p[0], err));
+		for (unsigned k = 0; k < times; k++)
+			for (size_t i = 0; i < n; i++)
+				see_side(&s[k][i], i);
 		ok(kh_gpu_comm_wait(c, stream, err));
-		for (size_t i = 0; i < n; i++)
-			check_side(&s[i], i, round);
+		for (unsigned k = 0; k < times; k++)
+			for (size_t i = 0; i < n; i++)
+				check_side(&s[k][i], i, 2 * round + k);
 	}
-	for (size_t i = 0; i < n; i++) {
-		kh_gpu_drop(&s[i].send);
-		kh_gpu_drop(&s[i].recv);
-	}
+	for (size_t i = 0; i < 2 * n; i++)
+		drop_side(&s[i / n][i % n]);
 	kh_gpu_comm_close(c);
 }
 
@@ -172,7 +201,7 @@ static void test_silence(void **state)
 		s[i].out = s[i].in = 4096;
 		put_side(&s[i], i, 0);
 		p[i] = (kh_gpu_parcel) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
-					 s[i].at, s[i].got, stream[i] };
+					 s[i].at, s[i].got, stream[i], NULL };
 	}
 	ok(kh_gpu_comm_all_to_all(c, p, err));
 	ok(kh_gpu_comm_wait(c, stream, err));
@@ -186,10 +215,8 @@ static void test_silence(void **state)
 	assert_int_not_equal(kh_gpu_comm_all_to_all(c, p, &e), KH_OK);
 	kh_gpu_comm_close(c);
 	unsetenv("KH_COMM_TIMEOUT");
-	for (size_t i = 0; i < n; i++) {
-		kh_gpu_drop(&s[i].send);
-		kh_gpu_drop(&s[i].recv);
-	}
+	for (size_t i = 0; i < n; i++)
+		drop_side(&s[i]);
 }
 #endif
 

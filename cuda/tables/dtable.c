@@ -211,8 +211,8 @@ static int open_all(kh_dtable *d, const kh_dtable_config *c, const int *device, 
 	d->m = kh_array(n, sizeof *d->m, err);
 	d->work = kh_array(n, sizeof *d->work, err);
 	d->wire = kh_array(n, sizeof *d->wire, err);
-	d->parcel = kh_array(n, sizeof *d->parcel, err);
-	d->bytes = kh_array(n * 4 * d->members, sizeof *d->bytes, err);
+	d->parcel = kh_array(2 * n, sizeof *d->parcel, err);
+	d->bytes = kh_array(2 * n * 4 * d->members, sizeof *d->bytes, err);
 	d->held = kh_array(d->members, sizeof *d->held, err);
 	if (!d->m || !d->work || !d->wire || !d->parcel || !d->bytes || !d->held)
 		return KH_ENOMEM;

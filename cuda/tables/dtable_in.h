@@ -76,8 +76,8 @@ struct kh_dtable {
 	uint64_t *held;                 /* pairs of each member */
 	/* host, pinned: the matrix; the splits; small things of each local member */
 	kh_gpu_buf host;
-	kh_gpu_parcel *parcel;
-	size_t *bytes;                  /* of the parcels: [local][4][member] */
+	kh_gpu_parcel *parcel;          /* [2][local]: the second go with the first */
+	size_t *bytes;                  /* of the parcels: [2][local][4][member] */
 	uint64_t wire_bytes;
 	bool timed;
 };
@@ -133,8 +133,9 @@ typedef struct kh_dmove {
 	unsigned width, how;
 	const kh_dpart *keys_of;
 } kh_dmove;
-/* Chunk c, in the streams `wire`. */
-int kh_dt_move(kh_dtable *d, unsigned c, const kh_dmove *v, kh_err *err);
+/* Chunk c, in the streams `wire`; `with`: goes along, or NULL. */
+int kh_dt_move(kh_dtable *d, unsigned c, const kh_dmove *v, const kh_dmove *with,
+	       kh_err *err);
 /* The wire goes on with chunk c when work has come here. */
 int kh_dt_wire_after(kh_dtable *d, unsigned c, kh_err *err);
 /* Work may go on with chunk c when the wire has come here; and it waits for that. */

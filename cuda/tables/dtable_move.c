@@ -288,24 +288,25 @@ void kh_dt_plan(kh_dtable *d, unsigned how)
 }
 
 /* --- moves ---------------------------------------------------------------------------- */
-static void parcel(kh_dtable *d, size_t i, unsigned c, const kh_dmove *v)
+/* The k-th parcel of member i. */
+static void parcel(kh_dtable *d, size_t i, unsigned k, unsigned c, const kh_dmove *v)
 {
 	const kh_dmember *m = &d->m[i];
 	const kh_dplan *p = v->how & KH_DPLAN_LISTS ? &m->lists : &m->keys;
 	const bool back = v->how & KH_DPLAN_BACK;
-	size_t *b = d->bytes + i * 4 * d->members;
+	size_t *b = d->bytes + (k * d->n + i) * 4 * d->members;
 	const unsigned all = d->members, me = d->first + (unsigned)i;
 
 	for (unsigned o = 0; o < all; o++) {
-		const size_t k = (size_t)c * all + o;
+		const size_t at = (size_t)c * all + o;
 		const bool moved = o != me || v->how & KH_DPLAN_OWN;
 
-		b[o] = (back ? p->from : p->at)[k] * v->width;
-		b[all + o] = moved ? (back ? p->got : p->n)[k] * v->width : 0;
-		b[2 * all + o] = (back ? p->back : p->from)[k] * v->width;
-		b[3 * all + o] = moved ? (back ? p->n : p->got)[k] * v->width : 0;
+		b[o] = (back ? p->from : p->at)[at] * v->width;
+		b[all + o] = moved ? (back ? p->got : p->n)[at] * v->width : 0;
+		b[2 * all + o] = (back ? p->back : p->from)[at] * v->width;
+		b[3 * all + o] = moved ? (back ? p->n : p->got)[at] * v->width : 0;
 	}
-	d->parcel[i] = (kh_gpu_parcel) {
+	d->parcel[k * d->n + i] = (kh_gpu_parcel) {
 		.send = v->keys_of ? v->keys_of[i].keys : m->room[v->send].p,
 		.at = b,
 		.bytes = b + all,
@@ -316,10 +317,15 @@ static void parcel(kh_dtable *d, size_t i, unsigned c, const kh_dmove *v)
 	};
 }
 
-int kh_dt_move(kh_dtable *d, unsigned c, const kh_dmove *v, kh_err *err)
+int kh_dt_move(kh_dtable *d, unsigned c, const kh_dmove *v, const kh_dmove *with, kh_err *err)
 {
-	for (size_t i = 0; i < d->n; i++)
-		parcel(d, i, c, v);
+	for (size_t i = 0; i < d->n; i++) {
+		parcel(d, i, 0, c, v);
+		if (!with)
+			continue;
+		parcel(d, i, 1, c, with);
+		d->parcel[i].more = &d->parcel[d->n + i];
+	}
 	return kh_gpu_comm_all_to_all(d->comm, d->parcel, err);
 }
 
@@ -447,9 +453,7 @@ int kh_dt_exchange(kh_dtable *d, const kh_dorder *o, unsigned how, kh_err *err)
 		KH_DTRY(kh_dt_wire_after(d, c.c, err));
 		if (c.c == 0)
 			KH_DTRY(kh_dt_each(d, wire_from, NULL, err));
-		KH_DTRY(kh_dt_move(d, c.c, &keys, err));
-		if (vb)
-			KH_DTRY(kh_dt_move(d, c.c, &values, err));
+		KH_DTRY(kh_dt_move(d, c.c, &keys, vb ? &values : NULL, err));
 		if (c.c + 1 == d->chunks) /* what is waited for comes after */
 			KH_DTRY(kh_dt_each(d, wire_to, NULL, err));
 		KH_DTRY(kh_dt_wire_done(d, c.c, err));

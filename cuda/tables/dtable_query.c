@@ -177,7 +177,7 @@ static int ask(kh_dtable *d, struct question *q, kh_err *err)
 		if (q->look != JOIN)
 			KH_DTRY(kh_dt_each(d, count, q, err));
 		KH_DTRY(kh_dt_wire_after(d, q->chunk, err));
-		KH_DTRY(kh_dt_move(d, q->chunk, &counts, err));
+		KH_DTRY(kh_dt_move(d, q->chunk, &counts, NULL, err));
 	}
 	return kh_dt_wire_done(d, d->chunks - 1, err);
 }
@@ -308,7 +308,7 @@ int kh_dtable_retrieve(kh_dtable *d, const kh_dpart *part, const kh_lists *out, 
 	for (q.chunk = 0; q.chunk < d->chunks; q.chunk++) {
 		KH_DTRY(kh_dt_each(d, retrieve, &q, err));
 		KH_DTRY(kh_dt_wire_after(d, q.chunk, err));
-		KH_DTRY(kh_dt_move(d, q.chunk, &lists, err));
+		KH_DTRY(kh_dt_move(d, q.chunk, &lists, NULL, err));
 	}
 	KH_DTRY(kh_dt_wire_done(d, d->chunks - 1, err));
 	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_TABLE + 1, err));
