@@ -6,8 +6,9 @@
 #include "msg.h"
 
 typedef struct kh_bench_options {
-	const char *experiment; /* limits, targets, unique, multi, skewed, hashgraph,
-					 * dachash, cuckoo, sets, index, gpus or modes; NULL: all */
+	/* limits, targets, unique, multi, skewed, hashgraph, dachash, cuckoo, sets, index, gpus,
+	 * chunks or modes; NULL: all */
+	const char *experiment;
 	const char *table; /* only this system; NULL: all */
 	int log2n; /* pairs; 0: each experiment's own (mostly 28) */
 	int repeat; /* runs a case, of which the median counts; 0: 5 */

@@ -454,5 +454,5 @@ const kh_bench_experiment kh_bench_list[] = {
 	{ "multi", multi },     { "skewed", skewed },   { "hashgraph", hashgraph },
 	{ "dachash", dachash }, { "cuckoo", cuckoo },   { "sets", sets },
 	{ "index", product },   { "gpus", kh_bench_gpus },
-	{ "modes", kh_bench_modes }, { NULL, NULL }
+	{ "chunks", kh_bench_chunks }, { "modes", kh_bench_modes }, { NULL, NULL }
 };

@@ -273,7 +273,22 @@ static int scaling(struct gpus *g)
 	return KH_OK;
 }
 
-/* Fig. 4; sequential keys; the number of chunks: with all GPUs. */
+/* By the number of chunks: one travels when all is in order, of several each while the next one
+ * is brought into order. */
+static int chunks(struct gpus *g)
+{
+	struct gcase c = { .name = "gpus chunks",
+			   .system = "hashgraph",
+			   .key_bits = 32,
+			   .value_bits = 32,
+			   .r = 1 };
+
+	for (c.chunks = 1; g->members > 1 && c.chunks <= 16; c.chunks *= 2)
+		TRY(run(g, &c));
+	return KH_OK;
+}
+
+/* Fig. 4, and sequential keys: with all GPUs. */
 static int others(struct gpus *g)
 {
 	struct gcase c = { .name = "gpus duplicates",
@@ -286,14 +301,7 @@ static int others(struct gpus *g)
 	c.name = "gpus sequential";
 	c.r = 1;
 	c.order = KH_BENCH_SEQUENTIAL;
-	TRY(run(g, &c));
-	c.name = "gpus chunks";
-	c.order = KH_BENCH_RANDOM;
-	c.value_bits = 32;
-	c.looks = 0;
-	for (c.chunks = 2; g->members > 1 && c.chunks <= 16; c.chunks *= 2)
-		TRY(run(g, &c));
-	return KH_OK;
+	return run(g, &c);
 }
 
 /* The modes side by side: one value a key, and sixteen. */
@@ -315,7 +323,7 @@ static int modes(struct gpus *g)
 	return KH_OK;
 }
 
-/* f with 1, 2, 4 .. and all GPUs; last, if there is one, with all only. */
+/* f with 1, 2, 4 .. and all GPUs, last with all only; either may be NULL. */
 static int each_number(kh_bench *b, int lg, int (*f)(struct gpus *), int (*last)(struct gpus *))
 {
 	const size_t n = (size_t)1 << kh_bench_log2n(b, lg);
@@ -327,8 +335,10 @@ static int each_number(kh_bench *b, int lg, int (*f)(struct gpus *), int (*last)
 	for (int p = 1; p <= all && !rc; p = p < all && p * 2 > all ? all : p * 2) {
 		struct gpus g;
 
+		if (!f && p < all)
+			continue;
 		rc = open_gpus(b, &g, (unsigned)p, n);
-		if (!rc)
+		if (!rc && f)
 			rc = f(&g);
 		if (!rc && last && p == all)
 			rc = last(&g);
@@ -341,6 +351,11 @@ static int each_number(kh_bench *b, int lg, int (*f)(struct gpus *), int (*last)
 int kh_bench_gpus(kh_bench *b)
 {
 	return kh_bench_wanted(b, "hashgraph") ? each_number(b, 28, scaling, others) : KH_OK;
+}
+
+int kh_bench_chunks(kh_bench *b)
+{
+	return kh_bench_wanted(b, "hashgraph") ? each_number(b, 28, NULL, chunks) : KH_OK;
 }
 
 int kh_bench_modes(kh_bench *b)

@@ -78,8 +78,9 @@ typedef struct kh_bench_experiment {
 	int (*run)(kh_bench *);
 } kh_bench_experiment;
 
-/* bench_gpus.c: multi-GPU HashGraph; WarpCore's two modes. */
+/* bench_gpus.c: multi-GPU HashGraph; its exchange alone; WarpCore's two modes. */
 int kh_bench_gpus(kh_bench *b);
+int kh_bench_chunks(kh_bench *b);
 int kh_bench_modes(kh_bench *b);
 
 /* Ended by one with no name. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpu4_tables.sh - tables over several GPUs: tests, tools, and the papers' experiments
 #
-#	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench
+#	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
 #
 # KMERHASH names the program, TESTS the folder of the unit tests, PEER_TESTS that of a build
 # without NCCL (whose members may share a GPU; the tools do not see what NCCL writes on
@@ -53,11 +53,12 @@ tables_sanitize() {
 # About 120 s with 4 GPUs.
 tables_bench() {
 	check bench.gpus 280 "$KMERHASH" bench --experiment gpus --log2n "$LOG2N" --repeat "$RUNS" tables
+	check bench.chunks 100 "$KMERHASH" bench --experiment chunks --log2n "$LOG2N" --repeat "$RUNS" tables
 	check bench.modes 280 "$KMERHASH" bench --experiment modes --log2n "$MODES_LOG2N" \
 		--repeat "$RUNS" tables
 	check bench.one 100 "$KMERHASH" bench --experiment targets --table hashgraph2 \
 		--log2n "$LOG2N" --repeat "$RUNS" tables
-	{ cat "$OUT/bench.gpus.log"; tail -n +2 "$OUT/bench.modes.log"; } >"$OUT/gpus.csv"
+	{ cat "$OUT/bench.gpus.log"; tail -qn +2 "$OUT/bench.chunks.log" "$OUT/bench.modes.log"; } >"$OUT/gpus.csv"
 	grep -c WRONG "$OUT/gpus.csv" | sed 's/^/# wrong: /'
 	grep -q WRONG "$OUT/gpus.csv" && fail "a check of the bench"
 	say "# one GPU, hashgraph2: $(awk -F, '$2 == "multi" && $5 == 1 { print $7 " built, " $8 " retrieved, G/s" }' "$OUT/bench.one.log")"
@@ -76,13 +77,37 @@ tables_bench() {
 	}' "$OUT/gpus.csv"
 }
 
+# way NAME ENVIRONMENT...: the exchange by 1, 2 .. 16 chunks
+way() {
+	w=chunks.$1; shift
+	check "$w" 30 env "$@" "$KMERHASH" bench --experiment chunks --log2n "$LOG2N" --repeat 2 tables
+	grep -q WRONG "$OUT/$w.log" && fail "a check of $w"
+	awk -F, -v w="$w" '$2 == "gpus chunks" { printf "%-18s %6.2f G/s  %s\n", w, $7, $15 }' "$OUT/$w.log"
+}
+
+# About 60 s: what NCCL gives by settings, beside copies from peer to peer.  By one chunk nothing
+# runs beside it; memcpy: copy engines in place of kernels.
+tables_nccl() {
+	way peers KH_GPU_COMM=
+	way nccl KH_GPU_COMM=nccl NCCL_DEBUG=INFO NCCL_DEBUG_FILE="$OUT/nccl.log"
+	grep -sm1 'p2p channels' "$OUT/nccl.log" | sed 's/.*NCCL INFO/# NCCL:/'
+	grep -sm2 ' via ' "$OUT/nccl.log" | sed 's/.*NCCL INFO/# NCCL:/'
+	way nccl-64 KH_GPU_COMM=nccl NCCL_MIN_P2P_NCHANNELS=64
+	way nccl-16 KH_GPU_COMM=nccl NCCL_MAX_P2P_NCHANNELS=16
+	way nccl-2M KH_GPU_COMM=nccl NCCL_P2P_NVL_CHUNKSIZE=2097152 NCCL_BUFFSIZE=16777216
+	way nccl-memcpy KH_GPU_COMM=nccl NCCL_P2P_USE_CUDA_MEMCPY=1
+}
+
 for step in "$@"; do
+	from_step=$(date +%s)
 	case $step in
 	tables-test) tables_test ;;
 	tables-sanitize) tables_sanitize ;;
 	tables-bench) tables_bench ;;
+	tables-nccl) tables_nccl ;;
 	*) fail "no step is called $step" ;;
 	esac
+	say "# $step: $(($(date +%s) - from_step)) s"
 done
 [ $failed = 0 ] && say "all well" || say "$failed failed"
 exit $((failed > 0))
