@@ -123,13 +123,18 @@ int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err)
 }
 
 /* --- a whole build ------------------------------------------------------------------ */
+struct hand {
+	struct build *build;
+	kh_pieces pieces;
+};
+
 struct build {
 	kh_gpu_bench *g;
 	kh_monitor *m;
 	kh_feed *feed;
 	kh_refs refs;
 	kh_builder *builder;
-	kh_pieces *pieces;
+	struct hand *hand;              /* a worker each */
 	double is_ready;                /* 0: the index never was as a whole */
 	double bytes;
 	size_t kept;                    /* bytes of images in the host's room */
@@ -138,23 +143,29 @@ struct build {
 	kh_cuda_times t;
 };
 
+static int settle(void *arg, kh_block *blk, kh_err *err)
+{
+	struct hand *h = arg;
+	struct build *u = h->build;
+
+	return kh_refs_settle(&u->refs, blk, u->g->b->o->refs[blk->file], &h->pieces, err);
+}
+
 static int build_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
-	kh_pieces *p = &u->pieces[worker];
+	struct hand *h = &u->hand[worker];
+	const kh_pieces *p = &h->pieces;
 	kh_block *blk;
 	int rc;
 
+	h->build = u;
 	while ((rc = kh_feed_next(u->feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(u->feed, blk, err);
-		if (!rc)
-			rc = kh_refs_settle(&u->refs, blk, u->g->b->o->refs[blk->file], p,
-					    err);
+		rc = kh_feed_settle(u->feed, blk, settle, h, err);
 		if (!rc) {
 			kh_sample s = { blk->ticket,  blk->bases, blk->amb,
 					blk->n_words, p->v,       p->n };
 
-			kh_feed_pass(u->feed, blk);
 			rc = kh_cuda_builder_add(u->builder, worker, &s, err);
 		}
 		kh_feed_release(u->feed, blk);
@@ -227,8 +238,8 @@ static int open_build(struct build *u, kh_err *err)
 					.n_devices = 1 };
 	int rc;
 
-	u->pieces = kh_array(o->threads, sizeof *u->pieces, err);
-	rc = u->pieces ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
+	u->hand = kh_array(o->threads, sizeof *u->hand, err);
+	rc = u->hand ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
 	u->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&u->m, err)) ||
 	    (rc = kh_feed_open(&u->feed, &fo, u->m, err)))
@@ -242,9 +253,9 @@ static void close_build(struct build *u)
 	kh_feed_close(u->feed);
 	kh_monitor_free(u->m);
 	kh_refs_clear(&u->refs);
-	for (unsigned i = 0; u->pieces && i < u->g->b->o->threads; i++)
-		free(u->pieces[i].v);
-	free(u->pieces);
+	for (unsigned i = 0; u->hand && i < u->g->b->o->threads; i++)
+		free(u->hand[i].pieces.v);
+	free(u->hand);
 }
 
 static int build(struct build *u, kh_err *err)

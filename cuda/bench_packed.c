@@ -17,12 +17,17 @@
 
 static const kh_sketch sketch = { KH_SYNCMER, 22, 16, 112 };
 
+struct hand {
+	struct bench *bench;
+	kh_pieces pieces;
+};
+
 struct bench {
 	const kh_bench_packed_options *o;
 	kh_monitor *m;
 	kh_feed *feed;
 	kh_refs refs;
-	kh_pieces *pieces;              /* a worker */
+	struct hand *hand;              /* a worker each */
 	/* under the lock: */
 	kh_sample *kept;
 	size_t n, cap, next;
@@ -57,21 +62,26 @@ static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err
 	return rc ? rc : s.bases && s.amb && s.piece ? KH_OK : KH_ENOMEM;
 }
 
+static int settle(void *arg, kh_block *blk, kh_err *err)
+{
+	struct hand *h = arg;
+	struct bench *b = h->bench;
+
+	return kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], &h->pieces, err);
+}
+
 static int read_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct bench *b = arg;
-	kh_pieces *p = &b->pieces[worker];
+	struct hand *h = &b->hand[worker];
 	kh_block *blk;
 	int rc;
 
+	h->bench = b;
 	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(b->feed, blk, err);
+		rc = kh_feed_settle(b->feed, blk, settle, h, err);
 		if (!rc)
-			rc = kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], p, err);
-		if (!rc) {
-			kh_feed_pass(b->feed, blk);
-			rc = keep(b, blk, p, err);
-		}
+			rc = keep(b, blk, &h->pieces, err);
 		kh_feed_release(b->feed, blk);
 		if (rc)
 			break;
@@ -211,8 +221,8 @@ int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
 	struct bench b = { .o = o };
 	int rc;
 
-	b.pieces = kh_array(o->threads, sizeof *b.pieces, err);
-	rc = b.pieces ? read_all(&b, err) : KH_ENOMEM;
+	b.hand = kh_array(o->threads, sizeof *b.hand, err);
+	rc = b.hand ? read_all(&b, err) : KH_ENOMEM;
 	if (!rc)
 		fprintf(out, "%4s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "GPUs", "ready s",
 			"given", "wait", "order", "exchange", "sort", "encode", "G bases/s",
@@ -225,9 +235,9 @@ int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
 		free((void *)b.kept[i].piece);
 	}
 	free(b.kept);
-	for (unsigned i = 0; b.pieces && i < o->threads; i++)
-		free(b.pieces[i].v);
-	free(b.pieces);
+	for (unsigned i = 0; b.hand && i < o->threads; i++)
+		free(b.hand[i].pieces.v);
+	free(b.hand);
 	kh_feed_close(b.feed);
 	kh_monitor_free(b.m);
 	kh_refs_clear(&b.refs);

@@ -191,12 +191,13 @@ int kh_bench_read(kh_bench *b, kh_bench_files *f, kh_err *err)
 	return kh_bench_measure(b, &s, &f->read.rate, err);
 }
 
-/* In the block's turn: jobs are taken and given back. */
-static int settle(const struct reading *x, kh_block *blk, kh_err *err)
+/* In order of blocks: jobs are taken and given back. */
+static int settle(void *arg, kh_block *blk, kh_err *err)
 {
-	int rc = kh_feed_settle(x->feed, blk, err);
+	const struct reading *x = arg;
 	size_t n = x->f->reads;
 	kh_job job;
+	int rc = KH_OK;
 
 	while (!rc && n > 0) {
 		rc = kh_feed_jobs(x->feed, blk, &job, 1, &n, err);
@@ -208,15 +209,13 @@ static int settle(const struct reading *x, kh_block *blk, kh_err *err)
 
 static int parse_worker(void *arg, unsigned worker, kh_err *err)
 {
-	const struct reading *x = arg;
+	struct reading *x = arg;
 	kh_block *blk;
 	int rc;
 
 	(void)worker;
 	while ((rc = kh_feed_next(x->feed, &blk, err)) == 1) {
-		rc = settle(x, blk, err);
-		if (!rc)
-			kh_feed_pass(x->feed, blk);
+		rc = kh_feed_settle(x->feed, blk, settle, x, err);
 		kh_feed_release(x->feed, blk);
 		if (rc)
 			break;

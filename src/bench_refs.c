@@ -67,6 +67,12 @@ static int targets(kh_bench_refs *r, const kh_refs *refs, kh_err *err)
 	return KH_OK;
 }
 
+static int none(void *arg, kh_block *blk, kh_err *err)
+{
+	(void)arg, (void)blk, (void)err;
+	return KH_OK;
+}
+
 static int load(kh_bench_refs *r, kh_feed *feed, kh_refs *refs, kh_err *err)
 {
 	kh_pieces p = { NULL, 0, 0 };
@@ -74,13 +80,11 @@ static int load(kh_bench_refs *r, kh_feed *feed, kh_refs *refs, kh_err *err)
 	int rc = KH_OK;
 
 	while (!rc && r->bases < KH_BENCH_BASES && (rc = kh_feed_next(feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(feed, blk, err);
+		rc = kh_feed_settle(feed, blk, none, NULL, err);
 		if (!rc)
 			rc = kh_refs_settle(refs, blk, r->b->o->refs[blk->file], &p, err);
 		if (!rc)
 			rc = keep(r, blk, &p, err);
-		if (!rc)
-			kh_feed_pass(feed, blk);
 		kh_feed_release(feed, blk);
 	}
 	free(p.v);
@@ -189,8 +193,9 @@ static int make(kh_bench_reads *r, const kh_bench_refs *refs, kh_err *err)
 }
 
 /* --- jobs ------------------------------------------------------------------------------ */
-static int add_jobs(kh_bench_reads *r, kh_block *blk, kh_err *err)
+static int add_jobs(void *arg, kh_block *blk, kh_err *err)
 {
+	kh_bench_reads *r = arg;
 	size_t got = 0;
 	int rc;
 
@@ -219,11 +224,7 @@ static int parse_all(kh_bench_reads *r, kh_err *err)
 		if (!rc)
 			r->block[r->n_block++] = blk;
 		if (!rc)
-			rc = kh_feed_settle(r->feed, blk, err);
-		if (!rc)
-			rc = add_jobs(r, blk, err);
-		if (!rc)
-			kh_feed_pass(r->feed, blk);
+			rc = kh_feed_settle(r->feed, blk, add_jobs, r, err);
 	}
 	r->call = rc ? NULL : kh_array(r->n, sizeof *r->call, err);
 	for (size_t i = 0; r->call && i < r->n; i++) {

@@ -21,19 +21,17 @@ static void show_progress(const struct build *b)
 		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
 }
 
-/* In the block's turn. */
-static int settle(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
+/* In order of blocks. */
+static int settle(void *arg, kh_block *blk, kh_err *err)
 {
+	struct worker *w = arg;
+	struct build *b = w->build;
 	int rc = kh_comm_check(b->o->comm, err);
 
 	if (!rc)
-		rc = kh_feed_settle(b->feed, blk, err);
+		rc = kh_refs_settle(&b->refs, blk, b->o->refs[b->first_file + blk->file], &w->pieces, err);
 	if (!rc)
-		rc = kh_refs_settle(&b->refs, blk, b->o->refs[b->first_file + blk->file], pieces, err);
-	if (!rc) {
 		show_progress(b);
-		kh_feed_pass(b->feed, blk);
-	}
 	return rc;
 }
 
@@ -54,8 +52,9 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 	kh_block *blk;
 	int rc;
 
+	w->build = b;
 	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
-		rc = settle(b, blk, &w->pieces, err);
+		rc = kh_feed_settle(b->feed, blk, settle, w, err);
 		if (!rc) {
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };

@@ -15,6 +15,7 @@ struct part {
 };
 
 struct worker {
+	struct build *build;
 	kh_pieces pieces;
 	struct part *part;
 	size_t n, cap;

@@ -1,5 +1,5 @@
 /*
- * feed.c - the circulation of blocks: choosing a stream, tickets, turns
+ * feed.c - the circulation of blocks: choosing a stream, settling, recycling
  */
 #include <config.h>
 #include "feed.h"
@@ -103,7 +103,7 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 	if (f->o.n_blocks < 2)
 		f->o.n_blocks = f->o.n_blocks ? 2 : kh_cpus() + 2;
 	f->n_streams = o->n_path[1] ? 2 : 1;
-	rc = kh_turn_new(&f->turn, m, err);
+	rc = kh_order_new(&f->order, m, f->o.n_blocks * f->n_streams, err);
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
 		rc = stream_open(f, s, err);
 	if (!rc)
@@ -145,7 +145,7 @@ void kh_feed_close(kh_feed *f)
 		return;
 	for (unsigned s = 0; s < f->n_streams; s++)
 		stream_close(f, &f->st[s]);
-	kh_turn_free(f->turn);
+	kh_order_free(f->order);
 	free(f);
 }
 
@@ -248,7 +248,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 	return 1;
 }
 
-/* --- settle, pass, release ------------------------------------------------------- */
+/* --- settle, release ------------------------------------------------------------- */
 /* The block's records are final; so is what the stream knows of them. */
 static void publish(kh_feed *f, struct feed_block *b)
 {
@@ -280,32 +280,37 @@ static void publish(kh_feed *f, struct feed_block *b)
 	}
 }
 
-int kh_feed_settle(kh_feed *f, kh_block *p, kh_err *err)
+static int settle(void *arg, void *item, kh_err *err)
 {
-	struct feed_block *b = p->priv;
-	struct feed_stream *st = &f->st[p->stream];
-	int rc = kh_turn_wait(f->turn, p->ticket);
+	kh_feed *f = arg;
+	struct feed_block *b = item;
+	struct feed_stream *st = &f->st[b->pub.stream];
+	int rc = KH_OK;
 
-	if (rc)
-		return rc;
 	if (b->past)
 		st->finished = true;
 	else if (!st->failed && (rc = feed_join(f, b, &st->err)) != 0)
 		st->failed = true;
 	publish(f, b);
 	if (!rc || f->n_streams == 2)
-		return KH_OK;
-	if (f->o.interleaved && feed_check_pairs(f, p, err))
+		return b->settled(b->arg, &b->pub, err);
+	if (f->o.interleaved && feed_check_pairs(f, &b->pub, err))
 		return KH_EFORMAT;
-	if (err)
-		*err = st->err;
+	*err = st->err;
 	return rc;
 }
 
-void kh_feed_pass(kh_feed *f, kh_block *b)
+int kh_feed_settle(kh_feed *f, kh_block *p, kh_settled_fn *fn, void *arg, kh_err *err)
 {
-	(void)b;
-	kh_turn_pass(f->turn);
+	struct feed_block *b = p->priv;
+	int rc;
+
+	b->settled = fn;
+	b->arg = arg;
+	rc = kh_order_put(f->order, p->ticket, b, settle, f);
+	if (!rc)
+		rc = kh_order_wait(f->order, p->ticket);
+	return rc ? kh_monitor_error(f->m, err) : KH_OK;
 }
 
 void feed_unref(kh_feed *f, struct feed_block *b)

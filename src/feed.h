@@ -3,16 +3,15 @@
  *
  * Every input is cut into blocks of bytes at arbitrary places.  Each worker takes a
  * block, parses what lies between the first and the last record boundary that it can
- * find in it (speculation), and in the block's turn joins what is left of the block
- * before with the head of its own.  If that joined text is not exactly complete
- * records, the speculation was wrong and the rest of the file is parsed in turns by
+ * find in it (speculation); when the blocks are settled, in order, what is left of the
+ * block before is joined with the head of its own.  If that joined text is not exactly complete
+ * records, the speculation was wrong and the rest of the file is parsed in order by
  * the general parser.  So the records are always those of a sequential parse
  * (induction over blocks), and speculation decides only the speed.
  *
  *	kh_feed_next   -> block          (any thread; 0: no more)
- *	kh_feed_settle -> records final  (waits for the block's turn, caller is inside it)
- *	kh_feed_jobs   -> jobs           (inside the turn)
- *	kh_feed_pass                     (leaves the turn)
+ *	kh_feed_settle -> records final  (calls what the caller does in order of blocks)
+ *	kh_feed_jobs   -> jobs           (by that)
  *	kh_feed_release                  (block or job done: recycles)
  */
 #ifndef KH_FEED_H
@@ -43,7 +42,7 @@ typedef struct kh_record {
 
 /* Owned by the feed; lent from kh_feed_next to kh_feed_release. */
 typedef struct kh_block {
-	uint64_t ticket;        /* order of turns over all streams */
+	uint64_t ticket;        /* order of settling over all streams */
 	unsigned stream;        /* 0, or 1: the mates */
 	unsigned file;          /* index in path[stream] */
 	bool file_end;          /* the last block of its file (may be empty) */
@@ -102,11 +101,15 @@ int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *e
 void kh_feed_close(kh_feed *f);
 
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
-int kh_feed_settle(kh_feed *f, kh_block *b, kh_err *err);
+/* What is to be done with blocks in order: the records of b are final.  Called for one block at
+ * a time, by the thread that brings the next one: not always the one that brought b. */
+typedef int kh_settled_fn(void *arg, kh_block *b, kh_err *err);
+/* Returns when fn has been called for b; if it or the input failed, or another worker, with the
+ * run's first error: then a call may be under way, and arg must outlive the workers. */
+int kh_feed_settle(kh_feed *f, kh_block *b, kh_settled_fn *fn, void *arg, kh_err *err);
 /* Up to `max` jobs that have become complete with block b; call until it gives 0.
  * Checks mates. Each job holds its blocks; the caller of settle holds b besides. */
 int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err);
-void kh_feed_pass(kh_feed *f, kh_block *b);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* each hold once */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 

@@ -7,7 +7,7 @@
 #include "reader.h"
 #include "source.h"
 
-/* Free places in front of a block's records: the head, joined in the block's turn, goes
+/* Free places in front of a block's records: the head, joined when the block is settled, goes
  * there. */
 enum { FEED_ROOM = 4 };
 /* What is left of a block and longer than this is not copied in front of the next one. */
@@ -21,7 +21,7 @@ struct feed_input {
 
 struct feed_block {
 	kh_block pub;
-	kh_harvest h;           /* rec[FEED_ROOM] on: what was parsed ahead of the turn */
+	kh_harvest h;           /* rec[FEED_ROOM] on: what was parsed ahead */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* raw bytes: how many, */
@@ -29,6 +29,8 @@ struct feed_block {
 	struct feed_input *in;
 	kh_run run;
 	unsigned refs;
+	kh_settled_fn *settled;
+	void *arg;
 	bool file_start;
 	bool past;              /* the stream had ended */
 	char format;            /* what its stream was found to be before, or 0 */
@@ -36,7 +38,7 @@ struct feed_block {
 	kh_err bad;             /* the bytes end in this */
 
 	bool ahead;             /* parsed from `boundary` to `stop` */
-	bool odd;               /* at `stop` is something that only its turn can judge */
+	bool odd;               /* at `stop` is something that only the sequential parse can judge */
 	size_t boundary, stop;
 	kh_place place;         /* of `stop`, counted from `boundary` */
 	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
@@ -70,7 +72,7 @@ struct feed_stream {
 	struct feed_input *in;
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */
-	/* in the turn: */
+	/* while a block is settled: */
 	kh_place place;         /* of the carry */
 	char *carry;
 	size_t n_carry, cap_carry;
@@ -87,12 +89,12 @@ struct feed_stream {
 struct kh_feed {
 	kh_feed_options o;
 	kh_monitor *m;
-	kh_turn *turn;
+	kh_order *order;        /* in which blocks are settled */
 	unsigned n_streams;
 	struct feed_stream st[2];
 	uint64_t n_ticket;      /* under the lock */
 	uint64_t done, total;
-	uint64_t n_job, n_frag; /* in the turn */
+	uint64_t n_job, n_frag; /* while a block is settled */
 	int orphan;             /* 1 + the stream that has more than the other, or 0 */
 	size_t orphan_file;
 	char orphan_name[80];
@@ -108,13 +110,13 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
 void feed_shift(struct feed_block *b, size_t by);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
 
-/* feed_parse.c: ahead of the turn. */
+/* feed_parse.c: ahead of the blocks before. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_join.c: in the turn.  Sets the block's records, also on failure. */
+/* feed_join.c: while the block is settled.  Sets the block's records, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 
 /* feed_jobs.c: hashes of names, as far as missing, so that mates are compared by one
- * number each in the turn; `n_head` records are in front of rec[FEED_ROOM]. */
+ * number each when they are settled; `n_head` records are in front of rec[FEED_ROOM]. */
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
 /* Interleaved, of a block that ends in a failure: are the pairs in front of it right? */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);

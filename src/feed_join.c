@@ -1,5 +1,5 @@
 /*
- * feed_join.c - in a block's turn: what was parsed ahead meets what was left before
+ * feed_join.c - a block is settled: what was parsed ahead meets what was left before
  *
  * What is left of the blocks before (the carry) is copied in front of the block, and
  * must give whole records up to the very boundary from which was parsed ahead; then

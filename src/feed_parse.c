@@ -1,12 +1,12 @@
 /*
- * feed_parse.c - parsing ahead of the turn, from the first boundary that the block shows
+ * feed_parse.c - parsing ahead of the blocks before, from the first boundary that the block shows
  */
 #include <config.h>
 #include "feed.h"
 
 #include "feed_in.h"
 
-/* A block's parse may fail because its boundary was none; its turn will tell. */
+/* A block's parse may fail because its boundary was none; settling it will tell. */
 static int unless_judged(int rc)
 {
 	return rc == KH_ENOMEM ? rc : KH_OK;

@@ -2,13 +2,11 @@
 #include "pipeline.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include "mem.h"
 
 /* Conditions of those that wait for a ticket: one wakes, not all. */
 enum { BELLS = 64 };
-enum { SPINS = 4000 };                  /* some 200 us: more than it takes to wake a thread */
 
 struct kh_monitor {
 	pthread_mutex_t mu;
@@ -19,13 +17,6 @@ struct kh_monitor {
 	size_t n_watched, cap_watched;
 	bool stopped;
 	kh_err err;
-};
-
-struct kh_turn {
-	kh_monitor *m;
-	pthread_cond_t cv[BELLS];       /* ticket % BELLS */
-	_Atomic uint64_t now;           /* written under the lock */
-	unsigned near;                  /* so many tickets ahead one is awake */
 };
 
 struct kh_bell {
@@ -142,74 +133,6 @@ void kh_monitor_lock(kh_monitor *m)
 void kh_monitor_unlock(kh_monitor *m)
 {
 	pthread_mutex_unlock(&m->mu);
-}
-
-/* --- turns -------------------------------------------------------------------- */
-int kh_turn_new(kh_turn **t, kh_monitor *m, kh_err *err)
-{
-	kh_turn *p = kh_array(1, sizeof *p, err);
-	const unsigned cpus = kh_cpus();
-	int rc;
-
-	if (!p)
-		return KH_ENOMEM;
-	p->m = m;
-	p->near = cpus < 2 ? 0 : cpus >= 64 ? 4 : 1 + cpus / 16;
-	rc = monitor_watch(m, p->cv, BELLS, err);
-	if (rc) {
-		free(p);
-		return rc;
-	}
-	*t = p;
-	return KH_OK;
-}
-
-void kh_turn_free(kh_turn *t)
-{
-	if (!t)
-		return;
-	monitor_unwatch(t->m, t->cv, BELLS);
-	free(t);
-}
-
-/* It takes longer to wake a thread than a turn lasts, and turns follow one another: those
- * whose turn is near are woken ahead of it, and do not sleep at once. */
-static void spin(kh_turn *t, uint64_t ticket)
-{
-	uint64_t now;
-
-	for (int i = 0; i < SPINS; i++) {
-		now = atomic_load_explicit(&t->now, memory_order_relaxed);
-		if (now == ticket || now + t->near < ticket)
-			return;
-#if defined __x86_64__
-		__builtin_ia32_pause();
-#endif
-	}
-}
-
-int kh_turn_wait(kh_turn *t, uint64_t ticket)
-{
-	spin(t, ticket);
-	pthread_mutex_lock(&t->m->mu);
-	while (t->now != ticket && !t->m->stopped) {
-		pthread_cond_wait(&t->cv[ticket % BELLS], &t->m->mu);
-		pthread_mutex_unlock(&t->m->mu);
-		spin(t, ticket);
-		pthread_mutex_lock(&t->m->mu);
-	}
-	int rc = t->now == ticket && !t->m->stopped ? KH_OK : KH_ECANCEL;
-	pthread_mutex_unlock(&t->m->mu);
-	return rc;
-}
-
-void kh_turn_pass(kh_turn *t)
-{
-	pthread_mutex_lock(&t->m->mu);
-	t->now++;
-	pthread_cond_broadcast(&t->cv[t->now % BELLS]);
-	pthread_cond_broadcast(&t->cv[(t->now + t->near) % BELLS]);
-	pthread_mutex_unlock(&t->m->mu);
 }
 
 /* --- queues ---------------------------------------------------------------------- */
@@ -385,11 +308,22 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 			kh_monitor_stop(o->m, &err);
 		pthread_mutex_lock(&o->m->mu);
 		o->delivering = false;
-		o->next++;              /* lets one more ticket in: the last of the window */
+		pthread_cond_broadcast(&o->cv[o->next++ % BELLS]);
+		/* lets one more ticket in: the last of the window */
 		pthread_cond_broadcast(&o->cv[(o->next + o->window - 1) % BELLS]);
 	}
 	if (o->m->stopped)
 		rc = KH_ECANCEL;
+	pthread_mutex_unlock(&o->m->mu);
+	return rc;
+}
+
+int kh_order_wait(kh_order *o, uint64_t ticket)
+{
+	pthread_mutex_lock(&o->m->mu);
+	while (o->next <= ticket && !o->m->stopped)
+		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
+	int rc = o->next > ticket ? KH_OK : KH_ECANCEL;
 	pthread_mutex_unlock(&o->m->mu);
 	return rc;
 }

@@ -1,16 +1,16 @@
 /*
- * pipeline.h - threads that take turns
+ * pipeline.h - threads that work side by side, and what they do in order
  *
- * The only place with pthreads.  A command's work is a loop that N equal threads
- * run: take a block of input, parse it, wait for its turn, settle what depends on
- * order (a few operations a block), pass the turn on, compute, and deliver the
- * result to an ordered sink.  So there is no thread for reading or writing, N threads
- * are N threads, and what happens inside turns is what one thread would have done.
+ * A command's work is a loop that N equal threads run: take a block of input, parse it,
+ * bring it to where what depends on order is settled (a few operations a block, for one
+ * block at a time), compute, and bring the result to an ordered sink.  So there is no
+ * thread for reading or writing, N threads are N threads, and what is done in order is
+ * what one thread would have done.
  *
  * One monitor a run holds the lock, the first error and the order to stop: a failure
  * anywhere wakes every waiter, which then returns KH_ECANCEL; the run returns the
- * first error.  Errors that belong to a block are to be raised in its turn: then the
- * error reported is the first in input order, whatever the number of threads.
+ * first error.  Errors that belong to a block are to be raised where it is settled: then
+ * the error reported is the first in input order, whatever the number of threads.
  */
 #ifndef KH_PIPELINE_H
 #define KH_PIPELINE_H
@@ -36,14 +36,6 @@ int kh_monitor_error(kh_monitor *m, kh_err *err);
 void kh_monitor_lock(kh_monitor *m);
 void kh_monitor_unlock(kh_monitor *m);
 
-/* Turns: tickets 0, 1, 2, ... enter one at a time, in order. */
-typedef struct kh_turn kh_turn;
-
-int kh_turn_new(kh_turn **t, kh_monitor *m, kh_err *err);
-void kh_turn_free(kh_turn *t);
-int kh_turn_wait(kh_turn *t, uint64_t ticket);      /* 0, or KH_ECANCEL */
-void kh_turn_pass(kh_turn *t);                      /* by the holder only */
-
 /* A bounded pool or queue of pointers (capacity cap). */
 typedef struct kh_queue kh_queue;
 
@@ -65,14 +57,16 @@ int kh_bell_wait(kh_bell *b, const bool *set);      /* 0, or KH_ECANCEL */
 
 /* Ordered delivery: items come in any order under their tickets, `fn` is called for
  * 0, 1, 2, ... by whichever thread brings the next one, one call at a time, outside
- * the lock.  `window` bounds how far ahead a ticket may be: kh_order_put blocks while
- * ticket >= next + window. A non-zero result of fn stops the run. */
+ * the lock: nobody has to wake before the next one can be called.  `window` bounds how far
+ * ahead a ticket may be: kh_order_put blocks while ticket >= next + window. A non-zero
+ * result of fn stops the run. */
 typedef struct kh_order kh_order;
 typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
+int kh_order_wait(kh_order *o, uint64_t ticket);        /* until fn has returned for it; 0, or KH_ECANCEL */
 /* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
  * `wait`: never 0.  Who takes one of `window` things only for such a ticket, and gives it
  * back when it is delivered, always finds one, and nobody waits for a later ticket. */

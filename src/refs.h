@@ -2,7 +2,7 @@
  * refs.h - the reference sequences of a build: their ids, lengths and bins, and how the
  * blocks of a file become pieces of whole bins
  *
- * Used inside the turns of a feed only, by one thread at a time.
+ * Used where the blocks of a feed are settled only, by one thread at a time.
  */
 #ifndef KH_REFS_H
 #define KH_REFS_H
@@ -38,7 +38,7 @@ void kh_refs_clear(kh_refs *r);
 /* Room that pieces need in front of a block, in bases: a multiple of 32. */
 size_t kh_refs_front(const kh_sketch *sk);
 
-/* In the block's turn: its sequences join r, its pieces are appended to *piece (grown as
+/* Where the block is settled: its sequences join r, its pieces are appended to *piece (grown as
  * needed); carried bases are written in front of the first piece. */
 typedef struct kh_pieces {
 	kh_piece *v;

@@ -8,7 +8,7 @@
 #include "text.h"
 
 enum { LINES, CLASSIFIED, CLASSIFIED_2, UNCLASSIFIED, UNCLASSIFIED_2, N_OUTPUTS };
-enum { MAX_JOBS = 16 };                 /* taken in one turn, at a time */
+enum { MAX_JOBS = 16 };                 /* taken at a time */
 
 /* A job, its results and its texts. */
 typedef struct work {
@@ -23,15 +23,18 @@ typedef struct work {
 
 /* What a worker spends its time with: bytes into records, what depends on order, handing
  * jobs over, waiting for their results, texts, and getting those to the outputs. */
-enum part { READ, TURN, HAND, WAIT, TEXT, PUT, N_PARTS };
+enum part { READ, SETTLE, HAND, WAIT, TEXT, PUT, N_PARTS };
 
 /* One worker's share. */
 struct hand {
+	struct run *run;
 	kh_lane *lane;
 	double at, spent[N_PARTS];      /* seconds: of the last look at the clock; since then */
 	kh_tally tally;
 	kh_run_summary sum;
 	unsigned under_way;
+	kh_job *jobs;                   /* that its block has completed */
+	size_t n_jobs, cap_jobs;
 };
 
 struct run {
@@ -233,45 +236,39 @@ static void show_progress(const struct run *run)
 		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
 }
 
-/* The block's turn: what jobs it completes. */
-static int settle(struct run *run, kh_block *b, kh_job **jobs, size_t *cap, size_t *n, kh_err *err)
+/* In order of blocks: what jobs this one completes. */
+static int settle(void *arg, kh_block *b, kh_err *err)
 {
-	size_t got;
-	int rc = kh_feed_settle(run->feed, b, err);
+	struct hand *h = arg;
+	size_t got = 1;
+	int rc = KH_OK;
 
-	*n = 0;
-	while (!rc) {
-		rc = kh_grow((void **)jobs, cap, *n + MAX_JOBS, sizeof **jobs, err);
+	for (h->n_jobs = 0; !rc && got > 0; h->n_jobs += rc ? 0 : got) {
+		rc = kh_grow((void **)&h->jobs, &h->cap_jobs, h->n_jobs + MAX_JOBS, sizeof *h->jobs, err);
 		if (!rc)
-			rc = kh_feed_jobs(run->feed, b, *jobs + *n, MAX_JOBS, &got, err);
-		if (rc || got == 0)
-			break;
-		*n += got;
+			rc = kh_feed_jobs(h->run->feed, b, h->jobs + h->n_jobs, MAX_JOBS, &got, err);
 	}
-	if (rc)
-		return rc;
-	show_progress(run);
-	kh_feed_pass(run->feed, b);
-	return KH_OK;
+	if (!rc)
+		show_progress(h->run);
+	return rc;
 }
 
 static int worker(void *arg, unsigned id, kh_err *err)
 {
 	struct run *run = arg;
 	struct hand *h = &run->hand[id];
-	kh_job *jobs = NULL;
-	size_t cap = 0, n;
 	kh_block *b;
 	int rc = KH_OK;
 
+	h->run = run;
 	h->at = kh_seconds();
 	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
 		spent(h, READ);
-		rc = settle(run, b, &jobs, &cap, &n, err);
+		rc = kh_feed_settle(run->feed, b, settle, h, err);
 		kh_feed_release(run->feed, b);
-		spent(h, TURN);
-		for (size_t i = 0; i < n && !rc; i++)
-			rc = submit(run, h, &jobs[i], err);
+		spent(h, SETTLE);
+		for (size_t i = 0; i < h->n_jobs && !rc; i++)
+			rc = submit(run, h, &h->jobs[i], err);
 		/* nobody waits for a block while all that it can do is under way */
 		while (!rc && h->under_way >= run->be->depth)
 			rc = collect(run, h, err);
@@ -280,7 +277,6 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	spent(h, READ);
 	while (!rc && h->under_way > 0)
 		rc = collect(run, h, err);
-	free(jobs);
 	return rc;
 }
 
@@ -336,6 +332,7 @@ static void close_run(struct run *run)
 		if (run->hand[i].lane)
 			run->be->lane_close(run->hand[i].lane);
 		kh_tally_clear(&run->hand[i].tally);
+		free(run->hand[i].jobs);
 	}
 	for (size_t i = 0; run->all && i < run->n_works; i++) {
 		free(run->all[i].call);
@@ -371,7 +368,7 @@ static int add_up(struct run *run, kh_tally *tally, kh_run_summary *sum, kh_err 
 
 static void show_parts(const struct run *run)
 {
-	static const char *const name[N_PARTS] = { "reading", "taking turns", "handing over or classifying",
+	static const char *const name[N_PARTS] = { "reading", "settling", "handing over or classifying",
 						   "waiting for calls", "formatting", "delivering" };
 	double all = 1e-9, part[N_PARTS] = { 0 };
 	char line[256];

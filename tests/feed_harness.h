@@ -126,6 +126,18 @@ static inline int got_jobs(struct got *g, kh_block *b, kh_err *err)
 	return rc;
 }
 
+static inline int got_block(void *arg, kh_block *b, kh_err *err)
+{
+	struct got *g = arg;
+
+	g->n_ends += b->file_end;
+	if (!g->o.pieces)
+		return got_jobs(g, b, err);
+	for (size_t i = 0; i < b->n_rec; i++)
+		got_add(g, b, &b->rec[i]);
+	return KH_OK;
+}
+
 static inline int got_work(void *arg, unsigned worker, kh_err *err)
 {
 	struct got *g = arg;
@@ -134,16 +146,9 @@ static inline int got_work(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	while ((rc = kh_feed_next(g->f, &b, err)) > 0) {
-		rc = kh_feed_settle(g->f, b, err);
+		rc = kh_feed_settle(g->f, b, got_block, g, err);
 		if (rc)
 			return rc;
-		g->n_ends += b->file_end;
-		if (g->o.pieces)
-			for (size_t i = 0; i < b->n_rec; i++)
-				got_add(g, b, &b->rec[i]);
-		else if ((rc = got_jobs(g, b, err)) != 0)
-			return rc;
-		kh_feed_pass(g->f, b);
 		kh_feed_release(g->f, b);
 	}
 	return rc;

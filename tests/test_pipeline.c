@@ -1,4 +1,4 @@
-/* test_pipeline.c - turns, queues, ordered delivery, crews; the first error wins */
+/* test_pipeline.c - queues, ordered delivery, crews; the first error wins */
 #include "test.h"
 
 #include <stdatomic.h>
@@ -12,11 +12,10 @@ enum { TICKETS = 3000, WINDOW = 7 };
 
 struct work {
 	kh_monitor *m;
-	kh_turn *turn;
 	kh_queue *queue;
 	kh_order *order;
 	atomic_uint next, cancelled;
-	unsigned in_turn;               /* by the turn's holder only */
+	unsigned inside;                /* of deliver */
 	uint64_t seen[TICKETS + 1];
 	unsigned n_seen;
 	uint64_t fail_at;
@@ -34,8 +33,8 @@ static int setup(void **state)
 	w.fail_at = UINT64_MAX;
 	for (uint64_t i = 0; i < TICKETS; i++)
 		w.item[i] = i;
-	return kh_monitor_new(&w.m, &err) || kh_turn_new(&w.turn, w.m, &err) ||
-	       kh_queue_new(&w.queue, w.m, WINDOW, &err) || kh_order_new(&w.order, w.m, WINDOW, &err);
+	return kh_monitor_new(&w.m, &err) || kh_queue_new(&w.queue, w.m, WINDOW, &err) ||
+	       kh_order_new(&w.order, w.m, WINDOW, &err);
 }
 
 static int teardown(void **state)
@@ -43,7 +42,6 @@ static int teardown(void **state)
 	(void)state;
 	kh_order_free(w.order);
 	kh_queue_free(w.queue);
-	kh_turn_free(w.turn);
 	kh_monitor_free(w.m);
 	return 0;
 }
@@ -56,29 +54,7 @@ static void nap(uint64_t ticket)
 		nanosleep(&t, NULL);
 }
 
-/* --- turns ---------------------------------------------------------------------------- */
-static int turn_worker(void *arg, unsigned id, kh_err *err)
-{
-	(void)arg, (void)id;
-	for (;;) {
-		uint64_t t = atomic_fetch_add(&w.next, 1);
-
-		if (t >= TICKETS)
-			return KH_OK;
-		nap(t);
-		int rc = kh_turn_wait(w.turn, t);
-		if (rc)
-			return rc;
-		if (t == w.fail_at)
-			return kh_fail(err, KH_EFORMAT, "ticket %d", (int)t);
-		if (w.in_turn++ != 0)
-			return kh_fail(err, KH_EIO, "two in their turn");
-		w.seen[w.n_seen++] = t;
-		w.in_turn--;
-		kh_turn_pass(w.turn);
-	}
-}
-
+/* --- ordered delivery -------------------------------------------------------------------- */
 static void check_seen(unsigned n)
 {
 	assert_int_equal(w.n_seen, n);
@@ -86,39 +62,16 @@ static void check_seen(unsigned n)
 		assert_int_equal(w.seen[i], i);
 }
 
-static void test_turns(void **state)
-{
-	kh_err err = { 0, "" };
-
-	(void)state;
-	if (kh_crew_run(w.m, 5, turn_worker, NULL, &err))
-		fail_msg("%s", err.msg);
-	check_seen(TICKETS);
-}
-
-static void test_turns_fail(void **state)
-{
-	kh_err err = { 0, "" };
-
-	(void)state;
-	w.fail_at = 1234;
-	assert_int_equal(kh_crew_run(w.m, 5, turn_worker, NULL, &err), KH_EFORMAT);
-	assert_string_equal(err.msg, "ticket 1234");
-	check_seen(1234);
-	assert_int_equal(kh_turn_wait(w.turn, 1234), KH_ECANCEL);
-}
-
-/* --- ordered delivery -------------------------------------------------------------------- */
 static int deliver(void *arg, void *item, kh_err *err)
 {
 	uint64_t t = *(uint64_t *)item;
 
 	assert_ptr_equal(arg, &w);
-	if (w.in_turn++ != 0)
+	if (w.inside++ != 0)
 		return kh_fail(err, KH_EIO, "two at once");
 	nap(t);
 	w.seen[w.n_seen++] = t;
-	w.in_turn--;
+	w.inside--;
 	return t == w.fail_at ? kh_fail(err, KH_EFORMAT, "item %d", (int)t) : KH_OK;
 }
 
@@ -156,6 +109,40 @@ static void test_order_fail(void **state)
 	assert_int_equal(kh_crew_run(w.m, 5, order_worker, NULL, &err), KH_EFORMAT);
 	assert_string_equal(err.msg, "item 777");
 	check_seen(778);
+}
+
+/* Who waits for its ticket finds it delivered. */
+static int wait_worker(void *arg, unsigned id, kh_err *err)
+{
+	(void)arg;
+	for (;;) {
+		uint64_t t = atomic_fetch_add(&w.next, 1);
+
+		if (t >= TICKETS)
+			return KH_OK;
+		nap(t + id);
+		int rc = kh_order_put(w.order, t, &w.item[t], deliver, &w);
+		if (!rc)
+			rc = kh_order_wait(w.order, t);
+		if (rc)
+			return rc;
+		if (w.seen[t] != t)
+			return kh_fail(err, KH_EIO, "ticket %d is not delivered", (int)t);
+	}
+}
+
+static void test_order_wait(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	w.seen[0] = 1;
+	if (kh_crew_run(w.m, 6, wait_worker, NULL, &err))
+		fail_msg("%s", err.msg);
+	check_seen(TICKETS);
+	kh_monitor_stop(w.m, NULL);
+	assert_int_equal(kh_order_wait(w.order, TICKETS - 1), 0);
+	assert_int_equal(kh_order_wait(w.order, TICKETS), KH_ECANCEL);
 }
 
 /* As many tokens as the window has places, one taken for each ticket in it. */
@@ -269,7 +256,7 @@ static int waiting_worker(void *arg, unsigned id, kh_err *err)
 		return kh_fail(err, KH_EIO, "worker %u", id);
 	}
 	if (id == 0)
-		rc = kh_turn_wait(w.turn, 99);
+		rc = kh_order_wait(w.order, 99);
 	else if (id == 1)
 		rc = kh_queue_pop(w.queue) ? KH_OK : KH_ECANCEL;
 	else
@@ -420,8 +407,8 @@ static void test_many_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_turns), TEST(test_turns_fail), TEST(test_order), TEST(test_order_fail),
-		TEST(test_order_room), 		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
+		TEST(test_order), TEST(test_order_fail), TEST(test_order_wait), TEST(test_order_room),
+		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
 		TEST(test_first_error), TEST(test_bell), TEST(test_crew), TEST(test_crew_beside),
 		TEST(test_many_queues),
 	};

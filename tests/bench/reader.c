@@ -142,32 +142,37 @@ static size_t run_usual(const char *path, bool gz)
 /* --- the feed -------------------------------------------------------------------- */
 struct run {
 	kh_feed *f;
-	size_t n_bases;         /* in the turn */
+	size_t n_bases;
 };
+
+static int settle(void *arg, kh_block *b, kh_err *err)
+{
+	struct run *r = arg;
+	kh_job job[4];
+	size_t n;
+	int rc;
+
+	for (size_t i = 0; i < b->n_rec; i++)
+		r->n_bases += b->rec[i].len;
+	do {
+		rc = kh_feed_jobs(r->f, b, job, 4, &n, err);
+		for (size_t i = 0; !rc && i < n; i++)
+			kh_feed_release_job(r->f, &job[i]);
+	} while (!rc && n > 0);
+	return rc;
+}
 
 static int work(void *arg, unsigned worker, kh_err *err)
 {
 	struct run *r = arg;
 	kh_block *b;
-	kh_job job[4];
-	size_t n;
 	int rc;
 
 	(void)worker;
 	while ((rc = kh_feed_next(r->f, &b, err)) > 0) {
-		rc = kh_feed_settle(r->f, b, err);
+		rc = kh_feed_settle(r->f, b, settle, r, err);
 		if (rc)
 			return rc;
-		for (size_t i = 0; i < b->n_rec; i++)
-			r->n_bases += b->rec[i].len;
-		do {
-			rc = kh_feed_jobs(r->f, b, job, 4, &n, err);
-			for (size_t i = 0; !rc && i < n; i++)
-				kh_feed_release_job(r->f, &job[i]);
-		} while (!rc && n > 0);
-		if (rc)
-			return rc;
-		kh_feed_pass(r->f, b);
 		kh_feed_release(r->f, b);
 	}
 	return rc;
