@@ -15,11 +15,11 @@
 #	bench-S bench-L the stages of the pipeline; after S or L
 #
 # KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
-# kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  A table of times
-# goes to stdout; what failed is said and counted.
+# kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
+# `golden`.  A table of times goes to stdout; what failed is said and counted.
 set -u
 : "${KMERHASH:=kmerhash}" "${SIMGEN:=simgen}" "${TESTS:=tests}" "${WORK:=/dev/shm/khgpu}" "${OUT:=.}"
-: "${RUNS:=3}" "${PYTHON3=$(command -v python3)}"
+: "${RUNS:=3}" "${PYTHON3=$(command -v python3)}" "${GOLDEN:=golden identical oracle input db output bench}"
 SRC=$(cd "$(dirname "$0")/../.." && pwd)
 KMERHASH=$(cd "$(dirname "$(command -v "$KMERHASH")")" && pwd)/$(basename "$KMERHASH")
 TESTS=$(cd "$TESTS" && pwd)
@@ -175,11 +175,11 @@ script() {
 
 # Side by side: each waits for the GPU to come up more than for anything else.
 golden() {
-	for s in identical oracle input db output bench; do
+	for s in $GOLDEN; do
 		KH_DEVICE=cuda script run_$s.sh >"$OUT/golden.$s" &
 	done
 	wait
-	for s in identical oracle input db output bench; do
+	for s in $GOLDEN; do
 		cat "$OUT/golden.$s"
 		! grep -q FAILED "$OUT/golden.$s" || failed=$((failed + 1))
 	done

@@ -4,8 +4,11 @@
 #	gpu4_exchange.sh STEP...
 #
 #	exchange-unit      the kernels and the whole backend
-#	exchange-equal     small data: CPU, and exchanged over 1, 2, ... GPUs
+#	exchange-equal     small data: CPU, and exchanged over 1, 2, ... GPUs, by peer copies and by NCCL
 #	exchange-ranks     the same over 2 ranks of a GPU each, with mpirun
+#	exchange-faults    2 ranks of a GPU each, build and classify: the GPU of one runs out of memory, is
+#	                   lost, a kernel of it traps; a rank is killed or stopped.  All end, no file is left.
+#	                   70 s
 #	exchange-sanitize  compute-sanitizer on one GPU (a tool that lets kernels wait for one another
 #	                   would hang on several)
 #	exchange-peers     KMERHASH_PEERS, which was configured --without-nccl, on shares of one GPU:
@@ -23,9 +26,10 @@ export NCCL_NVLS_ENABLE=0
 devices() { echo "cuda:$(seq -s, 0 $(($1 - 1)))"; }
 
 unit() {
-	for t in test_exchange test_backend; do
-		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 300 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
-			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
+	for t in test_exchange test_backend nccl; do
+		way=; [ $t != nccl ] || { [ "$GPUS" -gt 1 ] || continue; way=nccl t=test_backend; }
+		KH_GPU_COMM=$way KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 200 "$TESTS/$t" >"$OUT/$t$way.log" 2>&1 \
+			&& say "ok: $t $way" || { fail "$t $way"; grep -v '^ok' "$OUT/$t$way.log" | head -20; }
 	done
 }
 
@@ -58,7 +62,8 @@ all_counts() {
 	on_cpu "$@"
 	n=1
 	while [ "$n" -le "$GPUS" ]; do
-		exchanged "$what" "$n" "$@"
+		KH_GPU_COMM= exchanged "$what" "$n" "$@"
+		[ "$n" = 1 ] || KH_GPU_COMM=nccl exchanged "$what, NCCL" "$n" "$@"
 		n=$((n * 2))
 	done
 }
@@ -89,6 +94,87 @@ ranks_small() {
 	small_data
 	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 	each_input two_ranks
+}
+
+# --- faults on ranks ------------------------------------------------------------------------
+# pair COMMAND...: two ranks with a GPU each, of the program with injected faults; rank 1 in the environment
+# $ONE.  $OUT/rank.pidN, .statusN: of rank N
+pair() {
+	rm -f "$OUT"/rank.*
+	timeout -k 5 60 mpirun $MCA --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c 'r=$OMPI_COMM_WORLD_RANK
+		[ $r = 0 ] || export $ONE
+		exec 3<&0
+		CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK "$@" <&3 & echo $! >"$0.pid$r"
+		wait $!; s=$?; echo $s >"$0.status$r"; exit $s' "$OUT/rank" "$TESTS/kmerhash_faults" "$@"
+}
+pair_build() {
+	pair build -q --device cuda:0 --threads 4 --db "$WORK/f/db.khdb" --taxonomy "$WORK/small" \
+		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/refs.*.fa
+}
+pair_classify() { # INPUT
+	pair classify -v --device cuda:0 --placement shard --threads 4 --db "$WORK/small.khdb" --report "$WORK/f/x.rep" \
+		--output "$WORK/f/x.out" "$1"
+}
+
+# well_ended WHAT STATUS COMMAND: an error, and no file; or all is well, if the run did not need the call
+well_ended() {
+	said=$(grep -m1 -E '^kmerhash (build|classify): |signal 9|Killed|exit code: 137' "$OUT/f.log" | cut -c1-160)
+	case $2:$3 in
+	0:build) same "$WORK/small.khdb" "$WORK/f/db.khdb" "$1" ;;
+	0:*) same "$WORK/c.out" "$WORK/f/x.out" "$1" ;;
+	124:* | 137:*) fail "$1: it hangs" ;;
+	*) if [ -n "$(ls -A "$WORK/f")" ]; then fail "$1: left $(ls -A "$WORK/f" | head -3)"
+	   elif [ -z "$said" ]; then fail "$1: status $2, and nobody says why: $(head -3 "$OUT/f.log")"
+	   else say "ok: $1: status $2: $said"; fi ;;
+	esac
+	rm -rf "$WORK/f"; mkdir "$WORK/f"
+}
+
+# A run on reads without end, of which rank 1 gets a signal.  Rank 0 ends by itself, or with mpirun.
+signalled() { # SIGNAL
+	rm -f "$WORK/in"; mkfifo "$WORK/in"
+	while :; do cat "$WORK/small.fq"; done >"$WORK/in" 2>/dev/null & feeder=$!
+	pair_classify - <"$WORK/in" >"$OUT/f.log" 2>&1 & run=$!
+	i=0
+	while [ $i -lt 200 ] && ! grep -qE 'index sharded|part of the index' "$OUT/f.log"; do sleep 0.1; i=$((i + 1)); done
+	sleep 2
+	kill -"$1" "$(cat "$OUT/rank.pid1")"
+	i=0
+	while [ $i -lt 400 ] && [ ! -s "$OUT/rank.status0" ] && kill -0 $run 2>/dev/null; do sleep 0.1; i=$((i + 1)); done
+	kill -KILL "$(cat "$OUT/rank.pid1")" 2>/dev/null
+	kill $feeder 2>/dev/null
+	wait $feeder 2>/dev/null
+	wait $run; status=$?
+	[ $status != 137 ] || status=1  # what rank 1 ended with
+	[ ! -s "$OUT/rank.status0" ] || status=$(cat "$OUT/rank.status0")
+	[ $i -lt 400 ] || status=124
+	well_ended "classify: rank 1 gets $1$MCA" $status classify
+}
+
+ranks_faults() {
+	small_data
+	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	on_cpu --db "$WORK/small.khdb" "$WORK/small.fq"
+	rm -rf "$WORK/f"; mkdir "$WORK/f"
+	export ONE= MCA= KH_COMM_TIMEOUT=10
+	for command in build classify; do
+		ONE="KH_CUDA_COUNT=$OUT/count"
+		pair_$command "$WORK/small.fq" >"$OUT/f.log" 2>&1
+		well_ended "$command: no fault" $? $command
+		read -r allocs calls kernels <"$OUT/count"
+		for f in alloc:$((allocs / 2)) full:$((allocs * 3 / 4)) call:$((calls / 2)) lost:$((calls / 3)) \
+			lost:$((calls * 3 / 4)) kernel:$((kernels / 2)); do
+			ONE="KH_CUDA_FAIL=$f"
+			pair_$command "$WORK/small.fq" >"$OUT/f.log" 2>&1
+			well_ended "$command: $f of $allocs, $calls, $kernels" $? $command
+		done
+	done
+	ONE="KH_CUDA_FAIL="
+	signalled KILL
+	MCA=" --mca orte_enable_recovery 1"
+	signalled KILL
+	signalled STOP
+	MCA=
 }
 
 sanitize_exchange() { # DEVICES
@@ -137,6 +223,7 @@ for step in "$@"; do
 	exchange-unit) unit ;;
 	exchange-equal) equal_small ;;
 	exchange-ranks) ranks_small ;;
+	exchange-faults) ranks_faults ;;
 	exchange-sanitize) sanitize_exchange cuda:0 ;;
 	exchange-peers) (failed=0; on_peers; exit $failed) || fail "$step" ;;
 	lookup-*) "$KMERHASH" bench --repeat 3 --db "$WORK/${step#lookup-}.khdb" --device "$(devices "$GPUS")" placement || fail "$step" ;;
