@@ -173,6 +173,8 @@ static int behind(const kh_feed *f, bool settled)
 		return f->orphan - 1;
 	if (settled)
 		return b->n_rec < a->n_rec;
+	if (f->dry)
+		return f->dry == 1;             /* the other one */
 	return outlook(b) < outlook(a);
 }
 

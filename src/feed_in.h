@@ -93,6 +93,7 @@ struct kh_feed {
 	unsigned n_streams;
 	struct feed_stream st[2];
 	uint64_t n_ticket;      /* under the lock */
+	int dry;                /* the same: 1 + the stream that nothing came from when it was tried last */
 	uint64_t done, total;
 	uint64_t n_job, n_frag; /* while a block is settled */
 	int orphan;             /* 1 + the stream that has more than the other, or 0 */

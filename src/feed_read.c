@@ -51,13 +51,17 @@ void feed_input_drop(kh_feed *f, struct feed_input *in)
 	}
 }
 
+/* What a stream is waited for while the other one might be read. */
+enum { WAIT_MS = 10 };
+
 static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 {
 	struct feed_input *in = kh_array(1, sizeof *in, err);
 
 	if (!in)
 		return KH_ENOMEM;
-	int rc = kh_source_open(&in->src, st->path[st->file], err);
+	int rc = f->n_streams == 2 ? kh_source_open_in_step(&in->src, st->path[st->file], err)
+				   : kh_source_open(&in->src, st->path[st->file], err);
 	if (rc) {
 		free(in);
 		return rc;
@@ -104,6 +108,23 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 	return KH_OK;
 }
 
+/* Two streams may have one writer, which waits for one of them to be read when we wait for the
+ * other.  1: there is something to read; 0: not yet, the block has no bytes. */
+static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
+{
+	int s = (int)(st - f->st), rc = kh_source_await(st->in->src, WAIT_MS, err);
+
+	if (rc < 0 || f->n_streams == 1)
+		return rc;
+	kh_monitor_lock(f->m);
+	if (rc == 0)
+		f->dry = 1 + s;
+	else if (f->dry == 1 + s)
+		f->dry = 0;
+	kh_monitor_unlock(f->m);
+	return rc;
+}
+
 /* Which bytes are the block's; under the stream's lock. */
 static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
@@ -118,6 +139,9 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 	st->fresh = false;
 	kh_source *src = st->in->src;
 	uint64_t before = kh_source_taken(src);
+	if ((rc = await(f, st, err)) <= 0)
+		return rc;
+	rc = KH_OK;
 	switch (kh_source_kind(src)) {
 	case KH_SOURCE_RANGES:
 		return take_range(f, st, b);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -136,6 +137,21 @@ int kh_source_fill(kh_source *s, size_t need, kh_err *err)
 	return KH_OK;
 }
 
+/* Will a read return within ms milliseconds?  A FIFO that has not been written to yet is
+ * not at its end. */
+static bool is_ready(const kh_source *s, int ms)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	return s->pos < s->end || s->at_end || s->late.code || poll(&p, 1, ms) != 0;
+}
+
+/* A writer that is at work fills a pipe again within that time. */
+bool kh_source_dry(const kh_source *s)
+{
+	return s->in_step && !is_ready(s, 1);
+}
+
 static int open_fd(kh_source *s, const char *path, kh_err *err)
 {
 	struct stat st;
@@ -143,10 +159,12 @@ static int open_fd(kh_source *s, const char *path, kh_err *err)
 	if (strcmp(path, "-") == 0) {
 		s->fd = STDIN_FILENO;
 	} else {
-		s->fd = open(path, O_RDONLY | O_CLOEXEC);
+		s->fd = open(path, O_RDONLY | O_CLOEXEC | (s->in_step ? O_NONBLOCK : 0));
 		if (s->fd < 0)
 			return kh_fail_errno(err, path);
 		s->own_fd = true;
+		if (s->in_step && fcntl(s->fd, F_SETFL, 0) < 0)
+			return kh_fail_errno(err, path);
 	}
 	if (fstat(s->fd, &st) < 0)
 		return kh_fail_errno(err, s->name);
@@ -163,6 +181,7 @@ static int sniff(kh_source *s, kh_err *err)
 	const uint8_t *p = s->in + s->pos;
 	size_t n = s->end - s->pos;
 
+	s->looked = true;
 	if (rc)
 		return rc;
 	if (n == 0 && has_gz_name(s->name))
@@ -176,7 +195,7 @@ static int sniff(kh_source *s, kh_err *err)
 	return KH_OK;
 }
 
-int kh_source_open(kh_source **out, const char *path, kh_err *err)
+static int open_source(kh_source **out, const char *path, bool in_step, kh_err *err)
 {
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	kh_source *s = kh_array(1, sizeof *s, err);
@@ -184,6 +203,7 @@ int kh_source_open(kh_source **out, const char *path, kh_err *err)
 	if (!s)
 		return KH_ENOMEM;
 	s->fd = -1;
+	s->in_step = in_step;
 	s->pos = s->end = KH_INFLATE_BACK;
 	s->name = kh_array(strlen(name) + 1, 1, err);
 	s->in = kh_array(KH_INFLATE_BACK + KH_SOURCE_IN, 1, err);
@@ -192,7 +212,7 @@ int kh_source_open(kh_source **out, const char *path, kh_err *err)
 		memcpy(s->name, name, strlen(name) + 1);
 		rc = open_fd(s, path, err);
 	}
-	if (!rc)
+	if (!rc && !in_step)
 		rc = sniff(s, err);
 	if (rc) {
 		kh_source_close(s);
@@ -200,6 +220,24 @@ int kh_source_open(kh_source **out, const char *path, kh_err *err)
 	}
 	*out = s;
 	return KH_OK;
+}
+
+int kh_source_open(kh_source **s, const char *path, kh_err *err)
+{
+	return open_source(s, path, false, err);
+}
+
+int kh_source_open_in_step(kh_source **s, const char *path, kh_err *err)
+{
+	return open_source(s, path, true, err);
+}
+
+int kh_source_await(kh_source *s, int ms, kh_err *err)
+{
+	if (s->in_step && !is_ready(s, ms))
+		return 0;
+	int rc = s->looked ? KH_OK : sniff(s, err);
+	return rc ? rc : 1;
 }
 
 void kh_source_close(kh_source *s)
@@ -220,7 +258,7 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 
 	memcpy(buf, s->in + s->pos, got);
 	s->pos += got;
-	while (got < n && !s->at_end) {
+	while (got < n && !s->at_end && !(got > 0 && kh_source_dry(s))) {
 		ssize_t r = read_some(s->fd, buf + got, n - got);
 
 		if (r < 0) {

@@ -24,6 +24,13 @@ typedef struct kh_source kh_source;
 /* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on
  * a compression that is not read here (zstd, bzip2, xz, zip, lz4, SRA, CRAM). */
 int kh_source_open(kh_source **s, const char *path, kh_err *err);
+/* The same of two inputs that are read in step, and that one process may write, now one,
+ * now the other: does not wait for a writer, nor look at the first bytes, and reading
+ * gives what is there rather than wait for more. */
+int kh_source_open_in_step(kh_source **s, const char *path, kh_err *err);
+/* To be called before each read of such a one.  1: there is something, or the end; 0: not
+ * yet, and that for `ms` milliseconds; < 0.  Of another source 1. */
+int kh_source_await(kh_source *s, int ms, kh_err *err);
 void kh_source_close(kh_source *s);
 /* Bytes, as many as n unless the end is near; 0 at the end; < 0.  Decoded bytes in
  * front of a damage are given before the damage is reported. */

@@ -250,7 +250,8 @@ int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 	kh_span out = { NULL, 0, buf, n };
 	int rc = s->late.code;
 
-	while (!rc && out.n_out > 0 && s->gz != KH_GZ_END) {
+	while (!rc && out.n_out > 0 && s->gz != KH_GZ_END
+	       && !(out.n_out < n && kh_source_dry(s))) {
 		if (s->gz == KH_GZ_MEMBER)
 			rc = member(s, &s->late);
 		else if (s->gz == KH_GZ_BODY)
@@ -299,7 +300,8 @@ int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err)
 	int rc = s->late.code;
 
 	run->n = run->n_out = 0;
-	while (!rc && run->n_out < want && s->gz != KH_GZ_END) {
+	while (!rc && run->n_out < want && s->gz != KH_GZ_END
+	       && !(run->n_out > 0 && kh_source_dry(s))) {
 		rc = next_member(s, &h, &s->late);
 		if (rc <= 0)
 			continue;

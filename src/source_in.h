@@ -20,6 +20,7 @@ struct kh_source {
 	uint8_t *in;            /* KH_INFLATE_BACK + KH_SOURCE_IN bytes */
 	size_t pos, end;        /* of what is there and not used yet */
 	bool at_end;            /* fd has no more */
+	bool in_step, looked;   /* at the first bytes */
 	kh_err late;            /* to be told once what was right has been given */
 
 	enum kh_gz_state gz;
@@ -34,6 +35,8 @@ struct kh_source {
 
 /* Makes `need` bytes available behind pos, fewer only at the end of the file. */
 int kh_source_fill(kh_source *s, size_t need, kh_err *err);
+/* In step: is it time to be content with what has been read? */
+bool kh_source_dry(const kh_source *s);
 static inline uint64_t kh_source_at(const kh_source *s) { return s->taken - (s->end - s->pos); }
 
 /* The first bytes say gzip: finds out whether BGZF, gets ready. */

@@ -101,6 +101,15 @@ is_run "pairs: split" --paired $(for p in part_1.*; do echo $p part_2.${p#part_1
 is_run "pairs: interleaved" --interleaved inter.fq
 is_run "pairs: interleaved, blocks of 100" --interleaved --threads 2 --block-size 100 inter.fq
 is_run "pairs: interleaved, standard input" --interleaved - <inter.fq
+# One writer of two FIFOs, which waits for the one to be read, or opened, while the other is; text
+# of more than a pipe holds.
+for i in 0 1 2 3 4 5 6 7 8 9; do cat inter.fq; done >inter10.fq
+mkfifo fifo1 fifo2
+two_fifos() { $limit awk '{ print >(int((NR - 1) / 4) % 2 ? "fifo2" : "fifo1") }' inter10.fq & }
+first_run --interleaved inter10.fq
+for threads in 1 2; do
+	two_fifos; is_run "pairs: FIFOs of one writer, $threads threads" --paired --threads $threads fifo1 fifo2; wait
+done
 db=minhash.khdb
 first_run --paired $r1 $r2
 is_run "minhash: 2 threads, small blocks" --paired --threads 2 --block-size 100 $r1.gz $r2.gz
