@@ -92,10 +92,16 @@ static inline void *kh_dt_at(const kh_dmember *m, enum kh_droom r, size_t byte)
 {
 	return (char *)m->room[r].p + byte;
 }
-/* Where chunk c of n begins; c = chunks: its end. */
+/* Where chunk c of n begins, at a whole line of memory; c = chunks: the end.  Each is a little
+ * smaller than the one before: nothing hides the way of the last. */
 static inline size_t kh_dt_chunk(const kh_dtable *d, size_t n, unsigned c)
 {
-	return n / d->chunks * c + n % d->chunks * c / d->chunks;
+	const size_t all = (size_t)d->chunks * (2 * d->chunks + 1);
+	const size_t before = (size_t)c * (3 * d->chunks + 1 - c);
+
+	const size_t at = n / all * before + n % all * before / all;
+
+	return c < d->chunks ? at & ~(size_t)63 : at;
 }
 /* Keys that came in all chunks before c. */
 static inline size_t kh_dt_came(const kh_dtable *d, const kh_dplan *p, unsigned c)
