@@ -50,12 +50,11 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32])
 	for (int i = 0; i < 32; i++) {
 		uint64_t n = (UINT64_C(2) << i) - 1, r = h->gap;
 		/* chance hits in a window of r bins, 48 bits behind the point, rounded up */
-		uint64_t lambda = (uint64_t)((wide)n * r * p / N * h->locations / F) + 1;
+		const wide chance = (wide)n * r * p / N * h->locations / F + 1;
+		const uint64_t lambda = chance > one << 12 ? one << 12 : (uint64_t)chance;
 		wide t = (wide)N << 32;         /* N lambda^m / m!, 32 bits */
 		uint32_t m = 0;
 
-		if (lambda > one << 12)
-			lambda = one << 12;
 		while ((t > (UINT64_C(1) << 32) / 10000 || m < lambda >> 48) && m < 1 << 20) {
 			m++;
 			t = (t * lambda >> 48) / m + 1;

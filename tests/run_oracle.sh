@@ -50,6 +50,11 @@ include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
 check "other k, stride and span: reads" calls odd.khdb made.fq
 check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
 
+# So few bins that chance hits of many features are more than 64 bits count.
+gzip -dc "$data"/genomes/*phiX174*.gz | head -n 5 >tiny.fa
+check "few bins: build" build --db tiny.khdb -k 9 tiny.fa
+include "$PYTHON3" "$tests/oracle_db.py" tiny.khdb tiny.fa
+
 # A species with 300 strains: its features are kept as one taxon each, and its reads are called.
 check "strains: build" "$kmerhash" build -q --db strains.khdb --taxonomy strains/taxonomy strains/refs.fa
 include "$PYTHON3" "$tests/oracle_db.py" strains.khdb strains/refs.fa
