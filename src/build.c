@@ -302,6 +302,8 @@ static int find_taxa(struct build *b, kh_err *err)
 		rc = kh_build_share(b, taxid, b->refs.n * sizeof *taxid, err);
 	if (!rc)
 		rc = map_targets(b, taxid, err);
+	if (!rc)
+		rc = kh_build_same_taxa(b, err);
 	free(taxid);
 	b->sum->seconds_map = kh_seconds() - t;
 	return rc;

@@ -29,35 +29,62 @@ static uint64_t guess_text(FILE *f, uint64_t size)
 	return ok && isize > size ? isize : size * 7 / 2;
 }
 
+/* The same of a file by its name; 0 of what is no regular file. */
+static int guess_file(const char *path, uint64_t *text, kh_err *err)
+{
+	struct stat st;
+	FILE *f;
+
+	*text = 0;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return KH_OK;
+	f = fopen(path, "rb");
+	if (!f)
+		return kh_fail_errno(err, path);
+	*text = guess_text(f, (uint64_t)st.st_size);
+	fclose(f);
+	return KH_OK;
+}
+
 /* Bytes of text in each input, as far as their sizes tell.  Fails if one cannot be read, or, if k
  * is to be found, not twice. */
 static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh_err *err)
 {
 	uint64_t size;
-	int rc;
+	int rc = KH_OK;
 
-	for (size_t i = 0; i < o->n_refs; i++) {
+	for (size_t i = 0; i < o->n_refs && !rc; i++) {
+		const char *path = o->refs[i];
 		struct stat st;
-		FILE *f;
 
-		rc = kh_source_check(o->refs[i], &size, err);
+		rc = kh_source_check(path, &size, err);
 		if (rc)
-			return rc;
-		if (strcmp(o->refs[i], "-") == 0 && o->comm)
+			break;
+		if (strcmp(path, "-") == 0 && o->comm)
 			return kh_fail(err, KH_EUSAGE, "several ranks cannot read standard input");
-		if (strcmp(o->refs[i], "-") == 0 || stat(o->refs[i], &st) != 0 || !S_ISREG(st.st_mode)) {
-			if (!twice)
-				continue;
-			return kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
-				       "the default follows the number of bases", o->refs[i]);
-		}
-		f = fopen(o->refs[i], "rb");
-		if (!f)
-			return kh_fail_errno(err, o->refs[i]);
-		text[i] = guess_text(f, size);
-		fclose(f);
+		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			rc = guess_file(path, &text[i], err);
+		else if (twice)
+			rc = kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
+				     "the default follows the number of bases", path);
 	}
-	return KH_OK;
+	return rc;
+}
+
+/* Are this rank's files those that rank 0 saw? */
+static int check_own(const struct build *b, const uint64_t *text, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = b->first_file; i < b->first_file + b->n_files && !rc; i++) {
+		uint64_t own;
+
+		rc = guess_file(b->o->refs[i], &own, err);
+		if (!rc && own != text[i])
+			rc = kh_fail(err, KH_EIO, "%s: is another file for rank 0 (about %llu bytes of text, here %llu)",
+				     b->o->refs[i], (unsigned long long)text[i], (unsigned long long)own);
+	}
+	return rc;
 }
 
 /* --- cuts --------------------------------------------------------------------------------- */
@@ -176,6 +203,8 @@ int kh_build_deal(struct build *b, uint64_t *bases, kh_err *err)
 		rc = kh_build_share(b, text, o->n_refs * sizeof *text, err);
 	if (!rc && o->comm)
 		rc = find_share(b, text, err);
+	if (!rc && o->comm)
+		rc = check_own(b, text, err);
 	for (size_t i = 0; i < o->n_refs; i++)
 		sum += text[i];
 	*bases = sum - sum / 64;        /* line ends, headers */

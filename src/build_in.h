@@ -63,6 +63,7 @@ int kh_build_deal(struct build *b, uint64_t *bases, kh_err *err);
 /* --- between the ranks; of one, nothing to do --- */
 int kh_build_agree(const struct build *b, kh_err *err);
 int kh_build_total(struct build *b, kh_err *err);
+int kh_build_same_taxa(const struct build *b, kh_err *err);
 /* All learn of all sequences; their ids only rank 0.  Fails there if one occurs twice. */
 int kh_build_gather(struct build *b, kh_err *err);
 /* Rank 0's n bytes, to all. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include "mem.h"
 
 /* What each rank gave: kh_comm_all_to_all with room for it. */
@@ -45,24 +46,70 @@ static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to
 	return rc;
 }
 
+/* What all ranks must have alike. */
+struct facts {
+	char tool[128];                 /* version and backend */
+	kh_sketch sketch;
+	uint32_t max_span, allow;
+	uint64_t n_refs;
+};
+
+static int compare(const struct mail *m, unsigned rank, kh_err *err)
+{
+	const struct facts *f = m->recv[rank], *first = m->recv[0];
+
+	if (m->got[rank] != m->got[0] || m->got[0] != sizeof *f)
+		return kh_fail(err, KH_EUSAGE, "rank %u is another version of this program", rank);
+	if (memcmp(f->tool, first->tool, sizeof f->tool) != 0)
+		return kh_fail(err, KH_EUSAGE, "rank %u runs %.127s, rank 0 %.127s: all must run the same "
+			       "(--device)", rank, f->tool, first->tool);
+	if (memcmp(f, first, sizeof *f) != 0)
+		return kh_fail(err, KH_EUSAGE, "rank %u was started with other options than rank 0", rank);
+	return KH_OK;
+}
+
 int kh_build_agree(const struct build *b, kh_err *err)
 {
-	kh_comm *c = b->o->comm;
-	char me[128];
+	const kh_build_options *o = b->o;
+	struct facts me;
 	struct mail m;
 	int rc;
 
-	if (!c)
+	if (!o->comm)
 		return KH_OK;
-	if (kh_comm_size(c) > KH_MEMBERS_MAX)
-		return kh_fail(err, KH_EUSAGE, "%u ranks are more than %d", kh_comm_size(c), KH_MEMBERS_MAX);
-	memset(me, 0, sizeof me);
-	snprintf(me, sizeof me, "%s on %s", PACKAGE_STRING, b->choice.backend->name);
-	rc = gather(&m, c, &(kh_db_stretch) { me, sizeof me }, true, err);
+	if (kh_comm_size(o->comm) > KH_MEMBERS_MAX)
+		return kh_fail(err, KH_EUSAGE, "%u ranks are more than %d", kh_comm_size(o->comm), KH_MEMBERS_MAX);
+	memset(&me, 0, sizeof me);
+	snprintf(me.tool, sizeof me.tool, "%s on %s", PACKAGE_STRING, b->choice.backend->name);
+	me.sketch = o->sketch;
+	me.max_span = o->max_span;
+	me.allow = (uint32_t)o->allow_duplicates << 1 | o->allow_no_eof;
+	me.n_refs = o->n_refs;
+	rc = gather(&m, o->comm, &(kh_db_stretch) { &me, sizeof me }, true, err);
 	for (unsigned r = 1; r < m.size && !rc; r++)
-		if (m.got[r] != m.got[0] || memcmp(m.recv[r], m.recv[0], m.got[0]) != 0)
-			rc = kh_fail(err, KH_EUSAGE, "rank %u runs %.127s, rank 0 %.127s: all must run the same "
-				     "(--device)", r, (char *)m.recv[r], (char *)m.recv[0]);
+		rc = compare(&m, r, err);
+	mail_clear(&m);
+	return rc;
+}
+
+/* Each rank has read the taxonomy by itself; what it made of it must be what rank 0 did. */
+int kh_build_same_taxa(const struct build *b, kh_err *err)
+{
+	const kh_taxonomy *t = b->tax;
+	const size_t four = sizeof *t->taxid;
+	uint64_t sum[2] = { XXH3_64bits(b->taxon, b->n_targets * four), t->n };
+	struct mail m;
+	int rc;
+
+	if (!b->o->comm)
+		return KH_OK;
+	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->taxid, t->n * four));
+	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->parent, t->n * four));
+	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->rank, t->n));
+	rc = gather(&m, b->o->comm, &(kh_db_stretch) { sum, sizeof sum }, true, err);
+	for (unsigned r = 1; r < m.size && !rc; r++)
+		if (m.got[r] != sizeof sum || memcmp(m.recv[r], m.recv[0], sizeof sum) != 0)
+			rc = kh_fail(err, KH_EFORMAT, "rank %u has another taxonomy than rank 0 (%s)", r, b->o->taxonomy);
 	mail_clear(&m);
 	return rc;
 }

@@ -99,6 +99,25 @@ expect 1 "$(as_one)" "a sequence without id: as one rank says it" by_ranks 3 --d
 expect 1 "more than --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
 expect 2 "cannot read standard input" "standard input" by_ranks 2 --db f.khdb -k 18 -
 expect 2 "no references are named" "wrong usage" by_ranks 2 --db f.khdb
+# each RANKS OPTION...: with -k 18, taxonomy and reference of rank N in rN
+each() {
+	size=$1; shift
+	ranks "$size" sh -c 'cd r$OMPI_COMM_WORLD_RANK && exec "$@"' - "$real" build -q $device --db ../f.khdb --taxonomy tax \
+		-k 18 "$@" r.fa
+}
+for r in 0 1 2; do mkdir r$r; cp -r "$data/taxonomy" r$r/tax; cp one.fa r$r/r.fa; done
+expect 0 "" "copies of inputs" each 3
+rm -f f.khdb
+sed 's/^\(10760	|	[0-9]*	|	\)[a-z ]*/\1genus/' "$data/taxonomy/nodes.dmp" >r2/tax/nodes.dmp
+expect 1 "rank 2 has another taxonomy than rank 0" "another taxonomy" each 3
+cp "$data/taxonomy/nodes.dmp" r2/tax/; cat one.fa g1.fa >r1/r.fa
+expect 1 "rank 1 failed: r.fa: is another file for rank 0" "another file of the same name" each 3
+cp one.fa r1/r.fa; mv r2/r.fa r2/other.fa
+expect 1 "rank 2 failed: r.fa: No such file" "a file that one rank lacks" each 3
+rm -r r?
+expect 2 "rank 1 was started with other options than rank 0" "other options" \
+	ranks 2 sh -c 'exec "$@" -k $((18 + OMPI_COMM_WORLD_RANK))' - "$real" build -q $device --db f.khdb \
+	--taxonomy "$data/taxonomy" g1.fa g2.fa
 expect 1 "no-such/f.khdb" "a folder that is not there" by_ranks 2 --db no-such/f.khdb -k 18 g1.fa g2.fa
 nothing_left "errors" f.khdb
 mkdir small
