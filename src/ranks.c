@@ -2,14 +2,19 @@
 #include "ranks.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "mem.h"
 #include "ranks_in.h"
 
 /* --- what all must agree on ------------------------------------------------------------------ */
 struct facts {
+	char tool[32];                  /* its version */
 	uint64_t database, digest;      /* checksum of the header, which has that of all else */
+	uint64_t rule;                  /* checksum: --confidence, --precise */
 	uint32_t threads;
 	uint8_t shards, fits, placement, sketches;
 };
@@ -20,12 +25,26 @@ static bool fits(const kh_db *db)
 	return db->bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
 }
 
+static struct facts facts_of(const kh_ranks *r)
+{
+	const kh_ranks_options *o = &r->o;
+	struct facts f = { .database = r->db->h->self, .digest = r->db->h->digest,
+			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->threads,
+			   .shards = r->be == &kh_backend_cpu, .fits = fits(r->db),
+			   .placement = (uint8_t)o->placement, .sketches = o->sketches };
+
+	snprintf(f.tool, sizeof f.tool, "%s", PACKAGE_STRING);
+	return f;
+}
+
 static int compare(const struct facts *f, const struct facts *first, unsigned rank, kh_err *err)
 {
+	if (strncmp(f->tool, first->tool, sizeof f->tool) != 0)
+		return kh_fail(err, KH_EUSAGE, "rank %u runs %.31s, rank 0 %.31s", rank, f->tool, first->tool);
 	if (f->database != first->database)
 		return kh_fail(err, KH_EFORMAT, "rank %u has another database than rank 0 (digest "
 			       "%016" PRIx64 ", not %016" PRIx64 ")", rank, f->digest, first->digest);
-	if (f->placement != first->placement || f->sketches != first->sketches)
+	if (f->placement != first->placement || f->sketches != first->sketches || f->rule != first->rule)
 		return kh_fail(err, KH_EUSAGE, "rank %u was started with other options than rank 0", rank);
 	return KH_OK;
 }
@@ -34,9 +53,7 @@ static int compare(const struct facts *f, const struct facts *first, unsigned ra
  * can do so. */
 static int agree(kh_ranks *r, kh_err *err)
 {
-	const bool shards = r->be == &kh_backend_cpu;
-	const struct facts mine = { r->db->h->self, r->db->h->digest, r->o.threads, shards,
-				    fits(r->db), (uint8_t)r->o.placement, r->o.sketches };
+	const struct facts mine = facts_of(r);
 	void **recv = kh_array(r->size, sizeof *recv, err);
 	size_t *got = kh_array(r->size, sizeof *got, err);
 	bool can = true, devices = true, want = r->o.placement >= KH_PLACE_SHARD;

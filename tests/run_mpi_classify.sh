@@ -118,6 +118,8 @@ cp a.khdb 2.khdb; printf x | dd of=2.khdb bs=1 seek=5000 conv=notrunc 2>/dev/nul
 expect 1 "rank 2 failed: 2.khdb: damaged" "a damaged database" by_rank --placement shard
 cp a.khdb 2.khdb
 expect 0 "" "copies of one database" by_rank --placement shard
+expect 2 "rank 1 was started with other options than rank 0" "other options" ranks 2 sh -c \
+	'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb -c 0.$OMPI_COMM_WORLD_RANK' sh "$real" classify --device cpu -q -o o.tsv 1.fq
 rm -f r o.tsv
 expect 2 "none of auto, replicate and shard" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
 expect 2 "--placement shard needs --db" "references in parts" ranks 2 "$real" classify -q --placement shard \
