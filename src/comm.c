@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,8 @@ void kh_comm_close(kh_comm *c)
 		return;
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
+	if (c->failure.code)            /* the first rank that exits has mpirun send this to the others, */
+		signal(SIGTERM, SIG_IGN);       /* whose status is to be their own */
 	pthread_cond_signal(&c->posted);
 	while (!c->ended) {
 		const uint64_t turns = c->turns;
