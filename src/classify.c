@@ -72,11 +72,30 @@ void kh_classifier_free(kh_classifier *c)
 }
 
 /* --- overpopulated features ------------------------------------------------------------------ */
+/* Each LCA once, and in c->best how often: a long fragment has very many of a few. */
+static void count_over(kh_classifier *c)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < c->n_over; j++)
+		if (c->best[c->over[j]]++ == 0)
+			c->over[n++] = c->over[j];
+	c->n_over = n;
+}
+
+static void forget_over(kh_classifier *c)
+{
+	for (size_t j = 0; j < c->n_over; j++)
+		c->best[c->over[j]] = 0;
+	c->n_over = 0;
+}
+
 static void add_over(kh_classifier *c)
 {
 	for (size_t i = 0; i < c->n_touched; i++)
 		for (size_t j = 0; j < c->n_over; j++)
-			c->h[c->touched[i]] += (uint32_t)kh_tree_related(&c->tree, c->touched[i], c->over[j]);
+			if (kh_tree_related(&c->tree, c->touched[i], c->over[j]))
+				c->h[c->touched[i]] += c->best[c->over[j]];
 }
 
 /* No other matches: each LCA has the sum of those on its way from the root. */
@@ -85,11 +104,10 @@ static void over_only(kh_classifier *c)
 	for (size_t i = 0; i < c->n_over; i++) {
 		uint32_t x = c->over[i];
 
-		if (c->h[x])
-			continue;
 		c->touched[c->n_touched++] = x;
 		for (size_t j = 0; j < c->n_over; j++)
-			c->h[x] += c->over[j] <= x && x < c->tree.end[c->over[j]];
+			if (c->over[j] <= x && x < c->tree.end[c->over[j]])
+				c->h[x] += c->best[c->over[j]];
 	}
 }
 
@@ -172,17 +190,19 @@ static void finish(kh_classifier *c)
 	bool over = c->n_touched == 0;
 	uint32_t taxon;
 
+	count_over(c);
 	if (over)
 		over_only(c);
 	else
 		add_over(c);
+	forget_over(c);
 	taxon = decide(c);
 	if (over && taxon != KH_TAXON_NONE && c->tree.species[taxon] != KH_TAXON_NONE)
 		taxon = c->tree.species[taxon];
 	c->call.taxon = taxon;
 	for (size_t i = 0; i < c->n_touched; i++)
 		c->h[c->touched[i]] = 0;
-	c->n_touched = c->n_over = 0;
+	c->n_touched = 0;
 }
 
 /* --- fragments ------------------------------------------------------------------------------------ */
