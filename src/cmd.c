@@ -60,10 +60,10 @@ static bool parse_uint(const char *s, bool suffix, uint64_t *x)
 
 	errno = 0;
 	v = strtoull(s, &end, 10);
-	if (end == s || errno || *s == '-' || *s == '+')
+	if (*s < '0' || *s > '9' || errno)
 		return false;
 	*x = v;
-	if (suffix && *end && (u = strchr(unit, *end & ~0x20))) {
+	if (suffix && *end & 0x40 && (u = strchr(unit, *end & ~0x20))) {
 		unsigned shift = 10 * (unsigned)(u - unit + 1);
 
 		if (v > UINT64_MAX >> shift)

@@ -80,7 +80,10 @@ b 2 "kmer-len: 40" "k too large" --taxonomy "$data/taxonomy" -k 40 $phix
 b 2 "s-mers of" "s-mers that do not fit" --taxonomy "$data/taxonomy" --smer-len 15 $phix
 b 2 "scheme: 'x'" "an unknown scheme" --taxonomy "$data/taxonomy" --scheme x $phix
 b 2 "max-span must" "a span below the stride" --taxonomy "$data/taxonomy" --stride 200 --max-span 100 $phix
-b 2 "memory: '5Q'" "a size that is none" --taxonomy "$data/taxonomy" --memory 5Q $phix
+for size in 5Q -5 ' -5' +5 '5 ' ' 5' '5K ' 5KB 0x5 1.5G 99999999999G ''; do
+	b 2 "memory: '[^']*' is not a size" "a size that is none, '$size'" --taxonomy "$data/taxonomy" --memory "$size" $phix
+done
+b 2 "threads: ' 2' is not a whole number" "a number with a blank" --taxonomy "$data/taxonomy" --threads ' 2' $phix
 b 0 "4096 threads asked for, [0-9]* CPUs are there" "threads above the CPUs" \
 	--threads 4096 --taxonomy "$data/taxonomy" -a $map $phix
 gzip -dc $phix | build --db x.khdb -k 16 - && ok "standard input with -k" || not_ok "standard input with -k"
