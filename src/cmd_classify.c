@@ -187,6 +187,8 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 
 	if (v->references.n && !v->taxonomy)
 		return kh_fail(err, KH_EUSAGE, "--references needs --taxonomy DIR");
+	if (v->references.n && v->db && v->db != getenv("KMERHASH_DB"))
+		return kh_fail(err, KH_EUSAGE, "--references are in place of --db: not both");
 	if (!v->references.n && (!v->db || !*v->db))
 		return kh_fail(err, KH_EUSAGE, "--db FILE is needed, or --references FILE");
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)

@@ -124,6 +124,9 @@ build --db plain.khdb --device cpu "$data"/genomes/*.gz
 classify --db plain.khdb --device cpu --paired $r1 $r2 >plain.tsv
 classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
 same plain.tsv x.tsv "references in memory"
+expect 2 "in place of --db" "references in memory, and a database" classify "$@" -t "$data/taxonomy" --db plain.khdb $r1
+KMERHASH_DB=minhash.khdb classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
+same plain.tsv x.tsv "references in memory, and a database in the environment"
 ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz
 same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same k-mers, another count of files: digest" sh -c '
