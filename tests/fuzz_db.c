@@ -14,18 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include "fuzz.h"
 #include "classify.h"
 #include "packed.h"
-
-#define REQUIRE(what) \
-	do \
-		if (!(what)) { \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
-			abort(); \
-		} \
-	while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = 1008, STRIDE = 16, GAP = 64,
        BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300 };

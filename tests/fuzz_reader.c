@@ -5,10 +5,9 @@
  * just text.  Whatever the cut, records and messages must be those of one block.
  */
 #include <config.h>
+#include "fuzz.h"
 #include "feed_harness.h"
 #include "reader_compare.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const char *what, const char *path, size_t block_size, const char *why)
 {

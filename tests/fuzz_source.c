@@ -15,10 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "fuzz.h"
 #include "gz_make.h"
 #include "source.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT_MAX = 1 << 20 };
 

@@ -12,17 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "targets.h"
-
-#define REQUIRE(what) \
-	do \
-		if (!(what)) { \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
-			abort(); \
-		} \
-	while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct reader {
 	const char *p, *end;

@@ -12,17 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "taxonomy.h"
-
-#define REQUIRE(what) \
-	do \
-		if (!(what)) { \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
-			abort(); \
-		} \
-	while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_taxon(const kh_taxonomy *t, uint32_t i)
 {
