@@ -176,36 +176,9 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 }
 
 /* --- submit ------------------------------------------------------------------------- */
-/* Words of one block that a job needs. */
-struct stretch {
-	const kh_block *block;
-	const kh_record *rec;
-	size_t n;
-	uint64_t from, to;              /* 32-base words */
-};
-
-static struct stretch stretch_of(const kh_job *j, int side)
-{
-	struct stretch s = { .block = j->block[side] };
-
-	if (!s.block)
-		return s;
-	s.rec = s.block->rec + j->from[side];
-	s.n = j->interleaved ? 2 * j->n : j->n;
-	s.from = UINT64_MAX;
-	for (size_t i = 0; i < s.n; i++) {
-		uint64_t from = s.rec[i].seq / 32,
-			 to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
-
-		s.from = from < s.from ? from : s.from;
-		s.to = to > s.to ? to : s.to;
-	}
-	return s;
-}
-
 /* Features, at most (as many as the kernels set places aside for), and segments of fragments
  * that have several. */
-static struct need need_of(const kh_lane *l, const kh_task *t, const struct stretch s[2])
+static struct need need_of(const kh_lane *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_rule *r = &l->e->rule;
 	struct need x = { .n = t->job->n, .found = t->sketches != NULL };
@@ -223,7 +196,7 @@ static struct need need_of(const kh_lane *l, const kh_task *t, const struct stre
 	return x;
 }
 
-static bool in_32_bits(const struct stretch s[2])
+static bool in_32_bits(const kh_job_part s[2])
 {
 	if (s[0].to - s[0].from + s[1].to - s[1].from >= UINT32_MAX)
 		return false;
@@ -234,7 +207,7 @@ static bool in_32_bits(const struct stretch s[2])
 	return true;
 }
 
-static struct layout lay_out(const struct stretch s[2])
+static struct layout lay_out(const kh_job_part s[2])
 {
 	struct layout l = { .words =
 				    (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
@@ -245,7 +218,7 @@ static struct layout lay_out(const struct stretch s[2])
 	return l;
 }
 
-static void stage(char *h, const struct layout *l, const struct stretch s[2])
+static void stage(char *h, const struct layout *l, const kh_job_part s[2])
 {
 	kh_gpu_record *rec = (kh_gpu_record *)(h + l->rec);
 	size_t at = 0;
@@ -353,7 +326,7 @@ static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
-static int submit_device(kh_lane *l, struct flight *f, const struct stretch s[2],
+static int submit_device(kh_lane *l, struct flight *f, const kh_job_part s[2],
 			 const struct need *need, kh_err *err)
 {
 	const struct layout lay = lay_out(s);
@@ -372,7 +345,7 @@ static int submit_device(kh_lane *l, struct flight *f, const struct stretch s[2]
 int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
-	const struct stretch s[2] = { stretch_of(t->job, 0), stretch_of(t->job, 1) };
+	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
 	struct need need = need_of(l, t, s);
 	int rc = kh_gpu_use(l->c->device, err);
 
@@ -451,7 +424,7 @@ int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err
 {
 	enum { ROUNDS = 10 };
 	struct flight *f = &l->flight[0];
-	const struct stretch s[2] = { stretch_of(t->job, 0), stretch_of(t->job, 1) };
+	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
 	const struct layout lay = lay_out(s);
 	const struct need need = { .in = lay.bytes, .n = t->job->n };
 	cudaEvent_t from = NULL, to = NULL;

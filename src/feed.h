@@ -78,6 +78,17 @@ static inline void kh_job_records(const kh_job *j, size_t i, const kh_block *b[2
 	r[1] = j->interleaved ? r[0] + 1 : b[1] ? &b[1]->rec[j->from[1] + i] : NULL;
 }
 
+/* What a job reads of one of its blocks: n records, and the words they are packed in. */
+typedef struct kh_job_part {
+	const kh_block *block;          /* NULL: none */
+	const kh_record *rec;
+	size_t n;
+	uint64_t from, to;              /* 32-base words */
+} kh_job_part;
+
+/* `mate`: 0, or 1: the second mates of two files. */
+kh_job_part kh_job_part_of(const kh_job *j, int mate);
+
 typedef struct kh_feed_options {
 	const char *const *path[2];     /* "-": standard input.  Borrowed */
 	size_t n_path[2];               /* [1] 0, or as many as [0] */

@@ -108,6 +108,24 @@ int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err)
 }
 
 /* --- jobs ------------------------------------------------------------------------ */
+kh_job_part kh_job_part_of(const kh_job *j, int mate)
+{
+	kh_job_part s = { .block = j->block[mate] };
+
+	if (!s.block)
+		return s;
+	s.rec = s.block->rec + j->from[mate];
+	s.n = j->interleaved ? 2 * j->n : j->n;
+	s.from = UINT64_MAX;
+	for (size_t i = 0; i < s.n; i++) {
+		const uint64_t from = s.rec[i].seq / 32, to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
+
+		s.from = from < s.from ? from : s.from;
+		s.to = to > s.to ? to : s.to;
+	}
+	return s;
+}
+
 static void hold(kh_feed *f, kh_block *p)
 {
 	struct feed_block *b = p->priv;

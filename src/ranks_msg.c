@@ -21,32 +21,6 @@ struct place {
 	uint64_t seq, len;
 };
 
-/* The words of one block that a job needs. */
-struct stretch {
-	const kh_block *block;
-	const kh_record *rec;
-	size_t n;
-	uint64_t from, to;
-};
-
-static struct stretch stretch_of(const kh_job *j, int side)
-{
-	struct stretch s = { .block = j->block[side] };
-
-	if (!s.block)
-		return s;
-	s.rec = s.block->rec + j->from[side];
-	s.n = j->interleaved ? 2 * j->n : j->n;
-	s.from = UINT64_MAX;
-	for (size_t i = 0; i < s.n; i++) {
-		const uint64_t from = s.rec[i].seq / 32, to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
-
-		s.from = from < s.from ? from : s.from;
-		s.to = to > s.to ? to : s.to;
-	}
-	return s;
-}
-
 static size_t masks_at(uint64_t words)
 {
 	return sizeof(struct head) + 8 * (size_t)words;
@@ -60,7 +34,7 @@ static size_t records_at(uint64_t words)
 int kh_ranks_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *err)
 {
 	const kh_job *j = t->job;
-	const struct stretch s[2] = { stretch_of(j, 0), stretch_of(j, 1) };
+	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
 	const struct head h = { .id = id, .fragments = j->n,
 				.words = { s[0].to - s[0].from, s[1].to - s[1].from },
 				.records = { s[0].n, s[1].n }, .interleaved = j->interleaved,
