@@ -265,14 +265,14 @@ static struct way way[] = {
 
 static void only_devices_there(void)
 {
+	const char *wish = getenv("KH_GPU_COMM");
 	kh_err why;
 	const int n = kh_backend_cuda.n_devices(&why);
 
-#ifdef HAVE_NCCL        /* has each device once; copies between peers need not */
-	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+	/* NCCL has each device once; copies between peers need not */
+	for (size_t i = 0; wish && strcmp(wish, "nccl") == 0 && i < sizeof way / sizeof *way; i++)
 		if (way[i].placement == KH_PLACE_SHARD_EXCHANGE && way[i].n_devices > (size_t)n)
 			way[i].n_devices = (size_t)n;
-#endif
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		for (size_t j = 0; j < way[i].n_devices; j++)
 			if (way[i].device[j] >= n)

@@ -1,8 +1,8 @@
 /*
  * test_tables_multi.c - one hash table over 1, 2 .. all GPUs, against a sorted array
  *
- * KH_MEMBERS=n takes n members, several on a GPU if there are fewer; NCCL refuses that, so
- * it is for builds without it.
+ * KH_MEMBERS=n takes n members, several on a GPU if there are fewer; NCCL (KH_GPU_COMM=nccl)
+ * refuses that, peer copies do not.
  */
 #include "tables_harness.h"
 #include "dtable.h"

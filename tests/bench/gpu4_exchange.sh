@@ -11,7 +11,7 @@
 #	                   70 s
 #	exchange-sanitize  compute-sanitizer on one GPU (a tool that lets kernels wait for one another
 #	                   would hang on several)
-#	exchange-peers     KMERHASH_PEERS, which was configured --without-nccl, on shares of one GPU:
+#	exchange-peers     on shares of one GPU, which send each other by peer copies:
 #	                   the same bytes, and compute-sanitizer with several members
 #	lookup-S lookup-L  look-ups a second of a GPU: local, peers, exchanged
 #	exchange-S exchange-L   reads/s, report only: replicated, peers, exchanged
@@ -192,7 +192,6 @@ sanitize_exchange() { # DEVICES
 }
 
 on_peers() {
-	KMERHASH=$KMERHASH_PEERS
 	devices() { echo cuda:0,0,0; }
 	small_data
 	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"

@@ -3,11 +3,10 @@
 #
 #	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
 #
-# KMERHASH names the program, TESTS the folder of the unit tests, PEER_TESTS that of a build
-# without NCCL (whose members may share a GPU; the tools do not see what NCCL writes on
-# other GPUs), OUT a folder for logs and CSV.  A short table comes last.
+# KMERHASH names the program, TESTS the folder of the unit tests, OUT a folder for logs and CSV.
+# A short table comes last.
 set -u
-: "${KMERHASH:=kmerhash}" "${TESTS:=tests}" "${PEER_TESTS:=}" "${OUT:=.}"
+: "${KMERHASH:=kmerhash}" "${TESTS:=tests}" "${OUT:=.}"
 : "${LOG2N:=28}" "${MODES_LOG2N:=26}" "${RUNS:=5}"
 export NCCL_NVLS_ENABLE=0 KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP
 failed=0
@@ -27,26 +26,23 @@ check() {
 	fi
 }
 
-# About 60 s.  The HashGraph of one GPU shares its kernels.
+# About 90 s.  The HashGraph of one GPU shares its kernels; three members on one GPU, too.
 tables_test() {
 	for t in hashgraph1 hashgraph2; do
 		check "test_tables.$t" 100 env KH_TABLE=$t "$TESTS/test_tables"
 		check "test_tables_ops.$t" 100 env KH_TABLE=$t "$TESTS/test_tables_ops"
 	done
 	check test_tables_multi 240 "$TESTS/test_tables_multi"
-	[ -z "$PEER_TESTS" ] ||
-		check test_tables_multi.peers 240 env KH_MEMBERS=3 "$PEER_TESTS/test_tables_multi"
+	check test_tables_multi.three 240 env KH_MEMBERS=3 CUDA_VISIBLE_DEVICES=0 "$TESTS/test_tables_multi"
 }
 
-# About 60 s a tool.  With members on one GPU, or one member.
+# About 60 s a tool.  With several members on one GPU.
 tables_sanitize() {
-	t=$TESTS members=1
-	[ -z "$PEER_TESTS" ] || { t=$PEER_TESTS members=3; }
 	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
-		check "$tool.test_tables_multi" 240 env KH_SMALL=1 KH_MEMBERS=$members \
-			compute-sanitizer --tool "$tool" --error-exitcode 9 "$t/test_tables_multi"
+		check "$tool.test_tables_multi" 240 env KH_SMALL=1 KH_MEMBERS=3 CUDA_VISIBLE_DEVICES=0 \
+			compute-sanitizer --tool "$tool" --error-exitcode 9 "$TESTS/test_tables_multi"
 		check "$tool.test_tables" 120 env KH_SMALL=1 KH_TABLE=hashgraph2 \
-			compute-sanitizer --tool "$tool" --error-exitcode 9 "$t/test_tables"
+			compute-sanitizer --tool "$tool" --error-exitcode 9 "$TESTS/test_tables"
 	done
 }
 
