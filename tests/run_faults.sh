@@ -4,7 +4,6 @@ here=$PWD
 lib=${KH_PRELOAD:-$here/tests/preload_fail.so}
 [ -f "$lib" ] || { echo "1..0 # SKIP no preload library in this build"; exit 0; }
 . "$KH_SRCDIR/tests/tap.sh"
-limit=; ! command -v timeout >/dev/null || limit="timeout 20"
 
 build --db a.khdb "$data"/genomes/*.gz
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -n 400 >1.fq

@@ -135,32 +135,31 @@ else skip "a full disk" "no right to mount one"; fi
 # its exit status to .statusN.
 start() {
 	rm -f .pid* .status* fifo; mkfifo fifo
-	timeout -k 5 100 mpirun "$@" -n 3 sh -c '"$@" '"$own"' & echo $! >.pid$OMPI_COMM_WORLD_RANK
+	timeout -k 5 "$seconds" mpirun "$@" -n 3 sh -c '"$@" '"$own"' & echo $! >.pid$OMPI_COMM_WORLD_RANK
 		wait; wait $!; echo $? >.status$OMPI_COMM_WORLD_RANK' - \
 		"$real" build -q --taxonomy "$data/taxonomy" --db f.khdb -k 18 g1.fa g2.fa fifo g3.fa >.out 2>.log & run=$!
-	i=0
-	while [ $i -lt 100 ] && [ "$(cat .pid? 2>/dev/null | wc -l)" -lt 3 -o -z "$(find . -name '.f.khdb.*.tmp')" ]; do
-		sleep 0.1; i=$((i + 1))
-	done
+	until_true begun
 	sleep 0.5
 }
-# finish NAME: in good time, and nothing is left
+begun() { [ "$(cat .pid? 2>/dev/null | wc -l)" -eq 3 ] && [ -n "$(find . -name '.f.khdb.*.tmp')" ]; }
+# finish NAME: in good time, and nothing is left.  (A process that is killed while a disk holds up its unlink()
+# may outlive mpirun.)
 finish() {
 	wait $run; got=$?
 	check "$1: ended" test $got -ne 124 -a $got -ne 137
-	sleep 1; nothing_left "$1" f.khdb
+	until_true left f.khdb; nothing_left "$1" f.khdb
 }
-export KH_COMM_TIMEOUT=2
+export KH_COMM_TIMEOUT=4
 for r in 0 1; do
 	start; kill -KILL "$(cat .pid$r)"; finish "rank $r killed"
 	# Open MPI then ends with status 0; the ranks do not.
 	start --mca orte_enable_recovery 1; kill -KILL "$(cat .pid$r)"; finish "rank $r killed, and mpirun lets the others be"
 	check "rank $r killed, and mpirun lets the others be: not one has status 0" \
 		sh -c 'cat .status? | grep . && ! grep -x 0 .status?'
-	said "rank $r killed, and mpirun lets the others be: named" "rank $r does not answer: nothing heard of it for 2 s"
+	said "rank $r killed, and mpirun lets the others be: named" "rank $r does not answer: nothing heard of it for 4 s"
 done
 for r in 0 2; do
 	start; kill -STOP "$(cat .pid$r)"; finish "rank $r stopped"
-	said "rank $r stopped: named" "rank $r does not answer: nothing heard of it for 2 s"
+	said "rank $r stopped: named" "rank $r does not answer: nothing heard of it for 4 s"
 done
 plan

@@ -111,18 +111,19 @@ check "a closed pipe: not a word" test ! -s .err
 nothing_left "a closed pipe" pipe.kreport
 
 # --- signals ------------------------------------------------------------------------------------
-# A run that waits for its input, so that it is there to be stopped.
+# A run that waits for its input, so that it is there to be stopped, with two outputs.
+two_files() { [ "$(find . -name '.[!.]*.tmp' | wc -l)" -eq 2 ]; }
 stopped() { # SIGNAL STATUS COMMAND...
 	sig=$1 want=$2; shift 2
 	mkfifo in.$sig
-	(exec 9>in.$sig; head -n 40 1.fq >&9; sleep 5) & writer=$!
+	(exec 9>in.$sig; head -n 40 1.fq >&9; exec sleep 1000) & writer=$!
 	"$@" in.$sig 2>.err & pid=$!
-	i=0; while [ -z "$(find . -name '.[!.]*.tmp')" ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done
+	until_true two_files
 	find . -name '.[!.]*.tmp' >tmp.$sig
 	kill -$sig $pid; wait $pid; got=$?
 	kill $writer 2>/dev/null; wait $writer 2>/dev/null
 	check "SIG$sig: exit status $want" test $got -eq $want
-	check "SIG$sig: there was a temporary file" test -s tmp.$sig
+	check "SIG$sig: there were temporary files" test "$(wc -l <tmp.$sig)" -eq 2
 	rm -f in.$sig
 }
 set -- "$real" classify -q --db a.khdb --threads 1 --block-size 1000 --output s.tsv --classified-out s.fq.gz

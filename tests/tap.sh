@@ -6,6 +6,8 @@
 #	check NAME COMMAND...                  the command succeeds
 #	plan                                   at the end
 #
+# KH_LIMIT=N in the environment: what takes longer than so many seconds hangs (400: a machine may be
+# slow, and its disk stall for seconds).
 # KH_DEVICE=cuda in the environment: build and classify run on that device unless a test says
 # another one; skipped where there is none
 : "${KH_SRCDIR:?}"
@@ -21,7 +23,8 @@ trap 'rm -rf "$t"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$t" || exit 1
 n=0
-limit=; ! command -v timeout >/dev/null || limit="timeout 100"
+seconds=${KH_LIMIT:-400}
+limit=; ! command -v timeout >/dev/null || limit="timeout $seconds"
 device=${KH_DEVICE:+--device $KH_DEVICE}
 cat >.kmerhash <<EOF && chmod +x .kmerhash
 #!/bin/sh
@@ -65,6 +68,8 @@ left() {
 	find . -name '.*.tmp' -o -name '.kmerhash-spill*' | grep . >"$t/.err" && return 1
 	return 0
 }
+# until_true COMMAND...: it succeeds now, or in the next minute
+until_true() { tries=0; until "$@"; do [ $tries -lt 600 ] || return 1; sleep 0.1; tries=$((tries + 1)); done; }
 nothing_left() { name=$1; shift; if left "$@"; then ok "$name: nothing is left"; else not_ok "$name: nothing is left"; fi; }
 
 # Ends the script where no GPU can be used: skipped with the reason, or, as KH_REQUIRE=cuda
