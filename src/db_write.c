@@ -113,8 +113,8 @@ int kh_db_create(kh_db_writer **db, const char *path, kh_err *err)
 	w->current = -1;
 	w->sum = XXH3_createState();
 	rc = w->sum ? kh_out_open(&w->out, path, err) : kh_fail_nomem(err);
-	if (!rc && !kh_out_regular(w->out))
-		rc = kh_fail(err, KH_EUSAGE, "%s: a database must be an ordinary file", path);
+	if (!rc && !kh_out_whole(w->out))
+		rc = kh_fail(err, KH_EUSAGE, "%s: a database must be an ordinary file, and alone in it", path);
 	if (!rc)
 		rc = kh_out_write(w->out, zero, sizeof zero, err);
 	if (rc) {

@@ -19,6 +19,7 @@ struct kh_out {
 	char *tmp;                      /* NULL: written in place */
 	int fd;
 	bool regular;
+	bool whole;                     /* regular, and there is nothing in it but what is written here */
 	int slot;                       /* in pending[] */
 };
 
@@ -181,6 +182,8 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 
 	if (!o)
 		return KH_ENOMEM;
+	if (strcmp(path, "/dev/stdout") == 0)   /* to open it would cut off what others have written there */
+		path = "-";
 	o->fd = o->slot = -1;
 	o->path = strdup(path);
 	if (!o->path)
@@ -198,6 +201,7 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 		return rc;
 	}
 	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
+	o->whole = o->regular && st.st_size == 0 && !(fcntl(o->fd, F_GETFL) & O_APPEND);
 	*out = o;
 	return KH_OK;
 }
@@ -299,9 +303,9 @@ int kh_out_seek(kh_out *o, uint64_t at, kh_err *err)
 	return lseek(o->fd, (off_t)at, SEEK_SET) < 0 ? kh_fail_errno(err, o->path) : KH_OK;
 }
 
-bool kh_out_regular(const kh_out *o)
+bool kh_out_whole(const kh_out *o)
 {
-	return o->regular;
+	return o->whole;
 }
 
 static int sync_folder(const kh_out *o, kh_err *err)

@@ -4,7 +4,7 @@
  * A regular output is written to `.NAME.PID.tmp` in its folder and gets its name by
  * rename() in kh_out_commit(), after fsync() of the file; then the folder is synced.
  * What is there already and is no regular file (/dev/null, a FIFO, a symbolic link), and
- * standard output ("-"), is written in place.  Temporary files are locked while
+ * standard output ("-", "/dev/stdout"), is written in place.  Temporary files are locked while
  * they are in use, so those that a killed run left behind are found and removed by the
  * next run that writes the same name; SIGINT and SIGTERM remove them at once.
  */
@@ -34,7 +34,8 @@ int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
 int kh_out_sync(kh_out *o, kh_err *err);
 /* Makes everything durable and visible under its name. */
 int kh_out_commit(kh_out *o, kh_err *err);
-bool kh_out_regular(const kh_out *o);           /* also a file that is written in place */
+/* Is it a regular file, which was opened empty and not to be appended to? */
+bool kh_out_whole(const kh_out *o);
 
 /* Is `path` the same file or folder as `other` (device and inode)?  A terminal, or /dev/null, is
  * not: what is written to it is not what is read from it. */

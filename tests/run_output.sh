@@ -18,6 +18,8 @@ mkfifo fifo; cat fifo >got & expect 0 "" "a FIFO" classify --db a.khdb --output 
 same want.tsv got "a FIFO: all lines"
 check "a FIFO: still is one" test -p fifo
 classify --db a.khdb 1.fq >got; same want.tsv got "standard output"
+{ echo before; classify --db a.khdb --output /dev/stdout 1.fq; echo behind; } >got
+{ echo before; cat want.tsv; echo behind; } >two; same two got "/dev/stdout: what else is in the file stays"
 classify --db a.khdb --output old.tsv 1.fq && echo more >>old.tsv
 expect 1 "none.fq" "a failure" classify --db a.khdb --output old.tsv 1.fq none.fq
 check "a failure: the old file is untouched" test "$(tail -n 1 old.tsv)" = more
@@ -56,6 +58,9 @@ expect 1 "small: is a folder" "a folder" classify --db a.khdb --output small 1.f
 expect 1 "no-such/r: " "a report in a folder that is not there" classify --db a.khdb --output o.tsv --report no-such/r 1.fq
 rm -f o.tsv
 expect 2 "ordinary file" "a database on /dev/null" build --db /dev/null $phix
+build --db - -k 14 $phix >x.khdb; check "a database on standard output" "$real" verify x.khdb
+expect 2 "alone in it" "a database behind something" sh -c '"$@" >>x.khdb' - "$real" build -q --db - -k 14 --taxonomy "$data/taxonomy" $phix
+check "a database behind something: that is untouched" "$real" verify x.khdb; rm -f x.khdb
 
 # --- names that clash ----------------------------------------------------------------------
 expect 2 "both an input and an output" "the output is the input" classify --db a.khdb --output 1.fq 1.fq

@@ -84,7 +84,7 @@ static void test_commit(void **state)
 	kh_err err = { 0, "" };
 
 	(void)state;
-	assert_true(kh_out_regular(o));
+	assert_true(kh_out_whole(o));
 	put(o, "0123");
 	put(o, "4567");
 	assert_int_equal(kh_out_pwrite(o, "xy", 2, 3, &err), 0);
@@ -131,7 +131,7 @@ static void test_in_place(void **state)
 
 	(void)state;
 	kh_out *o = open_out("/dev/null");
-	assert_false(kh_out_regular(o));
+	assert_false(kh_out_whole(o));
 	put(o, "gone");
 	commit(o);
 	assert_true(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));
