@@ -21,7 +21,7 @@ cat pieces.fa >>long.fa
 run_in() {
 	folder=$1; shift
 	rm -rf "$folder"; mkdir "$folder"
-	(cd "$folder" && "$@" -d ../a.khdb --json json >lines) 2>.err || return
+	(cd "$folder" && "$@" ${database--d ../a.khdb} --json json >lines) 2>.err || return
 	sed '/"run"/,$d' "$folder/json" >.json; mv .json "$folder/json"
 }
 # compare NAME "RANKS..." OPTIONS...: what one rank makes; by so many, the index in parts or not
@@ -44,7 +44,7 @@ compare "interleaved, distinct features" "3" --block-size 20K -i --report-minimi
 compare "long reads, precise" "3" --block-size 5K --precise -c 0.1 --report-minimizer-data -r report ../long.fa
 compare "long pairs" "4" --block-size 3K -P --no-mate-check -U 'u.fa' ../pieces.fa ../pieces.fa
 compare "no reads" "3" -r report --report-minimizer-data /dev/null
-placements=auto
+placements=auto database=
 compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz" -t "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" -r report ../1.fq
 
