@@ -123,7 +123,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 		.bins = { db->bins.n, c->first.p, c->taxon.p },
 		.tree = { t->n, c->parent.p, c->end.p, c->species.p, c->genus.p }
 	};
-	return KH_OK;
+	/* copies from pageable memory may be under way still, and lanes' streams do not wait */
+	return KH_GPU(cudaDeviceSynchronize(), err);
 }
 
 /* --- engine ------------------------------------------------------------------------- */
