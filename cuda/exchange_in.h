@@ -80,7 +80,7 @@ typedef struct kh_side {
 	kh_gpu_buf room, counts, host;
 	struct kh_counts dev, at;       /* in counts, in host */
 	kh_cuda_scratch scratch;
-	size_t *extent;                 /* of parcels: four for each member */
+	size_t *extent;                 /* of two parcels: four for each member */
 } kh_side;
 
 /* What is the same in all rounds. */
@@ -102,7 +102,7 @@ typedef struct kh_round {
 	enum kh_round_state state;
 	kh_side *side;                  /* of the engine's devices */
 	cudaStream_t *stream;
-	kh_gpu_parcel *parcel;
+	kh_gpu_parcel *parcel;          /* [2][device]: the second go with the first */
 	bool last;                      /* this rank has no more tasks */
 	bool all_last;                  /* nor has any: known from ask on */
 	bool quiet;                     /* no features came or went */

@@ -74,7 +74,7 @@ static int side_open(kh_side *s, const struct kh_members *m, const struct kh_cud
 	int rc = kh_gpu_use(c->device, err);
 
 	s->c = c;
-	s->extent = kh_array(4 * (size_t)m->n, sizeof *s->extent, err);
+	s->extent = kh_array(8 * (size_t)m->n, sizeof *s->extent, err);
 	if (!rc && !s->extent)
 		rc = KH_ENOMEM;
 	if (!rc)
@@ -98,7 +98,7 @@ int kh_round_open(kh_round *r, const struct kh_members *m, kh_err *err)
 	r->m = m;
 	r->side = kh_array(n, sizeof *r->side, err);
 	r->stream = kh_array(n, sizeof *r->stream, err);
-	r->parcel = kh_array(n, sizeof *r->parcel, err);
+	r->parcel = kh_array(2 * n, sizeof *r->parcel, err);
 	rc = r->side && r->stream && r->parcel ? KH_OK : KH_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = side_open(&r->side[i], m, &m->e->copy[i], &r->stream[i], err);
@@ -142,31 +142,39 @@ struct load {
 	const uint64_t *take;
 };
 
-static void pack(kh_round *r, size_t i, const struct load *l, size_t bytes)
+struct trip {
+	struct load (*load)(const kh_round *r, const kh_side *s);
+	size_t bytes;
+};
+
+static kh_gpu_parcel *pack(kh_round *r, size_t i, unsigned k, const struct trip *t)
 {
+	const struct load l = t->load(r, &r->side[i]);
 	const unsigned n = r->m->n;
-	size_t *at = r->side[i].extent, *size = at + n, *from = size + n, *got = from + n;
-	size_t to = 0, back = 0;
+	size_t *at = r->side[i].extent + (size_t)k * 4 * n, *size = at + n, *from = size + n,
+	       *got = from + n, to = 0, back = 0;
+	kh_gpu_parcel *p = &r->parcel[k * r->m->e->n + i];
 
 	for (unsigned m = 0; m < n; m++) {
 		at[m] = to;
 		from[m] = back;
-		to += size[m] = (size_t)l->give[m] * bytes;
-		back += got[m] = (size_t)l->take[m] * bytes;
+		to += size[m] = (size_t)l.give[m] * t->bytes;
+		back += got[m] = (size_t)l.take[m] * t->bytes;
 	}
-	r->parcel[i] = (kh_gpu_parcel) { l->send, at, size, l->recv, from, got,
-					 r->stream[i], NULL };
+	*p = (kh_gpu_parcel) { l.send, at, size, l.recv, from, got, r->stream[i], NULL };
+	return p;
 }
 
-static int swap(kh_round *r, struct load (*load)(const kh_round *r, const kh_side *s),
-		size_t bytes, kh_err *err)
+/* One trip, or two of them at a time. */
+static int swap(kh_round *r, const struct trip *t, unsigned n, kh_err *err)
 {
 	int rc;
 
 	for (size_t i = 0; i < r->m->e->n; i++) {
-		const struct load l = load(r, &r->side[i]);
+		kh_gpu_parcel *p = pack(r, i, 0, t);
 
-		pack(r, i, &l, bytes);
+		if (n > 1)
+			p->more = pack(r, i, 1, t + 1);
 	}
 	kh_monitor_lock(r->m->memory);
 	rc = kh_gpu_comm_all_to_all(r->m->comm, r->parcel, err);
@@ -201,6 +209,11 @@ static struct load load_words(const kh_round *r, const kh_side *s)
 	(void)r;
 	return (struct load) { s->answer.p, s->at.words, s->word.p, s->at.reply };
 }
+
+static const struct trip numbers = { load_numbers, sizeof(uint64_t) },
+			 features = { load_features, sizeof(uint64_t) },
+			 totals = { load_totals, sizeof(uint64_t) },
+			 lists[] = { { load_lengths, 1 }, { load_words, sizeof(uint32_t) } };
 
 /* Numbers [from, to) of each device, to the host. */
 static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
@@ -284,7 +297,7 @@ int kh_round_start(kh_round *r, kh_err *err)
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
 		rc = side_start(r, i, err);
 	if (!rc)
-		rc = swap(r, load_numbers, sizeof(uint64_t), err);
+		rc = swap(r, &numbers, 1, err);
 	if (!rc)
 		rc = fetch(r, 0, 2, err);
 	r->state = KH_ROUND_STARTED;
@@ -363,11 +376,11 @@ int kh_round_ask(kh_round *r, kh_err *err)
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
 		rc = side_numbers(r, &r->side[i], err);
 	if (!rc)
-		rc = swap(r, load_features, sizeof(uint64_t), err);
+		rc = swap(r, &features, 1, err);
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
 		rc = side_look_up(r, i, err);
 	if (!rc)
-		rc = swap(r, load_totals, sizeof(uint64_t), err);
+		rc = swap(r, &totals, 1, err);
 	if (!rc)
 		rc = fetch(r, 2, 4, err);
 	r->state = KH_ROUND_ASKED;
@@ -438,9 +451,7 @@ int kh_round_answer(kh_round *r, kh_err *err)
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
 		rc = side_pack(r, i, err);
 	if (!rc)
-		rc = swap(r, load_lengths, 1, err);
-	if (!rc)
-		rc = swap(r, load_words, sizeof(uint32_t), err);
+		rc = swap(r, lists, 2, err);
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
 		rc = side_decide(r, i, err);
 	r->state = KH_ROUND_ANSWERED;
