@@ -243,10 +243,10 @@ static int check_unmapped(const struct build *b, kh_err *err)
 		return KH_OK;
 	if (b->n_targets == 0)
 		return kh_fail(err, KH_EFORMAT, "none of %zu sequences has a taxon of this taxonomy "
-			       "(--allow-unmapped makes an empty database)", n);
+			       "(build --allow-unmapped makes an empty database)", n);
 	if ((double)unmapped > b->o->max_unmapped * (double)n)
 		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
-			       "--max-unmapped %g allows", unmapped, n, b->o->max_unmapped);
+			       "build --max-unmapped %g allows", unmapped, n, b->o->max_unmapped);
 	return KH_OK;
 }
 

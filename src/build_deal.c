@@ -65,7 +65,7 @@ static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh
 		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			rc = guess_file(path, &text[i], err);
 		else if (twice)
-			rc = kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs -k: "
+			rc = kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs build -k: "
 				     "the default follows the number of bases", path);
 	}
 	return rc;
