@@ -2,8 +2,8 @@
  * reader.h - the grammar of FASTA and FASTQ, over bytes in memory
  *
  * One parser, kh_reader_walk: from a place between two records it takes complete
- * records until the bytes or the sense end.  Whether it runs ahead of its turn on a
- * guessed boundary or in its turn on verified ones, the rules are the same, and so are
+ * records until the bytes or the sense end.  Whether it runs ahead on a guessed boundary
+ * or when a block is settled, on verified ones, the rules are the same, and so are
  * the errors, since only whole lines are judged, in order.
  *
  * Lines end in LF or CR LF; the last may have no end.  A CR elsewhere is an error.

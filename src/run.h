@@ -1,7 +1,7 @@
 /*
  * run.h - a run of classify: reads in, lines, reads and counts out
  *
- * Each worker: block -> turn (records final, jobs) -> backend -> text of the job -> ordered
+ * Each worker: block -> settled (records final, jobs) -> backend -> text of the job -> ordered
  * delivery.  Works (a job with its results and texts) circulate; the texts of a job are
  * written by whoever brings the next one in order.
  */
