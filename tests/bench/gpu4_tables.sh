@@ -46,7 +46,7 @@ tables_sanitize() {
 	done
 }
 
-# About 120 s with 4 GPUs.
+# About 150 s with 4 GPUs.
 tables_bench() {
 	check bench.gpus 280 "$KMERHASH" bench --experiment gpus --log2n "$LOG2N" --repeat "$RUNS" tables
 	check bench.chunks 100 "$KMERHASH" bench --experiment chunks --log2n "$LOG2N" --repeat "$RUNS" tables
@@ -70,7 +70,9 @@ tables_bench() {
 		y = $8 > 0 ? $8 : $7
 		printf "%-11s %-28s %4d %6g %2d/%-2d %8.2f %8.2f %6s %6s  %s\n", $1, $2, $6, $5, $11, $12, $7, $8,
 			(x > 0 ? sprintf("%.2f", y / x / $6) : "-"), $10, $15
-	}' "$OUT/gpus.csv"
+	}' "$OUT/gpus.csv" >"$OUT/gpus.txt"
+	grep -E '^table|weak scaling|phases|chunks|distributed' "$OUT/gpus.txt"
+	say "# the others: $OUT/gpus.txt"
 }
 
 # way NAME ENVIRONMENT...: the exchange by 1, 2 .. 16 chunks
