@@ -180,7 +180,7 @@ static void *carry(void *arg)
 
 	prctl(PR_SET_TIMERSLACK, 1000UL);       /* naps of 20 us, not of 70 */
 	pthread_mutex_lock(&c->lock);
-	c->open = true;
+	c->open = !rc;
 	if (rc)
 		c->failure = err;
 	pthread_cond_broadcast(&c->came);
@@ -210,7 +210,7 @@ int kh_comm_carry(kh_comm *c, kh_err *err)
 	pthread_mutex_lock(&c->lock);
 	while (!c->open && !c->ended)
 		pthread_cond_wait(&c->came, &c->lock);
-	rc = c->failure.code;
+	rc = c->open ? KH_OK : c->failure.code; /* another rank may have failed by now: that is not this */
 	if (rc)
 		*err = c->failure;
 	pthread_mutex_unlock(&c->lock);
