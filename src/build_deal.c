@@ -58,10 +58,10 @@ static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh
 		struct stat st;
 
 		rc = kh_source_check(path, &size, err);
+		if (!rc)
+			rc = kh_comm_check_input(o->comm, path, err);
 		if (rc)
 			break;
-		if (strcmp(path, "-") == 0 && o->comm)
-			return kh_fail(err, KH_EUSAGE, "several ranks cannot read standard input");
 		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			rc = guess_file(path, &text[i], err);
 		else if (twice)

@@ -128,6 +128,8 @@ static int add_inputs(struct job *j, int n, char **path, kh_err *err)
 	for (int i = 0; i < n && !rc; i++) {
 		kh_words *w = &j->file[two ? i % 2 : 0];
 
+		if ((rc = kh_comm_check_input(j->comm, path[i], err)))
+			return rc;
 		rc = kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, err);
 		if (!rc)
 			w->v[w->n++] = path[i];
@@ -409,9 +411,7 @@ static int lead(struct job *j, kh_err *err)
 		return rc;
 	if (j->report)
 		rc = kh_out_commit(j->report, err);
-	if (!rc && j->json)
-		rc = kh_out_commit(j->json, err);
-	return rc;
+	return rc || !j->json ? rc : kh_out_commit(j->json, err);
 }
 
 /* All others: no input, no output. */
@@ -433,8 +433,7 @@ static int classify(struct job *j, kh_err *err)
 	if (j->comm) {
 		const kh_ranks_options o = ranks_options(j);
 
-		rc = kh_ranks_backend(&j->dealing, &o, err);
-		if (rc)
+		if ((rc = kh_ranks_backend(&j->dealing, &o, err)))
 			return rc;
 		j->deal = (kh_choice) { .backend = &j->dealing, .n = 1 };
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "mem.h"
@@ -186,6 +187,18 @@ unsigned kh_comm_rank(const kh_comm *c)
 unsigned kh_comm_size(const kh_comm *c)
 {
 	return c ? c->size : 1;
+}
+
+int kh_comm_check_input(const kh_comm *c, const char *path, kh_err *err)
+{
+	struct stat st, in;
+	bool same = strcmp(path, "-") == 0;
+
+	if (!same && stat(path, &st) == 0 && fstat(STDIN_FILENO, &in) == 0)     /* such as /dev/stdin */
+		same = st.st_dev == in.st_dev && st.st_ino == in.st_ino && !S_ISREG(st.st_mode) &&
+		       strcmp(path, "/dev/null") != 0;
+	return !c || !same ? KH_OK : kh_fail(err, KH_EUSAGE, "several ranks cannot read standard input: "
+					     "name a file, or a FIFO");
 }
 
 /* --- failure ------------------------------------------------------------------------------ */

@@ -37,6 +37,10 @@ int kh_comm_check(kh_comm *c, kh_err *err);
 unsigned kh_comm_rank(const kh_comm *c);        /* NULL: 0 of 1 */
 unsigned kh_comm_size(const kh_comm *c);
 
+/* Fails if it is the standard input, as that is no good to one of several ranks: mpirun that is stopped ends
+ * it before the rank, and a part of the input would pass for all of it.  NULL is fine. */
+int kh_comm_check_input(const kh_comm *c, const char *path, kh_err *err);
+
 /* --- messages ------------------------------------------------------------------------ */
 enum { KH_CHANNELS = 16 };              /* 0: of the collectives below; 1 to 3: of build */
 

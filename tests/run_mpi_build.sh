@@ -98,6 +98,7 @@ build --db f.khdb -k 18 g1.fa g2.fa noid.fa 2>one
 expect 1 "$(as_one)" "a sequence without id: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa noid.fa
 expect 1 "more than --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
 expect 2 "cannot read standard input" "standard input" by_ranks 2 --db f.khdb -k 18 -
+expect 2 "cannot read standard input" "/dev/stdin" by_ranks 2 --db f.khdb -k 18 /dev/stdin </dev/zero
 expect 2 "no references are named" "wrong usage" by_ranks 2 --db f.khdb
 # each RANKS OPTION...: with -k 18, taxonomy and reference of rank N in rN
 each() {

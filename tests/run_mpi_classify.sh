@@ -49,12 +49,12 @@ compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.g
 	-a "$data/taxonomy/accession2taxid.tsv" -r report ../1.fq
 
 # --- a part each ---------------------------------------------------------------------------------
-# Reads for ever, by a pipe: a run that is in the midst of it.  pid of rank N to .pidN, mpirun's to .mpirun
+# Reads for ever, by a FIFO: a run that is in the midst of it.  pid of rank N to .pidN, mpirun's to .mpirun
 start() {
 	rm -f in .pid*; mkfifo in; : >.log
-	while :; do cat 1.fq; done >in 2>/dev/null & feeder=$!
+	while :; do cat 1.fq || exit; done >in 2>/dev/null & feeder=$!
 	timeout -k 5 "$seconds" mpirun $patience -n 3 sh -c 'echo $$ >.pid$OMPI_COMM_WORLD_RANK; exec "$@"' sh \
-		"$real" classify --device cpu -v -p 1 -d a.khdb -r r -o o.tsv "$@" - <in >.out 2>.log & run=$!
+		"$real" classify --device cpu -v -p 1 -d a.khdb -r r -o o.tsv "$@" in >.out 2>.log & run=$!
 	until_true begun
 	sleep 0.5
 }
@@ -128,6 +128,9 @@ rm -f r o.tsv
 expect 2 "none of auto, replicate and shard" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
 expect 2 "--placement shard needs --db" "references in parts" ranks 2 "$real" classify -q --placement shard \
 	-R 1.fa -t . 1.fq
+expect 2 "several ranks cannot read standard input" "standard input" ranks 2 "$real" classify $device -q -d a.khdb - <1.fq
+mkfifo pipe; cat 1.fq >pipe & expect 0 "" "a FIFO" ranks 2 "$real" classify $device -q -d a.khdb -o o.tsv pipe; rm o.tsv
+expect 2 "several ranks cannot read standard input" "/dev/stdin" ranks 2 "$real" classify $device -q -d a.khdb /dev/stdin </dev/zero
 expect 0 "" "one rank: no effect" "$kmerhash" classify -q -d a.khdb --placement shard -o - 1.fq
 head -c 3000 2.fq.gz >cut.fq.gz
 expect 1 "rank 0 failed: cut.fq.gz: .*cut off" "an input that is cut off" ranks 3 "$real" classify $device -q -p 2 \
