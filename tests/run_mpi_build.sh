@@ -96,7 +96,7 @@ expect 1 "$(as_one)" "a sequence twice: as one rank says it" by_ranks 3 --db f.k
 awk 'NR == 2000 { print ">" } 1' g3.fa >noid.fa
 build --db f.khdb -k 18 g1.fa g2.fa noid.fa 2>one
 expect 1 "$(as_one)" "a sequence without id: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa noid.fa
-expect 1 "more than --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
+expect 1 "more than build --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
 expect 2 "cannot read standard input" "standard input" by_ranks 2 --db f.khdb -k 18 -
 expect 2 "cannot read standard input" "/dev/stdin" by_ranks 2 --db f.khdb -k 18 /dev/stdin </dev/zero
 expect 2 "no references are named" "wrong usage" by_ranks 2 --db f.khdb
