@@ -9,6 +9,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 # What MPI itself leaves allocated is not ours to free.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+# When a rank is killed, mpirun gives the others a second between SIGTERM and SIGKILL: not enough where the
+# disk stalls while they remove their files.  (It takes that time whenever ranks fail.)
+patient='--mca odls_base_sigkill_timeout 10'
 ranks() { size=$1; shift; timeout -k 5 "$seconds" mpirun -n "$size" "$@"; }
 # The same, each rank with a GPU of its own if they are to work on GPUs (KH_GPUS of them): then not
 # more ranks than GPUs.

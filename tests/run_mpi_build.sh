@@ -152,7 +152,7 @@ finish() {
 }
 export KH_COMM_TIMEOUT=4
 for r in 0 1; do
-	start; kill -KILL "$(cat .pid$r)"; finish "rank $r killed"
+	start $patient; kill -KILL "$(cat .pid$r)"; finish "rank $r killed"
 	# Open MPI then ends with status 0; the ranks do not.
 	start --mca orte_enable_recovery 1; kill -KILL "$(cat .pid$r)"; finish "rank $r killed, and mpirun lets the others be"
 	check "rank $r killed, and mpirun lets the others be: not one has status 0" \

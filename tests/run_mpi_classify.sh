@@ -74,9 +74,7 @@ mapped() {
 		while read -r from to; do echo $((0x$to - 0x$from)); done | awk '{ s += $1 } END { print s + 0 }'
 }
 whole=$(wc -c <a.khdb)
-# When a rank is killed, mpirun gives the others a second between SIGTERM and SIGKILL: not enough where the
-# disk stalls while rank 0 removes its files.
-patience='--mca odls_base_sigkill_timeout 10'
+patience=$patient
 start --placement shard
 patience=
 for r in 0 1 2; do
