@@ -20,39 +20,59 @@ int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* --- into room that has been made ------------------------------------------------------ */
-enum { NUMBER = 20, FIXED = 256 };      /* digits of a u64; all of a line but id and name */
+/* --- into room that has been made: each returns where the next byte goes ---------------- */
+enum { FIXED = 256 };                   /* all of a line but id and name */
 
-static void put_number(kh_buf *b, uint64_t x)
+static unsigned digits(uint64_t x)
 {
-	char digit[NUMBER];
-	int n = NUMBER;
+	unsigned n = 1;
 
-	do {
-		digit[--n] = (char)('0' + x % 10);
-		x /= 10;
-	} while (x > 0);
-	memcpy(b->p + b->n, digit + n, (size_t)(NUMBER - n));
-	b->n += (size_t)(NUMBER - n);
+	for (; x >= 10000; x /= 10000)
+		n += 4;
+	return n + (x >= 10) + (x >= 100) + (x >= 1000);
 }
 
-static void put_char(kh_buf *b, char c)
+/* Two digits at a time. */
+static char *put_number(char *at, uint64_t x)
 {
-	b->p[b->n++] = c;
+	static const char two[] =
+		"0001020304050607080910111213141516171819"
+		"2021222324252627282930313233343536373839"
+		"4041424344454647484950515253545556575859"
+		"6061626364656667686970717273747576777879"
+		"8081828384858687888990919293949596979899";
+	char *const end = at + digits(x), *p = end;
+
+	for (; x >= 100; x /= 100)
+		memcpy(p -= 2, two + 2 * (x % 100), 2);
+	if (x >= 10)
+		memcpy(at, two + 2 * x, 2);
+	else
+		*at = (char)('0' + x);
+	return end;
 }
 
-static void put_bytes(kh_buf *b, const char *p, size_t n)
+static char *put_char(char *at, char c)
 {
-	memcpy(b->p + b->n, p, n);
-	b->n += n;
+	*at = c;
+	return at + 1;
 }
 
-/* " taxid:count", without the blank if it is the first of column 5 */
-static void put_pair(kh_buf *b, bool *any, uint64_t count)
+static char *put_bytes(char *at, const char *p, size_t n)
 {
-	put_char(b, ':');
-	put_number(b, count);
+	memcpy(at, p, n);
+	return at + n;
+}
+
+/* "taxid:count", behind a blank if it is not the first of column 5 */
+static char *put_pair(char *at, bool *any, uint32_t taxid, uint64_t count)
+{
+	if (*any)
+		at = put_char(at, ' ');
 	*any = true;
+	at = put_number(at, taxid);
+	at = put_char(at, ':');
+	return put_number(at, count);
 }
 
 /* k-mers of a record that hold a base other than ACGTU. */
@@ -76,38 +96,31 @@ static uint64_t ambiguous_kmers(const kh_block *b, const kh_record *r, uint32_t 
 	return n;
 }
 
-static void put_column5(kh_buf *b, const kh_call *c, uint32_t taxid, uint64_t ambiguous)
+static char *put_column5(char *at, const kh_call *c, uint32_t taxid, uint64_t ambiguous)
 {
+	const uint64_t hits = taxid ? c->hits : 0, other = c->features > hits ? c->features - hits : 0;
 	bool any = false;
 
-	if (taxid) {
-		put_number(b, taxid);
-		put_pair(b, &any, c->hits);
-	}
-	if (c->features > (taxid ? c->hits : 0) || (!taxid && !ambiguous)) {
-		if (any)
-			put_char(b, ' ');
-		put_char(b, '0');
-		put_pair(b, &any, c->features - (taxid ? c->hits : 0));
-	}
-	if (ambiguous) {
-		if (any)
-			put_char(b, ' ');
-		put_char(b, 'A');
-		put_pair(b, &any, ambiguous);
-	}
+	if (taxid)
+		at = put_pair(at, &any, taxid, c->hits);
+	if (other || (!taxid && !ambiguous))
+		at = put_pair(at, &any, 0, other);
+	if (!ambiguous)
+		return at;
+	if (any)
+		at = put_char(at, ' ');
+	at = put_bytes(at, "A:", 2);
+	return put_number(at, ambiguous);
 }
 
-static void put_taxon(kh_buf *b, const kh_style *s, const char *name, size_t len, uint32_t taxid)
+static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len, uint32_t taxid)
 {
-	if (!s->names) {
-		put_number(b, taxid);
-		return;
-	}
-	put_bytes(b, name, len);
-	put_bytes(b, " (taxid ", 8);
-	put_number(b, taxid);
-	put_char(b, ')');
+	if (!s->names)
+		return put_number(at, taxid);
+	at = put_bytes(at, name, len);
+	at = put_bytes(at, " (taxid ", 8);
+	at = put_number(at, taxid);
+	return put_char(at, ')');
 }
 
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
@@ -121,6 +134,7 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, co
 	size_t name_len = s->names ? strlen(name) : 0, id_len;
 	const char *id;
 	uint64_t ambiguous;
+	char *at;
 	int rc;
 
 	kh_job_records(job, i, blk, r);
@@ -131,27 +145,28 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, co
 	rc = kh_buf_room(b, id_len + name_len + FIXED, err);
 	if (rc)
 		return rc;
-	put_char(b, called ? 'C' : 'U');
-	put_char(b, '\t');
-	put_bytes(b, id, id_len);
-	put_char(b, '\t');
-	put_taxon(b, s, name, name_len, taxid);
-	put_char(b, '\t');
-	put_number(b, r[0]->len);
+	at = put_char(b->p + b->n, called ? 'C' : 'U');
+	at = put_char(at, '\t');
+	at = put_bytes(at, id, id_len);
+	at = put_char(at, '\t');
+	at = put_taxon(at, s, name, name_len, taxid);
+	at = put_char(at, '\t');
+	at = put_number(at, r[0]->len);
 	if (r[1]) {
-		put_char(b, '|');
-		put_number(b, r[1]->len);
+		at = put_char(at, '|');
+		at = put_number(at, r[1]->len);
 	}
-	put_char(b, '\t');
+	at = put_char(at, '\t');
 	if (s->no_col5) {
-		put_bytes(b, "0:0", 3);
+		at = put_bytes(at, "0:0", 3);
 	} else {
 		ambiguous = ambiguous_kmers(blk[0], r[0], s->k);
 		if (r[1])
 			ambiguous += ambiguous_kmers(blk[1], r[1], s->k);
-		put_column5(b, call, taxid, ambiguous);
+		at = put_column5(at, call, taxid, ambiguous);
 	}
-	put_char(b, '\n');
+	at = put_char(at, '\n');
+	b->n = (size_t)(at - b->p);
 	return KH_OK;
 }
 
@@ -160,16 +175,18 @@ int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t 
 	const char *text = blk->text + r->text;
 	size_t head = (size_t)(r->name - r->text) + r->name_len, len = (size_t)r->text_len;
 	int rc = kh_buf_room(b, len + FIXED, err);
+	char *at;
 
 	if (rc)
 		return rc;
-	put_bytes(b, text, head);
+	at = put_bytes(b->p + b->n, text, head);
 	if (taxid) {
-		put_bytes(b, " kraken:taxid|", 14);
-		put_number(b, taxid);
+		at = put_bytes(at, " kraken:taxid|", 14);
+		at = put_number(at, taxid);
 	}
-	put_bytes(b, text + head, len - head);
-	if (b->p[b->n - 1] != '\n')
-		put_char(b, '\n');
+	at = put_bytes(at, text + head, len - head);
+	if (at[-1] != '\n')
+		at = put_char(at, '\n');
+	b->n = (size_t)(at - b->p);
 	return KH_OK;
 }
