@@ -22,17 +22,10 @@
 /* --- open, close -------------------------------------------------------------------- */
 static void slot_close(struct kh_cuda_slot *s)
 {
+	kh_cuda_slot_drop(s);
 	kh_gpu_drop(&s->in);
-	kh_gpu_drop(&s->din);
-	kh_gpu_drop(&s->room);
-	kh_gpu_drop(&s->key);
-	kh_gpu_drop(&s->bin);
-	kh_gpu_drop(&s->key2);
-	kh_gpu_drop(&s->bin2);
-	kh_gpu_drop(&s->split);
 	kh_gpu_drop(&s->back);
 	kh_gpu_drop(&s->sums);
-	kh_gpu_drop(&s->dsums);
 	free(s->seq);
 	if (s->done)
 		cudaEventDestroy(s->done);

@@ -92,6 +92,8 @@ struct kh_builder {
  * Its first sum is their number, the next n are the owners' shares of it. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
+/* The slot's memory on the device, which must be the current one. */
+void kh_cuda_slot_drop(struct kh_cuda_slot *s);
 /* What is under way joins the store. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* All pairs to the host's store: what is there must be in one order. */
