@@ -156,6 +156,7 @@ int kh_ranks_open(kh_ranks **out, const kh_db *db, const kh_ranks_options *o, kh
 	if (!rc && !(rc = agree(r, err)) && !(rc = take_share(r, err)) && !(rc = open_servers(r, err)))
 		rc = kh_comm_barrier(o->comm, err);
 	if (rc) {
+		kh_comm_fail(o->comm, err);     /* first: an engine may close only when those of the others do */
 		kh_ranks_close(r);
 		return rc;
 	}
