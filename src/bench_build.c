@@ -27,8 +27,8 @@ struct build {
 };
 
 /* --- sample ---------------------------------------------------------------------------- */
-/* The pairs of an item as a builder makes them; *n of them, in arrays that grow. */
-static int sample(const kh_sketch *sk, const kh_bench_item *x, kh_bench_item *to, size_t cap[2],
+/* The pairs of an item as a builder makes them, in arrays that grow. */
+static int sample(const kh_sketch *sk, const kh_bench_item *x, kh_pairs *to, size_t cap[2],
 		  kh_err *err)
 {
 	uint64_t bound = 0;
@@ -38,31 +38,31 @@ static int sample(const kh_sketch *sk, const kh_bench_item *x, kh_bench_item *to
 	for (size_t i = 0; i < x->n; i++)
 		bound += kh_sketch_bound(sk, x->piece[i].starts);
 	if ((rc = kh_grow((void **)&to->key, &cap[0], bound, sizeof *to->key, err)) ||
-	    (rc = kh_grow((void **)&to->bin, &cap[1], bound, sizeof *to->bin, err)))
+	    (rc = kh_grow((void **)&to->loc, &cap[1], bound, sizeof *to->loc, err)))
 		return rc;
 	for (size_t i = 0; i < x->n; i++) {
 		const kh_piece *p = &x->piece[i];
 		kh_stretch s = { x->bases, x->amb, p->at, p->at + p->starts };
-		size_t m = kh_sketch_run(sk, &s, to->key + n, to->bin + n);
+		size_t m = kh_sketch_run(sk, &s, to->key + n, to->loc + n);
 
 		for (size_t j = n; j < n + m; j++)
-			to->bin[j] = p->bin + to->bin[j] / sk->stride;
+			to->loc[j] = p->bin + to->loc[j] / sk->stride;
 		n += m;
 	}
-	to->n_pairs = n;
+	to->n = n;
 	return KH_OK;
 }
 
-static int keep_pairs(kh_bench_item *x, const kh_bench_item *from, kh_err *err)
+static int keep(kh_pairs *to, const kh_pairs *from, kh_err *err)
 {
-	x->n_pairs = from->n_pairs;
-	x->key = kh_array(x->n_pairs, sizeof *x->key, err);
-	x->bin = kh_array(x->n_pairs, sizeof *x->bin, err);
-	if (!x->key || !x->bin)
+	to->n = from->n;
+	to->key = kh_array(to->n, sizeof *to->key, err);
+	to->loc = kh_array(to->n, sizeof *to->loc, err);
+	if (!to->key || !to->loc)
 		return KH_ENOMEM;
-	if (x->n_pairs) {
-		memcpy(x->key, from->key, x->n_pairs * sizeof *x->key);
-		memcpy(x->bin, from->bin, x->n_pairs * sizeof *x->bin);
+	if (to->n) {
+		memcpy(to->key, from->key, to->n * sizeof *to->key);
+		memcpy(to->loc, from->loc, to->n * sizeof *to->loc);
 	}
 	return KH_OK;
 }
@@ -70,7 +70,7 @@ static int keep_pairs(kh_bench_item *x, const kh_bench_item *from, kh_err *err)
 static int sample_worker(void *arg, unsigned worker, kh_err *err)
 {
 	const struct build *u = arg;
-	kh_bench_item to = { .key = NULL };
+	kh_pairs to = { NULL, NULL, 0 };
 	size_t cap[2] = { 0, 0 };
 	int rc = KH_OK;
 
@@ -80,10 +80,10 @@ static int sample_worker(void *arg, unsigned worker, kh_err *err)
 
 		rc = sample(&u->r->sketch, x, &to, cap, err);
 		if (!rc && u->keep)
-			rc = keep_pairs(x, &to, err);
+			rc = keep(&x->pairs, &to, err);
 	}
 	free(to.key);
-	free(to.bin);
+	free(to.loc);
 	return rc;
 }
 
@@ -104,7 +104,7 @@ static int add_worker(void *arg, unsigned worker, kh_err *err)
 	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
 		const kh_bench_item *x = &u->r->item[i % u->r->n];
 
-		rc = kh_store_add(u->store, i, x->key, x->bin, x->n_pairs, err);
+		rc = kh_store_add(u->store, i, x->pairs.key, x->pairs.loc, x->pairs.n, err);
 	}
 	return rc;
 }
@@ -122,20 +122,6 @@ static int partition(void *arg, kh_bench_pass *p, kh_err *err)
 }
 
 /* --- sort ------------------------------------------------------------------------------ */
-static int keep_sorted(kh_pairs *to, const kh_pairs *from, kh_err *err)
-{
-	to->n = from->n;
-	to->key = kh_array(to->n, sizeof *to->key, err);
-	to->loc = kh_array(to->n, sizeof *to->loc, err);
-	if (!to->key || !to->loc)
-		return KH_ENOMEM;
-	if (to->n) {
-		memcpy(to->key, from->key, to->n * sizeof *to->key);
-		memcpy(to->loc, from->loc, to->n * sizeof *to->loc);
-	}
-	return KH_OK;
-}
-
 static int sort_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
@@ -148,7 +134,7 @@ static int sort_worker(void *arg, unsigned worker, kh_err *err)
 
 		rc = kh_store_range(u->store, (unsigned)(i % KH_RANGES), NULL, &room, &pairs, err);
 		if (!rc && u->keep)
-			rc = keep_sorted(&u->sorted[i], &pairs, err);
+			rc = keep(&u->sorted[i], &pairs, err);
 	}
 	kh_pair_room_clear(&room);
 	return rc;
@@ -238,7 +224,7 @@ static int stages(struct build *u, kh_err *err)
 	int rc = once(u, sample_all, err);
 
 	for (size_t i = 0; i < u->r->n; i++)
-		u->pairs += (double)u->r->item[i].n_pairs;
+		u->pairs += (double)u->r->item[i].pairs.n;
 	s.limit = moved(b, 0.375 + 12 * u->pairs / s.amount);
 	if (!rc)
 		rc = kh_bench_measure(b, &s, NULL, err);

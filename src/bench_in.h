@@ -122,9 +122,7 @@ typedef struct kh_bench_item {
 	uint32_t *amb;
 	kh_piece *piece;
 	size_t n_words, n;
-	uint64_t *key;          /* their pairs; NULL at first */
-	uint32_t *bin;
-	size_t n_pairs;
+	kh_pairs pairs;         /* theirs, as they come; none at first */
 } kh_bench_item;
 
 typedef struct kh_bench_refs {

@@ -19,8 +19,8 @@ void kh_bench_refs_clear(kh_bench_refs *r)
 		free(r->item[i].bases);
 		free(r->item[i].amb);
 		free(r->item[i].piece);
-		free(r->item[i].key);
-		free(r->item[i].bin);
+		free(r->item[i].pairs.key);
+		free(r->item[i].pairs.loc);
 	}
 	free(r->item);
 	free(r->first);
