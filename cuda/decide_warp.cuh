@@ -68,11 +68,28 @@ __device__ uint32_t slot_of(uint32_t bin, unsigned shift)
 	return bin * UINT32_C(0x9e3779b1) >> shift;
 }
 
+/* The i-th of all locations, and whose it is: of the last feature with before <= i. */
+__device__ uint32_t location(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i,
+			     unsigned *feature)
+{
+	unsigned lo = 0, hi = n;
+
+	while (hi - lo > 1) {
+		const unsigned mid = (lo + hi) / 2;
+
+		if (w.before[mid] <= i)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*feature = lo;
+	return __ldg((const uint32_t *)q.ix.image + w.loc[lo] + (i - w.before[lo]));
+}
+
 /* Matches by bin.  *bits: log2 of the table's size. False: too many bins. */
 __device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
 			   uint32_t total, unsigned *bits)
 {
-	const uint32_t *word = (const uint32_t *)q.ix.image;
 	const unsigned lane = lane_id();
 	unsigned used = 0, b = 6;
 
@@ -87,17 +104,8 @@ __device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
 		bool fresh = false;
 
 		if (i < total) {
-			unsigned lo = 0, hi = n; /* the last feature with before <= i */
-
-			while (hi - lo > 1) {
-				unsigned mid = (lo + hi) / 2;
-
-				if (w.before[mid] <= i)
-					lo = mid;
-				else
-					hi = mid;
-			}
-			uint32_t bin = __ldg(word + w.loc[lo] + (i - w.before[lo]));
+			unsigned feature;
+			const uint32_t bin = location(q, w, n, i, &feature);
 			uint32_t at = slot_of(bin, 32 - b);
 
 			for (;; at = (at + 1) & mask) {
@@ -205,20 +213,11 @@ template <class Fn>
 __device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigned n,
 			      uint32_t total, Fn fn)
 {
-	const uint32_t *word = (const uint32_t *)q.ix.image;
-
 	for (uint32_t i = lane_id(); i < total; i += 32) {
-		unsigned lo = 0, hi = n;        /* the last feature with before <= i */
+		unsigned feature;
+		const uint32_t bin = location(q, w, n, i, &feature);
 
-		while (hi - lo > 1) {
-			unsigned mid = (lo + hi) / 2;
-
-			if (w.before[mid] <= i)
-				lo = mid;
-			else
-				hi = mid;
-		}
-		fn(lo, __ldg(word + w.loc[lo] + (i - w.before[lo])));
+		fn(feature, bin);
 	}
 	__syncwarp();
 }
