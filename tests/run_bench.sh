@@ -4,7 +4,7 @@
 refs="$data/genomes/Escherichia_virus_phiX174*.gz $data/genomes/Enterobacteria_phage_T3*.gz"
 check "a database" build --db a.khdb -k 16 $refs
 mkdir out
-bench() { "$kmerhash" bench --device ${device:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
+bench() { "$kmerhash" bench --device ${on:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
 
 # row STAGE COLUMNS: the line is there once; least <= median <= most, all above 0; the rate of
 # one thread (columns has 1), limit and share (columns has s) above 0, share = median / limit (0.000 of little)
@@ -45,7 +45,7 @@ expect 0 "" "without a database" bench pipeline $refs
 check "without a database: no stage of classify" test "$(grep -c '^classify' .out)" -eq 0
 check "without a database: those of a build" test "$(grep -c '^build' .out)" -eq 7
 
-device=cuda
+on=cuda
 bench pipeline none.fa >.out 2>.err
 if ! grep -q "CUDA" .err || [ "$KH_REQUIRE" = cuda ]; then
 	expect 0 "" "on a GPU" bench --db a.khdb pipeline $refs
@@ -69,7 +69,7 @@ if ! grep -q "CUDA" .err || [ "$KH_REQUIRE" = cuda ]; then
 else
 	skip "on a GPU" "no GPU"
 fi
-device=
+on=
 
 # What cannot be measured is said.
 expect 2 "must be named" "no references" bench pipeline
