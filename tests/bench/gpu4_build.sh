@@ -20,6 +20,7 @@ export KH_COMM_TIMEOUT
 
 # gpus N: a list of the first N
 gpus() { echo "cuda:$(seq -s, 0 $(($1 - 1)))"; }
+numbers=$(printf '%d\n' 1 2 "$GPUS" | sort -nu)
 
 build_unit() {
 	for t in test_gpu_shard test_gpu_comm test_backend; do
@@ -51,7 +52,7 @@ build_equal() {
 	for set in small tandem; do
 		for o in "" "--scheme minhash"; do
 			build $set cpu "$WORK/cpu.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
-			for d in cuda:0 $(gpus 2) $(gpus "$GPUS") cuda:0,0,0; do
+			for d in $(for n in $numbers; do gpus "$n"; done) cuda:0,0,0; do
 				for m in "" "--gpu-memory 4M"; do
 					built "$set $o $m on $d" build $set "$d" "$WORK/n.khdb" $o $m
 				done
@@ -85,7 +86,7 @@ build_mpi() {
 	rm -f "$WORK/n.khdb"
 	KH_COMM_TIMEOUT=20 timeout 100 $MPI -np 2 "$KMERHASH" build --device cuda:0 --db "$WORK/n.khdb" --taxonomy "$WORK/small" \
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/refs.*.fa >"$OUT/built.log" 2>&1 \
-		&& fail "two ranks on one GPU" || say "two ranks on one GPU: $(grep -m1 kmerhash: "$OUT/built.log")"
+		&& fail "two ranks on one GPU" || say "two ranks on one GPU: $(grep -m1 '^kmerhash build:' "$OUT/built.log")"
 	[ -e "$WORK/n.khdb" ] && fail "two ranks on one GPU left a file"
 }
 
@@ -112,12 +113,12 @@ data_L() { refs L --genera 20 --species 5 --length 4000000 --seed 7 --strains 45
 
 build_L() {
 	data_L
-	for n in 1 2 "$GPUS"; do ready "$n"; done
+	for n in $numbers; do ready "$n"; done
 }
 
 build_side_L() {
 	data_L
-	for n in 1 2 "$GPUS"; do
+	for n in $numbers; do
 		"$KMERHASH" bench --repeat 5 --threads $((16 * n)) --device "$(gpus "$n")" build "$WORK"/L/refs.*.fa || fail "bench build on $n GPUs"
 	done
 }

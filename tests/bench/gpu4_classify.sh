@@ -121,7 +121,7 @@ classify_L() {
 	share "$peer_r" "$all_r" "report: sharded / replicated (0.5)"
 	share "$peer_z" "$all_z" ".gz: sharded / replicated (0.5)"
 	echo "$lines $bytes $(sed 's/.*: //; s/ .*//' "$OUT/write")" |
-		awk '{ r = $1 * $2 / 30e3; printf "%-34s %8.2f  of %.2f GB/s: %.2f\n", "one file, GB/s (0.9)", r, $3, r / $3 }'
+		awk '{ r = $1 * $2 / 30e9; printf "%-34s %8.2f  of %.2f GB/s: %.2f\n", "one file, GB/s (0.9)", r, $3, r / $3 }'
 	sort -u "$OUT/placements.log"
 }
 

@@ -103,8 +103,7 @@ pair() {
 	rm -f "$OUT"/rank.*
 	timeout -k 5 60 mpirun $MCA --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c 'r=$OMPI_COMM_WORLD_RANK
 		[ $r = 0 ] || export $ONE
-		exec 3<&0
-		CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK "$@" <&3 & echo $! >"$0.pid$r"
+		CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK "$@" & echo $! >"$0.pid$r"
 		wait $!; s=$?; echo $s >"$0.status$r"; exit $s' "$OUT/rank" "$TESTS/kmerhash_faults" "$@"
 }
 pair_build() {
@@ -134,7 +133,7 @@ well_ended() {
 signalled() { # SIGNAL
 	rm -f "$WORK/in"; mkfifo "$WORK/in"
 	while :; do cat "$WORK/small.fq"; done >"$WORK/in" 2>/dev/null & feeder=$!
-	pair_classify - <"$WORK/in" >"$OUT/f.log" 2>&1 & run=$!
+	pair_classify "$WORK/in" >"$OUT/f.log" 2>&1 & run=$!
 	i=0
 	while [ $i -lt 200 ] && ! grep -qE 'index sharded|part of the index' "$OUT/f.log"; do sleep 0.1; i=$((i + 1)); done
 	sleep 2

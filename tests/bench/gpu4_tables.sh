@@ -84,7 +84,7 @@ way() {
 }
 
 # About 60 s: what NCCL gives by settings, beside copies from peer to peer.  By one chunk nothing
-# runs beside it; memcpy: copy engines in place of kernels.
+# runs beside it.
 tables_nccl() {
 	way peers KH_GPU_COMM=
 	way nccl KH_GPU_COMM=nccl NCCL_DEBUG=INFO NCCL_DEBUG_FILE="$OUT/nccl.log"
@@ -93,7 +93,6 @@ tables_nccl() {
 	way nccl-64 KH_GPU_COMM=nccl NCCL_MIN_P2P_NCHANNELS=64
 	way nccl-16 KH_GPU_COMM=nccl NCCL_MAX_P2P_NCHANNELS=16
 	way nccl-2M KH_GPU_COMM=nccl NCCL_P2P_NVL_CHUNKSIZE=2097152 NCCL_BUFFSIZE=16777216
-	way nccl-memcpy KH_GPU_COMM=nccl NCCL_P2P_USE_CUDA_MEMCPY=1
 }
 
 for step in "$@"; do
