@@ -7,6 +7,9 @@
 #include "mem.h"
 #include "pipeline.h"
 
+/* What a worker spends its time with: bytes into bases, what depends on order, the backend. */
+enum { READ, SETTLE, ADD };
+
 /* --- reading ------------------------------------------------------------------------------ */
 static void show_progress(const struct build *b)
 {
@@ -53,8 +56,11 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 	int rc;
 
 	w->build = b;
+	kh_laps_begin(&w->laps);
 	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
+		kh_lap(&w->laps, READ);
 		rc = kh_feed_settle(b->feed, blk, settle, w, err);
+		kh_lap(&w->laps, SETTLE);
 		if (!rc) {
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };
@@ -65,10 +71,22 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 				rc = b->choice.backend->builder_add(b->builder, worker, &s, err);
 		}
 		kh_feed_release(b->feed, blk);
+		kh_lap(&w->laps, ADD);
 		if (rc)
 			return rc;
 	}
+	kh_lap(&w->laps, READ);
 	return rc;
+}
+
+static void show_parts(const struct build *b)
+{
+	static const char *const name[] = { "reading", "settling", "handing over or sampling", NULL };
+	kh_laps sum = { 0 };
+
+	for (unsigned i = 0; i < b->o->threads; i++)
+		kh_laps_add(&sum, &b->worker[i].laps);
+	kh_laps_show(&sum, b->o->threads, name);
 }
 
 static int check_bins(const struct build *b, kh_err *err)
@@ -134,6 +152,7 @@ static int read_refs(struct build *b, kh_err *err)
 	if (!rc && b->feed) {
 		show_plan(b);
 		rc = kh_crew_run(b->m, o->threads, read_worker, b, err);
+		show_parts(b);
 	}
 	kh_progress_end();
 	if (!rc)

@@ -6,6 +6,7 @@
 #define KH_BUILD_IN_H
 
 #include "backend.h"
+#include "laps.h"
 #include "refs.h"
 #include "shard.h"
 
@@ -16,6 +17,7 @@ struct part {
 
 struct worker {
 	struct build *build;
+	kh_laps laps;
 	kh_pieces pieces;
 	struct part *part;
 	size_t n, cap;

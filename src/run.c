@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "laps.h"
 #include "mem.h"
 #include "text.h"
 
@@ -23,13 +24,13 @@ typedef struct work {
 
 /* What a worker spends its time with: bytes into records, what depends on order, handing
  * jobs over, waiting for their results, texts, and getting those to the outputs. */
-enum part { READ, SETTLE, HAND, WAIT, TEXT, PUT, N_PARTS };
+enum part { READ, SETTLE, HAND, WAIT, TEXT, PUT };
 
 /* One worker's share. */
 struct hand {
 	struct run *run;
 	kh_lane *lane;
-	double at, spent[N_PARTS];      /* seconds: of the last look at the clock; since then */
+	kh_laps laps;
 	kh_tally tally;
 	kh_run_summary sum;
 	unsigned under_way;
@@ -52,15 +53,6 @@ struct run {
 	kh_monitor *m;
 	double started;
 };
-
-/* The time since the last call was spent with that. */
-static void spent(struct hand *h, enum part p)
-{
-	const double now = kh_seconds();
-
-	h->spent[p] += now - h->at;
-	h->at = now;
-}
 
 /* --- texts of a job --------------------------------------------------------------------- */
 static int format_reads(struct run *run, work *w, size_t i, kh_err *err)
@@ -163,21 +155,21 @@ static int collect(struct run *run, struct hand *h, kh_err *err)
 	work *w;
 	int rc;
 
-	spent(h, HAND);
+	kh_lap(&h->laps, HAND);
 	rc = run->be->collect(h->lane, &t, err);
-	spent(h, WAIT);
+	kh_lap(&h->laps, WAIT);
 	if (rc || !t)
 		return rc;
 	h->under_way--;
 	w = (work *)((char *)t - offsetof(work, task));
 	rc = format_job(run, h, w, err);
-	spent(h, TEXT);
+	kh_lap(&h->laps, TEXT);
 	kh_feed_release_job(run->feed, &w->job);
 	if (!rc)
 		rc = kh_order_put(run->order, w->job.ticket, w, deliver, run);
 	if (!rc)
 		rc = help(run);
-	spent(h, PUT);
+	kh_lap(&h->laps, PUT);
 	return rc;
 }
 
@@ -261,20 +253,20 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	int rc = KH_OK;
 
 	h->run = run;
-	h->at = kh_seconds();
+	kh_laps_begin(&h->laps);
 	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
-		spent(h, READ);
+		kh_lap(&h->laps, READ);
 		rc = kh_feed_settle(run->feed, b, settle, h, err);
 		kh_feed_release(run->feed, b);
-		spent(h, SETTLE);
+		kh_lap(&h->laps, SETTLE);
 		for (size_t i = 0; i < h->n_jobs && !rc; i++)
 			rc = submit(run, h, &h->jobs[i], err);
 		/* nobody waits for a block while all that it can do is under way */
 		while (!rc && h->under_way >= run->be->depth)
 			rc = collect(run, h, err);
-		spent(h, HAND);
+		kh_lap(&h->laps, HAND);
 	}
-	spent(h, READ);
+	kh_lap(&h->laps, READ);
 	while (!rc && h->under_way > 0)
 		rc = collect(run, h, err);
 	return rc;
@@ -368,21 +360,13 @@ static int add_up(struct run *run, kh_tally *tally, kh_run_summary *sum, kh_err 
 
 static void show_parts(const struct run *run)
 {
-	static const char *const name[N_PARTS] = { "reading", "settling", "handing over or classifying",
-						   "waiting for calls", "formatting", "delivering" };
-	double all = 1e-9, part[N_PARTS] = { 0 };
-	char line[256];
-	size_t n = 0;
+	static const char *const name[] = { "reading", "settling", "handing over or classifying",
+					    "waiting for calls", "formatting", "delivering", NULL };
+	kh_laps sum = { 0 };
 
 	for (unsigned i = 0; i < run->o->threads; i++)
-		for (int p = 0; p < N_PARTS; p++) {
-			part[p] += run->hand[i].spent[p];
-			all += run->hand[i].spent[p];
-		}
-	for (int p = 0; p < N_PARTS; p++)
-		n += (size_t)snprintf(line + n, sizeof line - n, "%s%.0f %% %s", p ? ", " : "",
-				      100 * part[p] / all, name[p]);
-	kh_log(KH_DEBUG, "%u workers: %s", run->o->threads, line);
+		kh_laps_add(&sum, &run->hand[i].laps);
+	kh_laps_show(&sum, run->o->threads, name);
 }
 
 int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,

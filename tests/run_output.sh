@@ -153,4 +153,15 @@ check "SIGKILL: none under its name" test ! -e s.tsv -a ! -e s.fq.gz
 classify --db a.khdb --output s.tsv --classified-out s.fq.gz 1.fq
 nothing_left "SIGKILL, then a run"
 same want.tsv s.tsv "SIGKILL, then a run: as if never killed"
+
+# shares LOG KINDS: -v's line of the workers has so many shares, which add up to about 100
+shares() {
+	sed -n 's/^kmerhash: [0-9]* workers: //p' "$1" | tr ',' '\n' |
+		awk -v want="$2" '{ n++; sum += $1 } END { exit !(n == want && sum > 97 && sum < 103) }'
+}
+"$kmerhash" build -v --db v.khdb --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>v.build
+check "build -v: what the workers spent their time with" shares v.build 3
+"$kmerhash" classify -v --db v.khdb --output v.out "$data/reads/tiny_sim_1.fq.gz" 2>v.classify
+check "classify -v: the same" shares v.classify 6
 plan
