@@ -4,6 +4,7 @@
 #include <config.h>
 #include "feed.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,9 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 		f->o.n_blocks = f->o.n_blocks ? 2 : kh_cpus() + 2;
 	f->n_streams = o->n_path[1] ? 2 : 1;
 	rc = kh_order_new(&f->order, m, f->o.n_blocks * f->n_streams, err);
+	f->spare = kh_array(f->o.n_blocks, sizeof *f->spare, err);
+	if (!f->spare)
+		rc = KH_ENOMEM;
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
 		rc = stream_open(f, s, err);
 	if (!rc)
@@ -145,6 +149,9 @@ void kh_feed_close(kh_feed *f)
 		return;
 	for (unsigned s = 0; s < f->n_streams; s++)
 		stream_close(f, &f->st[s]);
+	while (f->n_spare > 0)
+		free(f->spare[--f->n_spare].buf);
+	free(f->spare);
 	kh_order_free(f->order);
 	free(f);
 }
@@ -212,6 +219,19 @@ static void slim(struct feed_block *b, size_t usual)
 		kh_harvest_free(&b->h);
 }
 
+/* A place for the text of b, if there is one. */
+static void take_spare(kh_feed *f, struct feed_block *b)
+{
+	kh_monitor_lock(f->m);
+	if (!b->buf && f->n_spare > 0) {
+		const struct feed_text t = f->spare[--f->n_spare];
+
+		b->buf = t.buf;
+		b->cap = t.cap;
+	}
+	kh_monitor_unlock(f->m);
+}
+
 static int reset(struct feed_block *b, size_t front, kh_err *err)
 {
 	kh_block *p = &b->pub;
@@ -238,6 +258,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 
 	if (rc <= 0)
 		return rc;
+	take_spare(f, b);
 	slim(b, f->o.block_size + FEED_SLACK);
 	rc = reset(b, f->o.front, err);
 	if (!rc)
@@ -322,6 +343,18 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 	kh_monitor_unlock(f->m);
 	if (refs == 0)
 		kh_queue_give_back(f->st[b->pub.stream].pool, b);
+}
+
+void kh_feed_drop_text(kh_feed *f, kh_block *p)
+{
+	struct feed_block *b = p->priv;
+
+	assert(f->n_streams == 1);
+	kh_monitor_lock(f->m);
+	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
+	kh_monitor_unlock(f->m);
+	p->text = b->buf = NULL;
+	b->cap = 0;
 }
 
 void kh_feed_release(kh_feed *f, kh_block *b)

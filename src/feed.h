@@ -121,6 +121,9 @@ int kh_feed_settle(kh_feed *f, kh_block *b, kh_settled_fn *fn, void *arg, kh_err
 /* Up to `max` jobs that have become complete with block b; call until it gives 0.
  * Checks mates. Each job holds its blocks; the caller of settle holds b besides. */
 int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err);
+/* Of one stream: nobody needs the text of b, which is settled, any more.  The block that is read next is
+ * read to its place, while that is in the caches. */
+void kh_feed_drop_text(kh_feed *f, kh_block *b);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* each hold once */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 

@@ -48,6 +48,11 @@ struct feed_block {
 	size_t head_stop, head_n;       /*   in so many records */
 };
 
+struct feed_text {              /* a place for text */
+	char *buf;
+	size_t cap;
+};
+
 struct feed_wait {              /* records that wait for their mates */
 	struct feed_block *b;
 	size_t from;
@@ -92,7 +97,9 @@ struct kh_feed {
 	kh_order *order;        /* in which blocks are settled */
 	unsigned n_streams;
 	struct feed_stream st[2];
-	uint64_t n_ticket;      /* under the lock */
+	struct feed_text *spare;        /* under the lock: of texts that were dropped; the last one was used last */
+	size_t n_spare;
+	uint64_t n_ticket;      /* the same */
 	int dry;                /* the same: 1 + the stream that nothing came from when it was tried last */
 	uint64_t done, total;
 	uint64_t n_job, n_frag; /* while a block is settled */

@@ -45,6 +45,7 @@ struct run {
 	const kh_backend *be;
 	kh_engine *engine;
 	kh_text *out[N_OUTPUTS];        /* NULL: not wanted */
+	bool silent;                    /* none is, and nobody asks for names */
 	kh_queue *idle;                 /* works */
 	kh_order *order;
 	work *all;
@@ -257,6 +258,8 @@ static int worker(void *arg, unsigned id, kh_err *err)
 	while (!rc && (rc = kh_feed_next(run->feed, &b, err)) == 1) {
 		kh_lap(&h->laps, READ);
 		rc = kh_feed_settle(run->feed, b, settle, h, err);
+		if (!rc && run->silent)
+			kh_feed_drop_text(run->feed, b);
 		kh_feed_release(run->feed, b);
 		kh_lap(&h->laps, SETTLE);
 		for (size_t i = 0; i < h->n_jobs && !rc; i++)
@@ -280,8 +283,10 @@ static int open_outputs(struct run *run, kh_err *err)
 					o->unclassified[0], o->unclassified[1] };
 	int rc = KH_OK;
 
+	run->silent = o->feed.n_path[1] == 0;
 	for (int k = 0; k < N_OUTPUTS && !rc; k++)
 		if (path[k]) {
+			run->silent = false;
 			kh_text_options t = { path[k], kh_text_wants_bgzf(path[k]), o->threads };
 
 			rc = kh_text_open(&run->out[k], &t, run->m, err);

@@ -421,6 +421,71 @@ static void test_progress(void **state)
 	close(in.fd);
 }
 
+/* --- texts that are dropped ------------------------------------------------------ */
+static int got_names(void *arg, kh_block *b, kh_err *err)
+{
+	size_t *n = arg;
+
+	(void)err;
+	for (size_t i = 0; i < b->n_rec; i++, ++*n) {
+		char want[20];
+
+		snprintf(want, sizeof want, "r%04zu", *n);
+		assert_memory_equal(b->text + b->rec[i].name, want, 5);
+	}
+	return 0;
+}
+
+/* Blocks that are held have records and bases as ever, and one place for text serves all. */
+static void test_dropped_text(void **state)
+{
+	static const char seq[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACG";
+	enum { N = 300, HELD = 5, LEN = 10 + 2 * sizeof seq };
+	char *s = malloc((size_t)N * LEN), *end = s;
+	const char *place = NULL;
+	kh_block *held[HELD] = { NULL };
+	size_t n = 0, len = 0, n_blocks = 0;
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_block *b;
+	kh_err err;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		end += sprintf(end, "@r%04d\n%s\n+\n%s\n", i, seq, seq);
+	struct input in = make_input(RANGES, s, (size_t)(end - s));
+	const char *p = in.path;
+	const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
+				    .n_blocks = HELD + 2 };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	while (kh_feed_next(f, &b, &err) == 1) {
+		kh_block **h = &held[n_blocks % HELD];
+
+		assert_int_equal(kh_feed_settle(f, b, got_names, &n, &err), 0);
+		if (n_blocks++ > 1)
+			assert_ptr_equal(b->text, place);
+		place = b->text;
+		kh_feed_drop_text(f, b);
+		assert_null(b->text);
+		for (size_t i = 0; *h && i < (*h)->n_rec; i++)
+			len += (*h)->rec[i].len;
+		if (*h)
+			kh_feed_release(f, *h);
+		*h = b;
+	}
+	for (int k = 0; k < HELD; k++)
+		for (size_t i = 0; i < held[k]->n_rec; i++)
+			len += held[k]->rec[i].len;
+	assert_true(n_blocks > 2 * HELD);
+	assert_int_equal(n, N);
+	assert_int_equal(len, N * (sizeof seq - 1));
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	close(in.fd);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -434,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_shrinking),
 		cmocka_unit_test(test_damage_in_order),
 		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_dropped_text),
 	};
 
 	test_seed();
