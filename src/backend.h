@@ -87,7 +87,8 @@ typedef struct kh_task {
 
 typedef struct kh_backend {
 	const char *name;
-	size_t block_size;              /* bytes of text a block that suit it, 0: any */
+	size_t block_size;              /* bytes of text a block that suit it, 0: any; */
+	size_t far_block_size;          /*   where jobs go through rounds of several devices or ranks */
 	bool loads;                     /* engine_open reads the index from the file: it checks one
 	                                 * that kh_db_open left unchecked */
 	int (*n_devices)(kh_err *why);  /* 0: cannot be used here, and why, if more is known */

@@ -223,11 +223,12 @@ static int to_options(struct job *j, int n, char **path, kh_err *err)
 static void feed_options(struct job *j)
 {
 	const kh_backend *be = j->o.choice->backend;
+	const size_t suits = j->o.placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
 
 	j->o.feed = (kh_feed_options) {
 		.path = { j->file[0].v, j->file[1].v }, .n_path = { j->file[0].n, j->file[1].n },
 		.interleaved = j->v.interleaved, .no_mate_check = j->v.no_mate_check,
-		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size ? j->v.block_size : be->block_size,
+		.allow_no_eof = j->v.allow_no_eof, .block_size = j->v.block_size ? j->v.block_size : suits,
 		.n_blocks = (size_t)j->o.threads * (be->depth + 1) + 2
 	};
 }
