@@ -142,13 +142,16 @@ static int read_refs(struct build *b, kh_err *err)
 
 	b->refs.allow_duplicates = o->allow_duplicates;
 	b->refs.number_later = o->comm != NULL;
-	b->started = kh_seconds();
-	if (b->begun == 0)
-		b->begun = b->started;
+	const double opening = kh_seconds();
+
 	if (!rc && b->n_files > 0 && !(rc = kh_monitor_new(&b->m, err)))
 		rc = kh_feed_open(&b->feed, &fo, b->m, err);
 	if (!rc)
 		rc = b->choice.backend->builder_open(&b->builder, &bo, err);
+	b->started = kh_seconds();
+	b->sum->seconds_open += b->started - opening;
+	if (b->begun == 0)
+		b->begun = b->started;
 	if (!rc && b->feed) {
 		show_plan(b);
 		rc = kh_crew_run(b->m, o->threads, read_worker, b, err);

@@ -110,8 +110,9 @@ typedef struct kh_build_options {
 
 typedef struct kh_build_summary {
 	kh_db_header header;            /* as written */
+	double seconds_open;            /* the backend, with its buffers */
 	double seconds_read, seconds_map, seconds_write;
-	double seconds_ready;           /* from the first byte read to the index in memory; 0: never */
+	double seconds_ready;           /* from the first block read to the index in memory; 0: never */
 	const char *backend;
 } kh_build_summary;
 

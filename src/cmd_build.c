@@ -144,10 +144,10 @@ static void tell(const kh_build_summary *s, unsigned ranks)
 	       " features, %" PRIu64 " locations, %" PRIu64 " bytes", h->n_targets, h->bases, h->n_taxa,
 	       h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sketch.k, h->features,
 	       h->locations, h->file_bytes);
-	kh_log(KH_DEBUG, "seconds: %.2f reading and sampling, %.2f finding taxa, %.2f sorting and writing",
-	       s->seconds_read, s->seconds_map, s->seconds_write);
+	kh_log(KH_DEBUG, "seconds: %.2f opening, %.2f reading and sampling, %.2f finding taxa, "
+	       "%.2f sorting and writing", s->seconds_open, s->seconds_read, s->seconds_map, s->seconds_write);
 	if (s->seconds_ready > 0)
-		kh_log(KH_DEBUG, "seconds: %.3f from the first byte read to the index in memory",
+		kh_log(KH_DEBUG, "seconds: %.3f from the first block read to the index in memory",
 		       s->seconds_ready);
 	kh_log(KH_INFO, "%s build on %s%s: %.1f Mbases/s, %.1f s, %.0f MB of memory", PACKAGE_STRING, s->backend,
 	       ranks > 1 ? on : "",

@@ -98,8 +98,8 @@ ready() {
 			--accession2taxid "$WORK/L/accession2taxid.tsv" "$WORK"/L/refs.*.fa >"$OUT/run.log" 2>&1 ||
 			{ fail "L on $n GPUs: $(tail -1 "$OUT/run.log")"; return; }
 		cat "$OUT/run.log" >>"$OUT/build-L.log"
-		r=$(sed -n 's/.*seconds: \([0-9.]*\) from the first byte read to the index in memory.*/\1/p' "$OUT/run.log")
-		s=$(sed -n 's/.*seconds: \([0-9.]*\) reading and sampling.*/\1/p' "$OUT/run.log")
+		r=$(sed -n 's/.*seconds: \([0-9.]*\) from the first block read to the index in memory.*/\1/p' "$OUT/run.log")
+		s=$(sed -n 's/.* \([0-9.]*\) reading and sampling.*/\1/p' "$OUT/run.log")
 		echo "$r $s"
 	done | sort -n | awk -v n="$n" '{ r[NR] = $1; s[NR] = $2 } END { printf "%d GPUs, %d threads  ready %.3f %.3f %.3f s; reading %.2f s\n",
 		n, 16 * n, r[1], r[int((NR + 1) / 2)], r[NR], s[int((NR + 1) / 2)] }'
