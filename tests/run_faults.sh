@@ -34,21 +34,29 @@ fault() { # COMMAND KIND HOW N
 	[ "$status" -eq 0 ] || failed=$((failed + 1))
 }
 
+# The first calls, ever wider steps, and the last ones: 1 .. $1.
+sample() {
+	i=1
+	while [ $i -le "$1" ]; do
+		echo $i
+		if [ "${KH_SLOW:-0}" = 1 ] || [ $i -lt 12 ]; then i=$((i + 1)); else i=$((i + 1 + i / 5)); fi
+	done
+	for i in 0 1 2 3 4 5; do [ $i -ge "$1" ] || echo $(($1 - i)); done
+}
+
 faults() { # COMMAND KIND HOW
-	d=got; rm -rf got; mkdir got
+	d=got; rm -rf got count; mkdir got
 	run_$1 env LD_PRELOAD="$lib" KH_FAIL="$2:0" KH_FAIL_COUNT="$t/count" >/dev/null 2>&1
-	count=$(cat count); failed=0 runs=0 i=1
-	# all of the first ones, then ever wider steps
-	while [ "$i" -le "$count" ]; do
+	count=$(cat count || echo 0); failed=0 runs=0
+	for i in $(sample "$count" | sort -nu); do
 		if ! fault "$1" "$2" "$3" $i >.why 2>&1; then
 			{ echo "$1, call $i of $count: $2 $3"; cat .why; } >.err; not_ok "$1: $2 $3"; return
 		fi
 		runs=$((runs + 1))
-		if [ "${KH_SLOW:-0}" = 1 ]; then i=$((i + 1))
-		elif [ $i -lt 12 ]; then i=$((i + 1))
-		else i=$((i + 1 + i / 5)); fi
 	done
-	ok "$1: $2 $3: $runs of $count calls, $failed made it fail"
+	if [ $runs -eq 0 ] || { [ "$3" = fail ] && [ $failed -eq 0 ]; }; then
+		echo "of $runs calls none made it fail" >.err; not_ok "$1: $2 $3"
+	else ok "$1: $2 $3: $runs of $count calls, $failed made it fail"; fi
 }
 
 for command in build classify plain; do
