@@ -250,6 +250,7 @@ int kh_ranks_backend(kh_backend *b, const kh_ranks_options *o, kh_err *err)
 	*b = (kh_backend) {
 		.name = o->choice->backend->name,
 		.block_size = o->choice->backend->far_block_size,
+		.far_block_size = o->choice->backend->far_block_size,
 		.engine_open = deal_engine_open,
 		.engine_end = deal_engine_end,
 		.engine_close = deal_engine_close,
