@@ -353,6 +353,8 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	if (!rc && !(rc = read_all(&b, err)) && !(rc = add_up_digests(&b, err)) &&
 	    !(rc = kh_build_gather(&b, err)) && !(rc = find_taxa(&b, err)))
 		rc = kh_build_write(&b, err);
+	if (rc)                         /* first: the others may wait for what is closed below */
+		kh_comm_fail(o->comm, err);
 	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
 	kh_db_abandon(b.w);
 	forget_refs(&b);
