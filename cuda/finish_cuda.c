@@ -235,6 +235,10 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	}
 	if (!rc && !(rc = crew(&x, open_worker, err)))
 		rc = b->spilling ? run_rounds(&x, err) : run_once(&x, err);
+	if (rc) {                       /* waves' streams may wait for other ranks, which may wait for us */
+		kh_comm_fail(b->o.comm, err);
+		kh_gpu_comm_abort(b->comm);
+	}
 	for (unsigned i = 0; x.wave && i < b->n; i++)
 		kh_wave_close(&x.wave[i]);
 	kh_gpu_drop(&x.out[0]);
