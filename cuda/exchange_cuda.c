@@ -185,8 +185,10 @@ static int conduct(void *arg, unsigned id, kh_err *err)
 	for (unsigned i = 0; !rc && !(x->over && none_under_way(x)); i++)
 		rc = step(x, &x->round[i % ROUNDS], &x->round[(i + ROUNDS - 1) % ROUNDS],
 			  err);
-	if (rc)
+	if (rc) {                       /* told first: who sees the communicator end knows no reason */
+		kh_comm_fail(x->ranks, err);
 		kh_gpu_comm_abort(x->m.comm);
+	}
 	return rc;
 }
 
@@ -247,6 +249,7 @@ int kh_rounds_open(kh_rounds **out, const kh_engine *e, kh_gpu_comm *comm,
 	int rc;
 
 	if (!x) {
+		kh_gpu_comm_abort(comm);        /* or its close waits for the others' */
 		kh_gpu_comm_close(comm);
 		return KH_ENOMEM;
 	}
