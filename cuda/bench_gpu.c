@@ -59,7 +59,7 @@ static int on_device(void *arg, kh_bench_pass *p, kh_err *err)
 static int copies(kh_gpu_bench *g, kh_err *err)
 {
 	struct copy whole = { g, KH_BENCH_ROOM },
-		    blocks = { g, 3 << 19 }; /* a block's packed bases */
+		    blocks = { g, kh_backend_cuda.block_size / 32 * 12 }; /* packed bases */
 	const kh_bench_stage all = { "limit: copy to the GPU", &kh_unit_gb,
 				     (double)KH_BENCH_ROOM,    none,
 				     to_device,                &whole,

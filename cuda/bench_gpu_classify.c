@@ -206,7 +206,7 @@ static int stages(struct classify *c, const kh_bench_refs *refs, kh_err *err)
 	kh_bench_reads *r = &c->reads;
 	int rc = load_stage(c, err);
 
-	/* one job, as large as batches of many reads are */
+	/* one job, larger than those of classify: launches take no part of the time */
 	if (rc || (rc = kh_bench_reads_open(r, refs, 2 * KH_BENCH_FILE, err)) ||
 	    (rc = kh_bench_read(b, &r->file, err)) ||
 	    (rc = kh_bench_parse(b, &r->file, kh_backend_cuda.block_size, err)) ||
