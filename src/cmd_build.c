@@ -52,7 +52,7 @@ static const kh_opt opts[] = {
 	{ "memory", 0, KH_OPT_SIZE, "SIZE", "keep at most this much of features in memory, the rest on disk",
 	  AT(memory), 0, 0 },
 	{ "gpu-memory", 0, KH_OPT_SIZE, "SIZE", "use at most this much of a GPU's memory", AT(gpu_memory), 0, 0 },
-	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [1M]",
+	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [what suits the device]",
 	  AT(block_size), 1, 1 << 30 },
 	{ "quiet", 'q', KH_OPT_QUIETER, NULL, "errors only", 0, 0, 0 },
 	{ "verbose", 'v', KH_OPT_LOUDER, NULL, "say more", 0, 0, 0 },

@@ -62,7 +62,7 @@ static const kh_opt opts[] = {
 	{ "device", 0, KH_OPT_TEXT, "NAME", "auto, cpu, cuda or cuda:0,2 [auto]", AT(device), 0, 0 },
 	{ "placement", 0, KH_OPT_TEXT, "WHERE", "index on several devices or ranks: auto, replicate, shard [auto]",
 	  AT(placement), 0, 0 },
-	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [1M]",
+	{ "block-size", 0, KH_OPT_SIZE, "SIZE", "bytes of text a worker takes at a time [what suits the device]",
 	  AT(block_size), 1, 1 << 30 },
 	{ "quiet", 'q', KH_OPT_QUIETER, NULL, "errors only", 0, 0, 0 },
 	{ "verbose", 'v', KH_OPT_LOUDER, NULL, "say more", 0, 0, 0 },
