@@ -48,23 +48,21 @@ static int without_device(const char *spec, const kh_err *why, kh_err *err)
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 {
 	kh_err why = { 0, "" };
-	int present = accelerator && strcmp(spec, "cpu") != 0 ? accelerator->n_devices(&why) : 0;
+	int present;
 
 	*c = (kh_choice) { .backend = &kh_backend_cpu, .n = 1 };
 	if (strcmp(spec, "cpu") == 0)
 		return KH_OK;
-	if (strcmp(spec, "auto") != 0 && strncmp(spec, "cuda", 4) != 0)
+	if (strcmp(spec, "auto") != 0 && (strncmp(spec, "cuda", 4) != 0 || (spec[4] && spec[4] != ':')))
 		return kh_fail(err, KH_EUSAGE, "device '%s' is not one of auto, cpu, cuda, cuda:N,...",
 			       spec);
+	present = accelerator ? accelerator->n_devices(&why) : 0;
 	if (present == 0)
 		return without_device(spec, &why, err);
 	c->backend = accelerator;
 	c->n = 0;
 	if (spec[0] == 'c' && spec[4] == ':')
 		return parse_list(c, spec + 5, present, err);
-	if (spec[0] == 'c' && spec[4] != 0)
-		return kh_fail(err, KH_EUSAGE, "device '%s' is not one of auto, cpu, cuda, cuda:N,...",
-			       spec);
 	for (int i = 0; i < present && i < KH_DEVICES_MAX; i++)
 		c->device[c->n++] = i;
 	return KH_OK;
