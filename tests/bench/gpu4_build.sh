@@ -93,6 +93,7 @@ build_mpi() {
 # ready WHAT N: rows of the table of build-L
 ready() {
 	n=$1
+	: >"$OUT/ready"
 	for i in $(seq "$RUNS"); do
 		timeout 90 "$KMERHASH" build -v --device "$(gpus "$n")" --threads $((16 * n)) --db "$WORK/n.khdb" --taxonomy "$WORK/L" \
 			--accession2taxid "$WORK/L/accession2taxid.tsv" "$WORK"/L/refs.*.fa >"$OUT/run.log" 2>&1 ||
@@ -100,8 +101,9 @@ ready() {
 		cat "$OUT/run.log" >>"$OUT/build-L.log"
 		r=$(sed -n 's/.*seconds: \([0-9.]*\) from the first block read to the index in memory.*/\1/p' "$OUT/run.log")
 		s=$(sed -n 's/.* \([0-9.]*\) reading and sampling.*/\1/p' "$OUT/run.log")
-		echo "$r $s"
-	done | sort -n | awk -v n="$n" '{ r[NR] = $1; s[NR] = $2 } END { printf "%d GPUs, %d threads  ready %.3f %.3f %.3f s; reading %.2f s\n",
+		echo "$r $s" >>"$OUT/ready"
+	done
+	sort -n "$OUT/ready" | awk -v n="$n" '{ r[NR] = $1; s[NR] = $2 } END { printf "%d GPUs, %d threads  ready %.3f %.3f %.3f s; reading %.2f s\n",
 		n, 16 * n, r[1], r[int((NR + 1) / 2)], r[NR], s[int((NR + 1) / 2)] }'
 	sed -n 's/^kmerhash: \(cuda:.*seconds\)/  \1/p; s/^kmerhash: \(the largest\)/  \1/p' "$OUT/run.log"
 	cksum <"$WORK/n.khdb" >"$OUT/sum.$n"

@@ -204,12 +204,14 @@ on_peers() {
 rates_of() {
 	printf '%-28s %10s %10s %10s\n' "# $1, M reads/s" least median most
 	for w in replicate shard-peer shard-exchange; do
+		: >"$OUT/rates"
 		for i in $(seq "$RUNS"); do
 			timeout 90 "$KMERHASH" classify -v --device "$(devices "$GPUS")" --threads "$THREADS" --placement $w \
 				--db "$WORK/$1.khdb" --output - --report "$WORK/$w.rep" "$WORK/$1.fq" "$WORK/$1.fq" >"$OUT/run.log" 2>&1 ||
 				fail "$1 $w: $(tail -1 "$OUT/run.log")"
-			sed -n 's/.* classify on cuda: \([0-9]*\) reads.s.*/\1/p' "$OUT/run.log"
-		done | sort -n | awk -v w="$w, $GPUS GPUs" '{ r[NR] = $1 * 1e-6 }
+			sed -n 's/.* classify on cuda: \([0-9]*\) reads.s.*/\1/p' "$OUT/run.log" >>"$OUT/rates"
+		done
+		sort -n "$OUT/rates" | awk -v w="$w, $GPUS GPUs" '{ r[NR] = $1 * 1e-6 }
 			END { printf "%-28s %10.1f %10.1f %10.1f\n", w, r[1], r[int((NR + 1) / 2)], r[NR] }'
 	done
 	sed -n 's/^kmerhash: exchange: /# last run: /p' "$OUT/run.log"
