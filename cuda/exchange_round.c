@@ -331,8 +331,8 @@ static int sums_room(kh_side *s, uint64_t n, kh_err *err)
 	const size_t bytes = kh_gpu_sums_room(n);
 
 	if (bytes == 0)
-		return kh_fail(err, KH_EDEVICE, "sums of %llu lengths cannot be made",
-			       (unsigned long long)n);
+		return kh_fail(err, KH_EDEVICE, "cuda:%d: sums of %llu lengths cannot be made",
+			       s->c->device, (unsigned long long)n);
 	return kh_gpu_room(&s->room, bytes, err);
 }
 
