@@ -59,6 +59,11 @@ static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err
 	if (!rc)
 		b->kept[b->n++] = s;
 	kh_monitor_unlock(b->m);
+	if (rc) {
+		free((void *)s.bases);
+		free((void *)s.amb);
+		free((void *)s.piece);
+	}
 	return rc ? rc : s.bases && s.amb && s.piece ? KH_OK : KH_ENOMEM;
 }
 
