@@ -14,6 +14,7 @@
 #include <xxhash.h>
 #include "mem.h"
 #include "pipeline.h"
+#include "probe.h"
 
 static const char *const section_name[KH_N_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums"
@@ -183,7 +184,9 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 		kh_monitor_unlock(v->m);
 		if (p >= v->to || kh_monitor_stopped(v->m))
 			return KH_OK;
-		if (kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
+		const kh_range *r = &db->dir[p];
+		if (!kh_probe_sound(db->image, r, (uint32_t)db->h->bins, db->h->n_taxa) &&
+		    kh_index_check(db->image, r, (uint32_t)db->h->bins, db->h->n_taxa, &why))
 			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
 				       ", %s", db->path, p, why.msg);
 	}

@@ -1,13 +1,14 @@
 /*
- * probe.h - the look-up of index.h, a bucket at a time
+ * probe.h - the look-up and the check of index.h, a bucket at a time
  *
- * kh_index_find() is the specification.  Here the 19 tags and lengths of a bucket are
- * compared and added up at once, without branches on what is in them: SSE2, which every
- * x86-64 has.  Elsewhere the specification is used.
+ * kh_index_find() and kh_index_check() are the specification.  Here the 19 tags and
+ * lengths of a bucket are compared and added up at once, without branches on what is in
+ * them: SSE2, which every x86-64 has.  Elsewhere the specification is used.
  */
 #ifndef KH_PROBE_H
 #define KH_PROBE_H
 
+#include <stdbool.h>
 #include "index.h"
 
 #ifdef __SSE2__
@@ -27,16 +28,21 @@ static inline uint32_t kh_probe_tags(const kh_bucket *b, uint32_t tag)
 	       (uint32_t)_mm_movemask_epi8(hi) << (KH_BUCKET_SLOTS - 8);
 }
 
-/* A bit for each position in use. */
-static inline uint32_t kh_probe_used(const kh_bucket *b)
+/* A bit for each of the 19 positions that has length `len`. */
+static inline uint32_t kh_probe_lens(const kh_bucket *b, int len)
 {
-	const __m128i zero = _mm_setzero_si128();
+	const __m128i v = _mm_set1_epi8((char)len);
 	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
 	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
 
-	return ~((uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lo, zero)) & 0xffffu) &
-	       ~((uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hi, zero)) << (KH_BUCKET_SLOTS - 16) &
-		 0x70000u) & 0x7ffffu;
+	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lo, v)) |
+	       (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hi, v)) << (KH_BUCKET_SLOTS - 16);
+}
+
+/* A bit for each position in use. */
+static inline uint32_t kh_probe_used(const kh_bucket *b)
+{
+	return kh_probe_lens(b, 0) ^ 0x7ffffu;
 }
 
 /* Sum of the words of those of 16 lengths whose number in `n` is below i. */
@@ -50,15 +56,22 @@ static inline uint32_t kh_probe_sum(__m128i len, __m128i n, int i)
 	return (uint32_t)_mm_cvtsi128_si32(len) + (uint32_t)_mm_extract_epi16(len, 4);
 }
 
-static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i)
+/* The words of the positions before i. */
+static inline uint32_t kh_probe_words(const kh_bucket *b, int i)
 {
 	const __m128i n_lo = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	const __m128i n_hi = _mm_setr_epi8(99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 16, 17, 18);
 	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
 	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
+
+	return kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
+}
+
+static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i)
+{
 	kh_list l;
 
-	l.loc = r->first_loc + kh_bucket_base(b) + kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
+	l.loc = r->first_loc + kh_bucket_base(b) + kh_probe_words(b, i);
 	l.n = kh_list_words(b->len[i]);
 	l.over = b->len[i] == KH_LIST_OVER;
 	return l;
@@ -86,5 +99,9 @@ static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint3
 	return kh_bucket_find(r, b, tag);
 }
 #endif
+
+/* Will kh_index_check() accept the range?  If not, it is to say why; it may still accept one of
+ * more taxa than bins.  The buckets must lie before the locations, as they do in a file. */
+bool kh_probe_sound(const void *image, const kh_range *r, uint32_t n_bins, uint32_t n_taxa);
 
 #endif

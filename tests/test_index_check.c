@@ -1,11 +1,12 @@
 /*
  * test_index_check.c - kh_index_check accepts a range if, and only if, it is one that
  * some keys encode to: every single byte of ranges is changed to other values, and the
- * verdict compared with that of a slow decoder
+ * verdict compared with that of a slow decoder, and with that of kh_probe_sound
  */
 #include "test.h"
 
 #include "made_index.h"
+#include "probe.h"
 
 static kh_taxonomy *tree;
 
@@ -89,6 +90,9 @@ static void judge(const made *x, struct tally *t, size_t at)
 	if (want != got)
 		fail_msg("byte %zu (%zu of its bucket): %s, but %s", at, at % 64,
 			 want ? "sound" : "not sound", got ? "accepted" : err.msg);
+	if (kh_probe_sound(x->image, &x->dir[0], N_BINS, N_TAXA) != got)
+		fail_msg("byte %zu (%zu of its bucket): kh_index_check says %s, kh_probe_sound not",
+			 at, at % 64, got ? "sound" : err.msg);
 	assert_true(got || (err.code == KH_EFORMAT && strstr(err.msg, "bucket ")));
 	t->accepted += got;
 	t->rejected += !got;
@@ -148,14 +152,17 @@ static void test_plain(void **state)
 /* Full homes, carried entries, a home whose bucket is all carried ones, the last home. */
 static void test_carried(void **state)
 {
-	static const unsigned count[] = { 38, 19, 3, 0, 20, 5, 19, 25 };
+	static const unsigned count[2][8] = { { 38, 19, 3, 0, 20, 5, 19, 25 },
+					      { 38, 19, 3, 0, 20, 5, 6, 38 } };
 	pairs p = { NULL, 0, 0 };
 
 	(void)state;
-	for (unsigned h = 0; h < 8; h++)
-		for (unsigned i = 0; i < count[h]; i++)
-			add_list(&p, key_at(10, h + 2u, 1000 * i + 7, 0), i % 7 ? 1 : 2);
-	check_set(&p);
+	for (unsigned set = 0; set < 2; set++) {
+		for (unsigned h = 0; h < 8; h++)
+			for (unsigned i = 0; i < count[set][h]; i++)
+				add_list(&p, key_at(10, h + 2u, 1000 * i + 7, 0), i % 7 ? 1 : 2);
+		check_set(&p);
+	}
 }
 
 static void test_over(void **state)
@@ -176,6 +183,64 @@ static void test_empty(void **state)
 	check_set(&p);
 }
 
+/* What takes several bytes: flags of neighbours that agree, equal tags, a hole. */
+static void change_buckets(made *x, struct tally *t)
+{
+	for (uint32_t i = 0; i < x->dir[0].buckets; i++) {
+		kh_bucket *b = made_buckets(x) + i, was[2] = { b[0], b[1] };
+		unsigned n = 0;
+
+		b[0].flags ^= KH_BUCKET_GOES_ON;
+		b[1].flags ^= 1;
+		judge(x, t, 64 * i + 6);
+		memcpy(b, was, sizeof was);
+		b[1].tag[0] = b[0].tag[KH_BUCKET_SLOTS - 1];
+		judge(x, t, 64 * i + 64 + 26);
+		memcpy(b, was, sizeof was);
+		while (n < KH_BUCKET_SLOTS && b->len[n])
+			n++;
+		if (n == 0 || n == KH_BUCKET_SLOTS)
+			continue;
+		b->len[n] = b->len[n - 1];
+		b->tag[n] = b->tag[n - 1];
+		b->len[n - 1] = 0;
+		b->tag[n - 1] = 0;
+		for (uint32_t less = 0; less < 2; less++) {
+			x->dir[0].entries -= less;
+			judge(x, t, 64 * i + 7 + n);
+			x->dir[0].entries += less;
+		}
+		memcpy(b, was, sizeof was);
+	}
+}
+
+/* Many buckets, of all fills; a byte at random changed to others. */
+static void test_many(void **state)
+{
+	struct tally t = { 0, 0 };
+	pairs p = { NULL, 0, 0 };
+	kh_err err = { 0, "" };
+	made x;
+
+	(void)state;
+	for (unsigned i = 0; i < 2500; i++)
+		add_list(&p, test_rand() >> 24, i % 50 ? 1 + (unsigned)(test_rand() % 5) : 230 + i % 40);
+	assert_int_equal(make_range(&x, &p, tree, &err), 0);
+	for (unsigned i = 0; i < 10000; i++) {
+		unsigned char *byte = (unsigned char *)x.image + test_rand() % x.bytes, was = *byte;
+
+		judge(&x, &t, (size_t)(byte - (unsigned char *)x.image));
+		*byte = (unsigned char)(i % 2 ? test_rand() : was ^ 1u << i / 2 % 8);
+		judge(&x, &t, (size_t)(byte - (unsigned char *)x.image));
+		*byte = was;
+	}
+	printf("# %u entries: of %u changed bytes %u leave it sound\n", x.dir[0].entries,
+	       t.accepted + t.rejected - 10000, t.accepted - 10000);
+	change_buckets(&x, &t);
+	free(x.image);
+	free(p.v);
+}
+
 /* Counts of the directory, one more and one less. */
 static void test_counts(void **state)
 {
@@ -193,11 +258,15 @@ static void test_counts(void **state)
 		r[0].n_locs += (uint64_t)(int64_t)by;
 		r[1].entries += (uint32_t)by;
 		r[2].over += (uint32_t)by;
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++) {
 			assert_int_equal(kh_index_check(x.image, &r[i], N_BINS, N_TAXA, &err), KH_EFORMAT);
+			assert_false(kh_probe_sound(x.image, &r[i], N_BINS, N_TAXA));
+		}
 	}
 	assert_int_equal(kh_index_check(x.image, &x.dir[0], 1, N_TAXA, &err), KH_EFORMAT);
 	assert_int_equal(kh_index_check(x.image, &x.dir[0], N_BINS, 0, &err), KH_EFORMAT);
+	assert_false(kh_probe_sound(x.image, &x.dir[0], 1, N_TAXA));
+	assert_false(kh_probe_sound(x.image, &x.dir[0], N_BINS, 0));
 	free(x.image);
 	free(p.v);
 }
@@ -221,7 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain), cmocka_unit_test(test_carried),
 		cmocka_unit_test(test_over), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_counts),
 	};
 
 	test_seed();
