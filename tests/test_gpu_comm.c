@@ -191,7 +191,7 @@ static void test_silence(void **state)
 
 	(void)state;
 	if (n < 2)
-		return;
+		skip();                 /* a member alone waits for nobody */
 	setenv("KH_COMM_TIMEOUT", "15", 1);    /* the first exchange makes connections */
 	ok(kh_gpu_comm_open(&c, NULL, device, n, err));
 	for (size_t i = 0; i < n; i++) {
