@@ -184,11 +184,10 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 		kh_monitor_unlock(v->m);
 		if (p >= v->to || kh_monitor_stopped(v->m))
 			return KH_OK;
-		const kh_range *r = &db->dir[p];
-		if (!kh_probe_sound(db->image, r, (uint32_t)db->h->bins, db->h->n_taxa) &&
-		    kh_index_check(db->image, r, (uint32_t)db->h->bins, db->h->n_taxa, &why))
-			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
-				       ", %s", db->path, p, why.msg);
+		if (!kh_probe_sound(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa) &&
+		    kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
+			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64 ", %s",
+				       db->path, p, why.msg);
 	}
 }
 
