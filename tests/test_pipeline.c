@@ -19,6 +19,7 @@ struct work {
 	uint64_t seen[TICKETS + 1];
 	unsigned n_seen;
 	uint64_t fail_at;
+	bool waits;
 	uint64_t item[TICKETS];
 };
 
@@ -75,9 +76,10 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return t == w.fail_at ? kh_fail(err, KH_EFORMAT, "item %d", (int)t) : KH_OK;
 }
 
+/* w.waits: who waits for its ticket finds it delivered. */
 static int order_worker(void *arg, unsigned id, kh_err *err)
 {
-	(void)arg, (void)id, (void)err;
+	(void)arg;
 	for (;;) {
 		uint64_t t = atomic_fetch_add(&w.next, 1);
 
@@ -85,8 +87,12 @@ static int order_worker(void *arg, unsigned id, kh_err *err)
 			return KH_OK;
 		nap(t + id);
 		int rc = kh_order_put(w.order, t, &w.item[t], deliver, &w);
+		if (!rc && w.waits)
+			rc = kh_order_wait(w.order, t);
 		if (rc)
 			return rc;
+		if (w.waits && w.seen[t] != t)
+			return kh_fail(err, KH_EIO, "ticket %d is not delivered", (int)t);
 	}
 }
 
@@ -111,33 +117,14 @@ static void test_order_fail(void **state)
 	check_seen(778);
 }
 
-/* Who waits for its ticket finds it delivered. */
-static int wait_worker(void *arg, unsigned id, kh_err *err)
-{
-	(void)arg;
-	for (;;) {
-		uint64_t t = atomic_fetch_add(&w.next, 1);
-
-		if (t >= TICKETS)
-			return KH_OK;
-		nap(t + id);
-		int rc = kh_order_put(w.order, t, &w.item[t], deliver, &w);
-		if (!rc)
-			rc = kh_order_wait(w.order, t);
-		if (rc)
-			return rc;
-		if (w.seen[t] != t)
-			return kh_fail(err, KH_EIO, "ticket %d is not delivered", (int)t);
-	}
-}
-
 static void test_order_wait(void **state)
 {
 	kh_err err = { 0, "" };
 
 	(void)state;
+	w.waits = true;
 	w.seen[0] = 1;
-	if (kh_crew_run(w.m, 6, wait_worker, NULL, &err))
+	if (kh_crew_run(w.m, 6, order_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
