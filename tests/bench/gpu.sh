@@ -149,6 +149,7 @@ big() { # SET strains reads
 two() {
 	small_data
 	build small cpu "$WORK/cpu.khdb" >/dev/null 2>&1
+	"$KMERHASH" classify -q --device cpu --db "$WORK/cpu.khdb" --output "$WORK/two.cpu.out" "$WORK/small.fq"
 	for i in 1 2 3 4; do
 		build small cuda "$WORK/two.$i.khdb" >"$OUT/two.$i.log" 2>&1 &
 		"$KMERHASH" classify -q --device cuda --db "$WORK/cpu.khdb" --output "$WORK/two.$i.out" "$WORK/small.fq" 2>"$OUT/two.c$i.log" &
@@ -156,7 +157,7 @@ two() {
 	wait
 	for i in 1 2 3 4; do
 		same "$WORK/cpu.khdb" "$WORK/two.$i.khdb" "database of process $i of 4"
-		same "$WORK/two.1.out" "$WORK/two.$i.out" "lines of process $i of 4"
+		same "$WORK/two.cpu.out" "$WORK/two.$i.out" "lines of process $i of 4"
 	done
 	rm -f "$WORK"/two.* "$OUT"/two.*
 }
