@@ -39,7 +39,8 @@ typedef struct kh_plan {
  * r makes the ranges that kh_shards_cut gives it, by the numbers of pairs summed over all
  * ranks, of the pairs of all, ordered as if one rank had read everything: those of rank 0 first.
  * All ranks have the same bins and tax, and the same backend; remap is each rank's own.  A loop
- * that waits for no message looks at kh_comm_check now and then.  Who fails just returns.
+ * that waits for no message looks at kh_comm_check now and then.  Who fails returns; but what
+ * others may wait for is closed only when they have been told (kh_comm_fail).
  */
 typedef struct kh_finish {
 	const kh_bins *bins;
