@@ -1,6 +1,6 @@
 /* cpus.c - how many threads may run at once */
 #include <config.h>
-#include "pipeline.h"
+#include "base/threads.h"
 
 #include <sched.h>
 #include <stdio.h>

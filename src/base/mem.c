@@ -1,5 +1,5 @@
 #include <config.h>
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 

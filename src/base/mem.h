@@ -1,10 +1,10 @@
 /* mem.h - memory of checked size */
-#ifndef KH_MEM_H
-#define KH_MEM_H
+#ifndef KH_BASE_MEM_H
+#define KH_BASE_MEM_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 /* Zeroed room for n elements, to be freed by free(); NULL and a message if there
  * is none or n * size overflows.  n == 0 gives a pointer that may be freed. */

@@ -1,8 +1,11 @@
 #include <config.h>
-#include "msg.h"
+#include "base/msg.h"
+#include "base/escape.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +13,9 @@
 #include <unistd.h>
 
 static enum kh_level log_level = KH_INFO;
-static char rank_prefix[24];
-static bool progress_shown;
+static char process_prefix[24];
+static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
+static bool progress_shown;              /* under that lock */
 
 int kh_fail(kh_err *e, int code, const char *fmt, ...)
 {
@@ -41,31 +45,42 @@ void kh_log_level(enum kh_level level)
 	log_level = level;
 }
 
-void kh_log_rank(unsigned rank)
+void kh_log_process(unsigned number)
 {
-	rank_prefix[0] = 0;
-	if (rank > 0)
-		snprintf(rank_prefix, sizeof rank_prefix, "rank %u: ", rank);
+	process_prefix[0] = 0;
+	if (number > 0)
+		snprintf(process_prefix, sizeof process_prefix, "process %u: ", number);
 }
 
 const char *kh_log_prefix(void)
 {
-	return rank_prefix;
+	return process_prefix;
+}
+
+/* Under the lock of the terminal. */
+static void wipe_progress(void)
+{
+	if (progress_shown)
+		fputs("\r\033[K", stderr);
+	progress_shown = false;
 }
 
 void kh_log(enum kh_level level, const char *fmt, ...)
 {
 	static const char *const name[] = { "error: ", "warning: ", "", "" };
-	char line[1024];
+	char line[1024], shown[KH_ESCAPED * sizeof line + 1];
 	va_list ap;
 
-	if (level > log_level || (level == KH_INFO && rank_prefix[0]))
+	if (level > log_level || (level == KH_INFO && process_prefix[0]))
 		return;
-	kh_progress_end();
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "kmerhash: %s%s%s\n", rank_prefix, name[level], line);
+	shown[kh_escape(shown, line, strlen(line), "")] = 0;
+	pthread_mutex_lock(&terminal);
+	wipe_progress();
+	fprintf(stderr, "kmerhash: %s%s%s\n", process_prefix, name[level], shown);
+	pthread_mutex_unlock(&terminal);
 }
 
 double kh_seconds(void)
@@ -78,24 +93,27 @@ double kh_seconds(void)
 
 void kh_progress(const char *fmt, ...)
 {
-	static time_t last;
-	time_t now = time(NULL);
+	static _Atomic time_t last;
+	const time_t now = time(NULL);
 	va_list ap;
 
-	if (now == last || log_level < KH_INFO || rank_prefix[0] || !isatty(STDERR_FILENO))
+	/* of all threads that come within a second, one shows something */
+	if (now == atomic_exchange(&last, now) || log_level < KH_INFO || process_prefix[0] ||
+	    !isatty(STDERR_FILENO))
 		return;
-	last = now;
+	pthread_mutex_lock(&terminal);
 	progress_shown = true;
 	fputs("\r\033[K", stderr);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fflush(stderr);
+	pthread_mutex_unlock(&terminal);
 }
 
 void kh_progress_end(void)
 {
-	if (progress_shown)
-		fputs("\r\033[K", stderr);
-	progress_shown = false;
+	pthread_mutex_lock(&terminal);
+	wipe_progress();
+	pthread_mutex_unlock(&terminal);
 }

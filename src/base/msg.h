@@ -1,6 +1,6 @@
 /* msg.h - status codes, the error record, and the log */
-#ifndef KH_MSG_H
-#define KH_MSG_H
+#ifndef KH_BASE_MSG_H
+#define KH_BASE_MSG_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,10 +41,10 @@ enum kh_level { KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 
 /* Only commands and the pipeline log; the library returns errors. */
 void kh_log_level(enum kh_level level);
-/* Of several ranks: 0 alone says how things go; warnings, errors and what -v adds carry the others'
- * number. */
-void kh_log_rank(unsigned rank);
-/* "" or "rank N: ", to put in front of a message. */
+/* Of several processes: 0 alone says how things go; warnings, errors and what -v adds carry the
+ * others' number. */
+void kh_log_process(unsigned number);
+/* "" or "process N: ", to put in front of a message. */
 const char *kh_log_prefix(void);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
@@ -52,7 +52,7 @@ void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 double kh_seconds(void);
 
 /* A line that replaces itself, at most once a second, if stderr is a terminal
- * and the level is info or above, on rank 0.  kh_progress_end() wipes it. */
+ * and the level is info or above, on process 0.  Any thread.  kh_progress_end() wipes it. */
 void kh_progress(const char *fmt, ...) KH_PRINTF(1, 2);
 void kh_progress_end(void);
 

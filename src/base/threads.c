@@ -1,12 +1,13 @@
 #include <config.h>
-#include "pipeline.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include "mem.h"
+#include "base/mem.h"
 
 /* Conditions of those that wait for a ticket: one wakes, not all. */
-enum { BELLS = 64 };
+enum { CONDITIONS = 64 };
+enum { STACK = 1 << 20 };                /* bytes of a thread's, at least */
 
 struct kh_monitor {
 	pthread_mutex_t mu;
@@ -19,7 +20,7 @@ struct kh_monitor {
 	kh_err err;
 };
 
-struct kh_bell {
+struct kh_event {
 	kh_monitor *m;
 	pthread_cond_t cv;
 };
@@ -33,7 +34,7 @@ struct kh_queue {
 
 struct kh_order {
 	kh_monitor *m;
-	pthread_cond_t cv[BELLS];       /* ticket % BELLS */
+	pthread_cond_t cv[CONDITIONS];       /* ticket % CONDITIONS */
 	size_t window;
 	uint64_t next;
 	bool delivering;
@@ -68,7 +69,8 @@ static int monitor_watch(kh_monitor *m, pthread_cond_t *cv, size_t n, kh_err *er
 	for (size_t i = 0; i < n; i++)
 		pthread_cond_init(&cv[i], NULL);
 	pthread_mutex_lock(&m->mu);
-	rc = kh_grow((void **)&m->watched, &m->cap_watched, m->n_watched + 1, sizeof *m->watched, err);
+	rc = kh_grow((void **)&m->watched, &m->cap_watched, m->n_watched + 1, sizeof *m->watched,
+		     err);
 	if (!rc)
 		m->watched[m->n_watched++] = (struct watched) { cv, n };
 	pthread_mutex_unlock(&m->mu);
@@ -208,10 +210,10 @@ void *kh_queue_try(kh_queue *q)
 	return item;
 }
 
-/* --- bells ------------------------------------------------------------------------- */
-int kh_bell_new(kh_bell **b, kh_monitor *m, kh_err *err)
+/* --- events ------------------------------------------------------------------------ */
+int kh_event_new(kh_event **e, kh_monitor *m, kh_err *err)
 {
-	kh_bell *p = kh_array(1, sizeof *p, err);
+	kh_event *p = kh_array(1, sizeof *p, err);
 	int rc;
 
 	if (!p)
@@ -222,32 +224,32 @@ int kh_bell_new(kh_bell **b, kh_monitor *m, kh_err *err)
 		free(p);
 		return rc;
 	}
-	*b = p;
+	*e = p;
 	return KH_OK;
 }
 
-void kh_bell_free(kh_bell *b)
+void kh_event_free(kh_event *e)
 {
-	if (!b)
+	if (!e)
 		return;
-	monitor_unwatch(b->m, &b->cv, 1);
-	free(b);
+	monitor_unwatch(e->m, &e->cv, 1);
+	free(e);
 }
 
-void kh_bell_ring(kh_bell *b)
+void kh_event_set(kh_event *e)
 {
-	pthread_mutex_lock(&b->m->mu);
-	pthread_cond_broadcast(&b->cv);
-	pthread_mutex_unlock(&b->m->mu);
+	pthread_mutex_lock(&e->m->mu);
+	pthread_cond_broadcast(&e->cv);
+	pthread_mutex_unlock(&e->m->mu);
 }
 
-int kh_bell_wait(kh_bell *b, const bool *set)
+int kh_event_wait(kh_event *e, const bool *set)
 {
-	pthread_mutex_lock(&b->m->mu);
-	while (!*set && !b->m->stopped)
-		pthread_cond_wait(&b->cv, &b->m->mu);
+	pthread_mutex_lock(&e->m->mu);
+	while (!*set && !e->m->stopped)
+		pthread_cond_wait(&e->cv, &e->m->mu);
 	int rc = *set ? KH_OK : KH_ECANCEL;
-	pthread_mutex_unlock(&b->m->mu);
+	pthread_mutex_unlock(&e->m->mu);
 	return rc;
 }
 
@@ -261,7 +263,7 @@ int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err)
 		return KH_ENOMEM;
 	p->m = m;
 	p->window = window;
-	rc = monitor_watch(m, p->cv, BELLS, err);
+	rc = monitor_watch(m, p->cv, CONDITIONS, err);
 	if (rc) {
 		free(p);
 		return rc;
@@ -274,7 +276,7 @@ void kh_order_free(kh_order *o)
 {
 	if (!o)
 		return;
-	monitor_unwatch(o->m, o->cv, BELLS);
+	monitor_unwatch(o->m, o->cv, CONDITIONS);
 	free(o);
 }
 
@@ -282,7 +284,7 @@ int kh_order_room(kh_order *o, uint64_t ticket, bool wait)
 {
 	pthread_mutex_lock(&o->m->mu);
 	while (wait && ticket >= o->next + o->window && !o->m->stopped)
-		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
+		pthread_cond_wait(&o->cv[ticket % CONDITIONS], &o->m->mu);
 	int rc = o->m->stopped ? KH_ECANCEL : ticket < o->next + o->window;
 	pthread_mutex_unlock(&o->m->mu);
 	return rc;
@@ -295,7 +297,7 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 
 	pthread_mutex_lock(&o->m->mu);
 	while (ticket >= o->next + o->window && !o->m->stopped)
-		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
+		pthread_cond_wait(&o->cv[ticket % CONDITIONS], &o->m->mu);
 	o->item[ticket % o->window] = item;
 	while (!o->delivering && !o->m->stopped && o->item[o->next % o->window]) {
 		void *next = o->item[o->next % o->window];
@@ -308,9 +310,9 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 			kh_monitor_stop(o->m, &err);
 		pthread_mutex_lock(&o->m->mu);
 		o->delivering = false;
-		pthread_cond_broadcast(&o->cv[o->next++ % BELLS]);
+		pthread_cond_broadcast(&o->cv[o->next++ % CONDITIONS]);
 		/* lets one more ticket in: the last of the window */
-		pthread_cond_broadcast(&o->cv[(o->next + o->window - 1) % BELLS]);
+		pthread_cond_broadcast(&o->cv[(o->next + o->window - 1) % CONDITIONS]);
 	}
 	if (o->m->stopped)
 		rc = KH_ECANCEL;
@@ -322,14 +324,14 @@ int kh_order_wait(kh_order *o, uint64_t ticket)
 {
 	pthread_mutex_lock(&o->m->mu);
 	while (o->next <= ticket && !o->m->stopped)
-		pthread_cond_wait(&o->cv[ticket % BELLS], &o->m->mu);
+		pthread_cond_wait(&o->cv[ticket % CONDITIONS], &o->m->mu);
 	int rc = o->next > ticket ? KH_OK : KH_ECANCEL;
 	pthread_mutex_unlock(&o->m->mu);
 	return rc;
 }
 
-/* --- crew ------------------------------------------------------------------------------ */
-struct hand {
+/* --- workers ---------------------------------------------------------------------- */
+struct worker {
 	kh_monitor *m;
 	kh_worker_fn *fn;
 	void *arg;
@@ -338,42 +340,55 @@ struct hand {
 	bool started;
 };
 
-static void *hand_main(void *p)
+static void *worker_main(void *p)
 {
-	struct hand *h = p;
+	struct worker *w = p;
 	kh_err err = { 0, "" };
 
-	if (h->fn(h->arg, h->id, &err)) {
+	if (w->fn(w->arg, w->id, &err)) {
 		if (!err.code)
 			err.code = KH_ECANCEL;
-		kh_monitor_stop(h->m, &err);
+		kh_monitor_stop(w->m, &err);
 	}
 	return NULL;
 }
 
-struct kh_crew {
+struct kh_threads {
 	kh_monitor *m;
 	unsigned n;
-	struct hand hand[];
+	struct worker worker[];
 };
 
-/* Threads from .. n - 1. */
-static int crew_new(kh_crew **out, const struct hand *h, unsigned from, unsigned n, kh_err *err)
+/* As large as the limit says, but not too small for what workers do. */
+static void set_stack(pthread_attr_t *attr)
 {
-	kh_crew *c = kh_array(1, sizeof *c + n * sizeof c->hand[0], err);
+	size_t size;
+
+	pthread_attr_init(attr);
+	if (pthread_attr_getstacksize(attr, &size) == 0 && size < STACK)
+		pthread_attr_setstacksize(attr, STACK);
+}
+
+/* Threads from .. n - 1. */
+static int threads_new(kh_threads **out, const struct worker *model, unsigned from, unsigned n,
+		       kh_err *err)
+{
+	kh_threads *c = kh_array(1, sizeof *c + n * sizeof c->worker[0], err);
+	pthread_attr_t attr;
 
 	if (!c)
 		return KH_ENOMEM;
-	c->m = h->m;
+	c->m = model->m;
 	c->n = n;
 	for (unsigned i = 0; i < n; i++) {
-		c->hand[i] = *h;
-		c->hand[i].id = i;
+		c->worker[i] = *model;
+		c->worker[i].id = i;
 	}
+	set_stack(&attr);
 	for (unsigned i = from; i < n; i++) {
-		struct hand *x = &c->hand[i];
+		struct worker *x = &c->worker[i];
 
-		x->started = pthread_create(&x->thread, NULL, hand_main, x) == 0;
+		x->started = pthread_create(&x->thread, &attr, worker_main, x) == 0;
 		if (!x->started) {
 			kh_err e = { 0, "" };
 
@@ -381,33 +396,35 @@ static int crew_new(kh_crew **out, const struct hand *h, unsigned from, unsigned
 			kh_monitor_stop(c->m, &e);
 		}
 	}
+	pthread_attr_destroy(&attr);
 	*out = c;
 	return KH_OK;
 }
 
-int kh_crew_start(kh_crew **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+int kh_threads_start(kh_threads **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg,
+		     kh_err *err)
 {
-	return crew_new(c, &(struct hand) { .m = m, .fn = fn, .arg = arg }, 0, n, err);
+	return threads_new(c, &(struct worker) { .m = m, .fn = fn, .arg = arg }, 0, n, err);
 }
 
-int kh_crew_join(kh_crew *c, kh_err *err)
+int kh_threads_join(kh_threads *c, kh_err *err)
 {
 	kh_monitor *m = c->m;
 
 	for (unsigned i = 0; i < c->n; i++)
-		if (c->hand[i].started)
-			pthread_join(c->hand[i].thread, NULL);
+		if (c->worker[i].started)
+			pthread_join(c->worker[i].thread, NULL);
 	free(c);
 	return kh_monitor_error(m, err);
 }
 
-int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
 {
-	kh_crew *c;
-	int rc = crew_new(&c, &(struct hand) { .m = m, .fn = fn, .arg = arg }, 1, n, err);
+	kh_threads *c;
+	int rc = threads_new(&c, &(struct worker) { .m = m, .fn = fn, .arg = arg }, 1, n, err);
 
 	if (rc)
 		return rc;
-	hand_main(&c->hand[0]);
-	return kh_crew_join(c, err);
+	worker_main(&c->worker[0]);
+	return kh_threads_join(c, err);
 }

@@ -1,24 +1,24 @@
 /*
- * pipeline.h - threads that work side by side, and what they do in order
+ * threads.h - threads that work side by side, and what they do in order
  *
  * A command's work is a loop that N equal threads run: take a block of input, parse it,
- * bring it to where what depends on order is settled (a few operations a block, for one
- * block at a time), compute, and bring the result to an ordered sink.  So there is no
+ * commit it in order (the few operations a block that depend on the blocks before it, for one
+ * block at a time), compute, and deliver the result to an output in order.  So there is no
  * thread for reading or writing, N threads are N threads, and what is done in order is
  * what one thread would have done.
  *
  * One monitor a run holds the lock, the first error and the order to stop: a failure
  * anywhere wakes every waiter, which then returns KH_ECANCEL; the run returns the
- * first error.  Errors that belong to a block are to be raised where it is settled: then
+ * first error.  Errors that belong to a block are to be raised where it is committed: then
  * the error reported is the first in input order, whatever the number of threads.
  */
-#ifndef KH_PIPELINE_H
-#define KH_PIPELINE_H
+#ifndef KH_BASE_THREADS_H
+#define KH_BASE_THREADS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 /* Threads this process may run on (affinity, cgroup quota), at least 1. */
 unsigned kh_cpus(void);
@@ -32,7 +32,7 @@ int kh_monitor_stop(kh_monitor *m, const kh_err *e);
 bool kh_monitor_stopped(kh_monitor *m);
 /* The first error, to *err; KH_ECANCEL if it stopped without one, 0 if it did not stop. */
 int kh_monitor_error(kh_monitor *m, kh_err *err);
-/* The lock itself, for a few instructions. */
+/* Around the setting of what kh_event_wait looks at. */
 void kh_monitor_lock(kh_monitor *m);
 void kh_monitor_unlock(kh_monitor *m);
 
@@ -47,13 +47,14 @@ void kh_queue_give_back(kh_queue *q, void *item);
 void *kh_queue_pop(kh_queue *q);                    /* blocks; NULL: stopped */
 void *kh_queue_try(kh_queue *q);                    /* NULL: empty or stopped */
 
-/* Things that come true: each is set under the monitor's lock by whoever then rings. */
-typedef struct kh_bell kh_bell;
+/* Wakes those who wait until some flag of theirs is set; flags are set under the monitor's lock,
+ * before kh_event_set. */
+typedef struct kh_event kh_event;
 
-int kh_bell_new(kh_bell **b, kh_monitor *m, kh_err *err);
-void kh_bell_free(kh_bell *b);
-void kh_bell_ring(kh_bell *b);                      /* wakes all */
-int kh_bell_wait(kh_bell *b, const bool *set);      /* 0, or KH_ECANCEL */
+int kh_event_new(kh_event **e, kh_monitor *m, kh_err *err);
+void kh_event_free(kh_event *e);
+void kh_event_set(kh_event *e);                      /* wakes all */
+int kh_event_wait(kh_event *e, const bool *set);        /* 0, or KH_ECANCEL */
 
 /* Ordered delivery: items come in any order under their tickets, `fn` is called for
  * 0, 1, 2, ... by whichever thread brings the next one, one call at a time, outside
@@ -66,19 +67,21 @@ typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
-int kh_order_wait(kh_order *o, uint64_t ticket);        /* until fn has returned for it; 0, or KH_ECANCEL */
+/* until fn has returned for it; 0, or KH_ECANCEL */
+int kh_order_wait(kh_order *o, uint64_t ticket);
 /* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
- * `wait`: never 0.  Who takes one of `window` things only for such a ticket, and gives it
- * back when it is delivered, always finds one, and nobody waits for a later ticket. */
+ * `wait`: never 0.  With a pool of `window` items, a worker that takes one only when this returns
+ * 1, and gives it back when it is delivered, cannot deadlock. */
 int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
 
 /* Runs fn(arg, 0..n-1, err) on n threads (one of them the caller's) and waits.  A
  * failing fn stops the monitor.  Returns the first error, in *err. */
 typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
-int kh_crew_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 /* The same beside the caller, who waits for them in join, which gives the first error. */
-typedef struct kh_crew kh_crew;
-int kh_crew_start(kh_crew **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
-int kh_crew_join(kh_crew *c, kh_err *err);
+typedef struct kh_threads kh_threads;
+int kh_threads_start(kh_threads **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg,
+		     kh_err *err);
+int kh_threads_join(kh_threads *c, kh_err *err);
 
 #endif

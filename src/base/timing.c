@@ -1,15 +1,15 @@
 #include <config.h>
-#include "laps.h"
+#include "base/timing.h"
 
 #include <stdio.h>
-#include "msg.h"
+#include "base/msg.h"
 
-void kh_laps_begin(kh_laps *l)
+void kh_timer_start(kh_timer *l)
 {
-	*l = (kh_laps) { .at = kh_seconds() };
+	*l = (kh_timer) { .at = kh_seconds() };
 }
 
-void kh_lap(kh_laps *l, int kind)
+void kh_timer_mark(kh_timer *l, int kind)
 {
 	const double now = kh_seconds();
 
@@ -17,19 +17,19 @@ void kh_lap(kh_laps *l, int kind)
 	l->at = now;
 }
 
-void kh_laps_add(kh_laps *sum, const kh_laps *l)
+void kh_timer_add(kh_timer *sum, const kh_timer *l)
 {
-	for (int k = 0; k < KH_LAPS_MAX; k++)
+	for (int k = 0; k < KH_TIMER_KINDS; k++)
 		sum->spent[k] += l->spent[k];
 }
 
-void kh_laps_show(const kh_laps *sum, unsigned workers, const char *const *name)
+void kh_timer_show(const kh_timer *sum, unsigned workers, const char *const *name)
 {
 	double all = 1e-9;
 	char line[256] = "";
 	size_t n = 0;
 
-	for (int k = 0; k < KH_LAPS_MAX; k++)
+	for (int k = 0; k < KH_TIMER_KINDS; k++)
 		all += sum->spent[k];
 	for (int k = 0; name[k] && n < sizeof line; k++)
 		n += (size_t)snprintf(line + n, sizeof line - n, "%s%.0f %% %s", k ? ", " : "",
