@@ -1,0 +1,108 @@
+/*
+ * pgzip.h - one gzip stream, inflated by many threads
+ *
+ * Deflate data can be decoded from the start of any block if the unknown 32 KiB of text in front
+ * are written as marks (deflate.h).  So the compressed bytes are cut into chunks, wherever the cut
+ * falls:
+ *
+ *	kh_pgzip_work	 in order	reads the next chunk
+ *	kh_pgzip_do	 any thread	finds the first place in it where a block may begin, decodes
+ *					from there to symbols, up to the first such place behind it
+ *	kh_pgzip_take	 in order	proves a chunk: it must begin where the one before ended,
+ *					otherwise it is decoded again, from there; its last 32 KiB
+ *					of text are found, so the next one can be proven; gives its
+ *					text out in parts
+ *	kh_pgzip_finish	 any thread	the bytes of a part, and their CRC
+ *
+ * "In order" is what one thread does at a time, under a lock of the caller's; it takes some
+ * hundredths of the time of the rest.  A guessed place decides only the speed: what was decoded
+ * from a wrong one is never given out, because the first chunk begins at a member's first block,
+ * and each other one where a proven one ended.  If nothing is being decoded when a chunk is read,
+ * its beginning and its window are known, so one thread alone decodes no marks and guesses nothing.
+ *
+ * What this cannot or need not do is left to the sequential reader (source_gz.c), from the last
+ * proven start of a block: data that cannot be decoded, the end of a member if no other plain gzip
+ * member follows.  So errors are the sequential reader's own.  Here the CRC and the length of
+ * members with another one behind them are checked; the sequential reader is given those of the
+ * member that it goes on with.
+ *
+ * Memory: threads + 2 chunks, each with its compressed bytes and at most `text` symbols of two
+ * bytes (more only if a single block has more, up to KH_PGZIP_TEXT_MAX).  A chunk that inflates
+ * to more than that is decoded in several goes, in order.
+ */
+#ifndef KH_IO_PGZIP_H
+#define KH_IO_PGZIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/msg.h"
+
+typedef struct kh_pgzip kh_pgzip;
+
+enum { KH_PGZIP_TEXT_MAX = 1 << 24 };
+
+typedef struct kh_pgzip_options {
+	const char *name;       /* for messages; borrowed */
+	unsigned threads;
+	size_t chunk;           /* compressed bytes */
+	size_t ahead;           /* that are read besides: the block that a chunk ends in */
+	size_t part;            /* bytes of text given out at once, at most */
+	size_t text;            /* symbols a chunk may have, if its first block has fewer */
+	/* The next compressed bytes, n unless they end. */
+	size_t (*read)(void *arg, void *buf, size_t n);
+	void *arg;
+} kh_pgzip_options;
+
+int kh_pgzip_new(kh_pgzip **p, const kh_pgzip_options *o, kh_err *err);
+/* When no thread is in here any more. */
+void kh_pgzip_free(kh_pgzip *p);
+
+/* In order: the bytes that `read` gives next are the data of the member whose header is at byte
+ * `member_at` of the file; they begin at byte `at`.  After kh_pgzip_new or kh_pgzip_leave. */
+void kh_pgzip_start(kh_pgzip *p, uint64_t member_at, uint64_t at);
+
+typedef struct kh_pgzip_chunk kh_pgzip_chunk;
+
+/* A chunk to be decoded, or NULL, to wait for one. */
+typedef struct kh_pgzip_job {
+	kh_pgzip *p;
+	kh_pgzip_chunk *chunk;
+	uint64_t seen;
+} kh_pgzip_job;
+
+/* In order.  1: the caller is to do *job, outside the lock, and then to ask again; 0: kh_pgzip_take
+ * has something to say; < 0. */
+int kh_pgzip_work(kh_pgzip *p, kh_pgzip_job *job, kh_err *err);
+void kh_pgzip_do(const kh_pgzip_job *job);
+
+/* Some text: n bytes from symbol `from` of a chunk; events: ends of members in it. */
+typedef struct kh_pgzip_part {
+	kh_pgzip_chunk *chunk;  /* NULL: none */
+	size_t from, n;
+	size_t event, n_event;
+	uint64_t number;
+} kh_pgzip_part;
+
+/* In order.  1: a part, which must be finished, also if it is not wanted any more; 0: nothing now;
+ * < 0: no memory; *leave: only the sequential reader can go on. */
+int kh_pgzip_take(kh_pgzip *p, kh_pgzip_part *part, bool *leave, kh_err *err);
+/* *n: bytes that are right, also on failure.  `out` has room for part->n, or is NULL: drops it. */
+int kh_pgzip_finish(kh_pgzip_part *part, char *out, size_t *n, kh_err *err);
+
+/* Where the sequential reader goes on. */
+typedef struct kh_pgzip_rest {
+	uint8_t *in;            /* compressed bytes from there on; the caller's, to be freed */
+	size_t n;
+	unsigned skip;          /* bits of the first one that are used */
+	bool trailer;           /* at a member's trailer, not at a block */
+	uint8_t window[32768];  /* the text in front: its last n_window bytes */
+	size_t n_window;
+	uint32_t crc;           /* of the member, as far as it was given out */
+	uint64_t n_member, member_at;
+} kh_pgzip_rest;
+
+/* In order, after *leave.  Waits for parts that are not finished. */
+int kh_pgzip_leave(kh_pgzip *p, kh_pgzip_rest *rest, kh_err *err);
+
+#endif
