@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
-#include "output.h"
+#include "io/output.h"
+#include "io/paths.h"
 
 static char folder[] = "output-test.XXXXXX";
 
@@ -73,7 +76,7 @@ static void commit(kh_out *o)
 {
 	kh_err err = { 0, "" };
 
-	if (kh_out_commit(o, &err))
+	if (kh_out_commit(&o, 1, &err))
 		fail_msg("%s", err.msg);
 	kh_out_close(o);
 }
@@ -191,8 +194,8 @@ static void test_full(void **state)
 /* Left by a killed run: removed, if nobody holds it, and if it is ours by its name. */
 static void test_stale(void **state)
 {
-	static const char *const other[] = { ".b.txt.123.tmp", ".a.txt.12x.tmp", ".a.txt..tmp", ".a.txt.5.tmpx",
-					     "a.txt.123.tmp" };
+	static const char *const other[] = { ".b.txt.123.tmp", ".a.txt.12x.tmp", ".a.txt..tmp",
+					     ".a.txt.5.tmpx", "a.txt.123.tmp" };
 
 	(void)state;
 	for (int i = 0; i < 5; i++)
@@ -219,20 +222,193 @@ static void test_stale(void **state)
 	unlink("a.txt");
 }
 
-static void test_same_file(void **state)
+/* All get their names or none: what stood under a name that another one's failure takes back
+ * stands there again. */
+static void test_together(void **state)
 {
+	kh_err err = { 0, "" };
+
 	(void)state;
-	write_text("one", "");
-	write_text("two", "");
+	write_text("a.txt", "old");
+	kh_out *o[] = { open_out("a.txt"), NULL, open_out("b.txt"), open_out("c.txt") };
+	put(o[0], "new");
+	put(o[2], "new");
+	assert_int_equal(mkdir("c.txt", 0700), 0);      /* nothing can be renamed to it */
+	assert_int_equal(kh_out_commit(o, 4, &err), KH_EIO);
+	assert_non_null(strstr(err.msg, "c.txt: rename failed: "));
+	for (int i = 0; i < 4; i++)
+		kh_out_close(o[i]);
+	is_text("a.txt", "old");
+	assert_false(there("b.txt"));
+	assert_int_equal(entries(), 2);
+	rmdir("c.txt");
+	kh_out *p[] = { open_out("a.txt"), open_out("b.txt") };
+	put(p[0], "new");
+	assert_int_equal(kh_out_commit(p, 2, &err), 0);
+	kh_out_close(p[0]);
+	kh_out_close(p[1]);
+	is_text("a.txt", "new");
+	is_text("b.txt", "");
+	assert_int_equal(entries(), 2);
+	unlink("a.txt");
+	unlink("b.txt");
+}
+
+/* From the longest name of a folder down; one more byte is told at once. */
+static void test_long_names(void **state)
+{
+	char name[NAME_MAX + 2];
+	kh_out *o = NULL;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	for (int n = NAME_MAX; n > NAME_MAX - 30; n--) {
+		memset(name, 'x', sizeof name);
+		name[n] = 0;
+		write_text(".stale.tmp", "");
+		commit(open_out(name));
+		assert_true(there(name));
+		assert_int_equal(entries(), 2);
+		unlink(name);
+	}
+	unlink(".stale.tmp");
+	memset(name, 'x', sizeof name);
+	name[NAME_MAX + 1] = 0;
+	assert_int_equal(kh_out_open(&o, name, &err), KH_EIO);
+	assert_non_null(strstr(err.msg, strerror(ENAMETOOLONG)));
+	assert_int_equal(kh_out_open(&o, "", &err), KH_EUSAGE);
+	assert_int_equal(entries(), 0);
+}
+
+/* Descriptors are written through, from where they stand. */
+static void test_descriptors(void **state)
+{
+	char name[64];
+	int fd = open("file", O_RDWR | O_CREAT, 0600);
+
+	(void)state;
+	assert_int_equal(write(fd, "before ", 7), 7);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, i ? "/proc/self/fd/%d" : "/dev/fd/%d", fd);
+		kh_out *o = open_out(name);
+		put(o, i ? "two " : "one ");
+		commit(o);
+	}
+	snprintf(name, sizeof name, "/dev/fd/%d", fd);
+	assert_int_equal(symlink(name, "link"), 0);
+	kh_out *o = open_out("link");
+	put(o, "three ");
+	commit(o);
+	assert_int_equal(write(fd, "behind", 6), 6);
+	close(fd);
+	is_text("file", "before one two three behind");
+	unlink("file");
+	unlink("link");
+}
+
+/* A pipe that does not block is waited for. */
+static void test_no_block(void **state)
+{
+	enum { N = 1 << 20 };
+	char *text = calloc(1, N), name[32];
+	int fd[2];
+	size_t got = 0;
+
+	(void)state;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	snprintf(name, sizeof name, "/dev/fd/%d", fd[1]);
+	if (fork() == 0) {
+		kh_out *o = open_out(name);
+
+		close(fd[0]);
+		_exit(kh_out_write(o, text, N, NULL) != 0);
+	}
+	close(fd[1]);
+	for (ssize_t n = 1; n != 0; got += n > 0 ? (size_t)n : 0) {
+		n = read(fd[0], text, 1000);
+		if (n < 0)
+			usleep(1000);
+	}
+	assert_int_equal(got, N);
+	close(fd[0]);
+	wait(NULL);
+	free(text);
+}
+
+/* --- names ------------------------------------------------------------------------ */
+static int clash(const char *a, const char *b)
+{
+	kh_paths *p = NULL;
+	kh_err err = { 0, "" };
+	int rc = kh_paths_new(&p, &err);
+
+	if (!rc)
+		rc = kh_paths_output(p, a, &err);
+	assert_int_equal(rc, 0);
+	rc = kh_paths_output(p, b, &err);
+	kh_paths_free(p);
+	return rc;
+}
+
+static int reads(const char *out, const char *in)
+{
+	kh_paths *p = NULL;
+	kh_err err = { 0, "" };
+	int rc = kh_paths_new(&p, &err);
+
+	if (!rc)
+		rc = kh_paths_output(p, out, &err);
+	assert_int_equal(rc, 0);
+	rc = kh_paths_input(p, in, "an input", &err);
+	kh_paths_free(p);
+	return rc;
+}
+
+static void test_paths(void **state)
+{
+	char fd_name[32];
+
+	(void)state;
+	write_text("one", "1");
+	write_text("two", "2");
 	assert_int_equal(link("one", "hard"), 0);
-	assert_true(kh_same_file("one", "./one"));
-	assert_true(kh_same_file("one", "hard"));
-	assert_false(kh_same_file("one", "two"));
-	assert_false(kh_same_file("one", "none"));
-	assert_false(kh_same_file("none", "none"));
-	unlink("one");
-	unlink("two");
-	unlink("hard");
+	assert_int_equal(mkdir("d", 0700), 0);
+	assert_int_equal(symlink("none", "dangling"), 0);
+	assert_int_equal(symlink("../dangling", "d/twice"), 0);
+	assert_int_equal(symlink("one", "link"), 0);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	int fd = open("two", O_RDWR);
+	snprintf(fd_name, sizeof fd_name, "/dev/fd/%d", fd);
+	static const char *const same[][2] = {
+		{ "one", "./one" }, { "one", "hard" }, { "link", "hard" }, { "none", "dangling" },
+		{ "dangling", "d/twice" }, { "d/../none", "d/twice" }, { "none", "none" },
+		{ "no/such", "no/such" },
+	};
+	static const char *const other[][2] = {
+		{ "one", "two" }, { "one", "none" }, { "d/none", "none" },
+		{ "/dev/null", "/dev/null" }, { "link", "dangling" },
+	};
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+		assert_int_equal(clash(same[i][0], same[i][1]), KH_EUSAGE);
+		assert_int_equal(clash(same[i][1], same[i][0]), KH_EUSAGE);
+		assert_int_equal(reads(same[i][0], same[i][1]), KH_EUSAGE);
+		assert_int_equal(reads(same[i][1], same[i][0]), KH_EUSAGE);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		assert_int_equal(clash(other[i][0], other[i][1]), 0);
+		assert_int_equal(reads(other[i][0], other[i][1]), 0);
+	}
+	assert_int_equal(reads(fd_name, "two"), KH_EUSAGE);
+	assert_int_equal(reads("two", fd_name), KH_EUSAGE);
+	assert_int_equal(reads("two", "loop"), KH_EIO);
+	assert_true(kh_same_input("link", "hard"));
+	assert_false(kh_same_input("link", "two"));
+	close(fd);
+	static const char *const made[] = { "one", "two", "hard", "dangling", "d/twice", "link",
+					    "loop" };
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		unlink(made[i]);
+	rmdir("d");
 }
 
 static int setup(void **state)
@@ -253,7 +429,9 @@ int main(void)
 		cmocka_unit_test(test_commit), cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_stale), cmocka_unit_test(test_same_file),
+		cmocka_unit_test(test_stale), cmocka_unit_test(test_together),
+		cmocka_unit_test(test_long_names), cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_no_block), cmocka_unit_test(test_paths),
 	};
 
 	test_seed();

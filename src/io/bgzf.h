@@ -1,9 +1,9 @@
 /* bgzf.h - blocks of BGZF (SAM specification, section 4.1), written */
-#ifndef KH_BGZF_H
-#define KH_BGZF_H
+#ifndef KH_IO_BGZF_H
+#define KH_IO_BGZF_H
 
 #include <stddef.h>
-#include "msg.h"
+#include "base/msg.h"
 
 #define KH_BGZF_UNIT 65280              /* text of a block */
 #define KH_BGZF_MAX 65536               /* bytes of a block */

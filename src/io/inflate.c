@@ -1,5 +1,5 @@
 #include <config.h>
-#include "inflate.h"
+#include "io/inflate.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #ifdef HAVE_LIBDEFLATE
 #include <libdeflate.h>
 #endif
-#include "mem.h"
+#include "base/mem.h"
 
 struct kh_inflate {
 	z_stream zlib;
@@ -106,6 +106,23 @@ void kh_inflate_reset(kh_inflate *z)
 	inflateReset(&z->zlib);
 }
 
+bool kh_inflate_from(kh_inflate *z, const kh_inflate_middle *m)
+{
+	const unsigned bits = m->byte >> (8 - m->n_bits);
+
+#ifdef HAVE_ISAL
+	if (z->stream_isal) {
+		z->isal->read_in = bits;
+		z->isal->read_in_length = (int32_t)m->n_bits;
+		return m->n == 0 || isal_inflate_set_dict(z->isal, (uint8_t *)(uintptr_t)m->window,
+							  (uint32_t)m->n) == COMP_OK;
+	}
+#endif
+	return (m->n == 0
+		|| inflateSetDictionary(&z->zlib, m->window, (uInt)m->n) == Z_OK)
+	       && inflatePrime(&z->zlib, (int)m->n_bits, (int)bits) == Z_OK;
+}
+
 /* The libraries count in 32 bits. */
 static unsigned slice(size_t n)
 {
@@ -113,7 +130,7 @@ static unsigned slice(size_t n)
 }
 
 #ifdef HAVE_ISAL
-static enum kh_inflate_state some_isal(struct inflate_state *z, kh_span *io)
+static enum kh_inflate_state some_isal(struct inflate_state *z, kh_inflate_io *io)
 {
 	unsigned n_in = slice(io->n_in), n_out = slice(io->n_out);
 
@@ -138,7 +155,7 @@ static enum kh_inflate_state some_isal(struct inflate_state *z, kh_span *io)
 }
 #endif
 
-static enum kh_inflate_state some_zlib(z_stream *z, kh_span *io)
+static enum kh_inflate_state some_zlib(z_stream *z, kh_inflate_io *io)
 {
 	unsigned n_in = slice(io->n_in), n_out = slice(io->n_out);
 
@@ -156,7 +173,7 @@ static enum kh_inflate_state some_zlib(z_stream *z, kh_span *io)
 	return rc == Z_OK || rc == Z_BUF_ERROR ? KH_INFLATE_MORE : KH_INFLATE_BAD;
 }
 
-enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_span *io)
+enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_inflate_io *io)
 {
 #ifdef HAVE_ISAL
 	if (z->stream_isal)
@@ -165,7 +182,7 @@ enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_span *io)
 	return some_zlib(&z->zlib, io);
 }
 
-bool kh_inflate_block(kh_inflate *z, const kh_span *io)
+bool kh_inflate_block(kh_inflate *z, const kh_inflate_io *io)
 {
 #ifdef HAVE_LIBDEFLATE
 	if (z->block_libdeflate) {
@@ -177,7 +194,7 @@ bool kh_inflate_block(kh_inflate *z, const kh_span *io)
 		       && n_in == io->n_in && n_out == io->n_out;
 	}
 #endif
-	kh_span s = *io;
+	kh_inflate_io s = *io;
 	uint8_t none;
 
 	if (s.n_out == 0)

@@ -8,13 +8,13 @@
  * the others may go by the CRC, which must be right in any case.  The environment variable
  * KH_GZ=zlib|isal|libdeflate forces one where it can do the job (tests).
  */
-#ifndef KH_INFLATE_H
-#define KH_INFLATE_H
+#ifndef KH_IO_INFLATE_H
+#define KH_IO_INFLATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 /* How many bytes in front of `in` must stay readable and unchanged between calls: the
  * library may have looked ahead by as many and gives them back at the end. */
@@ -27,19 +27,30 @@ enum kh_inflate_state { KH_INFLATE_MORE, KH_INFLATE_END, KH_INFLATE_BAD };
 int kh_inflate_new(kh_inflate **z, kh_err *err);
 void kh_inflate_free(kh_inflate *z);
 
-typedef struct kh_span {
+typedef struct kh_inflate_io {
 	const uint8_t *in;
 	size_t n_in;
 	uint8_t *out;
 	size_t n_out;
-} kh_span;
+} kh_inflate_io;
 
 /* A stream in pieces: reset, then feed until END.  Moves the span on. */
 void kh_inflate_reset(kh_inflate *z);
-enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_span *io);
+enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_inflate_io *io);
+
+/* After reset: begins at a block in the middle of a stream, behind a window of n <= 32768 bytes,
+ * with the upper `n_bits` bits of the byte in front of `in`. */
+typedef struct kh_inflate_middle {
+	const uint8_t *window;
+	size_t n;
+	unsigned n_bits;
+	uint8_t byte;
+} kh_inflate_middle;
+
+bool kh_inflate_from(kh_inflate *z, const kh_inflate_middle *m);
 
 /* A whole stream at once: true if exactly n_in bytes give exactly n_out. */
-bool kh_inflate_block(kh_inflate *z, const kh_span *io);
+bool kh_inflate_block(kh_inflate *z, const kh_inflate_io *io);
 
 uint32_t kh_crc32(uint32_t crc, const void *p, size_t n);
 

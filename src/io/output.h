@@ -1,20 +1,20 @@
 /*
  * output.h - files that appear only when complete
  *
- * A regular output is written to `.NAME.PID.tmp` in its folder and gets its name by
- * rename() in kh_out_commit(), after fsync() of the file; then the folder is synced.
- * What is there already and is no regular file (/dev/null, a FIFO, a symbolic link), and
- * standard output ("-", "/dev/stdout"), is written in place.  Temporary files are locked while
- * they are in use, so those that a killed run left behind are found and removed by the
- * next run that writes the same name; SIGINT and SIGTERM remove them at once.
+ * A regular output is written under a temporary name in its folder (temporary.h) and gets its
+ * own by rename() in kh_out_commit(), after fsync() of the file; then the folder is synced.
+ * Several outputs of a run get their names together, or none does.  A symbolic link stays, and
+ * what it points to is replaced.  What is there already and is no regular file (/dev/null, a
+ * FIFO) is written in place, and so are standard output and what names a descriptor ("-",
+ * /dev/stdout, /dev/fd/N), from where it stands.
  */
-#ifndef KH_OUTPUT_H
-#define KH_OUTPUT_H
+#ifndef KH_IO_OUTPUT_H
+#define KH_IO_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 typedef struct kh_out kh_out;
 
@@ -22,9 +22,12 @@ int kh_out_open(kh_out **o, const char *path, kh_err *err);
 /* The rest of an output that was not committed is removed. NULL is fine. */
 void kh_out_close(kh_out *o);
 /* What is written to meanwhile, for another process that joins in: kh_out_join opens it
- * there (at any offset: kh_out_pwrite), and removes it as the first would, but only who opened it commits. */
+ * there (at any offset: kh_out_pwrite), and removes it as the first would, but only who opened
+ * it commits. */
 const char *kh_out_file(const kh_out *o);
 int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
+/* Waits while a descriptor that does not block has no room.  On a terminal, control characters
+ * other than tab and line end, and what is no UTF-8, are escaped. */
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
@@ -32,17 +35,17 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
 /* What has been written is on disk before anything written later. */
 int kh_out_sync(kh_out *o, kh_err *err);
-/* Makes everything durable and visible under its name. */
-int kh_out_commit(kh_out *o, kh_err *err);
+/* Makes everything durable, and visible under its name: all n (NULL among them is fine), or, if
+ * that fails, none: a file that had the name before has it again, or the message says that it
+ * could not be kept. */
+int kh_out_commit(kh_out *const *o, size_t n, kh_err *err);
 /* Is it a regular file, which was opened empty and not to be appended to? */
 bool kh_out_whole(const kh_out *o);
 
-/* Is `path` the same file or folder as `other` (device and inode)?  A terminal, or /dev/null, is
- * not: what is written to it is not what is read from it. */
-bool kh_same_file(const char *path, const char *other);
-
-/* Removes temporary files on SIGINT, SIGTERM, SIGHUP and raises the signal again; a
- * closed pipe ends the program quietly by SIGPIPE, after the same clean-up. */
-void kh_out_signals(void);
+/* For a signal's handler that is to end the process: removes temporary files.  False: files get
+ * their names just now; the process must go on, and gets the signal again when they have them. */
+bool kh_out_interrupt(int sig);
+/* Removes the temporary files of all open outputs, whatever is under way; for handlers, too. */
+void kh_out_remove_all(void);
 
 #endif

@@ -2,7 +2,7 @@
  * source.c - opening, what kind of input it is, plain bytes
  */
 #include <config.h>
-#include "source.h"
+#include "io/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "mem.h"
-#include "source_in.h"
+#include "base/mem.h"
+#include "io/pgzip.h"
+#include "io/source_in.h"
 
 /* Inputs that are known by their first bytes and not read here. */
 static const struct foreign {
@@ -72,16 +73,37 @@ static int refuse_empty_gz(const char *name, kh_err *err)
 		       name);
 }
 
+/* Waits for something to read, also if the descriptor does not block. */
 static ssize_t read_some(int fd, void *buf, size_t n)
 {
-	ssize_t got;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	if (n > 1 << 30)
 		n = 1 << 30;
-	do
-		got = read(fd, buf, n);
-	while (got < 0 && errno == EINTR);
-	return got;
+	for (;;) {
+		ssize_t got = read(fd, buf, n);
+
+		if (got >= 0 || (errno != EINTR && errno != EAGAIN))
+			return got;
+		if (errno == EAGAIN)
+			poll(&p, 1, -1);
+	}
+}
+
+static int fail_size(const kh_source *s, uint64_t size, kh_err *err)
+{
+	return kh_fail(err, KH_EIO, "%s: became %s while it was read: %llu of %llu bytes", s->name,
+		       size < s->size ? "shorter" : "longer", (unsigned long long)size,
+		       (unsigned long long)s->size);
+}
+
+int kh_source_check_end(const kh_source *s, kh_err *err)
+{
+	struct stat st;
+
+	if (s->size == 0 || fstat(s->fd, &st) != 0 || (uint64_t)st.st_size == s->size)
+		return KH_OK;
+	return fail_size(s, (uint64_t)st.st_size, err);
 }
 
 int kh_source_check(const char *path, uint64_t *size, kh_err *err)
@@ -113,6 +135,33 @@ int kh_source_check(const char *path, uint64_t *size, kh_err *err)
 	return rc;
 }
 
+int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
+{
+	ssize_t got = (ssize_t)(s->back_end - s->back_pos);
+
+	if (got > 0) {
+		got = (size_t)got < n ? got : (ssize_t)n;
+		memcpy(buf, s->back + s->back_pos, (size_t)got);
+		s->back_pos += (size_t)got;
+		if (s->back_pos == s->back_end) {
+			free(s->back);
+			s->back = NULL;
+			s->back_pos = s->back_end = 0;
+		}
+	} else if (!s->fault.code) {
+		got = read_some(s->fd, buf, n);
+		if (got < 0)
+			kh_fail_errno(&s->fault, s->name);
+	}
+	if (s->fault.code && got <= 0) {
+		if (err)
+			*err = s->fault;
+		return s->fault.code;
+	}
+	s->taken += (uint64_t)got;
+	return got;
+}
+
 int kh_source_fill(kh_source *s, size_t need, kh_err *err)
 {
 	if (s->end - s->pos >= need || s->at_end)
@@ -123,16 +172,15 @@ int kh_source_fill(kh_source *s, size_t need, kh_err *err)
 	s->pos -= from;
 	s->end -= from;
 	while (s->end - s->pos < need) {
-		ssize_t got = read_some(s->fd, s->in + s->end,
-					KH_INFLATE_BACK + KH_SOURCE_IN - s->end);
+		int64_t got = kh_source_raw(s, s->in + s->end,
+					    KH_INFLATE_BACK + KH_SOURCE_IN - s->end, err);
 		if (got < 0)
-			return kh_fail_errno(err, s->name);
+			return (int)got;
 		if (got == 0) {
 			s->at_end = true;
-			break;
+			return s->taken > s->size ? kh_source_check_end(s, err) : KH_OK;
 		}
 		s->end += (size_t)got;
-		s->taken += (uint64_t)got;
 	}
 	return KH_OK;
 }
@@ -245,6 +293,8 @@ void kh_source_close(kh_source *s)
 	if (!s)
 		return;
 	kh_inflate_free(s->z);
+	kh_pgzip_free(s->pgzip);
+	free(s->back);
 	if (s->own_fd)
 		close(s->fd);
 	free(s->in);
@@ -269,11 +319,8 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 		got += (size_t)r;
 		s->taken += (uint64_t)r;
 	}
-	if (s->at_end && got < n && s->taken < s->size && !s->late.code)
-		kh_fail(&s->late, KH_EIO,
-			"%s: became shorter while it was read: %llu of %llu bytes",
-			s->name, (unsigned long long)s->taken,
-			(unsigned long long)s->size);
+	if (s->at_end && got < n && s->size > 0 && s->taken != s->size && !s->late.code)
+		fail_size(s, s->taken, &s->late);
 	if (got == 0 && s->late.code) {
 		if (err)
 			*err = s->late;
@@ -300,11 +347,7 @@ int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err
 		if (r < 0)
 			return kh_fail_errno(err, s->name);
 		if (r == 0)
-			return kh_fail(err, KH_EIO,
-				       "%s: became shorter while it was read: %llu of "
-				       "%llu bytes",
-				       s->name, (unsigned long long)(at + got),
-				       (unsigned long long)s->size);
+			return fail_size(s, at + got, err);
 		got += (size_t)r;
 	}
 	return KH_OK;
@@ -312,7 +355,7 @@ int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err
 
 enum kh_source_kind kh_source_kind(const kh_source *s)
 {
-	return s->kind;
+	return s->together ? KH_SOURCE_GZIP : s->kind;
 }
 
 const char *kh_source_name(const kh_source *s)

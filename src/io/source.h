@@ -8,18 +8,22 @@
  *
  * kh_source_read is the plain sequential way.  For parallel reading the kinds differ:
  * a regular plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs
- * of whole compressed blocks are taken in order (kh_source_run) and inflated by
- * whoever took them (kh_run_inflate).  One thread at a time otherwise.
+ * of whole compressed blocks are taken in order (kh_source_bgzf_run) and inflated by
+ * whoever took them (kh_bgzf_run_inflate); the text of another gzip file is given out in parts by
+ * threads that inflate it together (pgzip.h), if kh_source_together allows that.  One thread at a
+ * time otherwise.
  */
-#ifndef KH_SOURCE_H
-#define KH_SOURCE_H
+#ifndef KH_IO_SOURCE_H
+#define KH_IO_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 typedef struct kh_source kh_source;
+struct kh_pgzip_job;
+struct kh_pgzip_part;
 
 /* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on
  * a compression that is not read here (zstd, bzip2, xz, zip, lz4, SRA, CRAM). */
@@ -44,7 +48,8 @@ int kh_source_check(const char *path, uint64_t *size, kh_err *err);
 enum kh_source_kind {
 	KH_SOURCE_STREAM,       /* kh_source_read, in order */
 	KH_SOURCE_RANGES,       /* a regular plain file: kh_source_pread too */
-	KH_SOURCE_BGZF          /* kh_source_run, until that says that it is a STREAM */
+	KH_SOURCE_BGZF,         /* kh_source_bgzf_run, until that says that it is a STREAM */
+	KH_SOURCE_GZIP          /* kh_source_part, the same; may become so again */
 };
 
 enum kh_source_kind kh_source_kind(const kh_source *s);
@@ -53,24 +58,43 @@ uint64_t kh_source_size(const kh_source *s);            /* of a regular file, el
 uint64_t kh_source_taken(const kh_source *s);           /* bytes taken from the file */
 void kh_source_allow_no_eof(kh_source *s);              /* BGZF without its last block */
 
+/* Fails if the file has another size now than when it was opened; for its end. */
+int kh_source_check_end(const kh_source *s, kh_err *err);
 /* All n bytes at offset `at`, or an error. */
 int kh_source_pread(const kh_source *s, void *buf, size_t n, uint64_t at, kh_err *err);
 
-/* A run of BGZF blocks; zero it first, kh_run_free frees what it owns. */
-typedef struct kh_run {
+/* A run of BGZF blocks; zero it first, kh_bgzf_run_free frees what it owns. */
+typedef struct kh_bgzf_run {
 	uint8_t *data;
 	size_t n, cap;
 	uint64_t at;            /* offset of its first byte in the file */
 	size_t n_out;           /* bytes it claims to hold */
 	struct kh_inflate *z;   /* made when first needed */
-} kh_run;
+} kh_bgzf_run;
 
 /* Takes blocks that claim to hold at least `want` bytes, if there are as many; n_out 0:
  * the end, if what was taken (run->n may be more than 0) can be inflated.
  * When a gzip member that is no BGZF block follows, the kind becomes STREAM. */
-int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err);
+int kh_source_bgzf_run(kh_source *s, kh_bgzf_run *run, size_t want, kh_err *err);
 /* Any thread.  *n: bytes that are right, also on failure.  `out` has run->n_out. */
-int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *err);
-void kh_run_free(kh_run *run);
+int kh_bgzf_run_inflate(kh_bgzf_run *run, const char *name, char *out, size_t *n, kh_err *err);
+void kh_bgzf_run_free(kh_bgzf_run *run);
+
+/* --- gzip by many threads ------------------------------------------------------------ */
+/* Threads may inflate the source together.  To be called before it is read. */
+typedef struct kh_together {
+	unsigned threads;       /* 0: no */
+	size_t part;            /* bytes of text that are given out at once, at most */
+	/* 0: what suits `part` (pgzip.h says what they are; for tests) */
+	size_t chunk, ahead, text;
+} kh_together;
+
+void kh_source_together(kh_source *s, const kh_together *t);
+/* To be called before each taking.  1: *job is to be done first (kh_pgzip_do), by any thread while
+ * others take or work, then this is to be called again; 0: take. */
+int kh_source_work(kh_source *s, struct kh_pgzip_job *job, kh_err *err);
+/* Takes a part, in order; the chunk NULL: nothing at present, or, when the kind has become STREAM,
+ * the rest is to be read.  A part is finished by any thread (kh_pgzip_finish). */
+int kh_source_part(kh_source *s, struct kh_pgzip_part *part, kh_err *err);
 
 #endif

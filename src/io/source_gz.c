@@ -6,21 +6,15 @@
  * compressed size in its header, so that the row can be walked without inflating.
  */
 #include <config.h>
-#include "source.h"
+#include "io/source.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "source_in.h"
+#include "base/mem.h"
+#include "io/source_in.h"
 
 enum { GZ_HCRC = 2, GZ_EXTRA = 4, GZ_NAME = 8, GZ_COMMENT = 16, GZ_RESERVED = 0xe0 };
 enum { GZ_TRAILER = 8, BGZF_MAX = 65536 };
-
-struct head {
-	size_t n;               /* bytes of the header; 0: incomplete */
-	size_t bsize;           /* bytes of the block by its BGZF field, or 0 */
-	const char *bad;        /* what is wrong with it, or NULL */
-};
 
 static uint32_t le16(const uint8_t *p)
 {
@@ -53,9 +47,9 @@ static size_t skip_string(const uint8_t *p, size_t i, size_t n)
 	return z ? (size_t)(z - p) + 1 : 0;
 }
 
-static struct head parse_head(const uint8_t *p, size_t n)
+struct kh_gz_head kh_gz_parse_head(const uint8_t *p, size_t n)
 {
-	struct head h = { 0, 0, NULL };
+	struct kh_gz_head h = { 0, 0, NULL };
 	size_t i = 10;
 
 	if (n < 10)
@@ -95,10 +89,15 @@ static int gz_cut(const kh_source *s, kh_err *err)
 		       s->name, (unsigned long long)s->taken);
 }
 
+int kh_gz_damaged(const char *name, uint64_t at, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s", name,
+		       (unsigned long long)at, what);
+}
+
 static int gz_bad(const kh_source *s, const char *what, kh_err *err)
 {
-	return kh_fail(err, KH_EFORMAT, "%s: damaged: gzip member at byte %llu: %s",
-		       s->name, (unsigned long long)s->member_at, what);
+	return kh_gz_damaged(s->name, s->member_at, what, err);
 }
 
 /* Zeros up to the end of the file are padding (tapes, block devices). */
@@ -135,7 +134,7 @@ static int at_last(kh_source *s, kh_err *err)
 }
 
 /* Between members.  1: *h is the header of the next, at pos, not consumed; 0: no more. */
-static int next_member(kh_source *s, struct head *h, kh_err *err)
+static int next_member(kh_source *s, struct kh_gz_head *h, kh_err *err)
 {
 	int rc = kh_source_fill(s, 18, err);    /* the header of a BGZF block */
 	const uint8_t *p = s->in + s->pos;
@@ -150,12 +149,12 @@ static int next_member(kh_source *s, struct head *h, kh_err *err)
 	if (p[0] != 0x1f || (n > 1 && p[1] != 0x8b))
 		return only_zeros(s, err);
 	s->member_at = kh_source_at(s);
-	*h = parse_head(p, n);
+	*h = kh_gz_parse_head(p, n);
 	if (!h->n && !h->bad && !s->at_end) {
 		rc = kh_source_fill(s, KH_SOURCE_IN, err);
 		if (rc)
 			return rc;
-		*h = parse_head(s->in + s->pos, s->end - s->pos);
+		*h = kh_gz_parse_head(s->in + s->pos, s->end - s->pos);
 		if (!h->n && !h->bad && !s->at_end)
 			h->bad = "its header is longer than 256 KiB";
 	}
@@ -170,7 +169,7 @@ static int next_member(kh_source *s, struct head *h, kh_err *err)
 
 int kh_gz_open(kh_source *s, kh_err *err)
 {
-	struct head h;
+	struct kh_gz_head h;
 
 	s->gz = KH_GZ_MEMBER;
 	s->kind = KH_SOURCE_STREAM;
@@ -183,14 +182,14 @@ int kh_gz_open(kh_source *s, kh_err *err)
 }
 
 /* --- as a stream ----------------------------------------------------------------- */
-static int body(kh_source *s, kh_span *out, kh_err *err)
+static int body(kh_source *s, kh_inflate_io *out, kh_err *err)
 {
 	int rc = kh_source_fill(s, 1, err);
 
 	if (rc)
 		return rc;
 	bool dry = s->pos == s->end;
-	kh_span io = { s->in + s->pos, s->end - s->pos, out->out, out->n_out };
+	kh_inflate_io io = { s->in + s->pos, s->end - s->pos, out->out, out->n_out };
 	enum kh_inflate_state st = kh_inflate_some(s->z, &io);
 	size_t got = out->n_out - io.n_out;
 
@@ -218,9 +217,9 @@ static int trailer(kh_source *s, kh_err *err)
 	if (s->end - s->pos < GZ_TRAILER)
 		return gz_cut(s, err);
 	if (le32(p) != s->crc)
-		return gz_bad(s, "CRC-32 differs", err);
+		return gz_bad(s, KH_GZ_BAD_CRC, err);
 	if (le32(p + 4) != (uint32_t)s->n_member)
-		return gz_bad(s, "its length differs", err);
+		return gz_bad(s, KH_GZ_BAD_LENGTH, err);
 	s->pos += GZ_TRAILER;
 	if (s->bsize
 	    && (kh_source_at(s) - s->member_at != s->bsize || s->n_member > BGZF_MAX))
@@ -232,7 +231,7 @@ static int trailer(kh_source *s, kh_err *err)
 
 static int member(kh_source *s, kh_err *err)
 {
-	struct head h;
+	struct kh_gz_head h;
 	int rc = next_member(s, &h, err);
 
 	if (rc < 1)
@@ -245,9 +244,21 @@ static int member(kh_source *s, kh_err *err)
 	return KH_OK;
 }
 
+bool kh_gz_to_data(kh_source *s)
+{
+	int rc = s->late.code;
+	bool went = false;
+
+	while (!rc && (s->gz == KH_GZ_MEMBER || s->gz == KH_GZ_TRAILER)) {
+		went = s->gz == KH_GZ_MEMBER;
+		rc = went ? member(s, &s->late) : trailer(s, &s->late);
+	}
+	return !rc && went && s->gz == KH_GZ_BODY;
+}
+
 int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 {
-	kh_span out = { NULL, 0, buf, n };
+	kh_inflate_io out = { NULL, 0, buf, n };
 	int rc = s->late.code;
 
 	while (!rc && out.n_out > 0 && s->gz != KH_GZ_END
@@ -269,7 +280,7 @@ int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 
 /* --- BGZF in runs ---------------------------------------------------------------- */
 /* Appends the block at pos to the run. */
-static int take_block(kh_source *s, kh_run *run, kh_err *err)
+static int take_block(kh_source *s, kh_bgzf_run *run, kh_err *err)
 {
 	int rc = kh_source_fill(s, s->bsize, err);
 
@@ -294,9 +305,9 @@ static int take_block(kh_source *s, kh_run *run, kh_err *err)
 	return KH_OK;
 }
 
-int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err)
+int kh_source_bgzf_run(kh_source *s, kh_bgzf_run *run, size_t want, kh_err *err)
 {
-	struct head h = { 0, 0, NULL };
+	struct kh_gz_head h = { 0, 0, NULL };
 	int rc = s->late.code;
 
 	run->n = run->n_out = 0;
@@ -319,7 +330,7 @@ int kh_source_run(kh_source *s, kh_run *run, size_t want, kh_err *err)
 	return KH_OK;
 }
 
-int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *err)
+int kh_bgzf_run_inflate(kh_bgzf_run *run, const char *name, char *out, size_t *n, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -328,29 +339,27 @@ int kh_run_inflate(kh_run *run, const char *name, char *out, size_t *n, kh_err *
 		rc = kh_inflate_new(&run->z, err);
 	for (size_t i = 0; !rc && i < run->n;) {
 		const uint8_t *p = run->data + i;
-		struct head h = parse_head(p, run->n - i);
+		struct kh_gz_head h = kh_gz_parse_head(p, run->n - i);
 		size_t n_out = le32(p + h.bsize - 4);
-		kh_span io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n,
+		kh_inflate_io io = { p + h.n, h.bsize - h.n - GZ_TRAILER, (uint8_t *)out + *n,
 			       n_out };
 		const char *bad = NULL;
 
 		if (!kh_inflate_block(run->z, &io))
 			bad = "its data cannot be inflated";
 		else if (kh_crc32(0, out + *n, n_out) != le32(p + h.bsize - GZ_TRAILER))
-			bad = "CRC-32 differs";
+			bad = KH_GZ_BAD_CRC;
 		if (bad)
-			return kh_fail(err, KH_EFORMAT,
-				       "%s: damaged: gzip member at byte %llu: %s", name,
-				       (unsigned long long)(run->at + i), bad);
+			return kh_gz_damaged(name, run->at + i, bad, err);
 		*n += n_out;
 		i += h.bsize;
 	}
 	return rc;
 }
 
-void kh_run_free(kh_run *run)
+void kh_bgzf_run_free(kh_bgzf_run *run)
 {
 	free(run->data);
 	kh_inflate_free(run->z);
-	*run = (kh_run) { 0 };
+	*run = (kh_bgzf_run) { 0 };
 }

@@ -1,9 +1,9 @@
 /* source_in.h - what source.c and source_gz.c share */
-#ifndef KH_SOURCE_IN_H
-#define KH_SOURCE_IN_H
+#ifndef KH_IO_SOURCE_IN_H
+#define KH_IO_SOURCE_IN_H
 
-#include "inflate.h"
-#include "source.h"
+#include "io/inflate.h"
+#include "io/source.h"
 
 enum { KH_SOURCE_IN = 1 << 18 };        /* compressed bytes held; above any BGZF block */
 
@@ -31,8 +31,18 @@ struct kh_source {
 	size_t bsize;           /* its size by its BGZF field, or 0 */
 	bool any_member, open_end;      /* the last member was a BGZF block with bytes in it */
 	bool allow_no_eof;
+
+	/* source_pgzip.c */
+	kh_together with;
+	struct kh_pgzip *pgzip; /* made when first needed */
+	bool together;          /* it is at work */
+	uint8_t *back;          /* compressed bytes that it has not used: [back_pos, back_end) */
+	size_t back_pos, back_end;
+	kh_err fault;           /* reading failed: what follows cannot be read */
 };
 
+/* Up to n of the file's next bytes; 0: the end; < 0. */
+int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err);
 /* Makes `need` bytes available behind pos, fewer only at the end of the file. */
 int kh_source_fill(kh_source *s, size_t need, kh_err *err);
 /* In step: is it time to be content with what has been read? */
@@ -42,5 +52,20 @@ static inline uint64_t kh_source_at(const kh_source *s) { return s->taken - (s->
 /* The first bytes say gzip: finds out whether BGZF, gets ready. */
 int kh_gz_open(kh_source *s, kh_err *err);
 int64_t kh_gz_read(kh_source *s, uint8_t *buf, size_t n, kh_err *err);
+/* Goes to the data of the next member if it stands in front of them.  True: at their first byte. */
+bool kh_gz_to_data(kh_source *s);
+
+struct kh_gz_head {
+	size_t n;               /* bytes of the header; 0: incomplete */
+	size_t bsize;           /* bytes of the block by its BGZF field, or 0 */
+	const char *bad;        /* what is wrong with it, or NULL */
+};
+
+struct kh_gz_head kh_gz_parse_head(const uint8_t *p, size_t n);
+
+#define KH_GZ_BAD_CRC "CRC-32 differs"
+#define KH_GZ_BAD_LENGTH "its length differs"
+/* A member whose header is at byte `at`: says what is wrong with it. */
+int kh_gz_damaged(const char *name, uint64_t at, const char *what, kh_err *err);
 
 #endif

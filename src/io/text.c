@@ -1,12 +1,12 @@
 #include <config.h>
-#include "text.h"
+#include "io/text.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bgzf.h"
-#include "mem.h"
-#include "output.h"
+#include "io/bgzf.h"
+#include "base/mem.h"
+#include "io/output.h"
 
 typedef struct unit {
 	kh_text *text;
@@ -29,9 +29,10 @@ struct kh_text {
 	size_t n_all;
 	unit *now;                      /* being filled */
 	uint64_t tickets;
+	bool finished;                  /* all but its name */
 };
 
-/* --- loans ------------------------------------------------------------------------------- */
+/* --- loans ------------------------------------------------------------------------ */
 void kh_lend(kh_loan *l, void (*back)(void *arg), void *arg)
 {
 	atomic_init(&l->parts, 1);
@@ -45,7 +46,7 @@ void kh_loan_end(kh_loan *l)
 		l->back(l->arg);
 }
 
-/* --- open, close ------------------------------------------------------------------------- */
+/* --- open, close ------------------------------------------------------------------ */
 bool kh_text_wants_bgzf(const char *path)
 {
 	size_t n = strlen(path);
@@ -101,7 +102,7 @@ void kh_text_close(kh_text *t)
 	free(t);
 }
 
-/* --- units ------------------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------------ */
 static int write_unit(void *arg, void *item, kh_err *err)
 {
 	unit *u = item;
@@ -191,10 +192,12 @@ int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
 	return KH_OK;
 }
 
-int kh_text_commit(kh_text *t, kh_err *err)
+int kh_text_finish(kh_text *t, kh_err *err)
 {
 	int rc = KH_OK;
 
+	if (t->finished)
+		return KH_OK;
 	if (t->bgzf) {
 		if (t->now)
 			kh_queue_push(t->full, t->now);
@@ -205,5 +208,22 @@ int kh_text_commit(kh_text *t, kh_err *err)
 		else
 			rc = kh_out_write(t->out, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
 	}
-	return rc ? rc : kh_out_commit(t->out, err);
+	if (!rc)
+		rc = kh_out_sync(t->out, err);
+	t->finished = !rc;
+	return rc;
+}
+
+int kh_text_commit(kh_text *const *t, size_t n, kh_err *err)
+{
+	kh_out **out = kh_array(n, sizeof(kh_out *), err);
+	int rc = out ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		if (t[i] && !(rc = kh_text_finish(t[i], err)))
+			out[i] = t[i]->out;
+	if (!rc)
+		rc = kh_out_commit(out, n, err);
+	free(out);
+	return rc;
 }

@@ -6,12 +6,13 @@
  * text alone, not on batches or threads.  Units are compressed by whoever calls
  * kh_text_help, and are written in order.
  */
-#ifndef KH_TEXT_H
-#define KH_TEXT_H
+#ifndef KH_IO_TEXT_H
+#define KH_IO_TEXT_H
 
 #include <stdbool.h>
-#include "msg.h"
-#include "pipeline.h"
+#include <stddef.h>
+#include "base/msg.h"
+#include "base/threads.h"
 
 typedef struct kh_text kh_text;
 
@@ -38,8 +39,12 @@ void kh_text_close(kh_text *t);                 /* uncommitted: nothing is left 
 int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err);
 /* Compresses what waits; any thread, any time. */
 int kh_text_help(kh_text *t);
-/* After the last put, when no other thread is in here: the rest, the end, durable. */
-int kh_text_commit(kh_text *t, kh_err *err);
+/* After the last put, when no other thread is in here: the rest and the end, durable, but not yet
+ * under its name. */
+int kh_text_finish(kh_text *t, kh_err *err);
+/* The same of n texts (NULL among them is fine), if that was not done, and their names: all get
+ * them, or none. */
+int kh_text_commit(kh_text *const *t, size_t n, kh_err *err);
 
 /* Does a file of this name want compression: "*.gz", "*.bgz"? */
 bool kh_text_wants_bgzf(const char *path);

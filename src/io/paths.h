@@ -1,0 +1,49 @@
+/*
+ * paths.h - which names are one file
+ *
+ * A name is judged by what would be opened under it: device and inode, with all links followed;
+ * where nothing is there yet, the folder that the file would be in, and its name there; "-",
+ * /dev/stdout, /dev/fd/N and /proc/self/fd/N are the open descriptors that they name.
+ * A command tells all its outputs, then all its inputs, before it reads any of them.
+ */
+#ifndef KH_IO_PATHS_H
+#define KH_IO_PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include "base/msg.h"
+
+/* Where a name leads. */
+typedef struct kh_target {
+	int fd;                 /* this process's descriptor of that number, or -1 */
+	char *path;             /* behind all links of its last part; owned; NULL if fd >= 0 */
+	bool there;             /* st is what is there; */
+	bool folder_there;      /*   else of the folder that it would be in, if that is there */
+	bool foreign;           /* a descriptor of another process */
+	struct stat st;
+} kh_target;
+
+/* `standard`: the descriptor that "-" stands for.  What cannot be looked at is taken as not there:
+ * to open it will tell. Clear it after use, also after a failure. */
+int kh_target_find(kh_target *p, const char *path, int standard, kh_err *err);
+void kh_target_clear(kh_target *p);
+/* The part behind the last slash. */
+const char *kh_base_name(const char *path);
+
+/* Are both inputs one regular file, or one FIFO? */
+bool kh_same_input(const char *a, const char *b);
+/* Does this name an input that is the standard input, as "-" and /dev/stdin do, and no file? */
+bool kh_is_standard_input(const char *path);
+
+typedef struct kh_paths kh_paths;
+
+int kh_paths_new(kh_paths **p, kh_err *err);
+void kh_paths_free(kh_paths *p);
+/* Fails if the name is empty, or if that file is an output already, or what standard error is
+ * written to.  Terminals, /dev/null and pipes take what several write. NULL: not wanted. */
+int kh_paths_output(kh_paths *p, const char *path, kh_err *err);
+/* Fails if an output is this file; `what`: "an input", for the message. */
+int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err *err);
+
+#endif

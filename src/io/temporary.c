@@ -1,0 +1,137 @@
+#include <config.h>
+#include "io/temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { DIGITS = 16, AROUND = 1 + 1 + DIGITS + 4 };      /* ".", ".RANDOM", ".tmp" */
+
+/* --- the list --------------------------------------------------------------------- */
+enum { N_SLOTS = 64 };
+enum { FREE, BEING_SET, SET };
+
+static struct slot {
+	atomic_int state;
+	int folder;
+	char name[KH_NAME_MAX + 1];
+} slots[N_SLOTS];
+
+void kh_temporary_remove_all(void)
+{
+	for (int i = 0; i < N_SLOTS; i++)
+		if (atomic_load(&slots[i].state) == SET)
+			unlinkat(slots[i].folder, slots[i].name, 0);
+}
+
+static void enter(kh_temporary *t)
+{
+	t->slot = -1;
+	for (int i = 0; i < N_SLOTS && t->slot < 0; i++) {
+		int none = FREE;
+
+		if (!atomic_compare_exchange_strong(&slots[i].state, &none, BEING_SET))
+			continue;
+		slots[i].folder = t->folder;
+		memcpy(slots[i].name, t->name, sizeof t->name);
+		t->slot = i;
+		atomic_store(&slots[i].state, SET);
+	}
+}
+
+void kh_temporary_forget(kh_temporary *t)
+{
+	if (t->slot >= 0)
+		atomic_store(&slots[t->slot].state, FREE);
+	t->slot = -1;
+}
+
+/* --- names ------------------------------------------------------------------------ */
+/* What stands between the dots: `base`, or, if that is too long, its beginning and a checksum. */
+static void stem_of(int folder, const char *base, char stem[KH_NAME_MAX + 1])
+{
+	const long limit = fpathconf(folder, _PC_NAME_MAX);
+	const bool known = limit > 0 && limit < KH_NAME_MAX;
+	const size_t most = (known ? (size_t)limit : KH_NAME_MAX) - AROUND;
+	const size_t n = strlen(base);
+
+	if (n <= most)
+		memcpy(stem, base, n + 1);
+	else
+		snprintf(stem, KH_NAME_MAX + 1, "%.*s~%016" PRIx64, (int)(most - 17), base,
+			 (uint64_t)XXH3_64bits(base, n));
+}
+
+int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err)
+{
+	char stem[KH_NAME_MAX + 1];
+	uint64_t random;
+	ssize_t n;
+
+	do
+		n = getrandom(&random, sizeof random, 0);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof random)
+		return kh_fail_errno(err, "random bytes for the name of a temporary file");
+	stem_of(folder, base, stem);
+	t->folder = folder;
+	snprintf(t->name, sizeof t->name, ".%.*s.%016" PRIx64 ".tmp", KH_NAME_MAX - AROUND, stem,
+		 random);
+	enter(t);
+	return KH_OK;
+}
+
+void kh_temporary_join(kh_temporary *t, int folder, const char *name)
+{
+	t->folder = folder;
+	snprintf(t->name, sizeof t->name, "%s", name);
+	enter(t);
+}
+
+/* --- what killed runs left -------------------------------------------------------- */
+/* Is `name` a temporary name with this stem: ".STEM.<digits>.tmp"? */
+static bool is_temporary_of(const char *name, const char *stem)
+{
+	size_t n = strlen(stem);
+	const char *p = name + 1 + n;
+
+	if (name[0] != '.' || strncmp(name + 1, stem, n) != 0 || *p++ != '.')
+		return false;
+	n = strspn(p, "0123456789abcdef");
+	return n > 0 && strcmp(p + n, ".tmp") == 0;
+}
+
+void kh_temporary_remove_stale(int folder, const char *base)
+{
+	char stem[KH_NAME_MAX + 1];
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	stem_of(folder, base, stem);
+	while ((e = readdir(d))) {
+		if (!is_temporary_of(e->d_name, stem))
+			continue;
+		fd = openat(folder, e->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(folder, e->d_name, 0);
+		close(fd);
+	}
+	closedir(d);
+}
