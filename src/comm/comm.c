@@ -1,6 +1,6 @@
 /* comm.c - messages kept until they are taken, and collectives made of messages */
 #include <config.h>
-#include "comm_in.h"
+#include "comm/comm_in.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,15 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "mem.h"
+#include "base/mem.h"
 
-enum { STUCK = 8 };                     /* seconds that the carrier may take for a turn, after a failure */
+enum { STUCK = 8 }; /* seconds that the carrier may take for a turn, after a failure */
 
-/* --- parcels -------------------------------------------------------------------------- */
-void kh_parcels_push(kh_parcels *l, kh_parcel *p)
+/* --- packets ---------------------------------------------------------------------- */
+void kh_packets_push(kh_packets *l, kh_packet *p)
 {
 	p->next = NULL;
 	if (l->first)
@@ -26,36 +25,36 @@ void kh_parcels_push(kh_parcels *l, kh_parcel *p)
 	l->last = p;
 }
 
-kh_parcel *kh_parcels_pop(kh_parcels *l)
+kh_packet *kh_packets_pop(kh_packets *l)
 {
-	kh_parcel *p = l->first;
+	kh_packet *p = l->first;
 
 	if (p)
 		l->first = p->next;
 	return p;
 }
 
-kh_parcel *kh_parcel_new(unsigned peer, unsigned channel, void *p, size_t n)
+kh_packet *kh_packet_new(unsigned peer, unsigned channel, void *p, size_t n)
 {
-	kh_parcel *x = calloc(1, sizeof *x);
+	kh_packet *x = calloc(1, sizeof *x);
 
 	if (!x) {
 		free(p);
 		return NULL;
 	}
-	*x = (kh_parcel) { .peer = peer, .channel = channel, .p = p, .n = n };
+	*x = (kh_packet) { .peer = peer, .channel = channel, .p = p, .n = n };
 	return x;
 }
 
-void kh_parcel_free(kh_parcel *p)
+void kh_packet_free(kh_packet *p)
 {
 	if (p)
 		free(p->p);
 	free(p);
 }
 
-/* --- opening and closing ---------------------------------------------------------------- */
-/* How many ranks a launcher has started; the innermost launcher decides. */
+/* --- opening and closing ---------------------------------------------------------- */
+/* How many processes a launcher has started; the innermost launcher decides. */
 static unsigned launched(void)
 {
 	static const char *const sizes[] = {
@@ -75,7 +74,7 @@ static unsigned launched(void)
 	return 1;
 }
 
-static int read_timeout(double *seconds, kh_err *err)
+int kh_comm_timeout(double *seconds, kh_err *err)
 {
 	const char *s = getenv("KH_COMM_TIMEOUT");
 	char *end;
@@ -85,17 +84,18 @@ static int read_timeout(double *seconds, kh_err *err)
 		return KH_OK;
 	*seconds = strtod(s, &end);
 	if (end == s || *end || !(*seconds >= 1 && *seconds <= 1e6))
-		return kh_fail(err, KH_EUSAGE, "KH_COMM_TIMEOUT: '%s' is not a number of seconds from 1 on", s);
+		return kh_fail(err, KH_EUSAGE,
+			       "KH_COMM_TIMEOUT: '%s' is not a number of seconds from 1 on", s);
 	return KH_OK;
 }
 
 static void comm_free(kh_comm *c)
 {
 	for (size_t i = 0; c->inbox && i < (size_t)c->size * KH_CHANNELS; i++)
-		for (kh_parcel *p; (p = kh_parcels_pop(&c->inbox[i])) != NULL;)
-			kh_parcel_free(p);
-	for (kh_parcel *p; (p = kh_parcels_pop(&c->outbox)) != NULL;)
-		kh_parcel_free(p);
+		for (kh_packet *p; (p = kh_packets_pop(&c->inbox[i])) != NULL;)
+			kh_packet_free(p);
+	for (kh_packet *p; (p = kh_packets_pop(&c->outbox)) != NULL;)
+		kh_packet_free(p);
 	free(c->inbox);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->came);
@@ -124,18 +124,17 @@ int kh_comm_open(kh_comm **out, kh_err *err)
 	pthread_condattr_destroy(&attr);
 	c->size = size;
 	c->inbox = kh_array((size_t)size * KH_CHANNELS, sizeof *c->inbox, err);
-	rc = c->inbox ? read_timeout(&c->timeout, err) : KH_ENOMEM;
+	rc = c->inbox ? kh_comm_timeout(&c->timeout, err) : KH_ENOMEM;
 	if (!rc)
 		rc = kh_comm_carry(c, err);
-	if (rc) {
+	if (rc && !c->stuck)
 		comm_free(c);
-		return rc;
-	}
-	*out = c;
-	return KH_OK;
+	else
+		*out = c;               /* stuck: its thread still has it, and close tells so */
+	return rc;
 }
 
-static struct timespec after(double seconds)
+struct timespec kh_comm_after(double seconds)
 {
 	struct timespec t;
 
@@ -150,20 +149,22 @@ static struct timespec after(double seconds)
 }
 
 /* The carrier may hang in MPI when a peer is gone: then it is not waited for. */
-void kh_comm_close(kh_comm *c)
+int kh_comm_close(kh_comm *c)
 {
 	int status;
 
 	if (!c)
-		return;
+		return 0;
+	if (c->stuck)
+		return 1;
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
-	if (c->failure.code)            /* the first rank that exits has mpirun send this to the others, */
+	if (c->failure.code) /* the first process that exits has mpirun send this to the others, */
 		signal(SIGTERM, SIG_IGN);       /* whose status is to be their own */
 	pthread_cond_signal(&c->posted);
 	while (!c->ended) {
 		const uint64_t turns = c->turns;
-		struct timespec until = after(c->failure.code ? STUCK : c->timeout);
+		struct timespec until = kh_comm_after(c->failure.code ? STUCK : c->timeout);
 
 		if (pthread_cond_timedwait(&c->came, &c->lock, &until) == ETIMEDOUT &&
 		    c->turns == turns && (c->failure.code || !c->open))
@@ -171,17 +172,16 @@ void kh_comm_close(kh_comm *c)
 	}
 	status = c->ended ? 0 : c->failure.code == KH_EUSAGE ? 2 : 1;
 	pthread_mutex_unlock(&c->lock);
-	if (status) {
-		fflush(NULL);
-		_exit(status);
-	}
+	if (status)
+		return status;
 	pthread_join(c->carrier, NULL);
 	comm_free(c);
+	return 0;
 }
 
-unsigned kh_comm_rank(const kh_comm *c)
+unsigned kh_comm_self(const kh_comm *c)
 {
-	return c ? c->rank : 0;
+	return c ? c->self : 0;
 }
 
 unsigned kh_comm_size(const kh_comm *c)
@@ -189,19 +189,14 @@ unsigned kh_comm_size(const kh_comm *c)
 	return c ? c->size : 1;
 }
 
-int kh_comm_check_input(const kh_comm *c, const char *path, kh_err *err)
+int kh_comm_check_input(const kh_comm *c, bool standard, kh_err *err)
 {
-	struct stat st, in;
-	bool same = strcmp(path, "-") == 0;
-
-	if (!same && stat(path, &st) == 0 && fstat(STDIN_FILENO, &in) == 0)     /* such as /dev/stdin */
-		same = st.st_dev == in.st_dev && st.st_ino == in.st_ino && !S_ISREG(st.st_mode) &&
-		       strcmp(path, "/dev/null") != 0;
-	return !c || !same ? KH_OK : kh_fail(err, KH_EUSAGE, "several ranks cannot read standard input: "
-					     "name a file, or a FIFO");
+	return !c || !standard ? KH_OK
+	       : kh_fail(err, KH_EUSAGE, "several processes cannot read standard input: "
+			 "name a file, or a FIFO");
 }
 
-/* --- failure ------------------------------------------------------------------------------ */
+/* --- failure ---------------------------------------------------------------------- */
 void kh_comm_set_failure(kh_comm *c, int code, bool told, const char *msg)
 {
 	pthread_mutex_lock(&c->lock);
@@ -220,7 +215,7 @@ void kh_comm_fail(kh_comm *c, const kh_err *e)
 
 	if (!c)
 		return;
-	snprintf(msg, sizeof msg, "rank %u failed: %s", c->rank, e->msg[0] ? e->msg : "stopped");
+	snprintf(msg, sizeof msg, "process %u failed: %s", c->self, e->msg[0] ? e->msg : "stopped");
 	kh_comm_set_failure(c, e->code ? e->code : KH_EIO, false, msg);
 }
 
@@ -242,35 +237,35 @@ int kh_comm_check(kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* --- for the carrier ------------------------------------------------------------------------ */
-static kh_parcels *inbox(const kh_comm *c, unsigned from, unsigned channel)
+/* --- for the carrier -------------------------------------------------------------- */
+static kh_packets *inbox(const kh_comm *c, unsigned from, unsigned channel)
 {
 	return &c->inbox[(size_t)from * KH_CHANNELS + channel];
 }
 
-void kh_comm_deliver(kh_comm *c, kh_parcel *p)
+void kh_comm_deliver(kh_comm *c, kh_packet *p)
 {
 	pthread_mutex_lock(&c->lock);
 	p->number = c->n_came++;
-	kh_parcels_push(inbox(c, p->peer, p->channel), p);
+	kh_packets_push(inbox(c, p->peer, p->channel), p);
 	pthread_cond_broadcast(&c->came);
 	pthread_mutex_unlock(&c->lock);
 }
 
-kh_parcels kh_comm_outgoing(kh_comm *c)
+kh_packets kh_comm_outgoing(kh_comm *c)
 {
-	kh_parcels l;
+	kh_packets l;
 
 	pthread_mutex_lock(&c->lock);
 	l = c->outbox;
-	c->outbox = (kh_parcels) { NULL, NULL };
+	c->outbox = (kh_packets) { NULL, NULL };
 	pthread_mutex_unlock(&c->lock);
 	return l;
 }
 
 void kh_comm_nap(kh_comm *c, double seconds)
 {
-	struct timespec until = after(seconds);
+	struct timespec until = kh_comm_after(seconds);
 
 	pthread_mutex_lock(&c->lock);
 	c->turns++;
@@ -279,10 +274,10 @@ void kh_comm_nap(kh_comm *c, double seconds)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------- */
 int kh_comm_post(kh_comm *c, unsigned to, unsigned channel, void *p, size_t n, kh_err *err)
 {
-	kh_parcel *x;
+	kh_packet *x;
 	int rc = kh_comm_check(c, err);
 
 	assert(to < c->size && channel < KH_CHANNELS);
@@ -290,28 +285,28 @@ int kh_comm_post(kh_comm *c, unsigned to, unsigned channel, void *p, size_t n, k
 		free(p);
 		return rc;
 	}
-	x = kh_parcel_new(to, channel, p, n);
+	x = kh_packet_new(to, channel, p, n);
 	if (!x)
 		return kh_fail_nomem(err);
-	if (to == c->rank) {
+	if (to == c->self) {
 		kh_comm_deliver(c, x);
 		return KH_OK;
 	}
 	pthread_mutex_lock(&c->lock);
-	kh_parcels_push(&c->outbox, x);
+	kh_packets_push(&c->outbox, x);
 	pthread_cond_signal(&c->posted);
 	pthread_mutex_unlock(&c->lock);
 	return KH_OK;
 }
 
-/* The list whose first message came first, of ranks from .. to - 1 and some channels. */
-static kh_parcels *earliest(const kh_comm *c, unsigned from, unsigned to, unsigned channels)
+/* The list whose first message came first, of processes from .. to - 1 and some channels. */
+static kh_packets *earliest(const kh_comm *c, unsigned from, unsigned to, unsigned channels)
 {
-	kh_parcels *best = NULL;
+	kh_packets *best = NULL;
 
 	for (unsigned r = from; r < to; r++)
 		for (unsigned ch = 0; ch < KH_CHANNELS; ch++) {
-			kh_parcels *l = inbox(c, r, ch);
+			kh_packets *l = inbox(c, r, ch);
 
 			if ((channels >> ch & 1) && l->first &&
 			    (!best || l->first->number < best->first->number))
@@ -323,15 +318,15 @@ static kh_parcels *earliest(const kh_comm *c, unsigned from, unsigned to, unsign
 static int take(kh_comm *c, const unsigned range[2], unsigned channels, bool wait, kh_message *m,
 		kh_err *err)
 {
-	kh_parcels *l;
-	kh_parcel *p = NULL;
+	kh_packets *l;
+	kh_packet *p = NULL;
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
 	while (!(rc = failed(c, err)) && !(l = earliest(c, range[0], range[1], channels)) && wait)
 		pthread_cond_wait(&c->came, &c->lock);
 	if (!rc && l)
-		p = kh_parcels_pop(l);
+		p = kh_packets_pop(l);
 	pthread_mutex_unlock(&c->lock);
 	if (rc)
 		return rc;
@@ -352,7 +347,7 @@ int kh_comm_take_from(kh_comm *c, unsigned from, unsigned channel, kh_message *m
 	return take(c, (unsigned[]) { from, from + 1 }, 1U << channel, true, m, err);
 }
 
-/* --- collectives ---------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------ */
 static int post_copy(kh_comm *c, unsigned to, const void *p, size_t n, kh_err *err)
 {
 	void *copy = malloc(n ? n : 1);
@@ -361,20 +356,22 @@ static int post_copy(kh_comm *c, unsigned to, const void *p, size_t n, kh_err *e
 		return kh_fail_nomem(err);
 	if (n > 0)
 		memcpy(copy, p, n);
-	return kh_comm_post(c, to, 0, copy, n, err);
+	return kh_comm_post(c, to, KH_CHANNEL_COLLECTIVE, copy, n, err);
 }
 
-/* A message of n bytes from a rank, to p. */
+/* A message of n bytes from a process, to p. */
 static int take_into(kh_comm *c, unsigned from, void *p, size_t n, kh_err *err)
 {
 	kh_message m;
-	int rc = kh_comm_take_from(c, from, 0, &m, err);
+	int rc = kh_comm_take_from(c, from, KH_CHANNEL_COLLECTIVE, &m, err);
 
 	if (rc)
 		return rc;
 	if (m.n != n)
-		rc = kh_fail(err, KH_EIO, "rank %u sent %zu bytes where %zu belong: it may be another version",
-			     from, m.n, n);
+		rc = kh_fail(
+			err, KH_EIO,
+			"process %u sent %zu bytes where %zu belong: it may be another version",
+			from, m.n, n);
 	else if (n > 0)
 		memcpy(p, m.p, n);
 	free(m.p);
@@ -384,7 +381,7 @@ static int take_into(kh_comm *c, unsigned from, void *p, size_t n, kh_err *err)
 /* Down a tree: in each round those who have it double. */
 int kh_comm_broadcast(kh_comm *c, unsigned root, void *p, size_t n, kh_err *err)
 {
-	const unsigned me = (c->rank + c->size - root) % c->size;
+	const unsigned me = (c->self + c->size - root) % c->size;
 	unsigned step = 1;
 	int rc = KH_OK;
 
@@ -398,27 +395,27 @@ int kh_comm_broadcast(kh_comm *c, unsigned root, void *p, size_t n, kh_err *err)
 	return rc;
 }
 
-/* Up the same tree to rank 0, and down. */
+/* Up the same tree to process 0, and down. */
 int kh_comm_sum(kh_comm *c, uint64_t *x, size_t n, kh_err *err)
 {
 	uint64_t *y = kh_array(n, sizeof *y, err);
 	unsigned step = 1, up = 1;
 	int rc = y ? KH_OK : KH_ENOMEM;
 
-	while (up <= c->rank)
+	while (up <= c->self)
 		up *= 2;
 	while (step < c->size)
 		step *= 2;
 	for (; step >= up && !rc; step /= 2) {
-		if (c->rank + step >= c->size)
+		if (c->self + step >= c->size)
 			continue;
-		rc = take_into(c, c->rank + step, y, n * sizeof *y, err);
+		rc = take_into(c, c->self + step, y, n * sizeof *y, err);
 		for (size_t i = 0; i < n && !rc; i++)
 			x[i] += y[i];
 	}
 	free(y);
-	if (!rc && c->rank > 0)
-		rc = post_copy(c, c->rank - up / 2, x, n * sizeof *x, err);
+	if (!rc && c->self > 0)
+		rc = post_copy(c, c->self - up / 2, x, n * sizeof *x, err);
 	return rc ? rc : kh_comm_broadcast(c, 0, x, n * sizeof *x, err);
 }
 
@@ -429,7 +426,7 @@ int kh_comm_barrier(kh_comm *c, kh_err *err)
 	return kh_comm_sum(c, &nothing, 1, err);
 }
 
-/* One message from each rank, in their order. */
+/* One message from each process, in their order. */
 static int take_all(kh_comm *c, void **recv, size_t *got, kh_err *err)
 {
 	int rc = KH_OK;
@@ -438,7 +435,7 @@ static int take_all(kh_comm *c, void **recv, size_t *got, kh_err *err)
 	for (unsigned r = 0; r < c->size && !rc; r++) {
 		kh_message m;
 
-		rc = kh_comm_take_from(c, r, 0, &m, err);
+		rc = kh_comm_take_from(c, r, KH_CHANNEL_COLLECTIVE, &m, err);
 		if (!rc) {
 			recv[r] = m.p;
 			got[r] = m.n;

@@ -1,48 +1,50 @@
 /*
- * comm_mpi.c - the thread that carries messages over MPI
+ * mpi.c - the thread that carries messages over MPI
  *
  * Nothing in it waits for a peer: sends and receives are started and tested, so a peer that
- * has stopped in the middle of a transfer cannot stop this rank, and its silence is
- * noticed.  MPI keeps the order of messages between two ranks, whatever their tags.
+ * has stopped in the middle of a transfer cannot stop this process, and its silence is
+ * noticed.  MPI keeps the order of messages between two processes, whatever their tags.
  *
- * Ranks part by a BYE each to all; who has all of them may call MPI_Finalize.  Until its BYE a rank
- * gives signs of life, also to those that have come to their end: they wait for it as long
- * as it does.  After a failure, where that would be to wait for a peer that is gone,
+ * Ranks part by a BYE each to all; who has all of them may call MPI_Finalize.  Until its BYE a
+ * process gives signs of life, also to those that have come to their end: they wait for it as
+ * long as it does.  After a failure, where that would be to wait for a peer that is gone,
  * MPI_Abort ends the run.
  */
 #include <config.h>
-#include "comm_carrier.h"
+#include "comm/mpi_in.h"
 
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include "mem.h"
+#include "base/mem.h"
 
 enum { FINAL = 3 };                     /* seconds to part in order after a failure */
+enum { START = 5 };                     /* time-outs that MPI_Init may take */
 
-/* --- signs of life ---------------------------------------------------------------------------- */
+/* --- signs of life ---------------------------------------------------------------- */
 static void beat(struct carrier *t, double now)
 {
 	const double every = t->c->timeout / 4 < 1 ? t->c->timeout / 4 : 1;
 
 	if (now - t->beat < every)
 		return;
-	if (now - t->beat > t->c->timeout / 2)  /* this rank itself was stopped: be patient */
+	if (now - t->beat > t->c->timeout / 2)  /* this process itself was stopped: be patient */
 		for (unsigned r = 0; r < t->c->size; r++)
 			t->peer[r].heard = now;
 	t->beat = now;
 	for (unsigned r = 0; r < t->c->size && !t->bye; r++)
-		if (r != t->c->rank)
+		if (r != t->c->self)
 			kh_move_alive(t, r);
 }
 
-/* A rank that has not parted and was not heard of for the time-out, or KH_NOBODY. */
+/* A process that has not parted and was not heard of for the time-out, or KH_NOBODY. */
 static unsigned find_lost(const struct carrier *t, double now)
 {
 	for (unsigned r = 0; r < t->c->size; r++)
-		if (r != t->c->rank && !t->peer[r].bye && now - t->peer[r].heard > t->c->timeout)
+		if (r != t->c->self && !t->peer[r].bye && now - t->peer[r].heard > t->c->timeout)
 			return r;
 	return KH_NOBODY;
 }
@@ -54,13 +56,14 @@ static void miss(struct carrier *t, double now)
 
 	if (r == KH_NOBODY)
 		return;
-	kh_fail(&e, KH_EIO, "rank %u does not answer: nothing heard of it for %.0f s (KH_COMM_TIMEOUT)", r,
+	kh_fail(&e, KH_EIO,
+		"process %u does not answer: nothing heard of it for %.0f s (KH_COMM_TIMEOUT)", r,
 		t->c->timeout);
 	kh_comm_set_failure(t->c, KH_EIO, false, e.msg);
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
-/* What the rank's threads want of the carrier: to tell of a failure, to part. */
+/* --- the end ---------------------------------------------------------------------- */
+/* What the process's threads want of the carrier: to tell of a failure, to part. */
 static bool has_failed(struct carrier *t, bool *closing)
 {
 	kh_comm *c = t->c;
@@ -81,13 +84,13 @@ static bool has_failed(struct carrier *t, bool *closing)
 static bool all_gone(const struct carrier *t)
 {
 	for (unsigned r = 0; r < t->c->size; r++)
-		if (r != t->c->rank && !t->peer[r].bye)
+		if (r != t->c->self && !t->peer[r].bye)
 			return false;
 	return !t->out;
 }
 
-/* Nothing follows a BYE.  Has every rank come to its end?  After a failure those that live may still
- * have files to remove and are waited for; if one is lost, the run is ended by force,
+/* Nothing follows a BYE.  Has every process come to its end?  After a failure those that live
+ * may still have files to remove and are waited for; if one is lost, the run is ended by force,
  * with the status of the failure, when all others have had time to part. */
 static bool part(struct carrier *t, double now, bool failed)
 {
@@ -106,9 +109,9 @@ static bool part(struct carrier *t, double now, bool failed)
 	return false;
 }
 
-/* The rank's threads may wait for something else, such as a disk that is gone, and not learn that the
- * run has failed.  SIGTERM ends it with its temporary files: in this
- * thread, as a thread that a disk holds up takes no signal. */
+/* The process's threads may wait for something else, such as a disk that is gone, and not learn
+ * that the run has failed.  SIGTERM ends it with its temporary files: in this thread, as a
+ * thread that a disk holds up takes no signal. */
 static void end_idlers(struct carrier *t, double now)
 {
 	if (t->failed == 0)
@@ -120,11 +123,11 @@ static void end_idlers(struct carrier *t, double now)
 static void run(struct carrier *t)
 {
 	for (;;) {
-		kh_parcels l = kh_comm_outgoing(t->c);
+		kh_packets l = kh_comm_outgoing(t->c);
 		bool busy = l.first != NULL, closing;
 
-		for (kh_parcel *p; (p = kh_parcels_pop(&l)) != NULL;)
-			kh_move_parcel(t, p);
+		for (kh_packet *p; (p = kh_packets_pop(&l)) != NULL;)
+			kh_move_message(t, p);
 		busy |= kh_move_test(t);
 
 		double now = kh_seconds();
@@ -146,25 +149,27 @@ static void run(struct carrier *t)
 	}
 }
 
-/* --- the thread ----------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------- */
 static int begin(struct carrier *t, kh_err *err)
 {
 	kh_comm *c = t->c;
-	int got = 0, rank, size;
+	int got = 0, self, size;
 
 	MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_rank(MPI_COMM_WORLD, &self);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (got < MPI_THREAD_FUNNELED)
 		return kh_fail(err, KH_EUSAGE, "this MPI does not allow threads");
 	if ((unsigned)size != c->size)
-		return kh_fail(err, KH_EUSAGE, "%u ranks were started, but MPI knows of %d: they were "
-			       "started by another MPI than this program was built with", c->size, size);
+		return kh_fail(err, KH_EUSAGE,
+			       "%u processes were started, but MPI knows of %d: they were "
+			       "started by another MPI than this program was built with",
+			       c->size, size);
 	t->peer = kh_array(c->size, sizeof *t->peer, err);
 	if (!t->peer)
 		return KH_ENOMEM;
-	c->rank = (unsigned)rank;
+	c->self = (unsigned)self;
 	t->beat = t->since = kh_seconds();
 	for (unsigned r = 0; r < c->size; r++)
 		t->peer[r].heard = t->beat;
@@ -207,10 +212,21 @@ int kh_comm_carry(kh_comm *c, kh_err *err)
 
 	if (rc)
 		return rc;
+	const struct timespec until = kh_comm_after(START * c->timeout);
+
 	pthread_mutex_lock(&c->lock);
-	while (!c->open && !c->ended)
-		pthread_cond_wait(&c->came, &c->lock);
-	rc = c->open ? KH_OK : c->failure.code; /* another rank may have failed by now: that is not this */
+	while (!c->open && !c->ended && !c->stuck)
+		c->stuck = pthread_cond_timedwait(&c->came, &c->lock, &until) == ETIMEDOUT;
+	if (c->stuck && !c->open && !c->ended) {
+		rc = kh_fail(err, KH_EIO, "MPI did not start within %.0f s (five times "
+			     "KH_COMM_TIMEOUT): do all %u processes run, and reach each other?",
+			     START * c->timeout, c->size);
+		pthread_mutex_unlock(&c->lock);
+		return rc;
+	}
+	c->stuck = false;
+	/* another process may have failed by now: that is not this */
+	rc = c->open ? KH_OK : c->failure.code;
 	if (rc)
 		*err = c->failure;
 	pthread_mutex_unlock(&c->lock);

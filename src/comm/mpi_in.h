@@ -1,11 +1,11 @@
 /*
- * comm_carrier.h - inside the thread that carries messages: comm_mpi.c, what it does when;
- * comm_move.c, transfers over MPI
+ * mpi_in.h - inside the thread that carries messages: mpi.c, what it does when;
+ * mpi_transfer.c, transfers over MPI
  */
-#ifndef KH_COMM_CARRIER_H
-#define KH_COMM_CARRIER_H
+#ifndef KH_COMM_MPI_IN_H
+#define KH_COMM_MPI_IN_H
 
-#include "comm_in.h"
+#include "comm/comm_in.h"
 
 /* Tags below KH_CHANNELS: the last, or only, chunk of a message on that channel. */
 enum { TAG_MORE = KH_CHANNELS, TAG_ALIVE = 2 * KH_CHANNELS, TAG_FAILURE, TAG_BYE };
@@ -33,11 +33,11 @@ struct carrier {
 	kh_err failure;                 /* as it is told to the others */
 };
 
-/* This rank has failed. */
+/* This process has failed. */
 void kh_carrier_fail(struct carrier *t, const char *msg);
 
-/* Takes over the parcel. */
-void kh_move_parcel(struct carrier *t, kh_parcel *p);
+/* Takes over the packet. */
+void kh_move_message(struct carrier *t, kh_packet *p);
 /* To all others, a message of the carrier's own, small; p lives as long as it does. */
 void kh_move_to_all(struct carrier *t, int tag, void *p, size_t n);
 /* A sign of life, if the last one is out. */

@@ -1,12 +1,12 @@
-/* comm_move.c - transfers over MPI: started and tested, never waited for */
+/* mpi_transfer.c - transfers over MPI: started and tested, never waited for */
 #include <config.h>
-#include "comm_carrier.h"
+#include "comm/mpi_in.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 enum { CHUNK = 16 << 20 };              /* bytes of one transfer */
 
@@ -16,15 +16,15 @@ struct flight {
 	int tag;
 	char *p;
 	int n;
-	kh_parcel *parcel;              /* sent: freed when all its chunks are out */
+	kh_packet *packet;              /* sent: freed when all its chunks are out */
 };
 
-/* --- failures ------------------------------------------------------------------------------ */
+/* --- failures --------------------------------------------------------------------- */
 void kh_carrier_fail(struct carrier *t, const char *msg)
 {
 	kh_err e = { 0, "" };
 
-	kh_fail(&e, KH_EIO, "rank %u failed: %s", t->c->rank, msg);
+	kh_fail(&e, KH_EIO, "process %u failed: %s", t->c->self, msg);
 	kh_comm_set_failure(t->c, KH_EIO, false, e.msg);
 }
 
@@ -41,7 +41,7 @@ static bool check(struct carrier *t, int rc, const char *what)
 	return false;
 }
 
-/* --- sending ------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------- */
 static bool send_chunk(struct carrier *t, const flight *what, unsigned to)
 {
 	flight *f = malloc(sizeof *f);
@@ -58,12 +58,12 @@ static bool send_chunk(struct carrier *t, const flight *what, unsigned to)
 	}
 	f->next = t->out;
 	t->out = f;
-	if (f->parcel)
-		f->parcel->number++;
+	if (f->packet)
+		f->packet->number++;
 	return true;
 }
 
-void kh_move_parcel(struct carrier *t, kh_parcel *p)
+void kh_move_message(struct carrier *t, kh_packet *p)
 {
 	size_t at = 0, left = p->n;
 	bool sent = true;
@@ -71,18 +71,18 @@ void kh_move_parcel(struct carrier *t, kh_parcel *p)
 	p->number = 0;
 	for (; sent && left > CHUNK; at += CHUNK, left -= CHUNK) {
 		flight f = { .tag = TAG_MORE + (int)p->channel, .p = (char *)p->p + at, .n = CHUNK,
-			     .parcel = p };
+			     .packet = p };
 
 		sent = send_chunk(t, &f, p->peer);
 	}
 	if (sent) {
 		flight f = { .tag = (int)p->channel, .p = left ? (char *)p->p + at : NULL,
-			     .n = (int)left, .parcel = p };
+			     .n = (int)left, .packet = p };
 
 		sent = send_chunk(t, &f, p->peer);
 	}
 	if (p->number == 0)
-		kh_parcel_free(p);
+		kh_packet_free(p);
 }
 
 void kh_move_to_all(struct carrier *t, int tag, void *p, size_t n)
@@ -90,7 +90,7 @@ void kh_move_to_all(struct carrier *t, int tag, void *p, size_t n)
 	for (unsigned r = 0; r < t->c->size; r++) {
 		flight f = { .tag = tag, .p = p, .n = (int)n };
 
-		if (r != t->c->rank)
+		if (r != t->c->self)
 			send_chunk(t, &f, r);
 	}
 }
@@ -103,20 +103,21 @@ static bool test_sends(struct carrier *t)
 		flight *f = *at;
 		int done = 0;
 
-		if (!check(t, MPI_Test(&f->request, &done, MPI_STATUS_IGNORE), "MPI_Test") || !done) {
+		if (!check(t, MPI_Test(&f->request, &done, MPI_STATUS_IGNORE), "MPI_Test") ||
+		    !done) {
 			at = &f->next;
 			continue;
 		}
 		*at = f->next;
 		any = true;
-		if (f->parcel && --f->parcel->number == 0)
-			kh_parcel_free(f->parcel);
+		if (f->packet && --f->packet->number == 0)
+			kh_packet_free(f->packet);
 		free(f);
 	}
 	return any;
 }
 
-/* --- receiving ------------------------------------------------------------------------------ */
+/* --- receiving -------------------------------------------------------------------- */
 static void receive(struct carrier *t, MPI_Message *m, const MPI_Status *s)
 {
 	struct peer *p = &t->peer[s->MPI_SOURCE];
@@ -153,8 +154,10 @@ static bool look(struct carrier *t)
 		MPI_Status s;
 		int there = 0;
 
-		if (!check(t, MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &m, &s),
-			   "MPI_Improbe") || !there)
+		if (!check(t,
+			   MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &m, &s),
+			   "MPI_Improbe") ||
+		    !there)
 			return any;
 		t->peer[s.MPI_SOURCE].heard = kh_seconds();
 		receive(t, &m, &s);
@@ -172,7 +175,8 @@ static bool join(struct carrier *t, struct peer *p, const flight *f, char **all,
 		*n = (size_t)f->n;
 		return true;
 	}
-	if (kh_grow((void **)&p->part[ch], &p->cap_part[ch], p->n_part[ch] + (size_t)f->n, 1, NULL)) {
+	if (kh_grow((void **)&p->part[ch], &p->cap_part[ch], p->n_part[ch] + (size_t)f->n, 1,
+		    NULL)) {
 		kh_carrier_fail(t, "out of memory");
 		free(f->p);
 		return false;
@@ -189,8 +193,8 @@ static bool join(struct carrier *t, struct peer *p, const flight *f, char **all,
 	return true;
 }
 
-/* What has come from a rank, whole. */
-static void hand_over(struct carrier *t, unsigned from, const flight *f)
+/* What has come from a process, whole. */
+static void take_in(struct carrier *t, unsigned from, const flight *f)
 {
 	struct peer *p = &t->peer[from];
 	char *all;
@@ -199,7 +203,7 @@ static void hand_over(struct carrier *t, unsigned from, const flight *f)
 	if (f->tag < TAG_ALIVE) {
 		if (!join(t, p, f, &all, &n))
 			return;
-		kh_parcel *x = kh_parcel_new(from, (unsigned)f->tag, all, n);
+		kh_packet *x = kh_packet_new(from, (unsigned)f->tag, all, n);
 
 		if (x)
 			kh_comm_deliver(t->c, x);
@@ -212,6 +216,8 @@ static void hand_over(struct carrier *t, unsigned from, const flight *f)
 
 		memcpy(&e, f->p, sizeof e);
 		e.msg[sizeof e.msg - 1] = 0;
+		if (e.code >= 0 || e.code < KH_ECANCEL)
+			e.code = KH_EIO;
 		kh_comm_set_failure(t->c, e.code, true, e.msg);
 	}
 	if (f->tag == TAG_BYE)
@@ -230,10 +236,12 @@ static bool test_receives(struct carrier *t)
 			flight *f = p->in;
 			int done = 0;
 
-			if (!check(t, MPI_Test(&f->request, &done, MPI_STATUS_IGNORE), "MPI_Test") || !done)
+			if (!check(t, MPI_Test(&f->request, &done, MPI_STATUS_IGNORE),
+				   "MPI_Test") ||
+			    !done)
 				break;
 			p->in = f->next;
-			hand_over(t, r, f);
+			take_in(t, r, f);
 			free(f);
 			any = true;
 		}
@@ -258,7 +266,7 @@ bool kh_move_under_way(const struct carrier *t)
 	return t->out != NULL;
 }
 
-/* --- signs of life ---------------------------------------------------------------------------- */
+/* --- signs of life ---------------------------------------------------------------- */
 void kh_move_alive(struct carrier *t, unsigned to)
 {
 	struct peer *p = &t->peer[to];
@@ -272,7 +280,9 @@ void kh_move_alive(struct carrier *t, unsigned to)
 		check(t, MPI_Test(&p->alive->request, &done, MPI_STATUS_IGNORE), "MPI_Test");
 	p->alive->tag = TAG_ALIVE;
 	if (done)
-		check(t, MPI_Isend(NULL, 0, MPI_BYTE, (int)to, TAG_ALIVE, MPI_COMM_WORLD, &p->alive->request),
+		check(t,
+		      MPI_Isend(NULL, 0, MPI_BYTE, (int)to, TAG_ALIVE, MPI_COMM_WORLD,
+				&p->alive->request),
 		      "MPI_Isend");
 }
 

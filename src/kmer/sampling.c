@@ -1,10 +1,10 @@
 #include <config.h>
-#include "sketch.h"
+#include "kmer/sampling.h"
 
 #include <string.h>
-#include "syncmer.h"
+#include "kmer/syncmer.h"
 
-int kh_sketch_check(const kh_sketch *sk, kh_err *err)
+int kh_sampling_check(const kh_sampling *sk, kh_err *err)
 {
 	if (sk->scheme != KH_MINHASH && sk->scheme != KH_SYNCMER)
 		return kh_fail(err, KH_EUSAGE, "sampling scheme %u is not known", sk->scheme);
@@ -24,7 +24,7 @@ int kh_sketch_check(const kh_sketch *sk, kh_err *err)
 	return KH_OK;
 }
 
-static size_t run_syncmer(const kh_sketch *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
+static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	kh_syncmer_fn *syncmers = kh_syncmer_get(sk);
 	uint32_t start[KH_SYNCMER_TILE];
@@ -40,7 +40,8 @@ static size_t run_syncmer(const kh_sketch *sk, const kh_stretch *sp, uint64_t *k
 
 			if (kh_packed_ambiguous(sp->amb, p, sk->k))
 				continue;
-			key[n] = kh_key(kh_bits_canonical(kh_packed_bits(sp->bases, p, sk->k), sk->k));
+			key[n] = kh_key(
+				kh_bits_canonical(kh_packed_bits(sp->bases, p, sk->k), sk->k));
 			pos[n++] = (uint32_t)(p - sp->from);
 		}
 	}
@@ -49,7 +50,7 @@ static size_t run_syncmer(const kh_sketch *sk, const kh_stretch *sp, uint64_t *k
 
 /* One window: a sorted list of the smallest orders so far (distinct, as the order is
  * a bijection of the canonical k-mer). */
-static size_t minhash_window(const kh_sketch *sk, const kh_stretch *sp, uint64_t at, uint64_t end,
+static size_t minhash_window(const kh_sampling *sk, const kh_stretch *sp, uint64_t at, uint64_t end,
 			     uint64_t *key)
 {
 	uint64_t small[KH_MINHASH_S_MAX], kmer[KH_MINHASH_S_MAX];
@@ -81,7 +82,7 @@ static size_t minhash_window(const kh_sketch *sk, const kh_stretch *sp, uint64_t
 	return n;
 }
 
-static size_t run_minhash(const kh_sketch *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
+static size_t run_minhash(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	size_t n = 0;
 
@@ -96,7 +97,7 @@ static size_t run_minhash(const kh_sketch *sk, const kh_stretch *sp, uint64_t *k
 	return n;
 }
 
-size_t kh_sketch_run(const kh_sketch *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos)
+size_t kh_sampling_run(const kh_sampling *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos)
 {
 	if (span->from >= span->to)
 		return 0;

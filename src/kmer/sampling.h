@@ -1,5 +1,5 @@
 /*
- * sketch.h - which k-mers are kept: the sampling schemes   [HD]
+ * sampling.h - which k-mers are kept: the sampling schemes   [HD]
  *
  * minhash: of the k-mers that start in one bin (a window of stride + k - 1 bases) the
  * `s` distinct ones that are smallest in the order fmix64(canonical ^ KH_ORDER_SEED).
@@ -13,22 +13,22 @@
  * period of up to k - s bases (poly-A, dinucleotides) give no features, and two kept
  * k-mers start more than (k - s) / 2 bases apart, a bound that buffers rely on.
  */
-#ifndef KH_SKETCH_H
-#define KH_SKETCH_H
+#ifndef KH_KMER_SAMPLING_H
+#define KH_KMER_SAMPLING_H
 
-#include "kmer.h"
+#include "kmer/kmer.h"
 
 enum { KH_MINHASH = 0, KH_SYNCMER = 1 };
 
 /* Part of the header of a database: 16 bytes. */
-typedef struct kh_sketch {
+typedef struct kh_sampling {
 	uint32_t scheme;
 	uint32_t k;
 	uint32_t s;             /* syncmer: bases of an s-mer; minhash: features of a window */
 	uint32_t stride;        /* bases of a bin; minhash: starts in a window */
-} kh_sketch;
+} kh_sampling;
 
-static_assert(sizeof(kh_sketch) == 16, "kh_sketch is part of the file format");
+static_assert(sizeof(kh_sampling) == 16, "kh_sampling is part of the file format");
 
 #define KH_STRIDE_MAX 4096
 #define KH_MINHASH_S_MAX 64
@@ -98,7 +98,7 @@ static KH_HD uint64_t kh_minhash_order(uint64_t canonical)
 }
 
 /* The most features that n starts can give. */
-static KH_HD uint64_t kh_sketch_bound(const kh_sketch *sk, uint64_t n)
+static KH_HD uint64_t kh_sampling_bound(const kh_sampling *sk, uint64_t n)
 {
 	if (sk->scheme == KH_SYNCMER)
 		return n / ((sk->k - sk->s) / 2 + 1) + 1;
@@ -106,16 +106,16 @@ static KH_HD uint64_t kh_sketch_bound(const kh_sketch *sk, uint64_t n)
 }
 
 #ifndef __CUDACC__
-#include "msg.h"
+#include "base/msg.h"
 
 /* Can these parameters be? */
-int kh_sketch_check(const kh_sketch *sk, kh_err *err);
+int kh_sampling_check(const kh_sampling *sk, kh_err *err);
 
 /*
  * The features that start at [from, to) of a packed sequence: key[j] = kh_key() of the
  * k-mer and pos[j] = its start less `from`, ascending by position for syncmers, by window
  * for minhash (whose windows are counted from `from`).  Every k-mer that starts
- * before `to` must lie inside the sequence.  Room for kh_sketch_bound(to - from).
+ * before `to` must lie inside the sequence.  Room for kh_sampling_bound(to - from).
  * Returns the number of features.
  */
 typedef struct kh_stretch {
@@ -124,10 +124,10 @@ typedef struct kh_stretch {
 	uint64_t from, to;
 } kh_stretch;
 
-size_t kh_sketch_run(const kh_sketch *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos);
+size_t kh_sampling_run(const kh_sampling *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos);
 
 /* Starts of k-mers in a sequence of len bases. */
-static inline uint64_t kh_sketch_starts(const kh_sketch *sk, uint64_t len)
+static inline uint64_t kh_sampling_starts(const kh_sampling *sk, uint64_t len)
 {
 	return len < sk->k ? 0 : len - sk->k + 1;
 }

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "syncmer.h"
+#include "kmer/syncmer.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, 
 	}
 }
 
-size_t kh_syncmer_plain(const kh_sketch *sk, const uint64_t *bases, uint64_t at, size_t n,
+size_t kh_syncmer_plain(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			uint32_t *start)
 {
 	const unsigned w = sk->k - sk->s + 1;
@@ -39,7 +39,7 @@ size_t kh_syncmer_plain(const kh_sketch *sk, const uint64_t *bases, uint64_t at,
 	return m;
 }
 
-kh_syncmer_fn *kh_syncmer_get(const kh_sketch *sk)
+kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 {
 	static _Atomic(int) forbidden = -1;             /* not looked yet */
 	int no = atomic_load_explicit(&forbidden, memory_order_relaxed);

@@ -1,26 +1,26 @@
 /*
  * syncmer.h - the inner loop of syncmer sampling
  *
- * The plain C version is the specification (it is kh_syncmer_keep() of sketch.h over all
+ * The plain C version is the specification (it is kh_syncmer_keep() of sampling.h over all
  * starts); on x86-64 the same in AVX2 is taken where the machine has it and s <= 16
  * (KH_SIMD=none in the environment forbids it).
  */
-#ifndef KH_SYNCMER_H
-#define KH_SYNCMER_H
+#ifndef KH_KMER_SYNCMER_H
+#define KH_KMER_SYNCMER_H
 
-#include "sketch.h"
+#include "kmer/sampling.h"
 
 #define KH_SYNCMER_TILE 1024
 
 /* Of the n <= KH_SYNCMER_TILE starts from base `at`, those whose k-mer is a syncmer, to
  * start[] (less `at`, ascending, room for n); their number.  Bases are taken as they are,
  * ambiguous or not.  Words up to the one of the last k-mer's last base are read. */
-typedef size_t kh_syncmer_fn(const kh_sketch *sk, const uint64_t *bases, uint64_t at, size_t n,
+typedef size_t kh_syncmer_fn(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			     uint32_t *start);
 
 kh_syncmer_fn kh_syncmer_plain;
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sketch *sk);    /* NULL: not here, or s > 16 */
-kh_syncmer_fn *kh_syncmer_get(const kh_sketch *sk);
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* NULL: not here, or s > 16 */
+kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk);
 
 /* Orders of the s-mers that start at `from` .. from + n - 1. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o);

@@ -1,6 +1,6 @@
 /* syncmer_avx2.c - eight starts at a time; s-mers of up to 16 bases, in 32 bits */
 #include <config.h>
-#include "syncmer.h"
+#include "kmer/syncmer.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -67,7 +67,7 @@ AVX2 static void orders(const uint64_t *bases, uint64_t from, uint64_t end, unsi
 	}
 }
 
-AVX2 static size_t syncmers(const kh_sketch *sk, const uint64_t *bases, uint64_t at, size_t n,
+AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			    uint32_t *start)
 {
 	const unsigned w = sk->k - sk->s + 1, skip = (unsigned)(at & 3);
@@ -85,7 +85,8 @@ AVX2 static size_t syncmers(const kh_sketch *sk, const uint64_t *bases, uint64_t
 		for (unsigned j = 0; j < w; j++)
 			if (j != w / 2)
 				least = _mm256_min_epi32(
-					least, _mm256_loadu_si256((const __m256i *)(first + i + j)));
+					least,
+					_mm256_loadu_si256((const __m256i *)(first + i + j)));
 		kept = (unsigned)_mm256_movemask_ps(
 			_mm256_castsi256_ps(_mm256_cmpgt_epi32(least, mid)));
 		if (n - i < 8)
@@ -96,12 +97,12 @@ AVX2 static size_t syncmers(const kh_sketch *sk, const uint64_t *bases, uint64_t
 	return m;
 }
 
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sketch *sk)
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
 {
 	return sk->s <= 16 && __builtin_cpu_supports("avx2") ? syncmers : NULL;
 }
 #else
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sketch *sk)
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
 {
 	(void)sk;
 	return NULL;

@@ -1,15 +1,16 @@
 /*
- * feed.c - the circulation of blocks: choosing a stream, settling, recycling
+ * feed.c - the circulation of blocks: choosing a stream, committing in order, recycling
  */
 #include <config.h>
-#include "feed.h"
+#include "seqio/feed.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "feed_in.h"
-#include "mem.h"
+#include "seqio/feed_in.h"
+#include "base/mem.h"
+#include "io/paths.h"
 
 const char *feed_file_name(const struct feed_stream *st, size_t file)
 {
@@ -37,6 +38,11 @@ static int check_options(const kh_feed_options *o, kh_err *err)
 	if (o->front % 32)
 		return kh_fail(err, KH_EUSAGE, "front: %zu is no multiple of 32",
 			       o->front);
+	for (size_t i = 0; i < o->n_path[1]; i++)
+		if (strcmp(o->path[0][i], "-") != 0 && kh_same_input(o->path[0][i], o->path[1][i]))
+			return kh_fail(err, KH_EUSAGE,
+				       "%s is named for the first mates and for the second",
+				       o->path[1][i]);
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < o->n_path[s]; i++)
 			n_stdin += strcmp(o->path[s][i], "-") == 0;
@@ -99,8 +105,10 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 		return rc ? rc : KH_ENOMEM;
 	f->o = *o;
 	f->m = m;
+	f->patience = o->patience;
+	pthread_mutex_init(&f->lock, NULL);
 	if (f->o.block_size == 0)
-		f->o.block_size = 1 << 20;
+		f->o.block_size = KH_BLOCK_SIZE;
 	if (f->o.n_blocks < 2)
 		f->o.n_blocks = f->o.n_blocks ? 2 : kh_cpus() + 2;
 	f->n_streams = o->n_path[1] ? 2 : 1;
@@ -127,10 +135,11 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 
 		if (b->in)
 			feed_input_drop(f, b->in);
-		kh_harvest_free(&b->h);
-		kh_run_free(&b->run);
+		kh_parsed_free(&b->h);
+		kh_bgzf_run_free(&b->run);
 		free(b->buf);
 		free(b->mate);
+		free(b->job);
 	}
 	if (st->in)
 		feed_input_drop(f, st->in);
@@ -153,22 +162,23 @@ void kh_feed_close(kh_feed *f)
 		free(f->spare[--f->n_spare].buf);
 	free(f->spare);
 	kh_order_free(f->order);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
 /* --- next ------------------------------------------------------------------------ */
-/* How many records the stream will have when what was handed out is settled. */
+/* How many records the stream will have when all blocks that are being read are committed. */
 static uint64_t outlook(const struct feed_stream *st)
 {
-	uint64_t a_block = st->n_settled ? st->n_rec / st->n_settled : 1;
+	uint64_t a_block = st->n_committed ? st->n_rec / st->n_committed : 1;
 
-	return st->n_rec + (st->n_drawn - st->n_settled) * (a_block ? a_block : 1);
+	return st->n_rec + (st->n_drawn - st->n_committed) * (a_block ? a_block : 1);
 }
 
-/* Under the lock.  The stream that is behind, -1: all has been read.  `settled`: goes by
- * settled records only: then none of that stream's blocks waits for a mate, all come
+/* Under the lock.  The stream that is behind, -1: all has been read.  `committed`: goes by
+ * records of committed blocks only: then none of that stream's blocks waits for a mate, all come
  * back, and one may wait for them. */
-static int behind(const kh_feed *f, bool settled)
+static int behind(const kh_feed *f, bool committed)
 {
 	const struct feed_stream *a = &f->st[0], *b = &f->st[1];
 
@@ -178,7 +188,7 @@ static int behind(const kh_feed *f, bool settled)
 		return 0;
 	if (f->orphan)
 		return f->orphan - 1;
-	if (settled)
+	if (committed)
 		return b->n_rec < a->n_rec;
 	if (f->dry)
 		return f->dry == 1;             /* the other one */
@@ -188,9 +198,9 @@ static int behind(const kh_feed *f, bool settled)
 /* A free block of the stream to be read.  1, 0: nothing is left. */
 static int draw(kh_feed *f, struct feed_block **out)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	int s = behind(f, false), w = behind(f, true);
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	if (s < 0)
 		return 0;
 	struct feed_block *b = kh_queue_try(f->st[s].pool);
@@ -200,9 +210,9 @@ static int draw(kh_feed *f, struct feed_block **out)
 		b = kh_queue_pop(f->st[w].pool);
 	if (!b)
 		return KH_ECANCEL;
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	f->st[b->pub.stream].n_drawn++;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	*out = b;
 	return 1;
 }
@@ -216,20 +226,20 @@ static void slim(struct feed_block *b, size_t usual)
 		b->cap = 0;
 	}
 	if (b->h.cap_words / 16 > usual)
-		kh_harvest_free(&b->h);
+		kh_parsed_free(&b->h);
 }
 
 /* A place for the text of b, if there is one. */
 static void take_spare(kh_feed *f, struct feed_block *b)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	if (!b->buf && f->n_spare > 0) {
 		const struct feed_text t = f->spare[--f->n_spare];
 
 		b->buf = t.buf;
 		b->cap = t.cap;
 	}
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 }
 
 static int reset(struct feed_block *b, size_t front, kh_err *err)
@@ -237,8 +247,9 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	kh_block *p = &b->pub;
 
 	b->refs = 1;
-	b->file_start = b->past = b->emitted = b->ahead = b->odd = b->head_good = false;
+	b->file_start = b->past = b->ahead = b->odd = b->head_good = false;
 	b->bad.code = 0;
+	b->n_jobs = 0;
 	b->run.n = b->run.n_out = 0;
 	p->file_end = false;
 	p->n_rec = p->n_words = 0;
@@ -248,7 +259,7 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	b->h.n_words = front / 32;
 	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec,
 			 err);
-	return rc ? rc : kh_harvest_reserve(&b->h, 0, err);
+	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
 }
 
 int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
@@ -271,7 +282,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 	return 1;
 }
 
-/* --- settle, release ------------------------------------------------------------- */
+/* --- commit, release ------------------------------------------------------------- */
 /* The block's records are final; so is what the stream knows of them. */
 static void publish(kh_feed *f, struct feed_block *b)
 {
@@ -284,26 +295,25 @@ static void publish(kh_feed *f, struct feed_block *b)
 	p->n_words = b->h.n_words;
 	bool goes_on = p->n_rec > 0 && p->rec[0].flags & KH_REC_CONTINUES;
 	p->first = st->n_rec - goes_on;
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	st->n_rec += p->n_rec - goes_on;
-	st->n_settled++;
+	st->n_committed++;
 	st->ended |= st->failed;
 	st->format = st->place.format;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	if (p->file_end && !st->failed) {
 		st->count[p->file] = st->place.n_rec;
 		st->files_done = p->file + 1;
 	}
 	if (f->n_streams == 2 && p->n_rec > 0 && !f->orphan) {
-		kh_monitor_lock(f->m);
-		b->refs++;
-		kh_monitor_unlock(f->m);
+		feed_ref(f, b);
 		st->wait[(st->wait_head + st->n_wait++) % f->o.n_blocks] =
 			(struct feed_wait) { b, 0 };
 	}
 }
 
-static int settle(void *arg, void *item, kh_err *err)
+/* In order of blocks, one at a time. */
+static int commit(void *arg, void *item, kh_err *err)
 {
 	kh_feed *f = arg;
 	struct feed_block *b = item;
@@ -316,31 +326,36 @@ static int settle(void *arg, void *item, kh_err *err)
 		st->failed = true;
 	publish(f, b);
 	if (!rc || f->n_streams == 2)
-		return b->settled(b->arg, &b->pub, err);
+		return f->o.pieces ? KH_OK : feed_make_jobs(f, b, err);
 	if (f->o.interleaved && feed_check_pairs(f, &b->pub, err))
 		return KH_EFORMAT;
 	*err = st->err;
 	return rc;
 }
 
-int kh_feed_settle(kh_feed *f, kh_block *p, kh_settled_fn *fn, void *arg, kh_err *err)
+int kh_feed_commit(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
 {
 	struct feed_block *b = p->priv;
-	int rc;
+	int rc = kh_order_put(f->order, p->ticket, b, commit, f);
 
-	b->settled = fn;
-	b->arg = arg;
-	rc = kh_order_put(f->order, p->ticket, b, settle, f);
 	if (!rc)
 		rc = kh_order_wait(f->order, p->ticket);
+	*jobs = (kh_jobs) { rc ? NULL : b->job, rc ? 0 : b->n_jobs };
 	return rc ? kh_monitor_error(f->m, err) : KH_OK;
+}
+
+void feed_ref(kh_feed *f, struct feed_block *b)
+{
+	pthread_mutex_lock(&f->lock);
+	b->refs++;
+	pthread_mutex_unlock(&f->lock);
 }
 
 void feed_unref(kh_feed *f, struct feed_block *b)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	unsigned refs = --b->refs;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	if (refs == 0)
 		kh_queue_give_back(f->st[b->pub.stream].pool, b);
 }
@@ -350,9 +365,9 @@ void kh_feed_drop_text(kh_feed *f, kh_block *p)
 	struct feed_block *b = p->priv;
 
 	assert(f->n_streams == 1);
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	p->text = b->buf = NULL;
 	b->cap = 0;
 }
@@ -371,8 +386,8 @@ void kh_feed_release_job(kh_feed *f, const kh_job *j)
 
 void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	*done = f->done;
 	*total = f->total;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 }

@@ -3,25 +3,24 @@
  *
  * Every input is cut into blocks of bytes at arbitrary places.  Each worker takes a
  * block, parses what lies between the first and the last record boundary that it can
- * find in it (speculation); when the blocks are settled, in order, what is left of the
- * block before is joined with the head of its own.  If that joined text is not exactly complete
+ * find in it (speculation).  Then the blocks are committed in order: what is left of the
+ * block before is joined with the head of this one.  If that joined text is not exactly complete
  * records, the speculation was wrong and the rest of the file is parsed in order by
  * the general parser.  So the records are always those of a sequential parse
  * (induction over blocks), and speculation decides only the speed.
  *
- *	kh_feed_next   -> block          (any thread; 0: no more)
- *	kh_feed_settle -> records final  (calls what the caller does in order of blocks)
- *	kh_feed_jobs   -> jobs           (by that)
+ *	kh_feed_next    -> block         (any thread; 0: no more)
+ *	kh_feed_commit  -> jobs          (its records are final, and the jobs that it completes)
  *	kh_feed_release                  (block or job done: recycles)
  */
-#ifndef KH_FEED_H
-#define KH_FEED_H
+#ifndef KH_SEQIO_FEED_H
+#define KH_SEQIO_FEED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
-#include "pipeline.h"
+#include "base/msg.h"
+#include "base/threads.h"
 
 enum {
 	KH_REC_CONTINUES = 1    /* pieces: goes on with the record of the block before */
@@ -31,7 +30,7 @@ enum {
 typedef struct kh_record {
 	uint64_t name;          /* text: behind '>' or '@', to the end of the line */
 	uint64_t text;          /* text: the whole record, from its '>' or '@' */
-	uint64_t text_len;      /*   to its last line's end; without the newline if at end of file */
+	uint64_t text_len; /*   to its last line's end; without the newline if at end of file */
 	uint64_t seq;           /* packed: first base (a multiple of 32) */
 	uint64_t len;           /* bases */
 	uint32_t name_len;      /* the whole header line; CR cut */
@@ -42,7 +41,7 @@ typedef struct kh_record {
 
 /* Owned by the feed; lent from kh_feed_next to kh_feed_release. */
 typedef struct kh_block {
-	uint64_t ticket;        /* order of settling over all streams */
+	uint64_t ticket;        /* order in which blocks are committed, over all streams */
 	unsigned stream;        /* 0, or 1: the mates */
 	unsigned file;          /* index in path[stream] */
 	bool file_end;          /* the last block of its file (may be empty) */
@@ -89,17 +88,24 @@ typedef struct kh_job_part {
 /* `mate`: 0, or 1: the second mates of two files. */
 kh_job_part kh_job_part_of(const kh_job *j, int mate);
 
+#define KH_BLOCK_SIZE ((size_t)1 << 20)
+
 typedef struct kh_feed_options {
 	const char *const *path[2];     /* "-": standard input.  Borrowed */
 	size_t n_path[2];               /* [1] 0, or as many as [0] */
 	bool interleaved;
 	bool no_mate_check;
 	bool allow_no_eof;              /* BGZF without its EOF block */
+	double patience;                /* seconds that one of two files may hold up the other: then
+	                                 * it fails; 0: for ever */
 	bool pieces;                    /* FASTA only; a record may span blocks */
-	size_t block_size;              /* bytes of text a block; 0: 1 MiB */
+	size_t block_size;              /* bytes of text a block; 0: KH_BLOCK_SIZE */
 	size_t n_blocks;                /* that circulate, a stream; at least workers + 2 */
+	unsigned threads;               /* workers, who may inflate a gzip stream together; 0: only
+	                                 * one at a time */
 	uint64_t from, to;              /* pieces: the first file from this byte on, where a record
-	                                 * begins, the last one up to that (0: all); if so, plain ones */
+	                                 * begins, the last one up to that (0: all); if so,
+	                                 * plain ones */
 	size_t front;                   /* pieces: room before the first piece, in bases, a
 	                                 * multiple of 32; the user's, never written by the feed */
 } kh_feed_options;
@@ -112,17 +118,18 @@ int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *e
 void kh_feed_close(kh_feed *f);
 
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
-/* What is to be done with blocks in order: the records of b are final.  Called for one block at
- * a time, by the thread that brings the next one: not always the one that brought b. */
-typedef int kh_settled_fn(void *arg, kh_block *b, kh_err *err);
-/* Returns when fn has been called for b; if it or the input failed, or another worker, with the
- * run's first error: then a call may be under way, and arg must outlive the workers. */
-int kh_feed_settle(kh_feed *f, kh_block *b, kh_settled_fn *fn, void *arg, kh_err *err);
-/* Up to `max` jobs that have become complete with block b; call until it gives 0.
- * Checks mates. Each job holds its blocks; the caller of settle holds b besides. */
-int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n, kh_err *err);
-/* Of one stream: nobody needs the text of b, which is settled, any more.  The block that is read next is
- * read to its place, while that is in the caches. */
+/* The jobs that a block has completed: lent until the block is released. */
+typedef struct kh_jobs {
+	const kh_job *job;
+	size_t n;
+} kh_jobs;
+/* Waits until all blocks before b are committed, and b is: its records are final, mates are
+ * checked, and the jobs that have become complete with b are in *jobs (none in pieces mode).
+ * Each job holds its blocks; the caller holds b besides.  If the input fails, or another worker
+ * of the run does, with the run's first error. */
+int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
+/* Of one stream: nobody needs the text of b, which is committed, any more.  The block that is
+ * read next is read to its place, while that is in the caches. */
 void kh_feed_drop_text(kh_feed *f, kh_block *b);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* each hold once */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);

@@ -1,14 +1,15 @@
 /* feed_in.h - what the parts of the feed share */
-#ifndef KH_FEED_IN_H
-#define KH_FEED_IN_H
+#ifndef KH_SEQIO_FEED_IN_H
+#define KH_SEQIO_FEED_IN_H
 
 #include <pthread.h>
-#include "feed.h"
-#include "reader.h"
-#include "source.h"
+#include "seqio/feed.h"
+#include "seqio/reader.h"
+#include "io/pgzip.h"
+#include "io/source.h"
 
-/* Free places in front of a block's records: the head, joined when the block is settled, goes
- * there. */
+/* A block's records leave so many places free in front: the records that straddle its start are
+ * known only when it is committed, and are put there without moving the others. */
 enum { FEED_ROOM = 4 };
 /* What is left of a block and longer than this is not copied in front of the next one. */
 enum { FEED_SLACK = 1 << 18 };
@@ -21,24 +22,25 @@ struct feed_input {
 
 struct feed_block {
 	kh_block pub;
-	kh_harvest h;           /* rec[FEED_ROOM] on: what was parsed ahead */
+	kh_parsed h;           /* rec[FEED_ROOM] on: what was parsed ahead */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* raw bytes: how many, */
 	uint64_t at;            /*   from where, of `in`, if it is read by ranges */
 	struct feed_input *in;
-	kh_run run;
-	unsigned refs;
-	kh_settled_fn *settled;
-	void *arg;
+	kh_bgzf_run run;
+	kh_pgzip_part part;
+	unsigned refs;          /* under the lock */
 	bool file_start;
 	bool past;              /* the stream had ended */
 	char format;            /* what its stream was found to be before, or 0 */
-	bool emitted;
 	kh_err bad;             /* the bytes end in this */
+	/* set when it is committed: */
+	kh_job *job;            /* that it has completed */
+	size_t n_jobs, cap_jobs;
 
 	bool ahead;             /* parsed from `boundary` to `stop` */
-	bool odd;               /* at `stop` is something that only the sequential parse can judge */
+	bool odd; /* at `stop` is something that only the sequential parse can judge */
 	size_t boundary, stop;
 	kh_place place;         /* of `stop`, counted from `boundary` */
 	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
@@ -66,23 +68,24 @@ struct feed_stream {
 	/* under the lock: */
 	uint64_t n_drawn;       /* blocks that are read, or will be */
 	bool ended;             /* nothing is left to be read */
-	uint64_t n_rec;         /* settled */
-	uint64_t n_settled;     /* blocks */
+	uint64_t n_rec;         /* records of committed blocks */
+	uint64_t n_committed;   /* blocks */
 	size_t slack;           /* bytes to leave free in front of the text */
-	char format;            /* of the file that was settled last */
+	char format;            /* of the file whose block was committed last */
 	/* under `reading`: */
 	pthread_mutex_t reading;
 	size_t file;
-	char *part;             /* what the first file is called in messages if it is not read from its start */
+	char *part; /* what the first file is called in messages if it is not read from its start */
 	struct feed_input *in;
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */
-	/* while a block is settled: */
+	/* used in order, while a block is committed: */
 	kh_place place;         /* of the carry */
 	char *carry;
 	size_t n_carry, cap_carry;
 	size_t tried;           /* the carry's length when it was last found incomplete */
-	bool distrust;          /* the last boundary was none */
+	bool header;            /* it was not even one whole line */
+	bool distrust;          /* the last boundary was not the start of a record */
 	uint64_t *count;        /* records a file */
 	size_t files_done;
 	bool finished, failed;
@@ -93,16 +96,22 @@ struct feed_stream {
 
 struct kh_feed {
 	kh_feed_options o;
-	kh_monitor *m;
-	kh_order *order;        /* in which blocks are settled */
+	kh_monitor *m;          /* of the run: stops the waiting of all its threads */
+	kh_order *order;        /* in which blocks are committed */
 	unsigned n_streams;
+	double patience;        /* seconds that one mate file may hold up the other; 0: for ever */
 	struct feed_stream st[2];
-	struct feed_text *spare;        /* under the lock: of texts that were dropped; the last one was used last */
+	pthread_mutex_t lock;   /* held for a few instructions */
+	/* under the lock: */
+	struct feed_text *spare;        /* of texts that were dropped; the last one was used last */
 	size_t n_spare;
-	uint64_t n_ticket;      /* the same */
-	int dry;                /* the same: 1 + the stream that nothing came from when it was tried last */
+	uint64_t n_ticket;
+	int dry;                /* 1 + the stream that nothing came from when it was tried last */
 	uint64_t done, total;
-	uint64_t n_job, n_frag; /* while a block is settled */
+	uint64_t stood;         /* what `done` was when it was looked at, */
+	double since;           /*   and since when it is that */
+	/* used in order, while a block is committed: */
+	uint64_t n_job, n_frag;
 	int orphan;             /* 1 + the stream that has more than the other, or 0 */
 	size_t orphan_file;
 	char orphan_name[80];
@@ -120,14 +129,19 @@ void feed_input_drop(kh_feed *f, struct feed_input *in);
 
 /* feed_parse.c: ahead of the blocks before. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_join.c: while the block is settled.  Sets the block's records, also on failure. */
+/* feed_join.c: in order of blocks.  Sets the block's records, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 
-/* feed_jobs.c: hashes of names, as far as missing, so that mates are compared by one
- * number each when they are settled; `n_head` records are in front of rec[FEED_ROOM]. */
+/* feed_pairs.c: hashes of names, as far as missing, so that mates are compared by one
+ * number each when blocks are committed; `n_head` records are in front of rec[FEED_ROOM]. */
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
 /* Interleaved, of a block that ends in a failure: are the pairs in front of it right? */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
+/* In order of blocks: the jobs that have become complete with this block, in b->job. */
+int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err);
+
+/* Counts one who uses the block; the last one who lets it go gives it back to its stream. */
+void feed_ref(kh_feed *f, struct feed_block *b);
 
 void feed_unref(kh_feed *f, struct feed_block *b);
 

@@ -1,5 +1,5 @@
 /*
- * feed_join.c - a block is settled: what was parsed ahead meets what was left before
+ * feed_join.c - a block is committed: what was parsed ahead meets what was left before
  *
  * What is left of the blocks before (the carry) is copied in front of the block, and
  * must give whole records up to the very boundary from which was parsed ahead; then
@@ -8,13 +8,13 @@
  * the same parser, so they do not depend on how the text was cut.
  */
 #include <config.h>
-#include "feed.h"
+#include "seqio/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "feed_in.h"
-#include "mem.h"
-#include "scan.h"
+#include "seqio/feed_in.h"
+#include "base/mem.h"
+#include "seqio/scan.h"
 
 struct join {
 	kh_feed *f;
@@ -80,9 +80,9 @@ static int carry_in(struct join *j)
 	}
 	b->h.text = b->buf;
 	if (st->n_carry > st->slack && st->n_carry <= FEED_SLACK) {
-		kh_monitor_lock(j->f->m);
+		pthread_mutex_lock(&j->f->lock);
 		st->slack = st->n_carry;
-		kh_monitor_unlock(j->f->m);
+		pthread_mutex_unlock(&j->f->lock);
 	}
 	return rc;
 }
@@ -92,6 +92,7 @@ static int carry_out(struct join *j)
 	j->st->n_carry = 0;
 	int rc = carry_add(j, j->pos);
 	j->st->tried = j->st->n_carry;
+	j->st->header = j->st->n_carry > 0 && !memchr(j->st->carry, '\n', j->st->n_carry);
 	return rc;
 }
 
@@ -99,7 +100,7 @@ static int carry_out(struct join *j)
 /* The records from `mark` on were joined last but come first. */
 static int head_to_front(struct join *j, size_t mark)
 {
-	kh_harvest *h = &j->b->h;
+	kh_parsed *h = &j->b->h;
 	size_t n = h->n_rec - mark;
 
 	if (n <= FEED_ROOM) {
@@ -123,7 +124,7 @@ static int head_to_front(struct join *j, size_t mark)
 /* Only the records from `mark` on are right. */
 static void forget_ahead(struct join *j, size_t mark)
 {
-	kh_harvest *h = &j->b->h;
+	kh_parsed *h = &j->b->h;
 
 	memmove(h->rec + FEED_ROOM, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
 	h->n_rec = FEED_ROOM + (h->n_rec - mark);
@@ -177,7 +178,7 @@ static int meet(struct join *j)
 /* Interleaved: a record whose mate is not there yet is left for the next block. */
 static int keep_pairs(struct join *j)
 {
-	kh_harvest *h = &j->b->h;
+	kh_parsed *h = &j->b->h;
 	kh_place *at = &j->st->place;
 
 	if ((h->n_rec - FEED_ROOM + j->n_head) % 2 == 0)
@@ -204,8 +205,9 @@ static int keep_pairs(struct join *j)
 }
 
 /* Can the carry and the block hold a whole record?  If the carry is a part of a long one,
- * it is not parsed again with every block, but each time it has doubled; in FASTA, not
- * before a line starts with '>'. */
+ * it is not parsed again with every block, but each time it has doubled, which is enough to notice
+ * that it is no record; in FASTA, where that is rare, when a line starts with '>', or four times as
+ * much has come. */
 static bool is_worth_a_walk(const struct join *j)
 {
 	const struct feed_stream *st = j->st;
@@ -215,7 +217,8 @@ static bool is_worth_a_walk(const struct join *j)
 	if (j->final || b->bad.code || (b->ahead && !st->distrust))
 		return true;
 	if (st->place.format == '>' && !b->ahead && n > 0)
-		return b->buf[b->raw] == '>' || st->n_carry == 0;
+		return b->buf[b->raw] == '>' || st->n_carry == 0 ||
+		       st->n_carry + n >= (st->header ? 2 : 4) * st->tried;
 	return st->n_carry + n >= 2 * st->tried;
 }
 
@@ -255,7 +258,7 @@ static int pieces_again(struct join *j)
 static int head_again(struct join *j)
 {
 	struct feed_block *b = j->b;
-	kh_harvest *h = &b->h;
+	kh_parsed *h = &b->h;
 	size_t words = h->n_words, mark = h->n_rec;
 
 	h->n_words = j->f->o.front / 32;

@@ -1,18 +1,18 @@
 /*
- * feed_jobs.c - records to fragments: mates found, checked, counted
+ * feed_pairs.c - records to fragments: mates found, checked, counted
  *
- * Of two streams, the records that are settled but have no mate yet wait in a list.
+ * Of two streams, the records of committed blocks that have no mate yet wait in a list.
  * A failure of one stream is raised when all pairs in front of it have been checked,
  * so the first error in the order of records is reported.
  */
 #include <config.h>
-#include "feed.h"
+#include "seqio/feed.h"
 
 #include <stdio.h>
 #include <string.h>
-#include "feed_in.h"
-#include "kmer.h"
-#include "mem.h"
+#include "seqio/feed_in.h"
+#include "kmer/kmer.h"
+#include "base/mem.h"
 
 typedef unsigned long long ull;
 
@@ -42,7 +42,7 @@ static uint64_t hash_name(const char *id, size_t n)
 
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err)
 {
-	const kh_harvest *h = &b->h;
+	const kh_parsed *h = &b->h;
 
 	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
 		return KH_OK;
@@ -102,7 +102,9 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err)
 {
-	const kh_job j = { .first = f->n_frag, .n = p->n_rec / 2, .block = { p }, .interleaved = true };
+	const kh_job j = {
+		.first = f->n_frag, .n = p->n_rec / 2, .block = { p }, .interleaved = true
+	};
 
 	return j.n > 0 ? check_mates(f, &j, err) : KH_OK;
 }
@@ -118,7 +120,8 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 	s.n = j->interleaved ? 2 * j->n : j->n;
 	s.from = UINT64_MAX;
 	for (size_t i = 0; i < s.n; i++) {
-		const uint64_t from = s.rec[i].seq / 32, to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
+		const uint64_t from = s.rec[i].seq / 32,
+			       to = (s.rec[i].seq + s.rec[i].len + 31) / 32;
 
 		s.from = from < s.from ? from : s.from;
 		s.to = to > s.to ? to : s.to;
@@ -126,47 +129,35 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 	return s;
 }
 
-static void hold(kh_feed *f, kh_block *p)
+/* Numbers the job, checks it, holds its blocks; it joins those that b has completed. */
+static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *err)
 {
-	struct feed_block *b = p->priv;
+	kh_job j = *job;
+	int rc = kh_grow((void **)&b->job, &b->cap_jobs, b->n_jobs + 1, sizeof *b->job, err);
 
-	kh_monitor_lock(f->m);
-	b->refs++;
-	kh_monitor_unlock(f->m);
-}
-
-/* Numbers the job, checks it, holds its blocks. */
-static int deliver(kh_feed *f, kh_job *j, kh_err *err)
-{
-	j->first = f->n_frag;
-	if (j->interleaved || j->block[1]) {
-		int rc = check_mates(f, j, err);
-
-		if (rc)
-			return rc;
-	}
-	j->ticket = f->n_job++;
-	f->n_frag += j->n;
-	hold(f, j->block[0]);
-	if (j->block[1])
-		hold(f, j->block[1]);
+	j.first = f->n_frag;
+	if (!rc && (j.interleaved || j.block[1]))
+		rc = check_mates(f, &j, err);
+	if (rc)
+		return rc;
+	j.ticket = f->n_job++;
+	f->n_frag += j.n;
+	feed_ref(f, j.block[0]->priv);
+	if (j.block[1])
+		feed_ref(f, j.block[1]->priv);
+	b->job[b->n_jobs++] = j;
 	return KH_OK;
 }
 
-static int single(kh_feed *f, kh_block *p, kh_job *j, size_t *n, kh_err *err)
+/* Of one stream: all records of a block are one job. */
+static int make_single(kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	struct feed_block *b = p->priv;
-
-	if (b->emitted || p->n_rec == 0)
-		return KH_OK;
-	b->emitted = true;
-	*j = (kh_job) {
-		.n = f->o.interleaved ? p->n_rec / 2 : p->n_rec, .block = { p, NULL },
-		.interleaved = f->o.interleaved,
+	const kh_job j = {
+		.n = f->o.interleaved ? b->pub.n_rec / 2 : b->pub.n_rec,
+		.block = { &b->pub, NULL }, .interleaved = f->o.interleaved,
 	};
-	int rc = deliver(f, j, err);
-	*n = !rc;
-	return rc;
+
+	return b->pub.n_rec > 0 ? add_job(f, b, &j, err) : KH_OK;
 }
 
 /* --- two streams ----------------------------------------------------------------- */
@@ -197,9 +188,9 @@ static bool find_orphan(kh_feed *f, int s)
 	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r),
 		 p->text + r->name);
 	f->orphan_file = p->file;
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	f->orphan = 1 + s;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	while (st->n_wait > 0)
 		wait_pop(f, st);
 	while (other->n_wait > 0)
@@ -207,25 +198,26 @@ static bool find_orphan(kh_feed *f, int s)
 	return true;
 }
 
-static int paired(kh_feed *f, kh_job *j, kh_err *err)
+/* The pairs that the first waiting blocks of both streams have in common: 1; 0: none; < 0. */
+static int make_pairs(kh_feed *f, struct feed_block *done, kh_err *err)
 {
 	struct feed_wait *a = waiting(&f->st[0]), *b = waiting(&f->st[1]);
 
 	if (!a || !b || a->b->pub.file != b->b->pub.file)
 		return 0;
 	size_t na = a->b->pub.n_rec - a->from, nb = b->b->pub.n_rec - b->from;
-	*j = (kh_job) {
+	const kh_job j = {
 		.n = na < nb ? na : nb, .block = { &a->b->pub, &b->b->pub },
 		.from = { a->from, b->from },
 	};
-	int rc = deliver(f, j, err);
+	int rc = add_job(f, done, &j, err);
 	if (rc)
 		return rc;
-	a->from += j->n;
-	b->from += j->n;
-	if (j->n == na)
+	a->from += j.n;
+	b->from += j.n;
+	if (j.n == na)
 		wait_pop(f, &f->st[0]);
-	if (j->n == nb)
+	if (j.n == nb)
 		wait_pop(f, &f->st[1]);
 	return 1;
 }
@@ -270,19 +262,17 @@ static int end_of_pairs(kh_feed *f, kh_err *err)
 	return KH_OK;
 }
 
-int kh_feed_jobs(kh_feed *f, kh_block *b, kh_job *jobs, size_t max, size_t *n,
-		 kh_err *err)
+int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	int rc = 0;
+	int rc;
 
-	*n = 0;
 	if (f->n_streams == 1)
-		return max > 0 ? single(f, b, jobs, n, err) : KH_OK;
-	while (*n < max && (rc = paired(f, &jobs[*n], err)) > 0)
-		++*n;
-	if (rc < 0 || *n == max)
-		return rc < 0 ? rc : KH_OK;
+		return make_single(f, b, err);
+	while ((rc = make_pairs(f, b, err)) > 0)
+		;
+	if (rc)
+		return rc;
 	if (!f->orphan && !find_orphan(f, 0))
 		find_orphan(f, 1);
-	return *n > 0 ? KH_OK : end_of_pairs(f, err);
+	return end_of_pairs(f, err);
 }

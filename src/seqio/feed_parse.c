@@ -2,11 +2,12 @@
  * feed_parse.c - parsing ahead of the blocks before, from the first boundary that the block shows
  */
 #include <config.h>
-#include "feed.h"
+#include "seqio/feed.h"
 
-#include "feed_in.h"
+#include "seqio/feed_in.h"
 
-/* A block's parse may fail because its boundary was none; settling it will tell. */
+/* A block's parse may fail because the guessed boundary was not the start of a record; the
+ * in-order pass finds out. */
 static int unless_judged(int rc)
 {
 	return rc == KH_ENOMEM ? rc : KH_OK;

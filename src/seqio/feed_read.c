@@ -3,16 +3,16 @@
  *
  * Who holds a stream's lock takes its next bytes and the next ticket, so that tickets are in the
  * order of bytes.  What can be done by many at once, reading a range of a plain file or inflating a
- * run of BGZF blocks, is done outside it.
+ * run of BGZF blocks or a part of a gzip stream, is done outside it.
  */
 #include <config.h>
-#include "feed.h"
+#include "seqio/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "feed_in.h"
-#include "mem.h"
-#include "scan.h"
+#include "seqio/feed_in.h"
+#include "base/mem.h"
+#include "seqio/scan.h"
 
 void feed_shift(struct feed_block *b, size_t by)
 {
@@ -42,17 +42,21 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
 
 void feed_input_drop(kh_feed *f, struct feed_input *in)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	unsigned refs = --in->refs;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	if (refs == 0) {
 		kh_source_close(in->src);
 		free(in);
 	}
 }
 
-/* What a stream is waited for while the other one might be read. */
+/* Milliseconds to wait for one mate file before trying the other. */
 enum { WAIT_MS = 10 };
+/* Fewer threads for a gzip stream are not faster together than one of them with a library that goes
+ * through it in order: decoding from a guessed place, and then the marks, cost twice as much.
+ * Where the environment has KH_GZ_TOGETHER, any number will do (tests). */
+enum { THREADS_TOGETHER = 3 };
 
 static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 {
@@ -68,11 +72,28 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	}
 	if (f->o.allow_no_eof)
 		kh_source_allow_no_eof(in->src);
+	if (f->o.threads / f->n_streams >= THREADS_TOGETHER || getenv("KH_GZ_TOGETHER"))
+		kh_source_together(in->src, &(kh_together) { .threads = f->o.threads,
+							     .part = f->o.block_size });
 	in->refs = 1;
 	st->in = in;
 	st->at = st->file == 0 ? f->o.from : 0;
 	st->fresh = true;
 	return KH_OK;
+}
+
+static void hold_input(kh_feed *f, struct feed_input *in)
+{
+	pthread_mutex_lock(&f->lock);
+	in->refs++;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void count_read(kh_feed *f, uint64_t n)
+{
+	pthread_mutex_lock(&f->lock);
+	f->done += n;
+	pthread_mutex_unlock(&f->lock);
 }
 
 static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
@@ -85,10 +106,8 @@ static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	st->at += b->want;
 	b->pub.file_end = b->want == left;
 	b->in = st->in;
-	kh_monitor_lock(f->m);
-	st->in->refs++;
-	f->done += b->want;
-	kh_monitor_unlock(f->m);
+	hold_input(f, b->in);
+	count_read(f, b->want);
 	return KH_OK;
 }
 
@@ -108,6 +127,39 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 	return KH_OK;
 }
 
+/* A part of a gzip stream, or what only reading it in order can give. */
+static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
+{
+	kh_source *src = st->in->src;
+	int rc = kh_source_part(src, &b->part, err);
+
+	if (!rc && b->part.chunk) {
+		b->in = st->in;
+		hold_input(f, b->in);
+	}
+	return rc || kh_source_kind(src) == KH_SOURCE_GZIP ? rc : take_stream(f, st, b, err);
+}
+
+/* Has nothing come from any stream for long, though there is something to read in the other one?
+ * Then that one waits for mates, in all the blocks that there are. */
+static bool is_stuck(kh_feed *f, struct feed_stream *other)
+{
+	const double now = kh_seconds();
+	bool stuck;
+
+	pthread_mutex_lock(&f->lock);
+	if (f->since == 0 || f->done != f->stood)
+		f->since = now;
+	f->stood = f->done;
+	stuck = f->patience > 0 && now - f->since > f->patience;
+	pthread_mutex_unlock(&f->lock);
+	if (!stuck || pthread_mutex_trylock(&other->reading) != 0)
+		return false;           /* somebody reads the other one */
+	stuck = other->in && kh_source_await(other->in->src, 0, NULL) == 1;
+	pthread_mutex_unlock(&other->reading);
+	return stuck;
+}
+
 /* Two streams may have one writer, which waits for one of them to be read when we wait for the
  * other.  1: there is something to read; 0: not yet, the block has no bytes. */
 static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
@@ -116,37 +168,40 @@ static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
 
 	if (rc < 0 || f->n_streams == 1)
 		return rc;
-	kh_monitor_lock(f->m);
+	if (rc == 0 && is_stuck(f, &f->st[!s]))
+		return kh_fail(err, KH_EIO,
+			       "%s: nothing has come for %.0f s, and %s, of which as much as there "
+			       "is room for has been read, waits for it: if one program writes "
+			       "both, it must write them in turn, a few mates at a time "
+			       "(KMERHASH_MATE_TIMEOUT)",
+			       feed_file_name(st, st->file), f->patience,
+			       feed_file_name(&f->st[!s], f->st[!s].file));
+	pthread_mutex_lock(&f->lock);
 	if (rc == 0)
 		f->dry = 1 + s;
 	else if (f->dry == 1 + s)
 		f->dry = 0;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
 	return rc;
 }
 
 /* Which bytes are the block's; under the stream's lock. */
 static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
-	int rc = KH_OK;
+	kh_source *src = st->in->src;
+	const uint64_t before = kh_source_taken(src);
 
-	b->pub.file = (unsigned)st->file;
-	if (!st->in)
-		rc = open_next(f, st, err);
-	if (rc)
-		return rc;
 	b->file_start = st->fresh;
 	st->fresh = false;
-	kh_source *src = st->in->src;
-	uint64_t before = kh_source_taken(src);
-	if ((rc = await(f, st, err)) <= 0)
+	int rc = await(f, st, err);
+	if (rc <= 0)
 		return rc;
 	rc = KH_OK;
 	switch (kh_source_kind(src)) {
 	case KH_SOURCE_RANGES:
 		return take_range(f, st, b);
 	case KH_SOURCE_BGZF:
-		rc = kh_source_run(src, &b->run, f->o.block_size, err);
+		rc = kh_source_bgzf_run(src, &b->run, f->o.block_size, err);
 		b->pub.file_end = !rc && b->run.n_out == 0
 				  && kh_source_kind(src) == KH_SOURCE_BGZF;
 		if (rc || kh_source_kind(src) == KH_SOURCE_BGZF || b->run.n > 0)
@@ -155,33 +210,61 @@ static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err
 	case KH_SOURCE_STREAM:
 		rc = take_stream(f, st, b, err);
 		break;
+	case KH_SOURCE_GZIP:
+		rc = take_part(f, st, b, err);
+		break;
 	}
-	kh_monitor_lock(f->m);
-	f->done += kh_source_taken(src) - before;
-	kh_monitor_unlock(f->m);
+	count_read(f, kh_source_taken(src) - before);
 	return rc;
 }
 
 static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
-	kh_monitor_lock(f->m);
+	pthread_mutex_lock(&f->lock);
 	b->pub.ticket = f->n_ticket++;
 	b->raw = b->end = st->slack;
 	b->format = st->format;
 	st->ended |= b->past;
-	kh_monitor_unlock(f->m);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Under the stream's lock, which is given up while something is inflated: opens the next file if
+ * need be, and as long as its next text waits for something to be inflated, inflates. A failure
+ * goes to b->bad. */
+static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
+{
+	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
+		kh_pgzip_job job;
+
+		if (!st->in && open_next(f, st, &b->bad))
+			return;
+		struct feed_input *in = st->in;
+		const uint64_t before = kh_source_taken(in->src);
+		const int rc = kh_source_work(in->src, &job, &b->bad);
+		if (kh_source_kind(in->src) == KH_SOURCE_GZIP)
+			count_read(f, kh_source_taken(in->src) - before);
+		if (rc <= 0)
+			return;
+		hold_input(f, in);
+		pthread_mutex_unlock(&st->reading);
+		kh_pgzip_do(&job);
+		feed_input_drop(f, in);
+		pthread_mutex_lock(&st->reading);
+	}
 }
 
 static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	pthread_mutex_lock(&st->reading);
+	work(f, st, b);
 	if (kh_monitor_stopped(f->m)) {         /* no more of what may be slow to come */
 		pthread_mutex_unlock(&st->reading);
 		return KH_ECANCEL;
 	}
 	b->past = st->file == st->n_path;
+	b->pub.file = (unsigned)st->file;
 	take_ticket(f, st, b);
-	if (!b->past && take(f, st, b, &b->bad))
+	if (!b->past && (b->bad.code || take(f, st, b, &b->bad)))
 		st->file = st->n_path;
 	else if (b->pub.file_end)
 		st->file++;
@@ -193,6 +276,16 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	return KH_OK;
 }
 
+/* A failure goes to b->bad. */
+static int read_range(const kh_feed *f, struct feed_block *b)
+{
+	const kh_source *src = b->in->src;
+	const bool all = f->o.to == 0 && b->pub.file_end;
+	int rc = kh_source_pread(src, b->buf + b->raw, b->want, b->at, &b->bad);
+
+	return rc || !all ? rc : kh_source_check_end(src, &b->bad);
+}
+
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	struct feed_stream *st = &f->st[b->pub.stream];
@@ -200,11 +293,17 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 
 	if (rc)
 		return rc;
-	if (b->in) {
+	if (b->part.chunk) {
+		size_t n = 0;
+
+		rc = feed_room(b, 0, b->part.n, err);
+		kh_pgzip_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
+		b->end = b->raw + n;
+		feed_input_drop(f, b->in);
+		b->in = NULL;
+	} else if (b->in) {
 		rc = feed_room(b, 0, b->want, err);
-		if (!rc
-		    && !kh_source_pread(b->in->src, b->buf + b->raw, b->want, b->at,
-					&b->bad))
+		if (!rc && !read_range(f, b))
 			b->end = b->raw + b->want;
 		feed_input_drop(f, b->in);
 		b->in = NULL;
@@ -213,7 +312,7 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 
 		rc = feed_room(b, 0, b->run.n_out, err);
 		if (!rc)
-			kh_run_inflate(&b->run, feed_file_name(st, b->pub.file),
+			kh_bgzf_run_inflate(&b->run, feed_file_name(st, b->pub.file),
 				       b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 	}

@@ -2,26 +2,26 @@
  * reader.c - whole records: FASTQ, FASTA
  */
 #include <config.h>
-#include "reader.h"
+#include "seqio/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "reader_in.h"
+#include "base/mem.h"
+#include "seqio/reader_in.h"
 
 typedef unsigned long long ull;
 
-/* --- harvest --------------------------------------------------------------------- */
-void kh_harvest_free(kh_harvest *h)
+/* --- parsed --------------------------------------------------------------------- */
+void kh_parsed_free(kh_parsed *h)
 {
 	free(h->rec);
 	free(h->bases);
 	free(h->amb);
-	*h = (kh_harvest) { 0 };
+	*h = (kh_parsed) { 0 };
 }
 
-int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err)
+int kh_parsed_reserve(kh_parsed *h, uint64_t n, kh_err *err)
 {
 	size_t need = h->n_words + (size_t)(n >> 5) + 4, cap = h->cap_words;
 	int rc;
@@ -38,7 +38,7 @@ int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err)
 	return rc;
 }
 
-int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err)
+int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err)
 {
 	const kh_packed to = { h->bases, h->amb };
 	int rc =
@@ -75,6 +75,42 @@ void kh_walk_bom(const kh_walk *w, kh_line *l)
 		l->at += 3;
 		l->len -= 3;
 	}
+}
+
+int kh_walk_trim(kh_walk *w, kh_line *l)
+{
+	const char *text = w->h->text;
+	const size_t n = l->len;
+
+	while (l->len > 0 && is_blank(text[l->at + l->len - 1]))
+		l->len--;
+	return n - l->len <= KH_BLANKS_MAX ? KH_OK
+	       : fail_at(w, "a line with more than 1 MiB of blanks");
+}
+
+/* Does the text behind the line's start, which is all there is, go on as a byte order mark? */
+static bool may_be_bom(const kh_walk *w, const kh_line *l)
+{
+	return w->at->byte == 0 && l->at == w->r->from && l->len < 3 &&
+	       memcmp(w->h->text + l->at, "\xef\xbb\xbf", l->len) == 0;
+}
+
+int kh_walk_judge_start(kh_walk *w, kh_line *l)
+{
+	if (w->r->final || may_be_bom(w, l))
+		return KH_OK;
+	kh_walk_bom(w, l);
+	if (l->len > 0 && w->h->text[l->at + l->len - 1] == '\r')
+		l->len--;                       /* of the line's end, perhaps */
+	int rc = kh_walk_trim(w, l);
+	if (rc || l->len == 0)
+		return rc;
+	const char c = w->h->text[l->at], format = w->at->format;
+	const bool good = format ? c == format : c == '>' || c == '@';
+	if (!good)
+		return kh_walk_foreign(w, c);
+	w->at->format = c;
+	return 1;
 }
 
 int kh_walk_foreign(kh_walk *w, char c)
@@ -154,7 +190,7 @@ static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
 
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 {
-	int rc = kh_harvest_reserve(w->h, rec->len + l->len, w->err);
+	int rc = kh_parsed_reserve(w->h, rec->len + l->len, w->err);
 	const kh_packed to = { w->h->bases, w->h->amb };
 
 	if (rc)
@@ -169,9 +205,9 @@ int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 {
 	size_t n = w->r->to - w->pos;
-	int rc = kh_harvest_reserve(w->h, rec->len + n, w->err);
+	int rc = kh_parsed_reserve(w->h, rec->len + n, w->err);
 	const kh_packed to = { w->h->bases, w->h->amb };
-	kh_lines l = { rec->seq + rec->len, 0, 0 };
+	kh_seq_lines l = { rec->seq + rec->len, 0, 0 };
 
 	if (rc)
 		return rc;
@@ -183,7 +219,7 @@ int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 	return KH_OK;
 }
 
-kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_text_range *r, kh_err *err)
+kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err)
 {
 	kh_walk w = {
 		.at = at, .h = h, .r = r, .scan = kh_scan_get(), .pos = r->from,
@@ -196,12 +232,12 @@ kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_text_range *r, kh_er
 /* The record is whole and ends at pos. */
 static int take(kh_walk *w, kh_record *rec)
 {
-	int rc = kh_harvest_push(w->h, rec, w->err);
+	int rc = kh_parsed_push(w->h, rec, w->err);
 
 	if (rc)
 		return rc;
 	w->at->n_rec++;
-	kh_walk_settle(w);
+	kh_walk_place(w);
 	return 1;
 }
 
@@ -229,9 +265,11 @@ static int find_record(kh_walk *w)
 		if (w->at->format && w->pos < w->r->to && text[w->pos] == w->at->format)
 			return 1;
 		if (!next_line(w, &l))
-			return 0;
+			return kh_walk_judge_start(w, &l);
 		kh_walk_bom(w, &l);
-		trim(text, &l);
+		int rc = kh_walk_trim(w, &l);
+		if (rc)
+			return rc;
 		if (l.len > 0) {
 			char c = text[l.at];
 
@@ -241,8 +279,35 @@ static int find_record(kh_walk *w)
 		}
 		w->pos = l.next;
 		w->line++;
-		kh_walk_settle(w);
+		kh_walk_place(w);
 	}
+}
+
+/* What of a line whose end is not there yet cannot belong to that end: all but blanks and CR. */
+static size_t certain(const kh_walk *w, const kh_line *l)
+{
+	const char *text = w->h->text + l->at;
+	size_t n = l->len;
+
+	while (n > 0 && (text[n - 1] == '\r' || is_blank(text[n - 1])))
+		n--;
+	return n;
+}
+
+/* Of a line of bases whose end is not there yet: is its start wrong, however it goes on? */
+static int judge_bases(kh_walk *w, const kh_record *rec, kh_line l)
+{
+	const char *text = w->h->text;
+	kh_record copy = *rec;
+	int rc;
+
+	if (w->r->final)
+		return KH_OK;
+	if (l.len > 0 && text[l.at + l.len - 1] == '\r')
+		l.len--;
+	rc = kh_walk_trim(w, &l);
+	l.len = certain(w, &l);
+	return rc || l.len == 0 ? rc : kh_walk_bases(w, &copy, &l);
 }
 
 /* --- FASTQ ----------------------------------------------------------------------- */
@@ -254,17 +319,23 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 	for (*n = 0;;) {
 		const char *text = w->h->text;
 
-		if (!next_line(w, &l))
-			return run_dry(w, rec, "before its '+' line");
+		const bool whole = next_line(w, &l);
 		char c = l.len > 0 ? text[l.at] : '\n';
-		if (c == '+')
+		if (c == '+' && l.len > KH_HEADER_MAX)
+			return fail_at(w, "a '+' line of more than 64 MiB");
+		if (c == '+' && whole)
 			break;
-		if (c == '@' || c == '>')
+		if (whole && (c == '@' || c == '>'))
 			return fail_at(
 				w, c == '@' ? "expected a sequence or '+', found '@'"
 					    : "expected a sequence or '+', found '>'");
-		trim(text, &l);
-		int rc = l.len > 0 ? kh_walk_bases(w, rec, &l) : KH_OK;
+		int rc = whole ? kh_walk_trim(w, &l)
+			 : c == '+' || c == '@' || c == '>' ? KH_OK : judge_bases(w, rec, l);
+		if (!whole)
+			return rc ? rc : run_dry(w, rec, "before its '+' line");
+		if (rc)
+			return rc;
+		rc = l.len > 0 ? kh_walk_bases(w, rec, &l) : KH_OK;
 		if (rc)
 			return rc;
 		*n += l.len > 0;
@@ -301,12 +372,19 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 	kh_line l;
 
 	while (n < rec->len) {
-		if (!next_line(w, &l))
-			return run_dry(w, rec, "before its quality is complete");
-		trim(w->h->text, &l);
-		int rc = fastq_quality_line(w, &l);
+		const bool whole = next_line(w, &l);
+		int rc = kh_walk_trim(w, &l);
+
+		if (!rc && l.len > rec->len + KH_HEADER_MAX)
+			rc = fail_at(w, "a quality line more than 64 MiB longer than the sequence");
+		if (!whole)
+			l.len = certain(w, &l);
+		if (!rc)
+			rc = fastq_quality_line(w, &l);
 		if (rc)
 			return rc;
+		if (!whole)
+			return run_dry(w, rec, "before its quality is complete");
 		n += l.len;
 		if (n < rec->len && w->r->final && l.next == w->r->to) {
 			w->pos = l.next;
@@ -332,7 +410,9 @@ static int fastq_no_quality(kh_walk *w)
 
 	if (!next_line(w, &l))
 		return w->r->final;
-	trim(w->h->text, &l);
+	int rc = kh_walk_trim(w, &l);
+	if (rc)
+		return rc;
 	if (l.len == 0) {
 		w->pos = l.next;
 		w->line++;
@@ -343,10 +423,10 @@ static int fastq_no_quality(kh_walk *w)
 /* The usual records, many at a time.  1: some, 0: none, < 0. */
 static int fastq_usual(kh_walk *w)
 {
-	kh_harvest *h = w->h;
+	kh_parsed *h = w->h;
 	size_t n = h->n_rec;
 	kh_text_range r = { w->pos, w->r->to, false };
-	int rc = kh_harvest_reserve(h, r.to - r.from + 256, w->err);
+	int rc = kh_parsed_reserve(h, r.to - r.from + 256, w->err);
 
 	if (!rc)
 		rc = kh_grow((void **)&h->rec, &h->cap_rec, n + 256, sizeof *h->rec,
@@ -357,7 +437,7 @@ static int fastq_usual(kh_walk *w)
 	n = h->n_rec - n;
 	w->line += 4 * n;
 	w->at->n_rec += n;
-	kh_walk_settle(w);
+	kh_walk_place(w);
 	return n > 0;
 }
 
@@ -412,11 +492,16 @@ static int fasta(kh_walk *w)
 
 		if (c == '>')
 			return take(w, &rec);
-		if (!next_line(w, &l))
-			return w->r->final ? take(w, &rec) : 0;
+		const bool whole = next_line(w, &l);
+		if (!whole && w->r->final)
+			return take(w, &rec);
 		if (c == '@' || c == ';')
 			return kh_walk_foreign(w, c);
-		trim(text, &l);
+		if (!whole)
+			return judge_bases(w, &rec, l);
+		rc = kh_walk_trim(w, &l);
+		if (rc)
+			return rc;
 		rc = l.len > 0 ? kh_walk_bases(w, &rec, &l) : KH_OK;
 		if (rc)
 			return rc;
@@ -427,7 +512,7 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
 		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);

@@ -2,9 +2,9 @@
  * reader.h - the grammar of FASTA and FASTQ, over bytes in memory
  *
  * One parser, kh_reader_walk: from a place between two records it takes complete
- * records until the bytes or the sense end.  Whether it runs ahead on a guessed boundary
- * or when a block is settled, on verified ones, the rules are the same, and so are
- * the errors, since only whole lines are judged, in order.
+ * records until the input ends or a record is malformed.  Whether it runs ahead on a guessed
+ * boundary or when a block is committed, on verified ones, the rules are the same, and so are
+ * the errors, since lines are judged in order, and the start of a line as the whole line would be.
  *
  * Lines end in LF or CR LF; the last may have no end.  A CR elsewhere is an error.
  * Blanks and tabs at the end of sequence and quality lines are cut, elsewhere in them
@@ -14,18 +14,21 @@
  * ';' comments are refused.  FASTQ: '@' line, sequence lines, '+' line (its text is
  * not looked at), quality lines until there are as many characters as bases; if the
  * sequence is one line, so is the quality.  An empty sequence has an empty quality
- * line, or none.  Nucleotides: scan.h.  Header lines have at most 64 MiB and no NUL.
+ * line, or none.  Nucleotides: scan.h.  Header lines have at most 64 MiB and no NUL, '+' lines at
+ * most 64 MiB, blanks at the end of a line, or alone in it, at most 1 MiB: so what is not
+ * sequence takes no memory to speak of, and a line is refused when its start is wrong, even if it
+ * has no end.
  */
-#ifndef KH_READER_H
-#define KH_READER_H
+#ifndef KH_SEQIO_READER_H
+#define KH_SEQIO_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "feed.h"
-#include "msg.h"
+#include "seqio/feed.h"
+#include "base/msg.h"
 
-enum { KH_HEADER_MAX = 1 << 26 };
+enum { KH_HEADER_MAX = 1 << 26, KH_BLANKS_MAX = 1 << 20 };
 
 /* Where a parse stands.  Zero but for the name and line 1: the start of a file. */
 typedef struct kh_place {
@@ -42,18 +45,18 @@ typedef struct kh_place {
 
 /* Records and packed sequences; zero it first.  Offsets are into `text`, which must be
  * readable KH_SCAN_PAD bytes behind its end. */
-typedef struct kh_harvest {
+typedef struct kh_parsed {
 	const char *text;
 	kh_record *rec;
 	size_t n_rec, cap_rec;
 	uint64_t *bases;
 	uint32_t *amb;
 	size_t n_words, cap_words;      /* n_words: the next sequence goes there */
-} kh_harvest;
+} kh_parsed;
 
-void kh_harvest_free(kh_harvest *h);
+void kh_parsed_free(kh_parsed *h);
 /* Room for a sequence of n bases that starts at word n_words. */
-int kh_harvest_reserve(kh_harvest *h, uint64_t n, kh_err *err);
+int kh_parsed_reserve(kh_parsed *h, uint64_t n, kh_err *err);
 
 typedef struct kh_text_range {
 	size_t from, to;        /* in text */
@@ -62,14 +65,14 @@ typedef struct kh_text_range {
 
 /* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
  * place of it.  On failure *stop and `at` are where the bad record starts, and the
- * harvest has all records before it. */
-int kh_reader_walk(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
+ * parsed batch has all records before it. */
+int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
 		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
- * the next call's harvest.  *stop: what is behind it is to be given again, together
+ * the next call's parsed batch.  *stop: what is behind it is to be given again, together
  * with what follows (part of a header line, or of a line's end). */
-int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
 
 /* A place in text that begins a record, if the text is what it looks like: line starts

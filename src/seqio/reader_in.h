@@ -1,15 +1,15 @@
 /* reader_in.h - what reader.c and reader_pieces.c share */
-#ifndef KH_READER_IN_H
-#define KH_READER_IN_H
+#ifndef KH_SEQIO_READER_IN_H
+#define KH_SEQIO_READER_IN_H
 
 #include <string.h>
-#include "reader.h"
-#include "scan.h"
+#include "seqio/reader.h"
+#include "seqio/scan.h"
 
 /* A walk in progress.  `pos` and `line` run ahead of the place while a record is open. */
 typedef struct kh_walk {
 	kh_place *at;
-	kh_harvest *h;
+	kh_parsed *h;
 	const kh_text_range *r;
 	const kh_scan *scan;
 	size_t pos;
@@ -46,13 +46,7 @@ static inline bool next_line(const kh_walk *w, kh_line *l)
 	return true;
 }
 
-static inline void trim(const char *text, kh_line *l)
-{
-	while (l->len > 0 && is_blank(text[l->at + l->len - 1]))
-		l->len--;
-}
-
-int kh_harvest_push(kh_harvest *h, const kh_record *rec, kh_err *err);
+int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err);
 
 /* Takes the header line at pos; 1, 0: not whole yet, < 0. */
 int kh_walk_header(kh_walk *w, kh_record *rec);
@@ -63,14 +57,20 @@ int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l);
 int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over);
 /* What begins a line where a record should begin. */
 int kh_walk_foreign(kh_walk *w, char c);
+/* Cuts the blanks at the end of a line. */
+int kh_walk_trim(kh_walk *w, kh_line *l);
+/* Of a line whose end is not there yet, where a record, or a blank line, should begin: 1: its
+ * start, which is made l->at, begins a record; 0: that cannot be told yet; < 0: it is wrong,
+ * however it goes on. */
+int kh_walk_judge_start(kh_walk *w, kh_line *l);
 /* The place is now at pos. */
-static inline void kh_walk_settle(kh_walk *w)
+static inline void kh_walk_place(kh_walk *w)
 {
 	w->at->line = w->line;
 	w->at->byte = w->base + w->pos;
 }
 
-kh_walk kh_walk_start(kh_place *at, kh_harvest *h, const kh_text_range *r, kh_err *err);
+kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 

@@ -6,10 +6,10 @@
  * the end of the range, which may or may not be the end of a line.
  */
 #include <config.h>
-#include "reader.h"
+#include "seqio/reader.h"
 
 #include <string.h>
-#include "reader_in.h"
+#include "seqio/reader_in.h"
 
 struct piece {
 	kh_record rec;
@@ -21,7 +21,7 @@ static int close_piece(kh_walk *w, struct piece *p)
 	bool wanted = p->open && (p->rec.len > 0 || !(p->rec.flags & KH_REC_CONTINUES));
 
 	p->open = false;
-	return wanted ? kh_harvest_push(w->h, &p->rec, w->err) : KH_OK;
+	return wanted ? kh_parsed_push(w->h, &p->rec, w->err) : KH_OK;
 }
 
 /* A line in front of the first record: 1: blank, 0: not whole, < 0. */
@@ -29,10 +29,16 @@ static int before_first(kh_walk *w)
 {
 	kh_line l;
 
-	if (!next_line(w, &l))
-		return 0;
+	if (!next_line(w, &l)) {
+		int begins = kh_walk_judge_start(w, &l);
+
+		w->pos = begins > 0 ? l.at : w->pos;    /* behind the byte order mark */
+		return begins;
+	}
 	kh_walk_bom(w, &l);
-	trim(w->h->text, &l);
+	int rc = kh_walk_trim(w, &l);
+	if (rc)
+		return rc;
 	if (l.len > 0 && w->h->text[l.at] != '>')
 		return kh_walk_foreign(w, w->h->text[l.at]);
 	w->pos = l.len > 0 ? l.at : l.next;     /* behind the byte order mark */
@@ -93,8 +99,10 @@ static int bases(kh_walk *w, struct piece *p)
 	bool whole = next_line(w, &l);
 	if (!whole && l.len > 0 && text[l.at + l.len - 1] == '\r')
 		l.len--;
-	trim(text, &l);
-	int rc = l.len > 0 ? kh_walk_bases(w, &p->rec, &l) : KH_OK;
+	int rc = kh_walk_trim(w, &l);
+	if (rc)
+		return rc;
+	rc = l.len > 0 ? kh_walk_bases(w, &p->rec, &l) : KH_OK;
 	if (rc)
 		return rc;
 	if (!whole) {
@@ -110,7 +118,7 @@ static int bases(kh_walk *w, struct piece *p)
 	return 1;
 }
 
-int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
 		     kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);
@@ -133,6 +141,6 @@ int kh_reader_pieces(kh_place *at, kh_harvest *h, const kh_text_range *r, size_t
 			rc = bases(&w, &p);
 	}
 	*stop = w.pos;
-	kh_walk_settle(&w);
+	kh_walk_place(&w);
 	return rc < 0 ? rc : close_piece(&w, &p);
 }

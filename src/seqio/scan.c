@@ -2,7 +2,7 @@
  * scan.c - the specification, and the choice
  */
 #include <config.h>
-#include "scan.h"
+#include "seqio/scan.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static size_t plain_quality(const char *s, size_t n)
 	return i;
 }
 
-static size_t plain_lines(const kh_packed *to, kh_lines *l, const char *s, size_t n)
+static size_t plain_lines(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
 	size_t i = 0;
 
@@ -111,7 +111,7 @@ FASTQ_FN bool quality_good(const char *s, size_t n)
 	return plain_quality(s, n) == n;
 }
 
-#include "scan_fastq.inc"
+#include "seqio/scan_fastq.inc"
 
 static const kh_scan plain = { "plain", plain_pack, plain_lines, plain_quality,
 			       fastq_loop };

@@ -9,13 +9,13 @@
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
  * '-', '*' and '.' are ambiguous; everything else is bad.
  */
-#ifndef KH_SCAN_H
-#define KH_SCAN_H
+#ifndef KH_SEQIO_SCAN_H
+#define KH_SEQIO_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "reader.h"
+#include "seqio/reader.h"
 
 enum { KH_SCAN_PAD = 64 };
 
@@ -26,11 +26,11 @@ typedef struct kh_packed {
 } kh_packed;
 
 /* Sequence lines, as they are packed. */
-typedef struct kh_lines {
+typedef struct kh_seq_lines {
 	uint64_t at;            /* in, out: number of the next base */
 	uint64_t n;             /* out: line feeds passed */
 	size_t last;            /* out: offset behind the last of them, or 0 */
-} kh_lines;
+} kh_seq_lines;
 
 typedef struct kh_scan {
 	const char *name;
@@ -39,12 +39,12 @@ typedef struct kh_scan {
 	 * words of what follows a bad byte are undefined. */
 	size_t (*pack)(const kh_packed *to, uint64_t at, const char *s, size_t n);
 	/* The same, and line feeds are passed over. */
-	size_t (*lines)(const kh_packed *to, kh_lines *l, const char *s, size_t n);
+	size_t (*lines)(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
 	/* Index of the first byte that is not a quality, '!' to '~', or n. */
 	size_t (*quality)(const char *s, size_t n);
 	/* FASTQ records of exactly four lines with nothing odd about them, as far as the
-	 * harvest has room; gives where the first other one starts. */
-	size_t (*fastq)(kh_harvest *h, const kh_text_range *r);
+	 * parsed batch has room; gives where the first other one starts. */
+	size_t (*fastq)(kh_parsed *h, const kh_text_range *r);
 } kh_scan;
 
 const kh_scan *kh_scan_get(void);
@@ -52,7 +52,7 @@ void kh_scan_choose(const kh_scan *s);          /* for tests */
 const kh_scan *kh_scan_plain(void);
 const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
 const kh_scan *kh_scan_avx512(void);
-size_t kh_lines_avx512(const kh_packed *to, kh_lines *l, const char *s, size_t n);
+size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
  * the rest of the mask's last word, clears that of the bases. */

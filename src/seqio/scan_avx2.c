@@ -7,7 +7,7 @@
  * place.  Line feeds are taken out of the packed bits with pext.
  */
 #include <config.h>
-#include "scan.h"
+#include "seqio/scan.h"
 
 #include <string.h>
 
@@ -154,7 +154,7 @@ AVX2 static size_t avx2_pack(const kh_packed *to, uint64_t at, const char *s, si
 	return n;
 }
 
-AVX2 static size_t avx2_lines(const kh_packed *to, kh_lines *l, const char *s, size_t n)
+AVX2 static size_t avx2_lines(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
 	struct sink k = sink_at(to, l->at);
 	size_t i = 0, here = 32;
@@ -257,9 +257,9 @@ AVX2_INLINE bool quality_good(const char *s, size_t n)
 	return bad == 0;
 }
 
-#include "scan_fastq.inc"
+#include "seqio/scan_fastq.inc"
 
-AVX2 static size_t avx2_fastq(kh_harvest *h, const kh_text_range *r)
+AVX2 static size_t avx2_fastq(kh_parsed *h, const kh_text_range *r)
 {
 	return fastq_loop(h, r);
 }
@@ -272,7 +272,7 @@ const kh_scan *kh_scan_avx2(void)
 	       && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
 }
 static const kh_scan avx512 = {
-	"avx512", avx2_pack, kh_lines_avx512, avx2_quality, avx2_fastq,
+	"avx512", avx2_pack, kh_scan_lines_avx512, avx2_quality, avx2_fastq,
 };
 
 const kh_scan *kh_scan_avx512(void)

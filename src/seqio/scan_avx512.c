@@ -6,7 +6,7 @@
  * the other loops are no faster this way, the copy from the page cache rules there.
  */
 #include <config.h>
-#include "scan.h"
+#include "seqio/scan.h"
 
 #include <string.h>
 
@@ -129,7 +129,7 @@ AVX512_INLINE void sink_add(struct sink *k, struct two b, uint64_t amb, unsigned
 	k->r = r & 31;
 }
 
-AVX512 size_t kh_lines_avx512(const kh_packed *to, kh_lines *l, const char *s, size_t n)
+AVX512 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
 	struct sink k = sink_at(to, l->at);
 	size_t i = 0, here = 64;
