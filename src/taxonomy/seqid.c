@@ -1,5 +1,5 @@
 /*
- * targets.c - which taxon a reference sequence belongs to
+ * seqid.c - which taxon a reference sequence belongs to
  *
  * A wanted id has up to three keys, best first: itself; the accession field in it, if it
  * has bars; that accession (or the id) without its version.  Keys stand in one hash
@@ -13,16 +13,16 @@
  * none has no accession.version that is one.
  */
 #include <config.h>
-#include "targets.h"
+#include "taxonomy/seqid.h"
 
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lines.h"
-#include "mem.h"
-#include "source.h"
+#include "taxonomy/tsv.h"
+#include "base/mem.h"
+#include "io/source.h"
 
 enum { KEYS = 3, FIRST_SLOTS = 64 };
 #define NO_KEY UINT32_MAX
@@ -358,7 +358,7 @@ static bool is_version(kh_span id, kh_span base)
 	return id.n > base.n && strip(id).n == base.n && !memcmp(id.p, base.p, base.n);
 }
 
-static int parse_row(kh_idmap *m, const kh_lines *l, const kh_span *column, int n,
+static int parse_row(kh_idmap *m, const kh_tsv *l, const kh_span *column, int n,
 		     kh_err *err)
 {
 	kh_span base = column[0], id = column[n / 2 - 1], number = column[n / 2];
@@ -385,12 +385,12 @@ static int parse_row(kh_idmap *m, const kh_lines *l, const kh_span *column, int 
 	return note(m, k, taxid, l->line, err);
 }
 
-static int parse_rows(kh_idmap *m, kh_lines *l, kh_err *err)
+static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
 {
 	kh_span row, column[MAX_COLUMNS];
 	int want = 0, got, rc;
 
-	while ((got = kh_lines_next(l, &row, err)) > 0) {
+	while ((got = kh_tsv_next(l, &row, err)) > 0) {
 		if (!row.n)
 			continue;
 		int n = split(row, column);
@@ -416,13 +416,13 @@ static int parse_rows(kh_idmap *m, kh_lines *l, kh_err *err)
 int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
 		   kh_err *err)
 {
-	kh_lines l;
+	kh_tsv l;
 	int rc;
 
 	m->file++;
-	kh_lines_init(&l, name, read, arg);
+	kh_tsv_init(&l, name, read, arg);
 	rc = parse_rows(m, &l, err);
-	kh_lines_clear(&l);
+	kh_tsv_clear(&l);
 	return rc ? rc : check_clashes(m, name, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * targets.h - which taxon a reference sequence belongs to
+ * seqid.h - which taxon a reference sequence belongs to
  *
  * In this order: `kraken:taxid|N` or `taxid|N` in the header; a TSV of sequence id and
  * taxid; accession2taxid files.  The first that knows the sequence decides.
@@ -8,13 +8,13 @@
  * So references are read first (once: they may come from a pipe), their ids collected,
  * and the files are streamed past that set: memory goes with the references only.
  */
-#ifndef KH_TARGETS_H
-#define KH_TARGETS_H
+#ifndef KH_TAXONOMY_SEQID_H
+#define KH_TAXONOMY_SEQID_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lines.h"
-#include "msg.h"
+#include "taxonomy/tsv.h"
+#include "base/msg.h"
 
 /* The N of "kraken:taxid|N" or "taxid|N" anywhere in the header line (at its start, or
  * behind a blank or '|'; N ends at a blank, '|' or the end), or 0. */

@@ -5,7 +5,7 @@
  * indices, then a walk with marks finds cycles: each node is walked over once.
  */
 #include <config.h>
-#include "taxdump.h"
+#include "taxonomy/taxdump.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,21 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lines.h"
-#include "mem.h"
-#include "source.h"
+#include "taxonomy/tsv.h"
+#include "base/mem.h"
+#include "io/source.h"
 
 enum { MAX_COLUMNS = 4 };
-typedef int row_fn(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err);
+typedef int row_fn(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err);
 
 typedef struct table {
 	int columns;            /* that a row must have, at least */
 	row_fn *row;
 } table;
 
-static unsigned long long at(const kh_lines *l) { return l->line; }
+static unsigned long long at(const kh_tsv *l) { return l->line; }
 
-static uint32_t line32(const kh_lines *l)
+static uint32_t line32(const kh_tsv *l)
 {
 	return l->line < UINT32_MAX ? (uint32_t)l->line : UINT32_MAX;
 }
@@ -67,12 +67,12 @@ static int split(kh_span row, kh_span *column, int want)
 	return n;
 }
 
-static int parse_table(kh_taxdump *d, kh_lines *l, const table *t, kh_err *err)
+static int parse_table(kh_taxdump *d, kh_tsv *l, const table *t, kh_err *err)
 {
 	kh_span row, column[MAX_COLUMNS];
 	int got, rc;
 
-	while ((got = kh_lines_next(l, &row, err)) > 0) {
+	while ((got = kh_tsv_next(l, &row, err)) > 0) {
 		row = trim(row.p, row.p + row.n);
 		if (!row.n)
 			continue;
@@ -87,7 +87,7 @@ static int parse_table(kh_taxdump *d, kh_lines *l, const table *t, kh_err *err)
 	return got;
 }
 
-static int taxid_of(kh_span s, uint32_t *taxid, const kh_lines *l, kh_err *err)
+static int taxid_of(kh_span s, uint32_t *taxid, const kh_tsv *l, kh_err *err)
 {
 	if (kh_span_u32(s, taxid) && *taxid)
 		return KH_OK;
@@ -96,7 +96,7 @@ static int taxid_of(kh_span s, uint32_t *taxid, const kh_lines *l, kh_err *err)
 }
 
 /* --- nodes.dmp ------------------------------------------------------------- */
-static int node_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+static int node_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
 {
 	kh_taxnode x = { .line = line32(l), .name = UINT32_MAX };
 	int rc;
@@ -244,7 +244,7 @@ static int add_name(kh_taxdump *d, kh_span s, kh_err *err)
 	return KH_OK;
 }
 
-static int name_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
 {
 	kh_span name = column[1];
 	uint32_t taxid;
@@ -282,7 +282,7 @@ static int check_names(const kh_taxdump *d, const char *nodes, const char *names
 }
 
 /* --- merged.dmp ------------------------------------------------------------ */
-static int merge_row(kh_taxdump *d, const kh_lines *l, const kh_span *column, kh_err *err)
+static int merge_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
 {
 	kh_taxmerge x = { .line = line32(l) };
 	int rc;
@@ -363,7 +363,7 @@ void kh_taxdump_close(kh_taxdump *d)
 }
 
 /* The tables in order: nodes, names, merged (its `read` NULL: there is none). */
-static int parse(kh_taxdump **out, kh_lines l[3], kh_err *err)
+static int parse(kh_taxdump **out, kh_tsv l[3], kh_err *err)
 {
 	kh_taxdump *d = kh_array(1, sizeof *d, err);
 	int rc = KH_ENOMEM;
@@ -386,7 +386,7 @@ static int parse(kh_taxdump **out, kh_lines l[3], kh_err *err)
 out:
 	kh_taxdump_close(d);
 	for (int i = 0; i < 3; i++)
-		kh_lines_clear(&l[i]);
+		kh_tsv_clear(&l[i]);
 	return rc;
 }
 
@@ -409,11 +409,11 @@ int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *name
 {
 	const kh_bytes *in[3] = { nodes, names, merged };
 	kh_bytes rest[3];
-	kh_lines l[3] = { 0 };
+	kh_tsv l[3] = { 0 };
 
 	for (int i = 0; i < 3 && in[i]; i++) {
 		rest[i] = *in[i];
-		kh_lines_init(&l[i], in[i]->name, read_bytes, &rest[i]);
+		kh_tsv_init(&l[i], in[i]->name, read_bytes, &rest[i]);
 	}
 	return parse(d, l, err);
 }
@@ -423,27 +423,28 @@ static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
 	return kh_source_read(arg, buf, n, err);
 }
 
+const char *const kh_taxdump_file[KH_TAXDUMP_FILES] = { "nodes.dmp", "names.dmp", "merged.dmp" };
+
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 {
-	static const char *const file[3] = { "nodes.dmp", "names.dmp", "merged.dmp" };
 	kh_source *s[3] = { NULL };
-	kh_lines l[3] = { 0 };
+	kh_tsv l[3] = { 0 };
 	char *path[3] = { NULL };
 	int rc = KH_OK;
 
 	for (int i = 0; i < 3; i++) {
-		size_t n = strlen(dir) + strlen(file[i]) + 2;
+		size_t n = strlen(dir) + strlen(kh_taxdump_file[i]) + 2;
 		path[i] = kh_array(n, 1, err);
 		if (!path[i]) {
 			rc = KH_ENOMEM;
 			goto out;
 		}
-		snprintf(path[i], n, "%s/%s", dir, file[i]);
+		snprintf(path[i], n, "%s/%s", dir, kh_taxdump_file[i]);
 		if (i == 2 && access(path[i], F_OK) && errno == ENOENT)
 			break;
 		if ((rc = kh_source_open(&s[i], path[i], err)))
 			goto out;
-		kh_lines_init(&l[i], path[i], read_source, s[i]);
+		kh_tsv_init(&l[i], path[i], read_source, s[i]);
 	}
 	rc = parse(d, l, err);
 out:

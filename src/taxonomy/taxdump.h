@@ -1,10 +1,10 @@
 /* taxdump.h - the inside of kh_taxdump, for taxdump.c and taxonomy.c only */
-#ifndef KH_TAXDUMP_H
-#define KH_TAXDUMP_H
+#ifndef KH_TAXONOMY_TAXDUMP_H
+#define KH_TAXONOMY_TAXDUMP_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "taxonomy.h"
+#include "taxonomy/taxonomy.h"
 
 typedef struct kh_taxnode {
 	uint32_t taxid;

@@ -2,14 +2,14 @@
  * taxonomy.c - ranks, and the preorder tree of a database
  */
 #include <config.h>
-#include "taxonomy.h"
+#include "taxonomy/taxonomy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem.h"
-#include "taxdump.h"
+#include "base/mem.h"
+#include "taxonomy/taxdump.h"
 
 /* --- ranks ----------------------------------------------------------------- */
 /* Append only: the index is the number in database files. */
@@ -405,11 +405,10 @@ uint32_t kh_taxonomy_find(const kh_taxonomy *t, uint32_t taxid)
 	return t->by_taxid[lo];
 }
 
-uint32_t kh_taxonomy_lca(const kh_taxonomy *t, uint32_t lo, uint32_t hi)
+kh_tree kh_taxonomy_tree(const kh_taxonomy *t)
 {
-	while (t->end[lo] <= hi)
-		lo = t->parent[lo];
-	return lo;
+	return (kh_tree) { .n = t->n, .parent = t->parent, .end = t->end, .species = t->species,
+			   .genus = t->genus };
 }
 
 void kh_taxonomy_code(const kh_taxonomy *t, uint32_t i, char code[KH_CODE_SIZE])

@@ -16,9 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
-
-#define KH_NO_TAXON UINT32_MAX
+#include "base/msg.h"
+#include "taxonomy/tree.h"
 
 /* Ranks by number; the numbers are stored in database files and never change.  0 and 1
  * ("no rank", "clade") have no place among the others, which stand root-most first.
@@ -45,6 +44,9 @@ typedef struct kh_taxdump kh_taxdump;
  * names of a taxon the first counts; names of taxa without a node are passed over, and
  * so are merged taxa whose new taxid has no node. */
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err);
+/* The names of these files, in that order. */
+enum { KH_TAXDUMP_FILES = 3 };
+extern const char *const kh_taxdump_file[KH_TAXDUMP_FILES];
 void kh_taxdump_close(kh_taxdump *d);
 /* The parser as a function of bytes; merged may be NULL.  For tests and fuzzing. */
 typedef struct kh_bytes { const char *p; size_t n; const char *name; } kh_bytes;
@@ -92,8 +94,8 @@ void kh_taxonomy_free(kh_taxonomy *t);
 
 /* Number of a taxid, or KH_NO_TAXON. */
 uint32_t kh_taxonomy_find(const kh_taxonomy *t, uint32_t taxid);
-/* LCA of the taxa lo <= hi and of all numbers between that have been seen: see above. */
-uint32_t kh_taxonomy_lca(const kh_taxonomy *t, uint32_t lo, uint32_t hi);
+/* Borrows the arrays of t. */
+kh_tree kh_taxonomy_tree(const kh_taxonomy *t);
 /* Kraken's rank code of taxon i: the letter of the nearest self-or-ancestor that has one
  * ('R' for the root) and, unless it is the taxon itself, the distance: "S", "S1", "R2". */
 #define KH_CODE_SIZE 12

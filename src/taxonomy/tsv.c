@@ -1,26 +1,26 @@
 #include <config.h>
-#include "lines.h"
+#include "taxonomy/tsv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem.h"
+#include "base/mem.h"
 
 #define FIRST_CAP ((size_t)1 << 18)     /* stays in a core's cache */
 
-void kh_lines_init(kh_lines *l, const char *name, kh_read_fn *read, void *arg)
+void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg)
 {
-	*l = (kh_lines) { .name = name, .read = read, .arg = arg };
+	*l = (kh_tsv) { .name = name, .read = read, .arg = arg };
 }
 
-void kh_lines_clear(kh_lines *l)
+void kh_tsv_clear(kh_tsv *l)
 {
 	free(l->buf);
-	*l = (kh_lines) { 0 };
+	*l = (kh_tsv) { 0 };
 }
 
 /* Makes the rest of a row the head of the buffer and reads behind it. */
-static int refill(kh_lines *l, kh_err *err)
+static int refill(kh_tsv *l, kh_err *err)
 {
 	size_t rest = l->end - l->pos;
 	int rc;
@@ -47,7 +47,7 @@ static int refill(kh_lines *l, kh_err *err)
 	return KH_OK;
 }
 
-int kh_lines_next(kh_lines *l, kh_span *row, kh_err *err)
+int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err)
 {
 	size_t seen = 0;
 	char *nl = NULL;
@@ -63,6 +63,10 @@ int kh_lines_next(kh_lines *l, kh_span *row, kh_err *err)
 	}
 	if (!nl && !seen)
 		return 0;
+	if (!nl && !l->any_end)
+		return kh_fail(err, KH_EFORMAT,
+			       "%s:%llu: the last row has no line end: the table was cut off",
+			       l->name, (unsigned long long)l->line + 1);
 	row->p = l->buf + l->pos;
 	row->n = nl ? (size_t)(nl - row->p) : seen;
 	l->pos += row->n + (nl != NULL);

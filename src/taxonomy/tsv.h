@@ -1,16 +1,16 @@
 /*
- * lines.h - the rows of a text table, one by one, over any reader of bytes
+ * tsv.h - the rows of a text table, one by one, over any reader of bytes
  *
  * Memory goes with the longest row, not with the table, so that tables of any length
  * stream; and what parses them is a function of bytes, not of a path.
  */
-#ifndef KH_LINES_H
-#define KH_LINES_H
+#ifndef KH_TAXONOMY_TSV_H
+#define KH_TAXONOMY_TSV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 /* Gives up to n bytes: the number of them, 0 at the end (and again then), < 0. */
 typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
@@ -23,7 +23,7 @@ typedef struct kh_span {
 
 #define KH_LINE_MAX ((size_t)16 << 20)  /* a longer row is an error: no table has one */
 
-typedef struct kh_lines {
+typedef struct kh_tsv {
 	const char *name;       /* of the table, for messages; borrowed */
 	uint64_t line;          /* number of the row given last, from 1 */
 	kh_read_fn *read;
@@ -31,13 +31,15 @@ typedef struct kh_lines {
 	char *buf;
 	size_t cap, pos, end;   /* buf[pos, end) is not yet given */
 	bool eof;
-} kh_lines;
+	bool any_end;           /* the last row may lack its end: of lists that people write */
+} kh_tsv;
 
-void kh_lines_init(kh_lines *l, const char *name, kh_read_fn *read, void *arg);
-void kh_lines_clear(kh_lines *l);
+void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg);
+void kh_tsv_clear(kh_tsv *l);
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
- * end; < 0: an error.  The last row may lack its end. */
-int kh_lines_next(kh_lines *l, kh_span *row, kh_err *err);
+ * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
+ * inside a number, unless any_end is set. */
+int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err);
 
 /* Decimal digits only, at least one, and the value below 2^32. */
 bool kh_span_u32(kh_span s, uint32_t *v);

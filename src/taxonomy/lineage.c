@@ -1,0 +1,352 @@
+#include <config.h>
+#include "taxonomy/lineage_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "io/source.h"
+
+enum { MAX_PARTS = 128, FIRST_SLOTS = 1024 };
+
+int kh_lineages_new(kh_lineages **l, kh_err *err)
+{
+	kh_lineages *x = kh_array(1, sizeof *x, err);
+
+	if (!x)
+		return KH_ENOMEM;
+	x->slot = kh_array(FIRST_SLOTS, sizeof *x->slot, err);
+	x->mask = FIRST_SLOTS - 1;
+	if (!x->slot) {
+		kh_lineages_free(x);
+		return KH_ENOMEM;
+	}
+	*l = x;
+	return KH_OK;
+}
+
+void kh_lineages_free(kh_lineages *l)
+{
+	if (!l)
+		return;
+	free(l->text);
+	free(l->node);
+	free(l->entry);
+	free(l->slot);
+	free(l);
+}
+
+static int add_text(kh_lineages *l, kh_span s, size_t *at, kh_err *err)
+{
+	int rc = kh_grow((void **)&l->text, &l->text_cap, l->text_len + s.n, 1, err);
+
+	if (rc)
+		return rc;
+	*at = l->text_len;
+	if (s.n > 0)
+		memcpy(l->text + l->text_len, s.p, s.n);
+	l->text_len += s.n;
+	return KH_OK;
+}
+
+/* --- taxa by their paths ---------------------------------------------------------- */
+uint64_t kh_lineages_hash(kh_span s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static bool same(kh_span a, kh_span b)
+{
+	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+static uint32_t *probe(const kh_lineages *l, kh_span path)
+{
+	size_t i = kh_lineages_hash(path) & l->mask;
+
+	while (l->slot[i] && !same(kh_lineages_path(l, &l->node[l->slot[i] - 1]), path))
+		i = (i + 1) & l->mask;
+	return &l->slot[i];
+}
+
+static int make_room(kh_lineages *l, kh_err *err)
+{
+	const size_t n = 2 * (l->mask + 1);
+
+	if (2 * (l->n + 1) <= l->mask)
+		return KH_OK;
+	if (l->n >= INT32_MAX / 2)
+		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages");
+	uint32_t *slot = kh_array(n, sizeof *slot, err);
+	if (!slot)
+		return KH_ENOMEM;
+	free(l->slot);
+	l->slot = slot;
+	l->mask = n - 1;
+	for (size_t i = 0; i < l->n; i++)
+		*probe(l, kh_lineages_path(l, &l->node[i])) = (uint32_t)i + 1;
+	return KH_OK;
+}
+
+/* The taxon of a path, made if it is new. */
+static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uint32_t *number,
+		  kh_err *err)
+{
+	int rc = make_room(l, err);
+
+	if (rc)
+		return rc;
+	uint32_t *slot = probe(l, path);
+	if (*slot) {
+		*number = *slot - 1;
+		if (l->node[*number].rank != like->rank)
+			l->node[*number].rank = KH_RANK_NONE;
+		return KH_OK;
+	}
+	rc = kh_grow((void **)&l->node, &l->cap, l->n + 1, sizeof *l->node, err);
+	if (rc)
+		return rc;
+	l->node[l->n] = *like;
+	l->node[l->n].path_len = path.n;
+	rc = add_text(l, path, &l->node[l->n].path, err);
+	if (rc)
+		return rc;
+	*number = (uint32_t)l->n++;
+	*slot = *number + 1;
+	return KH_OK;
+}
+
+/* --- a lineage -------------------------------------------------------------------- */
+static const struct {
+	char letter;
+	const char *rank;
+} prefixes[] = { { 'd', "domain" }, { 'k', "kingdom" }, { 'p', "phylum" },  { 'c', "class" },
+		 { 'o', "order" },  { 'f', "family" },  { 'g', "genus" },   { 's', "species" },
+		 { 't', "strain" } };
+enum { N_PREFIXES = sizeof prefixes / sizeof *prefixes };
+
+struct parts {
+	kh_span part[MAX_PARTS];        /* with what stands in front of the name */
+	uint8_t rank[MAX_PARTS];
+	size_t front[MAX_PARTS];        /* bytes in front of the name: 3 or 0 */
+	size_t n;
+};
+
+static kh_span trim(const char *p, const char *end)
+{
+	while (p < end && *p == ' ')
+		p++;
+	while (p < end && end[-1] == ' ')
+		end--;
+	return (kh_span) { p, (size_t)(end - p) };
+}
+
+static kh_rank rank_named(const char *name)
+{
+	return kh_rank_find(name, strlen(name));
+}
+
+/* Which prefix a part has, or -1. */
+static int prefix_of(kh_span s)
+{
+	if (s.n < 3 || s.p[1] != '_' || s.p[2] != '_')
+		return -1;
+	for (int i = 0; i < N_PREFIXES; i++)
+		if (s.p[0] == prefixes[i].letter)
+			return i;
+	return -1;
+}
+
+#define BAD(row, errs, err, fmt, ...) kh_errs_note(errs, err, KH_EFORMAT, \
+	"%s:%llu: column 2: " fmt, (row)->file, (row)->line, __VA_ARGS__)
+
+static int check_part(const kh_lineage_row *row, kh_span s, kh_errs *errs, kh_err *err, bool *bad)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f) {
+			*bad = true;
+			return BAD(row, errs, err, "\"%s\" is not printable text",
+				   kh_span_show(s).s);
+		}
+	return KH_OK;
+}
+
+/* Parts that are not empty, and what is in front of their names. */
+static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_err *err, bool *bad)
+{
+	const char *p = row->lineage.p, *end = p + row->lineage.n;
+	int last = -1, rc = KH_OK;
+	size_t with = 0, all = 0;
+
+	for (; p <= end && !rc && !*bad; all++) {
+		const char *semi = memchr(p, ';', (size_t)(end - p));
+		const kh_span s = trim(p, semi ? semi : end);
+		const int prefix = prefix_of(s);
+
+		p = semi ? semi + 1 : end + 1;
+		rc = check_part(row, s, errs, err, bad);
+		with += prefix >= 0;
+		if (prefix >= 0 && prefix <= last) {
+			*bad = true;
+			return BAD(row, errs, err, "\"%s\" stands behind a part with %c__",
+				   kh_span_show(s).s, prefixes[last].letter);
+		}
+		last = prefix;
+		if (s.n <= (prefix >= 0 ? 3 : 0)) {
+			all -= s.n == 0;
+			continue;
+		}
+		if (x->n == MAX_PARTS) {
+			*bad = true;
+			return BAD(row, errs, err, "more than %d parts", (int)MAX_PARTS);
+		}
+		x->rank[x->n] = prefix >= 0 ? rank_named(prefixes[prefix].rank) : KH_RANK_NONE;
+		x->front[x->n] = prefix >= 0 ? 3 : 0;
+		x->part[x->n++] = s;
+	}
+	if (rc || *bad)
+		return rc;
+	*bad = x->n == 0 || (with > 0 && with < all);
+	if (x->n == 0)
+		return BAD(row, errs, err, "\"%s\" names no taxon", kh_span_show(row->lineage).s);
+	return *bad ? BAD(row, errs, err, "\"%s\": some parts have a rank such as p__ in front, "
+			  "others have none", kh_span_show(row->lineage).s)
+		    : KH_OK;
+}
+
+/* Ranks of parts that do not name them. */
+static void rank_by_place(struct parts *x)
+{
+	static const char *const place[] = { "domain", "phylum", "class", "order", "family",
+					     "genus" };
+	enum { PLACES = sizeof place / sizeof *place };
+
+	if (x->front[0] > 0)
+		return;
+	for (size_t i = 0; i < PLACES && x->n <= PLACES + 1; i++)
+		x->rank[i] = rank_named(place[i]);
+	x->rank[0] = rank_named(place[0]);
+	if (x->n > PLACES + 1)
+		x->rank[x->n - 2] = KH_RANK_GENUS;
+	if (x->n > 1)
+		x->rank[x->n - 1] = KH_RANK_SPECIES;
+}
+
+/* The taxa of all prefixes of a lineage; *number: the last one. */
+static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, kh_err *err)
+{
+	char *path = NULL;
+	size_t n = 0, cap = 0;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < x->n && !rc; i++) {
+		const kh_span s = x->part[i];
+
+		rc = kh_grow((void **)&path, &cap, n + s.n + 1, 1, err);
+		if (rc)
+			break;
+		if (i > 0)
+			path[n++] = ';';
+		const kh_lineage_node like = { .name = n + x->front[i], .rank = x->rank[i],
+				    .parent = i > 0 ? *number : UINT32_MAX };
+		memcpy(path + n, s.p, s.n);
+		n += s.n;
+		rc = intern(l, (kh_span) { path, n }, &like, number, err);
+	}
+	free(path);
+	return rc;
+}
+
+/* Less "RS_" or "GB_" in front of an accession of an assembly. */
+kh_span kh_lineages_plain_id(kh_span s)
+{
+	const bool gtdb = s.n > 7 && (memcmp(s.p, "RS_GC", 5) == 0 || memcmp(s.p, "GB_GC", 5) == 0);
+
+	return gtdb ? (kh_span) { s.p + 3, s.n - 3 } : s;
+}
+
+int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh_err *err)
+{
+	struct parts x = { .n = 0 };
+	const kh_span id = kh_lineages_plain_id(row->id);
+	kh_lineage_entry e = { .id_len = id.n, .line = row->line };
+	bool bad = id.n == 0;
+	int rc;
+
+	if (bad)
+		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column 1: the id is empty",
+				    row->file, row->line);
+	rc = split(row, &x, errs, err, &bad);
+	if (rc || bad)
+		return rc;
+	rank_by_place(&x);
+	l->file = row->file;
+	if ((rc = intern_all(l, &x, &e.node, err)) || (rc = add_text(l, id, &e.id, err)) ||
+	    (rc = kh_grow((void **)&l->entry, &l->entries_cap, l->n_entries + 1, sizeof e, err)))
+		return rc;
+	l->entry[l->n_entries++] = e;
+	return KH_OK;
+}
+
+/* --- tables ----------------------------------------------------------------------- */
+static bool is_header(kh_span lineage)
+{
+	static const char *const word[] = { "taxonomy", "Taxon", "taxon", "lineage", "Taxonomy",
+					    "Lineage", "gtdb_taxonomy" };
+
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		if (kh_span_is(lineage, word[i]))
+			return true;
+	return false;
+}
+
+int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *arg,
+		      kh_errs *errs, kh_err *err)
+{
+	kh_span row;
+	kh_tsv t;
+	int got, rc = KH_OK;
+
+	kh_tsv_init(&t, name, read, arg);
+	while (!rc && (got = kh_tsv_next(&t, &row, err)) != 0) {
+		const char *tab = got > 0 ? memchr(row.p, '\t', row.n) : NULL;
+
+		if (got < 0) {
+			rc = got;
+		} else if (tab) {
+			const char *end = row.p + row.n;
+			const kh_lineage_row x = { name, t.line, { row.p, (size_t)(tab - row.p) },
+						   { tab + 1, (size_t)(end - tab - 1) } };
+
+			if (t.line > 1 || !is_header(x.lineage))
+				rc = kh_lineages_add(l, &x, errs, err);
+		} else if (row.n > 0) {
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s:%llu: one column, expected an id, a tab and a "
+					  "lineage", name, (unsigned long long)t.line);
+		}
+	}
+	kh_tsv_clear(&t);
+	return rc;
+}
+
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err)
+{
+	kh_source *s;
+	kh_err one = { 0, "" };
+	int rc = kh_source_open(&s, path, &one);
+
+	if (rc)
+		return kh_errs_add(errs, &one, err);
+	rc = kh_lineages_parse(l, path, read_source, s, errs, err);
+	kh_source_close(s);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/*
+ * lineage.h - a taxonomy made of lineages, as GTDB, SILVA and others hand theirs out
+ *
+ *	GB_GCA_000008085.1 <tab> d__Archaea;p__Nanoarchaeota;...;s__Nanoarchaeum equitans
+ *
+ * Each prefix of a lineage is a taxon.  Numbers must be the same in every database that knows
+ * the taxon, or reports could not be compared; so a taxon's number is a hash of its path, which
+ * is the parts from the root to it less empty ones, joined by ';':
+ *
+ *	2 + FNV-1a(path) mod (2^31 - 2)         (FNV-1a of 64 bits)
+ *
+ * Of two paths with one number, that which is first in the order of bytes keeps it, and the other
+ * takes the next higher number that is free (from the highest on to 2).  A hundred thousand taxa
+ * have two or three such pairs; all others keep their numbers whatever else is in the table.
+ */
+#ifndef KH_TAXONOMY_LINEAGE_H
+#define KH_TAXONOMY_LINEAGE_H
+
+#include "base/errs.h"
+#include "taxonomy/seqid.h"
+#include "taxonomy/taxonomy.h"
+#include "taxonomy/tsv.h"
+
+typedef struct kh_lineages kh_lineages;
+
+int kh_lineages_new(kh_lineages **l, kh_err *err);
+void kh_lineages_free(kh_lineages *l);
+
+/* One lineage: parts between ';', each with the letter of its rank and two underscores in front
+ * (d k p c o f g s, t for a strain), root-most rank first, or all without.  Of those without, the
+ * last is the species; of up to seven the others are domain, phylum, class, order, family and
+ * genus, in this order; of more the first is the domain and the last but one the genus.  A taxon
+ * that lineages give two ranks has none.  What is wrong goes to `errs`. */
+typedef struct kh_lineage_row {
+	const char *file;               /* for messages */
+	unsigned long long line;
+	kh_span id, lineage;
+} kh_lineage_row;
+int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh_err *err);
+
+/* The rows of a table: id, tab, lineage.  A first row may say what the columns are. */
+int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *arg,
+		      kh_errs *errs, kh_err *err);
+int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err);
+
+/* When all are added: gives the taxa their numbers, and finds ids that have two lineages. */
+int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err);
+
+/* --- of a finished one ------------------------------------------------------------ */
+/* The number of the taxon of an id, or 0.  GTDB's "RS_" and "GB_" in front of an accession are
+ * no part of an id. */
+uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len);
+/* As a taxonomy, to be closed by kh_taxdump_close. */
+int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
+/* As a table of ids and taxids, for the sequences in a map. */
+int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err);
+
+#endif

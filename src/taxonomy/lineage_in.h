@@ -1,0 +1,42 @@
+/* lineage_in.h - inside lineages: lineage.c reads them, lineage_numbers.c numbers their taxa */
+#ifndef KH_TAXONOMY_LINEAGE_IN_H
+#define KH_TAXONOMY_LINEAGE_IN_H
+
+#include "taxonomy/lineage.h"
+
+typedef struct kh_lineage_node {
+	size_t path, path_len;          /* in text */
+	size_t name;                    /* offset in the path, where the name begins */
+	uint32_t parent;                /* number of a node; its own: below the root */
+	uint32_t taxid;
+	uint8_t rank;
+} kh_lineage_node;
+
+typedef struct kh_lineage_entry {
+	size_t id, id_len;              /* in text */
+	uint32_t node;
+	unsigned long long line;
+} kh_lineage_entry;
+
+struct kh_lineages {
+	char *text;                     /* paths and ids */
+	size_t text_len, text_cap;
+	kh_lineage_node *node;
+	size_t n, cap;
+	kh_lineage_entry *entry;                   /* by id, when finished */
+	size_t n_entries, entries_cap;
+	uint32_t *slot;                 /* 1 + a node, by its path; 0: free */
+	size_t mask;
+	const char *file;               /* of the row added last, for kh_lineages_finish */
+};
+
+uint64_t kh_lineages_hash(kh_span path);
+/* An id as it is kept. */
+kh_span kh_lineages_plain_id(kh_span id);
+
+static inline kh_span kh_lineages_path(const kh_lineages *l, const kh_lineage_node *x)
+{
+	return (kh_span) { l->text + x->path, x->path_len };
+}
+
+#endif

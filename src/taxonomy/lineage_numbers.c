@@ -1,0 +1,205 @@
+#include <config.h>
+#include "taxonomy/lineage_in.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+/* --- numbers ---------------------------------------------------------------------- */
+struct key {
+	kh_span s;
+	size_t i;
+};
+
+static int compare(kh_span a, kh_span b)
+{
+	const size_t n = a.n < b.n ? a.n : b.n;
+	const int d = n > 0 ? memcmp(a.p, b.p, n) : 0;
+
+	return d ? d : (a.n > b.n) - (a.n < b.n);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+	const int d = compare(x->s, y->s);
+
+	return d ? d : (x->i > y->i) - (x->i < y->i);
+}
+
+/* Whoever comes first in the order of bytes has the number of his hash. */
+static void number_nodes(kh_lineages *l, const struct key *key, uint32_t *used, size_t mask)
+{
+	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
+
+	for (size_t k = 0; k < l->n; k++) {
+		uint64_t x = kh_lineages_hash(key[k].s) % numbers;
+		size_t i;
+
+		for (;; x = (x + 1) % numbers) {
+			for (i = (x * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
+			     used[i] && used[i] != x + 2; i = (i + 1) & mask)
+				;
+			if (!used[i])
+				break;
+		}
+		used[i] = (uint32_t)x + 2;
+		l->node[key[k].i].taxid = used[i];
+	}
+}
+
+static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
+{
+	struct key *key = kh_array(l->n_entries, sizeof *key, err);
+	kh_lineage_entry *sorted = kh_array(l->n_entries, sizeof *sorted, err);
+	int rc = key && sorted ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < l->n_entries && !rc; i++)
+		key[i] = (struct key) { { l->text + l->entry[i].id, l->entry[i].id_len }, i };
+	if (!rc)
+		qsort(key, l->n_entries, sizeof *key, by_bytes);
+	for (size_t i = 0; i < l->n_entries && !rc; i++) {
+		sorted[i] = l->entry[key[i].i];
+		if (i > 0 && compare(key[i].s, key[i - 1].s) == 0 &&
+		    sorted[i].node != sorted[i - 1].node)
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s:%llu: column 1: \"%s\" has another lineage in line "
+					  "%llu", l->file, sorted[i].line,
+					  kh_span_show(key[i].s).s, sorted[i - 1].line);
+	}
+	free(key);
+	if (rc) {
+		free(sorted);
+		return rc;
+	}
+	free(l->entry);
+	l->entry = sorted;
+	l->entries_cap = l->n_entries;
+	return KH_OK;
+}
+
+int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err)
+{
+	struct key *key = kh_array(l->n, sizeof *key, err);
+	uint32_t *used = kh_array(l->mask + 1, sizeof *used, err);
+	int rc = key && used ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < l->n && !rc; i++)
+		key[i] = (struct key) { kh_lineages_path(l, &l->node[i]), i };
+	if (!rc) {
+		qsort(key, l->n, sizeof *key, by_bytes);
+		number_nodes(l, key, used, l->mask);
+	}
+	free(key);
+	free(used);
+	return rc ? rc : sort_entries(l, errs, err);
+}
+
+/* --- what becomes of them --------------------------------------------------------- */
+uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
+{
+	const kh_span want = kh_lineages_plain_id((kh_span) { id, len });
+	size_t lo = 0, hi = l->n_entries;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		const kh_lineage_entry *e = &l->entry[mid];
+		const int d = compare((kh_span) { l->text + e->id, e->id_len }, want);
+
+		if (d == 0)
+			return l->node[e->node].taxid;
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 0;
+}
+
+/* Text that grows. */
+struct text {
+	char *p;
+	size_t n, cap;
+};
+
+static int put(struct text *t, kh_err *err, kh_span s, const char *fmt, ...) KH_PRINTF(4, 5);
+static int put(struct text *t, kh_err *err, kh_span s, const char *fmt, ...)
+{
+	enum { MOST = 128 };
+	va_list ap;
+	int rc = kh_grow((void **)&t->p, &t->cap, t->n + MOST + s.n, 1, err);
+
+	if (rc)
+		return rc;
+	va_start(ap, fmt);
+	t->n += (size_t)vsnprintf(t->p + t->n, MOST, fmt, ap);
+	va_end(ap);
+	if (s.n > 0)
+		memcpy(t->p + t->n, s.p, s.n);
+	t->n += s.n;
+	return KH_OK;
+}
+
+int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
+{
+	struct text nodes = { NULL, 0, 0 }, names = { NULL, 0, 0 };
+	const kh_span none = { NULL, 0 };
+	int rc = put(&nodes, err, none, "1\t|\t1\t|\tno rank\t|\n");
+
+	for (size_t i = 0; i < l->n && !rc; i++) {
+		const kh_lineage_node *x = &l->node[i];
+		const kh_span name = { l->text + x->path + x->name, x->path_len - x->name };
+		const uint32_t parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid;
+
+		rc = put(&nodes, err, none, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\n", x->taxid,
+			 parent, kh_rank_name(x->rank));
+		if (!rc)
+			rc = put(&names, err, name, "%" PRIu32 "\t|\t", x->taxid);
+		if (!rc)
+			rc = put(&names, err, none, "\t|\t\t|\tscientific name\t|\n");
+	}
+	if (!rc) {
+		const kh_bytes a = { nodes.p, nodes.n, "lineages" };
+		const kh_bytes b = { names.p, names.n, "names of lineages" };
+
+		rc = kh_taxdump_parse(d, &a, &b, NULL, err);
+	}
+	free(nodes.p);
+	free(names.p);
+	return rc;
+}
+
+static int64_t read_text(void *arg, void *buf, size_t n, kh_err *err)
+{
+	kh_span *s = arg;
+
+	(void)err;
+	n = n < s->n ? n : s->n;
+	memcpy(buf, s->p, n);
+	s->p += n;
+	s->n -= n;
+	return (int64_t)n;
+}
+
+int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)
+{
+	struct text t = { NULL, 0, 0 };
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < l->n_entries && !rc; i++) {
+		const kh_lineage_entry *e = &l->entry[i];
+		const kh_span id = { l->text + e->id, e->id_len }, none = { NULL, 0 };
+
+		rc = put(&t, err, id, "%s", "");
+		if (!rc)
+			rc = put(&t, err, none, "\t%" PRIu32 "\n", l->node[e->node].taxid);
+	}
+	kh_span all = { t.p, t.n };
+	if (!rc && t.n > 0)
+		rc = kh_idmap_parse(m, "lineages", read_text, &all, err);
+	free(t.p);
+	return rc;
+}
