@@ -1,10 +1,10 @@
 #include <config.h>
-#include "index.h"
+#include "index/index.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 typedef struct kh_entry {
 	uint64_t place;                 /* home << 16 | tag */
@@ -17,12 +17,15 @@ void kh_image_clear(kh_image *im)
 	free(im->bucket);
 	free(im->loc);
 	free(im->entry);
+	kh_cut_clear(&im->cut);
 	*im = (kh_image) { .bucket = NULL };
 }
 
-uint64_t kh_range_bytes(const kh_range *r)
+uint64_t kh_range_bytes(const kh_range *r, uint32_t bits)
 {
-	return ((uint64_t)(r->buckets + 1) * sizeof(kh_bucket) + r->n_locs * 4 + 63) & ~UINT64_C(63);
+	const uint64_t buckets = (uint64_t)(r->buckets + 1) * sizeof(kh_bucket);
+
+	return (buckets + kh_words_bytes(r->n_locs, bits) + 63) & ~UINT64_C(63);
 }
 
 static uint32_t count_keys(const kh_pairs *p)
@@ -91,15 +94,12 @@ static size_t gather(const kh_pairs *p, size_t from, size_t to, uint32_t *out)
 static uint32_t list_lca(const uint32_t *loc, size_t n, const kh_bins *bins,
 			 const kh_taxonomy *tax)
 {
-	uint32_t lo = UINT32_MAX, hi = 0;
+	const kh_tree tree = kh_taxonomy_tree(tax);
+	kh_extent e = kh_extent_empty();
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t t = bins->taxon[kh_bins_target(bins, loc[i])];
-
-		lo = t < lo ? t : lo;
-		hi = t > hi ? t : hi;
-	}
-	return kh_taxonomy_lca(tax, lo, hi);
+	for (size_t i = 0; i < n; i++)
+		e = kh_extent_add(e, bins->taxon[kh_bins_target(bins, loc[i])]);
+	return kh_tree_lca(&tree, e.lo, e.hi);
 }
 
 static void set_base(kh_bucket *b, uint64_t x)
@@ -129,6 +129,7 @@ static void fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_
 		kh_bucket *b = im->bucket + e->slot / KH_BUCKET_SLOTS;
 		size_t n = gather(p, e->from, e[1].from, im->loc + at);
 
+		n = kh_cut_list(&im->cut, im->loc + at, n);
 		for (; next <= e->slot / KH_BUCKET_SLOTS; next++)
 			set_base(im->bucket + next, at);
 		set_bucket(im->bucket, e);
@@ -147,13 +148,46 @@ static void fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_
 	im->range.n_locs = at;
 }
 
+/* n words to `bits` bits each, in place: none comes to lie behind where it was. */
+static void pack(uint32_t *word, uint64_t n, uint32_t bits)
+{
+	uint64_t held = 0, out = 0;             /* bits that are not written yet, lowest first */
+	uint32_t n_held = 0;
+
+	for (uint64_t i = 0; i < n && bits < 32; i++) {
+		held |= (uint64_t)word[i] << n_held;
+		n_held += bits;
+		if (n_held >= 32) {
+			word[out++] = (uint32_t)held;
+			held >>= 32;
+			n_held -= 32;
+		}
+	}
+	if (n_held > 0)
+		word[out] = (uint32_t)held;
+}
+
+/* Pairs of the entry that has most of them. */
+static size_t longest(const kh_entry *e, size_t n)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = e[i + 1].from - e[i].from > most ? e[i + 1].from - e[i].from : most;
+	return most;
+}
+
 int kh_index_too_large(uint64_t keys, kh_err *err)
 {
 	if (keys > (KH_BUCKETS_MAX - 1) * (uint64_t)KH_BUCKET_LOAD)
-		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " features in one of 256 ranges of the index "
-			       "are too many", keys);
-	return kh_fail(err, KH_EFORMAT, "%" PRIu64 " features in one of 256 ranges of the index have keys "
-		       "too close together for its buckets: those of genomes are spread evenly", keys);
+		return kh_fail(err, KH_EUSAGE,
+			       "%" PRIu64 " features in one of 256 ranges of the index "
+			       "are too many",
+			       keys);
+	return kh_fail(err, KH_EFORMAT,
+		       "%" PRIu64 " features in one of 256 ranges of the index have keys "
+		       "too close together for its buckets: those of genomes are spread evenly",
+		       keys);
 }
 
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
@@ -174,12 +208,16 @@ int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const 
 	if (B >= KH_BUCKETS_MAX)
 		return kh_index_too_large(keys, err);
 	rc = kh_grow((void **)&im->bucket, &im->cap_bucket, B + 1, sizeof *im->bucket, err);
+	if (!rc)
+		rc = kh_cut_room(&im->cut, bins, longest(im->entry, (size_t)entries), err);
 	if (rc)
 		return rc;
 	memset(im->bucket, 0, (B + 1) * sizeof *im->bucket);
-	im->range = (kh_range) { .buckets = (uint32_t)B, .keys = keys, .entries = (uint32_t)entries };
+	im->range =
+		(kh_range) { .buckets = (uint32_t)B, .keys = keys, .entries = (uint32_t)entries };
 	im->locations = 0;
 	fill(im, p, bins, tax);
+	pack(im->loc, im->range.n_locs, kh_bins_bits(bins));
 	return KH_OK;
 }
 
@@ -187,8 +225,8 @@ int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const 
 
 struct check {
 	const kh_range *r;
-	const uint32_t *loc;            /* of the range */
-	uint32_t n_bins, n_taxa;
+	const void *image;
+	uint32_t n_bins, n_taxa, bits;
 	uint64_t words, entries, over;  /* so far */
 	bool goes_on;                   /* the bucket before */
 	int32_t last;                   /* its last tag, if its home's; else -1 */
@@ -196,16 +234,20 @@ struct check {
 
 static const char *check_list(struct check *c, uint8_t len)
 {
-	uint32_t n = kh_list_words(len);
-	const uint32_t *l = c->loc + c->words;
+	const uint32_t n = kh_list_words(len), limit = len == KH_LIST_OVER ? c->n_taxa : c->n_bins;
+	uint32_t last = 0;
 
 	if (n > c->r->n_locs - c->words)
 		return "lists run over the locations";
-	if (len == KH_LIST_OVER && l[0] >= c->n_taxa)
-		return "a taxon is out of range";
-	for (uint32_t i = 0; len != KH_LIST_OVER && i < n; i++)
-		if (l[i] >= c->n_bins || (i > 0 && l[i] <= l[i - 1]))
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t x = kh_word(c->image, kh_range_word(c->r, c->words + i, c->bits), c->bits);
+
+		if (len == KH_LIST_OVER && x >= limit)
+			return "a taxon is out of range";
+		if (x >= limit || (i > 0 && x <= last))
 			return "locations are not ascending bins";
+		last = x;
+	}
 	c->words += n;
 	c->entries++;
 	c->over += len == KH_LIST_OVER;
@@ -247,8 +289,8 @@ int kh_index_check(const void *image, const kh_range *r, uint32_t n_bins, uint32
 		   kh_err *err)
 {
 	const kh_bucket *b = (const kh_bucket *)image + r->first_bucket;
-	struct check c = { .r = r, .loc = (const uint32_t *)image + r->first_loc,
-			   .n_bins = n_bins, .n_taxa = n_taxa, .last = -1 };
+	struct check c = { .r = r, .image = image, .n_bins = n_bins, .n_taxa = n_taxa,
+			   .bits = kh_word_bits(n_bins, n_taxa), .last = -1 };
 	const char *why = NULL;
 	uint32_t i = 0;
 

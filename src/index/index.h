@@ -10,20 +10,22 @@
  * bucket, or, where that is full, the next one, never further (if one would be, the range
  * is made again with more buckets).  So a look-up reads one bucket, seldom two.
  * Lists lie in the order of entries; a bucket has the offset of its first and the
- * lengths, a byte each.  More than KH_LIST_MAX locations are kept as one word, the LCA.
+ * lengths, a byte each.  Lists are cut by species first (bins.h); of more than KH_LIST_MAX words
+ * one is kept, the LCA.  Words are packed: each takes as many bits as the greatest one needs.
  *
  * The image of all ranges is the same bytes in the file, in host and in GPU memory:
- * each range's buckets, then its locations, padded with zeros to 64 bytes.
+ * each range's buckets, then its lists, padded with zeros to 64 bytes.
  * The contract is kmerhash-db(5).
  */
 #ifndef KH_INDEX_H
 #define KH_INDEX_H
 
-#include "kmer.h"
+#include "index/bins.h"
+#include "kmer/kmer.h"
 
 #define KH_RANGES 256
 #define KH_BUCKET_SLOTS 19
-#define KH_BUCKET_LOAD 13               /* keys a bucket that B is chosen for */
+#define KH_BUCKET_LOAD 15               /* keys a bucket that B is chosen for */
 #define KH_BUCKETS_MAX (UINT32_C(1) << 24)
 #define KH_LIST_MAX 254
 #define KH_LIST_OVER 255
@@ -77,23 +79,45 @@ static KH_HD uint32_t kh_list_words(uint32_t len)
 	return len == KH_LIST_OVER ? 1 : len;
 }
 
-/* A location list: words loc .. loc + n - 1 of the image; n = 0: absent.  `over`: the one
- * word is the number of a taxon. */
+/* A word of `bits` bits, which starts at bit `bit` of p, the lowest first. */
+static KH_HD uint32_t kh_word(const void *p, uint64_t bit, uint32_t bits)
+{
+	const uint32_t *w = (const uint32_t *)p;
+	/* the 32-bit words with its first and its last bit, which may be the same */
+	const uint64_t two = w[bit >> 5] | (uint64_t)w[(bit + bits - 1) >> 5] << 32;
+
+	return (uint32_t)(two >> (bit & 31)) & (uint32_t)(((uint64_t)1 << bits) - 1);
+}
+
+/* The bit of the image at which word i of a range's lists starts. */
+static KH_HD uint64_t kh_range_word(const kh_range *r, uint64_t i, uint32_t bits)
+{
+	return r->first_loc * 32 + i * bits;
+}
+
+/* Bytes of n words, to a multiple of 4. */
+static KH_HD uint64_t kh_words_bytes(uint64_t n, uint32_t bits)
+{
+	return (n * bits + 31) / 32 * 4;
+}
+
+/* A location list: n words from `bit` of the image on; n = 0: absent.  `over`: the one word
+ * is the number of a taxon. */
 typedef struct kh_list {
-	uint64_t loc;
+	uint64_t bit;
 	uint32_t n;
 	uint32_t over;
 } kh_list;
 
 /* The list of position i of a bucket. */
-static KH_HD kh_list kh_bucket_list(const kh_range *r, const kh_bucket *b, int i)
+static KH_HD kh_list kh_bucket_list(const kh_range *r, const kh_bucket *b, int i, uint32_t bits)
 {
 	kh_list l;
-	uint64_t at = r->first_loc + kh_bucket_base(b);
+	uint64_t at = kh_bucket_base(b);
 
 	for (int j = 0; j < i; j++)
 		at += kh_list_words(b->len[j]);
-	l.loc = at;
+	l.bit = kh_range_word(r, at, bits);
 	l.n = kh_list_words(b->len[i]);
 	l.over = b->len[i] == KH_LIST_OVER;
 	return l;
@@ -120,57 +144,36 @@ static KH_HD int kh_bucket_goes_on(const kh_bucket *b, uint32_t tag)
 }
 
 /* The list of `tag` whose home is bucket b, of range r. */
-static KH_HD kh_list kh_bucket_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
+static KH_HD kh_list kh_bucket_find(const kh_range *r, const kh_bucket *b, uint32_t tag,
+				    uint32_t bits)
 {
 	int i = kh_bucket_match(b, b->flags & KH_BUCKET_CARRIED, KH_BUCKET_SLOTS, tag);
 	kh_list none = { 0, 0, 0 };
 
 	if (i >= 0)
-		return kh_bucket_list(r, b, i);
+		return kh_bucket_list(r, b, i, bits);
 	if (!kh_bucket_goes_on(b, tag))
 		return none;
 	b++;
 	i = kh_bucket_match(b, 0, b->flags & KH_BUCKET_CARRIED, tag);
-	return i >= 0 ? kh_bucket_list(r, b, i) : none;
+	return i >= 0 ? kh_bucket_list(r, b, i, bits) : none;
 }
 
-/* The reference look-up. `bucket` is the image's start. */
-static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir, uint64_t key)
+/* The reference look-up. `bucket` is the image's start, whose words have `bits` bits. */
+static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir, uint64_t key,
+				   uint32_t bits)
 {
 	const kh_range *r = dir + kh_key_range(key);
 	uint64_t place = kh_key_place(key, r->buckets);
 
-	return kh_bucket_find(r, bucket + r->first_bucket + (place >> 16), (uint32_t)(place & 0xffff));
-}
-
-/* --- bins ----------------------------------------------------------------------- */
-
-/* Targets in order of bins: target t has bins first[t] up to its last, then a gap. */
-typedef struct kh_bins {
-	uint32_t n;
-	const uint32_t *first;          /* n, ascending */
-	const uint32_t *taxon;          /* n, preorder numbers */
-} kh_bins;
-
-/* The target of a bin that is one: the last with first <= bin. */
-static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
-{
-	uint32_t lo = 0, hi = b->n;
-
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->first[mid] <= bin)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return kh_bucket_find(r, bucket + r->first_bucket + (place >> 16),
+			      (uint32_t)(place & 0xffff), bits);
 }
 
 #ifndef __CUDACC__
-#include "msg.h"
-#include "taxonomy.h"
+#include "base/msg.h"
+#include "index/cut.h"
+#include "taxonomy/taxonomy.h"
 
 /* --- making a range ----------------------------------------------------------------- */
 
@@ -185,10 +188,11 @@ typedef struct kh_pairs {
 typedef struct kh_image {
 	kh_range range;                 /* firsts are 0 */
 	kh_bucket *bucket;              /* range.buckets + 1 */
-	uint32_t *loc;                  /* range.n_locs */
+	uint32_t *loc;                  /* range.n_locs words, packed */
 	uint64_t locations;             /* in lists, without the overpopulated */
 	size_t cap_bucket, cap_loc, cap_entry;
 	struct kh_entry *entry;         /* scratch */
+	kh_cut cut;
 } kh_image;
 
 void kh_image_clear(kh_image *im);
@@ -199,12 +203,13 @@ int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const 
 		    kh_err *err);
 
 /* Bytes of the range in the image, padded to 64. */
-uint64_t kh_range_bytes(const kh_range *r);
+uint64_t kh_range_bytes(const kh_range *r, uint32_t bits);
 
 /* --- checking one that was read ----------------------------------------------------- */
 
 /* Everything a look-up relies on: bases, carries, flags, tags, locations below n_bins,
- * taxa below n_taxa.  The range must lie inside the image (the caller has checked). */
+ * taxa below n_taxa; words have the bits that these two ask for.  The range must lie inside the
+ * image (the caller has checked). */
 int kh_index_check(const void *image, const kh_range *r, uint32_t n_bins, uint32_t n_taxa,
 		   kh_err *err);
 #endif

@@ -1,15 +1,15 @@
 /*
- * probe.h - the look-up and the check of index.h, a bucket at a time
+ * lookup_simd.h - the look-up and the check of index.h, a bucket at a time
  *
  * kh_index_find() and kh_index_check() are the specification.  Here the 19 tags and
  * lengths of a bucket are compared and added up at once, without branches on what is in
  * them: SSE2, which every x86-64 has.  Elsewhere the specification is used.
  */
-#ifndef KH_PROBE_H
-#define KH_PROBE_H
+#ifndef KH_INDEX_LOOKUP_SIMD_H
+#define KH_INDEX_LOOKUP_SIMD_H
 
 #include <stdbool.h>
-#include "index.h"
+#include "index/index.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -60,43 +60,46 @@ static inline uint32_t kh_probe_sum(__m128i len, __m128i n, int i)
 static inline uint32_t kh_probe_words(const kh_bucket *b, int i)
 {
 	const __m128i n_lo = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-	const __m128i n_hi = _mm_setr_epi8(99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 16, 17, 18);
+	const __m128i n_hi =
+		_mm_setr_epi8(99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 16, 17, 18);
 	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
 	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
 
 	return kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
 }
 
-static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i)
+static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i, uint32_t bits)
 {
 	kh_list l;
 
-	l.loc = r->first_loc + kh_bucket_base(b) + kh_probe_words(b, i);
+	l.bit = kh_range_word(r, kh_bucket_base(b) + kh_probe_words(b, i), bits);
 	l.n = kh_list_words(b->len[i]);
 	l.over = b->len[i] == KH_LIST_OVER;
 	return l;
 }
 
 /* kh_index_find(), the home bucket (place >> 16 of range r) being known. */
-static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
+static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag,
+				    uint32_t bits)
 {
 	uint32_t carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
 	uint32_t match = kh_probe_tags(b, tag) & kh_probe_used(b) & ~carried;
 	kh_list none = { 0, 0, 0 };
 
 	if (match)
-		return kh_probe_list(r, b, __builtin_ctz(match));
+		return kh_probe_list(r, b, __builtin_ctz(match), bits);
 	if (!kh_bucket_goes_on(b, tag))
 		return none;
 	b++;
 	carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
 	match = kh_probe_tags(b, tag) & kh_probe_used(b) & carried;
-	return match ? kh_probe_list(r, b, __builtin_ctz(match)) : none;
+	return match ? kh_probe_list(r, b, __builtin_ctz(match), bits) : none;
 }
 #else
-static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag)
+static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag,
+				    uint32_t bits)
 {
-	return kh_bucket_find(r, b, tag);
+	return kh_bucket_find(r, b, tag, bits);
 }
 #endif
 

@@ -1,14 +1,15 @@
 #include <config.h>
-#include "pairs.h"
+#include "index/pairs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "mem.h"
-#include "pipeline.h"
+#include "base/mem.h"
+#include "base/threads.h"
 
 /* The slices of one block: all keys, then all bins, each ordered by range. */
 typedef struct batch {
@@ -19,7 +20,7 @@ typedef struct batch {
 } batch;
 
 struct kh_store {
-	kh_monitor *m;                  /* for its lock */
+	pthread_mutex_t lock;           /* of all below, while batches are added */
 	batch **batch;                  /* by ticket; NULL: none */
 	size_t n, cap;
 	uint64_t count[KH_RANGES];
@@ -32,18 +33,13 @@ struct kh_store {
 int kh_store_new(kh_store **out, uint64_t memory, const char *beside, kh_err *err)
 {
 	kh_store *s = kh_array(1, sizeof *s, err);
-	int rc;
 
 	if (!s)
 		return KH_ENOMEM;
 	s->memory = memory;
 	s->beside = beside;
 	s->fd = -1;
-	rc = kh_monitor_new(&s->m, err);
-	if (rc) {
-		free(s);
-		return rc;
-	}
+	pthread_mutex_init(&s->lock, NULL);
 	*out = s;
 	return KH_OK;
 }
@@ -65,23 +61,35 @@ void kh_store_free(kh_store *s)
 	free(s->batch);
 	if (s->fd >= 0)
 		close(s->fd);
-	kh_monitor_free(s->m);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
-/* --- spilling ------------------------------------------------------------------------ */
+/* --- spilling --------------------------------------------------------------------- */
 /* A file without a name: nothing is left, however the program ends. */
 static int open_spill(kh_store *s, kh_err *err)
 {
 	const char *slash = strrchr(s->beside, '/');
 	char *name = NULL;
 
+#ifdef O_TMPFILE
+	char *folder = slash ? strndup(s->beside, (size_t)(slash - s->beside + 1)) : strdup(".");
+
+	if (!folder)
+		return kh_fail_nomem(err);
+	s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	free(folder);
+	if (s->fd >= 0)
+		return KH_OK;
+#endif
+	/* not every file system can do that: then it has a name for a moment */
 	if (asprintf(&name, "%.*s.kmerhash-spill.XXXXXX",
 		     slash ? (int)(slash - s->beside + 1) : 0, s->beside) < 0)
 		return kh_fail_nomem(err);
 	s->fd = mkostemp(name, O_CLOEXEC);
 	if (s->fd < 0)
-		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name, strerror(errno));
+		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
+			strerror(errno));
 	else
 		unlink(name);
 	free(name);
@@ -99,7 +107,8 @@ static int spill_io(int fd, void *p, size_t n, uint64_t at, bool out, kh_err *er
 			continue;
 		if (m <= 0)
 			return kh_fail(err, KH_EIO, "temporary file of the build: %s failed: %s",
-				       out ? "write" : "read", m < 0 ? strerror(errno) : "it is cut");
+				       out ? "write" : "read",
+				       m < 0 ? strerror(errno) : "it is cut");
 		c += m;
 		n -= (size_t)m;
 		at += (uint64_t)m;
@@ -107,7 +116,7 @@ static int spill_io(int fd, void *p, size_t n, uint64_t at, bool out, kh_err *er
 	return KH_OK;
 }
 
-/* --- adding --------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------- */
 static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size_t n, kh_err *err)
 {
 	batch *b = kh_array(1, sizeof *b, err);
@@ -172,9 +181,9 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 
 	if (rc)
 		return rc;
-	kh_monitor_lock(s->m);
+	pthread_mutex_lock(&s->lock);
 	rc = admit(s, ticket, b, &spill, err);
-	kh_monitor_unlock(s->m);
+	pthread_mutex_unlock(&s->lock);
 	if (rc) {
 		batch_free(b);
 		return rc;
@@ -192,7 +201,7 @@ uint64_t kh_store_count(const kh_store *s, unsigned range)
 	return s->count[range];
 }
 
-/* --- gathering and sorting -------------------------------------------------------------- */
+/* --- gathering and sorting -------------------------------------------------------- */
 void kh_pair_room_clear(kh_pair_room *r)
 {
 	free(r->key);
@@ -285,7 +294,8 @@ static bool insertion_sort(const kh_pairs *p)
 static void radix_sort(kh_pairs *a, kh_pairs *b, unsigned shift, unsigned bits)
 {
 	for (unsigned done = 0; done < bits;) {
-		unsigned passes = (bits - done + 11) / 12, now = (bits - done + passes - 1) / passes;
+		unsigned passes = (bits - done + 11) / 12,
+			 now = (bits - done + passes - 1) / passes;
 		kh_pairs swap = *a;
 
 		b->n = a->n;

@@ -6,10 +6,11 @@
  * that equal keys have ascending bins without being sorted by them.  Beyond the limit of
  * memory the slices go to a temporary file, as they are.
  */
-#ifndef KH_PAIRS_H
-#define KH_PAIRS_H
+#ifndef KH_INDEX_PAIRS_H
+#define KH_INDEX_PAIRS_H
 
-#include "build.h"
+#include "index/bins.h"
+#include "index/index.h"
 
 typedef struct kh_store kh_store;
 
@@ -28,8 +29,8 @@ uint64_t kh_store_count(const kh_store *s, unsigned range);
  * have their low 40 bits. */
 int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
 
-/* The same, to out->key and out->loc; bins are mapped on the way, and dropped, where remap (or NULL)
- * says so: out->n are left.  Thread-safe once all have been added. */
+/* The same, to out->key and out->loc; bins are mapped on the way, and dropped, where remap (or
+ * NULL) says so: out->n are left.  Thread-safe once all have been added. */
 int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
 		    kh_err *err);
 

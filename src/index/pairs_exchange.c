@@ -1,28 +1,26 @@
 #include <config.h>
-#include "exchange.h"
+#include "index/pairs_exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-enum { ASK = 1, ANSWER };               /* channels */
-
-/* A message on ANSWER: this, n keys, n bins.  On ASK: this alone, or nothing: that rank wants no
- * more. */
+/* A message of pairs: this, n keys, n bins.  One that asks for pairs: this alone, or nothing: that
+ * process wants no more. */
 typedef struct share {
 	uint32_t range, worker;
 	uint64_t n;
 } share;
 
-struct kh_exchange {
-	kh_exchange_options o;
+struct kh_pairs_exchange {
+	kh_pairs_exchange_options o;
 	kh_shards shards;
-	unsigned size, rank;
-	share **got;                    /* of each worker: a share of each rank */
+	unsigned size, self;
+	share **got;                    /* of each worker: a share of each process */
 	kh_queue **came;                /* of each worker: where in `got` something has come */
 };
 
-void kh_exchange_close(kh_exchange *x)
+void kh_pairs_exchange_close(kh_pairs_exchange *x)
 {
 	if (!x)
 		return;
@@ -35,9 +33,9 @@ void kh_exchange_close(kh_exchange *x)
 	free(x);
 }
 
-int kh_exchange_open(kh_exchange **out, const kh_exchange_options *o, kh_err *err)
+int kh_pairs_exchange_open(kh_pairs_exchange **out, const kh_pairs_exchange_options *o, kh_err *err)
 {
-	kh_exchange *x = kh_array(1, sizeof *x, err);
+	kh_pairs_exchange *x = kh_array(1, sizeof *x, err);
 	uint64_t count[KH_RANGES];
 	int rc;
 
@@ -45,7 +43,7 @@ int kh_exchange_open(kh_exchange **out, const kh_exchange_options *o, kh_err *er
 		return KH_ENOMEM;
 	x->o = *o;
 	x->size = kh_comm_size(o->comm);
-	x->rank = kh_comm_rank(o->comm);
+	x->self = kh_comm_self(o->comm);
 	x->got = kh_array((size_t)o->workers * x->size, sizeof(share *), err);
 	x->came = x->got ? kh_array(o->workers, sizeof(kh_queue *), err) : NULL;
 	rc = x->came ? KH_OK : KH_ENOMEM;
@@ -56,7 +54,7 @@ int kh_exchange_open(kh_exchange **out, const kh_exchange_options *o, kh_err *er
 	if (!rc)
 		rc = kh_comm_sum(o->comm, count, KH_RANGES, err);
 	if (rc) {
-		kh_exchange_close(x);
+		kh_pairs_exchange_close(x);
 		return rc;
 	}
 	kh_shards_cut(&x->shards, count, x->size);
@@ -64,19 +62,19 @@ int kh_exchange_open(kh_exchange **out, const kh_exchange_options *o, kh_err *er
 	return KH_OK;
 }
 
-const kh_shards *kh_exchange_shards(const kh_exchange *x)
+const kh_shards *kh_pairs_exchange_shards(const kh_pairs_exchange *x)
 {
 	return &x->shards;
 }
 
-/* --- serving ---------------------------------------------------------------------------- */
+/* --- serving ---------------------------------------------------------------------- */
 static size_t share_bytes(uint64_t n)
 {
 	return sizeof(share) + (size_t)n * 12;
 }
 
-/* This rank's share of a range, malloc'd. */
-static int make_share(const kh_exchange *x, const share *asked, share **out, kh_err *err)
+/* This process's share of a range, malloc'd. */
+static int make_share(const kh_pairs_exchange *x, const share *asked, share **out, kh_err *err)
 {
 	const uint64_t most = kh_store_count(x->o.store, asked->range);
 	share *s = malloc(share_bytes(most));
@@ -98,74 +96,90 @@ static int make_share(const kh_exchange *x, const share *asked, share **out, kh_
 	return KH_OK;
 }
 
-static void hand_over(kh_exchange *x, unsigned from, share *s)
+static share **place_of(const kh_pairs_exchange *x, unsigned from, const share *s)
 {
-	share **place = &x->got[(size_t)s->worker * x->size + from];
+	return &x->got[(size_t)s->worker * x->size + from];
+}
+
+static void keep_share(kh_pairs_exchange *x, unsigned from, share *s)
+{
+	share **place = place_of(x, from, s);
 
 	*place = s;
 	kh_queue_push(x->came[s->worker], place);
 }
 
-static int check_message(const kh_exchange *x, const kh_message *m, kh_err *err)
+static int check_message(const kh_pairs_exchange *x, const kh_message *m, kh_err *err)
 {
 	const share *s = m->p;
 
-	if (m->n >= sizeof *s && s->range < KH_RANGES && (m->channel == ASK ? m->n == sizeof *s
-	    : s->worker < x->o.workers && m->n == share_bytes(s->n)))
+	bool good = m->n >= sizeof *s && s->range < KH_RANGES;
+
+	if (good && m->channel == KH_CHANNEL_PAIRS_ASK)
+		good = m->n == sizeof *s;
+	else if (good) /* and one share of each process at a time: that many are waited for */
+		good = s->worker < x->o.workers && s->n <= m->n / 12 &&
+		       m->n == share_bytes(s->n) && !*place_of(x, m->from, s);
+	if (good)
 		return KH_OK;
-	return kh_fail(err, KH_EIO, "rank %u sent pairs in a way that is not this version's", m->from);
+	return kh_fail(err, KH_EIO, "process %u sent pairs in a way that is not this version's",
+		       m->from);
 }
 
-int kh_exchange_serve(kh_exchange *x, kh_err *err)
+int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err)
 {
+	const unsigned channels = 1U << KH_CHANNEL_PAIRS_ASK | 1U << KH_CHANNEL_PAIRS;
 	unsigned ended = 0;
 
 	while (ended < x->size) {
 		kh_message m;
 		share *s = NULL;
-		int rc = kh_comm_take(x->o.comm, 1 << ASK | 1 << ANSWER, true, &m, err);
+		int rc = kh_comm_take(x->o.comm, channels, true, &m, err);
 
 		if (rc)
 			return rc;
-		if (m.channel == ASK && m.n == 0) {
+		if (m.channel == KH_CHANNEL_PAIRS_ASK && m.n == 0) {
 			ended++;
 			free(m.p);
 			continue;
 		}
 		rc = check_message(x, &m, err);
-		if (!rc && m.channel == ANSWER) {
-			hand_over(x, m.from, m.p);
+		if (!rc && m.channel == KH_CHANNEL_PAIRS) {
+			keep_share(x, m.from, m.p);
 			continue;
 		}
 		if (!rc)
 			rc = make_share(x, m.p, &s, err);
 		free(m.p);
 		if (!rc)
-			rc = kh_comm_post(x->o.comm, m.from, ANSWER, s, share_bytes(s->n), err);
+			rc = kh_comm_post(x->o.comm, m.from, KH_CHANNEL_PAIRS, s, share_bytes(s->n),
+					  err);
 		if (rc)
 			return rc;
 	}
 	return KH_OK;
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-static int ask_all(kh_exchange *x, const share *want, kh_err *err)
+/* --- asking ----------------------------------------------------------------------- */
+static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (unsigned i = 1; i < x->size && !rc; i++) {         /* not all of rank 0 at first */
+	for (unsigned i = 1; i < x->size && !rc; i++) {         /* not all of process 0 at first */
 		share *s = malloc(sizeof *s);
 
 		if (!s)
 			return kh_fail_nomem(err);
 		*s = *want;
-		rc = kh_comm_post(x->o.comm, (x->rank + i) % x->size, ASK, s, sizeof *s, err);
+		rc = kh_comm_post(x->o.comm, (x->self + i) % x->size, KH_CHANNEL_PAIRS_ASK, s,
+				  sizeof *s, err);
 	}
 	return rc;
 }
 
 /* The shares one behind the other, and free. */
-static int join(const kh_exchange *x, share **got, kh_pair_room *room, kh_pairs *out, kh_err *err)
+static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_pairs *out,
+		kh_err *err)
 {
 	uint64_t n = 0;
 	size_t at = 0;
@@ -191,26 +205,26 @@ static int join(const kh_exchange *x, share **got, kh_pair_room *room, kh_pairs 
 	return rc;
 }
 
-int kh_exchange_range(kh_exchange *x, unsigned worker, unsigned range, kh_pair_room *room,
-		      kh_pairs *out, kh_err *err)
+int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
+			    kh_pair_room *room, kh_pairs *out, kh_err *err)
 {
 	const share want = { range, worker, 0 };
 	share **got = x->got + (size_t)worker * x->size;
 	int rc = ask_all(x, &want, err);
 
 	if (!rc)
-		rc = make_share(x, &want, &got[x->rank], err);
+		rc = make_share(x, &want, &got[x->self], err);
 	for (unsigned i = 1; i < x->size && !rc; i++)
 		if (!kh_queue_pop(x->came[worker]))
 			rc = KH_ECANCEL;
 	return rc ? rc : join(x, got, room, out, err);
 }
 
-int kh_exchange_end(kh_exchange *x, kh_err *err)
+int kh_pairs_exchange_end(kh_pairs_exchange *x, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (unsigned r = 0; r < x->size && !rc; r++)
-		rc = kh_comm_post(x->o.comm, r, ASK, NULL, 0, err);
+		rc = kh_comm_post(x->o.comm, r, KH_CHANNEL_PAIRS_ASK, NULL, 0, err);
 	return rc;
 }

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "shard.h"
+#include "index/shard.h"
 
 void kh_shards_cut(kh_shards *s, const uint64_t weight[KH_RANGES], unsigned n)
 {

@@ -5,12 +5,12 @@
  * (multi-GPU HashGraph, Alg. 2: counts of bins of the hash range summed over all members, prefix
  * sum, binary search), so that no member holds more, whatever the duplicates.
  */
-#ifndef KH_SHARD_H
-#define KH_SHARD_H
+#ifndef KH_INDEX_SHARD_H
+#define KH_INDEX_SHARD_H
 
-#include "index.h"
+#include "index/index.h"
 
-#define KH_MEMBERS_MAX 256              /* one range each at least is not needed: a run may be empty */
+#define KH_MEMBERS_MAX 256 /* one range each at least is not needed: a run may be empty */
 
 /* Member m of n has the ranges first[m] .. first[m + 1] - 1. */
 typedef struct kh_shards {

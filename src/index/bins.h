@@ -1,0 +1,100 @@
+/*
+ * bins.h - bins: the stretches of references that the index tells apart   [HD]
+ *
+ * A reference sequence is cut into bins of `stride` bases.  The bins of all targets are numbered
+ * through, in input order, with a gap after each target, so that no window of bins that a read
+ * can cover reaches from one target into the next.  A location in the index is such a number.
+ *
+ * Behind the targets each species that they are of has one bin, with gaps as between targets.
+ * Where a feature lies at more than `most` places of one species, those places give way to that
+ * bin: it says "somewhere in this species", and a feature found there is a vote for it.  Which
+ * of very many strains a feature is in decides little and takes most of the room; which of many
+ * close species it is in decides much, and stays.
+ */
+#ifndef KH_INDEX_BINS_H
+#define KH_INDEX_BINS_H
+
+#include <stdint.h>
+#include "kmer/kmer.h"
+
+#define KH_NO_BIN UINT32_MAX
+
+/* Stretches in order of bins: the targets, then the species.  Number i has the bins from first[i]
+ * on; those of a species are one. */
+typedef struct kh_bins {
+	uint32_t n;
+	const uint32_t *first;          /* n, ascending */
+	const uint32_t *taxon;          /* n, preorder numbers */
+	uint32_t n_targets;             /* of the n */
+	uint32_t votes;                 /* the first bin of a species; KH_NO_BIN: there is none */
+	const uint32_t *species;        /* n_targets: number of the target's species, of the n */
+	uint32_t most;                  /* locations of a list in one species; 0: not limited */
+	uint32_t bits;                  /* of a word of a list (kh_word_bits); 0: 32 */
+} kh_bins;
+
+/* Bits that any bin below n_bins, and any taxon below n_taxa, can be written with. */
+static KH_HD uint32_t kh_word_bits(uint64_t n_bins, uint32_t n_taxa)
+{
+	const uint64_t most = n_bins > n_taxa ? n_bins : n_taxa;
+	uint32_t bits = 1;
+
+	while (bits < 32 && most > UINT64_C(1) << bits)
+		bits++;
+	return bits;
+}
+
+static KH_HD uint32_t kh_bins_bits(const kh_bins *b)
+{
+	return b->bits ? b->bits : 32;
+}
+
+/* The target, or species, of a bin that is one: the last with first <= bin. */
+static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
+{
+	uint32_t lo = 0, hi = b->n;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (b->first[mid] <= bin)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The bin that a location in target t votes in. */
+static KH_HD uint32_t kh_bins_vote(const kh_bins *b, uint32_t t)
+{
+	return b->species ? b->first[b->species[t]] : KH_NO_BIN;
+}
+
+/* From bins over the sequences that a process has read to bins over the targets of all.
+ * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from
+ * to[i] on; KH_DROP: no target. */
+#define KH_DROP UINT32_MAX
+typedef struct kh_remap {
+	kh_bins old;            /* .taxon is not used */
+	const uint32_t *to;
+} kh_remap;
+
+#ifndef __CUDACC__
+#include "base/msg.h"
+#include "taxonomy/tree.h"
+
+/* Bins with what they point to. */
+typedef struct kh_bin_map {
+	kh_bins bins;
+	uint32_t *first, *taxon, *species;
+	uint64_t end;           /* behind the last gap */
+} kh_bin_map;
+
+/* `targets`: n, first and taxon of the targets alone, which is copied; `end`: behind their last
+ * gap.  To be cleared even if it fails; it does if the bins are more than 32 bits can number. */
+int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, uint32_t gap,
+		    const kh_tree *tree, kh_err *err);
+void kh_bin_map_clear(kh_bin_map *m);
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+#include <config.h>
+#include "index/cut.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+
+int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
+{
+	int rc;
+
+	if (bins->most == 0)
+		return KH_OK;
+	c->bins = bins;
+	if (!c->count)
+		c->count = kh_array(bins->n - bins->n_targets, sizeof *c->count, err);
+	if (!c->count)
+		return KH_ENOMEM;
+	rc = kh_grow((void **)&c->species, &c->cap_species, longest, sizeof *c->species, err);
+	return rc ? rc : kh_grow((void **)&c->much, &c->cap_much, longest, sizeof *c->much, err);
+}
+
+void kh_cut_clear(kh_cut *c)
+{
+	free(c->count);
+	free(c->species);
+	free(c->much);
+	*c = (kh_cut) { .bins = NULL };
+}
+
+/* The target of a bin at or behind target t: often t, or, of strains, the next one. */
+static uint32_t target_from(const kh_bins *b, uint32_t t, uint32_t bin)
+{
+	for (int i = 0; i < 4; i++, t++)
+		if (bin < b->first[t + 1])      /* behind the last target stand species */
+			return t;
+	return kh_bins_target(b, bin);
+}
+
+/* The species of each location, and how many each has; those with too many to c->much. */
+static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
+{
+	const kh_bins *b = c->bins;
+	uint32_t t = kh_bins_target(b, loc[0]);
+	size_t n_much = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t s;
+
+		t = target_from(b, t, loc[i]);
+		s = b->species[t] - b->n_targets;
+		c->species[i] = s;
+		if (++c->count[s] == b->most + 1)
+			c->much[n_much++] = s;
+	}
+	return n_much;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
+{
+	const kh_bins *b = c->bins;
+	size_t n_much, kept = 0;
+
+	if (b == NULL || n <= b->most)
+		return n;
+	n_much = count(c, loc, n);
+	for (size_t i = 0; i < n && n_much > 0; i++)
+		if (c->count[c->species[i]] <= b->most)
+			loc[kept++] = loc[i];
+	for (size_t i = 0; i < n; i++)
+		c->count[c->species[i]] = 0;
+	if (n_much == 0)
+		return n;
+	if (n_much > 1)
+		qsort(c->much, n_much, sizeof *c->much, by_value);
+	for (size_t i = 0; i < n_much; i++)
+		loc[kept++] = b->first[b->n_targets + c->much[i]];
+	return kept;
+}

@@ -1,0 +1,25 @@
+/*
+ * cut.h - lists cut by species: too many locations in one give way to a vote for it (bins.h)
+ */
+#ifndef KH_INDEX_CUT_H
+#define KH_INDEX_CUT_H
+
+#include <stddef.h>
+#include "index/bins.h"
+
+/* Scratch of one thread, to be cleared; it may be used again, with the same bins. */
+typedef struct kh_cut {
+	const kh_bins *bins;
+	uint32_t *count;        /* of each species, in the list at hand; zero between lists */
+	uint32_t *species;      /* of each location */
+	uint32_t *much;         /* the species that have more than bins->most */
+	size_t cap_species, cap_much;
+} kh_cut;
+
+/* Room for lists of up to `longest` locations. */
+int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
+/* Cuts n ascending, distinct locations, in place; how many words are left, ascending too. */
+size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n);
+void kh_cut_clear(kh_cut *c);
+
+#endif
