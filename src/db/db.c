@@ -1,5 +1,5 @@
 #include <config.h>
-#include "db.h"
+#include "db/db.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "mem.h"
-#include "pipeline.h"
-#include "probe.h"
+#include "base/mem.h"
+#include "base/memory_left.h"
+#include "base/threads.h"
+#include "db/in_use.h"
+#include "db/stamp.h"
+#include "index/lookup_simd.h"
 
 static const char *const section_name[KH_N_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums"
@@ -30,7 +33,7 @@ static int bad(const kh_db *db, kh_err *err, const char *what)
 	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
 }
 
-/* --- header ---------------------------------------------------------------------------- */
+/* --- header ----------------------------------------------------------------------- */
 static int check_magic(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -44,7 +47,8 @@ static int check_magic(const kh_db *db, kh_err *err)
 	}
 	if (h->version != KH_DB_VERSION)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s: database version %u, this program reads version %d: build it again",
+			       "%s: database version %" PRIu32 ", this program reads version %d: "
+			       "build it anew from its references (kmerhash build)",
 			       db->path, h->version, KH_DB_VERSION);
 	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
 		return bad(db, err, "the checksum of its header is wrong (offset 0)");
@@ -63,7 +67,8 @@ static bool overlapping(const kh_db_header *h)
 		for (int j = 0; j < i; j++) {
 			const kh_db_extent *a = &h->section[i], *b = &h->section[j];
 
-			if (a->bytes > 0 && b->bytes > 0 && a->at < b->at + b->bytes && b->at < a->at + a->bytes)
+			if (a->bytes > 0 && b->bytes > 0 && a->at < b->at + b->bytes &&
+			    b->at < a->at + a->bytes)
 				return true;
 		}
 	return false;
@@ -78,8 +83,10 @@ static int check_extents(const kh_db *db, kh_err *err)
 
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
-			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: section %s lies outside "
-				       "the file", db->path, section_name[i]);
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: not a usable database: section %s lies outside "
+				       "the file",
+				       db->path, section_name[i]);
 	}
 	if (overlapping(h))
 		return bad(db, err, "its sections overlap");
@@ -101,24 +108,30 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	const kh_db_header *h = db->h;
 	kh_err why = { 0, "" };
 
-	if (kh_sketch_check(&h->sketch, &why))
+	if (kh_sampling_check(&h->sampling, &why))
 		return bad(db, err, why.msg);
-	if (h->max_span < h->sketch.stride || h->max_span > 1 << 20 ||
-	    h->gap != 1 + (h->max_span + h->sketch.stride - 1) / h->sketch.stride ||
-	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0)
+	if (h->max_span < h->sampling.stride || h->max_span > 1 << 20 ||
+	    h->gap != 1 + (h->max_span + h->sampling.stride - 1) / h->sampling.stride ||
+	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
+	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
+	    h->word_bits != kh_word_bits(h->bins, h->n_taxa))
 		return bad(db, err, "a parameter in its header is out of range");
 	for (int i = 0; i < 32; i++)
 		if (h->minima[i] == 0)
 			return bad(db, err, "a parameter in its header is out of range");
+	for (size_t i = 0; i < sizeof h->zero; i++)
+		if (h->zero[i] != 0)
+			return bad(db, err, "a byte in its header that must be zero is not");
 	return KH_OK;
 }
 
-/* --- checksums, in parallel ---------------------------------------------------------- */
+/* --- checksums, in parallel ------------------------------------------------------- */
 struct verify {
 	const kh_db *db;
 	bool index;                     /* the ranges from .. to - 1 of it, or all else */
 	unsigned from, to;
-	uint64_t next, blocks;          /* under the monitor's lock */
+	uint64_t blocks;
+	_Atomic uint64_t next;
 	kh_monitor *m;
 };
 
@@ -134,7 +147,8 @@ static uint64_t range_at(const kh_db *db, unsigned range)
 {
 	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
 
-	return e->at + (range < KH_RANGES ? db->dir[range].first_bucket * sizeof(kh_bucket) : e->bytes);
+	return e->at +
+	       (range < KH_RANGES ? db->dir[range].first_bucket * sizeof(kh_bucket) : e->bytes);
 }
 
 /* Is it one of these blocks?  One that the index only shares is not the index's. */
@@ -154,9 +168,8 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	for (;;) {
-		kh_monitor_lock(v->m);
 		uint64_t i = v->next++;
-		kh_monitor_unlock(v->m);
+
 		if (i >= v->blocks || kh_monitor_stopped(v->m))
 			return KH_OK;
 		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
@@ -165,8 +178,10 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 		if (!concerns(v, at, n))
 			continue;
 		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i])
-			return kh_fail(err, KH_EFORMAT, "%s: damaged: the checksum of bytes %" PRIu64
-				       " to %" PRIu64 " is wrong", db->path, at, at + n - 1);
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
+				       " is wrong",
+				       db->path, at, at + n - 1);
 	}
 }
 
@@ -179,15 +194,16 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	for (;;) {
-		kh_monitor_lock(v->m);
 		uint64_t p = v->from + v->next++;
-		kh_monitor_unlock(v->m);
+
 		if (p >= v->to || kh_monitor_stopped(v->m))
 			return KH_OK;
 		if (!kh_probe_sound(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa) &&
-		    kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa, &why))
-			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64 ", %s",
-				       db->path, p, why.msg);
+		    kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa,
+				   &why))
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
+				       p, why.msg);
 	}
 }
 
@@ -198,12 +214,12 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 	if (rc)
 		return rc;
 	v->next = 0;
-	rc = kh_crew_run(v->m, threads ? threads : 1, fn, v, err);
+	rc = kh_threads_run(v->m, threads ? threads : 1, fn, v, err);
 	kh_monitor_free(v->m);
 	return rc;
 }
 
-/* --- sections ---------------------------------------------------------------------------- */
+/* --- sections --------------------------------------------------------------------- */
 /* Ranges lie in order, without holes, inside the index. */
 static int check_directory(const kh_db *db, kh_err *err)
 {
@@ -214,12 +230,12 @@ static int check_directory(const kh_db *db, kh_err *err)
 	for (int p = 0; p < KH_RANGES; p++) {
 		const kh_range *r = &db->dir[p];
 
-		if (r->buckets == 0 || r->buckets >= KH_BUCKETS_MAX || r->n_locs > end / 4 ||
+		if (r->buckets == 0 || r->buckets >= KH_BUCKETS_MAX || r->n_locs > end * 8 ||
 		    r->first_bucket != at / 64 ||
 		    r->first_loc != (at + (uint64_t)(r->buckets + 1) * 64) / 4 ||
-		    kh_range_bytes(r) > end - at)
+		    kh_range_bytes(r, h->word_bits) > end - at)
 			return bad(db, err, "its directory is damaged");
-		at += kh_range_bytes(r);
+		at += kh_range_bytes(r, h->word_bits);
 		keys += r->keys;
 		entries += r->entries;
 		over += r->over;
@@ -270,37 +286,67 @@ out:
 	return rc;
 }
 
-static int load_targets(kh_db *db, kh_err *err)
+/* Where the targets' bins end, if their records fit one another and the header. */
+static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end,
+			kh_err *err)
 {
 	const kh_db_header *h = db->h;
 	const uint64_t ids = h->section[KH_SEC_IDS].bytes;
 	uint64_t bin = 0;
 
-	db->target = section(db, KH_SEC_TARGETS);
-	db->ids = section(db, KH_SEC_IDS);
-	db->unmapped = section(db, KH_SEC_UNMAPPED);
-	db->bin_first = kh_array(h->n_targets, sizeof *db->bin_first, err);
-	db->bin_taxon = kh_array(h->n_targets, sizeof *db->bin_taxon, err);
-	if (!db->bin_first || !db->bin_taxon)
-		return KH_ENOMEM;
-	if (!strings_ok(db->ids, ids) ||
-	    !strings_ok(db->unmapped, h->section[KH_SEC_UNMAPPED].bytes))
-		return bad(db, err, "its ids are damaged");
 	for (uint32_t i = 0; i < h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
-		uint64_t bins = t->bases / h->sketch.stride + (t->bases % h->sketch.stride != 0);
+		uint64_t bins =
+			t->bases / h->sampling.stride + (t->bases % h->sampling.stride != 0);
 
 		if (t->first_bin != bin || t->taxon >= h->n_taxa || t->id >= ids ||
 		    (t->id > 0 && db->ids[t->id - 1] != 0) || bins > h->bins)
 			return bad(db, err, "its targets are damaged");
 		bin += (bins > 0 ? bins : 1) + h->gap;
-		db->bin_first[i] = t->first_bin;
-		db->bin_taxon[i] = t->taxon;
+		first[i] = t->first_bin;
+		taxon[i] = t->taxon;
 	}
-	if (bin != h->bins)
-		return bad(db, err, "its targets do not fit its number of bins");
-	db->bins = (kh_bins) { h->n_targets, db->bin_first, db->bin_taxon };
+	*end = bin;
+	return bin > h->bins ? bad(db, err, "its targets do not fit its number of bins") : KH_OK;
+}
+
+static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	const kh_bins targets = { .n = h->n_targets, .first = first, .taxon = taxon };
+	const kh_tree tree = kh_taxonomy_tree(db->tax);
+	uint64_t end = 0;
+	int rc = read_targets(db, first, taxon, &end, err);
+
+	if (!rc)
+		rc = kh_bin_map_init(&db->bin_map, &targets, end, h->gap, &tree, err);
+	if (rc)
+		return rc;
+	db->bins = db->bin_map.bins;
+	db->bins.most = h->max_locations;
+	if (db->bin_map.end != h->bins || db->bins.n - db->bins.n_targets != h->n_species)
+		return bad(db, err, "its targets and species do not fit its number of bins");
 	return KH_OK;
+}
+
+static int load_targets(kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	uint32_t *first = kh_array(h->n_targets, sizeof *first, err);
+	uint32_t *taxon = kh_array(h->n_targets, sizeof *taxon, err);
+	int rc = KH_ENOMEM;
+
+	db->target = section(db, KH_SEC_TARGETS);
+	db->ids = section(db, KH_SEC_IDS);
+	db->unmapped = section(db, KH_SEC_UNMAPPED);
+	if (!strings_ok(db->ids, h->section[KH_SEC_IDS].bytes) ||
+	    !strings_ok(db->unmapped, h->section[KH_SEC_UNMAPPED].bytes))
+		rc = bad(db, err, "its ids are damaged");
+	else if (first && taxon)
+		rc = make_bins(db, first, taxon, err);
+	free(first);
+	free(taxon);
+	return rc;
 }
 
 static int load(kh_db *db, const kh_db_options *o, kh_err *err)
@@ -325,7 +371,7 @@ static int load(kh_db *db, const kh_db_options *o, kh_err *err)
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }
 
-/* --- the index, or a part of it --------------------------------------------------------------- */
+/* --- the index, or a part of it --------------------------------------------------- */
 int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .index = true, .from = from, .to = to,
@@ -338,8 +384,9 @@ int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, k
 /* The addresses stay taken: kh_db_close() gives all back at once. */
 static int let_go(const kh_db *db, uint64_t from, uint64_t to, kh_err *err)
 {
-	if (from < to && mmap((char *)db->map + from, (size_t)(to - from), PROT_NONE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (from < to &&
+	    mmap((char *)db->map + from, (size_t)(to - from), PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return kh_fail_errno(err, db->path);
 	return KH_OK;
 }
@@ -360,7 +407,7 @@ int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_e
 	return rc ? rc : let_go(db, hi, end, err);
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------- */
 int kh_db_open_bytes(kh_db **out, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err)
 {
@@ -422,11 +469,6 @@ int kh_db_find(char **file, const char *path, kh_err *err)
 	return *file ? KH_OK : kh_fail_nomem(err);
 }
 
-static uint64_t mtime_of(const struct stat *st)
-{
-	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
-}
-
 static int map_file(kh_db *db, kh_err *err)
 {
 	struct stat st;
@@ -435,23 +477,46 @@ static int map_file(kh_db *db, kh_err *err)
 	if (db->fd < 0 || fstat(db->fd, &st) != 0)
 		return kh_fail_errno(err, db->path);
 	if (!S_ISREG(st.st_mode))
-		return kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file", db->path);
+		return kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file",
+			       db->path);
 	db->bytes = (uint64_t)st.st_size;
-	db->ino = st.st_ino;
-	db->mtime = mtime_of(&st);
 	if (db->bytes < sizeof(kh_db_header))
 		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
 			       db->path, db->bytes);
 	void *map = mmap(NULL, (size_t)db->bytes, PROT_READ, MAP_SHARED, db->fd, 0);
+	if (map == MAP_FAILED && errno == ENOMEM)
+		return kh_fail(err, KH_ENOMEM, "%s: %" PRIu64 " bytes to be mapped, and %" PRIu64
+			       " are left of the address space (ulimit -v)", db->path, db->bytes,
+			       kh_address_space_left());
 	if (map == MAP_FAILED)
 		return kh_fail_errno(err, db->path);
 	db->map = map;
+	kh_db_watch(db, &st);
 	return KH_OK;
+}
+
+/* The index of a file that was checked before is not checked again; *known: it was. */
+static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err)
+{
+	kh_db_options use = *o;
+	uint64_t self;
+	int rc;
+
+	*known = !o->no_verify && o->stamps && !o->again && kh_stamp_find(db, &self);
+	use.no_verify |= *known;
+	rc = load(db, &use, err);
+	if (rc || !*known)
+		return rc;
+	*known = self == db->h->self;
+	db->unchecked = !*known && o->later;
+	kh_log(KH_DEBUG, "%s was %schecked before", db->path, *known ? "" : "not ");
+	return *known || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }
 
 int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)
 {
 	kh_db *db = kh_array(1, sizeof *db, err);
+	bool known = false;
 	int rc;
 
 	if (!db)
@@ -461,25 +526,15 @@ int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *er
 	if (!rc)
 		rc = map_file(db, err);
 	if (!rc)
-		rc = load(db, o, err);
+		rc = kh_db_reason(db, load_once(db, o, &known, err), err);
 	if (rc) {
 		kh_db_close(db);
 		return rc;
 	}
+	db->stamps = o->stamps;
+	if (o->stamps && !known && !o->no_verify && !o->later)
+		kh_stamp_write(db);
 	*out = db;
-	return KH_OK;
-}
-
-int kh_db_unchanged(const kh_db *db, kh_err *err)
-{
-	struct stat st;
-
-	if (db->fd < 0)
-		return KH_OK;
-	if (fstat(db->fd, &st) != 0)
-		return kh_fail_errno(err, db->path);
-	if ((uint64_t)st.st_size != db->bytes || mtime_of(&st) != db->mtime || st.st_ino != db->ino)
-		return kh_fail(err, KH_EIO, "%s: was changed while it was in use", db->path);
 	return KH_OK;
 }
 
@@ -488,9 +543,9 @@ void kh_db_close(kh_db *db)
 	if (!db)
 		return;
 	kh_taxonomy_free(db->tax);
-	free(db->bin_first);
-	free(db->bin_taxon);
+	kh_bin_map_clear(&db->bin_map);
 	if (db->fd >= 0) {
+		kh_db_forget(db);
 		if (db->map)
 			munmap(db->map, (size_t)db->bytes);
 		close(db->fd);

@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "comm.h"
-#include "index.h"
-#include "msg.h"
-#include "output.h"
-#include "sketch.h"
-#include "taxonomy.h"
+#include "comm/comm.h"
+#include "index/index.h"
+#include "base/msg.h"
+#include "io/output.h"
+#include "kmer/sampling.h"
+#include "taxonomy/taxonomy.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
-#define KH_DB_VERSION 1
+#define KH_DB_VERSION 2
 #define KH_DB_PAGE 4096
 #define KH_DB_BLOCK (UINT64_C(1) << 24)
 
@@ -46,7 +46,7 @@ typedef struct kh_db_header {
 	uint32_t header_bytes;          /* 4096 */
 	uint64_t byte_order;            /* 0x0102030405060708 */
 	uint64_t file_bytes;
-	kh_sketch sketch;
+	kh_sampling sampling;
 	uint32_t max_span;              /* bases that one segment of a query may span */
 	uint32_t gap;                   /* bins left free behind each target */
 	uint64_t bins;                  /* N: one past the last bin */
@@ -61,11 +61,14 @@ typedef struct kh_db_header {
 	uint64_t digest;                /* of all sequences and their ids, in order */
 	uint32_t n_targets;
 	uint32_t n_taxa;
-	uint32_t minima[32];            /* [i]: hits that chance will not give 2^i .. 2^(i+1)-1 features */
+	uint32_t minima[32]; /* [i]: hits that chance will not give 2^i .. 2^(i+1)-1 features */
 	kh_db_extent section[KH_N_SECTIONS];
 	char tool[32];                  /* "kmerhash 0.1.0" */
 	uint64_t sums;                  /* XXH3 of the table of checksums */
-	char zero[KH_DB_PAGE - 448];
+	uint32_t max_locations;         /* of a list in one species */
+	uint32_t n_species;             /* that targets are of; each has a bin */
+	uint32_t word_bits;             /* of a word of a list */
+	char zero[KH_DB_PAGE - 460];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -95,20 +98,23 @@ typedef struct kh_db {
 	const char *ids;
 	const char *unmapped;           /* h->unmapped strings */
 	kh_bins bins;
-	uint32_t *bin_first, *bin_taxon;        /* what bins points to */
+	kh_bin_map bin_map;             /* what bins points to */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
-	bool unchecked;                 /* the index still has to be, by its sums and kh_index_check */
+	bool unchecked; /* the index still has to be, by its sums and kh_index_check; */
+	bool stamps;    /*   when it is, that is to be remembered */
 	/* the map */
 	char *path;
 	void *map;
 	uint64_t bytes;
 	int fd;
-	uint64_t ino, mtime;            /* as they were when it was opened */
+	uint64_t ino, mtime, ctime;     /* as they were when it was opened: in_use.h */
 } kh_db;
 
 typedef struct kh_db_options {
 	bool no_verify;                 /* leaves out the index: its checksums and its structure */
 	bool later;                     /* the same, for the backend to do while it loads it */
+	bool stamps;                    /* a file that was checked is not checked again: stamp.h */
+	bool again;                     /* but this time it is */
 	unsigned threads;
 } kh_db_options;
 
@@ -127,7 +133,7 @@ int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_e
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 
-/* --- writing ------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------- */
 typedef struct kh_db_writer kh_db_writer;
 
 int kh_db_create(kh_db_writer **w, const char *path, kh_err *err);
@@ -137,17 +143,17 @@ int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err);
 int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
 /* While fn runs, a second thread makes the sums of what is appended, as it is written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
-/* Of several ranks: 0 creates the file, the others join it, by the name that kh_db_file has on rank
- * 0. */
+/* Of several processes: 0 creates the file, the others join it, by the name that kh_db_file has
+ * on process 0. */
 const char *kh_db_file(const kh_db_writer *w);
 int kh_db_join(kh_db_writer **w, const char *path, const char *file, kh_err *err);
-/* Collective, in the first section: the bytes of all ranks, in their order, each rank writing its
- * own, with `threads`.  They are on disk then; rank 0 goes on behind them. */
+/* Collective, in the first section: the bytes of all processes, in their order, each process
+ * writing its own, with `threads`.  They are on disk then; process 0 goes on behind them. */
 typedef struct kh_db_stretch {
 	const void *p;
 	size_t n;
 } kh_db_stretch;
-int kh_db_append_ranks(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
+int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
 		       unsigned threads, kh_err *err);
 /* The extents, lengths and checksums in h are filled in here. */
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);

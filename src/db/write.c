@@ -1,10 +1,10 @@
 #include <config.h>
-#include "db_write_in.h"
+#include "db/write_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "pipeline.h"
+#include "base/mem.h"
+#include "base/threads.h"
 
 enum { HELP_FROM = 1 << 20 };           /* bytes that are worth handing over */
 
@@ -47,7 +47,7 @@ static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 	return rc ? rc : sum(w, p, n, err);
 }
 
-/* --- the helper ------------------------------------------------------------------------ */
+/* --- the helper ------------------------------------------------------------------- */
 struct helped {
 	kh_db_writer *w;
 	int (*fn)(void *arg, kh_err *err);
@@ -86,7 +86,7 @@ int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *
 	if (!rc)
 		rc = kh_queue_new(&w->done, m, 2, err);
 	if (!rc)
-		rc = kh_crew_run(m, 2, helped_worker, &h, err);
+		rc = kh_threads_run(m, 2, helped_worker, &h, err);
 	kh_queue_free(w->todo);
 	kh_queue_free(w->done);
 	w->todo = w->done = NULL;
@@ -114,7 +114,8 @@ int kh_db_create(kh_db_writer **db, const char *path, kh_err *err)
 	w->sum = XXH3_createState();
 	rc = w->sum ? kh_out_open(&w->out, path, err) : kh_fail_nomem(err);
 	if (!rc && !kh_out_whole(w->out))
-		rc = kh_fail(err, KH_EUSAGE, "%s: a database must be an ordinary file, and alone in it", path);
+		rc = kh_fail(err, KH_EUSAGE,
+			     "%s: a database must be an ordinary file, and alone in it", path);
 	if (!rc)
 		rc = kh_out_write(w->out, zero, sizeof zero, err);
 	if (rc) {
@@ -190,5 +191,5 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	rc = kh_out_sync(w->out, err);
 	if (!rc)
 		rc = kh_out_pwrite(w->out, h, sizeof *h, 0, err);
-	return rc ? rc : kh_out_commit(w->out, err);
+	return rc ? rc : kh_out_commit(&w->out, 1, err);
 }

@@ -1,12 +1,12 @@
 /*
- * db_write_in.h - inside the writing of a database: db_write.c by one rank, db_ranks.c by several
+ * write_in.h - inside the writing of a database: write.c by one process, write_parts.c by several
  */
 #ifndef KH_DB_WRITE_IN_H
 #define KH_DB_WRITE_IN_H
 
 #include <xxhash.h>
-#include "db.h"
-#include "pipeline.h"
+#include "db/db.h"
+#include "base/threads.h"
 
 struct kh_db_writer {
 	kh_out *out;

@@ -1,31 +1,30 @@
 /*
- * db_ranks.c - the index of a database, written by several ranks
+ * write_parts.c - the index of a database, written by several processes
  *
- * Checksums are of blocks, so each block is written by one rank: the one that has its last
- * byte.  What a rank has behind its last whole block goes to the next rank, which puts it in front
- * of its own; what the last rank has left goes to rank 0, which writes on.  A rank that
- * has not got to the end of a block hands on what it was handed, too.
+ * Checksums are of blocks, so each block is written by one process: the one that has its last
+ * byte.  What a process has behind its last whole block goes to the next one, which puts it in
+ * front of its own; what the last one has left goes to process 0, which writes on.  A process
+ * that has not got to the end of a block hands on what it was handed, too.
  */
 #include <config.h>
-#include "db_write_in.h"
+#include "db/write_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-enum { TAIL = 3 };                      /* channel */
 enum { WRITERS = 8 };                   /* threads, each with a block: more make no disk faster */
 
-/* Bytes from .. to - 1 of all ranks' are this rank's. */
+/* Bytes from .. to - 1 of all processes' are this process's. */
 struct part {
 	kh_db_writer *w;
 	kh_monitor *m;
 	const kh_db_stretch *s;
 	size_t n;
 	uint64_t from, to, all;
-	kh_message head;                /* of the rank before: up to `from`, from the start of a block */
-	uint64_t first, n_blocks;       /* that are this rank's */
-	uint64_t next;                  /* under the lock */
+	kh_message head; /* of the process before: up to `from`, from the start of a block */
+	uint64_t first, n_blocks;       /* that are this process's */
+	_Atomic uint64_t next;
 	uint64_t *sum;
 };
 
@@ -47,7 +46,7 @@ int kh_db_join(kh_db_writer **out, const char *path, const char *file, kh_err *e
 	return KH_OK;
 }
 
-/* n of this rank's own bytes, from the at-th. */
+/* n of this process's own bytes, from the at-th. */
 static void copy_out(const struct part *p, uint64_t at, char *to, size_t n)
 {
 	for (size_t i = 0; n > 0; i++) {
@@ -86,9 +85,8 @@ static int write_blocks(void *arg, unsigned worker, kh_err *err)
 
 	(void)worker;
 	while (!rc && !kh_monitor_stopped(p->m)) {
-		kh_monitor_lock(p->m);
 		uint64_t i = p->next++, at = (p->first + i) * KH_DB_BLOCK;
-		kh_monitor_unlock(p->m);
+
 		if (i >= p->n_blocks)
 			break;
 		copy_block(p, at, block, KH_DB_BLOCK);
@@ -99,7 +97,7 @@ static int write_blocks(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* --- tails ------------------------------------------------------------------------------ */
+/* --- tails ------------------------------------------------------------------------ */
 static int post_tail(const struct part *p, kh_comm *c, uint64_t at, kh_err *err)
 {
 	size_t n = (size_t)(p->to - at);
@@ -108,22 +106,23 @@ static int post_tail(const struct part *p, kh_comm *c, uint64_t at, kh_err *err)
 	if (!tail)
 		return kh_fail_nomem(err);
 	copy_block(p, at, tail, n);
-	return kh_comm_post(c, (kh_comm_rank(c) + 1) % kh_comm_size(c), TAIL, tail, n, err);
+	return kh_comm_post(c, (kh_comm_self(c) + 1) % kh_comm_size(c), KH_CHANNEL_TAIL, tail, n,
+			    err);
 }
 
-/* The next rank's head goes out first, if it does not depend on ours: so ranks do not wait for one
- * another in a row. */
+/* The next process's head goes out first, if it does not depend on ours: so processes do not
+ * wait for one another in a row. */
 static int swap_tails(struct part *p, kh_comm *c, kh_err *err)
 {
 	const uint64_t last = p->to - p->to % KH_DB_BLOCK;
 	const bool own = last >= p->from;
 	int rc = own ? post_tail(p, c, last, err) : KH_OK;
 
-	if (!rc && kh_comm_rank(c) > 0)
-		rc = kh_comm_take_from(c, kh_comm_rank(c) - 1, TAIL, &p->head, err);
+	if (!rc && kh_comm_self(c) > 0)
+		rc = kh_comm_take_from(c, kh_comm_self(c) - 1, KH_CHANNEL_TAIL, &p->head, err);
 	if (!rc && p->head.n != p->from % KH_DB_BLOCK)
-		rc = kh_fail(err, KH_EIO, "rank %u sent %zu bytes of a block, not %llu", p->head.from,
-			     p->head.n, (unsigned long long)(p->from % KH_DB_BLOCK));
+		rc = kh_fail(err, KH_EIO, "process %u sent %zu bytes of a block, not %llu",
+			     p->head.from, p->head.n, (unsigned long long)(p->from % KH_DB_BLOCK));
 	if (!rc && !own)
 		rc = post_tail(p, c, last, err);
 	p->first = p->from / KH_DB_BLOCK;
@@ -131,10 +130,10 @@ static int swap_tails(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------- */
 static int place(struct part *p, kh_comm *c, kh_err *err)
 {
-	const unsigned size = kh_comm_size(c), rank = kh_comm_rank(c);
+	const unsigned size = kh_comm_size(c), self = kh_comm_self(c);
 	void **recv = kh_array(size, sizeof *recv, err);
 	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
 	uint64_t own = 0;
@@ -148,7 +147,7 @@ static int place(struct part *p, kh_comm *c, kh_err *err)
 		uint64_t n;
 
 		memcpy(&n, recv[r], sizeof n);
-		p->from += r < rank ? n : 0;
+		p->from += r < self ? n : 0;
 		p->all += n;
 		free(recv[r]);
 	}
@@ -158,14 +157,15 @@ static int place(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* Rank 0 gets the sums of all blocks; all ranks have synced when they are there. */
+/* Process 0 gets the sums of all blocks; all processes have synced when they are there. */
 static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 {
 	const unsigned size = kh_comm_size(c);
 	void **recv = kh_array(size, sizeof *recv, err);
 	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
 	kh_db_writer *w = p->w;
-	int rc = got ? kh_comm_all_gather(c, p->sum, (size_t)p->n_blocks * sizeof *p->sum, recv, got, err)
+	int rc = got ? kh_comm_all_gather(c, p->sum, (size_t)p->n_blocks * sizeof *p->sum, recv,
+					  got, err)
 		     : KH_ENOMEM;
 
 	for (unsigned r = 0; r < size && !rc; r++) {
@@ -183,17 +183,22 @@ static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* Rank 0: behind the whole blocks. */
+/* Process 0: behind the whole blocks. */
 static int go_on(struct part *p, kh_comm *c, kh_err *err)
 {
 	const uint64_t done = p->all - p->all % KH_DB_BLOCK;
 	kh_db_writer *w = p->w;
 	kh_message tail;
-	int rc = kh_comm_take_from(c, kh_comm_size(c) - 1, TAIL, &tail, err);
+	int rc = kh_comm_take_from(c, kh_comm_size(c) - 1, KH_CHANNEL_TAIL, &tail, err);
 
 	if (rc)
 		return rc;
-	assert(w->n_sums == done / KH_DB_BLOCK && tail.n == p->all - done);
+	assert(w->n_sums == done / KH_DB_BLOCK);
+	if (tail.n != p->all - done) {
+		free(tail.p);
+		return kh_fail(err, KH_EIO, "process %u sent %zu bytes of a block, not %llu",
+			       tail.from, tail.n, (unsigned long long)(p->all - done));
+	}
 	w->at = KH_DB_PAGE + done;
 	w->summed = done;
 	w->section[w->current].bytes = done;
@@ -204,7 +209,7 @@ static int go_on(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-int kh_db_append_ranks(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
+int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
 		       unsigned threads, kh_err *err)
 {
 	struct part p = { .w = w, .s = s, .n = n };
@@ -218,12 +223,13 @@ int kh_db_append_ranks(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size
 	if (!rc)
 		rc = kh_monitor_new(&p.m, err);
 	if (!rc)
-		rc = kh_crew_run(p.m, threads < WRITERS ? threads : WRITERS, write_blocks, &p, err);
+		rc = kh_threads_run(p.m, threads < WRITERS ? threads : WRITERS, write_blocks, &p,
+				    err);
 	if (!rc)
 		rc = kh_out_sync(w->out, err);
 	if (!rc)
 		rc = gather_sums(&p, c, err);
-	if (!rc && kh_comm_rank(c) == 0)
+	if (!rc && kh_comm_self(c) == 0)
 		rc = go_on(&p, c, err);
 	kh_monitor_free(p.m);
 	free(p.head.p);

@@ -1,0 +1,28 @@
+/*
+ * in_use.h - a database that is changed while it is mapped
+ *
+ * A mapped file shows what others write to it at once, and touching a page that was cut off
+ * raises SIGBUS.  A run must neither die of that nor give calls from it: the file's identity is
+ * compared before any output gets its name, and the handler of such a signal finds out here
+ * whether a database is to blame.
+ */
+#ifndef KH_DB_IN_USE_H
+#define KH_DB_IN_USE_H
+
+#include <sys/stat.h>
+#include "base/msg.h"
+#include "db/db.h"
+
+/* From here to kh_db_forget the file is known to be mapped; `st`: as it was opened. */
+void kh_db_watch(kh_db *db, const struct stat *st);
+void kh_db_forget(const kh_db *db);
+
+/* Of what went wrong (rc, with *err) the reason, if that is a change of the file: then the
+ * message says so, and KH_EIO is returned.  Else rc. */
+int kh_db_reason(const kh_db *db, int rc, kh_err *err);
+
+/* What is wrong with a mapped database, if a fault at `address` comes from one; else NULL.
+ * `path` is borrowed while the database is open.  Signal handlers may call this. */
+const char *kh_db_fault(const void *address, const char **path);
+
+#endif

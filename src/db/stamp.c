@@ -1,0 +1,143 @@
+#include <config.h>
+#include "db/stamp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "db/in_use.h"
+
+enum { TEXT = 256, SETTLED = 2 };       /* SETTLED: seconds */
+
+/* The folder of stamps, to be freed; NULL: there is none. */
+static char *stamp_folder(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *folder = NULL;
+	int n;
+
+	if (cache && *cache == '/')     /* a relative one is to be ignored */
+		n = asprintf(&folder, "%s/kmerhash", cache);
+	else if (home && *home == '/')
+		n = asprintf(&folder, "%s/.cache/kmerhash", home);
+	else
+		return NULL;
+	return n < 0 ? NULL : folder;
+}
+
+/* A folder, or a stamp in it, of this user, that nobody else may write to. */
+static bool is_own(const struct stat *st)
+{
+	return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* The descriptor of the folder, which is made if it is to be; -1. */
+static int open_folder(bool make)
+{
+	char *folder = stamp_folder(), *slash = folder ? strrchr(folder, '/') : NULL;
+	struct stat st;
+	int fd;
+
+	if (folder && make) {
+		*slash = 0;
+		mkdir(folder, 0700);    /* what fails here, fails below */
+		*slash = '/';
+		mkdir(folder, 0700);
+	}
+	fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	free(folder);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !is_own(&st))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static uint64_t nanoseconds(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What a stamp says, but for the checksum of the header. */
+static void describe(const struct stat *st, char name[TEXT], char text[TEXT])
+{
+	snprintf(name, TEXT, "checked-%" PRIx64 "-%" PRIx64, (uint64_t)st->st_dev,
+		 (uint64_t)st->st_ino);
+	snprintf(text, TEXT, "kmerhash %s checked %" PRIu64 " bytes, written %" PRIu64
+		 ", changed %" PRIu64 ", header ", PACKAGE_VERSION, (uint64_t)st->st_size,
+		 nanoseconds(st->st_mtim), nanoseconds(st->st_ctim));
+}
+
+bool kh_stamp_find(const kh_db *db, uint64_t *self)
+{
+	char name[TEXT], text[TEXT], is[TEXT + 32], *end;
+	const int folder = open_folder(false);
+	struct stat st, own;
+	ssize_t n = -1;
+
+	if (folder < 0)
+		return false;
+	if (db->fd >= 0 && fstat(db->fd, &st) == 0) {
+		describe(&st, name, text);
+		const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+		if (fd >= 0 && fstat(fd, &own) == 0 && S_ISREG(own.st_mode) && is_own(&own))
+			n = read(fd, is, sizeof is - 1);
+		if (fd >= 0)
+			close(fd);
+	}
+	close(folder);
+	if (n < 0)
+		return false;
+	is[n] = 0;
+	const size_t head = strlen(text);
+	if ((size_t)n != head + 17 || memcmp(is, text, head) != 0 || is[n - 1] != '\n')
+		return false;
+	errno = 0;
+	*self = strtoull(is + head, &end, 16);
+	return errno == 0 && end == is + n - 1;
+}
+
+/* Under a name of its own first: whoever reads finds a whole stamp, or none. */
+static bool put(int folder, const char *name, const char *text)
+{
+	const size_t n = strlen(text);
+	char tmp[TEXT + 32];
+	bool done;
+
+	snprintf(tmp, sizeof tmp, ".%s.%ld", name, (long)getpid());
+	const int fd = openat(folder, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	done = write(fd, text, n) == (ssize_t)n;
+	done = close(fd) == 0 && done;
+	done = done && renameat(folder, tmp, folder, name) == 0;
+	if (!done)
+		unlinkat(folder, tmp, 0);
+	return done;
+}
+
+void kh_stamp_write(const kh_db *db)
+{
+	char name[TEXT], text[TEXT], all[TEXT + 32];
+	struct timespec now;
+	struct stat st;
+	int folder;
+
+	if (db->fd < 0 || fstat(db->fd, &st) != 0 || kh_db_unchanged(db, NULL) != KH_OK ||
+	    clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < st.st_ctim.tv_sec + SETTLED)
+		return;
+	folder = open_folder(true);
+	if (folder < 0)
+		return;
+	describe(&st, name, text);
+	snprintf(all, sizeof all, "%s%016" PRIx64 "\n", text, db->h->self);
+	if (put(folder, name, all))
+		kh_log(KH_DEBUG, "%s: that it was checked is remembered", db->path);
+	close(folder);
+}

@@ -1,0 +1,26 @@
+/*
+ * stamp.h - that a database was found to be sound, for the next commands that open it
+ *
+ * To check an index reads all of it, which for a short run is nearly all that there is to do.  So
+ * a file that was checked is remembered, in the user's cache: its device, inode, size, the times
+ * of its last write and of its last change, and the checksum of its header, which has those of
+ * all else.  While all of these are the same, nobody has written to the file by the calls of the
+ * system: each such call, and each that gives the name to another file, sets the time of change,
+ * which no call can set back.  What is not noticed: a disk that returns other bytes than were
+ * written, a write to the device beneath the file system, one through a shared map that was open
+ * for writing before the check, and a clock that was set back to the very nanosecond.
+ *
+ * A file that was changed in the last seconds is not remembered: two changes within the clock's
+ * tick have one time.  Nor is a stamp believed that others could have written.
+ */
+#ifndef KH_DB_STAMP_H
+#define KH_DB_STAMP_H
+
+#include "db/db.h"
+
+/* Is the open file one that was checked?  *self: the checksum of its header then. */
+bool kh_stamp_find(const kh_db *db, uint64_t *self);
+/* The index has been checked, all of it: remembers that, where it can be. */
+void kh_stamp_write(const kh_db *db);
+
+#endif
