@@ -4,33 +4,28 @@
  * What is matched where is found in hits.c.
  */
 #include <config.h>
-#include "classify_in.h"
+#include "classify/classify_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 void kh_rule_init(kh_rule *r, const kh_db_header *h)
 {
-	*r = (kh_rule) { .sketch = h->sketch, .max_span = h->max_span };
+	*r = (kh_rule) { .sampling = h->sampling, .max_span = h->max_span };
 	memcpy(r->minima, h->minima, sizeof r->minima);
-}
-
-kh_tree kh_tree_of(const kh_taxonomy *t)
-{
-	return (kh_tree) { t->n, t->parent, t->end, t->species, t->genus };
 }
 
 int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule, kh_err *err)
 {
 	kh_classifier *c = kh_array(1, sizeof *c, err);
-	size_t bound = (size_t)kh_sketch_bound(&rule->sketch, rule->max_span) + 2, size = 64;
+	size_t bound = (size_t)kh_sampling_bound(&rule->sampling, rule->max_span) + 2, size = 64;
 
 	if (!c)
 		return KH_ENOMEM;
 	c->db = db;
 	c->rule = rule;
-	c->tree = kh_tree_of(db->tax);
+	c->tree = kh_taxonomy_tree(db->tax);
 	while (size < 4 * bound)
 		size *= 2;
 	c->seen_mask = size - 1;
@@ -41,11 +36,14 @@ int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule,
 	c->seen = kh_array(size, sizeof *c->seen, err);
 	c->h = kh_array(c->tree.n, sizeof *c->h, err);
 	c->best = kh_array(c->tree.n, sizeof *c->best, err);
-	c->touched = kh_array(c->tree.n, sizeof *c->touched, err);
-	if (!c->key || !c->pos || !c->list || !c->seen || !c->h || !c->best || !c->touched) {
+	c->votes = kh_array(c->tree.n, sizeof *c->votes, err);
+	c->touched = kh_array(2 * (size_t)c->tree.n, sizeof *c->touched, err);
+	if (!c->key || !c->pos || !c->list || !c->seen || !c->h || !c->best || !c->votes ||
+	    !c->touched) {
 		kh_classifier_free(c);
 		return KH_ENOMEM;
 	}
+	c->voted = c->touched + c->tree.n;
 	memset(c->seen, 0xff, size * sizeof *c->seen);
 	*out = c;
 	return KH_OK;
@@ -65,13 +63,32 @@ void kh_classifier_free(kh_classifier *c)
 	free(c->hits);
 	free(c->h);
 	free(c->best);
+	free(c->votes);
 	free(c->touched);
 	free(c->over);
 	free(c->found);
 	free(c);
 }
 
-/* --- overpopulated features ------------------------------------------------------------------ */
+/* --- votes ------------------------------------------------------------------------ */
+/* They count for each taxon of their species; for the species itself, too. */
+static void add_votes(kh_classifier *c)
+{
+	for (size_t i = 0; i < c->n_touched; i++)
+		c->h[c->touched[i]] += c->votes[kh_tree_own_species(&c->tree, c->touched[i])];
+	for (size_t i = 0; i < c->n_voted; i++) {
+		uint32_t s = c->voted[i];
+
+		if (c->h[s] == 0) {
+			c->h[s] = c->votes[s];
+			c->touched[c->n_touched++] = s;
+		}
+		c->votes[s] = 0;
+	}
+	c->n_voted = 0;
+}
+
+/* --- overpopulated features ------------------------------------------------------- */
 /* Each LCA once, and in c->best how often: a long fragment has very many of a few. */
 static void count_over(kh_classifier *c)
 {
@@ -106,120 +123,185 @@ static void over_only(kh_classifier *c)
 
 		c->touched[c->n_touched++] = x;
 		for (size_t j = 0; j < c->n_over; j++)
-			if (c->over[j] <= x && x < c->tree.end[c->over[j]])
+			if (kh_tree_within(&c->tree, c->over[j], x))
 				c->h[x] += c->best[c->over[j]];
 	}
 }
 
-/* --- decide ------------------------------------------------------------------------------------ */
-/* Taxa with h >= near; of those, unless `marked` is false, only the ones with h1 or a mark. */
-static kh_extent near_taxa(const kh_classifier *c, uint32_t near, uint32_t h1, bool marked)
+/* --- decide ----------------------------------------------------------------------- */
+static bool best_has_any(const kh_best *w, const kh_hit_list *l)
 {
-	kh_extent e = { UINT32_MAX, 0 };
+	for (uint32_t i = 0; i < l->n; i++)
+		if (kh_best_has(w, kh_hit(l, i)))
+			return true;
+	return false;
+}
+
+static void mark_list(kh_classifier *c, const kh_hit_list *l)
+{
+	const kh_bins *b = &c->db->bins;
+
+	for (uint32_t j = 0; j < l->n; j++) {
+		const uint32_t bin = kh_hit(l, j);
+
+		c->best[b->taxon[kh_bins_target(b, bin)]] |=
+			bin < b->votes ? KH_RIVAL_PLACE : KH_RIVAL_VOTE;
+	}
+}
+
+/* Marks in c->best the taxa that have a feature which the best window lacks. */
+static void mark_rivals(kh_classifier *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->list[i].over && !best_has_any(&c->top, &c->list[i]))
+			mark_list(c, &c->list[i]);
+}
+
+static void unmark_rivals(kh_classifier *c)
+{
+	const kh_bins *b = &c->db->bins;
+
+	for (size_t i = 0; i < c->n; i++)
+		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++)
+			c->best[b->taxon[kh_bins_target(b, kh_hit(&c->list[i], j))]] = 0;
+}
+
+static bool is_rival(const kh_classifier *c, uint32_t taxon)
+{
+	return kh_rival(c->best[taxon], c->best[kh_tree_own_species(&c->tree, taxon)]);
+}
+
+/* The taxa that the decision asks for. */
+static kh_extent taxa_asked_for(const kh_classifier *c, const kh_decision *d)
+{
+	kh_extent e = kh_extent_empty();
 
 	for (size_t i = 0; i < c->n_touched; i++) {
 		uint32_t taxon = c->touched[i];
 
-		if (c->h[taxon] >= near && (!marked || c->h[taxon] == h1 || c->best[taxon]))
+		if (kh_decision_takes(d, c->h[taxon], is_rival(c, taxon)))
 			e = kh_extent_add(e, taxon);
 	}
 	return e;
 }
 
-static bool in_window(const uint32_t *loc, uint32_t n, uint32_t first, uint32_t bins)
+/* `windows`: h comes from them, not from overpopulated features alone. */
+static void decide(kh_classifier *c, bool windows)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (loc[i] >= first && loc[i] - first < bins)
+	const uint32_t n = c->call.features;
+	uint32_t h1 = 0;
+	kh_decision d;
+
+	for (size_t i = 0; i < c->n_touched; i++)
+		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
+	d = kh_decision_begin(c->rule, h1, n, windows, c->only);
+	while (d.ask != KH_ASK_NOTHING) {
+		const bool rivals = d.ask == KH_ASK_RIVALS;
+
+		if (rivals)
+			mark_rivals(c);
+		kh_decision_go_on(&d, &c->tree, taxa_asked_for(c, &d));
+		if (rivals)
+			unmark_rivals(c);
+	}
+	c->call.hits = h1 < n ? h1 : n;
+	c->call.taxon = d.taxon;
+}
+
+/* --- candidates ------------------------------------------------------------------- */
+/* Of the taxa that are near, the least species from `from` on, UINT32_MAX if there is none; its
+ * greatest h. */
+static uint32_t next_species(const kh_classifier *c, uint32_t h1, uint32_t from, uint32_t *most)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (size_t i = 0; i < c->n_touched; i++) {
+		const uint32_t x = c->touched[i];
+		const uint32_t s = kh_candidate_near(c->h[x], h1)
+					   ? kh_candidate_species(&c->tree, x, from) : UINT32_MAX;
+
+		if (s > least || s == UINT32_MAX)
+			continue;
+		*most = s < least || c->h[x] > *most ? c->h[x] : *most;
+		least = s;
+	}
+	return least;
+}
+
+/* Is a taxon near that has no species? */
+static bool any_without_species(const kh_classifier *c, uint32_t h1)
+{
+	for (size_t i = 0; i < c->n_touched; i++)
+		if (kh_candidate_near(c->h[c->touched[i]], h1) &&
+		    c->tree.species[c->touched[i]] == KH_NO_TAXON)
 			return true;
 	return false;
 }
 
-/* Marks, in c->best, the taxa that have a feature which the best window lacks. */
-static void mark_rivals(kh_classifier *c)
+static void note_candidates(kh_classifier *c, bool windows)
 {
-	uint32_t first = 0, max = 0;
+	kh_candidates *out = c->wanted++;
+	uint32_t h1 = 0, from = 0, h = 0, s;
 
-	for (size_t i = 0; i < c->n_bins; i++)
-		if (c->hits[i] > max) {
-			max = c->hits[i];
-			first = (uint32_t)(c->bin[i] >> 32);
-		}
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_hit_list *l = &c->list[i];
-
-		if (l->over || in_window(l->at, l->n, first, c->window))
-			continue;
-		for (uint32_t j = 0; j < l->n; j++)
-			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, l->at[j])]] = 1;
-	}
-}
-
-static void unmark_rivals(kh_classifier *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++)
-			c->best[c->db->bins.taxon[kh_bins_target(&c->db->bins, c->list[i].at[j])]] = 0;
-}
-
-static uint32_t decide(kh_classifier *c)
-{
-	const uint32_t n = c->call.features;
-	uint32_t h1 = 0, near, taxon;
-
+	*out = kh_candidates_none();
+	if (!windows || !c->only)
+		return;
 	for (size_t i = 0; i < c->n_touched; i++)
 		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
-	c->call.hits = h1 < n ? h1 : n;
-	if (!kh_rule_enough(c->rule, h1, n))
-		return KH_TAXON_NONE;
-	if (h1 >= kh_rule_minimum(c->rule, n).species) {
-		near = kh_rule_near_species(c->rule, h1, n);
-		taxon = kh_rule_species(&c->tree, near_taxa(c, near, h1, false));
-		if (taxon == KH_TAXON_NONE && c->only && c->n_bins > 0) {
-			mark_rivals(c);
-			taxon = kh_rule_species(&c->tree, near_taxa(c, near, h1, true));
-			unmark_rivals(c);
+	if (any_without_species(c, h1))
+		return;
+	for (int n = 0; (s = next_species(c, h1, from, &h)) != UINT32_MAX; n++, from = s + 1) {
+		if (n == KH_CANDIDATES) {
+			*out = kh_candidates_none();
+			return;
 		}
-		if (taxon != KH_TAXON_NONE)
-			return taxon;
+		out->species[n] = s;
+		out->drop[n] = (uint8_t)(h1 - h);
 	}
-	return kh_rule_genus(&c->tree, near_taxa(c, kh_rule_near_genus(h1), h1, false));
+	if (c->top.first < c->db->bins.votes)
+		out->bin = c->top.first;
+}
+
+void kh_classifier_want(kh_classifier *c, kh_candidates *to)
+{
+	c->wanted = to;
 }
 
 static void finish(kh_classifier *c)
 {
-	bool over = c->n_touched == 0;
-	uint32_t taxon;
+	bool windows;
 
+	add_votes(c);
+	windows = c->n_touched > 0;
 	count_over(c);
-	if (over)
-		over_only(c);
-	else
+	if (windows)
 		add_over(c);
+	else
+		over_only(c);
 	forget_over(c);
-	taxon = decide(c);
-	if (over && taxon != KH_TAXON_NONE && c->tree.species[taxon] != KH_TAXON_NONE)
-		taxon = c->tree.species[taxon];
-	c->call.taxon = taxon;
+	decide(c, windows);
+	if (c->wanted)
+		note_candidates(c, windows);
 	for (size_t i = 0; i < c->n_touched; i++)
 		c->h[c->touched[i]] = 0;
 	c->n_touched = 0;
 }
 
-/* --- fragments ------------------------------------------------------------------------------------ */
+/* --- fragments -------------------------------------------------------------------- */
 static void begin(kh_classifier *c, bool only)
 {
-	c->call = (kh_call) { .taxon = KH_TAXON_NONE };
+	c->call = (kh_call) { .taxon = KH_NO_TAXON };
 	c->n_found = 0;
 	c->only = only;
 }
 
-static int end(kh_classifier *c, kh_call *call, kh_sketches *sk, kh_err *err)
+static int end(kh_classifier *c, kh_call *call, kh_distinct *sk, kh_err *err)
 {
 	finish(c);
 	*call = c->call;
-	if (!sk || c->call.taxon == KH_TAXON_NONE)
+	if (!sk || c->call.taxon == KH_NO_TAXON)
 		return KH_OK;
-	return kh_sketches_add(sk, c->call.taxon, c->found, c->n_found, err);
+	return kh_distinct_add(sk, c->call.taxon, c->found, c->n_found, err);
 }
 
 /* The features of a segment have been sampled. */
@@ -228,7 +310,8 @@ static int segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
 	kh_hits_distinct(c);
 	if (c->asked)
 		return kh_asked_add(c->asked, c->key,
-				    (kh_segment) { (uint32_t)c->n, (uint32_t)span, c->only, false }, err);
+				    (kh_segment) { (uint32_t)c->n, (uint32_t)span, c->only, false },
+				    err);
 	return kh_hits_segment(c, span, want_keys, err);
 }
 
@@ -266,7 +349,8 @@ static int fragment(kh_classifier *c, const kh_block *const b[2], const kh_recor
 	return segment(c, r[1] ? span : r[0]->len, want_keys, err);
 }
 
-int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_sketches *sk, kh_err *err)
+int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
+		    kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -282,7 +366,7 @@ int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_sketc
 	return rc;
 }
 
-/* --- in two steps ----------------------------------------------------------------------------------- */
+/* --- in two steps ----------------------------------------------------------------- */
 int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
 {
 	int rc = KH_OK;
@@ -303,7 +387,7 @@ int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *er
 }
 
 int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
-		       kh_sketches *sk, kh_err *err)
+		       kh_distinct *sk, kh_err *err)
 {
 	const uint64_t *key = a->key;
 	bool first = true;

@@ -1,20 +1,27 @@
 /*
  * classify_in.h - inside the reference classifier: hits.c fills what classify.c decides by
  */
-#ifndef KH_CLASSIFY_IN_H
-#define KH_CLASSIFY_IN_H
+#ifndef KH_CLASSIFY_CLASSIFY_IN_H
+#define KH_CLASSIFY_CLASSIFY_IN_H
 
 #include <stdbool.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 /* A bin and its matches: bin << 32 | count, so that order is by bin. */
 typedef uint64_t bin_count;
 
 /* A list where it lies: n locations, or, if it is `over`, one taxon; n = 0: absent. */
 typedef struct kh_hit_list {
-	const uint32_t *at;
-	uint32_t n, over;
+	const void *in;                 /* words of `bits` bits, from bit `bit` on */
+	uint64_t bit;
+	uint32_t n;
+	uint16_t over, bits;
 } kh_hit_list;
+
+static inline uint32_t kh_hit(const kh_hit_list *l, uint32_t i)
+{
+	return kh_word(l->in, l->bit + (uint64_t)i * l->bits, l->bits);
+}
 
 struct kh_classifier {
 	const kh_db *db;
@@ -35,22 +42,26 @@ struct kh_classifier {
 	size_t n_bins, cap_bin, cap_bin2, cap_hits;
 	/* the fragment: taxa with h > 0 */
 	uint32_t *h, *best;             /* by taxon; best: of this segment */
+	uint32_t *votes;                /* by species */
 	uint32_t *touched;              /* taxa with h or best > 0 */
-	size_t n_touched;
+	uint32_t *voted;                /* species with votes */
+	size_t n_touched, n_voted;
 	bool only;                      /* it is one segment, the one in key, list, bin, hits */
-	uint32_t window;                /* bins of its windows */
+	kh_best top;                    /* if `only`: its best window */
 	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
 	size_t n_over, cap_over;
 	uint64_t *found;                /* keys that the index has, if they are wanted */
 	size_t n_found, cap_found;
 	kh_call call;
+	kh_candidates *wanted;          /* of the next fragment, or NULL */
 	/* of an index in parts, in one of the two steps; else NULL */
 	kh_asked *asked;
 	kh_answers *answers;
 };
 
 /* Adds the features of r that start at [from, to) to the segment's. */
-void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from, uint64_t to);
+void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from,
+		    uint64_t to);
 
 /* Keeps the first of equal features. */
 void kh_hits_distinct(kh_classifier *c);

@@ -1,36 +1,36 @@
 #include <config.h>
-#include "sketches.h"
+#include "classify/distinct.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include "kmer.h"
-#include "mem.h"
+#include "kmer/kmer.h"
+#include "base/mem.h"
 
-int kh_sketches_init(kh_sketches *s, uint32_t n, kh_err *err)
+int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err)
 {
-	*s = (kh_sketches) { .n = n };
+	*s = (kh_distinct) { .n = n };
 	s->found = kh_array(n, sizeof *s->found, err);
 	s->reg = kh_array(n, sizeof *s->reg, err);
 	return s->found && s->reg ? KH_OK : KH_ENOMEM;
 }
 
-void kh_sketches_clear(kh_sketches *s)
+void kh_distinct_clear(kh_distinct *s)
 {
 	for (uint32_t i = 0; s->reg && i < s->n; i++)
 		free(s->reg[i]);
 	free(s->reg);
 	free(s->found);
-	*s = (kh_sketches) { .n = 0 };
+	*s = (kh_distinct) { .n = 0 };
 }
 
-static uint8_t *registers(kh_sketches *s, uint32_t taxon, kh_err *err)
+static uint8_t *registers(kh_distinct *s, uint32_t taxon, kh_err *err)
 {
 	if (!s->reg[taxon])
 		s->reg[taxon] = kh_array(KH_HLL_SIZE, 1, err);
 	return s->reg[taxon];
 }
 
-int kh_sketches_add(kh_sketches *s, uint32_t taxon, const uint64_t *key, size_t n, kh_err *err)
+int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t n, kh_err *err)
 {
 	uint8_t *reg = registers(s, taxon, err);
 
@@ -47,7 +47,7 @@ int kh_sketches_add(kh_sketches *s, uint32_t taxon, const uint64_t *key, size_t 
 	return KH_OK;
 }
 
-int kh_sketches_join(kh_sketches *s, uint32_t into, const kh_sketches *from, uint32_t taxon,
+int kh_distinct_join(kh_distinct *s, uint32_t into, const kh_distinct *from, uint32_t taxon,
 		     kh_err *err)
 {
 	uint8_t *reg;
@@ -64,7 +64,7 @@ int kh_sketches_join(kh_sketches *s, uint32_t into, const kh_sketches *from, uin
 	return KH_OK;
 }
 
-uint64_t kh_sketches_distinct(const kh_sketches *s, uint32_t taxon)
+uint64_t kh_distinct_count(const kh_distinct *s, uint32_t taxon)
 {
 	const double m = KH_HLL_SIZE, alpha = 0.7213 / (1 + 1.079 / m);
 	const uint8_t *reg = s->reg[taxon];

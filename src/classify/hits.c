@@ -6,12 +6,12 @@
  *	window_hits, best_of_taxa    hits of windows, the best of each taxon
  */
 #include <config.h>
-#include "classify_in.h"
+#include "classify/classify_in.h"
 
 #include <stdlib.h>
-#include "mem.h"
+#include "base/mem.h"
 
-/* --- features -------------------------------------------------------------------------- */
+/* --- features --------------------------------------------------------------------- */
 void kh_hits_distinct(kh_classifier *c)
 {
 	size_t n = 0;
@@ -32,15 +32,16 @@ void kh_hits_distinct(kh_classifier *c)
 		c->seen[c->pos[i]] = UINT64_MAX;
 }
 
-void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from, uint64_t to)
+void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uint64_t from,
+		    uint64_t to)
 {
-	uint64_t starts = kh_sketch_starts(&c->rule->sketch, r->len);
+	uint64_t starts = kh_sampling_starts(&c->rule->sampling, r->len);
 	kh_stretch s = { b->bases, b->amb, r->seq + from, r->seq + (to < starts ? to : starts) };
 
-	c->n += kh_sketch_run(&c->rule->sketch, &s, c->key + c->n, c->pos + c->n);
+	c->n += kh_sampling_run(&c->rule->sampling, &s, c->key + c->n, c->pos + c->n);
 }
 
-/* --- count by bin -------------------------------------------------------------------------- */
+/* --- count by bin ----------------------------------------------------------------- */
 static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 {
 	size_t size = 64;
@@ -73,15 +74,16 @@ static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
 	while (mask + 1 < 2 * total)
 		mask = 2 * mask + 1;
 	for (size_t i = 0; i < c->n; i++) {
-		const uint32_t *loc = c->list[i].at;
+		const kh_hit_list l = c->list[i];       /* a copy, which no store can change */
 
-		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++) {
-			size_t at = loc[j] * UINT32_C(0x9e3779b1) >> 7 & mask;
+		for (uint32_t j = 0; j < l.n && !l.over; j++) {
+			const uint32_t bin = kh_hit(&l, j);
+			size_t at = bin * UINT32_C(0x9e3779b1) >> 7 & mask;
 
-			while (c->table[at] && c->table[at] >> 32 != loc[j])
+			while (c->table[at] && c->table[at] >> 32 != bin)
 				at = (at + 1) & mask;
 			if (c->table[at] == 0) {
-				c->table[at] = (uint64_t)loc[j] << 32;
+				c->table[at] = (uint64_t)bin << 32;
 				c->bin[n++] = at;
 			}
 			c->table[at]++;
@@ -135,17 +137,17 @@ static void sort_bins(kh_classifier *c)
 	}
 }
 
-/* --- windows, targets, taxa ---------------------------------------------------------------- */
-/* Hits of each window of r bins that starts at a bin with matches; the greatest. */
-static uint32_t window_hits(kh_classifier *c, uint32_t r)
+/* --- windows, targets, taxa ------------------------------------------------------- */
+/* Hits of each window of r bins that starts at a bin of a target with matches; the greatest. */
+static uint32_t window_hits(kh_classifier *c, size_t n_bins, uint32_t r)
 {
 	uint64_t sum = 0;
 	uint32_t max = 0;
 
-	for (size_t i = 0, j = 0; i < c->n_bins; i++) {
+	for (size_t i = 0, j = 0; i < n_bins; i++) {
 		uint64_t end = (c->bin[i] >> 32) + r;
 
-		for (; j < c->n_bins && c->bin[j] >> 32 < end; j++)
+		for (; j < n_bins && c->bin[j] >> 32 < end; j++)
 			sum += (uint32_t)c->bin[j];
 		c->hits[i] = sum < c->n ? (uint32_t)sum : (uint32_t)c->n;
 		max = c->hits[i] > max ? c->hits[i] : max;
@@ -154,14 +156,34 @@ static uint32_t window_hits(kh_classifier *c, uint32_t r)
 	return max;
 }
 
-/* The best window of each taxon; windows with fewer than `least` hits do not matter. */
-static void best_of_taxa(kh_classifier *c, uint32_t least)
+/* The votes of the segment: the last of its bins, from number `from` on.  The greatest number;
+ * the best of those bins to c->top. */
+static uint32_t count_votes(kh_classifier *c, size_t from)
 {
 	const kh_bins *b = &c->db->bins;
-	uint32_t target = 0;
+
+	c->top = (kh_best) { .first = KH_NO_BIN, .vote = KH_NO_BIN };
+	for (size_t i = from; i < c->n_bins; i++) {
+		const uint32_t bin = (uint32_t)(c->bin[i] >> 32), votes = (uint32_t)c->bin[i];
+		const uint32_t species = b->taxon[kh_bins_target(b, bin)];
+
+		if (c->votes[species] == 0)
+			c->voted[c->n_voted++] = species;
+		c->votes[species] += votes;
+		if (kh_best_below(&c->top, votes, bin))
+			c->top = (kh_best) { votes, bin, 1, bin };
+	}
+	return c->top.score;
+}
+
+/* The best window of each taxon; windows with fewer than `least` hits do not matter. */
+static void best_of_taxa(kh_classifier *c, size_t n_bins, uint32_t least, uint32_t r)
+{
+	const kh_bins *b = &c->db->bins;
+	uint32_t target = 0, votes = 0;
 	uint64_t next = 0;                      /* first bin of the target behind */
 
-	for (size_t i = 0; i < c->n_bins; i++) {
+	for (size_t i = 0; i < n_bins; i++) {
 		uint32_t bin = (uint32_t)(c->bin[i] >> 32), taxon;
 
 		if (c->hits[i] < least)
@@ -169,13 +191,26 @@ static void best_of_taxa(kh_classifier *c, uint32_t least)
 		if (bin >= next) {
 			target = kh_bins_target(b, bin);
 			next = target + 1 < b->n ? b->first[target + 1] : UINT64_MAX;
+			votes = c->votes[b->taxon[b->species[target]]];
 		}
 		taxon = b->taxon[target];
 		if (c->h[taxon] == 0 && c->best[taxon] == 0)
 			c->touched[c->n_touched++] = taxon;
 		if (c->hits[i] > c->best[taxon])
 			c->best[taxon] = c->hits[i];
+		if (kh_best_below(&c->top, c->hits[i] + votes, bin))
+			c->top = (kh_best) { c->hits[i] + votes, bin, r, kh_bins_vote(b, target) };
 	}
+}
+
+/* How many of the sorted bins are those of targets: all, if nothing votes. */
+static size_t targets_bins(const kh_classifier *c)
+{
+	size_t n = c->n_bins;
+
+	while (n > 0 && c->bin[n - 1] >> 32 >= c->db->bins.votes)
+		n--;
+	return n;
 }
 
 static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
@@ -183,7 +218,8 @@ static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + c->n, sizeof *c->over, err);
 
 	if (!rc && want_keys)
-		rc = kh_grow((void **)&c->found, &c->cap_found, c->n_found + c->n, sizeof *c->found, err);
+		rc = kh_grow((void **)&c->found, &c->cap_found, c->n_found + c->n, sizeof *c->found,
+			     err);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		if (c->list[i].n == 0)
 			continue;
@@ -191,15 +227,18 @@ static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 		if (want_keys)
 			c->found[c->n_found++] = c->key[i];
 		if (c->list[i].over)
-			c->over[c->n_over++] = c->list[i].at[0];
+			c->over[c->n_over++] = kh_hit(&c->list[i], 0);
 	}
 	return rc;
 }
 
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
 {
+	const uint32_t r = kh_rule_window(c->rule, span);
+	uint32_t least = 1;
+	kh_hits_most most;
 	uint64_t total;
-	uint32_t max, least = 1;
+	size_t n_bins;
 	int rc;
 
 	c->call.features += (uint32_t)c->n;
@@ -211,20 +250,16 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 	if (rc)
 		return rc;
 	sort_bins(c);
-	max = window_hits(c, kh_rule_window(c->rule, span));
-	if (c->only) {
-		/* what counts has h >= near(h1) for some h1 >= max, and h <= hits + n_over */
-		uint32_t near = kh_rule_near_species(c->rule, max, c->call.features);
-
-		if (kh_rule_near_genus(max) < near)
-			near = kh_rule_near_genus(max);
-		least = near > c->n_over ? near - (uint32_t)c->n_over : 1;
-	}
-	best_of_taxa(c, least);
+	n_bins = targets_bins(c);
+	most.hits = window_hits(c, n_bins, r);
+	most.votes = count_votes(c, n_bins);
+	most.over = (uint32_t)c->n_over;
+	if (c->only)
+		least = kh_rule_least(c->rule, most, c->call.features);
+	best_of_taxa(c, n_bins, least, r);
 	for (size_t i = 0; i < c->n_touched; i++) {
 		c->h[c->touched[i]] += c->best[c->touched[i]];
 		c->best[c->touched[i]] = 0;
 	}
-	c->window = kh_rule_window(c->rule, span);
 	return KH_OK;
 }

@@ -2,16 +2,16 @@
  * lookup.c - many keys at a time: in the index at hand, and in parts of it that others hold
  */
 #include <config.h>
-#include "classify_in.h"
+#include "classify/classify_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "probe.h"
+#include "base/mem.h"
+#include "index/lookup_simd.h"
 
 enum { AHEAD = 64 };                    /* keys whose buckets are asked for at once */
 
-/* --- the index at hand -------------------------------------------------------------------- */
+/* --- the index at hand ------------------------------------------------------------ */
 /* The home bucket of a key, whose memory is asked for; its tag. */
 static inline const kh_bucket *home(const kh_db *db, uint64_t key, uint32_t *tag)
 {
@@ -26,11 +26,11 @@ static inline const kh_bucket *home(const kh_db *db, uint64_t key, uint32_t *tag
 
 static inline kh_hit_list find(const kh_db *db, uint64_t key, const kh_bucket *b, uint32_t tag)
 {
-	const kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag);
-	const uint32_t *at = (const uint32_t *)db->image + l.loc;
+	const uint32_t bits = db->bins.bits;
+	const kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag, bits);
 
-	__builtin_prefetch(at);
-	return (kh_hit_list) { at, l.n, l.over };
+	__builtin_prefetch((const char *)db->image + l.bit / 8);
+	return (kh_hit_list) { db->image, l.bit, l.n, (uint16_t)l.over, (uint16_t)bits };
 }
 
 uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list)
@@ -52,7 +52,7 @@ uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *
 	return total;
 }
 
-/* --- parts of it ---------------------------------------------------------------------------- */
+/* --- parts of it ------------------------------------------------------------------ */
 int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err)
 {
 	int rc = kh_grow((void **)&a->key, &a->cap_key, a->n + s.n, sizeof *a->key, err);
@@ -105,8 +105,8 @@ int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, 
 		word = (uint32_t *)(out + head + up4(n));
 		for (size_t i = 0; i < n; i++) {
 			out[head + i] = (char)len_of(&list[i]);
-			memcpy(word, list[i].at, list[i].n * sizeof *word);
-			word += list[i].n;
+			for (uint32_t j = 0; j < list[i].n; j++)
+				*word++ = kh_hit(&list[i], j);
 		}
 		*p = out;
 	}
@@ -140,8 +140,10 @@ uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key,
 		kh_answer *part = &a->part[a->owner[kh_key_range(key[i])]];
 
 		if (part->len) {
-			list[i] = (kh_hit_list) { part->word, kh_list_words(*part->len),
-						  *part->len == KH_LIST_OVER };
+			list[i] = (kh_hit_list) { .in = part->word,
+						  .n = kh_list_words(*part->len),
+						  .over = *part->len == KH_LIST_OVER,
+						  .bits = 32 };
 			part->word += list[i].n;
 			part->len++;
 		} else {

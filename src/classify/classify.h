@@ -1,0 +1,63 @@
+/*
+ * classify.h - the reference classifier: what the rule (rule.h) makes of a job's fragments
+ */
+#ifndef KH_CLASSIFY_CLASSIFY_H
+#define KH_CLASSIFY_CLASSIFY_H
+
+#include <stdbool.h>
+#include "db/db.h"
+#include "seqio/feed.h"
+#include "classify/distinct.h"
+#include "classify/rule.h"
+
+void kh_rule_init(kh_rule *r, const kh_db_header *h);
+
+/* The reference classifier: one worker's scratch. */
+typedef struct kh_classifier kh_classifier;
+
+int kh_classifier_new(kh_classifier **c, const kh_db *db, const kh_rule *rule, kh_err *err);
+void kh_classifier_free(kh_classifier *c);
+/* Where the candidates of the fragments to come go, one after the other; NULL: nowhere.  Only with
+ * rule->candidates. */
+void kh_classifier_want(kh_classifier *c, kh_candidates *to);
+int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
+		    kh_err *err);
+
+/* --- the same in two steps, where others hold parts of the index ------------------ */
+/* The distinct features of a segment. */
+typedef struct kh_segment {
+	uint32_t n, span;
+	bool only, last;                /* of its fragment */
+} kh_segment;
+
+/* What a job asks the index for: the features of its segments, one behind the other. */
+typedef struct kh_asked {
+	uint64_t *key;
+	kh_segment *segment;
+	size_t n, n_segments, cap_key, cap_segment;
+} kh_asked;
+
+/* The lists of one part: a length for each key asked of it, as in a bucket (index.h), then the
+ * words of all lists. */
+typedef struct kh_answer {
+	const uint8_t *len;             /* NULL: this part is in our own memory */
+	const uint32_t *word;
+} kh_answer;
+
+/* Of all parts; what has been taken is passed over. */
+typedef struct kh_answers {
+	const uint8_t *owner;           /* of each range: its part */
+	kh_answer *part;
+} kh_answers;
+
+int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err);
+int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
+		       kh_distinct *sk, kh_err *err);
+void kh_asked_clear(kh_asked *a);
+
+/* The answer to n keys, `head` bytes behind the start of *p (malloc'd, the caller's).  Whoever
+ * asked checks that it fits, then knows where its parts are. */
+int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, void **p,
+		   size_t *bytes, kh_err *err);
+int kh_answer_read(kh_answer *a, const void *p, size_t bytes, size_t n, kh_err *err);
+#endif
