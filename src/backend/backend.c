@@ -1,5 +1,5 @@
 #include <config.h>
-#include "backend.h"
+#include "backend/backend.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,11 @@ static int parse_list(kh_choice *c, const char *list, int present, kh_err *err)
 		errno = 0;
 		long d = strtol(p, &end, 10);
 		if (end == p || errno || (*end != ',' && *end != 0))
-			return kh_fail(err, KH_EUSAGE, "'%s' is not a list of device numbers", list);
+			return kh_fail(err, KH_EUSAGE, "'%s' is not a list of device numbers",
+				       list);
 		if (d < 0 || d >= present)
-			return kh_fail(err, KH_ENODEV, "there is no device cuda:%ld (%d found)", d, present);
+			return kh_fail(err, KH_ENODEV, "there is no device cuda:%ld (%d found)", d,
+				       present);
 		c->device[c->n++] = (int)d;
 		p = end;
 		if (*p == 0)
@@ -38,9 +40,10 @@ static int without_device(const char *spec, const kh_err *why, kh_err *err)
 	if (strcmp(spec, "auto") != 0 && !accelerator)
 		return kh_fail(err, KH_ENODEV, "this program was built without CUDA");
 	if (strcmp(spec, "auto") != 0)
-		return kh_fail(err, KH_ENODEV, "no CUDA device can be used here%s%s", more, why->msg);
+		return kh_fail(err, KH_ENODEV, "no CUDA device can be used here%s%s", more,
+			       why->msg);
 	if (accelerator)
-		kh_log(KH_INFO, "running on the CPU, as no CUDA device can be used here%s%s", more,
+		kh_log(KH_DEBUG, "running on the CPU, as no CUDA device can be used here%s%s", more,
 		       why->msg);
 	return KH_OK;
 }
@@ -53,9 +56,10 @@ int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err)
 	*c = (kh_choice) { .backend = &kh_backend_cpu, .n = 1 };
 	if (strcmp(spec, "cpu") == 0)
 		return KH_OK;
-	if (strcmp(spec, "auto") != 0 && (strncmp(spec, "cuda", 4) != 0 || (spec[4] && spec[4] != ':')))
-		return kh_fail(err, KH_EUSAGE, "device '%s' is not one of auto, cpu, cuda, cuda:N,...",
-			       spec);
+	if (strcmp(spec, "auto") != 0 &&
+	    (strncmp(spec, "cuda", 4) != 0 || (spec[4] && spec[4] != ':')))
+		return kh_fail(err, KH_EUSAGE,
+			       "device '%s' is not one of auto, cpu, cuda, cuda:N,...", spec);
 	present = accelerator ? accelerator->n_devices(&why) : 0;
 	if (present == 0)
 		return without_device(spec, &why, err);

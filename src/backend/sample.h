@@ -1,0 +1,47 @@
+/*
+ * sample.h - what a builder is given: pieces of reference sequences in a block of packed bases
+ */
+#ifndef KH_BACKEND_SAMPLE_H
+#define KH_BACKEND_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/msg.h"
+#include "kmer/sampling.h"
+
+/* A stretch of one sequence in a block, starting at a bin. */
+typedef struct kh_piece {
+	uint64_t at;            /* its first base in the packed arrays */
+	uint64_t starts;        /* k-mers that start in it and belong to it */
+	uint64_t bases;         /* whole bins, or up to the end of the sequence */
+	uint32_t bin;           /* its first bin, numbered over all sequences */
+	uint32_t local;         /* the same, within the sequence */
+	uint64_t seq;           /* number of the sequence */
+} kh_piece;
+
+/* What a builder is given: the pieces of one block. */
+typedef struct kh_sample {
+	uint64_t ticket;        /* order of blocks: 0, 1, 2, ... */
+	const uint64_t *bases;
+	const uint32_t *amb;
+	size_t n_words;
+	const kh_piece *piece;
+	size_t n;
+} kh_sample;
+
+/* Features with the bins that they start in, in arrays that grow: free() both. */
+typedef struct kh_features {
+	uint64_t *key;
+	uint32_t *bin;
+	size_t n, cap_key, cap_bin;
+} kh_features;
+
+/* Those of all pieces of a block, in order. */
+int kh_sample_features(kh_features *to, const kh_sample *s, const kh_sampling *sampling,
+		       kh_err *err);
+
+/* The order-free checksum of a stretch of a sequence: a sum over its bins of a chain of
+ * fmix64 over (number of the bin, packed bases, mask), so that blocks add up. */
+uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride);
+
+#endif
