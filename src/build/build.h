@@ -12,8 +12,8 @@
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room
  * in front of its first piece.
  *
- * Of several ranks each reads a stretch of the references and numbers its sequences and bins
- * from 0.  Then all learn of all sequences (rank 0 keeps the ids and looks up the taxa),
+ * Of several processes each reads a stretch of the references and numbers its sequences and bins
+ * from 0.  Then all learn of all sequences (process 0 keeps the ids and looks up the taxa),
  * the pairs go to the owners of their ranges, and each writes its part of the file.
  */
 #ifndef KH_BUILD_H
@@ -22,22 +22,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "comm.h"
-#include "db.h"
-#include "feed.h"
-#include "index.h"
-#include "msg.h"
-#include "sketch.h"
-
-/* A stretch of one sequence in a block, starting at a bin. */
-typedef struct kh_piece {
-	uint64_t at;            /* its first base in the packed arrays */
-	uint64_t starts;        /* k-mers that start in it and belong to it */
-	uint64_t bases;         /* whole bins, or up to the end of the sequence */
-	uint32_t bin;           /* its first bin, numbered over all sequences */
-	uint32_t local;         /* the same, within the sequence */
-	uint64_t seq;           /* number of the sequence */
-} kh_piece;
+#include "comm/comm.h"
+#include "db/db.h"
+#include "seqio/feed.h"
+#include "backend/sample.h"
+#include "index/index.h"
+#include "base/memory_left.h"
+#include "base/msg.h"
+#include "kmer/sampling.h"
 
 /* One sequence. */
 typedef struct kh_ref {
@@ -45,33 +37,10 @@ typedef struct kh_ref {
 	uint64_t bases;
 	uint64_t digest;
 	uint32_t first_bin;
-	uint32_t header_taxid;  /* 0: none */
+	uint32_t header_taxid;  /* of its header line or its file, 0: none */
 	uint32_t file;          /* number of its file */
 	uint32_t zero;
 } kh_ref;
-
-/* What a builder is given: the pieces of one block. */
-typedef struct kh_sample {
-	uint64_t ticket;        /* order of blocks: 0, 1, 2, ... */
-	const uint64_t *bases;
-	const uint32_t *amb;
-	size_t n_words;
-	const kh_piece *piece;
-	size_t n;
-} kh_sample;
-
-/* From bins over the sequences that a rank has read to bins over the targets of all.
- * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from to[i] on;
- * KH_DROP: no target. */
-#define KH_DROP UINT32_MAX
-typedef struct kh_remap {
-	kh_bins old;            /* .taxon is not used */
-	const uint32_t *to;
-} kh_remap;
-
-/* The order-free checksum of a stretch of a sequence: a sum over its bins of a chain of
- * fmix64 over (number of the bin, packed bases, mask), so that blocks add up. */
-uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride);
 
 /* k = ceil(log4(2 N)) + 4 for N bases, in 8..31: chance hits stay rare. */
 uint32_t kh_default_k(uint64_t bases);
@@ -86,37 +55,68 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32]);
 
 #define KH_STRIDE 112                   /* defaults */
 #define KH_MAX_SPAN 1008
+#define KH_MAX_LOCATIONS 2
 #define KH_MAX_UNMAPPED 0.5
 
 typedef struct kh_build_options {
 	const char *const *refs;
 	size_t n_refs;
 	const char *db;                 /* the file to make */
-	const char *taxonomy;           /* folder of dump files */
+	const char *taxonomy;           /* folder of dump files, or: */
+	const struct kh_lineages *lineages;     /* what it is made of; NULL: that folder */
+	const uint32_t *file_taxid;     /* n_refs: of all its sequences, or 0; NULL: of none */
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */
 	size_t n_maps;
-	kh_sketch sketch;               /* k = 0: kh_default_k; s = 0: by scheme and k */
+	kh_sampling sampling;               /* k = 0: kh_default_k; s = 0: by scheme and k */
 	uint32_t max_span;
+	uint32_t max_locations;         /* of a feature in one species: bins.h */
 	unsigned threads;
 	const char *device;             /* "auto", "cpu", "cuda..." */
-	uint64_t memory;                /* bytes for pairs, 0: no limit */
+	uint64_t memory;                /* bytes for features, 0: as much as is left */
+	const char *spill;              /* beside this the others go to disk; NULL: beside db */
+	bool in_memory;                 /* the file is in memory, too */
+	bool dry_run;                   /* stops when all has been looked at and planned */
 	uint64_t gpu_memory;
-	kh_comm *comm;                  /* NULL: one rank */
+	kh_comm *comm;                  /* NULL: one process */
 	double max_unmapped;            /* share of sequences, 0..1 */
 	bool allow_duplicates;
 	bool allow_no_eof;
 	size_t block_size;
 } kh_build_options;
 
+/* What a build is going to take, in bytes, as far as the sizes of its inputs tell. */
+typedef struct kh_build_estimate {
+	bool known;                     /* no: an input is no regular file */
+	uint64_t text;                  /* of all references, decompressed */
+	uint32_t k;
+	uint64_t features;              /* this process's */
+	uint64_t pairs;                 /* what they take until all references have been read; */
+	uint64_t kept;                  /*   of that in memory, the rest on disk */
+	uint64_t other;                 /* memory for all else */
+	uint64_t file;                  /* the database */
+	kh_memory_left left;
+} kh_build_estimate;
+
 typedef struct kh_build_summary {
-	kh_db_header header;            /* as written */
+	kh_db_header header;            /* as written; nothing of a dry run */
+	kh_build_estimate estimate;
 	double seconds_open;            /* the backend, with its buffers */
 	double seconds_read, seconds_map, seconds_write;
-	double seconds_ready;           /* from the first block read to the index in memory; 0: never */
+	double seconds_ready; /* from the first block read to the index in memory; 0: never */
 	const char *backend;
 } kh_build_summary;
 
-/* One call of each rank; of the summary, rank 0 has all, the others their seconds. */
+/* One call of each process; of the summary, process 0 has all, the others their seconds. */
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
+
+/* A database in memory: it is gone when this is closed. */
+typedef struct kh_memory_db {
+	int fd;                         /* -1: none */
+	char name[32];                  /* for kh_db_open */
+} kh_memory_db;
+
+/* Builds into memory in place of the file o.db.  `db` is to be closed even if that fails. */
+int kh_build_in_memory(kh_build_options o, kh_memory_db *db, kh_err *err);
+void kh_memory_db_close(kh_memory_db *db);
 
 #endif

@@ -1,26 +1,6 @@
-/* build_rules.c - the rules of a build that stand by themselves: build.h */
+/* defaults.c - the rules of a build that stand by themselves: build.h */
 #include <config.h>
-#include "build.h"
-
-uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
-{
-	uint64_t sum = 0, at = p->at, end = p->at + p->bases;
-
-	for (uint32_t bin = p->local; at < end; bin++, at += stride) {
-		uint64_t h = kh_fmix64(bin + UINT64_C(1)), stop = end - at < stride ? end : at + stride;
-
-		for (uint64_t i = at; i < stop; i += 16) {
-			unsigned n = stop - i < 16 ? (unsigned)(stop - i) : 16;
-			uint64_t amb = 0;
-
-			for (unsigned j = 0; kh_packed_ambiguous(s->amb, i, n) && j < n; j++)
-				amb |= (uint64_t)kh_packed_amb(s->amb, i + j) << j;
-			h = kh_fmix64(h ^ (kh_packed_bits(s->bases, i, n) | amb << 32 | (uint64_t)n << 48));
-		}
-		sum += h;
-	}
-	return sum;
-}
+#include "build/build.h"
 
 uint32_t kh_default_k(uint64_t bases)
 {
@@ -43,7 +23,8 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32])
 	const uint64_t one = UINT64_C(1) << 48;
 	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
 	/* p: a chance k-mer is in the index (F of 4^k / 2), or shares home and tag with one */
-	uint64_t p = (uint64_t)((wide)F * one * 2 >> 2 * h->sketch.k) + one * KH_BUCKET_LOAD / 65536;
+	uint64_t p =
+		(uint64_t)((wide)F * one * 2 >> 2 * h->sampling.k) + one * KH_BUCKET_LOAD / 65536;
 
 	if (p > one)
 		p = one;

@@ -1,14 +1,14 @@
-/* build_ranks.c - what the ranks of a build tell each other about the references */
+/* gather.c - what the processes of a build tell each other about the references */
 #include <config.h>
-#include "build_in.h"
+#include "build/build_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "mem.h"
+#include "base/mem.h"
 
-/* What each rank gave: kh_comm_all_to_all with room for it. */
+/* What each process gave: kh_comm_all_to_all with room for it. */
 struct mail {
 	unsigned size;
 	void **recv;
@@ -24,7 +24,7 @@ static void mail_clear(struct mail *m)
 	*m = (struct mail) { .recv = NULL };
 }
 
-/* n bytes of each rank, to rank 0 alone or to all. */
+/* n bytes of each process, to process 0 alone or to all. */
 static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to_all, kh_err *err)
 {
 	const void **send = kh_array(kh_comm_size(c), sizeof *send, err);
@@ -46,25 +46,29 @@ static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to
 	return rc;
 }
 
-/* What all ranks must have alike. */
+/* What all processes must have alike. */
 struct facts {
 	char tool[128];                 /* version and backend */
-	kh_sketch sketch;
-	uint32_t max_span, allow;
+	kh_sampling sampling;
+	uint32_t max_span, max_locations, allow, zero;
 	uint64_t n_refs;
 };
 
-static int compare(const struct mail *m, unsigned rank, kh_err *err)
+static int compare(const struct mail *m, unsigned peer, kh_err *err)
 {
-	const struct facts *f = m->recv[rank], *first = m->recv[0];
+	const struct facts *f = m->recv[peer], *first = m->recv[0];
 
-	if (m->got[rank] != m->got[0] || m->got[0] != sizeof *f)
-		return kh_fail(err, KH_EUSAGE, "rank %u is another version of this program", rank);
+	if (m->got[peer] != m->got[0] || m->got[0] != sizeof *f)
+		return kh_fail(err, KH_EUSAGE, "process %u is another version of this program",
+			       peer);
 	if (memcmp(f->tool, first->tool, sizeof f->tool) != 0)
-		return kh_fail(err, KH_EUSAGE, "rank %u runs %.127s, rank 0 %.127s: all must run the same "
-			       "(--device)", rank, f->tool, first->tool);
+		return kh_fail(err, KH_EUSAGE,
+			       "process %u runs %.127s, process 0 %.127s: all must run the same "
+			       "(--device)",
+			       peer, f->tool, first->tool);
 	if (memcmp(f, first, sizeof *f) != 0)
-		return kh_fail(err, KH_EUSAGE, "rank %u was started with other options than rank 0", rank);
+		return kh_fail(err, KH_EUSAGE,
+			       "process %u was started with other options than process 0", peer);
 	return KH_OK;
 }
 
@@ -78,11 +82,13 @@ int kh_build_agree(const struct build *b, kh_err *err)
 	if (!o->comm)
 		return KH_OK;
 	if (kh_comm_size(o->comm) > KH_MEMBERS_MAX)
-		return kh_fail(err, KH_EUSAGE, "%u ranks are more than %d", kh_comm_size(o->comm), KH_MEMBERS_MAX);
+		return kh_fail(err, KH_EUSAGE, "%u processes are more than %d",
+			       kh_comm_size(o->comm), KH_MEMBERS_MAX);
 	memset(&me, 0, sizeof me);
 	snprintf(me.tool, sizeof me.tool, "%s on %s", PACKAGE_STRING, b->choice.backend->name);
-	me.sketch = o->sketch;
+	me.sampling = o->sampling;
 	me.max_span = o->max_span;
+	me.max_locations = o->max_locations;
 	me.allow = (uint32_t)o->allow_duplicates << 1 | o->allow_no_eof;
 	me.n_refs = o->n_refs;
 	rc = gather(&m, o->comm, &(kh_db_stretch) { &me, sizeof me }, true, err);
@@ -92,12 +98,12 @@ int kh_build_agree(const struct build *b, kh_err *err)
 	return rc;
 }
 
-/* Each rank has read the taxonomy by itself; what it made of it must be what rank 0 did. */
+/* Each process has read the taxonomy by itself; what it made of it must be what process 0 did. */
 int kh_build_same_taxa(const struct build *b, kh_err *err)
 {
-	const kh_taxonomy *t = b->tax;
+	const kh_taxonomy *t = b->taxa.tax;
 	const size_t four = sizeof *t->taxid;
-	uint64_t sum[2] = { XXH3_64bits(b->taxon, b->n_targets * four), t->n };
+	uint64_t sum[2] = { XXH3_64bits(b->taxa.taxon, b->taxa.n_targets * four), t->n };
 	struct mail m;
 	int rc;
 
@@ -109,7 +115,9 @@ int kh_build_same_taxa(const struct build *b, kh_err *err)
 	rc = gather(&m, b->o->comm, &(kh_db_stretch) { sum, sizeof sum }, true, err);
 	for (unsigned r = 1; r < m.size && !rc; r++)
 		if (m.got[r] != sizeof sum || memcmp(m.recv[r], m.recv[0], sizeof sum) != 0)
-			rc = kh_fail(err, KH_EFORMAT, "rank %u has another taxonomy than rank 0 (%s)", r, b->o->taxonomy);
+			rc = kh_fail(err, KH_EFORMAT,
+				     "process %u has another taxonomy than process 0 (%s)", r,
+				     b->o->taxonomy);
 	mail_clear(&m);
 	return rc;
 }
@@ -128,13 +136,39 @@ int kh_build_total(struct build *b, kh_err *err)
 	return rc;
 }
 
-/* --- sequences -------------------------------------------------------------------------- */
-/* What a rank says in front of its kh_ref. */
+/* --- sequences -------------------------------------------------------------------- */
+/* What a process says in front of its kh_ref. */
 struct preface {
 	uint64_t bins, ids, first_file;
 };
 
-/* The sequences of all ranks, for those of this one. */
+static int fail_mail(unsigned peer, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EIO, "process %u sent %s in a way that is not this version's", peer,
+		       what);
+}
+
+/* Are these sequences of a process as many as there is room for, and of what there is? */
+static bool are_sound(const struct build *b, const struct mail *m, unsigned peer)
+{
+	const size_t left = (size_t)b->all.sequences - b->refs.n;
+	struct preface p;
+
+	if (m->got[peer] < sizeof p)
+		return false;
+	memcpy(&p, m->recv[peer], sizeof p);
+	const kh_ref *ref = (const kh_ref *)((const char *)m->recv[peer] + sizeof p);
+	const size_t bytes = m->got[peer] - sizeof p, n = bytes / sizeof *ref;
+
+	if (bytes % sizeof *ref || n > left || p.first_file > b->o->n_refs)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (ref[i].id >= p.ids || ref[i].file >= b->o->n_refs - p.first_file)
+			return false;
+	return true;
+}
+
+/* The sequences of all processes, for those of this one. */
 static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
@@ -149,10 +183,12 @@ static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 		size_t n = (m->got[k] - sizeof(struct preface)) / sizeof *from;
 		struct preface p;
 
+		if (!are_sound(b, m, k))
+			return fail_mail(k, "its sequences", err);
 		memcpy(&p, m->recv[k], sizeof p);
-		if (k == kh_comm_rank(b->o->comm)) {
-			b->first_seq = r->n;
-			b->first_bin = (uint32_t)bin;
+		if (k == kh_comm_self(b->o->comm)) {
+			b->mine.first_seq = r->n;
+			b->mine.first_bin = (uint32_t)bin;
 		}
 		for (size_t i = 0; i < n; i++) {
 			kh_ref x = from[i];
@@ -167,10 +203,12 @@ static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 	}
 	r->next_bin = bin;
 	r->bases = b->all.bases;
-	return KH_OK;
+	return r->n == b->all.sequences && bin == b->all.bins ? KH_OK
+	       : kh_fail(err, KH_EIO, "the processes sent %zu sequences of %llu", r->n,
+			 (unsigned long long)b->all.sequences);
 }
 
-/* Rank 0: the ids of all, and whether one occurs twice. */
+/* Process 0: the ids of all, and whether one occurs twice. */
 static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
@@ -178,11 +216,18 @@ static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 
 	r->ids_len = 0;
 	for (unsigned k = 0; k < m->size && !rc; k++) {
+		const char *text = m->recv[k];
+
+		if (m->got[k] > 0 && text[m->got[k] - 1] != 0)
+			return fail_mail(k, "its ids", err);
 		rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + m->got[k] + 1, 1, err);
 		if (!rc)
 			memcpy(r->ids + r->ids_len, m->recv[k], m->got[k]);
 		r->ids_len += m->got[k];
 	}
+	for (size_t i = 0; i < r->n && !rc; i++)
+		if (r->ref[i].id >= r->ids_len)
+			rc = kh_fail(err, KH_EIO, "the id of sequence %zu was not sent", i + 1);
 	while (!rc && r->n_numbered < r->n)
 		rc = kh_refs_number(r, b->o->refs[r->ref[r->n_numbered].file], err);
 	return rc;
@@ -191,14 +236,14 @@ static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 int kh_build_gather(struct build *b, kh_err *err)
 {
 	kh_refs *r = &b->refs;
-	const struct preface p = { r->next_bin, r->ids_len, b->first_file };
+	const struct preface p = { r->next_bin, r->ids_len, b->mine.first_file };
 	const size_t bytes = r->n * sizeof *r->ref;
 	kh_db_stretch give = { NULL, sizeof p + bytes };
 	struct mail refs = { .recv = NULL }, ids = { .recv = NULL };
 	char *text;
 	int rc;
 
-	b->n_own = r->n;
+	b->mine.n_own = r->n;
 	if (!b->o->comm)
 		return KH_OK;
 	give.p = text = malloc(give.n);
@@ -214,53 +259,58 @@ int kh_build_gather(struct build *b, kh_err *err)
 	mail_clear(&refs);
 	if (!rc)
 		rc = gather(&ids, b->o->comm, &(kh_db_stretch) { r->ids, p.ids }, false, err);
-	if (!rc && kh_comm_rank(b->o->comm) == 0)
+	if (!rc && kh_comm_self(b->o->comm) == 0)
 		rc = join_ids(b, &ids, err);
 	mail_clear(&ids);
 	return rc;
 }
 
-/* --- the file ---------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------- */
 int kh_build_create(struct build *b, kh_err *err)
 {
 	kh_comm *c = b->o->comm;
-	const bool first = kh_comm_rank(c) == 0;
+	const bool first = kh_comm_self(c) == 0;
 	struct mail m;
-	int rc = first ? kh_db_create(&b->w, b->o->db, err) : KH_OK;
+	int rc = first ? kh_db_create(&b->out.w, b->o->db, err) : KH_OK;
 
 	if (rc || !c)
 		return rc;
-	kh_db_stretch name = { first ? kh_db_file(b->w) : NULL, 0 };
+	kh_db_stretch name = { first ? kh_db_file(b->out.w) : NULL, 0 };
 	name.n = first ? strlen(name.p) + 1 : 0;
 	rc = gather(&m, c, &name, true, err);
+	if (!rc && (m.got[0] == 0 || ((const char *)m.recv[0])[m.got[0] - 1] != 0))
+		rc = fail_mail(0, "the name of its file", err);
 	if (!rc && !first)
-		rc = kh_db_join(&b->w, b->o->db, m.recv[0], err);
+		rc = kh_db_join(&b->out.w, b->o->db, m.recv[0], err);
 	mail_clear(&m);
-	return rc ? rc : kh_comm_barrier(c, err);       /* no one takes it away before all have it */
+	return rc ? rc : kh_comm_barrier(c, err); /* no one takes it away before all have it */
 }
 
-/* The ranges of all ranks, each with what it has found in its lists, behind one another. */
+/* The ranges of all processes, each with what it has found in its lists, behind one another. */
 static int join_ranges(struct build *b, kh_err *err)
 {
 	kh_comm *c = b->o->comm;
 	struct mail m;
 	uint64_t at = 0;
 	size_t n = 0;
-	int rc = gather(&m, c, &(kh_db_stretch) { b->dir, b->ranges * sizeof *b->dir }, true, err);
+	const kh_db_stretch made = { b->out.dir, b->out.ranges * sizeof *b->out.dir };
+	int rc = gather(&m, c, &made, true, err);
 
 	for (unsigned r = 0; r < m.size && !rc; r++) {
-		const size_t ranges = m.got[r] / sizeof *b->dir;
+		const size_t ranges = m.got[r] / sizeof *b->out.dir;
 
-		if (ranges > KH_RANGES - n)
-			rc = kh_fail(err, KH_EIO, "the ranks made more than %d ranges", KH_RANGES);
+		if (m.got[r] % sizeof *b->out.dir || ranges > KH_RANGES - n)
+			rc = kh_fail(err, KH_EIO, "the processes made more than %d ranges",
+				     KH_RANGES);
 		else
-			memcpy(b->dir + n, m.recv[r], m.got[r]);
+			memcpy(b->out.dir + n, m.recv[r], m.got[r]);
 		for (size_t i = 0; i < ranges && !rc; i++, n++) {
-			b->dir[n].first_bucket += at / 64;
-			b->dir[n].first_loc += at / 4;
+			b->out.dir[n].first_bucket += at / 64;
+			b->out.dir[n].first_loc += at / 4;
 		}
 		if (ranges > 0 && !rc)
-			at = b->dir[n - 1].first_bucket * 64 + kh_range_bytes(&b->dir[n - 1]);
+			at = b->out.dir[n - 1].first_bucket * 64 +
+			     kh_range_bytes(&b->out.dir[n - 1], b->taxa.bins.bins.bits);
 	}
 	mail_clear(&m);
 	assert(rc || n == KH_RANGES);
@@ -273,6 +323,7 @@ int kh_build_join(struct build *b, kh_err *err)
 
 	if (!b->o->comm)
 		return KH_OK;
-	rc = kh_db_append_ranks(b->w, b->o->comm, b->kept, b->ranges, b->o->threads, err);
+	rc = kh_db_append_parts(b->out.w, b->o->comm, b->out.kept, b->out.ranges,
+				b->o->threads, err);
 	return rc ? rc : join_ranges(b, err);
 }

@@ -1,20 +1,20 @@
 #include <config.h>
-#include "refs.h"
+#include "build/refs.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-size_t kh_refs_front(const kh_sketch *sk)
+size_t kh_refs_front(const kh_sampling *sk)
 {
 	return (sk->stride + sk->k + 31) / 32 * 32;
 }
 
-int kh_refs_init(kh_refs *r, const kh_sketch *sk, uint32_t gap, kh_err *err)
+int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err)
 {
 	size_t words = kh_refs_front(sk) / 32;
 
-	*r = (kh_refs) { .sketch = *sk, .gap = gap };
+	*r = (kh_refs) { .sampling = *sk, .gap = gap };
 	r->carry_bases = kh_array(words, sizeof *r->carry_bases, err);
 	r->carry_amb = kh_array(words, sizeof *r->carry_amb, err);
 	if (!r->carry_bases || !r->carry_amb)
@@ -22,8 +22,15 @@ int kh_refs_init(kh_refs *r, const kh_sketch *sk, uint32_t gap, kh_err *err)
 	return kh_idmap_new(&r->map, err);
 }
 
+int kh_refs_share(kh_refs *r, kh_monitor *m, size_t n_blocks, kh_err *err)
+{
+	r->m = m;
+	return kh_order_new(&r->order, m, n_blocks, err);
+}
+
 void kh_refs_clear(kh_refs *r)
 {
+	kh_order_free(r->order);
 	free(r->ref);
 	free(r->ids);
 	free(r->number);
@@ -33,7 +40,7 @@ void kh_refs_clear(kh_refs *r)
 	*r = (kh_refs) { .ref = NULL };
 }
 
-/* --- packed bases, one at a time: a few hundred a block ------------------------------ */
+/* --- packed bases, one at a time: a few hundred a block --------------------------- */
 static void set_base(uint64_t *bases, uint32_t *amb, uint64_t i, unsigned base, unsigned is_amb)
 {
 	unsigned sh = (unsigned)(i & 31);
@@ -57,7 +64,7 @@ static void put_carry(const kh_refs *r, kh_block *b, uint64_t at)
 			 kh_packed_amb(r->carry_amb, i));
 }
 
-/* --- sequences -------------------------------------------------------------------------- */
+/* --- sequences -------------------------------------------------------------------- */
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 {
 	const char *id = kh_refs_id(r, r->n_numbered);
@@ -65,7 +72,8 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	int rc, added;
 
 	if (len == 0)
-		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path, i + 1);
+		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path,
+			       i + 1);
 	rc = kh_grow((void **)&r->number, &r->cap_number, i + 1, sizeof *r->number, err);
 	if (rc)
 		return rc;
@@ -74,10 +82,20 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 		return added;
 	if (!added && !r->allow_duplicates)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of the input)",
+			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of "
+			       "the input)",
 			       path, len > 200 ? 200 : (int)len, id, i + 1);
 	r->number[r->n_numbered++] = kh_idmap_number(r->map, id, len);
 	return KH_OK;
+}
+
+/* The taxid that the header line says, or else that of the file. */
+static uint32_t said_taxid(const kh_refs *r, const kh_block *b, const kh_record *rec)
+{
+	const uint32_t header =
+		r->no_header_taxid ? 0 : kh_header_taxid(b->text + rec->name, rec->name_len);
+
+	return header || !r->file_taxid ? header : r->file_taxid[b->file];
 }
 
 static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char *path, kh_err *err)
@@ -90,8 +108,11 @@ static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char
 		return rc;
 	memcpy(r->ids + r->ids_len, name, len);
 	r->ids[r->ids_len + len] = 0;
-	r->ref[r->n++] = (kh_ref) { .id = r->ids_len, .header_taxid = kh_header_taxid(name, rec->name_len),
-		.first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin : UINT32_MAX, .file = b->file };
+	r->ref[r->n++] = (kh_ref) { .id = r->ids_len,
+				    .header_taxid = said_taxid(r, b, rec),
+				    .first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin
+									   : UINT32_MAX,
+				    .file = b->file };
 	r->ids_len += len + 1;
 	r->open = true;
 	r->done = 0;
@@ -104,8 +125,8 @@ static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char
 static int extend(kh_refs *r, kh_block *b, uint64_t at, uint64_t len, bool last, kh_pieces *out,
 		  kh_err *err)
 {
-	uint64_t starts = kh_sketch_starts(&r->sketch, len);
-	uint32_t stride = r->sketch.stride;
+	uint64_t starts = kh_sampling_starts(&r->sampling, len);
+	uint32_t stride = r->sampling.stride;
 	uint64_t local = r->done / stride, bases = len;
 	const kh_ref *ref = &r->ref[r->n - 1];
 
@@ -128,7 +149,7 @@ static int extend(kh_refs *r, kh_block *b, uint64_t at, uint64_t len, bool last,
 static void end(kh_refs *r)
 {
 	kh_ref *ref = &r->ref[r->n - 1];
-	uint64_t bins = (r->done + r->sketch.stride - 1) / r->sketch.stride;
+	uint64_t bins = (r->done + r->sampling.stride - 1) / r->sampling.stride;
 
 	ref->bases = r->done;
 	r->bases += r->done;
@@ -137,11 +158,16 @@ static void end(kh_refs *r)
 	r->carry = 0;
 }
 
-int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err)
+/* The next block in order, with its pieces to be made. */
+static int commit(void *arg, void *item, kh_err *err)
 {
-	const uint64_t front = kh_refs_front(&r->sketch);
+	kh_pieces *out = item;
+	kh_refs *r = out->refs;
+	kh_block *b = out->block;
+	const uint64_t front = kh_refs_front(&r->sampling);
 	int rc = KH_OK;
 
+	(void)arg;
 	out->n = 0;
 	for (size_t i = 0; i < b->n_rec && !rc; i++) {
 		const kh_record *rec = &b->rec[i];
@@ -159,7 +185,7 @@ int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh
 				end(r);
 			}
 			if (!rc)
-				rc = begin(r, b, rec, path, err);
+				rc = begin(r, b, rec, out->path, err);
 			if (!rc)
 				rc = extend(r, b, rec->seq, rec->len, last, out, err);
 		}
@@ -172,4 +198,19 @@ int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh
 		end(r);
 	}
 	return rc;
+}
+
+int kh_refs_commit(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err)
+{
+	int rc;
+
+	out->refs = r;
+	out->block = b;
+	out->path = path;
+	if (!r->order)
+		return commit(NULL, out, err);
+	rc = kh_order_put(r->order, b->ticket, out, commit, NULL);
+	if (!rc)
+		rc = kh_order_wait(r->order, b->ticket);
+	return rc ? kh_monitor_error(r->m, err) : KH_OK;
 }

@@ -2,13 +2,14 @@
  * refs.h - the reference sequences of a build: their ids, lengths and bins, and how the
  * blocks of a file become pieces of whole bins
  *
- * Used where the blocks of a feed are settled only, by one thread at a time.
+ * Blocks join in their order, whichever threads bring them.
  */
-#ifndef KH_REFS_H
-#define KH_REFS_H
+#ifndef KH_BUILD_REFS_H
+#define KH_BUILD_REFS_H
 
-#include "build.h"
-#include "targets.h"
+#include "base/threads.h"
+#include "build/build.h"
+#include "taxonomy/seqid.h"
 
 typedef struct kh_refs {
 	kh_ref *ref;                    /* n, in input order */
@@ -20,9 +21,11 @@ typedef struct kh_refs {
 	size_t n_numbered, cap_number;
 	uint64_t bases;                 /* of all */
 	bool allow_duplicates;
-	bool number_later;              /* by kh_refs_number, when those of other ranks are there */
+	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
+	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
+	bool number_later; /* by kh_refs_number, when those of other processes are there */
 	uint64_t next_bin;              /* 64 bits: may pass what a bin can be */
-	kh_sketch sketch;
+	kh_sampling sampling;
 	uint32_t gap;
 	/* the open sequence: what is left behind its last whole bin */
 	bool open;
@@ -30,24 +33,41 @@ typedef struct kh_refs {
 	uint64_t *carry_bases;
 	uint32_t *carry_amb;
 	uint32_t carry;                 /* bases, less than stride + k */
+	/* of several threads: */
+	kh_monitor *m;
+	kh_order *order;                /* of kh_pieces to be made */
 } kh_refs;
 
-int kh_refs_init(kh_refs *r, const kh_sketch *sk, uint32_t gap, kh_err *err);
+int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err);
+/* From now on, until it stops, several threads of the run that m watches call kh_refs_commit, for
+ * a feed of which n_blocks circulate. */
+int kh_refs_share(kh_refs *r, kh_monitor *m, size_t n_blocks, kh_err *err);
 void kh_refs_clear(kh_refs *r);
 
 /* Room that pieces need in front of a block, in bases: a multiple of 32. */
-size_t kh_refs_front(const kh_sketch *sk);
+size_t kh_refs_front(const kh_sampling *sk);
 
-/* Where the block is settled: its sequences join r, its pieces are appended to *piece (grown as
- * needed); carried bases are written in front of the first piece. */
 typedef struct kh_pieces {
-	kh_piece *v;
+	kh_piece *v;                    /* grown as needed; to be freed by the caller */
 	size_t n, cap;
+	/* while they are made: */
+	kh_refs *refs;
+	kh_block *block;
+	const char *path;
 } kh_pieces;
-int kh_refs_settle(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
+/* After kh_feed_commit: when the blocks before b have joined, its sequences join r, *out becomes
+ * its pieces, and carried bases are written in front of the first.  *out must outlive the threads
+ * of the run, as after a failure another one may still be at work on it. */
+int kh_refs_commit(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
 
 /* The next sequence's id joins the map.  Fails if it has none, or another one had it before. */
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err);
+
+/* The name of a block's file, for messages; empty for the block behind the last file. */
+static inline const char *kh_refs_path(const char *const *refs, size_t n, size_t file)
+{
+	return file < n ? refs[file] : "";
+}
 
 static inline const char *kh_refs_id(const kh_refs *r, size_t i)
 {

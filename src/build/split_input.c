@@ -1,21 +1,22 @@
 /*
- * build_deal.c - which of the references a rank reads
+ * split_input.c - which of the references a process reads
  *
- * Each rank gets a stretch of the input, so that the ranks' sequences are in the order of ranks.
- * Cuts are where the sum of sizes is an equal share: between two files, or, of a large plain file,
- * where a record begins.  Only rank 0 looks at all files.
+ * Each process gets a stretch of the input, so that the processes' sequences are in the order
+ * of processes. Cuts are where the sum of sizes is an equal share: between two files, or, of a
+ * large plain file, where a record begins.  Only process 0 looks at all files.
  */
 #include <config.h>
-#include "build_in.h"
+#include "build/build_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "mem.h"
-#include "source.h"
+#include "base/mem.h"
+#include "io/paths.h"
+#include "io/source.h"
 
-/* --- sizes ------------------------------------------------------------------------------ */
+/* --- sizes ------------------------------------------------------------------------ */
 /* Bytes of text in a regular file: of gzip a guess, as its last member may tell. */
 static uint64_t guess_text(FILE *f, uint64_t size)
 {
@@ -59,35 +60,40 @@ static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh
 
 		rc = kh_source_check(path, &size, err);
 		if (!rc)
-			rc = kh_comm_check_input(o->comm, path, err);
+			rc = kh_comm_check_input(o->comm, kh_is_standard_input(path), err);
 		if (rc)
 			break;
 		if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			rc = guess_file(path, &text[i], err);
 		else if (twice)
-			rc = kh_fail(err, KH_EUSAGE, "%s: an input that cannot be read twice needs build -k: "
-				     "the default follows the number of bases", path);
+			rc = kh_fail(err, KH_EUSAGE,
+				     "%s: an input that cannot be read twice needs build -k: "
+				     "the default follows the number of bases",
+				     path);
 	}
 	return rc;
 }
 
-/* Are this rank's files those that rank 0 saw? */
+/* Are this process's files those that process 0 saw? */
 static int check_own(const struct build *b, const uint64_t *text, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (size_t i = b->first_file; i < b->first_file + b->n_files && !rc; i++) {
+	for (size_t i = b->mine.first_file; i < b->mine.first_file + b->mine.n_files && !rc; i++) {
 		uint64_t own;
 
 		rc = guess_file(b->o->refs[i], &own, err);
 		if (!rc && own != text[i])
-			rc = kh_fail(err, KH_EIO, "%s: is another file for rank 0 (about %llu bytes of text, here %llu)",
-				     b->o->refs[i], (unsigned long long)text[i], (unsigned long long)own);
+			rc = kh_fail(err, KH_EIO,
+				     "%s: is another file for process 0 (about %llu bytes of text, "
+				     "here %llu)",
+				     b->o->refs[i], (unsigned long long)text[i],
+				     (unsigned long long)own);
 	}
 	return rc;
 }
 
-/* --- cuts --------------------------------------------------------------------------------- */
+/* --- cuts ------------------------------------------------------------------------- */
 struct cut {
 	uint64_t file, byte;
 };
@@ -136,77 +142,84 @@ static int cut_file(const char *path, struct cut *cut, uint64_t at, kh_err *err)
 	return rc;
 }
 
-/* Where this rank's stretch begins. */
+/* Where this process's stretch begins. */
 static int find_cut(const struct build *b, const uint64_t *text, struct cut *cut, kh_err *err)
 {
-	const unsigned ranks = kh_comm_size(b->o->comm), rank = kh_comm_rank(b->o->comm);
+	const unsigned processes = kh_comm_size(b->o->comm), self = kh_comm_self(b->o->comm);
 	uint64_t all = 0, goal;
 	size_t i = 0;
 
 	for (size_t k = 0; k < b->o->n_refs; k++)
 		all += text[k];
-	goal = all / ranks * rank + all % ranks * rank / ranks;
+	goal = all / processes * self + all % processes * self / processes;
 	while (i < b->o->n_refs && goal > 0 && text[i] <= goal)
 		goal -= text[i++];
 	*cut = (struct cut) { i, 0 };
 	if (goal == 0)
 		return KH_OK;
-	if (text[i] > all / ranks / 4)
+	if (text[i] > all / processes / 4)
 		return cut_file(b->o->refs[i], cut, goal, err);
 	cut->file += goal > text[i] / 2;
 	return KH_OK;
 }
 
-/* From this rank's cut to the next one's. */
+/* From this process's cut to the next one's. */
 static int find_share(struct build *b, const uint64_t *text, kh_err *err)
 {
-	const unsigned ranks = kh_comm_size(b->o->comm), rank = kh_comm_rank(b->o->comm);
+	const unsigned processes = kh_comm_size(b->o->comm), self = kh_comm_self(b->o->comm);
 	struct cut cut[KH_MEMBERS_MAX + 1] = { { 0, 0 } };
 	void *recv[KH_MEMBERS_MAX];
 	size_t got[KH_MEMBERS_MAX];
-	int rc = find_cut(b, text, &cut[rank], err);
+	int rc = find_cut(b, text, &cut[self], err);
 
 	if (!rc)
-		rc = kh_comm_all_gather(b->o->comm, &cut[rank], sizeof cut[rank], recv, got, err);
-	for (unsigned r = 0; r < ranks && !rc; r++) {
+		rc = kh_comm_all_gather(b->o->comm, &cut[self], sizeof cut[self], recv, got, err);
+	for (unsigned r = 0; r < processes && !rc; r++) {
 		memcpy(&cut[r], recv[r], sizeof cut[r]);
 		free(recv[r]);
 	}
 	if (rc)
 		return rc;
-	cut[ranks] = (struct cut) { b->o->n_refs, 0 };
-	b->first_file = (size_t)cut[rank].file;
-	b->n_files = (size_t)(cut[rank + 1].file - cut[rank].file + (cut[rank + 1].byte > 0));
-	b->from_byte = cut[rank].byte;
-	b->to_byte = cut[rank + 1].byte;
-	if (cut[rank].file == cut[rank + 1].file && b->from_byte == b->to_byte)
-		b->n_files = 0;
+	cut[processes] = (struct cut) { b->o->n_refs, 0 };
+	b->mine.first_file = (size_t)cut[self].file;
+	b->mine.n_files = (size_t)(cut[self + 1].file - cut[self].file + (cut[self + 1].byte > 0));
+	b->mine.from_byte = cut[self].byte;
+	b->mine.to_byte = cut[self + 1].byte;
+	if (cut[self].file == cut[self + 1].file && b->mine.from_byte == b->mine.to_byte)
+		b->mine.n_files = 0;
 	return KH_OK;
+}
+
+/* Fails if a table cannot be read, before hours are spent on the references. */
+static int check_tables(const kh_build_options *o, kh_err *err)
+{
+	uint64_t size;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < o->n_maps && !rc; i++)
+		rc = kh_source_check(o->maps[i], &size, err);
+	return rc;
 }
 
 int kh_build_deal(struct build *b, uint64_t *bases, kh_err *err)
 {
 	const kh_build_options *o = b->o;
-	const bool twice = b->sketch.k == 0;
-	uint64_t *text, sum = 0;
-	int rc = KH_OK;
+	uint64_t *text = kh_array(o->n_refs, sizeof *text, err), sum = 0;
+	int rc = text ? KH_OK : KH_ENOMEM;
 
-	b->n_files = o->n_refs;
-	if (!twice && !o->comm)
-		return KH_OK;
-	text = kh_array(o->n_refs, sizeof *text, err);
-	if (!text)
-		return KH_ENOMEM;
-	if (kh_comm_rank(o->comm) == 0)
-		rc = guess_sizes(o, twice, text, err);
+	b->mine.n_files = o->n_refs;
+	b->mine.text_known = true;
+	if (!rc && kh_comm_self(o->comm) == 0 && !(rc = check_tables(o, err)))
+		rc = guess_sizes(o, b->sampling.k == 0, text, err);
 	if (!rc)
 		rc = kh_build_share(b, text, o->n_refs * sizeof *text, err);
-	if (!rc && o->comm)
-		rc = find_share(b, text, err);
-	if (!rc && o->comm)
+	if (!rc && o->comm && !(rc = find_share(b, text, err)))
 		rc = check_own(b, text, err);
-	for (size_t i = 0; i < o->n_refs; i++)
+	for (size_t i = 0; i < o->n_refs && text; i++) {
 		sum += text[i];
+		b->mine.text_known &= text[i] > 0;
+	}
+	b->mine.text = sum;
 	*bases = sum - sum / 64;        /* line ends, headers */
 	free(text);
 	return rc;

@@ -1,0 +1,89 @@
+/* assemblies.c - the report of the assemblies in a tree of NCBI's `datasets` */
+#include <config.h>
+#include "build/references.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "io/source.h"
+
+void kh_assemblies_clear(kh_assemblies *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		free(a->v[i].accession);
+	free(a->v);
+	*a = (kh_assemblies) { .v = NULL };
+}
+
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+/* A line is an object; of it, two members count. */
+static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *errs, kh_err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(line.p, line.n, 0, &e);
+	const char *accession = json_string_value(json_object_get(root, "accession"));
+	const json_t *organism = json_object_get(root, "organism");
+	const json_int_t taxid = json_integer_value(json_object_get(organism, "taxId"));
+	int rc;
+
+	if (!root)
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: %s", l->name,
+				  (unsigned long long)l->line, e.column, e.text);
+	else if (!accession || taxid < 1 || taxid > UINT32_MAX)
+		rc = kh_errs_note(errs, err, KH_EFORMAT,
+				  "%s:%llu: no %s in this object", l->name,
+				  (unsigned long long)l->line,
+				  accession ? "taxid \"organism\": {\"taxId\": N}"
+					    : "\"accession\"");
+	else if (!(rc = kh_grow((void **)&a->v, &a->cap, a->n + 1, sizeof *a->v, err))) {
+		a->v[a->n] = (kh_assembly) { strdup(accession), (uint32_t)taxid };
+		rc = a->v[a->n].accession ? KH_OK : kh_fail_nomem(err);
+		a->n += !rc;
+	}
+	json_decref(root);
+	return rc;
+}
+
+static int by_accession(const void *a, const void *b)
+{
+	return strcmp(((const kh_assembly *)a)->accession, ((const kh_assembly *)b)->accession);
+}
+
+int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err)
+{
+	kh_source *s;
+	kh_err one = { 0, "" };
+	kh_span line;
+	kh_tsv l;
+	int got, rc = kh_source_open(&s, report, &one);
+
+	if (rc)
+		return kh_errs_add(errs, &one, err);
+	kh_tsv_init(&l, report, read_source, s);
+	while (!rc && (got = kh_tsv_next(&l, &line, err)) != 0)
+		rc = got < 0 ? got : line.n > 0 ? add_line(a, &l, line, errs, err) : KH_OK;
+	kh_tsv_clear(&l);
+	kh_source_close(s);
+	if (!rc && a->n > 0)
+		qsort(a->v, a->n, sizeof *a->v, by_accession);
+	for (size_t i = 1; i < a->n && !rc; i++)
+		if (by_accession(&a->v[i - 1], &a->v[i]) == 0 && a->v[i - 1].taxid != a->v[i].taxid)
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s: %s has two taxids, %u and %u", report,
+					  a->v[i].accession, a->v[i - 1].taxid, a->v[i].taxid);
+	return rc;
+}
+
+uint32_t kh_assemblies_find(const kh_assemblies *a, const char *accession)
+{
+	const kh_assembly want = { (char *)accession, 0 };
+	const kh_assembly *found =
+		a->n > 0 ? bsearch(&want, a->v, a->n, sizeof *a->v, by_accession) : NULL;
+
+	return found ? found->taxid : 0;
+}

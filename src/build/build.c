@@ -1,0 +1,112 @@
+/* build.c - a build from start to end, and its k */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "taxonomy/lineage.h"
+
+static void set_k(struct build *b, uint32_t k)
+{
+	b->sampling.k = k;
+	if (b->sampling.scheme == KH_SYNCMER && b->o->sampling.s == 0)
+		b->sampling.s = kh_default_s(k);
+}
+
+static int try_k(struct build *b, uint32_t k, kh_err *err)
+{
+	set_k(b, k);
+	int rc = kh_sampling_check(&b->sampling, err);
+
+	if (!rc)
+		rc = kh_build_plan(b, err);
+	return rc || b->o->dry_run ? rc : kh_build_read(b, err);
+}
+
+/* Reads the references.  Without -k the right k is known only behind the last base: it is
+ * guessed from the sizes, and if the guess was wrong all is read again. */
+static int read_all(struct build *b, kh_err *err)
+{
+	const uint32_t k = b->sampling.k;
+	uint64_t bases = 0;
+	int rc = kh_build_deal(b, &bases, err);
+
+	if (!rc)
+		rc = try_k(b, k ? k : kh_default_k(bases), err);
+	if (rc || k || b->o->dry_run || kh_default_k(b->all.bases) == b->sampling.k)
+		return rc;
+	bases = b->all.bases;
+	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u, not %u: reading again", bases,
+	       kh_default_k(bases), b->sampling.k);
+	kh_build_forget(b);
+	return try_k(b, kh_default_k(bases), err);
+}
+
+/* From pairs to the file. */
+static int make_database(struct build *b, kh_err *err)
+{
+	int rc;
+
+	if ((rc = kh_build_add_digests(b, err)) || (rc = kh_build_gather(b, err)) ||
+	    (rc = kh_build_find_taxa(b, err)))
+		return rc;
+	return kh_build_write(b, err);
+}
+
+static void clear(struct build *b)
+{
+	const unsigned threads = b->o->threads;
+	struct taxa *t = &b->taxa;
+
+	kh_db_abandon(b->out.w);
+	kh_build_forget(b);
+	for (unsigned i = 0; b->in.worker && i < threads; i++) {
+		free(b->in.worker[i].pieces.v);
+		free(b->in.worker[i].part);
+	}
+	free(b->in.worker);
+	kh_taxdump_close(t->dump);
+	kh_taxonomy_free(t->tax);
+	free(t->target);
+	free(t->first);
+	free(t->taxon);
+	free(t->to);
+	kh_bin_map_clear(&t->bins);
+	free(t->old_first);
+	free(b->out.dir);
+	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)
+		free((void *)b->out.kept[i].p);
+	free(b->out.kept);
+}
+
+int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
+{
+	struct build b = { .o = o, .sum = sum, .sampling = o->sampling };
+	int rc;
+
+	*sum = (kh_build_summary) { .backend = NULL };
+	b.gap = 1 + (o->max_span + o->sampling.stride - 1) / o->sampling.stride;
+	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
+	rc = b.in.worker ? kh_backend_choose(&b.choice, o->device, err) : KH_ENOMEM;
+	if (!rc && b.sampling.k) {
+		set_k(&b, b.sampling.k);
+		rc = kh_sampling_check(&b.sampling, err);
+	}
+	if (!rc)
+		rc = o->lineages ? kh_lineages_taxdump(o->lineages, &b.taxa.dump, err)
+				 : kh_taxdump_open(&b.taxa.dump, o->taxonomy, err);
+	if (!rc)
+		rc = kh_build_agree(&b, err);
+	if (!rc) /* early: a folder that cannot be written to is told at once */
+		rc = kh_build_create(&b, err);
+	if (!rc)
+		rc = read_all(&b, err);
+	if (!rc && !o->dry_run)
+		rc = make_database(&b, err);
+	if (rc)                         /* first: the others may wait for what is closed below */
+		kh_comm_fail(o->comm, err);
+	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
+	clear(&b);
+	return rc;
+}

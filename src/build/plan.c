@@ -1,0 +1,140 @@
+/*
+ * plan.c - what a build is going to take, before it reads
+ *
+ * Memory that the features would take beyond what is there is not asked for: they go to a
+ * temporary file from there on.  What the build needs besides cannot be given up, so it is
+ * compared with what is there first: a process that is killed for want of memory says nothing.
+ */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+enum {
+	HELPERS = 2,            /* threads beside the workers, for sums of what is written */
+	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
+	SORT = 40,              /* of one while its range is sorted and encoded */
+	INDEX_BYTES = 9         /* of the database for each feature: 8.93 measured */
+};
+
+static double mb(uint64_t bytes)
+{
+	return (double)bytes * 1e-6;
+}
+
+/* Processes of this host, which share its memory. */
+static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
+{
+	char host[256] = "";
+	void *recv[KH_MEMBERS_MAX];
+	size_t got[KH_MEMBERS_MAX];
+	int rc;
+
+	*n = 1;
+	if (!c)
+		return KH_OK;
+	gethostname(host, sizeof host - 1);
+	if ((rc = kh_comm_all_gather(c, host, sizeof host, recv, got, err)))
+		return rc;
+	*n = 0;
+	for (unsigned r = 0; r < kh_comm_size(c); r++) {
+		*n += got[r] == sizeof host && memcmp(recv[r], host, sizeof host) == 0;
+		free(recv[r]);
+	}
+	return KH_OK;
+}
+
+/* Blocks with their records and packed bases; of each worker, the features of its block and the
+ * range that it makes an index of, of which one more waits to be written for each. */
+static uint64_t other_memory(const struct build *b, uint64_t features)
+{
+	const uint64_t threads = b->o->threads, block = kh_build_block_size(b);
+	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
+	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
+	const uint64_t range = features / KH_RANGES + 1;
+
+	return blocks + own + (threads + 2) * range * SORT;
+}
+
+static void estimate(const struct build *b, kh_build_estimate *e)
+{
+	const kh_sampling *s = &b->sampling;
+	const uint64_t processes = kh_comm_size(b->o->comm);
+
+	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known, .k = s->k };
+	e->features = s->scheme == KH_SYNCMER ? e->text / (s->k - s->s + 1)
+					      : e->text / s->stride * s->s;
+	e->file = e->features * INDEX_BYTES;
+	e->features /= processes;
+	e->pairs = e->features * PAIR;
+	e->other = other_memory(b, e->features);
+	if (b->o->in_memory)
+		e->other += e->file;
+	if (processes > 1)              /* the part of the file that is kept until all is known */
+		e->other += e->file / processes;
+	e->left = kh_memory_left_now(b->o->threads + HELPERS);
+}
+
+static int check_memory(const struct build *b, const kh_build_estimate *e, kh_err *err)
+{
+	if (e->other <= e->left.bytes)
+		return KH_OK;
+	return kh_fail(err, KH_ENOMEM,
+		       "the build needs about %.1f MB of memory even if all features go to disk, "
+		       "and %.1f MB are left %s; %s",
+		       mb(e->other), mb(e->left.bytes), e->left.limit,
+		       b->o->in_memory ? "an index in memory needs it all: use build and --db"
+				       : "fewer --threads or a smaller --block-size need less");
+}
+
+int kh_build_plan(struct build *b, kh_err *err)
+{
+	kh_build_estimate *e = &b->sum->estimate;
+	uint64_t neighbours, room;
+	int rc = count_neighbours(b->o->comm, &neighbours, err);
+
+	if (rc)
+		return rc;
+	estimate(b, e);
+	if (e->left.bytes != UINT64_MAX)
+		e->left.bytes /= neighbours;
+	if ((rc = check_memory(b, e, err)))
+		return rc;
+	/* a part stays free: this is an estimate, and others take memory, too */
+	room = e->left.bytes == UINT64_MAX ? 0 : (e->left.bytes - e->other) / 8 * 7 + 1;
+	if (b->o->memory && (room == 0 || b->o->memory < room))
+		room = b->o->memory;
+	else if (room && e->pairs > room)
+		kh_log(KH_INFO,
+		       "about %.1f MB of features, and %.1f MB of memory are left %s: what does "
+		       "not fit goes to a temporary file", mb(e->pairs), mb(e->left.bytes),
+		       e->left.limit);
+	e->kept = room && e->pairs > room ? room : e->pairs;
+	b->in.memory = room;
+	return KH_OK;
+}
+
+int kh_build_plan_backend(const struct build *b, kh_err *err)
+{
+	const kh_build_estimate *e = &b->sum->estimate;
+	kh_plan p;
+	int rc;
+
+	if (!e->known || e->text == 0)
+		return KH_OK;
+	if ((rc = b->choice.backend->builder_plan(b->in.builder, e->features, &p, err)))
+		return rc;
+	kh_log(KH_DEBUG,
+	       "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them, "
+	       "of %.1f MB%s",
+	       mb(e->text), (double)e->features * 1e-6, mb(p.need), b->choice.backend->name,
+	       mb(p.have ? p.have : e->left.bytes),
+	       p.have && p.need > p.have ? ": the rest is spilled" : "");
+	if (p.spilled)
+		kh_log(KH_DEBUG, "plan: about %.1f MB are spilled to %s", mb(p.spilled), p.to);
+	return KH_OK;
+}

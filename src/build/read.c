@@ -1,0 +1,227 @@
+/* read.c - a pass over the references: blocks of sequence become pairs of key and bin */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/threads.h"
+
+/* What a worker spends its time with: bytes into bases, what depends on order, the backend. */
+enum { READ, COMMIT, ADD };
+
+static void show_progress(const struct build *b)
+{
+	uint64_t done, total;
+	double s = kh_seconds() - b->in.started;
+
+	kh_feed_progress(b->in.feed, &done, &total);
+	if (total > done && done > 0)
+		kh_progress("read %.1f of %.1f MB, %.0f MB/s, %.0f s left", done * 1e-6,
+			    total * 1e-6, done * 1e-6 / s,
+			    (double)(total - done) * s / (double)done);
+	else
+		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+}
+
+/* What depends on the order of blocks: records, and their bins. */
+static int commit(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
+{
+	const char *path =
+		kh_refs_path(b->o->refs, b->o->n_refs, b->mine.first_file + blk->file);
+	kh_jobs none;
+	int rc = kh_comm_check(b->o->comm, err);
+
+	if (!rc)
+		rc = kh_feed_commit(b->in.feed, blk, &none, err);
+	if (!rc)
+		rc = kh_refs_commit(&b->refs, blk, path, pieces, err);
+	if (!rc)
+		show_progress(b);
+	return rc;
+}
+
+/* Sums of a sequence's bins come from several workers: each keeps its own list. */
+static int add_digests(struct worker *w, const kh_sample *s, uint32_t stride, kh_err *err)
+{
+	int rc = kh_grow((void **)&w->part, &w->cap, w->n + s->n, sizeof *w->part, err);
+
+	for (size_t i = 0; i < s->n && !rc; i++)
+		w->part[w->n++] =
+			(struct part) { s->piece[i].seq, kh_digest(s, &s->piece[i], stride) };
+	return rc;
+}
+
+static int read_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct build *b = arg;
+	struct worker *w = &b->in.worker[worker];
+	kh_block *blk;
+	int rc;
+
+	w->build = b;
+	kh_timer_start(&w->timer);
+	while ((rc = kh_feed_next(b->in.feed, &blk, err)) == 1) {
+		kh_timer_mark(&w->timer, READ);
+		rc = commit(b, blk, &w->pieces, err);
+		kh_timer_mark(&w->timer, COMMIT);
+		if (!rc) {
+			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
+					w->pieces.v, w->pieces.n };
+
+			if (!b->choice.backend->builder_digests)
+				rc = add_digests(w, &s, b->sampling.stride, err);
+			if (!rc)
+				rc = b->choice.backend->builder_add(b->in.builder, worker, &s, err);
+		}
+		kh_feed_release(b->in.feed, blk);
+		kh_timer_mark(&w->timer, ADD);
+		if (rc)
+			return rc;
+	}
+	kh_timer_mark(&w->timer, READ);
+	return rc;
+}
+
+static void show_parts(const struct build *b)
+{
+	static const char *const name[] = { "reading", "committing",
+					    "sampling or passing on",
+					    NULL };
+	kh_timer sum = { 0 };
+
+	for (unsigned i = 0; i < b->o->threads; i++)
+		kh_timer_add(&sum, &b->in.worker[i].timer);
+	kh_timer_show(&sum, b->o->threads, name);
+}
+
+static int check_bins(const struct build *b, kh_err *err)
+{
+	uint64_t stride = b->sampling.stride;
+
+	if (b->all.bins <= UINT32_MAX)
+		return KH_OK;
+	while (stride < KH_STRIDE_MAX && b->all.bases / stride + b->all.sequences *
+	       (2 + (b->o->max_span + stride - 1) / stride) > UINT32_MAX)
+		stride++;
+	return kh_fail(err, KH_EUSAGE,
+		       "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
+		       "use --stride %" PRIu64 " or more",
+		       b->all.bins, b->sampling.stride, stride);
+}
+
+size_t kh_build_block_size(const struct build *b)
+{
+	const size_t suits = b->choice.backend->block_size;
+
+	return b->o->block_size ? b->o->block_size : suits ? suits : KH_BLOCK_SIZE;
+}
+
+static int open_feed(struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	const kh_feed_options fo = { .path = { o->refs + b->mine.first_file },
+				     .n_path = { b->mine.n_files },
+				     .pieces = true,
+				     .allow_no_eof = o->allow_no_eof,
+				     .block_size = kh_build_block_size(b),
+				     .n_blocks = o->threads + 2,
+				     .threads = o->threads,
+				     .front = kh_refs_front(&b->sampling),
+				     .from = b->mine.from_byte,
+				     .to = b->mine.to_byte };
+	int rc = kh_monitor_new(&b->in.m, err);
+
+	if (!rc)
+		rc = kh_feed_open(&b->in.feed, &fo, b->in.m, err);
+	return rc ? rc : kh_refs_share(&b->refs, b->in.m, fo.n_blocks, err);
+}
+
+static int open_builder(struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	const kh_builder_options bo = { .sampling = b->sampling,
+					.threads = o->threads,
+					.block_size = kh_build_block_size(b),
+					.memory = b->in.memory,
+					.gpu_memory = o->gpu_memory,
+					.tmp = o->spill ? o->spill : o->db,
+					.device = b->choice.device,
+					.n_devices = b->choice.n,
+					.comm = o->comm };
+
+	return b->choice.backend->builder_open(&b->in.builder, &bo, err);
+}
+
+static int open_pass(struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	const double opening = kh_seconds();
+	int rc = kh_refs_init(&b->refs, &b->sampling, b->gap, err);
+
+	b->refs.allow_duplicates = o->allow_duplicates;
+	b->refs.number_later = o->comm != NULL;
+	b->refs.no_header_taxid = o->lineages != NULL;
+	b->refs.file_taxid = o->file_taxid ? o->file_taxid + b->mine.first_file : NULL;
+	if (!rc && b->mine.n_files > 0)
+		rc = open_feed(b, err);
+	if (!rc)
+		rc = open_builder(b, err);
+	b->in.started = kh_seconds();
+	b->sum->seconds_open += b->in.started - opening;
+	if (b->in.begun == 0)
+		b->in.begun = b->in.started;
+	return rc;
+}
+
+int kh_build_read(struct build *b, kh_err *err)
+{
+	int rc = open_pass(b, err);
+
+	if (!rc && b->in.feed)
+		rc = kh_build_plan_backend(b, err);
+	if (!rc && b->in.feed) {
+		rc = kh_threads_run(b->in.m, b->o->threads, read_worker, b, err);
+		show_parts(b);
+	}
+	kh_progress_end();
+	if (!rc)
+		rc = kh_build_total(b, err);
+	b->sum->seconds_read += kh_seconds() - b->in.started;
+	return rc ? rc : check_bins(b, err);
+}
+
+void kh_build_forget(struct build *b)
+{
+	if (b->in.builder)
+		b->choice.backend->builder_close(b->in.builder);
+	b->in.builder = NULL;
+	kh_feed_close(b->in.feed);
+	b->in.feed = NULL;
+	kh_refs_clear(&b->refs);
+	kh_monitor_free(b->in.m);
+	b->in.m = NULL;
+	for (unsigned i = 0; b->in.worker && i < b->o->threads; i++)
+		b->in.worker[i].n = 0;
+}
+
+int kh_build_add_digests(struct build *b, kh_err *err)
+{
+	uint64_t *sum;
+	int rc;
+
+	for (unsigned i = 0; i < b->o->threads; i++) {
+		const struct worker *w = &b->in.worker[i];
+
+		for (size_t j = 0; j < w->n; j++)
+			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
+	}
+	if (!b->choice.backend->builder_digests)
+		return KH_OK;
+	sum = kh_array(b->refs.n, sizeof *sum, err);
+	rc = sum ? b->choice.backend->builder_digests(b->in.builder, sum, err) : KH_ENOMEM;
+	for (size_t i = 0; i < b->refs.n && !rc; i++)
+		b->refs.ref[i].digest += sum[i];
+	free(sum);
+	return rc;
+}

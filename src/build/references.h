@@ -1,0 +1,62 @@
+/*
+ * references.h - what a build is to read, from what a user names: files, folders, lists, tables
+ *
+ * Files come in the order in which they are named, those of a folder in the order of the bytes of
+ * their paths, so that a database is the same bytes wherever it is made.  Beside each file stands
+ * the taxid that all its sequences have, if something says so:
+ *
+ *	- a row of a table, path and taxid;
+ *	- the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
+ *	  folder of an assembly has the assembly's name;
+ *	- a lineage of the assembly whose accession the file has in its name.
+ */
+#ifndef KH_BUILD_REFERENCES_H
+#define KH_BUILD_REFERENCES_H
+
+#include "base/errs.h"
+#include "taxonomy/lineage.h"
+
+typedef struct kh_references {
+	char **path;                    /* n, owned */
+	uint32_t *taxid;                /* n, 0: its sequences tell */
+	size_t n, cap_path, cap_taxid;
+	kh_lineages *lineages;          /* NULL: the taxonomy is one of dump files */
+	kh_errs errs;                   /* what is wrong with folders and tables */
+} kh_references;
+
+void kh_references_clear(kh_references *r);
+
+/* A file, "-", or a folder: the files in it and below it that are called *.fa, *.fna, *.fasta or
+ * *.ffn, perhaps with .gz.  Links to folders are not followed. */
+int kh_references_add(kh_references *r, const char *path, kh_err *err);
+/* Those that a text names, one a line; "-" is standard input. */
+int kh_references_list(kh_references *r, const char *list, kh_err *err);
+/* Those of a table: path, tab, taxid; all files of a folder have it. */
+int kh_references_table(kh_references *r, const char *table, kh_err *err);
+/* A table of lineages, by which the taxonomy is made: lineage.h. */
+int kh_references_lineages(kh_references *r, const char *table, kh_err *err);
+/* The same of lineages in the header lines of all files that have been added; reads them. */
+int kh_references_headers(kh_references *r, kh_err *err);
+/* Notes which of the files cannot be read. */
+int kh_references_check(kh_references *r, kh_err *err);
+/* When all is added. */
+int kh_references_finish(kh_references *r, kh_err *err);
+
+/* --- inside ----------------------------------------------------------------------- */
+/* The taxids of the assemblies in a report of `datasets`. */
+typedef struct kh_assembly {
+	char *accession;                /* owned */
+	uint32_t taxid;
+} kh_assembly;
+typedef struct kh_assemblies {
+	kh_assembly *v;                 /* by accession */
+	size_t n, cap;
+} kh_assemblies;
+int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err);
+/* 0: it is not in the report. */
+uint32_t kh_assemblies_find(const kh_assemblies *a, const char *accession);
+void kh_assemblies_clear(kh_assemblies *a);
+/* Takes the path. */
+int kh_references_take(kh_references *r, char *path, uint32_t taxid, kh_err *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* taxa.c - the taxa of the references, and which of these are targets */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "taxonomy/lineage.h"
+
+/* What headers and tables say of each sequence. */
+static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
+{
+	const kh_refs *r = &b->refs;
+	int rc = b->o->lineages ? kh_lineages_map(b->o->lineages, r->map, err) : KH_OK;
+
+	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
+		rc = kh_idmap_load(r->map, b->o->maps[i], err);
+	for (size_t i = 0; i < r->n && !rc; i++)
+		taxid[i] = r->ref[i].header_taxid ? r->ref[i].header_taxid
+						  : kh_idmap_taxid(r->map, r->number[i]);
+	return rc;
+}
+
+static int check_unmapped(const struct build *b, kh_err *err)
+{
+	const struct taxa *t = &b->taxa;
+	const size_t n = b->refs.n, unmapped = n - t->n_targets;
+	size_t shown = 0;
+
+	if (n == 0 && b->o->max_unmapped < 1)
+		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
+	if (unmapped == 0)
+		return KH_OK;
+	kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
+	for (size_t i = 0; i < n && shown < 10; i++)
+		if (t->to[i] == KH_DROP) {
+			kh_log(KH_WARN, "  no taxon: %s", kh_refs_id(&b->refs, i));
+			shown++;
+		}
+	if (unmapped > shown)
+		kh_log(KH_WARN, "  and %zu more: kmerhash inspect --unmapped lists them",
+		       unmapped - shown);
+	if (b->o->max_unmapped >= 1)
+		return KH_OK;
+	if (t->n_targets == 0)
+		return kh_fail(err, KH_EFORMAT,
+			       "none of %zu sequences has a taxon of this taxonomy "
+			       "(build --allow-unmapped makes an empty database)",
+			       n);
+	if ((double)unmapped > b->o->max_unmapped * (double)n)
+		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
+			       "build --max-unmapped %g allows", unmapped, n, b->o->max_unmapped);
+	return KH_OK;
+}
+
+static int alloc_targets(struct build *b, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	const size_t n = b->refs.n;
+
+	t->target = kh_array(n, sizeof *t->target, err);
+	t->first = kh_array(n, sizeof *t->first, err);
+	t->taxon = kh_array(n, sizeof *t->taxon, err);
+	t->to = kh_array(n, sizeof *t->to, err);
+	t->old_first = kh_array(b->mine.n_own, sizeof *t->old_first, err);
+	return t->target && t->first && t->taxon && t->to && t->old_first ? KH_OK : KH_ENOMEM;
+}
+
+/* Which sequences are targets: `said` has the taxid of each, 0 for none.  The bins of the others
+ * are closed up.  What a taxon of a target is, is its taxid until the tree is there. */
+static void choose_targets(struct build *b, const uint32_t *said)
+{
+	struct taxa *t = &b->taxa;
+	const kh_refs *r = &b->refs;
+	uint32_t shift = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const uint32_t first = r->ref[i].first_bin;
+		const uint32_t next =
+			i + 1 < r->n ? r->ref[i + 1].first_bin : (uint32_t)r->next_bin;
+		const uint32_t taxid = said[i] ? kh_taxdump_find(t->dump, said[i]) : 0;
+
+		if (i - b->mine.first_seq < b->mine.n_own)
+			t->old_first[i - b->mine.first_seq] = first - b->mine.first_bin;
+		t->to[i] = taxid ? first - shift : KH_DROP;
+		if (!taxid) {
+			shift += next - first;
+			continue;
+		}
+		t->target[t->n_targets] = (uint32_t)i;
+		t->first[t->n_targets] = first - shift;
+		t->taxon[t->n_targets++] = taxid;
+	}
+	b->sum->header.bins = r->next_bin - shift;
+}
+
+/* Behind the targets' bins, those of their species. */
+static int add_species(struct build *b, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	const kh_bins targets = { .n = t->n_targets, .first = t->first, .taxon = t->taxon };
+	const kh_tree tree = kh_taxonomy_tree(t->tax);
+	int rc = kh_bin_map_init(&t->bins, &targets, b->sum->header.bins, b->gap, &tree, err);
+
+	t->bins.bins.most = b->o->max_locations;
+	b->sum->header.bins = t->bins.end;
+	return rc;
+}
+
+/* The targets, and the part of the taxonomy that they need. */
+static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	int rc = alloc_targets(b, err);
+
+	if (rc)
+		return rc;
+	choose_targets(b, said);
+	if (kh_comm_self(b->o->comm) == 0)
+		rc = check_unmapped(b, err);
+	if (!rc)
+		rc = kh_taxonomy_prune(&t->tax, t->dump, t->taxon, t->n_targets, err);
+	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
+		t->taxon[i] = kh_taxonomy_find(t->tax, t->taxon[i]);
+	return rc ? rc : add_species(b, err);
+}
+
+int kh_build_find_taxa(struct build *b, kh_err *err)
+{
+	double t = kh_seconds();
+	uint32_t *taxid = kh_array(b->refs.n, sizeof *taxid, err);
+	int rc = taxid ? KH_OK : KH_ENOMEM;
+
+	if (!rc && kh_comm_self(b->o->comm) == 0)
+		rc = look_up(b, taxid, err);
+	if (!rc)
+		rc = kh_build_share(b, taxid, b->refs.n * sizeof *taxid, err);
+	if (!rc)
+		rc = map_targets(b, taxid, err);
+	if (!rc)
+		rc = kh_build_same_taxa(b, err);
+	free(taxid);
+	b->sum->seconds_map = kh_seconds() - t;
+	return rc;
+}
