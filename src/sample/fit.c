@@ -1,0 +1,222 @@
+/* fit.c - mixtures of shapes by expectation maximisation, in integers */
+#include <config.h>
+#include "sample/fit.h"
+
+#include <string.h>
+#include "sample/logs.h"
+
+enum {
+	FEW = 5 * 256,          /* fragments: below, nothing is fitted */
+	FEW_SHAPE = 6,          /*   but taken to be of this divergence */
+	ROUNDS = 60,
+	ROUNDS_TRIED = 8,       /* of those that are compared first */
+	KEPT = 6,               /* of them go on */
+	APART = 40,             /* least distance of two divergences, in 1/1000 */
+	PERCENT = KH_WEIGHT_ONE / 100
+};
+
+/* Logarithms of likelihoods are in 1/2^24 bits.  What two divergences must explain better than one:
+ * 10 log2(e), and as shapes are not exact, 0.05 log2(e) for each fragment; 1.92 log2(e). */
+#define GAIN ((INT64_C(14427) << 24) / 1000)
+#define GAIN_EACH 4727                  /* for 1/256 of a fragment */
+#define NEAR ((INT64_C(2770) << 24) / 1000)
+
+/* The cells that have fragments. */
+struct cells {
+	uint64_t many[KH_CELLS], total;
+	uint16_t f[KH_SHAPES][KH_CELLS];
+	uint32_t n;
+};
+
+struct mixture {
+	uint32_t shape[3], n;
+	uint32_t weight[3];
+	int64_t like;
+};
+
+static void gather(struct cells *c, const kh_shapes *s, const uint64_t many[KH_CELLS])
+{
+	c->n = 0;
+	c->total = 0;
+	for (uint32_t i = 0; i < KH_CELLS; i++) {
+		if (many[i] == 0)
+			continue;
+		c->many[c->n] = many[i];
+		c->total += many[i];
+		for (uint32_t x = 0; x < KH_SHAPES; x++)
+			c->f[x][c->n] = s->f[x][i];
+		c->n++;
+	}
+}
+
+static uint64_t density(const struct cells *c, const struct mixture *m, uint32_t i)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t x = 0; x < m->n; x++)
+		sum += (uint64_t)m->weight[x] * c->f[m->shape[x]][i];
+	return sum;
+}
+
+/* One round; false: nothing changes any more. */
+static bool improve(const struct cells *c, struct mixture *m)
+{
+	uint64_t sum[3] = { 0 };
+	bool changed = false;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		/* at most 2^37, so that a share is worked out in 63 bits */
+		const uint64_t inverse = (UINT64_C(1) << 63) / density(c, m, i);
+
+		for (uint32_t x = 0; x < m->n; x++)
+			sum[x] += (m->weight[x] * (uint64_t)c->f[m->shape[x]][i] * inverse >> 47) *
+				  c->many[i];
+	}
+	for (uint32_t x = 0; x < m->n; x++) {
+		uint64_t w = (sum[x] << 4) / c->total;
+
+		w = w > 0 ? w : 1;
+		changed = changed || w != m->weight[x];
+		m->weight[x] = (uint32_t)w;
+	}
+	return changed;
+}
+
+static void likelihood(const struct cells *c, struct mixture *m)
+{
+	m->like = 0;
+	for (uint32_t i = 0; i < c->n; i++)
+		m->like += (int64_t)c->many[i] *
+			   ((int64_t)kh_log2q(density(c, m, i)) - (INT64_C(36) << 16));
+}
+
+static void run(const struct cells *c, struct mixture *m, int rounds)
+{
+	while (rounds-- > 0 && improve(c, m))
+		;
+	likelihood(c, m);
+}
+
+static struct mixture start(uint32_t a, uint32_t b)
+{
+	if (b == KH_JUNK)
+		return (struct mixture) { { a, KH_JUNK }, 2, { 90 * PERCENT, 10 * PERCENT }, 0 };
+	return (struct mixture) { { a, b, KH_JUNK },
+				  3,
+				  { 50 * PERCENT, 40 * PERCENT, 10 * PERCENT },
+				  0 };
+}
+
+/* The likeliest KEPT, in order; of equals those that came first. */
+struct leaders {
+	struct mixture m[KEPT + 1];
+	uint32_t n;
+};
+
+static void enter(struct leaders *l, const struct mixture *m)
+{
+	uint32_t i = l->n;
+
+	for (; i > 0 && l->m[i - 1].like < m->like; i--)
+		l->m[i] = l->m[i - 1];
+	l->m[i] = *m;
+	l->n = l->n < KEPT ? l->n + 1 : KEPT;
+}
+
+static struct mixture finish(const struct cells *c, struct leaders *l)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		run(c, &l->m[i], ROUNDS - ROUNDS_TRIED);
+		if (l->m[i].like > l->m[best].like)
+			best = i;
+	}
+	return l->m[best];
+}
+
+static struct mixture best_single(const struct cells *c)
+{
+	struct leaders l = { .n = 0 };
+
+	for (uint32_t a = 0; a < KH_JUNK; a++) {
+		struct mixture m = start(a, KH_JUNK);
+
+		run(c, &m, ROUNDS_TRIED);
+		enter(&l, &m);
+	}
+	return finish(c, &l);
+}
+
+static struct mixture best_pair(const struct cells *c)
+{
+	struct leaders l = { .n = 0 };
+
+	for (uint32_t a = 0; a < KH_JUNK; a++)
+		for (uint32_t b = a + 1; b < KH_JUNK; b++) {
+			struct mixture m = start(a, b);
+
+			if (kh_divergence[b] < kh_divergence[a] + APART)
+				continue;
+			run(c, &m, ROUNDS_TRIED);
+			enter(&l, &m);
+		}
+	return finish(c, &l);
+}
+
+/* The divergences around the first one that the fragments do not speak against. */
+static void find_interval(kh_fit *fit, const struct cells *c, const struct mixture *best)
+{
+	const uint32_t top = best->n == 3 ? best->shape[1] : KH_JUNK;
+
+	fit->low = fit->high = best->shape[0];
+	for (int step = -1; step <= 1; step += 2)
+		for (uint32_t a = best->shape[0] + (uint32_t)step; a < top; a += (uint32_t)step) {
+			struct mixture m = *best;
+
+			m.shape[0] = a;
+			run(c, &m, ROUNDS_TRIED);
+			if (m.like + NEAR < best->like)
+				break;
+			*(step < 0 ? &fit->low : &fit->high) = a;
+		}
+}
+
+static bool is_pair(const struct cells *c, const struct mixture *one, const struct mixture *two)
+{
+	const int64_t gain = GAIN + GAIN_EACH * (int64_t)c->total;
+
+	return two->like - one->like > gain && two->weight[0] >= 10 * PERCENT &&
+	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
+}
+
+static bool is_own(const struct mixture *one)
+{
+	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
+
+	return (d <= 30 && w >= 8 * PERCENT) || (d <= 70 && w >= 50 * PERCENT);
+}
+
+void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
+{
+	struct cells c;
+	struct mixture m;
+
+	gather(&c, s, many);
+	*fit = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .total = c.total, .n = 2,
+			  .shape = { FEW_SHAPE, KH_JUNK },
+			  .weight = { KH_WEIGHT_ONE / 2, KH_WEIGHT_ONE / 2 },
+			  .low = FEW_SHAPE, .high = FEW_SHAPE };
+	if (c.total < FEW)
+		return;
+	const struct mixture one = best_single(&c), two = best_pair(&c);
+	const bool pair = is_pair(&c, &one, &two);
+
+	m = pair ? two : one;
+	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
+	fit->own = pair || is_own(&one);
+	fit->n = m.n;
+	memcpy(fit->shape, m.shape, sizeof m.shape);
+	memcpy(fit->weight, m.weight, sizeof m.weight);
+	find_interval(fit, &c, &m);
+}

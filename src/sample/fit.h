@@ -1,0 +1,39 @@
+/*
+ * fit.h - one species: how many of the fragments that name it are its own
+ *
+ * The fragments of a species, by share of features found, are a mixture: its own, whose
+ * divergence is that of the strain in the sample; perhaps a relative's, that is not among the
+ * references; and junk, which fits nothing.  All pairs of divergences are tried by expectation
+ * maximisation, and the likelihood says whether there is one or there are two.
+ */
+#ifndef KH_SAMPLE_FIT_H
+#define KH_SAMPLE_FIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sample/shapes.h"
+
+#define KH_WEIGHT_ONE (1 << 20)
+
+enum kh_fit_kind { KH_FIT_FEW, KH_FIT_SINGLE, KH_FIT_PAIR };
+
+/* A mixture of up to three shapes, the last of them junk. */
+typedef struct kh_fit {
+	enum kh_fit_kind kind;
+	bool own;               /* the first shape is the species' own, else a relative's */
+	uint32_t shape[3], n;   /* n: shapes in use */
+	uint32_t weight[3];     /* in 1/2^20 */
+	uint32_t low, high;     /* shapes that explain nearly as much in place of the first */
+	uint64_t total;         /* fragments, in 1/256 */
+} kh_fit;
+
+/* many: fragments by cell, in 1/256; their sum is below 2^43. */
+void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS]);
+
+/* Fragments that are the species' own, in 1/256. */
+static inline uint64_t kh_fit_own(const kh_fit *f)
+{
+	return f->own ? f->total * f->weight[0] >> 20 : 0;
+}
+
+#endif

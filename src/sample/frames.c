@@ -1,0 +1,236 @@
+#include <config.h>
+#include "sample/frames.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "io/bgzf.h"
+#include "io/inflate.h"
+
+enum { HEADER = 18, TRAILER = 8 };      /* of a block of BGZF */
+
+struct place {
+	uint64_t at;
+	size_t packed, n;
+};
+
+struct packer {
+	kh_bgzf *z;
+	kh_inflate *u;
+	char *p;
+	size_t cap;
+};
+
+struct kh_frames {
+	kh_monitor *m;                  /* for its lock */
+	struct packer *worker;
+	unsigned workers;
+	struct place *place;            /* by ticket */
+	size_t n, cap;
+	uint64_t end;
+	int fd;
+};
+
+/* --- numbers and bytes ------------------------------------------------------------ */
+int kh_frame_bytes(kh_frame *f, const void *p, size_t n, kh_err *err)
+{
+	int rc = kh_grow((void **)&f->p, &f->cap, f->n + n, 1, err);
+
+	if (rc || n == 0)
+		return rc;
+	memcpy(f->p + f->n, p, n);
+	f->n += n;
+	return KH_OK;
+}
+
+int kh_frame_number(kh_frame *f, uint64_t x, kh_err *err)
+{
+	char text[10];
+	size_t n = 0;
+
+	for (; x >= 128; x >>= 7)
+		text[n++] = (char)(x | 128);
+	text[n++] = (char)x;
+	return kh_frame_bytes(f, text, n, err);
+}
+
+uint64_t kh_frame_read(const char **at)
+{
+	uint64_t x = 0;
+	unsigned shift = 0;
+
+	for (; (unsigned char)**at >= 128; (*at)++, shift += 7)
+		x |= (uint64_t)(**at & 127) << shift;
+	return x | (uint64_t)(unsigned char)*(*at)++ << shift;
+}
+
+/* --- the file --------------------------------------------------------------------- */
+static int make_file(kh_frames *s, const char *beside, kh_err *err)
+{
+	const char *slash = strrchr(beside, '/');
+	char *name = NULL;
+
+	if (asprintf(&name, "%.*s.kmerhash-lines.XXXXXX", slash ? (int)(slash - beside + 1) : 0,
+		     beside) < 0)
+		return kh_fail_nomem(err);
+	s->fd = mkostemp(name, O_CLOEXEC);
+	if (s->fd < 0)
+		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
+			strerror(errno));
+	else
+		unlink(name);
+	free(name);
+	return s->fd < 0 ? KH_EIO : KH_OK;
+}
+
+int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_monitor *m,
+		   kh_err *err)
+{
+	kh_frames *s = kh_array(1, sizeof *s, err);
+	int rc = KH_OK;
+
+	if (!s)
+		return KH_ENOMEM;
+	s->m = m;
+	s->fd = -1;
+	s->workers = workers;
+	s->worker = kh_array(workers, sizeof *s->worker, err);
+	if (!s->worker)
+		rc = KH_ENOMEM;
+	for (unsigned i = 0; i < workers && !rc; i++) {
+		rc = kh_bgzf_new(&s->worker[i].z, err);
+		if (!rc)
+			rc = kh_inflate_new(&s->worker[i].u, err);
+	}
+	if (!rc)
+		rc = make_file(s, beside, err);
+	if (rc) {
+		kh_frames_close(s);
+		return rc;
+	}
+	*out = s;
+	return KH_OK;
+}
+
+void kh_frames_close(kh_frames *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; s->worker && i < s->workers; i++) {
+		kh_bgzf_free(s->worker[i].z);
+		kh_inflate_free(s->worker[i].u);
+		free(s->worker[i].p);
+	}
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->worker);
+	free(s->place);
+	free(s);
+}
+
+static int move(int fd, char *p, size_t n, uint64_t at, bool out, kh_err *err)
+{
+	while (n > 0) {
+		const ssize_t m = out ? pwrite(fd, p, n, (off_t)at) : pread(fd, p, n, (off_t)at);
+
+		if (m < 0 && errno == EINTR)
+			continue;
+		if (m <= 0)
+			return kh_fail(err, KH_EIO, "temporary file of the lines: %s failed: %s",
+				       out ? "write" : "read",
+				       m < 0 ? strerror(errno) : "it is cut");
+		p += m;
+		n -= (size_t)m;
+		at += (uint64_t)m;
+	}
+	return KH_OK;
+}
+
+/* --- frames ----------------------------------------------------------------------- */
+static int reserve(kh_frames *s, uint64_t ticket, struct place *p, kh_err *err)
+{
+	int rc = KH_OK;
+
+	kh_monitor_lock(s->m);
+	if (ticket >= s->cap) {
+		const size_t old = s->cap;
+
+		rc = kh_grow((void **)&s->place, &s->cap, ticket + 1, sizeof *s->place, err);
+		if (!rc)
+			memset(s->place + old, 0, (s->cap - old) * sizeof *s->place);
+	}
+	if (!rc) {
+		p->at = s->end;
+		s->end += p->packed;
+		s->place[ticket] = *p;
+		s->n = ticket + 1 > s->n ? ticket + 1 : s->n;
+	}
+	kh_monitor_unlock(s->m);
+	return rc;
+}
+
+int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_frame *f, kh_err *err)
+{
+	struct packer *w = &s->worker[worker];
+	struct place p = { .n = f->n };
+	int rc = kh_grow((void **)&w->p, &w->cap, (f->n / KH_BGZF_UNIT + 1) * KH_BGZF_MAX, 1, err);
+
+	if (rc)
+		return rc;
+	for (size_t at = 0; at < f->n; at += KH_BGZF_UNIT) {
+		const size_t n = f->n - at < KH_BGZF_UNIT ? f->n - at : KH_BGZF_UNIT;
+
+		p.packed += kh_bgzf_pack(w->z, f->p + at, n, w->p + p.packed);
+	}
+	rc = reserve(s, ticket, &p, err);
+	return rc ? rc : move(s->fd, w->p, p.packed, p.at, true, err);
+}
+
+static int unpack(struct packer *w, const struct place *p, kh_frame *f, kh_err *err)
+{
+	const uint8_t *at = (const uint8_t *)w->p, *const end = at + p->packed;
+
+	for (f->n = 0; at < end && f->n < p->n;) {
+		const size_t block = (size_t)(at[16] | at[17] << 8) + 1;
+		const size_t n = p->n - f->n < KH_BGZF_UNIT ? p->n - f->n : KH_BGZF_UNIT;
+		const kh_inflate_io io = { at + HEADER, block - HEADER - TRAILER,
+					   (uint8_t *)f->p + f->n, n };
+
+		if (block > (size_t)(end - at) || block < HEADER + TRAILER ||
+		    !kh_inflate_block(w->u, &io))
+			break;
+		f->n += n;
+		at += block;
+	}
+	if (f->n != p->n)
+		return kh_fail(err, KH_EIO, "temporary file of the lines: it has been changed");
+	return KH_OK;
+}
+
+int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_frame *f, kh_err *err)
+{
+	struct packer *w = &s->worker[worker];
+	const struct place *p = &s->place[ticket];
+	int rc = kh_grow((void **)&w->p, &w->cap, p->packed, 1, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&f->p, &f->cap, p->n, 1, err);
+	if (!rc)
+		rc = move(s->fd, w->p, p->packed, p->at, false, err);
+	return rc ? rc : unpack(w, p, f, err);
+}
+
+uint64_t kh_frames_count(const kh_frames *s)
+{
+	return s->n;
+}
+
+uint64_t kh_frames_bytes(const kh_frames *s)
+{
+	return s->end;
+}

@@ -1,0 +1,251 @@
+/* model.c - fits and shares in turn, verdicts, decisions */
+#include <config.h>
+#include "sample/model_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+enum {
+	ROUNDS = 3,
+	FEW_SPECIES = 64,       /* fewer are fitted by one thread */
+	ECHO = 33,              /* an echo has less than one in 33 of the family's most */
+	NARROW_LEAST = 5,       /* fragments from which on places are looked at */
+	NARROW_MOST = 20        /* stretches that are never few */
+};
+
+const char *kh_verdict_name(enum kh_verdict v)
+{
+	static const char *const name[] = { "present", "divergent", "relative",
+					    "echo",    "narrow",    "few" };
+
+	return name[v];
+}
+
+kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell)
+{
+	kh_parts d = { 0, 0 };
+
+	for (uint32_t i = 0; i < p->fit.n; i++) {
+		const uint64_t many = p->fit.total * p->fit.weight[i] >> 20,
+			       x = many * w->m->shapes.f[p->fit.shape[i]][cell];
+
+		*(i == 0 && p->fit.own ? &d.own : &d.other) += x;
+	}
+	return d;
+}
+
+/* --- the species of a sample ------------------------------------------------------ */
+static int list_species(kh_work *w, kh_err *err)
+{
+	const kh_classes *c = w->in->classes;
+	const kh_taxonomy *tax = w->in->db->tax;
+
+	for (size_t i = 0; i < c->n; i++)
+		for (int j = 0; j < KH_CANDIDATES && c->at[i].species[j] != KH_NO_TAXON; j++)
+			w->place[c->at[i].species[j]] = 1;
+	for (uint32_t t = 0; t < tax->n; t++)
+		if (w->place[t])
+			w->place[t] = ++w->m->n;
+	w->m->at = kh_array(w->m->n, sizeof *w->m->at, err);
+	w->many = kh_array(w->m->n, sizeof *w->many, err);
+	w->before = kh_array(w->m->n, sizeof *w->before, err);
+	w->family = kh_array(w->m->n, sizeof *w->family, err);
+	return w->m->at && w->many && w->before && w->family ? KH_OK : KH_ENOMEM;
+}
+
+static uint32_t family_of(const kh_taxonomy *tax, uint32_t species, kh_rank family)
+{
+	for (uint32_t t = species; t != 0; t = tax->parent[t])
+		if (tax->rank[t] == family)
+			return t;
+	return tax->genus[species];
+}
+
+static int describe_species(kh_work *w, kh_err *err)
+{
+	const kh_db *db = w->in->db;
+	const kh_rank family = kh_rank_find("family", 6);
+	uint64_t *length = kh_array(db->tax->n, sizeof *length, err);
+
+	if (!length)
+		return KH_ENOMEM;
+	kh_species_stretches(db, length);
+	for (uint32_t t = 0; t < db->tax->n; t++) {
+		const uint32_t i = w->place[t] - 1;
+
+		if (!w->place[t])
+			continue;
+		w->m->at[i].taxon = t;
+		w->m->at[i].length = length[t];
+		w->family[i] = family_of(db->tax, t, family);
+	}
+	free(length);
+	return KH_OK;
+}
+
+/* --- verdicts --------------------------------------------------------------------- */
+static void first_verdict(kh_presence *p)
+{
+	p->verdict = p->fit.kind == KH_FIT_FEW		  ? KH_TOO_FEW
+		     : !p->fit.own			  ? KH_RELATIVE
+		     : kh_divergence[p->fit.shape[0]] > 40 ? KH_DIVERGENT
+							   : KH_PRESENT;
+}
+
+static void refute(kh_presence *p, enum kh_verdict v)
+{
+	p->fit.own = false;
+	p->verdict = v;
+}
+
+/* `most`: by taxon of the family, of the species' own fragments. */
+static bool is_echo(const kh_presence *p, uint64_t most)
+{
+	const uint64_t own = kh_fit_own(&p->fit);
+
+	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && ECHO * own < most;
+}
+
+static bool is_narrow(const kh_presence *p)
+{
+	return p->verdict != KH_TOO_FEW && p->fit.own && p->counted >= NARROW_LEAST &&
+	       10 * 256 * (p->found + 1) < 7 * p->expected && p->found < NARROW_MOST;
+}
+
+static int refute_some(kh_work *w, kh_err *err)
+{
+	uint64_t *most = kh_array(w->in->db->tax->n, sizeof *most, err);
+
+	if (!most)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < w->m->n; i++) {
+		const uint64_t own = kh_fit_own(&w->m->at[i].fit);
+
+		if (own > most[w->family[i]])
+			most[w->family[i]] = own;
+	}
+	for (uint32_t i = 0; i < w->m->n; i++) {
+		kh_presence *p = &w->m->at[i];
+
+		if (is_echo(p, most[w->family[i]]))
+			refute(p, KH_ECHO);
+		else if (is_narrow(p))
+			refute(p, KH_NARROW);
+	}
+	free(most);
+	return KH_OK;
+}
+
+/* What the profile says of a species beside its fit. */
+static void sum_up(kh_work *w, uint32_t i)
+{
+	kh_presence *p = &w->m->at[i];
+	uint64_t seen = 0;
+
+	for (uint32_t cell = 0; cell < KH_CELLS; cell++) {
+		const uint64_t many = w->many[i][cell];
+
+		p->share += (many * (2 * (cell % KH_SHARES) + 1)) >> 8;
+		seen += many * w->m->shapes.seen[p->fit.shape[0]][cell / KH_SHARES];
+	}
+	p->seen = p->fit.total > 0 ? seen / p->fit.total : 65536;
+}
+
+/* --- fits ------------------------------------------------------------------------- */
+static bool same_cells(const uint64_t *a, const uint64_t *b)
+{
+	return memcmp(a, b, KH_CELLS * sizeof *a) == 0;
+}
+
+/* Each thread has every so manieth species.  What has not changed since the last round keeps its
+ * fit. */
+static int fit_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+
+	(void)err;
+	for (uint32_t i = id; i < w->m->n; i += w->threads) {
+		if (w->fitted && same_cells(w->many[i], w->before[i]))
+			continue;
+		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
+		memcpy(w->before[i], w->many[i], sizeof w->many[i]);
+	}
+	return KH_OK;
+}
+
+static int fit_all(kh_work *w, kh_err *err)
+{
+	const bool alone = !w->in->m || w->m->n < FEW_SPECIES;
+	int rc;
+
+	w->threads = alone ? 1 : w->in->threads;
+	rc = alone ? fit_some(w, 0, err) : kh_threads_run(w->in->m, w->threads, fit_some, w, err);
+	w->fitted = true;
+	return rc;
+}
+
+/* --- the whole -------------------------------------------------------------------- */
+static int decide_all(kh_work *w, kh_err *err)
+{
+	const kh_classes *c = w->in->classes;
+	kh_model *m = w->m;
+
+	m->small = w->in->fragments < KH_SAMPLE_LEAST;
+	m->changes = w->in->change && !m->small;
+	m->decision = kh_array(c->n, sizeof *m->decision, err);
+	if (!m->decision)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < c->n; i++)
+		m->decision[i] = m->changes ? kh_decide(w, &c->at[i]) : c->at[i].call;
+	return KH_OK;
+}
+
+static int work(kh_work *w, kh_err *err)
+{
+	uint32_t least[32];
+	int rc;
+
+	kh_class_least(w->in->rule, least);
+	if ((rc = kh_shapes_make(&w->m->shapes, &w->in->rule->sampling, least,
+				 w->in->classes->many, err)) ||
+	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
+		return rc;
+	for (int round = 0; round < ROUNDS; round++) {
+		kh_share_out(w, round == 0);
+		if ((rc = fit_all(w, err)))
+			return rc;
+	}
+	for (uint32_t i = 0; i < w->m->n; i++) {
+		first_verdict(&w->m->at[i]);
+		sum_up(w, i);
+	}
+	if ((rc = kh_breadth(w, err)) || (rc = refute_some(w, err)))
+		return rc;
+	return decide_all(w, err);
+}
+
+int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
+{
+	kh_work w = { .in = in, .m = m };
+	int rc = KH_ENOMEM;
+
+	*m = (kh_model) { .n = 0 };
+	w.place = kh_array(in->db->tax->n, sizeof *w.place, err);
+	if (w.place)
+		rc = work(&w, err);
+	free(w.place);
+	free(w.many);
+	free(w.before);
+	free(w.family);
+	if (rc)
+		kh_model_clear(m);
+	return rc;
+}
+
+void kh_model_clear(kh_model *m)
+{
+	free(m->at);
+	free(m->decision);
+	*m = (kh_model) { .n = 0 };
+}

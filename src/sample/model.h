@@ -1,0 +1,71 @@
+/*
+ * model.h - the sample as a whole: whose the fragments are, and what that says of each of them
+ *
+ * For each species the fragments that name it are a mixture of its own and of others'
+ * (fit.h).  Fragments that name several species are shared among these by how many of their own
+ * they have a base of genome; so fits and shares are worked out in turn, in three rounds.
+ * Then what is an echo of an abundant relative, or lies in few places of the genome, is
+ * refuted; and for each class of fragments the chance that it is its best species' own decides the
+ * call.  All in integers, over sorted classes.
+ */
+#ifndef KH_SAMPLE_MODEL_H
+#define KH_SAMPLE_MODEL_H
+
+#include "base/threads.h"
+#include "db/db.h"
+#include "sample/classes.h"
+#include "sample/fit.h"
+#include "sample/lengths.h"
+
+/* Fragments of a sample from which on calls are changed. */
+#define KH_SAMPLE_LEAST 5000
+
+enum kh_verdict {
+	KH_PRESENT,             /* a strain within 4 % of a reference */
+	KH_DIVERGENT,           /* one within 7 % */
+	KH_RELATIVE,            /* the fragments are those of something else */
+	KH_ECHO,                /* of a far more abundant species of the family */
+	KH_NARROW,              /* of a few places in the genome */
+	KH_TOO_FEW              /* fragments to tell */
+};
+const char *kh_verdict_name(enum kh_verdict v);
+
+typedef struct kh_presence {
+	uint32_t taxon;                 /* of the species */
+	enum kh_verdict verdict;
+	kh_fit fit;                     /* .own: in the end */
+	uint64_t length;                /* stretches of its genome, at least 2 */
+	uint64_t counted;               /* own fragments whose place is known ... */
+	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
+	uint64_t share;                 /* sum of 64 h / n of its fragments; see fit.total */
+	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
+} kh_presence;
+
+typedef struct kh_model {
+	kh_shapes shapes;
+	kh_presence *at;                /* by ascending taxon */
+	uint32_t n;
+	uint32_t *decision;             /* of each class: its call */
+	bool changes;                   /* that was wanted, and the sample is large enough */
+	bool small;                     /* it is not */
+} kh_model;
+
+typedef struct kh_model_input {
+	const kh_db *db;
+	const kh_rule *rule;
+	const kh_classes *classes;      /* joined */
+	const uint32_t *mask;           /* of each stretch: bit j, a located fragment of share j */
+	uint64_t fragments;             /* of the sample */
+	bool change;                    /* calls, if the sample is large enough */
+	kh_monitor *m;                  /* NULL: one thread; else `threads` fit */
+	unsigned threads;
+} kh_model_input;
+
+int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);
+void kh_model_clear(kh_model *m);
+
+/* Stretches are numbered through, a target's behind those of the one before.  *first, to be freed:
+ * of each target, and behind the last. */
+int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err);
+
+#endif

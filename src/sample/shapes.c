@@ -1,0 +1,176 @@
+/* shapes.c - shares of features found, by divergence */
+#include <config.h>
+#include "sample/shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "sample/logs.h"
+
+enum { PLACES = 40, GRID = 64, N = KH_N_MOST + 1 };
+
+const uint16_t kh_divergence[KH_SHAPES] = { 1,	3,  6,	10,  15,  20,  30,  40,	 50,
+					    60, 70, 85, 100, 120, 150, 190, 240, 300 };
+
+/* Errors of a read, in 1/1000 a base, and how many reads of 100 have them. */
+static const struct {
+	uint32_t rate, reads;
+} errors[] = { { 3, 89 }, { 20, 8 }, { 40, 3 } };
+
+struct tables {
+	uint64_t chance[KH_SHAPES][GRID];       /* of a feature to be found, by 64ths; 1/2^24 */
+	uint32_t found[GRID][N];                /* h of n, for one n; 1/2^24 */
+	uint64_t log_factorial[N];
+};
+
+/* Gamma with mean D at t D, t = (2 i + 1) / 16: 2^-(y / 65536) but for a factor. */
+static uint64_t gamma_at(uint32_t d, uint32_t i)
+{
+	const uint64_t up = (1000 + 18 * (uint64_t)d) * (2 * i + 1) * KH_LOG2_E;
+	const int64_t log_t = (int64_t)kh_log2q(2 * i + 1) - (4 << 16);
+
+	return (uint64_t)((int64_t)up - 288 * (int64_t)d * log_t) / 16000;
+}
+
+/* The chance of a feature at divergence t D, with errors e: ((1 - t D)(1 - e))^k, as one of 64. */
+static uint32_t chance_at(uint32_t d, uint32_t i, uint32_t e, uint32_t k)
+{
+	const uint32_t t = d * (2 * i + 1), away = t < 12000 ? t : 12000;
+	const uint64_t loss = kh_log2q(16000000) - kh_log2q((16000 - away) * (1000 - e));
+	const uint32_t p = kh_exp2q(k * loss) >> 18;
+
+	return p < GRID ? p : GRID - 1;
+}
+
+static void make_chances(struct tables *t, uint32_t k)
+{
+	for (uint32_t x = 0; x < KH_SHAPES; x++) {
+		const uint32_t d = kh_divergence[x];
+		uint64_t y[PLACES], least = UINT64_MAX, sum = 0;
+
+		for (uint32_t i = 0; i < PLACES; i++) {
+			y[i] = gamma_at(d, i);
+			least = y[i] < least ? y[i] : least;
+		}
+		for (uint32_t i = 0; i < PLACES; i++)
+			for (uint32_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+				const uint32_t p = chance_at(d, i, errors[e].rate, k);
+				uint64_t w = kh_exp2q(y[i] - least) * (uint64_t)errors[e].reads;
+
+				t->chance[x][p] += w;
+				sum += w;
+			}
+		for (uint32_t g = 0; g < GRID; g++)
+			t->chance[x][g] = (t->chance[x][g] << 24) / sum;
+	}
+}
+
+/* What n features count for, in quarters: 1.35 for each k bases that they cover. */
+static uint32_t weight_of(const kh_sampling *s, uint32_t n)
+{
+	const uint64_t apart = s->scheme == KH_SYNCMER ? s->k - s->s + 1 : s->stride,
+		       in_it = s->scheme == KH_SYNCMER ? 1 : s->s,
+		       q = 54 * n * apart / (10 * s->k * in_it);
+
+	return q < 4 ? 4 : (uint32_t)q;
+}
+
+/* The beta-binomial distribution for a feature's chance p = (2 g + 1) / 128 and a weight of q
+ * quarters has the parameters p q / 4 and (1 - p) q / 4; so its factors are (2 g + 1) q / 512 + i,
+ * of what is not found the same at 63 - g, and q / 4 + i. */
+static void make_found(struct tables *t, uint32_t n, uint32_t q)
+{
+	static const uint32_t unit = 512;
+	uint64_t sum[GRID][N], all = 0;
+
+	for (uint32_t g = 0; g < GRID; g++) {
+		sum[g][0] = 0;
+		for (uint32_t i = 0; i < n; i++)
+			sum[g][i + 1] = sum[g][i] + kh_log2q((2 * g + 1) * q + unit * i);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		all += kh_log2q(128 * q + unit * i);
+	for (uint32_t g = 0; g < GRID; g++)
+		for (uint32_t h = 0; h <= n; h++) {
+			const uint64_t up = t->log_factorial[n] + sum[g][h] +
+					    sum[GRID - 1 - g][n - h],
+				       down = t->log_factorial[h] + t->log_factorial[n - h] + all;
+
+			t->found[g][h] = kh_exp2q(down > up ? down - up : 0);
+		}
+}
+
+/* One divergence, one n: shares of those with h >= least, in 1/65536; and how many these are. */
+static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
+			  uint32_t share[KH_SHARES])
+{
+	uint64_t sum = 0, bin[KH_SHARES] = { 0 };
+
+	for (uint32_t h = least; h <= n; h++) {
+		const uint32_t j = 32 * h / n;
+		uint64_t p = 0;
+
+		for (uint32_t g = 0; g < GRID; g++)
+			p += t->chance[x][g] * t->found[g][h];
+		p >>= 24;
+		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p;
+		sum += p;
+	}
+	for (uint32_t j = 0; j < KH_SHARES; j++)
+		share[j] = sum > 0 ? (uint32_t)((bin[j] << 16) / sum) : 0;
+	return (uint32_t)(sum >> 8);
+}
+
+/* Sums over the fragments of a size, to be divided by their number. */
+struct sums {
+	uint64_t f[KH_SHAPES][KH_CELLS], seen[KH_SHAPES][KH_SIZES], many[KH_SIZES];
+};
+
+static void divide(kh_shapes *s, const struct sums *sum)
+{
+	for (uint32_t x = 0; x < KH_SHAPES; x++) {
+		for (uint32_t i = 0; i < KH_CELLS; i++) {
+			const uint64_t many = sum->many[i / KH_SHARES];
+			const uint64_t f = many ? sum->f[x][i] / many : 0;
+
+			s->f[x][i] = (uint16_t)(f < 1 ? 1 : f > 65535 ? 65535 : f);
+		}
+		for (uint32_t c = 0; c < KH_SIZES; c++)
+			s->seen[x][c] = sum->many[c] ? (uint32_t)(sum->seen[x][c] / sum->many[c])
+						     : 65536;
+	}
+}
+
+int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
+		   const uint64_t many[KH_N_MOST + 1], kh_err *err)
+{
+	struct tables *t = kh_array(1, sizeof *t, err);
+	struct sums *sum = kh_array(1, sizeof *sum, err);
+
+	if (!t || !sum) {
+		free(t);
+		free(sum);
+		return KH_ENOMEM;
+	}
+	make_chances(t, sampling->k);
+	for (uint32_t i = 1; i < N; i++)
+		t->log_factorial[i] = t->log_factorial[i - 1] + kh_log2q(i);
+	for (uint32_t n = KH_N_LEAST; n <= KH_N_MOST; n++) {
+		const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
+		uint32_t share[KH_SHARES];
+
+		if (many[n] == 0)
+			continue;
+		make_found(t, n, weight_of(sampling, n));
+		sum->many[c] += many[n];
+		for (uint32_t x = 0; x < KH_SHAPES; x++) {
+			sum->seen[x][c] += many[n] * shares_of(t, x, n, least[size], share);
+			for (uint32_t j = 0; j < KH_SHARES; j++)
+				sum->f[x][c * KH_SHARES + j] += many[n] * share[j];
+		}
+	}
+	divide(s, sum);
+	free(t);
+	free(sum);
+	return KH_OK;
+}

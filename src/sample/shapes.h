@@ -1,0 +1,41 @@
+/*
+ * shapes.h - what share of its features a fragment finds in a reference of a given divergence
+ *
+ * A fragment of n features that comes from something of divergence D to a reference has h of
+ * them in the reference's best place.  Along a genome divergence is not even: that of a
+ * fragment is taken as Gamma distributed with mean D and shape 1 + 18 D; one base in 300 is read
+ * wrongly, in bad reads more; a feature is found if none of its k bases differs; features
+ * overlap, so that h is beta-binomial, the wider the more features share a base.  kh_shapes has
+ * the outcome, h >= least, by share j = min(31, 32 h / n), for each of 18 divergences; all in
+ * integers.
+ */
+#ifndef KH_SAMPLE_SHAPES_H
+#define KH_SAMPLE_SHAPES_H
+
+#include <stdint.h>
+#include "base/msg.h"
+#include "kmer/sampling.h"
+
+enum {
+	KH_SHAPES = 18,         /* divergences; the last one stands for what is no relative */
+	KH_JUNK = KH_SHAPES - 1,
+	KH_SHARES = 32,         /* bins of h / n */
+	KH_N_LEAST = 8,         /* features of a fragment that is looked at */
+	KH_N_MOST = 127,
+	KH_SIZES = 4,           /* size class: log2(n) - 3 */
+	KH_CELLS = KH_SIZES * KH_SHARES
+};
+
+extern const uint16_t kh_divergence[KH_SHAPES];         /* in 1/1000 */
+
+/* For the fragments of a sample. */
+typedef struct kh_shapes {
+	uint16_t f[KH_SHAPES][KH_CELLS];        /* within each size they sum to 65535, about */
+	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= least, in 1/65536 */
+} kh_shapes;
+
+/* many[n]: how many fragments have n features; least[log2 n]: hits that a fragment must have. */
+int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
+		   const uint64_t many[KH_N_MOST + 1], kh_err *err);
+
+#endif

@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+"""oracle_sample.py - "The sample" of kmerhash-classify(1), naively, against lines and a profile
+
+    oracle_sample.py DATABASE.khdb CALLS.tsv PROFILE.tsv [--keep] READS [MATES]
+
+exits 0 if all lines and rows are what the page says; --keep: of a run without --sample-pass.
+Distinct features are an estimate, and are passed over.
+"""
+import math
+import sys
+from collections import Counter, defaultdict
+
+from oracle_classify import Classifier, Rule
+from oracle_db import Database
+from oracle_sampling import canonicals, records
+
+T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
+E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
+D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300)
+JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
+# superkingdom, domain, kingdom, phylum, class, order, family, genus, species
+LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
+
+
+def lb(x):
+    b = x.bit_length() - 1
+    i, r = divmod((x << 16 >> b) - 65536, 256)
+    return b * 65536 + T[i] + (T[i + 1] - T[i]) * r // 256
+
+
+def pw(y):
+    q = -(-y // 65536)
+    i, r = divmod(65536 * q - y, 256)
+    return E[i] + (E[i + 1] - E[i]) * r // 256 >> q if q < 64 else 0
+
+
+# --- shapes -------------------------------------------------------------------------
+class Shapes:
+    def __init__(self, db, least, many):
+        self.db, self.least = db, least
+        self.chances = [self.chances_of(d) for d in D]
+        self.f = [[1] * 128 for _ in D]
+        self.seen = [[65536] * 4 for _ in D]
+        for size in range(4):
+            ns = [n for n in range(8 << size, min(16 << size, 128)) if many[n]]
+            total = sum(many[n] for n in ns)
+            parts = [self.outcomes(n, least[size + 3]) for n in ns]
+            for x in range(len(D)) if ns else ():
+                self.seen[x][size] = sum(many[n] * p[x][1] for n, p in zip(ns, parts)) // total
+                for j in range(32):
+                    f = sum(many[n] * p[x][0][j] for n, p in zip(ns, parts)) // total
+                    self.f[x][32 * size + j] = max(1, min(65535, f))
+
+    def chances_of(self, d):
+        ts = range(1, 81, 2)
+        y = [((1000 + 18 * d) * t * 94548 - 288 * d * (lb(t) - 262144)) // 16000 for t in ts]
+        sums = [0] * 64
+        for t, yt in zip(ts, y):
+            for e, weight in ((3, 89), (20, 8), (40, 3)):
+                p = pw(self.db.k * (lb(16000000) - lb((16000 - min(d * t, 12000)) * (1000 - e))))
+                sums[min(63, p >> 18)] += pw(yt - min(y)) * weight
+        return [x * 2 ** 24 // sum(sums) for x in sums]
+
+    def outcomes(self, n, least):
+        """For each D: by share, and how much is seen"""
+        db = self.db
+        a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
+        q = max(4, 54 * n * a // (10 * db.k * c))
+        fact, one = [0] * (n + 1), 0
+        for i in range(1, n + 1):
+            fact[i] = fact[i - 1] + lb(i)
+            one += lb(128 * q + 512 * (i - 1))
+        sums = [[0] for _ in range(64)]
+        for g, s in enumerate(sums):
+            for j in range(n):
+                s.append(s[-1] + lb((2 * g + 1) * q + 512 * j))
+        b = [[pw(max(0, fact[h] + fact[n - h] + one - fact[n] - sums[g][h] - sums[63 - g][n - h]))
+              for g in range(64)] for h in range(n + 1)]
+        out = []
+        for chances in self.chances:
+            p = {h: sum(x * y for x, y in zip(chances, b[h])) >> 24 for h in range(least, n + 1)}
+            shares, total = [0] * 32, sum(p.values())
+            for h, x in p.items():
+                shares[min(31, 32 * h // n)] += x
+            out.append(([(x << 16) // total if total else 0 for x in shares], total >> 8))
+        return out
+
+
+# --- fits ---------------------------------------------------------------------------
+class Mixture:
+    def __init__(self, shapes, weights):
+        self.shapes, self.weights = list(shapes), list(weights)
+
+    def density(self, f, cell):
+        return sum(w * f[x][cell] for x, w in zip(self.shapes, self.weights))
+
+    def run(self, f, cells, rounds):
+        total = sum(cells.values())
+        for _ in range(rounds):
+            sums = [0] * len(self.shapes)
+            for cell, many in cells.items():
+                inverse = 2 ** 63 // self.density(f, cell)
+                for i, x in enumerate(self.shapes):
+                    sums[i] += (self.weights[i] * f[x][cell] * inverse >> 47) * many
+            new = [max(1, 16 * s // total) for s in sums]
+            if new == self.weights:
+                break
+            self.weights = new
+        self.like = sum(many * (lb(self.density(f, cell)) - (36 << 16)) for cell, many in cells.items())
+        return self
+
+
+def best_of(f, cells, starts):
+    tried = [Mixture(*start).run(f, cells, 8) for start in starts]
+    tried = sorted(tried, key=lambda m: -m.like)[:6]
+    return max([m.run(f, cells, 52) for m in tried], key=lambda m: m.like)
+
+
+class Fit:
+    def __init__(self, f, cells):
+        self.n = sum(cells.values())
+        self.few = self.n < 1280
+        if self.few:
+            self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
+            self.low = self.high = 6
+            return
+        cells = dict(sorted(cells.items()))
+        one = best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in range(JUNK)])
+        two = best_of(f, cells, [((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT))
+                                 for a in range(JUNK) for b in range(a + 1, JUNK) if D[b] >= D[a] + 40])
+        m = one
+        if two.like - one.like > 242044895 + 4727 * self.n and two.weights[0] >= 104850 \
+                and D[two.shapes[0]] <= 40 and D[two.shapes[1]] >= 50:
+            m = two
+        d, w = D[one.shapes[0]], one.weights[0]
+        self.stands = m is two or (d <= 30 and w >= 83880) or (d <= 70 and w >= 524250)
+        self.shapes, self.weights = m.shapes, m.weights
+        self.low, self.high = self.interval(f, cells, m)
+
+    @staticmethod
+    def interval(f, cells, m):
+        ends, top = [], m.shapes[1]
+        for step in (-1, 1):
+            at = m.shapes[0]
+            while 0 <= at + step < top:
+                other = Mixture([at + step] + m.shapes[1:], m.weights).run(f, cells, 8)
+                if other.like + 46472888 < m.like:
+                    break
+                at += step
+            ends.append(at)
+        return ends
+
+    @property
+    def own(self):
+        return self.n * self.weights[0] >> 20 if self.stands else 0
+
+    def parts(self, f, cell):
+        """o and r"""
+        x = [(self.n * w >> 20) * f[s][cell] for s, w in zip(self.shapes, self.weights)]
+        return (x[0], sum(x[1:])) if self.stands else (0, sum(x))
+
+
+# --- the sample ---------------------------------------------------------------------
+class Sample:
+    def __init__(self, db, change):
+        self.db, self.change = db, change
+        self.classifier = Classifier(db, Rule(db, False, 0))
+        self.tree = self.classifier.tree
+        self.least = [max(2, db.minima[i]) for i in range(32)]
+        self.classes, self.direct, self.many = Counter(), Counter(), Counter()
+        self.places, self.fragments, self.lengths = defaultdict(set), [], {}
+
+    def candidates(self, segments, h, n):
+        h1 = max(h.values())
+        near = {t for t in h if h[t] >= max(2, h1 - 3)}
+        species = {t: self.tree.species[t] for t in near}
+        if len(segments) != 1 or not (segments[0].hits or segments[0].votes) or None in species.values():
+            return None
+        best = {}
+        for t, s in species.items():
+            best[s] = max(best.get(s, 0), h[t])
+        return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 4 else None
+
+    def add(self, name, mates):
+        segments = list(self.classifier.segments(mates))
+        n = sum(s.n for s in segments)
+        h, over = self.classifier.votes(segments)
+        h1 = min(n, max(h.values(), default=0))
+        call = self.classifier.decide(h, n, segments)
+        if call is not None and over and self.tree.species[call] is not None:
+            call = self.tree.species[call]
+        found = self.candidates(segments, h, n) if h else None
+        key = None
+        if found and 8 <= n <= 127 and h1 >= self.least[n.bit_length() - 1]:
+            cell = 32 * (n.bit_length() - 4) + min(31, 32 * h1 // n)
+            most = segments[0].best_window(self.classifier.taxon_of)[0]
+            best = [s for s, drop in found if drop == 0]
+            there = None if most in self.db.voters else self.tree.species[self.classifier.taxon_of(most)]
+            enough = h1 >= self.classifier.rule.least(n)[0]
+            key = (found, cell, call, best == [there], enough)
+            self.classes[key] += 1
+            self.many[n] += 1
+            if best == [there]:
+                target = self.db.target_of(most)
+                self.places[target, (most - self.db.targets[target][0]) // 8].add(cell % 32)
+        elif call is not None:
+            self.direct[call] += 1
+        self.fragments.append((name, mates, n, h1, call, key))
+
+    def set_lengths(self):
+        last = total = None
+        for first, taxon, bases, _, _ in self.db.targets:
+            i = len(self.lengths.setdefault("seen", []))
+            name = self.db.ids[i].split(".")[0]
+            digits = len(name) - len(name.rstrip("0123456789"))
+            head = name[:len(name) - min(12, digits)]
+            here = (taxon, head, int(name[len(head):] or -1))
+            follows = last and digits and last[0] == here[0] and last[1] == here[1] and last[2] + 1 == here[2]
+            total = total + bases if follows else bases
+            self.lengths["seen"].append(name)
+            last, species = here, self.tree.species[taxon]
+            if species is not None:
+                self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
+
+    def share_out(self, first):
+        cells = defaultdict(Counter)
+        for (found, cell, _, _, _), many in self.classes.items():
+            weights = [2 ** 23 - DROP * drop for _, drop in found]
+            if not first:
+                weights = [w + lb(max(1, self.fits[s].own)) - lb(self.lengths[s])
+                           for w, (s, _) in zip(weights, found)]
+            powers = [pw(max(weights) - w) for w in weights]
+            for (s, _), power in zip(found, powers):
+                share = 65536 * power // sum(powers)
+                cells[s][cell] += 0
+                if share >= 1311:
+                    cells[s][cell] += many * share // 256
+        return {s: {cell: x for cell, x in c.items() if x} for s, c in cells.items()}
+
+    def fit(self):
+        self.set_lengths()
+        self.shapes = Shapes(self.db, self.least, self.many)
+        for i in range(3):
+            self.cells = self.share_out(i == 0)
+            self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
+        self.verdict = {s: "few" if f.few else "relative" if not f.stands else
+                        "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
+        self.breadth()
+        self.refute()
+
+    def breadth(self):
+        self.counted, self.found, self.expected = Counter(), Counter(), {}
+        own = {}
+        for s, f in self.fits.items():
+            own[s] = set()
+            for j in range(32):
+                cells = [(self.cells[s].get(32 * i + j, 0), f.parts(self.shapes.f, 32 * i + j)) for i in range(4)]
+                if 2 * sum(x for x, (o, r) in cells if o > r) > sum(x for x, _ in cells):
+                    own[s].add(j)
+        for (found, cell, _, located, _), many in self.classes.items():
+            best = [s for s, drop in found if drop == 0]
+            if located and cell % 32 in own[best[0]]:
+                self.counted[best[0]] += many
+        for (target, _), shares in self.places.items():
+            s = self.tree.species[self.db.targets[target][1]]
+            if s in own and shares & own[s]:
+                self.found[s] += 1
+        for s in self.fits:
+            g, n = self.lengths[s], self.counted[s]
+            self.expected[s] = g * (2 ** 24 - (pw(94548 * n // g) if n < 64 * g else 0)) // 65536
+
+    def family(self, species):
+        t = species
+        while t:
+            if self.db.taxa[t][3] == FAMILY:
+                return t
+            t = self.tree.parent[t]
+        return self.tree.genus[species]
+
+    def refute(self):
+        most = Counter()
+        for s, f in self.fits.items():
+            most[self.family(s)] = max(most[self.family(s)], f.own)
+        gone = {}
+        for s, f in self.fits.items():
+            if f.few:
+                continue
+            if f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
+                gone[s] = "echo"
+            elif f.stands and self.counted[s] >= 5 and self.found[s] < 20 and \
+                    2560 * (self.found[s] + 1) < 7 * self.expected[s]:
+                gone[s] = "narrow"
+        for s, verdict in gone.items():
+            self.fits[s].stands = False
+            self.verdict[s] = verdict
+
+    def decide(self, key):
+        found, cell, call, _, enough = key
+        own, other = [], []
+        for s, drop in found:
+            o, r = self.fits[s].parts(self.shapes.f, cell)
+            x = 2 ** 23 - DROP * drop - lb(self.lengths[s])
+            own.append(x + lb(o) if o else None)
+            other.append(x + lb(max(1, r)))
+        logs = [x for x in own + other if x is not None]
+        best, p = None, 0
+        if any(x is not None for x in own):
+            at = max(range(len(own)), key=lambda i: own[i] if own[i] is not None else -1)
+            best = found[at][0]
+            p = 65536 * pw(max(logs) - own[at]) // sum(pw(max(logs) - x) for x in logs)
+        now = None if call is None else self.tree.species[call]
+        if now is None:
+            return best if p >= 55705 and enough else call
+        if best == now:
+            return call if p >= 22938 else self.up(call)
+        return best if p >= 55705 else self.up(call)
+
+    def up(self, call):
+        t = self.tree.genus[call]
+        return call if t is None else t or None
+
+    # --- outputs ---------------------------------------------------------------------
+    def lines(self):
+        self.first, self.final = Counter(), Counter()
+        change, memo = self.change and len(self.fragments) >= 5000, {}
+        for name, mates, n, h1, call, key in self.fragments:
+            self.first[call] += 1
+            if key and change:
+                if key not in memo:
+                    memo[key] = self.decide(key)
+                call = memo[key]
+            self.final[call] += 1
+            taxid = 0 if call is None else self.db.taxa[call][0]
+            runs = ["%d:%d" % (taxid, h1)] if taxid else []
+            odd = sum(canonicals(seq, self.db.k).count(None) for seq in mates)
+            missed = n - (h1 if taxid else 0)
+            if missed or not (taxid or odd):
+                runs.append("0:%d" % missed)
+            if odd:
+                runs.append("A:%d" % odd)
+            yield "\t".join(("C" if taxid else "U", name, str(taxid), "|".join(str(len(s)) for s in mates),
+                             " ".join(runs)))
+
+    def clade(self, counts, taxon):
+        return sum(x for t, x in counts.items() if t is not None and taxon <= t < self.tree.end[taxon])
+
+    def reads(self, s):
+        total = float(self.clade(self.direct, s))
+        f = self.fits.get(s)
+        if not f:
+            return total
+        seen = sum(x * self.shapes.seen[f.shapes[0]][cell // 32] for cell, x in self.cells[s].items())
+        seen = seen // f.n if f.n else 65536
+        return total + (f.own * 256.0 / seen if seen else 0)
+
+    def rows(self):
+        """taxid -> what the columns from reads_first to why but one are, texts"""
+        tree, every = self.tree, range(1, len(self.db.taxa))
+        species = [t for t in every if tree.species[t] == t]
+        reads = {s: self.reads(s) for s in species}
+        depth = {s: reads[s] / self.lengths.get(s, 2) for s in species}
+        named, depths, n = sum(reads.values()), sum(depth.values()), len(self.fragments)
+        total = max(named, n)
+        for t in every:
+            if self.db.taxa[t][3] not in LETTERED or tree.species[t] not in (None, t):
+                continue
+            under = [s for s in species if t <= s < tree.end[t]]
+            mine = sum(reads[s] for s in under)
+            first, final = self.clade(self.first, t), self.clade(self.final, t)
+            if not first and not final and mine < 1:
+                continue
+            row = [str(first), str(final), mine, mine / total, mine / named if named else 0.0,
+                   sum(depth[s] for s in under) / depths if depths else 0.0]
+            yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
+
+    def presence(self, s):
+        f = self.fits.get(s)
+        if not f:
+            return ["-"] * 7
+        ani = ["-"] * 3
+        if not f.few and (f.stands or f.weights[0] >= ONE // 2):
+            ani = ["%.1f" % ((1000 - D[x]) / 10) for x in (f.shapes[0], f.high, f.low)]
+        share = sum(x * (2 * (cell % 32) + 1) // 256 for cell, x in self.cells[s].items())
+        return ani + [str(self.found[s]), "%.1f" % (self.expected[s] / 256),
+                      "%.4f" % (share * 4 / f.n if f.n else 0), self.verdict[s]]
+
+
+def close(at, have, want):
+    """What is printed, of floating point in any order."""
+    if isinstance(want, float):
+        return abs(float(have) - want) < (0.0051 if at == 2 else 5.1e-7)
+    return have == want
+
+
+def check_profile(sample, path):
+    with open(path) as f:
+        next(f)
+        got = [line.rstrip("\n").split("\t") for line in f]
+    want = list(sample.rows())
+    if [int(r[0]) for r in got[:-1]] != [taxid for taxid, _ in want]:
+        sys.exit("rows of %s\nand should be of %s" % ([r[0] for r in got], [t for t, _ in want]))
+    for have, (taxid, row) in zip(got, want):
+        shown = have[3:14] + have[15:17]
+        for i, (x, y) in enumerate(zip(shown, row)):
+            if not close(i, x, y):
+                sys.exit("profile of %d is\n%s\nand should be\n%s" % (taxid, shown, row))
+
+
+def main(args):
+    keep = "--keep" in args
+    db_path, calls, profile, *reads = [a for a in args if a != "--keep"]
+    sample = Sample(Database(db_path), not keep)
+    for fragment in zip(*map(records, reads)):
+        name = fragment[0][0]
+        if len(reads) > 1 and name[-2:] in ("/1", "/2"):
+            name = name[:-2]
+        sample.add(name, [seq for _, seq in fragment])
+    sample.fit()
+    with open(calls) as got:
+        for number, want in enumerate(sample.lines(), 1):
+            line = got.readline().rstrip("\n")
+            if line != want:
+                sys.exit("line %d is    %s\nand should be %s" % (number, line, want))
+        if got.readline():
+            sys.exit("more lines than fragments")
+    check_profile(sample, profile)
+    print("%d lines, %d classes, %d calls changed" % (len(sample.fragments), len(sample.classes), sum(
+        (sample.first - sample.final).values())))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

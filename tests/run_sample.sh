@@ -1,0 +1,160 @@
+# run_sample.sh - the second pass: calls and profile beside an independent implementation, the same
+# ones for any threads and blocks, and answers to samples that say little; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+[ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
+
+T3=$data/genomes/Enterobacteria_phage_T3.NC_003298.1.fa.gz
+T7=$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz
+lambda=$data/genomes/Escherichia_virus_Lambda.NC_001416.1.fa.gz
+phi=$data/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz
+mers=$data/genomes/Middle_East_respiratory_syndrome_related_coronavirus.JX869059.2.fa.gz
+sars=$data/genomes/Severe_acute_respiratory_syndrome_coronavirus_2.NC_045512.2.fa.gz
+
+second() { "$kmerhash" classify -q "$@"; }
+sample() { "$PYTHON3" "$tests/make_world.py" sample "$@"; }
+# agrees DATABASE READS [OPTION]: lines and profile
+agrees() {
+	second --db "$1" --output calls.tsv --profile p.tsv ${3:---sample-pass} "$2" &&
+	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv ${4:-} "$2"
+}
+# verdict TAXID WORD
+verdict() { awk -F '\t' -v t="$1" '$1 == t { v = $17 } END { print v; exit v != "'"$2"'" }' p.tsv; }
+# number JSON-KEY: of j.json
+number() { sed -n 's/.*"'"$1"'": \([0-9]*\).*/\1/p' j.json; }
+
+# In the sample: relatives of T7 (T3, which is absent), a strain of lambda, phiX174 and SARS-CoV-2
+# as they are, MERS, which is absent.
+check "build" build --db db.khdb "$T7" "$lambda" "$phi" "$sars"
+check "build both relatives" build --db both.khdb "$T3" "$T7" "$lambda" "$phi" "$sars"
+check "build, other k" build --db k.khdb -k 21 --smer-len 11 --stride 60 "$T7" "$lambda" "$phi"
+check "build, minhash" build --db minhash.khdb --scheme minhash "$T3" "$T7" "$lambda"
+check "build, lists cut by species" build --db cut.khdb --max-locations 1 "$T3" "$T7" "$lambda" "$phi"
+check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
+check "sample of relatives" sample 5200 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
+check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
+
+check "calls and profile" agrees db.khdb s.fq
+check "a relative alone is one" verdict 1985738 relative
+check "a strain is present" verdict 10710 present
+check "calls and profile, relatives in the database" agrees both.khdb near.fq
+check "calls and profile, other k" agrees k.khdb near.fq
+check "calls and profile, lists cut by species" agrees cut.khdb near.fq
+check "calls and profile, minhash" agrees minhash.khdb near.fq
+check "a profile alone keeps the calls" agrees db.khdb s.fq --no-verify --keep
+second --db db.khdb --output first.tsv s.fq
+same first.tsv calls.tsv "a profile alone keeps the lines"
+check "a small sample keeps its calls" agrees db.khdb small.fq
+second --db db.khdb --output first.tsv small.fq
+same first.tsv calls.tsv "a small sample keeps its lines"
+second --db db.khdb --output - --sample-pass --json j.json small.fq
+check "and the summary says so" grep -q '"calls": "kept: too few fragments"' j.json
+
+# --- one result ---------------------------------------------------------------------
+# all FOLDER OPTION...: every output that there is
+all() {
+	mkdir "$1" && to=$1 && shift &&
+	second --db db.khdb --sample-pass --output "$to/lines" --report "$to/report" \
+		--profile "$to/profile.tsv" --classified-out "$to/c.fq" --unclassified-out "$to/u.fq" \
+		"$@" s.fq
+}
+check "one thread" all one --threads 1
+check "four threads, small blocks" all four --threads 4 --block-size 3000
+for f in lines report profile.tsv c.fq u.fq; do same one/$f four/$f "$f: threads and blocks"; done
+check "as many reads as there are" test "$(cat one/c.fq one/u.fq | wc -l)" -eq "$(wc -l <s.fq)"
+check "reads are told as they are called" sh -c '
+	awk -F "\t" "\$1 == \"C\" { print \$2, \$3 }" one/lines >want
+	awk "NR % 4 == 1 { sub(/^@/, \"\"); sub(/kraken:taxid\|/, \"\"); print }" one/c.fq >have
+	cmp want have'
+awk -F '\t' '$3 > 0 { n += $3 } END { print n }' one/report >n
+check "the report is that of the lines" test "$(cat n)" -eq "$(wc -l <one/lines)"
+second --db db.khdb --sample-pass --output - --report alone s.fq
+same one/report alone "the report without lines"
+second --db db.khdb --sample-pass --output lines.gz s.fq && gzip -dc lines.gz >lines
+same one/lines lines "lines as .gz"
+second --db db.khdb --sample-pass s.fq >out
+same one/lines out "lines on the standard output"
+check "nothing is left behind" test -z "$(ls -A one | grep kmerhash)"
+
+# --- selected reads, other samples ---------------------------------------------------
+second --db db.khdb --sample-pass --output lines --extract 10710 --classified-out e.fq s.fq
+check "reads of a clade, as they are called in the end" sh -c '
+	awk -F "\t" "\$3 == 10710 { print \$2 }" lines >want
+	awk "NR % 4 == 1 { print substr(\$1, 2) }" e.fq >have
+	test -s have && cmp want have'
+second --db db.khdb --sample-pass --output lines --exclude 694009 --classified-out e.fq s.fq
+check "reads without a clade" sh -c '
+	awk -F "\t" "\$1 == \"C\" && \$3 != 694009 && \$3 != 2697049 { print \$2 }" lines >want
+	awk "NR % 4 == 1 { print substr(\$1, 2) }" e.fq >have
+	test -s have && cmp want have'
+printf 'sample\treads1\treads2\none\ts.fq\t\ntwo\tnear.fq\t\nthree\tsmall.fq\t\nfour\ts.fq\tx2.fq\nfour\tnear.fq\t\n' \
+	>sheet
+sed '/^@s/s/$/ 2/' s.fq >x2.fq
+mkdir own
+own() { s=$1; shift; second --db db.khdb --sample-pass --output own/$s.tsv --report own/$s.kreport \
+	--profile own/$s.p.tsv --classified-out own/$s.c.fq "$@"; }
+own one s.fq; own two near.fq; own three small.fq
+for threads in 1 3; do
+	rm -rf many
+	check "samples, $threads threads" second --db db.khdb --samples sheet --outdir many --sample-pass \
+		--profile p.tsv --classified-out 'c.fq' --threads $threads --block-size 20K
+	for s in one two three; do
+		for f in tsv kreport p.tsv c.fq; do same own/$s.$f many/$s.$f "samples, $s.$f: $threads threads"; done
+	done
+	check "samples, pairs and single reads: all lines" test \
+		"$(wc -l <many/four.tsv)" -eq $(($(wc -l <one/lines) + $(wc -l <own/two.tsv)))
+	[ $threads -eq 1 ] && cp -r many many1
+done
+for f in tsv kreport p.tsv c.fq; do same many1/four.$f many/four.$f "pairs and single reads, $f: threads"; done
+
+# --- forms --------------------------------------------------------------------------
+second --db db.khdb --output - --profile p.json s.fq
+check "a profile as JSON" "$PYTHON3" -c '
+import csv, json
+rows = {int(r["taxid"]): r for r in csv.DictReader(open("one/profile.tsv"), delimiter="\t")}
+taxa = json.load(open("p.json"))["taxa"]
+assert taxa and len(taxa) == len(rows) - 1
+for t in taxa:
+    r = rows[t["taxid"]]
+    assert t["name"] == r["name"] and abs(t["reads"] - float(r["reads"])) < 0.006
+    assert t.get("verdict", "-") == r["verdict"] or "verdict" not in t'
+second --db db.khdb --output - --profile p.cami s.fq
+check "a profile of CAMI" "$PYTHON3" -c '
+lines = open("p.cami").read().splitlines()
+assert lines[0] == "@SampleID:p.cami" and lines[1] == "@Version:0.10.0"
+rows = [l.split("\t") for l in lines[4:]]
+assert all(len(r) == 5 and len(r[2].split("|")) == len(r[3].split("|")) for r in rows)
+species = sum(float(r[4]) for r in rows if r[1] == "species")
+assert abs(species - 100) < 1e-3, species'
+
+# --- samples that say little --------------------------------------------------------
+# says NAME: lines and profile of the reads in x.fq
+says() {
+	check "$1" second --db db.khdb --sample-pass --output x.tsv --report r --profile p.tsv \
+		--json j.json x.fq
+	check "$1: all lines" test "$((4 * $(wc -l <x.tsv)))" -eq "$(wc -l <x.fq)"
+	check "$1: a profile" grep -q '^0	-	unknown' p.tsv
+}
+: >x.fq
+says "no reads"
+head -n 4 s.fq >x.fq
+says "one read"
+sample 6000 x.fq 150 "$phi:1:0"
+says "one genome, 160 times"
+check "one genome: present" verdict 10847 present
+check "one genome: no call is changed" test "$(number changed)" -eq 0
+sample 40000 x.fq 150 "$phi:1:0.002" "$T3:0.0001:0"
+says "one genome at 1000x"
+check "1000x: present" verdict 10847 present
+sample 6000 x.fq 150 "$mers:1:0"
+says "nothing of the references"
+check "nothing: no species is called" sh -c '! grep "	S	" r'
+sample 20 x.fq 3000 "$lambda:1:0.01"
+says "long reads"
+awk 'NR % 4 == 2 { $0 = substr($0, 1, 30) } NR % 4 == 0 { $0 = substr($0, 1, 30) } 1' s.fq >x.fq
+says "reads too short for a class"
+
+# --- usage --------------------------------------------------------------------------
+expect 2 "named for two outputs" "an output named twice" second --db db.khdb --output p --profile p s.fq
+expect 1 "cannot|No such" "a folder that is not there" \
+	second --db db.khdb --output - --profile no/where.tsv s.fq
+plan

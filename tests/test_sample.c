@@ -1,0 +1,452 @@
+/* test_sample.c - the second pass in its parts: logarithms, shapes, fits, classes, frames */
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "sample/classes.h"
+#include "sample/fit.h"
+#include "sample/frames.h"
+#include "sample/lengths.h"
+#include "sample/logs.h"
+#include "sample/model.h"
+#include "sample/shapes.h"
+
+static kh_shapes shapes;
+static const kh_sampling syncmer = { KH_SYNCMER, 18, 14, 112 };
+
+/* --- logarithms ------------------------------------------------------------------- */
+static void test_logs(void **state)
+{
+	(void)state;
+	for (uint64_t x = 1; x < UINT64_C(1) << 62; x += x / 3 + 1) {
+		const double is = log2((double)x) * 65536;
+
+		assert_true((double)kh_log2q(x) <= is + 2 && (double)kh_log2q(x) > is - 4);
+	}
+	assert_int_equal(kh_log2q(1), 0);
+	assert_int_equal(kh_log2q(UINT64_C(1) << 63), 63 << 16);
+	assert_int_equal(kh_log2q(UINT64_MAX), (64 << 16) - 1);
+	assert_int_equal(KH_LOG2_E, lround(floor(65536 / log(2))));
+}
+
+static void test_powers(void **state)
+{
+	(void)state;
+	assert_int_equal(kh_exp2q(0), KH_EXP2_ONE);
+	assert_int_equal(kh_exp2q(65536), KH_EXP2_ONE / 2);
+	assert_int_equal(kh_exp2q(24 << 16), 1);
+	assert_int_equal(kh_exp2q(25 << 16), 0);
+	assert_int_equal(kh_exp2q(UINT64_C(1) << 40), 0);
+	for (uint64_t y = 0; y < 26 << 16; y += 37) {
+		const double is = 16777216 * exp2(-(double)y / 65536);
+
+		assert_true(fabs(kh_exp2q(y) - is) < 1.5 + is * 4e-6);
+		assert_true(y == 0 || kh_exp2q(y) <= kh_exp2q(y - 37 < y ? y - 37 : 0));
+	}
+}
+
+/* --- shapes ----------------------------------------------------------------------- */
+static void make_shapes(uint32_t n)
+{
+	uint32_t least[32];
+	uint64_t many[KH_N_MOST + 1] = { 0 };
+	kh_err err;
+
+	for (int i = 0; i < 32; i++)
+		least[i] = 2;
+	many[n] = 1000;
+	assert_int_equal(kh_shapes_make(&shapes, &syncmer, least, many, &err), 0);
+}
+
+static double mean_share(uint32_t x, uint32_t size)
+{
+	double sum = 0, all = 0;
+
+	for (uint32_t j = 0; j < KH_SHARES; j++) {
+		const double f = shapes.f[x][size * KH_SHARES + j];
+
+		sum += f * (j + 0.5) / KH_SHARES;
+		all += f;
+	}
+	assert_true(all > 65000 && all < 65600);
+	return sum / all;
+}
+
+static void test_shapes(void **state)
+{
+	(void)state;
+	for (uint32_t n = KH_N_LEAST; n <= KH_N_MOST; n += 17) {
+		const uint32_t size = n < 16 ? 0 : n < 32 ? 1 : n < 64 ? 2 : 3;
+		double last = 1;
+
+		make_shapes(n);
+		for (uint32_t x = 0; x < KH_SHAPES; x++) {
+			const double mean = mean_share(x, size);
+
+			assert_true(mean < last);       /* the farther, the fewer */
+			assert_true(x == 0 ||
+				    shapes.seen[x][size] < shapes.seen[x - 1][size] + 50);
+			last = mean;
+		}
+		/* D = .001, and errors of .003: .93; less for bad reads */
+		assert_true(n < 16 || fabs(mean_share(0, size) - 0.9) < 0.03);
+		assert_true(shapes.seen[0][size] > (n < 16 ? 60000 : 65000));
+		assert_int_equal(shapes.seen[0][(size + 1) % KH_SIZES], 65536); /* no fragments */
+	}
+}
+
+/* --- fits ------------------------------------------------------------------------- */
+/* `n` fragments of 40 features, as shape x has them. */
+static void add_fragments(uint64_t many[KH_CELLS], uint32_t x, uint64_t n)
+{
+	for (uint32_t j = 2 * KH_SHARES; j < 3 * KH_SHARES; j++)
+		many[j] += n * 256 * shapes.f[x][j] / 65535;
+}
+
+static void test_fit_single(void **state)
+{
+	(void)state;
+	make_shapes(40);
+	for (uint32_t x = 0; x < KH_JUNK; x++) {
+		uint64_t many[KH_CELLS] = { 0 };
+		kh_fit fit;
+
+		add_fragments(many, x, 3000);
+		kh_fit_make(&fit, &shapes, many);
+		assert_int_equal(fit.kind, KH_FIT_SINGLE);
+		assert_int_equal(fit.shape[0], x);
+		assert_true(fit.low <= x && x <= fit.high);
+		assert_int_equal(fit.own, kh_divergence[x] <= 70);
+		assert_true(fit.weight[0] > KH_WEIGHT_ONE * 9 / 10);
+	}
+}
+
+static void test_fit_pair(void **state)
+{
+	uint64_t many[KH_CELLS] = { 0 };
+	kh_fit fit;
+
+	(void)state;
+	make_shapes(40);
+	add_fragments(many, 1, 2000);           /* .3 % */
+	add_fragments(many, 12, 6000);          /* a relative, 10 % */
+	kh_fit_make(&fit, &shapes, many);
+	assert_int_equal(fit.kind, KH_FIT_PAIR);
+	assert_true(fit.own && fit.shape[0] <= 2);
+	assert_true(kh_divergence[fit.shape[1]] >= 85);
+	assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - 2000) < 200);
+}
+
+static void test_fit_little(void **state)
+{
+	uint64_t many[KH_CELLS] = { 0 };
+	kh_fit fit;
+
+	(void)state;
+	make_shapes(40);
+	kh_fit_make(&fit, &shapes, many);
+	assert_int_equal(fit.kind, KH_FIT_FEW);
+	assert_int_equal(kh_fit_own(&fit), 0);
+	many[95] = 5 * 256 - 1;
+	kh_fit_make(&fit, &shapes, many);
+	assert_int_equal(fit.kind, KH_FIT_FEW);
+	assert_int_equal(kh_fit_own(&fit), many[95] / 2);
+	many[95]++;
+	kh_fit_make(&fit, &shapes, many);
+	assert_int_equal(fit.kind, KH_FIT_SINGLE);
+	assert_true(fit.own);
+	many[95] = UINT64_C(1) << 42;           /* nothing overflows */
+	many[70] = 1;
+	kh_fit_make(&fit, &shapes, many);
+	assert_int_equal(fit.shape[0], 0);
+	assert_true(kh_fit_own(&fit) > (UINT64_C(1) << 42) * 9 / 10);
+}
+
+/* --- classes ---------------------------------------------------------------------- */
+enum { N_TAXA = 8, N_WORKERS = 3, N_FRAGMENTS = 6000 };
+/* root, genus 1 with species 2 and 4 (strain 5 below), genus 6 with species 7 */
+static const uint32_t species[N_TAXA] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 4, 4, KH_NO_TAXON, 7 };
+
+static void made_fragment(kh_call *call, kh_candidates *cand)
+{
+	static const uint32_t sets[][KH_CANDIDATES] = {
+		{ 2, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+		{ 2, 4, KH_NO_TAXON, KH_NO_TAXON },
+		{ 2, 4, 7, KH_NO_TAXON },
+		{ KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+	};
+	const uint32_t set = (uint32_t)(test_rand() % 4);
+
+	*call = (kh_call) { .taxon = test_rand() % 3 ? 5 : KH_NO_TAXON,
+			    .features = (uint32_t)(test_rand() % 140) };
+	call->hits = (uint32_t)(test_rand() % (call->features + 1));
+	*cand = (kh_candidates) { .bin = test_rand() % 2 ? 10 : KH_NO_BIN };
+	memcpy(cand->species, sets[set], sizeof sets[set]);
+	if (set == 1)
+		cand->drop[test_rand() % 2] = (uint8_t)(test_rand() % 4);
+}
+
+static void test_classes(void **state)
+{
+	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
+	const kh_bins bins = { .n = 2, .first = first, .taxon = taxon, .votes = KH_NO_BIN };
+	const kh_tree tree = { .n = N_TAXA, .species = species };
+	const kh_rule rule = { .minima = { 0, 0, 0, 3 } };
+	const kh_class_rule r = { &rule, &bins, &tree };
+	kh_classes one, some[N_WORKERS], sum, all;
+	uint32_t *to[N_WORKERS], *to_one, *index = calloc(N_FRAGMENTS, sizeof *index);
+	uint64_t counted = 0, direct = 0, called = 0;
+	kh_err err;
+
+	(void)state;
+	assert_int_equal(kh_classes_init(&one, N_TAXA, &err), 0);
+	assert_int_equal(kh_classes_init(&sum, N_TAXA, &err), 0);
+	assert_int_equal(kh_classes_init(&all, N_TAXA, &err), 0);
+	for (int i = 0; i < N_WORKERS; i++)
+		assert_int_equal(kh_classes_init(&some[i], N_TAXA, &err), 0);
+	for (int i = 0; i < N_FRAGMENTS; i++) {
+		kh_call call;
+		kh_candidates cand;
+		uint32_t at;
+
+		made_fragment(&call, &cand);
+		called += call.taxon != KH_NO_TAXON;
+		assert_int_equal(kh_classes_add(&one, &r, &call, &cand, &at, &err), 0);
+		assert_int_equal(kh_classes_add(&some[i % N_WORKERS], &r, &call, &cand, &index[i],
+						&err), 0);
+		assert_int_equal(at == KH_NO_CLASS, index[i] == KH_NO_CLASS);
+		/* few features, many, few hits, no candidate */
+		assert_int_equal(at == KH_NO_CLASS,
+				 call.features < 8 || call.features > 127 || call.hits < 2 ||
+				 (call.features < 16 && call.hits < 3) ||
+				 cand.species[0] == KH_NO_TAXON);
+	}
+	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, &err), 0);
+	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, &err), 0);
+	assert_true(sum.n > 100 && sum.n == all.n);
+	assert_memory_equal(sum.at, all.at, sum.n * sizeof *sum.at);
+	assert_memory_equal(sum.many, all.many, sizeof sum.many);
+	assert_memory_equal(sum.direct, all.direct, N_TAXA * sizeof *sum.direct);
+	for (size_t i = 0; i < sum.n; i++) {
+		counted += sum.at[i].many;
+		direct += sum.at[i].call != KH_NO_TAXON ? sum.at[i].many : 0;
+	}
+	assert_int_equal(direct + sum.direct[5], called);
+	assert_true(counted < N_FRAGMENTS);
+	for (int i = 0; i < N_WORKERS; i++)
+		for (size_t j = 0; j < some[i].n; j++)
+			assert_memory_equal(&some[i].at[j], &sum.at[to[i][j]],
+					    offsetof(kh_class, many));
+	for (int i = 0; i < N_WORKERS; i++) {
+		free(to[i]);
+		kh_classes_clear(&some[i]);
+	}
+	free(to_one);
+	free(index);
+	kh_classes_clear(&one);
+	kh_classes_clear(&sum);
+	kh_classes_clear(&all);
+}
+
+/* --- frames ----------------------------------------------------------------------- */
+enum { FRAMES = 20 };
+
+static void made_frame(kh_frame *f, uint64_t ticket)
+{
+	kh_err err;
+
+	f->n = 0;
+	for (uint64_t i = 0; i < ticket * ticket * 500; i++) {
+		const uint64_t x = kh_fmix64(ticket * 1000003 + i) >> i % 64;
+
+		assert_int_equal(kh_frame_number(f, x, &err), 0);
+	}
+}
+
+static void test_frames(void **state)
+{
+	kh_monitor *m;
+	kh_frames *s;
+	kh_frame f = { NULL, 0, 0 }, want = { NULL, 0, 0 };
+	kh_err err;
+
+	(void)state;
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_frames_open(&s, "frames", 2, m, &err), 0);
+	for (uint64_t t = FRAMES; t-- > 0;) {
+		made_frame(&f, t);
+		assert_int_equal(kh_frames_put(s, t % 2, t, &f, &err), 0);
+	}
+	assert_int_equal(kh_frames_count(s), FRAMES);
+	for (uint64_t t = 0; t < FRAMES; t++) {
+		const char *at;
+
+		assert_int_equal(kh_frames_get(s, 0, t, &f, &err), 0);
+		made_frame(&want, t);
+		assert_int_equal(f.n, want.n);
+		if (f.n == 0)
+			continue;
+		assert_memory_equal(f.p, want.p, f.n);
+		at = f.p;
+		for (uint64_t i = 0; i < t * t * 500; i++)
+			assert_true(kh_frame_read(&at) == kh_fmix64(t * 1000003 + i) >> i % 64);
+		assert_ptr_equal(at, f.p + f.n);
+	}
+	kh_frames_close(s);
+	assert_int_equal(kh_frames_open(&s, "no/such/folder", 1, m, &err), KH_EIO);
+	kh_frames_close(NULL);
+	kh_monitor_free(m);
+	free(f.p);
+	free(want.p);
+}
+
+/* --- lengths ---------------------------------------------------------------------- */
+static void test_numbered_on(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool is;
+	} cases[] = {
+		{ "NZ_BCQD01000001.1", "NZ_BCQD01000002.1", true },
+		{ "BK006935.2", "BK006936.2", true },
+		{ "BK006939.2", "BK006940.2", true },
+		{ "contig9", "contig10", true },
+		{ "NC_000913.3", "NC_000964.3", false },
+		{ "NC_000913.3", "NZ_000914.3", false },
+		{ "BK006936.2", "BK006935.2", false },
+		{ "chrX", "chrY", false },
+		{ "", "", false },
+		{ "1", "2", true },
+		{ "a99999999999999999999", "a100000000000000000000", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(kh_numbered_on(cases[i].a, cases[i].b), cases[i].is);
+}
+
+/* --- very many species ------------------------------------------------------------ */
+enum { SPECIES = 100000, GENERA = 1000, MANY = 1 + GENERA + SPECIES };
+
+/* A tree of root, genera, and species with a target each. */
+static kh_db *wide_db(void)
+{
+	static kh_db_header h;
+	static kh_taxonomy t;
+	static kh_db db;
+	kh_db_target *target = calloc(SPECIES, sizeof *target);
+	uint32_t n = 1;
+
+	t = (kh_taxonomy) { .n = MANY, .taxid = calloc(MANY, 4), .parent = calloc(MANY, 4),
+			    .end = calloc(MANY, 4), .rank = calloc(MANY, 1),
+			    .species = calloc(MANY, 4), .genus = calloc(MANY, 4) };
+	h = (kh_db_header) { .sampling = syncmer, .max_span = 1008, .n_targets = SPECIES };
+	t.end[0] = MANY;
+	t.species[0] = t.genus[0] = KH_NO_TAXON;
+	for (uint32_t g = 0, s = 0; g < GENERA; g++) {
+		const uint32_t genus = n;
+
+		t.species[n] = KH_NO_TAXON;
+		t.genus[n] = n;
+		t.rank[n] = KH_RANK_GENUS;
+		t.end[n++] = genus + 1 + SPECIES / GENERA;
+		for (uint32_t i = 0; i < SPECIES / GENERA; i++, s++, n++) {
+			t.parent[n] = t.genus[n] = genus;
+			t.species[n] = n;
+			t.rank[n] = KH_RANK_SPECIES;
+			t.end[n] = n + 1;
+			target[s] = (kh_db_target) { .taxon = n, .bases = 100000 + s };
+		}
+	}
+	db = (kh_db) { .h = &h, .tax = &t, .target = target, .ids = "" };
+	return &db;
+}
+
+static void wide_free(kh_db *db)
+{
+	free(db->tax->taxid);
+	free(db->tax->parent);
+	free(db->tax->end);
+	free(db->tax->rank);
+	free(db->tax->species);
+	free(db->tax->genus);
+	free((void *)(uintptr_t)db->target);
+}
+
+/* Each species has fragments of its own at one share, and half of them share with the next. */
+static void wide_classes(kh_classes *c, const kh_db *db)
+{
+	kh_err err;
+
+	assert_int_equal(kh_classes_init(c, MANY, &err), 0);
+	c->cap = c->n = (size_t)2 * SPECIES;
+	c->at = calloc(c->n, sizeof *c->at);
+	for (uint32_t s = 0; s < SPECIES; s++) {
+		const uint32_t t = db->target[s].taxon, next = db->target[(s + 1) % SPECIES].taxon;
+		const uint64_t many = s % 10 == 0 ? 40 : s % 3;
+		const kh_class own = { .species = { t, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+				       .call = t, .cell = 64 + 28 + s % 4, .enough = 1,
+				       .many = many };
+
+		c->at[2 * s] = c->at[2 * s + 1] = own;
+		c->at[2 * s + 1].species[0] = t < next ? t : next;
+		c->at[2 * s + 1].species[1] = t < next ? next : t;
+		c->many[40] += 2 * many;
+	}
+}
+
+static void test_very_many_species(void **state)
+{
+	kh_db *db = wide_db();
+	kh_rule rule = { .sampling = syncmer };
+	kh_classes c;
+	kh_model one, four;
+	uint64_t *first;
+	kh_monitor *m;
+	kh_err err;
+
+	(void)state;
+	wide_classes(&c, db);
+	assert_int_equal(kh_stretches(db, &first, &err), 0);
+	uint32_t *mask = calloc(first[SPECIES], sizeof *mask);
+	kh_model_input in = { .db = db, .rule = &rule, .classes = &c, .mask = mask,
+			      .fragments = 1 << 20, .change = true };
+	assert_int_equal(kh_model_make(&one, &in, &err), 0);
+	assert_int_equal(one.n, SPECIES);
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	in.m = m;
+	in.threads = 4;
+	assert_int_equal(kh_model_make(&four, &in, &err), 0);
+	assert_memory_equal(one.decision, four.decision, c.n * sizeof *one.decision);
+	for (uint32_t s = 0; s < SPECIES; s++) {
+		assert_memory_equal(&one.at[s].fit.weight, &four.at[s].fit.weight, 12);
+		if (s % 10 != 1)        /* who shares with a large one may be there */
+			assert_int_equal(one.at[s].verdict,
+					 s % 10 == 0 ? KH_PRESENT : KH_TOO_FEW);
+		if (s % 10 == 0)
+			assert_int_equal(one.decision[2 * s], db->target[s].taxon);
+	}
+	kh_monitor_free(m);
+	kh_model_clear(&one);
+	kh_model_clear(&four);
+	kh_classes_clear(&c);
+	free(mask);
+	free(first);
+	wide_free(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
+		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_fit_single),
+		cmocka_unit_test(test_fit_pair),     cmocka_unit_test(test_fit_little),
+		cmocka_unit_test(test_classes),	     cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_numbered_on),  cmocka_unit_test(test_very_many_species),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("sample", tests, NULL, NULL);
+}
