@@ -1,93 +1,123 @@
 /*
- * ranks_deal.c - the backend of rank 0: its tasks are dealt to all ranks
+ * dispatch.c - the backend of process 0: its tasks are distributed over all processes
  *
- * A lane has a slot for each of its tasks under way.  Who gets the calls of a task puts
- * its slot into the lane's queue; the lane's worker gives tasks back in the order of submit.
+ * A queue has a slot for each of its tasks under way.  Who gets the calls of a task puts
+ * its slot into the queue's queue; the queue's worker gives tasks back in the order of submit.
  */
 #include <config.h>
-#include "ranks_in.h"
+#include "remote/remote_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-enum { PER_THREAD = 3 };                /* tasks under way for each thread of all ranks */
+enum { PER_THREAD = 3 };                /* tasks under way for each thread of all processes */
 
 struct slot {
 	kh_task *task;
-	kh_lane *lane;
-	unsigned to;                    /* rank */
+	unsigned to;                    /* peer */
+	uint32_t use;                   /* how often the slot was used */
+	bool under_way;                 /* under the lock: no calls have come yet */
 	bool done;                      /* seen by the worker */
 };
 
-struct kh_lane {
-	kh_ranks *r;
+struct kh_task_queue {
+	kh_remote *r;
 	kh_monitor *m;                  /* stopped when the run fails */
 	kh_queue *done;                 /* slots */
+	unsigned worker;
 	size_t first, n, depth;
 	struct slot slot[];
 };
 
 struct kh_engine {
-	kh_ranks *r;
+	kh_remote *r;
 	size_t depth;
 };
 
-/* --- for the servers ----------------------------------------------------------------------------- */
-static struct slot *slot_of(uint64_t id)
+/* --- for the servers -------------------------------------------------------------- */
+/* Under the lock.  A slot's number is its worker's, times the depth, plus its place. */
+static struct slot *find_slot(const kh_remote *r, uint64_t id, kh_task_queue **queue)
 {
-	return (struct slot *)(uintptr_t)id;
+	const uint32_t number = (uint32_t)id, depth = r->depth;
+	kh_task_queue *q = number / depth < r->o.threads ? r->queue[number / depth] : NULL;
+	struct slot *s = q ? &q->slot[number % depth] : NULL;
+
+	*queue = q;
+	return s && s->under_way && s->use == id >> 32 ? s : NULL;
 }
 
-kh_task *kh_deal_task(uint64_t id)
+kh_task *kh_dispatch_task(kh_remote *r, uint64_t id, unsigned from)
 {
-	return slot_of(id)->task;
+	kh_task_queue *q;
+
+	if (!r->queue)
+		return NULL;
+	pthread_mutex_lock(&r->lock);
+	const struct slot *s = find_slot(r, id, &q);
+	kh_task *t = s && s->to == from ? s->task : NULL;
+	pthread_mutex_unlock(&r->lock);
+	return t;
 }
 
-void kh_deal_done(kh_ranks *r, uint64_t id)
+void kh_dispatch_done(kh_remote *r, uint64_t id)
 {
-	struct slot *s = slot_of(id);
+	kh_task_queue *q;
 
-	kh_monitor_lock(r->m);
-	r->member[s->to].jobs--;
-	kh_monitor_unlock(r->m);
-	kh_queue_push(s->lane->done, s);
+	pthread_mutex_lock(&r->lock);
+	struct slot *s = find_slot(r, id, &q);
+	if (s) {
+		s->under_way = false;
+		r->member[s->to].jobs--;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (s)
+		kh_queue_push(q->done, s);
 }
 
-void kh_deal_stop(kh_ranks *r, const kh_err *e)
+void kh_dispatch_stop(kh_remote *r, const kh_err *e)
 {
-	kh_monitor_lock(r->m);
-	for (size_t i = 0; i < r->n_dealing; i++)
-		kh_monitor_stop(r->dealing[i]->m, e);
-	kh_monitor_unlock(r->m);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; r->queue && i < r->o.threads; i++)
+		if (r->queue[i])
+			kh_monitor_stop(r->queue[i]->m, e);
+	pthread_mutex_unlock(&r->lock);
 }
 
-/* --- engine ----------------------------------------------------------------------------------------- */
-/* Ends the servers of this rank. */
-static int stop_servers(kh_ranks *r, kh_err *err)
+/* --- engine ----------------------------------------------------------------------- */
+/* Ends the servers of this process. */
+static int stop_servers(kh_remote *r, kh_err *err)
 {
 	kh_err e = { 0, "" };
 	int rc;
 
-	if (!r->crew)
+	if (!r->threads)
 		return KH_OK;
-	if (kh_comm_post(r->o.comm, r->rank, KH_CH_STOP, NULL, 0, &e))
+	if (kh_comm_post(r->o.comm, r->self, KH_CHANNEL_STOP, NULL, 0, &e))
 		kh_comm_fail(r->o.comm, &e);
-	rc = kh_crew_join(r->crew, err);
-	r->crew = NULL;
+	rc = kh_threads_join(r->threads, err);
+	r->threads = NULL;
 	return rc;
 }
 
-static int deal_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o, kh_err *err)
+static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
+			    const kh_engine_options *o, kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)db;
+	(void)db, (void)o;              /* kh_remote_open has been told */
 	if (!e)
 		return KH_ENOMEM;
-	*e = (kh_engine) { o->ranks, o->depth };
-	rc = kh_crew_start(&e->r->crew, e->r->m, e->r->o.threads, kh_ranks_server, e->r, err);
+	*e = (kh_engine) { .r = be->context, .depth = be->depth };
+	e->r->depth = be->depth;
+	e->r->queue = kh_array(e->r->o.threads, sizeof(kh_task_queue *), err);
+	if (!e->r->queue) {
+		free(e);
+		return KH_ENOMEM;
+	}
+	rc = kh_threads_start(&e->r->threads, e->r->m, e->r->o.threads, kh_remote_server, e->r,
+			      err);
 	if (!rc && (rc = kh_monitor_error(e->r->m, err)))       /* not all of them run */
 		stop_servers(e->r, NULL);
 	if (rc) {
@@ -99,93 +129,85 @@ static int deal_engine_open(kh_engine **out, const kh_db *db, const kh_engine_op
 }
 
 /* What all have counted, to sk. */
-static int deal_engine_end(kh_engine *e, kh_sketches *sk, kh_err *err)
+static int dispatch_engine_end(kh_engine *e, kh_distinct *sk, kh_err *err)
 {
-	kh_ranks *r = e->r;
+	kh_remote *r = e->r;
 	int rc = KH_OK;
 
 	for (unsigned k = 1; k < r->size && !rc; k++)
-		rc = kh_comm_post(r->o.comm, k, KH_CH_STOP, NULL, 0, err);
+		rc = kh_comm_post(r->o.comm, k, KH_CHANNEL_STOP, NULL, 0, err);
 	if (!rc)
 		rc = stop_servers(r, err);
 	for (unsigned k = 1; k < r->size && !rc; k++) {
 		kh_message m;
 
-		rc = kh_comm_take_from(r->o.comm, k, KH_CH_END, &m, err);
+		rc = kh_comm_take_from(r->o.comm, k, KH_CHANNEL_END, &m, err);
 		if (rc)
 			break;
 		if (sk)
-			rc = kh_ranks_add_sketches(sk, &m, err);
+			rc = kh_remote_add_distinct(sk, &m, err);
 		free(m.p);
 	}
 	for (unsigned i = 0; i < r->o.threads && sk && !rc; i++)
 		for (uint32_t t = 0; t < sk->n && !rc; t++)
-			rc = kh_sketches_join(sk, t, &r->server[i].sketches, t, err);
+			rc = kh_distinct_join(sk, t, &r->server[i].distinct, t, err);
 	return rc;
 }
 
-static void deal_engine_close(kh_engine *e)
+static void dispatch_engine_close(kh_engine *e)
 {
 	stop_servers(e->r, NULL);
 	free(e);
 }
 
-/* --- lanes ----------------------------------------------------------------------------------------------- */
+/* --- queues ----------------------------------------------------------------------- */
 /* Servers may still be at work on its tasks. */
-static void deal_lane_close(kh_lane *l)
+static void remote_queue_close(kh_task_queue *l)
 {
-	kh_ranks *r = l->r;
+	kh_remote *r = l->r;
 
 	stop_servers(r, NULL);
-	for (size_t i = 0; i < r->n_dealing; i++)
-		if (r->dealing[i] == l) {
-			r->dealing[i] = r->dealing[--r->n_dealing];
-			break;
-		}
+	pthread_mutex_lock(&r->lock);
+	r->queue[l->worker] = NULL;
+	pthread_mutex_unlock(&r->lock);
 	kh_queue_free(l->done);
 	kh_monitor_free(l->m);
 	free(l);
 }
 
-static int enlist(kh_ranks *r, kh_lane *l, kh_err *err)
+static int remote_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_t block_size,
+			     kh_err *err)
 {
+	kh_task_queue *l = kh_array(1, sizeof *l + e->depth * sizeof l->slot[0], err);
 	int rc;
 
-	kh_monitor_lock(r->m);
-	rc = kh_grow((void **)&r->dealing, &r->cap_dealing, r->n_dealing + 1, sizeof *r->dealing, err);
-	if (!rc)
-		r->dealing[r->n_dealing++] = l;
-	kh_monitor_unlock(r->m);
-	return rc;
-}
-
-static int deal_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size, kh_err *err)
-{
-	kh_lane *l = kh_array(1, sizeof *l + e->depth * sizeof l->slot[0], err);
-	int rc;
-
-	(void)worker, (void)block_size;
+	(void)block_size;
 	if (!l)
 		return KH_ENOMEM;
+	assert(worker < e->r->o.threads);
 	l->r = e->r;
+	l->worker = worker;
 	l->depth = e->depth;
-	if ((rc = kh_monitor_new(&l->m, err)) || (rc = kh_queue_new(&l->done, l->m, l->depth, err)) ||
-	    (rc = enlist(e->r, l, err))) {
+	if ((rc = kh_monitor_new(&l->m, err)) ||
+	    (rc = kh_queue_new(&l->done, l->m, l->depth, err))) {
 		kh_queue_free(l->done);
 		kh_monitor_free(l->m);
 		free(l);
 		return rc;
 	}
+	pthread_mutex_lock(&e->r->lock);
+	e->r->queue[worker] = l;
+	pthread_mutex_unlock(&e->r->lock);
 	*out = l;
 	return KH_OK;
 }
 
-/* Who has least to do for its threads; of equals the last, as rank 0 has the reading, too. */
-static unsigned choose(kh_ranks *r)
+/* Who has least to do for its threads; of equals the last, as process 0 has the reading, too. */
+static unsigned choose(kh_remote *r)
 {
 	unsigned best = 0;
 
-	kh_monitor_lock(r->m);
+	pthread_mutex_lock(&r->lock);
 	for (unsigned k = 1; k < r->size; k++) {
 		const struct kh_member *a = &r->member[k], *b = &r->member[best];
 
@@ -193,34 +215,39 @@ static unsigned choose(kh_ranks *r)
 			best = k;
 	}
 	r->member[best].jobs++;
-	kh_monitor_unlock(r->m);
+	pthread_mutex_unlock(&r->lock);
 	return best;
 }
 
-static int deal_submit(kh_lane *l, kh_task *t, kh_err *err)
+static int dispatch_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
-	kh_ranks *r = l->r;
-	struct slot *s = &l->slot[(l->first + l->n) % l->depth];
-	const uint64_t id = (uint64_t)(uintptr_t)s;
+	kh_remote *r = l->r;
+	const size_t place = (l->first + l->n) % l->depth;
+	struct slot *s = &l->slot[place];
+	const uint64_t id = kh_remote_ticket((uint32_t)(l->worker * l->depth + place), s->use + 1);
 	void *p = NULL;
 	size_t n = sizeof id;
 	int rc = KH_OK;
 
 	assert(l->n < l->depth);
-	*s = (struct slot) { t, l, choose(r), false };
-	if (s->to != r->rank)
-		rc = kh_ranks_pack(t, id, &p, &n, err);
+	const unsigned to = choose(r);
+
+	pthread_mutex_lock(&r->lock);
+	*s = (struct slot) { .task = t, .to = to, .use = s->use + 1, .under_way = true };
+	pthread_mutex_unlock(&r->lock);
+	if (s->to != r->self)
+		rc = kh_remote_pack(t, id, &p, &n, err);
 	else if ((p = kh_array(1, n, err)) != NULL)
 		memcpy(p, &id, n);
 	else
 		rc = KH_ENOMEM;
 	if (!rc)
-		rc = kh_comm_post(r->o.comm, s->to, KH_CH_JOB, p, n, err);
+		rc = kh_comm_post(r->o.comm, s->to, KH_CHANNEL_JOB, p, n, err);
 	l->n += !rc;
 	return rc;
 }
 
-static int deal_collect(kh_lane *l, kh_task **t, kh_err *err)
+static int dispatch_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 {
 	struct slot *s = &l->slot[l->first];
 
@@ -240,7 +267,7 @@ static int deal_collect(kh_lane *l, kh_task **t, kh_err *err)
 	return KH_OK;
 }
 
-int kh_ranks_backend(kh_backend *b, const kh_ranks_options *o, kh_err *err)
+int kh_remote_backend(kh_backend *b, const kh_remote_options *o, kh_err *err)
 {
 	uint64_t threads = o->threads;
 	int rc = kh_comm_sum(o->comm, &threads, 1, err);
@@ -251,14 +278,14 @@ int kh_ranks_backend(kh_backend *b, const kh_ranks_options *o, kh_err *err)
 		.name = o->choice->backend->name,
 		.block_size = o->choice->backend->far_block_size,
 		.far_block_size = o->choice->backend->far_block_size,
-		.engine_open = deal_engine_open,
-		.engine_end = deal_engine_end,
-		.engine_close = deal_engine_close,
-		.lane_open = deal_lane_open,
-		.lane_close = deal_lane_close,
+		.engine_open = dispatch_engine_open,
+		.engine_end = dispatch_engine_end,
+		.engine_close = dispatch_engine_close,
+		.queue_open = remote_queue_open,
+		.queue_close = remote_queue_close,
 		.depth = (unsigned)((PER_THREAD * threads + o->threads - 1) / o->threads),
-		.submit = deal_submit,
-		.collect = deal_collect,
+		.submit = dispatch_submit,
+		.collect = dispatch_collect,
 	};
 	return KH_OK;
 }

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "ranks.h"
+#include "remote/remote.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,51 +7,56 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "mem.h"
-#include "ranks_in.h"
+#include "base/mem.h"
+#include "remote/remote_in.h"
 
-/* --- what all must agree on ------------------------------------------------------------------ */
+/* --- what all must agree on ------------------------------------------------------- */
 struct facts {
 	char tool[32];                  /* its version */
 	uint64_t database, digest;      /* checksum of the header, which has that of all else */
 	uint64_t rule;                  /* checksum: --confidence, --precise */
 	uint32_t threads;
-	uint8_t shards, fits, placement, sketches;
+	uint8_t shards, fits, placement, distinct;
 };
 
-/* The pages of a file are shared by all ranks of a host. */
+/* The pages of a file are shared by all processes of a host. */
 static bool fits(const kh_db *db)
 {
 	return db->bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
 }
 
-static struct facts facts_of(const kh_ranks *r)
+static struct facts facts_of(const kh_remote *r)
 {
-	const kh_ranks_options *o = &r->o;
+	const kh_remote_options *o = &r->o;
 	struct facts f = { .database = r->db->h->self, .digest = r->db->h->digest,
 			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->threads,
-			   .shards = r->be == &kh_backend_cpu, .fits = fits(r->db),
-			   .placement = (uint8_t)o->placement, .sketches = o->sketches };
+			   .shards = r->be->on_host, .fits = fits(r->db),
+			   .placement = (uint8_t)o->placement, .distinct = o->distinct };
 
 	snprintf(f.tool, sizeof f.tool, "%s", PACKAGE_STRING);
 	return f;
 }
 
-static int compare(const struct facts *f, const struct facts *first, unsigned rank, kh_err *err)
+static int compare(const struct facts *f, const struct facts *first, unsigned peer, kh_err *err)
 {
 	if (strncmp(f->tool, first->tool, sizeof f->tool) != 0)
-		return kh_fail(err, KH_EUSAGE, "rank %u runs %.31s, rank 0 %.31s", rank, f->tool, first->tool);
+		return kh_fail(err, KH_EUSAGE, "process %u runs %.31s, process 0 %.31s", peer,
+			       f->tool, first->tool);
 	if (f->database != first->database)
-		return kh_fail(err, KH_EFORMAT, "rank %u has another database than rank 0 (digest "
-			       "%016" PRIx64 ", not %016" PRIx64 ")", rank, f->digest, first->digest);
-	if (f->placement != first->placement || f->sketches != first->sketches || f->rule != first->rule)
-		return kh_fail(err, KH_EUSAGE, "rank %u was started with other options than rank 0", rank);
+		return kh_fail(err, KH_EFORMAT,
+			       "process %u has another database than process 0 (digest "
+			       "%016" PRIx64 ", not %016" PRIx64 ")",
+			       peer, f->digest, first->digest);
+	if (f->placement != first->placement || f->distinct != first->distinct ||
+	    f->rule != first->rule)
+		return kh_fail(err, KH_EUSAGE,
+			       "process %u was started with other options than process 0", peer);
 	return KH_OK;
 }
 
-/* Decides whether the index is in parts: if that is asked for, or it does not fit, and all ranks
- * can do so. */
-static int agree(kh_ranks *r, kh_err *err)
+/* Decides whether the index is in parts: if that is asked for, or it does not fit, and all
+ * processes can do so. */
+static int agree(kh_remote *r, kh_err *err)
 {
 	const struct facts mine = facts_of(r);
 	void **recv = kh_array(r->size, sizeof *recv, err);
@@ -64,7 +69,8 @@ static int agree(kh_ranks *r, kh_err *err)
 		const struct facts *f = recv[k];
 
 		if (got[k] != sizeof *f)
-			rc = kh_fail(err, KH_EUSAGE, "rank %u is another version of this program", k);
+			rc = kh_fail(err, KH_EUSAGE,
+				     "process %u is another version of this program", k);
 		else
 			rc = compare(f, recv[0], k, err);
 		if (rc)
@@ -81,12 +87,13 @@ static int agree(kh_ranks *r, kh_err *err)
 	r->share.sharded = can && want;
 	r->devices = devices;
 	if (!rc && r->share.sharded && r->size > KH_MEMBERS_MAX)
-		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts", KH_MEMBERS_MAX);
+		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts",
+			     KH_MEMBERS_MAX);
 	return rc;
 }
 
 /* Its part of the index is checked, and what others have is given back. */
-static int take_share(kh_ranks *r, kh_err *err)
+static int take_share(kh_remote *r, kh_err *err)
 {
 	const kh_db *db = r->db;
 	kh_share *s = &r->share;
@@ -102,8 +109,8 @@ static int take_share(kh_ranks *r, kh_err *err)
 		kh_shards_cut(&cut, weight, r->size);
 		for (unsigned p = 0; p < KH_RANGES; p++)
 			r->owner[p] = (uint8_t)kh_shards_owner(&cut, p);
-		s->from = cut.first[r->rank];
-		s->to = cut.first[r->rank + 1];
+		s->from = cut.first[r->self];
+		s->to = cut.first[r->self + 1];
 	}
 	if (!r->be->loads && !r->o.no_verify)
 		rc = kh_db_check(db, s->from, s->to, r->o.threads, err);
@@ -112,15 +119,16 @@ static int take_share(kh_ranks *r, kh_err *err)
 	return rc;
 }
 
-/* --- servers ------------------------------------------------------------------------------------ */
-static int open_servers(kh_ranks *r, kh_err *err)
+/* --- servers ---------------------------------------------------------------------- */
+static int open_servers(kh_remote *r, kh_err *err)
 {
-	const kh_ranks_options *o = &r->o;
+	const kh_remote_options *o = &r->o;
 	const kh_engine_options eo = { .rule = o->rule, .device = o->choice->device,
 				       .n_devices = o->choice->n, .placement = o->placement,
 				       .comm = r->devices ? o->comm : NULL,
-				       .lanes = o->threads };
-	int rc = r->share.sharded ? KH_OK : r->be->engine_open(&r->engine, r->db, &eo, err);
+				       .queues = o->threads,
+				       .threads = o->threads };
+	int rc = r->share.sharded ? KH_OK : r->be->engine_open(r->be, &r->engine, r->db, &eo, err);
 
 	r->server = kh_array(o->threads, sizeof *r->server, err);
 	if (!rc && !r->server)
@@ -129,55 +137,59 @@ static int open_servers(kh_ranks *r, kh_err *err)
 		kh_server *s = &r->server[i];
 
 		s->r = r;
-		if (o->sketches)
-			rc = kh_sketches_init(&s->sketches, r->db->tax->n, err);
+		if (o->distinct)
+			rc = kh_distinct_init(&s->distinct, r->db->tax->n, err);
 		if (!rc && r->share.sharded)
 			rc = kh_classifier_new(&s->classifier, r->db, o->rule, err);
 		else if (!rc)
-			rc = r->be->lane_open(&s->lane, r->engine, i, o->block_size, err);
+			rc = r->be->queue_open(&s->queue, r->engine, i, o->block_size, err);
 	}
 	return rc;
 }
 
-int kh_ranks_open(kh_ranks **out, const kh_db *db, const kh_ranks_options *o, kh_err *err)
+int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o, kh_err *err)
 {
-	kh_ranks *r = kh_array(1, sizeof *r, err);
+	kh_remote *r = kh_array(1, sizeof *r, err);
 	int rc;
 
 	if (!r)
 		return KH_ENOMEM;
+	pthread_mutex_init(&r->lock, NULL);
 	r->o = *o;
 	r->be = o->choice->backend;
 	r->db = db;
-	r->rank = kh_comm_rank(o->comm);
+	r->self = kh_comm_self(o->comm);
 	r->size = kh_comm_size(o->comm);
 	r->member = kh_array(r->size, sizeof *r->member, err);
 	rc = r->member ? kh_monitor_new(&r->m, err) : KH_ENOMEM;
-	if (!rc && !(rc = agree(r, err)) && !(rc = take_share(r, err)) && !(rc = open_servers(r, err)))
+	if (!rc && !(rc = agree(r, err)) && !(rc = take_share(r, err)) &&
+	    !(rc = open_servers(r, err)))
 		rc = kh_comm_barrier(o->comm, err);
 	if (rc) {
-		kh_comm_fail(o->comm, err);     /* first: an engine may close only when those of the others do */
-		kh_ranks_close(r);
+		/* first: an engine may close only when those of the others do */
+		kh_comm_fail(o->comm, err);
+		kh_remote_close(r);
 		return rc;
 	}
 	*out = r;
 	return KH_OK;
 }
 
-void kh_ranks_close(kh_ranks *r)
+void kh_remote_close(kh_remote *r)
 {
 	if (!r)
 		return;
 	for (unsigned i = 0; r->server && i < r->o.threads; i++) {
-		if (r->server[i].lane)
-			r->be->lane_close(r->server[i].lane);
+		if (r->server[i].queue)
+			r->be->queue_close(r->server[i].queue);
 		kh_classifier_free(r->server[i].classifier);
-		kh_sketches_clear(&r->server[i].sketches);
+		kh_distinct_clear(&r->server[i].distinct);
 	}
 	if (r->engine)
 		r->be->engine_close(r->engine);
-	for (kh_ranks_job *j = r->all, *next; j; j = next) {
-		next = j->next;
+	for (size_t i = 0; i < r->n_jobs; i++) {
+		kh_remote_job *j = r->job[i];
+
 		kh_shard_clear(r, j);
 		free(j->rec);
 		free(j->message);
@@ -185,37 +197,39 @@ void kh_ranks_close(kh_ranks *r)
 		free(j);
 	}
 	kh_monitor_free(r->m);
-	free(r->dealing);
+	pthread_mutex_destroy(&r->lock);
+	free(r->job);
+	free(r->queue);
 	free(r->server);
 	free(r->member);
 	free(r);
 }
 
-kh_share kh_ranks_share(const kh_ranks *r)
+kh_share kh_remote_share(const kh_remote *r)
 {
 	return r->share;
 }
 
-/* --- ranks other than 0 --------------------------------------------------------------------------- */
-/* Sums of all servers to the first one, then to rank 0. */
-static int report_counts(kh_ranks *r, kh_err *err)
+/* --- processes other than 0 ------------------------------------------------------- */
+/* Sums of all servers to the first one, then to process 0. */
+static int report_counts(kh_remote *r, kh_err *err)
 {
-	kh_sketches *sum = &r->server[0].sketches;
+	kh_distinct *sum = &r->server[0].distinct;
 	void *p = NULL;
 	size_t n = 0;
 	int rc = KH_OK;
 
 	for (unsigned i = 1; i < r->o.threads && !rc; i++)
 		for (uint32_t t = 0; t < sum->n && !rc; t++)
-			rc = kh_sketches_join(sum, t, &r->server[i].sketches, t, err);
+			rc = kh_distinct_join(sum, t, &r->server[i].distinct, t, err);
 	if (!rc)
-		rc = kh_ranks_pack_sketches(sum, &p, &n, err);
-	return rc ? rc : kh_comm_post(r->o.comm, 0, KH_CH_END, p, n, err);
+		rc = kh_remote_pack_distinct(sum, &p, &n, err);
+	return rc ? rc : kh_comm_post(r->o.comm, 0, KH_CHANNEL_END, p, n, err);
 }
 
-int kh_ranks_serve(kh_ranks *r, kh_err *err)
+int kh_remote_serve(kh_remote *r, kh_err *err)
 {
-	int rc = kh_crew_run(r->m, r->o.threads, kh_ranks_server, r, err);
+	int rc = kh_threads_run(r->m, r->o.threads, kh_remote_server, r, err);
 
 	if (!rc)
 		rc = kh_db_unchanged(r->db, err);

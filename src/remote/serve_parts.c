@@ -1,19 +1,19 @@
 /*
- * ranks_shard.c - jobs where each rank has a part of the index
+ * serve_parts.c - jobs where each process has a part of the index
  *
  * The features of a whole job are made; those of ranges that others own travel to them, one
  * message an owner, and their lists come back.  The decision is made where the job is.
- *	keys    the job's address here, keys
- *	lists   the same address, then what kh_answer_make() made
+ *	keys    the job's number here, keys
+ *	lists   the same number, then what kh_answer_make() made
  */
 #include <config.h>
-#include "ranks_in.h"
+#include "remote/remote_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-void kh_shard_clear(kh_ranks *r, kh_ranks_job *j)
+void kh_shard_clear(kh_remote *r, kh_remote_job *j)
 {
 	for (unsigned k = 0; j->lists && k < r->size; k++)
 		free(j->lists[k]);
@@ -23,7 +23,7 @@ void kh_shard_clear(kh_ranks *r, kh_ranks_job *j)
 	kh_asked_clear(&j->asked);
 }
 
-static int room(const kh_ranks *r, kh_ranks_job *j, kh_err *err)
+static int room(const kh_remote *r, kh_remote_job *j, kh_err *err)
 {
 	if (j->lists)
 		return KH_OK;
@@ -34,31 +34,32 @@ static int room(const kh_ranks *r, kh_ranks_job *j, kh_err *err)
 }
 
 /* All lists are there. */
-static int finish(kh_server *s, kh_ranks_job *j, kh_err *err)
+static int finish(kh_server *s, kh_remote_job *j, kh_err *err)
 {
-	kh_ranks *r = s->r;
+	kh_remote *r = s->r;
 	kh_answers answers = { r->owner, j->part };
 	int rc;
 
-	j->task.sketches = r->o.sketches ? &s->sketches : NULL;
+	j->task.distinct = r->o.distinct ? &s->distinct : NULL;
+	kh_classifier_want(s->classifier, j->task.candidates);
 	rc = kh_classify_answer(s->classifier, &j->asked, &answers, j->task.call,
-				j->task.sketches, err);
+				j->task.distinct, err);
 	for (unsigned k = 0; k < r->size; k++) {
 		free(j->lists[k]);
 		j->lists[k] = NULL;
 	}
-	return rc ? rc : kh_ranks_finished(r, j, err);
+	return rc ? rc : kh_remote_finished(r, j, err);
 }
 
-/* A message of keys to each owner that some belong to: address and keys. */
-static int make_keys(const kh_ranks *r, const kh_ranks_job *j, uint64_t **message, kh_err *err)
+/* A message of keys to each owner that some belong to: number and keys. */
+static int make_keys(const kh_remote *r, const kh_remote_job *j, uint64_t **message, kh_err *err)
 {
-	const uint64_t self = (uint64_t)(uintptr_t)j;
+	const uint64_t self = kh_remote_ticket(j->number, j->use);
 	size_t at[KH_MEMBERS_MAX];
 
 	for (unsigned k = 0; k < r->size; k++) {
 		at[k] = 1;
-		if (k == r->rank || j->n_asked[k] == 0)
+		if (k == r->self || j->n_asked[k] == 0)
 			continue;
 		message[k] = kh_array(j->n_asked[k] + 1, sizeof *message[k], err);
 		if (!message[k])
@@ -68,13 +69,13 @@ static int make_keys(const kh_ranks *r, const kh_ranks_job *j, uint64_t **messag
 	for (size_t i = 0; i < j->asked.n; i++) {
 		const unsigned k = r->owner[kh_key_range(j->asked.key[i])];
 
-		if (k != r->rank)
+		if (k != r->self)
 			message[k][at[k]++] = j->asked.key[i];
 	}
 	return KH_OK;
 }
 
-static int ask(kh_ranks *r, const kh_ranks_job *j, kh_err *err)
+static int ask(kh_remote *r, const kh_remote_job *j, kh_err *err)
 {
 	uint64_t *message[KH_MEMBERS_MAX] = { NULL };
 	size_t n[KH_MEMBERS_MAX];
@@ -84,7 +85,7 @@ static int ask(kh_ranks *r, const kh_ranks_job *j, kh_err *err)
 		n[k] = j->n_asked[k];
 	for (unsigned k = 0; k < r->size; k++) {
 		if (message[k] && !rc)          /* from the last one on, j is no longer ours */
-			rc = kh_comm_post(r->o.comm, k, KH_CH_LOOKUP, message[k],
+			rc = kh_comm_post(r->o.comm, k, KH_CHANNEL_LOOKUP, message[k],
 					  (n[k] + 1) * sizeof *message[k], err);
 		else
 			free(message[k]);
@@ -92,9 +93,9 @@ static int ask(kh_ranks *r, const kh_ranks_job *j, kh_err *err)
 	return rc;
 }
 
-int kh_shard_job(kh_server *s, kh_ranks_job *j, kh_err *err)
+int kh_shard_job(kh_server *s, kh_remote_job *j, kh_err *err)
 {
-	kh_ranks *r = s->r;
+	kh_remote *r = s->r;
 	int rc = room(r, j, err);
 
 	if (!rc)
@@ -109,8 +110,22 @@ int kh_shard_job(kh_server *s, kh_ranks_job *j, kh_err *err)
 		j->n_asked[r->owner[kh_key_range(j->asked.key[i])]]++;
 	j->waiting = 0;
 	for (unsigned k = 0; k < r->size; k++)
-		j->waiting += k != r->rank && j->n_asked[k] > 0;
+		j->waiting += k != r->self && j->n_asked[k] > 0;
 	return j->waiting == 0 ? finish(s, j, err) : ask(r, j, err);
+}
+
+/* Only of the ranges that are ours, and were checked, can anything be found. */
+static int check_keys(const kh_server *s, const kh_message *m, kh_err *err)
+{
+	const uint64_t *p = m->p;
+	const size_t n = m->n / sizeof *p;
+	bool good = n > 1 && m->n % sizeof *p == 0;
+
+	for (size_t i = 1; i < n && good; i++)
+		good = s->r->owner[kh_key_range(p[i])] == s->r->self;
+	return good ? KH_OK
+	       : kh_fail(err, KH_EIO, "process %u asked for what this process does not have",
+			 m->from);
 }
 
 int kh_shard_lookup(kh_server *s, const kh_message *m, kh_err *err)
@@ -118,32 +133,69 @@ int kh_shard_lookup(kh_server *s, const kh_message *m, kh_err *err)
 	const uint64_t *p = m->p;
 	void *out = NULL;
 	size_t bytes;
-	int rc = kh_answer_make(s->r->db, p + 1, m->n / sizeof *p - 1, sizeof *p, &out, &bytes, err);
+	int rc = check_keys(s, m, err);
 
+	if (!rc)
+		rc = kh_answer_make(s->r->db, p + 1, m->n / sizeof *p - 1, sizeof *p, &out, &bytes,
+				    err);
 	if (rc)
 		return rc;
 	memcpy(out, p, sizeof *p);
-	return kh_comm_post(s->r->o.comm, m->from, KH_CH_LISTS, out, bytes, err);
+	return kh_comm_post(s->r->o.comm, m->from, KH_CHANNEL_LISTS, out, bytes, err);
+}
+
+/* The job that waits for these lists, or NULL. */
+static kh_remote_job *find_job(kh_remote *r, uint64_t id, unsigned from)
+{
+	kh_remote_job *j = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if ((uint32_t)id < r->n_jobs)
+		j = r->job[(uint32_t)id];
+	if (j && (j->use != id >> 32 || j->waiting == 0 || j->n_asked[from] == 0 ||
+		  j->lists[from]))
+		j = NULL;
+	pthread_mutex_unlock(&r->lock);
+	return j;
+}
+
+/* Lists of the right number and length, of bins that there are, or of a taxon. */
+static int read_lists(const kh_db *db, kh_answer *a, const kh_message *m, size_t n, kh_err *err)
+{
+	const char *p = (const char *)m->p + sizeof(uint64_t);
+	int rc = kh_answer_read(a, p, m->n - sizeof(uint64_t), n, err);
+
+	for (size_t i = 0, at = 0; i < n && !rc; i++) {
+		const bool taxon = a->len[i] == KH_LIST_OVER;
+		const uint64_t end = taxon ? db->h->n_taxa : db->h->bins;
+
+		for (const size_t to = at + kh_list_words(a->len[i]); at < to && !rc; at++)
+			if (a->word[at] >= end)
+				rc = kh_fail(err, KH_EIO, "process %u sent %s %lu of %llu", m->from,
+					     taxon ? "taxon" : "bin", (unsigned long)a->word[at],
+					     (unsigned long long)end);
+	}
+	return rc;
 }
 
 int kh_shard_lists(kh_server *s, kh_message *m, kh_err *err)
 {
-	const char *p = m->p;
-	kh_ranks_job *j;
-	uint64_t self;
+	uint64_t id;
+	int rc = kh_remote_number(m, &id, err);
+	kh_remote_job *j = rc ? NULL : find_job(s->r, id, m->from);
 	bool all;
-	int rc;
 
-	memcpy(&self, p, sizeof self);
-	j = (kh_ranks_job *)(uintptr_t)self;
-	rc = kh_answer_read(&j->part[m->from], p + sizeof self, m->n - sizeof self,
-			    j->n_asked[m->from], err);
+	if (!rc && !j)
+		return kh_fail(err, KH_EIO, "process %u sent lists that it was not asked for",
+			       m->from);
+	if (!rc)
+		rc = read_lists(s->r->db, &j->part[m->from], m, j->n_asked[m->from], err);
 	if (rc)
 		return rc;
+	pthread_mutex_lock(&s->r->lock);
 	j->lists[m->from] = m->p;
 	m->p = NULL;
-	kh_monitor_lock(s->r->m);
 	all = --j->waiting == 0;
-	kh_monitor_unlock(s->r->m);
+	pthread_mutex_unlock(&s->r->lock);
 	return all ? finish(s, j, err) : KH_OK;
 }

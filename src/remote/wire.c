@@ -1,15 +1,15 @@
 /*
- * ranks_msg.c - jobs and counts as messages
+ * wire.c - jobs and counts as messages
  *
  * A job: this head; the words of both blocks, their masks, and of each record where it begins
- * and its length.  Names and text stay with rank 0.
+ * and its length.  Names and text stay with process 0.
  */
 #include <config.h>
-#include "ranks_in.h"
+#include "remote/remote_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 struct head {
 	uint64_t id, fragments;
@@ -31,7 +31,7 @@ static size_t records_at(uint64_t words)
 	return masks_at(words) + (4 * (size_t)words + 7) / 8 * 8;
 }
 
-int kh_ranks_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *err)
+int kh_remote_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *err)
 {
 	const kh_job *j = t->job;
 	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
@@ -65,7 +65,7 @@ int kh_ranks_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *er
 }
 
 /* Blocks that point into the message. */
-static void set_blocks(kh_ranks_job *j, const struct head *h)
+static void set_blocks(kh_remote_job *j, const struct head *h)
 {
 	const uint64_t words = h->words[0] + h->words[1];
 	char *p = j->message;
@@ -86,34 +86,115 @@ static void set_blocks(kh_ranks_job *j, const struct head *h)
 			    .block = { &j->block[0], h->paired ? &j->block[1] : NULL } };
 }
 
-int kh_ranks_unpack(kh_ranks_job *j, kh_message *m, kh_err *err)
+size_t kh_remote_calls_bytes(size_t n, bool candidates)
+{
+	return n * (sizeof(kh_call) + (candidates ? sizeof(kh_candidates) : 0));
+}
+
+static int fail_message(const kh_message *m, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EIO, "process %u sent %s that is not this version's (%zu bytes)",
+		       m->from, what, m->n);
+}
+
+int kh_remote_number(const kh_message *m, uint64_t *id, kh_err *err)
+{
+	if (m->n < sizeof *id)
+		return fail_message(m, "a message", err);
+	memcpy(id, m->p, sizeof *id);
+	return KH_OK;
+}
+
+/* Do the numbers of the head fit one another, and the length of the message? */
+static bool is_sound(const struct head *h, size_t n)
+{
+	const uint64_t most = n / 4;            /* a word has 12 bytes, a record 16 */
+
+	if (h->words[0] > most || h->words[1] > most || h->records[0] > most ||
+	    h->records[1] > most || h->fragments > most || h->fragments == 0 ||
+	    h->interleaved > 1 || h->paired > 1 || h->interleaved + h->paired > 1)
+		return false;
+	return h->records[0] == h->fragments << h->interleaved &&
+	       h->records[1] == (h->paired ? h->fragments : 0) &&
+	       n == records_at(h->words[0] + h->words[1]) +
+			    (size_t)(h->records[0] + h->records[1]) * sizeof(struct place);
+}
+
+/* Does each record lie in its block? */
+static bool are_inside(const struct head *h, const char *message)
+{
+	const struct place *p =
+		(const struct place *)(message + records_at(h->words[0] + h->words[1]));
+
+	for (int k = 0; k < 2; k++)
+		for (uint64_t i = 0; i < h->records[k]; i++, p++)
+			if (p->seq % 32 != 0 || p->seq > 32 * h->words[k] ||
+			    p->len > 32 * h->words[k] - p->seq)
+				return false;
+	return true;
+}
+
+int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *err)
 {
 	struct head h;
 	int rc;
 
 	j->message = m->p;
 	m->p = NULL;
+	if (m->n < sizeof h)
+		return fail_message(m, "a job", err);
 	memcpy(&h, j->message, sizeof h);
+	if (!is_sound(&h, m->n) || !are_inside(&h, j->message))
+		return fail_message(m, "a job", err);
 	rc = kh_grow((void **)&j->rec, &j->cap_rec, (size_t)(h.records[0] + h.records[1]),
 		     sizeof *j->rec, err);
 	if (rc)
 		return rc;
-	j->out = kh_array((size_t)h.fragments * sizeof(kh_call) + sizeof *j->out, 1, err);
+	j->out = kh_array(kh_remote_calls_bytes((size_t)h.fragments, candidates) + sizeof *j->out,
+			  1, err);
 	if (!j->out)
 		return KH_ENOMEM;
 	j->id = *j->out = h.id;
 	set_blocks(j, &h);
-	j->task = (kh_task) { &j->job, (kh_call *)(j->out + 1), NULL };
+	j->task = (kh_task) { .job = &j->job, .call = (kh_call *)(j->out + 1) };
+	if (candidates)
+		j->task.candidates = (kh_candidates *)(j->task.call + h.fragments);
 	return KH_OK;
 }
 
-/* --- sketches ------------------------------------------------------------------------------- */
+static bool is_taxon(uint32_t taxon, uint32_t n_taxa)
+{
+	return taxon < n_taxa || taxon == KH_NO_TAXON;
+}
+
+int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, uint32_t n_taxa, kh_err *err)
+{
+	const size_t n = t->job->n;
+	const char *call = (const char *)m->p + sizeof(uint64_t);
+	const char *cand = call + n * sizeof(kh_call);
+	bool good = m->n == sizeof(uint64_t) + kh_remote_calls_bytes(n, t->candidates != NULL);
+
+	if (!good)
+		return fail_message(m, "calls", err);
+	memcpy(t->call, call, n * sizeof *t->call);
+	if (t->candidates)
+		memcpy(t->candidates, cand, n * sizeof *t->candidates);
+	for (size_t i = 0; i < n && good; i++) {
+		good = is_taxon(t->call[i].taxon, n_taxa);
+		for (int k = 0; k < KH_CANDIDATES && t->candidates && good; k++)
+			good = is_taxon(t->candidates[i].species[k], n_taxa);
+	}
+	return good ? KH_OK
+	       : kh_fail(err, KH_EIO, "process %u called a taxon that there is not", m->from);
+}
+
+/* --- distinct --------------------------------------------------------------------- */
 struct row {
 	uint64_t taxon, found;
 	uint8_t reg[KH_HLL_SIZE];
 };
 
-int kh_ranks_pack_sketches(const kh_sketches *s, void **p, size_t *n, kh_err *err)
+int kh_remote_pack_distinct(const kh_distinct *s, void **p, size_t *n, kh_err *err)
 {
 	struct row *row;
 	size_t rows = 0;
@@ -134,20 +215,23 @@ int kh_ranks_pack_sketches(const kh_sketches *s, void **p, size_t *n, kh_err *er
 	return KH_OK;
 }
 
-int kh_ranks_add_sketches(kh_sketches *s, const kh_message *m, kh_err *err)
+int kh_remote_add_distinct(kh_distinct *s, const kh_message *m, kh_err *err)
 {
 	const struct row *row = m->p;
-	int rc = KH_OK;
+	int rc = m->n % sizeof *row ? fail_message(m, "counts", err) : KH_OK;
 
 	for (size_t i = 0; i < m->n / sizeof *row && !rc; i++) {
 		uint8_t *reg = (uint8_t *)(uintptr_t)row[i].reg, *one[1] = { reg };
 		uint64_t found = row[i].found;
-		const kh_sketches from = { 1, &found, one };
+		const kh_distinct from = { 1, &found, one };
 
 		if (row[i].taxon >= s->n)
-			return kh_fail(err, KH_EIO, "rank %u has counted for taxon %llu, which "
+			return kh_fail(err, KH_EIO, "process %u has counted for taxon %llu, which "
 				       "there is not", m->from, (unsigned long long)row[i].taxon);
-		rc = kh_sketches_join(s, (uint32_t)row[i].taxon, &from, 0, err);
+		for (int k = 0; k < KH_HLL_SIZE; k++)
+			if (reg[k] > 64 - KH_HLL_BITS + 1)
+				return fail_message(m, "counts", err);
+		rc = kh_distinct_join(s, (uint32_t)row[i].taxon, &from, 0, err);
 	}
 	return rc;
 }

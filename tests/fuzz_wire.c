@@ -1,0 +1,134 @@
+/*
+ * fuzz_wire.c - any bytes as a message of another process
+ *
+ * The first byte says what the message is taken for; what is accepted must be usable: records lie
+ * in their blocks, calls name taxa that there are, lists end where the message does.
+ *	j  a job         c  calls of 3 fragments    d  counts of distinct features
+ *	l  lists         (the next byte: of how many keys)
+ */
+#include <config.h>
+
+#include <string.h>
+
+#include "fuzz.h"
+#include "classify/classify.h"
+#include "index/index.h"
+#include "kmer/kmer.h"
+#include "remote/remote_in.h"
+
+enum { N_TAXA = 11 };
+
+/* Of exactly n bytes, so that a read behind its end is seen. */
+static kh_message message(const uint8_t *data, size_t n)
+{
+	kh_message m = { .from = 1, .p = calloc(n, 1), .n = n };
+
+	if (n > 0)
+		memcpy(m.p, data, n);
+	return m;
+}
+
+/* The ends of each record can be read. */
+static uint64_t touch(const kh_job *j)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < j->n; i++) {
+		const kh_block *b[2];
+		const kh_record *r[2];
+
+		kh_job_records(j, i, b, r);
+		for (int k = 0; k < 2 && r[k]; k++)
+			if (r[k]->len > 0)
+				sum += kh_packed_base(b[k]->bases, r[k]->seq) +
+				       kh_packed_amb(b[k]->amb, r[k]->seq + r[k]->len - 1);
+	}
+	return sum;
+}
+
+static void job(const uint8_t *data, size_t n)
+{
+	kh_remote_job j = { .number = 0 }, again = { .number = 0 };
+	kh_message m = message(data, n), back = { .from = 1 };
+	kh_err err = { 0, "" };
+
+	if (!kh_remote_unpack(&j, &m, n % 2, &err)) {
+		REQUIRE(j.job.n > 0);
+		const uint64_t sum = touch(&j.job);
+
+		REQUIRE(!kh_remote_pack(&j.task, j.id, &back.p, &back.n, &err));
+		REQUIRE(!kh_remote_unpack(&again, &back, n % 2, &err));
+		REQUIRE(again.id == j.id && again.job.n == j.job.n && touch(&again.job) == sum);
+	} else {
+		REQUIRE(err.code && err.msg[0]);
+	}
+	free(j.message);
+	free(j.rec);
+	free(j.out);
+	free(again.message);
+	free(again.rec);
+	free(again.out);
+	free(m.p);
+}
+
+static void calls(const uint8_t *data, size_t n)
+{
+	kh_call call[3] = { { 0 } };
+	const kh_job of = { .n = 3 };
+	const kh_task t = { .job = &of, .call = call };
+	kh_message m = message(data, n);
+	uint64_t id = 0;
+
+	if (!kh_remote_number(&m, &id, NULL) && !kh_remote_unpack_calls(&t, &m, N_TAXA, NULL))
+		for (int i = 0; i < 3; i++)
+			REQUIRE(call[i].taxon < N_TAXA || call[i].taxon == KH_NO_TAXON);
+	free(m.p);
+}
+
+static void counts(const uint8_t *data, size_t n)
+{
+	kh_distinct d = { .n = 0 };
+	kh_message m = message(data, n);
+
+	REQUIRE(!kh_distinct_init(&d, N_TAXA, NULL));
+	if (!kh_remote_add_distinct(&d, &m, NULL))
+		for (uint32_t i = 0; i < N_TAXA; i++)
+			kh_distinct_count(&d, i);
+	kh_distinct_clear(&d);
+	free(m.p);
+}
+
+static void lists(const uint8_t *data, size_t n)
+{
+	const size_t keys = n > 0 ? data[0] : 0;
+	kh_message m = message(data + (n > 0), n - (n > 0));
+	kh_answer a;
+	size_t words = 0;
+
+	if (!kh_answer_read(&a, m.p, m.n, keys, NULL)) {
+		for (size_t i = 0; i < keys; i++)
+			words += kh_list_words(a.len[i]);
+		REQUIRE((const char *)(a.word + words) == (const char *)m.p + m.n);
+	}
+	free(m.p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	switch (data[0]) {
+	case 'j':
+		job(data + 1, size - 1);
+		break;
+	case 'c':
+		calls(data + 1, size - 1);
+		break;
+	case 'd':
+		counts(data + 1, size - 1);
+		break;
+	default:
+		lists(data + 1, size - 1);
+	}
+	return 0;
+}

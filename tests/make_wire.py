@@ -1,0 +1,43 @@
+#!/usr/bin/python3
+# make_wire.py DIR - the corpus of fuzz_wire: messages of each kind, and what is wrong with some
+import os
+import struct
+import sys
+
+
+def job(fragments=1, words=(2, 0), records=None, inter=0, paired=0, cut=0, seq=0, length=40):
+    if records is None:
+        records = (fragments << inter, fragments if paired else 0)
+    n = sum(words)
+    head = struct.pack('<8Q', 7, fragments, *words, *records, inter, paired)
+    masks = struct.pack('<%dI' % n, *([0] * n)) + bytes(4 * (n % 2))
+    places = b''.join(struct.pack('<2Q', seq, length) for _ in range(sum(records) % 100))
+    out = head + struct.pack('<%dQ' % n, *range(n)) + masks + places
+    return b'j' + (out[:-cut] if cut else out)
+
+
+BIG = 2**64 - 1
+FILES = {
+    'job': job(), 'job-two': job(fragments=2), 'job-paired': job(words=(2, 2), paired=1),
+    'job-interleaved': job(inter=1), 'job-cut': job(cut=1), 'job-head': job(cut=60), 'job-no': b'j',
+    'job-long-record': job(length=65), 'job-far-record': job(seq=64, length=1),
+    'job-odd-record': job(seq=1, length=1), 'job-huge-length': job(length=BIG),
+    'job-huge-words': b'j' + struct.pack('<8Q', 7, 1, BIG, BIG, 1, 0, 0, 0),
+    'job-huge-records': b'j' + struct.pack('<8Q', 7, BIG, 0, 0, BIG, 0, 0, 0),
+    'job-none': job(fragments=0), 'job-both': job(words=(2, 2), inter=1, paired=1),
+    'job-mates-missing': job(records=(1, 0), paired=1),
+    'calls': b'c' + struct.pack('<Q12I', 1, *([3, 9, 4, 5] * 3)),
+    'calls-taxon': b'c' + struct.pack('<Q12I', 1, *([11, 9, 4, 5] * 3)),
+    'calls-short': b'c' + struct.pack('<Q', 1), 'calls-no': b'c' + b'123',
+    'counts': b'd' + struct.pack('<2Q', 3, 5) + bytes([0, 1, 53, 2] * 1024),
+    'counts-taxon': b'd' + struct.pack('<2Q', 11, 5) + bytes(4096),
+    'counts-register': b'd' + struct.pack('<2Q', 3, 5) + bytes([54] * 4096),
+    'counts-cut': b'd' + struct.pack('<2Q', 3, 5) + bytes(4095),
+    'lists': b'l\x03' + bytes([1, 0, 2, 0]) + struct.pack('<3I', 1, 2, 3),
+    'lists-over': b'l\x01' + bytes([255, 0, 0, 0]) + struct.pack('<I', 1),
+    'lists-short': b'l\x03' + bytes([1, 0, 2, 0]) + struct.pack('<2I', 1, 2),
+    'lists-none': b'l\x09',
+}
+for name, data in FILES.items():
+    with open(os.path.join(sys.argv[1], name), 'wb') as f:
+        f.write(data)
