@@ -1,8 +1,8 @@
 #include <config.h>
-#include "format.h"
+#include "run/format.h"
 
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 int kh_buf_room(kh_buf *b, size_t more, kh_err *err)
 {
@@ -20,7 +20,7 @@ int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* --- into room that has been made: each returns where the next byte goes ---------------- */
+/* --- into room that has been made: each returns where the next byte goes ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */
 
 static unsigned digits(uint64_t x)
@@ -98,7 +98,8 @@ static uint64_t ambiguous_kmers(const kh_block *b, const kh_record *r, uint32_t 
 
 static char *put_column5(char *at, const kh_call *c, uint32_t taxid, uint64_t ambiguous)
 {
-	const uint64_t hits = taxid ? c->hits : 0, other = c->features > hits ? c->features - hits : 0;
+	const uint64_t hits = taxid ? c->hits : 0,
+		       other = c->features > hits ? c->features - hits : 0;
 	bool any = false;
 
 	if (taxid)
@@ -123,57 +124,65 @@ static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len
 	return put_char(at, ')');
 }
 
-int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
-		   kh_err *err)
+void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
 {
 	const kh_block *blk[2];
 	const kh_record *r[2];
-	bool called = call->taxon != KH_TAXON_NONE;
-	uint32_t taxid = called ? s->tax->taxid[call->taxon] : 0;
-	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
-	size_t name_len = s->names ? strlen(name) : 0, id_len;
-	const char *id;
-	uint64_t ambiguous;
-	char *at;
-	int rc;
 
 	kh_job_records(job, i, blk, r);
-	id = blk[0]->text + r[0]->name;
-	id_len = r[0]->id_len;
-	if (r[1] && id_len > 2 && id[id_len - 2] == '/' && (id[id_len - 1] == '1' || id[id_len - 1] == '2'))
-		id_len -= 2;
-	rc = kh_buf_room(b, id_len + name_len + FIXED, err);
+	*l = (kh_line_parts) { .id = blk[0]->text + r[0]->name, .id_len = r[0]->id_len,
+			 .mates = r[1] != NULL, .len = { r[0]->len, r[1] ? r[1]->len : 0 } };
+	if (r[1] && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
+	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
+		l->id_len -= 2;
+	if (s->no_col5)
+		return;
+	for (int mate = 0; mate < 2 && r[mate]; mate++)
+		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
+}
+
+int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,
+		    kh_err *err)
+{
+	bool called = call->taxon != KH_NO_TAXON;
+	uint32_t taxid = called ? s->tax->taxid[call->taxon] : 0;
+	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
+	size_t name_len = s->names ? strlen(name) : 0;
+	int rc = kh_buf_room(b, l->id_len + name_len + FIXED, err);
+	char *at;
+
 	if (rc)
 		return rc;
 	at = put_char(b->p + b->n, called ? 'C' : 'U');
 	at = put_char(at, '\t');
-	at = put_bytes(at, id, id_len);
+	at = put_bytes(at, l->id, l->id_len);
 	at = put_char(at, '\t');
 	at = put_taxon(at, s, name, name_len, taxid);
 	at = put_char(at, '\t');
-	at = put_number(at, r[0]->len);
-	if (r[1]) {
+	at = put_number(at, l->len[0]);
+	if (l->mates) {
 		at = put_char(at, '|');
-		at = put_number(at, r[1]->len);
+		at = put_number(at, l->len[1]);
 	}
 	at = put_char(at, '\t');
-	if (s->no_col5) {
-		at = put_bytes(at, "0:0", 3);
-	} else {
-		ambiguous = ambiguous_kmers(blk[0], r[0], s->k);
-		if (r[1])
-			ambiguous += ambiguous_kmers(blk[1], r[1], s->k);
-		at = put_column5(at, call, taxid, ambiguous);
-	}
+	at = s->no_col5 ? put_bytes(at, "0:0", 3) : put_column5(at, call, taxid, l->ambiguous);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
 }
 
-int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err)
+int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
+		   kh_err *err)
 {
-	const char *text = blk->text + r->text;
-	size_t head = (size_t)(r->name - r->text) + r->name_len, len = (size_t)r->text_len;
+	kh_line_parts l;
+
+	kh_line_of(&l, s, job, i);
+	return kh_format_parts(b, s, &l, call, err);
+}
+
+int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,
+		   kh_err *err)
+{
 	int rc = kh_buf_room(b, len + FIXED, err);
 	char *at;
 
@@ -189,4 +198,10 @@ int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t 
 		at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
+}
+
+int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err)
+{
+	return kh_format_text(b, blk->text + r->text, (size_t)(r->name - r->text) + r->name_len,
+			      (size_t)r->text_len, taxid, err);
 }

@@ -3,13 +3,13 @@
  *
  * Into buffers that grow; no stdio, no locale.
  */
-#ifndef KH_FORMAT_H
-#define KH_FORMAT_H
+#ifndef KH_RUN_FORMAT_H
+#define KH_RUN_FORMAT_H
 
 #include <stdbool.h>
-#include "classify.h"
-#include "feed.h"
-#include "taxonomy.h"
+#include "classify/classify.h"
+#include "seqio/feed.h"
+#include "taxonomy/taxonomy.h"
 
 typedef struct kh_buf {
 	char *p;
@@ -22,6 +22,7 @@ int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err);
 typedef struct kh_style {
 	const kh_taxonomy *tax;
 	uint32_t k;
+	const struct kh_select *select; /* which reads go where; NULL: by being called */
 	bool names;                     /* "Name (taxid N)" for the taxid */
 	bool no_col5;                   /* "0:0" there */
 } kh_style;
@@ -30,8 +31,22 @@ typedef struct kh_style {
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
 		   kh_err *err);
 
+/* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
+typedef struct kh_line_parts {
+	const char *id;
+	size_t id_len;
+	bool mates;
+	uint64_t len[2], ambiguous;
+} kh_line_parts;
+void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
+int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,
+		    kh_err *err);
+
 /* Record r (as it was read) with " kraken:taxid|N" at the end of its header; taxid 0: as
  * it is. Ends with a newline. */
 int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err);
+/* The same of its text, of which the first `head` bytes are the header. */
+int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,
+		   kh_err *err);
 
 #endif

@@ -1,26 +1,26 @@
 #include <config.h>
-#include "report.h"
+#include "run/report.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-int kh_tally_init(kh_tally *t, uint32_t n_taxa, bool sketches, kh_err *err)
+int kh_tally_init(kh_tally *t, uint32_t n_taxa, bool distinct, kh_err *err)
 {
 	*t = (kh_tally) { .n = n_taxa };
 	t->direct = kh_array(n_taxa, sizeof *t->direct, err);
 	if (!t->direct)
 		return KH_ENOMEM;
-	return sketches ? kh_sketches_init(&t->sketches, n_taxa, err) : KH_OK;
+	return distinct ? kh_distinct_init(&t->distinct, n_taxa, err) : KH_OK;
 }
 
 void kh_tally_clear(kh_tally *t)
 {
 	free(t->direct);
-	kh_sketches_clear(&t->sketches);
+	kh_distinct_clear(&t->distinct);
 	*t = (kh_tally) { .n = 0 };
 }
 
@@ -31,12 +31,12 @@ int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err)
 	sum->unclassified += t->unclassified;
 	for (uint32_t i = 0; i < sum->n; i++)
 		sum->direct[i] += t->direct[i];
-	for (uint32_t i = 0; i < t->sketches.n && !rc; i++)
-		rc = kh_sketches_join(&sum->sketches, i, &t->sketches, i, err);
+	for (uint32_t i = 0; i < t->distinct.n && !rc; i++)
+		rc = kh_distinct_join(&sum->distinct, i, &t->distinct, i, err);
 	return rc;
 }
 
-/* --- the tree in the order of a report -------------------------------------------------- */
+/* --- the tree in the order of a report -------------------------------------------- */
 struct row {
 	uint64_t clade;
 	uint32_t taxon, depth, taxid;
@@ -72,7 +72,8 @@ static void push_children(struct table *s, const struct row *r)
 
 	for (uint32_t c = r->taxon + 1; c < tax->end[r->taxon]; c = tax->end[c])
 		if (s->clade[c] > 0 || s->o->zero_counts)
-			s->child[n++] = (struct row) { s->clade[c], c, r->depth + 1, tax->taxid[c] };
+			s->child[n++] =
+				(struct row) { s->clade[c], c, r->depth + 1, tax->taxid[c] };
 	qsort(s->child, n, sizeof *s->child, by_clade);
 	memcpy(s->stack + s->n, s->child, n * sizeof *s->child);
 	s->n += n;
@@ -106,6 +107,19 @@ static int counts(struct table *s, uint64_t clade, uint64_t direct, kh_err *err)
 	return add_text(s->b, err, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
+/* Two blanks a level.  A report whose depth has no bound would be quadratic in it. */
+static int indent(kh_buf *b, uint32_t depth, kh_err *err)
+{
+	const size_t n = 2 * (size_t)(depth < KH_REPORT_LEVELS ? depth : KH_REPORT_LEVELS);
+	int rc = kh_buf_room(b, n, err);
+
+	if (rc || n == 0)
+		return rc;
+	memset(b->p + b->n, ' ', n);
+	b->n += n;
+	return KH_OK;
+}
+
 static int kraken_row(struct table *s, const struct row *r, kh_err *err)
 {
 	const char *name = plain_name(s->tax, r->taxon);
@@ -113,11 +127,14 @@ static int kraken_row(struct table *s, const struct row *r, kh_err *err)
 	int rc = counts(s, s->clade[r->taxon], s->t->direct[r->taxon], err);
 
 	if (!rc && s->o->minimizer_data)
-		rc = add_text(s->b, err, "%" PRIu64 "\t%" PRIu64 "\t", s->t->sketches.found[r->taxon],
-			      kh_sketches_distinct(&s->t->sketches, r->taxon));
+		rc = add_text(s->b, err, "%" PRIu64 "\t%" PRIu64 "\t",
+			      s->t->distinct.found[r->taxon],
+			      kh_distinct_count(&s->t->distinct, r->taxon));
 	kh_taxonomy_code(s->tax, r->taxon, code);
 	if (!rc)
-		rc = add_text(s->b, err, "%s\t%" PRIu32 "\t%*s", code, r->taxid, (int)(2 * r->depth), "");
+		rc = add_text(s->b, err, "%s\t%" PRIu32 "\t", code, r->taxid);
+	if (!rc)
+		rc = indent(s->b, r->depth, err);
 	if (!rc)
 		rc = kh_buf_add(s->b, name, strlen(name), err);
 	return rc ? rc : kh_buf_add(s->b, "\n", 1, err);
@@ -165,7 +182,8 @@ static int sum_clades(struct table *s, kh_err *err)
 	for (uint32_t i = tax->n - 1; i > 0 && !rc; i--) {
 		s->clade[tax->parent[i]] += s->clade[i];
 		if (s->o->minimizer_data)
-			rc = kh_sketches_join(&s->t->sketches, tax->parent[i], &s->t->sketches, i, err);
+			rc = kh_distinct_join(&s->t->distinct, tax->parent[i], &s->t->distinct, i,
+					      err);
 	}
 	s->total = s->clade[0] + s->t->unclassified;
 	return rc;
@@ -204,6 +222,9 @@ int kh_report(kh_buf *b, const kh_taxonomy *tax, kh_tally *t, const kh_report_op
 	if (!depth || !s.clade || !s.stack || !s.child)
 		goto out;
 	levels = max_depth(tax, depth) + 1;
+	if (levels > KH_REPORT_LEVELS + 1 && !o->mpa)
+		kh_log(KH_WARN, "the taxonomy has %" PRIu32 " levels below the root: the report "
+		       "indents rows by %d levels at most", levels - 1, KH_REPORT_LEVELS);
 	s.path = kh_array(levels, sizeof *s.path, err);
 	if (!s.path)
 		goto out;

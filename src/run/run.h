@@ -1,20 +1,18 @@
 /*
  * run.h - a run of classify: reads in, lines, reads and counts out
- *
- * Each worker: block -> settled (records final, jobs) -> backend -> text of the job -> ordered
- * delivery.  Works (a job with its results and texts) circulate; the texts of a job are
- * written by whoever brings the next one in order.
  */
 #ifndef KH_RUN_H
 #define KH_RUN_H
 
 #include <stdbool.h>
-#include "backend.h"
-#include "classify.h"
-#include "db.h"
-#include "feed.h"
-#include "format.h"
-#include "report.h"
+#include "backend/backend.h"
+#include "classify/classify.h"
+#include "db/db.h"
+#include "seqio/feed.h"
+#include "run/format.h"
+#include "run/results.h"
+
+enum { KH_RUN_TABLES = 4 };
 
 typedef struct kh_run_options {
 	kh_feed_options feed;
@@ -22,28 +20,23 @@ typedef struct kh_run_options {
 	kh_style style;
 	const kh_choice *choice;
 	enum kh_placement placement;
-	kh_comm *comm;                  /* NULL: one rank */
-	struct kh_ranks *ranks;         /* then NULL, too; else `choice` is their backend */
+	kh_comm *comm;                  /* NULL: one process */
 	unsigned threads;
 	bool paired;                    /* two files, or interleaved */
-	bool sketches;
+	bool distinct;
 	const char *output;             /* NULL: no lines */
 	/* [1] NULL unless mates go to files of their own */
 	const char *classified[2], *unclassified[2];
-	/* Called when all is counted and no output has its name yet: what is still to be
-	 * written is written then, so that an output that fails takes the others with it. */
-	int (*before_commit)(void *arg, kh_err *err);
+	/* Outputs that get their names together with those of the run, or not at all; NULL: none.
+	 * write_tables, which is called when all is counted, writes them. */
+	kh_text *tables[KH_RUN_TABLES];
+	int (*write_tables)(void *arg, kh_err *err);
 	void *arg;
 } kh_run_options;
 
-typedef struct kh_run_summary {
-	uint64_t fragments, classified, bases;
-	double seconds;
-} kh_run_summary;
-
-/* On success all outputs are complete and durable; a file that has its final name is
- * complete whatever else failed.  The tally is initialised here. */
+/* On success all outputs are complete and durable; else none has its name.  `results` are zeroed
+ * before, but for what a second pass is opened with, and closed by the caller. */
 int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
-	   kh_tally *tally, kh_run_summary *sum, kh_err *err);
+	   kh_results *results, kh_err *err);
 
 #endif

@@ -1,0 +1,34 @@
+/*
+ * compute.h - where the jobs of runs are done: a database on its devices, and a queue of tasks for
+ * each worker
+ *
+ * It is opened once, for any number of runs.  A worker uses its own queue only, for one run at a
+ * time: it leaves a run when all its tasks of it are collected.
+ */
+#ifndef KH_RUN_COMPUTE_H
+#define KH_RUN_COMPUTE_H
+
+#include "backend/backend.h"
+
+typedef struct kh_compute {
+	const kh_backend *be;
+	kh_engine *engine;
+	kh_task_queue **queue;          /* a worker */
+	unsigned workers;
+	double seconds;                 /* that it took to open: copies of the index to devices */
+} kh_compute;
+
+typedef struct kh_compute_options {
+	const kh_rule *rule;
+	const kh_choice *choice;
+	enum kh_placement placement;
+	kh_comm *comm;                  /* NULL: one process */
+	unsigned workers;
+	size_t block_size;              /* of the blocks to come */
+} kh_compute_options;
+
+/* To be closed even if that fails.  What o points to lives as long. */
+int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o, kh_err *err);
+void kh_compute_close(kh_compute *c);
+
+#endif

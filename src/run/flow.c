@@ -1,0 +1,404 @@
+#include <config.h>
+#include "run/flow.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "run/select.h"
+
+/* A job, its results and its texts. */
+typedef struct work {
+	kh_flow *flow;
+	kh_job job;
+	kh_task task;
+	kh_call *call;
+	kh_candidates *candidates;      /* for a second pass */
+	size_t cap_call, cap_candidates;
+	kh_buf text[KH_N_RESULTS];
+	kh_loan loan;                   /* of the texts */
+} work;
+
+/* What a worker spends its time with: bytes into records, what depends on order, giving jobs to
+ * the backend, waiting for their results, texts, and getting those to the outputs. */
+enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT };
+
+/* --- texts of a job --------------------------------------------------------------- */
+/* Where reads go that are classified, or are not. */
+static int result_for(const kh_flow *f, bool called, int mate)
+{
+	const int first = called ? KH_RESULT_CLASSIFIED : KH_RESULT_UNCLASSIFIED;
+	const int single = called ? KH_RESULT_CLASSIFIED_SINGLE : KH_RESULT_UNCLASSIFIED_SINGLE;
+
+	if (f->single && f->results->out[single])
+		return single;
+	return mate && f->results->out[first + 1] ? first + 1 : first;
+}
+
+static int format_reads(kh_flow *f, work *w, size_t i, kh_err *err)
+{
+	const kh_call *call = &w->call[i];
+	const enum kh_side side = kh_select_side(f->style->select, call->taxon);
+	const bool called = side == KH_SIDE_CLASSIFIED;
+	const kh_block *b[2];
+	const kh_record *r[2];
+	int rc = KH_OK;
+
+	if (side == KH_SIDE_NEITHER || !f->results->out[result_for(f, called, 0)])
+		return KH_OK;
+	kh_job_records(&w->job, i, b, r);
+	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++)
+		rc = kh_format_read(&w->text[result_for(f, called, mate)], b[mate], r[mate],
+				    called ? f->style->tax->taxid[call->taxon] : 0, err);
+	return rc;
+}
+
+static uint64_t bases_of(const work *w, size_t i)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(&w->job, i, b, r);
+	return r[0]->len + (r[1] ? r[1]->len : 0);
+}
+
+/* Sums go to the worker once a job: workers lie side by side, and a cache line that several threads
+ * write to for every read would wander between them. */
+static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
+{
+	kh_second *second = f->results->second;
+	const bool now = !second || !kh_second_writes(second);  /* else when all calls are final */
+	uint64_t bases = 0, classified = 0;
+	int rc = KH_OK;
+
+	for (int k = 0; k < KH_N_RESULTS; k++)
+		w->text[k].n = 0;
+	for (size_t i = 0; i < w->job.n && !rc; i++) {
+		const uint32_t taxon = w->call[i].taxon;
+
+		bases += bases_of(w, i);
+		if (taxon != KH_NO_TAXON) {
+			self->tally.direct[taxon]++;
+			classified++;
+		}
+		if (now && f->results->out[KH_RESULT_LINES])
+			rc = kh_format_line(&w->text[KH_RESULT_LINES], f->style, &w->job, i,
+					    &w->call[i], err);
+		if (now && !rc)
+			rc = format_reads(f, w, i, err);
+	}
+	if (second && !rc)
+		rc = kh_second_job(second, (unsigned)(self - f->worker), &w->job, w->call,
+				   w->candidates, err);
+	self->sum.fragments += w->job.n;
+	self->sum.bases += bases;
+	self->sum.classified += classified;
+	self->tally.unclassified += w->job.n - classified;
+	return rc;
+}
+
+/* The work is idle again when nobody uses its texts any more. */
+static void give_back(void *arg)
+{
+	work *w = arg;
+
+	kh_queue_give_back(w->flow->idle, w);
+}
+
+/* In order of jobs, one at a time. */
+static int deliver(void *arg, void *item, kh_err *err)
+{
+	kh_flow *f = arg;
+	work *w = item;
+	int rc = KH_OK;
+
+	kh_lend(&w->loan, give_back, w);
+	for (int k = 0; k < KH_N_RESULTS && !rc; k++)
+		if (f->results->out[k] && w->text[k].n > 0)
+			rc = kh_text_put(f->results->out[k], w->text[k].p, w->text[k].n, &w->loan,
+					 err);
+	kh_loan_end(&w->loan);
+	return rc;
+}
+
+/* --- a worker --------------------------------------------------------------------- */
+/* Finishes the oldest job under way, if there is one. */
+static int collect(kh_flow *f, kh_flow_worker *self, kh_err *err)
+{
+	kh_task *t;
+	work *w;
+	int rc;
+
+	kh_timer_mark(&self->timer, SUBMIT);
+	rc = f->compute->be->collect(self->queue, &t, err);
+	kh_timer_mark(&self->timer, WAIT);
+	if (rc || !t)
+		return rc;
+	self->under_way--;
+	w = (work *)((char *)t - offsetof(work, task));
+	rc = format_job(f, self, w, err);
+	kh_timer_mark(&self->timer, TEXT);
+	kh_feed_release_job(f->feed, &w->job);
+	if (!rc)
+		rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
+	if (!rc)
+		rc = kh_results_help(f->results);
+	kh_timer_mark(&self->timer, PUT);
+	return rc;
+}
+
+/* The next idle work; for one whose text waits to be compressed, that is done first. */
+static int take_idle(kh_flow *f, work **w)
+{
+	int rc;
+
+	*w = kh_queue_try(f->idle);
+	if (!*w && (rc = kh_results_help(f->results)) < 0)
+		return rc;
+	if (!*w)
+		*w = kh_queue_pop(f->idle);
+	return *w ? KH_OK : KH_ECANCEL;
+}
+
+/* A work for the job with that ticket. Works are as many as the order's window, so that for
+ * every ticket in it one is idle, or has been delivered and comes back when its text is
+ * compressed; until then, jobs under way are finished: others may wait for them. */
+static int take_work(kh_flow *f, kh_flow_worker *self, uint64_t ticket, work **w, kh_err *err)
+{
+	int rc;
+
+	while ((rc = kh_order_room(f->order, ticket, self->under_way == 0)) == 0) {
+		rc = collect(f, self, err);
+		if (rc)
+			return rc;
+	}
+	return rc < 0 ? rc : take_idle(f, w);
+}
+
+static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *err)
+{
+	work *w;
+	int rc = take_work(f, self, job->ticket, &w, err);
+
+	if (rc)
+		return rc;
+	w->job = *job;
+	rc = kh_grow((void **)&w->call, &w->cap_call, job->n, sizeof *w->call, err);
+	if (!rc && f->results->second)
+		rc = kh_grow((void **)&w->candidates, &w->cap_candidates, job->n,
+			     sizeof *w->candidates, err);
+	if (rc)
+		return rc;
+	w->task = (kh_task) { &w->job, w->call, f->distinct ? &self->tally.distinct : NULL,
+			      f->results->second ? w->candidates : NULL };
+	while (self->under_way >= f->compute->be->depth && !rc)
+		rc = collect(f, self, err);
+	if (!rc)
+		rc = f->compute->be->submit(self->queue, &w->task, err);
+	self->under_way += !rc;
+	return rc;
+}
+
+static void show_progress(const kh_flow *f)
+{
+	uint64_t done, total;
+	double s = kh_seconds() - f->started;
+
+	if (f->quiet)
+		return;
+	kh_feed_progress(f->feed, &done, &total);
+	if (total > 0)
+		kh_progress("read %.1f of %.1f MB, %.0f MB/s", done * 1e-6, total * 1e-6,
+			    done * 1e-6 / s);
+	else
+		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+}
+
+/* A block's records become final; the jobs that it completes are submitted. */
+static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
+{
+	kh_jobs jobs;
+	int rc = kh_feed_commit(f->feed, b, &jobs, err);
+
+	if (!rc)
+		show_progress(f);
+	if (!rc && f->silent)
+		kh_feed_drop_text(f->feed, b);
+	kh_timer_mark(&self->timer, COMMIT);
+	for (size_t i = 0; i < jobs.n && !rc; i++)
+		rc = submit(f, self, &jobs.job[i], err);
+	kh_feed_release(f->feed, b);
+	/* nobody waits for a block while all that it can do is under way */
+	while (!rc && self->under_way >= f->compute->be->depth)
+		rc = collect(f, self, err);
+	kh_timer_mark(&self->timer, SUBMIT);
+	return rc;
+}
+
+int kh_flow_work(void *flow, unsigned id, kh_err *err)
+{
+	kh_flow *f = flow;
+	kh_flow_worker *self = &f->worker[id];
+	kh_block *b;
+	int rc = KH_OK;
+
+	kh_timer_start(&self->timer);
+	if (self->tally.n == 0)
+		rc = kh_tally_init(&self->tally, f->results->tally.n, f->distinct, err);
+	while (!rc && (rc = kh_feed_next(f->feed, &b, err)) == 1) {
+		kh_timer_mark(&self->timer, READ);
+		rc = take_block(f, self, b, err);
+	}
+	kh_timer_mark(&self->timer, READ);
+	while (!rc && self->under_way > 0)
+		rc = collect(f, self, err);
+	return rc;
+}
+
+/* --- the second pass -------------------------------------------------------------- */
+int kh_flow_second(kh_flow *f, kh_err *err)
+{
+	kh_results *r = f->results;
+	int rc = kh_second_fit(r->second, r->sum.fragments, &r->tally, err);
+
+	if (rc)
+		return rc;
+	r->sum.classified += (uint64_t)kh_second_result_of(r->second)->classified;
+	f->again = 0;
+	kh_order_free(f->order);
+	f->order = NULL;
+	return kh_order_new(&f->order, f->m, f->n_works, err);
+}
+
+static int rewrite_job(kh_flow *f, unsigned id, work *w, kh_err *err)
+{
+	kh_buf *to[KH_N_RESULTS];
+
+	for (int k = 0; k < KH_N_RESULTS; k++) {
+		w->text[k].n = 0;
+		to[k] = f->results->out[k] ? &w->text[k] : NULL;
+	}
+	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
+	const kh_second_texts texts = {
+		.lines = to[KH_RESULT_LINES],
+		.reads = { [KH_SIDE_CLASSIFIED] = { to[c], to[to[c + 1] ? c + 1 : c] },
+			   [KH_SIDE_UNCLASSIFIED] = { to[u], to[to[u + 1] ? u + 1 : u] } },
+		.single = { [KH_SIDE_CLASSIFIED] = to[KH_RESULT_CLASSIFIED_SINGLE],
+			    [KH_SIDE_UNCLASSIFIED] = to[KH_RESULT_UNCLASSIFIED_SINGLE] }
+	};
+	int rc = kh_second_format(f->results->second, id, w->job.ticket, &texts, err);
+
+	if (!rc)
+		rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
+	return rc ? rc : kh_results_help(f->results);
+}
+
+/* Who has a work took its ticket after that: the lowest one always has a work. */
+int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
+{
+	kh_flow *f = flow;
+	const uint64_t jobs = kh_second_jobs(f->results->second);
+	int rc = KH_OK;
+
+	while (!rc) {
+		work *w;
+
+		if ((rc = take_idle(f, &w)))
+			return rc;
+		kh_monitor_lock(f->m);
+		w->job.ticket = f->again++;
+		kh_monitor_unlock(f->m);
+		if (w->job.ticket >= jobs) {
+			kh_queue_give_back(f->idle, w);
+			return KH_OK;
+		}
+		rc = rewrite_job(f, id, w, err);
+	}
+	return rc;
+}
+
+/* --- all workers ------------------------------------------------------------------ */
+int kh_flow_open(kh_flow *f, kh_err *err)
+{
+	const unsigned workers = f->compute->workers;
+	int rc;
+
+	f->started = kh_seconds();
+	if (f->results->second)
+		kh_second_more_reads(f->results->second);
+	f->n_workers = workers;
+	f->silent = !f->two_streams && !kh_results_any(f->results);
+	f->n_works = (size_t)workers * (f->compute->be->depth + 3) + 2;
+	f->all = kh_array(f->n_works, sizeof *f->all, err);
+	f->worker = kh_array(workers, sizeof *f->worker, err);
+	if (!f->all || !f->worker)
+		return KH_ENOMEM;
+	if ((rc = kh_queue_new(&f->idle, f->m, f->n_works, err)) ||
+	    (rc = kh_order_new(&f->order, f->m, f->n_works, err)))
+		return rc;
+	for (size_t i = 0; i < f->n_works; i++) {
+		f->all[i].flow = f;
+		kh_queue_push(f->idle, &f->all[i]);
+	}
+	for (unsigned i = 0; i < workers; i++)
+		f->worker[i].queue = f->compute->queue[i];
+	return KH_OK;
+}
+
+static void empty_queue(kh_flow *f, kh_flow_worker *w)
+{
+	kh_task *t = NULL;
+
+	while (f->compute->queue && w->under_way > 0 &&
+	       f->compute->be->collect(w->queue, &t, NULL) == 0 && t)
+		w->under_way--;
+}
+
+void kh_flow_close(kh_flow *f)
+{
+	for (unsigned i = 0; f->worker && i < f->n_workers; i++) {
+		empty_queue(f, &f->worker[i]);
+		kh_tally_clear(&f->worker[i].tally);
+	}
+	for (size_t i = 0; f->all && i < f->n_works; i++) {
+		free(f->all[i].call);
+		free(f->all[i].candidates);
+		for (int k = 0; k < KH_N_RESULTS; k++)
+			free(f->all[i].text[k].p);
+	}
+	kh_queue_free(f->idle);
+	kh_order_free(f->order);
+	free(f->all);
+	free(f->worker);
+	f->idle = NULL;
+	f->order = NULL;
+	f->all = NULL;
+	f->worker = NULL;
+}
+
+int kh_flow_add_up(kh_flow *f, kh_err *err)
+{
+	kh_run_summary *sum = &f->results->sum;
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < f->n_workers && !rc; i++) {
+		const kh_run_summary *s = &f->worker[i].sum;
+
+		sum->fragments += s->fragments;
+		sum->classified += s->classified;
+		sum->bases += s->bases;
+		if (f->worker[i].tally.n > 0)
+			rc = kh_tally_add(&f->results->tally, &f->worker[i].tally, err);
+	}
+	return rc;
+}
+
+void kh_flow_show_timers(const kh_flow *f)
+{
+	static const char *const name[] = { "reading", "committing",
+					    "submitting or classifying",
+					    "waiting for calls", "formatting", "delivering", NULL };
+	kh_timer sum = { 0 };
+
+	for (unsigned i = 0; i < f->n_workers; i++)
+		kh_timer_add(&sum, &f->worker[i].timer);
+	kh_timer_show(&sum, f->n_workers, name);
+}

@@ -1,0 +1,65 @@
+/*
+ * flow.h - from one feed to the results of its sample
+ *
+ * Each worker: block -> committed in order (records final, jobs) -> backend -> text of the job ->
+ * ordered delivery.  Works (a job with its results and texts) circulate; the texts of a job are
+ * written by whoever brings the next one in order.
+ *
+ * Workers may join while there are blocks to come, and leave when there are none.  When the last
+ * one has left, all is delivered.
+ */
+#ifndef KH_RUN_FLOW_H
+#define KH_RUN_FLOW_H
+
+#include "base/timing.h"
+#include "run/compute.h"
+#include "run/format.h"
+#include "run/results.h"
+#include "seqio/feed.h"
+
+typedef struct kh_flow_worker {
+	kh_task_queue *queue;
+	kh_timer timer;
+	kh_tally tally;                 /* .n == 0: it has not joined */
+	kh_run_summary sum;
+	unsigned under_way;             /* jobs */
+} kh_flow_worker;
+
+typedef struct kh_flow {
+	/* set by the user; all are borrowed */
+	kh_feed *feed;
+	kh_compute *compute;
+	const kh_style *style;          /* with the taxonomy */
+	kh_results *results;
+	kh_monitor *m;
+	bool two_streams;               /* mates in files of their own */
+	bool single;                    /* reads without mates beside pairs of the same sample */
+	bool distinct;
+	bool quiet;                     /* no progress is shown */
+	/* inside */
+	bool silent;                    /* no text is wanted, and nobody asks for names */
+	kh_queue *idle;                 /* works */
+	kh_order *order;
+	struct work *all;
+	size_t n_works;
+	kh_flow_worker *worker;
+	unsigned n_workers;             /* compute->workers */
+	uint64_t again;                 /* job whose texts the second pass makes next */
+	double started;
+} kh_flow;
+
+/* To be closed even if that fails.  Tasks that a failure has left in the queues are collected, for
+ * what comes next, unless these are closed. */
+int kh_flow_open(kh_flow *f, kh_err *err);
+void kh_flow_close(kh_flow *f);
+/* Joins, works until there are no more blocks, and leaves: a kh_worker_fn. */
+int kh_flow_work(void *flow, unsigned worker, kh_err *err);
+/* When all have left: what they counted goes to the results. */
+int kh_flow_add_up(kh_flow *f, kh_err *err);
+/* With a second pass: when all is added up, the model is made, and counts become final; then any
+ * number of workers write the texts anew: a kh_worker_fn, that is done at once if there is none. */
+int kh_flow_second(kh_flow *f, kh_err *err);
+int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
+void kh_flow_show_timers(const kh_flow *f);
+
+#endif

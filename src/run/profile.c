@@ -1,0 +1,355 @@
+/* profile.c - rows from the model; the table and CAMI's profile */
+#include <config.h>
+#include "run/profile.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+/* --- rows ------------------------------------------------------------------------- */
+/* By taxon, and summed up to the root. */
+struct sums {
+	uint64_t *first, *final, *direct;
+	double *reads, *depth;          /* depth: reads a stretch of the genome */
+	uint64_t *length;               /* of species */
+	const kh_presence **presence;
+};
+
+static void clear_sums(struct sums *s)
+{
+	free(s->first);
+	free(s->final);
+	free(s->direct);
+	free(s->reads);
+	free(s->depth);
+	free(s->length);
+	free(s->presence);
+}
+
+static int init_sums(struct sums *s, uint32_t n, kh_err *err)
+{
+	s->first = kh_array(n, sizeof *s->first, err);
+	s->final = kh_array(n, sizeof *s->final, err);
+	s->direct = kh_array(n, sizeof *s->direct, err);
+	s->reads = kh_array(n, sizeof *s->reads, err);
+	s->depth = kh_array(n, sizeof *s->depth, err);
+	s->length = kh_array(n, sizeof *s->length, err);
+	s->presence = kh_array(n, sizeof *s->presence, err);
+	return s->first && s->final && s->direct && s->reads && s->depth && s->length && s->presence
+		       ? KH_OK
+		       : KH_ENOMEM;
+}
+
+/* A species' reads: those of its own that were seen stand for those that were not. */
+static double reads_of(const kh_presence *p)
+{
+	return p->seen > 0 ? (double)kh_fit_own(&p->fit) * 256.0 / (double)p->seen : 0.0;
+}
+
+static void add_up(const kh_profile_input *in, struct sums *s)
+{
+	const kh_taxonomy *tax = in->db->tax;
+	const kh_model *m = in->result->model;
+
+	kh_species_stretches(in->db, s->length);
+	memcpy(s->first, in->result->first, tax->n * sizeof *s->first);
+	memcpy(s->final, in->tally->direct, tax->n * sizeof *s->final);
+	memcpy(s->direct, in->result->classes->direct, tax->n * sizeof *s->direct);
+	for (uint32_t i = 0; i < m->n; i++)
+		s->presence[m->at[i].taxon] = &m->at[i];
+	for (uint32_t t = tax->n - 1; t > 0; t--) {
+		const kh_presence *p = s->presence[t];
+
+		if (tax->species[t] == t) {
+			s->reads[t] = (double)s->direct[t] + (p ? reads_of(p) : 0.0);
+			s->depth[t] = s->reads[t] / (double)s->length[t];
+		}
+		s->first[tax->parent[t]] += s->first[t];
+		s->final[tax->parent[t]] += s->final[t];
+		s->direct[tax->parent[t]] += s->direct[t];
+		s->reads[tax->parent[t]] += s->reads[t];
+		s->depth[tax->parent[t]] += s->depth[t];
+	}
+}
+
+static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t *n, kh_err *err)
+{
+	const kh_taxonomy *tax = in->db->tax;
+	kh_distinct one;
+	int rc;
+
+	if (in->tally->distinct.n == 0)
+		return KH_OK;
+	rc = kh_distinct_init(&one, 1, err);
+	for (uint32_t t = species; t < tax->end[species] && !rc; t++)
+		rc = kh_distinct_join(&one, 0, &in->tally->distinct, t, err);
+	if (!rc)
+		*n = kh_distinct_count(&one, 0);
+	kh_distinct_clear(&one);
+	return rc;
+}
+
+static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sums *s, kh_err *err)
+{
+	const kh_taxonomy *tax = in->db->tax;
+	int rc = KH_OK;
+
+	for (uint32_t t = 1; t < tax->n && !rc; t++) {
+		kh_profile_row *r = &p->row[p->n];
+
+		if (!kh_rank_letter(tax->rank[t]) ||
+		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
+		    (!s->first[t] && !s->final[t] && s->reads[t] < 1))
+			continue;
+		*r = (kh_profile_row) { t, s->presence[t], s->first[t], s->final[t], s->reads[t],
+					s->depth[0] > 0 ? s->depth[t] / s->depth[0] : 0, 0 };
+		if (tax->species[t] == t)
+			rc = count_distinct(in, t, &r->distinct, err);
+		p->n++;
+	}
+	return rc;
+}
+
+int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
+{
+	struct sums s = { .first = NULL };
+	int rc = init_sums(&s, in->db->tax->n, err);
+
+	*p = (kh_profile) { .db = in->db, .fragments = in->fragments };
+	if (!rc && !(p->row = kh_array(in->db->tax->n, sizeof *p->row, err)))
+		rc = KH_ENOMEM;
+	if (!rc) {
+		add_up(in, &s);
+		p->first = in->fragments - s.first[0];
+		p->final = in->fragments - s.final[0];
+		p->named = s.reads[0];
+		p->changed = in->result->model->changes;
+		rc = make_rows(p, in, &s, err);
+	}
+	clear_sums(&s);
+	if (rc)
+		kh_profile_clear(p);
+	return rc;
+}
+
+void kh_profile_clear(kh_profile *p)
+{
+	free(p->row);
+	*p = (kh_profile) { .row = NULL };
+}
+
+double kh_profile_share(const kh_profile *p, double reads)
+{
+	const double all = p->named > (double)p->fragments ? p->named : (double)p->fragments;
+
+	return all > 0 ? reads / all : 0;
+}
+
+/* --- text ------------------------------------------------------------------------- */
+static int add(kh_buf *b, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);
+static int add(kh_buf *b, kh_err *err, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return kh_buf_add(b, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
+}
+
+static int add_string(kh_buf *b, const char *s, kh_err *err)
+{
+	return kh_buf_add(b, s, strlen(s), err);
+}
+
+static const char *name_of(const kh_profile *p, uint32_t taxon)
+{
+	return p->db->tax->names + p->db->tax->name[taxon];
+}
+
+static double percent_off(uint32_t shape)
+{
+	return (1000 - kh_divergence[shape]) / 10.0;
+}
+
+bool kh_profile_has_ani(const kh_profile_row *r)
+{
+	const kh_presence *p = r->presence;
+
+	return p && p->verdict != KH_TOO_FEW &&
+	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
+}
+
+const char *kh_profile_why(const kh_profile_row *r, char text[160])
+{
+	const kh_presence *p = r->presence;
+	const double own = p ? (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE : 0;
+
+	if (!p)
+		return "no fragment of one segment with 8 to 127 features names it";
+	switch (p->verdict) {
+	case KH_PRESENT:
+	case KH_DIVERGENT:
+		snprintf(text, 160, "%.1f %% of its fragments fit one strain at %.1f %% identity",
+			 own, percent_off(p->fit.shape[0]));
+		return text;
+	case KH_RELATIVE:
+		if (!kh_profile_has_ani(r))
+			return "most of its fragments fit nothing that is near it";
+		snprintf(text, 160, "its fragments fit a relative at %.1f %% identity",
+			 percent_off(p->fit.shape[0]));
+		return text;
+	case KH_ECHO:
+		return "few beside those of a species of its family: what the two have in common";
+	case KH_NARROW:
+		snprintf(text, 160, "%" PRIu64 " stretches where %.1f were to be expected",
+			 p->found, (double)p->expected / 256);
+		return text;
+	case KH_TOO_FEW:
+		break;
+	}
+	return "fewer than 5 fragments";
+}
+
+/* --- the table -------------------------------------------------------------------- */
+static int add_presence(kh_buf *b, const kh_profile_row *r, kh_err *err)
+{
+	const kh_presence *p = r->presence;
+	char why[160];
+	int rc;
+
+	if (!kh_profile_has_ani(r))
+		rc = add_string(b, "\t-\t-\t-", err);
+	else
+		rc = add(b, err, "\t%.1f\t%.1f\t%.1f", percent_off(p->fit.shape[0]),
+			 percent_off(p->fit.high), percent_off(p->fit.low));
+	if (rc)
+		return rc;
+	if (!p)
+		return add(b, err, "\t-\t-\t%" PRIu64 "\t-\t-\t%s\n", r->distinct,
+			   kh_profile_why(r, why));
+	return add(b, err, "\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.4f\t%s\t%s\n", p->found,
+		   (double)p->expected / 256, r->distinct,
+		   p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0.0,
+		   kh_verdict_name(p->verdict), kh_profile_why(r, why));
+}
+
+static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_err *err)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	int rc = add(b, err, "%" PRIu32 "\t%s\t", tax->taxid[r->taxon],
+		     kh_rank_name(tax->rank[r->taxon]));
+
+	if (!rc)
+		rc = add_string(b, name_of(p, r->taxon), err);
+	if (!rc)
+		rc = add(b, err, "\t%" PRIu64 "\t%" PRIu64 "\t%.2f\t%.6f\t%.6f\t%.6f", r->first,
+			 r->final, r->reads, kh_profile_share(p, r->reads),
+			 p->named > 0 ? r->reads / p->named : 0.0, r->genomes);
+	if (rc)
+		return rc;
+	return tax->species[r->taxon] == r->taxon ? add_presence(b, r, err)
+						  : add_string(b, "\t-\t-\t-\t-\t-\t-\t-\t-\t-\n",
+							       err);
+}
+
+int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
+{
+	const double unknown = (double)p->fragments > p->named ? (double)p->fragments - p->named
+							       : 0.0;
+	int rc = add_string(b,
+			    "taxid\trank\tname\treads_first\treads_final\treads\tshare\t"
+			    "abundance_reads\tabundance_genomes\tani\tani_low\tani_high\t"
+			    "stretches\tstretches_expected\tdistinct_features\tmean_share\t"
+			    "verdict\twhy\n",
+			    err);
+
+	for (size_t i = 0; i < p->n && !rc; i++)
+		rc = add_row(p, &p->row[i], b, err);
+	return rc ? rc
+		  : add(b, err,
+			"0\t-\tunknown\t%" PRIu64 "\t%" PRIu64
+			"\t%.2f\t%.6f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
+			p->first, p->final, unknown, kh_profile_share(p, unknown),
+			"fragments that no species of the database explains");
+}
+
+/* --- CAMI's profile --------------------------------------------------------------- */
+static const struct {
+	char letter;
+	const char *name;
+} ranks[] = { { 'D', "superkingdom" }, { 'P', "phylum" }, { 'C', "class" },  { 'O', "order" },
+	      { 'F', "family" },       { 'G', "genus" },  { 'S', "species" } };
+enum { N_RANKS = sizeof ranks / sizeof *ranks };
+
+static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
+{
+	for (int i = 0; i < N_RANKS; i++)
+		if (kh_rank_letter(tax->rank[taxon]) == ranks[i].letter)
+			return i;
+	return -1;
+}
+
+static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b,
+		     kh_err *err)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	uint32_t at[N_RANKS] = { 0 };
+	int rc = add_string(b, "\t", err);
+
+	for (; taxon != 0; taxon = tax->parent[taxon]) {
+		const int i = rank_of(tax, taxon);
+
+		if (i >= 0)
+			at[i] = taxon;
+	}
+	for (int i = 0; i <= rank && !rc; i++) {
+		if (i > 0)
+			rc = add_string(b, "|", err);
+		if (!rc && at[i])
+			rc = names ? add_string(b, name_of(p, at[i]), err)
+				   : add(b, err, "%" PRIu32, tax->taxid[at[i]]);
+	}
+	return rc;
+}
+
+static int cami_rows(const kh_profile *p, int rank, kh_buf *b, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		const kh_profile_row *r = &p->row[i];
+
+		if (rank_of(p->db->tax, r->taxon) != rank || !(r->genomes > 0))
+			continue;
+		rc = add(b, err, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon], ranks[rank].name);
+		if (!rc)
+			rc = cami_path(p, r->taxon, rank, false, b, err);
+		if (!rc)
+			rc = cami_path(p, r->taxon, rank, true, b, err);
+		if (!rc)
+			rc = add(b, err, "\t%.6f\n", 100 * r->genomes);
+	}
+	return rc;
+}
+
+int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
+{
+	int rc = add_string(b, "@SampleID:", err);
+
+	if (!rc)
+		rc = add_string(b, sample, err);
+	if (!rc)
+		rc = add_string(b,
+				"\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|"
+				"genus|species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n",
+				err);
+	for (int rank = 0; rank < N_RANKS && !rc; rank++)
+		rc = cami_rows(p, rank, b, err);
+	return rc;
+}

@@ -1,0 +1,73 @@
+#include <config.h>
+#include "run/run.h"
+
+#include "db/in_use.h"
+#include "run/flow.h"
+
+static int open_all(const kh_run_options *o, const kh_db *db, kh_flow *f, kh_err *err)
+{
+	const kh_compute_options co = { .rule = &o->rule,
+					.choice = o->choice,
+					.placement = o->placement,
+					.comm = o->comm,
+					.workers = o->threads,
+					.block_size = o->feed.block_size };
+	const kh_results_options ro = {
+		.path = { [KH_RESULT_LINES] = o->output,
+			  [KH_RESULT_CLASSIFIED] = o->classified[0],
+			  [KH_RESULT_CLASSIFIED_2] = o->classified[1],
+			  [KH_RESULT_UNCLASSIFIED] = o->unclassified[0],
+			  [KH_RESULT_UNCLASSIFIED_2] = o->unclassified[1] },
+		.threads = o->threads,
+		.n_taxa = db->tax->n,
+		.distinct = o->distinct
+	};
+	int rc = kh_results_open(f->results, &ro, f->m, err);
+
+	if (!rc)
+		rc = kh_compute_open(f->compute, db, &co, err);
+	return rc ? rc : kh_flow_open(f, err);
+}
+
+/* What the workers have counted, and what only the engine knows. */
+static int add_up(kh_flow *f, kh_err *err)
+{
+	const kh_compute *c = f->compute;
+	int rc = kh_flow_add_up(f, err);
+
+	if (!rc && c->be->engine_end)
+		rc = c->be->engine_end(c->engine, f->distinct ? &f->results->tally.distinct : NULL,
+				       err);
+	return rc;
+}
+
+int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
+	   kh_results *results, kh_err *err)
+{
+	kh_compute compute = { .be = NULL };
+	kh_flow f = { .feed = feed, .compute = &compute, .style = &o->style, .results = results,
+		      .m = m, .two_streams = o->feed.n_path[1] > 0, .distinct = o->distinct };
+	int rc = open_all(o, db, &f, err);
+
+	const double started = kh_seconds();
+	results->sum.seconds_load = compute.seconds;
+	if (!rc)
+		rc = kh_threads_run(m, o->threads, kh_flow_work, &f, err);
+	kh_progress_end();
+	if (!rc)
+		kh_flow_show_timers(&f);
+	if (!rc)
+		rc = add_up(&f, err);
+	if (!rc && results->second && !(rc = kh_flow_second(&f, err)))
+		rc = kh_threads_run(m, o->threads, kh_flow_rewrite, &f, err);
+	results->sum.seconds = kh_seconds() - started;
+	if (!rc && o->write_tables)
+		rc = o->write_tables(o->arg, err);
+	rc = kh_db_reason(db, rc, err); /* nothing made from a file that has changed gets a name */
+	if (!rc)
+		rc = kh_results_commit(results, o->tables, KH_RUN_TABLES, err);
+	results->sum.seconds = kh_seconds() - started;
+	kh_compute_close(&compute);     /* first: tasks under way use what the flow has */
+	kh_flow_close(&f);
+	return rc;
+}

@@ -1,0 +1,307 @@
+/* second.c - fragments counted and kept, then told anew */
+#include <config.h>
+#include "run/second.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "run/select.h"
+#include "sample/frames.h"
+#include "run/select.h"
+
+/* What a worker has to itself. */
+struct share {
+	kh_classes classes;
+	uint32_t *to;                   /* of each of its classes: its place among all */
+	kh_frame frame;
+};
+
+struct kh_second {
+	kh_second_options o;
+	kh_tree tree;
+	kh_class_rule rule;
+	struct share *worker;
+	uint64_t base;                  /* of tickets */
+	kh_frames *kept;                /* NULL: nothing is written again */
+	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
+	uint64_t *stretch;              /* first one of each target */
+	kh_classes classes;
+	kh_model model;
+	kh_second_result result;
+};
+
+/* --- opening ---------------------------------------------------------------------- */
+int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
+{
+	kh_second *s = kh_array(1, sizeof *s, err);
+	int rc;
+
+	if (!s)
+		return KH_ENOMEM;
+	s->o = *o;
+	s->tree = kh_taxonomy_tree(o->db->tax);
+	s->rule = (kh_class_rule) { o->rule, &o->db->bins, &s->tree };
+	s->worker = kh_array(o->threads, sizeof *s->worker, err);
+	s->result.first = kh_array(o->db->tax->n, sizeof *s->result.first, err);
+	rc = s->worker && s->result.first ? KH_OK : KH_ENOMEM;
+	for (unsigned i = 0; i < o->threads && !rc; i++)
+		rc = kh_classes_init(&s->worker[i].classes, o->db->tax->n, err);
+	if (!rc)
+		rc = kh_classes_init(&s->classes, o->db->tax->n, err);
+	if (!rc)
+		rc = kh_stretches(o->db, &s->stretch, err);
+	if (!rc && !(s->mask = kh_array(s->stretch[o->db->h->n_targets], sizeof *s->mask, err)))
+		rc = KH_ENOMEM;
+	if (!rc && o->change && (o->lines || o->reads))
+		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->m, err);
+	if (rc) {
+		kh_second_close(s);
+		return rc;
+	}
+	*out = s;
+	return KH_OK;
+}
+
+void kh_second_close(kh_second *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; s->worker && i < s->o.threads; i++) {
+		kh_classes_clear(&s->worker[i].classes);
+		free(s->worker[i].to);
+		free(s->worker[i].frame.p);
+	}
+	kh_classes_clear(&s->classes);
+	kh_model_clear(&s->model);
+	kh_frames_close(s->kept);
+	free(s->result.first);
+	free((void *)s->mask);
+	free(s->stretch);
+	free(s->worker);
+	free(s);
+}
+
+bool kh_second_writes(const kh_second *s)
+{
+	return s->kept != NULL;
+}
+
+void kh_second_more_reads(kh_second *s)
+{
+	s->base = s->kept ? kh_frames_count(s->kept) : 0;
+}
+
+/* --- the first pass --------------------------------------------------------------- */
+static void mark_place(kh_second *s, const kh_class *k, uint32_t bin)
+{
+	const kh_bins *b = &s->o.db->bins;
+	const uint32_t target = kh_bins_target(b, bin);
+	_Atomic uint32_t *mask =
+		&s->mask[s->stretch[target] + (bin - b->first[target]) / KH_STRETCH];
+	const uint32_t bit = UINT32_C(1) << k->cell % KH_SHARES;
+
+	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+}
+
+static int keep_reads(kh_frame *f, const kh_block *const b[2], const kh_record *const r[2],
+		      kh_err *err)
+{
+	int rc = kh_frame_number(f, r[1] ? 2 : 1, err);
+
+	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
+		const uint64_t head = r[mate]->name - r[mate]->text + r[mate]->name_len;
+
+		if ((rc = kh_frame_number(f, head, err)) ||
+		    (rc = kh_frame_number(f, r[mate]->text_len, err)))
+			return rc;
+		rc = kh_frame_bytes(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len,
+				    err);
+	}
+	return rc;
+}
+
+static int keep_fragment(kh_second *s, kh_frame *f, const kh_job *job, size_t i,
+			 const kh_call *call, uint32_t index, kh_err *err)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+	kh_line_parts line;
+	int rc = KH_OK;
+
+	kh_line_of(&line, s->o.style, job, i);
+	/* KH_NO_CLASS and KH_NO_TAXON become 0 */
+	const uint64_t number[] = { (uint32_t)(index + 1), (uint32_t)(call->taxon + 1),
+				    call->features, call->hits, line.mates, line.len[0],
+				    line.len[1], line.ambiguous, line.id_len };
+
+	for (size_t x = 0; x < sizeof number / sizeof *number && !rc; x++)
+		rc = kh_frame_number(f, number[x], err);
+	if (!rc)
+		rc = kh_frame_bytes(f, line.id, line.id_len, err);
+	if (rc || !s->o.reads)
+		return rc;
+	kh_job_records(job, i, b, r);
+	return keep_reads(f, b, r, err);
+}
+
+int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
+		  const kh_candidates *cand, kh_err *err)
+{
+	struct share *w = &s->worker[worker];
+	int rc = KH_OK;
+
+	w->frame.n = 0;
+	if (s->kept)
+		rc = kh_frame_number(&w->frame, worker, err);
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		uint32_t index;
+
+		rc = kh_classes_add(&w->classes, &s->rule, &call[i], &cand[i], &index, err);
+		if (rc)
+			return rc;
+		if (index != KH_NO_CLASS && w->classes.at[index].located)
+			mark_place(s, &w->classes.at[index], cand[i].bin);
+		if (s->kept)
+			rc = keep_fragment(s, &w->frame, job, i, &call[i], index, err);
+	}
+	return rc || !s->kept ? rc
+			      : kh_frames_put(s->kept, worker, s->base + job->ticket, &w->frame,
+					      err);
+}
+
+/* --- the model -------------------------------------------------------------------- */
+static int join(kh_second *s, kh_err *err)
+{
+	const unsigned n = s->o.threads;
+	kh_classes *part = kh_array(n, sizeof *part, err);
+	uint32_t **to = kh_array(n, sizeof *to, err);
+	int rc = part && to ? KH_OK : KH_ENOMEM;
+
+	for (unsigned i = 0; i < n && !rc; i++)
+		part[i] = s->worker[i].classes;
+	if (!rc)
+		rc = kh_classes_join(&s->classes, part, n, to, err);
+	for (unsigned i = 0; i < n && to; i++)
+		s->worker[i].to = to[i];
+	free(to);
+	free(part);
+	return rc;
+}
+
+static void move_counts(kh_second *s, kh_tally *tally)
+{
+	for (size_t i = 0; i < s->classes.n; i++) {
+		const kh_class *k = &s->classes.at[i];
+		const uint32_t now = s->model.decision[i];
+
+		if (now == k->call)
+			continue;
+		s->result.changed += k->many;
+		*(k->call == KH_NO_TAXON ? &tally->unclassified : &tally->direct[k->call]) -=
+			k->many;
+		*(now == KH_NO_TAXON ? &tally->unclassified : &tally->direct[now]) += k->many;
+		s->result.classified += now == KH_NO_TAXON ? -(int64_t)k->many
+				      : k->call == KH_NO_TAXON ? (int64_t)k->many
+								 : 0;
+	}
+}
+
+int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err)
+{
+	const kh_model_input in = { .db = s->o.db,
+				    .rule = s->o.rule,
+				    .classes = &s->classes,
+				    .mask = (const uint32_t *)s->mask,
+				    .fragments = fragments,
+				    .change = s->o.change,
+				    .m = s->o.alone ? s->o.m : NULL,
+				    .threads = s->o.threads };
+	int rc = join(s, err);
+
+	if (!rc)
+		rc = kh_model_make(&s->model, &in, err);
+	if (rc)
+		return rc;
+	s->result.model = &s->model;
+	s->result.classes = &s->classes;
+	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
+	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
+	move_counts(s, tally);
+	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed",
+	       s->classes.n, s->model.n, (unsigned long long)s->result.changed);
+	return KH_OK;
+}
+
+const kh_second_result *kh_second_result_of(const kh_second *s)
+{
+	return s ? &s->result : NULL;
+}
+
+/* --- texts ------------------------------------------------------------------------ */
+uint64_t kh_second_jobs(const kh_second *s)
+{
+	return s->kept ? kh_frames_count(s->kept) : 0;
+}
+
+static int format_reads(kh_second *s, const char **at, const kh_second_texts *to, uint32_t taxon,
+			kh_err *err)
+{
+	const enum kh_side side = kh_select_side(s->o.style->select, taxon);
+	const uint64_t mates = kh_frame_read(at);
+	const uint32_t taxid =
+		side == KH_SIDE_CLASSIFIED ? s->o.db->tax->taxid[taxon] : 0;
+	int rc = KH_OK;
+
+	for (uint64_t mate = 0; mate < mates && !rc; mate++) {
+		const size_t head = (size_t)kh_frame_read(at), n = (size_t)kh_frame_read(at);
+		kh_buf *b = NULL;
+
+		if (side != KH_SIDE_NEITHER)
+			b = mates == 1 && to->single[side] ? to->single[side]
+							   : to->reads[side][mate];
+		if (b)
+			rc = kh_format_text(b, *at, head, n, taxid, err);
+		*at += n;
+	}
+	return rc;
+}
+
+/* `place`: of the classes of the worker that kept it. */
+static int format_fragment(kh_second *s, const uint32_t *place, const char **at,
+			   const kh_second_texts *to, kh_err *err)
+{
+	const uint32_t index = (uint32_t)kh_frame_read(at) - 1;
+	kh_call call = { .taxon = (uint32_t)kh_frame_read(at) - 1 };
+	kh_line_parts line;
+	int rc = KH_OK;
+
+	call.features = (uint32_t)kh_frame_read(at);
+	call.hits = (uint32_t)kh_frame_read(at);
+	line.mates = kh_frame_read(at) != 0;
+	line.len[0] = kh_frame_read(at);
+	line.len[1] = kh_frame_read(at);
+	line.ambiguous = kh_frame_read(at);
+	line.id_len = (size_t)kh_frame_read(at);
+	line.id = *at;
+	*at += line.id_len;
+	if (index != KH_NO_CLASS)
+		call.taxon = s->model.decision[place[index]];
+	if (to->lines)
+		rc = kh_format_parts(to->lines, s->o.style, &line, &call, err);
+	return rc || !s->o.reads ? rc : format_reads(s, at, to, call.taxon, err);
+}
+
+int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
+		     kh_err *err)
+{
+	kh_frame *f = &s->worker[worker].frame;
+	int rc = kh_frames_get(s->kept, worker, ticket, f, err);
+	const char *at = f->p;
+	const uint32_t *place = rc ? NULL : s->worker[kh_frame_read(&at)].to;
+
+	while (!rc && at < f->p + f->n)
+		rc = format_fragment(s, place, &at, to, err);
+	return rc;
+}

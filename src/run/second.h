@@ -1,0 +1,67 @@
+/*
+ * second.h - the second pass of a run: the sample says what its fragments are
+ *
+ * In the first pass each job's fragments are counted by class (sample/classes.h), and, if lines or
+ * reads are to be written, what these are made of goes to a file (sample/frames.h).  Then the
+ * model is made, counts are corrected, and the texts are formatted from that file, by all
+ * threads, in the order of jobs.
+ */
+#ifndef KH_RUN_SECOND_H
+#define KH_RUN_SECOND_H
+
+#include "run/format.h"
+#include "run/report.h"
+#include "sample/classes.h"
+#include "sample/model.h"
+
+typedef struct kh_second kh_second;
+
+typedef struct kh_second_options {
+	const kh_db *db;
+	const kh_rule *rule;
+	const kh_style *style;
+	kh_monitor *m;
+	unsigned threads;               /* workers */
+	bool alone;                     /* they may fit together: there is one sample */
+	bool change;                    /* calls; else the sample is described only */
+	bool lines, reads;              /* are to be written, with changed calls */
+	const char *beside;             /* a file beside which they may wait */
+} kh_second_options;
+
+int kh_second_open(kh_second **s, const kh_second_options *o, kh_err *err);
+void kh_second_close(kh_second *s);
+/* Are lines and reads written by kh_second_format, when all calls are final? */
+bool kh_second_writes(const kh_second *s);
+
+/* Jobs to come are numbered anew from 0: of other reads of the same sample. */
+void kh_second_more_reads(kh_second *s);
+
+/* By worker `worker`, of fragments that are already in its tally as they were called. */
+int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
+		  const kh_candidates *cand, kh_err *err);
+
+/* When all jobs have been counted: the model; the tally becomes that of the final calls. */
+typedef struct kh_second_result {
+	const kh_model *model;
+	const kh_classes *classes;      /* joined */
+	uint64_t *first;                /* by taxon: fragments called just that in the first pass */
+	uint64_t changed;               /* fragments */
+	int64_t classified;             /* how many more are classified, or fewer */
+	uint64_t kept;                  /* bytes of the file, compressed */
+} kh_second_result;
+int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err);
+/* NULL of NULL. */
+const kh_second_result *kh_second_result_of(const kh_second *s);
+
+/* Of the job with that ticket, below kh_second_jobs: its texts, as kh_format_line and
+ * kh_format_read make them.  By any worker. */
+typedef struct kh_second_texts {
+	kh_buf *lines;                          /* NULL: not wanted */
+	/* by kh_side and mate: NULL, or [1] == [0] for one file; reads without mates */
+	kh_buf *reads[2][2], *single[2];
+} kh_second_texts;
+uint64_t kh_second_jobs(const kh_second *s);
+int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
+		     kh_err *err);
+
+#endif

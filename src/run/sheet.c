@@ -1,0 +1,323 @@
+#include <config.h>
+#include "run/sheet.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "io/source.h"
+
+enum { SAMPLE, READS1, READS2, N_ROLES, MAX_COLUMNS = 64 };
+
+void kh_sheet_clear(kh_sheet *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		for (size_t k = 0; k < s->v[i].n_reads; k++) {
+			free(s->v[i].reads[k].path[0]);
+			free(s->v[i].reads[k].path[1]);
+		}
+		free(s->v[i].reads);
+		free(s->v[i].name);
+	}
+	for (size_t i = 0; i < s->n_text; i++)
+		free(s->text[i]);
+	free(s->text);
+	free(s->v);
+	*s = (kh_sheet) { .v = NULL };
+}
+
+/* --- rows ------------------------------------------------------------------------- */
+struct reader {
+	kh_sheet *s;
+	kh_tsv l;
+	kh_errs *errs;
+	kh_err *err;
+	char between;                   /* columns */
+	int column[N_ROLES];            /* of the table, from 0; -1: not there */
+	int columns;
+};
+
+#define BAD(r, ...) kh_errs_note((r)->errs, (r)->err, KH_EFORMAT, __VA_ARGS__)
+
+static unsigned long long line_of(const struct reader *r)
+{
+	return r->l.line;
+}
+
+static kh_span trim(kh_span s)
+{
+	while (s.n > 0 && s.p[0] == ' ') {
+		s.p++;
+		s.n--;
+	}
+	while (s.n > 0 && s.p[s.n - 1] == ' ')
+		s.n--;
+	return s;
+}
+
+/* The next column of [*p, end); between quotes a comma is a character.  -1: the quote has no
+ * end, or something stands behind it. */
+static int next_column(const struct reader *r, const char **p, const char *end, kh_span *column)
+{
+	const char *from = *p, *to;
+
+	if (r->between == ',' && from < end && *from == '"') {
+		to = memchr(from + 1, '"', (size_t)(end - from - 1));
+		if (!to || (to + 1 < end && to[1] != ','))
+			return -1;
+		*column = (kh_span) { from + 1, (size_t)(to - from - 1) };
+		*p = to + 2;
+		return 0;
+	}
+	to = memchr(from, r->between, (size_t)(end - from));
+	*column = trim((kh_span) { from, (size_t)((to ? to : end) - from) });
+	*p = (to ? to : end) + 1;
+	return 0;
+}
+
+/* The number of columns, or -1 when an error has been noted. */
+static int split(struct reader *r, kh_span row, kh_span column[MAX_COLUMNS], int *rc)
+{
+	const char *p = row.p, *end = row.p + row.n;
+	int n = 0;
+
+	*rc = KH_OK;
+	for (; p <= end; n++) {
+		if (n == MAX_COLUMNS) {
+			*rc = BAD(r, "%s:%llu: more than %d columns", r->l.name, line_of(r),
+				  (int)MAX_COLUMNS);
+			return -1;
+		}
+		if (next_column(r, &p, end, &column[n])) {
+			*rc = BAD(r, "%s:%llu: column %d: a quotation mark that does not end the "
+				     "column", r->l.name, line_of(r), n + 1);
+			return -1;
+		}
+	}
+	return n;
+}
+
+static int role_of(kh_span name)
+{
+	static const char *const words[N_ROLES][6] = {
+		[SAMPLE] = { "sample" },
+		[READS1] = { "reads1", "fq1", "fastq_1", "reads_1", "fastq1" },
+		[READS2] = { "reads2", "fq2", "fastq_2", "reads_2", "fastq2" },
+	};
+
+	for (int i = 0; i < N_ROLES; i++)
+		for (int k = 0; k < 6 && words[i][k]; k++)
+			if (kh_span_is(name, words[i][k]))
+				return i;
+	return -1;
+}
+
+static int parse_header(struct reader *r, kh_span row)
+{
+	kh_span column[MAX_COLUMNS];
+	int rc;
+
+	if (row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0)        /* of a spreadsheet */
+		row = (kh_span) { row.p + 3, row.n - 3 };
+	r->between = memchr(row.p, '\t', row.n) ? '\t' : ',';
+	r->columns = split(r, row, column, &rc);
+	for (int i = 0; i < r->columns && !rc; i++) {
+		const int role = role_of(column[i]);
+
+		if (role >= 0 && r->column[role] >= 0)
+			rc = BAD(r, "%s:%llu: column %d: \"%s\" is there a second time", r->l.name,
+				 line_of(r), i + 1, kh_span_show(column[i]).s);
+		else if (role >= 0)
+			r->column[role] = i;
+	}
+	if (!rc && r->columns >= 0 && (r->column[SAMPLE] < 0 || r->column[READS1] < 0))
+		rc = BAD(r, "%s:%llu: no column \"%s\" in the header; expected sample, reads1 and "
+			    "perhaps reads2, between tabs or commas", r->l.name, line_of(r),
+			 r->column[SAMPLE] < 0 ? "sample" : "reads1");
+	return rc;
+}
+
+bool kh_sheet_is_name(kh_span s)
+{
+	if (s.n == 0 || s.n > 200 || s.p[0] == '.' || s.p[0] == '-')
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f || s.p[i] == '/')
+			return false;
+	return true;
+}
+
+/* --- samples ---------------------------------------------------------------------- */
+/* The sample of a name; NULL: no memory. */
+static kh_sheet_sample *find_sample(struct reader *r, kh_span name)
+{
+	kh_sheet *s = r->s;
+
+	for (size_t i = s->n; i-- > 0;) /* most often it is the last one */
+		if (kh_span_is(name, s->v[i].name))
+			return &s->v[i];
+	if (kh_grow((void **)&s->v, &s->cap, s->n + 1, sizeof *s->v, r->err))
+		return NULL;
+	s->v[s->n] = (kh_sheet_sample) { .name = strndup(name.p, name.n), .line = r->l.line };
+	if (!s->v[s->n].name) {
+		kh_fail_nomem(r->err);
+		return NULL;
+	}
+	return &s->v[s->n++];
+}
+
+static bool has_file(const kh_sheet_sample *x, kh_span path)
+{
+	for (size_t k = 0; k < x->n_reads; k++)
+		for (size_t i = 0; i < x->reads[k].n; i++)
+			if (kh_span_is(path, x->reads[k].path[0][i]) ||
+			    (x->reads[k].paired && kh_span_is(path, x->reads[k].path[1][i])))
+				return true;
+	return false;
+}
+
+/* A copy, owned by the sheet. */
+static const char *keep(struct reader *r, kh_span path)
+{
+	kh_sheet *s = r->s;
+
+	if (kh_grow((void **)&s->text, &s->cap_text, s->n_text + 1, sizeof *s->text, r->err))
+		return NULL;
+	s->text[s->n_text] = strndup(path.p, path.n);
+	if (!s->text[s->n_text])
+		kh_fail_nomem(r->err);
+	return s->text[s->n_text] ? s->text[s->n_text++] : NULL;
+}
+
+static int add_reads(struct reader *r, kh_sheet_sample *x, const kh_span path[2])
+{
+	const bool paired = path[1].n > 0;
+	int rc = KH_OK;
+
+	if (x->n_reads == 0 || x->reads[x->n_reads - 1].paired != paired) {
+		rc = kh_grow((void **)&x->reads, &x->cap, x->n_reads + 1, sizeof *x->reads, r->err);
+		if (rc)
+			return rc;
+		x->reads[x->n_reads++] = (kh_sheet_reads) { .paired = paired };
+	}
+	kh_sheet_reads *reads = &x->reads[x->n_reads - 1];
+	for (int i = 0; i <= paired && !rc; i++) {
+		rc = kh_grow((void **)&reads->path[i], &reads->cap[i], reads->n + 1,
+			     sizeof *reads->path[i], r->err);
+		if (!rc && !(reads->path[i][reads->n] = keep(r, path[i])))
+			rc = KH_ENOMEM;
+	}
+	reads->n += !rc;
+	return rc;
+}
+
+static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool *good)
+{
+	const size_t before = r->errs->found;
+	int rc = KH_OK;
+
+	if (!kh_sheet_is_name(name))
+		rc = BAD(r, "%s:%llu: column %d: \"%s\" cannot be the name of a sample, and so of "
+			    "files: expected no blank, no '/', and no '.' or '-' in front",
+			 r->l.name, line_of(r), r->column[SAMPLE] + 1, kh_span_show(name).s);
+	if (!rc && path[0].n == 0)
+		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->l.name,
+			 line_of(r), r->column[READS1] + 1,
+			 path[1].n > 0 ? ", as there are second mates" : "");
+	for (int i = 0; i < 2 && !rc; i++)
+		if (kh_span_is(path[i], "-") || memchr(path[i].p, 0, path[i].n))
+			rc = BAD(r, "%s:%llu: column %d: \"%s\" is not the name of a file",
+				 r->l.name, line_of(r), r->column[READS1 + i] + 1,
+				 kh_span_show(path[i]).s);
+	if (!rc && path[1].n > 0 && path[0].n == path[1].n &&
+	    memcmp(path[0].p, path[1].p, path[0].n) == 0)
+		rc = BAD(r, "%s:%llu: column %d: \"%s\" is named for both mates", r->l.name,
+			 line_of(r), r->column[READS2] + 1, kh_span_show(path[1]).s);
+	*good = r->errs->found == before;
+	return rc;
+}
+
+static int parse_row(struct reader *r, kh_span row)
+{
+	kh_span column[MAX_COLUMNS], path[2] = { { "", 0 }, { "", 0 } };
+	bool good;
+	int rc, n = split(r, row, column, &rc);
+
+	if (n < 0 || rc)
+		return rc;
+	if (n != r->columns)
+		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->l.name,
+			   line_of(r), n, r->columns);
+	for (int i = 0; i < 2; i++)
+		if (r->column[READS1 + i] >= 0)
+			path[i] = column[r->column[READS1 + i]];
+	rc = check_row(r, column[r->column[SAMPLE]], path, &good);
+	if (rc || !good)
+		return rc;
+	kh_sheet_sample *x = find_sample(r, column[r->column[SAMPLE]]);
+	if (!x)
+		return KH_ENOMEM;
+	for (int i = 0; i < 2 && !rc; i++)
+		if (path[i].n > 0 && has_file(x, path[i]))
+			return BAD(r, "%s:%llu: column %d: \"%s\" is named for sample %s a second "
+				      "time", r->l.name, line_of(r), r->column[READS1 + i] + 1,
+				   kh_span_show(path[i]).s, x->name);
+	return add_reads(r, x, path);
+}
+
+int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,
+		   kh_err *err)
+{
+	struct reader r = { .s = s, .errs = errs, .err = err, .column = { -1, -1, -1 } };
+	const size_t before = errs->found;
+	bool header = false;
+	kh_span row;
+	int got, rc = KH_OK;
+
+	kh_tsv_init(&r.l, name, read, arg);
+	while (!rc && (got = kh_tsv_next(&r.l, &row, err)) != 0) {
+		if (got < 0)
+			rc = got;
+		else if (row.n == 0)
+			continue;
+		else if (header)
+			rc = parse_row(&r, row);
+		else if (!(rc = parse_header(&r, row)) && errs->found > before)
+			break;          /* no row can be understood */
+		header = true;
+	}
+	kh_tsv_clear(&r.l);
+	if (!rc && errs->found == before && s->n == 0)
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s: no sample in this sheet", name);
+	return rc;
+}
+
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < s->n_text && !rc; i++) {
+		kh_err one = { 0, "" };
+		uint64_t size;
+
+		if (kh_source_check(s->text[i], &size, &one))
+			rc = kh_errs_add(errs, &one, err);
+	}
+	return rc;
+}
+
+int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
+{
+	kh_source *source;
+	int rc = kh_source_open(&source, path, err);
+
+	if (rc)
+		return rc;
+	rc = kh_sheet_parse(s, path, read_source, source, errs, err);
+	kh_source_close(source);
+	return rc ? rc : check_files(s, errs, err);
+}
