@@ -1,0 +1,379 @@
+// app.js - what the page shows, and how one gets about in it
+
+// Where we are; it stands in the address, so that the browser's history leads through it.
+const state = { focus: 0, sample: 0 };
+
+function address(focus, sample) {
+	const parts = [];
+	if (focus)
+		parts.push("taxon=" + taxa.taxid[focus]);
+	if (sample)
+		parts.push("sample=" + (sample + 1));
+	return "#" + parts.join("&");
+}
+
+function go(to) {
+	const focus = to.focus === undefined ? state.focus : to.focus;
+	const sample = to.sample === undefined ? state.sample : to.sample;
+
+	if (focus !== state.focus || sample !== state.sample)
+		location.hash = address(focus, sample);         // hashchange does the rest
+}
+
+function arrive() {
+	const words = new URLSearchParams(location.hash.slice(1)), before = state.focus;
+	const found = byTaxid.get(Number(words.get("taxon"))), sample = Number(words.get("sample")) - 1;
+	const other = sample > 0 && sample < samples.length ? sample : 0;
+	const same = other === state.sample;
+
+	if (location.hash.startsWith("#taxa-"))
+		return;                                         // the link that skips to the table
+	state.focus = found === undefined ? 0 : found;
+	state.sample = other;
+	table.from = 0;
+	get("sample").selectedIndex = other;
+	show(state.focus, same ? before : undefined);
+	fillCrumbs();
+	fillDetails();
+	fillTable();
+	if (!same) {
+		fillTiles();
+		drawSamples();
+	}
+	get("say").textContent = N ? describe(state.focus) : "";
+}
+
+/* --- the summary ------------------------------------------------------------------ */
+
+function tile(name, value, kind) {
+	const box = make("div", "tile"), b = make("b", kind, value);
+	b.title = value;
+	b.dir = "auto";
+	box.append(make("span", "", name), b);
+	get("tiles").appendChild(box);
+	return box;
+}
+
+function fillTiles() {
+	const s = samples[state.sample], species = [];
+
+	get("tiles").textContent = "";
+	for (let i = 0; i < N; i++)
+		if (rankName(i) === "species" && s.clade[i] > 0)
+			species.push(i);
+	species.sort((a, b) => s.clade[b] - s.clade[a]);
+	tile(title(unit), whole.format(s.all));
+	const meter = make("div", "meter"), part = make("i");
+	part.style.width = 100 * s.classified / (s.all || 1) + "%";
+	meter.appendChild(part);
+	tile("Classified", percent(s.classified, s.all)).appendChild(meter);
+	tile("Species", whole.format(species.length));
+	if (species.length)
+		tile("Largest, " + percent(s.clade[species[0]], s.all), taxa.name[species[0]], "text");
+}
+
+function fillCrumbs() {
+	const nav = get("crumbs"), path = [];
+
+	nav.textContent = "";
+	for (let i = state.focus; N; i = taxa.parent[i]) {
+		path.unshift(i);
+		if (i === 0)
+			break;
+	}
+	path.filter((i) => shown[i] || i === state.focus).forEach((i, k, all) => {
+		const b = make("button", "", taxa.name[i]);
+		b.type = "button";
+		b.dir = "auto";
+		b.title = rankName(i);
+		if (i === state.focus)
+			b.setAttribute("aria-current", "true");
+		b.addEventListener("click", () => go({ focus: i }));
+		nav.appendChild(b);
+		if (k < all.length - 1)
+			nav.appendChild(make("span", "", "›"));
+	});
+}
+
+/* --- the taxon that is shown ------------------------------------------------------ */
+
+function pair(list, name, value) {
+	if (value !== "")
+		list.append(make("dt", "", name), make("dd", "", value));
+}
+
+// Bars of equal width, as high as the numbers.
+function plot(numbers, text) {
+	const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
+	const most = Math.max(...numbers, 1e-300);
+
+	svg.setAttribute("class", "plot");
+	svg.setAttribute("viewBox", "0 0 " + numbers.length + " 100");
+	svg.setAttribute("preserveAspectRatio", "none");
+	svg.setAttribute("role", "img");
+	svg.setAttribute("aria-label", text);
+	numbers.forEach((v, k) => {
+		const r = document.createElementNS(ns, "rect");
+		r.setAttribute("x", k + 0.05);
+		r.setAttribute("width", 0.9);
+		r.setAttribute("y", 100 - 96 * v / most);
+		r.setAttribute("height", 96 * v / most);
+		svg.appendChild(r);
+	});
+	return svg;
+}
+
+// The largest taxa below i: of the next columns' first rank that has several, or its children.
+function topBelow(i, s) {
+	const at = standIn(i), list = [];
+	let wanted = Math.max(level[at] + 1, SPECIES);
+
+	if (level[at] >= SPECIES)
+		wanted = BELOW;
+	for (let k = i + 1; k < end[i]; k++)
+		if (shown[k] && level[k] === wanted && s.clade[k] > 0)
+			list.push(k);
+	return { name: wanted === SPECIES ? "Largest species" : "Largest below the species",
+		list: list.sort((a, b) => s.clade[b] - s.clade[a]).slice(0, 8) };
+}
+
+function fillTop(box, i, s) {
+	const top = topBelow(i, s), ul = make("ul", "top");
+
+	if (!top.list.length)
+		return;
+	for (const k of top.list) {
+		const li = make("li"), b = make("button"), bar = make("i"), name = make("span", "", taxa.name[k]);
+		bar.style.width = 100 * s.clade[k] / s.clade[top.list[0]] + "%";
+		name.dir = "auto";
+		b.type = "button";
+		b.title = taxa.name[k];
+		b.append(bar, name, make("em", "", percent(s.clade[k], s.all)));
+		b.addEventListener("click", () => go({ focus: k }));
+		li.appendChild(b);
+		ul.appendChild(li);
+	}
+	box.append(make("h4", "", top.name), ul);
+}
+
+function fillPlots(box, i, s) {
+	const cover = (s.coverage || {})[taxa.taxid[i]];
+
+	if (!cover)
+		return;
+	if (cover.bins && cover.bins.length)
+		box.append(make("h4", "", "Coverage along the reference"),
+			plot(cover.bins, "Coverage in " + cover.bins.length + " bins along the reference"));
+	if (cover.identity && cover.identity.length)
+		box.append(make("h4", "", "Identity of its " + unit),
+			plot(cover.identity, "Identity of " + unit + ", from low to high"));
+}
+
+function fillDetails() {
+	const box = get("details"), i = state.focus, s = samples[state.sample], list = make("dl");
+
+	box.textContent = "";
+	if (!N)
+		return;
+	const name = make("h3", "", taxa.name[i]);
+	name.dir = "auto";
+	box.append(name, make("p", "rank", i ? rankName(i) + " · taxid " + taxa.taxid[i] : "all that was classified"));
+	pair(list, title(unit) + " in clade", whole.format(s.clade[i]));
+	pair(list, "Direct " + unit, whole.format(s.direct[i]));
+	pair(list, "Of all " + unit, percent(s.clade[i], s.all));
+	pair(list, "Of the classified", percent(s.clade[i], s.classified));
+	for (const f of fields.filter((g) => g.column))
+		pair(list, f.label, valueText(f.column, f.of(i, s)));
+	box.appendChild(list);
+	fillPlots(box, i, s);
+	fillTop(box, i, s);
+	if (samples.length > 1)
+		fillOver(box, i);
+}
+
+const SIDE = 10;                // samples that have room beside the chart
+
+function fillOver(box, i) {
+	const ul = make("ul", "top"), of = (s) => s.clade[i] / (s.all || 1);
+	const most = Math.max(...samples.map(of)) || 1;
+
+	samples.slice(0, SIDE).forEach((s, k) => {
+		const li = make("li"), b = make("button"), bar = make("i"), name = make("span", "", s.name);
+		bar.style.width = 100 * of(s) / most + "%";
+		b.type = "button";
+		name.dir = "auto";
+		b.append(bar, name, make("em", "", percent(s.clade[i], s.all)));
+		b.addEventListener("click", () => go({ sample: k }));
+		li.appendChild(b);
+		ul.appendChild(li);
+	});
+	box.append(make("h4", "", samples.length > SIDE ? "In the first " + SIDE + " samples" :
+		"In each sample"), ul);
+}
+
+/* --- finding ---------------------------------------------------------------------- */
+
+const finder = { list: [], at: -1 };
+
+// Whole taxids first, then names that begin so, then names that have it; the heavier first.
+function find(words) {
+	const sure = [], begin = [], has = [], s = samples[state.sample];
+	const low = words.trim().toLowerCase(), heavier = (a, b) => s.clade[b] - s.clade[a];
+
+	if (!low)
+		return [];
+	for (let i = 0; i < N; i++) {
+		const at = taxa.name[i].toLowerCase().indexOf(low);
+		if (String(taxa.taxid[i]) === low)
+			sure.push(i);
+		else if (at === 0)
+			begin.push(i);
+		else if (at > 0)
+			has.push(i);
+	}
+	return sure.concat(begin.sort(heavier), has.sort(heavier)).slice(0, 12);
+}
+
+function fillFound() {
+	const box = get("found"), input = get("search"), s = samples[state.sample];
+
+	box.textContent = "";
+	finder.list.forEach((i, k) => {
+		const li = make("li"), name = make("span", "name", taxa.name[i]);
+		li.id = "found-" + k;
+		li.setAttribute("role", "option");
+		li.setAttribute("aria-selected", String(k === finder.at));
+		name.dir = "auto";
+		li.append(name, make("span", "more", rankName(i) + " · " + percent(s.clade[i], s.all)));
+		li.addEventListener("mousedown", (event) => {
+			event.preventDefault();
+			choose(k);
+		});
+		box.appendChild(li);
+	});
+	box.hidden = finder.list.length === 0;
+	input.setAttribute("aria-expanded", String(!box.hidden));
+	if (finder.at >= 0)
+		input.setAttribute("aria-activedescendant", "found-" + finder.at);
+	else
+		input.removeAttribute("aria-activedescendant");
+}
+
+function choose(k) {
+	const i = finder.list[k];
+	finder.list = [];
+	finder.at = -1;
+	fillFound();
+	if (i !== undefined) {
+		get("search").value = taxa.name[i];
+		go({ focus: i });
+	}
+}
+
+function startFinder() {
+	const input = get("search");
+
+	input.addEventListener("input", () => {
+		finder.list = find(input.value);
+		finder.at = finder.list.length ? 0 : -1;
+		fillFound();
+	});
+	input.addEventListener("blur", () => {
+		finder.list = [];
+		fillFound();
+	});
+	input.addEventListener("keydown", (event) => {
+		const n = finder.list.length;
+		if (event.key === "ArrowDown" && n)
+			finder.at = (finder.at + 1) % n;
+		else if (event.key === "ArrowUp" && n)
+			finder.at = (finder.at + n - 1) % n;
+		else if (event.key === "Enter")
+			return choose(finder.at);
+		else if (event.key === "Escape")
+			finder.list = [];
+		else
+			return;
+		event.preventDefault();
+		fillFound();
+	});
+	document.addEventListener("keydown", (event) => {
+		if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+			event.preventDefault();
+			input.focus();
+			input.select();
+		}
+	});
+}
+
+/* --- theme, facts, start ---------------------------------------------------------- */
+
+const THEMES = ["auto", "light", "dark"];
+
+function setTheme(name) {
+	if (name === "auto")
+		document.documentElement.removeAttribute("data-theme");
+	else
+		document.documentElement.dataset.theme = name;
+	get("theme-name").textContent = name;
+	get("theme").setAttribute("aria-label", "Theme: " + name);
+	readColours();
+	if (chart.view) {
+		draw();
+		drawSamples();
+	}
+}
+
+function startTheme() {
+	let name = "auto";
+
+	try {
+		name = localStorage.getItem("kmerhash-theme") || name;
+	} catch (e) {
+		// A browser may refuse storage to a file; then each page begins with its own theme.
+	}
+	setTheme(THEMES.includes(name) ? name : "auto");
+	get("theme").addEventListener("click", () => {
+		const next = THEMES[(THEMES.indexOf(get("theme-name").textContent) + 1) % THEMES.length];
+		try {
+			localStorage.setItem("kmerhash-theme", next);
+		} catch (e) {
+			// as above
+		}
+		setTheme(next);
+	});
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+		setTheme(get("theme-name").textContent));
+}
+
+function fillFacts() {
+	for (const fact of data.facts || []) {
+		get("facts").appendChild(make("dt", "", fact.label));
+		get("facts").appendChild(make("dd", fact.code ? "code" : "", fact.value));
+	}
+}
+
+function start() {
+	const name = samples.length === 1 ? samples[0].name : samples.length + " samples";
+
+	get("title").textContent = data.title || name;
+	get("title").dir = "auto";
+	document.title = (data.title || name) + " – kmerhash";
+	for (const s of samples)
+		get("sample").add(new Option(s.name));
+	get("sample-pick").hidden = samples.length < 2;
+	get("sample").addEventListener("change", (event) => go({ sample: event.target.selectedIndex }));
+	startTheme();
+	startTable();
+	startSamples();
+	startFinder();
+	fillFacts();
+	resize();
+	fillTiles();
+	drawSamples();
+	arrive();
+	new ResizeObserver(resize).observe(canvas);
+	window.addEventListener("hashchange", arrive);
+}
+
+start();

@@ -1,0 +1,269 @@
+#include <config.h>
+#include "page/page.h"
+#include "base/escape.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "page/template.h"
+
+/* Which taxa are written, and where. */
+struct chosen {
+	const kh_page *p;
+	uint32_t *at;                   /* by taxon: its place in the page, if it is kept */
+	bool *kept;
+	json_t *ranks;                  /* the names of ranks that occur */
+};
+
+/* --- JSON ------------------------------------------------------------------------- */
+static json_t *text_of(const char *s)
+{
+	char *shown = s ? kh_escaped(s) : NULL;
+	json_t *t = shown ? json_string(shown) : NULL;
+
+	free(shown);
+	return t;
+}
+
+/* Both take the new reference, also a NULL for want of memory, which makes all of it fail. */
+static void put(json_t **object, const char *key, json_t *value)
+{
+	if (json_object_set_new(*object, key, value) == 0)
+		return;
+	json_decref(*object);
+	*object = NULL;
+}
+
+static void push(json_t **array, json_t *value)
+{
+	if (json_array_append_new(*array, value) == 0)
+		return;
+	json_decref(*array);
+	*array = NULL;
+}
+
+static json_t *integer(uint64_t n) { return json_integer((json_int_t)n); }
+
+/* --- taxa ------------------------------------------------------------------------- */
+static int choose(struct chosen *c, kh_err *err)
+{
+	const kh_page *p = c->p;
+	uint32_t n = 0;
+
+	c->at = kh_array(p->n_taxa, sizeof *c->at, err);
+	c->kept = kh_array(p->n_taxa, sizeof *c->kept, err);
+	if (!c->at || !c->kept)
+		return KH_ENOMEM;
+	for (size_t s = 0; s < p->n_samples; s++)
+		for (size_t i = 0; i < p->n_taxa; i++)
+			c->kept[i] |= p->sample[s].direct[i] > 0;
+	for (size_t i = p->n_taxa; i-- > 1;)
+		c->kept[p->taxon[i].parent] |= c->kept[i];
+	c->kept[0] = true;
+	for (size_t i = 0; i < p->n_taxa; i++)
+		if (c->kept[i])
+			c->at[i] = n++;
+	return KH_OK;
+}
+
+/* There are some dozens. */
+static json_t *rank_number(struct chosen *c, const char *rank)
+{
+	const size_t n = json_array_size(c->ranks);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(json_string_value(json_array_get(c->ranks, i)), rank) == 0)
+			return integer(i);
+	push(&c->ranks, text_of(rank));
+	return c->ranks ? integer(n) : NULL;
+}
+
+static json_t *taxa(struct chosen *c)
+{
+	json_t *taxid = json_array(), *parent = json_array(), *rank = json_array();
+	json_t *name = json_array(), *all = json_object();
+
+	for (size_t i = 0; i < c->p->n_taxa; i++) {
+		const kh_page_taxon *t = &c->p->taxon[i];
+
+		if (!c->kept[i])
+			continue;
+		push(&taxid, integer(t->taxid));
+		push(&parent, integer(c->at[t->parent]));
+		push(&rank, rank_number(c, t->rank));
+		push(&name, text_of(t->name));
+	}
+	put(&all, "taxid", taxid);
+	put(&all, "parent", parent);
+	put(&all, "rank", rank);
+	put(&all, "name", name);
+	return all;
+}
+
+/* --- samples, columns, facts ------------------------------------------------------ */
+static json_t *values(const struct chosen *c, const kh_page_column *column, kh_page_values v)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < c->p->n_taxa; i++) {
+		if (!c->kept[i])
+			continue;
+		if (column->kind == KH_PAGE_TEXT)
+			push(&all, v.text[i] ? text_of(v.text[i]) : json_null());
+		else
+			push(&all, isfinite(v.number[i]) ? json_real(v.number[i]) : json_null());
+	}
+	return all;
+}
+
+static json_t *sample(const struct chosen *c, const kh_page_sample *s)
+{
+	json_t *o = json_object(), *direct = json_array(), *of = json_object();
+
+	for (size_t i = 0; i < c->p->n_taxa; i++)
+		if (c->kept[i])
+			push(&direct, integer(s->direct[i]));
+	for (size_t k = 0; s->column && k < c->p->n_columns; k++)
+		if (s->column[k].number)        /* of either kind */
+			put(&of, c->p->column[k].key,
+			    values(c, &c->p->column[k], s->column[k]));
+	put(&o, "name", text_of(s->name));
+	put(&o, "unclassified", integer(s->unclassified));
+	put(&o, "direct", direct);
+	put(&o, "values", of);
+	return o;
+}
+
+static json_t *columns(const kh_page *p)
+{
+	static const char *const kind[] = { "number", "percent", "text" };
+	json_t *all = json_array();
+
+	for (size_t k = 0; k < p->n_columns; k++) {
+		const kh_page_column *c = &p->column[k];
+		json_t *o = json_object();
+
+		put(&o, "key", text_of(c->key));
+		put(&o, "label", text_of(c->label));
+		if (c->help)
+			put(&o, "help", text_of(c->help));
+		put(&o, "kind", text_of(kind[c->kind]));
+		put(&o, "digits", integer(c->digits));
+		if (c->detail)
+			put(&o, "detail", json_true());
+		push(&all, o);
+	}
+	return all;
+}
+
+static json_t *facts(const kh_page *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < p->n_facts; i++) {
+		json_t *o = json_object();
+
+		put(&o, "label", text_of(p->fact[i].label));
+		put(&o, "value", text_of(p->fact[i].value));
+		if (p->fact[i].code)
+			put(&o, "code", json_true());
+		push(&all, o);
+	}
+	return all;
+}
+
+static json_t *data(struct chosen *c)
+{
+	const kh_page *p = c->p;
+	json_t *o = json_object(), *samples = json_array(), *tree;
+
+	c->ranks = json_array();
+	tree = taxa(c);
+	for (size_t s = 0; s < p->n_samples; s++)
+		push(&samples, sample(c, &p->sample[s]));
+	put(&o, "format", json_string("kmerhash-page"));
+	put(&o, "version", json_integer(1));
+	if (p->title)
+		put(&o, "title", text_of(p->title));
+	put(&o, "unit", text_of(p->unit));
+	put(&o, "ranks", c->ranks);
+	put(&o, "taxa", tree);
+	put(&o, "columns", columns(p));
+	put(&o, "samples", samples);
+	put(&o, "facts", facts(p));
+	return o;
+}
+
+/* In JSON a '<' stands in strings only. */
+static int add_json(kh_buf *b, const char *s, kh_err *err)
+{
+	int rc = KH_OK;
+
+	while (!rc && *s) {
+		const size_t n = strcspn(s, "<");
+
+		rc = kh_buf_add(b, s, n, err);
+		if (!rc && s[n])
+			rc = kh_buf_add(b, "\\u003c", 6, err);
+		s += n + (s[n] != '\0');
+	}
+	return rc;
+}
+
+/* --- the page --------------------------------------------------------------------- */
+/* The template up to `mark`; *t goes on behind it. */
+static int add_until(kh_buf *b, const char **t, const char *mark, kh_err *err)
+{
+	const char *end = strstr(*t, mark);
+	int rc = kh_buf_add(b, *t, (size_t)(end - *t), err);
+
+	*t = end + strlen(mark);
+	return rc;
+}
+
+static int add_page(kh_buf *b, const char *json, kh_err *err)
+{
+	const char *t = kh_page_html;
+	int rc;
+
+	if ((rc = add_until(b, &t, "@CSS@", err)) ||
+	    (rc = kh_buf_add(b, kh_page_css, strlen(kh_page_css), err)) ||
+	    (rc = add_until(b, &t, "@DATA@", err)) || (rc = add_json(b, json, err)) ||
+	    (rc = add_until(b, &t, "@JS@", err)) ||
+	    (rc = kh_buf_add(b, kh_page_js, strlen(kh_page_js), err)))
+		return rc;
+	return kh_buf_add(b, t, strlen(t), err);
+}
+
+int kh_page_write(kh_buf *b, const kh_page *p, kh_err *err)
+{
+	struct chosen c = { .p = p };
+	json_t *root = NULL;
+	char *text = NULL;
+	int rc = choose(&c, err);
+
+	if (!rc) {
+		root = data(&c);
+		text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+		rc = text ? add_page(b, text, err) : kh_fail_nomem(err);
+	}
+	free(text);
+	json_decref(root);
+	free(c.at);
+	free(c.kept);
+	return rc;
+}
+
+kh_page_taxon *kh_page_taxa(const kh_taxonomy *tax, kh_err *err)
+{
+	kh_page_taxon *t = kh_array(tax->n, sizeof *t, err);
+
+	for (uint32_t i = 0; t && i < tax->n; i++)
+		t[i] = (kh_page_taxon) { .taxid = tax->taxid[i],
+					 .parent = tax->parent[i],
+					 .name = tax->names + tax->name[i],
+					 .rank = kh_rank_name(tax->rank[i]) };
+	return t;
+}

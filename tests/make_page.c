@@ -1,0 +1,183 @@
+/*
+ * make_page.c - pages of made-up taxa, for the tests and to measure them
+ *
+ * make_page TAXA SAMPLES PAGE: a tree of about TAXA taxa, by ranks from domain to strain, with
+ * names that try to be more than text, and a profile's columns in the first sample.
+ */
+#include <config.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "io/output.h"
+#include "page/page.h"
+
+#define NAME 400
+
+static uint64_t seed = 20;
+
+static uint64_t draw(void)
+{
+	uint64_t x = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static const char *const rank[] = { "no rank", "superkingdom", "phylum", "class", "order",
+				    "family", "genus", "species", "strain" };
+enum { LEVELS = sizeof rank / sizeof *rank };
+
+/* What a page must show as it stands. */
+static const char *const hostile[] = {
+	"<script>document.title = 'broken'</script>",
+	"</script><img src=x onerror=\"document.title='broken'\">",
+	"\"quoted\" & 'quoted' \\ {{x}} ${x} %s",
+	("\xd7\x97\xd7\x99\xd7\x99\xd7\x93\xd7\xa7 \xe2\x80\xae" "abc"), /* right to left */
+	"not UTF-8: \xff\xfe",
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+struct made {
+	kh_page_taxon *t;
+	char (*name)[NAME];
+	uint64_t **direct;              /* a sample each */
+	size_t n, room, samples;
+};
+
+static void name_of(struct made *m, size_t i, unsigned level)
+{
+	static const char *const part[] = { "ba", "co", "di", "fu", "la", "me", "no", "ri",
+					    "sta", "the", "ve", "xy", "sal", "bor", "lin", "gor" };
+	static const char *const tail[] = { "", "ia", "ota", "ia", "ales", "aceae", "ella",
+					    " communis", " strain" };
+	char *name = m->name[i];
+	size_t at = 0;
+
+	for (unsigned k = 0; k < 3; k++)
+		at += (size_t)snprintf(name + at, NAME - at, "%s", part[draw() % 16]);
+	snprintf(name + at, NAME - at, "%s %zu", tail[level], i);
+	name[0] = (char)(name[0] & ~0x20);
+}
+
+/* A taxon and what is below it, in preorder; about `want` in all. */
+static void grow(struct made *m, uint32_t parent, unsigned level, size_t want)
+{
+	const uint32_t me = (uint32_t)m->n++;
+	const bool leaf = level + 1 == LEVELS || want < 2;
+
+	m->t[me] = (kh_page_taxon) { .taxid = me ? me * 7 + 2 : 1, .parent = parent,
+				     .name = m->name[me], .rank = rank[level] };
+	name_of(m, me, level);
+	for (size_t s = 0; s < m->samples; s++) {
+		const double u = (double)(draw() >> 11) * 0x1p-53;
+
+		if (leaf || draw() % 8 == 0)
+			m->direct[s][me] = (uint64_t)pow(10, 5 * u * u);
+	}
+	for (size_t left = want - 1; !leaf && left > 0 && m->n < m->room;) {
+		size_t part = level + 2 == LEVELS ? 1 : 1 + (size_t)(draw() % left);
+
+		if (level == 0 && left > 4)     /* a few domains of many taxa */
+			part = left * 3 / 4;
+		grow(m, me, level + 1, part);
+		left -= part < left ? part : left;
+	}
+}
+
+static int make(struct made *m, size_t taxa, size_t samples, kh_err *err)
+{
+	m->room = taxa;
+	m->samples = samples;
+	m->t = kh_array(taxa, sizeof *m->t, err);
+	m->name = kh_array(taxa, sizeof *m->name, err);
+	m->direct = kh_array(samples, sizeof *m->direct, err);
+	if (!m->t || !m->name || !m->direct)
+		return KH_ENOMEM;
+	for (size_t s = 0; s < samples; s++)
+		if (!(m->direct[s] = kh_array(taxa, sizeof **m->direct, err)))
+			return KH_ENOMEM;
+	grow(m, 0, 0, taxa);
+	snprintf(m->name[0], NAME, "root");
+	for (size_t i = 0; i < HOSTILE && i + 2 < m->n; i++)
+		snprintf(m->name[m->n - 1 - i], NAME, "%s", hostile[i]);
+	if (m->n > HOSTILE + 2)
+		snprintf(m->name[m->n - 1 - HOSTILE], NAME, "Long %0290d", 7);
+	return KH_OK;
+}
+
+static int write_page(struct made *m, const char *path, kh_err *err)
+{
+	static const char *const verdict[] = { "present", "uncertain", "absent" };
+	double *ani = kh_array(m->n, sizeof *ani, err);
+	const char **word = kh_array(m->n, sizeof *word, err);
+	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
+	char (*name)[32] = kh_array(m->samples, sizeof *name, err);
+	kh_buf b = { NULL, 0, 0 };
+	kh_out *out = NULL;
+	int rc = ani && word && sample && name ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; !rc && i < m->n; i++) {
+		const bool known = strcmp(m->t[i].rank, "species") == 0;
+
+		ani[i] = known ? 0.9 + (double)(draw() % 1000) * 1e-4 : NAN;
+		word[i] = known ? verdict[draw() % 3] : NULL;
+	}
+	const kh_page_values of[] = { { .text = word }, { .number = ani }, { .text = word } };
+	const kh_page_column column[] = {
+		{ .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT },
+		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 2,
+		  .help = "average nucleotide identity" },
+		{ .key = "why", .label = "Evidence", .kind = KH_PAGE_TEXT, .detail = true },
+	};
+	const kh_page_fact fact[] = { { .label = "Program", .value = PACKAGE_STRING },
+				      { .label = "Command", .value = "make_page <b>x</b>",
+					.code = true } };
+	for (size_t s = 0; !rc && s < m->samples; s++) {
+		snprintf(name[s], sizeof *name, s == 1 ? "<b>sample</b> %zu" : "sample %zu", s + 1);
+		sample[s] = (kh_page_sample) { .name = name[s], .direct = m->direct[s],
+					       .unclassified = 1000 * (s + 1),
+					       .column = s == 0 ? of : NULL };
+	}
+	const kh_page p = { .unit = "reads", .taxon = m->t, .n_taxa = m->n, .sample = sample,
+			    .n_samples = m->samples, .column = column, .n_columns = 3,
+			    .fact = fact, .n_facts = 2 };
+	if (!rc && !(rc = kh_page_write(&b, &p, err)) && !(rc = kh_out_open(&out, path, err)) &&
+	    !(rc = kh_out_write(out, b.p, b.n, err)))
+		rc = kh_out_commit(&out, 1, err);
+	kh_out_close(out);
+	free(b.p);
+	free(name);
+	free(sample);
+	free(word);
+	free(ani);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const long taxa = argc == 4 ? strtol(argv[1], NULL, 10) : 0;
+	const long samples = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
+	struct made m = { .n = 0 };
+	kh_err err = { 0, "" };
+	int rc;
+
+	if (taxa < 1 || samples < 1) {
+		fprintf(stderr, "usage: make_page TAXA SAMPLES PAGE\n");
+		return 2;
+	}
+	rc = make(&m, (size_t)taxa, (size_t)samples, &err);
+	if (!rc)
+		rc = write_page(&m, argv[3], &err);
+	if (rc)
+		fprintf(stderr, "make_page: %s\n", err.msg);
+	for (size_t s = 0; m.direct && s < m.samples; s++)
+		free(m.direct[s]);
+	free(m.direct);
+	free(m.name);
+	free(m.t);
+	return rc != KH_OK;
+}

@@ -1,0 +1,461 @@
+"""The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
+
+    page_browser.py ONE SEVERAL REAL [--shots FOLDER]
+    page_browser.py --times PAGE...
+
+ONE and SEVERAL are made by tests/make_page (one sample, several), REAL by kmerhash classify.
+--times prints, a line a page: bytes, seconds to load, and the milliseconds of a frame while the
+chart zooms (time to draw, and from frame to frame: median, 95 % of them within, most).
+"""
+import json
+import os
+import statistics
+import sys
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+           "--hide-scrollbars", "--window-size=1440,1100"]
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    for option in OPTIONS:
+        options.add_argument(option)
+    options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
+    return webdriver.Chrome(service=Service(driver), options=options)
+
+
+class Page:
+    """A page in the browser, and what is asked of it."""
+
+    def __init__(self, driver, path):
+        self.d = driver
+        driver.get_log("performance")
+        driver.get("about:blank")
+        driver.get("file://" + os.path.abspath(path))
+        self.settle()
+        self.data = json.loads(self.js("return document.getElementById('data').textContent"))
+
+    def js(self, code, *args):
+        return self.d.execute_script(code, *args)
+
+    def id(self, name):
+        return self.d.find_element(By.ID, name)
+
+    def texts(self, css):
+        return [e.text for e in self.d.find_elements(By.CSS_SELECTOR, css)]
+
+    def settle(self):
+        """Until nothing moves any more: a zoom takes about a quarter of a second."""
+        time.sleep(0.5)
+
+    def shown(self):
+        return self.js("return document.querySelector('#details h3').textContent")
+
+    def hash(self):
+        return self.js("return location.hash")
+
+    def complaints(self):
+        return [entry["message"] for entry in self.d.get_log("browser")]
+
+    def requests(self):
+        """Addresses that the page asked for, but for itself and what is in it."""
+        found = []
+        for entry in self.d.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return [u for u in found if not u.startswith(("data:", "blob:", "about:"))][1:]
+
+    def click_chart(self, x, y):
+        """In shares of the chart's width and height."""
+        chart = self.id("icicle")
+        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", chart)
+        size = chart.size
+        move = webdriver.ActionChains(self.d).move_to_element_with_offset(
+            chart, int((x - 0.5) * size["width"]), int((y - 0.5) * size["height"]))
+        move.click().perform()
+        self.settle()
+
+    def back(self):
+        self.d.back()
+        self.settle()
+
+    def press(self, element, *keys):
+        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+        self.js("arguments[0].focus()", element)
+        webdriver.ActionChains(self.d).send_keys(*keys).perform()
+        self.settle()
+
+    def click(self, css, k=0):
+        e = self.d.find_elements(By.CSS_SELECTOR, css)[k]
+        self.js("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", e)
+        e.click()
+        self.settle()
+
+    def column(self, k):
+        return self.js("return Array.from(document.querySelectorAll('#table tbody tr'))"
+                       ".map(r => r.cells[arguments[0]].textContent)", k)
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+
+    def ok(self, good, name, *more):
+        self.n += 1
+        print(("ok" if good else "not ok"), self.n, "-", name, flush=True)
+        if not good:
+            for line in more:
+                print("#", repr(line)[:600])
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def clades(data, sample):
+    sums = list(data["samples"][sample]["direct"])
+    for i in range(len(sums) - 1, 0, -1):
+        sums[data["taxa"]["parent"][i]] += sums[i]
+    return sums
+
+
+def quiet(t, p, name):
+    said, asked = p.complaints(), p.requests()
+    t.ok(not said, name + ": nothing on the console", *said)
+    t.ok(not asked, name + ": no request", *asked)
+
+
+def test_counts(t, p):
+    """Sums, the table and the summary are those of the data."""
+    taxa, sums = p.data["taxa"], clades(p.data, 0)
+    ranks = [p.data["ranks"][r] for r in taxa["rank"]]
+    species = sorted((-sums[i], i) for i in range(len(sums)) if ranks[i] == "species" and sums[i])
+    names = [taxa["name"][i] for _, i in species]
+    t.ok(p.column(0) == names[:25], "the table begins with the largest species", p.column(0), names)
+    t.ok([number(x) for x in p.column(3)] == [-s for s, _ in species[:25]], "with their reads")
+    all_reads = sums[0] + p.data["samples"][0]["unclassified"]
+    t.ok(number(p.texts("#tiles b")[0]) == all_reads, "the summary has all reads", p.texts("#tiles b"))
+    t.ok(p.texts("#count") == ["%s taxa" % format(len(species), ",")], "and the table says how many")
+
+
+def test_zoom(t, p):
+    p.click_chart(0.12, 0.3)
+    inside, address = p.shown(), p.hash()
+    t.ok(inside != "root" and address.startswith("#taxon="), "a click zooms in", inside, address)
+    t.ok(p.texts("#crumbs button")[-1] == inside, "the lineage ends there", p.texts("#crumbs button"))
+    count = p.texts("#count")[0]
+    t.ok(count.endswith(" in " + inside), "the table is of that taxon", count)
+    p.click_chart(0.3, 0.3)
+    t.ok(p.shown() != inside, "a click zooms further", p.shown())
+    p.back()
+    t.ok(p.shown() == inside and p.hash() == address, "back returns", p.shown())
+    p.back()
+    t.ok(p.shown() == "root", "and back again, to the root", p.shown())
+    p.d.forward()
+    p.settle()
+    t.ok(p.shown() == inside, "forward goes on", p.shown())
+    p.click_chart(0.02, 0.5)
+    t.ok(p.shown() == "root", "a click on the leftmost zooms out", p.shown())
+    p.press(p.id("icicle"), Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    said = p.js("return document.getElementById('say').textContent")
+    t.ok(said.startswith(inside + ", "), "arrows move, and it is said", said, inside)
+    p.press(p.id("icicle"), Keys.ENTER)
+    t.ok(p.shown() == inside, "Enter zooms in", p.shown())
+    p.press(p.id("icicle"), Keys.BACKSPACE)
+    t.ok(p.shown() == "root", "Backspace zooms out", p.shown())
+
+
+def test_search(t, p):
+    taxa = p.data["taxa"]
+    i = next(k for k in range(len(taxa["name"]) // 2, len(taxa["name"]))
+             if p.data["ranks"][taxa["rank"][k]] == "genus")
+    box = p.id("search")
+    p.press(p.d.find_element(By.TAG_NAME, "body"), "/")
+    t.ok(p.js("return document.activeElement.id") == "search", "/ leads to the search")
+    p.press(box, taxa["name"][i].upper()[:-1])
+    found = p.texts("#found .name")
+    t.ok(taxa["name"][i] in found, "a part of a name finds it", found, taxa["name"][i])
+    box.clear()
+    p.press(box, str(taxa["taxid"][i]))
+    t.ok(p.texts("#found .name")[:1] == [taxa["name"][i]], "a taxid finds its taxon first",
+         p.texts("#found .name"))
+    p.press(box, Keys.ENTER)
+    t.ok(p.shown() == taxa["name"][i], "Enter shows it", p.shown())
+    p.back()
+    box.clear()
+    p.press(box, "no such taxon at all")
+    t.ok(not p.id("found").is_displayed(), "what is not there is not found")
+    box.clear()
+    Select(p.id("rank")).select_by_value("")
+    p.press(p.id("filter"), taxa["name"][i].lower())
+    t.ok(taxa["name"][i] in p.column(0), "the filter of the table finds it", p.column(0))
+    p.js("const f = document.getElementById('filter'); f.value = '';"
+         "f.dispatchEvent(new Event('input'))")
+    Select(p.id("rank")).select_by_value("species")
+    p.settle()
+
+
+def test_sort(t, p):
+    p.click("#table th button", 2)
+    ids = [int(x) for x in p.column(2)]
+    t.ok(ids == sorted(ids, reverse=True) and len(ids) > 3, "a click sorts, largest first", ids)
+    p.click("#table th button", 2)
+    ids = [int(x) for x in p.column(2)]
+    t.ok(ids == sorted(ids), "another, smallest first", ids)
+    sort = p.js("return Array.from(document.querySelectorAll('#table th'))"
+                ".map(h => h.getAttribute('aria-sort'))")
+    t.ok(sort[2] == "ascending" and sum(s is not None for s in sort) == 1, "which is said", sort)
+    p.click("#table th button", 0)
+    names = p.column(0)
+    t.ok(names == sorted(names, key=str.lower) or len(names) > 3, "names, from A", names)
+    p.click("#table th button", 3)
+    before = p.column(0)
+    p.click("#next")
+    t.ok(not set(before) & set(p.column(0)), "the next rows are others", p.column(0))
+    p.click("#prev")
+    t.ok(p.column(0) == before, "and the ones before come back")
+
+
+def test_columns(t, p):
+    """A profile's columns, where the sample has them."""
+    heads = p.texts("#table th")
+    t.ok([h.split()[0] for h in heads[6:]] == ["Verdict", "ANI"], "columns of a profile", heads)
+    verdicts = set(p.column(6))
+    t.ok(verdicts <= {"present", "uncertain", "absent"} and verdicts, "words in them", verdicts)
+    t.ok(all(x.endswith(" %") for x in p.column(7)), "and shares", p.column(7))
+    p.click("#table .name button")
+    facts = p.texts("#details dt")
+    t.ok(facts[-3:] == ["Verdict", "ANI", "Evidence"], "all of them beside the chart", facts)
+    p.back()
+
+
+def test_hostile(t, p):
+    """Names are text wherever they stand, and none is lost."""
+    Select(p.id("rank")).select_by_value("")
+    Select(p.id("rows")).select_by_visible_text("500")
+    p.settle()
+    names, bad = set(p.column(0)), []
+    for name in p.data["taxa"]["name"]:
+        if not all(c.isalnum() or c in " " for c in name) or len(name) > 200:
+            bad.append(name)
+    t.ok(len(bad) == 6, "the page has names that try to be more than text", bad)
+    t.ok(set(bad) <= names, "they are in the table as they are", bad, sorted(names)[:5])
+    title = p.js("return document.title")
+    for name in bad:
+        taxid = p.data["taxa"]["taxid"][p.data["taxa"]["name"].index(name)]
+        p.js("location.hash = '#taxon=' + arguments[0]", taxid)
+        p.settle()
+        t.ok(p.shown() == name, "shown as it is: %.30s" % name.encode("unicode_escape").decode(),
+             p.shown())
+    p.js("location.hash = ''")
+    p.settle()
+    t.ok(p.js("return document.title") == title, "no script of a name has run", title)
+    t.ok(p.js("return document.querySelectorAll('img, iframe, object').length") == 0, "no element")
+    wide = p.js("return document.documentElement.scrollWidth <= window.innerWidth")
+    t.ok(wide, "300 characters do not widen the page")
+
+
+def test_samples(t, p):
+    samples = p.data["samples"]
+    select = Select(p.id("sample"))
+    t.ok([o.text for o in select.options] == [s["name"] for s in samples], "all samples can be chosen")
+    select.select_by_index(2)
+    p.settle()
+    sums = clades(p.data, 2)
+    t.ok(number(p.texts("#tiles b")[0]) == sums[0] + samples[2]["unclassified"],
+         "a switch shows the other's reads", p.texts("#tiles b"))
+    t.ok("sample=3" in p.hash(), "and is in the address", p.hash())
+    p.back()
+    t.ok(number(p.texts("#tiles b")[0]) == clades(p.data, 0)[0] + samples[0]["unclassified"],
+         "back shows the first again", p.texts("#tiles b"))
+    t.ok(len(p.d.find_elements(By.CSS_SELECTOR, "#bars .row")) == len(samples), "a bar a sample")
+    names = p.js("return Array.from(document.querySelectorAll('#heat thead th')).map(h => h.textContent)")
+    t.ok(names == [s["name"] for s in samples], "a column of the heat map a sample", names)
+    Select(p.id("compare-rank")).select_by_value("phylum")
+    p.settle()
+    taxa, ranks = p.data["taxa"], p.data["ranks"]
+    rows = p.js("return Array.from(document.querySelectorAll('#heat tbody th')).map(h => h.textContent)")
+    phyla = {taxa["name"][i] for i in range(len(taxa["name"])) if ranks[taxa["rank"][i]] == "phylum"}
+    t.ok(rows and set(rows) <= phyla, "the rank can be chosen", rows)
+    cell = p.js("return document.querySelector('#heat tbody td').textContent")
+    first = taxa["name"].index(rows[0])
+    want = 100 * clades(p.data, 0)[first] / clades(p.data, 0)[0]
+    t.ok(abs(float(cell) - want) < 0.06, "its cells are shares", cell, want)
+    p.click("#heat thead button", 1)
+    t.ok("sample=2" in p.hash(), "a click on its head shows the sample", p.hash())
+
+
+def contrast(p):
+    """The least contrast of the texts that one reads, against what is behind them."""
+    return p.js("""
+        const light = (c) => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => {
+            v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+        const ground = (e) => { for (; e; e = e.parentElement) {
+            const c = getComputedStyle(e).backgroundColor;
+            if (!/, 0\\)$/.test(c)) return c; } return 'rgb(255, 255, 255)'; };
+        let least = [99, ''];
+        for (const e of document.querySelectorAll('h1,h2,h3,p,dt,dd,label,#table button,#table td,' +
+                '#tiles span,#tiles b,footer,#count,#heat td,.stack i')) {
+            if (!e.textContent.trim() || e.closest('[hidden]') || e.matches('.unseen')) continue;
+            const a = light(getComputedStyle(e).color), b = light(ground(e));
+            const c = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            if (c < least[0]) least = [c, e.tagName + ' ' + e.className + ' ' + e.textContent];
+        }
+        return least;""")
+
+
+def test_themes(t, p, shots, name):
+    for theme in ("light", "dark"):
+        while p.texts("#theme-name") != [theme]:
+            p.click("#theme")
+        found = contrast(p)
+        t.ok(found[0] >= 4.5, "%s: contrast of texts is at least 4.5" % theme, found)
+        ground = p.js("return getComputedStyle(document.body).backgroundColor")
+        dark = sum(int(v) for v in ground[4:-1].split(",")) < 300
+        t.ok(dark == (theme == "dark"), "%s: so is the ground" % theme, ground)
+        if shots:
+            p.js("window.scrollTo({top: 0, behavior: 'instant'})")
+            p.d.save_screenshot(os.path.join(shots, "%s-%s.png" % (name, theme)))
+
+
+def test_names(t, p):
+    """What a screen reader reads: everything that can be used has a name."""
+    nameless = p.js("""
+        return Array.from(document.querySelectorAll('button, input, select, canvas, table, nav, aside'))
+            .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() ||
+                (e.labels && e.labels.length) || e.getAttribute('aria-labelledby')))
+            .map(e => e.outerHTML.slice(0, 100))""")
+    t.ok(not nameless, "what can be used has a name", *nameless)
+
+
+def test_downloads(t, p):
+    """The text of a file is taken from where the page makes it."""
+    p.js("window.saved = []; const make = URL.createObjectURL;"
+         "URL.createObjectURL = (b) => { b.text().then(x => window.saved.push(x)); return make(b); };"
+         "HTMLAnchorElement.prototype.click = () => {};")
+    p.click("#save")
+    text = (p.js("return window.saved") or [""])[0]
+    rows = [line.split("\t") for line in text.splitlines()]
+    count = number(p.texts("#count")[0].split()[0])
+    t.ok(rows[0][:6] == ["name", "rank", "taxid", "clade", "direct", "share"], "a table is saved", rows[:1])
+    t.ok(len(rows) == count + 1 and len({len(r) for r in rows}) == 1, "all of its rows", len(rows), count)
+
+
+def changed(path, change):
+    """A copy of a page, beside it, whose data are other ones."""
+    text = open(path, encoding="utf-8").read()
+    head, rest = text.split('id="data">', 1)
+    old, tail = rest.split("</script>", 1)
+    data = json.loads(old)
+    change(data)
+    copy = path + ".changed.html"
+    with open(copy, "w", encoding="utf-8") as out:
+        out.write(head + 'id="data">' + json.dumps(data).replace("<", "\\u003c") + "</script>" + tail)
+    return copy
+
+
+def test_schema(t, driver, path):
+    """What may be missing may be missing, and coverage is drawn where it is given."""
+    def spare(data):
+        for key in ("title", "columns", "facts"):
+            data.pop(key, None)
+        for sample in data["samples"]:
+            sample.pop("values")
+
+    def cover(data):
+        data["title"] = "A title"
+        data["samples"][0]["coverage"] = {
+            str(data["taxa"]["taxid"][1]): {"bins": [0, 3, 1, 2], "identity": [0, 0, 5, 9, 1]}}
+
+    p = Page(driver, changed(path, spare))
+    t.ok(len(p.texts("#table th")) == 6 and p.shown() == "root", "a page of the least data",
+         p.texts("#table th"))
+    quiet(t, p, "the least data")
+    p = Page(driver, changed(path, cover))
+    t.ok(p.texts("#title") == ["A title"], "a title of its own", p.texts("#title"))
+    t.ok(not p.d.find_elements(By.CSS_SELECTOR, ".plot"), "no coverage of what has none")
+    p.js("location.hash = '#taxon=' + arguments[0]", p.data["taxa"]["taxid"][1])
+    p.settle()
+    bars = p.js("return Array.from(document.querySelectorAll('.plot'))"
+                ".map(s => Array.from(s.children).map(r => Math.round(r.getAttribute('height'))))")
+    t.ok(bars == [[0, 96, 32, 64], [0, 0, 53, 96, 11]], "coverage and identity as bars", bars)
+    quiet(t, p, "coverage")
+
+
+def tests(one, several, real, shots):
+    t = Tap()
+    driver = browser()
+    try:
+        p = Page(driver, one)
+        test_counts(t, p)
+        test_zoom(t, p)
+        test_search(t, p)
+        test_sort(t, p)
+        test_columns(t, p)
+        test_downloads(t, p)
+        test_hostile(t, p)
+        test_names(t, p)
+        quiet(t, p, "one sample")
+        test_schema(t, driver, one)
+        p = Page(driver, several)
+        test_samples(t, p)
+        test_names(t, p)
+        test_themes(t, p, shots, "several")
+        quiet(t, p, "several samples")
+        p = Page(driver, real)
+        test_themes(t, p, shots, "real")
+        t.ok(any("kmerhash classify" in x for x in p.texts("#facts dd")), "the run's command is told")
+        quiet(t, p, "a run's page")
+    finally:
+        driver.quit()
+    print("1..%d" % t.n)
+
+
+def times(pages):
+    driver = browser()
+    print("bytes\ttaxa\tload_s\tdraw_ms\tdraw_ms_95\tdraw_ms_most\tframe_ms\tframe_ms_95\tframe_ms_most")
+    for path in pages:
+        began = time.time()
+        driver.get("file://" + os.path.abspath(path))
+        driver.execute_async_script("const done = arguments[0];"
+                                    "requestAnimationFrame(() => setTimeout(done, 0))")
+        load = time.time() - began
+        draws, frames = driver.execute_async_script("""
+            const done = arguments[0], data = JSON.parse(document.getElementById('data').textContent);
+            const canvas = document.getElementById('icicle'), box = canvas.getBoundingClientRect();
+            const at = (x, y) => new MouseEvent('click', { clientX: box.left + x * box.width,
+                clientY: box.top + y * box.height, bubbles: true });
+            const gaps = []; let before = 0, zooms = 0;
+            performance.clearMeasures('icicle');
+            const moves = [[0.12, 0.3], [0.3, 0.3], [0.02, 0.5], [0.02, 0.5], [0.25, 0.5], [0.02, 0.5]];
+            const tick = (now) => { if (before) gaps.push(now - before); before = now;
+                if (zooms <= moves.length) requestAnimationFrame(tick); };
+            const next = () => { if (zooms < moves.length) { canvas.dispatchEvent(at(...moves[zooms]));
+                zooms++; setTimeout(next, 450); } else { zooms++; done([performance.getEntriesByName('icicle')
+                .map(e => e.duration), gaps]); } };
+            requestAnimationFrame(tick); next();""")
+        taxa = driver.execute_script(
+            "return JSON.parse(document.getElementById('data').textContent).taxa.taxid.length")
+        figures = [f(x) for x in (draws, frames)
+                   for f in (statistics.median, lambda x: sorted(x)[len(x) * 95 // 100], max)]
+        print("%d\t%d\t%.2f\t%s" % (os.path.getsize(path), taxa, load,
+                                    "\t".join("%.1f" % f for f in figures)))
+    driver.quit()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--times":
+        times(sys.argv[2:])
+    else:
+        tests(*sys.argv[1:4], sys.argv[5] if len(sys.argv) > 5 else None)

@@ -1,0 +1,106 @@
+# run_page.sh - classify --html: one page, whole or absent, with the counts of the report; and in
+# a real browser, if Chromium and its driver are here; speaks TAP
+here=$PWD
+. "$KH_SRCDIR/tests/tap.sh"
+sim="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
+check "a database" build --db a.khdb -k 16 --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz
+
+# The page without its command, which names files and threads.
+counts() { sed 's/"label":"Command","value":"[^"]*"//' "$1"; }
+
+page() { classify --db a.khdb --paired --output lines --report report --html "$@" $sim; }
+expect 0 "" "a page" page one.html --threads 1
+expect 0 "" "a page by two threads and small blocks" page two.html --threads 2 --block-size 1K
+counts one.html >one; counts two.html >two
+same one two "the same page by two threads and small blocks"
+expect 0 "" "a page beside no other output" classify --db a.khdb --paired --output - --html two.html $sim
+counts two.html >two; same one two "the same page beside no other output"
+page three.html.gz && gzip -dc three.html.gz >three.html && counts three.html >three
+same one three "the same page, compressed"
+check "nothing in it asks for another file" sh -c '! grep -Eq "(src|href) *= *.?(https?:|//)|@import|[^L]url[(]" one.html'
+expect 1 "none.fq" "a failure" classify --db a.khdb --output o.tsv --html none.html $data/reads/tiny_sim_1.fq.gz none.fq
+check "a failure leaves no page" test ! -e none.html
+check "an empty input" sh -c ': >empty.fq; "$@"' - "$kmerhash" classify --db a.khdb --output - --html empty.html empty.fq
+
+# What the page has is what the report has.
+cat >compare.py <<'EOF'
+import html.parser, json, sys
+
+class Data(html.parser.HTMLParser):
+    text, here = "", False
+    def handle_starttag(self, tag, attrs):
+        self.here = tag == "script" and ("id", "data") in attrs
+    def handle_endtag(self, tag):
+        self.here = False
+    def handle_data(self, data):
+        self.text += data if self.here else ""
+
+parser = Data()
+parser.feed(open("one.html", encoding="utf-8").read())
+data = json.loads(parser.text)
+taxa, sample = data["taxa"], data["samples"][0]
+clade = list(sample["direct"])
+for i in range(len(clade) - 1, 0, -1):
+    clade[taxa["parent"][i]] += clade[i]
+page = {t: (c, d, n) for t, c, d, n in zip(taxa["taxid"], clade, sample["direct"], taxa["name"])}
+report = {}
+for line in open("report", encoding="utf-8"):
+    share, c, d, code, taxid, name = line.rstrip("\n").split("\t")
+    if code == "U":
+        assert int(c) == sample["unclassified"]
+    else:
+        report[int(taxid)] = (int(c), int(d), name.strip())
+assert page == report, set(page.items()) ^ set(report.items())
+assert (data["format"], data["version"], data["unit"]) == ("kmerhash-page", 1, "pairs")
+EOF
+if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" "$PYTHON3" compare.py
+else skip "the page has the counts of the report" "no python3"; fi
+
+expect 0 "" "a page with a profile" page profile.html --profile profile.tsv
+cat >profile.py <<'EOF'
+import csv, json
+
+text = open("profile.html", encoding="utf-8").read()
+data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+values, taxid = data["samples"][0]["values"], data["taxa"]["taxid"]
+assert [c["key"] for c in data["columns"]] == ["verdict", "abundance", "ani", "breadth", "why"]
+seen = 0
+for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
+    if row["rank"] != "species" or int(row["taxid"]) not in taxid:
+        continue
+    i = taxid.index(int(row["taxid"]))
+    seen += 1
+    assert (values["verdict"][i] or "-") == row["verdict"], row
+    assert row["verdict"] == "-" or values["why"][i] == row["why"], row
+    assert abs(values["abundance"][i] - float(row["abundance_genomes"])) < 1e-6, row
+    ani = values["ani"][i]
+    assert row["ani"] == ("-" if ani is None else "%.1f" % (100 * ani)), row
+assert seen >= 4, seen
+EOF
+if [ -n "$PYTHON3" ]; then check "the page has what the profile has" "$PYTHON3" profile.py
+else skip "the page has what the profile has" "no python3"; fi
+
+# --- in a browser ------------------------------------------------------------------------------
+why=
+command -v "${CHROMIUM:-chromium}" >/dev/null || why="no chromium here"
+command -v "${CHROMEDRIVER:-chromedriver}" >/dev/null || why="no chromedriver here (Debian: chromium-driver)"
+[ -n "$PYTHON3" ] && "$PYTHON3" -c "import selenium" 2>/dev/null ||
+	why="no python3 with selenium here (Debian: python3-selenium)"
+[ -x "$here/tests/make_page" ] || why="no tests/make_page here"
+if [ -n "$why" ]; then skip "pages in a browser" "$why"; plan; exit 0; fi
+check "a page of 400 taxa" "$here/tests/make_page" 400 1 made.html
+check "a page of 1000 taxa and 6 samples" "$here/tests/make_page" 1000 6 several.html
+check "a page of 5000 taxa is below 1.5 MB" sh -c '"$1" 5000 1 large.html && [ "$(wc -c <large.html)" -lt 1500000 ]' \
+	- "$here/tests/make_page"
+HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html one.html >tap 2>.err ||
+	not_ok "the browser's tests came to their end"
+while IFS= read -r line; do
+	case $line in
+	"ok "*) ok "${line#ok * - }" ;;
+	"not ok "*) n=$((n + 1)); echo "not ok $n - ${line#not ok * - }" ;;
+	"#"*) echo "$line" ;;
+	esac
+done <tap
+check "the browser's tests were run" grep -q '^1\.\.' tap
+plan
