@@ -1,0 +1,60 @@
+/*
+ * formats.h - a merged table as text that other programs read
+ *
+ * Each format is a function over samples [from, to) of a finished table: all samples in one text,
+ * or a text for each.  Krona's and the binning of CAMI know one sample a text.
+ */
+#ifndef KH_MERGE_FORMATS_H
+#define KH_MERGE_FORMATS_H
+
+#include "io/text.h"
+#include "merge/table.h"
+#include "run/format.h"
+
+enum kh_merge_value {
+	KH_MERGE_CLADE,                 /* reads in the clade */
+	KH_MERGE_READS,                 /* reads called just that */
+	KH_MERGE_SHARE,                 /* of the clade among all reads, 0 to 1 */
+	KH_MERGE_ALL                    /* a column each */
+};
+
+typedef struct kh_merge_options {
+	enum kh_merge_value value;      /* of the table */
+	const char *rank;               /* a code: rows of that rank only; NULL: all */
+	const char *taxonomy_id;        /* of CAMI's header, or NULL */
+	size_t from, to;                /* samples */
+} kh_merge_options;
+
+/* Text on its way to a file. */
+typedef struct kh_merge_sink {
+	kh_buf b;
+	kh_text *text;
+} kh_merge_sink;
+
+/* Passes the text on if there is much of it, or `all`. */
+int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err);
+
+typedef int kh_merge_fn(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
+			kh_err *err);
+
+typedef struct kh_merge_format {
+	const char *name, *suffix;      /* suffix: of a sample's file */
+	kh_merge_fn *write;             /* NULL: made of lines, not of reports */
+	bool one_sample;
+	bool ranks;                     /* --rank has a meaning */
+} kh_merge_format;
+
+/* By its name, or NULL. */
+const kh_merge_format *kh_merge_format_find(const char *name);
+
+/* The code of a rank that a user names: "species", "s", "S1"; NULL if it is none.  Static, or
+ * what was given. */
+const char *kh_merge_rank(const char *name);
+
+/* The samples side by side, as one page for a browser. */
+kh_merge_fn kh_merge_page;
+
+/* Lines of classify, or of Kraken 2, as CAMI's binning of one sample. */
+int kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s, kh_err *err);
+
+#endif

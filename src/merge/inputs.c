@@ -1,0 +1,231 @@
+#include <config.h>
+#include "merge/inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "io/source.h"
+#include "taxonomy/tsv.h"
+
+void kh_merge_files_clear(kh_merge_files *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->v[i].sample);
+		free(f->v[i].path);
+	}
+	free(f->v);
+	*f = (kh_merge_files) { .v = NULL };
+}
+
+/* --- names ------------------------------------------------------------------------ */
+static bool cut_end(char *s, const char *end)
+{
+	const size_t n = strlen(s), m = strlen(end);
+
+	if (n <= m || strcmp(s + n - m, end) != 0)
+		return false;
+	s[n - m] = 0;
+	return true;
+}
+
+static char *sample_of(const char *path)
+{
+	static const char *const end[] = { ".kreport", ".kreport2", ".report", ".kraken",
+					   ".kraken2", ".tsv", ".txt" };
+	const char *slash = strrchr(path, '/');
+	char *name = strdup(strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
+
+	if (!name)
+		return NULL;
+	cut_end(name, ".gz");
+	cut_end(name, ".txt");
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		if (cut_end(name, end[i]))
+			break;
+	return name;
+}
+
+/* Takes both strings. */
+static int add_file(kh_merge_files *f, char *sample, char *path, kh_err *err)
+{
+	int rc = sample && path ? kh_grow((void **)&f->v, &f->cap, f->n + 1, sizeof *f->v, err)
+				: kh_fail_nomem(err);
+
+	if (rc) {
+		free(sample);
+		free(path);
+		return rc;
+	}
+	f->v[f->n++] = (kh_merge_file) { sample, path };
+	return KH_OK;
+}
+
+/* --- folders ---------------------------------------------------------------------- */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_report(const struct dirent *e)
+{
+	const char *dot = strstr(e->d_name, ".kreport");
+
+	return e->d_name[0] != '.' && dot && (strcmp(dot, ".kreport") == 0 ||
+					     strcmp(dot, ".kreport.gz") == 0);
+}
+
+/* The lines of a sample, whose report is there. */
+static int add_lines(kh_merge_files *f, const char *folder, const char *sample, kh_errs *errs,
+		     kh_err *err)
+{
+	static const char *const end[] = { ".tsv", ".tsv.gz" };
+
+	for (int i = 0; i < 2; i++) {
+		char *path = NULL;
+
+		if (asprintf(&path, "%s/%s%s", folder, sample, end[i]) < 0)
+			return kh_fail_nomem(err);
+		if (access(path, F_OK) == 0)
+			return add_file(f, strdup(sample), path, err);
+		free(path);
+	}
+	return kh_errs_note(errs, err, KH_EIO,
+			    "%s: sample %s has a report, but neither %s.tsv nor %s.tsv.gz", folder,
+			    sample, sample, sample);
+}
+
+static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
+{
+	struct dirent **e = NULL;
+	const int n = scandir(folder, &e, is_report, by_name);
+	int rc = KH_OK;
+
+	if (n < 0)
+		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
+	if (n == 0)
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: no report in this folder: no *.kreport",
+				  folder);
+	for (int i = 0; i < n; i++) {
+		char *sample = rc ? NULL : sample_of(e[i]->d_name), *path = NULL;
+
+		if (!rc && !sample)
+			rc = kh_fail_nomem(err);
+		if (!rc && f->lines) {
+			rc = add_lines(f, folder, sample, errs, err);
+			free(sample);
+		} else if (!rc) {
+			if (asprintf(&path, "%s/%s", folder, e[i]->d_name) < 0)
+				path = NULL;
+			rc = add_file(f, sample, path, err);
+		}
+		free(e[i]);
+	}
+	free(e);
+	return rc;
+}
+
+int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return add_folder(f, path, errs, err);
+	return add_file(f, sample_of(path), strdup(path), err);
+}
+
+/* --- lists ------------------------------------------------------------------------ */
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+static int list_row(kh_merge_files *f, kh_span row, kh_errs *errs, kh_err *err)
+{
+	const char *tab = memchr(row.p, '\t', row.n);
+	const size_t n_name = tab ? (size_t)(tab - row.p) : 0;
+	int rc;
+
+	if (tab)
+		return add_file(f, strndup(row.p, n_name),
+				strndup(tab + 1, row.n - n_name - 1), err);
+	char *path = strndup(row.p, row.n);
+	rc = path ? kh_merge_files_add(f, path, errs, err) : kh_fail_nomem(err);
+	free(path);
+	return rc;
+}
+
+int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_err *err)
+{
+	kh_source *s = NULL;
+	kh_span row;
+	kh_tsv l;
+	int got, rc = kh_source_open(&s, list, err);
+
+	if (rc)
+		return rc;
+	kh_tsv_init(&l, list, read_source, s);
+	l.any_end = true;
+	while (!rc && (got = kh_tsv_next(&l, &row, err)) != 0) {
+		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
+
+		if (got < 0)
+			rc = got;
+		else if (nul)
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s:%llu: column %zu: a NUL byte; expected PATH, or "
+					  "SAMPLE tab PATH", list, (unsigned long long)l.line,
+					  (size_t)(nul - row.p) + 1);
+		else if (row.n > 0)
+			rc = list_row(f, row, errs, err);
+	}
+	kh_tsv_clear(&l);
+	kh_source_close(s);
+	return rc;
+}
+
+/* --- all of them ------------------------------------------------------------------ */
+static int by_sample(const void *a, const void *b)
+{
+	const kh_merge_file *const *x = a, *const *y = b;
+	const int d = strcmp((*x)->sample, (*y)->sample);
+
+	return d ? d : (*x > *y) - (*x < *y);
+}
+
+static bool is_name(const char *s)
+{
+	if (!*s)
+		return false;
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return false;
+	return true;
+}
+
+int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err)
+{
+	const kh_merge_file **v = kh_array(f->n, sizeof *v, err);
+	int rc = v ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < f->n && !rc; i++) {
+		v[i] = &f->v[i];
+		if (!is_name(f->v[i].sample))
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s: the name of its sample, \"%s\", is not printable "
+					  "text", f->v[i].path, f->v[i].sample);
+	}
+	if (!rc && f->n > 0)
+		qsort(v, f->n, sizeof *v, by_sample);
+	for (size_t i = 1; i < f->n && !rc; i++)
+		if (strcmp(v[i - 1]->sample, v[i]->sample) == 0)
+			rc = kh_errs_note(errs, err, KH_EUSAGE,
+					  "two samples are called %s: %s and %s (--list gives them "
+					  "names)", v[i]->sample, v[i - 1]->path, v[i]->path);
+	free(v);
+	return rc;
+}

@@ -1,0 +1,82 @@
+/* page.c - a merged table as one page for a browser */
+#include <config.h>
+#include "merge/formats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "page/page.h"
+
+struct pages {
+	kh_page_taxon *taxon;           /* in the table's order */
+	uint32_t *at;                   /* by taxon: its place there */
+	uint64_t **direct;              /* a sample each, then a taxon each */
+	kh_page_sample *sample;
+	size_t n;                       /* samples */
+};
+
+static int take_room(struct pages *p, const kh_merge *m, size_t samples, kh_err *err)
+{
+	p->taxon = kh_array(m->n, sizeof *p->taxon, err);
+	p->at = kh_array(m->n, sizeof *p->at, err);
+	p->direct = kh_array(samples, sizeof *p->direct, err);
+	p->sample = kh_array(samples, sizeof *p->sample, err);
+	if (!p->taxon || !p->at || !p->direct || !p->sample)
+		return KH_ENOMEM;
+	for (p->n = 0; p->n < samples; p->n++)
+		if (!(p->direct[p->n] = kh_array(m->n, sizeof **p->direct, err)))
+			return KH_ENOMEM;
+	return KH_OK;
+}
+
+static void fill(struct pages *p, const kh_merge *m, size_t from)
+{
+	for (size_t i = 0; i < m->n; i++)
+		p->at[m->order[i]] = (uint32_t)i;
+	for (size_t i = 0; i < m->n; i++) {
+		const kh_merge_taxon *t = &m->taxon[m->order[i]];
+
+		p->taxon[i] = (kh_page_taxon) { .taxid = t->taxid,
+						.parent = i ? p->at[t->parent] : 0,
+						.name = kh_merge_name(m, m->order[i]),
+						.rank = t->code };
+		for (size_t c = m->first[i]; c < m->first[i + 1]; c++) {
+			const size_t s = m->cell[c].sample;
+
+			if (s >= from && s < from + p->n)
+				p->direct[s - from][i] = m->cell[c].direct;
+		}
+	}
+	for (size_t s = 0; s < p->n; s++) {
+		const kh_merge_sample *of = &m->sample[from + s];
+
+		p->sample[s] = (kh_page_sample) { .name = of->name, .direct = p->direct[s],
+						  .unclassified = of->unclassified };
+	}
+}
+
+int kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+{
+	const size_t samples = o->to - o->from;
+	struct pages p = { .n = 0 };
+	char number[24];
+	int rc = take_room(&p, m, samples, err);
+
+	if (!rc) {
+		snprintf(number, sizeof number, "%zu", samples);
+		fill(&p, m, o->from);
+		const kh_page_fact fact[] = { { .label = "Program", .value = PACKAGE_STRING },
+					      { .label = "Reports", .value = number } };
+		rc = kh_page_write(&s->b, &(kh_page) { .unit = "reads", .taxon = p.taxon,
+						       .n_taxa = m->n, .sample = p.sample,
+						       .n_samples = samples, .fact = fact,
+						       .n_facts = 2 }, err);
+	}
+	for (size_t i = 0; i < p.n; i++)
+		free(p.direct[i]);
+	free(p.direct);
+	free(p.sample);
+	free(p.at);
+	free(p.taxon);
+	return rc;
+}

@@ -1,0 +1,77 @@
+/*
+ * table.h - reports of several samples as one table: taxa by samples
+ *
+ * A report is the tree of its taxa in preorder: a row is the child of the nearest row above it
+ * that is indented less.  Reports of several samples are of one taxonomy, so their trees are
+ * parts of one tree; a taxon that has two parents in two reports is an error.  Its rows are in
+ * preorder, siblings by ascending taxid, whatever the order of the reports.
+ *
+ * Memory goes with the rows of all reports: a cell is kept only where a report has a row.
+ */
+#ifndef KH_MERGE_TABLE_H
+#define KH_MERGE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/errs.h"
+#include "base/msg.h"
+#include "taxonomy/tsv.h"
+
+enum { KH_MERGE_CODE = 8 };             /* bytes of a rank code, with its NUL */
+
+typedef struct kh_merge_taxon {
+	uint32_t taxid, parent;         /* parent: its number; of the root UINT32_MAX */
+	uint32_t sample;                /* whose report named it first, in ... */
+	uint64_t line;                  /*   ... that line */
+	size_t name;                    /* offset in names */
+	char code[KH_MERGE_CODE];       /* "S", "G1", "" */
+} kh_merge_taxon;
+
+typedef struct kh_merge_sample {
+	const char *name, *path;        /* borrowed */
+	uint64_t unclassified, classified;
+} kh_merge_sample;
+
+/* What a report says of one taxon. */
+typedef struct kh_merge_cell {
+	uint32_t taxon, sample;
+	uint64_t clade, direct;         /* reads */
+} kh_merge_cell;
+
+typedef struct kh_merge {
+	kh_merge_taxon *taxon;
+	size_t n, cap;
+	char *names;                    /* NUL-terminated */
+	size_t names_len, names_cap;
+	kh_merge_sample *sample;
+	size_t n_samples, samples_cap;
+	kh_merge_cell *cell;            /* by taxon in `order`, then by sample, when finished */
+	size_t n_cells, cells_cap;
+	uint32_t *slot;                 /* 1 + number of a taxon, found by its taxid; 0: free */
+	size_t mask;
+	uint32_t *order;                /* n, preorder */
+	size_t *first;                  /* n + 1: the cells of order[i] are first[i] ... */
+	uint64_t renamed;               /* rows that give a taxon another name or rank */
+} kh_merge;
+
+/* Zero it first. */
+void kh_merge_clear(kh_merge *m);
+
+/* One sample more.  `name` and `path` are borrowed.  What is wrong with the rows goes to `errs`,
+ * and then the table is only fit to be cleared, or to look at more reports. */
+typedef struct kh_merge_input {
+	const char *name, *path;
+	kh_read_fn *read;
+	void *arg;
+} kh_merge_input;
+int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err);
+
+/* Behind the last sample: makes order and first, and sorts the cells. */
+int kh_merge_finish(kh_merge *m, kh_err *err);
+
+static inline const char *kh_merge_name(const kh_merge *m, uint32_t taxon)
+{
+	return m->names + m->taxon[taxon].name;
+}
+
+#endif

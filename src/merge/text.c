@@ -1,0 +1,158 @@
+#include <config.h>
+#include "merge/formats_in.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- text ------------------------------------------------------------------------- */
+int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err)
+{
+	enum { MUCH = 1 << 18 };
+	int rc = KH_OK;
+
+	if (s->b.n == 0 || (!all && s->b.n < MUCH))
+		return KH_OK;
+	rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, err);
+	s->b.n = 0;
+	return rc;
+}
+
+int kh_merge_put(kh_merge_sink *s, kh_err *err, const char *fmt, ...)
+{
+	char text[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return kh_buf_add(&s->b, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, err);
+}
+
+int kh_merge_put_string(kh_merge_sink *s, const char *p, kh_err *err)
+{
+	return kh_buf_add(&s->b, p, strlen(p), err);
+}
+
+/* A name, with '_' for each of the characters that the format gives a meaning. */
+int kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not, kh_err *err)
+{
+	const size_t at = s->b.n;
+	int rc = kh_merge_put_string(s, name, err);
+
+	for (size_t i = at; i < s->b.n && !rc; i++)
+		if (strchr(not, s->b.p[i]))
+			s->b.p[i] = '_';
+	return rc;
+}
+
+int kh_merge_end_row(kh_merge_sink *s, kh_err *err)
+{
+	int rc = kh_buf_add(&s->b, "\n", 1, err);
+
+	return rc ? rc : kh_merge_flush(s, false, err);
+}
+
+/* --- lineages --------------------------------------------------------------------- */
+const struct kh_merge_ranks_row kh_merge_ranks[KH_MERGE_RANKS] = {
+	{ 'D', "domain", "superkingdom" }, { 'K', "kingdom", NULL }, { 'P', "phylum", "phylum" },
+	{ 'C', "class", "class" },         { 'O', "order", "order" },
+	{ 'F', "family", "family" },       { 'G', "genus", "genus" },
+	{ 'S', "species", "species" },
+};
+
+const char *kh_merge_rank(const char *name)
+{
+	static const char letters[] = "D\0K\0P\0C\0O\0F\0G\0S";
+
+	for (int i = 0; i < KH_MERGE_RANKS; i++)
+		if (strcmp(name, kh_merge_ranks[i].name) == 0 ||
+		    (name[0] && !name[1] && (name[0] & ~0x20) == kh_merge_ranks[i].letter) ||
+		    (kh_merge_ranks[i].cami && strcmp(name, kh_merge_ranks[i].cami) == 0))
+			return letters + 2 * i;
+	if (name[0] && strchr("RDKPCOFGS", name[0]) && strlen(name) < KH_MERGE_CODE &&
+	    strspn(name + 1, "0123456789") == strlen(name + 1))
+		return name;
+	return NULL;
+}
+
+/* Which of the ranks a taxon has, or -1. */
+int kh_merge_rank_of(const kh_merge *m, uint32_t taxon)
+{
+	const char *code = m->taxon[taxon].code;
+
+	for (int i = 0; i < KH_MERGE_RANKS; i++)
+		if (code[0] == kh_merge_ranks[i].letter && code[1] == 0)
+			return i;
+	return -1;
+}
+
+kh_merge_lineage kh_merge_lineage_of(const kh_merge *m, uint32_t taxon)
+{
+	kh_merge_lineage l;
+
+	for (int i = 0; i < KH_MERGE_RANKS; i++)
+		l.taxon[i] = KH_NO_TAXON;
+	for (; taxon != KH_NO_TAXON; taxon = m->taxon[taxon].parent) {
+		const int i = kh_merge_rank_of(m, taxon);
+
+		if (i >= 0 && l.taxon[i] == KH_NO_TAXON)
+			l.taxon[i] = taxon;
+	}
+	return l;
+}
+
+/* "d__Bacteria;p__Pseudomonadota" */
+int kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon, const char *between,
+		       kh_err *err)
+{
+	const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
+	bool any = false;
+	int rc = KH_OK;
+
+	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++) {
+		if (l.taxon[i] == KH_NO_TAXON)
+			continue;
+		rc = kh_merge_put(s, err, "%s%c__", any ? between : "",
+				  kh_merge_ranks[i].letter | 0x20);
+		any = true;
+		if (!rc)
+			rc = kh_merge_put_name(s, kh_merge_name(m, l.taxon[i]), ";", err);
+	}
+	return rc;
+}
+
+/* --- cells ------------------------------------------------------------------------ */
+bool kh_merge_wanted(const kh_merge *m, uint32_t taxon, const char *code)
+{
+	return !code || strcmp(m->taxon[taxon].code, code) == 0;
+}
+
+/* The cell of a sample in a row, whose cells *at goes through; NULL: the report has none. */
+const kh_merge_cell *kh_merge_next_cell(const kh_merge *m, size_t row, size_t *at, uint32_t sample)
+{
+	while (*at < m->first[row + 1] && m->cell[*at].sample < sample)
+		++*at;
+	return *at < m->first[row + 1] && m->cell[*at].sample == sample ? &m->cell[*at] : NULL;
+}
+
+/* The cell of a sample in a row, or NULL. */
+const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t sample)
+{
+	size_t lo = m->first[row], hi = m->first[row + 1];
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (m->cell[mid].sample < sample)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->first[row + 1] && m->cell[lo].sample == sample ? &m->cell[lo] : NULL;
+}
+
+double kh_merge_share(uint64_t part, uint64_t all)
+{
+	return all > 0 ? (double)part / (double)all : 0;
+}

@@ -1,0 +1,178 @@
+# run_merge.sh - tables of several reports: values, formats, real readers, bad reports; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+
+merge() { "$kmerhash" merge -q "$@"; }
+python() { [ -n "${PYTHON3:-}" ] && "$PYTHON3" "$@"; }
+
+check "a database" build --db a.khdb "$data"/genomes/*.gz
+mkdir run
+for s in tiny_sim sarscov2_real; do
+	check "a run of $s" classify --db a.khdb --paired --report run/$s.kreport --output run/$s.tsv \
+		"$data/reads/${s}_1.fq.gz" "$data/reads/${s}_2.fq.gz"
+done
+check "a run with 8 columns" classify --db a.khdb --report run/both.kreport --report-minimizer-data \
+	--use-names --output run/both.tsv.gz "$data/reads/tiny_sim_1.fq.gz" "$data/reads/sarscov2_real_1.fq.gz"
+printf '' >none.fq
+check "a run of nothing" classify --db a.khdb --report none.kreport --output none.tsv none.fq
+names="both=run/both.kreport sarscov2_real=run/sarscov2_real.kreport tiny_sim=run/tiny_sim.kreport"
+
+# --- tables ---------------------------------------------------------------------------
+if [ -n "${PYTHON3:-}" ]; then
+	for value in clade reads share all; do
+		python "$tests/oracle_merge.py" table $value $names >want
+		merge --value $value run >got; same want got "table of $value, beside the oracle"
+	done
+	merge -f cami-profile run >profile
+	check "CAMI profile, beside the oracle" sh -c '"$1" "$2" cami $3 <profile' - "$PYTHON3" "$tests/oracle_merge.py" "$names"
+else skip "tables, beside the oracle" "no python3"; fi
+merge run >want
+merge run/both.kreport run/sarscov2_real.kreport run/tiny_sim.kreport >got; same want got "files are as their folder"
+printf 'both\trun/both.kreport\n\nrun/sarscov2_real.kreport\r\nrun/tiny_sim.kreport\n' >list
+merge --list list >got; same want got "a list is, too"
+gzip -c run/both.kreport >both.kreport.gz
+merge both.kreport.gz run/sarscov2_real.kreport run/tiny_sim.kreport >got; same want got "a report by gzip"
+merge -o o.tsv.gz run && gzip -dc o.tsv.gz >got; same want got "a table by gzip"
+merge run/tiny_sim.kreport run/both.kreport run/sarscov2_real.kreport | cut -f 1-4 >got
+cut -f 1-4 want >cut; same cut got "rows do not depend on the order of samples"
+merge run/both.kreport | cut -f 5 | sed -n 3p >got
+check "one sample: the reads of the root" grep -qx "$(awk -F '\t' '$7 == 1 { print $2 }' run/both.kreport)" got
+for r in species S s; do merge -r $r run >got.$r; done
+awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got.species "rows of a rank"
+same got.species got.S "a rank by its letter"; same got.species got.s "a rank by its letter, small"
+awk -F '\t' 'NR == 1 || $2 == "S1"' want >cut; merge -r S1 run >got; same cut got "rows of a code"
+merge none.kreport run >got; check "a report without reads" test "$(cut -f 5 got | sort -u | tr '\n' ' ')" = "0 none "
+mkdir named; cp run/both.kreport 'named/a b.report.txt'
+check "a sample's name has blanks" sh -c '"$1" merge named/*.txt | head -n 1 | cut -f 5 | grep -qx "a b"' - "$kmerhash"
+
+# --- Kraken 2's own -------------------------------------------------------------------
+printf '%s\n' ' 10.00	1	1	U	0	unclassified' ' 90.00	9	0	-	1	root' ' 90.00	9	3	-	10239	  Viruses' \
+	' 60.00	6	6	-	10847	    Escherichia virus phiX174' >blank.kreport
+expect 0 "" "rank codes that are missing" merge blank.kreport
+check "rank codes that are missing: rows" grep -qx '10847		Escherichia virus phiX174		6' .out
+{ echo "# Database options"; sed 's/\t-\t/\tR1\t/' blank.kreport; } >inspect.kreport
+expect 0 "" "a header of kraken2-inspect" merge inspect.kreport
+
+# --- formats --------------------------------------------------------------------------
+merge -f krona run/both.kreport >both.krona
+check "Krona: all reads" test "$(awk '{ n += $1 } END { print n }' both.krona)" -eq "$(wc -l <run/tiny_sim.tsv | awk '{ print $1 + 100 }')"
+check "Krona: a strain counts for its species" grep -q "$(printf 'Teseptimavirus\tEscherichia virus T7$')" both.krona
+merge -f metaphlan run/both.kreport >both.mpa
+check "MetaPhlAn: four columns" awk -F '\t' '!/^#/ && NF != 4 { exit 1 }' both.mpa
+check "MetaPhlAn: species sum to 100" awk -F '\t' '/s__/ { n += $3 } END { exit !(n > 99.999 && n < 100.001) }' both.mpa
+check "MetaPhlAn: no kingdom beside a domain" sh -c '! grep -q Orthornavirae both.mpa'
+merge -f metaphlan run | sed 1d >all.mpa
+check "MetaPhlAn: a column a sample" awk -F '\t' 'NF != 4 { exit 1 }' all.mpa
+merge -f cami-profile --taxonomy-id ncbi_2026 run >profile
+check "CAMI profile: three samples" test "$(grep -c '^@SampleID' profile)" -eq 3 -a "$(grep -c '^@TaxonomyID:ncbi_2026$' profile)" -eq 3
+check "CAMI profile: no rank above 100 %" awk -F '\t' '/^@SampleID/ { split("", n) } /^[0-9]/ { n[$2] += $5; if (n[$2] > 100.0001) exit 1 }' profile
+cat >page.py <<'EOF'
+import html.parser, json, sys
+
+class Data(html.parser.HTMLParser):
+    text, here = "", False
+    def handle_starttag(self, tag, attrs):
+        self.here = tag == "script" and ("id", "data") in attrs
+    def handle_endtag(self, tag):
+        self.here = False
+    def handle_data(self, data):
+        self.text += data if self.here else ""
+
+parser = Data()
+parser.feed(open("run.html", encoding="utf-8").read())
+data = json.loads(parser.text)
+head, unclassified, *rows = [line.rstrip("\n").split("\t") for line in open("reads")]
+want = {(int(r[0]), r[2]): [int(x) for x in r[4:]] for r in rows}
+got = {(t, n): [s["direct"][i] for s in data["samples"]]
+       for i, (t, n) in enumerate(zip(data["taxa"]["taxid"], data["taxa"]["name"]))}
+assert got == want, set(map(str, got.items())) ^ set(map(str, want.items()))
+assert [s["name"] for s in data["samples"]] == head[4:]
+assert [s["unclassified"] for s in data["samples"]] == [int(x) for x in unclassified[4:]]
+EOF
+check "a page" merge -f html -o run.html run
+merge --value reads run >reads
+if [ -n "${PYTHON3:-}" ]; then check "the page has the reads of the table" python page.py
+else skip "the page has the reads of the table" "no python3"; fi
+check "a page for each sample" merge -f html -O pages run
+check "a page for each sample: they are there" test -s pages/both.html -a -s pages/tiny_sim.html
+check "CAMI binning" merge -f cami-binning -O bins run
+for s in tiny_sim both; do
+	{ [ $s != both ] || gzip -dc run/both.tsv.gz >both.tsv; cat run/$s.tsv; } 2>.err |
+		sed 's/	[^	]*(taxid \([0-9]*\))/	\1/' >lines
+	[ $s != both ] || sed 's/	[^	]*(taxid \([0-9]*\))/	\1/' both.tsv >lines
+	{ printf '@Version:0.10.0\n@SampleID:%s\n@@SEQUENCEID\tTAXID\n' $s; awk -F '\t' '/^C/ { print $2 "\t" $3 }' lines; } >want
+	same want bins/$s.binning "CAMI binning: rows of $s"
+done
+expect 2 "3 samples need --outdir" "Krona of several samples" merge -f krona run
+check "a file a sample" merge -f krona -O krona run
+same both.krona krona/both.krona.txt "a file a sample: one of them"
+
+# --- programs that read them ----------------------------------------------------------
+if command -v ktImportText >.err 2>&1; then
+	check "ktImportText" ktImportText -o krona.html krona/*.krona.txt
+	check "ktImportText: the samples" grep -q sarscov2_real krona.html
+else skip "ktImportText" "not installed"; fi
+merge -f biom run >biom.tsv
+if command -v biom >.err 2>&1; then
+	check "biom" biom convert -i biom.tsv -o all.biom --to-hdf5 --table-type "Taxon table" --process-obs-metadata taxonomy
+	check "biom: what it read" sh -c 'biom summarize-table -i all.biom | grep -q "Num samples: 3"'
+else skip "biom" "not installed"; fi
+check "BIOM: all classified reads" awk -F '\t' 'NR > 1 { n += $2 } END { exit n != '"$(awk -F '\t' '$7 == 1 { print $2 }' run/both.kreport)"' }' biom.tsv
+if command -v opal.py >.err 2>&1; then
+	merge -f cami-profile run/tiny_sim.kreport >one.profile
+	check "OPAL" opal.py -g one.profile -o opal one.profile
+else skip "OPAL" "not installed"; fi
+
+# --- bad reports ----------------------------------------------------------------------
+good() { cat run/tiny_sim.kreport; }
+# bad "MESSAGE" NAME: bad.kreport is refused
+bad() {
+	expect 1 "^kmerhash merge: bad.kreport:?.*$1" "$2" merge -o o.tsv run/both.kreport bad.kreport
+	nothing_left "$2" o.tsv
+}
+good | sed '3s/	/	x/' >bad.kreport; bad ':3: column 2: "x[0-9]+" is not a number of reads' "a count that is none"
+good | sed '4s/^/x/' >bad.kreport; bad ':4: column 1: "x.*" is not a percentage' "a percentage that is none"
+good | sed '2s/	D	/	Q9	/' >bad.kreport; bad ':2: column 4: "Q9" is not a rank code' "a rank code that is none"
+good | sed '1s/	1	root/	-1	root/' >bad.kreport; bad ':1: column 5: "-1" is not a taxid' "a taxid that is none"
+good | sed '3s/$/	more/' >bad.kreport; bad ':3: 7 columns between tabs, expected 6' "a column too many"
+good | sed '3s/	D.*//' >bad.kreport; bad ':3: 3 columns' "columns that are missing"
+good | sed '2s/  Viruses/   Viruses/' >bad.kreport; bad ':2: column 6: 3 blanks' "blanks that are odd"
+good | sed '2s/  Viruses/      Viruses/' >bad.kreport; bad ':2: "Viruses" is indented by 6 blanks' "a level that is left out"
+good | head -n 8 >bad.kreport; bad 'rows are missing' "a report cut off between rows"
+good | head -c 300 >bad.kreport; bad '(rows are missing|columns|is not a name|was cut off)' "a report cut off in a row"
+good | awk -F '\t' -v OFS='\t' '$5 == 10847 { $5 = 10710 } 1' >bad.kreport; bad 'taxid 10710 (below|has two rows)' "a taxid twice"
+good | awk -F '\t' -v OFS='\t' '$5 == 694002 { $5 = 77777 } 1' >bad.kreport; bad 'below .*two taxonomies' "two taxonomies"
+good | awk -F '\t' -v OFS='\t' '$5 == 1 { $5 = 2 } 1' >bad.kreport; bad 'the root has taxid 2, expected 1' "a root that is none"
+printf '' >bad.kreport; bad 'is empty' "an empty file"
+echo "some text" >bad.kreport; bad ':1: 1 columns' "text"
+good | sed 's/Siphoviridae/Siphos/' >bad.kreport
+expect 0 "1 rows have another name" "another name: a warning" "$kmerhash" merge -o o.tsv run/both.kreport bad.kreport
+good | sed '2s/	/	x/; 5s/	/	y/' >bad.kreport
+good | sed '3s/$/	more/' >bad2.kreport
+expect 1 'bad.kreport:2: column 2' "all errors at once: the first" merge bad.kreport bad2.kreport none.kreport missing.kreport
+cp .err all
+check "all errors at once: a second one in the file" grep -q 'bad.kreport:5: column 2' all
+check "all errors at once: another file" grep -q 'bad2.kreport:3' all
+check "all errors at once: a missing one" grep -q 'missing.kreport: No such file' all
+check "all errors at once: no more" test "$(wc -l <all)" -eq 4
+mkdir other empty; cp run/both.kreport other/both.kreport
+expect 2 "two samples are called both: other/both.kreport and run/both.kreport" "two samples of one name" merge other run
+expect 1 "empty: no report in this folder" "a folder without reports" merge empty
+rm -f bins/* o.tsv; cp run/both.kreport empty/
+expect 1 "sample both has a report, but neither" "a folder without lines" merge -f cami-binning -O bins empty
+echo "X	r1	562	100	" >bad.tsv
+expect 1 'bad.tsv:1: column 1: "X' "lines that are none" merge -f cami-binning -o o.tsv bad.tsv
+printf 'C\tr1\tx\t100\t\n' >bad.tsv
+expect 1 'bad.tsv:1: column 3: "x" has no taxid' "a line without a taxid" merge -f cami-binning -o o.tsv bad.tsv
+nothing_left "lines that are none" o.tsv
+printf 'run/both.kreport\0run/tiny_sim.kreport\n' >list
+expect 1 'list:1: column 17: a NUL byte' "a list of find -print0" merge --list list
+
+# --- options --------------------------------------------------------------------------
+expect 2 "no reports are named" "no reports" merge
+expect 2 "format: 'x' is none of" "a format that is none" merge -f x run
+expect 2 "rank: 'tribe' is neither" "a rank that is none" merge -r tribe run
+expect 2 "rank has no meaning" "a rank where it has no meaning" merge -f krona -r S run/both.kreport
+expect 2 "value: 'x' is none of" "a value that is none" merge --value x run
+expect 2 "not both" "one file, and one a sample" merge -o x -O y run
+expect 2 "run/both.kreport is both an input" "an output that is an input" merge -o run/both.kreport run
+plan
