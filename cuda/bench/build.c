@@ -1,24 +1,23 @@
 /*
- * bench_packed.c - kmerhash bench build: what GPUs make of references that are in memory, packed
+ * bench/build.c - kmerhash bench build: what GPUs make of references that are in memory, packed
  *
  * The references are read once and their blocks kept as the builder wants them; then they are
  * given to a builder again and again, by all threads, and what it makes is dropped.
  */
 #include <config.h>
-#include "bench_packed.h"
+#include "bench/gpu_build.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "backend_in.h"
-#include "feed.h"
-#include "mem.h"
-#include "pipeline.h"
-#include "refs.h"
+#include "cuda/builder/builder.h"
+#include "seqio/feed.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "build/refs.h"
 
-static const kh_sketch sketch = { KH_SYNCMER, 22, 16, 112 };
+static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112 };
 
-struct hand {
-	struct bench *bench;
+struct worker {
 	kh_pieces pieces;
 };
 
@@ -27,7 +26,7 @@ struct bench {
 	kh_monitor *m;
 	kh_feed *feed;
 	kh_refs refs;
-	struct hand *hand;              /* a worker each */
+	struct worker *worker;              /* a worker each */
 	/* under the lock: */
 	kh_sample *kept;
 	size_t n, cap, next;
@@ -35,7 +34,7 @@ struct bench {
 	double ready;
 };
 
-/* --- reading, once -------------------------------------------------------------------- */
+/* --- reading, once ---------------------------------------------------------------- */
 static void *copy(const void *p, size_t n, kh_err *err)
 {
 	void *to = kh_array(n ? n : 1, 1, err);
@@ -67,24 +66,24 @@ static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err
 	return rc ? rc : s.bases && s.amb && s.piece ? KH_OK : KH_ENOMEM;
 }
 
-static int settle(void *arg, kh_block *blk, kh_err *err)
+static int commit(struct bench *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
 {
-	struct hand *h = arg;
-	struct bench *b = h->bench;
+	const char *path = kh_refs_path(b->o->refs, b->o->n_refs, blk->file);
+	kh_jobs none;
+	int rc = kh_feed_commit(b->feed, blk, &none, err);
 
-	return kh_refs_settle(&b->refs, blk, b->o->refs[blk->file], &h->pieces, err);
+	return rc ? rc : kh_refs_commit(&b->refs, blk, path, pieces, err);
 }
 
 static int read_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct bench *b = arg;
-	struct hand *h = &b->hand[worker];
+	struct worker *h = &b->worker[worker];
 	kh_block *blk;
 	int rc;
 
-	h->bench = b;
 	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(b->feed, blk, settle, h, err);
+		rc = commit(b, blk, &h->pieces, err);
 		if (!rc)
 			rc = keep(b, blk, &h->pieces, err);
 		kh_feed_release(b->feed, blk);
@@ -102,17 +101,18 @@ static int read_all(struct bench *b, kh_err *err)
 				     .pieces = true,
 				     .block_size = kh_backend_cuda.block_size,
 				     .n_blocks = o->threads + 2,
-				     .front = kh_refs_front(&sketch) };
-	int rc = kh_refs_init(&b->refs, &sketch, 10, err);
+				     .front = kh_refs_front(&sampling) };
+	int rc = kh_refs_init(&b->refs, &sampling, 10, err);
 
 	b->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&b->m, err)) ||
+	    (rc = kh_refs_share(&b->refs, b->m, fo.n_blocks, err)) ||
 	    (rc = kh_feed_open(&b->feed, &fo, b->m, err)))
 		return rc;
-	return kh_crew_run(b->m, o->threads, read_worker, b, err);
+	return kh_threads_run(b->m, o->threads, read_worker, b, err);
 }
 
-/* --- a run ------------------------------------------------------------------------------ */
+/* --- a run ------------------------------------------------------------------------ */
 static int add_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct bench *b = arg;
@@ -150,9 +150,13 @@ static int finish(struct bench *b, kh_err *err)
 	const size_t n = b->refs.n;
 	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
 	uint32_t zero = 0, one = 1;
-	const kh_bins bins = { (uint32_t)n, first, taxon };
+	const kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon };
 	const kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
-	const kh_finish f = { &bins, &tax, NULL, drop_image, b, is_ready };
+	const kh_finish f = { .bins = &bins,
+			      .tax = &tax,
+			      .sink = drop_image,
+			      .arg = b,
+			      .ready = is_ready };
 	int rc = first && taxon ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++)
@@ -194,7 +198,7 @@ static void print(const struct bench *b, FILE *out, double added, double ready)
 
 static int run(struct bench *b, FILE *out, kh_err *err)
 {
-	const kh_builder_options bo = { .sketch = sketch,
+	const kh_builder_options bo = { .sampling = sampling,
 					.threads = b->o->threads,
 					.block_size = kh_backend_cuda.block_size,
 					.tmp = "bench",
@@ -207,7 +211,7 @@ static int run(struct bench *b, FILE *out, kh_err *err)
 	b->ready = 0;
 	if (!rc) {
 		from = kh_seconds();
-		rc = kh_crew_run(b->m, b->o->threads, add_worker, b, err);
+		rc = kh_threads_run(b->m, b->o->threads, add_worker, b, err);
 		added = kh_seconds() - from;
 	}
 	if (!rc)
@@ -226,8 +230,8 @@ int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
 	struct bench b = { .o = o };
 	int rc;
 
-	b.hand = kh_array(o->threads, sizeof *b.hand, err);
-	rc = b.hand ? read_all(&b, err) : KH_ENOMEM;
+	b.worker = kh_array(o->threads, sizeof *b.worker, err);
+	rc = b.worker ? read_all(&b, err) : KH_ENOMEM;
 	if (!rc)
 		fprintf(out, "%4s %8s %8s %8s %8s %8s %8s %8s %9s %8s\n", "GPUs", "ready s",
 			"given", "wait", "order", "exchange", "sort", "encode", "G bases/s",
@@ -240,11 +244,11 @@ int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err)
 		free((void *)b.kept[i].piece);
 	}
 	free(b.kept);
-	for (unsigned i = 0; b.hand && i < o->threads; i++)
-		free(b.hand[i].pieces.v);
-	free(b.hand);
+	for (unsigned i = 0; b.worker && i < o->threads; i++)
+		free(b.worker[i].pieces.v);
+	free(b.worker);
 	kh_feed_close(b.feed);
-	kh_monitor_free(b.m);
 	kh_refs_clear(&b.refs);
+	kh_monitor_free(b.m);
 	return rc;
 }

@@ -1,6 +1,6 @@
-/* bench_gpu.c - `bench pipeline` on a GPU: its limits, and the stages in their order */
+/* gpu.c - `bench pipeline` on a GPU: its limits, and the stages in their order */
 #include <config.h>
-#include "bench_gpu_in.h"
+#include "cuda/bench/gpu_in.h"
 
 #include <string.h>
 

@@ -1,17 +1,18 @@
 /*
- * bench_gpu_build.c - `bench pipeline` on a GPU: the stages of a build
+ * gpu_build.c - `bench pipeline` on a GPU: the stages of a build
  *
  * Kernels by themselves on made-up data; then a whole build of the references, which says
  * how long its steps took.
  */
 #include <config.h>
-#include "bench_gpu_in.h"
+#include "cuda/bench/gpu_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "kernels.h"
-#include "mem.h"
-#include "refs.h"
+#include "cuda/builder/builder.h"
+#include "cuda/kernels/kernels.h"
+#include "base/mem.h"
+#include "build/refs.h"
 
 /* --- kernels ------------------------------------------------------------------------ */
 struct sampling {
@@ -30,7 +31,7 @@ static int sample(void *arg, kh_bench_pass *p, kh_err *err)
 	return rc ? rc : kh_gpu_bench_stop(x->g, p, err);
 }
 
-static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sketch *sk, kh_err *err)
+static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *sk, kh_err *err)
 {
 	const uint32_t words = 1 << 23;
 	const size_t bytes = (size_t)words << 2;
@@ -39,7 +40,7 @@ static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sketch *sk, 
 	char *in = g->x.p, *out = g->y.p;
 	struct sampling x = {
 		g,
-		{ .sketch = *sk,
+		{ .sampling = *sk,
 		  .bases = (const uint64_t *)in,
 		  .amb = (const uint32_t *)in + 4 * words,
 		  .piece = (const kh_gpu_piece *)(in + 6 * bytes),
@@ -110,7 +111,7 @@ static kh_bench_limit sorting(const kh_gpu_bench *g)
 
 int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err)
 {
-	static const kh_sketch syncmer = { KH_SYNCMER, 22, 16, 112 },
+	static const kh_sampling syncmer = { KH_SYNCMER, 22, 16, 112 },
 			       minhash = { KH_MINHASH, 16, 16, 112 };
 	const kh_bench_stage s = { "build: sort by 48 bits", &kh_unit_pairs, (double)SORTED,
 				   sorting(g),               sort,            g,
@@ -123,8 +124,7 @@ int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err)
 }
 
 /* --- a whole build ------------------------------------------------------------------ */
-struct hand {
-	struct build *build;
+struct worker {
 	kh_pieces pieces;
 };
 
@@ -134,7 +134,7 @@ struct build {
 	kh_feed *feed;
 	kh_refs refs;
 	kh_builder *builder;
-	struct hand *hand;              /* a worker each */
+	struct worker *worker;              /* a worker each */
 	double is_ready;                /* 0: the index never was as a whole */
 	double bytes;
 	size_t kept;                    /* bytes of images in the host's room */
@@ -143,28 +143,33 @@ struct build {
 	kh_cuda_times t;
 };
 
-static int settle(void *arg, kh_block *blk, kh_err *err)
+static int commit(struct build *u, kh_block *blk, kh_pieces *pieces, kh_err *err)
 {
-	struct hand *h = arg;
-	struct build *u = h->build;
+	const kh_bench_pipeline_options *o = u->g->b->o;
+	const char *path = kh_refs_path(o->refs, o->n_refs, blk->file);
+	kh_jobs none;
+	int rc = kh_feed_commit(u->feed, blk, &none, err);
 
-	return kh_refs_settle(&u->refs, blk, u->g->b->o->refs[blk->file], &h->pieces, err);
+	return rc ? rc : kh_refs_commit(&u->refs, blk, path, pieces, err);
 }
 
 static int build_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
-	struct hand *h = &u->hand[worker];
+	struct worker *h = &u->worker[worker];
 	const kh_pieces *p = &h->pieces;
 	kh_block *blk;
 	int rc;
 
-	h->build = u;
 	while ((rc = kh_feed_next(u->feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(u->feed, blk, settle, h, err);
+		rc = commit(u, blk, &h->pieces, err);
 		if (!rc) {
-			kh_sample s = { blk->ticket,  blk->bases, blk->amb,
-					blk->n_words, p->v,       p->n };
+			kh_sample s = { .ticket = blk->ticket,
+					.bases = blk->bases,
+					.amb = blk->amb,
+					.n_words = blk->n_words,
+					.piece = p->v,
+					.n = p->n };
 
 			rc = kh_cuda_builder_add(u->builder, worker, &s, err);
 		}
@@ -186,7 +191,7 @@ static void is_ready(void *arg)
 static int take_image(void *arg, const kh_image *im, kh_err *err)
 {
 	struct build *u = arg;
-	const size_t bytes = (size_t)kh_range_bytes(&im->range),
+	const size_t bytes = (size_t)kh_range_bytes(&im->range, 32),
 		     buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
 	char *to = u->g->b->room + u->kept;
 
@@ -206,9 +211,13 @@ static int finish(struct build *u, kh_err *err)
 	const size_t n = u->refs.n;
 	uint32_t *first = kh_array(n, 4, err), *taxon = kh_array(n, 4, err);
 	uint32_t zero = 0, one = 1;
-	kh_bins bins = { (uint32_t)n, first, taxon };
+	kh_bins bins = { .n = (uint32_t)n, .first = first, .taxon = taxon };
 	kh_taxonomy tax = { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
-	kh_finish f = { &bins, &tax, NULL, take_image, u, is_ready };
+	kh_finish f = { .bins = &bins,
+			.tax = &tax,
+			.sink = take_image,
+			.arg = u,
+			.ready = is_ready };
 	int rc = first && taxon ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++)
@@ -223,14 +232,14 @@ static int finish(struct build *u, kh_err *err)
 static int open_build(struct build *u, kh_err *err)
 {
 	const kh_bench_pipeline_options *o = u->g->b->o;
-	const kh_sketch sk = { KH_SYNCMER, 22, 16, 112 };
+	const kh_sampling sk = { KH_SYNCMER, 22, 16, 112 };
 	const kh_feed_options fo = { .path = { o->refs },
 				     .n_path = { o->n_refs },
 				     .pieces = true,
 				     .block_size = kh_backend_cuda.block_size,
 				     .n_blocks = o->threads + 2,
 				     .front = kh_refs_front(&sk) };
-	const kh_builder_options bo = { .sketch = sk,
+	const kh_builder_options bo = { .sampling = sk,
 					.threads = o->threads,
 					.block_size = kh_backend_cuda.block_size,
 					.tmp = o->dir,
@@ -238,10 +247,11 @@ static int open_build(struct build *u, kh_err *err)
 					.n_devices = 1 };
 	int rc;
 
-	u->hand = kh_array(o->threads, sizeof *u->hand, err);
-	rc = u->hand ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
+	u->worker = kh_array(o->threads, sizeof *u->worker, err);
+	rc = u->worker ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
 	u->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&u->m, err)) ||
+	    (rc = kh_refs_share(&u->refs, u->m, fo.n_blocks, err)) ||
 	    (rc = kh_feed_open(&u->feed, &fo, u->m, err)))
 		return rc;
 	return kh_cuda_builder_open(&u->builder, &bo, err);
@@ -251,11 +261,11 @@ static void close_build(struct build *u)
 {
 	kh_cuda_builder_close(u->builder);
 	kh_feed_close(u->feed);
-	kh_monitor_free(u->m);
 	kh_refs_clear(&u->refs);
-	for (unsigned i = 0; u->hand && i < u->g->b->o->threads; i++)
-		free(u->hand[i].pieces.v);
-	free(u->hand);
+	kh_monitor_free(u->m);
+	for (unsigned i = 0; u->worker && i < u->g->b->o->threads; i++)
+		free(u->worker[i].pieces.v);
+	free(u->worker);
 }
 
 static int build(struct build *u, kh_err *err)
@@ -264,7 +274,7 @@ static int build(struct build *u, kh_err *err)
 	double from = kh_seconds();
 
 	if (!rc)
-		rc = kh_crew_run(u->m, u->g->b->o->threads, build_worker, u, err);
+		rc = kh_threads_run(u->m, u->g->b->o->threads, build_worker, u, err);
 	u->read = kh_seconds() - from;
 	if (!rc)
 		rc = finish(u, err);

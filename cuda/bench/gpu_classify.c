@@ -1,15 +1,15 @@
 /*
- * bench_gpu_classify.c - `bench pipeline` on a GPU: the stages of classify
+ * gpu_classify.c - `bench pipeline` on a GPU: the stages of classify
  *
  * The kernel that does all of a fragment exists in versions that stop earlier; what a part
  * takes is the difference of two.
  */
 #include <config.h>
-#include "bench_gpu_in.h"
+#include "cuda/bench/gpu_in.h"
 
 #include <stdlib.h>
-#include "kernels.h"
-#include "mem.h"
+#include "cuda/engine/engine_in.h"
+#include "base/mem.h"
 
 struct classify {
 	kh_gpu_bench *g;
@@ -17,8 +17,7 @@ struct classify {
 	kh_engine *e;
 	kh_bench_reads reads;
 	kh_bench_work work;
-	kh_lane *l;
-	const kh_gpu_index *ix;
+	kh_task_queue *l;
 	uint64_t keys, blocks;          /* looked up in the index of so many blocks */
 };
 
@@ -41,7 +40,7 @@ static int load(void *arg, kh_bench_pass *p, kh_err *err)
 	if (rc)
 		return rc;
 	kh_rule_init(&rule, c->db->h);
-	rc = kh_cuda_engine_open(&c->e, c->db, &eo, err);
+	rc = kh_cuda_engine_open(&kh_backend_cuda, &c->e, c->db, &eo, err);
 	p->seconds = kh_seconds() - t;
 	return rc;
 }
@@ -67,8 +66,8 @@ static int random_reads(void *arg, kh_bench_pass *p, kh_err *err)
 	int rc = kh_gpu_bench_start(c->g, err);
 
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_random_reads(c->ix->image, c->blocks, c->keys,
-						      c->g->z.p, c->g->stream),
+		rc = kh_gpu_check(kh_gpu_bench_random_reads(c->e->copy[0].ix.image, c->blocks,
+							    c->keys, c->g->z.p, c->g->stream),
 				  "reads", err);
 	return rc ? rc : kh_gpu_bench_stop(c->g, p, err);
 }
@@ -79,9 +78,8 @@ static int look_up(void *arg, kh_bench_pass *p, kh_err *err)
 	int rc = kh_gpu_bench_start(c->g, err);
 
 	if (!rc)
-		rc = kh_gpu_check(
-			kh_gpu_look_up(c->ix, c->g->x.p, c->keys, NULL, c->g->stream),
-			"look-up kernel", err);
+		rc = kh_gpu_check(kh_gpu_bench_look_up(&c->e->copy[0].ix, c->g->x.p, c->keys, NULL,
+						       c->g->stream), "look-up kernel", err);
 	return rc ? rc : kh_gpu_bench_stop(c->g, p, err);
 }
 
@@ -119,20 +117,20 @@ static int look_ups(struct classify *c, kh_err *err)
 /* --- the parts of the kernel -------------------------------------------------------- */
 struct part {
 	struct classify *c;
-	int upto, without; /* less what an earlier end takes; -1: nothing */
+	enum kh_gpu_bench_upto upto;
+	int without;                    /* less what an earlier end takes; -1: nothing */
 };
 
-/* All jobs up to that part. */
-static int upto(struct classify *c, int part, double *seconds, kh_err *err)
+static int all_jobs(const struct classify *c, enum kh_gpu_bench_upto upto, double *seconds,
+		    kh_err *err)
 {
 	int rc = KH_OK;
 
 	*seconds = 0;
 	for (size_t i = 0; i < c->reads.n && !rc; i++) {
-		kh_task t = { &c->reads.job[i], c->reads.call[i], NULL };
 		double s;
 
-		rc = kh_cuda_query_time(c->l, &t, part, &s, err);
+		rc = kh_gpu_bench_query(c->e, &c->reads.job[i], upto, &s, err);
 		*seconds += s;
 	}
 	return rc;
@@ -142,10 +140,10 @@ static int part(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const struct part *x = arg;
 	double before = 0;
-	int rc = upto(x->c, x->upto, &p->seconds, err);
+	int rc = all_jobs(x->c, x->upto, &p->seconds, err);
 
 	if (!rc && x->without >= 0)
-		rc = upto(x->c, x->without, &before, err);
+		rc = all_jobs(x->c, (enum kh_gpu_bench_upto)x->without, &before, err);
 	before = p->seconds - before;
 	p->seconds = before > p->seconds / 100 ? before : p->seconds / 100;
 	return rc;
@@ -156,12 +154,12 @@ static int parts(struct classify *c, kh_err *err)
 	const kh_bench_work *w = &c->work;
 	const double n = c->reads.reads, rate = c->g->b->random.rate;
 	const char *of = c->g->b->random.of;
-	struct part x[] = { { c, KH_GPU_SAMPLE, -1 },
-			    { c, KH_GPU_LOOK_UP, KH_GPU_SAMPLE },
-			    { c, KH_GPU_CANDIDATES, KH_GPU_LOOK_UP },
-			    { c, KH_GPU_WHOLE, KH_GPU_CANDIDATES },
-			    { c, KH_GPU_WHOLE, -1 },
-			    { c, KH_GPU_BLOCKS, -1 } };
+	struct part x[] = { { c, KH_GPU_BENCH_SAMPLE, -1 },
+			    { c, KH_GPU_BENCH_LOOK_UP, KH_GPU_BENCH_SAMPLE },
+			    { c, KH_GPU_BENCH_CANDIDATES, KH_GPU_BENCH_LOOK_UP },
+			    { c, KH_GPU_BENCH_WHOLE, KH_GPU_BENCH_CANDIDATES },
+			    { c, KH_GPU_BENCH_WHOLE, -1 },
+			    { c, KH_GPU_BENCH_BLOCKS, -1 } };
 	const kh_bench_limit packed = { c->g->memory.rate / 0.375, c->g->memory.of },
 			     lists = { rate / (w->blocks / n), of },
 			     all = { rate / ((w->features + w->blocks) / n), of };
@@ -191,7 +189,7 @@ static int call_all(struct classify *c, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < c->reads.n && !rc; i++) {
-		kh_task t = { &c->reads.job[i], c->reads.call[i], NULL }, *done;
+		kh_task t = { .job = &c->reads.job[i], .call = c->reads.call[i] }, *done;
 
 		rc = kh_cuda_submit(c->l, &t, err);
 		if (!rc)
@@ -211,13 +209,11 @@ static int stages(struct classify *c, const kh_bench_refs *refs, kh_err *err)
 	    (rc = kh_bench_read(b, &r->file, err)) ||
 	    (rc = kh_bench_parse(b, &r->file, kh_backend_cuda.block_size, err)) ||
 	    (rc = kh_bench_work_of(r, c->db, &c->work, err)) ||
-	    (rc = kh_cuda_lane_open(&c->l, c->e, 0, 0, err)) || (rc = call_all(c, err)))
+	    (rc = kh_cuda_queue_open(&c->l, c->e, 0, 0, err)) || (rc = call_all(c, err)))
 		return rc;
-	c->ix = kh_cuda_lane_index(c->l);
 	if ((rc = look_ups(c, err)) || (rc = parts(c, err)))
 		return rc;
-	rc = call_all(c, err);          /* the parts' calls mean nothing */
-	return rc ? rc : kh_bench_lines_run(r, c->db, err);
+	return kh_bench_lines_run(r, c->db, err);
 }
 
 int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err)
@@ -228,7 +224,7 @@ int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err)
 
 	if (!rc)
 		rc = stages(&c, &refs, err);
-	kh_cuda_lane_close(c.l);
+	kh_cuda_queue_close(c.l);
 	kh_bench_reads_close(&c.reads);
 	kh_bench_refs_clear(&refs);
 	kh_cuda_engine_close(c.e);

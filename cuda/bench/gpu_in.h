@@ -1,10 +1,10 @@
-/* bench_gpu_in.h - inside `bench pipeline` on a GPU: what its stages share */
-#ifndef KH_BENCH_GPU_IN_H
-#define KH_BENCH_GPU_IN_H
+/* gpu_in.h - inside `bench pipeline` on a GPU: what its stages share */
+#ifndef KH_CUDA_BENCH_GPU_IN_H
+#define KH_CUDA_BENCH_GPU_IN_H
 
-#include "backend_in.h"
-#include "bench_in.h"
-#include "gpu.h"
+#include "bench/bench_in.h"
+#include "cuda/bench/kernels.h"
+#include "cuda/gpu/gpu.h"
 
 typedef struct kh_gpu_bench {
 	kh_bench *b;
@@ -22,11 +22,15 @@ typedef struct kh_gpu_bench {
 int kh_gpu_bench_start(kh_gpu_bench *g, kh_err *err);
 int kh_gpu_bench_stop(kh_gpu_bench *g, kh_bench_pass *p, kh_err *err);
 
-/* bench_gpu_build.c: sampling and sorting of made-up bases and keys; a whole build of the
+/* gpu_build.c: sampling and sorting of made-up bases and keys; a whole build of the
  * references, which wants the device's memory for itself. */
 int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err);
 int kh_gpu_bench_build(kh_gpu_bench *g, kh_err *err);
-/* bench_gpu_classify.c */
+/* gpu_classify.c */
 int kh_gpu_bench_classify(kh_gpu_bench *g, kh_err *err);
+/* query_time.c: seconds that the kernels take for a job, on the first device of the engine, which
+ * must be the current one. */
+int kh_gpu_bench_query(const kh_engine *e, const kh_job *j, enum kh_gpu_bench_upto upto,
+		       double *seconds, kh_err *err);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * bench_placement.c - kmerhash bench placement: look-ups by where the index lies
+ * lookup_placement.c - kmerhash bench placement: look-ups by where the index lies
  *
  * Every device looks up its own keys, all devices at once.  The keys are those of
  * features, drawn from all buckets alike; `bucket` reads the bucket of each, `list` its
  * locations too.
  */
 #include <config.h>
-#include "bench_placement.h"
+#include "bench/lookup_placement.h"
 
 #include <stdlib.h>
-#include "engine_in.h"
-#include "exchange_in.h"
-#include "kernels.h"
-#include "mem.h"
-#include "pipeline.h"
+#include "cuda/engine/engine_in.h"
+#include "cuda/engine/rounds.h"
+#include "cuda/bench/kernels.h"
+#include "base/mem.h"
+#include "base/threads.h"
 
 enum { KEYS = 1 << 24, ROUNDS = 8, MAX_REPEAT = 31 };
 
@@ -93,7 +93,7 @@ static int draw_keys(struct bench *b, kh_err *err)
 	if (!rc)
 		rc = kh_monitor_new(&b->m, err);
 	if (!rc)
-		rc = kh_crew_run(b->m, b->o->threads, draw_worker, b, err);
+		rc = kh_threads_run(b->m, b->o->threads, draw_worker, b, err);
 	kh_monitor_free(b->m);
 	b->m = NULL;
 	return rc;
@@ -142,8 +142,8 @@ static int start(struct bench *b, size_t i, bool lists, kh_err *err)
 		rc = KH_GPU(cudaEventRecord(s->from, s->stream), err);
 	for (int k = 0; k < ROUNDS && !rc; k++)
 		rc = kh_gpu_check(
-			lists ? kh_gpu_read_lists(ix, s->key.p, KEYS, s->sum.p, s->stream)
-			      : kh_gpu_look_up(ix, s->key.p, KEYS, NULL, s->stream),
+			lists ? kh_gpu_bench_read_lists(ix, s->key.p, KEYS, s->sum.p, s->stream)
+			      : kh_gpu_bench_look_up(ix, s->key.p, KEYS, NULL, s->stream),
 			"look-up kernel", err);
 	return rc ? rc : KH_GPU(cudaEventRecord(s->to, s->stream), err);
 }
@@ -170,18 +170,36 @@ static int together(struct bench *b, bool lists, double *rate, kh_err *err)
 	return rc;
 }
 
+/* The keys of each device, as if they were the features of its tasks. */
+static int put_keys(struct bench *b, kh_round *r, kh_err *err)
+{
+	static const uint32_t n = KEYS;
+	int rc = kh_round_sample(r, err);       /* there are no tasks: makes room */
+
+	for (size_t i = 0; i < b->e->n && !rc; i++) {
+		kh_side *s = &r->side[i];
+
+		if ((rc = kh_gpu_use(s->c->device, err)) ||
+		    (rc = KH_GPU(cudaMemcpyAsync(s->key.p, b->seat[i].key.p, 8 * KEYS,
+						 cudaMemcpyDeviceToDevice, r->stream[i]), err)))
+			break;
+		rc = KH_GPU(cudaMemcpyAsync(s->dev.features, &n, sizeof n,
+					    cudaMemcpyHostToDevice, r->stream[i]), err);
+	}
+	return rc ? rc : kh_gpu_comm_wait(r->m->comm, r->stream, err);
+}
+
 /* All steps of a round, one round after the other.  seconds: of each step. */
 static int exchange_once(struct bench *b, kh_round *r, double seconds[4], kh_err *err)
 {
 	static int (*const step[])(kh_round *, kh_err *) = { kh_round_start, kh_round_ask,
 							     kh_round_answer,
 							     kh_round_finish };
-	int rc = KH_OK;
+	int rc;
 
-	for (size_t i = 0; i < b->e->n; i++) {
-		r->side[i].given = b->seat[i].key.p;
+	for (size_t i = 0; i < b->e->n; i++)
 		r->side[i].features = KEYS;
-	}
+	rc = put_keys(b, r, err);
 	for (int s = 0; s < 4 && !rc; s++) {
 		const double t = kh_seconds();
 
@@ -250,7 +268,7 @@ static int open_engine(struct bench *b, size_t n, enum kh_placement placement,
 	if (rc)
 		return rc;
 	kh_rule_init(&rule, b->db->h);
-	rc = kh_cuda_engine_open(&b->e, b->db, &eo, err);
+	rc = kh_cuda_engine_open(&kh_backend_cuda, &b->e, b->db, &eo, err);
 	if (!rc)
 		*rate = (double)b->db->h->section[KH_SEC_INDEX].bytes /
 			(kh_seconds() - t);

@@ -1,21 +1,21 @@
 /*
  * bench_in.h - inside `bench pipeline`: the table, and the stages of the host
  *
- *	bench_pipeline.c    the table; runs of a stage; which device
- *	bench_host.c        limits of the host, files in and out: of every device
- *	bench_refs.c        references in memory, reads cut from them
- *	bench_lines.c       calls to text, text to a file: of every device
- *	bench_build.c, bench_classify.c     what the CPU does between those
+ *	pipeline.c    the table; runs of a stage; which device
+ *	host.c        limits of the host, files in and out: of every device
+ *	data.c        references in memory, reads cut from them
+ *	lines.c       calls to text, text to a file: of every device
+ *	stages_build.c, stages_classify.c     what the CPU does between those
  * cuda/ has the stages of a GPU.
  */
-#ifndef KH_BENCH_IN_H
-#define KH_BENCH_IN_H
+#ifndef KH_BENCH_BENCH_IN_H
+#define KH_BENCH_BENCH_IN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include "backend.h"
-#include "bench_pipeline.h"
-#include "pipeline.h"
+#include "backend/backend.h"
+#include "bench/pipeline.h"
+#include "base/threads.h"
 
 #define KH_BENCH_STEP ((size_t)1 << 20)
 #define KH_BENCH_ROOM ((size_t)1 << 28)         /* more than caches hold */
@@ -46,20 +46,20 @@ typedef struct kh_bench {
 	int n;
 	kh_bench_limit memory, write, random;
 	struct kh_bench_files *refs;
-	/* a crew at work */
+	/* threads at work */
 	kh_monitor *m;
 	_Atomic uint64_t next;
 	uint64_t end;
 } kh_bench;
 
-/* --- the table ------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------- */
 /* One more run of the line: so much in so many seconds. */
 void kh_bench_note(kh_bench *b, double amount, double seconds);
 /* Prints the line of the runs noted; their median, in units a second. */
 double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
 		     kh_bench_limit limit);
 
-/* --- a stage --------------------------------------------------------------------------- */
+/* --- a stage ---------------------------------------------------------------------- */
 /* A run: everything `loops` times by so many threads; fn says what of it took how long. */
 typedef struct kh_bench_pass {
 	unsigned threads;
@@ -83,12 +83,12 @@ typedef struct kh_bench_stage {
 int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_err *err);
 
 /* Runs fn on p->threads; they take the numbers of p->loops times `items`. */
-int kh_bench_crew(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
+int kh_bench_threads(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
 		  kh_err *err);
 /* The next number; false: there is none. */
 bool kh_bench_take(kh_bench *b, uint64_t *i);
 
-/* --- of every device ------------------------------------------------------------------- */
+/* --- of every device -------------------------------------------------------------- */
 /* Input: opened, and in steps of KH_BENCH_STEP. */
 typedef struct kh_bench_files {
 	const char *const *path;
@@ -127,7 +127,7 @@ typedef struct kh_bench_item {
 
 typedef struct kh_bench_refs {
 	kh_bench *b;
-	kh_sketch sketch;
+	kh_sampling sampling;
 	kh_bench_item *item;
 	size_t n, cap;
 	uint64_t starts, bases;
@@ -170,7 +170,7 @@ int kh_bench_work_of(kh_bench_reads *r, const kh_db *db, kh_bench_work *w, kh_er
 /* Format; write; both: the lines of all calls. */
 int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err);
 
-/* --- devices --------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------------------------- */
 int kh_bench_cpu(kh_bench *b, kh_err *err);
 int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err);
 int kh_bench_classify_cpu(kh_bench *b, const kh_bench_refs *r, kh_err *err);

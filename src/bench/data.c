@@ -1,18 +1,18 @@
-/* bench_refs.c - references in memory, and reads cut from them: as a file and as jobs */
+/* data.c - references in memory, and reads cut from them: as a file and as jobs */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "mem.h"
-#include "refs.h"
+#include "base/mem.h"
+#include "build/refs.h"
 
 enum { LEN = 150 };
 
-/* --- references ------------------------------------------------------------------------ */
+/* --- references ------------------------------------------------------------------- */
 void kh_bench_refs_clear(kh_bench_refs *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -67,22 +67,19 @@ static int targets(kh_bench_refs *r, const kh_refs *refs, kh_err *err)
 	return KH_OK;
 }
 
-static int none(void *arg, kh_block *blk, kh_err *err)
-{
-	(void)arg, (void)blk, (void)err;
-	return KH_OK;
-}
-
 static int load(kh_bench_refs *r, kh_feed *feed, kh_refs *refs, kh_err *err)
 {
-	kh_pieces p = { NULL, 0, 0 };
+	kh_pieces p = { .v = NULL };
+	kh_jobs none;
 	kh_block *blk;
 	int rc = KH_OK;
 
 	while (!rc && r->bases < KH_BENCH_BASES && (rc = kh_feed_next(feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(feed, blk, none, NULL, err);
+		rc = kh_feed_commit(feed, blk, &none, err);
 		if (!rc)
-			rc = kh_refs_settle(refs, blk, r->b->o->refs[blk->file], &p, err);
+			rc = kh_refs_commit(
+				refs, blk,
+				kh_refs_path(r->b->o->refs, r->b->o->n_refs, blk->file), &p, err);
 		if (!rc)
 			rc = keep(r, blk, &p, err);
 		kh_feed_release(feed, blk);
@@ -101,9 +98,9 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 	kh_feed *feed = NULL;
 	int rc;
 
-	*r = (kh_bench_refs) { .b = b, .sketch = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE } };
-	fo.front = kh_refs_front(&r->sketch);
-	rc = kh_refs_init(&refs, &r->sketch, 10, err);
+	*r = (kh_bench_refs) { .b = b, .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE } };
+	fo.front = kh_refs_front(&r->sampling);
+	rc = kh_refs_init(&refs, &r->sampling, 10, err);
 	refs.allow_duplicates = true;
 	if (!rc && !(rc = kh_monitor_new(&m, err)) && !(rc = kh_feed_open(&feed, &fo, m, err)))
 		rc = load(r, feed, &refs, err);
@@ -115,7 +112,7 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 	return rc;
 }
 
-/* --- reads ----------------------------------------------------------------------------- */
+/* --- reads ------------------------------------------------------------------------ */
 /* Pieces that a read can be cut from, and where they begin if they stand in a row. */
 struct source {
 	const kh_bench_item *item;
@@ -140,7 +137,9 @@ static int sources(const kh_bench_refs *r, struct source **out, size_t *n, uint6
 				(*out)[(*n)++] = (struct source) { &r->item[i], p, *total };
 			*total += p->bases;
 		}
-	return rc || *n ? rc : kh_fail(err, KH_EFORMAT, "the references are too short to cut reads from");
+	return rc || *n
+		       ? rc
+		       : kh_fail(err, KH_EFORMAT, "the references are too short to cut reads from");
 }
 
 /* A record of FASTQ with the bases from `at` of the row; its end. */
@@ -192,20 +191,16 @@ static int make(kh_bench_reads *r, const kh_bench_refs *refs, kh_err *err)
 	return rc;
 }
 
-/* --- jobs ------------------------------------------------------------------------------ */
-static int add_jobs(void *arg, kh_block *blk, kh_err *err)
+/* --- jobs ------------------------------------------------------------------------- */
+static int add_jobs(kh_bench_reads *r, const kh_jobs *jobs, kh_err *err)
 {
-	kh_bench_reads *r = arg;
-	size_t got = 0;
-	int rc;
+	int rc = kh_grow((void **)&r->job, &r->cap_job, r->n + jobs->n, sizeof *r->job, err);
 
-	do {
-		rc = kh_grow((void **)&r->job, &r->cap_job, r->n + 1, sizeof *r->job, err);
-		if (!rc)
-			rc = kh_feed_jobs(r->feed, blk, &r->job[r->n], 1, &got, err);
-		r->n += rc ? 0 : got;
-	} while (!rc && got > 0);
-	return rc;
+	if (rc || jobs->n == 0)
+		return rc;
+	memcpy(r->job + r->n, jobs->job, jobs->n * sizeof *r->job);
+	r->n += jobs->n;
+	return KH_OK;
 }
 
 /* All blocks are kept: jobs lie in them. */
@@ -215,16 +210,20 @@ static int parse_all(kh_bench_reads *r, kh_err *err)
 	kh_feed_options fo = { .path = { &r->path }, .n_path = { 1 }, .block_size = block_size,
 			       .n_blocks = (size_t)r->file.bytes / block_size + 4 };
 	kh_block *blk;
+	kh_jobs jobs;
 	int rc = kh_monitor_new(&r->m, err);
 
 	if (!rc)
 		rc = kh_feed_open(&r->feed, &fo, r->m, err);
 	while (!rc && (rc = kh_feed_next(r->feed, &blk, err)) == 1) {
-		rc = kh_grow((void **)&r->block, &r->cap_block, r->n_block + 1, sizeof *r->block, err);
+		rc = kh_grow((void **)&r->block, &r->cap_block, r->n_block + 1, sizeof *r->block,
+			     err);
 		if (!rc)
 			r->block[r->n_block++] = blk;
 		if (!rc)
-			rc = kh_feed_settle(r->feed, blk, add_jobs, r, err);
+			rc = kh_feed_commit(r->feed, blk, &jobs, err);
+		if (!rc)
+			rc = add_jobs(r, &jobs, err);
 	}
 	r->call = rc ? NULL : kh_array(r->n, sizeof *r->call, err);
 	for (size_t i = 0; r->call && i < r->n; i++) {
@@ -247,7 +246,8 @@ int kh_bench_reads_open(kh_bench_reads *r, const kh_bench_refs *refs, size_t blo
 	snprintf(r->name, sizeof r->name, "/dev/fd/%d", r->fd);
 	r->path = r->name;
 	/* more of them would find all that they ask for in the caches */
-	r->reads = refs->bases / 4 < KH_BENCH_READS ? (uint32_t)(refs->bases / 4) + 1 : KH_BENCH_READS;
+	r->reads =
+		refs->bases / 4 < KH_BENCH_READS ? (uint32_t)(refs->bases / 4) + 1 : KH_BENCH_READS;
 	r->file = (kh_bench_files) { .path = &r->path, .n = 1, .reads = true };
 	rc = make(r, refs, err);
 	if (!rc)

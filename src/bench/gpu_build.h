@@ -1,9 +1,9 @@
-/* bench_packed.h - the GPUs' side of a build alone: references from memory, packed */
-#ifndef KH_BENCH_PACKED_H
-#define KH_BENCH_PACKED_H
+/* gpu_build.h - the GPUs' side of a build alone: references from memory, packed */
+#ifndef KH_BENCH_GPU_BUILD_H
+#define KH_BENCH_GPU_BUILD_H
 
 #include <stdio.h>
-#include "backend.h"
+#include "backend/backend.h"
 
 typedef struct kh_bench_packed_options {
 	const kh_choice *choice;        /* devices: all of them at once */

@@ -1,6 +1,6 @@
-/* bench_host.c - limits of the host, and files in and out: stages of every device */
+/* host.c - limits of the host, and files in and out: stages of every device */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "mem.h"
+#include "base/mem.h"
 
 static const kh_bench_limit none;
 
-/* --- files ----------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------ */
 int kh_bench_files_open(kh_bench_files *f, kh_err *err)
 {
 	f->fd = kh_array(f->n, sizeof *f->fd, err);
@@ -29,7 +29,8 @@ int kh_bench_files_open(kh_bench_files *f, kh_err *err)
 		if (f->fd[i] < 0 || fstat(f->fd[i], &st) != 0)
 			return kh_fail_errno(err, f->path[i]);
 		if (!S_ISREG(st.st_mode))
-			return kh_fail(err, KH_EUSAGE, "%s: what is read often must be an ordinary file",
+			return kh_fail(err, KH_EUSAGE,
+				       "%s: what is read often must be an ordinary file",
 				       f->path[i]);
 		f->size[i] = (uint64_t)st.st_size;
 		f->steps += (f->size[i] + KH_BENCH_STEP - 1) / KH_BENCH_STEP;
@@ -56,14 +57,15 @@ int kh_bench_file(const kh_bench *b, kh_err *err)
 		return kh_fail_nomem(err);
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name, strerror(errno));
+		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
+			strerror(errno));
 	else
 		unlink(name);
 	free(name);
 	return fd < 0 ? KH_EIO : fd;
 }
 
-/* --- memory ---------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------- */
 static int copy_worker(void *arg, unsigned worker, kh_err *err)
 {
 	kh_bench *b = arg;
@@ -74,7 +76,8 @@ static int copy_worker(void *arg, unsigned worker, kh_err *err)
 	if (!to)
 		return KH_ENOMEM;
 	for (uint64_t i; kh_bench_take(b, &i);) {
-		memcpy(to, b->room + i % (KH_BENCH_ROOM / KH_BENCH_STEP) * KH_BENCH_STEP, KH_BENCH_STEP);
+		memcpy(to, b->room + i % (KH_BENCH_ROOM / KH_BENCH_STEP) * KH_BENCH_STEP,
+		       KH_BENCH_STEP);
 		keep[0]++;
 	}
 	free(to);
@@ -83,13 +86,14 @@ static int copy_worker(void *arg, unsigned worker, kh_err *err)
 
 static int copy(void *arg, kh_bench_pass *p, kh_err *err)
 {
-	return kh_bench_crew(arg, p, KH_BENCH_ROOM / KH_BENCH_STEP, copy_worker, arg, err);
+	return kh_bench_threads(arg, p, KH_BENCH_ROOM / KH_BENCH_STEP, copy_worker, arg, err);
 }
 
 int kh_bench_memory(kh_bench *b, kh_err *err)
 {
-	const kh_bench_stage s = { "limit: memcpy", &kh_unit_gb, (double)KH_BENCH_ROOM, none, copy, b,
-				   false };
+	const kh_bench_stage s = {
+		"limit: memcpy", &kh_unit_gb, (double)KH_BENCH_ROOM, none, copy, b, false
+	};
 
 	b->memory.of = "memcpy";
 	return kh_bench_measure(b, &s, &b->memory.rate, err);
@@ -99,7 +103,8 @@ int kh_bench_memory(kh_bench *b, kh_err *err)
 struct random {
 	kh_bench *b;
 	const char *p;
-	uint64_t blocks, sum;
+	uint64_t blocks;
+	_Atomic uint64_t sum;
 };
 enum { AHEAD = 32, RANDOM_ITEM = 1 << 14, RANDOM_ITEMS = 64 };
 
@@ -122,9 +127,7 @@ static int random_worker(void *arg, unsigned worker, kh_err *err)
 			for (uint64_t x = 0; x < AHEAD; x++)
 				sum += *(const uint64_t *)(const void *)at[x];
 		}
-	kh_monitor_lock(r->b->m);
 	r->sum += sum;
-	kh_monitor_unlock(r->b->m);
 	return KH_OK;
 }
 
@@ -132,21 +135,26 @@ static int random_reads(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct random *r = arg;
 
-	return kh_bench_crew(r->b, p, RANDOM_ITEMS, random_worker, r, err);
+	return kh_bench_threads(r->b, p, RANDOM_ITEMS, random_worker, r, err);
 }
 
 int kh_bench_random(kh_bench *b, const void *p, uint64_t bytes, kh_err *err)
 {
 	struct random r = { b, p, bytes / 64, 0 };
 	const kh_bench_unit unit = { "G/s", 1e-9 };
-	const kh_bench_stage s = { "limit: random 64 bytes", &unit, (double)RANDOM_ITEM * RANDOM_ITEMS,
-				   none, random_reads, &r, false };
+	const kh_bench_stage s = { "limit: random 64 bytes",
+				   &unit,
+				   (double)RANDOM_ITEM * RANDOM_ITEMS,
+				   none,
+				   random_reads,
+				   &r,
+				   false };
 
 	b->random.of = "random 64 bytes";
 	return kh_bench_measure(b, &s, &b->random.rate, err);
 }
 
-/* --- reading --------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------- */
 struct reading {
 	kh_bench *b;
 	const kh_bench_files *f;
@@ -178,44 +186,36 @@ static int read_files(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const struct reading *x = arg;
 
-	return kh_bench_crew(x->b, p, x->f->steps, read_worker, arg, err);
+	return kh_bench_threads(x->b, p, x->f->steps, read_worker, arg, err);
 }
 
 int kh_bench_read(kh_bench *b, kh_bench_files *f, kh_err *err)
 {
 	struct reading x = { b, f, NULL, 0 };
-	const kh_bench_stage s = { f->reads ? "classify: read" : "build: read", &kh_unit_gb, f->bytes,
-				   b->memory, read_files, &x, false };
+	const kh_bench_stage s = { f->reads ? "classify: read" : "build: read",
+				   &kh_unit_gb,
+				   f->bytes,
+				   b->memory,
+				   read_files,
+				   &x,
+				   false };
 
 	f->read.of = "read";
 	return kh_bench_measure(b, &s, &f->read.rate, err);
-}
-
-/* In order of blocks: jobs are taken and given back. */
-static int settle(void *arg, kh_block *blk, kh_err *err)
-{
-	const struct reading *x = arg;
-	size_t n = x->f->reads;
-	kh_job job;
-	int rc = KH_OK;
-
-	while (!rc && n > 0) {
-		rc = kh_feed_jobs(x->feed, blk, &job, 1, &n, err);
-		if (!rc && n > 0)
-			kh_feed_release_job(x->feed, &job);
-	}
-	return rc;
 }
 
 static int parse_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct reading *x = arg;
 	kh_block *blk;
+	kh_jobs jobs;
 	int rc;
 
 	(void)worker;
 	while ((rc = kh_feed_next(x->feed, &blk, err)) == 1) {
-		rc = kh_feed_settle(x->feed, blk, settle, x, err);
+		rc = kh_feed_commit(x->feed, blk, &jobs, err);
+		for (size_t i = 0; i < jobs.n; i++)
+			kh_feed_release_job(x->feed, &jobs.job[i]);
 		kh_feed_release(x->feed, blk);
 		if (rc)
 			break;
@@ -231,6 +231,7 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 	const char **path = kh_array(n, sizeof *path, err);
 	kh_feed_options fo = { .path = { path }, .n_path = { n }, .pieces = !x->f->reads,
 			       .block_size = x->block_size, .n_blocks = p->threads + 2,
+			       .threads = p->threads,
 			       .front = x->f->reads ? 0 : 4128 };
 	kh_monitor *m = NULL;
 	int rc = path ? kh_monitor_new(&m, err) : KH_ENOMEM;
@@ -242,7 +243,7 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 		rc = kh_feed_open(&x->feed, &fo, m, err);
 	t = kh_seconds();
 	if (!rc)
-		rc = kh_crew_run(m, p->threads, parse_worker, x, err);
+		rc = kh_threads_run(m, p->threads, parse_worker, x, err);
 	p->seconds = kh_seconds() - t;
 	kh_feed_close(x->feed);
 	x->feed = NULL;
@@ -254,13 +255,19 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 int kh_bench_parse(kh_bench *b, const kh_bench_files *f, size_t block_size, kh_err *err)
 {
 	struct reading x = { b, f, NULL, block_size };
-	const kh_bench_stage s = { f->reads ? "classify: read, parse, pack" : "build: read, parse, pack",
-				   &kh_unit_gb, f->bytes, f->read, parse, &x, false };
+	const kh_bench_stage s = { f->reads ? "classify: read, parse, pack"
+					    : "build: read, parse, pack",
+				   &kh_unit_gb,
+				   f->bytes,
+				   f->read,
+				   parse,
+				   &x,
+				   false };
 
 	return kh_bench_measure(b, &s, NULL, err);
 }
 
-/* --- writing --------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------- */
 /* What the machine can do: one new file by plain writes, durable. */
 static int write_file(void *arg, kh_bench_pass *p, kh_err *err)
 {
@@ -285,8 +292,13 @@ static int write_file(void *arg, kh_bench_pass *p, kh_err *err)
 
 int kh_bench_one_file(kh_bench *b, kh_err *err)
 {
-	const kh_bench_stage s = { "limit: one file, durable", &kh_unit_gb, (double)KH_BENCH_FILE, none,
-				   write_file, b, true };
+	const kh_bench_stage s = { "limit: one file, durable",
+				   &kh_unit_gb,
+				   (double)KH_BENCH_FILE,
+				   none,
+				   write_file,
+				   b,
+				   true };
 
 	b->write.of = "one file";
 	return kh_bench_measure(b, &s, &b->write.rate, err);

@@ -1,14 +1,14 @@
-/* bench_lines.c - calls to text, and text to one file in order: stages of every device */
+/* lines.c - calls to text, and text to one file in order: stages of every device */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "format.h"
-#include "mem.h"
-#include "text.h"
+#include "run/format.h"
+#include "base/mem.h"
+#include "io/text.h"
 
 struct lines {
 	kh_bench *b;
@@ -17,7 +17,7 @@ struct lines {
 	uint64_t bytes;         /* of the lines of all jobs */
 	uint64_t times;         /* that they are written to make a file of some size */
 	kh_buf all;             /* those lines, so often */
-	char path[4096];
+	char folder[4096 - 8], path[4096];
 	kh_text *text;
 	kh_queue *idle;
 	kh_order *order;
@@ -33,7 +33,7 @@ static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
 	return rc;
 }
 
-/* --- format ---------------------------------------------------------------------------- */
+/* --- format ----------------------------------------------------------------------- */
 /* A worker formats what it has parsed and classified: its text is in the caches.  So here, too, but
  * for the first time of so many. */
 enum { AGAIN = 8 };
@@ -57,13 +57,13 @@ static int format_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const struct lines *x = arg;
 
-	return kh_bench_crew(x->b, p, x->r->n, format_worker, arg, err);
+	return kh_bench_threads(x->b, p, x->r->n, format_worker, arg, err);
 }
 
-/* --- write ----------------------------------------------------------------------------- */
+/* --- write ------------------------------------------------------------------------ */
 static int open_text(struct lines *x, kh_monitor *m, kh_err *err)
 {
-	const kh_text_options o = { x->path, false, 1 };
+	const kh_text_options o = { .path = x->path, .threads = 1 };
 
 	return kh_text_open(&x->text, &o, m, err);
 }
@@ -72,7 +72,7 @@ static int open_text(struct lines *x, kh_monitor *m, kh_err *err)
 static int commit(struct lines *x, kh_bench_pass *p, double from, int rc, kh_err *err)
 {
 	if (!rc)
-		rc = kh_text_commit(x->text, err);
+		rc = kh_text_commit(&x->text, 1, err);
 	p->seconds = kh_seconds() - from;
 	kh_text_close(x->text);
 	x->text = NULL;
@@ -106,7 +106,8 @@ static int put_all(struct lines *x, const kh_bench_pass *p, kh_monitor *m, kh_er
 	(void)p, (void)m;
 	for (size_t at = 0; at < x->all.n && !rc; at += KH_BENCH_STEP)
 		rc = kh_text_put(x->text, x->all.p + at,
-				 x->all.n - at < KH_BENCH_STEP ? x->all.n - at : KH_BENCH_STEP, NULL, err);
+				 x->all.n - at < KH_BENCH_STEP ? x->all.n - at : KH_BENCH_STEP,
+				 NULL, err);
 	return rc;
 }
 
@@ -115,7 +116,7 @@ static int write_all(void *arg, kh_bench_pass *p, kh_err *err)
 	return with_text(arg, p, put_all, err);
 }
 
-/* --- both ------------------------------------------------------------------------------ */
+/* --- both ------------------------------------------------------------------------- */
 /* In order, one at a time, as a run of classify does it. */
 static int deliver(void *arg, void *item, kh_err *err)
 {
@@ -167,7 +168,7 @@ static int format_and_put(struct lines *x, const kh_bench_pass *p, kh_monitor *m
 	b->end = x->r->n * x->times;
 	b->m = m;
 	if (!rc)
-		rc = kh_crew_run(m, p->threads, both_worker, x, err);
+		rc = kh_threads_run(m, p->threads, both_worker, x, err);
 	b->m = NULL;
 	kh_order_free(x->order);
 	kh_queue_free(x->idle);
@@ -184,7 +185,7 @@ static int both(void *arg, kh_bench_pass *p, kh_err *err)
 	return with_text(arg, p, format_and_put, err);
 }
 
-/* --- all ------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 static int stages(struct lines *x, kh_err *err)
 {
 	kh_bench *b = x->b;
@@ -198,19 +199,32 @@ static int stages(struct lines *x, kh_err *err)
 
 	if (rc)
 		return rc;
-	s = (kh_bench_stage) { "classify: write", &kh_unit_gb, written, b->write, write_all, x, true };
+	s =
+		(kh_bench_stage) { "classify: write", &kh_unit_gb, written, b->write,
+				   write_all,         x,           true };
 	rc = kh_bench_measure(b, &s, NULL, err);
 	snprintf(name, sizeof name, "classify: format, write %.0f MB", written * 1e-6);
 	s = (kh_bench_stage) { name, &kh_unit_gb, written, b->write, both, x, true };
 	return rc ? rc : kh_bench_measure(b, &s, NULL, err);
 }
 
+/* Of a name that nobody can guess, so that nobody can have put a link there. */
+static int make_folder(struct lines *x, kh_err *err)
+{
+	snprintf(x->folder, sizeof x->folder, "%s/.kmerhash-bench.XXXXXX", x->r->b->o->dir);
+	if (!mkdtemp(x->folder))
+		return kh_fail_errno(err, x->folder);
+	snprintf(x->path, sizeof x->path, "%s/lines", x->folder);
+	return KH_OK;
+}
+
 int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
 {
-	struct lines x = { .b = r->b, .r = r, .style = { .tax = db->tax, .k = db->h->sketch.k } };
+	struct lines x = { .b = r->b, .r = r, .style = { .tax = db->tax, .k = db->h->sampling.k } };
 	int rc = KH_OK;
 
-	snprintf(x.path, sizeof x.path, "%s/.kmerhash-bench.%ld", r->b->o->dir, (long)getpid());
+	if (make_folder(&x, err))
+		return KH_EIO;
 	for (size_t i = 0; i < r->n && !rc; i++)
 		rc = format_job(&x, i, &x.all, err);
 	x.bytes = x.all.n;
@@ -223,5 +237,6 @@ int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
 	if (!rc)
 		rc = stages(&x, err);
 	free(x.all.p);
+	rmdir(x.folder);
 	return rc;
 }

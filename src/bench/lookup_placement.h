@@ -1,9 +1,9 @@
-/* bench_placement.h - look-ups in an index that lies on several GPUs, by placement */
-#ifndef KH_BENCH_PLACEMENT_H
-#define KH_BENCH_PLACEMENT_H
+/* lookup_placement.h - look-ups in an index that lies on several GPUs, by placement */
+#ifndef KH_BENCH_LOOKUP_PLACEMENT_H
+#define KH_BENCH_LOOKUP_PLACEMENT_H
 
 #include <stdio.h>
-#include "backend.h"
+#include "backend/backend.h"
 
 typedef struct kh_bench_placement_options {
 	const kh_choice *choice;        /* devices: 1, 2, 4 ... of them, then all */

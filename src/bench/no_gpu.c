@@ -1,17 +1,8 @@
-/* bench_none.c - in place of the benches of cuda/ where there is no CUDA */
+/* no_gpu.c - in place of the benches of cuda/ where there is no CUDA */
 #include <config.h>
-#include "bench_packed.h"
-#include "bench_in.h"
-#include "bench_placement.h"
-#include "bench_tables.h"
-
-int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
-{
-	(void)o;
-	(void)out;
-	return kh_fail(err, KH_ENODEV,
-		       "bench tables: this kmerhash was built without CUDA");
-}
+#include "bench/gpu_build.h"
+#include "bench/bench_in.h"
+#include "bench/lookup_placement.h"
 
 int kh_bench_cuda(kh_bench *b, kh_err *err)
 {

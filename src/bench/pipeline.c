@@ -1,6 +1,6 @@
-/* bench_pipeline.c - bench pipeline: the table, runs of a stage, and whose stages they are */
+/* pipeline.c - bench pipeline: the table, runs of a stage, and whose stages they are */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ const kh_bench_unit kh_unit_gb = { "GB/s", 1e-9 }, kh_unit_bases = { "Gbases/s",
 	kh_unit_pairs = { "Gpairs/s", 1e-9 }, kh_unit_keys = { "Gkeys/s", 1e-9 },
 	kh_unit_reads = { "Mreads/s", 1e-6 }, kh_unit_lines = { "Mlines/s", 1e-6 };
 
-/* --- the table ------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------- */
 static void head(FILE *out)
 {
 	fprintf(out, "%-30s %9s %9s %9s %9s  %-8s %9s %6s\n", "stage", "least", "median", "most",
@@ -53,7 +53,8 @@ double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
 		fprintf(b->out, "%9s", "-");
 	fprintf(b->out, "  %-8s", unit->name);
 	if (limit.rate > 0)
-		fprintf(b->out, " %9.4g %6.3f  of %s", limit.rate * s, median / limit.rate, limit.of);
+		fprintf(b->out, " %9.4g %6.3f  of %s", limit.rate * s, median / limit.rate,
+			limit.of);
 	fputc('\n', b->out);
 	fflush(b->out);
 	b->n = 0;
@@ -61,7 +62,7 @@ double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
 	return median;
 }
 
-/* --- a stage --------------------------------------------------------------------------- */
+/* --- a stage ---------------------------------------------------------------------- */
 /* The median of one thread's runs to b->one, as many as there are of all threads. */
 static int run_one(kh_bench *b, const kh_bench_stage *s, const kh_bench_pass *all, kh_err *err)
 {
@@ -83,7 +84,7 @@ int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_er
 {
 	kh_bench_pass p = { b->o->threads, 1, 0 };
 	double from = kh_seconds(), rate;
-	int rc = s->fn(s->arg, &p, err);        /* fills caches, loads kernels, and tells how long */
+	int rc = s->fn(s->arg, &p, err); /* fills caches, loads kernels, and tells how long */
 
 	if (!rc && !s->alone && p.seconds < LONG_ENOUGH)
 		p.loops = (uint64_t)(LONG_ENOUGH / (p.seconds > 1e-6 ? p.seconds : 1e-6)) + 1;
@@ -91,7 +92,7 @@ int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_er
 		rc = s->fn(s->arg, &p, err);
 		kh_bench_note(b, s->amount * (double)p.loops, p.seconds);
 	}
-	if (!rc && !s->alone && b->choice->backend == &kh_backend_cpu)
+	if (!rc && !s->alone && b->choice->backend->on_host)
 		rc = run_one(b, s, &p, err);
 	if (rc)
 		return rc;
@@ -101,7 +102,7 @@ int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_er
 	return KH_OK;
 }
 
-int kh_bench_crew(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
+int kh_bench_threads(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
 		  kh_err *err)
 {
 	int rc = kh_monitor_new(&b->m, err);
@@ -111,7 +112,7 @@ int kh_bench_crew(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *f
 	b->end = items * p->loops;
 	t = kh_seconds();
 	if (!rc)
-		rc = kh_crew_run(b->m, p->threads, fn, arg, err);
+		rc = kh_threads_run(b->m, p->threads, fn, arg, err);
 	p->seconds = kh_seconds() - t;
 	kh_monitor_free(b->m);
 	b->m = NULL;
@@ -124,7 +125,7 @@ bool kh_bench_take(kh_bench *b, uint64_t *i)
 	return *i < b->end;
 }
 
-/* --- all ------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err)
 {
 	kh_choice choice;
@@ -136,7 +137,7 @@ int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err
 		rc = kh_bench_files_open(&refs, err);
 	if (!rc) {
 		head(out);
-		rc = choice.backend == &kh_backend_cpu ? kh_bench_cpu(&b, err) : kh_bench_cuda(&b, err);
+		rc = choice.backend->on_host ? kh_bench_cpu(&b, err) : kh_bench_cuda(&b, err);
 	}
 	kh_bench_files_close(&refs);
 	return rc;

@@ -1,10 +1,10 @@
-/* bench_pipeline.h - the stages of build and classify one by one, beside the machine's limits */
+/* pipeline.h - the stages of build and classify one by one, beside the machine's limits */
 #ifndef KH_BENCH_PIPELINE_H
 #define KH_BENCH_PIPELINE_H
 
 #include <stddef.h>
 #include <stdio.h>
-#include "msg.h"
+#include "base/msg.h"
 
 typedef struct kh_bench_pipeline_options {
 	const char *const *refs;        /* n_refs FASTA files */

@@ -1,17 +1,17 @@
 /*
- * bench_build.c - what the CPU does in a build, between reading and writing
+ * stages_build.c - what the CPU does in a build, between reading and writing
  *
  *	sample, partition       by blocks of the references
  *	sort, encode            by ranges of the index
  *	write                   the index that came out
  */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "pairs.h"
+#include "base/mem.h"
+#include "index/pairs.h"
 
 struct build {
 	kh_bench *b;
@@ -26,33 +26,7 @@ struct build {
 	size_t at[KH_RANGES + 1];
 };
 
-/* --- sample ---------------------------------------------------------------------------- */
-/* The pairs of an item as a builder makes them, in arrays that grow. */
-static int sample(const kh_sketch *sk, const kh_bench_item *x, kh_pairs *to, size_t cap[2],
-		  kh_err *err)
-{
-	uint64_t bound = 0;
-	size_t n = 0;
-	int rc;
-
-	for (size_t i = 0; i < x->n; i++)
-		bound += kh_sketch_bound(sk, x->piece[i].starts);
-	if ((rc = kh_grow((void **)&to->key, &cap[0], bound, sizeof *to->key, err)) ||
-	    (rc = kh_grow((void **)&to->loc, &cap[1], bound, sizeof *to->loc, err)))
-		return rc;
-	for (size_t i = 0; i < x->n; i++) {
-		const kh_piece *p = &x->piece[i];
-		kh_stretch s = { x->bases, x->amb, p->at, p->at + p->starts };
-		size_t m = kh_sketch_run(sk, &s, to->key + n, to->loc + n);
-
-		for (size_t j = n; j < n + m; j++)
-			to->loc[j] = p->bin + to->loc[j] / sk->stride;
-		n += m;
-	}
-	to->n = n;
-	return KH_OK;
-}
-
+/* --- sample ----------------------------------------------------------------------- */
 static int keep(kh_pairs *to, const kh_pairs *from, kh_err *err)
 {
 	to->n = from->n;
@@ -70,20 +44,22 @@ static int keep(kh_pairs *to, const kh_pairs *from, kh_err *err)
 static int sample_worker(void *arg, unsigned worker, kh_err *err)
 {
 	const struct build *u = arg;
-	kh_pairs to = { NULL, NULL, 0 };
-	size_t cap[2] = { 0, 0 };
+	kh_features made = { .key = NULL };
 	int rc = KH_OK;
 
 	(void)worker;
 	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
 		kh_bench_item *x = &u->r->item[i % u->r->n];
+		const kh_sample s = { .bases = x->bases, .amb = x->amb, .n_words = x->n_words,
+				      .piece = x->piece, .n = x->n };
 
-		rc = sample(&u->r->sketch, x, &to, cap, err);
+		rc = kh_sample_features(&made, &s, &u->r->sampling, err);
+		const kh_pairs pairs = { .key = made.key, .loc = made.bin, .n = made.n };
 		if (!rc && u->keep)
-			rc = keep(&x->pairs, &to, err);
+			rc = keep(&x->pairs, &pairs, err);
 	}
-	free(to.key);
-	free(to.loc);
+	free(made.key);
+	free(made.bin);
 	return rc;
 }
 
@@ -91,10 +67,10 @@ static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct build *u = arg;
 
-	return kh_bench_crew(u->b, p, u->r->n, sample_worker, u, err);
+	return kh_bench_threads(u->b, p, u->r->n, sample_worker, u, err);
 }
 
-/* --- partition ------------------------------------------------------------------------- */
+/* --- partition -------------------------------------------------------------------- */
 static int add_worker(void *arg, unsigned worker, kh_err *err)
 {
 	const struct build *u = arg;
@@ -118,10 +94,10 @@ static int partition(void *arg, kh_bench_pass *p, kh_err *err)
 	kh_store_free(u->store);
 	u->store = NULL;
 	rc = kh_store_new(&u->store, 0, u->b->o->dir, err);
-	return rc ? rc : kh_bench_crew(u->b, p, u->r->n, add_worker, u, err);
+	return rc ? rc : kh_bench_threads(u->b, p, u->r->n, add_worker, u, err);
 }
 
-/* --- sort ------------------------------------------------------------------------------ */
+/* --- sort ------------------------------------------------------------------------- */
 static int sort_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
@@ -144,10 +120,10 @@ static int sort_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct build *u = arg;
 
-	return kh_bench_crew(u->b, p, KH_RANGES, sort_worker, u, err);
+	return kh_bench_threads(u->b, p, KH_RANGES, sort_worker, u, err);
 }
 
-/* --- encode ---------------------------------------------------------------------------- */
+/* --- encode ----------------------------------------------------------------------- */
 static int encode_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
@@ -163,9 +139,10 @@ static int encode_worker(void *arg, unsigned worker, kh_err *err)
 
 		if (u->image) {
 			memcpy(u->image + u->at[i], im.bucket, buckets);
-			memcpy(u->image + u->at[i] + buckets, im.loc, im.range.n_locs * sizeof *im.loc);
+			memcpy(u->image + u->at[i] + buckets, im.loc,
+			       im.range.n_locs * sizeof *im.loc);
 		} else {
-			u->at[i + 1] = (size_t)kh_range_bytes(&im.range);
+			u->at[i + 1] = (size_t)kh_range_bytes(&im.range, 32);
 		}
 	}
 	kh_image_clear(&im);
@@ -176,7 +153,7 @@ static int encode_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct build *u = arg;
 
-	return kh_bench_crew(u->b, p, KH_RANGES, encode_worker, u, err);
+	return kh_bench_threads(u->b, p, KH_RANGES, encode_worker, u, err);
 }
 
 /* The whole image: once for the sizes, once for the bytes. */
@@ -197,7 +174,7 @@ static int make_image(struct build *u, kh_err *err)
 	return rc;
 }
 
-/* --- all ------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 /* Once more, for what the next stage begins with. */
 static int once(struct build *u, kh_bench_fn *fn, kh_err *err)
 {
@@ -232,12 +209,27 @@ static int stages(struct build *u, kh_err *err)
 		rc = kh_fail(err, KH_EFORMAT, "the references have no feature");
 	if (rc)
 		return rc;
-	const kh_bench_stage part = { "build: partition", &kh_unit_pairs, u->pairs, moved(b, 24),
-				      partition, u, false },
-		sort = { "build: gather, sort", &kh_unit_pairs, u->pairs, moved(b, 24), sort_all, u,
-			 false },
-		encode = { "build: encode", &kh_unit_pairs, u->pairs, moved(b, 12 + 5), encode_all, u,
-			   false };
+	const kh_bench_stage part = { "build: partition",
+				      &kh_unit_pairs,
+				      u->pairs,
+				      moved(b, 24),
+				      partition,
+				      u,
+				      false },
+			     sort = { "build: gather, sort",
+				      &kh_unit_pairs,
+				      u->pairs,
+				      moved(b, 24),
+				      sort_all,
+				      u,
+				      false },
+			     encode = { "build: encode",
+					&kh_unit_pairs,
+					u->pairs,
+					moved(b, 12 + 5),
+					encode_all,
+					u,
+					false };
 	if ((rc = kh_bench_measure(b, &part, NULL, err)) || (rc = once(u, partition, err)) ||
 	    (rc = kh_bench_measure(b, &sort, NULL, err)) || (rc = once(u, sort_all, err)))
 		return rc;
@@ -257,7 +249,8 @@ int kh_bench_build_cpu(kh_bench *b, kh_bench_refs *r, kh_err *err)
 		return KH_ENOMEM;
 	u->b = b;
 	u->r = r;
-	u->bins = (kh_bins) { r->n_seq, r->first, r->taxon };
+	u->bins = (kh_bins) { .n = r->n_seq, .first = r->first, .taxon = r->taxon,
+			      .n_targets = r->n_seq, .votes = KH_NO_BIN };
 	u->tax = (kh_taxonomy) { .n = 1, .taxid = &one, .parent = &zero, .end = &one };
 	rc = stages(u, err);
 	kh_store_free(u->store);

@@ -1,16 +1,16 @@
 /*
- * bench_classify.c - what the CPU does in a run of classify, between reading and lines
+ * stages_classify.c - what the CPU does in a run of classify, between reading and lines
  *
  * Sampling and looking up are run by themselves; candidates and decision are what is left
  * of the whole.
  */
 #include <config.h>
-#include "bench_in.h"
+#include "bench/bench_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "classify_in.h"
-#include "mem.h"
+#include "classify/classify_in.h"
+#include "base/mem.h"
 
 /* The features of a job's records: those of fragment i are key[from[i]] and on. */
 struct keys {
@@ -27,27 +27,27 @@ struct classify {
 	struct keys *keys;      /* by job */
 	bool keep;              /* what is computed stays with the jobs */
 	kh_bench_work work;
-	uint64_t sum;           /* of what was looked up */
+	_Atomic uint64_t sum;           /* of what was looked up */
 };
 
-/* --- sample ---------------------------------------------------------------------------- */
+/* --- sample ----------------------------------------------------------------------- */
 static int sample_job(const struct classify *c, const kh_job *j, struct keys *to, uint32_t *pos,
 		      kh_err *err)
 {
-	const kh_sketch *sk = &c->rule.sketch;
+	const kh_sampling *sk = &c->rule.sampling;
 	size_t n = 0;
 	int rc = kh_grow((void **)&to->from, &to->cap_from, j->n + 1, sizeof *to->from, err);
 
 	for (size_t i = 0; i < j->n && !rc; i++) {
 		const kh_record *r = &j->block[0]->rec[j->from[0] + i];
-		uint64_t starts = kh_sketch_starts(sk, r->len);
+		uint64_t starts = kh_sampling_starts(sk, r->len);
 		kh_stretch s = { j->block[0]->bases, j->block[0]->amb, r->seq, r->seq + starts };
 
-		rc = kh_grow((void **)&to->key, &to->cap, n + kh_sketch_bound(sk, starts),
+		rc = kh_grow((void **)&to->key, &to->cap, n + kh_sampling_bound(sk, starts),
 			     sizeof *to->key, err);
 		to->from[i] = (uint32_t)n;
 		if (!rc)
-			n += kh_sketch_run(sk, &s, to->key + n, pos);
+			n += kh_sampling_run(sk, &s, to->key + n, pos);
 		to->from[i + 1] = (uint32_t)n;
 	}
 	return rc;
@@ -57,7 +57,7 @@ static int sample_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
 	struct keys tmp = { .key = NULL };
-	uint32_t *pos = kh_array(kh_sketch_bound(&c->rule.sketch, 1000), sizeof *pos, err);
+	uint32_t *pos = kh_array(kh_sampling_bound(&c->rule.sampling, 1000), sizeof *pos, err);
 	int rc = pos ? KH_OK : KH_ENOMEM;
 
 	(void)worker;
@@ -73,15 +73,15 @@ static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct classify *c = arg;
 
-	return kh_bench_crew(c->b, p, c->r->n, sample_worker, c, err);
+	return kh_bench_threads(c->b, p, c->r->n, sample_worker, c, err);
 }
 
-/* --- look up --------------------------------------------------------------------------- */
+/* --- look up ---------------------------------------------------------------------- */
 /* Fragment by fragment, as a classifier does it. */
 static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
-	kh_hit_list *list = kh_array(kh_sketch_bound(&c->rule.sketch, 1000), sizeof *list, err);
+	kh_hit_list *list = kh_array(kh_sampling_bound(&c->rule.sampling, 1000), sizeof *list, err);
 	uint64_t sum = 0;
 
 	(void)worker;
@@ -90,11 +90,10 @@ static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 		const size_t n = c->r->job[i % c->r->n].n;
 
 		for (size_t f = 0; f < n; f++)
-			sum += kh_lookup(c->db, k->key + k->from[f], k->from[f + 1] - k->from[f], list);
+			sum += kh_lookup(c->db, k->key + k->from[f], k->from[f + 1] - k->from[f],
+					 list);
 	}
-	kh_monitor_lock(c->b->m);
 	c->sum += sum;
-	kh_monitor_unlock(c->b->m);
 	const int rc = list ? KH_OK : KH_ENOMEM;
 	free(list);
 	return rc;
@@ -104,10 +103,10 @@ static int look_up_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct classify *c = arg;
 
-	return kh_bench_crew(c->b, p, c->r->n, look_up_worker, c, err);
+	return kh_bench_threads(c->b, p, c->r->n, look_up_worker, c, err);
 }
 
-/* --- the whole ------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------- */
 static int call_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
@@ -130,7 +129,7 @@ static int call_all(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct classify *c = arg;
 
-	return kh_bench_crew(c->b, p, c->r->n, call_worker, c, err);
+	return kh_bench_threads(c->b, p, c->r->n, call_worker, c, err);
 }
 
 /* For what the next stage begins with. */
@@ -162,7 +161,7 @@ static int rest(void *arg, kh_bench_pass *p, kh_err *err)
 	return rc;
 }
 
-/* --- all ------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------- */
 static void count(struct classify *c)
 {
 	for (size_t i = 0; i < c->r->n; i++) {
@@ -173,7 +172,8 @@ static void count(struct classify *c)
 			c->work.bases += (double)j->block[0]->rec[j->from[0] + f].len;
 		c->work.features += k->from[j->n];
 		for (uint32_t x = 0; x < k->from[j->n]; x++) {
-			kh_list l = kh_index_find(c->db->image, c->db->dir, k->key[x]);
+			kh_list l = kh_index_find(c->db->image, c->db->dir, k->key[x],
+						  c->db->bins.bits);
 
 			c->work.blocks += l.n ? 1 + l.n / 16 : 0;
 		}
@@ -217,12 +217,15 @@ static int stages(struct classify *c, kh_err *err)
 	kh_bench *b = c->b;
 	const kh_bench_work *w = &c->work;
 	const double reads = c->r->reads;
-	const kh_bench_limit in = { b->memory.rate / (0.375 + 8 * w->features / w->bases), b->memory.of },
-		lists = { b->random.rate / (w->blocks / reads), b->random.of },
-		both = { b->random.rate / ((w->features + w->blocks) / reads), b->random.of };
+	const kh_bench_limit in = { b->memory.rate / (0.375 + 8 * w->features / w->bases),
+				    b->memory.of },
+			     lists = { b->random.rate / (w->blocks / reads), b->random.of },
+			     both = { b->random.rate / ((w->features + w->blocks) / reads),
+				      b->random.of };
 	const kh_bench_stage stage[] = {
 		{ "classify: sample", &kh_unit_bases, w->bases, in, sample_all, c, false },
-		{ "classify: look up", &kh_unit_keys, w->features, b->random, look_up_all, c, false },
+		{ "classify: look up", &kh_unit_keys, w->features, b->random, look_up_all, c,
+		  false },
 		{ "classify: candidates, decide", &kh_unit_reads, reads, lists, rest, c, false },
 		{ "classify: sample to decision", &kh_unit_reads, reads, both, call_all, c, false }
 	};
@@ -288,7 +291,7 @@ int kh_bench_classify_cpu(kh_bench *b, const kh_bench_refs *refs, kh_err *err)
 	return rc;
 }
 
-/* --- the CPU's table ------------------------------------------------------------------- */
+/* --- the CPU's table -------------------------------------------------------------- */
 int kh_bench_cpu(kh_bench *b, kh_err *err)
 {
 	kh_bench_refs r = { .b = b };
@@ -300,7 +303,8 @@ int kh_bench_cpu(kh_bench *b, kh_err *err)
 	memset(b->room, 1, KH_BENCH_ROOM);
 	if (!(rc = kh_bench_memory(b, err)) && !(rc = kh_bench_one_file(b, err)) &&
 	    !(rc = kh_bench_read(b, b->refs, err)) && !(rc = kh_bench_parse(b, b->refs, 0, err)) &&
-	    !(rc = kh_bench_refs_load(&r, b, err)) && !(rc = kh_bench_build_cpu(b, &r, err)) && b->o->db)
+	    !(rc = kh_bench_refs_load(&r, b, err)) && !(rc = kh_bench_build_cpu(b, &r, err)) &&
+	    b->o->db)
 		rc = kh_bench_classify_cpu(b, &r, err);
 	kh_bench_refs_clear(&r);
 	free(b->room);

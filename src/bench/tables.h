@@ -1,21 +1,21 @@
-/* bench_tables.h - the bench of cuda/tables/, seen from a program that knows no CUDA */
+/* tables.h - the bench of cuda/tables/, seen from a program that knows no CUDA */
 #ifndef KH_BENCH_TABLES_H
 #define KH_BENCH_TABLES_H
 
 #include <stdio.h>
-#include "msg.h"
+#include "base/msg.h"
 
-typedef struct kh_bench_options {
+typedef struct kh_bench_tables_options {
 	/* limits, targets, unique, multi, skewed, hashgraph, dachash, cuckoo, sets, index, gpus,
 	 * chunks or modes; NULL: all */
 	const char *experiment;
 	const char *table; /* only this system; NULL: all */
 	int log2n; /* pairs; 0: each experiment's own (mostly 28) */
 	int repeat; /* runs a case, of which the median counts; 0: 5 */
-} kh_bench_options;
+} kh_bench_tables_options;
 
 /* Writes CSV, a line a case, as they are done.  Needs the current device to
  * itself.  Without CUDA: KH_ENODEV. */
-int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err);
+int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err);
 
 #endif
