@@ -1,11 +1,11 @@
-/* comm_gpu.c - which way GPUs send each other, and what the ways share */
+/* gpu/comm.c - which way GPUs send each other, and what the ways share */
 #include <config.h>
-#include "comm_in.h"
+#include "cuda/gpu/comm_in.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "gpu.h"
+#include "cuda/gpu/gpu.h"
 
 #define SPIN 300e-6                     /* seconds: longer than most exchanges take */
 
@@ -30,7 +30,7 @@ int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n
 		return rc;
 	if (comm && !nccl)
 		return kh_fail(err, KH_EUSAGE, "this program was built without NCCL: the GPUs of "
-			       "several ranks cannot work together");
+			       "several processes cannot work together");
 	by_nccl |= !all;
 	return (by_nccl && nccl ? nccl : &kh_gpu_way_peer)->open(c, comm, device, n, err);
 }
@@ -57,9 +57,9 @@ unsigned kh_gpu_comm_first(const kh_gpu_comm *c)
 	return way(c)->first(c);
 }
 
-int kh_gpu_comm_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *err)
+int kh_gpu_comm_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err)
 {
-	return way(c)->all_to_all(c, parcel, err);
+	return way(c)->all_to_all(c, message, err);
 }
 
 int kh_gpu_comm_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
@@ -73,8 +73,8 @@ int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 	return way(c)->wait(c, stream, err);
 }
 
-/* --- what the ways share -------------------------------------------------------------- */
-int kh_gpu_comm_keep(const kh_gpu_parcel *p, unsigned self, kh_err *err)
+/* --- what the ways share ---------------------------------------------------------- */
+int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -90,10 +90,9 @@ int kh_gpu_comm_keep(const kh_gpu_parcel *p, unsigned self, kh_err *err)
 
 double kh_gpu_comm_patience(void)
 {
-	const char *s = getenv("KH_COMM_TIMEOUT");
-	double t = s ? strtod(s, NULL) : 0;
+	double seconds;
 
-	return t > 0 ? t : 60;
+	return kh_comm_timeout(&seconds, NULL) ? 60 : seconds;
 }
 
 void kh_gpu_comm_pause(double began)

@@ -6,14 +6,15 @@
  * buffers are pinned.  Every call to CUDA goes through kh_gpu_check, so that a
  * failure names the call and the device, and a sticky error is cleared.
  */
-#ifndef KH_GPU_H
-#define KH_GPU_H
+#ifndef KH_CUDA_GPU_H
+#define KH_CUDA_GPU_H
 
 #include <cuda_runtime_api.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/msg.h"
 
 /* KH_OK, or a message: `call` failed on the current device. */
 int kh_gpu_check(int status, const char *call, kh_err *err);
@@ -21,7 +22,7 @@ int kh_gpu_check(int status, const char *call, kh_err *err);
 
 /* Devices that can be used; 0 without a driver, and why.  Makes no context. */
 int kh_gpu_count(kh_err *why);
-/* The device of this thread from now on, in messages too: nothing else may set it. */
+/* Makes it the device of this thread, which messages name.  Nothing else may set the device. */
 int kh_gpu_use(int device, kh_err *err);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);
@@ -33,22 +34,32 @@ int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err);
 int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
 		cudaStream_t stream, kh_err *err);
 
+/* How much of one kind of memory may be taken, and how much has been, by buffers that name it. */
+typedef struct kh_gpu_budget {
+	uint64_t limit;                 /* bytes; 0: none */
+	_Atomic uint64_t used, most;    /* most: the most that was used at a time */
+} kh_gpu_budget;
+
 /* Owned by who declares it, zeroed at first, given back by the functions below. */
 typedef struct kh_gpu_buf {
 	void *p;
 	size_t bytes;
+	kh_gpu_budget *budget;          /* NULL: none.  Set before the first use, and kept. */
 	bool host;
 	bool lent;                      /* a part of another one, which lives longer */
 } kh_gpu_buf;
 
-/* Room for `bytes`, with half as much again if it grows; what was there is lost.  Nothing
- * may be under way on it. */
+/* Room for `bytes`, with half as much again if it grows and the budget allows that; what was
+ * there is lost.  Nothing may be under way on it.  KH_ENOMEM: the budget or the device has not
+ * that much; the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);
-/* `bytes` of `from` at *at, which moves on by kh_gpu_up(bytes): to allocate is slow, most of all
- * where several devices map what each has. */
+/* Bytes of the budget that are left. */
+uint64_t kh_gpu_budget_left(const kh_gpu_budget *b);
+/* Makes b a part of `from`: `bytes` at *at, which moves on by kh_gpu_up(bytes).  One allocation for
+ * many buffers saves time, most of all where several devices map what each has. */
 void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes);
 static inline size_t kh_gpu_up(size_t n)
 {

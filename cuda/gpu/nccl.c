@@ -1,17 +1,17 @@
 /*
- * comm_nccl.c - the members of a run through NCCL
+ * nccl.c - the members of a run through NCCL
  *
  * The communicators do not block: a call that is under way is looked at again and again,
- * together with what the ranks know of each other, until it is through, has
+ * together with what the processes know of each other, until it is through, has
  * failed, or patience ends.  After a failure they are aborted, and every later call fails.
  */
 #include <config.h>
-#include "comm_in.h"
+#include "cuda/gpu/comm_in.h"
 
 #include <nccl.h>
 #include <stdlib.h>
-#include "gpu.h"
-#include "mem.h"
+#include "cuda/gpu/gpu.h"
+#include "base/mem.h"
 
 #define PIECE ((size_t)1 << 30)         /* bytes of one message of NCCL's */
 
@@ -26,14 +26,14 @@ struct kh_gpu_comm {
 	bool dead;
 };
 
-/* --- errors --------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------- */
 static int check(const kh_gpu_comm *c, size_t i, ncclResult_t r, const char *call,
 		 kh_err *err)
 {
 	if (r == ncclSuccess || r == ncclInProgress)
 		return KH_OK;
 	return kh_fail(err, r == ncclUnhandledCudaError ? KH_EDEVICE : KH_EIO,
-		       "rank %u, cuda:%d: %s: %s (%s)", kh_comm_rank(c->comm),
+		       "process %u, cuda:%d: %s: %s (%s)", kh_comm_self(c->comm),
 		       c->device[i], call, ncclGetErrorString(r),
 		       ncclGetLastError(c->nccl[i]));
 }
@@ -55,7 +55,7 @@ static int dead(kh_err *err)
 	return kh_fail(err, KH_EIO, "the communicator of the GPUs has been given up");
 }
 
-/* What the ranks and NCCL know to have gone wrong; *busy: calls are under way. */
+/* What the processes and NCCL know to have gone wrong; *busy: calls are under way. */
 static int health(kh_gpu_comm *c, const char *what, bool *busy, kh_err *err)
 {
 	int rc = kh_comm_check(c->comm, err);
@@ -77,12 +77,12 @@ static int health(kh_gpu_comm *c, const char *what, bool *busy, kh_err *err)
 static int late(const kh_gpu_comm *c, size_t i, const char *what, kh_err *err)
 {
 	return kh_fail(err, KH_EIO,
-		       "rank %u, cuda:%d: %s: the other GPUs did not answer within %g s",
-		       kh_comm_rank(c->comm), c->device[i], what, c->patience);
+		       "process %u, cuda:%d: %s: the other GPUs did not answer within %g s",
+		       kh_comm_self(c->comm), c->device[i], what, c->patience);
 }
 
-/* Until no call is under way. */
-static int settle(kh_gpu_comm *c, const char *what, kh_err *err)
+/* Waits until no call is under way. */
+static int await_calls(kh_gpu_comm *c, const char *what, kh_err *err)
 {
 	const double began = kh_seconds();
 	bool busy;
@@ -111,22 +111,22 @@ static int end(kh_gpu_comm *c, int rc, const char *what, kh_err *err)
 		nccl_abort(c);
 		return rc;
 	}
-	return r == ncclInProgress ? settle(c, what, err) : KH_OK;
+	return r == ncclInProgress ? await_calls(c, what, err) : KH_OK;
 }
 
-/* --- open, close ---------------------------------------------------------------------- */
-/* The number of members of each rank: how many there are, and which are this one's. */
+/* --- open, close ------------------------------------------------------------------ */
+/* The number of members of each process: how many there are, and which are this one's. */
 static int count_members(kh_gpu_comm *c, kh_err *err)
 {
-	const unsigned ranks = kh_comm_size(c->comm), me = kh_comm_rank(c->comm);
-	uint64_t *n = kh_array(ranks, sizeof *n, err);
+	const unsigned processes = kh_comm_size(c->comm), me = kh_comm_self(c->comm);
+	uint64_t *n = kh_array(processes, sizeof *n, err);
 	int rc = n ? KH_OK : KH_ENOMEM;
 
 	if (!rc)
 		n[me] = c->n;
 	if (!rc && c->comm)
-		rc = kh_comm_sum(c->comm, n, ranks, err);
-	for (unsigned r = 0; r < ranks && !rc; r++) {
+		rc = kh_comm_sum(c->comm, n, processes, err);
+	for (unsigned r = 0; r < processes && !rc; r++) {
 		c->first += r < me ? (unsigned)n[r] : 0;
 		c->size += (unsigned)n[r];
 	}
@@ -141,7 +141,7 @@ static int join(kh_gpu_comm *c, kh_err *err)
 	int rc = KH_OK;
 
 	config.blocking = 0;
-	if (kh_comm_rank(c->comm) == 0)
+	if (kh_comm_self(c->comm) == 0)
 		rc = check(c, 0, ncclGetUniqueId(&id), "ncclGetUniqueId", err);
 	if (!rc && c->comm)
 		rc = kh_comm_broadcast(c->comm, 0, &id, sizeof id, err);
@@ -157,7 +157,7 @@ static int join(kh_gpu_comm *c, kh_err *err)
 	return end(c, rc, "ncclCommInitRankConfig", err);
 }
 
-/* What was sent has arrived everywhere before anything is freed. */
+/* Memory may be freed only when what was sent has arrived everywhere. */
 static void nccl_close(kh_gpu_comm *c)
 {
 	kh_err e = { 0, "" };
@@ -172,8 +172,8 @@ static void nccl_close(kh_gpu_comm *c)
 			rc = check(c, i, ncclCommFinalize(c->nccl[i]), "ncclCommFinalize",
 				   &e);
 		rc = end(c, rc, "ncclCommFinalize", &e);
-		if (!rc)                /* a group that says it is through may yet be busy */
-			settle(c, "ncclCommFinalize", &e);
+		if (!rc)                /* a group that has ended may still have calls under way */
+			await_calls(c, "ncclCommFinalize", &e);
 		for (size_t i = 0; i < c->n; i++)
 			if (c->nccl[i] && cudaSetDevice(c->device[i]) == cudaSuccess)
 				ncclCommDestroy(c->nccl[i]);
@@ -220,9 +220,9 @@ static unsigned nccl_first(const kh_gpu_comm *c)
 	return c->first;
 }
 
-/* --- work ------------------------------------------------------------------------------ */
+/* --- work ------------------------------------------------------------------------- */
 /* What local member i sends to m and takes from it. */
-static int exchange(kh_gpu_comm *c, size_t i, const kh_gpu_parcel *p, unsigned m,
+static int exchange(kh_gpu_comm *c, size_t i, const kh_gpu_message *p, unsigned m,
 		    kh_err *err)
 {
 	const char *send = (const char *)p->send + p->at[m];
@@ -244,18 +244,18 @@ static int exchange(kh_gpu_comm *c, size_t i, const kh_gpu_parcel *p, unsigned m
 	return rc;
 }
 
-static int nccl_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *err)
+static int nccl_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err)
 {
 	int rc = c->dead ? dead(err) : KH_OK;
 
 	for (size_t i = 0; i < c->n && !rc; i++)
 		if (!(rc = kh_gpu_use(c->device[i], err)))
-			rc = kh_gpu_comm_keep(&parcel[i], c->first + (unsigned)i, err);
+			rc = kh_gpu_comm_keep(&message[i], c->first + (unsigned)i, err);
 	if (rc || c->size == 1)
 		return rc;
 	ncclGroupStart();
 	for (size_t i = 0; i < c->n && !rc; i++)
-		for (const kh_gpu_parcel *p = &parcel[i]; p && !rc; p = p->more)
+		for (const kh_gpu_message *p = &message[i]; p && !rc; p = p->more)
 			for (unsigned m = 0; m < c->size && !rc; m++)
 				if (m != c->first + i)
 					rc = exchange(c, i, p, m, err);
@@ -278,7 +278,7 @@ static int nccl_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 	return end(c, rc, "sum", err);
 }
 
-/* The first of the streams that is not through, for the message. */
+/* The first stream that has not done its work, for the message. */
 static size_t lagging(const kh_gpu_comm *c, const cudaStream_t *stream)
 {
 	size_t i = 0;

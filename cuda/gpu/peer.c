@@ -1,15 +1,15 @@
 /*
- * comm_peer.c - the members of one process by copies from peer to peer
+ * peer.c - the members of one process by copies from peer to peer
  *
  * A copy into a member's memory is put into the sender's stream, when the receiver's has
  * come to the exchange; the receiver's stream goes on when all copies to it are done.
  */
 #include <config.h>
-#include "comm_in.h"
+#include "cuda/gpu/comm_in.h"
 
 #include <stdlib.h>
-#include "gpu.h"
-#include "mem.h"
+#include "cuda/gpu/gpu.h"
+#include "base/mem.h"
 
 struct kh_gpu_comm {
 	const kh_gpu_way *way;
@@ -32,7 +32,7 @@ static int events(kh_gpu_comm *c, size_t i, kh_err *err)
 
 static void peer_abort(kh_gpu_comm *c)
 {
-	(void)c;                        /* nobody waits for others here */
+	(void)c;                        /* within a process nobody waits for a member that failed */
 }
 
 static void peer_close(kh_gpu_comm *c)
@@ -89,8 +89,8 @@ static unsigned peer_first(const kh_gpu_comm *c)
 	return 0;
 }
 
-/* Each stream has come here before anything is written to its member's memory. */
-static int meet(kh_gpu_comm *c, cudaEvent_t *event, const kh_gpu_parcel *p, kh_err *err)
+/* A member's memory is written to only when its own stream has come to this point. */
+static int meet(kh_gpu_comm *c, cudaEvent_t *event, const kh_gpu_message *p, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -104,11 +104,11 @@ static int meet(kh_gpu_comm *c, cudaEvent_t *event, const kh_gpu_parcel *p, kh_e
 	return rc;
 }
 
-/* What member i has for j. */
-static int give(const kh_gpu_comm *c, size_t i, size_t j, const kh_gpu_parcel *parcel,
+/* Copies what member i sends to member j. */
+static int give(const kh_gpu_comm *c, size_t i, size_t j, const kh_gpu_message *message,
 		kh_err *err)
 {
-	const kh_gpu_parcel *p = &parcel[i], *to = &parcel[j];
+	const kh_gpu_message *p = &message[i], *to = &message[j];
 	int rc = KH_OK;
 
 	for (; p && !rc; p = p->more, to = to->more)
@@ -122,22 +122,22 @@ static int give(const kh_gpu_comm *c, size_t i, size_t j, const kh_gpu_parcel *p
 	return rc;
 }
 
-static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_parcel *parcel, kh_err *err)
+static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err)
 {
-	int rc = meet(c, c->came, parcel, err);
+	int rc = meet(c, c->came, message, err);
 
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		rc = kh_gpu_use(c->device[i], err);
 		if (!rc)
-			rc = kh_gpu_comm_keep(&parcel[i], (unsigned)i, err);
+			rc = kh_gpu_comm_keep(&message[i], (unsigned)i, err);
 		for (size_t d = 1; d < c->n && !rc; d++) /* each to another one */
-			rc = give(c, i, (i + d) % c->n, parcel, err);
+			rc = give(c, i, (i + d) % c->n, message, err);
 	}
-	return rc ? rc : meet(c, c->sent, parcel, err);
+	return rc ? rc : meet(c, c->sent, message, err);
 }
 
-/* All that the streams have been given. */
-static int settle(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
+/* Waits until the streams have done all that was put into them. */
+static int await_streams(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -147,7 +147,7 @@ static int settle(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 	return rc;
 }
 
-/* By way of the host, all members at once each way. */
+/* Sums on the host: the copies of all members are under way together, there and back. */
 static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
 		    kh_err *err)
 {
@@ -165,7 +165,7 @@ static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 						    cudaMemcpyDeviceToHost, stream[i]),
 				    err);
 	if (!rc)
-		rc = settle(c, stream, err);
+		rc = await_streams(c, stream, err);
 	for (size_t i = 1; i < c->n && !rc; i++)
 		for (size_t k = 0; k < n; k++)
 			x[k] += x[i * n + k];
@@ -174,7 +174,7 @@ static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 			rc = KH_GPU(cudaMemcpyAsync(p[i], x, bytes, cudaMemcpyHostToDevice,
 						    stream[i]),
 				    err);
-	return rc ? rc : settle(c, stream, err);        /* x is the next one's, too */
+	return rc ? rc : await_streams(c, stream, err);        /* x is the next one's, too */
 }
 
 static int peer_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)

@@ -1,10 +1,11 @@
+/* runtime.c - devices, buffers and budgets, and what each failure is told as (gpu.h) */
 #include <config.h>
-#include "gpu.h"
+#include "cuda/gpu/gpu.h"
 
 #include <assert.h>
-
 #include <stdio.h>
 #include <string.h>
+#include "backend/plan.h"
 
 /* The device of this thread, as cudaGetDevice would say if it could still be asked. */
 static _Thread_local int current;
@@ -124,21 +125,64 @@ int kh_gpu_peers(const int *device, size_t n, bool *all, kh_err *err)
 	return rc;
 }
 
-/* --- buffers ---------------------------------------------------------------------------
- */
+/* --- budgets ------------------------------------------------------------------------- */
+uint64_t kh_gpu_budget_left(const kh_gpu_budget *b)
+{
+	const uint64_t used = atomic_load(&b->used);
+
+	return b->limit == 0 ? UINT64_MAX : used < b->limit ? b->limit - used : 0;
+}
+
+static int budget_take(kh_gpu_budget *b, size_t bytes, bool host, kh_err *err)
+{
+	const size_t taken = host ? bytes : kh_plan_taken(bytes);
+	uint64_t used, most;
+
+	if (!b)
+		return KH_OK;
+	used = atomic_fetch_add(&b->used, taken) + taken;
+	if (b->limit && used > b->limit) {
+		atomic_fetch_sub(&b->used, taken);
+		return kh_fail(err, KH_ENOMEM, "out of GPU memory on cuda:%d: %.1f MB are more "
+			       "than the %.1f MB that are left of the %.1f MB planned "
+			       "(--gpu-memory limits what a build takes)", current,
+			       (double)taken / 1048576,
+			       (double)(b->limit - (used - taken)) / 1048576,
+			       (double)b->limit / 1048576);
+	}
+	most = atomic_load(&b->most);
+	while (used > most && !atomic_compare_exchange_weak(&b->most, &most, used))
+		;
+	return KH_OK;
+}
+
+static void budget_return(kh_gpu_budget *b, size_t bytes, bool host)
+{
+	if (b)
+		atomic_fetch_sub(&b->used, host ? bytes : kh_plan_taken(bytes));
+}
+
+/* --- buffers ------------------------------------------------------------------------- */
 void kh_gpu_drop(kh_gpu_buf *b)
 {
-	if (b->p && !b->lent && b->host)
-		cudaFreeHost(b->p);
-	else if (b->p && !b->lent)
-		cudaFree(b->p);
-	*b = (kh_gpu_buf) { .p = NULL };
+	if (b->p && !b->lent) {
+		if (b->host)
+			cudaFreeHost(b->p);
+		else
+			cudaFree(b->p);
+		budget_return(b->budget, b->bytes, b->host);
+	}
+	*b = (kh_gpu_buf) { .budget = b->budget };
 }
 
 void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes)
 {
 	assert(*at + bytes <= from->bytes);
-	*b = (kh_gpu_buf) { (char *)from->p + *at, bytes, from->host, true };
+	*b = (kh_gpu_buf) { .p = (char *)from->p + *at,
+			    .bytes = bytes,
+			    .budget = b->budget,
+			    .host = from->host,
+			    .lent = true };
 	*at += kh_gpu_up(bytes);
 }
 
@@ -150,19 +194,30 @@ int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	kh_gpu_drop(b);
 	bytes = (bytes + 511) / 256 * 256;
+	if ((rc = budget_take(b->budget, bytes, false, err)))
+		return rc;
 	rc = check(cudaMalloc(&b->p, bytes), "cudaMalloc", bytes, err);
-	if (rc)
+	if (rc) {
 		b->p = NULL;
-	else
+		budget_return(b->budget, bytes, false);
+	} else {
 		b->bytes = bytes;
+	}
 	return rc;
 }
 
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 {
+	size_t more = bytes + bytes / 2;
+
 	if (b->p && bytes <= b->bytes)
 		return KH_OK;
-	return kh_gpu_room_exact(b, b->p ? bytes + bytes / 2 : bytes, err);
+	if (!b->p)
+		more = bytes;
+	kh_gpu_drop(b);
+	if (b->budget && kh_plan_taken(more + 511) > kh_gpu_budget_left(b->budget))
+		more = bytes;
+	return kh_gpu_room_exact(b, more, err);
 }
 
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
@@ -173,10 +228,13 @@ int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 		return KH_OK;
 	bytes = (b->p ? bytes + bytes / 2 : bytes) + 256;
 	kh_gpu_drop(b);
+	if ((rc = budget_take(b->budget, bytes, true, err)))
+		return rc;
 	rc = check(cudaHostAlloc(&b->p, bytes, cudaHostAllocPortable), "cudaHostAlloc",
 		   bytes, err);
 	if (rc) {
 		b->p = NULL;
+		budget_return(b->budget, bytes, true);
 		return rc;
 	}
 	b->bytes = bytes;

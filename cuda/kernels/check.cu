@@ -1,79 +1,25 @@
-/*
- * query.cu - look-ups for their own sake: tests, bench, and the check of an index
- */
-#include "device.cuh"
+/* check.cu - the structure of an index on a device: all that a look-up relies on */
+#include "cuda/kernels/device.cuh"
 
 namespace {
 
 constexpr unsigned THREADS = 256;
 
-__global__ void __launch_bounds__(THREADS)
-	look_up_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n, kh_list *list)
-{
-	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
-
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
-	     i += step) {
-		kh_list l = quad_find(ix, key[i]);
-
-		if ((threadIdx.x & 3) == 0) {
-			if (list)
-				list[i] = l;
-			else if (l.n == UINT32_MAX)
-				asm volatile("trap;");  /* keeps the work */
-		}
-	}
-}
-
-__global__ void __launch_bounds__(THREADS)
-	read_lists_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n, uint32_t *sum)
-{
-	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
-	const uint32_t *word = (const uint32_t *)ix.image;
-	uint32_t x = 0;
-
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
-	     i += step) {
-		const kh_list l = quad_find(ix, key[i]);
-
-		for (uint32_t j = threadIdx.x & 3; j < l.n; j += 4)
-			x ^= __ldg(word + l.loc + j);
-	}
-	if (x == 0x12345678)
-		atomicAdd(sum, x);
-}
-
-__global__ void __launch_bounds__(THREADS)
-	random_kernel(const uint4 *p, uint64_t blocks, uint64_t n, uint32_t *sum)
-{
-	const uint64_t step = (uint64_t)gridDim.x * THREADS / 4;
-	uint32_t x = 0;
-
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 4; i < n;
-	     i += step) {
-		uint64_t at = __umul64hi(kh_fmix64(i + 1), blocks);
-		uint4 v = __ldg(p + at * 4 + (threadIdx.x & 3));
-
-		x += v.x ^ v.y ^ v.z ^ v.w;
-	}
-	if (x == 0x12345678)
-		atomicAdd(sum, x);
-}
-
-/* --- the structure of an index ------------------------------------------------------ */
 __device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at,
 			uint8_t len, uint32_t n_bins)
 {
-	const uint32_t *l = (const uint32_t *)ix.image + r->first_loc + at;
-	const uint32_t n = kh_list_words(len);
+	const uint32_t n = kh_list_words(len), limit = len == KH_LIST_OVER ? ix.tree.n : n_bins;
+	uint32_t last = 0;
 
 	if (at > r->n_locs || n > r->n_locs - at)
 		return false;
-	if (len == KH_LIST_OVER)
-		return l[0] < ix.tree.n;
-	for (uint32_t i = 0; i < n; i++)
-		if (l[i] >= n_bins || (i > 0 && l[i] <= l[i - 1]))
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t x = kh_word(ix.image, kh_range_word(r, at + i, ix.bits), ix.bits);
+
+		if (x >= limit || (i > 0 && x <= last))
 			return false;
+		last = x;
+	}
 	return true;
 }
 
@@ -130,30 +76,7 @@ __global__ void __launch_bounds__(THREADS)
 		atomicAdd(&entries[p], n);
 }
 
-constexpr unsigned GRID = 132 * 8;
-
 } /* namespace */
-
-extern "C" int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
-			      kh_list *list, cudaStream_t stream)
-{
-	look_up_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, list);
-	return cudaGetLastError();
-}
-
-extern "C" int kh_gpu_read_lists(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
-				 uint32_t *sum, cudaStream_t stream)
-{
-	read_lists_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, sum);
-	return cudaGetLastError();
-}
-
-extern "C" int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n,
-				   uint32_t *sum, cudaStream_t stream)
-{
-	random_kernel<<<GRID, THREADS, 0, stream>>>((const uint4 *)p, blocks, n, sum);
-	return cudaGetLastError();
-}
 
 extern "C" int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
 				  uint32_t n, uint32_t *bad, uint32_t *entries,

@@ -1,10 +1,10 @@
 /*
- * decide.cuh - fragments to calls: what both kernels share
+ * classify.cuh - fragments to calls: what both kernels share
  *
- * Two kernels that give what kh_classify_job gives.  In the first (decide_warp.cuh,
- * decide.cu) a warp takes a fragment that is one segment: its features, their lists and a
+ * Two kernels that give what kh_classify_job gives.  In the first (classify_warp.cu) a
+ * warp takes a fragment that is one segment: its features, their lists and a
  * table bin -> matches stay in shared memory.  What does not fit there, and what is more
- * than one segment, is left to the second (decide_block.cu): a block of threads a
+ * than one segment, is left to the second (classify_block.cu): a block of threads a
  * fragment, with room in device memory that always suffices, and counts by taxon that are
  * summed over segments.
  *
@@ -12,10 +12,10 @@
  * segment no table by taxon is needed: the greatest h of a taxon is that of its best
  * window, and what is added for overpopulated features depends on the taxon alone.
  */
-#ifndef KH_DECIDE_CUH
-#define KH_DECIDE_CUH
+#ifndef KH_CUDA_KERNELS_CLASSIFY_CUH
+#define KH_CUDA_KERNELS_CLASSIFY_CUH
 
-#include "device.cuh"
+#include "cuda/kernels/device.cuh"
 
 namespace {
 
@@ -23,11 +23,7 @@ namespace {
 enum pass {
 	WHOLE,
 	FEATURES_ONLY,                  /* writes them; no more */
-	LISTS_GIVEN,                    /* takes them, and their lists */
-	/* for the bench: stops there; the calls mean nothing */
-	UPTO_SAMPLE,
-	UPTO_LOOK_UP,
-	UPTO_CANDIDATES
+	LISTS_GIVEN                     /* takes them, and their lists */
 };
 
 struct fragment {
@@ -48,7 +44,7 @@ struct fragment {
 	}
 };
 
-__device__ inline uint64_t starts_of(const kh_sketch &sk, uint64_t len)
+__device__ inline uint64_t starts_of(const kh_sampling &sk, uint64_t len)
 {
 	return len < sk.k ? 0 : len - sk.k + 1;
 }

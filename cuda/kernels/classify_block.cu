@@ -1,247 +1,7 @@
-/* decide_block.cu - a block of threads a fragment, with room in device memory (decide.cuh) */
-#include "decide.cuh"
+/* classify_block.cu - a block of threads a fragment, with room in device memory (classify.cuh) */
+#include "cuda/kernels/hits_block.cuh"
 
 namespace {
-
-constexpr unsigned THREADS = 256;
-
-struct block_room {
-	uint32_t order[THREADS / 32][SMER_ROOM];
-	uint64_t orders[THREADS / 32][128];     /* of a minhash window */
-	uint32_t item;
-	uint32_t n_key, n_distinct;     /* of the segment */
-	uint32_t n_found, total;
-	uint32_t n_seg, n_touched, n_lcas;
-	uint32_t features, found, found_at;
-	uint32_t h1, lo, hi;
-	unsigned long long
-		best; /* most hits above, and below the complement of the lowest bin */
-	uint32_t n_last, window; /* of the last segment: features, bins of a window */
-};
-
-/* The features of [from, to) of a packed sequence, to key[n_key ..]. */
-__device__ void block_sample(const kh_gpu_query &q, block_room &b,
-			     const kh_gpu_scratch &x, uint64_t from, uint64_t to)
-{
-	const kh_sketch &sk = q.rule.sketch;
-	const unsigned warp = threadIdx.x / 32, warps = THREADS / 32;
-
-	if (sk.scheme == KH_SYNCMER) {
-		const uint64_t skip = (uint64_t)warp * SMER_TILE;
-
-		if (from + skip >= to)
-			return;
-		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp],
-			      [&](bool keep, uint64_t key) {
-				      if (keep)
-					      x.key[atomicAdd(&b.n_key, 1)] = key;
-			      });
-		return;
-	}
-	for (uint64_t at = from + (uint64_t)warp * sk.stride; at < to;
-	     at += (uint64_t)warps * sk.stride) {
-		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
-
-		warp_minhash(sk, q.bases, q.amb, at, end, b.orders[warp], 128,
-			     [&](unsigned, uint64_t key) {
-				     x.key[atomicAdd(&b.n_key, 1)] = key;
-			     });
-	}
-}
-
-/* One of equal features, to key2. */
-__device__ void block_distinct(block_room &b, const kh_gpu_scratch &x)
-{
-	const uint64_t mask = x.cap_seen - 1;
-
-	for (uint32_t i = threadIdx.x; i < b.n_key; i += THREADS) {
-		unsigned long long key = x.key[i], old;
-		uint64_t at = key & mask;
-
-		for (;; at = (at + 1) & mask) {
-			old = atomicCAS((unsigned long long *)&x.seen[at], ~0ull, key);
-			if (old == ~0ull || old == key)
-				break;
-		}
-		if (old == ~0ull) {
-			uint32_t to = atomicAdd(&b.n_distinct, 1);
-
-			x.key2[to] = key;
-			x.loc[to] = at;
-		}
-	}
-	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
-		x.seen[x.loc[i]] = ~UINT64_C(0);
-	__syncthreads();
-}
-
-/* Distinct features that were sampled before, to key2. */
-__device__ void block_given(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			    const kh_gpu_segment &s)
-{
-	if (threadIdx.x == 0)
-		b.n_distinct = s.n;
-	for (uint32_t i = threadIdx.x; i < s.n; i += THREADS)
-		x.key2[i] = q.key[s.at + i];
-	__syncthreads();
-}
-
-/* Hands the distinct features of segment s over, for their lists to be fetched. */
-__device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			   uint32_t s)
-{
-	if (threadIdx.x == 0) {
-		b.found_at = atomicAdd(q.n_key, b.n_distinct);
-		q.segment[s] = kh_gpu_segment { b.found_at, b.n_distinct };
-	}
-	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
-		q.key[b.found_at + i] = x.key2[i];
-	__syncthreads();
-	if (threadIdx.x == 0)
-		b.n_key = b.n_distinct = 0;
-	__syncthreads();
-}
-
-/* loc, n_loc (0: not found or overpopulated), counts of LCAs.  Given: lists from `at`. */
-template <enum pass P>
-__device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-			   uint32_t at)
-{
-	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
-
-	for (uint32_t i = threadIdx.x / SHARE; i < b.n_distinct; i += THREADS / SHARE) {
-		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
-						   : quad_find(q.ix, x.key2[i]);
-
-		if (threadIdx.x % SHARE != 0)
-			continue;
-		x.loc[i] = l.loc;
-		x.n_loc[i] = l.over ? 0 : l.n;
-		if (l.n == 0)
-			continue;
-		const uint32_t nth = atomicAdd(&b.n_found, 1);
-		if (q.found)
-			q.found[b.found_at + b.found + nth] = x.key2[i];
-		if (!l.over) {
-			atomicAdd(&b.total, l.n);
-			continue;
-		}
-		uint32_t lca = ((const uint32_t *)q.ix.image)[l.loc];
-		if (atomicAdd(&x.over[lca], 1) == 0)
-			x.lcas[atomicAdd(&b.n_lcas, 1)] = lca;
-	}
-	__syncthreads();
-}
-
-/* The table's size for so many locations. */
-__device__ uint64_t table_size(uint32_t total)
-{
-	uint64_t size = 64;
-
-	while (size < 2 * (uint64_t)total)
-		size *= 2;
-	return size;
-}
-
-__device__ void block_count(const kh_gpu_query &q, const block_room &b,
-			    const kh_gpu_scratch &x, uint64_t size)
-{
-	const uint32_t *word = (const uint32_t *)q.ix.image;
-	const uint64_t mask = size - 1;
-
-	for (uint64_t i = threadIdx.x; i < size; i += THREADS)
-		x.bin[i] = x.count[i] = 0;
-	__syncthreads();
-	for (uint32_t f = threadIdx.x / 32; f < b.n_distinct; f += THREADS / 32)
-		for (uint32_t j = lane_id(); j < x.n_loc[f]; j += 32) {
-			uint32_t bin = word[x.loc[f] + j];
-			uint64_t at = bin * UINT32_C(0x9e3779b1) & mask;
-
-			for (;; at = (at + 1) & mask) {
-				uint32_t old = atomicCAS(&x.bin[at], 0, bin + 1);
-
-				if (old == 0 || old == bin + 1)
-					break;
-			}
-			atomicAdd(&x.count[at], 1);
-		}
-	__syncthreads();
-}
-
-__device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64_t mask)
-{
-	for (uint64_t at = bin * UINT32_C(0x9e3779b1) & mask; x.bin[at];
-	     at = (at + 1) & mask)
-		if (x.bin[at] == bin + 1)
-			return x.count[at];
-	return 0;
-}
-
-/* Hits of each window, and the best of them. */
-__device__ void block_hits(block_room &b, const kh_gpu_scratch &x, uint64_t size,
-			   uint32_t r)
-{
-	const uint32_t n = b.n_distinct;
-	unsigned long long best = 0;
-
-	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
-		if (x.bin[i] == 0)
-			continue;
-		const uint32_t bin = x.bin[i] - 1;
-		uint32_t hits = x.count[i];
-
-		for (uint32_t d = 1; d < r && d < UINT32_MAX - bin && hits < n; d++)
-			hits += block_count_of(x, bin + d, size - 1);
-		hits = hits < n ? hits : n;
-		x.hits[i] = hits;
-		unsigned long long mine = (unsigned long long)hits << 32 | (uint32_t)~bin;
-		best = mine > best ? mine : best;
-	}
-	atomicMax(&b.best, best);
-	__syncthreads();
-}
-
-/* The best window of each taxon, then h += best.  `one`: windows that cannot come near h1
- * are left out. */
-__device__ void block_windows(const kh_gpu_query &q, block_room &b,
-			      const kh_gpu_scratch &x, uint64_t size, uint64_t span,
-			      bool one)
-{
-	uint32_t least = 1;
-
-	block_hits(b, x, size, kh_rule_window(&q.rule, span));
-	if (one) {
-		const uint32_t most = (uint32_t)(b.best >> 32),
-			       genus = kh_rule_near_genus(most);
-		uint32_t near = kh_rule_near_species(&q.rule, most, b.n_distinct),
-			 over = 0;
-
-		near = genus < near ? genus : near;
-		for (uint32_t j = 0; j < b.n_lcas; j++)
-			over += x.over[x.lcas[j]];
-		least = near > over ? near - over : 1;
-	}
-	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
-		if (x.bin[i] == 0 || x.hits[i] < least)
-			continue;
-		const uint32_t taxon =
-			q.ix.bins.taxon[kh_bins_target(&q.ix.bins, x.bin[i] - 1)];
-		if (atomicMax(&x.best[taxon], x.hits[i]) == 0)
-			x.touched2[atomicAdd(&b.n_seg, 1)] = taxon;
-	}
-	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < b.n_seg; i += THREADS) {
-		uint32_t taxon = x.touched2[i];
-
-		if (x.h[taxon] == 0)
-			x.touched[atomicAdd(&b.n_touched, 1)] = taxon;
-		x.h[taxon] += x.best[taxon];
-		x.best[taxon] = 0;
-	}
-	__syncthreads();
-}
 
 /* Segment s, whose features have been sampled, by all threads. */
 template <enum pass P>
@@ -271,6 +31,7 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 		b.n_last = b.n_distinct;
 		b.window = kh_rule_window(&q.rule, span);
 		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
+		b.most_hits = b.most_votes = 0;
 	}
 	__syncthreads();
 }
@@ -281,7 +42,7 @@ __device__ uint32_t block_record(const kh_gpu_query &q, block_room &b,
 				 const kh_gpu_scratch &x, const kh_gpu_record &r,
 				 uint32_t s)
 {
-	const uint64_t span = q.rule.max_span, starts = starts_of(q.rule.sketch, r.len);
+	const uint64_t span = q.rule.max_span, starts = starts_of(q.rule.sampling, r.len);
 	const uint64_t first = (uint64_t)r.word * 32;
 
 	for (uint64_t at = 0; at < r.len; at += span, s++) {
@@ -313,6 +74,27 @@ __device__ uint32_t block_first(const kh_gpu_query &q, block_room &b, const frag
 	return P == WHOLE ? 0 : q.segment[i].at;
 }
 
+/* Votes count for each taxon of their species; for the species itself, too. */
+__device__ void block_add_votes(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
+{
+	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
+		const uint32_t t = x.touched[i];
+
+		x.h[t] += x.votes[kh_tree_own_species(&q.ix.tree, t)];
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_voted; i += THREADS) {
+		const uint32_t s = x.voted[i];
+
+		if (x.h[s] == 0) {
+			x.h[s] = x.votes[s];
+			x.touched[atomicAdd(&b.n_touched, 1)] = s;
+		}
+		x.votes[s] = 0;
+	}
+	__syncthreads();
+}
+
 /* h of each touched taxon with what the LCAs add; without any, of each LCA. */
 __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
 {
@@ -327,8 +109,8 @@ __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 		for (uint32_t j = 0; j < b.n_lcas; j++) {
 			const uint32_t lca = x.lcas[j];
 
-			if (only ? lca <= t && t < q.ix.tree.end[lca]
-				 : kh_tree_related(&q.ix.tree, t, lca) != 0)
+			if (only ? kh_tree_within(&q.ix.tree, lca, t)
+				 : kh_tree_related(&q.ix.tree, t, lca))
 				h += x.over[lca];
 		}
 		x.h[t] = h;
@@ -337,33 +119,50 @@ __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	return only;
 }
 
-/* x.best of all taxa that have a feature which the best window lacks, or of all that have
- * one at all. */
-__device__ void block_mark(const kh_gpu_query &q, const block_room &b,
-			   const kh_gpu_scratch &x, bool all, uint32_t mark)
+/* The best window, as the decision needs it. */
+__device__ kh_best block_best(const kh_gpu_query &q, const block_room &b)
 {
-	const uint32_t *word = (const uint32_t *)q.ix.image;
+	const kh_bins &bins = q.ix.bins;
 	const uint32_t first = ~(uint32_t)b.best;
+	const uint32_t vote = first < bins.votes ? kh_bins_vote(&bins, kh_bins_target(&bins, first))
+						 : first;
+
+	return kh_best { (uint32_t)(b.best >> 32), first, b.window, vote };
+}
+
+/* Marks in x.best the taxa, and species, that have a feature which the best window lacks; or
+ * takes the marks of all that have a feature away. */
+__device__ void block_mark(const kh_gpu_query &q, const block_room &b,
+			   const kh_gpu_scratch &x, bool clear)
+{
+	const kh_best best = block_best(q, b);
 
 	for (uint32_t f = threadIdx.x / 32; f < b.n_last; f += THREADS / 32) {
-		const uint32_t *loc = word + x.loc[f], n = x.n_loc[f];
+		const uint32_t n = x.n_loc[f];
 		bool inside = false;
 
 		for (uint32_t j = lane_id(); j < n; j += 32)
-			inside |= loc[j] >= first && loc[j] - first < b.window;
-		if (__any_sync(ALL, inside) && !all)
+			inside |= kh_best_has(&best, block_word(q, x, f, j)) != 0;
+		if (__any_sync(ALL, inside) && !clear)
 			continue;
-		for (uint32_t j = lane_id(); j < n; j += 32)
-			x.best[q.ix.bins.taxon[kh_bins_target(&q.ix.bins, loc[j])]] =
-				mark;
+		for (uint32_t j = lane_id(); j < n; j += 32) {
+			const uint32_t bin = block_word(q, x, f, j);
+			uint32_t *mark = &x.best[q.ix.bins.taxon[kh_bins_target(&q.ix.bins, bin)]];
+
+			if (clear)
+				*mark = 0;
+			else
+				atomicOr(mark, bin < q.ix.bins.votes ? KH_RIVAL_PLACE
+								     : KH_RIVAL_VOTE);
+		}
 	}
 	__syncthreads();
 }
 
-/* Taxa of the list with h >= near; those below h1 only if marked. */
-__device__ kh_extent block_near(block_room &b, const kh_gpu_scratch &x,
-				const uint32_t *list, uint32_t n, uint32_t near,
-				bool marked)
+/* The taxa of the list that the decision asks for. */
+__device__ kh_extent block_asked_for(const kh_gpu_query &q, block_room &b,
+				     const kh_gpu_scratch &x, const uint32_t *list, uint32_t n,
+				     const kh_decision &d)
 {
 	__syncthreads();
 	if (threadIdx.x == 0) {
@@ -374,7 +173,9 @@ __device__ kh_extent block_near(block_room &b, const kh_gpu_scratch &x,
 	for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
 		const uint32_t t = list[i];
 
-		if (x.h[t] >= near && (!marked || x.h[t] == b.h1 || x.best[t])) {
+		const uint32_t own = kh_tree_own_species(&q.ix.tree, t);
+
+		if (kh_decision_takes(&d, x.h[t], kh_rival(x.best[t], x.best[own]))) {
 			atomicMin(&b.lo, t);
 			atomicMax(&b.hi, t);
 		}
@@ -394,24 +195,77 @@ __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
 	for (uint32_t i = threadIdx.x; i < n; i += THREADS)
 		atomicMax(&b.h1, x.h[list[i]]);
 	__syncthreads();
-	if (!kh_rule_enough(&q.rule, b.h1, b.features))
-		return KH_TAXON_NONE;
-	if (b.h1 >= kh_rule_minimum(&q.rule, b.features).species) {
-		const uint32_t near = kh_rule_near_species(&q.rule, b.h1, b.features);
-		uint32_t taxon = kh_rule_species(&q.ix.tree,
-						 block_near(b, x, list, n, near, false));
+	kh_decision d = kh_decision_begin(&q.rule, b.h1, b.features, !only, one);
+	while (d.ask != KH_ASK_NOTHING) {
+		const bool rivals = d.ask == KH_ASK_RIVALS;
 
-		if (taxon == KH_TAXON_NONE && one && !only) {
-			block_mark(q, b, x, false, 1);
-			taxon = kh_rule_species(&q.ix.tree,
-						block_near(b, x, list, n, near, true));
-			block_mark(q, b, x, true, 0);
-		}
-		if (taxon != KH_TAXON_NONE)
-			return taxon;
+		if (rivals)
+			block_mark(q, b, x, false);
+		kh_decision_go_on(&d, &q.ix.tree, block_asked_for(q, b, x, list, n, d));
+		if (rivals)
+			block_mark(q, b, x, true);
 	}
-	return kh_rule_genus(&q.ix.tree,
-			     block_near(b, x, list, n, kh_rule_near_genus(b.h1), false));
+	return d.taxon;
+}
+
+/* --- what the fragment could be (kh_candidates) -------------------------------------- */
+/* Of the touched taxa that are near, the least species from `from` on, or UINT32_MAX, to b.lo; its
+ * greatest h to b.hi. */
+__device__ void block_next_species(const kh_gpu_query &q, block_room &b,
+				   const kh_gpu_scratch &x, uint32_t from)
+{
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		b.lo = UINT32_MAX;
+		b.hi = 0;
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
+		const uint32_t t = x.touched[i];
+
+		if (kh_candidate_near(x.h[t], b.h1))
+			atomicMin(&b.lo, kh_candidate_species(&q.ix.tree, t, from));
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
+		const uint32_t t = x.touched[i];
+
+		if (q.ix.tree.species[t] == b.lo && kh_candidate_near(x.h[t], b.h1))
+			atomicMax(&b.hi, x.h[t]);
+	}
+	__syncthreads();
+}
+
+/* By all threads.  `windows`: h comes from them, in one segment. */
+__device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+				 bool windows, uint32_t i)
+{
+	kh_candidates out = kh_candidates_none();
+	uint32_t from = 0;
+	bool any = false;
+	int n = 0;
+
+	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
+		any |= kh_candidate_near(x.h[x.touched[j]], b.h1) &&
+		       q.ix.tree.species[x.touched[j]] == KH_NO_TAXON;
+	if (__syncthreads_or(any) || !windows)
+		n = KH_CANDIDATES + 1;
+	for (; n <= KH_CANDIDATES; n++, from = b.lo + 1) {
+		block_next_species(q, b, x, from);
+		if (b.lo == UINT32_MAX)
+			break;
+		if (n < KH_CANDIDATES) {
+			out.species[n] = b.lo;
+			out.drop[n] = (uint8_t)(b.h1 - b.hi);
+		}
+	}
+	if (n > KH_CANDIDATES)
+		out = kh_candidates_none();
+	else if (block_best(q, b).first < q.ix.bins.votes)
+		out.bin = block_best(q, b).first;
+	if (threadIdx.x == 0)
+		q.candidates[i] = out;
+	__syncthreads();
 }
 
 template <enum pass P>
@@ -419,17 +273,18 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 			       const kh_gpu_scratch &x, uint32_t i)
 {
 	const fragment f(q, i);
-	const kh_sketch &sk = q.rule.sketch;
+	const kh_sampling &sk = q.rule.sampling;
 
 	if (threadIdx.x == 0) {
 		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
-		b.n_touched = b.n_lcas = b.features = b.found = b.h1 = 0;
+		b.n_touched = b.n_lcas = b.n_voted = b.features = b.found = b.h1 = 0;
+		b.most_hits = b.most_votes = 0;
 		b.best = 0;
 		if (q.found) {
 			uint32_t most = 0;
 
 			for (int m = 0; m < 1 + f.mate; m++)
-				most += (uint32_t)(kh_sketch_bound(&sk, f.r[m].len) +
+				most += (uint32_t)(kh_sampling_bound(&sk, f.r[m].len) +
 						   (f.r[m].len / q.rule.max_span + 1) *
 							   (sk.s + 1));
 			q.found_at[i] = b.found_at = atomicAdd(&q.counts[2], most);
@@ -452,14 +307,15 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 	}
 	if (P == FEATURES_ONLY)
 		return;
+	block_add_votes(q, b, x);
 	const bool only = block_over(q, b, x);
-	uint32_t taxon = block_decide(q, b, x, only, f.one_segment(q.rule));
+	const uint32_t taxon = block_decide(q, b, x, only, f.one_segment(q.rule));
 
-	if (only && taxon != KH_TAXON_NONE && q.ix.tree.species[taxon] != KH_TAXON_NONE)
-		taxon = q.ix.tree.species[taxon];
 	if (threadIdx.x == 0)
 		q.call[i] = kh_call { taxon, b.features,
 				      b.h1 < b.features ? b.h1 : b.features, b.found };
+	if (q.candidates)
+		block_candidates(q, b, x, !only && f.one_segment(q.rule), i);
 	__syncthreads();
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
 		x.h[x.touched[j]] = 0;

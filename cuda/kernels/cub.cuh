@@ -1,6 +1,6 @@
 /* cub.cuh - CUB as the launchers call it: nothing of it throws, and nothing of it hangs */
-#ifndef KH_CUB_CUH
-#define KH_CUB_CUH
+#ifndef KH_CUDA_KERNELS_CUB_CUH
+#define KH_CUDA_KERNELS_CUB_CUH
 
 #include <cub/util_device.cuh>
 #include <cuda_runtime_api.h>

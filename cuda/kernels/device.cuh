@@ -1,8 +1,8 @@
 /* device.cuh - what the kernels share: sampling by a warp, looking up by four lanes */
-#ifndef KH_DEVICE_CUH
-#define KH_DEVICE_CUH
+#ifndef KH_CUDA_KERNELS_DEVICE_CUH
+#define KH_CUDA_KERNELS_DEVICE_CUH
 
-#include "kernels.h"
+#include "cuda/kernels/kernels.h"
 
 static constexpr unsigned ALL = 0xffffffffu;
 
@@ -26,7 +26,7 @@ static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
 /* Gives the syncmers that start at [from, to) to emit(keep, key), all lanes together.
  * Neighbours among `step` warps take every step-th tile. */
 template <class Emit>
-static __device__ void warp_syncmers(const kh_sketch &sk, const kh_gpu_query &q,
+static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &q,
 				     uint64_t from, uint64_t to, uint64_t step,
 				     uint32_t *o, Emit emit)
 {
@@ -77,7 +77,7 @@ static __device__ __forceinline__ uint64_t warp_min(uint64_t x)
  * their number.  Orders are kept in `room` as far as `cap` goes, the rest made again.
  * All ones stand for none: the one number with that order is no canonical k-mer. */
 template <class Emit>
-static __device__ unsigned warp_minhash(const kh_sketch &sk, const uint64_t *bases,
+static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *bases,
 					const uint32_t *amb, uint64_t at, uint64_t end,
 					uint64_t *room, unsigned cap, Emit emit)
 {
@@ -138,7 +138,7 @@ static __device__ __forceinline__ unsigned words_between(uint32_t x, int p, int 
 }
 
 /* Four lanes (quad: their mask) with a quarter of a bucket each: the list of `tag` among
- * positions [from, to), relative to the range's locations; n = 0: it is not there. */
+ * positions [from, to), its `bit` counted in words of the range; n = 0: it is not there. */
 static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad,
 						     unsigned from, unsigned to,
 						     uint32_t tag)
@@ -173,7 +173,7 @@ static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad,
 		      words_between(v.w, 16 * q + 12, byte);
 	sum += __shfl_xor_sync(quad, sum, 1, 4);
 	sum = __shfl_sync(quad, sum, 0, 4);
-	l.loc = base + sum;
+	l.bit = base + sum;             /* words; the caller knows the rest */
 	l.n = kh_list_words(len);
 	l.over = len == KH_LIST_OVER;
 	return l;
@@ -201,7 +201,7 @@ static __device__ __forceinline__ kh_list quad_find(const kh_gpu_index &ix, uint
 		l = quad_match(v, quad, 0, carried, tag);
 	}
 	if (l.n > 0)
-		l.loc += r->first_loc;
+		l.bit = kh_range_word(r, l.bit, ix.bits);
 	return l;
 }
 

@@ -5,8 +5,8 @@
  * other, and a thread finds its range from the top 8 bits of the key.  The contract of
  * each step is in index.h; the code that it must equal is kh_index_encode.
  */
-#include "build.cuh"
-#include "cub.cuh"
+#include "cuda/kernels/cut.cuh"
+#include "cuda/kernels/cub.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -149,49 +149,120 @@ __global__ void several_kernel(kh_gpu_encode e)
 		}
 }
 
-__global__ void length_kernel(kh_gpu_encode e)
+/* The list of entry i has n words, from its first pair's place on. */
+__device__ void set_length(const kh_gpu_encode &e, uint32_t i, uint32_t n)
 {
-	uint64_t i = thread_number();
-
-	if (i > e.n_entries)
-		return;
-	if (i == e.n_entries) {
-		e.len[i] = 0;
-		return;
-	}
-	uint32_t from = e.entry[i], to = e.entry[i + 1], n = 1;
-
-	if (to - from > KH_GPU_MANY) {
-		e.many[atomicAdd(&e.counts[1], 1)] = (uint32_t)i;
-		return;
-	}
-	for (uint32_t j = from + 1; j < to; j++)
-		n += e.bin[j] != e.bin[j - 1];
 	e.len[i] = n > KH_LIST_MAX ? KH_LIST_OVER : (uint8_t)n;
 	if (n > KH_LIST_MAX)
-		atomicAdd(&e.range[e.key[from] >> 40].over, 1);
+		atomicAdd(&e.range[e.key[e.entry[i]] >> 40].over, 1);
 }
 
-__global__ void many_length_kernel(kh_gpu_encode e)
+__device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
 {
-	for (uint32_t x = blockIdx.x; x < e.counts[1]; x += gridDim.x) {
-		const uint32_t i = e.many[x], from = e.entry[i], to = e.entry[i + 1];
-		__shared__ uint32_t sum;
-		uint32_t n = 0;
+	return e.bins.taxon[kh_bins_target(&e.bins, bin)];
+}
 
+/* By one thread: a list with too few locations to be cut. */
+__device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, uint32_t to)
+{
+	kh_extent x = kh_extent_empty();
+	uint32_t n = 0;
+
+	for (uint32_t j = from; j < to; j++)
+		if (n == 0 || e.bin[j] != e.bin[from + n - 1])
+			e.bin[from + n++] = e.bin[j];
+	set_length(e, i, n);
+	if (n <= KH_LIST_MAX)
+		return;
+	for (uint32_t j = from; j < from + n; j++)
+		x = kh_extent_add(x, taxon_of(e, e.bin[j]));
+	e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
+}
+
+/* By a warp. */
+__device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i, uint32_t from,
+			    uint32_t to)
+{
+	const uint32_t n = cut_words<by_warp>(e, t, from, to);
+	kh_extent x = kh_extent_empty();
+
+	if (by_warp::rank() == 0)
+		set_length(e, i, n);
+	if (n <= KH_LIST_MAX) {
+		cut_in_place(e, t, from, to);
+		return;
+	}
+	for (uint32_t j = from + by_warp::rank(); j < to; j += 32)
+		x = kh_extent_add(x, taxon_of(e, e.bin[j]));
+	x.lo = __reduce_min_sync(EVERY, x.lo);
+	x.hi = __reduce_max_sync(EVERY, x.hi);
+	if (by_warp::rank() == 0)
+		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
+}
+
+/* The words of each list, in place of its pairs' bins; those of very many pairs are left to the
+ * next kernel.  A thread has an entry; where a list may be cut its warp works on it together. */
+__global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
+{
+	__shared__ species_table table[THREADS / 32];
+	const uint64_t i = thread_number();
+	uint32_t from = 0, to = 0;
+
+	if (i == e.n_entries)
+		e.len[i] = 0;
+	if (i < e.n_entries) {
+		from = e.entry[i];
+		to = e.entry[i + 1];
+	}
+	const uint32_t n = to - from;
+	if (n > KH_GPU_MANY)
+		e.many[atomicAdd(&e.counts[1], 1)] = (uint32_t)i;
+	else if (n > 0 && n <= most_of(e))
+		short_list(e, (uint32_t)i, from, to);
+	for (unsigned rest = __ballot_sync(EVERY, n <= KH_GPU_MANY && n > most_of(e)); rest;
+	     rest &= rest - 1) {
+		const int lane = __ffs((int)rest) - 1;
+
+		longer_list(e, table[threadIdx.x / 32], __shfl_sync(EVERY, (uint32_t)i, lane),
+			    __shfl_sync(EVERY, from, lane), __shfl_sync(EVERY, to, lane));
+	}
+}
+
+/* By a block: but at most 254 words are kept, so that one warp puts them in order. */
+__device__ void long_list(const kh_gpu_encode &e, species_table &t, kh_extent &x, uint32_t i)
+{
+	const uint32_t from = e.entry[i], to = e.entry[i + 1];
+	const uint32_t n = cut_words<by_block>(e, t, from, to);
+
+	if (threadIdx.x == 0) {
+		set_length(e, i, n);
+		x = kh_extent_empty();
+	}
+	__syncthreads();
+	if (n <= KH_LIST_MAX) {
+		if (threadIdx.x < 32)
+			cut_in_place(e, t, from, to);
+		return;
+	}
+	for (uint64_t j = (uint64_t)from + threadIdx.x; j < to; j += blockDim.x) {
+		const uint32_t taxon = taxon_of(e, e.bin[j]);
+
+		atomicMin(&x.lo, taxon);
+		atomicMax(&x.hi, taxon);
+	}
+	__syncthreads();
+	if (threadIdx.x == 0)
+		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
+}
+
+__global__ void __launch_bounds__(THREADS) many_length_kernel(kh_gpu_encode e)
+{
+	__shared__ species_table table;
+	__shared__ kh_extent extent;
+
+	for (uint32_t x = blockIdx.x; x < e.counts[1]; x += gridDim.x) {
+		long_list(e, table, extent, e.many[x]);
 		__syncthreads();
-		if (threadIdx.x == 0)
-			sum = 0;
-		__syncthreads();
-		for (uint64_t j = (uint64_t)from + threadIdx.x; j < to; j += blockDim.x)
-			n += j == from || e.bin[j] != e.bin[j - 1];
-		atomicAdd(&sum, n);
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			e.len[i] = sum > KH_LIST_MAX ? KH_LIST_OVER : (uint8_t)sum;
-			if (sum > KH_LIST_MAX)
-				atomicAdd(&e.range[e.key[from] >> 40].over, 1);
-		}
 	}
 }
 

@@ -1,13 +1,13 @@
 /*
- * exchange.cu - features to the members that own them, and their lists back (exchange_cuda.c)
+ * exchange.cu - features to the members that own them, and their lists back (rounds.c)
  *
  * At home, features are put in order of owners, and each remembers its place: what comes
  * back comes in that order.  The owner answers with the length of each list, a byte as in
  * its bucket, and with the words of all lists behind one another; sums over the
  * lengths say where they lie, on both sides.
  */
-#include "cub.cuh"
-#include "device.cuh"
+#include "cuda/kernels/cub.cuh"
+#include "cuda/kernels/device.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) find_kernel(kh_gpu_reply r)
 
 		if ((threadIdx.x & 3) == 0) {
 			r.len[i] = (uint8_t)(l.over ? KH_LIST_OVER : l.n);
-			r.loc[i] = l.loc;
+			r.bit[i] = l.bit;
 		}
 	}
 }
@@ -125,7 +125,6 @@ __global__ void words_kernel(kh_gpu_reply r)
 /* Eight lanes a list. */
 __global__ void __launch_bounds__(THREADS) pack_kernel(kh_gpu_reply r)
 {
-	const uint32_t *word = (const uint32_t *)r.ix.image;
 	const uint64_t step = (uint64_t)gridDim.x * THREADS / 8;
 
 	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / 8; i < r.n;
@@ -133,7 +132,8 @@ __global__ void __launch_bounds__(THREADS) pack_kernel(kh_gpu_reply r)
 		const uint32_t n = kh_list_words(r.len[i]);
 
 		for (uint32_t j = threadIdx.x & 7; j < n; j += 8)
-			r.word[r.before[i] + j] = word[r.loc[i] + j];
+			r.word[r.before[i] + j] =
+				kh_word(r.ix.image, r.bit[i] + (uint64_t)j * r.ix.bits, r.ix.bits);
 	}
 }
 
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(THREADS)
 	     i += (uint64_t)gridDim.x * THREADS) {
 		const uint32_t at = place[i];
 
-		list[i] = kh_list { before[at], kh_list_words(len[at]),
+		list[i] = kh_list { before[at] * 32, kh_list_words(len[at]),
 				    len[at] == KH_LIST_OVER };
 	}
 }

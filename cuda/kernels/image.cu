@@ -4,7 +4,7 @@
  * It goes on where encode.cu ends: entries, their slots, the lengths of their lists and the
  * words before each are known.
  */
-#include "build.cuh"
+#include "cuda/kernels/pairs.cuh"
 
 namespace {
 
@@ -107,82 +107,31 @@ __global__ void __launch_bounds__(THREADS)
 				    word[4 * i + 3]);
 }
 
-__device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
+/* A word of e.bins.bits bits to bit `bit` of `to`, which is zero there.  Others write to the same
+ * 32 bits. */
+__device__ void put_word(const kh_gpu_encode &e, uint32_t *to, uint64_t bit, uint32_t word)
 {
-	return e.bins.taxon[kh_bins_target(&e.bins, bin)];
+	const uint32_t shift = bit & 31;
+
+	to += bit >> 5;
+	atomicOr(to, word << shift);
+	if (shift + e.bins.bits > 32)
+		atomicOr(to + 1, word >> (32 - shift));
 }
 
-__device__ uint32_t *list_of(const kh_gpu_encode &e, uint64_t p, uint64_t i)
-{
-	return (uint32_t *)e.image + e.range[p].loc + (e.lead[i] - e.range[p].word);
-}
-
+/* The words of a list stand where its pairs' bins were (encode.cu). */
 __global__ void list_kernel(kh_gpu_encode e)
 {
-	uint64_t i = thread_number();
+	const uint64_t i = thread_number();
 
 	if (i >= e.n_entries)
 		return;
-	uint32_t from = e.entry[i], to = e.entry[i + 1], n = 0;
+	const uint32_t from = e.entry[i], n = kh_list_words(e.len[i]);
+	const kh_gpu_range &r = e.range[e.key[from] >> 40];
+	const uint64_t at = e.lead[i] - r.word;
 
-	if (to - from > KH_GPU_MANY)
-		return;
-	uint32_t *out = list_of(e, e.key[from] >> 40, i);
-	if (e.len[i] == KH_LIST_OVER) {
-		kh_extent x = { UINT32_MAX, 0 };
-
-		for (uint32_t j = from; j < to; j++)
-			x = kh_extent_add(x, taxon_of(e, e.bin[j]));
-		out[0] = kh_tree_lca(&e.tree, x.lo, x.hi);
-		return;
-	}
-	for (uint32_t j = from; j < to; j++)
-		if (j == from || e.bin[j] != e.bin[j - 1])
-			out[n++] = e.bin[j];
-}
-
-/* A block a list: at most 254 locations are kept, so one warp's order is enough. */
-__global__ void many_list_kernel(kh_gpu_encode e)
-{
-	for (uint32_t x = blockIdx.x; x < e.counts[1]; x += gridDim.x) {
-		const uint32_t i = e.many[x], from = e.entry[i], to = e.entry[i + 1];
-		uint32_t *out = list_of(e, e.key[from] >> 40, i);
-		__shared__ uint32_t lo, hi;
-
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			lo = UINT32_MAX;
-			hi = 0;
-		}
-		__syncthreads();
-		if (e.len[i] == KH_LIST_OVER) {
-			for (uint64_t j = (uint64_t)from + threadIdx.x; j < to;
-			     j += blockDim.x) {
-				uint32_t t = taxon_of(e, e.bin[j]);
-
-				atomicMin(&lo, t);
-				atomicMax(&hi, t);
-			}
-			__syncthreads();
-			if (threadIdx.x == 0)
-				out[0] = kh_tree_lca(&e.tree, lo, hi);
-		} else if (threadIdx.x < 32) {
-			uint32_t n = 0;
-
-			for (uint64_t j = from; j < to; j += 32) {
-				uint64_t me = j + threadIdx.x;
-				bool keep = me < to &&
-					    (me == from || e.bin[me] != e.bin[me - 1]);
-				unsigned mask = __ballot_sync(0xffffffffu, keep);
-
-				if (keep)
-					out[n +
-					    (uint32_t)__popc(mask & ((1u << threadIdx.x) -
-								     1))] = e.bin[me];
-				n += (uint32_t)__popc(mask);
-			}
-		}
-	}
+	for (uint32_t j = 0; j < n; j++)
+		put_word(e, (uint32_t *)e.image + r.loc, (at + j) * e.bins.bits, e.bin[from + j]);
 }
 
 } /* namespace */
@@ -193,9 +142,7 @@ extern "C" int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_
 	if (e->n_entries > 0)
 		start_kernel<<<blocks_for(e->n_entries), THREADS, 0, stream>>>(*e);
 	bucket_kernel<<<blocks_for(n_start), THREADS, 0, stream>>>(*e, n_start);
-	if (e->n_entries > 0) {
+	if (e->n_entries > 0)
 		list_kernel<<<blocks_for(e->n_entries), THREADS, 0, stream>>>(*e);
-		many_list_kernel<<<MANY_BLOCKS, THREADS, 0, stream>>>(*e);
-	}
 	return cudaGetLastError();
 }

@@ -2,23 +2,24 @@
  * kernels.h - the launchers: what C may ask of the kernels
  *
  * Each returns a cudaError_t as an int, works on the current device in the given
- * stream, and does not wait unless it says so.  All pointers are to device memory.
+ * stream, and does not wait unless it says so.  All pointers are to device memory.  A field
+ * `room` is scratch; functions *_room say how many bytes of it are needed.
  */
-#ifndef KH_KERNELS_H
-#define KH_KERNELS_H
+#ifndef KH_CUDA_KERNELS_H
+#define KH_CUDA_KERNELS_H
 
 #include <cuda_runtime_api.h>
-#include "classify.h"
-#include "index.h"
-#include "sketch.h"
+#include "classify/rule.h"
+#include "index/index.h"
+#include "kmer/sampling.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* --- sketch.cu: the pairs of a block of references -------------------------------------
- */
-/* A piece (build.h).  Windows and bins of all pieces are numbered through: its first. */
+/* --- sample.cu: the pairs of a block of references ----------------------------------- */
+/* A piece (backend/sample.h).  Windows, and bins, of all pieces are numbered through: `window` and
+ * `summed` are the numbers of its first ones. */
 typedef struct kh_gpu_piece {
 	uint64_t at, starts, bases;
 	uint64_t window, summed;
@@ -28,7 +29,7 @@ typedef struct kh_gpu_piece {
 /* Pieces are ascending and none shares a 32-base word with another; behind the last word
  * of bases and amb stands another that may be read. */
 typedef struct kh_gpu_sample {
-	kh_sketch sketch;
+	kh_sampling sampling;
 	const uint64_t *bases;
 	const uint32_t *amb;
 	const kh_gpu_piece *piece;
@@ -49,15 +50,15 @@ typedef struct kh_gpu_sample {
 size_t kh_gpu_sample_room(const kh_gpu_sample *s);
 int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
 
-/* --- build.cu: pairs to ranges of the index ----------------------------------------- */
-/* A batch of pairs in memory, and where it goes. */
-typedef struct kh_gpu_part {
+/* --- pairs.cu: pairs to ranges of the index ----------------------------------------- */
+/* Pairs one behind the other in memory, and the place of the first in what is made of them. */
+typedef struct kh_gpu_pairs {
 	const uint64_t *key;
 	const uint32_t *bin;
 	uint64_t n, to;
-} kh_gpu_part;
+} kh_gpu_pairs;
 
-/* From bins over all sequences to bins over targets (build.h); n = 0: none. */
+/* From bins over all sequences to bins over targets (kh_remap); n = 0: bins stay as they are. */
 typedef struct kh_gpu_remap {
 	const uint32_t *first, *to;
 	uint32_t n;
@@ -65,7 +66,7 @@ typedef struct kh_gpu_remap {
 
 #define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
 
-int kh_gpu_gather(const kh_gpu_part *part, uint32_t n, const kh_gpu_remap *remap,
+int kh_gpu_gather(const kh_gpu_pairs *part, uint32_t n, const kh_gpu_remap *remap,
 		  uint64_t *key, uint32_t *bin, cudaStream_t stream);
 
 /* Stable, by key.  The sorted arrays are where *key and *bin point afterwards. */
@@ -93,14 +94,14 @@ typedef struct kh_gpu_range {
 	uint32_t B;
 	uint32_t over;
 	uint32_t failed;                /* an entry lies too far behind its home */
-	uint32_t start; /* its first place in kh_gpu_encode.start: B + 2 of them */
+	uint32_t start;                 /* its first place in kh_gpu_encode.start, of B + 2 */
 } kh_gpu_range;
 
 /* Sorted pairs of whole ranges, less than 2^32, and what becomes of them.  range has
  * KH_RANGES + 1 elements; the last, a sentinel, has the ends of all. */
 typedef struct kh_gpu_encode {
 	const uint64_t *key;
-	uint32_t *bin;                  /* lists of several keys are sorted in place */
+	uint32_t *bin;                  /* lists are sorted, and cut, in place */
 	uint64_t n;
 	kh_gpu_range *range;
 	kh_bins bins;
@@ -109,15 +110,17 @@ typedef struct kh_gpu_encode {
 	uint64_t n_heads;
 	uint32_t *entry;                /* n_entries + 1: first pair of each entry */
 	uint64_t n_entries;
-	uint64_t *lead; /* n_entries + 1: max of 19 * home - j; then words before */
+	uint64_t *lead;                 /* n_entries + 1: max of 19 * home - j; then the words of
+					 * lists before */
 	uint32_t *slot;                 /* n_entries */
 	uint8_t *len;                   /* n_entries + 1 */
-	uint32_t *several; /* entries of several keys, at most cap_several of them */
-	uint32_t *many;    /* entries of more than KH_GPU_MANY pairs: n / that */
+	uint32_t *several;              /* entries of several keys, at most cap_several of them */
+	uint32_t *many;                 /* entries of more than KH_GPU_MANY pairs */
 	uint32_t cap_several;           /* for kh_gpu_lists: how many there are */
 	uint32_t *counts;               /* [0] several, [1] many: zero before */
 	uint64_t *n_out;                /* what kh_gpu_heads and _entries found */
-	uint32_t *start; /* first entry of each bucket, all ranges, and behind it */
+	uint32_t *start;                /* of each range: the first entry of each bucket, and the
+					 * one behind the last */
 	kh_bucket *image;
 	void *room;                     /* for scans */
 	size_t room_bytes;
@@ -134,7 +137,7 @@ int kh_gpu_lists(const kh_gpu_encode *e,
 /* image, with range[].bucket, .loc and .start set; n_start: places in start */
 int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
 
-/* --- shard.cu: pairs to the owners of their ranges ------------------------------------ */
+/* --- split.cu: pairs to the owners of their ranges -------------------------------- */
 /* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the
  * ranges that owner i has by kh_shards_even. */
 #define KH_GPU_OWNERS 64
@@ -158,7 +161,7 @@ int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t
 /* As kh_gpu_sort_run, by range alone. */
 int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 
-/* --- query.cu, decide.cu: reads to calls -------------------------------------------- */
+/* --- classify_warp.cu, classify_block.cu: reads to calls ----------------------------- */
 /* A database in device memory, by value.  The directory counts from `image`, which is NULL
  * if the ranges lie on several devices: addresses stand in the directory then. */
 typedef struct kh_gpu_index {
@@ -166,6 +169,7 @@ typedef struct kh_gpu_index {
 	const kh_range *dir;
 	kh_bins bins;
 	kh_tree tree;
+	uint32_t bits;                  /* of a word of a list */
 } kh_gpu_index;
 
 /* A record: its first 32-base word and its bases. */
@@ -182,6 +186,7 @@ typedef struct kh_gpu_scratch {
 	uint32_t *bin, *count, *hits;   /* cap_table, a power of two */
 	uint32_t *h, *best, *over;      /* n_taxa; zero */
 	uint32_t *touched, *touched2, *lcas;
+	uint32_t *votes, *voted;        /* n_taxa; votes: zero */
 	uint64_t cap_keys, cap_seen, cap_table;
 } kh_gpu_scratch;
 
@@ -202,20 +207,20 @@ typedef struct kh_gpu_query {
 	uint32_t mates;                 /* record of fragment i: i, its mate: mates + i;
 	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
 	kh_call *call;
+	kh_candidates *candidates;      /* n, or NULL: not wanted */
 	/* what the first kernel leaves to the second */
 	uint32_t *left;                 /* n */
-	uint32_t *counts; /* [0] of left, [1] of those taken, [2] keys, [3] further
-			 * segments: zero before */
+	uint32_t *counts;               /* [0] of left, [1] of those taken, [2] keys, [3] further
+					 * segments: zero before */
 	const kh_gpu_scratch *scratch;  /* n_scratch */
 	uint32_t n_scratch;
 	/* features found, by fragment: wanted if found is not NULL */
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
-	uint32_t blocks_only; /* 1: all by the second kernel, to see what the first gains
-			       */
 	/* In two passes, if segment is not NULL.  Without `list`: the distinct features of
 	 * all segments are appended to key.  With it, they are not sampled again, the
-	 * list of key[i] is list[i], and ix.image is the words that lists lie in.  Segment
+	 * list of key[i] is list[i], and ix.image is the words that lists lie in, of 32 bits
+	 * (ix.bits).  Segment
 	 * i is that of fragment i; of a fragment that has several they are
 	 * segment[segment[i].at] and those behind it. */
 	kh_gpu_segment *segment;        /* n, and one for each further segment */
@@ -228,33 +233,13 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 /* Its second kernel, when the first has been launched. */
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
 
-/* How far the fragments are taken: as kh_gpu_query_run does; all by the second kernel; or,
- * for the bench, by the first kernel up to a part, with calls that mean nothing. */
-enum kh_gpu_upto {
-	KH_GPU_SAMPLE,
-	KH_GPU_LOOK_UP,
-	KH_GPU_CANDIDATES,
-	KH_GPU_WHOLE,
-	KH_GPU_BLOCKS
-};
-int kh_gpu_query_upto(const kh_gpu_query *q, int part, cudaStream_t stream);
-
-/* Looks up n keys; list[i] is as kh_index_find has it; list NULL: only reads. */
-int kh_gpu_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n, kh_list *list,
-		   cudaStream_t stream);
-/* Looks up n keys and reads their lists. */
-int kh_gpu_read_lists(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
-		      uint32_t *sum, cudaStream_t stream);
-/* Reads n random 64-byte blocks of `blocks`, four lanes each: what a look-up can reach.
- */
-int kh_gpu_random_reads(const void *p, uint64_t blocks, uint64_t n, uint32_t *sum,
-			cudaStream_t stream);
+/* --- check.cu --------------------------------------------------------------------- */
 /* What kh_index_check checks, of n ranges from `first` on: bad[range], all ones before,
  * gets the first bad bucket, and entries[range], zero before, their number. */
 int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
 		       uint32_t n, uint32_t *bad, uint32_t *entries, cudaStream_t stream);
 
-/* --- exchange.cu: features to their owners, lists back ------------------------------- */
+/* --- exchange.cu: features to their owners, lists back ---------------------------- */
 #define KH_GPU_MEMBERS_MAX 256
 
 /* Features in order of owners.  n: how many there are, in device memory. */
@@ -282,7 +267,7 @@ typedef struct kh_gpu_reply {
 	uint64_t n;
 	uint64_t from[KH_GPU_MEMBERS_MAX + 1];
 	uint32_t members;
-	uint64_t *loc;                  /* n */
+	uint64_t *bit;                  /* n: where the list is */
 	uint64_t *before;               /* n + 1: words in front of each list */
 	uint8_t *len;                   /* n: as in a bucket */
 	uint64_t *words;                /* members: of all lists of each */
@@ -300,7 +285,7 @@ typedef struct kh_gpu_taken {
 	const uint32_t *place;
 	uint64_t n;
 	uint64_t *before;               /* n + 1 */
-	kh_list *list;                  /* n; loc counts the words that have come */
+	kh_list *list;                  /* n, in the words that have come, of 32 bits */
 	void *room;
 	size_t room_bytes;
 } kh_gpu_taken;

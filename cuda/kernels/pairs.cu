@@ -1,8 +1,8 @@
 /*
- * build.cu - pairs of a build gathered and sorted, and where each range of them begins
+ * pairs.cu - pairs of a build gathered and sorted, and where each range of them begins
  */
-#include "build.cuh"
-#include "cub.cuh"
+#include "cuda/kernels/pairs.cuh"
+#include "cuda/kernels/cub.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -16,10 +16,10 @@ __device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
 	return kh_bins_target(&b, bin);
 }
 
-__global__ void gather_kernel(const kh_gpu_part *part, kh_gpu_remap remap, uint64_t *key,
+__global__ void gather_kernel(const kh_gpu_pairs *part, kh_gpu_remap remap, uint64_t *key,
 			      uint32_t *bin)
 {
-	const kh_gpu_part p = part[blockIdx.x];
+	const kh_gpu_pairs p = part[blockIdx.x];
 	const uint64_t step = (uint64_t)gridDim.y * blockDim.x;
 
 	for (uint64_t i = (uint64_t)blockIdx.y * blockDim.x + threadIdx.x; i < p.n;
@@ -60,7 +60,7 @@ __global__ void bounds_kernel(const uint64_t *key, uint64_t n, uint64_t *at)
 
 } /* namespace */
 
-extern "C" int kh_gpu_gather(const kh_gpu_part *part, uint32_t n,
+extern "C" int kh_gpu_gather(const kh_gpu_pairs *part, uint32_t n,
 			     const kh_gpu_remap *remap, uint64_t *key, uint32_t *bin,
 			     cudaStream_t stream)
 {

@@ -1,8 +1,8 @@
-/* build.cuh - what build.cu, encode.cu and image.cu share */
-#ifndef KH_BUILD_CUH
-#define KH_BUILD_CUH
+/* pairs.cuh - what pairs.cu, encode.cu and image.cu share */
+#ifndef KH_CUDA_KERNELS_PAIRS_CUH
+#define KH_CUDA_KERNELS_PAIRS_CUH
 
-#include "kernels.h"
+#include "cuda/kernels/kernels.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
 /*
- * sketch.cu - (key, bin) pairs of a block of references, in order of bins
+ * sample.cu - (key, bin) pairs of a block of references, in order of bins
  *
  * Syncmers: a thread marks the starts in its 32-base word as bits, a scan of their
  * numbers says where each word's pairs go, and a second kernel makes them.  Minhash: a
  * warp selects the features of a window into a slot of fixed size, and what is in the
  * slots is moved together.
  */
-#include "cub.cuh"
-#include "device.cuh"
+#include "cuda/kernels/cub.cuh"
+#include "cuda/kernels/device.cuh"
 
 #include <cub/device/device_scan.cuh>
 
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(256)
 		if (end > first) {
 			uint64_t amb = s.amb[w] | (uint64_t)s.amb[w + 1] << 32;
 
-			keep = syncmers_of<H>(s.bases[w], s.bases[w + 1], s.sketch.s);
-			keep &= ~smear(amb, s.sketch.k);
+			keep = syncmers_of<H>(s.bases[w], s.bases[w + 1], s.sampling.s);
+			keep &= ~smear(amb, s.sampling.k);
 			if (at > first)
 				keep &= ~0u << (at - first);
 			if (end - first < 32)
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 		uint64_t i = ((uint64_t)w << 5) + (uint64_t)(__ffs((int)m) - 1);
 
 		s.key[out] = kh_key(kh_bits_canonical(
-			kh_packed_bits(s.bases, i, s.sketch.k), s.sketch.k));
-		s.bin[out++] = p.bin + (uint32_t)((i - p.at) / s.sketch.stride);
+			kh_packed_bits(s.bases, i, s.sampling.k), s.sampling.k));
+		s.bin[out++] = p.bin + (uint32_t)((i - p.at) / s.sampling.stride);
 	}
 }
 
@@ -156,11 +156,11 @@ __global__ void __launch_bounds__(256)
 		return;
 	}
 	const kh_gpu_piece p = s.piece[piece_of_window(s, window)];
-	const uint64_t at = (window - p.window) * s.sketch.stride;
+	const uint64_t at = (window - p.window) * s.sampling.stride;
 	const uint64_t end =
-		p.starts - at < s.sketch.stride ? p.starts : at + s.sketch.stride;
-	uint64_t *out = stage + window * s.sketch.s;
-	unsigned n = warp_minhash(s.sketch, s.bases, s.amb, p.at + at, p.at + end,
+		p.starts - at < s.sampling.stride ? p.starts : at + s.sampling.stride;
+	uint64_t *out = stage + window * s.sampling.s;
+	unsigned n = warp_minhash(s.sampling, s.bases, s.amb, p.at + at, p.at + end,
 				  room[threadIdx.x / 32], WINDOW_ROOM,
 				  [&](unsigned i, uint64_t key) { out[i] = key; });
 
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64
 	const kh_gpu_piece p = s.piece[piece_of_window(s, window)];
 
 	for (uint32_t i = from[window] + lane_id(); i < from[window + 1]; i += 32) {
-		s.key[i] = stage[window * s.sketch.s + i - from[window]];
+		s.key[i] = stage[window * s.sampling.s + i - from[window]];
 		s.bin[i] = p.bin + (uint32_t)(window - p.window);
 	}
 }
@@ -189,8 +189,8 @@ __global__ void __launch_bounds__(256) move_kernel(kh_gpu_sample s, const uint64
 __device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p,
 			       uint64_t bin)
 {
-	const uint64_t from = p.at + bin * s.sketch.stride, end = p.at + p.bases;
-	const uint64_t stop = end - from < s.sketch.stride ? end : from + s.sketch.stride;
+	const uint64_t from = p.at + bin * s.sampling.stride, end = p.at + p.bases;
+	const uint64_t stop = end - from < s.sampling.stride ? end : from + s.sampling.stride;
 	uint64_t h = kh_fmix64(p.local + bin + 1);
 
 	for (uint64_t i = from; i < stop; i += 16) {
@@ -250,7 +250,7 @@ size_t up(size_t n)
 layout lay_out(const kh_gpu_sample *s)
 {
 	layout l = {};
-	bool minhash = s->sketch.scheme == KH_MINHASH;
+	bool minhash = s->sampling.scheme == KH_MINHASH;
 	char *at = (char *)s->room;
 
 	l.items = (minhash ? (size_t)s->n_windows : s->n_words) + 1;
@@ -265,7 +265,7 @@ layout lay_out(const kh_gpu_sample *s)
 	at += up(l.items * 4);
 	l.mark = (uint32_t *)at;
 	l.stage = (uint64_t *)at;
-	at += up(minhash ? (size_t)s->n_windows * s->sketch.s * 8
+	at += up(minhash ? (size_t)s->n_windows * s->sampling.s * 8
 			 : (size_t)s->n_words * 4);
 	l.scan = at;
 	l.bytes = (size_t)(at - (char *)s->room) + up(l.scan_bytes);
@@ -280,7 +280,7 @@ void mark(const kh_gpu_sample *s, const layout &l, cudaStream_t stream)
 
 void mark_any(const kh_gpu_sample *s, const layout &l, cudaStream_t stream)
 {
-	switch ((s->sketch.k - s->sketch.s) / 2) {
+	switch ((s->sampling.k - s->sampling.s) / 2) {
 	case 1: mark<1>(s, l, stream); break;
 	case 2: mark<2>(s, l, stream); break;
 	case 3: mark<3>(s, l, stream); break;
@@ -302,7 +302,7 @@ extern "C" size_t kh_gpu_sample_room(const kh_gpu_sample *s)
 extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 {
 	layout l = lay_out(s);
-	bool minhash = s->sketch.scheme == KH_MINHASH;
+	bool minhash = s->sampling.scheme == KH_MINHASH;
 	unsigned blocks =
 		(unsigned)(minhash ? s->n_windows / 8 + 1 : s->n_words / 256 + 1);
 

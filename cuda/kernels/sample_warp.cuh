@@ -1,8 +1,8 @@
 /* sample_warp.cuh - the distinct features of a fragment, by a warp, in shared memory */
-#ifndef KH_SAMPLE_WARP_CUH
-#define KH_SAMPLE_WARP_CUH
+#ifndef KH_CUDA_KERNELS_SAMPLE_WARP_CUH
+#define KH_CUDA_KERNELS_SAMPLE_WARP_CUH
 
-#include "decide.cuh"
+#include "cuda/kernels/classify.cuh"
 
 namespace {
 
@@ -14,7 +14,7 @@ static_assert(FEATURES <= TABLE, "overpopulated features are candidates too");
 
 struct warp_room {
 	uint64_t key[FEATURES];
-	uint64_t loc[FEATURES];
+	uint64_t loc[FEATURES];         /* the bit where the list is */
 	uint32_t before[FEATURES + 1];  /* locations of the features in front */
 	uint32_t over[FEATURES];
 	uint32_t n_over, n_found;
@@ -47,7 +47,7 @@ struct collector {
 
 __device__ void sample_record(const kh_gpu_query &q, const kh_gpu_record &r, collector &c)
 {
-	const kh_sketch &sk = q.rule.sketch;
+	const kh_sampling &sk = q.rule.sampling;
 	const uint64_t from = (uint64_t)r.word * 32, to = from + starts_of(sk, r.len);
 
 	if (sk.scheme == KH_SYNCMER) {
@@ -101,31 +101,6 @@ __device__ unsigned sample_fragment(const kh_gpu_query &q, warp_room &w,
 	if (f.mate && col.n <= FEATURES)
 		sample_record(q, f.r[1], col);
 	return col.n > FEATURES ? col.n : distinct(w, col.n);
-}
-
-/* The same, sampled before. */
-__device__ unsigned given_features(const kh_gpu_query &q, warp_room &w,
-				   const kh_gpu_segment &s)
-{
-	if (q.found && s.n <= FEATURES)
-		for (unsigned i = lane_id(); i < s.n; i += 32)
-			w.key[i] = q.key[s.at + i];
-	return s.n;
-}
-
-/* Hands the features over, for their lists to be fetched. */
-__device__ void give_features(const kh_gpu_query &q, const warp_room &w, unsigned n,
-			      uint32_t i)
-{
-	uint32_t at = 0;
-
-	if (lane_id() == 0) {
-		at = atomicAdd(q.n_key, n);
-		q.segment[i] = kh_gpu_segment { at, n };
-	}
-	at = __shfl_sync(ALL, at, 0);
-	for (unsigned x = lane_id(); x < n; x += 32)
-		q.key[at + x] = w.key[x];
 }
 
 } /* namespace */

@@ -1,12 +1,12 @@
 /*
- * shard.cu - pairs to the owners of their ranges
+ * split.cu - pairs to the owners of their ranges
  *
  * A block of pairs is split while references are still read: stably, into n runs, of which
  * run i is of owner i.  Three kernels: counts by tile and owner, their sums in the order
  * of owners, and each pair to its place, which it finds among those of its warp that have the
  * same owner.
  */
-#include "kernels.h"
+#include "cuda/kernels/kernels.h"
 
 #include <cub/device/device_radix_sort.cuh>
 

@@ -1,0 +1,242 @@
+/*
+ * candidates_warp.cuh - by a warp, in shared memory: from the features of a fragment to its
+ * candidates
+ */
+#ifndef KH_CUDA_KERNELS_CANDIDATES_WARP_CUH
+#define KH_CUDA_KERNELS_CANDIDATES_WARP_CUH
+
+#include "cuda/kernels/sample_warp.cuh"
+
+namespace {
+
+/* What a lane has of the candidates: windows, or overpopulated features. */
+struct candidates {
+	uint32_t h[EACH], taxon[EACH];
+};
+
+__device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
+__device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
+
+/* Lists of the features: before[], loc[], over[]; locations in all.  Given: of those from
+ * `at`. */
+template <enum pass P>
+__device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
+			       uint32_t at)
+{
+	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
+	const unsigned lane = lane_id();
+	uint32_t sum = 0;
+
+	if (lane == 0)
+		w.n_over = w.n_found = 0;
+	__syncwarp();
+	for (unsigned i = lane / SHARE; i < n; i += 32 / SHARE) {
+		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
+						   : quad_find(q.ix, w.key[i]);
+
+		if (lane % SHARE == 0) {
+			w.loc[i] = l.bit;
+			w.before[i] = l.over ? 0 : l.n;
+			if (l.n)
+				atomicAdd(&w.n_found, 1);
+			if (l.over)
+				w.over[atomicAdd(&w.n_over, 1)] =
+					kh_word(q.ix.image, l.bit, q.ix.bits);
+			if (q.found && l.n == 0)
+				w.key[i] = ~UINT64_C(0);
+		}
+	}
+	__syncwarp();
+	for (unsigned from = 0; from < n; from += 32) {
+		uint32_t x = from + lane < n ? w.before[from + lane] : 0, up = x;
+
+		for (int d = 1; d < 32; d *= 2) {
+			uint32_t y = __shfl_up_sync(ALL, up, d);
+
+			if (lane >= (unsigned)d)
+				up += y;
+		}
+		if (from + lane < n)
+			w.before[from + lane] = sum + up - x;
+		sum += __shfl_sync(ALL, up, 31);
+	}
+	if (lane == 0)
+		w.before[n] = sum;
+	__syncwarp();
+	return sum;
+}
+
+__device__ uint32_t slot_of(uint32_t bin, unsigned shift)
+{
+	return bin * UINT32_C(0x9e3779b1) >> shift;
+}
+
+/* The i-th of all locations, and whose it is: of the last feature with before <= i. */
+__device__ uint32_t location(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i,
+			     unsigned *feature)
+{
+	unsigned lo = 0, hi = n;
+
+	while (hi - lo > 1) {
+		const unsigned mid = (lo + hi) / 2;
+
+		if (w.before[mid] <= i)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	*feature = lo;
+	return kh_word(q.ix.image, w.loc[lo] + (uint64_t)(i - w.before[lo]) * q.ix.bits,
+		       q.ix.bits);
+}
+
+/* Matches by bin.  *bits: log2 of the table's size. False: too many bins. */
+__device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
+			   uint32_t total, unsigned *bits)
+{
+	const unsigned lane = lane_id();
+	unsigned used = 0, b = 6;
+
+	while ((1u << b) < 2 * total && (1u << b) < TABLE)
+		b++;
+	const unsigned size = 1u << b, mask = size - 1;
+	for (unsigned i = lane; i < size; i += 32)
+		w.u.t.bin[i] = w.u.t.count[i] = 0;
+	__syncwarp();
+	for (uint32_t from = 0; from < total; from += 32) {
+		const uint32_t i = from + lane;
+		bool fresh = false;
+
+		if (i < total) {
+			unsigned feature;
+			const uint32_t bin = location(q, w, n, i, &feature);
+			uint32_t at = slot_of(bin, 32 - b);
+
+			for (;; at = (at + 1) & mask) {
+				uint32_t old = atomicCAS(&w.u.t.bin[at], 0, bin + 1);
+
+				fresh = old == 0;
+				if (fresh || old == bin + 1)
+					break;
+			}
+			atomicAdd(&w.u.t.count[at], 1);
+		}
+		used += __popc(__ballot_sync(ALL, fresh));
+		if (used > size - 32)           /* and a free place ends every search */
+			return false;
+	}
+	__syncwarp();
+	*bits = b;
+	return true;
+}
+
+__device__ uint32_t count_of(const warp_room &w, uint32_t bin, unsigned bits)
+{
+	const unsigned mask = (1u << bits) - 1;
+
+	for (uint32_t at = slot_of(bin, 32 - bits); w.u.t.bin[at]; at = (at + 1) & mask)
+		if (w.u.t.bin[at] == bin + 1)
+			return w.u.t.count[at];
+	return 0;
+}
+
+/* Hits of the window that begins at a bin with matches. */
+__device__ uint32_t window_hits(const warp_room &w, uint32_t bin, uint32_t hits, uint32_t r,
+				unsigned bits)
+{
+	for (uint32_t d = 1; d < r && d < UINT32_MAX - bin; d++)
+		hits += count_of(w, bin + d, bits);
+	return hits;
+}
+
+/* c.h[x]: hits of the window at place 32 x + lane, or votes.  The most of all lanes. */
+__device__ kh_hits_most windows(const kh_gpu_query &q, const warp_room &w, unsigned n,
+				uint32_t r, unsigned bits, candidates &c)
+{
+	uint32_t hits = 0, votes = 0;
+
+#pragma unroll
+	for (unsigned x = 0; x < EACH; x++) {
+		const unsigned i = 32 * x + lane_id();
+
+		c.h[x] = 0;
+		if (i >= 1u << bits || w.u.t.bin[i] == 0)
+			continue;
+		const uint32_t bin = w.u.t.bin[i] - 1, count = w.u.t.count[i];
+
+		if (bin >= q.ix.bins.votes) {
+			c.h[x] = count;
+			votes = count > votes ? count : votes;
+			continue;
+		}
+		const uint32_t in_window = window_hits(w, bin, count, r, bits);
+		c.h[x] = in_window < n ? in_window : n;
+		hits = c.h[x] > hits ? c.h[x] : hits;
+	}
+	return kh_hits_most { warp_max(hits), warp_max(votes), w.n_over };
+}
+
+/* The best of what the lanes have found. */
+__device__ kh_best best_of_lanes(const kh_best &mine)
+{
+	const uint32_t score = warp_max(mine.score);
+	const uint32_t first = warp_least(mine.score == score ? mine.first : KH_NO_BIN);
+	const unsigned has = __ballot_sync(ALL, mine.score == score && mine.first == first);
+	const uint32_t vote = __shfl_sync(ALL, mine.vote, __ffs((int)has) - 1);
+
+	return kh_best { score, first, mine.bins, vote };
+}
+
+/* Candidates: the windows that matter, and the species with votes, with what votes and
+ * overpopulated features add.  Gives the best window. */
+__device__ kh_best make_candidates(const kh_gpu_query &q, const warp_room &w, unsigned n,
+				   uint64_t span, unsigned bits, candidates &c)
+{
+	const kh_bins &bins = q.ix.bins;
+	const uint32_t r = kh_rule_window(&q.rule, span);
+	const kh_hits_most most = windows(q, w, n, r, bits, c);
+	const uint32_t least = kh_rule_least(&q.rule, most, n);
+	kh_best best = { 0, KH_NO_BIN, r, KH_NO_BIN };
+
+#pragma unroll
+	for (unsigned x = 0; x < EACH; x++) {
+		if (c.h[x] < least) {
+			c.h[x] = 0;
+			continue;
+		}
+		const uint32_t bin = w.u.t.bin[32 * x + lane_id()] - 1;
+		const uint32_t t = kh_bins_target(&bins, bin), taxon = bins.taxon[t];
+		uint32_t vote = bin;
+
+		if (bin < bins.votes) {
+			vote = kh_bins_vote(&bins, t);
+			c.h[x] += most.votes ? count_of(w, vote, bits) : 0;
+		}
+		if (kh_best_below(&best, c.h[x], bin))
+			best = kh_best { c.h[x], bin, r, vote };
+		for (uint32_t j = 0; j < w.n_over; j++)
+			c.h[x] += (uint32_t)kh_tree_related(&q.ix.tree, taxon, w.over[j]);
+		c.taxon[x] = taxon;
+	}
+	return best_of_lanes(best);
+}
+
+/* No windows: each LCA has the sum of those on its way from the root. */
+__device__ void over_only(const kh_gpu_query &q, const warp_room &w, candidates &c)
+{
+#pragma unroll
+	for (unsigned x = 0; x < EACH; x++) {
+		const unsigned i = 32 * x + lane_id();
+
+		c.h[x] = 0;
+		if (i >= w.n_over)
+			continue;
+		c.taxon[x] = w.over[i];
+		for (uint32_t j = 0; j < w.n_over; j++)
+			c.h[x] += (uint32_t)kh_tree_within(&q.ix.tree, w.over[j], w.over[i]);
+	}
+}
+
+} /* namespace */
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * cut.cuh - lists cut by species, by the threads of a warp or of a block (index/cut.c)
+ *
+ * A list that has locations in more species than KH_LIST_MAX is overpopulated, whatever it has
+ * of each: so the table of a list's species is small, and no more of them are counted.
+ */
+#ifndef KH_CUDA_KERNELS_CUT_CUH
+#define KH_CUDA_KERNELS_CUT_CUH
+
+#include "cuda/kernels/pairs.cuh"
+
+namespace {
+
+constexpr unsigned EVERY = 0xffffffffu;
+/* Threads look at the number of species before each adds one, so there may be a block's more. */
+constexpr unsigned SPECIES_ROOM = 512;
+static_assert(KH_LIST_MAX + THREADS < SPECIES_ROOM, "a free place ends every search");
+
+struct species_table {
+	uint32_t species[SPECIES_ROOM]; /* number + 1; 0: free */
+	uint32_t count[SPECIES_ROOM];   /* locations in it */
+	uint32_t much[KH_LIST_MAX];     /* the species with too many */
+	uint32_t size;                  /* places in use, a power of two */
+	uint32_t n, words, n_much;
+};
+
+/* Who works on a list together. */
+struct by_warp {
+	static __device__ unsigned rank() { return threadIdx.x & 31; }
+	static __device__ unsigned size() { return 32; }
+	static __device__ void sync() { __syncwarp(); }
+};
+
+struct by_block {
+	static __device__ unsigned rank() { return threadIdx.x; }
+	static __device__ unsigned size() { return blockDim.x; }
+	static __device__ void sync() { __syncthreads(); }
+};
+
+/* Without species, and without a limit, all is as if of one. */
+__device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t bin)
+{
+	return e.bins.most ? e.bins.species[kh_bins_target(&e.bins, bin)] : 0;
+}
+
+__device__ uint32_t most_of(const kh_gpu_encode &e)
+{
+	return e.bins.most ? e.bins.most : UINT32_MAX;
+}
+
+__device__ bool is_first(const kh_gpu_encode &e, uint64_t from, uint64_t i)
+{
+	return i == from || e.bin[i] != e.bin[i - 1];
+}
+
+__device__ uint32_t species_slot(const species_table &t, uint32_t species)
+{
+	return species * UINT32_C(0x9e3779b1) >> 16 & (t.size - 1);
+}
+
+__device__ void species_add(species_table &t, uint32_t species)
+{
+	for (uint32_t at = species_slot(t, species);; at = (at + 1) & (t.size - 1)) {
+		const uint32_t old = atomicCAS(&t.species[at], 0, species + 1);
+
+		if (old == 0)
+			atomicAdd(&t.n, 1);
+		if (old == 0 || old == species + 1) {
+			atomicAdd(&t.count[at], 1);
+			return;
+		}
+	}
+}
+
+__device__ uint32_t species_count(const species_table &t, uint32_t species)
+{
+	uint32_t at = species_slot(t, species);
+
+	while (t.species[at] != species + 1)
+		at = (at + 1) & (t.size - 1);
+	return t.count[at];
+}
+
+template <class By>
+__device__ void species_clear(species_table &t, uint32_t n)
+{
+	uint32_t size = 32;
+
+	while (size < 2 * n && size < SPECIES_ROOM)
+		size *= 2;
+	By::sync();
+	for (uint32_t i = By::rank(); i < size; i += By::size())
+		t.species[i] = t.count[i] = 0;
+	if (By::rank() == 0) {
+		t.size = size;
+		t.n = t.words = t.n_much = 0;
+	}
+	By::sync();
+}
+
+/* The words that are left of the list of pairs from .. to - 1; more than KH_LIST_MAX: it is
+ * overpopulated, and the table may be incomplete. */
+template <class By>
+__device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t from,
+			      uint32_t to)
+{
+	species_clear<By>(t, to - from);
+	for (uint64_t i = (uint64_t)from + By::rank(); i < to; i += By::size())
+		if (is_first(e, from, i) && *(volatile uint32_t *)&t.n <= KH_LIST_MAX)
+			species_add(t, species_of(e, e.bin[i]));
+	By::sync();
+	if (t.n > KH_LIST_MAX)
+		return t.n;
+	for (uint32_t i = By::rank(); i < t.size; i += By::size()) {
+		const bool much = t.count[i] > most_of(e);
+
+		if (much)
+			t.much[atomicAdd(&t.n_much, 1)] = t.species[i] - 1;
+		if (t.species[i])
+			atomicAdd(&t.words, much ? 1 : t.count[i]);
+	}
+	By::sync();
+	return t.words;
+}
+
+/* What is left, in place of the pairs' bins, by a warp: no word comes to stand behind where it
+ * stood, so what is still to be read stays. */
+__device__ void cut_in_place(const kh_gpu_encode &e, const species_table &t, uint32_t from,
+			     uint32_t to)
+{
+	const unsigned lane = by_warp::rank();
+	uint32_t *out = e.bin + from;
+
+	for (uint64_t i = from; i < to; i += 32) {
+		const uint64_t mine = i + lane;
+		const bool first = mine < to && is_first(e, from, mine);
+		const uint32_t bin = first ? e.bin[mine] : 0;
+		const bool keep = first && (t.n_much == 0 ||
+					    species_count(t, species_of(e, bin)) <= most_of(e));
+		const unsigned kept = __ballot_sync(EVERY, keep);
+
+		if (keep)
+			out[__popc(kept & ((1u << lane) - 1))] = bin;
+		out += __popc(kept);
+		__syncwarp();
+	}
+	for (uint32_t i = lane; i < t.n_much; i += 32) {
+		uint32_t before = 0;
+
+		for (uint32_t j = 0; j < t.n_much; j++)
+			before += t.much[j] < t.much[i];
+		out[before] = e.bins.first[t.much[i]];
+	}
+}
+
+} /* namespace */
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * hits_block.cuh - by a block of threads, in device memory: from the features of a segment to the
+ * best windows of its taxa
+ */
+#ifndef KH_CUDA_KERNELS_HITS_BLOCK_CUH
+#define KH_CUDA_KERNELS_HITS_BLOCK_CUH
+
+#include "cuda/kernels/classify.cuh"
+
+namespace {
+
+constexpr unsigned THREADS = 256;
+
+struct block_room {
+	uint32_t order[THREADS / 32][SMER_ROOM];
+	uint64_t orders[THREADS / 32][128];     /* of a minhash window */
+	uint32_t item;
+	uint32_t n_key, n_distinct;     /* of the segment */
+	uint32_t n_found, total;
+	uint32_t n_seg, n_touched, n_lcas, n_voted;
+	uint32_t features, found, found_at;
+	uint32_t h1, lo, hi;
+	uint32_t most_hits, most_votes; /* of a window, of a species, in the segment */
+	unsigned long long best;        /* the greatest score above, and below the complement of
+					 * the lowest bin that has it */
+	uint32_t n_last, window;        /* of the last segment: features, bins of a window */
+};
+
+/* The features of [from, to) of a packed sequence, to key[n_key ..]. */
+__device__ void block_sample(const kh_gpu_query &q, block_room &b,
+			     const kh_gpu_scratch &x, uint64_t from, uint64_t to)
+{
+	const kh_sampling &sk = q.rule.sampling;
+	const unsigned warp = threadIdx.x / 32, warps = THREADS / 32;
+
+	if (sk.scheme == KH_SYNCMER) {
+		const uint64_t skip = (uint64_t)warp * SMER_TILE;
+
+		if (from + skip >= to)
+			return;
+		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp],
+			      [&](bool keep, uint64_t key) {
+				      if (keep)
+					      x.key[atomicAdd(&b.n_key, 1)] = key;
+			      });
+		return;
+	}
+	for (uint64_t at = from + (uint64_t)warp * sk.stride; at < to;
+	     at += (uint64_t)warps * sk.stride) {
+		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
+
+		warp_minhash(sk, q.bases, q.amb, at, end, b.orders[warp], 128,
+			     [&](unsigned, uint64_t key) {
+				     x.key[atomicAdd(&b.n_key, 1)] = key;
+			     });
+	}
+}
+
+/* One of equal features, to key2. */
+__device__ void block_distinct(block_room &b, const kh_gpu_scratch &x)
+{
+	const uint64_t mask = x.cap_seen - 1;
+
+	for (uint32_t i = threadIdx.x; i < b.n_key; i += THREADS) {
+		unsigned long long key = x.key[i], old;
+		uint64_t at = key & mask;
+
+		for (;; at = (at + 1) & mask) {
+			old = atomicCAS((unsigned long long *)&x.seen[at], ~0ull, key);
+			if (old == ~0ull || old == key)
+				break;
+		}
+		if (old == ~0ull) {
+			uint32_t to = atomicAdd(&b.n_distinct, 1);
+
+			x.key2[to] = key;
+			x.loc[to] = at;
+		}
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
+		x.seen[x.loc[i]] = ~UINT64_C(0);
+	__syncthreads();
+}
+
+/* Distinct features that were sampled before, to key2. */
+__device__ void block_given(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			    const kh_gpu_segment &s)
+{
+	if (threadIdx.x == 0)
+		b.n_distinct = s.n;
+	for (uint32_t i = threadIdx.x; i < s.n; i += THREADS)
+		x.key2[i] = q.key[s.at + i];
+	__syncthreads();
+}
+
+/* Writes the distinct features of segment s, for their lists to be fetched. */
+__device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t s)
+{
+	if (threadIdx.x == 0) {
+		b.found_at = atomicAdd(q.n_key, b.n_distinct);
+		q.segment[s] = kh_gpu_segment { b.found_at, b.n_distinct };
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
+		q.key[b.found_at + i] = x.key2[i];
+	__syncthreads();
+	if (threadIdx.x == 0)
+		b.n_key = b.n_distinct = 0;
+	__syncthreads();
+}
+
+/* loc, n_loc (0: not found or overpopulated), counts of LCAs.  Given: lists from `at`. */
+template <enum pass P>
+__device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t at)
+{
+	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
+
+	for (uint32_t i = threadIdx.x / SHARE; i < b.n_distinct; i += THREADS / SHARE) {
+		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
+						   : quad_find(q.ix, x.key2[i]);
+
+		if (threadIdx.x % SHARE != 0)
+			continue;
+		x.loc[i] = l.bit;
+		x.n_loc[i] = l.over ? 0 : l.n;
+		if (l.n == 0)
+			continue;
+		const uint32_t nth = atomicAdd(&b.n_found, 1);
+		if (q.found)
+			q.found[b.found_at + b.found + nth] = x.key2[i];
+		if (!l.over) {
+			atomicAdd(&b.total, l.n);
+			continue;
+		}
+		uint32_t lca = kh_word(q.ix.image, l.bit, q.ix.bits);
+		if (atomicAdd(&x.over[lca], 1) == 0)
+			x.lcas[atomicAdd(&b.n_lcas, 1)] = lca;
+	}
+	__syncthreads();
+}
+
+/* The table's size for so many locations. */
+__device__ uint64_t table_size(uint32_t total)
+{
+	uint64_t size = 64;
+
+	while (size < 2 * (uint64_t)total)
+		size *= 2;
+	return size;
+}
+
+/* Word j of the list of feature f. */
+__device__ uint32_t block_word(const kh_gpu_query &q, const kh_gpu_scratch &x, uint32_t f,
+			       uint32_t j)
+{
+	return kh_word(q.ix.image, x.loc[f] + (uint64_t)j * q.ix.bits, q.ix.bits);
+}
+
+__device__ void block_count(const kh_gpu_query &q, const block_room &b,
+			    const kh_gpu_scratch &x, uint64_t size)
+{
+	const uint64_t mask = size - 1;
+
+	for (uint64_t i = threadIdx.x; i < size; i += THREADS)
+		x.bin[i] = x.count[i] = 0;
+	__syncthreads();
+	for (uint32_t f = threadIdx.x / 32; f < b.n_distinct; f += THREADS / 32)
+		for (uint32_t j = lane_id(); j < x.n_loc[f]; j += 32) {
+			uint32_t bin = block_word(q, x, f, j);
+			uint64_t at = bin * UINT32_C(0x9e3779b1) & mask;
+
+			for (;; at = (at + 1) & mask) {
+				uint32_t old = atomicCAS(&x.bin[at], 0, bin + 1);
+
+				if (old == 0 || old == bin + 1)
+					break;
+			}
+			atomicAdd(&x.count[at], 1);
+		}
+	__syncthreads();
+}
+
+__device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64_t mask)
+{
+	for (uint64_t at = bin * UINT32_C(0x9e3779b1) & mask; x.bin[at];
+	     at = (at + 1) & mask)
+		if (x.bin[at] == bin + 1)
+			return x.count[at];
+	return 0;
+}
+
+/* The votes of a species in the segment join those of the fragment. */
+__device__ void block_vote(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t bin, uint32_t votes)
+{
+	const uint32_t species = q.ix.bins.taxon[kh_bins_target(&q.ix.bins, bin)];
+
+	if (x.votes[species] == 0)
+		x.voted[atomicAdd(&b.n_voted, 1)] = species;
+	x.votes[species] += votes;      /* a species has one bin: nobody else does this */
+}
+
+/* Hits of each window, votes of each species, and the most of them. */
+__device__ void block_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint64_t size, uint32_t r)
+{
+	const uint32_t n = b.n_distinct;
+	uint32_t most_hits = 0, most_votes = 0;
+
+	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
+		if (x.bin[i] == 0)
+			continue;
+		const uint32_t bin = x.bin[i] - 1;
+		uint32_t hits = x.count[i];
+
+		if (bin >= q.ix.bins.votes) {
+			x.hits[i] = hits;
+			most_votes = hits > most_votes ? hits : most_votes;
+			block_vote(q, b, x, bin, hits);
+			continue;
+		}
+		for (uint32_t d = 1; d < r && d < UINT32_MAX - bin && hits < n; d++)
+			hits += block_count_of(x, bin + d, size - 1);
+		hits = hits < n ? hits : n;
+		x.hits[i] = hits;
+		most_hits = hits > most_hits ? hits : most_hits;
+	}
+	atomicMax(&b.most_hits, most_hits);
+	atomicMax(&b.most_votes, most_votes);
+	__syncthreads();
+}
+
+/* Of a fragment of one segment: windows with fewer hits cannot matter. */
+__device__ uint32_t block_least(const kh_gpu_query &q, const block_room &b,
+				const kh_gpu_scratch &x)
+{
+	kh_hits_most most = { b.most_hits, b.most_votes, 0 };
+
+	for (uint32_t j = 0; j < b.n_lcas; j++)
+		most.over += x.over[x.lcas[j]];
+	return kh_rule_least(&q.rule, most, b.n_distinct);
+}
+
+/* The best window of each taxon, then h += best; and the best of all windows and votes. */
+__device__ void block_windows(const kh_gpu_query &q, block_room &b,
+			      const kh_gpu_scratch &x, uint64_t size, uint64_t span,
+			      bool one)
+{
+	const kh_bins &bins = q.ix.bins;
+	unsigned long long best = 0;
+
+	block_hits(q, b, x, size, kh_rule_window(&q.rule, span));
+	const uint32_t least = one ? block_least(q, b, x) : 1;
+	for (uint64_t i = threadIdx.x; i < size; i += THREADS) {
+		if (x.bin[i] == 0 || x.hits[i] < least)
+			continue;
+		const uint32_t bin = x.bin[i] - 1;
+		uint32_t score = x.hits[i];
+
+		if (bin < bins.votes) {
+			const uint32_t t = kh_bins_target(&bins, bin), taxon = bins.taxon[t];
+
+			if (b.most_votes)
+				score += block_count_of(x, kh_bins_vote(&bins, t), size - 1);
+			if (atomicMax(&x.best[taxon], x.hits[i]) == 0)
+				x.touched2[atomicAdd(&b.n_seg, 1)] = taxon;
+		}
+		const unsigned long long mine = (unsigned long long)score << 32 | (uint32_t)~bin;
+
+		best = mine > best ? mine : best;
+	}
+	atomicMax(&b.best, best);
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < b.n_seg; i += THREADS) {
+		uint32_t taxon = x.touched2[i];
+
+		if (x.h[taxon] == 0)
+			x.touched[atomicAdd(&b.n_touched, 1)] = taxon;
+		x.h[taxon] += x.best[taxon];
+		x.best[taxon] = 0;
+	}
+	__syncthreads();
+}
+
+} /* namespace */
+
+#endif
