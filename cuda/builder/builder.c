@@ -1,23 +1,34 @@
 /*
- * build_cuda.c - the builder on GPUs, host side
+ * builder.c - the builder on GPUs, host side
  *
- *	add      a block's packed bases go to the worker's GPU, its pairs come into being there,
- *	         in order, and are split by owner; when the slot is needed again they move
- *	         to the owners' stores (build_store.c)
+ *	add      a block's packed bases go to the worker's GPU, its pairs are made there, in
+ *	         order, and split by owner; when the slot is needed again they are copied to
+ *	         the owners' stores (store.c)
  *	finish   each owner's pairs are gathered in the order of tickets, sorted and encoded,
- *	         all ranges at once if they fit, and the images handed over (finish_cuda.c)
+ *	         all ranges at once if they fit, and the images delivered (finish.c)
  *
  * A sort that is stable by key leaves equal keys in the order of tickets, so their bins
  * ascend.
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/builder/builder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "builder_in.h"
-#include "mem.h"
+#include "cuda/builder/builder_in.h"
+#include "base/mem.h"
+
+int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_threads_run(m, n, fn, arg, err);
+	kh_monitor_free(m);
+	return rc;
+}
 
 /* --- open, close -------------------------------------------------------------------- */
 static void slot_close(struct kh_cuda_slot *s)
@@ -57,11 +68,11 @@ void kh_cuda_builder_close(kh_builder *b)
 		kh_gpu_drop(&b->share[i].slab);
 		kh_gpu_drop(&b->share[i].pinned);
 		free(b->share[i].chunk);
-		free(b->share[i].part);
+		free(b->share[i].stored);
 	}
 	kh_gpu_comm_close(b->comm);
 	kh_store_free(b->store);
-	kh_monitor_free(b->m);
+	pthread_mutex_destroy(&b->lock);
 	free(b->worker);
 	free(b->share);
 	free(b);
@@ -74,40 +85,60 @@ struct sizes {
 
 static struct sizes usual_sizes(const kh_builder *b)
 {
-	const kh_sketch *sk = &b->o.sketch;
+	const kh_sampling *sk = &b->o.sampling;
 	const size_t block = b->o.block_size;
-	const kh_gpu_sample g = { .sketch = *sk, .n_pieces = 256,
+	const kh_gpu_sample g = { .sampling = *sk, .n_pieces = 256,
 				  .n_words = (uint32_t)(block / 32 + 1024),
 				  .n_windows = block / sk->stride + 1024 };
 	struct sizes z = { .in = block / 32 * 13 + 65536, .sums = 8192 };
 
 	z.room = kh_gpu_sample_room(&g);
-	z.pairs = (size_t)kh_sketch_bound(sk, block + 32768);
+	z.pairs = (size_t)kh_sampling_bound(sk, block + 32768);
 	z.split = b->n > 1 ? kh_gpu_split_room(z.pairs, b->n) : 0;
 	return z;
 }
 
 /* One allocation for all slots of the share's workers. */
-static int slab_open(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+static size_t slab_bytes(const kh_builder *b, unsigned workers)
 {
 	const struct sizes z = usual_sizes(b);
 	const size_t copies = b->n > 1 ? 2 : 1;
-	const size_t one = kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.room) +
-			   copies * (kh_gpu_up(z.pairs * 8) + kh_gpu_up(z.pairs * 4)) +
-			   kh_gpu_up(z.split);
+
+	return workers * SLOTS * (kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.room) +
+				  copies * (kh_gpu_up(z.pairs * 8) + kh_gpu_up(z.pairs * 4)) +
+				  kh_gpu_up(z.split)) + 1;
+}
+
+static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+{
+	const struct sizes z = usual_sizes(b);
 	int rc = kh_gpu_use(s->device, err);
 
 	if (!rc)
-		rc = kh_gpu_room_exact(&s->slab, workers * SLOTS * one + 1, err);
+		rc = kh_gpu_room_exact(&s->slab, slab_bytes(b, workers), err);
 	return rc ? rc : kh_gpu_host_room(&s->pinned, workers * SLOTS * (kh_gpu_up(z.in) +
 							kh_gpu_up(z.sums)) + 1, err);
 }
 
-static int slot_open(const kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
+/* Each buffer counts where its memory is. */
+static void slot_budgets(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of)
+{
+	kh_gpu_buf *const device[] = { &s->din,  &s->dsums, &s->room, &s->key,
+				       &s->bin,  &s->key2,  &s->bin2, &s->split };
+	kh_gpu_buf *const host[] = { &s->in, &s->back, &s->sums };
+
+	for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+		device[i]->budget = &of->memory;
+	for (size_t i = 0; i < sizeof host / sizeof *host; i++)
+		host[i]->budget = &b->pinned;
+}
+
+static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
 		     kh_err *err)
 {
 	const struct sizes z = usual_sizes(b);
 
+	slot_budgets(b, s, of);
 	kh_gpu_lend(&s->in, &of->pinned, &of->pinned_at, z.in);
 	kh_gpu_lend(&s->sums, &of->pinned, &of->pinned_at, z.sums);
 	kh_gpu_lend(&s->din, &of->slab, &of->slab_at, z.in);
@@ -136,9 +167,22 @@ static int worker_open(kh_builder *b, unsigned i, kh_err *err)
 	return rc;
 }
 
-/* A device that is named twice is shared. */
-static int share_open(kh_builder *b, struct kh_cuda_share *s, kh_err *err)
+static uint64_t sort_room(uint64_t pairs)
 {
+	kh_gpu_sort s = { .n = pairs, .bits = KH_KEY_BITS + 1 };
+
+	return kh_gpu_sort_run(&s, NULL) == cudaSuccess ? s.room_bytes : 0;
+}
+
+static uint64_t scan_room(uint64_t pairs)
+{
+	return kh_gpu_encode_room(pairs);
+}
+
+/* What the share may take of its device; one that is named twice is halved. */
+static int share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+{
+	kh_gpu_plan *p = &s->plan;
 	uint64_t free_bytes = 0, times = 0;
 	int rc = kh_gpu_use(s->device, err);
 
@@ -146,11 +190,24 @@ static int share_open(kh_builder *b, struct kh_cuda_share *s, kh_err *err)
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
 		times += b->share[i].device == s->device;
-	s->budget = free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2;
-	s->budget /= times;
-	if (b->o.gpu_memory && b->o.gpu_memory < s->budget)
-		s->budget = b->o.gpu_memory;
-	return rc;
+	*p = (kh_gpu_plan) { .sort_room = sort_room, .scan_room = scan_room };
+	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
+	if (b->o.gpu_memory && b->o.gpu_memory < p->limit)
+		p->limit = b->o.gpu_memory;
+	/* an eighth more, for blocks that are larger than usual */
+	p->slots = kh_plan_round(slab_bytes(b, workers) / 8 * 9);
+	/* as long as nobody knows how many sequences and taxa there are */
+	p->tables = p->limit / 64 < UINT64_C(64) << 20 ? p->limit / 64 : UINT64_C(64) << 20;
+	p->most = kh_plan_most(p);
+	s->memory.limit = p->limit;
+	s->slab.budget = &s->memory;
+	s->pinned.budget = &b->pinned;
+	if (rc || p->slots <= p->limit)
+		return rc;
+	return kh_fail(err, KH_ENOMEM, "%u workers with blocks of %zu bytes need %" PRIu64
+		       " bytes of the memory of cuda:%d, of which %" PRIu64 " may be used "
+		       "(--threads, --block-size, --gpu-memory)", workers, b->o.block_size,
+		       p->slots, s->device, p->limit);
 }
 
 static int devices_open(kh_builder *b, kh_err *err)
@@ -172,11 +229,11 @@ static int devices_open(kh_builder *b, kh_err *err)
 	if (!rc && o->comm)
 		rc = kh_gpu_comm_open(&b->comm, o->comm, o->device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
+		rc = share_plan(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
+	for (unsigned i = 0; i < b->n && !rc; i++)
 		rc = slab_open(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
 		rc = worker_open(b, i, err);
-	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = share_open(b, &b->share[i], err);
 	return rc;
 }
 
@@ -188,9 +245,11 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	if (rc)
 		return rc;
 	b->o = *o;
-	rc = kh_monitor_new(&b->m, err);
-	if (!rc)
-		rc = devices_open(b, err);
+	pthread_mutex_init(&b->lock, NULL);
+	b->host = kh_host_plan_of(o->memory, o->tmp);
+	if (o->comm)                    /* what a process has, and what it is given by others */
+		b->host.memory /= 2;
+	rc = devices_open(b, err);
 	if (rc)
 		kh_cuda_builder_close(b);
 	else
@@ -198,31 +257,68 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	return rc;
 }
 
-/* Pairs are gathered and sorted from one place into another. */
-kh_plan kh_cuda_builder_plan(const kh_builder *b, uint64_t pairs)
+/* --- plan --------------------------------------------------------------------------- */
+/* What the least device can take of as many pairs as the others. */
+static uint64_t least_most(const kh_builder *b)
 {
-	kh_plan p = { 2 * PAIR * pairs, 0 };
+	uint64_t most = UINT64_MAX;
 
-	for (unsigned i = 0; i < b->n; i++)
-		p.have += b->share[i].budget;
-	return p;
+	for (unsigned i = 0; i < b->n; i++) {
+		const uint64_t n = kh_plan_most(&b->share[i].plan);
+
+		most = n < most ? n : most;
+	}
+	return most;
+}
+
+int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
+{
+	const uint64_t each = pairs / b->n + 1;
+	int rc = KH_OK;
+
+	*p = (kh_plan) { .need = 0 };
+	for (unsigned i = 0; i < b->n && !rc; i++) {
+		const struct kh_cuda_share *s = &b->share[i];
+		const uint64_t least = kh_plan_least(&s->plan, pairs / KH_RANGES);
+
+		p->need += kh_plan_sorting(&s->plan, each);
+		p->have += s->plan.limit;
+		if (least > s->plan.limit)
+			rc = kh_fail(err, KH_ENOMEM, "one of 256 ranges of about %" PRIu64
+				     " pairs needs %" PRIu64 " bytes of the memory of cuda:%d, of "
+				     "which %" PRIu64 " may be used (--gpu-memory)", pairs, least,
+				     s->device, s->plan.limit);
+	}
+	/* What is spilled at once is spilled by all workers while they read; but the number of
+	 * pairs is a guess from the sizes of files, so that a tenth too many is tried. */
+	if (rc || each <= least_most(b) + least_most(b) / 10)
+		return rc;
+	p->spilled = PAIR * pairs;
+	p->to = "the host";
+	b->spilling = true;
+	return kh_host_plan_check(&b->host, p->spilled, err);
 }
 
 /* --- add ---------------------------------------------------------------------------- */
 /* Pieces as the kernels want them; the bound of their features. */
 static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample *g)
 {
-	const uint64_t stride = g->sketch.stride;
+	const uint64_t stride = g->sampling.stride;
 	uint64_t bound = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];
 
-		out[i] = (kh_gpu_piece) { p->at,       p->starts, p->bases, g->n_windows,
-					  g->n_summed, p->bin,    p->local };
+		out[i] = (kh_gpu_piece) { .at = p->at,
+					  .starts = p->starts,
+					  .bases = p->bases,
+					  .window = g->n_windows,
+					  .summed = g->n_summed,
+					  .bin = p->bin,
+					  .local = p->local };
 		g->n_windows += (p->starts + stride - 1) / stride;
 		g->n_summed += (p->bases + stride - 1) / stride;
-		bound += kh_sketch_bound(&g->sketch, p->starts);
+		bound += kh_sampling_bound(&g->sampling, p->starts);
 	}
 	return bound;
 }
@@ -284,7 +380,7 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
 	memset(h + bases, 0xff, first * 4);
 	memcpy(h + bases + first * 4, in->amb + first, (words - first) * 4);
 	memset(h + bases + words * 4, 0xff, amb - words * 4);
-	g->sketch = b->o.sketch;
+	g->sampling = b->o.sampling;
 	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + bases + amb), g);
 	g->bases = s->din.p;
 	g->amb = (const uint32_t *)((const char *)s->din.p + bases);
@@ -320,9 +416,15 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 	    (rc = kh_gpu_room(&s->bin2, bound * 4, err)) ||
 	    (rc = kh_gpu_room(&s->split, split, err)))
 		return rc;
-	blk->split = (kh_gpu_split) { s->key.p,   s->bin.p,	    blk->g.count,
-				      bound,	  b->n,		    s->key2.p,
-				      s->bin2.p, (uint64_t *)s->dsums.p + 1, s->split.p };
+	blk->split = (kh_gpu_split) { .key = s->key.p,
+				      .bin = s->bin.p,
+				      .count = blk->g.count,
+				      .bound = bound,
+				      .n = b->n,
+				      .key2 = s->key2.p,
+				      .bin2 = s->bin2.p,
+				      .size = (uint64_t *)s->dsums.p + 1,
+				      .room = s->split.p };
 	return KH_OK;
 }
 

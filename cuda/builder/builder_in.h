@@ -1,26 +1,30 @@
 /*
- * builder_in.h - the CUDA builder: build_cuda.c fills it, build_store.c keeps what it is given,
- * finish_*.c empty it
+ * builder_in.h - the CUDA builder: builder.c fills it, store.c keeps what it is given,
+ * wave.c and finish_*.c empty it
  *
  * Worker w works on device w mod n.  The pairs of a block are split by owner where they
  * are made, and the runs copied to the owners' stores while blocks are still sampled: the
  * exchange costs no time at the end.  Who owns what is then a guess, that ranges have near
  * the same numbers of pairs; finish_exchange.c sets right what differs.
  */
-#ifndef KH_BUILDER_IN_H
-#define KH_BUILDER_IN_H
+#ifndef KH_CUDA_BUILDER_BUILDER_IN_H
+#define KH_CUDA_BUILDER_BUILDER_IN_H
 
-#include "backend_in.h"
-#include "comm_gpu.h"
-#include "gpu.h"
-#include "kernels.h"
-#include "pairs.h"
-#include "pipeline.h"
+#include <pthread.h>
+#include "backend/plan.h"
+#include "cuda/builder/builder.h"
+#include "cuda/gpu/comm.h"
+#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/kernels.h"
+#include "index/pairs.h"
+#include "base/threads.h"
 
 enum { SLOTS = 2 };
-#define CHUNK (UINT64_C(1) << 26)       /* pairs of a chunk of the store, at least */
-#define PAIR 12                         /* bytes */
-#define SPARE (UINT64_C(1) << 30)       /* bytes left for what is small */
+#define CHUNK (UINT64_C(1) << 26)       /* pairs of a chunk of the store, usually */
+#define PAIR KH_PLAN_PAIR
+/* Bytes of a device that are left to what the driver takes for itself: kernels, when they are
+ * first used, and the rest of pages. */
+#define SPARE (UINT64_C(1) << 30)
 
 struct kh_cuda_digest {
 	uint64_t seq, sum;
@@ -56,7 +60,7 @@ struct kh_cuda_chunk {
 };
 
 /* The pairs of a block. */
-struct kh_cuda_part {
+struct kh_cuda_stored {
 	uint64_t ticket, at, n;
 	size_t chunk;
 };
@@ -64,27 +68,31 @@ struct kh_cuda_part {
 /* What a device owns; the store under the lock. */
 struct kh_cuda_share {
 	int device;
-	uint64_t budget; /* bytes of device memory for pairs and their work */
+	kh_gpu_plan plan;               /* what its memory is for */
+	kh_gpu_budget memory;           /* what is taken of it: plan.limit at most */
 	struct kh_cuda_chunk *chunk;
 	size_t n_chunks, cap_chunks;
-	struct kh_cuda_part *part;
-	size_t n_parts, cap_parts;
-	uint64_t n_pairs;               /* in the chunks */
+	struct kh_cuda_stored *stored;
+	size_t n_stored, cap_stored;
+	uint64_t n_pairs, store_bytes;  /* in the chunks; of the chunks */
 	kh_gpu_buf slab, pinned;        /* of the slots of its workers */
 	size_t slab_at, pinned_at;      /* lent of them */
+	unsigned waves;                 /* in which spilled pairs came back */
 	kh_cuda_times times;
 };
 
 struct kh_builder {
 	kh_builder_options o;
-	kh_monitor *m;
+	pthread_mutex_t lock;           /* of the stores, while workers add */
 	struct kh_cuda_worker *worker;
 	struct kh_cuda_share *share;
 	unsigned n;                     /* shares */
+	kh_gpu_budget pinned;           /* host memory that devices read and write: no limit */
+	kh_host_plan host;              /* where spilled pairs go */
 	/* under the lock: */
-	bool spilling;
+	bool spilling;                  /* from now on pairs go to `store` */
 	kh_store *store;                /* tickets times n, plus the share */
-	kh_gpu_comm *comm;              /* the GPUs of all ranks; NULL: one rank */
+	kh_gpu_comm *comm;              /* the GPUs of all processes; NULL: one process */
 	bool finished;
 };
 
@@ -92,11 +100,13 @@ struct kh_builder {
  * Its first sum is their number, the next n are the owners' shares of it. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
+/* Runs fn by n threads. */
+int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 /* The slot's memory on the device, which must be the current one. */
 void kh_cuda_slot_drop(struct kh_cuda_slot *s);
 /* What is under way joins the store. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
-/* All pairs to the host's store: what is there must be in one order. */
+/* All pairs to the host's store: its waves are of whole ranges. */
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
 /* Of the share's device, which must be the current one. */
 void kh_cuda_drop_chunks(struct kh_cuda_share *s);

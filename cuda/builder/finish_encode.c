@@ -2,19 +2,19 @@
  * finish_encode.c - the end of a build: sorted pairs of some ranges to their images
  */
 #include <config.h>
-#include "finish_in.h"
+#include "cuda/builder/finish_in.h"
 
 #include <inttypes.h>
 
 /* --- encode some of the sorted ranges --- */
 static kh_gpu_range *ranges(const struct kh_wave *w)
 {
-	return w->hrange.p;
+	return w->images.hrange.p;
 }
 
 static int put_ranges(struct kh_wave *w, kh_err *err)
 {
-	return KH_GPU(cudaMemcpyAsync(w->range.p, w->hrange.p,
+	return KH_GPU(cudaMemcpyAsync(w->images.range.p, w->images.hrange.p,
 				      (KH_RANGES + 1) * sizeof(kh_gpu_range),
 				      cudaMemcpyHostToDevice, w->stream),
 		      err);
@@ -22,41 +22,41 @@ static int put_ranges(struct kh_wave *w, kh_err *err)
 
 static int get_ranges(struct kh_wave *w, kh_err *err)
 {
-	return kh_wave_get(w, w->hrange.p, w->range.p, (KH_RANGES + 1) * sizeof(kh_gpu_range),
-		   err);
+	return kh_wave_get(w, w->images.hrange.p, w->images.range.p,
+			   (KH_RANGES + 1) * sizeof(kh_gpu_range), err);
 }
 
 static int get_count(struct kh_wave *w, uint64_t *n, kh_err *err)
 {
-	int rc = kh_wave_get(w, w->hcounts.p, w->counts.p, 64, err);
+	int rc = kh_wave_get(w, w->images.hcounts.p, w->images.counts.p, 64, err);
 
-	*n = ((uint64_t *)w->hcounts.p)[1];
+	*n = ((uint64_t *)w->images.hcounts.p)[1];
 	return rc;
 }
 
 /* Distinct keys, by range. */
 static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 {
-	kh_gpu_encode *e = &w->e;
+	kh_gpu_encode *e = &w->images.e;
 	int rc;
 
 	for (unsigned p = 0; p <= KH_RANGES; p++) {
 		unsigned q = p < from ? from : p > to ? to : p;
 
-		ranges(w)[p] = (kh_gpu_range) { .pair = w->bound[q] - w->bound[from] };
+		ranges(w)[p] = (kh_gpu_range) { .pair = w->pairs.bound[q] - w->pairs.bound[from] };
 	}
-	e->key = w->sort.key + w->bound[from];
-	e->bin = w->sort.bin + w->bound[from];
-	e->n = w->bound[to] - w->bound[from];
-	if ((rc = kh_gpu_room(&w->head, (e->n + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->scan, kh_gpu_encode_room(e->n), err)))
+	e->key = w->pairs.sort.key + w->pairs.bound[from];
+	e->bin = w->pairs.sort.bin + w->pairs.bound[from];
+	e->n = w->pairs.bound[to] - w->pairs.bound[from];
+	if ((rc = kh_gpu_room_exact(&w->images.head, (e->n + 1) * 4, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.scan, kh_gpu_encode_room(e->n), err)))
 		return rc;
-	e->head = w->head.p;
-	e->room = w->scan.p;
-	e->room_bytes = w->scan.bytes;
-	e->n_out = (uint64_t *)w->counts.p + 1;
-	e->counts = w->counts.p;
-	if ((rc = KH_GPU(cudaMemsetAsync(w->counts.p, 0, 64, w->stream), err)) ||
+	e->head = w->images.head.p;
+	e->room = w->images.scan.p;
+	e->room_bytes = w->images.scan.bytes;
+	e->n_out = (uint64_t *)w->images.counts.p + 1;
+	e->counts = w->images.counts.p;
+	if ((rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
 	    (rc = put_ranges(w, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_heads(e, w->stream), "selection of keys", err)) ||
 	    (rc = get_count(w, &e->n_heads, err)) ||
@@ -67,7 +67,7 @@ static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err
 
 static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 {
-	kh_gpu_encode *e = &w->e;
+	kh_gpu_encode *e = &w->images.e;
 	int rc;
 
 	for (unsigned p = from; p < to; p++) {
@@ -77,18 +77,18 @@ static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *
 			keys ? (uint32_t)((keys + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD)
 			     : 1;
 	}
-	if ((rc = kh_gpu_room(&w->entry, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->lead, (e->n_heads + 2) * 8, err)) ||
-	    (rc = kh_gpu_room(&w->slot, (e->n_heads + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->len, e->n_heads + 1, err)) ||
-	    (rc = kh_gpu_room(&w->many, (e->n / KH_GPU_MANY + 1) * 4, err)) ||
-	    (rc = kh_gpu_room(&w->several, (e->n_heads / 256 + 4096) * 4, err)))
+	if ((rc = kh_gpu_room_exact(&w->images.entry, (e->n_heads + 1) * 4, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.lead, (e->n_heads + 2) * 8, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.slot, (e->n_heads + 1) * 4, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.len, e->n_heads + 1, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.many, (e->n / KH_GPU_MANY + 1) * 4, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.several, (e->n_heads / 256 + 4096) * 4, err)))
 		return rc;
-	e->entry = w->entry.p;
-	e->lead = w->lead.p;
-	e->slot = w->slot.p;
-	e->len = w->len.p;
-	e->many = w->many.p;
+	e->entry = w->images.entry.p;
+	e->lead = w->images.lead.p;
+	e->slot = w->images.slot.p;
+	e->len = w->images.len.p;
+	e->many = w->images.many.p;
 	return KH_OK;
 }
 
@@ -96,7 +96,7 @@ static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *
  * off. */
 static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 {
-	kh_gpu_encode *e = &w->e;
+	kh_gpu_encode *e = &w->images.e;
 	bool again = true;
 	int rc = KH_OK;
 
@@ -109,21 +109,21 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 							  err);
 			ranges(w)[p].failed = 0;
 		}
-		e->several = w->several.p;
-		e->cap_several = (uint32_t)(w->several.bytes / 4);
+		e->several = w->images.several.p;
+		e->cap_several = (uint32_t)(w->images.several.bytes / 4);
 		if ((rc = put_ranges(w, err)) ||
-		    (rc = KH_GPU(cudaMemsetAsync(w->counts.p, 0, 64, w->stream), err)) ||
+		    (rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
 		    (rc = kh_gpu_check(kh_gpu_entries(e, w->stream),
 				       "selection of entries", err)) ||
 		    (rc = get_count(w, &e->n_entries, err)) ||
 		    (rc = kh_gpu_check(kh_gpu_place(e, w->stream), "place kernels",
 				       err)) ||
-		    (rc = kh_wave_get(w, w->hcounts.p, w->counts.p, 64, err)) ||
+		    (rc = kh_wave_get(w, w->images.hcounts.p, w->images.counts.p, 64, err)) ||
 		    (rc = get_ranges(w, err)))
 			return rc;
-		uint32_t several = *(uint32_t *)w->hcounts.p;
+		uint32_t several = *(uint32_t *)w->images.hcounts.p;
 		if (several > e->cap_several) {
-			rc = kh_gpu_room(&w->several, (size_t)several * 4, err);
+			rc = kh_gpu_room_exact(&w->images.several, (size_t)several * 4, err);
 			again = true;
 		}
 		e->cap_several = several;
@@ -139,7 +139,7 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 /* Lengths of lists, then the image of the ranges; its bytes. */
 static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, kh_err *err)
 {
-	kh_gpu_encode *e = &w->e;
+	kh_gpu_encode *e = &w->images.e;
 	uint64_t n_start = 0, at = 0;
 	int rc;
 
@@ -155,18 +155,18 @@ static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, 
 		r->bucket = at / 64;
 		r->loc = at / 4 + ((uint64_t)r->B + 1) * 16;
 		n_start += in ? (uint64_t)r->B + 2 : 0;
-		at += in ? kh_range_bytes(&x) : 0;
+		at += in ? kh_range_bytes(&x, w->images.e.bins.bits) : 0;
 	}
 	*bytes = at;
 	if (n_start > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " buckets are too many",
 			       n_start);
-	if ((rc = kh_gpu_room(&w->start, n_start * 4, err)) ||
-	    (rc = kh_gpu_room(&w->image, at, err)) || (rc = put_ranges(w, err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(w->image.p, 0, at, w->stream), err)))
+	if ((rc = kh_gpu_room_exact(&w->images.start, n_start * 4, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.image, at, err)) || (rc = put_ranges(w, err)) ||
+	    (rc = KH_GPU(cudaMemsetAsync(w->images.image.p, 0, at, w->stream), err)))
 		return rc;
-	e->start = w->start.p;
-	e->image = w->image.p;
+	e->start = w->images.start.p;
+	e->image = w->images.image.p;
 	rc = kh_gpu_check(kh_gpu_fill(e, n_start, w->stream), "fill kernels", err);
 	return rc ? rc : kh_wave_wait(w, err);
 }
@@ -183,64 +183,92 @@ kh_range kh_wave_range(const struct kh_wave *w, unsigned p)
 			    .over = r->over };
 }
 
-/* Bytes that it takes to encode ranges whose keys are counted, beside their pairs. */
-static uint64_t encode_bytes(const struct kh_wave *w, unsigned from, unsigned to)
+/* Gives back what earlier ranges were encoded with. */
+static void drop_arrays(struct kh_wave *w)
 {
-	const uint64_t keys = ranges(w)[to].head - ranges(w)[from].head;
-	const uint64_t pairs = w->bound[to] - w->bound[from];
-	const uint64_t buckets = keys / KH_BUCKET_LOAD + keys / 128 + 4 * KH_RANGES;
+	struct kh_wave_images *im = &w->images;
+	kh_gpu_buf *const array[] = { &im->head, &im->many,  &im->entry,   &im->lead,
+				      &im->slot, &im->len,   &im->several, &im->start,
+				      &im->scan, &im->image };
 
-	return keys * 18 + buckets * (sizeof(kh_bucket) + 4) + pairs * 4 + pairs / 64 +
-	       65536;
+	for (size_t i = 0; i < sizeof array / sizeof *array; i++)
+		kh_gpu_drop(array[i]);
 }
 
-static uint64_t encode_held(const struct kh_wave *w)
+static uint64_t pairs_of(const struct kh_wave *w, unsigned from, unsigned to)
 {
-	return w->entry.bytes + w->lead.bytes + w->slot.bytes + w->len.bytes +
-	       w->image.bytes + w->start.bytes + w->many.bytes;
+	return w->pairs.bound[to] - w->pairs.bound[from];
 }
 
-/* Keys of the ranges from `from` on, and *to: of how many there is room for at a time,
- * usually all. */
+static uint64_t keys_of(const struct kh_wave *w, unsigned from, unsigned to)
+{
+	return ranges(w)[to].head - ranges(w)[from].head;
+}
+
+static uint64_t needed(const struct kh_wave *w, unsigned from, unsigned to, uint64_t keys)
+{
+	return kh_plan_encoding(&w->share->plan, pairs_of(w, from, to), keys, to - from);
+}
+
+static uint64_t left(const struct kh_wave *w)
+{
+	return kh_gpu_budget_left(&w->share->memory);
+}
+
+/* The keys of the ranges from `from` on, and *to: behind the last of them, as there is not room
+ * enough for all if each pair had a key of its own.  A third of what is left goes to the search for
+ * keys; how many ranges can be encoded follows from what has been found. */
+static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
+{
+	const uint64_t search = left(w) / 3;
+	unsigned end = *to;
+	int rc;
+
+	while (end > from + 1 && 5 * pairs_of(w, from, end) > search)
+		end--;
+	if ((rc = find_heads(w, from, end, err)))
+		return rc;
+	kh_gpu_drop(&w->images.head);   /* to be made again for those that are chosen */
+	kh_gpu_drop(&w->images.scan);
+	while (end > from + 1 && needed(w, from, end, keys_of(w, from, end)) > left(w))
+		end--;
+	*to = end;
+	return find_heads(w, from, end, err);
+}
+
+/* *to: behind the last of the ranges from `from` on that are encoded at a time, usually all; their
+ * keys have been found. */
 static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
 {
-	uint64_t room = 0;
-	int rc = KH_OK;
+	uint64_t most;
 
-	for (*to = w->to; *to > from + 1 && w->bound[*to] - w->bound[from] >= UINT32_MAX;)
+	while (*to > from + 1 && pairs_of(w, from, *to) >= UINT32_MAX)
 		--*to;
-	if (w->bound[*to] - w->bound[from] >= UINT32_MAX)
+	if (pairs_of(w, from, *to) >= UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE,
 			       "%" PRIu64 " pairs in one of 256 ranges are too many",
-			       w->bound[*to] - w->bound[from]);
-	if ((rc = kh_wave_make_free(w, 5 * (w->bound[*to] - w->bound[from]), true, err)) ||
-	    (rc = find_heads(w, from, *to, err)) ||
-	    (rc = kh_wave_make_free(w, encode_bytes(w, from, *to), true, err)) ||
-	    (rc = kh_gpu_free(&room, err)))
-		return rc;
-	room += encode_held(w);
-	if (w->b->o.gpu_memory && w->b->o.gpu_memory < room)
-		room = w->b->o.gpu_memory;
-	if (encode_bytes(w, from, *to) <= room)
-		return rc;
-	while (*to > from + 1 && encode_bytes(w, from, *to) > room)
-		--*to;
-	return find_heads(w, from, *to, err);
+			       pairs_of(w, from, *to));
+	most = needed(w, from, *to, pairs_of(w, from, *to));
+	if (left(w) < most)
+		drop_arrays(w);
+	kh_wave_make_free(w, most, KH_WAVE_SORTED);
+	return left(w) < most ? some_ranges(w, from, to, err) : find_heads(w, from, *to, err);
 }
 
 int kh_wave_encode(struct kh_wave *w, kh_err *err)
 {
 	const double began = kh_seconds();
+	struct kh_wave_images *im = &w->images;
 	uint64_t bytes = 0;
 	unsigned to = w->to;
 	int rc = KH_OK;
 
-	w->first = w->next;
-	if (w->first < w->to && !(rc = choose_ranges(w, w->first, &to, err)) &&
-	    !(rc = first_buckets(w, w->first, to, err)) &&
-	    !(rc = place(w, w->first, to, err)))
-		rc = fill(w, w->first, to, &bytes, err);
-	w->next = to;
+	im->first = im->next;
+	if (im->first < w->to && !(rc = choose_ranges(w, im->first, &to, err)) &&
+	    !(rc = first_buckets(w, im->first, to, err)) &&
+	    !(rc = place(w, im->first, to, err)))
+		rc = fill(w, im->first, to, &bytes, err);
+	im->next = to;
 	w->share->times.encode += kh_seconds() - began;
 	w->share->times.bytes += bytes;
 	return rc;

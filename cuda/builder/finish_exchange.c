@@ -3,50 +3,81 @@
  *
  * The devices of a process got their pairs while blocks were sampled, by a guess that is good
  * unless some keys are had by very many pairs.  What is left for the end: the cut into ranges
- * of equal weight, if the guess was bad, and the exchange between ranks.  A member's pairs are
+ * of equal weight, if the guess was bad, and the exchange between processes.  A member's pairs are
  * brought into the order of ranges, stably; what it gives to another is one stretch then.
- * Each range comes from one member of each rank, so the stretches, one behind the other in
- * the order of members, are in the order of ranks and tickets.
+ * Each range comes from one member of each process, so the stretches, one behind the other in
+ * the order of members, are in the order of processes and tickets.
  */
 #include <config.h>
-#include "finish_in.h"
+#include "cuda/builder/finish_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
 struct exchange {
 	struct kh_wave *wave;
 	unsigned n;                     /* waves */
-	unsigned first, size;           /* members: this rank's first one, all */
+	unsigned first, size;           /* members: this process's first one, all */
 	kh_shards cut;
 	uint64_t *count;                /* [from * size + to]: pairs */
-	size_t *at;                     /* n * 4 * size: those of the parcels */
-	kh_gpu_parcel *parcel;
+	size_t *at;                     /* n * 4 * size: those of the messages */
+	kh_gpu_message *message;
 	cudaStream_t *stream;
 };
 
-/* --- weights -------------------------------------------------------------------------- */
-/* Pairs of the wave by range, on their way to w->bound. */
+/* --- weights ---------------------------------------------------------------------- */
+/* Pairs of the wave by range, on their way to pairs.bound. */
 static int weigh(struct kh_wave *w, kh_err *err)
 {
 	int rc = kh_gpu_use(w->share->device, err);
 
+	struct kh_wave_pairs *p = &w->pairs;
+
 	if (!rc)
-		rc = KH_GPU(cudaMemsetAsync(w->at.p, 0, KH_RANGES * 8, w->stream), err);
+		rc = KH_GPU(cudaMemsetAsync(p->at.p, 0, KH_RANGES * 8, w->stream), err);
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_weigh(w->key[0].p, w->sort.n, w->at.p, w->stream),
+		rc = kh_gpu_check(kh_gpu_weigh(p->key[0].p, p->sort.n, p->at.p, w->stream),
 				  "weighing kernel", err);
-	return rc ? rc : KH_GPU(cudaMemcpyAsync(w->bound, w->at.p, KH_RANGES * 8,
+	return rc ? rc : KH_GPU(cudaMemcpyAsync(p->hat.p, p->at.p, KH_RANGES * 8,
 						cudaMemcpyDeviceToHost, w->stream),
 				err);
 }
 
+/* Pairs that member m gets by the cut. */
+static uint64_t weight_of(const struct exchange *x, unsigned m, const uint64_t *weight)
+{
+	uint64_t sum = 0;
+
+	for (unsigned p = x->cut.first[m]; p < x->cut.first[m + 1]; p++)
+		sum += weight[p];
+	return sum;
+}
+
+/* Whether the devices of all processes have room for what they get. */
+static int find_fit(const struct exchange *x, const uint64_t *weight, bool *fits, kh_err *err)
+{
+	kh_comm *processes = x->wave->b->o.comm;
+	uint64_t lack = 0;
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < x->n; i++) {
+		const struct kh_wave *w = &x->wave[i];
+
+		lack += kh_plan_exchange(&w->share->plan, w->pairs.sort.n,
+					 weight_of(x, x->first + i, weight)) > w->share->plan.limit;
+	}
+	if (processes)
+		rc = kh_comm_sum(processes, &lack, 1, err);
+	*fits = lack == 0;
+	return rc;
+}
+
 /* The cut; *far: it is much better than what the waves have. */
-static int choose(struct exchange *x, bool *far, kh_err *err)
+static int choose(struct exchange *x, bool *far, bool *fits, kh_err *err)
 {
 	uint64_t weight[KH_RANGES] = { 0 }, have = 0, would = 0;
-	kh_comm *ranks = x->wave->b->o.comm;
+	kh_comm *processes = x->wave->b->o.comm;
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < x->n && !rc; i++)
@@ -58,26 +89,26 @@ static int choose(struct exchange *x, bool *far, kh_err *err)
 		    (rc = kh_wave_wait(&x->wave[i], err)))
 			break;
 		for (unsigned p = 0; p < KH_RANGES; p++) {
-			weight[p] += x->wave[i].bound[p];
-			sum += x->wave[i].bound[p];
+			weight[p] += x->wave[i].pairs.bound[p];
+			sum += x->wave[i].pairs.bound[p];
 		}
 		have = sum > have ? sum : have;
 	}
-	if (!rc && ranks)
-		rc = kh_comm_sum(ranks, weight, KH_RANGES, err);
+	if (!rc && processes)
+		rc = kh_comm_sum(processes, weight, KH_RANGES, err);
+	if (rc)
+		return rc;
 	kh_shards_cut(&x->cut, weight, x->size);
 	for (unsigned m = 0; m < x->size; m++) {
-		uint64_t sum = 0;
+		const uint64_t sum = weight_of(x, m, weight);
 
-		for (unsigned p = x->cut.first[m]; p < x->cut.first[m + 1]; p++)
-			sum += weight[p];
 		would = sum > would ? sum : would;
 	}
 	*far = would + would / 20 < have;
-	return rc;
+	return *far || processes ? find_fit(x, weight, fits, err) : KH_OK;
 }
 
-/* --- pairs ---------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------ */
 static int range_worker(void *arg, unsigned i, kh_err *err)
 {
 	struct exchange *x = arg;
@@ -88,7 +119,7 @@ static int range_worker(void *arg, unsigned i, kh_err *err)
 	if (!rc)
 		rc = kh_wave_sort(w, true, err);
 	for (unsigned m = 0; m < x->size && !rc; m++)
-		count[m] = w->bound[x->cut.first[m + 1]] - w->bound[x->cut.first[m]];
+		count[m] = w->pairs.bound[x->cut.first[m + 1]] - w->pairs.bound[x->cut.first[m]];
 	return rc;
 }
 
@@ -104,29 +135,35 @@ static uint64_t taken(const struct exchange *x, unsigned i)
 /* The buffers that the pairs by range are in; the others are for what comes. */
 static int sorted_in(const struct kh_wave *w)
 {
-	return w->sort.key != w->key[0].p;
+	return w->pairs.sort.key != w->pairs.key[0].p;
 }
 
 /* What wave i gives and takes of elements of `unit` bytes. */
-static void fill_parcel(struct exchange *x, unsigned i, size_t unit)
+static void fill_message(struct exchange *x, unsigned i, size_t unit)
 {
 	const struct kh_wave *w = &x->wave[i];
 	const unsigned me = x->first + i;
 	size_t *at = x->at + (size_t)i * 4 * x->size, *bytes = at + x->size,
 	       *from = bytes + x->size, *got = from + x->size, sum = 0;
 	const bool keys = unit == sizeof(uint64_t);
-	const kh_gpu_buf *to = keys ? w->key : w->bin;
+	const kh_gpu_buf *to = keys ? w->pairs.key : w->pairs.bin;
 
 	for (unsigned m = 0; m < x->size; m++) {
-		at[m] = (size_t)w->bound[x->cut.first[m]] * unit;
+		at[m] = (size_t)w->pairs.bound[x->cut.first[m]] * unit;
 		bytes[m] = (size_t)x->count[(size_t)me * x->size + m] * unit;
 		from[m] = sum;
 		got[m] = (size_t)x->count[(size_t)m * x->size + me] * unit;
 		sum += got[m];
 	}
-	x->parcel[i] = (kh_gpu_parcel) { keys ? (void *)w->sort.key : (void *)w->sort.bin,
-					 at, bytes, to[!sorted_in(w)].p, from, got,
-					 w->stream, NULL };
+	x->message[i] = (kh_gpu_message) {
+		.send = keys ? (void *)w->pairs.sort.key : (void *)w->pairs.sort.bin,
+		.at = at,
+		.bytes = bytes,
+		.recv = to[!sorted_in(w)].p,
+		.from = from,
+		.got = got,
+		.stream = w->stream
+	};
 }
 
 /* All members are of this process, and what was made is there: plain copies will do. */
@@ -135,13 +172,13 @@ static int copy(struct exchange *x, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < x->n && !rc; i++) {
-		const kh_gpu_parcel *p = &x->parcel[i];
+		const kh_gpu_message *p = &x->message[i];
 
 		rc = kh_gpu_use(x->wave[i].share->device, err);
 		for (unsigned m = 0; m < x->n && !rc; m++)
 			if (p->bytes[m] > 0)
-				rc = kh_gpu_copy((char *)x->parcel[m].recv +
-							 x->parcel[m].from[i],
+				rc = kh_gpu_copy((char *)x->message[m].recv +
+							 x->message[m].from[i],
 						 x->wave[m].share->device,
 						 (const char *)p->send + p->at[m],
 						 x->wave[i].share->device, p->bytes[m],
@@ -155,8 +192,8 @@ static int send(struct exchange *x, size_t unit, kh_err *err)
 	kh_gpu_comm *c = x->wave->b->comm;
 
 	for (unsigned i = 0; i < x->n; i++)
-		fill_parcel(x, i, unit);
-	return c ? kh_gpu_comm_all_to_all(c, x->parcel, err) : copy(x, err);
+		fill_message(x, i, unit);
+	return c ? kh_gpu_comm_all_to_all(c, x->message, err) : copy(x, err);
 }
 
 static int arrive(struct exchange *x, kh_err *err)
@@ -177,9 +214,10 @@ static int take_room(struct exchange *x, unsigned i, kh_err *err)
 	const uint64_t n = taken(x, i);
 	int rc = kh_gpu_use(w->share->device, err);
 
-	if (!rc)
-		rc = kh_wave_make_free(w, n * PAIR, false, err);
-	return rc ? rc : kh_wave_room(w, n ? n : 1, !sorted_in(w), err);
+	if (rc)
+		return rc;
+	kh_wave_make_free(w, kh_plan_pairs(n), KH_WAVE_GATHERED);
+	return kh_wave_room(w, n, !sorted_in(w), err);
 }
 
 static void take(struct exchange *x, unsigned i)
@@ -187,15 +225,15 @@ static void take(struct exchange *x, unsigned i)
 	struct kh_wave *w = &x->wave[i];
 
 	if (!sorted_in(w)) {
-		const kh_gpu_buf key = w->key[0], bin = w->bin[0];
+		const kh_gpu_buf key = w->pairs.key[0], bin = w->pairs.bin[0];
 
-		w->key[0] = w->key[1];
-		w->bin[0] = w->bin[1];
-		w->key[1] = key;
-		w->bin[1] = bin;
+		w->pairs.key[0] = w->pairs.key[1];
+		w->pairs.bin[0] = w->pairs.bin[1];
+		w->pairs.key[1] = key;
+		w->pairs.bin[1] = bin;
 	}
-	w->sort.n = taken(x, i);
-	w->bits = KH_KEY_BITS;          /* what is dropped is sent to nobody */
+	w->pairs.sort.n = taken(x, i);
+	w->pairs.bits = KH_KEY_BITS;          /* what is dropped is sent to nobody */
 	w->from = x->cut.first[x->first + i];
 	w->to = x->cut.first[x->first + i + 1];
 }
@@ -204,7 +242,7 @@ static int trade(struct exchange *x, kh_err *err)
 {
 	kh_builder *b = x->wave->b;
 	double began;
-	int rc = kh_crew_run(b->m, x->n, range_worker, x, err);
+	int rc = kh_cuda_side_by_side(x->n, range_worker, x, err);
 
 	began = kh_seconds();
 	if (!rc && b->o.comm)
@@ -221,13 +259,14 @@ static int trade(struct exchange *x, kh_err *err)
 	return rc;
 }
 
-int kh_waves_exchange(struct kh_wave *wave, unsigned n, kh_err *err)
+int kh_waves_exchange(struct kh_wave *wave, unsigned n, bool *fits, kh_err *err)
 {
 	kh_builder *b = wave->b;
 	struct exchange x = { .wave = wave, .n = n, .size = n };
 	bool far;
 	int rc;
 
+	*fits = true;
 	if (b->comm) {
 		x.size = kh_gpu_comm_size(b->comm);
 		x.first = kh_gpu_comm_first(b->comm);
@@ -237,14 +276,14 @@ int kh_waves_exchange(struct kh_wave *wave, unsigned n, kh_err *err)
 	if (x.size > KH_MEMBERS_MAX)
 		return kh_fail(err, KH_EUSAGE, "%u GPUs are more than the %d that an index "
 			       "is built by", x.size, KH_MEMBERS_MAX);
-	rc = choose(&x, &far, err);
-	if (rc || (!far && !b->o.comm))
+	rc = choose(&x, &far, fits, err);
+	if (rc || !*fits || (!far && !b->o.comm))
 		return rc;
 	x.count = kh_array((size_t)x.size * x.size, sizeof *x.count, err);
 	x.at = kh_array((size_t)n * 4 * x.size, sizeof *x.at, err);
-	x.parcel = kh_array(n, sizeof *x.parcel, err);
+	x.message = kh_array(n, sizeof *x.message, err);
 	x.stream = kh_array(n, sizeof(cudaStream_t), err);
-	if (!rc && (!x.count || !x.at || !x.parcel || !x.stream))
+	if (!rc && (!x.count || !x.at || !x.message || !x.stream))
 		rc = KH_ENOMEM;
 	for (unsigned i = 0; i < n && !rc; i++)
 		x.stream[i] = wave[i].stream;
@@ -252,38 +291,38 @@ int kh_waves_exchange(struct kh_wave *wave, unsigned n, kh_err *err)
 		rc = trade(&x, err);
 	free(x.count);
 	free(x.at);
-	free(x.parcel);
+	free(x.message);
 	free(x.stream);
 	return rc;
 }
 
-/* --- by way of the host --------------------------------------------------------------- */
+/* --- by way of the host ----------------------------------------------------------- */
 struct post {
-	unsigned ranks;
-	unsigned from[KH_MEMBERS_MAX + 1];      /* ranges of rank r: up to those of the next */
+	unsigned processes;
+	unsigned from[KH_MEMBERS_MAX + 1];      /* ranges of process r: up to those of the next */
 	void **send, **recv;
 	size_t *n, *got;
 };
 
-/* Each rank gets the ranges of its members in a cut of equal weights. */
+/* Each process gets the ranges of its members in a cut of equal weights. */
 static int cut_store(kh_builder *b, struct post *p, kh_err *err)
 {
 	uint64_t weight[KH_RANGES], n[KH_MEMBERS_MAX] = { 0 }, members = 0;
 	kh_shards cut;
 	int rc;
 
-	n[kh_comm_rank(b->o.comm)] = b->n;
+	n[kh_comm_self(b->o.comm)] = b->n;
 	for (unsigned i = 0; i < KH_RANGES; i++)
 		weight[i] = kh_store_count(b->store, i);
-	if ((rc = kh_comm_sum(b->o.comm, n, p->ranks, err)) ||
+	if ((rc = kh_comm_sum(b->o.comm, n, p->processes, err)) ||
 	    (rc = kh_comm_sum(b->o.comm, weight, KH_RANGES, err)))
 		return rc;
 	kh_shards_cut(&cut, weight, kh_gpu_comm_size(b->comm));
-	for (unsigned r = 0; r < p->ranks; r++) {
+	for (unsigned r = 0; r < p->processes; r++) {
 		p->from[r] = cut.first[members];
 		members += n[r];
 	}
-	p->from[p->ranks] = KH_RANGES;
+	p->from[p->processes] = KH_RANGES;
 	return KH_OK;
 }
 
@@ -307,13 +346,13 @@ static int share_of(const kh_builder *b, unsigned range, const kh_remap *remap, 
 	return rc;
 }
 
-/* The k-th range of each rank. */
+/* The k-th range of each process. */
 static int fill_post(const kh_builder *b, const kh_remap *remap, struct post *p, unsigned k,
 		     kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (unsigned r = 0; r < p->ranks && !rc; r++) {
+	for (unsigned r = 0; r < p->processes && !rc; r++) {
 		const unsigned range = p->from[r] + k;
 
 		p->n[r] = 0;
@@ -325,7 +364,7 @@ static int fill_post(const kh_builder *b, const kh_remap *remap, struct post *p,
 
 static void clear_post(struct post *p)
 {
-	for (unsigned r = 0; r < p->ranks; r++) {
+	for (unsigned r = 0; r < p->processes; r++) {
 		free(p->send[r]);
 		free(p->recv[r]);
 		p->send[r] = p->recv[r] = NULL;
@@ -338,7 +377,7 @@ static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_
 	unsigned most = 0;
 	int rc = KH_OK;
 
-	for (unsigned r = 0; r < p->ranks; r++)
+	for (unsigned r = 0; r < p->processes; r++)
 		if (p->from[r + 1] - p->from[r] > most)
 			most = p->from[r + 1] - p->from[r];
 	for (unsigned k = 0; k < most && !rc; k++) {
@@ -346,12 +385,12 @@ static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_
 		if (!rc)
 			rc = kh_comm_all_to_all(b->o.comm, (const void *const *)p->send, p->n,
 						p->recv, p->got, err);
-		for (unsigned r = 0; r < p->ranks && !rc; r++) {
+		for (unsigned r = 0; r < p->processes && !rc; r++) {
 			const size_t n = p->got[r] / PAIR;
 			uint64_t *key = p->recv[r];
 
 			if (n > 0)
-				rc = kh_store_add(to, (uint64_t)k * p->ranks + r, key,
+				rc = kh_store_add(to, (uint64_t)k * p->processes + r, key,
 						  (uint32_t *)(key + n), n, err);
 		}
 		clear_post(p);
@@ -362,22 +401,22 @@ static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_
 int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
 		      kh_err *err)
 {
-	struct post p = { .ranks = kh_comm_size(b->o.comm) };
-	const unsigned me = kh_comm_rank(b->o.comm);
+	struct post p = { .processes = kh_comm_size(b->o.comm) };
+	const unsigned me = kh_comm_self(b->o.comm);
 	kh_store *got = NULL;
 	int rc = KH_OK;
 
 	if (kh_gpu_comm_size(b->comm) > KH_MEMBERS_MAX)
 		return kh_fail(err, KH_EUSAGE, "%u GPUs are more than the %d that an index "
 			       "is built by", kh_gpu_comm_size(b->comm), KH_MEMBERS_MAX);
-	p.send = kh_array(p.ranks, sizeof *p.send, err);
-	p.recv = kh_array(p.ranks, sizeof *p.recv, err);
-	p.n = kh_array(p.ranks, sizeof *p.n, err);
-	p.got = kh_array(p.ranks, sizeof *p.got, err);
+	p.send = kh_array(p.processes, sizeof *p.send, err);
+	p.recv = kh_array(p.processes, sizeof *p.recv, err);
+	p.n = kh_array(p.processes, sizeof *p.n, err);
+	p.got = kh_array(p.processes, sizeof *p.got, err);
 	if (!p.send || !p.recv || !p.n || !p.got)
 		rc = KH_ENOMEM;
 	if (!rc && !(rc = cut_store(b, &p, err)) &&
-	    !(rc = kh_store_new(&got, b->o.memory, b->o.tmp, err)))
+	    !(rc = kh_store_new(&got, b->host.memory, b->o.tmp, err)))
 		rc = trade_store(b, remap, &p, got, err);
 	if (rc) {
 		kh_store_free(got);

@@ -1,13 +1,13 @@
 /*
- * build_store.c - the pairs of the CUDA builder: chunks of device memory, a store a device
+ * store.c - the pairs of the CUDA builder: chunks of device memory, a store a device
  *
- * Blocks lie in them as they come.  Beyond the limit of memory of any device all that
- * follows goes to the host's store (pairs.h), and in the end all.
+ * Blocks lie in them as they come.  When the memory planned for a device (backend/plan.h) has no
+ * room for a block, that and all that follow go to the host's store (pairs.h), and in the end all.
  */
 #include <config.h>
-#include "builder_in.h"
+#include "cuda/builder/builder_in.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 void kh_cuda_drop_chunks(struct kh_cuda_share *s)
 {
@@ -16,54 +16,58 @@ void kh_cuda_drop_chunks(struct kh_cuda_share *s)
 		kh_gpu_drop(&s->chunk[i].bin);
 	}
 	s->n_chunks = 0;
+	s->store_bytes = 0;
 }
 
-/* Under the lock: n places in a chunk. */
-static int chunk_room(struct kh_cuda_share *s, uint64_t n, kh_err *err)
+/* Under the lock: a chunk with room for n more pairs, if the plan and the device allow it. */
+static bool chunk_new(struct kh_cuda_share *s, uint64_t n)
 {
-	struct kh_cuda_chunk *c = s->n_chunks ? &s->chunk[s->n_chunks - 1] : NULL;
-	uint64_t most = s->budget / (2 * PAIR) - s->n_pairs, cap = n > CHUNK ? n : CHUNK;
-	int rc;
-
-	if (c && n <= c->cap - c->used)
-		return KH_OK;
-	cap = cap > most ? most : cap;
-	rc = kh_grow((void **)&s->chunk, &s->cap_chunks, s->n_chunks + 1,
-		     sizeof *s->chunk, err);
-	if (rc || (rc = kh_gpu_use(s->device, err)))
-		return rc;
-	c = &s->chunk[s->n_chunks];
-	*c = (struct kh_cuda_chunk) { .cap = cap };
-	rc = kh_gpu_room_exact(&c->key, cap * sizeof(uint64_t), err);
-	if (!rc)
-		rc = kh_gpu_room_exact(&c->bin, cap * sizeof(uint32_t), err);
-	s->n_chunks++;
-	return rc;
-}
-
-/* Under the lock, if pairs do not spill: a place for p->n of them. */
-static int admit(struct kh_cuda_share *s, struct kh_cuda_part *p, kh_err *err)
-{
-	int rc = kh_grow((void **)&s->part, &s->cap_parts, s->n_parts + 1, sizeof *s->part,
-			 err);
+	const uint64_t planned = s->plan.slots + s->store_bytes;
+	const uint64_t used = atomic_load(&s->memory.used);
+	const uint64_t cap = kh_plan_chunk(&s->plan, used > planned ? used : planned,
+					   s->store_bytes, s->n_pairs, s->n_stored, n, CHUNK);
 	struct kh_cuda_chunk *c;
 
-	if (!rc)
-		rc = chunk_room(s, p->n, err);
-	if (rc)
-		return rc;
+	if (cap == 0 || kh_grow((void **)&s->chunk, &s->cap_chunks, s->n_chunks + 1,
+				sizeof *s->chunk, NULL))
+		return false;
+	c = &s->chunk[s->n_chunks];
+	*c = (struct kh_cuda_chunk) { .cap = cap };
+	c->key.budget = c->bin.budget = &s->memory;
+	if (kh_gpu_room_exact(&c->key, cap * sizeof(uint64_t), NULL) ||
+	    kh_gpu_room_exact(&c->bin, cap * sizeof(uint32_t), NULL)) {
+		kh_gpu_drop(&c->key);
+		return false;
+	}
+	s->store_bytes += kh_plan_pairs(cap);
+	s->n_chunks++;
+	return true;
+}
+
+/* Under the lock, the share's device being the current one: a place for p->n pairs; false: they
+ * must go to the host. */
+static bool admit(struct kh_cuda_share *s, struct kh_cuda_stored *p)
+{
+	struct kh_cuda_chunk *c = s->n_chunks ? &s->chunk[s->n_chunks - 1] : NULL;
+	bool room = c && p->n <= c->cap - c->used;
+
+	if (room ? !kh_plan_stays(&s->plan, s->store_bytes, s->n_pairs, s->n_stored, p->n)
+		 : !chunk_new(s, p->n))
+		return false;
+	if (kh_grow((void **)&s->stored, &s->cap_stored, s->n_stored + 1, sizeof *s->stored, NULL))
+		return false;
 	c = &s->chunk[s->n_chunks - 1];
 	p->chunk = s->n_chunks - 1;
 	p->at = c->used;
 	c->used += p->n;
 	s->n_pairs += p->n;
-	s->part[s->n_parts++] = *p;
-	return KH_OK;
+	s->stored[s->n_stored++] = *p;
+	return true;
 }
 
 /* Pairs in device memory to the host's store; waits. */
 static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
-		 const kh_gpu_part *p, uint64_t ticket, kh_err *err)
+		 const kh_gpu_pairs *p, uint64_t ticket, kh_err *err)
 {
 	int rc = kh_gpu_host_room(back, p->n * PAIR + 8, err);
 	uint64_t *key = back->p;
@@ -80,42 +84,52 @@ static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
 				      err);
 }
 
-/* Where the chunks have a part. */
-static kh_gpu_part part_of(const struct kh_cuda_share *s, const struct kh_cuda_part *p)
+/* Where the pairs of a block lie in the chunks. */
+static kh_gpu_pairs pairs_of(const struct kh_cuda_share *s, const struct kh_cuda_stored *p)
 {
 	const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
 
-	return (kh_gpu_part) { (const uint64_t *)c->key.p + p->at,
-			       (const uint32_t *)c->bin.p + p->at, p->n, 0 };
+	return (kh_gpu_pairs) { .key = (const uint64_t *)c->key.p + p->at,
+			       .bin = (const uint32_t *)c->bin.p + p->at,
+			       .n = p->n };
 }
 
-/* A run of a block's pairs to the store of share i. */
-static int give(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *slot,
-		const kh_gpu_part *run, unsigned i, kh_err *err)
+/* Whether the pairs of `run` stay on the device of share i: where, is *to.  Once those of one
+ * block cannot, those of no later block do. */
+static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64_t ticket,
+		      kh_gpu_pairs *to, bool *stay, kh_err *err)
 {
 	struct kh_cuda_share *s = &b->share[i];
-	struct kh_cuda_part p = { slot->ticket, 0, run->n, 0 };
-	kh_gpu_part to = { NULL, NULL, 0, 0 };
-	bool spilled;
-	int rc = KH_OK;
+	struct kh_cuda_stored p = { .ticket = ticket, .n = run->n };
+	int rc;
 
-	kh_monitor_lock(b->m);
-	/* half of the memory is for the gathered copy, or the other half of a sort */
-	b->spilling |= (s->n_pairs + p.n) * 2 * PAIR > s->budget;
-	spilled = b->spilling;
-	if (!spilled)
-		rc = admit(s, &p, err);
-	else if (!b->store)
-		rc = kh_store_new(&b->store, b->o.memory, b->o.tmp, err);
-	if (!rc && !spilled)
-		to = part_of(s, &p);
-	kh_monitor_unlock(b->m);
+	pthread_mutex_lock(&b->lock);
+	rc = kh_gpu_use(s->device, err);
+	b->spilling = b->spilling || (!rc && !admit(s, &p));
+	*stay = !b->spilling;
+	if (!rc && *stay)
+		*to = pairs_of(s, &p);
+	else if (!rc && !b->store)
+		rc = kh_store_new(&b->store, b->host.memory, b->o.tmp, err);
+	pthread_mutex_unlock(&b->lock);
+	return rc;
+}
+
+/* A run of a block's pairs to the store of share i, or to the host's. */
+static int give(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *slot,
+		const kh_gpu_pairs *run, unsigned i, kh_err *err)
+{
+	const int device = b->share[i].device;
+	kh_gpu_pairs to = { .n = 0 };
+	bool stay = false;
+	int rc = find_place(b, run, i, slot->ticket, &to, &stay, err);
+
 	if (rc || (rc = kh_gpu_use(w->device, err)))
 		return rc;
-	if (spilled)
-		return spill(b, w->stream, &slot->back, run, p.ticket * b->n + i, err);
-	rc = kh_gpu_copy((void *)to.key, s->device, run->key, w->device, p.n * 8, w->stream, err);
-	return rc ? rc : kh_gpu_copy((void *)to.bin, s->device, run->bin, w->device, p.n * 4,
+	if (!stay)
+		return spill(b, w->stream, &slot->back, run, slot->ticket * b->n + i, err);
+	rc = kh_gpu_copy((void *)to.key, device, run->key, w->device, run->n * 8, w->stream, err);
+	return rc ? rc : kh_gpu_copy((void *)to.bin, device, run->bin, w->device, run->n * 4,
 				     w->stream, err);
 }
 
@@ -126,7 +140,8 @@ static int note_digests(struct kh_cuda_worker *w, const struct kh_cuda_slot *s,
 			 sizeof *w->digest, err);
 
 	for (size_t i = 0; i < s->n_pieces && !rc; i++)
-		w->digest[w->n_digests++] = (struct kh_cuda_digest) { s->seq[i], sum[i] };
+		w->digest[w->n_digests++] = (struct kh_cuda_digest) { .seq = s->seq[i],
+								    .sum = sum[i] };
 	return rc;
 }
 
@@ -134,7 +149,7 @@ int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot 
 		   kh_err *err)
 {
 	const uint64_t *sum = s->sums.p;
-	kh_gpu_part run = { NULL, NULL, 0, 0 };
+	kh_gpu_pairs run = { .n = 0 };
 	int rc;
 
 	if (!s->busy)
@@ -200,30 +215,58 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err)
 	return rc;
 }
 
-/* Of the share's device, which is the current one. */
-static int spill_share(kh_builder *b, unsigned i, kh_err *err)
+/* --- all to the host ----------------------------------------------------------------- */
+enum { SPILLERS = 8 };                  /* threads of a device */
+
+struct spilling {
+	kh_builder *b;
+	unsigned share;
+	_Atomic size_t next;            /* of the blocks that it has stored */
+};
+
+static int spill_worker(void *arg, unsigned worker, kh_err *err)
 {
-	struct kh_cuda_share *s = &b->share[i];
-	kh_gpu_buf back = { .p = NULL };
-	int rc = KH_OK;
+	struct spilling *x = arg;
+	kh_builder *b = x->b;
+	struct kh_cuda_share *s = &b->share[x->share];
+	kh_gpu_buf back = { .budget = &b->pinned };
+	cudaStream_t stream = NULL;
+	int rc = kh_gpu_use(s->device, err);
 
-	for (size_t j = 0; j < s->n_parts && !rc; j++) {
-		const kh_gpu_part p = part_of(s, &s->part[j]);
+	(void)worker;
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), err);
+	while (!rc) {
+		const size_t i = x->next++;
 
-		rc = spill(b, NULL, &back, &p, s->part[j].ticket * b->n + i, err);
+		if (i >= s->n_stored)
+			break;
+		const kh_gpu_pairs p = pairs_of(s, &s->stored[i]);
+
+		rc = spill(b, stream, &back, &p, s->stored[i].ticket * b->n + x->share, err);
 	}
 	kh_gpu_drop(&back);
-	kh_cuda_drop_chunks(s);
-	s->n_parts = 0;
+	if (stream)
+		cudaStreamDestroy(stream);
 	return rc;
 }
 
 int kh_cuda_spill_all(kh_builder *b, kh_err *err)
 {
-	int rc = b->store ? KH_OK : kh_store_new(&b->store, b->o.memory, b->o.tmp, err);
+	int rc = b->store ? KH_OK : kh_store_new(&b->store, b->host.memory, b->o.tmp, err);
 
-	for (unsigned i = 0; i < b->n && !rc; i++)
-		if (!(rc = kh_gpu_use(b->share[i].device, err)))
-			rc = spill_share(b, i, err);
+	for (unsigned i = 0; i < b->n && !rc; i++) {
+		struct kh_cuda_share *s = &b->share[i];
+		struct spilling x = { .b = b, .share = i };
+
+		rc = kh_cuda_side_by_side(b->o.threads < SPILLERS ? b->o.threads : SPILLERS,
+					  spill_worker, &x, err);
+		if (!rc)
+			rc = kh_gpu_use(s->device, err);
+		if (rc)
+			break;
+		kh_cuda_drop_chunks(s);
+		s->n_stored = 0;
+	}
 	return rc;
 }

@@ -1,0 +1,203 @@
+/*
+ * finish_sort.c - the end of a build: a wave's pairs are gathered in order, and sorted
+ */
+#include <config.h>
+#include "cuda/builder/finish_in.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+
+/* --- from the device's own store ---------------------------------------------------- */
+static int by_ticket(const void *a, const void *b)
+{
+	uint64_t x = ((const struct kh_cuda_stored *)a)->ticket,
+		 y = ((const struct kh_cuda_stored *)b)->ticket;
+
+	return (x > y) - (x < y);
+}
+
+/* Copies the pairs of n places to side 0, with their final bins, and waits. */
+static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, kh_err *err)
+{
+	struct kh_wave_pairs *p = &w->pairs;
+	int rc = kh_wave_put(w, &p->sources, from, n * sizeof *from, err);
+
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_gather(p->sources.p, (uint32_t)n, &w->tables.remap,
+						p->key[0].p, p->bin[0].p, w->stream),
+				  "gather kernel", err);
+	return rc ? rc : kh_wave_wait(w, err);
+}
+
+static int gather_device(struct kh_wave *w, kh_err *err)
+{
+	struct kh_cuda_share *s = w->share;
+	kh_gpu_pairs *from = kh_array(s->n_stored, sizeof *from, err);
+	uint64_t n = 0;
+	int rc = from ? KH_OK : KH_ENOMEM;
+
+	if (s->n_stored)
+		qsort(s->stored, s->n_stored, sizeof *s->stored, by_ticket);
+	for (size_t i = 0; i < s->n_stored && !rc; i++) {
+		const struct kh_cuda_stored *p = &s->stored[i];
+		const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
+
+		from[i] = (kh_gpu_pairs) { .key = (const uint64_t *)c->key.p + p->at,
+					   .bin = (const uint32_t *)c->bin.p + p->at,
+					   .n = p->n,
+					   .to = n };
+		n += p->n;
+	}
+	if (!rc && !(rc = kh_wave_room(w, n, 0, err)))
+		rc = gather(w, from, s->n_stored, err);
+	free(from);
+	w->pairs.sort.n = n;
+	return rc;
+}
+
+/* --- from the host's store ----------------------------------------------------------- */
+enum { LOADERS = 8 };                   /* threads of a device: more do not copy faster */
+
+/* Ranges of a wave are loaded side by side: what takes the time is to gather their slices. */
+struct loading {
+	struct kh_wave *w;
+	uint64_t at[KH_RANGES + 1];     /* where each range begins among the wave's pairs */
+	uint64_t most;                  /* pairs of the largest range */
+	_Atomic unsigned next;
+};
+
+/* Through pageable memory: the copy has been read when the call returns. */
+static int load_range(const struct loading *x, unsigned r, uint64_t *key, uint32_t *bin,
+		      cudaStream_t stream, kh_err *err)
+{
+	const struct kh_wave_pairs *p = &x->w->pairs;
+	const uint64_t at = x->at[r], n = x->at[r + 1] - at;
+	int rc = kh_store_gather(x->w->b->store, r, key, bin, err);
+
+	if (rc || n == 0)
+		return rc;
+	for (uint64_t i = 0; i < n; i++)
+		key[i] |= (uint64_t)r << 40;
+	rc = KH_GPU(cudaMemcpyAsync((uint64_t *)p->key[1].p + at, key, n * 8,
+				    cudaMemcpyHostToDevice, stream), err);
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync((uint32_t *)p->bin[1].p + at, bin, n * 4,
+					    cudaMemcpyHostToDevice, stream), err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(stream), err);
+}
+
+static int load_worker(void *arg, unsigned i, kh_err *err)
+{
+	struct loading *x = arg;
+	cudaStream_t stream = NULL;
+	uint64_t *key = kh_array(x->most, sizeof *key, err);
+	uint32_t *bin = kh_array(x->most, sizeof *bin, err);
+	int rc = key && bin ? kh_gpu_use(x->w->share->device, err) : KH_ENOMEM;
+
+	(void)i;
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), err);
+	while (!rc) {
+		const unsigned r = x->next++;
+
+		if (r >= x->w->to)
+			break;
+		rc = load_range(x, r, key, bin, stream, err);
+	}
+	if (stream)
+		cudaStreamDestroy(stream);
+	free(key);
+	free(bin);
+	return rc;
+}
+
+static int gather_host(struct kh_wave *w, kh_err *err)
+{
+	struct loading x = { .w = w, .next = w->from };
+	const unsigned ranges = w->to - w->from, threads = w->b->o.threads / w->b->n + 1;
+	uint64_t n = 0;
+	int rc;
+
+	for (unsigned r = w->from; r < w->to; r++) {
+		const uint64_t m = kh_store_count(w->b->store, r);
+
+		x.at[r] = n;
+		n += m;
+		x.most = m > x.most ? m : x.most;
+	}
+	x.at[w->to] = n;
+	w->pairs.sort.n = n;
+	rc = kh_wave_room(w, n, 0, err);
+	if (!rc)
+		rc = kh_wave_room(w, n, 1, err);
+	if (!rc)
+		rc = kh_cuda_side_by_side(threads < ranges ? threads < LOADERS ? threads : LOADERS
+							   : ranges, load_worker, &x, err);
+	if (!rc)
+		rc = kh_gpu_use(w->share->device, err);
+	if (rc)
+		return rc;
+	const kh_gpu_pairs all = { .key = w->pairs.key[1].p, .bin = w->pairs.bin[1].p, .n = n };
+	return gather(w, &all, 1, err);
+}
+
+int kh_wave_gather(struct kh_wave *w, kh_err *err)
+{
+	const double began = kh_seconds();
+	int rc = w->b->spilling ? gather_host(w, err) : gather_device(w, err);
+
+	w->share->times.gather += kh_seconds() - began;
+	return rc;
+}
+
+/* --- sort --------------------------------------------------------------------------- */
+static int run(struct kh_wave *w, bool by_range, kh_err *err)
+{
+	kh_gpu_sort *s = &w->pairs.sort;
+
+	return kh_gpu_check(by_range ? kh_gpu_by_range(s, w->stream)
+				     : kh_gpu_sort_run(s, w->stream),
+			    "sort", err);
+}
+
+/* The scratch that it wants, then the sort itself. */
+static int sort(struct kh_wave *w, bool by_range, kh_err *err)
+{
+	struct kh_wave_pairs *p = &w->pairs;
+	int rc = run(w, by_range, err);
+
+	if (!rc)
+		rc = kh_gpu_room_exact(&p->room, p->sort.room_bytes, err);
+	p->sort.room = p->room.p;
+	p->sort.room_bytes = p->room.bytes;
+	return rc ? rc : run(w, by_range, err);
+}
+
+int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
+{
+	const double began = kh_seconds();
+	struct kh_wave_pairs *p = &w->pairs;
+	const uint64_t n = p->sort.n;
+	int rc;
+
+	kh_wave_make_free(w, kh_plan_pairs(n) + kh_plan_round(w->share->plan.sort_room(n)),
+			  KH_WAVE_GATHERED);
+	rc = kh_wave_room(w, n, 1, err);
+	if (rc)
+		return rc;
+	p->sort = (kh_gpu_sort) { .key = p->key[0].p,
+				  .key2 = p->key[1].p,
+				  .bin = p->bin[0].p,
+				  .bin2 = p->bin[1].p,
+				  .n = n,
+				  .bits = p->bits };
+	rc = sort(w, by_range, err);
+	if (!rc)
+		rc = kh_gpu_check(kh_gpu_bounds(p->sort.key, n, p->at.p, w->stream),
+				  "bounds kernel", err);
+	if (!rc)
+		rc = kh_wave_get(w, p->hat.p, p->at.p, (KH_RANGES + 1) * 8, err);
+	*(by_range ? &w->share->times.split : &w->share->times.sort) +=
+		kh_seconds() - began;
+	return rc;
+}

@@ -1,0 +1,209 @@
+/* wave.c - what a wave of ranges has on its device, opened and given back (finish_in.h) */
+#include <config.h>
+#include "cuda/builder/finish_in.h"
+
+/* --- buffers ------------------------------------------------------------------------ */
+/* For each of them: pairs, images; then what stays for all waves. */
+#define EACH_BUFFER(w, list) \
+	kh_gpu_buf *const list[] = { \
+		&(w)->pairs.key[0], &(w)->pairs.key[1], &(w)->pairs.bin[0], &(w)->pairs.bin[1], \
+		&(w)->pairs.room, &(w)->pairs.sources, &(w)->images.head, &(w)->images.many, \
+		&(w)->images.entry, &(w)->images.lead, &(w)->images.slot, &(w)->images.len, \
+		&(w)->images.several, &(w)->images.start, &(w)->images.scan, &(w)->images.image, \
+		&(w)->pairs.at, &(w)->images.range, &(w)->images.counts, \
+		&(w)->tables.bins_first, &(w)->tables.bins_taxon, &(w)->tables.bins_species, \
+		&(w)->tables.tree_parent, &(w)->tables.tree_end, &(w)->tables.remap_first, \
+		&(w)->tables.remap_to \
+	}
+enum { OF_A_WAVE = 16, ALL = 26 };
+
+static void set_budgets(struct kh_wave *w)
+{
+	EACH_BUFFER(w, buf);
+	kh_gpu_buf *const host[] = { &w->pairs.hat, &w->images.hrange, &w->images.hcounts };
+
+	static_assert(sizeof buf / sizeof *buf == ALL, "all buffers of a wave");
+	for (size_t i = 0; i < ALL; i++)
+		buf[i]->budget = &w->share->memory;
+	for (size_t i = 0; i < sizeof host / sizeof *host; i++)
+		host[i]->budget = &w->b->pinned;
+}
+
+void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to)
+{
+	EACH_BUFFER(w, buf);
+
+	for (size_t i = 0; i < OF_A_WAVE; i++)
+		kh_gpu_drop(buf[i]);
+	w->pairs.sort.n = 0;
+	w->from = w->images.first = w->images.next = from;
+	w->to = to;
+	w->lacks = false;
+}
+
+void kh_wave_close(struct kh_wave *w)
+{
+	EACH_BUFFER(w, buf);
+
+	if (!w->share || cudaSetDevice(w->share->device) != cudaSuccess)
+		return;
+	if (w->stream)
+		cudaStreamSynchronize(w->stream);
+	for (size_t i = 0; i < ALL; i++)
+		kh_gpu_drop(buf[i]);
+	kh_gpu_drop(&w->pairs.hat);
+	kh_gpu_drop(&w->images.hrange);
+	kh_gpu_drop(&w->images.hcounts);
+	for (int i = 0; i < 2; i++)
+		if (w->images.ready[i])
+			cudaEventDestroy(w->images.ready[i]);
+	if (w->stream)
+		cudaStreamDestroy(w->stream);
+}
+
+int kh_wave_room(struct kh_wave *w, uint64_t n, int side, kh_err *err)
+{
+	int rc;
+
+	n = n ? n : 1;
+	/* what is too small is given back first: both at once may be more than there is */
+	if (n * 8 > w->pairs.key[side].bytes || n * 4 > w->pairs.bin[side].bytes) {
+		kh_gpu_drop(&w->pairs.key[side]);
+		kh_gpu_drop(&w->pairs.bin[side]);
+	}
+	rc = kh_gpu_room_exact(&w->pairs.key[side], n * 8, err);
+	return rc ? rc : kh_gpu_room_exact(&w->pairs.bin[side], n * 4, err);
+}
+
+void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s)
+{
+	struct kh_wave_pairs *p = &w->pairs;
+
+	if (kh_gpu_budget_left(&w->share->memory) >= bytes)
+		return;
+	kh_cuda_drop_chunks(w->share);
+	if (s != KH_WAVE_SORTED)
+		return;
+	kh_gpu_drop(&p->key[p->sort.key == p->key[0].p]);
+	kh_gpu_drop(&p->bin[p->sort.bin == p->bin[0].p]);
+	kh_gpu_drop(&p->room);
+}
+
+/* --- copies ------------------------------------------------------------------------- */
+int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
+{
+	int rc = kh_gpu_room_exact(to, bytes ? bytes : 1, err);
+
+	return rc || !bytes ? rc
+			    : KH_GPU(cudaMemcpyAsync(to->p, p, bytes,
+						     cudaMemcpyHostToDevice, w->stream),
+				     err);
+}
+
+int kh_wave_wait(struct kh_wave *w, kh_err *err)
+{
+	return KH_GPU(cudaStreamSynchronize(w->stream), err);
+}
+
+int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_err *err)
+{
+	int rc = KH_GPU(
+		cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, w->stream), err);
+
+	return rc ? rc : kh_wave_wait(w, err);
+}
+
+/* --- open ---------------------------------------------------------------------------- */
+static int open_stream(struct kh_wave *w, kh_err *err)
+{
+	int rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
+
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = KH_GPU(cudaEventCreateWithFlags(&w->images.ready[i],
+						     cudaEventDisableTiming),
+			    err);
+	return rc;
+}
+
+/* Numbers by range, on the device and on the host. */
+static int open_counts(struct kh_wave *w, kh_err *err)
+{
+	struct kh_wave_images *im = &w->images;
+	const size_t ranges = (KH_RANGES + 1) * sizeof(kh_gpu_range);
+	int rc;
+
+	if ((rc = kh_gpu_room(&w->pairs.at, (KH_RANGES + 1) * 8, err)) ||
+	    (rc = kh_gpu_host_room(&w->pairs.hat, (KH_RANGES + 1) * 8, err)) ||
+	    (rc = kh_gpu_room(&im->range, ranges, err)) ||
+	    (rc = kh_gpu_host_room(&im->hrange, ranges, err)) ||
+	    (rc = kh_gpu_room(&im->counts, 64, err)) ||
+	    (rc = kh_gpu_host_room(&im->hcounts, 64, err)))
+		return rc;
+	w->pairs.bound = w->pairs.hat.p;
+	im->e.range = im->range.p;
+	return KH_OK;
+}
+
+static int open_tables(struct kh_wave *w, kh_err *err)
+{
+	const kh_bins *bins = w->f->bins;
+	const kh_taxonomy *tax = w->f->tax;
+	struct kh_wave_tables *t = &w->tables;
+	int rc;
+
+	if ((rc = kh_wave_put(w, &t->bins_first, bins->first, (size_t)bins->n * 4, err)) ||
+	    (rc = kh_wave_put(w, &t->bins_taxon, bins->taxon, (size_t)bins->n * 4, err)) ||
+	    (rc = kh_wave_put(w, &t->bins_species, bins->species,
+			      bins->species ? (size_t)bins->n_targets * 4 : 0, err)) ||
+	    (rc = kh_wave_put(w, &t->tree_parent, tax->parent, (size_t)tax->n * 4, err)) ||
+	    (rc = kh_wave_put(w, &t->tree_end, tax->end, (size_t)tax->n * 4, err)))
+		return rc;
+	w->images.e.bins = *bins;
+	w->images.e.bins.first = t->bins_first.p;
+	w->images.e.bins.taxon = t->bins_taxon.p;
+	w->images.e.bins.species = t->bins_species.p;
+	w->images.e.bins.bits = kh_bins_bits(bins);
+	w->images.e.tree = (kh_tree) { .n = tax->n,
+				       .parent = t->tree_parent.p,
+				       .end = t->tree_end.p };
+	return KH_OK;
+}
+
+/* From the bins that the process counted to those of all targets; not for pairs that have come
+ * from other processes by way of the host, as those have their final bins. */
+static int open_remap(struct kh_wave *w, kh_err *err)
+{
+	const kh_remap *m = w->f->remap;
+	struct kh_wave_tables *t = &w->tables;
+	int rc;
+
+	if (!m || (w->b->o.comm && w->b->spilling))
+		return KH_OK;
+	rc = kh_wave_put(w, &t->remap_first, m->old.first, (size_t)m->old.n * 4, err);
+	if (!rc)
+		rc = kh_wave_put(w, &t->remap_to, m->to, (size_t)m->old.n * 4, err);
+	t->remap = (kh_gpu_remap) { .first = t->remap_first.p,
+				    .to = t->remap_to.p,
+				    .n = rc ? 0 : m->old.n };
+	return rc;
+}
+
+int kh_wave_open(struct kh_wave *w, kh_err *err)
+{
+	int rc = kh_gpu_use(w->share->device, err);
+
+	set_budgets(w);
+	if (!rc)
+		rc = open_stream(w, err);
+	if (!rc)
+		rc = open_counts(w, err);
+	if (!rc)
+		rc = open_tables(w, err);
+	if (!rc)
+		rc = open_remap(w, err);
+	w->pairs.bits = KH_KEY_BITS + (w->tables.remap.n > 0);
+	/* now it is known what they take */
+	w->share->plan.slots = 0;
+	w->share->plan.tables = atomic_load(&w->share->memory.used) - w->share->store_bytes;
+	return rc;
+}
