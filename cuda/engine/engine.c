@@ -1,15 +1,15 @@
 /*
- * engine_cuda.c - the engine: the database on each device, opened, checked, closed
+ * engine.c - the engine: the database on each device, opened, checked, closed
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/engine/engine.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include "engine_in.h"
-#include "exchange_in.h"
-#include "mem.h"
+#include "cuda/engine/engine_in.h"
+#include "cuda/engine/rounds.h"
+#include "base/mem.h"
 
 /* --- the structure of all ranges, each by the device that loaded it -------------------
  */
@@ -20,7 +20,7 @@ static int check_range(const kh_db *db, int p, uint32_t bad, uint32_t entries,
 
 	if (bad == UINT32_MAX && entries == db->dir[p].entries)
 		return KH_OK;
-	/* what is wrong is said by the host's check */
+	/* the check of the host finds it again, and says what is wrong */
 	if (!kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa,
 			    &why))
 		kh_fail(&why, KH_EFORMAT, "bucket %" PRIu32 " is damaged", bad);
@@ -112,6 +112,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	if (rc || (rc = put_dir(e, c, err)) ||
 	    (rc = put(&c->first, db->bins.first, m, err)) ||
 	    (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
+	    (rc = put(&c->target_species, db->bins.species,
+		      db->bins.n_targets * sizeof(uint32_t), err)) ||
 	    (rc = put(&c->parent, t->parent, n, err)) ||
 	    (rc = put(&c->end, t->end, n, err)) ||
 	    (rc = put(&c->species, t->species, n, err)) ||
@@ -120,10 +122,18 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	c->ix = (kh_gpu_index) {
 		.image = e->placement == KH_PLACE_REPLICATE ? c->image.p : NULL,
 		.dir = c->dir.p,
-		.bins = { db->bins.n, c->first.p, c->taxon.p },
-		.tree = { t->n, c->parent.p, c->end.p, c->species.p, c->genus.p }
+		.bins = db->bins,
+		.tree = { .n = t->n,
+			  .parent = c->parent.p,
+			  .end = c->end.p,
+			  .species = c->species.p,
+			  .genus = c->genus.p },
+		.bits = db->bins.bits
 	};
-	/* copies from pageable memory may be under way still, and lanes' streams do not wait */
+	c->ix.bins.first = c->first.p;
+	c->ix.bins.taxon = c->taxon.p;
+	c->ix.bins.species = c->target_species.p;
+	/* copies from pageable memory may be under way still, and queues' streams do not wait */
 	return KH_GPU(cudaDeviceSynchronize(), err);
 }
 
@@ -141,6 +151,7 @@ void kh_cuda_engine_close(kh_engine *e)
 		kh_gpu_drop(&c->dir);
 		kh_gpu_drop(&c->first);
 		kh_gpu_drop(&c->taxon);
+		kh_gpu_drop(&c->target_species);
 		kh_gpu_drop(&c->parent);
 		kh_gpu_drop(&c->end);
 		kh_gpu_drop(&c->species);
@@ -161,12 +172,13 @@ static int open_exchange(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	return kh_rounds_open(&e->rounds, e, comm, o->comm, err);
 }
 
-int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_options *o,
-			kh_err *err)
+int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
+			const kh_engine_options *o, kh_err *err)
 {
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
+	(void)be;
 	if (!e)
 		return KH_ENOMEM;
 	e->db = db;
@@ -181,7 +193,7 @@ int kh_cuda_engine_open(kh_engine **out, const kh_db *db, const kh_engine_option
 		e->copy[i].device = o->device[i];
 	rc = kh_cuda_place(e, o, err);
 	if (!rc)
-		rc = kh_cuda_load(e, err);
+		rc = kh_cuda_load(e, o->threads, err);
 	for (size_t i = 0; i < e->n && !rc; i++)
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)

@@ -1,47 +1,47 @@
 /*
  * engine_in.h - a database on the devices
  *
- * placement.c says what lies where, load_cuda.c brings it there, engine_cuda.c opens and
- * closes it, query_cuda.c uses it.
+ * placement.c says what lies where, load.c brings it there, engine.c opens and
+ * closes it, queue.c uses it, with stage.c and scratch.c.
  */
-#ifndef KH_ENGINE_IN_H
-#define KH_ENGINE_IN_H
+#ifndef KH_CUDA_ENGINE_ENGINE_IN_H
+#define KH_CUDA_ENGINE_ENGINE_IN_H
 
-#include "backend_in.h"
-#include "gpu.h"
-#include "kernels.h"
-#include "shard.h"
+#include "cuda/engine/engine.h"
+#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/kernels.h"
+#include "index/shard.h"
 
 /* The database on one device. */
 struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share: bytes of the index */
-	kh_gpu_buf image, dir, first, taxon, parent, end, species, genus;
+	kh_gpu_buf image, dir, first, taxon, target_species, parent, end, species, genus;
 	kh_gpu_index ix;
 };
 
 /* A device reads its share from the file and checks it.  Sharded, its image is its share;
- * replicated, it is the whole index, and the devices hand each other their shares. */
+ * replicated, it is the whole index, and the devices copy their shares to each other. */
 struct kh_engine {
 	const kh_db *db;
 	kh_rule rule;
-	enum kh_placement placement;    /* none of AUTO and SHARD */
-	/* Members are the devices of all ranks; copy[i] is member `member` + i. */
+	enum kh_placement placement;    /* as it was decided: neither AUTO nor SHARD */
+	/* Members are the devices of all processes; copy[i] is member `member` + i. */
 	kh_shards shards;
 	unsigned member;
 	struct kh_cuda_copy *copy;
 	size_t n;
-	struct kh_rounds *rounds;       /* exchange_in.h; NULL: devices find all by themselves */
+	struct kh_rounds *rounds;       /* rounds.h; NULL: each device can read all of the index */
 };
 
 /* Sets placement, shards and shares.  Devices are set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
-/* The index to the devices, against its checksums. */
-int kh_cuda_load(kh_engine *e, kh_err *err);
-/* Memory of a device that a lane takes for the usual blocks. */
-uint64_t kh_cuda_lane_bytes(const kh_engine *e);
+/* The index to the devices, against its checksums; threads 0: as many as there are CPUs. */
+int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);
+/* Bytes of device memory that a queue takes for blocks of the usual size. */
+uint64_t kh_cuda_queue_bytes(const kh_engine *e);
 
-/* Room of the second kernel (kernels.h), of one stream. */
+/* Scratch of the kernel of blocks (classify_block.cu), for one stream. */
 typedef struct kh_cuda_scratch {
 	kh_gpu_buf room, list;
 	uint32_t n;
@@ -50,6 +50,19 @@ typedef struct kh_cuda_scratch {
 int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t stream,
 			 kh_err *err);
 void kh_cuda_scratch_close(kh_cuda_scratch *s);
+
+/* Where the words of a job's packed bases, their masks and the records lie behind one another. */
+typedef struct kh_cuda_layout {
+	size_t words;                   /* their number; they come first */
+	size_t amb, rec, bytes;         /* offsets in bytes; the end */
+} kh_cuda_layout;
+
+/* s: the two parts of the job (kh_job_part_of). */
+kh_cuda_layout kh_cuda_lay_out(const kh_job_part s[2]);
+void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job_part s[2]);
+/* Bases to mates of q: the job's input, which has been copied to `in` on the device. */
+void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
+			 const void *in);
 
 /* Where byte `at` of the index, of copy c's share or of a replicated index, lies. */
 static inline char *kh_cuda_image(const kh_engine *e, const struct kh_cuda_copy *c,

@@ -1,21 +1,21 @@
 /*
- * load_cuda.c - the index from the file to the devices
+ * load.c - the index from the file to the devices
  *
  * File -> pinned -> device by several threads, checksums on the way.  Each device has its
- * own threads and takes its share over its own bus; of a replicated index it hands
- * every part on to the others from its memory, as it comes.
+ * own threads and takes its share over its own bus; of a replicated index it copies
+ * each block on to the others from its memory, as it comes.
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/engine/engine.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "engine_in.h"
-#include "mem.h"
-#include "pipeline.h"
+#include "cuda/engine/engine_in.h"
+#include "base/mem.h"
+#include "base/threads.h"
 
 enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 }; /* threads of a device */
 
@@ -27,13 +27,13 @@ struct load {
 	} of[KH_DEVICES_MAX];
 };
 
-/* A worker's half of the ring. */
+/* One of the two buffers between which a worker alternates. */
 struct load_slot {
 	kh_gpu_buf buf;
 	cudaEvent_t free;
 };
 
-/* A worker: the device that it serves, and its own. */
+/* A worker: the device whose share it loads, and what it needs for that. */
 struct loader {
 	struct load *l;
 	size_t device;
@@ -67,7 +67,7 @@ static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 	return KH_OK;
 }
 
-/* What of the file's [at, at + n), which is at p, belongs to the share, to its place. */
+/* p has the bytes [at, at + n) of the file: copies those of the share to their place. */
 static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
 		cudaEvent_t taken, kh_err *err)
 {
@@ -179,11 +179,10 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-int kh_cuda_load(kh_engine *e, kh_err *err)
+int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 {
 	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
 	struct load l = { .e = e };
-	unsigned threads = kh_cpus();
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
@@ -202,13 +201,15 @@ int kh_cuda_load(kh_engine *e, kh_err *err)
 						       : c->to - c->from,
 					       err);
 	}
+	if (threads == 0)
+		threads = kh_cpus();
 	threads =
 		threads < LOAD_THREADS * e->n ? threads : (unsigned)(LOAD_THREADS * e->n);
 	threads = threads < e->n ? (unsigned)e->n : threads;
 	if (!rc)
 		rc = kh_monitor_new(&l.m, err);
 	if (!rc)
-		rc = kh_crew_run(l.m, threads, load_worker, &l, err);
+		rc = kh_threads_run(l.m, threads, load_worker, &l, err);
 	kh_monitor_free(l.m);
 	return rc;
 }

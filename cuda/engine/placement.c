@@ -6,28 +6,28 @@
  * cannot do that, features travel to the owner and lists come back.
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/engine/engine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include "engine_in.h"
-#include "mem.h"
-#include "pipeline.h"
+#include "cuda/engine/engine_in.h"
+#include "base/mem.h"
+#include "base/threads.h"
 
-/* Beside index and lanes: what CUDA takes for itself, and lanes that grow with long
- * reads. */
+/* Bytes of a device that are left beside index and queues: for what CUDA takes for itself, and as
+ * the buffers of queues grow with long reads. */
 #define MARGIN (UINT64_C(512) << 20)
 
 struct room {
 	kh_engine *e;
-	kh_comm *ranks;
-	unsigned first, members;        /* of this rank, of all: devices */
-	bool peers;                     /* ours read each other's memory */
-	uint64_t lanes; /* bytes of the lanes of a device */
-	uint64_t *free; /* of each device */
+	kh_comm *processes;
+	unsigned first, members;        /* of this process, of all: devices */
+	bool peers;                     /* the devices of this process read each other's memory */
+	uint64_t queues;                /* bytes of the queues of a device */
+	uint64_t *free;                 /* bytes free on each device */
 };
 
-/* The first use of a device takes a while: all at once. */
+/* The first use of a device takes a while, so a thread each waits for it. */
 static int measure(void *arg, unsigned i, kh_err *err)
 {
 	struct room *r = arg;
@@ -42,23 +42,23 @@ static int measure_all(struct room *r, kh_err *err)
 	int rc = kh_monitor_new(&m, err);
 
 	if (!rc)
-		rc = kh_crew_run(m, (unsigned)r->e->n, measure, r, err);
+		rc = kh_threads_run(m, (unsigned)r->e->n, measure, r, err);
 	kh_monitor_free(m);
 	return rc;
 }
 
-/* The devices of all ranks, of which ours are some. */
+/* Counts the devices of all processes, and of those before this one. */
 static int count_members(struct room *r, kh_err *err)
 {
-	const unsigned ranks = kh_comm_size(r->ranks), me = kh_comm_rank(r->ranks);
-	uint64_t *n = kh_array(ranks, sizeof *n, err);
+	const unsigned processes = kh_comm_size(r->processes), me = kh_comm_self(r->processes);
+	uint64_t *n = kh_array(processes, sizeof *n, err);
 	int rc = n ? KH_OK : KH_ENOMEM;
 
 	if (!rc)
 		n[me] = r->e->n;
-	if (!rc && ranks > 1)
-		rc = kh_comm_sum(r->ranks, n, ranks, err);
-	for (unsigned k = 0; k < ranks && !rc; k++) {
+	if (!rc && processes > 1)
+		rc = kh_comm_sum(r->processes, n, processes, err);
+	for (unsigned k = 0; k < processes && !rc; k++) {
 		r->first += k < me ? (unsigned)n[k] : 0;
 		r->members += (unsigned)n[k];
 	}
@@ -69,7 +69,8 @@ static int count_members(struct room *r, kh_err *err)
 	return rc;
 }
 
-/* What is exchanged is in parts over all ranks, all else over the devices of one. */
+/* An index that is exchanged is cut over the devices of all processes; else each process has it
+ * all, cut over its own. */
 static void cut_shares(const struct room *r)
 {
 	kh_engine *e = r->e;
@@ -97,17 +98,17 @@ static uint64_t index_bytes(const kh_engine *e, size_t i)
 						  : e->copy[i].to - e->copy[i].from;
 }
 
-/* Bytes that device i must have free; one may be named more than once. */
+/* Bytes that device i must have free; a device may be named more than once. */
 static uint64_t needed(const struct room *r, size_t i)
 {
 	const kh_engine *e = r->e;
 	const uint64_t small = KH_RANGES * sizeof *e->db->dir +
-			       (uint64_t)e->db->bins.n * 8 + (uint64_t)e->db->tax->n * 16;
+			       (uint64_t)e->db->bins.n * 12 + (uint64_t)e->db->tax->n * 16;
 	uint64_t sum = MARGIN;
 
 	for (size_t j = 0; j < e->n; j++)
 		if (e->copy[j].device == e->copy[i].device)
-			sum += index_bytes(e, j) + small + r->lanes;
+			sum += index_bytes(e, j) + small + r->queues;
 	return sum;
 }
 
@@ -121,7 +122,7 @@ static size_t too_small(const struct room *r)
 	return i;
 }
 
-/* Could it lie so, on all ranks? */
+/* *can: whether the index can be placed so in all processes. */
 static int try(const struct room *r, enum kh_placement placement, bool *can, kh_err *err)
 {
 	kh_engine *e = r->e;
@@ -131,8 +132,8 @@ static int try(const struct room *r, enum kh_placement placement, bool *can, kh_
 	e->placement = placement;
 	cut_shares(r);
 	cannot = too_small(r) < e->n || (placement == KH_PLACE_SHARD_PEER && !r->peers);
-	if (kh_comm_size(r->ranks) > 1)
-		rc = kh_comm_sum(r->ranks, &cannot, 1, err);
+	if (kh_comm_size(r->processes) > 1)
+		rc = kh_comm_sum(r->processes, &cannot, 1, err);
 	*can = cannot == 0;
 	return rc;
 }
@@ -147,7 +148,7 @@ static int refuse(const struct room *r, kh_err *err)
 			       "the devices cannot read each other's memory");
 	if (i == e->n)
 		return kh_fail(err, KH_ENOMEM,
-			       "the index does not fit on the devices of another rank");
+			       "the index does not fit on the devices of another process");
 	return kh_fail(err, KH_ENOMEM,
 		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 		       " would lie on cuda:%d, "
@@ -157,12 +158,13 @@ static int refuse(const struct room *r, kh_err *err)
 		       e->copy[i].device, needed(r, i), r->free[i]);
 }
 
-/* The first way that will do.  Who asks several ranks for parts wants one with each. */
+/* Takes the first placement that will do.  If parts are asked for and there are several processes,
+ * each is to have a part, so that they must be exchanged. */
 static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 {
 	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER,
 						 KH_PLACE_SHARD_EXCHANGE };
-	const bool alone = kh_comm_size(r->ranks) == 1;
+	const bool alone = kh_comm_size(r->processes) == 1;
 	bool can = false;
 	int rc = KH_OK;
 
@@ -181,7 +183,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 					   [KH_PLACE_SHARD_EXCHANGE] =
 						   "sharded, exchanged" };
 	struct room r = { .e = e,
-			  .ranks = o->comm,
+			  .processes = o->comm,
 			  .free = kh_array(e->n, sizeof *r.free, err) };
 	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;
 
@@ -190,7 +192,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	if (!rc)
 		rc = count_members(&r, err);
 	if (!rc) {
-		r.lanes = (o->lanes + e->n - 1) / e->n * kh_cuda_lane_bytes(e);
+		r.queues = (o->queues + e->n - 1) / e->n * kh_cuda_queue_bytes(e);
 		rc = decide(&r, o->placement, err);
 	}
 	for (size_t i = 0; i < e->n && !rc; i++)

@@ -1,22 +1,22 @@
 /*
- * query_cuda.c - classifying on GPUs, host side
+ * queue.c - classifying on GPUs, host side
  *
- *	engine   the database on each device (engine_cuda.c)
- *	lane     one worker's stream and buffers, on device worker % n, with at most
+ *	engine   the database on each device (engine.c)
+ *	queue    one worker's stream and buffers, on device worker % n, with at most
  *	         KH_CUDA_DEPTH tasks under way
  *	submit   packed words and a table of records in one copy, two kernels, then
  *	         the results back
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "engine_in.h"
-#include "exchange_in.h"
-#include "mem.h"
+#include "cuda/engine/engine_in.h"
+#include "cuda/engine/rounds.h"
+#include "base/mem.h"
 
-/* --- lanes -------------------------------------------------------------------------- */
+/* --- queues ----------------------------------------------------------------------- */
 /* A task under way. */
 struct flight {
 	kh_task *task;
@@ -24,13 +24,13 @@ struct flight {
 	kh_gpu_buf out, dout;           /* counts, calls, where the found features are */
 	kh_gpu_buf left, found, hfound;
 	cudaEvent_t done;
-	bool by_host;                   /* beyond 32 bits: already done */
-	/* of an index in parts */
+	bool by_host;                   /* too long for the kernels: done on the host by submit */
+	/* if the index is asked by all-to-all */
 	kh_gpu_buf segment;
 	kh_rounds_task ask;
 };
 
-struct kh_lane {
+struct kh_task_queue {
 	const kh_engine *e;
 	const struct kh_cuda_copy *c;
 	cudaStream_t stream, back;      /* back: features found, on demand */
@@ -42,20 +42,20 @@ struct kh_lane {
 
 enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
 
-/* Around what takes or gives back memory. */
-static void hold(const kh_lane *l)
+/* Called around whatever takes or gives back memory (kh_rounds_hold). */
+static void hold(const kh_task_queue *l)
 {
 	if (l->e->rounds)
 		kh_rounds_hold(l->e->rounds);
 }
 
-static void let_go(const kh_lane *l)
+static void let_go(const kh_task_queue *l)
 {
 	if (l->e->rounds)
 		kh_rounds_let_go(l->e->rounds);
 }
 
-void kh_cuda_lane_close(kh_lane *l)
+void kh_cuda_queue_close(kh_task_queue *l)
 {
 	if (!l)
 		return;
@@ -90,11 +90,6 @@ void kh_cuda_lane_close(kh_lane *l)
 	free(l);
 }
 
-/* Where the parts of the input lie behind one another. */
-struct layout {
-	size_t words, amb, rec, bytes;
-};
-
 /* What a task needs room for. */
 struct need {
 	size_t in, n;                   /* bytes of input, fragments */
@@ -102,10 +97,11 @@ struct need {
 	bool found;                     /* features found are wanted */
 };
 
-static int flight_room(const kh_lane *l, struct flight *f, const struct need *x,
+static int flight_room(const kh_task_queue *l, struct flight *f, const struct need *x,
 		       kh_err *err)
 {
-	size_t out = COUNTS + x->n * (sizeof(kh_call) + sizeof(uint32_t));
+	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + sizeof(uint32_t);
+	const size_t out = COUNTS + x->n * each;
 	int rc = kh_gpu_host_room(&f->in, x->in, err);
 
 	if (!rc)
@@ -124,8 +120,8 @@ static int flight_room(const kh_lane *l, struct flight *f, const struct need *x,
 	return rc;
 }
 
-/* Buffers that blocks of short reads will do with. */
-static int flight_open(const kh_lane *l, struct flight *f, size_t block, kh_err *err)
+/* Buffers large enough for blocks of short reads; others make them grow. */
+static int flight_open(const kh_task_queue *l, struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
 	const struct need usual = { .in = words * 12 + n * sizeof(kh_gpu_record) + 4096,
@@ -136,7 +132,7 @@ static int flight_open(const kh_lane *l, struct flight *f, size_t block, kh_err 
 	return rc ? rc : flight_room(l, f, &usual, err);
 }
 
-static int lane_make(kh_lane *l, size_t block_size, kh_err *err)
+static int queue_make(kh_task_queue *l, size_t block_size, kh_err *err)
 {
 	int rc = kh_gpu_use(l->c->device, err);
 
@@ -154,10 +150,10 @@ static int lane_make(kh_lane *l, size_t block_size, kh_err *err)
 	return rc;
 }
 
-int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block_size,
+int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_t block_size,
 		      kh_err *err)
 {
-	kh_lane *l = kh_array(1, sizeof *l, err);
+	kh_task_queue *l = kh_array(1, sizeof *l, err);
 	int rc;
 
 	if (!l)
@@ -165,10 +161,10 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
 	hold(l);
-	rc = lane_make(l, block_size, err);
+	rc = queue_make(l, block_size, err);
 	let_go(l);
 	if (rc) {
-		kh_cuda_lane_close(l);
+		kh_cuda_queue_close(l);
 		return rc;
 	}
 	*out = l;
@@ -178,10 +174,10 @@ int kh_cuda_lane_open(kh_lane **out, kh_engine *e, unsigned worker, size_t block
 /* --- submit ------------------------------------------------------------------------- */
 /* Features, at most (as many as the kernels set places aside for), and segments of fragments
  * that have several. */
-static struct need need_of(const kh_lane *l, const kh_task *t, const kh_job_part s[2])
+static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_rule *r = &l->e->rule;
-	struct need x = { .n = t->job->n, .found = t->sketches != NULL };
+	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
 
 	if (!x.found && !l->e->rounds)
 		return x;
@@ -190,8 +186,8 @@ static struct need need_of(const kh_lane *l, const kh_task *t, const kh_job_part
 			const uint64_t n = s[k].rec[i].len / r->max_span + 1;
 
 			x.segments += n;
-			x.features += kh_sketch_bound(&r->sketch, s[k].rec[i].len) +
-				      n * (r->sketch.s + 1);
+			x.features += kh_sampling_bound(&r->sampling, s[k].rec[i].len) +
+				      n * (r->sampling.s + 1);
 		}
 	return x;
 }
@@ -207,73 +203,46 @@ static bool in_32_bits(const kh_job_part s[2])
 	return true;
 }
 
-static struct layout lay_out(const kh_job_part s[2])
-{
-	struct layout l = { .words =
-				    (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
-
-	l.amb = kh_gpu_up((l.words + 1) * 8);
-	l.rec = l.amb + kh_gpu_up((l.words + 1) * 4);
-	l.bytes = l.rec + (s[0].n + s[1].n) * sizeof(kh_gpu_record);
-	return l;
-}
-
-static void stage(char *h, const struct layout *l, const kh_job_part s[2])
-{
-	kh_gpu_record *rec = (kh_gpu_record *)(h + l->rec);
-	size_t at = 0;
-
-	for (int k = 0; k < 2; k++) {
-		size_t n = (size_t)(s[k].to - s[k].from);
-
-		if (s[k].n == 0)
-			continue;
-		memcpy(h + at * 8, s[k].block->bases + s[k].from, n * 8);
-		memcpy(h + l->amb + at * 4, s[k].block->amb + s[k].from, n * 4);
-		for (size_t i = 0; i < s[k].n; i++)
-			*rec++ = (kh_gpu_record) { (uint32_t)(s[k].rec[i].seq / 32 -
-							      s[k].from + at),
-						   (uint32_t)s[k].rec[i].len };
-		at += n;
-	}
-	memset(h + at * 8, 0, 8);
-	memset(h + l->amb + at * 4, 0xff, 4);
-}
-
-static int submit_host(kh_lane *l, struct flight *f, kh_err *err)
+static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	int rc =
 		l->host ? KH_OK : kh_classifier_new(&l->host, l->e->db, &l->e->rule, err);
 
 	f->by_host = true;
+	if (!rc)
+		kh_classifier_want(l->host, f->task->candidates);
 	return rc ? rc
 		  : kh_classify_job(l->host, f->task->job, f->task->call,
-				    f->task->sketches, err);
+				    f->task->distinct, err);
 }
 
-static kh_gpu_query query_of(const kh_lane *l, const struct flight *f,
-			     const struct layout *lay)
+/* The results of a task: counts, calls, candidates if they are wanted, and then where the features
+ * found are. */
+static size_t found_place(const kh_task *t)
+{
+	return COUNTS + t->job->n * (sizeof(kh_call) +
+				     (t->candidates ? sizeof(kh_candidates) : 0));
+}
+
+static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
+			     const kh_cuda_layout *lay)
 {
 	const kh_job *j = f->task->job;
-	char *in = f->din.p, *out = f->dout.p;
+	char *out = f->dout.p;
 	kh_gpu_query q = { .ix = l->c->ix,
 			   .rule = l->e->rule,
-			   .bases = (const uint64_t *)in,
-			   .amb = (const uint32_t *)(in + lay->amb),
-			   .record = (const kh_gpu_record *)(in + lay->rec),
-			   .n = (uint32_t)j->n,
-			   .mates = j->interleaved ? UINT32_MAX
-				    : j->block[1]  ? (uint32_t)j->n
-						   : 0,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
 			   .left = f->left.p,
 			   .scratch = l->scratch.list.p,
 			   .n_scratch = l->scratch.n };
 
-	if (f->task->sketches) {
+	kh_cuda_query_input(&q, j, lay, f->din.p);
+	if (f->task->candidates)
+		q.candidates = (kh_candidates *)(out + COUNTS + j->n * sizeof(kh_call));
+	if (f->task->distinct) {
 		q.found = f->found.p;
-		q.found_at = (uint32_t *)(out + COUNTS + j->n * sizeof(kh_call));
+		q.found_at = (uint32_t *)(out + found_place(f->task));
 	}
 	return q;
 }
@@ -281,11 +250,12 @@ static kh_gpu_query query_of(const kh_lane *l, const struct flight *f,
 /* Bytes of the results, from counts on. */
 static size_t results_of(const kh_gpu_query *q)
 {
-	return COUNTS + q->n * (sizeof(kh_call) + (q->found ? sizeof(uint32_t) : 0));
+	return COUNTS + q->n * (sizeof(kh_call) + (q->candidates ? sizeof(kh_candidates) : 0) +
+				(q->found ? sizeof(uint32_t) : 0));
 }
 
-/* To the conductor of the exchange. */
-static int hand_over(kh_lane *l, struct flight *f, const struct layout *lay,
+/* Copies the input to the device and leaves the task to the conductor of the exchange. */
+static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 		     uint64_t features, kh_err *err)
 {
 	int rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes,
@@ -307,7 +277,7 @@ static int hand_over(kh_lane *l, struct flight *f, const struct layout *lay,
 	return KH_OK;
 }
 
-static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err *err)
+static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
 	const kh_gpu_query q = query_of(l, f, lay);
 	char *in = f->din.p, *out = f->dout.p;
@@ -326,10 +296,10 @@ static int launch(kh_lane *l, struct flight *f, const struct layout *lay, kh_err
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
-static int submit_device(kh_lane *l, struct flight *f, const kh_job_part s[2],
+static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
 			 const struct need *need, kh_err *err)
 {
-	const struct layout lay = lay_out(s);
+	const kh_cuda_layout lay = kh_cuda_lay_out(s);
 	int rc;
 
 	hold(l);
@@ -337,12 +307,12 @@ static int submit_device(kh_lane *l, struct flight *f, const kh_job_part s[2],
 	let_go(l);
 	if (rc)
 		return rc;
-	stage(f->in.p, &lay, s);
-	return l->e->rounds ? hand_over(l, f, &lay, need->features, err)
+	kh_cuda_stage(f->in.p, &lay, s);
+	return l->e->rounds ? leave_to_rounds(l, f, &lay, need->features, err)
 			      : launch(l, f, &lay, err);
 }
 
-int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
+int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
 	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
@@ -352,7 +322,7 @@ int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
-	need.in = lay_out(s).bytes;
+	need.in = kh_cuda_lay_out(s).bytes;
 	if (!rc && (!in_32_bits(s) || need.features >= UINT32_MAX))
 		rc = submit_host(l, f, err);
 	else if (!rc)
@@ -363,12 +333,11 @@ int kh_cuda_submit(kh_lane *l, kh_task *t, kh_err *err)
 }
 
 /* --- collect ------------------------------------------------------------------------ */
-static int add_found(kh_lane *l, struct flight *f, kh_err *err)
+static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
 	const uint32_t *counts = f->out.p;
-	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + COUNTS +
-						t->job->n * sizeof(kh_call));
+	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + found_place(t));
 	const size_t bytes = (size_t)counts[2] * sizeof(uint64_t);
 	const uint64_t *key;
 	int rc;
@@ -384,13 +353,13 @@ static int add_found(kh_lane *l, struct flight *f, kh_err *err)
 		rc = KH_GPU(cudaStreamSynchronize(l->back), err);
 	key = f->hfound.p;
 	for (size_t i = 0; i < t->job->n && !rc; i++)
-		if (t->call[i].taxon != KH_TAXON_NONE)
-			rc = kh_sketches_add(t->sketches, t->call[i].taxon, key + at[i],
+		if (t->call[i].taxon != KH_NO_TAXON)
+			rc = kh_distinct_add(t->distinct, t->call[i].taxon, key + at[i],
 					     t->call[i].found, err);
 	return rc;
 }
 
-int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err)
+int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 {
 	struct flight *f = &l->flight[l->first];
 	int rc;
@@ -411,55 +380,9 @@ int kh_cuda_collect(kh_lane *l, kh_task **t, kh_err *err)
 		return rc;
 	memcpy(f->task->call, (const char *)f->out.p + COUNTS,
 	       f->task->job->n * sizeof(kh_call));
-	return f->task->sketches ? add_found(l, f, err) : KH_OK;
-}
-
-/* --- for the bench ------------------------------------------------------------------ */
-const struct kh_gpu_index *kh_cuda_lane_index(const kh_lane *l)
-{
-	return &l->c->ix;
-}
-
-int kh_cuda_query_time(kh_lane *l, kh_task *t, int part, double *seconds, kh_err *err)
-{
-	enum { ROUNDS = 10 };
-	struct flight *f = &l->flight[0];
-	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
-	const struct layout lay = lay_out(s);
-	const struct need need = { .in = lay.bytes, .n = t->job->n };
-	cudaEvent_t from = NULL, to = NULL;
-	float ms = 0;
-	int rc;
-
-	f->task = t;
-	if ((rc = flight_room(l, f, &need, err)))
-		return rc;
-	stage(f->in.p, &lay, s);
-	kh_gpu_query q = query_of(l, f, &lay);
-	q.blocks_only = part == KH_GPU_BLOCKS;
-	if ((rc = KH_GPU(cudaEventCreate(&from), err)) ||
-	    (rc = KH_GPU(cudaEventCreate(&to), err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay.bytes,
-					 cudaMemcpyHostToDevice, l->stream),
-			 err)))
-		goto out;
-	for (int i = 0; i <= ROUNDS && !rc; i++) {
-		if (i == 1)
-			rc = KH_GPU(cudaEventRecord(from, l->stream), err);
-		if (!rc)
-			rc = KH_GPU(cudaMemsetAsync(q.counts, 0, COUNTS, l->stream), err);
-		if (!rc)
-			rc = kh_gpu_check(kh_gpu_query_upto(&q, part, l->stream),
-					  "classification kernels", err);
-	}
-	if (!rc && !(rc = KH_GPU(cudaEventRecord(to, l->stream), err)) &&
-	    !(rc = KH_GPU(cudaStreamSynchronize(l->stream), err)))
-		rc = KH_GPU(cudaEventElapsedTime(&ms, from, to), err);
-	*seconds = ms * 1e-3 / ROUNDS;
-out:
-	if (from)
-		cudaEventDestroy(from);
-	if (to)
-		cudaEventDestroy(to);
-	return rc;
+	if (f->task->candidates)
+		memcpy(f->task->candidates,
+		       (const char *)f->out.p + COUNTS + f->task->job->n * sizeof(kh_call),
+		       f->task->job->n * sizeof(kh_candidates));
+	return f->task->distinct ? add_found(l, f, err) : KH_OK;
 }

@@ -1,31 +1,25 @@
-/* exchange_round.c - a round of an exchange: what is put into the streams (exchange_in.h) */
+/* round.c - a round of an exchange: what is put into the streams (rounds.h) */
 #include <config.h>
-#include "exchange_in.h"
+#include "cuda/engine/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-#define LAST (UINT64_C(1) << 32)        /* beside a number of features: no more to come */
+#define LAST (UINT64_C(1) << 32)        /* added to a number of features: this is the last round */
 
-/* --- numbers -------------------------------------------------------------------------- */
-/* sent, got, words, reply: n each, then what a device only needs itself. */
+/* --- numbers ---------------------------------------------------------------------- */
 static struct kh_counts counts_at(void *p, unsigned n)
 {
 	uint64_t *x = p;
+	uint32_t *y = (uint32_t *)(x + 4 * (size_t)n);
 
-	return (struct kh_counts) { x, x + n, x + 2 * n, x + 3 * n };
-}
-
-/* Places of each owner that are taken, and the number of features. */
-static uint32_t *taken_of(const kh_side *s, unsigned n)
-{
-	return (uint32_t *)(s->dev.sent + 4 * (size_t)n);
-}
-
-static uint32_t *features_of(const kh_side *s, unsigned n)
-{
-	return taken_of(s, n) + n;
+	return (struct kh_counts) { .sent = x,
+				    .got = x + n,
+				    .words = x + 2 * n,
+				    .reply = x + 3 * n,
+				    .taken = y,
+				    .features = y + n };
 }
 
 static size_t counts_bytes(unsigned n)
@@ -42,7 +36,7 @@ static uint64_t sum(const uint64_t *x, unsigned n)
 	return s;
 }
 
-/* --- members -------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------- */
 int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err)
 {
 	m->e = e;
@@ -57,17 +51,18 @@ int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err)
 		m->one[i] = 1;
 	for (unsigned p = 0; p < KH_RANGES; p++)
 		m->owner[p] = (uint8_t)kh_shards_owner(&e->shards, p);
-	return kh_monitor_new(&m->memory, err);
+	pthread_mutex_init(&m->memory, NULL);
+	return KH_OK;
 }
 
 void kh_members_close(struct kh_members *m)
 {
 	kh_gpu_comm_close(m->comm);
-	kh_monitor_free(m->memory);
+	pthread_mutex_destroy(&m->memory);
 	free(m->one);
 }
 
-/* --- open, close ---------------------------------------------------------------------- */
+/* --- open, close ------------------------------------------------------------------ */
 static int side_open(kh_side *s, const struct kh_members *m, const struct kh_cuda_copy *c,
 		     cudaStream_t *stream, kh_err *err)
 {
@@ -90,7 +85,7 @@ static int side_open(kh_side *s, const struct kh_members *m, const struct kh_cud
 	return kh_cuda_scratch_open(&s->scratch, m->e, *stream, err);
 }
 
-int kh_round_open(kh_round *r, const struct kh_members *m, kh_err *err)
+int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err)
 {
 	const size_t n = m->e->n;
 	int rc;
@@ -98,8 +93,8 @@ int kh_round_open(kh_round *r, const struct kh_members *m, kh_err *err)
 	r->m = m;
 	r->side = kh_array(n, sizeof *r->side, err);
 	r->stream = kh_array(n, sizeof *r->stream, err);
-	r->parcel = kh_array(2 * n, sizeof *r->parcel, err);
-	rc = r->side && r->stream && r->parcel ? KH_OK : KH_ENOMEM;
+	r->message = kh_array(2 * n, sizeof *r->message, err);
+	rc = r->side && r->stream && r->message ? KH_OK : KH_ENOMEM;
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = side_open(&r->side[i], m, &m->e->copy[i], &r->stream[i], err);
 	return rc;
@@ -130,11 +125,11 @@ void kh_round_close(kh_round *r)
 	}
 	free(r->side);
 	free(r->stream);
-	free(r->parcel);
+	free(r->message);
 }
 
-/* --- sending -------------------------------------------------------------------------- */
-/* What a device sends and receives, in things of so many bytes: numbers for each member. */
+/* --- sending ---------------------------------------------------------------------- */
+/* What a device sends and receives in a trip: for each member the number of elements. */
 struct load {
 	const void *send;
 	const uint64_t *give;
@@ -147,13 +142,13 @@ struct trip {
 	size_t bytes;
 };
 
-static kh_gpu_parcel *pack(kh_round *r, size_t i, unsigned k, const struct trip *t)
+static kh_gpu_message *pack(kh_round *r, size_t i, unsigned k, const struct trip *t)
 {
 	const struct load l = t->load(r, &r->side[i]);
 	const unsigned n = r->m->n;
 	size_t *at = r->side[i].extent + (size_t)k * 4 * n, *size = at + n, *from = size + n,
 	       *got = from + n, to = 0, back = 0;
-	kh_gpu_parcel *p = &r->parcel[k * r->m->e->n + i];
+	kh_gpu_message *p = &r->message[k * r->m->e->n + i];
 
 	for (unsigned m = 0; m < n; m++) {
 		at[m] = to;
@@ -161,7 +156,13 @@ static kh_gpu_parcel *pack(kh_round *r, size_t i, unsigned k, const struct trip 
 		to += size[m] = (size_t)l.give[m] * t->bytes;
 		back += got[m] = (size_t)l.take[m] * t->bytes;
 	}
-	*p = (kh_gpu_parcel) { l.send, at, size, l.recv, from, got, r->stream[i], NULL };
+	*p = (kh_gpu_message) { .send = l.send,
+				.at = at,
+				.bytes = size,
+				.recv = l.recv,
+				.from = from,
+				.got = got,
+				.stream = r->stream[i] };
 	return p;
 }
 
@@ -171,14 +172,14 @@ static int swap(kh_round *r, const struct trip *t, unsigned n, kh_err *err)
 	int rc;
 
 	for (size_t i = 0; i < r->m->e->n; i++) {
-		kh_gpu_parcel *p = pack(r, i, 0, t);
+		kh_gpu_message *p = pack(r, i, 0, t);
 
 		if (n > 1)
 			p->more = pack(r, i, 1, t + 1);
 	}
-	kh_monitor_lock(r->m->memory);
-	rc = kh_gpu_comm_all_to_all(r->m->comm, r->parcel, err);
-	kh_monitor_unlock(r->m->memory);
+	pthread_mutex_lock(&r->m->memory);
+	rc = kh_gpu_comm_all_to_all(r->m->comm, r->message, err);
+	pthread_mutex_unlock(&r->m->memory);
 	return rc;
 }
 
@@ -233,21 +234,20 @@ static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
-/* Room for n things of so many bytes, one at least, so that there is an address. */
+/* Room for n elements; for one if n is 0, so that there is an address. */
 static int room(kh_gpu_buf *b, uint64_t n, size_t bytes, kh_err *err)
 {
 	return kh_gpu_room(b, (size_t)(n ? n : 1) * bytes, err);
 }
 
-/* --- start ---------------------------------------------------------------------------- */
-static int sample(const kh_side *s, const kh_rounds_task *t, unsigned members,
-		  cudaStream_t stream, kh_err *err)
+/* --- start ------------------------------------------------------------------------ */
+static int sample(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream, kh_err *err)
 {
 	kh_gpu_query q = t->q;
 	int rc;
 
 	q.key = s->key.p;
-	q.n_key = features_of(s, members);
+	q.n_key = s->dev.features;
 	q.found = NULL;
 	q.list = NULL;
 	q.scratch = s->scratch.list.p;
@@ -258,36 +258,48 @@ static int sample(const kh_side *s, const kh_rounds_task *t, unsigned members,
 	return kh_gpu_check(kh_gpu_query_run(&q, stream), "feature kernels", err);
 }
 
-static int side_start(kh_round *r, size_t i, kh_err *err)
+static int side_sample(kh_round *r, size_t i, kh_err *err)
 {
 	kh_side *s = &r->side[i];
-	const unsigned n = r->m->n;
-	kh_gpu_route route = { .members = n, .flag = r->last ? LAST : 0 };
 	int rc = kh_gpu_use(s->c->device, err);
 
 	if (rc || (rc = room(&s->key, s->features, 8, err)) ||
-	    (rc = room(&s->out, s->features, 8, err)) ||
-	    (rc = room(&s->place, s->features, 4, err)) ||
-	    (rc = KH_GPU(cudaMemsetAsync(s->counts.p, 0, counts_bytes(n), r->stream[i]),
+	    (rc = KH_GPU(cudaMemsetAsync(s->counts.p, 0, counts_bytes(r->m->n), r->stream[i]),
 			 err)))
 		return rc;
 	for (unsigned t = 0; t < s->n_tasks && !rc; t++)
-		rc = sample(s, s->task[t], n, r->stream[i], err);
-	if (rc)
-		return rc;
-	if (s->given && (rc = KH_GPU(cudaMemcpyAsync(features_of(s, n), &s->features, 4,
-						     cudaMemcpyHostToDevice, r->stream[i]),
-				     err)))
+		rc = sample(s, s->task[t], r->stream[i], err);
+	return rc;
+}
+
+static int side_route(kh_round *r, size_t i, kh_err *err)
+{
+	kh_side *s = &r->side[i];
+	kh_gpu_route route = { .key = s->key.p,
+			       .n = s->dev.features,
+			       .members = r->m->n,
+			       .flag = r->last ? LAST : 0,
+			       .sent = s->dev.sent,
+			       .taken = s->dev.taken };
+	int rc = kh_gpu_use(s->c->device, err);
+
+	if (rc || (rc = room(&s->out, s->features, 8, err)) ||
+	    (rc = room(&s->place, s->features, 4, err)))
 		return rc;
 	memcpy(route.owner, r->m->owner, sizeof route.owner);
-	route.key = s->given ? s->given : s->key.p;
-	route.n = features_of(s, n);
-	route.sent = s->dev.sent;
-	route.taken = taken_of(s, n);
 	route.out = s->out.p;
 	route.place = s->place.p;
 	return kh_gpu_check(kh_gpu_route_run(&route, r->stream[i]), "routing of features",
 			    err);
+}
+
+int kh_round_sample(kh_round *r, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < r->m->e->n && !rc; i++)
+		rc = side_sample(r, i, err);
+	return rc;
 }
 
 int kh_round_start(kh_round *r, kh_err *err)
@@ -295,7 +307,7 @@ int kh_round_start(kh_round *r, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
-		rc = side_start(r, i, err);
+		rc = side_route(r, i, err);
 	if (!rc)
 		rc = swap(r, &numbers, 1, err);
 	if (!rc)
@@ -304,7 +316,7 @@ int kh_round_start(kh_round *r, kh_err *err)
 	return rc;
 }
 
-/* --- ask ------------------------------------------------------------------------------ */
+/* --- ask -------------------------------------------------------------------------- */
 static int side_numbers(kh_round *r, kh_side *s, kh_err *err)
 {
 	const unsigned n = r->m->n;
@@ -342,7 +354,7 @@ static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
 			   .key = s->asked.p,
 			   .n = s->n_asked,
 			   .members = r->m->n,
-			   .loc = s->loc.p,
+			   .bit = s->loc.p,
 			   .before = s->asked_before.p,
 			   .len = s->asked_len.p,
 			   .words = s->dev.words,
@@ -387,7 +399,7 @@ int kh_round_ask(kh_round *r, kh_err *err)
 	return rc;
 }
 
-/* --- answer --------------------------------------------------------------------------- */
+/* --- answer ----------------------------------------------------------------------- */
 static int side_pack(kh_round *r, size_t i, kh_err *err)
 {
 	kh_side *s = &r->side[i];
@@ -412,6 +424,7 @@ static int decide(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream
 	int rc;
 
 	q.ix.image = s->word.p;
+	q.ix.bits = 32;
 	q.key = s->key.p;
 	q.list = s->list.p;
 	q.scratch = s->scratch.list.p;

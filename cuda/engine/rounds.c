@@ -1,14 +1,14 @@
-/* exchange_cuda.c - the conductor, and what lanes do with it (exchange_in.h) */
+/* rounds.c - the conductor, and what queues do with it (rounds.h) */
 #include <config.h>
-#include "exchange_in.h"
+#include "cuda/engine/rounds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
-#include "mem.h"
+#include "base/mem.h"
 
 enum { ROUNDS = 3 };                    /* in different steps */
-enum { TASKS_MAX = 4096 * KH_CUDA_DEPTH + 1 };  /* of all lanes, and the last one */
+enum { TASKS_MAX = 4096 * KH_CUDA_DEPTH + 1 };  /* of all queues, and the last one */
 
 struct list {
 	kh_rounds_task *first, *last;
@@ -16,24 +16,24 @@ struct list {
 
 struct kh_rounds {
 	struct kh_members m;
-	kh_comm *ranks;                 /* NULL: one */
+	kh_comm *processes;                 /* NULL: one */
 	kh_round round[ROUNDS];
 	struct list *waiting;           /* tasks, of the engine's devices */
 	kh_monitor *monitor;
-	kh_queue *tasks;                /* from the lanes; at last, `last` */
-	kh_bell *done;
-	kh_crew *conductor;
+	kh_queue *tasks;                /* from the queues; at last, `last` */
+	kh_event *done;
+	kh_threads *conductor;
 	kh_rounds_task last;
-	bool ending;                    /* it has come */
+	bool ending;                    /* `last` has come: there will be no more tasks */
 	bool over;                      /* no more rounds are to be started */
-	bool quiet;                     /* the last round was empty, of all that we know */
+	bool quiet;                     /* the last round was empty, as far as this process knows */
 	/* for the log: rounds and tasks, seconds of the conductor by what it did */
 	uint64_t n_rounds, n_tasks;
 	double spent[5];
 };
 enum { FINISH, GATHER, START, ANSWER, ASK };
 
-/* --- the conductor -------------------------------------------------------------------- */
+/* --- the conductor ---------------------------------------------------------------- */
 static void sort_in(kh_rounds *x, kh_rounds_task *t)
 {
 	struct list *l = &x->waiting[t->device];
@@ -79,7 +79,8 @@ static void take(kh_side *s, struct list *l)
 	}
 }
 
-/* What waits, to r.  True: r is to be started; of several ranks, with whatever there is. */
+/* Gives the waiting tasks to r.  True: r is to be started; of several processes even if it has no
+ * task, as all start a round together. */
 static bool gather(kh_rounds *x, kh_round *r)
 {
 	const struct timespec nap = { 0, 100000 };
@@ -90,9 +91,9 @@ static bool gather(kh_rounds *x, kh_round *r)
 		return false;
 	if (none_waiting(x) && !x->ending) {
 		t = kh_queue_try(x->tasks);
-		if (!t && x->ranks && x->quiet)
+		if (!t && x->processes && x->quiet)
 			nanosleep(&nap, NULL);
-		else if (!t && !x->ranks && none_under_way(x))
+		else if (!t && !x->processes && none_under_way(x))
 			t = kh_queue_pop(x->tasks);
 		if (t)
 			sort_in(x, t);
@@ -105,9 +106,9 @@ static bool gather(kh_rounds *x, kh_round *r)
 		x->n_tasks += r->side[i].n_tasks;
 	}
 	r->last = x->ending && none_waiting(x);
-	if (!x->ranks)
+	if (!x->processes)
 		x->over = r->last;
-	return some || x->ranks;
+	return some || x->processes;
 }
 
 static int finish(kh_rounds *x, kh_round *r, kh_err *err)
@@ -126,16 +127,16 @@ static int finish(kh_rounds *x, kh_round *r, kh_err *err)
 	kh_monitor_unlock(x->monitor);
 	for (size_t i = 0; i < x->m.e->n; i++)
 		r->side[i].n_tasks = 0;
-	kh_bell_ring(x->done);
+	kh_event_set(x->done);
 	return KH_OK;
 }
 
-/* Has a rank failed? */
+/* Has a process failed? */
 static int look_around(const kh_rounds *x, kh_err *err)
 {
 	kh_message none;
 
-	return x->ranks ? kh_comm_take(x->ranks, 0, false, &none, err) : KH_OK;
+	return x->processes ? kh_comm_take(x->processes, 0, false, &none, err) : KH_OK;
 }
 
 /* Seconds since *from, which becomes now. */
@@ -161,6 +162,8 @@ static int step(kh_rounds *x, kh_round *r, kh_round *before, kh_err *err)
 	const bool go = gather(x, r);
 	x->spent[GATHER] += lap(&t);
 	if (go)
+		rc = kh_round_sample(r, err);
+	if (go && !rc)
 		rc = kh_round_start(r, err);
 	x->spent[START] += lap(&t);
 	if (!rc && before->state == KH_ROUND_ASKED)
@@ -185,14 +188,14 @@ static int conduct(void *arg, unsigned id, kh_err *err)
 	for (unsigned i = 0; !rc && !(x->over && none_under_way(x)); i++)
 		rc = step(x, &x->round[i % ROUNDS], &x->round[(i + ROUNDS - 1) % ROUNDS],
 			  err);
-	if (rc) {                       /* told first: who sees the communicator end knows no reason */
-		kh_comm_fail(x->ranks, err);
+	if (rc) { /* the reason goes first: the end of the communicator tells the others none */
+		kh_comm_fail(x->processes, err);
 		kh_gpu_comm_abort(x->m.comm);
 	}
 	return rc;
 }
 
-/* --- what lanes do --------------------------------------------------------------------- */
+/* --- what queues do --------------------------------------------------------------- */
 void kh_rounds_put(kh_rounds *x, kh_rounds_task *t)
 {
 	t->done = false;
@@ -201,29 +204,29 @@ void kh_rounds_put(kh_rounds *x, kh_rounds_task *t)
 
 int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err)
 {
-	int rc = kh_bell_wait(x->done, &t->done);
+	int rc = kh_event_wait(x->done, &t->done);
 
 	return rc ? kh_monitor_error(x->monitor, err) : KH_OK;
 }
 
 void kh_rounds_hold(kh_rounds *x)
 {
-	kh_monitor_lock(x->m.memory);
+	pthread_mutex_lock(&x->m.memory);
 }
 
 void kh_rounds_let_go(kh_rounds *x)
 {
-	kh_monitor_unlock(x->m.memory);
+	pthread_mutex_unlock(&x->m.memory);
 }
 
-/* --- open, close ----------------------------------------------------------------------- */
+/* --- open, close ------------------------------------------------------------------ */
 void kh_rounds_close(kh_rounds *x)
 {
 	if (!x)
 		return;
 	if (x->conductor) {
 		kh_queue_push(x->tasks, &x->last);
-		kh_crew_join(x->conductor, NULL);
+		kh_threads_join(x->conductor, NULL);
 		kh_log(KH_DEBUG,
 		       "exchange: %" PRIu64 " rounds, %" PRIu64
 		       " tasks; seconds: start %.2f, ask %.2f, answer %.2f, finish %.2f, "
@@ -234,7 +237,7 @@ void kh_rounds_close(kh_rounds *x)
 	for (int i = 0; i < ROUNDS; i++)
 		if (x->round[i].m)
 			kh_round_close(&x->round[i]);
-	kh_bell_free(x->done);
+	kh_event_free(x->done);
 	kh_queue_free(x->tasks);
 	kh_monitor_free(x->monitor);
 	kh_members_close(&x->m);
@@ -243,18 +246,18 @@ void kh_rounds_close(kh_rounds *x)
 }
 
 int kh_rounds_open(kh_rounds **out, const kh_engine *e, kh_gpu_comm *comm,
-		     kh_comm *ranks, kh_err *err)
+		     kh_comm *processes, kh_err *err)
 {
 	kh_rounds *x = kh_array(1, sizeof *x, err);
 	int rc;
 
 	if (!x) {
-		kh_gpu_comm_abort(comm);        /* or its close waits for the others' */
+		kh_gpu_comm_abort(comm);        /* else its close waits for that of the others */
 		kh_gpu_comm_close(comm);
 		return KH_ENOMEM;
 	}
 	x->m.comm = comm;
-	x->ranks = kh_comm_size(ranks) > 1 ? ranks : NULL;
+	x->processes = kh_comm_size(processes) > 1 ? processes : NULL;
 	x->waiting = kh_array(e->n, sizeof *x->waiting, err);
 	rc = x->waiting ? kh_members_open(&x->m, e, err) : KH_ENOMEM;
 	for (int i = 0; i < ROUNDS && !rc; i++)
@@ -264,10 +267,10 @@ int kh_rounds_open(kh_rounds **out, const kh_engine *e, kh_gpu_comm *comm,
 	if (!rc)
 		rc = kh_queue_new(&x->tasks, x->monitor, TASKS_MAX, err);
 	if (!rc)
-		rc = kh_bell_new(&x->done, x->monitor, err);
+		rc = kh_event_new(&x->done, x->monitor, err);
 	if (!rc)
-		rc = kh_crew_start(&x->conductor, x->monitor, 1, conduct, x, err);
-	if (!rc)                        /* it runs */
+		rc = kh_threads_start(&x->conductor, x->monitor, 1, conduct, x, err);
+	if (!rc)                        /* the thread has been started, but it may have failed */
 		rc = kh_monitor_error(x->monitor, err);
 	if (rc) {
 		kh_gpu_comm_abort(comm);

@@ -1,35 +1,36 @@
 /*
- * exchange_in.h - an index in parts, asked by all-to-all: features travel to the member that
+ * rounds.h - an index in parts, asked by all-to-all: features travel to the member that
  * owns their range, and lists come back
  *
  * All members go through the same rounds together, as sending is collective.  A round takes
  * the tasks that wait for a device and puts them through three steps, each in the
  * device's stream of that round:
  *
- *	start    the features of the tasks, put in order of owners; how many for whom
+ *	start    the features of the tasks, sampled and put in order of owners; how many for whom
  *	ask      features to their owners, who look them up; how many words of lists for whom
  *	answer   lists to who asked; the tasks are decided with them, and their results fetched
  *
  * Before ask and answer the host must learn the numbers, so that it knows what to receive: one
  * thread of the process, the conductor, waits for them.  While it does, other rounds
- * are in other steps.  Of several ranks all go through rounds until each has said in one that
+ * are in other steps.  Of several processes all go through rounds until each has said in one that
  * it is done; of one, the conductor sleeps when there is nothing to do.
  *
  * Nothing is left out or added up at the owner: a list has no bin twice, and what is chosen
  * is chosen at home.  So calls are those of a whole index.
  */
-#ifndef KH_EXCHANGE_IN_H
-#define KH_EXCHANGE_IN_H
+#ifndef KH_CUDA_ENGINE_ROUNDS_H
+#define KH_CUDA_ENGINE_ROUNDS_H
 
-#include "comm_gpu.h"
-#include "engine_in.h"
-#include "pipeline.h"
+#include <pthread.h>
+#include "cuda/gpu/comm.h"
+#include "cuda/engine/engine_in.h"
+#include "base/threads.h"
 
-/* A task of a lane: its own from kh_rounds_put until kh_rounds_wait has returned. */
+/* A task of a queue: its own from kh_rounds_put until kh_rounds_wait has returned. */
 typedef struct kh_rounds_task {
 	size_t device;                  /* of the engine's */
 	kh_gpu_query q;                 /* as for one pass, with segment, without scratch */
-	uint64_t features;              /* that it has, at most */
+	uint64_t features;              /* at most so many in its reads */
 	cudaEvent_t staged;             /* recorded when its input is on the way */
 	void *results;                  /* on the host: `bytes` from q.counts on */
 	size_t bytes;
@@ -37,14 +38,14 @@ typedef struct kh_rounds_task {
 	struct kh_rounds_task *next;
 } kh_rounds_task;
 
-/* --- what lanes do: exchange_cuda.c --------------------------------------------------- */
+/* --- what queues do: rounds.c --------------------------------------------------- */
 typedef struct kh_rounds kh_rounds;
 
-/* Ends when all ranks have ended; NULL is fine. */
+/* Waits until all processes close; x may be NULL. */
 void kh_rounds_close(kh_rounds *x);
 /* e is open but for this; comm is taken over. */
 int kh_rounds_open(kh_rounds **x, const kh_engine *e, kh_gpu_comm *comm,
-		     kh_comm *ranks, kh_err *err);
+		     kh_comm *processes, kh_err *err);
 void kh_rounds_put(kh_rounds *x, kh_rounds_task *t);
 /* Until its results are there, or the exchange has failed. */
 int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err);
@@ -53,7 +54,7 @@ int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err);
 void kh_rounds_hold(kh_rounds *x);
 void kh_rounds_let_go(kh_rounds *x);
 
-/* --- a round: exchange_round.c --------------------------------------------------------- */
+/* --- a round: round.c --------------------------------------------------------- */
 enum { KH_ROUND_TASKS = 16 };           /* of a device, at most */
 #define KH_ROUND_FEATURES (UINT64_C(1) << 22)   /* as well, if it is more than one task */
 
@@ -63,6 +64,8 @@ enum kh_round_state { KH_ROUND_IDLE, KH_ROUND_STARTED, KH_ROUND_ASKED, KH_ROUND_
 struct kh_counts {
 	uint64_t *sent, *got;           /* features */
 	uint64_t *words, *reply;        /* of lists: what it answers, what is answered */
+	/* for the device alone: places of each owner that are taken; features at home */
+	uint32_t *taken, *features;
 };
 
 /* What a device has of a round. */
@@ -71,7 +74,6 @@ typedef struct kh_side {
 	kh_rounds_task *task[KH_ROUND_TASKS];
 	unsigned n_tasks;
 	uint64_t features;              /* of the tasks, at most */
-	const uint64_t *given;          /* so many keys in place of tasks, for the bench */
 	uint64_t n_home, n_asked;
 	/* at home: features, in order of owners, their places there; the answers */
 	kh_gpu_buf key, out, place, len, before, word, list;
@@ -80,17 +82,17 @@ typedef struct kh_side {
 	kh_gpu_buf room, counts, host;
 	struct kh_counts dev, at;       /* in counts, in host */
 	kh_cuda_scratch scratch;
-	size_t *extent;                 /* of two parcels: four for each member */
+	size_t *extent;                 /* of two messages: four for each member */
 } kh_side;
 
 /* What is the same in all rounds. */
 struct kh_members {
 	const kh_engine *e;
 	kh_gpu_comm *comm;
-	unsigned n;                     /* of all ranks */
+	unsigned n;                     /* of all processes */
 	uint8_t owner[KH_RANGES];
 	uint64_t *one;                  /* 1 for each */
-	kh_monitor *memory;             /* its lock: held while something is being sent */
+	pthread_mutex_t memory;         /* held while something is being sent */
 };
 
 /* m->comm is set. */
@@ -98,18 +100,21 @@ int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err);
 void kh_members_close(struct kh_members *m);
 
 typedef struct kh_round {
-	const struct kh_members *m;
+	struct kh_members *m;
 	enum kh_round_state state;
-	kh_side *side;                  /* of the engine's devices */
+	kh_side *side;                  /* one for each of the engine's devices */
 	cudaStream_t *stream;
-	kh_gpu_parcel *parcel;          /* [2][device]: the second go with the first */
-	bool last;                      /* this rank has no more tasks */
+	kh_gpu_message *message;        /* [2][device]: the second go with the first */
+	bool last;                      /* this process has no more tasks */
 	bool all_last;                  /* nor has any: known from ask on */
 	bool quiet;                     /* no features came or went */
 } kh_round;
 
-int kh_round_open(kh_round *r, const struct kh_members *m, kh_err *err);
+int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err);
 void kh_round_close(kh_round *r);
+/* The features of the tasks, to `key`; their number, to the device's counts. */
+int kh_round_sample(kh_round *r, kh_err *err);
+/* Puts what is in `key` in order of owners, and tells them how many features will come. */
 int kh_round_start(kh_round *r, kh_err *err);
 int kh_round_ask(kh_round *r, kh_err *err);
 int kh_round_answer(kh_round *r, kh_err *err);

@@ -1,13 +1,13 @@
 /*
- * scratch_cuda.c - room of the kernel for what is long or crowded (decide_block.cu)
+ * scratch.c - room of the kernel for what is long or crowded (classify_block.cu)
  */
 #include <config.h>
-#include "backend_in.h"
+#include "cuda/engine/engine.h"
 
-#include "engine_in.h"
+#include "cuda/engine/engine_in.h"
 
 enum { SCRATCH_BLOCKS = 64 };
-#define SCRATCH_BYTES (UINT64_C(1) << 28) /* as far as one block allows */
+#define SCRATCH_BYTES (UINT64_C(1) << 28)       /* or what a single block needs, if it is more */
 
 static uint64_t power_above(uint64_t n)
 {
@@ -18,11 +18,11 @@ static uint64_t power_above(uint64_t n)
 	return p;
 }
 
-/* Carves one block's room out of [at ..); its bytes. */
+/* Lays out the scratch of one block of threads from `at` on; returns its bytes. */
 static size_t carve(const kh_engine *e, char *at, kh_gpu_scratch *x)
 {
-	const uint64_t keys = 2 * (kh_sketch_bound(&e->rule.sketch, e->rule.max_span) +
-				   e->rule.sketch.s + 2);
+	const uint64_t keys = 2 * (kh_sampling_bound(&e->rule.sampling, e->rule.max_span) +
+				   e->rule.sampling.s + 2);
 	const uint64_t n = ((uint64_t)e->db->tax->n + 63) & ~UINT64_C(63);
 	char *from = at;
 
@@ -40,14 +40,16 @@ static size_t carve(const kh_engine *e, char *at, kh_gpu_scratch *x)
 	x->touched = x->over + n;
 	x->touched2 = x->touched + n;
 	x->lcas = x->touched2 + n;
-	x->bin = x->lcas + n;
+	x->votes = x->lcas + n;
+	x->voted = x->votes + n;
+	x->bin = x->voted + n;
 	x->count = x->bin + x->cap_table;
 	x->hits = x->count + x->cap_table;
 	at = (char *)(x->hits + x->cap_table);
 	return (size_t)(at - from);
 }
 
-/* How many of them; *one: bytes of each. */
+/* Blocks of threads that there is scratch for; *one: bytes of each. */
 static uint32_t scratch_blocks(const kh_engine *e, size_t *one)
 {
 	kh_gpu_scratch x;
@@ -56,12 +58,12 @@ static uint32_t scratch_blocks(const kh_engine *e, size_t *one)
 	return (uint32_t)(n < 1 ? 1 : n > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : n);
 }
 
-uint64_t kh_cuda_lane_bytes(const kh_engine *e)
+uint64_t kh_cuda_queue_bytes(const kh_engine *e)
 {
 	size_t one;
 	uint32_t n = scratch_blocks(e, &one);
 
-	return (uint64_t)one * n + KH_CUDA_DEPTH * kh_backend_cuda.block_size;
+	return (uint64_t)one * n + KH_CUDA_DEPTH * KH_CUDA_BLOCK_SIZE;
 }
 
 int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t stream,

@@ -1,0 +1,19 @@
+/* engine.h - the functions of the CUDA backend that classify: backend.h says what each does */
+#ifndef KH_CUDA_ENGINE_H
+#define KH_CUDA_ENGINE_H
+
+#include "backend/backend.h"
+
+#define KH_CUDA_DEPTH 2                         /* tasks of a queue under way */
+#define KH_CUDA_BLOCK_SIZE ((size_t)2 << 20)    /* bytes of text of the usual block */
+
+int kh_cuda_engine_open(const kh_backend *be, kh_engine **e, const kh_db *db,
+			const kh_engine_options *o, kh_err *err);
+void kh_cuda_engine_close(kh_engine *e);
+int kh_cuda_queue_open(kh_task_queue **l, kh_engine *e, unsigned worker, size_t block_size,
+		      kh_err *err);
+void kh_cuda_queue_close(kh_task_queue *l);
+int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err);
+int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err);
+
+#endif
