@@ -1,5 +1,5 @@
 /*
- * cuckoo.cu - row 11: cuckoo hashing (cs344 unit 6, after Alcantara et al. 2009)
+ * cuckoo.cu - cuckoo hashing (cs344 unit 6, after Alcantara et al. 2009)
  *
  * Several sub-tables, a hash function each, one item a slot.  An item goes to its slot of
  * the first sub-table by atomic exchange; what was there goes to its slot of the next,
@@ -12,8 +12,8 @@
  * restart.
  */
 #include <type_traits>
-#include "retrieve.cuh"
-#include "systems.h"
+#include "cuda/tables/retrieve.cuh"
+#include "cuda/tables/systems.h"
 
 #define TABLES_MAX   4
 #define RESTARTS_MAX 16
@@ -22,34 +22,27 @@ template <class K, class V> struct cuckoo_view {
 	typedef K key_type;
 	typedef V value_type;
 	static constexpr bool packed = sizeof(K) == 4 && sizeof(V) == 4;
-	typedef typename std::conditional<packed, unsigned long long, unsigned>::type
-		slot_type;
+	typedef typename std::conditional<packed, unsigned long long, unsigned>::type slot_type;
 	static constexpr slot_type NONE = ~(slot_type)0;
 	slot_type *slot;
-	const K *keys;                  /* of the pairs, by number */
+	const K *keys; /* of the pairs, by number */
 	const V *values;
-	kh_side<V> side;                /* packed: the key ~0 */
-	uint32_t size, tables;          /* slots a sub-table */
+	kht_side<V> side;      /* packed: the key ~0 */
+	uint32_t size, tables; /* slots a sub-table */
 	uint64_t seed;
 	unsigned group;
 
 	__device__ size_t place(K key, uint32_t j) const
 	{
 		uint64_t h = kh_fmix64((uint64_t)key ^ kh_fmix64(seed + 1 + j));
-		return (size_t)j * size + kh_reduce(h, size);
+		return (size_t)j * size + kht_reduce(h, size);
 	}
-	__device__ K key_of(slot_type s) const
-	{
-		return packed ? (K)s : keys[(uint32_t)s];
-	}
+	__device__ K key_of(slot_type s) const { return packed ? (K)s : keys[(uint32_t)s]; }
 	__device__ V value_of(slot_type s) const
 	{
 		return packed ? (V)((uint64_t)s >> 32) : values[(uint32_t)s];
 	}
-	__device__ bool is_mark(K key) const
-	{
-		return packed && key == kh_mark<K>::EMPTY;
-	}
+	__device__ bool is_mark(K key) const { return packed && key == kht_mark<K>::EMPTY; }
 
 	__device__ bool find(K key, V &v) const
 	{
@@ -66,12 +59,12 @@ template <class K, class V> struct cuckoo_view {
 		}
 		return false;
 	}
-	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
+	template <class F> __device__ uint32_t each(const kht_group &g, K key, F f) const
 	{
 		V v;
 		bool hit = find(key, v);
 
-		if (hit && g.rank == 0)
+		if (hit && g.lane == 0)
 			f(0, v);
 		return hit;
 	}
@@ -82,7 +75,7 @@ static __global__ void insert_pairs(cuckoo_view<K, V> w, size_t n, unsigned roun
 				    unsigned long long *note)
 {
 	typedef typename cuckoo_view<K, V>::slot_type slot_type;
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= n)
 		return;
@@ -92,8 +85,7 @@ static __global__ void insert_pairs(cuckoo_view<K, V> w, size_t n, unsigned roun
 		return;
 	}
 	slot_type mine =
-		w.packed ? (slot_type)((uint64_t)w.values[i] << 32 | (uint32_t)key)
-			 : (slot_type)i;
+		w.packed ? (slot_type)((uint64_t)w.values[i] << 32 | (uint32_t)key) : (slot_type)i;
 	uint32_t j = 0;
 	for (unsigned r = 0; r < rounds; r++) {
 		slot_type old = atomicExch(w.slot + w.place(key, j), mine);
@@ -107,13 +99,13 @@ static __global__ void insert_pairs(cuckoo_view<K, V> w, size_t n, unsigned roun
 		key = evicted;
 		j = j + 1 < w.tables ? j + 1 : 0;
 	}
-	atomicAdd(note + KH_NOTE_A, 1ull);
+	atomicAdd(note + KHT_NOTE_A, 1ull);
 }
 
 template <class K, class V>
-static __global__ void find_keys(cuckoo_view<K, V> w, kh_keys q, kh_found out)
+static __global__ void find_keys(cuckoo_view<K, V> w, kht_keys q, kht_found out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= q.n)
 		return;
@@ -124,86 +116,59 @@ static __global__ void find_keys(cuckoo_view<K, V> w, kh_keys q, kh_found out)
 		out.found[i] = hit;
 }
 
-template <class K, class V> struct cuckoo : kh_table {
+template <class K, class V> struct cuckoo : kht_table {
 	typedef cuckoo_view<K, V> view_type;
 	typename view_type::slot_type *slot;
 	K *keys;
 	V *values;
-	kh_side<V> side;
-	uint32_t size, n;
+	kht_side<V> side;
+	uint32_t size;
 	uint64_t seed;
 
 	view_type view() const
 	{
 		return { slot, keys, values, side, size, cfg.subtables, seed, 1 };
 	}
-	int attempt(view_type w, size_t n_pairs, unsigned long long *lost, kh_stream s,
+	int open(kht_stream s, kh_err *err);
+	int attempt(view_type w, size_t n_pairs, unsigned long long *lost, kht_stream s,
 		    kh_err *err);
-	int insert(const kh_kv *p, kh_stream s, kh_err *err);
-	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
+	int insert(const kht_kv *p, kht_stream s, kh_err *err);
+	int find(const kht_keys *q, const kht_found *o, kht_stream s, kh_err *err)
 	{
-		find_keys<K, V><<<kh_blocks(q->n), KH_BLOCK, 0, s>>>(view(), *q, *o);
-		return kh_launched("find", err);
-	}
-	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)
-	{
-		return kh_view_count(view(), q, c, s, err);
-	}
-	int retrieve(const kh_keys *q, const kh_lists *o, kh_stream s, kh_err *err)
-	{
-		return kh_view_retrieve(this, view(), q, o, s, err);
-	}
-	int fold(const kh_keys *q, uint64_t *sums, kh_stream s, kh_err *err)
-	{
-		return kh_view_fold(view(), q, sums, s, err);
-	}
-	int stats(kh_stream, kh_table_stats *st, kh_err *)
-	{
-		st->pairs = n;
-		return KH_OK;
+		find_keys<K, V><<<kht_blocks(q->n), KHT_BLOCK, 0, s>>>(view(), *q, *o);
+		return kht_launched("find", err);
 	}
 };
 
 /* All pairs with the functions of this seed; *lost: how many found no slot. */
 template <class K, class V>
-int cuckoo<K, V>::attempt(view_type w, size_t n_pairs, unsigned long long *lost,
-			  kh_stream s, kh_err *err)
+int cuckoo<K, V>::attempt(view_type w, size_t n_pairs, unsigned long long *lost, kht_stream s,
+			  kh_err *err)
 {
-	int rc = kh_cuda(cudaMemsetAsync(slot, 0xff, slots * sizeof *slot, s), "cuckoo",
-			 err);
+	int rc = kht_cuda(cudaMemsetAsync(slot, 0xff, slots * sizeof *slot, s), "cuckoo", err);
 
 	if (!rc)
-		rc = kh_cuda(cudaMemsetAsync(note + KH_NOTE_A, 0, sizeof *note, s),
-			     "cuckoo", err);
+		rc = kht_cuda(cudaMemsetAsync(note + KHT_NOTE_A, 0, sizeof *note, s), "cuckoo",
+			      err);
 	if (rc)
 		return rc;
-	insert_pairs<K, V>
-		<<<kh_blocks(n_pairs), KH_BLOCK, 0, s>>>(w, n_pairs, cfg.rounds, note);
-	if ((rc = kh_launched("cuckoo", err)) ||
-	    (rc = kh_cuda(cudaMemcpyAsync(lost, note + KH_NOTE_A, sizeof *lost,
-					  cudaMemcpyDeviceToHost, s),
-			  "cuckoo", err)))
-		return rc;
-	return kh_cuda(cudaStreamSynchronize(s), "cuckoo", err);
+	insert_pairs<K, V><<<kht_blocks(n_pairs), KHT_BLOCK, 0, s>>>(w, n_pairs, cfg.rounds, note);
+	rc = kht_launched("cuckoo", err);
+	return rc ? rc : kht_to_host(lost, note + KHT_NOTE_A, sizeof *lost, "cuckoo", s, err);
 }
 
-template <class K, class V>
-int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
+template <class K, class V> int cuckoo<K, V>::insert(const kht_kv *p, kht_stream s, kh_err *err)
 {
 	unsigned long long lost = 1;
 	int rc = KH_OK;
 
-	if (n)
-		return kh_fail(err, KH_EUSAGE, "a cuckoo table is built by one insert");
-	if (p->n == 0)
-		return KH_OK;
 	if (!view_type::packed &&
-	    ((rc = kh_cuda(cudaMemcpyAsync(keys, p->keys, p->n * sizeof(K),
-					   cudaMemcpyDeviceToDevice, s),
-			   "cuckoo", err)) ||
-	     (rc = kh_cuda(cudaMemcpyAsync(values, p->values, p->n * sizeof(V),
-					   cudaMemcpyDeviceToDevice, s),
-			   "cuckoo", err))))
+	    ((rc = kht_cuda(
+		      cudaMemcpyAsync(keys, p->keys, p->n * sizeof(K), cudaMemcpyDeviceToDevice, s),
+		      "cuckoo", err)) ||
+	     (rc = kht_cuda(cudaMemcpyAsync(values, p->values, p->n * sizeof(V),
+					    cudaMemcpyDeviceToDevice, s),
+			    "cuckoo", err))))
 		return rc;
 	for (unsigned i = 0; lost && i <= RESTARTS_MAX; i++) {
 		seed = kh_fmix64(cfg.seed + i);
@@ -216,47 +181,32 @@ int cuckoo<K, V>::insert(const kh_kv *p, kh_stream s, kh_err *err)
 		if ((rc = attempt(w, p->n, &lost, s, err)))
 			return rc;
 	}
-	n = (uint32_t)p->n;
 	if (lost)
 		return kh_fail(err, KH_ENOMEM,
-			       "cuckoo: %llu pairs without a slot after %d restarts",
-			       lost, RESTARTS_MAX);
+			       "cuckoo: %llu pairs without a slot after %d restarts", lost,
+			       RESTARTS_MAX);
 	return KH_OK;
 }
 
-template <class K, class V>
-static int open_cuckoo(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+template <class K, class V> int cuckoo<K, V>::open(kht_stream s, kh_err *err)
 {
-	typedef cuckoo<K, V> T;
-	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
-					B::fold,   nullptr,  nullptr,  nullptr,
-					nullptr,   B::stats, B::view };
-	kh_table_config d = *c;
-	T *t = kh_table_make<T>();
 	int rc;
 
-	*out = t;
-	d.subtables = d.subtables ? d.subtables : TABLES_MAX;
-	d.rounds = d.rounds ? d.rounds : 256;
-	if (d.subtables < 2 || d.subtables > TABLES_MAX)
+	cfg.subtables = cfg.subtables ? cfg.subtables : TABLES_MAX;
+	cfg.rounds = cfg.rounds ? cfg.rounds : 256;
+	if (cfg.subtables < 2 || cfg.subtables > TABLES_MAX)
 		return kh_fail(err, KH_EUSAGE, "%u sub-tables: 2 to %d are possible",
-			       d.subtables, TABLES_MAX);
-	if ((rc = kh_table_init(t, &fn, &d, s, err)))
+			       cfg.subtables, TABLES_MAX);
+	size = (uint32_t)(cfg.capacity / cfg.load / cfg.subtables) + 1;
+	slots = (uint64_t)size * cfg.subtables;
+	if ((rc = kht_take(this, &slot, slots, 0xff, s, err)) ||
+	    (rc = side.take(this, 1, s, err)) || view_type::packed)
 		return rc;
-	t->size = (uint32_t)(d.capacity / d.load / d.subtables) + 1;
-	t->slots = (uint64_t)t->size * d.subtables;
-	if ((rc = kh_take(t, &t->slot, t->slots, 0xff, s, err)) ||
-	    (rc = t->side.take(t, 1, s, err)))
-		return rc;
-	if (!T::view_type::packed &&
-	    ((rc = kh_take(t, &t->keys, d.capacity, 0, s, err)) ||
-	     (rc = kh_take(t, &t->values, d.capacity, 0, s, err))))
-		return rc;
-	return KH_OK;
+	rc = kht_take(this, &keys, cfg.capacity, 0, s, err);
+	return rc ? rc : kht_take(this, &values, cfg.capacity, 0, s, err);
 }
 
-int kh_cuckoo_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
+int kht_cuckoo_open(const kht_table_config *c, kht_stream s, kht_table **t, kh_err *err)
 {
-	return KH_DISPATCH(open_cuckoo, c, c, s, t, err);
+	return kht_make_wide<cuckoo, KHT_CUCKOO_CAN, kht_by_view>(c, s, t, err);
 }

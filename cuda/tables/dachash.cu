@@ -1,5 +1,5 @@
 /*
- * dachash.cu - row 12: DACHash (Zhou 2021, chapters 4 to 6)
+ * dachash.cu - DACHash (Zhou 2021, chapters 4 to 6)
  *
  * Buckets are chains of super nodes, small arrays of pairs.  A bucket's first node is its
  * own; more come from a concurrent stack.  Slots fill in order, so the first empty one
@@ -17,31 +17,29 @@
  * host.  Pairs wider than 64 bits: the key is claimed, then the value stored, so a search
  * in the same batch may see the key before its value.
  */
-#include "dachash.cuh"
-#include "open_addressing.cuh"
-#include "systems.h"
-
+#include "cuda/tables/dachash.cuh"
+#include "cuda/tables/open_addressing.cuh"
+#include "cuda/tables/systems.h"
 
 /* A batch, in its own order or in another: item j is operation order[j]. */
 template <class K> struct dac_batch {
-	kh_ops o;
-	int op;                         /* of all, where o.op is NULL */
-	const uint32_t *order;          /* or NULL */
-	const K *keys;                  /* in order's order */
+	kht_ops o;
+	int op;                /* of all, where o.op is NULL */
+	const uint32_t *order; /* or NULL */
+	const K *keys;         /* in order's order */
 	size_t n;
 	uint8_t *found;
 };
 
 template <class S>
-static __device__ bool mark_op(const dac_view<S> &w, int op, int m,
-			       typename S::value_type &v)
+static __device__ bool mark_op(const dac_view<S> &w, int op, int m, typename S::value_type &v)
 {
 	bool hit = true;
 
-	if (op == KH_OP_SEARCH) {
+	if (op == KHT_OP_SEARCH) {
 		hit = w.side.size(m) > 0;
 		v = hit ? w.side.list(m)[0] : v;
-	} else if (op == KH_OP_DELETE) {
+	} else if (op == KHT_OP_DELETE) {
 		w.side.drop(m);
 	} else {
 		w.side.put(m, v);
@@ -54,13 +52,13 @@ template <class S>
 static __device__ bool one_op(const dac_view<S> &w, int op, typename S::key_type key,
 			      typename S::value_type &v)
 {
-	int m = kh_mark<typename S::key_type>::of(key);
+	int m = kht_mark<typename S::key_type>::of(key);
 
 	if (m >= 0)
 		return mark_op(w, op, m, v);
-	if (op == KH_OP_SEARCH)
+	if (op == KHT_OP_SEARCH)
 		return w.search(key, v);
-	if (op != KH_OP_DELETE)
+	if (op != KHT_OP_DELETE)
 		return w.put(key, v);
 	size_t at = w.find(key);
 	if (at != ~(size_t)0)
@@ -70,37 +68,37 @@ static __device__ bool one_op(const dac_view<S> &w, int op, typename S::key_type
 
 /* Alg. 3, one operation. */
 template <class S>
-static __device__ bool tile_op(const dac_view<S> &w, const kh_group &g, int op,
+static __device__ bool tile_op(const dac_view<S> &w, const kht_group &g, int op,
 			       typename S::key_type key, typename S::value_type &v)
 {
-	int m = kh_mark<typename S::key_type>::of(key);
+	int m = kht_mark<typename S::key_type>::of(key);
 
 	if (m >= 0) {
 		int hit = 0;
-		if (g.rank == 0)
+		if (g.lane == 0)
 			hit = mark_op(w, op, m, v);
 		v = g.from(v, 0);
 		return g.from(hit, 0);
 	}
-	if (op == KH_OP_INSERT || op == KH_OP_UPDATE)
+	if (op == KHT_OP_INSERT || op == KHT_OP_UPDATE)
 		return w.put(g, key, v);
 	size_t at = w.find(g, key);
 	if (at == ~(size_t)0)
-		return op == KH_OP_DELETE;
-	if (op == KH_OP_SEARCH)
+		return op == KHT_OP_DELETE;
+	if (op == KHT_OP_SEARCH)
 		v = w.slots.value(at);
-	else if (g.rank == 0)
+	else if (g.lane == 0)
 		w.slots.wipe(at);
 	return true;
 }
 
 template <class S, bool MANY>
-static __global__ void __launch_bounds__(KH_BLOCK)
+static __global__ void __launch_bounds__(KHT_BLOCK)
 	run_ops(dac_view<S> w, dac_batch<typename S::key_type> b)
 {
 	typedef typename S::key_type K;
 	typedef typename S::value_type V;
-	size_t j = kh_thread_id(), i = j;
+	size_t j = kht_thread_id(), i = j;
 	bool on = j < b.n, ok = true;
 
 	if (on && b.order) {
@@ -109,11 +107,11 @@ static __global__ void __launch_bounds__(KH_BLOCK)
 	}
 	K key = on ? b.keys[j] : 0;
 	int op = !on ? -1 : b.o.op ? b.o.op[i] : b.op;
-	V v = on && op != KH_OP_SEARCH && op != KH_OP_DELETE ? ((const V *)b.o.values)[i]
-							     : (V)b.o.missing;
+	V v = on && op != KHT_OP_SEARCH && op != KHT_OP_DELETE ? ((const V *)b.o.values)[i]
+							       : (V)b.o.missing;
 
 	if (MANY) {
-		kh_group g(w.node);
+		kht_group g(w.node);
 		for (unsigned r = 0; r < g.size; r++) {
 			int its = g.from(op, r);
 			K k = g.from(key, r);
@@ -121,7 +119,7 @@ static __global__ void __launch_bounds__(KH_BLOCK)
 			if (its < 0)
 				continue;
 			bool done = tile_op(w, g, its, k, x);
-			if (g.rank == r) {
+			if (g.lane == r) {
 				ok = done;
 				v = x;
 			}
@@ -131,51 +129,50 @@ static __global__ void __launch_bounds__(KH_BLOCK)
 	}
 	if (!on)
 		return;
-	if (op == KH_OP_SEARCH) {
+	if (op == KHT_OP_SEARCH) {
 		((V *)b.o.values)[i] = ok ? v : (V)b.o.missing;
 		if (b.found)
 			b.found[i] = ok;
 	} else if (!ok) {
-		atomicAdd(w.note + KH_NOTE_FAILED, 1ull);
+		atomicAdd(w.note + KHT_NOTE_FAILED, 1ull);
 	}
 }
 
 /* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a
  * lane. */
-static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
-	search_quads(dac_view<kh_packed> w, kh_keys q, kh_found out)
+static __global__ void __launch_bounds__(KHT_PROBE_BLOCK)
+	search_quads(dac_view<kht_packed> w, kht_keys q, kht_found out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 	bool mine = i < q.n, todo = mine, found = false;
 	uint32_t key = mine ? ((const uint32_t *)q.keys)[i] : 0, at = w.bucket(key);
 	uint32_t v = (uint32_t)out.missing;
-	int lane = threadIdx.x & 3, m = kh_mark<uint32_t>::of(key);
+	int lane = threadIdx.x & 3, m = kht_mark<uint32_t>::of(key);
 	const uint4 *node = (const uint4 *)w.slots.slot + lane;
 	uint4 b[4] = {};
 
 	if (mine && m >= 0)
 		todo = false;
-	while (__any_sync(KH_FULL, todo)) {
+	while (__any_sync(KHT_FULL, todo)) {
 #pragma unroll
 		for (int r = 0; r < 4; r++) {
-			uint32_t to = kh_quad(at, r);
-			if (kh_quad((int)todo, r))
+			uint32_t to = kht_quad(at, r);
+			if (kht_quad((int)todo, r))
 				b[r] = __ldcg(node + 4 * (size_t)to);
 		}
 #pragma unroll
 		for (int r = 0; r < 4; r++) {
-			uint32_t k = kh_quad(key, r);
-			unsigned hit = kh_quad_ballot(b[r].x == k || b[r].z == k);
-			uint32_t got = kh_quad(b[r].x == k ? b[r].y : b[r].w,
-					       hit ? __ffs(hit) - 1 : 0);
-			uint32_t last = kh_quad(b[r].z, 3);
+			uint32_t k = kht_quad(key, r);
+			unsigned hit = kht_quad_ballot(b[r].x == k || b[r].z == k);
+			uint32_t got =
+				kht_quad(b[r].x == k ? b[r].y : b[r].w, hit ? __ffs(hit) - 1 : 0);
+			uint32_t last = kht_quad(b[r].z, 3);
 
 			if (lane != r || !todo)
 				continue;
 			found = hit != 0;
 			v = found ? got : v;
-			at = found || last == kh_mark<uint32_t>::EMPTY ? NO_NODE
-								       : w.behind(at);
+			at = found || last == kht_mark<uint32_t>::EMPTY ? NO_NODE : w.behind(at);
 			todo = at != NO_NODE;
 		}
 	}
@@ -190,18 +187,17 @@ static __global__ void __launch_bounds__(KH_PROBE_BLOCK)
 		out.found[i] = found;
 }
 
-static bool quads(const dac_view<kh_packed> &w, const kh_keys *q, const kh_found *o,
-		  kh_stream s)
+static bool quads(const dac_view<kht_packed> &w, const kht_keys *q, const kht_found *o,
+		  kht_stream s)
 {
 	if (w.node != 8)
 		return false;
-	search_quads<<<kh_blocks(q->n, KH_PROBE_BLOCK), KH_PROBE_BLOCK, 0, s>>>(w, *q,
-										*o);
+	search_quads<<<kht_blocks(q->n, KHT_PROBE_BLOCK), KHT_PROBE_BLOCK, 0, s>>>(w, *q, *o);
 	return true;
 }
 
 template <class S>
-static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_stream)
+static bool quads(const dac_view<S> &, const kht_keys *, const kht_found *, kht_stream)
 {
 	return false;
 }
@@ -209,11 +205,10 @@ static bool quads(const dac_view<S> &, const kh_keys *, const kh_found *, kh_str
 /* Alg. 1: rows of M places; a full row's items go to the next. */
 template <class S>
 static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, size_t n,
-			       uint32_t combined, uint32_t rows, uint32_t m,
-			       uint32_t *record, uint32_t *order,
-			       typename S::key_type *moved)
+			       uint32_t combined, uint32_t rows, uint32_t m, uint32_t *record,
+			       uint32_t *order, typename S::key_type *moved)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= n)
 		return;
@@ -230,7 +225,7 @@ static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, 
 template <class S> static __global__ void compact(dac_view<S> w)
 {
 	typedef typename S::key_type K;
-	size_t b = kh_thread_id();
+	size_t b = kht_thread_id();
 
 	if (b >= w.buckets)
 		return;
@@ -239,7 +234,7 @@ template <class S> static __global__ void compact(dac_view<S> w)
 	for (uint32_t n = to;;) {
 		for (uint32_t p = 0; p < w.node; p++) {
 			K k = w.slots.key((size_t)n * w.node + p);
-			if (k >= kh_mark<K>::TOMB)
+			if (k >= kht_mark<K>::TOMB)
 				continue;
 			typename S::value_type v = w.slots.value((size_t)n * w.node + p);
 			w.slots.reset((size_t)n * w.node + p);
@@ -270,20 +265,20 @@ template <class S> static __global__ void compact(dac_view<S> w)
 static __global__ void fill_stack(uint32_t *stack, uint32_t first, uint32_t n,
 				  unsigned long long *note)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		stack[i] = first + (uint32_t)i;
 	if (i == 0)
-		note[KH_NOTE_A] = n;
+		note[KHT_NOTE_A] = n;
 }
 
-template <class S> struct dachash : kh_table {
+template <class S> struct dachash : kht_table {
 	typedef dac_view<S> view_type;
 	typedef typename S::key_type K;
 	typedef typename S::value_type V;
 	S slots_;
-	kh_side<V> side;
+	kht_side<V> side;
 	uint32_t *next, *stack;
 	uint32_t buckets, node;
 	bool many;
@@ -292,160 +287,124 @@ template <class S> struct dachash : kh_table {
 	{
 		return { slots_, side, next, stack, note, buckets, node, cfg.seed, 1 };
 	}
-	int launch(const dac_batch<K> &b, kh_stream s, kh_err *err)
+	int launch(const dac_batch<K> &b, kht_stream s, kh_err *err)
 	{
 		if (many)
-			run_ops<S, true><<<kh_blocks(b.n), KH_BLOCK, 0, s>>>(view(), b);
+			run_ops<S, true><<<kht_blocks(b.n), KHT_BLOCK, 0, s>>>(view(), b);
 		else
-			run_ops<S, false><<<kh_blocks(b.n), KH_BLOCK, 0, s>>>(view(), b);
-		return kh_launched("operations", err);
+			run_ops<S, false><<<kht_blocks(b.n), KHT_BLOCK, 0, s>>>(view(), b);
+		return kht_launched("operations", err);
 	}
-	int run(dac_batch<K> b, kh_stream s, kh_err *err);
-	int batch(const void *keys, const void *values, size_t n, int op, kh_stream s,
-		  kh_err *err)
+	int run(dac_batch<K> b, kht_stream s, kh_err *err);
+	int open(kht_stream s, kh_err *err);
+	int used(kht_stream s, kh_err *err) { return kht_slots_count(this, slots_, s, err); }
+	void stats(const unsigned long long *counters, kht_table_stats *st)
 	{
-		kh_ops o = { nullptr, keys, (void *)values, n, 0 };
+		for (int m = 0; m < 2; m++)
+			st->pairs += counters[KHT_NOTE_SIDE + m] > 0;
+		st->pool_used = cfg.pool - counters[KHT_NOTE_A];
+	}
+	int batch(const void *keys, const void *values, size_t n, int op, kht_stream s, kh_err *err)
+	{
+		kht_ops o = { nullptr, keys, (void *)values, n, 0 };
 		dac_batch<K> b = { o, op, nullptr, (const K *)keys, n, nullptr };
 
-		return n ? run(b, s, err) : KH_OK;
+		return run(b, s, err);
 	}
-	int insert(const kh_kv *p, kh_stream s, kh_err *err)
+	int insert(const kht_kv *p, kht_stream s, kh_err *err)
 	{
-		return batch(p->keys, p->values, p->n, KH_OP_INSERT, s, err);
+		return batch(p->keys, p->values, p->n, KHT_OP_INSERT, s, err);
 	}
-	int erase(const kh_keys *q, kh_stream s, kh_err *err)
+	int erase(const kht_keys *q, kht_stream s, kh_err *err)
 	{
-		return batch(q->keys, nullptr, q->n, KH_OP_DELETE, s, err);
+		return batch(q->keys, nullptr, q->n, KHT_OP_DELETE, s, err);
 	}
-	int mixed(const kh_ops *o, kh_stream s, kh_err *err)
+	int mixed(const kht_ops *o, kht_stream s, kh_err *err)
 	{
 		dac_batch<K> b = { *o, 0, nullptr, (const K *)o->keys, o->n, nullptr };
 		return run(b, s, err);
 	}
-	int find(const kh_keys *q, const kh_found *o, kh_stream s, kh_err *err)
+	int find(const kht_keys *q, const kht_found *o, kht_stream s, kh_err *err)
 	{
-		kh_ops ops = { nullptr, q->keys, o->values, q->n, o->missing };
+		kht_ops ops = { nullptr, q->keys, o->values, q->n, o->missing };
 
-		if (cfg.mapping == KH_MAP_QUAD && !cfg.reorder && quads(view(), q, o, s))
-			return kh_launched("search", err);
-		dac_batch<K> b = { ops,  KH_OP_SEARCH, nullptr, (const K *)q->keys,
-				   q->n, o->found };
+		if (cfg.mapping == KHT_MAP_QUAD && !cfg.reorder && quads(view(), q, o, s))
+			return kht_launched("search", err);
+		dac_batch<K> b = {
+			ops, KHT_OP_SEARCH, nullptr, (const K *)q->keys, q->n, o->found
+		};
 		return run(b, s, err);
 	}
-	int clean(kh_stream s, kh_err *err)
+	int clean(kht_stream s, kh_err *err)
 	{
-		compact<S><<<kh_blocks(buckets), KH_BLOCK, 0, s>>>(view());
-		return kh_launched("clean", err);
-	}
-	int count(const kh_keys *q, uint32_t *c, kh_stream s, kh_err *err)
-	{
-		return kh_view_count(view(), q, c, s, err);
-	}
-	int retrieve(const kh_keys *q, const kh_lists *o, kh_stream s, kh_err *err)
-	{
-		return kh_view_retrieve(this, view(), q, o, s, err);
-	}
-	int fold(const kh_keys *q, uint64_t *sums, kh_stream s, kh_err *err)
-	{
-		return kh_view_fold(view(), q, sums, s, err);
-	}
-	int stats(kh_stream s, kh_table_stats *st, kh_err *err)
-	{
-		unsigned long long left;
-		int rc = kh_slots_stats(this, slots_, 1, s, st, err);
-
-		if (rc ||
-		    (rc = kh_cuda(cudaMemcpyAsync(&left, note + KH_NOTE_A, sizeof left,
-						  cudaMemcpyDeviceToHost, s),
-				  "stats", err)) ||
-		    (rc = kh_cuda(cudaStreamSynchronize(s), "stats", err)))
-			return rc;
-		st->pool_used = cfg.pool - left;
-		return KH_OK;
+		compact<S><<<kht_blocks(buckets), KHT_BLOCK, 0, s>>>(view());
+		return kht_launched("clean", err);
 	}
 };
 
-template <class S> int dachash<S>::run(dac_batch<K> b, kh_stream s, kh_err *err)
+template <class S> int dachash<S>::run(dac_batch<K> b, kht_stream s, kh_err *err)
 {
 	uint32_t rows = (buckets + cfg.combined - 1) / cfg.combined;
 	uint32_t m = (uint32_t)((b.o.n + rows - 1) / rows);
 	size_t places = (size_t)rows * m;
-	kh_scratch<uint32_t> record, order;
-	kh_scratch<K> moved;
+	kht_scratch<uint32_t> record, order;
+	kht_scratch<K> moved;
 	int rc;
 
 	if (!cfg.reorder)
 		return launch(b, s, err);
 	if (b.o.n >= UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE,
-			       "a batch of %zu: below 2^32 can be reordered", b.o.n);
-	if ((rc = record.take(this, rows, s, err)) ||
-	    (rc = order.take(this, places, s, err)) ||
+		return kh_fail(err, KH_EUSAGE, "a batch of %zu: below 2^32 can be reordered",
+			       b.o.n);
+	if ((rc = record.take(this, rows, s, err)) || (rc = order.take(this, places, s, err)) ||
 	    (rc = moved.take(this, places, s, err)) ||
-	    (rc = kh_cuda(cudaMemsetAsync(record.p, 0, (size_t)rows * 4, s), "reorder",
-			  err)) ||
-	    (rc = kh_cuda(cudaMemsetAsync(order.p, 0xff, places * 4, s), "reorder", err)))
+	    (rc = kht_cuda(cudaMemsetAsync(record.p, 0, (size_t)rows * 4, s), "reorder", err)) ||
+	    (rc = kht_cuda(cudaMemsetAsync(order.p, 0xff, places * 4, s), "reorder", err)))
 		return rc;
-	reorder<S><<<kh_blocks(b.o.n), KH_BLOCK, 0, s>>>(
-		view(), b.keys, b.o.n, cfg.combined, rows, m, record.p, order.p, moved.p);
+	reorder<S><<<kht_blocks(b.o.n), KHT_BLOCK, 0, s>>>(view(), b.keys, b.o.n, cfg.combined,
+							   rows, m, record.p, order.p, moved.p);
 	b.order = order.p;
 	b.keys = moved.p;
 	b.n = places;
 	return launch(b, s, err);
 }
 
-template <class S>
-static int open_layout(const kh_table_config *c, kh_stream s, kh_table **out, kh_err *err)
+template <class S> int dachash<S>::open(kht_stream s, kh_err *err)
 {
-	typedef dachash<S> T;
-	typedef kh_bind<T> B;
-	static const kh_table_fn fn = { B::insert, B::find,  B::count, B::retrieve,
-					B::fold,   nullptr,  B::erase, B::mixed,
-					B::clean,  B::stats, B::view };
-	kh_table_config d = *c;
-	T *t = kh_table_make<T>();
 	int rc;
 
-	*out = t;
-	d.node = d.node ? d.node : 8;
-	d.combined = d.combined ? d.combined : 256;
-	d.length = d.length > 0 ? d.length : 0.5;
-	d.threshold = d.threshold > 0 ? d.threshold : 0.6;
-	if (d.node > 32 || (d.node & (d.node - 1)))
-		return kh_fail(err, KH_EUSAGE,
-			       "a super node of %u pairs: not 1, 2, 4 .. 32", d.node);
-	double buckets = (double)d.capacity / d.node / d.length + 1;
-	d.pool = d.pool ? d.pool : d.capacity / d.node + (uint64_t)buckets / 4 + 1024;
-	if (buckets + (double)d.pool > 4e9)
+	cfg.node = cfg.node ? cfg.node : 8;
+	cfg.combined = cfg.combined ? cfg.combined : 256;
+	cfg.length = cfg.length > 0 ? cfg.length : 0.5;
+	cfg.threshold = cfg.threshold > 0 ? cfg.threshold : 0.6;
+	if (cfg.node > 32 || (cfg.node & (cfg.node - 1)))
+		return kh_fail(err, KH_EUSAGE, "a super node of %u pairs: not 1, 2, 4 .. 32",
+			       cfg.node);
+	double first = (double)cfg.capacity / cfg.node / cfg.length + 1;
+	cfg.pool = cfg.pool ? cfg.pool : cfg.capacity / cfg.node + (uint64_t)first / 4 + 1024;
+	if (first + (double)cfg.pool > 4e9)
 		return kh_fail(err, KH_EUSAGE, "%.0f super nodes: 4e9 are the most",
-			       buckets + (double)d.pool);
-	if ((rc = kh_table_init(t, &fn, &d, s, err)))
+			       first + (double)cfg.pool);
+	buckets = (uint32_t)first;
+	node = cfg.node;
+	many = cfg.mapping == KHT_MAP_MANY ||
+	       (cfg.mapping == KHT_MAP_AUTO && cfg.length >= cfg.threshold);
+	uint64_t nodes = buckets + cfg.pool;
+	slots = nodes * cfg.node;
+	if ((rc = slots_.take(this, slots, s, err)) || (rc = side.take(this, 1, s, err)) ||
+	    (rc = kht_take(this, &next, nodes, 0, s, err)) ||
+	    (rc = kht_take(this, &stack, cfg.pool, 0, s, err)))
 		return rc;
-	t->buckets = (uint32_t)buckets;
-	t->node = d.node;
-	t->many = d.mapping == KH_MAP_MANY ||
-		  (d.mapping == KH_MAP_AUTO && d.length >= d.threshold);
-	uint64_t nodes = t->buckets + d.pool;
-	t->slots = nodes * d.node;
-	if ((rc = t->slots_.take(t, t->slots, s, err)) ||
-	    (rc = t->side.take(t, 1, s, err)) ||
-	    (rc = kh_take(t, &t->next, nodes, 0, s, err)) ||
-	    (rc = kh_take(t, &t->stack, d.pool, 0, s, err)))
-		return rc;
-	fill_stack<<<kh_blocks(d.pool), KH_BLOCK, 0, s>>>(t->stack, t->buckets,
-							  (uint32_t)d.pool, t->note);
-	return kh_launched("stack of nodes", err);
+	fill_stack<<<kht_blocks(cfg.pool), KHT_BLOCK, 0, s>>>(stack, buckets, (uint32_t)cfg.pool,
+							      note);
+	return kht_launched("stack of nodes", err);
 }
 
-template <class K, class V>
-static int open_dachash(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
-{
-	if (sizeof(K) == 4 && sizeof(V) == 4)
-		return open_layout<kh_packed>(c, s, t, err);
-	return open_layout<kh_aos<K, V>>(c, s, t, err);
-}
+template <class K, class V> using paired = dachash<kht_aos<K, V>>;
 
-int kh_dachash_open(const kh_table_config *c, kh_stream s, kh_table **t, kh_err *err)
+int kht_dachash_open(const kht_table_config *c, kht_stream s, kht_table **t, kh_err *err)
 {
-	return KH_DISPATCH(open_dachash, c, c, s, t, err);
+	if (c->key_bits == 32 && c->value_bits == 32)
+		return kht_make_slots<dachash, KHT_DACHASH_CAN, kht_packed>(c, s, t, err);
+	return kht_make_wide<paired, KHT_DACHASH_CAN, kht_by_view>(c, s, t, err);
 }

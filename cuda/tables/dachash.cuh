@@ -3,13 +3,13 @@
  *
  * dachash.cu has the source and the departures.
  */
-#ifndef KH_TABLES_DACHASH_CUH
-#define KH_TABLES_DACHASH_CUH
+#ifndef KHT_DACHASH_CUH
+#define KHT_DACHASH_CUH
 
-#include "slots.cuh"
+#include "cuda/tables/slots.cuh"
 
-#define NO_NODE 0u                      /* node 0 is a bucket's own: never a next one */
-#define LINKING 0xffffffffu             /* a next one is being fetched */
+#define NO_NODE 0u          /* node 0 is a bucket's own: never a next one */
+#define LINKING 0xffffffffu /* a next one is being fetched */
 
 template <class S> struct dac_view {
 	typedef typename S::key_type key_type;
@@ -17,33 +17,27 @@ template <class S> struct dac_view {
 	typedef key_type K;
 	typedef value_type V;
 	S slots;
-	kh_side<V> side;
+	kht_side<V> side;
 	uint32_t *next, *stack;
-	unsigned long long *note;       /* KH_NOTE_A: nodes on the stack */
+	unsigned long long *note; /* KHT_NOTE_A: nodes on the stack */
 	uint32_t buckets, node;
 	uint64_t seed;
 	unsigned group;
 
-	__device__ uint32_t bucket(K key) const
-	{
-		return kh_reduce(kh_mix(key, seed), buckets);
-	}
+	__device__ uint32_t bucket(K key) const { return kht_reduce(kht_mix(key, seed), buckets); }
 
 	/* --- the stack of nodes --- */
 	/* Pops and pushes are never in one kernel: see the departures. */
 	__device__ uint32_t pop() const
 	{
-		long long t = (long long)atomicAdd(note + KH_NOTE_A, ~0ull);
+		long long t = (long long)atomicAdd(note + KHT_NOTE_A, ~0ull);
 
 		if (t > 0)
 			return stack[t - 1];
-		atomicAdd(note + KH_NOTE_A, 1ull);
+		atomicAdd(note + KHT_NOTE_A, 1ull);
 		return NO_NODE;
 	}
-	__device__ void push(uint32_t n) const
-	{
-		stack[atomicAdd(note + KH_NOTE_A, 1ull)] = n;
-	}
+	__device__ void push(uint32_t n) const { stack[atomicAdd(note + KHT_NOTE_A, 1ull)] = n; }
 
 	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
 	__device__ uint32_t after(uint32_t n) const
@@ -84,7 +78,7 @@ template <class S> struct dac_view {
 				K k = slots.fresh(at + p);
 				if (k == key)
 					return at + p;
-				if (k == kh_mark<K>::EMPTY)
+				if (k == kht_mark<K>::EMPTY)
 					return NONE;
 			}
 			n = behind(n);
@@ -98,9 +92,9 @@ template <class S> struct dac_view {
 			size_t at = (size_t)n * node;
 			for (uint32_t p = 0; p < node; p++) {
 				K k = slots.fresh(at + p);
-				if (k == kh_mark<K>::EMPTY) {
+				if (k == kht_mark<K>::EMPTY) {
 					k = slots.claim(at + p, k, key, v);
-					if (k == kh_mark<K>::EMPTY)
+					if (k == kht_mark<K>::EMPTY)
 						return true;
 				}
 				if (k == key) {
@@ -116,49 +110,47 @@ template <class S> struct dac_view {
 	__device__ bool search(K key, V &v) const;
 
 	/* --- a tile as wide as a node --- */
-	__device__ size_t find(const kh_group &g, K key) const
+	__device__ size_t find(const kht_group &g, K key) const
 	{
 		for (uint32_t n = bucket(key);;) {
 			size_t at = (size_t)n * node;
-			K k = slots.fresh(at + g.rank);
+			K k = slots.fresh(at + g.lane);
 			unsigned hit = g.ballot(k == key);
 
 			if (hit)
 				return at + __ffs(hit) - 1;
-			if (g.ballot(k == kh_mark<K>::EMPTY))
+			if (g.ballot(k == kht_mark<K>::EMPTY))
 				return ~(size_t)0;
 			n = behind(n);
 			if (n == NO_NODE)
 				return ~(size_t)0;
 		}
 	}
-	__device__ bool put(const kh_group &g, K key, V v) const
+	__device__ bool put(const kht_group &g, K key, V v) const
 	{
 		for (uint32_t n = bucket(key);;) {
 			size_t at = (size_t)n * node;
-			K k = slots.fresh(at + g.rank);
-			unsigned hit = g.ballot(k == key),
-				 open = g.ballot(k == kh_mark<K>::EMPTY);
+			K k = slots.fresh(at + g.lane);
+			unsigned hit = g.ballot(k == key), open = g.ballot(k == kht_mark<K>::EMPTY);
 
 			if (!hit && open) {
 				unsigned r = __ffs(open) - 1;
-				if (g.rank == r)
-					k = slots.claim(at + r, kh_mark<K>::EMPTY, key,
-							v);
+				if (g.lane == r)
+					k = slots.claim(at + r, kht_mark<K>::EMPTY, key, v);
 				k = g.from(k, r);
-				if (k == kh_mark<K>::EMPTY)
+				if (k == kht_mark<K>::EMPTY)
 					return true;
 				hit = k == key ? 1u << r : 0;
 				if (!hit)
 					continue;
 			}
 			if (hit) {
-				if (g.rank == (unsigned)__ffs(hit) - 1)
-					slots.set(at + g.rank, v);
+				if (g.lane == (unsigned)__ffs(hit) - 1)
+					slots.set(at + g.lane, v);
 				return true;
 			}
 			uint32_t to = 0;
-			if (g.rank == 0)
+			if (g.lane == 0)
 				to = after(n);
 			to = g.from(to, 0);
 			if (to == NO_NODE)
@@ -166,9 +158,9 @@ template <class S> struct dac_view {
 			n = to;
 		}
 	}
-	template <class F> __device__ uint32_t each(const kh_group &g, K key, F f) const
+	template <class F> __device__ uint32_t each(const kht_group &g, K key, F f) const
 	{
-		int m = kh_mark<K>::of(key);
+		int m = kht_mark<K>::of(key);
 		bool hit;
 		V v = 0;
 
@@ -178,7 +170,7 @@ template <class S> struct dac_view {
 		} else {
 			hit = search(key, v);
 		}
-		if (hit && g.rank == 0)
+		if (hit && g.lane == 0)
 			f(0, v);
 		return hit;
 	}
@@ -195,8 +187,7 @@ template <class S> __device__ bool dac_view<S>::search(K key, V &v) const
 }
 
 /* Packed pairs, four at a time: a node's 32-byte sectors one after the other. */
-template <>
-inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uint32_t &v) const
+template <> inline __device__ bool dac_view<kht_packed>::search(uint32_t key, uint32_t &v) const
 {
 	if (node % 4) {
 		size_t at = find(key);
@@ -214,7 +205,7 @@ inline __device__ bool dac_view<kh_packed>::search(uint32_t key, uint32_t &v) co
 			v = a.x == key ? a.y : a.z == key ? a.w : b.x == key ? b.y : b.w;
 			if (hit)
 				return true;
-			if (b.z == kh_mark<uint32_t>::EMPTY)    /* they fill in order */
+			if (b.z == kht_mark<uint32_t>::EMPTY) /* they fill in order */
 				return false;
 		}
 		n = behind(n);

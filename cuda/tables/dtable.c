@@ -1,23 +1,24 @@
 /* dtable.c - one hash table over several GPUs: open, insert, status, close */
 #include <config.h>
-#include "dtable_in.h"
+#include "cuda/tables/dtable_in.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
+#include "base/mem.h"
 
-#define SEED UINT64_C(0x5bd1e9955bd1e995) /* so that owners and tables hash differently */
+#define SEED        UINT64_C(0x5bd1e9955bd1e995) /* so that owners and tables hash differently */
 #define CHUNK_BYTES ((uint64_t)256 << 20)
 
-const char *kh_dphase_name(enum kh_dphase p)
+const char *kht_dphase_name(enum kht_dphase p)
 {
-	static const char *const name[] = { "hash", "sum",   "split", "order",
-					    "move", "table", "back" };
+	static const char *const name[] = {
+		"hash", "sum", "split", "order", "move", "table", "back"
+	};
 
 	return name[p];
 }
 
-/* --- sizes ---------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------ */
 static unsigned log2_of(uint64_t n)
 {
 	unsigned l = 0;
@@ -30,21 +31,21 @@ static unsigned log2_of(uint64_t n)
 /* Counted: about the root of the hash range (the paper's BINS_G), and enough that a bin is
  * little of a share.  Ordered by: as many bins as a block can build, which as
  * many radix passes of 8 bits give; within those, down to 4096 rows a bin. */
-static void hashgraph_sizes(kh_dtable *d)
+static void hashgraph_sizes(kht_dtable *d)
 {
 	const uint64_t pairs = d->cfg.capacity * d->members;
-	const uint64_t most = kh_hashgraph_bin_rows(d->cfg.key_bits, d->value_bytes * 8);
+	const uint64_t most = kht_hashgraph_bin_rows(d->cfg.key_bits, d->value_bytes * 8);
 	double range = (double)pairs / (d->cfg.range > 0 ? d->cfg.range : 1);
 	uint64_t rows = range > 1 ? (uint64_t)range : 1;
 	unsigned need = 1, fine;
 
-	if (range > 4e9)                /* numbers of rows have 32 bits: as in the paper */
+	if (range > 4e9) /* numbers of rows have 32 bits: as in the paper */
 		rows = UINT64_C(1) << 31;
 	d->count_log2 = (log2_of(rows) + 1) / 2;
 	if (d->count_log2 < 12)
 		d->count_log2 = 12;
-	if (d->count_log2 > KH_DBINS_MAX)
-		d->count_log2 = KH_DBINS_MAX;
+	if (d->count_log2 > KHT_DBINS_MAX)
+		d->count_log2 = KHT_DBINS_MAX;
 	while (most << need < rows || most << need < pairs)
 		need++;
 	fine = log2_of((rows + 4095) / 4096);
@@ -58,7 +59,7 @@ static void hashgraph_sizes(kh_dtable *d)
 	d->rows = (uint32_t)((rows - 1) >> d->bins_log2) + 1;
 }
 
-static void sizes(kh_dtable *d, const kh_dtable_config *c)
+static void sizes(kht_dtable *d, const kht_dtable_config *c)
 {
 	uint64_t bytes = d->cfg.capacity * (d->key_bytes + d->value_bytes);
 
@@ -75,26 +76,26 @@ static void sizes(kh_dtable *d, const kh_dtable_config *c)
 	d->seed = d->cfg.seed ^ (d->hashgraph ? 0 : SEED);
 }
 
-/* --- open ----------------------------------------------------------------------------- */
-static int check(const kh_dtable_config *c, size_t n, kh_err *err)
+/* --- open ------------------------------------------------------------------------- */
+static int check(const kht_dtable_config *c, size_t n, kh_err *err)
 {
 	const bool hashgraph = strcmp(c->system, "hashgraph") == 0;
-	const kh_table_system *s = kh_table_system_find(c->system);
+	const kht_table_system *s = kht_table_system_find(c->system);
 
 	if (!hashgraph && !s)
 		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", c->system);
-	if (!hashgraph && (!(s->can & KH_TABLE_DYNAMIC) || s->can & KH_TABLE_NO_VALUES))
+	if (!hashgraph && (!(s->can & KHT_TABLE_DYNAMIC) || s->can & KHT_TABLE_NO_VALUES))
 		return kh_fail(err, KH_EUSAGE,
 			       "table %s takes no batches of pairs: not for several GPUs",
 			       c->system);
 	if (hashgraph && c->independent)
 		return kh_fail(err, KH_EUSAGE, "a hashgraph over several GPUs is one table");
-	if (c->chunks > KH_DCHUNKS)
+	if (c->chunks > KHT_DCHUNKS)
 		return kh_fail(err, KH_EUSAGE, "%u chunks: %u are possible", c->chunks,
-			       KH_DCHUNKS);
-	if (n == 0 || n > KH_DMEMBERS)
+			       KHT_DCHUNKS);
+	if (n == 0 || n > KHT_DMEMBERS)
 		return kh_fail(err, KH_EUSAGE, "a table over %zu GPUs: 1 to %d are possible", n,
-			       KH_DMEMBERS);
+			       KHT_DMEMBERS);
 	if (c->table.group > 32 || c->table.group & (c->table.group - 1))
 		return kh_fail(err, KH_EUSAGE, "a group of %u lanes: not 1, 2, 4 .. 32",
 			       c->table.group);
@@ -110,62 +111,62 @@ static int check(const kh_dtable_config *c, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-static int events(kh_dmember *m, kh_err *err)
+static int events(kht_dmember *m, kh_err *err)
 {
 	const unsigned order = cudaEventDisableTiming;
 
-	KH_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->given, order), err));
-	KH_DTRY(KH_GPU(cudaEventCreate(&m->wire_from), err));
-	KH_DTRY(KH_GPU(cudaEventCreate(&m->wire_to), err));
-	for (unsigned p = 0; p <= KH_DPHASES; p++)
-		KH_DTRY(KH_GPU(cudaEventCreate(&m->phase[p]), err));
-	for (unsigned c = 0; c < KH_DCHUNKS; c++) {
-		KH_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->ordered[c], order), err));
-		KH_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->moved[c], order), err));
+	KHT_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->given, order), err));
+	KHT_DTRY(KH_GPU(cudaEventCreate(&m->wire_from), err));
+	KHT_DTRY(KH_GPU(cudaEventCreate(&m->wire_to), err));
+	for (unsigned p = 0; p <= KHT_DPHASES; p++)
+		KHT_DTRY(KH_GPU(cudaEventCreate(&m->phase[p]), err));
+	for (unsigned c = 0; c < KHT_DCHUNKS; c++) {
+		KHT_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->ordered[c], order), err));
+		KHT_DTRY(KH_GPU(cudaEventCreateWithFlags(&m->moved[c], order), err));
 	}
 	return KH_OK;
 }
 
-static int plan_room(const kh_dtable *d, kh_dplan *p, kh_err *err)
+static int plan_room(const kht_dtable *d, kht_dplan *p, kh_err *err)
 {
 	const size_t n = (size_t)d->chunks * d->members + 1;
 	size_t *x = kh_array(5 * n, sizeof *x, err);
 
-	*p = (kh_dplan) { x, x + n, x + 2 * n, x + 3 * n, x + 4 * n };
+	*p = (kht_dplan) { x, x + n, x + 2 * n, x + 3 * n, x + 4 * n };
 	return x ? KH_OK : KH_ENOMEM;
 }
 
 /* What every insert needs, so that none has to wait for memory while loads are even. */
-static int reserve(kh_dtable *d, kh_dmember *m, kh_err *err)
+static int reserve(kht_dtable *d, kht_dmember *m, kh_err *err)
 {
 	const uint64_t n = d->cfg.capacity, got = n + n / 16 + 1024;
 	const uint64_t bins = UINT64_C(1) << d->bins_log2;
 	const uint64_t vb = d->value_bytes > 4 ? d->value_bytes : 4;
 
-	KH_DTRY(kh_dt_room(m, KH_DROOM_MATRIX, (size_t)d->members * d->members * d->chunks * 8,
-			   err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_UP,
-			   ((size_t)d->members * d->chunks + 1) * sizeof(kh_run), err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_MATRIX, (size_t)d->members * d->members * d->chunks * 8,
+			     err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_UP,
+			     ((size_t)d->members * d->chunks + 1) * sizeof(kht_run), err));
 	if (d->independent)
 		return KH_OK;
-	KH_DTRY(kh_dt_room(m, KH_DROOM_COUNT, ((size_t)d->chunks << d->count_log2) * 4, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_SUM, (((size_t)1 << d->count_log2) + 1) * 8, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_SPLIT, (d->members + 1) * sizeof(uint32_t), err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_MIX, n * d->key_bytes, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_KEYS, n * d->key_bytes, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_VALUES, n * vb, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_GOT_KEYS, got * d->key_bytes, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_GOT_VALUES, got * d->value_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_COUNT, ((size_t)d->chunks << d->count_log2) * 4, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_SUM, (((size_t)1 << d->count_log2) + 1) * 8, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_SPLIT, (d->members + 1) * sizeof(uint32_t), err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_MIX, n * d->key_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_KEYS, n * d->key_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_VALUES, n * vb, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_GOT_KEYS, got * d->key_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_GOT_VALUES, got * d->value_bytes, err));
 	if (!d->hashgraph)
 		return KH_OK;
-	KH_DTRY(kh_dt_room(m, KH_DROOM_OFFSET,
-			   ((bins / d->members * 17 / 16 + 64) * d->rows + 1) * 4, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_TABLE_KEYS, got * d->key_bytes, err));
-	return kh_dt_room(m, KH_DROOM_TABLE_VALUES, got * d->value_bytes, err);
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_OFFSET,
+			     ((bins / d->members * 17 / 16 + 64) * d->rows + 1) * 4, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_TABLE_KEYS, got * d->key_bytes, err));
+	return kht_dt_room(m, KHT_DROOM_TABLE_VALUES, got * d->value_bytes, err);
 }
 
 /* About the pairs of a key. */
-static unsigned group_of(const kh_table_config *c)
+static unsigned group_of(const kht_table_config *c)
 {
 	unsigned group = c->group ? c->group : 1;
 
@@ -174,59 +175,59 @@ static unsigned group_of(const kh_table_config *c)
 	return group;
 }
 
-static int open_member(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int open_member(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const char *system = d->hashgraph ? "sorted" : arg;
-	kh_dmember *m = &d->m[i];
-	kh_table_config c = d->cfg;
+	kht_dmember *m = &d->m[i];
+	kht_table_config c = d->cfg;
 	int low, high;
 
 	if (!d->independent && d->members > 1) /* equal hash ranges are not equal loads */
 		c.capacity += c.capacity / 64 + 1024;
 	if (d->hashgraph)
-		c = (kh_table_config) { .capacity = 1, .key_bits = 32, .value_bits = 32 };
-	KH_DTRY(KH_GPU(cudaDeviceGetStreamPriorityRange(&low, &high), err));
-	KH_DTRY(KH_GPU(cudaStreamCreateWithPriority(&d->work[i], cudaStreamNonBlocking, low),
-		       err));
+		c = (kht_table_config) { .capacity = 1, .key_bits = 32, .value_bits = 32 };
+	KHT_DTRY(KH_GPU(cudaDeviceGetStreamPriorityRange(&low, &high), err));
+	KHT_DTRY(
+		KH_GPU(cudaStreamCreateWithPriority(&d->work[i], cudaStreamNonBlocking, low), err));
 	/* What travels must not wait until a sort has run out of blocks. */
-	KH_DTRY(KH_GPU(cudaStreamCreateWithPriority(&d->wire[i], cudaStreamNonBlocking, high),
-		       err));
-	KH_DTRY(events(m, err));
-	KH_DTRY(plan_room(d, &m->keys, err));
-	KH_DTRY(plan_room(d, &m->lists, err));
-	KH_DTRY(reserve(d, m, err));
-	KH_DTRY(kh_table_open(system, &c, d->work[i], &m->t, err));
-	m->part = (kh_hashgraph_part) { .key_bits = d->cfg.key_bits,
-					.value_bits = d->cfg.value_bits,
-					.bins_log2 = d->bins_log2,
-					.rows = d->rows,
-					.group = group_of(&d->cfg) };
+	KHT_DTRY(KH_GPU(cudaStreamCreateWithPriority(&d->wire[i], cudaStreamNonBlocking, high),
+			err));
+	KHT_DTRY(events(m, err));
+	KHT_DTRY(plan_room(d, &m->keys, err));
+	KHT_DTRY(plan_room(d, &m->lists, err));
+	KHT_DTRY(reserve(d, m, err));
+	KHT_DTRY(kht_table_open(system, &c, d->work[i], &m->t, err));
+	m->part = (kht_hashgraph_part) { .key_bits = d->cfg.key_bits,
+					 .value_bits = d->cfg.value_bits,
+					 .bins_log2 = d->bins_log2,
+					 .rows = d->rows,
+					 .group = group_of(&d->cfg) };
 	return KH_GPU(cudaStreamSynchronize(d->work[i]), err);
 }
 
-static int open_all(kh_dtable *d, const kh_dtable_config *c, const int *device, kh_err *err)
+static int open_all(kht_dtable *d, const kht_dtable_config *c, const int *device, kh_err *err)
 {
 	const size_t n = d->n;
 
 	d->m = kh_array(n, sizeof *d->m, err);
 	d->work = kh_array(n, sizeof *d->work, err);
 	d->wire = kh_array(n, sizeof *d->wire, err);
-	d->parcel = kh_array(2 * n, sizeof *d->parcel, err);
+	d->message = kh_array(2 * n, sizeof *d->message, err);
 	d->bytes = kh_array(2 * n * 4 * d->members, sizeof *d->bytes, err);
 	d->held = kh_array(d->members, sizeof *d->held, err);
-	if (!d->m || !d->work || !d->wire || !d->parcel || !d->bytes || !d->held)
+	if (!d->m || !d->work || !d->wire || !d->message || !d->bytes || !d->held)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		d->m[i].device = device[i];
-	KH_DTRY(kh_gpu_use(device[0], err));
-	KH_DTRY(kh_gpu_host_room(&d->host, kh_dt_host_bytes(d), err));
-	return kh_dt_each(d, open_member, (void *)c->system, err);
+	KHT_DTRY(kh_gpu_use(device[0], err));
+	KHT_DTRY(kh_gpu_host_room(&d->host, kht_dt_host_bytes(d), err));
+	return kht_dt_each(d, open_member, (void *)c->system, err);
 }
 
-int kh_dtable_open(const kh_dtable_config *c, kh_gpu_comm *comm, const int *device, size_t n,
-		   kh_dtable **out, kh_err *err)
+int kht_dtable_open(const kht_dtable_config *c, kh_gpu_comm *comm, const int *device, size_t n,
+		    kht_dtable **out, kh_err *err)
 {
-	kh_dtable *d;
+	kht_dtable *d;
 	int rc = check(c, n, err);
 
 	if (rc)
@@ -245,7 +246,7 @@ int kh_dtable_open(const kh_dtable_config *c, kh_gpu_comm *comm, const int *devi
 	sizes(d, c);
 	rc = open_all(d, c, device, err);
 	if (rc)
-		kh_dtable_close(d);
+		kht_dtable_close(d);
 	else
 		*out = d;
 	return rc;
@@ -257,23 +258,23 @@ static void close_event(cudaEvent_t e)
 		cudaEventDestroy(e);
 }
 
-static void close_member(kh_dtable *d, size_t i)
+static void close_member(kht_dtable *d, size_t i)
 {
-	kh_dmember *m = &d->m[i];
+	kht_dmember *m = &d->m[i];
 
 	if (cudaSetDevice(m->device) != cudaSuccess)
 		return;
 	if (d->work[i])
 		cudaStreamSynchronize(d->work[i]);
-	kh_table_close(m->t);
-	for (unsigned r = 0; r < KH_DROOMS; r++)
+	kht_table_close(m->t);
+	for (unsigned r = 0; r < KHT_DROOMS; r++)
 		kh_gpu_drop(&m->room[r]);
 	close_event(m->given);
 	close_event(m->wire_from);
 	close_event(m->wire_to);
-	for (unsigned p = 0; p <= KH_DPHASES; p++)
+	for (unsigned p = 0; p <= KHT_DPHASES; p++)
 		close_event(m->phase[p]);
-	for (unsigned c = 0; c < KH_DCHUNKS; c++) {
+	for (unsigned c = 0; c < KHT_DCHUNKS; c++) {
 		close_event(m->ordered[c]);
 		close_event(m->moved[c]);
 	}
@@ -285,7 +286,7 @@ static void close_member(kh_dtable *d, size_t i)
 	free(m->lists.at);
 }
 
-void kh_dtable_close(kh_dtable *d)
+void kht_dtable_close(kht_dtable *d)
 {
 	if (!d)
 		return;
@@ -296,19 +297,19 @@ void kh_dtable_close(kh_dtable *d)
 	free(d->m);
 	free(d->work);
 	free(d->wire);
-	free(d->parcel);
+	free(d->message);
 	free(d->bytes);
 	free(d->held);
 	free(d);
 }
 
-/* --- insert --------------------------------------------------------------------------- */
+/* --- insert ----------------------------------------------------------------------- */
 
 /* One run a chunk and sender: those of others where they came in, the member's own where
  * they were brought into order. */
-static void runs(const kh_dtable *d, size_t i, kh_run *run)
+static void runs(const kht_dtable *d, size_t i, kht_run *run)
 {
-	const kh_dmember *m = &d->m[i];
+	const kht_dmember *m = &d->m[i];
 	const unsigned me = d->first + (unsigned)i;
 
 	for (size_t k = 0; k < (size_t)d->chunks * d->members; k++) {
@@ -316,169 +317,169 @@ static void runs(const kh_dtable *d, size_t i, kh_run *run)
 		const size_t at = own ? m->keys.at[k] : m->keys.from[k];
 
 		run[k].n = (uint32_t)(own ? m->keys.n : m->keys.got)[k];
-		run[k].keys = kh_dt_at(m, own ? KH_DROOM_KEYS : KH_DROOM_GOT_KEYS,
-				       at * d->key_bytes);
-		run[k].values = kh_dt_at(m, own ? KH_DROOM_VALUES : KH_DROOM_GOT_VALUES,
-					 at * d->value_bytes);
+		run[k].keys =
+			kht_dt_at(m, own ? KHT_DROOM_KEYS : KHT_DROOM_GOT_KEYS, at * d->key_bytes);
+		run[k].values = kht_dt_at(m, own ? KHT_DROOM_VALUES : KHT_DROOM_GOT_VALUES,
+					  at * d->value_bytes);
 	}
 }
 
 /* The rooms of the part's own arrays grow before anything is under way. */
-static int part_room(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int part_room(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const uint32_t *split = kh_dt_splits(d) + d->first + i;
+	const uint32_t *split = kht_dt_splits(d) + d->first + i;
 	const unsigned finer = d->bins_log2 - d->count_log2;
-	kh_dmember *m = &d->m[i];
-	kh_hashgraph_part *p = &m->part;
+	kht_dmember *m = &d->m[i];
+	kht_hashgraph_part *p = &m->part;
 
 	(void)arg;
 	p->first = split[0] << finer;
 	p->bins = (split[1] - split[0]) << finer;
 	p->n = d->held[d->first + i];
-	KH_DTRY(kh_dt_room(m, KH_DROOM_OFFSET, ((uint64_t)p->bins * p->rows + 1) * 4, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_TABLE_KEYS, p->n * d->key_bytes, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_TABLE_VALUES, p->n * d->value_bytes, err));
-	p->offset = m->room[KH_DROOM_OFFSET].p;
-	p->keys = m->room[KH_DROOM_TABLE_KEYS].p;
-	p->values = m->room[KH_DROOM_TABLE_VALUES].p;
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_OFFSET, ((uint64_t)p->bins * p->rows + 1) * 4, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_TABLE_KEYS, p->n * d->key_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_TABLE_VALUES, p->n * d->value_bytes, err));
+	p->offset = m->room[KHT_DROOM_OFFSET].p;
+	p->keys = m->room[KHT_DROOM_TABLE_KEYS].p;
+	p->values = m->room[KHT_DROOM_TABLE_VALUES].p;
 	return KH_OK;
 }
 
-static int build(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int build(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const unsigned n = d->chunks * d->members;
-	kh_dmember *m = &d->m[i];
-	kh_run *up = kh_dt_up(d, i);
+	kht_dmember *m = &d->m[i];
+	kht_run *up = kht_dt_up(d, i);
 
 	(void)arg;
 	runs(d, i, up);
-	KH_DTRY(KH_GPU(cudaMemcpyAsync(m->room[KH_DROOM_UP].p, up, n * sizeof *up,
-				       cudaMemcpyHostToDevice, d->work[i]),
-		       err));
-	KH_DTRY(kh_dt_work_after(d, i, d->chunks - 1, err));
-	KH_DTRY(kh_dt_mark(d, i, KH_DPHASE_MOVE + 1, err));
-	return kh_hashgraph_part_build(m->t, &m->part, m->room[KH_DROOM_UP].p, n, d->work[i],
-				       err);
+	KHT_DTRY(KH_GPU(cudaMemcpyAsync(m->room[KHT_DROOM_UP].p, up, n * sizeof *up,
+					cudaMemcpyHostToDevice, d->work[i]),
+			err));
+	KHT_DTRY(kht_dt_work_after(d, i, d->chunks - 1, err));
+	KHT_DTRY(kht_dt_mark(d, i, KHT_DPHASE_MOVE + 1, err));
+	return kht_hashgraph_part_build(m->t, &m->part, m->room[KHT_DROOM_UP].p, n, d->work[i],
+					err);
 }
 
-static int insert_run(kh_dtable *d, size_t i, const kh_run *r, kh_err *err)
+static int insert_run(kht_dtable *d, size_t i, const kht_run *r, kh_err *err)
 {
-	const kh_kv pairs = { r->keys, r->values, r->n };
+	const kht_kv pairs = { r->keys, r->values, r->n };
 
-	return r->n ? kh_table_insert(d->m[i].t, &pairs, d->work[i], err) : KH_OK;
+	return r->n ? kht_table_insert(d->m[i].t, &pairs, d->work[i], err) : KH_OK;
 }
 
 /* What a table of its own gets: each chunk when it is there, while the next travels. */
-static int insert(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int insert(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const unsigned all = d->members, me = d->first + (unsigned)i;
-	const kh_dplan *p = &d->m[i].keys;
-	kh_run *run = kh_dt_up(d, i);
+	const kht_dplan *p = &d->m[i].keys;
+	kht_run *run = kht_dt_up(d, i);
 
 	(void)arg;
 	runs(d, i, run);
 	for (unsigned c = 0; c < d->chunks; c++) {
-		kh_run *r = run + (size_t)c * all, came = r[me == 0 && all > 1];
+		kht_run *r = run + (size_t)c * all, came = r[me == 0 && all > 1];
 
-		came.n = (uint32_t)(kh_dt_came(d, p, c + 1) - kh_dt_came(d, p, c));
-		KH_DTRY(kh_dt_work_after(d, i, c, err));
+		came.n = (uint32_t)(kht_dt_came(d, p, c + 1) - kht_dt_came(d, p, c));
+		KHT_DTRY(kht_dt_work_after(d, i, c, err));
 		if (c == 0)
-			KH_DTRY(kh_dt_mark(d, i, KH_DPHASE_MOVE + 1, err));
-		KH_DTRY(insert_run(d, i, &r[me], err));
+			KHT_DTRY(kht_dt_mark(d, i, KHT_DPHASE_MOVE + 1, err));
+		KHT_DTRY(insert_run(d, i, &r[me], err));
 		if (all > 1)
-			KH_DTRY(insert_run(d, i, &came, err));
+			KHT_DTRY(insert_run(d, i, &came, err));
 	}
 	return KH_OK;
 }
 
-static int insert_own(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int insert_own(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const kh_dpart *part = (const kh_dpart *)arg + i;
-	const kh_run r = { part->keys, part->values, (uint32_t)part->n };
+	const kht_dpart *part = (const kht_dpart *)arg + i;
+	const kht_run r = { part->keys, part->values, (uint32_t)part->n };
 
 	return insert_run(d, i, &r, err);
 }
 
-static int independent(kh_dtable *d, const kh_dpart *part, kh_err *err)
+static int independent(kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
-	const uint64_t *x = kh_dt_matrix(d);
+	const uint64_t *x = kht_dt_matrix(d);
 
-	KH_DTRY(kh_dt_broadcast(d, part, err));
+	KHT_DTRY(kht_dt_broadcast(d, part, err));
 	for (unsigned m = 0; m < d->members; m++)
 		d->held[m] += x[(size_t)m * d->members + m];
-	for (unsigned p = KH_DPHASE_SPLIT; p <= KH_DPHASE_MOVE; p++)
-		KH_DTRY(kh_dt_mark_all(d, p + 1, err));
-	return kh_dt_each(d, insert_own, (void *)part, err);
+	for (unsigned p = KHT_DPHASE_SPLIT; p <= KHT_DPHASE_MOVE; p++)
+		KHT_DTRY(kht_dt_mark_all(d, p + 1, err));
+	return kht_dt_each(d, insert_own, (void *)part, err);
 }
 
-static void hold(kh_dtable *d)
+static void hold(kht_dtable *d)
 {
-	const uint64_t *x = kh_dt_matrix(d);
+	const uint64_t *x = kht_dt_matrix(d);
 	const size_t all = d->members, row = d->chunks;
 
 	for (size_t k = 0; k < all * all * row; k++)
 		d->held[k / row % all] += x[k];
 }
 
-static int distributed(kh_dtable *d, const kh_dpart *part, kh_err *err)
+static int distributed(kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
-	const kh_dorder o = { part, d->value_bytes, false };
+	const kht_dorder o = { part, d->value_bytes, false };
 
-	KH_DTRY(kh_dt_divide(d, part, !d->built, err));
+	KHT_DTRY(kht_dt_divide(d, part, !d->built, err));
 	hold(d);
 	for (unsigned m = 0; m < d->members; m++)
 		if (d->held[m] >= UINT32_MAX)
-			return kh_fail(err, KH_EUSAGE, "%llu pairs on GPU %u: below 2^32 are possible",
+			return kh_fail(err, KH_EUSAGE,
+				       "%llu pairs on GPU %u: below 2^32 are possible",
 				       (unsigned long long)d->held[m], m);
 	if (d->hashgraph)
-		KH_DTRY(kh_dt_each(d, part_room, NULL, err));
+		KHT_DTRY(kht_dt_each(d, part_room, NULL, err));
 	d->built = true;
-	KH_DTRY(kh_dt_exchange(d, &o, 0, err));
-	return kh_dt_each(d, d->hashgraph ? build : insert, NULL, err);
+	KHT_DTRY(kht_dt_exchange(d, &o, 0, err));
+	return kht_dt_each(d, d->hashgraph ? build : insert, NULL, err);
 }
 
-int kh_dtable_insert(kh_dtable *d, const kh_dpart *part, kh_err *err)
+int kht_dtable_insert(kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
 	if (d->hashgraph && d->built)
 		return kh_fail(err, KH_EUSAGE, "a HashGraph is built by one insert");
 	for (size_t i = 0; i < d->n; i++)
 		if (part[i].n > d->cfg.capacity)
 			return kh_fail(err, KH_EUSAGE,
-				       "%zu pairs on cuda:%d, of a table of %llu a GPU",
-				       part[i].n, d->m[i].device,
-				       (unsigned long long)d->cfg.capacity);
-	KH_DTRY(kh_dt_begin(d, part, err));
-	KH_DTRY((d->independent ? independent : distributed)(d, part, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_TABLE + 1, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_BACK + 1, err));
-	return kh_dt_finish(d, err);
+				       "%zu pairs on cuda:%d, of a table of %llu a GPU", part[i].n,
+				       d->m[i].device, (unsigned long long)d->cfg.capacity);
+	KHT_DTRY(kht_dt_begin(d, part, err));
+	KHT_DTRY((d->independent ? independent : distributed)(d, part, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_TABLE + 1, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_BACK + 1, err));
+	return kht_dt_finish(d, err);
 }
 
-/* --- status --------------------------------------------------------------------------- */
-static int status(kh_dtable *d, size_t i, void *arg, kh_err *err)
+/* --- status ----------------------------------------------------------------------- */
+static int status(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	kh_dtable_stats *s = arg;
-	kh_table_stats t;
-	int rc = kh_table_status(d->m[i].t, d->work[i], &t, err);
+	kht_dtable_stats *s = arg;
+	kht_table_stats t;
+	int rc = kht_table_status(d->m[i].t, d->work[i], &t, err);
 
 	s->bytes += t.bytes;
-	for (unsigned r = 0; r < KH_DROOMS; r++)
+	for (unsigned r = 0; r < KHT_DROOMS; r++)
 		s->bytes += d->m[i].room[r].bytes;
 	return rc;
 }
 
-int kh_dtable_status(kh_dtable *d, kh_dtable_stats *stats, kh_err *err)
+int kht_dtable_status(kht_dtable *d, kht_dtable_stats *stats, kh_err *err)
 {
-	kh_dtable_stats s = { .members = d->members, .chunks = d->chunks };
+	kht_dtable_stats s = { .members = d->members, .chunks = d->chunks };
 	int rc, at = KH_OK;
 
 	for (unsigned m = 0; m < d->members; m++) {
 		s.pairs += d->held[m];
 		s.most = d->held[m] > s.most ? d->held[m] : s.most;
 	}
-	rc = kh_dt_each(d, status, &s, err);
+	rc = kht_dt_each(d, status, &s, err);
 	if (rc != KH_EDEVICE)
-		at = kh_dt_times(d, &s, rc ? NULL : err);
+		at = kht_dt_times(d, &s, rc ? NULL : err);
 	if (stats)
 		*stats = s;
 	return rc ? rc : at;

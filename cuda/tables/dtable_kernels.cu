@@ -1,18 +1,17 @@
 /* dtable_kernels.cu - hash values and their bins, hash ranges of equal load, answers in
  * order */
-#include "dtable_kernels.h"
-#include "hash.cuh"
-#include "placing.cuh"
-#include "span_retrieve.cuh"
+#include "cuda/tables/dtable_kernels.h"
+#include "cuda/tables/hash.cuh"
+#include "cuda/tables/placing.cuh"
+#include "cuda/tables/span_retrieve.cuh"
 
-#define AHEAD      8                    /* keys of a thread in flight */
+#define AHEAD      8 /* keys of a thread in flight */
 #define HASH_BLOCK 1024
 
-/* --- hash and count (Alg. 2, 3 to 9) ------------------------------------------------- */
+/* --- hash and count (Alg. 2, 3 to 9) ---------------------------------------------- */
 
 /* Each block has counters of its own in shared memory, and adds them up at the end. */
-template <class K>
-static __global__ void __launch_bounds__(HASH_BLOCK) hash_keys(kh_dhash h)
+template <class K> static __global__ void __launch_bounds__(HASH_BLOCK) hash_keys(kht_dhash h)
 {
 	extern __shared__ uint32_t counter[];
 	const unsigned bins = 1u << h.bins_log2;
@@ -35,7 +34,7 @@ static __global__ void __launch_bounds__(HASH_BLOCK) hash_keys(kh_dhash h)
 			size_t i = from + k * HASH_BLOCK + threadIdx.x;
 			if (i >= h.n)
 				break;
-			K m = kh_mix(x[k], h.seed);
+			K m = kht_mix(x[k], h.seed);
 			((K *)h.mixed)[i] = m;
 			atomicAdd(counter + (uint32_t)(m >> (sizeof(K) * 8 - h.bins_log2)), 1u);
 		}
@@ -46,43 +45,43 @@ static __global__ void __launch_bounds__(HASH_BLOCK) hash_keys(kh_dhash h)
 			atomicAdd(h.count + b, counter[b]);
 }
 
-template <class K> static int hash(const kh_dhash *h, cudaStream_t s, kh_err *err)
+template <class K> static int hash(const kht_dhash *h, cudaStream_t s, kh_err *err)
 {
 	const unsigned bytes = 4u << h->bins_log2;
 	int device, cores = 0;
 	size_t blocks = (h->n + HASH_BLOCK * AHEAD - 1) / (HASH_BLOCK * AHEAD);
-	int rc = kh_cuda(cudaGetDevice(&device), "hash values", err);
+	int rc = kht_cuda(cudaGetDevice(&device), "hash values", err);
 
 	if (!rc)
-		rc = kh_cuda(cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount,
-						    device),
-			     "hash values", err);
+		rc = kht_cuda(
+			cudaDeviceGetAttribute(&cores, cudaDevAttrMultiProcessorCount, device),
+			"hash values", err);
 	if (!rc)
-		rc = kh_cuda(cudaFuncSetAttribute(hash_keys<K>,
-						  cudaFuncAttributeMaxDynamicSharedMemorySize,
-						  (int)bytes),
-			     "hash values", err);
+		rc = kht_cuda(cudaFuncSetAttribute(hash_keys<K>,
+						   cudaFuncAttributeMaxDynamicSharedMemorySize,
+						   (int)bytes),
+			      "hash values", err);
 	if (rc)
 		return rc;
-	cores *= h->bins_log2 < KH_DBINS_MAX ? 2 : 1;   /* that fit on one */
+	cores *= h->bins_log2 < KHT_DBINS_MAX ? 2 : 1; /* that fit on one */
 	if (blocks > (size_t)cores)
 		blocks = (size_t)cores;
 	hash_keys<K><<<(unsigned)blocks, HASH_BLOCK, bytes, s>>>(*h);
-	return kh_launched("hash values", err);
+	return kht_launched("hash values", err);
 }
 
-int kh_dt_hash(const kh_dhash *h, cudaStream_t s, kh_err *err)
+int kht_dt_hash(const kht_dhash *h, cudaStream_t s, kh_err *err)
 {
 	if (h->n == 0)
 		return KH_OK;
 	return h->key_bits == 32 ? hash<uint32_t>(h, s, err) : hash<uint64_t>(h, s, err);
 }
 
-/* --- hash ranges of equal load (Alg. 2, 11 to 16) ------------------------------------- */
+/* --- hash ranges of equal load (Alg. 2, 11 to 16) --------------------------------- */
 
-static __global__ void sum_chunks(kh_dcounts c, uint64_t *sum)
+static __global__ void sum_chunks(kht_dcounts c, uint64_t *sum)
 {
-	size_t b = kh_thread_id();
+	size_t b = kht_thread_id();
 	uint64_t x = 0;
 
 	if (b >= c.bins)
@@ -92,17 +91,17 @@ static __global__ void sum_chunks(kh_dcounts c, uint64_t *sum)
 	sum[b] = x;
 }
 
-int kh_dt_sum(const kh_dcounts *c, uint64_t *sum, cudaStream_t s, kh_err *err)
+int kht_dt_sum(const kht_dcounts *c, uint64_t *sum, cudaStream_t s, kh_err *err)
 {
-	sum_chunks<<<kh_blocks(c->bins), KH_BLOCK, 0, s>>>(*c, sum);
-	return kh_launched("sums of bins", err);
+	sum_chunks<<<kht_blocks(c->bins), KHT_BLOCK, 0, s>>>(*c, sum);
+	return kht_launched("sums of bins", err);
 }
 
 /* Bin where the members before m have their share; before[b] keys lie below bin b, and in all
  * before[bins]. */
-static __global__ void find_splits(kh_dcounts c, const uint64_t *before, uint32_t *split)
+static __global__ void find_splits(kht_dcounts c, const uint64_t *before, uint32_t *split)
 {
-	unsigned m = (unsigned)kh_thread_id();
+	unsigned m = (unsigned)kht_thread_id();
 	uint32_t from = 0, to = c.bins;
 
 	if (m > c.members)
@@ -130,57 +129,56 @@ static __global__ void find_splits(kh_dcounts c, const uint64_t *before, uint32_
 	split[m] = from;
 }
 
-int kh_dt_split(const kh_dcounts *c, uint64_t *sum, uint32_t *split, cudaStream_t s,
-		kh_err *err)
+int kht_dt_split(const kht_dcounts *c, uint64_t *sum, uint32_t *split, cudaStream_t s, kh_err *err)
 {
 	if (sum)
-		kh_scan_tiles<<<1, KH_BLOCK, 0, s>>>(sum, c->bins, (uint64_t)0, kh_plus());
-	find_splits<<<kh_blocks(c->members + 1), KH_BLOCK, 0, s>>>(*c, sum, split);
-	return kh_launched("hash ranges", err);
+		kht_scan_tiles<<<1, KHT_BLOCK, 0, s>>>(sum, c->bins, (uint64_t)0, kht_plus());
+	find_splits<<<kht_blocks(c->members + 1), KHT_BLOCK, 0, s>>>(*c, sum, split);
+	return kht_launched("hash ranges", err);
 }
 
 /* A block a member and chunk. */
-static __global__ void __launch_bounds__(KH_BLOCK)
-	count_owners(kh_dcounts c, const uint32_t *split, uint64_t *row)
+static __global__ void __launch_bounds__(KHT_BLOCK)
+	count_owners(kht_dcounts c, const uint32_t *split, uint64_t *row)
 {
 	unsigned m = blockIdx.x, chunk = blockIdx.y;
 	uint64_t x = 0, all;
 
-	for (uint32_t b = split[m] + threadIdx.x; b < split[m + 1]; b += KH_BLOCK)
+	for (uint32_t b = split[m] + threadIdx.x; b < split[m + 1]; b += KHT_BLOCK)
 		x += c.count[(size_t)chunk * c.bins + b];
-	kh_block_scan(x, (uint64_t)0, kh_plus(), &all);
+	kht_block_scan(x, (uint64_t)0, kht_plus(), &all);
 	if (threadIdx.x == 0)
 		row[m * c.chunks + chunk] = all;
 }
 
-int kh_dt_owners(const kh_dcounts *c, const uint32_t *split, uint64_t *row, cudaStream_t s,
-		 kh_err *err)
+int kht_dt_owners(const kht_dcounts *c, const uint32_t *split, uint64_t *row, cudaStream_t s,
+		  kh_err *err)
 {
-	count_owners<<<dim3(c->members, c->chunks), KH_BLOCK, 0, s>>>(*c, split, row);
-	return kh_launched("shares of the members", err);
+	count_owners<<<dim3(c->members, c->chunks), KHT_BLOCK, 0, s>>>(*c, split, row);
+	return kht_launched("shares of the members", err);
 }
 
-/* --- answers -------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------- */
 
 static __global__ void number(uint32_t *p, size_t n)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		p[i] = (uint32_t)i;
 }
 
-int kh_dt_number(uint32_t *p, size_t n, cudaStream_t s, kh_err *err)
+int kht_dt_number(uint32_t *p, size_t n, cudaStream_t s, kh_err *err)
 {
 	if (n == 0)
 		return KH_OK;
-	number<<<kh_blocks(n), KH_BLOCK, 0, s>>>(p, n);
-	return kh_launched("numbers", err);
+	number<<<kht_blocks(n), KHT_BLOCK, 0, s>>>(p, n);
+	return kht_launched("numbers", err);
 }
 
-static __global__ void put_counts(kh_danswers a, uint32_t *counts)
+static __global__ void put_counts(kht_danswers a, uint32_t *counts)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 	uint32_t sum = 0;
 
 	if (i >= a.n)
@@ -190,17 +188,17 @@ static __global__ void put_counts(kh_danswers a, uint32_t *counts)
 	counts[a.index ? a.index[i] : i] = sum;
 }
 
-int kh_dt_counts(const kh_danswers *a, uint32_t *counts, cudaStream_t s, kh_err *err)
+int kht_dt_counts(const kht_danswers *a, uint32_t *counts, cudaStream_t s, kh_err *err)
 {
 	if (a->n == 0)
 		return KH_OK;
-	put_counts<<<kh_blocks(a->n), KH_BLOCK, 0, s>>>(*a, counts);
-	return kh_launched("counts", err);
+	put_counts<<<kht_blocks(a->n), KHT_BLOCK, 0, s>>>(*a, counts);
+	return kht_launched("counts", err);
 }
 
-static __global__ void put_spans(kh_danswers a, const uint64_t *start, kh_span *span)
+static __global__ void put_spans(kht_danswers a, const uint64_t *start, kht_span *span)
 {
-	size_t j = kh_thread_id();
+	size_t j = kht_thread_id();
 
 	if (j >= a.n * a.each)
 		return;
@@ -210,61 +208,60 @@ static __global__ void put_spans(kh_danswers a, const uint64_t *start, kh_span *
 
 static __global__ void pick_offsets(const uint64_t *in, unsigned each, size_t n, uint64_t *out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		out[i] = in[i * each];
 }
 
 template <class V>
-static int put_lists(kh_table *t, const kh_danswers *a, const kh_span *span, const void *values,
-		     const kh_lists *out, cudaStream_t s, kh_err *err)
+static int put_lists(kht_table *t, const kht_danswers *a, const kht_span *span, const void *values,
+		     const kht_lists *out, cudaStream_t s, kh_err *err)
 {
-	kh_scratch<uint64_t> offset;
-	kh_lists o = *out;
+	kht_scratch<uint64_t> offset;
+	kht_lists o = *out;
 	int rc = a->each > 1 ? offset.take(t, a->n * a->each + 1, s, err) : KH_OK;
 
 	if (a->each > 1)
 		o.offsets = offset.p;
 	if (!rc)
-		rc = kh_span_copy(t, span, a->n * a->each, (const V *)values, &o, s, err);
+		rc = kht_span_copy(t, span, a->n * a->each, (const V *)values, &o, s, err);
 	if (rc || a->each == 1)
 		return rc;
-	pick_offsets<<<kh_blocks(a->n + 1), KH_BLOCK, 0, s>>>(offset.p, a->each, a->n + 1,
-							      out->offsets);
-	return kh_launched("lists", err);
+	pick_offsets<<<kht_blocks(a->n + 1), KHT_BLOCK, 0, s>>>(offset.p, a->each, a->n + 1,
+								out->offsets);
+	return kht_launched("lists", err);
 }
 
-int kh_dt_lists(kh_table *t, const kh_danswers *a, const uint64_t *start, const void *values,
-		unsigned value_bits, const kh_lists *out, cudaStream_t s, kh_err *err)
+int kht_dt_lists(kht_table *t, const kht_danswers *a, const uint64_t *start, const void *values,
+		 unsigned value_bits, const kht_lists *out, cudaStream_t s, kh_err *err)
 {
 	const size_t n = a->n * a->each;
-	kh_scratch<kh_span> span;
+	kht_scratch<kht_span> span;
 	int rc;
 
 	if (n == 0)
-		return kh_cuda(cudaMemsetAsync(out->offsets, 0, 8, s), "lists", err);
+		return kht_cuda(cudaMemsetAsync(out->offsets, 0, 8, s), "lists", err);
 	if ((rc = span.take(t, n, s, err)))
 		return rc;
-	put_spans<<<kh_blocks(n), KH_BLOCK, 0, s>>>(*a, start, span.p);
+	put_spans<<<kht_blocks(n), KHT_BLOCK, 0, s>>>(*a, start, span.p);
 	return value_bits == 32 ? put_lists<uint32_t>(t, a, span.p, values, out, s, err)
 				: put_lists<uint64_t>(t, a, span.p, values, out, s, err);
 }
 
-static __global__ void put_lengths(kh_dcounts c, const uint64_t *start, const uint64_t *bound,
+static __global__ void put_lengths(kht_dcounts c, const uint64_t *start, const uint64_t *bound,
 				   uint64_t *row)
 {
-	unsigned i = (unsigned)kh_thread_id();
+	unsigned i = (unsigned)kht_thread_id();
 
 	if (i < c.members * c.chunks)
 		row[i % c.members * c.chunks + i / c.members] =
 			start[bound[i + 1]] - start[bound[i]];
 }
 
-int kh_dt_lengths(const kh_dcounts *c, const uint64_t *start, const uint64_t *bound,
-		  uint64_t *row, cudaStream_t s, kh_err *err)
+int kht_dt_lengths(const kht_dcounts *c, const uint64_t *start, const uint64_t *bound,
+		   uint64_t *row, cudaStream_t s, kh_err *err)
 {
-	put_lengths<<<kh_blocks(c->members * c->chunks), KH_BLOCK, 0, s>>>(*c, start, bound,
-									   row);
-	return kh_launched("lengths of lists", err);
+	put_lengths<<<kht_blocks(c->members * c->chunks), KHT_BLOCK, 0, s>>>(*c, start, bound, row);
+	return kht_launched("lengths of lists", err);
 }

@@ -5,273 +5,266 @@
  * The host waits once, for the matrix of what goes where; all else is enqueued.
  */
 #include <config.h>
-#include "dtable_in.h"
+#include "cuda/tables/dtable_in.h"
 
-#include "sort.h"
+#include "cuda/tables/sort.h"
 
-/* --- members -------------------------------------------------------------------------- */
-int kh_dt_each(kh_dtable *d, kh_deach *f, void *arg, kh_err *err)
+/* --- members ---------------------------------------------------------------------- */
+int kht_dt_each(kht_dtable *d, kht_deach *f, void *arg, kh_err *err)
 {
 	for (size_t i = 0; i < d->n; i++) {
-		KH_DTRY(kh_gpu_use(d->m[i].device, err));
-		KH_DTRY(f(d, i, arg, err));
+		KHT_DTRY(kh_gpu_use(d->m[i].device, err));
+		KHT_DTRY(f(d, i, arg, err));
 	}
 	return KH_OK;
 }
 
-int kh_dt_room(kh_dmember *m, enum kh_droom r, size_t bytes, kh_err *err)
+int kht_dt_room(kht_dmember *m, enum kht_droom r, size_t bytes, kh_err *err)
 {
 	return kh_gpu_room(&m->room[r], bytes ? bytes : 1, err);
 }
 
-uint64_t *kh_dt_matrix(const kh_dtable *d)
-{
-	return d->host.p;
-}
+uint64_t *kht_dt_matrix(const kht_dtable *d) { return d->host.p; }
 
-uint32_t *kh_dt_splits(const kh_dtable *d)
+uint32_t *kht_dt_splits(const kht_dtable *d)
 {
-	return (uint32_t *)(kh_dt_matrix(d) + (size_t)d->members * d->members * d->chunks);
+	return (uint32_t *)(kht_dt_matrix(d) + (size_t)d->members * d->members * d->chunks);
 }
 
 /* Matrix and splits, in numbers of 64 bits. */
-static size_t before_up(const kh_dtable *d)
+static size_t before_up(const kht_dtable *d)
 {
 	return (size_t)d->members * d->members * d->chunks + d->members / 2 + 1;
 }
 
-static size_t ups(const kh_dtable *d)
+static size_t ups(const kht_dtable *d) { return (size_t)d->members * d->chunks + 1; }
+
+size_t kht_dt_host_bytes(const kht_dtable *d)
 {
-	return (size_t)d->members * d->chunks + 1;
+	return before_up(d) * sizeof(uint64_t) + d->n * ups(d) * sizeof(kht_run);
 }
 
-size_t kh_dt_host_bytes(const kh_dtable *d)
+void *kht_dt_up(const kht_dtable *d, size_t i)
 {
-	return before_up(d) * sizeof(uint64_t) + d->n * ups(d) * sizeof(kh_run);
+	return (kht_run *)(kht_dt_matrix(d) + before_up(d)) + i * ups(d);
 }
 
-void *kh_dt_up(const kh_dtable *d, size_t i)
-{
-	return (kh_run *)(kh_dt_matrix(d) + before_up(d)) + i * ups(d);
-}
-
-int kh_dt_mark(kh_dtable *d, size_t i, unsigned phase, kh_err *err)
+int kht_dt_mark(kht_dtable *d, size_t i, unsigned phase, kh_err *err)
 {
 	return KH_GPU(cudaEventRecord(d->m[i].phase[phase], d->work[i]), err);
 }
 
-static int mark(kh_dtable *d, size_t i, void *phase, kh_err *err)
+static int mark(kht_dtable *d, size_t i, void *phase, kh_err *err)
 {
-	return kh_dt_mark(d, i, *(unsigned *)phase, err);
+	return kht_dt_mark(d, i, *(unsigned *)phase, err);
 }
 
-int kh_dt_mark_all(kh_dtable *d, unsigned phase, kh_err *err)
+int kht_dt_mark_all(kht_dtable *d, unsigned phase, kh_err *err)
 {
-	return kh_dt_each(d, mark, &phase, err);
+	return kht_dt_each(d, mark, &phase, err);
 }
 
-static int begin(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int begin(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const kh_dpart *part = (const kh_dpart *)arg + i;
+	const kht_dpart *part = (const kht_dpart *)arg + i;
 
-	KH_DTRY(KH_GPU(cudaEventRecord(d->m[i].given, part->stream), err));
-	KH_DTRY(KH_GPU(cudaStreamWaitEvent(d->work[i], d->m[i].given, 0), err));
-	return kh_dt_mark(d, i, 0, err);
+	KHT_DTRY(KH_GPU(cudaEventRecord(d->m[i].given, part->stream), err));
+	KHT_DTRY(KH_GPU(cudaStreamWaitEvent(d->work[i], d->m[i].given, 0), err));
+	return kht_dt_mark(d, i, 0, err);
 }
 
-int kh_dt_begin(kh_dtable *d, const kh_dpart *part, kh_err *err)
+int kht_dt_begin(kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
 	d->timed = false;
 	d->wire_bytes = 0;
-	return kh_dt_each(d, begin, (void *)part, err);
+	return kht_dt_each(d, begin, (void *)part, err);
 }
 
-int kh_dt_finish(kh_dtable *d, kh_err *err)
+int kht_dt_finish(kht_dtable *d, kh_err *err)
 {
-	KH_DTRY(kh_gpu_comm_wait(d->comm, d->work, err));
+	KHT_DTRY(kh_gpu_comm_wait(d->comm, d->work, err));
 	d->timed = true;
 	return KH_OK;
 }
 
-static int longest(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int longest(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const kh_dmember *m = &d->m[i];
-	kh_dtable_stats *s = arg;
+	const kht_dmember *m = &d->m[i];
+	kht_dtable_stats *s = arg;
 	float ms;
 
-	for (unsigned p = 0; p < KH_DPHASES; p++) {
-		KH_DTRY(KH_GPU(cudaEventElapsedTime(&ms, m->phase[p], m->phase[p + 1]), err));
+	for (unsigned p = 0; p < KHT_DPHASES; p++) {
+		KHT_DTRY(KH_GPU(cudaEventElapsedTime(&ms, m->phase[p], m->phase[p + 1]), err));
 		s->seconds[p] = ms / 1e3 > s->seconds[p] ? ms / 1e3 : s->seconds[p];
 	}
 	if (d->wire_bytes == 0)
 		return KH_OK;
-	KH_DTRY(KH_GPU(cudaEventElapsedTime(&ms, m->wire_from, m->wire_to), err));
+	KHT_DTRY(KH_GPU(cudaEventElapsedTime(&ms, m->wire_from, m->wire_to), err));
 	s->wire = ms / 1e3 > s->wire ? ms / 1e3 : s->wire;
 	return KH_OK;
 }
 
-int kh_dt_times(kh_dtable *d, kh_dtable_stats *s, kh_err *err)
+int kht_dt_times(kht_dtable *d, kht_dtable_stats *s, kh_err *err)
 {
 	s->wire_bytes = d->wire_bytes;
-	return d->timed ? kh_dt_each(d, longest, s, err) : KH_OK;
+	return d->timed ? kht_dt_each(d, longest, s, err) : KH_OK;
 }
 
-/* --- hash values and hash ranges ------------------------------------------------------ */
-static kh_dcounts counts_of(const kh_dtable *d, const kh_dmember *m)
+/* --- hash values and hash ranges -------------------------------------------------- */
+static kht_dcounts counts_of(const kht_dtable *d, const kht_dmember *m)
 {
-	return (kh_dcounts) { m->room[KH_DROOM_COUNT].p, d->chunks, 1u << d->count_log2,
-			      d->members };
+	return (kht_dcounts) { m->room[KHT_DROOM_COUNT].p, d->chunks, 1u << d->count_log2,
+			       d->members };
 }
 
-static size_t matrix_bytes(const kh_dtable *d)
+static size_t matrix_bytes(const kht_dtable *d)
 {
 	return (size_t)d->members * d->members * d->chunks * 8;
 }
 
-static int clear_matrix(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int clear_matrix(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	(void)arg;
-	return KH_GPU(cudaMemsetAsync(kh_dt_at(&d->m[i], KH_DROOM_MATRIX, 0), 0,
-				      matrix_bytes(d), d->work[i]),
-		      err);
-}
-
-static int hash(kh_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	const kh_dpart *part = (const kh_dpart *)arg + i;
-	kh_dmember *m = &d->m[i];
-	const size_t bins = (size_t)1 << d->count_log2;
-
-	KH_DTRY(kh_dt_room(m, KH_DROOM_MIX, part->n * d->key_bytes, err));
-	KH_DTRY(KH_GPU(cudaMemsetAsync(m->room[KH_DROOM_COUNT].p, 0, d->chunks * bins * 4,
-				       d->work[i]),
-		       err));
-	for (unsigned c = 0; c < d->chunks; c++) {
-		const size_t from = kh_dt_chunk(d, part->n, c);
-		kh_dhash h = { .keys = (const char *)part->keys + from * d->key_bytes,
-			       .mixed = kh_dt_at(m, KH_DROOM_MIX, from * d->key_bytes),
-			       .n = kh_dt_chunk(d, part->n, c + 1) - from,
-			       .key_bits = d->cfg.key_bits,
-			       .bins_log2 = d->count_log2,
-			       .seed = d->seed,
-			       .count = kh_dt_at(m, KH_DROOM_COUNT, c * bins * 4) };
-		KH_DTRY(kh_dt_hash(&h, d->work[i], err));
-	}
-	return kh_dt_mark(d, i, KH_DPHASE_HASH + 1, err);
-}
-
-static int sum(kh_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	const kh_dcounts c = counts_of(d, &d->m[i]);
-
-	(void)arg;
-	return kh_dt_sum(&c, kh_dt_at(&d->m[i], KH_DROOM_SUM, 0), d->work[i], err);
-}
-
-/* The sums of all members; with one member they are there. */
-static int sum_all(kh_dtable *d, kh_err *err)
-{
-	uint64_t *p[KH_DMEMBERS];
-
-	KH_DTRY(kh_dt_each(d, sum, NULL, err));
-	for (size_t i = 0; i < d->n; i++)
-		p[i] = d->m[i].room[KH_DROOM_SUM].p;
-	return kh_gpu_comm_sum(d->comm, p, (size_t)1 << d->count_log2, d->work, err);
-}
-
-static int split(kh_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	const kh_dcounts c = counts_of(d, &d->m[i]);
-
-	(void)arg;
-	return kh_dt_split(&c, d->hashgraph ? kh_dt_at(&d->m[i], KH_DROOM_SUM, 0) : NULL,
-			   kh_dt_at(&d->m[i], KH_DROOM_SPLIT, 0), d->work[i], err);
-}
-
-static int owners(kh_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	kh_dmember *m = &d->m[i];
-	const kh_dcounts c = counts_of(d, m);
-	const size_t row = (size_t)(d->first + i) * d->members * d->chunks * 8;
-
-	(void)arg;
-	return kh_dt_owners(&c, m->room[KH_DROOM_SPLIT].p, kh_dt_at(m, KH_DROOM_MATRIX, row),
-			    d->work[i], err);
-}
-
-int kh_dt_divide(kh_dtable *d, const kh_dpart *part, bool first, kh_err *err)
-{
-	KH_DTRY(kh_dt_each(d, clear_matrix, NULL, err));
-	KH_DTRY(kh_dt_each(d, hash, (void *)part, err));
-	if (first && d->hashgraph)
-		KH_DTRY(sum_all(d, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_SUM + 1, err));
-	if (first)
-		KH_DTRY(kh_dt_each(d, split, NULL, err));
-	KH_DTRY(kh_dt_each(d, owners, NULL, err));
-	if (first) {
-		KH_DTRY(kh_gpu_use(d->m[0].device, err));
-		KH_DTRY(KH_GPU(cudaMemcpyAsync(kh_dt_splits(d), d->m[0].room[KH_DROOM_SPLIT].p,
-					       (d->members + 1) * sizeof(uint32_t),
-					       cudaMemcpyDeviceToHost, d->work[0]),
-			       err));
-	}
-	return kh_dt_share(d, err);
-}
-
-static int own_size(kh_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	const size_t row = (size_t)(d->first + i) * d->members;
-	uint64_t *up = kh_dt_up(d, i);
-
-	for (unsigned m = 0; m < d->members; m++)
-		up[m] = ((const kh_dpart *)arg)[i].n;
-	return KH_GPU(cudaMemcpyAsync(kh_dt_at(&d->m[i], KH_DROOM_MATRIX, row * 8), up,
-				      d->members * sizeof *up, cudaMemcpyHostToDevice,
+	return KH_GPU(cudaMemsetAsync(kht_dt_at(&d->m[i], KHT_DROOM_MATRIX, 0), 0, matrix_bytes(d),
 				      d->work[i]),
 		      err);
 }
 
-int kh_dt_broadcast(kh_dtable *d, const kh_dpart *part, kh_err *err)
+static int hash(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	KH_DTRY(kh_dt_each(d, clear_matrix, NULL, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_HASH + 1, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_SUM + 1, err));
-	KH_DTRY(kh_dt_each(d, own_size, (void *)part, err));
-	return kh_dt_share(d, err);
+	const kht_dpart *part = (const kht_dpart *)arg + i;
+	kht_dmember *m = &d->m[i];
+	const size_t bins = (size_t)1 << d->count_log2;
+
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_MIX, part->n * d->key_bytes, err));
+	KHT_DTRY(KH_GPU(
+		cudaMemsetAsync(m->room[KHT_DROOM_COUNT].p, 0, d->chunks * bins * 4, d->work[i]),
+		err));
+	for (unsigned c = 0; c < d->chunks; c++) {
+		const size_t from = kht_dt_chunk(d, part->n, c);
+		kht_dhash h = { .keys = (const char *)part->keys + from * d->key_bytes,
+				.mixed = kht_dt_at(m, KHT_DROOM_MIX, from * d->key_bytes),
+				.n = kht_dt_chunk(d, part->n, c + 1) - from,
+				.key_bits = d->cfg.key_bits,
+				.bins_log2 = d->count_log2,
+				.seed = d->seed,
+				.count = kht_dt_at(m, KHT_DROOM_COUNT, c * bins * 4) };
+		KHT_DTRY(kht_dt_hash(&h, d->work[i], err));
+	}
+	return kht_dt_mark(d, i, KHT_DPHASE_HASH + 1, err);
 }
 
-int kh_dt_share(kh_dtable *d, kh_err *err)
+static int sum(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	uint64_t *p[KH_DMEMBERS];
+	const kht_dcounts c = counts_of(d, &d->m[i]);
+
+	(void)arg;
+	return kht_dt_sum(&c, kht_dt_at(&d->m[i], KHT_DROOM_SUM, 0), d->work[i], err);
+}
+
+/* The sums of all members; with one member they are there. */
+static int sum_all(kht_dtable *d, kh_err *err)
+{
+	uint64_t *p[KHT_DMEMBERS];
+
+	KHT_DTRY(kht_dt_each(d, sum, NULL, err));
+	for (size_t i = 0; i < d->n; i++)
+		p[i] = d->m[i].room[KHT_DROOM_SUM].p;
+	return kh_gpu_comm_sum(d->comm, p, (size_t)1 << d->count_log2, d->work, err);
+}
+
+static int split(kht_dtable *d, size_t i, void *arg, kh_err *err)
+{
+	const kht_dcounts c = counts_of(d, &d->m[i]);
+
+	(void)arg;
+	return kht_dt_split(&c, d->hashgraph ? kht_dt_at(&d->m[i], KHT_DROOM_SUM, 0) : NULL,
+			    kht_dt_at(&d->m[i], KHT_DROOM_SPLIT, 0), d->work[i], err);
+}
+
+static int owners(kht_dtable *d, size_t i, void *arg, kh_err *err)
+{
+	kht_dmember *m = &d->m[i];
+	const kht_dcounts c = counts_of(d, m);
+	const size_t row = (size_t)(d->first + i) * d->members * d->chunks * 8;
+
+	(void)arg;
+	return kht_dt_owners(&c, m->room[KHT_DROOM_SPLIT].p, kht_dt_at(m, KHT_DROOM_MATRIX, row),
+			     d->work[i], err);
+}
+
+int kht_dt_divide(kht_dtable *d, const kht_dpart *part, bool first, kh_err *err)
+{
+	KHT_DTRY(kht_dt_each(d, clear_matrix, NULL, err));
+	KHT_DTRY(kht_dt_each(d, hash, (void *)part, err));
+	if (first && d->hashgraph)
+		KHT_DTRY(sum_all(d, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_SUM + 1, err));
+	if (first)
+		KHT_DTRY(kht_dt_each(d, split, NULL, err));
+	KHT_DTRY(kht_dt_each(d, owners, NULL, err));
+	if (first) {
+		KHT_DTRY(kh_gpu_use(d->m[0].device, err));
+		KHT_DTRY(KH_GPU(cudaMemcpyAsync(kht_dt_splits(d), d->m[0].room[KHT_DROOM_SPLIT].p,
+						(d->members + 1) * sizeof(uint32_t),
+						cudaMemcpyDeviceToHost, d->work[0]),
+				err));
+	}
+	return kht_dt_share(d, err);
+}
+
+static int own_size(kht_dtable *d, size_t i, void *arg, kh_err *err)
+{
+	const size_t row = (size_t)(d->first + i) * d->members;
+	uint64_t *up = kht_dt_up(d, i);
+
+	for (unsigned m = 0; m < d->members; m++)
+		up[m] = ((const kht_dpart *)arg)[i].n;
+	return KH_GPU(cudaMemcpyAsync(kht_dt_at(&d->m[i], KHT_DROOM_MATRIX, row * 8), up,
+				      d->members * sizeof *up, cudaMemcpyHostToDevice, d->work[i]),
+		      err);
+}
+
+int kht_dt_broadcast(kht_dtable *d, const kht_dpart *part, kh_err *err)
+{
+	KHT_DTRY(kht_dt_each(d, clear_matrix, NULL, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_HASH + 1, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_SUM + 1, err));
+	KHT_DTRY(kht_dt_each(d, own_size, (void *)part, err));
+	return kht_dt_share(d, err);
+}
+
+int kht_dt_share(kht_dtable *d, kh_err *err)
+{
+	uint64_t *p[KHT_DMEMBERS];
 
 	for (size_t i = 0; i < d->n; i++)
-		p[i] = d->m[i].room[KH_DROOM_MATRIX].p;
-	KH_DTRY(kh_gpu_comm_sum(d->comm, p, matrix_bytes(d) / 8, d->work, err));
-	KH_DTRY(kh_gpu_use(d->m[0].device, err));
-	KH_DTRY(KH_GPU(cudaMemcpyAsync(kh_dt_matrix(d), p[0], matrix_bytes(d),
-				       cudaMemcpyDeviceToHost, d->work[0]),
-		       err));
+		p[i] = d->m[i].room[KHT_DROOM_MATRIX].p;
+	KHT_DTRY(kh_gpu_comm_sum(d->comm, p, matrix_bytes(d) / 8, d->work, err));
+	KHT_DTRY(kh_gpu_use(d->m[0].device, err));
+	KHT_DTRY(KH_GPU(cudaMemcpyAsync(kht_dt_matrix(d), p[0], matrix_bytes(d),
+					cudaMemcpyDeviceToHost, d->work[0]),
+			err));
 	return kh_gpu_comm_wait(d->comm, d->work, err);
 }
 
-/* --- plans ---------------------------------------------------------------------------- */
-static void plan(const kh_dtable *d, unsigned me, unsigned how, kh_dplan *p)
+/* --- plans ------------------------------------------------------------------------ */
+static void plan(const kht_dtable *d, unsigned me, unsigned how, kht_dplan *p)
 {
-	const uint64_t *x = kh_dt_matrix(d);
+	const uint64_t *x = kht_dt_matrix(d);
 	const unsigned all = d->members;
 	size_t k = 0, at = 0, from = 0, back = 0;
 
 	for (unsigned c = 0; c < d->chunks; c++)
 		for (unsigned m = 0; m < all; m++, k++) {
-			const bool moved = m != me || how & KH_DPLAN_OWN;
+			const bool moved = m != me || how & KHT_DPLAN_OWN;
 
 			p->n[k] = x[((size_t)me * all + m) * d->chunks + c];
 			p->got[k] = moved ? x[((size_t)m * all + me) * d->chunks + c] : 0;
 			p->at[k] = at;
 			p->from[k] = from;
 			p->back[k] = back;
-			at += how & KH_DPLAN_TO_ALL ? 0 : p->n[k];
+			at += how & KHT_DPLAN_TO_ALL ? 0 : p->n[k];
 			from += p->got[k];
 			back += p->n[k];
 		}
@@ -280,33 +273,33 @@ static void plan(const kh_dtable *d, unsigned me, unsigned how, kh_dplan *p)
 	p->back[k] = back;
 }
 
-void kh_dt_plan(kh_dtable *d, unsigned how)
+void kht_dt_plan(kht_dtable *d, unsigned how)
 {
 	for (size_t i = 0; i < d->n; i++)
 		plan(d, d->first + (unsigned)i, how,
-		     how & KH_DPLAN_LISTS ? &d->m[i].lists : &d->m[i].keys);
+		     how & KHT_DPLAN_LISTS ? &d->m[i].lists : &d->m[i].keys);
 }
 
-/* --- moves ---------------------------------------------------------------------------- */
-/* The k-th parcel of member i. */
-static void parcel(kh_dtable *d, size_t i, unsigned k, unsigned c, const kh_dmove *v)
+/* --- moves ------------------------------------------------------------------------ */
+/* The k-th message of member i. */
+static void fill_message(kht_dtable *d, size_t i, unsigned k, unsigned c, const kht_dmove *v)
 {
-	const kh_dmember *m = &d->m[i];
-	const kh_dplan *p = v->how & KH_DPLAN_LISTS ? &m->lists : &m->keys;
-	const bool back = v->how & KH_DPLAN_BACK;
+	const kht_dmember *m = &d->m[i];
+	const kht_dplan *p = v->how & KHT_DPLAN_LISTS ? &m->lists : &m->keys;
+	const bool back = v->how & KHT_DPLAN_BACK;
 	size_t *b = d->bytes + (k * d->n + i) * 4 * d->members;
 	const unsigned all = d->members, me = d->first + (unsigned)i;
 
 	for (unsigned o = 0; o < all; o++) {
 		const size_t at = (size_t)c * all + o;
-		const bool moved = o != me || v->how & KH_DPLAN_OWN;
+		const bool moved = o != me || v->how & KHT_DPLAN_OWN;
 
 		b[o] = (back ? p->from : p->at)[at] * v->width;
 		b[all + o] = moved ? (back ? p->got : p->n)[at] * v->width : 0;
 		b[2 * all + o] = (back ? p->back : p->from)[at] * v->width;
 		b[3 * all + o] = moved ? (back ? p->n : p->got)[at] * v->width : 0;
 	}
-	d->parcel[k * d->n + i] = (kh_gpu_parcel) {
+	d->message[k * d->n + i] = (kh_gpu_message) {
 		.send = v->keys_of ? v->keys_of[i].keys : m->room[v->send].p,
 		.at = b,
 		.bytes = b + all,
@@ -317,115 +310,115 @@ static void parcel(kh_dtable *d, size_t i, unsigned k, unsigned c, const kh_dmov
 	};
 }
 
-int kh_dt_move(kh_dtable *d, unsigned c, const kh_dmove *v, const kh_dmove *with, kh_err *err)
+int kht_dt_move(kht_dtable *d, unsigned c, const kht_dmove *v, const kht_dmove *with, kh_err *err)
 {
 	for (size_t i = 0; i < d->n; i++) {
-		parcel(d, i, 0, c, v);
+		fill_message(d, i, 0, c, v);
 		if (!with)
 			continue;
-		parcel(d, i, 1, c, with);
-		d->parcel[i].more = &d->parcel[d->n + i];
+		fill_message(d, i, 1, c, with);
+		d->message[i].more = &d->message[d->n + i];
 	}
-	return kh_gpu_comm_all_to_all(d->comm, d->parcel, err);
+	return kh_gpu_comm_all_to_all(d->comm, d->message, err);
 }
 
-static int wire_after(kh_dtable *d, size_t i, void *c, kh_err *err)
+static int wire_after(kht_dtable *d, size_t i, void *c, kh_err *err)
 {
 	cudaEvent_t e = d->m[i].ordered[*(unsigned *)c];
 
-	KH_DTRY(KH_GPU(cudaEventRecord(e, d->work[i]), err));
+	KHT_DTRY(KH_GPU(cudaEventRecord(e, d->work[i]), err));
 	return KH_GPU(cudaStreamWaitEvent(d->wire[i], e, 0), err);
 }
 
-int kh_dt_wire_after(kh_dtable *d, unsigned c, kh_err *err)
+int kht_dt_wire_after(kht_dtable *d, unsigned c, kh_err *err)
 {
-	return kh_dt_each(d, wire_after, &c, err);
+	return kht_dt_each(d, wire_after, &c, err);
 }
 
-static int wire_done(kh_dtable *d, size_t i, void *c, kh_err *err)
+static int wire_done(kht_dtable *d, size_t i, void *c, kh_err *err)
 {
 	return KH_GPU(cudaEventRecord(d->m[i].moved[*(unsigned *)c], d->wire[i]), err);
 }
 
-int kh_dt_wire_done(kh_dtable *d, unsigned c, kh_err *err)
+int kht_dt_wire_done(kht_dtable *d, unsigned c, kh_err *err)
 {
-	return kh_dt_each(d, wire_done, &c, err);
+	return kht_dt_each(d, wire_done, &c, err);
 }
 
-int kh_dt_work_after(kh_dtable *d, size_t i, unsigned c, kh_err *err)
+int kht_dt_work_after(kht_dtable *d, size_t i, unsigned c, kh_err *err)
 {
 	return KH_GPU(cudaStreamWaitEvent(d->work[i], d->m[i].moved[c], 0), err);
 }
 
-static int wire_from(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int wire_from(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	(void)arg;
 	return KH_GPU(cudaEventRecord(d->m[i].wire_from, d->wire[i]), err);
 }
 
-static int wire_to(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int wire_to(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	(void)arg;
 	return KH_GPU(cudaEventRecord(d->m[i].wire_to, d->wire[i]), err);
 }
 
-/* --- order and exchange --------------------------------------------------------------- */
+/* --- order and exchange ----------------------------------------------------------- */
 struct chunk {
-	const kh_dorder *o;
+	const kht_dorder *o;
 	unsigned c;
 };
 
 /* By as many high bits as there are bins: by owner, and by what the owner's table needs. */
-static int order(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int order(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const struct chunk *a = arg;
-	const kh_dpart *part = &a->o->part[i];
-	kh_dmember *m = &d->m[i];
-	const size_t from = kh_dt_chunk(d, part->n, a->c);
+	const kht_dpart *part = &a->o->part[i];
+	kht_dmember *m = &d->m[i];
+	const size_t from = kht_dt_chunk(d, part->n, a->c);
 	const unsigned vb = a->o->numbers ? 4 : a->o->value_bytes;
-	const char *values = a->o->numbers ? m->room[KH_DROOM_NUMBER].p : part->values;
-	kh_sort s = { .keys = kh_dt_at(m, KH_DROOM_MIX, from * d->key_bytes),
-		      .keys_out = kh_dt_at(m, KH_DROOM_KEYS, from * d->key_bytes),
-		      .n = kh_dt_chunk(d, part->n, a->c + 1) - from,
-		      .key_bits = d->cfg.key_bits,
-		      .value_bits = vb * 8,
-		      .from = (int)(d->cfg.key_bits - d->bins_log2),
-		      .to = (int)d->cfg.key_bits };
+	const char *values = a->o->numbers ? m->room[KHT_DROOM_NUMBER].p : part->values;
+	kht_sort s = { .keys = kht_dt_at(m, KHT_DROOM_MIX, from * d->key_bytes),
+		       .keys_out = kht_dt_at(m, KHT_DROOM_KEYS, from * d->key_bytes),
+		       .n = kht_dt_chunk(d, part->n, a->c + 1) - from,
+		       .key_bits = d->cfg.key_bits,
+		       .value_bits = vb * 8,
+		       .from = (int)(d->cfg.key_bits - d->bins_log2),
+		       .to = (int)d->cfg.key_bits };
 
 	if (s.n == 0)
 		return KH_OK;
 	if (vb == 0)
-		return kh_sort_keys(m->t, &s, d->work[i], err);
+		return kht_sort_keys(m->t, &s, d->work[i], err);
 	s.values = values + from * vb;
-	s.values_out = kh_dt_at(m, KH_DROOM_VALUES, from * vb);
-	return kh_sort_pairs(m->t, &s, d->work[i], err);
+	s.values_out = kht_dt_at(m, KHT_DROOM_VALUES, from * vb);
+	return kht_sort_pairs(m->t, &s, d->work[i], err);
 }
 
 /* What comes needs room; nothing is under way. */
-static int rooms(kh_dtable *d, size_t i, void *arg, kh_err *err)
+static int rooms(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
-	const kh_dorder *o = arg;
-	kh_dmember *m = &d->m[i];
-	const size_t n = o->part[i].n, got = kh_dt_came(d, &m->keys, d->chunks);
+	const kht_dorder *o = arg;
+	kht_dmember *m = &d->m[i];
+	const size_t n = o->part[i].n, got = kht_dt_came(d, &m->keys, d->chunks);
 
-	KH_DTRY(kh_dt_room(m, KH_DROOM_GOT_KEYS, got * d->key_bytes, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_GOT_KEYS, got * d->key_bytes, err));
 	if (!d->independent)
-		KH_DTRY(kh_dt_room(m, KH_DROOM_KEYS, n * d->key_bytes, err));
+		KHT_DTRY(kht_dt_room(m, KHT_DROOM_KEYS, n * d->key_bytes, err));
 	if (!o->numbers) {
-		KH_DTRY(kh_dt_room(m, KH_DROOM_VALUES, n * o->value_bytes, err));
-		return kh_dt_room(m, KH_DROOM_GOT_VALUES, got * o->value_bytes, err);
+		KHT_DTRY(kht_dt_room(m, KHT_DROOM_VALUES, n * o->value_bytes, err));
+		return kht_dt_room(m, KHT_DROOM_GOT_VALUES, got * o->value_bytes, err);
 	}
 	if (d->independent)
 		return KH_OK;
-	KH_DTRY(kh_dt_room(m, KH_DROOM_NUMBER, n * 4, err));
-	KH_DTRY(kh_dt_room(m, KH_DROOM_VALUES, n * 4, err));
-	return kh_dt_number(m->room[KH_DROOM_NUMBER].p, n, d->work[i], err);
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_NUMBER, n * 4, err));
+	KHT_DTRY(kht_dt_room(m, KHT_DROOM_VALUES, n * 4, err));
+	return kht_dt_number(m->room[KHT_DROOM_NUMBER].p, n, d->work[i], err);
 }
 
-static void count_bytes(kh_dtable *d, unsigned width)
+static void count_bytes(kht_dtable *d, unsigned width)
 {
 	for (size_t i = 0; i < d->n; i++) {
-		const kh_dplan *p = &d->m[i].keys;
+		const kht_dplan *p = &d->m[i].keys;
 		uint64_t n = 0;
 
 		for (size_t k = 0; k < (size_t)d->chunks * d->members; k++)
@@ -435,28 +428,28 @@ static void count_bytes(kh_dtable *d, unsigned width)
 	}
 }
 
-int kh_dt_exchange(kh_dtable *d, const kh_dorder *o, unsigned how, kh_err *err)
+int kht_dt_exchange(kht_dtable *d, const kht_dorder *o, unsigned how, kh_err *err)
 {
 	const unsigned vb = o->numbers ? 0 : o->value_bytes;
-	const kh_dmove keys = { KH_DROOM_KEYS, KH_DROOM_GOT_KEYS, d->key_bytes, how,
-				how & KH_DPLAN_TO_ALL ? o->part : NULL };
-	const kh_dmove values = { KH_DROOM_VALUES, KH_DROOM_GOT_VALUES, vb, how, NULL };
+	const kht_dmove keys = { KHT_DROOM_KEYS, KHT_DROOM_GOT_KEYS, d->key_bytes, how,
+				 how & KHT_DPLAN_TO_ALL ? o->part : NULL };
+	const kht_dmove values = { KHT_DROOM_VALUES, KHT_DROOM_GOT_VALUES, vb, how, NULL };
 	struct chunk c = { o, 0 };
 
-	kh_dt_plan(d, how);
+	kht_dt_plan(d, how);
 	count_bytes(d, d->key_bytes + vb);
-	KH_DTRY(kh_dt_each(d, rooms, (void *)o, err));
-	KH_DTRY(kh_dt_mark_all(d, KH_DPHASE_SPLIT + 1, err));
+	KHT_DTRY(kht_dt_each(d, rooms, (void *)o, err));
+	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_SPLIT + 1, err));
 	for (; c.c < d->chunks; c.c++) {
-		if (!(how & KH_DPLAN_TO_ALL))
-			KH_DTRY(kh_dt_each(d, order, &c, err));
-		KH_DTRY(kh_dt_wire_after(d, c.c, err));
+		if (!(how & KHT_DPLAN_TO_ALL))
+			KHT_DTRY(kht_dt_each(d, order, &c, err));
+		KHT_DTRY(kht_dt_wire_after(d, c.c, err));
 		if (c.c == 0)
-			KH_DTRY(kh_dt_each(d, wire_from, NULL, err));
-		KH_DTRY(kh_dt_move(d, c.c, &keys, vb ? &values : NULL, err));
+			KHT_DTRY(kht_dt_each(d, wire_from, NULL, err));
+		KHT_DTRY(kht_dt_move(d, c.c, &keys, vb ? &values : NULL, err));
 		if (c.c + 1 == d->chunks) /* what is waited for comes after */
-			KH_DTRY(kh_dt_each(d, wire_to, NULL, err));
-		KH_DTRY(kh_dt_wire_done(d, c.c, err));
+			KHT_DTRY(kht_dt_each(d, wire_to, NULL, err));
+		KHT_DTRY(kht_dt_wire_done(d, c.c, err));
 	}
-	return kh_dt_mark_all(d, KH_DPHASE_ORDER + 1, err);
+	return kht_dt_mark_all(d, KHT_DPHASE_ORDER + 1, err);
 }

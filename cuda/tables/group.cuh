@@ -6,24 +6,25 @@
  * A quad is the other kind: four lanes that read one 64-byte bucket, 16 bytes a lane, in
  * step with the rest of the warp.
  */
-#ifndef KH_TABLES_GROUP_CUH
-#define KH_TABLES_GROUP_CUH
+#ifndef KHT_GROUP_CUH
+#define KHT_GROUP_CUH
 
 #include <stdint.h>
 
-#define KH_FULL 0xffffffffu
+#define KHT_FULL 0xffffffffu
 
-struct kh_group {
-	unsigned size, rank, shift, mask;
+struct kht_group {
+	unsigned size, lane; /* lanes; this one's number among them */
+	unsigned shift, mask;
 
-	__device__ explicit kh_group(unsigned n)
+	__device__ explicit kht_group(unsigned n)
 	{
-		unsigned lane = threadIdx.x & 31;
+		unsigned in_warp = threadIdx.x & 31;
 
 		size = n;
-		rank = lane & (n - 1);
-		shift = lane & ~(n - 1);
-		mask = (n == 32 ? KH_FULL : (1u << n) - 1) << shift;
+		lane = in_warp & (n - 1);
+		shift = in_warp & ~(n - 1);
+		mask = (n == 32 ? KHT_FULL : (1u << n) - 1) << shift;
 	}
 	__device__ unsigned ballot(bool p) const
 	{
@@ -46,25 +47,25 @@ struct kh_group {
 };
 
 /* First of the group's threads: the number of its query. */
-static __device__ __forceinline__ size_t kh_group_id(unsigned size)
+static __device__ __forceinline__ size_t kht_group_id(unsigned size)
 {
 	return (blockIdx.x * (size_t)blockDim.x + threadIdx.x) / size;
 }
 
-static __device__ __forceinline__ size_t kh_thread_id()
+static __device__ __forceinline__ size_t kht_thread_id()
 {
 	return blockIdx.x * (size_t)blockDim.x + threadIdx.x;
 }
 
 /* The four lanes of a quad exchange with lane r of it; all warps take part. */
-template <class T> static __device__ __forceinline__ T kh_quad(T x, int r)
+template <class T> static __device__ __forceinline__ T kht_quad(T x, int r)
 {
-	return __shfl_sync(KH_FULL, x, r, 4);
+	return __shfl_sync(KHT_FULL, x, r, 4);
 }
 
-static __device__ __forceinline__ unsigned kh_quad_ballot(bool p)
+static __device__ __forceinline__ unsigned kht_quad_ballot(bool p)
 {
-	return __ballot_sync(KH_FULL, p) >> (threadIdx.x & 28) & 15u;
+	return __ballot_sync(KHT_FULL, p) >> (threadIdx.x & 28) & 15u;
 }
 
 #endif

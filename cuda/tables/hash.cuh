@@ -6,14 +6,14 @@
  * the key's place and never go back.  A mix goes to a bucket by multiply-shift: monotone,
  * so that mixes in order are buckets in order.
  */
-#ifndef KH_TABLES_HASH_CUH
-#define KH_TABLES_HASH_CUH
+#ifndef KHT_HASH_CUH
+#define KHT_HASH_CUH
 
 #include <stdint.h>
-#include "kmer.h"
+#include "kmer/kmer.h"
 
 /* MurmurHash3's 32-bit finalizer (Appleby, public domain). */
-static KH_HD uint32_t kh_mix(uint32_t x, uint64_t seed)
+static KH_HD uint32_t kht_mix(uint32_t x, uint64_t seed)
 {
 	x ^= (uint32_t)seed;
 	x ^= x >> 16;
@@ -24,11 +24,11 @@ static KH_HD uint32_t kh_mix(uint32_t x, uint64_t seed)
 }
 
 /* Its 64-bit finalizer: kmer.h has it. */
-static KH_HD uint64_t kh_mix(uint64_t x, uint64_t seed) { return kh_fmix64(x ^ seed); }
+static KH_HD uint64_t kht_mix(uint64_t x, uint64_t seed) { return kh_fmix64(x ^ seed); }
 
 /* A second, independent mix: the finalizer of splitmix64 (Steele, Lea, Flood 2014), 32
  * bits of it for either width. */
-static KH_HD uint32_t kh_mix2(uint64_t x, uint64_t seed)
+static KH_HD uint32_t kht_mix2(uint64_t x, uint64_t seed)
 {
 	x += (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -37,12 +37,12 @@ static KH_HD uint32_t kh_mix2(uint64_t x, uint64_t seed)
 }
 
 /* Multiply-shift range reduction (Lemire 2019): [0, n) from a mix, monotone, n < 2^32. */
-static KH_HD uint32_t kh_reduce(uint32_t mix, uint32_t n)
+static KH_HD uint32_t kht_reduce(uint32_t mix, uint32_t n)
 {
 	return (uint32_t)((uint64_t)mix * n >> 32);
 }
 
-static KH_HD uint32_t kh_reduce(uint64_t mix, uint32_t n)
+static KH_HD uint32_t kht_reduce(uint64_t mix, uint32_t n)
 {
 #ifdef __CUDA_ARCH__
 	return (uint32_t)__umul64hi(mix, n);

@@ -1,108 +1,127 @@
 /*
  * host.cuh - what every table's host part shares: its base, memory, launches
  *
- * struct kh_table is the head of every table.  Memory that lives as long as the table is
- * registered in mem[] and freed by kh_table_close(); scratch comes from a pool in stream
+ * struct kht_table is the head of every table.  Memory that lives as long as the table is
+ * registered in mem[] and freed by kht_table_close(); scratch comes from a pool in stream
  * order, so that calls on several streams do not share it.
  */
-#ifndef KH_TABLES_HOST_CUH
-#define KH_TABLES_HOST_CUH
+#ifndef KHT_HOST_CUH
+#define KHT_HOST_CUH
 
 #include <cuda_runtime.h>
 #include <stdlib.h>
-#include "table.h"
+#include "cuda/tables/table.h"
 
-#define KH_BLOCK 256
+#define KHT_BLOCK 256
 
 /* Threads of blocks that probe: a block holds its place until its slowest warp is
  * done, so these are smaller. */
-#ifndef KH_PROBE_BLOCK
-#define KH_PROBE_BLOCK 128
+#ifndef KHT_PROBE_BLOCK
+#define KHT_PROBE_BLOCK 128
 #endif
 
-/* Counters that kernels raise: struct kh_table's `note`. */
-enum kh_note {
-	KH_NOTE_FAILED,
-	KH_NOTE_TRUNCATED,
-	KH_NOTE_POOL,
-	KH_NOTE_USED,
-	KH_NOTE_SIDE,
-	KH_NOTE_SIDE2,
-	KH_NOTE_A,
-	KH_NOTE_B,
-	KH_NOTES
+/* Counters that kernels raise: struct kht_table's `note`. */
+enum kht_note {
+	KHT_NOTE_FAILED,
+	KHT_NOTE_TRUNCATED,
+	KHT_NOTE_POOL,
+	KHT_NOTE_USED,
+	KHT_NOTE_SIDE,
+	KHT_NOTE_SIDE2,
+	KHT_NOTE_A,
+	KHT_NOTE_B,
+	KHT_NOTES
 };
 
-struct kh_table {
-	const kh_table_fn *fn;
-	const kh_table_system *system;
-	kh_table_config cfg;
-	cudaMemPool_t pool;             /* borrowed: all tables of the device share it */
+struct kht_table {
+	const kht_table_fn *fn;
+	const kht_table_system *system;
+	kht_table_config cfg;
+	cudaMemPool_t pool; /* borrowed: all tables of the device share it */
 	int device;
-	unsigned long long *note;       /* KH_NOTES counters on the device */
+	unsigned long long *note; /* KHT_NOTES counters on the device */
 	void *mem[12];
 	unsigned n_mem;
 	uint64_t bytes, slots, restarts;
+	size_t built; /* pairs of the one insert of a table that takes no more */
 };
 
-static inline int kh_cuda(cudaError_t e, const char *what, kh_err *err)
+static inline int kht_cuda(cudaError_t e, const char *what, kh_err *err)
 {
 	if (e == cudaSuccess)
 		return KH_OK;
 	(void)cudaGetLastError();
-	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE,
-		       "%s: %s", what, cudaGetErrorString(e));
+	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE, "%s: %s", what,
+		       cudaGetErrorString(e));
 }
 
 /* After a launch. */
-static inline int kh_launched(const char *what, kh_err *err)
+static inline int kht_launched(const char *what, kh_err *err)
 {
-	return kh_cuda(cudaGetLastError(), what, err);
+	return kht_cuda(cudaGetLastError(), what, err);
 }
 
-static inline unsigned kh_blocks(size_t threads, unsigned block = KH_BLOCK)
+/* Copies to the host, and waits for it. */
+static inline int kht_to_host(void *to, const void *from, size_t bytes, const char *what,
+			      kht_stream s, kh_err *err)
+{
+	int rc = kht_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s), what, err);
+
+	return rc ? rc : kht_cuda(cudaStreamSynchronize(s), what, err);
+}
+
+/* From the host, whose memory may change afterwards. */
+static inline int kht_to_device(void *to, const void *from, size_t bytes, const char *what,
+				kht_stream s, kh_err *err)
+{
+	int rc = kht_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s), what, err);
+
+	return rc ? rc : kht_cuda(cudaStreamSynchronize(s), what, err);
+}
+
+static inline unsigned kht_blocks(size_t threads, unsigned block = KHT_BLOCK)
 {
 	return (unsigned)((threads + block - 1) / block);
 }
 
 /* Memory for the life of the table, every byte set to `fill`. */
 template <class T>
-static int kh_take(kh_table *t, T **p, size_t n, int fill, kh_stream s, kh_err *err)
+static int kht_take(kht_table *t, T **p, size_t n, int fill, kht_stream s, kh_err *err)
 {
 	size_t bytes = (n * sizeof(T) + 255) & ~(size_t)255;
-	int rc = kh_cuda(cudaMalloc((void **)p, bytes), "memory for a table", err);
+	int rc = kht_cuda(cudaMalloc((void **)p, bytes), "memory for a table", err);
 
 	if (rc)
 		return rc;
 	t->mem[t->n_mem++] = *p;
 	t->bytes += bytes;
-	return kh_cuda(cudaMemsetAsync(*p, fill, bytes, s), "clearing a table", err);
+	return kht_cuda(cudaMemsetAsync(*p, fill, bytes, s), "clearing a table", err);
 }
 
 /* Scratch of one call, given back in stream order when it goes out of scope. */
-template <class T> struct kh_scratch {
+template <class T> struct kht_scratch {
 	T *p = nullptr;
-	kh_stream s = nullptr;
+	kht_stream s = nullptr;
 
-	kh_scratch() {}
-	kh_scratch(const kh_scratch &) = delete;
-	kh_scratch &operator=(const kh_scratch &) = delete;
-	~kh_scratch()
+	kht_scratch() {}
+	kht_scratch(const kht_scratch &) = delete;
+	kht_scratch &operator=(const kht_scratch &) = delete;
+	~kht_scratch()
 	{
 		if (p)
 			(void)cudaFreeAsync(p, s);
 	}
-	int take(kh_table *t, size_t n, kh_stream stream, kh_err *err)
+	int take(kht_table *t, size_t n, kht_stream stream, kh_err *err)
 	{
 		s = stream;
-		return kh_cuda(cudaMallocFromPoolAsync((void **)&p, n * sizeof(T) + 16,
-						       t->pool, s),
-			       "scratch of a table", err);
+		return kht_cuda(
+			cudaMallocFromPoolAsync((void **)&p, n * sizeof(T) + 16, t->pool, s),
+			"scratch of a table", err);
 	}
 	operator T *() const { return p; }
 };
 
-static inline bool kh_is_prime(uint64_t x)
+static inline bool kht_is_prime(uint64_t x)
 {
 	if (x % 2 == 0)
 		return x == 2;
@@ -112,80 +131,103 @@ static inline bool kh_is_prime(uint64_t x)
 	return x > 1;
 }
 
-static inline uint32_t kh_next_prime(uint64_t x)
+static inline uint32_t kht_next_prime(uint64_t x)
 {
-	while (!kh_is_prime(x))
+	while (!kht_is_prime(x))
 		x++;
 	return (uint32_t)x;
 }
 
-/* A table object of type T (plain data), zeroed; kh_table_open() fills its head. */
-template <class T> static T *kh_table_make() { return (T *)calloc(1, sizeof(T)); }
+/* table.cu: fills the head of a zeroed table; the caller frees it if that fails. */
+int kht_table_init(kht_table *t, const kht_table_fn *fn, const kht_table_config *cfg, kht_stream s,
+		   kh_err *err);
 
-/* Adapters from the C function table to members of T. */
-template <class T> struct kh_bind {
-	static int insert(kh_table *t, const kh_kv *p, kh_stream s, kh_err *e)
-	{
-		return ((T *)t)->insert(p, s, e);
-	}
-	static int find(kh_table *t, const kh_keys *k, const kh_found *o, kh_stream s,
-			kh_err *e)
-	{
-		return ((T *)t)->find(k, o, s, e);
-	}
-	static int count(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s,
-			 kh_err *e)
-	{
-		return ((T *)t)->count(k, c, s, e);
-	}
-	static int retrieve(kh_table *t, const kh_keys *k, const kh_lists *o, kh_stream s,
-			    kh_err *e)
-	{
-		return ((T *)t)->retrieve(k, o, s, e);
-	}
-	static int fold(kh_table *t, const kh_keys *k, uint64_t *o, kh_stream s,
-			kh_err *e)
-	{
-		return ((T *)t)->fold(k, o, s, e);
-	}
-	static int join(kh_table *t, const kh_keys *k, uint32_t *c, kh_stream s,
-			kh_err *e)
-	{
-		return ((T *)t)->join(k, c, s, e);
-	}
-	static int erase(kh_table *t, const kh_keys *k, kh_stream s, kh_err *e)
-	{
-		return ((T *)t)->erase(k, s, e);
-	}
-	static int mixed(kh_table *t, const kh_ops *o, kh_stream s, kh_err *e)
-	{
-		return ((T *)t)->mixed(o, s, e);
-	}
-	static int clean(kh_table *t, kh_stream s, kh_err *e)
-	{
-		return ((T *)t)->clean(s, e);
-	}
-	static int stats(kh_table *t, kh_stream s, kh_table_stats *st, kh_err *e)
-	{
-		return ((T *)t)->stats(s, st, e);
-	}
-	static void view(const kh_table *t, void *v)
-	{
-		*(typename T::view_type *)v = ((const T *)t)->view();
-	}
+/* A C function of the table's list that calls member F. */
+template <auto F> struct kht_member;
+template <class T, class R, class... P, R (T::*F)(P...)> struct kht_member<F> {
+	static R call(kht_table *t, P... p) { return (static_cast<T *>(t)->*F)(p...); }
 };
 
-/* Calls open<K, V>() for the widths of the config. */
-#define KH_DISPATCH(open, cfg, ...)                                                      \
-	((cfg)->key_bits == 32     ? (cfg)->value_bits == 32                             \
-					     ? open<uint32_t, uint32_t>(__VA_ARGS__)     \
-					     : open<uint32_t, uint64_t>(__VA_ARGS__)     \
-	 : (cfg)->value_bits == 32 ? open<uint64_t, uint32_t>(__VA_ARGS__)               \
-				   : open<uint64_t, uint64_t>(__VA_ARGS__))
+/* The functions of tables of type T: what CAN names, by members of the same names, and
+ * count, retrieve and fold by A (kht_by_view, kht_by_spans). */
+template <class T, unsigned CAN, class A> constexpr kht_table_fn kht_bind()
+{
+	kht_table_fn f = {};
 
-/* table.cu: fills the head of a table that kh_table_make() made; frees it if that
- * fails. */
-int kh_table_init(kh_table *t, const kh_table_fn *fn, const kh_table_config *cfg,
-		  kh_stream s, kh_err *err);
+	f.insert = kht_member<&T::insert>::call;
+	f.count = A::count;
+	if constexpr (!(CAN & KHT_TABLE_NO_VALUES)) {
+		f.retrieve = A::retrieve;
+		f.fold = A::fold;
+	}
+	if constexpr ((CAN & KHT_TABLE_FIND) != 0)
+		f.find = kht_member<&T::find>::call;
+	if constexpr ((CAN & KHT_TABLE_JOIN) != 0)
+		f.join = kht_member<&T::join>::call;
+	if constexpr ((CAN & KHT_TABLE_ERASE) != 0)
+		f.erase = kht_member<&T::erase>::call;
+	if constexpr ((CAN & KHT_TABLE_MIXED) != 0) {
+		f.mixed = kht_member<&T::mixed>::call;
+		f.clean = kht_member<&T::clean>::call;
+	}
+	if constexpr ((CAN & KHT_TABLE_DYNAMIC) != 0) {
+		f.used = kht_member<&T::used>::call;
+		f.stats = kht_member<&T::stats>::call;
+	}
+	f.view = [](const kht_table *t, void *v) {
+		*(typename T::view_type *)v = static_cast<const T *>(t)->view();
+	};
+	return f;
+}
+
+/* Makes a table of type T (plain data), all zero but its head, and calls its open(), which finds
+ * the config in `cfg`.  *out is set also on failure: kht_table_close() frees it. */
+template <class T, unsigned CAN, class A>
+static int kht_make(const kht_table_config *c, kht_stream s, kht_table **out, kh_err *err)
+{
+	static constexpr kht_table_fn fn = kht_bind<T, CAN, A>();
+	T *t = (T *)calloc(1, sizeof(T));
+	int rc;
+
+	*out = t;
+	rc = kht_table_init(t, &fn, c, s, err);
+	return rc ? rc : t->open(s, err);
+}
+
+/* The same for T<K, V> of the widths of the config. */
+template <template <class, class> class T, unsigned CAN, template <class> class A>
+static int kht_make_wide(const kht_table_config *c, kht_stream s, kht_table **out, kh_err *err)
+{
+	typedef T<uint32_t, uint32_t> narrow;
+	typedef T<uint32_t, uint64_t> wide_values;
+	typedef T<uint64_t, uint32_t> wide_keys;
+	typedef T<uint64_t, uint64_t> wide;
+
+	if (c->key_bits == 32)
+		return c->value_bits == 32
+			       ? kht_make<narrow, CAN, A<narrow>>(c, s, out, err)
+			       : kht_make<wide_values, CAN, A<wide_values>>(c, s, out, err);
+	return c->value_bits == 32 ? kht_make<wide_keys, CAN, A<wide_keys>>(c, s, out, err)
+				   : kht_make<wide, CAN, A<wide>>(c, s, out, err);
+}
+
+/* The same for T<K>, whose values are of 32 bits; `otherwise` is what a user who asks for
+ * others is told. */
+template <template <class> class T, unsigned CAN, template <class> class A>
+static int kht_make_keyed(const kht_table_config *c, const char *otherwise, kht_stream s,
+			  kht_table **out, kh_err *err)
+{
+	if (c->value_bits != 32)
+		return kh_fail(err, KH_EUSAGE, "%s", otherwise);
+	return c->key_bits == 32 ? kht_make<T<uint32_t>, CAN, A<T<uint32_t>>>(c, s, out, err)
+				 : kht_make<T<uint64_t>, CAN, A<T<uint64_t>>>(c, s, out, err);
+}
+
+/* Calls f<K, V>() for the widths of the config. */
+#define KHT_DISPATCH(f, cfg, ...)                                                                  \
+	((cfg)->key_bits == 32     ? (cfg)->value_bits == 32 ? f<uint32_t, uint32_t>(__VA_ARGS__)  \
+							     : f<uint32_t, uint64_t>(__VA_ARGS__)  \
+	 : (cfg)->value_bits == 32 ? f<uint64_t, uint32_t>(__VA_ARGS__)                            \
+				   : f<uint64_t, uint64_t>(__VA_ARGS__))
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * index_build.cuh - kernels that build the product's index from sorted pairs: index.cu
  */
-#ifndef KH_TABLES_INDEX_BUILD_CUH
-#define KH_TABLES_INDEX_BUILD_CUH
+#ifndef KHT_INDEX_BUILD_CUH
+#define KHT_INDEX_BUILD_CUH
 
-#include "index.h"
-#include "placing.cuh"
+#include "index/index.h"
+#include "cuda/tables/placing.cuh"
 
 #define TILE 4096
 
@@ -14,12 +14,12 @@ struct entries {
 	uint32_t *loc;
 	uint32_t n, n_entries, tiles;
 	kh_range *dir;
-	uint32_t *from;                 /* entry e: pairs from[e] up to from[e + 1] */
-	uint64_t *slot;                 /* of entry e, over all ranges */
-	uint32_t *words;                /* of entry e's list */
-	const uint32_t *base;           /* scan of words */
+	uint32_t *from;       /* entry e: pairs from[e] up to from[e + 1] */
+	uint64_t *slot;       /* of entry e, over all ranges */
+	uint32_t *words;      /* of entry e's list */
+	const uint32_t *base; /* scan of words */
 	long long *lead;
-	uint32_t *bad;                  /* a flag a range: an entry lies too far */
+	uint32_t *bad; /* a flag a range: an entry lies too far */
 	kh_bucket *bucket;
 	uint32_t *out;
 
@@ -37,7 +37,7 @@ struct entries {
 
 template <class K> static __global__ void to_keys(const K *keys, size_t n, uint64_t *out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		out[i] = kh_key(keys[i]);
@@ -46,7 +46,7 @@ template <class K> static __global__ void to_keys(const K *keys, size_t n, uint6
 /* *falls is set where locations do not ascend in the order of the input. */
 static __global__ void check_order(const uint32_t *loc, size_t n, uint32_t *falls)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i > 0 && i < n && loc[i] < loc[i - 1])
 		*falls = 1;
@@ -55,17 +55,16 @@ static __global__ void check_order(const uint32_t *loc, size_t n, uint32_t *fall
 static __global__ void flag_pairs(const uint64_t *key, const uint32_t *loc, size_t n,
 				  uint32_t *flag)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		flag[i] = i == 0 || key[i] != key[i - 1] || loc[i] != loc[i - 1];
 }
 
 static __global__ void keep_pairs(const uint64_t *key, const uint32_t *loc, size_t n,
-				  const uint32_t *at, uint64_t *key_out,
-				  uint32_t *loc_out)
+				  const uint32_t *at, uint64_t *key_out, uint32_t *loc_out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= n || at[i] == at[i + 1])
 		return;
@@ -76,7 +75,7 @@ static __global__ void keep_pairs(const uint64_t *key, const uint32_t *loc, size
 static __global__ void count_keys(const uint64_t *key, size_t n, uint32_t *keys)
 {
 	__shared__ uint32_t sum[KH_RANGES];
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	sum[threadIdx.x] = 0;
 	__syncthreads();
@@ -89,7 +88,7 @@ static __global__ void count_keys(const uint64_t *key, size_t n, uint32_t *keys)
 
 static __global__ void flag_entries(entries e, uint32_t *flag)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < e.n)
 		flag[i] = i == 0 || e.place((uint32_t)i) != e.place((uint32_t)i - 1);
@@ -97,7 +96,7 @@ static __global__ void flag_entries(entries e, uint32_t *flag)
 
 static __global__ void start_entries(entries e, const uint32_t *at)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < e.n && at[i] != at[i + 1])
 		e.from[at[i]] = (uint32_t)i;
@@ -131,7 +130,7 @@ static __device__ uint32_t merge(uint32_t *l, uint32_t n)
 /* A list's words; entries of one key are ascending and distinct already. */
 static __global__ void size_lists(entries e)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= e.n_entries)
 		return;
@@ -143,20 +142,19 @@ static __global__ void size_lists(entries e)
 
 static __global__ void find_slots(entries e, bool write)
 {
-	uint32_t first = blockIdx.x * TILE + threadIdx.x * (TILE / KH_BLOCK);
+	uint32_t first = blockIdx.x * TILE + threadIdx.x * (TILE / KHT_BLOCK);
 	long long lead = LLONG_MIN, all;
 
-	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KH_BLOCK); i++)
-		lead = max(lead,
-			   (long long)(KH_BUCKET_SLOTS * e.home(e.place(e.from[i]))) - i);
-	long long before = kh_block_scan(lead, LLONG_MIN, kh_max(), &all);
+	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KHT_BLOCK); i++)
+		lead = max(lead, (long long)(KH_BUCKET_SLOTS * e.home(e.place(e.from[i]))) - i);
+	long long before = kht_block_scan(lead, LLONG_MIN, kht_max(), &all);
 	if (!write) {
 		if (threadIdx.x == 0)
 			e.lead[blockIdx.x] = all;
 		return;
 	}
 	lead = max(before, e.lead[blockIdx.x]);
-	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KH_BLOCK); i++) {
+	for (uint32_t i = first; i < min(e.n_entries, first + TILE / KHT_BLOCK); i++) {
 		uint64_t place = e.place(e.from[i]), home = e.home(place);
 
 		lead = max(lead, (long long)(KH_BUCKET_SLOTS * home) - i);
@@ -183,7 +181,7 @@ static __device__ uint32_t first_entry(const entries &e, uint64_t slot)
 /* Bases: words of the range before the bucket's first entry. */
 static __global__ void set_bases(entries e, uint32_t range, uint32_t *range_words)
 {
-	uint32_t b = (uint32_t)kh_thread_id();
+	uint32_t b = (uint32_t)kht_thread_id();
 	const kh_range *r = e.dir + range;
 
 	if (b > r->buckets)
@@ -199,12 +197,11 @@ static __global__ void set_bases(entries e, uint32_t range, uint32_t *range_word
 
 static __global__ void fill_entries(entries e)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= e.n_entries)
 		return;
-	uint64_t place = e.place(e.from[i]), home = e.home(place),
-		 at = e.slot[i] / KH_BUCKET_SLOTS;
+	uint64_t place = e.place(e.from[i]), home = e.home(place), at = e.slot[i] / KH_BUCKET_SLOTS;
 	uint32_t p = e.slot[i] % KH_BUCKET_SLOTS, over = e.words[i] >> 24,
 		 n = e.words[i] & 0xffffff;
 	unsigned *flags = (unsigned *)(e.bucket + at) + 1;
@@ -213,8 +210,7 @@ static __global__ void fill_entries(entries e)
 	e.bucket[at].len[p] = (uint8_t)(over ? over : n);
 	if (at > home) {
 		atomicAdd(flags, 1u << 16);
-		atomicOr((unsigned *)(e.bucket + home) + 1,
-			 (unsigned)KH_BUCKET_GOES_ON << 16);
+		atomicOr((unsigned *)(e.bucket + home) + 1, (unsigned)KH_BUCKET_GOES_ON << 16);
 	}
 	for (uint32_t k = 0; k < n; k++)
 		e.out[e.base[i] + k] = over ? 0 : e.loc[e.from[i] + k];
@@ -222,7 +218,7 @@ static __global__ void fill_entries(entries e)
 
 static __global__ void list_words(const uint32_t *words, size_t n, uint32_t *out)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
 		out[i] = words[i] & 0xffffff;

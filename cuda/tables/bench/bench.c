@@ -6,7 +6,7 @@
  * opening a table (its memory) is not in them; figures are medians, spreads (max - min) /
  * median.
  */
-#include "bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 
 /* --- timing ----------------------------------------------------------------------- */
 
-int kh_bench_check(cudaError_t e, const char *what, kh_err *err)
+int kht_bench_check(cudaError_t e, const char *what, kh_err *err)
 {
 	if (e == cudaSuccess)
 		return KH_OK;
 	(void)cudaGetLastError();
-	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE,
-		       "%s: %s", what, cudaGetErrorString(e));
+	return kh_fail(err, e == cudaErrorMemoryAllocation ? KH_ENOMEM : KH_EDEVICE, "%s: %s", what,
+		       cudaGetErrorString(e));
 }
 
 static int by_double(const void *a, const void *b)
@@ -30,26 +30,26 @@ static int by_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double kh_bench_median(kh_times *t)
+double kht_bench_median(kht_times *t)
 {
 	qsort(t->ms, (size_t)t->n, sizeof *t->ms, by_double);
 	return t->n ? t->ms[t->n / 2] : 0;
 }
 
-double kh_bench_spread(kh_times *t)
+double kht_bench_spread(kht_times *t)
 {
-	double m = kh_bench_median(t);
+	double m = kht_bench_median(t);
 
 	return t->n ? (t->ms[t->n - 1] - t->ms[0]) / m : 0;
 }
 
-int kh_bench_start(kh_bench *b)
+int kht_bench_start(kht_bench *b)
 {
 	CU(cudaEventRecord(b->from, b->stream));
 	return KH_OK;
 }
 
-int kh_bench_stop(kh_bench *b, kh_times *t)
+int kht_bench_stop(kht_bench *b, kht_times *t)
 {
 	float ms;
 
@@ -62,22 +62,22 @@ int kh_bench_stop(kh_bench *b, kh_times *t)
 
 /* --- one case --------------------------------------------------------------------- */
 
-bool kh_bench_wanted(const kh_bench *b, const char *table)
+bool kht_bench_wanted(const kht_bench *b, const char *table)
 {
 	return !b->o->table || strcmp(b->o->table, table) == 0;
 }
 
-int kh_bench_repeats(const kh_bench *b)
+int kht_bench_repeats(const kht_bench *b)
 {
 	return b->o->repeat > 0 && b->o->repeat < RUNS_MAX ? b->o->repeat : 5;
 }
 
-double kh_bench_rate(double n, double ms) { return ms > 0 ? n / ms / 1e6 : 0; }
+double kht_bench_rate(double n, double ms) { return ms > 0 ? n / ms / 1e6 : 0; }
 
-void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
-		   const kh_table_stats *st, const char *verdict)
+void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *out,
+		    const kht_table_stats *st, const char *verdict)
 {
-	double mi = kh_bench_median(in), mo = kh_bench_median(out);
+	double mi = kht_bench_median(in), mo = kht_bench_median(out);
 	double asked = c->look == LOOK_LISTS ? (double)c->values : (double)c->queries;
 
 	char restarts[32] = "";
@@ -85,70 +85,70 @@ void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
 	if (st && st->restarts)
 		snprintf(restarts, sizeof restarts, " restarts %llu",
 			 (unsigned long long)st->restarts);
-	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n",
-		c->table, c->name, c->n,
+	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n", c->table,
+		c->name, c->n,
 		c->cfg.load > 0     ? c->cfg.load
 		: c->cfg.length > 0 ? c->cfg.length
 				    : c->cfg.range,
-		c->r, c->cfg.group, kh_bench_rate((double)c->n, mi),
-		kh_bench_rate(asked, mo), (unsigned long long)(st ? st->bytes : 0),
-		verdict, c->cfg.key_bits, c->cfg.value_bits, kh_bench_spread(in),
-		kh_bench_spread(out), c->note ? c->note : "", restarts);
+		c->r, c->cfg.group, kht_bench_rate((double)c->n, mi), kht_bench_rate(asked, mo),
+		(unsigned long long)(st ? st->bytes : 0), verdict, c->cfg.key_bits,
+		c->cfg.value_bits, kht_bench_spread(in), kht_bench_spread(out),
+		c->note ? c->note : "", restarts);
 	fflush(b->out);
 }
 
-int kh_bench_data(kh_bench *b, const kh_case *c)
+int kht_bench_data(kht_bench *b, const kht_case *c)
 {
-	kh_bench_gen g = { .n = c->n,
-			   .distinct = c->distinct,
-			   .key_bits = c->cfg.key_bits,
-			   .value_bits = c->cfg.value_bits,
-			   .order = c->order };
+	kht_bench_gen g = { .n = c->n,
+			    .distinct = c->distinct,
+			    .key_bits = c->cfg.key_bits,
+			    .value_bits = c->cfg.value_bits,
+			    .order = c->order };
 
 	if (c->skew)
-		CU(kh_bench_skewed(&g, c->skew, b->keys, b->stream));
+		CU(kht_bench_skewed(&g, c->skew, b->keys, b->stream));
 	else
-		CU(kh_bench_keys(&g, b->keys, b->stream));
-	CU(kh_bench_values(&g, b->values, b->stream));
+		CU(kht_bench_keys(&g, b->keys, b->stream));
+	CU(kht_bench_values(&g, b->values, b->stream));
 	g.n = c->queries;
 	g.distinct = 0;
-	CU(kh_bench_keys(&g, b->queries, b->stream));
+	CU(kht_bench_keys(&g, b->queries, b->stream));
 	return KH_OK;
 }
 
 /* Tables that may bring back a little more than was stored. */
-static bool inexact(const kh_case *c)
+static bool inexact(const kht_case *c)
 {
-	return kh_table_system_find(c->table)->can & KH_TABLE_INEXACT;
+	return kht_table_system_find(c->table)->can & KHT_TABLE_INEXACT;
 }
 
-static int ask(kh_bench *b, kh_table *t, const kh_case *c)
+static int ask(kht_bench *b, kht_table *t, const kht_case *c)
 {
-	kh_keys q = { b->queries, c->queries };
-	kh_found f = { b->result, NULL, 0 };
-	kh_lists l = { b->offsets, b->result,
-		       inexact(c) ? b->room * 64 / c->cfg.value_bits : c->values };
+	kht_keys q = { b->queries, c->queries };
+	kht_found f = { b->result, NULL, 0 };
+	kht_lists l = { b->offsets, b->result,
+			inexact(c) ? b->room * 64 / c->cfg.value_bits : c->values };
 
 	switch (c->look) {
 	case LOOK_FIND:
-		return kh_table_find(t, &q, &f, b->stream, b->err);
+		return kht_table_find(t, &q, &f, b->stream, b->err);
 	case LOOK_LISTS:
-		return kh_table_retrieve(t, &q, &l, b->stream, b->err);
+		return kht_table_retrieve(t, &q, &l, b->stream, b->err);
 	case LOOK_COUNT:
-		return kh_table_count(t, &q, b->result, b->stream, b->err);
+		return kht_table_count(t, &q, b->result, b->stream, b->err);
 	case LOOK_JOIN:
-		return kh_table_join(t, &q, b->result, b->stream, b->err);
+		return kht_table_join(t, &q, b->result, b->stream, b->err);
 	default:
 		return KH_OK;
 	}
 }
 
-static int sum_of(kh_bench *b, const void *p, size_t n, unsigned bits, uint64_t *sum)
+static int sum_of(kht_bench *b, const void *p, size_t n, unsigned bits, uint64_t *sum)
 {
 	unsigned long long x;
 
 	CU(cudaMemsetAsync(b->sum, 0, sizeof x, b->stream));
-	CU(kh_bench_sum(p, n, bits, b->sum, b->stream));
+	CU(kht_bench_sum(p, n, bits, b->sum, b->stream));
 	CU(cudaMemcpyAsync(&x, b->sum, sizeof x, cudaMemcpyDeviceToHost, b->stream));
 	CU(cudaStreamSynchronize(b->stream));
 	*sum = x;
@@ -156,7 +156,7 @@ static int sum_of(kh_bench *b, const void *p, size_t n, unsigned bits, uint64_t 
 }
 
 /* Did all that was stored come back? */
-static int verify(kh_bench *b, const kh_case *c, bool *good)
+static int verify(kht_bench *b, const kht_case *c, bool *good)
 {
 	uint64_t got, want = c->n, total = c->values;
 
@@ -172,7 +172,7 @@ static int verify(kh_bench *b, const kh_case *c, bool *good)
 	if (c->look == LOOK_LISTS)
 		CU(cudaMemcpy(&total, b->offsets + c->queries, sizeof total,
 			      cudaMemcpyDeviceToHost));
-	if (inexact(c)) {               /* it drops long lists, and merges a few */
+	if (inexact(c)) { /* it drops long lists, and merges a few */
 		*good = fabs((double)total / (double)c->values - 1) < 0.001;
 		return KH_OK;
 	}
@@ -182,76 +182,76 @@ static int verify(kh_bench *b, const kh_case *c, bool *good)
 	return KH_OK;
 }
 
-int kh_bench_fill(kh_bench *b, const kh_case *c, kh_table **t, kh_times *in)
+int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in)
 {
-	kh_kv p = { b->keys, b->values, c->n };
+	kht_kv p = { b->keys, b->values, c->n };
 
-	TRY(kh_table_open(c->table, &c->cfg, b->stream, t, b->err));
+	TRY(kht_table_open(c->table, &c->cfg, b->stream, t, b->err));
 	CU(cudaStreamSynchronize(b->stream));
-	TRY(kh_bench_start(b));
-	TRY(kh_table_insert(*t, &p, b->stream, b->err));
-	return kh_bench_stop(b, in);
+	TRY(kht_bench_start(b));
+	TRY(kht_table_insert(*t, &p, b->stream, b->err));
+	return kht_bench_stop(b, in);
 }
 
-int kh_bench_run(kh_bench *b, kh_case *c)
+int kht_bench_run(kht_bench *b, kht_case *c)
 {
-	kh_times in = { 0 }, out = { 0 };
-	kh_table_stats st = { 0 };
-	kh_table *t = NULL;
+	kht_times in = { 0 }, out = { 0 };
+	kht_table_stats st = { 0 };
+	kht_table *t = NULL;
 	bool good = false;
 	int rc;
 
-	if (!kh_bench_wanted(b, c->table) || c->n > b->room)
+	if (!kht_bench_wanted(b, c->table) || c->n > b->room)
 		return KH_OK;
 	c->cfg.capacity = c->cfg.capacity ? c->cfg.capacity : c->n;
-	TRY(kh_bench_data(b, c));
-	for (int i = 0; i <= kh_bench_repeats(b); i++) {
-		kh_table_close(t);
+	TRY(kht_bench_data(b, c));
+	for (int i = 0; i <= kht_bench_repeats(b); i++) {
+		kht_table_close(t);
 		t = NULL;
-		rc = kh_bench_fill(b, c, &t, &in);
+		rc = kht_bench_fill(b, c, &t, &in);
 		if (!rc)
-			rc = kh_table_status(t, b->stream, &st, b->err);
+			rc = kht_table_status(t, b->stream, &st, b->err);
 		else if (t)
-			(void)kh_table_status(t, b->stream, &st, NULL);
+			(void)kht_table_status(t, b->stream, &st, NULL);
 		if (i == 0)
-			in.n = 0;               /* the first warms up */
+			in.n = 0; /* the first warms up */
 		if (rc)
 			break;
 	}
-	for (int i = 0; !rc && c->look != LOOK_NONE && i <= kh_bench_repeats(b); i++) {
-		rc = kh_bench_start(b);
+	for (int i = 0; !rc && c->look != LOOK_NONE && i <= kht_bench_repeats(b); i++) {
+		rc = kht_bench_start(b);
 		if (!rc)
 			rc = ask(b, t, c);
 		if (!rc)
-			rc = kh_bench_stop(b, &out);
+			rc = kht_bench_stop(b, &out);
 		if (i == 0)
 			out.n = 0;
 	}
 	if (!rc)
-		rc = kh_table_status(t, b->stream, NULL, b->err);
+		rc = kht_table_status(t, b->stream, NULL, b->err);
 	if (!rc)
 		rc = verify(b, c, &good);
-	kh_table_close(t);
+	kht_table_close(t);
 	if (rc == KH_EDEVICE)
 		return rc;
-	kh_bench_line(b, c, &in, &out, &st,
-		      rc == KH_ENOMEM ? "full"
-		      : rc            ? "refused"
-		      : good          ? "ok"
-				      : "WRONG");
+	kht_bench_line(b, c, &in, &out, &st,
+		       rc == KH_ENOMEM ? "full"
+		       : rc            ? "refused"
+		       : good          ? "ok"
+				       : "WRONG");
 	return KH_OK;
 }
 
-int kh_bench_log2n(const kh_bench *b, int otherwise)
+int kht_bench_log2n(const kht_bench *b, int otherwise)
 {
 	return b->o->log2n > 0 ? b->o->log2n : otherwise;
 }
 
 /* --- the front -------------------------------------------------------------------- */
 
-static void close_bench(kh_bench *b)
+static void close_bench(kht_bench *b)
 {
-	kh_table_close(b->anchor);
+	kht_table_close(b->anchor);
 	cudaFree(b->keys);
 	cudaFree(b->values);
 	cudaFree(b->queries);
@@ -267,15 +267,15 @@ static void close_bench(kh_bench *b)
 		cudaStreamDestroy(b->stream);
 }
 
-static int open_bench(kh_bench *b)
+static int open_bench(kht_bench *b)
 {
-	const kh_table_config c = { .capacity = 1, .key_bits = 32, .value_bits = 32 };
+	const kht_table_config c = { .capacity = 1, .key_bits = 32, .value_bits = 32 };
 	int n;
 
 	if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
 		return kh_fail(b->err, KH_ENODEV,
 			       "bench tables needs a CUDA device, and there is none");
-	b->room = (size_t)1 << kh_bench_log2n(b, 28);
+	b->room = (size_t)1 << kht_bench_log2n(b, 28);
 	CU(cudaStreamCreate(&b->stream));
 	CU(cudaEventCreate(&b->from));
 	CU(cudaEventCreate(&b->to));
@@ -288,31 +288,29 @@ static int open_bench(kh_bench *b)
 	CU(cudaMalloc((void **)&b->sum, 8));
 	CU(cudaMemset(b->keys, 0, b->room * 8));
 	CU(cudaMemset(b->values, 0, b->room * 8));
-	return kh_table_open("sorted", &c, b->stream, &b->anchor, b->err);
+	return kht_table_open("sorted", &c, b->stream, &b->anchor, b->err);
 }
 
-int kh_bench_tables(const kh_bench_options *o, FILE *out, kh_err *err)
+int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err)
 {
-	kh_bench b = { .o = o, .out = out, .err = err };
+	kht_bench b = { .o = o, .out = out, .err = err };
 	bool any = false;
 	int rc = KH_OK;
 
 	if (o->log2n && (o->log2n < 10 || o->log2n > 30))
-		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible",
-			       o->log2n);
-	if (o->table && strcmp(o->table, "hashgraph") != 0 && !kh_table_system_find(o->table))
+		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible", o->log2n);
+	if (o->table && strcmp(o->table, "hashgraph") != 0 && !kht_table_system_find(o->table))
 		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", o->table);
-	for (const kh_bench_experiment *e = kh_bench_list; e->name; e++)
+	for (const kht_bench_experiment *e = kht_bench_list; e->name; e++)
 		any |= !o->experiment || strcmp(o->experiment, e->name) == 0;
 	if (!any)
-		return kh_fail(err, KH_EUSAGE, "no experiment is called '%s'",
-			       o->experiment);
+		return kh_fail(err, KH_EUSAGE, "no experiment is called '%s'", o->experiment);
 	rc = open_bench(&b);
 	if (!rc)
 		fprintf(out, "table,case,n,load,multiplicity,group,insert_gops,retrieve_"
 			     "gops,bytes,check,"
 			     "key_bits,value_bits,insert_spread,retrieve_spread,note\n");
-	for (const kh_bench_experiment *e = kh_bench_list; !rc && e->name; e++)
+	for (const kht_bench_experiment *e = kht_bench_list; !rc && e->name; e++)
 		if (!o->experiment || strcmp(o->experiment, e->name) == 0)
 			rc = e->run(&b);
 	close_bench(&b);

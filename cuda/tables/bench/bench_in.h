@@ -2,28 +2,28 @@
  * bench_in.h - what the files of the bench share: bench.c times a case, the others make
  * them
  */
-#ifndef KH_TABLES_BENCH_IN_H
-#define KH_TABLES_BENCH_IN_H
+#ifndef KHT_BENCH_BENCH_IN_H
+#define KHT_BENCH_BENCH_IN_H
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
-#include "bench_tables.h"
-#include "bench_kernels.h"
-#include "table.h"
+#include "bench/tables.h"
+#include "cuda/tables/bench/kernels.h"
+#include "cuda/tables/table.h"
 
 #define RUNS_MAX 32
-#define TRY(x)                                                                           \
-	do {                                                                             \
-		int rc_ = (x);                                                           \
-		if (rc_)                                                                 \
-			return rc_;                                                      \
+#define TRY(x)                                                                                     \
+	do {                                                                                       \
+		int rc_ = (x);                                                                     \
+		if (rc_)                                                                           \
+			return rc_;                                                                \
 	} while (0)
-#define CU(x) TRY(kh_bench_check((x), #x, b->err))
+#define CU(x) TRY(kht_bench_check((x), #x, b->err))
 
 enum look { LOOK_FIND, LOOK_LISTS, LOOK_COUNT, LOOK_JOIN, LOOK_NONE };
 
-typedef struct kh_bench {
-	const kh_bench_options *o;
+typedef struct kht_bench {
+	const kh_bench_tables_options *o;
 	FILE *out;
 	kh_err *err;
 	cudaStream_t stream;
@@ -32,58 +32,58 @@ typedef struct kh_bench {
 	uint64_t *offsets;
 	uint8_t *op;
 	unsigned long long *sum;
-	size_t room;                    /* pairs that the arrays hold */
-	kh_table *anchor;               /* keeps the scratch pool between tables */
-} kh_bench;
+	size_t room;       /* pairs that the arrays hold */
+	kht_table *anchor; /* keeps the scratch pool between tables */
+} kht_bench;
 
 /* One case: what is put in and asked, and how it is called. */
-typedef struct kh_case {
+typedef struct kht_case {
 	const char *table, *name;
-	kh_table_config cfg;
+	kht_table_config cfg;
 	size_t n, queries;
-	uint64_t distinct, values;      /* that the queries must bring back in all */
-	double r;                       /* multiplicity, for the line */
-	enum kh_bench_order order;
-	const kh_bench_skew *skew;
+	uint64_t distinct, values; /* that the queries must bring back in all */
+	double r;                  /* multiplicity, for the line */
+	enum kht_bench_order order;
+	const kht_bench_skew *skew;
 	enum look look;
 	const char *note;
-} kh_case;
+} kht_case;
 
-typedef struct kh_times {
+typedef struct kht_times {
 	int n;
 	double ms[RUNS_MAX];
-} kh_times;
+} kht_times;
 
-int kh_bench_check(cudaError_t e, const char *what, kh_err *err);
-double kh_bench_median(kh_times *t);
+int kht_bench_check(cudaError_t e, const char *what, kh_err *err);
+double kht_bench_median(kht_times *t);
 /* (max - min) / median */
-double kh_bench_spread(kh_times *t);
-int kh_bench_start(kh_bench *b);
-int kh_bench_stop(kh_bench *b, kh_times *t);
-int kh_bench_repeats(const kh_bench *b);
-int kh_bench_log2n(const kh_bench *b, int otherwise);
-bool kh_bench_wanted(const kh_bench *b, const char *table);
+double kht_bench_spread(kht_times *t);
+int kht_bench_start(kht_bench *b);
+int kht_bench_stop(kht_bench *b, kht_times *t);
+int kht_bench_repeats(const kht_bench *b);
+int kht_bench_log2n(const kht_bench *b, int otherwise);
+bool kht_bench_wanted(const kht_bench *b, const char *table);
 /* 10^9 a second. */
-double kh_bench_rate(double n, double ms);
+double kht_bench_rate(double n, double ms);
 
-int kh_bench_data(kh_bench *b, const kh_case *c);
-int kh_bench_fill(kh_bench *b, const kh_case *c, kh_table **t, kh_times *in);
-void kh_bench_line(kh_bench *b, const kh_case *c, kh_times *in, kh_times *out,
-		   const kh_table_stats *st, const char *verdict);
+int kht_bench_data(kht_bench *b, const kht_case *c);
+int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in);
+void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *out,
+		    const kht_table_stats *st, const char *verdict);
 /* Inserts and asks; the line says `full` where the table refused, which is no failure. */
-int kh_bench_run(kh_bench *b, kh_case *c);
+int kht_bench_run(kht_bench *b, kht_case *c);
 
-typedef struct kh_bench_experiment {
+typedef struct kht_bench_experiment {
 	const char *name;
-	int (*run)(kh_bench *);
-} kh_bench_experiment;
+	int (*run)(kht_bench *);
+} kht_bench_experiment;
 
-/* bench_gpus.c: multi-GPU HashGraph; its exchange alone; WarpCore's two modes. */
-int kh_bench_gpus(kh_bench *b);
-int kh_bench_chunks(kh_bench *b);
-int kh_bench_modes(kh_bench *b);
+/* gpus.c: multi-GPU HashGraph; its exchange alone; WarpCore's two modes. */
+int kht_bench_gpus(kht_bench *b);
+int kht_bench_chunks(kht_bench *b);
+int kht_bench_modes(kht_bench *b);
 
 /* Ended by one with no name. */
-extern const kh_bench_experiment kh_bench_list[];
+extern const kht_bench_experiment kht_bench_list[];
 
 #endif

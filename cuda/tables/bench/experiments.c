@@ -1,68 +1,67 @@
-/* bench_experiments.c - the papers' experiments, and the machine's limits */
-#include "bench_in.h"
+/* experiments.c - the papers' experiments, and the machine's limits */
+#include "cuda/tables/bench/bench_in.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "sort.h"
+#include "cuda/tables/sort.h"
 
-static int limit(kh_bench *b, enum kh_bench_limit what, const char *name)
+static int limit(kht_bench *b, enum kht_bench_limit what, const char *name)
 {
 	size_t bytes = b->room * 8, n = b->room / 2;
-	kh_times t = { 0 };
+	kht_times t = { 0 };
 
-	for (int i = 0; i <= kh_bench_repeats(b); i++) {
-		TRY(kh_bench_start(b));
-		CU(kh_bench_limit(what, b->keys, bytes, n, b->stream));
-		TRY(kh_bench_stop(b, &t));
+	for (int i = 0; i <= kht_bench_repeats(b); i++) {
+		TRY(kht_bench_start(b));
+		CU(kht_bench_limit(what, b->keys, bytes, n, b->stream));
+		TRY(kht_bench_stop(b, &t));
 		t.n = i == 0 ? 0 : t.n;
 	}
 	fprintf(b->out, "limit,%s,%zu,0,1,0,0,%.2f,%zu,ok,0,0,0,%.3f,G/s\n", name, n,
-		kh_bench_rate((double)n, kh_bench_median(&t)), bytes,
-		kh_bench_spread(&t));
+		kht_bench_rate((double)n, kht_bench_median(&t)), bytes, kht_bench_spread(&t));
 	return KH_OK;
 }
 
-static int limit_sort(kh_bench *b, unsigned value_bits, int from, const char *name)
+static int limit_sort(kht_bench *b, unsigned value_bits, int from, const char *name)
 {
-	kh_sort s = { b->keys, b->values,  b->queries, b->result, b->room,
-		      32,      value_bits, from,       32 };
-	kh_bench_gen g = { .n = b->room, .key_bits = 32, .value_bits = value_bits };
-	kh_times t = { 0 };
+	kht_sort s = {
+		b->keys, b->values, b->queries, b->result, b->room, 32, value_bits, from, 32
+	};
+	kht_bench_gen g = { .n = b->room, .key_bits = 32, .value_bits = value_bits };
+	kht_times t = { 0 };
 
-	CU(kh_bench_keys(&g, b->keys, b->stream));
-	for (int i = 0; i <= kh_bench_repeats(b); i++) {
-		TRY(kh_bench_start(b));
-		TRY(kh_sort_pairs(b->anchor, &s, b->stream, b->err));
-		TRY(kh_bench_stop(b, &t));
+	CU(kht_bench_keys(&g, b->keys, b->stream));
+	for (int i = 0; i <= kht_bench_repeats(b); i++) {
+		TRY(kht_bench_start(b));
+		TRY(kht_sort_pairs(b->anchor, &s, b->stream, b->err));
+		TRY(kht_bench_stop(b, &t));
 		t.n = i == 0 ? 0 : t.n;
 	}
 	fprintf(b->out, "limit,%s,%zu,0,1,0,%.2f,0,0,ok,32,%u,%.3f,0,G/s\n", name, s.n,
-		kh_bench_rate((double)s.n, kh_bench_median(&t)), value_bits,
-		kh_bench_spread(&t));
+		kht_bench_rate((double)s.n, kht_bench_median(&t)), value_bits,
+		kht_bench_spread(&t));
 	return KH_OK;
 }
 
-static int limits(kh_bench *b)
+static int limits(kht_bench *b)
 {
-	kh_times t = { 0 };
+	kht_times t = { 0 };
 
-	for (int i = 0; i <= kh_bench_repeats(b); i++) {
-		TRY(kh_bench_start(b));
-		CU(cudaMemcpyAsync(b->queries, b->keys, b->room * 8,
-				   cudaMemcpyDeviceToDevice, b->stream));
-		TRY(kh_bench_stop(b, &t));
+	for (int i = 0; i <= kht_bench_repeats(b); i++) {
+		TRY(kht_bench_start(b));
+		CU(cudaMemcpyAsync(b->queries, b->keys, b->room * 8, cudaMemcpyDeviceToDevice,
+				   b->stream));
+		TRY(kht_bench_stop(b, &t));
 		t.n = i == 0 ? 0 : t.n;
 	}
-	fprintf(b->out,
-		"limit,copy,%zu,0,1,0,0,%.1f,%zu,ok,0,0,0,%.3f,GB/s read and written\n",
-		b->room, kh_bench_rate((double)b->room * 16, kh_bench_median(&t)),
-		b->room * 8, kh_bench_spread(&t));
-	TRY(limit(b, KH_LIMIT_READ32, "read 32 B"));
-	TRY(limit(b, KH_LIMIT_READ64, "read 64 B"));
-	TRY(limit(b, KH_LIMIT_READ128, "read 128 B"));
-	TRY(limit(b, KH_LIMIT_CAS, "CAS 8 B"));
-	TRY(limit(b, KH_LIMIT_SECTOR, "store 32 B"));
+	fprintf(b->out, "limit,copy,%zu,0,1,0,0,%.1f,%zu,ok,0,0,0,%.3f,GB/s read and written\n",
+		b->room, kht_bench_rate((double)b->room * 16, kht_bench_median(&t)), b->room * 8,
+		kht_bench_spread(&t));
+	TRY(limit(b, KHT_LIMIT_READ32, "read 32 B"));
+	TRY(limit(b, KHT_LIMIT_READ64, "read 64 B"));
+	TRY(limit(b, KHT_LIMIT_READ128, "read 128 B"));
+	TRY(limit(b, KHT_LIMIT_CAS, "CAS 8 B"));
+	TRY(limit(b, KHT_LIMIT_SECTOR, "store 32 B"));
 	TRY(limit_sort(b, 32, 0, "sort 32/32"));
 	TRY(limit_sort(b, 64, 0, "sort 32/64"));
 	TRY(limit_sort(b, 32, 24, "scatter 256 32/32"));
@@ -70,22 +69,22 @@ static int limits(kh_bench *b)
 }
 
 /* Unique keys: all of them stored, all of them found. */
-static kh_case unique_case(kh_bench *b, const char *table, const char *name, int lg)
+static kht_case unique_case(kht_bench *b, const char *table, const char *name, int lg)
 {
-	size_t n = (size_t)1 << kh_bench_log2n(b, lg);
+	size_t n = (size_t)1 << kht_bench_log2n(b, lg);
 
-	return (kh_case) { .table = table,
-			   .name = name,
-			   .n = n,
-			   .queries = n,
-			   .values = n,
-			   .r = 1,
-			   .cfg = { .key_bits = 32, .value_bits = 32 },
-			   .look = LOOK_FIND };
+	return (kht_case) { .table = table,
+			    .name = name,
+			    .n = n,
+			    .queries = n,
+			    .values = n,
+			    .r = 1,
+			    .cfg = { .key_bits = 32, .value_bits = 32 },
+			    .look = LOOK_FIND };
 }
 
 /* WarpCore Fig. 5: by density; and by group and layout at 0.8. */
-static int unique(kh_bench *b)
+static int unique(kht_bench *b)
 {
 	static const double load[] = { 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97 };
 	static const char *const name[] = { "single", "bucket64", "cuckoo" };
@@ -93,82 +92,81 @@ static int unique(kh_bench *b)
 
 	for (int k = 0; k < 3; k++)
 		for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
-			kh_case c = unique_case(b, name[k], "unique", 28);
+			kht_case c = unique_case(b, name[k], "unique", 28);
 			c.cfg.load = load[i];
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	for (unsigned g = 1; g <= 32; g *= 2)
-		for (int l = KH_LAYOUT_PACKED; l <= KH_LAYOUT_SOA; l++) {
-			kh_case c = unique_case(b, "single", "groups", 28);
+		for (int l = KHT_LAYOUT_PACKED; l <= KHT_LAYOUT_SOA; l++) {
+			kht_case c = unique_case(b, "single", "groups", 28);
 			c.cfg.load = 0.8;
 			c.cfg.group = g;
-			c.cfg.layout = (enum kh_layout)l;
+			c.cfg.layout = (enum kht_layout)l;
 			c.note = layout[l];
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	for (unsigned g = 1; g <= 8; g *= 2)
 		for (unsigned w = g; w <= 32; w *= 2) {
 			static char note[16];
-			kh_case c = unique_case(b, "single", "windows", 28);
+			kht_case c = unique_case(b, "single", "windows", 28);
 			c.cfg.load = 0.8;
 			c.cfg.group = g;
 			c.cfg.window = w;
 			snprintf(note, sizeof note, "window %u", w);
 			c.note = note;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
-	kh_case c = unique_case(b, "bucket64", "not partitioned", 28);
+	kht_case c = unique_case(b, "bucket64", "not partitioned", 28);
 	c.cfg.load = 0.8;
 	c.cfg.direct = 1;
-	return kh_bench_run(b, &c);
+	return kht_bench_run(b, &c);
 }
 
 /* n pairs over n / r keys, drawn at random. */
-static kh_case multi_case(kh_bench *b, const char *table, double r)
+static kht_case multi_case(kht_bench *b, const char *table, double r)
 {
-	size_t n = (size_t)1 << kh_bench_log2n(b, 28);
+	size_t n = (size_t)1 << kht_bench_log2n(b, 28);
 
-	return (kh_case) { .table = table,
-			   .name = "multi",
-			   .n = n,
-			   .values = n,
-			   .r = r,
-			   .queries = (size_t)((double)n / r),
-			   .distinct = (uint64_t)((double)n / r),
-			   .cfg = { .key_bits = 32,
-				    .value_bits = 32,
-				    .distinct = (uint64_t)((double)n / r) },
-			   .look = LOOK_LISTS };
+	return (kht_case) {
+		.table = table,
+		.name = "multi",
+		.n = n,
+		.values = n,
+		.r = r,
+		.queries = (size_t)((double)n / r),
+		.distinct = (uint64_t)((double)n / r),
+		.cfg = { .key_bits = 32, .value_bits = 32, .distinct = (uint64_t)((double)n / r) },
+		.look = LOOK_LISTS
+	};
 }
 
 /* WarpCore Fig. 7, uniform. */
-static int multi(kh_bench *b)
+static int multi(kht_bench *b)
 {
 	static const char *const name[] = { "csr",        "sorted",     "hashgraph1",
 					    "hashgraph2", "bucketlist", "multi" };
 
 	for (double r = 1; r <= 256; r *= 4)
 		for (int k = 0; k < 6; k++) {
-			kh_case c = multi_case(b, name[k], r);
+			kht_case c = multi_case(b, name[k], r);
 
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 			if (strcmp(name[k], "bucketlist") == 0) {
 				c.cfg.growth = 1;
 				c.cfg.first = (unsigned)r;
 				c.note = "lambda 1 s0 r";
-				TRY(kh_bench_run(b, &c));
+				TRY(kht_bench_run(b, &c));
 			}
-			for (unsigned g = 16; strcmp(name[k], "multi") == 0 && g <= 32;
-			     g *= 2) {
+			for (unsigned g = 16; strcmp(name[k], "multi") == 0 && g <= 32; g *= 2) {
 				c.cfg.group = g;
-				TRY(kh_bench_run(b, &c));
+				TRY(kht_bench_run(b, &c));
 			}
 		}
 	return KH_OK;
 }
 
 /* A third of the keys with one value, the others exponential; mean 11, some hundreds. */
-static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
+static uint64_t make_skew(kht_bench_skew *k, unsigned lg)
 {
 	uint64_t n = UINT64_C(1) << lg, pairs = 0, keys = 0, distinct = n / 11;
 	unsigned c = 0;
@@ -177,9 +175,7 @@ static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
 	k->log2n = lg;
 	for (int i = -1; i < 65 && pairs < n; i++, c++) {
 		double part = i < 0 ? 1.0 / 3 : i == 64 ? 0.0002 : 2.0 / 3 / 64;
-		double m = i < 0     ? 1
-			   : i == 64 ? 400
-				     : ceil(-15.2 * log(1 - (i + 0.5) / 64));
+		double m = i < 0 ? 1 : i == 64 ? 400 : ceil(-15.2 * log(1 - (i + 0.5) / 64));
 		uint64_t share = (uint64_t)(part * (double)distinct);
 
 		k->times[c] = (uint32_t)m;
@@ -189,7 +185,7 @@ static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
 		k->pair[c] = pairs += share * k->times[c];
 		k->key[c] = keys += share;
 	}
-	if (pairs < n) {                /* what is left: more keys with one value */
+	if (pairs < n) { /* what is left: more keys with one value */
 		k->times[c] = 1;
 		k->key[c] = keys += n - pairs;
 		k->pair[c++] = n;
@@ -198,127 +194,124 @@ static uint64_t make_skew(kh_bench_skew *k, unsigned lg)
 	return keys;
 }
 
-static int skewed(kh_bench *b)
+static int skewed(kht_bench *b)
 {
-	static const char *const name[] = { "csr", "sorted", "hashgraph2", "bucketlist",
-					    "multi" };
-	kh_bench_skew skew;
-	uint64_t keys = make_skew(&skew, (unsigned)kh_bench_log2n(b, 28));
+	static const char *const name[] = { "csr", "sorted", "hashgraph2", "bucketlist", "multi" };
+	kht_bench_skew skew;
+	uint64_t keys = make_skew(&skew, (unsigned)kht_bench_log2n(b, 28));
 
 	for (int k = 0; k < 5; k++) {
-		kh_case c = multi_case(b, name[k], 11);
+		kht_case c = multi_case(b, name[k], 11);
 		c.name = "skewed";
 		c.skew = &skew;
 		c.queries = keys;
 		c.cfg.distinct = keys;
 		c.cfg.value_bits = 64;
-		TRY(kh_bench_run(b, &c));
-		for (unsigned g = 1; strcmp(name[k], "bucketlist") == 0 && g <= 8;
-		     g *= 2) {
+		TRY(kht_bench_run(b, &c));
+		for (unsigned g = 1; strcmp(name[k], "bucketlist") == 0 && g <= 8; g *= 2) {
 			c.cfg.group = g;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	}
 	return KH_OK;
 }
 
 /* HashGraph: build and both probes over N, duplicates, hash range, order of keys. */
-static int hashgraph(kh_bench *b)
+static int hashgraph(kht_bench *b)
 {
 	static const char *const name[] = { "hashgraph1", "hashgraph2" };
-	int top = kh_bench_log2n(b, 28);
+	int top = kht_bench_log2n(b, 28);
 
 	for (int k = 0; k < 2; k++) {
 		for (int join = 0; join < 2; join++)
 			for (int lg = top - 8; lg <= top; lg += 4) {
-				kh_case c = unique_case(b, name[k],
-							join ? "N probe-new" : "N", lg);
+				kht_case c =
+					unique_case(b, name[k], join ? "N probe-new" : "N", lg);
 				c.n = c.queries = c.values = (size_t)1 << lg;
 				c.look = join ? LOOK_JOIN : LOOK_COUNT;
-				TRY(kh_bench_run(b, &c));
-				c.order = KH_BENCH_SEQUENTIAL;
+				TRY(kht_bench_run(b, &c));
+				c.order = KHT_BENCH_SEQUENTIAL;
 				c.note = "sequential keys";
-				TRY(kh_bench_run(b, &c));
+				TRY(kht_bench_run(b, &c));
 			}
 		for (double r = 1; r <= 1024; r *= 4) {
-			kh_case c = multi_case(b, name[k], r);
+			kht_case c = multi_case(b, name[k], r);
 			c.name = "duplicates";
 			c.look = LOOK_COUNT;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 			c.name = "duplicates probe-new";
 			c.look = LOOK_JOIN;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 		for (double range = 0.25; range <= 4; range *= 2) {
-			kh_case c = unique_case(b, name[k], "range", 28);
+			kht_case c = unique_case(b, name[k], "range", 28);
 			c.look = LOOK_COUNT;
 			c.cfg.range = range;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 			c.name = "range probe-new";
 			c.look = LOOK_JOIN;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	}
 	return KH_OK;
 }
 
 /* Build and search with these parameters. */
-static int dac_search(kh_bench *b, const char *name, int lg, const kh_table_config *cfg,
+static int dac_search(kht_bench *b, const char *name, int lg, const kht_table_config *cfg,
 		      const char *note)
 {
-	kh_case c = unique_case(b, "dachash", name, lg);
+	kht_case c = unique_case(b, "dachash", name, lg);
 
 	c.n = c.queries = c.values = (size_t)1 << lg;
 	c.cfg = *cfg;
 	c.note = note;
-	return kh_bench_run(b, &c);
+	return kht_bench_run(b, &c);
 }
 
 /* Batches of n operations on a table of n keys, `writes` per cent of them writing. */
-static int dac_mixed(kh_bench *b, unsigned writes, const kh_table_config *cfg,
-		     const char *name)
+static int dac_mixed(kht_bench *b, unsigned writes, const kht_table_config *cfg, const char *name)
 {
-	kh_case c = unique_case(b, "dachash", name, 22);
-	kh_times in = { 0 }, out = { 0 };
-	kh_ops o = { b->op, b->queries, b->result, 0, 0 };
-	kh_table_stats st = { 0 };
-	kh_table *t = NULL;
+	kht_case c = unique_case(b, "dachash", name, 22);
+	kht_times in = { 0 }, out = { 0 };
+	kht_ops o = { b->op, b->queries, b->result, 0, 0 };
+	kht_table_stats st = { 0 };
+	kht_table *t = NULL;
 	int rc = KH_OK;
 
-	if (!kh_bench_wanted(b, "dachash"))
+	if (!kht_bench_wanted(b, "dachash"))
 		return KH_OK;
-	c.n = c.queries = c.values = o.n = (size_t)1 << kh_bench_log2n(b, 22);
+	c.n = c.queries = c.values = o.n = (size_t)1 << kht_bench_log2n(b, 22);
 	c.cfg = *cfg;
 	c.cfg.capacity = c.n;
 	c.note = "retrieve: operations";
-	TRY(kh_bench_data(b, &c));
-	CU(kh_bench_ops(o.n, writes, b->op, b->stream));
-	for (int i = 0; !rc && i <= kh_bench_repeats(b); i++) {
-		if ((rc = kh_bench_fill(b, &c, &t, &in)) || (rc = kh_bench_start(b)) ||
-		    (rc = kh_table_mixed(t, &o, b->stream, b->err)) ||
-		    (rc = kh_bench_stop(b, &out)) ||
-		    (rc = kh_table_status(t, b->stream, &st, b->err)))
+	TRY(kht_bench_data(b, &c));
+	CU(kht_bench_ops(o.n, writes, b->op, b->stream));
+	for (int i = 0; !rc && i <= kht_bench_repeats(b); i++) {
+		if ((rc = kht_bench_fill(b, &c, &t, &in)) || (rc = kht_bench_start(b)) ||
+		    (rc = kht_table_mixed(t, &o, b->stream, b->err)) ||
+		    (rc = kht_bench_stop(b, &out)) ||
+		    (rc = kht_table_status(t, b->stream, &st, b->err)))
 			break;
 		if (i == 0)
 			in.n = out.n = 0;
-		kh_table_close(t);
+		kht_table_close(t);
 		t = NULL;
 	}
-	kh_table_close(t);
+	kht_table_close(t);
 	if (rc && rc != KH_ENOMEM)
 		return rc;
-	kh_bench_line(b, &c, &in, &out, &st,
-		      rc                                 ? "full"
-		      : st.pairs < c.n && st.failed == 0 ? "ok"
-							 : "WRONG");
+	kht_bench_line(b, &c, &in, &out, &st,
+		       rc                                 ? "full"
+		       : st.pairs < c.n && st.failed == 0 ? "ok"
+							  : "WRONG");
 	return KH_OK;
 }
 
 /* DACHash Figs. 7.1 to 7.7. */
-static int dachash(kh_bench *b)
+static int dachash(kht_bench *b)
 {
-	const kh_table_config plain = { .key_bits = 32, .value_bits = 32 };
-	kh_table_config c = plain;
+	const kht_table_config plain = { .key_bits = 32, .value_bits = 32 };
+	kht_table_config c = plain;
 
 	for (c.node = 1; c.node <= 32; c.node *= 2)
 		for (c.length = 0.5; c.length <= 1; c.length *= 2) {
@@ -340,107 +333,104 @@ static int dachash(kh_bench *b)
 		TRY(dac_search(b, "combined buckets", 22, &c, note));
 	}
 	c = plain;
-	for (int lg = 19; lg <= kh_bench_log2n(b, 28); lg++) {
+	for (int lg = 19; lg <= kht_bench_log2n(b, 28); lg++) {
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
 			TRY(dac_search(b, "search", lg, &c, c.reorder ? "reorder" : ""));
 		c.reorder = 0;
-		c.mapping = KH_MAP_QUAD;
+		c.mapping = KHT_MAP_QUAD;
 		TRY(dac_search(b, "search", lg, &c, "quad"));
-		c.mapping = KH_MAP_AUTO;
+		c.mapping = KHT_MAP_AUTO;
 	}
 	c = plain;
 	for (c.length = 0.125; c.length <= 4; c.length *= 2)
 		for (c.reorder = 0; c.reorder < 2; c.reorder++)
-			for (int m = KH_MAP_ONE; m <= KH_MAP_MANY; m++) {
-				c.mapping = (enum kh_mapping)m;
-				TRY(dac_search(
-					b, m == KH_MAP_ONE ? "one-to-one" : "many-to-one",
-					22, &c, c.reorder ? "reorder" : ""));
+			for (int m = KHT_MAP_ONE; m <= KHT_MAP_MANY; m++) {
+				c.mapping = (enum kht_mapping)m;
+				TRY(dac_search(b, m == KHT_MAP_ONE ? "one-to-one" : "many-to-one",
+					       22, &c, c.reorder ? "reorder" : ""));
 				TRY(dac_mixed(b, 20, &c,
-					      m == KH_MAP_ONE ? "80/20 one-to-one"
-							      : "80/20 many-to-one"));
+					      m == KHT_MAP_ONE ? "80/20 one-to-one"
+							       : "80/20 many-to-one"));
 				TRY(dac_mixed(b, 40, &c,
-					      m == KH_MAP_ONE ? "60/40 one-to-one"
-							      : "60/40 many-to-one"));
+					      m == KHT_MAP_ONE ? "60/40 one-to-one"
+							       : "60/40 many-to-one"));
 			}
 	return KH_OK;
 }
 
-static int cuckoo(kh_bench *b)
+static int cuckoo(kht_bench *b)
 {
 	for (unsigned tables = 2; tables <= 4; tables++)
 		for (double load = 0.5; load < 0.95; load += 0.1) {
-			kh_case c = unique_case(b, "cuckoo",
-						tables == 2   ? "2 tables"
-						: tables == 3 ? "3 tables"
-							      : "4 tables",
-						26);
+			kht_case c = unique_case(b, "cuckoo",
+						 tables == 2   ? "2 tables"
+						 : tables == 3 ? "3 tables"
+							       : "4 tables",
+						 26);
 			if ((tables == 2 && load > 0.55) || (tables == 3 && load > 0.85))
 				continue;
 			c.cfg.load = load;
 			c.cfg.subtables = tables;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	return KH_OK;
 }
 
 /* WarpCore's set, counter and filter. */
-static int sets(kh_bench *b)
+static int sets(kht_bench *b)
 {
 	static const char *const name[] = { "hashset", "counting", "bloom" };
 
 	for (int k = 0; k < 3; k++) {
-		kh_case c = unique_case(b, name[k], "unique", 28);
+		kht_case c = unique_case(b, name[k], "unique", 28);
 		c.look = LOOK_COUNT;
-		TRY(kh_bench_run(b, &c));
+		TRY(kht_bench_run(b, &c));
 		if (k == 1) {
 			c = multi_case(b, name[k], 16);
 			c.look = LOOK_COUNT;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	}
 	return KH_OK;
 }
 
-static int product(kh_bench *b)
+static int product(kht_bench *b)
 {
 	for (double r = 1; r <= 16; r *= 4) {
-		kh_case c = multi_case(b, "index", r);
+		kht_case c = multi_case(b, "index", r);
 		c.cfg.key_bits = 64;
-		TRY(kh_bench_run(b, &c));
+		TRY(kht_bench_run(b, &c));
 	}
 	return KH_OK;
 }
 
 /* What this library is held to. */
-static int targets(kh_bench *b)
+static int targets(kht_bench *b)
 {
 	static const double load[] = { 0.8, 0.9 };
 	static const char *const name[] = { "single", "bucket64", "bucket64" };
-	const kh_table_config plain = { .key_bits = 32, .value_bits = 32 };
-	const kh_table_config quad = { .key_bits = 32,
-				       .value_bits = 32,
-				       .mapping = KH_MAP_QUAD };
+	const kht_table_config plain = { .key_bits = 32, .value_bits = 32 };
+	const kht_table_config quad = { .key_bits = 32, .value_bits = 32, .mapping = KHT_MAP_QUAD };
 
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 3; k++) {
-			kh_case c = unique_case(b, name[k], "unique", 28);
+			kht_case c = unique_case(b, name[k], "unique", 28);
 			c.cfg.load = load[i];
 			c.cfg.group = k == 2 ? 1 : 0;
-			TRY(kh_bench_run(b, &c));
+			TRY(kht_bench_run(b, &c));
 		}
 	for (double r = 1; r <= 64; r *= 4) {
-		kh_case c = multi_case(b, "csr", r);
-		TRY(kh_bench_run(b, &c));
+		kht_case c = multi_case(b, "csr", r);
+		TRY(kht_bench_run(b, &c));
 		c = multi_case(b, "hashgraph2", r);
-		TRY(kh_bench_run(b, &c));
+		TRY(kht_bench_run(b, &c));
 	}
 	TRY(skewed(b));
 	for (double r = 1; r <= 1024; r *= 1024) {
-		kh_case c = multi_case(b, "hashgraph2", r);
+		kht_case c = multi_case(b, "hashgraph2", r);
 		c.look = LOOK_COUNT;
 		c.name = "duplicates";
-		TRY(kh_bench_run(b, &c));
+		TRY(kht_bench_run(b, &c));
 	}
 	TRY(dac_search(b, "search", 22, &plain, ""));
 	TRY(dac_search(b, "search", 26, &plain, ""));
@@ -449,10 +439,17 @@ static int targets(kh_bench *b)
 	return dac_mixed(b, 20, &plain, "80/20");
 }
 
-const kh_bench_experiment kh_bench_list[] = {
-	{ "limits", limits },   { "targets", targets }, { "unique", unique },
-	{ "multi", multi },     { "skewed", skewed },   { "hashgraph", hashgraph },
-	{ "dachash", dachash }, { "cuckoo", cuckoo },   { "sets", sets },
-	{ "index", product },   { "gpus", kh_bench_gpus },
-	{ "chunks", kh_bench_chunks }, { "modes", kh_bench_modes }, { NULL, NULL }
-};
+const kht_bench_experiment kht_bench_list[] = { { "limits", limits },
+						{ "targets", targets },
+						{ "unique", unique },
+						{ "multi", multi },
+						{ "skewed", skewed },
+						{ "hashgraph", hashgraph },
+						{ "dachash", dachash },
+						{ "cuckoo", cuckoo },
+						{ "sets", sets },
+						{ "index", product },
+						{ "gpus", kht_bench_gpus },
+						{ "chunks", kht_bench_chunks },
+						{ "modes", kht_bench_modes },
+						{ NULL, NULL } };

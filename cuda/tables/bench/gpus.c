@@ -1,5 +1,5 @@
 /*
- * bench_gpus.c - tables over several GPUs: multi-GPU HashGraph's Figs. 3 to 5, and
+ * gpus.c - tables over several GPUs: multi-GPU HashGraph's Figs. 3 to 5, and
  * WarpCore's two modes
  *
  * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs of this process.  Each
@@ -7,22 +7,22 @@
  * each. So as many values come back as were stored, and their sum is known.  Times are the
  * host's, from call to return, data in place and table open; phases are of the last run.
  */
-#include "bench_in.h"
+#include "cuda/tables/bench/bench_in.h"
 
 #include <string.h>
-#include "dtable.h"
+#include "cuda/tables/dtable.h"
 
 #define GPUS 64
 
 struct gpus {
-	kh_bench *b;
+	kht_bench *b;
 	unsigned members;
 	int device[GPUS];
 	kh_gpu_comm *comm;
-	kh_dtable *d;
-	size_t n;                       /* pairs a member */
-	kh_dpart pairs[GPUS], queries[GPUS];
-	kh_lists lists[GPUS];           /* counts go where values go */
+	kht_dtable *d;
+	size_t n; /* pairs a member */
+	kht_dpart pairs[GPUS], queries[GPUS];
+	kht_lists lists[GPUS]; /* counts go where values go */
 	unsigned long long *sum[GPUS];
 };
 
@@ -31,13 +31,13 @@ struct gcase {
 	unsigned key_bits, value_bits, chunks, looks;
 	uint64_t r;
 	int independent;
-	enum kh_bench_order order;
+	enum kht_bench_order order;
 };
 
-/* --- memory and data ------------------------------------------------------------------ */
+/* --- memory and data -------------------------------------------------------------- */
 static void close_gpus(struct gpus *g)
 {
-	kh_dtable_close(g->d);
+	kht_dtable_close(g->d);
 	kh_gpu_comm_close(g->comm);
 	for (unsigned i = 0; i < g->members; i++) {
 		if (cudaSetDevice(g->device[i]) != cudaSuccess)
@@ -51,7 +51,7 @@ static void close_gpus(struct gpus *g)
 	}
 }
 
-static int open_gpus(kh_bench *b, struct gpus *g, unsigned members, size_t n)
+static int open_gpus(kht_bench *b, struct gpus *g, unsigned members, size_t n)
 {
 	memset(g, 0, sizeof *g);
 	g->b = b;
@@ -74,34 +74,34 @@ static int open_gpus(kh_bench *b, struct gpus *g, unsigned members, size_t n)
 static int make_data(struct gpus *g, const struct gcase *c)
 {
 	const uint64_t distinct = g->n * g->members / c->r;
-	kh_bench *b = g->b;
+	kht_bench *b = g->b;
 
 	for (unsigned i = 0; i < g->members; i++) {
-		kh_bench_gen k = { .n = g->n,
-				   .distinct = distinct,
-				   .key_bits = c->key_bits,
-				   .value_bits = c->value_bits,
-				   .order = c->order,
-				   .first = g->n * i,
-				   .dealt = 1 };
+		kht_bench_gen k = { .n = g->n,
+				    .distinct = distinct,
+				    .key_bits = c->key_bits,
+				    .value_bits = c->value_bits,
+				    .order = c->order,
+				    .first = g->n * i,
+				    .dealt = 1 };
 
 		CU(cudaSetDevice(g->device[i]));
-		CU(kh_bench_keys(&k, (void *)g->pairs[i].keys, NULL));
+		CU(kht_bench_keys(&k, (void *)g->pairs[i].keys, NULL));
 		if (c->value_bits)
-			CU(kh_bench_values(&k, (void *)g->pairs[i].values, NULL));
+			CU(kht_bench_values(&k, (void *)g->pairs[i].values, NULL));
 		g->pairs[i].n = k.n;
 		g->queries[i].n = k.n = g->n / c->r;
 		k.first = k.n * i;
-		CU(kh_bench_keys(&k, (void *)g->queries[i].keys, NULL));
+		CU(kht_bench_keys(&k, (void *)g->queries[i].keys, NULL));
 		CU(cudaDeviceSynchronize());
 	}
 	return KH_OK;
 }
 
-/* --- one case ------------------------------------------------------------------------- */
-static int build(struct gpus *g, const struct gcase *c, kh_times *in)
+/* --- one case --------------------------------------------------------------------- */
+static int build(struct gpus *g, const struct gcase *c, kht_times *in)
 {
-	const kh_dtable_config cfg = {
+	const kht_dtable_config cfg = {
 		.system = c->system,
 		.independent = c->independent,
 		.chunks = c->chunks,
@@ -112,16 +112,16 @@ static int build(struct gpus *g, const struct gcase *c, kh_times *in)
 	};
 	double began;
 
-	kh_dtable_close(g->d);
+	kht_dtable_close(g->d);
 	g->d = NULL;
-	TRY(kh_dtable_open(&cfg, g->comm, g->device, g->members, &g->d, g->b->err));
+	TRY(kht_dtable_open(&cfg, g->comm, g->device, g->members, &g->d, g->b->err));
 	began = kh_seconds();
-	TRY(kh_dtable_insert(g->d, g->pairs, g->b->err));
+	TRY(kht_dtable_insert(g->d, g->pairs, g->b->err));
 	in->ms[in->n++] = (kh_seconds() - began) * 1e3;
 	return KH_OK;
 }
 
-static int look(struct gpus *g, enum look what, kh_times *out)
+static int look(struct gpus *g, enum look what, kht_times *out)
 {
 	const double began = kh_seconds();
 	uint32_t *counts[GPUS];
@@ -132,10 +132,10 @@ static int look(struct gpus *g, enum look what, kh_times *out)
 		g->lists[i].capacity = g->n;
 	}
 	if (what == LOOK_LISTS)
-		rc = kh_dtable_retrieve(g->d, g->queries, g->lists, g->b->err);
+		rc = kht_dtable_retrieve(g->d, g->queries, g->lists, g->b->err);
 	else
-		rc = (what == LOOK_JOIN ? kh_dtable_join : kh_dtable_count)(
-			g->d, g->queries, counts, g->b->err);
+		rc = (what == LOOK_JOIN ? kht_dtable_join : kht_dtable_count)(g->d, g->queries,
+									      counts, g->b->err);
 	out->ms[out->n++] = (kh_seconds() - began) * 1e3;
 	return rc;
 }
@@ -146,7 +146,7 @@ static int verify(struct gpus *g, const struct gcase *c, enum look what, bool *g
 	const bool lists = what == LOOK_LISTS;
 	const uint64_t n = g->n, values = n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1);
 	uint64_t got = 0, length = 0, want = (lists ? values : n) * g->members;
-	kh_bench *b = g->b;
+	kht_bench *b = g->b;
 
 	for (unsigned i = 0; i < g->members; i++) {
 		unsigned long long sum;
@@ -157,8 +157,8 @@ static int verify(struct gpus *g, const struct gcase *c, enum look what, bool *g
 			CU(cudaMemcpy(&end, g->lists[i].offsets + g->queries[i].n, sizeof end,
 				      cudaMemcpyDeviceToHost));
 		CU(cudaMemset(g->sum[i], 0, sizeof sum));
-		CU(kh_bench_sum(g->lists[i].values, end, lists ? c->value_bits : 32, g->sum[i],
-				NULL));
+		CU(kht_bench_sum(g->lists[i].values, end, lists ? c->value_bits : 32, g->sum[i],
+				 NULL));
 		CU(cudaMemcpy(&sum, g->sum[i], sizeof sum, cudaMemcpyDeviceToHost));
 		got += sum;
 		length += end;
@@ -168,28 +168,28 @@ static int verify(struct gpus *g, const struct gcase *c, enum look what, bool *g
 }
 
 /* Milliseconds a phase; what the busiest GPU sent, and how fast. */
-static void note(const kh_dtable_stats *s, char *p, size_t room)
+static void note(const kht_dtable_stats *s, char *p, size_t room)
 {
 	size_t at = (size_t)snprintf(p, room, "chunks %u ms", s->chunks);
 
-	for (unsigned k = 0; k < KH_DPHASES && at < room; k++)
+	for (unsigned k = 0; k < KHT_DPHASES && at < room; k++)
 		at += (size_t)snprintf(p + at, room - at, " %s %.2f",
-				       kh_dphase_name((enum kh_dphase)k), s->seconds[k] * 1e3);
+				       kht_dphase_name((enum kht_dphase)k), s->seconds[k] * 1e3);
 	if (s->wire_bytes && s->wire > 0 && at < room)
-		at += (size_t)snprintf(p + at, room - at, "; wire %.2f ms %.0f GB/s",
-				       s->wire * 1e3, (double)s->wire_bytes / s->wire / 1e9);
+		at += (size_t)snprintf(p + at, room - at, "; wire %.2f ms %.0f GB/s", s->wire * 1e3,
+				       (double)s->wire_bytes / s->wire / 1e9);
 	if (at < room)
 		snprintf(p + at, room - at, "; most %.3f of mean",
 			 s->pairs ? (double)s->most * s->members / (double)s->pairs : 1);
 }
 
-static int line(struct gpus *g, const struct gcase *c, enum look what, kh_times *in,
-		kh_times *out, int rc)
+static int line(struct gpus *g, const struct gcase *c, enum look what, kht_times *in,
+		kht_times *out, int rc)
 {
 	char text[400], name[64];
-	kh_dtable_stats s;
+	kht_dtable_stats s;
 	bool good = true;
-	int full = rc ? rc : kh_dtable_status(g->d, &s, g->b->err);
+	int full = rc ? rc : kht_dtable_status(g->d, &s, g->b->err);
 
 	if (full && full != KH_ENOMEM)
 		return full;
@@ -204,32 +204,32 @@ static int line(struct gpus *g, const struct gcase *c, enum look what, kh_times 
 		 : what == LOOK_LISTS ? " retrieve"
 		 : what == LOOK_COUNT ? " count"
 				      : "");
-	kh_case k = { .table = c->system,
-		      .name = name,
-		      .cfg = { .key_bits = c->key_bits,
-			       .value_bits = c->value_bits,
-			       .group = g->members },
-		      .n = g->n * g->members,
-		      .queries = g->n / c->r * g->members,
-		      .values = g->n * g->members,
-		      .r = (double)c->r,
-		      .look = what,
-		      .note = text };
-	kh_table_stats st = { .bytes = full ? 0 : s.bytes };
-	kh_bench_line(g->b, &k, in, out, &st, full ? "full" : good ? "ok" : "WRONG");
+	kht_case k = { .table = c->system,
+		       .name = name,
+		       .cfg = { .key_bits = c->key_bits,
+				.value_bits = c->value_bits,
+				.group = g->members },
+		       .n = g->n * g->members,
+		       .queries = g->n / c->r * g->members,
+		       .values = g->n * g->members,
+		       .r = (double)c->r,
+		       .look = what,
+		       .note = text };
+	kht_table_stats st = { .bytes = full ? 0 : s.bytes };
+	kht_bench_line(g->b, &k, in, out, &st, full ? "full" : good ? "ok" : "WRONG");
 	return KH_OK;
 }
 
 static int run(struct gpus *g, const struct gcase *c)
 {
 	static const enum look looks[] = { LOOK_COUNT, LOOK_JOIN, LOOK_LISTS };
-	kh_times in = { 0 }, out = { 0 };
+	kht_times in = { 0 }, out = { 0 };
 	int rc = KH_OK;
 
-	if (!kh_bench_wanted(g->b, c->system))
+	if (!kht_bench_wanted(g->b, c->system))
 		return KH_OK;
 	TRY(make_data(g, c));
-	for (int i = 0; !rc && i <= kh_bench_repeats(g->b); i++) {
+	for (int i = 0; !rc && i <= kht_bench_repeats(g->b); i++) {
 		rc = build(g, c, &in);
 		in.n = i == 0 ? 0 : in.n;
 	}
@@ -238,18 +238,18 @@ static int run(struct gpus *g, const struct gcase *c)
 		if (!(c->looks & 1u << looks[k]))
 			continue;
 		out.n = 0;
-		for (int i = 0; !rc && i <= kh_bench_repeats(g->b); i++) {
+		for (int i = 0; !rc && i <= kht_bench_repeats(g->b); i++) {
 			rc = look(g, looks[k], &out);
 			out.n = i == 0 ? 0 : out.n;
 		}
 		TRY(line(g, c, looks[k], &in, &out, rc));
 	}
-	kh_dtable_close(g->d);
+	kht_dtable_close(g->d);
 	g->d = NULL;
 	return rc == KH_ENOMEM ? KH_OK : rc;
 }
 
-/* --- experiments ---------------------------------------------------------------------- */
+/* --- experiments ------------------------------------------------------------------ */
 enum { COUNTS = 1u << LOOK_COUNT, JOINS = 1u << LOOK_JOIN, LISTS = 1u << LOOK_LISTS };
 
 /* Fig. 3, and with one chunk, where phases do not overlap, Fig. 5. */
@@ -300,7 +300,7 @@ static int others(struct gpus *g)
 		TRY(run(g, &c));
 	c.name = "gpus sequential";
 	c.r = 1;
-	c.order = KH_BENCH_SEQUENTIAL;
+	c.order = KHT_BENCH_SEQUENTIAL;
 	return run(g, &c);
 }
 
@@ -324,9 +324,9 @@ static int modes(struct gpus *g)
 }
 
 /* f with 1, 2, 4 .. and all GPUs, last with all only; either may be NULL. */
-static int each_number(kh_bench *b, int lg, int (*f)(struct gpus *), int (*last)(struct gpus *))
+static int each_number(kht_bench *b, int lg, int (*f)(struct gpus *), int (*last)(struct gpus *))
 {
-	const size_t n = (size_t)1 << kh_bench_log2n(b, lg);
+	const size_t n = (size_t)1 << kht_bench_log2n(b, lg);
 	int all, device, rc = KH_OK;
 
 	CU(cudaGetDevice(&device));
@@ -348,17 +348,14 @@ static int each_number(kh_bench *b, int lg, int (*f)(struct gpus *), int (*last)
 	return rc;
 }
 
-int kh_bench_gpus(kh_bench *b)
+int kht_bench_gpus(kht_bench *b)
 {
-	return kh_bench_wanted(b, "hashgraph") ? each_number(b, 28, scaling, others) : KH_OK;
+	return kht_bench_wanted(b, "hashgraph") ? each_number(b, 28, scaling, others) : KH_OK;
 }
 
-int kh_bench_chunks(kh_bench *b)
+int kht_bench_chunks(kht_bench *b)
 {
-	return kh_bench_wanted(b, "hashgraph") ? each_number(b, 28, NULL, chunks) : KH_OK;
+	return kht_bench_wanted(b, "hashgraph") ? each_number(b, 28, NULL, chunks) : KH_OK;
 }
 
-int kh_bench_modes(kh_bench *b)
-{
-	return each_number(b, 26, modes, NULL);
-}
+int kht_bench_modes(kht_bench *b) { return each_number(b, 26, modes, NULL); }

@@ -1,8 +1,8 @@
-/* bench_kernels.cu - data for the bench, and the machine's limits */
-#include "bench_kernels.h"
+/* kernels.cu - data for the bench, and the machine's limits */
+#include "cuda/tables/bench/kernels.h"
 
-#include "group.cuh"
-#include "hash.cuh"
+#include "cuda/tables/group.cuh"
+#include "cuda/tables/hash.cuh"
 
 #define BLOCK 256
 
@@ -10,9 +10,9 @@ static unsigned blocks(size_t n) { return (unsigned)((n + BLOCK - 1) / BLOCK); }
 
 /* Bijections that have nothing in common with the tables' mixes: Wellons' lowbias32, and
  * Stafford's mix 13 behind an odd multiplier. */
-static __device__ uint64_t key_of(uint64_t id, unsigned bits, kh_bench_order order)
+static __device__ uint64_t key_of(uint64_t id, unsigned bits, kht_bench_order order)
 {
-	if (order == KH_BENCH_SEQUENTIAL)
+	if (order == KHT_BENCH_SEQUENTIAL)
 		return id;
 	if (bits == 32) {
 		uint32_t x = (uint32_t)id;
@@ -36,28 +36,28 @@ static __device__ void store(void *p, size_t i, unsigned bits, uint64_t x)
 		((uint64_t *)p)[i] = x;
 }
 
-static __global__ void make_keys(kh_bench_gen g, void *keys)
+static __global__ void make_keys(kht_bench_gen g, void *keys)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= g.n)
 		return;
-	uint64_t id = g.distinct ? kh_reduce(kh_fmix64(i + 77), (uint32_t)g.distinct) : i;
+	uint64_t id = g.distinct ? kht_reduce(kh_fmix64(i + 77), (uint32_t)g.distinct) : i;
 	id = g.dealt ? (i + g.first) % g.distinct : id + g.first;
 	store(keys, i, g.key_bits, key_of(id, g.key_bits, g.order));
 }
 
-static __global__ void make_values(kh_bench_gen g, void *values)
+static __global__ void make_values(kht_bench_gen g, void *values)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < g.n)
 		store(values, i, g.value_bits, i);
 }
 
-static __global__ void make_skewed(kh_bench_gen g, kh_bench_skew k, void *keys)
+static __global__ void make_skewed(kht_bench_gen g, kht_bench_skew k, void *keys)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 	uint64_t mask = (UINT64_C(1) << k.log2n) - 1, x = i;
 	unsigned c = 0, half = k.log2n / 2;
 
@@ -70,43 +70,40 @@ static __global__ void make_skewed(kh_bench_gen g, kh_bench_skew k, void *keys)
 	while (x >= k.pair[c])
 		c++;
 	uint64_t pair = x - (c ? k.pair[c - 1] : 0), first = c ? k.key[c - 1] : 0;
-	store(keys, i, g.key_bits,
-	      key_of(first + pair / k.times[c], g.key_bits, g.order));
+	store(keys, i, g.key_bits, key_of(first + pair / k.times[c], g.key_bits, g.order));
 }
 
-static __global__ void add_up(const void *p, size_t n, unsigned bits,
-			      unsigned long long *sum)
+static __global__ void add_up(const void *p, size_t n, unsigned bits, unsigned long long *sum)
 {
 	unsigned long long x = 0;
 
-	for (size_t i = kh_thread_id(); i < n; i += (size_t)gridDim.x * BLOCK)
+	for (size_t i = kht_thread_id(); i < n; i += (size_t)gridDim.x * BLOCK)
 		x += bits == 32 ? ((const uint32_t *)p)[i] : ((const uint64_t *)p)[i];
 	for (int d = 16; d > 0; d /= 2)
-		x += __shfl_xor_sync(KH_FULL, x, d);
+		x += __shfl_xor_sync(KHT_FULL, x, d);
 	if ((threadIdx.x & 31) == 0)
 		atomicAdd(sum, x);
 }
 
 static __global__ void make_ops(size_t n, unsigned writes, uint8_t *op)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i >= n)
 		return;
-	unsigned x = kh_reduce(kh_fmix64(i + 12345), 200);
+	unsigned x = kht_reduce(kh_fmix64(i + 12345), 200);
 	op[i] = x >= 2 * writes ? 0 : x & 1 ? 2 : 3; /* search, update, delete */
 }
 
 /* LANES lanes read 16 bytes each of one place. */
-template <int LANES>
-static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
+template <int LANES> static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
 {
-	size_t i = kh_thread_id() / LANES * 4;
+	size_t i = kht_thread_id() / LANES * 4;
 	unsigned sum = 0;
 	uint4 x[4];
 
 	for (int k = 0; k < 4; k++) {
-		size_t at = kh_reduce(kh_fmix64(i + k), places);
+		size_t at = kht_reduce(kh_fmix64(i + k), places);
 		x[k] = __ldg(p + at * LANES + threadIdx.x % LANES);
 	}
 	for (int k = 0; k < 4; k++)
@@ -117,77 +114,75 @@ static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
 
 static __global__ void random_cas(unsigned long long *p, uint32_t places, size_t n)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n)
-		atomicCAS(p + (size_t)kh_reduce(kh_fmix64(i), places) * 4 + (i & 3), 0ull,
-			  i);
+		atomicCAS(p + (size_t)kht_reduce(kh_fmix64(i), places) * 4 + (i & 3), 0ull, i);
 }
 
 static __global__ void random_sectors(uint4 *p, uint32_t places, size_t n)
 {
-	size_t i = kh_thread_id();
+	size_t i = kht_thread_id();
 
 	if (i < n * 2)
-		p[(size_t)kh_reduce(kh_fmix64(i / 2), places) * 2 + (i & 1)] =
+		p[(size_t)kht_reduce(kh_fmix64(i / 2), places) * 2 + (i & 1)] =
 			make_uint4(i, i, i, i);
 }
 
-cudaError_t kh_bench_keys(const kh_bench_gen *g, void *keys, cudaStream_t s)
+cudaError_t kht_bench_keys(const kht_bench_gen *g, void *keys, cudaStream_t s)
 {
 	make_keys<<<blocks(g->n), BLOCK, 0, s>>>(*g, keys);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_values(const kh_bench_gen *g, void *values, cudaStream_t s)
+cudaError_t kht_bench_values(const kht_bench_gen *g, void *values, cudaStream_t s)
 {
 	make_values<<<blocks(g->n), BLOCK, 0, s>>>(*g, values);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_skewed(const kh_bench_gen *g, const kh_bench_skew *k, void *keys,
-			    cudaStream_t s)
+cudaError_t kht_bench_skewed(const kht_bench_gen *g, const kht_bench_skew *k, void *keys,
+			     cudaStream_t s)
 {
 	make_skewed<<<blocks(g->n), BLOCK, 0, s>>>(*g, *k, keys);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_sum(const void *p, size_t n, unsigned bits, unsigned long long *sum,
-			 cudaStream_t s)
+cudaError_t kht_bench_sum(const void *p, size_t n, unsigned bits, unsigned long long *sum,
+			  cudaStream_t s)
 {
 	add_up<<<1024, BLOCK, 0, s>>>(p, n, bits, sum);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_ops(size_t n, unsigned writes, uint8_t *op, cudaStream_t s)
+cudaError_t kht_bench_ops(size_t n, unsigned writes, uint8_t *op, cudaStream_t s)
 {
 	make_ops<<<blocks(n), BLOCK, 0, s>>>(n, writes, op);
 	return cudaGetLastError();
 }
 
-cudaError_t kh_bench_limit(enum kh_bench_limit what, void *p, size_t bytes, size_t n,
-			   cudaStream_t s)
+cudaError_t kht_bench_limit(enum kht_bench_limit what, void *p, size_t bytes, size_t n,
+			    cudaStream_t s)
 {
 	switch (what) {
-	case KH_LIMIT_READ32:
-		random_reads<2><<<blocks(n / 2), BLOCK, 0, s>>>(
-			(uint4 *)p, (uint32_t)(bytes / 32), n);
+	case KHT_LIMIT_READ32:
+		random_reads<2>
+			<<<blocks(n / 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 32), n);
 		break;
-	case KH_LIMIT_READ64:
-		random_reads<4><<<blocks(n), BLOCK, 0, s>>>((uint4 *)p,
-							    (uint32_t)(bytes / 64), n);
+	case KHT_LIMIT_READ64:
+		random_reads<4><<<blocks(n), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 64), n);
 		break;
-	case KH_LIMIT_READ128:
-		random_reads<8><<<blocks(n * 2), BLOCK, 0, s>>>(
-			(uint4 *)p, (uint32_t)(bytes / 128), n);
+	case KHT_LIMIT_READ128:
+		random_reads<8>
+			<<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 128), n);
 		break;
-	case KH_LIMIT_CAS:
+	case KHT_LIMIT_CAS:
 		random_cas<<<blocks(n), BLOCK, 0, s>>>((unsigned long long *)p,
 						       (uint32_t)(bytes / 32), n);
 		break;
-	case KH_LIMIT_SECTOR:
-		random_sectors<<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p,
-							       (uint32_t)(bytes / 32), n);
+	case KHT_LIMIT_SECTOR:
+		random_sectors<<<blocks(n * 2), BLOCK, 0, s>>>((uint4 *)p, (uint32_t)(bytes / 32),
+							       n);
 		break;
 	}
 	return cudaGetLastError();
