@@ -1,15 +1,15 @@
-/* cmd_bench.c - kmerhash bench: the GPU hash tables side by side; the pipeline's stages;
+/* cmd/bench.c - kmerhash bench: the GPU hash tables side by side; the pipeline's stages;
  * look-ups by where the index lies */
 #include <config.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench_packed.h"
-#include "bench_pipeline.h"
-#include "bench_placement.h"
-#include "bench_tables.h"
-#include "cmd.h"
+#include "bench/gpu_build.h"
+#include "bench/pipeline.h"
+#include "bench/lookup_placement.h"
+#include "bench/tables.h"
+#include "cmd/options.h"
 
 struct values {
 	const char *experiment, *table, *db, *device, *dir;
@@ -19,21 +19,18 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 
 static const kh_opt opts[] = {
-	{ "experiment", 0, KH_OPT_TEXT, "NAME", "only this experiment [all]",
-	  AT(experiment), 0, 0 },
-	{ "table", 0, KH_OPT_TEXT, "NAME", "only this table [all]", AT(table), 0, 0 },
-	{ "log2n", 0, KH_OPT_UINT, "N", "2^N pairs a case [each experiment's own]",
-	  AT(log2n), 10, 30 },
-	{ "repeat", 0, KH_OPT_UINT, "N", "runs a case; the median counts", AT(repeat), 1,
-	  31 },
-	{ "db", 0, KH_OPT_TEXT, "FILE", "a database: for pipeline's stages of classify, for placement", AT(db),
-	  0, 0 },
-	{ "device", 0, KH_OPT_TEXT, "NAME", "auto, cpu, cuda or cuda:0,2 [auto; placement, build: cuda]",
-	  AT(device), 0, 0 },
-	{ "dir", 0, KH_OPT_TEXT, "DIR", "pipeline: where files are written [TMPDIR, or /tmp]", AT(dir),
-	  0, 0 },
-	{ "threads", 0, KH_OPT_UINT, "N", "pipeline, placement, build: workers [all CPUs]", AT(threads), 1, 1024 },
-	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
+	KH_TEXT("experiment", 0, AT(experiment), "NAME", "only this experiment [all]"),
+	KH_TEXT("table", 0, AT(table), "NAME", "only this table [all]"),
+	KH_UINT("log2n", 0, AT(log2n), 10, 30, "N", "2^N pairs a case [each experiment's own]"),
+	KH_UINT("repeat", 0, AT(repeat), 1, 31, "N", "runs a case; the median counts"),
+	KH_TEXT("db", 0, AT(db), "FILE",
+		"a database: for pipeline's stages of classify, for placement"),
+	KH_TEXT("device", 0, AT(device), "NAME",
+		"auto, cpu, cuda or cuda:0,2 [auto; placement, build: cuda]"),
+	KH_TEXT("dir", 0, AT(dir), "DIR", "pipeline: where files are written [TMPDIR, or /tmp]"),
+	KH_UINT("threads", 0, AT(threads), 1, 1024, "N",
+		"pipeline, placement, build: workers [all CPUs]"),
+	KH_OPTS_END
 };
 
 static int pipeline(const kh_command *c, const struct values *v, char **refs, size_t n)
@@ -64,7 +61,7 @@ static int build(const kh_command *c, const struct values *v, char **refs, size_
 					   .repeat = (int)v->repeat };
 	int rc = kh_backend_choose(&choice, v->device ? v->device : "cuda", &err);
 
-	if (!rc && choice.backend == &kh_backend_cpu)
+	if (!rc && choice.backend->on_host)
 		rc = kh_fail(&err, KH_EUSAGE, "bench build is of GPUs");
 	if (!rc)
 		rc = kh_bench_packed(&o, stdout, &err);
@@ -75,12 +72,14 @@ static int placement(const kh_command *c, const struct values *v)
 {
 	kh_err err = { 0, "" };
 	kh_choice choice;
-	kh_bench_placement_options o = { .choice = &choice, .db = v->db,
-					 .threads = kh_cmd_threads(v->threads), .repeat = (int)v->repeat };
+	kh_bench_placement_options o = { .choice = &choice,
+					 .db = v->db,
+					 .threads = kh_cmd_threads(v->threads),
+					 .repeat = (int)v->repeat };
 	int rc = v->db ? kh_backend_choose(&choice, v->device ? v->device : "cuda", &err)
 		       : kh_fail(&err, KH_EUSAGE, "placement needs --db FILE");
 
-	if (!rc && choice.backend == &kh_backend_cpu)
+	if (!rc && choice.backend->on_host)
 		rc = kh_fail(&err, KH_EUSAGE, "placement is measured on GPUs");
 	if (!rc)
 		rc = kh_bench_placement(&o, stdout, &err);
@@ -95,6 +94,11 @@ static int run(const kh_command *c, int argc, char **argv)
 
 	if (first <= 0)
 		return first < 0 ? 2 : 0;
+	if (kh_cmd_check_printing((const char *const *)argv + first + 1,
+				  first < argc ? (size_t)(argc - first - 1) : 0, "a reference",
+				  &err) ||
+	    kh_cmd_check_printing(&v.db, v.db != NULL, "the database", &err))
+		return kh_cmd_fail(c, &err);
 	if (first + 1 < argc && strcmp(argv[first], "pipeline") == 0)
 		return pipeline(c, &v, argv + first + 1, (size_t)(argc - first - 1));
 	if (first + 1 < argc && strcmp(argv[first], "build") == 0)
@@ -103,17 +107,19 @@ static int run(const kh_command *c, int argc, char **argv)
 		return placement(c, &v);
 	if (first + 1 != argc || strcmp(argv[first], "tables") != 0) {
 		kh_fail(&err, KH_EUSAGE,
-			"what to measure must be named: tables, placement, or pipeline or build and "
+			"what to measure must be named: tables, placement, or pipeline or build "
+			"and "
 			"references");
 		return kh_cmd_fail(c, &err);
 	}
-	kh_bench_options o = { .experiment = v.experiment,
+	kh_bench_tables_options o = { .experiment = v.experiment,
 			       .table = v.table,
 			       .log2n = (int)v.log2n,
 			       .repeat = (int)v.repeat };
 	return kh_bench_tables(&o, stdout, &err) ? kh_cmd_fail(c, &err) : 0;
 }
 
-const kh_command kh_cmd_bench = { "bench", "measure the GPU hash tables, or the pipeline's stages",
-				  "tables | placement | pipeline REFERENCE.fa... | build REFERENCE.fa...", opts,
-				  run };
+const kh_command kh_cmd_bench = {
+	"bench", "measure the GPU hash tables, or the pipeline's stages",
+	"tables | placement | pipeline REFERENCE.fa... | build REFERENCE.fa...", opts, run
+};

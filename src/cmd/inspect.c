@@ -1,4 +1,4 @@
-/* cmd_inspect.c - kmerhash inspect */
+/* inspect.c - kmerhash inspect */
 #include <config.h>
 
 #include <inttypes.h>
@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cmd.h"
-#include "db.h"
-#include "mem.h"
-#include "report.h"
+#include "cmd/options.h"
+#include "cmd/record.h"
+#include "db/db.h"
+#include "db/in_use.h"
+#include "base/mem.h"
+#include "run/report.h"
 
 struct values {
 	uint64_t threads;
@@ -20,21 +22,22 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 
 static const kh_opt opts[] = {
-	{ "db", 'd', KH_OPT_TEXT, "FILE", "the database, if it is not the operand", AT(db), 0, 0 },
-	{ "json", 'j', KH_OPT_FLAG, NULL, "parameters and counts as JSON", AT(json), 0, 0 },
-	{ "taxa", 't', KH_OPT_FLAG, NULL, "locations by taxon, as a kraken-style report", AT(taxa), 0, 0 },
-	{ "targets", 'g', KH_OPT_FLAG, NULL, "a line a target: id, taxid, bases, first bin, digest",
-	  AT(targets), 0, 0 },
-	{ "unmapped", 'u', KH_OPT_FLAG, NULL, "ids of the sequences that had no taxon", AT(unmapped), 0, 0 },
-	{ "threads", 'p', KH_OPT_UINT, "N", "threads that check the file [all CPUs]", AT(threads), 1, 4096 },
-	{ "no-verify", 0, KH_OPT_FLAG, NULL, "do not check the index", AT(no_verify), 0, 0 },
-	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
+	KH_TEXT("db", 'd', AT(db), "FILE", "the database, if it is not the operand"),
+	KH_FLAG("json", 'j', AT(json), "parameters and counts as JSON"),
+	KH_FLAG("taxa", 't', AT(taxa), "locations by taxon, as a kraken-style report"),
+	KH_FLAG("targets", 'g', AT(targets),
+		"a line a target: id, taxid, bases, first bin, digest"),
+	KH_FLAG("unmapped", 'u', AT(unmapped), "ids of the sequences that had no taxon"),
+	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N",
+		"threads that check the file [all CPUs]"),
+	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index"),
+	KH_OPTS_END
 };
 
 /* What a walk over the index finds. */
 struct census {
 	uint64_t fill[KH_BUCKET_SLOTS + 1];     /* buckets by entries */
-	uint64_t length[9];                     /* lists of 1, 2-3, 4-7, ... 128-254; overpopulated */
+	uint64_t length[9]; /* lists of 1, 2-3, 4-7, ... 128-254; overpopulated */
 	uint64_t carried;                       /* entries in the bucket behind their home */
 	uint64_t buckets;
 };
@@ -53,11 +56,13 @@ static unsigned log2_of(uint32_t n)
 /* Counts of locations by taxon go to direct, if it is not NULL. */
 static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint64_t *direct)
 {
-	const uint32_t *word = (const uint32_t *)db->image + l->loc;
-
 	c->length[l->over ? OVER : log2_of(l->n)]++;
-	for (uint32_t i = 0; direct && i < l->n; i++)
-		direct[l->over ? word[i] : db->bins.taxon[kh_bins_target(&db->bins, word[i])]]++;
+	for (uint32_t i = 0; direct && i < l->n; i++) {
+		const uint32_t x = kh_word(db->image, l->bit + (uint64_t)i * db->bins.bits,
+					   db->bins.bits);
+
+		direct[l->over ? x : db->bins.taxon[kh_bins_target(&db->bins, x)]]++;
+	}
 }
 
 static void walk(const kh_db *db, struct census *c, uint64_t *direct)
@@ -71,7 +76,7 @@ static void walk(const kh_db *db, struct census *c, uint64_t *direct)
 			int n = 0;
 
 			for (; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
-				kh_list l = kh_bucket_list(r, b, n);
+				kh_list l = kh_bucket_list(r, b, n, db->bins.bits);
 
 				count_list(db, &l, c, direct);
 			}
@@ -87,34 +92,47 @@ static double index_bytes(const kh_db_header *h)
 	return (double)h->section[KH_SEC_INDEX].bytes;
 }
 
-/* Bytes a feature besides the four of each location. */
+static double per_location(const kh_db_header *h)
+{
+	return h->word_bits / 8.0;
+}
+
+/* Bytes a feature besides those of its locations. */
 static double per_feature(const kh_db_header *h)
 {
-	return h->features ? (index_bytes(h) - 4.0 * (double)h->locations) / (double)h->features : 0;
+	const double rest = index_bytes(h) - per_location(h) * (double)h->locations;
+
+	return h->features ? rest / (double)h->features : 0;
 }
 
 static const char *scheme(const kh_db_header *h)
 {
-	return h->sketch.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
 }
 
-/* --- as text ---------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------- */
 static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
 
-	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", db->path, h->tool,
-	       h->version, h->file_bytes);
-	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32 "\nmax span\t%" PRIu32 "\n",
-	       scheme(h), h->sketch.k, h->sketch.scheme == KH_SYNCMER ? "s-mer" : "features a window",
-	       h->sketch.s, h->sketch.stride, h->max_span);
-	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32 "\nbases\t%" PRIu64
-	       "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n", h->sequences, h->unmapped, h->n_targets, h->bases,
-	       h->n_taxa, h->bins);
-	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64 "\nlocations\t%" PRIu64
-	       "\n", h->features, h->entries, h->over, h->locations);
-	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\nbytes a location\t4\n",
-	       index_bytes(h), per_feature(h));
+	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", db->path,
+	       h->tool, h->version, h->file_bytes);
+	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
+	       "\nmax span\t%" PRIu32 "\n",
+	       scheme(h), h->sampling.k,
+	       h->sampling.scheme == KH_SYNCMER ? "s-mer" : "features a window", h->sampling.s,
+	       h->sampling.stride, h->max_span);
+	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
+	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
+	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
+	printf("species with a bin\t%" PRIu32 "\nlocations in a species, at most\t%" PRIu32 "\n",
+	       h->n_species, h->max_locations);
+	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
+	       "\nlocations\t%" PRIu64 "\n",
+	       h->features, h->entries, h->over, h->locations);
+	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
+	       "bytes a location\t%.3f\n",
+	       index_bytes(h), per_feature(h), per_location(h));
 	printf("least hits by log2 features\t");
 	for (int i = 0; i < 16; i++)
 		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
@@ -127,8 +145,8 @@ static void print_census(const struct census *c)
 	for (int i = 0; i <= KH_BUCKET_SLOTS; i++)
 		printf("buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
 	for (int i = 0; i < OVER; i++)
-		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i, i < 7 ? (2 << i) - 1 : KH_LIST_MAX,
-		       c->length[i]);
+		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
+		       i < 7 ? (2 << i) - 1 : KH_LIST_MAX, c->length[i]);
 	printf("lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
 }
 
@@ -137,8 +155,9 @@ static void print_targets(const kh_db *db)
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
 
-		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n", db->ids + t->id,
-		       db->tax->taxid[t->taxon], t->bases, t->first_bin, t->digest);
+		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
+		       db->ids + t->id, db->tax->taxid[t->taxon], t->bases, t->first_bin,
+		       t->digest);
 	}
 }
 
@@ -169,7 +188,7 @@ static int print_taxa(const kh_db *db, kh_err *err)
 	return rc;
 }
 
-/* --- as JSON ------------------------------------------------------------------------------ */
+/* --- as JSON ---------------------------------------------------------------------- */
 static json_t *json_counts(const uint64_t *v, int n)
 {
 	json_t *a = json_array();
@@ -177,21 +196,6 @@ static json_t *json_counts(const uint64_t *v, int n)
 	for (int i = 0; i < n; i++)
 		json_array_append_new(a, json_integer((json_int_t)v[i]));
 	return a;
-}
-
-/* A path may be any bytes, a string of JSON only UTF-8. */
-static json_t *json_path(const char *path)
-{
-	json_t *s = json_string(path);
-	char *copy = s ? NULL : strdup(path);
-
-	for (char *p = copy; p && *p; p++)
-		if (*p & 0x80)
-			*p = '?';
-	if (copy)
-		s = json_string(copy);
-	free(copy);
-	return s;
 }
 
 static int print_json(const kh_db *db, const struct census *c, kh_err *err)
@@ -202,22 +206,26 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	int rc;
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	root = json_pack(
-		"{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-		"s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
-		"database", json_path(db->path), "tool", h->tool, "format", (json_int_t)h->version,
-		"bytes", (json_int_t)h->file_bytes, "scheme", scheme(h), "k", (json_int_t)h->sketch.k,
-		"s", (json_int_t)h->sketch.s, "stride", (json_int_t)h->sketch.stride,
-		"max_span", (json_int_t)h->max_span, "sequences", (json_int_t)h->sequences,
-		"unmapped", (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets,
-		"bases", (json_int_t)h->bases, "taxa", (json_int_t)h->n_taxa, "bins", (json_int_t)h->bins,
-		"features", (json_int_t)h->features, "entries", (json_int_t)h->entries,
-		"overpopulated", (json_int_t)h->over, "locations", (json_int_t)h->locations,
-		"index_bytes", (json_int_t)h->section[KH_SEC_INDEX].bytes,
-		"bytes_a_feature", per_feature(h), "digest", digest, "buckets", (json_int_t)c->buckets,
-		"carried", (json_int_t)c->carried,
-		"buckets_by_entries", json_counts(c->fill, KH_BUCKET_SLOTS + 1),
-		"lists_by_log2_length", json_counts(c->length, OVER));
+	root = json_pack("{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
+			 "database", kh_record_path(db->path), "tool", h->tool, "format",
+			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
+			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
+			 "stride", (json_int_t)h->sampling.stride, "max_span",
+			 (json_int_t)h->max_span, "sequences", (json_int_t)h->sequences, "unmapped",
+			 (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets, "bases",
+			 (json_int_t)h->bases, "taxa", (json_int_t)h->n_taxa, "bins",
+			 (json_int_t)h->bins, "species", (json_int_t)h->n_species, "max_locations",
+			 (json_int_t)h->max_locations, "features",
+			 (json_int_t)h->features, "entries",
+			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
+			 (json_int_t)h->locations, "index_bytes",
+			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
+			 per_feature(h), "digest", digest, "buckets", (json_int_t)c->buckets,
+			 "carried", (json_int_t)c->carried, "buckets_by_entries",
+			 json_counts(c->fill, KH_BUCKET_SLOTS + 1), "lists_by_log2_length",
+			 json_counts(c->length, OVER));
 	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? KH_OK : kh_fail_nomem(err);
 	putchar('\n');
 	json_decref(root);
@@ -263,9 +271,11 @@ static int run(const kh_command *c, int argc, char **argv)
 		return kh_cmd_fail(c, &err);
 	}
 	kh_db_options o = { .no_verify = v.no_verify, .threads = kh_cmd_threads(v.threads) };
-	rc = kh_db_open(&db, path, &o, &err);
+	rc = kh_cmd_check_printing(&path, 1, "the database", &err);
 	if (!rc)
-		rc = show(&v, db, &err);
+		rc = kh_db_open(&db, path, &o, &err);
+	if (!rc)
+		rc = kh_db_reason(db, show(&v, db, &err), &err);
 	kh_db_close(db);
 	return rc ? kh_cmd_fail(c, &err) : 0;
 }

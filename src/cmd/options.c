@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd.h"
+#include "cmd/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,14 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mem.h"
-#include "pipeline.h"
+#include "base/escape.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "io/paths.h"
+#include "taxonomy/taxonomy.h"
 
 enum { MAX_OPTS = 64, FIRST_LONG = 256, OPT_VERSION = 'V' };
 
 void kh_usage(const kh_command *c)
 {
-	printf("Usage: kmerhash %s [options] %s\n%s\n\nOptions:\n", c->name, c->operands, c->summary);
+	printf("Usage: kmerhash %s [options] %s\n%s\n\nOptions:\n", c->name, c->operands,
+	       c->summary);
 	for (const kh_opt *o = c->opts; o->name; o++) {
 		char left[64];
 
@@ -32,25 +36,44 @@ void kh_usage(const kh_command *c)
 
 int kh_cmd_fail(const kh_command *c, const kh_err *err)
 {
+	char shown[KH_ESCAPED * sizeof err->msg + 1];
+
 	kh_progress_end();
-	fprintf(stderr, "kmerhash %s: %s%s\n", c->name, kh_log_prefix(), err->msg[0] ? err->msg : "stopped");
+	shown[kh_escape(shown, err->msg, strlen(err->msg), "")] = 0;
+	fprintf(stderr, "kmerhash %s: %s%s\n", c->name, kh_log_prefix(),
+		shown[0] ? shown : "stopped");
 	return err->code == KH_EUSAGE ? 2 : 1;
+}
+
+int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
+{
+	int status = 2;
+
+	for (size_t i = 0; i < errs->n; i++)
+		if (kh_cmd_fail(c, &errs->v[i]) == 1)
+			status = 1;
+	if (errs->found > errs->n)
+		fprintf(stderr, "kmerhash %s: %zu more errors are not shown\n", c->name,
+			errs->found - errs->n);
+	return status;
 }
 
 static int wrong(const kh_command *c, const char *fmt, ...) KH_PRINTF(2, 3);
 static int wrong(const kh_command *c, const char *fmt, ...)
 {
-	char text[512];
+	char text[512], shown[KH_ESCAPED * sizeof text + 1];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "kmerhash %s: %s (kmerhash %s -h lists the options)\n", c->name, text, c->name);
+	shown[kh_escape(shown, text, strlen(text), "")] = 0;
+	fprintf(stderr, "kmerhash %s: %s (kmerhash %s -h lists the options)\n", c->name, shown,
+		c->name);
 	return -1;
 }
 
-/* --- values ------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------- */
 static bool parse_uint(const char *s, bool suffix, uint64_t *x)
 {
 	static const char unit[] = "KMGT";
@@ -89,8 +112,8 @@ static int set_number(const kh_command *c, const kh_opt *o, const char *arg, voi
 
 	if (o->kind == KH_OPT_REAL) {
 		if (!parse_real(arg, &x) || !(x >= o->min && x <= o->max))
-			return wrong(c, "--%s: '%s' is not a number from %g to %g", o->name, arg, o->min,
-				     o->max);
+			return wrong(c, "--%s: '%s' is not a number from %g to %g", o->name, arg,
+				     o->min, o->max);
 		*(double *)to = x;
 		return 0;
 	}
@@ -138,7 +161,7 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 	}
 }
 
-/* --- the parser ------------------------------------------------------------------------------ */
+/* --- the parser ------------------------------------------------------------------- */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 {
 	struct option longs[MAX_OPTS + 3];
@@ -189,7 +212,54 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 	return optind;
 }
 
-/* --- for all commands --------------------------------------------------------------------------- */
+/* --- for all commands ------------------------------------------------------------- */
+int kh_cmd_check_taxonomy(const kh_paths *p, const char *folder, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int i = 0; i < KH_TAXDUMP_FILES && folder && !rc; i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
+			return kh_fail_nomem(err);
+		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
+		free(path);
+	}
+	return rc;
+}
+
+int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err)
+{
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	if (!rc)
+		rc = kh_paths_output(p, "-", err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = kh_paths_input(p, path[i], what, err);
+	kh_paths_free(p);
+	return rc;
+}
+
+int kh_cmd_part(kh_comm *c, int status)
+{
+	const int at_once = kh_comm_close(c);
+
+	return at_once ? at_once | KH_STATUS_AT_ONCE : status;
+}
+
+double kh_cmd_mate_timeout(void)
+{
+	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
+	double seconds = 60;
+
+	if (env && *env && !(parse_real(env, &seconds) && seconds >= 0)) {
+		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
+		seconds = 60;
+	}
+	return seconds;
+}
+
 unsigned kh_cmd_threads(uint64_t asked)
 {
 	const char *env = getenv("KMERHASH_THREADS");
@@ -201,7 +271,8 @@ unsigned kh_cmd_threads(uint64_t asked)
 	if (n == 0)
 		return cpus;
 	if (n > cpus) {
-		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n, cpus, cpus);
+		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n,
+		       cpus, cpus);
 		return cpus;
 	}
 	return (unsigned)n;

@@ -1,16 +1,18 @@
 /*
- * cmd.h - commands and their options: one table each
+ * options.h - commands and their options: one table each
  *
  * From a table come the parser, the text of -h and the tests that man pages are complete.
  * A command parses into its own struct, checks it, then runs.
  */
-#ifndef KH_CMD_H
-#define KH_CMD_H
+#ifndef KH_CMD_OPTIONS_H
+#define KH_CMD_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "msg.h"
+#include "base/errs.h"
+#include "base/msg.h"
+#include "comm/comm.h"
 
 enum kh_opt_kind {
 	KH_OPT_FLAG,            /* bool */
@@ -37,8 +39,39 @@ typedef struct kh_opt {
 	const char *arg;        /* what the argument is called, NULL: none */
 	const char *help;
 	size_t at;              /* offset in the command's struct */
-	double min, max;
+	double min, max;        /* of a number; max 0: no limits */
 } kh_opt;
+
+/* Rows of a table: the long name, the letter or 0, the offset in the command's struct, the least
+ * and the greatest value of a number, what the argument is called, the help. */
+#define KH_FLAG(name_, letter_, at_, help_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_FLAG, .at = at_, .help = help_ }
+#define KH_TEXT(name_, letter_, at_, arg_, help_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_TEXT, .at = at_, .arg = arg_, \
+	  .help = help_ }
+#define KH_LIST(name_, letter_, at_, arg_, help_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_LIST, .at = at_, .arg = arg_, \
+	  .help = help_ }
+#define KH_NUMBER(kind_, name_, letter_, at_, min_, max_, arg_, help_) \
+	{ .name = name_, .letter = letter_, .kind = kind_, .at = at_, .min = min_, .max = max_, \
+	  .arg = arg_, .help = help_ }
+#define KH_UINT(...) KH_NUMBER(KH_OPT_UINT, __VA_ARGS__)
+#define KH_SIZE(...) KH_NUMBER(KH_OPT_SIZE, __VA_ARGS__)
+#define KH_REAL(...) KH_NUMBER(KH_OPT_REAL, __VA_ARGS__)
+/* Options of kraken2 that change nothing here: accepted with a note, or without a word. */
+#define KH_IGNORED(name_, letter_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE, .help = "as kraken2; ignored" }
+#define KH_IGNORED_ARG(name_, letter_, arg_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE_ARG, .arg = arg_, \
+	  .help = "as kraken2; ignored" }
+#define KH_SILENT(name_, letter_, help_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_SILENT, .help = help_ }
+/* How much is said: two rows that every command with a log has. */
+#define KH_OPTS_LOG \
+	{ .name = "quiet", .letter = 'q', .kind = KH_OPT_QUIETER, .help = "errors only" }, \
+	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }
+#define KH_OPTS_END \
+	{ .name = NULL }
 
 typedef struct kh_command {
 	const char *name, *summary;
@@ -48,7 +81,7 @@ typedef struct kh_command {
 } kh_command;
 
 extern const kh_command kh_cmd_bench, kh_cmd_build, kh_cmd_classify, kh_cmd_inspect,
-			kh_cmd_verify;
+			kh_cmd_merge, kh_cmd_verify;
 
 /*
  * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h or
@@ -60,6 +93,23 @@ void kh_usage(const kh_command *c);
 
 /* "kmerhash NAME: message", and the exit status: 2 for KH_EUSAGE, else 1. */
 int kh_cmd_fail(const kh_command *c, const kh_err *err);
+/* The same of all that was found, a line each; 2 if all of it is wrong usage. */
+int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs);
+
+/* Ends the processes of a run; the status of this one, whose command has come to `status`.  With
+ * KH_STATUS_AT_ONCE in it nothing that main() could return to may run any more. */
+enum { KH_STATUS_AT_ONCE = 256 };
+int kh_cmd_part(kh_comm *c, int status);
+
+struct kh_paths;
+/* Fails if an output is one of the files of a taxonomy. */
+int kh_cmd_check_taxonomy(const struct kh_paths *p, const char *folder, kh_err *err);
+/* Of a command that only prints: fails if standard output goes to one of these n files. */
+int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
+
+/* Seconds that one file of mates may hold up the other: KMERHASH_MATE_TIMEOUT, or 60; 0: for
+ * ever. */
+double kh_cmd_mate_timeout(void);
 
 /* Threads to use: what was asked for (0: KMERHASH_THREADS, else all CPUs of this
  * process), with a note if that is more than there are CPUs. */

@@ -1,11 +1,11 @@
-/* cmd_verify.c - kmerhash verify */
+/* verify.c - kmerhash verify */
 #include <config.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "cmd.h"
-#include "db.h"
+#include "cmd/options.h"
+#include "db/db.h"
 
 struct values {
 	uint64_t threads;
@@ -15,9 +15,9 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 
 static const kh_opt opts[] = {
-	{ "threads", 'p', KH_OPT_UINT, "N", "worker threads [all CPUs]", AT(threads), 1, 4096 },
-	{ "quiet", 'q', KH_OPT_FLAG, NULL, "say nothing of sound databases", AT(quiet), 0, 0 },
-	{ NULL, 0, KH_OPT_FLAG, NULL, NULL, 0, 0, 0 }
+	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
+	KH_FLAG("quiet", 'q', AT(quiet), "say nothing of sound databases"),
+	KH_OPTS_END
 };
 
 static int run(const kh_command *c, int argc, char **argv)
@@ -32,7 +32,10 @@ static int run(const kh_command *c, int argc, char **argv)
 		kh_fail(&err, KH_EUSAGE, "no database is named");
 		return kh_cmd_fail(c, &err);
 	}
-	kh_db_options o = { .threads = kh_cmd_threads(v.threads) };
+	if (kh_cmd_check_printing((const char *const *)argv + first, (size_t)(argc - first),
+				  "the database", &err))
+		return kh_cmd_fail(c, &err);
+	kh_db_options o = { .stamps = true, .again = true, .threads = kh_cmd_threads(v.threads) };
 	for (int i = first; i < argc; i++) {
 		kh_db *db = NULL;
 
@@ -41,7 +44,8 @@ static int run(const kh_command *c, int argc, char **argv)
 			continue;
 		}
 		if (!v.quiet)
-			printf("%s: sound (%" PRIu64 " bytes, %" PRIu64 " features, %" PRIu32 " targets)\n",
+			printf("%s: sound (%" PRIu64 " bytes, %" PRIu64 " features, %" PRIu32
+			       " targets)\n",
 			       db->path, db->bytes, db->h->features, db->h->n_targets);
 		kh_db_close(db);
 	}

@@ -1,0 +1,355 @@
+/* cmd/build.c - kmerhash build */
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "build/build.h"
+#include "build/references.h"
+#include "build/spool.h"
+#include "cmd/options.h"
+#include "base/mem.h"
+#include "io/paths.h"
+
+struct values {
+	const char *db, *taxonomy, *scheme, *device, *list;
+	kh_words maps, seqids, assemblies, lineages;
+	uint64_t total_bases;
+	uint64_t threads, k, smer, features, stride, max_span, max_locations;
+	uint64_t memory, gpu_memory, block_size;
+	double max_unmapped;
+	bool dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const kh_opt opts[] = {
+	KH_TEXT("db", 'd', AT(db), "FILE", "the database to make (NAME.khdb)"),
+	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
+		"folder with nodes.dmp, names.dmp, perhaps merged.dmp"),
+	KH_LIST("accession2taxid", 'a', AT(maps), "FILE",
+		"table of accessions, plain or gz; may be repeated"),
+	KH_LIST("seqid2taxid", 'm', AT(seqids), "FILE",
+		"table of two columns: sequence id, taxid; goes first"),
+	KH_TEXT("list", 'l', AT(list), "FILE", "names of more references, one a line"),
+	KH_LIST("assemblies", 'A', AT(assemblies), "FILE",
+		"table of more references: file, taxid of all its sequences"),
+	KH_LIST("lineage", 'L', AT(lineages), "FILE",
+		"in place of a taxonomy: accession or id, lineage (as GTDB's)"),
+	KH_FLAG("header-lineage", 0, AT(header_lineage),
+		"in place of a taxonomy: lineages in header lines (as SILVA's)"),
+	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
+	KH_TEXT("scheme", 0, AT(scheme), "NAME",
+		"which k-mers are kept: syncmer or minhash [syncmer]"),
+	KH_UINT("kmer-len", 'k', AT(k), KH_K_MIN, KH_K_MAX, "N",
+		"bases of a k-mer, 8 to 31 [by the size of the references]"),
+	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
+		"of the references: k follows it, and they are read once"),
+	KH_UINT("smer-len", 's', AT(smer), 2, 30, "N",
+		"syncmer: bases of an s-mer, k - N even [k - 4; from k = 20 on k - 6]"),
+	KH_UINT("features", 0, AT(features), 1, KH_MINHASH_S_MAX, "N",
+		"minhash: features kept of a window [16]"),
+	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N", "bases of a bin [112]"),
+	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
+		"bases that a pair, or a segment of a long read, spans [1008]"),
+	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
+		"places of a k-mer kept in one species; of more, only that they are [2]"),
+	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
+		"fail if more sequences have no taxon [0.5]"),
+	KH_FLAG("allow-unmapped", 0, AT(allow_unmapped),
+		"never fail for sequences without a taxon"),
+	KH_FLAG("allow-duplicates", 0, AT(allow_duplicates),
+		"a sequence id may occur again, with the taxon that tables give it"),
+	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
+	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
+		"keep at most this much of features in memory, the rest on disk"),
+	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
+		"use at most this much of a GPU's memory"),
+	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
+		"bytes of text a worker takes at a time [what suits the device]"),
+	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
+	KH_OPTS_LOG,
+	KH_OPTS_END
+};
+
+/* Everything a build holds. */
+struct job {
+	struct values v;
+	kh_build_options o;
+	kh_references refs;
+	kh_out **copy;                  /* of inputs that cannot be read twice */
+	size_t n_copies, cap;
+};
+
+/* --- the references --------------------------------------------------------------- */
+/* Copies the inputs that are no regular files: they are to be read more than once. */
+static int keep_streams(struct job *j, kh_err *err)
+{
+	struct stat st;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->refs.n && !rc; i++) {
+		char **path = &j->refs.path[i];
+
+		if (strcmp(*path, "-") != 0 && (stat(*path, &st) != 0 || S_ISREG(st.st_mode)))
+			continue;
+		rc = kh_comm_check_input(j->o.comm, kh_is_standard_input(*path), err);
+		if (!rc)
+			rc = kh_grow((void **)&j->copy, &j->cap, j->n_copies + 1, sizeof *j->copy,
+				     err);
+		if (!rc)
+			rc = kh_spool(&j->copy[j->n_copies], *path, j->v.db, err);
+		if (rc)
+			break;
+		const char *name = kh_out_file(j->copy[j->n_copies++]);
+		kh_log(KH_DEBUG, "%s is kept in %s, to be read twice", *path, name);
+		free(*path);
+		*path = strdup(name);
+		rc = *path ? KH_OK : kh_fail_nomem(err);
+	}
+	return rc;
+}
+
+static int find_references(struct job *j, int n, char **operand, kh_err *err)
+{
+	const struct values *v = &j->v;
+	kh_references *r = &j->refs;
+	int rc = KH_OK;
+
+	for (int i = 0; i < n && !rc; i++)
+		rc = kh_references_add(r, operand[i], err);
+	for (size_t i = 0; i < v->assemblies.n && !rc; i++)
+		rc = kh_references_table(r, v->assemblies.v[i], err);
+	if (!rc && v->list) {
+		rc = kh_comm_check_input(j->o.comm, kh_is_standard_input(v->list), err);
+		rc = rc ? rc : kh_references_list(r, v->list, err);
+	}
+	for (size_t i = 0; i < v->lineages.n && !rc; i++)
+		rc = kh_references_lineages(r, v->lineages.v[i], err);
+	if (rc)
+		return rc;
+	if (r->n == 0 && r->errs.found == 0)
+		return kh_fail(err, KH_EUSAGE, "no references are named");
+	if (kh_comm_self(j->o.comm) == 0)
+		rc = kh_references_check(r, err);
+	const bool twice = (v->k == 0 && v->total_bases == 0) || v->header_lineage;
+	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
+		rc = keep_streams(j, err);
+	if (!rc && r->errs.found == 0 && v->header_lineage)
+		rc = kh_references_headers(r, err);
+	if (!rc && r->errs.found == 0)
+		rc = kh_references_finish(r, err);
+	return rc;
+}
+
+/* --- options ---------------------------------------------------------------------- */
+/* Where the taxa come from: one source of numbers. */
+static int check_taxonomy(const struct values *v, kh_err *err)
+{
+	const bool lineages = v->lineages.n > 0 || v->header_lineage;
+
+	if (!v->taxonomy && !lineages)
+		return kh_fail(err, KH_EUSAGE, "--taxonomy DIR is needed, or --lineage FILE");
+	if (v->taxonomy && lineages)
+		return kh_fail(err, KH_EUSAGE, "--taxonomy, or a taxonomy made of lineages: not "
+			       "both");
+	if (lineages && (v->maps.n || v->seqids.n || v->assemblies.n))
+		return kh_fail(err, KH_EUSAGE, "a table of taxids has no meaning beside lineages, "
+			       "which make numbers of their own");
+	return KH_OK;
+}
+
+/* Those that do not depend on what the references are. */
+static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
+{
+	bool minhash = v->scheme && strcmp(v->scheme, "minhash") == 0;
+	int rc;
+
+	if (!v->db)
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if ((rc = check_taxonomy(v, err)))
+		return rc;
+	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
+		return kh_fail(err, KH_EUSAGE, "--scheme: '%s' is neither syncmer nor minhash",
+			       v->scheme);
+	o->db = v->db;
+	o->taxonomy = v->taxonomy;
+	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
+				      .k = v->k || !v->total_bases
+						   ? (uint32_t)v->k
+						   : kh_default_k(v->total_bases),
+				      .s = (uint32_t)(minhash ? v->features : v->smer),
+				      .stride = (uint32_t)v->stride };
+	o->max_span = (uint32_t)v->max_span;
+	o->max_locations = (uint32_t)v->max_locations;
+	if (o->max_span < o->sampling.stride)
+		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
+	o->threads = kh_cmd_threads(v->threads);
+	o->device = v->device ? v->device : "auto";
+	o->memory = v->memory;
+	o->gpu_memory = v->gpu_memory;
+	o->max_unmapped = v->allow_unmapped ? 1 : v->max_unmapped;
+	o->allow_duplicates = v->allow_duplicates;
+	o->allow_no_eof = v->allow_no_eof;
+	o->block_size = v->block_size;
+	o->dry_run = v->dry_run;
+	return KH_OK;
+}
+
+static void tell(const kh_build_summary *s, unsigned processes)
+{
+	char on[32];
+	const kh_db_header *h = &s->header;
+	double t = kh_cmd_seconds();
+
+	snprintf(on, sizeof on, ", %u processes", processes);
+	kh_log(KH_INFO,
+	       "%" PRIu32 " targets, %" PRIu64 " bases, %" PRIu32 " taxa; %s k = %u; %" PRIu64
+	       " features, %" PRIu64 " locations, %" PRIu64 " bytes",
+	       h->n_targets, h->bases, h->n_taxa,
+	       h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sampling.k, h->features,
+	       h->locations, h->file_bytes);
+	kh_log(KH_DEBUG,
+	       "seconds: %.2f opening, %.2f reading and sampling, %.2f finding taxa, "
+	       "%.2f sorting and writing",
+	       s->seconds_open, s->seconds_read, s->seconds_map, s->seconds_write);
+	if (s->seconds_ready > 0)
+		kh_log(KH_DEBUG, "seconds: %.3f from the first block read to the index in memory",
+		       s->seconds_ready);
+	kh_log(KH_INFO, "%s build on %s%s: %.1f Mbases/s, %.1f s, %.0f MB of memory",
+	       PACKAGE_STRING, s->backend, processes > 1 ? on : "",
+	       (double)(h->bases + h->unmapped_bases) * 1e-6 / (t > 0 ? t : 1e-9), t,
+	       (double)kh_cmd_peak() * 1e-6);
+}
+
+/* Of a dry run, a line for each: what, a tab, bytes or a number. */
+static void print_estimate(const struct job *j, const kh_build_estimate *e)
+{
+	printf("references\t%zu\n", j->o.n_refs);
+	if (!e->known)
+		printf("text\tunknown\n");
+	else
+		printf("text\t%" PRIu64 "\n", e->text);
+	printf("k\t%" PRIu32 "\n", e->k);
+	if (e->left.bytes != UINT64_MAX)
+		printf("memory left\t%" PRIu64 " %s\n", e->left.bytes, e->left.limit);
+	if (!e->known)
+		return;
+	printf("features\t%" PRIu64 "\n"
+	       "memory\t%" PRIu64 "\n"
+	       "temporary file\t%" PRIu64 "\n"
+	       "database\t%" PRIu64 "\n",
+	       e->features, e->other + e->kept, e->pairs - e->kept, e->file);
+}
+
+static int check_words(const kh_paths *p, const kh_words *w, const char *what, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < w->n && !rc; i++)
+		rc = kh_paths_input(p, w->v[i], what, err);
+	return rc;
+}
+
+/* The database may be none of the files that it is made of. */
+static int check_files(struct job *j, kh_err *err)
+{
+	kh_build_options *o = &j->o;
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	o->refs = (const char *const *)j->refs.path;
+	o->n_refs = j->refs.n;
+	o->file_taxid = j->refs.taxid;
+	o->lineages = j->refs.lineages;
+	if (!rc)
+		rc = kh_paths_output(p, j->v.db, err);
+	for (size_t i = 0; i < o->n_refs && !rc; i++)
+		rc = kh_paths_input(p, o->refs[i], "a reference", err);
+	for (size_t i = 0; i < o->n_maps && !rc; i++)
+		rc = kh_paths_input(p, o->maps[i], "a table", err);
+	if (!rc && j->v.list)
+		rc = kh_paths_input(p, j->v.list, "the list of references", err);
+	if (!rc && !(rc = check_words(p, &j->v.lineages, "a table", err)))
+		rc = check_words(p, &j->v.assemblies, "a table", err);
+	if (!rc)
+		rc = kh_cmd_check_taxonomy(p, j->v.taxonomy, err);
+	kh_paths_free(p);
+	return rc;
+}
+
+/* Tables of ids, those by sequence first. */
+static int join_maps(struct job *j, kh_err *err)
+{
+	kh_words *w = &j->v.seqids;
+	int rc = kh_grow((void **)&w->v, &w->cap, w->n + j->v.maps.n, sizeof *w->v, err);
+
+	for (size_t i = 0; i < j->v.maps.n && !rc; i++)
+		w->v[w->n++] = j->v.maps.v[i];
+	j->o.maps = w->v;
+	j->o.n_maps = w->n;
+	return rc;
+}
+
+static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh_err *err)
+{
+	int rc;
+
+	if ((rc = to_options(&j->v, &j->o, err)) || (rc = join_maps(j, err)) ||
+	    (rc = find_references(j, n, operand, err)))
+		return rc;
+	if (j->refs.errs.found > 0)     /* all are told; the last one stands for them */
+		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no database is made",
+			       j->refs.errs.found);
+	rc = check_files(j, err);
+	return rc ? rc : kh_build(&j->o, sum, err);
+}
+
+static void clear(struct job *j)
+{
+	for (size_t i = 0; i < j->n_copies; i++)
+		kh_out_close(j->copy[i]);
+	free(j->copy);
+	kh_references_clear(&j->refs);
+	free(j->v.maps.v);
+	free(j->v.seqids.v);
+	free(j->v.assemblies.v);
+	free(j->v.lineages.v);
+}
+
+static int run(const kh_command *c, int argc, char **argv)
+{
+	struct job j = { .v = { .features = 16, .stride = KH_STRIDE, .max_span = KH_MAX_SPAN,
+				.max_locations = KH_MAX_LOCATIONS,
+				.max_unmapped = KH_MAX_UNMAPPED } };
+	kh_build_summary sum;
+	kh_err err = { 0, "" };
+	int rc, first = kh_opt_parse(c, argc, argv, &j.v);
+
+	if (first <= 0) {
+		clear(&j);
+		return first == -2 ? 1 : first < 0 ? 2 : 0;
+	}
+	rc = kh_comm_open(&j.o.comm, &err);
+	kh_log_process(kh_comm_self(j.o.comm));
+	if (!rc)
+		rc = build(&j, argc - first, argv + first, &sum, &err);
+	if (rc) {
+		kh_comm_fail(j.o.comm, &err);
+		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
+	} else if (j.o.dry_run && kh_comm_self(j.o.comm) == 0) {
+		print_estimate(&j, &sum.estimate);
+	} else if (!j.o.dry_run) {
+		tell(&sum, kh_comm_size(j.o.comm));
+	}
+	rc = kh_cmd_part(j.o.comm, rc);
+	clear(&j);
+	return rc;
+}
+
+const kh_command kh_cmd_build = {
+	"build", "make a database of reference genomes", "REFERENCE.fa[.gz]|FOLDER...", opts, run
+};

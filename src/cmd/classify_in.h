@@ -1,0 +1,92 @@
+/*
+ * classify_in.h - inside the command classify: classify_options.c says what the options mean,
+ * classify_outputs.c has the files it writes, classify_page.c the page among them, classify.c the
+ * run, classify_samples.c those of a sheet
+ */
+#ifndef KH_CMD_CLASSIFY_IN_H
+#define KH_CMD_CLASSIFY_IN_H
+
+#include "build/build.h"
+#include "cmd/options.h"
+#include "io/text.h"
+#include "remote/remote.h"
+#include "run/run.h"
+#include "run/select.h"
+
+/* The options as they were given. */
+struct classify_values {
+	kh_words references, maps, seqids, extract, exclude;
+	const char *taxonomy;
+	const char *db, *device, *placement;
+	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
+	const char *samples, *outdir, *output_format;
+	uint64_t threads, block_size;
+	double confidence;
+	bool paired, interleaved, precise, names, zero_counts, minimizer_data, mpa;
+	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
+	const char *profile;
+	bool sample_pass;
+};
+
+extern const kh_opt kh_classify_opts[];
+
+/* The files of a run other than its lines and reads. */
+struct classify_outputs {
+	char *name[2][2];               /* classified, unclassified; mates in files of their own */
+	kh_text *report, *json, *html, *profile;        /* NULL: not wanted */
+};
+
+/* Everything a run holds. */
+struct classify {
+	struct classify_values v;
+	kh_run_options o;
+	kh_words file[2];               /* inputs; with --paired [1] has the second mates */
+	struct classify_outputs out;
+	kh_choice choice;
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_db *db;
+	kh_memory_db memory;            /* of --references */
+	char **argv;                    /* of the command, ended by NULL */
+	kh_select select;
+	double loaded;                  /* seconds until the database was there */
+	kh_results results;
+	/* of several processes */
+	kh_comm *comm;                  /* NULL: one process */
+	kh_remote *processes;
+	kh_backend dealing;
+	kh_choice deal;                 /* process 0: that deals tasks to all */
+};
+
+/* Checks the options and the n inputs, and fills j->o, j->file and the names of outputs. */
+int kh_classify_options(struct classify *j, int n, char **input, kh_err *err);
+/* How the input is read, when the backend is chosen. */
+void kh_classify_feed_options(struct classify *j);
+
+/* What --samples needs and excludes. */
+int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err);
+/* All samples of a sheet; `load` is called when that is known to be right. */
+int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_err *err),
+			kh_err *err);
+/* What the summary says of the run under "run", an object; the arguments go into it. */
+struct json_t *kh_classify_record(const struct classify *j, struct json_t *inputs,
+				  struct json_t *outputs);
+
+int kh_classify_names(struct classify *j, kh_err *err);
+/* Fails if an output is an input, the database, or another output. */
+int kh_classify_check_files(const struct classify *j, int n, char **input, kh_err *err);
+/* Before the database is loaded: a folder that cannot be written to is told at once. */
+int kh_classify_open_tables(struct classify *j, kh_err *err);
+/* Can all outputs be made?  They are opened and given up. */
+int kh_classify_try_outputs(struct classify *j, kh_err *err);
+/* The profile of a sample, in the form that the name of its file asks for. */
+int kh_classify_profile(const struct classify *j, const char *name, const kh_results *r, kh_buf *b,
+			kh_err *err);
+/* Their contents; `arg` is the struct classify. */
+int kh_classify_write_tables(void *arg, kh_err *err);
+void kh_classify_close_outputs(struct classify *j);
+
+/* classify_page.c: appends what --html asks for. */
+int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err);
+
+#endif

@@ -1,0 +1,200 @@
+/* classify_options.c - the options of classify, and what they mean for a run */
+#include <config.h>
+#include "cmd/classify_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "io/paths.h"
+
+#define AT(field) offsetof(struct classify_values, field)
+
+const kh_opt kh_classify_opts[] = {
+	KH_TEXT("db", 'd', AT(db), "FILE", "the database, or a folder with just one"),
+	KH_LIST("references", 'R', AT(references), "FILE",
+		"in place of a database: references, indexed in memory"),
+	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR", "taxonomy of the references, as for build"),
+	KH_LIST("accession2taxid", 'a', AT(maps), "FILE", "table of accessions, as for build"),
+	KH_LIST("seqid2taxid", 'm', AT(seqids), "FILE", "table of sequence ids, as for build"),
+	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
+	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
+	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
+	KH_TEXT("output", 'o', AT(output), "FILE",
+		"a line for each read or pair; '-': no lines [standard output]"),
+	KH_TEXT("report", 'r', AT(report), "FILE", "table of taxa"),
+	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
+	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
+	KH_TEXT("samples", 's', AT(samples), "SHEET",
+		"many samples: a table of sample, reads1, reads2"),
+	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
+		"of samples: SAMPLE.kreport, SAMPLE.json and SAMPLE.tsv go there"),
+	KH_TEXT("output-format", 0, AT(output_format), "WHAT",
+		"of samples: lines as tsv, tsv.gz or none [tsv]"),
+	KH_FLAG("keep-going", 0, AT(keep_going), "of samples: go on behind one that fails"),
+	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
+	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
+		"features of a read that must agree with the call [0]"),
+	KH_FLAG("precise", 0, AT(precise), "fewer, surer calls of species"),
+	KH_FLAG("sample-pass", 0, AT(sample_pass),
+		"calls are checked by what the whole sample says"),
+	KH_TEXT("profile", 0, AT(profile), "FILE",
+		"species, how much of each, how near; .json and .cami say how it is written"),
+	KH_FLAG("use-names", 'n', AT(names), "names beside taxids in the lines"),
+	KH_TEXT("classified-out", 'C', AT(classified), "FILE",
+		"classified reads ('#' in pairs: _1 and _2)"),
+	KH_TEXT("unclassified-out", 'U', AT(unclassified), "FILE", "the others, alike"),
+	KH_LIST("extract", 'e', AT(extract), "TAXA",
+		"--classified-out takes reads of these clades (taxids or names) only"),
+	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
+		"reads of these clades go to neither file"),
+	KH_FLAG("report-zero-counts", 0, AT(zero_counts), "taxa without reads in the report, too"),
+	KH_FLAG("report-minimizer-data", 0, AT(minimizer_data),
+		"features and distinct features in the report"),
+	KH_FLAG("use-mpa-style", 0, AT(mpa), "lineage and count in the report"),
+	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
+	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
+	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
+	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
+	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
+	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_TEXT("placement", 0, AT(placement), "WHERE",
+		"index on several devices or processes: auto, replicate, shard [auto]"),
+	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
+		"bytes of text a worker takes at a time [what suits the device]"),
+	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it is, only"),
+	KH_OPTS_LOG,
+	KH_SILENT("gzip-compressed", 0, "as kraken2; compression is detected"),
+	KH_IGNORED("bzip2-compressed", 0),
+	KH_IGNORED("memory-mapping", 'M'),
+	KH_IGNORED("quick", 'Q'),
+	KH_IGNORED_ARG("minimum-hit-groups", 'g', "N"),
+	KH_IGNORED_ARG("minimum-base-quality", 0, "N"),
+	KH_OPTS_END
+};
+
+static int add_inputs(struct classify *j, int n, char **path, kh_err *err)
+{
+	bool two = j->v.paired && !j->v.interleaved;
+	int rc = KH_OK;
+
+	if (n == 0)
+		return kh_fail(err, KH_EUSAGE, "no reads are named");
+	if (two && n % 2)
+		return kh_fail(err, KH_EUSAGE, "--paired needs an even number of files, not %d", n);
+	for (int i = 0; i < n && !rc; i++) {
+		kh_words *w = &j->file[two ? i % 2 : 0];
+
+		if ((rc = kh_comm_check_input(j->comm, kh_is_standard_input(path[i]), err)))
+			return rc;
+		rc = kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, err);
+		if (!rc)
+			w->v[w->n++] = path[i];
+	}
+	return rc;
+}
+
+static int set_placement(struct classify *j, kh_err *err)
+{
+	static const char *const name[] = { [KH_PLACE_AUTO] = "auto",
+					    [KH_PLACE_REPLICATE] = "replicate",
+					    [KH_PLACE_SHARD] = "shard",
+					    [KH_PLACE_SHARD_PEER] = "shard-peer",
+					    [KH_PLACE_SHARD_EXCHANGE] = "shard-exchange" };
+	enum { N = sizeof name / sizeof *name };
+	unsigned i = KH_PLACE_AUTO;
+
+	while (i < N && j->v.placement && strcmp(j->v.placement, name[i]) != 0)
+		i++;
+	if (i == N)
+		return kh_fail(err, KH_EUSAGE,
+			       "--placement: '%s' is none of auto, replicate and shard",
+			       j->v.placement);
+	j->o.placement = (enum kh_placement)i;
+	if (!j->v.references.n || !j->comm)
+		return KH_OK;
+	if (i >= KH_PLACE_SHARD)
+		return kh_fail(err, KH_EUSAGE,
+			       "each process indexes --references: --placement shard needs --db");
+	j->o.placement = KH_PLACE_REPLICATE;
+	return KH_OK;
+}
+
+/* Which options need, or exclude, one another. */
+static int check_database(const struct classify_values *v, kh_err *err)
+{
+	if (v->references.n && !v->taxonomy)
+		return kh_fail(err, KH_EUSAGE, "--references needs --taxonomy DIR");
+	if (v->references.n && v->db && v->db != getenv("KMERHASH_DB"))
+		return kh_fail(err, KH_EUSAGE, "--references are in place of --db: not both");
+	if (v->verify && v->no_verify)
+		return kh_fail(err, KH_EUSAGE, "--verify and --no-verify: not both");
+	if (!v->references.n && (!v->db || !*v->db))
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed, or --references FILE");
+	return KH_OK;
+}
+
+static int check_report(const struct classify_values *v, kh_err *err)
+{
+	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
+		return kh_fail(err, KH_EUSAGE, "--kraken-col5: '%s' is neither features nor none",
+			       v->col5);
+	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report && !v->samples)
+		return kh_fail(err, KH_EUSAGE,
+			       "the shape of a report is asked for, but --report is not");
+	if (v->minimizer_data && v->mpa)
+		return kh_fail(err, KH_EUSAGE,
+			       "--use-mpa-style has no columns for --report-minimizer-data");
+	return KH_OK;
+}
+
+static int check_reads(const struct classify_values *v, kh_err *err)
+{
+	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified)
+		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
+			       "written by --classified-out and --unclassified-out");
+	return KH_OK;
+}
+
+int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
+{
+	struct classify_values *v = &j->v;
+	int rc;
+
+	if ((rc = check_database(v, err)) || (rc = check_report(v, err)) ||
+	    (rc = check_reads(v, err)))
+		return rc;
+	if (v->minimizer_data && v->zero_counts) { /* some readers divide by the distinct ones */
+		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
+		v->zero_counts = false;
+	}
+	j->o.paired = v->paired || v->interleaved;
+	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
+	j->o.threads = kh_cmd_threads(v->threads);
+	j->o.distinct = v->minimizer_data || v->profile;
+	j->o.style.names = v->names;
+	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
+	if ((rc = kh_classify_check_samples(j, n, err)) || (rc = set_placement(j, err)))
+		return rc;
+	if (v->samples)
+		return KH_OK;
+	if ((rc = add_inputs(j, n, path, err)) || (rc = kh_classify_names(j, err)))
+		return rc;
+	return kh_classify_check_files(j, n, path, err);
+}
+
+void kh_classify_feed_options(struct classify *j)
+{
+	const kh_backend *be = j->o.choice->backend;
+	const size_t suits =
+		j->o.placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
+
+	j->o.feed = (kh_feed_options) { .path = { j->file[0].v, j->file[1].v },
+					.n_path = { j->file[0].n, j->file[1].n },
+					.interleaved = j->v.interleaved,
+					.no_mate_check = j->v.no_mate_check,
+					.allow_no_eof = j->v.allow_no_eof,
+					.patience = kh_cmd_mate_timeout(),
+					.block_size = j->v.block_size ? j->v.block_size : suits,
+					.n_blocks = (size_t)j->o.threads * (be->depth + 1) + 2,
+					.threads = j->o.threads };
+}

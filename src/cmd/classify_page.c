@@ -1,0 +1,259 @@
+/* classify_page.c - what the page of classify --html says of the run */
+#include <config.h>
+#include "cmd/classify_in.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "page/page.h"
+#include "run/profile.h"
+
+enum { FACTS = 10, VALUE = 200 };
+
+/* The facts with their texts. */
+struct facts {
+	kh_page_fact v[FACTS];
+	size_t n;
+	char value[FACTS][VALUE];
+};
+
+static void add_text(struct facts *f, const char *label, const char *value, bool code)
+{
+	f->v[f->n++] = (kh_page_fact) { .label = label, .value = value, .code = code };
+}
+
+static void add(struct facts *f, const char *label, const char *fmt, ...) KH_PRINTF(3, 4);
+static void add(struct facts *f, const char *label, const char *fmt, ...)
+{
+	char *value = f->value[f->n];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, VALUE, fmt, ap);
+	va_end(ap);
+	add_text(f, label, value, false);
+}
+
+/* A word as a shell takes it. */
+static int add_word(kh_buf *b, const char *word, kh_err *err)
+{
+	const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+			     "-_./:=,+@%^";
+	int rc;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return kh_buf_add(b, word, strlen(word), err);
+	rc = kh_buf_add(b, "'", 1, err);
+	for (; !rc && *word; word++)
+		rc = *word == '\'' ? kh_buf_add(b, "'\\''", 4, err) : kh_buf_add(b, word, 1, err);
+	return rc ? rc : kh_buf_add(b, "'", 1, err);
+}
+
+/* Words with a blank before each, and a NUL. */
+static int add_words(kh_buf *b, const char *const *word, size_t n, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = b->n ? kh_buf_add(b, " ", 1, err) : KH_OK;
+		if (!rc)
+			rc = add_word(b, word[i], err);
+	}
+	return rc ? rc : kh_buf_add(b, "", 1, err);
+}
+
+static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
+{
+	size_t n = 0;
+	int rc = kh_buf_add(b, "kmerhash", 8, err);
+
+	while (j->argv[n])
+		n++;
+	return rc ? rc : add_words(b, (const char *const *)j->argv, n, err);
+}
+
+/* The first input without its folder and the ends that say what it holds. */
+static char *sample_name(const struct classify *j, kh_err *err)
+{
+	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
+					   ".fna", "_1", "_R1" };
+	const char *path = j->file[0].v[0], *slash = strrchr(path, '/');
+	char *name = strdup(slash && slash[1] ? slash + 1 : path);
+
+	if (!name) {
+		kh_fail_nomem(err);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+		const size_t n = strlen(name), m = strlen(end[i]);
+		const bool mate = end[i][0] == '_';
+
+		if (n > m && strcmp(name + n - m, end[i]) == 0 && (!mate || j->file[1].n))
+			name[n - m] = '\0';
+	}
+	return name;
+}
+
+/* Digits by threes. */
+static const char *grouped(char text[32], uint64_t n)
+{
+	char *p = text + 31;
+
+	*p = '\0';
+	for (unsigned k = 0; k == 0 || n > 0; k++, n /= 10) {
+		if (k && k % 3 == 0)
+			*--p = ',';
+		*--p = (char)('0' + n % 10);
+	}
+	return p;
+}
+
+static void tell_run(const struct classify *j, struct facts *f)
+{
+	const kh_db_header *h = j->db->h;
+	const kh_run_summary *s = &j->results.sum;
+	char a[32], b[32], c[32];
+
+	add_text(f, "Program", PACKAGE_STRING, false);
+	add_text(f, "Database", j->v.references.n ? "made of --references" : j->v.db, true);
+	add(f, "Contents", "%s targets, %s bases, %s features, %" PRIu32 " taxa",
+	    grouped(a, h->n_targets), grouped(b, h->bases), grouped(c, h->features), h->n_taxa);
+	add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
+	    : "minhash windows", (unsigned)h->sampling.k);
+	add(f, "Digest", "%016" PRIx64, h->digest);
+	add(f, j->o.paired ? "Pairs" : "Reads", "%s, %s classified; %s bases",
+	    grouped(a, s->fragments), grouped(b, s->classified), grouped(c, s->bases));
+	add(f, "Confidence", "%g%s", j->v.confidence, j->v.precise ? ", precise" : "");
+}
+
+/* --- what a profile says of species ------------------------------------------------- */
+enum { VERDICT, ABUNDANCE, ANI, BREADTH, WHY, COLUMNS };
+
+static const kh_page_column columns[COLUMNS] = {
+	[VERDICT] = { .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT,
+		      .help = "what the sample as a whole says of the species" },
+	[ABUNDANCE] = { .key = "abundance", .label = "Abundance", .kind = KH_PAGE_PERCENT,
+			.digits = 3, .help = "share of genomes: of reads by length of the genome" },
+	[ANI] = { .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 1,
+		  .help = "identity of the strain and the nearest reference" },
+	[BREADTH] = { .key = "breadth", .label = "Breadth", .kind = KH_PAGE_PERCENT, .digits = 0,
+		      .help = "stretches of the genome with reads, of those expected to have any" },
+	[WHY] = { .key = "why", .label = "Evidence", .kind = KH_PAGE_TEXT, .detail = true },
+};
+
+struct species {
+	double *number[COLUMNS];        /* by taxon; of columns of numbers */
+	const char **word[COLUMNS];     /* of columns of text */
+	char (*why)[160];
+	kh_page_values column[COLUMNS];
+};
+
+static int take_room(struct species *x, uint32_t n, kh_err *err)
+{
+	if (!(x->why = kh_array(n, sizeof *x->why, err)))
+		return KH_ENOMEM;
+	for (int c = 0; c < COLUMNS; c++) {
+		if (columns[c].kind == KH_PAGE_TEXT) {
+			if (!(x->word[c] = kh_array(n, sizeof **x->word, err)))
+				return KH_ENOMEM;
+			x->column[c].text = x->word[c];
+			continue;
+		}
+		if (!(x->number[c] = kh_array(n, sizeof **x->number, err)))
+			return KH_ENOMEM;
+		x->column[c].number = x->number[c];
+		for (uint32_t i = 0; i < n; i++)
+			x->number[c][i] = NAN;
+	}
+	return KH_OK;
+}
+
+static void add_species(struct species *x, const kh_profile_row *r)
+{
+	const kh_presence *p = r->presence;
+	const uint32_t t = r->taxon;
+
+	x->number[ABUNDANCE][t] = r->genomes;
+	if (!p)
+		return;
+	x->word[VERDICT][t] = kh_verdict_name(p->verdict);
+	x->word[WHY][t] = kh_profile_why(r, x->why[t]);
+	if (kh_profile_has_ani(r))
+		x->number[ANI][t] = 1 - kh_divergence[p->fit.shape[0]] / 1000.0;
+	if (p->expected > 0)
+		x->number[BREADTH][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
+}
+
+static int profile_columns(const struct classify *j, struct species *x, kh_err *err)
+{
+	const kh_profile_input in = { .db = j->db,
+				      .result = kh_second_result_of(j->results.second),
+				      .tally = &j->results.tally,
+				      .fragments = j->results.sum.fragments };
+	kh_profile p;
+	int rc = take_room(x, j->db->tax->n, err);
+
+	if (!rc)
+		rc = kh_profile_make(&p, &in, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.n; i++)
+		if (j->db->tax->species[p.row[i].taxon] == p.row[i].taxon)
+			add_species(x, &p.row[i]);
+	kh_profile_clear(&p);
+	return KH_OK;
+}
+
+static void clear_species(struct species *x)
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		free(x->number[c]);
+		free(x->word[c]);
+	}
+	free(x->why);
+}
+
+/* --- the page ----------------------------------------------------------------------- */
+int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
+{
+	const kh_tally *t = &j->results.tally;
+	const bool second = kh_second_result_of(j->results.second) != NULL;
+	struct species species = { .why = NULL };
+	struct facts f = { .n = 0 };
+	kh_buf command = { NULL, 0, 0 }, inputs = { NULL, 0, 0 };
+	char *name = sample_name(j, err);
+	kh_page_taxon *taxa = kh_page_taxa(j->db->tax, err);
+	int rc = name && taxa ? KH_OK : KH_ENOMEM;
+
+	if (!rc && second)
+		rc = profile_columns(j, &species, err);
+	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
+		inputs.n -= inputs.n > 0;       /* the NUL */
+		rc = add_words(&inputs, j->file[mate].v, j->file[mate].n, err);
+	}
+	if (!rc && !(rc = command_line(j, &command, err))) {
+		const kh_page_sample sample = { .name = name, .direct = t->direct,
+						.unclassified = t->unclassified,
+						.column = species.column };
+
+		tell_run(j, &f);
+		add_text(&f, "Input", inputs.p, true);
+		add_text(&f, "Command", command.p, true);
+		rc = kh_page_write(b, &(kh_page) { .unit = j->o.paired ? "pairs" : "reads",
+						   .taxon = taxa, .n_taxa = j->db->tax->n,
+						   .sample = &sample, .n_samples = 1,
+						   .column = columns,
+						   .n_columns = second ? COLUMNS : 0,
+						   .fact = f.v, .n_facts = f.n }, err);
+	}
+	clear_species(&species);
+	free(command.p);
+	free(inputs.p);
+	free(taxa);
+	free(name);
+	return rc;
+}

@@ -1,0 +1,480 @@
+/* classify_samples.c - classify --samples: the files of each sample, and what is already done */
+#include <config.h>
+#include "cmd/classify_in.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cmd/record.h"
+#include "cmd/summary.h"
+#include "io/paths.h"
+#include "run/samples.h"
+
+enum { REPORT = KH_N_RESULTS, PROFILE, JSON, N_FILES };
+
+/* The files of a sample. */
+struct files {
+	char *path[N_FILES];            /* NULL: not wanted */
+	kh_text *report, *profile, *json;       /* while it is under way */
+	json_t *inputs;
+};
+
+struct samples {
+	struct classify *j;
+	kh_sheet sheet;
+	kh_errs errs;
+	struct files *files;            /* a sample */
+	kh_compute compute;
+};
+
+/* --- options ---------------------------------------------------------------------- */
+int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err)
+{
+	const struct classify_values *v = &j->v;
+	static const char *const format[] = { "tsv", "tsv.gz", "none" };
+	bool known = !v->output_format;
+
+	for (int i = 0; i < 3 && !known; i++)
+		known = strcmp(v->output_format, format[i]) == 0;
+	if (!v->samples) {
+		if (v->outdir || v->output_format || v->keep_going || v->resume)
+			return kh_fail(err, KH_EUSAGE, "--outdir, --output-format, --keep-going "
+				       "and --resume need --samples SHEET");
+		return KH_OK;
+	}
+	if (!v->outdir)
+		return kh_fail(err, KH_EUSAGE, "--samples needs --outdir DIR");
+	if (n_operands > 0)
+		return kh_fail(err, KH_EUSAGE, "reads are named by --samples or by operands: not "
+			       "both");
+	if (v->output || v->report || v->json)
+		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
+			       "--report or --json");
+	if (v->paired || v->interleaved)
+		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
+	if (!known)
+		return kh_fail(err, KH_EUSAGE, "--output-format: '%s' is none of tsv, tsv.gz and "
+			       "none", v->output_format);
+	if (v->html)
+		return kh_fail(err, KH_EUSAGE, "--html is for one sample, not for --samples");
+	if (j->comm)
+		return kh_fail(err, KH_EUSAGE, "--samples works in one process");
+	return KH_OK;
+}
+
+/* --- names ------------------------------------------------------------------------ */
+static int make_name(char **path, const char *dir, const char *sample, const char *end,
+		     kh_err *err)
+{
+	if (asprintf(path, "%s/%s.%s", dir, sample, end) >= 0)
+		return KH_OK;
+	*path = NULL;
+	return kh_fail_nomem(err);
+}
+
+/* Files of reads: two for pairs where there is a '#', and one more for single reads beside. */
+static int name_reads(const kh_sheet_sample *x, const char *dir, const char *name, char **first,
+		      char **single, kh_err *err)
+{
+	const char *hash = name ? strchr(name, '#') : NULL;
+	bool pairs = false, singles = false;
+	char *end = NULL;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < x->n_reads; i++) {
+		pairs |= x->reads[i].paired;
+		singles |= !x->reads[i].paired;
+	}
+	if (!name)
+		return KH_OK;
+	if (!hash)
+		return make_name(first, dir, x->name, name, err);
+	for (int mate = 0; mate <= pairs && !rc; mate++) {
+		char number[3] = { '_', (char)('1' + mate), 0 };
+
+		if (asprintf(&end, "%.*s%s%s", (int)(hash - name), name, pairs ? number : "",
+			     hash + 1) < 0)
+			return kh_fail_nomem(err);
+		rc = make_name(first + mate, dir, x->name, end, err);
+		free(end);
+	}
+	if (rc || !pairs || !singles)
+		return rc;
+	if (asprintf(&end, "%.*s%s", (int)(hash - name), name, hash + 1) < 0)
+		return kh_fail_nomem(err);
+	rc = make_name(single, dir, x->name, end, err);
+	free(end);
+	return rc;
+}
+
+static int name_files(const struct samples *s, size_t i, kh_err *err)
+{
+	const struct classify_values *v = &s->j->v;
+	const kh_sheet_sample *x = &s->sheet.v[i];
+	const char *format = v->output_format ? v->output_format : "tsv";
+	char **path = s->files[i].path;
+	int rc = make_name(&path[REPORT], v->outdir, x->name, "kreport", err);
+
+	if (!rc)
+		rc = make_name(&path[JSON], v->outdir, x->name, "json", err);
+	if (!rc && v->profile)
+		rc = make_name(&path[PROFILE], v->outdir, x->name, v->profile, err);
+	if (!rc && strcmp(format, "none") != 0)
+		rc = make_name(&path[KH_RESULT_LINES], v->outdir, x->name, format, err);
+	if (!rc)
+		rc = name_reads(x, v->outdir, v->classified, &path[KH_RESULT_CLASSIFIED],
+				&path[KH_RESULT_CLASSIFIED_SINGLE], err);
+	if (!rc)
+		rc = name_reads(x, v->outdir, v->unclassified, &path[KH_RESULT_UNCLASSIFIED],
+				&path[KH_RESULT_UNCLASSIFIED_SINGLE], err);
+	return rc;
+}
+
+/* No output may be another one, or the reads of any sample. */
+static int check_files(struct samples *s, kh_err *err)
+{
+	const char *sheet = s->j->v.samples;
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	for (size_t i = 0; i < s->sheet.n && !rc; i++)
+		for (int k = 0; k < N_FILES && !rc; k++) {
+			kh_err one = { 0, "" };
+
+			if (kh_paths_output(p, s->files[i].path[k], &one))
+				rc = kh_errs_note(&s->errs, err, one.code,
+						  "%s:%llu: sample %s: %.350s", sheet,
+						  s->sheet.v[i].line, s->sheet.v[i].name, one.msg);
+		}
+	for (size_t i = 0; i < s->sheet.n_text && !rc; i++) {
+		kh_err one = { 0, "" };
+
+		if (kh_paths_input(p, s->sheet.text[i], "an input", &one))
+			rc = kh_errs_note(&s->errs, err, one.code, "%s: %.400s", sheet, one.msg);
+	}
+	kh_paths_free(p);
+	return rc;
+}
+
+static int make_folder(struct samples *s, kh_err *err)
+{
+	const char *dir = s->j->v.outdir;
+
+	struct stat st;
+
+	if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || stat(dir, &st) != 0)
+		return kh_errs_note(&s->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return kh_errs_note(&s->errs, err, KH_EIO, "%s: is no folder", dir);
+	if (access(dir, W_OK | X_OK) != 0)
+		return kh_errs_note(&s->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
+	return KH_OK;
+}
+
+static int prepare(struct samples *s, kh_err *err)
+{
+	int rc = kh_sheet_load(&s->sheet, s->j->v.samples, &s->errs, err);
+
+	if (rc)
+		return rc;
+	s->files = kh_array(s->sheet.n, sizeof *s->files, err);
+	rc = s->files ? KH_OK : KH_ENOMEM;
+	for (size_t i = 0; i < s->sheet.n && !rc; i++)
+		rc = name_files(s, i, err);
+	if (!rc && !s->j->v.dry_run)
+		rc = make_folder(s, err);
+	return rc ? rc : check_files(s, err);
+}
+
+/* --- what is recorded ------------------------------------------------------------- */
+static json_t *words(const kh_words *w)
+{
+	return kh_record_paths((char *const *)w->v, w->n);
+}
+
+/* All options on which the files of a sample depend, beside its reads and the database. */
+static json_t *parameters(const struct classify *j)
+{
+	const struct classify_values *v = &j->v;
+
+	return json_pack("{s:b, s:s?, s:I, s:b, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:s, "
+			 "s:s?, s:s?, s:o, s:o}",
+			 "sample_pass", (int)v->sample_pass, "profile", v->profile,
+			 "confidence_thousandths", (json_int_t)j->o.rule.confidence,
+			 "precise", (int)v->precise, "use_names", (int)v->names,
+			 "kraken_col5", v->col5 ? v->col5 : "features",
+			 "report_zero_counts", (int)v->zero_counts,
+			 "report_minimizer_data", (int)v->minimizer_data,
+			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
+			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
+			 "interleaved", (int)v->interleaved,
+			 "output_format", v->output_format ? v->output_format : "tsv",
+			 "classified_out", v->classified, "unclassified_out", v->unclassified,
+			 "extract", words(&v->extract), "exclude", words(&v->exclude));
+}
+
+static json_t *command(char *const *argv)
+{
+	json_t *a = json_array();
+
+	for (; *argv; argv++)
+		json_array_append_new(a, kh_record_path(*argv));
+	return a;
+}
+
+json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *outputs)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command", command(j->argv), "inputs",
+			 inputs, "outputs", outputs, "parameters", parameters(j), "database",
+			 kh_record_database(j->db), "host", kh_record_host());
+}
+
+/* --- a sample --------------------------------------------------------------------- */
+/* Is it there already, from the same reads, parameters and database?  1, 0, < 0 */
+static int is_done(const struct samples *s, size_t i, kh_err *err)
+{
+	const struct files *f = &s->files[i];
+	int rc = 0;
+
+	if (!s->j->v.resume || access(f->path[JSON], F_OK) != 0)
+		return 0;
+	json_t *inputs = kh_record_inputs(&s->sheet.v[i], true, err);
+	if (!inputs)
+		return err->code;
+	json_t *now = kh_classify_record(s->j, inputs, json_array());
+	rc = kh_record_same(f->path[JSON], now);
+	json_decref(now);
+	if (rc)
+		kh_log(KH_INFO, "sample %s: is there already", s->sheet.v[i].name);
+	return rc;
+}
+
+static int open_table(kh_text **out, const char *path, kh_monitor *m, kh_err *err)
+{
+	if (!path)
+		return KH_OK;
+	const kh_text_options o = { path, kh_text_wants_bgzf(path), 1 };
+
+	return kh_text_open(out, &o, m, err);
+}
+
+/* Its second pass, if it has one. */
+static int open_second(const struct samples *s, const struct files *f, kh_monitor *m,
+		       kh_second **second, kh_err *err)
+{
+	const struct classify *j = s->j;
+	const kh_second_options o = { .db = j->db,
+				      .rule = &j->o.rule,
+				      .style = &j->o.style,
+				      .m = m,
+				      .threads = j->o.threads,
+				      .change = j->v.sample_pass,
+				      .lines = f->path[KH_RESULT_LINES] != NULL,
+				      .reads = j->v.classified || j->v.unclassified,
+				      .beside = f->path[REPORT] };
+
+	if (!j->v.sample_pass && !j->v.profile)
+		return KH_OK;
+	return kh_second_open(second, &o, err);
+}
+
+static int open_sample(void *arg, size_t i, kh_monitor *m, kh_results_options *o, kh_err *err)
+{
+	struct samples *s = arg;
+	struct files *f = &s->files[i];
+	int rc = is_done(s, i, err);
+
+	if (rc)
+		return rc;
+	for (int k = 0; k < KH_N_RESULTS; k++)
+		o->path[k] = f->path[k];
+	f->inputs = kh_record_inputs(&s->sheet.v[i], false, err);
+	if (!f->inputs)
+		return err->code;
+	if ((rc = open_table(&f->report, f->path[REPORT], m, err)) ||
+	    (rc = open_table(&f->profile, f->path[PROFILE], m, err)) ||
+	    (rc = open_table(&f->json, f->path[JSON], m, err)))
+		return rc;
+	return open_second(s, f, m, &o->second, err);
+}
+
+static int write_json(const struct samples *s, const struct files *f, const kh_results *r,
+		      kh_err *err)
+{
+	const struct classify *j = s->j;
+	json_t *rec = kh_classify_record(j, json_incref(f->inputs), kh_record_paths(f->path, JSON));
+	const kh_summary x = { .db = j->db->h,
+			       .counts = &r->sum,
+			       .confidence = j->v.confidence,
+			       .precise = j->v.precise,
+			       .backend = j->choice.backend->name,
+			       .processes = 1,
+			       .threads = j->o.threads,
+			       .second = kh_second_result_of(r->second),
+			       .seconds_database = j->loaded,
+			       .record = rec };
+	kh_buf b = { NULL, 0, 0 };
+	int rc = rec ? kh_summary_text(&b, &x, err) : kh_fail_nomem(err);
+
+	if (!rc)
+		rc = kh_text_put(f->json, b.p, b.n, NULL, err);
+	free(b.p);
+	json_decref(rec);
+	return rc;
+}
+
+static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_SAMPLE_TABLES],
+			 kh_err *err)
+{
+	struct samples *s = arg;
+	const struct classify_values *v = &s->j->v;
+	const struct files *f = &s->files[i];
+	const kh_report_options o = { v->zero_counts, v->minimizer_data, v->mpa };
+	kh_buf b = { NULL, 0, 0 };
+	int rc = kh_record_digests(f->inputs, &s->sheet.v[i], err);
+
+	if (!rc)
+		rc = kh_report(&b, s->j->db->tax, &r->tally, &o, err);
+	if (!rc)
+		rc = kh_text_put(f->report, b.p, b.n, NULL, err);
+	b.n = 0;
+	if (!rc && f->profile)
+		rc = kh_classify_profile(s->j, f->path[PROFILE], r, &b, err);
+	if (!rc && f->profile)
+		rc = kh_text_put(f->profile, b.p, b.n, NULL, err);
+	free(b.p);
+	table[0] = f->report;
+	table[1] = f->profile;
+	table[2] = f->json;             /* last: where the summary is, all is */
+	return rc ? rc : write_json(s, f, r, err);
+}
+
+static void close_sample(void *arg, size_t i, const kh_results *r, const kh_err *err)
+{
+	struct samples *s = arg;
+	struct files *f = &s->files[i];
+	const char *name = s->sheet.v[i].name;
+
+	if (err && err->code != KH_ECANCEL) {
+		kh_err told = { .code = err->code };
+
+		kh_fail(&told, err->code, "sample %s: %.400s", name, err->msg);
+		kh_cmd_fail(&kh_cmd_classify, &told);
+	} else if (!err && f->inputs) {
+		kh_log(KH_INFO,
+		       "sample %s: %" PRIu64 " fragments, %" PRIu64 " classified (%.2f %%)", name,
+		       r->sum.fragments, r->sum.classified,
+		       r->sum.fragments
+			       ? 100.0 * (double)r->sum.classified / (double)r->sum.fragments
+			       : 0.0);
+	}
+	kh_text_close(f->report);
+	kh_text_close(f->profile);
+	kh_text_close(f->json);
+	json_decref(f->inputs);
+	f->report = f->profile = f->json = NULL;
+	f->inputs = NULL;
+}
+
+/* What one sample gives back, blocks of text before all, is taken by the next: it must not go back
+ * to the system in between, which would have to clear all of its pages. */
+static void keep_memory(void)
+{
+#if defined M_MMAP_THRESHOLD && defined M_TRIM_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
+/* --- all of them ------------------------------------------------------------------ */
+static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
+{
+	struct classify *j = s->j;
+	const kh_compute_options co = { .rule = &j->o.rule,
+					.choice = j->o.choice,
+					.placement = j->o.placement,
+					.workers = j->o.threads,
+					.block_size = j->o.feed.block_size };
+	const kh_samples_options so = {
+		.sample = s->sheet.v,
+		.n = s->sheet.n,
+		.db = j->db,
+		.compute = &s->compute,
+		.style = &j->o.style,
+		.feed = j->o.feed,
+		.distinct = j->o.distinct,
+		.keep_going = j->v.keep_going,
+		.at_once = s->sheet.n < j->o.threads ? (unsigned)s->sheet.n : j->o.threads,
+		.open = open_sample,
+		.finish = finish_sample,
+		.close = close_sample,
+		.arg = s
+	};
+	int rc = kh_compute_open(&s->compute, j->db, &co, err);
+
+	return rc ? rc : kh_samples_run(&so, sum, err);
+}
+
+static void tell(const struct samples *s, const kh_samples_summary *sum)
+{
+	const double t = kh_cmd_seconds();
+
+	kh_log(KH_INFO, "%zu samples%s, %" PRIu64 " fragments, %" PRIu64 " classified",
+	       sum->done, sum->skipped ? ", others were there already" : "", sum->fragments,
+	       sum->classified);
+	kh_log(KH_INFO, "%s classify on %s: %.1f s, of which %.1f s for the database, %.0f MB of "
+	       "memory", PACKAGE_STRING, s->j->choice.backend->name, t, s->j->loaded,
+	       (double)kh_cmd_peak() * 1e-6);
+}
+
+static void clear(struct samples *s)
+{
+	kh_compute_close(&s->compute);
+	for (size_t i = 0; s->files && i < s->sheet.n; i++)
+		for (int k = 0; k < N_FILES; k++)
+			free(s->files[i].path[k]);
+	free(s->files);
+	kh_sheet_clear(&s->sheet);
+	kh_errs_clear(&s->errs);
+}
+
+int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_err *err),
+			kh_err *err)
+{
+	struct samples s = { .j = j };
+	kh_samples_summary sum = { .done = 0 };
+	int rc = prepare(&s, err);
+
+	if (!rc && s.errs.found > 0) {
+		kh_cmd_fail_all(&kh_cmd_classify, &s.errs);
+		rc = kh_fail(err, KH_EFORMAT, "%s: nothing is classified before that is mended",
+			     j->v.samples);
+	}
+	if (!rc && j->v.dry_run) {
+		printf("samples\t%zu\ninputs\t%zu\n", s.sheet.n, s.sheet.n_text);
+		clear(&s);
+		return KH_OK;
+	}
+	keep_memory();
+	if (!rc)
+		rc = load(j, err);
+	j->loaded = kh_cmd_seconds();
+	if (!rc)
+		rc = run_samples(&s, &sum, err);
+	if (!rc)
+		tell(&s, &sum);
+	if (!rc && sum.failed > 0)
+		rc = kh_fail(err, KH_EIO, "%zu of %zu samples failed", sum.failed, s.sheet.n);
+	else if (rc && sum.failed > 0)
+		rc = kh_fail(err, rc, "stopped, %zu of %zu samples are done (--keep-going goes on "
+			     "behind one that fails)", sum.done, s.sheet.n);
+	clear(&s);
+	return rc;
+}

@@ -1,0 +1,57 @@
+#include <config.h>
+#include "cmd/faults.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/msg.h"
+#include "db/in_use.h"
+#include "io/output.h"
+
+static const char *command;
+/* SIGBUS: what was mapped is cut off.  The others come of what has been overwritten: offsets in it
+ * are followed, and counts in it used, though they have been sound before. */
+static const int fault[] = { SIGBUS, SIGSEGV, SIGFPE, SIGABRT };
+enum { N_FAULTS = sizeof fault / sizeof *fault };
+static struct sigaction before[N_FAULTS];
+
+/* Only what POSIX allows in a handler; a line that cannot be written is lost. */
+static void say(const char *const *part, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (write(STDERR_FILENO, part[i], strlen(part[i])) < 0)
+			return;
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	static atomic_flag first = ATOMIC_FLAG_INIT;
+	const char *path = "";
+	const char *why = kh_db_fault(info->si_code > 0 ? info->si_addr : NULL, &path);
+
+	(void)context;
+	while (atomic_flag_test_and_set(&first))
+		pause();                /* several threads fault: the first one ends them all */
+	kh_out_remove_all();
+	if (why) {
+		const char *const part[] = { "kmerhash ", command, ": ", kh_log_prefix(), path,
+					     ": ", why, "\n" };
+
+		say(part, sizeof part / sizeof *part);
+		_exit(1);
+	}
+	for (int i = 0; i < N_FAULTS; i++)
+		if (fault[i] == sig)
+			sigaction(sig, &before[i], NULL);
+	raise(sig);
+}
+
+void kh_cmd_faults(const char *name)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	command = name;
+	for (int i = 0; i < N_FAULTS; i++)
+		sigaction(fault[i], &sa, &before[i]);
+}

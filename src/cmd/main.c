@@ -1,0 +1,124 @@
+/* main.c - finds the command and runs it */
+#include <config.h>
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/memory_left.h"
+#include "cmd/faults.h"
+#include "cmd/options.h"
+#include "cmd/signals.h"
+#include "cmd/streams.h"
+#include "cmd/version.h"
+
+static const kh_command *const command[] = {
+	&kh_cmd_bench,
+	&kh_cmd_build,
+	&kh_cmd_classify,
+	&kh_cmd_inspect,
+	&kh_cmd_merge,
+	&kh_cmd_verify,
+};
+
+enum { N_COMMANDS = sizeof command / sizeof command[0] };
+
+static void usage(FILE *f)
+{
+	fprintf(f, "Usage: kmerhash COMMAND [options] ...\n\nCommands:\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(f, "  %-10s %s\n", command[i]->name, command[i]->summary);
+	fprintf(f, "\nkmerhash help COMMAND lists its options; "
+		"kmerhash --version -v says what is here\n");
+}
+
+static const kh_command *find(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(name, command[i]->name) == 0)
+			return command[i];
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	fprintf(stderr, "kmerhash: '%s' is not a command (kmerhash help lists them)\n", name);
+	return 2;
+}
+
+/* kmerhash help [COMMAND] */
+static int help(const char *name)
+{
+	const kh_command *c = name ? find(name) : NULL;
+
+	if (name && !c)
+		return unknown(name);
+	if (c)
+		kh_usage(c);
+	else
+		usage(stdout);
+	return 0;
+}
+
+static int version(int n, char **word)
+{
+	const bool all = n > 0 && (strcmp(word[0], "-v") == 0 ||
+				   strcmp(word[0], "--verbose") == 0);
+
+	if (n > all) {
+		fprintf(stderr, "kmerhash: --version takes no '%s', only -v\n", word[all]);
+		return 2;
+	}
+	kh_version(all);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *word = argv[1];
+	const kh_command *c = find(word);
+
+	if (c) {
+		kh_cmd_faults(c->name);
+		return c->run(c, argc - 1, argv + 1);
+	}
+	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
+		return version(argc - 2, argv + 2);
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help(argv[2]);
+	return unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	int rc;
+
+	if (kh_cmd_streams())
+		return 1;
+	if (kh_cmd_stack()) {
+		fprintf(stderr, "kmerhash: the limit of the stack (ulimit -s) is below %d KiB\n",
+			KH_STACK / 1024);
+		return 1;
+	}
+	kh_cmd_seconds();
+#ifdef M_ARENA_MAX
+	/* By default each thread reserves 64 MB of address space or more for what it allocates. */
+	if (kh_address_space_left() != UINT64_MAX)
+		mallopt(M_ARENA_MAX, 1);
+#endif
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	kh_cmd_signals();
+	rc = run(argc, argv);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "kmerhash: standard output: %s\n", strerror(errno));
+		rc = rc ? rc : 1;
+	}
+	if (rc & KH_STATUS_AT_ONCE)     /* what exit() calls might wait for a thread that hangs */
+		_exit(rc & ~KH_STATUS_AT_ONCE);
+	return rc;
+}

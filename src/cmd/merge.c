@@ -1,0 +1,253 @@
+/* cmd/merge.c - kmerhash merge */
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/mem.h"
+#include "cmd/options.h"
+#include "io/paths.h"
+#include "io/source.h"
+#include "merge/formats.h"
+#include "merge/inputs.h"
+
+struct values {
+	const char *output, *outdir, *format, *rank, *value, *list, *taxonomy_id;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const kh_opt opts[] = {
+	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
+	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
+	KH_TEXT("format", 'f', AT(format), "NAME",
+		"table, biom, krona, metaphlan, cami-profile, cami-binning, html [table]"),
+	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
+	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share or all [clade]"),
+	KH_TEXT("list", 'l', AT(list), "FILE",
+		"names of more reports, one a line, or SAMPLE tab NAME"),
+	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
+		"cami-profile: what taxonomy the taxids are of"),
+	KH_OPTS_LOG,
+	KH_OPTS_END
+};
+
+struct job {
+	struct values v;
+	const kh_merge_format *format;
+	kh_merge_options o;
+	kh_merge_files files;
+	kh_merge m;
+	kh_errs errs;
+	kh_monitor *monitor;
+};
+
+/* --- options ---------------------------------------------------------------------- */
+static int set_value(struct job *j, kh_err *err)
+{
+	static const char *const name[] = { [KH_MERGE_CLADE] = "clade", [KH_MERGE_READS] = "reads",
+					    [KH_MERGE_SHARE] = "share", [KH_MERGE_ALL] = "all" };
+	unsigned i = 0;
+
+	while (i <= KH_MERGE_ALL && j->v.value && strcmp(j->v.value, name[i]) != 0)
+		i++;
+	if (i > KH_MERGE_ALL)
+		return kh_fail(err, KH_EUSAGE, "--value: '%s' is none of clade, reads, share, all",
+			       j->v.value);
+	j->o.value = (enum kh_merge_value)i;
+	return KH_OK;
+}
+
+static int to_options(struct job *j, kh_err *err)
+{
+	const char *name = j->v.format ? j->v.format : "table";
+
+	j->format = kh_merge_format_find(name);
+	if (!j->format)
+		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, biom, krona, "
+			       "metaphlan, cami-profile, cami-binning and html", name);
+	if (j->v.rank && !j->format->ranks)
+		return kh_fail(err, KH_EUSAGE, "--rank has no meaning with --format %s", name);
+	if (j->v.rank && !(j->o.rank = kh_merge_rank(j->v.rank)))
+		return kh_fail(err, KH_EUSAGE, "--rank: '%s' is neither a rank, such as species, "
+			       "nor a code, such as S1", j->v.rank);
+	if (j->v.output && j->v.outdir)
+		return kh_fail(err, KH_EUSAGE, "--output or --outdir, not both");
+	for (const char *p = j->v.taxonomy_id; p && *p; p++)
+		if ((unsigned char)*p < ' ')
+			return kh_fail(err, KH_EUSAGE, "--taxonomy-id: not printable text");
+	j->o.taxonomy_id = j->v.taxonomy_id;
+	j->files.lines = !j->format->write;
+	return set_value(j, err);
+}
+
+static int find_files(struct job *j, int n, char **path, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int i = 0; i < n && !rc; i++)
+		rc = kh_merge_files_add(&j->files, path[i], &j->errs, err);
+	if (!rc && j->v.list)
+		rc = kh_merge_files_list(&j->files, j->v.list, &j->errs, err);
+	if (!rc)
+		rc = kh_merge_files_check(&j->files, &j->errs, err);
+	if (rc || j->errs.found > 0)
+		return rc;
+	if (j->files.n == 0)
+		return kh_fail(err, KH_EUSAGE, "no reports are named");
+	if (j->format->one_sample && j->files.n > 1 && !j->v.outdir)
+		return kh_fail(err, KH_EUSAGE, "--format %s has one sample a file: %zu samples "
+			       "need --outdir DIR", j->format->name, j->files.n);
+	return KH_OK;
+}
+
+static int check_output(const struct job *j, const char *out, kh_err *err)
+{
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	if (!rc)
+		rc = kh_paths_output(p, out, err);
+	for (size_t i = 0; i < j->files.n && !rc; i++)
+		rc = kh_paths_input(p, j->files.v[i].path, "an input", err);
+	if (!rc && j->v.list)
+		rc = kh_paths_input(p, j->v.list, "the list of inputs", err);
+	kh_paths_free(p);
+	return rc;
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+static int read_report(struct job *j, const kh_merge_file *f, kh_err *err)
+{
+	kh_source *s = NULL;
+	kh_err one = { 0, "" };
+	int rc = kh_source_open(&s, f->path, &one);
+
+	if (rc)
+		return kh_errs_add(&j->errs, &one, err);
+	const kh_merge_input in = { f->sample, f->path, read_source, s };
+	rc = kh_merge_read(&j->m, &in, &j->errs, err);
+	kh_source_close(s);
+	return rc;
+}
+
+static int read_reports(struct job *j, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->files.n && !rc; i++)
+		rc = read_report(j, &j->files.v[i], err);
+	if (rc || j->errs.found > 0)
+		return rc;
+	if (j->m.renamed > 0)
+		kh_log(KH_WARN, "%" PRIu64 " rows have another name or rank than the same taxid "
+		       "in an earlier report, which counts", j->m.renamed);
+	return kh_merge_finish(&j->m, err);
+}
+
+/* --- writing ---------------------------------------------------------------------- */
+static int write_lines(struct job *j, size_t sample, kh_merge_sink *sink, kh_err *err)
+{
+	const kh_merge_file *f = &j->files.v[sample];
+	kh_source *s = NULL;
+	int rc = kh_source_open(&s, f->path, err);
+
+	if (rc)
+		return rc;
+	const kh_merge_input in = { f->sample, f->path, read_source, s };
+	rc = kh_merge_binning(&in, sink, err);
+	kh_source_close(s);
+	return rc;
+}
+
+/* Samples [from, to) as one text. */
+static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
+{
+	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
+	kh_merge_sink sink = { .text = NULL };
+	int rc = check_output(j, path, err);
+
+	if (!rc)
+		rc = kh_text_open(&sink.text, &t, j->monitor, err);
+	if (rc)
+		return rc;
+	j->o.from = from;
+	j->o.to = to;
+	rc = j->format->write ? j->format->write(&j->m, &j->o, &sink, err)
+			      : write_lines(j, from, &sink, err);
+	if (!rc)
+		rc = kh_merge_flush(&sink, true, err);
+	if (!rc)
+		rc = kh_text_commit(&sink.text, 1, err);
+	kh_text_close(sink.text);
+	free(sink.b.p);
+	return rc;
+}
+
+static int write_folder(struct job *j, kh_err *err)
+{
+	int rc = KH_OK;
+
+	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, which says why */
+	for (size_t i = 0; i < j->files.n && !rc; i++) {
+		char *path = NULL;
+
+		if (strchr(j->files.v[i].sample, '/') || j->files.v[i].sample[0] == '.')
+			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
+				       j->files.v[i].sample);
+		if (asprintf(&path, "%s/%s%s", j->v.outdir, j->files.v[i].sample,
+			     j->format->suffix) < 0)
+			return kh_fail_nomem(err);
+		rc = write_text(j, path, i, i + 1, err);
+		free(path);
+	}
+	return rc;
+}
+
+static int merge(struct job *j, int n, char **path, kh_err *err)
+{
+	int rc = to_options(j, err);
+
+	if (!rc)
+		rc = find_files(j, n, path, err);
+	if (!rc && j->format->write)
+		rc = read_reports(j, err);
+	if (rc || j->errs.found > 0)
+		return rc;
+	rc = kh_monitor_new(&j->monitor, err);
+	if (rc)
+		return rc;
+	return j->v.outdir ? write_folder(j, err)
+			   : write_text(j, j->v.output ? j->v.output : "-", 0, j->files.n, err);
+}
+
+static int run(const kh_command *c, int argc, char **argv)
+{
+	struct job j = { .m = { .n = 0 } };
+	kh_err err = { 0, "" };
+	const int first = kh_opt_parse(c, argc, argv, &j.v);
+
+	if (first <= 0)
+		return first == -2 ? 1 : first < 0 ? 2 : 0;
+	int rc = merge(&j, argc - first, argv + first, &err), status = 0;
+	if (j.errs.found > 0)
+		status = kh_cmd_fail_all(c, &j.errs);
+	if (rc)
+		status = kh_cmd_fail(c, &err);
+	kh_merge_clear(&j.m);
+	kh_merge_files_clear(&j.files);
+	kh_errs_clear(&j.errs);
+	kh_monitor_free(j.monitor);
+	return status;
+}
+
+const kh_command kh_cmd_merge = {
+	"merge", "make one table of the reports of several samples", "REPORT|FOLDER...", opts, run
+};

@@ -1,0 +1,211 @@
+#include <config.h>
+#include "cmd/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/escape.h"
+#include "base/threads.h"
+
+json_t *kh_record_path(const char *path)
+{
+	char *text = kh_escaped(path);
+	json_t *s = text ? json_string(text) : NULL;
+
+	free(text);
+	return s;
+}
+
+/* --- inputs ----------------------------------------------------------------------- */
+static json_t *hex(uint64_t x)
+{
+	char text[20];
+
+	snprintf(text, sizeof text, "%016" PRIx64, x);
+	return json_string(text);
+}
+
+static int digest_fd(int fd, const char *path, XXH3_state_t *x, kh_err *err)
+{
+	enum { N = 1 << 18 };
+	char *buf = malloc(N);
+	int rc = buf ? KH_OK : kh_fail_nomem(err);
+
+	while (!rc) {
+		const ssize_t n = read(fd, buf, N);
+
+		if (n == 0)
+			break;
+		if (n > 0)
+			XXH3_64bits_update(x, buf, (size_t)n);
+		else if (errno != EINTR)
+			rc = kh_fail_errno(err, path);
+	}
+	free(buf);
+	return rc;
+}
+
+static int digest_file(const char *path, uint64_t *digest, kh_err *err)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	XXH3_state_t *x = XXH3_createState();
+	int rc = fd < 0 ? kh_fail_errno(err, path) : x ? KH_OK : kh_fail_nomem(err);
+
+	if (!rc) {
+		XXH3_64bits_reset(x);
+		rc = digest_fd(fd, path, x, err);
+	}
+	if (!rc)
+		*digest = XXH3_64bits_digest(x);
+	XXH3_freeState(x);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* What cannot be looked at is told when it is opened. */
+static json_t *input(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return json_pack("{s:o}", "path", kh_record_path(path));
+	const json_int_t time = (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	return json_pack("{s:o, s:I, s:I}", "path", kh_record_path(path), "size",
+			 (json_int_t)st.st_size, "mtime_ns", time);
+}
+
+/* Calls fn for each file of a sample, in order. */
+static int each_file(const kh_sheet_sample *s, int (*fn)(void *arg, const char *path, kh_err *err),
+		     void *arg, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t k = 0; k < s->n_reads; k++)
+		for (size_t i = 0; i < s->reads[k].n; i++)
+			for (int mate = 0; mate <= s->reads[k].paired && !rc; mate++)
+				rc = fn(arg, s->reads[k].path[mate][i], err);
+	return rc;
+}
+
+static int add_input(void *arg, const char *path, kh_err *err)
+{
+	return json_array_append_new(arg, input(path)) ? kh_fail_nomem(err) : KH_OK;
+}
+
+struct digests {
+	json_t *inputs;
+	size_t i;
+};
+
+static int add_digest(void *arg, const char *path, kh_err *err)
+{
+	struct digests *d = arg;
+	json_t *was = json_array_get(d->inputs, d->i++), *now = input(path);
+	uint64_t digest;
+	int rc = now ? KH_OK : kh_fail_nomem(err);
+
+	if (!rc && !json_equal(was, now))
+		rc = kh_fail(err, KH_EIO, "%s: was changed while it was read", path);
+	if (!rc && json_object_get(was, "size")) {
+		rc = digest_file(path, &digest, err);
+		if (!rc && json_object_set_new(was, "xxh3", hex(digest)))
+			rc = kh_fail_nomem(err);
+	}
+	json_decref(now);
+	return rc;
+}
+
+int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, kh_err *err)
+{
+	struct digests d = { inputs, 0 };
+
+	return each_file(s, add_digest, &d, err);
+}
+
+json_t *kh_record_inputs(const kh_sheet_sample *s, bool digest, kh_err *err)
+{
+	json_t *a = json_array();
+	int rc = a ? each_file(s, add_input, a, err) : kh_fail_nomem(err);
+
+	if (!rc && digest)
+		rc = kh_record_digests(a, s, err);
+	if (rc) {
+		json_decref(a);
+		return NULL;
+	}
+	return a;
+}
+
+json_t *kh_record_paths(char *const *path, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t k = 0; k < n; k++)
+		if (path[k])
+			json_array_append_new(a, kh_record_path(path[k]));
+	return a;
+}
+
+/* --- the rest --------------------------------------------------------------------- */
+json_t *kh_record_database(const kh_db *db)
+{
+	return json_pack("{s:o, s:o}", "path", kh_record_path(db->path), "checksum",
+			 hex(db->h->self));
+}
+
+json_t *kh_record_host(void)
+{
+	struct utsname u;
+
+	if (uname(&u) != 0)
+		return json_object();
+	return json_pack("{s:o, s:s, s:s, s:s, s:i}", "name", kh_record_path(u.nodename),
+			 "system", u.sysname, "release", u.release, "machine", u.machine,
+			 "cpus", (int)kh_cpus());
+}
+
+/* --- the same again? -------------------------------------------------------------- */
+static bool outputs_there(const json_t *outputs)
+{
+	size_t i;
+	json_t *path;
+
+	json_array_foreach(outputs, i, path)
+		if (access(json_string_value(path) ? json_string_value(path) : "", F_OK) != 0)
+			return false;
+	return json_is_array(outputs);
+}
+
+/* Databases may be moved. */
+static bool same_database(const json_t *a, const json_t *b)
+{
+	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum"));
+}
+
+bool kh_record_same(const char *summary, const json_t *record)
+{
+	json_t *root = json_load_file(summary, 0, NULL);
+	const json_t *run = json_object_get(root, "run");
+	const char *version = json_string_value(json_object_get(root, "version"));
+	const bool same = version && strcmp(version, PACKAGE_VERSION) == 0 &&
+			  json_equal(json_object_get(run, "inputs"),
+				     json_object_get(record, "inputs")) &&
+			  json_equal(json_object_get(run, "parameters"),
+				     json_object_get(record, "parameters")) &&
+			  same_database(json_object_get(run, "database"),
+					json_object_get(record, "database")) &&
+			  outputs_there(json_object_get(run, "outputs"));
+
+	json_decref(root);
+	return same;
+}

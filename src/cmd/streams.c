@@ -1,0 +1,81 @@
+#include <config.h>
+#include "cmd/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* --- printing --------------------------------------------------------------------- */
+static ssize_t write_patiently(void *cookie, const char *p, size_t n)
+{
+	const int fd = cookie ? STDERR_FILENO : STDOUT_FILENO;
+	size_t done = 0;
+
+	while (done < n) {
+		struct pollfd x = { .fd = fd, .events = POLLOUT };
+		ssize_t w = write(fd, p + done, n - done);
+
+		if (w >= 0)
+			done += (size_t)w;
+		else if (errno == EAGAIN)
+			poll(&x, 1, -1);
+		else if (errno != EINTR)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+/* The flag is shared with other processes and is theirs: it stays. */
+static void wait_for_room(FILE **stream, int fd, void *cookie)
+{
+	const cookie_io_functions_t io = { .write = write_patiently };
+	const int flags = fcntl(fd, F_GETFL);
+	FILE *f;
+
+	if (flags < 0 || !(flags & O_NONBLOCK))
+		return;
+	f = fopencookie(cookie, "w", io);
+	if (!f)
+		return;
+	setvbuf(f, NULL, cookie ? _IONBF : _IOFBF, BUFSIZ);
+	*stream = f;
+}
+
+/* A standard stream that is closed would be the next file to be opened, and what is said on it
+ * would be written there.  What takes its place can only be used the wrong way round. */
+static int fill(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == 1 ? O_RDONLY : O_WRONLY) != fd)
+			return -1;
+	return 0;
+}
+
+int kh_cmd_streams(void)
+{
+	static char is_error;
+
+	if (fill())
+		return -1;
+	wait_for_room(&stdout, STDOUT_FILENO, NULL);
+	wait_for_room(&stderr, STDERR_FILENO, &is_error);
+	return 0;
+}
+
+/* --- the stack -------------------------------------------------------------------- */
+int kh_cmd_stack(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_STACK, &l) != 0 || l.rlim_cur == RLIM_INFINITY ||
+	    l.rlim_cur >= KH_STACK)
+		return 0;
+	if (l.rlim_max != RLIM_INFINITY && l.rlim_max < KH_STACK)
+		return -1;
+	l.rlim_cur = KH_STACK;
+	return setrlimit(RLIMIT_STACK, &l);
+}

@@ -1,0 +1,80 @@
+#include <config.h>
+#include "cmd/summary.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/options.h"
+
+static json_t *database(const kh_db_header *h)
+{
+	const char *scheme = h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+	char digest[20];
+
+	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
+	return json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "tool", h->tool,
+			 "version", (json_int_t)h->version, "scheme", scheme,
+			 "k", (json_int_t)h->sampling.k, "targets", (json_int_t)h->n_targets,
+			 "features", (json_int_t)h->features, "digest", digest);
+}
+
+static json_t *fragments(const kh_run_summary *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "input", (json_int_t)s->fragments,
+			 "classified", (json_int_t)s->classified,
+			 "unclassified", (json_int_t)(s->fragments - s->classified),
+			 "bases", (json_int_t)s->bases);
+}
+
+static json_t *run(const kh_summary *s)
+{
+	json_t *o = json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:I}", "backend", s->backend,
+			      "processes", (int)s->processes, "threads", (int)s->threads,
+			      "seconds_database", s->seconds_database,
+			      "seconds_classify", s->counts->seconds,
+			      "seconds_total", kh_cmd_seconds(),
+			      "peak_memory", (json_int_t)kh_cmd_peak());
+
+	if (o && s->record && json_object_update(o, s->record)) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* Whether calls were changed, and how many. */
+static json_t *sample(const kh_second_result *r)
+{
+	const char *state = r->model->changes ? "changed"
+			  : r->model->small   ? "kept: too few fragments"
+					      : "kept: not asked for";
+
+	return json_pack("{s:s, s:I, s:I, s:I}", "calls", state, "changed",
+			 (json_int_t)r->changed, "classes", (json_int_t)r->classes->n,
+			 "least_fragments", (json_int_t)KH_SAMPLE_LEAST);
+}
+
+/* The members that are NULL for want of memory make this NULL, too. */
+static json_t *summary(const kh_summary *s)
+{
+	json_t *options = json_pack("{s:f, s:b}", "confidence", s->confidence,
+				    "precise", (int)s->precise);
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*, s:o}", "tool", "kmerhash",
+			 "version", PACKAGE_VERSION, "database", database(s->db),
+			 "fragments", fragments(s->counts), "options", options,
+			 "sample", s->second ? sample(s->second) : NULL, "run", run(s));
+}
+
+int kh_summary_text(kh_buf *b, const kh_summary *s, kh_err *err)
+{
+	json_t *root = summary(s);
+	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+	int rc = text ? kh_buf_add(b, text, strlen(text), err) : kh_fail_nomem(err);
+
+	free(text);
+	json_decref(root);
+	return rc ? rc : kh_buf_add(b, "\n", 1, err);
+}

@@ -1,0 +1,27 @@
+/* summary.h - what classify --json says of a run */
+#ifndef KH_CMD_SUMMARY_H
+#define KH_CMD_SUMMARY_H
+
+#include <stdbool.h>
+#include "db/db.h"
+#include "run/format.h"
+#include "run/run.h"
+
+/* Counts and parameters are the same for any device and number of threads; what may differ is
+ * gathered under "run". */
+typedef struct kh_summary {
+	const kh_db_header *db;
+	const kh_run_summary *counts;
+	double confidence;
+	bool precise;
+	const char *backend;
+	unsigned processes, threads;
+	const kh_second_result *second; /* NULL: there was no second pass */
+	struct json_t *record;          /* more members of "run"; NULL: none */
+	double seconds_database;        /* from the start until all devices had it */
+} kh_summary;
+
+/* Appends the summary as JSON text, with its line end. */
+int kh_summary_text(kh_buf *b, const kh_summary *s, kh_err *err);
+
+#endif

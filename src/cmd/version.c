@@ -1,0 +1,101 @@
+#include <config.h>
+#include "cmd/version.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <xxhash.h>
+#include <zlib.h>
+#ifdef HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+#ifdef HAVE_ISAL
+#include <isa-l.h>
+#endif
+#include "backend/backend.h"
+#include "base/memory_left.h"
+#include "base/threads.h"
+
+#ifdef HAVE_CUDA
+#define CUDA "with CUDA"
+#else
+#define CUDA "without CUDA"
+#endif
+#ifdef HAVE_NCCL
+#define NCCL ", with NCCL"
+#else
+#define NCCL ""
+#endif
+#ifdef HAVE_MPI
+#define MPI "with MPI"
+#else
+#define MPI "without MPI"
+#endif
+#if defined __clang__
+#define COMPILER "clang " __clang_version__
+#elif defined __GNUC__
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+static void print_libraries(void)
+{
+	const unsigned xxh = XXH_versionNumber();
+
+	printf("libraries\tzlib %s, jansson %d.%d.%d, xxHash %u.%u.%u", zlibVersion(),
+	       JANSSON_MAJOR_VERSION, JANSSON_MINOR_VERSION, JANSSON_MICRO_VERSION, xxh / 10000,
+	       xxh / 100 % 100, xxh % 100);
+#ifdef HAVE_LIBDEFLATE
+	printf(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
+#endif
+#ifdef HAVE_ISAL
+	printf(", ISA-L %d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
+#endif
+	putchar('\n');
+}
+
+/* Of the instruction sets for which there is code of its own. */
+static void print_cpu(void)
+{
+	printf("cpu\t%u threads may run at once; ", kh_cpus());
+#if defined __x86_64__ && defined __GNUC__
+	printf("AVX2 %s, AVX-512BW %s\n", __builtin_cpu_supports("avx2") ? "yes" : "no",
+	       __builtin_cpu_supports("avx512bw") ? "yes" : "no");
+#else
+	printf("no vector instructions are used\n");
+#endif
+}
+
+static void print_memory(void)
+{
+	const kh_memory_left left = kh_memory_left_now(0);
+
+	if (left.bytes == UINT64_MAX)
+		printf("memory\tnot known\n");
+	else
+		printf("memory\t%.1f GB left %s\n", (double)left.bytes * 1e-9, left.limit);
+}
+
+static void print_devices(void)
+{
+	kh_choice c;
+	kh_err err = { 0, "" };
+
+	if (kh_backend_choose(&c, "cuda", &err))
+		printf("devices\tcpu; %s\n", err.msg);
+	else
+		printf("devices\tcpu; %zu GPUs, cuda:0 to cuda:%d\n", c.n, c.device[c.n - 1]);
+}
+
+void kh_version(bool all)
+{
+	printf("%s\n", PACKAGE_STRING);
+	if (!all)
+		return;
+	printf("build\t%s, %s%s, %s\n", COMPILER, CUDA, NCCL, MPI);
+	print_libraries();
+	print_cpu();
+	print_memory();
+	print_devices();
+}
