@@ -1,17 +1,19 @@
 #include <config.h>
-#include "backend.h"
+#include "backend/backend.h"
 
-#include "backend_in.h"
-#include "gpu.h"
+#include "cuda/builder/builder.h"
+#include "cuda/engine/engine.h"
+#include "cuda/gpu/gpu.h"
 
 const kh_backend kh_backend_cuda = {
 	.name = "cuda",
-	/* Text that is small stays in the caches from reading to formatting: with 32 threads and two H200,
-	 * blocks of 2, 4, 8 and 32 MiB made 120, 96, 82 and 67 M reads/s (a report; `--block-size`), before
-	 * kh_feed_drop_text, and 2 and 4 MiB 54 and 46 M as .gz.  On one of them those are alike, but 512 KiB
-	 * make too little work a launch: 50 of 61 M.  In rounds, which take their time, 2 and 4 MiB make 44
-	 * and 70 M. */
-	.block_size = (size_t)2 << 20,
+	.candidates = true,
+	/* Text that is small stays in the caches from reading to formatting: with 32 threads
+	 * and two H200, blocks of 2, 4, 8 and 32 MiB made 120, 96, 82 and 67 M reads/s (a
+	 * report; `--block-size`), before kh_feed_drop_text, and 2 and 4 MiB 54 and 46 M as
+	 * .gz.  On one of them those are alike, but 512 KiB make too little work a launch: 50
+	 * of 61 M.  In rounds, which take their time, 2 and 4 MiB make 44 and 70 M. */
+	.block_size = KH_CUDA_BLOCK_SIZE,
 	.far_block_size = (size_t)4 << 20,
 	.loads = true,
 	.n_devices = kh_gpu_count,
@@ -23,8 +25,8 @@ const kh_backend kh_backend_cuda = {
 	.builder_close = kh_cuda_builder_close,
 	.engine_open = kh_cuda_engine_open,
 	.engine_close = kh_cuda_engine_close,
-	.lane_open = kh_cuda_lane_open,
-	.lane_close = kh_cuda_lane_close,
+	.queue_open = kh_cuda_queue_open,
+	.queue_close = kh_cuda_queue_close,
 	.depth = KH_CUDA_DEPTH,
 	.submit = kh_cuda_submit,
 	.collect = kh_cuda_collect,
