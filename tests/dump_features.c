@@ -1,5 +1,5 @@
 /*
- * dump_features.c - prints what the program samples: for oracle_sketch.py
+ * dump_features.c - prints what the program samples: for oracle_sampling.py
  *
  *	dump_features syncmer|minhash K S STRIDE < sequences, one a line
  *
@@ -13,18 +13,18 @@
 #include <string.h>
 #include <sys/types.h>
 #include "packed.h"
-#include "sketch.h"
+#include "kmer/sampling.h"
 
-static int dump(const kh_sketch *sk, const char *s, size_t n, unsigned number)
+static int dump(const kh_sampling *sk, const char *s, size_t n, unsigned number)
 {
 	packed p = pack(s, n);
-	uint64_t starts = kh_sketch_starts(sk, n), bound = kh_sketch_bound(sk, starts);
+	uint64_t starts = kh_sampling_starts(sk, n), bound = kh_sampling_bound(sk, starts);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
 	kh_stretch st = { p.bases, p.amb, 0, starts };
 	int ok = p.bases && p.amb && key && pos;
 
-	for (size_t i = 0, m = ok ? kh_sketch_run(sk, &st, key, pos) : 0; i < m; i++)
+	for (size_t i = 0, m = ok ? kh_sampling_run(sk, &st, key, pos) : 0; i < m; i++)
 		printf("%u\t%" PRIu32 "\t%" PRIu64 "\n", number, pos[i], key[i]);
 	free(key);
 	free(pos);
@@ -34,7 +34,7 @@ static int dump(const kh_sketch *sk, const char *s, size_t n, unsigned number)
 
 int main(int argc, char **argv)
 {
-	kh_sketch sk;
+	kh_sampling sk;
 	kh_err err = { 0, "" };
 	char *line = NULL;
 	size_t cap = 0;
@@ -44,9 +44,10 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
-	sk = (kh_sketch) { strcmp(argv[1], "syncmer") == 0 ? KH_SYNCMER : KH_MINHASH,
-			   (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]) };
-	if (kh_sketch_check(&sk, &err)) {
+	sk = (kh_sampling) { strcmp(argv[1], "syncmer") == 0 ? KH_SYNCMER : KH_MINHASH,
+			     (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
+			     (uint32_t)atoi(argv[4]) };
+	if (kh_sampling_check(&sk, &err)) {
 		fprintf(stderr, "dump_features: %s\n", err.msg);
 		return 2;
 	}

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "feed.h"
-#include "kmer.h"
+#include "seqio/feed.h"
+#include "kmer/kmer.h"
 
 struct got_record {
 	char *name, *seq, *text;
@@ -23,9 +23,12 @@ struct got {
 	uint64_t n_frag, n_job;
 	int rc;
 	kh_err err;
-	/* */
+	/* while it runs: */
 	kh_feed *f;
 	kh_feed_options o;
+	kh_monitor *m;
+	kh_order *order;
+	struct got_block *block;        /* a worker each */
 };
 
 /* A file that has these bytes and no name; "/proc/self/fd/N". */
@@ -97,56 +100,57 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 	got_bases(g, q, b, r);
 }
 
-static inline int got_jobs(struct got *g, kh_block *b, kh_err *err)
+/* A block and the jobs that it has completed, on their way to be looked at in order. */
+struct got_block {
+	const kh_block *b;
+	kh_jobs jobs;
+};
+
+static inline void got_job(struct got *g, const kh_job *j)
 {
-	kh_job job[2];
-	size_t n;
-	int rc;
+	g->n_bad += j->ticket != g->n_job++ || j->first != g->n_frag || !j->n;
+	g->n_frag += j->n;
+	for (size_t i = 0; i < j->n; i++) {
+		const kh_block *bl[2];
+		const kh_record *r[2];
 
-	do {
-		rc = kh_feed_jobs(g->f, b, job, 2, &n, err);
-		for (size_t k = 0; !rc && k < n; k++) {
-			const kh_job *j = &job[k];
-
-			g->n_bad +=
-				j->ticket != g->n_job++ || j->first != g->n_frag || !j->n;
-			g->n_frag += j->n;
-			for (size_t i = 0; i < j->n; i++) {
-				const kh_block *bl[2];
-				const kh_record *r[2];
-
-				kh_job_records(j, i, bl, r);
-				got_add(g, bl[0], r[0]);
-				if (r[1])
-					got_add(g, bl[1], r[1]);
-			}
-			kh_feed_release_job(g->f, j);
-		}
-	} while (!rc && n > 0);
-	return rc;
+		kh_job_records(j, i, bl, r);
+		got_add(g, bl[0], r[0]);
+		if (r[1])
+			got_add(g, bl[1], r[1]);
+	}
+	kh_feed_release_job(g->f, j);
 }
 
-static inline int got_block(void *arg, kh_block *b, kh_err *err)
+static inline int got_block(void *arg, void *item, kh_err *err)
 {
 	struct got *g = arg;
+	const struct got_block *x = item;
 
-	g->n_ends += b->file_end;
-	if (!g->o.pieces)
-		return got_jobs(g, b, err);
-	for (size_t i = 0; i < b->n_rec; i++)
-		got_add(g, b, &b->rec[i]);
+	(void)err;
+	g->n_ends += x->b->file_end;
+	for (size_t i = 0; i < x->jobs.n; i++)
+		got_job(g, &x->jobs.job[i]);
+	g->n_bad += g->o.pieces && x->jobs.n > 0;
+	for (size_t i = 0; g->o.pieces && i < x->b->n_rec; i++)
+		got_add(g, x->b, &x->b->rec[i]);
 	return KH_OK;
 }
 
 static inline int got_work(void *arg, unsigned worker, kh_err *err)
 {
 	struct got *g = arg;
+	struct got_block *x = &g->block[worker];
 	kh_block *b;
 	int rc;
 
-	(void)worker;
 	while ((rc = kh_feed_next(g->f, &b, err)) > 0) {
-		rc = kh_feed_settle(g->f, b, got_block, g, err);
+		x->b = b;
+		rc = kh_feed_commit(g->f, b, &x->jobs, err);
+		if (!rc)
+			rc = kh_order_put(g->order, b->ticket, x, got_block, g);
+		if (!rc)
+			rc = kh_order_wait(g->order, b->ticket);
 		if (rc)
 			return rc;
 		kh_feed_release(g->f, b);
@@ -154,21 +158,32 @@ static inline int got_work(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-static inline void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
+static inline int got_open(struct got *g, const kh_feed_options *o, unsigned threads)
 {
-	kh_monitor *m = NULL;
-
 	*g = (struct got) { .o = *o };
-	g->rc = kh_monitor_new(&m, &g->err);
-	if (g->rc)
-		return;
 	if (g->o.n_blocks == 0)
 		g->o.n_blocks = threads + 2;
-	g->rc = kh_feed_open(&g->f, &g->o, m, &g->err);
-	if (!g->rc)
-		g->rc = kh_crew_run(m, threads, got_work, g, &g->err);
+	g->o.threads = threads;
+	g->block = calloc(threads, sizeof *g->block);
+	if ((g->rc = kh_monitor_new(&g->m, &g->err)) ||
+	    (g->rc = kh_order_new(&g->order, g->m, 2 * g->o.n_blocks, &g->err)))
+		return g->rc;
+	return g->rc = kh_feed_open(&g->f, &g->o, g->m, &g->err);
+}
+
+static inline void got_close(struct got *g)
+{
 	kh_feed_close(g->f);
-	kh_monitor_free(m);
+	kh_order_free(g->order);
+	kh_monitor_free(g->m);
+	free(g->block);
+}
+
+static inline void got_run(struct got *g, const kh_feed_options *o, unsigned threads)
+{
+	if (!got_open(g, o, threads))
+		g->rc = kh_threads_run(g->m, threads, got_work, g, &g->err);
+	got_close(g);
 }
 
 static inline void got_free(struct got *g)

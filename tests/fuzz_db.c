@@ -15,21 +15,23 @@
 #include <string.h>
 #include <xxhash.h>
 #include "fuzz.h"
-#include "classify.h"
+#include "classify/classify.h"
 #include "packed.h"
 
 enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = 1008, STRIDE = 16, GAP = 64,
-       BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300 };
+       BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300,
+       WORD_BITS = 10 /* there are fewer than 1024 bins */ };
 
-static const kh_sketch sketch = { KH_SYNCMER, 14, 8, STRIDE };
-static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 }, { 10, 0, 4, 30, 5 }, { 100, 1, 4, 38, 7 },
-	{ 1000, 2, 4, 46, 9 }, { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
+static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE };
+static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 },    { 10, 0, 4, 30, 5 },
+					  { 100, 1, 4, 38, 7 }, { 1000, 2, 4, 46, 9 },
+					  { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
 static const char names[] = "root\0a\0b\0c\0d\0e", ids[] = "x\0yy\0zzz";
 static char genome[TARGETS][GENOME + 1];
 static unsigned char *base;
 static size_t base_bytes;
 
-/* --- the sound database --------------------------------------------------------------- */
+/* --- the sound database ----------------------------------------------------------- */
 static void append(kh_db_header *h, int s, const void *p, size_t n)
 {
 	size_t end = h->section[s].at + h->section[s].bytes;
@@ -57,10 +59,12 @@ static int by_key(const void *a, const void *b)
 {
 	const pair *x = a, *y = b;
 
-	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->bin > y->bin) - (x->bin < y->bin);
+	return x->key != y->key ? (x->key < y->key ? -1 : 1)
+				: (x->bin > y->bin) - (x->bin < y->bin);
 }
 
-/* Equal halves of the genomes: lists of several bins; a made-up feature with OVER. */
+/* Equal halves of the genomes: lists of several bins; made-up features with OVER bins, in one
+ * species, which become a vote, and in two. */
 static size_t sample(pair *out)
 {
 	uint64_t key[GENOME];
@@ -69,16 +73,20 @@ static size_t sample(pair *out)
 
 	for (uint32_t t = 0; t < TARGETS; t++) {
 		for (int i = 0; i < GENOME; i++)
-			genome[t][i] = "ACGT"[kh_fmix64((uint64_t)i + 9999 * (i < GENOME / 2 ? 0 : t + 1u)) & 3];
+			genome[t][i] = "ACGT"[kh_fmix64((uint64_t)i +
+							9999 * (i < GENOME / 2 ? 0 : t + 1u)) &
+					      3];
 		packed p = pack(genome[t], GENOME);
-		kh_stretch st = { p.bases, p.amb, 0, GENOME - sketch.k + 1 };
-		size_t m = kh_sketch_run(&sketch, &st, key, pos);
+		kh_stretch st = { p.bases, p.amb, 0, GENOME - sampling.k + 1 };
+		size_t m = kh_sampling_run(&sampling, &st, key, pos);
 		for (size_t i = 0; i < m; i++)
 			out[n++] = (pair) { key[i], t * BINS + pos[i] / STRIDE };
 		unpack(&p);
 	}
-	for (uint32_t i = 0; i < OVER; i++)
-		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i };
+	for (uint32_t i = 0; i < OVER; i++) {
+		out[n++] = (pair) { UINT64_C(0x7fffffffffe), i };
+		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i < 200 ? i : 2 * BINS + i - 200 };
+	}
 	qsort(out, n, sizeof *out, by_key);
 	return n;
 }
@@ -87,13 +95,14 @@ static void add_range(kh_db_header *h, kh_range *dir, const kh_image *im)
 {
 	static const char zero[64];
 	size_t at = h->section[KH_SEC_INDEX].bytes, buckets = (im->range.buckets + (size_t)1) * 64;
+	size_t lists = kh_words_bytes(im->range.n_locs, WORD_BITS);
 
 	*dir = im->range;
 	dir->first_bucket = at / 64;
 	dir->first_loc = (at + buckets) / 4;
 	append(h, KH_SEC_INDEX, im->bucket, buckets);
-	append(h, KH_SEC_INDEX, im->range.n_locs ? (const void *)im->loc : zero, im->range.n_locs * 4);
-	append(h, KH_SEC_INDEX, zero, kh_range_bytes(dir) - buckets - dir->n_locs * 4);
+	append(h, KH_SEC_INDEX, lists ? (const void *)im->loc : zero, lists);
+	append(h, KH_SEC_INDEX, zero, kh_range_bytes(dir, WORD_BITS) - buckets - lists);
 	h->features += dir->keys;
 	h->entries += dir->entries;
 	h->over += dir->over;
@@ -104,8 +113,15 @@ static kh_taxonomy *tree(void)
 {
 	uint32_t x[4][N_TAXA];
 	uint8_t rank[N_TAXA];
-	kh_taxonomy raw = { .n = N_TAXA, .taxid = x[0], .parent = x[1], .end = x[2], .name = x[3], .rank = rank,
-			    .names = (char *)(uintptr_t)names, .names_len = sizeof names }, *t = NULL;
+	kh_taxonomy raw = { .n = N_TAXA,
+			    .taxid = x[0],
+			    .parent = x[1],
+			    .end = x[2],
+			    .name = x[3],
+			    .rank = rank,
+			    .names = (char *)(uintptr_t)names,
+			    .names_len = sizeof names },
+		    *t = NULL;
 	kh_err err;
 
 	for (uint32_t i = 0; i < N_TAXA; i++) {
@@ -121,9 +137,9 @@ static kh_taxonomy *tree(void)
 
 static void make_index(kh_db_header *h, kh_range dir[KH_RANGES], const kh_bins *bins)
 {
-	static pair all[TARGETS * GENOME + OVER];
-	static uint64_t key[TARGETS * GENOME];
-	static uint32_t loc[TARGETS * GENOME];
+	static pair all[TARGETS * GENOME + 2 * OVER];
+	static uint64_t key[TARGETS * GENOME + 2 * OVER];
+	static uint32_t loc[TARGETS * GENOME + 2 * OVER];
 	size_t n = sample(all), i = 0;
 	kh_image im = { .bucket = NULL };
 	kh_taxonomy *tax = tree();
@@ -148,7 +164,8 @@ static void repair(unsigned char *p, size_t n)
 	kh_db_header *h = (kh_db_header *)p;
 	kh_db_extent s = h->section[KH_SEC_SUMS];
 
-	if (s.at >= KH_DB_PAGE && s.at <= n && s.bytes <= n - s.at && s.at - KH_DB_PAGE < KH_DB_BLOCK) {
+	if (s.at >= KH_DB_PAGE && s.at <= n && s.bytes <= n - s.at &&
+	    s.at - KH_DB_PAGE < KH_DB_BLOCK) {
 		uint64_t sum = XXH3_64bits(p + KH_DB_PAGE, s.at - KH_DB_PAGE);
 
 		memcpy(p + s.at, &sum, s.bytes < 8 ? s.bytes : 8);
@@ -159,16 +176,30 @@ static void repair(unsigned char *p, size_t n)
 
 static void make_base(void)
 {
-	kh_db_header h = { .version = KH_DB_VERSION, .header_bytes = KH_DB_PAGE, .sketch = sketch,
-		.byte_order = UINT64_C(0x0102030405060708), .max_span = SPAN, .gap = GAP, .n_targets = TARGETS,
-		.n_taxa = N_TAXA, .sequences = TARGETS, .bases = TARGETS * GENOME, .tool = "fuzz" };
-	const uint32_t first[TARGETS] = { 0, BINS, 2 * BINS };
-	const uint32_t taxon[TARGETS] = { 3, 2, 5 };
-	const kh_bins b = { TARGETS, first, taxon };
+	kh_db_header h = { .version = KH_DB_VERSION,
+			   .header_bytes = KH_DB_PAGE,
+			   .sampling = sampling,
+			   .byte_order = UINT64_C(0x0102030405060708),
+			   .max_span = SPAN,
+			   .gap = GAP,
+			   .n_targets = TARGETS,
+			   .n_taxa = N_TAXA,
+			   .max_locations = 254,
+			   .n_species = 2,
+			   .word_bits = WORD_BITS,
+			   .sequences = TARGETS,
+			   .bases = TARGETS * GENOME,
+			   .tool = "fuzz" };
+	/* targets 0 and 1 are of species 2, target 2 is of species 5 */
+	const uint32_t first[TARGETS + 2] = { 0, BINS, 2 * BINS, 3 * BINS, 3 * BINS + 1 + GAP };
+	const uint32_t taxon[TARGETS + 2] = { 3, 2, 5, 2, 5 }, species[TARGETS] = { 3, 3, 4 };
+	const kh_bins b = { .n = TARGETS + 2, .first = first, .taxon = taxon,
+			    .n_targets = TARGETS, .votes = 3 * BINS, .species = species,
+			    .most = 254, .bits = WORD_BITS };
 	kh_range dir[KH_RANGES];
 	uint64_t sums = 0;
 
-	h.bins = TARGETS * BINS;
+	h.bins = TARGETS * BINS + 2 * (1 + GAP);
 	memcpy(h.magic, KH_DB_MAGIC, 8);
 	for (int i = 0; i < 32; i++)
 		h.minima[i] = 1;
@@ -198,7 +229,7 @@ static void make_base(void)
 	repair(base, base_bytes);
 }
 
-/* --- edits -------------------------------------------------------------------------------- */
+/* --- edits ------------------------------------------------------------------------ */
 static void edit(unsigned char *p, const uint8_t *e)
 {
 	const kh_db_header *h = (const kh_db_header *)base;     /* where things were */
@@ -209,7 +240,7 @@ static void edit(unsigned char *p, const uint8_t *e)
 	memcpy(&value, e + 4, 8);
 	unsigned place = e[0] % (KH_N_SECTIONS + 1), width = 1u << e[1] % 4;
 	size_t from = place < KH_N_SECTIONS ? h->section[place].at : 0;
-	size_t bytes = place < KH_N_SECTIONS ? h->section[place].bytes : 448;
+	size_t bytes = place < KH_N_SECTIONS ? h->section[place].bytes : 460;
 	size_t at = from + pos % bytes / width * width;
 	if (at + width > base_bytes)
 		return;
@@ -224,18 +255,18 @@ static void edit(unsigned char *p, const uint8_t *e)
 	memcpy(p + at, &value, width);
 }
 
-/* --- use of what was accepted ---------------------------------------------------------------- */
+/* --- use of what was accepted ----------------------------------------------------- */
 static void look_up(const kh_db *db, const uint64_t *key, size_t n)
 {
-	const uint32_t *word = db->image;
-	const uint64_t words = db->h->section[KH_SEC_INDEX].bytes / 4;
+	const uint64_t bits = db->h->section[KH_SEC_INDEX].bytes * 8;
 
 	for (size_t i = 0; i < n; i++) {
-		kh_list l = kh_index_find(db->image, db->dir, key[i]);
+		kh_list l = kh_index_find(db->image, db->dir, key[i], WORD_BITS);
 
-		REQUIRE(l.n <= KH_LIST_MAX && l.loc + l.n <= words);
+		REQUIRE(l.n <= KH_LIST_MAX && l.bit + l.n * WORD_BITS <= bits);
 		for (uint32_t j = 0; j < l.n; j++)
-			REQUIRE(word[l.loc + j] < (l.over ? db->h->n_taxa : db->h->bins));
+			REQUIRE(kh_word(db->image, l.bit + j * WORD_BITS, WORD_BITS) <
+				(l.over ? db->h->n_taxa : db->h->bins));
 	}
 }
 
@@ -254,7 +285,7 @@ static void classify(const kh_db *db, size_t a, size_t b)
 	kh_rule_init(&rule, db->h);
 	REQUIRE(!kh_classifier_new(&c, db, &rule, &err));
 	REQUIRE(!kh_classify_job(c, &job, &call, NULL, &err));
-	REQUIRE(call.taxon == KH_TAXON_NONE || call.taxon < db->h->n_taxa);
+	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
 	REQUIRE(call.hits <= call.features && call.found <= call.features);
 	kh_classifier_free(c);
 	unpack(&p[0]);
@@ -266,7 +297,8 @@ static void use(const kh_db *db)
 	uint64_t key[300];
 
 	for (int i = 0; i < 300; i++)
-		key[i] = i < 2 ? (uint64_t)-i & ((UINT64_C(1) << 48) - 1) : kh_fmix64((uint64_t)i) >> 16;
+		key[i] = i < 2 ? (uint64_t)-i & ((UINT64_C(1) << 48) - 1)
+			       : kh_fmix64((uint64_t)i) >> 16;
 	look_up(db, key, 300);
 	classify(db, 150, 0);
 	classify(db, 150, 150);

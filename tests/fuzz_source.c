@@ -17,7 +17,7 @@
 #include <zlib.h>
 #include "fuzz.h"
 #include "gz_make.h"
-#include "source.h"
+#include "io/source.h"
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -32,7 +32,7 @@ static struct out read_all(const char *path, bool runs)
 	struct out o = { { NULL, 0 }, 0, { 0, "" } };
 	static char buf[1 << 16];
 	kh_source *s = NULL;
-	kh_run run = { 0 };
+	kh_bgzf_run run = { 0 };
 	int64_t n = 0;
 
 	o.rc = kh_source_open(&s, path, &o.err);
@@ -41,15 +41,15 @@ static struct out read_all(const char *path, bool runs)
 	for (bool more = runs; more && kh_source_kind(s) == KH_SOURCE_BGZF;) {
 		size_t got = 0;
 
-		o.rc = kh_source_run(s, &run, 1000, &o.err);
+		o.rc = kh_source_bgzf_run(s, &run, 1000, &o.err);
 		char *p = malloc(run.n_out + 1);
 		if (!o.rc)
-			o.rc = kh_run_inflate(&run, "", p, &got, &o.err);
+			o.rc = kh_bgzf_run_inflate(&run, "", p, &got, &o.err);
 		bytes_add(&o.text, p, got);
 		free(p);
 		more = !o.rc && run.n_out > 0 && o.text.n < TEXT_MAX;
 	}
-	kh_run_free(&run);
+	kh_bgzf_run_free(&run);
 	if (!o.rc && !(runs && kh_source_kind(s) == KH_SOURCE_BGZF)) {
 		while (o.text.n < TEXT_MAX
 		       && (n = kh_source_read(s, buf, sizeof buf, &o.err)) > 0)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "targets.h"
+#include "taxonomy/seqid.h"
 
 typedef struct reader {
 	const char *p, *end;

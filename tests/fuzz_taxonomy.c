@@ -13,10 +13,11 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "taxonomy.h"
+#include "taxonomy/taxonomy.h"
 
 static void check_taxon(const kh_taxonomy *t, uint32_t i)
 {
+	const kh_tree tree = kh_taxonomy_tree(t);
 	uint32_t p = t->parent[i];
 	char code[KH_CODE_SIZE];
 
@@ -26,9 +27,9 @@ static void check_taxon(const kh_taxonomy *t, uint32_t i)
 	REQUIRE(t->name[i] + strlen(t->names + t->name[i]) < t->names_len);
 	REQUIRE(t->taxid[i] && t->rank[i] < KH_RANKS && t->level[i] < 9);
 	REQUIRE(kh_taxonomy_find(t, t->taxid[i]) == i);
-	REQUIRE(kh_taxonomy_lca(t, p, i) == p && kh_taxonomy_lca(t, i, i) == i);
+	REQUIRE(kh_tree_lca(&tree, p, i) == p && kh_tree_lca(&tree, i, i) == i);
 	for (uint32_t j = i + 1; j < t->n && j < i + 40; j++) {
-		uint32_t a = kh_taxonomy_lca(t, i, j);
+		uint32_t a = kh_tree_lca(&tree, i, j);
 		REQUIRE(a <= i && t->end[a] > j);
 		REQUIRE((a == i) == (j < t->end[i]));
 	}

@@ -1,13 +1,14 @@
-/* gpu_lanes.h - jobs through the lanes of a backend */
+/* gpu_queues.h - jobs through the queues of a backend */
 #ifndef KH_TEST_GPU_LANES_H
 #define KH_TEST_GPU_LANES_H
 
 #include "test_gpu.h"
-#include "sketches.h"
+#include "classify/distinct.h"
 
 struct answer {
 	kh_call *call;
-	kh_sketches sketches;
+	kh_candidates *candidates;      /* NULL: not wanted */
+	kh_distinct distinct;
 };
 
 /* Where the jobs run. */
@@ -19,16 +20,16 @@ struct way {
 	enum kh_placement placement;
 };
 
-/* The jobs are dealt to lanes, one for each device, which all have tasks under way. */
-static inline void run_lanes(const struct way *w, kh_lane *const *lane, const kh_job *job, size_t n,
-		      struct answer *a)
+/* The jobs are dealt to queues, one for each device, which all have tasks under way. */
+static inline void run_queues(const struct way *w, kh_task_queue *const *queue, const kh_job *job,
+			      size_t n, struct answer *a)
 {
 	const size_t ahead = w->be->depth * w->n_devices;
 	kh_task task[8], *t;
 	size_t at = 0;
 
 	for (size_t i = 0; i < n + ahead; i++) {
-		kh_lane *l = lane[i % w->n_devices];
+		kh_task_queue *l = queue[i % w->n_devices];
 
 		if (i >= ahead && i - ahead < n) {
 			ok(w->be->collect(l, &t, err));
@@ -36,13 +37,16 @@ static inline void run_lanes(const struct way *w, kh_lane *const *lane, const kh
 		}
 		if (i >= n)
 			continue;
-		task[i] = (kh_task) { &job[i], a->call + at, i % 2 ? &a->sketches : NULL };
+		task[i] = (kh_task) { &job[i], a->call + at, i % 2 ? &a->distinct : NULL,
+				      a->candidates ? a->candidates + at : NULL };
 		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
+		if (a->candidates)
+			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);
 		at += job[i].n;
 		ok(w->be->submit(l, &task[i], err));
 	}
 	for (size_t i = 0; i < w->n_devices; i++) {
-		ok(w->be->collect(lane[i], &t, err));
+		ok(w->be->collect(queue[i], &t, err));
 		assert_null(t);
 	}
 }
@@ -55,17 +59,17 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 				       .device = w->device,
 				       .n_devices = w->n_devices,
 				       .placement = w->placement,
-				       .lanes = (unsigned)w->n_devices };
+				       .queues = (unsigned)w->n_devices };
 	kh_engine *e = NULL;
-	kh_lane *lane[4] = { NULL };
+	kh_task_queue *queue[4] = { NULL };
 
-	ok(kh_sketches_init(&a->sketches, db->tax->n, err));
-	ok(w->be->engine_open(&e, db, &eo, err));
+	ok(kh_distinct_init(&a->distinct, db->tax->n, err));
+	ok(w->be->engine_open(w->be, &e, db, &eo, err));
 	for (unsigned i = 0; i < w->n_devices; i++)
-		ok(w->be->lane_open(&lane[i], e, i, submit_size, err));
-	run_lanes(w, lane, job, n, a);
+		ok(w->be->queue_open(&queue[i], e, i, submit_size, err));
+	run_queues(w, queue, job, n, a);
 	for (unsigned i = 0; i < w->n_devices; i++)
-		w->be->lane_close(lane[i]);
+		w->be->queue_close(queue[i]);
 	w->be->engine_close(e);
 }
 

@@ -4,8 +4,8 @@
 
 #include "test.h"
 #include <string.h>
-#include "feed.h"
-#include "kmer.h"
+#include "seqio/feed.h"
+#include "kmer/kmer.h"
 
 static char genome[1 << 17];
 static char repeat[400], crowd[1200];

@@ -3,16 +3,20 @@
 #define KH_TEST_MADE_INDEX_H
 
 #include <string.h>
-#include "index.h"
+#include "index/index.h"
 
-/* --- a tree of 11 taxa: root; two genera with two species each; strains --------------- */
-enum { N_TAXA = 11, N_TARGETS = 9, TARGET_BINS = 120, GAP = 10,
-       N_BINS = N_TARGETS * (TARGET_BINS + GAP) };
+/* --- a tree of 11 taxa: root; two genera with two species each; strains ----------- */
+enum { N_TAXA = 11, N_TARGETS = 9, TARGET_BINS = 120, GAP = 10, N_SPECIES = 5,
+       WORD_BITS = 11, /* N_BINS is above 1024 */
+       VOTES = N_TARGETS * (TARGET_BINS + GAP), N_BINS = VOTES + N_SPECIES * (1 + GAP) };
 
 static const uint32_t tree_taxid[N_TAXA] = { 1, 10, 100, 1000, 1001, 101, 20, 200, 2000, 201, 30 };
 static const uint32_t tree_parent[N_TAXA] = { 0, 0, 1, 2, 2, 1, 0, 6, 7, 6, 0 };
 static const uint32_t tree_end[N_TAXA] = { 11, 6, 5, 4, 5, 6, 10, 9, 9, 10, 11 };
 static const uint32_t target_taxon[N_TARGETS] = { 3, 4, 5, 8, 9, 10, 3, 2, 8 };
+/* the species that have targets, and that of each target */
+static const uint32_t species_taxon[N_SPECIES] = { 2, 5, 7, 9, 10 };
+static const uint32_t target_species[N_TARGETS] = { 0, 0, 1, 2, 3, 4, 0, 0, 2 };
 
 static inline kh_taxonomy *small_tree(void)
 {
@@ -27,7 +31,8 @@ static inline kh_taxonomy *small_tree(void)
 	for (int i = 0; i < N_TAXA; i++) {
 		name[i] = (uint32_t)raw.names_len;
 		ranks[i] = kh_rank_find(rank[i], strlen(rank[i]));
-		raw.names_len += (size_t)snprintf(names + raw.names_len, 8, i ? "t%d" : "root", i) + 1;
+		raw.names_len +=
+			(size_t)snprintf(names + raw.names_len, 8, i ? "t%d" : "root", i) + 1;
 	}
 	raw.taxid = (uint32_t *)(uintptr_t)tree_taxid;
 	raw.parent = (uint32_t *)(uintptr_t)tree_parent;
@@ -39,22 +44,34 @@ static inline kh_taxonomy *small_tree(void)
 	return t;
 }
 
+/* Targets, and their species; lists are not cut. */
 static inline kh_bins small_bins(void)
 {
-	static uint32_t first[N_TARGETS];
+	static uint32_t first[N_TARGETS + N_SPECIES], taxon[N_TARGETS + N_SPECIES];
+	static uint32_t species[N_TARGETS];
 
-	for (uint32_t i = 0; i < N_TARGETS; i++)
+	for (uint32_t i = 0; i < N_TARGETS; i++) {
 		first[i] = i * (TARGET_BINS + GAP);
-	return (kh_bins) { N_TARGETS, first, target_taxon };
+		taxon[i] = target_taxon[i];
+		species[i] = N_TARGETS + target_species[i];
+	}
+	for (uint32_t i = 0; i < N_SPECIES; i++) {
+		first[N_TARGETS + i] = VOTES + i * (1 + GAP);
+		taxon[N_TARGETS + i] = species_taxon[i];
+	}
+	return (kh_bins) { .n = N_TARGETS + N_SPECIES, .first = first, .taxon = taxon,
+			   .n_targets = N_TARGETS, .votes = VOTES, .species = species,
+			   .bits = WORD_BITS };
 }
 
 /* A bin that is some target's. */
 static inline uint32_t random_bin(void)
 {
-	return (uint32_t)(test_rand() % N_TARGETS * (TARGET_BINS + GAP) + test_rand() % TARGET_BINS);
+	return (uint32_t)(test_rand() % N_TARGETS * (TARGET_BINS + GAP) +
+			  test_rand() % TARGET_BINS);
 }
 
-/* --- pairs ------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------ */
 typedef struct pair {
 	uint64_t key;
 	uint32_t bin;
@@ -63,6 +80,7 @@ typedef struct pair {
 typedef struct pairs {
 	pair *v;
 	size_t n, cap;
+	uint32_t most;          /* locations of a list in a species; 0: lists are not cut */
 } pairs;
 
 static inline void add_pair(pairs *p, uint64_t key, uint32_t bin)
@@ -91,7 +109,7 @@ static int by_key(const void *a, const void *b)
 	return (x->bin > y->bin) - (x->bin < y->bin);
 }
 
-/* --- encoded ----------------------------------------------------------------------------- */
+/* --- encoded ---------------------------------------------------------------------- */
 /* The bytes as they lie in a file; every range of dir is this one. */
 typedef struct made {
 	void *image;
@@ -108,6 +126,7 @@ static inline int make_range(made *m, pairs *p, const kh_taxonomy *tax, kh_err *
 	int rc;
 
 	*m = (made) { .image = NULL };
+	bins.most = p->most;
 	if (p->n > 0)
 		qsort(p->v, p->n, sizeof *p->v, by_key);
 	for (size_t i = 0; i < p->n; i++) {
@@ -118,12 +137,13 @@ static inline int make_range(made *m, pairs *p, const kh_taxonomy *tax, kh_err *
 	if (!rc) {
 		size_t buckets = (im.range.buckets + (size_t)1) * 64;
 
-		m->bytes = (size_t)kh_range_bytes(&im.range);
+		m->bytes = (size_t)kh_range_bytes(&im.range, WORD_BITS);
 		m->image = aligned_alloc(64, m->bytes);
 		memset(m->image, 0, m->bytes);
 		memcpy(m->image, im.bucket, buckets);
 		if (im.range.n_locs)
-			memcpy((char *)m->image + buckets, im.loc, im.range.n_locs * 4);
+			memcpy((char *)m->image + buckets, im.loc,
+			       kh_words_bytes(im.range.n_locs, WORD_BITS));
 		m->locations = im.locations;
 		for (int i = 0; i < KH_RANGES; i++) {
 			m->dir[i] = im.range;
@@ -141,9 +161,15 @@ static inline kh_bucket *made_buckets(const made *m)
 	return m->image;
 }
 
-static inline uint32_t *made_locs(const made *m)
+/* Word i of the lists, read bit by bit. */
+static inline uint32_t made_word(const made *m, uint64_t i)
 {
-	return (uint32_t *)m->image + m->dir[0].first_loc;
+	const unsigned char *p = (const unsigned char *)m->image + m->dir[0].first_loc * 4;
+	uint32_t x = 0;
+
+	for (uint64_t b = 0, at = i * WORD_BITS; b < WORD_BITS; b++, at++)
+		x |= (uint32_t)(p[at / 8] >> at % 8 & 1) << b;
+	return x;
 }
 
 /* The n-th key with that home and tag in a range of B buckets. */

@@ -2,7 +2,7 @@
 #ifndef KH_TEST_MADE_READS_H
 #define KH_TEST_MADE_READS_H
 
-#include "classify.h"
+#include "classify/classify.h"
 #include "made_index.h"
 #include "packed.h"
 
@@ -29,7 +29,7 @@ typedef struct world {
 static inline void world_init(world *w)
 {
 	*w = (world) { .tax = small_tree() };
-	w->rule = (kh_rule) { .sketch = { KH_SYNCMER, 18, 12, 112 }, .max_span = 1008 };
+	w->rule = (kh_rule) { .sampling = { KH_SYNCMER, 18, 12, 112 }, .max_span = 1008 };
 	for (int i = 0; i < 32; i++)
 		w->rule.minima[i] = 1;
 }
@@ -39,7 +39,7 @@ static inline void world_clear(world *w)
 	free(w->m.image);
 	free(w->where.v);
 	w->m.image = NULL;
-	w->where = (pairs) { NULL, 0, 0 };
+	w->where = (pairs) { .most = w->where.most };
 }
 
 static inline fragment *make_fragment(const world *w, const char *a, const char *b)
@@ -51,10 +51,10 @@ static inline fragment *make_fragment(const world *w, const char *a, const char 
 	for (int i = 0; i < 2 && s[i]; i++) {
 		f->len[i] = strlen(s[i]);
 		f->p[i] = pack(s[i], f->len[i]);
-		uint64_t starts = kh_sketch_starts(&w->rule.sketch, f->len[i]);
+		uint64_t starts = kh_sampling_starts(&w->rule.sampling, f->len[i]);
 		kh_stretch st = { f->p[i].bases, f->p[i].amb, 0, starts };
-		assert_true(f->n + kh_sketch_bound(&w->rule.sketch, starts) < MAX_FEATURES);
-		f->n += kh_sketch_run(&w->rule.sketch, &st, f->key + f->n, f->pos + f->n);
+		assert_true(f->n + kh_sampling_bound(&w->rule.sampling, starts) < MAX_FEATURES);
+		f->n += kh_sampling_run(&w->rule.sampling, &st, f->key + f->n, f->pos + f->n);
 		f->n_first = i == 0 ? f->n : f->n_first;
 	}
 	return f;
@@ -81,7 +81,8 @@ static inline uint32_t bin_of(uint32_t target, uint32_t bin)
 }
 
 /* Features from .. to-1 are overpopulated: in all bins of two targets, with their gaps. */
-static inline void overflow(world *w, const fragment *f, size_t from, size_t to, const uint32_t target[2])
+static inline void overflow(world *w, const fragment *f, size_t from, size_t to,
+			    const uint32_t target[2])
 {
 	for (uint32_t bin = 0; bin < TARGET_BINS + GAP; bin++)
 		for (int i = 0; i < 2; i++)
@@ -110,10 +111,13 @@ static inline kh_call classify_in_parts(kh_classifier *c, const world *w, const 
 			if (owner[kh_key_range(a.key[i])] == k)
 				key[n++] = a.key[i];
 		assert_int_equal(kh_answer_make(&w->db, key, n, HEAD, &p[k], &bytes, &err), 0);
-		assert_int_equal(kh_answer_read(&part[k], (char *)p[k] + HEAD, bytes - HEAD, n, &err), 0);
+		assert_int_equal(
+			kh_answer_read(&part[k], (char *)p[k] + HEAD, bytes - HEAD, n, &err), 0);
 		if (bytes > HEAD)
-			assert_int_equal(kh_answer_read(&(kh_answer) { NULL, NULL }, (char *)p[k] + HEAD,
-							bytes - HEAD - 1, n, &err), KH_EIO);
+			assert_int_equal(kh_answer_read(&(kh_answer) { NULL, NULL },
+							(char *)p[k] + HEAD, bytes - HEAD - 1, n,
+							&err),
+					 KH_EIO);
 		free(key);
 	}
 	kh_answers answers = { owner, part };
@@ -127,8 +131,10 @@ static inline kh_call classify_in_parts(kh_classifier *c, const world *w, const 
 static inline kh_call classify(world *w, const fragment *f)
 {
 	kh_record r[2] = { { .len = f->len[0] }, { .len = f->len[1] } };
-	kh_block b[2] = { { .bases = f->p[0].bases, .amb = f->p[0].amb, .rec = &r[0], .n_rec = 1 },
-			  { .bases = f->p[1].bases, .amb = f->p[1].amb, .rec = &r[1], .n_rec = 1 } };
+	kh_block b[2] = {
+		{ .bases = f->p[0].bases, .amb = f->p[0].amb, .rec = &r[0], .n_rec = 1 },
+		{ .bases = f->p[1].bases, .amb = f->p[1].amb, .rec = &r[1], .n_rec = 1 }
+	};
 	kh_job job = { .n = 1, .block = { &b[0], f->paired ? &b[1] : NULL } };
 	kh_classifier *c;
 	kh_err err = { 0, "" };
@@ -136,7 +142,9 @@ static inline kh_call classify(world *w, const fragment *f)
 
 	if (!w->m.image && make_range(&w->m, &w->where, w->tax, &err))
 		fail_msg("%s", err.msg);
-	w->db = (kh_db) { .image = w->m.image, .dir = w->m.dir, .tax = w->tax, .bins = small_bins() };
+	w->db = (kh_db) {
+		.image = w->m.image, .dir = w->m.dir, .tax = w->tax, .bins = small_bins()
+	};
 	assert_int_equal(kh_classifier_new(&c, &w->db, &w->rule, &err), 0);
 	for (int i = 0; i < 2; i++)             /* twice: the scratch must be clean again */
 		assert_int_equal(kh_classify_job(c, &job, &call[i], NULL, &err), 0);

@@ -19,7 +19,8 @@ SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
 HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_bytes": 24, "scheme": 32,
           "k": 36, "s": 40, "stride": 44, "max_span": 48, "gap": 52, "bins": 56, "locations": 64,
           "features": 72, "entries": 80, "over": 88, "n_targets": 136, "n_taxa": 140, "minima": 144,
-          "section": 272, "tool": 400, "sums": 432}
+          "section": 272, "tool": 400, "sums": 432, "max_locations": 440, "n_species": 444,
+          "word_bits": 448, "zero": 452}
 
 
 def extent(data, name):
@@ -69,9 +70,9 @@ def flips(good):
 def plain(good):
     yield "magic", b"KHDB" + good[4:], "does not begin"
     yield "zeros", bytes(len(good)), "never completed"
-    for version in (0, 2, 4294967295):
+    for version in (0, 1, 3, 4294967295):
         yield "version-%d" % version, good[:8] + struct.pack("<I", version) + good[12:], \
-            "version %d, this program reads version 1" % version
+            "version %d, this program reads version 2: build it anew from its references .kmerhash build" % version
     yield from truncations(good)
     yield from flips(good)
 
@@ -91,7 +92,9 @@ def headers(good):
             ("max_span", "I", (0, 111, 1 << 21, huge32)), ("gap", "I", (0, 9, huge32)),
             ("bins", "Q", (0, 1, 1 << 32, huge64)), ("features", "Q", (0, huge64)),
             ("entries", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
-            ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("minima", "I", (0,))):
+            ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("minima", "I", (0,)),
+            ("max_locations", "I", (0, 255, huge32)), ("n_species", "I", (0, 1, 3, huge32)), ("word_bits", "I", (0, 8, 10, 32, huge32)),
+            ("zero", "I", (1, 1 << 31))):
         for value in values:
             yield "%s-%d" % (field, value), put(good, fmt, HEADER[field], value), ""
     yield "tool", put(good, "32s", 400, b"x" * 32), ""

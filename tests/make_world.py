@@ -4,14 +4,16 @@
     make_world.py reads N OUT GENOME...        N FASTQ reads of the genomes: of 0 to 4000 bases,
                                                with errors, Ns, both strands, chimeras, random ones
     make_world.py pairs N OUT_1 OUT_2 GENOME...    pairs of such, some of them longer than a span
-    make_world.py strains N DIR DATA           N strains of a stretch of phiX174 with a taxonomy
-                                               (DIR/taxonomy, DIR/refs.fa), DIR/reads.fq of them
+    make_world.py sample N OUT LENGTH SPEC...  N reads of a sample; SPEC: GENOME:WEIGHT:DIVERGENCE
+    make_world.py strains N DIR DATA [S]       N strains of a stretch of phiX174, in S species of its
+                                               genus (1), with a taxonomy (DIR/taxonomy,
+                                               DIR/refs.fa), DIR/reads.fq of them
 """
 import os
 import random
 import sys
 
-from oracle_sketch import records
+from oracle_sampling import records
 
 RNG = random.Random(7)
 PAIRS = str.maketrans("ACGT", "TGCA")
@@ -48,26 +50,56 @@ def fastq(out, name, seq):
     out.write("@%s\n%s\n+\n%s\n" % (name, seq, "I" * len(seq)))
 
 
-def strains(n, folder, data):
+def strains(n, folder, data, n_species=1):
     base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
+    with open(data + "/taxonomy/nodes.dmp") as nodes:
+        genus = next(row.split("|")[1].strip() for row in nodes if row.split("|")[0].strip() == "10847")
+    species = [10847] + [8000000 + i for i in range(1, n_species)]
+    divergence = 0.02 if n_species < 10 else 0.001
+    sisters = [mutated(base, divergence) if i else base for i in range(n_species)]
     os.makedirs(folder + "/taxonomy")
-    for name, row in (("nodes", "%d\t|\t10847\t|\tstrain\t|\n"),
-                      ("names", "%d\t|\tphiX174 made-up strain\t|\t\t|\tscientific name\t|\n")):
-        with open("%s/taxonomy/%s.dmp" % (data, name)) as f, open("%s/taxonomy/%s.dmp" % (folder, name), "w") as o:
-            o.write(f.read())
-            o.writelines(row % (9000000 + i) for i in range(n))
+    with open(data + "/taxonomy/nodes.dmp") as f, open(folder + "/taxonomy/nodes.dmp", "w") as out:
+        out.write(f.read())
+        out.writelines("%d\t|\t%s\t|\tspecies\t|\n" % (i, genus) for i in species[1:])
+        out.writelines("%d\t|\t%d\t|\tstrain\t|\n" % (9000000 + i, species[i % n_species]) for i in range(n))
+    with open(data + "/taxonomy/names.dmp") as f, open(folder + "/taxonomy/names.dmp", "w") as out:
+        out.write(f.read())
+        made = species[1:] + [9000000 + i for i in range(n)]
+        out.writelines("%d\t|\tphiX174 made-up %d\t|\t\t|\tscientific name\t|\n" % (i, i) for i in made)
     with open(folder + "/refs.fa", "w") as refs, open(folder + "/reads.fq", "w") as reads:
         for i in range(n):
-            seq = mutated(base, 0.002)
+            seq = mutated(sisters[i % n_species], 0.002)
             refs.write(">strain%d kraken:taxid|%d\n%s\n" % (i, 9000000 + i, seq))
             at = RNG.randrange(1350)
             fastq(reads, "strain%d" % i, mutated(seq[at:at + 150], 0.005))
 
 
+def sample(n, path, length, specs):
+    """Reads of genomes as they are, or of strains of them; genes differ in how far they are off."""
+    specs = [spec.rsplit(":", 2) for spec in specs]
+    total, number = sum(float(weight) for _, weight, _ in specs), 0
+    with open(path, "w") as out:
+        for genome, weight, divergence in specs:
+            seqs = []
+            for _, seq in records(genome):
+                genes = [seq[at:at + 900] for at in range(0, len(seq), 900)]
+                rates = [float(divergence) * RNG.gammavariate(1.5, 1 / 1.5) for _ in genes]
+                seqs.append("".join(mutated(g, min(0.3, r)) for g, r in zip(genes, rates)))
+            for _ in range(round(n * float(weight) / total)):
+                seq = RNG.choice(seqs)
+                at = RNG.randrange(max(1, len(seq) - length + 1))
+                part = mutated(seq[at:at + length], 0.004)
+                fastq(out, "s%d" % number, part.translate(PAIRS)[::-1] if RNG.random() < 0.5 else part)
+                number += 1
+
+
 def main(args):
     command = args.pop(0)
+    if command == "sample":
+        sample(int(args[0]), args[1], int(args[2]), args[3:])
+        return
     if command == "strains":
-        strains(int(args[0]), args[1], args[2])
+        strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
         return
     n = int(args.pop(0))
     files = [open(args.pop(0), "w") for _ in range(2 if command == "pairs" else 1)]

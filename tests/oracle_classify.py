@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 
 from oracle_db import Database
-from oracle_sketch import canonicals, features, records
+from oracle_sampling import canonicals, features, records
 
 GENUS, SPECIES = 30, 38         # ranks
 
@@ -64,6 +64,7 @@ class Segment:
     """Distinct features of some stretches, and where they occur."""
 
     def __init__(self, db, keys, span, found):
+        self.db = db
         self.n, self.window = len(keys), 1 + -(-span // db.stride)
         self.lists, self.over = [], []
         for key in keys:
@@ -73,7 +74,8 @@ class Segment:
                 self.over.append(found[key][1])
             elif found[key] is not None:
                 self.lists.append(found[key][0])
-        self.matches = Counter(b for bins in self.lists for b in bins)
+        self.matches = Counter(b for bins in self.lists for b in bins if b not in db.voters)
+        self.votes = Counter(db.voters[b] for bins in self.lists for b in bins if b in db.voters)
         self.hits = {b: min(self.n, sum(self.matches[b + i] for i in range(self.window)))
                      for b in self.matches}
 
@@ -84,12 +86,24 @@ class Segment:
             best[taxon_of(b)] = max(best[taxon_of(b)], hits)
         return best
 
+    def best_window(self, taxon_of):
+        """(its first bin, its last, its species)"""
+        db = self.db
+        score = {b: hits + self.votes[db.own[taxon_of(b)]] for b, hits in self.hits.items()}
+        score.update((db.vote_bin[s], votes) for s, votes in self.votes.items())
+        first = min(b for b, most in score.items() if most == max(score.values()))
+        if first in db.voters:
+            return first, first, db.voters[first]
+        return first, first + self.window - 1, db.own[taxon_of(first)]
+
     def rivals(self, taxon_of):
-        """Taxa that have a feature which the best window lacks."""
-        most = max(self.hits.values())
-        first = min(b for b, hits in self.hits.items() if hits == most)
-        lacks = [bins for bins in self.lists if not any(first <= b < first + self.window for b in bins)]
-        return {taxon_of(b) for bins in lacks for b in bins}
+        """(taxa, species) that have a feature which the best window lacks: at a place, by a vote."""
+        first, last, species = self.best_window(taxon_of)
+        lacks = [bins for bins in self.lists
+                 if not any(first <= b <= last or self.db.voters.get(b) == species for b in bins)]
+        lacking = {b for bins in lacks for b in bins}
+        return ({taxon_of(b) for b in lacking if b not in self.db.voters},
+                {self.db.voters[b] for b in lacking if b in self.db.voters})
 
 
 class Classifier:
@@ -102,6 +116,10 @@ class Classifier:
         if number not in self.hosts:
             self.hosts[number] = self.db.targets[self.db.target_of(number)][1]
         return self.hosts[number]
+
+    def own_species(self, taxon):
+        species = self.tree.species[taxon]
+        return taxon if species is None else species
 
     def sample(self, seq, start, stop):
         """Features that start in seq[start:stop]"""
@@ -121,9 +139,14 @@ class Classifier:
                 yield Segment(self.db, keys, min(len(seq), span), self.found)
 
     def votes(self, segments):
-        h, over = Counter(), [t for s in segments for t in s.over]
+        h, over, votes = Counter(), [t for s in segments for t in s.over], Counter()
         for s in segments:
             h.update(s.best(self.taxon_of))
+            votes.update(s.votes)
+        for taxon in h:
+            h[taxon] += votes[self.db.own[taxon]]
+        for species in votes:
+            h[species] = max(h[species], votes[species])
         if h:
             for taxon in h:
                 h[taxon] += sum(self.tree.above(t, taxon) or self.tree.above(taxon, t) for t in over)
@@ -141,9 +164,10 @@ class Classifier:
             near = {t for t in h if h[t] >= rule.near_species(h1, n)}
             if tree.species[tree.lca(near)] is not None:
                 return tree.lca(near)
-            if len(segments) == 1 and segments[0].hits:
-                rivals = segments[0].rivals(self.taxon_of)
-                near = {t for t in near if h[t] == h1 or t in rivals}
+            if len(segments) == 1 and (segments[0].hits or segments[0].votes):
+                rivals, by_vote = segments[0].rivals(self.taxon_of)
+                near = {t for t in near
+                        if h[t] == h1 or t in rivals or self.own_species(t) in by_vote}
                 if tree.species[tree.lca(near)] is not None:
                     return tree.lca(near)
         taxon = tree.lca({t for t in h if h[t] >= rule.near_genus(h1)})

@@ -3,13 +3,13 @@
 
     oracle_db.py DATABASE.khdb GENOME.fa.gz...    speaks TAP
 
-compares its index with the features that oracle_sketch.py finds in the genomes.
+compares its index with the features that oracle_sampling.py finds in the genomes.
 """
 import random
 import struct
 import sys
 
-from oracle_sketch import CODE, M64, features, fmix64, key_of, records
+from oracle_sampling import CODE, M64, features, fmix64, key_of, records
 
 try:
     from xxhash import xxh3_64_intdigest as xxh3
@@ -18,6 +18,7 @@ except ImportError:
 
 HEADER = ("magic version header_bytes byte_order file_bytes scheme k s stride max_span gap bins locations "
           "features entries over bases sequences unmapped unmapped_bases digest n_targets n_taxa").split()
+SPECIES = 38            # rank
 SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
 
 
@@ -29,13 +30,31 @@ class Database:
         self.minima = struct.unpack_from("<32I", data, 144)
         extents = struct.unpack_from("<16Q", data, 272)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
-        self.tool, self.sums = struct.unpack_from("<32sQ", data, 400)
+        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits = \
+            struct.unpack_from("<32sQIII", data, 400)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
+        self.place_species()
+
+    def place_species(self):
+        """species: the bin that each taxon with targets votes in, by taxon; voters: by bin, its species"""
+        self.own = {}
+        for _, taxon, *_ in self.targets:
+            up = taxon
+            while up and self.taxa[up][3] != SPECIES:
+                up = self.taxa[up][1]
+            self.own[taxon] = up if self.taxa[up][3] == SPECIES else taxon
+        self.target_bins = 0
+        for first, _, bases, _, _ in self.targets:
+            self.target_bins = first + max(1, -(-bases // self.stride)) + self.gap
+        known = sorted(set(self.own.values()))
+        bins = [self.target_bins + i * (1 + self.gap) for i in range(len(known))]
+        self.voters, self.vote_bin = dict(zip(bins, known)), dict(zip(known, bins))
+        self.all_bins = self.target_bins + len(known) * (1 + self.gap)
 
     def section(self, name):
         at, size = self.at[name]
@@ -51,14 +70,16 @@ class Database:
         base, flags = int.from_bytes(raw[:6], "little"), raw[6]
         return base, flags & 31, flags >> 5 & 1, raw[7:26], struct.unpack_from("<19H", raw, 26)
 
-    def words(self, first, n):
-        return list(struct.unpack_from("<%dI" % n, self.image, 4 * first))
+    def words(self, r, first, n):
+        """of the lists of a range"""
+        bits, at = self.word_bits, self.dir[r][1] * 32 + first * self.word_bits
+        lists = int.from_bytes(self.image[at // 8:(at + n * bits + 7) // 8], "little") >> at % 8
+        return [lists >> i * bits & (1 << bits) - 1 for i in range(n)]
 
     def listing(self, r, bucket, position):
         """(bins, None) or ([], taxon) of an entry"""
         words = [1 if n == 255 else n for n in bucket[3]]
-        first = self.dir[r][1] + bucket[0] + sum(words[:position])
-        got = self.words(first, words[position])
+        got = self.words(r, bucket[0] + sum(words[:position]), words[position])
         return ([], got[0]) if bucket[3][position] == 255 else (got, None)
 
     def place(self, key):
@@ -88,13 +109,19 @@ class Database:
     def target_of(self, number):
         return max(i for i, t in enumerate(self.targets) if t[0] <= number)
 
+    def species_of(self, number):
+        """of the target that a bin is in"""
+        return self.own[self.targets[self.target_of(number)][1]]
+
 
 def check_frame(db):
     data = db.data
-    assert db.magic == b"\x89KHDB\r\n\x1a" and db.version == 1 and db.header_bytes == 4096
+    assert db.magic == b"\x89KHDB\r\n\x1a" and db.version == 2 and db.header_bytes == 4096
     assert db.byte_order == 0x0102030405060708 and db.file_bytes == len(data)
+    assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
+    assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
-    assert not any(data[440:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[452:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for at, size in db.at.values():
         assert at % 4096 == 0 and at >= 4096
@@ -143,13 +170,13 @@ def check_targets(db, refs):
         if xxh3:
             digest = fmix64(digest ^ xxh3(name.encode()))
             digest = fmix64(digest ^ own) ^ bases
-    assert first == db.bins and sum(len(seq) for _, seq in refs) == db.bases
+    assert first == db.target_bins and db.all_bins == db.bins and sum(len(seq) for _, seq in refs) == db.bases
     assert xxh3 is None or digest == db.digest
 
 
 def check_minima(db):
     n_bins, n_features = max(1, db.bins), max(1, db.features)
-    p = min(1 << 48, n_features * 2**49 // 4**db.k + 2**48 * 13 // 65536)
+    p = min(1 << 48, n_features * 2**49 // 4**db.k + 2**48 * 15 // 65536)
     for i, minimum in enumerate(db.minima):
         chance = (2**(i + 1) - 1) * db.gap * p // n_bins * db.locations // n_features + 1
         chance = min(1 << 60, chance)
@@ -179,8 +206,15 @@ def entries_of(db, keys):
     return table
 
 
+def cut(db, bins, species_of):
+    """What is left of a list, ascending"""
+    species = [species_of(b) for b in bins]
+    much = {s for s in species if species.count(s) > db.max_locations}
+    return [b for b, s in zip(bins, species) if s not in much] + sorted(db.vote_bin[s] for s in much)
+
+
 def check_range(db, r, keys, entries):
-    first, first_loc, n_locs, buckets, n_keys, n_entries, over = db.dir[r]
+    first, _, n_locs, buckets, n_keys, n_entries, over = db.dir[r]
     assert n_keys == len(keys) and n_entries == len(entries)
     words, lead, number = 0, 0, 0
     wanted = sorted(entries)
@@ -191,14 +225,14 @@ def check_range(db, r, keys, entries):
         bins, taxon = db.listing(r, bucket, position)
         assert bucket[4][position] == tag and (position < bucket[1]) == ((i + lead) // 19 > home)
         assert (i + lead) // 19 <= home + 1
-        want = sorted(entries[home, tag])
+        want = cut(db, sorted(entries[home, tag]), db.species_of)
         if len(want) > 254:
-            hosts = [db.targets[db.target_of(b)][1] for b in want]
+            hosts = [db.targets[db.target_of(b)][1] for b in entries[home, tag]]
             assert taxon == db.lca(min(hosts), max(hosts))
             number += 1
         else:
             assert bins == want
-        assert db.words(first_loc + words, len(bins) or 1)[0] == (bins or [taxon])[0]
+        assert db.words(r, words, len(bins) or 1)[0] == (bins or [taxon])[0]
         words += len(bins) or 1
     assert words == n_locs and number == over
     assert sum(1 for b in range(buckets + 1) for n in db.bucket(first + b)[3] if n) == len(entries)
@@ -208,7 +242,8 @@ def check_index(db, keys):
     table, at = entries_of(db, keys), 0
     for r in range(256):
         assert db.dir[r][0] * 64 == at and db.dir[r][1] * 4 == at + 64 * (db.dir[r][3] + 1)
-        at += -(-(64 * (db.dir[r][3] + 1) + 4 * db.dir[r][2]) // 64) * 64
+        lists = -(-db.dir[r][2] * db.word_bits // 32) * 4
+        at += -(-(64 * (db.dir[r][3] + 1) + lists) // 64) * 64
         check_range(db, r, *table[r])
     assert at == len(db.image) and db.features == len(keys)
     assert db.entries == sum(d[5] for d in db.dir) and db.over == sum(d[6] for d in db.dir)
@@ -220,7 +255,7 @@ def check_look_up(db, keys):
     for key in keys:
         r, home, tag = db.place(key)
         bins, taxon = db.find(key)
-        want = sorted(table[r][1][home, tag])
+        want = cut(db, sorted(table[r][1][home, tag]), db.species_of)
         assert bins == want or (taxon is not None and len(want) > 254)
     rng = random.Random(1)
     for key in (rng.getrandbits(48) for _ in range(20000)):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""oracle_sketch.py - both sampling schemes, letter by letter, as kmerhash-db(5) states them
+"""oracle_sampling.py - both sampling schemes, letter by letter, as kmerhash-db(5) states them
 
-    oracle_sketch.py DUMP_FEATURES GENOME.fa.gz...    speaks TAP
+    oracle_sampling.py DUMP_FEATURES GENOME.fa.gz...    speaks TAP
 
 compares them with what the program samples of the genomes and of made-up sequences.
 """

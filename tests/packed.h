@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "kmer.h"
+#include "kmer/kmer.h"
 
 typedef struct packed {
 	uint64_t *bases;
@@ -23,7 +23,8 @@ static inline packed pack(const char *s, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		unsigned b = kh_base((unsigned char)s[i]), sh = i & 31;
 
-		p.bases[i >> 5] = (p.bases[i >> 5] & ~(UINT64_C(3) << 2 * sh)) | (uint64_t)(b & 3) << 2 * sh;
+		p.bases[i >> 5] = (p.bases[i >> 5] & ~(UINT64_C(3) << 2 * sh)) | (uint64_t)(b & 3)
+											 << 2 * sh;
 		p.amb[i >> 5] = (p.amb[i >> 5] & ~(UINT32_C(1) << sh)) | (uint32_t)(b > 3) << sh;
 	}
 	return p;

@@ -4,6 +4,7 @@
  *	KH_FAIL=KIND:N          KIND: alloc read write fsync rename close
  *	KH_FAIL_HOW=fail|short|eintr    short: half of what was asked for; N: every call from there
  *	KH_PAGES=N              the host has so many pages of memory
+ *	KH_WHEN_MAPPED=COMMAND  is run when a file has just been mapped, once
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
  *
  * Calls of the C library's own stdio do not come by here: messages still get out.
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,12 +35,15 @@ static enum how how;
 
 static void start(void)
 {
-	static const char *const name[] = { "", "alloc", "read", "write", "fsync", "rename", "close" };
+	static const char *const name[] = {
+		"", "alloc", "read", "write", "fsync", "rename", "close"
+	};
 	const char *fail = getenv("KH_FAIL"), *mode = getenv("KH_FAIL_HOW");
 	const char *colon = fail ? strchr(fail, ':') : NULL;
 
 	for (int i = ALLOC; colon && i <= CLOSE; i++)
-		if (strlen(name[i]) == (size_t)(colon - fail) && strncmp(name[i], fail, strlen(name[i])) == 0)
+		if (strlen(name[i]) == (size_t)(colon - fail) &&
+		    strncmp(name[i], fail, strlen(name[i])) == 0)
 			what = (enum kind)i;
 	how = !mode || mode[0] == 'f' ? FAIL : mode[0] == 's' ? SHORT : INTERRUPT;
 	atomic_store(&calls, 0);
@@ -79,7 +84,8 @@ static void __attribute__((destructor)) stop(void)
 	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
 
 	if (fd >= 0)
-		syscall(SYS_write, fd, text, snprintf(text, sizeof text, "%ld\n", atomic_load(&calls)));
+		syscall(SYS_write, fd, text,
+			snprintf(text, sizeof text, "%ld\n", atomic_load(&calls)));
 }
 
 /* Is this the call?  Short calls go on being short. */
@@ -159,9 +165,15 @@ int fsync(int fd)
 	return hit(FSYNC) ? (errno = EIO, -1) : (int)syscall(SYS_fsync, fd);
 }
 
+int renameat(int folder, const char *from, int to_folder, const char *to)
+{
+	return hit(RENAME) ? (errno = EIO, -1)
+	       : (int)syscall(SYS_renameat2, folder, from, to_folder, to, 0);
+}
+
 int rename(const char *from, const char *to)
 {
-	return hit(RENAME) ? (errno = EIO, -1) : renameat(AT_FDCWD, from, AT_FDCWD, to);
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 int close(int fd)
@@ -170,6 +182,25 @@ int close(int fd)
 
 	return hit(CLOSE) ? (errno = EIO, -1) : rc;
 }
+
+void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+	void *map = (void *)syscall(SYS_mmap, at, n, prot, flags, fd, off);
+	const char *command = fd >= 0 && (flags & MAP_SHARED) ? getenv("KH_WHEN_MAPPED") : NULL;
+	char text[4096];
+
+	if (command && map != MAP_FAILED) {
+		snprintf(text, sizeof text, "%s", command);
+		unsetenv("KH_WHEN_MAPPED");
+		unsetenv("LD_PRELOAD");
+		if (system(text) != 0)
+			abort();
+	}
+	return map;
+}
+
+void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
+	__attribute__((alias("mmap")));
 
 typedef long sysconf_fn(int name);
 

@@ -26,8 +26,8 @@ fault() { # COMMAND KIND HOW N
 	0) for f in want/$1/*; do cmp "$f" "got/${f##*/}" || return 1; done ;;
 	1) [ "$3" = fail ] || { echo "$3 is no reason to fail"; return 1; }
 	   [ "$(wc -l <.err)" -eq 1 ] && grep -Eq '^kmerhash [a-z]*: .' .err || { echo "not one line:"; cat .err; return 1; }
-	   # A file that has its name is complete.
-	   for f in got/*; do [ ! -e "$f" ] || cmp "want/$1/${f##*/}" "$f" || return 1; done ;;
+	   # No output has its name, as one has not.
+	   for f in got/*; do [ ! -e "$f" ] || { echo "$f is there"; return 1; }; done ;;
 	*) echo "exit status $status"; cat .err; return 1 ;;
 	esac
 	[ -z "$(find got . -name '.*.tmp' -o -name '.kmerhash-spill*')" ] || { echo "a temporary file is left"; return 1; }

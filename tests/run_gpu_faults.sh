@@ -15,7 +15,10 @@ for f in "$data"/genomes/*.gz; do refs="${refs:-} -R $f"; done
 r1=$data/reads/tiny_sim_1.fq.gz r2=$data/reads/tiny_sim_2.fq.gz
 # Each writes to the folder $d; "$@" stands in front of the program.
 run_build() { $limit "$@" "$prog" build -q $opts --block-size 30K --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-run_spill() { $limit "$@" "$prog" build -q $opts --block-size 30K -k 16 --memory 100K --gpu-memory 200K \
+# The least memory that this many workers ask for: nothing stays on the device while they read.
+spill_limit=$("$prog" build -q $opts --block-size 30K -k 16 --gpu-memory 1 --db no.khdb $tax "$data"/genomes/*.gz 2>&1 |
+	sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p')
+run_spill() { $limit "$@" "$prog" build -q $opts --block-size 30K -k 16 --memory 100K --gpu-memory "$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
 run_classify() { $limit "$@" "$prog" classify -q $opts --block-size 10K --db a.khdb --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --report-minimizer-data --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
@@ -25,6 +28,9 @@ good_line() { # FILE: one line that names the device, the call and what it gave
 	[ "$(wc -l <"$1")" -eq 1 ] && grep -Eq \
 		-e '^kmerhash [a-z]+: cuda:[0-9]+: [A-Za-z ]+: .+ \(cudaError[A-Za-z]+\)$' \
 		-e '^kmerhash [a-z]+: out of (GPU|pinned host) memory (on|for) cuda:[0-9]+: [A-Za-z ]+( of [0-9.]+ MB)? failed' \
+		-e '^kmerhash [a-z]+: out of GPU memory on cuda:[0-9]+: [0-9.]+ MB are more than the [0-9.]+ MB that are left' \
+		-e '^kmerhash [a-z]+: [0-9]+ workers with blocks of [0-9]+ bytes need [0-9]+ bytes of the memory of cuda:[0-9]+, of which [0-9]+ may be used' \
+		-e '^kmerhash [a-z]+: one of 256 ranges (of about|has) [0-9]+ pairs' \
 		-e '^kmerhash classify: the index does not fit: .* would lie on cuda:[0-9]+, .* and has [0-9]+ free$' \
 		-e '^kmerhash [a-z]+: no CUDA device can be used here: .+ \(cudaError[A-Za-z]+\)$' "$1"
 }
@@ -94,11 +100,63 @@ for command in ${KH_COMMANDS:-build spill classify references}; do
 		{ mv .why .err; not_ok "$command: afterwards, the same bytes"; }
 done
 
-# A limit that one range of pairs does not fit.
-d=got; rm -rf got; mkdir got
-expect 1 'one of 256 ranges has [0-9]+ pairs: --gpu-memory must be [0-9]+ bytes at least' "--gpu-memory is too small" \
-	"$prog" build -q $opts --db got/x.khdb --gpu-memory 100 $tax "$data"/genomes/*.gz
-nothing_left "--gpu-memory is too small" got/x.khdb
+# --- limits of memory -----------------------------------------------------------------
+# Made-up references, so that there is something to spill: 60 sequences of 60 kb.
+awk 'BEGIN { srand(11); for (i = 0; i < 60; i++) { printf ">r%d taxid|10710\n", i
+	for (j = 0; j < 600; j++) { s = ""; for (k = 0; k < 100; k++) s = s substr("ACGT", 1 + int(4 * rand()), 1); print s } } }' >r.fa
+check "limits: by the CPU" "$prog" build -q --device cpu --threads 2 -k 18 --db r.cpu.khdb $tax r.fa
+build_r() { # DB options...: what it says, to .err
+	db=$1; shift
+	$limit "$prog" build ${loud:--v} --device "${KH_DEVICE:-cuda}" --threads 2 --block-size 60K -k 18 --db "$db" $tax "$@" r.fa
+}
+
+# The plan's own numbers: never more than what was planned, of what the program counted and of
+# what was allocated.
+within() { # BYTES
+	awk -v most="$(cat most)" -v limit="$1" '
+		/MB of memory planned/ { if ($8 > $3 + 0.05) { print "planned " $3 ", taken " $8; bad = 1 } n++ }
+		END { if (!n) { print "no line of memory"; bad = 1 }
+		      if (most > limit) { print most " bytes were allocated, of " limit; bad = 1 }
+		      exit bad }' .err
+}
+
+# The least that the program asks for is enough, and so is everything above it.
+rm -f got.khdb
+build_r got.khdb --gpu-memory 1 2>.err
+status=$?
+least=$(sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p' .err)
+if [ $status -eq 1 ] && [ -n "$least" ]; then ok "limits: the least is named: $least bytes"
+else not_ok "limits: the least is named"; least=8388608; fi
+nothing_left "limits: nothing is left" got.khdb
+for more in 0 2000000 4000000 8000000 16000000 64000000; do
+	m=$((least + more))
+	rm -f got.khdb
+	if KH_CUDA_MOST=most build_r got.khdb --gpu-memory $m 2>.err && cmp r.cpu.khdb got.khdb >>.err 2>&1 && within $m >why
+	then ok "limits: --gpu-memory $m: $(grep -o '[0-9]* waves' .err | head -n 1)"
+	else cat why >>.err 2>/dev/null; not_ok "limits: --gpu-memory $m"; fi
+done
+# The same of a device that has no more, whoever asks: half of it may be taken.
+for more in 0 4000000 32000000; do
+	m=$((2 * (least + more)))
+	rm -f got.khdb
+	if KH_CUDA_MEMORY=$m KH_CUDA_MOST=most build_r got.khdb 2>.err && cmp r.cpu.khdb got.khdb >>.err 2>&1 && within $m >why
+	then ok "limits: a device of $m bytes: $(grep -o '[0-9]* waves' .err | head -n 1)"
+	else cat why >>.err 2>/dev/null; not_ok "limits: a device of $m bytes"; fi
+done
+# Other processes take the most of it, sooner or later: it is made with what is left, or it is said
+# that there is not enough; never something else.
+wrong=; made=0
+for at in 2 4 6 8 10 12 14 16 20 24 28 32 40; do
+	m=$((2 * (least + 16000000)))
+	rm -f got.khdb
+	KH_CUDA_MEMORY=$m KH_CUDA_OTHERS=$at:$((m - least - 2000000)) loud=-q build_r got.khdb 2>.err
+	status=$?
+	if [ $status -eq 0 ] && cmp r.cpu.khdb got.khdb >>.err 2>&1; then made=$((made + 1))
+	elif [ $status -ne 1 ] || ! good_line .err || [ -e got.khdb ]; then wrong=$at; break; fi
+done
+if [ -z "$wrong" ] && [ $made -gt 0 ]; then ok "limits: memory that others take: made $made times of 13"
+else not_ok "limits: memory that others take from allocation ${wrong:-any} on"; fi
+rm -f got.khdb
 
 # No memory in truth: another process has it all, or leaves room for little.
 held() { # MB

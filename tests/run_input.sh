@@ -65,6 +65,13 @@ bad "crc.fq.gz" "gzip with a wrong CRC" crc.fq.gz
 bad "tail.fq.gz" "garbage behind gzip" tail.fq.gz
 { cat 1.fq.gz; head -c 1000 /dev/zero; } >zeros.fq.gz
 good "zeros behind gzip" 300 zeros.fq.gz
+# Threads that inflate together, in chunks of 4 KiB, say what one says.
+for f in cut flip crc tail; do
+	c $f.fq.gz 2>want
+	KH_GZ_TOGETHER=1 c --block-size 5000 $f.fq.gz 2>got
+	same want got "inflated together: the same message for $f.fq.gz"
+	check "inflated together: a message for $f.fq.gz" grep -q "^kmerhash classify: $f" got
+done
 if command -v bgzip >/dev/null; then
 	bgzip -c 1.fq >1.bgz
 	head -c -28 1.bgz >noeof.bgz
@@ -108,9 +115,9 @@ cp 1.fq.gz plain.name
 good "gzip, whatever its name" 300 plain.name
 
 # --- small, odd, right ----------------------------------------------------------------------------
-: >empty.fq
+: >empty.fq; : >empty2.fq
 gzip -c empty.fq >empty.fq.gz
-for f in empty.fq empty.fq.gz "--paired empty.fq empty.fq" "--interleaved empty.fq"; do
+for f in empty.fq empty.fq.gz "--paired empty.fq empty2.fq" "--interleaved empty.fq"; do
 	rm -f $outputs
 	case $f in --*) names="o.c_1.fq o.c_2.fq o.u_1.fq o.u_2.fq" ;; *) names="o.c#.fq o.u#.fq" ;; esac
 	expect 0 "" "empty: $f" c --classified-out o.c#.fq --unclassified-out o.u#.fq $f
@@ -158,4 +165,100 @@ if [ "${KH_SLOW:-0}" = 1 ]; then
 	check "a read of more than 4 GiB: its length" grep -q '	4310000000	' o.tsv
 	rm -f big.fa big.khdb
 else skip "a record of more than 4 GiB" "KH_SLOW=1 runs it"; fi
+# --- without an end ------------------------------------------------------------------------
+# Whatever has no line end is judged by its first bytes: 1 GB of address space is enough to refuse
+# what is endless.  A sanitizer needs more than that for itself, and goes by the messages alone.
+rm -f $outputs
+bounded() { (ulimit -v 1000000; "$real" --version >/dev/null 2>&1) && ulimit -v 1000000; :; }
+endless() { # "MESSAGE" NAME COMMAND-THAT-WRITES...
+	message=$1 label=$2; shift 2
+	for block in 1000 1M; do
+		"$@" | (bounded; timeout 60 "$real" classify -q --device cpu --threads 1 --block-size $block \
+			--db a.khdb --output o.tsv -) 2>said
+		check "$label, blocks of $block: $message" grep -Eq "$message" said
+	done
+	nothing_left "$label" o.tsv
+}
+blanks() { yes '          ' | tr -d '\n'; }
+endless "found byte 0x00" "zeros" cat /dev/zero
+endless "more than 1 MiB of blanks" "blanks" blanks
+endless "expected a nucleotide, found byte 0x00" "zeros in a record of FASTA" sh -c 'printf ">a\nACGT"; cat /dev/zero'
+endless "expected a nucleotide, found byte 0x00" "zeros in a record of FASTQ" sh -c 'printf "@a\nACGT"; cat /dev/zero'
+endless "found byte 0x00" "zeros far behind the start" sh -c 'printf ">a\n"; yes ACGTACGTACGT | head -c 3000000; cat /dev/zero'
+endless "more than 64 MiB" "a header without end" sh -c 'printf ">"; yes | tr -d "\n"'
+endless "more than 64 MiB" "a line of '+' without end" sh -c 'printf "@a\nACGT\n+"; yes | tr -d "\n"'
+endless "more than 64 MiB longer|quality has" "qualities without end" sh -c 'printf "@a\nACGT\n+\n"; yes | tr -d "\n"'
+endless "found byte 0x00" "a gzip bomb of zeros" sh -c 'head -c 100000000 /dev/zero | gzip -1; head -c 100000000 /dev/zero | gzip -1'
+sed 's/^>.*/>phix/' phix.fa >one.fa
+for what in "cat /dev/zero" "blanks"; do
+	{ cat one.fa; $what; } | (bounded; timeout 60 "$real" build -q --device cpu --threads 1 -k 16 --db e.khdb \
+		--taxonomy "$data/taxonomy" --allow-unmapped -) 2>said
+	check "a reference and then $what" grep -Eq "found byte 0x00|more than 1 MiB of blanks" said
+	nothing_left "a reference and then $what" e.khdb
+done
+
+# --- files that change, descriptors that do not block ----------------------------------------
+mkfifo gate
+for how in longer shorter; do
+	cp 1.fq grows.fq; rm -f $outputs said
+	{ c --threads 1 --paired --no-mate-check --block-size 1000 grows.fq gate 2>said; echo $? >status; } &
+	exec 7>gate; head -n 40 2.fq >&7; until_true test -e said
+	sleep 1
+	if [ $how = longer ]; then cat 2.fq >>grows.fq; else head -c 20000 1.fq >cut; cat cut >grows.fq; fi
+	tail -n +41 2.fq >&7; exec 7>&-; wait
+	check "a file that becomes $how: exit status" test "$(cat status)" -eq 1
+	check "a file that becomes $how: message" grep -q "grows.fq: became $how while it was read" said
+	nothing_left "a file that becomes $how" $outputs
+done
+rm -f gate
+if [ -n "$PYTHON3" ]; then
+	# Both ends do not block, and what is at the other end takes its time.
+	cat >slow.py <<'X'
+import os, subprocess, sys, time
+data = open(sys.argv[1], 'rb').read() * 20
+r, w = os.pipe(); r2, w2 = os.pipe()
+os.set_blocking(r, False); os.set_blocking(w2, False)
+p = subprocess.Popen(sys.argv[3:], stdin=r, stdout=w2)
+os.close(r); os.close(w2)
+if os.fork() == 0:
+    os.close(r2)
+    for i in range(0, len(data), 300000):
+        time.sleep(0.02); os.write(w, data[i:i + 300000])
+    os._exit(0)
+os.close(w)
+out = open(sys.argv[2], 'wb')
+while True:
+    b = os.read(r2, 20000)
+    if not b: break
+    out.write(b); time.sleep(0.002)
+sys.exit(p.wait())
+X
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat 1.fq; done >20.fq
+	classify --db a.khdb --output want.20 20.fq
+	expect 0 "" "descriptors that do not block" "$PYTHON3" slow.py 1.fq got.20 "$real" classify -q --db a.khdb -
+	same want.20 got.20 "descriptors that do not block: lines"
+	expect 0 "" "inspect to one that does not block" "$PYTHON3" slow.py 1.fq got.txt "$real" inspect --targets a.khdb
+	"$real" inspect --targets a.khdb >want.txt; same want.txt got.txt "inspect to one that does not block: all"
+else skip "descriptors that do not block" "no python3"; fi
+
+# --- two FIFOs of one writer --------------------------------------------------------------------
+mkfifo f1 f2
+for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq
+for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq
+(exec 5>f1 6>f2; trap '' PIPE; cat ten_1.fq >&5; cat ten_2.fq >&6) 2>/dev/null & writer=$!
+rm -f $outputs
+expect 1 "f2: nothing has come for 2 s, and f1, .* waits for it" "one writer, all of one file first" \
+	env KMERHASH_MATE_TIMEOUT=2 "$real" classify -q --device cpu --db a.khdb --output o.tsv --threads 2 \
+	--block-size 2000 --paired f1 f2
+kill $writer 2>/dev/null; wait $writer 2>/dev/null
+nothing_left "one writer, all of one file first" o.tsv
+(exec 5>f1 6>f2
+for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq >&5; sleep 0.3; cat 2.fq >&6; done) & writer=$!
+expect 0 "" "one writer, in turn" env KMERHASH_MATE_TIMEOUT=2 "$real" classify -q --device cpu --db a.khdb \
+	--output o.tsv --threads 2 --paired f1 f2
+wait $writer
+classify --db a.khdb --output want.two --paired ten_1.fq ten_2.fq
+same want.two o.tsv "one writer, in turn: lines"
+rm -f $outputs
+
 plan

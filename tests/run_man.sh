@@ -20,7 +20,8 @@ from_page() {
 unknown_options() {
 	for c in $commands; do from_help "$c"; done | sort -u >"$t/all"
 	echo '--version' >>"$t/all"
-	printf '%s\n' --bind-to --map-by >>"$t/all"    # of mpirun, in examples
+	printf '%s\n' --bind-to --map-by --to-hdf5 --table-type --process-obs-metadata \
+		>>"$t/all"      # of mpirun and biom, in examples
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"
 }

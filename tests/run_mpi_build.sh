@@ -1,5 +1,5 @@
-# run_mpi_build.sh - build by several ranks: the bytes that one makes, and errors that all
-# ranks end with; speaks TAP
+# run_mpi_build.sh - build by several processes: the bytes that one makes, and errors that all
+# processes end with; speaks TAP
 . "$KH_SRCDIR/tests/mpi.sh"
 
 # Made-up genomes, a few files of MB, some sequences without a taxon: the index is of several blocks
@@ -26,22 +26,22 @@ genomes 5 300 5 >small.fa
 for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >all.fa
 
 # --- equal bytes ----------------------------------------------------------------------------
-# With KH_DEVICE=cuda and KH_GPUS=N each rank has a GPU of its own.
+# With KH_DEVICE=cuda and KH_GPUS=N each process has a GPU of its own.
 gpus=${KH_GPUS:-1} own=
 case ${KH_DEVICE:-} in cuda*) own='--device cuda:$OMPI_COMM_WORLD_LOCAL_RANK' ;; esac
-by_ranks() { # RANKS OPTION...
+by_processes() { # PROCESSES OPTION...
 	size=$1; shift
-	ranks "$size" sh -c "exec \"\$@\" $own" - "$real" build -q --taxonomy "$data/taxonomy" \
+	processes "$size" sh -c "exec \"\$@\" $own" - "$real" build -q --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"
 }
-# compare NAME "RANKS..." OPTION... REFERENCE...: what one rank makes; by so many
+# compare NAME "RANKS..." OPTION... REFERENCE...: what one process makes; by so many
 compare() {
 	name=$1; sizes=$2; shift 2
-	build --db want.khdb --threads 1 "$@" >.err 2>&1 || { not_ok "$name: by one rank"; return; }
+	build --db want.khdb --threads 1 "$@" >.err 2>&1 || { not_ok "$name: by one process"; return; }
 	for size in $sizes; do
 		[ -z "$own" ] || [ "$size" -le "$gpus" ] || continue
-		if by_ranks "$size" --db got.khdb "$@" >.err 2>&1 && cmp want.khdb got.khdb >.err 2>&1
-		then ok "$name: $size ranks"; else not_ok "$name: $size ranks"; fi
+		if by_processes "$size" --db got.khdb "$@" >.err 2>&1 && cmp want.khdb got.khdb >.err 2>&1
+		then ok "$name: $size processes"; else not_ok "$name: $size processes"; fi
 	done
 	rm -f want.khdb got.khdb
 }
@@ -67,17 +67,17 @@ awk '/^>/ { printf "%s ", $0; for (i = 0; i < 20000; i++) printf "long "; print 
 compare "read again for another k" "3" all.fa headers.fa
 compare "no sequence" "2" --allow-unmapped -k 18 empty.fa empty.fa
 sed 's/kraken:taxid|[0-9]*//' g3.fa >none.fa
-compare "none of a rank's sequences has a taxon" "2 3" --allow-unmapped -k 18 none.fa g4.fa
+compare "none of a process's sequences has a taxon" "2 3" --allow-unmapped -k 18 none.fa g4.fa
 compare "the first has none" "3" --allow-unmapped -k 18 none.fa small.fa g4.fa
 
 [ -z "$own" ] || [ "$gpus" -ge 3 ] || own='--device cpu'
 ln -s target.khdb link.khdb; build --db want.khdb -k 18 small.fa g4.fa
-check "through a symbolic link" by_ranks 3 --db link.khdb -k 18 small.fa g4.fa
+check "through a symbolic link" by_processes 3 --db link.khdb -k 18 small.fa g4.fa
 same want.khdb target.khdb "through a symbolic link: the bytes"
-ranks 3 "$real" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>.err
-check "only rank 0 says how it went" test "$(grep -c '3 ranks' .err)" -eq 1 -a "$(grep -c '^kmerhash: ' .err)" \
+processes 3 "$real" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>.err
+check "only process 0 says how it went" test "$(grep -c '3 processes' .err)" -eq 1 -a "$(grep -c '^kmerhash: ' .err)" \
 	-eq "$("$kmerhash" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>&1 | wc -l)"
-check "KH_COMM=off: each by itself" ranks 2 env KH_COMM=off sh -c '"$@" --db $OMPI_COMM_WORLD_RANK.khdb' - \
+check "KH_COMM=off: each by itself" processes 2 env KH_COMM=off sh -c '"$@" --db $OMPI_COMM_WORLD_RANK.khdb' - \
 	"$real" build -q --taxonomy "$data/taxonomy" -k 18 small.fa g4.fa
 check "KH_COMM=off: both are there" sh -c 'cmp 0.khdb want.khdb && cmp 1.khdb want.khdb'
 rm -f ./*.khdb
@@ -86,53 +86,53 @@ rm -f ./*.khdb
 said() { check "$1" grep -q -e "$2" .log; }
 as_one() { sed 's/kmerhash build: //; s/[()]/./g' one; }
 cat one.fa >late.fa; printf '>x\nAC\001GT\n' >>late.fa
-expect 1 "rank 2: late.fa \(from byte [0-9]+ on\):.* found byte 0x01" "a bad input, cut" by_ranks 3 --db f.khdb -k 18 late.fa
+expect 1 "process 2: late.fa \(from byte [0-9]+ on\):.* found byte 0x01" "a bad input, cut" by_processes 3 --db f.khdb -k 18 late.fa
 cp g4.fa bad.fa; printf '>x\nAC\001GT\n' >>bad.fa
-expect 1 "rank 1: bad.fa.* found byte 0x01" "a bad input" by_ranks 3 --db f.khdb -k 18 g1.fa bad.fa g3.fa
-cp .err .log; said "a bad input: rank 0 says whose" "^kmerhash build: rank 1 failed: bad.fa"
-expect 1 "none-such.fa: No such file" "a missing input" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa none-such.fa
+expect 1 "process 1: bad.fa.* found byte 0x01" "a bad input" by_processes 3 --db f.khdb -k 18 g1.fa bad.fa g3.fa
+cp .err .log; said "a bad input: process 0 says whose" "^kmerhash build: process 1 failed: bad.fa"
+expect 1 "none-such.fa: No such file" "a missing input" by_processes 3 --db f.khdb -k 18 g1.fa g2.fa none-such.fa
 build --db f.khdb -k 18 g1.fa g2.fa g3.fa g1.fa 2>one
-expect 1 "$(as_one)" "a sequence twice: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa g3.fa g1.fa
+expect 1 "$(as_one)" "a sequence twice: as one process says it" by_processes 3 --db f.khdb -k 18 g1.fa g2.fa g3.fa g1.fa
 awk 'NR == 2000 { print ">" } 1' g3.fa >noid.fa
 build --db f.khdb -k 18 g1.fa g2.fa noid.fa 2>one
-expect 1 "$(as_one)" "a sequence without id: as one rank says it" by_ranks 3 --db f.khdb -k 18 g1.fa g2.fa noid.fa
-expect 1 "more than build --max-unmapped" "too many without a taxon" by_ranks 2 --db f.khdb -k 18 none.fa g4.fa
-expect 2 "cannot read standard input" "standard input" by_ranks 2 --db f.khdb -k 18 -
-expect 2 "cannot read standard input" "/dev/stdin" by_ranks 2 --db f.khdb -k 18 /dev/stdin </dev/zero
-expect 2 "no references are named" "wrong usage" by_ranks 2 --db f.khdb
-# each RANKS OPTION...: with -k 18, taxonomy and reference of rank N in rN
+expect 1 "$(as_one)" "a sequence without id: as one process says it" by_processes 3 --db f.khdb -k 18 g1.fa g2.fa noid.fa
+expect 1 "more than build --max-unmapped" "too many without a taxon" by_processes 2 --db f.khdb -k 18 none.fa g4.fa
+expect 2 "cannot read standard input" "standard input" by_processes 2 --db f.khdb -k 18 -
+expect 2 "cannot read standard input" "/dev/stdin" by_processes 2 --db f.khdb -k 18 /dev/stdin </dev/zero
+expect 2 "no references are named" "wrong usage" by_processes 2 --db f.khdb
+# each RANKS OPTION...: with -k 18, taxonomy and reference of process N in rN
 each() {
 	size=$1; shift
-	ranks "$size" sh -c 'cd r$OMPI_COMM_WORLD_RANK && exec "$@"' - "$real" build -q $device --db ../f.khdb --taxonomy tax \
+	processes "$size" sh -c 'cd r$OMPI_COMM_WORLD_RANK && exec "$@"' - "$real" build -q $device --db ../f.khdb --taxonomy tax \
 		-k 18 "$@" r.fa
 }
 for r in 0 1 2; do mkdir r$r; cp -r "$data/taxonomy" r$r/tax; cp one.fa r$r/r.fa; done
 expect 0 "" "copies of inputs" each 3
 rm -f f.khdb
 sed 's/^\(10760	|	[0-9]*	|	\)[a-z ]*/\1genus/' "$data/taxonomy/nodes.dmp" >r2/tax/nodes.dmp
-expect 1 "rank 2 has another taxonomy than rank 0" "another taxonomy" each 3
+expect 1 "process 2 has another taxonomy than process 0" "another taxonomy" each 3
 cp "$data/taxonomy/nodes.dmp" r2/tax/; cat one.fa g1.fa >r1/r.fa
-expect 1 "rank 1 failed: r.fa: is another file for rank 0" "another file of the same name" each 3
+expect 1 "process 1 failed: r.fa: is another file for process 0" "another file of the same name" each 3
 cp one.fa r1/r.fa; mv r2/r.fa r2/other.fa
-expect 1 "rank 2 failed: r.fa: No such file" "a file that one rank lacks" each 3
+expect 1 "process 2 failed: r.fa: No such file" "a file that one process lacks" each 3
 rm -r r?
-expect 2 "rank 1 was started with other options than rank 0" "other options" \
-	ranks 2 sh -c 'exec "$@" -k $((18 + OMPI_COMM_WORLD_RANK))' - "$real" build -q $device --db f.khdb \
+expect 2 "process 1 was started with other options than process 0" "other options" \
+	processes 2 sh -c 'exec "$@" -k $((18 + OMPI_COMM_WORLD_RANK))' - "$real" build -q $device --db f.khdb \
 	--taxonomy "$data/taxonomy" g1.fa g2.fa
-expect 1 "no-such/f.khdb" "a folder that is not there" by_ranks 2 --db no-such/f.khdb -k 18 g1.fa g2.fa
+expect 1 "no-such/f.khdb" "a folder that is not there" by_processes 2 --db no-such/f.khdb -k 18 g1.fa g2.fa
 nothing_left "errors" f.khdb
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=2m none small 2>/dev/null; then
 	trap 'umount "$t/small"; rm -rf "$t"' EXIT
-	expect 1 "small/f.khdb: write failed: No space" "a full disk" by_ranks 3 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
-	expect 1 "temporary file of the build: write failed" "a spill on a full disk" \
-		by_ranks 3 --memory 1 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
+	expect 1 "small/f.khdb: write failed: No space" "a full disk" by_processes 3 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
+	expect 1 "temporary file of the build: write failed|features have to be kept, but there are" "a spill on a full disk" \
+		by_processes 3 --memory 1 --db small/f.khdb -k 18 g1.fa g2.fa g3.fa
 	nothing_left "a full disk" small/f.khdb
 	umount small; trap 'rm -rf "$t"' EXIT
 else skip "a full disk" "no right to mount one"; fi
 
-# --- ranks that go --------------------------------------------------------------------------------
-# A build that waits in its midst, rank 1 for a FIFO that nobody writes to; pid of rank N to .pidN,
+# --- processes that go --------------------------------------------------------------------------------
+# A build that waits in its midst, process 1 for a FIFO that nobody writes to; pid of process N to .pidN,
 # its exit status to .statusN.
 start() {
 	rm -f .pid* .status* fifo; mkfifo fifo
@@ -152,15 +152,15 @@ finish() {
 }
 export KH_COMM_TIMEOUT=4
 for r in 0 1; do
-	start $patient; kill -KILL "$(cat .pid$r)"; finish "rank $r killed"
-	# Open MPI then ends with status 0; the ranks do not.
-	start --mca orte_enable_recovery 1; kill -KILL "$(cat .pid$r)"; finish "rank $r killed, and mpirun lets the others be"
-	check "rank $r killed, and mpirun lets the others be: not one has status 0" \
+	start $patient; kill -KILL "$(cat .pid$r)"; finish "process $r killed"
+	# Open MPI then ends with status 0; the processes do not.
+	start --mca orte_enable_recovery 1; kill -KILL "$(cat .pid$r)"; finish "process $r killed, and mpirun lets the others be"
+	check "process $r killed, and mpirun lets the others be: not one has status 0" \
 		sh -c 'cat .status? | grep . && ! grep -x 0 .status?'
-	said "rank $r killed, and mpirun lets the others be: named" "rank $r does not answer: nothing heard of it for 4 s"
+	said "process $r killed, and mpirun lets the others be: named" "process $r does not answer: nothing heard of it for 4 s"
 done
 for r in 0 2; do
-	start; kill -STOP "$(cat .pid$r)"; finish "rank $r stopped"
-	said "rank $r stopped: named" "rank $r does not answer: nothing heard of it for 4 s"
+	start; kill -STOP "$(cat .pid$r)"; finish "process $r stopped"
+	said "process $r stopped: named" "process $r does not answer: nothing heard of it for 4 s"
 done
 plan

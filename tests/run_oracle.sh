@@ -26,7 +26,7 @@ calls() {
 }
 
 if [ -x "$here/tests/dump_features" ]; then
-	include "$PYTHON3" "$tests/oracle_sketch.py" "$here/tests/dump_features" "$data"/genomes/*.gz
+	include "$PYTHON3" "$tests/oracle_sampling.py" "$here/tests/dump_features" "$data"/genomes/*.gz
 else skip "features" "no tests/dump_features here"; fi
 genomes=$(echo "$data"/genomes/*.gz)
 sim="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
@@ -34,6 +34,8 @@ real="$data/reads/sarscov2_real_1.fq.gz $data/reads/sarscov2_real_2.fq.gz"
 check "made-up reads" "$PYTHON3" "$tests/make_world.py" reads 400 made.fq $genomes
 check "made-up pairs" "$PYTHON3" "$tests/make_world.py" pairs 200 made_1.fq made_2.fq $genomes
 check "300 strains" "$PYTHON3" "$tests/make_world.py" strains 300 strains "$data"
+check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 sisters "$data" 4
+check "280 species" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280
 
 for scheme in syncmer minhash; do
 	check "$scheme: build" build --db $scheme.khdb --scheme $scheme $genomes
@@ -55,12 +57,28 @@ gzip -dc "$data"/genomes/*phiX174*.gz | head -n 5 >tiny.fa
 check "few bins: build" build --db tiny.khdb -k 9 tiny.fa
 include "$PYTHON3" "$tests/oracle_db.py" tiny.khdb tiny.fa
 
-# A species with 300 strains: its features are kept as one taxon each, and its reads are called.
-check "strains: build" "$kmerhash" build -q --db strains.khdb --taxonomy strains/taxonomy strains/refs.fa
-include "$PYTHON3" "$tests/oracle_db.py" strains.khdb strains/refs.fa
-check "strains: reads" calls strains.khdb strains/reads.fq
-over=$("$kmerhash" inspect strains.khdb | sed -n 's/^overpopulated[^0-9]*//p')
-check "strains: $over overpopulated features" test "${over:-0}" -gt 100
+# world DIR OPTION...: a database of DIR, DIR.khdb, and the calls of its reads
+world() {
+	dir=$1; shift
+	check "$dir $*: build" "$kmerhash" build -q --db "$dir.khdb" --taxonomy "$dir/taxonomy" "$@" "$dir/refs.fa"
+	include "$PYTHON3" "$tests/oracle_db.py" "$dir.khdb" "$dir/refs.fa"
+	check "$dir $*: reads" calls "$dir.khdb" "$dir/reads.fq"
+	check "$dir $*: precise" calls "$dir.khdb" "$dir/reads.fq" --precise
+	check "$dir $*: made-up reads, long ones too" calls "$dir.khdb" made.fq
+}
+number_of() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
+
+# Of a species with 300 strains nearly all features are votes, and its reads are called.
+world strains
+check "strains: few locations are left" \
+	test "$(number_of strains.khdb locations)" -lt $((3 * $(number_of strains.khdb features)))
+calls strains.khdb strains/reads.fq >.out
 called=$(awk '$1 == "C" && ($3 == 10847 || $3 >= 9000000)' calls.tsv | wc -l)
 check "strains: $called of 300 reads are called the species or a strain" test "$called" -ge 295
+# Places and votes of several species in one list.
+for most in 1 2 4 254; do world sisters --max-locations $most; done
+# Features of very many species are kept as one taxon each, and their reads as the genus.
+world many
+over=$(number_of many.khdb overpopulated)
+check "many species: $over overpopulated features" test "${over:-0}" -gt 100
 plan

@@ -26,7 +26,7 @@ check "a failure: the old file is untouched" test "$(tail -n 1 old.tsv)" = more
 
 # --- full ---------------------------------------------------------------------------------
 if [ -c /dev/full ]; then
-	for o in output report json classified-out unclassified-out; do
+	for o in output report json html classified-out unclassified-out; do
 		expect 1 "/dev/full: write failed: No space" "--$o on a full device" classify --db a.khdb \
 			--$o /dev/full $([ $o = output ] || echo --output o.tsv) 1.fq
 	done
@@ -42,8 +42,10 @@ mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; then
 	trap 'umount "$t/small"; rm -rf "$t"' EXIT
 	expect 1 "small/x.khdb: write failed: No space" "a database on a full disk" build --db small/x.khdb "$data"/genomes/*.gz
-	expect 1 "temporary file of the build: write failed" "a spill on a full disk" \
-		build --memory 1 --gpu-memory 200K --db small/x.khdb "$data"/genomes/*.gz
+	# the least memory that a GPU build says it can do with: all its pairs are spilled
+	spill_limit=$(build --gpu-memory 1 --db no.khdb "$data"/genomes/*.gz 2>&1 | sed -n 's/.* need \([0-9]*\) bytes .*/\1/p')
+	expect 1 "temporary file of the build: write failed|features have to be kept, but there are" "a spill on a full disk" \
+		build --memory 1 ${spill_limit:+--gpu-memory "$spill_limit"} --db small/x.khdb "$data"/genomes/*.gz
 	for i in 1 2 3 4 5 6 7 8 9; do cat 1.fq; done >9.fq
 	expect 1 "small/o.tsv: write failed: No space" "calls on a full disk" classify --db a.khdb --output small/o.tsv 9.fq
 	expect 1 "small/c.fq: write failed: No space" "reads on a full disk" classify --db a.khdb --output o.tsv --classified-out small/c.fq 9.fq
@@ -68,6 +70,8 @@ expect 2 "both the database and an output" "the output is the database" classify
 expect 2 "named for two outputs" "two outputs of one name" classify --db a.khdb --output x --report x 1.fq
 expect 2 "named for two outputs" "two outputs of one file that is yet to be" classify --db a.khdb --output x --report ./x 1.fq
 mkdir d; cp a.khdb d; echo old >same; ln "$phix" phix.gz 2>/dev/null || cp "$phix" phix.gz
+expect 2 "named for two outputs" "a page where the report goes" classify --db a.khdb --output o.tsv --report y --html y 1.fq
+expect 2 "both an input and an output" "a page where the reads are" classify --db a.khdb --output o.tsv --html 1.fq 1.fq
 expect 2 "named for two outputs" "two outputs of one file" classify --db a.khdb --output same --json "$t/same" 1.fq
 expect 2 "is named for two outputs" "a report where the lines go" sh -c '"$@" >>same' - \
 	"$real" classify -q --db a.khdb --report /dev/stdout 1.fq
@@ -81,10 +85,77 @@ check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x
 check "names that clash: nor these" sh -c 'cmp "$1" phix.gz && cmp d/a.khdb a.khdb && cmp "$2" t.khdb' - \
 	"$phix" "$data/taxonomy/accession2taxid.tsv"
 
+# --- the same, by other ways -----------------------------------------------------------------
+tax=$data/taxonomy
+ln -s meet one.link; ln -s meet two.link; mkdir e; ln -s ../1.fq e/1.link
+expect 2 "named for two outputs" "two links to a file that is yet to be" \
+	classify --db a.khdb --output one.link --report two.link 1.fq
+expect 2 "named for two outputs" "a link to the other output" classify --db a.khdb --output meet --report two.link 1.fq
+expect 2 "both an input and an output" "a link to the input" classify --db a.khdb --output e/1.link 1.fq
+expect 2 "both an input and standard|both an input and an output" "standard input is the output" \
+	sh -c '"$@" <1.fq' - "$real" classify -q --db a.khdb --output 1.fq -
+expect 2 "both an input and an output" "standard output is the input" sh -c '"$@" >>1.fq' - "$real" classify -q --db a.khdb 1.fq
+expect 2 "both an input and an output" "standard output is standard input" \
+	sh -c '"$@" <1.fq >>1.fq' - "$real" classify -q --db a.khdb -
+expect 2 "" "standard error is the output" sh -c '"$@" 2>log' - \
+	"$real" classify -q --db a.khdb --output log 1.fq
+check "standard error is the output: said there" grep -q "both standard error" log
+check "output and messages in one file" sh -c '"$@" >log 2>&1' - "$real" classify --db a.khdb 1.fq
+cp -r "$tax" tax; chmod u+w tax tax/*; echo "$phix" >list; cp list list.khdb
+for f in nodes.dmp names.dmp merged.dmp accession2taxid.tsv; do
+	expect 2 "both an? ?(file of the taxonomy|input) and an output" "the output is $f" classify -R phix.gz --taxonomy tax \
+		--accession2taxid tax/accession2taxid.tsv --output tax/$f 1.fq
+done
+expect 2 "both a file of the taxonomy and an output" "the database is nodes.dmp" "$kmerhash" build --db tax/nodes.dmp --taxonomy tax phix.gz
+expect 2 "both the list of references and an output" "the database is the list" build --db list.khdb --list list.khdb
+expect 2 "both a reference and an output" "the database is in the list" sh -c 'cp phix.gz ref.khdb; echo ref.khdb >list; "$@"' - \
+	"$real" build --db ref.khdb --list list --taxonomy "$tax"
+expect 2 "both the database and an output" "inspect writes to the database" sh -c '"$@" >>d/a.khdb' - "$real" inspect d/a.khdb
+expect 2 "both the database and an output" "verify writes to the database" sh -c '"$@" >>d/a.khdb' - "$real" verify d/a.khdb
+expect 2 "named by an empty string" "an empty name" classify --db a.khdb --output "" 1.fq
+expect 2 "first mates and for the second" "a file as its own mate" classify --db a.khdb --paired 1.fq ./1.fq
+check "other ways: nothing is touched" sh -c 'cmp d/a.khdb a.khdb && diff -r tax "$1" && cmp ref.khdb phix.gz && [ ! -e meet ] && cmp list.khdb - <<X
+$2
+X' - "$tax" "$phix"
+
+# --- descriptors and long names ----------------------------------------------------------------
+classify --db a.khdb --output plain.tsv 1.fq
+for name in /dev/fd/9 /proc/self/fd/9 /proc/thread-self/fd/9; do
+	{ echo before >&9; classify --db a.khdb --output $name 1.fq; echo behind >&9; } 9>got
+	{ echo before; cat plain.tsv; echo behind; } >two; same two got "$name: what else is in the file stays"
+done
+{ echo before >&2; classify --db a.khdb --output /dev/stderr 1.fq; } 2>got
+{ echo before; cat plain.tsv; } >two; same two got "/dev/stderr: what else is in the file stays"
+for length in 245 255; do
+	long=$(printf "%${length}s" "" | tr ' ' n)
+	expect 0 "" "a name of $length bytes" classify --db a.khdb --output $long 1.fq
+	same plain.tsv $long "a name of $length bytes: lines"; rm -f $long
+done
+expect 1 "name too long" "a name of 256 bytes" classify --db a.khdb --output "${long}n" 1.fq
+nothing_left "names" none
+# The report's name is taken when all is written: its rename fails, and the lines have no name.
+mkfifo late; (exec 8>late; cat 1.fq >&8; until_true test -n "$(find . -name '.late.kreport.*')"; mkdir late.kreport) &
+expect 1 "late.kreport: rename failed" "one of two outputs fails" classify --db a.khdb --output late.tsv --report late.kreport late
+wait; rmdir late.kreport
+nothing_left "one of two outputs fails" late.tsv
+check "a small stack" sh -c 'ulimit -S -s 64; "$@"' - "$real" classify -q --db a.khdb --threads 2 --output small.tsv 1.fq
+same plain.tsv small.tsv "a small stack: lines"; rm -f small.tsv plain.tsv
+
 # --- a name that is no UTF-8 ---------------------------------------------------------------
 odd=$(printf 'd/\351.khdb'); mv d/a.khdb "$odd"
 expect 0 "" "a database with a name in Latin-1" "$kmerhash" inspect --json d
-check "a database with a name in Latin-1: shown with '?'" grep -q '"database": "d/?.khdb"' .out
+check "a database with a name in Latin-1: shown escaped" grep -q '"database": "d/\\\\xe9.khdb"' .out
+esc=$(printf 'no\033[2Jsuch\nfile\351\302\233.fq')
+expect 1 "no.x1b.2Jsuch.x0afile.xe9.xc2.x9b.fq: No such file" "a name with control characters" \
+	"$kmerhash" classify --db a.khdb --output none "$esc"
+printf '%s' "$esc" >name; "$kmerhash" classify --db a.khdb --output none "$(cat name)" 2>said
+check "a name with control characters: one line without them" sh -c '[ "$(LC_ALL=C tr -d "\040-\176" <said | wc -c)" -eq 1 ]'
+if [ -n "$PYTHON3" ]; then
+	printf '@r\033]0;x\007\351\nACGT\n+\nIIII\n' >esc.fq
+	"$PYTHON3" -c 'import pty, sys
+pty.spawn(sys.argv[1:])' "$real" classify -q --db a.khdb esc.fq >got
+	check "ids on a terminal" grep -q 'r.x1b]0;x.x07.xe9	' got
+else skip "ids on a terminal" "no python3"; fi
 
 # --- standard streams that are closed --------------------------------------------------------
 expect 1 "standard output: write failed: Bad file" "no standard output" sh -c '"$@" >&-' - \
@@ -100,7 +171,7 @@ check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --db x.
 check "no standard error: a sound database" "$real" verify x.khdb
 rm -f x.tsv x.kreport x.khdb
 
-# --- ranks that cannot know of each other --------------------------------------------------------
+# --- processes that cannot know of each other --------------------------------------------------------
 if [ ! -x "${real%/*}/tests/test_comm" ]; then
 	expect 2 "3 copies of this program were started, but it was built without MPI" "copies without MPI" \
 		env OMPI_COMM_WORLD_SIZE=3 "$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" $phix
@@ -132,21 +203,37 @@ stopped() { # SIGNAL STATUS COMMAND...
 	rm -f in.$sig
 }
 set -- "$real" classify -q --db a.khdb --threads 1 --block-size 1000 --output s.tsv --classified-out s.fq.gz
-for sig in INT TERM HUP; do
-	if [ $sig != INT ] && sh -c "kill -$sig \$\$; :" 2>/dev/null; then
+for sig in INT TERM HUP QUIT ALRM USR1 USR2 XCPU; do
+	if [ $sig != INT ] && [ $sig != QUIT ] && sh -c "ulimit -c 0; kill -$sig \$\$; :" 2>/dev/null; then
 		skip "SIG$sig" "whoever started this ignores it, and so do all"
 		continue
 	fi
-	case $sig in INT) status=130 ;; TERM) status=143 ;; HUP) status=129 ;; esac
-	# A shell lets its background jobs ignore SIGINT; only another program can undo that.
-	if [ $sig != INT ]; then stopped $sig $status "$@"
+	case $sig in INT) status=130 ;; TERM) status=143 ;; HUP) status=129 ;; QUIT) status=131 ;;
+	ALRM) status=142 ;; USR1) status=138 ;; USR2) status=140 ;; XCPU) status=152 ;; esac
+	# A shell lets its background jobs ignore SIGINT and SIGQUIT; only another program can undo that.
+	if [ $sig != INT ] && [ $sig != QUIT ]; then stopped $sig $status "$@"
 	elif [ -n "$PYTHON3" ]; then
-		stopped INT $status "$PYTHON3" -c 'import os, signal, sys
+		stopped $sig $status "$PYTHON3" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$@"
-	else skip "SIGINT" "no python3"; continue; fi
+	else skip "SIG$sig" "no python3"; continue; fi
 	nothing_left "SIG$sig" s.tsv s.fq.gz
 done
+# Process 1 of a container: the kernel keeps signals without a handler from it, also its own.
+if unshare -pf --kill-child true 2>/dev/null; then
+	for sig in TERM HUP USR1; do
+		case $sig in TERM) status=143 ;; HUP) status=129 ;; USR1) status=138 ;; esac
+		mkfifo in.one
+		(exec 9>in.one; head -n 40 1.fq >&9; exec sleep 1000) & writer=$!
+		unshare -pf --kill-child "$@" in.one 2>.err & pid=$!
+		until_true two_files
+		kill -$sig $(cat /proc/$pid/task/$pid/children); wait $pid; got=$?
+		kill $writer 2>/dev/null; wait $writer 2>/dev/null; rm -f in.one
+		check "SIG$sig as process 1: exit status $status" test $got -eq $status
+		nothing_left "SIG$sig as process 1" s.tsv s.fq.gz
+	done
+else skip "signals as process 1" "no right to make a process 1"; fi
 stopped KILL 137 "$@"
 check "SIGKILL: leaves its files" test "$(find . -name '.s.*.tmp' | wc -l)" -eq 2
 check "SIGKILL: none under its name" test ! -e s.tsv -a ! -e s.fq.gz

@@ -5,14 +5,14 @@
  * KH_SEED repeats a run; KH_TABLE=name keeps to one system; KH_SMALL=1 shrinks the large
  * cases (for compute-sanitizer).
  */
-#ifndef KH_TABLES_HARNESS_H
-#define KH_TABLES_HARNESS_H
+#ifndef KHT_TABLES_HARNESS_H
+#define KHT_TABLES_HARNESS_H
 
 #include "test.h"
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <string.h>
-#include "table.h"
+#include "cuda/tables/table.h"
 
 #define GUARD   64
 #define MISSING UINT64_C(0x5a5a5a5a5a5a5a5a)
@@ -24,26 +24,26 @@ struct pair {
 };
 
 struct job { /* one table with its widths, for messages */
-	const kh_table_system *sys;
-	kh_table_config cfg;
-	kh_table *t;
+	const kht_table_system *sys;
+	kht_table_config cfg;
+	kht_table *t;
 	const char *what;
 };
 
 static inline bool small(void) { return getenv("KH_SMALL") != NULL; }
 
-#define CHECK(j, cond)                                                                   \
-	do {                                                                             \
-		if (!(cond))                                                             \
-			fail_msg("%s %u/%u, %s: %s", (j)->sys->name, (j)->cfg.key_bits,  \
-				 (j)->cfg.value_bits, (j)->what, #cond);                 \
+#define CHECK(j, cond)                                                                             \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			fail_msg("%s %u/%u, %s: %s", (j)->sys->name, (j)->cfg.key_bits,            \
+				 (j)->cfg.value_bits, (j)->what, #cond);                           \
 	} while (0)
 
 static inline void ok(const struct job *j, int rc, const kh_err *err)
 {
 	if (rc)
-		fail_msg("%s %u/%u, %s: %s", j->sys->name, j->cfg.key_bits,
-			 j->cfg.value_bits, j->what, err->msg);
+		fail_msg("%s %u/%u, %s: %s", j->sys->name, j->cfg.key_bits, j->cfg.value_bits,
+			 j->what, err->msg);
 }
 
 static inline void cuda_ok(cudaError_t e)
@@ -52,10 +52,7 @@ static inline void cuda_ok(cudaError_t e)
 		fail_msg("CUDA: %s", cudaGetErrorString(e));
 }
 
-static inline uint64_t cut(uint64_t x, unsigned bits)
-{
-	return bits == 32 ? (uint32_t)x : x;
-}
+static inline uint64_t cut(uint64_t x, unsigned bits) { return bits == 32 ? (uint32_t)x : x; }
 
 static inline uint64_t at(const void *p, size_t i, unsigned bits)
 {
@@ -111,16 +108,16 @@ static inline void open_job(struct job *j)
 {
 	kh_err err;
 
-	ok(j, kh_table_open(j->sys->name, &j->cfg, NULL, &j->t, &err), &err);
+	ok(j, kht_table_open(j->sys->name, &j->cfg, NULL, &j->t, &err), &err);
 }
 
 static inline void insert(struct job *j, const struct pair *p, size_t n)
 {
-	kh_kv kv = { gpu_pairs(p, n, 0, j->cfg.key_bits),
-		     gpu_pairs(p, n, 1, j->cfg.value_bits), n };
+	kht_kv kv = { gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, j->cfg.value_bits),
+		      n };
 	kh_err err;
 
-	ok(j, kh_table_insert(j->t, &kv, NULL, &err), &err);
+	ok(j, kht_table_insert(j->t, &kv, NULL, &err), &err);
 	cuda_ok(cudaDeviceSynchronize());
 	cuda_ok(cudaFree((void *)kv.keys));
 	cuda_ok(cudaFree((void *)kv.values));
@@ -181,8 +178,8 @@ static inline bool has_pair(const struct pair *m, size_t n, uint64_t k, uint64_t
  */
 
 /* Queries: each key of the sorted model, as many others, and the marks. */
-static inline struct pair *make_queries(const struct job *j, const struct pair *m,
-					size_t n, size_t *nq)
+static inline struct pair *make_queries(const struct job *j, const struct pair *m, size_t n,
+					size_t *nq)
 {
 	struct pair *q = malloc((2 * n + 8) * sizeof *q);
 	size_t c = 0;
@@ -207,12 +204,12 @@ static inline struct pair *make_queries(const struct job *j, const struct pair *
 	return q;
 }
 
-static inline void check_lists(struct job *j, const struct pair *m, size_t n,
-			       const struct pair *q, size_t nq)
+static inline void check_lists(struct job *j, const struct pair *m, size_t n, const struct pair *q,
+			       size_t nq)
 {
 	const unsigned vb = j->cfg.value_bits;
-	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kh_lists out = { gpu_new((nq + 1) * 8), NULL, 8 };
+	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	kht_lists out = { gpu_new((nq + 1) * 8), NULL, 8 };
 	uint64_t *list = malloc(n * 8 + 8);
 	kh_err err;
 
@@ -220,15 +217,15 @@ static inline void check_lists(struct job *j, const struct pair *m, size_t n,
 		out.capacity += multiplicity(m, n, q[i].k);
 
 	out.values = gpu_new(out.capacity * vb / 8);
-	ok(j, kh_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
-	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	ok(j, kht_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
+	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
 	uint64_t *offset = gpu_take(j, out.offsets, (nq + 1) * 8);
 	void *values = gpu_take(j, out.values, out.capacity * vb / 8);
 	CHECK(j, offset[0] == 0);
 	for (size_t i = 0; i < nq; i++) {
 		size_t r = multiplicity(m, n, q[i].k), first = lower(m, n, q[i].k);
 
-		if (!(j->sys->can & KH_TABLE_MULTI)) {
+		if (!(j->sys->can & KHT_TABLE_MULTI)) {
 			CHECK(j, offset[i + 1] - offset[i] == (r > 0));
 			CHECK(j, !r || has_pair(m, n, q[i].k, at(values, offset[i], vb)));
 			continue;
@@ -246,23 +243,21 @@ static inline void check_lists(struct job *j, const struct pair *m, size_t n,
 	free(list);
 }
 
-static inline void check_counts(struct job *j, const struct pair *m, size_t n,
-				const struct pair *q, size_t nq)
+static inline void check_counts(struct job *j, const struct pair *m, size_t n, const struct pair *q,
+				size_t nq)
 {
-	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	bool multi =
-		j->sys->can & KH_TABLE_MULTI || strcmp(j->sys->name, "counting") == 0;
+	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	bool multi = j->sys->can & KHT_TABLE_MULTI || strcmp(j->sys->name, "counting") == 0;
 	kh_err err;
 
 	for (int join = 0; join < 2; join++) {
 		uint32_t *d = gpu_new(nq * 4);
 
-		if (join && strncmp(j->sys->name, "hashgraph", 9) != 0) {
+		if (join && !(j->sys->can & KHT_TABLE_JOIN)) {
 			cuda_ok(cudaFree(d));
 			continue;
 		}
-		ok(j, (join ? kh_table_join : kh_table_count)(j->t, &keys, d, NULL, &err),
-		   &err);
+		ok(j, (join ? kht_table_join : kht_table_count)(j->t, &keys, d, NULL, &err), &err);
 		uint32_t *c = gpu_take(j, d, nq * 4);
 		for (size_t i = 0; i < nq; i++) {
 			size_t r = multiplicity(m, n, q[i].k);
@@ -273,14 +268,14 @@ static inline void check_counts(struct job *j, const struct pair *m, size_t n,
 	cuda_ok(cudaFree((void *)keys.keys));
 }
 
-static inline void check_fold(struct job *j, const struct pair *m, size_t n,
-			      const struct pair *q, size_t nq)
+static inline void check_fold(struct job *j, const struct pair *m, size_t n, const struct pair *q,
+			      size_t nq)
 {
-	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
 	uint64_t *d = gpu_new(nq * 8), *sum;
 	kh_err err;
 
-	ok(j, kh_table_fold(j->t, &keys, d, NULL, &err), &err);
+	ok(j, kht_table_fold(j->t, &keys, d, NULL, &err), &err);
 	sum = gpu_take(j, d, nq * 8);
 	for (size_t i = 0; i < nq; i++) {
 		uint64_t want = 0;
@@ -288,7 +283,7 @@ static inline void check_fold(struct job *j, const struct pair *m, size_t n,
 
 		for (size_t k = 0; k < r; k++)
 			want += m[first + k].v;
-		if (j->sys->can & KH_TABLE_MULTI)
+		if (j->sys->can & KHT_TABLE_MULTI)
 			CHECK(j, sum[i] == want);
 		else
 			CHECK(j, r ? has_pair(m, n, q[i].k, sum[i]) : sum[i] == 0);
@@ -297,15 +292,15 @@ static inline void check_fold(struct job *j, const struct pair *m, size_t n,
 	free(sum);
 }
 
-static inline void check_find(struct job *j, const struct pair *m, size_t n,
-			      const struct pair *q, size_t nq)
+static inline void check_find(struct job *j, const struct pair *m, size_t n, const struct pair *q,
+			      size_t nq)
 {
 	const unsigned vb = j->cfg.value_bits;
-	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kh_found out = { gpu_new(nq * vb / 8), gpu_new(nq), MISSING };
+	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	kht_found out = { gpu_new(nq * vb / 8), gpu_new(nq), MISSING };
 	kh_err err;
 
-	ok(j, kh_table_find(j->t, &keys, &out, NULL, &err), &err);
+	ok(j, kht_table_find(j->t, &keys, &out, NULL, &err), &err);
 	void *v = gpu_take(j, out.values, nq * vb / 8);
 	uint8_t *f = gpu_take(j, out.found, nq);
 	for (size_t i = 0; i < nq; i++) {
@@ -318,9 +313,8 @@ static inline void check_find(struct job *j, const struct pair *m, size_t n,
 		else if (strcmp(j->sys->name, "counting") == 0)
 			CHECK(j, got == r);
 		else
-			CHECK(j, (j->sys->can & KH_TABLE_NO_VALUES)
-					 ? got == 1
-					 : has_pair(m, n, q[i].k, got));
+			CHECK(j, (j->sys->can & KHT_TABLE_NO_VALUES) ? got == 1
+								     : has_pair(m, n, q[i].k, got));
 	}
 	cuda_ok(cudaFree((void *)keys.keys));
 	free(v);
@@ -335,11 +329,11 @@ static inline void check_all(struct job *j, struct pair *p, size_t n)
 
 	qsort(p, n, sizeof *p, by_pair);
 	struct pair *q = make_queries(j, p, n, &nq);
-	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
 	check_counts(j, p, n, q, nq);
-	if (j->sys->can & KH_TABLE_FIND)
+	if (j->sys->can & KHT_TABLE_FIND)
 		check_find(j, p, n, q, nq);
-	if (!(j->sys->can & KH_TABLE_NO_VALUES)) {
+	if (!(j->sys->can & KHT_TABLE_NO_VALUES)) {
 		check_lists(j, p, n, q, nq);
 		check_fold(j, p, n, q, nq);
 	}
@@ -349,19 +343,17 @@ static inline void check_all(struct job *j, struct pair *p, size_t n)
 /* Calls f for every exact system that can do `can`, and all widths it takes. */
 static inline void each_system(unsigned can, void (*f)(struct job *))
 {
-	static const unsigned widths[4][2] = {
-		{ 32, 32 }, { 32, 64 }, { 64, 32 }, { 64, 64 }
-	};
+	static const unsigned widths[4][2] = { { 32, 32 }, { 32, 64 }, { 64, 32 }, { 64, 64 } };
 	const char *only = getenv("KH_TABLE");
 
-	for (const kh_table_system *s = kh_table_systems; s->name; s++) {
-		if ((s->can & can) != can || (s->can & KH_TABLE_INEXACT) ||
+	for (const kht_table_system *s = kht_table_systems; s->name; s++) {
+		if ((s->can & can) != can || (s->can & KHT_TABLE_INEXACT) ||
 		    (only && strcmp(only, s->name) != 0))
 			continue;
 		for (int w = 0; w < 4; w++) {
 			struct job j = { .sys = s, .what = "" };
 
-			if (((s->can & KH_TABLE_NO_VALUES) && widths[w][1] == 64) ||
+			if (((s->can & KHT_TABLE_NO_VALUES) && widths[w][1] == 64) ||
 			    (small() && (w == 1 || w == 2)))
 				continue;
 			j.cfg.key_bits = widths[w][0];
@@ -381,8 +373,7 @@ static inline struct pair *make_pairs(const struct job *j, size_t n, uint64_t di
 	assert_non_null(p);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t k = test_rand() % distinct;
-		p[i].k = cut((k + salt) * UINT64_C(0x9e3779b97f4a7c15) >> 7,
-			     j->cfg.key_bits);
+		p[i].k = cut((k + salt) * UINT64_C(0x9e3779b97f4a7c15) >> 7, j->cfg.key_bits);
 		p[i].v = cut(test_rand(), j->cfg.value_bits);
 	}
 	return p;
@@ -396,14 +387,13 @@ static inline void run_pairs(struct job *j, struct pair *p, size_t n, const char
 	open_job(j);
 	insert(j, p, n);
 	check_all(j, p, n);
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 }
 
 /* Runs the tests where there is a GPU; else says why not, which KH_REQUIRE=cuda forbids.
  */
-#define RUN_ON_GPU(tests)                                                                \
-	(no_gpu() ? no_gpu_status()                                                      \
-		  : (test_seed(), cmocka_run_group_tests(tests, NULL, NULL)))
+#define RUN_ON_GPU(tests)                                                                          \
+	(no_gpu() ? no_gpu_status() : (test_seed(), cmocka_run_group_tests(tests, NULL, NULL)))
 
 static inline bool no_gpu(void)
 {

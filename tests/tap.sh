@@ -18,10 +18,13 @@ PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 LC_ALL=C
 export LC_ALL
+unset XDG_CACHE_HOME
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-test.XXXXXX") || exit 1
 trap 'rm -rf "$t"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$t" || exit 1
+HOME=$t                                 # the cache of commands is there, too
+export HOME
 n=0
 seconds=${KH_LIMIT:-400}
 limit=; ! command -v timeout >/dev/null || limit="timeout $seconds"

@@ -6,13 +6,13 @@
  * taxon; reads of all lengths, pairs that fit one segment and that do not.
  */
 #include "test_gpu.h"
-#include "gpu_lanes.h"
+#include "gpu_queues.h"
 #include "gpu_reads.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include "build.h"
-#include "sketches.h"
+#include "build/build.h"
+#include "classify/distinct.h"
 
 enum { MAX_TEXT = 1 << 22 };
 
@@ -20,7 +20,7 @@ static char dir[] = "/tmp/kh-backend-XXXXXX";
 static char path[8][64];
 enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
 
-/* --- made up references -------------------------------------------------------------- */
+/* --- made up references ----------------------------------------------------------- */
 static void put_file(int which, const char *p, size_t n)
 {
 	FILE *f = fopen(path[which], "wb");
@@ -124,7 +124,7 @@ static char *read_file(int which, size_t *n)
 	return p;
 }
 
-static void build(int which, const char *device, const kh_build_options *like)
+static int try_build(int which, const char *device, const kh_build_options *like, kh_err *err)
 {
 	kh_build_options o = *like;
 	const char *refs[] = { path[REFS] };
@@ -136,7 +136,36 @@ static void build(int which, const char *device, const kh_build_options *like)
 	o.taxonomy = dir;
 	o.device = device;
 	o.max_unmapped = 1;
-	ok(kh_build(&o, &sum, err));
+	return kh_build(&o, &sum, err);
+}
+
+static void build(int which, const char *device, const kh_build_options *like)
+{
+	ok(try_build(which, device, like, err));
+}
+
+/* The least GPU memory that a build says it can do with: then nothing stays on the device while
+ * references are read, and what is spilled comes back in small waves. */
+static uint64_t least_memory(const kh_build_options *like, const char *device)
+{
+	static const char *const before[] = { " need ", " needs ", " must be " };
+	kh_build_options o = *like;
+	kh_err why = { 0, "" };
+
+	o.gpu_memory = 1;
+	for (int tries = 0; try_build(DB_GPU, device, &o, &why); tries++) {
+		const char *p = NULL;
+
+		assert_int_equal(why.code, KH_ENOMEM);
+		for (size_t i = 0; i < 3 && !p; i++)
+			if ((p = strstr(why.msg, before[i])) != NULL)
+				p += strlen(before[i]);
+		if (!p || strtoull(p, NULL, 10) <= o.gpu_memory || tries == 3)
+			fail_msg("%s: no least memory above %llu in: %s", device,
+				 (unsigned long long)o.gpu_memory, why.msg);
+		o.gpu_memory = strtoull(p, NULL, 10);
+	}
+	return o.gpu_memory;
 }
 
 /* As that of the CPU, which is there. */
@@ -165,7 +194,7 @@ static void same_database(const kh_build_options *o, const char *what)
 
 static void test_databases(void **state)
 {
-	static const kh_sketch sketch[] = {
+	static const kh_sampling sampling[] = {
 		{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 31, 15, 64 },
 		{ KH_SYNCMER, 8, 2, 16 },    { KH_SYNCMER, 21, 19, 200 },
 		{ KH_SYNCMER, 17, 13, 33 },  { KH_MINHASH, 16, 16, 112 },
@@ -175,20 +204,22 @@ static void test_databases(void **state)
 	char *text = malloc(MAX_TEXT);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
-		kh_build_options o = { .sketch = sketch[i],
+	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
+		kh_build_options o = { .sampling = sampling[i],
 				       .max_span = 1008,
+				       .max_locations = 2,
 				       .threads = 3,
 				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
 		char what[80];
 
-		if (o.sketch.stride > o.max_span)
+		o.max_locations = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 254;
+		if (o.sampling.stride > o.max_span)
 			o.max_span = 5000;
 		snprintf(what, sizeof what, "scheme %u k %u s %u stride %u",
-			 sketch[i].scheme, sketch[i].k, sketch[i].s, sketch[i].stride);
+			 sampling[i].scheme, sampling[i].k, sampling[i].s, sampling[i].stride);
 		make_references(text);
 		same_database(&o, what);
-		o.gpu_memory = 1 << 20;         /* pairs spill */
+		o.gpu_memory = least_memory(&o, "cuda:0") + (i % 3 << 20);
 		o.memory = i % 2 ? 1 << 16 : 0;
 		same_database(&o, "spilled");
 	}
@@ -199,20 +230,22 @@ static void test_databases(void **state)
  * gives a few ranges most of the pairs, so that the ranges must be dealt anew. */
 static void test_devices(void **state)
 {
-	static const char *const list[] = { "cuda", "cuda:0,0", "cuda:0,0,0", "cuda:0,0,0,0,0,0,0" };
+	static const char *const list[] = { "cuda", "cuda:0,0", "cuda:0,0,0",
+					    "cuda:0,0,0,0,0,0,0" };
 	char *text = malloc(MAX_TEXT);
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		const size_t tandem = i % 2 ? 400000 : 0;
-		kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+		kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112 },
 				       .max_span = 1008,
+				       .max_locations = 2,
 				       .threads = 3,
 				       .block_size = (size_t)1 << (12 + 3 * i) };
 		size_t n;
 
 		if (i >= 2)
-			o.sketch = (kh_sketch) { KH_MINHASH, 16, 16, 112 };
+			o.sampling = (kh_sampling) { KH_MINHASH, 16, 16, 112 };
 		n = make_references(text);
 		n += (size_t)sprintf(text + n, ">tandem kraken:taxid|22\n");
 		for (size_t k = 0; k < tandem; k++)
@@ -223,9 +256,12 @@ static void test_devices(void **state)
 		build(DB_CPU, "cpu", &o);
 		for (size_t j = 0; j < sizeof list / sizeof *list; j++)
 			same_as_cpu(&o, list[j], tandem ? "tandem" : "even");
-		o.gpu_memory = 2 << 20;         /* pairs spill, of fewer devices at least */
-		for (size_t j = 0; j < sizeof list / sizeof *list; j++)
-			same_as_cpu(&o, list[j], "spilled");
+		for (size_t j = 0; j < sizeof list / sizeof *list; j++) {
+			kh_build_options spilled = o;
+
+			spilled.gpu_memory = least_memory(&o, list[j]);
+			same_as_cpu(&spilled, list[j], "spilled");
+		}
 	}
 	free(text);
 }
@@ -241,11 +277,21 @@ static void compare(const struct answer *a, const struct answer *b, size_t n,
 				 what, i, b->call[i].taxon, b->call[i].hits,
 				 b->call[i].features, b->call[i].found, a->call[i].taxon,
 				 a->call[i].hits, a->call[i].features, a->call[i].found);
+	for (size_t i = 0; a->candidates && i < n; i++) {
+		const kh_candidates *x = &a->candidates[i], *y = &b->candidates[i];
+
+		if (memcmp(x, y, sizeof *x))
+			fail_msg("%s: fragment %zu: candidates %u %u %u %u at %u; not %u %u %u %u "
+				 "at %u, or other drops",
+				 what, i, y->species[0], y->species[1], y->species[2],
+				 y->species[3], y->bin, x->species[0], x->species[1],
+				 x->species[2], x->species[3], x->bin);
+	}
 	for (uint32_t t = 0; t < taxa; t++) {
-		assert_int_equal(a->sketches.found[t], b->sketches.found[t]);
-		assert_int_equal(a->sketches.reg[t] == NULL, b->sketches.reg[t] == NULL);
-		if (a->sketches.reg[t])
-			assert_memory_equal(a->sketches.reg[t], b->sketches.reg[t],
+		assert_int_equal(a->distinct.found[t], b->distinct.found[t]);
+		assert_int_equal(a->distinct.reg[t] == NULL, b->distinct.reg[t] == NULL);
+		if (a->distinct.reg[t])
+			assert_memory_equal(a->distinct.reg[t], b->distinct.reg[t],
 					    KH_HLL_SIZE);
 	}
 }
@@ -298,6 +344,8 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 	};
 	a.call = calloc(n, sizeof *a.call);
 	b.call = calloc(n, sizeof *b.call);
+	a.candidates = rule->candidates ? calloc(n, sizeof *a.candidates) : NULL;
+	b.candidates = rule->candidates ? calloc(n, sizeof *b.candidates) : NULL;
 	run_jobs(&way[0], db, rule, job, 5, &a);
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++) {
 		char where[80];
@@ -305,18 +353,20 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 		snprintf(where, sizeof where, "%s, %s", what, way[i].name);
 		run_jobs(&way[i], db, rule, job, 5, &b);
 		compare(&a, &b, n, db->tax->n, where);
-		kh_sketches_clear(&b.sketches);
+		kh_distinct_clear(&b.distinct);
 	}
 	free(a.call);
 	free(b.call);
-	kh_sketches_clear(&a.sketches);
+	free(a.candidates);
+	free(b.candidates);
+	kh_distinct_clear(&a.distinct);
 	for (int i = 0; i < 3; i++)
 		free_block(&block[i]);
 }
 
 static void test_calls(void **state)
 {
-	static const kh_sketch sketch[] = { { KH_SYNCMER, 18, 12, 112 },
+	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 12, 112 },
 					    { KH_SYNCMER, 16, 14, 30 },
 					    { KH_SYNCMER, 8, 2, 16 },
 					    { KH_MINHASH, 16, 16, 112 },
@@ -324,9 +374,10 @@ static void test_calls(void **state)
 	char *refs = malloc(MAX_TEXT);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof sketch / sizeof *sketch; i++) {
-		kh_build_options o = { .sketch = sketch[i],
+	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
+		kh_build_options o = { .sampling = sampling[i],
 				       .max_span = 1008,
+				       .max_locations = 2,
 				       .threads = 2,
 				       .block_size = 1 << 16 };
 		kh_db_options later = { .threads = 2, .later = i % 2 };
@@ -351,6 +402,8 @@ static void test_calls(void **state)
 			rule.minima[m] = 1;
 		rule.precise = rule.confidence = 0;
 		same_calls(db, &rule, "calls, low minima");
+		rule.candidates = 1;
+		same_calls(db, &rule, "calls and candidates");
 		kh_db_close(db);
 		free(map);
 	}
@@ -360,14 +413,15 @@ static void test_calls(void **state)
 /* What fits on no device is told with figures, before anything is loaded. */
 static void test_too_large(void **state)
 {
-	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112 },
 			       .max_span = 1008,
+			       .max_locations = 2,
 			       .threads = 2,
 			       .block_size = 1 << 16 };
 	kh_db_options no = { .threads = 2 };
 	const int device[] = { 0, 0 };
 	kh_rule rule;
-	kh_engine_options eo = { .rule = &rule, .device = device, .lanes = 1 << 20 };
+	kh_engine_options eo = { .rule = &rule, .device = device, .queues = 1 << 20 };
 	kh_db *db = NULL;
 
 	(void)state;
@@ -378,7 +432,9 @@ static void test_too_large(void **state)
 		kh_engine *e = NULL;
 		kh_err why = { 0, "" };
 
-		assert_int_equal(kh_backend_cuda.engine_open(&e, db, &eo, &why), KH_ENOMEM);
+		assert_int_equal(
+			kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
+			KH_ENOMEM);
 		assert_non_null(strstr(why.msg, "the index does not fit: of "));
 		assert_null(e);
 	}
@@ -388,8 +444,9 @@ static void test_too_large(void **state)
 /* A damaged index is found while it is loaded, and said as the CPU says it. */
 static void test_damage(void **state)
 {
-	kh_build_options o = { .sketch = { KH_SYNCMER, 18, 12, 112 },
+	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112 },
 			       .max_span = 1008,
+			       .max_locations = 2,
 			       .threads = 2,
 			       .block_size = 1 << 16 };
 	kh_db_options later = { .threads = 2, .later = true };
@@ -417,7 +474,7 @@ static void test_damage(void **state)
 		kh_rule_init(&rule, db->h);
 		map[at] ^= (char)(1 << i % 8);
 		assert_int_equal(
-			kh_backend_cuda.engine_open(&e, db, &eo, &why),
+			kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
 			KH_EFORMAT);
 		map[at] ^= (char)(1 << i % 8);
 		kh_db_close(db);

@@ -55,11 +55,12 @@ static void is_called(const fragment *q, uint32_t taxon, uint32_t hits)
 	assert_int_equal(c.hits, hits);
 }
 
-/* --- what nothing, and what all, gives ------------------------------------------------ */
+/* --- what nothing, and what all, gives -------------------------------------------- */
 static void test_nothing(void **state)
 {
 	static const char *const none[] = { "", "ACGT", "ACGTACGTACGTACGTA",
-					    "NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA" };
+					    "NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN",
+					    "AAAAAAAAAAAAAAAAAAAAAAAAAAAA" };
 
 	(void)state;
 	give(T_A1A, 20);
@@ -67,12 +68,13 @@ static void test_nothing(void **state)
 		fragment *q = make_fragment(&w, none[i], NULL);
 		kh_call c = classify(&w, q);
 
-		assert_true(c.taxon == KH_TAXON_NONE && c.features == 0 && c.hits == 0 && c.found == 0);
+		assert_true(c.taxon == KH_NO_TAXON && c.features == 0 && c.hits == 0 &&
+			    c.found == 0);
 		drop_fragment(q);
 	}
 	char *s = random_bases(400, 0);
 	fragment *q = make_fragment(&w, s, NULL);
-	is_called(q, KH_TAXON_NONE, 0);
+	is_called(q, KH_NO_TAXON, 0);
 	drop_fragment(q);
 	free(s);
 }
@@ -87,7 +89,7 @@ static void test_all(void **state)
 	assert_true(c.taxon == STRAIN_A1A && c.features == n && c.hits == n && c.found == n);
 }
 
-/* --- ties and near ties ------------------------------------------------------------------ */
+/* --- ties and near ties ----------------------------------------------------------- */
 static void two(uint32_t a, uint32_t na, uint32_t b, uint32_t nb, uint32_t want)
 {
 	again();
@@ -102,13 +104,13 @@ static void test_ties(void **state)
 	two(T_A1A, 20, T_A1B, 20, SPECIES_A1);          /* strains: their species */
 	two(T_A1A, 20, T_A1, 20, SPECIES_A1);
 	two(T_A1A, 20, T_A2, 20, GENUS_A);              /* species: their genus */
-	two(T_A1A, 20, T_B1, 20, KH_TAXON_NONE);        /* genera: the root is no call */
+	two(T_A1A, 20, T_B1, 20, KH_NO_TAXON);        /* genera: the root is no call */
 	two(T_A1A, 20, T_A1A_AGAIN, 20, STRAIN_A1A);    /* two genomes of one taxon */
-	two(T_A2, 20, T_C, 20, KH_TAXON_NONE);
+	two(T_A2, 20, T_C, 20, KH_NO_TAXON);
 	again();                                        /* many: no cut */
 	for (uint32_t t = 0; t < N_TARGETS; t++)
 		give(t, 20);
-	is_called(f, KH_TAXON_NONE, 20);
+	is_called(f, KH_NO_TAXON, 20);
 }
 
 /* The same, but the second has a feature that the first lacks: it is not outdone. */
@@ -130,10 +132,10 @@ static void near(uint32_t h)
 	rivals(T_A1A, h, T_A2, s, GENUS_A);
 	rivals(T_A1A, h, T_A2, s - 1, STRAIN_A1A);
 	two(T_A1A, h, T_A2, s, s < h ? STRAIN_A1A : GENUS_A);   /* outdone, unless it has as many */
-	two(T_A1A, h, T_B1, s, s < h ? STRAIN_A1A : KH_TAXON_NONE);
+	two(T_A1A, h, T_B1, s, s < h ? STRAIN_A1A : KH_NO_TAXON);
 	rivals(T_A1A, h, T_B1, s - 1, STRAIN_A1A);
 	for (uint32_t x = s; x <= h; x++)       /* not for a species; for a genus? */
-		rivals(T_A1A, h, T_B1, x, x >= g ? KH_TAXON_NONE : GENUS_A);
+		rivals(T_A1A, h, T_B1, x, x >= g ? KH_NO_TAXON : GENUS_A);
 }
 
 static void test_tolerance(void **state)
@@ -144,7 +146,7 @@ static void test_tolerance(void **state)
 			near(h);
 }
 
-/* --- minima ---------------------------------------------------------------------------------- */
+/* --- minima ----------------------------------------------------------------------- */
 static void hits_needed(void)
 {
 	kh_minimum m = kh_rule_minimum(&w.rule, (uint32_t)f->n);
@@ -153,10 +155,10 @@ static void hits_needed(void)
 	for (uint32_t h = 1; h <= f->n; h++) {
 		again();
 		give(T_A1A, h);
-		is_called(f, h < m.genus ? KH_TAXON_NONE : h < m.species ? GENUS_A : STRAIN_A1A, h);
+		is_called(f, h < m.genus ? KH_NO_TAXON : h < m.species ? GENUS_A : STRAIN_A1A, h);
 		again();
 		give(T_C, h);   /* a species without a genus, below the root */
-		is_called(f, h < m.species ? KH_TAXON_NONE : SPECIES_C, h);
+		is_called(f, h < m.species ? KH_NO_TAXON : SPECIES_C, h);
 	}
 }
 
@@ -196,13 +198,13 @@ static void test_confidence(void **state)
 		w.rule.confidence = 1000 * h / n;
 		is_called(f, SPECIES_A2, h);
 		w.rule.confidence = 1000 * h / n + 1;
-		is_called(f, KH_TAXON_NONE, h);
+		is_called(f, KH_NO_TAXON, h);
 		w.rule.confidence = 1000;
-		is_called(f, h == n ? SPECIES_A2 : KH_TAXON_NONE, h);
+		is_called(f, h == n ? SPECIES_A2 : KH_NO_TAXON, h);
 	}
 }
 
-/* --- windows of bins -------------------------------------------------------------------------- */
+/* --- windows of bins -------------------------------------------------------------- */
 static void test_windows(void **state)
 {
 	uint32_t r = kh_rule_window(&w.rule, 400), n = (uint32_t)f->n;
@@ -225,18 +227,18 @@ static void test_windows(void **state)
 	occur(&w, f, 0, 10, bin_of(T_A1A, 20));
 	occur(&w, f, 10, 20, bin_of(T_A1A_AGAIN, 20));
 	is_called(f, STRAIN_A1A, 10);
-	again();                                        /* repeats: never more than there are features */
+	again(); /* repeats: never more than there are features */
 	for (uint32_t bin = 20; bin < 25; bin++)
 		occur(&w, f, 0, n, bin_of(T_B1, bin));
 	is_called(f, STRAIN_B1, n);
-	again();                                        /* the ends of targets: gaps keep them apart */
+	again(); /* the ends of targets: gaps keep them apart */
 	occur(&w, f, 0, 10, bin_of(T_A1A, TARGET_BINS - 1));
 	occur(&w, f, 10, 21, bin_of(T_A1B, 0));
 	kh_call c = classify(&w, f);
 	assert_int_equal(c.hits, 11);
 }
 
-/* --- overpopulated features --------------------------------------------------------------------- */
+/* --- overpopulated features ------------------------------------------------------- */
 static void test_over_only(void **state)
 {
 	static const uint32_t strains[2] = { T_A1A, T_A1B }, species[2] = { T_A1A, T_A2 },
@@ -257,7 +259,7 @@ static void test_over_only(void **state)
 	is_called(f, GENUS_A, 20);
 	again();                                        /* the root says nothing */
 	overflow(&w, f, 0, 20, roots);
-	is_called(f, KH_TAXON_NONE, 20);
+	is_called(f, KH_NO_TAXON, 20);
 }
 
 /* They count for taxa on their line, if these have matches of their own. */
@@ -273,7 +275,7 @@ static void test_over_adds(void **state)
 	assert_int_equal(classify(&w, f).found, 21);
 }
 
-/* --- long reads and pairs --------------------------------------------------------------------------- */
+/* --- long reads and pairs --------------------------------------------------------- */
 static void test_long(void **state)
 {
 	char *s = random_bases(2500, 0);
@@ -321,6 +323,79 @@ static void test_pairs(void **state)
 	free(b);
 }
 
+/* --- votes ------------------------------------------------------------------------ */
+/* Features from .. to-1 at three places of the species of two targets, far apart. */
+static void vote(size_t from, size_t to, uint32_t a, uint32_t b)
+{
+	occur(&w, f, from, to, bin_of(a, 10));
+	occur(&w, f, from, to, bin_of(a, 90));
+	occur(&w, f, from, to, bin_of(b, 60));
+}
+
+static void test_votes(void **state)
+{
+	uint32_t n = (uint32_t)f->n;
+
+	(void)state;
+	w.where.most = 2;
+	again();                        /* nothing but votes: the species */
+	vote(0, n, T_A1A, T_A1B);
+	is_called(f, SPECIES_A1, n);
+	again();                        /* two places are kept: its strain, by the best of them */
+	occur(&w, f, 0, n, bin_of(T_A1A, 10));
+	occur(&w, f, 0, n, bin_of(T_A1A, 90));
+	is_called(f, STRAIN_A1A, n);
+	again();                        /* votes and places of a strain add up */
+	vote(0, n - 6, T_A1A, T_A1B);
+	occur(&w, f, n - 6, n, bin_of(T_A1A, 10));
+	is_called(f, STRAIN_A1A, n);
+	again();                        /* as many places of two strains: their species */
+	vote(0, n - 6, T_A1A, T_A1B);
+	occur(&w, f, n - 6, n, bin_of(T_A1A, 10));
+	occur(&w, f, n - 6, n, bin_of(T_A1B, 10));
+	is_called(f, SPECIES_A1, n);
+	again();                        /* species with equal votes: their genus */
+	vote(0, n, T_A1A, T_A1B);
+	vote(0, n, T_A2, T_A2);
+	is_called(f, GENUS_A, n);
+	again();                        /* places in a species that votes for none */
+	vote(0, 12, T_A1A, T_A1B);
+	give(T_A2, n);
+	is_called(f, SPECIES_A2, n);
+	w.where.most = 0;
+	again();
+}
+
+/* A species that has votes but for a feature of the best window; and one that has another. */
+static void test_votes_of_rivals(void **state)
+{
+	const uint32_t n = (uint32_t)f->n, h = n / 2 - 2;
+	const uint32_t near = kh_rule_near_species(&w.rule, h, n);
+
+	(void)state;
+	assert_true(near < h);
+	w.where.most = 2;
+	again();
+	give(T_A2, h);
+	vote(0, near, T_A1A, T_A1B);            /* outdone */
+	is_called(f, SPECIES_A2, h);
+	again();
+	give(T_A2, h);
+	vote(h - near + 1, h + 1, T_A1A, T_A1B); /* a rival by its vote */
+	is_called(f, GENUS_A, h);
+	again();
+	vote(0, h, T_A2, T_A2);                 /* the best window is a species' bin */
+	vote(0, near, T_A1A, T_A1B);
+	is_called(f, SPECIES_A2, h);
+	again();
+	vote(0, h, T_A2, T_A2);
+	vote(h - near + 1, h, T_A1A, T_A1B);    /* a rival by a place of a strain */
+	occur(&w, f, h, h + 1, bin_of(T_A1B, 20));
+	is_called(f, GENUS_A, h);
+	w.where.most = 0;
+	again();
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -329,6 +404,7 @@ int main(void)
 		TEST(test_nothing), TEST(test_all), TEST(test_ties), TEST(test_tolerance),
 		TEST(test_minima), TEST(test_log2), TEST(test_confidence), TEST(test_windows),
 		TEST(test_over_only), TEST(test_over_adds), TEST(test_long), TEST(test_pairs),
+		TEST(test_votes), TEST(test_votes_of_rivals),
 	};
 
 	test_seed();

@@ -1,5 +1,5 @@
 /*
- * test_comm.c - the communicator, by ranks that mpirun starts: run_mpi.sh
+ * test_comm.c - the communicator, by processes that mpirun starts: run_mpi.sh
  *
  *	test_comm messages     everything that is sent comes, whole and in order
  *	test_comm fail R       rank R fails: the others' calls say so
@@ -11,14 +11,14 @@
  * Exit status 0, or 1 with a line on stderr.  Without cmocka: it also runs where that is not.
  */
 #include <config.h>
-#include "comm.h"
+#include "comm/comm.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "kmer.h"
+#include "kmer/kmer.h"
 
 static kh_comm *c;
 static unsigned rank, size;
@@ -28,7 +28,7 @@ static void must(int good, const char *what)
 {
 	if (good)
 		return;
-	fprintf(stderr, "test_comm: rank %u: %s: %s\n", rank, what, err.msg);
+	fprintf(stderr, "test_comm: process %u: %s: %s\n", rank, what, err.msg);
 	exit(1);
 }
 
@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return kh_fmix64(kh_fmix64(a + 1) ^ (b + 1));
 }
 
-/* --- messages of any size between any ranks on any channel -------------------------------- */
+/* --- messages of any size between any processes on any channel -------------------- */
 enum { ROUNDS = 200, FIRST = 1, LAST = 3 };     /* channels */
 
 /* Bytes of message i from a to b on a channel: a few are of several transfers. */
@@ -96,23 +96,26 @@ static void all_to_all_messages(void)
 	must(seen != NULL, "memory");
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		post_round(i);
-		for (unsigned k = 0; k < size; k++) {           /* of channel 3 from each rank, in order */
+		for (unsigned k = 0; k < size; k++) { /* of channel 3 from each process, in order */
 			must(!kh_comm_take_from(c, k, LAST, &m, &err), "take_from");
 			must(m.from == k && m.channel == LAST, "from whom and where");
 			check_message(&m, i);
 		}
 		for (unsigned k = 0; k < 2 * size; k++) {
-			must(!kh_comm_take(c, 1 << FIRST | 1 << (FIRST + 1), true, &m, &err), "take");
-			must(m.channel == FIRST || m.channel == FIRST + 1, "only what was asked for");
+			must(!kh_comm_take(c, 1 << FIRST | 1 << (FIRST + 1), true, &m, &err),
+			     "take");
+			must(m.channel == FIRST || m.channel == FIRST + 1,
+			     "only what was asked for");
 			check_message(&m, seen[m.from * (LAST + 1) + m.channel]++);
 		}
 	}
 	must(!kh_comm_barrier(c, &err), "barrier");
-	must(!kh_comm_take(c, ~0U, false, &m, &err) && m.from == KH_NOBODY && !m.p, "nothing is left");
+	must(!kh_comm_take(c, ~0U, false, &m, &err) && m.from == KH_NOBODY && !m.p,
+	     "nothing is left");
 	free(seen);
 }
 
-/* --- collectives ---------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------ */
 static void sums(unsigned round)
 {
 	uint64_t x[5], want[5] = { 0 };
@@ -149,7 +152,7 @@ static void everyone(unsigned round)
 	void *recv[64];
 	size_t n[64], got[64];
 
-	must(size <= 64, "64 ranks at most");
+	must(size <= 64, "64 processes at most");
 	for (unsigned r = 0; r < size; r++) {
 		send[r] = buf + 64 * r;
 		n[r] = mix(id_of(rank, r, 0, round), 1) % 64;
@@ -165,15 +168,28 @@ static void everyone(unsigned round)
 			must(((unsigned char *)recv[r])[j] == buf[j], "bytes from each");
 		free(recv[r]);
 	}
-	must(!kh_comm_all_gather(c, &rank, rank % 2 ? sizeof rank : 0, recv, got, &err), "all_gather");
+	must(!kh_comm_all_gather(c, &rank, rank % 2 ? sizeof rank : 0, recv, got, &err),
+	     "all_gather");
 	for (unsigned r = 0; r < size; r++) {
-		must(got[r] == (r % 2 ? sizeof r : 0) && (!got[r] || !memcmp(recv[r], &r, sizeof r)),
+		must(got[r] == (r % 2 ? sizeof r : 0) &&
+			     (!got[r] || !memcmp(recv[r], &r, sizeof r)),
 		     "what each gave");
 		free(recv[r]);
 	}
 }
 
-/* --- faults --------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------- */
+static int leave(int status)
+{
+	const int at_once = kh_comm_close(c);
+
+	if (at_once) {
+		fflush(stdout);
+		_exit(at_once);
+	}
+	return status;
+}
+
 /* Waits for the failure, in a call as a command would. */
 static int outlive(unsigned bad, const char *how, bool slow)
 {
@@ -181,22 +197,21 @@ static int outlive(unsigned bad, const char *how, bool slow)
 	kh_message m;
 	int rc = kh_comm_take(c, 1 << 5, true, &m, &err);
 
-	snprintf(want, sizeof want, "rank %u %s", bad, how);
+	snprintf(want, sizeof want, "process %u %s", bad, how);
 	if (!rc || strncmp(err.msg, want, strlen(want)) != 0 || !kh_comm_check(c, &err) ||
 	    !kh_comm_post(c, bad, 5, NULL, 0, &err) || !kh_comm_barrier(c, &err)) {
-		fprintf(stderr, "test_comm: rank %u: not '%s' but '%s'\n", rank, want, err.msg);
+		fprintf(stderr, "test_comm: process %u: not '%s' but '%s'\n", rank, want, err.msg);
 		return 3;
 	}
-	printf("rank %u saw it: %s\n", rank, err.msg);
+	printf("process %u saw it: %s\n", rank, err.msg);
 	fflush(stdout);
 	kh_comm_fail(c, &err);
 	if (slow) {
 		sleep(5);
-		printf("rank %u has cleared up\n", rank);
+		printf("process %u has cleared up\n", rank);
 		fflush(stdout);
 	}
-	kh_comm_close(c);
-	return 1;
+	return leave(1);
 }
 
 static int fault(const char *kind, unsigned bad)
@@ -206,15 +221,17 @@ static int fault(const char *kind, unsigned bad)
 	must(!kh_comm_barrier(c, &err), "barrier");
 	must(!kh_comm_post(c, bad, 6, NULL, 0, &err), "post");
 	if (rank != bad)
-		return outlive(bad, strcmp(kind, "stop") == 0 ? "does not answer" : "failed: the disk is full",
+		return outlive(bad,
+			       strcmp(kind, "stop") == 0 ? "does not answer"
+							 : "failed: the disk is full",
 			       strcmp(kind, "slow") == 0 && rank == (bad + 1) % size);
-	for (unsigned r = 0; r < size; r++)     /* have come out of the barrier, or that is what fails */
+	for (unsigned r = 0; r < size;
+	     r++) /* have come out of the barrier, or that is what fails */
 		must(!kh_comm_take_from(c, r, 6, &m, &err), "take");
 	if (strcmp(kind, "stop") != 0) {
 		kh_fail(&err, KH_EIO, "the disk is full");
 		kh_comm_fail(c, &err);
-		kh_comm_close(c);
-		return 1;
+		return leave(1);
 	}
 	raise(SIGSTOP);
 	return 1;
@@ -253,8 +270,8 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	must(!kh_comm_open(&c, &err), "open");
-	must(c != NULL, "several ranks");
-	rank = kh_comm_rank(c);
+	must(c != NULL, "several processes");
+	rank = kh_comm_self(c);
 	size = kh_comm_size(c);
 	if (strcmp(what, "fail") == 0 || strcmp(what, "stop") == 0 || strcmp(what, "slow") == 0)
 		return fault(what, (unsigned)atoi(argv[2]));
@@ -269,6 +286,5 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(what, "messages") == 0)
 		all_to_all_messages();
-	kh_comm_close(c);
-	return 0;
+	return leave(0);
 }

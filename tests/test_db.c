@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include "build.h"
+#include "build/build.h"
 
 static char folder[] = "db-test.XXXXXX";
-static const char *const genome[] = { "Escherichia_phage_T7.NC_001604.1", "Enterobacteria_phage_T3.NC_003298.1",
+static const char *const genome[] = { "Escherichia_phage_T7.NC_001604.1",
+				      "Enterobacteria_phage_T3.NC_003298.1",
 				      "Escherichia_virus_phiX174.NC_001422.1" };
 
 static void build(const char *path, unsigned threads)
@@ -21,9 +22,18 @@ static void build(const char *path, unsigned threads)
 	const char *src = getenv("KH_SRCDIR");
 	char name[3][512], dir[400], map[512];
 	const char *refs[3] = { name[0], name[1], name[2] }, *maps[1] = { map };
-	kh_build_options o = { .refs = refs, .n_refs = 3, .db = path, .taxonomy = dir, .maps = maps,
-		.n_maps = 1, .sketch = { KH_SYNCMER, 0, 0, 112 }, .max_span = 1008, .threads = threads,
-		.device = "cpu", .max_unmapped = 0 };
+	kh_build_options o = { .refs = refs,
+			       .n_refs = 3,
+			       .db = path,
+			       .taxonomy = dir,
+			       .maps = maps,
+			       .n_maps = 1,
+			       .sampling = { KH_SYNCMER, 0, 0, 112 },
+			       .max_span = 1008,
+			       .max_locations = 2,
+			       .threads = threads,
+			       .device = "cpu",
+			       .max_unmapped = 0 };
 	kh_build_summary sum;
 	kh_err err = { 0, "" };
 
@@ -36,7 +46,7 @@ static void build(const char *path, unsigned threads)
 		fail_msg("%s", err.msg);
 }
 
-/* --- bytes of a file, aligned ------------------------------------------------------------ */
+/* --- bytes of a file, aligned ----------------------------------------------------- */
 typedef struct bytes {
 	unsigned char *p;
 	size_t n;
@@ -103,7 +113,8 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 
 		assert_int_equal(kh_db_begin(w, (enum kh_section)s, &err), 0);
 		for (size_t at = 0; at < n; at += step)
-			assert_int_equal(kh_db_append(w, from + at, n - at < step ? n - at : step, &err), 0);
+			assert_int_equal(
+				kh_db_append(w, from + at, n - at < step ? n - at : step, &err), 0);
 		if (s == KH_SEC_UNMAPPED)
 			assert_int_equal(kh_db_append(w, more, extra, &err), 0);
 	}
@@ -113,7 +124,7 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 	free(more);
 }
 
-/* --- the tests ------------------------------------------------------------------------------ */
+/* --- the tests -------------------------------------------------------------------- */
 static void test_opened(void **state)
 {
 	kh_db *db = open_db("a.khdb");
@@ -123,12 +134,14 @@ static void test_opened(void **state)
 	(void)state;
 	assert_memory_equal(h->magic, KH_DB_MAGIC, 8);
 	assert_int_equal(h->file_bytes, db->bytes);
-	assert_int_equal(h->sketch.scheme, KH_SYNCMER);
-	assert_int_equal(h->sketch.k, kh_default_k(h->bases));
+	assert_int_equal(h->sampling.scheme, KH_SYNCMER);
+	assert_int_equal(h->sampling.k, kh_default_k(h->bases));
 	assert_int_equal(h->bases, 39937 + 38208 + 5386);
 	assert_int_equal(h->n_targets, 3);
 	assert_int_equal(h->gap, 10);
-	assert_int_equal(h->bins, 357 + 342 + 49 + 3 * 10);
+	assert_int_equal(h->bins, 357 + 342 + 49 + 3 * 10 + 3 * (1 + 10));
+	assert_true(h->n_species == 3 && h->max_locations == 2);
+	assert_int_equal(db->bins.votes, 357 + 342 + 49 + 3 * 10);
 	assert_string_equal(db->ids + db->target[1].id, "NC_003298.1");
 	assert_int_equal(db->target[1].first_bin, 357 + 10);
 	assert_int_equal(db->tax->taxid[db->target[2].taxon], 10847);
@@ -197,8 +210,9 @@ static void test_every_length(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
-		size_t n = i < KH_N_SECTIONS ? (size_t)h.section[i].at
-			 : i < 2 * KH_N_SECTIONS ? (size_t)h.section[i - KH_N_SECTIONS].at + 1 : test_rand() % b.n;
+		size_t n = i < KH_N_SECTIONS       ? (size_t)h.section[i].at
+			   : i < 2 * KH_N_SECTIONS ? (size_t)h.section[i - KH_N_SECTIONS].at + 1
+						   : test_rand() % b.n;
 		unsigned char *p = aligned_alloc(64, n / 64 * 64 + 64);
 
 		memcpy(p, b.p, n);
@@ -224,7 +238,8 @@ static void test_blocks(void **state)
 	uint64_t at = KH_DB_PAGE + 2 * KH_DB_BLOCK;
 	assert_int_equal(pwrite(fd, "y", 1, (off_t)at + 5), 1);
 	close(fd);
-	snprintf(want, sizeof want, "damaged: the checksum of bytes %llu to ", (unsigned long long)at);
+	snprintf(want, sizeof want, "damaged: the checksum of bytes %llu to ",
+		 (unsigned long long)at);
 	refused("big.khdb", KH_EFORMAT, want);
 	unlink("big.khdb");
 }
@@ -234,21 +249,30 @@ static void test_header(void **state)
 	static const struct { size_t at; unsigned char x; bool repair; const char *want;
 	} bad[] = {
 		{ 0, 'K', true, "does not begin" },
-		{ offsetof(kh_db_header, version), 2, true, "database version 2, this program reads version 1" },
-		{ offsetof(kh_db_header, version), 2, false, "database version 2, this program reads version 1" },
+		{ offsetof(kh_db_header, version), 1, true,
+		  "database version 1, this program reads version 2: build it anew" },
+		{ offsetof(kh_db_header, version), 1, false,
+		  "database version 1, this program reads version 2: build it anew" },
 		{ 100, 77, false, "the checksum of its header is wrong" },
 		{ offsetof(kh_db_header, byte_order), 1, true, "of another kind" },
 		{ offsetof(kh_db_header, file_bytes) + 7, 1, true, "truncated or extended" },
 		{ offsetof(kh_db_header, section) + 6, 1, true, "section index lies outside" },
 		{ offsetof(kh_db_header, section) + 8 + 7, 1, true, "section index lies outside" },
-		{ offsetof(kh_db_header, section) + 16 * KH_SEC_SUMS + 8, 0, true, "table of checksums" },
+		{ offsetof(kh_db_header, section) + 16 * KH_SEC_SUMS + 8, 0, true,
+		  "table of checksums" },
 		{ offsetof(kh_db_header, sums), 1, true, "table of checksums" },
 		{ offsetof(kh_db_header, n_taxa) + 3, 1, true, "sizes of its sections" },
-		{ offsetof(kh_db_header, sketch) + 4, 40, true, "k is 40" },
+		{ offsetof(kh_db_header, sampling) + 4, 40, true, "k is 40" },
 		{ offsetof(kh_db_header, max_span) + 3, 1, true, "a parameter" },
 		{ offsetof(kh_db_header, minima) + 8, 0, true, "a parameter" },
 		{ offsetof(kh_db_header, features) + 4, 1, true, "directory does not fit" },
-		{ offsetof(kh_db_header, bins) + 2, 3, true, "number of bins" },
+		{ offsetof(kh_db_header, bins), 0x2c, true, "number of bins" },
+		{ offsetof(kh_db_header, bins) + 2, 3, true, "a parameter" },   /* and of bits */
+		{ offsetof(kh_db_header, max_locations), 0, true, "a parameter" },
+		{ offsetof(kh_db_header, max_locations), 255, true, "a parameter" },
+		{ offsetof(kh_db_header, n_species), 77, true, "number of bins" },
+		{ offsetof(kh_db_header, word_bits), 11, true, "a parameter" },
+		{ offsetof(kh_db_header, zero) + 3000, 1, true, "must be zero" },
 	};
 
 	(void)state;
@@ -407,11 +431,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_opened), cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_every_byte), cmocka_unit_test(test_every_length),
-		cmocka_unit_test(test_blocks), cmocka_unit_test(test_header),
-		cmocka_unit_test(test_places), cmocka_unit_test(test_parts), cmocka_unit_test(test_damaged_part),
-		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_opened),         cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_every_byte),     cmocka_unit_test(test_every_length),
+		cmocka_unit_test(test_blocks),         cmocka_unit_test(test_header),
+		cmocka_unit_test(test_places),         cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_damaged_part),   cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_writer_refuses),
 	};
 

@@ -6,11 +6,11 @@
 #include "test_gpu.h"
 
 #include "gpu_area.h"
-#include "kernels.h"
+#include "cuda/kernels/kernels.h"
 #include "made_index.h"
-#include "shard.h"
+#include "index/shard.h"
 
-/* --- features in order of owners ------------------------------------------------------ */
+/* --- features in order of owners -------------------------------------------------- */
 struct routed {
 	uint64_t *key;
 	size_t n, cap;
@@ -106,7 +106,7 @@ static void test_route(void **state)
 			route_once(sizes[i], members[m], test_rand() % 3 == 0);
 }
 
-/* --- answers --------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------- */
 static void make_index(made *m, kh_taxonomy *tax, uint64_t *key, size_t n)
 {
 	pairs p = { .v = NULL };
@@ -129,18 +129,19 @@ static void compare(const made *m, const kh_gpu_reply *r, const uint64_t *key,
 {
 	const uint64_t *before = area_get(&a[1]), *words = area_get(&a[3]);
 	const uint8_t *len = area_get(&a[2]);
-	const uint32_t *word = area_get(&a[4]), *image = m->image;
+	const uint32_t *word = area_get(&a[4]);
 	const kh_list *list = area_get(&a[5]);
 	uint64_t at = 0;
 
 	area_get(&a[0]);
 	for (uint64_t i = 0; i < r->n; i++) {
-		const kh_list l = kh_index_find(made_buckets(m), m->dir, key[i]);
+		const kh_list l = kh_index_find(made_buckets(m), m->dir, key[i], WORD_BITS);
 
 		assert_true(before[i] == at);
 		assert_int_equal(len[i], l.over ? KH_LIST_OVER : l.n);
 		for (uint32_t j = 0; j < l.n; j++)
-			assert_int_equal(word[at + j], image[l.loc + j]);
+			assert_int_equal(word[at + j],
+					 kh_word(m->image, l.bit + j * WORD_BITS, WORD_BITS));
 		at += l.n;
 	}
 	assert_true(before[r->n] == at);
@@ -151,7 +152,7 @@ static void compare(const made *m, const kh_gpu_reply *r, const uint64_t *key,
 
 		assert_int_equal(list[i].n, kh_list_words(len[to]));
 		assert_int_equal(list[i].over, len[to] == KH_LIST_OVER);
-		assert_true(list[i].loc == before[to]);
+		assert_true(list[i].bit == before[to] * 32);
 	}
 }
 
@@ -168,12 +169,13 @@ static void answer_once(const made *m, const uint64_t *known, size_t n_known, si
 
 		key[i] = (test_rand() % 3 ? known[test_rand() % n_known] : test_rand() >> 24) |
 			 (test_rand() & 0xff) << 40;
-		total += kh_index_find(made_buckets(m), m->dir, key[i]).n;
+		total += kh_index_find(made_buckets(m), m->dir, key[i], WORD_BITS).n;
 		place[i] = place[j];    /* a shuffle */
 		place[j] = (uint32_t)i;
 	}
 	for (unsigned k = 0; k < members; k++)
-		r.from[k + 1] = k + 1 == members ? n : r.from[k] + test_rand() % (n - r.from[k] + 1);
+		r.from[k + 1] =
+			k + 1 == members ? n : r.from[k] + test_rand() % (n - r.from[k] + 1);
 	area dk = area_new(key, n * 8), dp = area_new(place, n * 4);
 	area di = area_new(m->image, m->bytes), dd = area_new(m->dir, sizeof m->dir);
 	area a[6] = { area_new(NULL, n * 8), area_new(NULL, (n + 1) * 8), area_new(NULL, n),
@@ -182,9 +184,10 @@ static void answer_once(const made *m, const uint64_t *known, size_t n_known, si
 	area back = area_new(NULL, (n + 1) * 8);
 	area room = area_new(NULL, kh_gpu_sums_room(n));
 
-	r.ix = (kh_gpu_index) { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev };
+	r.ix = (kh_gpu_index) { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev,
+				.bits = WORD_BITS };
 	r.key = (uint64_t *)dk.dev;
-	r.loc = (uint64_t *)a[0].dev;
+	r.bit = (uint64_t *)a[0].dev;
 	r.before = (uint64_t *)a[1].dev;
 	r.len = (uint8_t *)a[2].dev;
 	r.words = (uint64_t *)a[3].dev;

@@ -5,6 +5,7 @@
 #include "test.h"
 #include "feed_inputs.h"
 #include "reader_compare.h"
+#include "seqio/feed_in.h"
 
 static void assert_alike(const struct got *g, const struct ref *r, const char *path)
 {
@@ -321,31 +322,31 @@ static void test_shrinking(void **state)
 	for (unsigned threads = 1; threads < 4; threads++) {
 		enum { LEN = 100000 };
 		char *s = malloc(LEN), want[200];
-		struct got g = { .n = 0 };
-		kh_monitor *m = NULL;
+		struct got g;
 
 		memset(s, 'A', LEN);
 		memcpy(s, ">a\n", 3);
 		struct input in = make_input(RANGES, s, LEN);
 		const char *p = in.path;
-		g.o = (kh_feed_options) {
+		const kh_feed_options o = {
 			.path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
 			.n_blocks = 6, .pieces = true,
 		};
-		assert_int_equal(kh_monitor_new(&m, &g.err), 0);
-		assert_int_equal(kh_feed_open(&g.f, &g.o, m, &g.err), 0);
+		assert_int_equal(got_open(&g, &o, threads), 0);
+		struct got_block x;
 		kh_block *b;
 		assert_int_equal(kh_feed_next(g.f, &b, &g.err), 1);
-		assert_int_equal(kh_feed_settle(g.f, b, got_block, &g, &g.err), 0);
+		assert_int_equal(kh_feed_commit(g.f, b, &x.jobs, &g.err), 0);
+		x.b = b;
+		assert_int_equal(kh_order_put(g.order, b->ticket, &x, got_block, &g), 0);
 		kh_feed_release(g.f, b);
 		assert_int_equal(ftruncate(in.fd, 50500), 0);
-		assert_int_equal(kh_crew_run(m, threads, got_work, &g, &g.err), KH_EIO);
+		assert_int_equal(kh_threads_run(g.m, threads, got_work, &g, &g.err), KH_EIO);
 		snprintf(want, sizeof want,
 			 "%s: became shorter while it was read: 50500 of %d bytes", p,
 			 LEN);
 		assert_string_equal(g.err.msg, want);
-		kh_feed_close(g.f);
-		kh_monitor_free(m);
+		got_close(&g);
 		got_free(&g);
 		close(in.fd);
 		free(s);
@@ -422,18 +423,14 @@ static void test_progress(void **state)
 }
 
 /* --- texts that are dropped ------------------------------------------------------ */
-static int got_names(void *arg, kh_block *b, kh_err *err)
+static void check_names(const kh_block *b, size_t *n)
 {
-	size_t *n = arg;
-
-	(void)err;
 	for (size_t i = 0; i < b->n_rec; i++, ++*n) {
 		char want[20];
 
 		snprintf(want, sizeof want, "r%04zu", *n);
 		assert_memory_equal(b->text + b->rec[i].name, want, 5);
 	}
-	return 0;
 }
 
 /* Blocks that are held have records and bases as ever, and one place for text serves all. */
@@ -459,7 +456,12 @@ static void test_dropped_text(void **state)
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
 	for (kh_block *b; kh_feed_next(f, &b, &err) == 1; held[n_blocks++] = b) {
-		assert_int_equal(kh_feed_settle(f, b, got_names, &n, &err), 0);
+		kh_jobs jobs;
+
+		assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
+		check_names(b, &n);
+		for (size_t i = 0; i < jobs.n; i++)
+			kh_feed_release_job(f, &jobs.job[i]);
 		if (n_blocks > 1)
 			assert_ptr_equal(b->text, place);
 		place = b->text;
@@ -478,6 +480,47 @@ static void test_dropped_text(void **state)
 	free(s);
 }
 
+/* Enough threads for each stream of gzip inflate it together, from its first byte on. */
+static void test_together(void **state)
+{
+	enum { N = 3000 };
+	char *s = malloc(N * 60);
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		n += (size_t)sprintf(s + n, "@r%d\n", i);
+		for (int k = 0; k < 20; k++)
+			s[n++] = "ACGT"[test_rand() % 4];
+		n += (size_t)sprintf(s + n, "\n+\nFFFFFFFFFFFFFFFFFFFF\n");
+	}
+	unsetenv("KH_GZ_TOGETHER");
+	struct input in[2] = { make_input(GZ, s, n), make_input(GZ, s, n) };
+	const char *path[2] = { in[0].path, in[1].path };
+	for (unsigned threads = 1; threads <= 6; threads++)
+		for (unsigned streams = 1; streams <= 2; streams++) {
+			const kh_feed_options o = { .path = { &path[0], &path[1] },
+						    .n_path = { 1, streams - 1 },
+						    .block_size = 4000,
+						    .n_blocks = 8,
+						    .threads = threads };
+			kh_monitor *m;
+			kh_feed *f;
+			kh_block *b;
+
+			assert_int_equal(kh_monitor_new(&m, NULL), 0);
+			assert_int_equal(kh_feed_open(&f, &o, m, NULL), 0);
+			assert_int_equal(kh_feed_next(f, &b, NULL), 1);
+			const bool together = kh_source_kind(f->st[0].in->src) == KH_SOURCE_GZIP;
+			assert_int_equal(together, threads / streams >= 3);
+			kh_feed_close(f);
+			kh_monitor_free(m);
+		}
+	close(in[0].fd);
+	close(in[1].fd);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_damage_in_order),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_dropped_text),
+		cmocka_unit_test(test_together),
 	};
 
 	test_seed();

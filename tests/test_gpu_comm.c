@@ -5,9 +5,9 @@
  */
 #include "test_gpu.h"
 
-#include "comm_gpu.h"
-#include "gpu.h"
-#include "kmer.h"
+#include "cuda/gpu/comm.h"
+#include "cuda/gpu/gpu.h"
+#include "kmer/kmer.h"
 
 enum { MOST = 16, ROUNDS = 12 };
 
@@ -108,7 +108,7 @@ static void check_side(struct side *s, size_t i, unsigned round)
 static void test_all_to_all(void **state)
 {
 	static struct side s[2][MOST];
-	kh_gpu_parcel p[2][MOST];
+	kh_gpu_message p[2][MOST];
 	kh_gpu_comm *c = NULL;
 
 	(void)state;
@@ -124,9 +124,11 @@ static void test_all_to_all(void **state)
 				struct side *x = &s[k][i];
 
 				put_side(x, i, 2 * round + k);
-				p[k][i] = (kh_gpu_parcel) {
-					x->send.p, x->at,  x->bytes,  x->recv.p,
-					x->from,   x->got, stream[i], k + 1 < times ? &p[1][i] : NULL
+				p[k][i] = (kh_gpu_message) {
+					x->send.p, x->at,
+					x->bytes,  x->recv.p,
+					x->from,   x->got,
+					stream[i], k + 1 < times ? &p[1][i] : NULL
 				};
 			}
 		}
@@ -184,7 +186,7 @@ static void test_sum(void **state)
 static void test_silence(void **state)
 {
 	static struct side s[MOST];
-	kh_gpu_parcel p[MOST];
+	kh_gpu_message p[MOST];
 	kh_gpu_comm *c = NULL;
 	kh_err e = { 0, "" };
 	int rc;
@@ -200,7 +202,7 @@ static void test_silence(void **state)
 			s[i].bytes[j] = s[i].got[j] = 100;
 		s[i].out = s[i].in = 4096;
 		put_side(&s[i], i, 0);
-		p[i] = (kh_gpu_parcel) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
+		p[i] = (kh_gpu_message) { s[i].send.p, s[i].at, s[i].bytes, s[i].recv.p,
 					 s[i].at, s[i].got, stream[i], NULL };
 	}
 	ok(kh_gpu_comm_all_to_all(c, p, err));
@@ -211,7 +213,7 @@ static void test_silence(void **state)
 		rc = kh_gpu_comm_wait(c, stream, &e);
 	assert_int_not_equal(rc, KH_OK);
 	assert_non_null(strstr(e.msg, "cuda:"));
-	assert_non_null(strstr(e.msg, "rank 0"));
+	assert_non_null(strstr(e.msg, "process 0"));
 	assert_int_not_equal(kh_gpu_comm_all_to_all(c, p, &e), KH_OK);
 	kh_gpu_comm_close(c);
 	unsetenv("KH_COMM_TIMEOUT");

@@ -3,9 +3,9 @@
  */
 #include "test_gpu.h"
 
-#include "gpu.h"
-#include "kernels.h"
-#include "shard.h"
+#include "cuda/gpu/gpu.h"
+#include "cuda/kernels/kernels.h"
+#include "index/shard.h"
 
 enum { MOST = 300000 };
 

@@ -6,15 +6,15 @@
 #include "test.h"
 
 #include "made_index.h"
-#include "probe.h"
+#include "index/lookup_simd.h"
 
 static kh_taxonomy *tree;
 
-/* --- the slow decoder ------------------------------------------------------------------ */
+/* --- the slow decoder ------------------------------------------------------------- */
 typedef struct decoder {
 	const kh_range *r;
 	const kh_bucket *b;
-	const uint32_t *loc;
+	const made *m;
 	uint64_t words, entries, over;
 	int64_t place, slot;            /* of the entry before */
 } decoder;
@@ -22,13 +22,17 @@ typedef struct decoder {
 static bool list_sound(decoder *d, unsigned len)
 {
 	unsigned n = len == 255 ? 1 : len;
-	const uint32_t *l = d->loc + d->words;
+	uint32_t last = 0;
 
 	if (d->words + n > d->r->n_locs)
 		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (len == 255 ? l[i] >= N_TAXA : l[i] >= N_BINS || (i > 0 && l[i] <= l[i - 1]))
+	for (unsigned i = 0; i < n; i++) {
+		const uint32_t x = made_word(d->m, d->words + i);
+
+		if (len == 255 ? x >= N_TAXA : x >= N_BINS || (i > 0 && x <= last))
 			return false;
+		last = x;
+	}
 	d->words += n;
 	d->entries++;
 	d->over += len == 255;
@@ -39,7 +43,8 @@ static bool list_sound(decoder *d, unsigned len)
 static bool entry_sound(decoder *d, uint64_t number, unsigned pos)
 {
 	const kh_bucket *b = &d->b[number];
-	int64_t home = (int64_t)number - (pos < (b->flags & 31u)), slot = (int64_t)(19 * number + pos);
+	int64_t home = (int64_t)number - (pos < (b->flags & 31u)),
+		slot = (int64_t)(19 * number + pos);
 	int64_t place = home * 65536 + b->tag[pos];
 	int64_t should = 19 * home > d->slot + 1 ? 19 * home : d->slot + 1;
 
@@ -69,7 +74,7 @@ static bool bucket_sound(decoder *d, uint64_t number)
 
 static bool sound(const made *x)
 {
-	decoder d = { x->dir, made_buckets(x), made_locs(x), 0, 0, 0, -1, -1 };
+	decoder d = { x->dir, made_buckets(x), x, 0, 0, 0, -1, -1 };
 
 	for (uint64_t i = 0; i <= d.r->buckets; i++)
 		if (!bucket_sound(&d, i))
@@ -77,7 +82,7 @@ static bool sound(const made *x)
 	return d.words == d.r->n_locs && d.entries == d.r->entries && d.over == d.r->over;
 }
 
-/* --- mutations ---------------------------------------------------------------------------- */
+/* --- mutations -------------------------------------------------------------------- */
 struct tally {
 	unsigned accepted, rejected;
 };
@@ -124,24 +129,26 @@ static void check_set(pairs *p)
 {
 	kh_err err = { 0, "" };
 	struct tally t[3] = { { 0, 0 } };
+	size_t lists;
 	made x;
 
 	assert_int_equal(make_range(&x, p, tree, &err), 0);
 	judge(&x, &t[0], 0);
 	assert_int_equal(t[0].accepted, 1);
-	mutate(&x, 0, x.dir[0].first_loc * 4, &t[1]);
-	mutate(&x, x.dir[0].first_loc * 4, (x.dir[0].first_loc + x.dir[0].n_locs) * 4, &t[2]);
+	lists = x.dir[0].first_loc * 4;
+	mutate(&x, 0, lists, &t[1]);
+	mutate(&x, lists, lists + kh_words_bytes(x.dir[0].n_locs, WORD_BITS), &t[2]);
 	printf("# %u entries: of %u changed buckets %u are sound, of %u changed lists %u\n",
 	       x.dir[0].entries, t[1].accepted + t[1].rejected, t[1].accepted,
 	       t[2].accepted + t[2].rejected, t[2].accepted);
 	free(x.image);
 	free(p->v);
-	*p = (pairs) { NULL, 0, 0 };
+	*p = (pairs) { .v = NULL };
 }
 
 static void test_plain(void **state)
 {
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 
 	(void)state;
 	for (unsigned i = 0; i < 40; i++)
@@ -154,7 +161,7 @@ static void test_carried(void **state)
 {
 	static const unsigned count[2][8] = { { 38, 19, 3, 0, 20, 5, 19, 25 },
 					      { 38, 19, 3, 0, 20, 5, 6, 38 } };
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 
 	(void)state;
 	for (unsigned set = 0; set < 2; set++) {
@@ -167,7 +174,7 @@ static void test_carried(void **state)
 
 static void test_over(void **state)
 {
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 
 	(void)state;
 	for (unsigned i = 0; i < 30; i++)
@@ -177,7 +184,7 @@ static void test_over(void **state)
 
 static void test_empty(void **state)
 {
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 
 	(void)state;
 	check_set(&p);
@@ -218,13 +225,14 @@ static void change_buckets(made *x, struct tally *t)
 static void test_many(void **state)
 {
 	struct tally t = { 0, 0 };
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 	kh_err err = { 0, "" };
 	made x;
 
 	(void)state;
 	for (unsigned i = 0; i < 2500; i++)
-		add_list(&p, test_rand() >> 24, i % 50 ? 1 + (unsigned)(test_rand() % 5) : 230 + i % 40);
+		add_list(&p, test_rand() >> 24,
+			 i % 50 ? 1 + (unsigned)(test_rand() % 5) : 230 + i % 40);
 	assert_int_equal(make_range(&x, &p, tree, &err), 0);
 	for (unsigned i = 0; i < 10000; i++) {
 		unsigned char *byte = (unsigned char *)x.image + test_rand() % x.bytes, was = *byte;
@@ -244,7 +252,7 @@ static void test_many(void **state)
 /* Counts of the directory, one more and one less. */
 static void test_counts(void **state)
 {
-	pairs p = { NULL, 0, 0 };
+	pairs p = { .v = NULL };
 	kh_err err = { 0, "" };
 	made x;
 
@@ -259,7 +267,8 @@ static void test_counts(void **state)
 		r[1].entries += (uint32_t)by;
 		r[2].over += (uint32_t)by;
 		for (int i = 0; i < 3; i++) {
-			assert_int_equal(kh_index_check(x.image, &r[i], N_BINS, N_TAXA, &err), KH_EFORMAT);
+			assert_int_equal(kh_index_check(x.image, &r[i], N_BINS, N_TAXA, &err),
+					 KH_EFORMAT);
 			assert_false(kh_probe_sound(x.image, &r[i], N_BINS, N_TAXA));
 		}
 	}

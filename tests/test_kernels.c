@@ -5,9 +5,10 @@
  */
 #include "test_gpu.h"
 
-#include "gpu.h"
+#include "cuda/gpu/gpu.h"
 #include "gpu_area.h"
-#include "kernels.h"
+#include "cuda/bench/kernels.h"
+#include "cuda/kernels/kernels.h"
 #include "made_index.h"
 
 /* --- sampling ----------------------------------------------------------------------- */
@@ -24,7 +25,7 @@ struct block {
 	uint32_t *amb;
 };
 
-static void make_pieces(struct block *b, const kh_sketch *sk, bool extreme)
+static void make_pieces(struct block *b, const kh_sampling *sk, bool extreme)
 {
 	static const uint64_t edge[] = { 0,  1,   16,  31,  32,  33,  63,  64,
 					 65, 111, 112, 113, 255, 256, 257, 5000 };
@@ -43,7 +44,7 @@ static void make_pieces(struct block *b, const kh_sketch *sk, bool extreme)
 					    b->summed, bin,    p->local };
 		b->summed += (p->bases + sk->stride - 1) / sk->stride;
 		b->windows += (starts + sk->stride - 1) / sk->stride;
-		b->bound += kh_sketch_bound(sk, starts);
+		b->bound += kh_sampling_bound(sk, starts);
 		bin += (uint32_t)(starts / sk->stride) + 3;
 		at = (at + starts + sk->k - 1 + 31) / 32 * 32 + 32 * (test_rand() % 3);
 	}
@@ -65,7 +66,7 @@ static void make_words(struct block *b)
 }
 
 /* Pairs, their number and the digests of pieces are those of the functions of src/. */
-static void check_sample(const struct block *b, const kh_sketch *sk, const uint64_t *key,
+static void check_sample(const struct block *b, const kh_sampling *sk, const uint64_t *key,
 			 const uint32_t *bin, uint32_t count, const uint64_t *digest)
 {
 	uint64_t *want = malloc((b->bound + 1) * 8);
@@ -76,7 +77,7 @@ static void check_sample(const struct block *b, const kh_sketch *sk, const uint6
 	for (uint32_t i = 0; i < b->n; i++) {
 		const kh_piece *p = &b->piece[i];
 		kh_stretch st = { b->bases, b->amb, p->at, p->at + p->starts };
-		size_t k = kh_sketch_run(sk, &st, want + m, pos + m);
+		size_t k = kh_sampling_run(sk, &st, want + m, pos + m);
 
 		for (size_t j = m; j < m + k; j++)
 			pos[j] = p->bin + pos[j] / sk->stride;
@@ -95,7 +96,7 @@ static void check_sample(const struct block *b, const kh_sketch *sk, const uint6
 	free(pos);
 }
 
-static void sample_once(const kh_sketch *sk, bool extreme)
+static void sample_once(const kh_sampling *sk, bool extreme)
 {
 	static const uint64_t zero[MAX_PIECES];
 	struct block b = { .n = 0 };
@@ -107,7 +108,7 @@ static void sample_once(const kh_sketch *sk, bool extreme)
 		       area_new(b.gp, b.n * sizeof *b.gp) };
 	area out[4] = { area_new(NULL, b.bound * 8), area_new(NULL, b.bound * 4),
 			area_new(NULL, 4), area_new(zero, b.n * 8) };
-	kh_gpu_sample s = { .sketch = *sk,
+	kh_gpu_sample s = { .sampling = *sk,
 			    .bases = (uint64_t *)in[0].dev,
 			    .amb = (uint32_t *)in[1].dev,
 			    .piece = (kh_gpu_piece *)in[2].dev,
@@ -140,7 +141,7 @@ static void test_sampling(void **state)
 	(void)state;
 	for (uint32_t k = 8; k <= 31; k++)
 		for (uint32_t h = 1; h <= 8 && 2 * h + 2 <= k; h++) {
-			kh_sketch sk = { KH_SYNCMER, k, k - 2 * h,
+			kh_sampling sk = { KH_SYNCMER, k, k - 2 * h,
 					 16 + (uint32_t)(test_rand() % 200) };
 
 			sample_once(&sk, test_rand() % 2);
@@ -149,7 +150,7 @@ static void test_sampling(void **state)
 		static const uint32_t stride[] = { 16, 112, 113, 255, 256, 257, 4096 };
 
 		for (int i = 0; i < 7; i++) {
-			kh_sketch sk = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
+			kh_sampling sk = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
 					 stride[i] };
 
 			sample_once(&sk, i % 2);
@@ -260,20 +261,21 @@ static void compare_look_ups(const char *image, size_t bytes, const kh_range *di
 {
 	area di = area_new(image, bytes), dd = area_new(dir, KH_RANGES * sizeof *dir),
 	     dk = area_new(key, m * 8), dl = area_new(NULL, m * sizeof(kh_list));
-	kh_gpu_index ix = { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev };
+	kh_gpu_index ix = { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev,
+			    .bits = WORD_BITS };
 	const kh_list *got;
 
-	cuda(kh_gpu_look_up(&ix, (uint64_t *)dk.dev, m, (kh_list *)dl.dev, NULL));
+	cuda(kh_gpu_bench_look_up(&ix, (uint64_t *)dk.dev, m, (kh_list *)dl.dev, NULL));
 	got = area_get(&dl);
 	for (size_t i = 0; i < m; i++) {
-		kh_list l = kh_index_find((const kh_bucket *)image, dir, key[i]);
+		kh_list l = kh_index_find((const kh_bucket *)image, dir, key[i], WORD_BITS);
 
 		if (l.n != got[i].n || l.over != got[i].over ||
-		    (l.n && l.loc != got[i].loc))
+		    (l.n && l.bit != got[i].bit))
 			fail_msg("key %llx: %u words at %llu, not %u at %llu",
 				 (unsigned long long)key[i], got[i].n,
-				 (unsigned long long)got[i].loc, l.n,
-				 (unsigned long long)l.loc);
+				 (unsigned long long)got[i].bit, l.n,
+				 (unsigned long long)l.bit);
 	}
 	area_free(&di);
 	area_free(&dd);
@@ -293,11 +295,11 @@ static void look_up_once(size_t n, bool crowded)
 	uint64_t *key = malloc(m * 8);
 
 	ok(kh_index_encode(&im, &p, &bins, tax, err));
-	size_t bytes = (size_t)kh_range_bytes(&im.range),
+	size_t bytes = (size_t)kh_range_bytes(&im.range, WORD_BITS),
 	       buckets = ((size_t)im.range.buckets + 1) * 64;
 	char *image = calloc(1, bytes);
 	memcpy(image, im.bucket, buckets);
-	memcpy(image + buckets, im.loc, im.range.n_locs * 4);
+	memcpy(image + buckets, im.loc, kh_words_bytes(im.range.n_locs, WORD_BITS));
 	dir[0] = im.range;
 	dir[0].first_loc = buckets / 4;
 	for (size_t i = 0; i < m; i++) {

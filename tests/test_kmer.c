@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "packed.h"
-#include "sketch.h"
+#include "kmer/sampling.h"
 
 static void test_base(void **state)
 {

@@ -3,7 +3,8 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "pairs.h"
+#include "base/threads.h"
+#include "index/pairs.h"
 
 typedef struct batch {
 	uint64_t *key;
@@ -65,7 +66,7 @@ static void drop(sample *s)
 	}
 }
 
-/* --- by definition -------------------------------------------------------------------- */
+/* --- by definition ---------------------------------------------------------------- */
 typedef struct item {
 	uint64_t key;
 	uint32_t bin;
@@ -95,8 +96,10 @@ static size_t expect(const sample *s, unsigned range, const kh_remap *remap, ite
 				seq++;
 			if (remap && remap->to[seq] == KH_DROP)
 				continue;
-			out[n] = (item) { s->b[t].key[i] & ((UINT64_C(1) << 40) - 1),
-					  remap ? bin - remap->old.first[seq] + remap->to[seq] : bin, n };
+			out[n] =
+				(item) { s->b[t].key[i] & ((UINT64_C(1) << 40) - 1),
+					 remap ? bin - remap->old.first[seq] + remap->to[seq] : bin,
+					 n };
 			n++;
 		}
 	if (n > 0)
@@ -127,7 +130,7 @@ static void check_ranges(const sample *s, const kh_remap *remap)
 	free(want);
 }
 
-/* --- the store, filled by two threads in any order ----------------------------------------- */
+/* --- the store, filled by two threads in any order -------------------------------- */
 static int add_worker(void *arg, unsigned worker, kh_err *err)
 {
 	sample *s = arg;
@@ -152,7 +155,7 @@ static void fill(sample *s, uint64_t memory)
 	s->next = 0;
 	assert_int_equal(kh_store_new(&s->store, memory, "pairs-test.khdb", &err), 0);
 	assert_int_equal(kh_monitor_new(&s->m, &err), 0);
-	if (kh_crew_run(s->m, 2, add_worker, s, &err))
+	if (kh_threads_run(s->m, 2, add_worker, s, &err))
 		fail_msg("%s", err.msg);
 	kh_monitor_free(s->m);
 }
@@ -178,7 +181,7 @@ static void test_sorted(void **state)
 static void test_remapped(void **state)
 {
 	uint32_t first[30], to[30], next = 5000;        /* some go up, some down */
-	kh_remap remap = { { 30, first, NULL }, to };
+	kh_remap remap = { { .n = 30, .first = first }, to };
 	sample s;
 
 	(void)state;

@@ -5,10 +5,10 @@
 #include "test.h"
 #include <dirent.h>
 #include <string.h>
-#include "feed.h"
-#include "reader.h"
+#include "seqio/feed.h"
+#include "seqio/reader.h"
 #include "reader_reference.h"
-#include "scan.h"
+#include "seqio/scan.h"
 
 enum { N = 300, ROOM = N / 32 + 4 };
 
@@ -68,7 +68,7 @@ static void one_pack(const kh_scan *x, const kh_scan *y, const char *s, size_t n
 		assert_same(&a, &b, at + n);
 	else
 		assert_same(&a, &b, at);
-	kh_lines la = { at, 9, 9 }, lb = { at, 8, 8 };
+	kh_seq_lines la = { at, 9, 9 }, lb = { at, 8, 8 };
 	good = x->lines(&ta, &la, s, n);
 	assert_int_equal(good, y->lines(&tb, &lb, s, n));
 	assert_int_equal(la.at, lb.at);
@@ -126,9 +126,9 @@ static void test_pack(void **state)
 	same_pack(kh_scan_avx512());
 }
 
-static kh_harvest room_for(const char *text, size_t n_rec, size_t n_words)
+static kh_parsed room_for(const char *text, size_t n_rec, size_t n_words)
 {
-	kh_harvest h = { .text = text, .cap_rec = n_rec, .cap_words = n_words };
+	kh_parsed h = { .text = text, .cap_rec = n_rec, .cap_words = n_words };
 
 	h.rec = calloc(n_rec, sizeof *h.rec);
 	h.bases = calloc(n_words, sizeof *h.bases);
@@ -169,7 +169,7 @@ static void same_fastq(const kh_scan *y)
 
 		r.to -= test_rand() % 2 * (test_rand() % r.to);
 		size_t n = test_rand() % 10 + 1, words = r.to / 32 + test_rand() % 20;
-		kh_harvest a = room_for(s, n, words), b = room_for(s, n, words);
+		kh_parsed a = room_for(s, n, words), b = room_for(s, n, words);
 		assert_int_equal(x->fastq(&a, &r), y->fastq(&b, &r));
 		assert_int_equal(a.n_rec, b.n_rec);
 		assert_int_equal(a.n_words, b.n_words);
@@ -177,8 +177,8 @@ static void same_fastq(const kh_scan *y)
 			assert_memory_equal(&a.rec[k], &b.rec[k], sizeof a.rec[k]);
 		assert_memory_equal(a.bases, b.bases, a.n_words * sizeof *a.bases);
 		assert_memory_equal(a.amb, b.amb, a.n_words * sizeof *a.amb);
-		kh_harvest_free(&a);
-		kh_harvest_free(&b);
+		kh_parsed_free(&a);
+		kh_parsed_free(&b);
 	}
 }
 
@@ -217,7 +217,7 @@ static bool next_vector(FILE *list, const char *dir, struct vector *v)
 }
 
 /* Walks as the feed would: what is left is given again, with `step` bytes more. */
-static int walk_in_steps(const struct vector *v, kh_harvest *h, size_t step, kh_err *err)
+static int walk_in_steps(const struct vector *v, kh_parsed *h, size_t step, kh_err *err)
 {
 	kh_place at = { .name = v->name, .line = 1 };
 	size_t from = 0, to = 0;
@@ -234,7 +234,7 @@ static int walk_in_steps(const struct vector *v, kh_harvest *h, size_t step, kh_
 
 static void one_vector(const struct vector *v, size_t step)
 {
-	kh_harvest h = { .text = v->text };
+	kh_parsed h = { .text = v->text };
 	kh_err err = { 0, "" };
 	char message[400];
 	struct ref ref;
@@ -249,7 +249,7 @@ static void one_vector(const struct vector *v, size_t step)
 	if (!rc)
 		assert_int_equal(h.n_rec, v->n_rec);
 	ref_free(&ref);
-	kh_harvest_free(&h);
+	kh_parsed_free(&h);
 }
 
 static void test_vectors(void **state)
@@ -316,7 +316,7 @@ static void test_long_header(void **state)
 	memcpy(s + n, "\nACGT\n", 7);
 	for (int shorter = 0; shorter < 2; shorter++) {
 		kh_place at = { .name = "f", .line = 1 };
-		kh_harvest h = { .text = s };
+		kh_parsed h = { .text = s };
 		kh_text_range r = { 0, n + 6, true };
 		size_t stop;
 
@@ -331,7 +331,7 @@ static void test_long_header(void **state)
 			assert_string_equal(err.msg,
 					    "f:3: record 2: a header line of more than "
 					    "64 MiB");
-		kh_harvest_free(&h);
+		kh_parsed_free(&h);
 	}
 	free(s);
 }

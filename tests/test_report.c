@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "made_index.h"
-#include "report.h"
+#include "run/report.h"
 
 static kh_taxonomy *tree;
 
@@ -18,12 +18,12 @@ static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
 	free(b.p);
 }
 
-static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool sketches)
+static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool distinct)
 {
 	kh_tally t;
 	kh_err err;
 
-	assert_int_equal(kh_tally_init(&t, N_TAXA, sketches, &err), 0);
+	assert_int_equal(kh_tally_init(&t, N_TAXA, distinct, &err), 0);
 	t.unclassified = unclassified;
 	for (int i = 0; i < N_TAXA; i++)
 		t.direct[i] = direct[i];
@@ -88,6 +88,60 @@ static void test_zero_counts(void **state)
 	kh_tally_clear(&t);
 }
 
+/* A chain of taxa, each below the one before: linear in its length, and no row is cut. */
+static void test_deep(void **state)
+{
+	enum { DEPTH = 70000, SHOWN = KH_REPORT_LEVELS };
+	const kh_report_options o = { false, false, false };
+	uint32_t *x = calloc(4 * DEPTH, sizeof *x);
+	uint8_t *rank = calloc(DEPTH, 1);
+	char *names = calloc(DEPTH, 8);
+	kh_taxonomy raw = { .n = DEPTH, .taxid = x, .parent = x + DEPTH, .end = x + 2 * DEPTH,
+			    .name = x + 3 * DEPTH, .rank = rank, .names = names }, *tax = NULL;
+	kh_buf b = { NULL, 0, 0 };
+	kh_err err = { 0, "" };
+	kh_tally t;
+	size_t level = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		raw.taxid[i] = i + 1;
+		raw.parent[i] = i ? i - 1 : 0;
+		raw.end[i] = DEPTH;
+		raw.name[i] = (uint32_t)raw.names_len;
+		raw.names_len += (size_t)sprintf(names + raw.names_len, i ? "t%u" : "root", i) + 1;
+	}
+	if (kh_taxonomy_load(&tax, &raw, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(kh_tally_init(&t, DEPTH, false, &err), 0);
+	t.direct[DEPTH - 1] = 1;
+	kh_log_level(KH_ERROR);
+	const double from = kh_seconds();
+	assert_int_equal(kh_report(&b, tax, &t, &o, &err), 0);
+	assert_true(kh_seconds() - from < 5);
+	kh_log_level(KH_INFO);
+	for (const char *p = b.p, *end = b.p + b.n; p < end; level++) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p)), *name = nl;
+		char want[16];
+
+		while (name[-1] != '\t' && name[-1] != ' ')
+			name--;
+		sprintf(want, level ? "t%zu\n" : "root\n", level);
+		assert_memory_equal(name, want, strlen(want));
+		for (p = name; p[-1] == ' '; p--)
+			;
+		assert_int_equal(name - p, 2 * (level < SHOWN ? level : SHOWN));
+		p = nl + 1;
+	}
+	assert_int_equal(level, DEPTH);
+	kh_tally_clear(&t);
+	kh_taxonomy_free(tax);
+	free(b.p);
+	free(x);
+	free(rank);
+	free(names);
+}
+
 static void test_mpa(void **state)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 0, 0, 3 };
@@ -112,9 +166,9 @@ static void test_minimizer_data(void **state)
 	sum.direct[3] = sum.direct[4] = 0;
 	for (uint64_t i = 0; i < 30; i++)
 		key[i] = i * 3;
-	assert_int_equal(kh_sketches_add(&a.sketches, 3, key, 20, &err), 0);
-	assert_int_equal(kh_sketches_add(&a.sketches, 3, key, 20, &err), 0);
-	assert_int_equal(kh_sketches_add(&sum.sketches, 4, key + 10, 20, &err), 0);
+	assert_int_equal(kh_distinct_add(&a.distinct, 3, key, 20, &err), 0);
+	assert_int_equal(kh_distinct_add(&a.distinct, 3, key, 20, &err), 0);
+	assert_int_equal(kh_distinct_add(&sum.distinct, 4, key + 10, 20, &err), 0);
 	assert_int_equal(kh_tally_add(&sum, &a, &err), 0);
 	is_report(&sum, &o,
 		  " 33.33\t1\t1\t0\t0\tU\t0\tunclassified\n"
@@ -130,26 +184,26 @@ static void test_minimizer_data(void **state)
 /* The estimate is within 5 % (3 standard errors) at any size. */
 static void test_distinct(void **state)
 {
-	kh_sketches s;
+	kh_distinct s;
 	kh_err err;
 	uint64_t n = 0;
 
 	(void)state;
-	assert_int_equal(kh_sketches_init(&s, 1, &err), 0);
-	assert_int_equal(kh_sketches_distinct(&s, 0), 0);
+	assert_int_equal(kh_distinct_init(&s, 1, &err), 0);
+	assert_int_equal(kh_distinct_count(&s, 0), 0);
 	for (uint64_t next = 1; next < 2000000; next *= 3) {
 		for (; n < next; n++) {
 			uint64_t key = n * 12345;
 
-			assert_int_equal(kh_sketches_add(&s, 0, &key, 1, &err), 0);
+			assert_int_equal(kh_distinct_add(&s, 0, &key, 1, &err), 0);
 		}
-		double got = (double)kh_sketches_distinct(&s, 0), want = (double)n;
+		double got = (double)kh_distinct_count(&s, 0), want = (double)n;
 		assert_true(got > 0.95 * want - 1 && got < 1.05 * want + 1);
 	}
-	kh_sketches_clear(&s);
+	kh_distinct_clear(&s);
 }
 
-/* --- lines and reads ------------------------------------------------------------------- */
+/* --- lines and reads -------------------------------------------------------------- */
 typedef struct line_case {
 	const char *name[2], *seq[2];
 	kh_call call;
@@ -158,23 +212,60 @@ typedef struct line_case {
 } line_case;
 
 static const line_case cases[] = {
-	{ { "r1 x", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 0, 0, "C\tr1\t101\t12\t101:7 0:2\n" },
+	{ { "r1 x", 0 },
+	  { "ACGTACGTACGT", 0 },
+	  { 5, 9, 7, 7 },
+	  0,
+	  0,
+	  "C\tr1\t101\t12\t101:7 0:2\n" },
 	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 9, 9 }, 0, 0, "C\tr1\t101\t12\t101:9\n" },
-	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { 5, 9, 7, 7 }, 1, 0, "C\tr1\tt5 (taxid 101)\t12\t101:7 0:2\n" },
-	{ { "r1", 0 }, { "ACGTACGTACGT", 0 }, { KH_TAXON_NONE, 9, 1, 1 }, 1, 0,
+	{ { "r1", 0 },
+	  { "ACGTACGTACGT", 0 },
+	  { 5, 9, 7, 7 },
+	  1,
+	  0,
+	  "C\tr1\tt5 (taxid 101)\t12\t101:7 0:2\n" },
+	{ { "r1", 0 },
+	  { "ACGTACGTACGT", 0 },
+	  { KH_NO_TAXON, 9, 1, 1 },
+	  1,
+	  0,
 	  "U\tr1\tunclassified (taxid 0)\t12\t0:9\n" },
-	{ { "r1", 0 }, { "ACG", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tr1\t0\t3\t0:0\n" },
-	{ { "", 0 }, { "", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\t\t0\t0\t0:0\n" },
-	{ { "r1", 0 }, { "ACGTNACGTACGTACGT", 0 }, { KH_TAXON_NONE, 1, 0, 0 }, 0, 0,
+	{ { "r1", 0 }, { "ACG", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\tr1\t0\t3\t0:0\n" },
+	{ { "", 0 }, { "", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\t\t0\t0\t0:0\n" },
+	{ { "r1", 0 },
+	  { "ACGTNACGTACGTACGT", 0 },
+	  { KH_NO_TAXON, 1, 0, 0 },
+	  0,
+	  0,
 	  "U\tr1\t0\t17\t0:1 A:5\n" },
-	{ { "r1", 0 }, { "NNNNNNNNNNNN", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tr1\t0\t12\tA:5\n" },
+	{ { "r1", 0 },
+	  { "NNNNNNNNNNNN", 0 },
+	  { KH_NO_TAXON, 0, 0, 0 },
+	  0,
+	  0,
+	  "U\tr1\t0\t12\tA:5\n" },
 	{ { "r1", 0 }, { "ACGTACGTACGTN", 0 }, { 5, 4, 4, 4 }, 0, 1, "C\tr1\t101\t13\t0:0\n" },
-	{ { "r1", 0 }, { "NNNNNNNACGTACGTN", 0 }, { 5, 1, 1, 1 }, 0, 0, "C\tr1\t101\t16\t101:1 A:8\n" },
-	{ { "p/1 a", "p/2" }, { "ACGTACGTN", "NACG" }, { 5, 3, 2, 2 }, 0, 0,
+	{ { "r1", 0 },
+	  { "NNNNNNNACGTACGTN", 0 },
+	  { 5, 1, 1, 1 },
+	  0,
+	  0,
+	  "C\tr1\t101\t16\t101:1 A:8\n" },
+	{ { "p/1 a", "p/2" },
+	  { "ACGTACGTN", "NACG" },
+	  { 5, 3, 2, 2 },
+	  0,
+	  0,
 	  "C\tp\t101\t9|4\t101:2 0:1 A:1\n" },
-	{ { "p.1", "p.2" }, { "A", "" }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tp.1\t0\t1|0\t0:0\n" },
-	{ { "/1", "/2" }, { "A", "" }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\t/1\t0\t1|0\t0:0\n" },
-	{ { "p/1", 0 }, { "A", 0 }, { KH_TAXON_NONE, 0, 0, 0 }, 0, 0, "U\tp/1\t0\t1\t0:0\n" },
+	{ { "p.1", "p.2" },
+	  { "A", "" },
+	  { KH_NO_TAXON, 0, 0, 0 },
+	  0,
+	  0,
+	  "U\tp.1\t0\t1|0\t0:0\n" },
+	{ { "/1", "/2" }, { "A", "" }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\t/1\t0\t1|0\t0:0\n" },
+	{ { "p/1", 0 }, { "A", 0 }, { KH_NO_TAXON, 0, 0, 0 }, 0, 0, "U\tp/1\t0\t1\t0:0\n" },
 };
 
 static void pack_into(kh_block *b, kh_record *r, const char *s)
@@ -186,14 +277,15 @@ static void pack_into(kh_block *b, kh_record *r, const char *s)
 		b->amb[i / 32] |= (uint32_t)(s[i] == 'N') << i % 32;
 }
 
-static void test_lines(void **state)
+static void test_tsv(void **state)
 {
 	kh_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const line_case *c = &cases[i];
-		kh_style style = { tree, 8, c->names, c->no_col5 };
+		const kh_style style = { .tax = tree, .k = 8, .names = c->names,
+					 .no_col5 = c->no_col5 };
 		kh_record r[2] = { { 0 } };
 		kh_block b[2] = { { .rec = &r[0] }, { .rec = &r[1] } };
 		kh_job job = { .n = 1, .block = { &b[0], c->name[1] ? &b[1] : NULL } };
@@ -222,7 +314,8 @@ static void test_reads(void **state)
 	} read[] = {
 		{ "@r1 x\nAC\n+\nII\n", 4, 562, "@r1 x kraken:taxid|562\nAC\n+\nII\n" },
 		{ "@r1 x\nAC\n+\nII", 4, 0, "@r1 x\nAC\n+\nII\n" },
-		{ ">r1\r\nAC\r\nGT\r\n", 2, 4294967295u, ">r1 kraken:taxid|4294967295\r\nAC\r\nGT\r\n" },
+		{ ">r1\r\nAC\r\nGT\r\n", 2, 4294967295u,
+		  ">r1 kraken:taxid|4294967295\r\nAC\r\nGT\r\n" },
 		{ ">r1", 2, 7, ">r1 kraken:taxid|7\n" },
 	};
 	kh_err err;
@@ -230,7 +323,9 @@ static void test_reads(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {
 		kh_block b = { .text = (char *)(uintptr_t)read[i].text };
-		kh_record r = { .name = 1, .name_len = read[i].name_len, .text_len = strlen(read[i].text) };
+		kh_record r = { .name = 1,
+				.name_len = read[i].name_len,
+				.text_len = strlen(read[i].text) };
 		kh_buf out = { NULL, 0, 0 };
 
 		assert_int_equal(kh_format_read(&out, &b, &r, read[i].taxid, &err), 0);
@@ -258,9 +353,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kraken), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_zero_counts), cmocka_unit_test(test_mpa),
+		cmocka_unit_test(test_zero_counts), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_mpa),
 		cmocka_unit_test(test_minimizer_data), cmocka_unit_test(test_distinct),
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_tsv), cmocka_unit_test(test_reads),
 	};
 
 	test_seed();

@@ -1,12 +1,12 @@
-/* test_sketch.c - both sampling schemes against their definitions, and their promises */
+/* test_sampling.c - both sampling schemes against their definitions, and their promises */
 #include "test.h"
 
-#include "index.h"
+#include "index/index.h"
 #include "packed.h"
-#include "sketch.h"
-#include "syncmer.h"
+#include "kmer/sampling.h"
+#include "kmer/syncmer.h"
 
-static const kh_sketch schemes[] = {
+static const kh_sampling schemes[] = {
 	{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 8, 2, 112 }, { KH_SYNCMER, 31, 15, 112 },
 	{ KH_SYNCMER, 16, 14, 16 }, { KH_SYNCMER, 22, 16, 4096 }, { KH_SYNCMER, 31, 29, 100 },
 	{ KH_MINHASH, 16, 16, 112 }, { KH_MINHASH, 18, 1, 16 }, { KH_MINHASH, 31, 64, 112 },
@@ -38,7 +38,7 @@ static uint64_t kmer_at(const char *s, unsigned k)
 	return kh_kmer_canonical(x, k);
 }
 
-static size_t slow_syncmer(const kh_sketch *sk, const char *s, size_t starts, feature *f)
+static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, feature *f)
 {
 	unsigned w = sk->k - sk->s + 1;
 	size_t n = 0;
@@ -56,7 +56,7 @@ static size_t slow_syncmer(const kh_sketch *sk, const char *s, size_t starts, fe
 }
 
 /* All distinct orders of a window, sorted; the first s of them. */
-static size_t slow_minhash(const kh_sketch *sk, const char *s, size_t starts, feature *f)
+static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, feature *f)
 {
 	uint64_t *c = malloc((starts + 1) * sizeof *c);
 	size_t n = 0;
@@ -73,7 +73,8 @@ static size_t slow_minhash(const kh_sketch *sk, const char *s, size_t starts, fe
 
 			for (size_t i = 0; i < m; i++)
 				if ((taken == 0 || kh_minhash_order(c[i]) > last) &&
-				    (best == m || kh_minhash_order(c[i]) < kh_minhash_order(c[best])))
+				    (best == m ||
+				     kh_minhash_order(c[i]) < kh_minhash_order(c[best])))
 					best = i;
 			if (best == m)
 				break;
@@ -85,17 +86,17 @@ static size_t slow_minhash(const kh_sketch *sk, const char *s, size_t starts, fe
 	return n;
 }
 
-/* --- the real thing, within its bound, sorted ----------------------------------------- */
-static size_t run(const kh_sketch *sk, const packed *p, uint64_t from, uint64_t to, feature *f)
+/* --- the real thing, within its bound, sorted ------------------------------------- */
+static size_t run(const kh_sampling *sk, const packed *p, uint64_t from, uint64_t to, feature *f)
 {
-	uint64_t bound = kh_sketch_bound(sk, to > from ? to - from : 0);
+	uint64_t bound = kh_sampling_bound(sk, to > from ? to - from : 0);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
 	kh_stretch st = { p->bases, p->amb, from, to };
 
 	key[bound] = UINT64_C(0xdeadbeef);
 	pos[bound] = 0xdeadbeef;
-	size_t n = kh_sketch_run(sk, &st, key, pos);
+	size_t n = kh_sampling_run(sk, &st, key, pos);
 	assert_true(n <= bound);
 	assert_true(key[bound] == UINT64_C(0xdeadbeef) && pos[bound] == 0xdeadbeef);
 	for (size_t i = 0; i < n; i++) {
@@ -116,7 +117,7 @@ static void same(const feature *a, size_t na, const feature *b, size_t nb)
 		assert_true(a[i].key == b[i].key && a[i].pos == b[i].pos);
 }
 
-/* --- sequences that are hard ----------------------------------------------------------- */
+/* --- sequences that are hard ------------------------------------------------------ */
 static char *hard_bases(unsigned kind, size_t n)
 {
 	char *s = random_bases(n, kind == 1 ? 7 : kind == 2 ? 60 : 0);
@@ -140,13 +141,14 @@ static void test_definition(void **state)
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned l = 0; l < sizeof length / sizeof length[0]; l++)
 			for (unsigned kind = 0; kind < KINDS; kind++) {
-				const kh_sketch *sk = &schemes[i];
+				const kh_sampling *sk = &schemes[i];
 				char *s = hard_bases(kind, length[l]);
 				packed p = pack(s, length[l]);
-				size_t starts = kh_sketch_starts(sk, length[l]);
+				size_t starts = kh_sampling_starts(sk, length[l]);
 				size_t na = run(sk, &p, 0, starts, a);
-				size_t nb = sk->scheme == KH_SYNCMER ? slow_syncmer(sk, s, starts, b)
-								     : slow_minhash(sk, s, starts, b);
+				size_t nb = sk->scheme == KH_SYNCMER
+						    ? slow_syncmer(sk, s, starts, b)
+						    : slow_minhash(sk, s, starts, b);
 
 				qsort(b, nb, sizeof *b, by_order);
 				same(a, na, b, nb);
@@ -166,14 +168,16 @@ static void test_strands(void **state)
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned kind = 0; kind < KINDS; kind++)
 			for (int round = 0; round < 8; round++) {
-				const kh_sketch *sk = &schemes[i];
-				/* minhash: its windows lie alike on both strands if they fill the read */
+				const kh_sampling *sk = &schemes[i];
+				/* minhash: its windows lie alike on both strands if they fill
+				 * the read */
 				size_t n = sk->scheme == KH_SYNCMER ? 40 + test_rand() % 1500
 								    : sk->k - 1 + sk->stride;
 				char *s = hard_bases(kind, n), *r = reversed(s);
 				packed p = pack(s, n), q = pack(r, n);
-				size_t starts = kh_sketch_starts(sk, n);
-				size_t na = run(sk, &p, 0, starts, a), nb = run(sk, &q, 0, starts, b);
+				size_t starts = kh_sampling_starts(sk, n);
+				size_t na = run(sk, &p, 0, starts, a),
+				       nb = run(sk, &q, 0, starts, b);
 
 				for (size_t j = 0; j < nb && sk->scheme == KH_SYNCMER; j++)
 					b[j].pos = (uint32_t)(starts - 1 - b[j].pos);
@@ -196,8 +200,8 @@ static void test_pieces(void **state)
 	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned kind = 0; kind < 6; kind++) {
-			const kh_sketch *sk = &schemes[i];
-			uint64_t n = 9000, starts = kh_sketch_starts(sk, n), at = 0;
+			const kh_sampling *sk = &schemes[i];
+			uint64_t n = 9000, starts = kh_sampling_starts(sk, n), at = 0;
 			char *s = hard_bases(kind, n);
 			packed p = pack(s, n);
 			size_t nw = run(sk, &p, 0, starts, whole), got = 0;
@@ -206,7 +210,8 @@ static void test_pieces(void **state)
 				uint64_t to = at + test_rand() % 1100;
 
 				if (sk->scheme == KH_MINHASH)
-					to = at + (to - at + sk->stride - 1) / sk->stride * sk->stride;
+					to = at +
+					     (to - at + sk->stride - 1) / sk->stride * sk->stride;
 				to = to < starts ? to : starts;
 				size_t m = run(sk, &p, at, to, part);
 				for (size_t j = 0; j < m; j++)
@@ -226,7 +231,7 @@ static void test_pieces(void **state)
 /* What is kept of a genome is kept of a read. */
 static void test_context_free(void **state)
 {
-	const kh_sketch *sk = &schemes[0];
+	const kh_sampling *sk = &schemes[0];
 	char *s = random_bases(3000, 100);
 	packed p = pack(s, 3000);
 	feature whole[1500], read[200];
@@ -260,10 +265,12 @@ static void test_distance(void **state)
 		for (unsigned kind = 0; kind < KINDS; kind++) {
 			char *s = hard_bases(kind, 50000);
 			packed p = pack(s, 50000);
-			size_t n = run(&schemes[i], &p, 0, kh_sketch_starts(&schemes[i], 50000), f);
+			size_t n =
+				run(&schemes[i], &p, 0, kh_sampling_starts(&schemes[i], 50000), f);
 
 			for (size_t j = 1; j < n; j++)
-				assert_true(f[j].pos - f[j - 1].pos > (schemes[i].k - schemes[i].s) / 2);
+				assert_true(f[j].pos - f[j - 1].pos >
+					    (schemes[i].k - schemes[i].s) / 2);
 			unpack(&p);
 			free(s);
 		}
@@ -272,34 +279,42 @@ static void test_distance(void **state)
 
 static void test_parameters(void **state)
 {
-	static const struct { kh_sketch sk; const char *want;
+	static const struct { kh_sampling sk; const char *want;
 	} bad[] = {
-		{ { 2, 18, 12, 112 }, "scheme 2" }, { { KH_SYNCMER, 7, 3, 112 }, "k is 7" },
-		{ { KH_SYNCMER, 32, 26, 112 }, "k is 32" }, { { KH_SYNCMER, 18, 12, 15 }, "stride is 15" },
-		{ { KH_MINHASH, 18, 16, 4097 }, "stride is 4097" }, { { KH_MINHASH, 18, 0, 112 }, "are 0" },
-		{ { KH_MINHASH, 18, 65, 112 }, "are 65" }, { { KH_SYNCMER, 18, 11, 112 }, "even" },
-		{ { KH_SYNCMER, 18, 18, 112 }, "even" }, { { KH_SYNCMER, 18, 20, 112 }, "even" },
-		{ { KH_SYNCMER, 31, 13, 112 }, "even" }, { { KH_SYNCMER, 8, 0, 112 }, "even" },
-		{ { UINT32_MAX, 18, 12, 112 }, "scheme" }, { { KH_SYNCMER, UINT32_MAX, 1, 112 }, "k is" },
+		{ { 2, 18, 12, 112 }, "scheme 2" },
+		{ { KH_SYNCMER, 7, 3, 112 }, "k is 7" },
+		{ { KH_SYNCMER, 32, 26, 112 }, "k is 32" },
+		{ { KH_SYNCMER, 18, 12, 15 }, "stride is 15" },
+		{ { KH_MINHASH, 18, 16, 4097 }, "stride is 4097" },
+		{ { KH_MINHASH, 18, 0, 112 }, "are 0" },
+		{ { KH_MINHASH, 18, 65, 112 }, "are 65" },
+		{ { KH_SYNCMER, 18, 11, 112 }, "even" },
+		{ { KH_SYNCMER, 18, 18, 112 }, "even" },
+		{ { KH_SYNCMER, 18, 20, 112 }, "even" },
+		{ { KH_SYNCMER, 31, 13, 112 }, "even" },
+		{ { KH_SYNCMER, 8, 0, 112 }, "even" },
+		{ { UINT32_MAX, 18, 12, 112 }, "scheme" },
+		{ { KH_SYNCMER, UINT32_MAX, 1, 112 }, "k is" },
 	};
 	kh_err err;
 
 	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
-		assert_int_equal(kh_sketch_check(&schemes[i], &err), 0);
+		assert_int_equal(kh_sampling_check(&schemes[i], &err), 0);
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(kh_sketch_check(&bad[i].sk, &err), KH_EUSAGE);
+		assert_int_equal(kh_sampling_check(&bad[i].sk, &err), KH_EUSAGE);
 		assert_non_null(strstr(err.msg, bad[i].want));
 	}
 }
 
 /* Features spread evenly over the 256 ranges, whatever the sampling prefers. */
-static void spread(const kh_sketch *sk, size_t want)
+static void spread(const kh_sampling *sk, size_t want)
 {
 	enum { LEN = 1 << 20 };
 	uint64_t count[KH_RANGES] = { 0 }, total = 0, max = 0;
-	size_t bound = (size_t)kh_sketch_bound(sk, LEN);
-	uint64_t *key = malloc(bound * sizeof *key), *bases = malloc((LEN / 32 + 2) * sizeof *bases);
+	size_t bound = (size_t)kh_sampling_bound(sk, LEN);
+	uint64_t *key = malloc(bound * sizeof *key),
+		 *bases = malloc((LEN / 32 + 2) * sizeof *bases);
 	uint32_t *pos = malloc(bound * sizeof *pos), *amb = calloc(LEN / 32 + 2, sizeof *amb);
 
 	while (total < want) {
@@ -307,7 +322,7 @@ static void spread(const kh_sketch *sk, size_t want)
 
 		for (size_t i = 0; i < LEN / 32 + 2; i++)
 			bases[i] = test_rand();
-		size_t n = kh_sketch_run(sk, &st, key, pos);
+		size_t n = kh_sampling_run(sk, &st, key, pos);
 		for (size_t i = 0; i < n; i++)
 			count[kh_key_range(key[i])]++;
 		total += n;
@@ -339,7 +354,7 @@ static void test_simd(void **state)
 	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
-			kh_sketch sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112 };
+			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112 };
 			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk);
 			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
 			char *text = random_bases(at + n + sk.k - 1, 0);
@@ -369,5 +384,5 @@ int main(void)
 	};
 
 	test_seed();
-	return cmocka_run_group_tests_name("sketch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sampling", tests, NULL, NULL);
 }

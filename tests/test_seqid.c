@@ -1,4 +1,4 @@
-/* test_targets.c - header tags, sequence ids and their taxids */
+/* test_seqid.c - header tags, sequence ids and their taxids */
 #include "test.h"
 
 #include <dirent.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "targets.h"
+#include "taxonomy/seqid.h"
 
 /* Gives a text in reads of `step` bytes, or of random length if 0; fails at `fail`. */
 typedef struct reader {
@@ -219,7 +219,7 @@ static const struct { const char *file, *want; } corpus[] = {
 	{ "good-accession2taxid", "511145 2697049 511145 10710 0 0" },
 	{ "good-no-header", "511145 2697049 511145 10710 0 0" },
 	{ "good-crlf", "511145 2697049 511145 10710 0 0" },
-	{ "good-no-final-newline", "511145 2697049 511145 10710 0 0" },
+	{ "bad-no-final-newline", ".tsv:6: the last row has no line end: the table was cut off" },
 	{ "good-empty-rows", "511145 2697049 511145 10710 0 0" },
 	{ "good-clash-elsewhere", "511145 2697049 511145 10710 0 0" },
 	{ "good-two-columns", "511145 0 0 0 562 9606" },
@@ -244,7 +244,7 @@ static const struct { const char *file, *want; } corpus[] = {
 	{ "bad-accession-empty", ".tsv:2: the sequence id is empty" },
 	{ "bad-two-taxids", ".tsv:7: taxid 562 for \"NC_000913.3\", which had 511145" },
 	{ "bad-two-taxids-versions", ".tsv:3: taxid 6 for \"NC_000913\", which had 5" },
-	{ "bad-cut", ".tsv:4: 2 columns, expected 4" },
+	{ "bad-cut", ".tsv:4: the last row has no line end" },
 	{ "bad-header-again", ".tsv:7: \"taxid\" is not a taxid" },
 	{ "bad-own-header", ".tsv:1: \"taxid\" is not a taxid" },
 	{ "bad-binary", ".tsv:1: 1 columns, expected 2 or 4" },
@@ -302,7 +302,7 @@ static void test_corpus(void **state)
 static void test_gz(void **state)
 {
 	static const char text[] = "NC_000913\tNC_000913.3\t511145\t0\nX\tX.1\t1\t0\n";
-	char path[] = "test_targets.gz.XXXXXX";
+	char path[] = "test_seqid.gz.XXXXXX";
 	int fd = mkstemp(path);
 	kh_idmap *m = wanting(ids);
 	kh_err err;

@@ -1,7 +1,7 @@
 /* test_shard.c - runs of ranges with near-equal weights */
 #include "test.h"
 #include <string.h>
-#include "shard.h"
+#include "index/shard.h"
 
 static uint64_t weight[KH_RANGES];
 
@@ -67,7 +67,7 @@ static void test_equal(void **state)
 	}
 }
 
-/* Range p is of p * n / 256: what the kernels of cuda/shard.cu go by. */
+/* Range p is of p * n / 256: what the kernels of cuda/kernels/split.cu go by. */
 static void test_even(void **state)
 {
 	kh_shards s;
@@ -104,7 +104,9 @@ static void test_random(void **state)
 		unsigned most = (unsigned)(test_rand() % 60);
 
 		for (unsigned p = 0; p < KH_RANGES; p++)
-			weight[p] = test_rand() % 3 ? (test_rand() >> 8) >> (test_rand() % (most + 1)) >> 4 : 0;
+			weight[p] = test_rand() % 3
+					    ? (test_rand() >> 8) >> (test_rand() % (most + 1)) >> 4
+					    : 0;
 		check_all();
 	}
 }

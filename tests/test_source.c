@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <string.h>
 #include "gz_make.h"
-#include "source.h"
+#include "io/source.h"
 
 static const char *const library[] = { "zlib", "isal", "libdeflate", "" };
 enum { N_LIBRARIES = sizeof library / sizeof *library };
@@ -35,23 +35,23 @@ static void read_stream(kh_source *s, struct out *o, size_t step)
 
 static void read_runs(kh_source *s, struct out *o, size_t step)
 {
-	kh_run run = { 0 };
+	kh_bgzf_run run = { 0 };
 	int rc = 0;
 
 	while (kh_source_kind(s) == KH_SOURCE_BGZF) {
-		rc = kh_source_run(s, &run, step, &o->err);
+		rc = kh_source_bgzf_run(s, &run, step, &o->err);
 		if (rc)
 			break;
 		char *buf = malloc(run.n_out + 1);
 		size_t n;
-		rc = kh_run_inflate(&run, kh_source_name(s), buf, &n, &o->err);
+		rc = kh_bgzf_run_inflate(&run, kh_source_name(s), buf, &n, &o->err);
 		bytes_add(&o->text, buf, n);
 		free(buf);
 		if (rc || run.n_out == 0)
 			break;
 		assert_int_equal(n, run.n_out);
 	}
-	kh_run_free(&run);
+	kh_bgzf_run_free(&run);
 	o->rc = rc;
 	if (!rc && kh_source_kind(s) != KH_SOURCE_BGZF)
 		read_stream(s, o, step);

@@ -4,31 +4,31 @@
 
 static void test_usage(void **state)
 {
-	kh_table_config c = { .capacity = 10, .key_bits = 32, .value_bits = 32 };
-	kh_table *t = NULL;
+	kht_table_config c = { .capacity = 10, .key_bits = 32, .value_bits = 32 };
+	kht_table *t = NULL;
 	kh_err err;
 
 	(void)state;
-	assert_int_equal(kh_table_open("nothing", &c, NULL, &t, &err), KH_EUSAGE);
+	assert_int_equal(kht_table_open("nothing", &c, NULL, &t, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "no table is called 'nothing'");
 	c.key_bits = 16;
-	assert_int_equal(kh_table_open("csr", &c, NULL, &t, &err), KH_EUSAGE);
+	assert_int_equal(kht_table_open("csr", &c, NULL, &t, &err), KH_EUSAGE);
 	c.key_bits = 32;
 	c.group = 3;
-	assert_int_equal(kh_table_open("single", &c, NULL, &t, &err), KH_EUSAGE);
+	assert_int_equal(kht_table_open("single", &c, NULL, &t, &err), KH_EUSAGE);
 	c.group = 0;
-	assert_int_equal(kh_table_open("csr", &c, NULL, &t, &err), KH_OK);
-	assert_int_equal(kh_table_clean(t, NULL, &err), KH_EUSAGE);
+	assert_int_equal(kht_table_open("csr", &c, NULL, &t, &err), KH_OK);
+	assert_int_equal(kht_table_clean(t, NULL, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "table csr has no clean");
-	struct job j = { .sys = kh_table_system_find("csr"), .what = "no queries" };
-	kh_keys none = { NULL, 0 };
-	kh_lists out = { gpu_new(8), NULL, 0 };
-	assert_int_equal(kh_table_retrieve(t, &none, &out, NULL, &err), KH_OK);
+	struct job j = { .sys = kht_table_system_find("csr"), .what = "no queries" };
+	kht_keys none = { NULL, 0 };
+	kht_lists out = { gpu_new(8), NULL, 0 };
+	assert_int_equal(kht_table_retrieve(t, &none, &out, NULL, &err), KH_OK);
 	uint64_t *first = gpu_take(&j, out.offsets, 8);
 	assert_int_equal(*first, 0);
 	free(first);
-	kh_table_close(t);
-	kh_table_close(NULL);
+	kht_table_close(t);
+	kht_table_close(NULL);
 }
 
 static void sizes(struct job *j)
@@ -95,20 +95,20 @@ static void test_marks(void **state)
 static void groups(struct job *j)
 {
 	for (unsigned g = 1; g <= 32; g *= small() ? 8 : 2)
-		for (int layout = KH_LAYOUT_PACKED; layout <= KH_LAYOUT_SOA; layout++) {
+		for (int layout = KHT_LAYOUT_PACKED; layout <= KHT_LAYOUT_SOA; layout++) {
 			bool open = strcmp(j->sys->name, "single") == 0 ||
 				    strcmp(j->sys->name, "multi") == 0;
 			struct pair *p;
 
-			if (layout == KH_LAYOUT_PACKED &&
+			if (layout == KHT_LAYOUT_PACKED &&
 			    (j->cfg.key_bits != 32 || j->cfg.value_bits != 32))
 				continue;
-			if (!open && layout != KH_LAYOUT_SOA)
+			if (!open && layout != KHT_LAYOUT_SOA)
 				continue;
 			p = make_pairs(j, 3000, 1500);
 			j->cfg.group = g;
 			j->cfg.load = 0.97;
-			j->cfg.layout = (enum kh_layout)layout;
+			j->cfg.layout = (enum kht_layout)layout;
 			run_pairs(j, p, 3000, "groups and layouts");
 			free(p);
 		}
@@ -117,7 +117,7 @@ static void groups(struct job *j)
 static void test_groups(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_DYNAMIC, groups);
+	each_system(KHT_TABLE_DYNAMIC, groups);
 }
 
 /* The papers' parameters, away from their defaults. */
@@ -125,7 +125,7 @@ static void parameters(struct job *j)
 {
 	static const struct {
 		const char *name;
-		kh_table_config c;
+		kht_table_config c;
 	} with[] = {
 		{ "hashgraph1", { .range = 0.25 } },
 		{ "hashgraph1", { .range = 4 } },
@@ -144,7 +144,7 @@ static void parameters(struct job *j)
 		{ "bucket64", { .load = 1 } },
 		{ "single", { .window = 32, .group = 2 } },
 		{ "multi", { .window = 64, .group = 4, .load = 1 } },
-		{ "dachash", { .mapping = KH_MAP_QUAD, .length = 1.5 } },
+		{ "dachash", { .mapping = KHT_MAP_QUAD, .length = 1.5 } },
 		{ "dachash", { .node = 16, .length = 0.7 } },
 	};
 
@@ -154,7 +154,7 @@ static void parameters(struct job *j)
 
 		if (strcmp(with[i].name, j->sys->name) != 0)
 			continue;
-		p = make_pairs(j, 5000, j->sys->can & KH_TABLE_MULTI ? 400 : 3000);
+		p = make_pairs(j, 5000, j->sys->can & KHT_TABLE_MULTI ? 400 : 3000);
 		j->cfg = with[i].c;
 		j->cfg.key_bits = kb;
 		j->cfg.value_bits = vb;
@@ -180,21 +180,21 @@ static void batches(struct job *j)
 	for (size_t from = 0, n = 1; from < 4000; from += n, n = n * 2 + 1)
 		insert(j, p + from, from + n < 4000 ? n : 4000 - from);
 	check_all(j, p, 4000);
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(p);
 }
 
 static void test_batches(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_DYNAMIC, batches);
+	each_system(KHT_TABLE_DYNAMIC, batches);
 }
 
 /* Twice as many keys as slots: those that fail are counted, the others are there. */
 static void full(struct job *j)
 {
 	struct pair *p = make_pairs(j, 4000, UINT64_C(1) << 40), *s = p;
-	kh_table_stats st;
+	kht_table_stats st;
 	kh_err err;
 
 	j->what = "full";
@@ -203,51 +203,50 @@ static void full(struct job *j)
 	j->cfg.pool = strcmp(j->sys->name, "dachash") == 0 ? 4 : 1500;
 	open_job(j);
 	insert(j, p, 4000);
-	CHECK(j, kh_table_status(j->t, NULL, &st, &err) == KH_ENOMEM);
+	CHECK(j, kht_table_status(j->t, NULL, &st, &err) == KH_ENOMEM);
 	CHECK(j, st.failed > 0 && st.failed < 4000);
 	if (strcmp(j->sys->name, "bucketlist") != 0) {
 		size_t d = 0;
 		qsort(s, 4000, sizeof *s, by_pair);
 		for (size_t i = 0; i < 4000; i++)
 			d += i == 0 || s[i].k != s[i - 1].k;
-		CHECK(j,
-		      st.pairs + st.failed == (j->sys->can & KH_TABLE_MULTI ? 4000 : d));
+		CHECK(j, st.pairs + st.failed == (j->sys->can & KHT_TABLE_MULTI ? 4000 : d));
 	}
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(p);
 }
 
 static void test_full(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_DYNAMIC, full);
+	each_system(KHT_TABLE_DYNAMIC, full);
 }
 
 /* Less room than values: reported, nothing written beyond. */
 static void truncated(struct job *j)
 {
 	struct pair *p = make_pairs(j, 3000, 500);
-	kh_keys q = { gpu_pairs(p, 3000, 0, j->cfg.key_bits), 3000 };
-	kh_lists out = { gpu_new(3001 * 8), gpu_new(100 * j->cfg.value_bits / 8), 100 };
+	kht_keys q = { gpu_pairs(p, 3000, 0, j->cfg.key_bits), 3000 };
+	kht_lists out = { gpu_new(3001 * 8), gpu_new(100 * j->cfg.value_bits / 8), 100 };
 	kh_err err;
 
 	j->what = "truncated";
 	j->cfg.capacity = 3000;
 	open_job(j);
 	insert(j, p, 3000);
-	ok(j, kh_table_retrieve(j->t, &q, &out, NULL, &err), &err);
-	CHECK(j, kh_table_status(j->t, NULL, NULL, &err) == KH_ENOMEM);
+	ok(j, kht_table_retrieve(j->t, &q, &out, NULL, &err), &err);
+	CHECK(j, kht_table_status(j->t, NULL, NULL, &err) == KH_ENOMEM);
 	free(gpu_take(j, out.offsets, 3001 * 8));
 	free(gpu_take(j, out.values, 100 * j->cfg.value_bits / 8));
 	cuda_ok(cudaFree((void *)q.keys));
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(p);
 }
 
 static void test_truncated(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_MULTI, truncated);
+	each_system(KHT_TABLE_MULTI, truncated);
 }
 
 int main(void)

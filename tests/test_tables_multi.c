@@ -5,7 +5,7 @@
  * refuses that, peer copies do not.
  */
 #include "tables_harness.h"
-#include "dtable.h"
+#include "cuda/tables/dtable.h"
 
 #define MEMBERS 16
 
@@ -14,11 +14,11 @@ struct world { /* the members, and what lies on each */
 	int device[MEMBERS];
 	unsigned members;
 	kh_gpu_comm *comm;
-	kh_dtable *d;
-	kh_dtable_config cfg;
+	kht_dtable *d;
+	kht_dtable_config cfg;
 	struct pair *pair[MEMBERS];
 	size_t n[MEMBERS];
-	struct pair *model;             /* all, sorted */
+	struct pair *model; /* all, sorted */
 	size_t all;
 };
 
@@ -26,12 +26,12 @@ struct world { /* the members, and what lies on each */
 struct load {
 	const char *what;
 	uint64_t (*key)(uint64_t i, uint64_t all);
-	size_t each;                    /* pairs a member */
-	int without;                    /* member that has none, from the end; 0: all have */
-	bool even;                      /* keys allow even loads */
+	size_t each; /* pairs a member */
+	int without; /* member that has none, from the end; 0: all have */
+	bool even;   /* keys allow even loads */
 };
 
-static const kh_table_system hashgraph = { "hashgraph", "", KH_TABLE_MULTI, 1, NULL };
+static const kht_table_system hashgraph = { "hashgraph", "", KHT_TABLE_MULTI, 1, NULL };
 
 static uint64_t scatter(uint64_t i) { return (i + 77) * UINT64_C(0x9e3779b97f4a7c15); }
 static uint64_t unique(uint64_t i, uint64_t all) { return (void)all, scatter(i); }
@@ -43,7 +43,7 @@ static uint64_t third(uint64_t i, uint64_t all)
 }
 static uint64_t sequence(uint64_t i, uint64_t all) { return (void)all, i; }
 
-/* --- the world ------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------- */
 static unsigned gpus(void)
 {
 	int n = 0;
@@ -88,10 +88,9 @@ static void make_load(struct world *w, const struct load *l, unsigned seed)
 	for (unsigned i = 0; i < w->members; i++) {
 		w->pair[i] = w->model + at;
 		for (size_t k = 0; k < w->n[i]; k++, at++)
-			w->model[at] = (struct pair) {
-				cut(l->key(at + seed, w->all), w->cfg.table.key_bits),
-				cut(test_rand(), w->cfg.table.value_bits)
-			};
+			w->model[at] = (struct pair) { cut(l->key(at + seed, w->all),
+							   w->cfg.table.key_bits),
+						       cut(test_rand(), w->cfg.table.value_bits) };
 	}
 }
 
@@ -102,25 +101,24 @@ static void open_table(struct world *w)
 	w->j.cfg = w->cfg.table;
 	w->cfg.table.capacity = w->all + 1;
 	w->cfg.table.side = w->all + 1;
-	ok(&w->j, kh_dtable_open(&w->cfg, w->comm, w->device, w->members, &w->d, &err), &err);
+	ok(&w->j, kht_dtable_open(&w->cfg, w->comm, w->device, w->members, &w->d, &err), &err);
 }
 
 /* Pairs `from` to `to` (of 4) of each member. */
 static void insert_part(struct world *w, unsigned from, unsigned to)
 {
-	kh_dpart part[MEMBERS];
+	kht_dpart part[MEMBERS];
 	kh_err err;
 
 	for (unsigned i = 0; i < w->members; i++) {
 		const size_t a = w->n[i] * from / 4, n = w->n[i] * to / 4 - a;
 
 		use(w, i);
-		part[i] = (kh_dpart) { gpu_pairs(w->pair[i] + a, n, 0, w->cfg.table.key_bits),
-				       gpu_pairs(w->pair[i] + a, n, 1,
-						 w->cfg.table.value_bits),
-				       n, NULL };
+		part[i] = (kht_dpart) { gpu_pairs(w->pair[i] + a, n, 0, w->cfg.table.key_bits),
+					gpu_pairs(w->pair[i] + a, n, 1, w->cfg.table.value_bits), n,
+					NULL };
 	}
-	ok(&w->j, kh_dtable_insert(w->d, part, &err), &err);
+	ok(&w->j, kht_dtable_insert(w->d, part, &err), &err);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
 		cuda_ok(cudaFree((void *)part[i].keys));
@@ -128,10 +126,10 @@ static void insert_part(struct world *w, unsigned from, unsigned to)
 	}
 }
 
-/* --- queries -------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------- */
 struct asked {
 	struct pair *q[MEMBERS];
-	kh_dpart part[MEMBERS];
+	kht_dpart part[MEMBERS];
 };
 
 /* Member i asks for each key that it is the i-th to ask for, for some twice, for others that
@@ -147,8 +145,7 @@ static void make_questions(struct world *w, struct asked *a)
 			if (k == 0 || w->model[k].k != w->model[k - 1].k) {
 				a->q[i][n++].k = w->model[k].k;
 				if (k % 3 == 0)
-					a->q[i][n++].k =
-						cut(test_rand(), w->cfg.table.key_bits);
+					a->q[i][n++].k = cut(test_rand(), w->cfg.table.key_bits);
 			}
 		a->q[i][n++].k = w->all ? w->model[w->all / 2].k : 5;
 		a->q[i][n++].k = cut(~UINT64_C(0), w->cfg.table.key_bits);
@@ -161,9 +158,8 @@ static void make_questions(struct world *w, struct asked *a)
 			a->q[i][o] = x;
 		}
 		use(w, i);
-		a->part[i] = (kh_dpart) {
-			gpu_pairs(a->q[i], n, 0, w->cfg.table.key_bits), NULL, n, NULL
-		};
+		a->part[i] = (kht_dpart) { gpu_pairs(a->q[i], n, 0, w->cfg.table.key_bits), NULL, n,
+					   NULL };
 	}
 }
 
@@ -181,7 +177,7 @@ static size_t wanted(const struct world *w, uint64_t k)
 {
 	size_t r = multiplicity(w->model, w->all, k);
 
-	return w->j.sys->can & KH_TABLE_MULTI ? r : r > 0;
+	return w->j.sys->can & KHT_TABLE_MULTI ? r : r > 0;
 }
 
 static void ask_counts(struct world *w, const struct asked *a, bool join)
@@ -193,7 +189,7 @@ static void ask_counts(struct world *w, const struct asked *a, bool join)
 		use(w, i);
 		count[i] = gpu_new(a->part[i].n * 4);
 	}
-	ok(&w->j, (join ? kh_dtable_join : kh_dtable_count)(w->d, a->part, count, &err), &err);
+	ok(&w->j, (join ? kht_dtable_join : kht_dtable_count)(w->d, a->part, count, &err), &err);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
 		uint32_t *c = gpu_take(&w->j, count[i], a->part[i].n * 4);
@@ -203,8 +199,7 @@ static void ask_counts(struct world *w, const struct asked *a, bool join)
 	}
 }
 
-static void check_list(const struct world *w, uint64_t k, const void *values, size_t from,
-		       size_t n)
+static void check_list(const struct world *w, uint64_t k, const void *values, size_t from, size_t n)
 {
 	const unsigned vb = w->cfg.table.value_bits;
 	const size_t first = lower(w->model, w->all, k);
@@ -215,7 +210,7 @@ static void check_list(const struct world *w, uint64_t k, const void *values, si
 		list[i] = at(values, from + i, vb);
 	qsort(list, n, sizeof *list, by_u64);
 	for (size_t i = 0; i < n; i++)
-		CHECK(&w->j, w->j.sys->can & KH_TABLE_MULTI
+		CHECK(&w->j, w->j.sys->can & KHT_TABLE_MULTI
 				     ? list[i] == w->model[first + i].v
 				     : has_pair(w->model, w->all, k, list[i]));
 	free(list);
@@ -224,7 +219,7 @@ static void check_list(const struct world *w, uint64_t k, const void *values, si
 static void ask_lists(struct world *w, const struct asked *a)
 {
 	const unsigned vb = w->cfg.table.value_bits;
-	kh_lists out[MEMBERS];
+	kht_lists out[MEMBERS];
 	kh_err err;
 
 	for (unsigned i = 0; i < w->members; i++) {
@@ -235,8 +230,8 @@ static void ask_lists(struct world *w, const struct asked *a)
 			out[i].capacity += wanted(w, a->q[i][k].k);
 		out[i].values = gpu_new(out[i].capacity * vb / 8);
 	}
-	ok(&w->j, kh_dtable_retrieve(w->d, a->part, out, &err), &err);
-	ok(&w->j, kh_dtable_status(w->d, NULL, &err), &err);
+	ok(&w->j, kht_dtable_retrieve(w->d, a->part, out, &err), &err);
+	ok(&w->j, kht_dtable_status(w->d, NULL, &err), &err);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
 		uint64_t *o = gpu_take(&w->j, out[i].offsets, (a->part[i].n + 1) * 8);
@@ -252,7 +247,7 @@ static void ask_lists(struct world *w, const struct asked *a)
 static void check_world(struct world *w, const struct load *l)
 {
 	struct asked a;
-	kh_dtable_stats s;
+	kht_dtable_stats s;
 	kh_err err;
 
 	qsort(w->model, w->all, sizeof *w->model, by_pair);
@@ -263,7 +258,7 @@ static void check_world(struct world *w, const struct load *l)
 	if (w->cfg.table.value_bits)
 		ask_lists(w, &a);
 	drop_questions(w, &a);
-	ok(&w->j, kh_dtable_status(w->d, &s, &err), &err);
+	ok(&w->j, kht_dtable_status(w->d, &s, &err), &err);
 	CHECK(&w->j, s.members == w->members && s.pairs == w->all);
 	if (l->even && w->j.sys == &hashgraph)
 		CHECK(&w->j, (double)s.most <= 1.05 * (double)w->all / w->members + 3);
@@ -274,14 +269,14 @@ static void run_load(struct world *w, const struct load *l)
 	w->j.what = l->what;
 	make_load(w, l, 0);
 	open_table(w);
-	if (w->j.sys->can & KH_TABLE_DYNAMIC) {
+	if (w->j.sys->can & KHT_TABLE_DYNAMIC) {
 		insert_part(w, 0, 1);
 		insert_part(w, 1, 4);
 	} else {
 		insert_part(w, 0, 4);
 	}
 	check_world(w, l);
-	kh_dtable_close(w->d);
+	kht_dtable_close(w->d);
 	free(w->model);
 }
 
@@ -299,30 +294,30 @@ static void each_world(void (*f)(struct world *))
 
 static void each_width(struct world *w, const struct load *l, const char *system, bool alone)
 {
-	static const unsigned widths[4][2] = {
-		{ 32, 32 }, { 64, 64 }, { 32, 64 }, { 64, 32 }
-	};
+	static const unsigned widths[4][2] = { { 32, 32 }, { 64, 64 }, { 32, 64 }, { 64, 32 } };
 
 	const int most = small() ? 1 : w->j.sys == &hashgraph ? 4 : 2;
 
 	for (int k = 0; k < most; k++)
 		for (unsigned chunks = k || alone ? 4 : 1; chunks <= 4; chunks += 3) {
-			w->cfg = (kh_dtable_config) {
+			w->cfg = (kht_dtable_config) {
 				.system = system,
 				.independent = alone,
 				.chunks = chunks,
-				.table = { .key_bits = widths[k][0],
-					   .value_bits = widths[k][1] },
+				.table = { .key_bits = widths[k][0], .value_bits = widths[k][1] },
 			};
 			run_load(w, l);
 		}
 }
 
-/* --- multi-GPU HashGraph -------------------------------------------------------------- */
+/* --- multi-GPU HashGraph ---------------------------------------------------------- */
 static const struct load plain[] = {
-	{ "unique", unique, 6000, 0, true },    { "sixteen a key", sixteen, 9000, 0, true },
-	{ "sequence", sequence, 5000, 0, true }, { "first has none", unique, 700, 1, false },
-	{ "a third equal", third, 3000, 0, false }, { "one each", unique, 1, 0, false },
+	{ "unique", unique, 6000, 0, true },
+	{ "sixteen a key", sixteen, 9000, 0, true },
+	{ "sequence", sequence, 5000, 0, true },
+	{ "first has none", unique, 700, 1, false },
+	{ "a third equal", third, 3000, 0, false },
+	{ "one each", unique, 1, 0, false },
 	{ "none", unique, 0, 0, false },
 };
 
@@ -346,9 +341,9 @@ static void keys_alone(struct world *w)
 {
 	for (size_t i = small() ? 3 : 0; i < sizeof plain / sizeof *plain; i++)
 		for (unsigned bits = 32; bits <= 64; bits += 32) {
-			w->cfg = (kh_dtable_config) { .system = "hashgraph",
-						      .chunks = 2,
-						      .table = { .key_bits = bits } };
+			w->cfg = (kht_dtable_config) { .system = "hashgraph",
+						       .chunks = 2,
+						       .table = { .key_bits = bits } };
 			run_load(w, &plain[i]);
 		}
 }
@@ -368,7 +363,7 @@ static void sizes_of_bins(struct world *w)
 
 	for (int k = 0; k < 3; k++)
 		for (unsigned bits = 0; bits <= 64; bits += 32) {
-			w->cfg = (kh_dtable_config) {
+			w->cfg = (kht_dtable_config) {
 				.system = "hashgraph",
 				.chunks = 4,
 				.table = { .key_bits = bits ? bits : 32,
@@ -387,16 +382,16 @@ static void test_sizes_of_bins(void **state)
 		each_world(sizes_of_bins);
 }
 
-/* --- WarpCore over several GPUs ------------------------------------------------------- */
+/* --- WarpCore over several GPUs --------------------------------------------------- */
 static void warpcores(struct world *w)
 {
 	static const char *const name[] = { "multi", "bucketlist", "single", "bucket64" };
 	static const struct load few = { "one key", one, 300, 0, false };
 
 	for (int k = 0; k < 4; k++) {
-		w->j.sys = kh_table_system_find(name[k]);
+		w->j.sys = kht_table_system_find(name[k]);
 		for (int alone = 0; alone < 2; alone++) {
-			bool multi = w->j.sys->can & KH_TABLE_MULTI;
+			bool multi = w->j.sys->can & KHT_TABLE_MULTI;
 
 			/* Apart, tables of one value a key may have one each. */
 			for (size_t i = small() ? 3 : 0; i < sizeof plain / sizeof *plain; i++)
@@ -415,48 +410,48 @@ static void test_warpcore(void **state)
 	each_world(warpcores);
 }
 
-/* --- refusals ------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------- */
 static void refusals(struct world *w)
 {
 	const struct load l = { "refusals", unique, 900, 0, true };
 	struct asked a;
-	kh_lists out[MEMBERS];
-	kh_dtable *d = NULL;
+	kht_lists out[MEMBERS];
+	kht_dtable *d = NULL;
 	kh_err err;
 
-	w->cfg = (kh_dtable_config) { .system = "csr",
-				      .table = { .key_bits = 32, .value_bits = 32 } };
+	w->cfg = (kht_dtable_config) { .system = "csr",
+				       .table = { .key_bits = 32, .value_bits = 32 } };
 	make_load(w, &l, 0);
 	w->cfg.table.capacity = w->all;
-	assert_int_equal(kh_dtable_open(&w->cfg, w->comm, w->device, w->members, &d, &err),
+	assert_int_equal(kht_dtable_open(&w->cfg, w->comm, w->device, w->members, &d, &err),
 			 KH_EUSAGE);
 	w->cfg.system = "hashgraph";
 	w->cfg.chunks = 17;
-	assert_int_equal(kh_dtable_open(&w->cfg, w->comm, w->device, w->members, &d, &err),
+	assert_int_equal(kht_dtable_open(&w->cfg, w->comm, w->device, w->members, &d, &err),
 			 KH_EUSAGE);
 	w->cfg.chunks = 0;
 	open_table(w);
 	insert_part(w, 0, 4);
-	kh_dpart none[MEMBERS] = { { NULL, NULL, 0, NULL } };
-	assert_int_equal(kh_dtable_insert(w->d, none, &err), KH_EUSAGE);
+	kht_dpart none[MEMBERS] = { { NULL, NULL, 0, NULL } };
+	assert_int_equal(kht_dtable_insert(w->d, none, &err), KH_EUSAGE);
 	assert_string_equal(err.msg, "a HashGraph is built by one insert");
 
 	qsort(w->model, w->all, sizeof *w->model, by_pair);
 	make_questions(w, &a);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
-		out[i] = (kh_lists) { gpu_new((a.part[i].n + 1) * 8), gpu_new(10 * 4), 10 };
+		out[i] = (kht_lists) { gpu_new((a.part[i].n + 1) * 8), gpu_new(10 * 4), 10 };
 	}
-	ok(&w->j, kh_dtable_retrieve(w->d, a.part, out, &err), &err);
-	assert_int_equal(kh_dtable_status(w->d, NULL, &err), KH_ENOMEM);
+	ok(&w->j, kht_dtable_retrieve(w->d, a.part, out, &err), &err);
+	assert_int_equal(kht_dtable_status(w->d, NULL, &err), KH_ENOMEM);
 	for (unsigned i = 0; i < w->members; i++) {
 		use(w, i);
 		free(gpu_take(&w->j, out[i].offsets, (a.part[i].n + 1) * 8));
 		free(gpu_take(&w->j, out[i].values, 10 * 4));
 	}
 	drop_questions(w, &a);
-	kh_dtable_close(w->d);
-	kh_dtable_close(NULL);
+	kht_dtable_close(w->d);
+	kht_dtable_close(NULL);
 	free(w->model);
 }
 

@@ -1,7 +1,7 @@
 /* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size
  */
 #include "tables_harness.h"
-#include "index.h"
+#include "index/index.h"
 
 static void erased(struct job *j)
 {
@@ -24,11 +24,11 @@ static void erased(struct job *j)
 			gone[ng++] = p[i];
 		else
 			left[n++] = p[i];
-	kh_keys q = { gpu_pairs(gone, ng, 0, j->cfg.key_bits), ng };
-	ok(j, kh_table_erase(j->t, &q, NULL, &err), &err);
+	kht_keys q = { gpu_pairs(gone, ng, 0, j->cfg.key_bits), ng };
+	ok(j, kht_table_erase(j->t, &q, NULL, &err), &err);
 	check_all(j, left, n);
-	if (kh_table_can(j->t) & KH_TABLE_MIXED) {
-		ok(j, kh_table_clean(j->t, NULL, &err), &err);
+	if (kht_table_can(j->t) & KHT_TABLE_MIXED) {
+		ok(j, kht_table_clean(j->t, NULL, &err), &err);
 		check_all(j, left, n);
 	}
 	/* Slots of the erased take new keys. */
@@ -38,7 +38,7 @@ static void erased(struct job *j)
 		left[n++] = more[i];
 	check_all(j, left, n);
 	cuda_ok(cudaFree((void *)q.keys));
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(p);
 	free(left);
 	free(gone);
@@ -48,7 +48,7 @@ static void erased(struct job *j)
 static void test_erased(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_ERASE, erased);
+	each_system(KHT_TABLE_ERASE, erased);
 }
 
 /* Operations on distinct keys, in one batch; then what they left. */
@@ -64,33 +64,32 @@ static void mixed_once(struct job *j)
 	j->cfg.capacity = n;
 	open_job(j);
 	for (size_t i = 0; i < 2 * n; i++)
-		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15),
-					   j->cfg.key_bits),
+		p[i] = (struct pair) { cut((i + 7) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits),
 				       i + 1 };
 	insert(j, p, n / 2); /* the first half is there before */
 	for (size_t i = 0; i < n; i++) {
 		op[i] = test_rand() % 4;
-		if (op[i] == KH_OP_INSERT || op[i] == KH_OP_UPDATE) {
+		if (op[i] == KHT_OP_INSERT || op[i] == KHT_OP_UPDATE) {
 			left[nl++] = (struct pair) { p[i].k, p[i].v + 100000 };
 			p[i].v += 100000;
-		} else if (op[i] == KH_OP_SEARCH && i < n / 2) {
+		} else if (op[i] == KHT_OP_SEARCH && i < n / 2) {
 			left[nl++] = p[i];
 		}
 	}
-	kh_ops o = { gpu_new(n), gpu_pairs(p, n, 0, j->cfg.key_bits),
-		     gpu_pairs(p, n, 1, vb), n, MISSING };
+	kht_ops o = { gpu_new(n), gpu_pairs(p, n, 0, j->cfg.key_bits), gpu_pairs(p, n, 1, vb), n,
+		      MISSING };
 	cuda_ok(cudaMemcpy((void *)o.op, op, n, cudaMemcpyHostToDevice));
-	ok(j, kh_table_mixed(j->t, &o, NULL, &err), &err);
+	ok(j, kht_table_mixed(j->t, &o, NULL, &err), &err);
 	void *v = gpu_take(j, o.values, n * vb / 8);
 	for (size_t i = 0; i < n; i++)
-		if (op[i] == KH_OP_SEARCH)
+		if (op[i] == KHT_OP_SEARCH)
 			CHECK(j, at(v, i, vb) == (i < n / 2 ? i + 1 : cut(MISSING, vb)));
 	check_all(j, left, nl);
-	ok(j, kh_table_clean(j->t, NULL, &err), &err);
+	ok(j, kht_table_clean(j->t, NULL, &err), &err);
 	check_all(j, left, nl);
 	cuda_ok(cudaFree((void *)o.op));
 	cuda_ok(cudaFree((void *)o.keys));
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(v);
 	free(p);
 	free(left);
@@ -104,7 +103,7 @@ static void mixed(struct job *j)
 			j->what = k & 1 ? "mixed, reordered" : "mixed";
 			j->cfg.node = node;
 			j->cfg.reorder = k & 1;
-			j->cfg.mapping = k & 2 ? KH_MAP_MANY : KH_MAP_ONE;
+			j->cfg.mapping = k & 2 ? KHT_MAP_MANY : KHT_MAP_ONE;
 			j->cfg.length = k & 2 ? 2.5 : 0.4;
 			mixed_once(j);
 		}
@@ -113,7 +112,7 @@ static void mixed(struct job *j)
 static void test_mixed(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_MIXED, mixed);
+	each_system(KHT_TABLE_MIXED, mixed);
 }
 
 /* Values i < n belong to key i % d; `heavy` more, from n on, to one key. */
@@ -122,16 +121,15 @@ struct load {
 	struct pair *p;
 };
 
-static void large_counts(struct job *j, const struct load *l, const kh_keys *q,
-			 const kh_keys *one)
+static void large_counts(struct job *j, const struct load *l, const kht_keys *q,
+			 const kht_keys *one)
 {
-	bool many =
-		(j->sys->can & KH_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0;
+	bool many = (j->sys->can & KHT_TABLE_MULTI) || strcmp(j->sys->name, "counting") == 0;
 	uint32_t *c = gpu_new(l->d * 4), *h = gpu_new(4);
 	kh_err err;
 
-	ok(j, kh_table_count(j->t, q, c, NULL, &err), &err);
-	ok(j, kh_table_count(j->t, one, h, NULL, &err), &err);
+	ok(j, kht_table_count(j->t, q, c, NULL, &err), &err);
+	ok(j, kht_table_count(j->t, one, h, NULL, &err), &err);
 	c = gpu_take(j, c, l->d * 4);
 	h = gpu_take(j, h, 4);
 	for (size_t i = 0; i < l->d; i++)
@@ -141,18 +139,17 @@ static void large_counts(struct job *j, const struct load *l, const kh_keys *q,
 	free(h);
 }
 
-static void large_lists(struct job *j, const struct load *l, const kh_keys *q,
-			const kh_keys *one)
+static void large_lists(struct job *j, const struct load *l, const kht_keys *q, const kht_keys *one)
 {
 	const unsigned vb = j->cfg.value_bits;
-	kh_lists all = { gpu_new((l->d + 1) * 8), gpu_new(l->n * vb / 8), l->n };
-	kh_lists heavy = { gpu_new(16), gpu_new(l->heavy * vb / 8), l->heavy };
+	kht_lists all = { gpu_new((l->d + 1) * 8), gpu_new(l->n * vb / 8), l->n };
+	kht_lists heavy = { gpu_new(16), gpu_new(l->heavy * vb / 8), l->heavy };
 	uint64_t sum = 0, want = 0;
 	kh_err err;
 
-	ok(j, kh_table_retrieve(j->t, q, &all, NULL, &err), &err);
-	ok(j, kh_table_retrieve(j->t, one, &heavy, NULL, &err), &err);
-	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	ok(j, kht_table_retrieve(j->t, q, &all, NULL, &err), &err);
+	ok(j, kht_table_retrieve(j->t, one, &heavy, NULL, &err), &err);
+	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
 	uint64_t *off = gpu_take(j, all.offsets, (l->d + 1) * 8);
 	void *v = gpu_take(j, all.values, l->n * vb / 8);
 	void *w = gpu_take(j, heavy.values, l->heavy * vb / 8);
@@ -175,8 +172,7 @@ static void large_lists(struct job *j, const struct load *l, const kh_keys *q,
 static void large(struct job *j)
 {
 	bool slow = strcmp(j->sys->name, "multi") == 0;
-	struct load l = { .n = small() ? 20000 : 10000000,
-			  .heavy = small() ? 2000 : 1000000 };
+	struct load l = { .n = small() ? 20000 : 10000000, .heavy = small() ? 2000 : 1000000 };
 	kh_err err;
 
 	j->what = "large";
@@ -190,23 +186,22 @@ static void large(struct job *j)
 			cut((k + 1) * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits), i
 		};
 	}
-	bool keys_only =
-		(j->sys->can & KH_TABLE_DYNAMIC) && !(j->sys->can & KH_TABLE_MULTI);
+	bool keys_only = (j->sys->can & KHT_TABLE_DYNAMIC) && !(j->sys->can & KHT_TABLE_MULTI);
 	j->cfg.distinct = 2 * l.d;
 	j->cfg.capacity = keys_only ? 2 * l.d : l.n + l.heavy;
 	j->cfg.group = slow ? 32 : 0;
 	open_job(j);
 	insert(j, l.p, l.n + l.heavy);
-	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
-	kh_keys q = { gpu_pairs(l.p, l.d, 0, j->cfg.key_bits), l.d };
-	kh_keys one = { gpu_pairs(l.p + l.n, 1, 0, j->cfg.key_bits), 1 };
+	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
+	kht_keys q = { gpu_pairs(l.p, l.d, 0, j->cfg.key_bits), l.d };
+	kht_keys one = { gpu_pairs(l.p + l.n, 1, 0, j->cfg.key_bits), 1 };
 	large_counts(j, &l, &q, &one);
-	if (j->sys->can & KH_TABLE_MULTI)
+	if (j->sys->can & KHT_TABLE_MULTI)
 		large_lists(j, &l, &q, &one);
 	cuda_ok(cudaFree((void *)q.keys));
 	cuda_ok(cudaFree((void *)one.keys));
 	free(l.p);
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 }
 
 static void test_large(void **state)
@@ -222,7 +217,7 @@ static void streams(struct job *j)
 	struct pair *p = make_pairs(j, n, 3000);
 	cudaStream_t s[4];
 	uint32_t *c[4];
-	kh_kv kv[4];
+	kht_kv kv[4];
 	kh_err err;
 
 	j->what = "streams";
@@ -231,17 +226,16 @@ static void streams(struct job *j)
 	cuda_ok(cudaDeviceSynchronize());
 	for (int i = 0; i < 4; i++) {
 		cuda_ok(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
-		kv[i] = (kh_kv) { gpu_pairs(p + i * n / 4, n / 4, 0, j->cfg.key_bits),
-				  gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits),
-				  n / 4 };
+		kv[i] = (kht_kv) { gpu_pairs(p + i * n / 4, n / 4, 0, j->cfg.key_bits),
+				   gpu_pairs(p + i * n / 4, n / 4, 1, j->cfg.value_bits), n / 4 };
 		c[i] = gpu_new(n / 4 * 4);
 	}
 	for (int i = 0; i < 4; i++)
-		ok(j, kh_table_insert(j->t, &kv[i], s[i], &err), &err);
+		ok(j, kht_table_insert(j->t, &kv[i], s[i], &err), &err);
 	cuda_ok(cudaDeviceSynchronize());
 	for (int i = 0; i < 4; i++) {
-		kh_keys q = { kv[i].keys, n / 4 };
-		ok(j, kh_table_count(j->t, &q, c[i], s[i], &err), &err);
+		kht_keys q = { kv[i].keys, n / 4 };
+		ok(j, kht_table_count(j->t, &q, c[i], s[i], &err), &err);
 	}
 	cuda_ok(cudaDeviceSynchronize());
 	struct pair *m = malloc(n * sizeof *m);
@@ -250,9 +244,8 @@ static void streams(struct job *j)
 	for (int i = 0; i < 4; i++) {
 		uint32_t *h = gpu_take(j, c[i], n / 4 * 4);
 		for (size_t k = 0; k < n / 4; k++)
-			CHECK(j, h[k] == ((j->sys->can & KH_TABLE_MULTI) ||
-							  strcmp(j->sys->name,
-								 "counting") == 0
+			CHECK(j, h[k] == ((j->sys->can & KHT_TABLE_MULTI) ||
+							  strcmp(j->sys->name, "counting") == 0
 						  ? multiplicity(m, n, p[i * n / 4 + k].k)
 						  : 1));
 		free(h);
@@ -261,7 +254,7 @@ static void streams(struct job *j)
 		cuda_ok(cudaStreamDestroy(s[i]));
 	}
 	check_all(j, p, n);
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(m);
 	free(p);
 }
@@ -269,18 +262,18 @@ static void streams(struct job *j)
 static void test_streams(void **state)
 {
 	(void)state;
-	each_system(KH_TABLE_DYNAMIC, streams);
+	each_system(KHT_TABLE_DYNAMIC, streams);
 }
 
 /* No false negatives; false positives near what the sizes promise. */
 static void test_bloom(void **state)
 {
-	struct job j = { .sys = kh_table_system_find("bloom"), .what = "bloom" };
+	struct job j = { .sys = kht_table_system_find("bloom"), .what = "bloom" };
 	const size_t n = 20000;
 	kh_err err;
 
 	(void)state;
-	j.cfg = (kh_table_config) {
+	j.cfg = (kht_table_config) {
 		.capacity = n, .key_bits = 64, .value_bits = 32, .bits = 12, .hashes = 6
 	};
 	open_job(&j);
@@ -288,9 +281,9 @@ static void test_bloom(void **state)
 	for (size_t i = 0; i < 2 * n; i++)
 		p[i] = (struct pair) { i * UINT64_C(0x9e3779b97f4a7c15), 0 };
 	insert(&j, p, n);
-	kh_keys q = { gpu_pairs(p, 2 * n, 0, 64), 2 * n };
+	kht_keys q = { gpu_pairs(p, 2 * n, 0, 64), 2 * n };
 	uint32_t *c = gpu_new(2 * n * 4);
-	ok(&j, kh_table_count(j.t, &q, c, NULL, &err), &err);
+	ok(&j, kht_table_count(j.t, &q, c, NULL, &err), &err);
 	c = gpu_take(&j, c, 2 * n * 4);
 	size_t wrong = 0;
 	for (size_t i = 0; i < 2 * n; i++)
@@ -300,12 +293,12 @@ static void test_bloom(void **state)
 			wrong += c[i];
 	CHECK(&j, wrong < n / 50);
 	cuda_ok(cudaFree((void *)q.keys));
-	kh_table_close(j.t);
+	kht_table_close(j.t);
 	free(c);
 	free(p);
 }
 
-/* One range of the product's index, made by src/index.c: the model of row 13. */
+/* One range of the product's index, made by src/index/index.c: the model of `index`. */
 static void encode_range(kh_image *im, const struct pair *p, size_t n, kh_err *err)
 {
 	uint32_t end = 1, zero = 0;
@@ -322,7 +315,7 @@ static void encode_range(kh_image *im, const struct pair *p, size_t n, kh_err *e
 	free(in.loc);
 }
 
-/* The table of row 13 gives what src/index.c gives: merged entries, cap and all. */
+/* The table `index` gives what src/index/index.c gives: merged entries, cap and all. */
 static void index_case(struct job *j, struct pair *p, size_t n)
 {
 	static kh_range dir[KH_RANGES];
@@ -345,33 +338,33 @@ static void index_case(struct job *j, struct pair *p, size_t n)
 		dir[r] = im[r].range;
 	}
 	for (size_t i = 0; i < nq; i++)
-		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir,
-				       kh_key(q[i].k))
+		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir, kh_key(q[i].k),
+				       32)
 				 .n;
-	kh_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kh_lists out = { gpu_new((nq + 1) * 8), gpu_new(total * 4), total };
-	ok(j, kh_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
-	ok(j, kh_table_status(j->t, NULL, NULL, &err), &err);
+	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
+	kht_lists out = { gpu_new((nq + 1) * 8), gpu_new(total * 4), total };
+	ok(j, kht_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
+	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
 	uint64_t *off = gpu_take(j, out.offsets, (nq + 1) * 8), *sum = gpu_new(nq * 8);
 	uint32_t *v = gpu_take(j, out.values, total * 4);
-	ok(j, kh_table_fold(j->t, &keys, sum, NULL, &err), &err);
+	ok(j, kht_table_fold(j->t, &keys, sum, NULL, &err), &err);
 	sum = gpu_take(j, sum, nq * 8);
 	for (size_t i = 0; i < nq; i++) {
 		uint64_t key = kh_key(q[i].k), want = 0;
 		const kh_image *r = &im[kh_key_range(key)];
-		kh_list l = kh_index_find(r->bucket, dir, key);
+		kh_list l = kh_index_find(r->bucket, dir, key, 32);
 
 		CHECK(j, off[i + 1] - off[i] == l.n);
 		for (uint32_t k = 0; k < l.n; k++) {
-			CHECK(j, v[off[i] + k] == r->loc[l.loc + k]);
-			want += r->loc[l.loc + k];
+			CHECK(j, v[off[i] + k] == r->loc[l.bit / 32 + k]);
+			want += r->loc[l.bit / 32 + k];
 		}
 		CHECK(j, sum[i] == want);
 	}
 	for (int r = 0; r < KH_RANGES; r++)
 		kh_image_clear(&im[r]);
 	cuda_ok(cudaFree((void *)keys.keys));
-	kh_table_close(j->t);
+	kht_table_close(j->t);
 	free(off);
 	free(sum);
 	free(v);
@@ -387,8 +380,7 @@ static void test_index(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int k = 0; k < 4; k++) {
-			struct job j = { .sys = kh_table_system_find("index"),
-					 .what = "index" };
+			struct job j = { .sys = kht_table_system_find("index"), .what = "index" };
 			size_t n = k == 0    ? 0
 				   : k == 1  ? 1
 				   : k == 2  ? 3000
@@ -415,24 +407,21 @@ static void test_index(void **state)
  */
 static void test_cuckoo_fails(void **state)
 {
-	struct job j = { .sys = kh_table_system_find("cuckoo"),
-			 .what = "cuckoo too full" };
+	struct job j = { .sys = kht_table_system_find("cuckoo"), .what = "cuckoo too full" };
 	struct pair *p;
 	kh_err err;
 
 	(void)state;
-	j.cfg = (kh_table_config) { .capacity = 5000,
-				    .key_bits = 32,
-				    .value_bits = 32,
-				    .subtables = 2,
-				    .load = 0.95 };
+	j.cfg = (kht_table_config) {
+		.capacity = 5000, .key_bits = 32, .value_bits = 32, .subtables = 2, .load = 0.95
+	};
 	p = make_pairs(&j, 5000, UINT64_C(1) << 40);
 	open_job(&j);
-	kh_kv kv = { gpu_pairs(p, 5000, 0, 32), gpu_pairs(p, 5000, 1, 32), 5000 };
-	CHECK(&j, kh_table_insert(j.t, &kv, NULL, &err) == KH_ENOMEM);
+	kht_kv kv = { gpu_pairs(p, 5000, 0, 32), gpu_pairs(p, 5000, 1, 32), 5000 };
+	CHECK(&j, kht_table_insert(j.t, &kv, NULL, &err) == KH_ENOMEM);
 	cuda_ok(cudaFree((void *)kv.keys));
 	cuda_ok(cudaFree((void *)kv.values));
-	kh_table_close(j.t);
+	kht_table_close(j.t);
 	free(p);
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "bgzf.h"
-#include "text.h"
+#include "io/bgzf.h"
+#include "io/text.h"
 
 enum { THREADS = 8, PIECES = 600, WORKS = 24, MOST = 5 * KH_BGZF_UNIT };
 
@@ -123,7 +123,8 @@ static void test_sequence(void **state)
 		char path[64];
 		kh_text_options o = { path, way < 2, THREADS };
 
-		snprintf(path, sizeof path, "/tmp/kh-text-%d-%d%s", (int)getpid(), way, way < 2 ? ".gz" : "");
+		snprintf(path, sizeof path, "/tmp/kh-text-%d-%d%s", (int)getpid(), way,
+			 way < 2 ? ".gz" : "");
 		memset(&r, 0, sizeof r);
 		r.lend = way % 2 == 0;
 		assert_int_equal(kh_monitor_new(&r.m, &err), 0);
@@ -134,8 +135,8 @@ static void test_sequence(void **state)
 			r.all[i].run = &r;
 			kh_queue_push(r.idle, &r.all[i]);
 		}
-		assert_int_equal(kh_crew_run(r.m, THREADS, worker, &r, &err), 0);
-		assert_int_equal(kh_text_commit(r.text, &err), 0);
+		assert_int_equal(kh_threads_run(r.m, THREADS, worker, &r, &err), 0);
+		assert_int_equal(kh_text_commit(&r.text, 1, &err), 0);
 		for (int i = 0; i < WORKS; i++)         /* all have come back */
 			assert_non_null(kh_queue_try(r.idle));
 		kh_text_close(r.text);

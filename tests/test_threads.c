@@ -1,4 +1,4 @@
-/* test_pipeline.c - queues, ordered delivery, crews; the first error wins */
+/* test_threads.c - queues, ordered delivery, crews; the first error wins */
 #include "test.h"
 
 #include <stdatomic.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <sched.h>
-#include "pipeline.h"
+#include "base/threads.h"
 
 enum { TICKETS = 3000, WINDOW = 7 };
 
@@ -55,7 +55,7 @@ static void nap(uint64_t ticket)
 		nanosleep(&t, NULL);
 }
 
-/* --- ordered delivery -------------------------------------------------------------------- */
+/* --- ordered delivery ------------------------------------------------------------- */
 static void check_seen(unsigned n)
 {
 	assert_int_equal(w.n_seen, n);
@@ -101,7 +101,7 @@ static void test_order(void **state)
 	kh_err err = { 0, "" };
 
 	(void)state;
-	if (kh_crew_run(w.m, 5, order_worker, NULL, &err))
+	if (kh_threads_run(w.m, 5, order_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 }
@@ -112,7 +112,7 @@ static void test_order_fail(void **state)
 
 	(void)state;
 	w.fail_at = 777;
-	assert_int_equal(kh_crew_run(w.m, 5, order_worker, NULL, &err), KH_EFORMAT);
+	assert_int_equal(kh_threads_run(w.m, 5, order_worker, NULL, &err), KH_EFORMAT);
 	assert_string_equal(err.msg, "item 777");
 	check_seen(778);
 }
@@ -124,7 +124,7 @@ static void test_order_wait(void **state)
 	(void)state;
 	w.waits = true;
 	w.seen[0] = 1;
-	if (kh_crew_run(w.m, 6, order_worker, NULL, &err))
+	if (kh_threads_run(w.m, 6, order_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
@@ -173,7 +173,7 @@ static void test_order_room(void **state)
 	assert_int_equal(kh_order_room(w.order, WINDOW, false), 0);
 	for (int i = 0; i < WINDOW; i++)
 		kh_queue_push(w.queue, &token[i]);
-	if (kh_crew_run(w.m, 5, room_worker, NULL, &err))
+	if (kh_threads_run(w.m, 5, room_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
@@ -181,7 +181,7 @@ static void test_order_room(void **state)
 	assert_int_equal(kh_order_room(w.order, UINT64_MAX, true), KH_ECANCEL);
 }
 
-/* --- queues ---------------------------------------------------------------------------------- */
+/* --- queues ----------------------------------------------------------------------- */
 static void test_queue(void **state)
 {
 	(void)state;
@@ -190,7 +190,8 @@ static void test_queue(void **state)
 		for (int i = 0; i < WINDOW; i++)
 			kh_queue_push(w.queue, &w.item[i]);
 		for (int i = 0; i < WINDOW; i++)
-			assert_ptr_equal(i % 2 ? kh_queue_try(w.queue) : kh_queue_pop(w.queue), &w.item[i]);
+			assert_ptr_equal(i % 2 ? kh_queue_try(w.queue) : kh_queue_pop(w.queue),
+					 &w.item[i]);
 		assert_null(kh_queue_try(w.queue));
 		kh_queue_push(w.queue, &w.item[9]);     /* so that the ring turns */
 		assert_ptr_equal(kh_queue_pop(w.queue), &w.item[9]);
@@ -228,7 +229,7 @@ static void test_queue_threads(void **state)
 	(void)state;
 	kh_queue_push(w.queue, &token[0]);
 	kh_queue_push(w.queue, &token[1]);
-	assert_int_equal(kh_crew_run(w.m, 6, token_worker, NULL, &err), 0);
+	assert_int_equal(kh_threads_run(w.m, 6, token_worker, NULL, &err), 0);
 	assert_int_equal(token[0] + token[1], TICKETS);
 }
 
@@ -257,12 +258,12 @@ static void test_waiters_wake(void **state)
 	kh_err err = { 0, "" };
 
 	(void)state;
-	assert_int_equal(kh_crew_run(w.m, 5, waiting_worker, NULL, &err), KH_EIO);
+	assert_int_equal(kh_threads_run(w.m, 5, waiting_worker, NULL, &err), KH_EIO);
 	assert_string_equal(err.msg, "worker 3");
 	assert_int_equal(atomic_load(&w.cancelled), 4);
 }
 
-/* --- the monitor -------------------------------------------------------------------------------- */
+/* --- the monitor ------------------------------------------------------------------ */
 static void test_first_error(void **state)
 {
 	kh_err a = { 0, "" }, b = { 0, "" }, c = { 0, "" }, got = { 0, "" };
@@ -282,9 +283,9 @@ static void test_first_error(void **state)
 	assert_string_equal(got.msg, "first");
 }
 
-/* --- bells ------------------------------------------------------------------------------ */
+/* --- bells ------------------------------------------------------------------------ */
 struct ringing {
-	kh_bell *b;
+	kh_event *b;
 	bool set[4];
 	atomic_uint woken;
 };
@@ -296,16 +297,16 @@ static int ring_worker(void *arg, unsigned id, kh_err *err)
 
 	(void)err;
 	if (id > 0) {
-		if (kh_bell_wait(r->b, &r->set[id]))
+		if (kh_event_wait(r->b, &r->set[id]))
 			return KH_ECANCEL;
 		atomic_fetch_add(&r->woken, 1u << 4 * id);
-		return kh_bell_wait(r->b, &r->set[0]) == KH_ECANCEL ? KH_OK : KH_EIO;
+		return kh_event_wait(r->b, &r->set[0]) == KH_ECANCEL ? KH_OK : KH_EIO;
 	}
 	for (unsigned i = 3; i > 0; i--) {
 		kh_monitor_lock(w.m);
 		r->set[i] = true;
 		kh_monitor_unlock(w.m);
-		kh_bell_ring(r->b);
+		kh_event_set(r->b);
 		while (!(atomic_load(&r->woken) >> 4 * i & 1))
 			sched_yield();
 	}
@@ -313,17 +314,17 @@ static int ring_worker(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void test_bell(void **state)
+static void test_event(void **state)
 {
 	struct ringing r = { .set = { false } };
 	kh_err err = { 0, "" };
 
 	(void)state;
-	assert_int_equal(kh_bell_new(&r.b, w.m, &err), 0);
-	assert_int_equal(kh_crew_run(w.m, 4, ring_worker, &r, &err), KH_ECANCEL);
+	assert_int_equal(kh_event_new(&r.b, w.m, &err), 0);
+	assert_int_equal(kh_threads_run(w.m, 4, ring_worker, &r, &err), KH_ECANCEL);
 	assert_int_equal(atomic_load(&r.woken), 0x1110);
-	assert_int_equal(kh_bell_wait(r.b, &r.set[2]), 0);      /* it is set, even so */
-	kh_bell_free(r.b);
+	assert_int_equal(kh_event_wait(r.b, &r.set[2]), 0);      /* it is set, even so */
+	kh_event_free(r.b);
 }
 
 static int count_worker(void *arg, unsigned id, kh_err *err)
@@ -333,15 +334,15 @@ static int count_worker(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-static void test_crew(void **state)
+static void test_threads(void **state)
 {
 	atomic_uint seen = 0;
 	kh_err err = { 0, "" };
 
 	(void)state;
-	assert_int_equal(kh_crew_run(w.m, 7, count_worker, &seen, &err), 0);
+	assert_int_equal(kh_threads_run(w.m, 7, count_worker, &seen, &err), 0);
 	assert_int_equal(atomic_load(&seen), 0x1111111);
-	assert_int_equal(kh_crew_run(w.m, 1, count_worker, &seen, &err), 0);
+	assert_int_equal(kh_threads_run(w.m, 1, count_worker, &seen, &err), 0);
 	assert_int_equal(atomic_load(&seen), 0x1111112);
 	assert_true(kh_cpus() >= 1);
 }
@@ -353,21 +354,21 @@ static int take_one(void *arg, unsigned id, kh_err *err)
 }
 
 /* Beside the caller: it can give them what they wait for, or stop them. */
-static void test_crew_beside(void **state)
+static void test_threads_beside(void **state)
 {
 	kh_queue *q;
-	kh_crew *c;
+	kh_threads *c;
 	kh_err err = { 0, "" };
 
 	(void)state;
 	assert_int_equal(kh_queue_new(&q, w.m, 3, &err), 0);
-	assert_int_equal(kh_crew_start(&c, w.m, 3, take_one, q, &err), 0);
+	assert_int_equal(kh_threads_start(&c, w.m, 3, take_one, q, &err), 0);
 	for (int i = 0; i < 3; i++)
 		kh_queue_push(q, q);
-	assert_int_equal(kh_crew_join(c, &err), 0);
-	assert_int_equal(kh_crew_start(&c, w.m, 3, take_one, q, &err), 0);
+	assert_int_equal(kh_threads_join(c, &err), 0);
+	assert_int_equal(kh_threads_start(&c, w.m, 3, take_one, q, &err), 0);
 	kh_monitor_stop(w.m, NULL);
-	assert_int_equal(kh_crew_join(c, &err), KH_EIO);
+	assert_int_equal(kh_threads_join(c, &err), KH_EIO);
 	assert_string_equal(err.msg, "nothing came");
 	kh_queue_free(q);
 }
@@ -394,10 +395,10 @@ static void test_many_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order), TEST(test_order_fail), TEST(test_order_wait), TEST(test_order_room),
-		TEST(test_queue), TEST(test_queue_threads), TEST(test_waiters_wake),
-		TEST(test_first_error), TEST(test_bell), TEST(test_crew), TEST(test_crew_beside),
-		TEST(test_many_queues),
+		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_wait),
+		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_threads),
+		TEST(test_waiters_wake), TEST(test_first_error),    TEST(test_event),
+		TEST(test_threads),      TEST(test_threads_beside), TEST(test_many_queues),
 	};
 
 	test_seed();

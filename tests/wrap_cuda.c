@@ -9,12 +9,17 @@
  *	    kernel   kernel is one that traps: from there on the device itself refuses all
  *	KH_CUDA_STATUS=NUMBER   what `call` and `lost` give: a cudaError_t, 719 if not given
  *	KH_CUDA_COUNT=FILE      gets the numbers of allocations, calls and kernels at the end
+ *	KH_CUDA_MEMORY=BYTES    what each device has; allocations beyond that fail, and
+ *	                        cudaMemGetInfo tells of no more
+ *	KH_CUDA_OTHERS=N:BYTES  what other processes take of that with the N-th allocation
+ *	KH_CUDA_MOST=FILE       gets the most bytes that were allocated on a device at a time
  *
  * The runtime is linked statically, so that nothing can be preloaded for it; the calls that
  * our objects make are bent to these functions when the program is linked.
  */
 #include <config.h>
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,6 +38,17 @@ static atomic_bool gone;
 static _Thread_local cudaError_t last;  /* as cudaGetLastError gives it, once */
 static _Thread_local bool trapping;
 
+/* Memory as KH_CUDA_MEMORY has it: what is allocated, under a lock. */
+enum { DEVICES = 64, ALLOCATIONS = 1 << 16 };
+static struct {
+	void *p;
+	size_t bytes;
+	int device;
+} allocation[ALLOCATIONS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t memory, taken[DEVICES], most, others;
+static long others_at;
+
 static void __attribute__((constructor)) start(void)
 {
 	static const char *const name[N_KINDS] = { "", "alloc", "full", "call", "lost", "kernel" };
@@ -43,7 +59,13 @@ static void __attribute__((constructor)) start(void)
 		if (strlen(name[i]) == (size_t)(colon - fail) &&
 		    strncmp(name[i], fail, strlen(name[i])) == 0)
 			what = (enum kind)i;
+	const char *bytes = getenv("KH_CUDA_MEMORY"), *more = getenv("KH_CUDA_OTHERS");
+
 	at = colon ? atol(colon + 1) : 0;
+	memory = bytes ? strtoull(bytes, NULL, 10) : 0;
+	colon = more ? strchr(more, ':') : NULL;
+	others_at = colon ? atol(more) : 0;
+	others = colon ? strtoull(colon + 1, NULL, 10) : 0;
 	if (number)
 		status = (cudaError_t)atoi(number);
 }
@@ -56,6 +78,12 @@ static void __attribute__((destructor)) stop(void)
 	if (f) {
 		fprintf(f, "%ld %ld %ld\n", atomic_load(&allocs), atomic_load(&calls),
 			atomic_load(&kernels));
+		fclose(f);
+	}
+	path = getenv("KH_CUDA_MOST");
+	f = path ? fopen(path, "w") : NULL;
+	if (f) {
+		fprintf(f, "%zu\n", most);
 		fclose(f);
 	}
 }
@@ -86,9 +114,111 @@ static cudaError_t gate(bool alloc)
 		return refused ? refused : __real_##name ARGS; \
 	}
 
-WRAP(true, cudaMalloc, (void **p, size_t n), (p, n))
+/* --- memory ------------------------------------------------------------------------- */
+static size_t others_have(void)
+{
+	return others_at && atomic_load(&allocs) >= others_at ? others : 0;
+}
+
+/* Under the lock. */
+static size_t room_on(int device)
+{
+	const size_t used = taken[device] + others_have();
+
+	return used < memory ? memory - used : 0;
+}
+
+/* As the driver takes it: whole pages of 2 MiB from a mebibyte on. */
+static size_t pages(size_t n)
+{
+	const size_t mib = (size_t)1 << 20;
+
+	return n < mib ? n : (n + 2 * mib - 1) / (2 * mib) * (2 * mib);
+}
+
+cudaError_t __real_cudaMalloc(void **p, size_t n);
+cudaError_t __wrap_cudaMalloc(void **p, size_t n);
+cudaError_t __real_cudaFree(void *p);
+cudaError_t __wrap_cudaFree(void *p);
+cudaError_t __real_cudaMemGetInfo(size_t *a, size_t *b);
+cudaError_t __wrap_cudaMemGetInfo(size_t *a, size_t *b);
+cudaError_t __real_cudaGetDevice(int *d);
+
+/* Notes an allocation; false: there is no room. */
+static bool note(void *p, size_t n, int device)
+{
+	size_t i = 0;
+
+	for (; i < ALLOCATIONS && allocation[i].p; i++)
+		;
+	if (i == ALLOCATIONS || (memory && pages(n) > room_on(device)))
+		return false;
+	allocation[i].p = p;
+	allocation[i].bytes = pages(n);
+	allocation[i].device = device;
+	taken[device] += pages(n);
+	most = taken[device] > most ? taken[device] : most;
+	return true;
+}
+
+cudaError_t __wrap_cudaMalloc(void **p, size_t n)
+{
+	cudaError_t e = gate(true);
+	int device = 0;
+	bool noted;
+
+	if (!e)
+		e = __real_cudaGetDevice(&device);
+	if (!e)
+		e = __real_cudaMalloc(p, n);
+	if (e)
+		return e;
+	pthread_mutex_lock(&lock);
+	noted = note(*p, n, device % DEVICES);
+	pthread_mutex_unlock(&lock);
+	if (noted)
+		return cudaSuccess;
+	__real_cudaFree(*p);
+	return last = cudaErrorMemoryAllocation;
+}
+
+cudaError_t __wrap_cudaFree(void *p)
+{
+	cudaError_t e = gate(false);
+
+	if (e)
+		return e;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; p && i < ALLOCATIONS; i++)
+		if (allocation[i].p == p) {
+			taken[allocation[i].device] -= allocation[i].bytes;
+			allocation[i].p = NULL;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	return __real_cudaFree(p);
+}
+
+cudaError_t __wrap_cudaMemGetInfo(size_t *a, size_t *b)
+{
+	cudaError_t e = gate(false);
+	int device = 0;
+
+	if (!e)
+		e = __real_cudaMemGetInfo(a, b);
+	if (!e)
+		e = __real_cudaGetDevice(&device);
+	if (e || !memory)
+		return e;
+	pthread_mutex_lock(&lock);
+	*a = *a < room_on(device % DEVICES) ? *a : room_on(device % DEVICES);
+	*b = memory;
+	pthread_mutex_unlock(&lock);
+	return cudaSuccess;
+}
+
+/* --- all other calls ----------------------------------------------------------------- */
 WRAP(true, cudaHostAlloc, (void **p, size_t n, unsigned flags), (p, n, flags))
-WRAP(false, cudaFree, (void *p), (p))
 WRAP(false, cudaFreeHost, (void *p), (p))
 WRAP(false, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind k),
      (to, from, n, k))
@@ -102,7 +232,6 @@ WRAP(false, cudaDeviceCanAccessPeer, (int *can, int d, int peer), (can, d, peer)
 WRAP(false, cudaDeviceEnablePeerAccess, (int peer, unsigned flags), (peer, flags))
 WRAP(false, cudaMemset, (void *p, int x, size_t n), (p, x, n))
 WRAP(false, cudaMemsetAsync, (void *p, int x, size_t n, cudaStream_t s), (p, x, n, s))
-WRAP(false, cudaMemGetInfo, (size_t *a, size_t *b), (a, b))
 WRAP(false, cudaSetDevice, (int d), (d))
 WRAP(false, cudaGetDevice, (int *d), (d))
 WRAP(false, cudaGetDeviceCount, (int *n), (n))
@@ -156,7 +285,7 @@ WRAP_LAUNCH(__cudaLaunchKernel, cudaKernel_t)
 #endif
 WRAP_LAUNCH(cudaLaunchKernel, const void *)
 
-/* --- the last error ------------------------------------------------------------------- */
+/* --- the last error --------------------------------------------------------------- */
 cudaError_t __real_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void)

@@ -13,6 +13,8 @@
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
 #	bench-S bench-L the stages of the pipeline; after S or L
+#	spill           the database of L with --gpu-memory of 8, 24 and 48 GB beside the one without a
+#	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
 #
 # KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
@@ -77,7 +79,7 @@ small() {
 	small_data
 	equal small
 	equal small --scheme minhash
-	equal small -k 18 --gpu-memory 4M
+	equal small -k 18 --threads 2 --block-size 64K --gpu-memory 12M
 }
 
 unit() {
@@ -227,6 +229,31 @@ equal_big() { # SET strains
 	rm -f "$WORK/cpu.khdb"
 	for d in cpu cuda; do calls $d --device $d --db "$WORK/$1.khdb" --report-minimizer-data; done
 	same_calls cpu cuda "of a million reads of $1"
+}
+
+# limited NAME options...: one build, what it planned and took, and when the index was ready
+limited() {
+	name=$1; shift
+	a=$(date +%s.%N)
+	build "$SET" cuda "$WORK/$name.khdb" "$@" >"$OUT/spill.$name.log" 2>&1 ||
+		{ fail "$name: $(tail -1 "$OUT/spill.$name.log")"; return 1; }
+	b=$(date +%s.%N)
+	echo "$a $b" | awk -v w="$name" '{ printf "%-10s %7.2f s whole; ", w, $2 - $1 }'
+	sed -n -e 's/^kmerhash: \(cuda:.* waves\)$/\1;/p' -e 's/^kmerhash: \(.*pinned at most\)$/\1;/p' \
+		-e 's/^kmerhash: seconds: \(.* to the index in memory\)$/\1/p' "$OUT/spill.$name.log" | tr '\n' ' '
+	echo
+}
+
+spill() {
+	SET=${SET:-L}
+	refs "$SET" --genera 20 --species 5 --length 4000000 --seed 7 --strains "$([ "$SET" = L ] && echo 45 || echo 5)" --files 16
+	limited unlimited || return
+	for m in ${SPILL:-8G 24G 48G}; do
+		limited "$m" --gpu-memory "$m" || continue
+		same "$WORK/unlimited.khdb" "$WORK/$m.khdb" "database of $SET with --gpu-memory $m"
+		rm -f "$WORK/$m.khdb"
+	done
+	rm -f "$WORK/unlimited.khdb"
 }
 
 # by_references SET: by an index made on the fly, and by a database

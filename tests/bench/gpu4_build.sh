@@ -6,7 +6,7 @@
 #	build-unit       what GPUs send each other, pairs to owners, builds on lists of devices
 #	build-equal      small data: CPU, one GPU, two, all, one as if it were three; spilled; both
 #	                 schemes; and with a tandem repeat, for which ranges are dealt anew
-#	build-mpi        the same by mpirun -np 2, each rank with its own GPUs, and a rank that has none
+#	build-mpi        the same by mpirun -np 2, each process with its own GPUs, and a process that has none
 #	build-L          L on 1, 2 and all GPUs with 16 threads each: index ready, phases of the last run
 #	build-side-L     the GPU side alone: L from memory, packed (bench build)
 #
@@ -53,7 +53,7 @@ build_equal() {
 		for o in "" "--scheme minhash"; do
 			build $set cpu "$WORK/cpu.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 			for d in $(for n in $numbers; do gpus "$n"; done) cuda:0,0,0; do
-				for m in "" "--gpu-memory 4M"; do
+				for m in "" "--threads 8 --block-size 64K --gpu-memory 12M"; do
 					built "$set $o $m on $d" build $set "$d" "$WORK/n.khdb" $o $m
 				done
 			done
@@ -61,8 +61,8 @@ build_equal() {
 	done
 }
 
-# ranks N PER DEVICES options...: N ranks of PER GPUs each
-ranks() {
+# processes N PER DEVICES options...: N processes of PER GPUs each
+processes() {
 	n=$1 per=$2; shift 2
 	PER=$per $MPI -np "$n" sh -c 'from=$((OMPI_COMM_WORLD_LOCAL_RANK * PER))
 		CUDA_VISIBLE_DEVICES=$(seq -s, $from $((from + PER - 1))) exec "$@"' sh "$KMERHASH" build -v "$@"
@@ -75,19 +75,19 @@ build_mpi() {
 			build $set cpu "$WORK/cpu.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 			for per in 1 2; do
 				[ $((2 * per)) -le "$GPUS" ] || continue
-				for m in "" "--gpu-memory 4M"; do
-					built "2 ranks of $per GPUs, $set $o $m" ranks 2 $per --device cuda --threads 4 --db "$WORK/n.khdb" \
+				for m in "" "--block-size 64K --gpu-memory 12M"; do
+					built "2 processes of $per GPUs, $set $o $m" processes 2 $per --device cuda --threads 4 --db "$WORK/n.khdb" \
 						--taxonomy "$WORK/$set" --accession2taxid "$WORK/$set/accession2taxid.tsv" $o $m "$WORK/$set"/refs.*.fa
 				done
 			done
 		done
 	done
-	# one GPU for two ranks: an error of all, and no file
+	# one GPU for two processes: an error of all, and no file
 	rm -f "$WORK/n.khdb"
 	KH_COMM_TIMEOUT=20 timeout 100 $MPI -np 2 "$KMERHASH" build --device cuda:0 --db "$WORK/n.khdb" --taxonomy "$WORK/small" \
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/refs.*.fa >"$OUT/built.log" 2>&1 \
-		&& fail "two ranks on one GPU" || say "two ranks on one GPU: $(grep -m1 '^kmerhash build:' "$OUT/built.log")"
-	[ -e "$WORK/n.khdb" ] && fail "two ranks on one GPU left a file"
+		&& fail "two processes on one GPU" || say "two processes on one GPU: $(grep -m1 '^kmerhash build:' "$OUT/built.log")"
+	[ -e "$WORK/n.khdb" ] && fail "two processes on one GPU left a file"
 }
 
 # ready WHAT N: rows of the table of build-L

@@ -5,9 +5,9 @@
 #
 #	exchange-unit      the kernels and the whole backend
 #	exchange-equal     small data: CPU, and exchanged over 1, 2, ... GPUs, by peer copies and by NCCL
-#	exchange-ranks     the same over 2 ranks of a GPU each, with mpirun
-#	exchange-faults    2 ranks of a GPU each, build and classify: the GPU of one runs out of memory, is
-#	                   lost, a kernel of it traps; a rank is killed or stopped.  All end, no file is left.
+#	exchange-processes     the same over 2 processes of a GPU each, with mpirun
+#	exchange-faults    2 processes of a GPU each, build and classify: the GPU of one runs out of memory, is
+#	                   lost, a kernel of it traps; a process is killed or stopped.  All end, no file is left.
 #	                   70 s
 #	exchange-sanitize  compute-sanitizer on one GPU (a tool that lets kernels wait for one another
 #	                   would hang on several)
@@ -77,17 +77,17 @@ equal_small() {
 	rm -f "$WORK"/[cx].out "$WORK"/[cx].rep
 }
 
-# Two ranks, each with one of the GPUs.
+# Two processes, each with one of the GPUs.
 two_ranks() {
 	what=$1; shift
 	on_cpu "$@"
 	timeout 120 mpirun --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c \
 		'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@"' "$KMERHASH" classify -v --device cuda:0 \
 		--placement shard "$@" --report "$WORK/x.rep" --output "$WORK/x.out" >"$OUT/x.log" 2>&1 ||
-		fail "$what, 2 ranks: $(tail -1 "$OUT/x.log")"
-	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, 2 ranks: not exchanged"
-	same "$WORK/c.out" "$WORK/x.out" "lines of $what, 2 ranks"
-	same "$WORK/c.rep" "$WORK/x.rep" "report of $what, 2 ranks"
+		fail "$what, 2 processes: $(tail -1 "$OUT/x.log")"
+	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, 2 processes: not exchanged"
+	same "$WORK/c.out" "$WORK/x.out" "lines of $what, 2 processes"
+	same "$WORK/c.rep" "$WORK/x.rep" "report of $what, 2 processes"
 }
 
 ranks_small() {
@@ -96,9 +96,9 @@ ranks_small() {
 	each_input two_ranks
 }
 
-# --- faults on ranks ------------------------------------------------------------------------
-# pair COMMAND...: two ranks with a GPU each, of the program with injected faults; rank 1 in the environment
-# $ONE.  $OUT/rank.pidN, .statusN: of rank N
+# --- faults on processes ------------------------------------------------------------------------
+# pair COMMAND...: two processes with a GPU each, of the program with injected faults; process 1 in the environment
+# $ONE.  $OUT/rank.pidN, .statusN: of process N
 pair() {
 	rm -f "$OUT"/rank.*
 	timeout -k 5 60 mpirun $MCA --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c 'r=$OMPI_COMM_WORLD_RANK
@@ -129,7 +129,7 @@ well_ended() {
 	rm -rf "$WORK/f"; mkdir "$WORK/f"
 }
 
-# A run on reads without end, of which rank 1 gets a signal.  Rank 0 ends by itself, or with mpirun.
+# A run on reads without end, of which process 1 gets a signal.  Process 0 ends by itself, or with mpirun.
 signalled() { # SIGNAL
 	rm -f "$WORK/in"; mkfifo "$WORK/in"
 	while :; do cat "$WORK/small.fq"; done >"$WORK/in" 2>/dev/null & feeder=$!
@@ -144,10 +144,10 @@ signalled() { # SIGNAL
 	kill $feeder 2>/dev/null
 	wait $feeder 2>/dev/null
 	wait $run; status=$?
-	[ $status != 137 ] || status=1  # what rank 1 ended with
+	[ $status != 137 ] || status=1  # what process 1 ended with
 	[ ! -s "$OUT/rank.status0" ] || status=$(cat "$OUT/rank.status0")
 	[ $i -lt 400 ] || status=124
-	well_ended "classify: rank 1 gets $1$MCA" $status classify
+	well_ended "classify: process 1 gets $1$MCA" $status classify
 }
 
 ranks_faults() {
@@ -223,7 +223,7 @@ for step in "$@"; do
 	case $step in
 	exchange-unit) unit ;;
 	exchange-equal) equal_small ;;
-	exchange-ranks) ranks_small ;;
+	exchange-processes) ranks_small ;;
 	exchange-faults) ranks_faults ;;
 	exchange-sanitize) sanitize_exchange cuda:0 ;;
 	exchange-peers) (failed=0; on_peers; exit $failed) || fail "$step" ;;

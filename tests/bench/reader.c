@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "../gz_make.h"
-#include "feed.h"
+#include "seqio/feed.h"
 
 enum { RUNS = 5, BUF = 1 << 14 };
 
@@ -142,39 +142,29 @@ static size_t run_usual(const char *path, bool gz)
 /* --- the feed -------------------------------------------------------------------- */
 struct run {
 	kh_feed *f;
-	size_t n_bases;
+	_Atomic size_t n_bases;
 };
-
-static int settle(void *arg, kh_block *b, kh_err *err)
-{
-	struct run *r = arg;
-	kh_job job[4];
-	size_t n;
-	int rc;
-
-	for (size_t i = 0; i < b->n_rec; i++)
-		r->n_bases += b->rec[i].len;
-	do {
-		rc = kh_feed_jobs(r->f, b, job, 4, &n, err);
-		for (size_t i = 0; !rc && i < n; i++)
-			kh_feed_release_job(r->f, &job[i]);
-	} while (!rc && n > 0);
-	return rc;
-}
 
 static int work(void *arg, unsigned worker, kh_err *err)
 {
 	struct run *r = arg;
 	kh_block *b;
+	kh_jobs jobs;
+	size_t n = 0;
 	int rc;
 
 	(void)worker;
 	while ((rc = kh_feed_next(r->f, &b, err)) > 0) {
-		rc = kh_feed_settle(r->f, b, settle, r, err);
+		rc = kh_feed_commit(r->f, b, &jobs, err);
 		if (rc)
 			return rc;
+		for (size_t i = 0; i < b->n_rec; i++)
+			n += b->rec[i].len;
+		for (size_t i = 0; i < jobs.n; i++)
+			kh_feed_release_job(r->f, &jobs.job[i]);
 		kh_feed_release(r->f, b);
 	}
+	r->n_bases += n;
 	return rc;
 }
 
@@ -182,14 +172,14 @@ static size_t run_feed(const char *path, bool pieces, unsigned threads)
 {
 	kh_feed_options o = {
 		.path = { &path, NULL }, .n_path = { 1, 0 }, .pieces = pieces,
-		.n_blocks = threads + 2,
+		.n_blocks = threads + 2, .threads = threads,
 	};
 	struct run r = { NULL, 0 };
 	kh_monitor *m = NULL;
 	kh_err err = { 0, "" };
 
 	if (kh_monitor_new(&m, &err) || kh_feed_open(&r.f, &o, m, &err)
-	    || kh_crew_run(m, threads, work, &r, &err)) {
+	    || kh_threads_run(m, threads, work, &r, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		exit(1);
 	}
@@ -320,6 +310,20 @@ static void name_files(const char *dir)
 		snprintf(path[i], sizeof path[i], "%s/kh_bench.%s", dir, name[i]);
 }
 
+/* One stream of n bytes of text.  From three threads on it is inflated by all. */
+static void bench_gzip(size_t n, unsigned threads)
+{
+	struct row row[16] = { { "gzip, usual over zlib", path[GZ], "", USUAL_GZ, 1 },
+			       { "gzip, feed, zlib", path[GZ], "zlib", FEED, 1 },
+			       { "gzip, feed, best library", path[GZ], "", FEED, 1 } };
+	size_t n_rows = 3;
+
+	for (unsigned t = 2; t < threads && n_rows < 15; t *= 2)
+		row[n_rows++] = (struct row) { "gzip, feed", path[GZ], "", FEED, t };
+	row[n_rows++] = (struct row) { "gzip, feed", path[GZ], "", FEED, threads };
+	table(row, n_rows, n);
+}
+
 /* room: for the text of n_bases, in both formats. */
 static void bench_fasta(char *room, size_t n_bases, unsigned threads)
 {
@@ -357,12 +361,7 @@ static void bench_fastq(char *room, size_t n_bases, unsigned threads)
 			       { "BGZF, feed, best library", path[BGZF], "", FEED,
 				 threads } },
 	      4, n);
-	table((struct row[]) { { "gzip, usual over zlib", path[GZ], "", USUAL_GZ, 1 },
-			       { "gzip, feed, zlib", path[GZ], "zlib", FEED, 1 },
-			       { "gzip, feed, best library", path[GZ], "", FEED, 1 },
-			       { "gzip, feed, best library", path[GZ], "", FEED,
-				 threads } },
-	      4, n);
+	bench_gzip(n, threads);
 }
 
 int main(int argc, char **argv)

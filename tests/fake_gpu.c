@@ -1,0 +1,255 @@
+/* fake_gpu.c - the calls of CUDA's runtime that the builder makes, without a GPU (fake_gpu.h) */
+#include <config.h>
+#include "fake_gpu.h"
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "backend/plan.h"
+#include "cuda/gpu/comm.h"
+
+fake_gpu fake;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int current;
+static _Thread_local cudaError_t last;
+
+/* In front of each allocation. */
+struct head {
+	uint64_t bytes;
+	int device;
+	char fill[256 - 12];
+};
+
+void fake_reset(uint64_t memory)
+{
+	memset(&fake, 0, sizeof fake);
+	for (int i = 0; i < FAKE_DEVICES; i++)
+		fake.memory[i] = memory;
+}
+
+static uint64_t left(int device)
+{
+	const bool shared = fake.others_at && fake.allocations >= fake.others_at;
+	const uint64_t used = fake.taken[device] + (shared ? fake.others : 0);
+
+	return used < fake.memory[device] ? fake.memory[device] - used : 0;
+}
+
+cudaError_t cudaMalloc(void **p, size_t n)
+{
+	const uint64_t bytes = kh_plan_taken(n);
+	struct head *h = NULL;
+
+	pthread_mutex_lock(&lock);
+	fake.allocations++;
+	if (bytes <= left(current) && (h = aligned_alloc(256, (sizeof *h + n + 511) / 256 * 256))) {
+		memset(h, 0xa5, sizeof *h + n);
+		h->bytes = bytes;
+		h->device = current;
+		fake.taken[current] += bytes;
+		if (fake.taken[current] > fake.most[current])
+			fake.most[current] = fake.taken[current];
+	}
+	pthread_mutex_unlock(&lock);
+	if (!h)
+		return last = cudaErrorMemoryAllocation;
+	*p = h + 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+	struct head *h = p;
+
+	if (!h--)
+		return cudaSuccess;
+	pthread_mutex_lock(&lock);
+	fake.taken[h->device] -= h->bytes;
+	pthread_mutex_unlock(&lock);
+	free(h);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+	pthread_mutex_lock(&lock);
+	*free_bytes = left(current);
+	*total = fake.memory[current];
+	pthread_mutex_unlock(&lock);
+	return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t n, unsigned flags)
+{
+	(void)flags;
+	*p = malloc(n);
+	return *p ? cudaSuccess : (last = cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+	free(p);
+	return cudaSuccess;
+}
+
+/* --- devices ------------------------------------------------------------------------ */
+cudaError_t cudaSetDevice(int device)
+{
+	current = device;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+	*device = current;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+	*n = FAKE_DEVICES;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	(void)device, (void)peer;
+	*can = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+	(void)peer, (void)flags;
+	return cudaSuccess;
+}
+
+/* --- errors ------------------------------------------------------------------------- */
+cudaError_t cudaGetLastError(void)
+{
+	const cudaError_t e = last;
+
+	last = cudaSuccess;
+	return e;
+}
+
+const char *cudaGetErrorName(cudaError_t e)
+{
+	return e == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaError";
+}
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+	return e == cudaErrorMemoryAllocation ? "out of memory" : "an error";
+}
+
+/* --- streams, events, copies --------------------------------------------------------- */
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
+{
+	(void)flags;
+	*s = NULL;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+	(void)s;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+	(void)s;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
+{
+	(void)flags;
+	*e = NULL;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+	(void)e;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+	(void)e, (void)s;
+	return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+	(void)e;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
+			    cudaStream_t s)
+{
+	(void)kind, (void)s;
+	memmove(to, from, n);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+				size_t n, cudaStream_t s)
+{
+	(void)to_device, (void)from_device, (void)s;
+	memmove(to, from, n);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *p, int x, size_t n, cudaStream_t s)
+{
+	(void)s;
+	memset(p, x, n);
+	return cudaSuccess;
+}
+
+/* --- between processes: there is one ------------------------------------------------- */
+int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err)
+{
+	(void)c, (void)comm, (void)device, (void)n;
+	return kh_fail(err, KH_EUSAGE, "one process");
+}
+
+void kh_gpu_comm_close(kh_gpu_comm *c)
+{
+	(void)c;
+}
+
+void kh_gpu_comm_abort(kh_gpu_comm *c)
+{
+	(void)c;
+}
+
+unsigned kh_gpu_comm_size(const kh_gpu_comm *c)
+{
+	(void)c;
+	return 0;
+}
+
+unsigned kh_gpu_comm_first(const kh_gpu_comm *c)
+{
+	(void)c;
+	return 0;
+}
+
+int kh_gpu_comm_all_to_all(kh_gpu_comm *c, const kh_gpu_message *m, kh_err *err)
+{
+	(void)c, (void)m;
+	return kh_fail(err, KH_EUSAGE, "one process");
+}
+
+int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
+{
+	(void)c, (void)stream;
+	return kh_fail(err, KH_EUSAGE, "one process");
+}

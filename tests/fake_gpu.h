@@ -1,0 +1,28 @@
+/*
+ * fake_gpu.h - GPUs that are not there, so that the host side of the CUDA builder is tested on any
+ * machine with CUDA's headers
+ *
+ * Device memory is the host's, of a size that the test sets, and counted as the driver takes it;
+ * streams do all at once; the launchers of kernels do on one thread what kernels.h says.
+ */
+#ifndef KH_TEST_FAKE_GPU_H
+#define KH_TEST_FAKE_GPU_H
+
+#include <stdint.h>
+
+enum { FAKE_DEVICES = 4 };
+
+typedef struct fake_gpu {
+	uint64_t memory[FAKE_DEVICES];          /* bytes that each has */
+	uint64_t taken[FAKE_DEVICES], most[FAKE_DEVICES];
+	/* Other processes take so much of each device from the n-th allocation on. */
+	long others_at;
+	uint64_t others;
+	long allocations;
+} fake_gpu;
+extern fake_gpu fake;
+
+/* All devices have so much, and nothing is taken. */
+void fake_reset(uint64_t memory);
+
+#endif

@@ -1,0 +1,121 @@
+# run_in_use.sh - a database that is overwritten, cut or replaced while commands use it: one line,
+# exit 1, no output under its name and no temporary file; speaks TAP
+lib=$PWD/tests/preload_fail.so
+. "$KH_SRCDIR/tests/tap.sh"
+
+check "a database" build --db a.khdb "$data"/genomes/*.gz
+check "another one" build -k 18 --db b.khdb "$data"/genomes/*.gz
+size=$(wc -c <a.khdb)
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq
+said="x.khdb: was changed while it was in use"
+
+# --- what may happen to x.khdb, a copy of a.khdb ------------------------------------------------
+cut() { : >x.khdb; }
+cut_half() { truncate -s $((size / 8192 * 4096)) x.khdb; }
+overwrite() { head -c "$size" /dev/urandom >x.new; cat x.new >x.khdb; }
+overwrite_index() { head -c $((size - 8192)) /dev/urandom | dd of=x.khdb bs=4096 seek=1 conv=notrunc 2>/dev/null; }
+another() { cat b.khdb >x.khdb; }
+replace() { cp a.khdb x.new && mv x.new x.khdb; }
+times_back() { # one byte of the index, and the times that the file had
+	touch -r x.khdb x.times
+	printf 'x' | dd of=x.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
+	touch -r x.times x.khdb
+}
+ways="cut cut_half overwrite overwrite_index another replace times_back"
+# Offsets that somebody overwrites meanwhile lead anywhere, which a sanitizer reports first.
+! grep -q __ubsan_handle "$real" || ways="cut cut_half another replace times_back"
+alone() { [ "$(wc -l <"$t/.err")" -eq 1 ]; }
+alone_and_left() { # NAME FILE...
+	name=$1; shift
+	if alone; then ok "$name: one line"; else not_ok "$name: one line"; fi
+	nothing_left "$name" "$@"
+}
+
+# --- reads are still coming when it happens -------------------------------------------------
+# The first reads have been classified, so the database is loaded; then it is changed; then the
+# other reads come.
+classify_meanwhile() { # WAY OPTION...
+	way=$1; shift
+	cp a.khdb x.khdb; rm -f reads lines.tsv; mkfifo reads
+	timeout "$seconds" "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --block-size 4K --db x.khdb --report r.kreport \
+		--json r.json --classified-out c.fq "$@" reads >lines.tsv 2>said &
+	pid=$!
+	exec 3>reads
+	head -n 4000 1.fq >&3
+	until_true test -s lines.tsv
+	$way
+	tail -n +4001 1.fq >&3
+	exec 3>&-
+	wait $pid
+	status=$?
+	cat said >&2
+	return $status
+}
+for way in $ways; do
+	expect 1 "^kmerhash classify: $said\$" "classify, $way" classify_meanwhile $way
+	alone_and_left "classify, $way" r.kreport r.json c.fq
+done
+case $ways in *overwrite*)
+	expect 1 "$said" "classify --no-verify, overwrite" classify_meanwhile overwrite --no-verify ;;
+esac
+expect 0 "" "classify, nothing happens" classify_meanwhile true
+rm -f r.kreport r.json c.fq
+
+# --- lines are still to be printed ----------------------------------------------------------
+awk 'BEGIN { for (i = 0; i < 4000; i++) printf ">sequence_with_a_long_name_%d kraken:taxid|10710\nACGTACGTGACTGATCGTAGCTAGCTGATCGTACGATC\n", i }' >many.fa
+check "a database of many targets" build -k 18 --db many.khdb many.fa
+inspect_meanwhile() {
+	cp many.khdb x.khdb || return; rm -f lines; mkfifo lines
+	timeout "$seconds" "$real" inspect --targets x.khdb >lines 2>said &
+	pid=$!
+	exec 3<lines
+	read -r line <&3
+	$1
+	cat <&3 >/dev/null
+	exec 3<&-
+	wait $pid
+	status=$?
+	cat said >&2
+	return $status
+}
+size=$(wc -c <many.khdb)
+for way in $ways; do
+	expect 1 "^kmerhash inspect: $said\$" "inspect, $way" inspect_meanwhile $way
+	alone_and_left "inspect, $way"
+done
+expect 0 "" "inspect, nothing happens" inspect_meanwhile true
+
+# --- just after it was mapped, before anything is checked ----------------------------------------
+size=$(wc -c <a.khdb)
+when_mapped() { # COMMAND OPTION...
+	cp a.khdb x.khdb
+	{ echo "set -e"; echo "size=$size"; sed -n '/^cut()/,/^}/p' "$KH_SRCDIR/tests/run_in_use.sh"; echo "$way"; } >do.sh
+	LD_PRELOAD=$lib KH_WHEN_MAPPED="sh do.sh" timeout "$seconds" "$real" "$@"
+}
+if [ -f "$lib" ]; then
+	for way in $ways; do
+		expect 1 "^kmerhash verify: $said\$" "verify, $way" when_mapped verify x.khdb
+		alone_and_left "verify, $way"
+		expect 1 "^kmerhash classify: $said\$" "classify, $way before it is loaded" \
+			when_mapped classify -q --device "${KH_DEVICE:-cpu}" --db x.khdb --output o.tsv --report r.kreport 1.fq
+		alone_and_left "classify, $way before it is loaded" o.tsv r.kreport
+	done
+else
+	skip "just after it was mapped" "no library of faults"
+fi
+
+# --- a build onto a link ------------------------------------------------------------------------
+mkdir -p there; cp a.khdb there/old.khdb; ln -s there/old.khdb link.khdb
+inode=$(stat -c %i there/old.khdb)
+build_meanwhile() {
+	build --db link.khdb -k 18 "$data"/genomes/*.gz || return
+	[ -L link.khdb ] && cmp b.khdb there/old.khdb && [ "$(stat -c %i there/old.khdb)" != "$inode" ]
+}
+check "build onto a link: a new file takes the place of the link's target" build_meanwhile
+rm there/old.khdb
+check "build onto a link whose target is gone" build --db link.khdb "$data"/genomes/*.gz
+same a.khdb there/old.khdb "build onto a link whose target is gone: it is there again"
+ln -s loop.khdb loop.khdb
+expect 1 "loop.khdb: " "build onto a link to itself" build --db loop.khdb "$data"/genomes/*.gz
+nothing_left "build onto links"
+plan

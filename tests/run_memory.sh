@@ -1,0 +1,54 @@
+# run_memory.sh - less memory than a command would take: features go to disk by themselves, or the
+# message says what is needed and what is there; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+
+limited() { (ulimit -v "$1"; shift; exec timeout "$seconds" "$@"); }
+limited 4000000 "$real" --version >/dev/null 2>&1 || { echo "1..0 # SKIP a limit of address space does not suit this build"; exit 0; }
+
+# 16 million bases at random: 39 MB of features.
+awk 'BEGIN {
+	srand(7); split("A C G T", base, " ")
+	for (i = 0; i < 4096; i++) { s = ""; for (j = 0; j < 50; j++) s = s base[1 + int(4 * rand())]; piece[i] = s }
+	for (i = 0; i < 16; i++) {
+		printf ">s%d kraken:taxid|10710\n", i
+		for (j = 0; j < 20000; j++) print piece[int(4096 * rand())]
+	}
+}' >refs.fa
+tax="--taxonomy $data/taxonomy"
+sized() { "$@" --device cpu -p 2 -k 18 $tax refs.fa; }
+check "a database" sized "$real" build -q --db a.khdb
+
+# --- build -----------------------------------------------------------------------------------
+for v in 200000 100000 80000; do
+	expect 0 "" "build in $v KiB of address space" sized limited $v "$real" build --db b.khdb
+	same a.khdb b.khdb "build in $v KiB of address space: the same bytes"
+	rm -f b.khdb
+done
+expect 0 "of features, and .* MB of memory are left of its address space .ulimit -v.: what does not fit" \
+	"build in 80000 KiB: says that features go to disk" sized limited 80000 "$real" build --db b.khdb
+rm -f b.khdb
+expect 1 "needs about [0-9.]+ MB of memory even if all features go to disk, and [0-9.]+ MB are left of its address space" \
+	"build in 45000 KiB: both numbers" sized limited 45000 "$real" build -q --db b.khdb
+nothing_left "build in 45000 KiB" b.khdb
+expect 1 "needs about [0-9.]+ MB" "build with blocks that are too large" \
+	sized limited 200000 "$real" build -q --block-size 64M --db b.khdb
+cat refs.fa >in.fifo.fa; mkfifo in.fifo
+feed_fifo() { cat refs.fa >in.fifo & limited 80000 "$real" build -q --db b.khdb --device cpu -p 2 -k 18 $tax in.fifo; }
+expect 0 "" "build from a pipe, of unknown size, in 80000 KiB" feed_fifo
+wait
+same a.khdb b.khdb "build from a pipe in 80000 KiB: the same bytes"
+
+# --- classify -----------------------------------------------------------------------------------
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq
+expect 1 "an index in memory needs it all: use build and --db" "classify --references: both numbers" limited 90000 \
+	"$real" classify -q --device cpu -p 2 --references refs.fa $tax --output o.tsv 1.fq
+expect 1 "the reads need about [0-9.]+ MB of memory.* [0-9.]+ MB are left" "classify with blocks that are too large" limited 400000 \
+	"$real" classify -q --device cpu -p 4 --block-size 64M --db a.khdb --output o.tsv 1.fq
+cp a.khdb big.khdb; truncate -s 2G big.khdb
+printf "sample\treads1\na\t1.fq\nb\t1.fq\n" >sheet.tsv
+expect 1 "the reads need about [0-9.]+ MB of memory" "classify --samples with blocks that are too large" limited 400000 \
+	"$real" classify -q --device cpu -p 4 --block-size 64M --db a.khdb --samples sheet.tsv --outdir out
+expect 1 "big.khdb: 2147483648 bytes to be mapped, and [0-9]+ are left of the address space" "classify, a database that does not fit into the address space" \
+	limited 400000 "$real" classify -q --device cpu -p 1 --db big.khdb --output o.tsv 1.fq
+nothing_left "classify" o.tsv
+plan

@@ -1,0 +1,205 @@
+# run_references.sh - references as they come: folders, NCBI's datasets, GTDB, SILVA, streams; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+
+taxa="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.tsv"
+# made NAME OPTIONS... : a database x.khdb, or a failed case
+made() { name=$1; shift; rm -f x.khdb; expect 0 "" "$name" "$kmerhash" build --db x.khdb "$@"; }
+# bad STATUS "MESSAGE" NAME OPTIONS...: none is made, and nothing is left
+bad() {
+	status=$1 message=$2 name=$3; shift 3
+	rm -f x.khdb
+	expect "$status" "$message" "$name" "$kmerhash" build --db x.khdb "$@"
+	cp .err all
+	nothing_left "$name" x.khdb
+}
+targets() { "$kmerhash" inspect --targets "$1" | cut -f 1-2; }
+
+# --- folders ----------------------------------------------------------------------------
+check "the files as they are" build --db want.khdb "$data"/genomes/*.gz
+mkdir -p tree/b/c tree/a tree/z
+i=0
+for f in "$data"/genomes/*.gz; do
+	i=$((i + 1))
+	case $i in
+	1) cp "$f" tree/a/1.fa.gz ;;
+	2) gzip -dc "$f" >tree/a/2.fna ;;
+	3) gzip -dc "$f" >tree/b/3.ffn ;;
+	4) cp "$f" tree/b/c/4.fasta.gz ;;
+	5) cp "$f" tree/z/5.fna.gz ;;
+	6) gzip -dc "$f" >tree/z/6.fa ;;
+	esac
+done
+echo "no reference" | tee tree/README.txt tree/a/md5.fna.md5 >tree/a/.hidden.fa
+ln -s .. tree/b/c/loop
+made "a folder" $taxa tree
+same want.khdb x.khdb "a folder: the bytes of its files"
+made "two folders and a file" $taxa tree/a/ tree/b tree/z/5.fna.gz tree/z/6.fa
+same want.khdb x.khdb "two folders and a file: the same"
+printf 'tree/a\r\n\ntree/b\ntree/z\n' >list
+made "a list of folders" $taxa --list list; same want.khdb x.khdb "a list of folders: the same"
+rm -f x.khdb
+check "a list on standard input" sh -c 'cat list | "$1" build -q --db x.khdb $2 --list -' - "$kmerhash" "$taxa"
+same want.khdb x.khdb "a list on standard input: the same"
+sim=$data/reads/tiny_sim_1.fq.gz
+classify --db want.khdb --output want.tsv "$sim"
+check "classify: a folder of references" classify --references tree $taxa --output got.tsv "$sim"
+same want.tsv got.tsv "classify: a folder of references: the calls"
+mkdir none
+bad 1 "none: no file called \*.fa" "a folder without references" $taxa none
+bad 1 "none: no file called" "all errors at once: one" $taxa none missing.fa tree gone.fa
+check "all errors at once: more" test "$(grep -c 'missing.fa: No such file\|gone.fa: No such file' all)" -eq 2 -a "$(wc -l <all)" -eq 3
+
+# --- a table of assemblies ----------------------------------------------------------------
+cut -f 2-3 "$data/taxonomy/accession2taxid.tsv" | sed 1d >taxids
+targets want.khdb | while read -r id taxid; do
+	f=$(find tree -type f ! -name '.*' | while read -r f; do
+		{ case $f in *.gz) gzip -dc "$f" ;; *) cat "$f" ;; esac; } | grep -q "^>$id" && echo "$f"
+	done)
+	printf '%s\t%s\n' "$f" "$taxid"
+done >assemblies
+made "a table of assemblies" --taxonomy "$data/taxonomy" --assemblies assemblies
+same want.khdb x.khdb "a table of assemblies: the same"
+printf 'tree/a\t10847\n' >two
+made "a table with a folder" --taxonomy "$data/taxonomy" -A two
+check "a table with a folder: one taxon" test "$(targets x.khdb | cut -f 2 | tr '\n' ' ')" = "10847 10847 "
+printf 'tree/a/2.fna 10847\ntree/a/2.fna\tx\n\t5\ntree/nothing.fa\t10847\n' >bad
+bad 1 'bad:1: column 1: "tree/a/2.fna 10847": expected a file, a tab and a taxid' "a bad table of assemblies" --taxonomy "$data/taxonomy" -A bad
+check "a bad table of assemblies: all errors" test "$(grep -c 'bad:2: column 2: "x" is not a taxid\|bad:3: column 1\|tree/nothing.fa: No such' all)" -eq 3
+
+# --- a tree of datasets -------------------------------------------------------------------
+report=ncbi/ncbi_dataset/data/assembly_data_report.jsonl
+mkdir -p ncbi/ncbi_dataset/data
+i=0
+while read -r path taxid; do
+	i=$((i + 1)); a=GCF_00000000$i.1; folder=ncbi/ncbi_dataset/data/$a
+	mkdir $folder
+	case $path in *.gz) gzip -dc "$path" ;; *) cat "$path" ;; esac >$folder/${a}_ASM${i}v1_genomic.fna
+	cp $folder/*_genomic.fna $folder/cds_from_genomic.fna
+	printf '{"accession":"%s","assemblyInfo":{"biosample":{}},"organism":{"organismName":"\\u00e9","taxId":%s}}\n' $a $taxid
+done <assemblies >$report
+made "a tree of datasets" --taxonomy "$data/taxonomy" ncbi
+same want.khdb x.khdb "a tree of datasets: the same, without a table"
+cp $report good.jsonl
+sed 3d good.jsonl >$report
+bad 1 "GCF_000000003.1: the assembly is not in assembly_data_report.jsonl" "an assembly that the report lacks" --taxonomy "$data/taxonomy" ncbi
+sed '2s/"taxId"/"taxid"/; 4s/.$//' good.jsonl >$report
+bad 1 'jsonl:2: no taxid "organism"' "a report without a taxid" --taxonomy "$data/taxonomy" ncbi/ncbi_dataset
+check "a report that is cut off" grep -q 'jsonl:4: column' all
+cp good.jsonl $report
+
+# --- lineages -----------------------------------------------------------------------------
+python() { [ -n "${PYTHON3:-}" ] && "$PYTHON3" "$@"; }
+cat >numbers.py <<'EOF'
+"""Numbers of taxa as kmerhash-build(1) says: oracle PATHS, a line each."""
+import sys
+def number(path):
+    h = 0xcbf29ce484222325
+    for byte in path.encode():
+        h = ((h ^ byte) * 0x100000001b3) % 2 ** 64
+    return 2 + h % (2 ** 31 - 2)
+paths, used = set(), {}
+for line in sys.stdin:
+    parts = [p.strip() for p in line.rstrip("\n").split(";")]
+    parts = [p for p in parts if p and not (p[1:] == "__")]
+    paths.update(";".join(parts[:i + 1]) for i in range(len(parts)))
+for path in sorted(paths, key=str.encode):
+    x = number(path)
+    while x in used:
+        x = x + 1 if x < 2 ** 31 - 1 else 2
+    used[x] = path
+    print(x, path.split(";")[-1].split("__")[-1], sep="\t")
+EOF
+l=d__Viruses
+cat >gtdb.tsv <<EOF
+RS_GCF_000000001.1	$l;p__Uroviricota;c__;o__Caudo;f__Auto;g__Teetrevirus;s__Virus T3
+GB_GCF_000000002.1	$l;p__Uroviricota;c__;o__Caudo;f__Auto;g__Tesepti;s__Virus T7
+GCF_000000003.1	$l; p__Uroviricota;c__;o__Caudo;f__Sipho;g__Lambda;s__Lambda
+RS_GCF_000000004.1	$l;p__Phixviricota;c__;o__;f__;g__;s__phiX
+RS_GCF_000000005.1	$l;p__P289938;c__C;o__O;f__F;g__Beta;s__MERS
+RS_GCF_000000006.1	$l;p__P402708;c__C;o__O;f__F;g__Beta;s__SARS
+RS_GCF_999999999.1	d__Bacteria;p__P289938;c__C;o__O;f__F;g__G;s__S
+RS_GCF_999999998.1	d__Bacteria;p__P402708;c__C;o__O;f__F;g__G;s__S
+EOF
+made "GTDB's table" --lineage gtdb.tsv ncbi
+targets x.khdb | cut -f 1 >got; targets want.khdb | cut -f 1 >ids; same ids got "GTDB's table: all are targets"
+"$kmerhash" inspect --taxa x.khdb | sed 's/^.*	\([0-9]*\)	 */\1	/' | sort >got
+if [ -n "${PYTHON3:-}" ]; then
+	{ echo "1	root"; head -n 6 gtdb.tsv | cut -f 2 | python numbers.py; } | sort >want
+	same want got "GTDB's table: numbers and names as the page says"
+	# two phyla of one number: the smaller path keeps it
+	sed 's/d__Viruses/d__Bacteria/' gtdb.tsv >clash.tsv
+	made "two paths of one number" --lineage clash.tsv ncbi
+	"$kmerhash" inspect --taxa x.khdb | sed 's/^.*	\([0-9]*\)	 */\1	/' | sort >got
+	{ echo "1	root"; cut -f 2 clash.tsv | python numbers.py; } | sort | grep -v '	[GS]$' >want
+	same want got "two paths of one number: as the page says"
+	check "two paths of one number: they are" sh -c 'grep -q "^1227881108	P289938$" got && grep -q "^1227881109	P402708$" got'
+else skip "numbers of taxa" "no python3"; fi
+check "GTDB's table: ranks" sh -c '"$1" inspect --taxa x.khdb | cut -f 4 | sort -u | tr "\n" " " | grep -qx "C D F G O P R S "' - "$kmerhash"
+sort -r gtdb.tsv >reverse.tsv; gzip -c reverse.tsv >reverse.tsv.gz
+made "GTDB's table" --lineage gtdb.tsv ncbi; mv x.khdb g.khdb
+made "GTDB's table, in another order, by gzip" -L reverse.tsv.gz ncbi
+same g.khdb x.khdb "GTDB's table, in another order: the same"
+head -n 3 gtdb.tsv >one.tsv; tail -n +4 gtdb.tsv >two.tsv
+made "two tables" -L one.tsv -L two.tsv ncbi; same g.khdb x.khdb "two tables: the same"
+mkdir flat; for f in ncbi/ncbi_dataset/data/GCF*/GCF*_genomic.fna; do gzip -c "$f" >flat/"${f##*/}".gz; done
+made "genomes by accession in one folder" -L gtdb.tsv flat; same g.khdb x.khdb "genomes by accession in one folder: the same"
+{ printf 'accession\ttaxonomy\n'; paste ids gtdb.tsv | head -n 6 | cut -f 1,3; } >ids.tsv
+made "lineages of sequences" -L ids.tsv tree; same g.khdb x.khdb "lineages of sequences: the same"
+{ echo "1	d__A;p__B"; echo "6	d__A;p__B;s__C"; } >names.tsv
+made "files called as the id" --allow-unmapped -L names.tsv tree
+check "files called as the id: found" test "$(targets x.khdb | wc -l)" -eq 2
+classify --db g.khdb --output g.tsv "$sim"
+check "the same calls, by other numbers" sh -c 'cut -f 1,2,5 want.tsv | sed "s/[0-9]*:/:/g" >a; cut -f 1,2,5 g.tsv | sed "s/[0-9]*:/:/g" >b; cmp a b'
+# --- bad ones
+printf 'x\n\td__A\ny\td__A;x__B;p__C\nz\tp__A;d__B\nw\t;;\nv\td__A;B\nu\td__A\nu\td__B\n' >bad
+bad 1 'bad:1: one column, expected an id' "bad lineages" -L bad tree
+for m in 'bad:2: column 1: the id is empty' 'bad:3: column 2: .*some parts have a rank' 'bad:4: column 2: "d__B" stands behind a part with p__' \
+	'bad:5: column 2: ";;" names no taxon' 'bad:6: column 2: .*some parts'; do
+	check "bad lineages: $m" grep -q "$m" all
+done
+printf 'u\td__A\nv\td__A\nu\td__B\n' >bad
+bad 1 'bad:3: column 1: "u" has another lineage in line 1' "an id with two lineages" -L bad tree
+bad 2 "not both" "lineages and a taxonomy" -L gtdb.tsv --taxonomy "$data/taxonomy" ncbi
+bad 2 "no meaning beside lineages" "lineages and taxids" -L gtdb.tsv -m taxids ncbi
+bad 1 "none of 6 sequences|have no taxon" "lineages of other genomes" -L clash.tsv tree
+
+# --- SILVA --------------------------------------------------------------------------------
+i=0
+for f in flat/*; do
+	i=$((i + 1))
+	case $i in
+	6) tax='Eukaryota;Amorphea;Obazoa;Opisthokonta;Holozoa;Choanozoa;Metazoa;Homo;Homo sapiens' ;;
+	*) tax="Bacteria;Pseudomonadota;Gamma;Entero;Enterobacteriaceae;Genus$((i / 2));species $i" ;;
+	esac
+	gzip -dc $f | tr T U | sed "1s/^>\([^ ]*\) .*/>\1.1.$i $tax/"
+done >silva.fasta
+made "SILVA's headers" --header-lineage silva.fasta
+"$kmerhash" inspect --taxa x.khdb >got
+check "SILVA's headers: a species" grep -q '	S	[0-9]*	 *species 3$' got
+check "SILVA's headers: a genus" grep -q '	G	[0-9]*	 *Genus1$' got
+check "SILVA's headers: of more than seven parts" grep -q '	G	[0-9]*	 *Homo$' got
+check "SILVA's headers: the others have no rank" grep -q '	D6	[0-9]*	 *Metazoa$' got
+mv x.khdb s.khdb
+rm -f x.khdb; check "SILVA's headers, on standard input" sh -c 'gzip -c silva.fasta | "$1" build -q --db x.khdb --header-lineage -' - "$kmerhash"
+same s.khdb x.khdb "SILVA's headers, on standard input: the same"
+
+# --- streams ------------------------------------------------------------------------------
+cat flat/*.gz >all.fa.gz
+check "standard input without -k" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb $2 -' - "$kmerhash" "$taxa"
+same want.khdb y.khdb "standard input without -k: the same"
+mkfifo fifo
+(cat all.fa.gz >fifo) &
+check "a FIFO without -k" build --db z.khdb fifo
+same want.khdb z.khdb "a FIFO without -k: the same"
+wait
+nothing_left "streams"
+rm -f y.khdb; check "standard input and --total-bases" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb --total-bases 190K $2 -' - "$kmerhash" "$taxa"
+same want.khdb y.khdb "standard input and --total-bases: the same"
+check "--total-bases gives k" sh -c '"$1" build -q --db y.khdb --total-bases 3G $2 flat && "$1" inspect y.khdb | grep -qx "k	21"' - "$kmerhash" "$taxa"
+
+# --- texts by gzip --------------------------------------------------------------------------
+classify --db want.khdb --output o.tsv --report o.kreport --json o.json "$sim"
+check "a report and a summary by gzip" classify --db want.khdb --output o.tsv.gz --report o2.kreport.gz --json o2.json.gz "$sim"
+gzip -dc o2.kreport.gz >got; same o.kreport got "a report by gzip: the same"
+check "a summary by gzip: it is" sh -c 'gzip -dc o2.json.gz | grep -q "\"input\": 300"'
+plan

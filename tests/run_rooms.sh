@@ -1,0 +1,99 @@
+# run_rooms.sh - a room of the source includes only rooms that stand before it, and lines fit
+# into 100 columns with tabs of 8; speaks TAP
+#
+# The rooms in order, a level a line: a file includes its own room and rooms of earlier lines.
+# Nothing in src/ includes cuda/.  What a kernel includes is what Makefile.am says it is made of.
+rooms='
+	base
+	io kmer comm
+	seqio
+	taxonomy
+	index
+	db
+	classify
+	backend sample
+	cuda/gpu cuda/kernels
+	cuda/builder cuda/engine
+	cuda
+	build remote run
+	page
+	merge
+	bench
+	cuda/bench cuda/tables
+	cuda/tables/bench
+	cmd'
+cd "$KH_SRCDIR" || exit 1
+
+# "FILE INCLUDED" of every quoted include below the folders given.
+includes() {
+	find "$@" -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) |
+		LC_ALL=C sort | xargs awk '/^#[ \t]*include[ \t]*"/ { split($0, part, "\""); print FILENAME, part[2] }'
+}
+
+# One line for each include that the order forbids.
+forbidden() {
+	includes src cuda | awk -v rooms="$rooms" '
+		function room(path) { sub(/^src\//, "", path); sub(/\/[^\/]*$/, "", path); return path }
+		BEGIN {
+			n = split(rooms, line, "\n")
+			for (i = 1; i <= n; i++) {
+				m = split(line[i], name, " ")
+				for (j = 1; j <= m; j++) level[name[j]] = i
+			}
+		}
+		{
+			from = room($1); to = room($2)
+			if (!(from in level)) print $1 ": " from " is no room"
+			else if (!(to in level)) print $1 ": \"" $2 "\" names no room"
+			else if ($1 ~ /^src/ && to ~ /^cuda/) print $1 ": src includes " $2
+			else if (to != from && level[to] >= level[from]) print $1 ": " from " includes " $2
+		}'
+}
+
+# What the kernels given and the headers in NEEDS include beyond NEEDS.  The C part of a header
+# that both languages read, behind #ifndef __CUDACC__, is not for kernels.
+unlisted() { # NEEDS KERNELS
+	printf '%s\n' $1 $2 | LC_ALL=C sort -u | xargs awk -v needs="$1" '
+		BEGIN { n = split(needs, h, " "); for (i = 1; i <= n; i++) { sub(/^src\//, "", h[i]); known[h[i]] = 1 } }
+		FNR == 1 { c_only = 0 }
+		/^#ifndef __CUDACC__/ { c_only = 1 }
+		!c_only && /^#[ \t]*include[ \t]*"/ {
+			split($0, part, "\"")
+			if (!(part[2] in known)) print FILENAME ": " part[2] " is not in the list in Makefile.am"
+		}'
+}
+tables=$(find cuda/tables -name '*.cu' -o -name '*.cuh')
+kernels=$(find cuda -path cuda/tables -prune -o \( -name '*.cu' -o -name '*.cuh' \) -print)
+
+n=0
+verdict() { # NAME LINES
+	n=$((n + 1))
+	if [ -z "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		echo "$2" | sed 's/^/# /'
+	fi
+}
+verdict "includes point one way" "$(forbidden)"
+verdict "kernels are made of what kernel_needs lists" "$(unlisted "$KH_KERNEL_NEEDS" "$kernels")"
+verdict "tables are made of what tables_needs lists" "$(unlisted "$KH_TABLES_NEEDS" "$tables")"
+verdict "lines are within 100 columns" "$(find src cuda tests -name '*.[ch]' -o -name '*.cu' -o \
+	-name '*.cuh' -o -name '*.inc' | LC_ALL=C sort | while read -r f; do
+	expand "$f" | awk -v f="$f" 'length > 100 { print f ":" NR ": " length " columns" }'; done)"
+if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
+	verdict "src/README.md has the picture that the includes give" "$("$PYTHON3" tests/rooms.py --check 2>&1)"
+else
+	n=$((n + 1)); echo "ok $n - src/README.md has the picture that the includes give # SKIP no python3"
+fi
+# Each room has its line in the table there.
+untold() {
+	for room in $rooms; do
+		sed -n '/^| room /,/^$/s/^| \([^|]*\) |.*/\1/p' src/README.md | tr ', ' '\n\n' | grep -qx "$room" ||
+			[ "$room" = cuda/tables/bench ] || echo "src/README.md: no line for $room"
+	done
+}
+verdict "src/README.md says what lives in each room" "$(untold)"
+n_includes=$(includes src cuda | wc -l)
+verdict "the includes were found" "$([ "$n_includes" -gt 300 ] || echo "only $n_includes")"
+echo "1..$n"

@@ -1,0 +1,209 @@
+# run_samples.sh - many samples by one load: the bytes of runs of their own, bad sheets, samples
+# that fail, what is already done; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+
+r=$data/reads
+check "a database" build --db a.khdb "$data"/genomes/*.gz
+for i in 1 2; do
+	gzip -dc "$r/tiny_sim_$i.fq.gz" >sim_$i.fq
+	gzip -dc "$r/sarscov2_real_$i.fq.gz" >real_$i.fq
+done
+cp "$r/tiny_sim_1.fq.gz" "sim 1.fq.gz"
+# samples OPTIONS...: the sheet's, in the folder out
+samples() { "$kmerhash" classify --db a.khdb --samples sheet --outdir out "$@"; }
+# alone SAMPLE OPTIONS...: a run of its own, in the folder own
+alone() { s=$1; shift; classify --db a.khdb --output own/$s.tsv --report own/$s.kreport --json own/$s.json "$@"; }
+json() { sed '/^  "run": {/,/^  }/d' "$1"; }
+# as_alone SAMPLE: its files are those of its own run
+as_alone() {
+	same own/$1.tsv out/$1.tsv "$2, $1: lines"
+	same own/$1.kreport out/$1.kreport "$2, $1: report"
+	json own/$1.json >a; json out/$1.json >b; same a b "$2, $1: summary"
+}
+
+# --- sheets ---------------------------------------------------------------------------
+cat >sheet <<EOF
+sample	reads1	reads2
+pairs	sim_1.fq	sim_2.fq
+single	sim 1.fq.gz	
+many	sim_1.fq	sim_2.fq
+many	real_1.fq	real_2.fq
+real.2	$r/sarscov2_real_1.fq.gz	$r/sarscov2_real_2.fq.gz
+empty	none.fq	
+many2	sim_2.fq	
+EOF
+: >none.fq
+mkdir own
+alone pairs --paired sim_1.fq sim_2.fq
+alone single sim_1.fq
+alone many --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+alone real.2 --paired real_1.fq real_2.fq
+alone empty none.fq
+for threads in 1 2; do
+	for block in 1M 500; do
+		rm -rf out
+		expect 0 "5 samples|6 samples" "$threads threads, blocks of $block" samples --threads $threads --block-size $block
+		for s in pairs single many real.2 empty; do as_alone $s "$threads threads, blocks of $block"; done
+	done
+done
+sed 's/	/,/g; 1s/.*/sample,run,fastq_1,fastq_2/; 2,$s/,/,"x, y",/; s/"x, y",sim 1.fq.gz/"x, y","sim 1.fq.gz"/' sheet | sed 's/$/\r/' >sheet.csv
+cp sheet tsv; cp sheet.csv sheet; rm -rf out
+expect 0 "" "a sheet as nf-core has it" samples
+for s in pairs single many; do as_alone $s "a sheet as nf-core has it"; done
+sed '1s/.*/sample	fq1	fq2/' tsv | gzip >sheet; rm -rf out
+expect 0 "" "a sheet with fq1 and fq2, by gzip" samples; as_alone many "a sheet with fq1 and fq2"
+printf 'sample\treads1\nsingle\tsim_1.fq\n' >sheet; rm -rf out
+expect 0 "" "a sheet without second mates" samples; as_alone single "a sheet without second mates"
+
+# single reads beside pairs: the lines of both, in order
+printf 'sample\treads1\treads2\nmix\tsim_1.fq\tsim_2.fq\nmix\treal_1.fq\t\nmix\treal_1.fq.gz\treal_2.fq\n' >sheet
+gzip -c real_1.fq >real_1.fq.gz
+rm -rf out
+expect 0 "" "single reads beside pairs" samples --classified-out c#.fq --unclassified-out u.fq.gz
+classify --db a.khdb --output 1.tsv --paired --classified-out p#.fq --unclassified-out u1.fq sim_1.fq sim_2.fq
+classify --db a.khdb --output 2.tsv --classified-out s.fq --unclassified-out u2.fq real_1.fq
+classify --db a.khdb --output 3.tsv --paired --classified-out q#.fq --unclassified-out u3.fq real_1.fq real_2.fq
+cat 1.tsv 2.tsv 3.tsv >want; same want out/mix.tsv "single reads beside pairs: lines"
+cat p_1.fq q_1.fq >want; same want out/mix.c_1.fq "single reads beside pairs: first mates"
+cat p_2.fq q_2.fq >want; same want out/mix.c_2.fq "single reads beside pairs: second mates"
+same s.fq out/mix.c.fq "single reads beside pairs: single reads"
+cat u1.fq u2.fq u3.fq >want; gzip -dc out/mix.u.fq.gz >got; same want got "single reads beside pairs: unclassified"
+check "single reads beside pairs: report" test "$(awk '$5 == 0 || $5 == 1 { n += $2 } END { print n }' out/mix.kreport)" -eq "$(wc -l <out/mix.tsv)"
+
+# --- options --------------------------------------------------------------------------
+cp tsv sheet; rm -rf out
+expect 0 "" "lines by gzip" samples --output-format tsv.gz --report-minimizer-data
+gzip -dc out/many.tsv.gz >got; same own/many.tsv got "lines by gzip: the same"
+alone many --report-minimizer-data --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+same own/many.kreport out/many.kreport "8 columns"
+rm -rf out
+expect 0 "" "no lines" samples --output-format none --precise --confidence 0.3 -q
+check "no lines: said nothing" test ! -s .err
+check "no lines: there are none" test -z "$(ls out | grep tsv)"
+alone many --precise --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+same own/many.kreport out/many.kreport "no lines: the report"
+check "a folder that merge takes" sh -c '"$1" merge out | head -n 1 | grep -q "empty	many	many2	pairs"' - "$kmerhash"
+check "references in place of a database" classify --references "$data/genomes" --taxonomy "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" --samples sheet --outdir out2
+alone single sim_1.fq; same own/single.tsv out2/single.tsv "references in place of a database: lines"
+check "what is recorded" sh -c 'for w in \"xxh3\" \"mtime_ns\" \"checksum\" \"command\" \"parameters\" \"machine\"; do grep -q "$w" out/many.json || exit 1; done'
+
+# --- bad sheets: all errors at once, before the database ----------------------------------
+# bad "MESSAGE" NAME: of the sheet on standard input, which is not gone on with
+bad() {
+	rm -rf bad
+	expect 1 "^kmerhash classify: $1" "$2" "$kmerhash" classify --db none.khdb --samples sheet --outdir bad
+	cp .err all
+	check "$2: nothing is there" test -z "$(ls bad 2>/dev/null)"
+}
+cat >sheet <<EOF
+sample	reads1	reads2
+a	missing.fq	
+a b	sim_1.fq	
+x/y	sim_1.fq	
+c		sim_2.fq
+d	sim_1.fq	sim_1.fq
+e	sim_1.fq	
+e	sim_1.fq	sim_2.fq
+f	sim_1.fq
+.g	sim_1.fq	
+	sim_1.fq	
+h	-	
+i	$r	
+EOF
+bad 'sheet:3: column 1: "a b" cannot be the name' "bad rows"
+for m in 'sheet:4: column 1: "x/y" cannot' 'sheet:5: column 2: no reads; expected a file, as there are second mates' \
+	'sheet:6: column 3: "sim_1.fq" is named for both mates' 'sheet:8: column 2: "sim_1.fq" is named for sample e a second time' \
+	'sheet:9: 2 columns, expected 3' 'sheet:10: column 1: ".g"' 'sheet:11: column 1: ""' 'sheet:12: column 2: "-" is not' \
+	'missing.fq: No such file' "$r: is a"; do
+	check "bad rows: $m" grep -Fq "$m" all
+done
+printf 'name\treads1\na\tsim_1.fq\n' >sheet; bad 'sheet:1: no column "sample"' "no samples"
+printf 'sample,r\na,sim_1.fq\n' >sheet; bad 'sheet:1: no column "reads1"' "no reads"
+printf 'sample,reads1,fq1\na,b,c\n' >sheet; bad 'sheet:1: column 3: "fq1" is there a second time' "reads twice"
+printf 'sample,reads1\n"a,b\n' >sheet; bad 'sheet:2: column 1: a quotation mark' "a quote without an end"
+printf 'sample,reads1\n' >sheet; bad 'sheet: no sample' "no rows"
+printf '' >sheet; bad 'sheet: no sample' "an empty sheet"
+printf 'sample\treads1\ta\n%s\t%s\tx\n' s out/s.tsv >sheet; mkdir -p out; cp sim_1.fq out/s.tsv
+expect 1 'sheet: out/s.tsv is both an input and an output' "an output that is an input" samples
+same sim_1.fq out/s.tsv "an output that is an input: it is untouched"
+cp tsv sheet
+expect 2 "needs --outdir" "no folder" "$kmerhash" classify --db a.khdb --samples sheet
+expect 2 "need --samples" "a folder without a sheet" "$kmerhash" classify --db a.khdb --outdir out sim_1.fq
+expect 2 "not both" "a sheet and reads" samples sim_1.fq
+expect 2 "no --output, --report" "a sheet and a report" samples --report x
+expect 2 "which reads are paired" "a sheet and --paired" samples --paired
+expect 2 "output-format: 'x'" "a format that is none" samples --output-format x
+expect 1 "none/out: No such file" "a folder that cannot be made" classify --db a.khdb --samples sheet --outdir none/out
+expect 1 "sim_1.fq: is no folder" "a folder that is a file" classify --db a.khdb --samples sheet --outdir sim_1.fq
+expect 1 "nosheet" "a sheet that is missing" classify --db a.khdb --samples nosheet --outdir out
+
+# --- samples that fail -------------------------------------------------------------------
+head -c 20000 sim_1.fq >cut.fq
+{ head -n 3 tsv; echo "bad	cut.fq	"; tail -n +4 tsv; echo "odd	sim_1.fq	real_1.fq"; } >sheet
+rm -rf out
+expect 1 'sample bad: cut.fq:250: record' "samples that fail, --keep-going" samples --keep-going
+cp .err all
+check "samples that fail: both are told" grep -q 'sample odd: ' all
+check "samples that fail: how many" grep -q '2 of 8 samples failed' all
+nothing_left "samples that fail" out/bad.tsv out/bad.kreport out/bad.json out/odd.tsv out/odd.json
+alone pairs --paired sim_1.fq sim_2.fq
+alone single sim_1.fq
+alone many --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+for s in pairs single many; do as_alone $s "beside samples that fail"; done
+rm -rf out
+expect 1 'stopped, [0-9]* of 8 samples are done' "samples that fail, without it" samples --threads 1
+nothing_left "samples that fail, without it" out/bad.tsv out/many2.json
+check "samples that fail, without it: what was done before is there" test -s out/pairs.json
+
+# --- what is already done -------------------------------------------------------------------
+cp tsv sheet; rm -rf out
+expect 0 "" "a first run" samples
+cp -r out first; touch stamp; sleep 0.1
+expect 0 "sample many: is there already" "--resume" samples --resume
+check "--resume: all six" test "$(grep -c 'is there already' .err)" -eq 6
+check "--resume: nothing is written" test -z "$(find out -newer stamp)"
+rm out/pairs.tsv
+cat real_1.fq sim_1.fq >"sim 1.fq"; gzip -c "sim 1.fq" >"sim 1.fq.gz"
+expect 0 "" "--resume: an output is missing, an input is another" samples --resume
+check "--resume: these two are done" test "$(grep -c 'is there already' .err)" -eq 4
+same first/pairs.tsv out/pairs.tsv "--resume: the missing one is there again"
+check "--resume: the other one is done anew" test "$(wc -l <out/single.tsv)" -eq 400
+touch sim_1.fq
+expect 0 "" "--resume: the time of an input is another" samples --resume
+check "--resume: so its samples are done" test "$(grep -c 'is there already' .err)" -eq 4
+expect 0 "" "--resume: another parameter" samples --resume --precise
+check "--resume: then all are done" test "$(grep -c 'is there already' .err)" -eq 0
+build --db b.khdb -k 16 "$data"/genomes/*.gz
+expect 0 "" "--resume: another database" "$kmerhash" classify --db b.khdb --precise --samples sheet --outdir out --resume
+check "--resume: then all are done, too" test "$(grep -c 'is there already' .err)" -eq 0
+mkdir moved; mv b.khdb moved
+expect 0 "" "--resume: the database has moved" "$kmerhash" classify --db moved/b.khdb --precise --samples sheet --outdir out --resume
+check "--resume: then none is" test "$(grep -c 'is there already' .err)" -eq 6
+echo "{" >out/many.json
+expect 0 "" "--resume: a summary that is damaged" "$kmerhash" classify --db moved --precise --samples sheet --outdir out --resume
+check "--resume: that sample is done" test "$(grep -c 'is there already' .err)" -eq 5
+
+# --- killed, and run again -------------------------------------------------------------------
+rm -rf out; mkfifo fifo
+{ cat tsv; echo "last	fifo	"; } >sheet
+"$real" classify -q --db a.khdb --samples sheet --outdir out 2>.err &
+pid=$!
+until_true test -s out/many2.json
+kill -KILL $pid; wait $pid 2>.err
+check "killed: what was done is there" test -s out/many.json -a -s out/single.tsv
+check "killed: what was not is not" test ! -e out/last.json -a ! -e out/last.tsv
+(cat sim_1.fq >fifo) &
+expect 0 "sample many: is there already" "killed: run again" samples --resume
+wait
+check "killed: all is there" test -s out/last.json -a "$(wc -l <out/last.tsv)" -eq 300
+nothing_left "killed"
+
+# --- many of them: memory, and temporary files -------------------------------------------------
+{ echo "sample	reads1"; i=0; while [ $i -lt 150 ]; do i=$((i + 1)); echo "s$i	sim_1.fq"; done; } >sheet
+rm -rf out
+expect 0 "150 samples" "150 samples" samples --output-format none
+check "150 samples: all are there" test "$(ls out | wc -l)" -eq 300
+check "150 samples: all alike" test "$(cksum out/*.kreport | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1
+nothing_left "150 samples"
+plan

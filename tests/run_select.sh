@@ -1,0 +1,57 @@
+# run_select.sh - reads by taxon: --extract and --exclude; speaks TAP
+. "$KH_SRCDIR/tests/tap.sh"
+check "a database" build --db a.khdb "$data"/genomes/*.gz
+for m in 1 2; do
+	gzip -dc "$data/reads/tiny_sim_$m.fq.gz" "$data/reads/sarscov2_real_$m.fq.gz" >all_$m.fq
+done
+c() { classify --db a.khdb --output o.tsv "$@"; }
+# ids FILE: of the reads in it, less what says which mate
+ids() { sed -n '1~4s/^@\([^ /]*\).*/\1/p' "$1"; }
+# called CODE...: ids of the fragments with such a taxid (0: unclassified), in order
+called() { awk -F '\t' -v want=" $* " 'index(want, " " $3 " ") { print $2 }' o.tsv | sed 's/ .*//; s|/.*||'; }
+# by independent means: the taxa below Nidovirales, and below Teseptimavirus
+corona="1335626 2697049 694009 694002 11118 2509511 2509494 2501931 2499399 76804"
+t7="110456 1985738 10760"
+
+check "as it was" c --paired --classified-out c#.fq --unclassified-out u#.fq all_1.fq all_2.fq
+cp o.tsv want.tsv
+awk -F '\t' '$1 == "C" { print $2 }' o.tsv | sed 's|/.*||' >want; ids c_1.fq >got; same want got "as it was: the classified"
+
+check "--extract" c --paired --extract 76804 --classified-out c#.fq --unclassified-out u#.fq all_1.fq all_2.fq
+same want.tsv o.tsv "--extract: lines do not change"
+called $corona >want; ids c_1.fq >got; same want got "--extract: a clade"
+ids c_2.fq >got; same want got "--extract: second mates, too"
+check "--extract: there are some" test -s want
+check "--extract: their taxids" grep -q 'kraken:taxid|2697049' c_1.fq
+awk -F '\t' '{ print $2 }' o.tsv | sed 's|/.*||' | grep -vxFf want >rest; ids u_1.fq >got; same rest got "--extract: all others"
+check "--extract: those as they were" sh -c '! grep -q kraken:taxid u_1.fq u_2.fq'
+check "--extract: all reads once" test "$(cat c_1.fq u_1.fq | wc -l)" -eq "$(wc -l <all_1.fq)"
+
+check "--extract by names, and several" c --extract "Nidovirales, Teseptimavirus" -e 10847 --classified-out c.fq --unclassified-out u.fq.gz all_1.fq
+called $corona $t7 10847 >want; ids c.fq >got; same want got "--extract by names, and several: these"
+check "--extract by names: by gzip" gzip -t u.fq.gz
+check "--exclude" c --exclude 76804 --classified-out c.fq --unclassified-out u.fq all_1.fq
+awk -F '\t' '$1 == "C" { print $2 }' o.tsv | sed 's|/.*||' >all; called $corona >gone; grep -vxFf gone all >want
+ids c.fq >got; same want got "--exclude: not in the one"
+called 0 >want; ids u.fq >got; same want got "--exclude: and not in the other"
+check "--extract and --exclude" c --extract 10239 --exclude 76804 --classified-out c.fq --unclassified-out u.fq all_1.fq
+called 0 $corona >no; awk -F '\t' '{ print $2 }' o.tsv | sed 's|/.*||' | grep -vxFf no >want
+ids c.fq >got; same want got "--extract and --exclude: what is left"
+check "the root: all that is classified" c --extract 1 --classified-out c.fq all_1.fq
+ids c.fq >got; same all got "the root: the same as without"
+printf 'sample\treads1\treads2\ns\tall_1.fq\tall_2.fq\n' >sheet
+check "of samples" classify --db a.khdb --samples sheet --outdir out --extract 76804 --unclassified-out clean#.fq
+c --paired --extract 76804 --unclassified-out u#.fq all_1.fq all_2.fq
+same u_1.fq out/s.clean_1.fq "of samples: the same"
+check "of samples: other clades" "$kmerhash" classify --db a.khdb --samples sheet --outdir out --exclude 76804 --unclassified-out clean#.fq --resume
+check "of samples: are other parameters" test "$(wc -l <out/s.clean_1.fq)" -lt "$(wc -l <u_1.fq)"
+check "with a second pass" c --sample-pass --extract 76804 --classified-out c.fq --unclassified-out u.fq all_1.fq
+called $corona >want; ids c.fq >got; same want got "with a second pass: of the calls that it makes"
+
+expect 2 'exclude: "Homo" is neither a taxid nor the name' "unknown taxa" c --extract 9606 --exclude Homo,1 --classified-out c2.fq all_1.fq
+cp .err errors
+check "unknown taxa: all at once" grep -q 'extract: taxid 9606 is no taxon' errors
+nothing_left "unknown taxa" c2.fq
+expect 2 '"" is neither' "an empty word" c --extract 1,,2 --classified-out c2.fq all_1.fq
+expect 2 "say which reads are written" "no file of reads" c --extract 1 all_1.fq
+plan

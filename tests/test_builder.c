@@ -1,0 +1,389 @@
+/*
+ * test_builder.c - the host side of the CUDA builder beside the CPU's, on GPUs that are not there
+ *
+ * The same blocks are given to both; the ranges must be the same bytes, however little memory the
+ * devices have and whatever others take of it, and no device may give more than was planned.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "backend/backend.h"
+#include "cuda/builder/builder_in.h"
+#include "fake_gpu.h"
+#include "index/bins.h"
+#include "packed.h"
+
+#define MB (UINT64_C(1) << 20)
+enum { BLOCKS = 80, TARGETS = BLOCKS, GAP = 10, THREADS = 3, MOST = 40000 };
+
+static const kh_sampling sampling = { KH_SYNCMER, 18, 12, 112 };
+
+/* --- what is built -------------------------------------------------------------------- */
+static struct {
+	packed p;
+	kh_piece piece;
+} block[BLOCKS];
+static uint32_t first[TARGETS], taxon[TARGETS], next_bin, to[TARGETS];
+static uint64_t bases;
+static kh_bin_map map;
+
+/* Root, two genera with two species of two strains each. */
+static uint32_t taxid[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+		parent[] = { 0, 0, 1, 2, 2, 1, 5, 5, 0, 8, 9, 9, 8, 12, 12 },
+		end[] = { 15, 8, 5, 4, 5, 8, 7, 8, 15, 12, 11, 12, 15, 14, 15 },
+		species[] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 2, 5, 5, 5, KH_NO_TAXON, 9, 9, 9, 12,
+			      12, 12 },
+		genus[] = { KH_NO_TAXON, 1, 1, 1, 1, 1, 1, 1, 8, 8, 8, 8, 8, 8, 8 };
+static const uint32_t strain[] = { 3, 4, 6, 7, 10, 11, 13, 14 };
+static kh_taxonomy tax = { .n = 15, .taxid = taxid, .parent = parent, .end = end,
+			   .species = species, .genus = genus };
+
+/* A block a target: strains of a few genomes, so that many keys are had by several targets. */
+static void make_blocks(void)
+{
+	static char genome[4][MOST], text[MOST];
+
+	for (int g = 0; g < 4; g++)
+		for (int i = 0; i < MOST; i++)
+			genome[g][i] = "ACGT"[test_rand() & 3];
+	for (int i = 0; i < BLOCKS; i++) {
+		const size_t n = i % 7 ? MOST - test_rand() % (MOST / 2) : test_rand() % 300;
+
+		memcpy(text, genome[i % 4], n);
+		for (size_t c = 0; c < n / 50; c++)
+			text[test_rand() % n] = "ACGT"[test_rand() & 3];
+		block[i].p = pack(text, n);
+		block[i].piece = (kh_piece) { .starts = n < 18 ? 0 : n - 17, .bases = n,
+					      .bin = next_bin, .seq = (uint64_t)i };
+		first[i] = to[i] = next_bin;
+		taxon[i] = strain[i % 8];
+		next_bin += (uint32_t)(n / 112 + 1 + GAP);
+		bases += n;
+	}
+}
+
+/* Every ninth sequence has no taxon: it is dropped, and what follows moves up. */
+static kh_remap drop_some(kh_bins *bins)
+{
+	static uint32_t kept[TARGETS], kept_taxon[TARGETS];
+	uint32_t n = 0, shift = 0;
+
+	for (int i = 0; i < TARGETS; i++) {
+		const uint32_t behind = i + 1 < TARGETS ? first[i + 1] : next_bin;
+
+		to[i] = i % 9 ? first[i] - shift : KH_DROP;
+		if (i % 9 == 0) {
+			shift += behind - first[i];
+			continue;
+		}
+		kept[n] = to[i];
+		kept_taxon[n++] = taxon[i];
+	}
+	*bins = (kh_bins) { .n = n, .first = kept, .taxon = kept_taxon, .n_targets = n,
+			    .votes = KH_NO_BIN };
+	return (kh_remap) { { .n = TARGETS, .first = first }, to };
+}
+
+/* --- a build ---------------------------------------------------------------------------- */
+struct index {
+	char *range[KH_RANGES];
+	size_t bytes[KH_RANGES];
+	unsigned n, ready;
+	uint32_t bits;
+};
+
+static int sink(void *arg, const kh_image *im, kh_err *err)
+{
+	struct index *x = arg;
+	const size_t buckets = (im->range.buckets + UINT64_C(1)) * sizeof *im->bucket;
+	const size_t lists = (size_t)kh_words_bytes(im->range.n_locs, x->bits);
+
+	(void)err;
+	x->bytes[x->n] = sizeof im->range + buckets + lists;
+	x->range[x->n] = malloc(x->bytes[x->n]);
+	memcpy(x->range[x->n], &im->range, sizeof im->range);
+	memcpy(x->range[x->n] + sizeof im->range, im->bucket, buckets);
+	memcpy(x->range[x->n++] + sizeof im->range + buckets, im->loc, lists);
+	return KH_OK;
+}
+
+static void ready(void *arg)
+{
+	((struct index *)arg)->ready++;
+}
+
+static void clear(struct index *x)
+{
+	for (unsigned i = 0; i < x->n; i++)
+		free(x->range[i]);
+	*x = (struct index) { .n = 0 };
+}
+
+/* One of the two builders. */
+struct way {
+	int (*open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
+	int (*plan)(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
+	int (*add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+	int (*finish)(kh_builder *b, const kh_finish *f, kh_err *err);
+	void (*close)(kh_builder *b);
+};
+static const struct way gpu = { kh_cuda_builder_open, kh_cuda_builder_plan, kh_cuda_builder_add,
+				kh_cuda_builder_finish, kh_cuda_builder_close };
+
+struct job {
+	const struct way *way;
+	kh_builder *b;
+	_Atomic unsigned next;
+};
+
+static int add_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct job *j = arg;
+	int rc = KH_OK;
+
+	for (unsigned i; !rc && (i = j->next++) < BLOCKS;) {
+		const kh_sample s = { .ticket = i, .bases = block[i].p.bases, .amb = block[i].p.amb,
+				      .n_words = block[i].p.n / 32 + 1, .piece = &block[i].piece,
+				      .n = 1 };
+
+		rc = j->way->add(j->b, worker, &s, err);
+	}
+	return rc;
+}
+
+/* pairs: what is told to the plan; 0: it is not asked. */
+static int build(const struct way *way, const kh_builder_options *o, uint64_t pairs,
+		 const kh_bins *bins, const kh_remap *remap, struct index *x, kh_err *err)
+{
+	const kh_finish f = { .bins = bins, .tax = &tax, .remap = remap, .sink = sink, .arg = x,
+			      .ready = ready };
+	struct job j = { .way = way };
+	kh_monitor *m = NULL;
+	kh_plan p;
+	int rc = way->open(&j.b, o, err);
+
+	x->bits = bins ? kh_bins_bits(bins) : 32;
+	if (!rc && pairs)
+		rc = way->plan(j.b, pairs, &p, err);
+	if (!rc && !(rc = kh_monitor_new(&m, err)))
+		rc = kh_threads_run(m, o->threads, add_worker, &j, err);
+	kh_monitor_free(m);
+	if (!rc)
+		rc = way->finish(j.b, &f, err);
+	way->close(j.b);
+	return rc;
+}
+
+static void same(const struct index *a, const struct index *b, const char *what)
+{
+	if (a->n != b->n)
+		fail_msg("%s: %u ranges, not %u", what, b->n, a->n);
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->bytes[i] != b->bytes[i] || memcmp(a->range[i], b->range[i], a->bytes[i]))
+			fail_msg("%s: range %u differs", what, i);
+}
+
+/* --- tests ------------------------------------------------------------------------------ */
+static const int devices[] = { 0, 1, 0, 2 };
+static struct index want;
+
+static kh_builder_options options(size_t n, uint64_t gpu_memory)
+{
+	return (kh_builder_options) { .sampling = sampling, .threads = THREADS,
+				      .block_size = MOST, .gpu_memory = gpu_memory, .tmp = "x",
+				      .device = devices, .n_devices = n };
+}
+
+/* The number behind a word of the message; 0: none. */
+static uint64_t number_behind(const char *msg, const char *word)
+{
+	const char *p = strstr(msg, word);
+
+	return p ? strtoull(p + strlen(word), NULL, 10) : 0;
+}
+
+/* The least memory of a device that a build says it can do with. */
+static uint64_t least(size_t n, const kh_bins *bins, const kh_remap *remap)
+{
+	uint64_t m = 1;
+
+	for (int tries = 0; tries < 4; tries++) {
+		const kh_builder_options o = options(n, m);
+		struct index x = { .n = 0 };
+		kh_err why = { 0, "" };
+		uint64_t now = 0;
+
+		fake_reset(1000 * MB);
+		if (build(&gpu, &o, bases / 7, bins, remap, &x, &why) == KH_OK) {
+			clear(&x);
+			return m;
+		}
+		clear(&x);
+		assert_int_equal(why.code, KH_ENOMEM);
+		now = number_behind(why.msg, " need ");
+		now = now ? now : number_behind(why.msg, " needs ");
+		now = now ? now : number_behind(why.msg, " must be ");
+		if (now <= m)
+			fail_msg("not more than %llu: %s", (unsigned long long)m, why.msg);
+		m = now;
+	}
+	fail_msg("no least memory");
+	return 0;
+}
+
+/* With so much of each device: the same ranges, within the limit, and all is given back. */
+static void within(size_t n, uint64_t limit, uint64_t pairs, const kh_bins *bins,
+		   const kh_remap *remap)
+{
+	const kh_builder_options o = options(n, limit);
+	struct index x = { .n = 0 };
+	kh_err why = { 0, "" };
+	char what[80];
+
+	snprintf(what, sizeof what, "%zu shares, %llu bytes, %llu pairs", n,
+		 (unsigned long long)limit, (unsigned long long)pairs);
+	fake_reset(1000 * MB);
+	if (build(&gpu, &o, pairs, bins, remap, &x, &why))
+		fail_msg("%s: %s", what, why.msg);
+	same(&want, &x, what);
+	assert_int_equal(x.ready, 1);
+	for (int d = 0; d < FAKE_DEVICES; d++) {
+		const uint64_t shares = n >= 3 && d == 0 ? 2 : 1;
+
+		if (fake.most[d] > shares * limit)
+			fail_msg("%s: %llu bytes were taken of device %d", what,
+				 (unsigned long long)fake.most[d], d);
+		assert_int_equal(fake.taken[d], 0);
+	}
+	clear(&x);
+}
+
+static void limits(const kh_bins *bins, const kh_remap *remap)
+{
+	for (size_t n = 1; n <= 4; n++) {
+		const uint64_t enough = least(n, bins, remap);
+
+		for (uint64_t more = 0; more <= 16 * MB; more = more ? 2 * more : MB / 2) {
+			within(n, enough + more, bases / 7, bins, remap);
+			within(n, enough + more, 0, bins, remap);
+		}
+		within(n, 300 * MB, bases / 7, bins, remap);
+	}
+}
+
+static void test_limits(void **state)
+{
+	const kh_builder_options o = options(1, 0);
+	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
+			       .votes = KH_NO_BIN };
+	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
+				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
+				 kh_backend_cpu.builder_close };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	clear(&want);
+	assert_int_equal(build(&cpu, &o, 0, &bins, NULL, &want, &why), KH_OK);
+	limits(&bins, NULL);
+}
+
+static void test_dropped(void **state)
+{
+	const kh_builder_options o = options(1, 0);
+	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
+				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
+				 kh_backend_cpu.builder_close };
+	kh_bins targets;
+	const kh_remap remap = drop_some(&targets);
+	const kh_tree tree = { tax.n, parent, end, species, genus };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	clear(&want);
+	assert_int_equal(kh_bin_map_init(&map, &targets, next_bin, GAP, &tree, &why), KH_OK);
+	map.bins.most = 3;              /* lists are cut, too */
+	assert_int_equal(build(&cpu, &o, 0, &map.bins, &remap, &want, &why), KH_OK);
+	limits(&map.bins, &remap);
+	kh_bin_map_clear(&map);
+}
+
+/* Others take memory at every moment: what is made is right, or it is said that memory lacks. */
+static void test_others(void **state)
+{
+	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
+			       .votes = KH_NO_BIN };
+	const kh_builder_options cpu_options = options(1, 0);
+	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
+				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
+				 kh_backend_cpu.builder_close };
+	unsigned made = 0, failed = 0;
+	kh_err why = { 0, "" };
+
+	(void)state;
+	clear(&want);
+	assert_int_equal(build(&cpu, &cpu_options, 0, &bins, NULL, &want, &why), KH_OK);
+	for (size_t n = 1; n <= 2; n++) {
+		const uint64_t enough = least(n, &bins, NULL);
+
+		for (long at = 1; at < 70; at++) {
+			const kh_builder_options o = options(n, 0);
+			struct index x = { .n = 0 };
+
+			fake_reset(2 * (enough + 12 * MB));
+			fake.others_at = at;
+			fake.others = enough + 20 * MB;
+			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &bins, NULL, &x, &why)) {
+				assert_int_equal(why.code, KH_ENOMEM);
+				assert_non_null(strstr(why.msg, "memory"));
+				failed++;
+			} else {
+				same(&want, &x, "memory that others took");
+				made++;
+			}
+			for (int d = 0; d < FAKE_DEVICES; d++)
+				assert_int_equal(fake.taken[d], 0);
+			clear(&x);
+		}
+	}
+	printf("# made %u times, said that memory lacks %u times\n", made, failed);
+	assert_true(made > failed);
+}
+
+/* What fits nowhere is told before the first block. */
+static void test_nowhere(void **state)
+{
+	kh_builder_options o = options(1, 3000 * MB);
+	struct index x = { .n = 0 };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	fake_reset(8000 * MB);
+	o.memory = 100 * MB;
+	o.tmp = "no such folder/x";
+	assert_int_equal(build(&gpu, &o, 1 << 30, NULL, NULL, &x, &why), KH_ENOMEM);
+	if (!strstr(why.msg, "about 12884.9 MB of features have to be kept, but there are "
+			       "104.9 MB of memory for them and 0.0 MB of disk"))
+		fail_msg("%s", why.msg);
+	o.gpu_memory = 12345;
+	assert_int_equal(build(&gpu, &o, 1000, NULL, NULL, &x, &why), KH_ENOMEM);
+	assert_non_null(strstr(why.msg, "of which 12345 may be used"));
+	assert_int_equal(fake.taken[0], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits),
+					    cmocka_unit_test(test_dropped),
+					    cmocka_unit_test(test_others),
+					    cmocka_unit_test(test_nowhere) };
+	int rc;
+
+	test_seed();
+	make_blocks();
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	clear(&want);
+	for (int i = 0; i < BLOCKS; i++)
+		unpack(&block[i].p);
+	return rc;
+}

@@ -1,0 +1,141 @@
+/* test_memory_left.c - what is left of memory, by made-up files of /proc and of control groups */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/memory_left.h"
+
+static char root[] = "/tmp/kh-memory.XXXXXX";
+
+/* Makes the folders above it, too. */
+static void put(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s%s", root, name);
+	for (char *p = path + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+		*p = 0;
+		mkdir(path, 0777);
+	}
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/kh-memory.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	put("/proc/meminfo", "MemTotal:  16000 kB\nMemFree:   100 kB\nMemAvailable:   8000 kB\n");
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	return system(command);
+}
+
+static void expect_left(uint64_t bytes, const char *limit)
+{
+	const kh_memory_left left = kh_memory_left_of(root);
+
+	assert_int_equal(left.bytes, bytes);
+	assert_string_equal(left.limit, limit);
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	expect_left(8000 * 1024, "on this host");
+	put("/proc/self/cgroup", "0::/\n");     /* the root group has no limits */
+	expect_left(8000 * 1024, "on this host");
+	put("/proc/meminfo", "MemTotal:  16000 kB\n");
+	expect_left(UINT64_MAX, "without a known limit");
+}
+
+static void test_version_2(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/job/step\n");
+	put("/sys/fs/cgroup/job/step/memory.max", "max\n");
+	put("/sys/fs/cgroup/job/step/memory.current", "1000\n");
+	expect_left(8000 * 1024, "on this host");
+	/* the group above limits this one */
+	put("/sys/fs/cgroup/job/memory.max", "5000000\n");
+	put("/sys/fs/cgroup/job/memory.current", "3000000\n");
+	expect_left(2000000, "in its control group");
+	/* pages of files can be dropped */
+	put("/sys/fs/cgroup/job/memory.stat",
+	    "anon 1\nfile 900000\ninactive_file 400000\nactive_file 100000\n");
+	expect_left(2500000, "in its control group");
+	put("/sys/fs/cgroup/job/step/memory.high", "800000\n");
+	expect_left(799000, "in its control group");
+	put("/sys/fs/cgroup/job/step/memory.current", "900000\n");
+	expect_left(0, "in its control group");
+}
+
+/* The path is that of the host; in the container its group is the top. */
+static void test_container(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/system.slice/docker-1234.scope\n");
+	put("/sys/fs/cgroup/memory.max", "4000000\n");
+	put("/sys/fs/cgroup/memory.current", "1000000\n");
+	expect_left(3000000, "in its control group");
+}
+
+static void test_version_1(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "12:cpu,cpuacct:/a\n5:memory:/job\n0::/\n");
+	put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+	put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1000000\n");
+	expect_left(8000 * 1024, "on this host");
+	put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "6000000\n");
+	put("/sys/fs/cgroup/memory/job/memory.stat", "cache 5\ntotal_inactive_file 200000\n");
+	expect_left(5200000, "in its control group");
+}
+
+/* Last: it lowers the limit of this process for good. */
+static void test_address_space(void **state)
+{
+	struct rlimit limit = { .rlim_cur = UINT64_C(1) << 40, .rlim_max = RLIM_INFINITY };
+
+	(void)state;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	assert_int_equal(kh_address_space_left(), UINT64_MAX);
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	assert_true(kh_address_space_left() < UINT64_C(1) << 40);
+	assert_true(kh_address_space_left() > UINT64_C(1) << 39);
+	limit.rlim_cur = UINT64_C(1) << 30;
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	const kh_memory_left left = kh_memory_left_now(0);
+	assert_true(left.bytes < UINT64_C(1) << 30);
+	assert_true(kh_memory_left_now(4).bytes < left.bytes);
+#else
+	(void)limit;
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_host, start, end),
+		cmocka_unit_test_setup_teardown(test_version_2, start, end),
+		cmocka_unit_test_setup_teardown(test_container, start, end),
+		cmocka_unit_test_setup_teardown(test_version_1, start, end),
+		cmocka_unit_test(test_address_space),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
