@@ -86,6 +86,17 @@ if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 else
 	n=$((n + 1)); echo "ok $n - src/README.md has the picture that the includes give # SKIP no python3"
 fi
+# Files that Makefile.am names nowhere, so that they are not compiled, not run or not packed.
+# Of a program in tests/ it is enough to name the program.
+unnamed() {
+	find src cuda tests -name corpus -prune -o -type f \( -name '*.[ch]' -o -name '*.inc' -o \
+		-name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.py' -o -name '*.js' \) -print |
+		LC_ALL=C sort | awk '
+			NR == FNR { for (i = 1; i <= NF; i++) named[$i] = 1; next }
+			{ program = $1; sub(/\.c$/, "", program) }
+			!($1 in named) && !(program in named) { print }' Makefile.am -
+}
+verdict "Makefile.am names every file" "$(unnamed)"
 # Each room has its line in the table there.
 untold() {
 	for room in $rooms; do
