@@ -1,0 +1,11 @@
+/* load_in.h - what open.c asks of load.c */
+#ifndef KH_DB_LOAD_IN_H
+#define KH_DB_LOAD_IN_H
+
+#include "db/db.h"
+
+/* Checks db->map and fills what of db points into it or is made of it.  On failure the caller
+ * closes db. */
+int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * open.c - a database file is found, mapped and watched
+ */
+#include <config.h>
+#include "db/db.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/memory_left.h"
+#include "db/in_use.h"
+#include "db/load_in.h"
+#include "db/stamp.h"
+
+int kh_db_open_bytes(kh_db **out, const void *map, uint64_t bytes, const kh_db_options *o,
+		     kh_err *err)
+{
+	kh_db *db = kh_array(1, sizeof *db, err);
+	int rc;
+
+	if (!db)
+		return KH_ENOMEM;
+	db->fd = -1;
+	db->path = strdup("database");
+	db->map = (void *)(uintptr_t)map;
+	db->bytes = bytes;
+	rc = db->path ? kh_db_load(db, o, err) : kh_fail_nomem(err);
+	if (rc) {
+		kh_db_close(db);
+		return rc;
+	}
+	*out = db;
+	return KH_OK;
+}
+
+/* The one *.khdb of a folder; *found is to be freed. */
+static int find_in_folder(const char *folder, char **found, kh_err *err)
+{
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	int n = 0, rc = KH_OK;
+
+	if (!d)
+		return kh_fail_errno(err, folder);
+	*found = NULL;
+	while ((e = readdir(d)) && !rc) {
+		size_t len = strlen(e->d_name);
+
+		if (e->d_name[0] == '.' || len < 6 || strcmp(e->d_name + len - 5, ".khdb") != 0)
+			continue;
+		if (n++ == 0 && asprintf(found, "%s/%s", folder, e->d_name) < 0) {
+			*found = NULL;
+			rc = kh_fail_nomem(err);
+		}
+	}
+	closedir(d);
+	if (!rc && n != 1) {
+		free(*found);
+		*found = NULL;
+		rc = kh_fail(err, KH_EUSAGE, "%s: the folder holds %d databases (*.khdb), not one",
+			     folder, n);
+	}
+	return rc;
+}
+
+int kh_db_find(char **file, const char *path, kh_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return find_in_folder(path, file, err);
+	*file = strdup(path);
+	return *file ? KH_OK : kh_fail_nomem(err);
+}
+
+static int map_file(kh_db *db, kh_err *err)
+{
+	struct stat st;
+
+	db->fd = open(db->path, O_RDONLY | O_CLOEXEC);
+	if (db->fd < 0 || fstat(db->fd, &st) != 0)
+		return kh_fail_errno(err, db->path);
+	if (!S_ISREG(st.st_mode))
+		return kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file",
+			       db->path);
+	db->bytes = (uint64_t)st.st_size;
+	if (db->bytes < sizeof(kh_db_header))
+		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
+			       db->path, db->bytes);
+	void *map = mmap(NULL, (size_t)db->bytes, PROT_READ, MAP_SHARED, db->fd, 0);
+	if (map == MAP_FAILED && errno == ENOMEM)
+		return kh_fail(err, KH_ENOMEM, "%s: %" PRIu64 " bytes to be mapped, and %" PRIu64
+			       " are left of the address space (ulimit -v)", db->path, db->bytes,
+			       kh_address_space_left());
+	if (map == MAP_FAILED)
+		return kh_fail_errno(err, db->path);
+	db->map = map;
+	kh_db_watch(db, &st);
+	return KH_OK;
+}
+
+/* The index of a file that was checked before is not checked again; *known: it was. */
+static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err)
+{
+	kh_db_options use = *o;
+	uint64_t self;
+	int rc;
+
+	*known = !o->no_verify && o->stamps && !o->again && kh_stamp_find(db, &self);
+	use.no_verify |= *known;
+	rc = kh_db_load(db, &use, err);
+	if (rc || !*known)
+		return rc;
+	*known = self == db->h->self;
+	db->unchecked = !*known && o->later;
+	kh_log(KH_DEBUG, "%s was %schecked before", db->path, *known ? "" : "not ");
+	return *known || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
+}
+
+int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)
+{
+	kh_db *db = kh_array(1, sizeof *db, err);
+	bool known = false;
+	int rc;
+
+	if (!db)
+		return KH_ENOMEM;
+	db->fd = -1;
+	rc = kh_db_find(&db->path, path, err);
+	if (!rc)
+		rc = map_file(db, err);
+	if (!rc)
+		rc = kh_db_reason(db, load_once(db, o, &known, err), err);
+	if (rc) {
+		kh_db_close(db);
+		return rc;
+	}
+	db->stamps = o->stamps;
+	if (o->stamps && !known && !o->no_verify && !o->later)
+		kh_stamp_write(db);
+	*out = db;
+	return KH_OK;
+}
+
+void kh_db_close(kh_db *db)
+{
+	if (!db)
+		return;
+	kh_taxonomy_free(db->tax);
+	kh_bin_map_clear(&db->bin_map);
+	if (db->fd >= 0) {
+		kh_db_forget(db);
+		if (db->map)
+			munmap(db->map, (size_t)db->bytes);
+		close(db->fd);
+	}
+	free(db->path);
+	free(db);
+}
