@@ -1,6 +1,6 @@
 /*
  * test_feed.c - the feed against the reference: every kind of input, cut anywhere, by
- * any number of threads; several files; what must fail
+ * any number of threads; several files
  */
 #include "test.h"
 #include "feed_inputs.h"
@@ -244,161 +244,6 @@ static void test_files(void **state)
 	}
 }
 
-/* --- what fails at once ---------------------------------------------------------- */
-static void refuse(kh_feed_options o, const char *a, const char *b, const char *message)
-{
-	kh_feed *f = NULL;
-	kh_monitor *m = NULL;
-	kh_err err = { 0, "" };
-
-	o.path[0] = &a;
-	o.n_path[0] = a != NULL;
-	o.path[1] = &b;
-	o.n_path[1] = b != NULL;
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_true(kh_feed_open(&f, &o, m, &err) < 0);
-	assert_string_equal(err.msg, message);
-	kh_monitor_free(m);
-}
-
-static void test_refused(void **state)
-{
-	(void)state;
-	refuse((kh_feed_options) { 0 }, NULL, NULL, "no input file");
-	refuse((kh_feed_options) { .interleaved = true }, "a", "b",
-	       "interleaved mates are in one file, not in two");
-	refuse((kh_feed_options) { .pieces = true }, "a", "b",
-	       "references have no mates");
-	refuse((kh_feed_options) { 0 }, "-", "-", "standard input is given 2 times");
-	refuse((kh_feed_options) { .front = 7 }, "a", NULL,
-	       "front: 7 is no multiple of 32");
-	refuse((kh_feed_options) { 0 }, "/nonexistent/x.fq", NULL,
-	       "/nonexistent/x.fq: No such file or directory");
-	refuse((kh_feed_options) { 0 }, "/proc/self", NULL, "/proc/self: is a directory");
-	kh_feed_close(NULL);
-}
-
-static void test_foreign(void **state)
-{
-	static const struct {
-		const char *magic;
-		size_t n;
-		const char *what, *hint;
-	} t[] = {
-		{ "\x28\xb5\x2f\xfd....", 8, "zstd-compressed", "zstd -dc" },
-		{ "BZh91AY", 7, "bzip2-compressed", "bzip2 -dc" },
-		{ "\xfd"
-		  "7zXZ\0\0",
-		  7, "xz-compressed", "xz -dc" },
-		{ "PK\3\4", 4, "a zip archive", "unzip -p" },
-		{ "CRAM\3", 5, "a CRAM file", "samtools fastq" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
-		for (int kind = RANGES; kind <= PIPE; kind++) {
-			struct input in = make_input(kind, t[i].magic, t[i].n);
-			const char *p = in.path;
-			kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 } };
-			struct got g;
-			char want[400];
-
-			got_run(&g, &o, 1);
-			snprintf(want, sizeof want,
-				 "%s: %s; only plain text and gzip are read: "
-				 "convert it, or pipe the output of '%s' into standard "
-				 "input, '-'",
-				 p, t[i].what, t[i].hint);
-			assert_string_equal(g.err.msg, want);
-			got_free(&g);
-			close(in.fd);
-		}
-}
-
-/* --- what fails on the way ------------------------------------------------------- */
-static void test_shrinking(void **state)
-{
-	(void)state;
-	for (unsigned threads = 1; threads < 4; threads++) {
-		enum { LEN = 100000 };
-		char *s = malloc(LEN), want[200];
-		struct got g;
-
-		memset(s, 'A', LEN);
-		memcpy(s, ">a\n", 3);
-		struct input in = make_input(RANGES, s, LEN);
-		const char *p = in.path;
-		const kh_feed_options o = {
-			.path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
-			.n_blocks = 6, .pieces = true,
-		};
-		assert_int_equal(got_open(&g, &o, threads), 0);
-		struct got_block x;
-		kh_block *b;
-		assert_int_equal(kh_feed_next(g.f, &b, &g.err), 1);
-		assert_int_equal(kh_feed_commit(g.f, b, &x.jobs, &g.err), 0);
-		x.b = b;
-		assert_int_equal(kh_order_put(g.order, b->ticket, &x, got_block, &g), 0);
-		kh_feed_release(g.f, b);
-		assert_int_equal(ftruncate(in.fd, 50500), 0);
-		assert_int_equal(kh_threads_run(g.m, threads, got_work, &g, &g.err), KH_EIO);
-		snprintf(want, sizeof want,
-			 "%s: became shorter while it was read: 50500 of %d bytes", p,
-			 LEN);
-		assert_string_equal(g.err.msg, want);
-		got_close(&g);
-		got_free(&g);
-		close(in.fd);
-		free(s);
-	}
-}
-
-/* Damage behind good records: the parser's error comes first if it is first. */
-static void test_damage_in_order(void **state)
-{
-	const char good[] = R("a") R("b"), bad[] = R("a") "@b\nAC\n+\nI\n" R("c");
-
-	(void)state;
-	for (int first = 0; first < 2; first++)
-		for (size_t step = 1; step < 60; step++) {
-			struct bytes b = { NULL, 0 };
-			struct input in;
-			struct got g;
-			char want[300];
-			const char *p = in.path;
-
-			if (first)
-				add_bgzf(&b, bad, sizeof bad - 1, step);
-			else
-				add_bgzf(&b, good, sizeof good - 1, step);
-			size_t at = b.n;
-			add_bgzf_block(&b, good, sizeof good - 1);
-			b.p[b.n - 8] ^= 1;
-			add_bgzf_eof(&b);
-			in.fd = bytes_file(in.path, b.p, b.n);
-			kh_feed_options o = {
-				.path = { &p, NULL },
-				.n_path = { 1, 0 },
-				.block_size = step,
-			};
-			got_run(&g, &o, 1 + step % 4);
-			if (first)
-				snprintf(want, sizeof want,
-					 "%s:8: record 2: quality has 1 "
-					 "characters, sequence 2",
-					 p);
-			else
-				snprintf(want, sizeof want,
-					 "%s: damaged: gzip member at byte %zu: "
-					 "CRC-32 differs",
-					 p, at);
-			assert_string_equal(g.err.msg, want);
-			got_free(&g);
-			close(in.fd);
-			free(b.p);
-		}
-}
-
 static void test_progress(void **state)
 {
 	struct input in = make_input(RANGES, R("a"), strlen(R("a")));
@@ -529,10 +374,6 @@ int main(void)
 		cmocka_unit_test(test_long_record),
 		cmocka_unit_test(test_long_header),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_shrinking),
-		cmocka_unit_test(test_damage_in_order),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_dropped_text),
 		cmocka_unit_test(test_together),

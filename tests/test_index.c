@@ -1,10 +1,8 @@
 /* test_index.c - the index against a model of its contract: placement, lists, look-up */
 #include "test.h"
 
-#include "made_index.h"
+#include "made_tree.h"
 #include "index/lookup_simd.h"
-
-static kh_taxonomy *tree;
 
 /* --- the model: entries by (home, tag), each with its distinct bins --------------- */
 typedef struct entry {
@@ -472,20 +470,6 @@ static void test_too_close(void **state)
 	assert_non_null(strstr(err.msg, "too many"));
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	tree = small_tree();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	kh_taxonomy_free(tree);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,5 +481,5 @@ int main(void)
 	};
 
 	test_seed();
-	return cmocka_run_group_tests_name("index", tests, setup, teardown);
+	return cmocka_run_group_tests_name("index", tests, make_tree, free_tree);
 }

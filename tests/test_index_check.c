@@ -5,10 +5,8 @@
  */
 #include "test.h"
 
-#include "made_index.h"
+#include "made_tree.h"
 #include "index/lookup_simd.h"
-
-static kh_taxonomy *tree;
 
 /* --- the slow decoder ------------------------------------------------------------- */
 typedef struct decoder {
@@ -280,20 +278,6 @@ static void test_counts(void **state)
 	free(p.v);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	tree = small_tree();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	kh_taxonomy_free(tree);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,5 +287,5 @@ int main(void)
 	};
 
 	test_seed();
-	return cmocka_run_group_tests_name("index_check", tests, setup, teardown);
+	return cmocka_run_group_tests_name("index_check", tests, make_tree, free_tree);
 }

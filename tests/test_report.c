@@ -2,10 +2,8 @@
 #include "test.h"
 
 #include <string.h>
-#include "made_index.h"
+#include "made_tree.h"
 #include "run/report.h"
-
-static kh_taxonomy *tree;
 
 static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
 {
@@ -335,20 +333,6 @@ static void test_reads(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	tree = small_tree();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	kh_taxonomy_free(tree);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,5 +344,5 @@ int main(void)
 	};
 
 	test_seed();
-	return cmocka_run_group_tests_name("report", tests, setup, teardown);
+	return cmocka_run_group_tests_name("report", tests, make_tree, free_tree);
 }

@@ -188,6 +188,27 @@ static void made_fragment(kh_call *call, kh_candidates *cand)
 		cand->drop[test_rand() % 2] = (uint8_t)(test_rand() % 4);
 }
 
+static void assert_same_classes(const kh_classes *a, const kh_classes *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_memory_equal(a->at, b->at, a->n * sizeof *a->at);
+	assert_memory_equal(a->many, b->many, sizeof a->many);
+	assert_memory_equal(a->direct, b->direct, N_TAXA * sizeof *a->direct);
+}
+
+/* Of all fragments, `called` have a call: in a class, or taxon 5 without one. */
+static void assert_counts(const kh_classes *c, uint64_t called)
+{
+	uint64_t counted = 0, direct = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		counted += c->at[i].many;
+		direct += c->at[i].call != KH_NO_TAXON ? c->at[i].many : 0;
+	}
+	assert_int_equal(direct + c->direct[5], called);
+	assert_true(counted < N_FRAGMENTS);
+}
+
 static void test_classes(void **state)
 {
 	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
@@ -197,7 +218,7 @@ static void test_classes(void **state)
 	const kh_class_rule r = { &rule, &bins, &tree };
 	kh_classes one, some[N_WORKERS], sum, all;
 	uint32_t *to[N_WORKERS], *to_one, *index = calloc(N_FRAGMENTS, sizeof *index);
-	uint64_t counted = 0, direct = 0, called = 0;
+	uint64_t called = 0;
 	kh_err err;
 
 	(void)state;
@@ -225,16 +246,9 @@ static void test_classes(void **state)
 	}
 	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, &err), 0);
 	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, &err), 0);
-	assert_true(sum.n > 100 && sum.n == all.n);
-	assert_memory_equal(sum.at, all.at, sum.n * sizeof *sum.at);
-	assert_memory_equal(sum.many, all.many, sizeof sum.many);
-	assert_memory_equal(sum.direct, all.direct, N_TAXA * sizeof *sum.direct);
-	for (size_t i = 0; i < sum.n; i++) {
-		counted += sum.at[i].many;
-		direct += sum.at[i].call != KH_NO_TAXON ? sum.at[i].many : 0;
-	}
-	assert_int_equal(direct + sum.direct[5], called);
-	assert_true(counted < N_FRAGMENTS);
+	assert_same_classes(&sum, &all);
+	assert_true(sum.n > 100);
+	assert_counts(&sum, called);
 	for (int i = 0; i < N_WORKERS; i++)
 		for (size_t j = 0; j < some[i].n; j++)
 			assert_memory_equal(&some[i].at[j], &sum.at[to[i][j]],

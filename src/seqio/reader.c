@@ -4,230 +4,11 @@
 #include <config.h>
 #include "seqio/reader.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 #include "seqio/reader_in.h"
 
 typedef unsigned long long ull;
-
-/* --- parsed --------------------------------------------------------------------- */
-void kh_parsed_free(kh_parsed *h)
-{
-	free(h->rec);
-	free(h->bases);
-	free(h->amb);
-	*h = (kh_parsed) { 0 };
-}
-
-int kh_parsed_reserve(kh_parsed *h, uint64_t n, kh_err *err)
-{
-	size_t need = h->n_words + (size_t)(n >> 5) + 4, cap = h->cap_words;
-	int rc;
-
-	if (need <= h->cap_words)
-		return KH_OK;
-	rc = kh_grow((void **)&h->bases, &cap, need, sizeof *h->bases, err);
-	if (rc)
-		return rc;
-	cap = h->cap_words;
-	rc = kh_grow((void **)&h->amb, &cap, need, sizeof *h->amb, err);
-	if (!rc)
-		h->cap_words = cap;
-	return rc;
-}
-
-int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err)
-{
-	const kh_packed to = { h->bases, h->amb };
-	int rc =
-		kh_grow((void **)&h->rec, &h->cap_rec, h->n_rec + 1, sizeof *h->rec, err);
-
-	if (rc)
-		return rc;
-	kh_pack_end(&to, rec->seq, rec->len);
-	h->n_words = (size_t)((rec->seq + rec->len + 31) >> 5);
-	h->rec[h->n_rec++] = *rec;
-	return KH_OK;
-}
-
-/* --- what both formats share ----------------------------------------------------- */
-static const char *show(char c, char buf[16])
-{
-	if (c > ' ' && c <= '~')
-		snprintf(buf, 16, "'%c'", c);
-	else
-		snprintf(buf, 16, "byte 0x%02x", (unsigned char)c);
-	return buf;
-}
-
-static int fail_at(const kh_walk *w, const char *what)
-{
-	return kh_fail(w->err, KH_EFORMAT, "%s:%llu: record %llu: %s", w->at->name,
-		       (ull)w->line, (ull)w->at->n_rec + 1, what);
-}
-
-void kh_walk_bom(const kh_walk *w, kh_line *l)
-{
-	if (w->at->byte == 0 && l->at == w->r->from && l->len >= 3
-	    && memcmp(w->h->text + l->at, "\xef\xbb\xbf", 3) == 0) {
-		l->at += 3;
-		l->len -= 3;
-	}
-}
-
-int kh_walk_trim(kh_walk *w, kh_line *l)
-{
-	const char *text = w->h->text;
-	const size_t n = l->len;
-
-	while (l->len > 0 && is_blank(text[l->at + l->len - 1]))
-		l->len--;
-	return n - l->len <= KH_BLANKS_MAX ? KH_OK
-	       : fail_at(w, "a line with more than 1 MiB of blanks");
-}
-
-/* Does the text behind the line's start, which is all there is, go on as a byte order mark? */
-static bool may_be_bom(const kh_walk *w, const kh_line *l)
-{
-	return w->at->byte == 0 && l->at == w->r->from && l->len < 3 &&
-	       memcmp(w->h->text + l->at, "\xef\xbb\xbf", l->len) == 0;
-}
-
-int kh_walk_judge_start(kh_walk *w, kh_line *l)
-{
-	if (w->r->final || may_be_bom(w, l))
-		return KH_OK;
-	kh_walk_bom(w, l);
-	if (l->len > 0 && w->h->text[l->at + l->len - 1] == '\r')
-		l->len--;                       /* of the line's end, perhaps */
-	int rc = kh_walk_trim(w, l);
-	if (rc || l->len == 0)
-		return rc;
-	const char c = w->h->text[l->at], format = w->at->format;
-	const bool good = format ? c == format : c == '>' || c == '@';
-	if (!good)
-		return kh_walk_foreign(w, c);
-	w->at->format = c;
-	return 1;
-}
-
-int kh_walk_foreign(kh_walk *w, char c)
-{
-	char buf[16];
-	const kh_place *at = w->at;
-
-	if (c == '>' && at->format == '@')
-		return fail_at(
-			w, "expected '@', found '>': FASTA and FASTQ mixed in one file");
-	if (c == '@' && at->format == '>')
-		return fail_at(
-			w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
-			   "in one file, or a FASTQ file where FASTA is wanted");
-	if (c == ';')
-		return fail_at(w, "';' comments are not part of FASTA or FASTQ");
-	return kh_fail(w->err, KH_EFORMAT,
-		       "%s:%llu: expected %s at the start of record %llu, "
-		       "found %s",
-		       at->name, (ull)w->line,
-		       at->format == '@'   ? "'@'"
-		       : at->format == '>' ? "'>'"
-					   : "'>' or '@'",
-		       (ull)at->n_rec + 1, show(c, buf));
-}
-
-int kh_walk_header(kh_walk *w, kh_record *rec)
-{
-	const char *text = w->h->text;
-	kh_line l;
-	bool whole = next_line(w, &l);
-
-	if (l.len > KH_HEADER_MAX)
-		return fail_at(w, "a header line of more than 64 MiB");
-	if (!whole)
-		return 0;
-	kh_walk_bom(w, &l);
-	const char *name = text + l.at + 1;
-	size_t n = l.len - 1, id = 0;
-	if (memchr(name, '\0', n))
-		return fail_at(w, "a NUL byte in the header line");
-	if (memchr(name, '\r', n))
-		return fail_at(w,
-			       "a carriage return inside the header line (lines end in "
-			       "LF or CR LF)");
-	while (id < n && !is_blank(name[id]))
-		id++;
-	*rec = (kh_record) {
-		.name = l.at + 1, .text = l.at, .text_len = l.next - l.at,
-		.seq = (uint64_t)w->h->n_words << 5, .name_len = (uint32_t)n,
-		.id_len = (uint32_t)id, .fastq = text[l.at] == '@',
-	};
-	w->pos = l.next;
-	w->line++;
-	return 1;
-}
-
-static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
-{
-	char c = w->h->text[l->at + i], buf[16];
-	ull column = (ull)(w->at->column + i + 1);
-	const char *what =
-		c == '\r' ? "a carriage return inside a line (lines end in LF or CR LF)"
-		: is_blank(c) ? "a blank inside a sequence line"
-			      : NULL;
-
-	if (what)
-		return kh_fail(w->err, KH_EFORMAT,
-			       "%s:%llu: record %llu: %s, column %llu", w->at->name,
-			       (ull)w->line, (ull)w->at->n_rec + 1, what, column);
-	return kh_fail(w->err, KH_EFORMAT,
-		       "%s:%llu: record %llu: expected a nucleotide, found "
-		       "%s, column %llu",
-		       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1, show(c, buf),
-		       column);
-}
-
-int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
-{
-	int rc = kh_parsed_reserve(w->h, rec->len + l->len, w->err);
-	const kh_packed to = { w->h->bases, w->h->amb };
-
-	if (rc)
-		return rc;
-	size_t good = w->scan->pack(&to, rec->seq + rec->len, w->h->text + l->at, l->len);
-	if (good < l->len)
-		return bad_base(w, l, good);
-	rec->len += l->len;
-	return KH_OK;
-}
-
-int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
-{
-	size_t n = w->r->to - w->pos;
-	int rc = kh_parsed_reserve(w->h, rec->len + n, w->err);
-	const kh_packed to = { w->h->bases, w->h->amb };
-	kh_seq_lines l = { rec->seq + rec->len, 0, 0 };
-
-	if (rc)
-		return rc;
-	size_t done = w->scan->lines(&to, &l, w->h->text + w->pos, n);
-	*over = done - l.last;
-	rec->len = l.at - rec->seq - *over;
-	w->pos += l.last;
-	w->line += l.n;
-	return KH_OK;
-}
-
-kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err)
-{
-	kh_walk w = {
-		.at = at, .h = h, .r = r, .scan = kh_scan_get(), .pos = r->from,
-		.line = at->line, .base = at->byte - r->from, .err = err,
-	};
-
-	return w;
-}
 
 /* The record is whole and ends at pos. */
 static int take(kh_walk *w, kh_record *rec)
@@ -322,13 +103,12 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 		const bool whole = next_line(w, &l);
 		char c = l.len > 0 ? text[l.at] : '\n';
 		if (c == '+' && l.len > KH_HEADER_MAX)
-			return fail_at(w, "a '+' line of more than 64 MiB");
+			return kh_walk_fail(w, "a '+' line of more than 64 MiB");
 		if (c == '+' && whole)
 			break;
 		if (whole && (c == '@' || c == '>'))
-			return fail_at(
-				w, c == '@' ? "expected a sequence or '+', found '@'"
-					    : "expected a sequence or '+', found '>'");
+			return kh_walk_fail(w, c == '@' ? "expected a sequence or '+', found '@'"
+							: "expected a sequence or '+', found '>'");
 		int rc = whole ? kh_walk_trim(w, &l)
 			 : c == '+' || c == '@' || c == '>' ? KH_OK : judge_bases(w, rec, l);
 		if (!whole)
@@ -343,9 +123,8 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 		w->line++;
 	}
 	if (memchr(w->h->text + l.at, '\r', l.len))
-		return fail_at(
-			w, "a carriage return inside the '+' line (lines end in LF or "
-			   "CR LF)");
+		return kh_walk_fail(w, "a carriage return inside the '+' line (lines end in LF or "
+				       "CR LF)");
 	w->pos = l.next;
 	w->line++;
 	return 1;
@@ -363,7 +142,7 @@ static int fastq_quality_line(kh_walk *w, const kh_line *l)
 		       "%s:%llu: record %llu: expected a quality character "
 		       "('!' to '~'), found %s, column %zu",
 		       w->at->name, (ull)w->line, (ull)w->at->n_rec + 1,
-		       show(q[good], buf), good + 1);
+		       kh_walk_show(q[good], buf), good + 1);
 }
 
 static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
@@ -376,7 +155,8 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 		int rc = kh_walk_trim(w, &l);
 
 		if (!rc && l.len > rec->len + KH_HEADER_MAX)
-			rc = fail_at(w, "a quality line more than 64 MiB longer than the sequence");
+			rc = kh_walk_fail(w, "a quality line more than 64 MiB longer than the "
+					  "sequence");
 		if (!whole)
 			l.len = certain(w, &l);
 		if (!rc)

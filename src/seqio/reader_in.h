@@ -1,4 +1,4 @@
-/* reader_in.h - what reader.c and reader_pieces.c share */
+/* reader_in.h - what reader.c, reader_pieces.c and reader_walk.c share */
 #ifndef KH_SEQIO_READER_IN_H
 #define KH_SEQIO_READER_IN_H
 
@@ -46,6 +46,10 @@ static inline bool next_line(const kh_walk *w, kh_line *l)
 	return true;
 }
 
+/* Fails with "FILE:LINE: record N: " before `what`. */
+int kh_walk_fail(const kh_walk *w, const char *what);
+/* A character as messages show it: 'c', or "byte 0x0c". */
+const char *kh_walk_show(char c, char buf[16]);
 int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err);
 
 /* Takes the header line at pos; 1, 0: not whole yet, < 0. */

@@ -1,0 +1,103 @@
+/*
+ * gpu_references.h - made-up references that hit the edges, in a folder of their own: empty
+ * sequences, lengths around k, word and bin, ambiguous stretches, repeats in hundreds of places,
+ * sequences without a taxon
+ */
+#ifndef KH_GPU_REFERENCES_H
+#define KH_GPU_REFERENCES_H
+
+#include "gpu_reads.h"
+
+static char dir[] = "/tmp/kh-backend-XXXXXX";
+static char path[8][64];
+enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
+enum { MAX_TEXT = 1 << 22 };
+
+static void put_file(int which, const char *p, size_t n)
+{
+	FILE *f = fopen(path[which], "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(p, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void make_taxonomy(void)
+{
+	static const struct { unsigned id, parent; const char *rank;
+	} t[] = { { 1, 1, "no rank" },   { 10, 1, "genus" },    { 11, 10, "species" },
+		  { 12, 10, "species" }, { 13, 11, "strain" },  { 14, 11, "strain" },
+		  { 20, 1, "genus" },    { 21, 20, "species" }, { 22, 21, "strain" },
+		  { 23, 21, "strain" },  { 24, 12, "strain" },  { 30, 1, "family" },
+		  { 31, 30, "species" } };
+	char nodes[4096] = "", names[4096] = "";
+	size_t a = 0, b = 0;
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		a += (size_t)snprintf(nodes + a, sizeof nodes - a,
+				      "%u\t|\t%u\t|\t%s\t|\n", t[i].id, t[i].parent,
+				      t[i].rank);
+		b += (size_t)snprintf(names + b, sizeof names - b,
+				      "%u\t|\ttaxon %u\t|\t\t|\tscientific name\t|\n",
+				      t[i].id, t[i].id);
+	}
+	put_file(NODES, nodes, a);
+	put_file(NAMES, names, b);
+}
+
+/* A strain: the genome with some sites changed, a repeat pasted in, a stretch of N. */
+static size_t put_strain(char *out, unsigned i, size_t len, unsigned changes)
+{
+	static const unsigned taxon[] = { 13, 14, 12, 22, 23, 24, 31, 11, 99 };
+	size_t n = (size_t)sprintf(out, ">s%u kraken:taxid|%u\n", i, taxon[i % 9]);
+	char *p = out + n;
+
+	memcpy(p, genome + (i % 3) * 7, len);
+	for (unsigned c = 0; c < changes && len; c++)
+		p[test_rand() % len] = "ACGT"[test_rand() & 3];
+	for (size_t at = 500; at + sizeof repeat < len; at += 1500)
+		memcpy(p + at, repeat, sizeof repeat);
+	if (len > 3000)
+		memset(p + 2000 + test_rand() % 500, 'N', test_rand() % 100);
+	if (len > 5000)
+		memset(p + 4000, 'A', 300);
+	n += len;
+	out[n++] = '\n';
+	return n;
+}
+
+/* Writes them; `text` has room for MAX_TEXT bytes. */
+static size_t make_references(char *text)
+{
+	static const size_t edge[] = { 0,   1,   17,  18,  19,  31,  32,  33,  64,  111,
+				       112, 113, 127, 128, 129, 130, 224, 225, 1008 };
+	size_t n = 0;
+	unsigned i = 0;
+
+	random_bases(genome, sizeof genome);
+	random_bases(repeat, sizeof repeat);
+	random_bases(crowd, sizeof crowd);
+	for (size_t e = 0; e < sizeof edge / sizeof *edge; e++)
+		n += put_strain(text + n, i++, edge[e], 0);
+	for (int k = 0; k < 24; k++) {
+		size_t len = test_rand() % 60000;
+
+		n += put_strain(text + n, i++, len, (unsigned)(len / 200));
+	}
+	n += put_strain(text + n, i++, 100000, 100);
+	/* hundreds of bins for a read: more, and fewer, than the tables of a warp hold */
+	for (int k = 0; k < 300; k++) {
+		size_t len = test_rand() % 100;
+
+		n += (size_t)sprintf(text + n, ">c%d kraken:taxid|%d\n", k,
+				     k % 2 ? 22 : 31);
+		random_bases(text + n, len);
+		memcpy(text + n + len, crowd, k < 250 ? sizeof crowd : sizeof crowd / 2);
+		n += len + (k < 250 ? sizeof crowd : sizeof crowd / 2);
+		text[n++] = '\n';
+	}
+	put_file(REFS, text, n);
+	return n;
+}
+
+#endif
