@@ -17,7 +17,7 @@ rooms='
 	cuda
 	build remote run
 	page
-	merge
+	merge bracken
 	bench
 	cuda/bench cuda/tables
 	cuda/tables/bench

@@ -117,6 +117,8 @@ static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char
 	r->open = true;
 	r->done = 0;
 	r->carry = 0;
+	if (r->begun && (rc = r->begun(r->begun_arg, kh_refs_id(r, r->n - 1), path, err)))
+		return rc;
 	return r->number_later ? KH_OK : kh_refs_number(r, path, err);
 }
 

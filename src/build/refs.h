@@ -24,6 +24,9 @@ typedef struct kh_refs {
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
 	bool number_later; /* by kh_refs_number, when those of other processes are there */
+	/* NULL, or called for each sequence as it begins, in order, with the name of its file */
+	int (*begun)(void *arg, const char *id, const char *path, kh_err *err);
+	void *begun_arg;
 	uint64_t next_bin;              /* 64 bits: may pass what a bin can be */
 	kh_sampling sampling;
 	uint32_t gap;

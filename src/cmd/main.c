@@ -16,6 +16,7 @@
 
 static const kh_command *const command[] = {
 	&kh_cmd_bench,
+	&kh_cmd_bracken_distrib,
 	&kh_cmd_build,
 	&kh_cmd_classify,
 	&kh_cmd_inspect,
@@ -29,7 +30,7 @@ static void usage(FILE *f)
 {
 	fprintf(f, "Usage: kmerhash COMMAND [options] ...\n\nCommands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(f, "  %-10s %s\n", command[i]->name, command[i]->summary);
+		fprintf(f, "  %-16s %s\n", command[i]->name, command[i]->summary);
 	fprintf(f, "\nkmerhash help COMMAND lists its options; "
 		"kmerhash --version -v says what is here\n");
 }

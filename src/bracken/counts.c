@@ -1,0 +1,196 @@
+#include <config.h>
+#include "bracken/counts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "kmer/kmer.h"
+
+/* --- counting --------------------------------------------------------------------- */
+static kh_pair_count *place_of(const kh_pair_counts *c, uint32_t genome, uint32_t called)
+{
+	size_t i = kh_fmix64((uint64_t)genome << 32 | called);
+
+	for (;; i++) {
+		kh_pair_count *p = &c->v[i & (c->size - 1)];
+
+		if (p->n == 0 || (p->genome == genome && p->called == called))
+			return p;
+	}
+}
+
+static int make_larger(kh_pair_counts *c, kh_err *err)
+{
+	const kh_pair_counts old = *c;
+	const size_t size = old.size ? 2 * old.size : 64;
+	kh_pair_count *v = kh_array(size, sizeof *v, err);
+
+	if (!v)
+		return KH_ENOMEM;
+	*c = (kh_pair_counts) { v, old.n, size };
+	for (size_t i = 0; i < old.size; i++)
+		if (old.v[i].n > 0)
+			*place_of(c, old.v[i].genome, old.v[i].called) = old.v[i];
+	free(old.v);
+	return KH_OK;
+}
+
+int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err)
+{
+	const int rc = 2 * c->n >= c->size ? make_larger(c, err) : KH_OK;
+
+	if (rc)
+		return rc;
+	kh_pair_count *p = place_of(c, x->genome, x->called);
+	if (p->n == 0) {
+		*p = *x;
+		c->n++;
+		return KH_OK;
+	}
+	p->n += x->n;
+	p->first = x->first < p->first ? x->first : p->first;
+	return KH_OK;
+}
+
+int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < more->size && !rc; i++)
+		if (more->v[i].n > 0)
+			rc = kh_pair_counts_add(c, &more->v[i], err);
+	return rc;
+}
+
+void kh_pair_counts_clear(kh_pair_counts *c)
+{
+	free(c->v);
+	*c = (kh_pair_counts) { .v = NULL };
+}
+
+/* --- the table -------------------------------------------------------------------- */
+/* What the order of lines depends on. */
+struct row {
+	uint64_t genome_first;  /* first sequence of the genome that has an N-mer: no other one's */
+	uint64_t first;
+	uint64_t line;
+	uint64_t n, of;         /* N-mers so called, of all of the genome */
+	uint32_t genome, called;        /* taxids; called 0: none */
+};
+
+/* Genomes as they come first; then what they are called, as sequences bring it up, and of one
+ * sequence by taxid. */
+static int by_appearance(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->genome_first != y->genome_first)
+		return x->genome_first < y->genome_first ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->called < y->called ? -1 : x->called > y->called;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->genome_first < y->genome_first ? -1 : x->genome_first > y->genome_first;
+}
+
+/* Of the genomes: their first sequences and the number of all their N-mers. */
+struct genomes {
+	uint64_t *first, *all;
+};
+
+static struct row *rows_of(const kh_pair_counts *c, const kh_taxonomy *tax, struct genomes g,
+			   kh_err *err)
+{
+	struct row *row = kh_array(c->n, sizeof *row, err);
+	size_t n = 0;
+
+	for (size_t i = 0; row && i < c->size; i++) {
+		const kh_pair_count *p = &c->v[i];
+
+		if (p->n == 0)
+			continue;
+		if (g.all[p->genome] == 0 || p->first < g.first[p->genome])
+			g.first[p->genome] = p->first;
+		g.all[p->genome] += p->n;
+	}
+	for (size_t i = 0; row && i < c->size; i++) {
+		const kh_pair_count *p = &c->v[i];
+
+		if (p->n > 0)
+			row[n++] = (struct row) {
+				.genome_first = g.first[p->genome],
+				.first = p->first,
+				.n = p->n,
+				.of = g.all[p->genome],
+				.genome = tax->taxid[p->genome],
+				.called = p->called == KH_NO_TAXON ? 0 : tax->taxid[p->called]
+			};
+	}
+	return row;
+}
+
+/* Rows by appearance get the numbers of their lines: a line for each taxid called. */
+static int number_lines(struct row *row, size_t n, kh_err *err)
+{
+	kh_pair_counts seen = { .v = NULL };
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const kh_pair_count x = { .called = row[i].called, .n = 1, .first = seen.n };
+
+		rc = kh_pair_counts_add(&seen, &x, err);
+		if (!rc)
+			row[i].line = place_of(&seen, 0, row[i].called)->first;
+	}
+	kh_pair_counts_clear(&seen);
+	return rc;
+}
+
+static int put_rows(kh_buf *b, const struct row *row, size_t n, kh_err *err)
+{
+	static const char head[] = "mapped_taxid\tgenome_taxids:kmers_mapped:total_genome_kmers\n";
+	int rc = kh_buf_add(b, head, sizeof head - 1, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const bool begins = i == 0 || row[i].line != row[i - 1].line;
+		const bool ends = i + 1 == n || row[i].line != row[i + 1].line;
+		char text[128];
+		int len = begins ? snprintf(text, sizeof text, "%" PRIu32 "\t", row[i].called) : 0;
+
+		len += snprintf(text + len, sizeof text - (size_t)len,
+				"%" PRIu32 ":%" PRIu64 ":%" PRIu64 " %s", row[i].genome, row[i].n,
+				row[i].of, ends ? "\n" : "");
+		rc = kh_buf_add(b, text, (size_t)len, err);
+	}
+	return rc;
+}
+
+int kh_kmer_distrib(kh_buf *b, const kh_pair_counts *c, const kh_taxonomy *tax, kh_err *err)
+{
+	const struct genomes g = { kh_array(tax->n, sizeof *g.first, err),
+				   kh_array(tax->n, sizeof *g.all, err) };
+	struct row *row = g.first && g.all ? rows_of(c, tax, g, err) : NULL;
+	int rc = row ? KH_OK : KH_ENOMEM;
+
+	if (!rc) {
+		qsort(row, c->n, sizeof *row, by_appearance);
+		rc = number_lines(row, c->n, err);
+	}
+	if (!rc) {
+		qsort(row, c->n, sizeof *row, by_line);
+		rc = put_rows(b, row, c->n, err);
+	}
+	free(row);
+	free(g.first);
+	free(g.all);
+	return rc;
+}

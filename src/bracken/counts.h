@@ -1,0 +1,35 @@
+/*
+ * counts.h - N-mers of genomes by what they were called, and the table that Bracken reads
+ *
+ * A genome is a taxon that sequences of the database have.  The table has a line for each taxon
+ * called (0: unclassified N-mers), with each genome that has such N-mers: their number, and the
+ * number of all its N-mers.  Bracken's own programs write lines and genomes in the order in which
+ * they first meet them, sequence by sequence; for that the number of the first sequence is kept,
+ * so that the table does not depend on which thread has counted what.
+ */
+#ifndef KH_BRACKEN_COUNTS_H
+#define KH_BRACKEN_COUNTS_H
+
+#include "run/format.h"
+
+typedef struct kh_pair_count {
+	uint32_t genome, called;        /* preorder numbers; KH_NO_TAXON: not classified */
+	uint64_t n;                     /* N-mers */
+	uint64_t first;                 /* number of the first sequence that has one */
+} kh_pair_count;
+
+/* A hash table; zero it first. */
+typedef struct kh_pair_counts {
+	kh_pair_count *v;               /* open addressing; .n == 0: free */
+	size_t n, size;                 /* used; a power of two, or 0 */
+} kh_pair_counts;
+
+/* x->n is not 0. */
+int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err);
+int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err);
+void kh_pair_counts_clear(kh_pair_counts *c);
+
+/* Appends the whole table to b, as databaseNmers.kmer_distrib has it. */
+int kh_kmer_distrib(kh_buf *b, const kh_pair_counts *c, const kh_taxonomy *tax, kh_err *err);
+
+#endif

@@ -1,0 +1,361 @@
+#include <config.h>
+#include "bracken/distrib.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/threads.h"
+#include "bracken/nmers.h"
+#include "bracken/sequences.h"
+#include "db/in_use.h"
+
+struct worker {
+	kh_pieces pieces;
+	kh_kept kept;
+	kh_task_queue *queue;
+	kh_nmers *room;                 /* one a length, and one for each task under way */
+	size_t n_room;
+	kh_nmers **idle;                /* those that are neither open nor under way */
+	size_t n_idle;
+	kh_nmers **open;                /* a length: what its N-mers are added to */
+	unsigned under_way;
+	kh_pair_counts *counts;         /* a length */
+	kh_distrib_summary sum;
+};
+
+struct distrib {
+	const kh_distrib_options *o;
+	const kh_db *db;
+	kh_sampling sampling;           /* of pieces: so that the longest N-mers are whole */
+	bool runs;                      /* of two N-mers with the same features, one is enough */
+	uint32_t shortest, longest;
+	kh_monitor *m;
+	kh_feed *feed;
+	kh_refs refs;
+	kh_sequences sequences;
+	kh_compute compute;
+	struct worker *worker;
+	double started;
+};
+
+/* --- calls ------------------------------------------------------------------------ */
+/* Neighbours mostly are of one sequence and one call: these are counted at once. */
+static int count(struct distrib *d, struct worker *w, const kh_nmers *x, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0, next; i < x->job.n && !rc; i = next) {
+		kh_pair_count c = { .genome = kh_sequences_taxon(&d->sequences, x->of[i].seq),
+				    .called = x->call[i].taxon, .first = x->of[i].seq };
+
+		for (next = i; next < x->job.n && x->of[next].seq == c.first &&
+			       x->call[next].taxon == c.called; next++)
+			c.n += x->of[next].n;
+		w->sum.nmers += c.n;
+		w->sum.classified += c.called == KH_NO_TAXON ? 0 : c.n;
+		rc = kh_pair_counts_add(&w->counts[x->number], &c, err);
+	}
+	w->sum.calls += x->job.n;
+	return rc;
+}
+
+static int collect(struct distrib *d, struct worker *w, kh_err *err)
+{
+	kh_task *t = NULL;
+	int rc = d->compute.be->collect(w->queue, &t, err);
+
+	if (rc || !t)
+		return rc;
+	kh_nmers *x = (kh_nmers *)((char *)t - offsetof(kh_nmers, task));
+	w->under_way--;
+	w->idle[w->n_idle++] = x;
+	return count(d, w, x, err);
+}
+
+/* What is open for length number l goes to the backend. */
+static int submit(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (!w->open[l] || w->open[l]->job.n == 0)
+		return KH_OK;
+	while (!rc && w->under_way >= d->compute.be->depth)
+		rc = collect(d, w, err);
+	if (!rc)
+		rc = d->compute.be->submit(w->queue, &w->open[l]->task, err);
+	if (rc)
+		return rc;
+	w->under_way++;
+	w->open[l] = NULL;
+	return KH_OK;
+}
+
+/* --- N-mers ------------------------------------------------------------------------- */
+/* Makes sure that one more N-mer of length number l has room. */
+static int make_room(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
+{
+	int rc = w->open[l] && w->open[l]->job.n == w->open[l]->most ? submit(d, w, l, err) : KH_OK;
+
+	if (rc || w->open[l])
+		return rc;
+	while (!rc && w->n_idle == 0)
+		rc = collect(d, w, err);
+	if (rc)
+		return rc;
+	w->open[l] = w->idle[--w->n_idle];
+	kh_nmers_start(w->open[l], l, d->o->length[l]);
+	return KH_OK;
+}
+
+/* N-mers that begin in a piece.  All but the last piece of a sequence have N - 1 bases more behind
+ * them, of the longest N. */
+static uint64_t starts_in(const kh_piece *p, uint32_t length)
+{
+	if (p->bases == p->starts)
+		return p->starts;
+	return p->bases < length ? 0 : p->bases - length + 1;
+}
+
+static int add_nmers(struct distrib *d, struct worker *w, const kh_block *b, const kh_piece *p,
+		     unsigned l, kh_err *err)
+{
+	const uint32_t length = d->o->length[l], step = d->o->step, k = d->db->h->sampling.k;
+	const uint64_t starts = starts_in(p, length);
+	const uint64_t at = (uint64_t)p->local * d->sampling.stride;    /* in the sequence */
+	const kh_kept *kept = &w->kept;
+	kh_nmer *run = NULL;            /* N-mers up to here that have features lo .. hi - 1 */
+	size_t lo = 0, hi = 0;
+	int rc = KH_OK;
+
+	for (uint64_t i = (step - at % step) % step; i < starts && !rc; i += step) {
+		const size_t lo_before = lo, hi_before = hi;
+
+		while (d->runs && lo < kept->n && kept->start[lo] < i)
+			lo++;
+		while (d->runs && hi < kept->n && kept->start[hi] + k <= i + length)
+			hi++;
+		if (d->runs && run && lo == lo_before && hi == hi_before) {
+			run->n++;
+			continue;
+		}
+		if (!(rc = make_room(d, w, l, err)))
+			run = kh_nmers_add(w->open[l], b, p->at + i, p->seq);
+	}
+	return rc;
+}
+
+static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, const kh_piece *p,
+		      kh_err *err)
+{
+	const kh_sample s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
+	const bool last = p->bases != p->starts;
+	const uint64_t bases = last ? p->bases : p->starts + d->longest - 1;
+	int rc = KH_OK;
+
+	if (kh_sequences_taxon(&d->sequences, p->seq) == KH_NO_TAXON)
+		return KH_OK;
+	kh_sequences_piece(&d->sequences, &s, p);
+	if (d->runs)
+		rc = kh_kept_find(&w->kept, &d->db->h->sampling, b, p->at, bases, err);
+	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
+		rc = add_nmers(d, w, b, p, l, err);
+	return rc;
+}
+
+/* --- a worker ----------------------------------------------------------------------- */
+static void show_progress(const struct distrib *d)
+{
+	const double s = kh_seconds() - d->started;
+	uint64_t done, total;
+
+	kh_feed_progress(d->feed, &done, &total);
+	if (total > done && done > 0)
+		kh_progress("read %.1f of %.1f MB, %.1f MB/s, %.0f s left", done * 1e-6,
+			    total * 1e-6, done * 1e-6 / s,
+			    (double)(total - done) * s / (double)done);
+	else
+		kh_progress("read %.1f MB, %.1f MB/s", done * 1e-6, done * 1e-6 / s);
+}
+
+static int take_block(struct distrib *d, struct worker *w, kh_block *b, kh_err *err)
+{
+	kh_jobs none;
+	int rc = kh_feed_commit(d->feed, b, &none, err);
+
+	if (!rc)
+		rc = kh_refs_commit(&d->refs, b, kh_refs_path(d->o->refs, d->o->n_refs, b->file),
+				    &w->pieces, err);
+	if (!rc)
+		show_progress(d);
+	for (size_t i = 0; i < w->pieces.n && !rc; i++)
+		rc = take_piece(d, w, b, &w->pieces.v[i], err);
+	return rc;
+}
+
+static int work(void *arg, unsigned id, kh_err *err)
+{
+	struct distrib *d = arg;
+	struct worker *w = &d->worker[id];
+	kh_block *b;
+	int rc;
+
+	while ((rc = kh_feed_next(d->feed, &b, err)) == 1) {
+		rc = take_block(d, w, b, err);
+		kh_feed_release(d->feed, b);
+		if (rc)
+			return rc;
+	}
+	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
+		rc = submit(d, w, l, err);
+	while (!rc && w->under_way > 0)
+		rc = collect(d, w, err);
+	return rc;
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+static int begin_sequence(void *arg, const char *id, const char *path, kh_err *err)
+{
+	return kh_sequences_begin(arg, id, path, err);
+}
+
+static size_t block_size(const struct distrib *d)
+{
+	const size_t suits = d->o->choice->backend->block_size;
+
+	return d->o->block_size ? d->o->block_size : suits ? suits : KH_BLOCK_SIZE;
+}
+
+static int open_worker(struct distrib *d, struct worker *w, kh_err *err)
+{
+	const unsigned lengths = d->o->n_lengths;
+	const size_t half = block_size(d) / 2;  /* of FASTQ, half is bases */
+	const size_t least = 32 * ((size_t)d->longest / 32 + 1);
+	int rc = KH_OK;
+
+	w->n_room = (size_t)lengths + d->compute.be->depth + 1;
+	w->room = kh_array(w->n_room, sizeof *w->room, err);
+	w->idle = kh_array(w->n_room, sizeof *w->idle, err);
+	w->open = kh_array(lengths, sizeof *w->open, err);
+	w->counts = kh_array(lengths, sizeof *w->counts, err);
+	if (!w->room || !w->idle || !w->open || !w->counts)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < w->n_room && !rc; i++) {
+		rc = kh_nmers_open(&w->room[i], half > least ? half : least, d->shortest, err);
+		w->idle[w->n_idle++] = &w->room[i];
+	}
+	return rc;
+}
+
+static void close_worker(struct distrib *d, struct worker *w)
+{
+	for (size_t i = 0; w->room && i < w->n_room; i++)
+		kh_nmers_close(&w->room[i]);
+	for (unsigned l = 0; w->counts && l < d->o->n_lengths; l++)
+		kh_pair_counts_clear(&w->counts[l]);
+	free(w->room);
+	free(w->idle);
+	free(w->open);
+	free(w->counts);
+	free(w->pieces.v);
+	free(w->kept.start);
+	free(w->kept.key);
+}
+
+static int open_input(struct distrib *d, kh_err *err)
+{
+	const kh_distrib_options *o = d->o;
+	const kh_feed_options fo = { .path = { o->refs },
+				     .n_path = { o->n_refs },
+				     .pieces = true,
+				     .allow_no_eof = o->allow_no_eof,
+				     .block_size = block_size(d),
+				     .n_blocks = o->threads + 2,
+				     .threads = o->threads,
+				     .front = kh_refs_front(&d->sampling) };
+	int rc = kh_monitor_new(&d->m, err);
+
+	if (!rc)
+		rc = kh_feed_open(&d->feed, &fo, d->m, err);
+	if (!rc)
+		rc = kh_refs_init(&d->refs, &d->sampling, d->db->h->gap, err);
+	d->refs.number_later = true;
+	d->refs.begun = begin_sequence;
+	d->refs.begun_arg = &d->sequences;
+	return rc ? rc : kh_refs_share(&d->refs, d->m, fo.n_blocks, err);
+}
+
+static int open_all(struct distrib *d, kh_err *err)
+{
+	const kh_distrib_options *o = d->o;
+	const kh_compute_options co = { .rule = o->rule,
+					.choice = o->choice,
+					.placement = o->placement,
+					.workers = o->threads,
+					.block_size = block_size(d) };
+	int rc = open_input(d, err);
+
+	if (!rc)
+		rc = kh_sequences_open(&d->sequences, d->db, err);
+	if (!rc)
+		rc = kh_compute_open(&d->compute, d->db, &co, err);
+	if (!rc && !(d->worker = kh_array(o->threads, sizeof *d->worker, err)))
+		rc = KH_ENOMEM;
+	for (unsigned i = 0; i < o->threads && !rc; i++) {
+		d->worker[i].queue = d->compute.queue[i];
+		rc = open_worker(d, &d->worker[i], err);
+	}
+	return rc;
+}
+
+static int add_up(const struct distrib *d, kh_pair_counts *counts, kh_distrib_summary *sum,
+		  kh_err *err)
+{
+	int rc = KH_OK;
+
+	sum->sequences = d->sequences.n;
+	for (unsigned i = 0; i < d->o->threads; i++) {
+		const struct worker *w = &d->worker[i];
+
+		sum->nmers += w->sum.nmers;
+		sum->classified += w->sum.classified;
+		sum->calls += w->sum.calls;
+		for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
+			rc = kh_pair_counts_join(&counts[l], &w->counts[l], err);
+	}
+	return rc;
+}
+
+int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options *o,
+	       kh_distrib_summary *sum, kh_err *err)
+{
+	struct distrib d = { .o = o, .db = db, .shortest = UINT32_MAX };
+	int rc;
+
+	*sum = (kh_distrib_summary) { .sequences = 0 };
+	for (unsigned l = 0; l < o->n_lengths; l++) {
+		d.shortest = o->length[l] < d.shortest ? o->length[l] : d.shortest;
+		d.longest = o->length[l] > d.longest ? o->length[l] : d.longest;
+	}
+	d.sampling = (kh_sampling) { .k = d.longest, .stride = db->h->sampling.stride };
+	d.runs = db->h->sampling.scheme == KH_SYNCMER && d.longest <= db->h->max_span;
+	rc = open_all(&d, err);
+	d.started = kh_seconds();
+	sum->seconds_load = d.compute.seconds;
+	if (!rc)
+		rc = kh_threads_run(d.m, o->threads, work, &d, err);
+	kh_progress_end();
+	if (!rc)
+		rc = kh_sequences_check(&d.sequences, &d.refs, err);
+	if (!rc)
+		rc = add_up(&d, counts, sum, err);
+	rc = kh_db_reason(db, rc, err);
+	sum->seconds = kh_seconds() - d.started;
+	kh_compute_close(&d.compute);   /* first: tasks under way use what the workers have */
+	for (unsigned i = 0; d.worker && i < o->threads; i++)
+		close_worker(&d, &d.worker[i]);
+	free(d.worker);
+	kh_feed_close(d.feed);
+	kh_sequences_clear(&d.sequences);
+	kh_refs_clear(&d.refs);
+	kh_monitor_free(d.m);
+	return rc;
+}

@@ -1,0 +1,40 @@
+/*
+ * distrib.h - what N-mers of a database's own references are called: the tables that Bracken needs
+ *
+ *	blocks of sequence -> pieces, with N - 1 bases more -> N-mers of each length -> calls ->
+ *	counts by genome and call
+ *
+ * Bracken makes these tables of what Kraken says of each k-mer of the references, by Kraken's rule
+ * for reads.  Here an N-mer is a read of N bases, and is called as such.
+ */
+#ifndef KH_BRACKEN_DISTRIB_H
+#define KH_BRACKEN_DISTRIB_H
+
+#include "bracken/counts.h"
+#include "run/compute.h"
+
+typedef struct kh_distrib_options {
+	const char *const *refs;        /* files, in any order */
+	size_t n_refs;
+	const uint32_t *length;         /* n_lengths: the Ns, each at least k and once */
+	unsigned n_lengths;
+	uint32_t step;                  /* an N-mer begins at each multiple of it in a sequence */
+	const kh_rule *rule;
+	const kh_choice *choice;
+	enum kh_placement placement;
+	unsigned threads;
+	size_t block_size;              /* bytes of text a worker takes at a time; 0: what suits */
+	bool allow_no_eof;
+} kh_distrib_options;
+
+typedef struct kh_distrib_summary {
+	uint64_t sequences, nmers, classified;
+	uint64_t calls;                 /* N-mers that were classified one by one */
+	double seconds_load, seconds;
+} kh_distrib_summary;
+
+/* counts: n_lengths, zeroed, the caller's to clear. */
+int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options *o,
+	       kh_distrib_summary *sum, kh_err *err);
+
+#endif

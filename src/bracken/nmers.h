@@ -1,0 +1,53 @@
+/*
+ * nmers.h - N-mers of references as the fragments of a job
+ *
+ * They are copied out of the sequence, as a backend wants each to begin at a word.
+ *
+ * The features of a read are those k-mers of it that are syncmers, and what it is called depends on
+ * them alone.  Of two N-mers that begin one base apart most have the same ones: such a run is
+ * classified once.  (With minhash, or if N-mers are longer than a segment, each is classified.)
+ */
+#ifndef KH_BRACKEN_NMERS_H
+#define KH_BRACKEN_NMERS_H
+
+#include "backend/backend.h"
+
+/* N-mers that one call is for: their sequence, and how many they are. */
+typedef struct kh_nmer {
+	uint64_t seq, n;
+} kh_nmer;
+
+/* Room for N-mers of one length at a time. */
+typedef struct kh_nmers {
+	kh_task task;
+	kh_job job;                     /* .n: how many there are */
+	kh_block block;
+	kh_call *call;
+	kh_nmer *of;
+	unsigned number;                /* of the length, among those that are wanted */
+	uint32_t length;
+	size_t most;                    /* of this length */
+	size_t words, n;                /* room */
+} kh_nmers;
+
+/* Room for about `bases` of N-mers of `shortest` bases and more; zero it first. */
+int kh_nmers_open(kh_nmers *x, size_t bases, uint32_t shortest, kh_err *err);
+void kh_nmers_close(kh_nmers *x);
+/* From now on it is empty, and for N-mers of this length. */
+void kh_nmers_start(kh_nmers *x, unsigned number, uint32_t length);
+/* Adds the one at base `at` of b: there must be room.  Its record of sequence and number, for
+ * whoever finds that the next one is to be called the same. */
+kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq);
+
+/* Where the features of a piece are: ascending starts of those k-mers. */
+typedef struct kh_kept {
+	uint32_t *start;                /* less the piece's first base */
+	uint64_t *key;
+	size_t n, cap_start, cap_key;
+} kh_kept;
+
+/* Of the `bases` from `at` on; only if `sampling` is by syncmers. */
+int kh_kept_find(kh_kept *k, const kh_sampling *sampling, const kh_block *b, uint64_t at,
+		 uint64_t bases, kh_err *err);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * sequences.h - which target of a database a sequence of its references is
+ *
+ * A database has the ids, the lengths and the digests of the sequences that it was made of, but not
+ * the sequences.  So they are given once more, in any order of files; sequences of one id in the
+ * order that they had then.  Whether they are the same is known when all have been read.
+ */
+#ifndef KH_BRACKEN_SEQUENCES_H
+#define KH_BRACKEN_SEQUENCES_H
+
+#include "build/refs.h"
+#include "db/db.h"
+
+typedef struct kh_sequences {
+	const kh_db *db;
+	kh_idmap *ids;                  /* of targets, then of sequences without a taxon */
+	size_t n_ids;                   /* of targets */
+	uint32_t *to_come;              /* id: the first of its targets that has not come, */
+	uint32_t *next;                 /*   target: the one behind it; NO_TARGET: none */
+	uint32_t *target;               /* sequence: its target, or NO_TARGET */
+	_Atomic uint64_t *digest;       /* sequence: of what has been read of it */
+	size_t n;                       /* sequences that have begun, of room for: */
+	size_t room;
+} kh_sequences;
+
+#define KH_NO_TARGET UINT32_MAX
+
+/* Zero it first; to be cleared even if that fails.  The database is borrowed. */
+int kh_sequences_open(kh_sequences *s, const kh_db *db, kh_err *err);
+void kh_sequences_clear(kh_sequences *s);
+
+/* The next sequence begins, of this file: one call at a time.  Fails if the database was made
+ * without it. */
+int kh_sequences_begin(kh_sequences *s, const char *id, const char *path, kh_err *err);
+/* A piece of sequence p->seq has been read; any thread, when that sequence has begun. */
+void kh_sequences_piece(kh_sequences *s, const kh_sample *of, const kh_piece *p);
+/* The taxon of sequence number i, as a preorder number, or KH_NO_TAXON. */
+uint32_t kh_sequences_taxon(const kh_sequences *s, uint64_t i);
+/* When all are read: fails unless they are those of the database, with the same bases. */
+int kh_sequences_check(const kh_sequences *s, const kh_refs *refs, kh_err *err);
+
+#endif

@@ -1,0 +1,279 @@
+/* bracken_distrib.c - kmerhash bracken-distrib */
+#include <config.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/mem.h"
+#include "bracken/distrib.h"
+#include "build/references.h"
+#include "cmd/options.h"
+#include "io/paths.h"
+#include "io/text.h"
+
+struct values {
+	const char *db, *lengths, *outdir, *list, *device;
+	uint64_t step, threads, block_size;
+	double confidence;
+	bool precise, no_verify, allow_no_eof;
+};
+
+#define AT(field) offsetof(struct values, field)
+
+static const kh_opt opts[] = {
+	KH_TEXT("db", 'd', AT(db), "FILE", "the database, or a folder with just one"),
+	KH_TEXT("read-length", 'l', AT(lengths), "N[,N...]",
+		"lengths of reads, a table for each [50,75,100,150,200,250,300]"),
+	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
+		"folder of the tables [that of the database]"),
+	KH_TEXT("list", 0, AT(list), "FILE", "names of more references, one a line"),
+	KH_UINT("step", 0, AT(step), 1, 1 << 20, "N",
+		"bases from the begin of one N-mer to the next [1]"),
+	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
+		"as classify is going to be run [0]"),
+	KH_FLAG("precise", 0, AT(precise), "as classify is going to be run"),
+	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
+	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
+		"bytes of text a worker takes at a time [what suits the device]"),
+	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
+	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
+	KH_OPTS_LOG,
+	KH_OPTS_END
+};
+
+enum { MAX_LENGTHS = 64, MAX_LENGTH = 100000 };
+
+struct job {
+	struct values v;
+	uint32_t length[MAX_LENGTHS];
+	unsigned n_lengths;
+	char *file;                     /* the database */
+	char *path[MAX_LENGTHS];        /* the tables */
+	kh_text *out[MAX_LENGTHS];
+	kh_pair_counts counts[MAX_LENGTHS];
+	kh_references refs;
+	kh_choice choice;
+	kh_db *db;
+	kh_monitor *m;                  /* of the tables */
+	kh_distrib_summary sum;
+};
+
+/* --- options ---------------------------------------------------------------------- */
+static int parse_lengths(struct job *j, kh_err *err)
+{
+	const char *text = j->v.lengths ? j->v.lengths : "50,75,100,150,200,250,300";
+
+	for (const char *p = text;; p++) {
+		char *end;
+		const unsigned long n = *p >= '0' && *p <= '9' ? strtoul(p, &end, 10) : 0;
+
+		if (n < 2 || n > MAX_LENGTH || (*end != ',' && *end != 0))
+			return kh_fail(err, KH_EUSAGE, "--read-length: '%s' is not a list of "
+				       "lengths from 2 to %d, with commas", text, MAX_LENGTH);
+		for (unsigned i = 0; i < j->n_lengths; i++)
+			if (j->length[i] == n)
+				return kh_fail(err, KH_EUSAGE, "--read-length: %lu is named twice",
+					       n);
+		if (j->n_lengths == MAX_LENGTHS)
+			return kh_fail(err, KH_EUSAGE, "--read-length: more than %d lengths",
+				       MAX_LENGTHS);
+		j->length[j->n_lengths++] = (uint32_t)n;
+		p = end;
+		if (*p == 0)
+			return KH_OK;
+	}
+}
+
+/* The tables are called as Bracken looks for them, in the folder that it is given as a database. */
+static int name_tables(struct job *j, kh_err *err)
+{
+	const char *slash = strrchr(j->file, '/');
+	const int n = slash ? (int)(slash - j->file) + 1 : 0;
+
+	for (unsigned i = 0; i < j->n_lengths; i++) {
+		const int made =
+			j->v.outdir ? asprintf(&j->path[i], "%s/database%" PRIu32
+					       "mers.kmer_distrib", j->v.outdir, j->length[i])
+				    : asprintf(&j->path[i], "%.*sdatabase%" PRIu32
+					       "mers.kmer_distrib", n, j->file, j->length[i]);
+
+		if (made < 0) {
+			j->path[i] = NULL;
+			return kh_fail_nomem(err);
+		}
+	}
+	return KH_OK;
+}
+
+static int check_paths(const struct job *j, kh_err *err)
+{
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	for (unsigned i = 0; i < j->n_lengths && !rc; i++)
+		rc = kh_paths_output(p, j->path[i], err);
+	if (!rc)
+		rc = kh_paths_input(p, j->file, "the database", err);
+	for (size_t i = 0; i < j->refs.n && !rc; i++)
+		rc = kh_paths_input(p, j->refs.path[i], "a reference", err);
+	if (!rc && j->v.list)
+		rc = kh_paths_input(p, j->v.list, "the list of references", err);
+	kh_paths_free(p);
+	return rc;
+}
+
+static int find_references(struct job *j, int n, char **operand, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int i = 0; i < n && !rc; i++)
+		rc = kh_references_add(&j->refs, operand[i], err);
+	if (!rc && j->v.list)
+		rc = kh_references_list(&j->refs, j->v.list, err);
+	if (!rc && j->refs.n == 0 && j->refs.errs.found == 0)
+		return kh_fail(err, KH_EUSAGE, "no references are named: those that the database "
+			       "was made of are needed");
+	return rc ? rc : kh_references_check(&j->refs, err);
+}
+
+static int prepare(struct job *j, int n, char **operand, kh_err *err)
+{
+	int rc = parse_lengths(j, err);
+
+	if (!rc && (!j->v.db || !*j->v.db))
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if (rc || (rc = find_references(j, n, operand, err)) ||
+	    (rc = kh_db_find(&j->file, j->v.db, err)) || (rc = name_tables(j, err)))
+		return rc;
+	if (j->refs.errs.found > 0)
+		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no tables are made",
+			       j->refs.errs.found);
+	rc = check_paths(j, err);
+	return rc ? rc : kh_backend_choose(&j->choice, j->v.device ? j->v.device : "auto", err);
+}
+
+/* --- the run ------------------------------------------------------------------------ */
+static int open_database(struct job *j, unsigned threads, kh_err *err)
+{
+	const kh_db_options o = { .no_verify = j->v.no_verify,
+				  .later = j->choice.backend->loads,
+				  .stamps = true,
+				  .threads = threads };
+	int rc = kh_db_open(&j->db, j->file, &o, err);
+
+	for (unsigned i = 0; i < j->n_lengths && !rc; i++)
+		if (j->length[i] < j->db->h->sampling.k)
+			rc = kh_fail(err, KH_EUSAGE, "--read-length: %" PRIu32 " is less than a "
+				     "k-mer of this database has, %" PRIu32, j->length[i],
+				     j->db->h->sampling.k);
+	return rc;
+}
+
+static int open_tables(struct job *j, kh_err *err)
+{
+	int rc = kh_monitor_new(&j->m, err);
+
+	if (j->v.outdir)
+		mkdir(j->v.outdir, 0777);       /* if it fails, so does the first table */
+	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
+		const kh_text_options o = { .path = j->path[i], .threads = 1 };
+
+		rc = kh_text_open(&j->out[i], &o, j->m, err);
+	}
+	return rc;
+}
+
+static int write_tables(struct job *j, kh_err *err)
+{
+	kh_buf b = { NULL, 0, 0 };
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
+		b.n = 0;
+		rc = kh_kmer_distrib(&b, &j->counts[i], j->db->tax, err);
+		if (!rc)
+			rc = kh_text_put(j->out[i], b.p, b.n, NULL, err);
+	}
+	free(b.p);
+	return rc ? rc : kh_text_commit(j->out, j->n_lengths, err);
+}
+
+static int distrib(struct job *j, int n, char **operand, kh_err *err)
+{
+	const unsigned threads = kh_cmd_threads(j->v.threads);
+	kh_rule rule;
+	int rc;
+
+	if ((rc = prepare(j, n, operand, err)) || (rc = open_tables(j, err)) ||
+	    (rc = open_database(j, threads, err)))
+		return rc;
+	kh_rule_init(&rule, j->db->h);
+	rule.confidence = (uint32_t)(j->v.confidence * 1000 + 0.5);
+	rule.precise = j->v.precise;
+	const kh_distrib_options o = { .refs = (const char *const *)j->refs.path,
+				       .n_refs = j->refs.n,
+				       .length = j->length,
+				       .n_lengths = j->n_lengths,
+				       .step = (uint32_t)j->v.step,
+				       .rule = &rule,
+				       .choice = &j->choice,
+				       .threads = threads,
+				       .block_size = j->v.block_size,
+				       .allow_no_eof = j->v.allow_no_eof };
+	rc = kh_distrib(j->counts, j->db, &o, &j->sum, err);
+	return rc ? rc : write_tables(j, err);
+}
+
+static void tell(const struct job *j)
+{
+	const kh_distrib_summary *s = &j->sum;
+	const double t = s->seconds > 0 ? s->seconds : 1e-9;
+
+	kh_log(KH_INFO, "%" PRIu64 " sequences, %" PRIu64 " N-mers of %u lengths, %.2f %% "
+	       "classified", s->sequences, s->nmers, j->n_lengths,
+	       s->nmers ? 100.0 * (double)s->classified / (double)s->nmers : 0.0);
+	kh_log(KH_DEBUG, "%" PRIu64 " of them were classified, the others are called as these",
+	       s->calls);
+	kh_log(KH_INFO, "%s bracken-distrib on %s: %.0f N-mers/s, %.1f s, %.0f MB of memory",
+	       PACKAGE_STRING, j->choice.backend->name, (double)s->nmers / t, t,
+	       (double)kh_cmd_peak() * 1e-6);
+}
+
+static void clear(struct job *j)
+{
+	for (unsigned i = 0; i < j->n_lengths; i++) {
+		kh_text_close(j->out[i]);
+		kh_pair_counts_clear(&j->counts[i]);
+		free(j->path[i]);
+	}
+	kh_monitor_free(j->m);
+	kh_db_close(j->db);
+	kh_references_clear(&j->refs);
+	free(j->file);
+}
+
+static int run(const kh_command *c, int argc, char **argv)
+{
+	struct job j = { .v = { .db = getenv("KMERHASH_DB"), .step = 1 } };
+	kh_err err = { 0, "" };
+	const int first = kh_opt_parse(c, argc, argv, &j.v);
+
+	if (first <= 0)
+		return first == -2 ? 1 : first < 0 ? 2 : 0;
+	int rc = distrib(&j, argc - first, argv + first, &err);
+	if (rc)
+		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
+	else
+		tell(&j);
+	clear(&j);
+	return rc;
+}
+
+const kh_command kh_cmd_bracken_distrib = {
+	"bracken-distrib", "make the tables that Bracken needs of a database",
+	"REFERENCE.fa[.gz]|FOLDER...", opts, run
+};
