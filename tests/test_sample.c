@@ -217,7 +217,10 @@ static void test_classes(void **state)
 	const kh_rule rule = { .minima = { 0, 0, 0, 3 } };
 	const kh_class_rule r = { &rule, &bins, &tree };
 	kh_classes one, some[N_WORKERS], sum, all;
-	uint32_t *to[N_WORKERS], *to_one, *index = calloc(N_FRAGMENTS, sizeof *index);
+	uint32_t *to[N_WORKERS], *to_one;
+	kh_call *call = calloc(N_FRAGMENTS, sizeof *call);
+	kh_candidates *cand = calloc(N_FRAGMENTS, sizeof *cand);
+	kh_class_of *of = calloc(N_FRAGMENTS, sizeof *of), at;
 	uint64_t called = 0;
 	kh_err err;
 
@@ -227,22 +230,23 @@ static void test_classes(void **state)
 	assert_int_equal(kh_classes_init(&all, N_TAXA, &err), 0);
 	for (int i = 0; i < N_WORKERS; i++)
 		assert_int_equal(kh_classes_init(&some[i], N_TAXA, &err), 0);
+	for (int i = 0; i < N_FRAGMENTS; i++)
+		made_fragment(&call[i], &cand[i]);
+	/* all at a time, and one by one */
+	assert_int_equal(kh_classes_add(&one, &r, call, cand, N_FRAGMENTS, of, &err), 0);
 	for (int i = 0; i < N_FRAGMENTS; i++) {
-		kh_call call;
-		kh_candidates cand;
-		uint32_t at;
-
-		made_fragment(&call, &cand);
-		called += call.taxon != KH_NO_TAXON;
-		assert_int_equal(kh_classes_add(&one, &r, &call, &cand, &at, &err), 0);
-		assert_int_equal(kh_classes_add(&some[i % N_WORKERS], &r, &call, &cand, &index[i],
-						&err), 0);
-		assert_int_equal(at == KH_NO_CLASS, index[i] == KH_NO_CLASS);
+		called += call[i].taxon != KH_NO_TAXON;
+		assert_int_equal(kh_classes_add(&some[i % N_WORKERS], &r, &call[i], &cand[i], 1,
+						&at, &err), 0);
+		assert_int_equal(at.index == KH_NO_CLASS, of[i].index == KH_NO_CLASS);
 		/* few features, many, few hits, no candidate */
-		assert_int_equal(at == KH_NO_CLASS,
-				 call.features < 8 || call.features > 127 || call.hits < 2 ||
-				 (call.features < 16 && call.hits < 3) ||
-				 cand.species[0] == KH_NO_TAXON);
+		assert_int_equal(at.index == KH_NO_CLASS,
+				 call[i].features < 8 || call[i].features > 127 ||
+				 call[i].hits < 2 || (call[i].features < 16 && call[i].hits < 3) ||
+				 cand[i].species[0] == KH_NO_TAXON);
+		if (at.index != KH_NO_CLASS)
+			assert_memory_equal(&some[i % N_WORKERS].at[at.index],
+					    &one.at[of[i].index], offsetof(kh_class, many));
 	}
 	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, &err), 0);
 	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, &err), 0);
@@ -258,7 +262,9 @@ static void test_classes(void **state)
 		kh_classes_clear(&some[i]);
 	}
 	free(to_one);
-	free(index);
+	free(call);
+	free(cand);
+	free(of);
 	kh_classes_clear(&one);
 	kh_classes_clear(&sum);
 	kh_classes_clear(&all);

@@ -8,13 +8,14 @@
 #include "base/mem.h"
 #include "run/select.h"
 #include "sample/frames.h"
-#include "run/select.h"
 
 /* What a worker has to itself. */
 struct share {
 	kh_classes classes;
 	uint32_t *to;                   /* of each of its classes: its place among all */
 	kh_frame frame;
+	kh_class_of *of;                /* what the fragments of a job are */
+	size_t cap_of;
 };
 
 struct kh_second {
@@ -71,6 +72,7 @@ void kh_second_close(kh_second *s)
 		kh_classes_clear(&s->worker[i].classes);
 		free(s->worker[i].to);
 		free(s->worker[i].frame.p);
+		free(s->worker[i].of);
 	}
 	kh_classes_clear(&s->classes);
 	kh_model_clear(&s->model);
@@ -93,16 +95,36 @@ void kh_second_more_reads(kh_second *s)
 }
 
 /* --- the first pass --------------------------------------------------------------- */
-static void mark_place(kh_second *s, const kh_class *k, uint32_t bin)
+/* Where the window of a located fragment begins: its stretch's mask. */
+static _Atomic uint32_t *place_of(kh_second *s, const kh_class_of *of, uint32_t bin)
 {
-	const kh_bins *b = &s->o.db->bins;
-	const uint32_t target = kh_bins_target(b, bin);
-	_Atomic uint32_t *mask =
-		&s->mask[s->stretch[target] + (bin - b->first[target]) / KH_STRETCH];
-	const uint32_t bit = UINT32_C(1) << k->cell % KH_SHARES;
+	return &s->mask[s->stretch[of->target] +
+			(bin - s->o.db->bins.first[of->target]) / KH_STRETCH];
+}
 
-	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
-		atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+static bool is_located(const struct share *w, const kh_class_of *of)
+{
+	return of->index != KH_NO_CLASS && w->classes.at[of->index].located;
+}
+
+/* The masks of many genomes are in no cache: some fragments ahead, they are asked for. */
+static void mark_places(kh_second *s, const struct share *w, const kh_candidates *cand, size_t n)
+{
+	enum { AHEAD = 16 };
+
+	for (size_t i = 0; i < n + AHEAD; i++) {
+		if (i < n && is_located(w, &w->of[i]))
+			__builtin_prefetch((const void *)place_of(s, &w->of[i], cand[i].bin), 1);
+		if (i < AHEAD || !is_located(w, &w->of[i - AHEAD]))
+			continue;
+		const size_t now = i - AHEAD;
+		_Atomic uint32_t *mask = place_of(s, &w->of[now], cand[now].bin);
+		const uint32_t bit = UINT32_C(1)
+				     << w->classes.at[w->of[now].index].cell % KH_SHARES;
+
+		if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
+			atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+	}
 }
 
 static int keep_reads(kh_frame *f, const kh_block *const b[2], const kh_record *const r[2],
@@ -150,25 +172,20 @@ int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_cal
 		  const kh_candidates *cand, kh_err *err)
 {
 	struct share *w = &s->worker[worker];
-	int rc = KH_OK;
+	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
+	if (!rc)
+		rc = kh_classes_add(&w->classes, &s->rule, call, cand, job->n, w->of, err);
+	if (rc)
+		return rc;
+	mark_places(s, w, cand, job->n);
+	if (!s->kept)
+		return KH_OK;
 	w->frame.n = 0;
-	if (s->kept)
-		rc = kh_frame_number(&w->frame, worker, err);
-	for (size_t i = 0; i < job->n && !rc; i++) {
-		uint32_t index;
-
-		rc = kh_classes_add(&w->classes, &s->rule, &call[i], &cand[i], &index, err);
-		if (rc)
-			return rc;
-		if (index != KH_NO_CLASS && w->classes.at[index].located)
-			mark_place(s, &w->classes.at[index], cand[i].bin);
-		if (s->kept)
-			rc = keep_fragment(s, &w->frame, job, i, &call[i], index, err);
-	}
-	return rc || !s->kept ? rc
-			      : kh_frames_put(s->kept, worker, s->base + job->ticket, &w->frame,
-					      err);
+	rc = kh_frame_number(&w->frame, worker, err);
+	for (size_t i = 0; i < job->n && !rc; i++)
+		rc = keep_fragment(s, &w->frame, job, i, &call[i], w->of[i].index, err);
+	return rc ? rc : kh_frames_put(s->kept, worker, s->base + job->ticket, &w->frame, err);
 }
 
 /* --- the model -------------------------------------------------------------------- */
@@ -218,7 +235,9 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 				    .change = s->o.change,
 				    .m = s->o.alone ? s->o.m : NULL,
 				    .threads = s->o.threads };
+	const double began = kh_seconds();
 	int rc = join(s, err);
+	const double joined = kh_seconds();
 
 	if (!rc)
 		rc = kh_model_make(&s->model, &in, err);
@@ -229,8 +248,9 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	move_counts(s, tally);
-	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed",
-	       s->classes.n, s->model.n, (unsigned long long)s->result.changed);
+	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
+	       "%.3f s for the classes, %.3f s for the model", s->classes.n, s->model.n,
+	       (unsigned long long)s->result.changed, joined - began, kh_seconds() - joined);
 	return KH_OK;
 }
 

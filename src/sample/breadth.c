@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
+enum { LARGE = 1 << 20 };       /* stretches: fewer are searched by one thread */
+
 int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
 {
 	const uint64_t bases = (uint64_t)KH_STRETCH * db->h->sampling.stride;
@@ -64,6 +66,53 @@ static uint64_t expect(uint64_t g, uint64_t n)
 	return g * (KH_EXP2_ONE - left) >> 16;
 }
 
+/* Stretches of each species in which own fragments lie; targets are shared by threads. */
+struct search {
+	const kh_work *w;
+	const uint32_t *own;            /* by species */
+	const uint64_t *first;          /* stretch of each target */
+	unsigned threads;
+	uint64_t *found;                /* by thread and species */
+};
+
+static int search_some(void *arg, unsigned id, kh_err *err)
+{
+	const struct search *s = arg;
+	const kh_db *db = s->w->in->db;
+	const uint64_t n = db->h->n_targets;
+	uint64_t *found = s->found + (size_t)id * s->w->m->n;
+
+	(void)err;
+	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++) {
+		const uint32_t species = db->tax->species[db->target[t].taxon],
+			       at = species == KH_NO_TAXON ? 0 : s->w->place[species];
+		uint64_t sum = 0;
+
+		for (uint64_t x = s->first[t]; at && x < s->first[t + 1]; x++)
+			sum += (s->w->in->mask[x] & s->own[at - 1]) != 0;
+		if (at)
+			found[at - 1] += sum;
+	}
+	return KH_OK;
+}
+
+static int search(kh_work *w, const uint32_t *own, const uint64_t *first, kh_err *err)
+{
+	const bool alone = !w->in->m || first[w->in->db->h->n_targets] < LARGE;
+	struct search s = { w, own, first, alone ? 1 : w->in->threads, NULL };
+	int rc;
+
+	s.found = kh_array((size_t)s.threads * w->m->n, sizeof *s.found, err);
+	if (!s.found)
+		return KH_ENOMEM;
+	rc = alone ? search_some(&s, 0, err)
+		   : kh_threads_run(w->in->m, s.threads, search_some, &s, err);
+	for (size_t i = 0; i < (size_t)s.threads * w->m->n; i++)
+		w->m->at[i % w->m->n].found += s.found[i];
+	free(s.found);
+	return rc;
+}
+
 int kh_breadth(kh_work *w, kh_err *err)
 {
 	const kh_db *db = w->in->db;
@@ -80,13 +129,8 @@ int kh_breadth(kh_work *w, kh_err *err)
 		if (p && own[p - w->m->at] >> c->at[i].cell % KH_SHARES & 1)
 			w->m->at[p - w->m->at].counted += c->at[i].many;
 	}
-	for (uint32_t t = 0; t < db->h->n_targets && !rc; t++) {
-		const uint32_t s = db->tax->species[db->target[t].taxon],
-			       at = s == KH_NO_TAXON ? 0 : w->place[s];
-
-		for (uint64_t x = first[t]; at && x < first[t + 1]; x++)
-			w->m->at[at - 1].found += (w->in->mask[x] & own[at - 1]) != 0;
-	}
+	if (!rc)
+		rc = search(w, own, first, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
 		w->m->at[i].expected = expect(w->m->at[i].length, w->m->at[i].counted);
 	free(first);

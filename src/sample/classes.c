@@ -6,7 +6,11 @@
 #include <string.h>
 #include "base/mem.h"
 
-enum { FIRST_SLOTS = 1024, KEY = offsetof(kh_class, many) };
+enum {
+	FIRST_SLOTS = 1024,
+	KEY = offsetof(kh_class, many),
+	TOGETHER = 32           /* fragments whose classes are fetched at a time */
+};
 
 static_assert(KEY == 32 && sizeof(kh_class) == 40, "a class is compared by its bytes");
 
@@ -35,14 +39,20 @@ void kh_classes_clear(kh_classes *c)
 	*c = (kh_classes) { .at = NULL };
 }
 
+/* Sums of odd multiples, mixed once: the products do not wait for one another. */
 static uint64_t mix_of(const kh_class *k)
 {
 	uint64_t x = k->call | (uint64_t)k->cell << 32 | (uint64_t)k->located << 40 |
 		     (uint64_t)k->enough << 41;
+	uint32_t drop;
 
-	for (int i = 0; i < KH_CANDIDATES; i++)
-		x = kh_fmix64(x ^ (k->species[i] | (uint64_t)k->drop[i] << 32));
-	return x;
+	static_assert(KH_CANDIDATES == 4, "the numbers that a class is mixed of");
+	memcpy(&drop, k->drop, sizeof drop);
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	x += (k->species[0] | (uint64_t)k->species[1] << 32) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	x += (k->species[2] | (uint64_t)k->species[3] << 32) * UINT64_C(0x165667b19e3779f9);
+	x += drop * UINT64_C(0x27d4eb2f165667c5);
+	return kh_fmix64(x);
 }
 
 static bool same(const kh_class *a, const kh_class *b)
@@ -50,9 +60,9 @@ static bool same(const kh_class *a, const kh_class *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
-static int more_slots(kh_classes *c, kh_err *err)
+/* Gives all classes their slots, of so many. */
+static int make_slots(kh_classes *c, size_t size, kh_err *err)
 {
-	const size_t size = 2 * (c->mask + 1);
 	uint32_t *slot = kh_array(size, sizeof *slot, err);
 
 	if (!slot)
@@ -70,9 +80,10 @@ static int more_slots(kh_classes *c, kh_err *err)
 	return KH_OK;
 }
 
-static int find(kh_classes *c, const kh_class *k, uint32_t *index, kh_err *err)
+/* The place of a class, which is made if it is new.  mix: mix_of it. */
+static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index, kh_err *err)
 {
-	size_t at = mix_of(k) & c->mask;
+	size_t at = mix & c->mask;
 	int rc = KH_OK;
 
 	for (; c->slot[at]; at = (at + 1) & c->mask)
@@ -87,13 +98,14 @@ static int find(kh_classes *c, const kh_class *k, uint32_t *index, kh_err *err)
 	if (rc)
 		return rc;
 	*index = (uint32_t)c->n;
-	c->at[c->n++] = *k;
+	c->at[c->n] = *k;
+	c->at[c->n++].many = 0;
 	c->slot[at] = (uint32_t)c->n;
-	return 2 * c->n > c->mask ? more_slots(c, err) : KH_OK;
+	return 2 * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
 }
 
-/* One species alone is best, and the best window is of it. */
-static bool is_located(const kh_class_rule *r, const kh_candidates *cand)
+/* One species alone is best, and the best window is of it: in *target. */
+static bool is_located(const kh_class_rule *r, const kh_candidates *cand, uint32_t *target)
 {
 	uint32_t best = KH_NO_TAXON;
 
@@ -106,41 +118,91 @@ static bool is_located(const kh_class_rule *r, const kh_candidates *cand)
 	}
 	if (best == KH_NO_TAXON || cand->bin == KH_NO_BIN)
 		return false;
-	return r->tree->species[r->bins->taxon[kh_bins_target(r->bins, cand->bin)]] == best;
+	*target = kh_bins_target(r->bins, cand->bin);
+	return r->tree->species[r->bins->taxon[*target]] == best;
+}
+
+static bool has_class(const kh_class_rule *r, const kh_call *call, const kh_candidates *cand)
+{
+	const uint32_t n = call->features, h = call->hits;
+
+	return n >= KH_N_LEAST && n <= KH_N_MOST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
+	       h >= r->rule->minima[kh_log2(n)];
+}
+
+/* A fragment whose class is to be found. */
+struct wanted {
+	kh_class key;
+	uint64_t mix;
+	size_t fragment;
+};
+
+static void describe(struct wanted *w, const kh_class_rule *r, const kh_call *call,
+		     const kh_candidates *cand, uint32_t *target)
+{
+	const uint32_t n = call->features, h = call->hits;
+	kh_class *k = &w->key;
+
+	memset(k, 0, sizeof *k);
+	memcpy(k->species, cand->species, sizeof k->species);
+	memcpy(k->drop, cand->drop, sizeof k->drop);
+	k->call = call->taxon;
+	k->cell = (kh_log2(n) - 3) * KH_SHARES + (h < n ? 32 * h / n : 31);
+	k->located = is_located(r, cand, target);
+	k->enough = (uint8_t)kh_rule_enough(r->rule, h, n);
+	w->mix = mix_of(k);
+}
+
+/* Counts those in w. */
+static int find_all(kh_classes *c, const struct wanted *w, size_t n, kh_class_of *of, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t slot = c->slot[w[i].mix & c->mask];
+
+		if (slot)
+			__builtin_prefetch(&c->at[slot - 1]);
+	}
+	for (size_t i = 0; i < n && !rc; i++) {
+		uint32_t *index = &of[w[i].fragment].index;
+
+		rc = find(c, &w[i].key, w[i].mix, index, err);
+		if (!rc)
+			c->at[*index].many++;
+	}
+	return rc;
 }
 
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
-		   const kh_candidates *cand, uint32_t *index, kh_err *err)
+		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err)
 {
-	const uint32_t n = call->features, h = call->hits;
-	kh_class k;
-	int rc;
+	struct wanted w[TOGETHER];
+	size_t wanted = 0;
+	int rc = KH_OK;
 
-	*index = KH_NO_CLASS;
-	if (n < KH_N_LEAST || n > KH_N_MOST || cand->species[0] == KH_NO_TAXON || h < 2 ||
-	    h < r->rule->minima[kh_log2(n)]) {
-		if (call->taxon != KH_NO_TAXON)
-			c->direct[call->taxon]++;
-		return KH_OK;
+	for (size_t i = 0; i < n && !rc; i++) {
+		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
+		if (has_class(r, &call[i], &cand[i])) {
+			describe(&w[wanted], r, &call[i], &cand[i], &of[i].target);
+			__builtin_prefetch(&c->slot[w[wanted].mix & c->mask]);
+			w[wanted++].fragment = i;
+			c->many[call[i].features]++;
+		} else if (call[i].taxon != KH_NO_TAXON) {
+			c->direct[call[i].taxon]++;
+		}
+		if (wanted == TOGETHER) {
+			rc = find_all(c, w, wanted, of, err);
+			wanted = 0;
+		}
 	}
-	memset(&k, 0, sizeof k);
-	memcpy(k.species, cand->species, sizeof k.species);
-	memcpy(k.drop, cand->drop, sizeof k.drop);
-	k.call = call->taxon;
-	k.cell = (kh_log2(n) - 3) * KH_SHARES + (h < n ? 32 * h / n : 31);
-	k.located = is_located(r, cand);
-	k.enough = (uint8_t)kh_rule_enough(r->rule, h, n);
-	if ((rc = find(c, &k, index, err)))
-		return rc;
-	c->at[*index].many++;
-	c->many[n]++;
-	return KH_OK;
+	return rc ? rc : find_all(c, w, wanted, of, err);
 }
 
 /* --- all of them ------------------------------------------------------------------ */
 struct ref {
 	const kh_class *k;
-	uint32_t *to;
+	uint32_t was;
 };
 
 static int by_key(const void *a, const void *b)
@@ -160,46 +222,57 @@ static int by_key(const void *a, const void *b)
 	return 2 * x->located + x->enough - 2 * y->located - y->enough;
 }
 
-static int add_sorted(kh_classes *sum, const struct ref *ref, size_t n, kh_err *err)
+/* Puts the classes of sum in order; those of c[i] that were at to[i][j] are elsewhere then. */
+static int sort_classes(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to,
+			kh_err *err)
 {
-	int rc = kh_grow((void **)&sum->at, &sum->cap, n, sizeof *sum->at, err);
+	struct ref *ref = kh_array(sum->n, sizeof *ref, err);
+	uint32_t *now = kh_array(sum->n, sizeof *now, err);
+	kh_class *at = kh_array(sum->n, sizeof *at, err);
+	int rc = ref && now && at ? KH_OK : KH_ENOMEM;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		if (i == 0 || by_key(&ref[i - 1], &ref[i]) != 0)
-			sum->at[sum->n++] = *ref[i].k;
-		else
-			sum->at[sum->n - 1].many += ref[i].k->many;
-		*ref[i].to = (uint32_t)sum->n - 1;
+	for (size_t i = 0; i < sum->n && !rc; i++)
+		ref[i] = (struct ref) { &sum->at[i], (uint32_t)i };
+	if (!rc)
+		qsort(ref, sum->n, sizeof *ref, by_key);
+	for (size_t i = 0; i < sum->n && !rc; i++) {
+		at[i] = *ref[i].k;
+		now[ref[i].was] = (uint32_t)i;
 	}
-	return rc;
+	for (unsigned i = 0; i < n && !rc; i++)
+		for (size_t j = 0; j < c[i].n; j++)
+			to[i][j] = now[to[i][j]];
+	free(ref);
+	free(now);
+	if (rc) {
+		free(at);
+		return rc;
+	}
+	free(sum->at);
+	sum->at = at;
+	sum->cap = sum->n;
+	return make_slots(sum, sum->mask + 1, err);
 }
 
+/* Together first, then in order: of many threads there are few different classes. */
 int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_err *err)
 {
-	struct ref *ref;
-	size_t total = 0, at = 0;
 	int rc = KH_OK;
 
-	for (unsigned i = 0; i < n; i++) {
-		total += c[i].n;
+	for (unsigned i = 0; i < n && !rc; i++) {
 		for (uint32_t t = 0; t < sum->n_taxa; t++)
 			sum->direct[t] += c[i].direct[t];
 		for (uint32_t x = 0; x <= KH_N_MOST; x++)
 			sum->many[x] += c[i].many[x];
-	}
-	ref = kh_array(total, sizeof *ref, err);
-	if (!ref)
-		return KH_ENOMEM;
-	for (unsigned i = 0; i < n && !rc; i++) {
 		to[i] = kh_array(c[i].n, sizeof *to[i], err);
 		rc = to[i] ? KH_OK : KH_ENOMEM;
-		for (size_t j = 0; j < c[i].n && !rc; j++)
-			ref[at++] = (struct ref) { &c[i].at[j], &to[i][j] };
+		for (size_t j = 0; j < c[i].n && !rc; j++) {
+			const kh_class *k = &c[i].at[j];
+
+			rc = find(sum, k, mix_of(k), &to[i][j], err);
+			if (!rc)
+				sum->at[to[i][j]].many += k->many;
+		}
 	}
-	if (!rc) {
-		qsort(ref, total, sizeof *ref, by_key);
-		rc = add_sorted(sum, ref, total, err);
-	}
-	free(ref);
-	return rc;
+	return rc ? rc : sort_classes(sum, c, n, to, err);
 }

@@ -43,14 +43,22 @@ void kh_class_least(const kh_rule *r, uint32_t least[32]);
 int kh_classes_init(kh_classes *c, uint32_t n_taxa, kh_err *err);
 void kh_classes_clear(kh_classes *c);
 
-/* Counts a fragment.  *index: its class's place in c->at, or KH_NO_CLASS. */
 typedef struct kh_class_rule {
 	const kh_rule *rule;
 	const kh_bins *bins;
 	const kh_tree *tree;
 } kh_class_rule;
+
+/* What a fragment is. */
+typedef struct kh_class_of {
+	uint32_t index;         /* its class's place in c->at, or KH_NO_CLASS */
+	uint32_t target;        /* of a class that is located: where the best window lies */
+} kh_class_of;
+
+/* Counts n fragments; of[i] is what fragment i is.  Best many at a time: then the memory that one
+ * needs comes while others are worked on. */
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
-		   const kh_candidates *cand, uint32_t *index, kh_err *err);
+		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err);
 
 /* The classes of all n together, sorted, to `sum` (initialised).  to[i][j]
  * becomes the place there of class j of c[i]: arrays of c[i].n, to be freed by the caller. */
