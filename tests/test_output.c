@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "io/output.h"
+#include "io/temporary.h"
 #include "io/paths.h"
 
 static char folder[] = "output-test.XXXXXX";
@@ -222,6 +223,32 @@ static void test_stale(void **state)
 	unlink("a.txt");
 }
 
+/* The folder is listed once for many outputs: what was in it then is removed all the same. */
+static void test_stale_once(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("elsewhere", 0777), 0);
+	write_text(".a.txt.1.tmp", "left");
+	write_text(".b.txt.2.tmp", "left");
+	write_text("elsewhere/.a.txt.3.tmp", "left");
+	kh_temporary_list(".");
+	write_text(".b.txt.4.tmp", "made since");
+	kh_out *a = open_out("a.txt"), *b = open_out("b.txt"), *c = open_out("elsewhere/a.txt");
+	assert_false(there(".a.txt.1.tmp"));
+	assert_false(there(".b.txt.2.tmp"));
+	assert_false(there("elsewhere/.a.txt.3.tmp"));
+	assert_true(there(".b.txt.4.tmp"));
+	kh_temporary_unlist();
+	kh_out_close(b);
+	b = open_out("b.txt");
+	assert_false(there(".b.txt.4.tmp"));
+	kh_out_close(a);
+	kh_out_close(b);
+	kh_out_close(c);
+	assert_int_equal(rmdir("elsewhere"), 0);
+	assert_int_equal(entries(), 0);
+}
+
 /* All get their names or none: what stood under a name that another one's failure takes back
  * stands there again. */
 static void test_together(void **state)
@@ -429,7 +456,8 @@ int main(void)
 		cmocka_unit_test(test_commit), cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_stale), cmocka_unit_test(test_together),
+		cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_once),
+		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_long_names), cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_no_block), cmocka_unit_test(test_paths),
 	};

@@ -15,6 +15,7 @@
 #include "cmd/record.h"
 #include "cmd/summary.h"
 #include "io/paths.h"
+#include "io/temporary.h"
 #include "run/samples.h"
 
 enum { REPORT = KH_N_RESULTS, PROFILE, JSON, N_FILES };
@@ -419,7 +420,12 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 	};
 	int rc = kh_compute_open(&s->compute, j->db, &co, err);
 
-	return rc ? rc : kh_samples_run(&so, sum, err);
+	if (rc)
+		return rc;
+	kh_temporary_list(j->v.outdir);
+	rc = kh_samples_run(&so, sum, err);
+	kh_temporary_unlist();
+	return rc;
 }
 
 static void tell(const struct samples *s, const kh_samples_summary *sum)

@@ -10,6 +10,7 @@
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/source.h"
+#include "io/temporary.h"
 #include "merge/formats.h"
 #include "merge/inputs.h"
 
@@ -196,6 +197,7 @@ static int write_folder(struct job *j, kh_err *err)
 	int rc = KH_OK;
 
 	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, which says why */
+	kh_temporary_list(j->v.outdir);
 	for (size_t i = 0; i < j->files.n && !rc; i++) {
 		char *path = NULL;
 
@@ -245,6 +247,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	kh_merge_files_clear(&j.files);
 	kh_errs_clear(&j.errs);
 	kh_monitor_free(j.monitor);
+	kh_temporary_unlist();
 	return status;
 }
 

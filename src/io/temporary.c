@@ -8,11 +8,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include "base/mem.h"
 
 enum { DIGITS = 16, AROUND = 1 + 1 + DIGITS + 4 };      /* ".", ".RANDOM", ".tmp" */
 
@@ -110,10 +113,10 @@ static bool is_temporary_of(const char *name, const char *stem)
 	return n > 0 && strcmp(p + n, ".tmp") == 0;
 }
 
-void kh_temporary_remove_stale(int folder, const char *base)
+/* fn is called with each name in the folder. */
+static void each_name(int folder, void (*fn)(void *arg, const char *name), void *arg)
 {
-	char stem[KH_NAME_MAX + 1];
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 
@@ -122,16 +125,91 @@ void kh_temporary_remove_stale(int folder, const char *base)
 			close(fd);
 		return;
 	}
-	stem_of(folder, base, stem);
-	while ((e = readdir(d))) {
-		if (!is_temporary_of(e->d_name, stem))
-			continue;
-		fd = openat(folder, e->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			unlinkat(folder, e->d_name, 0);
-		close(fd);
-	}
+	while ((e = readdir(d)))
+		fn(arg, e->d_name);
 	closedir(d);
+}
+
+struct stale {
+	int folder;
+	char stem[KH_NAME_MAX + 1];
+};
+
+/* Of a file that is in use, somebody holds the lock. */
+static void remove_if_stale(void *arg, const char *name)
+{
+	const struct stale *s = arg;
+
+	if (!is_temporary_of(name, s->stem))
+		return;
+	const int fd = openat(s->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(s->folder, name, 0);
+	close(fd);
+}
+
+/* The folder that kh_temporary_list has looked at, and the hidden *.tmp in it. */
+static struct {
+	bool is_set;
+	dev_t dev;
+	ino_t ino;
+	char **name;
+	size_t n, cap;
+} listed;
+
+static void note(void *failed, const char *name)
+{
+	const size_t n = strlen(name);
+	char *copy = NULL;
+
+	if (name[0] != '.' || n < 4 || strcmp(name + n - 4, ".tmp") != 0)
+		return;
+	if (kh_grow((void **)&listed.name, &listed.cap, listed.n + 1, sizeof *listed.name, NULL) ||
+	    !(copy = strdup(name)))
+		*(bool *)failed = true;
+	else
+		listed.name[listed.n++] = copy;
+}
+
+void kh_temporary_list(const char *folder)
+{
+	const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool failed = false;
+	struct stat st;
+
+	kh_temporary_unlist();
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0) {
+		each_name(fd, note, &failed);
+		listed.dev = st.st_dev;
+		listed.ino = st.st_ino;
+		listed.is_set = !failed;        /* else each output looks for itself */
+	}
+	close(fd);
+}
+
+void kh_temporary_unlist(void)
+{
+	for (size_t i = 0; i < listed.n; i++)
+		free(listed.name[i]);
+	free(listed.name);
+	memset(&listed, 0, sizeof listed);
+}
+
+void kh_temporary_remove_stale(int folder, const char *base)
+{
+	struct stale s = { .folder = folder };
+	struct stat st;
+
+	stem_of(folder, base, s.stem);
+	if (!listed.is_set || fstat(folder, &st) != 0 || st.st_dev != listed.dev ||
+	    st.st_ino != listed.ino) {
+		each_name(folder, remove_if_stale, &s);
+		return;
+	}
+	for (size_t i = 0; i < listed.n; i++)
+		remove_if_stale(&s, listed.name[i]);
 }
