@@ -21,7 +21,7 @@ unknown_options() {
 	for c in $commands; do from_help "$c"; done | sort -u >"$t/all"
 	echo '--version' >>"$t/all"
 	printf '%s\n' --bind-to --map-by --to-hdf5 --table-type --process-obs-metadata \
-		>>"$t/all"      # of mpirun and biom, in examples
+		--cflags --libs >>"$t/all"      # of mpirun, biom and pkg-config, in examples
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"
 }

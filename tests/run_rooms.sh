@@ -16,7 +16,7 @@ rooms='
 	cuda/builder cuda/engine
 	cuda
 	build remote run
-	page
+	lib page
 	merge bracken
 	bench
 	cuda/bench cuda/tables

@@ -37,9 +37,9 @@ int kh_fail_errno(kh_err *e, const char *what);
 
 int kh_fail_nomem(kh_err *e);
 
-enum kh_level { KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
+enum kh_level { KH_SILENT = -1, KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 
-/* Only commands and the pipeline log; the library returns errors. */
+/* Only commands and what they are made of log; lib/kmerhash.h is silent. */
 void kh_log_level(enum kh_level level);
 /* Of several processes: 0 alone says how things go; warnings, errors and what -v adds carry the
  * others' number. */

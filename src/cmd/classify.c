@@ -9,6 +9,7 @@
 #include "base/memory_left.h"
 #include "build/references.h"
 #include "cmd/classify_in.h"
+#include "run/load.h"
 
 /* --- the database ----------------------------------------------------------------- */
 static int index_references(struct classify *j, kh_err *err)
@@ -69,22 +70,23 @@ static int select_reads(struct classify *j, kh_err *err)
 
 static int load_db(struct classify *j, kh_err *err)
 {
-	const kh_db_options o = { .no_verify = j->v.no_verify,
-				  .later = j->choice.backend->loads || j->comm,
-				  .stamps = !j->comm && j->v.references.n == 0,
-				  .again = j->v.verify,
-				  .threads = j->o.threads };
 	const bool references = j->v.references.n > 0;
 	int rc = references ? index_references(j, err) : KH_OK;
+	const kh_load_options o = { .path = references ? j->memory.name : j->v.db,
+				    .backend = j->choice.backend,
+				    .shared = j->comm != NULL,
+				    .no_verify = j->v.no_verify,
+				    .verify = j->v.verify,
+				    .stamps = !references,
+				    .threads = j->o.threads,
+				    .confidence = j->v.confidence,
+				    .precise = j->v.precise,
+				    .candidates = j->v.sample_pass || j->v.profile };
 
 	if (!rc)
-		rc = kh_db_open(&j->db, references ? j->memory.name : j->v.db, &o, err);
+		rc = kh_load(&j->db, &j->o.rule, &o, err);
 	if (rc)
 		return rc;
-	kh_rule_init(&j->o.rule, j->db->h);
-	j->o.rule.confidence = (uint32_t)(j->v.confidence * 1000 + 0.5);
-	j->o.rule.precise = j->v.precise;
-	j->o.rule.candidates = j->v.sample_pass || j->v.profile;
 	j->o.style.tax = j->db->tax;
 	j->o.style.k = j->db->h->sampling.k;
 	return select_reads(j, err);

@@ -1,0 +1,439 @@
+/*
+ * kmerhash.c - the library: a database on its devices, and who uses it
+ *
+ * It has a slot for each thread: a queue of the engine, with room for the tasks that may be under
+ * way in it.  A call takes a slot, and more if they are free and its batch is worth it, cuts the
+ * batch into parts, and gives each part to the engine as a job, as run/flow.c does with the jobs
+ * of files.
+ */
+#include <config.h>
+#include "lib/kmerhash.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "db/in_use.h"
+#include "run/compute.h"
+#include "run/load.h"
+#include "seqio/batch.h"
+
+static_assert((int)KMERHASH_ENOMEM == KH_ENOMEM && (int)KMERHASH_EIO == KH_EIO &&
+	      (int)KMERHASH_EFORMAT == KH_EFORMAT && (int)KMERHASH_EUSAGE == KH_EUSAGE &&
+	      (int)KMERHASH_EDEVICE == KH_EDEVICE && (int)KMERHASH_ENODEV == KH_ENODEV,
+	      "codes are passed on as they are");
+
+/* Bases of a part: less is not worth a thread. Fragments: as their results take memory, too. */
+enum { PART_BASES = 1 << 15, PART_READS = 1 << 15 };
+
+/* A job, from where its sequences are packed to where its calls go. */
+struct flight {
+	kh_task task;
+	kh_batch batch;
+	kh_call *call;
+	size_t cap_call;
+	kmerhash_call *to;
+};
+
+/* One thread's at a time. */
+struct slot {
+	kh_task_queue *queue;
+	struct flight *flight;          /* a ring, as tasks come back in order */
+	unsigned first, n;              /* under way */
+};
+
+struct kmerhash {
+	kh_choice choice;
+	kh_db *db;
+	kh_rule rule;
+	kh_compute compute;
+	struct slot *slot;
+	unsigned n_slots;
+	/* protects which slots are idle; `given` is signalled when one is given back */
+	pthread_mutex_t lock;
+	pthread_cond_t given;
+	struct slot **idle;
+	unsigned n_idle;
+};
+
+/* One call of kmerhash_classify. */
+struct run {
+	kmerhash *k;
+	const kmerhash_read *read;
+	kmerhash_call *call;
+	size_t n;
+	uint64_t part;                  /* bases of a part */
+	struct slot **slot;             /* a worker */
+	kh_monitor *m;                  /* its lock protects the following */
+	size_t next;                    /* read of the next part */
+	size_t failed;                  /* the first part that failed began here; n: none has */
+	kh_err err;
+};
+
+static void silent(void)
+{
+	kh_log_level(KH_SILENT);
+}
+
+/* Fills the caller's error, if there is one to be filled. */
+static int tell(kmerhash_error *error, int rc, const kh_err *err)
+{
+	if (rc && error) {
+		error->code = rc;
+		snprintf(error->message, sizeof error->message, "%s", err->msg);
+	}
+	return rc;
+}
+
+const char *kmerhash_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+/* --- opening ---------------------------------------------------------------------- */
+static int open_slot(struct slot *s, kh_task_queue *queue, unsigned depth, kh_err *err)
+{
+	s->queue = queue;
+	s->flight = kh_array(depth, sizeof *s->flight, err);
+	return s->flight ? KH_OK : KH_ENOMEM;
+}
+
+static void close_slot(struct slot *s, unsigned depth)
+{
+	for (unsigned i = 0; s->flight && i < depth; i++) {
+		kh_batch_free(&s->flight[i].batch);
+		free(s->flight[i].call);
+	}
+	free(s->flight);
+}
+
+static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh_err *err)
+{
+	const kh_load_options lo = { .path = path,
+				     .backend = k->choice.backend,
+				     .no_verify = o->no_verify != 0,
+				     .stamps = true,
+				     .threads = k->n_slots,
+				     .confidence = o->confidence,
+				     .precise = o->precise != 0 };
+	const kh_compute_options co = { .rule = &k->rule,
+					.choice = &k->choice,
+					.workers = k->n_slots,
+					.block_size = k->choice.backend->block_size };
+	int rc = kh_load(&k->db, &k->rule, &lo, err);
+
+	if (rc || (rc = kh_compute_open(&k->compute, k->db, &co, err)))
+		return rc;
+	k->slot = kh_array(k->n_slots, sizeof *k->slot, err);
+	k->idle = kh_array(k->n_slots, sizeof *k->idle, err);
+	if (!k->slot || !k->idle)
+		return KH_ENOMEM;
+	for (unsigned i = 0; i < k->n_slots && !rc; i++) {
+		rc = open_slot(&k->slot[i], k->compute.queue[i], k->compute.be->depth, err);
+		k->idle[k->n_idle++] = &k->slot[i];
+	}
+	return rc;
+}
+
+static int open_options(kmerhash **out, const char *path, const kmerhash_options *o, kh_err *err)
+{
+	kmerhash *k;
+	int rc;
+
+	if (!(o->confidence >= 0 && o->confidence <= 1))
+		return kh_fail(err, KH_EUSAGE, "the confidence must be between 0 and 1, not %g",
+			       o->confidence);
+	k = kh_array(1, sizeof *k, err);
+	if (!k)
+		return KH_ENOMEM;
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_cond_init(&k->given, NULL);
+	k->n_slots = o->threads ? o->threads : kh_cpus();
+	rc = kh_backend_choose(&k->choice, o->device ? o->device : "auto", err);
+	if (!rc)
+		rc = open_all(k, path, o, err);
+	if (rc) {
+		kmerhash_close(k);
+		return rc;
+	}
+	*out = k;
+	return KH_OK;
+}
+
+int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *options,
+		  kmerhash_error *error)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const kmerhash_options defaults = { NULL, 0, 0, 0, 0 };
+	kh_err err = { 0, "" };
+
+	pthread_once(&once, silent);
+	return tell(error, open_options(k, path, options ? options : &defaults, &err), &err);
+}
+
+void kmerhash_close(kmerhash *k)
+{
+	if (!k)
+		return;
+	if (k->compute.be)              /* first: tasks under way use what the slots have */
+		kh_compute_close(&k->compute);
+	for (unsigned i = 0; k->slot && i < k->n_slots; i++)
+		close_slot(&k->slot[i], k->choice.backend->depth);
+	kh_db_close(k->db);
+	pthread_cond_destroy(&k->given);
+	pthread_mutex_destroy(&k->lock);
+	free(k->idle);
+	free(k->slot);
+	free(k);
+}
+
+/* --- slots -------------------------------------------------------------------------- */
+/* One, for which it waits, and as many more of those that are idle as are wanted. */
+static unsigned take_slots(kmerhash *k, unsigned want, struct slot **slot)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->n_idle == 0)
+		pthread_cond_wait(&k->given, &k->lock);
+	while (n < want && k->n_idle > 0)
+		slot[n++] = k->idle[--k->n_idle];
+	pthread_mutex_unlock(&k->lock);
+	return n;
+}
+
+static void give_slots(kmerhash *k, struct slot **slot, unsigned n)
+{
+	pthread_mutex_lock(&k->lock);
+	for (unsigned i = 0; i < n; i++)
+		k->idle[k->n_idle++] = slot[i];
+	pthread_cond_broadcast(&k->given);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* --- classifying -------------------------------------------------------------------- */
+static uint64_t bases_of(const kmerhash_read *r)
+{
+	return (uint64_t)r->length + (r->mate ? r->mate_length : 0);
+}
+
+/* The next reads of the batch that make a job: all pairs, or none.  Parts are taken in order, and
+ * one that was taken is finished; so no error in front of the first one is missed. */
+static size_t next_part(struct run *r, size_t *from)
+{
+	uint64_t bases = 0;
+	size_t i;
+
+	kh_monitor_lock(r->m);
+	*from = i = r->next;
+	while (r->failed == r->n && i < r->n && bases < r->part && i - *from < PART_READS &&
+	       !r->read[i].mate == !r->read[*from].mate)
+		bases += bases_of(&r->read[i++]);
+	r->next = i;
+	kh_monitor_unlock(r->m);
+	return i - *from;
+}
+
+static void note_failure(struct run *r, size_t from, const kh_err *err)
+{
+	kh_monitor_lock(r->m);
+	if (from < r->failed) {
+		r->failed = from;
+		r->err = *err;
+	}
+	kh_monitor_unlock(r->m);
+}
+
+static int collect(const kmerhash *k, struct slot *s, kh_err *err)
+{
+	const kh_taxonomy *tax = k->db->tax;
+	const struct flight *f;
+	kh_task *t = NULL;
+	int rc = k->compute.be->collect(s->queue, &t, err);
+
+	s->first = (s->first + 1) % k->compute.be->depth;
+	s->n--;
+	if (rc || !t)
+		return rc;
+	f = (const struct flight *)((const char *)t - offsetof(struct flight, task));
+	for (size_t i = 0; i < f->batch.n; i++) {
+		const kh_call *c = &f->call[i];
+
+		f->to[i] = (kmerhash_call) {
+			c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon], c->features, c->hits,
+			c->found
+		};
+	}
+	return KH_OK;
+}
+
+/* After a failure, so that the queue is empty for whoever takes the slot next. */
+static void give_up(const kmerhash *k, struct slot *s)
+{
+	kh_task *t;
+
+	do {
+		t = NULL;
+		k->compute.be->collect(s->queue, &t, NULL);
+	} while (t);
+	s->first = s->n = 0;
+}
+
+static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh_err *err)
+{
+	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
+
+	kh_batch_reset(&f->batch);
+	f->to = r->call + from;
+	for (size_t i = from; i < from + n && !rc; i++) {
+		const kmerhash_read *read = &r->read[i];
+		const kh_bases seq = { read->sequence, read->length };
+		const kh_bases mate = { read->mate, read->mate_length };
+
+		rc = kh_batch_add(&f->batch, &seq, &mate, i, err);
+	}
+	f->task = (kh_task) { .job = rc ? NULL : kh_batch_job(&f->batch), .call = f->call };
+	return rc;
+}
+
+static int submit(struct run *r, struct slot *s, size_t from, size_t n, kh_err *err)
+{
+	const kh_backend *be = r->k->compute.be;
+	struct flight *f;
+	int rc = KH_OK;
+
+	if (s->n == be->depth)
+		rc = collect(r->k, s, err);
+	f = &s->flight[(s->first + s->n) % be->depth];
+	if (!rc)
+		rc = pack(f, r, from, n, err);
+	if (!rc)
+		rc = be->submit(s->queue, &f->task, err);
+	s->n += !rc;
+	return rc;
+}
+
+/* A failure is noted, not returned: the others finish what they have taken. */
+static int work(void *arg, unsigned worker, kh_err *unused)
+{
+	struct run *r = arg;
+	struct slot *s = r->slot[worker];
+	kh_err err = { 0, "" };
+	size_t from, n;
+	int rc = KH_OK;
+
+	(void)unused;
+	while (!rc && (n = next_part(r, &from)) > 0)
+		rc = submit(r, s, from, n, &err);
+	while (!rc && s->n > 0)
+		rc = collect(r->k, s, &err);
+	if (rc) {
+		note_failure(r, from, &err);
+		give_up(r->k, s);
+	}
+	return KH_OK;
+}
+
+/* By as many threads as have slots and parts. */
+static int share_out(struct run *r, uint64_t bases, kh_err *err)
+{
+	kmerhash *k = r->k;
+	const uint64_t most = (k->compute.be->block_size ? k->compute.be->block_size
+							 : KH_BLOCK_SIZE) / 2;
+	const uint64_t parts = bases / PART_BASES + r->n / PART_READS + 1;
+	const unsigned want = parts < k->n_slots ? (unsigned)parts : k->n_slots;
+	unsigned n;
+	int rc;
+
+	r->slot = kh_array(want, sizeof *r->slot, err);
+	if (!r->slot)
+		return KH_ENOMEM;
+	n = take_slots(k, want, r->slot);
+	r->part = bases / n / 2 + 1;
+	r->part = r->part < PART_BASES ? PART_BASES : r->part < most ? r->part : most;
+	rc = n > 1 ? kh_threads_run(r->m, n, work, r, err) : work(r, 0, err);
+	give_slots(k, r->slot, n);
+	free(r->slot);
+	if (!rc && r->failed < r->n) {
+		*err = r->err;
+		rc = err->code;
+	}
+	return kh_db_reason(k->db, rc, err);
+}
+
+static int classify(struct run *r, kh_err *err)
+{
+	uint64_t bases = 0;
+	int rc;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->read[i].sequence && r->read[i].length > 0)
+			return kh_fail(err, KH_EUSAGE, "read %zu: %zu bases at NULL", i + 1,
+				       r->read[i].length);
+		bases += bases_of(&r->read[i]);
+	}
+	rc = kh_monitor_new(&r->m, err);
+	if (!rc)
+		rc = share_out(r, bases, err);
+	kh_monitor_free(r->m);
+	return rc;
+}
+
+int kmerhash_classify(kmerhash *k, const kmerhash_read *read, size_t n, kmerhash_call *call,
+		      kmerhash_error *error)
+{
+	struct run r = { .k = k, .read = read, .call = call, .n = n, .failed = n };
+	kh_err err = { 0, "" };
+
+	return n == 0 ? KMERHASH_OK : tell(error, classify(&r, &err), &err);
+}
+
+/* --- taxonomy ------------------------------------------------------------------------- */
+uint32_t kmerhash_taxa(const kmerhash *k)
+{
+	return k->db->tax->n;
+}
+
+int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon)
+{
+	const kh_taxonomy *t = k->db->tax;
+
+	if (i >= t->n)
+		return 0;
+	*taxon = (kmerhash_taxon) { .taxid = t->taxid[i],
+				    .parent = i == 0 ? 0 : t->taxid[t->parent[i]],
+				    .name = t->names + t->name[i],
+				    .rank = kh_rank_name(t->rank[i]) };
+	return 1;
+}
+
+int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon)
+{
+	return kmerhash_taxon_at(k, kh_taxonomy_find(k->db->tax, taxid), taxon);
+}
+
+uint32_t kmerhash_taxon_above(const kmerhash *k, uint32_t taxid, const char *rank)
+{
+	const kh_taxonomy *t = k->db->tax;
+	uint32_t i = kh_taxonomy_find(t, taxid);
+
+	if (i == KH_NO_TAXON)
+		return 0;
+	while (strcmp(kh_rank_name(t->rank[i]), rank) != 0) {
+		if (i == 0)
+			return 0;
+		i = t->parent[i];
+	}
+	return t->taxid[i];
+}
+
+uint32_t kmerhash_taxon_common(const kmerhash *k, uint32_t a, uint32_t b)
+{
+	const kh_tree tree = kh_taxonomy_tree(k->db->tax);
+	const uint32_t i = kh_taxonomy_find(k->db->tax, a), j = kh_taxonomy_find(k->db->tax, b);
+
+	if (i == KH_NO_TAXON || j == KH_NO_TAXON)
+		return 0;
+	return k->db->tax->taxid[i < j ? kh_tree_lca(&tree, i, j) : kh_tree_lca(&tree, j, i)];
+}

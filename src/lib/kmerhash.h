@@ -1,0 +1,111 @@
+/*
+ * kmerhash.h - libkmerhash: taxa of sequences that are in memory
+ *
+ *	cc example.c $(pkg-config --cflags --libs kmerhash)
+ *
+ * Calls are those of `kmerhash classify` (without --sample-pass), bit for bit, on any device and
+ * with any number of threads.  kmerhash-classify(1) has the rule.
+ *
+ * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
+ * is printed, and no signal handler is set.  On failure, outputs have no meaning.
+ * Threads: an open kmerhash may be used by any number of threads at once, but it is closed by one,
+ * when the others are done.  Ownership: what a function fills belongs to the caller; strings that
+ * it points to live until kmerhash_close.
+ * While a database is open, its file must not be changed in place.  To put a new file in its
+ * stead, as `kmerhash build` does, is seen and is an error of the next kmerhash_classify.
+ * Structs and functions may change while the version is 0.x; the library's soname does then.
+ */
+#ifndef KMERHASH_H
+#define KMERHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __GNUC__
+#define KMERHASH_API __attribute__((visibility("default")))
+#else
+#define KMERHASH_API
+#endif
+
+enum {
+	KMERHASH_OK = 0,
+	KMERHASH_ENOMEM = -1,           /* there is not enough memory */
+	KMERHASH_EIO = -2,              /* the operating system said no */
+	KMERHASH_EFORMAT = -3,          /* a database, or a sequence, is malformed */
+	KMERHASH_EUSAGE = -4,           /* arguments are impossible */
+	KMERHASH_EDEVICE = -5,          /* a GPU failed */
+	KMERHASH_ENODEV = -6            /* there is no such device */
+};
+
+typedef struct kmerhash_error {
+	int code;
+	char message[512];
+} kmerhash_error;
+
+KMERHASH_API const char *kmerhash_version(void);        /* "0.2.0" */
+
+/* --- a database ------------------------------------------------------------------ */
+typedef struct kmerhash kmerhash;
+
+typedef struct kmerhash_options {       /* all zero: the defaults */
+	const char *device;             /* "auto" (or NULL), "cpu", "cuda", "cuda:0,2" */
+	unsigned threads;               /* that classify at once; 0: as many as there are CPUs */
+	double confidence;              /* 0 to 1, as --confidence */
+	int precise;                    /* as --precise */
+	int no_verify;                  /* the index is not checked.  Else it is, once: that a file
+	                                 * is sound is remembered, as the command does */
+} kmerhash_options;
+
+/* `path` is a .khdb file, or a folder with exactly one; `options` may be NULL.  On success *k is
+ * to be closed. */
+KMERHASH_API int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *options,
+			       kmerhash_error *error);
+KMERHASH_API void kmerhash_close(kmerhash *k);          /* NULL is fine */
+
+/* --- classifying ------------------------------------------------------------------ */
+typedef struct kmerhash_read {
+	const char *sequence;           /* letters of nucleotides in either case, no newline; */
+	size_t length;                  /*   so many, nothing need stand behind them */
+	const char *mate;               /* the second one of a pair; NULL: there is none */
+	size_t mate_length;
+} kmerhash_read;
+
+typedef struct kmerhash_call {
+	uint32_t taxid;                 /* 0: unclassified */
+	uint32_t features;              /* different features that the read has, */
+	uint32_t hits;                  /*   of which so many lie in the best place, */
+	uint32_t found;                 /*   and so many are in the database at all */
+} kmerhash_call;
+
+/* Classifies n reads or pairs: call[i] is that of read[i].  A batch is shared out to the threads
+ * that are free, so large batches (10^5 reads) from one thread, and small ones from many, are both
+ * fast; a call waits while none is free.  Which read an error comes from is in its message, and
+ * it is the first such one. */
+KMERHASH_API int kmerhash_classify(kmerhash *k, const kmerhash_read *read, size_t n,
+				   kmerhash_call *call, kmerhash_error *error);
+
+/* --- taxonomy --------------------------------------------------------------------- */
+typedef struct kmerhash_taxon {
+	uint32_t taxid;
+	uint32_t parent;                /* its taxid; 0: this is the root */
+	const char *name, *rank;        /* "Escherichia coli", "species" */
+} kmerhash_taxon;
+
+/* Taxa that the database has, its targets' and all above them. */
+KMERHASH_API uint32_t kmerhash_taxa(const kmerhash *k);
+/* Number i of them, parents first; and the one with that taxid.  1, or 0: there is none. */
+KMERHASH_API int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon);
+KMERHASH_API int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon);
+/* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0. */
+KMERHASH_API uint32_t kmerhash_taxon_above(const kmerhash *k, uint32_t taxid, const char *rank);
+/* The lowest common ancestor, or 0 if the database has not both. */
+KMERHASH_API uint32_t kmerhash_taxon_common(const kmerhash *k, uint32_t a, uint32_t b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

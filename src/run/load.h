@@ -1,0 +1,26 @@
+/*
+ * load.h - what classifying begins with: a database, checked as the device needs it, and the rule
+ *
+ * The command classify and the library (lib/kmerhash.h) both begin here; then both open a
+ * kh_compute, whose queues take jobs.
+ */
+#ifndef KH_RUN_LOAD_H
+#define KH_RUN_LOAD_H
+
+#include "backend/backend.h"
+
+typedef struct kh_load_options {
+	const char *path;               /* of the database */
+	const kh_backend *backend;
+	bool shared;                    /* several processes: each checks its part later */
+	bool no_verify;                 /* the index is not checked */
+	bool verify;                    /* it is, even if the file was found sound before */
+	bool stamps;                    /* that it is sound is remembered */
+	unsigned threads;
+	double confidence;              /* 0 to 1 */
+	bool precise, candidates;
+} kh_load_options;
+
+int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);
+
+#endif
