@@ -1,70 +1,109 @@
-# run_workflow.sh - the Snakemake workflow on data/; speaks TAP
+# run_workflow.sh - the Snakemake workflow and its wrappers on data/; speaks TAP
 : "${KH_SRCDIR:?}"
 if ! command -v "${SNAKEMAKE:=snakemake}" >/dev/null; then
 	echo "1..0 # SKIP no snakemake"
 	exit 0
 fi
-n=0
-ok() { n=$((n + 1)); if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
+. "$KH_SRCDIR/tests/tap.sh"
+XDG_CACHE_HOME=$t/cache
+export XDG_CACHE_HOME
 
-t=${TMPDIR:-/tmp}/kh-workflow.$$
-mkdir "$t" || exit 1
-trap 'rm -rf "$t"' EXIT
-PATH=$PWD:$PATH XDG_CACHE_HOME=$t/cache
-export PATH XDG_CACHE_HOME
-mkdir "$t/run" && cp -R "$KH_SRCDIR/workflow/.test/config" "$t/run/" && chmod -R u+w "$t/run" &&
-	ln -s "$KH_SRCDIR/data" "$t/data" && mkdir "$t/run/local" && cd "$t/run" || exit 1
-sed 's|^data_root:.*|data_root: ../data|' config/config.yaml >config/new &&
-	mv config/new config/config.yaml
+# A program in front of kmerhash: with a file `stop` here it begins to write the report of
+# sarscov2_real in place, says so, and goes on for ever.
+mkdir bin && cat >bin/kmerhash <<END && chmod +x bin/kmerhash || exit 1
+#!/bin/sh
+case \$* in
+*results/sarscov2_real.kreport*)
+	if [ -e "$t/stop" ]; then
+		echo half >results/sarscov2_real.kreport
+		echo >"$t/stopped"
+		exec sleep 60
+	fi ;;
+esac
+exec "$real" "\$@"
+END
+PATH=$t/bin:$PATH
 
-run() {
-	"$SNAKEMAKE" --snakefile "$KH_SRCDIR/workflow/Snakefile" --cores 2 "$@" >"$t/out" 2>&1
+# A working folder of its own for the test configuration; data_root stays what it is there.
+ln -s "$data" data
+folder() { mkdir "$1" && cp -R "$KH_SRCDIR/.test/config" "$1/" && chmod -R u+w "$1"; }
+folder run && folder batch && mkdir local || exit 1
+snake() {
+	"$SNAKEMAKE" --snakefile "$KH_SRCDIR/workflow/Snakefile" --directory "$dir" --cores 2 \
+		--profile "$KH_SRCDIR/workflow/profiles/default" "$@" >.err 2>&1
 }
-say() { sed 's/^/# /' "$t/out"; }
 # clade SAMPLE TAXID: fragments in it, by the report
-clade() { awk -F '\t' -v id="$2" '$5 == id { print $2 }' "results/$1.kreport"; }
+clade() { awk -F '\t' -v id="$2" '$5 == id { print $2 }' "run/results/$1.kreport"; }
+says() { grep -q -e "$1" .err; }
 
-echo 1..9
-run --lint
-rc=$?
-[ $rc -eq 0 ] || say
-ok $rc "lint"
+dir=run
+check "lint" snake --lint
 
-run
-rc=$?
-[ $rc -eq 0 ] || say
-ok $rc "references to database to reports"
-
+# Snakemake and all that it started, killed in the middle.
+: >stop
+dir=run setsid "$SNAKEMAKE" --snakefile "$KH_SRCDIR/workflow/Snakefile" --directory run --cores 2 \
+	--profile "$KH_SRCDIR/workflow/profiles/default" >killed 2>&1 &
+until_true [ -e stopped ]
+kill -s KILL -- -$!
+rm stop
+snake --unlock
+check "a run that was killed is completed by the next one" snake
 [ "$(clade tiny_sim 10710)" = 50 ] && [ "$(clade tiny_sim 10847)" = 50 ] &&
 	[ "$(clade tiny_sim 694002)" = 100 ] && [ "$(clade sarscov2_real 694009)" -ge 95 ]
-ok $? "the reports have the organisms that the reads came from"
+check "the reports have the organisms that the reads came from" [ $? -eq 0 ]
 
-printf '%s\t%s\n' sample fragments tiny_sim 300 sarscov2_real 100 sarscov2_single 100 >"$t/want"
-cut -f1,2 results/summary.tsv | cmp -s - "$t/want"
-ok $? "the summary has a line for each sample"
+printf '%s\t%s\n' sample fragments tiny_sim 300 tiny_sim_single 300 tiny_sim_mates 300 \
+	tiny_sim_runs 600 sarscov2_real 100 sarscov2_single 100 sarscov2_mates 100 both 400 >want
+cut -f1,2 run/results/summary.tsv >got
+same want got "the summary has a line for each sample"
 
-run
-rc=$?
-grep -q 'Nothing to be done' "$t/out" || rc=1
-[ $rc -eq 0 ] || say
-ok $rc "a second run does nothing"
+nothing() { snake && says 'Nothing to be done'; }
+check "a further run does nothing" nothing
 
-# A sample whose file ends inside a record.
-gzip -dc "$t/data/reads/tiny_sim_1.fq.gz" | head -c 10000 >local/cut.fq
-printf 'cut\t%s\t\t\n' "$PWD/local/cut.fq" >>config/samples.tsv
-! run && grep -q 'cut.fq:[0-9]*: record [0-9]*' logs/kmerhash/cut.log
-rc=$?
-[ $rc -eq 0 ] || say
-ok $rc "a FASTQ file that is cut off fails the workflow, and the log says where"
-[ -z "$(find . -name 'cut.kreport' -o -name 'cut.tsv.gz' -o -name 'cut.run.json' -o -name '*.tmp')" ]
-ok $? "and leaves nothing behind"
+# A sample whose file ends inside a record, one job for all samples and one for each.
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -c 10000 >local/cut.fq
+for dir in run batch; do
+	printf 'cut\t%s\t\t\n' "$t/local/cut.fq" >>$dir/config/samples.tsv
+done
+printf 'classify:\n  batch: true\n' >>batch/config/config.yaml
+if command -v multiqc >/dev/null; then
+	sed -i 's/^multiqc:.*/multiqc: true/' batch/config/config.yaml
+fi
+fails() { ! snake --keep-going && grep -q 'cut.fq:[0-9]*: record [0-9]*' $dir/logs/kmerhash/"$1".log; }
+dir=run
+check "a FASTQ file that is cut off fails, and the log says where" fails cut
+nothing_left "of it" run/results/cut.*
+nothing_left "of what an earlier run said of all samples" run/results/summary.tsv run/results/taxa.tsv
+dir=batch
+check "so it does where one job has all samples" fails batch
+gzip -dc "$data/reads/tiny_sim_1.fq.gz" >local/cut.fq
+check "the whole file mends it" snake
+check "and only its sample is done again" [ "$(grep -c 'is there already' batch/logs/kmerhash/batch.log)" = 8 ]
+alike() {
+	for f in run/results/*.kreport run/results/*.tsv.gz; do
+		cmp "$f" "batch/results/${f##*/}" || return 1
+	done
+}
+check "the bytes are those of a job for each sample" alike
+if command -v multiqc >/dev/null; then
+	check "MultiQC has all samples" grep -q 'Found 9 reports' batch/logs/multiqc.log
+else
+	skip "MultiQC has all samples" "no multiqc"
+fi
 
-gzip -dc "$t/data/reads/tiny_sim_1.fq.gz" >local/cut.fq
-run && [ -s results/cut.kreport ]
-rc=$?
-[ $rc -eq 0 ] || say
-ok $rc "the whole file mends it"
+sed -i 's/^samples:/smaples:/' run/config/config.yaml
+dir=run
+unknown() { ! snake && says smaples; }
+check "an unknown key of the configuration is an error" unknown
 
-sed 's/^samples:/smaples:/' config/config.yaml >config/new && mv config/new config/config.yaml
-! run && grep -q smaples "$t/out"
-ok $? "an unknown key of the configuration is an error"
+# The wrappers, by the rules of their own tests.
+mkdir wrappers prefix && ln -s "$KH_SRCDIR/workflow/wrappers" prefix/master
+ln -s "$data/genomes" "$data/reads" "$data/taxonomy" wrappers/
+for w in build classify merge; do
+	echo "include: '$KH_SRCDIR/workflow/wrappers/bio/kmerhash/$w/test/Snakefile'"
+done >wrappers/Snakefile
+check "wrappers" "$SNAKEMAKE" --snakefile wrappers/Snakefile --directory wrappers --cores 2 \
+	--wrapper-prefix "file://$t/prefix/" taxa.tsv
+[ "$(awk -F '\t' '$1 == 10847 { print $5, $6 }' wrappers/taxa.tsv)" = "50 50" ]
+check "they make the table" [ $? -eq 0 ]
+plan

@@ -1,23 +1,26 @@
 rule kmerhash_build:
     input:
-        references=[data_path(path) for path in config["references"]["fasta"]],
+        references=[data_path(path) for path in REFERENCES.get("fasta", [])],
         taxonomy=taxonomy_files(),
         tables=[path for _, path in TABLES],
     output:
         db="resources/refs.khdb",
-    params:
-        taxonomy=lambda wildcards, input: os.path.dirname(input.taxonomy[0]),
-        tables=[word for option, path in TABLES for word in (f"--{option}", path)],
-        extra=config["build"]["extra"],
     log:
         "logs/kmerhash/build.log",
     benchmark:
         "benchmarks/kmerhash/build.tsv"
-    threads: 8
-    resources:
-        mem_mb=config["build"]["mem_mb"],
     conda:
         "../envs/kmerhash.yaml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        gpu=0,
+    params:
+        taxonomy=taxonomy_option(),
+        tables=[word for row in TABLES for word in row],
+        device=device_of,
+        extra=config["build"]["extra"],
     shell:
-        "kmerhash build --db {output.db:q} --taxonomy {params.taxonomy:q} {params.tables:q} "
-        "--threads {threads} {params.extra} {input.references:q} 2> {log:q}"
+        "kmerhash build --db {output.db:q} {params.taxonomy:q} {params.tables:q} "
+        "--threads {threads} --device {params.device} {params.extra} "
+        "{input.references:q} 2> {log:q}"

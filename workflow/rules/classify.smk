@@ -1,40 +1,32 @@
 rule kmerhash_classify:
     input:
-        db="resources/refs.khdb",
+        db=DATABASE,
         reads=reads_of,
     output:
-        report=ensure("results/{sample}.kreport", non_empty=True),
+        report=report(
+            ensure("results/{sample}.kreport", non_empty=True),
+            caption="../report/kreport.rst",
+            category="Samples",
+        ),
         lines="results/{sample}.tsv.gz",
-        json=ensure("results/{sample}.run.json", non_empty=True),
-    params:
-        paired=paired_of,
-        extra=config["classify"]["extra"],
+        json=ensure("results/{sample}.json", non_empty=True),
     log:
         "logs/kmerhash/{sample}.log",
     benchmark:
         "benchmarks/kmerhash/{sample}.tsv"
+    conda:
+        "../envs/kmerhash.yaml"
     threads: 8
     resources:
-        mem_mb=config["classify"]["mem_mb"],
-        gpu=config["classify"]["gpu"],
-    conda:
-        "../envs/kmerhash.yaml"
-    shell:
-        "kmerhash classify --db {input.db:q} {params.paired} --threads {threads} "
-        "--output {output.lines:q} --report {output.report:q} --json {output.json:q} "
-        "{params.extra} {input.reads:q} 2> {log:q}"
-
-
-rule summary:
-    input:
-        expand("results/{sample}.run.json", sample=SAMPLES),
-    output:
-        "results/summary.tsv",
+        mem_mb=16000,
+        gpu=0,
     params:
-        samples=list(SAMPLES),
-    log:
-        "logs/summary.log",
-    conda:
-        "../envs/kmerhash.yaml"
-    script:
-        "../scripts/summary.py"
+        kind=kind_of_sample,
+        device=device_of,
+        extra=config["classify"]["extra"],
+        stale=MERGED,
+    shell:
+        "rm -f {params.stale:q} && "
+        "kmerhash classify --db {input.db:q} {params.kind} --threads {threads} "
+        "--device {params.device} --output {output.lines:q} --report {output.report:q} "
+        "--json {output.json:q} {params.extra} {input.reads:q} 2> {log:q}"

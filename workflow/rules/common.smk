@@ -11,51 +11,113 @@ def data_path(path):
     return os.path.join(config["data_root"], path)
 
 
+def kind_of(row):
+    """The option that says how the reads of a row belong together."""
+    if "fq2" in row:
+        return "--paired"
+    return "--interleaved" if row.get("interleaved") == "yes" else ""
+
+
 def read_samples(path):
-    """Samples of the sheet by name, each checked against its schema."""
-    with open(path, newline="") as sheet:
-        rows = list(csv.DictReader(sheet, delimiter="\t"))
+    """Rows of the sheet by sample, each checked against its schema."""
     samples = {}
-    for row in rows:
-        row = {column: value for column, value in row.items() if value}
-        validate(row, schema="../schemas/samples.schema.yaml")
-        if row["sample"] in samples:
-            raise ValueError(f"{path}: sample {row['sample']} occurs twice")
-        samples[row["sample"]] = row
+    with open(path, newline="") as sheet:
+        for row in csv.DictReader(sheet, delimiter="\t"):
+            row = {column: value for column, value in row.items() if value}
+            validate(row, schema="../schemas/samples.schema.yaml")
+            samples.setdefault(row["sample"], []).append(row)
     if not samples:
         raise ValueError(f"{path}: no samples")
     return samples
 
 
+def check_kinds(path, samples):
+    """One command reads pairs or single reads; a batch does not read interleaved ones."""
+    for sample, rows in samples.items():
+        kinds = {kind_of(row) for row in rows}
+        if config["classify"]["batch"] and "--interleaved" in kinds:
+            raise ValueError(f"{path}: {sample}: a batch has no interleaved reads")
+        if not config["classify"]["batch"] and len(kinds) > 1:
+            raise ValueError(
+                f"{path}: {sample} has pairs beside single or interleaved reads, "
+                "which needs `batch: true`"
+            )
+
+
 SAMPLES = read_samples(config["samples"])
+check_kinds(config["samples"], SAMPLES)
 
 
 wildcard_constraints:
     sample="|".join(map(re.escape, SAMPLES)),
 
 
-def reads_of(wildcards):
-    row = SAMPLES[wildcards.sample]
-    return [data_path(row[mate]) for mate in ("fq1", "fq2") if mate in row]
+# How a file of taxa ends, and the --format of `kmerhash merge` that makes it.
+MERGE_FORMAT = {
+    "tsv": "table",
+    "biom": "biom",
+    "metaphlan.tsv": "metaphlan",
+    "html": "html",
+}
+
+# What is made of all samples.  Each rule that classifies removes these files before it
+# starts: if a sample then fails, none is left that tells of an earlier run.
+MERGED = [
+    "results/summary.tsv",
+    *(
+        f"results/taxa.{suffix}"
+        for suffix, name in MERGE_FORMAT.items()
+        if name in config["merge"]["formats"]
+    ),
+    *(["results/multiqc.html"] if config["multiqc"] else []),
+]
+
+DATABASE = (
+    data_path(config["database"]) if "database" in config else "resources/refs.khdb"
+)
 
 
-def paired_of(wildcards):
-    row = SAMPLES[wildcards.sample]
-    if "fq2" in row:
-        return "--paired"
-    return "--interleaved" if row.get("interleaved") == "yes" else ""
+REFERENCES = config.get("references", {})
 
 
 def taxonomy_files():
     """The dump files that kmerhash reads; merged.dmp only where there is one."""
-    folder = data_path(config["references"]["taxonomy"])
+    if "taxonomy" not in REFERENCES:
+        return []
+    folder = data_path(REFERENCES["taxonomy"])
     files = [os.path.join(folder, name) for name in ("nodes.dmp", "names.dmp")]
     merged = os.path.join(folder, "merged.dmp")
     return files + [merged] if os.path.exists(merged) else files
 
 
+# Tables with the options that name them.
 TABLES = [
-    (option, data_path(path))
-    for option in ("seqid2taxid", "accession2taxid")
-    for path in config["references"].get(option, [])
+    (f"--{option}", data_path(path))
+    for option in ("seqid2taxid", "accession2taxid", "assemblies", "lineage")
+    for path in REFERENCES.get(option, [])
 ]
+
+
+def taxonomy_option():
+    if "taxonomy" not in REFERENCES:
+        return []
+    return ["--taxonomy", data_path(REFERENCES["taxonomy"])]
+
+
+def reads_of_rows(rows):
+    return [
+        data_path(row[mate]) for row in rows for mate in ("fq1", "fq2") if mate in row
+    ]
+
+
+def reads_of(wildcards):
+    return reads_of_rows(SAMPLES[wildcards.sample])
+
+
+def kind_of_sample(wildcards):
+    return kind_of(SAMPLES[wildcards.sample][0])
+
+
+def device_of(wildcards, resources):
+    """A GPU is for jobs that were given one; several jobs would fight for it."""
+    return "cuda" if resources.gpu > 0 else "cpu"

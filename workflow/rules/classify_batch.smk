@@ -1,0 +1,58 @@
+# All samples in one job, by one load of the database
+
+
+rule sheet:
+    output:
+        "resources/samples.tsv",
+    log:
+        "logs/sheet.log",
+    conda:
+        "../envs/kmerhash.yaml"
+    params:
+        rows=[
+            [sample, *reads_of_rows([row])]
+            for sample in SAMPLES
+            for row in SAMPLES[sample]
+        ],
+    script:
+        "../scripts/sheet.py"
+
+
+# Snakemake removes the outputs of a job before it runs again.  The samples are therefore
+# classified in a folder of their own, where --resume finds those that are done: after a
+# run that was killed or failed, and when samples are added.
+rule kmerhash_classify_batch:
+    input:
+        db=DATABASE,
+        sheet="resources/samples.tsv",
+        reads=[path for rows in SAMPLES.values() for path in reads_of_rows(rows)],
+    output:
+        report=ensure(
+            expand("results/{sample}.kreport", sample=SAMPLES), non_empty=True
+        ),
+        lines=expand("results/{sample}.tsv.gz", sample=SAMPLES),
+        json=ensure(expand("results/{sample}.json", sample=SAMPLES), non_empty=True),
+    log:
+        "logs/kmerhash/batch.log",
+    benchmark:
+        "benchmarks/kmerhash/batch.tsv"
+    conda:
+        "../envs/kmerhash.yaml"
+    threads: 8
+    resources:
+        mem_mb=16000,
+        gpu=0,
+    params:
+        folder="resources/batch",
+        device=device_of,
+        extra=config["classify"]["extra"],
+        stale=MERGED,
+    shell:
+        "rm -f {params.stale:q} && "
+        "kmerhash classify --db {input.db:q} --samples {input.sheet:q} "
+        "--outdir {params.folder:q} --resume --keep-going --output-format tsv.gz "
+        "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "
+        "for file in {output:q}; do "
+        '  made={params.folder:q}/"${{file##*/}}"; '
+        '  ln -f "$made" "$file" 2>/dev/null || cp "$made" "$file"; touch "$file"; '
+        "done"

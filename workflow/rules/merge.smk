@@ -1,0 +1,63 @@
+# What is made of all samples
+
+
+rule summary:
+    input:
+        expand("results/{sample}.json", sample=SAMPLES),
+    output:
+        report(
+            "results/summary.tsv",
+            caption="../report/summary.rst",
+            category="All samples",
+        ),
+    log:
+        "logs/summary.log",
+    conda:
+        "../envs/kmerhash.yaml"
+    params:
+        samples=list(SAMPLES),
+    script:
+        "../scripts/summary.py"
+
+
+rule kmerhash_merge:
+    input:
+        expand("results/{sample}.kreport", sample=SAMPLES),
+    output:
+        report(
+            "results/taxa.{suffix}",
+            caption="../report/taxa.rst",
+            category="All samples",
+        ),
+    log:
+        "logs/kmerhash/merge.{suffix}.log",
+    wildcard_constraints:
+        suffix="|".join(map(re.escape, MERGE_FORMAT)),
+    conda:
+        "../envs/kmerhash.yaml"
+    params:
+        format=lambda wildcards: MERGE_FORMAT[wildcards.suffix],
+        extra=config["merge"]["extra"],
+    shell:
+        "kmerhash merge --format {params.format} --output {output:q} {params.extra} "
+        "{input:q} 2> {log:q}"
+
+
+rule multiqc:
+    input:
+        expand("results/{sample}.kreport", sample=SAMPLES),
+    output:
+        report(
+            "results/multiqc.html",
+            caption="../report/multiqc.rst",
+            category="All samples",
+        ),
+    log:
+        "logs/multiqc.log",
+    conda:
+        "../envs/multiqc.yaml"
+    params:
+        names="extra_fn_clean_exts: ['.kreport']",
+    shell:
+        "multiqc --force --no-data-dir --cl-config {params.names:q} --outdir results "
+        "--filename multiqc.html {input:q} > {log:q} 2>&1"
