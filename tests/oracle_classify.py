@@ -106,6 +106,20 @@ class Segment:
                 {self.db.voters[b] for b in lacking if b in self.db.voters})
 
 
+def line_of(db, name, mates, taxon, features, hits):
+    """The line of a fragment, which has so many features, and hits in `taxon` (None: no call)."""
+    taxid = 0 if taxon is None else db.taxa[taxon][0]
+    runs = ["%d:%d" % (taxid, hits)] if taxid else []
+    odd = sum(canonicals(seq, db.k).count(None) for seq in mates)
+    missed = features - (hits if taxid else 0)
+    if missed or not (taxid or odd):
+        runs.append("0:%d" % missed)
+    if odd:
+        runs.append("A:%d" % odd)
+    return "\t".join(("C" if taxid else "U", name, str(taxid), "|".join(str(len(s)) for s in mates),
+                      " ".join(runs)))
+
+
 class Classifier:
     def __init__(self, db, rule):
         self.db, self.rule, self.tree, self.found = db, rule, Tree(db.taxa), {}
@@ -183,16 +197,7 @@ class Classifier:
         taxon = self.decide(h, n, segments)
         if taxon is not None and only_over and self.tree.species[taxon] is not None:
             taxon = self.tree.species[taxon]
-        taxid = 0 if taxon is None else self.db.taxa[taxon][0]
-        runs = ["%d:%d" % (taxid, hits)] if taxid else []
-        odd = sum(canonicals(seq, self.db.k).count(None) for seq in mates)
-        missed = n - (hits if taxid else 0)
-        if missed or not (taxid or odd):
-            runs.append("0:%d" % missed)
-        if odd:
-            runs.append("A:%d" % odd)
-        return "\t".join(("C" if taxid else "U", name, str(taxid), "|".join(str(len(s)) for s in mates),
-                          " ".join(runs)))
+        return line_of(self.db, name, mates, taxon, n, hits)
 
 
 def main(args):

@@ -10,9 +10,9 @@ import math
 import sys
 from collections import Counter, defaultdict
 
-from oracle_classify import Classifier, Rule
+from oracle_classify import Classifier, Rule, line_of
 from oracle_db import Database
-from oracle_sampling import canonicals, records
+from oracle_sampling import records
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
@@ -330,16 +330,7 @@ class Sample:
                     memo[key] = self.decide(key)
                 call = memo[key]
             self.final[call] += 1
-            taxid = 0 if call is None else self.db.taxa[call][0]
-            runs = ["%d:%d" % (taxid, h1)] if taxid else []
-            odd = sum(canonicals(seq, self.db.k).count(None) for seq in mates)
-            missed = n - (h1 if taxid else 0)
-            if missed or not (taxid or odd):
-                runs.append("0:%d" % missed)
-            if odd:
-                runs.append("A:%d" % odd)
-            yield "\t".join(("C" if taxid else "U", name, str(taxid), "|".join(str(len(s)) for s in mates),
-                             " ".join(runs)))
+            yield line_of(self.db, name, mates, call, n, h1)
 
     def clade(self, counts, taxon):
         return sum(x for t, x in counts.items() if t is not None and taxon <= t < self.tree.end[taxon])

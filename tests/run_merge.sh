@@ -2,7 +2,6 @@
 . "$KH_SRCDIR/tests/tap.sh"
 
 merge() { "$kmerhash" merge -q "$@"; }
-python() { [ -n "${PYTHON3:-}" ] && "$PYTHON3" "$@"; }
 
 check "a database" build --db a.khdb "$data"/genomes/*.gz
 mkdir run
@@ -66,20 +65,9 @@ merge -f cami-profile --taxonomy-id ncbi_2026 run >profile
 check "CAMI profile: three samples" test "$(grep -c '^@SampleID' profile)" -eq 3 -a "$(grep -c '^@TaxonomyID:ncbi_2026$' profile)" -eq 3
 check "CAMI profile: no rank above 100 %" awk -F '\t' '/^@SampleID/ { split("", n) } /^[0-9]/ { n[$2] += $5; if (n[$2] > 100.0001) exit 1 }' profile
 cat >page.py <<'EOF'
-import html.parser, json, sys
+from page_data import page_data
 
-class Data(html.parser.HTMLParser):
-    text, here = "", False
-    def handle_starttag(self, tag, attrs):
-        self.here = tag == "script" and ("id", "data") in attrs
-    def handle_endtag(self, tag):
-        self.here = False
-    def handle_data(self, data):
-        self.text += data if self.here else ""
-
-parser = Data()
-parser.feed(open("run.html", encoding="utf-8").read())
-data = json.loads(parser.text)
+data = page_data("run.html")
 head, unclassified, *rows = [line.rstrip("\n").split("\t") for line in open("reads")]
 want = {(int(r[0]), r[2]): [int(x) for x in r[4:]] for r in rows}
 got = {(t, n): [s["direct"][i] for s in data["samples"]]

@@ -25,20 +25,9 @@ check "an empty input" sh -c ': >empty.fq; "$@"' - "$kmerhash" classify --db a.k
 
 # What the page has is what the report has.
 cat >compare.py <<'EOF'
-import html.parser, json, sys
+from page_data import page_data
 
-class Data(html.parser.HTMLParser):
-    text, here = "", False
-    def handle_starttag(self, tag, attrs):
-        self.here = tag == "script" and ("id", "data") in attrs
-    def handle_endtag(self, tag):
-        self.here = False
-    def handle_data(self, data):
-        self.text += data if self.here else ""
-
-parser = Data()
-parser.feed(open("one.html", encoding="utf-8").read())
-data = json.loads(parser.text)
+data = page_data("one.html")
 taxa, sample = data["taxa"], data["samples"][0]
 clade = list(sample["direct"])
 for i in range(len(clade) - 1, 0, -1):
@@ -54,15 +43,15 @@ for line in open("report", encoding="utf-8"):
 assert page == report, set(page.items()) ^ set(report.items())
 assert (data["format"], data["version"], data["unit"]) == ("kmerhash-page", 1, "pairs")
 EOF
-if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" "$PYTHON3" compare.py
+if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python compare.py
 else skip "the page has the counts of the report" "no python3"; fi
 
 expect 0 "" "a page with a profile" page profile.html --profile profile.tsv
 cat >profile.py <<'EOF'
-import csv, json
+import csv
+from page_data import page_data
 
-text = open("profile.html", encoding="utf-8").read()
-data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+data = page_data("profile.html")
 values, taxid = data["samples"][0]["values"], data["taxa"]["taxid"]
 assert [c["key"] for c in data["columns"]] == ["verdict", "abundance", "ani", "breadth", "why"]
 seen = 0
@@ -78,7 +67,7 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     assert row["ani"] == ("-" if ani is None else "%.1f" % (100 * ani)), row
 assert seen >= 4, seen
 EOF
-if [ -n "$PYTHON3" ]; then check "the page has what the profile has" "$PYTHON3" profile.py
+if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py
 else skip "the page has what the profile has" "no python3"; fi
 
 # --- in a browser ------------------------------------------------------------------------------

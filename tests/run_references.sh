@@ -88,7 +88,6 @@ check "a report that is cut off" grep -q 'jsonl:4: column' all
 cp good.jsonl $report
 
 # --- lineages -----------------------------------------------------------------------------
-python() { [ -n "${PYTHON3:-}" ] && "$PYTHON3" "$@"; }
 cat >numbers.py <<'EOF'
 """Numbers of taxa as kmerhash-build(1) says: oracle PATHS, a line each."""
 import sys

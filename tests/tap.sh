@@ -86,6 +86,8 @@ need_gpu() { # PROGRAM
 	exit 0
 }
 
+# PYTHON3 with the modules of tests/; fails where there is none
+python() { [ -n "${PYTHON3:-}" ] && PYTHONPATH=$tests "$PYTHON3" "$@"; }
 build() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
 classify() { "$kmerhash" classify -q "$@"; }
 

@@ -273,7 +273,7 @@ static void test_classes(void **state)
 /* --- frames ----------------------------------------------------------------------- */
 enum { FRAMES = 20 };
 
-static void made_frame(kh_frame *f, uint64_t ticket)
+static void made_frame(kh_buf *f, uint64_t ticket)
 {
 	kh_err err;
 
@@ -289,7 +289,7 @@ static void test_frames(void **state)
 {
 	kh_monitor *m;
 	kh_frames *s;
-	kh_frame f = { NULL, 0, 0 }, want = { NULL, 0, 0 };
+	kh_buf f = { NULL, 0, 0 }, want = { NULL, 0, 0 };
 	kh_err err;
 
 	(void)state;

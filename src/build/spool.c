@@ -1,32 +1,16 @@
 #include <config.h>
 #include "build/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/mem.h"
+#include "io/source.h"
 
-static int copy_all(kh_out *copy, int fd, const char *input, kh_err *err)
+static int append(void *copy, const void *p, size_t n, kh_err *err)
 {
-	enum { N = 1 << 20 };
-	char *buf = malloc(N);
-	int rc = buf ? KH_OK : kh_fail_nomem(err);
-
-	while (!rc) {
-		const ssize_t n = read(fd, buf, N);
-
-		if (n == 0)
-			break;
-		if (n > 0)
-			rc = kh_out_write(copy, buf, (size_t)n, err);
-		else if (errno != EINTR)
-			rc = kh_fail_errno(err, input);
-	}
-	free(buf);
-	return rc;
+	return kh_out_write(copy, p, n, err);
 }
 
 int kh_spool(kh_out **copy, const char *input, const char *db, kh_err *err)
@@ -43,7 +27,7 @@ int kh_spool(kh_out **copy, const char *input, const char *db, kh_err *err)
 		name = NULL;
 	rc = name ? kh_out_open(copy, name, err) : kh_fail_nomem(err);
 	if (!rc)
-		rc = copy_all(*copy, fd, input, err);
+		rc = kh_source_each(fd, input, append, *copy, err);
 	free(name);
 	if (!standard)
 		close(fd);

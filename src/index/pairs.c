@@ -1,15 +1,12 @@
 #include <config.h>
 #include "index/pairs.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/spill.h"
 
 /* The slices of one block: all keys, then all bins, each ordered by range. */
 typedef struct batch {
@@ -26,7 +23,7 @@ struct kh_store {
 	uint64_t count[KH_RANGES];
 	uint64_t memory, used;          /* bytes; memory 0: no limit */
 	const char *beside;
-	int fd;                         /* the spill file, unlinked; -1: none yet */
+	kh_spill file;
 	uint64_t spilled;
 };
 
@@ -38,7 +35,7 @@ int kh_store_new(kh_store **out, uint64_t memory, const char *beside, kh_err *er
 		return KH_ENOMEM;
 	s->memory = memory;
 	s->beside = beside;
-	s->fd = -1;
+	s->file = (kh_spill) { -1, "the build" };
 	pthread_mutex_init(&s->lock, NULL);
 	*out = s;
 	return KH_OK;
@@ -59,61 +56,9 @@ void kh_store_free(kh_store *s)
 	for (size_t i = 0; i < s->n; i++)
 		batch_free(s->batch[i]);
 	free(s->batch);
-	if (s->fd >= 0)
-		close(s->fd);
+	kh_spill_close(&s->file);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-}
-
-/* --- spilling --------------------------------------------------------------------- */
-/* A file without a name: nothing is left, however the program ends. */
-static int open_spill(kh_store *s, kh_err *err)
-{
-	const char *slash = strrchr(s->beside, '/');
-	char *name = NULL;
-
-#ifdef O_TMPFILE
-	char *folder = slash ? strndup(s->beside, (size_t)(slash - s->beside + 1)) : strdup(".");
-
-	if (!folder)
-		return kh_fail_nomem(err);
-	s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	free(folder);
-	if (s->fd >= 0)
-		return KH_OK;
-#endif
-	/* not every file system can do that: then it has a name for a moment */
-	if (asprintf(&name, "%.*s.kmerhash-spill.XXXXXX",
-		     slash ? (int)(slash - s->beside + 1) : 0, s->beside) < 0)
-		return kh_fail_nomem(err);
-	s->fd = mkostemp(name, O_CLOEXEC);
-	if (s->fd < 0)
-		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
-			strerror(errno));
-	else
-		unlink(name);
-	free(name);
-	return s->fd < 0 ? KH_EIO : KH_OK;
-}
-
-static int spill_io(int fd, void *p, size_t n, uint64_t at, bool out, kh_err *err)
-{
-	char *c = p;
-
-	while (n > 0) {
-		ssize_t m = out ? pwrite(fd, c, n, (off_t)at) : pread(fd, c, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m <= 0)
-			return kh_fail(err, KH_EIO, "temporary file of the build: %s failed: %s",
-				       out ? "write" : "read",
-				       m < 0 ? strerror(errno) : "it is cut");
-		c += m;
-		n -= (size_t)m;
-		at += (uint64_t)m;
-	}
-	return KH_OK;
 }
 
 /* --- adding ----------------------------------------------------------------------- */
@@ -156,8 +101,8 @@ static int admit(kh_store *s, uint64_t ticket, batch *b, bool *spill, kh_err *er
 	while (s->n <= ticket)
 		s->batch[s->n++] = NULL;
 	*spill = s->memory > 0 && s->used + bytes > s->memory;
-	if (*spill && s->fd < 0)
-		rc = open_spill(s, err);
+	if (*spill && s->file.fd < 0)
+		rc = kh_spill_open(&s->file, s->beside, err);
 	if (rc)
 		return rc;
 	if (*spill) {
@@ -190,7 +135,7 @@ int kh_store_add(kh_store *s, uint64_t ticket, const uint64_t *key, const uint32
 	}
 	if (!spill)
 		return KH_OK;
-	rc = spill_io(s->fd, b->key, n * 12, b->at, true, err);
+	rc = kh_spill_write(&s->file, b->key, n * 12, b->at, err);
 	free(b->key);
 	b->key = NULL;
 	return rc;
@@ -224,8 +169,8 @@ static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *ke
 		memcpy(bin, b->bin + from, n * sizeof *bin);
 		return KH_OK;
 	}
-	rc = spill_io(s->fd, key, n * 8, b->at + from * 8, false, err);
-	return rc ? rc : spill_io(s->fd, bin, n * 4, b->at + all * 8 + from * 4, false, err);
+	rc = kh_spill_read(&s->file, key, n * 8, b->at + from * 8, err);
+	return rc ? rc : kh_spill_read(&s->file, bin, n * 4, b->at + all * 8 + from * 4, err);
 }
 
 /* Bins of targets for bins of sequences; those of no target are dropped. */

@@ -90,6 +90,24 @@ static ssize_t read_some(int fd, void *buf, size_t n)
 	}
 }
 
+int kh_source_each(int fd, const char *name, kh_bytes_fn *fn, void *arg, kh_err *err)
+{
+	enum { N = 1 << 20 };
+	char *buf = malloc(N);
+	int rc = buf ? KH_OK : kh_fail_nomem(err);
+	ssize_t n = 1;
+
+	while (!rc && n != 0) {
+		n = read_some(fd, buf, N);
+		if (n < 0)
+			rc = kh_fail_errno(err, name);
+		else if (n > 0)
+			rc = fn(arg, buf, (size_t)n, err);
+	}
+	free(buf);
+	return rc;
+}
+
 static int fail_size(const kh_source *s, uint64_t size, kh_err *err)
 {
 	return kh_fail(err, KH_EIO, "%s: became %s while it was read: %llu of %llu bytes", s->name,

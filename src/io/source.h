@@ -44,6 +44,11 @@ int64_t kh_source_read(kh_source *s, void *buf, size_t n, kh_err *err);
  * bytes.  *size: of a regular file, else 0.  A FIFO is not opened. */
 int kh_source_check(const char *path, uint64_t *size, kh_err *err);
 
+/* Calls fn with all bytes of a descriptor, as they are, from where it stands; `name` is for
+ * messages. */
+typedef int kh_bytes_fn(void *arg, const void *p, size_t n, kh_err *err);
+int kh_source_each(int fd, const char *name, kh_bytes_fn *fn, void *arg, kh_err *err);
+
 /* --- for the feed ---------------------------------------------------------------- */
 enum kh_source_kind {
 	KH_SOURCE_STREAM,       /* kh_source_read, in order */

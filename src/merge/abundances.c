@@ -26,7 +26,7 @@ static int mpa_clade(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage
 	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++) {
 		if (l->taxon[i] == KH_NO_TAXON || mpa_skips(l, i))
 			continue;
-		rc = kh_merge_put(s, err, "%s%c__", any ? "|" : "", mpa_letter(i));
+		rc = kh_buf_print(&s->b, err, "%s%c__", any ? "|" : "", mpa_letter(i));
 		any = true;
 		if (!rc)
 			rc = kh_merge_put_name(s, kh_merge_name(m, l->taxon[i]), " |", err);
@@ -43,7 +43,7 @@ static int mpa_taxids(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineag
 		if (l->taxon[i] != KH_NO_TAXON && !mpa_skips(l, i)) {
 			const uint32_t taxid = m->taxon[l->taxon[i]].taxid;
 
-			rc = kh_merge_put(s, err, "%s%" PRIu32, between, taxid);
+			rc = kh_buf_print(&s->b, err, "%s%" PRIu32, between, taxid);
 			between = "|";
 		}
 	return rc;
@@ -88,10 +88,11 @@ static int mpa_row(const kh_merge *m, const kh_merge_options *o, size_t row, con
 
 		const uint64_t all = sum[(i - o->from) * KH_MERGE_RANKS + (size_t)rank];
 
-		rc = kh_merge_put(s, err, "\t%.5f", 100 * kh_merge_share(c ? c->clade : 0, all));
+		rc = kh_buf_print(&s->b, err, "\t%.5f",
+				  100 * kh_merge_share(c ? c->clade : 0, all));
 	}
 	if (!rc && one)
-		rc = kh_merge_put_string(s, "\t", err);  /* additional_species */
+		rc = kh_buf_string(&s->b, "\t", err); /* additional_species */
 	return rc ? rc : kh_merge_end_row(s, err);
 }
 
@@ -99,15 +100,17 @@ int kh_merge_write_metaphlan(const kh_merge *m, const kh_merge_options *o, kh_me
 			   kh_err *err)
 {
 	uint64_t *sum = sum_ranks(m, o, err);
-	int rc = sum ? kh_merge_put_string(s, "#mpa_v_kmerhash\n", err) : KH_ENOMEM;
+	int rc = sum ? kh_buf_string(&s->b, "#mpa_v_kmerhash\n", err) : KH_ENOMEM;
 
 	if (!rc && o->to - o->from == 1)
-		rc = kh_merge_put_string(s, "#clade_name\tNCBI_tax_id\trelative_abundance\t"
-				   "additional_species\n", err);
-	else if (!rc && !(rc = kh_merge_put_string(s, "clade_name", err))) {
+		rc = kh_buf_string(&s->b,
+				   "#clade_name\tNCBI_tax_id\trelative_abundance\t"
+				   "additional_species\n",
+				   err);
+	else if (!rc && !(rc = kh_buf_string(&s->b, "clade_name", err))) {
 		for (size_t i = o->from; i < o->to && !rc; i++)
-			if (!(rc = kh_merge_put_string(s, "\t", err)))
-				rc = kh_merge_put_string(s, m->sample[i].name, err);
+			if (!(rc = kh_buf_string(&s->b, "\t", err)))
+				rc = kh_buf_string(&s->b, m->sample[i].name, err);
 		if (!rc)
 			rc = kh_merge_end_row(s, err);
 	}
@@ -133,7 +136,7 @@ static int cami_path(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage
 		if (rc || l->taxon[i] == KH_NO_TAXON)
 			continue;
 		rc = names ? kh_merge_put_name(s, kh_merge_name(m, l->taxon[i]), "|", err)
-			   : kh_merge_put(s, err, "%" PRIu32, m->taxon[l->taxon[i]].taxid);
+			   : kh_buf_print(&s->b, err, "%" PRIu32, m->taxon[l->taxon[i]].taxid);
 	}
 	return rc;
 }
@@ -150,15 +153,16 @@ static int cami_rows(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 		if (!c || c->clade == 0)
 			continue;
 		const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
-		rc = kh_merge_put(s, err, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
+		rc = kh_buf_print(&s->b, err, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
 				  kh_merge_ranks[rank].cami);
 		if (!rc)
 			rc = cami_path(s, m, &l, rank, false, err);
 		if (!rc)
 			rc = cami_path(s, m, &l, rank, true, err);
 		if (!rc)
-			rc = kh_merge_put(s, err, "\t%.6f",
-				 100 * kh_merge_share(c->clade, m->sample[sample].classified));
+			rc = kh_buf_print(
+				&s->b, err, "\t%.6f",
+				100 * kh_merge_share(c->clade, m->sample[sample].classified));
 		if (!rc)
 			rc = kh_merge_end_row(s, err);
 	}
@@ -175,16 +179,16 @@ int kh_merge_write_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 	int rc = KH_OK;
 
 	for (size_t i = o->from; i < o->to && !rc; i++) {
-		rc = kh_merge_put_string(s, i > o->from ? "\n@SampleID:" : "@SampleID:", err);
+		rc = kh_buf_string(&s->b, i > o->from ? "\n@SampleID:" : "@SampleID:", err);
 		if (!rc)
-			rc = kh_merge_put_string(s, m->sample[i].name, err);
+			rc = kh_buf_string(&s->b, m->sample[i].name, err);
 		if (!rc)
-			rc = kh_merge_put_string(s, ranks, err);
-		if (!rc && o->taxonomy_id && !(rc = kh_merge_put_string(s, "@TaxonomyID:", err)) &&
-		    !(rc = kh_merge_put_string(s, o->taxonomy_id, err)))
+			rc = kh_buf_string(&s->b, ranks, err);
+		if (!rc && o->taxonomy_id && !(rc = kh_buf_string(&s->b, "@TaxonomyID:", err)) &&
+		    !(rc = kh_buf_string(&s->b, o->taxonomy_id, err)))
 			rc = kh_merge_end_row(s, err);
 		if (!rc)
-			rc = kh_merge_put_string(s, columns, err);
+			rc = kh_buf_string(&s->b, columns, err);
 		for (int rank = 0; rank < KH_MERGE_RANKS && !rc; rank++)
 			if (kh_merge_ranks[rank].cami &&
 			    (!o->rank || o->rank[0] == kh_merge_ranks[rank].letter))

@@ -12,11 +12,11 @@ static int add_values(kh_merge_sink *s, const kh_merge_options *o, const kh_merg
 	int rc = KH_OK;
 
 	if (o->value == KH_MERGE_READS || o->value == KH_MERGE_ALL)
-		rc = kh_merge_put(s, err, "\t%" PRIu64, direct);
+		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, direct);
 	if (!rc && (o->value == KH_MERGE_CLADE || o->value == KH_MERGE_ALL))
-		rc = kh_merge_put(s, err, "\t%" PRIu64, clade);
+		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, clade);
 	if (!rc && (o->value == KH_MERGE_SHARE || o->value == KH_MERGE_ALL))
-		rc = kh_merge_put(s, err, "\t%.8f", kh_merge_share(clade, total));
+		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(clade, total));
 	return rc;
 }
 
@@ -24,15 +24,15 @@ static int table_header(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 			kh_err *err)
 {
 	static const char *const all[] = { "_reads", "_clade", "_share" };
-	int rc = kh_merge_put_string(s, "taxid\trank\tname\tlineage", err);
+	int rc = kh_buf_string(&s->b, "taxid\trank\tname\tlineage", err);
 
 	for (size_t i = o->from; i < o->to && !rc; i++)
 		for (int k = 0; k < (o->value == KH_MERGE_ALL ? 3 : 1) && !rc; k++) {
-			rc = kh_merge_put_string(s, "\t", err);
+			rc = kh_buf_string(&s->b, "\t", err);
 			if (!rc)
-				rc = kh_merge_put_string(s, m->sample[i].name, err);
+				rc = kh_buf_string(&s->b, m->sample[i].name, err);
 			if (!rc && o->value == KH_MERGE_ALL)
-				rc = kh_merge_put_string(s, all[k], err);
+				rc = kh_buf_string(&s->b, all[k], err);
 		}
 	return rc ? rc : kh_merge_end_row(s, err);
 }
@@ -42,13 +42,13 @@ static int table_row(const kh_merge *m, const kh_merge_options *o, size_t row, k
 {
 	const uint32_t taxon = m->order[row];
 	size_t at = m->first[row];
-	int rc = kh_merge_put(s, err, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
+	int rc = kh_buf_print(&s->b, err, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
 			      m->taxon[taxon].code);
 
 	if (!rc)
-		rc = kh_merge_put_string(s, kh_merge_name(m, taxon), err);
+		rc = kh_buf_string(&s->b, kh_merge_name(m, taxon), err);
 	if (!rc)
-		rc = kh_merge_put_string(s, "\t", err);
+		rc = kh_buf_string(&s->b, "\t", err);
 	if (!rc)
 		rc = kh_merge_put_lineage(s, m, taxon, ";", err);
 	for (size_t i = o->from; i < o->to && !rc; i++)
@@ -62,7 +62,7 @@ static int write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 	int rc = table_header(m, o, s, err);
 
 	if (!rc && !o->rank) {
-		rc = kh_merge_put_string(s, "0\tU\tunclassified\t", err);
+		rc = kh_buf_string(&s->b, "0\tU\tunclassified\t", err);
 		for (size_t i = o->from; i < o->to && !rc; i++) {
 			const uint64_t n = m->sample[i].unclassified;
 			const kh_merge_cell c = { KH_NO_TAXON, (uint32_t)i, n, n };
@@ -81,12 +81,12 @@ static int write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 /* --- BIOM's table of text --------------------------------------------------------- */
 static int write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
 {
-	int rc = kh_merge_put_string(s, "#OTU ID", err);
+	int rc = kh_buf_string(&s->b, "#OTU ID", err);
 
 	for (size_t i = o->from; i < o->to && !rc; i++)
-		if (!(rc = kh_merge_put_string(s, "\t", err)))
-			rc = kh_merge_put_string(s, m->sample[i].name, err);
-	if (!rc && !(rc = kh_merge_put_string(s, "\ttaxonomy", err)))
+		if (!(rc = kh_buf_string(&s->b, "\t", err)))
+			rc = kh_buf_string(&s->b, m->sample[i].name, err);
+	if (!rc && !(rc = kh_buf_string(&s->b, "\ttaxonomy", err)))
 		rc = kh_merge_end_row(s, err);
 	for (size_t row = 0; row < m->n && !rc; row++) {
 		const uint32_t taxon = m->order[row];
@@ -98,13 +98,13 @@ static int write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sin
 				sum += m->cell[c].direct;
 		if (sum == 0 || !kh_merge_wanted(m, taxon, o->rank))
 			continue;
-		rc = kh_merge_put(s, err, "%" PRIu32, m->taxon[taxon].taxid);
+		rc = kh_buf_print(&s->b, err, "%" PRIu32, m->taxon[taxon].taxid);
 		for (size_t i = o->from; i < o->to && !rc; i++) {
 			const kh_merge_cell *c = kh_merge_next_cell(m, row, &at, (uint32_t)i);
 
-			rc = kh_merge_put(s, err, "\t%" PRIu64, c ? c->direct : 0);
+			rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c ? c->direct : 0);
 		}
-		if (!rc && !(rc = kh_merge_put_string(s, "\t", err)))
+		if (!rc && !(rc = kh_buf_string(&s->b, "\t", err)))
 			rc = kh_merge_put_lineage(s, m, taxon, "; ", err);
 		if (!rc)
 			rc = kh_merge_end_row(s, err);
@@ -116,11 +116,11 @@ static int write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sin
 static int krona_row(const kh_merge *m, const kh_merge_cell *c, kh_merge_sink *s, kh_err *err)
 {
 	const kh_merge_lineage l = kh_merge_lineage_of(m, c->taxon);
-	int rc = kh_merge_put(s, err, "%" PRIu64, c->direct);
+	int rc = kh_buf_print(&s->b, err, "%" PRIu64, c->direct);
 
 	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++)
-		if (l.taxon[i] != KH_NO_TAXON && !(rc = kh_merge_put_string(s, "\t", err)))
-			rc = kh_merge_put_string(s, kh_merge_name(m, l.taxon[i]), err);
+		if (l.taxon[i] != KH_NO_TAXON && !(rc = kh_buf_string(&s->b, "\t", err)))
+			rc = kh_buf_string(&s->b, kh_merge_name(m, l.taxon[i]), err);
 	return rc ? rc : kh_merge_end_row(s, err);
 }
 
@@ -131,7 +131,7 @@ static int write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 	int rc = KH_OK;
 
 	if (sample->unclassified > 0)
-		rc = kh_merge_put(s, err, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
+		rc = kh_buf_print(&s->b, err, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
 	for (size_t row = 0; row < m->n && !rc; row++) {
 		const kh_merge_cell *c = kh_merge_find_cell(m, row, (uint32_t)o->from);
 

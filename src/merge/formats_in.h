@@ -9,9 +9,7 @@
 #include "taxonomy/taxonomy.h"
 
 /* --- text: appended to what is on its way ----------------------------------------- */
-int kh_merge_put(kh_merge_sink *s, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);
-int kh_merge_put_string(kh_merge_sink *s, const char *p, kh_err *err);
-/* With '_' for each of the characters that the format gives a meaning. */
+/* A name, with '_' for each of the characters that the format gives a meaning. */
 int kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not, kh_err *err);
 int kh_merge_end_row(kh_merge_sink *s, kh_err *err);
 

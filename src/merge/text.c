@@ -1,7 +1,6 @@
 #include <config.h>
 #include "merge/formats_in.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,27 +17,11 @@ int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err)
 	return rc;
 }
 
-int kh_merge_put(kh_merge_sink *s, kh_err *err, const char *fmt, ...)
-{
-	char text[128];
-	va_list ap;
-
-	va_start(ap, fmt);
-	int n = vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	return kh_buf_add(&s->b, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, err);
-}
-
-int kh_merge_put_string(kh_merge_sink *s, const char *p, kh_err *err)
-{
-	return kh_buf_add(&s->b, p, strlen(p), err);
-}
-
 /* A name, with '_' for each of the characters that the format gives a meaning. */
 int kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not, kh_err *err)
 {
 	const size_t at = s->b.n;
-	int rc = kh_merge_put_string(s, name, err);
+	int rc = kh_buf_string(&s->b, name, err);
 
 	for (size_t i = at; i < s->b.n && !rc; i++)
 		if (strchr(not, s->b.p[i]))
@@ -113,7 +96,7 @@ int kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon, co
 	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++) {
 		if (l.taxon[i] == KH_NO_TAXON)
 			continue;
-		rc = kh_merge_put(s, err, "%s%c__", any ? between : "",
+		rc = kh_buf_print(&s->b, err, "%s%c__", any ? between : "",
 				  kh_merge_ranks[i].letter | 0x20);
 		any = true;
 		if (!rc)

@@ -2,23 +2,6 @@
 #include "run/format.h"
 
 #include <string.h>
-#include "base/mem.h"
-
-int kh_buf_room(kh_buf *b, size_t more, kh_err *err)
-{
-	return kh_grow((void **)&b->p, &b->cap, b->n + more, 1, err);
-}
-
-int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err)
-{
-	int rc = kh_buf_room(b, n, err);
-
-	if (rc || n == 0)               /* both may be NULL */
-		return rc;
-	memcpy(b->p + b->n, p, n);
-	b->n += n;
-	return KH_OK;
-}
 
 /* --- into room that has been made: each returns where the next byte goes ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */

@@ -7,17 +7,10 @@
 #define KH_RUN_FORMAT_H
 
 #include <stdbool.h>
+#include "base/buf.h"
 #include "classify/classify.h"
 #include "seqio/feed.h"
 #include "taxonomy/taxonomy.h"
-
-typedef struct kh_buf {
-	char *p;
-	size_t n, cap;
-} kh_buf;
-
-int kh_buf_room(kh_buf *b, size_t more, kh_err *err);
-int kh_buf_add(kh_buf *b, const char *p, size_t n, kh_err *err);
 
 typedef struct kh_style {
 	const kh_taxonomy *tax;

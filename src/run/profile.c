@@ -3,7 +3,6 @@
 #include "run/profile.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,24 +148,6 @@ double kh_profile_share(const kh_profile *p, double reads)
 }
 
 /* --- text ------------------------------------------------------------------------- */
-static int add(kh_buf *b, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);
-static int add(kh_buf *b, kh_err *err, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	return kh_buf_add(b, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
-}
-
-static int add_string(kh_buf *b, const char *s, kh_err *err)
-{
-	return kh_buf_add(b, s, strlen(s), err);
-}
-
 static const char *name_of(const kh_profile *p, uint32_t taxon)
 {
 	return p->db->tax->names + p->db->tax->name[taxon];
@@ -224,59 +205,59 @@ static int add_presence(kh_buf *b, const kh_profile_row *r, kh_err *err)
 	int rc;
 
 	if (!kh_profile_has_ani(r))
-		rc = add_string(b, "\t-\t-\t-", err);
+		rc = kh_buf_string(b, "\t-\t-\t-", err);
 	else
-		rc = add(b, err, "\t%.1f\t%.1f\t%.1f", percent_off(p->fit.shape[0]),
-			 percent_off(p->fit.high), percent_off(p->fit.low));
+		rc = kh_buf_print(b, err, "\t%.1f\t%.1f\t%.1f", percent_off(p->fit.shape[0]),
+				  percent_off(p->fit.high), percent_off(p->fit.low));
 	if (rc)
 		return rc;
 	if (!p)
-		return add(b, err, "\t-\t-\t%" PRIu64 "\t-\t-\t%s\n", r->distinct,
-			   kh_profile_why(r, why));
-	return add(b, err, "\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.4f\t%s\t%s\n", p->found,
-		   (double)p->expected / 256, r->distinct,
-		   p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0.0,
-		   kh_verdict_name(p->verdict), kh_profile_why(r, why));
+		return kh_buf_print(b, err, "\t-\t-\t%" PRIu64 "\t-\t-\t%s\n", r->distinct,
+				    kh_profile_why(r, why));
+	return kh_buf_print(b, err, "\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.4f\t%s\t%s\n", p->found,
+			    (double)p->expected / 256, r->distinct,
+			    p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0.0,
+			    kh_verdict_name(p->verdict), kh_profile_why(r, why));
 }
 
 static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_err *err)
 {
 	const kh_taxonomy *tax = p->db->tax;
-	int rc = add(b, err, "%" PRIu32 "\t%s\t", tax->taxid[r->taxon],
-		     kh_rank_name(tax->rank[r->taxon]));
+	int rc = kh_buf_print(b, err, "%" PRIu32 "\t%s\t", tax->taxid[r->taxon],
+			      kh_rank_name(tax->rank[r->taxon]));
 
 	if (!rc)
-		rc = add_string(b, name_of(p, r->taxon), err);
+		rc = kh_buf_string(b, name_of(p, r->taxon), err);
 	if (!rc)
-		rc = add(b, err, "\t%" PRIu64 "\t%" PRIu64 "\t%.2f\t%.6f\t%.6f\t%.6f", r->first,
-			 r->final, r->reads, kh_profile_share(p, r->reads),
-			 p->named > 0 ? r->reads / p->named : 0.0, r->genomes);
+		rc = kh_buf_print(b, err, "\t%" PRIu64 "\t%" PRIu64 "\t%.2f\t%.6f\t%.6f\t%.6f",
+				  r->first, r->final, r->reads, kh_profile_share(p, r->reads),
+				  p->named > 0 ? r->reads / p->named : 0.0, r->genomes);
 	if (rc)
 		return rc;
-	return tax->species[r->taxon] == r->taxon ? add_presence(b, r, err)
-						  : add_string(b, "\t-\t-\t-\t-\t-\t-\t-\t-\t-\n",
-							       err);
+	return tax->species[r->taxon] == r->taxon
+		       ? add_presence(b, r, err)
+		       : kh_buf_string(b, "\t-\t-\t-\t-\t-\t-\t-\t-\t-\n", err);
 }
 
 int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	const double unknown = (double)p->fragments > p->named ? (double)p->fragments - p->named
 							       : 0.0;
-	int rc = add_string(b,
-			    "taxid\trank\tname\treads_first\treads_final\treads\tshare\t"
-			    "abundance_reads\tabundance_genomes\tani\tani_low\tani_high\t"
-			    "stretches\tstretches_expected\tdistinct_features\tmean_share\t"
-			    "verdict\twhy\n",
-			    err);
+	int rc = kh_buf_string(b,
+			       "taxid\trank\tname\treads_first\treads_final\treads\tshare\t"
+			       "abundance_reads\tabundance_genomes\tani\tani_low\tani_high\t"
+			       "stretches\tstretches_expected\tdistinct_features\tmean_share\t"
+			       "verdict\twhy\n",
+			       err);
 
 	for (size_t i = 0; i < p->n && !rc; i++)
 		rc = add_row(p, &p->row[i], b, err);
 	return rc ? rc
-		  : add(b, err,
-			"0\t-\tunknown\t%" PRIu64 "\t%" PRIu64
-			"\t%.2f\t%.6f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
-			p->first, p->final, unknown, kh_profile_share(p, unknown),
-			"fragments that no species of the database explains");
+		  : kh_buf_print(b, err,
+				 "0\t-\tunknown\t%" PRIu64 "\t%" PRIu64
+				 "\t%.2f\t%.6f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
+				 p->first, p->final, unknown, kh_profile_share(p, unknown),
+				 "fragments that no species of the database explains");
 }
 
 /* --- CAMI's profile --------------------------------------------------------------- */
@@ -300,7 +281,7 @@ static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, 
 {
 	const kh_taxonomy *tax = p->db->tax;
 	uint32_t at[N_RANKS] = { 0 };
-	int rc = add_string(b, "\t", err);
+	int rc = kh_buf_string(b, "\t", err);
 
 	for (; taxon != 0; taxon = tax->parent[taxon]) {
 		const int i = rank_of(tax, taxon);
@@ -310,10 +291,10 @@ static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, 
 	}
 	for (int i = 0; i <= rank && !rc; i++) {
 		if (i > 0)
-			rc = add_string(b, "|", err);
+			rc = kh_buf_string(b, "|", err);
 		if (!rc && at[i])
-			rc = names ? add_string(b, name_of(p, at[i]), err)
-				   : add(b, err, "%" PRIu32, tax->taxid[at[i]]);
+			rc = names ? kh_buf_string(b, name_of(p, at[i]), err)
+				   : kh_buf_print(b, err, "%" PRIu32, tax->taxid[at[i]]);
 	}
 	return rc;
 }
@@ -327,28 +308,30 @@ static int cami_rows(const kh_profile *p, int rank, kh_buf *b, kh_err *err)
 
 		if (rank_of(p->db->tax, r->taxon) != rank || !(r->genomes > 0))
 			continue;
-		rc = add(b, err, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon], ranks[rank].name);
+		rc = kh_buf_print(b, err, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon],
+				  ranks[rank].name);
 		if (!rc)
 			rc = cami_path(p, r->taxon, rank, false, b, err);
 		if (!rc)
 			rc = cami_path(p, r->taxon, rank, true, b, err);
 		if (!rc)
-			rc = add(b, err, "\t%.6f\n", 100 * r->genomes);
+			rc = kh_buf_print(b, err, "\t%.6f\n", 100 * r->genomes);
 	}
 	return rc;
 }
 
 int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
 {
-	int rc = add_string(b, "@SampleID:", err);
+	int rc = kh_buf_string(b, "@SampleID:", err);
 
 	if (!rc)
-		rc = add_string(b, sample, err);
+		rc = kh_buf_string(b, sample, err);
 	if (!rc)
-		rc = add_string(b,
-				"\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|"
-				"genus|species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n",
-				err);
+		rc = kh_buf_string(
+			b,
+			"\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|"
+			"genus|species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n",
+			err);
 	for (int rank = 0; rank < N_RANKS && !rc; rank++)
 		rc = cami_rows(p, rank, b, err);
 	return rc;

@@ -2,7 +2,6 @@
 #include "run/report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,19 +78,6 @@ static void push_children(struct table *s, const struct row *r)
 	s->n += n;
 }
 
-static int add_text(kh_buf *b, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);
-static int add_text(kh_buf *b, kh_err *err, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	return kh_buf_add(b, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
-}
-
 /* A name may not begin with a quotation mark: readers of CSV would take it for one. */
 static const char *plain_name(const kh_taxonomy *tax, uint32_t taxon)
 {
@@ -104,7 +90,7 @@ static int counts(struct table *s, uint64_t clade, uint64_t direct, kh_err *err)
 {
 	double percent = s->total > 0 ? 100.0 * (double)clade / (double)s->total : 0;
 
-	return add_text(s->b, err, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
+	return kh_buf_print(s->b, err, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
 /* Two blanks a level.  A report whose depth has no bound would be quadratic in it. */
@@ -127,12 +113,12 @@ static int kraken_row(struct table *s, const struct row *r, kh_err *err)
 	int rc = counts(s, s->clade[r->taxon], s->t->direct[r->taxon], err);
 
 	if (!rc && s->o->minimizer_data)
-		rc = add_text(s->b, err, "%" PRIu64 "\t%" PRIu64 "\t",
-			      s->t->distinct.found[r->taxon],
-			      kh_distinct_count(&s->t->distinct, r->taxon));
+		rc = kh_buf_print(s->b, err, "%" PRIu64 "\t%" PRIu64 "\t",
+				  s->t->distinct.found[r->taxon],
+				  kh_distinct_count(&s->t->distinct, r->taxon));
 	kh_taxonomy_code(s->tax, r->taxon, code);
 	if (!rc)
-		rc = add_text(s->b, err, "%s\t%" PRIu32 "\t", code, r->taxid);
+		rc = kh_buf_print(s->b, err, "%s\t%" PRIu32 "\t", code, r->taxid);
 	if (!rc)
 		rc = indent(s->b, r->depth, err);
 	if (!rc)
@@ -153,12 +139,12 @@ static int mpa_row(struct table *s, const struct row *r, kh_err *err)
 		rc = kh_buf_add(path, path[-1].p, path[-1].n, err);
 	if (rc || !letter || r->taxon == 0)
 		return rc;
-	rc = add_text(path, err, "%s%c__", path->n > 0 ? "|" : "", letter | 0x20);
+	rc = kh_buf_print(path, err, "%s%c__", path->n > 0 ? "|" : "", letter | 0x20);
 	if (!rc)
 		rc = kh_buf_add(path, name, strlen(name), err);
 	if (!rc)
 		rc = kh_buf_add(s->b, path->p, path->n, err);
-	return rc ? rc : add_text(s->b, err, "\t%" PRIu64 "\n", s->clade[r->taxon]);
+	return rc ? rc : kh_buf_print(s->b, err, "\t%" PRIu64 "\n", s->clade[r->taxon]);
 }
 
 static uint32_t max_depth(const kh_taxonomy *tax, uint32_t *depth)
@@ -196,8 +182,8 @@ static int rows(struct table *s, kh_err *err)
 	if (!s->o->mpa && (s->t->unclassified > 0 || s->o->zero_counts || s->total == 0)) {
 		rc = counts(s, s->t->unclassified, s->t->unclassified, err);
 		if (!rc)
-			rc = add_text(s->b, err, "%sU\t0\tunclassified\n",
-				      s->o->minimizer_data ? "0\t0\t" : "");
+			rc = kh_buf_print(s->b, err, "%sU\t0\tunclassified\n",
+					  s->o->minimizer_data ? "0\t0\t" : "");
 	}
 	s->stack[s->n++] = (struct row) { s->clade[0], 0, 0, s->tax->taxid[0] };
 	while (s->n > 0 && !rc) {

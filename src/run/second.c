@@ -13,9 +13,9 @@
 struct share {
 	kh_classes classes;
 	uint32_t *to;                   /* of each of its classes: its place among all */
-	kh_frame frame;
 	kh_class_of *of;                /* what the fragments of a job are */
 	size_t cap_of;
+	kh_buf frame;
 };
 
 struct kh_second {
@@ -127,7 +127,7 @@ static void mark_places(kh_second *s, const struct share *w, const kh_candidates
 	}
 }
 
-static int keep_reads(kh_frame *f, const kh_block *const b[2], const kh_record *const r[2],
+static int keep_reads(kh_buf *f, const kh_block *const b[2], const kh_record *const r[2],
 		      kh_err *err)
 {
 	int rc = kh_frame_number(f, r[1] ? 2 : 1, err);
@@ -138,14 +138,13 @@ static int keep_reads(kh_frame *f, const kh_block *const b[2], const kh_record *
 		if ((rc = kh_frame_number(f, head, err)) ||
 		    (rc = kh_frame_number(f, r[mate]->text_len, err)))
 			return rc;
-		rc = kh_frame_bytes(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len,
-				    err);
+		rc = kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len, err);
 	}
 	return rc;
 }
 
-static int keep_fragment(kh_second *s, kh_frame *f, const kh_job *job, size_t i,
-			 const kh_call *call, uint32_t index, kh_err *err)
+static int keep_fragment(kh_second *s, kh_buf *f, const kh_job *job, size_t i, const kh_call *call,
+			 uint32_t index, kh_err *err)
 {
 	const kh_block *b[2];
 	const kh_record *r[2];
@@ -161,7 +160,7 @@ static int keep_fragment(kh_second *s, kh_frame *f, const kh_job *job, size_t i,
 	for (size_t x = 0; x < sizeof number / sizeof *number && !rc; x++)
 		rc = kh_frame_number(f, number[x], err);
 	if (!rc)
-		rc = kh_frame_bytes(f, line.id, line.id_len, err);
+		rc = kh_buf_add(f, line.id, line.id_len, err);
 	if (rc || !s->o.reads)
 		return rc;
 	kh_job_records(job, i, b, r);
@@ -316,7 +315,7 @@ static int format_fragment(kh_second *s, const uint32_t *place, const char **at,
 int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
 		     kh_err *err)
 {
-	kh_frame *f = &s->worker[worker].frame;
+	kh_buf *f = &s->worker[worker].frame;
 	int rc = kh_frames_get(s->kept, worker, ticket, f, err);
 	const char *at = f->p;
 	const uint32_t *place = rc ? NULL : s->worker[kh_frame_read(&at)].to;

@@ -52,22 +52,13 @@ static int mark_word(const struct marking *m, kh_span word, kh_err *err)
 	return KH_OK;
 }
 
-static kh_span trim(const char *p, const char *end)
-{
-	while (p < end && *p == ' ')
-		p++;
-	while (p < end && end[-1] == ' ')
-		end--;
-	return (kh_span) { p, (size_t)(end - p) };
-}
-
 static int mark_list(const struct marking *m, const char *list, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (const char *p = list; p && !rc;) {
 		const char *comma = strchr(p, ',');
-		const kh_span word = trim(p, comma ? comma : p + strlen(p));
+		const kh_span word = kh_span_trim(p, comma ? comma : p + strlen(p));
 
 		rc = mark_word(m, word, err);
 		p = comma ? comma + 1 : NULL;

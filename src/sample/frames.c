@@ -1,16 +1,13 @@
 #include <config.h>
 #include "sample/frames.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/mem.h"
 #include "io/bgzf.h"
 #include "io/inflate.h"
+#include "io/spill.h"
 
 enum { HEADER = 18, TRAILER = 8 };      /* of a block of BGZF */
 
@@ -33,22 +30,11 @@ struct kh_frames {
 	struct place *place;            /* by ticket */
 	size_t n, cap;
 	uint64_t end;
-	int fd;
+	kh_spill file;
 };
 
-/* --- numbers and bytes ------------------------------------------------------------ */
-int kh_frame_bytes(kh_frame *f, const void *p, size_t n, kh_err *err)
-{
-	int rc = kh_grow((void **)&f->p, &f->cap, f->n + n, 1, err);
-
-	if (rc || n == 0)
-		return rc;
-	memcpy(f->p + f->n, p, n);
-	f->n += n;
-	return KH_OK;
-}
-
-int kh_frame_number(kh_frame *f, uint64_t x, kh_err *err)
+/* --- numbers ---------------------------------------------------------------------- */
+int kh_frame_number(kh_buf *f, uint64_t x, kh_err *err)
 {
 	char text[10];
 	size_t n = 0;
@@ -56,7 +42,7 @@ int kh_frame_number(kh_frame *f, uint64_t x, kh_err *err)
 	for (; x >= 128; x >>= 7)
 		text[n++] = (char)(x | 128);
 	text[n++] = (char)x;
-	return kh_frame_bytes(f, text, n, err);
+	return kh_buf_add(f, text, n, err);
 }
 
 uint64_t kh_frame_read(const char **at)
@@ -69,25 +55,6 @@ uint64_t kh_frame_read(const char **at)
 	return x | (uint64_t)(unsigned char)*(*at)++ << shift;
 }
 
-/* --- the file --------------------------------------------------------------------- */
-static int make_file(kh_frames *s, const char *beside, kh_err *err)
-{
-	const char *slash = strrchr(beside, '/');
-	char *name = NULL;
-
-	if (asprintf(&name, "%.*s.kmerhash-lines.XXXXXX", slash ? (int)(slash - beside + 1) : 0,
-		     beside) < 0)
-		return kh_fail_nomem(err);
-	s->fd = mkostemp(name, O_CLOEXEC);
-	if (s->fd < 0)
-		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
-			strerror(errno));
-	else
-		unlink(name);
-	free(name);
-	return s->fd < 0 ? KH_EIO : KH_OK;
-}
-
 int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_monitor *m,
 		   kh_err *err)
 {
@@ -97,7 +64,7 @@ int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_mon
 	if (!s)
 		return KH_ENOMEM;
 	s->m = m;
-	s->fd = -1;
+	s->file = (kh_spill) { -1, "the lines" };
 	s->workers = workers;
 	s->worker = kh_array(workers, sizeof *s->worker, err);
 	if (!s->worker)
@@ -108,7 +75,7 @@ int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_mon
 			rc = kh_inflate_new(&s->worker[i].u, err);
 	}
 	if (!rc)
-		rc = make_file(s, beside, err);
+		rc = kh_spill_open(&s->file, beside, err);
 	if (rc) {
 		kh_frames_close(s);
 		return rc;
@@ -126,29 +93,10 @@ void kh_frames_close(kh_frames *s)
 		kh_inflate_free(s->worker[i].u);
 		free(s->worker[i].p);
 	}
-	if (s->fd >= 0)
-		close(s->fd);
+	kh_spill_close(&s->file);
 	free(s->worker);
 	free(s->place);
 	free(s);
-}
-
-static int move(int fd, char *p, size_t n, uint64_t at, bool out, kh_err *err)
-{
-	while (n > 0) {
-		const ssize_t m = out ? pwrite(fd, p, n, (off_t)at) : pread(fd, p, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m <= 0)
-			return kh_fail(err, KH_EIO, "temporary file of the lines: %s failed: %s",
-				       out ? "write" : "read",
-				       m < 0 ? strerror(errno) : "it is cut");
-		p += m;
-		n -= (size_t)m;
-		at += (uint64_t)m;
-	}
-	return KH_OK;
 }
 
 /* --- frames ----------------------------------------------------------------------- */
@@ -174,7 +122,7 @@ static int reserve(kh_frames *s, uint64_t ticket, struct place *p, kh_err *err)
 	return rc;
 }
 
-int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_frame *f, kh_err *err)
+int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_buf *f, kh_err *err)
 {
 	struct packer *w = &s->worker[worker];
 	struct place p = { .n = f->n };
@@ -188,10 +136,10 @@ int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_frame
 		p.packed += kh_bgzf_pack(w->z, f->p + at, n, w->p + p.packed);
 	}
 	rc = reserve(s, ticket, &p, err);
-	return rc ? rc : move(s->fd, w->p, p.packed, p.at, true, err);
+	return rc ? rc : kh_spill_write(&s->file, w->p, p.packed, p.at, err);
 }
 
-static int unpack(struct packer *w, const struct place *p, kh_frame *f, kh_err *err)
+static int unpack(struct packer *w, const struct place *p, kh_buf *f, kh_err *err)
 {
 	const uint8_t *at = (const uint8_t *)w->p, *const end = at + p->packed;
 
@@ -212,7 +160,7 @@ static int unpack(struct packer *w, const struct place *p, kh_frame *f, kh_err *
 	return KH_OK;
 }
 
-int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_frame *f, kh_err *err)
+int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_buf *f, kh_err *err)
 {
 	struct packer *w = &s->worker[worker];
 	const struct place *p = &s->place[ticket];
@@ -221,7 +169,7 @@ int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_frame *f, k
 	if (!rc)
 		rc = kh_grow((void **)&f->p, &f->cap, p->n, 1, err);
 	if (!rc)
-		rc = move(s->fd, w->p, p->packed, p->at, false, err);
+		rc = kh_spill_read(&s->file, w->p, p->packed, p->at, err);
 	return rc ? rc : unpack(w, p, f, err);
 }
 

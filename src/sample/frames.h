@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "base/threads.h"
 
 typedef struct kh_frames kh_frames;
@@ -18,20 +19,14 @@ typedef struct kh_frames kh_frames;
 int kh_frames_open(kh_frames **s, const char *beside, unsigned workers, kh_monitor *m, kh_err *err);
 void kh_frames_close(kh_frames *s);
 
-typedef struct kh_frame {
-	char *p;
-	size_t n, cap;
-} kh_frame;
-
 /* worker: each is one thread at a time. */
-int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_frame *f, kh_err *err);
-int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_frame *f, kh_err *err);
+int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_buf *f, kh_err *err);
+int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_buf *f, kh_err *err);
 uint64_t kh_frames_count(const kh_frames *s);    /* one behind the greatest ticket */
 uint64_t kh_frames_bytes(const kh_frames *s);
 
-/* What frames hold: numbers of 7 bits a byte, the last one below 128; and bytes. */
-int kh_frame_number(kh_frame *f, uint64_t x, kh_err *err);
-int kh_frame_bytes(kh_frame *f, const void *p, size_t n, kh_err *err);
+/* A number in a frame: 7 bits a byte, all but the last byte with 128 added. */
+int kh_frame_number(kh_buf *f, uint64_t x, kh_err *err);
 /* *at moves on. */
 uint64_t kh_frame_read(const char **at);
 

@@ -135,15 +135,6 @@ struct parts {
 	size_t n;
 };
 
-static kh_span trim(const char *p, const char *end)
-{
-	while (p < end && *p == ' ')
-		p++;
-	while (p < end && end[-1] == ' ')
-		end--;
-	return (kh_span) { p, (size_t)(end - p) };
-}
-
 static kh_rank rank_named(const char *name)
 {
 	return kh_rank_find(name, strlen(name));
@@ -183,7 +174,7 @@ static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_e
 
 	for (; p <= end && !rc && !*bad; all++) {
 		const char *semi = memchr(p, ';', (size_t)(end - p));
-		const kh_span s = trim(p, semi ? semi : end);
+		const kh_span s = kh_span_trim(p, semi ? semi : end);
 		const int prefix = prefix_of(s);
 
 		p = semi ? semi + 1 : end + 1;

@@ -2,10 +2,9 @@
 #include "taxonomy/lineage_in.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/buf.h"
 #include "base/mem.h"
 
 /* --- numbers ---------------------------------------------------------------------- */
@@ -119,47 +118,24 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 	return 0;
 }
 
-/* Text that grows. */
-struct text {
-	char *p;
-	size_t n, cap;
-};
-
-static int put(struct text *t, kh_err *err, kh_span s, const char *fmt, ...) KH_PRINTF(4, 5);
-static int put(struct text *t, kh_err *err, kh_span s, const char *fmt, ...)
-{
-	enum { MOST = 128 };
-	va_list ap;
-	int rc = kh_grow((void **)&t->p, &t->cap, t->n + MOST + s.n, 1, err);
-
-	if (rc)
-		return rc;
-	va_start(ap, fmt);
-	t->n += (size_t)vsnprintf(t->p + t->n, MOST, fmt, ap);
-	va_end(ap);
-	if (s.n > 0)
-		memcpy(t->p + t->n, s.p, s.n);
-	t->n += s.n;
-	return KH_OK;
-}
-
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 {
-	struct text nodes = { NULL, 0, 0 }, names = { NULL, 0, 0 };
-	const kh_span none = { NULL, 0 };
-	int rc = put(&nodes, err, none, "1\t|\t1\t|\tno rank\t|\n");
+	kh_buf nodes = { NULL, 0, 0 }, names = { NULL, 0, 0 };
+	int rc = kh_buf_string(&nodes, "1\t|\t1\t|\tno rank\t|\n", err);
 
 	for (size_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
 		const kh_span name = { l->text + x->path + x->name, x->path_len - x->name };
 		const uint32_t parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid;
 
-		rc = put(&nodes, err, none, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\n", x->taxid,
-			 parent, kh_rank_name(x->rank));
+		rc = kh_buf_print(&nodes, err, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\n", x->taxid,
+				  parent, kh_rank_name(x->rank));
 		if (!rc)
-			rc = put(&names, err, name, "%" PRIu32 "\t|\t", x->taxid);
+			rc = kh_buf_print(&names, err, "%" PRIu32 "\t|\t", x->taxid);
 		if (!rc)
-			rc = put(&names, err, none, "\t|\t\t|\tscientific name\t|\n");
+			rc = kh_buf_add(&names, name.p, name.n, err);
+		if (!rc)
+			rc = kh_buf_string(&names, "\t|\t\t|\tscientific name\t|\n", err);
 	}
 	if (!rc) {
 		const kh_bytes a = { nodes.p, nodes.n, "lineages" };
@@ -186,16 +162,15 @@ static int64_t read_text(void *arg, void *buf, size_t n, kh_err *err)
 
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)
 {
-	struct text t = { NULL, 0, 0 };
+	kh_buf t = { NULL, 0, 0 };
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < l->n_entries && !rc; i++) {
 		const kh_lineage_entry *e = &l->entry[i];
-		const kh_span id = { l->text + e->id, e->id_len }, none = { NULL, 0 };
 
-		rc = put(&t, err, id, "%s", "");
+		rc = kh_buf_add(&t, l->text + e->id, e->id_len, err);
 		if (!rc)
-			rc = put(&t, err, none, "\t%" PRIu32 "\n", l->node[e->node].taxid);
+			rc = kh_buf_print(&t, err, "\t%" PRIu32 "\n", l->node[e->node].taxid);
 	}
 	kh_span all = { t.p, t.n };
 	if (!rc && t.n > 0)

@@ -99,6 +99,15 @@ bool kh_span_is(kh_span s, const char *word)
 	return s.n == strlen(word) && !memcmp(s.p, word, s.n);
 }
 
+kh_span kh_span_trim(const char *p, const char *end)
+{
+	while (p < end && *p == ' ')
+		p++;
+	while (p < end && end[-1] == ' ')
+		end--;
+	return (kh_span) { p, (size_t)(end - p) };
+}
+
 kh_shown kh_span_show(kh_span s)
 {
 	kh_shown out;

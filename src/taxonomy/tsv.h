@@ -44,6 +44,8 @@ int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err);
 /* Decimal digits only, at least one, and the value below 2^32. */
 bool kh_span_u32(kh_span s, uint32_t *v);
 bool kh_span_is(kh_span s, const char *word);
+/* What is left of p .. end - 1 without the blanks around it. */
+kh_span kh_span_trim(const char *p, const char *end);
 
 /* The span as it may be shown in a message: cut short, unprintable bytes as '?'. */
 typedef struct kh_shown { char s[48]; } kh_shown;
