@@ -19,7 +19,7 @@
 
 #define KH_BENCH_STEP ((size_t)1 << 20)
 #define KH_BENCH_ROOM ((size_t)1 << 28)         /* more than caches hold */
-#define KH_BENCH_BASES (UINT64_C(1) << 28)      /* of the references, for what works in memory */
+#define KH_BENCH_BASES (UINT64_C(1) << 28)      /* of the references that stages in memory use */
 #define KH_BENCH_READS (UINT32_C(1) << 17)      /* at most */
 #define KH_BENCH_FILE (UINT64_C(1) << 25)       /* bytes that are written to one file, at least */
 
@@ -40,7 +40,8 @@ typedef struct kh_bench {
 	const kh_bench_pipeline_options *o;
 	const kh_choice *choice;
 	FILE *out;
-	char *room;             /* KH_BENCH_ROOM bytes, not all zero: by who knows the device */
+	/* KH_BENCH_ROOM bytes, not all zero, allocated as the device needs it */
+	char *room;
 	/* the line being measured */
 	double rate[KH_BENCH_RUNS], one;
 	int n;
@@ -53,14 +54,15 @@ typedef struct kh_bench {
 } kh_bench;
 
 /* --- the table -------------------------------------------------------------------- */
-/* One more run of the line: so much in so many seconds. */
+/* Adds a run to the current line: so much in so many seconds. */
 void kh_bench_note(kh_bench *b, double amount, double seconds);
-/* Prints the line of the runs noted; their median, in units a second. */
+/* Prints the line of these runs, and returns their median in units a second. */
 double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
 		     kh_bench_limit limit);
 
 /* --- a stage ---------------------------------------------------------------------- */
-/* A run: everything `loops` times by so many threads; fn says what of it took how long. */
+/* A run of a stage: everything `loops` times by so many threads. fn reports how much that was and
+ * what seconds of it count. */
 typedef struct kh_bench_pass {
 	unsigned threads;
 	uint64_t loops;
@@ -75,21 +77,23 @@ typedef struct kh_bench_stage {
 	kh_bench_limit limit;
 	kh_bench_fn *fn;
 	void *arg;
-	bool alone;             /* not for threads: no run is made of one, none is looped */
+	/* threads do not matter here: there is no run by one thread, and no run is repeated for
+	 * the clock */
+	bool alone;
 } kh_bench_stage;
 
-/* Runs that are long enough for the clock, by all threads, then by one; a line.  If the runs
- * take long, there are fewer.  median may be NULL. */
+/* Makes runs that are long enough for the clock, by all threads and then by one, and prints their
+ * line. There are fewer runs if they take long. median may be NULL. */
 int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_err *err);
 
-/* Runs fn on p->threads; they take the numbers of p->loops times `items`. */
+/* Runs fn on p->threads, which share the numbers from 0 to p->loops times `items` - 1. */
 int kh_bench_threads(kh_bench *b, kh_bench_pass *p, uint64_t items, kh_worker_fn *fn, void *arg,
 		  kh_err *err);
-/* The next number; false: there is none. */
+/* Takes the next number; false: none is left. */
 bool kh_bench_take(kh_bench *b, uint64_t *i);
 
 /* --- of every device -------------------------------------------------------------- */
-/* Input: opened, and in steps of KH_BENCH_STEP. */
+/* The input files, opened; they are read in steps of KH_BENCH_STEP. */
 typedef struct kh_bench_files {
 	const char *const *path;
 	size_t n;
@@ -102,18 +106,18 @@ typedef struct kh_bench_files {
 
 int kh_bench_files_open(kh_bench_files *f, kh_err *err);
 void kh_bench_files_close(kh_bench_files *f);
-/* A new file in o->dir that has no name: nothing is left of it.  < 0: an error. */
+/* Opens a new file without a name in o->dir, so that nothing is left of it. < 0: an error. */
 int kh_bench_file(const kh_bench *b, kh_err *err);
 
-/* Copying in memory, writing one file, random reads of 64 bytes: lines, and b->memory,
- * b->write, b->random. */
+/* Prints the lines of copying in memory, of writing one file and of random reads of 64 bytes, and
+ * sets b->memory, b->write and b->random. */
 int kh_bench_memory(kh_bench *b, kh_err *err);
 int kh_bench_one_file(kh_bench *b, kh_err *err);
 int kh_bench_random(kh_bench *b, const void *p, uint64_t bytes, kh_err *err);
-/* Read; read, parse, pack. */
+/* Prints the lines of reading, and of reading, parsing and packing. */
 int kh_bench_read(kh_bench *b, kh_bench_files *f, kh_err *err);
 int kh_bench_parse(kh_bench *b, const kh_bench_files *f, size_t block_size, kh_err *err);
-/* An index to a database file: so many bytes of it, as often as the file needs. */
+/* Writes these bytes of an index to a database file, as often as the file needs. */
 int kh_bench_write_index(kh_bench *b, const void *p, size_t bytes, kh_err *err);
 
 /* The first KH_BENCH_BASES of the references in memory, block by block. */
@@ -122,7 +126,7 @@ typedef struct kh_bench_item {
 	uint32_t *amb;
 	kh_piece *piece;
 	size_t n_words, n;
-	kh_pairs pairs;         /* theirs, as they come; none at first */
+	kh_pairs pairs;         /* their pairs, in the order found; none at first */
 } kh_bench_item;
 
 typedef struct kh_bench_refs {
@@ -139,8 +143,8 @@ typedef struct kh_bench_refs {
 int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err);
 void kh_bench_refs_clear(kh_bench_refs *r);
 
-/* Reads of 150 bases from all over the references, as FASTQ in a file without a name, and as
- * jobs; with the calls to come. */
+/* Reads of 150 bases from all over the references, as FASTQ in a file without a name and as jobs,
+ * with room for their calls. */
 typedef struct kh_bench_reads {
 	kh_bench *b;
 	int fd;
@@ -153,7 +157,7 @@ typedef struct kh_bench_reads {
 	size_t block_size;
 	kh_block **block;
 	kh_job *job;
-	kh_call **call;         /* by job; of zeros at first */
+	kh_call **call;         /* by job; zeros at first */
 	size_t n, cap_block, cap_job;
 	size_t n_block;
 } kh_bench_reads;
@@ -161,13 +165,13 @@ typedef struct kh_bench_reads {
 int kh_bench_reads_open(kh_bench_reads *r, const kh_bench_refs *refs, size_t block_size,
 			kh_err *err);
 void kh_bench_reads_close(kh_bench_reads *r);
-/* What the reads ask of the index at least: features, and the 64-byte blocks of their lists. */
+/* The least that the reads need from the index: features, and the 64-byte blocks of their lists. */
 typedef struct kh_bench_work {
 	double bases, features, blocks;
 } kh_bench_work;
 int kh_bench_work_of(kh_bench_reads *r, const kh_db *db, kh_bench_work *w, kh_err *err);
 
-/* Format; write; both: the lines of all calls. */
+/* Prints the lines of formatting all calls, of writing them, and of both. */
 int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err);
 
 /* --- devices ---------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static int keep(kh_bench_refs *r, const kh_block *blk, const kh_pieces *p, kh_er
 	return KH_OK;
 }
 
-/* First bins of the sequences, all of them targets of the root. */
+/* Numbers the bins of the sequences, which all become targets of the root. */
 static int targets(kh_bench_refs *r, const kh_refs *refs, kh_err *err)
 {
 	r->n_seq = (uint32_t)refs->n;
@@ -113,7 +113,7 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 }
 
 /* --- reads ------------------------------------------------------------------------ */
-/* Pieces that a read can be cut from, and where they begin if they stand in a row. */
+/* Pieces that reads are cut from, and where each begins if all stand in a row. */
 struct source {
 	const kh_bench_item *item;
 	const kh_piece *piece;
@@ -142,7 +142,7 @@ static int sources(const kh_bench_refs *r, struct source **out, size_t *n, uint6
 		       : kh_fail(err, KH_EFORMAT, "the references are too short to cut reads from");
 }
 
-/* A record of FASTQ with the bases from `at` of the row; its end. */
+/* Writes a record of FASTQ with the bases from `at` of the row; returns its end. */
 static char *cut(char *to, const struct source *s, size_t n, uint64_t at, uint32_t number)
 {
 	size_t lo = 0, hi = n;
@@ -203,7 +203,7 @@ static int add_jobs(kh_bench_reads *r, const kh_jobs *jobs, kh_err *err)
 	return KH_OK;
 }
 
-/* All blocks are kept: jobs lie in them. */
+/* Keeps all blocks, as jobs point into them. */
 static int parse_all(kh_bench_reads *r, kh_err *err)
 {
 	const size_t block_size = r->block_size ? r->block_size : KH_BENCH_STEP;
@@ -245,7 +245,7 @@ int kh_bench_reads_open(kh_bench_reads *r, const kh_bench_refs *refs, size_t blo
 		return r->fd;
 	snprintf(r->name, sizeof r->name, "/dev/fd/%d", r->fd);
 	r->path = r->name;
-	/* more of them would find all that they ask for in the caches */
+	/* more of them would find what they need in the caches */
 	r->reads =
 		refs->bases / 4 < KH_BENCH_READS ? (uint32_t)(refs->bases / 4) + 1 : KH_BENCH_READS;
 	r->file = (kh_bench_files) { .path = &r->path, .n = 1, .reads = true };

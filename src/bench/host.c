@@ -99,7 +99,7 @@ int kh_bench_memory(kh_bench *b, kh_err *err)
 	return kh_bench_measure(b, &s, &b->memory.rate, err);
 }
 
-/* Blocks of 64 bytes, as a look-up reads buckets: asked for ahead. */
+/* Reads blocks of 64 bytes as a look-up reads buckets: with prefetches ahead. */
 struct random {
 	kh_bench *b;
 	const char *p;
@@ -223,7 +223,7 @@ static int parse_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* All files, p->loops times, as one input. */
+/* Parses all files, p->loops times, as one input. */
 static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct reading *x = arg;
@@ -268,7 +268,7 @@ int kh_bench_parse(kh_bench *b, const kh_bench_files *f, size_t block_size, kh_e
 }
 
 /* --- writing ---------------------------------------------------------------------- */
-/* What the machine can do: one new file by plain writes, durable. */
+/* The limit of the machine: one new file by plain writes, with fsync. */
 static int write_file(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const kh_bench *b = arg;

@@ -15,8 +15,8 @@ struct lines {
 	const kh_bench_reads *r;
 	kh_style style;
 	uint64_t bytes;         /* of the lines of all jobs */
-	uint64_t times;         /* that they are written to make a file of some size */
-	kh_buf all;             /* those lines, so often */
+	uint64_t times;         /* how often they are written, to make a file of some size */
+	kh_buf all;             /* those lines, that many times */
 	char folder[4096 - 8], path[4096];
 	kh_text *text;
 	kh_queue *idle;
@@ -34,8 +34,8 @@ static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
 }
 
 /* --- format ----------------------------------------------------------------------- */
-/* A worker formats what it has parsed and classified: its text is in the caches.  So here, too, but
- * for the first time of so many. */
+/* In a run, a worker formats text that it has just parsed and classified, so the text is in its
+ * caches. Here each job is formatted several times, so that this holds for all but the first. */
 enum { AGAIN = 8 };
 
 static int format_worker(void *arg, unsigned worker, kh_err *err)
@@ -68,7 +68,7 @@ static int open_text(struct lines *x, kh_monitor *m, kh_err *err)
 	return kh_text_open(&x->text, &o, m, err);
 }
 
-/* Durable, and away again. */
+/* Makes the file durable, and removes it. */
 static int commit(struct lines *x, kh_bench_pass *p, double from, int rc, kh_err *err)
 {
 	if (!rc)
@@ -81,7 +81,7 @@ static int commit(struct lines *x, kh_bench_pass *p, double from, int rc, kh_err
 	return rc;
 }
 
-/* A file that fn fills. */
+/* Makes a file that fn fills. */
 static int with_text(struct lines *x, kh_bench_pass *p,
 		     int (*fn)(struct lines *x, const kh_bench_pass *p, kh_monitor *m, kh_err *err),
 		     kh_err *err)
@@ -117,7 +117,7 @@ static int write_all(void *arg, kh_bench_pass *p, kh_err *err)
 }
 
 /* --- both ------------------------------------------------------------------------- */
-/* In order, one at a time, as a run of classify does it. */
+/* Writes in order, one job at a time, as a run of classify does. */
 static int deliver(void *arg, void *item, kh_err *err)
 {
 	struct lines *x = arg;
@@ -128,7 +128,8 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return rc;
 }
 
-/* Who holds a buffer took its number after that, so the lowest number always has one. */
+/* A worker takes a number only when it has a buffer, so the lowest number that is not written
+ * always has one, and the workers cannot block one another. */
 static int both_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct lines *x = arg;
@@ -208,7 +209,7 @@ static int stages(struct lines *x, kh_err *err)
 	return rc ? rc : kh_bench_measure(b, &s, NULL, err);
 }
 
-/* Of a name that nobody can guess, so that nobody can have put a link there. */
+/* The name of the folder cannot be guessed, so nobody can have put a link there. */
 static int make_folder(struct lines *x, kh_err *err)
 {
 	snprintf(x->folder, sizeof x->folder, "%s/.kmerhash-bench.XXXXXX", x->r->b->o->dir);

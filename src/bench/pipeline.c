@@ -1,4 +1,4 @@
-/* pipeline.c - bench pipeline: the table, runs of a stage, and whose stages they are */
+/* pipeline.c - bench pipeline: the table, runs of a stage, and the choice of the device */
 #include <config.h>
 #include "bench/bench_in.h"
 
@@ -25,7 +25,7 @@ static int by_rate(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* Of n > 0 rates in order. */
+/* The median of n > 0 sorted rates. */
 static double median_of(const double *rate, int n)
 {
 	return (rate[(n - 1) / 2] + rate[n / 2]) / 2;
@@ -63,7 +63,7 @@ double kh_bench_print(kh_bench *b, const char *stage, const kh_bench_unit *unit,
 }
 
 /* --- a stage ---------------------------------------------------------------------- */
-/* The median of one thread's runs to b->one, as many as there are of all threads. */
+/* Sets b->one to the median of runs by one thread, as many as there were by all threads. */
 static int run_one(kh_bench *b, const kh_bench_stage *s, const kh_bench_pass *all, kh_err *err)
 {
 	kh_bench_pass p = { 1, all->loops / all->threads, 0 };
@@ -84,7 +84,8 @@ int kh_bench_measure(kh_bench *b, const kh_bench_stage *s, double *median, kh_er
 {
 	kh_bench_pass p = { b->o->threads, 1, 0 };
 	double from = kh_seconds(), rate;
-	int rc = s->fn(s->arg, &p, err); /* fills caches, loads kernels, and tells how long */
+	/* fills caches, loads kernels, and shows how long a run takes */
+	int rc = s->fn(s->arg, &p, err);
 
 	if (!rc && !s->alone && p.seconds < LONG_ENOUGH)
 		p.loops = (uint64_t)(LONG_ENOUGH / (p.seconds > 1e-6 ? p.seconds : 1e-6)) + 1;

@@ -11,15 +11,16 @@ typedef struct kh_bench_pipeline_options {
 	size_t n_refs;
 	const char *db;                 /* a database of them; NULL: only the stages of a build */
 	const char *device;             /* "auto", "cpu", "cuda..." (backend.h) */
-	const char *dir;                /* where the files go that are written */
+	const char *dir;                /* the folder for files that are written */
 	unsigned threads;
 	int repeat;                     /* runs a stage, 1 to KH_BENCH_RUNS */
 } kh_bench_pipeline_options;
 
 #define KH_BENCH_RUNS 31
 
-/* Writes a table, a line a stage: least, median and greatest rate, that of one thread, the
- * limit measured in the same run, and the median's share of it.  Nothing is left in dir. */
+/* Writes a table with a line for each stage: its least, median and greatest rate, the rate of one
+ * thread, the limit measured in the same run, and the median as a share of that. Nothing is left
+ * in dir. */
 int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err);
 
 #endif

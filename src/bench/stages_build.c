@@ -16,7 +16,7 @@
 struct build {
 	kh_bench *b;
 	kh_bench_refs *r;
-	bool keep;              /* sample: the pairs stay with the items */
+	bool keep;              /* sample: keep the pairs with the items */
 	double pairs;
 	kh_store *store;
 	kh_pairs sorted[KH_RANGES];
@@ -85,7 +85,7 @@ static int add_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* The store of the last run stays. */
+/* Partitions; the store of the last run is kept. */
 static int partition(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	struct build *u = arg;
@@ -156,7 +156,7 @@ static int encode_all(void *arg, kh_bench_pass *p, kh_err *err)
 	return kh_bench_threads(u->b, p, KH_RANGES, encode_worker, u, err);
 }
 
-/* The whole image: once for the sizes, once for the bytes. */
+/* Makes the whole image: ranges are encoded once for their sizes and once for their bytes. */
 static int make_image(struct build *u, kh_err *err)
 {
 	kh_bench_pass once = { u->b->o->threads, 1, 0 };
@@ -175,7 +175,7 @@ static int make_image(struct build *u, kh_err *err)
 }
 
 /* --- all -------------------------------------------------------------------------- */
-/* Once more, for what the next stage begins with. */
+/* Runs a stage once more, to keep what the next stage begins with. */
 static int once(struct build *u, kh_bench_fn *fn, kh_err *err)
 {
 	kh_bench_pass p = { u->b->o->threads, 1, 0 };
@@ -187,7 +187,7 @@ static int once(struct build *u, kh_bench_fn *fn, kh_err *err)
 	return rc;
 }
 
-/* What each pair moves in and out of memory at least: 12 bytes; of the index, 5. */
+/* The least that each pair moves in and out of memory: 12 bytes, and 5 of the index. */
 static kh_bench_limit moved(const kh_bench *b, double bytes)
 {
 	return (kh_bench_limit) { b->memory.rate / bytes, b->memory.of };

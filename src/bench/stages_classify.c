@@ -25,9 +25,10 @@ struct classify {
 	const kh_db *db;
 	kh_rule rule;
 	struct keys *keys;      /* by job */
-	bool keep;              /* what is computed stays with the jobs */
+	bool keep;              /* keep what is computed with the jobs */
 	kh_bench_work work;
-	_Atomic uint64_t sum;           /* of what was looked up */
+	/* of what was looked up, so that the compiler cannot leave it out */
+	_Atomic uint64_t sum;
 };
 
 /* --- sample ----------------------------------------------------------------------- */
@@ -77,7 +78,7 @@ static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
 }
 
 /* --- look up ---------------------------------------------------------------------- */
-/* Fragment by fragment, as a classifier does it. */
+/* Looks up fragment by fragment, as a classifier does. */
 static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
@@ -132,7 +133,7 @@ static int call_all(void *arg, kh_bench_pass *p, kh_err *err)
 	return kh_bench_threads(c->b, p, c->r->n, call_worker, c, err);
 }
 
-/* For what the next stage begins with. */
+/* Runs a stage once more, to keep what the next stage begins with. */
 static int once(struct classify *c, kh_bench_fn *fn, kh_err *err)
 {
 	kh_bench_pass p = { c->b->o->threads, 1, 0 };
@@ -144,7 +145,7 @@ static int once(struct classify *c, kh_bench_fn *fn, kh_err *err)
 	return rc;
 }
 
-/* What is left of the whole without the others, each run beside it. */
+/* What is left of the whole when the time of the other stages, measured beside it, is taken off. */
 static int rest(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	double whole, left;
@@ -257,7 +258,7 @@ static int load(void *arg, kh_bench_pass *p, kh_err *err)
 	return rc;
 }
 
-/* The database, and a line of how it was loaded. */
+/* Opens the database, and prints a line of how fast it was loaded. */
 static int open_db(kh_bench *b, kh_db **db, kh_err *err)
 {
 	struct loading x = { b, NULL };

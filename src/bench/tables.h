@@ -10,12 +10,12 @@ typedef struct kh_bench_tables_options {
 	 * chunks or modes; NULL: all */
 	const char *experiment;
 	const char *table; /* only this system; NULL: all */
-	int log2n; /* pairs; 0: each experiment's own (mostly 28) */
+	int log2n; /* pairs; 0: the default of each experiment (mostly 28) */
 	int repeat; /* runs a case, of which the median counts; 0: 5 */
 } kh_bench_tables_options;
 
-/* Writes CSV, a line a case, as they are done.  Needs the current device to
- * itself.  Without CUDA: KH_ENODEV. */
+/* Writes CSV, a line for each case when it is done. Nothing else may use the current device.
+ * Without CUDA: KH_ENODEV. */
 int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err);
 
 #endif

@@ -21,7 +21,7 @@ static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
 	return kh_source_read(arg, buf, n, err);
 }
 
-/* A line is an object; of it, two members count. */
+/* Each line is a JSON object, of which two members are used. */
 static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *errs, kh_err *err)
 {
 	json_error_t e;

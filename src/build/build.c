@@ -24,13 +24,13 @@ static int try_k(struct build *b, uint32_t k, kh_err *err)
 	return rc || b->o->dry_run ? rc : kh_build_read(b, err);
 }
 
-/* Reads the references.  Without -k the right k is known only behind the last base: it is
- * guessed from the sizes, and if the guess was wrong all is read again. */
+/* Reads the references. Without -k the right k is known only when the last base has been read. It
+ * is guessed from the sizes of the files; if the guess was wrong, all of them are read again. */
 static int read_all(struct build *b, kh_err *err)
 {
 	const uint32_t k = b->sampling.k;
 	uint64_t bases = 0;
-	int rc = kh_build_deal(b, &bases, err);
+	int rc = kh_build_split(b, &bases, err);
 
 	if (!rc)
 		rc = try_k(b, k ? k : kh_default_k(bases), err);
@@ -98,13 +98,14 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 				 : kh_taxdump_open(&b.taxa.dump, o->taxonomy, err);
 	if (!rc)
 		rc = kh_build_agree(&b, err);
-	if (!rc) /* early: a folder that cannot be written to is told at once */
+	if (!rc) /* early, so that a folder that cannot be written to is reported at once */
 		rc = kh_build_create(&b, err);
 	if (!rc)
 		rc = read_all(&b, err);
 	if (!rc && !o->dry_run)
 		rc = make_database(&b, err);
-	if (rc)                         /* first: the others may wait for what is closed below */
+	/* first, as the other processes may be waiting for what is closed below */
+	if (rc)
 		kh_comm_fail(o->comm, err);
 	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
 	clear(&b);

@@ -12,9 +12,10 @@
  * complete bin (fewer than stride + k bases) is carried to the next block, in the room
  * in front of its first piece.
  *
- * Of several processes each reads a stretch of the references and numbers its sequences and bins
- * from 0.  Then all learn of all sequences (process 0 keeps the ids and looks up the taxa),
- * the pairs go to the owners of their ranges, and each writes its part of the file.
+ * If there are several processes, each reads a stretch of the references and numbers its
+ * sequences and bins from 0. Then every process is told of all sequences (process 0 keeps the ids
+ * and looks up the taxa), the pairs go to the owners of their ranges, and each writes its part of
+ * the file.
  */
 #ifndef KH_BUILD_H
 #define KH_BUILD_H
@@ -37,7 +38,7 @@ typedef struct kh_ref {
 	uint64_t bases;
 	uint64_t digest;
 	uint32_t first_bin;
-	uint32_t header_taxid;  /* of its header line or its file, 0: none */
+	uint32_t header_taxid;  /* from its header line, or of its file; 0: none */
 	uint32_t file;          /* number of its file */
 	uint32_t zero;
 } kh_ref;
@@ -45,8 +46,8 @@ typedef struct kh_ref {
 /* k = ceil(log4(2 N)) + 4 for N bases, in 8..31: chance hits stay rare. */
 uint32_t kh_default_k(uint64_t bases);
 
-/* Bases of an s-mer for a k-mer: a density of 1/5 up to k = 19 (by default, up to 5e8
- * bases), where an index is small whatever is kept of it, and of 1/7 beyond. */
+/* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 19 (by default, up to 5e8
+ * bases), as an index of so few bases is small anyway, and one in 7 beyond that. */
 uint32_t kh_default_s(uint32_t k);
 
 /* DESIGN: minima[i] = the least m with N * P(Poisson(lambda) >= m) <= 1/10000 for
@@ -63,8 +64,9 @@ typedef struct kh_build_options {
 	size_t n_refs;
 	const char *db;                 /* the file to make */
 	const char *taxonomy;           /* folder of dump files, or: */
-	const struct kh_lineages *lineages;     /* what it is made of; NULL: that folder */
-	const uint32_t *file_taxid;     /* n_refs: of all its sequences, or 0; NULL: of none */
+	const struct kh_lineages *lineages;     /* from which it is made; NULL: from that folder */
+	/* n_refs: the taxid of all its sequences, or 0; NULL: no file has one */
+	const uint32_t *file_taxid;
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */
 	size_t n_maps;
 	kh_sampling sampling;               /* k = 0: kh_default_k; s = 0: by scheme and k */
@@ -73,9 +75,11 @@ typedef struct kh_build_options {
 	unsigned threads;
 	const char *device;             /* "auto", "cpu", "cuda..." */
 	uint64_t memory;                /* bytes for features, 0: as much as is left */
-	const char *spill;              /* beside this the others go to disk; NULL: beside db */
-	bool in_memory;                 /* the file is in memory, too */
-	bool dry_run;                   /* stops when all has been looked at and planned */
+	/* the features beyond that go to a file beside this one; NULL: beside db */
+	const char *spill;
+	/* the database is a file in memory, which must have room for it */
+	bool in_memory;
+	bool dry_run;                   /* stops after checking the inputs and planning */
 	uint64_t gpu_memory;
 	kh_comm *comm;                  /* NULL: one process */
 	double max_unmapped;            /* share of sequences, 0..1 */
@@ -84,32 +88,34 @@ typedef struct kh_build_options {
 	size_t block_size;
 } kh_build_options;
 
-/* What a build is going to take, in bytes, as far as the sizes of its inputs tell. */
+/* Bytes that a build is going to take, estimated from the sizes of its inputs. */
 typedef struct kh_build_estimate {
-	bool known;                     /* no: an input is no regular file */
+	/* false: an input is not a regular file, so its size is not known */
+	bool known;
 	uint64_t text;                  /* of all references, decompressed */
 	uint32_t k;
 	uint64_t features;              /* this process's */
-	uint64_t pairs;                 /* what they take until all references have been read; */
-	uint64_t kept;                  /*   of that in memory, the rest on disk */
+	/* memory and disk for them until all references have been read; */
+	uint64_t pairs;
+	uint64_t kept;                  /* the part of that in memory; the rest is on disk */
 	uint64_t other;                 /* memory for all else */
 	uint64_t file;                  /* the database */
 	kh_memory_left left;
 } kh_build_estimate;
 
 typedef struct kh_build_summary {
-	kh_db_header header;            /* as written; nothing of a dry run */
+	kh_db_header header;            /* as written; zeros after a dry run */
 	kh_build_estimate estimate;
-	double seconds_open;            /* the backend, with its buffers */
+	double seconds_open;            /* to open the backend and make its buffers */
 	double seconds_read, seconds_map, seconds_write;
 	double seconds_ready; /* from the first block read to the index in memory; 0: never */
 	const char *backend;
 } kh_build_summary;
 
-/* One call of each process; of the summary, process 0 has all, the others their seconds. */
+/* Every process calls it. Process 0 gets the whole summary, the others only their seconds. */
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
 
-/* A database in memory: it is gone when this is closed. */
+/* A database in memory: its memory is given back when this is closed. */
 typedef struct kh_memory_db {
 	int fd;                         /* -1: none */
 	char name[32];                  /* for kh_db_open */

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 #include "base/mem.h"
 
-/* What each process gave: kh_comm_all_to_all with room for it. */
+/* What each process has sent: kh_comm_all_to_all with memory for it. */
 struct mail {
 	unsigned size;
 	void **recv;
@@ -24,7 +24,7 @@ static void mail_clear(struct mail *m)
 	*m = (struct mail) { .recv = NULL };
 }
 
-/* n bytes of each process, to process 0 alone or to all. */
+/* Collects n bytes of each process, for process 0 alone or for all. */
 static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to_all, kh_err *err)
 {
 	const void **send = kh_array(kh_comm_size(c), sizeof *send, err);
@@ -46,7 +46,7 @@ static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to
 	return rc;
 }
 
-/* What all processes must have alike. */
+/* What must be the same in all processes. */
 struct facts {
 	char tool[128];                 /* version and backend */
 	kh_sampling sampling;
@@ -98,7 +98,7 @@ int kh_build_agree(const struct build *b, kh_err *err)
 	return rc;
 }
 
-/* Each process has read the taxonomy by itself; what it made of it must be what process 0 did. */
+/* Each process has read the taxonomy by itself, and must have found the same as process 0. */
 int kh_build_same_taxa(const struct build *b, kh_err *err)
 {
 	const kh_taxonomy *t = b->taxa.tax;
@@ -137,7 +137,7 @@ int kh_build_total(struct build *b, kh_err *err)
 }
 
 /* --- sequences -------------------------------------------------------------------- */
-/* What a process says in front of its kh_ref. */
+/* What a process sends before its array of kh_ref. */
 struct preface {
 	uint64_t bins, ids, first_file;
 };
@@ -148,7 +148,7 @@ static int fail_mail(unsigned peer, const char *what, kh_err *err)
 		       what);
 }
 
-/* Are these sequences of a process as many as there is room for, and of what there is? */
+/* Do these sequences of a process fit the counts, and refer to files that exist? */
 static bool are_sound(const struct build *b, const struct mail *m, unsigned peer)
 {
 	const size_t left = (size_t)b->all.sequences - b->refs.n;
@@ -168,7 +168,7 @@ static bool are_sound(const struct build *b, const struct mail *m, unsigned peer
 	return true;
 }
 
-/* The sequences of all processes, for those of this one. */
+/* Replaces the sequences of this process by those of all. */
 static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
@@ -208,7 +208,7 @@ static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 			 (unsigned long long)b->all.sequences);
 }
 
-/* Process 0: the ids of all, and whether one occurs twice. */
+/* Process 0: takes the ids of all processes, and fails if one occurs twice. */
 static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
@@ -283,10 +283,11 @@ int kh_build_create(struct build *b, kh_err *err)
 	if (!rc && !first)
 		rc = kh_db_join(&b->out.w, b->o->db, m.recv[0], err);
 	mail_clear(&m);
-	return rc ? rc : kh_comm_barrier(c, err); /* no one takes it away before all have it */
+	/* so that the file is not removed before all have opened it */
+	return rc ? rc : kh_comm_barrier(c, err);
 }
 
-/* The ranges of all processes, each with what it has found in its lists, behind one another. */
+/* Puts the ranges of all processes behind one another, with the counts of their lists. */
 static int join_ranges(struct build *b, kh_err *err)
 {
 	kh_comm *c = b->o->comm;

@@ -1,9 +1,9 @@
 /*
- * plan.c - what a build is going to take, before it reads
+ * plan.c - how much memory and disk a build is going to take, before it reads
  *
- * Memory that the features would take beyond what is there is not asked for: they go to a
- * temporary file from there on.  What the build needs besides cannot be given up, so it is
- * compared with what is there first: a process that is killed for want of memory says nothing.
+ * Features that do not fit into the memory that is left go to a temporary file. The other memory
+ * that the build needs has no such way out, so it is compared with what is left before anything
+ * is read: a process that the system kills for want of memory cannot say why.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -15,10 +15,10 @@
 #include "base/mem.h"
 
 enum {
-	HELPERS = 2,            /* threads beside the workers, for sums of what is written */
+	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
 	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
-	SORT = 40,              /* of one while its range is sorted and encoded */
-	INDEX_BYTES = 9         /* of the database for each feature: 8.93 measured */
+	SORT = 40,              /* bytes for a pair while its range is sorted and encoded */
+	INDEX_BYTES = 9         /* bytes of the database for each feature: 8.93 were measured */
 };
 
 static double mb(uint64_t bytes)
@@ -26,7 +26,7 @@ static double mb(uint64_t bytes)
 	return (double)bytes * 1e-6;
 }
 
-/* Processes of this host, which share its memory. */
+/* Counts the processes on this host, as they share its memory. */
 static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
 {
 	char host[256] = "";
@@ -48,8 +48,9 @@ static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
 	return KH_OK;
 }
 
-/* Blocks with their records and packed bases; of each worker, the features of its block and the
- * range that it makes an index of, of which one more waits to be written for each. */
+/* Memory for all but pairs: blocks with their records and packed bases; for each worker the
+ * features of its block, the range that it encodes, and one more encoded range that waits to be
+ * written. */
 static uint64_t other_memory(const struct build *b, uint64_t features)
 {
 	const uint64_t threads = b->o->threads, block = kh_build_block_size(b);
@@ -74,7 +75,8 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	e->other = other_memory(b, e->features);
 	if (b->o->in_memory)
 		e->other += e->file;
-	if (processes > 1)              /* the part of the file that is kept until all is known */
+	/* its part of the file, which is kept until the parts of the others are known */
+	if (processes > 1)
 		e->other += e->file / processes;
 	e->left = kh_memory_left_now(b->o->threads + HELPERS);
 }
@@ -104,7 +106,7 @@ int kh_build_plan(struct build *b, kh_err *err)
 		e->left.bytes /= neighbours;
 	if ((rc = check_memory(b, e, err)))
 		return rc;
-	/* a part stays free: this is an estimate, and others take memory, too */
+	/* leaves some free: this is an estimate, and other programs take memory, too */
 	room = e->left.bytes == UINT64_MAX ? 0 : (e->left.bytes - e->other) / 8 * 7 + 1;
 	if (b->o->memory && (room == 0 || b->o->memory < room))
 		room = b->o->memory;

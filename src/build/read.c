@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-/* What a worker spends its time with: bytes into bases, what depends on order, the backend. */
+/* What a worker spends its time on: parsing, what depends on the order of blocks, the backend. */
 enum { READ, COMMIT, ADD };
 
 static void show_progress(const struct build *b)
@@ -24,7 +24,7 @@ static void show_progress(const struct build *b)
 		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
 }
 
-/* What depends on the order of blocks: records, and their bins. */
+/* Does what depends on the order of blocks: numbers records and their bins. */
 static int commit(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
 {
 	const char *path =
@@ -41,7 +41,8 @@ static int commit(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err
 	return rc;
 }
 
-/* Sums of a sequence's bins come from several workers: each keeps its own list. */
+/* Several workers may sample the bins of one sequence, so each keeps a list of its own of
+ * digests. */
 static int add_digests(struct worker *w, const kh_sample *s, uint32_t stride, kh_err *err)
 {
 	int rc = kh_grow((void **)&w->part, &w->cap, w->n + s->n, sizeof *w->part, err);

@@ -59,7 +59,7 @@ static bool is_fasta(const char *name)
 	return false;
 }
 
-/* What `datasets` puts beside the genome of an assembly, if it is asked to. */
+/* True of the other files that `datasets` puts beside the genome of an assembly on request. */
 static bool is_part_of_genome(const char *name)
 {
 	return strncmp(name, "cds_from_genomic.fna", 20) == 0 || strncmp(name, "rna.fna", 7) == 0;
@@ -67,7 +67,7 @@ static bool is_part_of_genome(const char *name)
 
 struct folder {
 	char *path;                     /* owned */
-	uint32_t taxid;                 /* of all below it, or 0 */
+	uint32_t taxid;                 /* of all files below it, or 0 */
 };
 
 struct walk {
@@ -98,7 +98,7 @@ static char *join(const char *folder, const char *name)
 	return path;
 }
 
-/* A folder of an assembly that the report of its tree does not have is no part of the tree. */
+/* Takes the folder of an assembly, unless the report of its tree does not list it. */
 static int push_assembly(struct walk *w, const kh_assemblies *a, char *path, const char *name,
 			 kh_err *err)
 {
@@ -180,7 +180,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct named *)a)->path, ((const struct named *)b)->path);
 }
 
-/* The files from number `from` on, by their paths. */
+/* Sorts the files from number `from` on by their paths. */
 static int sort_files(kh_references *r, size_t from, kh_err *err)
 {
 	const size_t n = r->n - from;
@@ -251,7 +251,8 @@ static int read_rows(kh_references *r, const char *file, row_fn *fn, kh_err *err
 	if (rc)
 		return kh_errs_add(&r->errs, &one, err);
 	kh_tsv_init(&l, file, read_source, s);
-	l.any_end = fn != table_row;    /* names of files, or sequences */
+	/* the lines are names of files, or sequences: people write them */
+	l.any_end = fn != table_row;
 	while (!rc && (got = kh_tsv_next(&l, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
 
@@ -327,7 +328,7 @@ int kh_references_lineages(kh_references *r, const char *table, kh_err *err)
 	return rc ? rc : kh_lineages_load(r->lineages, table, &r->errs, err);
 }
 
-/* The header line of a record: an id, blanks, and a lineage, if there is a ';' in it. */
+/* Takes the header line of a record: an id, blanks, and a lineage, if there is a ';' in it. */
 static int header_row(kh_references *r, const kh_tsv *l, kh_span row, kh_err *err)
 {
 	size_t n = 1;
@@ -374,8 +375,8 @@ static kh_span accession_in(const char *name, size_t n)
 	return (kh_span) { name, 0 };
 }
 
-/* The taxon of a file by its name: an accession, else the name less what says that it is FASTA;
- * or by the accession in the name of its folder. */
+/* The taxon of a file: by the accession in its name, else by its name without the ending of FASTA
+ * files, else by the accession in the name of its folder. */
 static uint32_t taxid_of_file(const kh_lineages *l, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -1,12 +1,13 @@
 /*
- * references.h - what a build is to read, from what a user names: files, folders, lists, tables
+ * references.h - the files that a build reads, found from what the user names: files, folders,
+ * lists, tables
  *
  * Files come in the order in which they are named, those of a folder in the order of the bytes of
  * their paths, so that a database is the same bytes wherever it is made.  Beside each file stands
  * the taxid that all its sequences have, if something says so:
  *
  *	- a row of a table, path and taxid;
- *	- the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
+ * - the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
  *	  folder of an assembly has the assembly's name;
  *	- a lineage of the assembly whose accession the file has in its name.
  */
@@ -18,9 +19,9 @@
 
 typedef struct kh_references {
 	char **path;                    /* n, owned */
-	uint32_t *taxid;                /* n, 0: its sequences tell */
+	uint32_t *taxid;                /* n; 0: the taxa are looked up by sequence */
 	size_t n, cap_path, cap_taxid;
-	kh_lineages *lineages;          /* NULL: the taxonomy is one of dump files */
+	kh_lineages *lineages;          /* NULL: the taxonomy is given as dump files */
 	kh_errs errs;                   /* what is wrong with folders and tables */
 } kh_references;
 
@@ -29,17 +30,18 @@ void kh_references_clear(kh_references *r);
 /* A file, "-", or a folder: the files in it and below it that are called *.fa, *.fna, *.fasta or
  * *.ffn, perhaps with .gz.  Links to folders are not followed. */
 int kh_references_add(kh_references *r, const char *path, kh_err *err);
-/* Those that a text names, one a line; "-" is standard input. */
+/* The files named in a text, one a line; "-" is standard input. */
 int kh_references_list(kh_references *r, const char *list, kh_err *err);
-/* Those of a table: path, tab, taxid; all files of a folder have it. */
+/* The files of a table of path, tab and taxid; of a folder, all files get that taxid. */
 int kh_references_table(kh_references *r, const char *table, kh_err *err);
-/* A table of lineages, by which the taxonomy is made: lineage.h. */
+/* A table of lineages, from which the taxonomy is made: lineage.h. */
 int kh_references_lineages(kh_references *r, const char *table, kh_err *err);
-/* The same of lineages in the header lines of all files that have been added; reads them. */
+/* The same for the lineages in the header lines of all files added so far, which are read for
+ * that. */
 int kh_references_headers(kh_references *r, kh_err *err);
 /* Notes which of the files cannot be read. */
 int kh_references_check(kh_references *r, kh_err *err);
-/* When all is added. */
+/* To be called when all has been added. */
 int kh_references_finish(kh_references *r, kh_err *err);
 
 /* --- inside ----------------------------------------------------------------------- */
@@ -53,10 +55,10 @@ typedef struct kh_assemblies {
 	size_t n, cap;
 } kh_assemblies;
 int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err);
-/* 0: it is not in the report. */
+/* Its taxid; 0: the report does not have it. */
 uint32_t kh_assemblies_find(const kh_assemblies *a, const char *accession);
 void kh_assemblies_clear(kh_assemblies *a);
-/* Takes the path. */
+/* Adds a file; takes over the path. */
 int kh_references_take(kh_references *r, char *path, uint32_t taxid, kh_err *err);
 
 #endif

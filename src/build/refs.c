@@ -40,7 +40,8 @@ void kh_refs_clear(kh_refs *r)
 	*r = (kh_refs) { .ref = NULL };
 }
 
-/* --- packed bases, one at a time: a few hundred a block --------------------------- */
+/* --- packed bases, one at a time: only a few hundred a block, so this need not be fast
+ * --------------------------- */
 static void set_base(uint64_t *bases, uint32_t *amb, uint64_t i, unsigned base, unsigned is_amb)
 {
 	unsigned sh = (unsigned)(i & 31);
@@ -89,7 +90,7 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	return KH_OK;
 }
 
-/* The taxid that the header line says, or else that of the file. */
+/* The taxid in the header line, or else that of the file. */
 static uint32_t said_taxid(const kh_refs *r, const kh_block *b, const kh_record *rec)
 {
 	const uint32_t header =
@@ -160,7 +161,7 @@ static void end(kh_refs *r)
 	r->carry = 0;
 }
 
-/* The next block in order, with its pieces to be made. */
+/* Takes the next block in order and makes its pieces. */
 static int commit(void *arg, void *item, kh_err *err)
 {
 	kh_pieces *out = item;
@@ -181,7 +182,7 @@ static int commit(void *arg, void *item, kh_err *err)
 			put_carry(r, b, front - carry);
 			rc = extend(r, b, front - carry, carry + rec->len, last, out, err);
 		} else {
-			if (r->open) {          /* ended with the block before */
+			if (r->open) {          /* it ended with the block before */
 				put_carry(r, b, front - carry);
 				rc = extend(r, b, front - carry, carry, true, out, err);
 				end(r);

@@ -2,7 +2,7 @@
  * refs.h - the reference sequences of a build: their ids, lengths and bins, and how the
  * blocks of a file become pieces of whole bins
  *
- * Blocks join in their order, whichever threads bring them.
+ * Blocks are added in their order, whichever threads bring them.
  */
 #ifndef KH_BUILD_REFS_H
 #define KH_BUILD_REFS_H
@@ -16,29 +16,31 @@ typedef struct kh_refs {
 	size_t n, cap;
 	char *ids;                      /* NUL-terminated */
 	size_t ids_len, cap_ids;
-	kh_idmap *map;                  /* wants ref i as number i, if none was a duplicate */
+	kh_idmap *map;                  /* gives ref i the number i, unless one was a duplicate */
 	size_t *number;                 /* the number of ref i in map */
 	size_t n_numbered, cap_number;
 	uint64_t bases;                 /* of all */
 	bool allow_duplicates;
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
-	bool number_later; /* by kh_refs_number, when those of other processes are there */
-	/* NULL, or called for each sequence as it begins, in order, with the name of its file */
+	/* kh_refs_number is called later, when the ids of other processes are there */
+	bool number_later;
+	/* NULL, or called when a sequence begins, in order, with the name of its file */
 	int (*begun)(void *arg, const char *id, const char *path, kh_err *err);
 	void *begun_arg;
-	uint64_t next_bin;              /* 64 bits: may pass what a bin can be */
+	/* of 64 bits, as it may exceed the greatest number of a bin */
+	uint64_t next_bin;
 	kh_sampling sampling;
 	uint32_t gap;
-	/* the open sequence: what is left behind its last whole bin */
+	/* the sequence that is not complete, and its bases behind the last whole bin */
 	bool open;
-	uint64_t done;                  /* its bases before the carry */
+	uint64_t done;                  /* its bases before the carried ones */
 	uint64_t *carry_bases;
 	uint32_t *carry_amb;
 	uint32_t carry;                 /* bases, less than stride + k */
-	/* of several threads: */
+	/* for several threads: */
 	kh_monitor *m;
-	kh_order *order;                /* of kh_pieces to be made */
+	kh_order *order;                /* of kh_pieces that are to be made */
 } kh_refs;
 
 int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err);
@@ -58,15 +60,16 @@ typedef struct kh_pieces {
 	kh_block *block;
 	const char *path;
 } kh_pieces;
-/* After kh_feed_commit: when the blocks before b have joined, its sequences join r, *out becomes
- * its pieces, and carried bases are written in front of the first.  *out must outlive the threads
- * of the run, as after a failure another one may still be at work on it. */
+/* Called after kh_feed_commit. When the blocks before b have been added, its sequences are added
+ * to r, *out becomes its pieces, and carried bases are written in front of the first piece. *out
+ * must outlive the threads of the run, as after a failure another one may still work on it. */
 int kh_refs_commit(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
 
-/* The next sequence's id joins the map.  Fails if it has none, or another one had it before. */
+/* Adds the id of the next sequence to the map. Fails if it has none, or another one had it
+ * before. */
 int kh_refs_number(kh_refs *r, const char *path, kh_err *err);
 
-/* The name of a block's file, for messages; empty for the block behind the last file. */
+/* The name of a block's file, for messages; empty for the block that follows the last file. */
 static inline const char *kh_refs_path(const char *const *refs, size_t n, size_t file)
 {
 	return file < n ? refs[file] : "";

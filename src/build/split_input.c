@@ -1,9 +1,9 @@
 /*
  * split_input.c - which of the references a process reads
  *
- * Each process gets a stretch of the input, so that the processes' sequences are in the order
- * of processes. Cuts are where the sum of sizes is an equal share: between two files, or, of a
- * large plain file, where a record begins.  Only process 0 looks at all files.
+ * Each process gets a stretch of the input, so that the processes' sequences are in the order of
+ * processes. The input is cut where the sum of sizes reaches an equal share: between two files,
+ * or, in a large plain file, at the beginning of a record.  Only process 0 looks at all files.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -17,7 +17,7 @@
 #include "io/source.h"
 
 /* --- sizes ------------------------------------------------------------------------ */
-/* Bytes of text in a regular file: of gzip a guess, as its last member may tell. */
+/* Bytes of text in a regular file: for gzip a guess from the length that its last member states. */
 static uint64_t guess_text(FILE *f, uint64_t size)
 {
 	unsigned char magic[2] = { 0, 0 }, tail[4] = { 0, 0, 0, 0 };
@@ -30,7 +30,7 @@ static uint64_t guess_text(FILE *f, uint64_t size)
 	return ok && isize > size ? isize : size * 7 / 2;
 }
 
-/* The same of a file by its name; 0 of what is no regular file. */
+/* The same for a file by its name; 0 if it is not a regular file. */
 static int guess_file(const char *path, uint64_t *text, kh_err *err)
 {
 	struct stat st;
@@ -47,8 +47,8 @@ static int guess_file(const char *path, uint64_t *text, kh_err *err)
 	return KH_OK;
 }
 
-/* Bytes of text in each input, as far as their sizes tell.  Fails if one cannot be read, or, if k
- * is to be found, not twice. */
+/* Bytes of text in each input, as far as sizes tell. Fails if one cannot be read, or, where k is
+ * still to be found, cannot be read twice. */
 static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh_err *err)
 {
 	uint64_t size;
@@ -74,7 +74,7 @@ static int guess_sizes(const kh_build_options *o, bool twice, uint64_t *text, kh
 	return rc;
 }
 
-/* Are this process's files those that process 0 saw? */
+/* Does this process see the same files as process 0? */
 static int check_own(const struct build *b, const uint64_t *text, kh_err *err)
 {
 	int rc = KH_OK;
@@ -98,7 +98,7 @@ struct cut {
 	uint64_t file, byte;
 };
 
-/* The first record that begins at a byte or behind it; the size if there is none. */
+/* The first record that begins at byte *at or behind it; the size of the file if there is none. */
 static int find_record(const kh_source *s, uint64_t *at, kh_err *err)
 {
 	enum { N = 1 << 20 };
@@ -123,7 +123,7 @@ static int find_record(const kh_source *s, uint64_t *at, kh_err *err)
 	return rc;
 }
 
-/* Inside a file, if it is plain; `cut` stays as it is if it is not. */
+/* Moves the cut into a file, if that is plain; otherwise `cut` stays as it is. */
 static int cut_file(const char *path, struct cut *cut, uint64_t at, kh_err *err)
 {
 	kh_source *s;
@@ -163,7 +163,7 @@ static int find_cut(const struct build *b, const uint64_t *text, struct cut *cut
 	return KH_OK;
 }
 
-/* From this process's cut to the next one's. */
+/* This process reads from its own cut to that of the next process. */
 static int find_share(struct build *b, const uint64_t *text, kh_err *err)
 {
 	const unsigned processes = kh_comm_size(b->o->comm), self = kh_comm_self(b->o->comm);
@@ -190,7 +190,7 @@ static int find_share(struct build *b, const uint64_t *text, kh_err *err)
 	return KH_OK;
 }
 
-/* Fails if a table cannot be read, before hours are spent on the references. */
+/* Fails early if a table cannot be read: reading the references may take hours. */
 static int check_tables(const kh_build_options *o, kh_err *err)
 {
 	uint64_t size;
@@ -201,7 +201,7 @@ static int check_tables(const kh_build_options *o, kh_err *err)
 	return rc;
 }
 
-int kh_build_deal(struct build *b, uint64_t *bases, kh_err *err)
+int kh_build_split(struct build *b, uint64_t *bases, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	uint64_t *text = kh_array(o->n_refs, sizeof *text, err), sum = 0;

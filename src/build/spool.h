@@ -2,7 +2,8 @@
  * spool.h - an input that cannot be read twice, kept in a file beside the database
  *
  * Without -k the right k is known only when all bases have been read, so they may have to be read
- * again.  The file has a hidden name, and goes when it is closed, or by a signal.
+ * again.  The file has a hidden name, and is removed when it is closed, or when a signal ends the
+ * program.
  */
 #ifndef KH_BUILD_SPOOL_H
 #define KH_BUILD_SPOOL_H

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
 
-/* What headers and tables say of each sequence. */
+/* Finds the taxid that headers and tables give for each sequence. */
 static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
 {
 	const kh_refs *r = &b->refs;
@@ -66,8 +66,9 @@ static int alloc_targets(struct build *b, kh_err *err)
 	return t->target && t->first && t->taxon && t->to && t->old_first ? KH_OK : KH_ENOMEM;
 }
 
-/* Which sequences are targets: `said` has the taxid of each, 0 for none.  The bins of the others
- * are closed up.  What a taxon of a target is, is its taxid until the tree is there. */
+/* Which sequences are targets: `said` has the taxid of each, 0 for none. The gaps that the bins
+ * of the others leave are closed. Until the tree has been made, taxon[] of a target holds its
+ * taxid. */
 static void choose_targets(struct build *b, const uint32_t *said)
 {
 	struct taxa *t = &b->taxa;
@@ -94,7 +95,7 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Behind the targets' bins, those of their species. */
+/* Adds the bins of species behind those of the targets. */
 static int add_species(struct build *b, kh_err *err)
 {
 	struct taxa *t = &b->taxa;

@@ -9,7 +9,7 @@
 
 static const char zero[64];             /* a range ends at a multiple of 64 */
 
-/* Of one process, a range goes to the file at once. */
+/* With one process, a range is written to the file at once. */
 static int write_range(struct build *b, const kh_image *im, const size_t bytes[3], kh_err *err)
 {
 	int rc = kh_db_append(b->out.w, im->bucket, bytes[0], err);
@@ -19,7 +19,7 @@ static int write_range(struct build *b, const kh_image *im, const size_t bytes[3
 	return rc ? rc : kh_db_append(b->out.w, zero, bytes[2], err);
 }
 
-/* Of several, it is kept until it is known what goes before it. */
+/* With several, it is kept until its place in the file is known. */
 static int keep_range(struct build *b, const kh_image *im, const size_t bytes[3], kh_err *err)
 {
 	const size_t n = bytes[0] + bytes[1] + bytes[2];
@@ -87,7 +87,7 @@ static int write_targets(struct build *b, kh_err *err)
 	return rc;
 }
 
-/* Ids of the sequences that are targets, or of those that are not. */
+/* Writes the ids of the sequences that are targets, or of those that are not. */
 static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *err)
 {
 	int rc = kh_db_begin(b->out.w, s, err);
@@ -150,7 +150,7 @@ static int write_index(void *arg, kh_err *err)
 	return x->b->choice.backend->builder_finish(x->b->in.builder, x->f, err);
 }
 
-/* All that stands behind the index; the file is complete. */
+/* Writes the sections behind the index; the file is then complete. */
 static int write_rest(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
@@ -168,7 +168,8 @@ static int write_rest(struct build *b, kh_err *err)
 	return kh_db_commit(b->out.w, h, err);
 }
 
-/* By this process's share of the pairs; of one process, sums are made beside it. */
+/* Makes the index of this process's share of the pairs; with one process, a second thread makes
+ * the checksums meanwhile. */
 static int make_index(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
@@ -205,7 +206,8 @@ int kh_build_write(struct build *b, kh_err *err)
 		rc = kh_build_join(b, err);
 	if (!rc && kh_comm_self(c) == 0)
 		rc = write_rest(b, err);
-	if (!rc && c)                   /* exit status 0 of any process means: it is there */
+	/* exit status 0 of any process has to mean that the file is there */
+	if (!rc && c)
 		rc = kh_comm_barrier(c, err);
 	b->sum->seconds_write = kh_seconds() - t;
 	return rc;

@@ -88,7 +88,7 @@ static int parse_lengths(struct job *j, kh_err *err)
 	}
 }
 
-/* The tables are called as Bracken looks for them, in the folder that it is given as a database. */
+/* Names the tables as Bracken looks for them in its database folder. */
 static int name_tables(struct job *j, kh_err *err)
 {
 	const char *slash = strrchr(j->file, '/');
@@ -178,7 +178,8 @@ static int open_tables(struct job *j, kh_err *err)
 	int rc = kh_monitor_new(&j->m, err);
 
 	if (j->v.outdir)
-		mkdir(j->v.outdir, 0777);       /* if it fails, so does the first table */
+		/* if it fails, so will the first table, with a message */
+		mkdir(j->v.outdir, 0777);
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
 		const kh_text_options o = { .path = j->path[i], .threads = 1 };
 

@@ -85,7 +85,7 @@ struct job {
 };
 
 /* --- the references --------------------------------------------------------------- */
-/* Copies the inputs that are no regular files: they are to be read more than once. */
+/* Copies the inputs that are not regular files, as they have to be read more than once. */
 static int keep_streams(struct job *j, kh_err *err)
 {
 	struct stat st;
@@ -146,7 +146,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 }
 
 /* --- options ---------------------------------------------------------------------- */
-/* Where the taxa come from: one source of numbers. */
+/* Taxa come from one source only, so that taxids have one meaning. */
 static int check_taxonomy(const struct values *v, kh_err *err)
 {
 	const bool lineages = v->lineages.n > 0 || v->header_lineage;
@@ -162,7 +162,7 @@ static int check_taxonomy(const struct values *v, kh_err *err)
 	return KH_OK;
 }
 
-/* Those that do not depend on what the references are. */
+/* Sets the options that do not depend on the references. */
 static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 {
 	bool minhash = v->scheme && strcmp(v->scheme, "minhash") == 0;
@@ -225,7 +225,7 @@ static void tell(const kh_build_summary *s, unsigned processes)
 	       (double)kh_cmd_peak() * 1e-6);
 }
 
-/* Of a dry run, a line for each: what, a tab, bytes or a number. */
+/* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
 static void print_estimate(const struct job *j, const kh_build_estimate *e)
 {
 	printf("references\t%zu\n", j->o.n_refs);
@@ -254,7 +254,7 @@ static int check_words(const kh_paths *p, const kh_words *w, const char *what, k
 	return rc;
 }
 
-/* The database may be none of the files that it is made of. */
+/* Fails if the database would overwrite a file that it is made of. */
 static int check_files(struct job *j, kh_err *err)
 {
 	kh_build_options *o = &j->o;
@@ -281,7 +281,7 @@ static int check_files(struct job *j, kh_err *err)
 	return rc;
 }
 
-/* Tables of ids, those by sequence first. */
+/* Joins the tables of ids; those by sequence come first. */
 static int join_maps(struct job *j, kh_err *err)
 {
 	kh_words *w = &j->v.seqids;
@@ -301,7 +301,7 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	if ((rc = to_options(&j->v, &j->o, err)) || (rc = join_maps(j, err)) ||
 	    (rc = find_references(j, n, operand, err)))
 		return rc;
-	if (j->refs.errs.found > 0)     /* all are told; the last one stands for them */
+	if (j->refs.errs.found > 0)     /* prints all of them */
 		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no database is made",
 			       j->refs.errs.found);
 	rc = check_files(j, err);

@@ -14,7 +14,7 @@
 /* --- the database ----------------------------------------------------------------- */
 static int index_references(struct classify *j, kh_err *err)
 {
-	kh_words *maps = &j->v.seqids;          /* these go first, as in build */
+	kh_words *maps = &j->v.seqids;          /* tables by sequence come first, as in build */
 	kh_references refs = { .path = NULL };
 	int rc =
 		kh_grow((void **)&maps->v, &maps->cap, maps->n + j->v.maps.n, sizeof *maps->v, err);
@@ -49,7 +49,7 @@ static int index_references(struct classify *j, kh_err *err)
 	return rc;
 }
 
-/* Taxa that the database does not have are told all at once. */
+/* Reports all taxa that the database does not have at once. */
 static int select_reads(struct classify *j, kh_err *err)
 {
 	const kh_select_options o = { j->v.extract.v, j->v.exclude.v, j->v.extract.n,
@@ -132,22 +132,23 @@ static int join_parts(struct classify *j, kh_err *err)
 	const kh_share s = kh_remote_share(j->processes);
 	kh_log(KH_DEBUG, "%s of the index on %s: ranges %u to %u, %" PRIu64 " bytes",
 	       s.sharded ? "a part" : "all", j->choice.backend->name, s.from, s.to, s.bytes);
-	j->dealing.context = j->processes;
+	j->to_all.context = j->processes;
 	return KH_OK;
 }
 
-/* Blocks of text with their records, their results and lines. */
+/* Bytes for blocks of text with their records, results and lines. */
 static uint64_t memory_needed(const struct classify *j)
 {
 	const kh_feed_options *f = &j->o.feed;
-	const bool two = f->n_path[1] || j->v.samples;  /* of samples, any may be pairs */
+	const bool two = f->n_path[1] || j->v.samples;  /* any sample may consist of pairs */
 	const uint64_t blocks = (uint64_t)f->n_blocks * (two ? 2 : 1);
 	const uint64_t block = f->block_size ? f->block_size : KH_BLOCK_SIZE;
 
 	return block * (blocks * 5 / 2 + j->o.threads);
 }
 
-/* Before anything is loaded.  The pages of the database need no memory of their own. */
+/* Called before anything is loaded. The pages of a mapped database do not count: the system can
+ * drop them. */
 static int check_memory(const struct classify *j, kh_err *err)
 {
 	const uint64_t need = memory_needed(j);
@@ -162,7 +163,7 @@ static int check_memory(const struct classify *j, kh_err *err)
 		       left.limit);
 }
 
-/* Of a dry run, a line for each: what, a tab, bytes or a number. */
+/* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
 static void print_plan(const struct classify *j)
 {
 	const kh_db_header *h = j->db->h;
@@ -179,7 +180,7 @@ static void print_plan(const struct classify *j)
 	       j->o.threads, memory_needed(j));
 }
 
-/* Inputs, outputs and the database, of which the index is left out, are opened; no more. */
+/* Opens inputs, outputs and the database without its index, and nothing more. */
 static int try_all(struct classify *j, kh_err *err)
 {
 	const kh_db_options o = { .no_verify = true, .threads = j->o.threads };
@@ -197,7 +198,7 @@ static int try_all(struct classify *j, kh_err *err)
 	return KH_OK;
 }
 
-/* Where lines wait that have no folder of their own. */
+/* A file in whose folder the spilled lines of the second pass are kept. */
 static const char *beside(const struct classify *j, char **name)
 {
 	const char *file[] = { j->o.output, j->o.classified[0], j->o.unclassified[0] };
@@ -241,7 +242,7 @@ static int check_second(const struct classify *j, kh_err *err)
 		       j->choice.backend->name);
 }
 
-/* Process 0, or the only one. */
+/* What process 0 does, or the only process. */
 static int lead(struct classify *j, kh_err *err)
 {
 	int rc;
@@ -254,7 +255,7 @@ static int lead(struct classify *j, kh_err *err)
 	return kh_run(&j->o, j->db, j->feed, j->m, &j->results, err);
 }
 
-/* All others: no input, no output. */
+/* What all other processes do, which have neither input nor output. */
 static int follow(struct classify *j, kh_err *err)
 {
 	int rc = load_db(j, err);
@@ -275,12 +276,12 @@ static int classify(struct classify *j, kh_err *err)
 	if (j->comm) {
 		const kh_remote_options o = remote_options(j);
 
-		if ((rc = kh_remote_backend(&j->dealing, &o, err)))
+		if ((rc = kh_remote_backend(&j->to_all, &o, err)))
 			return rc;
-		j->deal = (kh_choice) { .backend = &j->dealing, .n = 1 };
+		j->all_processes = (kh_choice) { .backend = &j->to_all, .n = 1 };
 	}
 	j->o.comm = j->comm;
-	j->o.choice = j->comm ? &j->deal : &j->choice;
+	j->o.choice = j->comm ? &j->all_processes : &j->choice;
 	j->o.write_tables = kh_classify_write_tables;
 	j->o.arg = j;
 	kh_classify_feed_options(j);
@@ -291,7 +292,8 @@ static int classify(struct classify *j, kh_err *err)
 	if (j->v.dry_run)
 		return kh_comm_self(j->comm) == 0 ? try_all(j, err) : KH_OK;
 	rc = kh_comm_self(j->comm) == 0 ? lead(j, err) : follow(j, err);
-	return rc || !j->comm ? rc : kh_comm_barrier(j->comm, err);     /* all is well everywhere */
+	/* every process has succeeded */
+	return rc || !j->comm ? rc : kh_comm_barrier(j->comm, err);
 }
 
 static void clear(struct classify *j)

@@ -1,7 +1,7 @@
 /*
- * classify_in.h - inside the command classify: classify_options.c says what the options mean,
- * classify_outputs.c has the files it writes, classify_page.c the page among them, classify.c the
- * run, classify_samples.c those of a sheet
+ * classify_in.h - inside the command classify: classify_options.c checks options and applies
+ * them, classify_outputs.c names and writes reports and summaries, classify_page.c writes the
+ * page, classify.c has one run, classify_samples.c the runs of a sheet of samples
  */
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
@@ -47,42 +47,43 @@ struct classify {
 	kh_feed *feed;
 	kh_db *db;
 	kh_memory_db memory;            /* of --references */
-	char **argv;                    /* of the command, ended by NULL */
+	char **argv;                    /* the command line, ended by NULL */
 	kh_select select;
 	double loaded;                  /* seconds until the database was there */
 	kh_results results;
-	/* of several processes */
+	/* of a run with several processes */
 	kh_comm *comm;                  /* NULL: one process */
 	kh_remote *processes;
-	kh_backend dealing;
-	kh_choice deal;                 /* process 0: that deals tasks to all */
+	kh_backend to_all;              /* of process 0: it sends tasks to all processes */
+	kh_choice all_processes;        /* of process 0: that backend */
 };
 
 /* Checks the options and the n inputs, and fills j->o, j->file and the names of outputs. */
 int kh_classify_options(struct classify *j, int n, char **input, kh_err *err);
-/* How the input is read, when the backend is chosen. */
+/* Sets how the input is read; the backend has to be chosen by then. */
 void kh_classify_feed_options(struct classify *j);
 
-/* What --samples needs and excludes. */
+/* Checks the options that --samples needs and excludes. */
 int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err);
-/* All samples of a sheet; `load` is called when that is known to be right. */
+/* Runs all samples of a sheet; `load` is called once the sheet has been found right. */
 int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_err *err),
 			kh_err *err);
-/* What the summary says of the run under "run", an object; the arguments go into it. */
+/* The object "run" of the summary; takes over the references to its arguments. */
 struct json_t *kh_classify_record(const struct classify *j, struct json_t *inputs,
 				  struct json_t *outputs);
 
 int kh_classify_names(struct classify *j, kh_err *err);
 /* Fails if an output is an input, the database, or another output. */
 int kh_classify_check_files(const struct classify *j, int n, char **input, kh_err *err);
-/* Before the database is loaded: a folder that cannot be written to is told at once. */
+/* Called before the database is loaded, so that a folder that cannot be written to is reported at
+ * once. */
 int kh_classify_open_tables(struct classify *j, kh_err *err);
-/* Can all outputs be made?  They are opened and given up. */
+/* Fails unless all outputs can be made: opens them and gives them up. */
 int kh_classify_try_outputs(struct classify *j, kh_err *err);
-/* The profile of a sample, in the form that the name of its file asks for. */
+/* Writes the profile of a sample, in the format that the name of its file asks for. */
 int kh_classify_profile(const struct classify *j, const char *name, const kh_results *r, kh_buf *b,
 			kh_err *err);
-/* Their contents; `arg` is the struct classify. */
+/* Writes the contents of those files; `arg` is the struct classify. */
 int kh_classify_write_tables(void *arg, kh_err *err);
 void kh_classify_close_outputs(struct classify *j);
 

@@ -163,7 +163,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	if ((rc = check_database(v, err)) || (rc = check_report(v, err)) ||
 	    (rc = check_reads(v, err)))
 		return rc;
-	if (v->minimizer_data && v->zero_counts) { /* some readers divide by the distinct ones */
+	/* some programs divide by the number of distinct minimizers, which would be 0 */
+	if (v->minimizer_data && v->zero_counts) {
 		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
 		v->zero_counts = false;
 	}

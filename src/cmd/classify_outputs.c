@@ -59,7 +59,7 @@ static int add_outputs(kh_paths *p, const struct classify *j, kh_err *err)
 	return rc;
 }
 
-/* What the database is, or is made of. */
+/* Checks the database, or the references that it is made of. */
 static int check_database(const kh_paths *p, const struct classify *j, kh_err *err)
 {
 	const kh_words *table[] = { &j->v.references, &j->v.maps, &j->v.seqids };
@@ -95,7 +95,7 @@ int kh_classify_check_files(const struct classify *j, int n, char **input, kh_er
 }
 
 /* --- report and summary ----------------------------------------------------------- */
-/* All but its name. */
+/* Writes all of it; it has its name only when it is committed. */
 static int write_file(kh_text *out, const kh_buf *b, kh_err *err)
 {
 	int rc = kh_text_put(out, b->p, b->n, NULL, err);
@@ -112,7 +112,7 @@ static int report_text(struct classify *j, kh_buf *b, kh_err *err)
 	return kh_report(b, j->db->tax, &j->results.tally, &o, err);
 }
 
-/* Of what was read and made. */
+/* Records what was read and what was made. */
 static json_t *record(const struct classify *j)
 {
 	const kh_sheet_reads reads = { .path = { j->file[0].v, j->file[1].v },
@@ -147,7 +147,7 @@ static int summary_text(const struct classify *j, kh_buf *b, kh_err *err)
 	return rc;
 }
 
-/* Does a name end so, but for what says that the file is compressed? */
+/* Does a name end so, not counting the ending of a compressed file? */
 static bool ends_with(const char *name, const char *end)
 {
 	const char *dot = kh_text_wants_bgzf(name) ? strrchr(name, '.') : name + strlen(name);
@@ -156,7 +156,7 @@ static bool ends_with(const char *name, const char *end)
 	return n >= m && memcmp(dot - m, end, m) == 0;
 }
 
-/* Behind the last slash. */
+/* The part of a path behind its last slash. */
 static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -222,7 +222,7 @@ int kh_classify_try_outputs(struct classify *j, kh_err *err)
 	for (size_t i = 0; i < sizeof path / sizeof *path && !rc; i++) {
 		kh_out *out = NULL;
 
-		/* what is written in place would be emptied by a look */
+		/* opening a file that is written in place would empty it */
 		if (!path[i] || strcmp(path[i], "-") == 0 ||
 		    (lstat(path[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 			continue;

@@ -14,7 +14,7 @@
 
 enum { FACTS = 10, VALUE = 200 };
 
-/* The facts with their texts. */
+/* Facts about the run, as pairs of label and text. */
 struct facts {
 	kh_page_fact v[FACTS];
 	size_t n;
@@ -38,7 +38,7 @@ static void add(struct facts *f, const char *label, const char *fmt, ...)
 	add_text(f, label, value, false);
 }
 
-/* A word as a shell takes it. */
+/* Appends a word, quoted for a shell where it needs that. */
 static int add_word(kh_buf *b, const char *word, kh_err *err)
 {
 	const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -53,7 +53,7 @@ static int add_word(kh_buf *b, const char *word, kh_err *err)
 	return rc ? rc : kh_buf_add(b, "'", 1, err);
 }
 
-/* Words with a blank before each, and a NUL. */
+/* Appends words, each after a blank, and a NUL. */
 static int add_words(kh_buf *b, const char *const *word, size_t n, kh_err *err)
 {
 	int rc = KH_OK;
@@ -76,7 +76,7 @@ static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 	return rc ? rc : add_words(b, (const char *const *)j->argv, n, err);
 }
 
-/* The first input without its folder and the ends that say what it holds. */
+/* The name of the first input without its folder and without endings such as .fq.gz. */
 static char *sample_name(const struct classify *j, kh_err *err)
 {
 	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
@@ -98,7 +98,7 @@ static char *sample_name(const struct classify *j, kh_err *err)
 	return name;
 }
 
-/* Digits by threes. */
+/* A number with its digits grouped by threes. */
 static const char *grouped(char text[32], uint64_t n)
 {
 	char *p = text + 31;
@@ -146,8 +146,8 @@ static const kh_page_column columns[COLUMNS] = {
 };
 
 struct species {
-	double *number[COLUMNS];        /* by taxon; of columns of numbers */
-	const char **word[COLUMNS];     /* of columns of text */
+	double *number[COLUMNS];        /* by taxon, for columns of numbers */
+	const char **word[COLUMNS];     /* for columns of text */
 	char (*why)[160];
 	kh_page_values column[COLUMNS];
 };
@@ -232,7 +232,7 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 	if (!rc && second)
 		rc = profile_columns(j, &species, err);
 	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
-		inputs.n -= inputs.n > 0;       /* the NUL */
+		inputs.n -= inputs.n > 0;       /* without the NUL */
 		rc = add_words(&inputs, j->file[mate].v, j->file[mate].n, err);
 	}
 	if (!rc && !(rc = command_line(j, &command, err))) {

@@ -23,7 +23,7 @@ enum { REPORT = KH_N_RESULTS, PROFILE, JSON, N_FILES };
 /* The files of a sample. */
 struct files {
 	char *path[N_FILES];            /* NULL: not wanted */
-	kh_text *report, *profile, *json;       /* while it is under way */
+	kh_text *report, *profile, *json;       /* while the sample is under way */
 	json_t *inputs;
 };
 
@@ -80,7 +80,7 @@ static int make_name(char **path, const char *dir, const char *sample, const cha
 	return kh_fail_nomem(err);
 }
 
-/* Files of reads: two for pairs where there is a '#', and one more for single reads beside. */
+/* Names files of reads: with a '#' two for pairs, and one more for single reads beside them. */
 static int name_reads(const kh_sheet_sample *x, const char *dir, const char *name, char **first,
 		      char **single, kh_err *err)
 {
@@ -138,7 +138,7 @@ static int name_files(const struct samples *s, size_t i, kh_err *err)
 	return rc;
 }
 
-/* No output may be another one, or the reads of any sample. */
+/* Fails if an output is also another output, or the reads of any sample. */
 static int check_files(struct samples *s, kh_err *err)
 {
 	const char *sheet = s->j->v.samples;
@@ -200,7 +200,7 @@ static json_t *words(const kh_words *w)
 	return kh_record_paths((char *const *)w->v, w->n);
 }
 
-/* All options on which the files of a sample depend, beside its reads and the database. */
+/* All options that the files of a sample depend on. */
 static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
@@ -238,7 +238,7 @@ json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *out
 }
 
 /* --- a sample --------------------------------------------------------------------- */
-/* Is it there already, from the same reads, parameters and database?  1, 0, < 0 */
+/* Have its files been made already, from the same reads, parameters and database? 1, 0, < 0 */
 static int is_done(const struct samples *s, size_t i, kh_err *err)
 {
 	const struct files *f = &s->files[i];
@@ -266,7 +266,7 @@ static int open_table(kh_text **out, const char *path, kh_monitor *m, kh_err *er
 	return kh_text_open(out, &o, m, err);
 }
 
-/* Its second pass, if it has one. */
+/* Opens its second pass, if it has one. */
 static int open_second(const struct samples *s, const struct files *f, kh_monitor *m,
 		       kh_second **second, kh_err *err)
 {
@@ -353,7 +353,7 @@ static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_S
 	free(b.p);
 	table[0] = f->report;
 	table[1] = f->profile;
-	table[2] = f->json;             /* last: where the summary is, all is */
+	table[2] = f->json;             /* the last file: where the summary is, all others are */
 	return rc ? rc : write_json(s, f, r, err);
 }
 
@@ -384,8 +384,8 @@ static void close_sample(void *arg, size_t i, const kh_results *r, const kh_err 
 	f->inputs = NULL;
 }
 
-/* What one sample gives back, blocks of text before all, is taken by the next: it must not go back
- * to the system in between, which would have to clear all of its pages. */
+/* Memory that one sample frees, mostly blocks of text, is used by the next one. Giving it back to
+ * the system in between would only make the system clear all of its pages again. */
 static void keep_memory(void)
 {
 #if defined M_MMAP_THRESHOLD && defined M_TRIM_THRESHOLD

@@ -10,13 +10,13 @@
 #include "io/output.h"
 
 static const char *command;
-/* SIGBUS: what was mapped is cut off.  The others come of what has been overwritten: offsets in it
- * are followed, and counts in it used, though they have been sound before. */
+/* SIGBUS: the mapped file has been cut off. The others come from a file that has been
+ * overwritten: its offsets and counts are still used, although they were only right before. */
 static const int fault[] = { SIGBUS, SIGSEGV, SIGFPE, SIGABRT };
 enum { N_FAULTS = sizeof fault / sizeof *fault };
 static struct sigaction before[N_FAULTS];
 
-/* Only what POSIX allows in a handler; a line that cannot be written is lost. */
+/* Uses only what POSIX allows in a handler; a line that cannot be written is lost. */
 static void say(const char *const *part, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -32,7 +32,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	while (atomic_flag_test_and_set(&first))
-		pause();                /* several threads fault: the first one ends them all */
+		pause();                /* another thread has failed, too, and ends the program */
 	kh_out_remove_all();
 	if (why) {
 		const char *const part[] = { "kmerhash ", command, ": ", kh_log_prefix(), path,

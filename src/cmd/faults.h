@@ -1,4 +1,4 @@
-/* faults.h - what becomes of a run whose mapped database cannot be read any more */
+/* faults.h - how a run ends whose mapped database cannot be read any more */
 #ifndef KH_CMD_FAULTS_H
 #define KH_CMD_FAULTS_H
 

@@ -34,10 +34,10 @@ static const kh_opt opts[] = {
 	KH_OPTS_END
 };
 
-/* What a walk over the index finds. */
+/* What a pass over the index counts. */
 struct census {
-	uint64_t fill[KH_BUCKET_SLOTS + 1];     /* buckets by entries */
-	uint64_t length[9]; /* lists of 1, 2-3, 4-7, ... 128-254; overpopulated */
+	uint64_t fill[KH_BUCKET_SLOTS + 1];     /* buckets, by their number of entries */
+	uint64_t length[9]; /* lists, by length: 1, 2-3, 4-7, ... 128-254; overpopulated ones */
 	uint64_t carried;                       /* entries in the bucket behind their home */
 	uint64_t buckets;
 };
@@ -53,7 +53,7 @@ static unsigned log2_of(uint32_t n)
 	return i;
 }
 
-/* Counts of locations by taxon go to direct, if it is not NULL. */
+/* Adds the locations of each taxon to direct[], unless that is NULL. */
 static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint64_t *direct)
 {
 	c->length[l->over ? OVER : log2_of(l->n)]++;
@@ -97,7 +97,7 @@ static double per_location(const kh_db_header *h)
 	return h->word_bits / 8.0;
 }
 
-/* Bytes a feature besides those of its locations. */
+/* Bytes for each feature, not counting its locations. */
 static double per_feature(const kh_db_header *h)
 {
 	const double rest = index_bytes(h) - per_location(h) * (double)h->locations;

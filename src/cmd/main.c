@@ -119,7 +119,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kmerhash: standard output: %s\n", strerror(errno));
 		rc = rc ? rc : 1;
 	}
-	if (rc & KH_STATUS_AT_ONCE)     /* what exit() calls might wait for a thread that hangs */
+	/* functions that exit() calls might wait for a thread that hangs */
+	if (rc & KH_STATUS_AT_ONCE)
 		_exit(rc & ~KH_STATUS_AT_ONCE);
 	return rc;
 }

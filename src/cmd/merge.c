@@ -168,7 +168,7 @@ static int write_lines(struct job *j, size_t sample, kh_merge_sink *sink, kh_err
 	return rc;
 }
 
-/* Samples [from, to) as one text. */
+/* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
 	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
@@ -196,7 +196,7 @@ static int write_folder(struct job *j, kh_err *err)
 {
 	int rc = KH_OK;
 
-	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, which says why */
+	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, with a message */
 	kh_temporary_list(j->v.outdir);
 	for (size_t i = 0; i < j->files.n && !rc; i++) {
 		char *path = NULL;

@@ -288,7 +288,8 @@ double kh_cmd_seconds(void)
 	return now - began;
 }
 
-/* VmHWM counts file pages too; those of a mapped database are shared and can be dropped. */
+/* VmHWM counts pages of files, too; those of a mapped database are shared, and the system can
+ * drop them. */
 uint64_t kh_cmd_peak(void)
 {
 	unsigned long long peak = 0, files = 0, x;

@@ -22,9 +22,10 @@ enum kh_opt_kind {
 	KH_OPT_SIZE,            /* uint64_t bytes; K, M, G, T are powers of 1024 */
 	KH_OPT_REAL,            /* double in min..max */
 	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* int, level of the log */
-	KH_OPT_NOTE,            /* of kraken2, without a meaning here: one note */
+	/* an option of kraken2 without a meaning here: accepted with a note */
+	KH_OPT_NOTE,
 	KH_OPT_NOTE_ARG,        /* the same, with an argument */
-	KH_OPT_SILENT           /* of kraken2, always true here: nothing is said */
+	KH_OPT_SILENT           /* an option of kraken2 that always holds here: accepted silently */
 };
 
 typedef struct kh_words {
@@ -58,7 +59,7 @@ typedef struct kh_opt {
 #define KH_UINT(...) KH_NUMBER(KH_OPT_UINT, __VA_ARGS__)
 #define KH_SIZE(...) KH_NUMBER(KH_OPT_SIZE, __VA_ARGS__)
 #define KH_REAL(...) KH_NUMBER(KH_OPT_REAL, __VA_ARGS__)
-/* Options of kraken2 that change nothing here: accepted with a note, or without a word. */
+/* Options of kraken2 that change nothing here: accepted with a note, or silently. */
 #define KH_IGNORED(name_, letter_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE, .help = "as kraken2; ignored" }
 #define KH_IGNORED_ARG(name_, letter_, arg_) \
@@ -66,7 +67,7 @@ typedef struct kh_opt {
 	  .help = "as kraken2; ignored" }
 #define KH_SILENT(name_, letter_, help_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_SILENT, .help = help_ }
-/* How much is said: two rows that every command with a log has. */
+/* The options -q and -v, which every command with a log has. */
 #define KH_OPTS_LOG \
 	{ .name = "quiet", .letter = 'q', .kind = KH_OPT_QUIETER, .help = "errors only" }, \
 	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }
@@ -93,29 +94,30 @@ void kh_usage(const kh_command *c);
 
 /* "kmerhash NAME: message", and the exit status: 2 for KH_EUSAGE, else 1. */
 int kh_cmd_fail(const kh_command *c, const kh_err *err);
-/* The same of all that was found, a line each; 2 if all of it is wrong usage. */
+/* The same for several errors, one a line; 2 if all of them are wrong usage. */
 int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs);
 
-/* Ends the processes of a run; the status of this one, whose command has come to `status`.  With
- * KH_STATUS_AT_ONCE in it nothing that main() could return to may run any more. */
+/* Ends the processes of a run, of which this one has come to `status`; returns its exit status.
+ * With KH_STATUS_AT_ONCE in it nothing that main() could return to may run any more. */
 enum { KH_STATUS_AT_ONCE = 256 };
 int kh_cmd_part(kh_comm *c, int status);
 
 struct kh_paths;
 /* Fails if an output is one of the files of a taxonomy. */
 int kh_cmd_check_taxonomy(const struct kh_paths *p, const char *folder, kh_err *err);
-/* Of a command that only prints: fails if standard output goes to one of these n files. */
+/* For a command that only prints: fails if standard output goes to one of these n files. */
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
 
-/* Seconds that one file of mates may hold up the other: KMERHASH_MATE_TIMEOUT, or 60; 0: for
+/* Seconds that one file of mates may keep the other waiting: KMERHASH_MATE_TIMEOUT, or 60; 0: for
  * ever. */
 double kh_cmd_mate_timeout(void);
 
-/* Threads to use: what was asked for (0: KMERHASH_THREADS, else all CPUs of this
- * process), with a note if that is more than there are CPUs. */
+/* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS or all CPUs of this
+ * process. Prints a note if there are fewer CPUs. */
 unsigned kh_cmd_threads(uint64_t asked);
 
-/* Seconds since the program began; most memory so far in bytes, without mapped files. */
+/* Seconds since the program began; the most memory that it has had, in bytes, without mapped
+ * files. */
 double kh_cmd_seconds(void);
 uint64_t kh_cmd_peak(void);
 

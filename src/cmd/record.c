@@ -59,7 +59,7 @@ static int digest_file(const char *path, uint64_t *digest, kh_err *err)
 	return rc;
 }
 
-/* What cannot be looked at is told when it is opened. */
+/* An input that cannot be looked at here is reported when it is opened. */
 static json_t *input(const char *path)
 {
 	struct stat st;
@@ -161,7 +161,8 @@ json_t *kh_record_host(void)
 			 "cpus", (int)kh_cpus());
 }
 
-/* --- the same again? -------------------------------------------------------------- */
+/* --- would this run give the same?
+ * -------------------------------------------------------------- */
 static bool outputs_there(const json_t *outputs)
 {
 	size_t i;
@@ -173,7 +174,7 @@ static bool outputs_there(const json_t *outputs)
 	return json_is_array(outputs);
 }
 
-/* Databases may be moved. */
+/* The path does not count, as a database may be moved. */
 static bool same_database(const json_t *a, const json_t *b)
 {
 	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum"));

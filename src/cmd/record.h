@@ -1,5 +1,6 @@
 /*
- * record.h - what a run was made of, so that it can be told later whether it would be the same
+ * record.h - what the results of a run were made of, so that a later run can find out whether it
+ * would give the same
  *
  * It stands in the summary of a sample under "run": what may differ between two runs that give the
  * same calls, such as the names of files, has its place there.
@@ -16,21 +17,22 @@
 /* A path as JSON has it: bytes that are no UTF-8 are shown as '?'. */
 json_t *kh_record_path(const char *path);
 
-/* The files of a sample: path, size, time of change.  `digest`: and XXH3 of their bytes. */
+/* The files of a sample: path, size, time of change; with `digest` also the XXH3 of their bytes. */
 json_t *kh_record_inputs(const kh_sheet_sample *s, bool digest, kh_err *err);
-/* Adds the digests to that; fails if a file is not what it was. */
+/* Adds the digests to that; fails if a file has changed since. */
 int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, kh_err *err);
 
-/* Those of n paths that are not NULL. */
+/* An array of those of n paths that are not NULL. */
 json_t *kh_record_paths(char *const *path, size_t n);
 
-/* The database, by the checksum of its header, which has those of all else. */
+/* The database, identified by the checksum of its header, which covers the other checksums. */
 json_t *kh_record_database(const kh_db *db);
-/* Of the machine. */
+/* Facts about the machine. */
 json_t *kh_record_host(void);
 
-/* Does the summary in a file tell of a run of the same version, inputs, parameters and database
- * as `record` (an object with these members)?  What it lists as its outputs must be there. */
+/* Does the summary in a file come from a run with the same version, inputs, parameters and
+ * database as in `record` (an object with these members), and are the outputs that it lists
+ * there? */
 bool kh_record_same(const char *summary, const json_t *record);
 
 #endif

@@ -21,7 +21,7 @@ static void on_signal(int sig)
 	sigaddset(&set, sig);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	raise(sig);
-	_exit(128 + sig);       /* process 1 of a container does not die of a signal */
+	_exit(128 + sig);       /* a signal does not end process 1 of a container */
 }
 
 void kh_cmd_signals(void)

@@ -28,7 +28,7 @@ static ssize_t write_patiently(void *cookie, const char *p, size_t n)
 	return (ssize_t)done;
 }
 
-/* The flag is shared with other processes and is theirs: it stays. */
+/* Waits rather than clears O_NONBLOCK, as that flag is shared with other processes. */
 static void wait_for_room(FILE **stream, int fd, void *cookie)
 {
 	const cookie_io_functions_t io = { .write = write_patiently };
@@ -44,8 +44,9 @@ static void wait_for_room(FILE **stream, int fd, void *cookie)
 	*stream = f;
 }
 
-/* A standard stream that is closed would be the next file to be opened, and what is said on it
- * would be written there.  What takes its place can only be used the wrong way round. */
+/* If a standard stream is closed, the next file to be opened would take its number, and messages
+ * would be written into that file. So /dev/null takes the number, opened for the direction that
+ * is not used. */
 static int fill(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

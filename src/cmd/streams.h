@@ -1,11 +1,12 @@
-/* streams.h - the standard streams and the stack, as whoever started the program left them */
+/* streams.h - makes the standard streams and the stack fit for use, however the program was
+ * started */
 #ifndef KH_CMD_STREAMS_H
 #define KH_CMD_STREAMS_H
 
-/* Makes what the program prints safe: descriptors 0 to 2 are open, and what is printed waits if
- * one does not block and has no room.  0, or -1: /dev/null cannot be opened. */
+/* Opens those of the descriptors 0 to 2 that are closed, and makes printing wait where a
+ * descriptor does not block and has no room. 0, or -1: /dev/null cannot be opened. */
 int kh_cmd_streams(void);
-/* A stack of KH_STACK bytes at least.  0, or -1: the limit does not allow that. */
+/* Makes sure of a stack of at least KH_STACK bytes. 0, or -1: the limit does not allow that. */
 enum { KH_STACK = 1 << 20 };
 int kh_cmd_stack(void);
 

@@ -44,7 +44,7 @@ static json_t *run(const kh_summary *s)
 	return o;
 }
 
-/* Whether calls were changed, and how many. */
+/* Whether the second pass changed calls, and how many. */
 static json_t *sample(const kh_second_result *r)
 {
 	const char *state = r->model->changes ? "changed"
@@ -56,7 +56,7 @@ static json_t *sample(const kh_second_result *r)
 			 "least_fragments", (json_int_t)KH_SAMPLE_LEAST);
 }
 
-/* The members that are NULL for want of memory make this NULL, too. */
+/* NULL if memory ran out for any of its members. */
 static json_t *summary(const kh_summary *s)
 {
 	json_t *options = json_pack("{s:f, s:b}", "confidence", s->confidence,

@@ -7,8 +7,8 @@
 #include "run/format.h"
 #include "run/run.h"
 
-/* Counts and parameters are the same for any device and number of threads; what may differ is
- * gathered under "run". */
+/* Counts and parameters do not depend on the device or the number of threads; what may differ
+ * stands under "run". */
 typedef struct kh_summary {
 	const kh_db_header *db;
 	const kh_run_summary *counts;
@@ -17,7 +17,7 @@ typedef struct kh_summary {
 	const char *backend;
 	unsigned processes, threads;
 	const kh_second_result *second; /* NULL: there was no second pass */
-	struct json_t *record;          /* more members of "run"; NULL: none */
+	struct json_t *record;          /* further members of "run"; NULL: none */
 	double seconds_database;        /* from the start until all devices had it */
 } kh_summary;
 

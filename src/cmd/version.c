@@ -55,7 +55,7 @@ static void print_libraries(void)
 	putchar('\n');
 }
 
-/* Of the instruction sets for which there is code of its own. */
+/* Prints which instruction sets are used, of those that have code of their own. */
 static void print_cpu(void)
 {
 	printf("cpu\t%u threads may run at once; ", kh_cpus());
