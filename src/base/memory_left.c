@@ -55,10 +55,10 @@ static void lower(kh_memory_left *left, uint64_t bytes, const char *limit)
 }
 
 /* --- control groups --------------------------------------------------------------- */
-/* What the files of one version are called. */
+/* The names of the files of one version of control groups. */
 struct version {
 	const char *mount;
-	const char *limit[2];           /* the least of these counts */
+	const char *limit[2];           /* the smallest of these counts */
 	const char *usage;
 	const char *droppable[2];       /* pages of files, in memory.stat */
 };
@@ -93,8 +93,8 @@ static void look_at_group(const struct version *v, const char *folder, kh_memory
 	lower(left, limit > used ? limit - used : 0, "in its control group");
 }
 
-/* The group and all above it, which limit it as well.  In a container the path may be that which
- * the host sees; then only the group that is mounted can be looked at. */
+/* Looks at the group and at all above it, which limit it as well. In a container the path may be
+ * one of the host; then only the group that is mounted there can be looked at. */
 static void look_at_groups(const struct version *v, const char *root, const char *group,
 			   kh_memory_left *left)
 {
@@ -167,7 +167,7 @@ uint64_t kh_address_space_left(void)
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-/* Of one thread, as the C library makes it. */
+/* Bytes of the stack that the C library gives a thread. */
 static uint64_t stack_size(void)
 {
 	struct rlimit limit;

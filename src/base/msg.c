@@ -15,7 +15,7 @@
 static enum kh_level log_level = KH_INFO;
 static char process_prefix[24];
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
-static bool progress_shown;              /* under that lock */
+static bool progress_shown;              /* guarded by that lock */
 
 int kh_fail(kh_err *e, int code, const char *fmt, ...)
 {
@@ -57,7 +57,7 @@ const char *kh_log_prefix(void)
 	return process_prefix;
 }
 
-/* Under the lock of the terminal. */
+/* The caller holds the lock of the terminal. */
 static void wipe_progress(void)
 {
 	if (progress_shown)
@@ -97,7 +97,7 @@ void kh_progress(const char *fmt, ...)
 	const time_t now = time(NULL);
 	va_list ap;
 
-	/* of all threads that come within a second, one shows something */
+	/* of all threads that come here within a second, only one prints */
 	if (now == atomic_exchange(&last, now) || log_level < KH_INFO || process_prefix[0] ||
 	    !isatty(STDERR_FILENO))
 		return;

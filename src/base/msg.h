@@ -17,7 +17,7 @@ enum {
 	KH_ECANCEL = -7     /* stopped: another thread failed first, or a signal came */
 };
 
-/* Filled by whoever first decides which error it is; callers pass the code on. */
+/* Filled by the function that first knows which error it is; its callers pass the code on. */
 typedef struct kh_err {
 	int code;
 	char msg[512];
@@ -41,8 +41,8 @@ enum kh_level { KH_SILENT = -1, KH_ERROR, KH_WARN, KH_INFO, KH_DEBUG };
 
 /* Only commands and what they are made of log; lib/kmerhash.h is silent. */
 void kh_log_level(enum kh_level level);
-/* Of several processes: 0 alone says how things go; warnings, errors and what -v adds carry the
- * others' number. */
+/* With several processes, only process 0 logs progress and results; warnings, errors and what -v
+ * adds come from all, with the number of the process. */
 void kh_log_process(unsigned number);
 /* "" or "process N: ", to put in front of a message. */
 const char *kh_log_prefix(void);

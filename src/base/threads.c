@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-/* Conditions of those that wait for a ticket: one wakes, not all. */
+/* Conditions on which threads wait for their tickets: several, so that not all threads wake for
+ * one ticket. */
 enum { CONDITIONS = 64 };
-enum { STACK = 1 << 20 };                /* bytes of a thread's, at least */
+enum { STACK = 1 << 20 };                /* least size of a thread's stack, in bytes */
 
 struct kh_monitor {
 	pthread_mutex_t mu;
-	struct watched {                /* every condition that somebody may wait on */
+	struct watched {                /* every condition that a thread may wait on */
 		pthread_cond_t *cv;
 		size_t n;
 	} *watched;
@@ -311,7 +312,7 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 		pthread_mutex_lock(&o->m->mu);
 		o->delivering = false;
 		pthread_cond_broadcast(&o->cv[o->next++ % CONDITIONS]);
-		/* lets one more ticket in: the last of the window */
+		/* the window now has room for one more ticket, its last */
 		pthread_cond_broadcast(&o->cv[(o->next + o->window - 1) % CONDITIONS]);
 	}
 	if (o->m->stopped)
@@ -359,7 +360,7 @@ struct kh_threads {
 	struct worker worker[];
 };
 
-/* As large as the limit says, but not too small for what workers do. */
+/* As large as the limit on stacks, but large enough for the workers. */
 static void set_stack(pthread_attr_t *attr)
 {
 	size_t size;
@@ -369,7 +370,7 @@ static void set_stack(pthread_attr_t *attr)
 		pthread_attr_setstacksize(attr, STACK);
 }
 
-/* Threads from .. n - 1. */
+/* Starts the threads from .. n - 1. */
 static int threads_new(kh_threads **out, const struct worker *model, unsigned from, unsigned n,
 		       kh_err *err)
 {

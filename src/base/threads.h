@@ -27,12 +27,12 @@ typedef struct kh_monitor kh_monitor;
 
 int kh_monitor_new(kh_monitor **m, kh_err *err);
 void kh_monitor_free(kh_monitor *m);
-/* First error wins; wakes all.  `e` may be NULL: just stop. Returns code. */
+/* Keeps the first error and wakes all waiting threads. `e` may be NULL: just stop. Returns code. */
 int kh_monitor_stop(kh_monitor *m, const kh_err *e);
 bool kh_monitor_stopped(kh_monitor *m);
 /* The first error, to *err; KH_ECANCEL if it stopped without one, 0 if it did not stop. */
 int kh_monitor_error(kh_monitor *m, kh_err *err);
-/* Around the setting of what kh_event_wait looks at. */
+/* To be held while setting a flag that kh_event_wait looks at. */
 void kh_monitor_lock(kh_monitor *m);
 void kh_monitor_unlock(kh_monitor *m);
 
@@ -42,13 +42,13 @@ typedef struct kh_queue kh_queue;
 int kh_queue_new(kh_queue **q, kh_monitor *m, size_t cap, kh_err *err);
 void kh_queue_free(kh_queue *q);
 void kh_queue_push(kh_queue *q, void *item);        /* never blocks: the capacity suffices */
-/* The same, of a pool: what was used last is taken next, while it is in the caches. */
+/* The same for a pool: the item used last is taken next, as it may still be in the caches. */
 void kh_queue_give_back(kh_queue *q, void *item);
 void *kh_queue_pop(kh_queue *q);                    /* blocks; NULL: stopped */
 void *kh_queue_try(kh_queue *q);                    /* NULL: empty or stopped */
 
-/* Wakes those who wait until some flag of theirs is set; flags are set under the monitor's lock,
- * before kh_event_set. */
+/* Wakes the threads that wait for a flag; flags are set under the lock of the monitor, before
+ * kh_event_set. */
 typedef struct kh_event kh_event;
 
 int kh_event_new(kh_event **e, kh_monitor *m, kh_err *err);
@@ -56,11 +56,10 @@ void kh_event_free(kh_event *e);
 void kh_event_set(kh_event *e);                      /* wakes all */
 int kh_event_wait(kh_event *e, const bool *set);        /* 0, or KH_ECANCEL */
 
-/* Ordered delivery: items come in any order under their tickets, `fn` is called for
- * 0, 1, 2, ... by whichever thread brings the next one, one call at a time, outside
- * the lock: nobody has to wake before the next one can be called.  `window` bounds how far
- * ahead a ticket may be: kh_order_put blocks while ticket >= next + window. A non-zero
- * result of fn stops the run. */
+/* Ordered delivery: items come in any order under their tickets, `fn` is called for 0, 1, 2, ...
+ * by whichever thread brings the next one, one call at a time, outside the lock: so no thread has
+ * to wake up before the next call. `window` bounds how far ahead a ticket may be: kh_order_put
+ * blocks while ticket >= next + window. A non-zero result of fn stops the run. */
 typedef struct kh_order kh_order;
 typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 
@@ -78,7 +77,7 @@ int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
  * failing fn stops the monitor.  Returns the first error, in *err. */
 typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
 int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
-/* The same beside the caller, who waits for them in join, which gives the first error. */
+/* The same, but the caller goes on beside them; join waits for them and gives the first error. */
 typedef struct kh_threads kh_threads;
 int kh_threads_start(kh_threads **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg,
 		     kh_err *err);

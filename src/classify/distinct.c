@@ -39,10 +39,10 @@ int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t 
 	s->found[taxon] += n;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t h = kh_fmix64(key[i] + 1), rest = h << KH_HLL_BITS | KH_HLL_SIZE / 2;
-		uint8_t rank = (uint8_t)(1 + __builtin_clzll(rest));
+		uint8_t zeros = (uint8_t)(1 + __builtin_clzll(rest));
 		uint8_t *r = &reg[h >> (64 - KH_HLL_BITS)];
 
-		*r = rank > *r ? rank : *r;
+		*r = zeros > *r ? zeros : *r;
 	}
 	return KH_OK;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { STUCK = 8 }; /* seconds that the carrier may take for a turn, after a failure */
+enum { STUCK = 8 }; /* seconds that the carrier may need for one turn of its loop after a failure */
 
 /* --- packets ---------------------------------------------------------------------- */
 void kh_packets_push(kh_packets *l, kh_packet *p)
@@ -130,7 +130,8 @@ int kh_comm_open(kh_comm **out, kh_err *err)
 	if (rc && !c->stuck)
 		comm_free(c);
 	else
-		*out = c;               /* stuck: its thread still has it, and close tells so */
+		/* stuck: its thread still uses it, and kh_comm_close reports that */
+		*out = c;
 	return rc;
 }
 
@@ -148,7 +149,7 @@ struct timespec kh_comm_after(double seconds)
 	return t;
 }
 
-/* The carrier may hang in MPI when a peer is gone: then it is not waited for. */
+/* The carrier may hang in MPI when a peer is gone; then it is not waited for. */
 int kh_comm_close(kh_comm *c)
 {
 	int status;
@@ -219,7 +220,7 @@ void kh_comm_fail(kh_comm *c, const kh_err *e)
 	kh_comm_set_failure(c, e->code ? e->code : KH_EIO, false, msg);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static int failed(const kh_comm *c, kh_err *err)
 {
 	return c->failure.code ? kh_fail(err, c->failure.code, "%s", c->failure.msg) : KH_OK;
@@ -299,7 +300,8 @@ int kh_comm_post(kh_comm *c, unsigned to, unsigned channel, void *p, size_t n, k
 	return KH_OK;
 }
 
-/* The list whose first message came first, of processes from .. to - 1 and some channels. */
+/* Of the lists of processes from .. to - 1 and some channels, the one whose first message is the
+ * oldest. */
 static kh_packets *earliest(const kh_comm *c, unsigned from, unsigned to, unsigned channels)
 {
 	kh_packets *best = NULL;
@@ -359,7 +361,7 @@ static int post_copy(kh_comm *c, unsigned to, const void *p, size_t n, kh_err *e
 	return kh_comm_post(c, to, KH_CHANNEL_COLLECTIVE, copy, n, err);
 }
 
-/* A message of n bytes from a process, to p. */
+/* Takes a message of n bytes from a process into p. */
 static int take_into(kh_comm *c, unsigned from, void *p, size_t n, kh_err *err)
 {
 	kh_message m;
@@ -378,7 +380,7 @@ static int take_into(kh_comm *c, unsigned from, void *p, size_t n, kh_err *err)
 	return rc;
 }
 
-/* Down a tree: in each round those who have it double. */
+/* Down a tree: in each round twice as many processes have it. */
 int kh_comm_broadcast(kh_comm *c, unsigned root, void *p, size_t n, kh_err *err)
 {
 	const unsigned me = (c->self + c->size - root) % c->size;
@@ -395,7 +397,7 @@ int kh_comm_broadcast(kh_comm *c, unsigned root, void *p, size_t n, kh_err *err)
 	return rc;
 }
 
-/* Up the same tree to process 0, and down. */
+/* Sums up the same tree to process 0, then sends the result down. */
 int kh_comm_sum(kh_comm *c, uint64_t *x, size_t n, kh_err *err)
 {
 	uint64_t *y = kh_array(n, sizeof *y, err);
@@ -426,7 +428,7 @@ int kh_comm_barrier(kh_comm *c, kh_err *err)
 	return kh_comm_sum(c, &nothing, 1, err);
 }
 
-/* One message from each process, in their order. */
+/* Takes one message from each process, in the order of processes. */
 static int take_all(kh_comm *c, void **recv, size_t *got, kh_err *err)
 {
 	int rc = KH_OK;

@@ -22,29 +22,32 @@
 
 typedef struct kh_comm kh_comm;
 
-/* *c is NULL if this process is a run of its own: then nothing below is called.  It is one
- * unless a launcher's variables in the environment speak of several (KH_COMM=off: even then). */
-/* Fails if MPI does not start within five time-outs; then *c is not NULL, only to be closed. */
+/* *c is NULL if this process is a run of its own: then nothing below is called. It is one unless
+ * variables that launchers set in the environment speak of several; with KH_COMM=off it is one
+ * even then. */
+/* Fails if MPI does not start within five time-outs; *c, which is not NULL then, can only be
+ * closed. */
 int kh_comm_open(kh_comm **c, kh_err *err);
-/* Ends all processes in order, when each has come here; NULL is fine.  After a failure it waits
- * for processes that live only.  0; or, if the processes cannot end in order, the status that this
- * one has to end with at once, by _exit(): a thread of it hangs in MPI, and would hang what
- * exit() calls. */
+/* Ends all processes in order, when each has called it; NULL is fine. After a failure it waits
+ * only for processes that are still alive. 0; or, if the processes cannot end in order, the
+ * status that this one has to end with at once, by _exit(): a thread of it hangs in MPI, and
+ * would hang what exit() calls. */
 int kh_comm_close(kh_comm *c);
 /* Seconds that a process may be silent: KH_COMM_TIMEOUT, or 60. */
 int kh_comm_timeout(double *seconds, kh_err *err);
-/* This process has failed with *e: tells the others, whose calls then fail with its code,
- * naming it. */
+/* Tells the others that this process has failed with *e. Their calls then fail with its code, and
+ * a message that names it. */
 void kh_comm_fail(kh_comm *c, const kh_err *e);
-/* 0, or how the run has failed: for loops that compute long without a message.  NULL is fine. */
+/* 0, or the error that the run has failed with: for long loops that take no message. NULL is
+ * fine. */
 int kh_comm_check(kh_comm *c, kh_err *err);
 
 unsigned kh_comm_self(const kh_comm *c);        /* NULL: 0 of 1 */
 unsigned kh_comm_size(const kh_comm *c);
 
-/* Fails if an input is the standard one, as that is no good to one of several processes: mpirun
- * that is stopped ends it before the process, and a part of the input would pass for all of
- * it.  NULL is fine. */
+/* Fails if an input is standard input, which several processes cannot rely on: an mpirun that is
+ * stopped closes it before it ends the process, and a part of the input would pass for all of it.
+ * NULL is fine. */
 int kh_comm_check_input(const kh_comm *c, bool standard, kh_err *err);
 
 /* --- messages --------------------------------------------------------------------- */
@@ -52,13 +55,15 @@ int kh_comm_check_input(const kh_comm *c, bool standard, kh_err *err);
 enum kh_channel {
 	KH_CHANNEL_COLLECTIVE,          /* comm.c: the collectives below */
 	/* build: index/pairs_exchange.c, db/write_parts.c */
-	KH_CHANNEL_PAIRS_ASK,           /* for a process's pairs of a range */
+	KH_CHANNEL_PAIRS_ASK,           /* asks a process for its pairs of a range */
 	KH_CHANNEL_PAIRS,               /* the answer */
-	KH_CHANNEL_TAIL,                /* of a process's part of the file, to the next process */
+	/* the end of a process's part of the file, for the next process */
+	KH_CHANNEL_TAIL,
 	/* classify: remote/ */
-	KH_CHANNEL_JOB,                 /* process 0 -> one that does it */
+	KH_CHANNEL_JOB,                 /* process 0 -> the process that does it */
 	KH_CHANNEL_CALLS,               /* back */
-	KH_CHANNEL_LOOKUP,              /* who does a job -> an owner of a part of the index */
+	/* the process that does a job -> an owner of a part of the index */
+	KH_CHANNEL_LOOKUP,
 	KH_CHANNEL_LISTS,               /* back */
 	KH_CHANNEL_STOP,                /* process 0 -> all: there are no more jobs */
 	KH_CHANNEL_END,                 /* all -> process 0: what was counted */
@@ -67,23 +72,23 @@ enum kh_channel {
 
 typedef struct kh_message {
 	unsigned from, channel;
-	void *p;                        /* malloc'd, the taker's */
+	void *p;                        /* malloc'd; the caller frees it */
 	size_t n;
 } kh_message;
 
 /* Takes over p (malloc'd, or NULL if n is 0), also when it fails.  Never waits for the peer.  A
  * process may post to itself. */
 int kh_comm_post(kh_comm *c, unsigned to, unsigned channel, void *p, size_t n, kh_err *err);
-/* The first message that came on one of the channels (bits of `channels`).  `wait`: until there is
- * one; else m->p and m->n are 0 and m->from is KH_NOBODY if there is none. */
+/* Takes the oldest message on some channels (bits of `channels`). With `wait` it waits for one;
+ * otherwise, if there is none, m->p and m->n are 0 and m->from is KH_NOBODY. */
 #define KH_NOBODY UINT32_MAX
 int kh_comm_take(kh_comm *c, unsigned channels, bool wait, kh_message *m, kh_err *err);
-/* The same, from one process. */
+/* The same for messages from one process. */
 int kh_comm_take_from(kh_comm *c, unsigned from, unsigned channel, kh_message *m, kh_err *err);
 
 /* --- collectives ------------------------------------------------------------------ */
 int kh_comm_barrier(kh_comm *c, kh_err *err);
-/* p of process `root` to all. */
+/* Sends p of process `root` to all. */
 int kh_comm_broadcast(kh_comm *c, unsigned root, void *p, size_t n, kh_err *err);
 /* Sums of n numbers over all processes, modulo 2^64. */
 int kh_comm_sum(kh_comm *c, uint64_t *x, size_t n, kh_err *err);
@@ -91,7 +96,7 @@ int kh_comm_sum(kh_comm *c, uint64_t *x, size_t n, kh_err *err);
  * (malloc'd) of got[r] bytes. */
 int kh_comm_all_to_all(kh_comm *c, const void *const *send, const size_t *n, void **recv,
 		       size_t *got, kh_err *err);
-/* n bytes of each process, to all: recv[r] (malloc'd) of got[r] bytes. */
+/* Sends n bytes of each process to all: recv[r] (malloc'd) has got[r] bytes. */
 int kh_comm_all_gather(kh_comm *c, const void *p, size_t n, void **recv, size_t *got,
 		       kh_err *err);
 

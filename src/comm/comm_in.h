@@ -13,7 +13,8 @@
 typedef struct kh_packet {
 	struct kh_packet *next;
 	unsigned peer, channel;
-	uint64_t number;                /* in order of coming; going out: transfers under way */
+	/* coming in: their order; going out: the number of transfers under way */
+	uint64_t number;
 	void *p;
 	size_t n;
 } kh_packet;
@@ -28,17 +29,18 @@ struct kh_comm {
 	pthread_t carrier;
 	/* under the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t came; /* a message, or a failure, or the end of opening or closing */
-	pthread_cond_t posted;          /* something for the carrier */
+	pthread_cond_t came; /* signals a message, a failure, or the end of opening or closing */
+	pthread_cond_t posted;          /* signals that there is something for the carrier */
 	kh_packets *inbox;              /* of each process, KH_CHANNELS each */
 	kh_packets outbox;
 	uint64_t n_came;
-	bool open; /* MPI can be used; false again when all processes have parted */
+	bool open; /* MPI can be used; false again when all processes have said BYE */
 	bool closing, ended;
 	bool stuck;                     /* MPI_Init has not come back in time */
-	uint64_t turns;                 /* of the carrier: it is not stuck in MPI */
+	/* turns of the loop of the carrier: while they grow, it is not stuck in MPI */
+	uint64_t turns;
 	kh_err failure;                 /* code 0: none yet */
-	bool told;                      /* the others know of it */
+	bool told;                      /* the other processes know of it */
 };
 
 void kh_packets_push(kh_packets *l, kh_packet *p);
@@ -55,7 +57,7 @@ int kh_comm_carry(kh_comm *c, kh_err *err);
 void kh_comm_deliver(kh_comm *c, kh_packet *p);
 kh_packets kh_comm_outgoing(kh_comm *c);
 void kh_comm_set_failure(kh_comm *c, int code, bool told, const char *msg);
-/* So many seconds from now, for pthread_cond_timedwait. */
+/* The time so many seconds from now, for pthread_cond_timedwait. */
 struct timespec kh_comm_after(double seconds);
 /* Sleeps for so many seconds, or until something is posted. */
 void kh_comm_nap(kh_comm *c, double seconds);

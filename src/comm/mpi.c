@@ -5,10 +5,10 @@
  * has stopped in the middle of a transfer cannot stop this process, and its silence is
  * noticed.  MPI keeps the order of messages between two processes, whatever their tags.
  *
- * Ranks part by a BYE each to all; who has all of them may call MPI_Finalize.  Until its BYE a
- * process gives signs of life, also to those that have come to their end: they wait for it as
- * long as it does.  After a failure, where that would be to wait for a peer that is gone,
- * MPI_Abort ends the run.
+ * At its end, a process sends a BYE to all others; when it has got theirs, it may call
+ * MPI_Finalize. Until its BYE it gives signs of life, also to processes that have sent theirs and
+ * wait for it. After a failure, where that would mean to wait for a peer that is gone, MPI_Abort
+ * ends the run.
  */
 #include <config.h>
 #include "comm/mpi_in.h"
@@ -21,7 +21,8 @@
 #include <sys/prctl.h>
 #include "base/mem.h"
 
-enum { FINAL = 3 };                     /* seconds to part in order after a failure */
+/* seconds that processes have to end in order after a failure */
+enum { FINAL = 3 };
 enum { START = 5 };                     /* time-outs that MPI_Init may take */
 
 /* --- signs of life ---------------------------------------------------------------- */
@@ -63,7 +64,7 @@ static void miss(struct carrier *t, double now)
 }
 
 /* --- the end ---------------------------------------------------------------------- */
-/* What the process's threads want of the carrier: to tell of a failure, to part. */
+/* What the threads of the process ask of the carrier: to report a failure, to say BYE. */
 static bool has_failed(struct carrier *t, bool *closing)
 {
 	kh_comm *c = t->c;
@@ -71,7 +72,7 @@ static bool has_failed(struct carrier *t, bool *closing)
 	pthread_mutex_lock(&c->lock);
 	bool tell = c->failure.code && !c->told && !t->told && !t->bye;
 
-	if (c->failure.code && !t->told)        /* while it is sent, it stays */
+	if (c->failure.code && !t->told)        /* the message must not change while it is sent */
 		t->failure = c->failure;
 	*closing = c->closing && !c->outbox.first;
 	pthread_mutex_unlock(&c->lock);
@@ -142,7 +143,8 @@ static void run(struct carrier *t)
 			return;
 		if (busy)
 			t->since = now;
-		/* The longer nothing comes the rarer it looks: idle, it takes no time of a core. */
+		/* The longer nothing comes, the less often it looks, so that it takes no CPU time
+		 * when idle. */
 		double nap = (now - t->since) / 4;
 		double most = kh_move_under_way(t) ? 1e-4 : 1e-3;
 		kh_comm_nap(t->c, nap < 2e-5 ? 2e-5 : nap > most ? most : nap);
@@ -225,7 +227,8 @@ int kh_comm_carry(kh_comm *c, kh_err *err)
 		return rc;
 	}
 	c->stuck = false;
-	/* another process may have failed by now: that is not this */
+	/* c->open counts, as another process may have failed by now, which is not a failure to
+	 * open */
 	rc = c->open ? KH_OK : c->failure.code;
 	if (rc)
 		*err = c->failure;

@@ -165,7 +165,8 @@ static bool look(struct carrier *t)
 	}
 }
 
-/* A chunk of a message that goes on, or went on: takes over f->p.  *all: the whole message. */
+/* Adds a chunk to the message that it is a part of, and takes over f->p. *all: the whole message,
+ * if it is complete. */
 static bool join(struct carrier *t, struct peer *p, const flight *f, char **all, size_t *n)
 {
 	unsigned ch = (unsigned)f->tag % KH_CHANNELS;
@@ -193,7 +194,7 @@ static bool join(struct carrier *t, struct peer *p, const flight *f, char **all,
 	return true;
 }
 
-/* What has come from a process, whole. */
+/* Handles a transfer from a process that is complete. */
 static void take_in(struct carrier *t, unsigned from, const flight *f)
 {
 	struct peer *p = &t->peer[from];
@@ -276,7 +277,7 @@ void kh_move_alive(struct carrier *t, unsigned to)
 		kh_carrier_fail(t, "out of memory");
 		return;
 	}
-	if (p->alive->tag == TAG_ALIVE)         /* there was one */
+	if (p->alive->tag == TAG_ALIVE)         /* there was one before */
 		check(t, MPI_Test(&p->alive->request, &done, MPI_STATUS_IGNORE), "MPI_Test");
 	p->alive->tag = TAG_ALIVE;
 	if (done)

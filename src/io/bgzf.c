@@ -118,7 +118,7 @@ static void put32(unsigned char *at, uint32_t x)
 		at[i] = (unsigned char)x;
 }
 
-/* One stored block: what does not shrink. */
+/* Stores text that does not shrink in one block. */
 static size_t store_raw(const void *p, size_t n, unsigned char *out)
 {
 	out[0] = 1;

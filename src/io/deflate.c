@@ -73,8 +73,8 @@ static inline void copy_match(uint16_t *to, size_t dist, size_t n)
 	}
 }
 
-/* The input, 57 bits or more at a time.  The bits in `bits` above the `n` that count are right
- * too: they are put there again. */
+/* The input, 57 bits or more at a time. The bits in `bits` above the `n` that count are right,
+ * too: a later read puts the same bits there. */
 struct reader {
 	const uint8_t *in;
 	uint64_t bits;
@@ -123,7 +123,7 @@ static inline uint32_t sub_entry(const uint32_t *sub, const struct reader *r, ui
 	return sub[r->bits & ((1u << (e >> 12 & 15)) - 1)];
 }
 
-/* Where the loop stands when it ends. */
+/* Saves where the loop stands when it ends. */
 static enum kh_deflate_state stop(kh_deflate *d, const struct reader *r, const uint16_t *out,
 				  enum kh_deflate_state state)
 {

@@ -1,14 +1,15 @@
 /*
  * deflate.h - deflate data (RFC 1951) decoded from the start of any block
  *
- * A match copies from the 32 KiB of text in front of it, which is not known to who begins in the
- * middle of a stream.  So text is decoded to symbols of 16 bits: below 256 a byte, otherwise
- * KH_DEFLATE_MARK + i, which stands for byte i of the 32 KiB in front of the first symbol.  Marks
- * are copied like bytes.  When the 32 KiB are known, a table of 65536 entries turns symbols into
- * bytes.  The idea is that of Kerbiriou and Chikhi, "Parallel decompression of gzip-compressed
- * files and random access to DNA sequences" (2019, arXiv 1905.07224), for texts; Knespel and
- * Brunst, "Rapidgzip: parallel decompression and seeking in gzip files using cache prefetching"
- * (HPDC 2023, pages 295-307), have it for any data, with guesses that are proven later.
+ * A match copies from the 32 KiB of text in front of it, which is not known where decoding begins
+ * in the middle of a stream. So text is decoded to symbols of 16 bits: below 256 a byte,
+ * otherwise KH_DEFLATE_MARK + i, which stands for byte i of the 32 KiB in front of the first
+ * symbol. Marks are copied like bytes. When the 32 KiB are known, a table of 65536 entries turns
+ * symbols into bytes. The idea is that of Kerbiriou and Chikhi, "Parallel decompression of
+ * gzip-compressed files and random access to DNA sequences" (2019, arXiv 1905.07224), for texts;
+ * Knespel and Brunst, "Rapidgzip: parallel decompression and seeking in gzip files using cache
+ * prefetching" (HPDC 2023, pages 295-307), have it for any data, with guesses that are proven
+ * later.
  *
  * What is refused here is at least what zlib refuses: tables that are incomplete or too full, no
  * code for the end of the block, distances to before the first byte.  Nothing is read beyond
@@ -77,7 +78,7 @@ void kh_deflate_finder_init(kh_deflate_finder *f);
 /* The first place from bit `from` on and below `to` that looks like one: a guess that only decoding
  * can prove.  Overwrites the tables. */
 kh_deflate_start kh_deflate_find(const kh_deflate_finder *f, kh_deflate *d, size_t from, size_t to);
-/* Goes there. */
+/* Moves the decoder to that place. */
 bool kh_deflate_go(kh_deflate *d, const kh_deflate_start *s);
 
 /* The bytes of n symbols, where `window` has the KH_DEFLATE_WINDOW bytes in front. */

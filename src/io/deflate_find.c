@@ -66,7 +66,7 @@ static bool is_stored(const kh_deflate *d, size_t byte)
 	       && (byte == 0 || d->in[byte - 1] >> 5 == 0);
 }
 
-/* In the 48 bits from `byte` on, from bit `from` and below `to`. */
+/* Looks at the 48 bits from `byte` on, but only from bit `from` on and below `to`. */
 static kh_deflate_start find_in_word(const kh_deflate_finder *f, kh_deflate *d, size_t byte,
 				     size_t from, size_t to)
 {

@@ -27,7 +27,7 @@ struct kh_inflate {
 };
 
 #if defined HAVE_ISAL || defined HAVE_LIBDEFLATE
-/* Is this library wanted?  No KH_GZ: each does what it does best. */
+/* Is this library wanted? Without KH_GZ each is used for what it does best. */
 static bool wanted(const char *library)
 {
 	const char *s = getenv("KH_GZ");
@@ -123,7 +123,7 @@ bool kh_inflate_from(kh_inflate *z, const kh_inflate_middle *m)
 	       && inflatePrime(&z->zlib, (int)m->n_bits, (int)bits) == Z_OK;
 }
 
-/* The libraries count in 32 bits. */
+/* The libraries take sizes of 32 bits. */
 static unsigned slice(size_t n)
 {
 	return n > INT_MAX / 2 ? INT_MAX / 2 : (unsigned)n;

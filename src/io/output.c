@@ -18,11 +18,11 @@
 #include "io/temporary.h"
 
 struct kh_out {
-	char *path;                     /* what it is called in messages */
+	char *path;                     /* its name in messages */
 	int fd;
 	bool regular;
-	bool terminal;                  /* what is written is made fit for it: escape.h */
-	bool whole; /* regular, and there is nothing in it but what is written here */
+	bool terminal;                  /* what is written is escaped: escape.h */
+	bool whole; /* a regular file that holds nothing but what is written here */
 	/* unless it is written in place: */
 	int folder;
 	char *base;                     /* its final name in the folder; NULL: in place */
@@ -30,8 +30,9 @@ struct kh_out {
 	char *file;                     /* the same with the folder, for other processes */
 	/* while it is being committed: */
 	bool named;                     /* it has its final name */
-	kh_temporary old;               /* what had that before; .name[0]: is there */
-	bool lost;                      /* that could not be kept */
+	/* the file that had that name before; .name[0] != 0: there is one */
+	kh_temporary old;
+	bool lost;                      /* that file could not be kept */
 };
 
 /* --- opening ---------------------------------------------------------------------- */
@@ -51,7 +52,7 @@ static int open_folder(kh_out *o, const char *path, kh_err *err)
 	       : kh_fail(err, KH_EIO, "%s: cannot open its folder: %s", o->path, strerror(errno));
 }
 
-/* A file of a new name that nobody takes for one that was left behind: locked. */
+/* Creates a file with a new name, locked so that no other process takes it for one left behind. */
 static int create(kh_out *o)
 {
 	struct stat st;
@@ -60,7 +61,8 @@ static int create(kh_out *o)
 		o->fd = openat(o->folder, o->tmp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (o->fd < 0)
 			return -1;
-		/* Who clears up locks it for a moment, and may remove it before that is ours. */
+		/* A process that clears up locks the file for a moment, and may remove it before
+		 * the lock is ours. */
 		while (flock(o->fd, LOCK_SH) != 0 && errno == EINTR)
 			;
 		if (fstat(o->fd, &st) == 0 && st.st_nlink > 0)
@@ -92,7 +94,7 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 	return KH_OK;
 }
 
-/* The final name must be one that the folder can have. */
+/* Fails if the folder cannot have a file of the final name. */
 static int check_name(const kh_out *o, const char *path, kh_err *err)
 {
 	struct stat st;
@@ -224,7 +226,8 @@ static int after_failure(const kh_out *o, kh_err *err)
 		poll(&p, 1, -1);
 		return KH_OK;
 	}
-	if (errno == EPIPE)     /* no error to talk about: what write() kept from us */
+	/* not an error to report: the signal does what write() would have done */
+	if (errno == EPIPE)
 		raise(SIGPIPE);
 	return kh_fail(err, KH_EIO, "%s: write failed: %s", o->path, strerror(errno));
 }
@@ -294,8 +297,9 @@ int kh_out_sync(kh_out *o, kh_err *err)
 }
 
 /* --- commit ----------------------------------------------------------------------- */
-/* Everything is on disk.  The file stays open, as it is locked; but some file systems tell only
- * at a close that there was no room, so a second descriptor of it is closed. */
+/* Makes sure that everything is on disk. The file has to stay open, as it is locked; but some
+ * file systems report only at a close that there was no room, so a second descriptor of it is
+ * closed. */
 static int finish(kh_out *o, kh_err *err)
 {
 	int rc = kh_out_sync(o, err), fd;
@@ -308,7 +312,7 @@ static int finish(kh_out *o, kh_err *err)
 	return KH_OK;
 }
 
-/* What has the final name now is kept under another one. */
+/* Keeps the file that has the final name now under another one. */
 static int keep_old(kh_out *o, kh_err *err)
 {
 	int rc = kh_temporary_name(&o->old, o->folder, o->base, err);
@@ -341,14 +345,14 @@ static int publish(kh_out *o, kh_err *err)
 
 static int sync_folder(const kh_out *o, kh_err *err)
 {
-	/* Some file systems cannot sync a folder: EINVAL says so. */
+	/* Some file systems cannot sync a folder, and give EINVAL. */
 	if (fsync(o->folder) != 0 && errno != EINVAL)
 		return kh_fail(err, KH_EIO, "%s: cannot sync its folder: %s", o->path,
 			       strerror(errno));
 	return KH_OK;
 }
 
-/* The final name is again what it was before. */
+/* Gives the final name back to the file that had it before. */
 static void take_back(kh_out *o, kh_err *err)
 {
 	char why[sizeof err->msg];
@@ -366,7 +370,7 @@ static void take_back(kh_out *o, kh_err *err)
 	remove_temporary(&o->old);
 }
 
-/* A signal meanwhile is kept for the end. */
+/* A signal that comes meanwhile is kept for the end. */
 static atomic_int committing, kept_signal;
 
 bool kh_out_interrupt(int sig)

@@ -19,11 +19,11 @@
 typedef struct kh_out kh_out;
 
 int kh_out_open(kh_out **o, const char *path, kh_err *err);
-/* The rest of an output that was not committed is removed. NULL is fine. */
+/* Removes the temporary file of an output that was not committed. NULL is fine. */
 void kh_out_close(kh_out *o);
-/* What is written to meanwhile, for another process that joins in: kh_out_join opens it
- * there (at any offset: kh_out_pwrite), and removes it as the first would, but only who opened
- * it commits. */
+/* The temporary file, for another process that writes to it, too: there, kh_out_join opens it and
+ * kh_out_pwrite writes at any offset. That process removes it on failure as this one would, but
+ * only this one commits it. */
 const char *kh_out_file(const kh_out *o);
 int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
 /* Waits while a descriptor that does not block has no room.  On a terminal, control characters
@@ -31,21 +31,22 @@ int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
-/* Where kh_out_write goes on. */
+/* Sets where kh_out_write goes on. */
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
-/* What has been written is on disk before anything written later. */
+/* Makes sure that what has been written is on disk before anything written later. */
 int kh_out_sync(kh_out *o, kh_err *err);
-/* Makes everything durable, and visible under its name: all n (NULL among them is fine), or, if
- * that fails, none: a file that had the name before has it again, or the message says that it
+/* Makes n outputs (NULL among them is fine) durable and visible under their names: all, or, if
+ * that fails, none. Then a file that had a name before has it again, or the message says that it
  * could not be kept. */
 int kh_out_commit(kh_out *const *o, size_t n, kh_err *err);
 /* Is it a regular file, which was opened empty and not to be appended to? */
 bool kh_out_whole(const kh_out *o);
 
-/* For a signal's handler that is to end the process: removes temporary files.  False: files get
- * their names just now; the process must go on, and gets the signal again when they have them. */
+/* For the handler of a signal that ends the process: removes temporary files. False: files are
+ * getting their names at this moment; the process must go on, and gets the signal again after
+ * that. */
 bool kh_out_interrupt(int sig);
-/* Removes the temporary files of all open outputs, whatever is under way; for handlers, too. */
+/* Removes the temporary files of all open outputs at any time; for handlers, too. */
 void kh_out_remove_all(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 
-enum { MAX_LINKS = 40 };                /* that are followed, as in the kernel */
+enum { MAX_LINKS = 40 };                /* links that are followed, as many as in the kernel */
 enum { PROC_MAGIC = 0x9fa0 };           /* file system type of /proc */
 
 /* --- where a name leads ----------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool names_descriptor(const char *path, const char *folder, int *fd)
 	return true;
 }
 
-/* What a link at p->path in `folder` leads to becomes p->path. */
+/* Replaces p->path, a link in `folder`, by what it leads to. */
 static int follow(kh_target *p, const char *folder, kh_err *err)
 {
 	char target[PATH_MAX], *next = NULL;
@@ -208,7 +208,7 @@ void kh_paths_free(kh_paths *p)
 	free(p);
 }
 
-/* A device of characters, or a socket, is not read where it is written. */
+/* False for a character device or a socket: what is written to one is not read back. */
 static bool has_content(const kh_target *p)
 {
 	return !p->there || !(S_ISCHR(p->st.st_mode) || S_ISSOCK(p->st.st_mode));
@@ -219,7 +219,8 @@ static const char *shown(const char *path, const char *standard)
 	return strcmp(path, "-") == 0 ? standard : path;
 }
 
-/* What is written through two descriptors is told apart by who opened them: `>log 2>&1`. */
+/* True of an open descriptor that leads to the same file as standard error: that is on purpose,
+ * as with `>log 2>&1`. */
 static bool is_shared(const kh_paths *p, size_t i, const kh_target *with)
 {
 	return i == 0 && with->fd >= 0 && p->v[0].place.fd >= 0;

@@ -1,5 +1,5 @@
 /*
- * paths.h - which names are one file
+ * paths.h - which names are the same file
  *
  * A name is judged by what would be opened under it: device and inode, with all links followed;
  * where nothing is there yet, the folder that the file would be in, and its name there; "-",
@@ -16,16 +16,17 @@
 
 /* Where a name leads. */
 typedef struct kh_target {
-	int fd;                 /* this process's descriptor of that number, or -1 */
-	char *path;             /* behind all links of its last part; owned; NULL if fd >= 0 */
+	int fd;                 /* the descriptor of this process that it names, or -1 */
+	/* with the links in its last part followed; owned; NULL if fd >= 0 */
+	char *path;
 	bool there;             /* st is what is there; */
 	bool folder_there;      /*   else of the folder that it would be in, if that is there */
 	bool foreign;           /* a descriptor of another process */
 	struct stat st;
 } kh_target;
 
-/* `standard`: the descriptor that "-" stands for.  What cannot be looked at is taken as not there:
- * to open it will tell. Clear it after use, also after a failure. */
+/* `standard`: the descriptor that "-" stands for. What cannot be looked at is taken as not there:
+ * opening it will report why. Clear it after use, also after a failure. */
 int kh_target_find(kh_target *p, const char *path, int standard, kh_err *err);
 void kh_target_clear(kh_target *p);
 /* The part behind the last slash. */
@@ -40,8 +41,8 @@ typedef struct kh_paths kh_paths;
 
 int kh_paths_new(kh_paths **p, kh_err *err);
 void kh_paths_free(kh_paths *p);
-/* Fails if the name is empty, or if that file is an output already, or what standard error is
- * written to.  Terminals, /dev/null and pipes take what several write. NULL: not wanted. */
+/* Fails if the name is empty, or if that file is an output already, or the one that standard
+ * error goes to. Terminals, /dev/null and pipes may be given several times. NULL: not wanted. */
 int kh_paths_output(kh_paths *p, const char *path, kh_err *err);
 /* Fails if an output is this file; `what`: "an input", for the message. */
 int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err *err);

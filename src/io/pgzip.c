@@ -1,9 +1,10 @@
 /*
- * pgzip.c - chunks in order: read, proven, given out in parts, checked
+ * pgzip.c - takes chunks in order: reads them, proves where they begin, gives out parts of their
+ * text
  *
- * Chunks lie in a ring, [head, tail).  `head`, `tail` and all that is said to be in order belong to
- * whoever holds the caller's lock; who decodes a chunk or finishes a part only touches
- * that, and what is under `mu`.
+ * Chunks lie in a ring, [head, tail). `head`, `tail` and all that is said to be in order belong
+ * to the thread that holds the lock of the caller. A thread that decodes a chunk or finishes a
+ * part touches only that chunk or part, and what `mu` guards.
  */
 #include <config.h>
 #include "io/pgzip.h"
@@ -81,7 +82,7 @@ static int room_in(struct kh_pgzip_chunk *c, size_t n, kh_err *err)
 	return kh_grow((void **)&c->in, &c->cap_in, n + KH_DEFLATE_PAD, 1, err);
 }
 
-/* The chunk begins where all is known: at p->at, with p->window. */
+/* Makes the chunk begin at p->at with p->window, so that nothing has to be guessed. */
 static int make_known(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
 	if (!pgzip_room(c, KH_DEFLATE_WINDOW))
@@ -96,7 +97,7 @@ static int make_known(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 	return KH_OK;
 }
 
-/* The next chunk, from what has been read ahead and what follows. */
+/* Reads the next chunk: what has been read ahead, and what follows. */
 static int read_chunk(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
 	const size_t want = p->o.chunk + p->o.ahead;
@@ -118,7 +119,7 @@ static int read_chunk(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 	return KH_OK;
 }
 
-/* What is left of the chunks before is put in front of this one. */
+/* Puts what is left of the chunks before in front of this one. */
 static int put_rest(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
 	int rc = room_in(c, p->n_rest + c->n, err);
@@ -147,7 +148,7 @@ int kh_pgzip_work(kh_pgzip *p, kh_pgzip_job *job, kh_err *err)
 	if (!room || p->at_end)
 		return 1;
 	int rc = read_chunk(p, c, err);
-	/* With nothing in front of it that is not proven, it begins with what is known. */
+	/* If all chunks before it are proven, its start and its window are known. */
 	if (!rc && !any && !(rc = put_rest(p, c, err)))
 		rc = make_known(p, c, err);
 	if (rc)
@@ -182,7 +183,7 @@ static bool is_right(const kh_pgzip *p, const struct kh_pgzip_chunk *c)
 			    && p->next.bit == 8 * c->at + c->start.bit);
 }
 
-/* Nobody reads the chunk's symbols any more. */
+/* Waits until no thread reads the symbols of the chunk any more. */
 static void wait_for_parts(kh_pgzip *p, struct kh_pgzip_chunk *c)
 {
 	pthread_mutex_lock(&p->mu);
@@ -202,7 +203,7 @@ static int decode_again(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 	return rc;
 }
 
-/* With less text in front than a window: is a byte before the first one copied? */
+/* With less text in front than a window: does a match copy from before the first byte? */
 static bool is_too_far(const kh_pgzip *p, const struct kh_pgzip_chunk *c)
 {
 	const unsigned first = KH_DEFLATE_MARK + KH_DEFLATE_WINDOW - (unsigned)p->n_window;
@@ -215,7 +216,7 @@ static bool is_too_far(const kh_pgzip *p, const struct kh_pgzip_chunk *c)
 	return false;
 }
 
-/* The window behind the chunk. */
+/* Makes the window for what follows the chunk. */
 static void next_window(kh_pgzip *p, const struct kh_pgzip_chunk *c)
 {
 	const size_t from = c->n_event ? c->event[c->n_event - 1].at : KH_DEFLATE_WINDOW;
@@ -249,14 +250,14 @@ static bool is_end(const struct kh_pgzip_chunk *c)
 	case PGZIP_NEXT:
 		return false;
 	case PGZIP_EARLY:
-		/* what a chunk has in front of it does not grow without bound */
+		/* so that the bytes in front of a chunk do not grow without bound */
 		return c->n_out == KH_DEFLATE_WINDOW || (c->last && !c->by_room);
 	default:
 		return true;
 	}
 }
 
-/* The head is decoded: is it right, and what follows from that for the next one? */
+/* The first chunk is decoded: finds out whether it is right, and where the next one begins. */
 static int prove(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
 	int rc = KH_OK;
@@ -284,7 +285,7 @@ static bool all_given(const struct kh_pgzip_chunk *c)
 	return c->given == c->n_out && c->events_given == c->n_event;
 }
 
-/* Parts of a chunk are of about one size. */
+/* Cuts off the next part; the parts of a chunk have about the same size. */
 static void cut_part(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_pgzip_part *part)
 {
 	const size_t left = c->n_out - c->given, n = left / p->o.part + (left % p->o.part > 0);

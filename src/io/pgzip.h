@@ -27,8 +27,8 @@
  * member that it goes on with.
  *
  * Memory: threads + 2 chunks, each with its compressed bytes and at most `text` symbols of two
- * bytes (more only if a single block has more, up to KH_PGZIP_TEXT_MAX).  A chunk that inflates
- * to more than that is decoded in several goes, in order.
+ * bytes (more only if a single block has more, up to KH_PGZIP_TEXT_MAX). A chunk that inflates to
+ * more than that is decoded in several steps, in order.
  */
 #ifndef KH_IO_PGZIP_H
 #define KH_IO_PGZIP_H

@@ -2,7 +2,8 @@
  * pgzip_chunk.c - a chunk of compressed bytes to symbols
  *
  * A chunk begins at a block, or at the header of a member, and goes on over blocks and members to
- * the first place behind its nominal bytes that could be found by who decodes the next chunk.
+ * the first place behind its nominal bytes that the search for the beginning of the next chunk
+ * could find.
  */
 #include <config.h>
 #include "io/pgzip.h"
@@ -90,7 +91,7 @@ static bool over_member(struct kh_pgzip_chunk *c)
 	return true;
 }
 
-/* More room for a block that alone has filled the chunk.  False: it has had enough. */
+/* Makes more room for a block that alone has filled the chunk. False: it is too long. */
 static bool more_room(struct kh_pgzip_chunk *c)
 {
 	kh_deflate *d = &c->d;
@@ -103,7 +104,7 @@ static bool more_room(struct kh_pgzip_chunk *c)
 	return true;
 }
 
-/* From where d stands, block by block. */
+/* Decodes block by block from where d stands. */
 static void decode_blocks(struct kh_pgzip_chunk *c)
 {
 	kh_deflate *d = &c->d;
@@ -136,7 +137,7 @@ static void decode_blocks(struct kh_pgzip_chunk *c)
 	}
 }
 
-/* From c->start. */
+/* Decodes from c->start. */
 static void decode_from(struct kh_pgzip_chunk *c)
 {
 	kh_deflate *d = &c->d;
@@ -160,7 +161,7 @@ static void decode_from(struct kh_pgzip_chunk *c)
 		decode_blocks(c);
 }
 
-/* From the first place that looks like a start and from which something can be decoded. */
+/* Decodes from the first place that looks like the start of a block and proves to be decodable. */
 static void decode_guessed(struct kh_pgzip_chunk *c, const kh_deflate_finder *finder)
 {
 	const size_t end = 8 * c->nominal;

@@ -1,9 +1,9 @@
 /*
  * pgzip_part.c - parts are finished: symbols to bytes, and the CRC and length of members
  *
- * A part's CRC is made by who finishes it, and joined to that of the parts in front of it in order:
- * by whoever comes last of those that are missing.  Only a part in which a member ends waits for
- * the ones in front of it.
+ * The thread that finishes a part computes its CRC. CRCs are joined in the order of parts, by the
+ * thread that finishes the last one missing. Only a part in which a member ends waits for the
+ * ones in front of it.
  */
 #include <config.h>
 #include "io/pgzip.h"
@@ -45,7 +45,7 @@ static const char *judge(const struct pgzip_event *e, struct member_sum s)
 	return s.crc != e->crc ? KH_GZ_BAD_CRC : (uint32_t)s.n != e->n ? KH_GZ_BAD_LENGTH : NULL;
 }
 
-/* Under the lock. */
+/* Joins the CRCs of parts in order. The caller holds the lock. */
 static void join_done(kh_pgzip *p)
 {
 	for (struct pgzip_done *d; (d = &p->done[p->n_joined % p->n_ring])->there; p->n_joined++) {
@@ -89,7 +89,8 @@ static struct member_sum to_bytes(const kh_pgzip_part *part, char *out, struct e
 	return resolve(c, from, part->from + part->n, out + (from - part->from));
 }
 
-/* Under the lock, when all in front of the part is joined: the first of the members. */
+/* Checks the first of these members, when all in front of the part has been joined. The caller
+ * holds the lock. */
 static void judge_first(kh_pgzip *p, const kh_pgzip_part *part, struct ends *ends)
 {
 	const struct pgzip_event *e = &part->chunk->event[part->event];

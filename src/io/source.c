@@ -1,5 +1,5 @@
 /*
- * source.c - opening, what kind of input it is, plain bytes
+ * source.c - opens inputs, finds out their kind, and reads plain bytes
  */
 #include <config.h>
 #include "io/source.h"

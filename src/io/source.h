@@ -1,17 +1,17 @@
 /*
  * source.h - bytes from a file, a gzip or BGZF file, a FIFO or standard input
  *
- * What an input is, its first bytes decide, never its name.  gzip is taken strictly:
- * every member must be whole and its CRC and length right; behind the last one only
- * zero bytes are accepted; a BGZF file must end with its empty block.  So a damaged
- * stream is always an error, whichever library inflates it (inflate.h).
+ * The first bytes of an input decide what it is, never its name. gzip is taken strictly: every
+ * member must be whole and its CRC and length right; behind the last one only zero bytes are
+ * accepted; a BGZF file must end with its empty block. So a damaged stream is always an error,
+ * whichever library inflates it (inflate.h).
  *
- * kh_source_read is the plain sequential way.  For parallel reading the kinds differ:
- * a regular plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs
- * of whole compressed blocks are taken in order (kh_source_bgzf_run) and inflated by
- * whoever took them (kh_bgzf_run_inflate); the text of another gzip file is given out in parts by
- * threads that inflate it together (pgzip.h), if kh_source_together allows that.  One thread at a
- * time otherwise.
+ * kh_source_read is the plain sequential way. For parallel reading the kinds differ: a regular
+ * plain file is read by ranges (kh_source_pread, any thread); of BGZF, runs of whole compressed
+ * blocks are taken in order (kh_source_bgzf_run) and inflated by the thread that took them
+ * (kh_bgzf_run_inflate); the text of another gzip file is given out in parts by threads that
+ * inflate it together (pgzip.h), if kh_source_together allows that. One thread at a time
+ * otherwise.
  */
 #ifndef KH_IO_SOURCE_H
 #define KH_IO_SOURCE_H
