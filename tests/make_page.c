@@ -109,6 +109,41 @@ static int make(struct made *m, size_t taxa, size_t samples, kh_err *err)
 	return KH_OK;
 }
 
+/* Coverage of the first COVERED species, as much as classify --html writes. */
+enum { COVERED = 300, TARGETS = 3, PARTS = 100, IDENTITIES = 32 };
+
+struct cover {
+	kh_page_coverage species[COVERED];
+	kh_page_reference reference[COVERED * TARGETS];
+	uint32_t bin[PARTS];
+	uint64_t identity[IDENTITIES];
+	double border[IDENTITIES + 1];
+	size_t n;
+};
+
+static void make_cover(struct cover *c, const struct made *m)
+{
+	for (size_t i = 0; i < PARTS; i++)
+		c->bin[i] = (uint32_t)(50 + draw() % 1000);
+	for (size_t i = 0; i <= IDENTITIES; i++)
+		c->border[i] = pow((double)i / IDENTITIES, 1.0 / 18);
+	for (size_t i = 0; i < IDENTITIES; i++)
+		c->identity[i] = i * i;
+	for (size_t i = 0; i < COVERED * TARGETS; i++)
+		c->reference[i] = (kh_page_reference) { .id = "NZ_<b>0001.1", .bases = 4000000,
+							.reads = 60000, .bin = c->bin,
+							.n_bins = PARTS };
+	for (size_t i = 0; i < m->n && c->n < COVERED; i++)
+		if (strcmp(m->t[i].rank, "species") == 0) {
+			c->species[c->n] = (kh_page_coverage) {
+				.taxon = i, .reads = 180000, .n_references = TARGETS,
+				.reference = &c->reference[c->n * TARGETS],
+				.identity = c->identity
+			};
+			c->n++;
+		}
+}
+
 static int write_page(struct made *m, const char *path, kh_err *err)
 {
 	static const char *const verdict[] = { "present", "uncertain", "absent" };
@@ -116,6 +151,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	const char **word = kh_array(m->n, sizeof *word, err);
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
 	char (*name)[32] = kh_array(m->samples, sizeof *name, err);
+	static struct cover cover;
 	kh_buf b = { NULL, 0, 0 };
 	kh_out *out = NULL;
 	int rc = ani && word && sample && name ? KH_OK : KH_ENOMEM;
@@ -142,8 +178,14 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 					       .unclassified = 1000 * (s + 1),
 					       .column = s == 0 ? of : NULL };
 	}
+	if (!rc) {
+		make_cover(&cover, m);
+		sample[0].coverage = cover.species;
+		sample[0].n_coverage = cover.n;
+	}
 	const kh_page p = { .unit = "reads", .taxon = m->t, .n_taxa = m->n, .sample = sample,
 			    .n_samples = m->samples, .column = column, .n_columns = 3,
+			    .identity = cover.border, .n_identities = IDENTITIES,
 			    .fact = fact, .n_facts = 2 };
 	if (!rc && !(rc = kh_page_write(&b, &p, err)) && !(rc = kh_out_open(&out, path, err)) &&
 	    !(rc = kh_out_write(out, b.p, b.n, err)))

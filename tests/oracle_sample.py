@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """oracle_sample.py - "The sample" of kmerhash-classify(1), naively, against lines and a profile
 
-    oracle_sample.py DATABASE.khdb CALLS.tsv PROFILE.tsv [--keep] READS [MATES]
+    oracle_sample.py DATABASE.khdb CALLS.tsv PROFILE.tsv [--keep] [--page PAGE] READS [MATES]
 
-exits 0 if all lines and rows are what the page says; --keep: of a run without --sample-pass.
+exits 0 if all lines and rows, and the coverage in PAGE, are what the manual says; --keep: of a run
+without --sample-pass.
 Distinct features are an estimate, and are passed over.
 """
+import json
 import math
 import sys
 from collections import Counter, defaultdict
@@ -169,6 +171,7 @@ class Sample:
         self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
+        self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
     def candidates(self, segments, h, n):
         h1 = max(h.values())
@@ -203,9 +206,34 @@ class Sample:
             if best == [there]:
                 target = self.db.target_of(most)
                 self.places[target, (most - self.db.targets[target][0]) // 8].add(cell % 32)
+                if call is not None and self.tree.species[call] == there:
+                    self.parts[target][self.part(target, most)] += 1
+                    self.spectra[there][cell % 32] += 1
         elif call is not None:
             self.direct[call] += 1
         self.fragments.append((name, mates, n, h1, call, key))
+
+    def n_parts(self, target):
+        return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
+
+    def part(self, target, at):
+        first, _, bases = self.db.targets[target][:3]
+        n = self.n_parts(target)
+        return min(n - 1, (at - first) * n // (bases // self.db.stride + 1))
+
+    def coverage(self):
+        """As the page has it: by taxid, of species with the most located fragments."""
+        by_species = defaultdict(list)
+        for target, parts in self.parts.items():
+            by_species[self.tree.species[self.db.targets[target][1]]].append((-sum(parts.values()), target))
+        out = {}
+        for species, targets in by_species.items():
+            out[str(self.db.taxa[species][0])] = {
+                "reads": -sum(many for many, _ in targets),
+                "references": [{"id": self.db.ids[t], "bases": self.db.targets[t][2], "reads": -many, "bins": [
+                    self.parts[t][i] for i in range(self.n_parts(t))]} for many, t in sorted(targets)[:3]],
+                "identity": [self.spectra[species][j] for j in range(32)]}
+        return out
 
     def set_lengths(self):
         last = total = None
@@ -397,9 +425,23 @@ def check_profile(sample, path):
                 sys.exit("profile of %d is\n%s\nand should be\n%s" % (taxid, shown, row))
 
 
+def check_page(sample, path):
+    """The coverage of a page; of taxa that it has."""
+    with open(path) as f:
+        data = json.loads(f.read().split('id="data">')[1].split("</script>")[0])
+    want = {t: c for t, c in sample.coverage().items() if int(t) in data["taxa"]["taxid"]}
+    have = data["samples"][0].get("coverage", {})
+    if have != want or not want:
+        sys.exit("coverage is\n%s\nand should be\n%s" % (have, want))
+    k = sample.db.k
+    if any(abs(x - (i / 32) ** (1 / k)) > 1e-5 for i, x in enumerate(data["identities"])):
+        sys.exit("borders of identity are %s" % data["identities"])
+
+
 def main(args):
     keep = "--keep" in args
-    db_path, calls, profile, *reads = [a for a in args if a != "--keep"]
+    page = args[args.index("--page") + 1] if "--page" in args else None
+    db_path, calls, profile, *reads = [a for a in args if a not in ("--keep", "--page", page)]
     sample = Sample(Database(db_path), not keep)
     for fragment in zip(*map(records, reads)):
         name = fragment[0][0]
@@ -415,6 +457,8 @@ def main(args):
         if got.readline():
             sys.exit("more lines than fragments")
     check_profile(sample, profile)
+    if page:
+        check_page(sample, page)
     print("%d lines, %d classes, %d calls changed" % (len(sample.fragments), len(sample.classes), sum(
         (sample.first - sample.final).values())))
 

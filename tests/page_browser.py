@@ -368,15 +368,19 @@ def changed(path, change):
 def test_schema(t, driver, path):
     """What may be missing may be missing, and coverage is drawn where it is given."""
     def spare(data):
-        for key in ("title", "columns", "facts"):
+        for key in ("title", "columns", "facts", "identities"):
             data.pop(key, None)
         for sample in data["samples"]:
             sample.pop("values")
+            sample.pop("coverage", None)
 
     def cover(data):
         data["title"] = "A title"
-        data["samples"][0]["coverage"] = {
-            str(data["taxa"]["taxid"][1]): {"bins": [0, 3, 1, 2], "identity": [0, 0, 5, 9, 1]}}
+        data["identities"] = [0, 0.8, 0.9, 0.95, 0.97, 1]
+        data["samples"][0]["coverage"] = {str(data["taxa"]["taxid"][1]): {
+            "reads": 15, "references": [
+                {"id": "<i>one", "bases": 2112345, "reads": 6, "bins": [0, 3, 1, 2]}],
+            "identity": [0, 0, 5, 9, 1]}}
 
     p = Page(driver, changed(path, spare))
     t.ok(len(p.texts("#table th")) == 6 and p.shown() == "root", "a page of the least data",
@@ -390,7 +394,26 @@ def test_schema(t, driver, path):
     bars = p.js("return Array.from(document.querySelectorAll('.plot'))"
                 ".map(s => Array.from(s.children).map(r => Math.round(r.getAttribute('height'))))")
     t.ok(bars == [[0, 96, 32, 64], [0, 0, 53, 96, 11]], "coverage and identity as bars", bars)
+    words = p.texts("#details figcaption, #details .axis span")
+    t.ok(words == ["<i>one\n6 reads", "0", "2.11 Mbp", "Identity, from shared features", "< 80.0 %", "90.0 %",
+                   "100.0 %"], "what the bars are of", words)
+    titles = p.js("return Array.from(document.querySelectorAll('.plot title')).map(e => e.textContent)")
+    t.ok(titles[1] == "528 kbp to 1.06 Mbp: 3 reads" and titles[6] == "90.0 % to 95.0 %: 5 reads",
+         "each bar has its number", titles)
     quiet(t, p, "coverage")
+
+
+def test_coverage(t, p):
+    """Of a run: the species with the most reads that have a place."""
+    taxid, cover = max(p.data["samples"][0]["coverage"].items(), key=lambda c: c[1]["reads"])
+    p.js("location.hash = '#taxon=' + arguments[0]", int(taxid))
+    p.settle()
+    bars = p.js("return Array.from(document.querySelectorAll('.plot')).map(s => s.children.length)")
+    t.ok(bars == [len(r["bins"]) for r in cover["references"]] + [32], "bars of a run", bars)
+    shown = p.texts("#details figcaption span")
+    t.ok(shown == [r["id"] for r in cover["references"]], "the references of a run", shown)
+    found = contrast(p)
+    t.ok(found[0] >= 4.5, "coverage: contrast of texts is at least 4.5", found)
 
 
 def tests(one, several, real, shots):
@@ -414,6 +437,7 @@ def tests(one, several, real, shots):
         test_themes(t, p, shots, "several")
         quiet(t, p, "several samples")
         p = Page(driver, real)
+        test_coverage(t, p)
         test_themes(t, p, shots, "real")
         t.ok(any("kmerhash classify" in x for x in p.texts("#facts dd")), "the run's command is told")
         quiet(t, p, "a run's page")

@@ -47,6 +47,9 @@ if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python 
 else skip "the page has the counts of the report" "no python3"; fi
 
 expect 0 "" "a page with a profile" page profile.html --profile profile.tsv
+expect 0 "" "the same by two threads and small blocks" page two.html --profile two.tsv --threads 2 --block-size 1K
+counts profile.html >one; counts two.html >two
+same one two "the same page with a profile by two threads and small blocks"
 cat >profile.py <<'EOF'
 import csv
 from page_data import page_data
@@ -66,6 +69,18 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     ani = values["ani"][i]
     assert row["ani"] == ("-" if ani is None else "%.1f" % (100 * ani)), row
 assert seen >= 4, seen
+
+# Reads with a place: as many in the bars of identity, no more than in the clade, and along the
+# references no more than that.
+clade = list(data["samples"][0]["direct"])
+for i in range(len(clade) - 1, 0, -1):
+    clade[data["taxa"]["parent"][i]] += clade[i]
+cover = data["samples"][0]["coverage"]
+assert len(data["identities"]) == 33 and len(cover) >= 4, cover
+for t, c in cover.items():
+    assert c["reads"] == sum(c["identity"]) <= clade[taxid.index(int(t))], c
+    assert all(r["reads"] == sum(r["bins"]) and r["bases"] > 0 for r in c["references"]), c
+    assert 0 < sum(r["reads"] for r in c["references"]) <= c["reads"], c
 EOF
 if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py
 else skip "the page has what the profile has" "no python3"; fi
@@ -82,7 +97,7 @@ check "a page of 400 taxa" "$here/tests/make_page" 400 1 made.html
 check "a page of 1000 taxa and 6 samples" "$here/tests/make_page" 1000 6 several.html
 check "a page of 5000 taxa is below 1.5 MB" sh -c '"$1" 5000 1 large.html && [ "$(wc -c <large.html)" -lt 1500000 ]' \
 	- "$here/tests/make_page"
-HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html one.html >tap 2>.err ||
+HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html profile.html >tap 2>.err ||
 	not_ok "the browser's tests came to their end"
 while IFS= read -r line; do
 	case $line in

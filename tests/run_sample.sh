@@ -17,6 +17,11 @@ agrees() {
 	second --db "$1" --output calls.tsv --profile p.tsv ${3:---sample-pass} "$2" &&
 	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv ${4:-} "$2"
 }
+# covers DATABASE READS: the same, and the coverage in a page
+covers() {
+	second --db "$1" --output calls.tsv --profile p.tsv --html page.html --sample-pass "$2" &&
+	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv --page page.html "$2"
+}
 # verdict TAXID WORD
 verdict() { awk -F '\t' -v t="$1" '$1 == t { v = $17 } END { print v; exit v != "'"$2"'" }' p.tsv; }
 # number JSON-KEY: of j.json
@@ -36,9 +41,9 @@ check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:
 check "calls and profile" agrees db.khdb s.fq
 check "a relative alone is one" verdict 1985738 relative
 check "a strain is present" verdict 10710 present
-check "calls and profile, relatives in the database" agrees both.khdb near.fq
+check "calls, profile and coverage, relatives in the database" covers both.khdb near.fq
 check "calls and profile, other k" agrees k.khdb near.fq
-check "calls and profile, lists cut by species" agrees cut.khdb near.fq
+check "calls, profile and coverage, lists cut by species" covers cut.khdb near.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
 check "a profile alone keeps the calls" agrees db.khdb s.fq --no-verify --keep
 second --db db.khdb --output first.tsv s.fq

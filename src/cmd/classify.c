@@ -223,6 +223,7 @@ static int open_second(struct classify *j, kh_err *err)
 		.change = j->v.sample_pass,
 		.lines = j->o.output != NULL,
 		.reads = j->o.classified[0] || j->o.unclassified[0],
+		.coverage = j->v.html != NULL,
 		.beside = beside(j, &tmp),
 	};
 	int rc = KH_OK;

@@ -1,7 +1,8 @@
 /*
  * classify_in.h - inside the command classify: classify_options.c checks options and applies
  * them, classify_outputs.c names and writes reports and summaries, classify_page.c writes the
- * page, classify.c has one run, classify_samples.c the runs of a sheet of samples
+ * page, with classify_coverage.c for a part of it, classify.c has one run,
+ * classify_samples.c the runs of a sheet of samples
  */
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
@@ -86,6 +87,19 @@ int kh_classify_profile(const struct classify *j, const char *name, const kh_res
 /* Writes the contents of those files; `arg` is the struct classify. */
 int kh_classify_write_tables(void *arg, kh_err *err);
 void kh_classify_close_outputs(struct classify *j);
+
+/* classify_coverage.c: what the page says of where reads lie.  To be cleared even if it fails. */
+typedef struct kh_page_covered {
+	struct kh_page_coverage *species;
+	size_t n;
+	double *identity;               /* borders of ranges */
+	size_t n_identities;
+	/* what these point to */
+	struct kh_covered *list;
+	struct kh_page_reference *reference;
+} kh_page_covered;
+int kh_classify_coverage(const struct classify *j, kh_page_covered *c, kh_err *err);
+void kh_classify_coverage_clear(kh_page_covered *c);
 
 /* classify_page.c: appends what --html asks for. */
 int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err);

@@ -224,6 +224,7 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 	const bool second = kh_second_result_of(j->results.second) != NULL;
 	struct species species = { .why = NULL };
 	struct facts f = { .n = 0 };
+	kh_page_covered covered = { .n = 0 };
 	kh_buf command = { NULL, 0, 0 }, inputs = { NULL, 0, 0 };
 	char *name = sample_name(j, err);
 	kh_page_taxon *taxa = kh_page_taxa(j->db->tax, err);
@@ -231,6 +232,8 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 
 	if (!rc && second)
 		rc = profile_columns(j, &species, err);
+	if (!rc && second)
+		rc = kh_classify_coverage(j, &covered, err);
 	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
 		inputs.n -= inputs.n > 0;       /* without the NUL */
 		rc = add_words(&inputs, j->file[mate].v, j->file[mate].n, err);
@@ -238,7 +241,9 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 	if (!rc && !(rc = command_line(j, &command, err))) {
 		const kh_page_sample sample = { .name = name, .direct = t->direct,
 						.unclassified = t->unclassified,
-						.column = species.column };
+						.column = species.column,
+						.coverage = covered.species,
+						.n_coverage = covered.n };
 
 		tell_run(j, &f);
 		add_text(&f, "Input", inputs.p, true);
@@ -248,9 +253,12 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 						   .sample = &sample, .n_samples = 1,
 						   .column = columns,
 						   .n_columns = second ? COLUMNS : 0,
+						   .identity = covered.identity,
+						   .n_identities = covered.n_identities,
 						   .fact = f.v, .n_facts = f.n }, err);
 	}
 	clear_species(&species);
+	kh_classify_coverage_clear(&covered);
 	free(command.p);
 	free(inputs.p);
 	free(taxa);

@@ -102,8 +102,8 @@ function pair(list, name, value) {
 		list.append(make("dt", "", name), make("dd", "", value));
 }
 
-// Bars of equal width, as high as the numbers.
-function plot(numbers, text) {
+// Bars of equal width, as high as the numbers; title(k) is said of bar k.
+function plot(numbers, text, title) {
 	const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
 	const most = Math.max(...numbers, 1e-300);
 
@@ -118,6 +118,7 @@ function plot(numbers, text) {
 		r.setAttribute("width", 0.9);
 		r.setAttribute("y", 100 - 96 * v / most);
 		r.setAttribute("height", 96 * v / most);
+		r.appendChild(document.createElementNS(ns, "title")).textContent = title(k);
 		svg.appendChild(r);
 	});
 	return svg;
@@ -156,17 +157,55 @@ function fillTop(box, i, s) {
 	box.append(make("h4", "", top.name), ul);
 }
 
+function basesText(n) {
+	const power = n < 1e3 ? 0 : n < 1e6 ? 1 : 2;
+	return power ? (n / 1000 ** power).toPrecision(3) + ["", " kbp", " Mbp"][power] : n + " bp";
+}
+
+// A plot with words above it and below its left end, its middle and its right end.
+function figure(box, head, bars, below) {
+	const f = make("figure"), axis = make("p", "axis");
+
+	f.append(head, bars, axis);
+	below.forEach((text) => axis.appendChild(make("span", "", text)));
+	box.appendChild(f);
+}
+
+function fillReference(box, r) {
+	const head = make("figcaption"), id = make("span", "", r.id), n = r.bins.length;
+	const from = (k) => basesText(Math.round(r.bases * k / n));
+
+	id.dir = "auto";
+	head.append(id, make("em", "", whole.format(r.reads) + " " + unit));
+	figure(box, head, plot(r.bins, title(unit) + " along " + r.id + ", in " + n + " parts of " +
+		basesText(Math.round(r.bases / n)) + "; at most " + whole.format(Math.max(...r.bins)) + " in one",
+	(k) => from(k) + " to " + from(k + 1) + ": " + whole.format(r.bins[k]) + " " + unit),
+	["0", basesText(r.bases)]);
+}
+
+function fillIdentity(box, numbers, borders) {
+	const n = numbers.length, border = (k) => (100 * borders[k]).toFixed(1) + " %";
+	const range = (k) => (k ? border(k) + " to " : "up to ") + border(k + 1);
+	const most = numbers.indexOf(Math.max(...numbers));
+
+	figure(box, make("figcaption", "", "Identity, from shared features"), plot(numbers, title(unit) +
+		" by identity with the reference; most have " + range(most),
+	(k) => range(k) + ": " + whole.format(numbers[k]) + " " + unit),
+	["< " + border(1), border(n / 2 | 0), border(n)]);
+}
+
 function fillPlots(box, i, s) {
 	const cover = (s.coverage || {})[taxa.taxid[i]];
 
 	if (!cover)
 		return;
-	if (cover.bins && cover.bins.length)
-		box.append(make("h4", "", "Coverage along the reference"),
-			plot(cover.bins, "Coverage in " + cover.bins.length + " bins along the reference"));
-	if (cover.identity && cover.identity.length)
-		box.append(make("h4", "", "Identity of its " + unit),
-			plot(cover.identity, "Identity of " + unit + ", from low to high"));
+	box.appendChild(make("h4", "", "Along its references"));
+	box.appendChild(make("p", "note", whole.format(cover.reads) + " " + unit +
+		" have a place. The sequences with the most:"));
+	for (const r of cover.references || [])
+		fillReference(box, r);
+	if (cover.identity && data.identities)
+		fillIdentity(box, cover.identity, data.identities);
 }
 
 function fillDetails() {

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -118,6 +119,58 @@ static json_t *values(const struct chosen *c, const kh_page_column *column, kh_p
 	return all;
 }
 
+static json_t *reference(const kh_page_reference *r)
+{
+	json_t *o = json_object(), *bins = json_array();
+
+	for (size_t i = 0; i < r->n_bins; i++)
+		push(&bins, integer(r->bin[i]));
+	put(&o, "id", text_of(r->id));
+	put(&o, "bases", integer(r->bases));
+	put(&o, "reads", integer(r->reads));
+	put(&o, "bins", bins);
+	return o;
+}
+
+static json_t *covered(const kh_page *p, const kh_page_coverage *x)
+{
+	json_t *o = json_object(), *references = json_array(), *identity = json_array();
+
+	for (size_t i = 0; i < x->n_references; i++)
+		push(&references, reference(&x->reference[i]));
+	for (size_t i = 0; i < p->n_identities; i++)
+		push(&identity, integer(x->identity[i]));
+	put(&o, "reads", integer(x->reads));
+	put(&o, "references", references);
+	put(&o, "identity", identity);
+	return o;
+}
+
+/* By taxid, of taxa that are in the page. */
+static json_t *coverage(const struct chosen *c, const kh_page_sample *s)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < s->n_coverage; i++) {
+		const size_t taxon = s->coverage[i].taxon;
+		char taxid[16];
+
+		snprintf(taxid, sizeof taxid, "%lu", (unsigned long)c->p->taxon[taxon].taxid);
+		if (c->kept[taxon])
+			put(&all, taxid, covered(c->p, &s->coverage[i]));
+	}
+	return all;
+}
+
+static json_t *identities(const kh_page *p)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i <= p->n_identities; i++)
+		push(&all, json_real(p->identity[i]));
+	return all;
+}
+
 static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 {
 	json_t *o = json_object(), *direct = json_array(), *of = json_object();
@@ -133,6 +186,8 @@ static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 	put(&o, "unclassified", integer(s->unclassified));
 	put(&o, "direct", direct);
 	put(&o, "values", of);
+	if (s->n_coverage > 0)
+		put(&o, "coverage", coverage(c, s));
 	return o;
 }
 
@@ -191,6 +246,8 @@ static json_t *data(struct chosen *c)
 	put(&o, "ranks", c->ranks);
 	put(&o, "taxa", tree);
 	put(&o, "columns", columns(p));
+	if (p->n_identities > 0)
+		put(&o, "identities", identities(p));
 	put(&o, "samples", samples);
 	put(&o, "facts", facts(p));
 	return o;

@@ -37,11 +37,29 @@ typedef union kh_page_values {
 	const char *const *text;        /* NULL: not known */
 } kh_page_values;
 
+/* Where the reads of a taxon lie, and how near they are to its references. */
+typedef struct kh_page_reference {
+	const char *id;
+	uint64_t bases, reads;
+	const uint32_t *bin;            /* reads in each of n_bins equal parts */
+	size_t n_bins;
+} kh_page_reference;
+
+typedef struct kh_page_coverage {
+	size_t taxon;
+	uint64_t reads;                 /* whose place is known */
+	const kh_page_reference *reference;     /* those with the most of them */
+	size_t n_references;
+	const uint64_t *identity;       /* reads in each of the page's ranges */
+} kh_page_coverage;
+
 typedef struct kh_page_sample {
 	const char *name;
 	const uint64_t *direct;         /* a taxon each: reads called just that */
 	uint64_t unclassified;
 	const kh_page_values *column;   /* one a column, or NULL; one with no array: none here */
+	const kh_page_coverage *coverage;
+	size_t n_coverage;
 } kh_page_sample;
 
 /* A line of the section on the run. */
@@ -59,6 +77,8 @@ typedef struct kh_page {
 	size_t n_samples;               /* at least 1 */
 	const kh_page_column *column;
 	size_t n_columns;
+	const double *identity;         /* borders of ranges, ascending, 0 to 1: n_identities + 1 */
+	size_t n_identities;            /* ranges */
 	const kh_page_fact *fact;
 	size_t n_facts;
 } kh_page;

@@ -27,6 +27,7 @@ struct kh_second {
 	kh_frames *kept;                /* NULL: nothing is written again */
 	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
 	uint64_t *stretch;              /* first one of each target */
+	kh_coverage *coverage;          /* NULL: not wanted */
 	kh_classes classes;
 	kh_model model;
 	kh_second_result result;
@@ -54,6 +55,8 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 		rc = kh_stretches(o->db, &s->stretch, err);
 	if (!rc && !(s->mask = kh_array(s->stretch[o->db->h->n_targets], sizeof *s->mask, err)))
 		rc = KH_ENOMEM;
+	if (!rc && o->coverage)
+		rc = kh_coverage_new(&s->coverage, o->db, err);
 	if (!rc && o->change && (o->lines || o->reads))
 		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->m, err);
 	if (rc) {
@@ -77,6 +80,7 @@ void kh_second_close(kh_second *s)
 	kh_classes_clear(&s->classes);
 	kh_model_clear(&s->model);
 	kh_frames_close(s->kept);
+	kh_coverage_free(s->coverage);
 	free(s->result.first);
 	free((void *)s->mask);
 	free(s->stretch);
@@ -178,6 +182,10 @@ int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_cal
 	if (rc)
 		return rc;
 	mark_places(s, w, cand, job->n);
+	for (size_t i = 0; s->coverage && i < job->n; i++)
+		if (is_located(w, &w->of[i]))
+			kh_coverage_add(s->coverage, &w->classes.at[w->of[i].index],
+					w->of[i].target, cand[i].bin);
 	if (!s->kept)
 		return KH_OK;
 	w->frame.n = 0;
@@ -244,6 +252,7 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 		return rc;
 	s->result.model = &s->model;
 	s->result.classes = &s->classes;
+	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	move_counts(s, tally);

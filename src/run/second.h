@@ -12,6 +12,7 @@
 #include "run/format.h"
 #include "run/report.h"
 #include "sample/classes.h"
+#include "sample/coverage.h"
 #include "sample/model.h"
 
 typedef struct kh_second kh_second;
@@ -25,6 +26,7 @@ typedef struct kh_second_options {
 	bool alone;                     /* they may fit together: there is one sample */
 	bool change;                    /* calls; else the sample is described only */
 	bool lines, reads;              /* are to be written, with changed calls */
+	bool coverage;                  /* of references is wanted */
 	const char *beside;             /* a file beside which they may wait */
 } kh_second_options;
 
@@ -48,6 +50,7 @@ typedef struct kh_second_result {
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more are classified, or fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */
+	const kh_coverage *coverage;    /* NULL: not wanted */
 } kh_second_result;
 int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err);
 /* NULL of NULL. */
