@@ -11,6 +11,8 @@ rule kmerhash_build:
         "benchmarks/kmerhash/build.tsv"
     conda:
         "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
     threads: 8
     resources:
         mem_mb=16000,

@@ -16,6 +16,8 @@ rule kmerhash_classify:
         "benchmarks/kmerhash/{sample}.tsv"
     conda:
         "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
     threads: 8
     resources:
         mem_mb=16000,

@@ -38,6 +38,8 @@ rule kmerhash_classify_batch:
         "benchmarks/kmerhash/batch.tsv"
     conda:
         "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
     threads: 8
     resources:
         mem_mb=16000,

@@ -72,6 +72,9 @@ MERGED = [
     *(["results/multiqc.html"] if config["multiqc"] else []),
 ]
 
+# The rest needs Python or MultiQC, which an image of kmerhash has not.
+CONTAINER = config["container"] or None
+
 DATABASE = (
     data_path(config["database"]) if "database" in config else "resources/refs.khdb"
 )

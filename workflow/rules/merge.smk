@@ -35,6 +35,8 @@ rule kmerhash_merge:
         suffix="|".join(map(re.escape, MERGE_FORMAT)),
     conda:
         "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
     params:
         format=lambda wildcards: MERGE_FORMAT[wildcards.suffix],
         extra=config["merge"]["extra"],
