@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +58,16 @@ const char *kh_log_prefix(void)
 	return process_prefix;
 }
 
+const char *kh_colour(enum kh_level level)
+{
+	static const char *const code[] = { "\033[1;31m", "\033[1;33m", "\033[0m", "" };
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const bool shown = !(no && no[0]) && term && strcmp(term, "dumb") != 0 &&
+			   isatty(STDERR_FILENO);
+
+	return shown ? code[level] : "";
+}
+
 /* The caller holds the lock of the terminal. */
 static void wipe_progress(void)
 {
@@ -79,7 +90,9 @@ void kh_log(enum kh_level level, const char *fmt, ...)
 	shown[kh_escape(shown, line, strlen(line), "")] = 0;
 	pthread_mutex_lock(&terminal);
 	wipe_progress();
-	fprintf(stderr, "kmerhash: %s%s%s\n", process_prefix, name[level], shown);
+	fprintf(stderr, "kmerhash: %s%s%s%s%s\n", process_prefix,
+		level <= KH_WARN ? kh_colour(level) : "", name[level],
+		level <= KH_WARN ? kh_colour(KH_INFO) : "", shown);
 	pthread_mutex_unlock(&terminal);
 }
 
@@ -91,22 +104,21 @@ double kh_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void kh_progress(const char *fmt, ...)
+bool kh_progress_due(void)
 {
 	static _Atomic time_t last;
 	const time_t now = time(NULL);
-	va_list ap;
 
 	/* of all threads that come here within a second, only one prints */
-	if (now == atomic_exchange(&last, now) || log_level < KH_INFO || process_prefix[0] ||
-	    !isatty(STDERR_FILENO))
-		return;
+	return now != atomic_exchange(&last, now) && log_level >= KH_INFO && !process_prefix[0] &&
+	       isatty(STDERR_FILENO);
+}
+
+void kh_progress_show(const char *text)
+{
 	pthread_mutex_lock(&terminal);
 	progress_shown = true;
-	fputs("\r\033[K", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
+	fprintf(stderr, "\r\033[K%s", text);
 	fflush(stderr);
 	pthread_mutex_unlock(&terminal);
 }

@@ -2,6 +2,8 @@
 #ifndef KH_BASE_MSG_H
 #define KH_BASE_MSG_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,12 +50,18 @@ void kh_log_process(unsigned number);
 const char *kh_log_prefix(void);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
+/* What makes text on stderr red (KH_ERROR), yellow (KH_WARN), or plain again (KH_INFO): "" unless
+ * it is a terminal with colours.  NO_COLOR in the environment, if not empty, wants none. */
+const char *kh_colour(enum kh_level level);
+
 /* Seconds of a clock that only goes forward. */
 double kh_seconds(void);
 
-/* A line that replaces itself, at most once a second, if stderr is a terminal
- * and the level is info or above, on process 0.  Any thread.  kh_progress_end() wipes it. */
-void kh_progress(const char *fmt, ...) KH_PRINTF(1, 2);
+/* A line that replaces itself, for progress.h.  It is due if stderr is a terminal, the level is
+ * info or above, on process 0, and of all threads that ask within a second for one.
+ * kh_progress_end() wipes it; so does any message. */
+bool kh_progress_due(void);
+void kh_progress_show(const char *text);
 void kh_progress_end(void);
 
 #ifdef __cplusplus

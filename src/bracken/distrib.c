@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/threads.h"
 #include "bracken/nmers.h"
 #include "bracken/sequences.h"
@@ -164,16 +165,10 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 /* --- a worker ----------------------------------------------------------------------- */
 static void show_progress(const struct distrib *d)
 {
-	const double s = kh_seconds() - d->started;
-	uint64_t done, total;
+	kh_step s = { .doing = "read", .started = d->started };
 
-	kh_feed_progress(d->feed, &done, &total);
-	if (total > done && done > 0)
-		kh_progress("read %.1f of %.1f MB, %.1f MB/s, %.0f s left", done * 1e-6,
-			    total * 1e-6, done * 1e-6 / s,
-			    (double)(total - done) * s / (double)done);
-	else
-		kh_progress("read %.1f MB, %.1f MB/s", done * 1e-6, done * 1e-6 / s);
+	kh_feed_progress(d->feed, &s.done, &s.total);
+	kh_progress(&s);
 }
 
 static int take_block(struct distrib *d, struct worker *w, kh_block *b, kh_err *err)

@@ -67,6 +67,7 @@ struct file {
 	kh_db_writer *w;
 	kh_range *dir;
 	uint64_t image_bytes;
+	double started;
 	unsigned ranges;                /* made so far, by this process */
 	/* with several processes: encoded ranges, until their places in the file are known */
 	kh_db_stretch *kept;

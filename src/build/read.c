@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/threads.h"
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, the backend. */
@@ -12,16 +13,10 @@ enum { READ, COMMIT, ADD };
 
 static void show_progress(const struct build *b)
 {
-	uint64_t done, total;
-	double s = kh_seconds() - b->in.started;
+	kh_step s = { .doing = "read", .started = b->in.started };
 
-	kh_feed_progress(b->in.feed, &done, &total);
-	if (total > done && done > 0)
-		kh_progress("read %.1f of %.1f MB, %.0f MB/s, %.0f s left", done * 1e-6,
-			    total * 1e-6, done * 1e-6 / s,
-			    (double)(total - done) * s / (double)done);
-	else
-		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+	kh_feed_progress(b->in.feed, &s.done, &s.total);
+	kh_progress(&s);
 }
 
 /* Does what depends on the order of blocks: numbers records and their bins. */

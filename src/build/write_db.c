@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include "base/mem.h"
+#include "base/progress.h"
 
 static const char zero[64];             /* a range ends at a multiple of 64 */
 
@@ -52,7 +53,11 @@ static int sink(void *arg, const kh_image *im, kh_err *err)
 	b->out.image_bytes += kh_range_bytes(r, bits);
 	b->sum->header.locations += im->locations;
 	b->out.ranges++;
-	kh_progress("wrote range %u of %d", b->out.ranges, KH_RANGES);
+	kh_progress(&(kh_step) { .doing = "wrote",
+				 .things = "ranges of the index",
+				 .started = b->out.started,
+				 .done = b->out.ranges,
+				 .total = b->o->comm ? 0 : KH_RANGES });
 	return rc;
 }
 
@@ -195,6 +200,7 @@ int kh_build_write(struct build *b, kh_err *err)
 	const double t = kh_seconds();
 	int rc = KH_OK;
 
+	out->started = t;
 	out->dir = kh_array(KH_RANGES, sizeof *out->dir, err);
 	if (!out->dir || (c && !(out->kept = kh_array(KH_RANGES, sizeof *out->kept, err))))
 		return KH_ENOMEM;

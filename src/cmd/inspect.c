@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cmd/columns.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "db/db.h"
@@ -111,65 +112,65 @@ static const char *scheme(const kh_db_header *h)
 }
 
 /* --- as text ---------------------------------------------------------------------- */
-static void print_parameters(const kh_db *db)
+static void print_parameters(FILE *f, const kh_db *db)
 {
 	const kh_db_header *h = db->h;
 
-	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", db->path,
-	       h->tool, h->version, h->file_bytes);
-	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
+	fprintf(f, "database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n",
+		db->path, h->tool, h->version, h->file_bytes);
+	fprintf(f, "scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
 	       "\nmax span\t%" PRIu32 "\n",
 	       scheme(h), h->sampling.k,
 	       h->sampling.scheme == KH_SYNCMER ? "s-mer" : "features a window", h->sampling.s,
 	       h->sampling.stride, h->max_span);
-	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
+	fprintf(f, "sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
 	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
 	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
-	printf("species with a bin\t%" PRIu32 "\nlocations in a species, at most\t%" PRIu32 "\n",
-	       h->n_species, h->max_locations);
-	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
+	fprintf(f, "species with a bin\t%" PRIu32 "\nlocations in a species, at most\t%" PRIu32
+		"\n", h->n_species, h->max_locations);
+	fprintf(f, "features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
 	       "\nlocations\t%" PRIu64 "\n",
 	       h->features, h->entries, h->over, h->locations);
-	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
+	fprintf(f, "index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
-	printf("least hits by log2 features\t");
+	fprintf(f, "least hits by log2 features\t");
 	for (int i = 0; i < 16; i++)
-		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
-	printf("digest\t%016" PRIx64 "\n", h->digest);
+		fprintf(f, "%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
+	fprintf(f, "digest\t%016" PRIx64 "\n", h->digest);
 }
 
-static void print_census(const struct census *c)
+static void print_census(FILE *f, const struct census *c)
 {
-	printf("buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
+	fprintf(f, "buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
 	for (int i = 0; i <= KH_BUCKET_SLOTS; i++)
-		printf("buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
+		fprintf(f, "buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
 	for (int i = 0; i < OVER; i++)
-		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
+		fprintf(f, "lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
 		       i < 7 ? (2 << i) - 1 : KH_LIST_MAX, c->length[i]);
-	printf("lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
+	fprintf(f, "lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
 }
 
-static void print_targets(const kh_db *db)
+static void print_targets(FILE *f, const kh_db *db)
 {
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
 
-		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
+		fprintf(f, "%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
 		       db->ids + t->id, db->tax->taxid[t->taxon], t->bases, t->first_bin,
 		       t->digest);
 	}
 }
 
-static void print_unmapped(const kh_db *db)
+static void print_unmapped(FILE *f, const kh_db *db)
 {
 	const char *p = db->unmapped, *end = p + db->h->section[KH_SEC_UNMAPPED].bytes;
 
 	for (; p < end; p += strlen(p) + 1)
-		printf("%s\n", p);
+		fprintf(f, "%s\n", p);
 }
 
-static int print_taxa(const kh_db *db, kh_err *err)
+static int print_taxa(FILE *f, const kh_db *db, kh_err *err)
 {
 	kh_report_options o = { .zero_counts = false };
 	struct census c;
@@ -182,7 +183,7 @@ static int print_taxa(const kh_db *db, kh_err *err)
 		rc = kh_report(&b, db->tax, &t, &o, err);
 	}
 	if (!rc)
-		fwrite(b.p, 1, b.n, stdout);
+		fwrite(b.p, 1, b.n, f);
 	free(b.p);
 	kh_tally_clear(&t);
 	return rc;
@@ -232,24 +233,45 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	return rc;
 }
 
-static int show(const struct values *v, const kh_db *db, kh_err *err)
+static int show_text(const struct values *v, const kh_db *db, FILE *f, kh_err *err)
 {
 	struct census c;
 
 	if (v->targets)
-		print_targets(db);
+		print_targets(f, db);
 	if (v->unmapped)
-		print_unmapped(db);
+		print_unmapped(f, db);
 	if (v->taxa)
-		return print_taxa(db, err);
+		return print_taxa(f, db, err);
 	if (v->targets || v->unmapped)
 		return KH_OK;
 	walk(db, &c, NULL);
-	if (v->json)
-		return print_json(db, &c, err);
-	print_parameters(db);
-	print_census(&c);
+	print_parameters(f, db);
+	print_census(f, &c);
 	return KH_OK;
+}
+
+static int show(const struct values *v, const kh_db *db, kh_err *err)
+{
+	struct census c;
+	char *text = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (v->json && !v->targets && !v->unmapped && !v->taxa) {
+		walk(db, &c, NULL);
+		return print_json(db, &c, err);
+	}
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return kh_fail_nomem(err);
+	rc = show_text(v, db, f, err);
+	if (fclose(f) && !rc)
+		rc = kh_fail_nomem(err);
+	if (!rc)
+		rc = kh_cmd_print_columns(text, n, err);
+	free(text);
+	return rc;
 }
 
 static int run(const kh_command *c, int argc, char **argv)

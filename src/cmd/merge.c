@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/source.h"
@@ -141,10 +142,15 @@ static int read_report(struct job *j, const kh_merge_file *f, kh_err *err)
 
 static int read_reports(struct job *j, kh_err *err)
 {
+	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
+			 .total = j->files.n };
 	int rc = KH_OK;
 
-	for (size_t i = 0; i < j->files.n && !rc; i++)
-		rc = read_report(j, &j->files.v[i], err);
+	for (; step.done < j->files.n && !rc; step.done++) {
+		kh_progress(&step);
+		rc = read_report(j, &j->files.v[step.done], err);
+	}
+	kh_progress_end();
 	if (rc || j->errs.found > 0)
 		return rc;
 	if (j->m.renamed > 0)
@@ -194,13 +200,16 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 
 static int write_folder(struct job *j, kh_err *err)
 {
+	kh_step step = { .doing = "wrote", .things = "samples", .started = kh_seconds(),
+			 .total = j->files.n };
 	int rc = KH_OK;
 
 	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, with a message */
 	kh_temporary_list(j->v.outdir);
-	for (size_t i = 0; i < j->files.n && !rc; i++) {
+	for (size_t i = 0; i < j->files.n && !rc; step.done = ++i) {
 		char *path = NULL;
 
+		kh_progress(&step);
 		if (strchr(j->files.v[i].sample, '/') || j->files.v[i].sample[0] == '.')
 			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
 				       j->files.v[i].sample);
@@ -210,6 +219,7 @@ static int write_folder(struct job *j, kh_err *err)
 		rc = write_text(j, path, i, i + 1, err);
 		free(path);
 	}
+	kh_progress_end();
 	return rc;
 }
 

@@ -40,8 +40,8 @@ int kh_cmd_fail(const kh_command *c, const kh_err *err)
 
 	kh_progress_end();
 	shown[kh_escape(shown, err->msg, strlen(err->msg), "")] = 0;
-	fprintf(stderr, "kmerhash %s: %s%s\n", c->name, kh_log_prefix(),
-		shown[0] ? shown : "stopped");
+	fprintf(stderr, "%skmerhash %s:%s %s%s\n", kh_colour(KH_ERROR), c->name,
+		kh_colour(KH_INFO), kh_log_prefix(), shown[0] ? shown : "stopped");
 	return err->code == KH_EUSAGE ? 2 : 1;
 }
 
@@ -68,8 +68,8 @@ static int wrong(const kh_command *c, const char *fmt, ...)
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	shown[kh_escape(shown, text, strlen(text), "")] = 0;
-	fprintf(stderr, "kmerhash %s: %s (kmerhash %s -h lists the options)\n", c->name, shown,
-		c->name);
+	fprintf(stderr, "%skmerhash %s:%s %s (kmerhash %s -h lists the options)\n",
+		kh_colour(KH_ERROR), c->name, kh_colour(KH_INFO), shown, c->name);
 	return -1;
 }
 

@@ -35,6 +35,8 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (kh_cmd_check_printing((const char *const *)argv + first, (size_t)(argc - first),
 				  "the database", &err))
 		return kh_cmd_fail(c, &err);
+	if (v.quiet)
+		kh_log_level(KH_ERROR);
 	kh_db_options o = { .stamps = true, .again = true, .threads = kh_cmd_threads(v.threads) };
 	for (int i = first; i < argc; i++) {
 		kh_db *db = NULL;

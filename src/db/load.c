@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/threads.h"
 #include "index/lookup_simd.h"
 
@@ -129,7 +130,9 @@ struct verify {
 	bool index;                     /* the ranges from .. to - 1 of it, or all else */
 	unsigned from, to;
 	uint64_t blocks;
-	_Atomic uint64_t next;
+	double started;
+	uint64_t bytes;                 /* to be read */
+	_Atomic uint64_t next, done;    /* blocks or ranges that are taken; bytes read */
 	kh_monitor *m;
 };
 
@@ -157,6 +160,16 @@ static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 	return v->index && at < range_at(v->db, v->to) && at + n > range_at(v->db, v->from);
 }
 
+static void show_bytes(struct verify *v, uint64_t n)
+{
+	const uint64_t done = v->done += n;
+
+	kh_progress(&(kh_step) { .doing = "checked",
+				 .started = v->started,
+				 .done = done < v->bytes ? done : v->bytes,
+				 .total = v->bytes });
+}
+
 static int verify_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct verify *v = arg;
@@ -180,6 +193,7 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
 				       " is wrong",
 				       db->path, at, at + n - 1);
+		show_bytes(v, n);
 	}
 }
 
@@ -202,6 +216,11 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
 				       p, why.msg);
+		kh_progress(&(kh_step) { .doing = "checked",
+					 .things = "ranges of the index",
+					 .started = v->started,
+					 .done = p + 1 - v->from,
+					 .total = v->to - v->from });
 	}
 }
 
@@ -211,8 +230,10 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 
 	if (rc)
 		return rc;
-	v->next = 0;
+	v->next = v->done = 0;
+	v->started = kh_seconds();
 	rc = kh_threads_run(v->m, threads ? threads : 1, fn, v, err);
+	kh_progress_end();
 	kh_monitor_free(v->m);
 	return rc;
 }
@@ -356,6 +377,7 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if ((rc = check_magic(db, err)) || (rc = check_extents(db, err)))
 		return rc;
 	v.blocks = db->h->section[KH_SEC_SUMS].bytes / 8;
+	v.bytes = db->h->section[KH_SEC_SUMS].at - db->h->section[KH_SEC_INDEX].bytes;
 	db->sums = section(db, KH_SEC_SUMS);
 	db->unchecked = o->later && !o->no_verify;
 	rc = in_parallel(&v, o->threads, verify_worker, err);
@@ -373,7 +395,8 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .index = true, .from = from, .to = to,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
+			    .bytes = range_at(db, to) - range_at(db, from) };
 	int rc = in_parallel(&v, threads, verify_worker, err);
 
 	return rc ? rc : in_parallel(&v, threads, check_worker, err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "run/select.h"
 
 /* A job, its results and its texts. */
@@ -199,17 +200,12 @@ static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *e
 
 static void show_progress(const kh_flow *f)
 {
-	uint64_t done, total;
-	double s = kh_seconds() - f->started;
+	kh_step s = { .doing = "read", .started = f->started };
 
 	if (f->quiet)
 		return;
-	kh_feed_progress(f->feed, &done, &total);
-	if (total > 0)
-		kh_progress("read %.1f of %.1f MB, %.0f MB/s", done * 1e-6, total * 1e-6,
-			    done * 1e-6 / s);
-	else
-		kh_progress("read %.1f MB, %.0f MB/s", done * 1e-6, done * 1e-6 / s);
+	kh_feed_progress(f->feed, &s.done, &s.total);
+	kh_progress(&s);
 }
 
 /* A block's records become final; the jobs that it completes are submitted. */
@@ -263,6 +259,7 @@ int kh_flow_second(kh_flow *f, kh_err *err)
 		return rc;
 	r->sum.classified += (uint64_t)kh_second_result_of(r->second)->classified;
 	f->again = 0;
+	f->started = kh_seconds();
 	kh_order_free(f->order);
 	f->order = NULL;
 	return kh_order_new(&f->order, f->m, f->n_works, err);
@@ -310,6 +307,12 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 			kh_queue_give_back(f->idle, w);
 			return KH_OK;
 		}
+		if (!f->quiet)
+			kh_progress(&(kh_step) { .doing = "looked again at",
+						 .things = "blocks of reads",
+						 .started = f->started,
+						 .done = w->job.ticket,
+						 .total = jobs });
 		rc = rewrite_job(f, id, w, err);
 	}
 	return rc;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
+#include "base/progress.h"
 #include "db/in_use.h"
 
 /* A sample under way, or room for one. */
@@ -25,6 +26,7 @@ struct samples {
 	bool *woken;                    /* a worker */
 	struct slot *slot;              /* o->at_once */
 	size_t next;                    /* sample that nobody has taken */
+	double started;
 	bool stop;
 	int rc;                         /* of the first sample that failed, if all were to stop */
 	kh_err err;
@@ -178,6 +180,11 @@ static void count(struct samples *s, const struct slot *t, int rc)
 
 	s->sum->skipped += rc == 1;
 	s->sum->failed += rc < 0 && rc != KH_ECANCEL;
+	kh_progress(&(kh_step) { .doing = "done with",
+				 .things = "samples",
+				 .started = s->started,
+				 .done = s->sum->done + s->sum->skipped + s->sum->failed + !rc,
+				 .total = s->o->n });
 	if (rc)
 		return;
 	s->sum->done++;
@@ -294,7 +301,7 @@ static int run_worker(void *arg, unsigned worker, kh_err *err)
 
 int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err *err)
 {
-	struct samples s = { .o = o, .sum = sum };
+	struct samples s = { .o = o, .sum = sum, .started = kh_seconds() };
 	int rc;
 
 	*sum = (kh_samples_summary) { .done = 0 };
@@ -305,6 +312,7 @@ int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err 
 		rc = kh_event_new(&s.changed, s.m, err);
 	if (!rc)
 		rc = kh_threads_run(s.m, o->compute->workers, run_worker, &s, err);
+	kh_progress_end();
 	if (!rc && s.rc) {
 		rc = s.rc;
 		*err = s.err;

@@ -22,6 +22,7 @@
 
 #include "taxonomy/tsv.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "io/source.h"
 
 enum { KEYS = 3, FIRST_SLOTS = 64 };
@@ -426,23 +427,36 @@ int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
 	return rc ? rc : check_clashes(m, name, err);
 }
 
+struct table {
+	kh_source *source;
+	double started;
+};
+
+/* The table of all accessions of the NCBI is 10 GB of text. */
 static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
 {
-	return kh_source_read(arg, buf, n, err);
+	const struct table *t = arg;
+
+	kh_progress(&(kh_step) { .doing = "a table of taxids:",
+				 .started = t->started,
+				 .done = kh_source_taken(t->source),
+				 .total = kh_source_size(t->source) });
+	return kh_source_read(t->source, buf, n, err);
 }
 
 int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err)
 {
-	kh_source *s;
+	struct table t = { .started = kh_seconds() };
 	int rc;
 
 	if (!strcmp(path, "-"))
 		return kh_fail(err, KH_EUSAGE,
 			       "-: a table cannot come from standard input");
-	if ((rc = kh_source_open(&s, path, err)))
+	if ((rc = kh_source_open(&t.source, path, err)))
 		return rc;
-	rc = kh_idmap_parse(m, path, read_source, s, err);
-	kh_source_close(s);
+	rc = kh_idmap_parse(m, path, read_source, &t, err);
+	kh_progress_end();
+	kh_source_close(t.source);
 	return rc;
 }
 

@@ -1,0 +1,12 @@
+/* columns.h - tables on the standard output */
+#ifndef KH_CMD_COLUMNS_H
+#define KH_CMD_COLUMNS_H
+
+#include <stddef.h>
+#include "base/msg.h"
+
+/* Prints lines of columns between tabs: as they are, but on a terminal so that the columns line up,
+ * those of numbers by their last digit. */
+int kh_cmd_print_columns(const char *text, size_t n, kh_err *err);
+
+#endif
