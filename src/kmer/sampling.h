@@ -97,7 +97,7 @@ static KH_HD uint64_t kh_minhash_order(uint64_t canonical)
 	return kh_fmix64(canonical ^ KH_ORDER_SEED);
 }
 
-/* The most features that n starts can give. */
+/* The most features that n starts of k-mers can give. */
 static KH_HD uint64_t kh_sampling_bound(const kh_sampling *sk, uint64_t n)
 {
 	if (sk->scheme == KH_SYNCMER)
@@ -108,7 +108,7 @@ static KH_HD uint64_t kh_sampling_bound(const kh_sampling *sk, uint64_t n)
 #ifndef __CUDACC__
 #include "base/msg.h"
 
-/* Can these parameters be? */
+/* Fails unless these parameters are allowed. */
 int kh_sampling_check(const kh_sampling *sk, kh_err *err);
 
 /*

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By rolling both strands. */
+/* Rolls the s-mers of both strands along the bases. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o)
 {
 	const uint64_t mask = kh_kmer_mask(s);
@@ -41,7 +41,7 @@ size_t kh_syncmer_plain(const kh_sampling *sk, const uint64_t *bases, uint64_t a
 
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 {
-	static _Atomic(int) forbidden = -1;             /* not looked yet */
+	static _Atomic(int) forbidden = -1;             /* not known yet */
 	int no = atomic_load_explicit(&forbidden, memory_order_relaxed);
 	kh_syncmer_fn *best;
 

@@ -23,8 +23,8 @@ typedef struct kh_batch {
 	uint64_t bases;
 } kh_batch;
 
-/* Adds a fragment: a sequence, or, if mate->p is not NULL, two.  All fragments of a batch have a
- * mate, or none has.  `number`: what the fragment is called in messages, counted from 0. */
+/* Adds a fragment: a sequence, or, if mate->p is not NULL, two. All fragments of a batch have a
+ * mate, or none has. `number`: the number of the fragment in messages, counted from 0. */
 int kh_batch_add(kh_batch *b, const kh_bases *seq, const kh_bases *mate, uint64_t number,
 		 kh_err *err);
 /* The job of all that was added, which is at least one fragment; lent until the next call. */

@@ -1,5 +1,5 @@
 /*
- * feed.c - the circulation of blocks: choosing a stream, committing in order, recycling
+ * feed.c - how blocks circulate: choosing a stream, committing in order, using them again
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -175,9 +175,9 @@ static uint64_t outlook(const struct feed_stream *st)
 	return st->n_rec + (st->n_drawn - st->n_committed) * (a_block ? a_block : 1);
 }
 
-/* Under the lock.  The stream that is behind, -1: all has been read.  `committed`: goes by
- * records of committed blocks only: then none of that stream's blocks waits for a mate, all come
- * back, and one may wait for them. */
+/* The stream that is behind the other, or -1 when all has been read. With `committed` only
+ * records of committed blocks count; then no block of that stream waits for mates, so all of them
+ * come back, and a caller may wait for one. The caller holds the lock. */
 static int behind(const kh_feed *f, bool committed)
 {
 	const struct feed_stream *a = &f->st[0], *b = &f->st[1];
@@ -191,11 +191,12 @@ static int behind(const kh_feed *f, bool committed)
 	if (committed)
 		return b->n_rec < a->n_rec;
 	if (f->dry)
-		return f->dry == 1;             /* the other one */
+		/* the last read gave nothing, so try the other stream */
+		return f->dry == 1;
 	return outlook(b) < outlook(a);
 }
 
-/* A free block of the stream to be read.  1, 0: nothing is left. */
+/* Takes a free block of the stream that is to be read next. 1; 0: nothing is left. */
 static int draw(kh_feed *f, struct feed_block **out)
 {
 	pthread_mutex_lock(&f->lock);
@@ -217,7 +218,7 @@ static int draw(kh_feed *f, struct feed_block **out)
 	return 1;
 }
 
-/* After a record of uncommon length the memory is given back. */
+/* Gives memory back after a record of uncommon length. */
 static void slim(struct feed_block *b, size_t usual)
 {
 	if (b->cap / 16 > usual) {
@@ -229,7 +230,7 @@ static void slim(struct feed_block *b, size_t usual)
 		kh_parsed_free(&b->h);
 }
 
-/* A place for the text of b, if there is one. */
+/* Takes a buffer for the text of b from the spare ones, if there is one. */
 static void take_spare(kh_feed *f, struct feed_block *b)
 {
 	pthread_mutex_lock(&f->lock);
@@ -283,7 +284,7 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 }
 
 /* --- commit, release ------------------------------------------------------------- */
-/* The block's records are final; so is what the stream knows of them. */
+/* Makes the records of a block visible, and counts them for its stream: both are final now. */
 static void publish(kh_feed *f, struct feed_block *b)
 {
 	struct feed_stream *st = &f->st[b->pub.stream];
@@ -312,7 +313,7 @@ static void publish(kh_feed *f, struct feed_block *b)
 	}
 }
 
-/* In order of blocks, one at a time. */
+/* Commits a block; called in the order of blocks, one at a time. */
 static int commit(void *arg, void *item, kh_err *err)
 {
 	kh_feed *f = arg;

@@ -11,7 +11,7 @@
  *
  *	kh_feed_next    -> block         (any thread; 0: no more)
  *	kh_feed_commit  -> jobs          (its records are final, and the jobs that it completes)
- *	kh_feed_release                  (block or job done: recycles)
+ * kh_feed_release (the block or job may be used again)
  */
 #ifndef KH_SEQIO_FEED_H
 #define KH_SEQIO_FEED_H
@@ -23,7 +23,7 @@
 #include "base/threads.h"
 
 enum {
-	KH_REC_CONTINUES = 1    /* pieces: goes on with the record of the block before */
+	KH_REC_CONTINUES = 1    /* pieces: continues the record of the block before */
 };
 
 /* One record, or in pieces mode a part of one.  Offsets are into its block. */
@@ -96,24 +96,26 @@ typedef struct kh_feed_options {
 	bool interleaved;
 	bool no_mate_check;
 	bool allow_no_eof;              /* BGZF without its EOF block */
-	double patience;                /* seconds that one of two files may hold up the other: then
-	                                 * it fails; 0: for ever */
+	/* seconds that one of two files may keep the other waiting before the run fails; 0: for
+	 * ever */
+	double patience;
 	bool pieces;                    /* FASTA only; a record may span blocks */
 	size_t block_size;              /* bytes of text a block; 0: KH_BLOCK_SIZE */
-	size_t n_blocks;                /* that circulate, a stream; at least workers + 2 */
-	unsigned threads;               /* workers, who may inflate a gzip stream together; 0: only
-	                                 * one at a time */
-	uint64_t from, to;              /* pieces: the first file from this byte on, where a record
-	                                 * begins, the last one up to that (0: all); if so,
-	                                 * plain ones */
-	size_t front;                   /* pieces: room before the first piece, in bases, a
-	                                 * multiple of 32; the user's, never written by the feed */
+	size_t n_blocks;                /* blocks for each stream; at least workers + 2 */
+	/* workers that may inflate a gzip stream together; 0: one at a time */
+	unsigned threads;
+	/* pieces: read the first file from this byte on, where a record must begin, and the last
+	 * one up to the other (0: all); only of plain files */
+	uint64_t from, to;
+	/* pieces: room before the first piece, in bases, a multiple of 32; for the caller, the
+	 * feed does not write there */
+	size_t front;
 } kh_feed_options;
 
 typedef struct kh_feed kh_feed;
 
-/* Opens and looks at every input that can be looked at without consuming it (a
- * missing, unreadable or plainly foreign file fails here). */
+/* Opens the inputs, and looks at each that can be looked at without consuming it: a file that is
+ * missing, unreadable or of a foreign format fails here. */
 int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *err);
 void kh_feed_close(kh_feed *f);
 
@@ -123,15 +125,15 @@ typedef struct kh_jobs {
 	const kh_job *job;
 	size_t n;
 } kh_jobs;
-/* Waits until all blocks before b are committed, and b is: its records are final, mates are
- * checked, and the jobs that have become complete with b are in *jobs (none in pieces mode).
- * Each job holds its blocks; the caller holds b besides.  If the input fails, or another worker
- * of the run does, with the run's first error. */
+/* Waits until b and all blocks before it are committed. Then its records are final, its mates are
+ * checked, and *jobs has the jobs that b has completed (none in pieces mode). Each job holds its
+ * blocks; the caller holds b besides. If the input or another worker fails, it returns the first
+ * error of the run. */
 int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
-/* Of one stream: nobody needs the text of b, which is committed, any more.  The block that is
- * read next is read to its place, while that is in the caches. */
+/* With one stream: says that the text of b, which is committed, is not needed any more. The next
+ * block is read into its buffer, while that is in the caches. */
 void kh_feed_drop_text(kh_feed *f, kh_block *b);
-void kh_feed_release(kh_feed *f, kh_block *b);          /* each hold once */
+void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 
 /* Bytes read and, where known, to be read: for progress. */

@@ -8,13 +8,13 @@
 #include "io/pgzip.h"
 #include "io/source.h"
 
-/* A block's records leave so many places free in front: the records that straddle its start are
- * known only when it is committed, and are put there without moving the others. */
+/* Places that are left free in front of the records of a block: a record that straddles its start
+ * is known only when the block is committed, and is put there without moving the others. */
 enum { FEED_ROOM = 4 };
 /* What is left of a block and longer than this is not copied in front of the next one. */
 enum { FEED_SLACK = 1 << 18 };
 
-/* An open file; the blocks that read ranges of it hold it too. */
+/* An open file; blocks that read ranges of it hold it, too. */
 struct feed_input {
 	kh_source *src;
 	unsigned refs;
@@ -22,35 +22,36 @@ struct feed_input {
 
 struct feed_block {
 	kh_block pub;
-	kh_parsed h;           /* rec[FEED_ROOM] on: what was parsed ahead */
+	kh_parsed h;           /* what was parsed ahead, from rec[FEED_ROOM] on */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
-	size_t want;            /* raw bytes: how many, */
-	uint64_t at;            /*   from where, of `in`, if it is read by ranges */
+	size_t want;            /* number of raw bytes, */
+	uint64_t at;            /* and their offset in `in`, if that is read by ranges */
 	struct feed_input *in;
 	kh_bgzf_run run;
 	kh_pgzip_part part;
 	unsigned refs;          /* under the lock */
 	bool file_start;
 	bool past;              /* the stream had ended */
-	char format;            /* what its stream was found to be before, or 0 */
-	kh_err bad;             /* the bytes end in this */
+	char format;            /* the format that its stream was found to have before, or 0 */
+	kh_err bad;             /* the error that ends the bytes; code 0: none */
 	/* set when it is committed: */
-	kh_job *job;            /* that it has completed */
+	kh_job *job;            /* the jobs that it has completed */
 	size_t n_jobs, cap_jobs;
 
 	bool ahead;             /* parsed from `boundary` to `stop` */
-	bool odd; /* at `stop` is something that only the sequential parse can judge */
+	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
-	kh_place place;         /* of `stop`, counted from `boundary` */
+	kh_place place;         /* the place of `stop`, counted from `boundary` */
 	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
-	size_t cap_mate, n_mate;        /* valid from FEED_ROOM on: so many */
-	bool head_good;         /* pieces: so is [raw, boundary), as inside a record */
+	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_ROOM on */
+	/* pieces: [raw, boundary) was parsed ahead, too, as if inside a record */
+	bool head_good;
 	kh_place head_place;
-	size_t head_stop, head_n;       /*   in so many records */
+	size_t head_stop, head_n;       /* and the number of its records */
 };
 
-struct feed_text {              /* a place for text */
+struct feed_text {              /* a buffer for text */
 	char *buf;
 	size_t cap;
 };
@@ -66,7 +67,7 @@ struct feed_stream {
 	kh_queue *pool;
 	struct feed_block *block;
 	/* under the lock: */
-	uint64_t n_drawn;       /* blocks that are read, or will be */
+	uint64_t n_drawn;       /* blocks that have been taken to be read */
 	bool ended;             /* nothing is left to be read */
 	uint64_t n_rec;         /* records of committed blocks */
 	uint64_t n_committed;   /* blocks */
@@ -75,16 +76,16 @@ struct feed_stream {
 	/* under `reading`: */
 	pthread_mutex_t reading;
 	size_t file;
-	char *part; /* what the first file is called in messages if it is not read from its start */
+	char *part; /* the name of the first file in messages, if it is not read from its start */
 	struct feed_input *in;
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */
 	/* used in order, while a block is committed: */
-	kh_place place;         /* of the carry */
+	kh_place place;         /* of the carry, which is what is left of the blocks before */
 	char *carry;
 	size_t n_carry, cap_carry;
-	size_t tried;           /* the carry's length when it was last found incomplete */
-	bool header;            /* it was not even one whole line */
+	size_t tried;           /* the length of the carry when it was last found incomplete */
+	bool header;            /* then, it was not even one whole line */
 	bool distrust;          /* the last boundary was not the start of a record */
 	uint64_t *count;        /* records a file */
 	size_t files_done;
@@ -96,20 +97,22 @@ struct feed_stream {
 
 struct kh_feed {
 	kh_feed_options o;
-	kh_monitor *m;          /* of the run: stops the waiting of all its threads */
-	kh_order *order;        /* in which blocks are committed */
+	kh_monitor *m;          /* of the run */
+	kh_order *order;        /* the order in which blocks are committed */
 	unsigned n_streams;
-	double patience;        /* seconds that one mate file may hold up the other; 0: for ever */
+	/* seconds that one mate file may keep the other waiting; 0: for ever */
+	double patience;
 	struct feed_stream st[2];
 	pthread_mutex_t lock;   /* held for a few instructions */
 	/* under the lock: */
-	struct feed_text *spare;        /* of texts that were dropped; the last one was used last */
+	/* buffers of texts that were dropped; the last of them was used last */
+	struct feed_text *spare;
 	size_t n_spare;
 	uint64_t n_ticket;
-	int dry;                /* 1 + the stream that nothing came from when it was tried last */
+	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
-	uint64_t stood;         /* what `done` was when it was looked at, */
-	double since;           /*   and since when it is that */
+	uint64_t stood;         /* `done` when it was last looked at, */
+	double since;           /* and the time since which it has that value */
 	/* used in order, while a block is committed: */
 	uint64_t n_job, n_frag;
 	int orphan;             /* 1 + the stream that has more than the other, or 0 */
@@ -127,20 +130,20 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
 void feed_shift(struct feed_block *b, size_t by);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
 
-/* feed_parse.c: ahead of the blocks before. */
+/* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
-/* feed_join.c: in order of blocks.  Sets the block's records, also on failure. */
+/* feed_join.c: called in the order of blocks. Sets the records of the block, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 
-/* feed_pairs.c: hashes of names, as far as missing, so that mates are compared by one
+/* feed_pairs.c: makes the hashes of names that are missing, so that mates are compared by one
  * number each when blocks are committed; `n_head` records are in front of rec[FEED_ROOM]. */
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
-/* Interleaved, of a block that ends in a failure: are the pairs in front of it right? */
+/* For an interleaved block that ends in a failure: checks the pairs before that. */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
-/* In order of blocks: the jobs that have become complete with this block, in b->job. */
+/* Called in the order of blocks: puts the jobs that this block has completed into b->job. */
 int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err);
 
-/* Counts one who uses the block; the last one who lets it go gives it back to its stream. */
+/* Counts a use of the block; when the last use ends, the block goes back to its stream. */
 void feed_ref(kh_feed *f, struct feed_block *b);
 
 void feed_unref(kh_feed *f, struct feed_block *b);

@@ -1,11 +1,11 @@
 /*
- * feed_join.c - a block is committed: what was parsed ahead meets what was left before
+ * feed_join.c - commits a block: joins what was parsed ahead with what was left before
  *
- * What is left of the blocks before (the carry) is copied in front of the block, and
- * must give whole records up to the very boundary from which was parsed ahead; then
- * that is right, because the parser stands between two records there.  Otherwise all is
- * parsed again from the last place that is known.  Errors are only raised here, and by
- * the same parser, so they do not depend on how the text was cut.
+ * What is left of the blocks before (the carry) is copied in front of the block, and must give
+ * whole records up to exactly the boundary where parsing ahead began. Then that boundary lies
+ * between two records, and what was parsed from there is right. Otherwise everything is parsed
+ * again from the last place that is known to be right. Errors are only raised here, and by the
+ * same parser, so they do not depend on how the text was cut.
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -21,7 +21,7 @@ struct join {
 	struct feed_stream *st;
 	struct feed_block *b;
 	bool final;
-	size_t pos;             /* where the stream's place is, in the block's text */
+	size_t pos;             /* the place of the stream in the text of the block */
 	size_t n_head;          /* records in front of rec[FEED_ROOM] */
 	kh_err *err;
 };
@@ -41,7 +41,7 @@ static int carry_add(struct join *j, size_t from)
 	return KH_OK;
 }
 
-/* A long carry: the block is put behind it, and takes it over. */
+/* For a long carry: puts the block behind the carry, in its buffer. */
 static int carry_over(struct join *j)
 {
 	struct feed_stream *st = j->st;
@@ -97,7 +97,7 @@ static int carry_out(struct join *j)
 }
 
 /* --- records --------------------------------------------------------------------- */
-/* The records from `mark` on were joined last but come first. */
+/* Moves the records from `mark` on, which were added last, to the front. */
 static int head_to_front(struct join *j, size_t mark)
 {
 	kh_parsed *h = &j->b->h;
@@ -121,7 +121,7 @@ static int head_to_front(struct join *j, size_t mark)
 	return KH_OK;
 }
 
-/* Only the records from `mark` on are right. */
+/* Forgets the records before `mark`. */
 static void forget_ahead(struct join *j, size_t mark)
 {
 	kh_parsed *h = &j->b->h;
@@ -145,7 +145,7 @@ static int walk_on(struct join *j)
 	return kh_reader_walk(&j->st->place, &j->b->h, &r, &j->pos, j->err);
 }
 
-/* From the carry to the boundary, and on. */
+/* Parses from the carry to the boundary, and goes on from there. */
 static int meet(struct join *j)
 {
 	struct feed_block *b = j->b;
@@ -175,7 +175,7 @@ static int meet(struct join *j)
 	return b->odd ? walk_on(j) : KH_OK;
 }
 
-/* Interleaved: a record whose mate is not there yet is left for the next block. */
+/* Interleaved: leaves a record whose mate is not there yet for the next block. */
 static int keep_pairs(struct join *j)
 {
 	kh_parsed *h = &j->b->h;
@@ -246,7 +246,7 @@ static int pieces_on(struct join *j, size_t to)
 	return kh_reader_pieces(&j->st->place, &j->b->h, &r, &j->pos, j->err);
 }
 
-/* All of it, with nothing taken from what was parsed ahead. */
+/* Parses all of it again, without what was parsed ahead. */
 static int pieces_again(struct join *j)
 {
 	j->b->h.n_rec = FEED_ROOM;
@@ -254,7 +254,8 @@ static int pieces_again(struct join *j)
 	return pieces_on(j, j->b->end);
 }
 
-/* The part in front of the first header line, if the place is not what was guessed. */
+/* Parses the part in front of the first header line again, if the guess about its place was
+ * wrong. */
 static int head_again(struct join *j)
 {
 	struct feed_block *b = j->b;
@@ -267,7 +268,8 @@ static int head_again(struct join *j)
 		h->n_words = words;
 	if (rc)
 		return rc;
-	/* rec: ROOM, head_n guessed ones, those behind the boundary, the right ones */
+	/* rec has: FEED_ROOM free places, head_n guessed records, those behind the boundary, the
+	 * right ones */
 	memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM + b->head_n,
 		(h->n_rec - FEED_ROOM - b->head_n) * sizeof *h->rec);
 	h->n_rec -= b->head_n;
@@ -307,7 +309,7 @@ static int pieces_meet(struct join *j)
 		return rc;
 	advance(at, &b->place, !b->file_start);
 	if (!at->in_seq && !b->file_start)
-		at->n_rec--;            /* ahead, a record was thought to be open */
+		at->n_rec--;            /* parsing ahead took a record to be open */
 	at->in_seq = b->place.in_seq;
 	at->mid_line = b->place.mid_line;
 	at->column = b->place.column;

@@ -1,9 +1,9 @@
 /*
- * feed_pairs.c - records to fragments: mates found, checked, counted
+ * feed_pairs.c - turns records into fragments: finds, checks and counts mates
  *
- * Of two streams, the records of committed blocks that have no mate yet wait in a list.
- * A failure of one stream is raised when all pairs in front of it have been checked,
- * so the first error in the order of records is reported.
+ * With two streams, records of committed blocks that have no mate yet wait in a list. A failure
+ * of one stream is raised when all pairs in front of it have been checked, so the first error in
+ * the order of records is reported.
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -25,7 +25,8 @@ static size_t less_suffix(const char *id, size_t n)
 	return n;
 }
 
-/* Of the name without its suffix; names that differ have one hash once in 2^64. */
+/* The hash of a name without its suffix; two names that differ have the same one with a
+ * probability of 2^-64. */
 static uint64_t hash_name(const char *id, size_t n)
 {
 	uint64_t h, word;
@@ -60,7 +61,7 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_er
 	return KH_OK;
 }
 
-/* The hash of a block's first record. */
+/* The hashes of a block's names, from its first record on. */
 static const uint64_t *mate_hashes(const kh_block *p)
 {
 	const struct feed_block *b = p->priv;
@@ -129,7 +130,7 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 	return s;
 }
 
-/* Numbers the job, checks it, holds its blocks; it joins those that b has completed. */
+/* Numbers and checks a job, holds its blocks, and adds it to those that b has completed. */
 static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *err)
 {
 	kh_job j = *job;
@@ -149,7 +150,7 @@ static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *
 	return KH_OK;
 }
 
-/* Of one stream: all records of a block are one job. */
+/* With one stream, all records of a block are one job. */
 static int make_single(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	const kh_job j = {
@@ -198,7 +199,8 @@ static bool find_orphan(kh_feed *f, int s)
 	return true;
 }
 
-/* The pairs that the first waiting blocks of both streams have in common: 1; 0: none; < 0. */
+/* Makes a job of the pairs that the first waiting blocks of both streams have in common. 1; 0:
+ * there are none; < 0. */
 static int make_pairs(kh_feed *f, struct feed_block *done, kh_err *err)
 {
 	struct feed_wait *a = waiting(&f->st[0]), *b = waiting(&f->st[1]);

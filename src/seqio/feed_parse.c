@@ -1,5 +1,6 @@
 /*
- * feed_parse.c - parsing ahead of the blocks before, from the first boundary that the block shows
+ * feed_parse.c - parses a block before the ones in front of it are known, from its first boundary
+ * on
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -27,7 +28,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 	return unless_judged(rc);
 }
 
-/* What is in front of the first header line, taken to be inside a sequence. */
+/* Parses what is in front of the first header line, which is taken to be inside a sequence. */
 static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 {
 	kh_text_range r = { b->raw, b->boundary, final && b->boundary == b->end };

@@ -1,9 +1,9 @@
 /*
- * feed_read.c - raw bytes into blocks
+ * feed_read.c - reads raw bytes into blocks
  *
- * Who holds a stream's lock takes its next bytes and the next ticket, so that tickets are in the
- * order of bytes.  What can be done by many at once, reading a range of a plain file or inflating a
- * run of BGZF blocks or a part of a gzip stream, is done outside it.
+ * The thread that holds the lock of a stream takes its next bytes and the next ticket, so tickets
+ * are in the order of bytes. What several threads can do at once, reading a range of a plain file
+ * or inflating a run of BGZF blocks or a part of a gzip stream, is done outside it.
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -127,7 +127,7 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 	return KH_OK;
 }
 
-/* A part of a gzip stream, or what only reading it in order can give. */
+/* Takes a part of a gzip stream, or, where that is not possible, reads on in order. */
 static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
 	kh_source *src = st->in->src;
@@ -140,8 +140,8 @@ static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, k
 	return rc || kh_source_kind(src) == KH_SOURCE_GZIP ? rc : take_stream(f, st, b, err);
 }
 
-/* Has nothing come from any stream for long, though there is something to read in the other one?
- * Then that one waits for mates, in all the blocks that there are. */
+/* Has nothing been read for long, although the other stream has something to read? Then all
+ * blocks of that one are in use, and wait for mates. */
 static bool is_stuck(kh_feed *f, struct feed_stream *other)
 {
 	const double now = kh_seconds();
@@ -154,7 +154,7 @@ static bool is_stuck(kh_feed *f, struct feed_stream *other)
 	stuck = f->patience > 0 && now - f->since > f->patience;
 	pthread_mutex_unlock(&f->lock);
 	if (!stuck || pthread_mutex_trylock(&other->reading) != 0)
-		return false;           /* somebody reads the other one */
+		return false;           /* another thread is reading the other one */
 	stuck = other->in && kh_source_await(other->in->src, 0, NULL) == 1;
 	pthread_mutex_unlock(&other->reading);
 	return stuck;
@@ -185,7 +185,7 @@ static int await(kh_feed *f, struct feed_stream *st, kh_err *err)
 	return rc;
 }
 
-/* Which bytes are the block's; under the stream's lock. */
+/* Takes the bytes of the block. The caller holds the lock of the stream. */
 static int take(kh_feed *f, struct feed_stream *st, struct feed_block *b, kh_err *err)
 {
 	kh_source *src = st->in->src;
@@ -228,9 +228,9 @@ static void take_ticket(kh_feed *f, struct feed_stream *st, struct feed_block *b
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Under the stream's lock, which is given up while something is inflated: opens the next file if
- * need be, and as long as its next text waits for something to be inflated, inflates. A failure
- * goes to b->bad. */
+/* Opens the next file if need be, and inflates while the next text waits for that. The caller
+ * holds the lock of the stream, which is given up while something is inflated. A failure goes to
+ * b->bad. */
 static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	while (st->file < st->n_path && !kh_monitor_stopped(f->m)) {
@@ -257,7 +257,7 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	pthread_mutex_lock(&st->reading);
 	work(f, st, b);
-	if (kh_monitor_stopped(f->m)) {         /* no more of what may be slow to come */
+	if (kh_monitor_stopped(f->m)) {         /* do not wait for input that may be slow to come */
 		pthread_mutex_unlock(&st->reading);
 		return KH_ECANCEL;
 	}

@@ -1,5 +1,5 @@
 /*
- * reader.c - whole records: FASTQ, FASTA
+ * reader.c - the grammar of whole records: FASTQ and FASTA
  */
 #include <config.h>
 #include "seqio/reader.h"
@@ -10,7 +10,7 @@
 
 typedef unsigned long long ull;
 
-/* The record is whole and ends at pos. */
+/* Takes the record, which is whole and ends at pos. */
 static int take(kh_walk *w, kh_record *rec)
 {
 	int rc = kh_parsed_push(w->h, rec, w->err);
@@ -22,7 +22,7 @@ static int take(kh_walk *w, kh_record *rec)
 	return 1;
 }
 
-/* No whole line is left. */
+/* To be called where no whole line is left: an error at the end of the file, else 0. */
 static int run_dry(const kh_walk *w, const kh_record *rec, const char *wanted)
 {
 	if (!w->r->final)
@@ -35,7 +35,7 @@ static int run_dry(const kh_walk *w, const kh_record *rec, const char *wanted)
 		       w->h->text + rec->name, (ull)(w->base + w->pos), wanted);
 }
 
-/* Blank lines, then what must begin a record: 1; 0: nothing more; < 0. */
+/* Passes over blank lines to the beginning of a record. 1; 0: there is none; < 0. */
 static int find_record(kh_walk *w)
 {
 	kh_line l;
@@ -64,7 +64,8 @@ static int find_record(kh_walk *w)
 	}
 }
 
-/* What of a line whose end is not there yet cannot belong to that end: all but blanks and CR. */
+/* The length of a line, whose end is not there yet, without the blanks and CR that may belong to
+ * its end. */
 static size_t certain(const kh_walk *w, const kh_line *l)
 {
 	const char *text = w->h->text + l->at;
@@ -75,7 +76,8 @@ static size_t certain(const kh_walk *w, const kh_line *l)
 	return n;
 }
 
-/* Of a line of bases whose end is not there yet: is its start wrong, however it goes on? */
+/* For a line of bases whose end is not there yet: fails if what is there is wrong however it goes
+ * on. */
 static int judge_bases(kh_walk *w, const kh_record *rec, kh_line l)
 {
 	const char *text = w->h->text;
@@ -92,7 +94,7 @@ static int judge_bases(kh_walk *w, const kh_record *rec, kh_line l)
 }
 
 /* --- FASTQ ----------------------------------------------------------------------- */
-/* Sequence lines and the '+' line.  *n: how many lines the sequence has. */
+/* Takes the sequence lines and the '+' line. *n: the number of sequence lines. */
 static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 {
 	kh_line l;
@@ -183,7 +185,7 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 	return 1;
 }
 
-/* An empty sequence: its quality line is empty, or not there. */
+/* Takes the quality line of an empty sequence, which is empty, too, or missing. */
 static int fastq_no_quality(kh_walk *w)
 {
 	kh_line l;
@@ -200,7 +202,7 @@ static int fastq_no_quality(kh_walk *w)
 	return 1;
 }
 
-/* The usual records, many at a time.  1: some, 0: none, < 0. */
+/* Takes records of the usual form, many at a time. 1: some, 0: none, < 0. */
 static int fastq_usual(kh_walk *w)
 {
 	kh_parsed *h = w->h;
@@ -242,7 +244,7 @@ static int fastq(kh_walk *w)
 }
 
 /* --- FASTA ----------------------------------------------------------------------- */
-/* Whole lines, as many as there are without anything odd. */
+/* Takes whole lines of bases, as many as follow. */
 static int fasta_usual(kh_walk *w, kh_record *rec)
 {
 	size_t from = w->pos, end, done;
@@ -308,7 +310,7 @@ int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *s
 }
 
 /* --- boundaries ------------------------------------------------------------------ */
-/* Start of the line behind i, or r->to. */
+/* The start of the line behind i, or r->to. */
 static size_t line_behind(const char *text, const kh_text_range *r, size_t i)
 {
 	const char *nl = i < r->to ? memchr(text + i, '\n', r->to - i) : NULL;

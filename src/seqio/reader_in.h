@@ -25,7 +25,7 @@ typedef struct kh_line {
 
 static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* False: no whole line any more. */
+/* Finds the line at pos. False: there is no whole line any more. */
 static inline bool next_line(const kh_walk *w, kh_line *l)
 {
 	const char *t = w->h->text + w->pos;
@@ -56,18 +56,18 @@ int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err);
 int kh_walk_header(kh_walk *w, kh_record *rec);
 /* Packs a part of a sequence line behind rec's bases. */
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l);
-/* Whole lines of bases alone, as many as follow, maybe none; also empty ones.  *over: so
- * many good bases are behind them; they are packed, but not counted. */
+/* Takes whole lines of bases alone, also empty ones, as many as follow, if any. *over: the number
+ * of good bases behind them, which are packed but not counted. */
 int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over);
-/* What begins a line where a record should begin. */
+/* Fails with a message about what stands where a record should begin. */
 int kh_walk_foreign(kh_walk *w, char c);
 /* Cuts the blanks at the end of a line. */
 int kh_walk_trim(kh_walk *w, kh_line *l);
-/* Of a line whose end is not there yet, where a record, or a blank line, should begin: 1: its
- * start, which is made l->at, begins a record; 0: that cannot be told yet; < 0: it is wrong,
- * however it goes on. */
+/* Judges the start of a line whose end is not there yet, where a record or a blank line should
+ * begin. 1: a record begins, at l->at; 0: that cannot be told yet; < 0: it is wrong, however it
+ * goes on. */
 int kh_walk_judge_start(kh_walk *w, kh_line *l);
-/* The place is now at pos. */
+/* Moves the place to pos. */
 static inline void kh_walk_place(kh_walk *w)
 {
 	w->at->line = w->line;

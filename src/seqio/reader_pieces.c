@@ -24,7 +24,7 @@ static int close_piece(kh_walk *w, struct piece *p)
 	return wanted ? kh_parsed_push(w->h, &p->rec, w->err) : KH_OK;
 }
 
-/* A line in front of the first record: 1: blank, 0: not whole, < 0. */
+/* Takes a line in front of the first record. 1: it is blank, 0: it is not whole, < 0. */
 static int before_first(kh_walk *w)
 {
 	kh_line l;
@@ -52,7 +52,7 @@ static int header(kh_walk *w, struct piece *p)
 
 	if (rc)
 		return rc;
-	w->at->n_rec += w->at->in_seq;          /* the one before is whole */
+	w->at->n_rec += w->at->in_seq;          /* the record before is whole */
 	rc = kh_walk_header(w, &p->rec);
 	if (rc <= 0)
 		w->at->n_rec -= w->at->in_seq;
@@ -61,7 +61,7 @@ static int header(kh_walk *w, struct piece *p)
 	return rc;
 }
 
-/* Lines of bases alone.  1: some, 0: none, < 0. */
+/* Takes lines of bases alone. 1: some, 0: none, < 0. */
 static int usual(kh_walk *w, struct piece *p)
 {
 	size_t from = w->pos, over;
@@ -82,7 +82,7 @@ static int usual(kh_walk *w, struct piece *p)
 	return w->pos > from;
 }
 
-/* Part or all of a sequence line.  1: go on, 0: the range is used up, < 0. */
+/* Takes a sequence line, or a part of it. 1: go on, 0: the range is used up, < 0. */
 static int bases(kh_walk *w, struct piece *p)
 {
 	const char *text = w->h->text;

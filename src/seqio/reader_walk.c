@@ -100,7 +100,7 @@ int kh_walk_judge_start(kh_walk *w, kh_line *l)
 		return KH_OK;
 	kh_walk_bom(w, l);
 	if (l->len > 0 && w->h->text[l->at + l->len - 1] == '\r')
-		l->len--;                       /* of the line's end, perhaps */
+		l->len--;                       /* it may belong to the end of the line */
 	int rc = kh_walk_trim(w, l);
 	if (rc || l->len == 0)
 		return rc;

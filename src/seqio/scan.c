@@ -1,5 +1,5 @@
 /*
- * scan.c - the specification, and the choice
+ * scan.c - the plain C functions, which are the specification, and the choice of faster ones
  */
 #include <config.h>
 #include "seqio/scan.h"

@@ -38,7 +38,7 @@ typedef struct kh_scan {
 	 * same word.  Gives how many are good: the index of the first bad byte, or n; the
 	 * words of what follows a bad byte are undefined. */
 	size_t (*pack)(const kh_packed *to, uint64_t at, const char *s, size_t n);
-	/* The same, and line feeds are passed over. */
+	/* The same, but passes over line feeds. */
 	size_t (*lines)(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
 	/* Index of the first byte that is not a quality, '!' to '~', or n. */
 	size_t (*quality)(const char *s, size_t n);

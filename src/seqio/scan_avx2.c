@@ -81,7 +81,7 @@ AVX2_INLINE uint32_t below(uint32_t mask, size_t n)
 	return n < 32 ? _bzhi_u32(mask, (unsigned)n) : mask;
 }
 
-/* Index of the first of n bytes that is bad, else n or more. */
+/* The index of the first bad byte of n, or n or more if there is none. */
 AVX2_INLINE size_t first_bad(__m256i v, const struct chunk *c)
 {
 	uint32_t bad = c->amb ? c->amb & ~ambiguous32(v) : 0;

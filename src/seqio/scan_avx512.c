@@ -1,9 +1,9 @@
 /*
  * scan_avx512.c - sequence lines, 64 bytes at a time
  *
- * As scan_avx2.c, with mask registers; line feeds are taken out by compressing the
- * bytes (in registers: compressing into memory is slow on some machines).  Only lines:
- * the other loops are no faster this way, the copy from the page cache rules there.
+ * As scan_avx2.c, with mask registers; line feeds are taken out by compressing the bytes (in
+ * registers: compressing into memory is slow on some machines). Only the loop over lines is here:
+ * the others are no faster this way, as copying from the page cache limits them.
  */
 #include <config.h>
 #include "seqio/scan.h"
@@ -76,7 +76,7 @@ AVX512_INLINE uint64_t below(uint64_t mask, size_t n)
 	return n < 64 ? _bzhi_u64(mask, (unsigned)n) : mask;
 }
 
-/* Of those that are no bases: index of the first bad one, or 64. */
+/* The index of the first bad byte among those that are not bases, or 64. */
 AVX512_INLINE size_t first_bad(__m512i v, uint64_t amb)
 {
 	return amb ? _tzcnt_u64(amb & ~ambiguous64(v)) : 64;

@@ -91,7 +91,7 @@ static int make_room(kh_lineages *l, kh_err *err)
 	return KH_OK;
 }
 
-/* The taxon of a path, made if it is new. */
+/* The taxon of a path, which is added if it is new. */
 static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uint32_t *number,
 		  kh_err *err)
 {
@@ -129,7 +129,7 @@ static const struct {
 enum { N_PREFIXES = sizeof prefixes / sizeof *prefixes };
 
 struct parts {
-	kh_span part[MAX_PARTS];        /* with what stands in front of the name */
+	kh_span part[MAX_PARTS];        /* with the prefix in front of the name */
 	uint8_t rank[MAX_PARTS];
 	size_t front[MAX_PARTS];        /* bytes in front of the name: 3 or 0 */
 	size_t n;
@@ -165,7 +165,7 @@ static int check_part(const kh_lineage_row *row, kh_span s, kh_errs *errs, kh_er
 	return KH_OK;
 }
 
-/* Parts that are not empty, and what is in front of their names. */
+/* Splits a lineage into its parts that are not empty, with their prefixes. */
 static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_err *err, bool *bad)
 {
 	const char *p = row->lineage.p, *end = p + row->lineage.n;
@@ -208,7 +208,7 @@ static int split(const kh_lineage_row *row, struct parts *x, kh_errs *errs, kh_e
 		    : KH_OK;
 }
 
-/* Ranks of parts that do not name them. */
+/* Gives ranks to parts without prefixes. */
 static void rank_by_place(struct parts *x)
 {
 	static const char *const place[] = { "domain", "phylum", "class", "order", "family",
@@ -226,7 +226,7 @@ static void rank_by_place(struct parts *x)
 		x->rank[x->n - 1] = KH_RANK_SPECIES;
 }
 
-/* The taxa of all prefixes of a lineage; *number: the last one. */
+/* Adds a taxon for each prefix of a lineage; *number: the last one. */
 static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, kh_err *err)
 {
 	char *path = NULL;
@@ -251,7 +251,7 @@ static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, k
 	return rc;
 }
 
-/* Less "RS_" or "GB_" in front of an accession of an assembly. */
+/* The id without "RS_" or "GB_" in front of the accession of an assembly. */
 kh_span kh_lineages_plain_id(kh_span s)
 {
 	const bool gtdb = s.n > 7 && (memcmp(s.p, "RS_GC", 5) == 0 || memcmp(s.p, "GB_GC", 5) == 0);

@@ -1,5 +1,5 @@
 /*
- * lineage.h - a taxonomy made of lineages, as GTDB, SILVA and others hand theirs out
+ * lineage.h - a taxonomy made of lineages, which is how GTDB, SILVA and others publish theirs
  *
  *	GB_GCA_000008085.1 <tab> d__Archaea;p__Nanoarchaeota;...;s__Nanoarchaeum equitans
  *
@@ -43,16 +43,17 @@ int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *
 		      kh_errs *errs, kh_err *err);
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err);
 
-/* When all are added: gives the taxa their numbers, and finds ids that have two lineages. */
+/* To be called when all rows have been added: numbers the taxa, and finds ids that have two
+ * lineages. */
 int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err);
 
 /* --- of a finished one ------------------------------------------------------------ */
 /* The number of the taxon of an id, or 0.  GTDB's "RS_" and "GB_" in front of an accession are
  * no part of an id. */
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len);
-/* As a taxonomy, to be closed by kh_taxdump_close. */
+/* The same taxa as a taxonomy, to be closed by kh_taxdump_close. */
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
-/* As a table of ids and taxids, for the sequences in a map. */
+/* Enters the taxids of ids into a map of sequences. */
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err);
 
 #endif

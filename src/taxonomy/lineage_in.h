@@ -7,7 +7,8 @@
 typedef struct kh_lineage_node {
 	size_t path, path_len;          /* in text */
 	size_t name;                    /* offset in the path, where the name begins */
-	uint32_t parent;                /* number of a node; its own: below the root */
+	/* the number of a node; its own number: it is below the root */
+	uint32_t parent;
 	uint32_t taxid;
 	uint8_t rank;
 } kh_lineage_node;

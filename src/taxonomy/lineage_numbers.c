@@ -29,7 +29,8 @@ static int by_bytes(const void *a, const void *b)
 	return d ? d : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Whoever comes first in the order of bytes has the number of his hash. */
+/* Numbers nodes by their hashes; of nodes with the same hash, the path that comes first in the
+ * order of bytes keeps it. */
 static void number_nodes(kh_lineages *l, const struct key *key, uint32_t *used, size_t mask)
 {
 	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
@@ -97,7 +98,7 @@ int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err)
 	return rc ? rc : sort_entries(l, errs, err);
 }
 
-/* --- what becomes of them --------------------------------------------------------- */
+/* --- what they are used for --------------------------------------------------------- */
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 {
 	const kh_span want = kh_lineages_plain_id((kh_span) { id, len });

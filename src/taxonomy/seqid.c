@@ -1,16 +1,16 @@
 /*
  * seqid.c - which taxon a reference sequence belongs to
  *
- * A wanted id has up to three keys, best first: itself; the accession field in it, if it
- * has bars; that accession (or the id) without its version.  Keys stand in one hash
- * table, and what the files say is noted at keys, not at ids: a row costs two look-ups,
- * however many ids share a key ("contig.1", "contig.2", ... do).  An id asks its keys
- * when it is asked.
+ * A wanted id has up to three keys, best first: itself; the accession field in it, if it has
+ * bars; that accession (or the id) without its version. Keys stand in one hash table, and what
+ * the files say is noted at keys, not at ids: a row costs two look-ups, however many ids share a
+ * key ("contig.1", "contig.2", ... do). The keys of an id are looked up only when its taxon is
+ * wanted.
  *
- * Most rows name no wanted id, and two things make these cheap.  A filter an
- * eighth of the table's size says so of nearly all without a look into the table.  And
- * where every key with a version has its base among the keys, a row whose accession is
- * none has no accession.version that is one.
+ * Most rows name no wanted id, and two things make these cheap. A filter of an eighth of the size
+ * of the table recognises nearly all of them without a look into the table. And where every key
+ * with a version has its base among the keys, too, a row whose accession is not a key cannot have
+ * an accession.version that is one.
  */
 #include <config.h>
 #include "taxonomy/seqid.h"
@@ -32,8 +32,8 @@ typedef struct key {
 	uint64_t text;          /* offset in text */
 	uint32_t len;
 	uint32_t taxid;         /* 0: nothing found */
-	uint32_t file;          /* that said so */
-	uint32_t clash;         /* 1 + index in clash[]: the file says another taxid, too */
+	uint32_t file;          /* the file that gave the taxid */
+	uint32_t clash;         /* 1 + index in clash[]: that file gives another taxid, too */
 	uint32_t whole;         /* 1 + number of the sequence id that it is, or 0 */
 } key;
 
@@ -55,7 +55,7 @@ struct kh_idmap {
 	bool bases;             /* each key with a version has its base among the keys */
 	clash *clash;
 	size_t n_clashes, clashes_cap;
-	uint32_t file;          /* the one in work, from 1 */
+	uint32_t file;          /* the file that is being read, from 1 */
 };
 
 /* --- keys ------------------------------------------------------------------ */
@@ -128,7 +128,7 @@ static int resize(kh_idmap *m, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* Room for one more id: everything that can fail.  m->text is never NULL behind it. */
+/* Makes room for one more id, so that adding it cannot fail. Then m->text is not NULL. */
 static int make_room(kh_idmap *m, size_t len, kh_err *err)
 {
 	int rc;
@@ -160,7 +160,7 @@ static uint32_t intern(kh_idmap *m, kh_span s)
 	return (uint32_t)m->n_keys++;
 }
 
-/* Less ".digits" at its end. */
+/* An id without ".digits" at its end. */
 static kh_span strip(kh_span s)
 {
 	size_t n = s.n;
@@ -172,7 +172,7 @@ static kh_span strip(kh_span s)
 	return s;
 }
 
-/* What stands behind the first tag of a sequence database: gi|N|ref|NC_000913.3| */
+/* The field behind the first tag of a sequence database, as in gi|N|ref|NC_000913.3| */
 static kh_span field(kh_span id)
 {
 	static const char *const tags[] = { "ref", "gb",  "emb", "dbj", "tpg",
@@ -261,7 +261,7 @@ size_t kh_idmap_number(const kh_idmap *m, const char *id, size_t len)
 	return k && k->whole ? k->whole - 1 : SIZE_MAX;
 }
 
-/* The key that decides on id i: of the earliest file, and there the best; or NULL. */
+/* The key that decides on id i: of those that the earliest file has, the best; or NULL. */
 static const key *decide(const kh_idmap *m, size_t i)
 {
 	const key *best = NULL;
@@ -283,7 +283,7 @@ uint32_t kh_idmap_taxid(const kh_idmap *m, size_t i)
 }
 
 /* --- tables ---------------------------------------------------------------- */
-/* Notes that the row says `taxid` of the key. */
+/* Notes that a row gives the key this taxid. */
 static int note(kh_idmap *m, key *k, uint32_t taxid, uint64_t line, kh_err *err)
 {
 	int rc;
@@ -304,7 +304,8 @@ static int note(kh_idmap *m, key *k, uint32_t taxid, uint64_t line, kh_err *err)
 	return KH_OK;
 }
 
-/* An id that this file gives two taxids: the one whose second row came first. */
+/* Fails if this file gives an id two taxids; of several ids, the one whose second row came
+ * first. */
 static int check_clashes(const kh_idmap *m, const char *name, kh_err *err)
 {
 	const key *worst = NULL;
@@ -470,7 +471,7 @@ uint32_t kh_header_taxid(const char *header, size_t len)
 	const char *p = header, *end = header + len, *bar;
 	uint32_t taxid;
 
-	/* From bar to bar: a header has few of them. */
+	/* Goes from bar to bar, as a header has few of them. */
 	for (; p < end && (bar = memchr(p, '|', (size_t)(end - p))); p = bar + 1) {
 		size_t from = (size_t)(bar + 1 - header);
 		kh_span number = { bar + 1, 0 };

@@ -21,7 +21,7 @@ enum { MAX_COLUMNS = 4 };
 typedef int row_fn(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err);
 
 typedef struct table {
-	int columns;            /* that a row must have, at least */
+	int columns;            /* the least that a row must have */
 	row_fn *row;
 } table;
 

@@ -104,7 +104,7 @@ static kh_taxonomy *new_taxonomy(uint32_t n, size_t names_len, kh_err *err)
 	return NULL;
 }
 
-/* Parents come before children, so one pass hands down what is inherited. */
+/* Parents come before children, so what is inherited needs only one pass. */
 static void derive(kh_taxonomy *t)
 {
 	t->species[0] = t->genus[0] = KH_NO_TAXON;
@@ -194,7 +194,7 @@ static int mark(subset *s, const uint32_t *taxid, size_t n, kh_err *err)
 	return KH_OK;
 }
 
-/* Descending, so that each list of children ascends. */
+/* Goes through the nodes in descending order, so that each list of children ascends. */
 static int make_subset(subset *s, const uint32_t *taxid, size_t n, kh_err *err)
 {
 	int rc = mark(s, taxid, n, err);

@@ -13,7 +13,7 @@
 
 #define KH_NO_TAXON UINT32_MAX
 
-/* Arrays by preorder number; what they mean stands at kh_taxonomy, whose they are. */
+/* Arrays by preorder number; they belong to kh_taxonomy, which says what they mean. */
 typedef struct kh_tree {
 	uint32_t n;
 	const uint32_t *parent, *end;

@@ -19,7 +19,7 @@ void kh_tsv_clear(kh_tsv *l)
 	*l = (kh_tsv) { 0 };
 }
 
-/* Makes the rest of a row the head of the buffer and reads behind it. */
+/* Moves the rest of a row to the front of the buffer and reads behind it. */
 static int refill(kh_tsv *l, kh_err *err)
 {
 	size_t rest = l->end - l->pos;

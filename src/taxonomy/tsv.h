@@ -1,8 +1,8 @@
 /*
  * tsv.h - the rows of a text table, one by one, over any reader of bytes
  *
- * Memory goes with the longest row, not with the table, so that tables of any length
- * stream; and what parses them is a function of bytes, not of a path.
+ * Memory depends on the longest row, not on the table, so tables may be of any length; and what
+ * parses them is a function of bytes, not of a path.
  */
 #ifndef KH_TAXONOMY_TSV_H
 #define KH_TAXONOMY_TSV_H
@@ -31,7 +31,8 @@ typedef struct kh_tsv {
 	char *buf;
 	size_t cap, pos, end;   /* buf[pos, end) is not yet given */
 	bool eof;
-	bool any_end;           /* the last row may lack its end: of lists that people write */
+	/* the last row may lack its line end, for lists that people write */
+	bool any_end;
 } kh_tsv;
 
 void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg);
