@@ -16,7 +16,7 @@ __device__ void keep(const kh_gpu_query &q, uint32_t i, uint32_t x, uint32_t y)
 		q.call[i] = call;
 }
 
-__device__ void keep_features(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i,
+__device__ void keep_features(const kh_gpu_query &q, const small_room &w, unsigned n, uint32_t i,
 			      bool lists)
 {
 	uint32_t keys = 0, locs = 0;
@@ -29,12 +29,12 @@ __device__ void keep_features(const kh_gpu_query &q, const warp_room &w, unsigne
 	keep(q, i, keys, locs);
 }
 
-__device__ void keep_candidates(const kh_gpu_query &q, const candidates &c, uint32_t i)
+__device__ void keep_candidates(const kh_gpu_query &q, const candidates<small_room> &c, uint32_t i)
 {
 	uint32_t h = 0, taxa = 0;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++) {
+	for (unsigned x = 0; x < small_room::EACH; x++) {
 		h += c.h[x];
 		taxa += c.h[x] ? c.taxon[x] : 0;
 	}
@@ -42,16 +42,16 @@ __device__ void keep_candidates(const kh_gpu_query &q, const candidates &c, uint
 }
 
 template <enum kh_gpu_bench_upto P>
-__device__ void one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
+__device__ void one_fragment(const kh_gpu_query &q, small_room &w, uint32_t i)
 {
 	const fragment f(q, i);
 	unsigned bits;
-	candidates c;
+	candidates<small_room> c;
 
 	if (!f.one_segment(q.rule))
 		return;
 	const unsigned n = sample_fragment(q, w, f);
-	if (n > FEATURES)
+	if (n > small_room::FEATURES)
 		return;
 	if (P == KH_GPU_BENCH_SAMPLE)
 		return keep_features(q, w, n, i, false);
@@ -70,7 +70,7 @@ __device__ void one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 template <enum kh_gpu_bench_upto P>
 __global__ void __launch_bounds__(32 * WARPS) part_kernel(kh_gpu_query q)
 {
-	__shared__ warp_room room[WARPS];
+	__shared__ small_room room[WARPS];
 	const uint32_t i = blockIdx.x * WARPS + threadIdx.x / 32;
 
 	if (i < q.n)

@@ -11,7 +11,8 @@ enum { RUNS = 10, COUNTS = KH_GPU_QUERY_COUNTS };
 struct timing {
 	cudaStream_t stream;
 	cudaEvent_t from, to;
-	kh_gpu_buf in, din, dout, left;
+	kh_gpu_buf in, din, dout;
+	kh_cuda_between between;
 	kh_cuda_scratch scratch;
 	kh_gpu_query q;
 };
@@ -23,7 +24,7 @@ static void close_timing(struct timing *t)
 	kh_gpu_drop(&t->in);
 	kh_gpu_drop(&t->din);
 	kh_gpu_drop(&t->dout);
-	kh_gpu_drop(&t->left);
+	kh_cuda_between_drop(&t->between);
 	kh_cuda_scratch_close(&t->scratch);
 	if (t->from)
 		cudaEventDestroy(t->from);
@@ -42,7 +43,7 @@ static int leave_all(struct timing *t, kh_err *err)
 	for (uint32_t i = 0; i < t->q.n && !rc; i++)
 		all[i] = i;
 	if (!rc)
-		rc = KH_GPU(cudaMemcpy(t->left.p, all, t->q.n * sizeof *all,
+		rc = KH_GPU(cudaMemcpy(t->q.left, all, t->q.n * sizeof *all,
 				       cudaMemcpyHostToDevice), err);
 	free(all);
 	return rc;
@@ -50,8 +51,7 @@ static int leave_all(struct timing *t, kh_err *err)
 
 static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh_err *err)
 {
-	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
-	const kh_cuda_layout lay = kh_cuda_lay_out(s);
+	const kh_cuda_layout lay = kh_cuda_lay_out(j, e->rule.max_span);
 	int rc;
 
 	if ((rc = KH_GPU(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking), err)) ||
@@ -60,18 +60,18 @@ static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh
 	    (rc = kh_gpu_host_room(&t->in, lay.bytes, err)) ||
 	    (rc = kh_gpu_room(&t->din, lay.bytes, err)) ||
 	    (rc = kh_gpu_room(&t->dout, COUNTS + j->n * sizeof(kh_call), err)) ||
-	    (rc = kh_gpu_room(&t->left, j->n * sizeof(uint32_t), err)) ||
+	    (rc = kh_cuda_between_room(&t->between, &lay, j->n, err)) ||
 	    (rc = kh_cuda_scratch_open(&t->scratch, e, t->stream, err)))
 		return rc;
 	t->q = (kh_gpu_query) { .ix = e->copy[0].ix,
 				.rule = e->rule,
 				.counts = t->dout.p,
 				.call = (kh_call *)((char *)t->dout.p + COUNTS),
-				.left = t->left.p,
 				.scratch = t->scratch.list.p,
 				.n_scratch = t->scratch.n };
 	kh_cuda_query_input(&t->q, j, &lay, t->din.p);
-	kh_cuda_stage(t->in.p, &lay, s);
+	kh_cuda_query_between(&t->q, &t->between);
+	kh_cuda_stage(t->in.p, &lay, j, e->rule.max_span);
 	rc = KH_GPU(cudaMemcpyAsync(t->din.p, t->in.p, lay.bytes, cudaMemcpyHostToDevice,
 				    t->stream), err);
 	return rc ? rc : leave_all(t, err);

@@ -102,15 +102,43 @@ static int put_dir(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	return put(&c->dir, dir, sizeof dir, err);
 }
 
+/* The targets where the search for that of a bin begins: some ten thousand places for all bins, in
+ * which few targets begin. */
+static int put_guess(const kh_db *db, struct kh_cuda_copy *c, uint32_t *shift, kh_err *err)
+{
+	enum { PLACES = 1 << 16 };
+	const uint64_t bins = db->h->bins;
+	uint32_t *guess;
+	size_t n;
+	int rc;
+
+	for (*shift = 0; bins >> *shift >= PLACES;)
+		++*shift;
+	n = (size_t)(bins >> *shift) + 2;
+	guess = kh_array(n, sizeof *guess, err);
+	if (!guess)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t bin = (uint64_t)i << *shift;
+
+		guess[i] = kh_bins_target(&db->bins, bin < UINT32_MAX ? (uint32_t)bin : UINT32_MAX);
+	}
+	rc = put(&c->guess, guess, n * sizeof *guess, err);
+	free(guess);
+	return rc;
+}
+
 static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
 	const kh_taxonomy *t = db->tax;
 	size_t n = t->n * sizeof(uint32_t), m = db->bins.n * sizeof(uint32_t);
+	uint32_t shift;
 	int rc = kh_gpu_use(c->device, err);
 
 	if (rc || (rc = put_dir(e, c, err)) ||
 	    (rc = put(&c->first, db->bins.first, m, err)) ||
+	    (rc = put_guess(db, c, &shift, err)) ||
 	    (rc = put(&c->taxon, db->bins.taxon, m, err)) ||
 	    (rc = put(&c->target_species, db->bins.species,
 		      db->bins.n_targets * sizeof(uint32_t), err)) ||
@@ -123,6 +151,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 		.image = e->placement == KH_PLACE_REPLICATE ? c->image.p : NULL,
 		.dir = c->dir.p,
 		.bins = db->bins,
+		.guess = c->guess.p,
+		.guess_shift = shift,
 		.tree = { .n = t->n,
 			  .parent = c->parent.p,
 			  .end = c->end.p,
@@ -150,6 +180,7 @@ void kh_cuda_engine_close(kh_engine *e)
 		kh_gpu_drop(&c->image);
 		kh_gpu_drop(&c->dir);
 		kh_gpu_drop(&c->first);
+		kh_gpu_drop(&c->guess);
 		kh_gpu_drop(&c->taxon);
 		kh_gpu_drop(&c->target_species);
 		kh_gpu_drop(&c->parent);

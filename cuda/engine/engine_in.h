@@ -16,7 +16,7 @@
 struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share: bytes of the index */
-	kh_gpu_buf image, dir, first, taxon, target_species, parent, end, species, genus;
+	kh_gpu_buf image, dir, first, guess, taxon, target_species, parent, end, species, genus;
 	kh_gpu_index ix;
 };
 
@@ -51,18 +51,31 @@ int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t st
 			 kh_err *err);
 void kh_cuda_scratch_close(kh_cuda_scratch *s);
 
-/* Where the words of a job's packed bases, their masks and the records lie behind one another. */
+/* Where the words of a job's packed bases, their masks, the records, its long fragments and their
+ * slices lie behind one another. */
 typedef struct kh_cuda_layout {
 	size_t words;                   /* their number; they come first */
-	size_t amb, rec, bytes;         /* offsets in bytes; the end */
+	size_t n_longs, n_slices;
+	size_t amb, rec, longs, slice, bytes;   /* offsets in bytes; the end */
 } kh_cuda_layout;
 
-/* s: the two parts of the job (kh_job_part_of). */
-kh_cuda_layout kh_cuda_lay_out(const kh_job_part s[2]);
-void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job_part s[2]);
-/* Bases to mates of q: the job's input, which has been copied to `in` on the device. */
+/* A segment of a fragment that has several has at most max_span bases. */
+kh_cuda_layout kh_cuda_lay_out(const kh_job *j, uint32_t max_span);
+void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job *j, uint32_t max_span);
+/* Bases to mates of q, and its slices: the job's input, which has been copied to `in` on the
+ * device. */
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in);
+
+/* Room on a device for what the kernels of a task leave to one another. */
+typedef struct kh_cuda_between {
+	kh_gpu_buf fragments, slices, notes;
+} kh_cuda_between;
+
+int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err);
+void kh_cuda_between_drop(kh_cuda_between *b);
+/* crowded to cap_notes of q, whose input is set. */
+void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b);
 
 /* Where byte `at` of the index, of copy c's share or of a replicated index, lies. */
 static inline char *kh_cuda_image(const kh_engine *e, const struct kh_cuda_copy *c,

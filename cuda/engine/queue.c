@@ -4,7 +4,7 @@
  *	engine   the database on each device (engine.c)
  *	queue    one worker's stream and buffers, on device worker % n, with at most
  *	         KH_CUDA_DEPTH tasks under way
- *	submit   packed words and a table of records in one copy, two kernels, then
+ *	submit   packed words and a table of records in one copy, the kernels, then
  *	         the results back
  */
 #include <config.h>
@@ -22,7 +22,8 @@ struct flight {
 	kh_task *task;
 	kh_gpu_buf in, din;             /* words, masks, records */
 	kh_gpu_buf out, dout;           /* counts, calls, where the found features are */
-	kh_gpu_buf left, found, hfound;
+	kh_cuda_between between;
+	kh_gpu_buf found, hfound;
 	cudaEvent_t done;
 	bool by_host;                   /* too long for the kernels: done on the host by submit */
 	/* if the index is asked by all-to-all */
@@ -73,7 +74,7 @@ void kh_cuda_queue_close(kh_task_queue *l)
 		kh_gpu_drop(&f->din);
 		kh_gpu_drop(&f->out);
 		kh_gpu_drop(&f->dout);
-		kh_gpu_drop(&f->left);
+		kh_cuda_between_drop(&f->between);
 		kh_gpu_drop(&f->found);
 		kh_gpu_drop(&f->hfound);
 		kh_gpu_drop(&f->segment);
@@ -92,8 +93,9 @@ void kh_cuda_queue_close(kh_task_queue *l)
 
 /* What a task needs room for. */
 struct need {
-	size_t in, n;                   /* bytes of input, fragments */
-	uint64_t features, segments;    /* at most */
+	kh_cuda_layout lay;             /* of the input */
+	size_t n;                       /* fragments */
+	uint64_t features;              /* at most */
 	bool found;                     /* features found are wanted */
 };
 
@@ -102,21 +104,21 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 {
 	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + sizeof(uint32_t);
 	const size_t out = COUNTS + x->n * each;
-	int rc = kh_gpu_host_room(&f->in, x->in, err);
+	int rc = kh_gpu_host_room(&f->in, x->lay.bytes, err);
 
 	if (!rc)
-		rc = kh_gpu_room(&f->din, x->in, err);
+		rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
 	if (!rc)
 		rc = kh_gpu_room(&f->dout, out, err);
 	if (!rc)
-		rc = kh_gpu_room(&f->left, x->n * sizeof(uint32_t), err);
+		rc = kh_cuda_between_room(&f->between, &x->lay, x->n, err);
 	if (!rc && x->found)
 		rc = kh_gpu_room(&f->found, x->features * sizeof(uint64_t), err);
 	if (!rc && l->e->rounds)
 		rc = kh_gpu_room(&f->segment,
-				 (x->n + x->segments) * sizeof(kh_gpu_segment), err);
+				 (x->n + x->lay.n_slices) * sizeof(kh_gpu_segment), err);
 	return rc;
 }
 
@@ -124,9 +126,8 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 static int flight_open(const kh_task_queue *l, struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
-	const struct need usual = { .in = words * 12 + n * sizeof(kh_gpu_record) + 4096,
-				    .n = n,
-				    .segments = n };
+	const struct need usual = { .lay.bytes = words * 12 + n * sizeof(kh_gpu_record) + 4096,
+				    .n = n };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
 	return rc ? rc : flight_room(l, f, &usual, err);
@@ -172,23 +173,20 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 }
 
 /* --- submit ------------------------------------------------------------------------- */
-/* Features, at most (as many as the kernels set places aside for), and segments of fragments
- * that have several. */
+/* Features, at most: as many as the kernels set places aside for. */
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_rule *r = &l->e->rule;
-	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
+	struct need x = { .lay = kh_cuda_lay_out(t->job, r->max_span),
+			  .n = t->job->n,
+			  .found = t->distinct != NULL };
 
 	if (!x.found && !l->e->rounds)
 		return x;
 	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < s[k].n; i++) {
-			const uint64_t n = s[k].rec[i].len / r->max_span + 1;
-
-			x.segments += n;
+		for (size_t i = 0; i < s[k].n; i++)
 			x.features += kh_sampling_bound(&r->sampling, s[k].rec[i].len) +
-				      n * (r->sampling.s + 1);
-		}
+				      (s[k].rec[i].len / r->max_span + 1) * (r->sampling.s + 1);
 	return x;
 }
 
@@ -233,11 +231,11 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
-			   .left = f->left.p,
 			   .scratch = l->scratch.list.p,
 			   .n_scratch = l->scratch.n };
 
 	kh_cuda_query_input(&q, j, lay, f->din.p);
+	kh_cuda_query_between(&q, &f->between);
 	if (f->task->candidates)
 		q.candidates = (kh_candidates *)(out + COUNTS + j->n * sizeof(kh_call));
 	if (f->task->distinct) {
@@ -296,10 +294,9 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
-static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
-			 const struct need *need, kh_err *err)
+static int submit_device(kh_task_queue *l, struct flight *f, const struct need *need,
+			 kh_err *err)
 {
-	const kh_cuda_layout lay = kh_cuda_lay_out(s);
 	int rc;
 
 	hold(l);
@@ -307,26 +304,25 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 	let_go(l);
 	if (rc)
 		return rc;
-	kh_cuda_stage(f->in.p, &lay, s);
-	return l->e->rounds ? leave_to_rounds(l, f, &lay, need->features, err)
-			      : launch(l, f, &lay, err);
+	kh_cuda_stage(f->in.p, &need->lay, f->task->job, l->e->rule.max_span);
+	return l->e->rounds ? leave_to_rounds(l, f, &need->lay, need->features, err)
+			    : launch(l, f, &need->lay, err);
 }
 
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
 	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
-	struct need need = need_of(l, t, s);
+	const struct need need = need_of(l, t, s);
 	int rc = kh_gpu_use(l->c->device, err);
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
-	need.in = kh_cuda_lay_out(s).bytes;
 	if (!rc && (!in_32_bits(s) || need.features >= UINT32_MAX))
 		rc = submit_host(l, f, err);
 	else if (!rc)
-		rc = submit_device(l, f, s, &need, err);
+		rc = submit_device(l, f, &need, err);
 	if (!rc)
 		l->n++;
 	return rc;
@@ -338,7 +334,7 @@ static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 	const kh_task *t = f->task;
 	const uint32_t *counts = f->out.p;
 	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + found_place(t));
-	const size_t bytes = (size_t)counts[2] * sizeof(uint64_t);
+	const size_t bytes = (size_t)counts[KH_GPU_FOUND] * sizeof(uint64_t);
 	const uint64_t *key;
 	int rc;
 

@@ -10,8 +10,9 @@
 namespace {
 
 /* What a lane has of the candidates: windows, or overpopulated features. */
+template <class Room>
 struct candidates {
-	uint32_t h[EACH], taxon[EACH];
+	uint32_t h[Room::EACH], taxon[Room::EACH];
 };
 
 __device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
@@ -19,8 +20,8 @@ __device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
 
 /* Lists of the features: before[], loc[], over[]; locations in all.  Given: of those from
  * `at`. */
-template <enum pass P>
-__device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
+template <enum pass P, class Room>
+__device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 			       uint32_t at)
 {
 	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
@@ -29,6 +30,8 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
 
 	if (lane == 0)
 		w.n_over = w.n_found = 0;
+	for (unsigned i = lane; P != LISTS_GIVEN && i < n; i += 32)
+		ask_for_bucket(q.ix, w.key[i]);
 	__syncwarp();
 	for (unsigned i = lane / SHARE; i < n; i += 32 / SHARE) {
 		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
@@ -37,8 +40,10 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
 		if (lane % SHARE == 0) {
 			w.loc[i] = l.bit;
 			w.before[i] = l.over ? 0 : l.n;
-			if (l.n)
+			if (l.n) {
+				ask_for((const char *)q.ix.image + l.bit / 8);
 				atomicAdd(&w.n_found, 1);
+			}
 			if (l.over)
 				w.over[atomicAdd(&w.n_over, 1)] =
 					kh_word(q.ix.image, l.bit, q.ix.bits);
@@ -66,13 +71,29 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, warp_room &w, unsigned n,
 	return sum;
 }
 
+/* Writes the features that the index has to q.found, from `at` on, for the host to count. */
+template <class Room>
+__device__ void give_found(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t at)
+{
+	for (unsigned from = 0; from < n; from += 32) {
+		const unsigned x = from + lane_id();
+		bool have = x < n && w.key[x] != ~UINT64_C(0);
+		unsigned mask = __ballot_sync(ALL, have);
+
+		if (have)
+			q.found[at + __popc(mask & lanes_below())] = w.key[x];
+		at += __popc(mask);
+	}
+}
+
 __device__ uint32_t slot_of(uint32_t bin, unsigned shift)
 {
 	return bin * UINT32_C(0x9e3779b1) >> shift;
 }
 
 /* The i-th of all locations, and whose it is: of the last feature with before <= i. */
-__device__ uint32_t location(const kh_gpu_query &q, const warp_room &w, unsigned n, uint32_t i,
+template <class Room>
+__device__ uint32_t location(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t i,
 			     unsigned *feature)
 {
 	unsigned lo = 0, hi = n;
@@ -91,13 +112,14 @@ __device__ uint32_t location(const kh_gpu_query &q, const warp_room &w, unsigned
 }
 
 /* Matches by bin.  *bits: log2 of the table's size. False: too many bins. */
-__device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
+template <class Room>
+__device__ bool count_bins(const kh_gpu_query &q, Room &w, unsigned n,
 			   uint32_t total, unsigned *bits)
 {
 	const unsigned lane = lane_id();
 	unsigned used = 0, b = 6;
 
-	while ((1u << b) < 2 * total && (1u << b) < TABLE)
+	while ((1u << b) < 2 * total && (1u << b) < Room::TABLE)
 		b++;
 	const unsigned size = 1u << b, mask = size - 1;
 	for (unsigned i = lane; i < size; i += 32)
@@ -130,7 +152,8 @@ __device__ bool count_bins(const kh_gpu_query &q, warp_room &w, unsigned n,
 	return true;
 }
 
-__device__ uint32_t count_of(const warp_room &w, uint32_t bin, unsigned bits)
+template <class Room>
+__device__ uint32_t count_of(const Room &w, uint32_t bin, unsigned bits)
 {
 	const unsigned mask = (1u << bits) - 1;
 
@@ -141,7 +164,8 @@ __device__ uint32_t count_of(const warp_room &w, uint32_t bin, unsigned bits)
 }
 
 /* Hits of the window that begins at a bin with matches. */
-__device__ uint32_t window_hits(const warp_room &w, uint32_t bin, uint32_t hits, uint32_t r,
+template <class Room>
+__device__ uint32_t window_hits(const Room &w, uint32_t bin, uint32_t hits, uint32_t r,
 				unsigned bits)
 {
 	for (uint32_t d = 1; d < r && d < UINT32_MAX - bin; d++)
@@ -150,13 +174,14 @@ __device__ uint32_t window_hits(const warp_room &w, uint32_t bin, uint32_t hits,
 }
 
 /* c.h[x]: hits of the window at place 32 x + lane, or votes.  The most of all lanes. */
-__device__ kh_hits_most windows(const kh_gpu_query &q, const warp_room &w, unsigned n,
-				uint32_t r, unsigned bits, candidates &c)
+template <class Room>
+__device__ kh_hits_most windows(const kh_gpu_query &q, const Room &w, unsigned n,
+				uint32_t r, unsigned bits, candidates<Room> &c)
 {
 	uint32_t hits = 0, votes = 0;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++) {
+	for (unsigned x = 0; x < Room::EACH; x++) {
 		const unsigned i = 32 * x + lane_id();
 
 		c.h[x] = 0;
@@ -189,8 +214,9 @@ __device__ kh_best best_of_lanes(const kh_best &mine)
 
 /* Candidates: the windows that matter, and the species with votes, with what votes and
  * overpopulated features add.  Gives the best window. */
-__device__ kh_best make_candidates(const kh_gpu_query &q, const warp_room &w, unsigned n,
-				   uint64_t span, unsigned bits, candidates &c)
+template <class Room>
+__device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigned n,
+				   uint64_t span, unsigned bits, candidates<Room> &c)
 {
 	const kh_bins &bins = q.ix.bins;
 	const uint32_t r = kh_rule_window(&q.rule, span);
@@ -199,13 +225,13 @@ __device__ kh_best make_candidates(const kh_gpu_query &q, const warp_room &w, un
 	kh_best best = { 0, KH_NO_BIN, r, KH_NO_BIN };
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++) {
+	for (unsigned x = 0; x < Room::EACH; x++) {
 		if (c.h[x] < least) {
 			c.h[x] = 0;
 			continue;
 		}
 		const uint32_t bin = w.u.t.bin[32 * x + lane_id()] - 1;
-		const uint32_t t = kh_bins_target(&bins, bin), taxon = bins.taxon[t];
+		const uint32_t t = target_of(q.ix, bin), taxon = bins.taxon[t];
 		uint32_t vote = bin;
 
 		if (bin < bins.votes) {
@@ -222,10 +248,11 @@ __device__ kh_best make_candidates(const kh_gpu_query &q, const warp_room &w, un
 }
 
 /* No windows: each LCA has the sum of those on its way from the root. */
-__device__ void over_only(const kh_gpu_query &q, const warp_room &w, candidates &c)
+template <class Room>
+__device__ void over_only(const kh_gpu_query &q, const Room &w, candidates<Room> &c)
 {
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++) {
+	for (unsigned x = 0; x < Room::EACH; x++) {
 		const unsigned i = 32 * x + lane_id();
 
 		c.h[x] = 0;

@@ -1,12 +1,20 @@
 /*
- * classify.cuh - fragments to calls: what both kernels share
+ * classify.cuh - fragments to calls: what the kernels share
  *
- * Two kernels that give what kh_classify_job gives.  In the first (classify_warp.cu) a
- * warp takes a fragment that is one segment: its features, their lists and a
- * table bin -> matches stay in shared memory.  What does not fit there, and what is more
- * than one segment, is left to the second (classify_block.cu): a block of threads a
- * fragment, with room in device memory that always suffices, and counts by taxon that are
- * summed over segments.
+ * They give what kh_classify_job gives, one after the other in a stream, each on what those before
+ * it have left:
+ *
+ *	warps, little room      fragments of one segment (classify_warp.cu)
+ *	warps, more room        those that were too crowded
+ *	warps, more room        slices: the segments of long fragments (slices_warp.cu)
+ *	blocks of threads       slices that were too crowded (classify_block.cu)
+ *	blocks of threads       fragments that were too crowded for any warp; and long ones, of
+ *	                        what their slices have noted
+ *
+ * A warp has the features, their lists and a table bin -> matches in shared memory; a block has
+ * room in device memory that always suffices, with counts by taxon.  A slice needs none but its
+ * own features, so the slices of one fragment, of any length, are spread over the whole device, and
+ * what is left to a block is to add up some dozens of notes for each.
  *
  * Hits of a window are looked up in the table bin by bin instead of by sorting.  For one
  * segment no table by taxon is needed: the greatest h of a taxon is that of its best
@@ -47,6 +55,67 @@ struct fragment {
 __device__ inline uint64_t starts_of(const kh_sampling &sk, uint64_t len)
 {
 	return len < sk.k ? 0 : len - sk.k + 1;
+}
+
+/* Where a slice has its features: k-mers that start at [from, to) of the packed sequences, in a
+ * segment of `span` bases. */
+struct slice_range {
+	uint64_t from, to;
+	uint32_t span;
+
+	__device__ slice_range(const kh_gpu_query &q, const kh_gpu_slice &s)
+	{
+		const fragment f(q, s.fragment);
+		const uint32_t most = q.rule.max_span;
+		const uint32_t of_first = (uint32_t)(((uint64_t)f.r[0].len + most - 1) / most);
+		const bool mate = s.number >= of_first;
+		const kh_gpu_record r = f.r[mate];
+		const uint64_t at = (uint64_t)(s.number - (mate ? of_first : 0)) * most;
+		const uint64_t starts = starts_of(q.rule.sampling, r.len);
+
+		from = (uint64_t)r.word * 32 + at;
+		to = (uint64_t)r.word * 32 + (at + most < starts ? at + most : starts);
+		span = r.len < most ? r.len : most;
+	}
+};
+
+/* Places in q.found that suffice for a fragment. */
+__device__ inline uint32_t found_most(const kh_gpu_query &q, const fragment &f)
+{
+	const kh_sampling &sk = q.rule.sampling;
+	uint32_t most = 0;
+
+	for (int m = 0; m < 1 + f.mate; m++)
+		most += (uint32_t)(kh_sampling_bound(&sk, f.r[m].len) +
+				   (f.r[m].len / q.rule.max_span + 1) * (sk.s + 1));
+	return most;
+}
+
+/* Places for n notes; false: there is no room. */
+__device__ inline bool note_room(const kh_gpu_query &q, uint32_t n, uint32_t *at)
+{
+	const unsigned long long from =
+		atomicAdd((unsigned long long *)(q.counts + KH_GPU_NOTES), n);
+
+	*at = (uint32_t)from;
+	return from + n <= q.cap_notes;
+}
+
+/* The target, or species, of a bin (kh_bins_target). */
+__device__ inline uint32_t target_of(const kh_gpu_index &ix, uint32_t bin)
+{
+	const uint32_t *guess = ix.guess + (bin >> ix.guess_shift);
+	uint32_t lo = guess[0], hi = guess[1] + 1;
+
+	while (hi - lo > 1) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (ix.bins.first[mid] <= bin)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 } /* namespace */

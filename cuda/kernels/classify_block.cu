@@ -1,79 +1,94 @@
-/* classify_block.cu - a block of threads a fragment, with room in device memory (classify.cuh) */
+/* classify_block.cu - by a block of threads, with room in device memory: what is too crowded for a
+ * warp, and the calls of long fragments (classify.cuh) */
 #include "cuda/kernels/hits_block.cuh"
 
 namespace {
 
-/* Segment s, whose features have been sampled, by all threads. */
+/* --- slices ------------------------------------------------------------------------- */
 template <enum pass P>
-__device__ void block_segment(const kh_gpu_query &q, block_room &b,
-			      const kh_gpu_scratch &x, uint32_t s, uint64_t span,
-			      bool one)
+__device__ void slice_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   uint32_t s)
 {
-	__syncthreads();
-	if (P == LISTS_GIVEN)
-		block_given(q, b, x, q.segment[s]);
-	else
-		block_distinct(b, x);
-	if (P == FEATURES_ONLY) {
-		block_give(q, b, x, s);
-		return;
-	}
-	block_find<P>(q, b, x, P == LISTS_GIVEN ? q.segment[s].at : 0);
-	if (b.total > 0) {
-		uint64_t size = table_size(b.total);
+	const slice_range range(q, q.slice[s]);
 
-		block_count(q, b, x, size);
-		block_windows(q, b, x, size, span, one);
-	}
+	if (P != LISTS_GIVEN)
+		block_sample(q, b, x, range.from, range.to);
+	block_segment<P>(q, b, x, q.n + s, range.span, false);
+}
+
+/* What was counted by taxon becomes the notes of slice s, if there is room. */
+__device__ void note_counts(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			    uint32_t s)
+{
+	const uint32_t n = b.n_touched + b.n_voted + b.n_lcas;
+	const uint32_t from[] = { 0, b.n_touched, b.n_touched + b.n_voted };
+	uint32_t *const count[] = { x.h, x.votes, x.over };
+	const uint32_t *const list[] = { x.touched, x.voted, x.lcas };
+	const uint32_t what[] = { KH_GPU_NOTE_HITS, KH_GPU_NOTE_VOTES, KH_GPU_NOTE_OVER };
+
 	if (threadIdx.x == 0) {
-		b.features += b.n_distinct;
-		b.found += b.n_found;
-		b.n_last = b.n_distinct;
-		b.window = kh_rule_window(&q.rule, span);
-		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
-		b.most_hits = b.most_votes = 0;
+		b.room = note_room(q, n, &b.item);
+		q.noted[s] = kh_gpu_segment { b.item, b.room ? n : UINT32_MAX };
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
+		const int k = (i >= from[1]) + (i >= from[2]);
+		const uint32_t taxon = list[k][i - from[k]];
+
+		if (b.room)
+			q.note[b.item + i] = kh_gpu_note { taxon, what[k] | count[k][taxon] };
+		count[k][taxon] = 0;
 	}
 	__syncthreads();
 }
 
-/* Its segments from number s on; the one behind them. */
+/* A slice that was too crowded. */
 template <enum pass P>
-__device__ uint32_t block_record(const kh_gpu_query &q, block_room &b,
-				 const kh_gpu_scratch &x, const kh_gpu_record &r,
-				 uint32_t s)
+__device__ void block_slice(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			    uint32_t s)
 {
-	const uint64_t span = q.rule.max_span, starts = starts_of(q.rule.sampling, r.len);
-	const uint64_t first = (uint64_t)r.word * 32;
+	kh_call *call = P == FEATURES_ONLY ? NULL : &q.call[q.slice[s].fragment];
 
-	for (uint64_t at = 0; at < r.len; at += span, s++) {
-		if (P != LISTS_GIVEN)
-			block_sample(q, b, x, first + at,
-				     first + (at + span < starts ? at + span : starts));
-		block_segment<P>(q, b, x, s, r.len < span ? r.len : span, false);
-	}
-	return s;
-}
-
-/* The number of the first of a fragment's several segments. */
-template <enum pass P>
-__device__ uint32_t block_first(const kh_gpu_query &q, block_room &b, const fragment &f,
-				uint32_t i)
-{
-	if (P == FEATURES_ONLY) {
-		if (threadIdx.x == 0) {
-			uint32_t n = 0;
-
-			for (int m = 0; m < 1 + f.mate; m++)
-				n += (uint32_t)(((uint64_t)f.r[m].len + q.rule.max_span - 1)
-						/ q.rule.max_span);
-			q.segment[i] = kh_gpu_segment { q.n + atomicAdd(&q.counts[3], n),
-							n };
+	if (threadIdx.x == 0) {
+		block_begin(b);
+		if (P != FEATURES_ONLY && q.found) {
+			b.found_at = q.found_at[q.slice[s].fragment];
+			b.n_given = &call->found;
 		}
-		__syncthreads();
 	}
-	return P == WHOLE ? 0 : q.segment[i].at;
+	__syncthreads();
+	slice_hits<P>(q, b, x, s);
+	if (P == FEATURES_ONLY)
+		return;
+	if (threadIdx.x == 0) {
+		atomicAdd(&call->features, b.features);
+		if (!q.found)
+			atomicAdd(&call->found, b.found);
+	}
+	note_counts(q, b, x, s);
 }
 
+template <enum pass P>
+__global__ void __launch_bounds__(THREADS) block_slice_kernel(kh_gpu_query q)
+{
+	__shared__ block_room b;
+	const kh_gpu_scratch x = q.scratch[blockIdx.x];
+
+	for (;;) {
+		__syncthreads();
+		if (threadIdx.x == 0)
+			b.item = atomicAdd(&q.counts[KH_GPU_SLICES_TAKEN], 1);
+		__syncthreads();
+		const uint32_t item = b.item;
+
+		if (item >= q.counts[KH_GPU_SLICES_LEFT])
+			return;
+		__syncthreads();
+		block_slice<P>(q, b, x, q.slice_left[item]);
+	}
+}
+
+/* --- fragments ---------------------------------------------------------------------- */
 /* Votes count for each taxon of their species; for the species itself, too. */
 __device__ void block_add_votes(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
 {
@@ -124,7 +139,7 @@ __device__ kh_best block_best(const kh_gpu_query &q, const block_room &b)
 {
 	const kh_bins &bins = q.ix.bins;
 	const uint32_t first = ~(uint32_t)b.best;
-	const uint32_t vote = first < bins.votes ? kh_bins_vote(&bins, kh_bins_target(&bins, first))
+	const uint32_t vote = first < bins.votes ? kh_bins_vote(&bins, target_of(q.ix, first))
 						 : first;
 
 	return kh_best { (uint32_t)(b.best >> 32), first, b.window, vote };
@@ -147,7 +162,7 @@ __device__ void block_mark(const kh_gpu_query &q, const block_room &b,
 			continue;
 		for (uint32_t j = lane_id(); j < n; j += 32) {
 			const uint32_t bin = block_word(q, x, f, j);
-			uint32_t *mark = &x.best[q.ix.bins.taxon[kh_bins_target(&q.ix.bins, bin)]];
+			uint32_t *mark = &x.best[q.ix.bins.taxon[target_of(q.ix, bin)]];
 
 			if (clear)
 				*mark = 0;
@@ -268,54 +283,20 @@ __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_
 	__syncthreads();
 }
 
-template <enum pass P>
-__device__ void block_fragment(const kh_gpu_query &q, block_room &b,
-			       const kh_gpu_scratch &x, uint32_t i)
+/* The call of fragment i from what was counted by taxon, which is cleared.  `one`: it is one
+ * segment. */
+__device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			      uint32_t i, bool one)
 {
-	const fragment f(q, i);
-	const kh_sampling &sk = q.rule.sampling;
-
-	if (threadIdx.x == 0) {
-		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
-		b.n_touched = b.n_lcas = b.n_voted = b.features = b.found = b.h1 = 0;
-		b.most_hits = b.most_votes = 0;
-		b.best = 0;
-		if (q.found) {
-			uint32_t most = 0;
-
-			for (int m = 0; m < 1 + f.mate; m++)
-				most += (uint32_t)(kh_sampling_bound(&sk, f.r[m].len) +
-						   (f.r[m].len / q.rule.max_span + 1) *
-							   (sk.s + 1));
-			q.found_at[i] = b.found_at = atomicAdd(&q.counts[2], most);
-		}
-	}
-	__syncthreads();
-	if (f.one_segment(q.rule)) {
-		for (int m = 0; P != LISTS_GIVEN && m < 1 + f.mate; m++) {
-			const uint64_t from = (uint64_t)f.r[m].word * 32;
-
-			block_sample(q, b, x, from, from + starts_of(sk, f.r[m].len));
-			__syncthreads();
-		}
-		block_segment<P>(q, b, x, i, f.mate ? q.rule.max_span : f.r[0].len, true);
-	} else {
-		uint32_t s = block_first<P>(q, b, f, i);
-
-		for (int m = 0; m < 1 + f.mate; m++)
-			s = block_record<P>(q, b, x, f.r[m], s);
-	}
-	if (P == FEATURES_ONLY)
-		return;
 	block_add_votes(q, b, x);
 	const bool only = block_over(q, b, x);
-	const uint32_t taxon = block_decide(q, b, x, only, f.one_segment(q.rule));
+	const uint32_t taxon = block_decide(q, b, x, only, one);
 
 	if (threadIdx.x == 0)
 		q.call[i] = kh_call { taxon, b.features,
 				      b.h1 < b.features ? b.h1 : b.features, b.found };
 	if (q.candidates)
-		block_candidates(q, b, x, !only && f.one_segment(q.rule), i);
+		block_candidates(q, b, x, !only && one, i);
 	__syncthreads();
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
 		x.h[x.touched[j]] = 0;
@@ -324,24 +305,112 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
+/* A fragment of one segment. */
+template <enum pass P>
+__device__ void block_fragment(const kh_gpu_query &q, block_room &b,
+			       const kh_gpu_scratch &x, uint32_t i)
+{
+	const fragment f(q, i);
+
+	if (threadIdx.x == 0) {
+		block_begin(b);
+		if (P != FEATURES_ONLY && q.found) {
+			b.found_at = atomicAdd(&q.counts[KH_GPU_FOUND], found_most(q, f));
+			q.found_at[i] = b.found_at;
+			b.n_given = &b.given;
+		}
+	}
+	__syncthreads();
+	for (int m = 0; P != LISTS_GIVEN && m < 1 + f.mate; m++) {
+		const uint64_t from = (uint64_t)f.r[m].word * 32;
+
+		block_sample(q, b, x, from,
+			     from + starts_of(q.rule.sampling, f.r[m].len));
+		__syncthreads();
+	}
+	block_segment<P>(q, b, x, i, f.mate ? q.rule.max_span : f.r[0].len, true);
+	if (P != FEATURES_ONLY)
+		call_fragment(q, b, x, i, true);
+}
+
+__device__ void take_note(block_room &b, const kh_gpu_scratch &x, const kh_gpu_note &note)
+{
+	const uint32_t count = note.what & KH_GPU_NOTE_COUNT, t = note.taxon;
+
+	if (note.what & KH_GPU_NOTE_VOTES) {
+		if (atomicAdd(&x.votes[t], count) == 0)
+			x.voted[atomicAdd(&b.n_voted, 1)] = t;
+	} else if (note.what & KH_GPU_NOTE_OVER) {
+		if (atomicAdd(&x.over[t], count) == 0)
+			x.lcas[atomicAdd(&b.n_lcas, 1)] = t;
+	} else if (atomicAdd(&x.h[t], count) == 0) {
+		x.touched[atomicAdd(&b.n_touched, 1)] = t;
+	}
+}
+
+/* A fragment of several segments: what its slices have noted, a warp a slice; those for whose
+ * notes there was no room are done again. */
+template <enum pass P>
+__device__ void block_long(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			   const kh_gpu_long &l)
+{
+	if (threadIdx.x == 0)
+		block_begin(b);
+	__syncthreads();
+	for (uint32_t s = threadIdx.x / 32; s < l.n; s += THREADS / 32) {
+		const kh_gpu_segment n = q.noted[l.first + s];
+
+		for (uint32_t j = lane_id(); n.n != UINT32_MAX && j < n.n; j += 32)
+			take_note(b, x, q.note[n.at + j]);
+	}
+	__syncthreads();
+	for (uint32_t s = 0; s < l.n; s++)
+		if (q.noted[l.first + s].n == UINT32_MAX)
+			slice_hits<P>(q, b, x, l.first + s);
+	if (threadIdx.x == 0) {
+		b.features = q.call[l.fragment].features;
+		b.found = q.call[l.fragment].found;
+	}
+	__syncthreads();
+	call_fragment(q, b, x, l.fragment, false);
+}
+
 template <enum pass P>
 __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 {
 	__shared__ block_room b;
 	const kh_gpu_scratch x = q.scratch[blockIdx.x];
+	const uint32_t left = q.counts[KH_GPU_LEFT];
+	const uint32_t n = left + (P == FEATURES_ONLY ? 0 : q.n_longs);
 
 	for (;;) {
 		__syncthreads();
 		if (threadIdx.x == 0)
-			b.item = atomicAdd(&q.counts[1], 1);
+			b.item = atomicAdd(&q.counts[KH_GPU_LEFT_TAKEN], 1);
 		__syncthreads();
-		if (b.item >= q.counts[0])
+		const uint32_t item = b.item;
+
+		if (item >= n)
 			return;
-		block_fragment<P>(q, b, x, q.left[b.item]);
+		if (item < left)
+			block_fragment<P>(q, b, x, q.left[item]);
+		else if (P != FEATURES_ONLY)
+			block_long<P>(q, b, x, q.longs[item - left]);
 	}
 }
 
 } /* namespace */
+
+extern "C" int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream)
+{
+	if (!q->segment)
+		block_slice_kernel<WHOLE><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	else if (!q->list)
+		block_slice_kernel<FEATURES_ONLY><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	else
+		block_slice_kernel<LISTS_GIVEN><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	return cudaGetLastError();
+}
 
 extern "C" int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream)
 {

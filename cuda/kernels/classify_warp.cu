@@ -3,36 +3,10 @@
 
 namespace {
 
-/* --- in two passes: features out, lists in ------------------------------------------ */
-/* The distinct features of a fragment, sampled in the pass before; their number. */
-__device__ unsigned given_features(const kh_gpu_query &q, warp_room &w,
-				   const kh_gpu_segment &s)
-{
-	if (q.found && s.n <= FEATURES)
-		for (unsigned i = lane_id(); i < s.n; i += 32)
-			w.key[i] = q.key[s.at + i];
-	return s.n;
-}
-
-/* Writes the features, for their lists to be fetched. */
-__device__ void give_features(const kh_gpu_query &q, const warp_room &w, unsigned n,
-			      uint32_t i)
-{
-	uint32_t at = 0;
-
-	if (lane_id() == 0) {
-		at = atomicAdd(q.n_key, n);
-		q.segment[i] = kh_gpu_segment { at, n };
-	}
-	at = __shfl_sync(ALL, at, 0);
-	for (unsigned x = lane_id(); x < n; x += 32)
-		q.key[at + x] = w.key[x];
-}
-
 /* --- deciding ----------------------------------------------------------------------- */
 /* Calls fn(feature, location) for all locations. */
-template <class Fn>
-__device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigned n,
+template <class Room, class Fn>
+__device__ void each_location(const kh_gpu_query &q, const Room &w, unsigned n,
 			      uint32_t total, Fn fn)
 {
 	for (uint32_t i = lane_id(); i < total; i += 32) {
@@ -46,7 +20,8 @@ __device__ void each_location(const kh_gpu_query &q, const warp_room &w, unsigne
 
 /* Marks in the table, whose counts are not needed any more, the bins with a feature that the
  * best window lacks: they become 1 + the taxon of the target, or species. */
-__device__ void mark_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint32_t total,
+template <class Room>
+__device__ void mark_bins(const kh_gpu_query &q, Room &w, unsigned n, uint32_t total,
 			  unsigned bits, const kh_best &best)
 {
 	const unsigned size = 1u << bits, mask = size - 1;
@@ -54,7 +29,7 @@ __device__ void mark_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint3
 	__syncwarp();
 	for (unsigned i = lane_id(); i < size; i += 32)
 		w.u.t.count[i] = 0;
-	for (unsigned i = lane_id(); i < FEATURES / 32; i += 32)
+	for (unsigned i = lane_id(); i < Room::FEATURES / 32; i += 32)
 		w.inside[i] = 0;
 	__syncwarp();
 	each_location(q, w, n, total, [&](unsigned f, uint32_t bin) {
@@ -72,20 +47,21 @@ __device__ void mark_bins(const kh_gpu_query &q, warp_room &w, unsigned n, uint3
 	});
 	for (unsigned i = lane_id(); i < size; i += 32)
 		if (w.u.t.count[i])
-			w.u.t.count[i] = 1 + q.ix.bins.taxon[kh_bins_target(
-						     &q.ix.bins, w.u.t.bin[i] - 1)];
+			w.u.t.count[i] =
+				1 + q.ix.bins.taxon[target_of(q.ix, w.u.t.bin[i] - 1)];
 	__syncwarp();
 }
 
 /* Which candidates are rivals: a bit each. */
-__device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint32_t total,
-			   unsigned bits, const kh_best &best, const candidates &c)
+template <class Room>
+__device__ uint32_t rivals(const kh_gpu_query &q, Room &w, unsigned n, uint32_t total,
+			   unsigned bits, const kh_best &best, const candidates<Room> &c)
 {
-	uint32_t own[EACH], marks = 0;
+	uint32_t own[Room::EACH], marks = 0;
 
 	mark_bins(q, w, n, total, bits, best);
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		own[x] = c.h[x] > 0 ? kh_tree_own_species(&q.ix.tree, c.taxon[x]) : 0;
 	for (unsigned i = 0; i < 1u << bits; i++) {
 		const uint32_t taxon = w.u.t.count[i] - 1;
@@ -94,7 +70,7 @@ __device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 		if (w.u.t.count[i] == 0)
 			continue;
 #pragma unroll
-		for (unsigned x = 0; x < EACH; x++) {
+		for (unsigned x = 0; x < Room::EACH; x++) {
 			const uint32_t place = c.taxon[x] == taxon ? KH_RIVAL_PLACE : 0;
 			const uint32_t species = own[x] == taxon ? KH_RIVAL_VOTE : 0;
 
@@ -106,12 +82,13 @@ __device__ uint32_t rivals(const kh_gpu_query &q, warp_room &w, unsigned n, uint
 }
 
 /* The taxa that the decision asks for.  marks: a bit for each candidate that is a rival. */
-__device__ kh_extent taxa_asked_for(const candidates &c, const kh_decision &d, uint32_t marks)
+template <class Room>
+__device__ kh_extent taxa_asked_for(const candidates<Room> &c, const kh_decision &d, uint32_t marks)
 {
 	kh_extent e = kh_extent_empty();
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		if (kh_decision_takes(&d, c.h[x], marks >> x & 1))
 			e = kh_extent_add(e, c.taxon[x]);
 	e.lo = warp_least(e.lo);
@@ -120,15 +97,15 @@ __device__ kh_extent taxa_asked_for(const candidates &c, const kh_decision &d, u
 }
 
 /* Fills in the call.  `over`: there are no windows; `rival` gives the marks. */
-template <class Rival>
-__device__ void decide(const kh_gpu_query &q, const candidates &c, bool over, kh_call *call,
+template <class Room, class Rival>
+__device__ void decide(const kh_gpu_query &q, const candidates<Room> &c, bool over, kh_call *call,
 		       Rival rival)
 {
 	const uint32_t n = call->features;
 	uint32_t h1 = 0, marks = 0;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		h1 = c.h[x] > h1 ? c.h[x] : h1;
 	h1 = warp_max(h1);
 	kh_decision d = kh_decision_begin(&q.rule, h1, n, !over, true);
@@ -141,49 +118,29 @@ __device__ void decide(const kh_gpu_query &q, const candidates &c, bool over, kh
 	call->taxon = d.taxon;
 }
 
-/* Writes the features that the index has, for the host to count. */
-__device__ void give_found(const kh_gpu_query &q, const warp_room &w, unsigned n,
-			   uint32_t i)
-{
-	uint32_t at = 0;
-
-	if (lane_id() == 0) {
-		at = atomicAdd(&q.counts[2], w.n_found);
-		q.found_at[i] = at;
-	}
-	at = __shfl_sync(ALL, at, 0);
-	for (unsigned from = 0; from < n; from += 32) {
-		const unsigned x = from + lane_id();
-		bool have = x < n && w.key[x] != ~UINT64_C(0);
-		unsigned mask = __ballot_sync(ALL, have);
-
-		if (have)
-			q.found[at + __popc(mask & lanes_below())] = w.key[x];
-		at += __popc(mask);
-	}
-}
-
 /* --- what the fragment could be (kh_candidates) -------------------------------------- */
 /* Is it near, and has it no species? */
-__device__ bool any_without_species(const kh_gpu_query &q, const candidates &c, uint32_t h1)
+template <class Room>
+__device__ bool any_without_species(const kh_gpu_query &q, const candidates<Room> &c, uint32_t h1)
 {
 	bool any = false;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		any |= c.h[x] > 0 && kh_candidate_near(c.h[x], h1) &&
 		       q.ix.tree.species[c.taxon[x]] == KH_NO_TAXON;
 	return __any_sync(ALL, any);
 }
 
 /* Of what is near, the least species from `from` on, or UINT32_MAX; its greatest h. */
-__device__ uint32_t next_species(const kh_gpu_query &q, const candidates &c, uint32_t h1,
+template <class Room>
+__device__ uint32_t next_species(const kh_gpu_query &q, const candidates<Room> &c, uint32_t h1,
 				 uint32_t from, uint32_t *most)
 {
 	uint32_t least = UINT32_MAX, h = 0;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		if (c.h[x] > 0 && kh_candidate_near(c.h[x], h1)) {
 			const uint32_t s = kh_candidate_species(&q.ix.tree, c.taxon[x], from);
 
@@ -193,7 +150,7 @@ __device__ uint32_t next_species(const kh_gpu_query &q, const candidates &c, uin
 	if (least == UINT32_MAX)
 		return least;
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		if (c.h[x] > h && q.ix.tree.species[c.taxon[x]] == least)
 			h = c.h[x];
 	*most = warp_max(h);
@@ -201,14 +158,15 @@ __device__ uint32_t next_species(const kh_gpu_query &q, const candidates &c, uin
 }
 
 /* `over`: there are no windows. */
-__device__ kh_candidates choose(const kh_gpu_query &q, const candidates &c, bool over,
+template <class Room>
+__device__ kh_candidates choose(const kh_gpu_query &q, const candidates<Room> &c, bool over,
 				const kh_best &best)
 {
 	kh_candidates out = kh_candidates_none();
 	uint32_t h1 = 0, from = 0, h = 0, s;
 
 #pragma unroll
-	for (unsigned x = 0; x < EACH; x++)
+	for (unsigned x = 0; x < Room::EACH; x++)
 		h1 = c.h[x] > h1 ? c.h[x] : h1;
 	h1 = warp_max(h1);
 	if (over || any_without_species(q, c, h1))
@@ -229,31 +187,44 @@ __device__ kh_candidates choose(const kh_gpu_query &q, const candidates &c, bool
 	return out;
 }
 
-/* False: left to the other kernel. */
-template <enum pass P>
-__device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
+/* Of a fragment of several segments: its slices add to features and found. */
+__device__ void begin_long(const kh_gpu_query &q, const fragment &f, uint32_t i)
 {
-	const fragment f(q, i);
-	kh_best best = { 0, 0, 0, 0 };
-	unsigned bits = 0, n;
-	uint32_t at = 0;
-	candidates c;
+	if (lane_id() != 0)
+		return;
+	q.call[i] = kh_call { KH_NO_TAXON, 0, 0, 0 };
+	if (q.found)
+		q.found_at[i] = atomicAdd(&q.counts[KH_GPU_FOUND], found_most(q, f));
+}
 
-	if (!f.one_segment(q.rule))
-		return false;
-	if (P == LISTS_GIVEN) {
-		n = given_features(q, w, q.segment[i]);
-		at = q.segment[i].at;
-	} else {
-		n = sample_fragment(q, w, f);
-	}
-	if (n > FEATURES)
+/* Places in q.found for what a fragment of one segment has. */
+template <class Room>
+__device__ void give_found_of(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t i)
+{
+	uint32_t at = 0;
+
+	if (lane_id() == 0)
+		q.found_at[i] = at = atomicAdd(&q.counts[KH_GPU_FOUND], w.n_found);
+	give_found(q, w, n, __shfl_sync(ALL, at, 0));
+}
+
+/* False: there is not room enough. */
+template <enum pass P, class Room>
+__device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, uint32_t i)
+{
+	kh_best best = { 0, 0, 0, 0 };
+	unsigned bits = 0;
+	candidates<Room> c;
+	const unsigned n = P == LISTS_GIVEN ? given_features(q, w, q.segment[i])
+					    : sample_fragment(q, w, f);
+
+	if (n > Room::FEATURES)
 		return false;
 	if (P == FEATURES_ONLY) {
 		give_features(q, w, n, i);
 		return true;
 	}
-	const uint32_t total = find_lists<P>(q, w, n, at);
+	const uint32_t total = find_lists<P>(q, w, n, P == LISTS_GIVEN ? q.segment[i].at : 0);
 	const bool over = total == 0;
 
 	if (over) {
@@ -272,26 +243,67 @@ __device__ bool one_fragment(const kh_gpu_query &q, warp_room &w, uint32_t i)
 			q.candidates[i] = out;
 	}
 	if (q.found)
-		give_found(q, w, n, i);
+		give_found_of(q, w, n, i);
 	if (lane_id() == 0)
 		q.call[i] = call;
 	return true;
 }
 
+/* Blocks that a multiprocessor is to hold at a time: registers are given out for so many. */
+constexpr unsigned RESIDENT = 12;
+
+/* A warp a fragment. */
 template <enum pass P>
-__global__ void __launch_bounds__(32 * WARPS) warp_kernel(kh_gpu_query q)
+__global__ void __launch_bounds__(32 * WARPS, RESIDENT) warp_kernel(kh_gpu_query q)
 {
-	__shared__ warp_room room[WARPS];
+	__shared__ small_room room[WARPS];
 	const uint32_t i = blockIdx.x * WARPS + threadIdx.x / 32;
 
-	if (i < q.n && !one_fragment<P>(q, room[threadIdx.x / 32], i) && lane_id() == 0)
-		q.left[atomicAdd(&q.counts[0], 1)] = i;
+	if (i >= q.n)
+		return;
+	const fragment f(q, i);
+	if (!f.one_segment(q.rule)) {
+		if (P != FEATURES_ONLY)
+			begin_long(q, f, i);
+	} else if (!one_segment<P>(q, room[threadIdx.x / 32], f, i) && lane_id() == 0) {
+		q.crowded[atomicAdd(&q.counts[KH_GPU_CROWDED], 1)] = i;
+	}
 }
+
+/* Those that were too crowded, each warp one after the other. */
+template <enum pass P>
+__global__ void __launch_bounds__(32 * WARPS) crowded_kernel(kh_gpu_query q)
+{
+	__shared__ large_room room[WARPS];
+	const uint32_t n = q.counts[KH_GPU_CROWDED];
+
+	for (;;) {
+		uint32_t item = 0;
+
+		if (lane_id() == 0)
+			item = atomicAdd(&q.counts[KH_GPU_CROWDED_TAKEN], 1);
+		item = __shfl_sync(ALL, item, 0);
+		if (item >= n)
+			return;
+		const uint32_t i = q.crowded[item];
+		const fragment f(q, i);
+		if (!one_segment<P>(q, room[threadIdx.x / 32], f, i) && lane_id() == 0)
+			q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
+		__syncwarp();
+	}
+}
+
+/* Blocks for what is crowded: as many as a device has room for at a time, at most. */
+constexpr uint32_t CROWDED_BLOCKS = 528;
 
 template <enum pass P>
 cudaError_t launch_warps(const kh_gpu_query *q, cudaStream_t stream)
 {
-	warp_kernel<P><<<(q->n + WARPS - 1) / WARPS, 32 * WARPS, 0, stream>>>(*q);
+	const uint32_t blocks = (q->n + WARPS - 1) / WARPS;
+
+	warp_kernel<P><<<blocks, 32 * WARPS, 0, stream>>>(*q);
+	crowded_kernel<P><<<blocks < CROWDED_BLOCKS ? blocks : CROWDED_BLOCKS, 32 * WARPS, 0,
+			    stream>>>(*q);
 	return cudaGetLastError();
 }
 
@@ -299,7 +311,7 @@ cudaError_t launch_warps(const kh_gpu_query *q, cudaStream_t stream)
 
 extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
-	cudaError_t e;
+	int e;
 
 	if (q->n == 0)
 		return cudaSuccess;
@@ -309,5 +321,7 @@ extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 		e = launch_warps<FEATURES_ONLY>(q, stream);
 	else
 		e = launch_warps<LISTS_GIVEN>(q, stream);
+	if (e == cudaSuccess && q->n_slices > 0)
+		e = kh_gpu_query_slices(q, stream);
 	return e != cudaSuccess ? e : kh_gpu_query_left(q, stream);
 }

@@ -179,6 +179,23 @@ static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad,
 	return l;
 }
 
+/* Asks for memory that will be read soon, at any address: what cannot be had is left out. */
+static __device__ __forceinline__ void ask_for(const void *p)
+{
+	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+/* For the home bucket of a key. */
+static __device__ __forceinline__ void ask_for_bucket(const kh_gpu_index &ix, uint64_t key)
+{
+	const kh_range *r = ix.dir + kh_key_range(key);
+	const char *b = (const char *)(ix.image + r->first_bucket +
+				       (kh_key_place(key, r->buckets) >> 16));
+
+	ask_for(b);
+	ask_for(b + 32);
+}
+
 /* kh_index_find by four neighbouring lanes, all with the same key. */
 static __device__ __forceinline__ kh_list quad_find(const kh_gpu_index &ix, uint64_t key)
 {

@@ -19,12 +19,26 @@ struct block_room {
 	uint32_t n_found, total;
 	uint32_t n_seg, n_touched, n_lcas, n_voted;
 	uint32_t features, found, found_at;
+	uint32_t *n_given;              /* how many features found have been written from there on;
+					 * NULL: they are not wanted, or have been */
 	uint32_t h1, lo, hi;
 	uint32_t most_hits, most_votes; /* of a window, of a species, in the segment */
 	unsigned long long best;        /* the greatest score above, and below the complement of
 					 * the lowest bin that has it */
 	uint32_t n_last, window;        /* of the last segment: features, bins of a window */
+	uint32_t given;
+	bool room;
 };
+
+/* By one thread: nothing is known yet. */
+__device__ void block_begin(block_room &b)
+{
+	b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
+	b.n_touched = b.n_lcas = b.n_voted = b.features = b.found = b.given = b.h1 = 0;
+	b.most_hits = b.most_votes = 0;
+	b.best = 0;
+	b.n_given = NULL;
+}
 
 /* The features of [from, to) of a packed sequence, to key[n_key ..]. */
 __device__ void block_sample(const kh_gpu_query &q, block_room &b,
@@ -106,9 +120,6 @@ __device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	for (uint32_t i = threadIdx.x; i < b.n_distinct; i += THREADS)
 		q.key[b.found_at + i] = x.key2[i];
 	__syncthreads();
-	if (threadIdx.x == 0)
-		b.n_key = b.n_distinct = 0;
-	__syncthreads();
 }
 
 /* loc, n_loc (0: not found or overpopulated), counts of LCAs.  Given: lists from `at`. */
@@ -128,9 +139,9 @@ __device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 		x.n_loc[i] = l.over ? 0 : l.n;
 		if (l.n == 0)
 			continue;
-		const uint32_t nth = atomicAdd(&b.n_found, 1);
-		if (q.found)
-			q.found[b.found_at + b.found + nth] = x.key2[i];
+		atomicAdd(&b.n_found, 1);
+		if (b.n_given)
+			q.found[b.found_at + atomicAdd(b.n_given, 1)] = x.key2[i];
 		if (!l.over) {
 			atomicAdd(&b.total, l.n);
 			continue;
@@ -196,7 +207,7 @@ __device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64
 __device__ void block_vote(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint32_t bin, uint32_t votes)
 {
-	const uint32_t species = q.ix.bins.taxon[kh_bins_target(&q.ix.bins, bin)];
+	const uint32_t species = q.ix.bins.taxon[target_of(q.ix, bin)];
 
 	if (x.votes[species] == 0)
 		x.voted[atomicAdd(&b.n_voted, 1)] = species;
@@ -261,7 +272,7 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 		uint32_t score = x.hits[i];
 
 		if (bin < bins.votes) {
-			const uint32_t t = kh_bins_target(&bins, bin), taxon = bins.taxon[t];
+			const uint32_t t = target_of(q.ix, bin), taxon = bins.taxon[t];
 
 			if (b.most_votes)
 				score += block_count_of(x, kh_bins_vote(&bins, t), size - 1);
@@ -281,6 +292,40 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 			x.touched[atomicAdd(&b.n_touched, 1)] = taxon;
 		x.h[taxon] += x.best[taxon];
 		x.best[taxon] = 0;
+	}
+	__syncthreads();
+}
+
+/* Segment s of `span` bases, whose features have been sampled, by all threads.  `one`: it is all of
+ * its fragment. */
+template <enum pass P>
+__device__ void block_segment(const kh_gpu_query &q, block_room &b,
+			      const kh_gpu_scratch &x, uint32_t s, uint64_t span,
+			      bool one)
+{
+	__syncthreads();
+	if (P == LISTS_GIVEN)
+		block_given(q, b, x, q.segment[s]);
+	else
+		block_distinct(b, x);
+	if (P == FEATURES_ONLY) {
+		block_give(q, b, x, s);
+		return;
+	}
+	block_find<P>(q, b, x, P == LISTS_GIVEN ? q.segment[s].at : 0);
+	if (b.total > 0) {
+		uint64_t size = table_size(b.total);
+
+		block_count(q, b, x, size);
+		block_windows(q, b, x, size, span, one);
+	}
+	if (threadIdx.x == 0) {
+		b.features += b.n_distinct;
+		b.found += b.n_found;
+		b.n_last = b.n_distinct;
+		b.window = kh_rule_window(&q.rule, span);
+		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
+		b.most_hits = b.most_votes = 0;
 	}
 	__syncthreads();
 }

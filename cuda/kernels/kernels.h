@@ -161,13 +161,17 @@ int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t
 /* As kh_gpu_sort_run, by range alone. */
 int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 
-/* --- classify_warp.cu, classify_block.cu: reads to calls ----------------------------- */
+/* --- classify_warp.cu, slices_warp.cu, classify_block.cu: reads to calls ------------ */
 /* A database in device memory, by value.  The directory counts from `image`, which is NULL
  * if the ranges lie on several devices: addresses stand in the directory then. */
 typedef struct kh_gpu_index {
 	const kh_bucket *image;
 	const kh_range *dir;
 	kh_bins bins;
+	/* The target of bin `x << guess_shift`, for each x up to one behind the last bin: so
+	 * that few targets are left to search for that of a bin. */
+	const uint32_t *guess;
+	uint32_t guess_shift;
 	kh_tree tree;
 	uint32_t bits;                  /* of a word of a list */
 } kh_gpu_index;
@@ -190,12 +194,45 @@ typedef struct kh_gpu_scratch {
 	uint64_t cap_keys, cap_seen, cap_table;
 } kh_gpu_scratch;
 
-/* The features of a segment of a fragment: n from `at`. */
+/* What belongs to a segment: n features, or notes, from `at`. */
 typedef struct kh_gpu_segment {
 	uint32_t at, n;
 } kh_gpu_segment;
 
-#define KH_GPU_QUERY_COUNTS 64          /* bytes of counts */
+/* A slice: a segment of a fragment that has several.  `number` counts from 0, through both
+ * mates; the slices of a fragment stand one behind the other. */
+typedef struct kh_gpu_slice {
+	uint32_t fragment, number;
+} kh_gpu_slice;
+
+/* A fragment of several segments. */
+typedef struct kh_gpu_long {
+	uint32_t fragment;
+	uint32_t first, n;              /* its slices */
+} kh_gpu_long;
+
+/* What a slice says of a taxon: hits of its best window there, or votes for it (a species), or that
+ * it is the LCA of overpopulated features; the number of them in the lower bits of `what`. */
+typedef struct kh_gpu_note {
+	uint32_t taxon, what;
+} kh_gpu_note;
+#define KH_GPU_NOTE_HITS 0u
+#define KH_GPU_NOTE_VOTES (1u << 30)
+#define KH_GPU_NOTE_OVER (2u << 30)
+#define KH_GPU_NOTE_COUNT ((1u << 30) - 1)
+
+/* Numbers that kernels count in device memory. */
+enum {
+	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
+	KH_GPU_LEFT_TAKEN,              /*   and those of them, and long ones, that it has begun */
+	KH_GPU_FOUND,                   /* places in `found` */
+	KH_GPU_CROWDED,                 /* fragments left to warps with more room, */
+	KH_GPU_CROWDED_TAKEN,
+	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
+	KH_GPU_SLICES_TAKEN,
+	KH_GPU_NOTES = 8                /* 64 bits */
+};
+#define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
 
 typedef struct kh_gpu_query {
 	kh_gpu_index ix;
@@ -208,10 +245,18 @@ typedef struct kh_gpu_query {
 	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */
-	/* what the first kernel leaves to the second */
-	uint32_t *left;                 /* n */
-	uint32_t *counts;               /* [0] of left, [1] of those taken, [2] keys, [3] further
-					 * segments: zero before */
+	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
+	/* what a kernel leaves to the next one: n each */
+	uint32_t *crowded, *left;
+	/* fragments of several segments, and these */
+	const kh_gpu_long *longs;       /* n_longs */
+	const kh_gpu_slice *slice;      /* n_slices */
+	uint32_t n_longs, n_slices;
+	uint32_t *slice_left;           /* n_slices */
+	kh_gpu_segment *noted;          /* n_slices: the notes of each */
+	kh_gpu_note *note;              /* cap_notes; if there is no more room, noted[].n is
+					 * UINT32_MAX */
+	uint32_t cap_notes;
 	const kh_gpu_scratch *scratch;  /* n_scratch */
 	uint32_t n_scratch;
 	/* features found, by fragment: wanted if found is not NULL */
@@ -220,17 +265,18 @@ typedef struct kh_gpu_query {
 	/* In two passes, if segment is not NULL.  Without `list`: the distinct features of
 	 * all segments are appended to key.  With it, they are not sampled again, the
 	 * list of key[i] is list[i], and ix.image is the words that lists lie in, of 32 bits
-	 * (ix.bits).  Segment
-	 * i is that of fragment i; of a fragment that has several they are
-	 * segment[segment[i].at] and those behind it. */
-	kh_gpu_segment *segment;        /* n, and one for each further segment */
+	 * (ix.bits).  Segment i is that of fragment i, segment n + i slice i. */
+	kh_gpu_segment *segment;        /* n + n_slices */
 	uint64_t *key;
 	uint32_t *n_key;                /* features in key, of all queries so far */
 	const kh_list *list;
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
-/* Its second kernel, when the first has been launched. */
+/* Its kernels behind those of fragments of one segment: slices by warps; by blocks what is left
+ * of them, then what is left of fragments, and long ones. */
+int kh_gpu_query_slices(const kh_gpu_query *q, cudaStream_t stream);
+int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
 
 /* --- check.cu --------------------------------------------------------------------- */

@@ -7,31 +7,40 @@
 namespace {
 
 constexpr unsigned WARPS = 4;           /* of a block */
-constexpr unsigned FEATURES = 128;
-constexpr unsigned TABLE = 512;
-constexpr unsigned EACH = TABLE / 32;   /* places of a lane */
-static_assert(FEATURES <= TABLE, "overpopulated features are candidates too");
 
+/* F features, and T places for what is told apart of their lists. */
+template <unsigned F, unsigned T>
 struct warp_room {
-	uint64_t key[FEATURES];
-	uint64_t loc[FEATURES];         /* the bit where the list is */
-	uint32_t before[FEATURES + 1];  /* locations of the features in front */
-	uint32_t over[FEATURES];
+	static constexpr unsigned FEATURES = F;
+	static constexpr unsigned TABLE = T;
+	static constexpr unsigned EACH = T / 32;        /* places of a lane */
+	static_assert(F <= T, "overpopulated features are candidates too");
+
+	uint64_t key[F];
+	uint64_t loc[F];                /* the bit where the list is */
+	uint32_t before[F + 1];         /* locations of the features in front */
+	uint32_t over[F];
 	uint32_t n_over, n_found;
-	uint32_t inside[FEATURES / 32]; /* features that the best window has */
+	uint32_t inside[F / 32];        /* features that the best window has */
 	union {
 		struct {
-			uint32_t bin[TABLE];    /* bin + 1; 0: free */
-			uint32_t count[TABLE];
+			uint32_t bin[T];        /* bin + 1; 0: free */
+			uint32_t count[T];
 		} t;
 		uint32_t order[SMER_ROOM];
-		uint64_t window[TABLE];
+		uint64_t window[T];
 	} u;
 };
 
+/* Nearly all fragments of one segment fit the small room, of which a multiprocessor holds enough
+ * for as many warps as it can have; segments of long ones, and what is crowded, the large one. */
+using small_room = warp_room<96, 128>;
+using large_room = warp_room<256, 512>;
+
 /* Appends what is to be kept; false: no room. */
+template <class Room>
 struct collector {
-	warp_room &w;
+	Room &w;
 	unsigned n;
 
 	__device__ void add(bool keep, uint64_t key)
@@ -39,36 +48,47 @@ struct collector {
 		unsigned mask = __ballot_sync(ALL, keep),
 			 at = n + __popc(mask & lanes_below());
 
-		if (keep && at < FEATURES)
+		if (keep && at < Room::FEATURES)
 			w.key[at] = key;
 		n += __popc(mask);
 	}
 };
 
-__device__ void sample_record(const kh_gpu_query &q, const kh_gpu_record &r, collector &c)
+/* What starts at [from, to) of the packed sequences. */
+template <class Room>
+__device__ void sample_range(const kh_gpu_query &q, uint64_t from, uint64_t to,
+			     collector<Room> &c)
 {
 	const kh_sampling &sk = q.rule.sampling;
-	const uint64_t from = (uint64_t)r.word * 32, to = from + starts_of(sk, r.len);
 
 	if (sk.scheme == KH_SYNCMER) {
 		warp_syncmers(sk, q, from, to, 1, c.w.u.order,
 			      [&](bool keep, uint64_t key) { c.add(keep, key); });
 		return;
 	}
-	for (uint64_t at = from; at < to && c.n <= FEATURES; at += sk.stride) {
+	for (uint64_t at = from; at < to && c.n <= Room::FEATURES; at += sk.stride) {
 		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
 		unsigned n = c.n;
 
-		c.n += warp_minhash(sk, q.bases, q.amb, at, end, c.w.u.window, TABLE,
+		c.n += warp_minhash(sk, q.bases, q.amb, at, end, c.w.u.window, Room::TABLE,
 				    [&](unsigned i, uint64_t key) {
-			if (n + i < FEATURES)
+			if (n + i < Room::FEATURES)
 				c.w.key[n + i] = key;
 		});
 	}
 }
 
+template <class Room>
+__device__ void sample_record(const kh_gpu_query &q, const kh_gpu_record &r, collector<Room> &c)
+{
+	const uint64_t from = (uint64_t)r.word * 32;
+
+	sample_range(q, from, from + starts_of(q.rule.sampling, r.len), c);
+}
+
 /* Keeps one of equal features, all lanes together; their number. */
-__device__ unsigned distinct(warp_room &w, unsigned n)
+template <class Room>
+__device__ unsigned distinct(Room &w, unsigned n)
 {
 	unsigned kept = 0;
 
@@ -92,15 +112,43 @@ __device__ unsigned distinct(warp_room &w, unsigned n)
 }
 
 /* The distinct features of a fragment; their number, more than FEATURES: no room. */
-__device__ unsigned sample_fragment(const kh_gpu_query &q, warp_room &w,
-				    const fragment &f)
+template <class Room>
+__device__ unsigned sample_fragment(const kh_gpu_query &q, Room &w, const fragment &f)
 {
-	collector col = { w, 0 };
+	collector<Room> col = { w, 0 };
 
 	sample_record(q, f.r[0], col);
-	if (f.mate && col.n <= FEATURES)
+	if (f.mate && col.n <= Room::FEATURES)
 		sample_record(q, f.r[1], col);
-	return col.n > FEATURES ? col.n : distinct(w, col.n);
+	return col.n > Room::FEATURES ? col.n : distinct(w, col.n);
+}
+
+/* --- in two passes: features out, lists in ------------------------------------------ */
+/* The distinct features of a segment, sampled in the pass before; their number. */
+template <class Room>
+__device__ unsigned given_features(const kh_gpu_query &q, Room &w,
+				   const kh_gpu_segment &s)
+{
+	if (q.found && s.n <= Room::FEATURES)
+		for (unsigned i = lane_id(); i < s.n; i += 32)
+			w.key[i] = q.key[s.at + i];
+	return s.n;
+}
+
+/* Writes the features of segment i, for their lists to be fetched. */
+template <class Room>
+__device__ void give_features(const kh_gpu_query &q, const Room &w, unsigned n,
+			      uint32_t i)
+{
+	uint32_t at = 0;
+
+	if (lane_id() == 0) {
+		at = atomicAdd(q.n_key, n);
+		q.segment[i] = kh_gpu_segment { at, n };
+	}
+	at = __shfl_sync(ALL, at, 0);
+	for (unsigned x = lane_id(); x < n; x += 32)
+		q.key[at + x] = w.key[x];
 }
 
 } /* namespace */
