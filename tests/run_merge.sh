@@ -94,21 +94,74 @@ expect 2 "3 samples need --outdir" "Krona of several samples" merge -f krona run
 check "a file a sample" merge -f krona -O krona run
 same both.krona krona/both.krona.txt "a file a sample: one of them"
 
+# --- all samples as one report --------------------------------------------------------
+for i in 1 2; do
+	gzip -dc "$data/reads/tiny_sim_$i.fq.gz" | head -n 400 >sim_$i.fq
+	gzip -dc "$data/reads/sarscov2_real_$i.fq.gz" >real_$i.fq
+done
+# together OPTIONS...: the report of the samples as one run
+together() { classify --db a.khdb --paired --output - --report want "$@" sim_1.fq sim_2.fq real_1.fq real_2.fq sim_1.fq sim_2.fq; }
+printf 'sample\treads1\treads2\na\tsim_1.fq\tsim_2.fq\nb\treal_1.fq\treal_2.fq\nc\tsim_1.fq\tsim_2.fq\nnone\t%s\t\n' none.fq >sheet
+check "samples with registers" classify --db a.khdb --samples sheet --outdir sum --report-minimizer-data --registers reg.gz
+together
+check "one report" merge -f report -o sum.kreport sum; same want sum.kreport "one report: that of all reads at once"
+together --report-minimizer-data --registers all.reg
+check "one report of 8 columns" merge -f report --registers reg.gz -o sum.kreport sum
+same want sum.kreport "one report of 8 columns: that of all reads at once"
+check "it is no sum of distinct features" sh -c 'test "$(awk "\$7 == 1 { print \$5 }" want)" -lt "$(cat sum/*.kreport | awk "\$7 == 1 { n += \$5 } END { print n }")"'
+classify --db a.khdb --paired --output - --report sum/a.k --registers a.reg sim_1.fq sim_2.fq
+gzip -dc sum/a.reg.gz >got; same a.reg got "registers of a sample and of a run of its own"
+check "a report for each sample" merge -f report --registers reg.gz -O each sum
+same sum/a.kreport each/a.kreport "a report for each sample: its own"
+mkdir bad; cp sum/a.kreport sum/b.kreport sum/a.reg.gz bad
+expect 1 "bad/b.reg.gz: No such file" "registers that are missing" merge -f report --registers reg.gz bad
+damaged() { gzip -dc sum/b.reg.gz | sed "$1" | gzip >bad/b.reg.gz; expect 1 "bad/b.reg.gz:$2" "$3" merge -f report --registers reg.gz -o o.tsv bad; }
+damaged 's/1/2/' '1: expected "#kmerhash-distinct"' "another version"
+damaged '1s/syncmer	[0-9]*/syncmer	9/' '1: these features are of another kind .k = 9' "registers of another k"
+damaged '1s/4096/64/' '1: not 4096 registers' "fewer registers"
+damaged '2s/.$//' '2: column 3: 4095 registers, expected 4096' "a register less"
+damaged '2s/.$/~/' '2: column 3: "~" is not a register' "a register that is none"
+damaged '2s/^[0-9]*/77/' '2: column 1: taxid 77 has no row in the report' "a taxon that is not in the report"
+damaged '2s/	[0-9]*/	x/' '2: column 2: "x" is not a number of features' "features that are no number"
+nothing_left "registers that are damaged" o.tsv
+expect 2 "no meaning with --format table" "registers of a table" merge --registers reg.gz sum
+
 # --- programs that read them ----------------------------------------------------------
-if command -v ktImportText >.err 2>&1; then
+# KH_READERS=DIR: they are in DIR/NAME/bin (virtual environments, each with its own libraries)
+for d in ${KH_READERS:+"$KH_READERS"/*/bin}; do PATH=$PATH:$d; done
+# reader PROGRAM NAME: is it here?  else NAME is skipped
+reader() { command -v "$1" >.err 2>&1 || { skip "$2" "no $1 here"; return 1; }; }
+if reader ktImportText "ktImportText"; then
 	check "ktImportText" ktImportText -o krona.html krona/*.krona.txt
 	check "ktImportText: the samples" grep -q sarscov2_real krona.html
-else skip "ktImportText" "not installed"; fi
+fi
 merge -f biom run >biom.tsv
-if command -v biom >.err 2>&1; then
+if reader biom "biom"; then
 	check "biom" biom convert -i biom.tsv -o all.biom --to-hdf5 --table-type "Taxon table" --process-obs-metadata taxonomy
 	check "biom: what it read" sh -c 'biom summarize-table -i all.biom | grep -q "Num samples: 3"'
-else skip "biom" "not installed"; fi
+fi
 check "BIOM: all classified reads" awk -F '\t' 'NR > 1 { n += $2 } END { exit n != '"$(awk -F '\t' '$7 == 1 { print $2 }' run/both.kreport)"' }' biom.tsv
-if command -v opal.py >.err 2>&1; then
+if reader opal.py "OPAL"; then
 	merge -f cami-profile run/tiny_sim.kreport >one.profile
 	check "OPAL" opal.py -g one.profile -o opal one.profile
-else skip "OPAL" "not installed"; fi
+	check "OPAL: a profile is what it is" awk -F '\t' '
+		$1 != "Gold standard" && $3 == "L1 norm error" { n++; bad += $5 != 0 } END { exit !n || bad }' opal/results.tsv
+fi
+if reader amber.py "AMBER"; then
+	mkdir ncbi; cp "$data"/taxonomy/*.dmp ncbi; : >ncbi/merged.dmp
+	sed 's/^@@.*/&	_LENGTH/; /^@/!s/$/	300/' bins/tiny_sim.binning >gold
+	check "AMBER" amber.py -g gold -o amber --ncbi_dir ncbi bins/tiny_sim.binning
+	check "AMBER: all is where it belongs" awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "accuracy_seq") c = i; next }
+		$2 != "Gold standard" && $c != "" { n++; bad += $c != 1 } END { exit !n || bad }' amber/results.tsv
+fi
+if reader taxpasta "taxpasta"; then
+	check "taxpasta" taxpasta merge -p kraken2 -o taxpasta.tsv run/tiny_sim.kreport run/sarscov2_real.kreport sum.kreport
+	check "taxpasta: all reads" awk -F '\t' 'NR > 1 { n += $4 } END { exit n != '"$(awk -F '\t' '{ n += $3 } END { print n }' sum.kreport)"' }' taxpasta.tsv
+fi
+if reader multiqc "MultiQC"; then
+	check "MultiQC" multiqc -q -o multiqc run sum.kreport
+	check "MultiQC: the samples" grep -q sarscov2_real multiqc/multiqc_data/multiqc_general_stats.txt
+fi
 
 # --- bad reports ----------------------------------------------------------------------
 good() { cat run/tiny_sim.kreport; }

@@ -184,6 +184,30 @@ echo "{" >out/many.json
 expect 0 "" "--resume: a summary that is damaged" "$kmerhash" classify --db moved --precise --samples sheet --outdir out --resume
 check "--resume: that sample is done" test "$(grep -c 'is there already' .err)" -eq 5
 
+# --- a page of all samples ------------------------------------------------------------------
+# data_of PAGE: taxa and samples, without what the run says of itself
+data_of() { sed -n 's/.*id="data">\(.*\)"facts":.*/\1/p' "$1"; }
+cp tsv sheet; rm -rf out
+gzip -dc "$r/tiny_sim_1.fq.gz" | gzip >"sim 1.fq.gz"
+expect 0 "" "a page" samples --html all.html --output-format none
+awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 "\tout/" $1 ".kreport" }' tsv >names
+"$kmerhash" merge -q --format html --list names --output want.html
+data_of all.html >got; data_of want.html >want
+check "a page: it has the samples" grep -q '"many2"' got
+same want got "a page: as merge makes it of the reports"
+expect 0 "is there already" "a page, when all is there" samples --html again.html.gz --output-format none --resume
+gzip -dc again.html.gz >again.html; data_of again.html >got; same want got "a page, when all is there: the same"
+echo "bad	cut.fq	" >>sheet
+expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --html bad.html --output-format none --keep-going
+data_of bad.html >got; same want got "a page beside a sample that fails: of the others"
+expect 1 "stopped" "no page where all stops" samples --html none.html --output-format none --threads 1
+nothing_left "no page where all stops" none.html
+expect 2 "use-mpa-style" "a page of reports without counts" samples --html none.html --use-mpa-style
+expect 1 "No such file" "a page in a folder that is not there" samples --html none/all.html
+check "a page in a folder that is not there: nothing is classified" sh -c '! grep -q "sample" .err'
+cp tsv sheet
+expect 1 "both an input and an output" "a page over reads" samples --html sim_2.fq
+
 # --- killed, and run again -------------------------------------------------------------------
 rm -rf out; mkfifo fifo
 { cat tsv; echo "last	fifo	"; } >sheet

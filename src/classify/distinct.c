@@ -47,20 +47,25 @@ int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t 
 	return KH_OK;
 }
 
+int kh_distinct_take(kh_distinct *s, uint32_t taxon, uint64_t found,
+		     const uint8_t more[KH_HLL_SIZE], kh_err *err)
+{
+	uint8_t *reg = registers(s, taxon, err);
+
+	if (!reg)
+		return KH_ENOMEM;
+	s->found[taxon] += found;
+	for (int i = 0; i < KH_HLL_SIZE; i++)
+		reg[i] = more[i] > reg[i] ? more[i] : reg[i];
+	return KH_OK;
+}
+
 int kh_distinct_join(kh_distinct *s, uint32_t into, const kh_distinct *from, uint32_t taxon,
 		     kh_err *err)
 {
-	uint8_t *reg;
-
+	if (from->reg[taxon])
+		return kh_distinct_take(s, into, from->found[taxon], from->reg[taxon], err);
 	s->found[into] += from->found[taxon];
-	if (!from->reg[taxon])
-		return KH_OK;
-	reg = registers(s, into, err);
-	if (!reg)
-		return KH_ENOMEM;
-	for (int i = 0; i < KH_HLL_SIZE; i++)
-		if (from->reg[taxon][i] > reg[i])
-			reg[i] = from->reg[taxon][i];
 	return KH_OK;
 }
 

@@ -24,6 +24,9 @@ typedef struct kh_distinct {
 int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err);
 void kh_distinct_clear(kh_distinct *s);
 int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t n, kh_err *err);
+/* What another counter has for `taxon`, as registers and features found, joins what s has. */
+int kh_distinct_take(kh_distinct *s, uint32_t taxon, uint64_t found,
+		     const uint8_t reg[KH_HLL_SIZE], kh_err *err);
 /* What `from` has counted for `taxon` joins what s has for `into`. */
 int kh_distinct_join(kh_distinct *s, uint32_t into, const kh_distinct *from, uint32_t taxon,
 		     kh_err *err);

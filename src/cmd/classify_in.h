@@ -25,7 +25,7 @@ struct classify_values {
 	double confidence;
 	bool paired, interleaved, precise, names, zero_counts, minimizer_data, mpa;
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
-	const char *profile;
+	const char *profile, *registers;
 	bool sample_pass;
 };
 
@@ -34,7 +34,7 @@ extern const kh_opt kh_classify_opts[];
 /* The files of a run other than its lines and reads. */
 struct classify_outputs {
 	char *name[2][2];               /* classified, unclassified; mates in files of their own */
-	kh_text *report, *json, *html, *profile;        /* NULL: not wanted */
+	kh_text *report, *json, *html, *profile, *registers;    /* NULL: not wanted */
 };
 
 /* Everything a run holds. */
@@ -103,5 +103,11 @@ void kh_classify_coverage_clear(kh_page_covered *c);
 
 /* classify_page.c: appends what --html asks for. */
 int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err);
+/* The same of n samples, at least 1, by their reports. */
+typedef struct kh_classify_report {
+	const char *sample, *path;
+} kh_classify_report;
+int kh_classify_samples_page(const struct classify *j, const kh_classify_report *r, size_t n,
+			     kh_text *out, kh_err *err);
 
 #endif

@@ -50,6 +50,8 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("report-zero-counts", 0, AT(zero_counts), "taxa without reads in the report, too"),
 	KH_FLAG("report-minimizer-data", 0, AT(minimizer_data),
 		"features and distinct features in the report"),
+	KH_TEXT("registers", 0, AT(registers), "FILE",
+		"counters of distinct features, for merge to add up"),
 	KH_FLAG("use-mpa-style", 0, AT(mpa), "lineage and count in the report"),
 	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
 	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
@@ -171,7 +173,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->o.paired = v->paired || v->interleaved;
 	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
 	j->o.threads = kh_cmd_threads(v->threads);
-	j->o.distinct = v->minimizer_data || v->profile;
+	j->o.distinct = v->minimizer_data || v->profile || v->registers;
 	j->o.style.names = v->names;
 	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
 	if ((rc = kh_classify_check_samples(j, n, err)) || (rc = set_placement(j, err)))

@@ -11,6 +11,7 @@
 #include "cmd/summary.h"
 #include "io/output.h"
 #include "io/paths.h"
+#include "run/registers.h"
 
 /* --- names ------------------------------------------------------------------------ */
 /* With '#' in its name, a file for each mate. */
@@ -51,7 +52,7 @@ static int add_outputs(kh_paths *p, const struct classify *j, kh_err *err)
 {
 	char *const (*name)[2] = j->out.name;
 	const char *path[] = { j->o.output, j->v.report, j->v.json,  j->v.html, j->v.profile,
-			       name[0][0],  name[0][1],  name[1][0], name[1][1] };
+			       j->v.registers, name[0][0], name[0][1], name[1][0], name[1][1] };
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < sizeof path / sizeof *path && !rc; i++)
@@ -121,8 +122,8 @@ static json_t *record(const struct classify *j)
 	const kh_sheet_sample sample = { .reads = (kh_sheet_reads *)&reads, .n_reads = 1 };
 	char *const (*name)[2] = j->out.name;
 	char *const path[] = { (char *)j->o.output, (char *)j->v.report, (char *)j->v.html,
-			       (char *)j->v.profile, name[0][0], name[0][1], name[1][0],
-			       name[1][1] };
+			       (char *)j->v.profile, (char *)j->v.registers, name[0][0],
+			       name[0][1], name[1][0], name[1][1] };
 
 	return kh_classify_record(j, kh_record_inputs(&sample, false, NULL),
 				  kh_record_paths(path, sizeof path / sizeof *path));
@@ -204,18 +205,21 @@ int kh_classify_open_tables(struct classify *j, kh_err *err)
 		rc = open_table(j, &j->out.html, j->v.html, err);
 	if (!rc)
 		rc = open_table(j, &j->out.profile, j->v.profile, err);
+	if (!rc)
+		rc = open_table(j, &j->out.registers, j->v.registers, err);
 	j->o.tables[0] = j->out.report;
 	j->o.tables[1] = j->out.json;
 	j->o.tables[2] = j->out.html;
 	j->o.tables[3] = j->out.profile;
+	j->o.tables[4] = j->out.registers;
 	return rc;
 }
 
 int kh_classify_try_outputs(struct classify *j, kh_err *err)
 {
-	const char *path[] = { j->v.report, j->v.json, j->v.html, j->v.profile, j->o.output,
-			       j->o.classified[0], j->o.classified[1], j->o.unclassified[0],
-			       j->o.unclassified[1] };
+	const char *path[] = { j->v.report, j->v.json, j->v.html, j->v.profile, j->v.registers,
+			       j->o.output, j->o.classified[0], j->o.classified[1],
+			       j->o.unclassified[0], j->o.unclassified[1] };
 	struct stat st;
 	int rc = KH_OK;
 
@@ -238,7 +242,10 @@ int kh_classify_write_tables(void *arg, kh_err *err)
 	kh_buf b = { NULL, 0, 0 };
 	int rc = KH_OK;
 
-	if (j->out.report && !(rc = report_text(j, &b, err)))
+	if (j->out.registers)           /* before a report sums up clades */
+		rc = kh_registers_write(j->out.registers, &j->results.tally.distinct, j->db->tax,
+					&j->db->h->sampling, err);
+	if (!rc && j->out.report && !(rc = report_text(j, &b, err)))
 		rc = write_file(j->out.report, &b, err);
 	b.n = 0;
 	if (!rc && j->out.json && !(rc = summary_text(j, &b, err)))
@@ -262,6 +269,7 @@ void kh_classify_close_outputs(struct classify *j)
 	kh_text_close(out->json);
 	kh_text_close(out->html);
 	kh_text_close(out->profile);
+	kh_text_close(out->registers);
 	for (int i = 0; i < 2; i++) {
 		free(out->name[i][0]);
 		free(out->name[i][1]);

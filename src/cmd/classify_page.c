@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "io/source.h"
+#include "merge/formats.h"
 #include "page/page.h"
 #include "run/profile.h"
 
@@ -115,7 +117,6 @@ static const char *grouped(char text[32], uint64_t n)
 static void tell_run(const struct classify *j, struct facts *f)
 {
 	const kh_db_header *h = j->db->h;
-	const kh_run_summary *s = &j->results.sum;
 	char a[32], b[32], c[32];
 
 	add_text(f, "Program", PACKAGE_STRING, false);
@@ -125,9 +126,15 @@ static void tell_run(const struct classify *j, struct facts *f)
 	add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
 	    : "minhash windows", (unsigned)h->sampling.k);
 	add(f, "Digest", "%016" PRIx64, h->digest);
-	add(f, j->o.paired ? "Pairs" : "Reads", "%s, %s classified; %s bases",
-	    grouped(a, s->fragments), grouped(b, s->classified), grouped(c, s->bases));
 	add(f, "Confidence", "%g%s", j->v.confidence, j->v.precise ? ", precise" : "");
+}
+
+static void tell_reads(struct facts *f, const char *what, const kh_run_summary *s)
+{
+	char a[32], b[32], c[32];
+
+	add(f, what, "%s, %s classified; %s bases", grouped(a, s->fragments),
+	    grouped(b, s->classified), grouped(c, s->bases));
 }
 
 /* --- what a profile says of species ------------------------------------------------- */
@@ -246,6 +253,7 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 						.n_coverage = covered.n };
 
 		tell_run(j, &f);
+		tell_reads(&f, j->o.paired ? "Pairs" : "Reads", &j->results.sum);
 		add_text(&f, "Input", inputs.p, true);
 		add_text(&f, "Command", command.p, true);
 		rc = kh_page_write(b, &(kh_page) { .unit = j->o.paired ? "pairs" : "reads",
@@ -263,5 +271,60 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 	free(inputs.p);
 	free(taxa);
 	free(name);
+	return rc;
+}
+
+/* --- of a sheet of samples ------------------------------------------------------------ */
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
+/* What is wrong with a report that was there already, if anything is. */
+static int read_report(kh_merge *m, const kh_classify_report *r, kh_err *err)
+{
+	kh_errs errs = { NULL, 0, 0, 0 };
+	kh_source *s = NULL;
+	int rc = kh_source_open(&s, r->path, err);
+
+	if (rc)
+		return rc;
+	const kh_merge_input in = { r->sample, r->path, read_source, s };
+	rc = kh_merge_read(m, &in, &errs, err);
+	if (!rc && errs.n > 0) {
+		*err = errs.v[0];
+		rc = err->code;
+	}
+	kh_errs_clear(&errs);
+	kh_source_close(s);
+	return rc;
+}
+
+int kh_classify_samples_page(const struct classify *j, const kh_classify_report *r, size_t n,
+			     kh_text *out, kh_err *err)
+{
+	struct facts f = { .n = 0 };
+	kh_buf command = { NULL, 0, 0 };
+	kh_merge_sink sink = { .text = out };
+	kh_merge m = { .n = 0 };
+	char number[32];
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = read_report(&m, &r[i], err);
+	if (!rc)
+		rc = kh_merge_finish(&m, err);
+	if (!rc && !(rc = command_line(j, &command, err))) {
+		tell_run(j, &f);
+		add(&f, "Samples", "%s", grouped(number, n));
+		add_text(&f, "Command", command.p, true);
+		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .to = n };
+		rc = kh_merge_page(&m, &o, &sink, err);
+	}
+	if (!rc)
+		rc = kh_merge_flush(&sink, true, err);
+	kh_merge_clear(&m);
+	free(command.p);
+	free(sink.b.p);
 	return rc;
 }

@@ -1,198 +1,18 @@
-/* classify_samples.c - classify --samples: the files of each sample, and what is already done */
+/* classify_samples.c - classify --samples: each sample, and what is already done */
 #include <config.h>
-#include "cmd/classify_in.h"
+#include "cmd/classify_samples_in.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "cmd/record.h"
 #include "cmd/summary.h"
-#include "io/paths.h"
 #include "io/temporary.h"
-#include "run/samples.h"
-
-enum { REPORT = KH_N_RESULTS, PROFILE, JSON, N_FILES };
-
-/* The files of a sample. */
-struct files {
-	char *path[N_FILES];            /* NULL: not wanted */
-	kh_text *report, *profile, *json;       /* while the sample is under way */
-	json_t *inputs;
-};
-
-struct samples {
-	struct classify *j;
-	kh_sheet sheet;
-	kh_errs errs;
-	struct files *files;            /* a sample */
-	kh_compute compute;
-};
-
-/* --- options ---------------------------------------------------------------------- */
-int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err)
-{
-	const struct classify_values *v = &j->v;
-	static const char *const format[] = { "tsv", "tsv.gz", "none" };
-	bool known = !v->output_format;
-
-	for (int i = 0; i < 3 && !known; i++)
-		known = strcmp(v->output_format, format[i]) == 0;
-	if (!v->samples) {
-		if (v->outdir || v->output_format || v->keep_going || v->resume)
-			return kh_fail(err, KH_EUSAGE, "--outdir, --output-format, --keep-going "
-				       "and --resume need --samples SHEET");
-		return KH_OK;
-	}
-	if (!v->outdir)
-		return kh_fail(err, KH_EUSAGE, "--samples needs --outdir DIR");
-	if (n_operands > 0)
-		return kh_fail(err, KH_EUSAGE, "reads are named by --samples or by operands: not "
-			       "both");
-	if (v->output || v->report || v->json)
-		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
-			       "--report or --json");
-	if (v->paired || v->interleaved)
-		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
-	if (!known)
-		return kh_fail(err, KH_EUSAGE, "--output-format: '%s' is none of tsv, tsv.gz and "
-			       "none", v->output_format);
-	if (v->html)
-		return kh_fail(err, KH_EUSAGE, "--html is for one sample, not for --samples");
-	if (j->comm)
-		return kh_fail(err, KH_EUSAGE, "--samples works in one process");
-	return KH_OK;
-}
-
-/* --- names ------------------------------------------------------------------------ */
-static int make_name(char **path, const char *dir, const char *sample, const char *end,
-		     kh_err *err)
-{
-	if (asprintf(path, "%s/%s.%s", dir, sample, end) >= 0)
-		return KH_OK;
-	*path = NULL;
-	return kh_fail_nomem(err);
-}
-
-/* Names files of reads: with a '#' two for pairs, and one more for single reads beside them. */
-static int name_reads(const kh_sheet_sample *x, const char *dir, const char *name, char **first,
-		      char **single, kh_err *err)
-{
-	const char *hash = name ? strchr(name, '#') : NULL;
-	bool pairs = false, singles = false;
-	char *end = NULL;
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < x->n_reads; i++) {
-		pairs |= x->reads[i].paired;
-		singles |= !x->reads[i].paired;
-	}
-	if (!name)
-		return KH_OK;
-	if (!hash)
-		return make_name(first, dir, x->name, name, err);
-	for (int mate = 0; mate <= pairs && !rc; mate++) {
-		char number[3] = { '_', (char)('1' + mate), 0 };
-
-		if (asprintf(&end, "%.*s%s%s", (int)(hash - name), name, pairs ? number : "",
-			     hash + 1) < 0)
-			return kh_fail_nomem(err);
-		rc = make_name(first + mate, dir, x->name, end, err);
-		free(end);
-	}
-	if (rc || !pairs || !singles)
-		return rc;
-	if (asprintf(&end, "%.*s%s", (int)(hash - name), name, hash + 1) < 0)
-		return kh_fail_nomem(err);
-	rc = make_name(single, dir, x->name, end, err);
-	free(end);
-	return rc;
-}
-
-static int name_files(const struct samples *s, size_t i, kh_err *err)
-{
-	const struct classify_values *v = &s->j->v;
-	const kh_sheet_sample *x = &s->sheet.v[i];
-	const char *format = v->output_format ? v->output_format : "tsv";
-	char **path = s->files[i].path;
-	int rc = make_name(&path[REPORT], v->outdir, x->name, "kreport", err);
-
-	if (!rc)
-		rc = make_name(&path[JSON], v->outdir, x->name, "json", err);
-	if (!rc && v->profile)
-		rc = make_name(&path[PROFILE], v->outdir, x->name, v->profile, err);
-	if (!rc && strcmp(format, "none") != 0)
-		rc = make_name(&path[KH_RESULT_LINES], v->outdir, x->name, format, err);
-	if (!rc)
-		rc = name_reads(x, v->outdir, v->classified, &path[KH_RESULT_CLASSIFIED],
-				&path[KH_RESULT_CLASSIFIED_SINGLE], err);
-	if (!rc)
-		rc = name_reads(x, v->outdir, v->unclassified, &path[KH_RESULT_UNCLASSIFIED],
-				&path[KH_RESULT_UNCLASSIFIED_SINGLE], err);
-	return rc;
-}
-
-/* Fails if an output is also another output, or the reads of any sample. */
-static int check_files(struct samples *s, kh_err *err)
-{
-	const char *sheet = s->j->v.samples;
-	kh_paths *p = NULL;
-	int rc = kh_paths_new(&p, err);
-
-	for (size_t i = 0; i < s->sheet.n && !rc; i++)
-		for (int k = 0; k < N_FILES && !rc; k++) {
-			kh_err one = { 0, "" };
-
-			if (kh_paths_output(p, s->files[i].path[k], &one))
-				rc = kh_errs_note(&s->errs, err, one.code,
-						  "%s:%llu: sample %s: %.350s", sheet,
-						  s->sheet.v[i].line, s->sheet.v[i].name, one.msg);
-		}
-	for (size_t i = 0; i < s->sheet.n_text && !rc; i++) {
-		kh_err one = { 0, "" };
-
-		if (kh_paths_input(p, s->sheet.text[i], "an input", &one))
-			rc = kh_errs_note(&s->errs, err, one.code, "%s: %.400s", sheet, one.msg);
-	}
-	kh_paths_free(p);
-	return rc;
-}
-
-static int make_folder(struct samples *s, kh_err *err)
-{
-	const char *dir = s->j->v.outdir;
-
-	struct stat st;
-
-	if ((mkdir(dir, 0777) != 0 && errno != EEXIST) || stat(dir, &st) != 0)
-		return kh_errs_note(&s->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return kh_errs_note(&s->errs, err, KH_EIO, "%s: is no folder", dir);
-	if (access(dir, W_OK | X_OK) != 0)
-		return kh_errs_note(&s->errs, err, KH_EIO, "%s: %s", dir, strerror(errno));
-	return KH_OK;
-}
-
-static int prepare(struct samples *s, kh_err *err)
-{
-	int rc = kh_sheet_load(&s->sheet, s->j->v.samples, &s->errs, err);
-
-	if (rc)
-		return rc;
-	s->files = kh_array(s->sheet.n, sizeof *s->files, err);
-	rc = s->files ? KH_OK : KH_ENOMEM;
-	for (size_t i = 0; i < s->sheet.n && !rc; i++)
-		rc = name_files(s, i, err);
-	if (!rc && !s->j->v.dry_run)
-		rc = make_folder(s, err);
-	return rc ? rc : check_files(s, err);
-}
+#include "run/registers.h"
 
 /* --- what is recorded ------------------------------------------------------------- */
 static json_t *words(const kh_words *w)
@@ -205,9 +25,10 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:s?, s:I, s:b, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:s, "
-			 "s:s?, s:s?, s:o, s:o}",
+	return json_pack("{s:b, s:s?, s:s?, s:I, s:b, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+			 "s:b, s:s, s:s?, s:s?, s:o, s:o}",
 			 "sample_pass", (int)v->sample_pass, "profile", v->profile,
+			 "registers", v->registers,
 			 "confidence_thousandths", (json_int_t)j->o.rule.confidence,
 			 "precise", (int)v->precise, "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
@@ -301,6 +122,7 @@ static int open_sample(void *arg, size_t i, kh_monitor *m, kh_results_options *o
 		return err->code;
 	if ((rc = open_table(&f->report, f->path[REPORT], m, err)) ||
 	    (rc = open_table(&f->profile, f->path[PROFILE], m, err)) ||
+	    (rc = open_table(&f->registers, f->path[REGISTERS], m, err)) ||
 	    (rc = open_table(&f->json, f->path[JSON], m, err)))
 		return rc;
 	return open_second(s, f, m, &o->second, err);
@@ -341,6 +163,9 @@ static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_S
 	kh_buf b = { NULL, 0, 0 };
 	int rc = kh_record_digests(f->inputs, &s->sheet.v[i], err);
 
+	if (!rc && f->registers)        /* before the report sums up clades */
+		rc = kh_registers_write(f->registers, &r->tally.distinct, s->j->db->tax,
+					&s->j->db->h->sampling, err);
 	if (!rc)
 		rc = kh_report(&b, s->j->db->tax, &r->tally, &o, err);
 	if (!rc)
@@ -353,7 +178,8 @@ static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_S
 	free(b.p);
 	table[0] = f->report;
 	table[1] = f->profile;
-	table[2] = f->json;             /* the last file: where the summary is, all others are */
+	table[2] = f->registers;
+	table[3] = f->json;             /* the last file: where the summary is, all others are */
 	return rc ? rc : write_json(s, f, r, err);
 }
 
@@ -376,11 +202,13 @@ static void close_sample(void *arg, size_t i, const kh_results *r, const kh_err 
 			       ? 100.0 * (double)r->sum.classified / (double)r->sum.fragments
 			       : 0.0);
 	}
+	f->there = !err;
 	kh_text_close(f->report);
 	kh_text_close(f->profile);
+	kh_text_close(f->registers);
 	kh_text_close(f->json);
 	json_decref(f->inputs);
-	f->report = f->profile = f->json = NULL;
+	f->report = f->profile = f->registers = f->json = NULL;
 	f->inputs = NULL;
 }
 
@@ -428,6 +256,35 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 	return rc;
 }
 
+/* --- a page of all ---------------------------------------------------------------- */
+/* Before anything is classified: whether it can be written is known then. */
+static int open_page(struct classify *j, kh_err *err)
+{
+	if (!j->v.html)
+		return KH_OK;
+	const kh_text_options o = { j->v.html, kh_text_wants_bgzf(j->v.html), 1 };
+	int rc = kh_monitor_new(&j->m, err);
+
+	return rc ? rc : kh_text_open(&j->out.html, &o, j->m, err);
+}
+
+/* Of the samples that are there; none if there is none. */
+static int write_page(struct samples *s, kh_err *err)
+{
+	kh_classify_report *r = kh_array(s->sheet.n, sizeof *r, err);
+	size_t n = 0;
+	int rc = r ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; r && i < s->sheet.n; i++)
+		if (s->files[i].there)
+			r[n++] = (kh_classify_report) { s->sheet.v[i].name,
+							s->files[i].path[REPORT] };
+	if (!rc && n > 0 && !(rc = kh_classify_samples_page(s->j, r, n, s->j->out.html, err)))
+		rc = kh_text_commit(&s->j->out.html, 1, err);
+	free(r);
+	return rc;
+}
+
 static void tell(const struct samples *s, const kh_samples_summary *sum)
 {
 	const double t = kh_cmd_seconds();
@@ -456,7 +313,7 @@ int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_e
 {
 	struct samples s = { .j = j };
 	kh_samples_summary sum = { .done = 0 };
-	int rc = prepare(&s, err);
+	int rc = kh_classify_samples_prepare(&s, err);
 
 	if (!rc && s.errs.found > 0) {
 		kh_cmd_fail_all(&kh_cmd_classify, &s.errs);
@@ -469,11 +326,13 @@ int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_e
 		return KH_OK;
 	}
 	keep_memory();
-	if (!rc)
+	if (!rc && !(rc = open_page(j, err)))
 		rc = load(j, err);
 	j->loaded = kh_cmd_seconds();
 	if (!rc)
 		rc = run_samples(&s, &sum, err);
+	if (!rc && j->v.html)
+		rc = write_page(&s, err);
 	if (!rc)
 		tell(&s, &sum);
 	if (!rc && sum.failed > 0)

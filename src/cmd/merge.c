@@ -16,7 +16,7 @@
 #include "merge/inputs.h"
 
 struct values {
-	const char *output, *outdir, *format, *rank, *value, *list, *taxonomy_id;
+	const char *output, *outdir, *format, *rank, *value, *list, *taxonomy_id, *registers;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -25,13 +25,15 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, biom, krona, metaphlan, cami-profile, cami-binning, html [table]"),
+		"table, report, biom, krona, metaphlan, cami-profile, cami-binning, html [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share or all [clade]"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
 		"names of more reports, one a line, or SAMPLE tab NAME"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
 		"cami-profile: what taxonomy the taxids are of"),
+	KH_TEXT("registers", 0, AT(registers), "NAME",
+		"report: distinct features, of the file SAMPLE.NAME beside each report"),
 	KH_OPTS_LOG,
 	KH_OPTS_END
 };
@@ -44,6 +46,7 @@ struct job {
 	kh_merge m;
 	kh_errs errs;
 	kh_monitor *monitor;
+	char **registers;               /* a file a sample, or NULL */
 };
 
 /* --- options ---------------------------------------------------------------------- */
@@ -68,8 +71,8 @@ static int to_options(struct job *j, kh_err *err)
 
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
-		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, biom, krona, "
-			       "metaphlan, cami-profile, cami-binning and html", name);
+		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, biom, "
+			       "krona, metaphlan, cami-profile, cami-binning and html", name);
 	if (j->v.rank && !j->format->ranks)
 		return kh_fail(err, KH_EUSAGE, "--rank has no meaning with --format %s", name);
 	if (j->v.rank && !(j->o.rank = kh_merge_rank(j->v.rank)))
@@ -80,6 +83,8 @@ static int to_options(struct job *j, kh_err *err)
 	for (const char *p = j->v.taxonomy_id; p && *p; p++)
 		if ((unsigned char)*p < ' ')
 			return kh_fail(err, KH_EUSAGE, "--taxonomy-id: not printable text");
+	if (j->v.registers && strcmp(name, "report") != 0)
+		return kh_fail(err, KH_EUSAGE, "--registers has no meaning with --format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
 	j->files.lines = !j->format->write;
 	return set_value(j, err);
@@ -105,6 +110,32 @@ static int find_files(struct job *j, int n, char **path, kh_err *err)
 	return KH_OK;
 }
 
+/* The files of registers: SAMPLE.NAME, as the file of the report calls the sample. */
+static int find_registers(struct job *j, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (!j->v.registers)
+		return KH_OK;
+	j->registers = kh_array(j->files.n, sizeof *j->registers, err);
+	if (!j->registers)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < j->files.n && !rc; i++) {
+		const char *path = j->files.v[i].path, *slash = strrchr(path, '/');
+		const int folder = slash ? (int)(slash - path) + 1 : 0;
+		char *name = kh_merge_sample_name(path);
+
+		if (!name || asprintf(&j->registers[i], "%.*s%s.%s", folder, path, name,
+				      j->v.registers) < 0) {
+			j->registers[i] = NULL;
+			rc = kh_fail_nomem(err);
+		}
+		free(name);
+	}
+	j->o.registers = (const char *const *)j->registers;
+	return rc;
+}
+
 static int check_output(const struct job *j, const char *out, kh_err *err)
 {
 	kh_paths *p = NULL;
@@ -114,6 +145,8 @@ static int check_output(const struct job *j, const char *out, kh_err *err)
 		rc = kh_paths_output(p, out, err);
 	for (size_t i = 0; i < j->files.n && !rc; i++)
 		rc = kh_paths_input(p, j->files.v[i].path, "an input", err);
+	for (size_t i = 0; j->registers && i < j->files.n && !rc; i++)
+		rc = kh_paths_input(p, j->registers[i], "an input", err);
 	if (!rc && j->v.list)
 		rc = kh_paths_input(p, j->v.list, "the list of inputs", err);
 	kh_paths_free(p);
@@ -229,6 +262,8 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 
 	if (!rc)
 		rc = find_files(j, n, path, err);
+	if (!rc)
+		rc = find_registers(j, err);
 	if (!rc && j->format->write)
 		rc = read_reports(j, err);
 	if (rc || j->errs.found > 0)
@@ -253,6 +288,9 @@ static int run(const kh_command *c, int argc, char **argv)
 		status = kh_cmd_fail_all(c, &j.errs);
 	if (rc)
 		status = kh_cmd_fail(c, &err);
+	for (size_t i = 0; j.registers && i < j.files.n; i++)
+		free(j.registers[i]);
+	free(j.registers);
 	kh_merge_clear(&j.m);
 	kh_merge_files_clear(&j.files);
 	kh_errs_clear(&j.errs);

@@ -151,6 +151,7 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true },
 		{ "cami-profile", ".profile", kh_merge_write_cami, false, true },
 		{ "html", ".html", kh_merge_page, false, false },
+		{ "report", ".kreport", kh_merge_report, false, false },
 		{ "cami-binning", ".binning", NULL, true, false },
 	};
 

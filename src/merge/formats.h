@@ -9,6 +9,7 @@
 
 #include "io/text.h"
 #include "merge/table.h"
+#include "page/page.h"
 #include "run/format.h"
 
 enum kh_merge_value {
@@ -22,6 +23,9 @@ typedef struct kh_merge_options {
 	enum kh_merge_value value;      /* of the table */
 	const char *rank;               /* a code: rows of that rank only; NULL: all */
 	const char *taxonomy_id;        /* of CAMI's header, or NULL */
+	const char *const *registers;   /* of a report: a file a sample, or NULL: 6 columns */
+	const kh_page_fact *fact;       /* of a page, n_facts of them, or NULL */
+	size_t n_facts;
 	size_t from, to;                /* samples */
 } kh_merge_options;
 
@@ -51,8 +55,8 @@ const kh_merge_format *kh_merge_format_find(const char *name);
  * what was given. */
 const char *kh_merge_rank(const char *name);
 
-/* The samples side by side, as one page for a browser. */
-kh_merge_fn kh_merge_page;
+/* The samples side by side, as one page for a browser; and all of them as one report. */
+kh_merge_fn kh_merge_page, kh_merge_report;
 
 /* Lines of classify, or of Kraken 2, as CAMI's binning of one sample. */
 int kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s, kh_err *err);

@@ -33,7 +33,7 @@ static bool cut_end(char *s, const char *end)
 	return true;
 }
 
-static char *sample_of(const char *path)
+char *kh_merge_sample_name(const char *path)
 {
 	static const char *const end[] = { ".kreport", ".kreport2", ".report", ".kraken",
 					   ".kraken2", ".tsv", ".txt" };
@@ -111,7 +111,7 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 		rc = kh_errs_note(errs, err, KH_EIO, "%s: no report in this folder: no *.kreport",
 				  folder);
 	for (int i = 0; i < n; i++) {
-		char *sample = rc ? NULL : sample_of(e[i]->d_name), *path = NULL;
+		char *sample = rc ? NULL : kh_merge_sample_name(e[i]->d_name), *path = NULL;
 
 		if (!rc && !sample)
 			rc = kh_fail_nomem(err);
@@ -135,7 +135,7 @@ int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_er
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return add_folder(f, path, errs, err);
-	return add_file(f, sample_of(path), strdup(path), err);
+	return add_file(f, kh_merge_sample_name(path), strdup(path), err);
 }
 
 /* --- lists ------------------------------------------------------------------------ */

@@ -27,6 +27,8 @@ void kh_merge_files_clear(kh_merge_files *f);
 int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err);
 /* Those that a text names, a line each: PATH, or SAMPLE tab PATH. */
 int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_err *err);
+/* What the sample of a report is called, to be freed; NULL: no memory. */
+char *kh_merge_sample_name(const char *path);
 /* A name is not empty, has no control character, and no two samples have the same. */
 int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err);
 

@@ -65,12 +65,13 @@ int kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s
 	if (!rc) {
 		snprintf(number, sizeof number, "%zu", samples);
 		fill(&p, m, o->from);
-		const kh_page_fact fact[] = { { .label = "Program", .value = PACKAGE_STRING },
-					      { .label = "Reports", .value = number } };
+		const kh_page_fact usual[] = { { .label = "Program", .value = PACKAGE_STRING },
+					       { .label = "Reports", .value = number } };
 		rc = kh_page_write(&s->b, &(kh_page) { .unit = "reads", .taxon = p.taxon,
 						       .n_taxa = m->n, .sample = p.sample,
-						       .n_samples = samples, .fact = fact,
-						       .n_facts = 2 }, err);
+						       .n_samples = samples,
+						       .fact = o->fact ? o->fact : usual,
+						       .n_facts = o->fact ? o->n_facts : 2 }, err);
 	}
 	for (size_t i = 0; i < p.n; i++)
 		free(p.direct[i]);

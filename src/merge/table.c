@@ -30,6 +30,11 @@ static uint32_t *probe(const kh_merge *m, uint32_t taxid)
 	return &m->slot[i];
 }
 
+uint32_t kh_merge_find(const kh_merge *m, uint32_t taxid)
+{
+	return m->slot ? *probe(m, taxid) - 1 : NONE;   /* a free slot is 0 */
+}
+
 /* Keeps at least half of the slots free. */
 static int make_room(kh_merge *m, kh_err *err)
 {

@@ -69,6 +69,9 @@ int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *
 /* Behind the last sample: makes order and first, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);
 
+/* Number of a taxid, or UINT32_MAX. */
+uint32_t kh_merge_find(const kh_merge *m, uint32_t taxid);
+
 static inline const char *kh_merge_name(const kh_merge *m, uint32_t taxon)
 {
 	return m->names + m->taxon[taxon].name;

@@ -12,7 +12,7 @@
 #include "run/format.h"
 #include "run/results.h"
 
-enum { KH_RUN_TABLES = 4 };
+enum { KH_RUN_TABLES = 5 };
 
 typedef struct kh_run_options {
 	kh_feed_options feed;

@@ -14,7 +14,7 @@
 #include "run/flow.h"
 #include "run/sheet.h"
 
-enum { KH_SAMPLE_TABLES = 3 };
+enum { KH_SAMPLE_TABLES = 4 };
 
 typedef struct kh_samples_options {
 	const kh_sheet_sample *sample;

@@ -1,0 +1,144 @@
+#include <config.h>
+#include "run/registers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/mem.h"
+
+static const char magic[] = "#kmerhash-distinct\t1";
+
+enum { MOST = 64 - KH_HLL_BITS + 1 };   /* of a register */
+
+int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax,
+		       const kh_sampling *sampling, kh_err *err)
+{
+	char text[64 + KH_HLL_SIZE];
+	int n = snprintf(text, sizeof text, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\n", magic,
+			 KH_HLL_SIZE, sampling->scheme == KH_SYNCMER ? "syncmer" : "minhash",
+			 sampling->k, sampling->s);
+	int rc = kh_text_put(to, text, (size_t)n, NULL, err);
+
+	for (uint32_t i = 0; i < d->n && !rc; i++) {
+		if (!d->reg[i])
+			continue;
+		n = snprintf(text, sizeof text, "%" PRIu32 "\t%" PRIu64 "\t", tax->taxid[i],
+			     d->found[i]);
+		for (int k = 0; k < KH_HLL_SIZE; k++)
+			text[n++] = (char)('0' + d->reg[i][k]);
+		text[n++] = '\n';
+		rc = kh_text_put(to, text, (size_t)n, NULL, err);
+	}
+	return rc;
+}
+
+/* --- reading ---------------------------------------------------------------------- */
+static int bad(const kh_tsv *l, int column, kh_span found, const char *want, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s:%" PRIu64 ": column %d: \"%s\" is not %s", l->name,
+		       l->line, column, kh_span_show(found).s, want);
+}
+
+/* Cuts the next column off what is left of a row. */
+static kh_span next_column(kh_span *row)
+{
+	const char *tab = row->n ? memchr(row->p, '\t', row->n) : NULL;
+	const size_t n = tab ? (size_t)(tab - row->p) : row->n;
+	const kh_span c = { row->p, n };
+
+	row->p += tab ? n + 1 : n;
+	row->n -= tab ? n + 1 : n;
+	return c;
+}
+
+static int read_header(const kh_tsv *l, kh_span row, kh_sampling *sampling, kh_err *err)
+{
+	const size_t n = sizeof magic - 1;
+	kh_sampling here = { .k = 0 };
+	uint32_t size;
+	kh_span rest = row;
+
+	if (row.n <= n || memcmp(row.p, magic, n) != 0 || row.p[n] != '\t')
+		return kh_fail(err, KH_EFORMAT, "%s:1: expected \"#kmerhash-distinct\", as "
+			       "classify --registers writes it", l->name);
+	rest.p += n + 1;
+	rest.n -= n + 1;
+	if (!kh_span_u32(next_column(&rest), &size) || size != KH_HLL_SIZE)
+		return kh_fail(err, KH_EFORMAT, "%s:1: not %d registers", l->name, KH_HLL_SIZE);
+	const kh_span scheme = next_column(&rest);
+	here.scheme = kh_span_is(scheme, "syncmer") ? KH_SYNCMER : KH_MINHASH;
+	if ((here.scheme == KH_MINHASH && !kh_span_is(scheme, "minhash")) ||
+	    !kh_span_u32(next_column(&rest), &here.k) || here.k == 0 ||
+	    !kh_span_u32(next_column(&rest), &here.s) || rest.n > 0)
+		return kh_fail(err, KH_EFORMAT, "%s:1: expected a scheme, k and s", l->name);
+	if (sampling->k == 0)
+		*sampling = here;
+	if (memcmp(sampling, &here, sizeof here) != 0)
+		return kh_fail(err, KH_EFORMAT, "%s:1: these features are of another kind (k = %u, "
+			       "s = %u) than those of the files before (k = %u, s = %u)", l->name,
+			       here.k, here.s, sampling->k, sampling->s);
+	return KH_OK;
+}
+
+static bool span_u64(kh_span s, uint64_t *v)
+{
+	uint64_t x = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		const unsigned digit = (unsigned char)s.p[i] - '0';
+
+		if (digit > 9 || x > (UINT64_MAX - digit) / 10)
+			return false;
+		x = 10 * x + digit;
+	}
+	*v = x;
+	return s.n > 0;
+}
+
+static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *l, kh_span row,
+		    kh_err *err)
+{
+	const kh_span taxid = next_column(&row), found = next_column(&row), reg = row;
+	uint8_t value[KH_HLL_SIZE];
+	uint32_t id, taxon;
+	uint64_t n;
+
+	if (!kh_span_u32(taxid, &id))
+		return bad(l, 1, taxid, "a taxid", err);
+	if (!span_u64(found, &n))
+		return bad(l, 2, found, "a number of features", err);
+	if (reg.n != KH_HLL_SIZE)
+		return kh_fail(err, KH_EFORMAT, "%s:%" PRIu64 ": column 3: %zu registers, expected "
+			       "%d", l->name, l->line, reg.n, KH_HLL_SIZE);
+	for (size_t i = 0; i < KH_HLL_SIZE; i++) {
+		value[i] = (uint8_t)(reg.p[i] - '0');
+		if (value[i] > MOST)
+			return bad(l, 3, (kh_span) { reg.p + i, 1 }, "a register", err);
+	}
+	taxon = in->find(in->of, id);
+	if (taxon == KH_NO_TAXON)
+		return kh_fail(err, KH_EFORMAT, "%s:%" PRIu64 ": column 1: taxid %u has no row in "
+			       "the report", l->name, l->line, id);
+	return kh_distinct_take(d, taxon, n, value, err);
+}
+
+int kh_registers_read(kh_distinct *d, const kh_registers_input *in, kh_sampling *sampling,
+		      kh_err *err)
+{
+	bool head = false;
+	kh_span row;
+	kh_tsv l;
+	int got = 0, rc = KH_OK;
+
+	kh_tsv_init(&l, in->path, in->read, in->arg);
+	while (!rc && (got = kh_tsv_next(&l, &row, err)) == 1) {
+		rc = head ? read_row(d, in, &l, row, err) : read_header(&l, row, sampling, err);
+		head = true;
+	}
+	if (!rc && got < 0)
+		rc = got;
+	if (!rc && !head)
+		rc = kh_fail(err, KH_EFORMAT, "%s: is empty", in->path);
+	kh_tsv_clear(&l);
+	return rc;
+}
