@@ -31,7 +31,7 @@ version_of() { sed -n "s/$1/\\1/p" "$KH_SRCDIR/$2" | head -n 1; }
 t=${TMPDIR:-/tmp}/kh-man.$$
 mkdir "$t" || exit 1
 trap 'rm -rf "$t"' EXIT
-echo "1..$(($# + 2 * $(echo "$commands" | wc -w) + 4))"
+echo "1..$(($# + 2 * $(echo "$commands" | wc -w) + 5))"
 
 for page; do
 	name=${page##*/}
@@ -72,3 +72,17 @@ ok $? "kmerhash --version is that of AC_INIT"
 ok $? "so is the newest release of NEWS.md"
 [ "kmerhash $(version_of '^This page describes version \([0-9.]*\)\.$' man/kmerhash.1)" = "$want" ]
 ok $? "and kmerhash.1"
+# Each line has the version behind these words.
+others() {
+	for found in "CITATION.cff:version: " "packaging/conda/recipe.yaml:  version: " \
+		"packaging/kmerhash.def:    VERSION=" "workflow/envs/kmerhash.yaml:  - kmerhash =" \
+		"workflow/wrappers/bio/kmerhash/build/environment.yaml:  - kmerhash =" \
+		"workflow/wrappers/bio/kmerhash/classify/environment.yaml:  - kmerhash =" \
+		"workflow/wrappers/bio/kmerhash/merge/environment.yaml:  - kmerhash ="; do
+		grep -qxF "${found#*:}${want#kmerhash }" "$KH_SRCDIR/${found%%:*}" || echo "$found"
+	done
+}
+others=$(others)
+[ -z "$others" ] || echo "$others" | sed 's/^/# another version: /'
+[ -z "$others" ]
+ok $? "and the packages, the workflow, its wrappers and CITATION.cff"
