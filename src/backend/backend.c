@@ -32,7 +32,7 @@ static int parse_list(kh_choice *c, const char *list, int present, kh_err *err)
 	return kh_fail(err, KH_EUSAGE, "'%s' names too many devices", list);
 }
 
-/* No device: the CPU if any will do. */
+/* No device can be used: takes the CPU if the choice allows that. */
 static int without_device(const char *spec, const kh_err *why, kh_err *err)
 {
 	const char *more = why->msg[0] ? ": " : "";

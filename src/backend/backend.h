@@ -1,8 +1,8 @@
 /*
  * backend.h - what an accelerator must do
  *
- * The CPU backend is the specification; every other one gives the same bytes.
- * One table of functions a backend, chosen once; what it opens is opaque.
+ * The CPU backend is the specification; every other one gives the same bytes. Each backend is one
+ * table of functions, chosen once; what it opens is opaque.
  */
 #ifndef KH_BACKEND_H
 #define KH_BACKEND_H
@@ -30,21 +30,21 @@ typedef struct kh_builder_options {
 typedef struct kh_plan {
 	uint64_t need;                  /* bytes to keep and sort so many pairs at once */
 	uint64_t have;                  /* bytes that may be used for that, 0: no limit is known */
-	uint64_t spilled;               /* bytes of pairs that go elsewhere, as need > have: */
-	const char *to;                 /*   there */
+	uint64_t spilled;               /* bytes of pairs that go elsewhere, as need > have, */
+	const char *to;                 /* and the place, for messages */
 } kh_plan;
 
 /*
  * Everything that is known when all references have been read.
  *
- * Of several processes (kh_builder_options.comm) each has read a stretch of the references, in the
- * order of processes, and numbers its bins and tickets from 0.  The backend exchanges the
- * pairs: process r makes the ranges that kh_shards_cut gives it, by the numbers of pairs summed
- * over all processes, of the pairs of all, ordered as if one process had read everything: those
- * of process 0 first. All processes have the same bins and tax, and the same backend; remap is
- * each process's own.  A loop that waits for no message looks at kh_comm_check now and then.
- * Who fails returns; but what others may wait for is closed only when they have been told
- * (kh_comm_fail).
+ * With several processes (kh_builder_options.comm), each has read a stretch of the references, in
+ * the order of processes, and numbers its bins and tickets from 0.  The backend exchanges the
+ * pairs.  Process r makes the ranges that kh_shards_cut gives it by the numbers of pairs summed
+ * over all processes, from the pairs of all, ordered as if one process had read everything: those
+ * of process 0 first.  All processes have the same bins and tax, and the same backend; remap
+ * belongs to each process.  A loop that waits for no message calls kh_comm_check now and then.
+ * A process that fails tells the others (kh_comm_fail) before it closes anything that they may
+ * wait for.
  */
 typedef struct kh_finish {
 	const kh_bins *bins;
@@ -54,8 +54,8 @@ typedef struct kh_finish {
 	 * image lives for the call. */
 	int (*sink)(void *arg, const kh_image *im, kh_err *err);
 	void *arg;
-	/* NULL, or called once, when the last range exists where it is made: before the first one
-	 * is delivered, or, if they are made in waves, before those of the last wave are. */
+	/* NULL, or called once, when the last range has been made on its device: before the first
+	 * one is delivered, or, if ranges are made in waves, before those of the last wave are. */
 	void (*ready)(void *arg);
 } kh_finish;
 
@@ -67,9 +67,9 @@ typedef struct kh_engine kh_engine;     /* a database on the devices: shared, im
 enum kh_placement {
 	KH_PLACE_AUTO,          /* replicated if it fits */
 	KH_PLACE_REPLICATE,     /* all of it on each */
-	KH_PLACE_SHARD,         /* a run of ranges on each, whichever way to reach it is faster */
-	KH_PLACE_SHARD_PEER,    /* read from the owner's memory */
-	KH_PLACE_SHARD_EXCHANGE /* features travel to the owner, lists come back */
+	KH_PLACE_SHARD,         /* a run of ranges on each; the faster of the two ways below */
+	KH_PLACE_SHARD_PEER,    /* read directly from the memory of its owner */
+	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */
 };
 
 typedef struct kh_engine_options {
@@ -78,8 +78,9 @@ typedef struct kh_engine_options {
 	size_t n_devices;
 	enum kh_placement placement;
 	kh_comm *comm;                  /* NULL: one process */
-	unsigned queues;                /* how many will be opened, for which there must be room */
-	unsigned threads;               /* that load the index, but one a device; 0: all CPUs */
+	unsigned queues;                /* queues that will be opened, for which memory is needed */
+	/* threads that load the index, besides one for each device; 0: all CPUs */
+	unsigned threads;
 } kh_engine_options;
 typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */
 
@@ -93,29 +94,34 @@ typedef struct kh_task {
 
 struct kh_backend {
 	const char *name;
-	void *context;                  /* of who made this table; NULL: it is a constant */
-	/* What it is good for. */
-	bool on_host;   /* it works on the host's cores, with the index where kh_db has it */
-	bool candidates;        /* it fills tasks' candidates; else none are wanted */
+	/* for the maker of this table; NULL: the table is a constant */
+	void *context;
+	/* What it can do. */
+	/* it works on the cores of the host, with the index where kh_db has mapped it */
+	bool on_host;
+	/* it fills the candidates of tasks; otherwise none may be asked for */
+	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
-	size_t block_size;              /* bytes of text a block that suit it, 0: any; and */
-	size_t far_block_size;          /* where several devices or processes work on each job */
-	int (*n_devices)(kh_err *why);  /* 0: cannot be used here, and why, if more is known */
+	size_t block_size;              /* bytes of text in a block that suit it, 0: any; */
+	/* the same where several devices or processes work on each job */
+	size_t far_block_size;
+	/* 0: it cannot be used here; then *why has the reason, if one is known */
+	int (*n_devices)(kh_err *why);
 
 	int (*builder_open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
-	/* Before the first block, if the sizes of the files tell about how many pairs there will
-	 * be.  Fails if they fit nowhere, however they are spilled. */
+	/* Called before the first block if the sizes of the files tell about how many pairs there
+	 * will be. Fails if there is no room for them, spilled or not. */
 	int (*builder_plan)(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
-	/* Any worker, any order of tickets; all of s may be reused when it returns. */
+	/* Called by any worker, in any order of tickets; all of s may be reused when it returns. */
 	int (*builder_add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
-	/* NULL: the host makes the digests of pieces (kh_digest).  Else builder_add does, and
-	 * this adds them up by sequence, when all blocks have been added. */
+	/* NULL: the host makes the digests of pieces (kh_digest). Otherwise builder_add makes
+	 * them, and this adds them up by sequence when all blocks have been added. */
 	int (*builder_digests)(kh_builder *b, uint64_t *digest, kh_err *err);
 	int (*builder_finish)(kh_builder *b, const kh_finish *f, kh_err *err);
 	void (*builder_close)(kh_builder *b);
 
-	/* be: this table, for its context. */
+	/* `be` is this table, for its context. */
 	int (*engine_open)(const kh_backend *be, kh_engine **e, const kh_db *db,
 			   const kh_engine_options *o, kh_err *err);
 	/* NULL, or called when all tasks have been collected: adds the features counted that

@@ -19,7 +19,7 @@ struct kh_builder {
 	kh_builder_options o;
 	kh_host_plan host;
 	kh_store *store;
-	kh_features *features;          /* a worker */
+	kh_features *features;          /* one for each worker */
 };
 
 static void cpu_builder_close(kh_builder *b)
@@ -54,7 +54,7 @@ static int cpu_builder_open(kh_builder **out, const kh_builder_options *o, kh_er
 	return KH_OK;
 }
 
-/* Each worker sorts one of 256 ranges, in two places. */
+/* Each worker sorts one of 256 ranges, which takes its pairs twice. */
 static int cpu_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 {
 	const uint64_t all = KH_PLAN_PAIR * pairs;
@@ -76,8 +76,8 @@ static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, k
 	return rc ? rc : kh_store_add(b->store, s->ticket, f->key, f->bin, f->n, err);
 }
 
-/* Ranges are encoded by all workers and delivered in order. Images circulate: who holds
- * one took its range after that, so the lowest range always has one. */
+/* Ranges are encoded by all workers and delivered in order. Images circulate: a worker takes a
+ * range only when it has an image, so the lowest range that is not delivered always has one. */
 struct finish {
 	kh_builder *b;
 	const kh_finish *f;
@@ -86,7 +86,7 @@ struct finish {
 	kh_order *order;
 	kh_pairs_exchange *x;                 /* NULL: one process */
 	unsigned workers;
-	_Atomic unsigned left;          /* of them, at work */
+	_Atomic unsigned left;          /* workers that are still at work */
 	unsigned first, end;            /* ranges of this process */
 	_Atomic unsigned next;
 };
@@ -143,8 +143,8 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* The worker behind the last serves the other processes.  It waits for messages, so that
- * whoever fails here tells them, and so also it. */
+/* The worker behind the last one serves the other processes. It waits for messages; a worker that
+ * fails here tells the other processes, which also ends that wait. */
 static int finish_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct finish *fin = arg;
@@ -167,7 +167,7 @@ static int finish_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-/* Of several processes, some workers wait for messages at any time: there are more of them. */
+/* With several processes, some workers always wait for messages, so there are more of them. */
 static int open_finish(struct finish *fin, kh_err *err)
 {
 	const kh_builder_options *o = &fin->b->o;

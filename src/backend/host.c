@@ -32,7 +32,7 @@ kh_host_plan kh_host_plan_of(uint64_t memory, const char *beside)
 	bool in_memory;
 
 	h.disk = disk_left(beside, &in_memory);
-	if (in_memory) {                /* a file there takes the same memory */
+	if (in_memory) {                /* a file there takes up the same memory */
 		const uint64_t rest = there > memory ? there - memory : 0;
 
 		h.disk = h.disk < rest ? h.disk : rest;

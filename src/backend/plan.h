@@ -34,7 +34,7 @@ typedef struct kh_gpu_plan {
 	uint64_t (*scan_room)(uint64_t pairs);
 } kh_gpu_plan;
 
-/* What the driver takes of the device's memory for an allocation: whole pages of 2 MiB from a
+/* Bytes of the device that the driver takes for an allocation: whole pages of 2 MiB from a
  * mebibyte on; smaller ones share such pages. */
 static inline uint64_t kh_plan_taken(uint64_t bytes)
 {
@@ -48,12 +48,12 @@ uint64_t kh_plan_round(uint64_t bytes);
 uint64_t kh_plan_pairs(uint64_t pairs);
 
 /* --- what the steps take, in all ------------------------------------------------------ */
-/* store: bytes of the store; blocks: from so many. */
+/* `store`: bytes of the store; `blocks`: the number of blocks that it is from. */
 uint64_t kh_plan_gathering(const kh_gpu_plan *p, uint64_t store, uint64_t pairs, uint64_t blocks);
 uint64_t kh_plan_sorting(const kh_gpu_plan *p, uint64_t pairs);
-/* When pairs by range are exchanged: the ones that are there, and the ones that come. */
+/* While pairs are exchanged by range: those that are there, and those that come. */
 uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come);
-/* Beside the sorted pairs and the tables: ranges of so many pairs with so many keys. */
+/* For ranges of so many pairs with so many keys, besides the sorted pairs and the tables. */
 uint64_t kh_plan_encoding(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys, unsigned ranges);
 
 /* --- what follows from that ------------------------------------------------------------ */
@@ -69,21 +69,21 @@ uint64_t kh_plan_chunk(const kh_gpu_plan *p, uint64_t used, uint64_t store, uint
 /* Whether n more pairs may stay, in a chunk that has room for them. */
 bool kh_plan_stays(const kh_gpu_plan *p, uint64_t store, uint64_t pairs, uint64_t blocks,
 		   uint64_t n);
-/* Behind the last range of the wave that begins with range `from`; `from`: not even that one
- * fits.  count: pairs of each range, below `end`. */
+/* The range behind the last one of the wave that begins with range `from`; `from` itself, if not
+ * even that one fits. count: the pairs of each range, below `end`. */
 unsigned kh_plan_wave(const kh_gpu_plan *p, const uint64_t *count, unsigned from, unsigned end);
 
 /* --- the host -------------------------------------------------------------------------- */
-/* Where spilled pairs go. */
+/* Where spilled pairs may go. */
 typedef struct kh_host_plan {
-	uint64_t memory;                /* that pairs may take, 0: no limit */
+	uint64_t memory;                /* that pairs may take; 0: no limit */
 	uint64_t disk;                  /* beyond that, in a temporary file */
-	const char *beside;             /*   in the folder of this one */
+	const char *beside;             /* the temporary file is made in the folder of this one */
 } kh_host_plan;
 
 kh_host_plan kh_host_plan_of(uint64_t memory, const char *beside);
-/* An error if about `bytes` of pairs clearly fit nowhere.  As that is an estimate, a quarter of
- * it may be missing. */
+/* Fails if about `bytes` of pairs clearly have no room. As that is an estimate, a quarter of it
+ * may be missing. */
 int kh_host_plan_check(const kh_host_plan *h, uint64_t bytes, kh_err *err);
 
 #endif

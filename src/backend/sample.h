@@ -1,5 +1,5 @@
 /*
- * sample.h - what a builder is given: pieces of reference sequences in a block of packed bases
+ * sample.h - pieces of reference sequences in a block of packed bases, which a builder is given
  */
 #ifndef KH_BACKEND_SAMPLE_H
 #define KH_BACKEND_SAMPLE_H
@@ -36,7 +36,7 @@ typedef struct kh_features {
 	size_t n, cap_key, cap_bin;
 } kh_features;
 
-/* Those of all pieces of a block, in order. */
+/* Finds the features of all pieces of a block, in order. */
 int kh_sample_features(kh_features *to, const kh_sample *s, const kh_sampling *sampling,
 		       kh_err *err);
 

@@ -71,7 +71,7 @@ void kh_classifier_free(kh_classifier *c)
 }
 
 /* --- votes ------------------------------------------------------------------------ */
-/* They count for each taxon of their species; for the species itself, too. */
+/* Votes count for each taxon of their species, and for the species itself. */
 static void add_votes(kh_classifier *c)
 {
 	for (size_t i = 0; i < c->n_touched; i++)
@@ -89,7 +89,7 @@ static void add_votes(kh_classifier *c)
 }
 
 /* --- overpopulated features ------------------------------------------------------- */
-/* Each LCA once, and in c->best how often: a long fragment has very many of a few. */
+/* Keeps each LCA once, with its number in c->best: a long fragment has a few of them very often. */
 static void count_over(kh_classifier *c)
 {
 	size_t n = 0;
@@ -115,7 +115,7 @@ static void add_over(kh_classifier *c)
 				c->h[c->touched[i]] += c->best[c->over[j]];
 }
 
-/* No other matches: each LCA has the sum of those on its way from the root. */
+/* There are no other matches: each LCA gets the sum of those between it and the root. */
 static void over_only(kh_classifier *c)
 {
 	for (size_t i = 0; i < c->n_over; i++) {
@@ -185,7 +185,7 @@ static kh_extent taxa_asked_for(const kh_classifier *c, const kh_decision *d)
 	return e;
 }
 
-/* `windows`: h comes from them, not from overpopulated features alone. */
+/* `windows`: h comes from windows, not from overpopulated features alone. */
 static void decide(kh_classifier *c, bool windows)
 {
 	const uint32_t n = c->call.features;
@@ -209,8 +209,8 @@ static void decide(kh_classifier *c, bool windows)
 }
 
 /* --- candidates ------------------------------------------------------------------- */
-/* Of the taxa that are near, the least species from `from` on, UINT32_MAX if there is none; its
- * greatest h. */
+/* Of the taxa that are near, the least species from `from` on, or UINT32_MAX; and its greatest
+ * h. */
 static uint32_t next_species(const kh_classifier *c, uint32_t h1, uint32_t from, uint32_t *most)
 {
 	uint32_t least = UINT32_MAX;
@@ -304,7 +304,7 @@ static int end(kh_classifier *c, kh_call *call, kh_distinct *sk, kh_err *err)
 	return kh_distinct_add(sk, c->call.taxon, c->found, c->n_found, err);
 }
 
-/* The features of a segment have been sampled. */
+/* Classifies a segment whose features have been sampled. */
 static int segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
 {
 	kh_hits_distinct(c);

@@ -17,13 +17,13 @@ typedef struct kh_classifier kh_classifier;
 
 int kh_classifier_new(kh_classifier **c, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_classifier_free(kh_classifier *c);
-/* Where the candidates of the fragments to come go, one after the other; NULL: nowhere.  Only with
- * rule->candidates. */
+/* Sets where the candidates of the next fragments go, one after the other; NULL: nowhere. Only
+ * with rule->candidates. */
 void kh_classifier_want(kh_classifier *c, kh_candidates *to);
 int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
 		    kh_err *err);
 
-/* --- the same in two steps, where others hold parts of the index ------------------ */
+/* --- the same in two steps, where other processes hold parts of the index ------------------ */
 /* The distinct features of a segment. */
 typedef struct kh_segment {
 	uint32_t n, span;
@@ -37,14 +37,14 @@ typedef struct kh_asked {
 	size_t n, n_segments, cap_key, cap_segment;
 } kh_asked;
 
-/* The lists of one part: a length for each key asked of it, as in a bucket (index.h), then the
+/* The lists from one part of the index: a length for each key, as in a bucket (index.h), then the
  * words of all lists. */
 typedef struct kh_answer {
 	const uint8_t *len;             /* NULL: this part is in our own memory */
 	const uint32_t *word;
 } kh_answer;
 
-/* Of all parts; what has been taken is passed over. */
+/* The answers of all parts; those that have been used are passed over. */
 typedef struct kh_answers {
 	const uint8_t *owner;           /* of each range: its part */
 	kh_answer *part;
@@ -55,8 +55,9 @@ int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers,
 		       kh_distinct *sk, kh_err *err);
 void kh_asked_clear(kh_asked *a);
 
-/* The answer to n keys, `head` bytes behind the start of *p (malloc'd, the caller's).  Whoever
- * asked checks that it fits, then knows where its parts are. */
+/* Makes the answer to n keys, `head` bytes behind the start of *p (malloc'd, to be freed by the
+ * caller). The process that asked checks with the other function that an answer fits its keys,
+ * and learns where its arrays are. */
 int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, void **p,
 		   size_t *bytes, kh_err *err);
 int kh_answer_read(kh_answer *a, const void *p, size_t bytes, size_t n, kh_err *err);

@@ -1,5 +1,5 @@
 /*
- * classify_in.h - inside the reference classifier: hits.c fills what classify.c decides by
+ * classify_in.h - inside the reference classifier: hits.c fills what classify.c decides on
  */
 #ifndef KH_CLASSIFY_CLASSIFY_IN_H
 #define KH_CLASSIFY_CLASSIFY_IN_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include "classify/classify.h"
 
-/* A bin and its matches: bin << 32 | count, so that order is by bin. */
+/* A bin and its matches, as bin << 32 | count, so that numbers are in the order of bins. */
 typedef uint64_t bin_count;
 
 /* A list where it lies: n locations, or, if it is `over`, one taxon; n = 0: absent. */
@@ -46,15 +46,16 @@ struct kh_classifier {
 	uint32_t *touched;              /* taxa with h or best > 0 */
 	uint32_t *voted;                /* species with votes */
 	size_t n_touched, n_voted;
-	bool only;                      /* it is one segment, the one in key, list, bin, hits */
+	/* the fragment is one segment, the one in key, list, bin, hits */
+	bool only;
 	kh_best top;                    /* if `only`: its best window */
 	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
 	size_t n_over, cap_over;
-	uint64_t *found;                /* keys that the index has, if they are wanted */
+	uint64_t *found;                /* the keys that the index has, if they are wanted */
 	size_t n_found, cap_found;
 	kh_call call;
 	kh_candidates *wanted;          /* of the next fragment, or NULL */
-	/* of an index in parts, in one of the two steps; else NULL */
+	/* for an index in parts, in one of the two steps; else NULL */
 	kh_asked *asked;
 	kh_answers *answers;
 };
@@ -66,16 +67,16 @@ void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uin
 /* Keeps the first of equal features. */
 void kh_hits_distinct(kh_classifier *c);
 
-/* One segment of `span` bases and its distinct features: adds to n, h and the
- * overpopulated.  Of a fragment that is one segment, windows that cannot come near h1 are
- * left out. */
+/* Adds a segment of `span` bases, with its distinct features, to n, h and the overpopulated. If
+ * the fragment is one segment, windows that cannot come near h1 are left out. */
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err);
 
-/* The lists of n keys, in the index or in the answers; their locations in all. */
+/* Finds the lists of n keys, in the index or in the answers; returns the number of their
+ * locations. */
 uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list);
 uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
 			    kh_hit_list *list);
-/* A segment whose features are to be looked up. */
+/* Adds a segment whose features are to be looked up. */
 int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err);
 
 #endif

@@ -24,7 +24,7 @@ void kh_hits_distinct(kh_classifier *c)
 		if (c->seen[at] == c->key[i])
 			continue;
 		c->seen[at] = c->key[i];
-		c->pos[n] = (uint32_t)at;       /* the positions are not needed */
+		c->pos[n] = (uint32_t)at;       /* the positions are not needed any more */
 		c->key[n++] = c->key[i];
 	}
 	c->n = n;
@@ -63,7 +63,7 @@ static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 	return kh_grow((void **)&c->hits, &c->cap_hits, total, sizeof *c->hits, err);
 }
 
-/* Matches by bin, unsorted, to c->bin. */
+/* Counts matches by bin, unsorted, into c->bin. */
 static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
 {
 	size_t mask = 63, n = 0;
@@ -111,7 +111,7 @@ static void insertion_sort(bin_count *a, size_t n)
 	}
 }
 
-/* By bin: few by insertion, more by four radix passes over the bin's 32 bits. */
+/* Sorts by bin: a few by insertion, more by four radix passes over the 32 bits of a bin. */
 static void sort_bins(kh_classifier *c)
 {
 	if (c->n_bins <= 64) {
@@ -138,7 +138,8 @@ static void sort_bins(kh_classifier *c)
 }
 
 /* --- windows, targets, taxa ------------------------------------------------------- */
-/* Hits of each window of r bins that starts at a bin of a target with matches; the greatest. */
+/* Counts the hits of each window of r bins that starts at a bin of a target with matches; returns
+ * the greatest number. */
 static uint32_t window_hits(kh_classifier *c, size_t n_bins, uint32_t r)
 {
 	uint64_t sum = 0;
@@ -156,8 +157,8 @@ static uint32_t window_hits(kh_classifier *c, size_t n_bins, uint32_t r)
 	return max;
 }
 
-/* The votes of the segment: the last of its bins, from number `from` on.  The greatest number;
- * the best of those bins to c->top. */
+/* Adds the votes of the segment, which are the last of its bins, from number `from` on. Returns
+ * the greatest number of votes; c->top gets the best of these bins. */
 static uint32_t count_votes(kh_classifier *c, size_t from)
 {
 	const kh_bins *b = &c->db->bins;
@@ -176,7 +177,7 @@ static uint32_t count_votes(kh_classifier *c, size_t from)
 	return c->top.score;
 }
 
-/* The best window of each taxon; windows with fewer than `least` hits do not matter. */
+/* Finds the best window of each taxon; windows with fewer than `least` hits do not matter. */
 static void best_of_taxa(kh_classifier *c, size_t n_bins, uint32_t least, uint32_t r)
 {
 	const kh_bins *b = &c->db->bins;
@@ -203,7 +204,7 @@ static void best_of_taxa(kh_classifier *c, size_t n_bins, uint32_t least, uint32
 	}
 }
 
-/* How many of the sorted bins are those of targets: all, if nothing votes. */
+/* The number of the sorted bins that are bins of targets: all, if nothing votes. */
 static size_t targets_bins(const kh_classifier *c)
 {
 	size_t n = c->n_bins;

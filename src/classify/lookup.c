@@ -1,5 +1,6 @@
 /*
- * lookup.c - many keys at a time: in the index at hand, and in parts of it that others hold
+ * lookup.c - looks up many keys at a time, in the index or in the parts of it that other
+ * processes hold
  */
 #include <config.h>
 #include "classify/classify_in.h"
@@ -9,10 +10,10 @@
 #include "base/mem.h"
 #include "index/lookup_simd.h"
 
-enum { AHEAD = 64 };                    /* keys whose buckets are asked for at once */
+enum { AHEAD = 64 };                    /* keys whose buckets are prefetched at once */
 
 /* --- the index at hand ------------------------------------------------------------ */
-/* The home bucket of a key, whose memory is asked for; its tag. */
+/* Prefetches the home bucket of a key; *tag: its tag. */
 static inline const kh_bucket *home(const kh_db *db, uint64_t key, uint32_t *tag)
 {
 	const kh_range *r = &db->dir[kh_key_range(key)];

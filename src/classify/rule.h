@@ -23,7 +23,7 @@
  *	  never the root
  * No list of candidates is cut, so nothing depends on order.
  *
- * Who classifies finds h and keeps it as suits it; what follows from h stands here, once:
+ * The CPU and each kernel find h in their own ways; what follows from h stands here, once:
  * kh_rule_least says which windows can matter at all, and steps 6 to 9 are a kh_decision, which
  * asks for one set of taxa after the other and is told its extent.
  */
@@ -38,7 +38,8 @@
 typedef struct kh_rule {
 	kh_sampling sampling;
 	uint32_t max_span;
-	uint32_t confidence;            /* in 1/1000: h1 of n features at least */
+	/* in 1/1000: h1 must be at least this share of n features */
+	uint32_t confidence;
 	uint32_t precise;               /* 0 or 1 */
 	uint32_t candidates;            /* 0 or 1: kh_candidates are wanted */
 	uint32_t minima[32];
@@ -186,8 +187,8 @@ static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1)
 	return h >= KH_CANDIDATE_LEAST && h + KH_CANDIDATE_DROP >= h1;
 }
 
-/* They are filled species by species, ascending.  The species of a taxon whose h is near: if it
- * is asked for now, which is from `from` on; else UINT32_MAX. */
+/* Candidates are filled species by species, ascending. This gives the species of a taxon whose h
+ * is near, if it is one from `from` on, which is what is asked for now; else UINT32_MAX. */
 static KH_HD uint32_t kh_candidate_species(const kh_tree *t, uint32_t taxon, uint32_t from)
 {
 	const uint32_t s = t->species[taxon];
@@ -195,16 +196,16 @@ static KH_HD uint32_t kh_candidate_species(const kh_tree *t, uint32_t taxon, uin
 	return s >= from ? s : UINT32_MAX;
 }
 
-/* What is known of the hits of a segment before they are told apart by taxon. */
+/* What is known of the hits of a segment before they are counted by taxon. */
 typedef struct kh_hits_most {
 	uint32_t hits;                  /* of the best window in a target */
 	uint32_t votes;                 /* of the species that has most */
 	uint32_t over;                  /* features that are overpopulated */
 } kh_hits_most;
 
-/* Of a fragment of one segment with n features: the least hits of a window that can matter.
- * What matters is near h1, which is at least the most hits, and the most votes; a window's
- * taxon has at most its hits, and the most votes, and all that is overpopulated. */
+/* For a fragment of one segment with n features: the least hits of a window that can matter. What
+ * matters is near h1, which is at least the most hits, and the most votes; a window's taxon has
+ * at most its hits, and the most votes, and all that is overpopulated. */
 static KH_HD uint32_t kh_rule_least(const kh_rule *r, kh_hits_most m, uint32_t n)
 {
 	const uint32_t h1 = m.hits > m.votes ? m.hits : m.votes, more = m.votes + m.over;
@@ -217,7 +218,7 @@ static KH_HD uint32_t kh_rule_least(const kh_rule *r, kh_hits_most m, uint32_t n
 }
 
 /* --- the order of decision ---------------------------------------------------------- */
-/* What is asked of the taxa with h > 0: the extent of those that kh_decision_takes. */
+/* What a decision asks for: the extent of those taxa with h > 0 that kh_decision_takes. */
 enum {
 	KH_ASK_SPECIES,                 /* step 7 */
 	KH_ASK_RIVALS,                  /* step 8: whether a taxon is a rival is now needed */
@@ -230,7 +231,8 @@ typedef struct kh_decision {
 	uint32_t near;                  /* the least h of the taxa asked for */
 	uint32_t h1;
 	uint32_t taxon;                 /* the call, once it is decided */
-	uint32_t rivals;                /* may be asked for: one segment, and it has windows */
+	/* rivals may be asked for: the fragment is one segment and has windows */
+	uint32_t rivals;
 	uint32_t over;                  /* h comes from overpopulated features alone */
 } kh_decision;
 
@@ -268,7 +270,7 @@ static KH_HD kh_decision kh_decision_begin(const kh_rule *r, uint32_t h1, uint32
 	return d;
 }
 
-/* A taxon as it is called, at genus or above; the root is none. */
+/* The call for a taxon at genus or above; the root becomes no call. */
 static KH_HD uint32_t kh_rule_raise(const kh_tree *t, uint32_t taxon)
 {
 	if (t->genus[taxon] != KH_NO_TAXON)
@@ -278,14 +280,14 @@ static KH_HD uint32_t kh_rule_raise(const kh_tree *t, uint32_t taxon)
 
 static KH_HD void kh_decision_call(kh_decision *d, const kh_tree *t, uint32_t taxon)
 {
-	/* features of very many targets cannot tell what is below a species */
+	/* features that very many targets have cannot tell taxa below a species apart */
 	if (d->over && taxon != KH_NO_TAXON && t->species[taxon] != KH_NO_TAXON)
 		taxon = t->species[taxon];
 	d->taxon = taxon;
 	d->ask = KH_ASK_NOTHING;
 }
 
-/* The answer to what was asked; the next question. */
+/* Takes the answer to what was asked, and asks the next question. */
 static KH_HD void kh_decision_go_on(kh_decision *d, const kh_tree *t, kh_extent e)
 {
 	const uint32_t lca = kh_tree_lca(t, e.lo, e.hi);

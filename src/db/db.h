@@ -100,8 +100,9 @@ typedef struct kh_db {
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
-	bool unchecked; /* the index still has to be, by its sums and kh_index_check; */
-	bool stamps;    /*   when it is, that is to be remembered */
+	/* the index still has to be checked, by its checksums and kh_index_check; */
+	bool unchecked;
+	bool stamps;    /* when that is done, a stamp remembers it */
 	/* the map */
 	char *path;
 	void *map;
@@ -111,24 +112,28 @@ typedef struct kh_db {
 } kh_db;
 
 typedef struct kh_db_options {
-	bool no_verify;                 /* leaves out the index: its checksums and its structure */
-	bool later;                     /* the same, for the backend to do while it loads it */
-	bool stamps;                    /* a file that was checked is not checked again: stamp.h */
-	bool again;                     /* but this time it is */
+	/* do not check the index: neither its checksums nor its structure */
+	bool no_verify;
+	/* not checked here either, as the backend checks it while loading */
+	bool later;
+	/* do not check a file again that was checked before: stamp.h */
+	bool stamps;
+	bool again;                     /* check it this time nevertheless */
 	unsigned threads;
 } kh_db_options;
 
 /* `path` is a file, or a folder with exactly one *.khdb; *file, to be freed, is that file. */
 int kh_db_find(char **file, const char *path, kh_err *err);
 int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
-/* The loader over bytes: `map` is borrowed, aligned to 64. For tests and fuzzing. */
+/* The same for a database in memory: `map` is borrowed and aligned to 64. For tests and fuzzing. */
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
-/* What was left out at opening, of ranges from .. to - 1: their checksums and structure. */
+/* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
+ * structure. */
 int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
-/* Gives back the memory of all other ranges, which nobody may read any more; *kept: bytes of
- * these.  Only of a file. */
+/* Keeps ranges from .. to - 1, and gives back the memory of all others, which may not be read any
+ * more; *kept: bytes of those that stay. Only of a file. */
 int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err);
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
@@ -141,14 +146,15 @@ void kh_db_abandon(kh_db_writer *w);            /* after commit too; NULL is fin
 /* Starts section s at the next page; sections in any order, each once. */
 int kh_db_begin(kh_db_writer *w, enum kh_section s, kh_err *err);
 int kh_db_append(kh_db_writer *w, const void *p, size_t n, kh_err *err);
-/* While fn runs, a second thread makes the sums of what is appended, as it is written. */
+/* Runs fn; meanwhile, a second thread computes the checksums of what is appended while it is
+ * written. */
 int kh_db_with_helper(kh_db_writer *w, int (*fn)(void *arg, kh_err *err), void *arg, kh_err *err);
-/* Of several processes: 0 creates the file, the others join it, by the name that kh_db_file has
- * on process 0. */
+/* With several processes, process 0 creates the file, and the others join it by the name that
+ * kh_db_file gives there. */
 const char *kh_db_file(const kh_db_writer *w);
 int kh_db_join(kh_db_writer **w, const char *path, const char *file, kh_err *err);
-/* Collective, in the first section: the bytes of all processes, in their order, each process
- * writing its own, with `threads`.  They are on disk then; process 0 goes on behind them. */
+/* Collective, in the first section: writes the bytes of all processes in their order, each
+ * process its own, with `threads`. Then they are on disk, and process 0 goes on behind them. */
 typedef struct kh_db_stretch {
 	const void *p;
 	size_t n;

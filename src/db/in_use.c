@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A process has one database open, but for tests, which have two.  More are not looked after. */
+/* A process has one database open, or a few through the library. More than these are not
+ * watched. */
 enum { N_OPEN = 8 };
 static _Atomic(const kh_db *) in_use[N_OPEN];
 

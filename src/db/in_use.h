@@ -13,12 +13,12 @@
 #include "base/msg.h"
 #include "db/db.h"
 
-/* From here to kh_db_forget the file is known to be mapped; `st`: as it was opened. */
+/* Watches the file from now until kh_db_forget; `st` is its state when it was opened. */
 void kh_db_watch(kh_db *db, const struct stat *st);
 void kh_db_forget(const kh_db *db);
 
-/* Of what went wrong (rc, with *err) the reason, if that is a change of the file: then the
- * message says so, and KH_EIO is returned.  Else rc. */
+/* After an error (rc, with *err): if the file has been changed, that was the reason, so the
+ * message is replaced by one that says so, and KH_EIO is returned. Otherwise returns rc. */
 int kh_db_reason(const kh_db *db, int rc, kh_err *err);
 
 /* What is wrong with a mapped database, if a fault at `address` comes from one; else NULL.

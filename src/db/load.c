@@ -1,5 +1,5 @@
 /*
- * load.c - the bytes of a database are checked, and made into what a run uses
+ * load.c - checks the bytes of a database and makes of them what a run uses
  *
  * Nothing in them is trusted: the header and the table of checksums come first, then the
  * sections that are small, and the index last, by many threads.
@@ -127,7 +127,8 @@ static int check_parameters(const kh_db *db, kh_err *err)
 /* --- checksums, in parallel ------------------------------------------------------- */
 struct verify {
 	const kh_db *db;
-	bool index;                     /* the ranges from .. to - 1 of it, or all else */
+	/* true: the ranges from .. to - 1 of the index; false: all but the index */
+	bool index;
 	unsigned from, to;
 	uint64_t blocks;
 	double started;
@@ -143,7 +144,7 @@ static bool inside_index(const kh_db *db, uint64_t at, uint64_t n)
 	return at >= e->at && at + n <= e->at + e->bytes;
 }
 
-/* Where ranges begin in the file; the one behind the last: the end of the index. */
+/* Where a range begins in the file; for KH_RANGES, the end of the index. */
 static uint64_t range_at(const kh_db *db, unsigned range)
 {
 	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
@@ -152,7 +153,8 @@ static uint64_t range_at(const kh_db *db, unsigned range)
 	       (range < KH_RANGES ? db->dir[range].first_bucket * sizeof(kh_bucket) : e->bytes);
 }
 
-/* Is it one of these blocks?  One that the index only shares is not the index's. */
+/* Does the block belong to these ranges, or to the rest? A block that is only partly of the index
+ * belongs to the rest. */
 static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 {
 	if (!inside_index(v->db, at, n))
@@ -197,7 +199,7 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 	}
 }
 
-/* Structure of the ranges, one a worker at a time. */
+/* Checks the structure of ranges, one at a time. */
 static int check_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct verify *v = arg;
@@ -239,7 +241,7 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 }
 
 /* --- sections --------------------------------------------------------------------- */
-/* Ranges lie in order, without holes, inside the index. */
+/* Fails unless the ranges lie in order, without holes, inside the index. */
 static int check_directory(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -264,7 +266,7 @@ static int check_directory(const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
-/* Are there at least n strings, the last one complete? */
+/* Is the last string complete? */
 static bool strings_ok(const char *p, uint64_t bytes)
 {
 	return bytes == 0 || p[bytes - 1] == 0;
@@ -305,7 +307,8 @@ out:
 	return rc;
 }
 
-/* Where the targets' bins end, if their records fit one another and the header. */
+/* Reads the targets, and finds where their bins end; fails if their records do not fit one
+ * another and the header. */
 static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end,
 			kh_err *err)
 {

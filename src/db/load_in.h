@@ -4,8 +4,8 @@
 
 #include "db/db.h"
 
-/* Checks db->map and fills what of db points into it or is made of it.  On failure the caller
- * closes db. */
+/* Checks db->map, and sets the members of db that point into it or are made from it. On failure
+ * the caller closes db. */
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * open.c - a database file is found, mapped and watched
+ * open.c - finds, maps and watches a database file
  */
 #include <config.h>
 #include "db/db.h"
@@ -41,7 +41,7 @@ int kh_db_open_bytes(kh_db **out, const void *map, uint64_t bytes, const kh_db_o
 	return KH_OK;
 }
 
-/* The one *.khdb of a folder; *found is to be freed. */
+/* Finds the one *.khdb of a folder; *found is to be freed. */
 static int find_in_folder(const char *folder, char **found, kh_err *err)
 {
 	DIR *d = opendir(folder);
@@ -107,7 +107,7 @@ static int map_file(kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
-/* The index of a file that was checked before is not checked again; *known: it was. */
+/* Loads the database, without checking its index if that was checked before; *known: it was. */
 static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err)
 {
 	kh_db_options use = *o;

@@ -12,7 +12,8 @@
 #include <unistd.h>
 #include "db/in_use.h"
 
-enum { TEXT = 256, SETTLED = 2 };       /* SETTLED: seconds */
+/* SETTLED: seconds after a change before a file is remembered */
+enum { TEXT = 256, SETTLED = 2 };
 
 /* The folder of stamps, to be freed; NULL: there is none. */
 static char *stamp_folder(void)
@@ -21,7 +22,8 @@ static char *stamp_folder(void)
 	char *folder = NULL;
 	int n;
 
-	if (cache && *cache == '/')     /* a relative one is to be ignored */
+	/* a relative path is to be ignored, by the XDG specification */
+	if (cache && *cache == '/')
 		n = asprintf(&folder, "%s/kmerhash", cache);
 	else if (home && *home == '/')
 		n = asprintf(&folder, "%s/.cache/kmerhash", home);
@@ -30,13 +32,13 @@ static char *stamp_folder(void)
 	return n < 0 ? NULL : folder;
 }
 
-/* A folder, or a stamp in it, of this user, that nobody else may write to. */
+/* Does the folder, or the stamp in it, belong to this user, and may nobody else write to it? */
 static bool is_own(const struct stat *st)
 {
 	return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* The descriptor of the folder, which is made if it is to be; -1. */
+/* Opens the folder, and makes it first if `make`; -1: that failed. */
 static int open_folder(bool make)
 {
 	char *folder = stamp_folder(), *slash = folder ? strrchr(folder, '/') : NULL;
@@ -45,7 +47,7 @@ static int open_folder(bool make)
 
 	if (folder && make) {
 		*slash = 0;
-		mkdir(folder, 0700);    /* what fails here, fails below */
+		mkdir(folder, 0700);    /* if this fails, so will the calls below */
 		*slash = '/';
 		mkdir(folder, 0700);
 	}
@@ -103,7 +105,7 @@ bool kh_stamp_find(const kh_db *db, uint64_t *self)
 	return errno == 0 && end == is + n - 1;
 }
 
-/* Under a name of its own first: whoever reads finds a whole stamp, or none. */
+/* Writes the stamp under another name first, so that a reader finds a whole stamp or none. */
 static bool put(int folder, const char *name, const char *text)
 {
 	const size_t n = strlen(text);

@@ -1,5 +1,5 @@
 /*
- * stamp.h - that a database was found to be sound, for the next commands that open it
+ * stamp.h - remembers that a database was found to be sound, for the commands that open it next
  *
  * To check an index reads all of it, which for a short run is nearly all that there is to do.  So
  * a file that was checked is remembered, in the user's cache: its device, inode, size, the times
@@ -18,7 +18,7 @@
 
 #include "db/db.h"
 
-/* Is the open file one that was checked?  *self: the checksum of its header then. */
+/* Was the open file checked before? *self: the checksum that its header had then. */
 bool kh_stamp_find(const kh_db *db, uint64_t *self);
 /* The index has been checked, all of it: remembers that, where it can be. */
 void kh_stamp_write(const kh_db *db);

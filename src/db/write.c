@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-enum { HELP_FROM = 1 << 20 };           /* bytes that are worth handing over */
+enum { HELP_FROM = 1 << 20 };           /* the fewest bytes that are worth handing to the helper */
 
-/* Bytes to the checksums, from the second page on. */
+/* Adds bytes to the checksums, which cover the file from its second page on. */
 static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 {
 	int rc = KH_OK;
@@ -31,7 +31,7 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 	return rc;
 }
 
-/* Bytes to the file and to the checksums, at the same time if there is a helper. */
+/* Adds bytes to the file and to the checksums, at the same time if there is a helper. */
 static int put(kh_db_writer *w, const void *p, size_t n, kh_err *err)
 {
 	kh_db_stretch s = { p, n };

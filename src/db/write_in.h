@@ -14,8 +14,8 @@ struct kh_db_writer {
 	XXH3_state_t *sum;              /* of the block being filled */
 	uint64_t *sums;
 	size_t n_sums, cap_sums;
-	uint64_t summed;                /* bytes in the sums */
-	kh_queue *todo, *done;          /* of the helper: stretches to sum; NULL: none */
+	uint64_t summed;                /* bytes that the checksums cover so far */
+	kh_queue *todo, *done;          /* stretches for the helper; NULL: there is none */
 	int current;                    /* section, or -1 */
 	kh_db_extent section[KH_N_SECTIONS];
 };

@@ -2,9 +2,9 @@
  * write_parts.c - the index of a database, written by several processes
  *
  * Checksums are of blocks, so each block is written by one process: the one that has its last
- * byte.  What a process has behind its last whole block goes to the next one, which puts it in
- * front of its own; what the last one has left goes to process 0, which writes on.  A process
- * that has not got to the end of a block hands on what it was handed, too.
+ * byte. What a process has behind its last whole block goes to the next one, which puts it in
+ * front of its own; what the last one has left goes to process 0, which writes on. A process
+ * whose bytes do not reach the end of a block passes on what it was given as well.
  */
 #include <config.h>
 #include "db/write_in.h"
@@ -13,9 +13,10 @@
 #include <string.h>
 #include "base/mem.h"
 
-enum { WRITERS = 8 };                   /* threads, each with a block: more make no disk faster */
+/* threads, each with a block: no disk gets faster with more */
+enum { WRITERS = 8 };
 
-/* Bytes from .. to - 1 of all processes' are this process's. */
+/* Of the bytes of all processes, from .. to - 1 are of this process. */
 struct part {
 	kh_db_writer *w;
 	kh_monitor *m;
@@ -23,7 +24,7 @@ struct part {
 	size_t n;
 	uint64_t from, to, all;
 	kh_message head; /* of the process before: up to `from`, from the start of a block */
-	uint64_t first, n_blocks;       /* that are this process's */
+	uint64_t first, n_blocks;       /* the blocks that this process writes */
 	_Atomic uint64_t next;
 	uint64_t *sum;
 };
@@ -46,7 +47,7 @@ int kh_db_join(kh_db_writer **out, const char *path, const char *file, kh_err *e
 	return KH_OK;
 }
 
-/* n of this process's own bytes, from the at-th. */
+/* Copies n bytes of this process, from number `at` on. */
 static void copy_out(const struct part *p, uint64_t at, char *to, size_t n)
 {
 	for (size_t i = 0; n > 0; i++) {
@@ -65,7 +66,7 @@ static void copy_out(const struct part *p, uint64_t at, char *to, size_t n)
 	}
 }
 
-/* From the start of the block that `from` lies in: n bytes, or fewer than a block. */
+/* Copies n bytes from the start of the block that `from` lies in: fewer than a block. */
 static void copy_block(const struct part *p, uint64_t at, char *to, size_t n)
 {
 	if (at < p->from) {
@@ -110,8 +111,8 @@ static int post_tail(const struct part *p, kh_comm *c, uint64_t at, kh_err *err)
 			    err);
 }
 
-/* The next process's head goes out first, if it does not depend on ours: so processes do not
- * wait for one another in a row. */
+/* Sends the next process its head first, if that does not depend on ours, so that processes need
+ * not wait in a row. */
 static int swap_tails(struct part *p, kh_comm *c, kh_err *err)
 {
 	const uint64_t last = p->to - p->to % KH_DB_BLOCK;
@@ -157,7 +158,7 @@ static int place(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* Process 0 gets the sums of all blocks; all processes have synced when they are there. */
+/* Process 0 gets the checksums of all blocks; when they are there, all processes have synced. */
 static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 {
 	const unsigned size = kh_comm_size(c);
@@ -183,7 +184,7 @@ static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 	return rc;
 }
 
-/* Process 0: behind the whole blocks. */
+/* Process 0: goes on behind the whole blocks. */
 static int go_on(struct part *p, kh_comm *c, kh_err *err)
 {
 	const uint64_t done = p->all - p->all % KH_DB_BLOCK;

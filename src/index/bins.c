@@ -6,7 +6,8 @@
 #include <string.h>
 #include "base/mem.h"
 
-/* In number[taxon]: whether a target votes for it, then which of the species it is; how many. */
+/* Marks in number[taxon] the species that targets vote for, then numbers them; returns how many
+ * there are. */
 static uint32_t number_species(uint32_t *number, const kh_bins *targets, const kh_tree *tree)
 {
 	uint32_t n = 0;

@@ -19,8 +19,8 @@
 
 #define KH_NO_BIN UINT32_MAX
 
-/* Stretches in order of bins: the targets, then the species.  Number i has the bins from first[i]
- * on; those of a species are one. */
+/* Stretches in the order of bins: the targets, then the species. Number i has the bins from
+ * first[i] on; a species has one. */
 typedef struct kh_bins {
 	uint32_t n;
 	const uint32_t *first;          /* n, ascending */
@@ -48,7 +48,7 @@ static KH_HD uint32_t kh_bins_bits(const kh_bins *b)
 	return b->bits ? b->bits : 32;
 }
 
-/* The target, or species, of a bin that is one: the last with first <= bin. */
+/* The target or species of a bin in use: the last one with first <= bin. */
 static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
 {
 	uint32_t lo = 0, hi = b->n;
@@ -70,9 +70,9 @@ static KH_HD uint32_t kh_bins_vote(const kh_bins *b, uint32_t t)
 	return b->species ? b->first[b->species[t]] : KH_NO_BIN;
 }
 
-/* From bins over the sequences that a process has read to bins over the targets of all.
- * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from
- * to[i] on; KH_DROP: no target. */
+/* Turns bins of the sequences that a process has read into bins of the targets of all processes.
+ * Sequence i has the bins from old.first[i] up to old.first[i + 1]; they become those from to[i]
+ * on; KH_DROP: no target. */
 #define KH_DROP UINT32_MAX
 typedef struct kh_remap {
 	kh_bins old;            /* .taxon is not used */
@@ -83,15 +83,16 @@ typedef struct kh_remap {
 #include "base/msg.h"
 #include "taxonomy/tree.h"
 
-/* Bins with what they point to. */
+/* The bins of targets and species, with the arrays that they point to. */
 typedef struct kh_bin_map {
 	kh_bins bins;
 	uint32_t *first, *taxon, *species;
 	uint64_t end;           /* behind the last gap */
 } kh_bin_map;
 
-/* `targets`: n, first and taxon of the targets alone, which is copied; `end`: behind their last
- * gap.  To be cleared even if it fails; it does if the bins are more than 32 bits can number. */
+/* `targets` has n, first and taxon of the targets alone, and is copied; `end` is behind their
+ * last gap. To be cleared even if it fails, which it does if there are more bins than 32 bits can
+ * number. */
 int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, uint32_t gap,
 		    const kh_tree *tree, kh_err *err);
 void kh_bin_map_clear(kh_bin_map *m);

@@ -27,16 +27,17 @@ void kh_cut_clear(kh_cut *c)
 	*c = (kh_cut) { .bins = NULL };
 }
 
-/* The target of a bin at or behind target t: often t, or, of strains, the next one. */
+/* The target of a bin that is not before target t: often t itself, or, with strains, the next
+ * one. */
 static uint32_t target_from(const kh_bins *b, uint32_t t, uint32_t bin)
 {
 	for (int i = 0; i < 4; i++, t++)
-		if (bin < b->first[t + 1])      /* behind the last target stand species */
+		if (bin < b->first[t + 1])      /* the species stand behind the last target */
 			return t;
 	return kh_bins_target(b, bin);
 }
 
-/* The species of each location, and how many each has; those with too many to c->much. */
+/* Finds the species of each location, counts them, and lists species with too many in c->much. */
 static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 {
 	const kh_bins *b = c->bins;

@@ -10,7 +10,7 @@
 /* Scratch of one thread, to be cleared; it may be used again, with the same bins. */
 typedef struct kh_cut {
 	const kh_bins *bins;
-	uint32_t *count;        /* of each species, in the list at hand; zero between lists */
+	uint32_t *count;        /* of each species, in the current list; zero between lists */
 	uint32_t *species;      /* of each location */
 	uint32_t *much;         /* the species that have more than bins->most */
 	size_t cap_species, cap_much;
@@ -18,7 +18,8 @@ typedef struct kh_cut {
 
 /* Room for lists of up to `longest` locations. */
 int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
-/* Cuts n ascending, distinct locations, in place; how many words are left, ascending too. */
+/* Cuts n ascending, distinct locations in place; returns the number of words left, which ascend,
+ * too. */
 size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n);
 void kh_cut_clear(kh_cut *c);
 

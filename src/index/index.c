@@ -37,8 +37,8 @@ static uint32_t count_keys(const kh_pairs *p)
 	return n;
 }
 
-/* Entries of the range for B buckets, with a sentinel.  Their number, or -1 if one lies
- * further than a bucket behind its home. */
+/* Makes the entries of the range for B buckets, with a sentinel. Returns their number, or -1 if
+ * one lies further than a bucket behind its home. */
 static int64_t place(kh_entry *e, const kh_pairs *p, uint32_t B)
 {
 	int64_t n = 0, lead = 0;        /* lead: max of 19 * home_j - j */
@@ -72,7 +72,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The distinct locations of an entry, ascending, to out; their number. */
+/* Writes the distinct locations of an entry to out, ascending; returns their number. */
 static size_t gather(const kh_pairs *p, size_t from, size_t to, uint32_t *out)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static void fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_
 	im->range.n_locs = at;
 }
 
-/* n words to `bits` bits each, in place: none comes to lie behind where it was. */
+/* Packs n words to `bits` bits each, in place: no word moves further back than it was. */
 static void pack(uint32_t *word, uint64_t n, uint32_t bits)
 {
 	uint64_t held = 0, out = 0;             /* bits that are not written yet, lowest first */
@@ -167,7 +167,7 @@ static void pack(uint32_t *word, uint64_t n, uint32_t bits)
 		word[out] = (uint32_t)held;
 }
 
-/* Pairs of the entry that has most of them. */
+/* The number of pairs of the entry that has most. */
 static size_t longest(const kh_entry *e, size_t n)
 {
 	size_t most = 0;
@@ -229,7 +229,7 @@ struct check {
 	uint32_t n_bins, n_taxa, bits;
 	uint64_t words, entries, over;  /* so far */
 	bool goes_on;                   /* the bucket before */
-	int32_t last;                   /* its last tag, if its home's; else -1 */
+	int32_t last;                   /* the last tag of the same home; else -1 */
 };
 
 static const char *check_list(struct check *c, uint8_t len)

@@ -25,7 +25,7 @@
 
 #define KH_RANGES 256
 #define KH_BUCKET_SLOTS 19
-#define KH_BUCKET_LOAD 15               /* keys a bucket that B is chosen for */
+#define KH_BUCKET_LOAD 15               /* keys in a bucket on average, from which B is chosen */
 #define KH_BUCKETS_MAX (UINT32_C(1) << 24)
 #define KH_LIST_MAX 254
 #define KH_LIST_OVER 255
@@ -34,7 +34,8 @@ enum { KH_BUCKET_CARRIED = 0x1f, KH_BUCKET_GOES_ON = 0x20 };
 
 typedef struct kh_bucket {
 	uint8_t base[6];                /* words of the range before position 0, little endian */
-	uint8_t flags;                  /* entries carried in (first), and whether home goes on */
+	/* number of entries carried in, which come first; whether the home goes on */
+	uint8_t flags;
 	uint8_t len[KH_BUCKET_SLOTS];   /* 0: unused; 1 to 254; KH_LIST_OVER */
 	uint16_t tag[KH_BUCKET_SLOTS];  /* ascending within a home */
 } kh_bucket;
@@ -196,8 +197,8 @@ typedef struct kh_image {
 } kh_image;
 
 void kh_image_clear(kh_image *im);
-/* The error of a range whose `keys` distinct keys no number of buckets below KH_BUCKETS_MAX
- * can hold. */
+/* Fails with the error of a range whose `keys` distinct keys do not fit any number of buckets
+ * below KH_BUCKETS_MAX. */
 int kh_index_too_large(uint64_t keys, kh_err *err);
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err);
@@ -207,9 +208,9 @@ uint64_t kh_range_bytes(const kh_range *r, uint32_t bits);
 
 /* --- checking one that was read ----------------------------------------------------- */
 
-/* Everything a look-up relies on: bases, carries, flags, tags, locations below n_bins,
- * taxa below n_taxa; words have the bits that these two ask for.  The range must lie inside the
- * image (the caller has checked). */
+/* Checks everything that a look-up relies on: bases, carries, flags, tags, locations below
+ * n_bins, taxa below n_taxa; words have the bits that these two need. The caller has checked that
+ * the range lies inside the image. */
 int kh_index_check(const void *image, const kh_range *r, uint32_t n_bins, uint32_t n_taxa,
 		   kh_err *err);
 #endif

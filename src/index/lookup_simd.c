@@ -1,5 +1,5 @@
 /*
- * lookup_simd.c - a sound range is seen to be one with hardly a branch on what is in it
+ * lookup_simd.c - checks ranges quickly: with hardly a branch that depends on their contents
  *
  * A word that is not above the one before it, a fall, must be the first of a list.  Falls
  * are counted among the first words of lists and among all: the two are equal if, and only
@@ -14,11 +14,11 @@ struct walk {
 	const kh_range *r;
 	uint32_t n_bins, n_taxa, bits;
 	uint64_t words, entries, over;  /* so far */
-	/* of the bucket at hand, unpacked, behind the last one of the bucket before */
+	/* the words of the current bucket, unpacked, behind the last one of the bucket before */
 	uint32_t word[1 + KH_BUCKET_SLOTS * KH_LIST_MAX];
 };
 
-/* A bit for each position, but the first, whose tag is not above the one before it. */
+/* A bit for each position but the first whose tag is not above the one before it. */
 static uint32_t tag_falls(const kh_bucket *b)
 {
 	static const int from[3] = { 0, 8, KH_BUCKET_SLOTS - 9 };
@@ -136,7 +136,7 @@ bool kh_probe_sound(const void *image, const kh_range *r, uint32_t n_bins, uint3
 	const kh_bucket *b = (const kh_bucket *)image + r->first_bucket, *end = b + r->buckets;
 	struct walk w;
 
-	w.image = image;                /* no initialiser: its words need none */
+	w.image = image;                /* set by assignment, as its words need no initialiser */
 	w.r = r;
 	w.n_bins = n_bins;
 	w.n_taxa = n_taxa;

@@ -103,8 +103,9 @@ static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint3
 }
 #endif
 
-/* Will kh_index_check() accept the range?  If not, it is to say why; it may still accept one of
- * more taxa than bins.  The buckets must lie before the locations, as they do in a file. */
+/* True only if kh_index_check() accepts the range. If false, kh_index_check() says why, or
+ * accepts it still, if there are more taxa than bins. The buckets must lie before the locations,
+ * as they do in a file. */
 bool kh_probe_sound(const void *image, const kh_range *r, uint32_t n_bins, uint32_t n_taxa);
 
 #endif

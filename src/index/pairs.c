@@ -17,7 +17,7 @@ typedef struct batch {
 } batch;
 
 struct kh_store {
-	pthread_mutex_t lock;           /* of all below, while batches are added */
+	pthread_mutex_t lock;           /* guards all below while batches are added */
 	batch **batch;                  /* by ticket; NULL: none */
 	size_t n, cap;
 	uint64_t count[KH_RANGES];
@@ -90,7 +90,7 @@ static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size
 	return KH_OK;
 }
 
-/* Under the lock: a place for the batch, and where its bytes go. */
+/* Finds a place for the batch, and decides where its bytes go. The caller holds the lock. */
 static int admit(kh_store *s, uint64_t ticket, batch *b, bool *spill, kh_err *err)
 {
 	uint64_t bytes = (uint64_t)b->from[KH_RANGES] * 12;
@@ -173,7 +173,7 @@ static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *ke
 	return rc ? rc : kh_spill_read(&s->file, bin, n * 4, b->at + all * 8 + from * 4, err);
 }
 
-/* Bins of targets for bins of sequences; those of no target are dropped. */
+/* Replaces bins of sequences by bins of targets; drops those of no target. */
 static size_t remap_bins(const kh_remap *m, uint64_t *key, uint32_t *bin, size_t n)
 {
 	size_t kept = 0;
@@ -211,8 +211,8 @@ static void radix_pass(const kh_pairs *in, const kh_pairs *out, unsigned shift, 
 	}
 }
 
-/* Stable; quick where nearly all is in order.  False: it is not, and is given up (what has
- * moved has moved stably). */
+/* Stable, and quick where nearly all is in order. False: too much is not, so it was given up;
+ * what has moved has moved stably. */
 static bool insertion_sort(const kh_pairs *p)
 {
 	size_t moves = 16 * p->n + 1024;
@@ -251,9 +251,8 @@ static void radix_sort(kh_pairs *a, kh_pairs *b, unsigned shift, unsigned bits)
 	}
 }
 
-/* Stable sort by the 40 key bits.  Keys are mixed, so the upper log2 n bits nearly
- * order them, and the rest is done by insertion; of keys made to share those bits, by
- * passes over all. */
+/* Stable sort by the 40 key bits. Keys are well mixed, so their upper log2 n bits nearly order
+ * them, and insertion does the rest; if keys share those bits, further passes go over all bits. */
 static void sort_pairs(kh_pairs *a, kh_pairs *b)
 {
 	unsigned top = 0;

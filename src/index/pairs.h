@@ -1,10 +1,10 @@
 /*
  * pairs.h - the (key, bin) pairs of a build in host memory, by range
  *
- * Each block's pairs are partitioned stably into the 256 ranges and kept, 12 bytes a
- * pair; a range gathers its slices in the order of blocks and sorts them stably by key, so
- * that equal keys have ascending bins without being sorted by them.  Beyond the limit of
- * memory the slices go to a temporary file, as they are.
+ * Each block's pairs are partitioned stably into the 256 ranges and kept, 12 bytes a pair; a
+ * range gathers its slices in the order of blocks and sorts them stably by key, so that equal
+ * keys have ascending bins without being sorted by them. Beyond the limit of memory, slices go to
+ * a temporary file (io/spill.h).
  */
 #ifndef KH_INDEX_PAIRS_H
 #define KH_INDEX_PAIRS_H
@@ -29,8 +29,8 @@ uint64_t kh_store_count(const kh_store *s, unsigned range);
  * have their low 40 bits. */
 int kh_store_gather(const kh_store *s, unsigned range, uint64_t *key, uint32_t *bin, kh_err *err);
 
-/* The same, to out->key and out->loc; bins are mapped on the way, and dropped, where remap (or
- * NULL) says so: out->n are left.  Thread-safe once all have been added. */
+/* The same into out->key and out->loc, with bins mapped or dropped as remap says, unless that is
+ * NULL; out->n are left. Thread-safe once all have been added. */
 int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh_pairs *out,
 		    kh_err *err);
 
@@ -41,11 +41,11 @@ typedef struct kh_pair_room {
 	size_t cap[4];
 } kh_pair_room;
 int kh_pair_room_grow(kh_pair_room *r, uint64_t n, kh_err *err);
-/* Sorts the n pairs in key and loc stably by key; where they are then is *out. */
+/* Sorts the n pairs in key and loc stably by key; *out tells where they are then. */
 void kh_pair_room_sort(kh_pair_room *r, size_t n, kh_pairs *out);
 void kh_pair_room_clear(kh_pair_room *r);
 
-/* The pairs of a range, mapped and sorted. */
+/* Gathers the pairs of a range, maps their bins and sorts them. */
 int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
 		   kh_pairs *out, kh_err *err);
 

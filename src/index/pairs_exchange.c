@@ -5,8 +5,8 @@
 #include <string.h>
 #include "base/mem.h"
 
-/* A message of pairs: this, n keys, n bins.  One that asks for pairs: this alone, or nothing: that
- * process wants no more. */
+/* A message with pairs: this struct, n keys, n bins. A message that asks for pairs has this
+ * struct alone; an empty one says that the process wants no more. */
 typedef struct share {
 	uint32_t range, worker;
 	uint64_t n;
@@ -117,7 +117,7 @@ static int check_message(const kh_pairs_exchange *x, const kh_message *m, kh_err
 
 	if (good && m->channel == KH_CHANNEL_PAIRS_ASK)
 		good = m->n == sizeof *s;
-	else if (good) /* and one share of each process at a time: that many are waited for */
+	else if (good) /* each process has one share under way at a time, so as many are expected */
 		good = s->worker < x->o.workers && s->n <= m->n / 12 &&
 		       m->n == share_bytes(s->n) && !*place_of(x, m->from, s);
 	if (good)
@@ -165,7 +165,8 @@ static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (unsigned i = 1; i < x->size && !rc; i++) {         /* not all of process 0 at first */
+	/* starts with a different process each, so that not all ask process 0 first */
+	for (unsigned i = 1; i < x->size && !rc; i++) {
 		share *s = malloc(sizeof *s);
 
 		if (!s)
@@ -177,7 +178,7 @@ static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
 	return rc;
 }
 
-/* The shares one behind the other, and free. */
+/* Puts the shares one behind the other, and frees them. */
 static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_pairs *out,
 		kh_err *err)
 {
@@ -192,7 +193,7 @@ static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_
 		const uint64_t *key = (const uint64_t *)(got[r] + 1);
 		size_t m = (size_t)got[r]->n;
 
-		if (m > 0) {            /* the room may be NULL */
+		if (m > 0) {            /* the arrays may be NULL */
 			memcpy(room->key + at, key, m * sizeof *key);
 			memcpy(room->loc + at, key + m, m * sizeof *room->loc);
 		}

@@ -1,10 +1,10 @@
 /*
- * pairs_exchange.h - the pairs of a range from all the processes that have some
+ * pairs_exchange.h - collects the pairs of a range from all processes that have some
  *
- * Who makes a range asks every process for its share, and puts the shares together in the order of
- * processes, which is that of the input.  One thread of each process serves: it answers what others
- * ask, and hands what comes to the worker that asked.  A worker has one range under way, so what
- * is on its way to a process is bounded by its workers.
+ * The process that makes a range asks every process for its share, and puts the shares together
+ * in the order of processes, which is that of the input. One thread of each process serves: it
+ * answers what others ask, and hands what comes to the worker that asked. A worker has one range
+ * under way, so what is on its way to a process is bounded by its workers.
  */
 #ifndef KH_INDEX_PAIRS_EXCHANGE_H
 #define KH_INDEX_PAIRS_EXCHANGE_H
@@ -18,23 +18,23 @@ typedef struct kh_pairs_exchange kh_pairs_exchange;
 
 typedef struct kh_pairs_exchange_options {
 	kh_comm *comm;
-	kh_monitor *m;                  /* of the crew that calls what is below */
+	kh_monitor *m;                  /* of the threads that call the functions below */
 	const kh_store *store;          /* complete */
 	const kh_remap *remap;          /* or NULL */
 	unsigned workers;
 } kh_pairs_exchange_options;
 
-/* Collective: the processes agree on who makes which ranges. */
+/* Collective: the processes agree which of them makes which ranges. */
 int kh_pairs_exchange_open(kh_pairs_exchange **x, const kh_pairs_exchange_options *o, kh_err *err);
 void kh_pairs_exchange_close(kh_pairs_exchange *x);
 const kh_shards *kh_pairs_exchange_shards(const kh_pairs_exchange *x);
 
-/* By one thread: until all processes have all that they want. */
+/* Called by one thread: returns when no process wants pairs any more. */
 int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err);
-/* By the others: the pairs of a range, mapped and sorted. */
+/* Called by the other threads: gets the pairs of a range, mapped and sorted. */
 int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
 			    kh_pair_room *room, kh_pairs *out, kh_err *err);
-/* This process wants no more. */
+/* Says that this process wants no more pairs. */
 int kh_pairs_exchange_end(kh_pairs_exchange *x, kh_err *err);
 
 #endif

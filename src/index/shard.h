@@ -1,5 +1,5 @@
 /*
- * shard.h - which ranges of the index belong to whom
+ * shard.h - which member of a group of devices or processes has which ranges of the index
  *
  * The hash range is cut into runs of whole ranges with near-equal numbers of locations
  * (multi-GPU HashGraph, Alg. 2: counts of bins of the hash range summed over all members, prefix
@@ -10,7 +10,7 @@
 
 #include "index/index.h"
 
-#define KH_MEMBERS_MAX 256 /* one range each at least is not needed: a run may be empty */
+#define KH_MEMBERS_MAX 256 /* a run of ranges may be empty */
 
 /* Member m of n has the ranges first[m] .. first[m + 1] - 1. */
 typedef struct kh_shards {

@@ -1,9 +1,9 @@
 /*
  * breadth.c - over how much of a genome the fragments of a species are spread
  *
- * Reads of what is there fall everywhere; a piece that was taken over from elsewhere, or a
- * contaminated stretch of a reference, collects its reads in a few places.  A stretch is 8 bins;
- * for each one it is known which shares of features found its fragments had.
+ * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
+ * from another species, or a contaminated stretch of a reference, collects reads in a few places.
+ * A stretch is 8 bins; for each one it is known which shares of features found its fragments had.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -27,7 +27,7 @@ int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
 	return KH_OK;
 }
 
-/* The shares j at which at least half of a species' fragments are its own. */
+/* The shares j at which at least half of the fragments of a species are its own. */
 static uint32_t own_shares(const kh_work *w, const kh_presence *p)
 {
 	const uint64_t *many = w->many[p - w->m->at];

@@ -60,7 +60,7 @@ static bool same(const kh_class *a, const kh_class *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
-/* Gives all classes their slots, of so many. */
+/* Makes a table of `size` slots and enters all classes. */
 static int make_slots(kh_classes *c, size_t size, kh_err *err)
 {
 	uint32_t *slot = kh_array(size, sizeof *slot, err);
@@ -80,7 +80,7 @@ static int make_slots(kh_classes *c, size_t size, kh_err *err)
 	return KH_OK;
 }
 
-/* The place of a class, which is made if it is new.  mix: mix_of it. */
+/* Finds the place of a class, which is added if it is new. mix: mix_of it. */
 static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index, kh_err *err)
 {
 	size_t at = mix & c->mask;
@@ -104,7 +104,7 @@ static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index,
 	return 2 * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
 }
 
-/* One species alone is best, and the best window is of it: in *target. */
+/* Is one species alone best, and the best window in one of its targets? *target: that one. */
 static bool is_located(const kh_class_rule *r, const kh_candidates *cand, uint32_t *target)
 {
 	uint32_t best = KH_NO_TAXON;
@@ -153,7 +153,7 @@ static void describe(struct wanted *w, const kh_class_rule *r, const kh_call *ca
 	w->mix = mix_of(k);
 }
 
-/* Counts those in w. */
+/* Counts the fragments in w. */
 static int find_all(kh_classes *c, const struct wanted *w, size_t n, kh_class_of *of, kh_err *err)
 {
 	int rc = KH_OK;
@@ -222,7 +222,7 @@ static int by_key(const void *a, const void *b)
 	return 2 * x->located + x->enough - 2 * y->located - y->enough;
 }
 
-/* Puts the classes of sum in order; those of c[i] that were at to[i][j] are elsewhere then. */
+/* Sorts the classes of sum, and corrects to[i][j], the places of those of c[i]. */
 static int sort_classes(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to,
 			kh_err *err)
 {
@@ -254,7 +254,7 @@ static int sort_classes(kh_classes *sum, const kh_classes *c, unsigned n, uint32
 	return make_slots(sum, sum->mask + 1, err);
 }
 
-/* Together first, then in order: of many threads there are few different classes. */
+/* Joins classes first and sorts then: many threads have few different classes. */
 int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_err *err)
 {
 	int rc = KH_OK;

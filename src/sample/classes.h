@@ -1,11 +1,11 @@
 /*
- * classes.h - what a sample is known by: how many fragments of each class
+ * classes.h - a sample as the second pass knows it: how many fragments of each class it has
  *
  * Fragments of one class have the same call, as many features (a power of two apart), the same
  * share of them found (in 32nds), and the same species that could be theirs, each as far behind
- * the best.  The second pass treats them alike, so a count of each class is all that it has to
- * know, and its memory does not grow with the reads.  Each worker counts for itself; sums of
- * integers do not depend on who counted what.
+ * the best. The second pass treats them alike, so a count of each class is all that it has to
+ * know, and its memory does not grow with the reads. Each worker counts for itself; sums of
+ * integers do not depend on which worker counted what.
  */
 #ifndef KH_SAMPLE_CLASSES_H
 #define KH_SAMPLE_CLASSES_H
@@ -49,19 +49,19 @@ typedef struct kh_class_rule {
 	const kh_tree *tree;
 } kh_class_rule;
 
-/* What a fragment is. */
+/* The class of a fragment. */
 typedef struct kh_class_of {
 	uint32_t index;         /* its class's place in c->at, or KH_NO_CLASS */
 	uint32_t target;        /* of a class that is located: where the best window lies */
 } kh_class_of;
 
-/* Counts n fragments; of[i] is what fragment i is.  Best many at a time: then the memory that one
- * needs comes while others are worked on. */
+/* Counts n fragments; of[i] becomes the class of fragment i. Many at a time are faster: while the
+ * memory for one is fetched, others are worked on. */
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err);
 
-/* The classes of all n together, sorted, to `sum` (initialised).  to[i][j]
- * becomes the place there of class j of c[i]: arrays of c[i].n, to be freed by the caller. */
+/* Adds the classes of all n to `sum` (initialised), sorted. to[i][j] becomes the place there of
+ * class j of c[i]: arrays of c[i].n, to be freed by the caller. */
 int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_err *err);
 
 #endif

@@ -1,15 +1,17 @@
-/* decide.c - the call of a class of fragments, by the chance that it is a species' own */
+/* decide.c - decides the call of a class of fragments, by the probability that these come from a
+ * species */
 #include <config.h>
 #include "sample/model_in.h"
 
 #include "sample/logs.h"
 
 enum {
-	KEEP = 22938,           /* .35: below, a call of the species goes up to the genus */
-	MOVE = 55705            /* .85: from here on, another species is called, or one at all */
+	KEEP = 22938,           /* .35: below this, a call of the species is raised to the genus */
+	/* .85: from here on, another species is called, or one where there was no call */
+	MOVE = 55705
 };
 
-/* The likeliest species that it is of, and that chance, in 1/65536. */
+/* The species that it most probably comes from, and that probability, in 1/65536. */
 struct guess {
 	uint32_t species, chance;
 };

@@ -6,17 +6,18 @@
 #include "sample/logs.h"
 
 enum {
-	FEW = 5 * 256,          /* fragments: below, nothing is fitted */
-	FEW_SHAPE = 6,          /*   but taken to be of this divergence */
+	FEW = 5 * 256,          /* in 1/256 fragments: with fewer, nothing is fitted */
+	FEW_SHAPE = 6,          /* and the divergence is taken to be this */
 	ROUNDS = 60,
-	ROUNDS_TRIED = 8,       /* of those that are compared first */
-	KEPT = 6,               /* of them go on */
+	ROUNDS_TRIED = 8,       /* rounds for the mixtures that are compared first */
+	KEPT = 6,               /* of these mixtures get more rounds */
 	APART = 40,             /* least distance of two divergences, in 1/1000 */
 	PERCENT = KH_WEIGHT_ONE / 100
 };
 
-/* Logarithms of likelihoods are in 1/2^24 bits.  What two divergences must explain better than one:
- * 10 log2(e), and as shapes are not exact, 0.05 log2(e) for each fragment; 1.92 log2(e). */
+/* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10
+ * log2(e), and, as shapes are not exact, by 0.05 log2(e) for each fragment; an interval ends
+ * where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
 #define GAIN_EACH 4727                  /* for 1/256 of a fragment */
 #define NEAR ((INT64_C(2770) << 24) / 1000)
@@ -58,7 +59,7 @@ static uint64_t density(const struct cells *c, const struct mixture *m, uint32_t
 	return sum;
 }
 
-/* One round; false: nothing changes any more. */
+/* Makes one round; false: nothing changes any more. */
 static bool improve(const struct cells *c, struct mixture *m)
 {
 	uint64_t sum[3] = { 0 };
@@ -107,7 +108,7 @@ static struct mixture start(uint32_t a, uint32_t b)
 				  0 };
 }
 
-/* The likeliest KEPT, in order; of equals those that came first. */
+/* The KEPT most likely mixtures, in order; of equal ones those that came first. */
 struct leaders {
 	struct mixture m[KEPT + 1];
 	uint32_t n;
@@ -164,7 +165,7 @@ static struct mixture best_pair(const struct cells *c)
 	return finish(c, &l);
 }
 
-/* The divergences around the first one that the fragments do not speak against. */
+/* Finds the divergences around the first one that explain the fragments nearly as well. */
 static void find_interval(kh_fit *fit, const struct cells *c, const struct mixture *best)
 {
 	const uint32_t top = best->n == 3 ? best->shape[1] : KH_JUNK;

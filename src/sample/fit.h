@@ -2,8 +2,8 @@
  * fit.h - one species: how many of the fragments that name it are its own
  *
  * The fragments of a species, by share of features found, are a mixture: its own, whose
- * divergence is that of the strain in the sample; perhaps a relative's, that is not among the
- * references; and junk, which fits nothing.  All pairs of divergences are tried by expectation
+ * divergence is that of the strain in the sample; perhaps those of a relative that is not among
+ * the references; and junk, which fits nothing. All pairs of divergences are tried by expectation
  * maximisation, and the likelihood says whether there is one or there are two.
  */
 #ifndef KH_SAMPLE_FIT_H

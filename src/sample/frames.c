@@ -9,7 +9,7 @@
 #include "io/inflate.h"
 #include "io/spill.h"
 
-enum { HEADER = 18, TRAILER = 8 };      /* of a block of BGZF */
+enum { HEADER = 18, TRAILER = 8 };      /* sizes in a block of BGZF */
 
 struct place {
 	uint64_t at;

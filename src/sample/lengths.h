@@ -18,7 +18,7 @@ bool kh_numbered_on(const char *a, const char *b);
 /* Bins of a stretch of a genome: what the breadth of fragments is counted in. */
 #define KH_STRETCH 8
 
-/* length[taxon], in stretches, at least 2: of each species its own; 2 for other taxa. */
+/* length[taxon], in stretches, at least 2: for species; 2 for other taxa. */
 void kh_species_stretches(const kh_db *db, uint64_t *length);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * logs.h - logarithms and powers of two in integers
  *
- * The fit of a sample multiplies and compares what is far apart in size, and its outputs are the
- * same bytes on every machine: so no libm.  Tables of 257 values, straight lines between them;
- * the greatest error is 3 units of a logarithm, and 2 in a million of a power.
+ * The fit of a sample multiplies and compares numbers that are far apart in size, and its outputs
+ * must be the same bytes on every machine, so libm is not used. There are tables of 257 values,
+ * with straight lines between them; the greatest error is 3 units of a logarithm, and 2 in a
+ * million of a power.
  */
 #ifndef KH_SAMPLE_LOGS_H
 #define KH_SAMPLE_LOGS_H

@@ -9,9 +9,10 @@
 enum {
 	ROUNDS = 3,
 	FEW_SPECIES = 64,       /* fewer are fitted by one thread */
-	ECHO = 33,              /* an echo has less than one in 33 of the family's most */
-	NARROW_LEAST = 5,       /* fragments from which on places are looked at */
-	NARROW_MOST = 20        /* stretches that are never few */
+	/* an echo has less than one 33rd of the fragments of the largest species of its family */
+	ECHO = 33,
+	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
+	NARROW_MOST = 20        /* so many stretches are never few */
 };
 
 const char *kh_verdict_name(enum kh_verdict v)
@@ -99,7 +100,7 @@ static void refute(kh_presence *p, enum kh_verdict v)
 	p->verdict = v;
 }
 
-/* `most`: by taxon of the family, of the species' own fragments. */
+/* `most`: the most fragments that any species of the family has of its own. */
 static bool is_echo(const kh_presence *p, uint64_t most)
 {
 	const uint64_t own = kh_fit_own(&p->fit);
@@ -137,7 +138,7 @@ static int refute_some(kh_work *w, kh_err *err)
 	return KH_OK;
 }
 
-/* What the profile says of a species beside its fit. */
+/* Adds up what the profile says of a species besides its fit. */
 static void sum_up(kh_work *w, uint32_t i)
 {
 	kh_presence *p = &w->m->at[i];
@@ -158,8 +159,8 @@ static bool same_cells(const uint64_t *a, const uint64_t *b)
 	return memcmp(a, b, KH_CELLS * sizeof *a) == 0;
 }
 
-/* Each thread has every so manieth species.  What has not changed since the last round keeps its
- * fit. */
+/* Thread i of n fits the species i, i + n, ... A species whose fragments have not changed since
+ * the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;

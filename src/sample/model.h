@@ -1,5 +1,6 @@
 /*
- * model.h - the sample as a whole: whose the fragments are, and what that says of each of them
+ * model.h - the sample as a whole: which species its fragments come from, and what that says of
+ * each fragment
  *
  * For each species the fragments that name it are a mixture of its own and of others'
  * (fit.h).  Fragments that name several species are shared among these by how many of their own
@@ -22,18 +23,19 @@
 
 enum kh_verdict {
 	KH_PRESENT,             /* a strain within 4 % of a reference */
-	KH_DIVERGENT,           /* one within 7 % */
-	KH_RELATIVE,            /* the fragments are those of something else */
-	KH_ECHO,                /* of a far more abundant species of the family */
-	KH_NARROW,              /* of a few places in the genome */
-	KH_TOO_FEW              /* fragments to tell */
+	KH_DIVERGENT,           /* a strain within 7 % of one */
+	KH_RELATIVE,            /* the fragments come from something related */
+	/* the fragments come from a far more abundant species of the family */
+	KH_ECHO,
+	KH_NARROW,              /* the fragments lie in few places of the genome */
+	KH_TOO_FEW              /* there are too few fragments to tell */
 };
 const char *kh_verdict_name(enum kh_verdict v);
 
 typedef struct kh_presence {
 	uint32_t taxon;                 /* of the species */
 	enum kh_verdict verdict;
-	kh_fit fit;                     /* .own: in the end */
+	kh_fit fit;                     /* .own: as it is in the end */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	uint64_t counted;               /* own fragments whose place is known ... */
 	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
@@ -46,8 +48,9 @@ typedef struct kh_model {
 	kh_presence *at;                /* by ascending taxon */
 	uint32_t n;
 	uint32_t *decision;             /* of each class: its call */
-	bool changes;                   /* that was wanted, and the sample is large enough */
-	bool small;                     /* it is not */
+	/* changing calls was wanted, and the sample is large enough */
+	bool changes;
+	bool small;                     /* the sample is not large enough */
 } kh_model;
 
 typedef struct kh_model_input {
@@ -56,16 +59,16 @@ typedef struct kh_model_input {
 	const kh_classes *classes;      /* joined */
 	const uint32_t *mask;           /* of each stretch: bit j, a located fragment of share j */
 	uint64_t fragments;             /* of the sample */
-	bool change;                    /* calls, if the sample is large enough */
-	kh_monitor *m;                  /* NULL: one thread; else `threads` fit */
+	bool change;                    /* change calls, if the sample is large enough */
+	kh_monitor *m;                  /* NULL: one thread fits; else `threads` do */
 	unsigned threads;
 } kh_model_input;
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);
 void kh_model_clear(kh_model *m);
 
-/* Stretches are numbered through, a target's behind those of the one before.  *first, to be freed:
- * of each target, and behind the last. */
+/* Numbers the stretches of all targets, in their order. *first, to be freed: the first one of
+ * each target, and the number behind the last. */
 int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "sample/model.h"
 
-/* -log2(0.3): how much less likely a hit less makes a species. */
+/* -log2(0.3): a species becomes less likely by this for each hit that it is behind. */
 enum { KH_DROP_COST = 113834 };
 
 typedef struct kh_work {
@@ -13,12 +13,12 @@ typedef struct kh_work {
 	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	uint64_t (*before)[KH_CELLS];   /* the same, as they were fitted last */
-	bool fitted;                    /* they were */
-	unsigned threads;               /* that fit now */
+	bool fitted;                    /* there was such a fit */
+	unsigned threads;               /* threads that fit now */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 } kh_work;
 
-/* The species of a class, in its order; NULL behind the last. */
+/* The species number i of a class; NULL behind the last one. */
 static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, int i)
 {
 	if (i == KH_CANDIDATES || k->species[i] == KH_NO_TAXON)
@@ -32,11 +32,11 @@ typedef struct kh_parts {
 } kh_parts;
 kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell);
 
-/* Fills w->many; in the first round by hits alone. */
+/* Shares out the fragments into w->many; in the first round by hits alone. */
 void kh_share_out(kh_work *w, bool first);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
-/* The call of a class. */
+/* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 
 #endif

@@ -32,7 +32,8 @@ static uint64_t gamma_at(uint32_t d, uint32_t i)
 	return (uint64_t)((int64_t)up - 288 * (int64_t)d * log_t) / 16000;
 }
 
-/* The chance of a feature at divergence t D, with errors e: ((1 - t D)(1 - e))^k, as one of 64. */
+/* The probability that a feature is found at divergence t D with errors e, ((1 - t D)(1 - e))^k,
+ * in 64ths. */
 static uint32_t chance_at(uint32_t d, uint32_t i, uint32_t e, uint32_t k)
 {
 	const uint32_t t = d * (2 * i + 1), away = t < 12000 ? t : 12000;
@@ -100,7 +101,8 @@ static void make_found(struct tables *t, uint32_t n, uint32_t q)
 		}
 }
 
-/* One divergence, one n: shares of those with h >= least, in 1/65536; and how many these are. */
+/* For one divergence and one n: the shares of fragments with h >= least, in 1/65536; returns how
+ * many these are. */
 static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
 			  uint32_t share[KH_SHARES])
 {

@@ -17,7 +17,7 @@
 #include "kmer/sampling.h"
 
 enum {
-	KH_SHAPES = 18,         /* divergences; the last one stands for what is no relative */
+	KH_SHAPES = 18,         /* divergences; the last one stands for what is not related */
 	KH_JUNK = KH_SHAPES - 1,
 	KH_SHARES = 32,         /* bins of h / n */
 	KH_N_LEAST = 8,         /* features of a fragment that is looked at */

@@ -1,13 +1,13 @@
-/* shares.c - fragments that name several species are shared among them */
+/* shares.c - shares fragments that name several species among these */
 #include <config.h>
 #include "sample/model_in.h"
 
 #include <string.h>
 #include "sample/logs.h"
 
-enum { LEAST_SHARE = 1311 };            /* 2 %: less is dropped */
+enum { LEAST_SHARE = 1311 };            /* 2 %: smaller shares are dropped */
 
-/* The logarithm of a weight, made positive by what no weight can be below. */
+/* The logarithm of a weight, made positive by adding a bound that no weight is below. */
 static uint64_t weight_of(const kh_presence *p, uint32_t drop, bool first)
 {
 	uint64_t log = UINT64_C(128) << 16;
