@@ -73,10 +73,10 @@ void kh_pair_counts_clear(kh_pair_counts *c)
 /* --- the table -------------------------------------------------------------------- */
 /* What the order of lines depends on. */
 struct row {
-	uint64_t genome_first;  /* first sequence of the genome that has an N-mer: no other one's */
+	uint64_t genome_first;  /* the first sequence of the genome that has an N-mer */
 	uint64_t first;
 	uint64_t line;
-	uint64_t n, of;         /* N-mers so called, of all of the genome */
+	uint64_t n, of;         /* N-mers with that call, of all N-mers of the genome */
 	uint32_t genome, called;        /* taxids; called 0: none */
 };
 

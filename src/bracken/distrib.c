@@ -13,9 +13,9 @@ struct worker {
 	kh_pieces pieces;
 	kh_kept kept;
 	kh_task_queue *queue;
-	kh_nmers *room;                 /* one a length, and one for each task under way */
+	kh_nmers *room;                 /* one for each length, and one for each task under way */
 	size_t n_room;
-	kh_nmers **idle;                /* those that are neither open nor under way */
+	kh_nmers **idle;                /* those that are neither open nor submitted */
 	size_t n_idle;
 	kh_nmers **open;                /* a length: what its N-mers are added to */
 	unsigned under_way;
@@ -72,7 +72,7 @@ static int collect(struct distrib *d, struct worker *w, kh_err *err)
 	return count(d, w, x, err);
 }
 
-/* What is open for length number l goes to the backend. */
+/* Submits the N-mers that are open for length number l to the backend. */
 static int submit(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
 {
 	int rc = KH_OK;
@@ -344,7 +344,7 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 		rc = add_up(&d, counts, sum, err);
 	rc = kh_db_reason(db, rc, err);
 	sum->seconds = kh_seconds() - d.started;
-	kh_compute_close(&d.compute);   /* first: tasks under way use what the workers have */
+	kh_compute_close(&d.compute);   /* first, as tasks under way use memory of the workers */
 	for (unsigned i = 0; d.worker && i < o->threads; i++)
 		close_worker(&d, &d.worker[i]);
 	free(d.worker);

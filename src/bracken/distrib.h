@@ -1,5 +1,6 @@
 /*
- * distrib.h - what N-mers of a database's own references are called: the tables that Bracken needs
+ * distrib.h - makes the tables that Bracken needs: which calls the N-mers of a database's own
+ * references get
  *
  *	blocks of sequence -> pieces, with N - 1 bases more -> N-mers of each length -> calls ->
  *	counts by genome and call
@@ -33,7 +34,7 @@ typedef struct kh_distrib_summary {
 	double seconds_load, seconds;
 } kh_distrib_summary;
 
-/* counts: n_lengths, zeroed, the caller's to clear. */
+/* counts: n_lengths of them, zeroed, to be cleared by the caller. */
 int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options *o,
 	       kh_distrib_summary *sum, kh_err *err);
 

@@ -33,10 +33,10 @@ typedef struct kh_nmers {
 /* Room for about `bases` of N-mers of `shortest` bases and more; zero it first. */
 int kh_nmers_open(kh_nmers *x, size_t bases, uint32_t shortest, kh_err *err);
 void kh_nmers_close(kh_nmers *x);
-/* From now on it is empty, and for N-mers of this length. */
+/* Empties it, and sets the length of its N-mers. */
 void kh_nmers_start(kh_nmers *x, unsigned number, uint32_t length);
-/* Adds the one at base `at` of b: there must be room.  Its record of sequence and number, for
- * whoever finds that the next one is to be called the same. */
+/* Adds the one at base `at` of b: there must be room. Returns its record of sequence and number,
+ * to be counted up if the next N-mers get the same call. */
 kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq);
 
 /* Where the features of a piece are: ascending starts of those k-mers. */

@@ -15,11 +15,12 @@ typedef struct kh_sequences {
 	const kh_db *db;
 	kh_idmap *ids;                  /* of targets, then of sequences without a taxon */
 	size_t n_ids;                   /* of targets */
-	uint32_t *to_come;              /* id: the first of its targets that has not come, */
-	uint32_t *next;                 /*   target: the one behind it; NO_TARGET: none */
-	uint32_t *target;               /* sequence: its target, or NO_TARGET */
-	_Atomic uint64_t *digest;       /* sequence: of what has been read of it */
-	size_t n;                       /* sequences that have begun, of room for: */
+	/* by id: the first of its targets that has not been read, */
+	uint32_t *to_come;
+	uint32_t *next;                 /* by target: the next one of that id; NO_TARGET: none */
+	uint32_t *target;               /* by sequence: its target, or NO_TARGET */
+	_Atomic uint64_t *digest;       /* by sequence: the digest of what has been read of it */
+	size_t n;                       /* sequences that have begun; and room for: */
 	size_t room;
 } kh_sequences;
 
@@ -29,14 +30,15 @@ typedef struct kh_sequences {
 int kh_sequences_open(kh_sequences *s, const kh_db *db, kh_err *err);
 void kh_sequences_clear(kh_sequences *s);
 
-/* The next sequence begins, of this file: one call at a time.  Fails if the database was made
+/* Begins the next sequence, of this file: one call at a time. Fails if the database was made
  * without it. */
 int kh_sequences_begin(kh_sequences *s, const char *id, const char *path, kh_err *err);
-/* A piece of sequence p->seq has been read; any thread, when that sequence has begun. */
+/* Adds a piece of sequence p->seq, when that sequence has begun; any thread. */
 void kh_sequences_piece(kh_sequences *s, const kh_sample *of, const kh_piece *p);
 /* The taxon of sequence number i, as a preorder number, or KH_NO_TAXON. */
 uint32_t kh_sequences_taxon(const kh_sequences *s, uint64_t i);
-/* When all are read: fails unless they are those of the database, with the same bases. */
+/* To be called when all have been read: fails unless they are those of the database, with the
+ * same bases. */
 int kh_sequences_check(const kh_sequences *s, const kh_refs *refs, kh_err *err);
 
 #endif

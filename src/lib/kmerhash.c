@@ -1,5 +1,5 @@
 /*
- * kmerhash.c - the library: a database on its devices, and who uses it
+ * kmerhash.c - the library: a database on its devices, and the threads that use it
  *
  * It has a slot for each thread: a queue of the engine, with room for the tasks that may be under
  * way in it.  A call takes a slot, and more if they are free and its batch is worth it, cuts the
@@ -36,7 +36,7 @@ struct flight {
 	kmerhash_call *to;
 };
 
-/* One thread's at a time. */
+/* Used by one thread at a time. */
 struct slot {
 	kh_task_queue *queue;
 	struct flight *flight;          /* a ring, as tasks come back in order */
@@ -76,7 +76,7 @@ static void silent(void)
 	kh_log_level(KH_SILENT);
 }
 
-/* Fills the caller's error, if there is one to be filled. */
+/* Fills the error of the caller, unless that is NULL. */
 static int tell(kmerhash_error *error, int rc, const kh_err *err)
 {
 	if (rc && error) {
@@ -176,7 +176,7 @@ void kmerhash_close(kmerhash *k)
 {
 	if (!k)
 		return;
-	if (k->compute.be)              /* first: tasks under way use what the slots have */
+	if (k->compute.be)              /* first, as tasks under way use memory of the slots */
 		kh_compute_close(&k->compute);
 	for (unsigned i = 0; k->slot && i < k->n_slots; i++)
 		close_slot(&k->slot[i], k->choice.backend->depth);
@@ -189,7 +189,7 @@ void kmerhash_close(kmerhash *k)
 }
 
 /* --- slots -------------------------------------------------------------------------- */
-/* One, for which it waits, and as many more of those that are idle as are wanted. */
+/* Waits for one slot, and takes as many more idle ones as are wanted. */
 static unsigned take_slots(kmerhash *k, unsigned want, struct slot **slot)
 {
 	unsigned n = 0;
@@ -268,7 +268,7 @@ static int collect(const kmerhash *k, struct slot *s, kh_err *err)
 	return KH_OK;
 }
 
-/* After a failure, so that the queue is empty for whoever takes the slot next. */
+/* To be called after a failure, so that the queue is empty when the slot is taken next. */
 static void give_up(const kmerhash *k, struct slot *s)
 {
 	kh_task *t;
@@ -314,7 +314,7 @@ static int submit(struct run *r, struct slot *s, size_t from, size_t n, kh_err *
 	return rc;
 }
 
-/* A failure is noted, not returned: the others finish what they have taken. */
+/* Notes a failure rather than return it, as the others finish what they have taken. */
 static int work(void *arg, unsigned worker, kh_err *unused)
 {
 	struct run *r = arg;
@@ -335,7 +335,7 @@ static int work(void *arg, unsigned worker, kh_err *unused)
 	return KH_OK;
 }
 
-/* By as many threads as have slots and parts. */
+/* Uses as many threads as there are slots and parts. */
 static int share_out(struct run *r, uint64_t bases, kh_err *err)
 {
 	kmerhash *k = r->k;

@@ -49,7 +49,7 @@ static int mpa_taxids(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineag
 	return rc;
 }
 
-/* Of each sample, the reads in clades of each rank: these are 100 %. */
+/* For each sample, the reads in clades of each rank, which make up 100 %. */
 static uint64_t *sum_ranks(const kh_merge *m, const kh_merge_options *o, kh_err *err)
 {
 	uint64_t *sum = kh_array((o->to - o->from) * KH_MERGE_RANKS, sizeof *sum, err);

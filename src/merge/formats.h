@@ -2,7 +2,7 @@
  * formats.h - a merged table as text that other programs read
  *
  * Each format is a function over samples [from, to) of a finished table: all samples in one text,
- * or a text for each.  Krona's and the binning of CAMI know one sample a text.
+ * or a text for each. Krona and the binning of CAMI have one sample in a text.
  */
 #ifndef KH_MERGE_FORMATS_H
 #define KH_MERGE_FORMATS_H
@@ -16,7 +16,7 @@ enum kh_merge_value {
 	KH_MERGE_CLADE,                 /* reads in the clade */
 	KH_MERGE_READS,                 /* reads called just that */
 	KH_MERGE_SHARE,                 /* of the clade among all reads, 0 to 1 */
-	KH_MERGE_ALL                    /* a column each */
+	KH_MERGE_ALL                    /* all of these, a column each */
 };
 
 typedef struct kh_merge_options {
@@ -48,7 +48,7 @@ typedef struct kh_merge_format {
 	bool ranks;                     /* --rank has a meaning */
 } kh_merge_format;
 
-/* By its name, or NULL. */
+/* Finds a format by its name, or NULL. */
 const kh_merge_format *kh_merge_format_find(const char *name);
 
 /* The code of a rank that a user names: "species", "s", "S1"; NULL if it is none.  Static, or

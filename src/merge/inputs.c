@@ -50,7 +50,7 @@ char *kh_merge_sample_name(const char *path)
 	return name;
 }
 
-/* Takes both strings. */
+/* Adds a file; takes over both strings. */
 static int add_file(kh_merge_files *f, char *sample, char *path, kh_err *err)
 {
 	int rc = sample && path ? kh_grow((void **)&f->v, &f->cap, f->n + 1, sizeof *f->v, err)
@@ -79,7 +79,7 @@ static int is_report(const struct dirent *e)
 					     strcmp(dot, ".kreport.gz") == 0);
 }
 
-/* The lines of a sample, whose report is there. */
+/* Adds the file of lines of a sample whose report is there. */
 static int add_lines(kh_merge_files *f, const char *folder, const char *sample, kh_errs *errs,
 		     kh_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * inputs.h - which files are to be merged, and what their samples are called
+ * inputs.h - finds the files that are to be merged, and names their samples
  *
  * A folder stands for the reports of a run in it, SAMPLE.kreport, or for their lines, SAMPLE.tsv.
  */
@@ -22,14 +22,14 @@ typedef struct kh_merge_files {
 
 void kh_merge_files_clear(kh_merge_files *f);
 
-/* A file, or those of a folder in the order of their names.  The sample is called as the file
- * less its folder and what says that it is a report. */
+/* A file, or those of a folder in the order of their names. The name of the sample is that of the
+ * file without its folder and its ending. */
 int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_err *err);
-/* Those that a text names, a line each: PATH, or SAMPLE tab PATH. */
+/* Adds the files named in a text, one a line: PATH, or SAMPLE tab PATH. */
 int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_err *err);
-/* What the sample of a report is called, to be freed; NULL: no memory. */
+/* The name of the sample of a report, to be freed; NULL: no memory. */
 char *kh_merge_sample_name(const char *path);
-/* A name is not empty, has no control character, and no two samples have the same. */
+/* Fails unless names are not empty, have no control characters, and differ. */
 int kh_merge_files_check(const kh_merge_files *f, kh_errs *errs, kh_err *err);
 
 #endif

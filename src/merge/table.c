@@ -91,10 +91,10 @@ struct reader {
 	size_t n_open, cap;
 	int columns;                    /* of the first row: 6 or 8 */
 	size_t errors_before;
-	bool sound;                     /* no row was bad so far */
+	bool sound;                     /* no row has been bad so far */
 };
 
-/* The row is bad: noted, and the tree is no longer looked at. */
+/* Notes that a row is bad; the tree is not checked any more. */
 #define BAD(r, ...) ((r)->sound = false, kh_errs_note((r)->errs, (r)->err, KH_EFORMAT, __VA_ARGS__))
 
 static unsigned long long line_of(const struct reader *r)
@@ -190,7 +190,7 @@ static int parse_name(struct reader *r, int column, kh_span s, struct row *x)
 	return KH_OK;
 }
 
-/* All its columns, as far as they can be read by themselves. */
+/* Reads the columns of a row, as far as they do not depend on other rows. */
 static int parse_row(struct reader *r, kh_span row, struct row *x)
 {
 	enum { MOST = 8 };
@@ -226,7 +226,7 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	return rc ? rc : parse_name(r, n, c[n - 1], x);
 }
 
-/* Rows from `depth` on are complete: are their reads those of their parts? */
+/* Ends the rows from `depth` on, and checks that their reads are at least those of their parts. */
 static int close_rows(struct reader *r, size_t depth)
 {
 	int rc = KH_OK;
@@ -247,7 +247,7 @@ static const char *name_or_root(const kh_merge *m, uint32_t taxon)
 	return taxon == NONE ? "none" : kh_merge_name(m, taxon);
 }
 
-/* The taxon of a row, new or known; *number is NONE if that was an error. */
+/* Finds or adds the taxon of a row; *number is NONE if that was an error. */
 static int find_taxon(struct reader *r, const struct row *x, uint32_t parent, uint32_t *number)
 {
 	kh_merge *m = r->m;
@@ -309,7 +309,7 @@ static int unclassified(struct reader *r, const struct row *x)
 	return KH_OK;
 }
 
-/* The place of a row in the tree. */
+/* Puts a row into the tree. */
 static int place(struct reader *r, const struct row *x)
 {
 	uint32_t parent, taxon;
@@ -350,14 +350,15 @@ static int read_rows(struct reader *r)
 		struct row x = { .taxid = 0 };
 
 		if (row.n > 0 && row.p[0] == '#' && rows == 0)
-			continue;       /* kraken2-inspect puts its parameters there */
+			continue;       /* kraken2-inspect writes its parameters into such lines */
 		rows++;
 		const size_t before = r->errs->found;
 		rc = parse_row(r, row, &x);
 		if (!rc && r->errs->found == before && r->sound)
 			rc = x.taxid == 0 ? unclassified(r, &x) : place(r, &x);
 	}
-	if (!rc && got < 0)             /* the input cannot be read: no fault of the others */
+	/* the input cannot be read, so the other samples do not matter */
+	if (!rc && got < 0)
 		return r->err->code == KH_ENOMEM ? KH_ENOMEM
 						 : kh_errs_add(r->errs, r->err, r->err);
 	if (!rc && rows == 0)
@@ -413,7 +414,7 @@ struct edge {
 	uint32_t parent, taxid, taxon;
 };
 
-/* Children stand together, the one that comes first last: a stack wants it so. */
+/* Children of a taxon stand together, in reverse order, as a stack needs them. */
 static int by_parent(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;

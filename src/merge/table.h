@@ -6,7 +6,7 @@
  * parts of one tree; a taxon that has two parents in two reports is an error.  Its rows are in
  * preorder, siblings by ascending taxid, whatever the order of the reports.
  *
- * Memory goes with the rows of all reports: a cell is kept only where a report has a row.
+ * Memory depends on the rows of all reports, as a cell is kept only where a report has a row.
  */
 #ifndef KH_MERGE_TABLE_H
 #define KH_MERGE_TABLE_H
@@ -21,7 +21,7 @@ enum { KH_MERGE_CODE = 8 };             /* bytes of a rank code, with its NUL */
 
 typedef struct kh_merge_taxon {
 	uint32_t taxid, parent;         /* parent: its number; of the root UINT32_MAX */
-	uint32_t sample;                /* whose report named it first, in ... */
+	uint32_t sample;                /* the sample whose report had it first, in ... */
 	uint64_t line;                  /*   ... that line */
 	size_t name;                    /* offset in names */
 	char code[KH_MERGE_CODE];       /* "S", "G1", "" */
@@ -57,8 +57,8 @@ typedef struct kh_merge {
 /* Zero it first. */
 void kh_merge_clear(kh_merge *m);
 
-/* One sample more.  `name` and `path` are borrowed.  What is wrong with the rows goes to `errs`,
- * and then the table is only fit to be cleared, or to look at more reports. */
+/* A further sample. `name` and `path` are borrowed. Errors in rows are added to `errs`; after
+ * one, the table can only be cleared, or used to check more reports. */
 typedef struct kh_merge_input {
 	const char *name, *path;
 	kh_read_fn *read;
@@ -66,7 +66,7 @@ typedef struct kh_merge_input {
 } kh_merge_input;
 int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err);
 
-/* Behind the last sample: makes order and first, and sorts the cells. */
+/* To be called after the last sample: makes order and first, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);
 
 /* Number of a taxid, or UINT32_MAX. */

@@ -28,7 +28,8 @@ static json_t *text_of(const char *s)
 	return t;
 }
 
-/* Both take the new reference, also a NULL for want of memory, which makes all of it fail. */
+/* Both take over the new reference. If it is NULL, as memory ran out, the object becomes NULL,
+ * too. */
 static void put(json_t **object, const char *key, json_t *value)
 {
 	if (json_object_set_new(*object, key, value) == 0)
@@ -69,7 +70,7 @@ static int choose(struct chosen *c, kh_err *err)
 	return KH_OK;
 }
 
-/* There are some dozens. */
+/* Finds or adds a rank; there are only some dozens. */
 static json_t *rank_number(struct chosen *c, const char *rank)
 {
 	const size_t n = json_array_size(c->ranks);
@@ -253,7 +254,7 @@ static json_t *data(struct chosen *c)
 	return o;
 }
 
-/* In JSON a '<' stands in strings only. */
+/* Writes each '<' as \u003c: in JSON it only occurs in strings. */
 static int add_json(kh_buf *b, const char *s, kh_err *err)
 {
 	int rc = KH_OK;

@@ -24,14 +24,14 @@ typedef struct kh_page_taxon {
 
 /* A column of the table beside the counts: what a profile found of each taxon. */
 typedef struct kh_page_column {
-	const char *key;                /* the page gives "verdict" colours */
+	const char *key;                /* the page shows "verdict" in colours */
 	const char *label, *help;       /* help may be NULL */
 	enum { KH_PAGE_NUMBER, KH_PAGE_PERCENT, KH_PAGE_TEXT } kind;
-	unsigned digits;                /* behind the point */
-	bool detail;                    /* for the taxon that is shown; not in the table */
+	unsigned digits;                /* digits behind the point */
+	bool detail;                    /* shown for the chosen taxon only, not in the table */
 } kh_page_column;
 
-/* Values of one column, a taxon each. */
+/* Values of one column, one for each taxon. */
 typedef union kh_page_values {
 	const double *number;           /* NaN: not known; percent: 0 to 1 */
 	const char *const *text;        /* NULL: not known */
@@ -47,7 +47,7 @@ typedef struct kh_page_reference {
 
 typedef struct kh_page_coverage {
 	size_t taxon;
-	uint64_t reads;                 /* whose place is known */
+	uint64_t reads;                 /* reads whose place is known */
 	const kh_page_reference *reference;     /* those with the most of them */
 	size_t n_references;
 	const uint64_t *identity;       /* reads in each of the page's ranges */
@@ -55,9 +55,10 @@ typedef struct kh_page_coverage {
 
 typedef struct kh_page_sample {
 	const char *name;
-	const uint64_t *direct;         /* a taxon each: reads called just that */
+	const uint64_t *direct;         /* for each taxon: reads called just that */
 	uint64_t unclassified;
-	const kh_page_values *column;   /* one a column, or NULL; one with no array: none here */
+	/* one for each column, or NULL; NULL inside: the sample has none */
+	const kh_page_values *column;
 	const kh_page_coverage *coverage;
 	size_t n_coverage;
 } kh_page_sample;
@@ -65,7 +66,7 @@ typedef struct kh_page_sample {
 /* A line of the section on the run. */
 typedef struct kh_page_fact {
 	const char *label, *value;
-	bool code;                      /* set in type of one width */
+	bool code;                      /* set in a monospaced font */
 } kh_page_fact;
 
 typedef struct kh_page {

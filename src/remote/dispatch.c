@@ -1,8 +1,8 @@
 /*
  * dispatch.c - the backend of process 0: its tasks are distributed over all processes
  *
- * A queue has a slot for each of its tasks under way.  Who gets the calls of a task puts
- * its slot into the queue's queue; the queue's worker gives tasks back in the order of submit.
+ * A queue has a slot for each of its tasks under way. The server that gets the calls of a task
+ * puts its slot into `done`; the worker of the queue gives tasks back in the order of submit.
  */
 #include <config.h>
 #include "remote/remote_in.h"
@@ -17,8 +17,8 @@ struct slot {
 	kh_task *task;
 	unsigned to;                    /* peer */
 	uint32_t use;                   /* how often the slot was used */
-	bool under_way;                 /* under the lock: no calls have come yet */
-	bool done;                      /* seen by the worker */
+	bool under_way;                 /* guarded by the lock: its calls have not come yet */
+	bool done;                      /* the worker knows that it is done */
 };
 
 struct kh_task_queue {
@@ -36,7 +36,8 @@ struct kh_engine {
 };
 
 /* --- for the servers -------------------------------------------------------------- */
-/* Under the lock.  A slot's number is its worker's, times the depth, plus its place. */
+/* Finds a slot by its number, which is that of its worker times the depth, plus its place. The
+ * caller holds the lock. */
 static struct slot *find_slot(const kh_remote *r, uint64_t id, kh_task_queue **queue)
 {
 	const uint32_t number = (uint32_t)id, depth = r->depth;
@@ -106,7 +107,7 @@ static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc;
 
-	(void)db, (void)o;              /* kh_remote_open has been told */
+	(void)db, (void)o;              /* kh_remote_open has got them */
 	if (!e)
 		return KH_ENOMEM;
 	*e = (kh_engine) { .r = be->context, .depth = be->depth };
@@ -118,7 +119,7 @@ static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_
 	}
 	rc = kh_threads_start(&e->r->threads, e->r->m, e->r->o.threads, kh_remote_server, e->r,
 			      err);
-	if (!rc && (rc = kh_monitor_error(e->r->m, err)))       /* not all of them run */
+	if (!rc && (rc = kh_monitor_error(e->r->m, err)))       /* not all servers run */
 		stop_servers(e->r, NULL);
 	if (rc) {
 		free(e);
@@ -128,7 +129,7 @@ static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_
 	return KH_OK;
 }
 
-/* What all have counted, to sk. */
+/* Adds to sk what all processes have counted. */
 static int dispatch_engine_end(kh_engine *e, kh_distinct *sk, kh_err *err)
 {
 	kh_remote *r = e->r;
@@ -202,7 +203,8 @@ static int remote_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker,
 	return KH_OK;
 }
 
-/* Who has least to do for its threads; of equals the last, as process 0 has the reading, too. */
+/* The process that has least to do for its threads; of equal ones the last, as process 0 also has
+ * to read. */
 static unsigned choose(kh_remote *r)
 {
 	unsigned best = 0;

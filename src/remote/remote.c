@@ -10,16 +10,18 @@
 #include "base/mem.h"
 #include "remote/remote_in.h"
 
-/* --- what all must agree on ------------------------------------------------------- */
+/* --- what must be the same in all processes
+ * ------------------------------------------------------- */
 struct facts {
 	char tool[32];                  /* its version */
-	uint64_t database, digest;      /* checksum of the header, which has that of all else */
+	/* checksum of the header, which covers the other checksums */
+	uint64_t database, digest;
 	uint64_t rule;                  /* checksum: --confidence, --precise */
 	uint32_t threads;
 	uint8_t shards, fits, placement, distinct;
 };
 
-/* The pages of a file are shared by all processes of a host. */
+/* Does the index fit into memory? All processes of a host share the pages of a file. */
 static bool fits(const kh_db *db)
 {
 	return db->bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
@@ -54,8 +56,8 @@ static int compare(const struct facts *f, const struct facts *first, unsigned pe
 	return KH_OK;
 }
 
-/* Decides whether the index is in parts: if that is asked for, or it does not fit, and all
- * processes can do so. */
+/* Decides whether each process has a part of the index: if that is asked for, or the index does
+ * not fit, and all processes can do that. */
 static int agree(kh_remote *r, kh_err *err)
 {
 	const struct facts mine = facts_of(r);
@@ -92,7 +94,7 @@ static int agree(kh_remote *r, kh_err *err)
 	return rc;
 }
 
-/* Its part of the index is checked, and what others have is given back. */
+/* Checks the part of the index of this process, and gives back the memory of the other parts. */
 static int take_share(kh_remote *r, kh_err *err)
 {
 	const kh_db *db = r->db;
@@ -166,7 +168,7 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 	    !(rc = open_servers(r, err)))
 		rc = kh_comm_barrier(o->comm, err);
 	if (rc) {
-		/* first: an engine may close only when those of the others do */
+		/* first, as an engine may be able to close only when those of the others do */
 		kh_comm_fail(o->comm, err);
 		kh_remote_close(r);
 		return rc;
@@ -211,7 +213,7 @@ kh_share kh_remote_share(const kh_remote *r)
 }
 
 /* --- processes other than 0 ------------------------------------------------------- */
-/* Sums of all servers to the first one, then to process 0. */
+/* Adds the counts of all servers to those of the first one, then sends them to process 0. */
 static int report_counts(kh_remote *r, kh_err *err)
 {
 	kh_distinct *sum = &r->server[0].distinct;

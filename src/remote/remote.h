@@ -2,17 +2,17 @@
  * remote.h - classifying over several processes
  *
  * Process 0 reads, parses, formats and reports, as it does alone: so order, compression, counts
- * and errors of input are the same.  It deals its jobs, as packed bases, to all processes and
- * itself, to whoever has least to do for its threads.  A process does a job on its own devices,
- * with the whole index, or, if the index is in parts, asks the owners of parts for lists; calls
- * come back.
+ * and errors of input are the same. It sends its jobs, as packed bases, to all processes
+ * including itself: each to the process that has least to do for its threads. A process does a
+ * job on its own devices, with the whole index, or, if the index is in parts, asks the owners of
+ * parts for lists; calls come back.
  *
  * Each process has threads that do nothing but take messages: a job, keys to be looked up, lists,
- * calls.  What a message asks for is done without waiting for another one: a job whose
- * lists are asked for is laid aside, and who takes the last of its lists finishes it.  As
- * nobody who serves ever waits for anything but a message, every message is served in the
- * end, and there is no deadlock.  How much can be under way is bounded by the jobs that
- * process 0's workers have room for.
+ * calls. What a message asks for is done without waiting for another one: a job that needs lists
+ * is put aside, and the thread that takes the last of its lists finishes it. As these threads
+ * never wait for anything but a message, every message is served in the end, and there is no
+ * deadlock. How much can be under way is bounded by the jobs that process 0's workers have room
+ * for.
  */
 #ifndef KH_REMOTE_H
 #define KH_REMOTE_H
@@ -33,16 +33,16 @@ typedef struct kh_remote_options {
 	bool distinct;
 } kh_remote_options;
 
-/* What a process has of the index. */
+/* The part of the index that a process has. */
 typedef struct kh_share {
 	bool sharded;
 	unsigned from, to;              /* ranges */
 	uint64_t bytes;
 } kh_share;
 
-/* The backend of process 0: its tasks go to all processes.  Called by all of them, early, as blocks
- * have the size that suits it.  Before an engine is opened its context must be set to what
- * kh_remote_open has made. */
+/* Makes the backend of process 0, which sends its tasks to all processes. All processes call
+ * this, before blocks are made, as their size depends on it. Before an engine is opened, the
+ * context of the backend must be set to what kh_remote_open has made. */
 int kh_remote_backend(kh_backend *b, const kh_remote_options *o, kh_err *err);
 
 /* Called by all processes; db was opened with `later`, and is checked here.  When it returns,
@@ -51,7 +51,7 @@ int kh_remote_open(kh_remote **r, const kh_db *db, const kh_remote_options *o, k
 void kh_remote_close(kh_remote *r);
 kh_share kh_remote_share(const kh_remote *r);
 
-/* All processes but 0: does what process 0 deals, until that has no more. */
+/* For all processes but 0: does the jobs that process 0 sends, until that has no more. */
 int kh_remote_serve(kh_remote *r, kh_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* remote_in.h - what the parts of processes share */
+/* remote_in.h - what the files of this room share */
 #ifndef KH_REMOTE_REMOTE_IN_H
 #define KH_REMOTE_REMOTE_IN_H
 
@@ -7,28 +7,28 @@
 #include "remote/remote.h"
 #include "index/shard.h"
 
-/* A job at the process that does it. */
+/* A job in the process that does it. */
 typedef struct kh_remote_job {
 	uint32_t number, use;           /* its place in kh_remote.job; how often it was taken */
 	uint64_t id;                    /* of process 0 */
-	bool own;                       /* we are process 0: nothing was copied */
+	bool own;                       /* it is a job of this process, 0, so nothing was copied */
 	kh_task task;
-	kh_job job;                     /* of a message: */
+	kh_job job;                     /* of a job that came as a message: */
 	kh_block block[2];
 	kh_record *rec;
 	size_t cap_rec;
-	void *message;                  /* what the blocks point into */
-	uint64_t *out;                  /* id, calls, candidates if wanted: to be posted */
-	/* of an index in parts, by owner: */
+	void *message;                  /* the message that the blocks point into */
+	uint64_t *out;                  /* the answer: id, calls, and candidates if wanted */
+	/* for an index in parts, by owner: */
 	kh_asked asked;
 	size_t *n_asked;
 	kh_answer *part;
-	void **lists;                   /* messages that part points into */
-	unsigned waiting;               /* for so many of them */
+	void **lists;                   /* the messages that `part` points into */
+	unsigned waiting;               /* the number of lists that have not come */
 	struct kh_remote_job *next_idle;
 } kh_remote_job;
 
-/* One thread of those that take messages. */
+/* A thread that takes messages. */
 typedef struct kh_server {
 	kh_remote *r;
 	kh_task_queue *queue; /* of the process's own backend; NULL: the index is in parts */
@@ -37,7 +37,7 @@ typedef struct kh_server {
 	unsigned under_way;
 } kh_server;
 
-/* How one process is doing, for process 0. */
+/* What process 0 knows of the work of one process. */
 struct kh_member {
 	unsigned threads, jobs;
 };
@@ -49,7 +49,7 @@ struct kh_remote {
 	const kh_db *db;
 	unsigned self, size;
 	kh_share share;
-	bool devices;                   /* all processes have some, which may share an index */
+	bool devices;                   /* all processes have devices, which may share an index */
 	uint8_t owner[KH_RANGES];       /* if sharded */
 	kh_server *server;              /* o.threads */
 	kh_monitor *m;
@@ -58,26 +58,27 @@ struct kh_remote {
 	struct kh_member *member;
 	kh_remote_job *idle, **job;
 	size_t n_jobs, cap_jobs;
-	unsigned stopping;              /* servers that have come to their end */
+	unsigned stopping;              /* servers that have ended */
 	/* process 0 */
 	kh_threads *threads;
-	uint32_t depth;                 /* tasks under way of a worker */
-	kh_task_queue **queue;          /* of dispatch.c, o.threads, by worker; NULL: closed */
+	uint32_t depth;                 /* tasks that a worker may have under way */
+	kh_task_queue **queue;          /* o.threads, used by dispatch.c: by worker; NULL: closed */
 };
 
 /* serve.c: the loop of one server; a worker whose arg is the kh_remote. */
 int kh_remote_server(void *arg, unsigned id, kh_err *err);
-/* A job is done: gives its calls to process 0, and itself back. */
+/* Ends a job that is done: sends its calls to process 0, and frees the job. */
 int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err);
 
-/* serve_parts.c: a job comes (its features are asked for), keys to be looked up, lists. */
+/* serve_parts.c: handles a job that comes (asks for the lists of its features), keys that are to
+ * be looked up, and lists. */
 int kh_shard_job(kh_server *s, kh_remote_job *j, kh_err *err);
 int kh_shard_lookup(kh_server *s, const kh_message *m, kh_err *err);
 int kh_shard_lists(kh_server *s, kh_message *m, kh_err *err);         /* takes over m->p */
 void kh_shard_clear(kh_remote *r, kh_remote_job *j);
 
-/* Numbers go over the wire, never addresses: who gets one back looks up what it stands for, and
- * whether that was asked of the process that answers. */
+/* Messages contain numbers, never addresses. A process that gets a number back looks up what it
+ * stands for, and checks that the process that answers was asked for it. */
 static inline uint64_t kh_remote_ticket(uint32_t number, uint32_t use)
 {
 	return (uint64_t)use << 32 | number;
@@ -85,18 +86,19 @@ static inline uint64_t kh_remote_ticket(uint32_t number, uint32_t use)
 
 /* dispatch.c: the task that process `from` was given under this number, and has not done yet. */
 kh_task *kh_dispatch_task(kh_remote *r, uint64_t id, unsigned from);
-/* Its calls have come; no more will. */
+/* Says that all calls of the task have come. */
 void kh_dispatch_done(kh_remote *r, uint64_t id);
 void kh_dispatch_stop(kh_remote *r, const kh_err *e);
 
-/* wire.c: a job as a message and back; what servers have counted.  Messages are checked: whatever
- * the bytes, a failure or something that can be used. */
+/* wire.c: a job as a message and back; what servers have counted. Messages are checked: any bytes
+ * give either a failure or something that can be used. */
 int kh_remote_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *err);
 /* Takes over m->p. */
 int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *err);
-/* Of the calls of n fragments, and their candidates. */
+/* Bytes of the calls of n fragments, and of their candidates. */
 size_t kh_remote_calls_bytes(size_t n, bool candidates);
-/* The calls of a task of process 0, of a tree of so many taxa, to t->call (and t->candidates). */
+/* Takes the calls of a task of process 0 into t->call (and t->candidates); the tree has so many
+ * taxa. */
 int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, uint32_t n_taxa, kh_err *err);
 int kh_remote_pack_distinct(const kh_distinct *s, void **p, size_t *n, kh_err *err);
 int kh_remote_add_distinct(kh_distinct *s, const kh_message *m, kh_err *err);

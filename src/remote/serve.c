@@ -1,4 +1,4 @@
-/* serve.c - the threads of a process that take messages, and jobs that one process does alone */
+/* serve.c - the threads that take messages, and jobs that one process does alone */
 #include <config.h>
 #include "remote/remote_in.h"
 
@@ -9,7 +9,7 @@
 #define BIT(channel) (1u << (channel))
 
 /* --- jobs ------------------------------------------------------------------------- */
-/* Under the lock. */
+/* Takes a free job, or makes one. The caller holds the lock. */
 static kh_remote_job *new_job(kh_remote *r, kh_err *err)
 {
 	kh_remote_job *j;
@@ -82,7 +82,7 @@ int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err)
 	return rc;
 }
 
-/* Finishes the oldest job that the process's own backend has. */
+/* Finishes the oldest job in the backend of this process. */
 static int collect(kh_server *s, kh_err *err)
 {
 	kh_task *t = NULL;
@@ -112,7 +112,7 @@ static int do_job(kh_server *s, kh_message *m, kh_err *err)
 }
 
 /* --- messages --------------------------------------------------------------------- */
-/* Of a task that we have sent out. */
+/* Takes the calls of a task that this process has sent out. */
 static int take_calls(kh_remote *r, const kh_message *m, kh_err *err)
 {
 	uint64_t id;
@@ -145,7 +145,7 @@ static bool is_expected(const kh_remote *r, const kh_message *m)
 	}
 }
 
-/* Each server takes this once: it passes it on, but for the last. */
+/* Each server takes this message once and passes it on, except the last one. */
 static int pass_stop(kh_remote *r, kh_err *err)
 {
 	bool last;
@@ -199,7 +199,7 @@ int kh_remote_server(void *arg, unsigned id, kh_err *err)
 		rc = handle(s, &m, &stop, err);
 		free(m.p);
 	}
-	if (rc) { /* the others of this process wait for messages, its workers for calls */
+	if (rc) { /* the other servers of this process wait for messages, its workers for calls */
 		kh_comm_fail(r->o.comm, err);
 		kh_dispatch_stop(r, err);
 	}

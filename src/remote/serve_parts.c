@@ -33,7 +33,7 @@ static int room(const kh_remote *r, kh_remote_job *j, kh_err *err)
 	return j->n_asked && j->part && j->lists ? KH_OK : KH_ENOMEM;
 }
 
-/* All lists are there. */
+/* Finishes a job whose lists are all there. */
 static int finish(kh_server *s, kh_remote_job *j, kh_err *err)
 {
 	kh_remote *r = s->r;
@@ -51,7 +51,7 @@ static int finish(kh_server *s, kh_remote_job *j, kh_err *err)
 	return rc ? rc : kh_remote_finished(r, j, err);
 }
 
-/* A message of keys to each owner that some belong to: number and keys. */
+/* Makes a message for each owner that some of the keys belong to: number and keys. */
 static int make_keys(const kh_remote *r, const kh_remote_job *j, uint64_t **message, kh_err *err)
 {
 	const uint64_t self = kh_remote_ticket(j->number, j->use);
@@ -84,7 +84,8 @@ static int ask(kh_remote *r, const kh_remote_job *j, kh_err *err)
 	for (unsigned k = 0; k < r->size; k++)
 		n[k] = j->n_asked[k];
 	for (unsigned k = 0; k < r->size; k++) {
-		if (message[k] && !rc)          /* from the last one on, j is no longer ours */
+		/* once the last one is sent, another thread may finish j */
+		if (message[k] && !rc)
 			rc = kh_comm_post(r->o.comm, k, KH_CHANNEL_LOOKUP, message[k],
 					  (n[k] + 1) * sizeof *message[k], err);
 		else
@@ -114,7 +115,7 @@ int kh_shard_job(kh_server *s, kh_remote_job *j, kh_err *err)
 	return j->waiting == 0 ? finish(s, j, err) : ask(r, j, err);
 }
 
-/* Only of the ranges that are ours, and were checked, can anything be found. */
+/* Fails unless all keys are in the ranges of this process, as only these were checked. */
 static int check_keys(const kh_server *s, const kh_message *m, kh_err *err)
 {
 	const uint64_t *p = m->p;
@@ -159,7 +160,8 @@ static kh_remote_job *find_job(kh_remote *r, uint64_t id, unsigned from)
 	return j;
 }
 
-/* Lists of the right number and length, of bins that there are, or of a taxon. */
+/* Reads lists; fails unless their number and lengths are right and they have only bins and taxa
+ * that exist. */
 static int read_lists(const kh_db *db, kh_answer *a, const kh_message *m, size_t n, kh_err *err)
 {
 	const char *p = (const char *)m->p + sizeof(uint64_t);

@@ -1,8 +1,8 @@
 /*
  * wire.c - jobs and counts as messages
  *
- * A job: this head; the words of both blocks, their masks, and of each record where it begins
- * and its length.  Names and text stay with process 0.
+ * A job is this head, then the words of both blocks and their masks, then for each record its
+ * beginning and its length. Names and text stay with process 0.
  */
 #include <config.h>
 #include "remote/remote_in.h"
@@ -64,7 +64,7 @@ int kh_remote_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *e
 	return KH_OK;
 }
 
-/* Blocks that point into the message. */
+/* Makes the blocks, which point into the message. */
 static void set_blocks(kh_remote_job *j, const struct head *h)
 {
 	const uint64_t words = h->words[0] + h->words[1];

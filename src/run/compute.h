@@ -1,9 +1,9 @@
 /*
- * compute.h - where the jobs of runs are done: a database on its devices, and a queue of tasks for
- * each worker
+ * compute.h - does the jobs of runs: a database on its devices, and a queue of tasks for each
+ * worker
  *
- * It is opened once, for any number of runs.  A worker uses its own queue only, for one run at a
- * time: it leaves a run when all its tasks of it are collected.
+ * It is opened once, for any number of runs. A worker uses its own queue only, for one run at a
+ * time: it leaves a run when all tasks that it has submitted for it are collected.
  */
 #ifndef KH_RUN_COMPUTE_H
 #define KH_RUN_COMPUTE_H
@@ -15,7 +15,7 @@ typedef struct kh_compute {
 	kh_engine *engine;
 	kh_task_queue **queue;          /* a worker */
 	unsigned workers;
-	double seconds;                 /* that it took to open: copies of the index to devices */
+	double seconds;                 /* that opening took, with copying the index to devices */
 } kh_compute;
 
 typedef struct kh_compute_options {
@@ -27,7 +27,7 @@ typedef struct kh_compute_options {
 	size_t block_size;              /* of the blocks to come */
 } kh_compute_options;
 
-/* To be closed even if that fails.  What o points to lives as long. */
+/* To be closed even if it fails. What o points to must live until then. */
 int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o, kh_err *err);
 void kh_compute_close(kh_compute *c);
 

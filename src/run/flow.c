@@ -18,12 +18,12 @@ typedef struct work {
 	kh_loan loan;                   /* of the texts */
 } work;
 
-/* What a worker spends its time with: bytes into records, what depends on order, giving jobs to
- * the backend, waiting for their results, texts, and getting those to the outputs. */
+/* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
+ * the backend, waiting for their results, formatting, and passing texts to the outputs. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT };
 
 /* --- texts of a job --------------------------------------------------------------- */
-/* Where reads go that are classified, or are not. */
+/* The output for reads that are classified, or that are not. */
 static int result_for(const kh_flow *f, bool called, int mate)
 {
 	const int first = called ? KH_RESULT_CLASSIFIED : KH_RESULT_UNCLASSIFIED;
@@ -61,12 +61,13 @@ static uint64_t bases_of(const work *w, size_t i)
 	return r[0]->len + (r[1] ? r[1]->len : 0);
 }
 
-/* Sums go to the worker once a job: workers lie side by side, and a cache line that several threads
- * write to for every read would wander between them. */
+/* Adds to the sums of the worker once a job, not for every read: the structs of workers share
+ * cache lines, which would then move between cores all the time. */
 static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
 	kh_second *second = f->results->second;
-	const bool now = !second || !kh_second_writes(second);  /* else when all calls are final */
+	/* otherwise texts are made when all calls are final */
+	const bool now = !second || !kh_second_writes(second);
 	uint64_t bases = 0, classified = 0;
 	int rc = KH_OK;
 
@@ -96,7 +97,7 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	return rc;
 }
 
-/* The work is idle again when nobody uses its texts any more. */
+/* Makes the work idle again when its texts are not used any more. */
 static void give_back(void *arg)
 {
 	work *w = arg;
@@ -104,7 +105,7 @@ static void give_back(void *arg)
 	kh_queue_give_back(w->flow->idle, w);
 }
 
-/* In order of jobs, one at a time. */
+/* Called in the order of jobs, one at a time. */
 static int deliver(void *arg, void *item, kh_err *err)
 {
 	kh_flow *f = arg;
@@ -146,7 +147,8 @@ static int collect(kh_flow *f, kh_flow_worker *self, kh_err *err)
 	return rc;
 }
 
-/* The next idle work; for one whose text waits to be compressed, that is done first. */
+/* Takes the next idle work; if there is only one whose text waits to be compressed, does that
+ * first. */
 static int take_idle(kh_flow *f, work **w)
 {
 	int rc;
@@ -159,9 +161,10 @@ static int take_idle(kh_flow *f, work **w)
 	return *w ? KH_OK : KH_ECANCEL;
 }
 
-/* A work for the job with that ticket. Works are as many as the order's window, so that for
- * every ticket in it one is idle, or has been delivered and comes back when its text is
- * compressed; until then, jobs under way are finished: others may wait for them. */
+/* Takes a work for the job with that ticket. There are as many works as tickets in the window of
+ * the order, so for every ticket in it a work is idle, or has been delivered and becomes idle
+ * when its text is compressed. Until then this finishes jobs under way, as other workers may wait
+ * for them. */
 static int take_work(kh_flow *f, kh_flow_worker *self, uint64_t ticket, work **w, kh_err *err)
 {
 	int rc;
@@ -208,7 +211,7 @@ static void show_progress(const kh_flow *f)
 	kh_progress(&s);
 }
 
-/* A block's records become final; the jobs that it completes are submitted. */
+/* Commits a block and submits the jobs that it completes. */
 static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
 {
 	kh_jobs jobs;
@@ -222,7 +225,7 @@ static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err
 	for (size_t i = 0; i < jobs.n && !rc; i++)
 		rc = submit(f, self, &jobs.job[i], err);
 	kh_feed_release(f->feed, b);
-	/* nobody waits for a block while all that it can do is under way */
+	/* a worker does not wait for a block while it has as many tasks under way as it may */
 	while (!rc && self->under_way >= f->compute->be->depth)
 		rc = collect(f, self, err);
 	kh_timer_mark(&self->timer, SUBMIT);
@@ -288,7 +291,7 @@ static int rewrite_job(kh_flow *f, unsigned id, work *w, kh_err *err)
 	return rc ? rc : kh_results_help(f->results);
 }
 
-/* Who has a work took its ticket after that: the lowest one always has a work. */
+/* A worker takes a ticket only when it has a work, so the lowest ticket always has one. */
 int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 {
 	kh_flow *f = flow;

@@ -2,8 +2,8 @@
  * flow.h - from one feed to the results of its sample
  *
  * Each worker: block -> committed in order (records final, jobs) -> backend -> text of the job ->
- * ordered delivery.  Works (a job with its results and texts) circulate; the texts of a job are
- * written by whoever brings the next one in order.
+ * ordered delivery. Works (a job with its results and texts) circulate; the texts of a job are
+ * written by the worker that brings the next one in order.
  *
  * Workers may join while there are blocks to come, and leave when there are none.  When the last
  * one has left, all is delivered.
@@ -20,16 +20,16 @@
 typedef struct kh_flow_worker {
 	kh_task_queue *queue;
 	kh_timer timer;
-	kh_tally tally;                 /* .n == 0: it has not joined */
+	kh_tally tally;                 /* .n == 0: the worker has not joined */
 	kh_run_summary sum;
 	unsigned under_way;             /* jobs */
 } kh_flow_worker;
 
 typedef struct kh_flow {
-	/* set by the user; all are borrowed */
+	/* set by the caller; all are borrowed */
 	kh_feed *feed;
 	kh_compute *compute;
-	const kh_style *style;          /* with the taxonomy */
+	const kh_style *style;          /* how lines are formatted, with the taxonomy */
 	kh_results *results;
 	kh_monitor *m;
 	bool two_streams;               /* mates in files of their own */
@@ -37,7 +37,7 @@ typedef struct kh_flow {
 	bool distinct;
 	bool quiet;                     /* no progress is shown */
 	/* inside */
-	bool silent;                    /* no text is wanted, and nobody asks for names */
+	bool silent;                    /* no text is wanted, so names are not needed */
 	kh_queue *idle;                 /* works */
 	kh_order *order;
 	struct work *all;
@@ -48,16 +48,17 @@ typedef struct kh_flow {
 	double started;
 } kh_flow;
 
-/* To be closed even if that fails.  Tasks that a failure has left in the queues are collected, for
- * what comes next, unless these are closed. */
+/* To be closed even if that fails. Tasks that a failure has left in the queues are collected, so
+ * that these can be used again, unless they are closed. */
 int kh_flow_open(kh_flow *f, kh_err *err);
 void kh_flow_close(kh_flow *f);
 /* Joins, works until there are no more blocks, and leaves: a kh_worker_fn. */
 int kh_flow_work(void *flow, unsigned worker, kh_err *err);
-/* When all have left: what they counted goes to the results. */
+/* To be called when all have left: adds what they counted to the results. */
 int kh_flow_add_up(kh_flow *f, kh_err *err);
-/* With a second pass: when all is added up, the model is made, and counts become final; then any
- * number of workers write the texts anew: a kh_worker_fn, that is done at once if there is none. */
+/* With a second pass, to be called when all is added up: makes the model and the final counts.
+ * Then any number of workers write the texts anew, by a kh_worker_fn, which returns at once if
+ * there is no second pass. */
 int kh_flow_second(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
 void kh_flow_show_timers(const kh_flow *f);

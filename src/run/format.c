@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- into room that has been made: each returns where the next byte goes ---------- */
+/* --- into memory that has been made: each returns the place of the next byte ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */
 
 static unsigned digits(uint64_t x)

@@ -1,5 +1,5 @@
 /*
- * format.h - text of results: a line a fragment, and reads with their taxon
+ * format.h - text of results: a line for each fragment, and reads with their taxon
  *
  * Into buffers that grow; no stdio, no locale.
  */
@@ -15,9 +15,10 @@
 typedef struct kh_style {
 	const kh_taxonomy *tax;
 	uint32_t k;
-	const struct kh_select *select; /* which reads go where; NULL: by being called */
-	bool names;                     /* "Name (taxid N)" for the taxid */
-	bool no_col5;                   /* "0:0" there */
+	/* which reads go to which file; NULL: classified and unclassified ones */
+	const struct kh_select *select;
+	bool names;                     /* "Name (taxid N)" in place of the taxid */
+	bool no_col5;                   /* "0:0" in column 5 */
 } kh_style;
 
 /* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30". */

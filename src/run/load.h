@@ -1,5 +1,6 @@
 /*
- * load.h - what classifying begins with: a database, checked as the device needs it, and the rule
+ * load.h - opens what classifying begins with: a database, checked as the device needs it, and
+ * the rule
  *
  * The command classify and the library (lib/kmerhash.h) both begin here; then both open a
  * kh_compute, whose queues take jobs.
@@ -12,10 +13,12 @@
 typedef struct kh_load_options {
 	const char *path;               /* of the database */
 	const kh_backend *backend;
-	bool shared;                    /* several processes: each checks its part later */
+	/* there are several processes, each of which checks its part later */
+	bool shared;
 	bool no_verify;                 /* the index is not checked */
-	bool verify;                    /* it is, even if the file was found sound before */
-	bool stamps;                    /* that it is sound is remembered */
+	/* the index is checked even if the file was found sound before */
+	bool verify;
+	bool stamps;                    /* a file that was found sound is remembered */
 	unsigned threads;
 	double confidence;              /* 0 to 1 */
 	bool precise, candidates;

@@ -42,7 +42,8 @@ static int init_sums(struct sums *s, uint32_t n, kh_err *err)
 		       : KH_ENOMEM;
 }
 
-/* A species' reads: those of its own that were seen stand for those that were not. */
+/* The reads of a species: its own fragments that were seen, divided by the share of them that can
+ * be seen. */
 static double reads_of(const kh_presence *p)
 {
 	return p->seen > 0 ? (double)kh_fit_own(&p->fit) * 256.0 / (double)p->seen : 0.0;

@@ -1,8 +1,9 @@
 /*
- * profile.h - what is in a sample: a row a taxon, as a table, as JSON, as CAMI's profile
+ * profile.h - the profile of a sample: a row for each taxon, as a table, as JSON, as a profile of
+ * CAMI
  *
- * From the model of the second pass (second.h).  Reads of a species are those that are its own by
- * the model, and of the fragments that have no class those that were called it.
+ * It is made from the model of the second pass (second.h). The reads of a species are those that
+ * the model gives it, and the fragments without a class that were called that species.
  */
 #ifndef KH_RUN_PROFILE_H
 #define KH_RUN_PROFILE_H
@@ -12,10 +13,12 @@
 typedef struct kh_profile_row {
 	uint32_t taxon;
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
-	uint64_t first, final;          /* fragments called it or below, in either pass */
+	/* fragments called the taxon or one below, in the first and in the second pass */
+	uint64_t first, final;
 	double reads;                   /* by the model */
-	double genomes;                 /* reads a base, among all that is named: a share */
-	uint64_t distinct;              /* features; of species */
+	/* its reads by base of its genome, as a share of the sum over all species */
+	double genomes;
+	uint64_t distinct;              /* different features; for species only */
 } kh_profile_row;
 
 typedef struct kh_profile {
@@ -40,11 +43,11 @@ void kh_profile_clear(kh_profile *p);
 /* Each appends to b. */
 int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
 int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
-/* Is there an identity to tell? */
+/* Is there an estimate of its identity? */
 bool kh_profile_has_ani(const kh_profile_row *r);
-/* What stands in the column `why`, in words. */
+/* The text of the column `why`. */
 const char *kh_profile_why(const kh_profile_row *r, char text[160]);
-/* Among `named`, or of all fragments. */
+/* The share of `reads` in p->named or in all fragments, whichever is more. */
 double kh_profile_share(const kh_profile *p, double reads);
 
 #endif

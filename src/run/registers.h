@@ -19,7 +19,7 @@
 #include "taxonomy/taxonomy.h"
 #include "taxonomy/tsv.h"
 
-/* Before clades are summed up (kh_report). */
+/* To be called before clades are summed up (kh_report). */
 int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax,
 		       const kh_sampling *sampling, kh_err *err);
 
@@ -33,8 +33,8 @@ typedef struct kh_registers_input {
 	const void *of;
 } kh_registers_input;
 
-/* Joins the counters of the text to those of d.  *sampling is what features are of: the first
- * text's (k = 0: none was read yet), which others must have, too. */
+/* Joins the counters of the text to those of d. *sampling says how features were sampled in the
+ * first text (k = 0: none was read yet); others must have the same. */
 int kh_registers_read(kh_distinct *d, const kh_registers_input *in, kh_sampling *sampling,
 		      kh_err *err);
 

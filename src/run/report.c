@@ -53,8 +53,8 @@ struct table {
 	kh_buf *path;                   /* mpa: the lineage to each depth */
 };
 
-/* Of the children of one taxon: more fragments first, then the smaller taxid.  The
- * stack wants the first of them last. */
+/* The order of the children of a taxon: more fragments first, then the smaller taxid. The stack
+ * wants the first of them last. */
 static int by_clade(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -78,7 +78,8 @@ static void push_children(struct table *s, const struct row *r)
 	s->n += n;
 }
 
-/* A name may not begin with a quotation mark: readers of CSV would take it for one. */
+/* The name without quotation marks at its beginning, as programs that read CSV would misread
+ * them. */
 static const char *plain_name(const kh_taxonomy *tax, uint32_t taxon)
 {
 	const char *name = tax->names + tax->name[taxon];
@@ -93,7 +94,8 @@ static int counts(struct table *s, uint64_t clade, uint64_t direct, kh_err *err)
 	return kh_buf_print(s->b, err, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
-/* Two blanks a level.  A report whose depth has no bound would be quadratic in it. */
+/* Indents by two blanks for each level, up to a limit: without one, the size of a report could
+ * grow with the square of the depth. */
 static int indent(kh_buf *b, uint32_t depth, kh_err *err)
 {
 	const size_t n = 2 * (size_t)(depth < KH_REPORT_LEVELS ? depth : KH_REPORT_LEVELS);
@@ -158,7 +160,7 @@ static uint32_t max_depth(const kh_taxonomy *tax, uint32_t *depth)
 	return max;
 }
 
-/* Clades sum up from the last number to the root: a parent's number is smaller. */
+/* Sums up clades from the last taxon to the root, as a parent has a smaller number. */
 static int sum_clades(struct table *s, kh_err *err)
 {
 	const kh_taxonomy *tax = s->tax;

@@ -1,5 +1,5 @@
 /*
- * results.h - what one sample makes: its texts, and what is counted
+ * results.h - the results of one sample: its texts and its counts
  *
  * The texts are put in order, by one thread at a time; the counts are added up when the workers
  * have left.
@@ -24,7 +24,7 @@ enum kh_result {
 
 typedef struct kh_run_summary {
 	uint64_t fragments, classified, bases;
-	double seconds_load;            /* until the devices had the index */
+	double seconds_load;            /* until the index was on the devices */
 	double seconds;                 /* from then on */
 } kh_run_summary;
 
@@ -37,19 +37,20 @@ typedef struct kh_results {
 
 typedef struct kh_results_options {
 	const char *path[KH_N_RESULTS]; /* NULL: not wanted */
-	unsigned threads;               /* that compress */
+	unsigned threads;               /* threads that compress */
 	uint32_t n_taxa;
 	bool distinct;
-	struct kh_second *second;       /* to be taken over; NULL: none, or it is there already */
+	/* taken over; NULL: there is none, or it has been set already */
+	struct kh_second *second;
 } kh_results_options;
 
 /* Zero it first, but for `second`, which is closed with it; to be closed even if this fails. */
 int kh_results_open(kh_results *r, const kh_results_options *o, kh_monitor *m, kh_err *err);
 bool kh_results_any(const kh_results *r);
-/* Compresses what waits for that; any thread. */
+/* Compresses text that waits for it; any thread may call it. */
 int kh_results_help(kh_results *r);
-/* All texts, and n others (NULL among them is fine), are complete and durable, and have their
- * names; or none has. */
+/* Makes all texts, and n others (NULL among them is fine), durable, and gives them their names;
+ * or none gets its name. */
 int kh_results_commit(kh_results *r, kh_text *const *also, size_t n, kh_err *err);
 void kh_results_close(kh_results *r);
 

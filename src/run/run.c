@@ -29,7 +29,7 @@ static int open_all(const kh_run_options *o, const kh_db *db, kh_flow *f, kh_err
 	return rc ? rc : kh_flow_open(f, err);
 }
 
-/* What the workers have counted, and what only the engine knows. */
+/* Adds up what the workers have counted and what only the engine knows. */
 static int add_up(kh_flow *f, kh_err *err)
 {
 	const kh_compute *c = f->compute;
@@ -63,11 +63,12 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	results->sum.seconds = kh_seconds() - started;
 	if (!rc && o->write_tables)
 		rc = o->write_tables(o->arg, err);
-	rc = kh_db_reason(db, rc, err); /* nothing made from a file that has changed gets a name */
+	/* output made from a database that has changed must not get its name */
+	rc = kh_db_reason(db, rc, err);
 	if (!rc)
 		rc = kh_results_commit(results, o->tables, KH_RUN_TABLES, err);
 	results->sum.seconds = kh_seconds() - started;
-	kh_compute_close(&compute);     /* first: tasks under way use what the flow has */
+	kh_compute_close(&compute);     /* first, as tasks under way use memory of the flow */
 	kh_flow_close(&f);
 	return rc;
 }

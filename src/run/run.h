@@ -28,14 +28,14 @@ typedef struct kh_run_options {
 	/* [1] NULL unless mates go to files of their own */
 	const char *classified[2], *unclassified[2];
 	/* Outputs that get their names together with those of the run, or not at all; NULL: none.
-	 * write_tables, which is called when all is counted, writes them. */
+	 * write_tables is called when all is counted, to write them. */
 	kh_text *tables[KH_RUN_TABLES];
 	int (*write_tables)(void *arg, kh_err *err);
 	void *arg;
 } kh_run_options;
 
-/* On success all outputs are complete and durable; else none has its name.  `results` are zeroed
- * before, but for what a second pass is opened with, and closed by the caller. */
+/* On success all outputs are complete and durable; otherwise none gets its name. `results` are
+ * zeroed before, but for what a second pass is opened with, and closed by the caller. */
 int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
 	   kh_results *results, kh_err *err);
 

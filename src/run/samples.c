@@ -9,7 +9,8 @@
 /* A sample under way, or room for one. */
 struct slot {
 	bool used, joinable;
-	size_t sample, reads;           /* numbers: of the sample, and of what is read of it now */
+	/* number of the sample, and of its reads that are being read now */
+	size_t sample, reads;
 	unsigned workers;
 	kh_monitor *m;
 	kh_feed *feed;
@@ -21,18 +22,20 @@ struct slot {
 struct samples {
 	const kh_samples_options *o;
 	kh_samples_summary *sum;
-	kh_monitor *m;                  /* its lock is for all below */
+	kh_monitor *m;                  /* its lock guards all below */
 	kh_event *changed;
 	bool *woken;                    /* a worker */
 	struct slot *slot;              /* o->at_once */
-	size_t next;                    /* sample that nobody has taken */
+	size_t next;                    /* the next sample that is not begun */
 	double started;
 	bool stop;
-	int rc;                         /* of the first sample that failed, if all were to stop */
+	/* the error of the first sample that failed, if all are to stop */
+	int rc;
 	kh_err err;
 };
 
-/* --- who does what: under the lock ------------------------------------------------ */
+/* --- which worker does what; callers hold the lock
+ * ------------------------------------------------ */
 static void wake_all(struct samples *s)
 {
 	for (unsigned i = 0; i < s->o->compute->workers; i++)
@@ -65,7 +68,7 @@ static bool any_used(const struct samples *s)
 	return false;
 }
 
-/* Nobody begins anything any more, and who waits for input of a sample need not. */
+/* Stops all: no sample is begun any more, and workers that wait for input return. */
 static void stop_all(struct samples *s)
 {
 	s->stop = true;
@@ -77,7 +80,7 @@ static void stop_all(struct samples *s)
 
 enum choice { BEGIN, JOIN, WAIT, LEAVE };
 
-/* What a worker does next; *slot: where. */
+/* Decides what a worker does next; *slot: the sample. */
 static enum choice choose(struct samples *s, unsigned worker, struct slot **slot)
 {
 	enum choice c = WAIT;
@@ -100,7 +103,7 @@ static enum choice choose(struct samples *s, unsigned worker, struct slot **slot
 }
 
 /* --- one sample ------------------------------------------------------------------- */
-/* The next of its reads: files of pairs, or of single reads. */
+/* Opens the next of its reads: files of pairs, or of single reads. */
 static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 {
 	const kh_sheet_sample *x = &s->o->sample[t->sample];
@@ -116,7 +119,7 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 		fo.path[i] = r->path[i];
 		fo.n_path[i] = i == 0 || r->paired ? r->n : 0;
 	}
-	fo.threads = share > 0 ? share : 1;     /* for what one stream may be inflated by */
+	fo.threads = share > 0 ? share : 1;     /* threads that may inflate one stream together */
 	rc = kh_feed_open(&t->feed, &fo, t->m, err);
 	if (rc)
 		return rc;
@@ -134,7 +137,7 @@ static void close_reads(struct slot *t)
 	t->feed = NULL;
 }
 
-/* 1: it is passed over. */
+/* Begins a sample; 1: it is passed over. */
 static int begin(struct samples *s, struct slot *t, kh_err *err)
 {
 	const unsigned workers = s->o->compute->workers;
@@ -157,13 +160,13 @@ static int begin(struct samples *s, struct slot *t, kh_err *err)
 	return rc ? rc : open_reads(s, t, err);
 }
 
-/* All its reads are classified: its files. */
+/* Finishes a sample whose reads are all classified: writes its files. */
 static int finish(struct samples *s, struct slot *t, unsigned worker, kh_err *err)
 {
 	kh_text *table[KH_SAMPLE_TABLES] = { NULL };
 	int rc = KH_OK;
 
-	/* the others are at other samples */
+	/* by this thread alone, as the others work on other samples */
 	if (t->results.second && !(rc = kh_flow_second(&t->flow, err)))
 		rc = kh_flow_rewrite(&t->flow, worker, err);
 	t->results.sum.seconds = kh_seconds() - t->started;
@@ -193,7 +196,7 @@ static void count(struct samples *s, const struct slot *t, int rc)
 	s->sum->bases += r->bases;
 }
 
-/* The sample is done, in whatever way. */
+/* Ends a sample, done or failed. */
 static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
 {
 	kh_monitor *m = t->m;
@@ -227,7 +230,7 @@ static void set_joinable(struct samples *s, struct slot *t)
 	kh_event_set(s->changed);
 }
 
-/* Works on a sample while it has blocks.  1: others are still at it; 0: all have left. */
+/* Works on a sample while it has blocks. 1: other workers are still at it; 0: all have left. */
 static int work(struct samples *s, struct slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };
@@ -240,12 +243,13 @@ static int work(struct samples *s, struct slot *t, unsigned worker)
 	t->joinable = false;
 	last = --t->workers == 0;
 	if (last)
-		t->workers = 1;         /* who goes on with it */
+		t->workers = 1;         /* this worker goes on with it */
 	kh_monitor_unlock(s->m);
 	return !last;
 }
 
-/* The last one to leave: what comes next of this sample.  0: more reads; 1: the sample is done. */
+/* Called by the last worker to leave: goes on with the next reads of the sample. 0: there are
+ * more; 1: the sample is done. */
 static int go_on(struct samples *s, struct slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };

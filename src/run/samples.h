@@ -3,9 +3,9 @@
  *
  * Each worker takes the next sample of the sheet while fewer than `at_once` are under way, else
  * joins the one that has the fewest workers; so streams of several samples are inflated side by
- * side, and the last sample has all workers.  A sample has a monitor of its own: what is wrong with
- * it stops nobody else.  Memory is that of `at_once` samples, whatever their number, and what each
- * makes is what a run of its own would.
+ * side, and the last sample has all workers. A sample has a monitor of its own: an error in it
+ * does not stop the others. Memory is that of `at_once` samples, whatever their number, and what
+ * each makes is what a run of its own would.
  */
 #ifndef KH_RUN_SAMPLES_H
 #define KH_RUN_SAMPLES_H
@@ -22,15 +22,15 @@ typedef struct kh_samples_options {
 	const kh_db *db;
 	kh_compute *compute;
 	const kh_style *style;
-	kh_feed_options feed;           /* what all have alike */
+	kh_feed_options feed;           /* options that are the same for all */
 	bool distinct, keep_going;
 	unsigned at_once;
-	/* Called by whichever worker; for one sample by one at a time, in this order.  `open` says
-	 * what is to be made, with the sample's monitor m: 0, or 1: the sample is passed over, or
-	 * an error.  `finish` makes what is made of the counts; the texts that it gives get their
-	 * names together with those of the results, or none does.  `close` is last in any case;
-	 * err: why the sample failed, or NULL; KH_ECANCEL: it was stopped because another one
-	 * failed. */
+	/* Called by any worker, for one sample by one at a time, in this order. `open` says which
+	 * outputs are wanted, with the monitor m of the sample; it returns 0, 1 if the sample is
+	 * to be passed over, or an error. `finish` writes what is made of the counts; its texts
+	 * get their names together with those of the results, or none does. `close` comes last in
+	 * any case; err: why the sample failed, or NULL; KH_ECANCEL: it was stopped because
+	 * another one failed. */
 	int (*open)(void *arg, size_t sample, kh_monitor *m, kh_results_options *o, kh_err *err);
 	int (*finish)(void *arg, size_t sample, kh_results *r, kh_text *table[KH_SAMPLE_TABLES],
 		      kh_err *err);
@@ -43,7 +43,8 @@ typedef struct kh_samples_summary {
 	uint64_t fragments, classified, bases;
 } kh_samples_summary;
 
-/* KH_OK also if samples have failed and the others were to go on: then `failed` says how many. */
+/* Returns KH_OK also if samples have failed and the others were to go on; `failed` tells how
+ * many. */
 int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* second.c - fragments counted and kept, then told anew */
+/* second.c - counts fragments and keeps them, then writes their texts anew */
 #include <config.h>
 #include "run/second.h"
 
@@ -12,8 +12,8 @@
 /* What a worker has to itself. */
 struct share {
 	kh_classes classes;
-	uint32_t *to;                   /* of each of its classes: its place among all */
-	kh_class_of *of;                /* what the fragments of a job are */
+	uint32_t *to;                   /* the place of each of its classes among all */
+	kh_class_of *of;                /* the classes of the fragments of a job */
 	size_t cap_of;
 	kh_buf frame;
 };
@@ -24,7 +24,7 @@ struct kh_second {
 	kh_class_rule rule;
 	struct share *worker;
 	uint64_t base;                  /* of tickets */
-	kh_frames *kept;                /* NULL: nothing is written again */
+	kh_frames *kept;                /* NULL: no texts are written again */
 	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
 	uint64_t *stretch;              /* first one of each target */
 	kh_coverage *coverage;          /* NULL: not wanted */
@@ -99,7 +99,7 @@ void kh_second_more_reads(kh_second *s)
 }
 
 /* --- the first pass --------------------------------------------------------------- */
-/* Where the window of a located fragment begins: its stretch's mask. */
+/* The mask of the stretch where the window of a located fragment begins. */
 static _Atomic uint32_t *place_of(kh_second *s, const kh_class_of *of, uint32_t bin)
 {
 	return &s->mask[s->stretch[of->target] +
@@ -111,7 +111,7 @@ static bool is_located(const struct share *w, const kh_class_of *of)
 	return of->index != KH_NO_CLASS && w->classes.at[of->index].located;
 }
 
-/* The masks of many genomes are in no cache: some fragments ahead, they are asked for. */
+/* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
 static void mark_places(kh_second *s, const struct share *w, const kh_candidates *cand, size_t n)
 {
 	enum { AHEAD = 16 };
@@ -296,7 +296,7 @@ static int format_reads(kh_second *s, const char **at, const kh_second_texts *to
 	return rc;
 }
 
-/* `place`: of the classes of the worker that kept it. */
+/* `place` is the one of the worker that kept the fragment. */
 static int format_fragment(kh_second *s, const uint32_t *place, const char **at,
 			   const kh_second_texts *to, kh_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * second.h - the second pass of a run: the sample says what its fragments are
+ * second.h - the second pass of a run, which decides on fragments by the whole sample
  *
  * In the first pass each job's fragments are counted by class (sample/classes.h), and, if lines or
  * reads are to be written, what these are made of goes to a file (sample/frames.h).  Then the
@@ -23,11 +23,11 @@ typedef struct kh_second_options {
 	const kh_style *style;
 	kh_monitor *m;
 	unsigned threads;               /* workers */
-	bool alone;                     /* they may fit together: there is one sample */
-	bool change;                    /* calls; else the sample is described only */
-	bool lines, reads;              /* are to be written, with changed calls */
-	bool coverage;                  /* of references is wanted */
-	const char *beside;             /* a file beside which they may wait */
+	bool alone;                     /* there is only one sample, so they may fit together */
+	bool change;                    /* change calls; otherwise the sample is only described */
+	bool lines, reads;              /* are to be written, with the final calls */
+	bool coverage;                  /* the coverage of references is wanted */
+	const char *beside;             /* the temporary file is made beside this one */
 } kh_second_options;
 
 int kh_second_open(kh_second **s, const kh_second_options *o, kh_err *err);
@@ -35,32 +35,34 @@ void kh_second_close(kh_second *s);
 /* Are lines and reads written by kh_second_format, when all calls are final? */
 bool kh_second_writes(const kh_second *s);
 
-/* Jobs to come are numbered anew from 0: of other reads of the same sample. */
+/* The next jobs are numbered from 0 again, as they are of other reads of the same sample. */
 void kh_second_more_reads(kh_second *s);
 
-/* By worker `worker`, of fragments that are already in its tally as they were called. */
+/* Counts the fragments of a job, which are already in the tally of this worker by their first
+ * calls. */
 int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
 		  const kh_candidates *cand, kh_err *err);
 
-/* When all jobs have been counted: the model; the tally becomes that of the final calls. */
+/* To be called when all jobs have been counted: makes the model, and corrects the tally for the
+ * final calls. */
 typedef struct kh_second_result {
 	const kh_model *model;
 	const kh_classes *classes;      /* joined */
 	uint64_t *first;                /* by taxon: fragments called just that in the first pass */
 	uint64_t changed;               /* fragments */
-	int64_t classified;             /* how many more are classified, or fewer */
+	int64_t classified;             /* how many more are classified; below 0: fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */
 	const kh_coverage *coverage;    /* NULL: not wanted */
 } kh_second_result;
 int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err);
-/* NULL of NULL. */
+/* NULL gives NULL. */
 const kh_second_result *kh_second_result_of(const kh_second *s);
 
-/* Of the job with that ticket, below kh_second_jobs: its texts, as kh_format_line and
- * kh_format_read make them.  By any worker. */
+/* Formats the job with that ticket, which is below kh_second_jobs, as kh_format_line and
+ * kh_format_read do. Any worker may call it. */
 typedef struct kh_second_texts {
 	kh_buf *lines;                          /* NULL: not wanted */
-	/* by kh_side and mate: NULL, or [1] == [0] for one file; reads without mates */
+	/* by kh_side and mate: NULL, or [1] == [0] for one file; and for reads without mates */
 	kh_buf *reads[2][2], *single[2];
 } kh_second_texts;
 uint64_t kh_second_jobs(const kh_second *s);

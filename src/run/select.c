@@ -20,7 +20,7 @@ static void mark(const struct marking *m, uint32_t taxon)
 		m->s->side[i] = (uint8_t)m->side;
 }
 
-/* The taxa of a name: there may be several. */
+/* Marks the taxa of a name, of which there may be several. */
 static uint32_t mark_name(const struct marking *m, kh_span name)
 {
 	uint32_t found = 0;

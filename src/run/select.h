@@ -18,13 +18,13 @@ typedef struct kh_select {
 	uint8_t *side;                  /* by taxon; NULL: all are classified */
 } kh_select;
 
-/* Taxids or names between commas, of clades; several texts add up; NULL, 0: none. */
+/* Clades, by taxids or names between commas; several texts add up; NULL, 0: none. */
 typedef struct kh_select_options {
 	const char *const *extract, *const *exclude;
 	size_t n_extract, n_exclude;
 } kh_select_options;
 
-/* Zero it first.  What is in no clade of the taxonomy goes to `errs`. */
+/* Zero it first. Clades that the taxonomy does not have are added to `errs`. */
 int kh_select_open(kh_select *s, const kh_taxonomy *tax, const kh_select_options *o, kh_errs *errs,
 		   kh_err *err);
 void kh_select_close(kh_select *s);

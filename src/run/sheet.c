@@ -116,7 +116,8 @@ static int parse_header(struct reader *r, kh_span row)
 	kh_span column[MAX_COLUMNS];
 	int rc;
 
-	if (row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0)        /* of a spreadsheet */
+	/* spreadsheets write a byte order mark */
+	if (row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0)
 		row = (kh_span) { row.p + 3, row.n - 3 };
 	r->between = memchr(row.p, '\t', row.n) ? '\t' : ',';
 	r->columns = split(r, row, column, &rc);
@@ -147,7 +148,7 @@ bool kh_sheet_is_name(kh_span s)
 }
 
 /* --- samples ---------------------------------------------------------------------- */
-/* The sample of a name; NULL: no memory. */
+/* Finds or adds the sample of a name; NULL: no memory. */
 static kh_sheet_sample *find_sample(struct reader *r, kh_span name)
 {
 	kh_sheet *s = r->s;
@@ -282,7 +283,7 @@ int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, k
 		else if (header)
 			rc = parse_row(&r, row);
 		else if (!(rc = parse_header(&r, row)) && errs->found > before)
-			break;          /* no row can be understood */
+			break;          /* without its columns no row can be read */
 		header = true;
 	}
 	kh_tsv_clear(&r.l);

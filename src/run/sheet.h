@@ -38,13 +38,13 @@ typedef struct kh_sheet {
 
 void kh_sheet_clear(kh_sheet *s);
 
-/* What is wrong with rows goes to `errs`, all of it. */
+/* All errors in rows are added to `errs`. */
 int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,
 		   kh_err *err);
 /* The same of a file, plain or gz, and then notes which of the reads cannot be opened. */
 int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err);
 
-/* Can a sample be called so?  Its name is the beginning of names of files. */
+/* May a sample have this name? Names of files begin with it. */
 bool kh_sheet_is_name(kh_span s);
 
 #endif
