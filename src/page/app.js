@@ -201,7 +201,7 @@ function fillPlots(box, i, s) {
 		return;
 	box.appendChild(make("h4", "", "Along its references"));
 	box.appendChild(make("p", "note", whole.format(cover.reads) + " " + unit +
-		" have a place. The sequences with the most:"));
+		" can be placed. The sequences with the most:"));
 	for (const r of cover.references || [])
 		fillReference(box, r);
 	if (cover.identity && data.identities)
