@@ -3,7 +3,7 @@
 
 # --- help and versions -------------------------------------------------------------------------
 "$real" -h >want; "$real" help >got; same want got "help: the list of commands"
-for c in $(sed -n 's/^  \([a-z]*\) .*/\1/p' want); do
+for c in $(sed -n 's/^  \([a-z-]*\) .*/\1/p' want); do
 	"$real" $c -h >want.c; "$real" help $c >got.c
 	same want.c got.c "help $c"
 done
@@ -57,4 +57,48 @@ rm -f j.json
 expect 1 "none.fq" "classify --dry-run: reads that are not there" classify --dry-run --db a.khdb none.fq
 expect 1 "none.khdb" "classify --dry-run: a database that is not there" classify --dry-run --db none.khdb "$r1"
 expect 1 "no-such/o" "classify --dry-run: a folder that is not there" classify --dry-run --db a.khdb --output no-such/o "$r1"
+# --- completion ----------------------------------------------------------------------------------------
+sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' want >commands
+"$real" merge -h | grep -Eo -e '--[a-z-]+' | sort >options
+completion=$KH_SRCDIR/src/cmd/completion
+# in_bash WORD...: what is offered for the last one
+in_bash() { bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kmerhash "$1"; printf "%s\n" "${COMPREPLY[@]}"' "$completion/kmerhash" "$real" "$@"; }
+in_zsh() { zsh -f "$tests/complete.zsh" "$completion/_kmerhash" "$real" "$@"; }
+for shell in bash zsh; do
+	command -v $shell >.err || { skip "completion in $shell" "no $shell here"; continue; }
+	in_$shell '' | grep -v -e '^--' -e '^help$' >got; same commands got "completion in $shell: commands"
+	in_$shell merge -- | sort >got; same options got "completion in $shell: options of merge"
+	in_$shell merge --format '' | grep -c . >got
+	echo 8 >eight; same eight got "completion in $shell: formats of merge"
+done
+
+# --- messages as JSON ----------------------------------------------------------------------------------
+# json STATUS NAME COMMAND...: all that it says is lines of JSON; .messages has level, command, message
+json() {
+	status=$1 name=$2; shift 2
+	"$@" >.out 2>.err; [ $? -eq "$status" ] && "$PYTHON3" -c 'import datetime, json, sys
+for line in open(".err", "rb"):
+    x = json.loads(line.decode("utf-8", "strict"))
+    datetime.datetime.strptime(x["time"], "%Y-%m-%dT%H:%M:%S.%fZ")
+    print(x["level"], x["command"], x["message"].encode("unicode_escape").decode(), sep="\t")' >.messages 2>>.err &&
+		ok "--log-json: $name" || not_ok "--log-json: $name"
+}
+r=$data/reads/tiny_sim_1.fq.gz
+if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
+	json 0 "a run" "$real" classify --log-json -v --db a.khdb --output - "$r"
+	has "--log-json: what a run says" '^info	classify	300 reads, 300 classified' .messages
+	has "--log-json: and with -v" '^debug	classify	' .messages
+	json 0 "quiet" "$real" classify -q --log-json --db a.khdb --output - "$r"
+	check "--log-json: quiet is quiet" test ! -s .messages
+	json 1 "an error" "$real" classify --db a.khdb --log-json "$(printf 'no "such\\file\n\377')"
+	printf '%s\n' 'error	classify	no "such\file\x0a\xff: No such file or directory' | sed 's/\\/\\\\/g' >want
+	same want .messages "--log-json: odd names"
+	json 2 "wrong usage, before it" "$real" build --threads x --log-json
+	has "--log-json: wrong usage" "^error	build	--threads: 'x' is not a whole number" .messages
+	printf 'sample\treads1\na/b\tx.fq\n\ty\n' >sheet
+	json 1 "several errors" "$real" classify --log-json --db a.khdb --samples sheet --outdir out
+	check "--log-json: a line for each" test "$(wc -l <.messages)" -gt 2
+	json 1 "verify" "$real" verify --log-json sheet
+	json 1 "inspect" "$real" inspect --log-json sheet
+else skip "--log-json" "no python3"; fi
 plan

@@ -15,6 +15,8 @@
 
 static enum kh_level log_level = KH_INFO;
 static char process_prefix[24];
+static unsigned process_number;
+static const char *json_command;        /* NULL: messages are plain lines */
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown;              /* guarded by that lock */
 
@@ -49,6 +51,7 @@ void kh_log_level(enum kh_level level)
 void kh_log_process(unsigned number)
 {
 	process_prefix[0] = 0;
+	process_number = number;
 	if (number > 0)
 		snprintf(process_prefix, sizeof process_prefix, "process %u: ", number);
 }
@@ -76,10 +79,68 @@ static void wipe_progress(void)
 	progress_shown = false;
 }
 
-void kh_log(enum kh_level level, const char *fmt, ...)
+/* --- messages --------------------------------------------------------------------- */
+enum { LINE = 1024, SHOWN = KH_ESCAPED * LINE + 1 };
+
+void kh_log_json(const char *command)
+{
+	json_command = command;
+}
+
+/* Of text that is UTF-8 without control characters.  What has no room is cut off. */
+static void quote(char to[2 * SHOWN], const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to = 0;
+}
+
+static void put_json(enum kh_level level, const char *shown)
+{
+	static const char *const name[] = { "error", "warning", "info", "debug" };
+	char quoted[2 * SHOWN], process[40] = "";
+	struct timespec now;
+	struct tm utc;
+
+	quote(quoted, shown);
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	if (process_number > 0)
+		snprintf(process, sizeof process, "\"process\":%u,", process_number);
+	fprintf(stderr, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ\",\"level\":\"%s\","
+		"\"command\":\"%s\",%s\"message\":\"%s\"}\n", utc.tm_year + 1900, utc.tm_mon + 1,
+		utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, now.tv_nsec / 1000000,
+		name[level], json_command, process, quoted);
+}
+
+/* A message of a level; `command`: it is what ends that command. */
+static void put(enum kh_level level, const char *command, const char *text)
 {
 	static const char *const name[] = { "error: ", "warning: ", "", "" };
-	char line[1024], shown[KH_ESCAPED * sizeof line + 1];
+	const char *colour = level <= KH_WARN ? kh_colour(level) : "";
+	const char *plain = level <= KH_WARN ? kh_colour(KH_INFO) : "";
+	char shown[SHOWN];
+
+	shown[kh_escape(shown, text, strnlen(text, LINE - 1), "")] = 0;
+	pthread_mutex_lock(&terminal);
+	wipe_progress();
+	if (json_command)
+		put_json(level, shown);
+	else if (command)
+		fprintf(stderr, "%skmerhash %s:%s %s%s\n", colour, command, plain, process_prefix,
+			shown);
+	else
+		fprintf(stderr, "kmerhash: %s%s%s%s%s\n", process_prefix, colour, name[level],
+			plain, shown);
+	pthread_mutex_unlock(&terminal);
+}
+
+void kh_log(enum kh_level level, const char *fmt, ...)
+{
+	char line[LINE];
 	va_list ap;
 
 	if (level > log_level || (level == KH_INFO && process_prefix[0]))
@@ -87,13 +148,12 @@ void kh_log(enum kh_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
-	shown[kh_escape(shown, line, strlen(line), "")] = 0;
-	pthread_mutex_lock(&terminal);
-	wipe_progress();
-	fprintf(stderr, "kmerhash: %s%s%s%s%s\n", process_prefix,
-		level <= KH_WARN ? kh_colour(level) : "", name[level],
-		level <= KH_WARN ? kh_colour(KH_INFO) : "", shown);
-	pthread_mutex_unlock(&terminal);
+	put(level, NULL, line);
+}
+
+void kh_log_failure(const char *command, const char *text)
+{
+	put(KH_ERROR, command, text);
 }
 
 double kh_seconds(void)
@@ -111,7 +171,7 @@ bool kh_progress_due(void)
 
 	/* of all threads that come here within a second, only one prints */
 	return now != atomic_exchange(&last, now) && log_level >= KH_INFO && !process_prefix[0] &&
-	       isatty(STDERR_FILENO);
+	       !json_command && isatty(STDERR_FILENO);
 }
 
 void kh_progress_show(const char *text)

@@ -50,6 +50,12 @@ void kh_log_process(unsigned number);
 const char *kh_log_prefix(void);
 void kh_log(enum kh_level level, const char *fmt, ...) KH_PRINTF(2, 3);
 
+/* What ends a command, whatever the level: "kmerhash COMMAND: text". */
+void kh_log_failure(const char *command, const char *text);
+/* From now on each message is a line of JSON, with the time, the level and the name of the
+ * command, which is borrowed; and no progress is shown. */
+void kh_log_json(const char *command);
+
 /* What makes text on stderr red (KH_ERROR), yellow (KH_WARN), or plain again (KH_INFO): "" unless
  * it is a terminal with colours.  NO_COLOR in the environment, if not empty, wants none. */
 const char *kh_colour(enum kh_level level);

@@ -32,6 +32,7 @@ static const kh_opt opts[] = {
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N",
 		"threads that check the file [all CPUs]"),
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index"),
+	KH_OPT_JSON_ROW,
 	KH_OPTS_END
 };
 

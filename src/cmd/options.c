@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/escape.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/paths.h"
@@ -36,40 +35,35 @@ void kh_usage(const kh_command *c)
 
 int kh_cmd_fail(const kh_command *c, const kh_err *err)
 {
-	char shown[KH_ESCAPED * sizeof err->msg + 1];
-
-	kh_progress_end();
-	shown[kh_escape(shown, err->msg, strlen(err->msg), "")] = 0;
-	fprintf(stderr, "%skmerhash %s:%s %s%s\n", kh_colour(KH_ERROR), c->name,
-		kh_colour(KH_INFO), kh_log_prefix(), shown[0] ? shown : "stopped");
+	kh_log_failure(c->name, err->msg[0] ? err->msg : "stopped");
 	return err->code == KH_EUSAGE ? 2 : 1;
 }
 
 int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
 {
+	char more[64];
 	int status = 2;
 
 	for (size_t i = 0; i < errs->n; i++)
 		if (kh_cmd_fail(c, &errs->v[i]) == 1)
 			status = 1;
+	snprintf(more, sizeof more, "%zu more errors are not shown", errs->found - errs->n);
 	if (errs->found > errs->n)
-		fprintf(stderr, "kmerhash %s: %zu more errors are not shown\n", c->name,
-			errs->found - errs->n);
+		kh_log_failure(c->name, more);
 	return status;
 }
 
 static int wrong(const kh_command *c, const char *fmt, ...) KH_PRINTF(2, 3);
 static int wrong(const kh_command *c, const char *fmt, ...)
 {
-	char text[512], shown[KH_ESCAPED * sizeof text + 1];
+	char text[512], all[640];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	shown[kh_escape(shown, text, strlen(text), "")] = 0;
-	fprintf(stderr, "%skmerhash %s:%s %s (kmerhash %s -h lists the options)\n",
-		kh_colour(KH_ERROR), c->name, kh_colour(KH_INFO), shown, c->name);
+	snprintf(all, sizeof all, "%s (kmerhash %s -h lists the options)", text, c->name);
+	kh_log_failure(c->name, all);
 	return -1;
 }
 
@@ -150,6 +144,9 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 	case KH_OPT_QUIETER:
 		kh_log_level(KH_ERROR);
 		return 0;
+	case KH_OPT_LOG_JSON:
+		kh_log_json(c->name);   /* it may have been shortened, so that it was not found */
+		return 0;
 	case KH_OPT_NOTE:
 	case KH_OPT_NOTE_ARG:
 		kh_log(KH_WARN, "--%s has no meaning here and is ignored", o->name);
@@ -161,6 +158,18 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 	}
 }
 
+/* Looked for before anything is parsed: a message on what is wrong with other options is of it. */
+static void find_log_json(const kh_command *c, int argc, char **argv)
+{
+	const kh_opt *o = c->opts;
+
+	while (o->name && o->kind != KH_OPT_LOG_JSON)
+		o++;
+	for (int i = 1; o->name && i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--log-json") == 0)
+			kh_log_json(c->name);
+}
+
 /* --- the parser ------------------------------------------------------------------- */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 {
@@ -168,6 +177,7 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 	char shorts[2 * MAX_OPTS + 4] = ":h";
 	int n = 0, got;
 
+	find_log_json(c, argc, argv);
 	for (; c->opts[n].name; n++) {
 		const kh_opt *o = &c->opts[n];
 		bool arg = o->arg != NULL;

@@ -21,7 +21,8 @@ enum kh_opt_kind {
 	KH_OPT_UINT,            /* uint64_t in min..max */
 	KH_OPT_SIZE,            /* uint64_t bytes; K, M, G, T are powers of 1024 */
 	KH_OPT_REAL,            /* double in min..max */
-	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* int, level of the log */
+	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* level of the log */
+	KH_OPT_LOG_JSON,                /* its form */
 	/* an option of kraken2 without a meaning here: accepted with a note */
 	KH_OPT_NOTE,
 	KH_OPT_NOTE_ARG,        /* the same, with an argument */
@@ -67,10 +68,13 @@ typedef struct kh_opt {
 	  .help = "as kraken2; ignored" }
 #define KH_SILENT(name_, letter_, help_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_SILENT, .help = help_ }
-/* The options -q and -v, which every command with a log has. */
+/* How messages look; and, with how much is said, the options of every command with a log. */
+#define KH_OPT_JSON_ROW \
+	{ .name = "log-json", .kind = KH_OPT_LOG_JSON, .help = "messages as lines of JSON" }
 #define KH_OPTS_LOG \
 	{ .name = "quiet", .letter = 'q', .kind = KH_OPT_QUIETER, .help = "errors only" }, \
-	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }
+	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }, \
+	KH_OPT_JSON_ROW
 #define KH_OPTS_END \
 	{ .name = NULL }
 

@@ -17,6 +17,7 @@ struct values {
 static const kh_opt opts[] = {
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("quiet", 'q', AT(quiet), "say nothing of sound databases"),
+	KH_OPT_JSON_ROW,
 	KH_OPTS_END
 };
 
