@@ -5,6 +5,7 @@
 #
 #	small           databases, lines and reports of small data, CPU beside CUDA
 #	unit            the unit tests of kernels and backend
+#	library         libkmerhash beside the command, callers side by side; the page of a sample
 #	golden          the scripts of tests/ on the device
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
@@ -87,6 +88,27 @@ unit() {
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 100 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
+}
+
+# DEVICE: of the library (cuda; cpu where there is none, to try the step).
+library() {
+	small_data
+	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --device cpu --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
+		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/*.fa
+	awk 'NR % 4 == 1 { printf "%s\t", substr($1, 2) } NR % 4 == 2' "$WORK/small.fq" >"$WORK/library.tsv"
+	head -n 15000 "$WORK/library.tsv" >"$WORK/library.some.tsv"
+	for d in cpu "${DEVICE:-cuda}"; do
+		"$TESTS/library_example" -d $d "$WORK/library.khdb" <"$WORK/library.tsv" >"$WORK/library.$d" || fail "library_example on $d"
+		"$KMERHASH" classify -q --device $d --db "$WORK/library.khdb" --sample-pass --output "$WORK/lines.$d" \
+			--html "$WORK/page.$d" "$WORK/small.fq" || fail "a page on $d"
+		sed -i 's/"label":"Command","value":"[^"]*"//' "$WORK/page.$d"
+	done
+	same "$WORK/library.cpu" "$WORK/library.${DEVICE:-cuda}" "calls of the library"
+	same "$WORK/lines.cpu" "$WORK/lines.${DEVICE:-cuda}" "lines of the sample pass"
+	same "$WORK/page.cpu" "$WORK/page.${DEVICE:-cuda}" "the page, with coverage"
+	grep -q '"coverage":{"' "$WORK/page.cpu" || fail "coverage in the page"
+	"$TESTS/library_check" "$WORK/library.khdb" "${DEVICE:-cuda}" 0 <"$WORK/library.some.tsv" >"$OUT/library_check.log" &&
+		! grep '^not ok' "$OUT/library_check.log" && say "ok: library_check" || fail "library_check"
 }
 
 sanitize() {

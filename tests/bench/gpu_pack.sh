@@ -11,7 +11,7 @@
 set -e
 build=$(cd "$1" && pwd)
 units="test_kernels test_backend test_exchange test_gpu_comm test_gpu_shard test_tables test_tables_ops
-	test_tables_multi test_comm kmerhash_faults preload_fail.so"
+	test_tables_multi test_comm kmerhash_faults preload_fail.so library_check library_example"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
 for u in kmerhash $(printf 'tests/%s ' $units); do
