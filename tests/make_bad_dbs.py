@@ -24,6 +24,8 @@ HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_
 
 
 def extent(data, name):
+    if name == "keys":
+        return struct.unpack_from("<QQ", data, 512)
     return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
 
 
@@ -151,12 +153,43 @@ def trees(good):
     yield "ids-no-end", put(good, "B", sum(ids) - 1, 65), ""
 
 
+def keys(good):
+    """of a database that genomes can be added to"""
+    at, size = extent(good, "keys")
+    if size == 0:
+        return
+    directory, _ = extent(good, "directory")
+    huge = (1 << 64) - 1
+    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge - 4095, size)),
+                       ("size-0", (at, 0)), ("size-less", (at, size - 4)), ("size-odd", (at, size - 1)), ("behind", (len(good) + 4096, size)),
+                       ("overlaps", (extent(good, "taxa")[0], size))):
+        yield "keys-" + what, put(good, "QQ", 512, *pair), ""
+    counts = struct.unpack_from("<256Q", good, at)
+    for value in (counts[7] + 1, huge, 1 << 62):
+        yield "keys-count-%d" % value, put(good, "Q", at + 56, value), "keys are not as many"
+    first = at + 2048 + 4 * struct.unpack_from("<Q", good, 112)[0]
+    for r in range(256):
+        buckets, _, entries = struct.unpack_from("<III", good, directory + 40 * r + 24)
+        rests = -(-entries * max(1, (-(-(1 << 24) // buckets) - 1).bit_length()) // 32)
+        if r == 7:
+            yield "keys-rest", put(good, "Q", first, huge), "the keys of range 7: they are not in order"
+        if counts[r]:
+            full = first + 4 * rests
+            number, n = struct.unpack_from("<II", good, full)
+            for name, offset, value in (("number", 0, entries), ("number-less", 0, number - 1), ("count", 4, n + 1), ("count-0", 4, 0),
+                                        ("count-1", 4, 1), ("rest", 8, 1 << 24), ("rest-huge", 8, (1 << 32) - 1), ("length-0", 12, 0),
+                                        ("length", 12, (1 << 32) - 1), ("bin", 16, (1 << 32) - 1)):
+                yield "keys-full-" + name, put(good, "I", full + offset, value % (1 << 32)), "the keys of range %d: " % r
+            counts = (0,) * 256 if r > 7 else counts[:r] + (0,) + counts[r + 1:]
+        first += 4 * rests + 4 * struct.unpack_from("<Q", good, at + 8 * r)[0]
+
+
 def main(path, folder):
     with open(path, "rb") as f:
         good = f.read()
     made = [("bad-" + name, data, want) for name, data, want in plain(good)]
     if xxh3:
-        for name, data, want in (case for make in (headers, directories, trees) for case in make(good)):
+        for name, data, want in (case for make in (headers, directories, trees, keys) for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:

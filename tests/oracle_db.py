@@ -32,6 +32,7 @@ class Database:
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
         self.tool, self.sums, self.max_locations, self.n_species, self.word_bits = \
             struct.unpack_from("<32sQIII", data, 400)
+        self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
@@ -121,9 +122,11 @@ def check_frame(db):
     assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
     assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
-    assert not any(data[452:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[452:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
-    for at, size in db.at.values():
+    for name, (at, size) in db.at.items():
+        if name == "keys" and (at, size) == (0, 0):
+            continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
     assert not any(holes)
@@ -250,6 +253,47 @@ def check_index(db, keys):
     assert db.locations == sum(d[2] - d[6] for d in db.dir)
 
 
+def packed(values, bits):
+    """as words of 32 bits"""
+    n = -(-len(values) * bits // 32)
+    number = sum(value << i * bits for i, value in enumerate(values))
+    return list(struct.unpack("<%dI" % n, number.to_bytes(4 * n, "little")))
+
+
+def keys_of_range(db, r, bins_of):
+    """The words that the section keys should have of a range, and how many of them are keys in full"""
+    buckets, rests, full = db.dir[r][3], [], []
+    places = {}
+    for key in sorted(bins_of):
+        places.setdefault(db.place(key)[1:], []).append(key)
+    rest = lambda key: (key % 2**40 * buckets) % 2**24 // buckets
+    for number, place in enumerate(sorted(places)):
+        same = places[place]
+        rests.append(rest(same[0]))
+        union = sorted(set().union(*(bins_of[key] for key in same)))
+        if len(same) > 1 or len(cut(db, union, db.species_of)) > 254:
+            full += [number, len(same)]
+            for key in same:
+                words = cut(db, sorted(bins_of[key]), db.species_of)
+                full += [rest(key), len(words)] + words
+    bits = max(1, (-(-2**24 // buckets) - 1).bit_length())
+    return packed(rests, bits) + full, len(full)
+
+
+def check_keys(db, keys):
+    """If there is such a section, of references that all have a taxon."""
+    if db.at["keys"] == (0, 0):
+        return
+    ranges, parts, counts = [{} for _ in range(256)], [], []
+    for key, bins in keys.items():
+        ranges[key >> 40][key] = bins
+    for r in range(256):
+        words, n_full = keys_of_range(db, r, ranges[r])
+        parts.append(struct.pack("<%dI" % len(words), *words))
+        counts.append(n_full)
+    assert db.section("keys") == struct.pack("<256Q", *counts) + b"".join(parts)
+
+
 def check_look_up(db, keys):
     table = entries_of(db, keys)
     for key in keys:
@@ -269,7 +313,8 @@ def main(path, genomes):
     keys = expected_index(db, refs)
     checks = [("frame", check_frame, ()), ("checksums", check_sums, ()), ("taxa", check_taxa, ()),
               ("targets and digests", check_targets, (refs,)), ("minima", check_minima, ()),
-              ("index of %d features" % len(keys), check_index, (keys,)), ("look-up", check_look_up, (keys,))]
+              ("index of %d features" % len(keys), check_index, (keys,)), ("keys", check_keys, (keys,)),
+              ("look-up", check_look_up, (keys,))]
     print("1..%d" % len(checks))
     for number, (what, check, args) in enumerate(checks, 1):
         if check is check_sums and xxh3 is None:

@@ -4,8 +4,14 @@
 check "a database" build --db a.khdb -k 16 "$data"/genomes/Escherichia_virus_phiX174*.gz \
 	"$data"/genomes/Enterobacteria_phage_T3*.gz
 expect 0 "" "it is sound" "$kmerhash" verify a.khdb
+check "one that can be added to" env -u KH_DEVICE sh -c '"$@"' - "$kmerhash" build -q --device cpu --db g.khdb -k 13 --growable --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz
+expect 0 "" "it is sound" "$kmerhash" verify g.khdb
 mkdir bad
 check "bad databases" "$PYTHON3" "$tests/make_bad_dbs.py" a.khdb bad
+mkdir bad/g
+check "bad ones that can be added to" "$PYTHON3" "$tests/make_bad_dbs.py" g.khdb bad/g
+grep bad-x-keys bad/g/list | sed 's/^/g\//' >>bad/list
 "$PYTHON3" -c 'import xxhash' 2>/dev/null ||
 	echo "# no xxhash module for $PYTHON3: none with right checksums"
 tab=$(printf '\t')

@@ -39,6 +39,7 @@ check "280 species" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 2
 
 for scheme in syncmer minhash; do
 	check "$scheme: build" build --db $scheme.khdb --scheme $scheme $genomes
+	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --scheme $scheme $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
 	include "$PYTHON3" "$tests/oracle_db.py" $scheme.khdb $genomes
 	check "$scheme: pairs" calls $scheme.khdb $sim
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
@@ -78,7 +79,8 @@ check "strains: $called of 300 reads are called the species or a strain" test "$
 # Places and votes of several species in one list.
 for most in 1 2 4 254; do world sisters --max-locations $most; done
 # Features of very many species are kept as one taxon each, and their reads as the genus.
-world many
+growable=; [ -n "${KH_DEVICE:-}" ] || growable=--growable
+world many $growable
 over=$(number_of many.khdb overpopulated)
 check "many species: $over overpopulated features" test "${over:-0}" -gt 100
 plan

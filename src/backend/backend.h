@@ -11,6 +11,7 @@
 #include "classify/classify.h"
 #include "comm/comm.h"
 #include "index/bins.h"
+#include "index/grow.h"
 
 /* --- building ----------------------------------------------------------------------- */
 typedef struct kh_builder kh_builder;
@@ -57,6 +58,9 @@ typedef struct kh_finish {
 	/* NULL, or called once, when the last range has been made on its device: before the first
 	 * one is delivered, or, if ranges are made in waves, before those of the last wave are. */
 	void (*ready)(void *arg);
+	/* Of backends that can add genomes, one process: */
+	const kh_old_index *old;        /* NULL, or the index that the pairs join */
+	bool keep_keys;                 /* images come with what they forget of keys (keys.h) */
 } kh_finish;
 
 /* --- classifying ------------------------------------------------------------------ */
@@ -99,6 +103,7 @@ struct kh_backend {
 	/* What it can do. */
 	/* it works on the cores of the host, with the index where kh_db has mapped it */
 	bool on_host;
+	bool grows;     /* it knows kh_finish.old and keep_keys */
 	/* it fills the candidates of tasks; otherwise none may be asked for */
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that

@@ -107,21 +107,34 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return rc;
 }
 
-static int make_range(struct finish *fin, unsigned worker, unsigned range, kh_pair_room *room,
+/* What a worker makes ranges with. */
+struct room {
+	kh_pair_room pairs;
+	kh_grow_room old;
+};
+
+static int make_range(struct finish *fin, unsigned worker, unsigned range, struct room *room,
 		      struct delivery *p, kh_err *err)
 {
+	const kh_finish *f = fin->f;
 	kh_pairs pairs;
-	int rc = fin->x ? kh_pairs_exchange_range(fin->x, worker, range, room, &pairs, err)
-	       : kh_store_range(fin->b->store, range, fin->f->remap, room, &pairs, err);
+	int rc = fin->x ? kh_pairs_exchange_range(fin->x, worker, range, &room->pairs, &pairs, err)
+	       : kh_store_range(fin->b->store, range, f->remap, &room->pairs, &pairs, err);
 
+	p->image.keep_keys = f->keep_keys;
+	if (!rc && f->old) {
+		const kh_pairs more = pairs;
+
+		rc = kh_old_merge(f->old, range, &more, &room->old, &pairs, err);
+	}
 	if (!rc)
-		rc = kh_index_encode(&p->image, &pairs, fin->f->bins, fin->f->tax, err);
+		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
 	return rc ? rc : kh_order_put(fin->order, range - fin->first, p, deliver, NULL);
 }
 
 static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 {
-	kh_pair_room room = { .key = NULL };
+	struct room room = { .pairs = { .key = NULL } };
 	int rc = KH_OK;
 
 	while (!rc) {
@@ -139,7 +152,8 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 		}
 		rc = make_range(fin, worker, range, &room, p, err);
 	}
-	kh_pair_room_clear(&room);
+	kh_pair_room_clear(&room.pairs);
+	kh_grow_room_clear(&room.old);
 	return rc;
 }
 
@@ -294,6 +308,7 @@ static int cpu_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 const kh_backend kh_backend_cpu = {
 	.name = "cpu",
 	.on_host = true,
+	.grows = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
 	.builder_open = cpu_builder_open,

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
 
@@ -78,6 +79,30 @@ static void clear(struct build *b)
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)
 		free((void *)b->out.kept[i].p);
 	free(b->out.kept);
+	for (unsigned i = 0; b->out.keys && i < KH_RANGES; i++)
+		free((void *)b->out.keys[i].p);
+	free(b->out.keys);
+	free(b->out.n_full);
+	free(b->base.to);
+	free(b->base.vote_to);
+}
+
+/* The device; to add references, or to make that possible, needs one that can. */
+static int choose_backend(struct build *b, kh_err *err)
+{
+	const kh_build_options *o = b->o;
+	const bool grows = o->base || o->growable;
+	const bool automatic = strcmp(o->device, "auto") == 0;
+	int rc = kh_backend_choose(&b->choice, grows && automatic ? "cpu" : o->device, err);
+
+	if (rc || !grows)
+		return rc;
+	if (!b->choice.backend->grows)
+		return kh_fail(err, KH_EUSAGE, "--base and --growable have no meaning for %s: "
+			       "use --device cpu", b->choice.backend->name);
+	if (o->comm)
+		return kh_fail(err, KH_EUSAGE, "--base and --growable are for one process");
+	return KH_OK;
 }
 
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
@@ -88,7 +113,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	*sum = (kh_build_summary) { .backend = NULL };
 	b.gap = 1 + (o->max_span + o->sampling.stride - 1) / o->sampling.stride;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
-	rc = b.in.worker ? kh_backend_choose(&b.choice, o->device, err) : KH_ENOMEM;
+	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;
 	if (!rc && b.sampling.k) {
 		set_k(&b, b.sampling.k);
 		rc = kh_sampling_check(&b.sampling, err);

@@ -57,12 +57,17 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32]);
 #define KH_STRIDE 112                   /* defaults */
 #define KH_MAX_SPAN 1008
 #define KH_MAX_LOCATIONS 2
+#define KH_FEATURES 16                  /* minhash: of a window */
 #define KH_MAX_UNMAPPED 0.5
 
 typedef struct kh_build_options {
 	const char *const *refs;
 	size_t n_refs;
 	const char *db;                 /* the file to make */
+	/* NULL, or a database that the references join, opened with its keys; sampling, max_span
+	 * and max_locations are its own then, and it is growable. */
+	const kh_db *base;
+	bool growable;                  /* references can be added to it later */
 	const char *taxonomy;           /* folder of dump files, or: */
 	const struct kh_lineages *lineages;     /* from which it is made; NULL: from that folder */
 	/* n_refs: the taxid of all its sequences, or 0; NULL: no file has one */

@@ -1,7 +1,8 @@
 /*
  * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
  * process reads what; plan.c estimates memory and disk; read.c reads the references; gather.c
- * exchanges what the processes know; taxa.c finds the targets; write_db.c writes the file
+ * exchanges what the processes know; taxa.c finds the targets; base.c has
+ * what a build adds to; write_db.c writes the file
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
@@ -62,6 +63,14 @@ struct taxa {
 	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
 };
 
+/* What a build adds to: its sequences are the first ones, in their order. */
+struct base {
+	size_t n;                       /* of them */
+	uint32_t *to;                   /* by its targets: their first bin, or KH_DROP */
+	uint32_t *vote_to;              /* by its species: kh_old_index */
+	kh_old_index old;
+};
+
 /* The database file. */
 struct file {
 	kh_db_writer *w;
@@ -71,6 +80,10 @@ struct file {
 	unsigned ranges;                /* made so far, by this process */
 	/* with several processes: encoded ranges, until their places in the file are known */
 	kh_db_stretch *kept;
+	/* of a database that can be added to: what the ranges forget of their keys, and how many
+	 * words of that are keys in full */
+	kh_db_stretch *keys;
+	uint64_t *n_full;
 };
 
 struct build {
@@ -85,6 +98,7 @@ struct build {
 	struct share mine;
 	struct reading in;
 	struct taxa taxa;
+	struct base base;
 	struct file out;
 };
 
@@ -108,6 +122,15 @@ int kh_build_plan_backend(const struct build *b, kh_err *err);
 
 /* The taxon of each sequence; those that have one become targets. */
 int kh_build_find_taxa(struct build *b, kh_err *err);
+
+/* --- a build that adds to a database; else nothing to do --- */
+/* Its sequences, as the first ones of an empty kh_refs. */
+int kh_build_base_refs(struct build *b, kh_err *err);
+/* When the targets and their taxa are there: where its bins go, and what has become of its
+ * taxa. */
+int kh_build_base_taxa(struct build *b, kh_err *err);
+/* The taxid that it has for one of its sequences, or 0. */
+uint32_t kh_build_base_taxid(const struct build *b, size_t seq);
 
 /* --- between the processes; with one process these do nothing --- */
 int kh_build_agree(const struct build *b, kh_err *err);

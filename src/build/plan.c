@@ -18,6 +18,8 @@ enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
 	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
 	SORT = 40,              /* bytes for a pair while its range is sorted and encoded */
+	KEYS = 2,               /* bytes of what the index forgets of a key: 1.7 were measured */
+	MERGE = 52,             /* bytes for an old location while its range is merged, encoded */
 	INDEX_BYTES = 9         /* bytes of the database for each feature: 8.93 were measured */
 };
 
@@ -61,6 +63,18 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	return blocks + own + (threads + 2) * range * SORT;
 }
 
+/* What a growable database takes besides, and one that is added to. */
+static uint64_t growing_memory(const struct build *b, uint64_t features)
+{
+	const kh_db_header *base = b->o->base ? b->o->base->h : NULL;
+	uint64_t bytes = b->o->growable ? features * KEYS : 0;
+
+	if (base)
+		bytes += base->keys.bytes + (b->o->threads + 2) *
+			 ((base->locations + base->keys.bytes / 4) / KH_RANGES + 1) * MERGE;
+	return bytes;
+}
+
 static void estimate(const struct build *b, kh_build_estimate *e)
 {
 	const kh_sampling *s = &b->sampling;
@@ -69,10 +83,12 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known, .k = s->k };
 	e->features = s->scheme == KH_SYNCMER ? e->text / (s->k - s->s + 1)
 					      : e->text / s->stride * s->s;
-	e->file = e->features * INDEX_BYTES;
+	e->file = e->features * (INDEX_BYTES + (b->o->growable ? KEYS : 0));
+	if (b->o->base)
+		e->file += b->o->base->bytes;
 	e->features /= processes;
 	e->pairs = e->features * PAIR;
-	e->other = other_memory(b, e->features);
+	e->other = other_memory(b, e->features) + growing_memory(b, e->features);
 	if (b->o->in_memory)
 		e->other += e->file;
 	/* its part of the file, which is kept until the parts of the others are known */

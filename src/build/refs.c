@@ -81,6 +81,9 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	added = kh_idmap_want(r->map, id, len, err);
 	if (added < 0)
 		return added;
+	if (!added && !r->allow_duplicates && kh_idmap_number(r->map, id, len) < r->n_base)
+		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.*s' is in %s already", path,
+			       len > 200 ? 200 : (int)len, id, r->base);
 	if (!added && !r->allow_duplicates)
 		return kh_fail(err, KH_EFORMAT,
 			       "%s: sequence '%.*s' occurs for the second time (sequence %zu of "

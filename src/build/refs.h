@@ -21,6 +21,8 @@ typedef struct kh_refs {
 	size_t n_numbered, cap_number;
 	uint64_t bases;                 /* of all */
 	bool allow_duplicates;
+	const char *base;               /* the database that the first n_base are from, or NULL */
+	size_t n_base;
 	const uint32_t *file_taxid;     /* by file, 0: not known; or NULL */
 	bool no_header_taxid;           /* taxids in header lines are of another taxonomy */
 	/* kh_refs_number is called later, when the ids of other processes are there */

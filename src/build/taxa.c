@@ -16,8 +16,9 @@ static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
 	for (size_t i = 0; i < b->o->n_maps && !rc; i++)
 		rc = kh_idmap_load(r->map, b->o->maps[i], err);
 	for (size_t i = 0; i < r->n && !rc; i++)
-		taxid[i] = r->ref[i].header_taxid ? r->ref[i].header_taxid
-						  : kh_idmap_taxid(r->map, r->number[i]);
+		taxid[i] = i < b->base.n             ? kh_build_base_taxid(b, i)
+			   : r->ref[i].header_taxid ? r->ref[i].header_taxid
+						    : kh_idmap_taxid(r->map, r->number[i]);
 	return rc;
 }
 
@@ -140,6 +141,8 @@ int kh_build_find_taxa(struct build *b, kh_err *err)
 		rc = map_targets(b, taxid, err);
 	if (!rc)
 		rc = kh_build_same_taxa(b, err);
+	if (!rc)
+		rc = kh_build_base_taxa(b, err);
 	free(taxid);
 	b->sum->seconds_map = kh_seconds() - t;
 	return rc;

@@ -36,6 +36,21 @@ static int keep_range(struct build *b, const kh_image *im, const size_t bytes[3]
 	return KH_OK;
 }
 
+/* What a range forgets of its keys goes behind the index, where nobody who classifies reads. */
+static int keep_keys(struct build *b, const kh_image *im, kh_err *err)
+{
+	const size_t bytes = im->n_rest * sizeof *im->rest;
+	char *p = malloc(bytes ? bytes : 1);
+
+	if (!p)
+		return kh_fail_nomem(err);
+	if (bytes > 0)
+		memcpy(p, im->rest, bytes);
+	b->out.keys[b->out.ranges] = (kh_db_stretch) { p, bytes };
+	b->out.n_full[b->out.ranges] = im->n_full;
+	return KH_OK;
+}
+
 static int sink(void *arg, const kh_image *im, kh_err *err)
 {
 	struct build *b = arg;
@@ -47,6 +62,8 @@ static int sink(void *arg, const kh_image *im, kh_err *err)
 				  (size_t)kh_range_bytes(&im->range, bits) - buckets - locs };
 	int rc = b->o->comm ? keep_range(b, im, bytes, err) : write_range(b, im, bytes, err);
 
+	if (!rc && b->o->growable)
+		rc = keep_keys(b, im, err);
 	*r = im->range;
 	r->first_bucket = b->out.image_bytes / 64;
 	r->first_loc = (b->out.image_bytes + buckets) / 4;
@@ -106,9 +123,39 @@ static int write_ids(struct build *b, enum kh_section s, bool targets, kh_err *e
 	return rc;
 }
 
+/* Numbers of the sequences that are no targets, among all. */
+static int write_unmapped_numbers(struct build *b, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < b->refs.n && !rc; i++) {
+		const uint32_t number = (uint32_t)i;
+
+		if (b->taxa.to[i] == KH_DROP)
+			rc = kh_db_append(b->out.w, &number, sizeof number, err);
+	}
+	return rc;
+}
+
+static int write_keys(struct build *b, kh_err *err)
+{
+	struct file *f = &b->out;
+	int rc = kh_db_begin(f->w, KH_SEC_KEYS, err);
+
+	if (!rc)
+		rc = kh_db_append(f->w, f->n_full, KH_RANGES * sizeof *f->n_full, err);
+	if (!rc)
+		rc = write_unmapped_numbers(b, err);
+	for (unsigned r = 0; r < KH_RANGES && !rc; r++)
+		rc = kh_db_append(f->w, f->keys[r].p, f->keys[r].n, err);
+	return rc;
+}
+
+/* The digest goes on where that of the database that this one adds to ended. */
 static void describe(struct build *b)
 {
 	kh_db_header *h = &b->sum->header;
+	const kh_db_header *base = b->o->base ? b->o->base->h : NULL;
 
 	h->sampling = b->sampling;
 	h->max_span = b->o->max_span;
@@ -125,12 +172,16 @@ static void describe(struct build *b)
 		h->entries += b->out.dir[i].entries;
 		h->over += b->out.dir[i].over;
 	}
+	h->unmapped_bases = base ? base->unmapped_bases : 0;
+	h->digest = base ? base->digest : 0;
 	for (size_t i = 0; i < b->refs.n; i++) {
 		const char *id = kh_refs_id(&b->refs, i);
 		const kh_ref *r = &b->refs.ref[i];
 
 		if (b->taxa.to[i] == KH_DROP)
 			h->unmapped_bases += r->bases;
+		if (i < b->base.n)
+			continue;
 		h->digest = kh_fmix64(h->digest ^ XXH3_64bits(id, strlen(id)));
 		h->digest = kh_fmix64(h->digest ^ r->digest) ^ r->bases;
 	}
@@ -166,10 +217,13 @@ static int write_rest(struct build *b, kh_err *err)
 	    (rc = kh_db_append(b->out.w, b->out.dir, KH_RANGES * sizeof *b->out.dir, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
 	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
-	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)))
+	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)) ||
+	    (rc = b->o->growable ? write_keys(b, err) : KH_OK))
 		return rc;
 	kh_minima(h, h->minima);
 	kh_progress_end();
+	if (b->o->base && (rc = kh_db_unchanged(b->o->base, err)))
+		return rc;
 	return kh_db_commit(b->out.w, h, err);
 }
 
@@ -186,7 +240,9 @@ static int make_index(struct build *b, kh_err *err)
 			      .remap = moved ? &remap : NULL,
 			      .sink = sink,
 			      .arg = b,
-			      .ready = ready };
+			      .ready = ready,
+			      .old = b->o->base ? &b->base.old : NULL,
+			      .keep_keys = b->o->growable };
 	struct indexing x = { .b = b, .f = &f };
 
 	return b->o->comm ? write_index(&x, err)
@@ -203,6 +259,10 @@ int kh_build_write(struct build *b, kh_err *err)
 	out->started = t;
 	out->dir = kh_array(KH_RANGES, sizeof *out->dir, err);
 	if (!out->dir || (c && !(out->kept = kh_array(KH_RANGES, sizeof *out->kept, err))))
+		return KH_ENOMEM;
+	out->keys = kh_array(KH_RANGES, sizeof *out->keys, err);
+	out->n_full = kh_array(KH_RANGES, sizeof *out->n_full, err);
+	if (!out->keys || !out->n_full)
 		return KH_ENOMEM;
 	if (kh_comm_self(c) == 0)
 		rc = kh_db_begin(out->w, KH_SEC_INDEX, err);

@@ -11,22 +11,27 @@
 #include "build/spool.h"
 #include "cmd/options.h"
 #include "base/mem.h"
+#include "db/in_use.h"
 #include "io/paths.h"
 
 struct values {
-	const char *db, *taxonomy, *scheme, *device, *list;
+	const char *db, *base, *taxonomy, *scheme, *device, *list;
 	kh_words maps, seqids, assemblies, lineages;
 	uint64_t total_bases;
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
 	uint64_t memory, gpu_memory, block_size;
 	double max_unmapped;
-	bool dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
+	bool growable, dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
 };
 
 #define AT(field) offsetof(struct values, field)
 
 static const kh_opt opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database to make (NAME.khdb)"),
+	KH_TEXT("base", 'b', AT(base), "FILE",
+		"a growable database that the references join, with its k, scheme and so on"),
+	KH_FLAG("growable", 0, AT(growable),
+		"keep what --base needs, so that references can be added later"),
 	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
 		"folder with nodes.dmp, names.dmp, perhaps merged.dmp"),
 	KH_LIST("accession2taxid", 'a', AT(maps), "FILE",
@@ -79,6 +84,7 @@ static const kh_opt opts[] = {
 struct job {
 	struct values v;
 	kh_build_options o;
+	kh_db *base;
 	kh_references refs;
 	kh_out **copy;                  /* of inputs that cannot be read twice */
 	size_t n_copies, cap;
@@ -135,7 +141,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
 	if (kh_comm_self(j->o.comm) == 0)
 		rc = kh_references_check(r, err);
-	const bool twice = (v->k == 0 && v->total_bases == 0) || v->header_lineage;
+	const bool twice = j->o.sampling.k == 0 || v->header_lineage;
 	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
 		rc = keep_streams(j, err);
 	if (!rc && r->errs.found == 0 && v->header_lineage)
@@ -162,31 +168,49 @@ static int check_taxonomy(const struct values *v, kh_err *err)
 	return KH_OK;
 }
 
-/* Sets the options that do not depend on the references. */
-static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
+/* Sets the parameters that databases are compared by, unless they are those of --base. */
+static int set_parameters(const struct values *v, kh_build_options *o, kh_err *err)
 {
-	bool minhash = v->scheme && strcmp(v->scheme, "minhash") == 0;
-	int rc;
+	const bool minhash = v->scheme && strcmp(v->scheme, "minhash") == 0;
 
-	if (!v->db)
-		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
-	if ((rc = check_taxonomy(v, err)))
-		return rc;
+	if (v->base) {
+		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
+		    v->max_span || v->max_locations)
+			return kh_fail(err, KH_EUSAGE, "--scheme, --kmer-len, --total-bases, "
+				       "--smer-len, --features, --stride, --max-span and "
+				       "--max-locations are those of --base");
+		return KH_OK;
+	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
 		return kh_fail(err, KH_EUSAGE, "--scheme: '%s' is neither syncmer nor minhash",
 			       v->scheme);
-	o->db = v->db;
-	o->taxonomy = v->taxonomy;
 	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
 				      .k = v->k || !v->total_bases
 						   ? (uint32_t)v->k
 						   : kh_default_k(v->total_bases),
-				      .s = (uint32_t)(minhash ? v->features : v->smer),
-				      .stride = (uint32_t)v->stride };
-	o->max_span = (uint32_t)v->max_span;
-	o->max_locations = (uint32_t)v->max_locations;
+				      .s = (uint32_t)(!minhash       ? v->smer
+						      : v->features ? v->features
+								    : KH_FEATURES),
+				      .stride = v->stride ? (uint32_t)v->stride : KH_STRIDE };
+	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
+	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
+	o->growable = v->growable;
 	if (o->max_span < o->sampling.stride)
 		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
+	return KH_OK;
+}
+
+/* Sets the options that do not depend on the references. */
+static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
+{
+	int rc;
+
+	if (!v->db)
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
+	if ((rc = check_taxonomy(v, err)) || (rc = set_parameters(v, o, err)))
+		return rc;
+	o->db = v->db;
+	o->taxonomy = v->taxonomy;
 	o->threads = kh_cmd_threads(v->threads);
 	o->device = v->device ? v->device : "auto";
 	o->memory = v->memory;
@@ -196,6 +220,33 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 	o->allow_no_eof = v->allow_no_eof;
 	o->block_size = v->block_size;
 	o->dry_run = v->dry_run;
+	return KH_OK;
+}
+
+/* The database that is added to, and what it says of how it was made. */
+static int open_base(struct job *j, kh_err *err)
+{
+	/* the structure of its index is looked at when it is taken apart */
+	const kh_db_options dbo = { .later = true, .stamps = true, .keys = true,
+				    .threads = j->o.threads };
+	kh_build_options *o = &j->o;
+	int rc;
+
+	if (!j->v.base)
+		return KH_OK;
+	if ((rc = kh_db_open(&j->base, j->v.base, &dbo, err)) ||
+	    (j->base->unchecked &&
+	     (rc = kh_db_check_sums(j->base, 0, KH_RANGES, o->threads, err))))
+		return rc;
+	if (!j->base->keys.word)
+		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it was not "
+			       "built with --growable: build it anew from all references",
+			       j->base->path);
+	o->base = j->base;
+	o->sampling = j->base->h->sampling;
+	o->max_span = j->base->h->max_span;
+	o->max_locations = j->base->h->max_locations;
+	o->growable = true;
 	return KH_OK;
 }
 
@@ -267,6 +318,8 @@ static int check_files(struct job *j, kh_err *err)
 	o->lineages = j->refs.lineages;
 	if (!rc)
 		rc = kh_paths_output(p, j->v.db, err);
+	if (!rc && j->base)
+		rc = kh_paths_input(p, j->base->path, "the database that is added to", err);
 	for (size_t i = 0; i < o->n_refs && !rc; i++)
 		rc = kh_paths_input(p, o->refs[i], "a reference", err);
 	for (size_t i = 0; i < o->n_maps && !rc; i++)
@@ -298,14 +351,16 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 {
 	int rc;
 
-	if ((rc = to_options(&j->v, &j->o, err)) || (rc = join_maps(j, err)) ||
-	    (rc = find_references(j, n, operand, err)))
+	if ((rc = to_options(&j->v, &j->o, err)) || (rc = open_base(j, err)) ||
+	    (rc = join_maps(j, err)) || (rc = find_references(j, n, operand, err)))
 		return rc;
 	if (j->refs.errs.found > 0)     /* prints all of them */
 		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no database is made",
 			       j->refs.errs.found);
 	rc = check_files(j, err);
-	return rc ? rc : kh_build(&j->o, sum, err);
+	if (!rc)
+		rc = kh_build(&j->o, sum, err);
+	return j->base ? kh_db_reason(j->base, rc, err) : rc;
 }
 
 static void clear(struct job *j)
@@ -314,6 +369,7 @@ static void clear(struct job *j)
 		kh_out_close(j->copy[i]);
 	free(j->copy);
 	kh_references_clear(&j->refs);
+	kh_db_close(j->base);
 	free(j->v.maps.v);
 	free(j->v.seqids.v);
 	free(j->v.assemblies.v);
@@ -322,9 +378,7 @@ static void clear(struct job *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .v = { .features = 16, .stride = KH_STRIDE, .max_span = KH_MAX_SPAN,
-				.max_locations = KH_MAX_LOCATIONS,
-				.max_unmapped = KH_MAX_UNMAPPED } };
+	struct job j = { .v = { .max_unmapped = KH_MAX_UNMAPPED } };
 	kh_build_summary sum;
 	kh_err err = { 0, "" };
 	int rc, first = kh_opt_parse(c, argc, argv, &j.v);

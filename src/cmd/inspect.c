@@ -135,6 +135,8 @@ static void print_parameters(FILE *f, const kh_db *db)
 	fprintf(f, "index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
+	fprintf(f, "genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
+		h->keys.bytes ? "yes" : "no", h->keys.bytes);
 	fprintf(f, "least hits by log2 features\t");
 	for (int i = 0; i < 16; i++)
 		fprintf(f, "%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
@@ -210,7 +212,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	root = json_pack("{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
+			 "s:I, s:I, s:I, s:I, s:f, s:I, s:s, s:I, s:I, s:o, s:o}",
 			 "database", kh_record_path(db->path), "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
 			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
@@ -224,7 +226,8 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",
 			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
-			 per_feature(h), "digest", digest, "buckets", (json_int_t)c->buckets,
+			 per_feature(h), "growable_bytes", (json_int_t)h->keys.bytes,
+			 "digest", digest, "buckets", (json_int_t)c->buckets,
 			 "carried", (json_int_t)c->carried, "buckets_by_entries",
 			 json_counts(c->fill, KH_BUCKET_SLOTS + 1), "lists_by_log2_length",
 			 json_counts(c->length, OVER));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "cmd/options.h"
 #include "db/db.h"
+#include "db/in_use.h"
 
 struct values {
 	uint64_t threads;
@@ -38,12 +39,15 @@ static int run(const kh_command *c, int argc, char **argv)
 		return kh_cmd_fail(c, &err);
 	if (v.quiet)
 		kh_log_level(KH_ERROR);
-	kh_db_options o = { .stamps = true, .again = true, .threads = kh_cmd_threads(v.threads) };
+	kh_db_options o = { .stamps = true, .again = true, .keys = true,
+			    .threads = kh_cmd_threads(v.threads) };
 	for (int i = first; i < argc; i++) {
 		kh_db *db = NULL;
 
-		if (kh_db_open(&db, argv[i], &o, &err)) {
+		if (kh_db_open(&db, argv[i], &o, &err) ||
+		    kh_db_reason(db, kh_db_check_keys(db, o.threads, &err), &err)) {
 			status = kh_cmd_fail(c, &err);
+			kh_db_close(db);
 			continue;
 		}
 		if (!v.quiet)

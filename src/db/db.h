@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "comm/comm.h"
 #include "index/index.h"
+#include "index/keys.h"
 #include "base/msg.h"
 #include "io/output.h"
 #include "kmer/sampling.h"
@@ -33,7 +34,9 @@ enum kh_section {
 	KH_SEC_IDS,             /* NUL-terminated ids of targets */
 	KH_SEC_UNMAPPED,        /* NUL-terminated ids of sequences without a taxon */
 	KH_SEC_SUMS,            /* XXH3 of each 16 MiB */
-	KH_N_SECTIONS
+	KH_N_SECTIONS,
+	/* behind these in the enumeration, as its extent has a place of its own in the header */
+	KH_SEC_KEYS = KH_N_SECTIONS     /* what the index forgets of its keys: keys.h; or empty */
 };
 
 typedef struct kh_db_extent {
@@ -68,11 +71,14 @@ typedef struct kh_db_header {
 	uint32_t max_locations;         /* of a list in one species */
 	uint32_t n_species;             /* that targets are of; each has a bin */
 	uint32_t word_bits;             /* of a word of a list */
-	char zero[KH_DB_PAGE - 460];
+	char zero[60];
+	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
+	char zero2[KH_DB_PAGE - 536];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
 static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
+static_assert(offsetof(kh_db_header, keys) == 512, "where keys are, by kmerhash-db(5)");
 
 typedef struct kh_db_taxon {
 	uint32_t taxid, parent, end;    /* numbers in preorder */
@@ -99,6 +105,7 @@ typedef struct kh_db {
 	const char *unmapped;           /* h->unmapped strings */
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
+	kh_keys keys;                   /* if that was asked for and is there */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;
@@ -119,6 +126,7 @@ typedef struct kh_db_options {
 	/* do not check a file again that was checked before: stamp.h */
 	bool stamps;
 	bool again;                     /* check it this time nevertheless */
+	bool keys;                      /* check and use what is needed to add genomes, too */
 	unsigned threads;
 } kh_db_options;
 
@@ -129,9 +137,18 @@ int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
+/* One of the sections, KH_SEC_KEYS too. */
+static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh_section s)
+{
+	return s == KH_SEC_KEYS ? &h->keys : &h->section[s];
+}
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
  * structure. */
 int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
+/* Does only the first of these two checks, that of the checksums. */
+int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err);
+/* Checks what db->keys has, beside the index; nothing is done if there are none. */
+int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err);
 /* Keeps ranges from .. to - 1, and gives back the memory of all others, which may not be read any
  * more; *kept: bytes of those that stay. Only of a file. */
 int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err);

@@ -18,13 +18,13 @@
 #include "base/threads.h"
 #include "index/lookup_simd.h"
 
-static const char *const section_name[KH_N_SECTIONS] = {
-	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums"
+static const char *const section_name[KH_N_SECTIONS + 1] = {
+	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums", "keys"
 };
 
 static const void *section(const kh_db *db, enum kh_section s)
 {
-	return (const char *)db->map + db->h->section[s].at;
+	return (const char *)db->map + kh_db_extent_of(db->h, s)->at;
 }
 
 static int bad(const kh_db *db, kh_err *err, const char *what)
@@ -62,9 +62,10 @@ static int check_magic(const kh_db *db, kh_err *err)
 /* Do two sections that are not empty share a byte? */
 static bool overlapping(const kh_db_header *h)
 {
-	for (int i = 0; i < KH_N_SECTIONS; i++)
+	for (int i = 0; i <= KH_N_SECTIONS; i++)
 		for (int j = 0; j < i; j++) {
-			const kh_db_extent *a = &h->section[i], *b = &h->section[j];
+			const kh_db_extent *a = kh_db_extent_of(h, (enum kh_section)i);
+			const kh_db_extent *b = kh_db_extent_of(h, (enum kh_section)j);
 
 			if (a->bytes > 0 && b->bytes > 0 && a->at < b->at + b->bytes &&
 			    b->at < a->at + a->bytes)
@@ -77,9 +78,11 @@ static int check_extents(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 
-	for (int i = 0; i < KH_N_SECTIONS; i++) {
-		const kh_db_extent *e = &h->section[i];
+	for (int i = 0; i <= KH_N_SECTIONS; i++) {
+		const kh_db_extent *e = kh_db_extent_of(h, (enum kh_section)i);
 
+		if (i == KH_SEC_KEYS && e->bytes == 0)
+			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
 			return kh_fail(err, KH_EFORMAT,
@@ -89,6 +92,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 	}
 	if (overlapping(h))
 		return bad(db, err, "its sections overlap");
+	if (h->keys.bytes == 0 && h->keys.at != 0)
+		return bad(db, err, "its section of keys is empty");
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
 
@@ -100,6 +105,13 @@ static int check_extents(const kh_db *db, kh_err *err)
 	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target))
 		return bad(db, err, "the sizes of its sections do not fit its counts");
 	return KH_OK;
+}
+
+static bool all_zero(const char *p, size_t n)
+{
+	while (n > 0 && p[n - 1] == 0)
+		n--;
+	return n == 0;
 }
 
 static int check_parameters(const kh_db *db, kh_err *err)
@@ -118,9 +130,8 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	for (int i = 0; i < 32; i++)
 		if (h->minima[i] == 0)
 			return bad(db, err, "a parameter in its header is out of range");
-	for (size_t i = 0; i < sizeof h->zero; i++)
-		if (h->zero[i] != 0)
-			return bad(db, err, "a byte in its header that must be zero is not");
+	if (!all_zero(h->zero, sizeof h->zero) || !all_zero(h->zero2, sizeof h->zero2))
+		return bad(db, err, "a byte in its header that must be zero is not");
 	return KH_OK;
 }
 
@@ -129,6 +140,7 @@ struct verify {
 	const kh_db *db;
 	/* true: the ranges from .. to - 1 of the index; false: all but the index */
 	bool index;
+	bool keys;                      /* with the section of keys, if not index */
 	unsigned from, to;
 	uint64_t blocks;
 	double started;
@@ -137,9 +149,9 @@ struct verify {
 	kh_monitor *m;
 };
 
-static bool inside_index(const kh_db *db, uint64_t at, uint64_t n)
+static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
 {
-	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
+	const kh_db_extent *e = kh_db_extent_of(db->h, s);
 
 	return at >= e->at && at + n <= e->at + e->bytes;
 }
@@ -157,8 +169,8 @@ static uint64_t range_at(const kh_db *db, unsigned range)
  * belongs to the rest. */
 static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 {
-	if (!inside_index(v->db, at, n))
-		return !v->index;
+	if (!inside(v->db, KH_SEC_INDEX, at, n))
+		return !v->index && (v->keys || !inside(v->db, KH_SEC_KEYS, at, n));
 	return v->index && at < range_at(v->db, v->to) && at + n > range_at(v->db, v->from);
 }
 
@@ -373,7 +385,7 @@ static int load_targets(kh_db *db, kh_err *err)
 
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 {
-	struct verify v = { .db = db };
+	struct verify v = { .db = db, .keys = o->keys };
 	int rc;
 
 	db->h = db->map;
@@ -389,18 +401,26 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	db->image = section(db, KH_SEC_INDEX);
 	db->dir = section(db, KH_SEC_DIR);
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
-	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)))
+	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
+	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }
 
 /* --- the index, or a part of it --------------------------------------------------- */
-int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
 {
 	struct verify v = { .db = db, .index = true, .from = from, .to = to,
 			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
 			    .bytes = range_at(db, to) - range_at(db, from) };
-	int rc = in_parallel(&v, threads, verify_worker, err);
+
+	return in_parallel(&v, threads, verify_worker, err);
+}
+
+int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .from = from, .to = to };
+	int rc = kh_db_check_sums(db, from, to, threads, err);
 
 	return rc ? rc : in_parallel(&v, threads, check_worker, err);
 }

@@ -1,4 +1,4 @@
-/* load_in.h - what open.c asks of load.c */
+/* load_in.h - what open.c asks of load.c, and load.c of keys.c */
 #ifndef KH_DB_LOAD_IN_H
 #define KH_DB_LOAD_IN_H
 
@@ -7,5 +7,8 @@
 /* Checks db->map, and sets the members of db that point into it or are made from it. On failure
  * the caller closes db. */
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
+
+/* db->keys, if the file has them; the section's place and checksums have been checked. */
+int kh_db_find_keys(kh_db *db, kh_err *err);
 
 #endif

@@ -186,6 +186,7 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	h->byte_order = UINT64_C(0x0102030405060708);
 	h->file_bytes = w->at;
 	memcpy(h->section, w->section, sizeof h->section);
+	h->keys = w->section[KH_SEC_KEYS];
 	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 	rc = kh_out_sync(w->out, err);

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "index/cut.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include "base/mem.h"
 
@@ -37,7 +38,8 @@ static uint32_t target_from(const kh_bins *b, uint32_t t, uint32_t bin)
 	return kh_bins_target(b, bin);
 }
 
-/* Finds the species of each location, counts them, and lists species with too many in c->much. */
+/* Finds the species of each location, counts them, and lists species with too many in c->much.
+ * A vote stands for more than b->most locations. */
 static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 {
 	const kh_bins *b = c->bins;
@@ -45,12 +47,15 @@ static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 	size_t n_much = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t s;
+		const bool vote = loc[i] >= b->votes;
+		uint32_t s, before;
 
-		t = target_from(b, t, loc[i]);
-		s = b->species[t] - b->n_targets;
+		t = vote ? kh_bins_target(b, loc[i]) : target_from(b, t, loc[i]);
+		s = (vote ? t : b->species[t]) - b->n_targets;
 		c->species[i] = s;
-		if (++c->count[s] == b->most + 1)
+		before = c->count[s];
+		c->count[s] += vote ? b->most + 1 : 1;
+		if (before <= b->most && c->count[s] > b->most)
 			c->much[n_much++] = s;
 	}
 	return n_much;
@@ -68,7 +73,7 @@ size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
 	const kh_bins *b = c->bins;
 	size_t n_much, kept = 0;
 
-	if (b == NULL || n <= b->most)
+	if (b == NULL || n <= 1 || (n <= b->most && loc[n - 1] < b->votes))
 		return n;
 	n_much = count(c, loc, n);
 	for (size_t i = 0; i < n && n_much > 0; i++)

@@ -19,7 +19,8 @@ typedef struct kh_cut {
 /* Room for lists of up to `longest` locations. */
 int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
 /* Cuts n ascending, distinct locations in place; returns the number of words left, which ascend,
- * too. */
+ * too.  Behind the locations may stand votes, of a list that was cut before and has got more
+ * locations since. */
 size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n);
 void kh_cut_clear(kh_cut *c);
 

@@ -2,21 +2,26 @@
 #include "index/index.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "index/keys.h"
 
-typedef struct kh_entry {
+/* The entry at hand: those before it decide its slot. */
+struct entry {
 	uint64_t place;                 /* home << 16 | tag */
-	uint64_t slot;
-	size_t from;                    /* first pair; the next entry's is the end */
-} kh_entry;
+	uint64_t bucket;                /* its slot: 19 * bucket + position */
+	int position;
+	size_t from, to;                /* its pairs */
+};
 
 void kh_image_clear(kh_image *im)
 {
 	free(im->bucket);
 	free(im->loc);
-	free(im->entry);
+	free(im->rest);
+	free(im->full);
 	kh_cut_clear(&im->cut);
 	*im = (kh_image) { .bucket = NULL };
 }
@@ -37,32 +42,32 @@ static uint32_t count_keys(const kh_pairs *p)
 	return n;
 }
 
-/* Makes the entries of the range for B buckets, with a sentinel. Returns their number, or -1 if
- * one lies further than a bucket behind its home. */
-static int64_t place(kh_entry *e, const kh_pairs *p, uint32_t B)
+/* The next entry of the range, if there is one: the pairs whose keys have the same place.  The
+ * slot is the one behind that of the entry before, or, if its home is further, the home's first:
+ * i + max over j <= i of (19 * home_j - j), without multiplying. */
+static inline bool next_entry(struct entry *e, uint64_t *next_place, const kh_pairs *p, uint32_t B)
 {
-	int64_t n = 0, lead = 0;        /* lead: max of 19 * home_j - j */
-	uint64_t last = UINT64_MAX;
+	const uint64_t home = *next_place >> 16;
 
-	for (size_t i = 0; i < p->n; i++) {
-		uint64_t at;
-
-		if (i > 0 && p->key[i] == p->key[i - 1])
+	e->from = e->to;
+	if (e->from == p->n)
+		return false;
+	e->place = *next_place;
+	while (++e->to < p->n) {
+		if (p->key[e->to] == p->key[e->to - 1])
 			continue;
-		at = kh_key_place(p->key[i], B);
-		if (at == last)
-			continue;
-		last = at;
-		int64_t home = (int64_t)(at >> 16);
-		if (KH_BUCKET_SLOTS * home - n > lead)
-			lead = KH_BUCKET_SLOTS * home - n;
-		e[n] = (kh_entry) { .place = at, .slot = (uint64_t)(n + lead), .from = i };
-		if (e[n].slot / KH_BUCKET_SLOTS > (uint64_t)home + 1)
-			return -1;
-		n++;
+		*next_place = kh_key_place(p->key[e->to], B);
+		if (*next_place != e->place)
+			break;
 	}
-	e[n].from = p->n;
-	return n;
+	if (home > e->bucket) {
+		e->bucket = home;
+		e->position = 0;
+	} else if (++e->position == KH_BUCKET_SLOTS) {
+		e->bucket++;
+		e->position = 0;
+	}
+	return true;
 }
 
 static int by_value(const void *a, const void *b)
@@ -108,73 +113,90 @@ static void set_base(kh_bucket *b, uint64_t x)
 		b->base[i] = (uint8_t)x;
 }
 
-/* Flags and tags; where no entry starts, the base is the running offset. */
-static void set_bucket(kh_bucket *bucket, const kh_entry *e)
+/* Tag, and flags. */
+static void set_entry(kh_bucket *bucket, const struct entry *e)
 {
-	uint64_t b = e->slot / KH_BUCKET_SLOTS, home = e->place >> 16;
+	const uint64_t home = e->place >> 16;
 
-	bucket[b].tag[e->slot % KH_BUCKET_SLOTS] = (uint16_t)e->place;
-	if (b > home) {
-		bucket[b].flags++;              /* one more carried in */
+	bucket[e->bucket].tag[e->position] = (uint16_t)e->place;
+	if (e->bucket > home) {
+		bucket[e->bucket].flags++;      /* one more carried in */
 		bucket[home].flags |= KH_BUCKET_GOES_ON;
 	}
 }
 
-static void fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax)
+/* The list of an entry of several pairs, to out: *len becomes its length as the bucket has it. */
+static int make_list(kh_image *im, const kh_pairs *p, const struct entry *e, uint32_t *out,
+		     uint8_t *len, const kh_bins *bins, const kh_taxonomy *tax, kh_err *err)
 {
-	uint64_t at = 0, next = 0;              /* words so far; first bucket without a base */
+	size_t n;
+	int rc = kh_cut_room(&im->cut, bins, e->to - e->from, err);
 
-	for (uint32_t i = 0; i < im->range.entries; i++) {
-		const kh_entry *e = im->entry + i;
-		kh_bucket *b = im->bucket + e->slot / KH_BUCKET_SLOTS;
-		size_t n = gather(p, e->from, e[1].from, im->loc + at);
-
-		n = kh_cut_list(&im->cut, im->loc + at, n);
-		for (; next <= e->slot / KH_BUCKET_SLOTS; next++)
-			set_base(im->bucket + next, at);
-		set_bucket(im->bucket, e);
-		if (n > KH_LIST_MAX) {
-			im->loc[at] = list_lca(im->loc + at, n, bins, tax);
-			im->range.over++;
-			n = KH_LIST_OVER;
-		} else {
-			im->locations += n;
-		}
-		b->len[e->slot % KH_BUCKET_SLOTS] = (uint8_t)n;
-		at += kh_list_words((uint32_t)n);
-	}
-	for (; next <= im->range.buckets; next++)
-		set_base(im->bucket + next, at);
-	im->range.n_locs = at;
+	if (rc)
+		return rc;
+	n = kh_cut_list(&im->cut, out, gather(p, e->from, e->to, out));
+	*len = n > KH_LIST_MAX ? KH_LIST_OVER : (uint8_t)n;
+	if (n > KH_LIST_MAX)
+		*out = list_lca(out, n, bins, tax);
+	im->range.over += n > KH_LIST_MAX;
+	return im->keep_keys ? kh_keys_add(im, p, e->from, e->to, *len == KH_LIST_OVER, err)
+			     : KH_OK;
 }
 
-/* Packs n words to `bits` bits each, in place: no word moves further back than it was. */
-static void pack(uint32_t *word, uint64_t n, uint32_t bits)
+/* All entries, into B buckets.  1: done; 0: one lies further than a bucket behind its home. */
+static int fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
+		kh_err *err)
+{
+	const uint32_t B = im->range.buckets;
+	const kh_divisor by_b = kh_divisor_of(B);
+	struct entry e = { .position = -1 };
+	uint64_t at = 0, next = 0;              /* words so far; first bucket without a base */
+	uint64_t next_place = p->n > 0 ? kh_key_place(p->key[0], B) : 0;
+	int rc = KH_OK;
+
+	while (next_entry(&e, &next_place, p, B)) {
+		uint8_t len = 1;
+
+		if (e.bucket > (e.place >> 16) + 1)
+			return 0;
+		for (; next <= e.bucket; next++)
+			set_base(im->bucket + next, at);
+		if (im->keep_keys)
+			im->rest[im->range.entries] = kh_key_rest(p->key[e.from], B, by_b);
+		im->loc[at] = p->loc[e.from];   /* most entries have one pair */
+		if (e.to - e.from > 1)
+			rc = make_list(im, p, &e, im->loc + at, &len, bins, tax, err);
+		if (rc)
+			return rc;
+		set_entry(im->bucket, &e);
+		im->bucket[e.bucket].len[e.position] = len;
+		at += kh_list_words(len);
+		im->range.entries++;
+	}
+	for (; next <= B; next++)
+		set_base(im->bucket + next, at);
+	im->range.n_locs = at;
+	im->locations = at - im->range.over;
+	return 1;
+}
+
+void kh_pack_words(uint32_t *word, uint64_t n, uint32_t bits)
 {
 	uint64_t held = 0, out = 0;             /* bits that are not written yet, lowest first */
 	uint32_t n_held = 0;
 
-	for (uint64_t i = 0; i < n && bits < 32; i++) {
+	if (bits == 32)
+		return;
+	for (uint64_t i = 0; i < n; i++) {      /* without branches that nobody can predict */
 		held |= (uint64_t)word[i] << n_held;
 		n_held += bits;
-		if (n_held >= 32) {
-			word[out++] = (uint32_t)held;
-			held >>= 32;
-			n_held -= 32;
-		}
+		word[out] = (uint32_t)held;
+		out += n_held >> 5;
+		held >>= n_held & 32;
+		n_held &= 31;
 	}
 	if (n_held > 0)
 		word[out] = (uint32_t)held;
-}
-
-/* The number of pairs of the entry that has most. */
-static size_t longest(const kh_entry *e, size_t n)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < n; i++)
-		most = e[i + 1].from - e[i].from > most ? e[i + 1].from - e[i].from : most;
-	return most;
 }
 
 int kh_index_too_large(uint64_t keys, kh_err *err)
@@ -190,35 +212,42 @@ int kh_index_too_large(uint64_t keys, kh_err *err)
 		       keys);
 }
 
+static int make_room(kh_image *im, const kh_pairs *p, uint32_t keys, const kh_bins *bins,
+		     kh_err *err)
+{
+	int rc = kh_grow((void **)&im->loc, &im->cap_loc, p->n, sizeof *im->loc, err);
+
+	if (!rc && im->keep_keys)
+		rc = kh_grow((void **)&im->rest, &im->cap_rest, keys, sizeof *im->rest, err);
+	return rc ? rc : kh_cut_room(&im->cut, bins, 1, err);
+}
+
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err)
 {
-	uint32_t keys = count_keys(p);
+	const uint32_t keys = count_keys(p);
 	uint64_t B = keys > 0 ? (keys + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD : 1;
-	int64_t entries;
-	int rc;
+	int rc = make_room(im, p, keys, bins, err);
 
-	rc = kh_grow((void **)&im->entry, &im->cap_entry, (size_t)keys + 1, sizeof *im->entry, err);
-	if (!rc)
-		rc = kh_grow((void **)&im->loc, &im->cap_loc, p->n, sizeof *im->loc, err);
 	if (rc)
 		return rc;
-	while (B < KH_BUCKETS_MAX && (entries = place(im->entry, p, (uint32_t)B)) < 0)
-		B += (B + 15) / 16;
+	for (; B < KH_BUCKETS_MAX; B += (B + 15) / 16) {
+		rc = kh_grow((void **)&im->bucket, &im->cap_bucket, B + 1, sizeof *im->bucket, err);
+		if (rc)
+			return rc;
+		memset(im->bucket, 0, (B + 1) * sizeof *im->bucket);
+		im->range = (kh_range) { .buckets = (uint32_t)B, .keys = keys };
+		im->n_full = 0;
+		rc = fill(im, p, bins, tax, err);
+		if (rc != 0)
+			break;
+	}
 	if (B >= KH_BUCKETS_MAX)
 		return kh_index_too_large(keys, err);
-	rc = kh_grow((void **)&im->bucket, &im->cap_bucket, B + 1, sizeof *im->bucket, err);
-	if (!rc)
-		rc = kh_cut_room(&im->cut, bins, longest(im->entry, (size_t)entries), err);
-	if (rc)
+	if (rc < 0)
 		return rc;
-	memset(im->bucket, 0, (B + 1) * sizeof *im->bucket);
-	im->range =
-		(kh_range) { .buckets = (uint32_t)B, .keys = keys, .entries = (uint32_t)entries };
-	im->locations = 0;
-	fill(im, p, bins, tax);
-	pack(im->loc, im->range.n_locs, kh_bins_bits(bins));
-	return KH_OK;
+	kh_pack_words(im->loc, im->range.n_locs, kh_bins_bits(bins));
+	return im->keep_keys ? kh_keys_end(im, err) : KH_OK;
 }
 
 /* --- checking ----------------------------------------------------------------------- */

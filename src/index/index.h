@@ -172,6 +172,7 @@ static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir,
 }
 
 #ifndef __CUDACC__
+#include <stdbool.h>
 #include "base/msg.h"
 #include "index/cut.h"
 #include "taxonomy/taxonomy.h"
@@ -191,9 +192,12 @@ typedef struct kh_image {
 	kh_bucket *bucket;              /* range.buckets + 1 */
 	uint32_t *loc;                  /* range.n_locs words, packed */
 	uint64_t locations;             /* in lists, without the overpopulated */
-	size_t cap_bucket, cap_loc, cap_entry;
-	struct kh_entry *entry;         /* scratch */
-	kh_cut cut;
+	size_t cap_bucket, cap_loc;
+	kh_cut cut;                     /* scratch */
+	/* what the range forgets of its keys (keys.h), n_rest words, n_full of them full keys */
+	bool keep_keys;                 /* set by the caller, if it is wanted */
+	uint32_t *rest, *full;
+	size_t n_rest, n_full, cap_rest, cap_full;
 } kh_image;
 
 void kh_image_clear(kh_image *im);
@@ -202,6 +206,9 @@ void kh_image_clear(kh_image *im);
 int kh_index_too_large(uint64_t keys, kh_err *err);
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err);
+
+/* n words to `bits` bits each, in place: none comes to lie behind where it was. */
+void kh_pack_words(uint32_t *word, uint64_t n, uint32_t bits);
 
 /* Bytes of the range in the image, padded to 64. */
 uint64_t kh_range_bytes(const kh_range *r, uint32_t bits);

@@ -1,0 +1,186 @@
+/*
+ * base.c - a build that adds references to a database
+ *
+ * The database's sequences become the first ones of the build, with the bins, digests and taxids
+ * that it has for them, and its index joins the pairs of the new ones range by range
+ * (index/grow.h).  So all that follows is what a build from all references does.
+ */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+/* --- its sequences ------------------------------------------------------------------ */
+static int check_counts(const kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	const char *p = db->unmapped, *end = p + h->section[KH_SEC_UNMAPPED].bytes;
+	uint64_t n = 0;
+
+	for (; p < end; p += strlen(p) + 1)
+		n++;
+	if (n != h->unmapped || h->sequences != n + h->n_targets)
+		return kh_fail(err, KH_EFORMAT, "%s: not a usable database: its numbers of "
+			       "sequences do not fit one another", db->path);
+	return KH_OK;
+}
+
+static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
+{
+	const size_t len = strlen(id) + 1;
+	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len, 1, err);
+
+	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
+		return rc;
+	memcpy(r->ids + r->ids_len, id, len);
+	r->ref[r->n] = *ref;
+	r->ref[r->n++].id = r->ids_len;
+	r->ids_len += len;
+	return kh_refs_number(r, "", err);
+}
+
+/* Those without a taxon have no bins. */
+static int add_refs(kh_refs *r, const kh_db *db, uint64_t end, kh_err *err)
+{
+	const char *unmapped = db->unmapped;
+	uint32_t t = 0;
+	int rc = KH_OK;
+
+	for (uint64_t i = 0, u = 0; i < db->h->sequences && !rc; i++) {
+		const bool more = t < db->h->n_targets;
+		kh_ref ref = { .first_bin = more ? db->target[t].first_bin : (uint32_t)end };
+
+		if (u < db->h->unmapped && db->keys.unmapped[u] == i) {
+			rc = add_ref(r, unmapped, &ref, err);
+			unmapped += strlen(unmapped) + 1;
+			u++;
+			continue;
+		}
+		ref.bases = db->target[t].bases;
+		ref.digest = db->target[t].digest;
+		ref.header_taxid = db->tax->taxid[db->target[t].taxon];
+		rc = add_ref(r, db->ids + db->target[t++].id, &ref, err);
+	}
+	return rc;
+}
+
+int kh_build_base_refs(struct build *b, kh_err *err)
+{
+	const kh_db *db = b->o->base;
+	kh_refs *r = &b->refs;
+	int rc;
+
+	if (!db)
+		return KH_OK;
+	if ((rc = check_counts(db, err)))
+		return rc;
+	const uint64_t end = db->h->n_targets > 0 ? db->bins.votes : 0;
+
+	r->allow_duplicates = true;     /* it may have some */
+	rc = add_refs(r, db, end, err);
+	r->allow_duplicates = b->o->allow_duplicates;
+	r->base = db->path;
+	r->n_base = b->base.n = r->n;
+	r->next_bin = end;
+	r->bases = db->h->bases + db->h->unmapped_bases;
+	return rc;
+}
+
+uint32_t kh_build_base_taxid(const struct build *b, size_t seq)
+{
+	return b->refs.ref[seq].header_taxid;
+}
+
+/* --- its taxa in the taxonomy of the build ------------------------------------------- */
+struct changes {
+	uint32_t removed, merged, renamed, moved, ranks, targets;
+};
+
+/* Taxon i of the old tree. */
+static void compare_taxon(const struct build *b, uint32_t i, struct changes *c)
+{
+	const kh_taxonomy *old = b->o->base->tax, *tax = b->taxa.tax;
+	const uint32_t taxid = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
+	const uint32_t now = taxid ? kh_taxonomy_find(tax, taxid) : KH_NO_TAXON;
+
+	if (taxid == 0)
+		c->removed++;
+	else if (taxid != old->taxid[i])
+		c->merged++;
+	else if (now != KH_NO_TAXON) {
+		const uint32_t above = old->taxid[old->parent[i]];
+
+		c->renamed += strcmp(old->names + old->name[i], tax->names + tax->name[now]) != 0;
+		c->ranks += old->rank[i] != tax->rank[now];
+		c->moved += kh_taxdump_find(b->taxa.dump, above) != tax->taxid[tax->parent[now]];
+	}
+}
+
+static void tell_changes(const struct build *b, const struct changes *c)
+{
+	const kh_db *db = b->o->base;
+
+	if (c->removed + c->merged + c->renamed + c->moved + c->ranks > 0)
+		kh_log(c->removed ? KH_WARN : KH_INFO,
+		       "of %" PRIu32 " taxa of %s the taxonomy has %" PRIu32 " no more, %" PRIu32
+		       " as others (merged), %" PRIu32 " under another name, %" PRIu32
+		       " under another parent, %" PRIu32 " with another rank",
+		       db->tax->n, db->path, c->removed, c->merged, c->renamed, c->moved, c->ranks);
+	if (c->targets > 0)
+		kh_log(KH_WARN, "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon any "
+		       "more and are left out", c->targets, db->h->n_targets, db->path);
+}
+
+/* Target t of the old database has first bin `to` and, if it is not dropped, votes in `vote`. */
+static void place_target(struct build *b, uint32_t t, uint32_t to, uint32_t vote)
+{
+	const kh_bins *old = &b->o->base->bins;
+	uint32_t *known = &b->base.vote_to[old->species[t] - old->n_targets];
+	const uint32_t goes = to == KH_DROP ? KH_VOTE_NONE : vote;
+
+	/* 0 is no bin of a species, as targets stand before them */
+	*known = *known == 0 || *known == goes ? goes : KH_VOTE_SPLIT;
+	b->base.to[t] = to;
+}
+
+static void place_targets(struct build *b, struct changes *c)
+{
+	const kh_bins *bins = &b->taxa.bins.bins;
+	uint32_t t = 0, now = 0;
+
+	for (size_t i = 0; i < b->base.n; i++) {
+		const uint32_t to = b->taxa.to[i];
+
+		if (kh_build_base_taxid(b, i) == 0)
+			continue;
+		place_target(b, t++, to, to == KH_DROP ? 0 : kh_bins_vote(bins, now));
+		now += to != KH_DROP;
+		c->targets += to == KH_DROP;
+	}
+}
+
+int kh_build_base_taxa(struct build *b, kh_err *err)
+{
+	const kh_db *db = b->o->base;
+	struct changes c = { .removed = 0 };
+
+	if (!db)
+		return KH_OK;
+	b->base.to = kh_array(db->h->n_targets, sizeof *b->base.to, err);
+	b->base.vote_to = kh_array(db->h->n_species + (size_t)1, sizeof *b->base.vote_to, err);
+	if (!b->base.to || !b->base.vote_to)
+		return KH_ENOMEM;
+	place_targets(b, &c);
+	for (uint32_t i = 1; i < db->tax->n; i++)
+		compare_taxon(b, i, &c);
+	tell_changes(b, &c);
+	b->base.old = (kh_old_index) { .path = db->path, .image = db->image, .dir = db->dir,
+				       .keys = &db->keys, .bins = &db->bins,
+				       .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,
+				       .to = c.targets > 0 ? b->base.to : NULL,
+				       .vote_to = b->base.vote_to, .tax = db->tax };
+	return KH_OK;
+}

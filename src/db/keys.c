@@ -1,0 +1,82 @@
+/* keys.c - the section of a database that genomes can be added to: index/keys.h */
+#include <config.h>
+#include "db/load_in.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "base/threads.h"
+#include "index/grow.h"
+
+static int bad(const kh_db *db, const char *what, kh_err *err)
+{
+	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
+}
+
+int kh_db_find_keys(kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	const void *section = (const char *)db->map + h->keys.at;
+	const uint64_t n = h->unmapped;
+
+	if (h->keys.bytes == 0)
+		return KH_OK;
+	if (!kh_keys_find(&db->keys, section, h->keys.bytes, db->dir, n))
+		return bad(db, "its keys are not as many as its index has", err);
+	for (uint64_t i = 0; i < n; i++)
+		if (db->keys.unmapped[i] >= h->sequences ||
+		    (i > 0 && db->keys.unmapped[i] <= db->keys.unmapped[i - 1]))
+			return bad(db, "its sequences without a taxon are out of order", err);
+	return KH_OK;
+}
+
+/* --- all of them ------------------------------------------------------------------ */
+struct check {
+	kh_old_index old;
+	_Atomic unsigned next;
+	kh_monitor *m;
+};
+
+static int check_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct check *c = arg;
+	kh_grow_room room = { .key = NULL };
+	int rc = KH_OK;
+	size_t n;
+
+	(void)worker;
+	while (!rc && !kh_monitor_stopped(c->m)) {
+		const unsigned range = c->next++;
+
+		if (range >= KH_RANGES)
+			break;
+		rc = kh_old_pairs(&c->old, range, &room, &n, err);
+	}
+	kh_grow_room_clear(&room);
+	return rc;
+}
+
+int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err)
+{
+	const uint32_t n = db->h->n_species;
+	struct check c = { .old = { .path = db->path, .image = db->image, .dir = db->dir,
+				    .keys = &db->keys, .bins = &db->bins,
+				    .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,
+				    .tax = db->tax } };
+	uint32_t *vote_to;
+	int rc;
+
+	if (!db->keys.word)
+		return KH_OK;
+	vote_to = kh_array(n + (size_t)1, sizeof *vote_to, err);
+	if (!vote_to)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		vote_to[i] = db->bins.first[db->h->n_targets + i];
+	c.old.vote_to = vote_to;
+	rc = kh_monitor_new(&c.m, err);
+	if (!rc)
+		rc = kh_threads_run(c.m, threads ? threads : 1, check_worker, &c, err);
+	kh_monitor_free(c.m);
+	free(vote_to);
+	return rc;
+}

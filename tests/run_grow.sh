@@ -1,0 +1,147 @@
+# run_grow.sh - build --base: the bytes of a build from all references, taxonomies that have changed,
+# what is refused; speaks TAP
+unset KH_DEVICE                 # it is the CPU's
+. "$KH_SRCDIR/tests/tap.sh"
+
+# genome NAME SPECIES STRAIN COPIES: 3000 bases, 3 % other than the species', and behind them so many
+# copies of a stretch that all genomes share
+genome() {
+	awk -v name="$1" -v species="$2" -v strain="$3" -v copies="$4" '
+	function rnd(n) { x = x * 16807 % 2147483647; return int(x / 2147483647 * n) }
+	function word(n, s) { s = ""; while (n-- > 0) s = s substr("ACGT", rnd(4) + 1, 1); return s }
+	function begin(seed, i) { x = seed * 7919 + 1; for (i = 0; i < 9; i++) rnd(2) }
+	BEGIN {
+		begin(99); shared = word(40); begin(species); s = word(3000); begin(1000 + strain); out = ""
+		for (i = 1; i <= 3000; i++) out = out (rnd(33) ? substr(s, i, 1) : word(1))
+		for (i = 0; i < copies; i++) out = out shared word(24)
+		printf ">%s\n%s\n", name, out
+	}' >"$1.fa"
+}
+genome u1 5 1 0; genome a1 1 11 60; genome a2 1 12 60; genome b1 2 21 150; genome u2 6 2 1
+genome a3 1 13 0; genome b2 2 22 0; genome c1 3 31 3; genome a4 1 14 150; genome n1 4 41 0
+all="u1.fa a1.fa a2.fa b1.fa u2.fa a3.fa b2.fa c1.fa a4.fa n1.fa"
+printf '%s\t%s\n' a1 1011 a2 1012 a3 1013 a4 1014 b1 1021 b2 1022 c1 201 n1 202 >map
+row() { printf '%s\t|\t%s\t|\t%s\t|\n' $1 $2 $3 >>$tax/nodes.dmp; printf '%s\t|\ttaxon %s\t|\t\t|\tscientific name\t|\n' $1 $1 >>$tax/names.dmp; }
+mkdir tax; tax=tax
+row 1 1 no_rank; row 2 1 family; row 10 2 genus; row 20 2 genus; row 101 10 species; row 102 10 species
+row 201 20 species; row 202 20 species; row 1021 102 strain; row 1022 102 strain
+for i in 1011 1012 1013 1014; do row $i 101 strain; done
+b() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy $tax --seqid2taxid map --allow-unmapped "$@"; }
+whole() { db=all.khdb; b --growable "$@"; }
+first() { db=old.khdb; b --growable "$@"; }
+add() { db=new.khdb; b --base old.khdb "$@"; }
+inspect() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
+
+# split NAME N OPTION...: the first N references, then the others
+split() {
+	what="$1, $2 of 10"; few=$2; shift 2
+	set -- "$@" --
+	old=; new=; i=0
+	for f in $all; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
+	while [ "$1" != -- ]; do set -- "$@" "$1"; shift; done
+	shift
+	first "$@" $old && add $new && cmp all.khdb new.khdb
+}
+for o in "-k 12" "-k 12 --scheme minhash" "-k 9 --stride 16 --max-locations 1" "-k 13 -s 9 --stride 16 --max-locations 254"; do
+	check "$o: of all" whole $o $all
+	for i in 1 2 4 5 9; do check "$o, $i of 10" split "$o" $i $o; done
+done
+# The shared stretch: 120 places in species a and 150 in b are more than 254 words; 150 more in a are
+# a vote for it.
+few=$(inspect all.khdb overpopulated)
+first -k 13 -s 9 --stride 16 --max-locations 254 u1.fa a1.fa a2.fa b1.fa
+many=$(inspect old.khdb overpopulated)
+check "lists that were overpopulated ($many) and are not any more ($few)" test "$many" -gt "$few"
+# Keys that share an entry, and stop to when there are more buckets.
+set -- "$data"/genomes/*.gz; one=$1 two=$2; shift 2
+build --growable -k 14 --db all.khdb "$one" "$two" "$@" && build --growable -k 14 --db old.khdb "$one" "$two"
+shared=$(($(inspect old.khdb features) - $(inspect old.khdb entries)))
+check "$shared keys that share an entry" test $shared -gt 0
+build --base old.khdb --db new.khdb "$@"; same all.khdb new.khdb "real genomes"
+whole -k 12 $all
+first -k 12 u1.fa a1.fa; add a2.fa b1.fa u2.fa; mv new.khdb old.khdb; add a3.fa b2.fa c1.fa; mv new.khdb old.khdb
+add a4.fa n1.fa; same all.khdb new.khdb "added to three times"
+first -k 12 u1.fa a1.fa a2.fa b1.fa u2.fa
+for o in "--threads 1" "--threads 8" "--memory 1" "--block-size 100"; do add $o a3.fa b2.fa c1.fa a4.fa n1.fa; same all.khdb new.khdb "$o"; done
+gzip -c a3.fa >a3.fa.gz; printf '%s\n' b2.fa c1.fa a4.fa n1.fa >list
+add --list list a3.fa.gz; same all.khdb new.khdb "gz, and a list"
+cat a3.fa b2.fa c1.fa a4.fa n1.fa | add -; same all.khdb new.khdb "standard input"
+check "it is sound" "$kmerhash" verify -q new.khdb
+check "inspect says that it can be added to" test "$(inspect new.khdb "genomes can be added")" = yes
+"$kmerhash" inspect --targets new.khdb | cut -f1,2 >targets
+check "inspect --targets: in the order of reading" sh -c 'sort -k1,1 map | cmp - .sorted' - "$(sort -k1,1 targets >.sorted)"
+"$kmerhash" inspect --taxa new.khdb >taxa
+check "inspect --taxa: the new species" grep -Eq "	S	202	 *taxon 202" taxa
+db=plain.khdb; b -k 12 $all
+check "the index is that of a database without --growable" sh -c '
+	"$1" inspect plain.khdb | grep -v "^database\|^bytes\|^genomes" >a; "$1" inspect all.khdb | grep -v "^database\|^bytes\|^genomes" | cmp a -' - "$kmerhash"
+cat $all | awk '/^>/ { print; next } { for (i = 1; i + 150 < 1800; i += 70) print (i > 1 ? ">r" i "\n" : "") substr($0, i, 150) }' >reads.fa
+"$kmerhash" classify -q --db plain.khdb reads.fa >calls; "$kmerhash" classify -q --db new.khdb reads.fa >x.calls
+same calls x.calls "the same calls"
+expect 0 "" "a dry run" "$kmerhash" build --dry-run --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map a3.fa
+nothing_left "a dry run" y.khdb
+
+# --- a newer taxonomy: the bytes of a build from all references with it ------------------------
+change() { rm -rf newer; cp -r tax newer; tax=newer; }
+edit() { sed "$1" newer/$2 >newer/x && mv newer/x newer/$2; }
+rest="a3.fa b2.fa c1.fa a4.fa n1.fa"
+# changed NAME "MESSAGE": what change and edit have made of it
+changed() {
+	db=all.khdb; expect 0 "" "$1: of all" b --growable -k 12 $all
+	db=new.khdb; rm -f new.khdb
+	expect 0 "$2" "$1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --allow-unmapped --base old.khdb $rest
+	same all.khdb new.khdb "$1: same bytes"
+	tax=tax
+}
+first -k 12 u1.fa a1.fa a2.fa b1.fa u2.fa
+change; edit 's/taxon 102/renamed/' names.dmp; edit 's/taxon 1011/renamed, too/' names.dmp
+changed "renamed" "of 8 taxa of old.khdb the taxonomy has 0 no more, 0 as others .merged., 3 under another name"
+change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; changed "a species in another genus" " 1 under another parent"
+change; edit '/^102	/d' nodes.dmp; edit '/^102	/d' names.dmp; edit 's/|	102	|/|	101	|/' nodes.dmp
+printf '102\t|\t101\t|\n' >newer/merged.dmp; changed "two species as one" "0 no more, 1 as others"
+change; edit '/^1021	/d' nodes.dmp; edit '/^1021	/d' names.dmp
+changed "a strain, all that the species had, is removed" "1 of the 3 targets of old.khdb have no taxon any more"
+change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp; changed "a species is removed" "2 no more"
+change; edit '/^101/d' nodes.dmp; edit '/^101/d' names.dmp; changed "a species with votes is removed" "3 no more"
+change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp
+expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
+	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --base old.khdb $rest
+nothing_left "a species is split" x.khdb
+tax=tax; first -k 12 --max-locations 254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newer
+db=all.khdb; b --growable -k 12 --max-locations 254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"
+tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
+
+# --- what is refused ---------------------------------------------------------------------------
+# no STATUS "MESSAGE" NAME ARGUMENT...
+no() {
+	status=$1 text=$2 what=$3; shift 3
+	expect "$status" "$text" "$what" "$kmerhash" build --db x.khdb --taxonomy tax --seqid2taxid map "$@"
+	nothing_left "$what" x.khdb
+}
+no 1 "a1.fa: sequence 'a1' is in old.khdb already" "an id again" --base old.khdb a2.fa a1.fa
+no 1 "u1.fa: sequence 'u1' is in old.khdb already" "an id without a taxon again" --base old.khdb u1.fa
+no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.fa
+db=x.khdb; expect 0 "" "--allow-duplicates" b --base old.khdb --allow-duplicates a1.fa; rm -f x.khdb
+db=plain.khdb; b -k 12 a1.fa
+no 2 "plain.khdb: nothing can be added to it.*build it anew" "a database that is not growable" --base plain.khdb a2.fa
+no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
+no 2 "no references are named" "nothing to add" --base old.khdb
+for o in "-k 12" "--scheme syncmer" "--smer-len 8" "--features 4" "--stride 112" "--max-span 1008" "--max-locations 2" "--total-bases 1M"; do
+	no 2 "are those of --base" "$o" --base old.khdb $o a2.fa
+done
+cp old.khdb copy.khdb; ln -s copy.khdb link.khdb; ln copy.khdb hard.khdb
+for name in copy.khdb link.khdb ./copy.khdb hard.khdb; do
+	expect 2 "" "--db $name" "$kmerhash" build --db $name --taxonomy tax --seqid2taxid map --base copy.khdb a2.fa
+	same old.khdb copy.khdb "--db $name: it is as it was"
+done
+printf '\001' >one; printf '\001\000\000\000' >version
+damage() { cp old.khdb bad.khdb; dd if="$1" of=bad.khdb bs=1 seek="$2" conv=notrunc 2>.err; }
+size=$(wc -c <old.khdb)
+damage version 8; no 1 "version 1, this program reads version 2: build it anew" "version 1" --base bad.khdb a2.fa
+damage one 100; no 1 "header" "a damaged header" --base bad.khdb a2.fa
+for at in 4096 5000 9999 $((size / 2)) $((size - 9000)) $((size - 5000)); do
+	damage one $at; ! cmp -s old.khdb bad.khdb || { printf '\002' >two; damage two $at; }
+	no 1 "bad.khdb: damaged: the checksum of bytes" "a byte at $at" --base bad.khdb a2.fa
+done
+head -c $((size - 5000)) old.khdb >bad.khdb; no 1 "truncated" "cut off" --base bad.khdb a2.fa
+plan
