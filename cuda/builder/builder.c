@@ -120,7 +120,7 @@ static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned work
 							kh_gpu_up(z.sums)) + 1, err);
 }
 
-/* Each buffer counts where its memory is. */
+/* Sets the budget of each buffer by where its memory is. */
 static void slot_budgets(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of)
 {
 	kh_gpu_buf *const device[] = { &s->din,  &s->dsums, &s->room, &s->key,
@@ -179,7 +179,7 @@ static uint64_t scan_room(uint64_t pairs)
 	return kh_gpu_encode_room(pairs);
 }
 
-/* What the share may take of its device; one that is named twice is halved. */
+/* Plans what the share may take of its device; two shares of one device get half of it each. */
 static int share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
 {
 	kh_gpu_plan *p = &s->plan;
@@ -196,7 +196,7 @@ static int share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, 
 		p->limit = b->o.gpu_memory;
 	/* an eighth more, for blocks that are larger than usual */
 	p->slots = kh_plan_round(slab_bytes(b, workers) / 8 * 9);
-	/* as long as nobody knows how many sequences and taxa there are */
+	/* as the numbers of sequences and taxa are not known yet */
 	p->tables = p->limit / 64 < UINT64_C(64) << 20 ? p->limit / 64 : UINT64_C(64) << 20;
 	p->most = kh_plan_most(p);
 	s->memory.limit = p->limit;
@@ -247,7 +247,8 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	b->o = *o;
 	pthread_mutex_init(&b->lock, NULL);
 	b->host = kh_host_plan_of(o->memory, o->tmp);
-	if (o->comm)                    /* what a process has, and what it is given by others */
+	/* for the pairs that a process has and those that come from others */
+	if (o->comm)
 		b->host.memory /= 2;
 	rc = devices_open(b, err);
 	if (rc)
@@ -289,8 +290,9 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 				     "which %" PRIu64 " may be used (--gpu-memory)", pairs, least,
 				     s->device, s->plan.limit);
 	}
-	/* What is spilled at once is spilled by all workers while they read; but the number of
-	 * pairs is a guess from the sizes of files, so that a tenth too many is tried. */
+	/* If pairs are spilled from the beginning, all workers do it while they read. But the
+	 * number of pairs is a guess from the sizes of files, so a tenth too many is still tried
+	 * on the devices. */
 	if (rc || each <= least_most(b) + least_most(b) / 10)
 		return rc;
 	p->spilled = PAIR * pairs;
@@ -300,7 +302,7 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 }
 
 /* --- add ---------------------------------------------------------------------------- */
-/* Pieces as the kernels want them; the bound of their features. */
+/* Writes pieces as the kernels need them; returns the bound of their features. */
 static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample *g)
 {
 	const uint64_t stride = g->sampling.stride;
@@ -323,13 +325,14 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 	return bound;
 }
 
-/* Numbers that come back of a block: of pairs, of each owner's, and the pieces' digests. */
+/* Bytes of the numbers that come back for a block: its pairs, those of each owner, and the
+ * digests of its pieces. */
 static size_t sums_bytes(const kh_builder *b, const kh_sample *in)
 {
 	return (1 + b->n + in->n) * sizeof(uint64_t);
 }
 
-/* The numbers of the pieces' sequences, and room for their digests. */
+/* Notes the sequences of the pieces, and makes room for their digests. */
 static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, size_t bytes, kh_err *err)
 {
 	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
@@ -352,7 +355,7 @@ struct block {
 	size_t bytes, sums;             /* of input; of numbers that come back */
 };
 
-/* Copies the input into the slot's pinned memory and fills g but for what is made. */
+/* Copies the input into the pinned memory of the slot, and sets the inputs of g. */
 static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
 		 struct block *blk, kh_err *err)
 {
@@ -393,7 +396,7 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
 	return KH_OK;
 }
 
-/* Room for what is made. */
+/* Makes room for the outputs. */
 static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		 struct block *blk, kh_err *err)
 {

@@ -12,14 +12,14 @@ int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err);
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err);
 void kh_cuda_builder_close(kh_builder *b);
 
-/* Seconds that the steps of a build took on a device when all had been read: waiting for the
- * last samples, bringing pairs into the order of tickets, by range for the exchange,
- * the exchange, sorting, encoding. */
+/* Seconds that the steps of a build took on a device after everything had been read: waiting for
+ * the last samples, putting pairs into the order of tickets, and by range for the exchange, the
+ * exchange, sorting, encoding. */
 typedef struct kh_cuda_times {
 	double wait, gather, split, exchange, sort, encode;
 	uint64_t pairs, bytes;          /* of the image */
 } kh_cuda_times;
-/* Of device i of those that the builder was opened with. */
+/* The times of device i of those that the builder was opened with. */
 kh_cuda_times kh_cuda_builder_times(const kh_builder *b, unsigned i);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * builder_in.h - the CUDA builder: builder.c fills it, store.c keeps what it is given,
- * wave.c and finish_*.c empty it
+ * builder_in.h - the CUDA builder: builder.c samples blocks, store.c keeps their pairs, wave.c
+ * and finish_*.c make the index of them
  *
- * Worker w works on device w mod n.  The pairs of a block are split by owner where they
- * are made, and the runs copied to the owners' stores while blocks are still sampled: the
- * exchange costs no time at the end.  Who owns what is then a guess, that ranges have near
- * the same numbers of pairs; finish_exchange.c sets right what differs.
+ * Worker w works on device w mod n. The pairs of a block are split by owner where they are made,
+ * and the runs copied to the owners' stores while blocks are still sampled: the exchange costs no
+ * time at the end. The owners are then a guess, namely that ranges have nearly the same numbers
+ * of pairs; finish_exchange.c corrects it where it was wrong.
  */
 #ifndef KH_CUDA_BUILDER_BUILDER_IN_H
 #define KH_CUDA_BUILDER_BUILDER_IN_H
@@ -22,8 +22,8 @@
 enum { SLOTS = 2 };
 #define CHUNK (UINT64_C(1) << 26)       /* pairs of a chunk of the store, usually */
 #define PAIR KH_PLAN_PAIR
-/* Bytes of a device that are left to what the driver takes for itself: kernels, when they are
- * first used, and the rest of pages. */
+/* Bytes of a device that are left for the driver: for kernels when they are first used, and for
+ * the rest of pages. */
 #define SPARE (UINT64_C(1) << 30)
 
 struct kh_cuda_digest {
@@ -34,9 +34,10 @@ struct kh_cuda_digest {
 struct kh_cuda_slot {
 	kh_gpu_buf in;                  /* pinned: bases, amb, pieces */
 	kh_gpu_buf din, room, key, bin;
-	kh_gpu_buf key2, bin2, split;   /* by owner, if there are several */
+	kh_gpu_buf key2, bin2, split;   /* the pairs by owner, if there are several */
 	kh_gpu_buf back;                /* pinned: spilled pairs */
-	/* the number of pairs, of each owner's, digests of pieces; sums: pinned */
+	/* the numbers of all pairs and of those of each owner, and digests of pieces; sums:
+	 * pinned */
 	kh_gpu_buf sums, dsums;
 	uint64_t *seq;                  /* of the pieces */
 	size_t n_pieces, cap_seq;
@@ -65,19 +66,19 @@ struct kh_cuda_stored {
 	size_t chunk;
 };
 
-/* What a device owns; the store under the lock. */
+/* What a device owns; the lock guards its store. */
 struct kh_cuda_share {
 	int device;
-	kh_gpu_plan plan;               /* what its memory is for */
-	kh_gpu_budget memory;           /* what is taken of it: plan.limit at most */
+	kh_gpu_plan plan;               /* how its memory is planned */
+	kh_gpu_budget memory;           /* what has been taken of it: plan.limit at most */
 	struct kh_cuda_chunk *chunk;
 	size_t n_chunks, cap_chunks;
 	struct kh_cuda_stored *stored;
 	size_t n_stored, cap_stored;
 	uint64_t n_pairs, store_bytes;  /* in the chunks; of the chunks */
 	kh_gpu_buf slab, pinned;        /* of the slots of its workers */
-	size_t slab_at, pinned_at;      /* lent of them */
-	unsigned waves;                 /* in which spilled pairs came back */
+	size_t slab_at, pinned_at;      /* bytes of them that are lent */
+	unsigned waves;                 /* waves in which spilled pairs came back */
 	kh_cuda_times times;
 };
 
@@ -91,24 +92,24 @@ struct kh_builder {
 	kh_host_plan host;              /* where spilled pairs go */
 	/* under the lock: */
 	bool spilling;                  /* from now on pairs go to `store` */
-	kh_store *store;                /* tickets times n, plus the share */
+	kh_store *store;                /* by ticket times n, plus the number of the share */
 	kh_gpu_comm *comm;              /* the GPUs of all processes; NULL: one process */
 	bool finished;
 };
 
-/* The pairs of a slot's block are complete, or soon will be: to the stores of their owners.
- * Its first sum is their number, the next n are the owners' shares of it. */
+/* Moves the pairs of a slot's block, once they are complete, to the stores of their owners. The
+ * first sum is their number, the next n are the numbers of each owner. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
 /* Runs fn by n threads. */
 int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
-/* The slot's memory on the device, which must be the current one. */
+/* Frees the memory of the slot on its device, which must be the current one. */
 void kh_cuda_slot_drop(struct kh_cuda_slot *s);
-/* What is under way joins the store. */
+/* Moves all that is under way to the stores. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
-/* All pairs to the host's store: its waves are of whole ranges. */
+/* Moves all pairs to the store of the host, whose waves are of whole ranges. */
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
-/* Of the share's device, which must be the current one. */
+/* Frees the chunks of the share on its device, which must be the current one. */
 void kh_cuda_drop_chunks(struct kh_cuda_share *s);
 
 #endif

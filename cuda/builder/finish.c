@@ -1,11 +1,10 @@
 /*
  * finish.c - the end of a build: every device makes the index of its ranges
  *
- * One thread a device, between the steps that all take together: order, exchange,
- * sort and encode, then the images are delivered in the order of ranges.  Spilled pairs
- * come from the host in rounds of a wave a device.  Where memory lacks although there was some
- * when the plan was made, pairs that are still in the store are spilled, and waves are made
- * smaller.
+ * Each device has a thread. All take the same steps together: order, exchange, sort and encode;
+ * then the images are delivered in the order of ranges. Spilled pairs come from the host in
+ * rounds, each with one wave a device. If there is less memory than when the plan was made, pairs
+ * that are still in the store are spilled, and waves are made smaller.
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -37,7 +36,7 @@ static int fetch(struct finisher *x, struct kh_wave *w, unsigned p, int i, kh_er
 	return rc ? rc : KH_GPU(cudaEventRecord(w->images.ready[i], w->stream), err);
 }
 
-/* While one range is written the next one is copied. */
+/* Delivers the images of a wave; while one range is written, the next one is copied. */
 static int deliver(struct finisher *x, struct kh_wave *w, kh_err *err)
 {
 	const struct kh_wave_images *images = &w->images;
@@ -61,7 +60,8 @@ static int deliver(struct finisher *x, struct kh_wave *w, kh_err *err)
 	return rc;
 }
 
-/* The images of all waves; and what of their ranges there was no room for at first. */
+/* Delivers the images of all waves, and then those of ranges that there was no room for at
+ * first. */
 static int deliver_all(struct finisher *x, kh_err *err)
 {
 	int rc = KH_OK;
@@ -87,7 +87,7 @@ static int open_worker(void *arg, unsigned i, kh_err *err)
 	return kh_wave_open(&x->wave[i], err);
 }
 
-/* A step that has not the memory it wants does not end the build: there may be another way. */
+/* Tries a step. If it lacks memory, that does not end the build, as there may be another way. */
 static int try(struct kh_wave *w, int (*step)(struct kh_wave *, kh_err *), kh_err *err)
 {
 	int rc = kh_gpu_use(w->share->device, err);
@@ -157,7 +157,7 @@ static int make_index(struct finisher *x, kh_err *err)
 
 	if (rc)
 		return rc;
-	if (lacking(x)) {               /* the pairs are nowhere else any more */
+	if (lacking(x)) {               /* there is no other copy of the pairs any more */
 		*err = lacking(x)->why;
 		return err->code;
 	}
@@ -171,8 +171,8 @@ static int make_index(struct finisher *x, kh_err *err)
 	return deliver_all(x, err);
 }
 
-/* All pairs are in device memory.  *fits: false if there is no room to bring them into order, or
- * to their owners; then they are as they were. */
+/* Makes the index if all pairs are in device memory. *fits: false if there is no room to put them
+ * into order, or to send them to their owners; then they are as they were. */
 static int run_once(struct finisher *x, bool *fits, kh_err *err)
 {
 	kh_builder *b = x->b;
@@ -193,7 +193,7 @@ static int run_once(struct finisher *x, bool *fits, kh_err *err)
 }
 
 /* --- in waves ----------------------------------------------------------------------- */
-/* The next wave of each device, of the ranges from *from on, which moves up. */
+/* Chooses the next wave of each device from the ranges from *from on, which moves up. */
 static int next_waves(struct finisher *x, const uint64_t *count, unsigned *from, unsigned end,
 		      kh_err *err)
 {
@@ -217,7 +217,7 @@ static int next_waves(struct finisher *x, const uint64_t *count, unsigned *from,
 		       kh_plan_least(&x->wave->share->plan, count[began]));
 }
 
-/* Others have taken memory of a device since the plan was made: less of it from now on. */
+/* Plans with less memory from now on, as other programs have taken some since the plan was made. */
 static void plan_for_less(struct finisher *x)
 {
 	for (unsigned i = 0; i < x->b->n; i++) {
@@ -232,7 +232,7 @@ static void plan_for_less(struct finisher *x)
 	}
 }
 
-/* A wave a device; *from moves up, unless there was no memory for one of them. */
+/* Runs one wave on each device; *from moves up, unless there was no memory for one of them. */
 static int run_waves(struct finisher *x, const uint64_t *count, unsigned *from, unsigned end,
 		     kh_err *err)
 {
@@ -255,7 +255,7 @@ static int run_waves(struct finisher *x, const uint64_t *count, unsigned *from, 
 	return deliver_all(x, err);
 }
 
-/* Pairs are in the host's store. */
+/* Makes the index if pairs are in the store of the host. */
 static int run_rounds(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
@@ -263,7 +263,7 @@ static int run_rounds(struct finisher *x, kh_err *err)
 	unsigned from = 0, to = KH_RANGES;
 	int rc = KH_OK;
 
-	if (b->o.comm) {                /* what comes has its final bins */
+	if (b->o.comm) {                /* pairs from other processes have their final bins */
 		rc = kh_store_exchange(b, x->f->remap, &from, &to, err);
 		for (unsigned i = 0; i < b->n; i++) {
 			x->wave[i].tables.remap.n = 0;
@@ -278,7 +278,7 @@ static int run_rounds(struct finisher *x, kh_err *err)
 }
 
 /* --- finish ----------------------------------------------------------------------- */
-/* Pairs spill if those of any process do. */
+/* Spills if any process does. */
 static int agree(kh_builder *b, kh_err *err)
 {
 	uint64_t spilling = b->spilling;
@@ -356,7 +356,7 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	x.out[0].budget = x.out[1].budget = &b->pinned;
 	if (!rc && !(rc = kh_cuda_side_by_side(b->n, open_worker, &x, err)))
 		rc = run(&x, err);
-	if (rc) { /* waves' streams may wait for other processes, which may wait for us */
+	if (rc) { /* streams of waves may wait for other processes, which may wait for this one */
 		kh_comm_fail(b->o.comm, err);
 		kh_gpu_comm_abort(b->comm);
 	}

@@ -1,5 +1,5 @@
 /*
- * finish_encode.c - the end of a build: sorted pairs of some ranges to their images
+ * finish_encode.c - the end of a build: encodes sorted pairs of some ranges to their images
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -34,7 +34,7 @@ static int get_count(struct kh_wave *w, uint64_t *n, kh_err *err)
 	return rc;
 }
 
-/* Distinct keys, by range. */
+/* Finds the distinct keys of each range. */
 static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 {
 	kh_gpu_encode *e = &w->images.e;
@@ -92,8 +92,7 @@ static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *
 	return KH_OK;
 }
 
-/* Places for all entries; again, with more buckets, for ranges where one lies too far
- * off. */
+/* Places all entries; again, with more buckets, for ranges where one lies too far from home. */
 static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 {
 	kh_gpu_encode *e = &w->images.e;
@@ -136,7 +135,7 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
-/* Lengths of lists, then the image of the ranges; its bytes. */
+/* Finds the lengths of lists, then writes the images of the ranges. */
 static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, kh_err *err)
 {
 	kh_gpu_encode *e = &w->images.e;
@@ -215,9 +214,9 @@ static uint64_t left(const struct kh_wave *w)
 	return kh_gpu_budget_left(&w->share->memory);
 }
 
-/* The keys of the ranges from `from` on, and *to: behind the last of them, as there is not room
- * enough for all if each pair had a key of its own.  A third of what is left goes to the search for
- * keys; how many ranges can be encoded follows from what has been found. */
+/* Finds the keys of some ranges from `from` on; *to is behind the last of them. There may not be
+ * room enough for all, as each pair could have a key of its own. A third of what is left goes to
+ * the search for keys; how many ranges can be encoded follows from what has been found. */
 static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
 {
 	const uint64_t search = left(w) / 3;
@@ -228,7 +227,7 @@ static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *e
 		end--;
 	if ((rc = find_heads(w, from, end, err)))
 		return rc;
-	kh_gpu_drop(&w->images.head);   /* to be made again for those that are chosen */
+	kh_gpu_drop(&w->images.head);   /* will be made again for the ranges that are chosen */
 	kh_gpu_drop(&w->images.scan);
 	while (end > from + 1 && needed(w, from, end, keys_of(w, from, end)) > left(w))
 		end--;
@@ -236,8 +235,8 @@ static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *e
 	return find_heads(w, from, end, err);
 }
 
-/* *to: behind the last of the ranges from `from` on that are encoded at a time, usually all; their
- * keys have been found. */
+/* Chooses how many ranges from `from` on are encoded at a time, usually all, and finds their
+ * keys; *to is behind the last of them. */
 static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
 {
 	uint64_t most;

@@ -1,12 +1,12 @@
 /*
- * finish_exchange.c - the end of a build: pairs to who owns their ranges
+ * finish_exchange.c - the end of a build: sends pairs to the owners of their ranges
  *
  * The devices of a process got their pairs while blocks were sampled, by a guess that is good
- * unless some keys are had by very many pairs.  What is left for the end: the cut into ranges
- * of equal weight, if the guess was bad, and the exchange between processes.  A member's pairs are
- * brought into the order of ranges, stably; what it gives to another is one stretch then.
- * Each range comes from one member of each process, so the stretches, one behind the other in
- * the order of members, are in the order of processes and tickets.
+ * unless some keys have very many pairs. What is left for the end: the cut into ranges of equal
+ * weight, if the guess was bad, and the exchange between processes. The pairs of a member are put
+ * into the order of ranges, stably, so that what it gives to another member is one stretch. Each
+ * range comes from one member of each process, so the stretches, one behind the other in the
+ * order of members, are in the order of processes and tickets.
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -18,16 +18,16 @@
 struct exchange {
 	struct kh_wave *wave;
 	unsigned n;                     /* waves */
-	unsigned first, size;           /* members: this process's first one, all */
+	unsigned first, size;           /* the first member of this process; the number of all */
 	kh_shards cut;
-	uint64_t *count;                /* [from * size + to]: pairs */
-	size_t *at;                     /* n * 4 * size: those of the messages */
+	uint64_t *count;                /* [from * size + to]: numbers of pairs */
+	size_t *at;                     /* n * 4 * size: places and sizes in the messages */
 	kh_gpu_message *message;
 	cudaStream_t *stream;
 };
 
 /* --- weights ---------------------------------------------------------------------- */
-/* Pairs of the wave by range, on their way to pairs.bound. */
+/* Counts the pairs of the wave by range; the numbers are on their way to pairs.bound. */
 static int weigh(struct kh_wave *w, kh_err *err)
 {
 	int rc = kh_gpu_use(w->share->device, err);
@@ -73,7 +73,7 @@ static int find_fit(const struct exchange *x, const uint64_t *weight, bool *fits
 	return rc;
 }
 
-/* The cut; *far: it is much better than what the waves have. */
+/* Makes the cut; *far: it is much better than the one that the waves have. */
 static int choose(struct exchange *x, bool *far, bool *fits, kh_err *err)
 {
 	uint64_t weight[KH_RANGES] = { 0 }, have = 0, would = 0;
@@ -132,13 +132,13 @@ static uint64_t taken(const struct exchange *x, unsigned i)
 	return n;
 }
 
-/* The buffers that the pairs by range are in; the others are for what comes. */
+/* The side of the buffers that the pairs by range are in; the other side is for what comes. */
 static int sorted_in(const struct kh_wave *w)
 {
 	return w->pairs.sort.key != w->pairs.key[0].p;
 }
 
-/* What wave i gives and takes of elements of `unit` bytes. */
+/* Describes what wave i sends and receives, in elements of `unit` bytes. */
 static void fill_message(struct exchange *x, unsigned i, size_t unit)
 {
 	const struct kh_wave *w = &x->wave[i];
@@ -166,7 +166,7 @@ static void fill_message(struct exchange *x, unsigned i, size_t unit)
 	};
 }
 
-/* All members are of this process, and what was made is there: plain copies will do. */
+/* Plain copies: all members are of this process, and their pairs are there. */
 static int copy(struct exchange *x, kh_err *err)
 {
 	int rc = KH_OK;
@@ -207,7 +207,7 @@ static int arrive(struct exchange *x, kh_err *err)
 	return rc;
 }
 
-/* Room for what comes; what has come is in key[0] and bin[0] in the end. */
+/* Makes room for what comes, which is in key[0] and bin[0] in the end. */
 static int take_room(struct exchange *x, unsigned i, kh_err *err)
 {
 	struct kh_wave *w = &x->wave[i];
@@ -233,7 +233,7 @@ static void take(struct exchange *x, unsigned i)
 		w->pairs.bin[1] = bin;
 	}
 	w->pairs.sort.n = taken(x, i);
-	w->pairs.bits = KH_KEY_BITS;          /* what is dropped is sent to nobody */
+	w->pairs.bits = KH_KEY_BITS;          /* dropped pairs are not sent */
 	w->from = x->cut.first[x->first + i];
 	w->to = x->cut.first[x->first + i + 1];
 }
@@ -304,7 +304,7 @@ struct post {
 	size_t *n, *got;
 };
 
-/* Each process gets the ranges of its members in a cut of equal weights. */
+/* Cuts the ranges by equal weights; each process gets those of its members. */
 static int cut_store(kh_builder *b, struct post *p, kh_err *err)
 {
 	uint64_t weight[KH_RANGES], n[KH_MEMBERS_MAX] = { 0 }, members = 0;
@@ -326,7 +326,7 @@ static int cut_store(kh_builder *b, struct post *p, kh_err *err)
 	return KH_OK;
 }
 
-/* The pairs of a range with their final bins, keys and then bins, malloc'd. */
+/* The pairs of a range with their final bins: keys, then bins, malloc'd. */
 static int share_of(const kh_builder *b, unsigned range, const kh_remap *remap, void **out,
 		    size_t *bytes, kh_err *err)
 {
@@ -346,7 +346,7 @@ static int share_of(const kh_builder *b, unsigned range, const kh_remap *remap, 
 	return rc;
 }
 
-/* The k-th range of each process. */
+/* Fills the message to each process with its k-th range. */
 static int fill_post(const kh_builder *b, const kh_remap *remap, struct post *p, unsigned k,
 		     kh_err *err)
 {

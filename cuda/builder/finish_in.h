@@ -31,7 +31,7 @@ struct kh_wave_tables {
 	kh_gpu_remap remap;
 };
 
-/* What becomes of the sorted pairs: ranges first .. next - 1 are images. */
+/* The images made of the sorted pairs: ranges first .. next - 1 have one. */
 struct kh_wave_images {
 	unsigned first, next;
 	kh_gpu_encode e;
@@ -40,7 +40,7 @@ struct kh_wave_images {
 	kh_gpu_buf head, many, entry, lead, slot, len, several, start;
 	kh_gpu_buf scan;                /* scratch */
 	kh_gpu_buf image;
-	cudaEvent_t ready[2];           /* one of two images that are copied has come */
+	cudaEvent_t ready[2];           /* one of the two images under way has been copied */
 };
 
 struct kh_wave {
@@ -49,7 +49,7 @@ struct kh_wave {
 	const kh_finish *f;
 	cudaStream_t stream;
 	unsigned from, to;              /* ranges */
-	bool lacks;                     /* the last step had not the memory that it wanted: */
+	bool lacks;                     /* the last step lacked memory: */
 	kh_err why;
 	struct kh_wave_pairs pairs;
 	struct kh_wave_tables tables;
@@ -57,17 +57,17 @@ struct kh_wave {
 };
 
 /* --- wave.c --- */
-/* On the share's device, which is the current one from then on. */
+/* Opens a wave on the device of its share, which becomes the current one. */
 int kh_wave_open(struct kh_wave *w, kh_err *err);
 void kh_wave_close(struct kh_wave *w);
-/* Gives back its pairs and images, so that it can be that of ranges from .. to - 1. */
+/* Gives back its pairs and images, so that it can take ranges from .. to - 1. */
 void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to);
-/* An array to the device; waits for nothing, p must stay. */
+/* Copies an array to the device without waiting, so p must stay unchanged. */
 int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err);
-/* Device to pinned host memory, and waits. */
+/* Copies from the device to pinned host memory, and waits. */
 int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_err *err);
 int kh_wave_wait(struct kh_wave *w, kh_err *err);
-/* Room for n pairs on a side. */
+/* Makes room for n pairs on a side. */
 int kh_wave_room(struct kh_wave *w, uint64_t n, int side, kh_err *err);
 
 /* Gives back what is not needed any more, unless the budget has that much left: to give back tens
@@ -79,16 +79,16 @@ enum kh_wave_state {
 void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s);
 
 /* --- finish_sort.c --- */
-/* The pairs that the share's store has, or those of the wave's ranges in the host's store, to
- * side 0 in the order of tickets, with their final bins. */
+/* Gathers on side 0, in the order of tickets and with their final bins, the pairs that the store
+ * of the share has, or those of the ranges of the wave in the store of the host. */
 int kh_wave_gather(struct kh_wave *w, kh_err *err);
-/* By key, or for the exchange by range only; and the bounds of ranges. */
+/* Sorts by key, or, for the exchange, by range only; and finds the bounds of ranges. */
 int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
 
 /* --- finish_encode.c --- */
-/* Images of as many ranges from `next` on as there is room for. */
+/* Makes the images of as many ranges from `next` on as there is room for. */
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
-/* A range that has an image. */
+/* The directory record of a range that has an image. */
 kh_range kh_wave_range(const struct kh_wave *w, unsigned p);
 
 /* --- finish_exchange.c --- */
@@ -97,8 +97,8 @@ kh_range kh_wave_range(const struct kh_wave *w, unsigned p);
  * Nothing moves if this is the only process and the waves have near-equal numbers of pairs, or
  * if a device, of whichever process, has no room for what would come: then *fits is false. */
 int kh_waves_exchange(struct kh_wave *wave, unsigned n, bool *fits, kh_err *err);
-/* The host's store: each process gets the pairs of the ranges of its devices, with their final
- * bins; *from and *to: which those are. */
+/* The same for the store of the host: each process gets the pairs of the ranges of its devices,
+ * with their final bins; *from and *to: these ranges. */
 int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
 		      kh_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * finish_sort.c - the end of a build: a wave's pairs are gathered in order, and sorted
+ * finish_sort.c - the end of a build: gathers the pairs of a wave in order, and sorts them
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -58,7 +58,8 @@ static int gather_device(struct kh_wave *w, kh_err *err)
 /* --- from the host's store ----------------------------------------------------------- */
 enum { LOADERS = 8 };                   /* threads of a device: more do not copy faster */
 
-/* Ranges of a wave are loaded side by side: what takes the time is to gather their slices. */
+/* Several threads load the ranges of a wave, as gathering the slices of a range takes most of the
+ * time. */
 struct loading {
 	struct kh_wave *w;
 	uint64_t at[KH_RANGES + 1];     /* where each range begins among the wave's pairs */
@@ -66,7 +67,7 @@ struct loading {
 	_Atomic unsigned next;
 };
 
-/* Through pageable memory: the copy has been read when the call returns. */
+/* Copies from pageable memory, which has been read when the call returns. */
 static int load_range(const struct loading *x, unsigned r, uint64_t *key, uint32_t *bin,
 		      cudaStream_t stream, kh_err *err)
 {
@@ -160,7 +161,7 @@ static int run(struct kh_wave *w, bool by_range, kh_err *err)
 			    "sort", err);
 }
 
-/* The scratch that it wants, then the sort itself. */
+/* Makes the scratch that the sort needs, then sorts. */
 static int sort(struct kh_wave *w, bool by_range, kh_err *err)
 {
 	struct kh_wave_pairs *p = &w->pairs;

@@ -1,8 +1,9 @@
 /*
- * store.c - the pairs of the CUDA builder: chunks of device memory, a store a device
+ * store.c - the pairs of the CUDA builder: a store for each device, in chunks of device memory
  *
- * Blocks lie in them as they come.  When the memory planned for a device (backend/plan.h) has no
- * room for a block, that and all that follow go to the host's store (pairs.h), and in the end all.
+ * Blocks lie in a store in the order in which they come. When the memory planned for a device
+ * (backend/plan.h) has no room for a block, that block and all that follow go to the store of the
+ * host (pairs.h), and in the end all do.
  */
 #include <config.h>
 #include "cuda/builder/builder_in.h"
@@ -19,7 +20,8 @@ void kh_cuda_drop_chunks(struct kh_cuda_share *s)
 	s->store_bytes = 0;
 }
 
-/* Under the lock: a chunk with room for n more pairs, if the plan and the device allow it. */
+/* Makes a chunk with room for n more pairs, if the plan and the device allow it. The caller holds
+ * the lock. */
 static bool chunk_new(struct kh_cuda_share *s, uint64_t n)
 {
 	const uint64_t planned = s->plan.slots + s->store_bytes;
@@ -44,8 +46,8 @@ static bool chunk_new(struct kh_cuda_share *s, uint64_t n)
 	return true;
 }
 
-/* Under the lock, the share's device being the current one: a place for p->n pairs; false: they
- * must go to the host. */
+/* Finds a place for p->n pairs; false: they must go to the host. The caller holds the lock, and
+ * the device of the share is the current one. */
 static bool admit(struct kh_cuda_share *s, struct kh_cuda_stored *p)
 {
 	struct kh_cuda_chunk *c = s->n_chunks ? &s->chunk[s->n_chunks - 1] : NULL;
@@ -65,7 +67,7 @@ static bool admit(struct kh_cuda_share *s, struct kh_cuda_stored *p)
 	return true;
 }
 
-/* Pairs in device memory to the host's store; waits. */
+/* Moves pairs in device memory to the store of the host; waits. */
 static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
 		 const kh_gpu_pairs *p, uint64_t ticket, kh_err *err)
 {
@@ -94,8 +96,8 @@ static kh_gpu_pairs pairs_of(const struct kh_cuda_share *s, const struct kh_cuda
 			       .n = p->n };
 }
 
-/* Whether the pairs of `run` stay on the device of share i: where, is *to.  Once those of one
- * block cannot, those of no later block do. */
+/* Can the pairs of `run` stay on the device of share i? *to: their place. Once those of one block
+ * cannot, those of no later block do. */
 static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64_t ticket,
 		      kh_gpu_pairs *to, bool *stay, kh_err *err)
 {
@@ -115,7 +117,7 @@ static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64
 	return rc;
 }
 
-/* A run of a block's pairs to the store of share i, or to the host's. */
+/* Moves a run of a block's pairs to the store of share i, or to that of the host. */
 static int give(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *slot,
 		const kh_gpu_pairs *run, unsigned i, kh_err *err)
 {

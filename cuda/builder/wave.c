@@ -66,7 +66,7 @@ int kh_wave_room(struct kh_wave *w, uint64_t n, int side, kh_err *err)
 	int rc;
 
 	n = n ? n : 1;
-	/* what is too small is given back first: both at once may be more than there is */
+	/* gives back first what is too small, as there may not be room for both */
 	if (n * 8 > w->pairs.key[side].bytes || n * 4 > w->pairs.bin[side].bytes) {
 		kh_gpu_drop(&w->pairs.key[side]);
 		kh_gpu_drop(&w->pairs.bin[side]);
@@ -169,8 +169,8 @@ static int open_tables(struct kh_wave *w, kh_err *err)
 	return KH_OK;
 }
 
-/* From the bins that the process counted to those of all targets; not for pairs that have come
- * from other processes by way of the host, as those have their final bins. */
+/* Makes the table from bins as this process numbered them to those of all targets. Pairs that
+ * have come from other processes by way of the host have their final bins already. */
 static int open_remap(struct kh_wave *w, kh_err *err)
 {
 	const kh_remap *m = w->f->remap;
@@ -202,7 +202,7 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 	if (!rc)
 		rc = open_remap(w, err);
 	w->pairs.bits = KH_KEY_BITS + (w->tables.remap.n > 0);
-	/* now it is known what they take */
+	/* their memory is counted as used from now on */
 	w->share->plan.slots = 0;
 	w->share->plan.tables = atomic_load(&w->share->memory.used) - w->share->store_bytes;
 	return rc;

@@ -20,7 +20,7 @@ static int check_range(const kh_db *db, int p, uint32_t bad, uint32_t entries,
 
 	if (bad == UINT32_MAX && entries == db->dir[p].entries)
 		return KH_OK;
-	/* the check of the host finds it again, and says what is wrong */
+	/* the check on the host finds the error again, and says what it is */
 	if (!kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa,
 			    &why))
 		kh_fail(&why, KH_EFORMAT, "bucket %" PRIu32 " is damaged", bad);
@@ -77,8 +77,8 @@ static int put(kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
 		       : KH_GPU(cudaMemcpy(to->p, p, bytes, cudaMemcpyHostToDevice), err);
 }
 
-/* The directory.  Of a sharded index, it counts buckets and locations from address 0: a
- * device reads what others hold where it lies there. */
+/* Puts the directory on the device. With a sharded index, its offsets count from address 0, so
+ * that a device can read what others hold at the addresses there. */
 static int put_dir(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	kh_range dir[KH_RANGES];

@@ -1,8 +1,8 @@
 /*
  * engine_in.h - a database on the devices
  *
- * placement.c says what lies where, load.c brings it there, engine.c opens and
- * closes it, queue.c uses it, with stage.c and scratch.c.
+ * placement.c decides where the index lies, load.c loads it, engine.c opens and closes it, and
+ * queue.c uses it, with stage.c and scratch.c.
  */
 #ifndef KH_CUDA_ENGINE_ENGINE_IN_H
 #define KH_CUDA_ENGINE_ENGINE_IN_H
@@ -15,7 +15,7 @@
 /* The database on one device. */
 struct kh_cuda_copy {
 	int device;
-	uint64_t from, to;              /* its share: bytes of the index */
+	uint64_t from, to;              /* its share, as bytes of the index */
 	kh_gpu_buf image, dir, first, guess, taxon, target_species, parent, end, species, genus;
 	kh_gpu_index ix;
 };
@@ -34,9 +34,10 @@ struct kh_engine {
 	struct kh_rounds *rounds;       /* rounds.h; NULL: each device can read all of the index */
 };
 
-/* Sets placement, shards and shares.  Devices are set; they get access to each other. */
+/* Sets placement, shards and shares. The devices must be set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
-/* The index to the devices, against its checksums; threads 0: as many as there are CPUs. */
+/* Loads the index to the devices and compares its checksums; threads 0: as many as there are
+ * CPUs. */
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);
 /* Bytes of device memory that a queue takes for blocks of the usual size. */
 uint64_t kh_cuda_queue_bytes(const kh_engine *e);
@@ -67,14 +68,14 @@ void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job *j, uint32_t 
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
 			 const void *in);
 
-/* Room on a device for what the kernels of a task leave to one another. */
+/* Memory on a device for what the kernels of a task leave for one another. */
 typedef struct kh_cuda_between {
 	kh_gpu_buf fragments, slices, notes;
 } kh_cuda_between;
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err);
 void kh_cuda_between_drop(kh_cuda_between *b);
-/* crowded to cap_notes of q, whose input is set. */
+/* Sets the members `crowded` to `cap_notes` of q, whose input has been set. */
 void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b);
 
 /* Where byte `at` of the index, of copy c's share or of a replicated index, lies. */

@@ -1,9 +1,9 @@
 /*
- * load.c - the index from the file to the devices
+ * load.c - loads the index from the file to the devices
  *
- * File -> pinned -> device by several threads, checksums on the way.  Each device has its
- * own threads and takes its share over its own bus; of a replicated index it copies
- * each block on to the others from its memory, as it comes.
+ * File -> pinned -> device by several threads, checksums on the way. Each device has its own
+ * threads and takes its share over its own bus. If the index is replicated, it also copies each
+ * block that comes to the other devices.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -23,7 +23,8 @@ struct load {
 	kh_engine *e;
 	kh_monitor *m;
 	struct {
-		uint64_t next, end; /* blocks of checksums of its share, under the lock */
+		/* blocks of its share that are still to be loaded; guarded by the lock */
+		uint64_t next, end;
 	} of[KH_DEVICES_MAX];
 };
 
@@ -148,7 +149,7 @@ static int loader_open(struct loader *w, kh_err *err)
 static void loader_close(struct loader *w)
 {
 	if (w->stream)
-		cudaStreamSynchronize(w->stream); /* it reads from the buffers */
+		cudaStreamSynchronize(w->stream); /* as it still reads from the buffers */
 	for (int i = 0; i < 2; i++) {
 		kh_gpu_drop(&w->slot[i].buf);
 		if (w->slot[i].free)

@@ -1,9 +1,9 @@
 /*
- * placement.c - where the index lies when there are several devices
+ * placement.c - decides where the index lies when there are several devices
  *
- * Replicated where it fits, because then every look-up stays at home.  Else each device
- * holds a run of ranges, and reads the others' from their memory; where devices
- * cannot do that, features travel to the owner and lists come back.
+ * It is replicated where it fits, because then every look-up stays on its device. Otherwise each
+ * device holds a run of ranges and reads the others from the memory of their owners; where
+ * devices cannot do that, features are sent to the owner and lists come back.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -14,20 +14,20 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-/* Bytes of a device that are left beside index and queues: for what CUDA takes for itself, and as
- * the buffers of queues grow with long reads. */
+/* Bytes of a device that are left besides index and queues: for CUDA itself, and for buffers of
+ * queues that grow with long reads. */
 #define MARGIN (UINT64_C(512) << 20)
 
 struct room {
 	kh_engine *e;
 	kh_comm *processes;
-	unsigned first, members;        /* of this process, of all: devices */
+	unsigned first, members;        /* devices of the processes before this one; of all */
 	bool peers;                     /* the devices of this process read each other's memory */
 	uint64_t queues;                /* bytes of the queues of a device */
 	uint64_t *free;                 /* bytes free on each device */
 };
 
-/* The first use of a device takes a while, so a thread each waits for it. */
+/* The first use of a device takes a while, so each device has a thread that waits for it. */
 static int measure(void *arg, unsigned i, kh_err *err)
 {
 	struct room *r = arg;

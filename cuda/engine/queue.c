@@ -25,8 +25,9 @@ struct flight {
 	kh_cuda_between between;
 	kh_gpu_buf found, hfound;
 	cudaEvent_t done;
-	bool by_host;                   /* too long for the kernels: done on the host by submit */
-	/* if the index is asked by all-to-all */
+	/* too long for the kernels, so submit does it on the host */
+	bool by_host;
+	/* if the index is in parts and asked by all-to-all */
 	kh_gpu_buf segment;
 	kh_rounds_task ask;
 };
@@ -43,7 +44,7 @@ struct kh_task_queue {
 
 enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
 
-/* Called around whatever takes or gives back memory (kh_rounds_hold). */
+/* Held while memory is taken or given back (kh_rounds_hold). */
 static void hold(const kh_task_queue *l)
 {
 	if (l->e->rounds)
@@ -91,7 +92,7 @@ void kh_cuda_queue_close(kh_task_queue *l)
 	free(l);
 }
 
-/* What a task needs room for. */
+/* Sizes of what a task needs. */
 struct need {
 	kh_cuda_layout lay;             /* of the input */
 	size_t n;                       /* fragments */
@@ -173,7 +174,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 }
 
 /* --- submit ------------------------------------------------------------------------- */
-/* Features, at most: as many as the kernels set places aside for. */
+/* The most features, for which the kernels set places aside. */
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_rule *r = &l->e->rule;
@@ -252,7 +253,7 @@ static size_t results_of(const kh_gpu_query *q)
 				(q->found ? sizeof(uint32_t) : 0));
 }
 
-/* Copies the input to the device and leaves the task to the conductor of the exchange. */
+/* Copies the input to the device and leaves the task to the rounds of exchange. */
 static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 		     uint64_t features, kh_err *err)
 {

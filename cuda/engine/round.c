@@ -1,4 +1,4 @@
-/* round.c - a round of an exchange: what is put into the streams (rounds.h) */
+/* round.c - a round of an exchange: puts the work of each step into the streams (rounds.h) */
 #include <config.h>
 #include "cuda/engine/rounds.h"
 
@@ -6,7 +6,8 @@
 #include <string.h>
 #include "base/mem.h"
 
-#define LAST (UINT64_C(1) << 32)        /* added to a number of features: this is the last round */
+/* added to a number of features to say that this is the last round */
+#define LAST (UINT64_C(1) << 32)
 
 /* --- numbers ---------------------------------------------------------------------- */
 static struct kh_counts counts_at(void *p, unsigned n)
@@ -129,7 +130,7 @@ void kh_round_close(kh_round *r)
 }
 
 /* --- sending ---------------------------------------------------------------------- */
-/* What a device sends and receives in a trip: for each member the number of elements. */
+/* What a device sends and receives in an exchange: the number of elements for each member. */
 struct load {
 	const void *send;
 	const uint64_t *give;
@@ -166,7 +167,7 @@ static kh_gpu_message *pack(kh_round *r, size_t i, unsigned k, const struct trip
 	return p;
 }
 
-/* One trip, or two of them at a time. */
+/* Makes one exchange, or two at a time. */
 static int swap(kh_round *r, const struct trip *t, unsigned n, kh_err *err)
 {
 	int rc;
@@ -216,7 +217,7 @@ static const struct trip numbers = { load_numbers, sizeof(uint64_t) },
 			 totals = { load_totals, sizeof(uint64_t) },
 			 lists[] = { { load_lengths, 1 }, { load_words, sizeof(uint32_t) } };
 
-/* Numbers [from, to) of each device, to the host. */
+/* Copies numbers [from, to) of each device to the host. */
 static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
 {
 	const size_t n = r->m->n;
@@ -234,7 +235,7 @@ static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
-/* Room for n elements; for one if n is 0, so that there is an address. */
+/* Makes room for n elements; for one if n is 0, so that there is an address. */
 static int room(kh_gpu_buf *b, uint64_t n, size_t bytes, kh_err *err)
 {
 	return kh_gpu_room(b, (size_t)(n ? n : 1) * bytes, err);

@@ -1,4 +1,4 @@
-/* rounds.c - the conductor, and what queues do with it (rounds.h) */
+/* rounds.c - the thread that runs the rounds, and how queues give it tasks (rounds.h) */
 #include <config.h>
 #include "cuda/engine/rounds.h"
 
@@ -7,7 +7,7 @@
 #include <time.h>
 #include "base/mem.h"
 
-enum { ROUNDS = 3 };                    /* in different steps */
+enum { ROUNDS = 3 };                    /* rounds under way, in different steps */
 enum { TASKS_MAX = 4096 * KH_CUDA_DEPTH + 1 };  /* of all queues, and the last one */
 
 struct list {
@@ -22,18 +22,18 @@ struct kh_rounds {
 	kh_monitor *monitor;
 	kh_queue *tasks;                /* from the queues; at last, `last` */
 	kh_event *done;
-	kh_threads *conductor;
+	kh_threads *thread;
 	kh_rounds_task last;
 	bool ending;                    /* `last` has come: there will be no more tasks */
 	bool over;                      /* no more rounds are to be started */
 	bool quiet;                     /* the last round was empty, as far as this process knows */
-	/* for the log: rounds and tasks, seconds of the conductor by what it did */
+	/* for the log: rounds and tasks, and seconds of the thread by kind of work */
 	uint64_t n_rounds, n_tasks;
 	double spent[5];
 };
 enum { FINISH, GATHER, START, ANSWER, ASK };
 
-/* --- the conductor ---------------------------------------------------------------- */
+/* --- the thread of the rounds ------------------------------------------------------- */
 static void sort_in(kh_rounds *x, kh_rounds_task *t)
 {
 	struct list *l = &x->waiting[t->device];
@@ -79,7 +79,7 @@ static void take(kh_side *s, struct list *l)
 	}
 }
 
-/* Gives the waiting tasks to r.  True: r is to be started; of several processes even if it has no
+/* Gives the waiting tasks to r. True: r is to be started; with several processes even without a
  * task, as all start a round together. */
 static bool gather(kh_rounds *x, kh_round *r)
 {
@@ -148,7 +148,7 @@ static double lap(double *from)
 	return *from - began;
 }
 
-/* r is started and asks; the round before it, which has asked, is answered meanwhile. */
+/* Starts r and lets it ask; meanwhile, the round before it, which has asked, is answered. */
 static int step(kh_rounds *x, kh_round *r, kh_round *before, kh_err *err)
 {
 	double t = kh_seconds();
@@ -179,7 +179,7 @@ static int step(kh_rounds *x, kh_round *r, kh_round *before, kh_err *err)
 	return rc;
 }
 
-static int conduct(void *arg, unsigned id, kh_err *err)
+static int run_rounds(void *arg, unsigned id, kh_err *err)
 {
 	kh_rounds *x = arg;
 	int rc = KH_OK;
@@ -188,7 +188,7 @@ static int conduct(void *arg, unsigned id, kh_err *err)
 	for (unsigned i = 0; !rc && !(x->over && none_under_way(x)); i++)
 		rc = step(x, &x->round[i % ROUNDS], &x->round[(i + ROUNDS - 1) % ROUNDS],
 			  err);
-	if (rc) { /* the reason goes first: the end of the communicator tells the others none */
+	if (rc) { /* first the reason, as the end of the communicator tells the others none */
 		kh_comm_fail(x->processes, err);
 		kh_gpu_comm_abort(x->m.comm);
 	}
@@ -224,9 +224,9 @@ void kh_rounds_close(kh_rounds *x)
 {
 	if (!x)
 		return;
-	if (x->conductor) {
+	if (x->thread) {
 		kh_queue_push(x->tasks, &x->last);
-		kh_threads_join(x->conductor, NULL);
+		kh_threads_join(x->thread, NULL);
 		kh_log(KH_DEBUG,
 		       "exchange: %" PRIu64 " rounds, %" PRIu64
 		       " tasks; seconds: start %.2f, ask %.2f, answer %.2f, finish %.2f, "
@@ -252,7 +252,8 @@ int kh_rounds_open(kh_rounds **out, const kh_engine *e, kh_gpu_comm *comm,
 	int rc;
 
 	if (!x) {
-		kh_gpu_comm_abort(comm);        /* else its close waits for that of the others */
+		/* otherwise its close would wait for that of the others */
+		kh_gpu_comm_abort(comm);
 		kh_gpu_comm_close(comm);
 		return KH_ENOMEM;
 	}
@@ -269,8 +270,8 @@ int kh_rounds_open(kh_rounds **out, const kh_engine *e, kh_gpu_comm *comm,
 	if (!rc)
 		rc = kh_event_new(&x->done, x->monitor, err);
 	if (!rc)
-		rc = kh_threads_start(&x->conductor, x->monitor, 1, conduct, x, err);
-	if (!rc)                        /* the thread has been started, but it may have failed */
+		rc = kh_threads_start(&x->thread, x->monitor, 1, run_rounds, x, err);
+	if (!rc)                        /* the thread was started, but may have failed */
 		rc = kh_monitor_error(x->monitor, err);
 	if (rc) {
 		kh_gpu_comm_abort(comm);

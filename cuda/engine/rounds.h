@@ -6,17 +6,17 @@
  * the tasks that wait for a device and puts them through three steps, each in the
  * device's stream of that round:
  *
- *	start    the features of the tasks, sampled and put in order of owners; how many for whom
- *	ask      features to their owners, who look them up; how many words of lists for whom
- *	answer   lists to who asked; the tasks are decided with them, and their results fetched
+ *	start    the features of the tasks, sampled and put in order of owners; how many for each
+ *	ask      features to their owners, which look them up; how many words of lists for each
+ *	answer   lists to those that asked; tasks are decided with them, and their results fetched
  *
  * Before ask and answer the host must learn the numbers, so that it knows what to receive: one
- * thread of the process, the conductor, waits for them.  While it does, other rounds
- * are in other steps.  Of several processes all go through rounds until each has said in one that
- * it is done; of one, the conductor sleeps when there is nothing to do.
+ * thread of the process waits for them. While it does, other rounds are in other steps. Several
+ * processes go through rounds until each has said in one that it is done; with one process, the
+ * thread sleeps when there is nothing to do.
  *
- * Nothing is left out or added up at the owner: a list has no bin twice, and what is chosen
- * is chosen at home.  So calls are those of a whole index.
+ * Nothing is left out or added up at the owner: a list has no bin twice, and the decision is made
+ * on the device that asked. So calls are those of a whole index.
  */
 #ifndef KH_CUDA_ENGINE_ROUNDS_H
 #define KH_CUDA_ENGINE_ROUNDS_H
@@ -26,7 +26,8 @@
 #include "cuda/engine/engine_in.h"
 #include "base/threads.h"
 
-/* A task of a queue: its own from kh_rounds_put until kh_rounds_wait has returned. */
+/* A task of a queue. It belongs to the rounds from kh_rounds_put until kh_rounds_wait has
+ * returned. */
 typedef struct kh_rounds_task {
 	size_t device;                  /* of the engine's */
 	kh_gpu_query q;                 /* as for one pass, with segment, without scratch */
@@ -47,10 +48,10 @@ void kh_rounds_close(kh_rounds *x);
 int kh_rounds_open(kh_rounds **x, const kh_engine *e, kh_gpu_comm *comm,
 		     kh_comm *processes, kh_err *err);
 void kh_rounds_put(kh_rounds *x, kh_rounds_task *t);
-/* Until its results are there, or the exchange has failed. */
+/* Waits until its results are there, or the exchange has failed. */
 int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err);
-/* Around whatever takes or gives back memory while rounds are under way: to free waits for the
- * device, which may wait for one that the conductor has not come to. */
+/* To be held while memory is taken or given back and rounds are under way: freeing waits for the
+ * device, which may itself wait for a device that the thread of the rounds has not served yet. */
 void kh_rounds_hold(kh_rounds *x);
 void kh_rounds_let_go(kh_rounds *x);
 
@@ -63,8 +64,10 @@ enum kh_round_state { KH_ROUND_IDLE, KH_ROUND_STARTED, KH_ROUND_ASKED, KH_ROUND_
 /* Numbers of a device that the host must know, a place for each member, on both. */
 struct kh_counts {
 	uint64_t *sent, *got;           /* features */
-	uint64_t *words, *reply;        /* of lists: what it answers, what is answered */
-	/* for the device alone: places of each owner that are taken; features at home */
+	/* words of lists: in its answers, and in the answers to it */
+	uint64_t *words, *reply;
+	/* for the device alone: places of each owner that are taken; features that it owns
+	 * itself */
 	uint32_t *taken, *features;
 };
 
@@ -75,7 +78,7 @@ typedef struct kh_side {
 	unsigned n_tasks;
 	uint64_t features;              /* of the tasks, at most */
 	uint64_t n_home, n_asked;
-	/* at home: features, in order of owners, their places there; the answers */
+	/* of its own tasks: features, in the order of owners, their places there; the answers */
 	kh_gpu_buf key, out, place, len, before, word, list;
 	/* as an owner: features of all, their lists, what is sent of them */
 	kh_gpu_buf asked, loc, asked_len, asked_before, answer;
@@ -112,13 +115,13 @@ typedef struct kh_round {
 
 int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err);
 void kh_round_close(kh_round *r);
-/* The features of the tasks, to `key`; their number, to the device's counts. */
+/* Samples the features of the tasks into `key`, and counts them in the counts of the device. */
 int kh_round_sample(kh_round *r, kh_err *err);
 /* Puts what is in `key` in order of owners, and tells them how many features will come. */
 int kh_round_start(kh_round *r, kh_err *err);
 int kh_round_ask(kh_round *r, kh_err *err);
 int kh_round_answer(kh_round *r, kh_err *err);
-/* Waits; the tasks' results are there. */
+/* Waits until the results of the tasks are there. */
 int kh_round_finish(kh_round *r, kh_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * scratch.c - room of the kernel for what is long or crowded (classify_block.cu)
+ * scratch.c - memory of the kernel for fragments that are long or crowded (classify_block.cu)
  */
 #include <config.h>
 #include "cuda/engine/engine.h"

@@ -1,6 +1,6 @@
 /*
- * stage.c - the input of a job as the kernels read it: packed words, their masks, records, and the
- * slices of what is long; and room for what kernels leave to one another
+ * stage.c - the input of a job as the kernels read it: packed words, their masks, records, and
+ * the slices of what is long; and memory for what kernels leave for one another
  */
 #include <config.h>
 #include "cuda/engine/engine_in.h"
@@ -105,8 +105,8 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 }
 
 /* --- between kernels ---------------------------------------------------------------- */
-/* Notes of a slice that there is room for; where there are more, those of some slices are done
- * twice.  One in 1008 bases has a note for each of its strains, and for some of their relatives. */
+/* Notes for each slice that there is room for; where there are more, some slices are done twice.
+ * One in 1008 bases has a note for each of its strains, and for some of their relatives. */
 enum { NOTES = 128, NOTES_MAX = 1 << 26 };
 
 static size_t notes_room(size_t slices)

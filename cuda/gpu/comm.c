@@ -1,4 +1,4 @@
-/* gpu/comm.c - which way GPUs send each other, and what the ways share */
+/* gpu/comm.c - chooses the way in which GPUs send to each other, and has what the ways share */
 #include <config.h>
 #include "cuda/gpu/comm_in.h"
 

@@ -22,7 +22,7 @@ extern const kh_gpu_way kh_gpu_way_nccl;        /* only if HAVE_NCCL */
 
 /* A member's copy to itself, in its stream. */
 int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err);
-/* Seconds that the others are waited for: KH_COMM_TIMEOUT, or 60. */
+/* Seconds to wait for the others: KH_COMM_TIMEOUT, or 60. */
 double kh_gpu_comm_patience(void);
 /* Sleeps between two looks at what is waited for since `began`, not at all in the beginning. */
 void kh_gpu_comm_pause(double began);

@@ -40,7 +40,8 @@ typedef struct kh_gpu_budget {
 	_Atomic uint64_t used, most;    /* most: the most that was used at a time */
 } kh_gpu_budget;
 
-/* Owned by who declares it, zeroed at first, given back by the functions below. */
+/* A buffer, owned by the code that declares it; zeroed at first, and given back by the functions
+ * below. */
 typedef struct kh_gpu_buf {
 	void *p;
 	size_t bytes;
@@ -49,8 +50,8 @@ typedef struct kh_gpu_buf {
 	bool lent;                      /* a part of another one, which lives longer */
 } kh_gpu_buf;
 
-/* Room for `bytes`, with half as much again if it grows and the budget allows that; what was
- * there is lost.  Nothing may be under way on it.  KH_ENOMEM: the budget or the device has not
+/* Makes room for `bytes`, with half as much again if it grows and the budget allows that; what
+ * was there is lost. Nothing may be under way on it. KH_ENOMEM: the budget or the device has not
  * that much; the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);

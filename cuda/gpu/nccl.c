@@ -1,9 +1,9 @@
 /*
  * nccl.c - the members of a run through NCCL
  *
- * The communicators do not block: a call that is under way is looked at again and again,
- * together with what the processes know of each other, until it is through, has
- * failed, or patience ends.  After a failure they are aborted, and every later call fails.
+ * The communicators do not block: a call that is under way is looked at again and again, together
+ * with what the processes know of each other, until it is complete, has failed, or has taken too
+ * long. After a failure they are aborted, and every later call fails.
  */
 #include <config.h>
 #include "cuda/gpu/comm_in.h"

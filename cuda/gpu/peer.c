@@ -32,7 +32,8 @@ static int events(kh_gpu_comm *c, size_t i, kh_err *err)
 
 static void peer_abort(kh_gpu_comm *c)
 {
-	(void)c;                        /* within a process nobody waits for a member that failed */
+	/* within a process no thread waits for a member that failed */
+	(void)c;
 }
 
 static void peer_close(kh_gpu_comm *c)
@@ -130,7 +131,7 @@ static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err
 		rc = kh_gpu_use(c->device[i], err);
 		if (!rc)
 			rc = kh_gpu_comm_keep(&message[i], (unsigned)i, err);
-		for (size_t d = 1; d < c->n && !rc; d++) /* each to another one */
+		for (size_t d = 1; d < c->n && !rc; d++) /* each member to a different one */
 			rc = give(c, i, (i + d) % c->n, message, err);
 	}
 	return rc ? rc : meet(c, c->sent, message, err);
@@ -174,7 +175,7 @@ static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 			rc = KH_GPU(cudaMemcpyAsync(p[i], x, bytes, cudaMemcpyHostToDevice,
 						    stream[i]),
 				    err);
-	return rc ? rc : await_streams(c, stream, err);        /* x is the next one's, too */
+	return rc ? rc : await_streams(c, stream, err);        /* as the next sum uses x, too */
 }
 
 static int peer_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)

@@ -1,4 +1,4 @@
-/* runtime.c - devices, buffers and budgets, and what each failure is told as (gpu.h) */
+/* runtime.c - devices, buffers and budgets, and the messages of failures (gpu.h) */
 #include <config.h>
 #include "cuda/gpu/gpu.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include "backend/plan.h"
 
-/* The device of this thread, as cudaGetDevice would say if it could still be asked. */
+/* The device of this thread, as after some errors cudaGetDevice cannot tell it. */
 static _Thread_local int current;
 
 /* bytes: what was asked for, if known. */

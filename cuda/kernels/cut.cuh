@@ -24,15 +24,15 @@ struct species_table {
 	uint32_t n, words, n_much;
 };
 
-/* Who works on a list together. */
+/* The threads that work on a list together. */
 struct by_warp {
-	static __device__ unsigned rank() { return threadIdx.x & 31; }
+	static __device__ unsigned index() { return threadIdx.x & 31; }
 	static __device__ unsigned size() { return 32; }
 	static __device__ void sync() { __syncwarp(); }
 };
 
 struct by_block {
-	static __device__ unsigned rank() { return threadIdx.x; }
+	static __device__ unsigned index() { return threadIdx.x; }
 	static __device__ unsigned size() { return blockDim.x; }
 	static __device__ void sync() { __syncthreads(); }
 };
@@ -89,9 +89,9 @@ __device__ void species_clear(species_table &t, uint32_t n)
 	while (size < 2 * n && size < SPECIES_ROOM)
 		size *= 2;
 	By::sync();
-	for (uint32_t i = By::rank(); i < size; i += By::size())
+	for (uint32_t i = By::index(); i < size; i += By::size())
 		t.species[i] = t.count[i] = 0;
-	if (By::rank() == 0) {
+	if (By::index() == 0) {
 		t.size = size;
 		t.n = t.words = t.n_much = 0;
 	}
@@ -105,13 +105,13 @@ __device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t
 			      uint32_t to)
 {
 	species_clear<By>(t, to - from);
-	for (uint64_t i = (uint64_t)from + By::rank(); i < to; i += By::size())
+	for (uint64_t i = (uint64_t)from + By::index(); i < to; i += By::size())
 		if (is_first(e, from, i) && *(volatile uint32_t *)&t.n <= KH_LIST_MAX)
 			species_add(t, species_of(e, e.bin[i]));
 	By::sync();
 	if (t.n > KH_LIST_MAX)
 		return t.n;
-	for (uint32_t i = By::rank(); i < t.size; i += By::size()) {
+	for (uint32_t i = By::index(); i < t.size; i += By::size()) {
 		const bool much = t.count[i] > most_of(e);
 
 		if (much)
@@ -128,7 +128,7 @@ __device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t
 __device__ void cut_in_place(const kh_gpu_encode &e, const species_table &t, uint32_t from,
 			     uint32_t to)
 {
-	const unsigned lane = by_warp::rank();
+	const unsigned lane = by_warp::index();
 	uint32_t *out = e.bin + from;
 
 	for (uint64_t i = from; i < to; i += 32) {

@@ -186,17 +186,17 @@ __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i
 	const uint32_t n = cut_words<by_warp>(e, t, from, to);
 	kh_extent x = kh_extent_empty();
 
-	if (by_warp::rank() == 0)
+	if (by_warp::index() == 0)
 		set_length(e, i, n);
 	if (n <= KH_LIST_MAX) {
 		cut_in_place(e, t, from, to);
 		return;
 	}
-	for (uint32_t j = from + by_warp::rank(); j < to; j += 32)
+	for (uint32_t j = from + by_warp::index(); j < to; j += 32)
 		x = kh_extent_add(x, taxon_of(e, e.bin[j]));
 	x.lo = __reduce_min_sync(EVERY, x.lo);
 	x.hi = __reduce_max_sync(EVERY, x.hi);
-	if (by_warp::rank() == 0)
+	if (by_warp::index() == 0)
 		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
 }
 

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
 	for (uint64_t from = (uint64_t)blockIdx.x * TILE; from < total;
 	     from += (uint64_t)gridDim.x * TILE) {
 		uint64_t key[EACH];
-		uint32_t rank[EACH];
+		uint32_t nth[EACH];
 
 		n[threadIdx.x] = 0;
 		__syncthreads();
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
 
 			key[j] = i < total ? r.key[i] : 0;
 			if (i < total)
-				rank[j] = atomicAdd(&n[own.of[kh_key_range(key[j])]], 1);
+				nth[j] = atomicAdd(&n[own.of[kh_key_range(key[j])]], 1);
 		}
 		__syncthreads();
 		if (n[threadIdx.x])
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
 
 			if (i < total) {
 				const uint32_t to =
-					at[own.of[kh_key_range(key[j])]] + rank[j];
+					at[own.of[kh_key_range(key[j])]] + nth[j];
 
 				r.out[to] = key[j];
 				r.place[i] = to;
