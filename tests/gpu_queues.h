@@ -20,7 +20,7 @@ struct way {
 	enum kh_placement placement;
 };
 
-/* The jobs are dealt to queues, one for each device, which all have tasks under way. */
+/* The jobs are given in turn to queues, one for each device, which all have tasks under way. */
 static inline void run_queues(const struct way *w, kh_task_queue *const *queue, const kh_job *job,
 			      size_t n, struct answer *a)
 {

@@ -135,7 +135,7 @@ for more in 0 2000000 4000000 8000000 16000000 64000000; do
 	then ok "limits: --gpu-memory $m: $(grep -o '[0-9]* waves' .err | head -n 1)"
 	else cat why >>.err 2>/dev/null; not_ok "limits: --gpu-memory $m"; fi
 done
-# The same of a device that has no more, whoever asks: half of it may be taken.
+# The same of a device that has no more, whatever the program asks for: half of it may be taken.
 for more in 0 4000000 32000000; do
 	m=$((2 * (least + more)))
 	rm -f got.khdb

@@ -205,7 +205,7 @@ stopped() { # SIGNAL STATUS COMMAND...
 set -- "$real" classify -q --db a.khdb --threads 1 --block-size 1000 --output s.tsv --classified-out s.fq.gz
 for sig in INT TERM HUP QUIT ALRM USR1 USR2 XCPU; do
 	if [ $sig != INT ] && [ $sig != QUIT ] && sh -c "ulimit -c 0; kill -$sig \$\$; :" 2>/dev/null; then
-		skip "SIG$sig" "whoever started this ignores it, and so do all"
+		skip "SIG$sig" "the shell that runs this ignores it, and so does what it starts"
 		continue
 	fi
 	case $sig in INT) status=130 ;; TERM) status=143 ;; HUP) status=129 ;; QUIT) status=131 ;;

@@ -130,7 +130,7 @@ static void test_databases(void **state)
 }
 
 /* The devices that there are, and one as if it were several: the same bytes.  A tandem repeat
- * gives a few ranges most of the pairs, so that the ranges must be dealt anew. */
+ * gives a few ranges most of the pairs, so that the ranges must be divided anew. */
 static void test_devices(void **state)
 {
 	static const char *const list[] = { "cuda", "cuda:0,0", "cuda:0,0,0",

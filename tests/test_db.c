@@ -368,7 +368,7 @@ static void test_parts(void **state)
 	}
 }
 
-/* Wrong structure under right sums is seen by whoever has that range. */
+/* Wrong structure under right checksums is found when that range is checked. */
 static void test_damaged_part(void **state)
 {
 	static const kh_db_options later = { .threads = 2, .later = true };

@@ -123,7 +123,7 @@ static void make_index(made *m, kh_taxonomy *tax, uint64_t *key, size_t n)
 	free(p.v);
 }
 
-/* What an owner's answer must be, and the lists that who asked makes of it. */
+/* What the answer of an owner must be, and the lists that are made of it where it was asked for. */
 static void compare(const made *m, const kh_gpu_reply *r, const uint64_t *key,
 		    const uint32_t *place, area a[6])
 {

@@ -16,7 +16,8 @@ static size_t n;
 static cudaStream_t stream[MOST];
 
 struct side {
-	kh_gpu_buf send, recv, seen;    /* seen: recv by who comes next in the stream */
+	/* seen: recv as the next operation in the stream finds it */
+	kh_gpu_buf send, recv, seen;
 	size_t at[MOST], bytes[MOST], from[MOST], got[MOST], out, in;
 };
 
@@ -65,7 +66,7 @@ static void put_side(struct side *s, size_t i, unsigned round)
 	ok(kh_gpu_room(&s->seen, s->in, err));
 	ok(KH_GPU(cudaMemcpy(s->send.p, h, s->out, cudaMemcpyHostToDevice), err));
 	ok(KH_GPU(cudaDeviceSynchronize(), err));       /* the streams do not wait for it */
-	/* nobody may write there before this */
+	/* no member may write there before this */
 	ok(KH_GPU(cudaMemsetAsync(s->recv.p, 0xa5, s->in, stream[i]), err));
 	free(h);
 }
@@ -104,7 +105,7 @@ static void check_side(struct side *s, size_t i, unsigned round)
 	free(h);
 }
 
-/* In every other round a second parcel goes along with the first. */
+/* In every other round a second message goes along with the first. */
 static void test_all_to_all(void **state)
 {
 	static struct side s[2][MOST];
@@ -193,7 +194,7 @@ static void test_silence(void **state)
 
 	(void)state;
 	if (n < 2)
-		skip();                 /* a member alone waits for nobody */
+		skip();                 /* a member alone waits for no other */
 	setenv("KH_COMM_TIMEOUT", "15", 1);    /* the first exchange makes connections */
 	ok(kh_gpu_comm_open(&c, NULL, device, n, err));
 	for (size_t i = 0; i < n; i++) {

@@ -17,7 +17,7 @@ enum { MAX = 40 };
 typedef struct sample {
 	batch b[MAX];
 	unsigned n;             /* tickets */
-	unsigned next;          /* of the crew */
+	unsigned next;          /* of these threads */
 	kh_store *store;
 	kh_monitor *m;
 } sample;

@@ -442,7 +442,8 @@ static void test_very_many_species(void **state)
 	assert_memory_equal(one.decision, four.decision, c.n * sizeof *one.decision);
 	for (uint32_t s = 0; s < SPECIES; s++) {
 		assert_memory_equal(&one.at[s].fit.weight, &four.at[s].fit.weight, 12);
-		if (s % 10 != 1)        /* who shares with a large one may be there */
+		/* a species that shares fragments with a large one may be reported */
+		if (s % 10 != 1)
 			assert_int_equal(one.at[s].verdict,
 					 s % 10 == 0 ? KH_PRESENT : KH_TOO_FEW);
 		if (s % 10 == 0)

@@ -52,7 +52,7 @@ static void come_back(void *arg)
 {
 	struct piece *x = arg;
 
-	memset(x->p, 'x', x->n);        /* nobody may read it any more */
+	memset(x->p, 'x', x->n);        /* it may not be read any more */
 	kh_queue_push(x->run->idle, x);
 }
 

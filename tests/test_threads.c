@@ -76,7 +76,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 	return t == w.fail_at ? kh_fail(err, KH_EFORMAT, "item %d", (int)t) : KH_OK;
 }
 
-/* w.waits: who waits for its ticket finds it delivered. */
+/* w.waits: a worker that waits for its ticket finds it delivered. */
 static int order_worker(void *arg, unsigned id, kh_err *err)
 {
 	(void)arg;

@@ -15,9 +15,9 @@
  * given comes from cudaMalloc.  Calls come back when all local members are through; a
  * table is used by one thread at a time.
  *
- * Pairs, and keys of a query, are hashed, brought into the order of their bins, and
- * so of their owners, and sent, in chunks: one travels while the next is ordered.
- * The bins serve the owner as well, who does not bin again.
+ * Pairs, and keys of a query, are hashed, brought into the order of their bins, and so of their
+ * owners, and sent, in chunks: one travels while the next is ordered. The owner uses the same
+ * bins, and does not bin again.
  */
 #ifndef KHT_DTABLE_H
 #define KHT_DTABLE_H
@@ -52,7 +52,7 @@ enum kht_dphase {
 	KHT_DPHASE_ORDER, /* by owner */
 	KHT_DPHASE_MOVE,  /* all-to-all, what is left of it */
 	KHT_DPHASE_TABLE, /* build; count, intersect or retrieve */
-	KHT_DPHASE_BACK,  /* answers to who asked, in the order asked */
+	KHT_DPHASE_BACK,  /* answers to the member that asked, in the order asked */
 	KHT_DPHASES
 };
 const char *kht_dphase_name(enum kht_dphase p);

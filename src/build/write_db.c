@@ -36,7 +36,7 @@ static int keep_range(struct build *b, const kh_image *im, const size_t bytes[3]
 	return KH_OK;
 }
 
-/* What a range forgets of its keys goes behind the index, where nobody who classifies reads. */
+/* What a range forgets of its keys goes behind the index, where classifying does not read it. */
 static int keep_keys(struct build *b, const kh_image *im, kh_err *err)
 {
 	const size_t bytes = im->n_rest * sizeof *im->rest;

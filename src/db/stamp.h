@@ -1,12 +1,12 @@
 /*
  * stamp.h - remembers that a database was found to be sound, for the commands that open it next
  *
- * To check an index reads all of it, which for a short run is nearly all that there is to do.  So
+ * To check an index reads all of it, which for a short run is nearly all that there is to do. So
  * a file that was checked is remembered, in the user's cache: its device, inode, size, the times
  * of its last write and of its last change, and the checksum of its header, which has those of
- * all else.  While all of these are the same, nobody has written to the file by the calls of the
+ * all else. While all of these are the same, no program has written to the file by calls of the
  * system: each such call, and each that gives the name to another file, sets the time of change,
- * which no call can set back.  What is not noticed: a disk that returns other bytes than were
+ * which no call can set back. What is not noticed: a disk that returns other bytes than were
  * written, a write to the device beneath the file system, one through a shared map that was open
  * for writing before the check, and a clock that was set back to the very nanosecond.
  *

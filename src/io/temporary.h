@@ -28,9 +28,9 @@ void kh_temporary_join(kh_temporary *t, int folder, const char *name);
 void kh_temporary_forget(kh_temporary *t);
 /* Removes what killed runs left of `base`. */
 void kh_temporary_remove_stale(int folder, const char *base);
-/* For that the folder is listed; of thousands of outputs in one folder it would be thousands of
- * times.  Whoever makes so many says so before the first one: then, until unlist, it is done once.
- * While no other thread opens outputs. */
+/* That lists the folder, which would be done thousands of times for thousands of outputs in one
+ * folder. Between these two calls it is done only once. No other thread may open outputs
+ * meanwhile. */
 void kh_temporary_list(const char *folder);
 void kh_temporary_unlist(void);
 /* Removes all that are in the list; may be called by a signal's handler. */

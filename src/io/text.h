@@ -1,10 +1,10 @@
 /*
  * text.h - an output of text in order, plain or as BGZF, compressed by all threads
  *
- * What is put in (in order, one caller at a time) is cut every 65280 bytes, wherever
- * the calls end; each unit becomes one BGZF block.  So the compressed file depends on the
- * text alone, not on batches or threads.  Units are compressed by whoever calls
- * kh_text_help, and are written in order.
+ * What is put in (in order, one caller at a time) is cut every 65280 bytes, wherever the calls
+ * end; each unit becomes one BGZF block. So the compressed file depends on the text alone, not on
+ * batches or threads. Units are compressed by the threads that call kh_text_help, and are written
+ * in order.
  */
 #ifndef KH_IO_TEXT_H
 #define KH_IO_TEXT_H

@@ -5,7 +5,7 @@
 #
 #	build-unit       what GPUs send each other, pairs to owners, builds on lists of devices
 #	build-equal      small data: CPU, one GPU, two, all, one as if it were three; spilled; both
-#	                 schemes; and with a tandem repeat, for which ranges are dealt anew
+#	                 schemes; and with a tandem repeat, for which ranges are divided anew
 #	build-mpi        the same by mpirun -np 2, each process with its own GPUs, and a process that has none
 #	build-L          L on 1, 2 and all GPUs with 16 threads each: index ready, phases of the last run
 #	build-side-L     the GPU side alone: L from memory, packed (bench build)

@@ -2,10 +2,10 @@
  * gpus.c - tables over several GPUs: multi-GPU HashGraph's Figs. 3 to 5, and
  * WarpCore's two modes
  *
- * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs of this process.  Each
- * key is stored r times, dealt to all GPUs; each asks for its share of the keys, once
- * each. So as many values come back as were stored, and their sum is known.  Times are the
- * host's, from call to return, data in place and table open; phases are of the last run.
+ * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs of this process. Each key is
+ * stored r times, distributed over all GPUs; each asks for its share of the keys, once each. So
+ * as many values come back as were stored, and their sum is known. Times are the host's, from
+ * call to return, data in place and table open; phases are of the last run.
  */
 #include "cuda/tables/bench/bench_in.h"
 
@@ -83,7 +83,7 @@ static int make_data(struct gpus *g, const struct gcase *c)
 				    .value_bits = c->value_bits,
 				    .order = c->order,
 				    .first = g->n * i,
-				    .dealt = 1 };
+				    .spread = 1 };
 
 		CU(cudaSetDevice(g->device[i]));
 		CU(kht_bench_keys(&k, (void *)g->pairs[i].keys, NULL));

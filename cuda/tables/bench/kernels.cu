@@ -43,7 +43,7 @@ static __global__ void make_keys(kht_bench_gen g, void *keys)
 	if (i >= g.n)
 		return;
 	uint64_t id = g.distinct ? kht_reduce(kh_fmix64(i + 77), (uint32_t)g.distinct) : i;
-	id = g.dealt ? (i + g.first) % g.distinct : id + g.first;
+	id = g.spread ? (i + g.first) % g.distinct : id + g.first;
 	store(keys, i, g.key_bits, key_of(id, g.key_bits, g.order));
 }
 

@@ -18,8 +18,8 @@ typedef struct kht_bench_gen {
 	uint64_t distinct; /* 0: id = i; else a random id below it, or i modulo it */
 	unsigned key_bits, value_bits;
 	enum kht_bench_order order;
-	uint64_t first; /* added to i if dealt, else to id */
-	int dealt;      /* modulo */
+	uint64_t first; /* added to i if spread, else to id */
+	int spread;      /* modulo */
 } kht_bench_gen;
 
 cudaError_t kht_bench_keys(const kht_bench_gen *g, void *keys, cudaStream_t s);
