@@ -70,4 +70,11 @@ check "and line up on one" awk '{ sub(/  [A-Za-z].*/, ""); w[length($0)] = 1 }
 	END { n = 0; for (i in w) n++; exit !(NR > 5 && n == 1) }' lined
 tr -d ' \t' <taxa >words; tr -d ' ' <lined >words.2
 same words words.2 "with the same words"
+"$real" merge --format report t.kreport >report
+on_terminal "$real" merge --format report t.kreport
+tr -d "\r" <seen | sed "s/.*$esc\[K//" >lined
+check "merge: a report lines up" sh -c 'awk "{ sub(/  [A-Za-z].*/, \"\"); print length(\$0) }" lined |
+	sort -u | wc -l | grep -qx 1 && test "$(wc -l <lined)" -gt 5'
+tr -d ' \t' <report >words; tr -d ' ' <lined >words.2
+same words words.2 "merge: with the same words"
 plan

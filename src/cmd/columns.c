@@ -9,7 +9,7 @@
 
 struct column {
 	size_t width;
-	bool text;                      /* not all of it are numbers */
+	bool text;                      /* it has more than numbers below the first line */
 };
 
 struct columns {
@@ -49,7 +49,7 @@ static size_t width_of(const char *p, size_t n)
 	return width;
 }
 
-static int measure_line(struct columns *c, const char *p, const char *end, kh_err *err)
+static int measure_line(struct columns *c, bool first, const char *p, const char *end, kh_err *err)
 {
 	const char *tab;
 
@@ -63,7 +63,7 @@ static int measure_line(struct columns *c, const char *p, const char *end, kh_er
 			c->v[c->n++] = (struct column) { 0, false };
 		if (width > c->v[i].width)
 			c->v[i].width = width;
-		c->v[i].text |= !is_number(p, n);
+		c->v[i].text |= !first && !is_number(p, n);
 	}
 	return KH_OK;
 }
@@ -83,18 +83,23 @@ static void print_line(const struct columns *c, const char *p, const char *end)
 	fwrite(p, 1, (size_t)(end - p), stdout);
 }
 
+bool kh_cmd_lines_up(void)
+{
+	return isatty(STDOUT_FILENO);
+}
+
 int kh_cmd_print_columns(const char *text, size_t n, kh_err *err)
 {
 	const char *const end = text + n;
 	struct columns c = { NULL, 0, 0 };
 	int rc = KH_OK;
 
-	if (!isatty(STDOUT_FILENO)) {
+	if (!kh_cmd_lines_up()) {
 		fwrite(text, 1, n, stdout);
 		return KH_OK;
 	}
 	for (const char *p = text; p < end && !rc; p = end_of_line(p, end))
-		rc = measure_line(&c, p, end_of_line(p, end), err);
+		rc = measure_line(&c, p == text, p, end_of_line(p, end), err);
 	for (const char *p = text; p < end && !rc; p = end_of_line(p, end))
 		print_line(&c, p, end_of_line(p, end));
 	free(c.v);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "base/progress.h"
+#include "cmd/columns.h"
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/source.h"
@@ -207,6 +208,26 @@ static int write_lines(struct job *j, size_t sample, kh_merge_sink *sink, kh_err
 	return rc;
 }
 
+static int write_samples(struct job *j, size_t from, size_t to, kh_merge_sink *sink, kh_err *err)
+{
+	j->o.from = from;
+	j->o.to = to;
+	return j->format->write ? j->format->write(&j->m, &j->o, sink, err)
+				: write_lines(j, from, sink, err);
+}
+
+/* All samples for somebody who looks at them. */
+static int print_columns(struct job *j, kh_err *err)
+{
+	kh_merge_sink sink = { .text = NULL };
+	int rc = write_samples(j, 0, j->files.n, &sink, err);
+
+	if (!rc)
+		rc = kh_cmd_print_columns(sink.b.p, sink.b.n, err);
+	free(sink.b.p);
+	return rc;
+}
+
 /* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
@@ -218,10 +239,7 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 		rc = kh_text_open(&sink.text, &t, j->monitor, err);
 	if (rc)
 		return rc;
-	j->o.from = from;
-	j->o.to = to;
-	rc = j->format->write ? j->format->write(&j->m, &j->o, &sink, err)
-			      : write_lines(j, from, &sink, err);
+	rc = write_samples(j, from, to, &sink, err);
 	if (!rc)
 		rc = kh_merge_flush(&sink, true, err);
 	if (!rc)
@@ -271,6 +289,8 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 	rc = kh_monitor_new(&j->monitor, err);
 	if (rc)
 		return rc;
+	if (!j->v.outdir && !j->v.output && j->format->columns && kh_cmd_lines_up())
+		return print_columns(j, err);
 	return j->v.outdir ? write_folder(j, err)
 			   : write_text(j, j->v.output ? j->v.output : "-", 0, j->files.n, err);
 }

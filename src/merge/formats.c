@@ -145,14 +145,14 @@ static int write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 const kh_merge_format *kh_merge_format_find(const char *name)
 {
 	static const kh_merge_format format[] = {
-		{ "table", ".tsv", write_table, false, true },
-		{ "biom", ".biom.tsv", write_biom, false, true },
-		{ "krona", ".krona.txt", write_krona, true, false },
-		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true },
-		{ "cami-profile", ".profile", kh_merge_write_cami, false, true },
-		{ "html", ".html", kh_merge_page, false, false },
-		{ "report", ".kreport", kh_merge_report, false, false },
-		{ "cami-binning", ".binning", NULL, true, false },
+		{ "table", ".tsv", write_table, false, true, true },
+		{ "biom", ".biom.tsv", write_biom, false, true, false },
+		{ "krona", ".krona.txt", write_krona, true, false, false },
+		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true, false },
+		{ "cami-profile", ".profile", kh_merge_write_cami, false, true, false },
+		{ "html", ".html", kh_merge_page, false, false, false },
+		{ "report", ".kreport", kh_merge_report, false, false, true },
+		{ "cami-binning", ".binning", NULL, true, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof format / sizeof *format; i++)

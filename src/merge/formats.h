@@ -32,7 +32,7 @@ typedef struct kh_merge_options {
 /* Text on its way to a file. */
 typedef struct kh_merge_sink {
 	kh_buf b;
-	kh_text *text;
+	kh_text *text;                  /* NULL: all of it stays in b */
 } kh_merge_sink;
 
 /* Passes the text on if there is much of it, or `all`. */
@@ -46,6 +46,7 @@ typedef struct kh_merge_format {
 	kh_merge_fn *write;             /* NULL: made of lines, not of reports */
 	bool one_sample;
 	bool ranks;                     /* --rank has a meaning */
+	bool columns;                   /* to be read by people, too: between tabs */
 } kh_merge_format;
 
 /* Finds a format by its name, or NULL. */

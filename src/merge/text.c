@@ -10,7 +10,7 @@ int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err)
 	enum { MUCH = 1 << 18 };
 	int rc = KH_OK;
 
-	if (s->b.n == 0 || (!all && s->b.n < MUCH))
+	if (!s->text || s->b.n == 0 || (!all && s->b.n < MUCH))
 		return KH_OK;
 	rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, err);
 	s->b.n = 0;
