@@ -187,7 +187,8 @@ static void make_base(void)
 			   .max_locations = 254,
 			   .n_species = 2,
 			   .word_bits = WORD_BITS,
-			   .sequences = TARGETS,
+			   .sequences = TARGETS + 1,
+			   .unmapped = 1,
 			   .bases = TARGETS * GENOME,
 			   .tool = "fuzz" };
 	/* targets 0 and 1 are of species 2, target 2 is of species 5 */
@@ -201,8 +202,6 @@ static void make_base(void)
 
 	h.bins = TARGETS * BINS + 2 * (1 + GAP);
 	memcpy(h.magic, KH_DB_MAGIC, 8);
-	for (int i = 0; i < 32; i++)
-		h.minima[i] = 1;
 	base_bytes = KH_DB_PAGE;
 	begin(&h, KH_SEC_INDEX);
 	make_index(&h, dir, &b);
@@ -225,6 +224,7 @@ static void make_base(void)
 	begin(&h, KH_SEC_SUMS);
 	append(&h, KH_SEC_SUMS, &sums, sizeof sums);
 	h.file_bytes = base_bytes;
+	kh_minima(&h, h.minima);
 	memcpy(base, &h, sizeof h);
 	repair(base, base_bytes);
 }

@@ -4,6 +4,10 @@
     oracle_db.py DATABASE.khdb GENOME.fa.gz...    speaks TAP
 
 compares its index with the features that oracle_sampling.py finds in the genomes.
+
+    oracle_db.py --sound DATABASE.khdb...         a line each: sound, or bad; and why, behind a tab
+
+checks what can be without the genomes.
 """
 import random
 import struct
@@ -23,7 +27,7 @@ SECTIONS = "index directory taxa names targets ids unmapped checksums".split()
 
 
 class Database:
-    def __init__(self, path):
+    def __init__(self, path, trusted=True):
         with open(path, "rb") as f:
             self.data = data = f.read()
         self.__dict__.update(zip(HEADER, struct.unpack_from("<8sIIQQ6I10QII", data)))
@@ -39,7 +43,8 @@ class Database:
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
-        self.place_species()
+        if trusted:
+            self.place_species()
 
     def place_species(self):
         """species: the bin that each taxon with targets votes in, by taxon; voters: by bin, its species"""
@@ -63,7 +68,7 @@ class Database:
 
     def string(self, name, offset):
         text = self.section(name)
-        return text[offset:text.index(b"\0", offset)].decode()
+        return text[offset:text.index(b"\0", offset)].decode("latin-1")
 
     def bucket(self, number):
         """base, carried, goes on, lengths, tags"""
@@ -144,7 +149,7 @@ def check_taxa(db):
     assert len(db.taxa) == db.n_taxa and db.taxa[0][:4] == (1, 0, db.n_taxa, 0) and db.names[0] == "root"
     for i, (taxid, parent, end, rank, _) in enumerate(db.taxa):
         children = [j for j in range(i + 1, end) if db.taxa[j][1] == i]
-        assert i < end <= db.taxa[parent][2] and rank < 52 and db.names[i].isprintable()
+        assert i < end <= db.taxa[parent][2] and rank < 52 and is_text(db.names[i].encode("latin-1"))
         assert [db.taxa[j][0] for j in children] == sorted({db.taxa[j][0] for j in children})
         ends = [i + 1] + [db.taxa[j][2] for j in children]
         assert ends[:-1] == children and ends[-1] == end
@@ -307,6 +312,179 @@ def check_look_up(db, keys):
         assert (db.find(key) is not None) == ((home, tag) in table[r][1])
 
 
+# --- without the genomes -------------------------------------------------------------
+def is_text(data):
+    return all(byte >= 32 and byte != 127 for byte in data)
+
+
+def check_parameters(db):
+    difference = db.k - db.s
+    assert 8 <= db.k <= 31 and 16 <= db.stride <= 4096 and db.stride <= db.max_span <= 1 << 20
+    assert db.scheme == 0 and 1 <= db.s <= 64 or \
+        db.scheme == 1 and db.s >= 2 and difference % 2 == 0 and 2 <= difference <= 16
+    assert db.bins < 1 << 32 and db.n_taxa >= 1
+    text = db.tool.rstrip(b"\0")
+    assert is_text(text) and len(text) < 32
+    sizes = {name: size for name, (_, size) in db.at.items()}
+    assert sizes["directory"] == 256 * 40 and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
+
+
+def check_places(db):
+    """Sections are inside the file and share no byte."""
+    places = sorted(extent for extent in db.at.values() if extent[1] > 0)
+    ends = [at + size for at, size in places]
+    assert all(end <= at for end, (at, _) in zip(ends, places[1:])) and ends[-1] == len(db.data)
+    assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for at, _ in list(db.at.values())[:8])
+    blocks = -(-(db.at["checksums"][0] - 4096) // (1 << 24))
+    assert db.at["checksums"][1] == 8 * blocks
+
+
+def check_strings(db):
+    names, ids, unmapped = (db.section(name) for name in ("names", "ids", "unmapped"))
+    assert names.endswith(b"\0") and is_text(names.replace(b"\0", b"")) and all(db.names)
+    assert len({taxon[0] for taxon in db.taxa}) == db.n_taxa and all(taxon[0] for taxon in db.taxa)
+    at = 0
+    for target, name in zip(db.targets, db.ids):
+        assert target[4] == at and name
+        at += len(name) + 1
+    assert at == len(ids)
+    strings = unmapped.split(b"\0")
+    assert strings[-1] == b"" and all(strings[:-1]) and len(strings) - 1 == db.unmapped
+
+
+def check_counts(db):
+    first = 0
+    for bin0, taxon, bases, _, _ in db.targets:
+        assert bin0 == first and taxon < db.n_taxa
+        first += max(1, -(-bases // db.stride)) + db.gap
+    db.place_species()
+    assert db.all_bins == db.bins and db.n_species == len(db.voters)
+    assert db.bases == sum(target[2] for target in db.targets) & M64
+    assert db.sequences == db.n_targets + db.unmapped
+    assert db.unmapped or db.unmapped_bases == 0
+    if not db.unmapped:
+        digest = 0
+        for target, name in zip(db.targets, db.ids):
+            digest = fmix64(digest ^ xxh3(name.encode("latin-1")))
+            digest = fmix64(digest ^ target[3]) ^ target[2]
+        assert digest == db.digest
+    check_minima(db)
+
+
+def entries_of_range(db, r):
+    """(home, tag, bins, taxon) of each entry, in order; the range is checked on the way"""
+    first, first_loc, n_locs, buckets, keys, n_entries, over = db.dir[r]
+    found, words, open_home = [], 0, False
+    for number in range(buckets + 1):
+        base, carried, goes_on, lengths, tags = bucket = db.bucket(first + number)
+        used = 19 - lengths.count(0)
+        assert base == words and db.image[64 * (first + number) + 6] < 64 and carried <= used
+        assert not any(lengths[used:]) and not any(tags[used:]) and (carried > 0) == open_home
+        assert not goes_on or used == 19
+        for position in range(used):
+            home = number - (position < carried)
+            bins, taxon = db.listing(r, bucket, position)
+            assert taxon is None or taxon < db.n_taxa
+            assert bins == sorted(set(bins)) and (not bins or bins[-1] < db.bins)
+            found.append((home, tags[position], bins, taxon))
+            words += len(bins) or 1
+        open_home = bool(goes_on)
+        if number == buckets:
+            assert used == carried and not goes_on
+    places = [entry[:2] for entry in found]
+    assert places == sorted(set(places)) and len(found) == n_entries and words == n_locs
+    assert sum(entry[3] is not None for entry in found) == over
+    return found
+
+
+def check_ranges(db):
+    at, entries, over, keys, locations = 0, 0, 0, 0, 0
+    for r, (first, first_loc, n_locs, buckets, n_keys, n_entries, n_over) in enumerate(db.dir):
+        end = at + 64 * (buckets + 1)
+        assert first * 64 == at and first_loc * 4 == end and 1 <= buckets < 1 << 24
+        size = -(-(end - at + -(-n_locs * db.word_bits // 32) * 4) // 64) * 64
+        assert at + size <= len(db.image)
+        least = max(1, -(-n_keys // 15))
+        while least < buckets:
+            least += -(-least // 16)
+        assert least == buckets and n_entries <= n_keys and (n_entries > 0) == (n_keys > 0)
+        assert int.from_bytes(db.image[end:at + size], "little") >> n_locs * db.word_bits == 0
+        at += size
+        entries, over, keys, locations = entries + n_entries, over + n_over, keys + n_keys, locations + n_locs - n_over
+        entries_of_range(db, r)
+    assert at == len(db.image)
+    assert (keys, entries, over, locations) == (db.features, db.entries, db.over, db.locations)
+
+
+def check_keys_of_range(db, r, words, n_full):
+    _, _, _, buckets, n_keys, n_entries, _ = db.dir[r]
+    bits = max(1, (-(-2**24 // buckets) - 1).bit_length())
+    n_rests = -(-n_entries * bits // 32)
+    rests = int.from_bytes(struct.pack("<%dI" % n_rests, *words[:n_rests]), "little")
+    full, keys = list(words[n_rests:]), []
+    assert len(full) == n_full
+
+    def add(rest, home, tag):
+        place = home << 16 | tag
+        key = -(-(place << 24) // buckets) + rest
+        assert key < 2**40 and key * buckets >> 24 == place and (not keys or keys[-1] < key)
+        keys.append(key)
+
+    for number, (home, tag, _, taxon) in enumerate(entries_of_range(db, r)):
+        rest = rests >> number * bits & (1 << bits) - 1
+        if not full or full[0] != number:
+            assert taxon is None
+            add(rest, home, tag)
+            continue
+        n, full = full[1], full[2:]
+        assert (n > 1 or n == 1 and taxon is not None) and full[0] == rest
+        for _ in range(n):
+            own, length, bins = full[0], full[1], full[2:2 + full[1]]
+            full = full[2 + length:]
+            assert len(bins) == length > 0 and bins == sorted(set(bins)) and bins[-1] < db.bins
+            add(own, home, tag)
+    assert not full and len(keys) == n_keys
+
+
+def check_section_keys(db):
+    at, size = db.at["keys"]
+    if (at, size) == (0, 0):
+        return
+    assert size >= 2048 and size % 4 == 0 and at % 4096 == 0 and 4096 <= at <= len(db.data) - size
+    data = db.section("keys")
+    counts = struct.unpack_from("<256Q", data)
+    numbers = list(struct.unpack_from("<%dI" % db.unmapped, data, 2048))
+    assert numbers == sorted(set(numbers)) and (not numbers or numbers[-1] < db.sequences)
+    at = 2048 + 4 * db.unmapped
+    for r, n_full in enumerate(counts):
+        _, _, _, buckets, _, n_entries, _ = db.dir[r]
+        n = -(-n_entries * max(1, (-(-2**24 // buckets) - 1).bit_length()) // 32) + n_full
+        assert at + 4 * n <= size
+        check_keys_of_range(db, r, struct.unpack_from("<%dI" % n, data, at), n_full)
+        at += 4 * n
+    assert at == size
+
+
+def check_tree(db):
+    """Before anything follows a parent."""
+    assert all(taxon[1] < i for i, taxon in enumerate(db.taxa) if i > 0)
+    check_taxa(db)
+
+
+def why_bad(path):
+    try:
+        db = Database(path, trusted=False)
+        for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
+                      check_section_keys):
+            check(db)
+    except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
+        line = e.__traceback__
+        while line.tb_next:
+            line = line.tb_next
+        return "line %d: %r" % (line.tb_lineno, e)
+    return None
+
+
 def main(path, genomes):
     db = Database(path)
     refs = [record for genome in genomes for record in records(genome)]
@@ -331,4 +509,9 @@ def main(path, genomes):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    if sys.argv[1] == "--sound":
+        for name in sys.argv[2:]:
+            why = why_bad(name)
+            print("%s\t%s\t%s" % (name, "bad" if why else "sound", why or ""))
+    else:
+        main(sys.argv[1], sys.argv[2:])

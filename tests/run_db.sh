@@ -45,4 +45,21 @@ mkdir one && cp a.khdb one/x.khdb
 expect 0 "" "a folder of one" "$kmerhash" verify one
 expect 1 "none.khdb" "good and missing ones" "$kmerhash" verify a.khdb none.khdb one
 check "good and missing ones: the others are checked" test "$(grep -c sound .out)" -eq 2
+# Of edits of each field, checksums made anew, the program says what the page's other reader says.
+verdicts() {
+	mkdir edits && "$PYTHON3" "$tests/edit_dbs.py" two.khdb edits "$seed" &&
+	"$PYTHON3" "$tests/oracle_db.py" --sound edits/*.khdb >said || return
+	"$kmerhash" verify edits/*.khdb 2>.refused | sed 's/: sound.*//' >sound
+	awk -F '\t' '$2 == "sound" { print $1 }' said >oracle
+	diff oracle sound >differ && return
+	sed 's/^[<>] //' differ | grep -h -F -f - said .refused
+	return 1
+}
+seed=${KH_SEED:-1}
+if "$PYTHON3" -c 'import xxhash' 2>.err; then
+	check "two genomes, to be edited" env -u KH_DEVICE "$real" build -q --device cpu --db two.khdb -k 10 --growable --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
+	check "edits with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts
+	check "edits: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 120
+else skip "edits with right checksums" "no xxhash module for $PYTHON3"; fi
 plan

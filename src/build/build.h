@@ -50,10 +50,6 @@ uint32_t kh_default_k(uint64_t bases);
  * bases), as an index of so few bases is small anyway, and one in 7 beyond that. */
 uint32_t kh_default_s(uint32_t k);
 
-/* DESIGN: minima[i] = the least m with N * P(Poisson(lambda) >= m) <= 1/10000 for
- * n = 2^(i+1) - 1 features, the tail bounded by lambda^m / m!, in fixed point. */
-void kh_minima(const kh_db_header *h, uint32_t minima[32]);
-
 #define KH_STRIDE 112                   /* defaults */
 #define KH_MAX_SPAN 1008
 #define KH_MAX_LOCATIONS 2

@@ -155,6 +155,10 @@ int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_e
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 
+/* The least numbers of hits (Minima in kmerhash-db(5)) of a header that is complete but for
+ * them. */
+void kh_minima(const kh_db_header *h, uint32_t minima[32]);
+
 /* --- writing ---------------------------------------------------------------------- */
 typedef struct kh_db_writer kh_db_writer;
 

@@ -230,6 +230,9 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
 				       p, why.msg);
+		if (!kh_db_range_ends(db, &db->dir[p]))
+			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
+				       ", a bit behind its lists is not zero", db->path, p);
 		kh_progress(&(kh_step) { .doing = "checked",
 					 .things = "ranges of the index",
 					 .started = v->started,
@@ -402,6 +405,7 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	db->dir = section(db, KH_SEC_DIR);
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
+	    (rc = kh_db_check_facts(db, err)) ||
 	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);

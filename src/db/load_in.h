@@ -1,4 +1,4 @@
-/* load_in.h - what open.c asks of load.c, and load.c of keys.c */
+/* load_in.h - what open.c asks of load.c, and load.c of keys.c and facts.c */
 #ifndef KH_DB_LOAD_IN_H
 #define KH_DB_LOAD_IN_H
 
@@ -7,6 +7,11 @@
 /* Checks db->map, and sets the members of db that point into it or are made from it. On failure
  * the caller closes db. */
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
+
+/* Fails if what the file says twice is not the same; sections have been loaded. */
+int kh_db_check_facts(const kh_db *db, kh_err *err);
+/* Are the bits behind the lists of a range zero? */
+bool kh_db_range_ends(const kh_db *db, const kh_range *r);
 
 /* db->keys, if the file has them; the section's place and checksums have been checked. */
 int kh_db_find_keys(kh_db *db, kh_err *err);

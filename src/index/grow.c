@@ -103,7 +103,9 @@ static int full_entry(struct walk *w, uint64_t place, uint64_t least, const kh_l
 		if (!key_fits(w, least + w->full[0], place))
 			return damaged(w, "they are not in order", err);
 		for (uint32_t i = 0; i < w->full[1] && !rc; i++)
-			rc = put(w, least + w->full[0], list[i], first, err);
+			rc = i > 0 && list[i] <= list[i - 1]
+				     ? damaged(w, "locations are not ascending bins", err)
+				     : put(w, least + w->full[0], list[i], first, err);
 		w->full = list + w->full[1];
 	}
 	return rc;
