@@ -221,6 +221,7 @@ static void test_classes(void **state)
 	kh_call *call = calloc(N_FRAGMENTS, sizeof *call);
 	kh_candidates *cand = calloc(N_FRAGMENTS, sizeof *cand);
 	kh_class_of *of = calloc(N_FRAGMENTS, sizeof *of), at;
+	kh_monitor *m;
 	uint64_t called = 0;
 	kh_err err;
 
@@ -248,8 +249,10 @@ static void test_classes(void **state)
 			assert_memory_equal(&some[i % N_WORKERS].at[at.index],
 					    &one.at[of[i].index], offsetof(kh_class, many));
 	}
-	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, &err), 0);
-	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, &err), 0);
+	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, NULL, &err), 0);
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, m, &err), 0);
+	kh_monitor_free(m);
 	assert_same_classes(&sum, &all);
 	assert_true(sum.n > 100);
 	assert_counts(&sum, called);

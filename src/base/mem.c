@@ -1,7 +1,9 @@
 #include <config.h>
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 void *kh_array(size_t n, size_t size, kh_err *err)
 {
@@ -28,4 +30,39 @@ int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err)
 	*p = q;
 	*cap = n;
 	return KH_OK;
+}
+
+#define LARGE_PAGE ((size_t)2 << 20)
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes / LARGE_PAGE + 1) * LARGE_PAGE;
+}
+
+/* A large page begins at a multiple of its size: what is before and behind is given back. */
+void *kh_pages(size_t bytes, kh_err *err)
+{
+	const size_t size = whole_pages(bytes);
+	char *p = mmap(NULL, size + LARGE_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (p == MAP_FAILED) {
+		kh_fail_nomem(err);
+		return NULL;
+	}
+	before = (size_t)(-(uintptr_t)p % LARGE_PAGE);
+	if (before)
+		munmap(p, before);
+	munmap(p + before + size, LARGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+	madvise(p + before, size, MADV_HUGEPAGE);
+#endif
+	return p + before;
+}
+
+void kh_pages_free(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, whole_pages(bytes));
 }

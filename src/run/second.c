@@ -34,6 +34,11 @@ struct kh_second {
 };
 
 /* --- opening ---------------------------------------------------------------------- */
+static size_t mask_bytes(const kh_second *s)
+{
+	return s->stretch[s->o.db->h->n_targets] * sizeof *s->mask;
+}
+
 int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 {
 	kh_second *s = kh_array(1, sizeof *s, err);
@@ -53,7 +58,7 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 		rc = kh_classes_init(&s->classes, o->db->tax->n, err);
 	if (!rc)
 		rc = kh_stretches(o->db, &s->stretch, err);
-	if (!rc && !(s->mask = kh_array(s->stretch[o->db->h->n_targets], sizeof *s->mask, err)))
+	if (!rc && !(s->mask = kh_pages(mask_bytes(s), err)))
 		rc = KH_ENOMEM;
 	if (!rc && o->coverage)
 		rc = kh_coverage_new(&s->coverage, o->db, err);
@@ -82,7 +87,8 @@ void kh_second_close(kh_second *s)
 	kh_frames_close(s->kept);
 	kh_coverage_free(s->coverage);
 	free(s->result.first);
-	free((void *)s->mask);
+	if (s->mask)
+		kh_pages_free((void *)s->mask, mask_bytes(s));
 	free(s->stretch);
 	free(s->worker);
 	free(s);
@@ -206,7 +212,7 @@ static int join(kh_second *s, kh_err *err)
 	for (unsigned i = 0; i < n && !rc; i++)
 		part[i] = s->worker[i].classes;
 	if (!rc)
-		rc = kh_classes_join(&s->classes, part, n, to, err);
+		rc = kh_classes_join(&s->classes, part, n, to, s->o.alone ? s->o.m : NULL, err);
 	for (unsigned i = 0; i < n && to; i++)
 		s->worker[i].to = to[i];
 	free(to);

@@ -222,57 +222,187 @@ static int by_key(const void *a, const void *b)
 	return 2 * x->located + x->enough - 2 * y->located - y->enough;
 }
 
-/* Sorts the classes of sum, and corrects to[i][j], the places of those of c[i]. */
-static int sort_classes(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to,
-			kh_err *err)
-{
-	struct ref *ref = kh_array(sum->n, sizeof *ref, err);
-	uint32_t *now = kh_array(sum->n, sizeof *now, err);
-	kh_class *at = kh_array(sum->n, sizeof *at, err);
-	int rc = ref && now && at ? KH_OK : KH_ENOMEM;
+/* Each thread joins the classes whose first species is in a range of its own, so sorted parts, one
+ * behind the other, are sorted.  Many threads have few different classes: they are joined first and
+ * sorted then. */
+struct part {
+	uint32_t end;
+	kh_classes all;
+	size_t first;                   /* its place among all parts */
+};
 
-	for (size_t i = 0; i < sum->n && !rc; i++)
-		ref[i] = (struct ref) { &sum->at[i], (uint32_t)i };
-	if (!rc)
-		qsort(ref, sum->n, sizeof *ref, by_key);
-	for (size_t i = 0; i < sum->n && !rc; i++) {
-		at[i] = *ref[i].k;
-		now[ref[i].was] = (uint32_t)i;
+struct joining {
+	kh_classes *sum;
+	const kh_classes *c;
+	unsigned n;
+	uint32_t **to;
+	struct part *part;              /* n */
+};
+
+/* Parts of about as many classes: species are told apart by number, which is no more than that. */
+static int cut_parts(struct joining *x, kh_err *err)
+{
+	uint64_t *many = kh_array(x->sum->n_taxa, sizeof *many, err), total = 0, so_far = 0;
+	unsigned p = 0;
+
+	if (!many)
+		return KH_ENOMEM;
+	for (unsigned i = 0; i < x->n; i++)
+		for (size_t j = 0; j < x->c[i].n; j++, total++)
+			many[x->c[i].at[j].species[0]]++;
+	for (uint32_t t = 0; t < x->sum->n_taxa; t++) {
+		so_far += many[t];
+		while (p + 1 < x->n && so_far * x->n > total * (p + 1))
+			x->part[p++].end = t + 1;
 	}
-	for (unsigned i = 0; i < n && !rc; i++)
-		for (size_t j = 0; j < c[i].n; j++)
-			to[i][j] = now[to[i][j]];
+	while (p < x->n)
+		x->part[p++].end = x->sum->n_taxa;
+	free(many);
+	return KH_OK;
+}
+
+/* Puts the classes of a part in order; where each has gone, to *now. */
+static int sort_part(struct part *p, uint32_t **now, kh_err *err)
+{
+	const size_t n = p->all.n;
+	struct ref *ref = kh_array(n, sizeof *ref, err);
+	kh_class *at = kh_array(n, sizeof *at, err);
+	int rc = (*now = kh_array(n, sizeof **now, err)) && ref && at ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		ref[i] = (struct ref) { &p->all.at[i], (uint32_t)i };
+	if (!rc && n > 1)
+		qsort(ref, n, sizeof *ref, by_key);
+	for (size_t i = 0; i < n && !rc; i++) {
+		at[i] = *ref[i].k;
+		(*now)[ref[i].was] = (uint32_t)i;
+	}
 	free(ref);
-	free(now);
 	if (rc) {
 		free(at);
 		return rc;
 	}
-	free(sum->at);
-	sum->at = at;
-	sum->cap = sum->n;
-	return make_slots(sum, sum->mask + 1, err);
+	free(p->all.at);
+	p->all.at = at;
+	return KH_OK;
 }
 
-/* Joins classes first and sorts then: many threads have few different classes. */
-int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_err *err)
+static int join_part(void *arg, unsigned id, kh_err *err)
+{
+	struct joining *x = arg;
+	struct part *p = &x->part[id];
+	const uint32_t from = id ? p[-1].end : 0;
+	uint32_t *now = NULL;
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < x->n; i++)
+		for (size_t j = 0; j < x->c[i].n && !rc; j++) {
+			const kh_class *k = &x->c[i].at[j];
+
+			if (k->species[0] < from || k->species[0] >= p->end)
+				continue;
+			rc = find(&p->all, k, mix_of(k), &x->to[i][j], err);
+			if (!rc)
+				p->all.at[x->to[i][j]].many += k->many;
+		}
+	if (!rc)
+		rc = sort_part(p, &now, err);
+	for (unsigned i = 0; i < x->n && !rc; i++)
+		for (size_t j = 0; j < x->c[i].n; j++) {
+			const uint32_t s = x->c[i].at[j].species[0];
+
+			if (s >= from && s < p->end)
+				x->to[i][j] = now[x->to[i][j]];
+		}
+	free(now);
+	return rc;
+}
+
+/* Of its part to that of all. */
+static int move_part(void *arg, unsigned id, kh_err *err)
+{
+	struct joining *x = arg;
+	const struct part *p = &x->part[id];
+	const uint32_t from = id ? p[-1].end : 0;
+
+	(void)err;
+	if (p->all.n)
+		memcpy(x->sum->at + p->first, p->all.at, p->all.n * sizeof *p->all.at);
+	for (unsigned i = 0; i < x->n; i++)
+		for (size_t j = 0; j < x->c[i].n; j++) {
+			const uint32_t s = x->c[i].at[j].species[0];
+
+			if (s >= from && s < p->end)
+				x->to[i][j] += (uint32_t)p->first;
+		}
+	return KH_OK;
+}
+
+static int each_part(struct joining *x, kh_worker_fn *fn, kh_monitor *m, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (unsigned i = 0; i < n && !rc; i++) {
-		for (uint32_t t = 0; t < sum->n_taxa; t++)
-			sum->direct[t] += c[i].direct[t];
-		for (uint32_t x = 0; x <= KH_N_MOST; x++)
-			sum->many[x] += c[i].many[x];
-		to[i] = kh_array(c[i].n, sizeof *to[i], err);
-		rc = to[i] ? KH_OK : KH_ENOMEM;
-		for (size_t j = 0; j < c[i].n && !rc; j++) {
-			const kh_class *k = &c[i].at[j];
+	if (m)
+		return kh_threads_run(m, x->n, fn, x, err);
+	for (unsigned i = 0; i < x->n && !rc; i++)
+		rc = fn(x, i, err);
+	return rc;
+}
 
-			rc = find(sum, k, mix_of(k), &to[i][j], err);
-			if (!rc)
-				sum->at[to[i][j]].many += k->many;
-		}
+/* Numbers that are no classes, and room for the places of those that are. */
+static int add_up(struct joining *x, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < x->n && !rc; i++) {
+		for (uint32_t t = 0; t < x->sum->n_taxa; t++)
+			x->sum->direct[t] += x->c[i].direct[t];
+		for (uint32_t f = 0; f <= KH_N_MOST; f++)
+			x->sum->many[f] += x->c[i].many[f];
+		x->to[i] = kh_array(x->c[i].n, sizeof **x->to, err);
+		rc = x->to[i] ? kh_classes_init(&x->part[i].all, 0, err) : KH_ENOMEM;
 	}
-	return rc ? rc : sort_classes(sum, c, n, to, err);
+	return rc;
+}
+
+/* Room for all parts in one, and where each begins. */
+static int line_up(struct joining *x, kh_err *err)
+{
+	size_t n = 0;
+	int rc;
+
+	for (unsigned i = 0; i < x->n; i++) {
+		x->part[i].first = n;
+		n += x->part[i].all.n;
+	}
+	rc = kh_grow((void **)&x->sum->at, &x->sum->cap, n, sizeof *x->sum->at, err);
+	x->sum->n = rc ? 0 : n;
+	return rc;
+}
+
+int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_monitor *m,
+		    kh_err *err)
+{
+	struct joining x = { sum, c, n, to, kh_array(n, sizeof *x.part, err) };
+	size_t slots = FIRST_SLOTS;
+	int rc = x.part ? KH_OK : KH_ENOMEM;
+
+	if (!rc)
+		rc = add_up(&x, err);
+	if (!rc)
+		rc = cut_parts(&x, err);
+	if (!rc)
+		rc = each_part(&x, join_part, m, err);
+	if (!rc)
+		rc = line_up(&x, err);
+	if (!rc)
+		rc = each_part(&x, move_part, m, err);
+	for (; slots <= 2 * sum->n; slots *= 2)
+		;
+	if (!rc)
+		rc = make_slots(sum, slots, err);
+	for (unsigned i = 0; i < n && x.part; i++)
+		kh_classes_clear(&x.part[i].all);
+	free(x.part);
+	return rc;
 }

@@ -11,6 +11,7 @@
 #define KH_SAMPLE_CLASSES_H
 
 #include <stdbool.h>
+#include "base/threads.h"
 #include "classify/classify.h"
 #include "sample/shapes.h"
 
@@ -60,8 +61,10 @@ typedef struct kh_class_of {
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err);
 
-/* Adds the classes of all n to `sum` (initialised), sorted. to[i][j] becomes the place there of
- * class j of c[i]: arrays of c[i].n, to be freed by the caller. */
-int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_err *err);
+/* The classes of all n together, sorted, to `sum` (initialised).  to[i][j]
+ * becomes the place there of class j of c[i]: arrays of c[i].n, to be freed by the caller.
+ * m: of n threads that may do that; NULL: there is one. */
+int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_monitor *m,
+		    kh_err *err);
 
 #endif
