@@ -77,6 +77,7 @@ others() {
 	for found in "CITATION.cff:version: " "packaging/conda/recipe.yaml:  version: " \
 		"packaging/kmerhash.def:    VERSION=" "workflow/envs/kmerhash.yaml:  - kmerhash =" \
 		"workflow/wrappers/bio/kmerhash/build/environment.yaml:  - kmerhash =" \
+		"workflow/wrappers/bio/kmerhash/bracken-distrib/environment.yaml:  - kmerhash =" \
 		"workflow/wrappers/bio/kmerhash/classify/environment.yaml:  - kmerhash =" \
 		"workflow/wrappers/bio/kmerhash/merge/environment.yaml:  - kmerhash ="; do
 		grep -qxF "${found#*:}${want#kmerhash }" "$KH_SRCDIR/${found%%:*}" || echo "$found"

@@ -99,11 +99,12 @@ check "an unknown key of the configuration is an error" unknown
 # The wrappers, by the rules of their own tests.
 mkdir wrappers prefix && ln -s "$KH_SRCDIR/workflow/wrappers" prefix/master
 ln -s "$data/genomes" "$data/reads" "$data/taxonomy" wrappers/
-for w in build classify merge; do
+for w in build bracken-distrib classify merge; do
 	echo "include: '$KH_SRCDIR/workflow/wrappers/bio/kmerhash/$w/test/Snakefile'"
 done >wrappers/Snakefile
 check "wrappers" "$SNAKEMAKE" --snakefile wrappers/Snakefile --directory wrappers --cores 2 \
-	--wrapper-prefix "file://$t/prefix/" taxa.tsv
+	--wrapper-prefix "file://$t/prefix/" taxa.tsv bracken/database150mers.kmer_distrib
 [ "$(awk -F '\t' '$1 == 10847 { print $5, $6 }' wrappers/taxa.tsv)" = "50 50" ]
 check "they make the table" [ $? -eq 0 ]
+check "and tables for Bracken" grep -q '^10847	10847:1048:1048 $' wrappers/bracken/database150mers.kmer_distrib
 plan

@@ -6,6 +6,7 @@
 #	small           databases, lines and reports of small data, CPU beside CUDA
 #	unit            the unit tests of kernels and backend
 #	library         libkmerhash beside the command, callers side by side; the page of a sample
+#	bracken         tables for Bracken, CPU beside CUDA
 #	golden          the scripts of tests/ on the device
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
@@ -109,6 +110,22 @@ library() {
 	grep -q '"coverage":{"' "$WORK/page.cpu" || fail "coverage in the page"
 	"$TESTS/library_check" "$WORK/library.khdb" "${DEVICE:-cuda}" 0 <"$WORK/library.some.tsv" >"$OUT/library_check.log" &&
 		! grep '^not ok' "$OUT/library_check.log" && say "ok: library_check" || fail "library_check"
+}
+
+bracken() {
+	small_data
+	[ -e "$WORK/library.khdb" ] || "$KMERHASH" build -q --device cpu --db "$WORK/library.khdb" --taxonomy "$WORK/small" \
+		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/*.fa
+	for d in cpu "${DEVICE:-cuda}"; do
+		a=$(date +%s.%N)
+		"$KMERHASH" bracken-distrib -q --device $d --db "$WORK/library.khdb" --outdir "$WORK/bracken.$d" \
+			--read-length 50,100,300 "$WORK"/small/*.fa || fail "bracken-distrib on $d"
+		say "bracken-distrib on $d: $(date +%s.%N | awk -v a="$a" '{ printf "%.2f", $1 - a }') s"
+	done
+	for n in 50 100 300; do
+		same "$WORK/bracken.cpu/database${n}mers.kmer_distrib" \
+			"$WORK/bracken.${DEVICE:-cuda}/database${n}mers.kmer_distrib" "tables for Bracken, N = $n"
+	done
 }
 
 sanitize() {
