@@ -144,7 +144,7 @@ function fillTable() {
 		else
 			th.removeAttribute("aria-sort");
 	});
-	get("count").textContent = whole.format(table.list.length) + " taxa" +
+	get("count").textContent = whole.format(table.list.length) + (table.list.length === 1 ? " taxon" : " taxa") +
 		(state.focus ? " in " + taxa.name[state.focus] : "");
 	get("where").textContent = table.list.length ?
 		whole.format(table.from + 1) + "–" + whole.format(to) : "none";
