@@ -102,21 +102,6 @@ static unsigned long long line_of(const struct reader *r)
 	return r->l.line;
 }
 
-static bool span_u64(kh_span s, uint64_t *v)
-{
-	uint64_t x = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		const unsigned digit = (unsigned char)s.p[i] - '0';
-
-		if (digit > 9 || x > (UINT64_MAX - digit) / 10)
-			return false;
-		x = 10 * x + digit;
-	}
-	*v = x;
-	return s.n > 0;
-}
-
 /* Blanks, digits, and perhaps a point and more digits. */
 static bool is_percent(kh_span s)
 {
@@ -207,12 +192,12 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	r->columns = n;
 	if (!is_percent(c[0]))
 		rc = bad_column(r, 1, c[0], "a percentage");
-	if (!rc && !span_u64(c[1], &x->clade))
+	if (!rc && !kh_span_u64(c[1], &x->clade))
 		rc = bad_column(r, 2, c[1], "a number of reads");
-	if (!rc && !span_u64(c[2], &x->direct))
+	if (!rc && !kh_span_u64(c[2], &x->direct))
 		rc = bad_column(r, 3, c[2], "a number of reads");
 	for (int i = 3; !rc && i < n - 3; i++)
-		if (!span_u64(c[i], &ignored))
+		if (!kh_span_u64(c[i], &ignored))
 			rc = bad_column(r, i + 1, c[i], "a number of features");
 	if (!rc && !is_code(c[n - 3]))
 		rc = bad_column(r, n - 2, c[n - 3], "a rank code, such as G, S or S1");

@@ -80,21 +80,6 @@ static int read_header(const kh_tsv *l, kh_span row, kh_sampling *sampling, kh_e
 	return KH_OK;
 }
 
-static bool span_u64(kh_span s, uint64_t *v)
-{
-	uint64_t x = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		const unsigned digit = (unsigned char)s.p[i] - '0';
-
-		if (digit > 9 || x > (UINT64_MAX - digit) / 10)
-			return false;
-		x = 10 * x + digit;
-	}
-	*v = x;
-	return s.n > 0;
-}
-
 static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *l, kh_span row,
 		    kh_err *err)
 {
@@ -105,7 +90,7 @@ static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *
 
 	if (!kh_span_u32(taxid, &id))
 		return bad(l, 1, taxid, "a taxid", err);
-	if (!span_u64(found, &n))
+	if (!kh_span_u64(found, &n))
 		return bad(l, 2, found, "a number of features", err);
 	if (reg.n != KH_HLL_SIZE)
 		return kh_fail(err, KH_EFORMAT, "%s:%" PRIu64 ": column 3: %zu registers, expected "

@@ -94,6 +94,21 @@ bool kh_span_u32(kh_span s, uint32_t *v)
 	return true;
 }
 
+bool kh_span_u64(kh_span s, uint64_t *v)
+{
+	uint64_t x = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		const unsigned digit = (unsigned char)s.p[i] - '0';
+
+		if (digit > 9 || x > (UINT64_MAX - digit) / 10)
+			return false;
+		x = 10 * x + digit;
+	}
+	*v = x;
+	return s.n > 0;
+}
+
 bool kh_span_is(kh_span s, const char *word)
 {
 	return s.n == strlen(word) && !memcmp(s.p, word, s.n);

@@ -42,8 +42,9 @@ void kh_tsv_clear(kh_tsv *l);
  * inside a number, unless any_end is set. */
 int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err);
 
-/* Decimal digits only, at least one, and the value below 2^32. */
+/* Decimal digits only, at least one, and the value below 2^32, or 2^64. */
 bool kh_span_u32(kh_span s, uint32_t *v);
+bool kh_span_u64(kh_span s, uint64_t *v);
 bool kh_span_is(kh_span s, const char *word);
 /* What is left of p .. end - 1 without the blanks around it. */
 kh_span kh_span_trim(const char *p, const char *end);
