@@ -16,11 +16,6 @@ void kh_assemblies_clear(kh_assemblies *a)
 	*a = (kh_assemblies) { .v = NULL };
 }
 
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 /* Each line is a JSON object, of which two members are used. */
 static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *errs, kh_err *err)
 {
@@ -64,7 +59,7 @@ int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_e
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	kh_tsv_init(&l, report, read_source, s);
+	kh_tsv_init(&l, report, kh_tsv_source, s);
 	while (!rc && (got = kh_tsv_next(&l, &line, err)) != 0)
 		rc = got < 0 ? got : line.n > 0 ? add_line(a, &l, line, errs, err) : KH_OK;
 	kh_tsv_clear(&l);

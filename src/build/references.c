@@ -231,11 +231,6 @@ int kh_references_add(kh_references *r, const char *path, kh_err *err)
 }
 
 /* --- lists and tables ------------------------------------------------------------- */
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 typedef int row_fn(kh_references *r, const kh_tsv *l, kh_span row, kh_err *err);
 
 static row_fn table_row;
@@ -250,7 +245,7 @@ static int read_rows(kh_references *r, const char *file, row_fn *fn, kh_err *err
 
 	if (rc)
 		return kh_errs_add(&r->errs, &one, err);
-	kh_tsv_init(&l, file, read_source, s);
+	kh_tsv_init(&l, file, kh_tsv_source, s);
 	/* the lines are names of files, or sequences: people write them */
 	l.any_end = fn != table_row;
 	while (!rc && (got = kh_tsv_next(&l, &row, err)) != 0) {

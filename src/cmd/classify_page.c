@@ -275,11 +275,6 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 }
 
 /* --- of a sheet of samples ------------------------------------------------------------ */
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 /* What is wrong with a report that was there already, if anything is. */
 static int read_report(kh_merge *m, const kh_classify_report *r, kh_err *err)
 {
@@ -289,7 +284,7 @@ static int read_report(kh_merge *m, const kh_classify_report *r, kh_err *err)
 
 	if (rc)
 		return rc;
-	const kh_merge_input in = { r->sample, r->path, read_source, s };
+	const kh_merge_input in = { r->sample, r->path, kh_tsv_source, s };
 	rc = kh_merge_read(m, &in, &errs, err);
 	if (!rc && errs.n > 0) {
 		*err = errs.v[0];

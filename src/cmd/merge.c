@@ -155,11 +155,6 @@ static int check_output(const struct job *j, const char *out, kh_err *err)
 }
 
 /* --- reading ---------------------------------------------------------------------- */
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 static int read_report(struct job *j, const kh_merge_file *f, kh_err *err)
 {
 	kh_source *s = NULL;
@@ -168,7 +163,7 @@ static int read_report(struct job *j, const kh_merge_file *f, kh_err *err)
 
 	if (rc)
 		return kh_errs_add(&j->errs, &one, err);
-	const kh_merge_input in = { f->sample, f->path, read_source, s };
+	const kh_merge_input in = { f->sample, f->path, kh_tsv_source, s };
 	rc = kh_merge_read(&j->m, &in, &j->errs, err);
 	kh_source_close(s);
 	return rc;
@@ -202,7 +197,7 @@ static int write_lines(struct job *j, size_t sample, kh_merge_sink *sink, kh_err
 
 	if (rc)
 		return rc;
-	const kh_merge_input in = { f->sample, f->path, read_source, s };
+	const kh_merge_input in = { f->sample, f->path, kh_tsv_source, s };
 	rc = kh_merge_binning(&in, sink, err);
 	kh_source_close(s);
 	return rc;

@@ -139,11 +139,6 @@ int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_er
 }
 
 /* --- lists ------------------------------------------------------------------------ */
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 static int list_row(kh_merge_files *f, kh_span row, kh_errs *errs, kh_err *err)
 {
 	const char *tab = memchr(row.p, '\t', row.n);
@@ -168,7 +163,7 @@ int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_e
 
 	if (rc)
 		return rc;
-	kh_tsv_init(&l, list, read_source, s);
+	kh_tsv_init(&l, list, kh_tsv_source, s);
 	l.any_end = true;
 	while (!rc && (got = kh_tsv_next(&l, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;

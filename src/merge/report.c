@@ -91,11 +91,6 @@ static uint32_t find(const void *of, uint32_t taxid)
 	return taxon == KH_NO_TAXON ? taxon : x->at[taxon];
 }
 
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_options *o,
 			 kh_err *err)
 {
@@ -108,7 +103,7 @@ static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_opt
 		rc = kh_source_open(&source, o->registers[s], err);
 		if (rc)
 			return rc;
-		const kh_registers_input in = { o->registers[s], read_source, source, find, x };
+		const kh_registers_input in = { o->registers[s], kh_tsv_source, source, find, x };
 		rc = kh_registers_read(&sum->distinct, &in, &sampling, err);
 		kh_source_close(source);
 	}

@@ -292,11 +292,6 @@ int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, k
 	return rc;
 }
 
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
@@ -318,7 +313,7 @@ int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
 
 	if (rc)
 		return rc;
-	rc = kh_sheet_parse(s, path, read_source, source, errs, err);
+	rc = kh_sheet_parse(s, path, kh_tsv_source, source, errs, err);
 	kh_source_close(source);
 	return rc ? rc : check_files(s, errs, err);
 }

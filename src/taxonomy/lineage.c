@@ -324,11 +324,6 @@ int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *
 	return rc;
 }
 
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err)
 {
 	kh_source *s;
@@ -337,7 +332,7 @@ int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *er
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	rc = kh_lineages_parse(l, path, read_source, s, errs, err);
+	rc = kh_lineages_parse(l, path, kh_tsv_source, s, errs, err);
 	kh_source_close(s);
 	return rc;
 }

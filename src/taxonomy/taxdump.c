@@ -418,11 +418,6 @@ int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *name
 	return parse(d, l, err);
 }
 
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	return kh_source_read(arg, buf, n, err);
-}
-
 const char *const kh_taxdump_file[KH_TAXDUMP_FILES] = { "nodes.dmp", "names.dmp", "merged.dmp" };
 
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
@@ -444,7 +439,7 @@ int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 			break;
 		if ((rc = kh_source_open(&s[i], path[i], err)))
 			goto out;
-		kh_tsv_init(&l[i], path[i], read_source, s[i]);
+		kh_tsv_init(&l[i], path[i], kh_tsv_source, s[i]);
 	}
 	rc = parse(d, l, err);
 out:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/source.h"
 
 #define FIRST_CAP ((size_t)1 << 18)     /* stays in a core's cache */
 
@@ -74,6 +75,11 @@ int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err)
 	if (row->n && row->p[row->n - 1] == '\r')
 		row->n--;
 	return 1;
+}
+
+int64_t kh_tsv_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
 }
 
 bool kh_span_u32(kh_span s, uint32_t *v)

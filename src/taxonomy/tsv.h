@@ -15,6 +15,9 @@
 /* Gives up to n bytes: the number of them, 0 at the end (and again then), < 0. */
 typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
 
+/* One that reads the kh_source (io/source.h) that is its arg. */
+kh_read_fn kh_tsv_source;
+
 /* Borrowed characters without a NUL. */
 typedef struct kh_span {
 	const char *p;
