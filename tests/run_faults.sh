@@ -16,6 +16,9 @@ run_plain() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.kh
 run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --report-minimizer-data --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
 
+run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 --db a.khdb --outdir "$d" --step 50 \
+	--read-length 100,150 "$data/genomes"; }
+
 # One run with a fault: 0 if all is as it should be.
 fault() { # COMMAND KIND HOW N
 	d=got
@@ -25,7 +28,7 @@ fault() { # COMMAND KIND HOW N
 	case $status in
 	0) for f in want/$1/*; do cmp "$f" "got/${f##*/}" || return 1; done ;;
 	1) [ "$3" = fail ] || { echo "$3 is no reason to fail"; return 1; }
-	   [ "$(wc -l <.err)" -eq 1 ] && grep -Eq '^kmerhash [a-z]*: .' .err || { echo "not one line:"; cat .err; return 1; }
+	   [ "$(wc -l <.err)" -eq 1 ] && grep -Eq '^kmerhash [a-z-]*: .' .err || { echo "not one line:"; cat .err; return 1; }
 	   # No output has its name, as one has not.
 	   for f in got/*; do [ ! -e "$f" ] || { echo "$f is there"; return 1; }; done ;;
 	*) echo "exit status $status"; cat .err; return 1 ;;
@@ -59,7 +62,7 @@ faults() { # COMMAND KIND HOW
 	else ok "$1: $2 $3: $runs of $count calls, $failed made it fail"; fi
 }
 
-for command in build classify plain; do
+for command in build classify plain bracken; do
 	mkdir want/$command; d=want/$command
 	check "$command: without a fault" run_$command env
 	for kind in alloc read write fsync rename close; do
