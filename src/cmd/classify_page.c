@@ -225,52 +225,73 @@ static void clear_species(struct species *x)
 }
 
 /* --- the page ----------------------------------------------------------------------- */
+/* What the page is made of besides the counts. */
+struct parts {
+	struct species species;
+	kh_page_covered covered;
+	kh_buf command, inputs;
+	char *name;
+	kh_page_taxon *taxa;
+};
+
+static int make_parts(struct parts *x, const struct classify *j, kh_err *err)
+{
+	const bool second = kh_second_result_of(j->results.second) != NULL;
+	int rc;
+
+	x->name = sample_name(j, err);
+	x->taxa = kh_page_taxa(j->db->tax, err);
+	rc = x->name && x->taxa ? KH_OK : KH_ENOMEM;
+	if (!rc && second)
+		rc = profile_columns(j, &x->species, err);
+	if (!rc && second)
+		rc = kh_classify_coverage(j, &x->covered, err);
+	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
+		x->inputs.n -= x->inputs.n > 0; /* without the NUL */
+		rc = add_words(&x->inputs, j->file[mate].v, j->file[mate].n, err);
+	}
+	return rc ? rc : command_line(j, &x->command, err);
+}
+
+static void clear_parts(struct parts *x)
+{
+	clear_species(&x->species);
+	kh_classify_coverage_clear(&x->covered);
+	free(x->command.p);
+	free(x->inputs.p);
+	free(x->taxa);
+	free(x->name);
+}
+
 int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 {
-	const kh_tally *t = &j->results.tally;
 	const bool second = kh_second_result_of(j->results.second) != NULL;
-	struct species species = { .why = NULL };
+	struct parts x = { .name = NULL };
 	struct facts f = { .n = 0 };
-	kh_page_covered covered = { .n = 0 };
-	kh_buf command = { NULL, 0, 0 }, inputs = { NULL, 0, 0 };
-	char *name = sample_name(j, err);
-	kh_page_taxon *taxa = kh_page_taxa(j->db->tax, err);
-	int rc = name && taxa ? KH_OK : KH_ENOMEM;
+	int rc = make_parts(&x, j, err);
 
-	if (!rc && second)
-		rc = profile_columns(j, &species, err);
-	if (!rc && second)
-		rc = kh_classify_coverage(j, &covered, err);
-	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
-		inputs.n -= inputs.n > 0;       /* without the NUL */
-		rc = add_words(&inputs, j->file[mate].v, j->file[mate].n, err);
-	}
-	if (!rc && !(rc = command_line(j, &command, err))) {
-		const kh_page_sample sample = { .name = name, .direct = t->direct,
-						.unclassified = t->unclassified,
-						.column = species.column,
-						.coverage = covered.species,
-						.n_coverage = covered.n };
+	if (!rc) {
+		const kh_page_sample sample = { .name = x.name,
+						.direct = j->results.tally.direct,
+						.unclassified = j->results.tally.unclassified,
+						.column = x.species.column,
+						.coverage = x.covered.species,
+						.n_coverage = x.covered.n };
 
 		tell_run(j, &f);
 		tell_reads(&f, j->o.paired ? "Pairs" : "Reads", &j->results.sum);
-		add_text(&f, "Input", inputs.p, true);
-		add_text(&f, "Command", command.p, true);
+		add_text(&f, "Input", x.inputs.p, true);
+		add_text(&f, "Command", x.command.p, true);
 		rc = kh_page_write(b, &(kh_page) { .unit = j->o.paired ? "pairs" : "reads",
-						   .taxon = taxa, .n_taxa = j->db->tax->n,
+						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
 						   .sample = &sample, .n_samples = 1,
 						   .column = columns,
 						   .n_columns = second ? COLUMNS : 0,
-						   .identity = covered.identity,
-						   .n_identities = covered.n_identities,
+						   .identity = x.covered.identity,
+						   .n_identities = x.covered.n_identities,
 						   .fact = f.v, .n_facts = f.n }, err);
 	}
-	clear_species(&species);
-	kh_classify_coverage_clear(&covered);
-	free(command.p);
-	free(inputs.p);
-	free(taxa);
-	free(name);
+	clear_parts(&x);
 	return rc;
 }
 

@@ -171,29 +171,41 @@ static void find_log_json(const kh_command *c, int argc, char **argv)
 }
 
 /* --- the parser ------------------------------------------------------------------- */
-int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
-{
+/* What getopt_long needs to know of the options of a command. */
+struct getopt_tables {
 	struct option longs[MAX_OPTS + 3];
-	char shorts[2 * MAX_OPTS + 4] = ":h";
-	int n = 0, got;
+	char shorts[2 * MAX_OPTS + 4];
+};
 
-	find_log_json(c, argc, argv);
-	for (; c->opts[n].name; n++) {
-		const kh_opt *o = &c->opts[n];
-		bool arg = o->arg != NULL;
-		char s[3] = { o->letter, arg ? ':' : 0, 0 };
+static void make_tables(struct getopt_tables *t, const kh_opt *o)
+{
+	int n = 0;
+
+	strcpy(t->shorts, ":h");
+	for (; o[n].name; n++) {
+		const bool arg = o[n].arg != NULL;
+		const char s[3] = { o[n].letter, arg ? ':' : 0, 0 };
 
 		assert(n < MAX_OPTS);
-		longs[n] = (struct option) { o->name, arg ? required_argument : no_argument, NULL,
-					     FIRST_LONG + n };
-		if (o->letter)
-			strcat(shorts, s);
+		t->longs[n] = (struct option) { o[n].name, arg ? required_argument : no_argument,
+						NULL, FIRST_LONG + n };
+		if (o[n].letter)
+			strcat(t->shorts, s);
 	}
-	longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
-	longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
-	longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
+	t->longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
+	t->longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
+	t->longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
+}
+
+int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
+{
+	struct getopt_tables t;
+	int got;
+
+	find_log_json(c, argc, argv);
+	make_tables(&t, c->opts);
 	opterr = 0;
-	while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	while ((got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		const kh_opt *o = c->opts;
 
 		if (got == 'h') {
