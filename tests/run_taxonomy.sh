@@ -94,4 +94,15 @@ expect 0 "" "standard input without -k" sh -c 'gzip -dc "$2" | "$1" build --db y
 cp $phix ref.fa.gz
 expect 2 "both a reference and an output" "the database is a reference" build --db ref.fa.gz ref.fa.gz
 same $phix ref.fa.gz "the database is a reference: it is untouched"
+# --- a taxonomy of 3000 levels: a report indents 1000 of them, and says so -------------------
+mkdir deep
+awk 'BEGIN { for (i = 1; i <= 3000; i++) printf "%d\t|\t%d\t|\tclade\t|\n", i, (i > 1 ? i - 1 : 1) }' >deep/nodes.dmp
+awk 'BEGIN { for (i = 1; i <= 3000; i++) printf "%d\t|\tn%d\t|\t\t|\tscientific name\t|\n", i, i }' >deep/names.dmp
+printf 'NC_001422.1\t3000\n' >m.tsv
+b 0 "" "3000 levels" --taxonomy deep -m m.tsv $phix
+expect 0 "warning: the taxonomy has 2999 levels below the root.*1000" "3000 levels: a warning" "$kmerhash" inspect --taxa x.khdb
+deepest() { awk -F '\t' '{ match($6, /^ */); if (RLENGTH > most) most = RLENGTH } END { print NR, most }' "$1"; }
+check "3000 levels: 3000 rows, 2000 blanks at most" test "$(deepest .out)" = "3000 2000"
+cp .out deep.kreport
+expect 1 "deep.kreport:1001: .*deeper than 1000 levels cannot be read" "3000 levels: merge" "$kmerhash" merge deep.kreport
 plan

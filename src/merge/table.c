@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "run/report.h"
 
 enum { FIRST_SLOTS = 1024 };
 #define NONE UINT32_MAX
@@ -221,8 +222,10 @@ static int close_rows(struct reader *r, size_t depth)
 
 		if (r->sound && o->sum != o->clade)
 			rc = BAD(r, "%s:%llu: column 2: %llu reads in the clade, but %llu in its "
-				 "parts: rows are missing", r->l.name, (unsigned long long)o->line,
-				 (unsigned long long)o->clade, (unsigned long long)o->sum);
+				 "parts: %s", r->l.name, (unsigned long long)o->line,
+				 (unsigned long long)o->clade, (unsigned long long)o->sum,
+				 r->n_open < KH_REPORT_LEVELS ? "rows are missing"
+				 : "reports of taxonomies deeper than 1000 levels cannot be read");
 	}
 	return rc;
 }
