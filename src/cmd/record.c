@@ -98,7 +98,7 @@ static int add_digest(void *arg, const char *path, kh_err *err)
 {
 	struct digests *d = arg;
 	json_t *was = json_array_get(d->inputs, d->i++), *now = input(path);
-	uint64_t digest;
+	uint64_t digest = 0;
 	int rc = now ? KH_OK : kh_fail_nomem(err);
 
 	if (!rc && !json_equal(was, now))
