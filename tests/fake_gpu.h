@@ -1,6 +1,6 @@
 /*
- * fake_gpu.h - GPUs that are not there, so that the host side of the CUDA builder is tested on any
- * machine with CUDA's headers
+ * fake_gpu.h - made-up GPUs, so that the host side of the CUDA builder is tested on any machine
+ * with the headers of CUDA
  *
  * Device memory is the host's, of a size that the test sets, and counted as the driver takes it;
  * streams do all at once; the launchers of kernels do on one thread what kernels.h says.
@@ -15,14 +15,14 @@ enum { FAKE_DEVICES = 4 };
 typedef struct fake_gpu {
 	uint64_t memory[FAKE_DEVICES];          /* bytes that each has */
 	uint64_t taken[FAKE_DEVICES], most[FAKE_DEVICES];
-	/* Other processes take so much of each device from the n-th allocation on. */
+	/* Other programs take so much of each device from the n-th allocation on. */
 	long others_at;
 	uint64_t others;
 	long allocations;
 } fake_gpu;
 extern fake_gpu fake;
 
-/* All devices have so much, and nothing is taken. */
+/* Gives all devices so much memory, of which nothing is taken. */
 void fake_reset(uint64_t memory);
 
 #endif

@@ -19,7 +19,7 @@ struct got_record {
 struct got {
 	struct got_record *rec;
 	size_t n, cap;
-	size_t n_ends, n_bad;   /* file ends; broken promises of feed.h */
+	size_t n_ends, n_bad;   /* ends of files; promises of feed.h that were broken */
 	uint64_t n_frag, n_job;
 	int rc;
 	kh_err err;
@@ -28,7 +28,7 @@ struct got {
 	kh_feed_options o;
 	kh_monitor *m;
 	kh_order *order;
-	struct got_block *block;        /* a worker each */
+	struct got_block *block;        /* one for each worker */
 };
 
 /* A file that has these bytes and no name; "/proc/self/fd/N". */
@@ -100,7 +100,7 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 	got_bases(g, q, b, r);
 }
 
-/* A block and the jobs that it has completed, on their way to be looked at in order. */
+/* A block and the jobs that it has completed, which wait for their turn to be checked. */
 struct got_block {
 	const kh_block *b;
 	kh_jobs jobs;

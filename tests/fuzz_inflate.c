@@ -1,9 +1,10 @@
 /*
  * fuzz_inflate.c - any bytes as deflate data, by the decoder for middles of streams, and zlib
  *
- * From the start of a stream, and with marks for a window that zlib is told: zlib ends well if and
- * only if the decoder does, at the same bit's byte, with the same text.  Then the same as a
- * gzip file, with a trailer that fits, and cut into chunks: what the sequential reader gives.
+ * The data are decoded from the start of a stream, and with marks for a window that zlib gets.
+ * zlib must accept them if and only if the decoder does, end at the same byte, and give the same
+ * text. Then they are read as a gzip file with a right trailer, cut into chunks, which must give
+ * what the sequential reader gives.
  */
 #define _GNU_SOURCE
 #include <config.h>

@@ -2,7 +2,7 @@
  * fuzz_wire.c - any bytes as a message of another process
  *
  * The first byte says what the message is taken for; what is accepted must be usable: records lie
- * in their blocks, calls name taxa that there are, lists end where the message does.
+ * in their blocks, calls have taxa that exist, lists end where the message does.
  *	j  a job         c  calls of 3 fragments    d  counts of distinct features
  *	l  lists         (the next byte: of how many keys)
  */
@@ -18,7 +18,7 @@
 
 enum { N_TAXA = 11 };
 
-/* Of exactly n bytes, so that a read behind its end is seen. */
+/* A message of exactly n bytes, so that a read behind its end is noticed. */
 static kh_message message(const uint8_t *data, size_t n)
 {
 	kh_message m = { .from = 1, .p = calloc(n, 1), .n = n };

@@ -1,6 +1,6 @@
 /* gpu_queues.h - jobs through the queues of a backend */
-#ifndef KH_TEST_GPU_LANES_H
-#define KH_TEST_GPU_LANES_H
+#ifndef KH_TEST_GPU_QUEUES_H
+#define KH_TEST_GPU_QUEUES_H
 
 #include "test_gpu.h"
 #include "classify/distinct.h"

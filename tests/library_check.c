@@ -46,7 +46,8 @@ static void read_all(void)
 	}
 }
 
-/* Batches at random places, each beside what all in one gave.  Returns NULL if they are equal. */
+/* Classifies batches at random places and compares them with the calls of all in one batch.
+ * Returns NULL if they are equal. */
 static void *caller(void *arg)
 {
 	unsigned seed = *(unsigned *)arg;
@@ -85,7 +86,8 @@ static int callers_agree(void)
 	return good;
 }
 
-/* A read that is wrong, the second one of two, is told by its number, and nothing else is hurt. */
+/* An error in the second of two reads is reported with its number, and does not affect later
+ * calls. */
 static void check_errors(void)
 {
 	kmerhash_error e = { 0, "" };

@@ -146,7 +146,8 @@ static inline kh_call classify(world *w, const fragment *f)
 		.image = w->m.image, .dir = w->m.dir, .tax = w->tax, .bins = small_bins()
 	};
 	assert_int_equal(kh_classifier_new(&c, &w->db, &w->rule, &err), 0);
-	for (int i = 0; i < 2; i++)             /* twice: the scratch must be clean again */
+	/* twice, as the scratch memory must be clean again */
+	for (int i = 0; i < 2; i++)
 		assert_int_equal(kh_classify_job(c, &job, &call[i], NULL, &err), 0);
 	assert_memory_equal(&call[0], &call[1], sizeof call[0]);
 	call[1] = classify_in_parts(c, w, &job);

@@ -7,7 +7,7 @@
  *	KH_WHEN_MAPPED=COMMAND  is run when a file has just been mapped, once
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
  *
- * Calls of the C library's own stdio do not come by here: messages still get out.
+ * Calls inside stdio of the C library are not intercepted, so messages are still printed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static void start(void)
 	at = colon ? atol(colon + 1) : 0;
 }
 
-/* Calls count from main() on: what libraries do before it is not the program's. */
+/* Calls count from main() on, as those before it are made by libraries. */
 typedef int main_fn(int argc, char **argv, char **env);
 static main_fn *program;
 
@@ -88,7 +88,7 @@ static void __attribute__((destructor)) stop(void)
 			snprintf(text, sizeof text, "%ld\n", atomic_load(&calls)));
 }
 
-/* Is this the call?  Short calls go on being short. */
+/* Is this the call that fails? Once calls are short, all later ones are, too. */
 static int hit(enum kind k)
 {
 	if (k != what)

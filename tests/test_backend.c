@@ -71,7 +71,7 @@ static uint64_t least_memory(const kh_build_options *like, const char *device)
 	return o.gpu_memory;
 }
 
-/* As that of the CPU, which is there. */
+/* Builds on the device, and compares with the database of the CPU. */
 static void same_as_cpu(const kh_build_options *o, const char *device, const char *what)
 {
 	size_t n, m;
@@ -315,7 +315,7 @@ static void test_calls(void **state)
 	free(refs);
 }
 
-/* What fits on no device is told with figures, before anything is loaded. */
+/* An index that fits on no device is reported with figures before anything is loaded. */
 static void test_too_large(void **state)
 {
 	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112 },
@@ -346,7 +346,7 @@ static void test_too_large(void **state)
 	kh_db_close(db);
 }
 
-/* A damaged index is found while it is loaded, and said as the CPU says it. */
+/* A damaged index is found while it is loaded, with the message that the CPU gives. */
 static void test_damage(void **state)
 {
 	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112 },

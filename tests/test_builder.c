@@ -1,8 +1,9 @@
 /*
- * test_builder.c - the host side of the CUDA builder beside the CPU's, on GPUs that are not there
+ * test_builder.c - the host side of the CUDA builder beside the CPU's, on made-up GPUs
  *
- * The same blocks are given to both; the ranges must be the same bytes, however little memory the
- * devices have and whatever others take of it, and no device may give more than was planned.
+ * Both get the same blocks. The ranges must be the same bytes, however little memory the devices
+ * have and whatever other programs take of it, and no device may be asked for more than was
+ * planned.
  */
 #include "test.h"
 
@@ -308,7 +309,8 @@ static void test_dropped(void **state)
 	kh_bin_map_clear(&map);
 }
 
-/* Others take memory at every moment: what is made is right, or it is said that memory lacks. */
+/* Other programs take memory at any moment: the result is right, or the build fails for want of
+ * memory. */
 static void test_others(void **state)
 {
 	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
@@ -350,7 +352,7 @@ static void test_others(void **state)
 	assert_true(made > failed);
 }
 
-/* What fits nowhere is told before the first block. */
+/* Pairs that fit nowhere are reported before the first block. */
 static void test_nowhere(void **state)
 {
 	kh_builder_options o = options(1, 3000 * MB);

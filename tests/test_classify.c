@@ -1,8 +1,8 @@
 /*
  * test_classify.c - the rule on hand-made cases
  *
- * Thresholds are asked of classify.h, so that its constants can be tuned; what is held
- * here is what the rule does on both sides of each.
+ * Thresholds come from rule.h, so that its constants can be tuned; the tests fix what the rule
+ * does on both sides of each.
  */
 #include "test.h"
 
@@ -55,7 +55,7 @@ static void is_called(const fragment *q, uint32_t taxon, uint32_t hits)
 	assert_int_equal(c.hits, hits);
 }
 
-/* --- what nothing, and what all, gives -------------------------------------------- */
+/* --- no features, and all features -------------------------------------------- */
 static void test_nothing(void **state)
 {
 	static const char *const none[] = { "", "ACGT", "ACGTACGTACGTACGTA",

@@ -2,10 +2,10 @@
  * test_comm.c - the communicator, by processes that mpirun starts: run_mpi.sh
  *
  *	test_comm messages     everything that is sent comes, whole and in order
- *	test_comm fail R       rank R fails: the others' calls say so
- *	test_comm stop R       rank R stops answering (SIGSTOP): the others say so
- *	test_comm slow R       rank R fails, and the next takes its time to clear up
- *	test_comm late R       rank R parts long after the others: that is no failure
+ *	test_comm fail R       process R fails: the others' calls say so
+ *	test_comm stop R       process R stops answering (SIGSTOP): the others say so
+ *	test_comm slow R       process R fails, and the next takes its time to clear up
+ *	test_comm late R       process R ends long after the others: that is no failure
  *	test_comm delay        microseconds of a message there and back (no verdict)
  *
  * Exit status 0, or 1 with a line on stderr.  Without cmocka: it also runs where that is not.

@@ -1,7 +1,7 @@
 /*
  * test_db.c - the database file: written, opened, compared, damaged
  *
- * The database of data/ is built once; then it is taken apart and written anew.
+ * The database of data/ is built once; then its sections are read and written anew.
  */
 #include "test.h"
 
@@ -172,7 +172,8 @@ static void test_same_bytes(void **state)
 	unlink("c.khdb");
 }
 
-/* The loader over bytes: any byte changed, at 3000 places and at each section's ends. */
+/* A database in memory with one byte changed, at 3000 places and at the ends of each section, is
+ * refused. */
 static void test_every_byte(void **state)
 {
 	static const kh_db_options all = { .threads = 1 };
@@ -201,7 +202,7 @@ static void test_every_byte(void **state)
 	free(b.p);
 }
 
-/* Any length but the right one. */
+/* Any length but the right one is refused. */
 static void test_every_length(void **state)
 {
 	static const kh_db_options all = { .threads = 1 };

@@ -28,7 +28,7 @@ static uint32_t species_of(uint32_t bin)
 	return target_species[bin / (TARGET_BINS + GAP)];
 }
 
-/* Bins of a species with more than `most` give way to one behind all. */
+/* Replaces bins of a species that has more than `most` by one behind all. */
 static void cut(entry *e, uint32_t most)
 {
 	unsigned has[N_SPECIES] = { 0 };
@@ -96,7 +96,7 @@ static uint32_t taxon_at(uint32_t bin)
 			   : species_taxon[(bin - VOTES) / (1 + GAP)];
 }
 
-/* The only ancestor of all that is below no other such. */
+/* The common ancestor that is below no other common ancestor. */
 static uint32_t slow_lca(const entry *e)
 {
 	uint32_t taxon = taxon_at(e->bin[0]);
@@ -217,7 +217,7 @@ static const entry *model_find(const model *m, uint64_t place)
 	return lo < m->n && m->e[lo].place == place ? &m->e[lo] : NULL;
 }
 
-/* Any key, whatever range it is said to be of: found, or absent, as the model says. */
+/* A key of any range must be found, or be absent, as in the model. */
 static void check_key(const model *m, const made *x, uint64_t key)
 {
 	const uint64_t low = key & ((UINT64_C(1) << 40) - 1);
@@ -251,7 +251,7 @@ static void check_look_up(const pairs *p, const model *m, const made *x)
 	check_key(m, x, UINT64_MAX);
 }
 
-/* Everything that is promised of one set of pairs, which is used up. */
+/* Checks everything that is promised for a set of pairs, which is used up. */
 static uint32_t check_set(pairs *p)
 {
 	kh_err err = { 0, "" };
@@ -449,7 +449,7 @@ static void test_adversarial(void **state)
 	check_set(&p);
 }
 
-/* Half a million keys in a row fit no B below 2^24: an error, and no memory for it. */
+/* Half a million keys in a row fit no B below 2^24: that is an error, and takes no memory. */
 static void test_too_close(void **state)
 {
 	pairs p = { .v = NULL };

@@ -188,7 +188,7 @@ static void test_empty(void **state)
 	check_set(&p);
 }
 
-/* What takes several bytes: flags of neighbours that agree, equal tags, a hole. */
+/* Changes of several bytes: flags of neighbours that agree, equal tags, a hole. */
 static void change_buckets(made *x, struct tally *t)
 {
 	for (uint32_t i = 0; i < x->dir[0].buckets; i++) {

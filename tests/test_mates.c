@@ -1,6 +1,6 @@
 /*
- * test_mates.c - two files and interleaved ones: pairs, names, counts, and which error
- * comes first, whatever the blocks and threads
+ * test_mates.c - two files and interleaved ones: pairs, names, counts, and which error is
+ * reported, whatever the blocks and threads
  */
 #include "test.h"
 #include "feed_inputs.h"

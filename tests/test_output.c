@@ -192,7 +192,8 @@ static void test_full(void **state)
 	kh_out_close(o);
 }
 
-/* Left by a killed run: removed, if nobody holds it, and if it is ours by its name. */
+/* A file that a killed run has left is removed if no process has locked it and its name is
+ * right. */
 static void test_stale(void **state)
 {
 	static const char *const other[] = { ".b.txt.123.tmp", ".a.txt.12x.tmp", ".a.txt..tmp",
@@ -249,8 +250,8 @@ static void test_stale_once(void **state)
 	assert_int_equal(entries(), 0);
 }
 
-/* All get their names or none: what stood under a name that another one's failure takes back
- * stands there again. */
+/* All outputs get their names or none: if one fails, the file that had the name of another before
+ * has it again. */
 static void test_together(void **state)
 {
 	kh_err err = { 0, "" };
@@ -281,7 +282,7 @@ static void test_together(void **state)
 	unlink("b.txt");
 }
 
-/* From the longest name of a folder down; one more byte is told at once. */
+/* Names up to the longest that a folder can have; one byte more is reported at once. */
 static void test_long_names(void **state)
 {
 	char name[NAME_MAX + 2];
@@ -333,7 +334,7 @@ static void test_descriptors(void **state)
 	unlink("link");
 }
 
-/* A pipe that does not block is waited for. */
+/* Writing waits for a pipe that does not block. */
 static void test_no_block(void **state)
 {
 	enum { N = 1 << 20 };

@@ -1,4 +1,4 @@
-/* test_page.c - the page: its data are what was given, and no text can leave its place */
+/* test_page.c - the page: its data are those that were given, and no text can end its block */
 #include "test.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* test_plan.c - the memory of a GPU build: what is planned never exceeds the limit, and all fits */
+/* test_plan.c - the memory of a GPU build: plans never exceed the limit, and everything fits */
 #include "test.h"
 
 #include "backend/plan.h"
@@ -156,7 +156,7 @@ static void test_waves(void **state)
 	}
 }
 
-/* A limit that is named as the least is enough, and no less is. */
+/* The limit that is said to be the least is enough, and no smaller one is. */
 static void test_least(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_sample.c - the second pass in its parts: logarithms, shapes, fits, classes, frames */
+/* test_sample.c - the parts of the second pass: logarithms, shapes, fits, classes, frames */
 #include "test.h"
 
 #include <math.h>

@@ -228,7 +228,7 @@ static void test_pieces(void **state)
 	free(part);
 }
 
-/* What is kept of a genome is kept of a read. */
+/* A k-mer that is kept in a genome is kept in a read. */
 static void test_context_free(void **state)
 {
 	const kh_sampling *sk = &schemes[0];
@@ -255,7 +255,7 @@ static void test_context_free(void **state)
 	free(s);
 }
 
-/* Kept starts are more than (k - s) / 2 apart: the bound's reason. */
+/* Starts that are kept are more than (k - s) / 2 apart, which the bound relies on. */
 static void test_distance(void **state)
 {
 	feature *f = malloc(60000 * sizeof *f);

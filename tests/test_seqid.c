@@ -188,7 +188,7 @@ static void test_clashes(void **state)
 		assert_string_equal(err.msg, clash[i].want ? clash[i].want : "");
 		kh_idmap_free(m);
 	}
-	/* What an earlier file said is no clash; nor is a clash that decides nothing. */
+	/* A taxid from an earlier file is no clash, nor is a clash that decides nothing. */
 	m = wanting((const char *[]) { "A.1", NULL });
 	assert_int_equal(parse(m, "A.1\t5\n", &err), 0);
 	assert_int_equal(parse(m, "A.1\t6\nA\t7\nA\t8\n", &err), 0);

@@ -98,13 +98,13 @@ ranks_small() {
 
 # --- faults on processes ------------------------------------------------------------------------
 # pair COMMAND...: two processes with a GPU each, of the program with injected faults; process 1 in the environment
-# $ONE.  $OUT/rank.pidN, .statusN: of process N
+# $ONE.  $OUT/process.pidN, .statusN: of process N
 pair() {
-	rm -f "$OUT"/rank.*
+	rm -f "$OUT"/process.*
 	timeout -k 5 60 mpirun $MCA --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c 'r=$OMPI_COMM_WORLD_RANK
 		[ $r = 0 ] || export $ONE
 		CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK "$@" & echo $! >"$0.pid$r"
-		wait $!; s=$?; echo $s >"$0.status$r"; exit $s' "$OUT/rank" "$TESTS/kmerhash_faults" "$@"
+		wait $!; s=$?; echo $s >"$0.status$r"; exit $s' "$OUT/process" "$TESTS/kmerhash_faults" "$@"
 }
 pair_build() {
 	pair build -q --device cuda:0 --threads 4 --db "$WORK/f/db.khdb" --taxonomy "$WORK/small" \
@@ -137,15 +137,15 @@ signalled() { # SIGNAL
 	i=0
 	while [ $i -lt 200 ] && ! grep -qE 'index sharded|part of the index' "$OUT/f.log"; do sleep 0.1; i=$((i + 1)); done
 	sleep 2
-	kill -"$1" "$(cat "$OUT/rank.pid1")"
+	kill -"$1" "$(cat "$OUT/process.pid1")"
 	i=0
-	while [ $i -lt 400 ] && [ ! -s "$OUT/rank.status0" ] && kill -0 $run 2>/dev/null; do sleep 0.1; i=$((i + 1)); done
-	kill -KILL "$(cat "$OUT/rank.pid1")" 2>/dev/null
+	while [ $i -lt 400 ] && [ ! -s "$OUT/process.status0" ] && kill -0 $run 2>/dev/null; do sleep 0.1; i=$((i + 1)); done
+	kill -KILL "$(cat "$OUT/process.pid1")" 2>/dev/null
 	kill $feeder 2>/dev/null
 	wait $feeder 2>/dev/null
 	wait $run; status=$?
 	[ $status != 137 ] || status=1  # what process 1 ended with
-	[ ! -s "$OUT/rank.status0" ] || status=$(cat "$OUT/rank.status0")
+	[ ! -s "$OUT/process.status0" ] || status=$(cat "$OUT/process.status0")
 	[ $i -lt 400 ] || status=124
 	well_ended "classify: process 1 gets $1$MCA" $status classify
 }

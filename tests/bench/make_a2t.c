@@ -1,5 +1,5 @@
 /*
- * make_a2t.c - makes an accession2taxid table of any length, as NCBI's nucl_wgs has them
+ * make_a2t.c - makes an accession2taxid table of any length, like those of NCBI's nucl_wgs
  *
  *	make_a2t ROWS            the table, to standard output: mean it for a FIFO
  *	make_a2t ROWS EVERY      accession.version and taxid of each EVERY-th row, as a
