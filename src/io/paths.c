@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "base/mem.h"
 
 enum { MAX_LINKS = 40 };                /* links that are followed, as many as in the kernel */
@@ -175,25 +176,66 @@ bool kh_is_standard_input(const char *path)
 struct entry {
 	kh_target place;
 	const char *path;               /* as it was named; borrowed */
+	size_t next;                    /* 1 + number of another one of the same slot; 0: none */
 };
 
+/* Outputs may be thousands, so each is compared with those of its slot only. */
 struct kh_paths {
 	struct entry *v;                /* outputs; [0] is standard error */
 	size_t n, cap;
+	size_t *slot;                   /* 1 + number of the last entry of this hash; 0: none */
+	size_t n_slots;                 /* a power of two, at least n */
 };
+
+/* Equal for what is the same place. */
+static size_t slot_of(const kh_paths *p, const kh_target *t)
+{
+	const uint64_t file[2] = { t->st.st_dev, t->st.st_ino };
+	const char *name = t->there ? "" : t->folder_there ? kh_base_name(t->path)
+			   : t->path ? t->path : "";
+	const uint64_t seed = t->there || t->folder_there ? XXH3_64bits(file, sizeof file) : 0;
+
+	return XXH3_64bits_withSeed(name, strlen(name), seed) & (p->n_slots - 1);
+}
+
+static void put_into_slot(kh_paths *p, size_t i)
+{
+	size_t *slot = &p->slot[slot_of(p, &p->v[i].place)];
+
+	p->v[i].next = *slot;
+	*slot = i + 1;
+}
+
+static int more_slots(kh_paths *p, kh_err *err)
+{
+	const size_t n = p->n_slots ? 4 * p->n_slots : 64;
+	size_t *slot = kh_array(n, sizeof *slot, err);
+
+	if (!slot)
+		return KH_ENOMEM;
+	free(p->slot);
+	p->slot = slot;
+	p->n_slots = n;
+	for (size_t i = 0; i < p->n; i++)
+		put_into_slot(p, i);
+	return KH_OK;
+}
 
 int kh_paths_new(kh_paths **out, kh_err *err)
 {
 	kh_paths *p = kh_array(1, sizeof *p, err);
 	int rc = p ? kh_grow((void **)&p->v, &p->cap, 1, sizeof *p->v, err) : KH_ENOMEM;
 
+	if (!rc)
+		rc = more_slots(p, err);
 	if (rc) {
-		free(p);
+		kh_paths_free(p);
 		return rc;
 	}
 	p->v[0] = (struct entry) { .path = "standard error" };
 	p->v[0].place.fd = STDERR_FILENO;
 	p->v[0].place.there = fstat(STDERR_FILENO, &p->v[0].place.st) == 0;
+	put_into_slot(p, 0);
 	p->n = 1;
 	*out = p;
 	return KH_OK;
@@ -203,8 +245,10 @@ void kh_paths_free(kh_paths *p)
 {
 	for (size_t i = 0; p && i < p->n; i++)
 		kh_target_clear(&p->v[i].place);
-	if (p)
+	if (p) {
 		free(p->v);
+		free(p->slot);
+	}
 	free(p);
 }
 
@@ -226,20 +270,29 @@ static bool is_shared(const kh_paths *p, size_t i, const kh_target *with)
 	return i == 0 && with->fd >= 0 && p->v[0].place.fd >= 0;
 }
 
+/* The number of the first output that is this place, or SIZE_MAX. */
+static size_t first_same(const kh_paths *p, const kh_target *place, bool for_output)
+{
+	size_t first = SIZE_MAX;
+
+	for (size_t i = p->slot[slot_of(p, place)]; i-- > 0; i = p->v[i].next)
+		if (i < first && same_place(&p->v[i].place, place) &&
+		    !(for_output && is_shared(p, i, place)))
+			first = i;
+	return first;
+}
+
 static int check_output(const kh_paths *p, const struct entry *e, kh_err *err)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct entry *x = &p->v[i];
+	const size_t i = first_same(p, &e->place, true);
 
-		if (!same_place(&x->place, &e->place) || is_shared(p, i, &e->place))
-			continue;
-		if (i == 0)
-			return kh_fail(err, KH_EUSAGE, "%s is both %s and an output", e->path,
-				       x->path);
-		return kh_fail(err, KH_EUSAGE, "%s is named for two outputs",
-			       shown(e->path, "standard output"));
-	}
-	return KH_OK;
+	if (i == SIZE_MAX)
+		return KH_OK;
+	if (i == 0)
+		return kh_fail(err, KH_EUSAGE, "%s is both %s and an output", e->path,
+			       p->v[0].path);
+	return kh_fail(err, KH_EUSAGE, "%s is named for two outputs",
+		       shown(e->path, "standard output"));
 }
 
 int kh_paths_output(kh_paths *p, const char *path, kh_err *err)
@@ -254,24 +307,28 @@ int kh_paths_output(kh_paths *p, const char *path, kh_err *err)
 		rc = check_output(p, &e, err);
 	if (!rc)
 		rc = kh_grow((void **)&p->v, &p->cap, p->n + 1, sizeof *p->v, err);
-	if (rc)
+	if (!rc && p->n == p->n_slots)
+		rc = more_slots(p, err);
+	if (rc) {
 		kh_target_clear(&e.place);
-	else
-		p->v[p->n++] = e;
-	return rc;
+		return rc;
+	}
+	p->v[p->n] = e;
+	put_into_slot(p, p->n++);
+	return KH_OK;
 }
 
 int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err *err)
 {
 	kh_target place;
 	int rc = kh_target_find(&place, path, STDIN_FILENO, err);
+	const size_t i = rc || !has_content(&place) ? SIZE_MAX : first_same(p, &place, false);
 
-	for (size_t i = 0; i < p->n && !rc; i++)
-		if (has_content(&place) && same_place(&p->v[i].place, &place))
-			rc = kh_fail(err, KH_EUSAGE, "%s is both %s and %s",
-				     shown(i > 0 ? p->v[i].path : path, i > 0 ? "standard output"
-							     : "standard input"),
-				     what, i > 0 ? "an output" : p->v[0].path);
+	if (i != SIZE_MAX)
+		rc = kh_fail(err, KH_EUSAGE, "%s is both %s and %s",
+			     shown(i > 0 ? p->v[i].path : path,
+				   i > 0 ? "standard output" : "standard input"),
+			     what, i > 0 ? "an output" : p->v[0].path);
 	kh_target_clear(&place);
 	return rc;
 }
