@@ -209,6 +209,16 @@ static void assert_counts(const kh_classes *c, uint64_t called)
 	assert_true(counted < N_FRAGMENTS);
 }
 
+/* Is the place of a fragment's class right: none for few features, or many, for few hits, and
+ * without a candidate? */
+static void assert_place(const kh_class_of *of, const kh_call *call, const kh_candidates *cand)
+{
+	assert_int_equal(of->index == KH_NO_CLASS,
+			 call->features < 8 || call->features > 127 || call->hits < 2 ||
+			 (call->features < 16 && call->hits < 3) ||
+			 cand->species[0] == KH_NO_TAXON);
+}
+
 static void test_classes(void **state)
 {
 	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
@@ -240,11 +250,7 @@ static void test_classes(void **state)
 		assert_int_equal(kh_classes_add(&some[i % N_WORKERS], &r, &call[i], &cand[i], 1,
 						&at, &err), 0);
 		assert_int_equal(at.index == KH_NO_CLASS, of[i].index == KH_NO_CLASS);
-		/* few features, many, few hits, no candidate */
-		assert_int_equal(at.index == KH_NO_CLASS,
-				 call[i].features < 8 || call[i].features > 127 ||
-				 call[i].hits < 2 || (call[i].features < 16 && call[i].hits < 3) ||
-				 cand[i].species[0] == KH_NO_TAXON);
+		assert_place(&at, &call[i], &cand[i]);
 		if (at.index != KH_NO_CLASS)
 			assert_memory_equal(&some[i % N_WORKERS].at[at.index],
 					    &one.at[of[i].index], offsetof(kh_class, many));

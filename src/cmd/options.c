@@ -179,19 +179,23 @@ struct getopt_tables {
 
 static void make_tables(struct getopt_tables *t, const kh_opt *o)
 {
+	char *at = t->shorts;
 	int n = 0;
 
-	strcpy(t->shorts, ":h");
+	*at++ = ':';
+	*at++ = 'h';
 	for (; o[n].name; n++) {
 		const bool arg = o[n].arg != NULL;
-		const char s[3] = { o[n].letter, arg ? ':' : 0, 0 };
 
 		assert(n < MAX_OPTS);
 		t->longs[n] = (struct option) { o[n].name, arg ? required_argument : no_argument,
 						NULL, FIRST_LONG + n };
 		if (o[n].letter)
-			strcat(t->shorts, s);
+			*at++ = o[n].letter;
+		if (o[n].letter && arg)
+			*at++ = ':';
 	}
+	*at = 0;
 	t->longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
 	t->longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
 	t->longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
