@@ -51,15 +51,12 @@ static KH_HD uint32_t kh_bins_bits(const kh_bins *b)
 /* The target or species of a bin in use: the last one with first <= bin. */
 static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
 {
-	uint32_t lo = 0, hi = b->n;
+	uint32_t lo = 0;
 
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->first[mid] <= bin)
-			lo = mid;
-		else
-			hi = mid;
+	/* it is one of the n from lo on; a choice, not a jump, which nobody could foretell */
+	for (uint32_t n = b->n, half; n > 1; n -= half) {
+		half = n / 2;
+		lo = b->first[lo + half] <= bin ? lo + half : lo;
 	}
 	return lo;
 }
