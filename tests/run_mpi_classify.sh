@@ -145,7 +145,7 @@ expect 0 "" "copies of one database" one_db_each --placement shard
 expect 2 "process 1 was started with other options than process 0" "other options" processes 2 sh -c \
 	'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb -c 0.$OMPI_COMM_WORLD_RANK' sh "$real" classify --device cpu -q -o o.tsv 1.fq
 rm -f r o.tsv
-expect 2 "none of auto, replicate and shard" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
+expect 2 "none of auto, replicate, shard and host" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
 expect 2 "--placement shard needs --db" "references in parts" processes 2 "$real" classify -q --placement shard \
 	-R 1.fa -t . 1.fq
 expect 2 "several processes cannot read standard input" "standard input" processes 2 "$real" classify $device -q -d a.khdb - <1.fq

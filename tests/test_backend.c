@@ -206,6 +206,8 @@ static struct way way[] = {
 	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO },
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO },
 	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE },
+	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST },
+	{ "lists on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS },
 	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER },
 	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER },
 	{ "one shard, exchanged", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_EXCHANGE },

@@ -58,10 +58,12 @@ out:
 static int check(const kh_engine *e, kh_err *err)
 {
 	uint32_t *host = kh_array(2 * KH_RANGES, sizeof *host, err);
+	const double began = kh_seconds();
 	int rc = host ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < e->n && !rc; i++)
 		rc = check_share(e, i, host, err);
+	kh_log(KH_DEBUG, "index: %.3f s to check it", kh_seconds() - began);
 	free(host);
 	return rc;
 }
@@ -77,15 +79,30 @@ static int put(kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
 		       : KH_GPU(cudaMemcpy(to->p, p, bytes, cudaMemcpyHostToDevice), err);
 }
 
-/* Puts the directory on the device. With a sharded index, its offsets count from address 0, so
- * that a device can read what others hold at the addresses there. */
+/* Fills in the addresses of the sections of an index on the host. An address of the host is valid
+ * on devices, too. */
+static void host_dir(const kh_engine *e, const struct kh_cuda_copy *c, kh_range *dir)
+{
+	for (unsigned p = 0; p < KH_RANGES; p++) {
+		const struct kh_cuda_section *b = &e->section[p], *l = b + KH_RANGES;
+
+		dir[p].first_bucket =
+			((uintptr_t)(b->on_host ? e->host : c->image.p) + b->at) / 64;
+		dir[p].first_loc = ((uintptr_t)(l->on_host ? e->host : c->image.p) + l->at) / 4;
+	}
+}
+
+/* Puts the directory on the device. If the index does not lie there as in the file, its offsets
+ * count from address 0, so that a device can read what others hold at the addresses there. */
 static int put_dir(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	kh_range dir[KH_RANGES];
 
 	for (unsigned p = 0; p < KH_RANGES; p++)
 		dir[p] = e->db->dir[p];
-	for (size_t i = 0; i < e->n && e->placement != KH_PLACE_REPLICATE; i++) {
+	if (e->placement == KH_PLACE_HOST)
+		host_dir(e, c, dir);
+	for (size_t i = 0; i < e->n && e->placement >= KH_PLACE_SHARD; i++) {
 		const unsigned m = e->member + (unsigned)i;
 
 		for (unsigned p = e->shards.first[m]; p < e->shards.first[m + 1]; p++) {
@@ -188,6 +205,7 @@ void kh_cuda_engine_close(kh_engine *e)
 		kh_gpu_drop(&c->species);
 		kh_gpu_drop(&c->genus);
 	}
+	kh_cuda_unpin(e);
 	free(e->copy);
 	free(e);
 }

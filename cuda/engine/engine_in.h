@@ -20,25 +20,43 @@ struct kh_cuda_copy {
 	kh_gpu_index ix;
 };
 
+/* The buckets of a range, or its lists: bytes of the index, and where they lie. */
+struct kh_cuda_section {
+	uint64_t from, to;
+	bool on_host;
+	uint64_t at;                    /* in the image of a device, or in the host's part */
+};
+
 /* A device reads its share from the file and checks it.  Sharded, its image is its share;
- * replicated, it is the whole index, and the devices copy their shares to each other. */
+ * replicated, it is the whole index, and the devices copy their shares to each other.  Of an index
+ * on the host, an image has the sections that are on all devices, and one pinned buffer the rest,
+ * which all devices read over the bus. */
 struct kh_engine {
 	const kh_db *db;
 	kh_rule rule;
-	enum kh_placement placement;    /* as it was decided: neither AUTO nor SHARD */
+	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST, SHARD_... */
 	/* Members are the devices of all processes; copy[i] is member `member` + i. */
 	kh_shards shards;
 	unsigned member;
 	struct kh_cuda_copy *copy;
 	size_t n;
+	/* of an index on the host: its sections, and how much of them lies where */
+	struct kh_cuda_section section[2 * KH_RANGES];
+	uint64_t on_device, on_host;
+	char *host;                     /* on_host bytes, read by devices when they are ... */
+	bool pinned;
 	struct kh_rounds *rounds;       /* rounds.h; NULL: each device can read all of the index */
 };
 
 /* Sets placement, shards and shares. The devices must be set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
+/* Bytes of the index that lie on device i. */
+uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i);
 /* Loads the index to the devices and compares its checksums; threads 0: as many as there are
  * CPUs. */
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);
+/* What lies on the host is given back; no device may read it any more. */
+void kh_cuda_unpin(kh_engine *e);
 /* Bytes of device memory that a queue takes for blocks of the usual size. */
 uint64_t kh_cuda_queue_bytes(const kh_engine *e);
 

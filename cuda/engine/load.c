@@ -2,8 +2,8 @@
  * load.c - loads the index from the file to the devices
  *
  * File -> pinned -> device by several threads, checksums on the way. Each device has its own
- * threads and takes its share over its own bus. If the index is replicated, it also copies each
- * block that comes to the other devices.
+ * threads and takes its share over its own bus. What all devices hold, it also copies to the other
+ * devices as it comes.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -68,6 +68,56 @@ static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 	return KH_OK;
 }
 
+/* Where something lies on device i. */
+typedef char *place_fn(const kh_engine *e, size_t i, uint64_t at);
+
+/* n bytes to their place on the worker's device, and on to the others if all have them. */
+static int send_to(const struct loader *w, place_fn *place, uint64_t at, const char *p, size_t n,
+		   bool all, kh_err *err)
+{
+	const kh_engine *e = w->l->e;
+	char *own = place(e, w->device, at);
+	int rc = KH_GPU(cudaMemcpyAsync(own, p, n, cudaMemcpyHostToDevice, w->stream), err);
+
+	for (size_t i = 0; i < e->n && all && !rc; i++)
+		if (i != w->device)
+			rc = KH_GPU(cudaMemcpyAsync(place(e, i, at), own, n, cudaMemcpyDefault,
+						    w->stream), err);
+	return rc;
+}
+
+static char *in_index(const kh_engine *e, size_t i, uint64_t at)
+{
+	return kh_cuda_image(e, &e->copy[i], at);
+}
+
+static char *in_image(const kh_engine *e, size_t i, uint64_t at)
+{
+	return (char *)e->copy[i].image.p + at;
+}
+
+/* p has the bytes [from, to) of an index on the host: each section's to where it lies. */
+static int send_sections(const struct loader *w, const char *p, uint64_t from, uint64_t to,
+			 kh_err *err)
+{
+	const kh_engine *e = w->l->e;
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < 2 * KH_RANGES && !rc; i++) {
+		const struct kh_cuda_section *s = &e->section[i];
+		const uint64_t lo = from > s->from ? from : s->from, hi = to < s->to ? to : s->to;
+
+		if (lo >= hi)
+			continue;
+		if (s->on_host)
+			memcpy(e->host + s->at + (lo - s->from), p + (lo - from), hi - lo);
+		else
+			rc = send_to(w, in_image, s->at + (lo - s->from), p + (lo - from), hi - lo,
+				     true, err);
+	}
+	return rc;
+}
+
 /* p has the bytes [at, at + n) of the file: copies those of the share to their place. */
 static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
 		cudaEvent_t taken, kh_err *err)
@@ -77,25 +127,14 @@ static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
 	const uint64_t start = e->db->h->section[KH_SEC_INDEX].at;
 	const uint64_t from = at > start + c->from ? at : start + c->from,
 		       to = at + n < start + c->to ? at + n : start + c->to;
-	const size_t bytes = from < to ? (size_t)(to - from) : 0;
 	int rc = KH_OK;
 
-	if (bytes)
-		rc = KH_GPU(cudaMemcpyAsync(kh_cuda_image(e, c, from - start),
-					    p + (from - at), bytes,
-					    cudaMemcpyHostToDevice, w->stream),
-			    err);
-	if (!rc)
-		rc = KH_GPU(cudaEventRecord(taken, w->stream), err);
-	for (size_t i = 0; i < e->n && e->placement == KH_PLACE_REPLICATE && bytes && !rc;
-	     i++)
-		if (i != w->device)
-			rc = KH_GPU(cudaMemcpyAsync(
-					    kh_cuda_image(e, &e->copy[i], from - start),
-					    kh_cuda_image(e, c, from - start), bytes,
-					    cudaMemcpyDefault, w->stream),
-				    err);
-	return rc;
+	if (from < to && e->placement == KH_PLACE_HOST)
+		rc = send_sections(w, p + (from - at), from - start, to - start, err);
+	else if (from < to)
+		rc = send_to(w, in_index, from - start, p + (from - at), (size_t)(to - from),
+			     e->placement == KH_PLACE_REPLICATE, err);
+	return rc ? rc : KH_GPU(cudaEventRecord(taken, w->stream), err);
 }
 
 static int load_block(struct loader *w, uint64_t i, kh_err *err)
@@ -180,10 +219,33 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
+/* What all threads have written to, in large pages, is pinned in a tenth of the time that
+ * cudaHostAlloc takes: 0.12 of 2.3 s for 4.7 GB. */
+static int pin(kh_engine *e, kh_err *err)
+{
+	int rc = kh_gpu_use(e->copy[0].device, err);
+
+	if (!rc)
+		rc = KH_GPU(cudaHostRegister(e->host, e->on_host, cudaHostRegisterPortable), err);
+	e->pinned = rc == KH_OK;
+	return rc;
+}
+
+void kh_cuda_unpin(kh_engine *e)
+{
+	if (e->pinned)
+		cudaHostUnregister(e->host);
+	kh_pages_free(e->host, e->on_host);
+	e->pinned = false;
+	e->host = NULL;
+}
+
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 {
 	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
 	struct load l = { .e = e };
+	const double began = kh_seconds();
+	double taken;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
@@ -196,12 +258,11 @@ int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 				      : l.of[i].next;
 		rc = kh_gpu_use(c->device, err);
 		if (!rc)
-			rc = kh_gpu_room_exact(&e->copy[i].image,
-					       e->placement == KH_PLACE_REPLICATE
-						       ? x->bytes
-						       : c->to - c->from,
-					       err);
+			rc = kh_gpu_room_exact(&e->copy[i].image, kh_cuda_image_bytes(e, i), err);
 	}
+	if (!rc && e->on_host > 0 && !(e->host = kh_pages(e->on_host, err)))
+		rc = KH_ENOMEM;
+	taken = kh_seconds();
 	if (threads == 0)
 		threads = kh_cpus();
 	threads =
@@ -212,5 +273,9 @@ int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 	if (!rc)
 		rc = kh_threads_run(l.m, threads, load_worker, &l, err);
 	kh_monitor_free(l.m);
+	if (!rc && e->on_host > 0)
+		rc = pin(e, err);
+	kh_log(KH_DEBUG, "index: %.3f s for its memory, %.3f s to load it", taken - began,
+	       kh_seconds() - taken);
 	return rc;
 }

@@ -1,9 +1,10 @@
 /*
- * placement.c - decides where the index lies when there are several devices
+ * placement.c - decides where the index lies
  *
  * It is replicated where it fits, because then every look-up stays on its device. Otherwise each
  * device holds a run of ranges and reads the others from the memory of their owners; where
- * devices cannot do that, features are sent to the owner and lists come back.
+ * devices cannot do that, features are sent to the owner and lists come back. An index that is too
+ * large for that, too, lies in the memory of the host, but for what fits on each device.
  */
 #include <config.h>
 #include "cuda/engine/engine.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include "cuda/engine/engine_in.h"
 #include "base/mem.h"
+#include "base/memory_left.h"
 #include "base/threads.h"
 
 /* Bytes of a device that are left besides index and queues: for CUDA itself, and for buffers of
@@ -25,6 +27,7 @@ struct room {
 	bool peers;                     /* the devices of this process read each other's memory */
 	uint64_t queues;                /* bytes of the queues of a device */
 	uint64_t *free;                 /* bytes free on each device */
+	kh_memory_left host;            /* in the host's memory */
 };
 
 /* The first use of a device takes a while, so each device has a thread that waits for it. */
@@ -92,24 +95,108 @@ static void cut_shares(const struct room *r)
 	}
 }
 
-static uint64_t index_bytes(const kh_engine *e, size_t i)
+uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i)
 {
+	if (e->placement == KH_PLACE_HOST)
+		return e->on_device;
 	return e->placement == KH_PLACE_REPLICATE ? e->db->h->section[KH_SEC_INDEX].bytes
 						  : e->copy[i].to - e->copy[i].from;
 }
 
-/* Bytes that device i must have free; a device may be named more than once. */
-static uint64_t needed(const struct room *r, size_t i)
+/* Bytes that device i must have free beside the index; a device may be named more than once:
+ * *times. */
+static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 {
 	const kh_engine *e = r->e;
 	const uint64_t small = KH_RANGES * sizeof *e->db->dir +
 			       (uint64_t)e->db->bins.n * 12 + (uint64_t)e->db->tax->n * 16;
-	uint64_t sum = MARGIN;
+
+	*times = 0;
+	for (size_t j = 0; j < e->n; j++)
+		*times += e->copy[j].device == e->copy[i].device;
+	return MARGIN + *times * (small + r->queues);
+}
+
+static uint64_t needed(const struct room *r, size_t i)
+{
+	const kh_engine *e = r->e;
+	uint64_t times, sum = needed_beside(r, i, &times);
 
 	for (size_t j = 0; j < e->n; j++)
 		if (e->copy[j].device == e->copy[i].device)
-			sum += index_bytes(e, j) + small + r->queues;
+			sum += kh_cuda_image_bytes(e, j);
 	return sum;
+}
+
+/* --- an index on the host ------------------------------------------------------------ */
+/* The buckets of all ranges, then the lists of all. */
+static void find_sections(kh_engine *e)
+{
+	const kh_range *dir = e->db->dir;
+
+	for (unsigned p = 0; p < KH_RANGES; p++) {
+		struct kh_cuda_section *buckets = &e->section[p], *lists = buckets + KH_RANGES;
+
+		buckets->from = dir[p].first_bucket * 64;
+		buckets->to = lists->from = dir[p].first_loc * 4;
+		lists->to = p + 1 < KH_RANGES ? dir[p + 1].first_bucket * 64
+					      : e->db->h->section[KH_SEC_INDEX].bytes;
+	}
+}
+
+/* Puts as many sections on the devices as `room` bytes of each hold, buckets first: a look-up
+ * reads a bucket in any case. */
+static void cut_sections(kh_engine *e, uint64_t room)
+{
+	e->on_device = e->on_host = 0;
+	for (unsigned i = 0; i < 2 * KH_RANGES; i++) {
+		struct kh_cuda_section *s = &e->section[i];
+		const uint64_t bytes = s->to - s->from;
+
+		s->on_host = bytes > room - e->on_device;
+		s->at = s->on_host ? e->on_host : e->on_device;
+		*(s->on_host ? &e->on_host : &e->on_device) += bytes;
+	}
+}
+
+static uint64_t bucket_bytes(const kh_engine *e)
+{
+	uint64_t sum = 0;
+
+	for (unsigned p = 0; p < KH_RANGES; p++)
+		sum += e->section[p].to - e->section[p].from;
+	return sum;
+}
+
+/* Bytes of the index that each device has room for. */
+static uint64_t room_for_sections(const struct room *r)
+{
+	uint64_t least = UINT64_MAX, times;
+
+	for (size_t i = 0; i < r->e->n; i++) {
+		const uint64_t beside = needed_beside(r, i, &times);
+		const uint64_t left = r->free[i] > beside ? (r->free[i] - beside) / times : 0;
+
+		least = left < least ? left : least;
+	}
+	return least;
+}
+
+/* wish: HOST, HOST_LISTS, or AUTO, as much on the devices as fits. */
+static void cut_for_host(const struct room *r, enum kh_placement wish)
+{
+	kh_engine *e = r->e;
+
+	find_sections(e);
+	cut_sections(e, wish == KH_PLACE_HOST	      ? 0
+			: wish == KH_PLACE_HOST_LISTS ? bucket_bytes(e)
+						      : room_for_sections(r));
+	e->placement = KH_PLACE_HOST;
+}
+
+static bool host_lacks(const struct room *r)
+{
+	return r->e->placement == KH_PLACE_HOST && r->e->on_host > r->host.bytes;
 }
 
 /* The first device on which too little is free; e->n: it fits. */
@@ -123,7 +210,8 @@ static size_t too_small(const struct room *r)
 }
 
 /* *can: whether the index can be placed so in all processes. */
-static int try(const struct room *r, enum kh_placement placement, bool *can, kh_err *err)
+static int try(const struct room *r, enum kh_placement placement, enum kh_placement wish, bool *can,
+	       kh_err *err)
 {
 	kh_engine *e = r->e;
 	uint64_t cannot;
@@ -131,7 +219,10 @@ static int try(const struct room *r, enum kh_placement placement, bool *can, kh_
 
 	e->placement = placement;
 	cut_shares(r);
-	cannot = too_small(r) < e->n || (placement == KH_PLACE_SHARD_PEER && !r->peers);
+	if (placement == KH_PLACE_HOST)
+		cut_for_host(r, wish);
+	cannot = too_small(r) < e->n || host_lacks(r) ||
+		 (placement == KH_PLACE_SHARD_PEER && !r->peers);
 	if (kh_comm_size(r->processes) > 1)
 		rc = kh_comm_sum(r->processes, &cannot, 1, err);
 	*can = cannot == 0;
@@ -146,6 +237,12 @@ static int refuse(const struct room *r, kh_err *err)
 	if (e->placement == KH_PLACE_SHARD_PEER && !r->peers)
 		return kh_fail(err, KH_EDEVICE,
 			       "the devices cannot read each other's memory");
+	if (host_lacks(r))
+		return kh_fail(err, KH_ENOMEM,
+			       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
+			       " would lie in host memory, of which %" PRIu64 " are left %s",
+			       e->db->h->section[KH_SEC_INDEX].bytes, e->on_host, r->host.bytes,
+			       r->host.limit);
 	if (i == e->n)
 		return kh_fail(err, KH_ENOMEM,
 			       "the index does not fit on the devices of another process");
@@ -154,7 +251,7 @@ static int refuse(const struct room *r, kh_err *err)
 		       " would lie on cuda:%d, "
 		       "which needs %" PRIu64
 		       " with the buffers of its workers and has %" PRIu64 " free",
-		       e->db->h->section[KH_SEC_INDEX].bytes, index_bytes(e, i),
+		       e->db->h->section[KH_SEC_INDEX].bytes, kh_cuda_image_bytes(e, i),
 		       e->copy[i].device, needed(r, i), r->free[i]);
 }
 
@@ -163,28 +260,31 @@ static int refuse(const struct room *r, kh_err *err)
 static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 {
 	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER,
-						 KH_PLACE_SHARD_EXCHANGE };
+						 KH_PLACE_SHARD_EXCHANGE, KH_PLACE_HOST };
 	const bool alone = kh_comm_size(r->processes) == 1;
 	bool can = false;
 	int rc = KH_OK;
 
-	for (int i = 0; i < 3 && !rc && !can; i++)
+	for (int i = 0; i < 4 && !rc && !can; i++)
 		if (way[i] == want || want == KH_PLACE_AUTO ||
-		    (want == KH_PLACE_SHARD && i > 0 && (alone || i == 2)))
-			rc = try(r, way[i], &can, err);
+		    (want == KH_PLACE_HOST_LISTS && i == 3) ||
+		    (want == KH_PLACE_SHARD && (i == 2 || (i == 1 && alone))))
+			rc = try(r, way[i], want, &can, err);
 	return rc || can ? rc : refuse(r, err);
 }
 
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
 	static const char *const how[] = { [KH_PLACE_REPLICATE] = "replicated",
+					   [KH_PLACE_HOST] = "on the host",
 					   [KH_PLACE_SHARD_PEER] =
 						   "sharded, read from peers",
 					   [KH_PLACE_SHARD_EXCHANGE] =
 						   "sharded, exchanged" };
 	struct room r = { .e = e,
 			  .processes = o->comm,
-			  .free = kh_array(e->n, sizeof *r.free, err) };
+			  .free = kh_array(e->n, sizeof *r.free, err),
+			  .host = kh_memory_left_now(o->threads) };
 	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;
 
 	if (!rc)
@@ -199,8 +299,11 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		kh_log(KH_DEBUG,
 		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64
 		       " were free",
-		       how[e->placement], index_bytes(e, i), e->copy[i].device,
+		       how[e->placement], kh_cuda_image_bytes(e, i), e->copy[i].device,
 		       r.free[i]);
+	if (!rc && e->placement == KH_PLACE_HOST)
+		kh_log(KH_DEBUG, "index on the host: %" PRIu64 " bytes in pinned memory, of "
+		       "%" PRIu64 " that were left", e->on_host, r.host.bytes);
 	free(r.free);
 	return rc;
 }

@@ -67,10 +67,13 @@ typedef struct kh_finish {
 typedef struct kh_backend kh_backend;
 typedef struct kh_engine kh_engine;     /* a database on the devices: shared, immutable */
 
-/* Where the index lies if there are several devices. */
+/* Where the index lies. */
 enum kh_placement {
-	KH_PLACE_AUTO,          /* replicated if it fits */
-	KH_PLACE_REPLICATE,     /* all of it on each */
+	KH_PLACE_AUTO,          /* replicated if it fits; else sharded; else on the host, but for as
+				 * much as each device has room for, buckets before lists */
+	KH_PLACE_REPLICATE,     /* all of it on each device */
+	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
+	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */
 	KH_PLACE_SHARD,         /* a run of ranges on each; the faster of the two ways below */
 	KH_PLACE_SHARD_PEER,    /* read directly from the memory of its owner */
 	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */

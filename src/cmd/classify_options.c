@@ -99,6 +99,8 @@ static int set_placement(struct classify *j, kh_err *err)
 {
 	static const char *const name[] = { [KH_PLACE_AUTO] = "auto",
 					    [KH_PLACE_REPLICATE] = "replicate",
+					    [KH_PLACE_HOST] = "host",
+					    [KH_PLACE_HOST_LISTS] = "host-lists",
 					    [KH_PLACE_SHARD] = "shard",
 					    [KH_PLACE_SHARD_PEER] = "shard-peer",
 					    [KH_PLACE_SHARD_EXCHANGE] = "shard-exchange" };
@@ -109,7 +111,7 @@ static int set_placement(struct classify *j, kh_err *err)
 		i++;
 	if (i == N)
 		return kh_fail(err, KH_EUSAGE,
-			       "--placement: '%s' is none of auto, replicate and shard",
+			       "--placement: '%s' is none of auto, replicate, shard and host",
 			       j->v.placement);
 	j->o.placement = (enum kh_placement)i;
 	if (!j->v.references.n || !j->comm)
@@ -117,7 +119,8 @@ static int set_placement(struct classify *j, kh_err *err)
 	if (i >= KH_PLACE_SHARD)
 		return kh_fail(err, KH_EUSAGE,
 			       "each process indexes --references: --placement shard needs --db");
-	j->o.placement = KH_PLACE_REPLICATE;
+	if (i == KH_PLACE_AUTO)
+		j->o.placement = KH_PLACE_REPLICATE;
 	return KH_OK;
 }
 
