@@ -223,11 +223,51 @@ static void test_silence(void **state)
 }
 #endif
 
+static _Atomic int let_go;
+
+static void hold_on(void *arg)
+{
+	(void)arg;
+	while (!let_go)
+		;
+}
+
+/* A stream that does not get done ends in an error that names the device, in time; later calls
+ * fail at once. */
+static void test_stuck(void **state)
+{
+	const int twice[] = { device[0], device[0] };
+	cudaStream_t both[2] = { stream[0], NULL };
+	kh_gpu_comm *c = NULL;
+	kh_err e = { 0, "" };
+	double began;
+
+	(void)state;
+	setenv("KH_COMM_TIMEOUT", "1", 1);
+	ok(kh_gpu_use(device[0], err));
+	ok(KH_GPU(cudaStreamCreateWithFlags(&both[1], cudaStreamNonBlocking), err));
+	ok(kh_gpu_comm_open(&c, NULL, twice, 2, err));
+	ok(kh_gpu_comm_wait(c, both, err));
+	let_go = 0;
+	ok(KH_GPU(cudaLaunchHostFunc(both[1], hold_on, NULL), err));
+	began = kh_seconds();
+	assert_int_equal(kh_gpu_comm_wait(c, both, &e), KH_EDEVICE);
+	assert_true(kh_seconds() - began >= 1 && kh_seconds() - began < 10);
+	assert_non_null(strstr(e.msg, "cuda:0 is not done after 1 s (KH_COMM_TIMEOUT)"));
+	let_go = 1;
+	ok(KH_GPU(cudaStreamSynchronize(both[1]), err));
+	assert_int_equal(kh_gpu_comm_wait(c, both, &e), KH_EIO);
+	kh_gpu_comm_close(c);
+	ok(KH_GPU(cudaStreamDestroy(both[1]), err));
+	unsetenv("KH_COMM_TIMEOUT");
+}
+
 int main(void)
 {
 	const struct CMUnitTest by_peers[] = {
 		cmocka_unit_test(test_all_to_all),
 		cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_stuck),
 	};
 #ifdef HAVE_NCCL
 	const struct CMUnitTest by_nccl[] = {

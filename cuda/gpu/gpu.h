@@ -24,6 +24,7 @@ int kh_gpu_check(int status, const char *call, kh_err *err);
 int kh_gpu_count(kh_err *why);
 /* Makes it the device of this thread, which messages name.  Nothing else may set the device. */
 int kh_gpu_use(int device, kh_err *err);
+int kh_gpu_current(void);
 /* Bytes free on the current device. */
 int kh_gpu_free(uint64_t *bytes, kh_err *err);
 /* Lets devices read and write each other's memory, as far as they can.  *all: all of them can.

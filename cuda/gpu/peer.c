@@ -2,7 +2,8 @@
  * peer.c - the members of one process by copies from peer to peer
  *
  * A copy into a member's memory is put into the sender's stream, when the receiver's has
- * come to the exchange; the receiver's stream goes on when all copies to it are done.
+ * come to the exchange; the receiver's stream goes on when all copies to it are done.  A stream
+ * that has not done so in time ends in an error, and so does every later call.
  */
 #include <config.h>
 #include "cuda/gpu/comm_in.h"
@@ -17,7 +18,33 @@ struct kh_gpu_comm {
 	int *device;
 	cudaEvent_t *came, *sent;
 	kh_gpu_buf host;                /* of a sum: what each member has */
+	double patience;
+	bool dead;
 };
+
+static int check_alive(const kh_gpu_comm *c, kh_err *err)
+{
+	return c->dead ? kh_fail(err, KH_EIO, "copies between GPUs: an earlier one failed") : KH_OK;
+}
+
+/* Waits until the streams have done all that was put into them. */
+static int await_streams(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
+{
+	const double began = kh_seconds();
+	int done = 0, rc = check_alive(c, err);
+
+	while (!rc && (done = kh_gpu_comm_done(c->device, c->n, stream, err)) == 0) {
+		if (kh_seconds() - began > c->patience)
+			rc = kh_fail(err, KH_EDEVICE, "copies between GPUs: that of cuda:%d is not "
+				     "done after %g s (KH_COMM_TIMEOUT)", kh_gpu_current(),
+				     c->patience);
+		else
+			kh_gpu_comm_pause(began);
+	}
+	rc = rc ? rc : done < 0 ? done : KH_OK;
+	c->dead = c->dead || rc;
+	return rc;
+}
 
 static int events(kh_gpu_comm *c, size_t i, kh_err *err)
 {
@@ -63,6 +90,7 @@ static int peer_open(kh_gpu_comm **out, kh_comm *comm, const int *device, size_t
 	if (rc)
 		return rc;
 	c->way = &kh_gpu_way_peer;
+	c->patience = kh_gpu_comm_patience();
 	c->device = kh_array(n, sizeof *c->device, err);
 	c->came = kh_array(n, sizeof(cudaEvent_t), err);
 	c->sent = kh_array(n, sizeof(cudaEvent_t), err);
@@ -125,8 +153,10 @@ static int give(const kh_gpu_comm *c, size_t i, size_t j, const kh_gpu_message *
 
 static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err)
 {
-	int rc = meet(c, c->came, message, err);
+	int rc = check_alive(c, err);
 
+	if (!rc)
+		rc = meet(c, c->came, message, err);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		rc = kh_gpu_use(c->device[i], err);
 		if (!rc)
@@ -137,27 +167,16 @@ static int peer_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err
 	return rc ? rc : meet(c, c->sent, message, err);
 }
 
-/* Waits until the streams have done all that was put into them. */
-static int await_streams(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < c->n && !rc; i++)
-		if (!(rc = kh_gpu_use(c->device[i], err)))
-			rc = KH_GPU(cudaStreamSynchronize(stream[i]), err);
-	return rc;
-}
-
 /* Sums on the host: the copies of all members are under way together, there and back. */
 static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
 		    kh_err *err)
 {
 	const size_t bytes = n * sizeof(uint64_t);
 	uint64_t *x;
-	int rc;
+	int rc = check_alive(c, err);
 
-	if (c->n == 1 || n == 0)
-		return KH_OK;
+	if (rc || c->n == 1 || n == 0)
+		return rc;
 	rc = kh_gpu_host_room(&c->host, c->n * bytes, err);
 	x = c->host.p;
 	for (size_t i = 0; i < c->n && !rc; i++)
@@ -178,16 +197,6 @@ static int peer_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStre
 	return rc ? rc : await_streams(c, stream, err);        /* as the next sum uses x, too */
 }
 
-static int peer_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
-{
-	const double began = kh_seconds();
-	int done;
-
-	while ((done = kh_gpu_comm_done(c->device, c->n, stream, err)) == 0)
-		kh_gpu_comm_pause(began);
-	return done < 0 ? done : KH_OK;
-}
-
 const kh_gpu_way kh_gpu_way_peer = {
 	.open = peer_open,
 	.close = peer_close,
@@ -196,5 +205,5 @@ const kh_gpu_way kh_gpu_way_peer = {
 	.first = peer_first,
 	.all_to_all = peer_all_to_all,
 	.sum = peer_sum,
-	.wait = peer_wait,
+	.wait = await_streams,
 };

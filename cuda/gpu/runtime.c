@@ -71,6 +71,11 @@ int kh_gpu_use(int device, kh_err *err)
 	return KH_GPU(cudaSetDevice(device), err);
 }
 
+int kh_gpu_current(void)
+{
+	return current;
+}
+
 int kh_gpu_copy(void *to, int to_device, const void *from, int from_device, size_t bytes,
 		cudaStream_t stream, kh_err *err)
 {
