@@ -49,14 +49,26 @@ int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 	for (uint32_t o = 0; o < s->n; o++) {
 		const size_t from = at;
 
-		for (uint32_t i = 0; i < *s->count; i++)
-			if (kh_shards_owner(&own, kh_key_range(s->key[i])) == o) {
+		for (uint32_t i = 0; i < *s->count; i++) {
+			const uint32_t range = kh_key_range(s->key[i]);
+
+			if (s->to > 0 ? range >= s->from && range < s->to
+				      : kh_shards_owner(&own, range) == o) {
 				s->key2[at] = s->key[i];
 				s->bin2[at++] = s->bin[i];
 			}
-		s->size[o] = at - from;
+		}
+		if (s->size)
+			s->size[o] = at - from;
 	}
 	return cudaSuccess;
+}
+
+int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound,
+		       uint64_t *weight, cudaStream_t stream)
+{
+	return *count <= bound ? kh_gpu_weigh(key, *count, weight, stream)
+			       : cudaErrorInvalidValue;
 }
 
 int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream)

@@ -188,11 +188,13 @@ static void same(const struct index *a, const struct index *b, const char *what)
 /* --- tests ------------------------------------------------------------------------------ */
 static const int devices[] = { 0, 1, 0, 2 };
 static struct index want;
+static uint64_t host_memory;            /* of the options; 0: no limit */
 
 static kh_builder_options options(size_t n, uint64_t gpu_memory)
 {
 	return (kh_builder_options) { .sampling = sampling, .threads = THREADS,
-				      .block_size = MOST, .gpu_memory = gpu_memory, .tmp = "x",
+				      .block_size = MOST, .gpu_memory = gpu_memory,
+				      .memory = host_memory, .tmp = "x",
 				      .device = devices, .n_devices = n };
 }
 
@@ -270,6 +272,10 @@ static void limits(const kh_bins *bins, const kh_remap *remap)
 			within(n, enough + more, 0, bins, remap);
 		}
 		within(n, 300 * MB, bases / 7, bins, remap);
+		host_memory = 300000;   /* the rest goes to a file */
+		within(n, enough, bases / 7, bins, remap);
+		within(n, enough, 0, bins, remap);
+		host_memory = 0;
 	}
 }
 
@@ -364,7 +370,7 @@ static void test_nowhere(void **state)
 	o.memory = 100 * MB;
 	o.tmp = "no such folder/x";
 	assert_int_equal(build(&gpu, &o, 1 << 30, NULL, NULL, &x, &why), KH_ENOMEM);
-	if (!strstr(why.msg, "about 12884.9 MB of features have to be kept, but there are "
+	if (!strstr(why.msg, "about 2818.6 MB of packed references have to be kept, but there are "
 			       "104.9 MB of memory for them and 0.0 MB of disk"))
 		fail_msg("%s", why.msg);
 	o.gpu_memory = 12345;

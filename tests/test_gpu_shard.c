@@ -102,6 +102,65 @@ static void test_split(void **state)
 	one_split(MOST, MOST, 4);
 }
 
+/* The pairs of some ranges, stably, and nothing is written behind them; the counts of a block. */
+static void one_selection(size_t n, size_t bound, uint32_t from, uint32_t to)
+{
+	kh_gpu_buf b[7] = { { .p = NULL } };
+	const uint64_t count = n;
+	uint64_t weight[KH_RANGES] = { 0 }, want[KH_RANGES] = { 0 };
+	kh_gpu_split s = { .bound = bound, .n = 1, .from = from, .to = to };
+	size_t at = 0;
+
+	make_pairs(n);
+	put(&b[0], key, bound * 8);
+	put(&b[1], bin, bound * 4);
+	put(&b[2], &count, 8);
+	put(&b[3], NULL, MOST * 8);
+	put(&b[4], NULL, MOST * 4);
+	put(&b[5], weight, sizeof weight);
+	put(&b[6], NULL, kh_gpu_split_room(bound, 1));
+	s.key = b[0].p;
+	s.bin = b[1].p;
+	s.count = b[2].p;
+	s.key2 = b[3].p;
+	s.bin2 = b[4].p;
+	s.room = b[6].p;
+	ok(kh_gpu_check(kh_gpu_split_run(&s, NULL), "split kernels", err));
+	ok(kh_gpu_check(kh_gpu_weigh_block(s.key, s.count, bound, b[5].p, NULL), "weighing kernel",
+			err));
+	get(out_key, b[3].p, MOST * 8);
+	get(out_bin, b[4].p, MOST * 4);
+	get(weight, b[5].p, sizeof weight);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t range = kh_key_range(key[i]);
+
+		want[range]++;
+		if (range < from || range >= to)
+			continue;
+		if (out_key[at] != key[i] || out_bin[at] != bin[i])
+			fail_msg("%zu pairs, ranges %u to %u: pair %zu", n, from, to, at);
+		at++;
+	}
+	for (; at < MOST; at++)
+		assert_int_equal(out_bin[at], 0xa5a5a5a5);
+	assert_memory_equal(weight, want, sizeof want);
+	for (int i = 0; i < 7; i++)
+		kh_gpu_drop(&b[i]);
+}
+
+static void test_selection(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		const size_t bound = 1 + test_rand() % (i % 2 ? MOST : 9000);
+		const uint32_t from = (uint32_t)(test_rand() % KH_RANGES);
+
+		one_selection(test_rand() % (bound + 1), bound, from,
+			      from + 1 + (uint32_t)(test_rand() % (KH_RANGES - from)));
+	}
+	one_selection(MOST, MOST, 0, KH_RANGES);
+}
+
 static void test_weigh(void **state)
 {
 	static kh_gpu_buf k, w;
@@ -169,7 +228,7 @@ static void test_by_range(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_split), cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_weigh),
 		cmocka_unit_test(test_by_range),
 	};

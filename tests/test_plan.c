@@ -202,9 +202,9 @@ static void test_host_plan(void **state)
 	assert_int_equal(here.memory, 12345);
 	assert_true(here.disk > 0);
 	assert_int_equal(nowhere.disk, 0);
-	assert_int_equal(kh_host_plan_check(&h, 20 * GB, &why), KH_OK);
-	assert_int_equal(kh_host_plan_check(&unlimited, 900 * GB, &why), KH_OK);
-	assert_int_equal(kh_host_plan_check(&h, 21 * GB, &why), KH_ENOMEM);
+	assert_int_equal(kh_host_plan_check(&h, 20 * GB, "features", &why), KH_OK);
+	assert_int_equal(kh_host_plan_check(&unlimited, 900 * GB, "features", &why), KH_OK);
+	assert_int_equal(kh_host_plan_check(&h, 21 * GB, "features", &why), KH_ENOMEM);
 	assert_string_equal(why.msg, "about 22548.6 MB of features have to be kept, but there are "
 			    "10737.4 MB of memory for them and 5368.7 MB of disk beside some.khdb");
 }

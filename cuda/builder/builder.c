@@ -72,50 +72,20 @@ void kh_cuda_builder_close(kh_builder *b)
 	}
 	kh_gpu_comm_close(b->comm);
 	kh_store_free(b->store);
+	kh_cuda_kept_close(&b->kept);
 	pthread_mutex_destroy(&b->lock);
 	free(b->worker);
 	free(b->share);
 	free(b);
 }
 
-/* Bytes of a slot's buffers for blocks of the usual size. */
-struct sizes {
-	size_t in, sums, room, pairs, split;
-};
-
-static struct sizes usual_sizes(const kh_builder *b)
-{
-	const kh_sampling *sk = &b->o.sampling;
-	const size_t block = b->o.block_size;
-	const kh_gpu_sample g = { .sampling = *sk, .n_pieces = 256,
-				  .n_words = (uint32_t)(block / 32 + 1024),
-				  .n_windows = block / sk->stride + 1024 };
-	struct sizes z = { .in = block / 32 * 13 + 65536, .sums = 8192 };
-
-	z.room = kh_gpu_sample_room(&g);
-	z.pairs = (size_t)kh_sampling_bound(sk, block + 32768);
-	z.split = b->n > 1 ? kh_gpu_split_room(z.pairs, b->n) : 0;
-	return z;
-}
-
-/* One allocation for all slots of the share's workers. */
-static size_t slab_bytes(const kh_builder *b, unsigned workers)
-{
-	const struct sizes z = usual_sizes(b);
-	const size_t copies = b->n > 1 ? 2 : 1;
-
-	return workers * SLOTS * (kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.room) +
-				  copies * (kh_gpu_up(z.pairs * 8) + kh_gpu_up(z.pairs * 4)) +
-				  kh_gpu_up(z.split)) + 1;
-}
-
 static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
 {
-	const struct sizes z = usual_sizes(b);
+	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
 	int rc = kh_gpu_use(s->device, err);
 
 	if (!rc)
-		rc = kh_gpu_room_exact(&s->slab, slab_bytes(b, workers), err);
+		rc = kh_gpu_room_exact(&s->slab, kh_cuda_slab_bytes(b, workers), err);
 	return rc ? rc : kh_gpu_host_room(&s->pinned, workers * SLOTS * (kh_gpu_up(z.in) +
 							kh_gpu_up(z.sums)) + 1, err);
 }
@@ -136,7 +106,7 @@ static void slot_budgets(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_s
 static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
 		     kh_err *err)
 {
-	const struct sizes z = usual_sizes(b);
+	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
 
 	slot_budgets(b, s, of);
 	kh_gpu_lend(&s->in, &of->pinned, &of->pinned_at, z.in);
@@ -167,49 +137,6 @@ static int worker_open(kh_builder *b, unsigned i, kh_err *err)
 	return rc;
 }
 
-static uint64_t sort_room(uint64_t pairs)
-{
-	kh_gpu_sort s = { .n = pairs, .bits = KH_KEY_BITS + 1 };
-
-	return kh_gpu_sort_run(&s, NULL) == cudaSuccess ? s.room_bytes : 0;
-}
-
-static uint64_t scan_room(uint64_t pairs)
-{
-	return kh_gpu_encode_room(pairs);
-}
-
-/* Plans what the share may take of its device; two shares of one device get half of it each. */
-static int share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
-{
-	kh_gpu_plan *p = &s->plan;
-	uint64_t free_bytes = 0, times = 0;
-	int rc = kh_gpu_use(s->device, err);
-
-	if (!rc)
-		rc = kh_gpu_free(&free_bytes, err);
-	for (unsigned i = 0; i < b->n; i++)
-		times += b->share[i].device == s->device;
-	*p = (kh_gpu_plan) { .sort_room = sort_room, .scan_room = scan_room };
-	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
-	if (b->o.gpu_memory && b->o.gpu_memory < p->limit)
-		p->limit = b->o.gpu_memory;
-	/* an eighth more, for blocks that are larger than usual */
-	p->slots = kh_plan_round(slab_bytes(b, workers) / 8 * 9);
-	/* as the numbers of sequences and taxa are not known yet */
-	p->tables = p->limit / 64 < UINT64_C(64) << 20 ? p->limit / 64 : UINT64_C(64) << 20;
-	p->most = kh_plan_most(p);
-	s->memory.limit = p->limit;
-	s->slab.budget = &s->memory;
-	s->pinned.budget = &b->pinned;
-	if (rc || p->slots <= p->limit)
-		return rc;
-	return kh_fail(err, KH_ENOMEM, "%u workers with blocks of %zu bytes need %" PRIu64
-		       " bytes of the memory of cuda:%d, of which %" PRIu64 " may be used "
-		       "(--threads, --block-size, --gpu-memory)", workers, b->o.block_size,
-		       p->slots, s->device, p->limit);
-}
-
 static int devices_open(kh_builder *b, kh_err *err)
 {
 	const kh_builder_options *o = &b->o;
@@ -229,7 +156,7 @@ static int devices_open(kh_builder *b, kh_err *err)
 	if (!rc && o->comm)
 		rc = kh_gpu_comm_open(&b->comm, o->comm, o->device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = share_plan(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
+		rc = kh_cuda_share_plan(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
 		rc = slab_open(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
@@ -245,6 +172,7 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	if (rc)
 		return rc;
 	b->o = *o;
+	b->kept.file = (kh_spill) { .fd = -1, .what = "the build" };
 	pthread_mutex_init(&b->lock, NULL);
 	b->host = kh_host_plan_of(o->memory, o->tmp);
 	/* for the pairs that a process has and those that come from others */
@@ -256,49 +184,6 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	else
 		*out = b;
 	return rc;
-}
-
-/* --- plan --------------------------------------------------------------------------- */
-/* What the least device can take of as many pairs as the others. */
-static uint64_t least_most(const kh_builder *b)
-{
-	uint64_t most = UINT64_MAX;
-
-	for (unsigned i = 0; i < b->n; i++) {
-		const uint64_t n = kh_plan_most(&b->share[i].plan);
-
-		most = n < most ? n : most;
-	}
-	return most;
-}
-
-int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
-{
-	const uint64_t each = pairs / b->n + 1;
-	int rc = KH_OK;
-
-	*p = (kh_plan) { .need = 0 };
-	for (unsigned i = 0; i < b->n && !rc; i++) {
-		const struct kh_cuda_share *s = &b->share[i];
-		const uint64_t least = kh_plan_least(&s->plan, pairs / KH_RANGES);
-
-		p->need += kh_plan_sorting(&s->plan, each);
-		p->have += s->plan.limit;
-		if (least > s->plan.limit)
-			rc = kh_fail(err, KH_ENOMEM, "one of 256 ranges of about %" PRIu64
-				     " pairs needs %" PRIu64 " bytes of the memory of cuda:%d, of "
-				     "which %" PRIu64 " may be used (--gpu-memory)", pairs, least,
-				     s->device, s->plan.limit);
-	}
-	/* If pairs are spilled from the beginning, all workers do it while they read. But the
-	 * number of pairs is a guess from the sizes of files, so a tenth too many is still tried
-	 * on the devices. */
-	if (rc || each <= least_most(b) + least_most(b) / 10)
-		return rc;
-	p->spilled = PAIR * pairs;
-	p->to = "the host";
-	b->spilling = true;
-	return kh_host_plan_check(&b->host, p->spilled, err);
 }
 
 /* --- add ---------------------------------------------------------------------------- */
@@ -325,11 +210,11 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 	return bound;
 }
 
-/* Bytes of the numbers that come back for a block: its pairs, those of each owner, and the
- * digests of its pieces. */
+/* Numbers that come back of a block: of pairs, of each owner's, the pieces' digests, and, if it
+ * will be sampled again, of pairs by range. */
 static size_t sums_bytes(const kh_builder *b, const kh_sample *in)
 {
-	return (1 + b->n + in->n) * sizeof(uint64_t);
+	return (1 + b->n + in->n + (b->again ? KH_RANGES : 0)) * sizeof(uint64_t);
 }
 
 /* Notes the sequences of the pieces, and makes room for their digests. */
@@ -401,7 +286,7 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 		 struct block *blk, kh_err *err)
 {
 	const uint64_t bound = blk->bound;
-	const size_t split = b->n > 1 ? kh_gpu_split_room(bound, b->n) : 0;
+	const size_t split = b->n > 1 && !b->again ? kh_gpu_split_room(bound, b->n) : 0;
 	int rc = KH_OK;
 
 	/* buffers that grow may still be read by the copy to the store */
@@ -415,7 +300,7 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 	blk->g.room = s->room.p;
 	blk->g.key = s->key.p;
 	blk->g.bin = s->bin.p;
-	if (b->n == 1 || (rc = kh_gpu_room(&s->key2, bound * 8, err)) ||
+	if (b->n == 1 || b->again || (rc = kh_gpu_room(&s->key2, bound * 8, err)) ||
 	    (rc = kh_gpu_room(&s->bin2, bound * 4, err)) ||
 	    (rc = kh_gpu_room(&s->split, split, err)))
 		return rc;
@@ -442,7 +327,11 @@ static int launch(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *
 	if (!rc)
 		rc = kh_gpu_check(kh_gpu_sample_run(&blk->g, w->stream),
 				  "sampling kernels", err);
-	if (!rc && b->n > 1)
+	if (!rc && b->again)
+		rc = kh_gpu_check(kh_gpu_weigh_block(blk->g.key, blk->g.count, blk->bound,
+						     blk->g.digest + blk->g.n_pieces, w->stream),
+				  "range counts", err);
+	else if (!rc && b->n > 1)
 		rc = kh_gpu_check(kh_gpu_split_run(&blk->split, w->stream), "split kernels",
 				  err);
 	if (!rc)
@@ -469,7 +358,10 @@ int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_
 		return kh_fail(err, KH_EUSAGE,
 			       "a block of %zu words is too large for the GPU",
 			       in->n_words);
-	if (!(rc = rooms(b, w, s, &blk, err)))
+	s->kept = NULL;
+	if (b->again)
+		rc = kh_cuda_keep(b, s, &blk.g, blk.bound, in->ticket, err);
+	if (!rc && !(rc = rooms(b, w, s, &blk, err)))
 		rc = launch(b, w, s, &blk, err);
 	s->ticket = in->ticket;
 	s->busy = rc == KH_OK;

@@ -1,6 +1,6 @@
 /*
- * builder_in.h - the CUDA builder: builder.c samples blocks, store.c keeps their pairs, wave.c
- * and finish_*.c make the index of them
+ * builder_in.h - the CUDA builder: builder.c fills it, store.c keeps what it is given, or again.c
+ * what that was made of, wave.c and finish_*.c empty it
  *
  * Worker w works on device w mod n. The pairs of a block are split by owner where they are made,
  * and the runs copied to the owners' stores while blocks are still sampled: the exchange costs no
@@ -17,6 +17,7 @@
 #include "cuda/gpu/gpu.h"
 #include "cuda/kernels/kernels.h"
 #include "index/pairs.h"
+#include "io/spill.h"
 #include "base/threads.h"
 
 enum { SLOTS = 2 };
@@ -28,6 +29,46 @@ enum { SLOTS = 2 };
 
 struct kh_cuda_digest {
 	uint64_t seq, sum;
+};
+
+/* A block that is sampled again: its input as kernels read it. */
+struct kh_cuda_kept {
+	uint64_t ticket, bound;         /* bound: of pairs */
+	uint64_t n_windows;
+	uint32_t n_words, n_pieces;
+	uint32_t first;                 /* word of its first piece */
+	bool plain;                     /* all its bases are known: masks are not kept */
+	size_t bytes;                   /* that are kept */
+	char *p;                        /* NULL: in the file, at `at` */
+	uint64_t at;
+	uint32_t count[KH_RANGES];      /* pairs, when it has been sampled first */
+};
+
+/* Blocks from .. to - 1 that are sampled at once, and their sums. */
+struct kh_cuda_group {
+	size_t from, to;
+	uint64_t words, windows, bound;
+	uint32_t n_pieces;
+};
+
+struct kh_cuda_kept_blocks {
+	struct kh_cuda_kept **block;
+	size_t n, cap;
+	struct kh_cuda_group *group;    /* when all are there */
+	size_t n_groups;
+	struct kh_cuda_arena {
+		char *p;
+		size_t bytes;
+	} *arena;                       /* memory that they lie in */
+	char *arena_at;
+	size_t n_arenas, cap_arenas, arena_left;
+	uint64_t used, end;             /* bytes in memory, in the file */
+	kh_spill file;
+};
+
+/* Bytes of a slot's buffers, and pairs. */
+struct kh_cuda_sizes {
+	size_t in, sums, room, pairs, split;
 };
 
 /* A block under way. */
@@ -43,6 +84,7 @@ struct kh_cuda_slot {
 	size_t n_pieces, cap_seq;
 	cudaEvent_t done;
 	uint64_t ticket;
+	struct kh_cuda_kept *kept;      /* NULL: its pairs go to the store */
 	bool busy;
 };
 
@@ -77,8 +119,9 @@ struct kh_cuda_share {
 	size_t n_stored, cap_stored;
 	uint64_t n_pairs, store_bytes;  /* in the chunks; of the chunks */
 	kh_gpu_buf slab, pinned;        /* of the slots of its workers */
-	size_t slab_at, pinned_at;      /* bytes of them that are lent */
-	unsigned waves;                 /* waves in which spilled pairs came back */
+	size_t slab_at, pinned_at;      /* lent of them */
+	unsigned waves;                 /* in which its ranges were made, if not at once */
+	unsigned again;                 /* workers that sample blocks again */
 	kh_cuda_times times;
 };
 
@@ -91,8 +134,11 @@ struct kh_builder {
 	kh_gpu_budget pinned;           /* host memory that devices read and write: no limit */
 	kh_host_plan host;              /* where spilled pairs go */
 	/* under the lock: */
-	bool spilling;                  /* from now on pairs go to `store` */
-	kh_store *store;                /* by ticket times n, plus the number of the share */
+	bool spilling;                  /* from now on pairs go to `store`, or, if `again` */
+	bool again;                     /*   is set, which is before the first block, are
+					 * made again for each wave */
+	struct kh_cuda_kept_blocks kept;
+	kh_store *store;                /* tickets times n, plus the share */
 	kh_gpu_comm *comm;              /* the GPUs of all processes; NULL: one process */
 	bool finished;
 };
@@ -111,5 +157,23 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
 /* Frees the chunks of the share on its device, which must be the current one. */
 void kh_cuda_drop_chunks(struct kh_cuda_share *s);
+
+/* --- memory.c --- */
+/* For blocks of the usual size; and the one allocation for all slots of so many workers. */
+struct kh_cuda_sizes kh_cuda_usual_sizes(const kh_builder *b);
+size_t kh_cuda_slab_bytes(const kh_builder *b, unsigned workers);
+/* What the share may take of its device; one that is named twice is halved. */
+int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err);
+
+/* --- again.c --- */
+/* Keeps the slot's input, and notes it in the slot. */
+int kh_cuda_keep(kh_builder *b, struct kh_cuda_slot *s, const kh_gpu_sample *g, uint64_t bound,
+		 uint64_t ticket, kh_err *err);
+void kh_cuda_kept_close(struct kh_cuda_kept_blocks *k);
+/* What a slot takes of the device for such a block. */
+uint64_t kh_cuda_slot_bytes(const struct kh_cuda_sizes *z);
+/* When all blocks have been kept: how many workers sample them again, and what that takes. */
+int kh_cuda_plan_again(kh_builder *b, kh_err *err);
+void kh_cuda_count_again(const kh_builder *b, uint64_t count[KH_RANGES]);
 
 #endif

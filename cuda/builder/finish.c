@@ -13,68 +13,97 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
+enum { OUTS = 2 };
+
 struct finisher {
 	kh_builder *b;
 	const kh_finish *f;
 	struct kh_wave *wave;           /* one a share */
-	kh_gpu_buf out[2];              /* pinned: of all devices */
+	struct kh_wave_out *out;        /* OUTS a share: images that are delivered */
+	kh_gpu_buf pinned[2];           /* of all devices */
+	/* in waves: outs to deliver, and those that are */
+	kh_queue *todo, *done;
+	unsigned busy;                  /* outs that have not come back */
+	/* and what these are made of */
+	unsigned from, to;
+	uint64_t count[KH_RANGES];
 };
 
-/* --- delivery --------------------------------------------------------------------- */
-static int fetch(struct finisher *x, struct kh_wave *w, unsigned p, int i, kh_err *err)
+/* --- delivery ----------------------------------------------------------------------- */
+/* An out has been delivered. */
+static int take_back(struct finisher *x)
 {
-	const kh_gpu_range *r = (const kh_gpu_range *)w->images.hrange.p + p;
-	const kh_range range = kh_wave_range(w, p);
-	int rc = kh_gpu_host_room(&x->out[i], kh_range_bytes(&range, w->images.e.bins.bits), err);
+	struct kh_wave_out *o = kh_queue_pop(x->done);
 
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(x->out[i].p,
-					    (const kh_bucket *)w->images.image.p + r->bucket,
-					    kh_range_bytes(&range, w->images.e.bins.bits),
-					    cudaMemcpyDeviceToHost, w->stream),
-			    err);
-	return rc ? rc : KH_GPU(cudaEventRecord(w->images.ready[i], w->stream), err);
+	if (!o)
+		return KH_ECANCEL;
+	o->busy = false;
+	x->busy--;
+	x->wave[(o - x->out) / OUTS].held -= o->held;
+	return KH_OK;
 }
 
-/* Delivers the images of a wave; while one range is written, the next one is copied. */
-static int deliver(struct finisher *x, struct kh_wave *w, kh_err *err)
+/* Until all that was given has been delivered. */
+static int drain(struct finisher *x)
 {
-	const struct kh_wave_images *images = &w->images;
-	int rc = images->first < images->next ? fetch(x, w, images->first, 0, err) : KH_OK;
+	int rc = KH_OK;
 
-	for (unsigned p = images->first; p < images->next && !rc; p++) {
-		int i = (int)(p - images->first) % 2;
-		kh_image im = { .range = kh_wave_range(w, p) };
-
-		rc = kh_comm_check(x->b->o.comm, err);
-		if (!rc && p + 1 < images->next)
-			rc = fetch(x, w, p + 1, !i, err);
-		if (!rc)
-			rc = KH_GPU(cudaEventSynchronize(images->ready[i]), err);
-		im.bucket = x->out[i].p;
-		im.loc = (uint32_t *)(im.bucket + im.range.buckets + 1);
-		im.locations = im.range.n_locs - im.range.over;
-		if (!rc)
-			rc = x->f->sink(x->f->arg, &im, err);
-	}
+	while (x->busy > 0 && !rc)
+		rc = take_back(x);
 	return rc;
 }
 
-/* Delivers the images of all waves, and then those of ranges that there was no room for at
- * first. */
-static int deliver_all(struct finisher *x, kh_err *err)
+/* The images of a wave are delivered, at once or by the thread that does that. */
+static int give(struct finisher *x, unsigned i, kh_err *err)
+{
+	struct kh_wave_out *o = &x->out[i * OUTS];
+	int rc = KH_OK;
+
+	while (o->busy && !rc) {
+		for (int k = 0; k < OUTS && o->busy; k++)
+			o = &x->out[i * OUTS + (unsigned)k];
+		if (o->busy)
+			rc = take_back(x);
+	}
+	if (rc)
+		return rc;
+	kh_wave_take(o, &x->wave[i]);
+	if (!x->todo)
+		return kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err);
+	x->wave[i].held += o->held;
+	o->busy = true;
+	x->busy++;
+	kh_queue_push(x->todo, o);
+	return KH_OK;
+}
+
+/* The ranges that there was no room for at first; more, when images have been delivered. */
+static int encode_more(struct finisher *x, struct kh_wave *w, kh_err *err)
+{
+	const unsigned next = w->images.next;
+	int rc = kh_gpu_use(w->share->device, err);
+
+	if (!rc)
+		rc = kh_wave_encode(w, err);
+	if (rc != KH_ENOMEM || x->busy == 0)
+		return rc;
+	w->images.next = next;
+	rc = drain(x);
+	return rc ? rc : kh_wave_encode(w, err);
+}
+
+/* The images of all waves. */
+static int give_all(struct finisher *x, kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < x->b->n && !rc; i++) {
 		struct kh_wave *w = &x->wave[i];
 
-		rc = kh_gpu_use(w->share->device, err);
-		if (!rc)
-			rc = deliver(x, w, err);
+		rc = give(x, i, err);
 		while (!rc && w->images.next < w->to)
-			if (!(rc = kh_wave_encode(w, err)))
-				rc = deliver(x, w, err);
+			if (!(rc = encode_more(x, w, err)))
+				rc = give(x, i, err);
 	}
 	return rc;
 }
@@ -83,8 +112,11 @@ static int deliver_all(struct finisher *x, kh_err *err)
 static int open_worker(void *arg, unsigned i, kh_err *err)
 {
 	struct finisher *x = arg;
+	int rc = kh_wave_open(&x->wave[i], err);
 
-	return kh_wave_open(&x->wave[i], err);
+	for (unsigned k = 0; k < OUTS && !rc; k++)
+		rc = kh_wave_out_open(&x->out[i * OUTS + k], &x->b->share[i], err);
+	return rc;
 }
 
 /* Tries a step. If it lacks memory, that does not end the build, as there may be another way. */
@@ -168,7 +200,7 @@ static int make_index(struct finisher *x, kh_err *err)
 		whole &= x->wave[i].images.next == x->wave[i].to;
 	if (whole && x->f->ready)
 		x->f->ready(x->f->arg);
-	return deliver_all(x, err);
+	return give_all(x, err);
 }
 
 /* Makes the index if all pairs are in device memory. *fits: false if there is no room to put them
@@ -193,19 +225,21 @@ static int run_once(struct finisher *x, bool *fits, kh_err *err)
 }
 
 /* --- in waves ----------------------------------------------------------------------- */
-/* Chooses the next wave of each device from the ranges from *from on, which moves up. */
-static int next_waves(struct finisher *x, const uint64_t *count, unsigned *from, unsigned end,
-		      kh_err *err)
+/* The next wave of each device, of the ranges from *from on, which moves up.  Images of the ones
+ * before may still be there. */
+static int next_waves(struct finisher *x, unsigned *from, kh_err *err)
 {
 	const unsigned began = *from;
 
 	for (unsigned i = 0; i < x->b->n; i++) {
 		struct kh_wave *w = &x->wave[i];
-		unsigned to = kh_plan_wave(&w->share->plan, count, *from, end);
+		kh_gpu_plan plan = w->share->plan;
 		int rc = kh_gpu_use(w->share->device, err);
 
 		if (rc)
 			return rc;
+		plan.tables += w->held;
+		const unsigned to = kh_plan_wave(&plan, x->count, *from, x->to);
 		kh_wave_reset(w, *from, to);
 		w->share->waves += to > *from;
 		*from = to;
@@ -213,8 +247,8 @@ static int next_waves(struct finisher *x, const uint64_t *count, unsigned *from,
 	if (*from > began)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --gpu-memory must "
-		       "be %" PRIu64 " bytes at least", count[began],
-		       kh_plan_least(&x->wave->share->plan, count[began]));
+		       "be %" PRIu64 " bytes at least", x->count[began],
+		       kh_plan_least(&x->wave->share->plan, x->count[began]));
 }
 
 /* Plans with less memory from now on, as other programs have taken some since the plan was made. */
@@ -232,48 +266,95 @@ static void plan_for_less(struct finisher *x)
 	}
 }
 
-/* Runs one wave on each device; *from moves up, unless there was no memory for one of them. */
-static int run_waves(struct finisher *x, const uint64_t *count, unsigned *from, unsigned end,
-		     kh_err *err)
+/* A wave a device; x->from moves up, unless there was no memory for one of them. */
+static int run_waves(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
-	unsigned to = *from;
-	int rc;
+	unsigned to = x->from;
+	int rc = next_waves(x, &to, err);
 
-	if ((rc = next_waves(x, count, &to, end, err)) ||
-	    (rc = kh_cuda_side_by_side(b->n, gather_worker, x, err)) ||
+	if (rc == KH_ENOMEM && x->busy > 0) {        /* of images before them */
+		to = x->from;
+		rc = drain(x) ? KH_ECANCEL : next_waves(x, &to, err);
+	}
+	if (rc || (rc = kh_cuda_side_by_side(b->n, gather_worker, x, err)) ||
 	    (!lacking(x) && (rc = kh_cuda_side_by_side(b->n, index_worker, x, err))))
 		return rc;
 	if (lacking(x)) {
 		plan_for_less(x);
-		return KH_OK;
+		return drain(x);
 	}
 	count_pairs(x);
-	*from = to;
-	if (to == end && x->f->ready)
+	x->from = to;
+	if (to == x->to && x->f->ready)
 		x->f->ready(x->f->arg);
-	return deliver_all(x, err);
+	return give_all(x, err);
 }
 
-/* Makes the index if pairs are in the store of the host. */
-static int run_rounds(struct finisher *x, kh_err *err)
+/* Thread 0 makes waves, thread 1 delivers what they have become. */
+static int round_worker(void *arg, unsigned thread, kh_err *err)
 {
-	kh_builder *b = x->b;
-	uint64_t count[KH_RANGES];
-	unsigned from = 0, to = KH_RANGES;
+	static struct kh_wave_out end;
+	struct finisher *x = arg;
+	struct kh_wave_out *o;
 	int rc = KH_OK;
 
-	if (b->o.comm) {                /* pairs from other processes have their final bins */
-		rc = kh_store_exchange(b, x->f->remap, &from, &to, err);
+	if (thread == 0) {
+		while (x->from < x->to && !rc)
+			rc = run_waves(x, err);
+		if (!rc)
+			rc = drain(x);
+		if (!rc)
+			kh_queue_push(x->todo, &end);
+		return rc;
+	}
+	while ((o = kh_queue_pop(x->todo)) && o != &end && !rc)
+		if (!(rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err)))
+			kh_queue_push(x->done, o);
+	return rc ? rc : o ? KH_OK : KH_ECANCEL;
+}
+
+/* Which ranges are made, and how many pairs they have.  Pairs that have come from other processes
+ * have their final bins. */
+static int count_ranges(struct finisher *x, kh_err *err)
+{
+	kh_builder *b = x->b;
+	int rc = KH_OK;
+
+	x->to = KH_RANGES;
+	if (b->again) {
+		kh_cuda_count_again(b, x->count);
+		return kh_cuda_plan_again(b, err);
+	}
+	if (b->o.comm) {
+		rc = kh_store_exchange(b, x->f->remap, &x->from, &x->to, err);
 		for (unsigned i = 0; i < b->n; i++) {
 			x->wave[i].tables.remap.n = 0;
 			x->wave[i].pairs.bits = KH_KEY_BITS;
 		}
 	}
-	for (unsigned p = 0; p < KH_RANGES; p++)
-		count[p] = kh_store_count(b->store, p);
-	while (from < to && !rc)
-		rc = run_waves(x, count, &from, to, err);
+	for (unsigned p = 0; p < KH_RANGES && !rc; p++)
+		x->count[p] = kh_store_count(b->store, p);
+	return rc;
+}
+
+/* Pairs are in the host's store, or are sampled again. */
+static int run_rounds(struct finisher *x, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = count_ranges(x, err);
+
+	if (!rc)
+		rc = kh_monitor_new(&m, err);
+	if (!rc)
+		rc = kh_queue_new(&x->todo, m, OUTS * x->b->n + 1, err);
+	if (!rc)
+		rc = kh_queue_new(&x->done, m, OUTS * x->b->n + 1, err);
+	if (!rc)
+		rc = kh_threads_run(m, 2, round_worker, x, err);
+	kh_queue_free(x->todo);
+	kh_queue_free(x->done);
+	kh_monitor_free(m);
 	return rc;
 }
 
@@ -285,7 +366,7 @@ static int agree(kh_builder *b, kh_err *err)
 	int rc = b->o.comm ? kh_comm_sum(b->o.comm, &spilling, 1, err) : KH_OK;
 
 	b->spilling = spilling > 0;
-	return !rc && b->spilling ? kh_cuda_spill_all(b, err) : rc;
+	return !rc && b->spilling && !b->again ? kh_cuda_spill_all(b, err) : rc;
 }
 
 static int run(struct finisher *x, kh_err *err)
@@ -345,25 +426,29 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 
 	if (!rc)
 		rc = agree(b, err);
-	x.wave = rc ? NULL : kh_array(b->n, sizeof *x.wave, err);
-	if (!rc && !x.wave)
+	x.wave = kh_array(b->n, sizeof *x.wave, rc ? NULL : err);
+	x.out = kh_array(OUTS * b->n, sizeof *x.out, rc ? NULL : err);
+	if (!rc && (!x.wave || !x.out))
 		rc = KH_ENOMEM;
 	for (unsigned i = 0; i < b->n && !rc; i++) {
 		x.wave[i].b = b;
 		x.wave[i].share = &b->share[i];
 		x.wave[i].f = f;
 	}
-	x.out[0].budget = x.out[1].budget = &b->pinned;
+	x.pinned[0].budget = x.pinned[1].budget = &b->pinned;
 	if (!rc && !(rc = kh_cuda_side_by_side(b->n, open_worker, &x, err)))
 		rc = run(&x, err);
 	if (rc) { /* streams of waves may wait for other processes, which may wait for this one */
 		kh_comm_fail(b->o.comm, err);
 		kh_gpu_comm_abort(b->comm);
 	}
+	for (unsigned i = 0; x.out && i < OUTS * b->n; i++)
+		kh_wave_out_close(&x.out[i]);
 	for (unsigned i = 0; x.wave && i < b->n; i++)
 		kh_wave_close(&x.wave[i]);
-	kh_gpu_drop(&x.out[0]);
-	kh_gpu_drop(&x.out[1]);
+	kh_gpu_drop(&x.pinned[0]);
+	kh_gpu_drop(&x.pinned[1]);
+	free(x.out);
 	free(x.wave);
 	if (!rc)
 		tell(b);

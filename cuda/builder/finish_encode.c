@@ -170,18 +170,7 @@ static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, 
 	return rc ? rc : kh_wave_wait(w, err);
 }
 
-/* --- delivery --- */
-kh_range kh_wave_range(const struct kh_wave *w, unsigned p)
-{
-	const kh_gpu_range *r = &ranges(w)[p];
-
-	return (kh_range) { .n_locs = r[1].word - r->word,
-			    .buckets = r->B,
-			    .keys = (uint32_t)(r[1].head - r->head),
-			    .entries = (uint32_t)(r[1].entry - r->entry),
-			    .over = r->over };
-}
-
+/* --- how many at a time --- */
 /* Gives back what earlier ranges were encoded with. */
 static void drop_arrays(struct kh_wave *w)
 {
@@ -214,12 +203,12 @@ static uint64_t left(const struct kh_wave *w)
 	return kh_gpu_budget_left(&w->share->memory);
 }
 
-/* Finds the keys of some ranges from `from` on; *to is behind the last of them. There may not be
- * room enough for all, as each pair could have a key of its own. A third of what is left goes to
- * the search for keys; how many ranges can be encoded follows from what has been found. */
+/* The keys of the ranges from `from` on, and *to: behind the last of them, as there is not room
+ * enough for all if each pair had a key of its own.  Most of what is left goes to the search for
+ * keys, and is given back; how many ranges can be encoded follows from what has been found. */
 static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
 {
-	const uint64_t search = left(w) / 3;
+	const uint64_t search = left(w) / 4 * 3;
 	unsigned end = *to;
 	int rc;
 

@@ -3,9 +3,11 @@
  *
  * wave.c		what a wave has on the device
  * finish_sort.c	gathers and sorts its pairs
+ * again.c		makes them again
  * finish_exchange.c	before that, gives them to the members that own their ranges
  * finish_encode.c	makes images of them
- * finish.c		runs a wave a device at a time, and delivers the images in order
+ * finish_deliver.c	delivers these
+ * finish.c		runs a wave a device at a time
  */
 #ifndef KH_CUDA_BUILDER_FINISH_IN_H
 #define KH_CUDA_BUILDER_FINISH_IN_H
@@ -40,7 +42,19 @@ struct kh_wave_images {
 	kh_gpu_buf head, many, entry, lead, slot, len, several, start;
 	kh_gpu_buf scan;                /* scratch */
 	kh_gpu_buf image;
-	cudaEvent_t ready[2];           /* one of the two images under way has been copied */
+};
+
+/* Images that are delivered, apart from their wave, which goes on. */
+struct kh_wave_out {
+	struct kh_cuda_share *share;
+	cudaStream_t stream;
+	cudaEvent_t ready[2];           /* one of two images that are copied has come */
+	kh_gpu_buf image;
+	kh_gpu_range range[KH_RANGES + 1];
+	unsigned first, next;           /* ranges */
+	uint32_t bits;
+	uint64_t held;                  /* bytes of the image, as the budget counts them */
+	bool busy;                      /* being delivered: it is the other thread's */
 };
 
 struct kh_wave {
@@ -49,7 +63,8 @@ struct kh_wave {
 	const kh_finish *f;
 	cudaStream_t stream;
 	unsigned from, to;              /* ranges */
-	bool lacks;                     /* the last step lacked memory: */
+	uint64_t held;                  /* bytes of images that may not have been delivered yet */
+	bool lacks;                     /* the last step had not the memory that it wanted: */
 	kh_err why;
 	struct kh_wave_pairs pairs;
 	struct kh_wave_tables tables;
@@ -85,11 +100,22 @@ int kh_wave_gather(struct kh_wave *w, kh_err *err);
 /* Sorts by key, or, for the exchange, by range only; and finds the bounds of ranges. */
 int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
 
+/* --- again.c --- */
+/* The pairs of the wave's ranges to side 1. */
+int kh_wave_sample_again(struct kh_wave *w, kh_err *err);
+
 /* --- finish_encode.c --- */
 /* Makes the images of as many ranges from `next` on as there is room for. */
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
-/* The directory record of a range that has an image. */
-kh_range kh_wave_range(const struct kh_wave *w, unsigned p);
+
+/* --- finish_deliver.c --- */
+int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_share *s, kh_err *err);
+void kh_wave_out_close(struct kh_wave_out *o);
+/* The images of the wave, which goes on without them. */
+void kh_wave_take(struct kh_wave_out *o, struct kh_wave *w);
+/* Gives them to the sink, in order, by way of two pinned buffers, and back to the device. */
+int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
+		    kh_err *err);
 
 /* --- finish_exchange.c --- */
 /* Of waves that have gathered their pairs, one of each share: every wave gets the pairs of its own

@@ -112,7 +112,8 @@ static int load_worker(void *arg, unsigned i, kh_err *err)
 	return rc;
 }
 
-static int gather_host(struct kh_wave *w, kh_err *err)
+/* To side 1. */
+static int load_host(struct kh_wave *w, kh_err *err)
 {
 	struct loading x = { .w = w, .next = w->from };
 	const unsigned ranges = w->to - w->from, threads = w->b->o.threads / w->b->n + 1;
@@ -134,10 +135,19 @@ static int gather_host(struct kh_wave *w, kh_err *err)
 	if (!rc)
 		rc = kh_cuda_side_by_side(threads < ranges ? threads < LOADERS ? threads : LOADERS
 							   : ranges, load_worker, &x, err);
+	return rc;
+}
+
+/* Pairs that are not in the store of the device. */
+static int gather_wave(struct kh_wave *w, kh_err *err)
+{
+	int rc = w->b->again ? kh_wave_sample_again(w, err) : load_host(w, err);
+
 	if (!rc)
 		rc = kh_gpu_use(w->share->device, err);
 	if (rc)
 		return rc;
+	const uint64_t n = w->pairs.sort.n;
 	const kh_gpu_pairs all = { .key = w->pairs.key[1].p, .bin = w->pairs.bin[1].p, .n = n };
 	return gather(w, &all, 1, err);
 }
@@ -145,7 +155,7 @@ static int gather_host(struct kh_wave *w, kh_err *err)
 int kh_wave_gather(struct kh_wave *w, kh_err *err)
 {
 	const double began = kh_seconds();
-	int rc = w->b->spilling ? gather_host(w, err) : gather_device(w, err);
+	int rc = w->b->spilling ? gather_wave(w, err) : gather_device(w, err);
 
 	w->share->times.gather += kh_seconds() - began;
 	return rc;

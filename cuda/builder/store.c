@@ -160,6 +160,13 @@ int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot 
 	rc = KH_GPU(cudaEventSynchronize(s->done), err);
 	if (!rc)
 		rc = note_digests(w, s, sum + 1 + b->n, err);
+	if (!rc && s->kept) {
+		const uint64_t *count = sum + 1 + b->n + s->n_pieces;
+
+		for (unsigned p = 0; p < KH_RANGES; p++)
+			s->kept->count[p] = (uint32_t)count[p];
+		return KH_OK;
+	}
 	for (unsigned i = 0; i < b->n && !rc; i++) {
 		run.to += run.n;
 		run.key = (uint64_t *)(b->n > 1 ? s->key2.p : s->key.p) + run.to;

@@ -54,9 +54,6 @@ void kh_wave_close(struct kh_wave *w)
 	kh_gpu_drop(&w->pairs.hat);
 	kh_gpu_drop(&w->images.hrange);
 	kh_gpu_drop(&w->images.hcounts);
-	for (int i = 0; i < 2; i++)
-		if (w->images.ready[i])
-			cudaEventDestroy(w->images.ready[i]);
 	if (w->stream)
 		cudaStreamDestroy(w->stream);
 }
@@ -114,17 +111,6 @@ int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_
 }
 
 /* --- open ---------------------------------------------------------------------------- */
-static int open_stream(struct kh_wave *w, kh_err *err)
-{
-	int rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
-
-	for (int i = 0; i < 2 && !rc; i++)
-		rc = KH_GPU(cudaEventCreateWithFlags(&w->images.ready[i],
-						     cudaEventDisableTiming),
-			    err);
-	return rc;
-}
-
 /* Numbers by range, on the device and on the host. */
 static int open_counts(struct kh_wave *w, kh_err *err)
 {
@@ -194,7 +180,7 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 
 	set_budgets(w);
 	if (!rc)
-		rc = open_stream(w, err);
+		rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking), err);
 	if (!rc)
 		rc = open_counts(w, err);
 	if (!rc)

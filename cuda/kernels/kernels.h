@@ -139,7 +139,8 @@ int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
 
 /* --- split.cu: pairs to the owners of their ranges -------------------------------- */
 /* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the
- * ranges that owner i has by kh_shards_even. */
+ * ranges that owner i has by kh_shards_even.  Or, if to > 0 and n = 1, those of the ranges
+ * from .. to - 1, and no others. */
 #define KH_GPU_OWNERS 64
 typedef struct kh_gpu_split {
 	const uint64_t *key;
@@ -147,10 +148,11 @@ typedef struct kh_gpu_split {
 	const uint32_t *count;
 	uint64_t bound;
 	uint32_t n;
+	uint32_t from, to;
 	/* out */
 	uint64_t *key2;
 	uint32_t *bin2;
-	uint64_t *size;                 /* n: pairs of each run */
+	uint64_t *size;                 /* n: pairs of each run; NULL: not wanted */
 	uint32_t *room;                 /* kh_gpu_split_room() bytes */
 } kh_gpu_split;
 size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
@@ -158,6 +160,9 @@ int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
 
 /* Adds to weight[range] the pairs of it; those dropped count for none. */
 int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream);
+/* The same of *count pairs, at most `bound`. */
+int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound, uint64_t *weight,
+		       cudaStream_t stream);
 /* As kh_gpu_sort_run, by range alone. */
 int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 

@@ -22,10 +22,17 @@ __host__ __device__ uint32_t tiles_of(uint64_t bound)
 	return (uint32_t)((bound + TILE - 1) / TILE);
 }
 
-/* As kh_shards_even has it; n for a place behind the end. */
+/* As kh_shards_even has it, or 0 for the ranges wanted; n for others, and for a place behind the
+ * end. */
 __device__ unsigned owner_at(const kh_gpu_split &s, uint64_t at, uint64_t count)
 {
-	return at < count ? (unsigned)((s.key[at] >> 40) * s.n >> 8) : s.n;
+	if (at >= count)
+		return s.n;
+	const unsigned range = (unsigned)(s.key[at] >> 40);
+
+	if (s.to > 0)
+		return range >= s.from && range < s.to ? 0 : s.n;
+	return range * s.n >> 8;
 }
 
 /* count[o]: pairs of owner o in the warp's stretch; zero before. */
@@ -98,7 +105,7 @@ __global__ void __launch_bounds__(SCANNERS) place_kernel(kh_gpu_split s, uint32_
 		sum += here;
 	}
 	__syncthreads();
-	for (unsigned o = threadIdx.x; o < s.n; o += SCANNERS) {
+	for (unsigned o = threadIdx.x; o < s.n && s.size; o += SCANNERS) {
 		uint32_t end = o + 1 < s.n ? s.room[(uint64_t)(o + 1) * tiles] : *s.count;
 
 		s.size[o] = end - s.room[(uint64_t)o * tiles];
@@ -146,10 +153,11 @@ __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t
 }
 
 __global__ void __launch_bounds__(THREADS)
-	weigh_kernel(const uint64_t *key, uint64_t n, unsigned long long *weight)
+	weigh_kernel(const uint64_t *key, const uint32_t *count, uint64_t most,
+		     unsigned long long *weight)
 {
 	__shared__ uint32_t of[KH_RANGES + 1];
-	const uint64_t step = (uint64_t)gridDim.x * THREADS;
+	const uint64_t step = (uint64_t)gridDim.x * THREADS, n = count ? *count : most;
 
 	for (unsigned i = threadIdx.x; i <= KH_RANGES; i += THREADS)
 		of[i] = 0;
@@ -183,15 +191,28 @@ extern "C" int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-extern "C" int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight,
-			    cudaStream_t stream)
+/* count: NULL, then they are n. */
+static int weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
+		 uint64_t most_blocks, cudaStream_t stream)
 {
 	const uint64_t blocks = (n + THREADS - 1) / THREADS;
 
 	if (n > 0)
-		weigh_kernel<<<(unsigned)(blocks < 2048 ? blocks : 2048), THREADS, 0, stream>>>(
-			key, n, (unsigned long long *)weight);
+		weigh_kernel<<<(unsigned)(blocks < most_blocks ? blocks : most_blocks), THREADS, 0,
+			       stream>>>(key, count, n, (unsigned long long *)weight);
 	return cudaGetLastError();
+}
+
+extern "C" int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight,
+			    cudaStream_t stream)
+{
+	return weigh(key, nullptr, n, weight, 2048, stream);
+}
+
+extern "C" int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound,
+				  uint64_t *weight, cudaStream_t stream)
+{
+	return weigh(key, count, bound, weight, 256, stream);
 }
 
 extern "C" int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream)

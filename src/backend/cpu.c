@@ -65,7 +65,7 @@ static int cpu_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *e
 	if (p->have == 0 || p->need <= p->have)
 		return KH_OK;
 	p->spilled = all > p->have ? all - p->have : 0;
-	return kh_host_plan_check(&b->host, all, err);
+	return kh_host_plan_check(&b->host, all, "features", err);
 }
 
 static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err)

@@ -40,12 +40,12 @@ kh_host_plan kh_host_plan_of(uint64_t memory, const char *beside)
 	return h;
 }
 
-int kh_host_plan_check(const kh_host_plan *h, uint64_t bytes, kh_err *err)
+int kh_host_plan_check(const kh_host_plan *h, uint64_t bytes, const char *what, kh_err *err)
 {
 	if (h->memory == 0 || bytes - bytes / 4 <= h->memory + h->disk)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
-		       "about %.1f MB of features have to be kept, but there are %.1f MB of memory "
-		       "for them and %.1f MB of disk beside %s", (double)bytes * 1e-6,
+		       "about %.1f MB of %s have to be kept, but there are %.1f MB of memory "
+		       "for them and %.1f MB of disk beside %s", (double)bytes * 1e-6, what,
 		       (double)h->memory * 1e-6, (double)h->disk * 1e-6, h->beside);
 }

@@ -23,7 +23,8 @@ uint64_t kh_plan_gathering(const kh_gpu_plan *p, uint64_t store, uint64_t pairs,
 
 uint64_t kh_plan_sorting(const kh_gpu_plan *p, uint64_t pairs)
 {
-	return 2 * kh_plan_pairs(pairs) + kh_plan_round(p->sort_room(pairs)) + p->tables;
+	return 2 * kh_plan_pairs(pairs) + kh_plan_round(p->sort_room(pairs)) + p->tables +
+	       p->again;
 }
 
 uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come)
@@ -68,7 +69,7 @@ uint64_t kh_plan_most(const kh_gpu_plan *p)
 static uint64_t least_of_wave(const kh_gpu_plan *p, uint64_t pairs, uint64_t largest)
 {
 	const uint64_t sorting = kh_plan_sorting(p, pairs);
-	const uint64_t encoding = kh_plan_pairs(pairs) + p->tables +
+	const uint64_t encoding = kh_plan_pairs(pairs) + p->tables + p->again +
 				  kh_plan_encoding(p, largest, largest, 1);
 
 	return sorting > encoding ? sorting : encoding;

@@ -10,8 +10,10 @@
  *	sorting    two copies of the pairs, and the scratch of the sort
  *	encoding   the sorted pairs, and what becomes of those of some ranges
  *
- * Pairs that one of these steps has no room for go to the host (index/pairs.h), and come back in
- * waves: runs of ranges that can be sorted and encoded below the limit.
+ * Pairs that one of these steps has no room for are made in waves: of runs of ranges that can be
+ * sorted and encoded below the limit.  If that is known before the first block, the packed
+ * references are kept on the host, which are smaller, and sampled again for each wave; else pairs
+ * go to the host (index/pairs.h), and come back.
  */
 #ifndef KH_BACKEND_PLAN_H
 #define KH_BACKEND_PLAN_H
@@ -27,6 +29,7 @@ typedef struct kh_gpu_plan {
 	uint64_t limit;                 /* bytes of the device's memory that may be taken */
 	uint64_t slots;                 /* for blocks under way, until all have been read */
 	uint64_t tables;                /* for bins and taxa, when all have been read */
+	uint64_t again;                 /* for blocks that are sampled again, beside a wave */
 	uint64_t most;                  /* kh_plan_most, kept for kh_plan_stays; 0: not yet known */
 	/* Bytes of scratch that a sort, and the selections and sums of the encoder, want for so
 	 * many pairs; the more pairs, the more. */
@@ -82,8 +85,8 @@ typedef struct kh_host_plan {
 } kh_host_plan;
 
 kh_host_plan kh_host_plan_of(uint64_t memory, const char *beside);
-/* Fails if about `bytes` of pairs clearly have no room. As that is an estimate, a quarter of it
+/* Fails if about `bytes` of `what` clearly have no room. As that is an estimate, a quarter of it
  * may be missing. */
-int kh_host_plan_check(const kh_host_plan *h, uint64_t bytes, kh_err *err);
+int kh_host_plan_check(const kh_host_plan *h, uint64_t bytes, const char *what, kh_err *err);
 
 #endif

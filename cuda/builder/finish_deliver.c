@@ -1,0 +1,94 @@
+/* finish_deliver.c - the end of a build: images of ranges to the sink */
+#include <config.h>
+#include "cuda/builder/finish_in.h"
+
+#include <string.h>
+
+int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_share *s, kh_err *err)
+{
+	int rc = kh_gpu_use(s->device, err);
+
+	o->share = s;
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&o->stream, cudaStreamNonBlocking), err);
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = KH_GPU(cudaEventCreateWithFlags(&o->ready[i], cudaEventDisableTiming), err);
+	return rc;
+}
+
+void kh_wave_out_close(struct kh_wave_out *o)
+{
+	if (!o->share || cudaSetDevice(o->share->device) != cudaSuccess)
+		return;
+	if (o->stream)
+		cudaStreamSynchronize(o->stream);
+	kh_gpu_drop(&o->image);
+	for (int i = 0; i < 2; i++)
+		if (o->ready[i])
+			cudaEventDestroy(o->ready[i]);
+	if (o->stream)
+		cudaStreamDestroy(o->stream);
+}
+
+void kh_wave_take(struct kh_wave_out *o, struct kh_wave *w)
+{
+	struct kh_wave_images *im = &w->images;
+
+	o->image = im->image;
+	im->image = (kh_gpu_buf) { .budget = o->image.budget };
+	memcpy(o->range, im->hrange.p, sizeof o->range);
+	o->first = im->first;
+	o->next = im->next;
+	o->bits = im->e.bins.bits;
+	o->held = kh_plan_taken(o->image.bytes);
+}
+
+static kh_range range_of(const kh_gpu_range *r)
+{
+	return (kh_range) { .n_locs = r[1].word - r->word,
+			    .buckets = r->B,
+			    .keys = (uint32_t)(r[1].head - r->head),
+			    .entries = (uint32_t)(r[1].entry - r->entry),
+			    .over = r->over };
+}
+
+static int fetch(struct kh_wave_out *o, unsigned p, kh_gpu_buf *to, cudaEvent_t ready, kh_err *err)
+{
+	const kh_range range = range_of(&o->range[p]);
+	const kh_bucket *from = (const kh_bucket *)o->image.p + o->range[p].bucket;
+	const uint64_t bytes = kh_range_bytes(&range, o->bits);
+	int rc = kh_gpu_host_room(to, bytes, err);
+
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync(to->p, from, bytes, cudaMemcpyDeviceToHost, o->stream),
+			    err);
+	return rc ? rc : KH_GPU(cudaEventRecord(ready, o->stream), err);
+}
+
+/* While one range is written the next one is copied. */
+int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
+		    kh_err *err)
+{
+	int rc = kh_gpu_use(o->share->device, err);
+
+	if (!rc && o->first < o->next)
+		rc = fetch(o, o->first, &pinned[0], o->ready[0], err);
+	for (unsigned p = o->first; p < o->next && !rc; p++) {
+		const int i = (int)(p - o->first) % 2;
+		kh_image im = { .range = range_of(&o->range[p]) };
+
+		rc = kh_comm_check(comm, err);
+		if (!rc && p + 1 < o->next)
+			rc = fetch(o, p + 1, &pinned[!i], o->ready[!i], err);
+		if (!rc)
+			rc = KH_GPU(cudaEventSynchronize(o->ready[i]), err);
+		im.bucket = pinned[i].p;
+		im.loc = (uint32_t *)(im.bucket + im.range.buckets + 1);
+		im.locations = im.range.n_locs - im.range.over;
+		if (!rc)
+			rc = f->sink(f->arg, &im, err);
+	}
+	if (!rc)
+		kh_gpu_drop(&o->image);
+	return rc;
+}
