@@ -299,6 +299,7 @@ static void publish(kh_feed *f, struct feed_block *b)
 	pthread_mutex_lock(&f->lock);
 	st->n_rec += p->n_rec - goes_on;
 	st->n_committed++;
+	st->long_records = b->want >= f->o.block_size && p->n_rec <= b->want / f->o.block_size;
 	st->ended |= st->failed;
 	st->format = st->place.format;
 	pthread_mutex_unlock(&f->lock);

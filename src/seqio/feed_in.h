@@ -13,6 +13,8 @@
 enum { FEED_ROOM = 4 };
 /* What is left of a block and longer than this is not copied in front of the next one. */
 enum { FEED_SLACK = 1 << 18 };
+/* Blocks are so many times as large where records are longer than one. */
+enum { FEED_LARGER = 4 };
 
 /* An open file; blocks that read ranges of it hold it, too. */
 struct feed_input {
@@ -71,6 +73,7 @@ struct feed_stream {
 	bool ended;             /* nothing is left to be read */
 	uint64_t n_rec;         /* records of committed blocks */
 	uint64_t n_committed;   /* blocks */
+	bool long_records;      /* the block committed last had less than one in a block's size */
 	size_t slack;           /* bytes to leave free in front of the text */
 	char format;            /* of the file whose block was committed last */
 	/* under `reading`: */

@@ -119,6 +119,10 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 		return s;
 	s.rec = s.block->rec + j->from[mate];
 	s.n = j->interleaved ? 2 * j->n : j->n;
+	if (s.n == s.block->n_rec) {            /* most often: no need to look at each */
+		s.to = s.block->n_words;
+		return s;
+	}
 	s.from = UINT64_MAX;
 	for (size_t i = 0; i < s.n; i++) {
 		const uint64_t from = s.rec[i].seq / 32,

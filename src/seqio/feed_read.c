@@ -96,12 +96,23 @@ static void count_read(kh_feed *f, uint64_t n)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Bytes of the next block.  A record that is longer than a block is put together, and parsed, in
+ * the order of blocks; larger blocks leave less of that to do. */
+static size_t range_size(kh_feed *f, const struct feed_stream *st)
+{
+	pthread_mutex_lock(&f->lock);
+	const bool larger = st->long_records && f->n_streams == 1 && !f->o.pieces;
+	pthread_mutex_unlock(&f->lock);
+	return larger ? FEED_LARGER * f->o.block_size : f->o.block_size;
+}
+
 static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	const bool part = f->o.to > 0 && st->file + 1 == st->n_path;
-	uint64_t left = (part ? f->o.to : kh_source_size(st->in->src)) - st->at;
+	const uint64_t left = (part ? f->o.to : kh_source_size(st->in->src)) - st->at;
+	const size_t most = range_size(f, st);
 
-	b->want = left < f->o.block_size ? (size_t)left : f->o.block_size;
+	b->want = left < most ? (size_t)left : most;
 	b->at = st->at;
 	st->at += b->want;
 	b->pub.file_end = b->want == left;
