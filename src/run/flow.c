@@ -52,13 +52,13 @@ static int format_reads(kh_flow *f, work *w, size_t i, kh_err *err)
 	return rc;
 }
 
-static uint64_t bases_of(const work *w, size_t i)
+/* Are reads wanted in any output? */
+static bool wants_reads(const kh_flow *f)
 {
-	const kh_block *b[2];
-	const kh_record *r[2];
-
-	kh_job_records(&w->job, i, b, r);
-	return r[0]->len + (r[1] ? r[1]->len : 0);
+	for (int k = 0; k < KH_N_RESULTS; k++)
+		if (k != KH_RESULT_LINES && f->results->out[k])
+			return true;
+	return false;
 }
 
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
@@ -68,7 +68,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	kh_second *second = f->results->second;
 	/* otherwise texts are made when all calls are final */
 	const bool now = !second || !kh_second_writes(second);
-	uint64_t bases = 0, classified = 0;
+	const bool lines = now && f->results->out[KH_RESULT_LINES], reads = now && wants_reads(f);
+	uint64_t classified = 0;
 	int rc = KH_OK;
 
 	for (int k = 0; k < KH_N_RESULTS; k++)
@@ -76,22 +77,20 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	for (size_t i = 0; i < w->job.n && !rc; i++) {
 		const uint32_t taxon = w->call[i].taxon;
 
-		bases += bases_of(w, i);
 		if (taxon != KH_NO_TAXON) {
 			self->tally.direct[taxon]++;
 			classified++;
 		}
-		if (now && f->results->out[KH_RESULT_LINES])
+		if (lines)
 			rc = kh_format_line(&w->text[KH_RESULT_LINES], f->style, &w->job, i,
 					    &w->call[i], err);
-		if (now && !rc)
+		if (reads && !rc)
 			rc = format_reads(f, w, i, err);
 	}
 	if (second && !rc)
 		rc = kh_second_job(second, (unsigned)(self - f->worker), &w->job, w->call,
 				   w->candidates, err);
 	self->sum.fragments += w->job.n;
-	self->sum.bases += bases;
 	self->sum.classified += classified;
 	self->tally.unclassified += w->job.n - classified;
 	return rc;
@@ -177,6 +176,21 @@ static int take_work(kh_flow *f, kh_flow_worker *self, uint64_t ticket, work **w
 	return rc < 0 ? rc : take_idle(f, w);
 }
 
+/* The bases of a job that was parsed just now: later its records are in no cache any more. */
+static uint64_t bases_of(const kh_job *job)
+{
+	uint64_t bases = 0;
+
+	for (int mate = 0; mate < 2 && job->block[mate]; mate++) {
+		const kh_record *r = job->block[mate]->rec + job->from[mate];
+		const size_t n = job->interleaved ? 2 * job->n : job->n;
+
+		for (size_t i = 0; i < n; i++)
+			bases += r[i].len;
+	}
+	return bases;
+}
+
 static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *err)
 {
 	work *w;
@@ -185,6 +199,7 @@ static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *e
 	if (rc)
 		return rc;
 	w->job = *job;
+	self->sum.bases += bases_of(job);
 	rc = kh_grow((void **)&w->call, &w->cap_call, job->n, sizeof *w->call, err);
 	if (!rc && f->results->second)
 		rc = kh_grow((void **)&w->candidates, &w->cap_candidates, job->n,
