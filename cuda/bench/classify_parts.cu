@@ -45,7 +45,7 @@ template <enum kh_gpu_bench_upto P>
 __device__ void one_fragment(const kh_gpu_query &q, small_room &w, uint32_t i)
 {
 	const fragment f(q, i);
-	unsigned bits;
+	bin_table t;
 	candidates<small_room> c;
 
 	if (!f.one_segment(q.rule))
@@ -60,8 +60,8 @@ __device__ void one_fragment(const kh_gpu_query &q, small_room &w, uint32_t i)
 		return keep_features(q, w, n, i, true);
 	if (total == 0)
 		over_only(q, w, c);
-	else if (count_bins(q, w, n, total, &bits))
-		make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, bits, c);
+	else if (count_bins(q, w, n, total, &t))
+		make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, t, c);
 	else
 		return;
 	keep_candidates(q, c, i);

@@ -51,15 +51,20 @@ static int leave_all(struct timing *t, kh_err *err)
 
 static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh_err *err)
 {
-	const kh_cuda_layout lay = kh_cuda_lay_out(j, e->rule.max_span);
+	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
+	kh_cuda_layout lay = kh_cuda_lay_out((size_t)(s[0].to - s[0].from + s[1].to - s[1].from),
+					     s[0].n + s[1].n, e->rule.max_span);
 	int rc;
 
 	if ((rc = KH_GPU(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking), err)) ||
 	    (rc = KH_GPU(cudaEventCreate(&t->from), err)) ||
 	    (rc = KH_GPU(cudaEventCreate(&t->to), err)) ||
 	    (rc = kh_gpu_host_room(&t->in, lay.bytes, err)) ||
-	    (rc = kh_gpu_room(&t->din, lay.bytes, err)) ||
-	    (rc = kh_gpu_room(&t->dout, COUNTS + j->n * sizeof(kh_call), err)) ||
+	    (rc = kh_gpu_room(&t->din, lay.bytes, err)))
+		return rc;
+	if (!kh_cuda_stage(t->in.p, &lay, j, s))
+		return kh_fail(err, KH_EUSAGE, "a read of more than 4 Gbp");
+	if ((rc = kh_gpu_room(&t->dout, COUNTS + j->n * sizeof(kh_call), err)) ||
 	    (rc = kh_cuda_between_room(&t->between, &lay, j->n, err)) ||
 	    (rc = kh_cuda_scratch_open(&t->scratch, e, t->stream, err)))
 		return rc;
@@ -71,7 +76,6 @@ static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh
 				.n_scratch = t->scratch.n };
 	kh_cuda_query_input(&t->q, j, &lay, t->din.p);
 	kh_cuda_query_between(&t->q, &t->between);
-	kh_cuda_stage(t->in.p, &lay, j, e->rule.max_span);
 	rc = KH_GPU(cudaMemcpyAsync(t->din.p, t->in.p, lay.bytes, cudaMemcpyHostToDevice,
 				    t->stream), err);
 	return rc ? rc : leave_all(t, err);

@@ -27,6 +27,7 @@ struct flight {
 	cudaEvent_t done;
 	/* too long for the kernels, so submit does it on the host */
 	bool by_host;
+	bool roomy;                     /* done by warps with more room */
 	/* if the index is in parts and asked by all-to-all */
 	kh_gpu_buf segment;
 	kh_rounds_task ask;
@@ -38,11 +39,15 @@ struct kh_task_queue {
 	cudaStream_t stream, back;      /* back: features found, on demand */
 	struct flight flight[KH_CUDA_DEPTH];
 	unsigned first, n;              /* under way */
+	unsigned roomy;                 /* so many tasks are to have more room */
 	kh_cuda_scratch scratch;        /* of the second kernel */
 	kh_classifier *host;
 };
 
 enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
+/* Where one in CROWDED fragments has more bins than there is room for, the next ROOMY tasks have
+ * more, before less is tried again; the first ones, if lists have more than a FEW of a species. */
+enum { CROWDED = 32, ROOMY = 64, FEW = 8 };
 
 /* Held while memory is taken or given back (kh_rounds_hold). */
 static void hold(const kh_task_queue *l)
@@ -105,10 +110,8 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 {
 	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + sizeof(uint32_t);
 	const size_t out = COUNTS + x->n * each;
-	int rc = kh_gpu_host_room(&f->in, x->lay.bytes, err);
+	int rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 
-	if (!rc)
-		rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
 	if (!rc)
@@ -126,11 +129,13 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 /* Buffers large enough for blocks of short reads; others make them grow. */
 static int flight_open(const kh_task_queue *l, struct flight *f, size_t block, kh_err *err)
 {
-	const size_t words = block / 32, n = block / 128;
-	const struct need usual = { .lay.bytes = words * 12 + n * sizeof(kh_gpu_record) + 4096,
+	const size_t n = block / 128;
+	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, l->e->rule.max_span),
 				    .n = n };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
+	if (!rc)
+		rc = kh_gpu_host_room(&f->in, usual.lay.bytes, err);
 	return rc ? rc : flight_room(l, f, &usual, err);
 }
 
@@ -162,6 +167,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 		return KH_ENOMEM;
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
+	l->roomy = e->db->bins.most == 0 || e->db->bins.most > FEW ? ROOMY : 0;
 	hold(l);
 	rc = queue_make(l, block_size, err);
 	let_go(l);
@@ -178,9 +184,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_job_part s[2])
 {
 	const kh_rule *r = &l->e->rule;
-	struct need x = { .lay = kh_cuda_lay_out(t->job, r->max_span),
-			  .n = t->job->n,
-			  .found = t->distinct != NULL };
+	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
 
 	if (!x.found && !l->e->rounds)
 		return x;
@@ -189,17 +193,6 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 			x.features += kh_sampling_bound(&r->sampling, s[k].rec[i].len) +
 				      (s[k].rec[i].len / r->max_span + 1) * (r->sampling.s + 1);
 	return x;
-}
-
-static bool in_32_bits(const kh_job_part s[2])
-{
-	if (s[0].to - s[0].from + s[1].to - s[1].from >= UINT32_MAX)
-		return false;
-	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < s[k].n; i++)
-			if (s[k].rec[i].len >= UINT32_MAX)
-				return false;
-	return true;
 }
 
 static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
@@ -232,6 +225,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
+			   .more_room = f->roomy,
 			   .scratch = l->scratch.list.p,
 			   .n_scratch = l->scratch.n };
 
@@ -295,6 +289,27 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
+/* Stages the input in pinned memory; *fits: the kernels can take it. */
+static int stage(kh_task_queue *l, struct flight *f, struct need *need, bool *fits, kh_err *err)
+{
+	const kh_job *j = f->task->job;
+	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
+	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
+	int rc;
+
+	*need = need_of(l, f->task, s);
+	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
+	if (!*fits)
+		return KH_OK;
+	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, l->e->rule.max_span);
+	hold(l);
+	rc = kh_gpu_host_room(&f->in, need->lay.bytes, err);
+	let_go(l);
+	if (!rc)
+		*fits = kh_cuda_stage(f->in.p, &need->lay, j, s);
+	return rc;
+}
+
 static int submit_device(kh_task_queue *l, struct flight *f, const struct need *need,
 			 kh_err *err)
 {
@@ -305,7 +320,8 @@ static int submit_device(kh_task_queue *l, struct flight *f, const struct need *
 	let_go(l);
 	if (rc)
 		return rc;
-	kh_cuda_stage(f->in.p, &need->lay, f->task->job, l->e->rule.max_span);
+	f->roomy = l->roomy > 0;
+	l->roomy -= f->roomy;
 	return l->e->rounds ? leave_to_rounds(l, f, &need->lay, need->features, err)
 			    : launch(l, f, &need->lay, err);
 }
@@ -313,23 +329,32 @@ static int submit_device(kh_task_queue *l, struct flight *f, const struct need *
 int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
-	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
-	const struct need need = need_of(l, t, s);
+	struct need need;
+	bool fits = false;
 	int rc = kh_gpu_use(l->c->device, err);
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
-	if (!rc && (!in_32_bits(s) || need.features >= UINT32_MAX))
-		rc = submit_host(l, f, err);
-	else if (!rc)
-		rc = submit_device(l, f, &need, err);
+	if (!rc)
+		rc = stage(l, f, &need, &fits, err);
+	if (!rc)
+		rc = fits ? submit_device(l, f, &need, err) : submit_host(l, f, err);
 	if (!rc)
 		l->n++;
 	return rc;
 }
 
 /* --- collect ------------------------------------------------------------------------ */
+/* Has this task, with little room, left much to the kernel of blocks? */
+static void note_crowd(kh_task_queue *l, const struct flight *f)
+{
+	const uint32_t *counts = f->out.p;
+
+	if (!f->roomy && counts[KH_GPU_LEFT] > f->task->job->n / CROWDED)
+		l->roomy = ROOMY;
+}
+
 static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
@@ -375,6 +400,7 @@ int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 				    : KH_GPU(cudaEventSynchronize(f->done), err);
 	if (rc)
 		return rc;
+	note_crowd(l, f);
 	memcpy(f->task->call, (const char *)f->out.p + COUNTS,
 	       f->task->job->n * sizeof(kh_call));
 	if (f->task->candidates)

@@ -7,63 +7,67 @@
 
 #include <string.h>
 
-/* --- slices ------------------------------------------------------------------------- */
-/* The segments of fragment i if it has several, else 0. */
-static size_t slices_of(const kh_job *j, size_t i, uint32_t max_span)
-{
-	const kh_block *b[2];
-	const kh_record *r[2];
-	size_t n = 0;
-
-	kh_job_records(j, i, b, r);
-	if (r[0]->len + (r[1] ? r[1]->len : 0) <= max_span)
-		return 0;
-	for (int k = 0; k < 2 && r[k]; k++)
-		n += (size_t)((r[k]->len + max_span - 1) / max_span);
-	return n;
-}
-
-/* Fragments of several segments, and these, one behind the other. */
-static void put_slices(kh_gpu_long *l, kh_gpu_slice *s, const kh_job *j, uint32_t max_span)
-{
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < j->n; i++) {
-		const uint32_t n = (uint32_t)slices_of(j, i, max_span);
-
-		if (n == 0)
-			continue;
-		*l++ = (kh_gpu_long) { .fragment = i, .first = first, .n = n };
-		for (uint32_t k = 0; k < n; k++)
-			*s++ = (kh_gpu_slice) { .fragment = i, .number = k };
-		first += n;
-	}
-}
-
 /* --- input -------------------------------------------------------------------------- */
-kh_cuda_layout kh_cuda_lay_out(const kh_job *j, uint32_t max_span)
+kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, uint32_t max_span)
 {
-	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
-	kh_cuda_layout l = { .words = (size_t)(s[0].to - s[0].from + s[1].to - s[1].from) };
+	/* a long fragment has more than max_span bases, and at most two shorter segments */
+	const size_t longs = words * 32 / max_span;
+	kh_cuda_layout l = { .words = words, .max_span = max_span };
 
-	for (size_t i = 0; i < j->n; i++) {
-		const size_t n = slices_of(j, i, max_span);
-
-		l.n_longs += n > 0;
-		l.n_slices += n;
-	}
-	l.amb = kh_gpu_up((l.words + 1) * 8);
-	l.rec = l.amb + kh_gpu_up((l.words + 1) * 4);
-	l.longs = l.rec + kh_gpu_up((s[0].n + s[1].n) * sizeof(kh_gpu_record));
-	l.slice = l.longs + kh_gpu_up(l.n_longs * sizeof(kh_gpu_long));
-	l.bytes = l.slice + l.n_slices * sizeof(kh_gpu_slice);
+	l.amb = kh_gpu_up((words + 1) * 8);
+	l.rec = l.amb + kh_gpu_up((words + 1) * 4);
+	l.longs = l.rec + kh_gpu_up(records * sizeof(kh_gpu_record));
+	l.slice = l.longs + kh_gpu_up(longs * sizeof(kh_gpu_long));
+	l.bytes = l.slice + 3 * longs * sizeof(kh_gpu_slice);
 	return l;
 }
 
-void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job *j, uint32_t max_span)
+static uint32_t slices_of(uint64_t len, uint32_t max_span)
 {
-	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
+	return (uint32_t)((len + max_span - 1) / max_span);
+}
+
+/* Fragments of several segments, and these, one behind the other. */
+static void put_slices(char *to, kh_cuda_layout *l, const kh_job *j)
+{
+	const uint32_t max_span = l->max_span;
+	const kh_gpu_record *rec = (const kh_gpu_record *)(to + l->rec);
+	const size_t step = j->interleaved ? 2 : 1, mate = j->interleaved ? 1 : j->n;
+	kh_gpu_long *out = (kh_gpu_long *)(to + l->longs);
+	kh_gpu_slice *slice = (kh_gpu_slice *)(to + l->slice);
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		const uint64_t a = rec[step * i].len;
+		const uint64_t b = j->interleaved || j->block[1] ? rec[step * i + mate].len : 0;
+		const uint32_t n = slices_of(a, max_span) + slices_of(b, max_span);
+
+		if (a + b <= max_span)
+			continue;
+		out[l->n_longs++] = (kh_gpu_long) { i, (uint32_t)l->n_slices, n };
+		for (uint32_t k = 0; k < n; k++)
+			slice[l->n_slices++] = (kh_gpu_slice) { i, k };
+	}
+}
+
+/* The records of a part, whose first word becomes number `at`; the length of the longest. */
+static uint64_t put_records(kh_gpu_record *to, const kh_job_part *s, size_t at)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const kh_record *r = &s->rec[i];
+
+		to[i] = (kh_gpu_record) { .word = (uint32_t)(r->seq / 32 - s->from + at),
+					  .len = (uint32_t)r->len };
+		longest = r->len > longest ? r->len : longest;
+	}
+	return longest;
+}
+
+bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2])
+{
 	kh_gpu_record *rec = (kh_gpu_record *)(to + l->rec);
+	uint64_t longest[2] = { 0, 0 };
 	size_t at = 0;
 
 	for (int k = 0; k < 2; k++) {
@@ -73,19 +77,20 @@ void kh_cuda_stage(char *to, const kh_cuda_layout *l, const kh_job *j, uint32_t 
 			continue;
 		memcpy(to + at * 8, s[k].block->bases + s[k].from, n * 8);
 		memcpy(to + l->amb + at * 4, s[k].block->amb + s[k].from, n * 4);
-		for (size_t i = 0; i < s[k].n; i++)
-			*rec++ = (kh_gpu_record) {
-				.word = (uint32_t)(s[k].rec[i].seq / 32 - s[k].from + at),
-				.len = (uint32_t)s[k].rec[i].len
-			};
+		longest[k] = put_records(rec, &s[k], at);
+		rec += s[k].n;
 		at += n;
 	}
+	if (longest[0] >= UINT32_MAX || longest[1] >= UINT32_MAX)
+		return false;
 	/* kernels read two words at a time: behind the last one stands one without a known base */
 	memset(to + at * 8, 0, 8);
 	memset(to + l->amb + at * 4, 0xff, 4);
-	if (l->n_longs > 0)
-		put_slices((kh_gpu_long *)(to + l->longs), (kh_gpu_slice *)(to + l->slice), j,
-			   max_span);
+	l->n_longs = l->n_slices = 0;
+	if (longest[0] + longest[!j->interleaved] > l->max_span)
+		put_slices(to, l, j);
+	l->bytes = l->n_longs ? l->slice + l->n_slices * sizeof(kh_gpu_slice) : l->longs;
+	return true;
 }
 
 void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
@@ -116,7 +121,7 @@ static size_t notes_room(size_t slices)
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err)
 {
-	int rc = kh_gpu_room(&b->fragments, 2 * n * sizeof(uint32_t), err);
+	int rc = kh_gpu_room(&b->fragments, n * sizeof(uint32_t), err);
 
 	if (!rc && l->n_slices > 0)
 		rc = kh_gpu_room(&b->slices,
@@ -135,8 +140,7 @@ void kh_cuda_between_drop(kh_cuda_between *b)
 
 void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b)
 {
-	q->crowded = b->fragments.p;
-	q->left = q->crowded + q->n;
+	q->left = b->fragments.p;
 	q->noted = b->slices.p;
 	q->slice_left = (uint32_t *)(q->noted + q->n_slices);
 	q->note = b->notes.p;

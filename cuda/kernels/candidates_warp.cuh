@@ -24,32 +24,27 @@ template <enum pass P, class Room>
 __device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 			       uint32_t at)
 {
-	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
 	const unsigned lane = lane_id();
 	uint32_t sum = 0;
 
 	if (lane == 0)
 		w.n_over = w.n_found = 0;
-	for (unsigned i = lane; P != LISTS_GIVEN && i < n; i += 32)
+	for (unsigned i = 32 + lane; P != LISTS_GIVEN && i < n; i += 32)
 		ask_for_bucket(q.ix, w.key[i]);
 	__syncwarp();
-	for (unsigned i = lane / SHARE; i < n; i += 32 / SHARE) {
-		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
-						   : quad_find(q.ix, w.key[i]);
+	for (unsigned i = lane; i < n; i += 32) {
+		const kh_list l = P == LISTS_GIVEN ? q.list[at + i] : lane_find(q.ix, w.key[i]);
 
-		if (lane % SHARE == 0) {
-			w.loc[i] = l.bit;
-			w.before[i] = l.over ? 0 : l.n;
-			if (l.n) {
-				ask_for((const char *)q.ix.image + l.bit / 8);
-				atomicAdd(&w.n_found, 1);
-			}
-			if (l.over)
-				w.over[atomicAdd(&w.n_over, 1)] =
-					kh_word(q.ix.image, l.bit, q.ix.bits);
-			if (q.found && l.n == 0)
-				w.key[i] = ~UINT64_C(0);
+		w.loc[i] = l.bit;
+		w.before[i] = l.over ? 0 : l.n;
+		if (l.n) {
+			ask_for((const char *)q.ix.image + l.bit / 8);
+			atomicAdd(&w.n_found, 1);
 		}
+		if (l.over)
+			w.over[atomicAdd(&w.n_over, 1)] = kh_word(q.ix.image, l.bit, q.ix.bits);
+		if (q.found && l.n == 0)
+			w.key[i] = ~UINT64_C(0);
 	}
 	__syncwarp();
 	for (unsigned from = 0; from < n; from += 32) {
@@ -111,10 +106,15 @@ __device__ uint32_t location(const kh_gpu_query &q, const Room &w, unsigned n, u
 		       q.ix.bits);
 }
 
-/* Matches by bin.  *bits: log2 of the table's size. False: too many bins. */
+/* The table of bins: 2^bits places, of which the first `used` of slot[] are taken. */
+struct bin_table {
+	unsigned bits, used;
+};
+
+/* Matches by bin.  False: too many bins. */
 template <class Room>
 __device__ bool count_bins(const kh_gpu_query &q, Room &w, unsigned n,
-			   uint32_t total, unsigned *bits)
+			   uint32_t total, bin_table *t)
 {
 	const unsigned lane = lane_id();
 	unsigned used = 0, b = 6;
@@ -127,14 +127,14 @@ __device__ bool count_bins(const kh_gpu_query &q, Room &w, unsigned n,
 	__syncwarp();
 	for (uint32_t from = 0; from < total; from += 32) {
 		const uint32_t i = from + lane;
+		uint32_t at = 0;
 		bool fresh = false;
 
 		if (i < total) {
 			unsigned feature;
 			const uint32_t bin = location(q, w, n, i, &feature);
-			uint32_t at = slot_of(bin, 32 - b);
 
-			for (;; at = (at + 1) & mask) {
+			for (at = slot_of(bin, 32 - b);; at = (at + 1) & mask) {
 				uint32_t old = atomicCAS(&w.u.t.bin[at], 0, bin + 1);
 
 				fresh = old == 0;
@@ -143,21 +143,26 @@ __device__ bool count_bins(const kh_gpu_query &q, Room &w, unsigned n,
 			}
 			atomicAdd(&w.u.t.count[at], 1);
 		}
-		used += __popc(__ballot_sync(ALL, fresh));
-		if (used > size - 32)           /* and a free place ends every search */
+		const unsigned mine = __ballot_sync(ALL, fresh);
+		const unsigned nth = used + __popc(mine & lanes_below());
+
+		used += __popc(mine);
+		if (used > Room::BINS)
 			return false;
+		if (fresh)
+			w.slot[nth] = (uint16_t)at;
 	}
 	__syncwarp();
-	*bits = b;
+	*t = bin_table { b, used };
 	return true;
 }
 
 template <class Room>
-__device__ uint32_t count_of(const Room &w, uint32_t bin, unsigned bits)
+__device__ uint32_t count_of(const Room &w, uint32_t bin, const bin_table &t)
 {
-	const unsigned mask = (1u << bits) - 1;
+	const unsigned mask = (1u << t.bits) - 1;
 
-	for (uint32_t at = slot_of(bin, 32 - bits); w.u.t.bin[at]; at = (at + 1) & mask)
+	for (uint32_t at = slot_of(bin, 32 - t.bits); w.u.t.bin[at]; at = (at + 1) & mask)
 		if (w.u.t.bin[at] == bin + 1)
 			return w.u.t.count[at];
 	return 0;
@@ -166,17 +171,17 @@ __device__ uint32_t count_of(const Room &w, uint32_t bin, unsigned bits)
 /* Hits of the window that begins at a bin with matches. */
 template <class Room>
 __device__ uint32_t window_hits(const Room &w, uint32_t bin, uint32_t hits, uint32_t r,
-				unsigned bits)
+				const bin_table &t)
 {
 	for (uint32_t d = 1; d < r && d < UINT32_MAX - bin; d++)
-		hits += count_of(w, bin + d, bits);
+		hits += count_of(w, bin + d, t);
 	return hits;
 }
 
-/* c.h[x]: hits of the window at place 32 x + lane, or votes.  The most of all lanes. */
+/* c.h[x]: hits of the window at bin 32 x + lane of the table, or votes.  The most of all lanes. */
 template <class Room>
 __device__ kh_hits_most windows(const kh_gpu_query &q, const Room &w, unsigned n,
-				uint32_t r, unsigned bits, candidates<Room> &c)
+				uint32_t r, const bin_table &t, candidates<Room> &c)
 {
 	uint32_t hits = 0, votes = 0;
 
@@ -185,16 +190,16 @@ __device__ kh_hits_most windows(const kh_gpu_query &q, const Room &w, unsigned n
 		const unsigned i = 32 * x + lane_id();
 
 		c.h[x] = 0;
-		if (i >= 1u << bits || w.u.t.bin[i] == 0)
+		if (i >= t.used)
 			continue;
-		const uint32_t bin = w.u.t.bin[i] - 1, count = w.u.t.count[i];
+		const uint32_t bin = w.u.t.bin[w.slot[i]] - 1, count = w.u.t.count[w.slot[i]];
 
 		if (bin >= q.ix.bins.votes) {
 			c.h[x] = count;
 			votes = count > votes ? count : votes;
 			continue;
 		}
-		const uint32_t in_window = window_hits(w, bin, count, r, bits);
+		const uint32_t in_window = window_hits(w, bin, count, r, t);
 		c.h[x] = in_window < n ? in_window : n;
 		hits = c.h[x] > hits ? c.h[x] : hits;
 	}
@@ -216,11 +221,11 @@ __device__ kh_best best_of_lanes(const kh_best &mine)
  * overpopulated features add.  Gives the best window. */
 template <class Room>
 __device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigned n,
-				   uint64_t span, unsigned bits, candidates<Room> &c)
+				   uint64_t span, const bin_table &t, candidates<Room> &c)
 {
 	const kh_bins &bins = q.ix.bins;
 	const uint32_t r = kh_rule_window(&q.rule, span);
-	const kh_hits_most most = windows(q, w, n, r, bits, c);
+	const kh_hits_most most = windows(q, w, n, r, t, c);
 	const uint32_t least = kh_rule_least(&q.rule, most, n);
 	kh_best best = { 0, KH_NO_BIN, r, KH_NO_BIN };
 
@@ -230,13 +235,13 @@ __device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigne
 			c.h[x] = 0;
 			continue;
 		}
-		const uint32_t bin = w.u.t.bin[32 * x + lane_id()] - 1;
-		const uint32_t t = target_of(q.ix, bin), taxon = bins.taxon[t];
+		const uint32_t bin = w.u.t.bin[w.slot[32 * x + lane_id()]] - 1;
+		const uint32_t target = target_of(q.ix, bin), taxon = bins.taxon[target];
 		uint32_t vote = bin;
 
 		if (bin < bins.votes) {
-			vote = kh_bins_vote(&bins, t);
-			c.h[x] += most.votes ? count_of(w, vote, bits) : 0;
+			vote = kh_bins_vote(&bins, target);
+			c.h[x] += most.votes ? count_of(w, vote, t) : 0;
 		}
 		if (kh_best_below(&best, c.h[x], bin))
 			best = kh_best { c.h[x], bin, r, vote };
@@ -247,9 +252,9 @@ __device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigne
 	return best_of_lanes(best);
 }
 
-/* No windows: each LCA has the sum of those on its way from the root. */
+/* No windows: each LCA has the sum of those on its way from the root.  False: too many of them. */
 template <class Room>
-__device__ void over_only(const kh_gpu_query &q, const Room &w, candidates<Room> &c)
+__device__ bool over_only(const kh_gpu_query &q, const Room &w, candidates<Room> &c)
 {
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++) {
@@ -262,6 +267,7 @@ __device__ void over_only(const kh_gpu_query &q, const Room &w, candidates<Room>
 		for (uint32_t j = 0; j < w.n_over; j++)
 			c.h[x] += (uint32_t)kh_tree_within(&q.ix.tree, w.over[j], w.over[i]);
 	}
+	return w.n_over <= 32 * Room::EACH;
 }
 
 } /* namespace */

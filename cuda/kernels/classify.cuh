@@ -4,12 +4,11 @@
  * They give what kh_classify_job gives, one after the other in a stream, each on what those before
  * it have left:
  *
- *	warps, little room      fragments of one segment (classify_warp.cu)
- *	warps, more room        those that were too crowded
- *	warps, more room        slices: the segments of long fragments (slices_warp.cu)
+ *	warps                   fragments of one segment (classify_warp.cu)
+ *	warps                   slices: the segments of long fragments (slices_warp.cu)
  *	blocks of threads       slices that were too crowded (classify_block.cu)
- *	blocks of threads       fragments that were too crowded for any warp; and long ones, of
- *	                        what their slices have noted
+ *	blocks of threads       fragments that were too crowded; and long ones, of what their
+ *	                        slices have noted
  *
  * A warp has the features, their lists and a table bin -> matches in shared memory; a block has
  * room in device memory that always suffices, with counts by taxon.  A slice needs none but its

@@ -22,13 +22,13 @@ __device__ void each_location(const kh_gpu_query &q, const Room &w, unsigned n,
  * best window lacks: they become 1 + the taxon of the target, or species. */
 template <class Room>
 __device__ void mark_bins(const kh_gpu_query &q, Room &w, unsigned n, uint32_t total,
-			  unsigned bits, const kh_best &best)
+			  const bin_table &t, const kh_best &best)
 {
-	const unsigned size = 1u << bits, mask = size - 1;
+	const unsigned mask = (1u << t.bits) - 1;
 
 	__syncwarp();
-	for (unsigned i = lane_id(); i < size; i += 32)
-		w.u.t.count[i] = 0;
+	for (unsigned i = lane_id(); i < t.used; i += 32)
+		w.u.t.count[w.slot[i]] = 0;
 	for (unsigned i = lane_id(); i < Room::FEATURES / 32; i += 32)
 		w.inside[i] = 0;
 	__syncwarp();
@@ -37,7 +37,7 @@ __device__ void mark_bins(const kh_gpu_query &q, Room &w, unsigned n, uint32_t t
 			atomicOr(&w.inside[f / 32], 1u << f % 32);
 	});
 	each_location(q, w, n, total, [&](unsigned f, uint32_t bin) {
-		uint32_t at = slot_of(bin, 32 - bits);
+		uint32_t at = slot_of(bin, 32 - t.bits);
 
 		if (w.inside[f / 32] >> f % 32 & 1)
 			return;
@@ -45,29 +45,32 @@ __device__ void mark_bins(const kh_gpu_query &q, Room &w, unsigned n, uint32_t t
 			at = (at + 1) & mask;
 		atomicOr(&w.u.t.count[at], 1);
 	});
-	for (unsigned i = lane_id(); i < size; i += 32)
-		if (w.u.t.count[i])
-			w.u.t.count[i] =
-				1 + q.ix.bins.taxon[target_of(q.ix, w.u.t.bin[i] - 1)];
+	for (unsigned i = lane_id(); i < t.used; i += 32) {
+		uint32_t &mark = w.u.t.count[w.slot[i]];
+
+		if (mark)
+			mark = 1 + q.ix.bins.taxon[target_of(q.ix, w.u.t.bin[w.slot[i]] - 1)];
+	}
 	__syncwarp();
 }
 
 /* Which candidates are rivals: a bit each. */
 template <class Room>
 __device__ uint32_t rivals(const kh_gpu_query &q, Room &w, unsigned n, uint32_t total,
-			   unsigned bits, const kh_best &best, const candidates<Room> &c)
+			   const bin_table &t, const kh_best &best,
+			   const candidates<Room> &c)
 {
 	uint32_t own[Room::EACH], marks = 0;
 
-	mark_bins(q, w, n, total, bits, best);
+	mark_bins(q, w, n, total, t, best);
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++)
 		own[x] = c.h[x] > 0 ? kh_tree_own_species(&q.ix.tree, c.taxon[x]) : 0;
-	for (unsigned i = 0; i < 1u << bits; i++) {
-		const uint32_t taxon = w.u.t.count[i] - 1;
-		const bool vote = w.u.t.bin[i] - 1 >= q.ix.bins.votes;
+	for (unsigned i = 0; i < t.used; i++) {
+		const uint32_t mark = w.u.t.count[w.slot[i]], taxon = mark - 1;
+		const bool vote = w.u.t.bin[w.slot[i]] - 1 >= q.ix.bins.votes;
 
-		if (w.u.t.count[i] == 0)
+		if (mark == 0)
 			continue;
 #pragma unroll
 		for (unsigned x = 0; x < Room::EACH; x++) {
@@ -213,7 +216,7 @@ template <enum pass P, class Room>
 __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, uint32_t i)
 {
 	kh_best best = { 0, 0, 0, 0 };
-	unsigned bits = 0;
+	bin_table t = { 0, 0 };
 	candidates<Room> c;
 	const unsigned n = P == LISTS_GIVEN ? given_features(q, w, q.segment[i])
 					    : sample_fragment(q, w, f);
@@ -227,15 +230,12 @@ __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, u
 	const uint32_t total = find_lists<P>(q, w, n, P == LISTS_GIVEN ? q.segment[i].at : 0);
 	const bool over = total == 0;
 
-	if (over) {
-		over_only(q, w, c);
-	} else {
-		if (!count_bins(q, w, n, total, &bits))
-			return false;
-		best = make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, bits, c);
-	}
+	if (!(over ? over_only(q, w, c) : count_bins(q, w, n, total, &t)))
+		return false;
+	if (!over)
+		best = make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, t, c);
 	kh_call call = { KH_NO_TAXON, n, 0, w.n_found };
-	decide(q, c, over, &call, [&] { return rivals(q, w, n, total, bits, best, c); });
+	decide(q, c, over, &call, [&] { return rivals(q, w, n, total, t, best, c); });
 	if (q.candidates) {
 		const kh_candidates out = choose(q, c, over, best);
 
@@ -250,13 +250,14 @@ __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, u
 }
 
 /* Blocks that a multiprocessor is to hold at a time: registers are given out for so many. */
-constexpr unsigned RESIDENT = 12;
+template <class Room> constexpr unsigned RESIDENT = 5;
+template <> constexpr unsigned RESIDENT<small_room> = 12;
 
 /* A warp a fragment. */
-template <enum pass P>
-__global__ void __launch_bounds__(32 * WARPS, RESIDENT) warp_kernel(kh_gpu_query q)
+template <enum pass P, class Room>
+__global__ void __launch_bounds__(32 * WARPS, RESIDENT<Room>) warp_kernel(kh_gpu_query q)
 {
-	__shared__ small_room room[WARPS];
+	__shared__ Room room[WARPS];
 	const uint32_t i = blockIdx.x * WARPS + threadIdx.x / 32;
 
 	if (i >= q.n)
@@ -266,44 +267,19 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT) warp_kernel(kh_gpu_query
 		if (P != FEATURES_ONLY)
 			begin_long(q, f, i);
 	} else if (!one_segment<P>(q, room[threadIdx.x / 32], f, i) && lane_id() == 0) {
-		q.crowded[atomicAdd(&q.counts[KH_GPU_CROWDED], 1)] = i;
+		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
 	}
 }
-
-/* Those that were too crowded, each warp one after the other. */
-template <enum pass P>
-__global__ void __launch_bounds__(32 * WARPS) crowded_kernel(kh_gpu_query q)
-{
-	__shared__ large_room room[WARPS];
-	const uint32_t n = q.counts[KH_GPU_CROWDED];
-
-	for (;;) {
-		uint32_t item = 0;
-
-		if (lane_id() == 0)
-			item = atomicAdd(&q.counts[KH_GPU_CROWDED_TAKEN], 1);
-		item = __shfl_sync(ALL, item, 0);
-		if (item >= n)
-			return;
-		const uint32_t i = q.crowded[item];
-		const fragment f(q, i);
-		if (!one_segment<P>(q, room[threadIdx.x / 32], f, i) && lane_id() == 0)
-			q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
-		__syncwarp();
-	}
-}
-
-/* Blocks for what is crowded: as many as a device has room for at a time, at most. */
-constexpr uint32_t CROWDED_BLOCKS = 528;
 
 template <enum pass P>
 cudaError_t launch_warps(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t blocks = (q->n + WARPS - 1) / WARPS;
 
-	warp_kernel<P><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	crowded_kernel<P><<<blocks < CROWDED_BLOCKS ? blocks : CROWDED_BLOCKS, 32 * WARPS, 0,
-			    stream>>>(*q);
+	if (q->more_room)
+		warp_kernel<P, large_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
+	else
+		warp_kernel<P, small_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
 	return cudaGetLastError();
 }
 

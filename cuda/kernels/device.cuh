@@ -23,7 +23,7 @@ static __device__ __forceinline__ unsigned lanes_below()
 static constexpr unsigned SMER_TILE = 128;
 static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
 
-/* Gives the syncmers that start at [from, to) to emit(keep, key), all lanes together.
+/* Tells emit(keep, at) where a syncmer starts, of [from, to), all lanes together.
  * Neighbours among `step` warps take every step-th tile. */
 template <class Emit>
 static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &q,
@@ -40,17 +40,20 @@ static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &
 				kh_packed_bits(q.bases, at + i, sk.s), sk.s));
 		__syncwarp();
 		for (unsigned i = lane; i < ((m + 31) & ~31u); i += 32) {
-			bool keep = i < m && kh_syncmer_keep(o + i, w)
-				    && !kh_packed_ambiguous(q.amb, at + i, sk.k);
-			uint64_t key = 0;
-
-			if (keep)
-				key = kh_key(kh_bits_canonical(
-					kh_packed_bits(q.bases, at + i, sk.k), sk.k));
-			emit(keep, key);
+			emit(i < m && kh_syncmer_keep(o + i, w) &&
+				     !kh_packed_ambiguous(q.amb, at + i, sk.k),
+			     at + i);
 		}
 		__syncwarp();
 	}
+}
+
+/* The key of the k-mer that starts at `at`. */
+static __device__ __forceinline__ uint64_t key_at(const kh_gpu_query &q, uint64_t at)
+{
+	const unsigned k = q.rule.sampling.k;
+
+	return kh_key(kh_bits_canonical(kh_packed_bits(q.bases, at, k), k));
 }
 
 /* fmix64 is a bijection: its inverse. */
@@ -194,6 +197,83 @@ static __device__ __forceinline__ void ask_for_bucket(const kh_gpu_index &ix, ui
 
 	ask_for(b);
 	ask_for(b + 32);
+}
+
+/* A bucket in registers. */
+struct bucket {
+	uint32_t w[16];
+
+	__device__ __forceinline__ explicit bucket(const uint4 *p)
+	{
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			const uint4 v = __ldg(p + i);
+
+			w[4 * i] = v.x;
+			w[4 * i + 1] = v.y;
+			w[4 * i + 2] = v.z;
+			w[4 * i + 3] = v.w;
+		}
+	}
+
+	__device__ __forceinline__ unsigned flags() const { return w[1] >> 16 & 0xff; }
+	__device__ __forceinline__ unsigned carried() const { return flags() & KH_BUCKET_CARRIED; }
+
+	__device__ __forceinline__ bool goes_on(uint32_t tag) const
+	{
+		return (flags() & KH_BUCKET_GOES_ON) &&
+		       (carried() == KH_BUCKET_SLOTS || tag > w[15] >> 16);
+	}
+
+	/* The list of `tag` among positions [from, to), its `bit` counted in words of the range;
+	 * n = 0: it is not there. */
+	__device__ __forceinline__ kh_list match(unsigned from, unsigned to, uint32_t tag) const
+	{
+		unsigned bits = w[6] >> 16 == tag, sum = 0;
+		uint32_t word = 0;
+
+#pragma unroll
+		for (int i = 7; i < 16; i++)
+			bits |= halves_equal(w[i], tag) << (2 * i - 13);
+		bits &= ((1u << to) - 1) & ~((1u << from) - 1);
+		if (bits == 0)
+			return kh_list { 0, 0, 0 };
+
+		const int byte = 6 + __ffs((int)bits);
+
+#pragma unroll
+		for (int i = 1; i < 7; i++) {
+			sum += words_between(w[i], 4 * i, byte);
+			word |= w[i] & -(uint32_t)(byte / 4 == i);
+		}
+		const uint32_t len = word >> 8 * (byte & 3) & 0xff;
+
+		return kh_list { (w[0] | (uint64_t)(w[1] & 0xffff) << 32) + sum,
+				 kh_list_words(len), len == KH_LIST_OVER };
+	}
+};
+
+/* kh_index_find, by each thread for a key of its own. */
+static __device__ __forceinline__ kh_list lane_find(const kh_gpu_index &ix, uint64_t key)
+{
+	const kh_range *r = ix.dir + kh_key_range(key);
+	const uint64_t place = kh_key_place(key, r->buckets);
+	const uint32_t tag = (uint32_t)(place & 0xffff);
+	const uint4 *p = (const uint4 *)(ix.image + r->first_bucket + (place >> 16));
+	kh_list l;
+	bool on = true;
+
+	/* one piece of code for both, so that a bucket stays in registers */
+#pragma unroll 1
+	for (int next = 0; on; next++) {
+		const bucket b(p + 4 * next);
+
+		l = b.match(next ? 0 : b.carried(), next ? b.carried() : KH_BUCKET_SLOTS, tag);
+		on = !next && l.n == 0 && b.goes_on(tag);
+	}
+	if (l.n > 0)
+		l.bit = kh_range_word(r, l.bit, ix.bits);
+	return l;
 }
 
 /* kh_index_find by four neighbouring lanes, all with the same key. */

@@ -231,8 +231,6 @@ enum {
 	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
 	KH_GPU_LEFT_TAKEN,              /*   and those of them, and long ones, that it has begun */
 	KH_GPU_FOUND,                   /* places in `found` */
-	KH_GPU_CROWDED,                 /* fragments left to warps with more room, */
-	KH_GPU_CROWDED_TAKEN,
 	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
 	KH_GPU_SLICES_TAKEN,
 	KH_GPU_NOTES = 8                /* 64 bits */
@@ -251,8 +249,8 @@ typedef struct kh_gpu_query {
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
-	/* what a kernel leaves to the next one: n each */
-	uint32_t *crowded, *left;
+	uint32_t more_room;             /* 1: for warps, as many fragments are crowded */
+	uint32_t *left;                 /* n: what is left to the kernel of blocks */
 	/* fragments of several segments, and these */
 	const kh_gpu_long *longs;       /* n_longs */
 	const kh_gpu_slice *slice;      /* n_slices */

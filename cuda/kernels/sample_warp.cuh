@@ -8,82 +8,109 @@ namespace {
 
 constexpr unsigned WARPS = 4;           /* of a block */
 
-/* F features, and T places for what is told apart of their lists. */
-template <unsigned F, unsigned T>
+/* F features; C bins of their lists, told apart in a table of T places. */
+template <unsigned F, unsigned C, unsigned T>
 struct warp_room {
 	static constexpr unsigned FEATURES = F;
+	static constexpr unsigned BINS = C;
 	static constexpr unsigned TABLE = T;
-	static constexpr unsigned EACH = T / 32;        /* places of a lane */
-	static_assert(F <= T, "overpopulated features are candidates too");
+	static constexpr unsigned EACH = (C + 31) / 32; /* bins of a lane */
+	static constexpr unsigned WIDE = T < 128 ? 128 : T;     /* places for features or orders */
+	/* 32 more may be put there before they are counted */
+	static_assert(C + 32 <= T && (T & (T - 1)) == 0, "a free place ends every search");
 
 	uint64_t key[F];
 	uint64_t loc[F];                /* the bit where the list is */
-	uint32_t before[F + 1];         /* locations of the features in front */
+	uint32_t before[F + 1];         /* locations of the features in front; first, where
+					 * syncmers start */
 	uint32_t over[F];
 	uint32_t n_over, n_found;
 	uint32_t inside[F / 32];        /* features that the best window has */
+	uint16_t slot[C];               /* where the bins are in the table, as they have come */
 	union {
 		struct {
 			uint32_t bin[T];        /* bin + 1; 0: free */
 			uint32_t count[T];
 		} t;
 		uint32_t order[SMER_ROOM];
-		uint64_t window[T];
+		uint64_t wide[WIDE];
 	} u;
 };
 
 /* Nearly all fragments of one segment fit the small room, of which a multiprocessor holds enough
- * for as many warps as it can have; segments of long ones, and what is crowded, the large one. */
-using small_room = warp_room<96, 128>;
-using large_room = warp_room<256, 512>;
+ * for as many warps as it can have: half of those of 150 bases in a collection with 45 strains a
+ * species have two bins, one in a hundred more than six.  Segments of long ones, and what is
+ * crowded, have the large room. */
+using small_room = warp_room<96, 32, 64>;
+using large_room = warp_room<256, 480, 512>;
 
-/* Appends what is to be kept; false: no room. */
+/* The syncmers that start at [from, to), from key[n] on: first all starts are found, then all lanes
+ * make keys of them. */
 template <class Room>
-struct collector {
-	Room &w;
-	unsigned n;
+__device__ unsigned sample_syncmers(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
+				    const unsigned n)
+{
+	unsigned end = n;
 
-	__device__ void add(bool keep, uint64_t key)
-	{
-		unsigned mask = __ballot_sync(ALL, keep),
-			 at = n + __popc(mask & lanes_below());
+	warp_syncmers(q.rule.sampling, q, from, to, 1, w.u.order, [&](bool keep, uint64_t at) {
+		const unsigned mask = __ballot_sync(ALL, keep);
+		const unsigned i = end + __popc(mask & lanes_below());
 
-		if (keep && at < Room::FEATURES)
-			w.key[at] = key;
-		n += __popc(mask);
-	}
-};
+		if (keep && i < Room::FEATURES)
+			w.before[i] = (uint32_t)(at - from);
+		end += __popc(mask);
+	});
+	for (unsigned i = n + lane_id(); i < end && i < Room::FEATURES; i += 32)
+		w.key[i] = key_at(q, from + w.before[i]);
+	return end;
+}
 
-/* What starts at [from, to) of the packed sequences. */
+/* The features that start at [from, to) of the packed sequences, from key[n] on; what n becomes:
+ * more than FEATURES: no room. */
 template <class Room>
-__device__ void sample_range(const kh_gpu_query &q, uint64_t from, uint64_t to,
-			     collector<Room> &c)
+__device__ unsigned sample_range(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
+				 unsigned n)
 {
 	const kh_sampling &sk = q.rule.sampling;
 
-	if (sk.scheme == KH_SYNCMER) {
-		warp_syncmers(sk, q, from, to, 1, c.w.u.order,
-			      [&](bool keep, uint64_t key) { c.add(keep, key); });
-		return;
-	}
-	for (uint64_t at = from; at < to && c.n <= Room::FEATURES; at += sk.stride) {
-		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
-		unsigned n = c.n;
+	if (sk.scheme == KH_SYNCMER)
+		return sample_syncmers(q, w, from, to, n);
+	for (uint64_t at = from; at < to && n <= Room::FEATURES; at += sk.stride) {
+		const uint64_t end = to - at < sk.stride ? to : at + sk.stride;
 
-		c.n += warp_minhash(sk, q.bases, q.amb, at, end, c.w.u.window, Room::TABLE,
-				    [&](unsigned i, uint64_t key) {
+		n += warp_minhash(sk, q.bases, q.amb, at, end, w.u.wide, Room::WIDE,
+				  [&](unsigned i, uint64_t key) {
 			if (n + i < Room::FEATURES)
-				c.w.key[n + i] = key;
+				w.key[n + i] = key;
 		});
 	}
+	return n;
 }
 
 template <class Room>
-__device__ void sample_record(const kh_gpu_query &q, const kh_gpu_record &r, collector<Room> &c)
+__device__ unsigned sample_record(const kh_gpu_query &q, Room &w, const kh_gpu_record &r,
+				  unsigned n)
 {
 	const uint64_t from = (uint64_t)r.word * 32;
 
-	sample_range(q, from, from + starts_of(q.rule.sampling, r.len), c);
+	return sample_range(q, w, from, from + starts_of(q.rule.sampling, r.len), n);
+}
+
+/* Puts a feature into a table of them; false: it is there. */
+template <class Room>
+__device__ bool is_new(Room &w, uint64_t key)
+{
+	static_assert(Room::FEATURES <= Room::WIDE, "each has a place");
+	constexpr unsigned mask = Room::WIDE - 1;
+
+	for (unsigned at = (unsigned)key & mask;; at = (at + 1) & mask) {
+		const unsigned long long old =
+			atomicCAS((unsigned long long *)&w.u.wide[at], ~0ull,
+				  (unsigned long long)key);
+
+		if (old == ~0ull || old == key)
+			return old == ~0ull;
+	}
 }
 
 /* Keeps one of equal features, all lanes together; their number. */
@@ -93,14 +120,21 @@ __device__ unsigned distinct(Room &w, unsigned n)
 	unsigned kept = 0;
 
 	__syncwarp();
+	if (n > 64)
+		for (unsigned i = lane_id(); i < Room::WIDE; i += 32)
+			w.u.wide[i] = ~UINT64_C(0);
+	__syncwarp();
 	for (unsigned from = 0; from < n; from += 32) {
 		const unsigned i = from + lane_id();
 		const uint64_t key = i < n ? w.key[i] : ~UINT64_C(0);
 		const unsigned same = __match_any_sync(ALL, key);
 		bool keep = i < n && (same & lanes_below()) == 0;
 
-		for (unsigned j = 0; j < kept; j++)
-			keep &= w.key[j] != key;
+		if (n > 64)
+			keep = keep && is_new(w, key);
+		else
+			for (unsigned j = 0; j < kept; j++)
+				keep &= w.key[j] != key;
 		unsigned mask = __ballot_sync(ALL, keep);
 		__syncwarp();
 		if (keep)
@@ -115,12 +149,11 @@ __device__ unsigned distinct(Room &w, unsigned n)
 template <class Room>
 __device__ unsigned sample_fragment(const kh_gpu_query &q, Room &w, const fragment &f)
 {
-	collector<Room> col = { w, 0 };
+	unsigned n = sample_record(q, w, f.r[0], 0);
 
-	sample_record(q, f.r[0], col);
-	if (f.mate && col.n <= Room::FEATURES)
-		sample_record(q, f.r[1], col);
-	return col.n > Room::FEATURES ? col.n : distinct(w, col.n);
+	if (f.mate && n <= Room::FEATURES)
+		n = sample_record(q, w, f.r[1], n);
+	return n > Room::FEATURES ? n : distinct(w, n);
 }
 
 /* --- in two passes: features out, lists in ------------------------------------------ */

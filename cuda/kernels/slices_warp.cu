@@ -16,7 +16,7 @@ __device__ uint32_t name_taxa(const kh_gpu_query &q, const Room &w, candidates<R
 	for (unsigned x = 0; x < Room::EACH; x++) {
 		if (c.h[x] == 0)
 			continue;
-		const uint32_t bin = w.u.t.bin[32 * x + lane_id()] - 1;
+		const uint32_t bin = w.u.t.bin[w.slot[32 * x + lane_id()]] - 1;
 
 		c.taxon[x] = bins.taxon[target_of(q.ix, bin)];
 		votes |= (uint32_t)(bin >= bins.votes) << x;
@@ -26,28 +26,41 @@ __device__ uint32_t name_taxa(const kh_gpu_query &q, const Room &w, candidates<R
 
 /* The table becomes one of taxa, each with the most hits of its windows. */
 template <class Room>
-__device__ void best_of_taxa(Room &w, const candidates<Room> &c, uint32_t votes, unsigned bits)
+__device__ void best_of_taxa(Room &w, const candidates<Room> &c, uint32_t votes, bin_table *t)
 {
-	const unsigned size = 1u << bits, mask = size - 1;
+	const unsigned mask = (1u << t->bits) - 1;
+	unsigned taxa = 0;
 
 	__syncwarp();
-	for (unsigned i = lane_id(); i < size; i += 32)
-		w.u.t.bin[i] = w.u.t.count[i] = 0;
+	for (unsigned i = lane_id(); i < t->used; i += 32)
+		w.u.t.bin[w.slot[i]] = w.u.t.count[w.slot[i]] = 0;
 	__syncwarp();
+	/* no more taxa than bins: a free place ends every search */
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++) {
-		if (c.h[x] == 0 || votes >> x & 1)
-			continue;
-		/* no more taxa than bins: a free place ends every search */
-		for (uint32_t at = slot_of(c.taxon[x], 32 - bits);; at = (at + 1) & mask) {
-			const uint32_t old = atomicCAS(&w.u.t.bin[at], 0, c.taxon[x] + 1);
+		bool fresh = false;
+		uint32_t at = 0;
 
-			if (old == 0 || old == c.taxon[x] + 1) {
-				atomicMax(&w.u.t.count[at], c.h[x]);
-				break;
+		if (32 * x >= t->used)
+			break;
+		if (c.h[x] > 0 && !(votes >> x & 1)) {
+			for (at = slot_of(c.taxon[x], 32 - t->bits);; at = (at + 1) & mask) {
+				const uint32_t old =
+					atomicCAS(&w.u.t.bin[at], 0, c.taxon[x] + 1);
+
+				fresh = old == 0;
+				if (fresh || old == c.taxon[x] + 1)
+					break;
 			}
+			atomicMax(&w.u.t.count[at], c.h[x]);
 		}
+		const unsigned mine = __ballot_sync(ALL, fresh);
+
+		if (fresh)
+			w.slot[taxa + __popc(mine & lanes_below())] = (uint16_t)at;
+		taxa += __popc(mine);
 	}
+	t->used = taxa;
 	__syncwarp();
 }
 
@@ -62,18 +75,16 @@ __device__ uint32_t add_notes(const kh_gpu_query &q, uint32_t at, bool mine, uin
 	return at + __popc(mask);
 }
 
-/* What is known of slice s, to its notes.  total: locations; bits: of the table, if there are any.
- * False: there is no room for them. */
+/* What is known of slice s, to its notes: of the taxa in the table, of votes, and of LCAs.  False:
+ * there is no room for them. */
 template <class Room>
 __device__ bool note_all(const kh_gpu_query &q, const Room &w, const candidates<Room> &c,
-			 uint32_t votes, unsigned size, uint32_t s)
+			 uint32_t votes, unsigned taxa, uint32_t s)
 {
-	uint32_t n = (uint32_t)__popc(votes), at = 0;
+	const uint32_t n = warp_sum((uint32_t)__popc(votes)) + taxa + w.n_over;
+	uint32_t at = 0;
 	bool room = true;
 
-	for (unsigned i = lane_id(); i < size; i += 32)
-		n += w.u.t.bin[i] != 0;
-	n = warp_sum(n) + w.n_over;
 	if (lane_id() == 0)
 		room = note_room(q, n, &at);
 	if (!__shfl_sync(ALL, room, 0))
@@ -81,15 +92,19 @@ __device__ bool note_all(const kh_gpu_query &q, const Room &w, const candidates<
 	at = __shfl_sync(ALL, at, 0);
 	if (lane_id() == 0)
 		q.noted[s] = kh_gpu_segment { at, n };
-	for (unsigned i = lane_id(); i < size; i += 32)
-		at = add_notes(q, at, w.u.t.bin[i] != 0, w.u.t.bin[i] - 1,
-			       KH_GPU_NOTE_HITS | w.u.t.count[i]);
+	for (unsigned i = lane_id(); i < taxa; i += 32)
+		q.note[at + i] = kh_gpu_note { w.u.t.bin[w.slot[i]] - 1,
+					       KH_GPU_NOTE_HITS | w.u.t.count[w.slot[i]] };
+	at += taxa;
+	for (unsigned i = lane_id(); i < w.n_over; i += 32)
+		q.note[at + i] = kh_gpu_note { w.over[i], KH_GPU_NOTE_OVER | 1 };
+	at += w.n_over;
+	if (__any_sync(ALL, votes != 0)) {
 #pragma unroll
-	for (unsigned x = 0; x < Room::EACH; x++)
-		at = add_notes(q, at, votes >> x & 1, c.taxon[x], KH_GPU_NOTE_VOTES | c.h[x]);
-	for (unsigned i = lane_id(); i < ((w.n_over + 31) & ~31u); i += 32)
-		at = add_notes(q, at, i < w.n_over, i < w.n_over ? w.over[i] : 0,
-			       KH_GPU_NOTE_OVER | 1);
+		for (unsigned x = 0; x < Room::EACH; x++)
+			at = add_notes(q, at, votes >> x & 1, c.taxon[x],
+				       KH_GPU_NOTE_VOTES | c.h[x]);
+	}
 	return true;
 }
 
@@ -114,16 +129,15 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 	const slice_range range(q, q.slice[s]);
 	candidates<Room> c;
 	uint32_t votes = 0, at = 0;
-	unsigned bits = 0, n;
+	bin_table t = { 0, 0 };
+	unsigned n;
 
 	if (P == LISTS_GIVEN) {
 		n = given_features(q, w, q.segment[q.n + s]);
 		at = q.segment[q.n + s].at;
 	} else {
-		collector<Room> col = { w, 0 };
-
-		sample_range(q, range.from, range.to, col);
-		n = col.n > Room::FEATURES ? col.n : distinct(w, col.n);
+		n = sample_range(q, w, range.from, range.to, 0);
+		n = n > Room::FEATURES ? n : distinct(w, n);
 	}
 	if (n > Room::FEATURES)
 		return false;
@@ -133,13 +147,13 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 	}
 	const uint32_t total = find_lists<P>(q, w, n, at);
 	if (total > 0) {
-		if (!count_bins(q, w, n, total, &bits))
+		if (!count_bins(q, w, n, total, &t))
 			return false;
-		windows(q, w, n, kh_rule_window(&q.rule, range.span), bits, c);
+		windows(q, w, n, kh_rule_window(&q.rule, range.span), t, c);
 		votes = name_taxa(q, w, c);
-		best_of_taxa(w, c, votes, bits);
+		best_of_taxa(w, c, votes, &t);
 	}
-	if (!note_all(q, w, c, votes, total > 0 ? 1u << bits : 0, s))
+	if (!note_all(q, w, c, votes, t.used, s))
 		return false;
 	add_features(q, w, n, q.slice[s].fragment);
 	return true;
