@@ -325,6 +325,76 @@ static void test_dropped_text(void **state)
 	free(s);
 }
 
+/* Two files of mates whose blocks end at different records.  The text of a block is there until
+ * all its records have mates, and a mate with another name is still told by both names. */
+static void dropped_pairs(int n_pairs, int wrong)
+{
+	enum { LEN = 80 };
+	char *s[2] = { malloc((size_t)n_pairs * LEN), malloc((size_t)n_pairs * LEN) };
+	struct input in[2];
+	const char *path[2];
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_err err = { 0, "" };
+	size_t pairs = 0, dropped = 0;
+	kh_block *b;
+	int rc = 0;
+
+	for (int k = 0; k < 2; k++) {
+		char *end = s[k];
+
+		for (int i = 0; i < n_pairs; i++)
+			end += sprintf(end, "@r%04d\n%s\n+\n%s\n", k == 1 && i == wrong ? 9999 : i,
+				       k ? "ACGTTGCA" : "ACGTTGCAACGTTGCAACGT",
+				       k ? "FFFFFFFF" : "FFFFFFFFFFFFFFFFFFFF");
+		in[k] = make_input(RANGES, s[k], (size_t)(end - s[k]));
+		path[k] = in[k].path;
+	}
+	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
+				    .block_size = 1000, .n_blocks = 8 };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed_no_text(f);
+	while (!rc && kh_feed_next(f, &b, &err) == 1) {
+		kh_jobs jobs;
+
+		rc = kh_feed_commit(f, b, &jobs, &err);
+		for (size_t i = 0; !rc && i < jobs.n; i++) {
+			const kh_job *j = &jobs.job[i];
+
+			for (int k = 0; k < 2; k++) {
+				const bool over = j->from[k] + j->n == j->block[k]->n_rec;
+
+				assert_int_equal(over, j->block[k]->text == NULL);
+				dropped += over;
+				assert_int_equal(j->block[k]->rec[j->from[k]].len, k ? 8 : 20);
+			}
+			pairs += j->n;
+			kh_feed_release_job(f, j);
+		}
+		kh_feed_release(f, b);
+	}
+	assert_int_equal(rc, wrong < n_pairs ? KH_EFORMAT : 0);
+	if (rc)
+		assert_non_null(strstr(err.msg, "'r0150' and 'r9999'"));
+	else
+		assert_int_equal(pairs, n_pairs);
+	assert_true(dropped > 10);
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	for (int k = 0; k < 2; k++) {
+		close(in[k].fd);
+		free(s[k]);
+	}
+}
+
+static void test_dropped_pairs(void **state)
+{
+	(void)state;
+	dropped_pairs(300, 300);
+	dropped_pairs(300, 150);
+}
+
 /* Enough threads for each stream of gzip inflate it together, from its first byte on. */
 static void test_together(void **state)
 {
@@ -376,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_dropped_text),
+		cmocka_unit_test(test_dropped_pairs),
 		cmocka_unit_test(test_together),
 	};
 

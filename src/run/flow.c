@@ -234,7 +234,7 @@ static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err
 
 	if (!rc)
 		show_progress(f);
-	if (!rc && f->silent)
+	if (!rc && f->silent && !f->two_streams)
 		kh_feed_drop_text(f->feed, b);
 	kh_timer_mark(&self->timer, COMMIT);
 	for (size_t i = 0; i < jobs.n && !rc; i++)
@@ -346,7 +346,9 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	if (f->results->second)
 		kh_second_more_reads(f->results->second);
 	f->n_workers = workers;
-	f->silent = !f->two_streams && !kh_results_any(f->results);
+	f->silent = !kh_results_any(f->results);
+	if (f->silent && f->two_streams)
+		kh_feed_no_text(f->feed);
 	f->n_works = (size_t)workers * (f->compute->be->depth + 3) + 2;
 	f->all = kh_array(f->n_works, sizeof *f->all, err);
 	f->worker = kh_array(workers, sizeof *f->worker, err);

@@ -113,7 +113,7 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 		f->o.n_blocks = f->o.n_blocks ? 2 : kh_cpus() + 2;
 	f->n_streams = o->n_path[1] ? 2 : 1;
 	rc = kh_order_new(&f->order, m, f->o.n_blocks * f->n_streams, err);
-	f->spare = kh_array(f->o.n_blocks, sizeof *f->spare, err);
+	f->spare = kh_array(f->n_streams * f->o.n_blocks, sizeof *f->spare, err);
 	if (!f->spare)
 		rc = KH_ENOMEM;
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
@@ -362,16 +362,24 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 		kh_queue_give_back(f->st[b->pub.stream].pool, b);
 }
 
-void kh_feed_drop_text(kh_feed *f, kh_block *p)
+void feed_drop_text(kh_feed *f, struct feed_block *b)
 {
-	struct feed_block *b = p->priv;
-
-	assert(f->n_streams == 1);
 	pthread_mutex_lock(&f->lock);
 	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
 	pthread_mutex_unlock(&f->lock);
-	p->text = b->buf = NULL;
+	b->pub.text = b->buf = NULL;
 	b->cap = 0;
+}
+
+void kh_feed_drop_text(kh_feed *f, kh_block *p)
+{
+	assert(f->n_streams == 1);
+	feed_drop_text(f, p->priv);
+}
+
+void kh_feed_no_text(kh_feed *f)
+{
+	f->no_text = f->n_streams == 2;
 }
 
 void kh_feed_release(kh_feed *f, kh_block *b)

@@ -133,6 +133,9 @@ int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
 /* With one stream: says that the text of b, which is committed, is not needed any more. The next
  * block is read into its buffer, while that is in the caches. */
 void kh_feed_drop_text(kh_feed *f, kh_block *b);
+/* Called before the first block of two streams, if the caller will look at no text: a block's is
+ * dropped likewise as soon as all its records have been compared with their mates. */
+void kh_feed_no_text(kh_feed *f);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 

@@ -112,6 +112,7 @@ struct kh_feed {
 	struct feed_text *spare;
 	size_t n_spare;
 	uint64_t n_ticket;
+	bool no_text;           /* of two streams: the caller will look at none */
 	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
 	uint64_t stood;         /* `done` when it was last looked at, */
@@ -148,6 +149,9 @@ int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err);
 
 /* Counts a use of the block; when the last use ends, the block goes back to its stream. */
 void feed_ref(kh_feed *f, struct feed_block *b);
+
+/* Lends the place of its text to the block that is read next. */
+void feed_drop_text(kh_feed *f, struct feed_block *b);
 
 void feed_unref(kh_feed *f, struct feed_block *b);
 

@@ -178,6 +178,14 @@ static void wait_pop(kh_feed *f, struct feed_stream *st)
 	st->n_wait--;
 }
 
+/* All records of the first waiting block have their mates. */
+static void wait_over(kh_feed *f, struct feed_stream *st)
+{
+	if (f->no_text)
+		feed_drop_text(f, st->wait[st->wait_head].b);
+	wait_pop(f, st);
+}
+
 /* The stream s has a record in a file of which the other has no more: remembers its
  * name; from now on its records are only counted. */
 static bool find_orphan(kh_feed *f, int s)
@@ -222,9 +230,9 @@ static int make_pairs(kh_feed *f, struct feed_block *done, kh_err *err)
 	a->from += j.n;
 	b->from += j.n;
 	if (j.n == na)
-		wait_pop(f, &f->st[0]);
+		wait_over(f, &f->st[0]);
 	if (j.n == nb)
-		wait_pop(f, &f->st[1]);
+		wait_over(f, &f->st[1]);
 	return 1;
 }
 
