@@ -66,7 +66,7 @@ typedef struct kh_db_header {
 	uint32_t n_taxa;
 	uint32_t minima[32]; /* [i]: hits that chance will not give 2^i .. 2^(i+1)-1 features */
 	kh_db_extent section[KH_N_SECTIONS];
-	char tool[32];                  /* "kmerhash 0.1.0" */
+	char tool[32];                  /* "kmerhash 0.2.0" */
 	uint64_t sums;                  /* XXH3 of the table of checksums */
 	uint32_t max_locations;         /* of a list in one species */
 	uint32_t n_species;             /* that targets are of; each has a bin */
