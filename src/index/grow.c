@@ -152,55 +152,60 @@ static inline uint32_t peek(const void *p, uint64_t bit, uint32_t bits)
 	return (uint32_t)(x >> (bit & 7)) & (uint32_t)((UINT64_C(1) << bits) - 1);
 }
 
-/* Entries of one word and one key, as nearly all are, from position i of a bucket on, if targets
- * stay where they are: how many were taken.  It does what entry() does for
- * all, without its stores to memory. */
-static int plain_run(struct walk *walk, const kh_bucket *b, int from, uint64_t number,
-		     uint64_t word)
+/* Takes entries of one word and one key, as nearly all are, from position i of a bucket on, if
+ * targets stay where they are; returns how many. It does what entry() does for all, with its state
+ * in registers. */
+static int plain_run(struct walk *w, const kh_bucket *b, int from, uint64_t number, uint64_t word)
 {
-	struct walk w = *walk;
-	const uint64_t left = w.end - w.full >= 2 ? w.full[0] - w.entries : KH_BUCKET_SLOTS;
+	const uint64_t left = w->end - w->full >= 2 ? w->full[0] - w->entries : KH_BUCKET_SLOTS;
 	const int stop = left < (unsigned)(KH_BUCKET_SLOTS - from) ? from + (int)left
 								   : KH_BUCKET_SLOTS;
 	const int carried = b->flags & KH_BUCKET_CARRIED;
-	const uint32_t B = w.r->buckets, n_bins = w.o->n_bins, votes = w.o->bins->votes;
-	const uint32_t *const vote_to = w.o->vote_to;
-	const void *const image = w.o->image, *const keys = w.o->keys->word;
-	uint64_t bit = kh_range_word(w.r, word, w.bits);
+	const uint32_t B = w->r->buckets, n_bins = w->o->n_bins, votes = w->o->bins->votes;
+	const uint32_t bits = w->bits, rest_bits = w->rest_bits, *const vote_to = w->o->vote_to;
+	const kh_divisor by_buckets = w->by_buckets, by_gap = w->by_gap;
+	const void *const image = w->o->image, *const keys = w->o->keys->word;
+	uint64_t *const key_out = w->key, least_key = w->least_key, rest = w->rest;
+	uint32_t *const loc_out = w->loc;
+	size_t n = w->n;
+	uint64_t bit = kh_range_word(w->r, word, bits);
 	int i = from;
 
-	if (w.o->to)
+	if (w->o->to)
 		return 0;
-	for (; i < stop && b->len[i] == 1; i++, bit += w.bits, w.rest += w.rest_bits) {
+	for (; i < stop && b->len[i] == 1; i++, bit += bits, rest += rest_bits) {
 		const uint64_t place = (number - (i < carried)) << 16 | b->tag[i];
-		const uint64_t key = kh_key_least(place, B, w.by_buckets) +
-				     peek(keys, w.rest, w.rest_bits);
-		const uint32_t x = peek(image, bit, w.bits);
+		const uint64_t key =
+			kh_key_least(place, B, by_buckets) + peek(keys, rest, rest_bits);
+		const uint32_t x = peek(image, bit, bits);
 		/* without a branch on what is a vote, which nobody can predict */
 		const uint32_t vote = x >= votes && x < n_bins ? x - votes : 0;
-		const uint32_t voted = vote_to[kh_divided(vote, w.by_gap)];
+		const uint32_t voted = vote_to[kh_divided(vote, by_gap)];
 		const uint32_t to = x >= votes ? voted : x;
 
-		if (x >= n_bins || to >= KH_VOTE_SPLIT || key < w.least_key ||
+		if (x >= n_bins || to >= KH_VOTE_SPLIT || key < least_key ||
 		    kh_key_place(key, B) != place)
 			break;          /* entry() finds out */
-		w.key[w.n] = key;
-		w.loc[w.n++] = to;
-		w.least_key = key + 1;
+		key_out[n] = key;
+		loc_out[n++] = to;
+		least_key = key + 1;
 	}
-	walk->n = w.n;
-	walk->least_key = w.least_key;
-	walk->rest = w.rest;
-	walk->keys += (unsigned)(i - from);
-	walk->entries += (unsigned)(i - from);
+	w->n = n;
+	w->least_key = least_key;
+	w->rest = rest;
+	w->keys += (unsigned)(i - from);
+	w->entries += (unsigned)(i - from);
 	return i - from;
 }
 
-/* The words that the lists of a bucket take, if they and its entries are inside the range. */
+/* Are the lists and the entries of a bucket inside the range? */
 static bool inside(const struct walk *w, const kh_bucket *b, uint64_t word)
 {
 	uint64_t words = 0, n = 0;
 
+	if (word <= w->r->n_locs && w->r->n_locs - word >= KH_BUCKET_SLOTS * KH_LIST_MAX &&
+	    w->r->entries - w->entries >= KH_BUCKET_SLOTS)
+		return true;            /* whatever it has */
 	for (; n < KH_BUCKET_SLOTS && b->len[n]; n++)
 		words += kh_list_words(b->len[n]);
 	return word <= w->r->n_locs && words <= w->r->n_locs - word &&
