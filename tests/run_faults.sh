@@ -18,6 +18,10 @@ run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a
 
 run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 --db a.khdb --outdir "$d" --step 50 \
 	--read-length 100,150 "$data/genomes"; }
+set -- "$data"/genomes/*.gz; more=$1; shift
+"$real" build -q --device cpu -k 16 --growable --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+run_base() { $limit "$@" "$real" build -q --device cpu --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
 
 # One run with a fault: 0 if all is as it should be.
 fault() { # COMMAND KIND HOW N
@@ -72,4 +76,7 @@ for command in build classify plain bracken; do
 		for how in short eintr; do faults $command $kind $how; done
 	done
 done
+mkdir want/base; d=want/base
+check "base: without a fault" run_base env
+for kind in alloc write fsync rename close; do faults base $kind fail; done
 plan
