@@ -8,6 +8,7 @@
 #include "db/load_in.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -176,7 +177,7 @@ static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 
 static void show_bytes(struct verify *v, uint64_t n)
 {
-	const uint64_t done = v->done += n;
+	const uint64_t done = atomic_fetch_add(&v->done, n) + n;
 
 	kh_progress(&(kh_step) { .doing = "checked",
 				 .started = v->started,
