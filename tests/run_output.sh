@@ -44,7 +44,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; th
 	expect 1 "small/x.khdb: write failed: No space" "a database on a full disk" build --db small/x.khdb "$data"/genomes/*.gz
 	# the least memory that a GPU build says it can do with: all its pairs are spilled
 	spill_limit=$(build --gpu-memory 1 --db no.khdb "$data"/genomes/*.gz 2>&1 | sed -n 's/.* need \([0-9]*\) bytes .*/\1/p')
-	expect 1 "temporary file of the build: write failed|features have to be kept, but there are" "a spill on a full disk" \
+	expect 1 "temporary file of the build: write failed|have to be kept, but there are" "a spill on a full disk" \
 		build --memory 1 ${spill_limit:+--gpu-memory "$spill_limit"} --db small/x.khdb "$data"/genomes/*.gz
 	for i in 1 2 3 4 5 6 7 8 9; do cat 1.fq; done >9.fq
 	expect 1 "small/o.tsv: write failed: No space" "calls on a full disk" classify --db a.khdb --output small/o.tsv 9.fq
