@@ -20,10 +20,15 @@ class Rule:
     def __init__(self, db, precise, confidence):
         self.db, self.precise, self.confidence = db, precise, int(1000 * confidence + 0.5)
 
+    def of_share(self, hits):
+        """as many of these as the database has of all features, and one more"""
+        return min(hits, 1 - (-hits * (2**32 - self.db.least) // 2**32))
+
     def least(self, n):
         """hits needed: genus, species"""
         m = max(self.db.minima[n.bit_length() - 1], n >> 6)
-        return max(3, m), max((3 if n < 17 else 4) + (6 if self.precise else 0), m)
+        species = self.of_share((3 if n < 17 else 4) + (6 if self.precise else 0))
+        return max(self.of_share(3), m), max(species, m)
 
     def near_species(self, h1, n):
         if 2 * h1 >= n:
@@ -139,7 +144,7 @@ class Classifier:
         """Features that start in seq[start:stop]"""
         db = self.db
         part = seq[start:stop + db.k - 1]
-        return [key for _, key in features(part, self.scheme, db.k, db.s, db.stride)]
+        return [key for _, key in features(part, self.scheme, db.k, db.s, db.stride, db.least)]
 
     def segments(self, mates):
         span = self.db.max_span

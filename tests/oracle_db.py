@@ -34,8 +34,8 @@ class Database:
         self.minima = struct.unpack_from("<32I", data, 144)
         extents = struct.unpack_from("<16Q", data, 272)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
-        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits = \
-            struct.unpack_from("<32sQIII", data, 400)
+        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes = \
+            struct.unpack_from("<32sQIIIIQ", data, 400)
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
@@ -127,7 +127,8 @@ def check_frame(db):
     assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
     assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
-    assert not any(data[452:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
+    assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0
+    assert not any(data[464:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
         if name == "keys" and (at, size) == (0, 0):
@@ -184,7 +185,8 @@ def check_targets(db, refs):
 
 def check_minima(db):
     n_bins, n_features = max(1, db.bins), max(1, db.features)
-    p = min(1 << 48, n_features * 2**49 // 4**db.k + 2**48 * 15 // 65536)
+    n_all = n_features * 2**32 // (2**32 - db.least)
+    p = min(1 << 48, n_all * 2**49 // 4**db.k + 2**48 * 15 // 65536)
     for i, minimum in enumerate(db.minima):
         chance = (2**(i + 1) - 1) * db.gap * p // n_bins * db.locations // n_features + 1
         chance = min(1 << 60, chance)
@@ -199,7 +201,7 @@ def expected_index(db, refs):
     """key -> bins, from the genomes"""
     scheme, keys = ("minhash", "syncmer")[db.scheme], {}
     for target, (_, seq) in zip(db.targets, refs):
-        for at, key in features(seq, scheme, db.k, db.s, db.stride):
+        for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least):
             keys.setdefault(key, set()).add(target[0] + at // db.stride)
     return keys
 

@@ -67,7 +67,10 @@ class Shapes:
         """For each D: by share, and how much is seen"""
         db = self.db
         a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
-        q = max(4, 54 * n * a // (10 * db.k * c))
+        q = 54 * n * a // (10 * db.k * c)
+        if db.least:
+            q = min(4 * n, (q << 32) // (2**32 - db.least))
+        q = max(4, q)
         fact, one = [0] * (n + 1), 0
         for i in range(1, n + 1):
             fact[i] = fact[i - 1] + lb(i)

@@ -13,6 +13,7 @@ import sys
 CODE = {c: i for i, pair in enumerate(("Aa", "Cc", "Gg", "TtUu")) for c in pair}
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 INDEX_SEED, ORDER_SEED = 0x6B6D657268617368, 0x9E3779B97F4A7C15
+RANK_SEED = 0x7468696E206F7574
 
 
 def fmix64(x):
@@ -65,10 +66,15 @@ def minhash(seq, k, s, stride):
             yield at, c
 
 
-def features(seq, scheme, k, s, stride):
+def rank_of(key):
+    return fmix64(key ^ RANK_SEED) >> 32
+
+
+def features(seq, scheme, k, s, stride, least=0):
     """(position, key) pairs; minhash: position of the window."""
     found = syncmers(seq, k, s) if scheme == "syncmer" else minhash(seq, k, s, stride)
-    return [(at, key_of(c)) for at, c in found]
+    pairs = [(at, key_of(c)) for at, c in found]
+    return [(at, key) for at, key in pairs if rank_of(key) >= least]
 
 
 def records(path):
@@ -99,19 +105,20 @@ def main(dump, genomes):
     made = ["", "A", "ACGTN" * 40, "A" * 300, "AC" * 200, "acgtu" * 50]
     made += ["".join(rng.choices("ACGTacgtN", [9] * 8 + [1], k=n)) for n in range(10, 900, 37)]
     real = [seq for path in genomes for _, seq in records(path)]
-    cases = [("syncmer", 18, 12, 112, real), ("minhash", 16, 16, 112, real)]
-    cases += [(scheme, k, s, stride, made) for scheme, k, s, stride in (
-        ("syncmer", 8, 2, 16), ("syncmer", 31, 15, 112), ("syncmer", 22, 16, 112), ("syncmer", 31, 29, 50),
-        ("minhash", 8, 64, 16), ("minhash", 31, 1, 112), ("minhash", 22, 16, 4096))]
+    cases = [("syncmer", 18, 12, 112, 0, real), ("minhash", 16, 16, 112, 0, real)]
+    cases += [(scheme, k, s, stride, least, made) for scheme, k, s, stride, least in (
+        ("syncmer", 8, 2, 16, 0), ("syncmer", 31, 15, 112, 0), ("syncmer", 22, 16, 112, 0),
+        ("syncmer", 31, 29, 50, 0), ("minhash", 8, 64, 16, 0), ("minhash", 31, 1, 112, 0),
+        ("minhash", 22, 16, 4096, 0), ("syncmer", 18, 14, 112, 3 << 30), ("minhash", 16, 16, 112, 1 << 31))]
     print("1..%d" % len(cases))
-    for number, (scheme, k, s, stride, seqs) in enumerate(cases, 1):
-        got = subprocess.run([dump, scheme, str(k), str(s), str(stride)], text=True, check=True,
+    for number, (scheme, k, s, stride, least, seqs) in enumerate(cases, 1):
+        got = subprocess.run([dump, *map(str, (scheme, k, s, stride, least))], text=True, check=True,
                              input="".join(seq + "\n" for seq in seqs), stdout=subprocess.PIPE)
         got = sorted(tuple(map(int, line.split())) for line in got.stdout.splitlines())
         want = sorted((i, at, key) for i, seq in enumerate(seqs)
-                      for at, key in features(seq, scheme, k, s, stride))
-        print("%sok %d - %s k %d s %d stride %d: %d features" % (
-            "" if got == want else "not ", number, scheme, k, s, stride, len(want)))
+                      for at, key in features(seq, scheme, k, s, stride, least))
+        print("%sok %d - %s k %d s %d stride %d least %d: %d features" % (
+            "" if got == want else "not ", number, scheme, k, s, stride, least, len(want)))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,18 @@ for scheme in syncmer minhash; do
 	is_db "$scheme: 1 byte of memory" --db x.khdb --threads 2 --memory 1 $s all.fa
 	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --block-size 5000 $s all.fa
 	mv ref.khdb $scheme.khdb
+	s="--scheme $scheme --max-db-size 150K"
+	check "$scheme, limited: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
+	check "$scheme, limited: its size" test "$(wc -c <ref.khdb)" -le 153600 -a "$(wc -c <ref.khdb)" -ge 148000
+	is_db "$scheme, limited: 2 threads, small blocks" --db x.khdb --threads 2 --block-size 5000 $s all.fa
+	is_db "$scheme, limited: gz" --db x.khdb $s $genomes_gz
+	is_db "$scheme, limited: 1 byte of memory" --db x.khdb --memory 1 $s all.fa
+	build --db x.khdb $s - <all.fa; same ref.khdb x.khdb "$scheme, limited: standard input"; rm -f x.khdb ref.khdb
 done
+check "limited, but not less than all: build" build --db x.khdb -k 18 --max-db-size 1M $genomes
+check "limited, but not less than all" test "$("$kmerhash" inspect x.khdb | sed -n 's/^share of features	//p')" = 1.000000
+expect 2 "an empty index take" "a limit too small" build --db x.khdb -k 18 --max-db-size 20K $genomes
+rm -f x.khdb
 check "no -k: build" build --db ref.khdb --device cpu --threads 1 $genomes
 is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz
 export KH_GZ_TOGETHER=1         # by as few threads as this machine may have

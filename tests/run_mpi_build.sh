@@ -48,6 +48,7 @@ compare() {
 compare "whole genomes" "1 2 3 4" --threads 2 "$data"/genomes/*.gz
 compare "several blocks of checksums" "2 3 4" --threads 2 -k 18 -s 16 g?.fa
 compare "spilled" "3" --threads 2 --memory 100K -k 18 g?.fa
+compare "limited in size" "2 4" --threads 2 --max-db-size 100K "$data"/genomes/*.gz
 compare "minhash, small blocks" "3" --threads 2 --block-size 5000 --scheme minhash -k 18 small.fa all.fa g4.fa
 compare "pieces of a few bases" "2" --block-size 100 -k 18 "$data"/genomes/*T[37]*.gz all.fa --allow-duplicates
 # One plain file is cut where records begin: of a few records, of one, of CR LF, with '>' elsewhere.

@@ -53,6 +53,13 @@ include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
 check "other k, stride and span: reads" calls odd.khdb made.fq
 check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
 
+for scheme in syncmer minhash; do
+	check "$scheme, some of the features: build" build --db some.khdb --scheme $scheme --max-db-size 180K $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" some.khdb $genomes
+	check "$scheme, some of the features: pairs" calls some.khdb $sim
+	check "$scheme, some of the features: reads" calls some.khdb made.fq
+done
+
 # So few bins that chance hits of many features are more than 64 bits count.
 gzip -dc "$data"/genomes/*phiX174*.gz | head -n 5 >tiny.fa
 check "few bins: build" build --db tiny.khdb -k 9 tiny.fa

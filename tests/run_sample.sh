@@ -34,6 +34,7 @@ check "build both relatives" build --db both.khdb "$T3" "$T7" "$lambda" "$phi" "
 check "build, other k" build --db k.khdb -k 21 --smer-len 11 --stride 60 "$T7" "$lambda" "$phi"
 check "build, minhash" build --db minhash.khdb --scheme minhash "$T3" "$T7" "$lambda"
 check "build, lists cut by species" build --db cut.khdb --max-locations 1 "$T3" "$T7" "$lambda" "$phi"
+check "build, some of the features" build --db some.khdb --max-db-size 150K "$T7" "$lambda" "$phi" "$sars"
 check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
 check "sample of relatives" sample 5200 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
@@ -44,6 +45,7 @@ check "a strain is present" verdict 10710 present
 check "calls, profile and coverage, relatives in the database" covers both.khdb near.fq
 check "calls and profile, other k" agrees k.khdb near.fq
 check "calls, profile and coverage, lists cut by species" covers cut.khdb near.fq
+check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
 check "a profile alone keeps the calls" agrees db.khdb s.fq --no-verify --keep
 second --db db.khdb --output first.tsv s.fq

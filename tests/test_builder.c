@@ -18,7 +18,7 @@
 #define MB (UINT64_C(1) << 20)
 enum { BLOCKS = 80, TARGETS = BLOCKS, GAP = 10, THREADS = 3, MOST = 40000 };
 
-static const kh_sampling sampling = { KH_SYNCMER, 18, 12, 112 };
+static kh_sampling sampling = { KH_SYNCMER, 18, 12, 112, 0 };
 
 /* --- what is built -------------------------------------------------------------------- */
 static struct {
@@ -295,6 +295,14 @@ static void test_limits(void **state)
 	limits(&bins, NULL);
 }
 
+/* The test with some of the features: of a database of limited size. */
+static void test_share(void **state)
+{
+	sampling.least = 0xb0000000;
+	test_limits(state);
+	sampling.least = 0;
+}
+
 static void test_dropped(void **state)
 {
 	const kh_builder_options o = options(1, 0);
@@ -382,6 +390,7 @@ static void test_nowhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits),
+					    cmocka_unit_test(test_share),
 					    cmocka_unit_test(test_dropped),
 					    cmocka_unit_test(test_others),
 					    cmocka_unit_test(test_nowhere) };

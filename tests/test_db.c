@@ -28,7 +28,7 @@ static void build(const char *path, unsigned threads)
 			       .taxonomy = dir,
 			       .maps = maps,
 			       .n_maps = 1,
-			       .sampling = { KH_SYNCMER, 0, 0, 112 },
+			       .sampling = { KH_SYNCMER, 0, 0, 112, 0 },
 			       .max_span = 1008,
 			       .max_locations = 2,
 			       .threads = threads,
@@ -121,7 +121,9 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 			assert_int_equal(kh_db_append(w, more, extra, &err), 0);
 	}
 	assert_false(there(path));
+	const uint64_t length = kh_db_length(w);
 	assert_int_equal(kh_db_commit(w, &h, &err), 0);
+	assert_int_equal(h.file_bytes, length);
 	kh_db_abandon(w);
 	free(more);
 }

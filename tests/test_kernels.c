@@ -136,13 +136,19 @@ static void sample_once(const kh_sampling *sk, bool extreme)
 	free(b.amb);
 }
 
+/* All features, or those of some rank. */
+static uint32_t some_rank(void)
+{
+	return test_rand() % 2 ? 0 : (uint32_t)test_rand();
+}
+
 static void test_sampling(void **state)
 {
 	(void)state;
 	for (uint32_t k = 8; k <= 31; k++)
 		for (uint32_t h = 1; h <= 8 && 2 * h + 2 <= k; h++) {
 			kh_sampling sk = { KH_SYNCMER, k, k - 2 * h,
-					 16 + (uint32_t)(test_rand() % 200) };
+					 16 + (uint32_t)(test_rand() % 200), some_rank() };
 
 			sample_once(&sk, test_rand() % 2);
 		}
@@ -151,7 +157,7 @@ static void test_sampling(void **state)
 
 		for (int i = 0; i < 7; i++) {
 			kh_sampling sk = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
-					 stride[i] };
+					 stride[i], some_rank() };
 
 			sample_once(&sk, i % 2);
 		}

@@ -7,10 +7,16 @@
 #include "kmer/syncmer.h"
 
 static const kh_sampling schemes[] = {
-	{ KH_SYNCMER, 18, 12, 112 }, { KH_SYNCMER, 8, 2, 112 }, { KH_SYNCMER, 31, 15, 112 },
-	{ KH_SYNCMER, 16, 14, 16 }, { KH_SYNCMER, 22, 16, 4096 }, { KH_SYNCMER, 31, 29, 100 },
-	{ KH_MINHASH, 16, 16, 112 }, { KH_MINHASH, 18, 1, 16 }, { KH_MINHASH, 31, 64, 112 },
-	{ KH_MINHASH, 8, 64, 17 }, { KH_MINHASH, 22, 16, 4096 }, { KH_MINHASH, 12, 64, 64 },
+	{ KH_SYNCMER, 18, 12, 112, 0 }, { KH_SYNCMER, 8, 2, 112, 0 },
+	{ KH_SYNCMER, 31, 15, 112, 0 }, { KH_SYNCMER, 16, 14, 16, 0 },
+	{ KH_SYNCMER, 22, 16, 4096, 0 }, { KH_SYNCMER, 31, 29, 100, 0 },
+	{ KH_MINHASH, 16, 16, 112, 0 }, { KH_MINHASH, 18, 1, 16, 0 },
+	{ KH_MINHASH, 31, 64, 112, 0 }, { KH_MINHASH, 8, 64, 17, 0 },
+	{ KH_MINHASH, 22, 16, 4096, 0 }, { KH_MINHASH, 12, 64, 64, 0 },
+	/* a half of the features, a few, nearly all, one of all */
+	{ KH_SYNCMER, 18, 14, 112, UINT32_C(1) << 31 }, { KH_SYNCMER, 22, 16, 50, 0xf0000000 },
+	{ KH_MINHASH, 16, 16, 112, 0xc0000000 }, { KH_MINHASH, 9, 64, 30, 1000000 },
+	{ KH_SYNCMER, 8, 2, 112, UINT32_MAX },
 };
 enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
@@ -38,6 +44,12 @@ static uint64_t kmer_at(const char *s, unsigned k)
 	return kh_kmer_canonical(x, k);
 }
 
+/* Is a feature left in?  As kmerhash-db(5) has it. */
+static int taken(const kh_sampling *sk, uint64_t key)
+{
+	return kh_fmix64(key ^ UINT64_C(0x7468696e206f7574)) >> 32 >= sk->least;
+}
+
 static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, feature *f)
 {
 	unsigned w = sk->k - sk->s + 1;
@@ -49,7 +61,7 @@ static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, 
 
 		for (unsigned j = 0; j < w && keep; j++)
 			keep = j == w / 2 || mid < kh_smer_order(kmer_at(s + i + j, sk->s));
-		if (keep)
+		if (keep && taken(sk, kh_key(kmer_at(s + i, sk->k))))
 			f[n++] = (feature) { kh_key(kmer_at(s + i, sk->k)), (uint32_t)i };
 	}
 	return n;
@@ -68,18 +80,19 @@ static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, 
 			if (!memchr(s + i, 'N', sk->k))
 				c[m++] = kmer_at(s + i, sk->k);
 		uint64_t last = 0;
-		for (size_t taken = 0; taken < sk->s; taken++) {
+		for (size_t rounds = 0; rounds < sk->s; rounds++) {
 			size_t best = m;
 
 			for (size_t i = 0; i < m; i++)
-				if ((taken == 0 || kh_minhash_order(c[i]) > last) &&
+				if ((rounds == 0 || kh_minhash_order(c[i]) > last) &&
 				    (best == m ||
 				     kh_minhash_order(c[i]) < kh_minhash_order(c[best])))
 					best = i;
 			if (best == m)
 				break;
 			last = kh_minhash_order(c[best]);
-			f[n++] = (feature) { kh_key(c[best]), (uint32_t)at };
+			if (taken(sk, kh_key(c[best])))
+				f[n++] = (feature) { kh_key(c[best]), (uint32_t)at };
 		}
 	}
 	free(c);
@@ -229,15 +242,13 @@ static void test_pieces(void **state)
 }
 
 /* A k-mer that is kept in a genome is kept in a read. */
-static void test_context_free(void **state)
+static void check_context_free(const kh_sampling *sk)
 {
-	const kh_sampling *sk = &schemes[0];
 	char *s = random_bases(3000, 100);
 	packed p = pack(s, 3000);
 	feature whole[1500], read[200];
 	size_t n = run(sk, &p, 0, 2983, whole);
 
-	(void)state;
 	for (unsigned at = 0; at + 150 <= 3000; at += 37) {
 		packed r = pack(s + at, 150);
 		size_t m = run(sk, &r, 0, 133, read), i = 0;
@@ -253,6 +264,15 @@ static void test_context_free(void **state)
 	}
 	unpack(&p);
 	free(s);
+}
+
+static void test_context_free(void **state)
+{
+	const kh_sampling some = { KH_SYNCMER, 18, 12, 112, 0xa0000000 };
+
+	(void)state;
+	check_context_free(&schemes[0]);
+	check_context_free(&some);
 }
 
 /* Starts that are kept are more than (k - s) / 2 apart, which the bound relies on. */
@@ -281,20 +301,20 @@ static void test_parameters(void **state)
 {
 	static const struct { kh_sampling sk; const char *want;
 	} bad[] = {
-		{ { 2, 18, 12, 112 }, "scheme 2" },
-		{ { KH_SYNCMER, 7, 3, 112 }, "k is 7" },
-		{ { KH_SYNCMER, 32, 26, 112 }, "k is 32" },
-		{ { KH_SYNCMER, 18, 12, 15 }, "stride is 15" },
-		{ { KH_MINHASH, 18, 16, 4097 }, "stride is 4097" },
-		{ { KH_MINHASH, 18, 0, 112 }, "are 0" },
-		{ { KH_MINHASH, 18, 65, 112 }, "are 65" },
-		{ { KH_SYNCMER, 18, 11, 112 }, "even" },
-		{ { KH_SYNCMER, 18, 18, 112 }, "even" },
-		{ { KH_SYNCMER, 18, 20, 112 }, "even" },
-		{ { KH_SYNCMER, 31, 13, 112 }, "even" },
-		{ { KH_SYNCMER, 8, 0, 112 }, "even" },
-		{ { UINT32_MAX, 18, 12, 112 }, "scheme" },
-		{ { KH_SYNCMER, UINT32_MAX, 1, 112 }, "k is" },
+		{ { 2, 18, 12, 112, 0 }, "scheme 2" },
+		{ { KH_SYNCMER, 7, 3, 112, 0 }, "k is 7" },
+		{ { KH_SYNCMER, 32, 26, 112, 0 }, "k is 32" },
+		{ { KH_SYNCMER, 18, 12, 15, 0 }, "stride is 15" },
+		{ { KH_MINHASH, 18, 16, 4097, 0 }, "stride is 4097" },
+		{ { KH_MINHASH, 18, 0, 112, 0 }, "are 0" },
+		{ { KH_MINHASH, 18, 65, 112, 0 }, "are 65" },
+		{ { KH_SYNCMER, 18, 11, 112, 0 }, "even" },
+		{ { KH_SYNCMER, 18, 18, 112, 0 }, "even" },
+		{ { KH_SYNCMER, 18, 20, 112, 0 }, "even" },
+		{ { KH_SYNCMER, 31, 13, 112, 0 }, "even" },
+		{ { KH_SYNCMER, 8, 0, 112, 0 }, "even" },
+		{ { UINT32_MAX, 18, 12, 112, 0 }, "scheme" },
+		{ { KH_SYNCMER, UINT32_MAX, 1, 112, 0 }, "k is" },
 	};
 	kh_err err;
 
@@ -354,7 +374,7 @@ static void test_simd(void **state)
 	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
-			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112 };
+			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0 };
 			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk);
 			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
 			char *text = random_bases(at + n + sk.k - 1, 0);

@@ -15,7 +15,7 @@
 #include "base/threads.h"
 #include "build/refs.h"
 
-static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112 };
+static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112, 0 };
 
 struct worker {
 	kh_pieces pieces;

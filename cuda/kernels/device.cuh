@@ -40,9 +40,13 @@ static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &
 				kh_packed_bits(q.bases, at + i, sk.s), sk.s));
 		__syncwarp();
 		for (unsigned i = lane; i < ((m + 31) & ~31u); i += 32) {
-			emit(i < m && kh_syncmer_keep(o + i, w) &&
-				     !kh_packed_ambiguous(q.amb, at + i, sk.k),
-			     at + i);
+			bool keep = i < m && kh_syncmer_keep(o + i, w) &&
+				    !kh_packed_ambiguous(q.amb, at + i, sk.k);
+
+			if (keep && sk.least)
+				keep = kh_sampling_takes(&sk, kh_key(kh_bits_canonical(
+					kh_packed_bits(q.bases, at + i, sk.k), sk.k)));
+			emit(keep, at + i);
 		}
 		__syncwarp();
 	}
@@ -76,8 +80,8 @@ static __device__ __forceinline__ uint64_t warp_min(uint64_t x)
 	return x;
 }
 
-/* The features of one minhash window, ascending by order, to emit(i, key) in lane 0;
- * their number.  Orders are kept in `room` as far as `cap` goes, the rest made again.
+/* The features of one minhash window that are left in, ascending by order, to emit(i, key) in
+ * lane 0; their number.  Orders are kept in `room` as far as `cap` goes, the rest made again.
  * All ones stand for none: the one number with that order is no canonical k-mer. */
 template <class Emit>
 static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *bases,
@@ -86,7 +90,7 @@ static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *b
 {
 	const unsigned lane = lane_id(), m = (unsigned)(end - at);
 	uint64_t last = 0;
-	unsigned n = 0;
+	unsigned n = 0, taken = 0;
 	auto order = [&](unsigned i) {
 		return kh_packed_ambiguous(amb, at + i, sk.k)
 			       ? ~UINT64_C(0)
@@ -108,12 +112,17 @@ static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *b
 		least = warp_min(least);
 		if (least == ~UINT64_C(0))
 			break;
-		if (lane == 0)
-			emit(n, kh_key(unmix64(least) ^ KH_ORDER_SEED));
+		const uint64_t key = kh_key(unmix64(least) ^ KH_ORDER_SEED);
+
+		if (kh_sampling_takes(&sk, key)) {
+			if (lane == 0)
+				emit(taken, key);
+			taken++;
+		}
 		last = least;
 	}
 	__syncwarp();
-	return n;
+	return taken;
 }
 
 /* --- looking up --------------------------------------------------------------------- */

@@ -74,6 +74,26 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 	return keep;
 }
 
+__device__ uint64_t key_at(const kh_gpu_sample &s, uint32_t w, unsigned i)
+{
+	return kh_key(kh_bits_canonical(
+		kh_packed_bits(s.bases, ((uint64_t)w << 5) + i, s.sampling.k), s.sampling.k));
+}
+
+/* Those of the starts in word w whose features are left in. */
+__device__ uint32_t leave_out(const kh_gpu_sample &s, uint32_t w, uint32_t keep)
+{
+	uint32_t left = 0;
+
+	for (uint32_t m = keep; m; m &= m - 1) {
+		const unsigned i = (unsigned)__ffs((int)m) - 1;
+
+		if (kh_sampling_takes(&s.sampling, key_at(s, w, i)))
+			left |= 1u << i;
+	}
+	return left;
+}
+
 template <int H>
 __global__ void __launch_bounds__(256)
 	mark_kernel(kh_gpu_sample s, uint32_t *mark, uint32_t *number)
@@ -96,6 +116,8 @@ __global__ void __launch_bounds__(256)
 				keep &= ~0u << (at - first);
 			if (end - first < 32)
 				keep &= (1u << (end - first)) - 1;
+			if (s.sampling.least)
+				keep = leave_out(s, w, keep);
 		}
 	}
 	if (w < s.n_words)
@@ -116,11 +138,11 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 	uint32_t out = from[w];
 
 	for (uint32_t m = mark[w]; m; m &= m - 1) {
-		uint64_t i = ((uint64_t)w << 5) + (uint64_t)(__ffs((int)m) - 1);
+		const unsigned i = (unsigned)__ffs((int)m) - 1;
+		const uint64_t at = ((uint64_t)w << 5) + i;
 
-		s.key[out] = kh_key(kh_bits_canonical(
-			kh_packed_bits(s.bases, i, s.sampling.k), s.sampling.k));
-		s.bin[out++] = p.bin + (uint32_t)((i - p.at) / s.sampling.stride);
+		s.key[out] = key_at(s, w, i);
+		s.bin[out++] = p.bin + (uint32_t)((at - p.at) / s.sampling.stride);
 	}
 }
 

@@ -98,7 +98,8 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 	kh_feed *feed = NULL;
 	int rc;
 
-	*r = (kh_bench_refs) { .b = b, .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE } };
+	*r = (kh_bench_refs) { .b = b,
+			       .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE, 0 } };
 	fo.front = kh_refs_front(&r->sampling);
 	rc = kh_refs_init(&refs, &r->sampling, 10, err);
 	refs.allow_duplicates = true;

@@ -148,6 +148,7 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 		      kh_err *err)
 {
 	const kh_sample s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
+	const kh_sampling sampling = kh_db_sampling(d->db->h);
 	const bool last = p->bases != p->starts;
 	const uint64_t bases = last ? p->bases : p->starts + d->longest - 1;
 	int rc = KH_OK;
@@ -156,7 +157,7 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 		return KH_OK;
 	kh_sequences_piece(&d->sequences, &s, p);
 	if (d->runs)
-		rc = kh_kept_find(&w->kept, &d->db->h->sampling, b, p->at, bases, err);
+		rc = kh_kept_find(&w->kept, &sampling, b, p->at, bases, err);
 	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
 		rc = add_nmers(d, w, b, p, l, err);
 	return rc;

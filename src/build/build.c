@@ -33,8 +33,13 @@ static int read_all(struct build *b, kh_err *err)
 	uint64_t bases = 0;
 	int rc = kh_build_split(b, &bases, err);
 
-	if (!rc)
-		rc = try_k(b, k ? k : kh_default_k(bases), err);
+	if (!rc) {
+		set_k(b, k ? k : kh_default_k(bases));
+		if (b->limit.share == 0)
+			kh_limit_start(&b->limit, b->o->max_db_size, kh_build_estimate_file(b));
+		b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+		rc = try_k(b, b->sampling.k, err);
+	}
 	if (rc || k || b->o->dry_run || kh_default_k(b->all.bases) == b->sampling.k)
 		return rc;
 	bases = b->all.bases;
@@ -55,19 +60,13 @@ static int make_database(struct build *b, kh_err *err)
 	return kh_build_write(b, err);
 }
 
-static void clear(struct build *b)
+/* All that was made of the references, so that they can be read again. */
+static void start_over(struct build *b)
 {
-	const unsigned threads = b->o->threads;
 	struct taxa *t = &b->taxa;
 
 	kh_db_abandon(b->out.w);
 	kh_build_forget(b);
-	for (unsigned i = 0; b->in.worker && i < threads; i++) {
-		free(b->in.worker[i].pieces.v);
-		free(b->in.worker[i].part);
-	}
-	free(b->in.worker);
-	kh_taxdump_close(t->dump);
 	kh_taxonomy_free(t->tax);
 	free(t->target);
 	free(t->first);
@@ -85,6 +84,23 @@ static void clear(struct build *b)
 	free(b->out.n_full);
 	free(b->base.to);
 	free(b->base.vote_to);
+	*t = (struct taxa) { .dump = t->dump };
+	b->out = (struct file) { .w = NULL };
+	b->base = (struct base) { .to = NULL };
+	b->mine = (struct share) { .first_file = 0 };
+}
+
+static void clear(struct build *b)
+{
+	const unsigned threads = b->o->threads;
+
+	start_over(b);
+	for (unsigned i = 0; b->in.worker && i < threads; i++) {
+		free(b->in.worker[i].pieces.v);
+		free(b->in.worker[i].part);
+	}
+	free(b->in.worker);
+	kh_taxdump_close(b->taxa.dump);
 }
 
 /* The device; to add references, or to make that possible, needs one that can. */
@@ -105,6 +121,54 @@ static int choose_backend(struct build *b, kh_err *err)
 	return KH_OK;
 }
 
+/* Process 0 knows the sizes, and says whether the database is kept. */
+static int judge(struct build *b, bool *keep, kh_err *err)
+{
+	struct {
+		kh_limit limit;
+		uint64_t keep;
+	} said = { b->limit, 1 };
+	int rc = KH_OK;
+
+	*keep = true;
+	if (b->limit.bytes == 0)
+		return KH_OK;
+	if (kh_comm_self(b->o->comm) == 0) {
+		const kh_range *last = &b->out.dir[KH_RANGES - 1];
+		const kh_limit_size built = {
+			.file = kh_db_length(b->out.w),
+			.index = last->first_bucket * 64 +
+				 kh_range_bytes(last, b->taxa.bins.bins.bits),
+			.features = b->sum->header.features
+		};
+
+		rc = kh_limit_next(&said.limit, &built, keep, err);
+		said.keep = *keep;
+	}
+	if (!rc)
+		rc = kh_build_share(b, &said, sizeof said, err);
+	b->limit = said.limit;
+	*keep = said.keep != 0;
+	return rc;
+}
+
+/* Databases of some share of the features, until one is what it should be. */
+static int build_to_fit(struct build *b, kh_err *err)
+{
+	for (bool keep = false;;) {
+		int rc = kh_build_create(b, err); /* early: a folder may not let it be written */
+
+		if (rc || (rc = read_all(b, err)) || b->o->dry_run ||
+		    (rc = make_database(b, err)) || (rc = judge(b, &keep, err)))
+			return rc;
+		if (keep)
+			break;
+		start_over(b);
+		b->sum->header = (kh_db_header) { .version = 0 };
+	}
+	return kh_build_commit(b, err);
+}
+
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 {
 	struct build b = { .o = o, .sum = sum, .sampling = o->sampling };
@@ -123,12 +187,8 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 				 : kh_taxdump_open(&b.taxa.dump, o->taxonomy, err);
 	if (!rc)
 		rc = kh_build_agree(&b, err);
-	if (!rc) /* early, so that a folder that cannot be written to is reported at once */
-		rc = kh_build_create(&b, err);
 	if (!rc)
-		rc = read_all(&b, err);
-	if (!rc && !o->dry_run)
-		rc = make_database(&b, err);
+		rc = build_to_fit(&b, err);
 	/* first, as the other processes may be waiting for what is closed below */
 	if (rc)
 		kh_comm_fail(o->comm, err);

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/timing.h"
+#include "build/limit.h"
 #include "build/refs.h"
 #include "index/shard.h"
 
@@ -91,6 +92,7 @@ struct build {
 	kh_build_summary *sum;
 	kh_choice choice;
 	kh_sampling sampling;
+	kh_limit limit;
 	uint32_t gap;
 	struct totals all;              /* of all processes */
 	/* the sequences of this process; after kh_build_gather, those of all processes */
@@ -117,6 +119,8 @@ int kh_build_add_digests(struct build *b, kh_err *err);
 
 /* b->sum->estimate and b->in.memory; fails if there is too little memory. */
 int kh_build_plan(struct build *b, kh_err *err);
+/* Bytes of a database of all features, as far as the sizes of the inputs tell; 0: they do not. */
+uint64_t kh_build_estimate_file(const struct build *b);
 /* The same for the backend, whose builder is open. */
 int kh_build_plan_backend(const struct build *b, kh_err *err);
 
@@ -145,7 +149,9 @@ int kh_build_create(struct build *b, kh_err *err);
 /* Writes the ranges that were kept; every process gets the directory of all ranges, b->dir. */
 int kh_build_join(struct build *b, kh_err *err);
 
-/* Encodes and writes the pairs, then the other sections; the file is then complete. */
+/* Encodes and writes the pairs, then the other sections. */
 int kh_build_write(struct build *b, kh_err *err);
+/* The file is complete, and gets its name. */
+int kh_build_commit(struct build *b, kh_err *err);
 
 #endif

@@ -50,8 +50,8 @@ static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to
 struct facts {
 	char tool[128];                 /* version and backend */
 	kh_sampling sampling;
-	uint32_t max_span, max_locations, allow, zero;
-	uint64_t n_refs;
+	uint32_t max_span, max_locations, allow;
+	uint64_t n_refs, max_db_size;
 };
 
 static int compare(const struct mail *m, unsigned peer, kh_err *err)
@@ -91,6 +91,7 @@ int kh_build_agree(const struct build *b, kh_err *err)
 	me.max_locations = o->max_locations;
 	me.allow = (uint32_t)o->allow_duplicates << 1 | o->allow_no_eof;
 	me.n_refs = o->n_refs;
+	me.max_db_size = o->max_db_size;
 	rc = gather(&m, o->comm, &(kh_db_stretch) { &me, sizeof me }, true, err);
 	for (unsigned r = 1; r < m.size && !rc; r++)
 		rc = compare(&m, r, err);

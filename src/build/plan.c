@@ -75,15 +75,44 @@ static uint64_t growing_memory(const struct build *b, uint64_t features)
 	return bytes;
 }
 
-static void estimate(const struct build *b, kh_build_estimate *e)
+/* Of all references, if none is left out. */
+static uint64_t all_features(const struct build *b)
 {
 	const kh_sampling *s = &b->sampling;
+
+	return s->scheme == KH_SYNCMER ? b->mine.text / (s->k - s->s + 1)
+				       : b->mine.text / s->stride * s->s;
+}
+
+uint64_t kh_build_estimate_file(const struct build *b)
+{
+	return b->mine.text_known ? all_features(b) * INDEX_BYTES : 0;
+}
+
+/* Of how many of all features there is to be room: those of this pass over the references, or, as
+ * long as the share is not known, those that a database of the size that is allowed probably
+ * has. */
+static uint64_t some_features(const struct build *b)
+{
+	typedef unsigned __int128 wide;
+	const uint64_t all = all_features(b), limit = b->o->max_db_size / INDEX_BYTES;
+	const uint64_t now = (uint64_t)((wide)all * kh_sampling_share(&b->sampling) >> 32);
+
+	if (b->o->max_db_size == 0 || b->limit.builds > 0)
+		return now;
+	return limit < all ? limit : all;
+}
+
+static void estimate(const struct build *b, kh_build_estimate *e)
+{
 	const uint64_t processes = kh_comm_size(b->o->comm);
 
-	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known, .k = s->k };
-	e->features = s->scheme == KH_SYNCMER ? e->text / (s->k - s->s + 1)
-					      : e->text / s->stride * s->s;
+	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known,
+				   .k = b->sampling.k };
+	e->features = some_features(b);
 	e->file = e->features * (INDEX_BYTES + (b->o->growable ? KEYS : 0));
+	if (b->o->max_db_size && e->file > b->o->max_db_size)
+		e->file = b->o->max_db_size;
 	if (b->o->base)
 		e->file += b->o->base->bytes;
 	e->features /= processes;

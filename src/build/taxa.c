@@ -32,13 +32,14 @@ static int check_unmapped(const struct build *b, kh_err *err)
 		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
 	if (unmapped == 0)
 		return KH_OK;
-	kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
-	for (size_t i = 0; i < n && shown < 10; i++)
+	if (b->limit.builds == 0)         /* it is told once */
+		kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
+	for (size_t i = 0; i < n && shown < 10 && b->limit.builds == 0; i++)
 		if (t->to[i] == KH_DROP) {
 			kh_log(KH_WARN, "  no taxon: %s", kh_refs_id(&b->refs, i));
 			shown++;
 		}
-	if (unmapped > shown)
+	if (unmapped > shown && b->limit.builds == 0)
 		kh_log(KH_WARN, "  and %zu more: kmerhash inspect --unmapped lists them",
 		       unmapped - shown);
 	if (b->o->max_unmapped >= 1)

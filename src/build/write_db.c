@@ -157,7 +157,8 @@ static void describe(struct build *b)
 	kh_db_header *h = &b->sum->header;
 	const kh_db_header *base = b->o->base ? b->o->base->h : NULL;
 
-	h->sampling = b->sampling;
+	kh_db_set_sampling(h, &b->sampling);
+	h->max_bytes = b->o->max_db_size;
 	h->max_span = b->o->max_span;
 	h->gap = b->gap;
 	h->max_locations = b->o->max_locations;
@@ -206,7 +207,7 @@ static int write_index(void *arg, kh_err *err)
 	return x->b->choice.backend->builder_finish(x->b->in.builder, x->f, err);
 }
 
-/* Writes the sections behind the index; the file is then complete. */
+/* Writes the sections behind the index. */
 static int write_rest(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
@@ -222,9 +223,7 @@ static int write_rest(struct build *b, kh_err *err)
 		return rc;
 	kh_minima(h, h->minima);
 	kh_progress_end();
-	if (b->o->base && (rc = kh_db_unchanged(b->o->base, err)))
-		return rc;
-	return kh_db_commit(b->out.w, h, err);
+	return KH_OK;
 }
 
 /* Makes the index of this process's share of the pairs; with one process, a second thread makes
@@ -272,9 +271,23 @@ int kh_build_write(struct build *b, kh_err *err)
 		rc = kh_build_join(b, err);
 	if (!rc && kh_comm_self(c) == 0)
 		rc = write_rest(b, err);
+	b->sum->seconds_write += kh_seconds() - t;
+	return rc;
+}
+
+int kh_build_commit(struct build *b, kh_err *err)
+{
+	kh_comm *c = b->o->comm;
+	const double t = kh_seconds();
+	int rc = KH_OK;
+
+	if (b->o->base)
+		rc = kh_db_unchanged(b->o->base, err);
+	if (!rc && kh_comm_self(c) == 0)
+		rc = kh_db_commit(b->out.w, &b->sum->header, err);
 	/* exit status 0 of any process has to mean that the file is there */
 	if (!rc && c)
 		rc = kh_comm_barrier(c, err);
-	b->sum->seconds_write = kh_seconds() - t;
+	b->sum->seconds_write += kh_seconds() - t;
 	return rc;
 }

@@ -12,7 +12,7 @@
 
 void kh_rule_init(kh_rule *r, const kh_db_header *h)
 {
-	*r = (kh_rule) { .sampling = h->sampling, .max_span = h->max_span };
+	*r = (kh_rule) { .sampling = kh_db_sampling(h), .max_span = h->max_span };
 	memcpy(r->minima, h->minima, sizeof r->minima);
 }
 

@@ -107,13 +107,24 @@ typedef struct kh_minimum {
 	uint32_t genus, species;
 } kh_minimum;
 
+/* Where a database has a share of the features only, as many of `hits`, and one more. */
+static KH_HD uint32_t kh_rule_of_share(const kh_rule *r, uint32_t hits)
+{
+	const uint64_t share = kh_sampling_share(&r->sampling);
+	const uint32_t some = 1 + (uint32_t)((hits * share + UINT32_MAX) >> 32);
+
+	return some < hits ? some : hits;
+}
+
 static KH_HD kh_minimum kh_rule_minimum(const kh_rule *r, uint32_t n)
 {
-	uint32_t m = r->minima[kh_log2(n)], s = (n < 17 ? 3 : 4) + (r->precise ? 6 : 0);
+	const uint32_t g = kh_rule_of_share(r, 3);
+	const uint32_t s = kh_rule_of_share(r, (n < 17 ? 3 : 4) + (r->precise ? 6 : 0));
+	uint32_t m = r->minima[kh_log2(n)];
 	kh_minimum out;
 
 	m = m > n >> 6 ? m : n >> 6;
-	out.genus = m > 3 ? m : 3;
+	out.genus = m > g ? m : g;
 	out.species = s > m ? s : m;
 	return out;
 }

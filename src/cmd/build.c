@@ -19,7 +19,7 @@ struct values {
 	kh_words maps, seqids, assemblies, lineages;
 	uint64_t total_bases;
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
-	uint64_t memory, gpu_memory, block_size;
+	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
 	bool growable, dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
 };
@@ -61,6 +61,8 @@ static const kh_opt opts[] = {
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
 		"places of a k-mer kept in one species; of more, only that they are [2]"),
+	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
+		"bytes of the database at most: it has what share of the k-mers fits"),
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
 		"fail if more sequences have no taxon [0.5]"),
 	KH_FLAG("allow-unmapped", 0, AT(allow_unmapped),
@@ -141,7 +143,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
 	if (kh_comm_self(j->o.comm) == 0)
 		rc = kh_references_check(r, err);
-	const bool twice = j->o.sampling.k == 0 || v->header_lineage;
+	const bool twice = j->o.sampling.k == 0 || v->header_lineage || v->max_db_size > 0;
 	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
 		rc = keep_streams(j, err);
 	if (!rc && r->errs.found == 0 && v->header_lineage)
@@ -175,10 +177,10 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 
 	if (v->base) {
 		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
-		    v->max_span || v->max_locations)
+		    v->max_span || v->max_locations || v->max_db_size)
 			return kh_fail(err, KH_EUSAGE, "--scheme, --kmer-len, --total-bases, "
-				       "--smer-len, --features, --stride, --max-span and "
-				       "--max-locations are those of --base");
+				       "--smer-len, --features, --stride, --max-span, "
+				       "--max-locations and --max-db-size are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
@@ -195,6 +197,10 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
+	o->max_db_size = v->max_db_size;
+	if (o->growable && o->max_db_size)
+		return kh_fail(err, KH_EUSAGE, "--growable and --max-db-size: genomes cannot be "
+			       "added to a database of limited size");
 	if (o->max_span < o->sampling.stride)
 		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
 	return KH_OK;
@@ -243,7 +249,7 @@ static int open_base(struct job *j, kh_err *err)
 			       "built with --growable: build it anew from all references",
 			       j->base->path);
 	o->base = j->base;
-	o->sampling = j->base->h->sampling;
+	o->sampling = kh_db_sampling(j->base->h);
 	o->max_span = j->base->h->max_span;
 	o->max_locations = j->base->h->max_locations;
 	o->growable = true;

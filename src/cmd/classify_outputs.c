@@ -239,12 +239,13 @@ int kh_classify_try_outputs(struct classify *j, kh_err *err)
 int kh_classify_write_tables(void *arg, kh_err *err)
 {
 	struct classify *j = arg;
+	const kh_sampling sampling = kh_db_sampling(j->db->h);
 	kh_buf b = { NULL, 0, 0 };
 	int rc = KH_OK;
 
 	if (j->out.registers)           /* before a report sums up clades */
 		rc = kh_registers_write(j->out.registers, &j->results.tally.distinct, j->db->tax,
-					&j->db->h->sampling, err);
+					&sampling, err);
 	if (!rc && j->out.report && !(rc = report_text(j, &b, err)))
 		rc = write_file(j->out.report, &b, err);
 	b.n = 0;

@@ -160,12 +160,13 @@ static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_S
 	const struct classify_values *v = &s->j->v;
 	const struct files *f = &s->files[i];
 	const kh_report_options o = { v->zero_counts, v->minimizer_data, v->mpa };
+	const kh_sampling sampling = kh_db_sampling(s->j->db->h);
 	kh_buf b = { NULL, 0, 0 };
 	int rc = kh_record_digests(f->inputs, &s->sheet.v[i], err);
 
 	if (!rc && f->registers)        /* before the report sums up clades */
 		rc = kh_registers_write(f->registers, &r->tally.distinct, s->j->db->tax,
-					&s->j->db->h->sampling, err);
+					&sampling, err);
 	if (!rc)
 		rc = kh_report(&b, s->j->db->tax, &r->tally, &o, err);
 	if (!rc)

@@ -107,6 +107,14 @@ static double per_feature(const kh_db_header *h)
 	return h->features ? rest / (double)h->features : 0;
 }
 
+/* Of the features that the scheme keeps, how many are in the database. */
+static double share(const kh_db_header *h)
+{
+	const kh_sampling s = kh_db_sampling(h);
+
+	return (double)kh_sampling_share(&s) / 4294967296.0;
+}
+
 static const char *scheme(const kh_db_header *h)
 {
 	return h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
@@ -132,6 +140,11 @@ static void print_parameters(FILE *f, const kh_db *db)
 	fprintf(f, "features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
 	       "\nlocations\t%" PRIu64 "\n",
 	       h->features, h->entries, h->over, h->locations);
+	fprintf(f, "share of features\t%.6f\nlargest size allowed\t", share(h));
+	if (h->max_bytes)
+		fprintf(f, "%" PRIu64 "\n", h->max_bytes);
+	else
+		fprintf(f, "any\n");
 	fprintf(f, "index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
@@ -212,7 +225,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	root = json_pack("{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:I, s:f, s:I, s:s, s:I, s:I, s:o, s:o}",
+			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
 			 "database", kh_record_path(db->path), "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
 			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
@@ -226,7 +239,8 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",
 			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
-			 per_feature(h), "growable_bytes", (json_int_t)h->keys.bytes,
+			 per_feature(h), "growable_bytes", (json_int_t)h->keys.bytes, "max_bytes",
+			 (json_int_t)h->max_bytes, "share", share(h),
 			 "digest", digest, "buckets", (json_int_t)c->buckets,
 			 "carried", (json_int_t)c->carried, "buckets_by_entries",
 			 json_counts(c->fill, KH_BUCKET_SLOTS + 1), "lists_by_log2_length",

@@ -49,7 +49,9 @@ typedef struct kh_db_header {
 	uint32_t header_bytes;          /* 4096 */
 	uint64_t byte_order;            /* 0x0102030405060708 */
 	uint64_t file_bytes;
-	kh_sampling sampling;
+	struct {
+		uint32_t scheme, k, s, stride;
+	} sampling;                     /* of a kh_sampling all but `least` */
 	uint32_t max_span;              /* bases that one segment of a query may span */
 	uint32_t gap;                   /* bins left free behind each target */
 	uint64_t bins;                  /* N: one past the last bin */
@@ -71,7 +73,9 @@ typedef struct kh_db_header {
 	uint32_t max_locations;         /* of a list in one species */
 	uint32_t n_species;             /* that targets are of; each has a bin */
 	uint32_t word_bits;             /* of a word of a list */
-	char zero[60];
+	uint32_t least;                 /* of a kh_sampling */
+	uint64_t max_bytes;             /* what the file was not to exceed; 0: it had no limit */
+	char zero[48];
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
 	char zero2[KH_DB_PAGE - 536];
 	uint64_t self;                  /* XXH3 of the header up to here */
@@ -79,6 +83,21 @@ typedef struct kh_db_header {
 
 static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
 static_assert(offsetof(kh_db_header, keys) == 512, "where keys are, by kmerhash-db(5)");
+
+static inline kh_sampling kh_db_sampling(const kh_db_header *h)
+{
+	return (kh_sampling) { h->sampling.scheme, h->sampling.k, h->sampling.s,
+			       h->sampling.stride, h->least };
+}
+
+static inline void kh_db_set_sampling(kh_db_header *h, const kh_sampling *s)
+{
+	h->sampling.scheme = s->scheme;
+	h->sampling.k = s->k;
+	h->sampling.s = s->s;
+	h->sampling.stride = s->stride;
+	h->least = s->least;
+}
 
 typedef struct kh_db_taxon {
 	uint32_t taxid, parent, end;    /* numbers in preorder */
@@ -182,6 +201,8 @@ typedef struct kh_db_stretch {
 } kh_db_stretch;
 int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
 		       unsigned threads, kh_err *err);
+/* Bytes that the file will have if it is committed as it is. */
+uint64_t kh_db_length(const kh_db_writer *w);
 /* The extents, lengths and checksums in h are filled in here. */
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err);
 

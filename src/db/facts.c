@@ -18,10 +18,13 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32])
 	typedef unsigned __int128 wide;
 	const uint64_t one = UINT64_C(1) << 48;
 	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
+	const kh_sampling sampling = kh_db_sampling(h);
+	/* of the k-mers that the database may have, of which n are counted, that many are in it */
+	const uint64_t all = (uint64_t)(((wide)F << 32) / kh_sampling_share(&sampling));
 	/* p: the probability that a random k-mer is in the index (F of 4^k / 2), or shares home
 	 * and tag with one that is */
 	uint64_t p =
-		(uint64_t)((wide)F * one * 2 >> 2 * h->sampling.k) + one * KH_BUCKET_LOAD / 65536;
+		(uint64_t)((wide)all * one * 2 >> 2 * h->sampling.k) + one * KH_BUCKET_LOAD / 65536;
 
 	if (p > one)
 		p = one;

@@ -118,14 +118,16 @@ static bool all_zero(const char *p, size_t n)
 static int check_parameters(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
+	const kh_sampling sampling = kh_db_sampling(h);
 	kh_err why = { 0, "" };
 
-	if (kh_sampling_check(&h->sampling, &why))
+	if (kh_sampling_check(&sampling, &why))
 		return bad(db, err, why.msg);
 	if (h->max_span < h->sampling.stride || h->max_span > 1 << 20 ||
 	    h->gap != 1 + (h->max_span + h->sampling.stride - 1) / h->sampling.stride ||
 	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
 	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
+	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0) ||
 	    h->word_bits != kh_word_bits(h->bins, h->n_taxa))
 		return bad(db, err, "a parameter in its header is out of range");
 	for (int i = 0; i < 32; i++)

@@ -174,6 +174,13 @@ static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	return kh_out_write(w->out, w->sums, w->n_sums * sizeof *w->sums, err);
 }
 
+uint64_t kh_db_length(const kh_db_writer *w)
+{
+	const uint64_t sums = (w->at + KH_DB_PAGE - 1) / KH_DB_PAGE * KH_DB_PAGE;
+
+	return sums + (sums - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK * sizeof *w->sums;
+}
+
 int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 {
 	int rc = put_sums(w, h, err);

@@ -28,9 +28,11 @@
 #define KH_K_MAX 31
 #define KH_KEY_BITS 48
 
-/* Seeds: the key of the index and the order of sampling must not be related. */
+/* Seeds: the key of the index, the order of sampling and the rank of a feature must not be
+ * related. */
 #define KH_INDEX_SEED UINT64_C(0x6b6d657268617368)
 #define KH_ORDER_SEED UINT64_C(0x9e3779b97f4a7c15)
+#define KH_RANK_SEED UINT64_C(0x7468696e206f7574)
 
 /* A=0 C=1 G=2 T=U=3 in either case; 4 for all else. */
 static KH_HD unsigned kh_base(unsigned char c)

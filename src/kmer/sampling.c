@@ -97,10 +97,26 @@ static size_t run_minhash(const kh_sampling *sk, const kh_stretch *sp, uint64_t 
 	return n;
 }
 
+/* Those of n features that are left in; their number. */
+static size_t leave_out(const kh_sampling *sk, uint64_t *key, uint32_t *pos, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		key[left] = key[i];
+		pos[left] = pos[i];
+		left += (size_t)kh_sampling_takes(sk, key[i]);
+	}
+	return left;
+}
+
 size_t kh_sampling_run(const kh_sampling *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos)
 {
+	size_t n;
+
 	if (span->from >= span->to)
 		return 0;
-	return sk->scheme == KH_SYNCMER ? run_syncmer(sk, span, key, pos)
-					: run_minhash(sk, span, key, pos);
+	n = sk->scheme == KH_SYNCMER ? run_syncmer(sk, span, key, pos)
+				     : run_minhash(sk, span, key, pos);
+	return sk->least ? leave_out(sk, key, pos, n) : n;
 }

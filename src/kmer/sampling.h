@@ -12,6 +12,9 @@
  * what is kept of a genome is kept of a read.  A tie drops the k-mer: repeats with a
  * period of up to k - s bases (poly-A, dinucleotides) give no features, and two kept
  * k-mers start more than (k - s) / 2 bases apart, a bound that buffers rely on.
+ *
+ * Of what a scheme keeps, a database of limited size has a share: the features whose rank, a mix
+ * of their key, is not below `least`.  That depends on the k-mer alone, too.
  */
 #ifndef KH_KMER_SAMPLING_H
 #define KH_KMER_SAMPLING_H
@@ -20,15 +23,13 @@
 
 enum { KH_MINHASH = 0, KH_SYNCMER = 1 };
 
-/* Part of the header of a database: 16 bytes. */
 typedef struct kh_sampling {
 	uint32_t scheme;
 	uint32_t k;
 	uint32_t s;             /* syncmer: bases of an s-mer; minhash: features of a window */
 	uint32_t stride;        /* bases of a bin; minhash: starts in a window */
+	uint32_t least;         /* features of a lesser rank are left out; 0: none */
 } kh_sampling;
-
-static_assert(sizeof(kh_sampling) == 16, "kh_sampling is part of the file format");
 
 #define KH_STRIDE_MAX 4096
 #define KH_MINHASH_S_MAX 64
@@ -95,6 +96,25 @@ static KH_HD int kh_syncmer_keep(const uint32_t *o, unsigned n)
 static KH_HD uint64_t kh_minhash_order(uint64_t canonical)
 {
 	return kh_fmix64(canonical ^ KH_ORDER_SEED);
+}
+
+/* The rank of a feature with that key: 32 bits that have nothing to do with its place in the
+ * index. */
+static KH_HD uint32_t kh_feature_rank(uint64_t key)
+{
+	return (uint32_t)(kh_fmix64(key ^ KH_RANK_SEED) >> 32);
+}
+
+/* Is a feature that the scheme keeps left in? */
+static KH_HD int kh_sampling_takes(const kh_sampling *sk, uint64_t key)
+{
+	return sk->least == 0 || kh_feature_rank(key) >= sk->least;
+}
+
+/* Of 2^32 features, how many are left in. */
+static KH_HD uint64_t kh_sampling_share(const kh_sampling *sk)
+{
+	return ((uint64_t)1 << 32) - sk->least;
 }
 
 /* The most features that n starts of k-mers can give. */

@@ -66,13 +66,18 @@ static void make_chances(struct tables *t, uint32_t k)
 	}
 }
 
-/* What n features count for, in quarters: 1.35 for each k bases that they cover. */
+/* What n features count for, in quarters: 1.35 for each k bases that they cover.  Those of a
+ * share of all lie further apart, until each counts for itself. */
 static uint32_t weight_of(const kh_sampling *s, uint32_t n)
 {
 	const uint64_t apart = s->scheme == KH_SYNCMER ? s->k - s->s + 1 : s->stride,
-		       in_it = s->scheme == KH_SYNCMER ? 1 : s->s,
-		       q = 54 * n * apart / (10 * s->k * in_it);
+		       in_it = s->scheme == KH_SYNCMER ? 1 : s->s;
+	uint64_t q = 54 * n * apart / (10 * s->k * in_it);
 
+	if (s->least) {
+		q = (q << 32) / kh_sampling_share(s);
+		q = q < 4 * (uint64_t)n ? q : 4 * (uint64_t)n;
+	}
 	return q < 4 ? 4 : (uint32_t)q;
 }
 

@@ -64,6 +64,7 @@ class Kraken2:
 
     def __init__(self, cache, threads=1):
         self.cache, self.threads = cache, threads
+        self.build_options = []
 
     def folder(self, library):
         return self.cache / "kraken2" / library.name
@@ -82,7 +83,7 @@ class Kraken2:
         write_tagged(library, tagged)
         command = ["kraken2-build", "--db", draft, "--threads", self.threads]
         add = run(command + ["--no-masking", "--add-to-library", tagged])
-        build = run(command + ["--build"])
+        build = run(command + ["--build"] + self.build_options)
         tagged.unlink()
         shutil.rmtree(draft / "library")
         draft.rename(final)

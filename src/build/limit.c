@@ -1,0 +1,89 @@
+/* limit.c - the share of the features that makes a database of a given size: limit.h */
+#include <config.h>
+#include "build/limit.h"
+
+#include <inttypes.h>
+#include "index/index.h"
+
+enum {
+	EMPTY = KH_RANGES * 2 * sizeof(kh_bucket),      /* an index without features */
+	BUILDS_MAX = 8
+};
+
+void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate)
+{
+	/* An estimate may be wrong by some factor; far below the limit it tells enough. */
+	const bool all = limit == 0 || (estimate > 0 && estimate <= limit / 4);
+
+	*f = (kh_limit) { .bytes = limit, .share = all ? KH_LIMIT_ALL : KH_LIMIT_FIRST,
+			.exceeds = KH_LIMIT_ALL + 1 };
+}
+
+/* The share that probably takes the limit, less what it may be wrong by: the number of features
+ * in a share varies by its square root, and buckets grow in steps. */
+static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
+{
+	typedef unsigned __int128 wide;
+	const uint64_t rest = built->file - built->index + EMPTY;
+	const uint64_t room = f->bytes - f->bytes / 128 - rest;
+	const uint64_t used = built->index > EMPTY ? built->index - EMPTY : 1;
+	wide share = (wide)f->share * room / used;
+	unsigned root = 0;
+
+	for (uint64_t n = built->features; n >= 4; n /= 4)
+		root++;
+	if (share > 64 * KH_LIMIT_ALL)
+		share = 64 * KH_LIMIT_ALL;
+	share -= root > 2 ? 2 * share >> root : share / 2;
+	/* all that there is, if that is not far */
+	if (share > KH_LIMIT_ALL - KH_LIMIT_ALL / 16)
+		share = KH_LIMIT_ALL;
+	return (uint64_t)share;
+}
+
+static void choose(kh_limit *f, const kh_limit_size *built)
+{
+	const uint64_t share = predict(f, built);
+
+	if (f->builds >= BUILDS_MAX)    /* the best so far, once more */
+		f->share = f->fits;
+	else if (share > f->fits && share < f->exceeds)
+		f->share = share;
+	else
+		f->share = f->fits + (f->exceeds - f->fits) / 2;
+}
+
+int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *err)
+{
+	const bool fits = built->file <= f->bytes, whole = f->share == KH_LIMIT_ALL;
+	const uint64_t rest = built->file - built->index + EMPTY;
+
+	f->builds++;
+	*keep = f->bytes == 0 ||
+		(fits && (whole || built->file >= f->bytes - f->bytes / 32 ||
+			  f->builds > BUILDS_MAX));
+	if (*keep)
+		return KH_OK;
+	if (!fits && f->builds == 1 && whole) {
+		/* All were tried as the estimate was wrong: the share is found as if it had told
+		 * nothing, for an estimate must not decide what is in a database. */
+		kh_limit_start(f, f->bytes, 0);
+		return KH_OK;
+	}
+	if (rest + f->bytes / 64 > f->bytes)
+		return kh_fail(err, KH_EUSAGE,
+			       "--max-db-size %" PRIu64 ": targets, taxa and an empty index take "
+			       "%" PRIu64 " bytes already", f->bytes, rest);
+	if (fits && f->share > f->fits)
+		f->fits = f->share;
+	if (!fits && f->share < f->exceeds)
+		f->exceeds = f->share;
+	choose(f, built);
+	if (f->share == 0)
+		return kh_fail(err, KH_EUSAGE,
+			       "--max-db-size %" PRIu64 " has no room for any features", f->bytes);
+	kh_log(KH_INFO, "%.1f MB of at most %.1f MB: reading again, for %.2f %% of the features",
+	       (double)built->file * 1e-6, (double)f->bytes * 1e-6,
+	       (double)f->share * 100 / (double)KH_LIMIT_ALL);
+	return KH_OK;
+}

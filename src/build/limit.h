@@ -1,0 +1,43 @@
+/*
+ * limit.h - the largest database of a limited size: which share of the features it has
+ *
+ * How many features are distinct, and what lists are left of them, is known only when an index
+ * has been made.  So one of a small share is made first; as features are left out by a rank that
+ * has nothing to do with what they are, it tells what a share takes, up to chance and to the
+ * steps in which buckets grow.  A database is kept if it fits and is nearly as large as it may be,
+ * or has all features; else another share is tried.  Two builds are usual.
+ *
+ * Nothing but the sizes of what was built decides, so the share is the same on every device and
+ * for any number of threads and processes.
+ */
+#ifndef KH_BUILD_LIMIT_H
+#define KH_BUILD_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/msg.h"
+
+#define KH_LIMIT_ALL (UINT64_C(1) << 32)
+#define KH_LIMIT_FIRST (KH_LIMIT_ALL / 64)
+
+typedef struct kh_limit {
+	uint64_t bytes;                 /* of the file at most; 0: any */
+	uint64_t share;                 /* of the next build, in 2^-32 */
+	uint64_t fits, exceeds;         /* the greatest share that is known to fit, the least that
+					 * is known not to */
+	unsigned builds;                /* so far */
+} kh_limit;
+
+/* What a share came to. */
+typedef struct kh_limit_size {
+	uint64_t file, index;           /* bytes of the file, and those of its index */
+	uint64_t features;
+} kh_limit_size;
+
+/* estimate: bytes that a database of all features would have, as far as is known; 0: not. */
+void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate);
+/* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
+ * to be built next. */
+int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *err);
+
+#endif

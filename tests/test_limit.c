@@ -1,0 +1,156 @@
+/* test_limit.c - the share of a database of limited size: found in few builds, for any content */
+#include "test.h"
+
+#include <string.h>
+#include "build/limit.h"
+#include "index/index.h"
+
+/* References as far as their index has a size. */
+struct world {
+	uint64_t features;
+	uint64_t rest;                  /* bytes of the file beside the index */
+	unsigned words;                 /* bits of the lists of a feature */
+};
+
+/* What a share of them takes: every range its buckets and lists, some with more buckets.  The
+ * same whenever it is asked for. */
+static kh_limit_size build(const struct world *w, uint64_t share)
+{
+	const uint64_t n = (uint64_t)((unsigned __int128)w->features * share >> 32);
+	const uint64_t state = test_state;
+	kh_limit_size x = { .features = 0 };
+
+	test_state += w->features ^ share << 7;
+	for (unsigned i = 0; i < KH_RANGES; i++) {
+		uint64_t here = n / KH_RANGES, vary = 1, buckets;
+
+		while (vary * vary < here)
+			vary++;
+		here += test_rand() % (2 * vary + 1);
+		here -= here < vary ? here : vary;
+		buckets = (here + KH_BUCKET_LOAD - 1) / KH_BUCKET_LOAD + 1;
+		if (test_rand() % 20 == 0)
+			buckets += buckets / 16;
+		x.features += here;
+		x.index += (buckets * sizeof(kh_bucket) + here * w->words / 8 + 63) / 64 * 64;
+	}
+	x.file = x.index + w->rest;
+	test_state = state;
+	return x;
+}
+
+static uint64_t some(uint64_t least, unsigned bits)
+{
+	return least + (test_rand() & ((UINT64_C(1) << test_rand() % bits) - 1));
+}
+
+/* The size that it comes to, and in how many builds. */
+static unsigned fit(const struct world *w, uint64_t limit, uint64_t estimate, uint64_t *share,
+		    kh_limit_size *size)
+{
+	kh_limit f;
+	bool keep = false;
+	unsigned builds = 0;
+	kh_err err;
+
+	kh_limit_start(&f, limit, estimate);
+	while (!keep) {
+		*share = f.share;
+		*size = build(w, f.share);
+		builds++;
+		assert_int_equal(kh_limit_next(&f, size, &keep, &err), 0);
+		assert_true(f.share > 0 && f.share <= KH_LIMIT_ALL);
+	}
+	return builds;
+}
+
+/* From 1 MB on it fits, and takes nearly all that it may, by two or three builds. */
+static void test_limits(void **state)
+{
+	unsigned many = 0;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		const struct world w = { .features = some(1 << 20, 26), .rest = some(50000, 18),
+					 .words = 16 + (unsigned)(test_rand() % 100) };
+		const uint64_t whole = build(&w, KH_LIMIT_ALL).file;
+		const uint64_t limit = (1 << 20) + test_rand() % whole;
+		kh_limit_size size;
+		uint64_t share;
+		const unsigned builds = fit(&w, limit, 0, &share, &size);
+
+		assert_true(size.file <= limit);
+		assert_true(share == KH_LIMIT_ALL || size.file >= limit - limit / 32);
+		assert_in_range(builds, 1, 9);
+		many += builds;
+	}
+	assert_true(many < 300 * 5 / 2);
+}
+
+/* What has room for all gets all; an estimate saves a build, and changes nothing else. */
+static void test_estimates(void **state)
+{
+	const struct world w = { .features = 1 << 22, .rest = 100000, .words = 24 };
+	const uint64_t whole = build(&w, KH_LIMIT_ALL).file;
+	static const double wrong[] = { 0.01, 0.2, 1, 30 };
+	kh_limit_size size;
+	uint64_t share;
+
+	(void)state;
+	assert_int_equal(fit(&w, 0, 0, &share, &size), 1);
+	assert_true(share == KH_LIMIT_ALL);
+	assert_int_equal(fit(&w, 8 * whole, whole, &share, &size), 1);
+	assert_true(share == KH_LIMIT_ALL);
+	assert_int_equal(fit(&w, 2 * whole, whole, &share, &size), 2);
+	assert_true(share == KH_LIMIT_ALL);
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		const struct world even = { .features = 0, .rest = whole / 3, .words = 24 };
+		kh_limit f, g;
+		bool keep;
+		kh_err err;
+		/* sizes that do not vary, so that both go the same way */
+		kh_limit_size a = { whole, whole - even.rest, 1 << 22 }, few = a;
+
+		kh_limit_start(&f, whole / 2, 0);
+		kh_limit_start(&g, whole / 2, (uint64_t)((double)whole * wrong[i]));
+		few.index = (a.index - KH_RANGES * 128) / 64 + KH_RANGES * 128;
+		few.file = even.rest + few.index;
+		few.features /= 64;
+		if (g.share == KH_LIMIT_ALL) {
+			assert_int_equal(kh_limit_next(&g, &a, &keep, &err), 0);
+			assert_false(keep);
+		}
+		assert_true(f.share == KH_LIMIT_FIRST && g.share == KH_LIMIT_FIRST);
+		assert_int_equal(kh_limit_next(&f, &few, &keep, &err), 0);
+		assert_int_equal(kh_limit_next(&g, &few, &keep, &err), 0);
+		assert_true(f.share == g.share && f.share > KH_LIMIT_FIRST);
+	}
+}
+
+/* No room for anything: told at once. */
+static void test_too_small(void **state)
+{
+	const struct world w = { .features = 1 << 22, .rest = 100000, .words = 24 };
+	kh_limit_size size = build(&w, KH_LIMIT_FIRST);
+	kh_limit f;
+	bool keep;
+	kh_err err;
+
+	(void)state;
+	kh_limit_start(&f, 50000, 0);
+	assert_int_equal(kh_limit_next(&f, &size, &keep, &err), KH_EUSAGE);
+	assert_non_null(strstr(err.msg, "132768 bytes already"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_estimates),
+		cmocka_unit_test(test_too_small),
+	};
+
+	test_seed();
+	kh_log_level(KH_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
