@@ -15,7 +15,7 @@ import sys
 from make_bad_dbs import HEADER, SECTIONS, extent, repaired
 
 WIDTH = {"B": 1, "H": 2, "I": 4, "Q": 8}
-WIDE = "magic byte_order file_bytes bins locations features entries over bases sequences unmapped unmapped_bases digest".split()
+WIDE = "magic byte_order file_bytes bins locations features entries over bases sequences unmapped unmapped_bases digest max_bytes".split()
 MORE = {"bases": 96, "sequences": 104, "unmapped": 112, "unmapped_bases": 120, "digest": 128}
 
 
@@ -26,7 +26,7 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((452, 511, 528, 4087))
+    yield "zero", "B", rng.choice((464, 511, 528, 4087))
     for i, name in enumerate(SECTIONS + ["keys"]):
         place = 512 if name == "keys" else 272 + 16 * i
         yield "at-" + name, "Q", place

@@ -29,7 +29,7 @@ check "no GPU: not a word of CUDA" sh -c '! grep -i cuda said'
 dry_build() { build --dry-run "$@" "$data"/genomes/*.gz; }
 dry_build --db x.khdb >plan
 nothing_left "build --dry-run" x.khdb
-for line in 'references	6' 'text	[0-9]+' 'k	14' 'features	[0-9]+' 'memory	[0-9]+' 'temporary file	[0-9]+' 'database	[0-9]+'; do
+for line in 'references	6' 'text	[0-9]+' 'k	14' 'features	[0-9]+' 'memory	[0-9]+' 'temporary file	[0-9]+' 'database	[0-9]+' 'seconds to read	[0-9]+[.][0-9]'; do
 	has "build --dry-run: ${line%%	*}" "^$line\$" plan
 done
 # What it foretells is what comes, within a third (files as small as these are compressed by a guess).
@@ -37,6 +37,8 @@ value() { sed -n "s/^$1	//p" plan; }
 features=$("$real" inspect a.khdb | sed -n 's/^features	//p')
 check "build --dry-run: about the features that come" test $(($(value features) * 3)) -gt $((features * 2)) -a \
 	$(($(value features) * 3)) -lt $((features * 5))
+dry_build --db x.khdb --max-db-size 100K >plan
+check "build --dry-run: a limit of size" test "$(value database)" -le 102400 -a "$(value database)" -gt 100000
 expect 1 "no-such/x.khdb: " "build --dry-run: a folder that is not there" dry_build --db no-such/x.khdb
 expect 1 "none.tsv: No such file" "build --dry-run: a table that is not there" dry_build --db x.khdb --seqid2taxid none.tsv
 expect 1 "none.fa: No such file" "build --dry-run: a reference that is not there" build --dry-run --db x.khdb none.fa

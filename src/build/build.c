@@ -22,7 +22,10 @@ static int try_k(struct build *b, uint32_t k, kh_err *err)
 
 	if (!rc)
 		rc = kh_build_plan(b, err);
-	return rc || b->o->dry_run ? rc : kh_build_read(b, err);
+	/* a dry run leaves a pipe to those who want what is in it */
+	if (b->o->dry_run && !b->sum->estimate.known)
+		return rc;
+	return rc ? rc : kh_build_read(b, err);
 }
 
 /* Reads the references. Without -k the right k is known only when the last base has been read. It

@@ -102,6 +102,10 @@ typedef struct kh_build_estimate {
 	uint64_t kept;                  /* the part of that in memory; the rest is on disk */
 	uint64_t other;                 /* memory for all else */
 	uint64_t file;                  /* the database */
+	/* of a device with memory of its own: what is taken of it, of how much, and what of the
+	 * features goes to the host, as they do not fit */
+	uint64_t device, device_left, device_spills;
+	double seconds;                 /* to read the references once; of a dry run only */
 	kh_memory_left left;
 } kh_build_estimate;
 

@@ -167,7 +167,7 @@ int kh_build_plan(struct build *b, kh_err *err)
 
 int kh_build_plan_backend(const struct build *b, kh_err *err)
 {
-	const kh_build_estimate *e = &b->sum->estimate;
+	kh_build_estimate *e = &b->sum->estimate;
 	kh_plan p;
 	int rc;
 
@@ -175,6 +175,11 @@ int kh_build_plan_backend(const struct build *b, kh_err *err)
 		return KH_OK;
 	if ((rc = b->choice.backend->builder_plan(b->in.builder, e->features, &p, err)))
 		return rc;
+	if (!b->choice.backend->on_host) {
+		e->device = p.need < p.have ? p.need : p.have;
+		e->device_left = p.have;
+		e->device_spills = p.spilled;
+	}
 	kh_log(KH_DEBUG,
 	       "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them, "
 	       "of %.1f MB%s",

@@ -300,6 +300,12 @@ static void print_estimate(const struct job *j, const kh_build_estimate *e)
 	       "temporary file\t%" PRIu64 "\n"
 	       "database\t%" PRIu64 "\n",
 	       e->features, e->other + e->kept, e->pairs - e->kept, e->file);
+	if (e->device_left)
+		printf("GPU memory\t%" PRIu64 "\n"
+		       "GPU memory left\t%" PRIu64 "\n"
+		       "moved from the GPU\t%" PRIu64 "\n",
+		       e->device, e->device_left, e->device_spills);
+	printf("seconds to read\t%.1f\n", e->seconds);
 }
 
 static int check_words(const kh_paths *p, const kh_words *w, const char *what, kh_err *err)
