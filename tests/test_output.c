@@ -392,6 +392,27 @@ static int reads(const char *out, const char *in)
 	return rc;
 }
 
+/* Each name is found among hundreds of outputs. */
+static void among_many(void)
+{
+	static char name[300][8];
+	kh_err err = { 0, "" };
+	kh_paths *many = NULL;
+
+	assert_int_equal(kh_paths_new(&many, &err), 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name[i], sizeof name[i], i % 2 ? "%d" : "no/%d", i);
+		assert_int_equal(kh_paths_output(many, i == 7 ? "one" : i == 9 ? "none" : name[i],
+						 &err), 0);
+	}
+	assert_int_equal(kh_paths_input(many, "hard", "an input", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "dangling", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "./11", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "no/12", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_input(many, "two", "an input", &err), 0);
+	kh_paths_free(many);
+}
+
 static void test_paths(void **state)
 {
 	char fd_name[32];
@@ -426,21 +447,7 @@ static void test_paths(void **state)
 		assert_int_equal(clash(other[i][0], other[i][1]), 0);
 		assert_int_equal(reads(other[i][0], other[i][1]), 0);
 	}
-	static char name[300][8];
-	kh_err err = { 0, "" };
-	kh_paths *many = NULL;          /* each is found among hundreds */
-	assert_int_equal(kh_paths_new(&many, &err), 0);
-	for (int i = 0; i < 300; i++) {
-		snprintf(name[i], sizeof name[i], i % 2 ? "%d" : "no/%d", i);
-		assert_int_equal(kh_paths_output(many, i == 7 ? "one" : i == 9 ? "none" : name[i],
-						 &err), 0);
-	}
-	assert_int_equal(kh_paths_input(many, "hard", "an input", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "dangling", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "./11", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_output(many, "no/12", &err), KH_EUSAGE);
-	assert_int_equal(kh_paths_input(many, "two", "an input", &err), 0);
-	kh_paths_free(many);
+	among_many();
 	assert_int_equal(reads(fd_name, "two"), KH_EUSAGE);
 	assert_int_equal(reads("two", fd_name), KH_EUSAGE);
 	assert_int_equal(reads("two", "loop"), KH_EIO);
