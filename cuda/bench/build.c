@@ -1,8 +1,9 @@
 /*
  * bench/build.c - kmerhash bench build: what GPUs make of references that are in memory, packed
  *
- * The references are read once and their blocks kept as the builder wants them; then they are
- * given to a builder again and again, by all threads, and what it makes is dropped.
+ * The references are read once, and their blocks are kept in the form that the builder takes.
+ * Then all threads give them to a builder, in each run to a new one, and the index that it makes
+ * is dropped.
  */
 #include <config.h>
 #include "bench/gpu_build.h"
@@ -44,7 +45,8 @@ static void *copy(const void *p, size_t n, kh_err *err)
 	return to;
 }
 
-/* What is in front of the first piece is not of the block. */
+/* Keeps a copy of a block without what lies in front of its first piece, which is not part of it.
+ * */
 static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err *err)
 {
 	kh_sample s = { .ticket = blk->ticket, .n_words = blk->n_words, .n = p->n };
@@ -144,7 +146,7 @@ static void is_ready(void *arg)
 	b->ready = kh_seconds();
 }
 
-/* All references as targets of the root. */
+/* Makes the index, with each reference as a target whose taxon is the root. */
 static int finish(struct bench *b, kh_err *err)
 {
 	const size_t n = b->refs.n;

@@ -1,7 +1,7 @@
 /*
  * classify_parts.cu - the kernel of warps (classify_warp.cu), stopped early
  *
- * What has come out so far is added up into the call, or the compiler would leave the work out.
+ * The results so far are added up into the call; otherwise the compiler would leave the work out.
  */
 #include "cuda/bench/kernels.h"
 #include "cuda/kernels/candidates_warp.cuh"

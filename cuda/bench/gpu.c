@@ -30,7 +30,7 @@ struct copy {
 	size_t piece;
 };
 
-/* The host's room to the device, piece by piece. */
+/* Copies the host's room to the device, piece by piece. */
 static int to_device(void *arg, kh_bench_pass *p, kh_err *err)
 {
 	const struct copy *c = arg;

@@ -1,8 +1,8 @@
 /*
  * gpu_build.c - `bench pipeline` on a GPU: the stages of a build
  *
- * Kernels by themselves on made-up data; then a whole build of the references, which says
- * how long its steps took.
+ * First kernels by themselves on made-up data; then a whole build of the references, whose
+ * builder says how long its steps took.
  */
 #include <config.h>
 #include "cuda/bench/gpu_in.h"
@@ -103,7 +103,8 @@ static int sort(void *arg, kh_bench_pass *p, kh_err *err)
 	return rc ? rc : kh_gpu_bench_stop(g, p, err);
 }
 
-/* Six digits of 48 bits, a pair read and written in each, and all keys counted before. */
+/* The limit of sorting by 48 bits: six digits, for each of which all pairs are read and written,
+ * and all keys are read once before, to be counted. */
 static kh_bench_limit sorting(const kh_gpu_bench *g)
 {
 	return (kh_bench_limit) { g->memory.rate / (6 * 24 + 8), g->memory.of };
@@ -135,7 +136,7 @@ struct build {
 	kh_refs refs;
 	kh_builder *builder;
 	struct worker *worker;              /* a worker each */
-	double is_ready;                /* 0: the index never was as a whole */
+	double is_ready;                /* 0: the index was made in waves, never as a whole */
 	double bytes;
 	size_t kept;                    /* bytes of images in the host's room */
 	/* what came out: seconds, bytes a second */
@@ -187,7 +188,7 @@ static void is_ready(void *arg)
 	u->is_ready = kh_seconds();
 }
 
-/* As many images as there is room for, for the stage that writes them. */
+/* Keeps as many images as there is room for, for the stage that writes them. */
 static int take_image(void *arg, const kh_image *im, kh_err *err)
 {
 	struct build *u = arg;
@@ -205,7 +206,7 @@ static int take_image(void *arg, const kh_image *im, kh_err *err)
 	return KH_OK;
 }
 
-/* All references as targets of the root. */
+/* Makes the index, with each reference as a target whose taxon is the root. */
 static int finish(struct build *u, kh_err *err)
 {
 	const size_t n = u->refs.n;

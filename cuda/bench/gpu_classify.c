@@ -1,8 +1,8 @@
 /*
  * gpu_classify.c - `bench pipeline` on a GPU: the stages of classify
  *
- * The kernel that does all of a fragment exists in versions that stop earlier; what a part
- * takes is the difference of two.
+ * There are versions of the classification kernel that stop earlier; the time of a part is the
+ * difference of two versions.
  */
 #include <config.h>
 #include "cuda/bench/gpu_in.h"
@@ -118,7 +118,7 @@ static int look_ups(struct classify *c, kh_err *err)
 struct part {
 	struct classify *c;
 	enum kh_gpu_bench_upto upto;
-	int without;                    /* less what an earlier end takes; -1: nothing */
+	int without;                    /* the version whose time is taken off; -1: none */
 };
 
 static int all_jobs(const struct classify *c, enum kh_gpu_bench_upto upto, double *seconds,
@@ -168,7 +168,7 @@ static int parts(struct classify *c, kh_err *err)
 		{ "classify: look up", &kh_unit_keys, w->features, c->g->b->random, part,
 		  &x[1], true },
 		{ "classify: candidates", &kh_unit_reads, n, lists, part, &x[2], true },
-		/* a taxon has to be looked at */
+		/* at least one taxon has to be looked at */
 		{ "classify: decide", &kh_unit_reads, n, { rate, of }, part, &x[3],
 		  true },
 		{ "classify: sample to decision", &kh_unit_reads, n, all, part, &x[4],
@@ -204,7 +204,7 @@ static int stages(struct classify *c, const kh_bench_refs *refs, kh_err *err)
 	kh_bench_reads *r = &c->reads;
 	int rc = load_stage(c, err);
 
-	/* one job, larger than those of classify: launches take no part of the time */
+	/* one job, larger than those of classify, so that launches do not count */
 	if (rc || (rc = kh_bench_reads_open(r, refs, 2 * KH_BENCH_FILE, err)) ||
 	    (rc = kh_bench_read(b, &r->file, err)) ||
 	    (rc = kh_bench_parse(b, &r->file, kh_backend_cuda.block_size, err)) ||

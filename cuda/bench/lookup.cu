@@ -1,4 +1,4 @@
-/* lookup.cu - look-ups for their own sake, for the benches and the tests */
+/* lookup.cu - look-ups by themselves, for the benches and the tests */
 #include "cuda/bench/kernels.h"
 #include "cuda/kernels/device.cuh"
 
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(THREADS)
 			if (list)
 				list[i] = l;
 			else if (l.n == UINT32_MAX)
-				asm volatile("trap;");  /* keeps the work */
+				asm volatile("trap;");  /* so that the compiler keeps the reads */
 		}
 	}
 }

@@ -17,7 +17,7 @@
 
 enum { KEYS = 1 << 24, ROUNDS = 8, MAX_REPEAT = 31 };
 
-/* A device's share of the work. */
+/* What one device works on. */
 struct seat {
 	kh_gpu_buf key, sum;
 	cudaStream_t stream;
@@ -56,7 +56,7 @@ static uint64_t key_of(const kh_range *r, unsigned p, uint64_t bucket, uint32_t 
 	return (uint64_t)p << (KH_KEY_BITS - 8) | (place + r->buckets - 1) / r->buckets;
 }
 
-/* The key of one of a random bucket's own entries; a bucket without has none. */
+/* Draws the key of an entry of a random bucket; false if the bucket has no entries of its own. */
 static bool draw(const kh_db *db, uint64_t x, uint64_t *key)
 {
 	const unsigned p = (unsigned)(x >> 56);
@@ -170,11 +170,11 @@ static int together(struct bench *b, bool lists, double *rate, kh_err *err)
 	return rc;
 }
 
-/* The keys of each device, as if they were the features of its tasks. */
+/* Gives the round the keys of each device as if they were the features of its tasks. */
 static int put_keys(struct bench *b, kh_round *r, kh_err *err)
 {
 	static const uint32_t n = KEYS;
-	int rc = kh_round_sample(r, err);       /* there are no tasks: makes room */
+	int rc = kh_round_sample(r, err);       /* without tasks: it only makes room */
 
 	for (size_t i = 0; i < b->e->n && !rc; i++) {
 		kh_side *s = &r->side[i];
@@ -229,7 +229,7 @@ static int exchange_rounds(struct bench *b, size_t n, kh_round *r, kh_err *err)
 	return KH_OK;
 }
 
-/* Of the shards that are there. */
+/* Measures the exchange between the parts of the index that is open. */
 static int exchanged(struct bench *b, size_t n, kh_err *err)
 {
 	struct kh_members m = { .comm = NULL };

@@ -34,7 +34,7 @@ static void close_timing(struct timing *t)
 		cudaStreamDestroy(t->stream);
 }
 
-/* The numbers of all fragments to `left`, as if the kernel of warps had done none of them. */
+/* Writes the numbers of all fragments to `left`, as if none had fitted into the room of a warp. */
 static int leave_all(struct timing *t, kh_err *err)
 {
 	uint32_t *all = kh_array(t->q.n, sizeof *all, err);

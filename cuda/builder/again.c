@@ -1,12 +1,12 @@
 /*
  * again.c - references that are sampled again for each wave
  *
- * If it is known before the first block that a device has not the memory for all pairs, it is not
- * the pairs that go to the host: the blocks stay there, packed as kernels read them, a fifth of the
- * bytes or less.  Each is sampled when it comes, for its digests and the numbers of its pairs by
- * range; and again for each wave, of which only the wave's ranges are kept.  With those numbers it
- * is known where a block's pairs go, so any worker may do any blocks at any time; several
- * at once, as calls of the driver take longer than a small block.
+ * If it is known before the first block that a device does not have the memory for all pairs, the
+ * host keeps the blocks, packed as kernels read them, and not the pairs: that is a fifth of the
+ * bytes or less.  Each block is sampled when it comes, for its digests and for the numbers of its
+ * pairs by range, and again for each wave, which keeps only the pairs of its own ranges.  The
+ * numbers say where the pairs of a block go, so any worker may take any blocks at any time.  It
+ * takes several at once, because calls of the driver take longer than a small block.
  */
 #include <config.h>
 #include "cuda/builder/finish_in.h"
@@ -25,8 +25,9 @@ enum {
 #define ARENA ((size_t)64 << 20)        /* bytes of host memory that are taken at a time */
 
 /* --- kept ----------------------------------------------------------------------------- */
-/* Under the lock: memory for so many bytes.  In large pieces and pages: that of thousands of
- * blocks takes the kernel more time than copying it. */
+/* Memory for so many bytes; the caller holds the lock.  It is taken in large pieces, of large
+ * pages, because the operating system would need more time for many small ones than copying
+ * takes. */
 static char *arena_room(struct kh_cuda_kept_blocks *k, size_t bytes, kh_err *err)
 {
 	const size_t size = bytes > ARENA ? bytes : ARENA;
@@ -46,7 +47,7 @@ static char *arena_room(struct kh_cuda_kept_blocks *k, size_t bytes, kh_err *err
 	return p;
 }
 
-/* Under the lock: a place for the block, in memory or in the file. */
+/* Finds a place for the block, in memory or in the file; the caller holds the lock. */
 static int admit(kh_builder *b, struct kh_cuda_kept *x, kh_err *err)
 {
 	struct kh_cuda_kept_blocks *k = &b->kept;
@@ -69,7 +70,8 @@ static int admit(kh_builder *b, struct kh_cuda_kept *x, kh_err *err)
 	return rc;
 }
 
-/* Past the caches, in which text waits to be parsed.  to is a multiple of 16. */
+/* Copies with stores that go past the caches, where text that is about to be parsed should stay.
+ * `to` is aligned to 16 bytes. */
 static void copy(char *to, const char *from, size_t n)
 {
 	size_t i = 0;
@@ -83,7 +85,8 @@ static void copy(char *to, const char *from, size_t n)
 	memcpy(to + i, from + i, n - i);
 }
 
-/* Where bases, masks and pieces of so many words lie in an input, as builder.c lays it out. */
+/* Where the masks and the pieces lie in an input of so many words, as builder.c lays it out; the
+ * bases come first. */
 static size_t amb_at(uint64_t words)
 {
 	return kh_gpu_up((words + 1) * 8);
@@ -94,7 +97,7 @@ static size_t pieces_at(uint64_t words)
 	return amb_at(words) + kh_gpu_up((words + 1) * 4);
 }
 
-/* Has the block no base that is not known? */
+/* Whether all bases of the block are known. */
 static bool is_plain(const struct kh_cuda_kept *x, const char *in)
 {
 	const uint32_t *amb = (const uint32_t *)(const void *)(in + amb_at(x->n_words));
@@ -105,7 +108,7 @@ static bool is_plain(const struct kh_cuda_kept *x, const char *in)
 	return any == 0;
 }
 
-/* The input in parts: bases, masks unless it is plain, pieces. */
+/* Stores the parts of an input: bases, masks unless it is plain, and pieces. */
 static int put(const kh_builder *b, const struct kh_cuda_kept *x, const char *in, kh_err *err)
 {
 	const size_t bases = (size_t)x->n_words * 8, amb = x->plain ? 0 : (size_t)x->n_words * 4;
@@ -179,7 +182,7 @@ static kh_gpu_sample sample_of(const kh_builder *b, const struct kh_cuda_group *
 				 .n_windows = g->windows };
 }
 
-/* Digests were made the first time: of the sums, only the number of pairs is left. */
+/* Digests were made the first time, so of the sums only the number of pairs needs memory. */
 static struct kh_cuda_sizes sizes_of(const kh_builder *b, const struct kh_cuda_group *g)
 {
 	const kh_gpu_sample s = sample_of(b, g);
@@ -200,7 +203,8 @@ static int by_ticket(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Blocks that follow one another, of at most so many words, unless it is a single one. */
+/* Groups blocks that follow one another, up to so many words; a larger block is a group of its
+ * own. */
 static void make_groups(struct kh_cuda_kept_blocks *k, uint64_t most)
 {
 	k->n_groups = 0;
@@ -234,7 +238,8 @@ static uint64_t worker_bytes(const kh_builder *b)
 	return most;
 }
 
-/* The workers of a share that fit into an eighth of its memory, at least two if possible. */
+/* How many workers of a share fit into an eighth of its memory.  Groups are halved until two fit,
+ * if that is possible. */
 int kh_cuda_plan_again(kh_builder *b, kh_err *err)
 {
 	struct kh_cuda_kept_blocks *k = &b->kept;
@@ -290,7 +295,7 @@ static int rooms(struct kh_cuda_slot *s, const struct kh_cuda_sizes *z, kh_err *
 	return kh_gpu_room_exact(&s->split, z->split, err);
 }
 
-/* n bytes at `at` of what is kept of a block. */
+/* Reads n bytes at `at` of what is kept of a block. */
 static int get(const kh_builder *b, const struct kh_cuda_kept *x, size_t at, void *to, size_t n,
 	       kh_err *err)
 {
@@ -300,7 +305,7 @@ static int get(const kh_builder *b, const struct kh_cuda_kept *x, size_t at, voi
 	return KH_OK;
 }
 
-/* A block behind `words` words, with its windows behind `windows`. */
+/* Appends a block to those before it in the same group. */
 static int fetch_block(const kh_builder *b, const struct kh_cuda_kept *x, char *bases, char *amb,
 		       kh_gpu_piece *piece, const struct kh_cuda_group *before, kh_err *err)
 {
@@ -324,7 +329,7 @@ static int fetch_block(const kh_builder *b, const struct kh_cuda_kept *x, char *
 	return rc;
 }
 
-/* The blocks of a group as one, to the slot's pinned memory. */
+/* Puts the blocks of a group together in the slot's pinned memory. */
 static int fetch(const kh_builder *b, const struct kh_cuda_group *g, char *in, kh_err *err)
 {
 	char *amb = in + amb_at(g->words), *pieces = in + pieces_at(g->words);
@@ -345,7 +350,8 @@ static int fetch(const kh_builder *b, const struct kh_cuda_group *g, char *in, k
 	return rc;
 }
 
-/* Samples a group whose input is in the slot, and selects the wave's pairs, to side 1. */
+/* Samples a group whose input is in the slot, and writes the pairs of the wave's ranges to side
+ * 1. */
 static int launch(const struct again *x, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		  size_t i, size_t bytes, kh_err *err)
 {
@@ -411,7 +417,7 @@ static int again_worker(void *arg, unsigned worker, kh_err *err)
 			break;
 		rc = one_group(x, w, &w->slot[j], i, err);
 	}
-	/* also of what failed: it may still write to the wave's memory */
+	/* after a failure, too: kernels under way may still write to the wave's memory */
 	waited = KH_GPU(cudaStreamSynchronize(w->stream), rc ? NULL : err);
 	for (int j = 0; j < SLOTS; j++)
 		w->slot[j].busy = false;

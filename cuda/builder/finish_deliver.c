@@ -65,7 +65,7 @@ static int fetch(struct kh_wave_out *o, unsigned p, kh_gpu_buf *to, cudaEvent_t 
 	return rc ? rc : KH_GPU(cudaEventRecord(ready, o->stream), err);
 }
 
-/* While one range is written the next one is copied. */
+/* While one range is written, the next one is copied to the host. */
 int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
 		    kh_err *err)
 {

@@ -18,8 +18,8 @@ struct candidates {
 __device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
 __device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
 
-/* Lists of the features: before[], loc[], over[]; locations in all.  Given: of those from
- * `at`. */
+/* Finds the lists of the features: fills before[], loc[] and over[], and returns how many locations
+ * there are in all.  With LISTS_GIVEN the lists are those in q.list from `at` on. */
 template <enum pass P, class Room>
 __device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 			       uint32_t at)
@@ -86,7 +86,7 @@ __device__ uint32_t slot_of(uint32_t bin, unsigned shift)
 	return bin * UINT32_C(0x9e3779b1) >> shift;
 }
 
-/* The i-th of all locations, and whose it is: of the last feature with before <= i. */
+/* The i-th of all locations.  Its feature is the last one with before <= i. */
 template <class Room>
 __device__ uint32_t location(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t i,
 			     unsigned *feature)
@@ -111,7 +111,7 @@ struct bin_table {
 	unsigned bits, used;
 };
 
-/* Matches by bin.  False: too many bins. */
+/* Counts matches by bin.  False: there are too many bins. */
 template <class Room>
 __device__ bool count_bins(const kh_gpu_query &q, Room &w, unsigned n,
 			   uint32_t total, bin_table *t)
@@ -178,7 +178,8 @@ __device__ uint32_t window_hits(const Room &w, uint32_t bin, uint32_t hits, uint
 	return hits;
 }
 
-/* c.h[x]: hits of the window at bin 32 x + lane of the table, or votes.  The most of all lanes. */
+/* Fills c.h[x] with the hits of the window at bin 32 x + lane of the table, or with its votes.
+ * Returns the most that any lane has found. */
 template <class Room>
 __device__ kh_hits_most windows(const kh_gpu_query &q, const Room &w, unsigned n,
 				uint32_t r, const bin_table &t, candidates<Room> &c)
@@ -217,8 +218,8 @@ __device__ kh_best best_of_lanes(const kh_best &mine)
 	return kh_best { score, first, mine.bins, vote };
 }
 
-/* Candidates: the windows that matter, and the species with votes, with what votes and
- * overpopulated features add.  Gives the best window. */
+/* Makes the candidates: the windows that matter and the species with votes, each with what votes
+ * and overpopulated features add.  Returns the best window. */
 template <class Room>
 __device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigned n,
 				   uint64_t span, const bin_table &t, candidates<Room> &c)
@@ -252,7 +253,8 @@ __device__ kh_best make_candidates(const kh_gpu_query &q, const Room &w, unsigne
 	return best_of_lanes(best);
 }
 
-/* No windows: each LCA has the sum of those on its way from the root.  False: too many of them. */
+/* Makes candidates where there are no windows: each LCA gets the number of the overpopulated
+ * features whose LCA is the same or above it.  False: there are too many of them. */
 template <class Room>
 __device__ bool over_only(const kh_gpu_query &q, const Room &w, candidates<Room> &c)
 {

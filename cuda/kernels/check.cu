@@ -1,4 +1,4 @@
-/* check.cu - the structure of an index on a device: all that a look-up relies on */
+/* check.cu - checks the structure of an index on a device: all that a look-up relies on */
 #include "cuda/kernels/device.cuh"
 
 namespace {

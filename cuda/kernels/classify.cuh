@@ -1,8 +1,8 @@
 /*
  * classify.cuh - fragments to calls: what the kernels share
  *
- * They give what kh_classify_job gives, one after the other in a stream, each on what those before
- * it have left:
+ * They give the same calls as kh_classify_job.  They run one after the other in a stream, each on
+ * what the ones before it have left:
  *
  *	warps                   fragments of one segment (classify_warp.cu)
  *	warps                   slices: the segments of long fragments (slices_warp.cu)
@@ -29,8 +29,8 @@ namespace {
 /* What a kernel does with a fragment (kh_gpu_query). */
 enum pass {
 	WHOLE,
-	FEATURES_ONLY,                  /* writes them; no more */
-	LISTS_GIVEN                     /* takes them, and their lists */
+	FEATURES_ONLY,                  /* writes its features and stops */
+	LISTS_GIVEN                     /* gets its features and their lists */
 };
 
 struct fragment {

@@ -1,5 +1,5 @@
-/* classify_block.cu - by a block of threads, with room in device memory: what is too crowded for a
- * warp, and the calls of long fragments (classify.cuh) */
+/* classify_block.cu - classifies with a block of threads, and room in device memory, what is too
+ * crowded for a warp, and makes the calls of long fragments (classify.cuh) */
 #include "cuda/kernels/hits_block.cuh"
 
 namespace {
@@ -16,7 +16,7 @@ __device__ void slice_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	block_segment<P>(q, b, x, q.n + s, range.span, false);
 }
 
-/* What was counted by taxon becomes the notes of slice s, if there is room. */
+/* Makes the notes of slice s from what was counted by taxon, if there is room. */
 __device__ void note_counts(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			    uint32_t s)
 {
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(THREADS) block_slice_kernel(kh_gpu_query q)
 }
 
 /* --- fragments ---------------------------------------------------------------------- */
-/* Votes count for each taxon of their species; for the species itself, too. */
+/* Adds the votes for a species to each taxon of it that has hits; a species whose own taxon has
+ * none gets its votes as h. */
 __device__ void block_add_votes(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
 {
 	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
@@ -110,7 +111,8 @@ __device__ void block_add_votes(const kh_gpu_query &q, block_room &b, const kh_g
 	__syncthreads();
 }
 
-/* h of each touched taxon with what the LCAs add; without any, of each LCA. */
+/* Adds to h of each touched taxon what overpopulated features add; if no taxon is touched, finds
+ * h of each of their LCAs and returns true. */
 __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x)
 {
 	const bool only = b.n_touched == 0;
@@ -134,7 +136,7 @@ __device__ bool block_over(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	return only;
 }
 
-/* The best window, as the decision needs it. */
+/* The best window in the form that rule.h uses. */
 __device__ kh_best block_best(const kh_gpu_query &q, const block_room &b)
 {
 	const kh_bins &bins = q.ix.bins;
@@ -145,8 +147,8 @@ __device__ kh_best block_best(const kh_gpu_query &q, const block_room &b)
 	return kh_best { (uint32_t)(b.best >> 32), first, b.window, vote };
 }
 
-/* Marks in x.best the taxa, and species, that have a feature which the best window lacks; or
- * takes the marks of all that have a feature away. */
+/* Marks in x.best the taxa, and species, that have a feature which the best window lacks; with
+ * `clear` takes the marks away. */
 __device__ void block_mark(const kh_gpu_query &q, const block_room &b,
 			   const kh_gpu_scratch &x, bool clear)
 {
@@ -174,7 +176,7 @@ __device__ void block_mark(const kh_gpu_query &q, const block_room &b,
 	__syncthreads();
 }
 
-/* The taxa of the list that the decision asks for. */
+/* The extent of those taxa of the list that the decision asks for. */
 __device__ kh_extent block_asked_for(const kh_gpu_query &q, block_room &b,
 				     const kh_gpu_scratch &x, const uint32_t *list, uint32_t n,
 				     const kh_decision &d)
@@ -200,7 +202,7 @@ __device__ kh_extent block_asked_for(const kh_gpu_query &q, block_room &b,
 	return e;
 }
 
-/* The taxon, by all threads; b.h1 is set. */
+/* Decides the taxon, with all threads, and sets b.h1. */
 __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
 				 const kh_gpu_scratch &x, bool only, bool one)
 {
@@ -224,8 +226,8 @@ __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
 }
 
 /* --- what the fragment could be (kh_candidates) -------------------------------------- */
-/* Of the touched taxa that are near, the least species from `from` on, or UINT32_MAX, to b.lo; its
- * greatest h to b.hi. */
+/* Finds the least species from `from` on, or UINT32_MAX, of the touched taxa that are near: to
+ * b.lo, and its greatest h to b.hi. */
 __device__ void block_next_species(const kh_gpu_query &q, block_room &b,
 				   const kh_gpu_scratch &x, uint32_t from)
 {
@@ -251,7 +253,7 @@ __device__ void block_next_species(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
-/* By all threads.  `windows`: h comes from them, in one segment. */
+/* With all threads.  `windows`: h comes from windows, in one segment. */
 __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 				 bool windows, uint32_t i)
 {
@@ -283,7 +285,7 @@ __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_
 	__syncthreads();
 }
 
-/* The call of fragment i from what was counted by taxon, which is cleared.  `one`: it is one
+/* Makes the call of fragment i from what was counted by taxon, and clears that.  `one`: it is one
  * segment. */
 __device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			      uint32_t i, bool one)
@@ -348,8 +350,8 @@ __device__ void take_note(block_room &b, const kh_gpu_scratch &x, const kh_gpu_n
 	}
 }
 
-/* A fragment of several segments: what its slices have noted, a warp a slice; those for whose
- * notes there was no room are done again. */
+/* A fragment of several segments: adds up the notes of its slices, each slice by a warp.  Slices
+ * whose notes found no room are counted again. */
 template <enum pass P>
 __device__ void block_long(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   const kh_gpu_long &l)

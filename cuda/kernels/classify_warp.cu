@@ -18,8 +18,8 @@ __device__ void each_location(const kh_gpu_query &q, const Room &w, unsigned n,
 	__syncwarp();
 }
 
-/* Marks in the table, whose counts are not needed any more, the bins with a feature that the
- * best window lacks: they become 1 + the taxon of the target, or species. */
+/* Marks in the table, whose counts are not needed any more, the bins with a feature that the best
+ * window lacks: their counts become 1 + the taxon of the target, or species. */
 template <class Room>
 __device__ void mark_bins(const kh_gpu_query &q, Room &w, unsigned n, uint32_t total,
 			  const bin_table &t, const kh_best &best)
@@ -84,7 +84,8 @@ __device__ uint32_t rivals(const kh_gpu_query &q, Room &w, unsigned n, uint32_t 
 	return marks;
 }
 
-/* The taxa that the decision asks for.  marks: a bit for each candidate that is a rival. */
+/* The extent of the taxa that the decision asks for.  marks: a bit for each candidate that is a
+ * rival. */
 template <class Room>
 __device__ kh_extent taxa_asked_for(const candidates<Room> &c, const kh_decision &d, uint32_t marks)
 {
@@ -122,7 +123,7 @@ __device__ void decide(const kh_gpu_query &q, const candidates<Room> &c, bool ov
 }
 
 /* --- what the fragment could be (kh_candidates) -------------------------------------- */
-/* Is it near, and has it no species? */
+/* Whether a candidate that is near has no species. */
 template <class Room>
 __device__ bool any_without_species(const kh_gpu_query &q, const candidates<Room> &c, uint32_t h1)
 {
@@ -135,7 +136,8 @@ __device__ bool any_without_species(const kh_gpu_query &q, const candidates<Room
 	return __any_sync(ALL, any);
 }
 
-/* Of what is near, the least species from `from` on, or UINT32_MAX; its greatest h. */
+/* The least species from `from` on of the candidates that are near, or UINT32_MAX; its greatest h
+ * to *most. */
 template <class Room>
 __device__ uint32_t next_species(const kh_gpu_query &q, const candidates<Room> &c, uint32_t h1,
 				 uint32_t from, uint32_t *most)
@@ -177,7 +179,7 @@ __device__ kh_candidates choose(const kh_gpu_query &q, const candidates<Room> &c
 	for (int n = 0; (s = next_species(q, c, h1, from, &h)) != UINT32_MAX; n++, from = s + 1) {
 		if (n == KH_CANDIDATES)
 			return kh_candidates_none();
-		/* at places known when it is compiled, so that `out` stays in registers */
+		/* indices are known when this is compiled, so that `out` stays in registers */
 #pragma unroll
 		for (int j = 0; j < KH_CANDIDATES; j++)
 			if (j == n) {
@@ -190,7 +192,7 @@ __device__ kh_candidates choose(const kh_gpu_query &q, const candidates<Room> &c
 	return out;
 }
 
-/* Of a fragment of several segments: its slices add to features and found. */
+/* Prepares the call of a fragment of several segments, for its slices to add to. */
 __device__ void begin_long(const kh_gpu_query &q, const fragment &f, uint32_t i)
 {
 	if (lane_id() != 0)
@@ -200,7 +202,7 @@ __device__ void begin_long(const kh_gpu_query &q, const fragment &f, uint32_t i)
 		q.found_at[i] = atomicAdd(&q.counts[KH_GPU_FOUND], found_most(q, f));
 }
 
-/* Places in q.found for what a fragment of one segment has. */
+/* Takes places in q.found for the features of a fragment of one segment, and writes them. */
 template <class Room>
 __device__ void give_found_of(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t i)
 {
@@ -211,7 +213,7 @@ __device__ void give_found_of(const kh_gpu_query &q, const Room &w, unsigned n, 
 	give_found(q, w, n, __shfl_sync(ALL, at, 0));
 }
 
-/* False: there is not room enough. */
+/* Classifies a fragment of one segment.  False: it does not fit into the room. */
 template <enum pass P, class Room>
 __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, uint32_t i)
 {
@@ -249,11 +251,12 @@ __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, u
 	return true;
 }
 
-/* Blocks that a multiprocessor is to hold at a time: registers are given out for so many. */
+/* How many blocks a multiprocessor should hold at a time; the compiler limits registers for that.
+ * */
 template <class Room> constexpr unsigned RESIDENT = 5;
 template <> constexpr unsigned RESIDENT<small_room> = 12;
 
-/* A warp a fragment. */
+/* Each warp has a fragment. */
 template <enum pass P, class Room>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT<Room>) warp_kernel(kh_gpu_query q)
 {

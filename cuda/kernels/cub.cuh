@@ -7,10 +7,10 @@
 #include <atomic>
 #include <mutex>
 
-/* CUB asks each device for its version once.  If the device cannot be selected for that it
- * throws, and what it keeps the version in stays half made: the next one that wants it
- * would wait for ever.  So one thread asks, before the first call, and no call follows one
- * that threw. */
+/* CUB asks each device for its version once, and keeps the answer in a static object.  If the
+ * device cannot be selected for that, CUB throws while the object is being made, and the next
+ * thread that needs it would wait for ever.  So one thread asks before the first call, and
+ * nothing calls CUB any more once it has thrown. */
 struct kh_cub_state {
 	std::mutex first;
 	std::atomic<uint64_t> known { 0 };      /* devices, a bit each */
@@ -45,7 +45,7 @@ inline cudaError_t cub_meet(int device)
 	return e;
 }
 
-/* What a call of CUB gives. */
+/* Calls CUB; an exception becomes an error code. */
 template <class F>
 cudaError_t caught(F call)
 {

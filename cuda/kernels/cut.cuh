@@ -12,14 +12,15 @@
 namespace {
 
 constexpr unsigned EVERY = 0xffffffffu;
-/* Threads look at the number of species before each adds one, so there may be a block's more. */
+/* Each thread looks at the number of species before it adds one, so as many more as a block has
+ * threads may be added. */
 constexpr unsigned SPECIES_ROOM = 512;
 static_assert(KH_LIST_MAX + THREADS < SPECIES_ROOM, "a free place ends every search");
 
 struct species_table {
 	uint32_t species[SPECIES_ROOM]; /* number + 1; 0: free */
 	uint32_t count[SPECIES_ROOM];   /* locations in it */
-	uint32_t much[KH_LIST_MAX];     /* the species with too many */
+	uint32_t much[KH_LIST_MAX];     /* the species with too many locations */
 	uint32_t size;                  /* places in use, a power of two */
 	uint32_t n, words, n_much;
 };
@@ -37,7 +38,7 @@ struct by_block {
 	static __device__ void sync() { __syncthreads(); }
 };
 
-/* Without species, and without a limit, all is as if of one. */
+/* If lists are not cut, all locations count as those of one species without a limit. */
 __device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t bin)
 {
 	return e.bins.most ? e.bins.species[kh_bins_target(&e.bins, bin)] : 0;
@@ -98,8 +99,8 @@ __device__ void species_clear(species_table &t, uint32_t n)
 	By::sync();
 }
 
-/* The words that are left of the list of pairs from .. to - 1; more than KH_LIST_MAX: it is
- * overpopulated, and the table may be incomplete. */
+/* How many words are left of the list of pairs from .. to - 1.  If they are more than
+ * KH_LIST_MAX, the list is overpopulated, and the table may be incomplete. */
 template <class By>
 __device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t from,
 			      uint32_t to)
@@ -123,8 +124,8 @@ __device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t
 	return t.words;
 }
 
-/* What is left, in place of the pairs' bins, by a warp: no word comes to stand behind where it
- * stood, so what is still to be read stays. */
+/* Writes what is left of a list over the bins of its pairs, with a warp.  No word moves
+ * backwards, so nothing is overwritten before it has been read. */
 __device__ void cut_in_place(const kh_gpu_encode &e, const species_table &t, uint32_t from,
 			     uint32_t to)
 {

@@ -11,7 +11,7 @@ static __device__ __forceinline__ unsigned lane_id()
 	return threadIdx.x & 31;
 }
 
-/* Lanes before this one. */
+/* A mask of the lanes before this one. */
 static __device__ __forceinline__ unsigned lanes_below()
 {
 	return (1u << lane_id()) - 1;
@@ -23,8 +23,8 @@ static __device__ __forceinline__ unsigned lanes_below()
 static constexpr unsigned SMER_TILE = 128;
 static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
 
-/* Tells emit(keep, at) where a syncmer starts, of [from, to), all lanes together.
- * Neighbours among `step` warps take every step-th tile. */
+/* Calls emit(keep, at) for each start in [from, to), with all lanes together; `keep` says whether a
+ * syncmer starts there.  If `step` warps share the starts, each takes every step-th tile. */
 template <class Emit>
 static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &q,
 				     uint64_t from, uint64_t to, uint64_t step,
@@ -80,9 +80,10 @@ static __device__ __forceinline__ uint64_t warp_min(uint64_t x)
 	return x;
 }
 
-/* The features of one minhash window that are left in, ascending by order, to emit(i, key) in
- * lane 0; their number.  Orders are kept in `room` as far as `cap` goes, the rest made again.
- * All ones stand for none: the one number with that order is no canonical k-mer. */
+/* Calls emit(i, key) in lane 0 for the features of one minhash window that are left in, ascending
+ * by order; returns their number.  The first `cap` orders are kept in `room`, the others are
+ * computed each time.  All ones mean that there is none, because the only number with that order
+ * is not a canonical k-mer. */
 template <class Emit>
 static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *bases,
 					const uint32_t *amb, uint64_t at, uint64_t end,
@@ -191,13 +192,13 @@ static __device__ __forceinline__ kh_list quad_match(uint4 v, unsigned quad,
 	return l;
 }
 
-/* Asks for memory that will be read soon, at any address: what cannot be had is left out. */
+/* Prefetches memory that will be read soon.  The address need not be valid. */
 static __device__ __forceinline__ void ask_for(const void *p)
 {
 	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* For the home bucket of a key. */
+/* Prefetches the home bucket of a key. */
 static __device__ __forceinline__ void ask_for_bucket(const kh_gpu_index &ix, uint64_t key)
 {
 	const kh_range *r = ix.dir + kh_key_range(key);
@@ -272,7 +273,7 @@ static __device__ __forceinline__ kh_list lane_find(const kh_gpu_index &ix, uint
 	kh_list l;
 	bool on = true;
 
-	/* one piece of code for both, so that a bucket stays in registers */
+	/* not unrolled: with one copy of the code for both buckets, a bucket stays in registers */
 #pragma unroll 1
 	for (int next = 0; on; next++) {
 		const bucket b(p + 4 * next);

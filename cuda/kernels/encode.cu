@@ -64,7 +64,7 @@ __device__ uint64_t place_of(const kh_gpu_range *range, uint64_t key)
 	return (key >> 40) << 48 | kh_key_place(key, range[key >> 40].B);
 }
 
-/* Of the heads: does an entry begin with it? */
+/* Whether an entry begins with this head. */
 struct is_entry {
 	const uint64_t *key;
 	const kh_gpu_range *range;
@@ -76,8 +76,8 @@ struct is_entry {
 };
 
 /* --- places ------------------------------------------------------------------------- */
-/* 19 * home - j of entry e, with its range above: the running maximum does not reach over
- * ranges then. */
+/* 19 * home - j of entry j of its range.  The number of the range stands in the bits above, so
+ * that the running maximum begins anew in each range. */
 struct lead_of {
 	kh_gpu_encode e;
 
@@ -131,8 +131,8 @@ __global__ void several_kernel(kh_gpu_encode e)
 
 	while (size < n)
 		size *= 2;
-	/* bitonic, in place: what is behind the end counts as greatest and stays there,
-	 * as all merges put the smaller first */
+	/* A bitonic sort in place.  Places behind the end count as the greatest numbers and never
+	 * move, as all merges put the smaller number first. */
 	for (uint64_t k = 2; k <= size; k *= 2)
 		for (uint64_t j = k / 2; j > 0; j /= 2) {
 			__syncthreads();
@@ -162,7 +162,7 @@ __device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
 	return e.bins.taxon[kh_bins_target(&e.bins, bin)];
 }
 
-/* By one thread: a list with too few locations to be cut. */
+/* One thread makes a list that has too few locations to be cut. */
 __device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, uint32_t to)
 {
 	kh_extent x = kh_extent_empty();
@@ -179,7 +179,7 @@ __device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, ui
 	e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
 }
 
-/* By a warp. */
+/* A warp makes a list that may have to be cut. */
 __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i, uint32_t from,
 			    uint32_t to)
 {
@@ -200,8 +200,9 @@ __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i
 		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
 }
 
-/* The words of each list, in place of its pairs' bins; those of very many pairs are left to the
- * next kernel.  A thread has an entry; where a list may be cut its warp works on it together. */
+/* Writes the words of each list over the bins of its pairs; entries of very many pairs are left
+ * to the next kernel.  Each thread has an entry; if its list may have to be cut, the whole warp
+ * works on it. */
 __global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
 {
 	__shared__ species_table table[THREADS / 32];
@@ -228,7 +229,8 @@ __global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
 	}
 }
 
-/* By a block: but at most 254 words are kept, so that one warp puts them in order. */
+/* A block makes the list of an entry of very many pairs.  At most 254 words are kept, so one warp
+ * writes them. */
 __device__ void long_list(const kh_gpu_encode &e, species_table &t, kh_extent &x, uint32_t i)
 {
 	const uint32_t from = e.entry[i], to = e.entry[i + 1];

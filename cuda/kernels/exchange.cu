@@ -1,10 +1,10 @@
 /*
  * exchange.cu - features to the members that own them, and their lists back (rounds.c)
  *
- * At home, features are put in order of owners, and each remembers its place: what comes
- * back comes in that order.  The owner answers with the length of each list, a byte as in
- * its bucket, and with the words of all lists behind one another; sums over the
- * lengths say where they lie, on both sides.
+ * The member that asks puts its features in order of their owners and keeps the place of each,
+ * because the answers come back in that order.  An owner answers with the length of each list, a
+ * byte as in its bucket, and with the words of all lists one behind the other.  On both sides,
+ * sums of the lengths say where each list lies.
  */
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
@@ -22,7 +22,7 @@ constexpr unsigned TILE = THREADS * EACH;
 static_assert(KH_GPU_MEMBERS_MAX <= THREADS, "a thread for each member");
 static_assert(KH_RANGES <= THREADS, "a thread for each range");
 
-/* Where the directory says that a key belongs. */
+/* The owner of each range. */
 struct owners {
 	uint8_t of[KH_RANGES];
 
@@ -122,7 +122,7 @@ __global__ void words_kernel(kh_gpu_reply r)
 				       r.before[r.from[threadIdx.x]];
 }
 
-/* Eight lanes a list. */
+/* Eight lanes copy a list. */
 __global__ void __launch_bounds__(THREADS) pack_kernel(kh_gpu_reply r)
 {
 	const uint64_t step = (uint64_t)gridDim.x * THREADS / 8;

@@ -30,7 +30,7 @@ struct block_room {
 	bool room;
 };
 
-/* By one thread: nothing is known yet. */
+/* One thread sets all to nothing known yet. */
 __device__ void block_begin(block_room &b)
 {
 	b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
@@ -40,7 +40,7 @@ __device__ void block_begin(block_room &b)
 	b.n_given = NULL;
 }
 
-/* The features of [from, to) of a packed sequence, to key[n_key ..]. */
+/* Appends the features of [from, to) of a packed sequence to key, which has n_key. */
 __device__ void block_sample(const kh_gpu_query &q, block_room &b,
 			     const kh_gpu_scratch &x, uint64_t from, uint64_t to)
 {
@@ -70,7 +70,7 @@ __device__ void block_sample(const kh_gpu_query &q, block_room &b,
 	}
 }
 
-/* One of equal features, to key2. */
+/* Copies one of equal features to key2. */
 __device__ void block_distinct(block_room &b, const kh_gpu_scratch &x)
 {
 	const uint64_t mask = x.cap_seen - 1;
@@ -97,7 +97,7 @@ __device__ void block_distinct(block_room &b, const kh_gpu_scratch &x)
 	__syncthreads();
 }
 
-/* Distinct features that were sampled before, to key2. */
+/* Copies distinct features that were sampled in the first pass to key2. */
 __device__ void block_given(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			    const kh_gpu_segment &s)
 {
@@ -122,7 +122,8 @@ __device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	__syncthreads();
 }
 
-/* loc, n_loc (0: not found or overpopulated), counts of LCAs.  Given: lists from `at`. */
+/* Finds the lists of the features: fills loc and n_loc (0: not found or overpopulated) and counts
+ * LCAs. With LISTS_GIVEN the lists are those in q.list from `at` on. */
 template <enum pass P>
 __device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint32_t at)
@@ -153,7 +154,7 @@ __device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	__syncthreads();
 }
 
-/* The table's size for so many locations. */
+/* Places of the table of bins for so many locations. */
 __device__ uint64_t table_size(uint32_t total)
 {
 	uint64_t size = 64;
@@ -203,7 +204,7 @@ __device__ uint32_t block_count_of(const kh_gpu_scratch &x, uint32_t bin, uint64
 	return 0;
 }
 
-/* The votes of a species in the segment join those of the fragment. */
+/* Adds the votes of a species in the segment to those in the fragment. */
 __device__ void block_vote(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint32_t bin, uint32_t votes)
 {
@@ -211,10 +212,10 @@ __device__ void block_vote(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 
 	if (x.votes[species] == 0)
 		x.voted[atomicAdd(&b.n_voted, 1)] = species;
-	x.votes[species] += votes;      /* a species has one bin: nobody else does this */
+	x.votes[species] += votes;      /* one bin, so one thread, a species */
 }
 
-/* Hits of each window, votes of each species, and the most of them. */
+/* Counts the hits of each window and the votes of each species, and finds the most of each. */
 __device__ void block_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint64_t size, uint32_t r)
 {
@@ -244,7 +245,7 @@ __device__ void block_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	__syncthreads();
 }
 
-/* Of a fragment of one segment: windows with fewer hits cannot matter. */
+/* For a fragment of one segment: windows with fewer hits cannot matter. */
 __device__ uint32_t block_least(const kh_gpu_query &q, const block_room &b,
 				const kh_gpu_scratch &x)
 {
@@ -255,7 +256,8 @@ __device__ uint32_t block_least(const kh_gpu_query &q, const block_room &b,
 	return kh_rule_least(&q.rule, most, b.n_distinct);
 }
 
-/* The best window of each taxon, then h += best; and the best of all windows and votes. */
+/* Finds the best window of each taxon and adds it to its h; and the best of all windows and
+ * votes. */
 __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 			      const kh_gpu_scratch &x, uint64_t size, uint64_t span,
 			      bool one)
@@ -296,8 +298,8 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 	__syncthreads();
 }
 
-/* Segment s of `span` bases, whose features have been sampled, by all threads.  `one`: it is all of
- * its fragment. */
+/* Counts segment s of `span` bases, whose features have been sampled, with all threads.  `one`:
+ * it is all of its fragment. */
 template <enum pass P>
 __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 			      const kh_gpu_scratch &x, uint32_t s, uint64_t span,

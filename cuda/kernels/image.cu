@@ -1,7 +1,7 @@
 /*
  * image.cu - entries of the index to the buckets and lists of its ranges
  *
- * It goes on where encode.cu ends: entries, their slots, the lengths of their lists and the
+ * It continues where encode.cu ends: the entries, their slots, the lengths of their lists and the
  * words before each are known.
  */
 #include "cuda/kernels/pairs.cuh"
@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(THREADS)
 				    word[4 * i + 3]);
 }
 
-/* A word of e.bins.bits bits to bit `bit` of `to`, which is zero there.  Others write to the same
- * 32 bits. */
+/* Writes a word of e.bins.bits bits to bit `bit` of `to`, which is zero there; atomically, as other
+ * threads write to the same 32 bits. */
 __device__ void put_word(const kh_gpu_encode &e, uint32_t *to, uint64_t bit, uint32_t word)
 {
 	const uint32_t shift = bit & 31;

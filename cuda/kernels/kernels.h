@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* --- sample.cu: the pairs of a block of references ----------------------------------- */
-/* A piece (backend/sample.h).  Windows, and bins, of all pieces are numbered through: `window` and
+/* A piece (backend/sample.h).  Windows and bins are numbered over all pieces; `window` and
  * `summed` are the numbers of its first ones. */
 typedef struct kh_gpu_piece {
 	uint64_t at, starts, bases;
@@ -26,8 +26,8 @@ typedef struct kh_gpu_piece {
 	uint32_t bin, local;
 } kh_gpu_piece;
 
-/* Pieces are ascending and none shares a 32-base word with another; behind the last word
- * of bases and amb stands another that may be read. */
+/* Pieces are ascending, and no two share a 32-base word.  Kernels may read one word behind the last
+ * word of bases and of amb. */
 typedef struct kh_gpu_sample {
 	kh_sampling sampling;
 	const uint64_t *bases;
@@ -51,7 +51,7 @@ size_t kh_gpu_sample_room(const kh_gpu_sample *s);
 int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
 
 /* --- pairs.cu: pairs to ranges of the index ----------------------------------------- */
-/* Pairs one behind the other in memory, and the place of the first in what is made of them. */
+/* A run of pairs in memory, and where its first pair goes when runs are gathered. */
 typedef struct kh_gpu_pairs {
 	const uint64_t *key;
 	const uint32_t *bin;
@@ -97,7 +97,7 @@ typedef struct kh_gpu_range {
 	uint32_t start;                 /* its first place in kh_gpu_encode.start, of B + 2 */
 } kh_gpu_range;
 
-/* Sorted pairs of whole ranges, less than 2^32, and what becomes of them.  range has
+/* Sorted pairs of whole ranges, less than 2^32, and what is made from them.  range has
  * KH_RANGES + 1 elements; the last, a sentinel, has the ends of all. */
 typedef struct kh_gpu_encode {
 	const uint64_t *key;
@@ -158,12 +158,12 @@ typedef struct kh_gpu_split {
 size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
 int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
 
-/* Adds to weight[range] the pairs of it; those dropped count for none. */
+/* Adds to weight[range] the number of its pairs; dropped pairs are not counted. */
 int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream);
 /* The same of *count pairs, at most `bound`. */
 int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound, uint64_t *weight,
 		       cudaStream_t stream);
-/* As kh_gpu_sort_run, by range alone. */
+/* As kh_gpu_sort_run, but sorts by range alone. */
 int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 
 /* --- classify_warp.cu, slices_warp.cu, classify_block.cu: reads to calls ------------ */
@@ -174,7 +174,7 @@ typedef struct kh_gpu_index {
 	const kh_range *dir;
 	kh_bins bins;
 	/* The target of bin `x << guess_shift`, for each x up to one behind the last bin: so
-	 * that few targets are left to search for that of a bin. */
+	 * that the search for the target of a bin has few targets left. */
 	const uint32_t *guess;
 	uint32_t guess_shift;
 	kh_tree tree;
@@ -249,7 +249,7 @@ typedef struct kh_gpu_query {
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
-	uint32_t more_room;             /* 1: for warps, as many fragments are crowded */
+	uint32_t more_room;             /* 1: warps get the large room, as many are crowded */
 	uint32_t *left;                 /* n: what is left to the kernel of blocks */
 	/* fragments of several segments, and these */
 	const kh_gpu_long *longs;       /* n_longs */
@@ -276,15 +276,15 @@ typedef struct kh_gpu_query {
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
-/* Its kernels behind those of fragments of one segment: slices by warps; by blocks what is left
- * of them, then what is left of fragments, and long ones. */
+/* The kernels of a query that follow those for fragments of one segment: slices by warps; then, by
+ * blocks, the slices that are left, and last the fragments that are left and the long ones. */
 int kh_gpu_query_slices(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
 
 /* --- check.cu --------------------------------------------------------------------- */
-/* What kh_index_check checks, of n ranges from `first` on: bad[range], all ones before,
- * gets the first bad bucket, and entries[range], zero before, their number. */
+/* Checks what kh_index_check checks, for n ranges from `first` on.  bad[range], all ones before,
+ * gets the first bad bucket, and entries[range], zero before, the number of entries. */
 int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
 		       uint32_t n, uint32_t *bad, uint32_t *entries, cudaStream_t stream);
 
@@ -309,7 +309,7 @@ int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
 /* Bytes of `room` below, for n keys; 0: it failed. */
 size_t kh_gpu_sums_room(uint64_t n);
 
-/* What an owner answers to n keys, those of member m from from[m] on. */
+/* What an owner answers to n keys; those of member m begin at from[m]. */
 typedef struct kh_gpu_reply {
 	kh_gpu_index ix;
 	const uint64_t *key;

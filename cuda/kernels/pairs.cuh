@@ -7,7 +7,7 @@
 namespace {
 
 constexpr unsigned THREADS = 256;
-/* For the few entries of many pairs: blocks that take one after the other. */
+/* How many blocks work on the few entries of many pairs, each on one after the other. */
 constexpr unsigned MANY_BLOCKS = 132 * 4;
 
 inline unsigned blocks_for(uint64_t n)

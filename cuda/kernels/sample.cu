@@ -29,7 +29,7 @@ __device__ int piece_of_word(const kh_gpu_sample &s, uint32_t w)
 	return (int)lo - 1;
 }
 
-/* Bit i: one of the k bits of x from i on is set; k <= 31, i < 32. */
+/* Sets bit i if one of the k bits of x from i on is set; k <= 31, i < 32. */
 __device__ uint32_t smear(uint64_t x, unsigned k)
 {
 	unsigned have = 1;
@@ -80,7 +80,7 @@ __device__ uint64_t key_at(const kh_gpu_sample &s, uint32_t w, unsigned i)
 		kh_packed_bits(s.bases, ((uint64_t)w << 5) + i, s.sampling.k), s.sampling.k));
 }
 
-/* Those of the starts in word w whose features are left in. */
+/* Returns `keep` without those starts in word w whose features are left out. */
 __device__ uint32_t leave_out(const kh_gpu_sample &s, uint32_t w, uint32_t keep)
 {
 	uint32_t left = 0;
@@ -226,7 +226,8 @@ __device__ uint64_t bin_digest(const kh_gpu_sample &s, const kh_gpu_piece &p,
 	return h;
 }
 
-/* A thread a bin; what a warp has of one piece is added at once. */
+/* Each thread has a bin; a warp first adds up what it has of one piece, and needs one atomic for
+ * it. */
 __global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
 {
 	const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -8,7 +8,8 @@ namespace {
 
 constexpr unsigned WARPS = 4;           /* of a block */
 
-/* F features; C bins of their lists, told apart in a table of T places. */
+/* Room of a warp for F features and for C distinct bins of their lists, in a hash table of T
+ * places. */
 template <unsigned F, unsigned C, unsigned T>
 struct warp_room {
 	static constexpr unsigned FEATURES = F;
@@ -16,7 +17,7 @@ struct warp_room {
 	static constexpr unsigned TABLE = T;
 	static constexpr unsigned EACH = (C + 31) / 32; /* bins of a lane */
 	static constexpr unsigned WIDE = T < 128 ? 128 : T;     /* places for features or orders */
-	/* 32 more may be put there before they are counted */
+	/* up to 32 more may be put into the table before its bins are counted */
 	static_assert(C + 32 <= T && (T & (T - 1)) == 0, "a free place ends every search");
 
 	uint64_t key[F];
@@ -39,13 +40,12 @@ struct warp_room {
 
 /* Nearly all fragments of one segment fit the small room, of which a multiprocessor holds enough
  * for as many warps as it can have: half of those of 150 bases in a collection with 45 strains a
- * species have two bins, one in a hundred more than six.  Segments of long ones, and what is
- * crowded, have the large room. */
+ * species have two bins, one in a hundred more than six.  Segments of long fragments, and fragments
+ * of crowded queries, get the large room. */
 using small_room = warp_room<96, 32, 64>;
 using large_room = warp_room<256, 480, 512>;
 
-/* The syncmers that start at [from, to), from key[n] on: first all starts are found, then all lanes
- * make keys of them. */
+/* The same for syncmers: first all starts are found, then all lanes make keys of them. */
 template <class Room>
 __device__ unsigned sample_syncmers(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
 				    const unsigned n)
@@ -65,8 +65,8 @@ __device__ unsigned sample_syncmers(const kh_gpu_query &q, Room &w, uint64_t fro
 	return end;
 }
 
-/* The features that start at [from, to) of the packed sequences, from key[n] on; what n becomes:
- * more than FEATURES: no room. */
+/* Writes the features that start at [from, to) of the packed sequences from key[n] on, and
+ * returns what n becomes; if that is more than FEATURES, there was no room for all. */
 template <class Room>
 __device__ unsigned sample_range(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
 				 unsigned n)
@@ -96,7 +96,7 @@ __device__ unsigned sample_record(const kh_gpu_query &q, Room &w, const kh_gpu_r
 	return sample_range(q, w, from, from + starts_of(q.rule.sampling, r.len), n);
 }
 
-/* Puts a feature into a table of them; false: it is there. */
+/* Puts a feature into a hash table.  False: it is there already. */
 template <class Room>
 __device__ bool is_new(Room &w, uint64_t key)
 {
@@ -113,7 +113,7 @@ __device__ bool is_new(Room &w, uint64_t key)
 	}
 }
 
-/* Keeps one of equal features, all lanes together; their number. */
+/* Keeps one of equal features, with all lanes together; returns how many are left. */
 template <class Room>
 __device__ unsigned distinct(Room &w, unsigned n)
 {
@@ -145,7 +145,8 @@ __device__ unsigned distinct(Room &w, unsigned n)
 	return kept;
 }
 
-/* The distinct features of a fragment; their number, more than FEATURES: no room. */
+/* Finds the distinct features of a fragment; returns their number, or more than FEATURES if there
+ * is no room for them. */
 template <class Room>
 __device__ unsigned sample_fragment(const kh_gpu_query &q, Room &w, const fragment &f)
 {
@@ -157,7 +158,8 @@ __device__ unsigned sample_fragment(const kh_gpu_query &q, Room &w, const fragme
 }
 
 /* --- in two passes: features out, lists in ------------------------------------------ */
-/* The distinct features of a segment, sampled in the pass before; their number. */
+/* Takes the distinct features of a segment, which were sampled in the first pass; returns their
+ * number. */
 template <class Room>
 __device__ unsigned given_features(const kh_gpu_query &q, Room &w,
 				   const kh_gpu_segment &s)

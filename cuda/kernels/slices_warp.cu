@@ -1,11 +1,12 @@
-/* slices_warp.cu - what the segments of long fragments say of taxa: a warp a slice, if it fits */
+/* slices_warp.cu - notes what each segment of a long fragment (a slice) says of taxa, by a warp
+ * if the slice fits into its room */
 #include "cuda/kernels/candidates_warp.cuh"
 
 namespace {
 
 __device__ uint32_t warp_sum(uint32_t x) { return __reduce_add_sync(ALL, x); }
 
-/* Which of a lane's candidates are votes: a bit each. */
+/* A bit for each of a lane's candidates that is votes of a species. */
 template <class Room>
 __device__ uint32_t name_taxa(const kh_gpu_query &q, const Room &w, candidates<Room> &c)
 {
@@ -24,7 +25,7 @@ __device__ uint32_t name_taxa(const kh_gpu_query &q, const Room &w, candidates<R
 	return votes;
 }
 
-/* The table becomes one of taxa, each with the most hits of its windows. */
+/* Makes the table one of taxa, each with the most hits of its windows. */
 template <class Room>
 __device__ void best_of_taxa(Room &w, const candidates<Room> &c, uint32_t votes, bin_table *t)
 {
@@ -35,7 +36,7 @@ __device__ void best_of_taxa(Room &w, const candidates<Room> &c, uint32_t votes,
 	for (unsigned i = lane_id(); i < t->used; i += 32)
 		w.u.t.bin[w.slot[i]] = w.u.t.count[w.slot[i]] = 0;
 	__syncwarp();
-	/* no more taxa than bins: a free place ends every search */
+	/* there are no more taxa than there were bins, so a free place ends every search */
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++) {
 		bool fresh = false;
@@ -75,8 +76,8 @@ __device__ uint32_t add_notes(const kh_gpu_query &q, uint32_t at, bool mine, uin
 	return at + __popc(mask);
 }
 
-/* What is known of slice s, to its notes: of the taxa in the table, of votes, and of LCAs.  False:
- * there is no room for them. */
+/* Writes the notes of slice s: of the taxa in the table, of votes, and of LCAs.  False: there is no
+ * room for them. */
 template <class Room>
 __device__ bool note_all(const kh_gpu_query &q, const Room &w, const candidates<Room> &c,
 			 uint32_t votes, unsigned taxa, uint32_t s)
@@ -122,7 +123,7 @@ __device__ void add_features(const kh_gpu_query &q, const Room &w, unsigned n, u
 		give_found(q, w, n, q.found_at[i] + __shfl_sync(ALL, at, 0));
 }
 
-/* False: there is not room enough. */
+/* Counts a slice and writes its notes.  False: it does not fit into the room. */
 template <enum pass P, class Room>
 __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 {

@@ -1,10 +1,10 @@
 /*
  * split.cu - pairs to the owners of their ranges
  *
- * A block of pairs is split while references are still read: stably, into n runs, of which
- * run i is of owner i.  Three kernels: counts by tile and owner, their sums in the order
- * of owners, and each pair to its place, which it finds among those of its warp that have the
- * same owner.
+ * A block of pairs is split while references are still being read: stably, into n runs, of which
+ * run i belongs to owner i.  One kernel counts pairs by tile and owner, one adds up the counts in
+ * the order of owners, and one copies each pair to its place, which depends on the pairs before
+ * it in its warp that have the same owner.
  */
 #include "cuda/kernels/kernels.h"
 
@@ -22,8 +22,8 @@ __host__ __device__ uint32_t tiles_of(uint64_t bound)
 	return (uint32_t)((bound + TILE - 1) / TILE);
 }
 
-/* As kh_shards_even has it, or 0 for the ranges wanted; n for others, and for a place behind the
- * end. */
+/* The owner of a pair by kh_shards_even, or 0 if its range is wanted; n if it is not, and behind
+ * the end of the pairs. */
 __device__ unsigned owner_at(const kh_gpu_split &s, uint64_t at, uint64_t count)
 {
 	if (at >= count)
@@ -51,7 +51,7 @@ __device__ void count_stretch(const kh_gpu_split &s, uint64_t from, uint64_t cou
 	}
 }
 
-/* Counts of this block's warps, by warp and owner. */
+/* Counts the pairs of this block by warp and owner. */
 __device__ void count_tile(const kh_gpu_split &s, uint64_t count,
 			   uint32_t (*of)[KH_GPU_OWNERS])
 {
@@ -78,7 +78,8 @@ __global__ void __launch_bounds__(THREADS) tile_kernel(kh_gpu_split s, uint32_t 
 	}
 }
 
-/* One block: sums of what is before, in place, and the size of each owner's run. */
+/* One block turns the counts into the sums of those before them, and finds the size of each owner's
+ * run. */
 __global__ void __launch_bounds__(SCANNERS) place_kernel(kh_gpu_split s, uint32_t tiles)
 {
 	__shared__ uint32_t before[SCANNERS];
@@ -191,7 +192,7 @@ extern "C" int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-/* count: NULL, then they are n. */
+/* The pairs are *count, or n if count is NULL. */
 static int weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
 		 uint64_t most_blocks, cudaStream_t stream)
 {

@@ -1,7 +1,7 @@
 /*
  * bucket64.cu - one value a key, in buckets of 64 bytes
  *
- * WarpCore's SingleValue (IV-B) with what the H200 asks for.  A random read of 64 bytes
+ * WarpCore's SingleValue (IV-B), adapted to the H200.  A random read of 64 bytes
  * costs what one of 32 does, so a bucket has 64 bytes and a quad of lanes reads it whole,
  * four queries in flight a lane.  Buckets come from a bijective mix by multiply-shift;
  * where one is full, steps of up to 1024 buckets follow, the key's own (linear ones cluster: at
@@ -19,7 +19,7 @@
 
 enum outcome { DONE, AGAIN, ONWARD };
 
-/* Smallest slot of the quad's bucket that has x, and smallest empty one; 99: none. */
+/* Finds the first slot of the quad's bucket that has x, and the first empty one; 99: none. */
 template <class K, class V> static __device__ void inspect(uint4 b, K x, int &hit, int &open)
 {
 	int lane = threadIdx.x & 3;
@@ -69,7 +69,7 @@ template <class K, class V> static __device__ outcome take_slot(uint4 *bucket, i
 	return DONE;
 }
 
-/* All lanes of the quad, with one pair and its bucket b. */
+/* Inserts one pair, whose bucket is b, with all lanes of the quad. */
 template <class K, class V>
 static __device__ outcome try_bucket(uint4 *bucket, uint4 b, bool on, K x, V v)
 {

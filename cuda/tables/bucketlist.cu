@@ -4,8 +4,8 @@
  * A single-value table whose values are handles: tail bucket, number of values, and one
  * of four states (none, blocked, ready, full) in 64 bits, changed by CAS.  Buckets of
  * values grow by lambda from s0; they come from one pool by an atomic counter, and all
- * but a key's first begin with the place of the one before.  Whoever finds the tail full
- * blocks the handle, takes a bucket and opens the handle again; others wait with
+ * but a key's first begin with the place of the one before.  A thread that finds the tail
+ * full blocks the handle, takes a bucket and opens the handle again; the others wait with
  * back-off.
  * Departures: lanes of a warp that append to one list reserve their places by one CAS;
  * bucket sizes stand in a table of sums (lambda's powers are not recomputed by every
@@ -18,7 +18,7 @@
 
 #define BUCKET_MAX (UINT32_C(1) << 20)
 
-/* A bucket of n values from the pool; ~0: it has run dry. */
+/* Takes a bucket of n values from the pool; ~0: the pool has not enough left. */
 static __device__ uint64_t pool_take(unsigned long long *note, uint64_t pool, uint32_t n)
 {
 	uint64_t at = atomicAdd(note + KHT_NOTE_POOL, (unsigned long long)n);
@@ -40,7 +40,8 @@ template <class K, class V> struct list_tail {
 	uint64_t pool;
 	unsigned long long *note;
 
-	/* The handle is ours (blocked); old is what it was. */
+	/* Appends a bucket to the list, whose handle this thread has blocked; `old` is what it
+	 * was. */
 	__device__ reserved grow(uint64_t *handle, uint64_t old, uint32_t want) const
 	{
 		uint32_t n = kht_handle_count(old), place, level = w.growth.level(n, place);
@@ -82,7 +83,7 @@ template <class K, class V> struct list_tail {
 			return { 0, 0, false };
 		return { (uint64_t)tail + (level > 0) + place, got, false };
 	}
-	/* Lanes with the same handle go as one: their first reserves for all. */
+	/* Of lanes with the same handle the first one reserves places for all. */
 	__device__ bool append(uint64_t *handle, V v) const
 	{
 		unsigned lane = threadIdx.x & 31, wait = 16;

@@ -71,7 +71,8 @@ template <class K> static __global__ void __launch_bounds__(KHT_BLOCK) count_hea
 		b.heads[blockIdx.x] = sum;
 }
 
-/* Thread's items: heads among them, and the maximum of S * home - entry. */
+/* The maximum of S * home - entry over the heads among a thread's items; the first head is
+ * `entry`. */
 template <class K>
 static __device__ long long thread_lead(const build<K> &b, tile<K> &k, uint32_t n, uint32_t entry)
 {
@@ -107,7 +108,7 @@ template <class K> static __global__ void __launch_bounds__(KHT_BLOCK) find_lead
 		b.lead[blockIdx.x] = all;
 }
 
-/* Past the equal keys from i on: the next may be near, so in growing steps. */
+/* Where the equal keys from i on end.  Most runs are short, so the search takes growing steps. */
 template <class K> static __device__ uint32_t run_end(const K *key, uint32_t i, uint32_t n, K x)
 {
 	uint32_t step = 1, from = i;
@@ -307,7 +308,7 @@ template <class K, class V> struct csr : kht_table {
 	}
 };
 
-/* Buckets from sorted keys. */
+/* Makes the buckets from sorted keys. */
 template <class K, class V> int csr<K, V>::fill(build<K> *b, kht_stream s, kh_err *err)
 {
 	int rc;

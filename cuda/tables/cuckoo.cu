@@ -140,7 +140,7 @@ template <class K, class V> struct cuckoo : kht_table {
 	}
 };
 
-/* All pairs with the functions of this seed; *lost: how many found no slot. */
+/* Inserts all pairs with the hash functions of this seed; *lost: how many found no slot. */
 template <class K, class V>
 int cuckoo<K, V>::attempt(view_type w, size_t n_pairs, unsigned long long *lost, kht_stream s,
 			  kh_err *err)

@@ -7,8 +7,8 @@
  * updates and deletes in any mix; delete leaves a mark; clean compacts the chains and
  * gives empty nodes back.  A batch may be reordered by hash value (Alg. 1, by default
  * rows of 256 buckets).  One-to-one mapping gives a thread an operation (Alg. 2);
- * many-to-one has a tile as wide as a node do its lanes' operations in turn (Alg. 3); the
- * expected length of a chain chooses, at 0.6.
+ * in many-to-one, a tile of lanes as wide as a node does the operations of its lanes in turn
+ * (Alg. 3); the mapping is chosen by the expected length of a chain, at 0.6.
  * Departures: next links lie in an array of their own, so that a node of 8 pairs of 32
  * bits is 64 bytes; one-to-one reads four packed pairs at a time; a thread marks a link
  * before it pops a node for it, where the thesis pops, tries to link and pushes back what
@@ -47,7 +47,7 @@ static __device__ bool mark_op(const dac_view<S> &w, int op, int m, typename S::
 	return hit;
 }
 
-/* Alg. 2.  Returns whether a search found, or a write had room. */
+/* Alg. 2.  Returns whether a search found its key, or a write had room. */
 template <class S>
 static __device__ bool one_op(const dac_view<S> &w, int op, typename S::key_type key,
 			      typename S::value_type &v)
@@ -221,7 +221,8 @@ static __global__ void reorder(dac_view<S> w, const typename S::key_type *keys, 
 	moved[(size_t)row * m + at] = keys[i];
 }
 
-/* One chain a thread: live pairs forward, then empty slots, then nodes given back. */
+/* Each thread compacts a chain: live pairs move to its front, the slots behind them become empty,
+ * and empty nodes are given back. */
 template <class S> static __global__ void compact(dac_view<S> w)
 {
 	typedef typename S::key_type K;

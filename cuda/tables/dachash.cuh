@@ -39,7 +39,7 @@ template <class S> struct dac_view {
 	}
 	__device__ void push(uint32_t n) const { stack[atomicAdd(note + KHT_NOTE_A, 1ull)] = n; }
 
-	/* The node behind n, linked now if there is none; NO_NODE: the stack is empty. */
+	/* The node behind n; if there is none, one is linked.  NO_NODE: the stack is empty. */
 	__device__ uint32_t after(uint32_t n) const
 	{
 		for (uint32_t x = __ldcg(next + n);;) {
@@ -58,7 +58,7 @@ template <class S> struct dac_view {
 			}
 		}
 	}
-	/* The same for readers: there is none while one is being linked. */
+	/* The same for readers, to which a node that is still being linked does not exist. */
 	__device__ uint32_t behind(uint32_t n) const
 	{
 		uint32_t x = __ldcg(next + n);
@@ -205,7 +205,7 @@ template <> inline __device__ bool dac_view<kht_packed>::search(uint32_t key, ui
 			v = a.x == key ? a.y : a.z == key ? a.w : b.x == key ? b.y : b.w;
 			if (hit)
 				return true;
-			if (b.z == kht_mark<uint32_t>::EMPTY) /* they fill in order */
+			if (b.z == kht_mark<uint32_t>::EMPTY) /* slots fill in order */
 				return false;
 		}
 		n = behind(n);

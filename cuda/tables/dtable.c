@@ -99,7 +99,7 @@ static int check(const kht_dtable_config *c, size_t n, kh_err *err)
 	if (c->table.group > 32 || c->table.group & (c->table.group - 1))
 		return kh_fail(err, KH_EUSAGE, "a group of %u lanes: not 1, 2, 4 .. 32",
 			       c->table.group);
-	/* What a GPU gets may be a little more than what it has. */
+	/* A GPU may get a little more than what it had before the exchange. */
 	if (c->table.capacity == 0 || c->table.capacity > UINT32_MAX / 16 * 15)
 		return kh_fail(err, KH_EUSAGE, "%llu pairs a GPU: 1 to 15 * 2^28 are possible",
 			       (unsigned long long)c->table.capacity);
@@ -136,7 +136,7 @@ static int plan_room(const kht_dtable *d, kht_dplan *p, kh_err *err)
 	return x ? KH_OK : KH_ENOMEM;
 }
 
-/* What every insert needs, so that none has to wait for memory while loads are even. */
+/* Takes the memory that every insert needs, so that none has to wait for it if loads are even. */
 static int reserve(kht_dtable *d, kht_dmember *m, kh_err *err)
 {
 	const uint64_t n = d->cfg.capacity, got = n + n / 16 + 1024;
@@ -182,7 +182,7 @@ static int open_member(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	kht_table_config c = d->cfg;
 	int low, high;
 
-	if (!d->independent && d->members > 1) /* equal hash ranges are not equal loads */
+	if (!d->independent && d->members > 1) /* equal hash ranges do not have equal loads */
 		c.capacity += c.capacity / 64 + 1024;
 	if (d->hashgraph)
 		c = (kht_table_config) { .capacity = 1, .key_bits = 32, .value_bits = 32 };
@@ -324,7 +324,7 @@ static void runs(const kht_dtable *d, size_t i, kht_run *run)
 	}
 }
 
-/* The rooms of the part's own arrays grow before anything is under way. */
+/* Makes the part's own arrays large enough before anything is under way. */
 static int part_room(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const uint32_t *split = kht_dt_splits(d) + d->first + i;

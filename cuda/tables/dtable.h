@@ -12,8 +12,8 @@
  * The GPUs are the members of a communicator (gpu/comm.h), of one process or several;
  * every call is made by all processes.  A part lies on each GPU: part[i] is of the i-th
  * local member, and so are its results, in the order of its queries.  Memory that is
- * given comes from cudaMalloc.  Calls come back when all local members are through; a
- * table is used by one thread at a time.
+ * given comes from cudaMalloc.  A call returns when all local members are done;
+ * only one thread at a time may use a table.
  *
  * Pairs, and keys of a query, are hashed, brought into the order of their bins, and so of their
  * owners, and sent, in chunks: one travels while the next is ordered. The owner uses the same

@@ -84,7 +84,7 @@ struct kht_dtable {
 
 /* --- dtable_move.c ---------------------------------------------------------------- */
 
-/* f for each local member, whose device is the current one. */
+/* Calls f for each local member, with its device as the current one. */
 typedef int kht_deach(kht_dtable *d, size_t i, void *arg, kh_err *err);
 int kht_dt_each(kht_dtable *d, kht_deach *f, void *arg, kh_err *err);
 int kht_dt_room(kht_dmember *m, enum kht_droom r, size_t bytes, kh_err *err);
@@ -115,7 +115,7 @@ size_t kht_dt_host_bytes(const kht_dtable *d);
 /* The end of a phase, and before the first the beginning. */
 int kht_dt_mark(kht_dtable *d, size_t i, unsigned phase, kh_err *err);
 int kht_dt_mark_all(kht_dtable *d, unsigned phase, kh_err *err);
-/* Work waits for the parts, phases begin. */
+/* Begins the phases: work waits for what is in the streams of the parts. */
 int kht_dt_begin(kht_dtable *d, const kht_dpart *part, kh_err *err);
 /* The phases HASH to SPLIT: hash values, the splits if they are not there yet, the
  * matrix on the host. */
@@ -141,9 +141,10 @@ typedef struct kht_dmove {
 } kht_dmove;
 /* Chunk c, in the streams `wire`; `with`: goes along, or NULL. */
 int kht_dt_move(kht_dtable *d, unsigned c, const kht_dmove *v, const kht_dmove *with, kh_err *err);
-/* The wire goes on with chunk c when work has come here. */
+/* Stream `wire` continues with chunk c when `work` has come to this point. */
 int kht_dt_wire_after(kht_dtable *d, unsigned c, kh_err *err);
-/* Work may go on with chunk c when the wire has come here; and it waits for that. */
+/* Marks the point that `wire` has to reach before `work` continues with chunk c; and makes `work`
+ * wait for it. */
 int kht_dt_wire_done(kht_dtable *d, unsigned c, kh_err *err);
 int kht_dt_work_after(kht_dtable *d, size_t i, unsigned c, kh_err *err);
 /* Brings all chunks of the hash values into the order of their bins, and sends them; with the
@@ -154,7 +155,7 @@ typedef struct kht_dorder {
 	bool numbers;
 } kht_dorder;
 int kht_dt_exchange(kht_dtable *d, const kht_dorder *o, unsigned how, kh_err *err);
-/* Waits for all local members. */
+/* Waits until all local members are done. */
 int kht_dt_finish(kht_dtable *d, kh_err *err);
 int kht_dt_times(kht_dtable *d, kht_dtable_stats *s, kh_err *err);
 

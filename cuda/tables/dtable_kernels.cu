@@ -10,7 +10,7 @@
 
 /* --- hash and count (Alg. 2, 3 to 9) ---------------------------------------------- */
 
-/* Each block has counters of its own in shared memory, and adds them up at the end. */
+/* Each block counts in shared memory, and adds its counts to the sums at the end. */
 template <class K> static __global__ void __launch_bounds__(HASH_BLOCK) hash_keys(kht_dhash h)
 {
 	extern __shared__ uint32_t counter[];
@@ -123,7 +123,7 @@ static __global__ void find_splits(kht_dcounts c, const uint64_t *before, uint32
 		else
 			to = mid;
 	}
-	/* The bin before may be nearer. */
+	/* the bin before may be nearer to the share */
 	if (from > 0 && share - before[from - 1] < before[from] - share)
 		from--;
 	split[m] = from;

@@ -162,7 +162,7 @@ static int sum(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	return kht_dt_sum(&c, kht_dt_at(&d->m[i], KHT_DROOM_SUM, 0), d->work[i], err);
 }
 
-/* The sums of all members; with one member they are there. */
+/* Adds up the counts of bins over the chunks, and then over all members. */
 static int sum_all(kht_dtable *d, kh_err *err)
 {
 	uint64_t *p[KHT_DMEMBERS];
@@ -394,7 +394,7 @@ static int order(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	return kht_sort_pairs(m->t, &s, d->work[i], err);
 }
 
-/* What comes needs room; nothing is under way. */
+/* Makes room for what comes in, while nothing is under way. */
 static int rooms(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const kht_dorder *o = arg;

@@ -90,7 +90,7 @@ static int retrieve(kht_dtable *d, size_t i, void *arg, kh_err *err)
 
 	if (d->hashgraph)
 		return kht_hashgraph_part_copy(m->t, &m->part, &q, &out, d->work[i], err);
-	out.offsets = m->room[KHT_DROOM_START_BACK].p; /* of no more use */
+	out.offsets = m->room[KHT_DROOM_START_BACK].p; /* which is not needed any more */
 	out.values = kht_dt_at(m, KHT_DROOM_LISTS, at[0] * d->value_bytes);
 	out.capacity = at[d->members] - at[0];
 	return out.capacity ? kht_table_retrieve(m->t, &q, &out, d->work[i], err) : KH_OK;
@@ -153,7 +153,7 @@ static int count_rooms(kht_dtable *d, size_t i, void *arg, kh_err *err)
 	return kht_dt_room(m, KHT_DROOM_ROW_VALUES, got * 4, err);
 }
 
-/* Counts of all queries, where they were sent from; phases up to TABLE. */
+/* Gets the counts of all queries back to where they were sent from; phases up to TABLE. */
 static int ask(kht_dtable *d, struct question *q, kh_err *err)
 {
 	const unsigned how = KHT_DPLAN_OWN | (d->independent ? KHT_DPLAN_TO_ALL : 0);
@@ -190,7 +190,8 @@ static int ask_counts(kht_dtable *d, struct question *q, kh_err *err)
 	return kht_dt_finish(d, err);
 }
 
-/* What cannot be asked: it has no owners yet, or answers could not be numbered. */
+/* Refuses queries of an empty table, which has no owners yet, and batches too large to be
+ * numbered. */
 static int refuse(const kht_dtable *d, const kht_dpart *part, kh_err *err)
 {
 	const uint64_t each = d->independent ? d->members : 1;
@@ -225,7 +226,7 @@ int kht_dtable_join(kht_dtable *d, const kht_dpart *part, uint32_t *const *count
 
 /* --- lists ------------------------------------------------------------------------ */
 
-/* How long all lists are that go to each member: its row of the matrix. */
+/* Fills the member's row of the matrix: how many values go to each member. */
 static int lengths(kht_dtable *d, size_t i, void *arg, kh_err *err)
 {
 	const kht_dcounts c = { .chunks = d->chunks, .members = d->members };
@@ -250,7 +251,7 @@ static int lengths(kht_dtable *d, size_t i, void *arg, kh_err *err)
 			      kht_dt_at(m, KHT_DROOM_MATRIX, row), d->work[i], err);
 }
 
-/* No member sends or gets 2^32 values: all come to the same. */
+/* Fails, on all members alike, if one of them would send or get 2^32 values or more. */
 static int check_lengths(const kht_dtable *d, kh_err *err)
 {
 	const uint64_t *x = kht_dt_matrix(d);

@@ -1,9 +1,9 @@
 /*
  * group.cuh - groups of 1 to 32 lanes that probe together
  *
- * WarpCore (Juenger et al. 2020, IV-B) calls them cooperative groups.  The size is a run
- * time number: a vote costs the same and six copies of every kernel are saved.
- * A quad is the other kind: four lanes that read one 64-byte bucket, 16 bytes a lane, in
+ * WarpCore (Juenger et al. 2020, IV-B) calls them cooperative groups.  The size is known
+ * at run time only: a vote costs the same, and six copies of every kernel are saved.
+ * A quad is another kind of group: four lanes that read one 64-byte bucket, 16 bytes a lane, in
  * step with the rest of the warp.
  */
 #ifndef KHT_GROUP_CUH

@@ -1,10 +1,10 @@
 /*
  * hash.cuh - the hash functions of the tables, each once, named with its source
  *
- * Every table hashes with a bijection ("mix") of the key's own width, so that two keys
- * are equal exactly when their mixes are: tables that sort or partition keep the mix in
- * the key's place and never go back.  A mix goes to a bucket by multiply-shift: monotone,
- * so that mixes in order are buckets in order.
+ * Every table hashes with a bijection ("mix") of the key's own width, so that two keys are equal
+ * exactly when their mixes are: tables that sort or partition keep the mix in the key's place and
+ * never need the key again.  A mix goes to a bucket by multiply-shift: monotone, so that mixes in
+ * order are buckets in order.
  */
 #ifndef KHT_HASH_CUH
 #define KHT_HASH_CUH

@@ -21,7 +21,7 @@
 #define KHT_BIN_GRID  1024
 #define KHT_BIN_AHEAD 4 /* loads of a thread in flight */
 
-/* In place of values where there are none. */
+/* The type of values where there are none. */
 struct kht_none {
 };
 template <class V> static constexpr unsigned kht_value_size = sizeof(V);
@@ -115,7 +115,7 @@ template <class K, class V> static __global__ void kht_find_bins(kht_bins<K, V> 
 	b.start[(size_t)blockIdx.y * (b.bins + 1) + bin] = from;
 }
 
-/* Once, so that the threads of a bin's block need not add up all runs. */
+/* Adds up the runs once, so that the threads of a bin's block need not do it. */
 template <class K, class V> static __global__ void kht_add_runs(kht_bins<K, V> b)
 {
 	uint32_t bin = (uint32_t)kht_thread_id(), n = 0;
@@ -255,7 +255,7 @@ static __device__ __forceinline__ uint32_t kht_add_together(uint32_t *p)
 	return __shfl_sync(same, old, leader) + __popc(same & ((1u << lane) - 1));
 }
 
-/* The large bins, by all blocks, with the offsets themselves as counters. */
+/* All blocks count the large bins, with the offsets themselves as counters. */
 template <class K, class V, bool PLACE> static __global__ void kht_large_bins(kht_bins<K, V> b)
 {
 	typedef std::conditional_t<PLACE, V, kht_none> W;
@@ -292,7 +292,7 @@ static __global__ void __launch_bounds__(KHT_BLOCK) kht_large_scan(kht_bins<K, V
 
 		if (!back)
 			kht_scan_rows<KHT_BLOCK>(offset, b.rows, from, offset);
-		/* From the end, so that what comes before is read before it changes. */
+		/* from the end, so that each offset is read before it changes */
 		for (uint32_t t = back ? (b.rows + KHT_BLOCK - 1) / KHT_BLOCK : 0; t-- > 0;) {
 			uint32_t i = t * KHT_BLOCK + threadIdx.x, x = from;
 
@@ -320,7 +320,8 @@ static int kht_bins_launch(const kht_bins<K, V> &b, kht_stream s, kh_err *err)
 	return rc;
 }
 
-/* Rows of n pairs in all; b has runs, bins and the table's arrays, the rest comes here. */
+/* Makes the rows of n pairs in all.  b has the runs, the bins and the table's arrays; the rest of
+ * it is filled in here. */
 template <class K, class V>
 static int kht_bins_build(kht_table *t, kht_bins<K, V> b, uint64_t n, kht_stream s, kh_err *err)
 {

@@ -14,8 +14,8 @@
 
 #define KHT_BLOCK 256
 
-/* Threads of blocks that probe: a block holds its place until its slowest warp is
- * done, so these are smaller. */
+/* Threads of blocks that probe.  They are fewer, because a block occupies the multiprocessor
+ * until its slowest warp is done. */
 #ifndef KHT_PROBE_BLOCK
 #define KHT_PROBE_BLOCK 128
 #endif
@@ -55,7 +55,7 @@ static inline int kht_cuda(cudaError_t e, const char *what, kh_err *err)
 		       cudaGetErrorString(e));
 }
 
-/* After a launch. */
+/* To be called after each launch: its error, if any. */
 static inline int kht_launched(const char *what, kh_err *err)
 {
 	return kht_cuda(cudaGetLastError(), what, err);

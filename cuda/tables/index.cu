@@ -5,10 +5,10 @@
  * rules, and they are used as they stand: 48-bit keys, 256 ranges, home and tag, one
  * entry for equal (home, tag) with the union of their lists, buckets of 19, lists
  * ascending and distinct, more than 254 locations kept as one word.  That word is the LCA
- * of the locations' targets; here is no taxonomy, so it is the root, 0. It is not exact:
+ * of the locations' targets; as there is no taxonomy here, it is the root, 0. It is not exact:
  * a key may share its entry with another.  Built by one insert, which waits for the
- * counts of keys, entries and words.  Ranges whose entries would lie more than a bucket
- * behind their home get more buckets, and the placing is done again.
+ * counts of keys, entries and words.  A range in which an entry would lie more than a bucket
+ * behind its home gets more buckets, and the placing is done again.
  */
 #include "cuda/tables/index_build.cuh"
 #include "cuda/tables/span_retrieve.cuh"

@@ -28,7 +28,7 @@ struct entries {
 		uint32_t r = kh_key_range(key[i]);
 		return (uint64_t)r << 40 | kh_key_place(key[i], dir[r].buckets);
 	}
-	/* Home over all ranges. */
+	/* The home bucket of an entry, numbered over all ranges. */
 	__device__ uint64_t home(uint64_t place) const
 	{
 		return dir[place >> 40].first_bucket + (place >> 16 & 0xffffff);
@@ -104,8 +104,8 @@ static __global__ void start_entries(entries e, const uint32_t *at)
 		e.from[e.n_entries] = e.n;
 }
 
-/* Several keys in one entry: their runs merged in place by insertion; the distinct
- * stay. */
+/* Merges the runs of several keys of one entry in place, by insertion, and keeps the distinct
+ * locations. */
 static __device__ uint32_t merge(uint32_t *l, uint32_t n)
 {
 	uint32_t k = 0;
@@ -127,7 +127,8 @@ static __device__ uint32_t merge(uint32_t *l, uint32_t n)
 	return k;
 }
 
-/* A list's words; entries of one key are ascending and distinct already. */
+/* Finds how many words each list has.  Locations of one key are ascending and distinct already;
+ * those of several are merged first. */
 static __global__ void size_lists(entries e)
 {
 	size_t i = kht_thread_id();
@@ -178,7 +179,8 @@ static __device__ uint32_t first_entry(const entries &e, uint64_t slot)
 	return from;
 }
 
-/* Bases: words of the range before the bucket's first entry. */
+/* Sets the base of each bucket of a range: the words of the range before the bucket's first
+ * entry. */
 static __global__ void set_bases(entries e, uint32_t range, uint32_t *range_words)
 {
 	uint32_t b = (uint32_t)kht_thread_id();

@@ -3,7 +3,7 @@
  * pair
  *
  * S is a slot layout of slots.cuh.  single.cu, multi.cu and sets.cu are this with names.
- * Departures: a group's size is a run time number; an insert that meets a tombstone goes
+ * Departures: a group's size is known at run time only; an insert that meets a tombstone goes
  * on to look whether the key stands further along before it takes the tombstone's slot
  * (the paper would leave the key twice); the two mark keys are legal and lie in side
  * lists.
@@ -133,7 +133,7 @@ static __global__ void kht_slots_erase(kht_slots_view<S, MULTI> w, kht_keys q)
 		}
 }
 
-/* Slots in use, to note[KHT_NOTE_USED]. */
+/* Counts the slots in use, to note[KHT_NOTE_USED]. */
 template <class S> static __global__ void kht_slots_used(S s, uint64_t n, unsigned long long *note)
 {
 	unsigned long long c = 0;

@@ -92,7 +92,7 @@ static int kht_view_retrieve(kht_table *t, const W &w, const kht_keys *q, const 
 	return kht_launched("retrieve", err);
 }
 
-/* Count, retrieve and fold of a table of type T by its view: for kht_make(). */
+/* Count, retrieve and fold of a table of type T by its view, as kht_make() needs them. */
 template <class T> struct kht_by_view {
 	static int count(kht_table *t, const kht_keys *q, uint32_t *counts, kht_stream s,
 			 kh_err *err)

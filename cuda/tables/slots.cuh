@@ -41,7 +41,7 @@ struct kht_packed {
 	{
 		return kht_take(t, &slot, n, 0xff, s, e);
 	}
-	/* fresh(): what other threads wrote just now. */
+	/* fresh() also sees what other threads have just written. */
 	__device__ uint32_t fresh(size_t i) const { return (uint32_t)__ldcg(slot + i); }
 	__device__ uint32_t key(size_t i) const { return (uint32_t)slot[i]; }
 	__device__ uint32_t value(size_t i) const { return (uint32_t)(slot[i] >> 32); }
@@ -183,7 +183,7 @@ template <class V> struct kht_side {
 		else
 			atomicAdd(note + KHT_NOTE_FAILED, 1ull);
 	}
-	/* A single value: the last to come stays. */
+	/* Stores a single value, in place of an earlier one. */
 	__device__ void put(int m, V v) const
 	{
 		values[m * room] = v;
@@ -292,7 +292,7 @@ again:
 			if (old == want || old == key)
 				return { to, old == want };
 			if (tomb != NONE)
-				goto again; /* the key may have come in behind us */
+				goto again; /* another thread may have inserted the key meanwhile */
 		}
 	if (tomb != NONE) {
 		K old = 0;

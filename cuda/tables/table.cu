@@ -82,8 +82,8 @@ int kht_table_open(const char *name, const kht_table_config *config, kht_stream 
 	return KH_OK;
 }
 
-/* Scratch comes from one pool a device that all tables share and the last one closes:
- * what one call gave back the next one has at once. */
+/* Scratch comes from one pool for each device, which all tables share and the last one closes:
+ * what one call gives back, the next one gets at once. */
 static struct {
 	pthread_mutex_t lock;
 	cudaMemPool_t pool[DEVICES];

@@ -159,7 +159,7 @@ const kht_table_system *kht_table_system_find(const char *name);
  * tables share). */
 int kht_table_open(const char *system, const kht_table_config *config, kht_stream stream,
 		   kht_table **table, kh_err *err);
-/* The caller has waited for the table's work.  NULL is allowed. */
+/* The caller must have waited for the table's work.  NULL is allowed. */
 void kht_table_close(kht_table *t);
 
 unsigned kht_table_can(const kht_table *t);
@@ -184,7 +184,7 @@ int kht_table_join(kht_table *t, const kht_keys *keys, uint32_t *counts, kht_str
 		   kh_err *err);
 int kht_table_erase(kht_table *t, const kht_keys *keys, kht_stream stream, kh_err *err);
 int kht_table_mixed(kht_table *t, const kht_ops *ops, kht_stream stream, kh_err *err);
-/* Gives the room of deleted pairs back. */
+/* Frees the room of deleted pairs. */
 int kht_table_clean(kht_table *t, kht_stream stream, kh_err *err);
 /* Waits for the stream.  KH_ENOMEM if anything did not fit; *stats is set also then, and
  * may be NULL. */

@@ -80,7 +80,7 @@ struct row {
 	uint32_t genome, called;        /* taxids; called 0: none */
 };
 
-/* Genomes as they come first; then what they are called, as sequences bring it up, and of one
+/* By the first sequence of the genome; then by the first sequence that has the call, and for one
  * sequence by taxid. */
 static int by_appearance(const void *a, const void *b)
 {
@@ -102,7 +102,7 @@ static int by_line(const void *a, const void *b)
 	return x->genome_first < y->genome_first ? -1 : x->genome_first > y->genome_first;
 }
 
-/* Of the genomes: their first sequences and the number of all their N-mers. */
+/* By genome: its first sequence, and the number of all its N-mers. */
 struct genomes {
 	uint64_t *first, *all;
 };
@@ -138,7 +138,7 @@ static struct row *rows_of(const kh_pair_counts *c, const kh_taxonomy *tax, stru
 	return row;
 }
 
-/* Rows by appearance get the numbers of their lines: a line for each taxid called. */
+/* Gives rows, sorted by appearance, the numbers of their lines: a line for each taxid called. */
 static int number_lines(struct row *row, size_t n, kh_err *err)
 {
 	kh_pair_counts seen = { .v = NULL };

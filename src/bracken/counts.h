@@ -2,10 +2,11 @@
  * counts.h - N-mers of genomes by what they were called, and the table that Bracken reads
  *
  * A genome is a taxon that sequences of the database have.  The table has a line for each taxon
- * called (0: unclassified N-mers), with each genome that has such N-mers: their number, and the
- * number of all its N-mers.  Bracken's own programs write lines and genomes in the order in which
- * they first meet them, sequence by sequence; for that the number of the first sequence is kept,
- * so that the table does not depend on which thread has counted what.
+ * called (0: unclassified N-mers), and in it, for each genome that has such N-mers, their number
+ * and the number of all N-mers of the genome.  Bracken's own programs write lines and genomes in
+ * the order in which they first meet them, sequence by sequence.  To write the same order,
+ * whichever thread counted what, each count keeps the number of the first sequence that has such
+ * an N-mer.
  */
 #ifndef KH_BRACKEN_COUNTS_H
 #define KH_BRACKEN_COUNTS_H
@@ -24,8 +25,9 @@ typedef struct kh_pair_counts {
 	size_t n, size;                 /* used; a power of two, or 0 */
 } kh_pair_counts;
 
-/* x->n is not 0. */
+/* Adds x, whose n is not 0, to the count of its genome and call. */
 int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err);
+/* Adds all counts of `more`. */
 int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err);
 void kh_pair_counts_clear(kh_pair_counts *c);
 

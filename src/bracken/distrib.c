@@ -15,19 +15,19 @@ struct worker {
 	kh_task_queue *queue;
 	kh_nmers *room;                 /* one for each length, and one for each task under way */
 	size_t n_room;
-	kh_nmers **idle;                /* those that are neither open nor submitted */
+	kh_nmers **idle;                /* those of room that are neither open nor submitted */
 	size_t n_idle;
-	kh_nmers **open;                /* a length: what its N-mers are added to */
+	kh_nmers **open;                /* by length: what its N-mers are added to */
 	unsigned under_way;
-	kh_pair_counts *counts;         /* a length */
+	kh_pair_counts *counts;         /* by length */
 	kh_distrib_summary sum;
 };
 
 struct distrib {
 	const kh_distrib_options *o;
 	const kh_db *db;
-	kh_sampling sampling;           /* of pieces: so that the longest N-mers are whole */
-	bool runs;                      /* of two N-mers with the same features, one is enough */
+	kh_sampling sampling;           /* as if k were the longest N: pieces overlap by N - 1 */
+	bool runs;                      /* neighbours with the same features are classified once */
 	uint32_t shortest, longest;
 	kh_monitor *m;
 	kh_feed *feed;
@@ -39,7 +39,7 @@ struct distrib {
 };
 
 /* --- calls ------------------------------------------------------------------------ */
-/* Neighbours mostly are of one sequence and one call: these are counted at once. */
+/* Most neighbours are of one sequence and have one call: they are added to the table together. */
 static int count(struct distrib *d, struct worker *w, const kh_nmers *x, kh_err *err)
 {
 	int rc = KH_OK;

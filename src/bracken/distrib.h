@@ -5,8 +5,8 @@
  *	blocks of sequence -> pieces, with N - 1 bases more -> N-mers of each length -> calls ->
  *	counts by genome and call
  *
- * Bracken makes these tables of what Kraken says of each k-mer of the references, by Kraken's rule
- * for reads.  Here an N-mer is a read of N bases, and is called as such.
+ * Bracken itself makes these tables from the taxon that Kraken gives each k-mer of the references,
+ * to which it applies Kraken's rule for reads.  Here each N-mer is classified as a read of N bases.
  */
 #ifndef KH_BRACKEN_DISTRIB_H
 #define KH_BRACKEN_DISTRIB_H

@@ -52,7 +52,7 @@ kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq)
 		uint64_t w = b->bases[from >> 5] >> 2 * (from & 31);
 		uint32_t a = b->amb[from >> 5] >> (from & 31);
 
-		if ((from & 31) + of > 32) {    /* no word is read in which there is no base */
+		if ((from & 31) + of > 32) {    /* else the next word may lie behind the last one */
 			w |= b->bases[(from >> 5) + 1] << (64 - 2 * (from & 31));
 			a |= b->amb[(from >> 5) + 1] << (32 - (from & 31));
 		}

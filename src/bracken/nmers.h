@@ -1,18 +1,18 @@
 /*
  * nmers.h - N-mers of references as the fragments of a job
  *
- * They are copied out of the sequence, as a backend wants each to begin at a word.
+ * They are copied out of the sequence because a backend expects each fragment to begin at a word.
  *
  * The features of a read are those k-mers of it that are syncmers, and what it is called depends on
- * them alone.  Of two N-mers that begin one base apart most have the same ones: such a run is
- * classified once.  (With minhash, or if N-mers are longer than a segment, each is classified.)
+ * them alone.  Most N-mers have the same features as the one that begins a base earlier: such a run
+ * is classified once.  (With minhash, or if N-mers are longer than a segment, each is classified.)
  */
 #ifndef KH_BRACKEN_NMERS_H
 #define KH_BRACKEN_NMERS_H
 
 #include "backend/backend.h"
 
-/* N-mers that one call is for: their sequence, and how many they are. */
+/* A run of N-mers that share one call: their sequence, and how many they are. */
 typedef struct kh_nmer {
 	uint64_t seq, n;
 } kh_nmer;
@@ -35,8 +35,8 @@ int kh_nmers_open(kh_nmers *x, size_t bases, uint32_t shortest, kh_err *err);
 void kh_nmers_close(kh_nmers *x);
 /* Empties it, and sets the length of its N-mers. */
 void kh_nmers_start(kh_nmers *x, unsigned number, uint32_t length);
-/* Adds the one at base `at` of b: there must be room. Returns its record of sequence and number,
- * to be counted up if the next N-mers get the same call. */
+/* Adds the N-mer at base `at` of b, for which there must be room. Returns its run, whose n the
+ * caller raises for each further N-mer with the same features. */
 kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq);
 
 /* Where the features of a piece are: ascending starts of those k-mers. */
@@ -46,7 +46,7 @@ typedef struct kh_kept {
 	size_t n, cap_start, cap_key;
 } kh_kept;
 
-/* Of the `bases` from `at` on; only if `sampling` is by syncmers. */
+/* Finds those of the `bases` from `at` on; `sampling` must be by syncmers. */
 int kh_kept_find(kh_kept *k, const kh_sampling *sampling, const kh_block *b, uint64_t at,
 		 uint64_t bases, kh_err *err);
 

@@ -1,9 +1,10 @@
 /*
  * sequences.h - which target of a database a sequence of its references is
  *
- * A database has the ids, the lengths and the digests of the sequences that it was made of, but not
- * the sequences.  So they are given once more, in any order of files; sequences of one id in the
- * order that they had then.  Whether they are the same is known when all have been read.
+ * A database has the ids, the lengths and the digests of the sequences that it was made from, but
+ * not the sequences.  So the user gives them once more.  The files may be in any order, but
+ * sequences with the same id must be in the order of the build.  Whether they are the same is
+ * known when all have been read.
  */
 #ifndef KH_BRACKEN_SEQUENCES_H
 #define KH_BRACKEN_SEQUENCES_H

@@ -42,7 +42,7 @@ static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 	return kh_refs_number(r, "", err);
 }
 
-/* Those without a taxon have no bins. */
+/* Adds the sequences of the database; those without a taxon have no bins. */
 static int add_refs(kh_refs *r, const kh_db *db, uint64_t end, kh_err *err)
 {
 	const char *unmapped = db->unmapped;
@@ -79,7 +79,7 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 		return rc;
 	const uint64_t end = db->h->n_targets > 0 ? db->bins.votes : 0;
 
-	r->allow_duplicates = true;     /* it may have some */
+	r->allow_duplicates = true;     /* the database may have some */
 	rc = add_refs(r, db, end, err);
 	r->allow_duplicates = b->o->allow_duplicates;
 	r->base = db->path;
@@ -141,7 +141,7 @@ static void place_target(struct build *b, uint32_t t, uint32_t to, uint32_t vote
 	uint32_t *known = &b->base.vote_to[old->species[t] - old->n_targets];
 	const uint32_t goes = to == KH_DROP ? KH_VOTE_NONE : vote;
 
-	/* 0 is no bin of a species, as targets stand before them */
+	/* 0: not known yet. It is no bin of a species, as those lie behind the bins of targets. */
 	*known = *known == 0 || *known == goes ? goes : KH_VOTE_SPLIT;
 	b->base.to[t] = to;
 }

@@ -12,15 +12,16 @@ enum {
 
 void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate)
 {
-	/* An estimate may be wrong by some factor; far below the limit it tells enough. */
+	/* An estimate may be wrong by some factor, but if it is far below the limit, all probably
+	 * fit. */
 	const bool all = limit == 0 || (estimate > 0 && estimate <= limit / 4);
 
 	*f = (kh_limit) { .bytes = limit, .share = all ? KH_LIMIT_ALL : KH_LIMIT_FIRST,
 			.exceeds = KH_LIMIT_ALL + 1 };
 }
 
-/* The share that probably takes the limit, less what it may be wrong by: the number of features
- * in a share varies by its square root, and buckets grow in steps. */
+/* The share whose database probably has the size of the limit, less a margin: the number of
+ * features in a share varies by its square root, and buckets grow in steps. */
 static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
 {
 	typedef unsigned __int128 wide;
@@ -35,7 +36,7 @@ static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
 	if (share > 64 * KH_LIMIT_ALL)
 		share = 64 * KH_LIMIT_ALL;
 	share -= root > 2 ? 2 * share >> root : share / 2;
-	/* all that there is, if that is not far */
+	/* if nearly all features fit, all are worth a trial */
 	if (share > KH_LIMIT_ALL - KH_LIMIT_ALL / 16)
 		share = KH_LIMIT_ALL;
 	return (uint64_t)share;
@@ -45,7 +46,7 @@ static void choose(kh_limit *f, const kh_limit_size *built)
 {
 	const uint64_t share = predict(f, built);
 
-	if (f->builds >= BUILDS_MAX)    /* the best so far, once more */
+	if (f->builds >= BUILDS_MAX)    /* the best one so far is built once more */
 		f->share = f->fits;
 	else if (share > f->fits && share < f->exceeds)
 		f->share = share;
@@ -65,8 +66,8 @@ int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *e
 	if (*keep)
 		return KH_OK;
 	if (!fits && f->builds == 1 && whole) {
-		/* All were tried as the estimate was wrong: the share is found as if it had told
-		 * nothing, for an estimate must not decide what is in a database. */
+		/* All features were tried because the estimate was wrong.  The share is found as if
+		 * there had been none, for an estimate must not decide what is in a database. */
 		kh_limit_start(f, f->bytes, 0);
 		return KH_OK;
 	}

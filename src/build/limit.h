@@ -2,10 +2,10 @@
  * limit.h - the largest database of a limited size: which share of the features it has
  *
  * How many features are distinct, and what lists are left of them, is known only when an index
- * has been made.  So one of a small share is made first; as features are left out by a rank that
- * has nothing to do with what they are, it tells what a share takes, up to chance and to the
- * steps in which buckets grow.  A database is kept if it fits and is nearly as large as it may be,
- * or has all features; else another share is tried.  Two builds are usual.
+ * has been made.  So an index of a small share is made first.  A hash decides which features are
+ * left out, so the size of this index tells what any share takes, up to chance and to the steps
+ * in which buckets grow.  A database is kept if it fits and is nearly as large as it may be, or
+ * has all features; else another share is tried.  Two builds are usual.
  *
  * Nothing but the sizes of what was built decides, so the share is the same on every device and
  * for any number of threads and processes.
@@ -28,13 +28,13 @@ typedef struct kh_limit {
 	unsigned builds;                /* so far */
 } kh_limit;
 
-/* What a share came to. */
+/* The size of what was built from a share. */
 typedef struct kh_limit_size {
 	uint64_t file, index;           /* bytes of the file, and those of its index */
 	uint64_t features;
 } kh_limit_size;
 
-/* estimate: bytes that a database of all features would have, as far as is known; 0: not. */
+/* estimate: bytes that a database of all features would probably have; 0: not known. */
 void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate);
 /* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
  * to be built next. */

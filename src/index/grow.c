@@ -71,7 +71,7 @@ static inline int put(struct walk *w, uint64_t key, uint32_t x, size_t first, kh
 	return KH_OK;
 }
 
-/* Is this a key of the entry, behind the one before? */
+/* Whether the key belongs to the entry, and is greater than the key before it. */
 static inline bool key_fits(struct walk *w, uint64_t key, uint64_t place)
 {
 	const bool fits = key >= w->least_key && key >> 40 == 0 &&
@@ -125,7 +125,7 @@ static inline int plain_entry(struct walk *w, uint64_t place, uint64_t key, cons
 	return rc;
 }
 
-/* An entry, whatever it has. */
+/* An entry of either kind. */
 static int entry(struct walk *w, uint64_t place, uint64_t least, const kh_list *l, kh_err *err)
 {
 	const uint64_t rest = kh_word(w->o->keys->word, w->rest, w->rest_bits);
@@ -178,14 +178,14 @@ static int plain_run(struct walk *w, const kh_bucket *b, int from, uint64_t numb
 		const uint64_t key =
 			kh_key_least(place, B, by_buckets) + peek(keys, rest, rest_bits);
 		const uint32_t x = peek(image, bit, bits);
-		/* without a branch on what is a vote, which nobody can predict */
+		/* without a branch on whether it is a vote, which a processor cannot predict */
 		const uint32_t vote = x >= votes && x < n_bins ? x - votes : 0;
 		const uint32_t voted = vote_to[kh_divided(vote, by_gap)];
 		const uint32_t to = x >= votes ? voted : x;
 
 		if (x >= n_bins || to >= KH_VOTE_SPLIT || key < least_key ||
 		    kh_key_place(key, B) != place)
-			break;          /* entry() finds out */
+			break;          /* entry() finds out why, or does it */
 		key_out[n] = key;
 		loc_out[n++] = to;
 		least_key = key + 1;
@@ -205,7 +205,7 @@ static bool inside(const struct walk *w, const kh_bucket *b, uint64_t word)
 
 	if (word <= w->r->n_locs && w->r->n_locs - word >= KH_BUCKET_SLOTS * KH_LIST_MAX &&
 	    w->r->entries - w->entries >= KH_BUCKET_SLOTS)
-		return true;            /* whatever it has */
+		return true;            /* even if all its lists are as long as possible */
 	for (; n < KH_BUCKET_SLOTS && b->len[n]; n++)
 		words += kh_list_words(b->len[n]);
 	return word <= w->r->n_locs && words <= w->r->n_locs - word &&

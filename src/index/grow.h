@@ -1,10 +1,10 @@
 /*
  * grow.h - an index taken apart, and its pairs merged with those of more genomes
  *
- * Of an index whose keys are known in full (keys.h) each range gives back its pairs of key and
- * location, in order; votes of species stand among the locations.  Merged with the pairs of new
- * sequences, whose bins lie behind the old ones, they are encoded as if all had been
- * read at once.
+ * If the keys of an index are known in full (keys.h), the pairs of key and location can be made
+ * again from each of its ranges, in order; votes of species are among the locations.  They are
+ * merged with the pairs of new sequences, whose bins lie behind the old ones, and encoded as if
+ * all sequences had been read at once.
  */
 #ifndef KH_INDEX_GROW_H
 #define KH_INDEX_GROW_H
@@ -23,8 +23,8 @@ typedef struct kh_old_index {
 	const kh_range *dir;
 	const kh_keys *keys;
 	const kh_bins *bins;            /* as they are in the old index */
-	uint32_t n_bins;                /* of it; locations are below */
-	uint32_t gap;                   /* bins behind each species' */
+	uint32_t n_bins;                /* of the old index; every location is below */
+	uint32_t gap;                   /* unused bins behind that of each species */
 	const uint32_t *to;             /* by old target: its first bin, or KH_DROP; NULL: where
 					 * it was */
 	const uint32_t *vote_to;        /* by old species, from 0; one at least */

@@ -29,7 +29,7 @@ int kh_keys_find(kh_keys *k, const void *section, uint64_t bytes, const kh_range
 }
 
 /* --- making it ---------------------------------------------------------------------- */
-/* A key in full: its rest, how many words its list has, and these.  *n pairs are its own. */
+/* A key in full: its rest, how many words its list has, and these.  Returns where its pairs end. */
 static size_t keep_key(kh_image *im, const kh_pairs *p, size_t from, size_t to)
 {
 	uint32_t *out = im->full + im->n_full, *list = out + 2;

@@ -9,10 +9,11 @@
  *	of each entry, the rest of its key
  *	of an entry with several keys, or overpopulated: each key, with its list, cut by species
  *
- * Lists are cut before they are kept here, too: to add locations to a list that was cut and to cut
- * it again is the same as to cut all of it at once, as a species with a vote had more than
- * `most` locations and will have more.  (That does not hold for LCAs of overpopulated lists: a
- * further location can make a species' two give way to one vote, and the list is short enough.)
+ * Lists are cut before they are kept here, too.  Adding locations to a list that was cut, and
+ * cutting it again, gives what cutting the whole list at once gives: a species with a vote had
+ * more than `most` locations, and will have more.  (An overpopulated list, however, must be kept,
+ * and not only its LCA: with one location more a species may exceed `most`, so that a single vote
+ * takes the place of its locations, and the list may be short enough then.)
  */
 #ifndef KH_INDEX_KEYS_H
 #define KH_INDEX_KEYS_H
@@ -21,7 +22,7 @@
 
 __extension__ typedef unsigned __int128 kh_wide;
 
-/* To divide by what many numbers are divided by. */
+/* To divide many numbers by the same one, d. */
 typedef struct kh_divisor {
 	uint64_t up;                    /* 2^64 / d + 1; d 1: 0 */
 	uint64_t down;                  /* (2^64 - 1) / d */
@@ -32,7 +33,8 @@ static inline kh_divisor kh_divisor_of(uint32_t d)
 	return (kh_divisor) { d > 1 ? UINT64_MAX / d + 1 : 0, UINT64_MAX / d };
 }
 
-/* x / d: (x * up) / 2^64 is off by less than x d / 2^64. */
+/* x / d, rounded down: (x * up) / 2^64 exceeds x / d by at most x / 2^64, which is less than 1 /
+ * d. */
 static inline uint32_t kh_divided(uint32_t x, kh_divisor d)
 {
 	return d.up ? (uint32_t)((kh_wide)x * d.up >> 64) : x;
@@ -43,7 +45,7 @@ static inline uint32_t kh_divided(uint32_t x, kh_divisor d)
 static inline uint64_t kh_key_least(uint64_t place, uint32_t B, kh_divisor by_b)
 {
 	const uint64_t z = place << 24;
-	const uint64_t q = (uint64_t)((kh_wide)z * by_b.down >> 64);  /* or 1 less */
+	const uint64_t q = (uint64_t)((kh_wide)z * by_b.down >> 64);  /* z / B, or 1 less */
 	const uint64_t rest = z - q * B;
 
 	return q + (rest > 0) + (rest > B);
@@ -68,14 +70,14 @@ static inline uint32_t kh_rest_bits(uint32_t B)
 }
 
 /* --- the section -------------------------------------------------------------------- */
-/* In words of 32 bits, borrowed from the file. */
+/* The section, in words of 32 bits, borrowed from the file. */
 typedef struct kh_keys {
 	const uint32_t *word;           /* NULL: the database has no such section */
 	const uint32_t *unmapped;       /* numbers, among all sequences, of those without a taxon */
 	uint64_t at[KH_RANGES + 1];     /* where the parts of the ranges begin */
 } kh_keys;
 
-/* Words of the rests of a range, in front of what is kept in full. */
+/* How many words the rests of a range take; what is kept in full follows them. */
 static inline uint64_t kh_rests_words(const kh_range *r)
 {
 	return kh_words_bytes(r->entries, kh_rest_bits(r->buckets)) / 4;
@@ -86,7 +88,7 @@ int kh_keys_find(kh_keys *k, const void *section, uint64_t bytes, const kh_range
 		 uint64_t n_unmapped);
 
 /* --- making it ---------------------------------------------------------------------- */
-/* The next entry of im, of several pairs, from .. to - 1; im->rest is there. */
+/* The next entry of im, made from several pairs, from .. to - 1; im->rest has its rest already. */
 int kh_keys_add(kh_image *im, const kh_pairs *p, size_t from, size_t to, int over, kh_err *err);
 /* When all entries have been added: im->rest becomes the range's part of the section. */
 int kh_keys_end(kh_image *im, kh_err *err);

@@ -24,7 +24,8 @@ static_assert((int)KMERHASH_ENOMEM == KH_ENOMEM && (int)KMERHASH_EIO == KH_EIO &
 	      (int)KMERHASH_EDEVICE == KH_EDEVICE && (int)KMERHASH_ENODEV == KH_ENODEV,
 	      "codes are passed on as they are");
 
-/* Bases of a part: less is not worth a thread. Fragments: as their results take memory, too. */
+/* The least bases of a part, as fewer are not worth a thread; and the most fragments, as their
+ * calls take memory. */
 enum { PART_BASES = 1 << 15, PART_READS = 1 << 15 };
 
 /* A job, from where its sequences are packed to where its calls go. */
@@ -64,7 +65,7 @@ struct run {
 	kmerhash_call *call;
 	size_t n;
 	uint64_t part;                  /* bases of a part */
-	struct slot **slot;             /* a worker */
+	struct slot **slot;             /* by worker */
 	kh_monitor *m;                  /* its lock protects the following */
 	size_t next;                    /* read of the next part */
 	size_t failed;                  /* the first part that failed began here; n: none has */

@@ -7,13 +7,13 @@
  * with any number of threads.  kmerhash-classify(1) has the rule.
  *
  * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
- * is printed, and no signal handler is set.  On failure, outputs have no meaning.
- * Threads: an open kmerhash may be used by any number of threads at once, but it is closed by one,
- * when the others are done.  Ownership: what a function fills belongs to the caller; strings that
- * it points to live until kmerhash_close.
- * While a database is open, its file must not be changed in place.  To put a new file in its
- * stead, as `kmerhash build` does, is seen and is an error of the next kmerhash_classify.
- * Structs and functions may change while the version is 0.x; the library's soname does then.
+ * is printed, and no signal handler is set.  On failure, outputs have no meaning.  Threads: an
+ * open kmerhash may be used by any number of threads at once, but it is closed by one, when the
+ * others are done.  Ownership: what a function fills belongs to the caller; strings that it
+ * points to live until kmerhash_close.  While a database is open, its file must not be changed in
+ * place.  If a new file is put in its place, as `kmerhash build` does, the next kmerhash_classify
+ * notices that and fails.  Structs and functions may change while the version is 0.x; then the
+ * library's soname changes, too.
  */
 #ifndef KMERHASH_H
 #define KMERHASH_H
@@ -34,9 +34,9 @@ extern "C" {
 enum {
 	KMERHASH_OK = 0,
 	KMERHASH_ENOMEM = -1,           /* there is not enough memory */
-	KMERHASH_EIO = -2,              /* the operating system said no */
+	KMERHASH_EIO = -2,              /* the operating system reported an error */
 	KMERHASH_EFORMAT = -3,          /* a database, or a sequence, is malformed */
-	KMERHASH_EUSAGE = -4,           /* arguments are impossible */
+	KMERHASH_EUSAGE = -4,           /* an argument is not allowed */
 	KMERHASH_EDEVICE = -5,          /* a GPU failed */
 	KMERHASH_ENODEV = -6            /* there is no such device */
 };
@@ -56,8 +56,9 @@ typedef struct kmerhash_options {       /* all zero: the defaults */
 	unsigned threads;               /* that classify at once; 0: as many as there are CPUs */
 	double confidence;              /* 0 to 1, as --confidence */
 	int precise;                    /* as --precise */
-	int no_verify;                  /* the index is not checked.  Else it is, once: that a file
-	                                 * is sound is remembered, as the command does */
+	int no_verify;                  /* do not check the index.  Otherwise it is checked, and it
+	                                 * is remembered that the file is sound, as by the command
+	                                 * */
 } kmerhash_options;
 
 /* `path` is a .khdb file, or a folder with exactly one; `options` may be NULL.  On success *k is
@@ -68,8 +69,8 @@ KMERHASH_API void kmerhash_close(kmerhash *k);          /* NULL is fine */
 
 /* --- classifying ------------------------------------------------------------------ */
 typedef struct kmerhash_read {
-	const char *sequence;           /* letters of nucleotides in either case, no newline; */
-	size_t length;                  /*   so many, nothing need stand behind them */
+	const char *sequence;           /* letters of nucleotides in either case, no newline */
+	size_t length;                  /* of sequence, which needs no NUL at its end */
 	const char *mate;               /* the second one of a pair; NULL: there is none */
 	size_t mate_length;
 } kmerhash_read;
@@ -83,8 +84,8 @@ typedef struct kmerhash_call {
 
 /* Classifies n reads or pairs: call[i] is that of read[i].  A batch is shared out to the threads
  * that are free, so large batches (10^5 reads) from one thread, and small ones from many, are both
- * fast; a call waits while none is free.  Which read an error comes from is in its message, and
- * it is the first such one. */
+ * fast; a call waits while none is free.  If reads are malformed, the message names the first of
+ * them. */
 KMERHASH_API int kmerhash_classify(kmerhash *k, const kmerhash_read *read, size_t n,
 				   kmerhash_call *call, kmerhash_error *error);
 
@@ -95,9 +96,10 @@ typedef struct kmerhash_taxon {
 	const char *name, *rank;        /* "Escherichia coli", "species" */
 } kmerhash_taxon;
 
-/* Taxa that the database has, its targets' and all above them. */
+/* How many taxa the database has: those of its targets, and all their ancestors. */
 KMERHASH_API uint32_t kmerhash_taxa(const kmerhash *k);
-/* Number i of them, parents first; and the one with that taxid.  1, or 0: there is none. */
+/* Fills in number i of them, of which parents come first, or the one with that taxid.  Returns 1,
+ * or 0 if there is none. */
 KMERHASH_API int kmerhash_taxon_at(const kmerhash *k, uint32_t i, kmerhash_taxon *taxon);
 KMERHASH_API int kmerhash_taxon_find(const kmerhash *k, uint32_t taxid, kmerhash_taxon *taxon);
 /* The taxid of the nearest of `taxid` and its ancestors that has that rank, or 0. */

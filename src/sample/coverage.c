@@ -9,7 +9,7 @@
 struct kh_coverage {
 	const kh_db *db;
 	kh_tree tree;
-	uint64_t *first;                /* of each target: its first part; and behind the last */
+	uint64_t *first;                /* by target: its first part; then the number of parts */
 	_Atomic uint32_t *part;         /* fragments */
 };
 
@@ -76,7 +76,7 @@ void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_
 }
 
 /* --- what is told ----------------------------------------------------------------- */
-/* Target t takes its place among the species' targets with the most fragments, if it has one. */
+/* Adds target t to the targets of the species with the most fragments, if it is one of them. */
 static void rank_target(kh_covered *s, const kh_covered_target *t)
 {
 	uint32_t i = s->n;

@@ -1,10 +1,11 @@
 /*
  * coverage.h - where along the references the fragments of a sample lie
  *
- * What is counted are fragments whose place is known (kh_class.located: one species alone is best,
- * and the best window is in one of its targets), and that the first pass called that species or
- * below.  Features that are kept as "somewhere in this species" help to call a fragment but have
- * no place; so where strains share all that they have, fewer fragments are located.
+ * Only those fragments are counted whose place is known (kh_class.located: one species alone is
+ * best, and the best window is in one of its targets), and that the first pass called that
+ * species or below.  Features that are kept as "somewhere in this species" help to call a
+ * fragment but have no place; so where strains share all that they have, fewer fragments are
+ * located.
  *
  * A target is divided into at most KH_COVERAGE_PARTS parts, but none smaller than a stretch, so
  * this takes no more memory than the masks of stretches do.
@@ -35,14 +36,14 @@ typedef struct kh_covered_target {
 typedef struct kh_covered {
 	uint32_t species;
 	uint64_t many;
-	/* of its targets those with the most fragments */
+	/* its targets with the most fragments, n of them */
 	kh_covered_target target[KH_COVERAGE_TARGETS];
 	uint32_t n;
 	uint64_t share[KH_SHARES];      /* fragments by the share of their features found */
 } kh_covered;
 
-/* The species with fragments, those with the most first, but `limit` at most; of the classes of
- * all fragments.  *list is to be freed. */
+/* Lists the species with fragments, those with the most first, `limit` at most.  `classes` are
+ * those of all fragments.  *list is to be freed. */
 int kh_coverage_list(const kh_coverage *c, const kh_classes *classes, size_t limit,
 		     kh_covered **list, size_t *n, kh_err *err);
 

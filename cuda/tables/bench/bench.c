@@ -116,7 +116,7 @@ int kht_bench_data(kht_bench *b, const kht_case *c)
 	return KH_OK;
 }
 
-/* Tables that may bring back a little more than was stored. */
+/* Whether the table may bring back something else than what was stored. */
 static bool inexact(const kht_case *c)
 {
 	return kht_table_system_find(c->table)->can & KHT_TABLE_INEXACT;
@@ -172,7 +172,7 @@ static int verify(kht_bench *b, const kht_case *c, bool *good)
 	if (c->look == LOOK_LISTS)
 		CU(cudaMemcpy(&total, b->offsets + c->queries, sizeof total,
 			      cudaMemcpyDeviceToHost));
-	if (inexact(c)) { /* it drops long lists, and merges a few */
+	if (inexact(c)) { /* it drops long lists, and merges the lists of a few keys */
 		*good = fabs((double)total / (double)c->values - 1) < 0.001;
 		return KH_OK;
 	}

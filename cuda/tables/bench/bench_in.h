@@ -70,7 +70,7 @@ int kht_bench_data(kht_bench *b, const kht_case *c);
 int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in);
 void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *out,
 		    const kht_table_stats *st, const char *verdict);
-/* Inserts and asks; the line says `full` where the table refused, which is no failure. */
+/* Inserts, looks up, and prints the line.  `full`, where the table refused pairs, is no failure. */
 int kht_bench_run(kht_bench *b, kht_case *c);
 
 typedef struct kht_bench_experiment {
@@ -83,7 +83,7 @@ int kht_bench_gpus(kht_bench *b);
 int kht_bench_chunks(kht_bench *b);
 int kht_bench_modes(kht_bench *b);
 
-/* Ended by one with no name. */
+/* The list ends with an experiment that has no name. */
 extern const kht_bench_experiment kht_bench_list[];
 
 #endif

@@ -404,7 +404,7 @@ static int product(kht_bench *b)
 	return KH_OK;
 }
 
-/* What this library is held to. */
+/* The cases for which this library sets itself a rate to reach. */
 static int targets(kht_bench *b)
 {
 	static const double load[] = { 0.8, 0.9 };

@@ -3,9 +3,9 @@
  * WarpCore's two modes
  *
  * Weak scaling: every GPU has as many pairs, over 1, 2, 4 .. GPUs of this process. Each key is
- * stored r times, distributed over all GPUs; each asks for its share of the keys, once each. So
- * as many values come back as were stored, and their sum is known. Times are the host's, from
- * call to return, data in place and table open; phases are of the last run.
+ * stored r times, distributed over all GPUs, and each GPU asks for its share of the keys, once
+ * each. So as many values come back as were stored, and their sum is known. Times are the host's,
+ * from call to return, data in place and table open; phases are of the last run.
  */
 #include "cuda/tables/bench/bench_in.h"
 
@@ -273,8 +273,8 @@ static int scaling(struct gpus *g)
 	return KH_OK;
 }
 
-/* By the number of chunks: one travels when all is in order, of several each while the next one
- * is brought into order. */
+/* By the number of chunks: a single one travels when all pairs are in order; of several, each
+ * travels while the next one is brought into order. */
 static int chunks(struct gpus *g)
 {
 	struct gcase c = { .name = "gpus chunks",
@@ -323,7 +323,7 @@ static int modes(struct gpus *g)
 	return KH_OK;
 }
 
-/* f with 1, 2, 4 .. and all GPUs, last with all only; either may be NULL. */
+/* Calls f with 1, 2, 4 .. and all GPUs, and `last` with all of them; either may be NULL. */
 static int each_number(kht_bench *b, int lg, int (*f)(struct gpus *), int (*last)(struct gpus *))
 {
 	const size_t n = (size_t)1 << kht_bench_log2n(b, lg);

@@ -95,7 +95,7 @@ static __global__ void make_ops(size_t n, unsigned writes, uint8_t *op)
 	op[i] = x >= 2 * writes ? 0 : x & 1 ? 2 : 3; /* search, update, delete */
 }
 
-/* LANES lanes read 16 bytes each of one place. */
+/* LANES lanes read one place, 16 bytes each. */
 template <int LANES> static __global__ void random_reads(const uint4 *p, uint32_t places, size_t n)
 {
 	size_t i = kht_thread_id() / LANES * 4;
