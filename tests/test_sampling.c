@@ -366,7 +366,7 @@ static void test_spread(void **state)
 	spread(&schemes[6], 10000000);
 }
 
-/* Every start of every s-mer length, odd places and ends: AVX2 as plain C. */
+/* Every start of every s-mer length, odd places and ends: AVX2 or NEON as plain C. */
 static void test_simd(void **state)
 {
 	uint32_t want[KH_SYNCMER_TILE + 8], got[KH_SYNCMER_TILE + 8];
@@ -375,7 +375,8 @@ static void test_simd(void **state)
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
 			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0 };
-			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk);
+			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk) ? kh_syncmer_avx2(&sk)
+								   : kh_syncmer_neon(&sk);
 			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
 			char *text = random_bases(at + n + sk.k - 1, 0);
 			packed p = pack(text, at + n + sk.k - 1);

@@ -52,5 +52,6 @@ kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 		atomic_store_explicit(&forbidden, no, memory_order_relaxed);
 	}
 	best = no ? NULL : kh_syncmer_avx2(sk);
+	best = no || best ? best : kh_syncmer_neon(sk);
 	return best ? best : kh_syncmer_plain;
 }

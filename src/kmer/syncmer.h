@@ -2,8 +2,8 @@
  * syncmer.h - the inner loop of syncmer sampling
  *
  * The plain C version is the specification (it is kh_syncmer_keep() of sampling.h over all
- * starts); on x86-64 the same in AVX2 is taken where the machine has it and s <= 16
- * (KH_SIMD=none in the environment forbids it).
+ * starts); if s <= 16, the same is taken in AVX2 on x86-64, where the machine has it, and in
+ * NEON on AArch64, which always has it (KH_SIMD=none in the environment forbids both).
  */
 #ifndef KH_KMER_SYNCMER_H
 #define KH_KMER_SYNCMER_H
@@ -20,6 +20,7 @@ typedef size_t kh_syncmer_fn(const kh_sampling *sk, const uint64_t *bases, uint6
 
 kh_syncmer_fn kh_syncmer_plain;
 kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* NULL: not here, or s > 16 */
+kh_syncmer_fn *kh_syncmer_neon(const kh_sampling *sk);    /* the same */
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk);
 
 /* Orders of the s-mers that start at `from` .. from + n - 1. */
