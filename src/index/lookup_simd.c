@@ -8,7 +8,7 @@
 #include <config.h>
 #include "index/lookup_simd.h"
 
-#ifdef __SSE2__
+#ifdef KH_PROBE_SIMD
 struct walk {
 	const void *image;
 	const kh_range *r;
@@ -17,23 +17,6 @@ struct walk {
 	/* the words of the current bucket, unpacked, behind the last one of the bucket before */
 	uint32_t word[1 + KH_BUCKET_SLOTS * KH_LIST_MAX];
 };
-
-/* A bit for each position but the first whose tag is not above the one before it. */
-static uint32_t tag_falls(const kh_bucket *b)
-{
-	static const int from[3] = { 0, 8, KH_BUCKET_SLOTS - 9 };
-	const __m128i zero = _mm_setzero_si128();
-	__m128i f[3];
-
-	for (int i = 0; i < 3; i++) {
-		__m128i before = _mm_loadu_si128((const __m128i *)(b->tag + from[i]));
-		__m128i tag = _mm_loadu_si128((const __m128i *)(b->tag + from[i] + 1));
-
-		f[i] = _mm_cmpeq_epi16(_mm_subs_epu16(tag, before), zero);
-	}
-	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(f[0], f[1])) << 1 |
-	       (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(f[2], zero)) << (KH_BUCKET_SLOTS - 8);
-}
 
 /* Do the flags fit what is used, and the bucket before?  n: positions in use. */
 static bool flags_sound(const kh_bucket *before, const kh_bucket *b, uint32_t n)
@@ -50,7 +33,7 @@ static bool flags_sound(const kh_bucket *before, const kh_bucket *b, uint32_t n)
 static bool tags_sound(const kh_bucket *before, const kh_bucket *b, uint32_t used)
 {
 	const uint32_t carried = b->flags & KH_BUCKET_CARRIED;
-	const bool falls = tag_falls(b) & used & ~(1u << carried);
+	const bool falls = kh_probe_falls(b) & used & ~(1u << carried);
 	/* all 19 of the bucket before were carried, too: its last tag is of another home */
 	const bool other_home = before->flags == (KH_BUCKET_GOES_ON | KH_BUCKET_SLOTS);
 	const bool ascends_from_before = carried == 0 || other_home ||

@@ -3,7 +3,8 @@
  *
  * kh_index_find() and kh_index_check() are the specification.  Here the 19 tags and
  * lengths of a bucket are compared and added up at once, without branches on what is in
- * them: SSE2, which every x86-64 has.  Elsewhere the specification is used.
+ * them: SSE2, which every x86-64 has, or NEON (lookup_neon.h), which every AArch64 has.
+ * Elsewhere the specification is used.
  */
 #ifndef KH_INDEX_LOOKUP_SIMD_H
 #define KH_INDEX_LOOKUP_SIMD_H
@@ -12,6 +13,7 @@
 #include "index/index.h"
 
 #ifdef __SSE2__
+#define KH_PROBE_SIMD
 #include <emmintrin.h>
 
 /* A bit for each of the 19 positions that holds `tag`. */
@@ -28,6 +30,23 @@ static inline uint32_t kh_probe_tags(const kh_bucket *b, uint32_t tag)
 	       (uint32_t)_mm_movemask_epi8(hi) << (KH_BUCKET_SLOTS - 8);
 }
 
+/* A bit for each position but the first whose tag is not above the one before it. */
+static inline uint32_t kh_probe_falls(const kh_bucket *b)
+{
+	static const int from[3] = { 0, 8, KH_BUCKET_SLOTS - 9 };
+	const __m128i zero = _mm_setzero_si128();
+	__m128i f[3];
+
+	for (int i = 0; i < 3; i++) {
+		__m128i before = _mm_loadu_si128((const __m128i *)(b->tag + from[i]));
+		__m128i tag = _mm_loadu_si128((const __m128i *)(b->tag + from[i] + 1));
+
+		f[i] = _mm_cmpeq_epi16(_mm_subs_epu16(tag, before), zero);
+	}
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(f[0], f[1])) << 1 |
+	       (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(f[2], zero)) << (KH_BUCKET_SLOTS - 8);
+}
+
 /* A bit for each of the 19 positions that has length `len`. */
 static inline uint32_t kh_probe_lens(const kh_bucket *b, int len)
 {
@@ -37,12 +56,6 @@ static inline uint32_t kh_probe_lens(const kh_bucket *b, int len)
 
 	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lo, v)) |
 	       (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hi, v)) << (KH_BUCKET_SLOTS - 16);
-}
-
-/* A bit for each position in use. */
-static inline uint32_t kh_probe_used(const kh_bucket *b)
-{
-	return kh_probe_lens(b, 0) ^ 0x7ffffu;
 }
 
 /* Sum of the words of those of 16 lengths whose number in `n` is below i. */
@@ -66,6 +79,18 @@ static inline uint32_t kh_probe_words(const kh_bucket *b, int i)
 	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
 
 	return kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
+}
+
+#elif defined __AARCH64EL__
+#define KH_PROBE_SIMD
+#include "index/lookup_neon.h"
+#endif
+
+#ifdef KH_PROBE_SIMD
+/* A bit for each position in use. */
+static inline uint32_t kh_probe_used(const kh_bucket *b)
+{
+	return kh_probe_lens(b, 0) ^ 0x7ffffu;
 }
 
 static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i, uint32_t bits)
