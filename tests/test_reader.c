@@ -124,6 +124,7 @@ static void test_pack(void **state)
 	(void)state;
 	same_pack(kh_scan_avx2());
 	same_pack(kh_scan_avx512());
+	same_pack(kh_scan_neon());
 }
 
 static kh_parsed room_for(const char *text, size_t n_rec, size_t n_words)
@@ -187,6 +188,7 @@ static void test_fastq(void **state)
 	(void)state;
 	same_fastq(kh_scan_avx2());
 	same_fastq(kh_scan_avx512());
+	same_fastq(kh_scan_neon());
 }
 
 /* --- grammar --------------------------------------------------------------------- */

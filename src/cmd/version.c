@@ -62,6 +62,8 @@ static void print_cpu(void)
 #if defined __x86_64__ && defined __GNUC__
 	printf("AVX2 %s, AVX-512BW %s\n", __builtin_cpu_supports("avx2") ? "yes" : "no",
 	       __builtin_cpu_supports("avx512bw") ? "yes" : "no");
+#elif defined __AARCH64EL__
+	puts("NEON yes");
 #else
 	printf("no vector instructions are used\n");
 #endif

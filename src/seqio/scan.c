@@ -133,7 +133,7 @@ const kh_scan *kh_scan_get(void)
 		if (!s || (strcmp(s, "none") && strcmp(s, "avx2")))
 			best = kh_scan_avx512();
 		if (!best && (!s || strcmp(s, "none")))
-			best = kh_scan_avx2();
+			best = kh_scan_avx2() ? kh_scan_avx2() : kh_scan_neon();
 		best = best ? best : &plain;
 		kh_scan_choose(best);
 	}

@@ -3,8 +3,9 @@
  *
  * The plain C versions are the specification; on x86-64 the same functions in AVX-512
  * or AVX2 are taken where the machine has them (KH_SIMD=avx2 or none in the environment
- * goes no further than that).  All may read up to KH_SCAN_PAD bytes behind what they
- * are given, never judge them, and give the same results.
+ * goes no further than that), on AArch64 those in NEON (KH_SIMD=none forbids them).  All
+ * may read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
+ * the same results.
  *
  * Nucleotides: ACGTU in either case are bases; the other IUPAC letters RYSWKMBDHVN, X,
  * '-', '*' and '.' are ambiguous; everything else is bad.
@@ -52,6 +53,7 @@ void kh_scan_choose(const kh_scan *s);          /* for tests */
 const kh_scan *kh_scan_plain(void);
 const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
 const kh_scan *kh_scan_avx512(void);
+const kh_scan *kh_scan_neon(void);
 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
