@@ -2,13 +2,8 @@
 # message says what is needed and what is there; speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 
-# What the program maps before it does anything, with its libraries: NCCL alone takes 200 MB. The
-# limits below are for a program of 9000 KiB; one that maps more gets so much more.
-own=9000
-until (ulimit -v "$own"; exec "$real" --version) >/dev/null 2>&1; do
-	own=$((own + 1000))
-	[ $own -lt 1000000 ] || { echo "1..0 # SKIP a limit of address space does not suit this build"; exit 0; }
-done
+own_space || { echo "1..0 # SKIP a limit of address space does not suit this build"; exit 0; }
+# The limits are for a program that maps 9000 KiB; one that maps more gets so much more.
 limited() { (ulimit -v $(($1 + own - 9000)); shift; exec timeout "$seconds" "$@"); }
 
 # 16 million bases at random: 39 MB of features.

@@ -93,7 +93,11 @@ limit_run() { # NAME LIMITS COMMAND...: under these options of ulimit
 }
 small_classify() { limit_run "classify, ulimit $*" "$*" "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --db a.khdb --output got.tsv 1.fq; }
 small_build() { limit_run "build, ulimit $*" "$*" "$real" build -q --device "${KH_DEVICE:-cpu}" -p 2 -k 16 --allow-unmapped --db got.khdb --taxonomy "$data/taxonomy" many.fa; }
-for v in 20000 30000 45000 60000 80000 120000 200000; do small_classify -v $v; small_build -v $v; done
+if own_space; then
+	for v in 11000 21000 36000 51000 71000 111000 191000; do
+		small_classify -v $((own + v)); small_build -v $((own + v))
+	done
+else skip "limits of address space" "they do not suit this build"; fi
 for f in 0 1 8 64 512 4096; do small_classify -f $f; small_build -f $f; done
 for o in 5 6 7 8 10 16; do small_classify -n $o; small_build -n $o; done
 for s in 64 256 1024; do small_classify -s $s; small_build -s $s; done
