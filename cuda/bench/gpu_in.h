@@ -12,13 +12,13 @@ typedef struct kh_gpu_bench {
 	cudaStream_t stream;
 	cudaEvent_t from, to;
 	kh_gpu_buf host;        /* pinned: b->room */
-	kh_gpu_buf x, y, z;     /* on the device, KH_GPU_BENCH_ROOM each, not all the time */
+	kh_gpu_buf x, y, z;     /* on the device, KH_GPU_BENCH_ROOM each while they are open */
 	kh_bench_limit copy, memory;    /* to the GPU; the GPU's memory, both ways */
 } kh_gpu_bench;
 
 #define KH_GPU_BENCH_ROOM (8 * KH_BENCH_ROOM)
 
-/* Around what a stage does in g->stream. */
+/* To be called before and after what a stage does in g->stream, to time it. */
 int kh_gpu_bench_start(kh_gpu_bench *g, kh_err *err);
 int kh_gpu_bench_stop(kh_gpu_bench *g, kh_bench_pass *p, kh_err *err);
 

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 
 /* --- what is to come -------------------------------------------------------------- */
-/* From the last target to the first, so that the lists of an id are in order. */
+/* Lists the targets of each id.  Goes from the last target to the first, so that the lists are in
+ * order. */
 static int list_targets(kh_sequences *s, kh_err *err)
 {
 	const kh_db *db = s->db;

@@ -38,7 +38,8 @@ static int fail_split(const struct walk *w, uint32_t species, kh_err *err)
 		       (unsigned)o->tax->taxid[taxon]);
 }
 
-/* Where bin x of the old index is in the new one: KH_VOTE_NONE or KH_VOTE_SPLIT if it is not. */
+/* Where bin x of the old index is in the new one; KH_VOTE_NONE or KH_VOTE_SPLIT if it is not
+ * there. */
 static inline uint32_t moved(const struct walk *w, uint32_t x)
 {
 	const kh_bins *b = w->o->bins;
@@ -52,8 +53,8 @@ static inline uint32_t moved(const struct walk *w, uint32_t x)
 	return w->o->to[t] == KH_DROP ? KH_VOTE_NONE : x - b->first[t] + w->o->to[t];
 }
 
-/* Location x of a key whose locations begin at `first`.  They stay in order, but votes of species
- * may come in another order than before, and twice. */
+/* Adds location x to the locations of a key, which begin at `first`.  They stay in order, but
+ * votes of species may come in another order than before, and twice. */
 static inline int put(struct walk *w, uint64_t key, uint32_t x, size_t first, kh_err *err)
 {
 	const uint32_t to = x < w->o->n_bins ? moved(w, x) : KH_VOTE_SPLIT;
@@ -111,7 +112,7 @@ static int full_entry(struct walk *w, uint64_t place, uint64_t least, const kh_l
 	return rc;
 }
 
-/* An entry whose list, from `bit` of the image on, is that of its one key. */
+/* An entry of one key, whose list lies in the image. */
 static inline int plain_entry(struct walk *w, uint64_t place, uint64_t key, const kh_list *l,
 			      kh_err *err)
 {
@@ -279,7 +280,7 @@ int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size
 	return rc;
 }
 
-/* By key, then location: those of p are behind the old bins, and before votes. */
+/* Merges pairs by key, then by location. */
 static void merge(const kh_pairs *a, const kh_pairs *b, kh_pairs *out)
 {
 	size_t i = 0, j = 0, n = 0;
