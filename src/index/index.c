@@ -8,14 +8,6 @@
 #include "base/mem.h"
 #include "index/keys.h"
 
-/* The entry at hand: those before it decide its slot. */
-struct entry {
-	uint64_t place;                 /* home << 16 | tag */
-	uint64_t bucket;                /* its slot: 19 * bucket + position */
-	int position;
-	size_t from, to;                /* its pairs */
-};
-
 void kh_image_clear(kh_image *im)
 {
 	free(im->bucket);
@@ -40,34 +32,6 @@ static uint32_t count_keys(const kh_pairs *p)
 	for (size_t i = 1; i < p->n; i++)
 		n += p->key[i] != p->key[i - 1];
 	return n;
-}
-
-/* The next entry of the range, if there is one: the pairs whose keys have the same place.  The
- * slot is the one behind that of the entry before, or, if its home is further, the home's first:
- * i + max over j <= i of (19 * home_j - j), without multiplying. */
-static inline bool next_entry(struct entry *e, uint64_t *next_place, const kh_pairs *p, uint32_t B)
-{
-	const uint64_t home = *next_place >> 16;
-
-	e->from = e->to;
-	if (e->from == p->n)
-		return false;
-	e->place = *next_place;
-	while (++e->to < p->n) {
-		if (p->key[e->to] == p->key[e->to - 1])
-			continue;
-		*next_place = kh_key_place(p->key[e->to], B);
-		if (*next_place != e->place)
-			break;
-	}
-	if (home > e->bucket) {
-		e->bucket = home;
-		e->position = 0;
-	} else if (++e->position == KH_BUCKET_SLOTS) {
-		e->bucket++;
-		e->position = 0;
-	}
-	return true;
 }
 
 static int by_value(const void *a, const void *b)
@@ -109,72 +73,84 @@ static uint32_t list_lca(const uint32_t *loc, size_t n, const kh_bins *bins,
 
 static void set_base(kh_bucket *b, uint64_t x)
 {
-	for (int i = 0; i < 6; i++, x >>= 8)
-		b->base[i] = (uint8_t)x;
+	memcpy(b->base, &x, sizeof b->base);    /* of a number whose lowest byte is the first */
 }
 
-/* Tag, and flags. */
-static void set_entry(kh_bucket *bucket, const struct entry *e)
-{
-	const uint64_t home = e->place >> 16;
-
-	bucket[e->bucket].tag[e->position] = (uint16_t)e->place;
-	if (e->bucket > home) {
-		bucket[e->bucket].flags++;      /* one more carried in */
-		bucket[home].flags |= KH_BUCKET_GOES_ON;
-	}
-}
-
-/* The list of an entry of several pairs, to out: *len becomes its length as the bucket has it. */
-static int make_list(kh_image *im, const kh_pairs *p, const struct entry *e, uint32_t *out,
+/* The list of an entry, pairs from .. to - 1, to out: *len becomes its length as the bucket has
+ * it. */
+static int make_list(kh_image *im, const kh_pairs *p, size_t from, size_t to, uint32_t *out,
 		     uint8_t *len, const kh_bins *bins, const kh_taxonomy *tax, kh_err *err)
 {
 	size_t n;
-	int rc = kh_cut_room(&im->cut, bins, e->to - e->from, err);
+	int rc = kh_cut_room(&im->cut, bins, to - from, err);
 
 	if (rc)
 		return rc;
-	n = kh_cut_list(&im->cut, out, gather(p, e->from, e->to, out));
+	n = kh_cut_list(&im->cut, out, gather(p, from, to, out));
 	*len = n > KH_LIST_MAX ? KH_LIST_OVER : (uint8_t)n;
 	if (n > KH_LIST_MAX)
 		*out = list_lca(out, n, bins, tax);
 	im->range.over += n > KH_LIST_MAX;
-	return im->keep_keys ? kh_keys_add(im, p, e->from, e->to, *len == KH_LIST_OVER, err)
-			     : KH_OK;
+	return im->keep_keys ? kh_keys_add(im, p, from, to, *len == KH_LIST_OVER, err) : KH_OK;
 }
 
-/* All entries, into B buckets.  1: done; 0: one lies further than a bucket behind its home. */
-static int fill(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
+/* Of the key of pair i: home and tag in the upper 40 bits, and what there is behind the tag below;
+ * behind the last pair, what no key has. */
+static inline uint64_t scaled(const kh_pairs *p, size_t i, uint32_t B)
+{
+	return i < p->n ? (p->key[i] & ((UINT64_C(1) << 40) - 1)) * B : UINT64_MAX;
+}
+
+/* All entries, into B buckets.  1: done; 0: one lies further than a bucket behind its home.
+ * An entry is the pairs whose keys have the same home and tag.  Its slot is the one behind that of
+ * the entry before, or, if its home is further, the home's first: i + max over j <= i of
+ * (19 * home_j - j), without multiplying.  What changes in the loop is in variables of its own,
+ * which stay in registers. */
+static int fill(kh_image *im, const kh_pairs *pairs, const kh_bins *bins, const kh_taxonomy *tax,
 		kh_err *err)
 {
+	const kh_pairs p = *pairs;
 	const uint32_t B = im->range.buckets;
 	const kh_divisor by_b = kh_divisor_of(B);
-	struct entry e = { .position = -1 };
-	uint64_t at = 0, next = 0;              /* words so far; first bucket without a base */
-	uint64_t next_place = p->n > 0 ? kh_key_place(p->key[0], B) : 0;
-	int rc = KH_OK;
+	kh_bucket *b = im->bucket;
+	uint32_t *const loc = im->loc, *rest = im->keep_keys ? im->rest : NULL;
+	uint64_t at = 0, number = 0;            /* words so far; of bucket b */
+	uint64_t z = scaled(&p, 0, B), next;
+	int position = -1, rc;
 
-	while (next_entry(&e, &next_place, p, B)) {
+	for (size_t from = 0, to; from < p.n; from = to, z = next) {
+		const uint64_t home = z >> 40;
 		uint8_t len = 1;
 
-		if (e.bucket > (e.place >> 16) + 1)
-			return 0;
-		for (; next <= e.bucket; next++)
-			set_base(im->bucket + next, at);
-		if (im->keep_keys)
-			im->rest[im->range.entries] = kh_key_rest(p->key[e.from], B, by_b);
-		im->loc[at] = p->loc[e.from];   /* most entries have one pair */
-		if (e.to - e.from > 1)
-			rc = make_list(im, p, &e, im->loc + at, &len, bins, tax, err);
-		if (rc)
-			return rc;
-		set_entry(im->bucket, &e);
-		im->bucket[e.bucket].len[e.position] = len;
+		if (home > number || ++position == KH_BUCKET_SLOTS) {
+			if (number > home)
+				return 0;
+			do
+				set_base(++b, at);
+			while (++number < home);
+			position = 0;
+		}
+		if (rest)
+			*rest++ = kh_divided((uint32_t)(z & 0xffffff), by_b);
+		loc[at] = p.loc[from];  /* most entries have one pair */
+		for (to = from + 1; (next = scaled(&p, to, B)) >> 24 == z >> 24;)
+			to++;
+		if (to - from > 1) {
+			rc = make_list(im, &p, from, to, loc + at, &len, bins, tax, err);
+			if (rc)
+				return rc;
+		}
+		b->tag[position] = (uint16_t)(z >> 24);
+		b->len[position] = len;
+		if (number > home) {
+			b->flags++;     /* one more carried in */
+			b[-1].flags |= KH_BUCKET_GOES_ON;
+		}
 		at += kh_list_words(len);
 		im->range.entries++;
 	}
-	for (; next <= B; next++)
-		set_base(im->bucket + next, at);
+	for (; number < B; number++)
+		set_base(++b, at);
 	im->range.n_locs = at;
 	im->locations = at - im->range.over;
 	return 1;
