@@ -179,10 +179,11 @@ static int plain_run(struct walk *w, const kh_bucket *b, int from, uint64_t numb
 		const uint64_t key =
 			kh_key_least(place, B, by_buckets) + peek(keys, rest, rest_bits);
 		const uint32_t x = peek(image, bit, bits);
-		/* without a branch on whether it is a vote, which a processor cannot predict */
-		const uint32_t vote = x >= votes && x < n_bins ? x - votes : 0;
-		const uint32_t voted = vote_to[kh_divided(vote, by_gap)];
-		const uint32_t to = x >= votes ? voted : x;
+		/* all ones for a vote: a processor cannot predict a branch on that, and a compiler
+		 * may make one of `?:` */
+		const uint32_t is_vote = -(uint32_t)((x >= votes) & (x < n_bins));
+		const uint32_t voted = vote_to[kh_divided((x - votes) & is_vote, by_gap)];
+		const uint32_t to = x ^ ((x ^ voted) & is_vote);
 
 		if (x >= n_bins || to >= KH_VOTE_SPLIT || key < least_key ||
 		    kh_key_place(key, B) != place)
@@ -216,9 +217,10 @@ static bool inside(const struct walk *w, const kh_bucket *b, uint64_t word)
 static int bucket(struct walk *w, const kh_bucket *b, uint64_t number, kh_err *err)
 {
 	const int carried = b->flags & KH_BUCKET_CARRIED;
-	uint64_t word = kh_bucket_base(b);
+	uint64_t word = 0;
 	int rc = KH_OK, i = 0;
 
+	memcpy(&word, b->base, sizeof b->base);
 	if (carried > KH_BUCKET_SLOTS || (carried > 0 && number == 0) ||
 	    (number == w->r->buckets && carried < KH_BUCKET_SLOTS && b->len[carried]) ||
 	    !inside(w, b, word))
@@ -241,19 +243,23 @@ static int bucket(struct walk *w, const kh_bucket *b, uint64_t number, kh_err *e
 	return rc;
 }
 
-static int make_room(const kh_old_index *o, unsigned range, kh_grow_room *room, size_t *most,
-		     kh_err *err)
+static int make_room(kh_grow_room *room, size_t n, kh_err *err)
+{
+	int rc = kh_grow((void **)&room->key, &room->cap[0], n, sizeof *room->key, err);
+
+	return rc ? rc : kh_grow((void **)&room->loc, &room->cap[1], n, sizeof *room->loc, err);
+}
+
+/* At most so many pairs are in a range of the old index. */
+static int count_most(const kh_old_index *o, unsigned range, size_t *most, kh_err *err)
 {
 	const uint64_t words = o->keys->at[range + 1] - o->keys->at[range];
 	const uint64_t n = o->dir[range].n_locs + words - kh_rests_words(&o->dir[range]);
-	int rc;
 
-	if (n > UINT32_MAX)
-		return kh_fail(err, KH_EUSAGE, "%llu locations in one of 256 ranges are too many",
-			       (unsigned long long)n);
 	*most = (size_t)n;
-	rc = kh_grow((void **)&room->key, &room->cap[0], *most, sizeof *room->key, err);
-	return rc ? rc : kh_grow((void **)&room->loc, &room->cap[1], *most, sizeof *room->loc, err);
+	return n <= UINT32_MAX ? KH_OK
+	       : kh_fail(err, KH_EUSAGE, "%llu locations in one of 256 ranges are too many",
+			 (unsigned long long)n);
 }
 
 int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size_t *n, kh_err *err)
@@ -267,8 +273,10 @@ int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size
 			  .full = o->keys->word + o->keys->at[range] + kh_rests_words(r),
 			  .end = o->keys->word + o->keys->at[range + 1] };
 	size_t most = 0;
-	int rc = make_room(o, range, room, &most, err);
+	int rc = count_most(o, range, &most, err);
 
+	if (!rc)
+		rc = make_room(room, most, err);
 	w.key = room->key;
 	w.loc = room->loc;
 	for (uint64_t i = 0; i <= r->buckets && !rc; i++)
@@ -280,29 +288,25 @@ int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size
 	return rc;
 }
 
-/* Merges pairs by key, then by location. */
-static void merge(const kh_pairs *a, const kh_pairs *b, kh_pairs *out)
+/* Merges p into the first n pairs of room, by key, then by location; in place, and so from the
+ * last on. */
+static void merge(kh_grow_room *room, size_t n, const kh_pairs *p)
 {
-	size_t i = 0, j = 0, n = 0;
+	uint64_t *const key = room->key;
+	uint32_t *const loc = room->loc;
+	size_t to = n + p->n;
 
-	while (i < a->n && j < b->n) {
-		const bool first = a->key[i] != b->key[j] ? a->key[i] < b->key[j]
-							   : a->loc[i] <= b->loc[j];
+	for (size_t j = p->n; j-- > 0;) {
+		const uint64_t k = p->key[j];
+		const uint32_t x = p->loc[j];
 
-		out->key[n] = first ? a->key[i] : b->key[j];
-		out->loc[n++] = first ? a->loc[i] : b->loc[j];
-		i += first;
-		j += !first;
+		while (n > 0 && (key[n - 1] > k || (key[n - 1] == k && loc[n - 1] > x))) {
+			key[--to] = key[--n];
+			loc[to] = loc[n];
+		}
+		key[--to] = k;
+		loc[to] = x;
 	}
-	for (; i < a->n; i++, n++) {
-		out->key[n] = a->key[i];
-		out->loc[n] = a->loc[i];
-	}
-	for (; j < b->n; j++, n++) {
-		out->key[n] = b->key[j];
-		out->loc[n] = b->loc[j];
-	}
-	out->n = n;
 }
 
 int kh_old_merge(const kh_old_index *o, unsigned range, const kh_pairs *p, kh_grow_room *room,
@@ -312,25 +316,17 @@ int kh_old_merge(const kh_old_index *o, unsigned range, const kh_pairs *p, kh_gr
 	int rc = kh_old_pairs(o, range, room, &n, err);
 
 	if (!rc)
-		rc = kh_grow((void **)&room->key2, &room->cap[2], n + p->n, sizeof *room->key2,
-			     err);
-	if (!rc)
-		rc = kh_grow((void **)&room->loc2, &room->cap[3], n + p->n, sizeof *room->loc2,
-			     err);
+		rc = make_room(room, n + p->n, err);
 	if (rc)
 		return rc;
-	const kh_pairs old = { room->key, room->loc, n };
-
-	*out = (kh_pairs) { room->key2, room->loc2, 0 };
-	merge(&old, p, out);
+	merge(room, n, p);
+	*out = (kh_pairs) { room->key, room->loc, n + p->n };
 	return KH_OK;
 }
 
 void kh_grow_room_clear(kh_grow_room *room)
 {
 	free(room->key);
-	free(room->key2);
 	free(room->loc);
-	free(room->loc2);
 	*room = (kh_grow_room) { .key = NULL };
 }

@@ -33,16 +33,16 @@ typedef struct kh_old_index {
 
 /* Room of one worker, to be cleared; it may be used again. */
 typedef struct kh_grow_room {
-	uint64_t *key, *key2;
-	uint32_t *loc, *loc2;
-	size_t cap[4];
+	uint64_t *key;
+	uint32_t *loc;
+	size_t cap[2];
 } kh_grow_room;
 
 /* The pairs of an old range, in order of key and new location, to room->key and loc: *n of them.
  * Neither the index nor its keys are trusted: what is not sound fails. */
 int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size_t *n,
 		 kh_err *err);
-/* The same with the pairs p merged in, which are in this order, too. */
+/* The same with the pairs p merged in, which are in this order, too; *out points into room. */
 int kh_old_merge(const kh_old_index *o, unsigned range, const kh_pairs *p, kh_grow_room *room,
 		 kh_pairs *out, kh_err *err);
 void kh_grow_room_clear(kh_grow_room *room);
