@@ -52,8 +52,10 @@ static int index_references(struct classify *j, kh_err *err)
 /* Reports all taxa that the database does not have at once. */
 static int select_reads(struct classify *j, kh_err *err)
 {
-	const kh_select_options o = { j->v.extract.v, j->v.exclude.v, j->v.extract.n,
-				      j->v.exclude.n };
+	const kh_select_options o = { .extract = j->v.extract.v,
+				      .exclude = j->v.exclude.v,
+				      .n_extract = j->v.extract.n,
+				      .n_exclude = j->v.exclude.n };
 	kh_errs errs = { NULL, 0, 0, 0 };
 	int rc = kh_select_open(&j->select, j->db->tax, &o, &errs, err);
 

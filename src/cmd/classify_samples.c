@@ -82,7 +82,9 @@ static int open_table(kh_text **out, const char *path, kh_monitor *m, kh_err *er
 {
 	if (!path)
 		return KH_OK;
-	const kh_text_options o = { path, kh_text_wants_bgzf(path), 1 };
+	const kh_text_options o = { .path = path,
+				    .bgzf = kh_text_wants_bgzf(path),
+				    .threads = 1 };
 
 	return kh_text_open(out, &o, m, err);
 }
@@ -159,7 +161,9 @@ static int finish_sample(void *arg, size_t i, kh_results *r, kh_text *table[KH_S
 	struct samples *s = arg;
 	const struct classify_values *v = &s->j->v;
 	const struct files *f = &s->files[i];
-	const kh_report_options o = { v->zero_counts, v->minimizer_data, v->mpa };
+	const kh_report_options o = { .zero_counts = v->zero_counts,
+				      .minimizer_data = v->minimizer_data,
+				      .mpa = v->mpa };
 	const kh_sampling sampling = kh_db_sampling(s->j->db->h);
 	kh_buf b = { NULL, 0, 0 };
 	int rc = kh_record_digests(f->inputs, &s->sheet.v[i], err);
@@ -263,7 +267,9 @@ static int open_page(struct classify *j, kh_err *err)
 {
 	if (!j->v.html)
 		return KH_OK;
-	const kh_text_options o = { j->v.html, kh_text_wants_bgzf(j->v.html), 1 };
+	const kh_text_options o = { .path = j->v.html,
+				    .bgzf = kh_text_wants_bgzf(j->v.html),
+				    .threads = 1 };
 	int rc = kh_monitor_new(&j->m, err);
 
 	return rc ? rc : kh_text_open(&j->out.html, &o, j->m, err);

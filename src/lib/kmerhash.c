@@ -166,7 +166,7 @@ int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *option
 		  kmerhash_error *error)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	const kmerhash_options defaults = { NULL, 0, 0, 0, 0 };
+	const kmerhash_options defaults = { .device = NULL };
 	kh_err err = { 0, "" };
 
 	pthread_once(&once, silent);

@@ -56,9 +56,8 @@ typedef struct kmerhash_options {       /* all zero: the defaults */
 	unsigned threads;               /* that classify at once; 0: as many as there are CPUs */
 	double confidence;              /* 0 to 1, as --confidence */
 	int precise;                    /* as --precise */
-	int no_verify;                  /* do not check the index.  Otherwise it is checked, and it
-	                                 * is remembered that the file is sound, as by the command
-	                                 * */
+	int no_verify;                  /* do not check the index; otherwise it is checked once, as
+	                                 * by the command, until the file changes */
 } kmerhash_options;
 
 /* `path` is a .khdb file, or a folder with exactly one; `options` may be NULL.  On success *k is

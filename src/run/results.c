@@ -14,8 +14,9 @@ int kh_results_open(kh_results *r, const kh_results_options *o, kh_monitor *m, k
 
 	for (int k = 0; k < KH_N_RESULTS && !rc; k++)
 		if (o->path[k]) {
-			const kh_text_options t = { o->path[k], kh_text_wants_bgzf(o->path[k]),
-						    o->threads };
+			const kh_text_options t = { .path = o->path[k],
+						    .bgzf = kh_text_wants_bgzf(o->path[k]),
+						    .threads = o->threads };
 
 			rc = kh_text_open(&r->out[k], &t, m, err);
 		}
