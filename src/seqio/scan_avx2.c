@@ -7,7 +7,7 @@
  * place.  Line feeds are taken out of the packed bits with pext.
  */
 #include <config.h>
-#include "seqio/scan.h"
+#include "seqio/scan_in.h"
 
 #include <string.h>
 
@@ -89,28 +89,8 @@ AVX2_INLINE size_t first_bad(__m256i v, const struct chunk *c)
 	return bad ? _tzcnt_u32(bad) : 32;
 }
 
-/* Bits on their way to the arrays. */
-struct sink {
-	const kh_packed *to;
-	size_t w;
-	unsigned r;
-	uint64_t bases;
-	uint32_t amb;
-};
-
-AVX2_INLINE struct sink sink_at(const kh_packed *to, uint64_t at)
-{
-	struct sink k = { to, at >> 5, at & 31, 0, 0 };
-
-	if (k.r) {
-		k.bases = _bzhi_u64(to->bases[k.w], 2 * k.r);
-		k.amb = _bzhi_u32(to->amb[k.w], k.r);
-	}
-	return k;
-}
-
 /* n <= 32; bits from n on are clear. */
-AVX2_INLINE void sink_add(struct sink *k, uint64_t bases, uint32_t amb, unsigned n)
+AVX2_INLINE void sink_add(struct kh_sink *k, uint64_t bases, uint32_t amb, unsigned n)
 {
 	k->bases |= bases << 2 * k->r;
 	k->amb |= amb << k->r;
@@ -126,15 +106,9 @@ AVX2_INLINE void sink_add(struct sink *k, uint64_t bases, uint32_t amb, unsigned
 	}
 }
 
-AVX2_INLINE void sink_end(struct sink *k)
-{
-	k->to->bases[k->w] = k->bases;
-	k->to->amb[k->w] = k->amb;
-}
-
 AVX2 static size_t avx2_pack(const kh_packed *to, uint64_t at, const char *s, size_t n)
 {
-	struct sink k = sink_at(to, at);
+	struct kh_sink k = kh_sink_at(to, at);
 	size_t i = 0, good = 32;
 
 	for (; i < n && good == 32; i += 32) {
@@ -148,7 +122,7 @@ AVX2 static size_t avx2_pack(const kh_packed *to, uint64_t at, const char *s, si
 			c.bases = _bzhi_u64(c.bases, 2 * (unsigned)here);
 		sink_add(&k, c.bases, c.amb, (unsigned)here);
 	}
-	sink_end(&k);
+	kh_sink_end(&k);
 	if (good < 32)
 		return i - 32 + good;
 	return n;
@@ -156,7 +130,7 @@ AVX2 static size_t avx2_pack(const kh_packed *to, uint64_t at, const char *s, si
 
 AVX2 static size_t avx2_lines(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
-	struct sink k = sink_at(to, l->at);
+	struct kh_sink k = kh_sink_at(to, l->at);
 	size_t i = 0, here = 32;
 
 	l->n = l->last = 0;
@@ -177,7 +151,7 @@ AVX2 static size_t avx2_lines(const kh_packed *to, kh_seq_lines *l, const char *
 		if (feed)
 			l->last = i + 32 - (unsigned)__builtin_clz(feed);
 	}
-	sink_end(&k);
+	kh_sink_end(&k);
 	return i < n ? i : n;
 }
 

@@ -6,7 +6,7 @@
  * the others are no faster this way, as copying from the page cache limits them.
  */
 #include <config.h>
-#include "seqio/scan.h"
+#include "seqio/scan_in.h"
 
 #include <string.h>
 
@@ -82,34 +82,8 @@ AVX512_INLINE size_t first_bad(__m512i v, uint64_t amb)
 	return amb ? _tzcnt_u64(amb & ~ambiguous64(v)) : 64;
 }
 
-/* Bits on their way to the arrays. */
-struct sink {
-	const kh_packed *to;
-	size_t w;
-	unsigned r;
-	uint64_t bases;
-	uint32_t amb;
-};
-
-AVX512_INLINE struct sink sink_at(const kh_packed *to, uint64_t at)
-{
-	struct sink k = { to, at >> 5, at & 31, 0, 0 };
-
-	if (k.r) {
-		k.bases = _bzhi_u64(to->bases[k.w], 2 * k.r);
-		k.amb = _bzhi_u32(to->amb[k.w], k.r);
-	}
-	return k;
-}
-
-AVX512_INLINE void sink_end(struct sink *k)
-{
-	k->to->bases[k->w] = k->bases;
-	k->to->amb[k->w] = k->amb;
-}
-
 /* n <= 64; bits from n on are clear. */
-AVX512_INLINE void sink_add(struct sink *k, struct two b, uint64_t amb, unsigned n)
+AVX512_INLINE void sink_add(struct kh_sink *k, struct two b, uint64_t amb, unsigned n)
 {
 	unsigned r = k->r;
 	uint64_t x0 = k->bases | b.lo << 2 * r;
@@ -131,7 +105,7 @@ AVX512_INLINE void sink_add(struct sink *k, struct two b, uint64_t amb, unsigned
 
 AVX512 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
-	struct sink k = sink_at(to, l->at);
+	struct kh_sink k = kh_sink_at(to, l->at);
 	size_t i = 0, here = 64;
 
 	l->n = l->last = 0;
@@ -153,7 +127,7 @@ AVX512 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const c
 		if (feed)
 			l->last = i + 64 - (unsigned)__builtin_clzll(feed);
 	}
-	sink_end(&k);
+	kh_sink_end(&k);
 	return i;
 }
 

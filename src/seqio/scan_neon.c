@@ -7,7 +7,7 @@
  * is no way to take line feeds out of packed bits, so that sequence lines are packed one by one.
  */
 #include <config.h>
-#include "seqio/scan.h"
+#include "seqio/scan_in.h"
 
 #ifdef __AARCH64EL__
 #include <arm_neon.h>
@@ -121,28 +121,8 @@ static inline uint64_t bases_below(uint64_t bases, size_t n)
 	return n < 32 ? bases & ((UINT64_C(1) << 2 * n) - 1) : bases;
 }
 
-/* Bits on their way to the arrays. */
-struct sink {
-	const kh_packed *to;
-	size_t w;
-	unsigned r;
-	uint64_t bases;
-	uint32_t amb;
-};
-
-static inline struct sink sink_at(const kh_packed *to, uint64_t at)
-{
-	struct sink k = { to, at >> 5, at & 31, 0, 0 };
-
-	if (k.r) {
-		k.bases = bases_below(to->bases[k.w], k.r);
-		k.amb = below(to->amb[k.w], k.r);
-	}
-	return k;
-}
-
 /* The first n <= 32 of a chunk. */
-static inline void sink_add(struct sink *k, const struct chunk *c, size_t n)
+static inline void sink_add(struct kh_sink *k, const struct chunk *c, size_t n)
 {
 	const uint64_t bases = bases_below(c->bases, n);
 	const uint32_t amb = below(c->amb, n);
@@ -161,15 +141,9 @@ static inline void sink_add(struct sink *k, const struct chunk *c, size_t n)
 	}
 }
 
-static inline void sink_end(struct sink *k)
-{
-	k->to->bases[k->w] = k->bases;
-	k->to->amb[k->w] = k->amb;
-}
-
 static size_t neon_pack(const kh_packed *to, uint64_t at, const char *s, size_t n)
 {
-	struct sink k = sink_at(to, at);
+	struct kh_sink k = kh_sink_at(to, at);
 	size_t i = 0, here = 0, good = 0;
 
 	for (; i < n && good == here; i += good) {
@@ -180,13 +154,13 @@ static size_t neon_pack(const kh_packed *to, uint64_t at, const char *s, size_t 
 		good = first_bad(v, below(c.amb, here), here);
 		sink_add(&k, &c, good);
 	}
-	sink_end(&k);
+	kh_sink_end(&k);
 	return i;
 }
 
 static size_t neon_lines(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n)
 {
-	struct sink k = sink_at(to, l->at);
+	struct kh_sink k = kh_sink_at(to, l->at);
 	size_t i = 0, line = 0, good = 0;
 
 	l->n = l->last = 0;
@@ -206,7 +180,7 @@ static size_t neon_lines(const kh_packed *to, kh_seq_lines *l, const char *s, si
 			l->n++;
 		}
 	}
-	sink_end(&k);
+	kh_sink_end(&k);
 	return i;
 }
 
