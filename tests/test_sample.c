@@ -296,14 +296,12 @@ static void made_frame(kh_buf *f, uint64_t ticket)
 
 static void test_frames(void **state)
 {
-	kh_monitor *m;
 	kh_frames *s;
 	kh_buf f = { NULL, 0, 0 }, want = { NULL, 0, 0 };
 	kh_err err;
 
 	(void)state;
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_frames_open(&s, "frames", 2, m, &err), 0);
+	assert_int_equal(kh_frames_open(&s, "frames", 2, &err), 0);
 	for (uint64_t t = FRAMES; t-- > 0;) {
 		made_frame(&f, t);
 		assert_int_equal(kh_frames_put(s, t % 2, t, &f, &err), 0);
@@ -324,9 +322,8 @@ static void test_frames(void **state)
 		assert_ptr_equal(at, f.p + f.n);
 	}
 	kh_frames_close(s);
-	assert_int_equal(kh_frames_open(&s, "no/such/folder", 1, m, &err), KH_EIO);
+	assert_int_equal(kh_frames_open(&s, "no/such/folder", 1, &err), KH_EIO);
 	kh_frames_close(NULL);
-	kh_monitor_free(m);
 	free(f.p);
 	free(want.p);
 }

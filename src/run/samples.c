@@ -34,8 +34,7 @@ struct samples {
 	kh_err err;
 };
 
-/* --- which worker does what; callers hold the lock
- * ------------------------------------------------ */
+/* --- which worker does what; callers hold the lock ---------------------------------- */
 static void wake_all(struct samples *s)
 {
 	for (unsigned i = 0; i < s->o->compute->workers; i++)

@@ -63,7 +63,7 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	if (!rc && o->coverage)
 		rc = kh_coverage_new(&s->coverage, o->db, err);
 	if (!rc && o->change && (o->lines || o->reads))
-		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->m, err);
+		rc = kh_frames_open(&s->kept, o->beside, o->threads, err);
 	if (rc) {
 		kh_second_close(s);
 		return rc;

@@ -1,7 +1,7 @@
 #include <config.h>
 #include "sample/frames.h"
 
-#include <stdbool.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -24,9 +24,9 @@ struct packer {
 };
 
 struct kh_frames {
-	kh_monitor *m;                  /* for its lock */
 	struct packer *worker;
 	unsigned workers;
+	pthread_mutex_t lock;           /* guards `place` to `end` while frames are put */
 	struct place *place;            /* by ticket */
 	size_t n, cap;
 	uint64_t end;
@@ -55,15 +55,14 @@ uint64_t kh_frame_read(const char **at)
 	return x | (uint64_t)(unsigned char)*(*at)++ << shift;
 }
 
-int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_monitor *m,
-		   kh_err *err)
+int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_err *err)
 {
 	kh_frames *s = kh_array(1, sizeof *s, err);
 	int rc = KH_OK;
 
 	if (!s)
 		return KH_ENOMEM;
-	s->m = m;
+	pthread_mutex_init(&s->lock, NULL);
 	s->file = (kh_spill) { -1, "the lines" };
 	s->workers = workers;
 	s->worker = kh_array(workers, sizeof *s->worker, err);
@@ -96,6 +95,7 @@ void kh_frames_close(kh_frames *s)
 	kh_spill_close(&s->file);
 	free(s->worker);
 	free(s->place);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
@@ -104,7 +104,7 @@ static int reserve(kh_frames *s, uint64_t ticket, struct place *p, kh_err *err)
 {
 	int rc = KH_OK;
 
-	kh_monitor_lock(s->m);
+	pthread_mutex_lock(&s->lock);
 	if (ticket >= s->cap) {
 		const size_t old = s->cap;
 
@@ -118,7 +118,7 @@ static int reserve(kh_frames *s, uint64_t ticket, struct place *p, kh_err *err)
 		s->place[ticket] = *p;
 		s->n = ticket + 1 > s->n ? ticket + 1 : s->n;
 	}
-	kh_monitor_unlock(s->m);
+	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
 

@@ -11,12 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
-#include "base/threads.h"
 
 typedef struct kh_frames kh_frames;
 
 /* `beside`: a file in whose folder it is made. */
-int kh_frames_open(kh_frames **s, const char *beside, unsigned workers, kh_monitor *m, kh_err *err);
+int kh_frames_open(kh_frames **s, const char *beside, unsigned workers, kh_err *err);
 void kh_frames_close(kh_frames *s);
 
 /* `worker`: the number of the worker, which is one thread at a time. */
