@@ -46,7 +46,6 @@ dir=run setsid "$SNAKEMAKE" --snakefile "$KH_SRCDIR/workflow/Snakefile" --direct
 until_true [ -e stopped ]
 kill -s KILL -- -$!
 rm stop
-snake --unlock
 check "a run that was killed is completed by the next one" snake
 [ "$(clade tiny_sim 10710)" = 50 ] && [ "$(clade tiny_sim 10847)" = 50 ] &&
 	[ "$(clade tiny_sim 694002)" = 100 ] && [ "$(clade sarscov2_real 694009)" -ge 95 ]
