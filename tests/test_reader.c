@@ -139,10 +139,11 @@ static kh_parsed room_for(const char *text, size_t n_rec, size_t n_words)
 
 static size_t random_fastq(char *s, size_t n)
 {
-	size_t i = 0;
+	size_t i = 0, len = 0, bound = test_rand() % 2 ? 80 : 180;
 
-	while (i + 200 < n) {
-		size_t len = test_rand() % 80;
+	while (i + 2 * bound + 60 < n) {
+		if (test_rand() % 2)            /* else as long as the one before */
+			len = test_rand() % bound;
 		const char *end = test_rand() % 8 ? "\n" : "\r\n";
 
 		i += (size_t)sprintf(s + i, "@%.*s%s", (int)(test_rand() % 40),

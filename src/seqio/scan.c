@@ -106,6 +106,11 @@ FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text,
 	return good == len ? r->from + len : r->to;
 }
 
+FASTQ_FN bool pack_good(const kh_packed *to, size_t word, const char *s, size_t n)
+{
+	return plain_pack(to, (uint64_t)word << 5, s, n) == n;
+}
+
 FASTQ_FN bool quality_good(const char *s, size_t n)
 {
 	return plain_quality(s, n) == n;

@@ -55,6 +55,7 @@ const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
 const kh_scan *kh_scan_avx512(void);
 const kh_scan *kh_scan_neon(void);
 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
+size_t kh_scan_fastq_avx512(kh_parsed *h, const kh_text_range *r);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
  * the rest of the mask's last word, clears that of the bases. */

@@ -222,6 +222,21 @@ AVX2_INLINE size_t bases_end(const kh_packed *to, size_t word, const char *text,
 	return r->to;
 }
 
+AVX2_INLINE bool pack_good(const kh_packed *to, size_t word, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i += 32, word++) {
+		__m256i v = load(s + i);
+		struct chunk c = pack32(v);
+
+		c.amb = below(c.amb, n - i);
+		to->bases[word] = c.bases;
+		to->amb[word] = c.amb;
+		if (first_bad(v, &c) < 32)
+			return false;
+	}
+	return true;
+}
+
 AVX2_INLINE bool quality_good(const char *s, size_t n)
 {
 	uint32_t bad = 0;
@@ -246,7 +261,7 @@ const kh_scan *kh_scan_avx2(void)
 	       && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
 }
 static const kh_scan avx512 = {
-	"avx512", avx2_pack, kh_scan_lines_avx512, avx2_quality, avx2_fastq,
+	"avx512", avx2_pack, kh_scan_lines_avx512, avx2_quality, kh_scan_fastq_avx512,
 };
 
 const kh_scan *kh_scan_avx512(void)

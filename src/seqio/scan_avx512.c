@@ -1,9 +1,8 @@
 /*
- * scan_avx512.c - sequence lines, 64 bytes at a time
+ * scan_avx512.c - sequence lines and FASTQ records, 64 bytes at a time
  *
  * As scan_avx2.c, with mask registers; line feeds are taken out by compressing the bytes (in
- * registers: compressing into memory is slow on some machines). Only the loop over lines is here:
- * the others are no faster this way, as copying from the page cache limits them.
+ * registers: compressing into memory is slow on some machines).
  */
 #include <config.h>
 #include "seqio/scan_in.h"
@@ -129,6 +128,98 @@ AVX512 size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const c
 	}
 	kh_sink_end(&k);
 	return i;
+}
+
+#define FASTQ_FN AVX512_INLINE
+/* Few bytes of a header are blanks or control characters: one comparison finds all of them. */
+AVX512_INLINE size_t header_end(const char *text, size_t from, size_t to, size_t *id)
+{
+	bool in_id = true;
+
+	for (size_t i = from; i < to; i += 64) {
+		uint64_t low = _mm512_cmple_epu8_mask(load(text + i), _mm512_set1_epi8(' '));
+
+		for (; low; low &= low - 1) {
+			const size_t at = i + _tzcnt_u64(low);
+			const char c = text[at];
+
+			if (in_id && (c == ' ' || c == '\t' || c == '\n')) {
+				*id = at;
+				in_id = false;
+			}
+			if (c == '\n')
+				return at < to ? at : to;
+			if (c == '\0' || c == '\r')
+				return to;
+		}
+	}
+	return to;
+}
+
+AVX512_INLINE void put(const kh_packed *to, size_t word, struct two b, uint64_t amb)
+{
+	to->bases[word] = b.lo;
+	to->bases[word + 1] = b.hi;
+	to->amb[word] = (uint32_t)amb;
+	to->amb[word + 1] = (uint32_t)(amb >> 32);
+}
+
+AVX512_INLINE size_t bases_end(const kh_packed *to, size_t word, const char *text,
+			       const kh_text_range *r)
+{
+	for (size_t i = r->from; i < r->to; i += 64, word += 2) {
+		uint64_t amb;
+		__m512i v = load(text + i), c = codes(v, &amb);
+		const uint64_t feed = equal(v, '\n');
+
+		amb &= _blsmsk_u64(feed) >> (feed != 0);        /* below the line feed */
+		put(to, word, squeeze(c), amb);
+		if (first_bad(v, amb) < 64)
+			return r->to;
+		if (feed) {
+			const size_t end = i + _tzcnt_u64(feed);
+
+			return end < r->to ? end : r->to;
+		}
+	}
+	return r->to;
+}
+
+AVX512_INLINE bool pack_good(const kh_packed *to, size_t word, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i += 64, word += 2) {
+		uint64_t amb;
+		__m512i v = load(s + i), c = codes(v, &amb);
+
+		amb = below(amb, n - i);
+		put(to, word, squeeze(c), amb);
+		if (first_bad(v, amb) < 64)
+			return false;
+	}
+	return true;
+}
+
+/* Bytes that are no qualities. */
+AVX512_INLINE uint64_t no_quality64(__m512i v)
+{
+	return _mm512_cmpgt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8('!')),
+				      _mm512_set1_epi8('~' - '!'));
+}
+
+AVX512_INLINE bool quality_good(const char *s, size_t n)
+{
+	uint64_t bad = 0;
+
+	for (size_t i = 0; i < n; i += 64)
+		bad |= below(no_quality64(load(s + i)), n - i);
+	return bad == 0;
+}
+
+#include "seqio/scan_fastq.inc"
+
+AVX512 size_t kh_scan_fastq_avx512(kh_parsed *h, const kh_text_range *r)
+{
+	return fastq_loop(h, r);
 }
 
 #endif

@@ -254,6 +254,22 @@ FASTQ_FN size_t bases_end(const kh_packed *to, size_t word, const char *text,
 	return r->to;
 }
 
+FASTQ_FN bool pack_good(const kh_packed *to, size_t word, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i += 32, word++) {
+		struct text32 v = load(s + i);
+		struct chunk c = pack32(v);
+		size_t here = n - i < 32 ? n - i : 32;
+
+		c.amb = below(c.amb, here);
+		to->bases[word] = c.bases;
+		to->amb[word] = c.amb;
+		if (first_bad(v, c.amb, here) < here)
+			return false;
+	}
+	return true;
+}
+
 FASTQ_FN bool quality_good(const char *s, size_t n)
 {
 	uint8x16_t most = vdupq_n_u8(0);
