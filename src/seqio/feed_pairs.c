@@ -25,20 +25,34 @@ static size_t less_suffix(const char *id, size_t n)
 	return n;
 }
 
+static uint64_t word_at(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof w);
+	return w;
+}
+
+/* The halves of a product, so that each bit of x changes bits everywhere. */
+static uint64_t fold(uint64_t x)
+{
+	__extension__ typedef unsigned __int128 wide;
+	const wide product = (wide)x * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* The hash of a name without its suffix; two names that differ have the same one with a
- * probability of 2^-64. */
+ * probability of 2^-64.  Text is readable KH_SCAN_PAD bytes behind its end, so whole words are
+ * read. */
 static uint64_t hash_name(const char *id, size_t n)
 {
-	uint64_t h, word;
+	uint64_t h;
 
 	n = less_suffix(id, n);
-	for (h = n; n >= 8; id += 8, n -= 8) {
-		memcpy(&word, id, 8);
-		h = kh_fmix64(h ^ word);
-	}
-	word = 0;
-	memcpy(&word, id, n);
-	return kh_fmix64(h ^ word);
+	for (h = n; n > 8; id += 8, n -= 8)
+		h = fold(h ^ word_at(id));
+	return kh_fmix64(n > 0 ? h ^ word_at(id) << 8 * (8 - n) : h);
 }
 
 int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err)
