@@ -126,6 +126,99 @@ damaged '2s/	[0-9]*/	x/' '2: column 2: "x" is not a number of features' "feature
 nothing_left "registers that are damaged" o.tsv
 expect 2 "no meaning with --format table" "registers of a table" merge --registers reg.gz sum
 
+# --- profiles -------------------------------------------------------------------------
+for form in profile.tsv profile.json profile.cami; do
+	check "samples with $form" classify --db a.khdb --samples sheet --outdir prof --profile $form
+done
+cat >profiles.py <<'EOF'
+import csv
+import sys
+
+SAMPLES = ("a", "b", "c", "none")
+COLUMN = {"reads": "reads", "share": "share", "abundance": "abundance_genomes",
+          "verdict": "verdict"}
+NONE = {"reads": "0.00", "share": "0.00000000", "abundance": "0.00000000", "verdict": "-"}
+value = sys.argv[1]
+values = list(COLUMN) if value == "all" else [value]
+rows = {s: {r["taxid"]: r for r in csv.DictReader(open("prof/%s.profile.tsv" % s),
+                                                  delimiter="\t", quoting=csv.QUOTE_NONE)}
+        for s in SAMPLES}
+every = {t: r for s in SAMPLES for t, r in rows[s].items()}
+
+
+def cell(sample, taxid, v):
+    x = rows[sample].get(taxid, {}).get(COLUMN[v], "-")
+    return NONE[v] if x == "-" else x
+
+
+def lineage(taxid):
+    if taxid == "0":
+        return []
+    r = every[taxid]
+    letter = "d" if r["rank"] == "superkingdom" else r["rank"][0]
+    return lineage(r["parent"]) + ["%s__%s" % (letter, r["name"])]
+
+
+head, *lines = [line.rstrip("\n").split("\t") for line in open("got")]
+assert head[4:] == [s + ("_" + v if value == "all" else "") for s in SAMPLES for v in values], head
+assert len(lines) > 10 and {r[0] for r in lines} == set(every), lines
+for taxid, code, name, above, *have in lines:
+    want = lineage(taxid)
+    assert above == ";".join(want) and name == every[taxid]["name"], above
+    assert code == (want[-1][0].upper() if want else "U"), code
+    assert have == [cell(s, taxid, v) for s in SAMPLES for v in values], (taxid, have)
+EOF
+for value in reads share abundance all; do
+	merge --value $value --profile profile.tsv -o got prof
+	if [ -n "${PYTHON3:-}" ]; then check "profiles: $value" python profiles.py $value
+	else skip "profiles: $value" "no python3"; fi
+	merge --value $value --profile profile.json prof >json; same got json "profiles: $value, of JSON"
+done
+merge prof/*.profile.tsv >want; merge --profile profile.tsv prof >got; same want got "profiles by name"
+merge -r species prof/*.profile.tsv >got; awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got "profiles: rows of a rank"
+gzip -c prof/a.profile.tsv >a.profile.tsv.gz
+merge prof/a.profile.tsv >want; merge a.profile.tsv.gz >got; same want got "a profile by gzip"
+for s in a none; do
+	sed 's/^@SampleID:.*/@SampleID:'$s'/' prof/$s.profile.cami | sort >want
+	merge -f cami-profile prof/$s.profile.tsv | sort >got; same want got "CAMI profile: that of classify, $s"
+done
+check "CAMI profile of profiles" test "$(merge -f cami-profile --profile profile.json prof | grep -c '^@SampleID')" -eq 4
+merge -f metaphlan prof/a.profile.tsv >got
+check "MetaPhlAn of a profile: species sum to 100" awk -F '\t' '/s__/ { n += $3 } END { exit !(n > 99.999 && n < 100.001) }' got
+expect 1 "a.profile.tsv is a profile, but sum/b.kreport is a report" "a report and a profile" merge sum/b.kreport prof/a.profile.tsv
+expect 2 "format krona is made of reports" "a format of reports" merge -f krona prof/a.profile.tsv
+expect 2 "value clade is nothing that a profile has" "a value of reports" merge --value clade prof/a.profile.tsv
+expect 2 "value abundance is nothing that a report has" "a value of profiles" merge --value abundance sum/a.kreport
+expect 1 "prof: no profile in this folder: no \*.x" "a folder without profiles" merge --profile x prof
+# refused MESSAGE NAME: of bad.tsv or bad.json
+refused() {
+	expect 1 "^kmerhash merge: bad.*$1" "a profile: $2" merge -o o.tsv bad.*
+	nothing_left "a profile: $2" o.tsv
+}
+edited() { awk -F '\t' -v OFS='\t' "$1" prof/a.profile.tsv >bad.tsv; refused "$2" "$3"; }
+rm -f bad.*
+edited 'NR == 3 { $1 = "x" } 1' ':3: column 1: "x" is not a taxid' "a taxid that is none"
+edited 'NR == 3 { $2 = "x" } 1' ':3: column 2: "x" is not a rank' "a rank that is none"
+edited 'NR == 4 { $4 = 77 } 1' ':4: taxid [0-9]+ is below taxid 77' "a parent without a row"
+edited 'NR == 4 { $7 = "-1" } 1' ':4: column 7: "-1" is not a number of reads' "reads that are no number"
+edited 'NR == 4 { $8 = "1.5" } 1' ':4: column 8: "1.5" is not a share' "more than all"
+edited 'NR == 4 { $10 = "." } 1' ':4: column 10: "." is not a share' "an abundance that is none"
+edited 'NR == 4 { $18 = "here" } 1' ':4: column 18: "here" is not a verdict' "a verdict that is none"
+edited '{ $8 = $9 } 1' ':1: there is no column share' "a column that is missing"
+edited 'NR == 5 { NF = 9 } 1' ':5: 9 columns' "columns that are missing"
+edited '1; NR == 5' 'has two rows' "a taxon twice"
+edited '$1 != 0' 'rows are missing' "cut off"
+edited '1; $1 == 0' 'no row below' "rows behind the last"
+awk -F '\t' -v OFS='\t' '{ NF = 18 } 1' prof/a.profile.tsv >bad.tsv
+expect 0 "" "a profile without what is not needed" merge bad.tsv
+rm bad.tsv
+changed() { sed "$1" prof/a.profile.json >bad.json; refused "$2" "$3, JSON"; }
+changed '$d' ':[0-9]+: column' "cut off"
+changed 's/"taxa"/"taxon"/' 'there is no "taxa"' "no taxa"
+changed '0,/"parent": [0-9]*/s//"parent": 77/' ':1: taxid [0-9]+ is below taxid 77' "a parent without a row"
+changed '/"taxa"/,$s/"share"/"shared"/' 'row 1 .* reads or share' "no share"
+rm bad.json
+
 # --- programs that read them ----------------------------------------------------------
 # KH_READERS=DIR: they are in DIR/NAME/bin (virtual environments, each with its own libraries)
 for d in ${KH_READERS:+"$KH_READERS"/*/bin}; do PATH=$PATH:$d; done

@@ -23,7 +23,7 @@ covers() {
 	"$PYTHON3" "$tests/oracle_sample.py" "$1" calls.tsv p.tsv --page page.html "$2"
 }
 # verdict TAXID WORD
-verdict() { awk -F '\t' -v t="$1" '$1 == t { v = $17 } END { print v; exit v != "'"$2"'" }' p.tsv; }
+verdict() { awk -F '\t' -v t="$1" '$1 == t { v = $18 } END { print v; exit v != "'"$2"'" }' p.tsv; }
 # number JSON-KEY: of j.json
 number() { sed -n 's/.*"'"$1"'": \([0-9]*\).*/\1/p' j.json; }
 

@@ -17,7 +17,8 @@
 #include "merge/inputs.h"
 
 struct values {
-	const char *output, *outdir, *format, *rank, *value, *list, *taxonomy_id, *registers;
+	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
+	const char *registers;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -28,9 +29,11 @@ static const kh_opt opts[] = {
 	KH_TEXT("format", 'f', AT(format), "NAME",
 		"table, report, biom, krona, metaphlan, cami-profile, cami-binning, html [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
-	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share or all [clade]"),
+	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
 		"names of more reports, one a line, or SAMPLE tab NAME"),
+	KH_TEXT("profile", 0, AT(profile), "NAME",
+		"of a folder: the profiles SAMPLE.NAME in it, not the reports"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
 		"cami-profile: what taxonomy the taxids are of"),
 	KH_TEXT("registers", 0, AT(registers), "NAME",
@@ -54,13 +57,19 @@ struct job {
 static int set_value(struct job *j, kh_err *err)
 {
 	static const char *const name[] = { [KH_MERGE_CLADE] = "clade", [KH_MERGE_READS] = "reads",
-					    [KH_MERGE_SHARE] = "share", [KH_MERGE_ALL] = "all" };
+					    [KH_MERGE_SHARE] = "share",
+					    [KH_MERGE_ABUNDANCE] = "abundance",
+					    [KH_MERGE_ALL] = "all" };
 	unsigned i = 0;
 
-	while (i <= KH_MERGE_ALL && j->v.value && strcmp(j->v.value, name[i]) != 0)
+	j->o.value = KH_MERGE_USUAL;
+	if (!j->v.value)
+		return KH_OK;
+	while (i <= KH_MERGE_ALL && strcmp(j->v.value, name[i]) != 0)
 		i++;
 	if (i > KH_MERGE_ALL)
-		return kh_fail(err, KH_EUSAGE, "--value: '%s' is none of clade, reads, share, all",
+		return kh_fail(err, KH_EUSAGE, "--value: '%s' is none of clade, reads, share, "
+			       "abundance, all",
 			       j->v.value);
 	j->o.value = (enum kh_merge_value)i;
 	return KH_OK;
@@ -88,6 +97,7 @@ static int to_options(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--registers has no meaning with --format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
 	j->files.lines = !j->format->write;
+	j->files.profile = j->v.profile;
 	return set_value(j, err);
 }
 
@@ -279,6 +289,8 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 		rc = find_registers(j, err);
 	if (!rc && j->format->write)
 		rc = read_reports(j, err);
+	if (!rc && j->errs.found == 0)
+		rc = kh_merge_format_check(j->format, &j->m, &j->o, err);
 	if (rc || j->errs.found > 0)
 		return rc;
 	rc = kh_monitor_new(&j->monitor, err);
@@ -315,5 +327,6 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_merge = {
-	"merge", "make one table of the reports of several samples", "REPORT|FOLDER...", opts, run
+	"merge", "make one table of the reports or profiles of several samples",
+	"REPORT|PROFILE|FOLDER...", opts, run
 };

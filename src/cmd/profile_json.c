@@ -35,11 +35,12 @@ static json_t *row(const kh_profile *p, const kh_profile_row *r)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	json_t *o = json_pack(
-		"{s:I, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "taxid",
+		"{s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "taxid",
 		(json_int_t)tax->taxid[r->taxon], "rank", kh_rank_name(tax->rank[r->taxon]), "name",
-		tax->names + tax->name[r->taxon], "reads_first", (json_int_t)r->first,
-		"reads_final", (json_int_t)r->final, "reads", r->reads, "share",
-		kh_profile_share(p, r->reads), "abundance_reads",
+		tax->names + tax->name[r->taxon], "parent",
+		(json_int_t)(r->parent ? tax->taxid[r->parent] : 0), "reads_first",
+		(json_int_t)r->first, "reads_final", (json_int_t)r->final, "reads", r->reads,
+		"share", kh_profile_share(p, r->reads), "abundance_reads",
 		p->named > 0 ? r->reads / p->named : 0.0, "abundance_genomes", r->genomes);
 
 	if (o && tax->species[r->taxon] == r->taxon)
@@ -68,7 +69,7 @@ json_t *kh_profile_json(const kh_profile *p)
 int kh_profile_json_text(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	json_t *root = kh_profile_json(p);
-	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
 	int rc = text ? kh_buf_add(b, text, strlen(text), err) : kh_fail_nomem(err);
 
 	free(text);

@@ -59,7 +59,8 @@ static uint64_t *sum_ranks(const kh_merge *m, const kh_merge_options *o, kh_err 
 		const int rank = kh_merge_rank_of(m, c->taxon);
 
 		if (rank >= 0 && c->sample >= o->from && c->sample < o->to)
-			sum[(c->sample - o->from) * KH_MERGE_RANKS + (size_t)rank] += c->clade;
+			sum[(c->sample - o->from) * KH_MERGE_RANKS + (size_t)rank] +=
+				kh_merge_part(m, c);
 	}
 	return sum;
 }
@@ -77,7 +78,7 @@ static int mpa_row(const kh_merge *m, const kh_merge_options *o, size_t row, con
 
 	for (size_t c = m->first[row]; c < m->first[row + 1]; c++)
 		if (m->cell[c].sample >= o->from && m->cell[c].sample < o->to)
-			reads += m->cell[c].clade;
+			reads += kh_merge_part(m, &m->cell[c]);
 	if (rank < 0 || mpa_skips(&l, rank) || reads == 0 || !kh_merge_wanted(m, taxon, o->rank))
 		return KH_OK;
 	rc = mpa_clade(s, m, &l, err);
@@ -89,7 +90,7 @@ static int mpa_row(const kh_merge *m, const kh_merge_options *o, size_t row, con
 		const uint64_t all = sum[(i - o->from) * KH_MERGE_RANKS + (size_t)rank];
 
 		rc = kh_buf_print(&s->b, err, "\t%.5f",
-				  100 * kh_merge_share(c ? c->clade : 0, all));
+				  100 * kh_merge_share(c ? kh_merge_part(m, c) : 0, all));
 	}
 	if (!rc && one)
 		rc = kh_buf_string(&s->b, "\t", err); /* additional_species */
@@ -150,7 +151,7 @@ static int cami_rows(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 		const bool of_rank = kh_merge_rank_of(m, taxon) == rank;
 		const kh_merge_cell *c = of_rank ? kh_merge_find_cell(m, row, sample) : NULL;
 
-		if (!c || c->clade == 0)
+		if (!c || kh_merge_part(m, c) == 0)
 			continue;
 		const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
 		rc = kh_buf_print(&s->b, err, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
@@ -160,9 +161,9 @@ static int cami_rows(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 		if (!rc)
 			rc = cami_path(s, m, &l, rank, true, err);
 		if (!rc)
-			rc = kh_buf_print(
-				&s->b, err, "\t%.6f",
-				100 * kh_merge_share(c->clade, m->sample[sample].classified));
+			rc = kh_buf_print(&s->b, err, "\t%.6f",
+					  100 * kh_merge_share(kh_merge_part(m, c),
+							       kh_merge_whole(m, sample)));
 		if (!rc)
 			rc = kh_merge_end_row(s, err);
 	}

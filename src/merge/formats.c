@@ -3,36 +3,79 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "sample/model.h"
 
 /* --- taxa by samples -------------------------------------------------------------- */
-static int add_values(kh_merge_sink *s, const kh_merge_options *o, const kh_merge_cell *c,
-		      uint64_t total, kh_err *err)
+static bool has(const kh_merge *m, const kh_merge_options *o, enum kh_merge_value v)
 {
-	const uint64_t clade = c ? c->clade : 0, direct = c ? c->direct : 0;
+	const bool usual = v == (m->profiles ? KH_MERGE_ABUNDANCE : KH_MERGE_CLADE),
+		   there = v != (m->profiles ? KH_MERGE_CLADE : KH_MERGE_ABUNDANCE);
+
+	return o->value == v || (o->value == KH_MERGE_ALL && there) ||
+	       (o->value == KH_MERGE_USUAL && usual);
+}
+
+static int add_reads(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+		     const kh_merge_cell *c, kh_err *err)
+{
+	const uint64_t total = m->sample[c->sample].unclassified + m->sample[c->sample].classified;
 	int rc = KH_OK;
 
-	if (o->value == KH_MERGE_READS || o->value == KH_MERGE_ALL)
-		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, direct);
-	if (!rc && (o->value == KH_MERGE_CLADE || o->value == KH_MERGE_ALL))
-		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, clade);
-	if (!rc && (o->value == KH_MERGE_SHARE || o->value == KH_MERGE_ALL))
-		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(clade, total));
+	if (has(m, o, KH_MERGE_READS))
+		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c->direct);
+	if (!rc && has(m, o, KH_MERGE_CLADE))
+		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c->clade);
+	if (!rc && has(m, o, KH_MERGE_SHARE))
+		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(c->clade, total));
 	return rc;
+}
+
+static int add_profile(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+		       const kh_merge_cell *c, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (has(m, o, KH_MERGE_READS))
+		rc = kh_buf_print(&s->b, err, "\t%" PRIu64 ".%02u", (uint64_t)c->reads / 100,
+				  (unsigned)(c->reads % 100));
+	if (!rc && has(m, o, KH_MERGE_SHARE))
+		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(c->share, KH_MERGE_ONE));
+	if (!rc && has(m, o, KH_MERGE_ABUNDANCE))
+		rc = kh_buf_print(&s->b, err, "\t%.8f",
+				  kh_merge_share(c->abundance, KH_MERGE_ONE));
+	if (!rc && o->value == KH_MERGE_ALL)
+		rc = kh_buf_print(&s->b, err, "\t%s", c->verdict
+				  ? kh_verdict_name((enum kh_verdict)(c->verdict - 1)) : "-");
+	return rc;
+}
+
+/* c: NULL if the sample does not have the taxon. */
+static int add_values(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+		      const kh_merge_cell *c, size_t sample, kh_err *err)
+{
+	const kh_merge_cell none = { .sample = (uint32_t)sample };
+
+	return m->profiles ? add_profile(s, o, m, c ? c : &none, err)
+			   : add_reads(s, o, m, c ? c : &none, err);
 }
 
 static int table_header(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
 			kh_err *err)
 {
-	static const char *const all[] = { "_reads", "_clade", "_share" };
+	static const char *const report[] = { "_reads", "_clade", "_share", NULL },
+				 *const profile[] = { "_reads", "_share", "_abundance", "_verdict",
+						      NULL },
+				 *const one[] = { "", NULL };
+	const char *const *of = o->value != KH_MERGE_ALL ? one : m->profiles ? profile : report;
 	int rc = kh_buf_string(&s->b, "taxid\trank\tname\tlineage", err);
 
 	for (size_t i = o->from; i < o->to && !rc; i++)
-		for (int k = 0; k < (o->value == KH_MERGE_ALL ? 3 : 1) && !rc; k++) {
+		for (const char *const *what = of; *what && !rc; what++) {
 			rc = kh_buf_string(&s->b, "\t", err);
 			if (!rc)
 				rc = kh_buf_string(&s->b, m->sample[i].name, err);
-			if (!rc && o->value == KH_MERGE_ALL)
-				rc = kh_buf_string(&s->b, all[k], err);
+			if (!rc)
+				rc = kh_buf_string(&s->b, *what, err);
 		}
 	return rc ? rc : kh_merge_end_row(s, err);
 }
@@ -52,8 +95,25 @@ static int table_row(const kh_merge *m, const kh_merge_options *o, size_t row, k
 	if (!rc)
 		rc = kh_merge_put_lineage(s, m, taxon, ";", err);
 	for (size_t i = o->from; i < o->to && !rc; i++)
-		rc = add_values(s, o, kh_merge_next_cell(m, row, &at, (uint32_t)i),
-				m->sample[i].unclassified + m->sample[i].classified, err);
+		rc = add_values(s, o, m, kh_merge_next_cell(m, row, &at, (uint32_t)i), i, err);
+	return rc ? rc : kh_merge_end_row(s, err);
+}
+
+/* What has no taxon. */
+static int unclassified_row(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
+			    kh_err *err)
+{
+	int rc = kh_buf_print(&s->b, err, "0\tU\t%s\t",
+			      m->profiles ? "unknown" : "unclassified");
+
+	for (size_t i = o->from; i < o->to && !rc; i++) {
+		const uint64_t n = m->sample[i].unclassified;
+		kh_merge_cell c = { .sample = (uint32_t)i, .clade = n, .direct = n };
+
+		if (m->profiles)
+			c = m->sample[i].unknown;
+		rc = add_values(s, o, m, &c, i, err);
+	}
 	return rc ? rc : kh_merge_end_row(s, err);
 }
 
@@ -61,19 +121,10 @@ static int write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 {
 	int rc = table_header(m, o, s, err);
 
-	if (!rc && !o->rank) {
-		rc = kh_buf_string(&s->b, "0\tU\tunclassified\t", err);
-		for (size_t i = o->from; i < o->to && !rc; i++) {
-			const uint64_t n = m->sample[i].unclassified;
-			const kh_merge_cell c = { KH_NO_TAXON, (uint32_t)i, n, n };
-
-			rc = add_values(s, o, &c, n + m->sample[i].classified, err);
-		}
-		if (!rc)
-			rc = kh_merge_end_row(s, err);
-	}
+	if (!rc && !o->rank)
+		rc = unclassified_row(m, o, s, err);
 	for (size_t row = 0; row < m->n && !rc; row++)
-		if (kh_merge_wanted(m, m->order[row], o->rank))
+		if (m->first[row] < m->first[row + 1] && kh_merge_wanted(m, m->order[row], o->rank))
 			rc = table_row(m, o, row, s, err);
 	return rc;
 }
@@ -145,18 +196,33 @@ static int write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 const kh_merge_format *kh_merge_format_find(const char *name)
 {
 	static const kh_merge_format format[] = {
-		{ "table", ".tsv", write_table, false, true, true },
-		{ "biom", ".biom.tsv", write_biom, false, true, false },
-		{ "krona", ".krona.txt", write_krona, true, false, false },
-		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true, false },
-		{ "cami-profile", ".profile", kh_merge_write_cami, false, true, false },
-		{ "html", ".html", kh_merge_page, false, false, false },
-		{ "report", ".kreport", kh_merge_report, false, false, true },
-		{ "cami-binning", ".binning", NULL, true, false, false },
+		{ "table", ".tsv", write_table, false, true, true, true },
+		{ "biom", ".biom.tsv", write_biom, false, true, false, false },
+		{ "krona", ".krona.txt", write_krona, true, false, false, false },
+		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true, false, true },
+		{ "cami-profile", ".profile", kh_merge_write_cami, false, true, false, true },
+		{ "html", ".html", kh_merge_page, false, false, false, false },
+		{ "report", ".kreport", kh_merge_report, false, false, true, false },
+		{ "cami-binning", ".binning", NULL, true, false, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof format / sizeof *format; i++)
 		if (strcmp(name, format[i].name) == 0)
 			return &format[i];
 	return NULL;
+}
+
+int kh_merge_format_check(const kh_merge_format *f, const kh_merge *m, const kh_merge_options *o,
+			  kh_err *err)
+{
+	const char *first = m->n_samples > 0 ? m->sample[0].path : "";
+
+	if (m->profiles && !f->profiles)
+		return kh_fail(err, KH_EUSAGE, "--format %s is made of reports, and %s is a "
+			       "profile", f->name, first);
+	if (o->value == (m->profiles ? KH_MERGE_CLADE : KH_MERGE_ABUNDANCE))
+		return kh_fail(err, KH_EUSAGE, "--value %s is nothing that a %s has: %s",
+			       m->profiles ? "clade" : "abundance",
+			       m->profiles ? "profile" : "report", first);
+	return KH_OK;
 }

@@ -16,7 +16,9 @@ enum kh_merge_value {
 	KH_MERGE_CLADE,                 /* reads in the clade */
 	KH_MERGE_READS,                 /* reads called just that */
 	KH_MERGE_SHARE,                 /* of the clade among all reads, 0 to 1 */
-	KH_MERGE_ALL                    /* all of these, a column each */
+	KH_MERGE_ABUNDANCE,             /* of a profile */
+	KH_MERGE_ALL,                   /* all that there are, a column each */
+	KH_MERGE_USUAL                  /* the clade's reads, of profiles the abundance */
 };
 
 typedef struct kh_merge_options {
@@ -47,7 +49,12 @@ typedef struct kh_merge_format {
 	bool one_sample;
 	bool ranks;                     /* --rank has a meaning */
 	bool columns;                   /* to be read by people, too: between tabs */
+	bool profiles;                  /* may be made of profiles */
 } kh_merge_format;
+
+/* Fails if a table of these samples cannot have the format or the value. */
+int kh_merge_format_check(const kh_merge_format *f, const kh_merge *m, const kh_merge_options *o,
+			  kh_err *err);
 
 /* Finds a format by its name, or NULL. */
 const kh_merge_format *kh_merge_format_find(const char *name);

@@ -41,6 +41,9 @@ const kh_merge_cell *kh_merge_next_cell(const kh_merge *m, size_t row, size_t *a
 /* The same of one sample. */
 const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t sample);
 double kh_merge_share(uint64_t part, uint64_t all);
+/* What a cell counts for in a profile: reads in the clade, or the abundance; and all of these. */
+uint64_t kh_merge_part(const kh_merge *m, const kh_merge_cell *c);
+uint64_t kh_merge_whole(const kh_merge *m, uint32_t sample);
 
 /* --- abundances.c ----------------------------------------------------------------- */
 kh_merge_fn kh_merge_write_metaphlan, kh_merge_write_cami;

@@ -36,7 +36,7 @@ static bool cut_end(char *s, const char *end)
 char *kh_merge_sample_name(const char *path)
 {
 	static const char *const end[] = { ".kreport", ".kreport2", ".report", ".kraken",
-					   ".kraken2", ".tsv", ".txt" };
+					   ".kraken2", ".tsv", ".txt", ".json" };
 	const char *slash = strrchr(path, '/');
 	char *name = strdup(strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
 
@@ -47,6 +47,7 @@ char *kh_merge_sample_name(const char *path)
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (cut_end(name, end[i]))
 			break;
+	cut_end(name, ".profile");
 	return name;
 }
 
@@ -77,6 +78,43 @@ static int is_report(const struct dirent *e)
 
 	return e->d_name[0] != '.' && dot && (strcmp(dot, ".kreport") == 0 ||
 					     strcmp(dot, ".kreport.gz") == 0);
+}
+
+static bool is_profile(const char *name, const char *of)
+{
+	const size_t n = strlen(name), m = strlen(of);
+
+	return name[0] != '.' && n > m + 1 && name[n - m - 1] == '.' &&
+	       strcmp(name + n - m, of) == 0;
+}
+
+/* Adds the profiles of a folder: the files SAMPLE.NAME. */
+static int add_profiles(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
+{
+	struct dirent **e = NULL;
+	const int n = scandir(folder, &e, NULL, by_name);
+	const size_t before = f->n;
+	int rc = KH_OK;
+
+	if (n < 0)
+		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		const char *name = e[i]->d_name;
+		char *path = NULL;
+
+		if (!rc && is_profile(name, f->profile)) {
+			if (asprintf(&path, "%s/%s", folder, name) < 0)
+				path = NULL;
+			rc = add_file(f, strndup(name, strlen(name) - strlen(f->profile) - 1), path,
+				      err);
+		}
+		free(e[i]);
+	}
+	free(e);
+	if (!rc && f->n == before)
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: no profile in this folder: no *.%s",
+				  folder, f->profile);
+	return rc;
 }
 
 /* Adds the file of lines of a sample whose report is there. */
@@ -134,7 +172,8 @@ int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_er
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return add_folder(f, path, errs, err);
+		return f->profile ? add_profiles(f, path, errs, err)
+				  : add_folder(f, path, errs, err);
 	return add_file(f, kh_merge_sample_name(path), strdup(path), err);
 }
 

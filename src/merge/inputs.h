@@ -1,7 +1,8 @@
 /*
  * inputs.h - finds the files that are to be merged, and names their samples
  *
- * A folder stands for the reports of a run in it, SAMPLE.kreport, or for their lines, SAMPLE.tsv.
+ * A folder stands for the reports of a run in it, SAMPLE.kreport, or for their lines, SAMPLE.tsv,
+ * or for its profiles, SAMPLE.NAME.
  */
 #ifndef KH_MERGE_INPUTS_H
 #define KH_MERGE_INPUTS_H
@@ -18,6 +19,7 @@ typedef struct kh_merge_files {
 	kh_merge_file *v;
 	size_t n, cap;
 	bool lines;                     /* lines are wanted, not reports */
+	const char *profile;            /* what profiles in a folder end in; NULL: reports */
 } kh_merge_files;
 
 void kh_merge_files_clear(kh_merge_files *f);

@@ -1,10 +1,11 @@
 /*
- * table.h - reports of several samples as one table: taxa by samples
+ * table.h - reports or profiles of several samples as one table: taxa by samples
  *
  * A report is the tree of its taxa in preorder: a row is the child of the nearest row above it
  * that is indented less.  Reports of several samples are of one taxonomy, so their trees are
  * parts of one tree; a taxon that has two parents in two reports is an error.  Its rows are in
- * preorder, siblings by ascending taxid, whatever the order of the reports.
+ * preorder, siblings by ascending taxid, whatever the order of the reports.  In a profile, a row
+ * names its parent; rows without one are put below a root that has no cells.
  *
  * Memory depends on the rows of all reports, as a cell is kept only where a report has a row.
  */
@@ -27,16 +28,28 @@ typedef struct kh_merge_taxon {
 	char code[KH_MERGE_CODE];       /* "S", "G1", "" */
 } kh_merge_taxon;
 
+/* What a report says of one taxon, or what a profile does. Its decimals are kept as the whole
+ * numbers that they are: reads in 1/100, the others in 1/10^8. */
+typedef struct kh_merge_cell {
+	uint32_t taxon, sample;
+	union {
+		struct {
+			uint64_t clade, direct;         /* reads */
+		};
+		struct {
+			uint64_t reads : 56;
+			uint64_t verdict : 8;           /* 0: none; else 1 + it */
+			uint32_t share, abundance;
+		};
+	};
+} kh_merge_cell;
+#define KH_MERGE_ONE 100000000          /* a share of 1 */
+
 typedef struct kh_merge_sample {
 	const char *name, *path;        /* borrowed */
 	uint64_t unclassified, classified;
+	kh_merge_cell unknown;          /* of a profile: what no species explains */
 } kh_merge_sample;
-
-/* What a report says of one taxon. */
-typedef struct kh_merge_cell {
-	uint32_t taxon, sample;
-	uint64_t clade, direct;         /* reads */
-} kh_merge_cell;
 
 typedef struct kh_merge {
 	kh_merge_taxon *taxon;
@@ -51,14 +64,16 @@ typedef struct kh_merge {
 	size_t mask;
 	uint32_t *order;                /* n, preorder */
 	size_t *first;                  /* n + 1: the cells of order[i] are first[i] ... */
+	bool profiles;                  /* of samples, not reports */
 	uint64_t renamed;               /* rows that give a taxon another name or rank */
 } kh_merge;
 
 /* Zero it first. */
 void kh_merge_clear(kh_merge *m);
 
-/* A further sample. `name` and `path` are borrowed. Errors in rows are added to `errs`; after
- * one, the table can only be cleared, or used to check more reports. */
+/* A further sample: a report or a profile, whichever its first bytes say. `name` and `path` are
+ * borrowed. Errors in rows are added to `errs`; after one, the table can only be cleared, or used
+ * to check more reports. */
 typedef struct kh_merge_input {
 	const char *name, *path;
 	kh_read_fn *read;

@@ -135,6 +135,16 @@ const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t 
 	return lo < m->first[row + 1] && m->cell[lo].sample == sample ? &m->cell[lo] : NULL;
 }
 
+uint64_t kh_merge_part(const kh_merge *m, const kh_merge_cell *c)
+{
+	return m->profiles ? c->abundance : c->clade;
+}
+
+uint64_t kh_merge_whole(const kh_merge *m, uint32_t sample)
+{
+	return m->profiles ? KH_MERGE_ONE : m->sample[sample].classified;
+}
+
 double kh_merge_share(uint64_t part, uint64_t all)
 {
 	return all > 0 ? (double)part / (double)all : 0;

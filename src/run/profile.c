@@ -92,6 +92,16 @@ static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t
 	return rc;
 }
 
+/* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
+ * rank has a letter. */
+static uint32_t parent_of(const kh_taxonomy *tax, uint32_t taxon)
+{
+	do
+		taxon = tax->parent[taxon];
+	while (taxon != 0 && !kh_rank_letter(tax->rank[taxon]));
+	return taxon;
+}
+
 static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sums *s, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
@@ -104,7 +114,8 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
 		    (!s->first[t] && !s->final[t] && s->reads[t] < 1))
 			continue;
-		*r = (kh_profile_row) { t, s->presence[t], s->first[t], s->final[t], s->reads[t],
+		*r = (kh_profile_row) { t, parent_of(tax, t), s->presence[t], s->first[t],
+					s->final[t], s->reads[t],
 					s->depth[0] > 0 ? s->depth[t] / s->depth[0] : 0, 0 };
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
@@ -230,8 +241,10 @@ static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_e
 	if (!rc)
 		rc = kh_buf_string(b, name_of(p, r->taxon), err);
 	if (!rc)
-		rc = kh_buf_print(b, err, "\t%" PRIu64 "\t%" PRIu64 "\t%.2f\t%.6f\t%.6f\t%.6f",
-				  r->first, r->final, r->reads, kh_profile_share(p, r->reads),
+		rc = kh_buf_print(b, err, "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64
+				  "\t%.2f\t%.8f\t%.8f\t%.8f",
+				  r->parent ? tax->taxid[r->parent] : 0, r->first, r->final,
+				  r->reads, kh_profile_share(p, r->reads),
 				  p->named > 0 ? r->reads / p->named : 0.0, r->genomes);
 	if (rc)
 		return rc;
@@ -245,7 +258,7 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 	const double unknown = (double)p->fragments > p->named ? (double)p->fragments - p->named
 							       : 0.0;
 	int rc = kh_buf_string(b,
-			       "taxid\trank\tname\treads_first\treads_final\treads\tshare\t"
+			       "taxid\trank\tname\tparent\treads_first\treads_final\treads\tshare\t"
 			       "abundance_reads\tabundance_genomes\tani\tani_low\tani_high\t"
 			       "stretches\tstretches_expected\tdistinct_features\tmean_share\t"
 			       "verdict\twhy\n",
@@ -255,8 +268,8 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 		rc = add_row(p, &p->row[i], b, err);
 	return rc ? rc
 		  : kh_buf_print(b, err,
-				 "0\t-\tunknown\t%" PRIu64 "\t%" PRIu64
-				 "\t%.2f\t%.6f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
+				 "0\t-\tunknown\t0\t%" PRIu64 "\t%" PRIu64
+				 "\t%.2f\t%.8f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
 				 p->first, p->final, unknown, kh_profile_share(p, unknown),
 				 "fragments that no species of the database explains");
 }

@@ -12,6 +12,7 @@
 
 typedef struct kh_profile_row {
 	uint32_t taxon;
+	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;

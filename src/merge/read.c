@@ -1,0 +1,193 @@
+/* read.c - a further sample of a table: a report or a profile, whatever its first bytes say */
+#include <config.h>
+#include "merge/read_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "taxonomy/taxonomy.h"
+
+/* --- rows ------------------------------------------------------------------------- */
+int kh_merge_split(kh_span row, kh_span *column, int max)
+{
+	const char *p = row.p, *end = row.p + row.n;
+
+	for (int n = 0; n < max; n++) {
+		const char *tab = memchr(p, '\t', (size_t)(end - p));
+
+		column[n] = (kh_span) { p, (size_t)((tab ? tab : end) - p) };
+		if (!tab)
+			return n + 1;
+		p = tab + 1;
+	}
+	return max + 1;
+}
+
+int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want)
+{
+	return KH_MERGE_BAD(r, "%s:%llu: column %d: \"%s\" is not %s", r->l.name,
+			    kh_merge_line(r), column, kh_span_show(found).s, want);
+}
+
+bool kh_merge_is_name(kh_span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ')
+			return false;
+	return s.n > 0;
+}
+
+static const char *name_or_root(const kh_merge *m, uint32_t taxon)
+{
+	return taxon == KH_NO_TAXON ? "none" : kh_merge_name(m, taxon);
+}
+
+int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t parent,
+			uint32_t *number)
+{
+	kh_merge *m = r->m;
+	const uint32_t had = kh_merge_find(m, x->taxid);
+
+	*number = KH_NO_TAXON;
+	if (had == KH_NO_TAXON) {
+		const kh_merge_taxon t = { .taxid = x->taxid, .parent = parent,
+					   .sample = r->sample, .line = r->l.line };
+
+		return kh_merge_add_taxon(m, &t, x, number, r->err);
+	}
+	const kh_merge_taxon *t = &m->taxon[had];
+
+	if (t->parent != parent)
+		return KH_MERGE_BAD(r, "%s:%llu: taxid %u below \"%.60s\", but in %s:%llu below "
+				    "\"%.60s\": two taxonomies", r->l.name, kh_merge_line(r),
+				    x->taxid, name_or_root(m, parent), m->sample[t->sample].path,
+				    (unsigned long long)t->line, name_or_root(m, t->parent));
+	m->renamed += !kh_span_is(x->name, kh_merge_name(m, had)) || !kh_span_is(x->code, t->code);
+	*number = had;
+	return KH_OK;
+}
+
+int kh_merge_add_cell(kh_merge_reader *r, const kh_merge_cell *c)
+{
+	kh_merge *m = r->m;
+	int rc = kh_grow((void **)&m->cell, &m->cells_cap, m->n_cells + 1, sizeof *m->cell, r->err);
+
+	if (!rc)
+		m->cell[m->n_cells++] = *c;
+	return rc;
+}
+
+static int by_taxon(const void *a, const void *b)
+{
+	const kh_merge_cell *x = a, *y = b;
+
+	return (x->taxon > y->taxon) - (x->taxon < y->taxon);
+}
+
+/* Sorts the cells of the last sample by taxon; one that is there twice is an error. */
+static int check_twice(kh_merge_reader *r, size_t from)
+{
+	kh_merge *m = r->m;
+	int rc = KH_OK;
+
+	if (m->n_cells > from)
+		qsort(m->cell + from, m->n_cells - from, sizeof *m->cell, by_taxon);
+	for (size_t i = from + 1; i < m->n_cells && !rc; i++)
+		if (m->cell[i].taxon == m->cell[i - 1].taxon)
+			rc = KH_MERGE_BAD(r, "%s: taxid %u has two rows", r->l.name,
+					  m->taxon[m->cell[i].taxon].taxid);
+	return rc;
+}
+
+/* --- an input --------------------------------------------------------------------- */
+/* One whose first bytes have been looked at, and are read again. */
+struct peeked {
+	const kh_merge_input *in;
+	char head[sizeof KH_MERGE_PROFILE_HEAD];
+	size_t n, at;
+};
+
+static int peek(struct peeked *p, kh_err *err)
+{
+	while (p->n < sizeof p->head) {
+		const int64_t got = p->in->read(p->in->arg, p->head + p->n, sizeof p->head - p->n,
+						err);
+
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		p->n += (size_t)got;
+	}
+	return KH_OK;
+}
+
+static int64_t read_peeked(void *arg, void *buf, size_t n, kh_err *err)
+{
+	struct peeked *p = arg;
+	const size_t left = p->n - p->at, some = n < left ? n : left;
+
+	if (left == 0)
+		return p->in->read(p->in->arg, buf, n, err);
+	memcpy(buf, p->head + p->at, some);
+	p->at += some;
+	return (int64_t)some;
+}
+
+static bool begins(const struct peeked *p, const char *with)
+{
+	const size_t n = strlen(with);
+
+	return p->n >= n && memcmp(p->head, with, n) == 0;
+}
+
+/* Are all samples reports, or all of them profiles? */
+static int check_kind(kh_merge_reader *r, bool profile)
+{
+	kh_merge *m = r->m;
+
+	if (r->sample == 0)
+		m->profiles = profile;
+	return m->profiles == profile
+		       ? KH_OK
+		       : KH_MERGE_BAD(r, "%s is a %s, but %s is a %s: they cannot be in one table",
+				      r->l.name, profile ? "profile" : "report", m->sample[0].path,
+				      profile ? "report" : "profile");
+}
+
+static int read_any(kh_merge_reader *r, struct peeked *p)
+{
+	const kh_merge_input again = { p->in->name, p->in->path, read_peeked, p };
+	int rc = peek(p, r->err);
+
+	/* the input cannot be read, so the other samples do not matter */
+	if (rc)
+		return rc == KH_ENOMEM ? rc : kh_errs_add(r->errs, r->err, r->err);
+	const bool json = begins(p, "{"), profile = json || begins(p, KH_MERGE_PROFILE_HEAD);
+
+	rc = check_kind(r, profile);
+	if (rc || !r->sound)
+		return rc;
+	return json ? kh_merge_read_json(r, &again)
+		    : profile ? kh_merge_read_profile(r) : kh_merge_read_report(r);
+}
+
+int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err)
+{
+	kh_merge_reader r = { .m = m, .sample = (uint32_t)m->n_samples, .errs = errs, .err = err,
+			      .sound = true };
+	struct peeked p = { .in = in };
+	const size_t cells = m->n_cells;
+	int rc = kh_grow((void **)&m->sample, &m->samples_cap, m->n_samples + 1, sizeof *m->sample,
+			 err);
+
+	if (rc)
+		return rc;
+	m->sample[m->n_samples++] = (kh_merge_sample) { .name = in->name, .path = in->path };
+	kh_tsv_init(&r.l, in->path, read_peeked, &p);
+	rc = read_any(&r, &p);
+	if (!rc)
+		rc = check_twice(&r, cells);
+	kh_tsv_clear(&r.l);
+	return rc;
+}

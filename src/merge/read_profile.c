@@ -1,0 +1,311 @@
+/* read_profile.c - the rows of a profile, whose columns are found by their names */
+#include <config.h>
+#include "merge/read_in.h"
+
+#include <jansson.h>
+#include <string.h>
+#include "base/mem.h"
+#include "sample/model.h"
+#include "taxonomy/taxonomy.h"
+
+enum column { TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, VERDICT, COLUMNS };
+
+static const char *const column_name[COLUMNS] = {
+	"taxid", "rank", "name", "parent", "reads", "share", "abundance_genomes", "verdict",
+};
+
+enum { MOST = 64 };             /* columns of a profile; it has 19 */
+
+/* A row in its own words, and its values. */
+struct row {
+	kh_merge_row taxon;
+	kh_span rank;
+	uint32_t parent;
+	kh_merge_cell cell;
+};
+
+/* --- values ----------------------------------------------------------------------- */
+static uint64_t verdict_of(kh_span s)
+{
+	for (int v = 0; v <= KH_TOO_FEW; v++)
+		if (kh_span_is(s, kh_verdict_name((enum kh_verdict)v)))
+			return (uint64_t)v + 1;
+	return 0;
+}
+
+/* Digits, perhaps a point and more of them, of which `places` count. */
+static bool parse_decimal(kh_span s, unsigned places, uint64_t *v)
+{
+	const char *point = memchr(s.p, '.', s.n);
+	const size_t whole = point ? (size_t)(point - s.p) : s.n;
+
+	if (!kh_span_u64((kh_span) { s.p, whole }, v) || *v > UINT64_C(100000000000000))
+		return false;
+	for (size_t i = whole + 1; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	for (size_t i = whole + 1; places > 0; i++, places--)
+		*v = 10 * *v + (i < s.n ? (uint64_t)(s.p[i] - '0') : 0);
+	return !point || whole + 1 < s.n;
+}
+
+static bool parse_share(kh_span s, uint32_t *v)
+{
+	uint64_t x;
+
+	if (!parse_decimal(s, 8, &x) || x > KH_MERGE_ONE)
+		return false;
+	*v = (uint32_t)x;
+	return true;
+}
+
+/* The code that a report has for a rank. */
+static kh_span code_of(kh_span rank)
+{
+	static const char letters[] = "DKPCOFGS";
+	const char letter = kh_rank_letter(kh_rank_find(rank.p, rank.n));
+	const char *at = letter ? strchr(letters, letter) : NULL;
+
+	return at ? (kh_span) { at, 1 } : (kh_span) { "", 0 };
+}
+
+/* --- rows ------------------------------------------------------------------------- */
+/* All rows are below this one, which has no cells. */
+static int add_root(kh_merge_reader *r)
+{
+	static const kh_merge_row root = { 1, { "R", 1 }, { "root", 4 } };
+	const kh_merge_taxon t = { .taxid = 1, .parent = KH_NO_TAXON, .sample = r->sample };
+	uint32_t number;
+
+	return r->m->n > 0 ? KH_OK : kh_merge_add_taxon(r->m, &t, &root, &number, r->err);
+}
+
+/* `line`: of the table, or the number of the row in JSON. */
+static int place(kh_merge_reader *r, struct row *x)
+{
+	const uint32_t parent = x->parent ? kh_merge_find(r->m, x->parent) : 0;
+	int rc;
+
+	if (parent == KH_NO_TAXON)
+		return KH_MERGE_BAD(r, "%s:%llu: taxid %u is below taxid %u, which has no row "
+				    "above it", r->l.name, kh_merge_line(r), x->taxon.taxid,
+				    x->parent);
+	rc = kh_merge_find_taxon(r, &x->taxon, parent, &x->cell.taxon);
+	if (rc || !r->sound)
+		return rc;
+	x->cell.sample = r->sample;
+	return kh_merge_add_cell(r, &x->cell);
+}
+
+/* --- the table -------------------------------------------------------------------- */
+/* Where each column is. */
+static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int *columns)
+{
+	kh_span c[MOST];
+	int rc = KH_OK;
+
+	*columns = kh_merge_split(header, c, MOST);
+	for (int i = 0; i < COLUMNS && !rc; i++) {
+		at[i] = 0;
+		while (at[i] < *columns && at[i] < MOST && !kh_span_is(c[at[i]], column_name[i]))
+			at[i]++;
+		if (at[i] >= *columns || at[i] == MOST)
+			rc = KH_MERGE_BAD(r, "%s:1: there is no column %s; expected a profile of "
+					  "this version", r->l.name, column_name[i]);
+	}
+	return rc;
+}
+
+static int bad(kh_merge_reader *r, const kh_span *c, const int *at, enum column which,
+	       const char *want)
+{
+	return kh_merge_bad_column(r, at[which] + 1, c[at[which]], want);
+}
+
+static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS], struct row *x)
+{
+	uint64_t reads;
+
+	if (!kh_span_u32(c[at[TAXID]], &x->taxon.taxid))
+		return bad(r, c, at, TAXID, "a taxid");
+	if (!kh_span_u32(c[at[PARENT]], &x->parent))
+		return bad(r, c, at, PARENT, "a taxid");
+	x->taxon.code = code_of(c[at[RANK]]);
+	if (x->taxon.taxid && x->taxon.code.n == 0)
+		return bad(r, c, at, RANK, "a rank from domain to species");
+	x->taxon.name = c[at[NAME]];
+	if (!kh_merge_is_name(x->taxon.name))
+		return bad(r, c, at, NAME, "printable text");
+	if (!parse_decimal(c[at[READS]], 2, &reads))
+		return bad(r, c, at, READS, "a number of reads");
+	if (!parse_share(c[at[SHARE]], &x->cell.share))
+		return bad(r, c, at, SHARE, "a share from 0 to 1");
+	if (x->taxon.taxid && !parse_share(c[at[ABUNDANCE]], &x->cell.abundance))
+		return bad(r, c, at, ABUNDANCE, "a share from 0 to 1");
+	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
+	x->cell.verdict = verdict_of(c[at[VERDICT]]) & 255;
+	if (!x->cell.verdict && !kh_span_is(c[at[VERDICT]], "-"))
+		return bad(r, c, at, VERDICT, "a verdict");
+	return KH_OK;
+}
+
+/* The last row is that of the unknown; behind it there is none. */
+static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int columns, bool *last)
+{
+	kh_span c[MOST];
+	struct row x = { .parent = 0 };
+	const int n = kh_merge_split(row, c, MOST);
+	const size_t before = r->errs->found;
+	int rc;
+
+	if (n != columns || *last)
+		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->l.name,
+				    kh_merge_line(r), n, *last ? "no row below the unknown"
+							       : "as in the header");
+	rc = parse_row(r, c, at, &x);
+	if (rc || r->errs->found > before)
+		return rc;
+	*last = x.taxon.taxid == 0;
+	if (*last)
+		r->m->sample[r->sample].unknown = x.cell;
+	return *last || !r->sound ? KH_OK : place(r, &x);
+}
+
+int kh_merge_read_profile(kh_merge_reader *r)
+{
+	int at[COLUMNS], columns = 0, got, rc = add_root(r);
+	bool last = false, header = true;
+	kh_span row;
+
+	while (!rc && (got = kh_tsv_next(&r->l, &row, r->err)) > 0) {
+		if (!header)
+			rc = read_row(r, row, at, columns, &last);
+		else if (!(rc = find_columns(r, row, at, &columns)) && !r->sound)
+			return KH_OK;
+		header = false;
+	}
+	if (!rc && got < 0)
+		return r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+	if (!rc && !last && r->sound)
+		rc = KH_MERGE_BAD(r, "%s: rows are missing: the last one is not that of the "
+				  "unknown", r->l.name);
+	return rc;
+}
+
+/* --- JSON ------------------------------------------------------------------------- */
+/* jansson reads through this one. */
+struct stream {
+	const kh_merge_input *in;
+	kh_err *err;
+	int rc;
+};
+
+static size_t more(void *to, size_t n, void *arg)
+{
+	struct stream *s = arg;
+	const int64_t got = s->in->read(s->in->arg, to, n, s->err);
+
+	if (got < 0)
+		s->rc = (int)got;
+	return got < 0 ? (size_t)-1 : (size_t)got;
+}
+
+static bool as_share(const json_t *o, const char *key, uint32_t *v)
+{
+	const json_t *x = json_object_get(o, key);
+	const double share = json_number_value(x);
+
+	if (!json_is_number(x) || !(share >= 0) || share > 1)
+		return false;
+	*v = (uint32_t)(share * KH_MERGE_ONE + 0.5);
+	return true;
+}
+
+static bool as_taxid(const json_t *o, const char *key, uint32_t *v)
+{
+	const json_t *x = json_object_get(o, key);
+	const json_int_t taxid = json_integer_value(x);
+
+	*v = (uint32_t)taxid;
+	return json_is_integer(x) && taxid >= 0 && taxid <= UINT32_MAX;
+}
+
+static kh_span as_text(const json_t *o, const char *key)
+{
+	const json_t *x = json_object_get(o, key);
+
+	return json_is_string(x) ? (kh_span) { json_string_value(x), json_string_length(x) }
+				 : (kh_span) { "", 0 };
+}
+
+/* The values that the unknown has as well. */
+static bool as_reads(const json_t *o, kh_merge_cell *c)
+{
+	const json_t *x = json_object_get(o, column_name[READS]);
+	const double reads = json_number_value(x);
+	uint32_t share;
+
+	if (!json_is_number(x) || !(reads >= 0) || reads > 1e14 ||
+	    !as_share(o, column_name[SHARE], &share))
+		return false;
+	c->reads = (uint64_t)(100 * reads + 0.5) & ((UINT64_C(1) << 56) - 1);
+	c->share = share;
+	return true;
+}
+
+static int json_row(kh_merge_reader *r, const json_t *o)
+{
+	struct row x = { .parent = 0 };
+	const char *bad = NULL;
+	const kh_span verdict = as_text(o, column_name[VERDICT]);
+	uint32_t abundance = 0;
+
+	x.taxon.code = code_of(as_text(o, column_name[RANK]));
+	x.taxon.name = as_text(o, column_name[NAME]);
+	x.cell.verdict = verdict_of(verdict) & 255;
+	if (!as_taxid(o, column_name[TAXID], &x.taxon.taxid) || !x.taxon.taxid)
+		bad = column_name[TAXID];
+	else if (!as_taxid(o, column_name[PARENT], &x.parent))
+		bad = column_name[PARENT];
+	else if (x.taxon.code.n == 0)
+		bad = column_name[RANK];
+	else if (!kh_merge_is_name(x.taxon.name))
+		bad = column_name[NAME];
+	else if (!as_reads(o, &x.cell))
+		bad = "reads or share";
+	else if (!as_share(o, column_name[ABUNDANCE], &abundance))
+		bad = column_name[ABUNDANCE];
+	else if (verdict.n > 0 && !x.cell.verdict)
+		bad = column_name[VERDICT];
+	if (bad)
+		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
+				    "profile has", r->l.name, kh_merge_line(r), bad);
+	x.cell.abundance = abundance;
+	return place(r, &x);
+}
+
+int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in)
+{
+	struct stream s = { .in = in, .err = r->err };
+	json_error_t e;
+	json_t *root = json_load_callback(more, &s, 0, &e);
+	const json_t *taxa = json_object_get(root, "taxa");
+	int rc = add_root(r);
+
+	if (!rc && s.rc)
+		rc = s.rc == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+	else if (!rc && !root)
+		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->l.name, e.line, e.column,
+				  e.text);
+	else if (!rc && (!json_is_array(taxa) ||
+			 !as_reads(json_object_get(root, "unknown"),
+				   &r->m->sample[r->sample].unknown)))
+		rc = KH_MERGE_BAD(r, "%s: there is no \"taxa\" or no \"unknown\", which a profile "
+				  "has", r->l.name);
+	for (size_t i = 0; i < json_array_size(taxa) && !rc && r->sound; i++) {
+		r->l.line = i + 1;
+		rc = json_row(r, json_array_get(taxa, i));
+	}
+	json_decref(root);
+	return rc;
+}

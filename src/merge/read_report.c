@@ -1,0 +1,220 @@
+/* read_report.c - the rows of a report: the tree of its taxa in preorder */
+#include <config.h>
+#include "merge/read_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "run/report.h"
+
+#define NONE UINT32_MAX
+
+struct row {
+	kh_merge_row taxon;
+	uint64_t clade, direct;
+	size_t depth;
+};
+
+/* A row whose descendants are being read. */
+struct open_row {
+	uint32_t taxon;
+	uint64_t line, clade, sum;      /* sum: its own reads and those of its children */
+};
+
+struct reader {
+	kh_merge_reader *r;
+	struct open_row *open;
+	size_t n_open, cap;
+	int columns;                    /* of the first row: 6 or 8 */
+};
+
+#define BAD(x, ...) KH_MERGE_BAD((x)->r, __VA_ARGS__)
+
+static unsigned long long line_of(const struct reader *r)
+{
+	return r->r->l.line;
+}
+
+/* Blanks, digits, and perhaps a point and more digits. */
+static bool is_percent(kh_span s)
+{
+	size_t i = 0, digits = 0, points = 0;
+
+	while (i < s.n && s.p[i] == ' ')
+		i++;
+	for (; i < s.n; i++) {
+		const bool digit = s.p[i] >= '0' && s.p[i] <= '9';
+
+		if (!digit && s.p[i] != '.')
+			return false;
+		digits += digit;
+		points += !digit;
+	}
+	return digits > 0 && points < 2;
+}
+
+/* A letter of "URDKPCOFGS" and perhaps digits; "-" or nothing where a report has no rank. */
+static bool is_code(kh_span s)
+{
+	if (s.n == 0 || kh_span_is(s, "-"))
+		return true;
+	if (s.n >= KH_MERGE_CODE || !memchr("URDKPCOFGS", s.p[0], 10))
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return true;
+}
+
+/* Depth is half the number of blanks in front of the name. */
+static int parse_name(struct reader *r, int column, kh_span s, struct row *x)
+{
+	size_t blanks = 0;
+
+	while (blanks < s.n && s.p[blanks] == ' ')
+		blanks++;
+	x->depth = blanks / 2;
+	x->taxon.name = (kh_span) { s.p + blanks, s.n - blanks };
+	if (x->taxon.name.n == 0)
+		return kh_merge_bad_column(r->r, column, s, "a name");
+	if (!kh_merge_is_name(x->taxon.name))
+		return kh_merge_bad_column(r->r, column, s, "printable text");
+	if (blanks % 2)
+		return BAD(r, "%s:%llu: column %d: %zu blanks in front of \"%s\", expected two for "
+			   "each level", r->r->l.name, line_of(r), column, blanks,
+			   kh_span_show(x->taxon.name).s);
+	return KH_OK;
+}
+
+/* Reads the columns of a row, as far as they do not depend on other rows. */
+static int parse_row(struct reader *r, kh_span row, struct row *x)
+{
+	enum { MOST = 8 };
+	kh_span c[MOST] = { { NULL, 0 } };
+	const int n = kh_merge_split(row, c, MOST);
+	uint64_t ignored;
+	int rc = KH_OK;
+
+	if (r->columns ? n != r->columns : n != 6 && n != 8)
+		return BAD(r, "%s:%llu: %d%s columns between tabs, expected %s%s", r->r->l.name,
+			   line_of(r), n, n > MOST ? " or more" : "",
+			   r->columns == 6 ? "6" : r->columns == 8 ? "8" : "6 or 8",
+			   r->columns ? " as above" : ", as a report of Kraken 2 has");
+	r->columns = n;
+	if (!is_percent(c[0]))
+		rc = kh_merge_bad_column(r->r, 1, c[0], "a percentage");
+	if (!rc && !kh_span_u64(c[1], &x->clade))
+		rc = kh_merge_bad_column(r->r, 2, c[1], "a number of reads");
+	if (!rc && !kh_span_u64(c[2], &x->direct))
+		rc = kh_merge_bad_column(r->r, 3, c[2], "a number of reads");
+	for (int i = 3; !rc && i < n - 3; i++)
+		if (!kh_span_u64(c[i], &ignored))
+			rc = kh_merge_bad_column(r->r, i + 1, c[i], "a number of features");
+	if (!rc && !is_code(c[n - 3]))
+		rc = kh_merge_bad_column(r->r, n - 2, c[n - 3], "a rank code, such as G, S or S1");
+	if (!rc && !kh_span_u32(c[n - 2], &x->taxon.taxid))
+		rc = kh_merge_bad_column(r->r, n - 1, c[n - 2], "a taxid");
+	if (!rc && x->direct > x->clade)
+		rc = BAD(r, "%s:%llu: column 3: %llu reads, more than the %llu of the whole clade",
+			 r->r->l.name, line_of(r), (unsigned long long)x->direct,
+			 (unsigned long long)x->clade);
+	x->taxon.code = kh_span_is(c[n - 3], "-") ? (kh_span) { c[n - 3].p, 0 } : c[n - 3];
+	return rc ? rc : parse_name(r, n, c[n - 1], x);
+}
+
+/* Ends the rows from `depth` on, and checks that their reads are at least those of their parts. */
+static int close_rows(struct reader *r, size_t depth)
+{
+	int rc = KH_OK;
+
+	while (r->n_open > depth && !rc) {
+		const struct open_row *o = &r->open[--r->n_open];
+
+		if (r->r->sound && o->sum != o->clade)
+			rc = BAD(r, "%s:%llu: column 2: %llu reads in the clade, but %llu in its "
+				 "parts: %s", r->r->l.name, (unsigned long long)o->line,
+				 (unsigned long long)o->clade, (unsigned long long)o->sum,
+				 r->n_open < KH_REPORT_LEVELS ? "rows are missing"
+				 : "reports of taxonomies deeper than 1000 levels cannot be read");
+	}
+	return rc;
+}
+
+static int unclassified(struct reader *r, const struct row *x)
+{
+	kh_merge_sample *s = &r->r->m->sample[r->r->sample];
+
+	if (r->n_open > 0 || x->depth > 0 || x->direct != x->clade || s->unclassified > 0)
+		return BAD(r, "%s:%llu: taxid 0 stands for the unclassified reads, in one row of "
+			   "its own", r->r->l.name, line_of(r));
+	s->unclassified = x->clade;
+	return KH_OK;
+}
+
+/* Puts a row into the tree. */
+static int place(struct reader *r, const struct row *x)
+{
+	uint32_t parent, taxon;
+	int rc;
+
+	if (x->depth > r->n_open || (x->depth == 0 && r->n_open > 0))
+		return BAD(r, "%s:%llu: \"%s\" is indented by %zu blanks, expected %s%zu",
+			   r->r->l.name, line_of(r), kh_span_show(x->taxon.name).s, 2 * x->depth,
+			   r->n_open ? "2 to " : "", 2 * r->n_open);
+	if (x->depth == 0 && x->taxon.taxid != 1)
+		return BAD(r, "%s:%llu: column %d: the root has taxid %u, expected 1", r->r->l.name,
+			   line_of(r), r->columns - 1, x->taxon.taxid);
+	rc = close_rows(r, x->depth);
+	if (rc || !r->r->sound)
+		return rc;
+	parent = x->depth ? r->open[x->depth - 1].taxon : NONE;
+	rc = kh_merge_find_taxon(r->r, &x->taxon, parent, &taxon);
+	if (rc || taxon == NONE)
+		return rc;
+	rc = kh_grow((void **)&r->open, &r->cap, r->n_open + 1, sizeof *r->open, r->r->err);
+	if (rc)
+		return rc;
+	if (x->depth)
+		r->open[x->depth - 1].sum += x->clade;
+	else
+		r->r->m->sample[r->r->sample].classified = x->clade;
+	r->open[r->n_open++] = (struct open_row) { taxon, r->r->l.line, x->clade, x->direct };
+	return kh_merge_add_cell(r->r, &(kh_merge_cell) { .taxon = taxon, .sample = r->r->sample,
+						       .clade = x->clade, .direct = x->direct });
+}
+
+static int read_rows(struct reader *r)
+{
+	uint64_t rows = 0;
+	kh_span row;
+	int got, rc = KH_OK;
+
+	while (!rc && (got = kh_tsv_next(&r->r->l, &row, r->r->err)) > 0) {
+		struct row x = { .clade = 0 };
+
+		if (row.n > 0 && row.p[0] == '#' && rows == 0)
+			continue;       /* kraken2-inspect writes its parameters into such lines */
+		rows++;
+		const size_t before = r->r->errs->found;
+		rc = parse_row(r, row, &x);
+		if (!rc && r->r->errs->found == before && r->r->sound)
+			rc = x.taxon.taxid == 0 ? unclassified(r, &x) : place(r, &x);
+	}
+	/* the input cannot be read, so the other samples do not matter */
+	if (!rc && got < 0)
+		return r->r->err->code == KH_ENOMEM ? KH_ENOMEM
+						 : kh_errs_add(r->r->errs, r->r->err, r->r->err);
+	if (!rc && rows == 0)
+		rc = BAD(r, "%s: is empty; expected a report, which has a row at least",
+			 r->r->l.name);
+	return rc ? rc : close_rows(r, 0);
+}
+
+int kh_merge_read_report(kh_merge_reader *reader)
+{
+	struct reader r = { .r = reader };
+	const int rc = read_rows(&r);
+
+	free(r.open);
+	return rc;
+}
