@@ -6,7 +6,7 @@
 
 void kh_timer_start(kh_timer *l)
 {
-	*l = (kh_timer) { .at = kh_seconds() };
+	l->at = kh_seconds();
 }
 
 void kh_timer_mark(kh_timer *l, int kind)

@@ -2,7 +2,7 @@
 #ifndef KH_BASE_TIMING_H
 #define KH_BASE_TIMING_H
 
-enum { KH_TIMER_KINDS = 6 };               /* kinds of work */
+enum { KH_TIMER_KINDS = 7 };               /* kinds of work */
 
 /* The times of one worker, or the sum of several. */
 typedef struct kh_timer {
@@ -10,6 +10,7 @@ typedef struct kh_timer {
 	double at, spent[KH_TIMER_KINDS];
 } kh_timer;
 
+/* From now on; what was counted before stays. */
 void kh_timer_start(kh_timer *l);
 /* Counts the time since the last call for that kind of work. */
 void kh_timer_mark(kh_timer *l, int kind);

@@ -255,6 +255,7 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 
 	if (rc)
 		return rc;
+	j->loaded += s->compute.seconds;
 	kh_temporary_list(j->v.outdir);
 	rc = kh_samples_run(&so, sum, err);
 	kh_temporary_unlist();

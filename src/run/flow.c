@@ -19,8 +19,9 @@ typedef struct work {
 } work;
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
- * the backend, waiting for their results, formatting, and passing texts to the outputs. */
-enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT };
+ * the backend, waiting for their results, formatting, passing texts to the outputs, and what it does
+ * while it has no sample. */
+enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
 /* --- texts of a job --------------------------------------------------------------- */
 /* The output for reads that are classified, or that are not. */
@@ -414,14 +415,19 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 	return rc;
 }
 
-void kh_flow_show_timers(const kh_flow *f)
+void kh_flow_add_times(const kh_flow *f, kh_timer *sum)
 {
-	static const char *const name[] = { "reading", "committing",
-					    "submitting or classifying",
-					    "waiting for calls", "formatting", "delivering", NULL };
-	kh_timer sum = { 0 };
+	for (unsigned i = 0; f->worker && i < f->n_workers; i++)
+		kh_timer_add(sum, &f->worker[i].timer);
+}
 
-	for (unsigned i = 0; i < f->n_workers; i++)
-		kh_timer_add(&sum, &f->worker[i].timer);
-	kh_timer_show(&sum, f->n_workers, name);
+void kh_flow_show_times(const kh_timer *sum, unsigned workers, const double *between)
+{
+	const char *const name[] = { "reading", "committing", "submitting or classifying",
+				     "waiting for calls", "formatting", "delivering",
+				     between ? "between samples" : NULL, NULL };
+	kh_timer t = *sum;
+
+	t.spent[BETWEEN] = between ? *between : 0;
+	kh_timer_show(&t, workers, name);
 }

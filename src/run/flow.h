@@ -61,6 +61,9 @@ int kh_flow_add_up(kh_flow *f, kh_err *err);
  * there is no second pass. */
 int kh_flow_second(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
-void kh_flow_show_timers(const kh_flow *f);
+/* Adds what the workers have spent their time on. */
+void kh_flow_add_times(const kh_flow *f, kh_timer *sum);
+/* Shows that; between: seconds that workers had no sample, if there were several. */
+void kh_flow_show_times(const kh_timer *sum, unsigned workers, const double *between);
 
 #endif

@@ -54,8 +54,12 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	if (!rc)
 		rc = kh_threads_run(m, o->threads, kh_flow_work, &f, err);
 	kh_progress_end();
-	if (!rc)
-		kh_flow_show_timers(&f);
+	if (!rc) {
+		kh_timer times = { 0 };
+
+		kh_flow_add_times(&f, &times);
+		kh_flow_show_times(&times, o->threads, NULL);
+	}
 	if (!rc)
 		rc = add_up(&f, err);
 	if (!rc && results->second && !(rc = kh_flow_second(&f, err)))

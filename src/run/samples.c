@@ -27,6 +27,7 @@ struct samples {
 	bool *woken;                    /* a worker */
 	struct slot *slot;              /* o->at_once */
 	size_t next;                    /* the next sample that is not begun */
+	kh_timer times;
 	double started;
 	bool stop;
 	/* the error of the first sample that failed, if all are to stop */
@@ -129,8 +130,11 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 	return kh_flow_open(&t->flow, err);
 }
 
-static void close_reads(struct slot *t)
+static void close_reads(struct samples *s, struct slot *t)
 {
+	kh_monitor_lock(s->m);
+	kh_flow_add_times(&t->flow, &s->times);
+	kh_monitor_unlock(s->m);
 	kh_flow_close(&t->flow);
 	kh_feed_close(t->feed);
 	t->feed = NULL;
@@ -202,7 +206,7 @@ static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
 
 	if (rc == KH_ECANCEL)
 		*err = (kh_err) { .code = KH_ECANCEL };
-	close_reads(t);
+	close_reads(s, t);
 	s->o->close(s->o->arg, t->sample, &t->results, rc < 0 ? err : NULL);
 	kh_results_close(&t->results);
 	kh_monitor_lock(s->m);
@@ -257,7 +261,7 @@ static int go_on(struct samples *s, struct slot *t, unsigned worker)
 	if (!rc)
 		rc = kh_flow_add_up(&t->flow, &err);
 	if (!rc && ++t->reads < s->o->sample[t->sample].n_reads) {
-		close_reads(t);
+		close_reads(s, t);
 		rc = open_reads(s, t, &err);
 		if (!rc)
 			return 0;
@@ -302,6 +306,16 @@ static int run_worker(void *arg, unsigned worker, kh_err *err)
 	}
 }
 
+static void show_times(const struct samples *s)
+{
+	const unsigned workers = s->o->compute->workers;
+	double between = workers * (kh_seconds() - s->started);
+
+	for (int k = 0; k < KH_TIMER_KINDS; k++)
+		between -= s->times.spent[k];
+	kh_flow_show_times(&s->times, workers, &between);
+}
+
 int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err *err)
 {
 	struct samples s = { .o = o, .sum = sum, .started = kh_seconds() };
@@ -316,6 +330,7 @@ int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err 
 	if (!rc)
 		rc = kh_threads_run(s.m, o->compute->workers, run_worker, &s, err);
 	kh_progress_end();
+	show_times(&s);
 	if (!rc && s.rc) {
 		rc = s.rc;
 		*err = s.err;
