@@ -19,8 +19,8 @@ typedef struct work {
 } work;
 
 /* What a worker spends its time on: parsing, what depends on the order of blocks, giving jobs to
- * the backend, waiting for their results, formatting, passing texts to the outputs, and what it does
- * while it has no sample. */
+ * the backend, waiting for their results, formatting, passing texts to the outputs, and what it
+ * does while it has no sample. */
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
 /* --- texts of a job --------------------------------------------------------------- */
