@@ -91,19 +91,10 @@ template <class Room>
 __device__ uint32_t location(const kh_gpu_query &q, const Room &w, unsigned n, uint32_t i,
 			     unsigned *feature)
 {
-	unsigned lo = 0, hi = n;
+	const unsigned f = last_of(0, n, [&](uint32_t x) { return w.before[x] <= i; });
 
-	while (hi - lo > 1) {
-		const unsigned mid = (lo + hi) / 2;
-
-		if (w.before[mid] <= i)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	*feature = lo;
-	return kh_word(q.ix.image, w.loc[lo] + (uint64_t)(i - w.before[lo]) * q.ix.bits,
-		       q.ix.bits);
+	*feature = f;
+	return kh_word(q.ix.image, w.loc[f] + (uint64_t)(i - w.before[f]) * q.ix.bits, q.ix.bits);
 }
 
 /* The table of bins: 2^bits places, of which the first `used` of slot[] are taken. */

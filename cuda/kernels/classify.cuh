@@ -104,17 +104,8 @@ __device__ inline bool note_room(const kh_gpu_query &q, uint32_t n, uint32_t *at
 __device__ inline uint32_t target_of(const kh_gpu_index &ix, uint32_t bin)
 {
 	const uint32_t *guess = ix.guess + (bin >> ix.guess_shift);
-	uint32_t lo = guess[0], hi = guess[1] + 1;
 
-	while (hi - lo > 1) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (ix.bins.first[mid] <= bin)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return last_of(guess[0], guess[1] + 1, [&](uint32_t i) { return ix.bins.first[i] <= bin; });
 }
 
 } /* namespace */

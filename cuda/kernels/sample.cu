@@ -16,17 +16,9 @@ namespace {
 /* The last piece that starts in or before 32-base word w, or -1. */
 __device__ int piece_of_word(const kh_gpu_sample &s, uint32_t w)
 {
-	uint32_t lo = 0, hi = s.n_pieces;
+	const auto begun = [&](uint32_t i) { return s.piece[i].at >> 5 <= w; };
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (s.piece[mid].at >> 5 <= w)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return (int)lo - 1;
+	return s.n_pieces > 0 && begun(0) ? (int)last_of(0, s.n_pieces, begun) : -1;
 }
 
 /* Sets bit i if one of the k bits of x from i on is set; k <= 31, i < 32. */
@@ -149,17 +141,7 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 /* --- minhash ------------------------------------------------------------------------ */
 __device__ uint32_t piece_of_window(const kh_gpu_sample &s, uint64_t window)
 {
-	uint32_t lo = 0, hi = s.n_pieces;
-
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s.piece[mid].window <= window)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return last_of(0, s.n_pieces, [&](uint32_t i) { return s.piece[i].window <= window; });
 }
 
 constexpr unsigned WINDOW_ROOM = 256;   /* orders that are kept */
@@ -232,27 +214,19 @@ __global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
 {
 	const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	const uint64_t mine = i < s.n_summed ? i : s.n_summed - 1;
-	uint32_t lo = 0, hi = s.n_pieces;
+	const uint32_t p = last_of(0, s.n_pieces, [&](uint32_t x) {
+		return s.piece[x].summed <= mine;
+	});
+	uint64_t sum = i < s.n_summed ? bin_digest(s, s.piece[p], i - s.piece[p].summed) : 0;
 
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s.piece[mid].summed <= mine)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	uint64_t sum =
-		i < s.n_summed ? bin_digest(s, s.piece[lo], i - s.piece[lo].summed) : 0;
-
-	if (__all_sync(ALL, lo == __shfl_sync(ALL, lo, 0))) {
+	if (__all_sync(ALL, p == __shfl_sync(ALL, p, 0))) {
 		for (int d = 16; d > 0; d /= 2)
 			sum += __shfl_xor_sync(ALL, sum, d);
 		if (lane_id() == 0)
-			atomicAdd((unsigned long long *)&s.digest[lo],
+			atomicAdd((unsigned long long *)&s.digest[p],
 				  (unsigned long long)sum);
 	} else {
-		atomicAdd((unsigned long long *)&s.digest[lo], (unsigned long long)sum);
+		atomicAdd((unsigned long long *)&s.digest[p], (unsigned long long)sum);
 	}
 }
 
