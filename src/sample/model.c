@@ -153,6 +153,15 @@ static void sum_up(kh_work *w, uint32_t i)
 	p->seen = p->fit.total > 0 ? seen / p->fit.total : 65536;
 }
 
+/* --- threads ---------------------------------------------------------------------- */
+int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err)
+{
+	const bool alone = !w->in->m || things < few;
+
+	w->threads = alone ? 1 : w->in->threads;
+	return alone ? fn(w, 0, err) : kh_threads_run(w->in->m, w->threads, fn, w, err);
+}
+
 /* --- fits ------------------------------------------------------------------------- */
 static bool same_cells(const uint64_t *a, const uint64_t *b)
 {
@@ -177,29 +186,35 @@ static int fit_some(void *arg, unsigned id, kh_err *err)
 
 static int fit_all(kh_work *w, kh_err *err)
 {
-	const bool alone = !w->in->m || w->m->n < FEW_SPECIES;
-	int rc;
+	int rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
 
-	w->threads = alone ? 1 : w->in->threads;
-	rc = alone ? fit_some(w, 0, err) : kh_threads_run(w->in->m, w->threads, fit_some, w, err);
 	w->fitted = true;
 	return rc;
 }
 
 /* --- the whole -------------------------------------------------------------------- */
+static int decide_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+		w->m->decision[i] =
+			w->m->changes ? kh_decide(w, &c->at[i]) : c->at[i].call;
+	return KH_OK;
+}
+
 static int decide_all(kh_work *w, kh_err *err)
 {
-	const kh_classes *c = w->in->classes;
 	kh_model *m = w->m;
 
 	m->small = w->in->fragments < KH_SAMPLE_LEAST;
 	m->changes = w->in->change && !m->small;
-	m->decision = kh_array(c->n, sizeof *m->decision, err);
+	m->decision = kh_array(w->in->classes->n, sizeof *m->decision, err);
 	if (!m->decision)
 		return KH_ENOMEM;
-	for (size_t i = 0; i < c->n; i++)
-		m->decision[i] = m->changes ? kh_decide(w, &c->at[i]) : c->at[i].call;
-	return KH_OK;
+	return kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, decide_some, err);
 }
 
 static int work(kh_work *w, kh_err *err)
@@ -212,11 +227,9 @@ static int work(kh_work *w, kh_err *err)
 				 w->in->classes->many, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
 		return rc;
-	for (int round = 0; round < ROUNDS; round++) {
-		kh_share_out(w, round == 0);
-		if ((rc = fit_all(w, err)))
+	for (int round = 0; round < ROUNDS; round++)
+		if ((rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
 			return rc;
-	}
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);

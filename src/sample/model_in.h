@@ -14,7 +14,7 @@ typedef struct kh_work {
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	uint64_t (*before)[KH_CELLS];   /* the same, as they were fitted last */
 	bool fitted;                    /* there was such a fit */
-	unsigned threads;               /* threads that fit now */
+	unsigned threads;               /* threads that work on it now */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 } kh_work;
 
@@ -32,8 +32,19 @@ typedef struct kh_parts {
 } kh_parts;
 kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell);
 
-/* Shares out the fragments into w->many; in the first round by hits alone. */
-void kh_share_out(kh_work *w, bool first);
+/* Has all threads work on so many things, a part each, by fn(w); or one, if they are fewer than
+ * `few`. */
+int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err);
+/* Classes: fewer are shared out, and decided, by one thread. */
+enum { KH_FEW_CLASSES = 1 << 13 };
+/* The part of a thread, of so many things. */
+static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thread)
+{
+	return (size_t)((uint64_t)things * thread / w->threads);
+}
+
+/* Shares out the fragments into w->many; before the first fits by hits alone. */
+int kh_share_out(kh_work *w, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
 /* Decides the call of a class. */

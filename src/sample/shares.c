@@ -2,6 +2,7 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include "sample/logs.h"
 
@@ -21,32 +22,49 @@ static uint64_t weight_of(const kh_presence *p, uint32_t drop, bool first)
 	return log - drop * KH_DROP_COST;
 }
 
-static void share_class(kh_work *w, const kh_class *k, bool first)
+/* Threads add to the same sums. */
+static void add(kh_work *w, const kh_presence *p, uint32_t cell, uint64_t many)
+{
+	_Atomic uint64_t *sum = (_Atomic uint64_t *)&w->many[p - w->m->at][cell];
+
+	atomic_fetch_add_explicit(sum, many, memory_order_relaxed);
+}
+
+static void share_class(kh_work *w, const kh_class *k)
 {
 	uint64_t log[KH_CANDIDATES], most = 0, sum = 0;
-	kh_presence *p;
+	const kh_presence *p[KH_CANDIDATES + 1];
 	int n = 0;
 
-	for (; (p = kh_species_of(w, k, n)); n++) {
-		log[n] = weight_of(p, k->drop[n], first);
-		most = log[n] > most ? log[n] : most;
+	for (; (p[n] = kh_species_of(w, k, n)); n++)
+		;
+	for (int i = 0; n > 1 && i < n; i++) {
+		log[i] = weight_of(p[i], k->drop[i], !w->fitted);
+		most = log[i] > most ? log[i] : most;
 	}
-	for (int i = 0; i < n; i++)
-		sum += kh_exp2q(most - log[i]);
+	for (int i = 0; n > 1 && i < n; i++)
+		sum += log[i] = kh_exp2q(most - log[i]);
 	for (int i = 0; i < n; i++) {
-		const uint64_t share = ((uint64_t)kh_exp2q(most - log[i]) << 16) / sum;
+		const uint64_t share = n > 1 ? (log[i] << 16) / sum : 65536;
 
 		if (share >= LEAST_SHARE)
-			w->many[kh_species_of(w, k, i) - w->m->at][k->cell] +=
-				k->many * share >> 8;
+			add(w, p[i], k->cell, k->many * share >> 8);
 	}
 }
 
-void kh_share_out(kh_work *w, bool first)
+static int share_some(void *arg, unsigned id, kh_err *err)
 {
+	kh_work *w = arg;
 	const kh_classes *c = w->in->classes;
 
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+		share_class(w, &c->at[i]);
+	return KH_OK;
+}
+
+int kh_share_out(kh_work *w, kh_err *err)
+{
 	memset(w->many, 0, w->m->n * sizeof *w->many);
-	for (size_t i = 0; i < c->n; i++)
-		share_class(w, &c->at[i], first);
+	return kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, share_some, err);
 }
