@@ -123,12 +123,13 @@ static int make_range(struct finish *fin, unsigned worker, unsigned range, struc
 
 	p->image.keep_keys = f->keep_keys;
 	if (!rc && f->old) {
-		const kh_pairs more = pairs;
-
-		rc = kh_old_merge(f->old, range, &more, &room->old, &pairs, err);
-	}
-	if (!rc)
+		rc = kh_old_join(f->old, range, &pairs, f->bins, &room->old, err);
+		if (!rc)
+			rc = kh_index_encode_lists(&p->image, &room->old.lists, f->bins, f->tax,
+						   err);
+	} else if (!rc) {
 		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
+	}
 	return rc ? rc : kh_order_put(fin->order, range - fin->first, p, deliver, NULL);
 }
 

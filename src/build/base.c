@@ -182,5 +182,6 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 				       .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,
 				       .to = c.targets > 0 ? b->base.to : NULL,
 				       .vote_to = b->base.vote_to, .tax = db->tax };
+	kh_old_steady(&b->base.old);
 	return KH_OK;
 }

@@ -17,7 +17,7 @@
 enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
 	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
-	SORT = 40,              /* bytes for a pair while its range is sorted and encoded */
+	SORT = 52,              /* bytes for a pair while its range is sorted and encoded */
 	KEYS = 2,               /* bytes of what the index forgets of a key: 1.7 were measured */
 	MERGE = 52,             /* bytes for an old location while its range is merged, encoded */
 	INDEX_BYTES = 9         /* bytes of the database for each feature: 8.93 were measured */

@@ -39,9 +39,9 @@ struct check {
 static int check_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct check *c = arg;
-	kh_grow_room room = { .key = NULL };
+	kh_grow_room room = { .word = NULL };
+	const kh_pairs none = { .n = 0 };
 	int rc = KH_OK;
-	size_t n;
 
 	(void)worker;
 	while (!rc && !kh_monitor_stopped(c->m)) {
@@ -49,7 +49,7 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 
 		if (range >= KH_RANGES)
 			break;
-		rc = kh_old_pairs(&c->old, range, &room, &n, err);
+		rc = kh_old_join(&c->old, range, &none, c->old.bins, &room, err);
 	}
 	kh_grow_room_clear(&room);
 	return rc;
@@ -73,6 +73,7 @@ int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err)
 	for (uint32_t i = 0; i < n; i++)
 		vote_to[i] = db->bins.first[db->h->n_targets + i];
 	c.old.vote_to = vote_to;
+	kh_old_steady(&c.old);
 	rc = kh_monitor_new(&c.m, err);
 	if (!rc)
 		rc = kh_threads_run(c.m, threads ? threads : 1, check_worker, &c, err);

@@ -18,6 +18,8 @@
 #include "kmer/kmer.h"
 
 #define KH_NO_BIN UINT32_MAX
+#define KH_LIST_MAX 254                 /* words of a list in the index */
+#define KH_LIST_OVER 255
 
 /* Stretches in the order of bins: the targets, then the species. Number i has the bins from
  * first[i] on; a species has one. */

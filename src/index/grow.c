@@ -4,20 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "index/join.h"
+#include "index/lookup_simd.h"
+
+/* Buckets that are taken apart at a time, so that what becomes of them stays in the cache. */
+enum { BUCKETS = 32, ENTRIES = BUCKETS * KH_BUCKET_SLOTS };
+
+/* Entries of some buckets.  A bucket is copied with all its positions, whether they are used or
+ * not. */
+struct part {
+	size_t n, words;
+	uint64_t place[ENTRIES + KH_BUCKET_SLOTS];      /* home and tag; then, of each, its key */
+	uint32_t rest[ENTRIES];
+	uint8_t len[ENTRIES + KH_BUCKET_SLOTS];
+};
 
 /* The walk over an old range: where it is, and what it has found. */
 struct walk {
 	const kh_old_index *o;
 	const kh_range *r;
-	kh_divisor by_buckets, by_gap;  /* B; bins from one species' to the next */
 	uint32_t bits, rest_bits;       /* of a word of a list, of a rest */
 	uint64_t rest;                  /* bit of the next rest in keys->word */
-	uint64_t entries, keys;         /* so far */
+	uint64_t entries, words, keys;  /* so far */
 	const uint32_t *full, *end;     /* what is kept in full, from here on */
-	uint64_t *key;
-	uint32_t *loc;
-	size_t n;
 	uint64_t least_key;             /* that the next one may be */
+	kh_grow_room *room;
+	const kh_many *many;
+	kh_join join;
 };
 
 static int damaged(const struct walk *w, const char *what, kh_err *err)
@@ -38,295 +51,360 @@ static int fail_split(const struct walk *w, uint32_t species, kh_err *err)
 		       (unsigned)o->tax->taxid[taxon]);
 }
 
+/* Adds a step, where a species moves further than the one before it. */
+static void add_step(kh_steps *s, uint32_t at, uint32_t by)
+{
+	if (by != 0 && s->n < KH_STEPS_MAX) {
+		s->at[s->n] = at;
+		s->by[s->n] = by;
+	}
+	s->n += by != 0;
+}
+
+void kh_old_steady(kh_old_index *o)
+{
+	const uint32_t species = o->bins->n - o->bins->n_targets, *const to = o->vote_to;
+	const uint32_t *const first = o->bins->first + o->bins->n_targets;
+
+	o->steps.n = 0;
+	o->steady = o->to == NULL;
+	for (uint32_t s = 0; s < species && o->steady; s++) {
+		o->steady = to[s] < KH_VOTE_SPLIT && (s == 0 || to[s - 1] < to[s]);
+		/* numbers without a sign: what is below 0 wraps, and back when it is added */
+		add_step(&o->steps, first[s],
+			 to[s] - first[s] - (s > 0 ? to[s - 1] - first[s - 1] : 0));
+	}
+}
+
+/* --- a list at a time ------------------------------------------------------------------- */
 /* Where bin x of the old index is in the new one; KH_VOTE_NONE or KH_VOTE_SPLIT if it is not
  * there. */
-static inline uint32_t moved(const struct walk *w, uint32_t x)
+static uint32_t moved(const kh_old_index *o, uint32_t x)
 {
-	const kh_bins *b = w->o->bins;
+	const kh_bins *b = o->bins;
 	uint32_t t;
 
 	if (x >= b->votes)
-		return w->o->vote_to[kh_divided(x - b->votes, w->by_gap)];
-	if (!w->o->to)
+		return o->vote_to[(x - b->votes) / (o->gap + 1)];
+	if (!o->to)
 		return x;
 	t = kh_bins_target(b, x);
-	return w->o->to[t] == KH_DROP ? KH_VOTE_NONE : x - b->first[t] + w->o->to[t];
+	return o->to[t] == KH_DROP ? KH_VOTE_NONE : x - b->first[t] + o->to[t];
 }
 
-/* Adds location x to the locations of a key, which begin at `first`.  They stay in order, but
- * votes of species may come in another order than before, and twice. */
-static inline int put(struct walk *w, uint64_t key, uint32_t x, size_t first, kh_err *err)
+/* Moves the n locations of a list, in place; *n of them are left.  Votes of species may come in
+ * another order than before, and twice. */
+static int move_list(const struct walk *w, uint32_t *list, size_t *n, kh_err *err)
 {
-	const uint32_t to = x < w->o->n_bins ? moved(w, x) : KH_VOTE_SPLIT;
-	size_t i = w->n;
+	const size_t all = *n;
+	size_t left = 0, i;
+	uint32_t before = 0;
 
-	if (to == KH_VOTE_NONE)
-		return KH_OK;
-	if (to == KH_VOTE_SPLIT)
-		return x >= w->o->n_bins ? damaged(w, "a location is no bin", err)
-		       : fail_split(w, kh_divided(x - w->o->bins->votes, w->by_gap), err);
-	for (; i > first && w->loc[i - 1] > to; i--)
-		w->loc[i] = w->loc[i - 1];
-	w->loc[i] = to;
-	w->key[w->n++] = key;
+	for (size_t from = 0; from < all; from++) {
+		const uint32_t x = list[from];
+
+		if (x >= w->o->n_bins || (from > 0 && x <= before))
+			return damaged(w, "locations are not ascending bins", err);
+		const uint32_t to = moved(w->o, x);
+
+		before = x;
+		if (to == KH_VOTE_NONE)
+			continue;
+		if (to == KH_VOTE_SPLIT)
+			return fail_split(w, (x - w->o->bins->votes) / (w->o->gap + 1), err);
+		for (i = left; i > 0 && list[i - 1] >= to;)
+			i--;
+		if (i < left && list[i] == to)
+			continue;
+		memmove(list + i + 1, list + i, (left - i) * sizeof *list);
+		list[i] = to;
+		left++;
+	}
+	*n = left;
 	return KH_OK;
 }
 
-/* Whether the key belongs to the entry, and is greater than the key before it. */
-static inline bool key_fits(struct walk *w, uint64_t key, uint64_t place)
+/* Adds a key with its list of n words as it is in the old index. */
+static int add_list(struct walk *w, uint64_t key, uint32_t *list, size_t n, kh_err *err)
 {
-	const bool fits = key >= w->least_key && key >> 40 == 0 &&
-			  kh_key_place(key, w->r->buckets) == place;
+	int rc = move_list(w, list, &n, err);
 
-	w->least_key = key + 1;
 	w->keys++;
-	return fits;
+	if (!rc)
+		rc = kh_join_below(&w->join, key, err);
+	return rc ? rc : kh_join_list(&w->join, key, list, n, !w->o->steady, err);
 }
 
 /* The keys of an entry that is kept in full, as it has several or is overpopulated. */
-static int full_entry(struct walk *w, uint64_t place, uint64_t least, const kh_list *l, kh_err *err)
+static int add_full(struct walk *w, uint64_t first_key, uint32_t rest, bool over, kh_err *err)
 {
+	const uint64_t place = kh_key_place(first_key, w->r->buckets), least = first_key - rest;
 	uint32_t keys = w->full[1];
 	int rc = KH_OK;
 
-	if (keys == 0 || (keys == 1 && !l->over))
+	w->least_key = least;
+	if (keys == 0 || (keys == 1 && !over))
 		return damaged(w, "one is kept in full that need not be", err);
-	if (w->end - w->full < 3 ||
-	    w->full[2] != kh_word(w->o->keys->word, w->rest, w->rest_bits))
+	if (w->end - w->full < 3 || w->full[2] != rest)
 		return damaged(w, "one in full has another rest", err);
 	for (w->full += 2; keys > 0 && !rc; keys--) {
 		const uint32_t *list = w->full + 2;
-		const size_t first = w->n;
 
 		if (w->end - w->full < 2 || w->full[1] == 0 ||
 		    w->full[1] > (size_t)(w->end - list))
 			return damaged(w, "a list runs over their end", err);
-		if (!key_fits(w, least + w->full[0], place))
+		const size_t n = w->full[1];
+		const uint64_t key = least + w->full[0];
+
+		if (key < w->least_key || key >> 40 != 0 ||
+		    kh_key_place(key, w->r->buckets) != place)
 			return damaged(w, "they are not in order", err);
-		for (uint32_t i = 0; i < w->full[1] && !rc; i++)
-			rc = i > 0 && list[i] <= list[i - 1]
-				     ? damaged(w, "locations are not ascending bins", err)
-				     : put(w, least + w->full[0], list[i], first, err);
-		w->full = list + w->full[1];
+		w->least_key = key + 1;
+		rc = kh_grow((void **)&w->room->list, &w->room->cap_list, n, sizeof *list, err);
+		if (rc)
+			return rc;
+		memcpy(w->room->list, list, n * sizeof *list);
+		rc = add_list(w, key, w->room->list, n, err);
+		w->full = list + n;
 	}
 	return rc;
 }
 
-/* An entry of one key, whose list lies in the image. */
-static inline int plain_entry(struct walk *w, uint64_t place, uint64_t key, const kh_list *l,
-			      kh_err *err)
+/* --- many at a time ----------------------------------------------------------------------- */
+static uint32_t used(const kh_bucket *b)
 {
-	const size_t first = w->n;
-	int rc = KH_OK;
+#ifdef KH_PROBE_SIMD
+	return kh_probe_used(b);
+#else
+	uint32_t bits = 0;
 
-	if (!key_fits(w, key, place))
-		return damaged(w, "they are not in order", err);
-	for (uint32_t i = 0; i < l->n && !rc; i++)
-		rc = put(w, key, kh_word(w->o->image, l->bit + i * w->bits, w->bits), first, err);
-	return rc;
+	for (int i = 0; i < KH_BUCKET_SLOTS; i++)
+		bits |= (uint32_t)(b->len[i] != 0) << i;
+	return bits;
+#endif
 }
 
-/* An entry of either kind. */
-static int entry(struct walk *w, uint64_t place, uint64_t least, const kh_list *l, kh_err *err)
+static uint32_t words_of(const kh_bucket *b)
 {
-	const uint64_t rest = kh_word(w->o->keys->word, w->rest, w->rest_bits);
-	int rc;
+#ifdef KH_PROBE_SIMD
+	return kh_probe_words(b, KH_BUCKET_SLOTS);
+#else
+	uint32_t words = 0;
 
-	if (w->end - w->full >= 2 && w->full[0] == w->entries)
-		rc = full_entry(w, place, least, l, err);
-	else if (l->over)
-		rc = damaged(w, "an overpopulated list is missing", err);
-	else
-		rc = plain_entry(w, place, least + rest, l, err);
-	w->rest += w->rest_bits;
-	w->entries++;
-	return rc;
+	for (int i = 0; i < KH_BUCKET_SLOTS; i++)
+		words += kh_list_words(b->len[i]);
+	return words;
+#endif
 }
 
-/* A word of up to 32 bits.  It reads up to 7 bytes behind it, which are there: the table of
- * checksums ends the file. */
-static inline uint32_t peek(const void *p, uint64_t bit, uint32_t bits)
+/* Copies what a bucket says of its entries.  False: it does not fit its range. */
+static bool copy_bucket(const struct walk *w, struct part *p, const kh_bucket *b, uint64_t number)
 {
-	uint64_t x;
+	const uint32_t bits = used(b), n = (uint32_t)__builtin_ctz(~bits), words = words_of(b);
+	const uint32_t carried = b->flags & KH_BUCKET_CARRIED;
+	const bool fits = (bits & (bits + 1)) == 0 && carried <= n &&
+			  (number > 0 || carried == 0) &&
+			  (number < w->r->buckets || carried == n) &&
+			  kh_bucket_base(b) == w->words + p->words &&
+			  words <= w->r->n_locs - w->words - p->words &&
+			  n <= w->r->entries - w->entries - p->n;
+	uint64_t *const place = p->place + p->n;
 
-	memcpy(&x, (const char *)p + (bit >> 3), sizeof x);
-	return (uint32_t)(x >> (bit & 7)) & (uint32_t)((UINT64_C(1) << bits) - 1);
+	memcpy(p->len + p->n, b->len, sizeof b->len);
+	w->many->homes(b, number, place);
+	for (uint32_t i = 0; i < carried; i++)
+		place[i] -= 1 << 16;
+	p->n += n;
+	p->words += words;
+	return fits;
 }
 
-/* Takes entries of one word and one key, as nearly all are, from position i of a bucket on, if
- * targets stay where they are; returns how many. It does what entry() does for all, with its state
- * in registers. */
-static int plain_run(struct walk *w, const kh_bucket *b, int from, uint64_t number, uint64_t word)
+/* Makes keys of places.  False: they do not ascend, or do not belong to their places. */
+static bool find_keys(struct walk *w, struct part *p)
 {
-	const uint64_t left = w->end - w->full >= 2 ? w->full[0] - w->entries : KH_BUCKET_SLOTS;
-	const int stop = left < (unsigned)(KH_BUCKET_SLOTS - from) ? from + (int)left
-								   : KH_BUCKET_SLOTS;
-	const int carried = b->flags & KH_BUCKET_CARRIED;
-	const uint32_t B = w->r->buckets, n_bins = w->o->n_bins, votes = w->o->bins->votes;
-	const uint32_t bits = w->bits, rest_bits = w->rest_bits, *const vote_to = w->o->vote_to;
-	const kh_divisor by_buckets = w->by_buckets, by_gap = w->by_gap;
-	const void *const image = w->o->image, *const keys = w->o->keys->word;
-	uint64_t *const key_out = w->key, least_key = w->least_key, rest = w->rest;
-	uint32_t *const loc_out = w->loc;
-	size_t n = w->n;
-	uint64_t bit = kh_range_word(w->r, word, bits);
-	int i = from;
+	const uint64_t least = w->least_key;
 
-	if (w->o->to)
-		return 0;
-	for (; i < stop && b->len[i] == 1; i++, bit += bits, rest += rest_bits) {
-		const uint64_t place = (number - (i < carried)) << 16 | b->tag[i];
-		const uint64_t key =
-			kh_key_least(place, B, by_buckets) + peek(keys, rest, rest_bits);
-		const uint32_t x = peek(image, bit, bits);
+	w->many->unpack(w->o->keys->word, w->rest, w->rest_bits, p->rest, p->n);
+	w->rest += p->n * w->rest_bits;
+	if (!w->many->keys(p->place, p->rest, p->n, w->r->buckets, least))
+		return false;
+	w->least_key = p->n > 0 ? p->place[p->n - 1] + 1 : least;
+	return true;
+}
+
+/* Do the lists of several words ascend?  Lengths are looked at eight at a time, as most are 1. */
+static bool ascend(const uint8_t *len, const uint32_t *word, size_t n)
+{
+	bool fall = false;
+
+	for (size_t i = 0; i < n; i += 8) {
+		uint64_t other = UINT64_C(0x0101010101010101);
+		size_t more = 0;        /* words of these lists but for the first ones */
+
+		memcpy(&other, len + i, n - i < 8 ? n - i : 8);
+		other ^= UINT64_C(0x0101010101010101);
+		while (other) {
+			const unsigned byte = (unsigned)__builtin_ctzll(other) / 8;
+			const uint32_t *list = word + byte + more;
+
+			for (unsigned k = 1; k < len[i + byte]; k++)
+				fall |= list[k] <= list[k - 1];
+			more += len[i + byte] - 1u;
+			other &= ~(UINT64_C(0xff) << (8 * byte));
+		}
+		word += 8 + more;
+	}
+	return !fall;
+}
+
+/* Moves the words of lists that stay as they are, by the species of a vote.  False: some are no
+ * bins. */
+static bool move_each(const kh_old_index *o, uint32_t *word, size_t n)
+{
+	const uint32_t votes = o->bins->votes, n_bins = o->n_bins, *const vote_to = o->vote_to;
+	const kh_divisor by_gap = kh_divisor_of(o->gap + 1);
+	uint32_t wrong = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t x = word[i], no_bin = -(uint32_t)(x >= n_bins);
 		/* all ones for a vote: a processor cannot predict a branch on that, and a compiler
 		 * may make one of `?:` */
-		const uint32_t is_vote = -(uint32_t)((x >= votes) & (x < n_bins));
-		const uint32_t voted = vote_to[kh_divided((x - votes) & is_vote, by_gap)];
-		const uint32_t to = x ^ ((x ^ voted) & is_vote);
+		const uint32_t is_vote = -(uint32_t)(x >= votes) & ~no_bin;
+		const uint32_t to = vote_to[kh_divided((x - votes) & is_vote, by_gap)];
 
-		if (x >= n_bins || to >= KH_VOTE_SPLIT || key < least_key ||
-		    kh_key_place(key, B) != place)
-			break;          /* entry() finds out why, or does it */
-		key_out[n] = key;
-		loc_out[n++] = to;
-		least_key = key + 1;
+		wrong |= no_bin;
+		word[i] = x ^ ((x ^ to) & is_vote);
 	}
-	w->n = n;
-	w->least_key = least_key;
-	w->rest = rest;
-	w->keys += (unsigned)(i - from);
-	w->entries += (unsigned)(i - from);
-	return i - from;
+	return wrong == 0;
 }
 
-/* Are the lists and the entries of a bucket inside the range? */
-static bool inside(const struct walk *w, const kh_bucket *b, uint64_t word)
+static bool move_words(const struct walk *w, uint32_t *word, size_t n)
 {
-	uint64_t words = 0, n = 0;
-
-	if (word <= w->r->n_locs && w->r->n_locs - word >= KH_BUCKET_SLOTS * KH_LIST_MAX &&
-	    w->r->entries - w->entries >= KH_BUCKET_SLOTS)
-		return true;            /* even if all its lists are as long as possible */
-	for (; n < KH_BUCKET_SLOTS && b->len[n]; n++)
-		words += kh_list_words(b->len[n]);
-	return word <= w->r->n_locs && words <= w->r->n_locs - word &&
-	       n <= w->r->entries - w->entries;
+	return w->o->steps.n <= KH_STEPS_MAX
+		       ? w->many->move(word, n, &w->o->steps, w->o->n_bins)
+		       : move_each(w->o, word, n);
 }
 
-static int bucket(struct walk *w, const kh_bucket *b, uint64_t number, kh_err *err)
+/* Adds the entries from .. to - 1 of a part, which have one key each and `words` words. */
+static int add_run(struct walk *w, const struct part *p, size_t from, size_t to, uint32_t *word,
+		   size_t words, kh_err *err)
 {
-	const int carried = b->flags & KH_BUCKET_CARRIED;
-	uint64_t word = 0;
-	int rc = KH_OK, i = 0;
+	int rc = KH_OK;
 
-	memcpy(&word, b->base, sizeof b->base);
-	if (carried > KH_BUCKET_SLOTS || (carried > 0 && number == 0) ||
-	    (number == w->r->buckets && carried < KH_BUCKET_SLOTS && b->len[carried]) ||
-	    !inside(w, b, word))
-		return damaged(w, "a bucket does not fit its range", err);
-	while (!rc) {
-		const int taken = plain_run(w, b, i, number, word);
-
-		i += taken;
-		word += (unsigned)taken;
-		if (i == KH_BUCKET_SLOTS || b->len[i] == 0)
-			break;
-		const uint64_t place = (i < carried ? number - 1 : number) << 16 | b->tag[i];
-		const kh_list l = { kh_range_word(w->r, word, w->bits), kh_list_words(b->len[i]),
-				    b->len[i] == KH_LIST_OVER };
-
-		rc = entry(w, place, kh_key_least(place, w->r->buckets, w->by_buckets), &l, err);
-		word += l.n;
-		i++;
+	if (memchr(p->len + from, KH_LIST_OVER, to - from))
+		return damaged(w, "an overpopulated list is missing", err);
+	if (!w->o->steady) {
+		for (size_t i = from; i < to && !rc; word += p->len[i++])
+			rc = add_list(w, p->place[i], word, p->len[i], err);
+		return rc;
 	}
+	if ((words > to - from && !ascend(p->len + from, word, to - from)) ||
+	    !move_words(w, word, words))
+		return damaged(w, "locations are not ascending bins", err);
+	w->keys += to - from;
+	return kh_join_lists(&w->join, p->place + from, p->len + from, word, to - from, err);
+}
+
+/* Adds all entries of a part, whose words lie in w->room->word. */
+static int add_part(struct walk *w, const struct part *p, kh_err *err)
+{
+	uint32_t *word = w->room->word;
+	const uint64_t least = w->least_key;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < p->n && !rc;) {
+		const bool some = w->end - w->full >= 2 && w->full[0] - w->entries < p->n;
+		const size_t to = some ? (size_t)(w->full[0] - w->entries) : p->n;
+		size_t words = some || i > 0 ? 0 : p->words;
+
+		if (to < i)
+			return damaged(w, "they are not in order", err);
+		for (size_t k = i; k < to && (some || i > 0); k++)
+			words += p->len[k];
+		rc = add_run(w, p, i, to, word, words, err);
+		word += words;
+		if (!rc && some) {
+			rc = add_full(w, p->place[to], p->rest[to], p->len[to] == KH_LIST_OVER,
+				      err);
+			word += kh_list_words(p->len[to]);
+		}
+		i = to + some;
+	}
+	w->least_key = least;           /* of the part behind */
 	return rc;
 }
 
-static int make_room(kh_grow_room *room, size_t n, kh_err *err)
+/* Takes some buckets apart, from number `from` on. */
+static int add_buckets(struct walk *w, uint64_t from, uint64_t to, kh_err *err)
 {
-	int rc = kh_grow((void **)&room->key, &room->cap[0], n, sizeof *room->key, err);
+	const kh_bucket *b = (const kh_bucket *)w->o->image + w->r->first_bucket;
+	struct part p;
+	int rc;
 
-	return rc ? rc : kh_grow((void **)&room->loc, &room->cap[1], n, sizeof *room->loc, err);
+	p.n = p.words = 0;
+	for (uint64_t i = from; i < to; i++)
+		if (!copy_bucket(w, &p, b + i, i))
+			return damaged(w, "a bucket does not fit its range", err);
+	if (!find_keys(w, &p))
+		return damaged(w, "they are not in order", err);
+	rc = kh_grow((void **)&w->room->word, &w->room->cap_word, p.words, sizeof *w->room->word,
+		     err);
+	if (rc)
+		return rc;
+	w->many->unpack(w->o->image, kh_range_word(w->r, w->words, w->bits), w->bits,
+			w->room->word, p.words);
+	rc = add_part(w, &p, err);
+	w->words += p.words;
+	w->entries += p.n;
+	return rc;
 }
 
-/* At most so many pairs are in a range of the old index. */
-static int count_most(const kh_old_index *o, unsigned range, size_t *most, kh_err *err)
+/* --- a range ------------------------------------------------------------------------------- */
+/* Room for all keys and words of an old range and of new pairs. */
+static int make_room(const struct walk *w, const kh_pairs *p, kh_err *err)
 {
-	const uint64_t words = o->keys->at[range + 1] - o->keys->at[range];
-	const uint64_t n = o->dir[range].n_locs + words - kh_rests_words(&o->dir[range]);
+	const uint64_t full = (uint64_t)(w->end - w->full);
+	const uint64_t words = w->r->n_locs + full + p->n;
 
-	*most = (size_t)n;
-	return n <= UINT32_MAX ? KH_OK
-	       : kh_fail(err, KH_EUSAGE, "%llu locations in one of 256 ranges are too many",
-			 (unsigned long long)n);
+	if (w->r->entries > (w->r->buckets + UINT64_C(1)) * KH_BUCKET_SLOTS)
+		return damaged(w, "its entries do not fit its buckets", err);
+	if (words > UINT32_MAX)
+		return kh_fail(err, KH_EUSAGE, "%llu locations in one of 256 ranges are too many",
+			       (unsigned long long)words);
+	return kh_lists_start(&w->room->lists, (size_t)(w->r->entries + full / 3 + p->n),
+			      (size_t)words, err);
 }
 
-int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size_t *n, kh_err *err)
+int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const kh_bins *now,
+		kh_grow_room *room, kh_err *err)
 {
 	const kh_range *r = &o->dir[range];
-	const kh_bucket *b = (const kh_bucket *)o->image + r->first_bucket;
-	struct walk w = { .o = o, .r = r, .by_buckets = kh_divisor_of(r->buckets),
-			  .by_gap = kh_divisor_of(o->gap + 1), .bits = kh_bins_bits(o->bins),
+	struct walk w = { .o = o, .r = r, .bits = kh_bins_bits(o->bins),
 			  .rest_bits = kh_rest_bits(r->buckets),
 			  .rest = o->keys->at[range] * 32,
 			  .full = o->keys->word + o->keys->at[range] + kh_rests_words(r),
-			  .end = o->keys->word + o->keys->at[range + 1] };
-	size_t most = 0;
-	int rc = count_most(o, range, &most, err);
+			  .end = o->keys->word + o->keys->at[range + 1],
+			  .room = room, .many = kh_many_get() };
+	int rc = make_room(&w, p, err);
 
-	if (!rc)
-		rc = make_room(room, most, err);
-	w.key = room->key;
-	w.loc = room->loc;
-	for (uint64_t i = 0; i <= r->buckets && !rc; i++)
-		rc = bucket(&w, b + i, i, err);
-	if (!rc && (w.full != w.end || w.keys != r->keys))
-		rc = damaged(&w, "they are not as many as it has", err);
-	assert(rc || w.n <= most);
-	*n = w.n;
-	return rc;
-}
+	w.join = (kh_join) { .out = &room->lists, .cut = &room->cut, .bins = now, .p = p,
+			     .first_target = o->steady ? o->bins->n_targets : 0 };
+	for (uint64_t i = 0; i <= r->buckets && !rc; i += BUCKETS) {
+		const uint64_t end = r->buckets + UINT64_C(1);
 
-/* Merges p into the first n pairs of room, by key, then by location; in place, and so from the
- * last on. */
-static void merge(kh_grow_room *room, size_t n, const kh_pairs *p)
-{
-	uint64_t *const key = room->key;
-	uint32_t *const loc = room->loc;
-	size_t to = n + p->n;
-
-	for (size_t j = p->n; j-- > 0;) {
-		const uint64_t k = p->key[j];
-		const uint32_t x = p->loc[j];
-
-		while (n > 0 && (key[n - 1] > k || (key[n - 1] == k && loc[n - 1] > x))) {
-			key[--to] = key[--n];
-			loc[to] = loc[n];
-		}
-		key[--to] = k;
-		loc[to] = x;
+		rc = add_buckets(&w, i, end - i < BUCKETS ? end : i + BUCKETS, err);
 	}
-}
-
-int kh_old_merge(const kh_old_index *o, unsigned range, const kh_pairs *p, kh_grow_room *room,
-		 kh_pairs *out, kh_err *err)
-{
-	size_t n;
-	int rc = kh_old_pairs(o, range, room, &n, err);
-
-	if (!rc)
-		rc = make_room(room, n + p->n, err);
-	if (rc)
-		return rc;
-	merge(room, n, p);
-	*out = (kh_pairs) { room->key, room->loc, n + p->n };
-	return KH_OK;
+	if (!rc && (w.full != w.end || w.keys != r->keys || w.words != r->n_locs ||
+		    w.entries != r->entries))
+		rc = damaged(&w, "they are not as many as it has", err);
+	return rc ? rc : kh_join_below(&w.join, UINT64_MAX, err);
 }
 
 void kh_grow_room_clear(kh_grow_room *room)
 {
-	free(room->key);
-	free(room->loc);
-	*room = (kh_grow_room) { .key = NULL };
+	kh_lists_clear(&room->lists);
+	kh_cut_clear(&room->cut);
+	free(room->word);
+	free(room->list);
+	*room = (kh_grow_room) { .word = NULL };
 }

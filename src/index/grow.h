@@ -1,16 +1,17 @@
 /*
- * grow.h - an index taken apart, and its pairs merged with those of more genomes
+ * grow.h - an index taken apart, and its lists joined by the pairs of more genomes
  *
- * If the keys of an index are known in full (keys.h), the pairs of key and location can be made
- * again from each of its ranges, in order; votes of species are among the locations.  They are
- * merged with the pairs of new sequences, whose bins lie behind the old ones, and encoded as if
- * all sequences had been read at once.
+ * If the keys of an index are known in full (keys.h), each of its ranges can be made lists again
+ * (lists.h); votes of species are among the locations.  The pairs of new sequences, whose bins lie
+ * behind the old ones, join these lists, which are then encoded as if all sequences had been read
+ * at once.
  */
 #ifndef KH_INDEX_GROW_H
 #define KH_INDEX_GROW_H
 
 #include <stdbool.h>
 #include "index/keys.h"
+#include "index/many.h"
 
 /* Where the votes of a species of the old index go, if not to a bin of the new one. */
 #define KH_VOTE_NONE UINT32_MAX                 /* none of its targets is left */
@@ -28,23 +29,28 @@ typedef struct kh_old_index {
 	const uint32_t *to;             /* by old target: its first bin, or KH_DROP; NULL: where
 					 * it was */
 	const uint32_t *vote_to;        /* by old species, from 0; one at least */
+	/* by kh_old_steady(): all lists stay in order and cut as they are, as targets are where
+	 * they were, and species in the order that they had; and how votes move then, if that is
+	 * said in a few steps */
+	bool steady;
+	kh_steps steps;
 	const kh_taxonomy *tax;         /* of the old index, for messages */
 } kh_old_index;
 
+void kh_old_steady(kh_old_index *o);
+
 /* Room of one worker, to be cleared; it may be used again. */
 typedef struct kh_grow_room {
-	uint64_t *key;
-	uint32_t *loc;
-	size_t cap[2];
+	kh_lists lists;
+	kh_cut cut;
+	uint32_t *word, *list;          /* some lists, taken apart; one that was kept in full */
+	size_t cap_word, cap_list;
 } kh_grow_room;
 
-/* The pairs of an old range, in order of key and new location, to room->key and loc: *n of them.
- * Neither the index nor its keys are trusted: what is not sound fails. */
-int kh_old_pairs(const kh_old_index *o, unsigned range, kh_grow_room *room, size_t *n,
-		 kh_err *err);
-/* The same with the pairs p merged in, which are in this order, too; *out points into room. */
-int kh_old_merge(const kh_old_index *o, unsigned range, const kh_pairs *p, kh_grow_room *room,
-		 kh_pairs *out, kh_err *err);
+/* The lists of an old range to room->lists, joined by the pairs p, of bins `now`.  Neither the
+ * index nor its keys are trusted: what is not sound fails. */
+int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const kh_bins *now,
+		kh_grow_room *room, kh_err *err);
 void kh_grow_room_clear(kh_grow_room *room);
 
 #endif

@@ -27,8 +27,6 @@
 #define KH_BUCKET_SLOTS 19
 #define KH_BUCKET_LOAD 15               /* keys in a bucket on average, from which B is chosen */
 #define KH_BUCKETS_MAX (UINT32_C(1) << 24)
-#define KH_LIST_MAX 254
-#define KH_LIST_OVER 255
 
 enum { KH_BUCKET_CARRIED = 0x1f, KH_BUCKET_GOES_ON = 0x20 };
 
@@ -174,17 +172,10 @@ static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir,
 #ifndef __CUDACC__
 #include <stdbool.h>
 #include "base/msg.h"
-#include "index/cut.h"
+#include "index/lists.h"
 #include "taxonomy/taxonomy.h"
 
 /* --- making a range ----------------------------------------------------------------- */
-
-/* Pairs of one range, sorted by key, equal keys by location. */
-typedef struct kh_pairs {
-	uint64_t *key;                  /* the low 40 bits */
-	uint32_t *loc;
-	size_t n;
-} kh_pairs;
 
 /* An encoded range: owned by the caller, cleared by kh_image_clear; may be used again. */
 typedef struct kh_image {
@@ -194,6 +185,7 @@ typedef struct kh_image {
 	uint64_t locations;             /* in lists, without the overpopulated */
 	size_t cap_bucket, cap_loc;
 	kh_cut cut;                     /* scratch */
+	kh_lists lists;                 /* scratch */
 	/* what the range forgets of its keys (keys.h), n_rest words, n_full of them full keys */
 	bool keep_keys;                 /* set by the caller, if it is wanted */
 	uint32_t *rest, *full;
@@ -206,9 +198,9 @@ void kh_image_clear(kh_image *im);
 int kh_index_too_large(uint64_t keys, kh_err *err);
 int kh_index_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, const kh_taxonomy *tax,
 		    kh_err *err);
-
-/* n words to `bits` bits each, in place: none comes to lie behind where it was. */
-void kh_pack_words(uint32_t *word, uint64_t n, uint32_t bits);
+/* The same from lists, which are those of the pairs. */
+int kh_index_encode_lists(kh_image *im, const kh_lists *l, const kh_bins *bins,
+			  const kh_taxonomy *tax, kh_err *err);
 
 /* Bytes of the range in the image, padded to 64. */
 uint64_t kh_range_bytes(const kh_range *r, uint32_t bits);

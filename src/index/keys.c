@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "base/mem.h"
+#include "index/many.h"
 
 int kh_keys_find(kh_keys *k, const void *section, uint64_t bytes, const kh_range *dir,
 		 uint64_t n_unmapped)
@@ -29,42 +30,29 @@ int kh_keys_find(kh_keys *k, const void *section, uint64_t bytes, const kh_range
 }
 
 /* --- making it ---------------------------------------------------------------------- */
-/* A key in full: its rest, how many words its list has, and these.  Returns where its pairs end. */
-static size_t keep_key(kh_image *im, const kh_pairs *p, size_t from, size_t to)
+int kh_keys_add(kh_image *im, const kh_lists *l, const kh_entry *e, kh_err *err)
 {
-	uint32_t *out = im->full + im->n_full, *list = out + 2;
-	size_t i = from, n = 0;
+	const uint32_t B = im->range.buckets, *word = e->word, *longer = e->longer;
+	const kh_divisor by_b = kh_divisor_of(B);
+	const size_t keys = e->to - e->from;
+	int rc = kh_grow((void **)&im->full, &im->cap_full, im->n_full + 2 + 2 * keys + e->n_words,
+			 sizeof *im->full, err);
+	uint32_t *out = im->full + im->n_full;
 
-	for (; i < to && p->key[i] == p->key[from]; i++)
-		if (n == 0 || list[n - 1] != p->loc[i])
-			list[n++] = p->loc[i];
-	n = kh_cut_list(&im->cut, list, n);
-	out[0] = kh_key_rest(p->key[from], im->range.buckets, kh_divisor_of(im->range.buckets));
-	out[1] = (uint32_t)n;
-	im->n_full += 2 + n;
-	return i;
-}
-
-int kh_keys_add(kh_image *im, const kh_pairs *p, size_t from, size_t to, int over, kh_err *err)
-{
-	int rc;
-
-	if (!over && p->key[from] == p->key[to - 1])
-		return KH_OK;
-	rc = kh_grow((void **)&im->full, &im->cap_full, im->n_full + 2 + 3 * (to - from),
-		     sizeof *im->full, err);
 	if (rc)
 		return rc;
-	const size_t head = im->n_full;
-	uint32_t keys = 0;
+	*out++ = im->range.entries;
+	*out++ = (uint32_t)keys;
+	for (size_t i = e->from; i < e->to; i++) {
+		const size_t n = kh_lists_words(l, i, &longer);
 
-	im->n_full += 2;
-	while (from < to) {
-		from = keep_key(im, p, from, to);
-		keys++;
+		*out++ = kh_key_rest(l->key[i], B, by_b);
+		*out++ = (uint32_t)n;
+		memcpy(out, word, n * sizeof *out);
+		out += n;
+		word += n;
 	}
-	im->full[head] = im->range.entries;
-	im->full[head + 1] = keys;
+	im->n_full = (size_t)(out - im->full);
 	return KH_OK;
 }
 

@@ -88,8 +88,9 @@ int kh_keys_find(kh_keys *k, const void *section, uint64_t bytes, const kh_range
 		 uint64_t n_unmapped);
 
 /* --- making it ---------------------------------------------------------------------- */
-/* The next entry of im, made from several pairs, from .. to - 1; im->rest has its rest already. */
-int kh_keys_add(kh_image *im, const kh_pairs *p, size_t from, size_t to, int over, kh_err *err);
+/* The next entry of im, which has several keys or is overpopulated; im->rest has its rest
+ * already. */
+int kh_keys_add(kh_image *im, const kh_lists *l, const kh_entry *e, kh_err *err);
 /* When all entries have been added: im->rest becomes the range's part of the section. */
 int kh_keys_end(kh_image *im, kh_err *err);
 
