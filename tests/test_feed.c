@@ -183,6 +183,57 @@ static void test_long_record(void **state)
 	free(s);
 }
 
+/* Records of FASTA of all lengths, whose texts nobody wants: of those that span blocks, the header
+ * lines are there, and of all, names and bases. */
+static void test_names_only(void **state)
+{
+	enum { BLOCK = 1 << 14 };
+	static const size_t len[] = { 0, 1, 31, 32, 33, 63, 64, 65, 1000, 20000, 300000, 1500000 };
+	enum { LENGTHS = sizeof len / sizeof *len };
+	char *s = malloc(4000000);
+	struct ref ref;
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(s);
+	for (size_t i = 0; i < 2 * LENGTHS; i++) {
+		n += (size_t)sprintf(s + n, ">seq%zu a name\n", i);
+		n += put_lines(s + n, len[i % LENGTHS], 61 + i, "ACGTN");
+	}
+	ref_parse(&ref, s, n);
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		struct input in = make_input(threads % 2 ? RANGES : BGZF, s, n);
+		const char *p = in.path;
+		const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 },
+					    .block_size = BLOCK + test_rand() % BLOCK };
+		struct got g;
+
+		assert_int_equal(got_open(&g, &o, threads), 0);
+		kh_feed_names_only(g.f);
+		assert_int_equal(kh_threads_run(g.m, threads, got_work, &g, &g.err), 0);
+		got_close(&g);
+		assert_int_equal(g.n_bad, 0);
+		assert_int_equal(g.n, ref.n_rec);
+		for (size_t i = 0; i < g.n; i++) {
+			const struct got_record *a = &g.rec[i];
+			const struct ref_record *b = &ref.rec[i];
+
+			assert_int_equal(a->len, b->len);
+			assert_memory_equal(a->seq, b->seq, b->len);
+			assert_int_equal(a->name_len, b->name_len);
+			assert_memory_equal(a->name, b->name, b->name_len);
+			assert_true(a->text_len > b->name_len && a->text_len <= b->text_len);
+			assert_memory_equal(a->text, b->text, a->text_len);
+			if (a->len > 2 * BLOCK)
+				assert_int_equal(a->text_len, b->name_len + 1);
+		}
+		got_free(&g);
+		close(in.fd);
+	}
+	ref_free(&ref);
+	free(s);
+}
+
 /* A header line of 10 MB. */
 static void test_long_header(void **state)
 {
@@ -442,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_corpus),
 		cmocka_unit_test(test_made),
 		cmocka_unit_test(test_long_record),
+		cmocka_unit_test(test_names_only),
 		cmocka_unit_test(test_long_header),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_progress),

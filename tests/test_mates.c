@@ -5,6 +5,9 @@
 #include "test.h"
 #include "feed_inputs.h"
 
+/* The same of FASTA, in two lines. */
+#define F(name) ">" name "\nACGT\nAC\n"
+
 struct pair_case {
 	const char *file[2][2];                 /* mates 1, mates 2: two files at most */
 	size_t n;                               /* records, both mates */
@@ -68,6 +71,45 @@ static const struct pair_case pair_cases[] = {
 	{ { { R("a"), R("b") }, { R("a") "@c\n!\n+\nI\n", R("b") } },
 	  2,
 	  "2a:6: record 2: expected a nucleotide, found '!', column 1" },
+	{ { { F("a/1") F("b/1"), F("c") }, { R("a/2") R("b/2"), F("c") } }, 6, NULL },
+	{ { { F("a") F("b") F("c") }, { F("a") } },
+	  2,
+	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
+	{ { { F("a") F("b") F("c") }, { F("a") F("x") F("c") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { F("a") ">b\nA!\n" F("c") }, { F("a") F("b") ">c\n!\n" } },
+	  2,
+	  "1a:5: record 2: expected a nucleotide, found '!', column 2" },
+	/* the records before one that is bad are compared first: it is bad in a line of bases, in
+	 * its header line, or in the start of a line */
+	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("x") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("x") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { F("a") F("x") ">c\nA\n@d\n" }, { F("a") F("b") } },
+	  2,
+	  "1a, 2a: pair 2: the mates have different names, 'x' and 'b' (--no-mate-check "
+	  "takes "
+	  "them as they are)" },
+	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("b") F("x") } },
+	  4,
+	  "1a:9: record 3: expected a nucleotide, found '!', column 2" },
+	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("b") } },
+	  4,
+	  "1a:7: record 3: a carriage return inside the header line (lines end in LF or CR LF)" },
+	{ { { F("a") F("b") }, { F("a") F("b") ">c\nA\n@d\n" } },
+	  4,
+	  "2a:9: record 3: expected '>' or a sequence, found '@': FASTA and FASTQ mixed in one "
+	  "file, or a FASTQ file where FASTA is wanted" },
 };
 
 /* The message with the paths put in. */

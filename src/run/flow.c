@@ -350,6 +350,8 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	f->silent = !kh_results_any(f->results);
 	if (f->silent && f->two_streams)
 		kh_feed_no_text(f->feed);
+	if (!wants_reads(f))
+		kh_feed_names_only(f->feed);
 	f->n_works = (size_t)workers * (f->compute->be->depth + 3) + 2;
 	f->all = kh_array(f->n_works, sizeof *f->all, err);
 	f->worker = kh_array(workers, sizeof *f->worker, err);

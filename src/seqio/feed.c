@@ -150,6 +150,8 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 	free(st->count);
 	free(st->wait);
 	free(st->carry);
+	feed_long_free(&st->open);
+	feed_long_free(&st->closed);
 }
 
 void kh_feed_close(kh_feed *f)
@@ -226,7 +228,7 @@ static void slim(struct feed_block *b, size_t usual)
 		b->buf = NULL;
 		b->cap = 0;
 	}
-	if (b->h.cap_words / 16 > usual)
+	if (b->h.cap_words * (sizeof *b->h.bases + sizeof *b->h.amb) / 16 > usual)
 		kh_parsed_free(&b->h);
 }
 
@@ -248,7 +250,7 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	kh_block *p = &b->pub;
 
 	b->refs = 1;
-	b->file_start = b->past = b->ahead = b->odd = b->head_good = false;
+	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head_good = false;
 	b->bad.code = 0;
 	b->n_jobs = 0;
 	b->run.n = b->run.n_out = 0;
@@ -256,7 +258,7 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
-	b->h.n_rec = FEED_ROOM;
+	b->h.n_rec = b->first = FEED_ROOM;
 	b->h.n_words = front / 32;
 	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec,
 			 err);
@@ -299,7 +301,8 @@ static void publish(kh_feed *f, struct feed_block *b)
 	pthread_mutex_lock(&f->lock);
 	st->n_rec += p->n_rec - goes_on;
 	st->n_committed++;
-	st->long_records = b->want >= f->o.block_size && p->n_rec <= b->want / f->o.block_size;
+	st->long_records = st->place.format == '@' && b->want >= f->o.block_size &&
+			   p->n_rec <= b->want / f->o.block_size;
 	st->ended |= st->failed;
 	st->format = st->place.format;
 	pthread_mutex_unlock(&f->lock);
@@ -380,6 +383,11 @@ void kh_feed_drop_text(kh_feed *f, kh_block *p)
 void kh_feed_no_text(kh_feed *f)
 {
 	f->no_text = f->n_streams == 2;
+}
+
+void kh_feed_names_only(kh_feed *f)
+{
+	f->names_only = true;
 }
 
 void kh_feed_release(kh_feed *f, kh_block *b)

@@ -9,6 +9,11 @@
  * the general parser.  So the records are always those of a sequential parse
  * (induction over blocks), and speculation decides only the speed.
  *
+ * FASTA is parsed in pieces, so that a record that spans blocks, a contig or a chromosome, is
+ * parsed by as many workers: "\n>" begins a record wherever it stands, and what is in front of it
+ * continues a sequence.  Pieces are put together when blocks are committed, unless the caller
+ * wants them as they are.
+ *
  *	kh_feed_next    -> block         (any thread; 0: no more)
  *	kh_feed_commit  -> jobs          (its records are final, and the jobs that it completes)
  * kh_feed_release (the block or job may be used again)
@@ -136,6 +141,9 @@ void kh_feed_drop_text(kh_feed *f, kh_block *b);
 /* Called before the first block of two streams, if the caller will look at no text: a block's is
  * dropped likewise as soon as all its records have been compared with their mates. */
 void kh_feed_no_text(kh_feed *f);
+/* Called before the first block, if of texts the caller looks at names only: of a record of FASTA
+ * that spans blocks no more than its header line is kept, and text_len says so. */
+void kh_feed_names_only(kh_feed *f);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 

@@ -25,6 +25,7 @@ struct feed_input {
 struct feed_block {
 	kh_block pub;
 	kh_parsed h;           /* what was parsed ahead, from rec[FEED_ROOM] on */
+	size_t first;           /* of h.rec; when it is committed, FEED_ROOM or less */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* number of raw bytes, */
@@ -47,7 +48,8 @@ struct feed_block {
 	kh_place place;         /* the place of `stop`, counted from `boundary` */
 	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
 	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_ROOM on */
-	/* pieces: [raw, boundary) was parsed ahead, too, as if inside a record */
+	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
+	bool pieces;
 	bool head_good;
 	kh_place head_place;
 	size_t head_stop, head_n;       /* and the number of its records */
@@ -56,6 +58,15 @@ struct feed_block {
 struct feed_text {              /* a buffer for text */
 	char *buf;
 	size_t cap;
+};
+
+/* A record of FASTA that is longer than a block, or straddles two: what is there of it. */
+struct feed_long {
+	bool is;
+	kh_record rec;          /* offsets into `text`; len: bases so far */
+	char *text;             /* or its header line alone, if the caller looks at names only */
+	size_t n, cap;
+	kh_parsed seq;          /* bases, from word 0 on */
 };
 
 struct feed_wait {              /* records that wait for their mates */
@@ -73,7 +84,8 @@ struct feed_stream {
 	bool ended;             /* nothing is left to be read */
 	uint64_t n_rec;         /* records of committed blocks */
 	uint64_t n_committed;   /* blocks */
-	bool long_records;      /* the block committed last had less than one in a block's size */
+	/* the block committed last, of FASTQ, had less than one in a block's size */
+	bool long_records;
 	size_t slack;           /* bytes to leave free in front of the text */
 	char format;            /* of the file whose block was committed last */
 	/* under `reading`: */
@@ -88,8 +100,10 @@ struct feed_stream {
 	char *carry;
 	size_t n_carry, cap_carry;
 	size_t tried;           /* the length of the carry when it was last found incomplete */
-	bool header;            /* then, it was not even one whole line */
 	bool distrust;          /* the last boundary was not the start of a record */
+	bool walked;            /* the carry is what a parse of whole records has left */
+	struct feed_long open;  /* FASTA: the last record of the block before, if it goes on */
+	struct feed_long closed;/* is used while that one gets its place in a block */
 	uint64_t *count;        /* records a file */
 	size_t files_done;
 	bool finished, failed;
@@ -113,6 +127,7 @@ struct kh_feed {
 	size_t n_spare;
 	uint64_t n_ticket;
 	bool no_text;           /* of two streams: the caller will look at none */
+	bool names_only;        /* of texts, the caller will look at header lines only */
 	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
 	uint64_t stood;         /* `done` when it was last looked at, */
@@ -136,12 +151,25 @@ void feed_input_drop(kh_feed *f, struct feed_input *in);
 
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
+/* Remembers that texts were put in front of a block, so many bytes, so that the next ones have
+ * room for that from the start. */
+void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n);
 /* feed_join.c: called in the order of blocks. Sets the records of the block, also on failure. */
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 
+/* feed_long.c: makes whole records of the pieces of a block, [from, to) of whose text they are
+ * made of.  `whole`: the last one ends there.  On failure of the block, a last one that does not is
+ * forgotten. */
+typedef struct feed_span {
+	size_t from, to;
+	bool whole;
+} feed_span;
+int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_err *err);
+void feed_long_free(struct feed_long *l);
+
 /* feed_pairs.c: makes the hashes of names that are missing, so that mates are compared by one
- * number each when blocks are committed; `n_head` records are in front of rec[FEED_ROOM]. */
-int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err);
+ * number each when blocks are committed. */
+int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err);
 /* For an interleaved block that ends in a failure: checks the pairs before that. */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
 /* Called in the order of blocks: puts the jobs that this block has completed into b->job. */

@@ -6,6 +6,9 @@
  * between two records, and what was parsed from there is right. Otherwise everything is parsed
  * again from the last place that is known to be right. Errors are only raised here, and by the
  * same parser, so they do not depend on how the text was cut.
+ *
+ * FASTA is parsed in pieces: a block that begins inside a sequence needs of the blocks before it
+ * only that it does, and the carry is a part of a line.  feed_long.c makes whole records of them.
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -21,8 +24,8 @@ struct join {
 	struct feed_stream *st;
 	struct feed_block *b;
 	bool final;
-	size_t pos;             /* the place of the stream in the text of the block */
-	size_t n_head;          /* records in front of rec[FEED_ROOM] */
+	size_t pos;             /* the place of the stream in the text of the block, */
+	size_t from;            /* and where it was when the carry had been put there */
 	kh_err *err;
 };
 
@@ -79,11 +82,8 @@ static int carry_in(struct join *j)
 			memcpy(b->buf + j->pos, st->carry, st->n_carry);
 	}
 	b->h.text = b->buf;
-	if (st->n_carry > st->slack && st->n_carry <= FEED_SLACK) {
-		pthread_mutex_lock(&j->f->lock);
-		st->slack = st->n_carry;
-		pthread_mutex_unlock(&j->f->lock);
-	}
+	j->from = j->pos;
+	feed_keep_slack(j->f, st, st->n_carry);
 	return rc;
 }
 
@@ -92,7 +92,6 @@ static int carry_out(struct join *j)
 	j->st->n_carry = 0;
 	int rc = carry_add(j, j->pos);
 	j->st->tried = j->st->n_carry;
-	j->st->header = j->st->n_carry > 0 && !memchr(j->st->carry, '\n', j->st->n_carry);
 	return rc;
 }
 
@@ -103,10 +102,10 @@ static int head_to_front(struct join *j, size_t mark)
 	kh_parsed *h = &j->b->h;
 	size_t n = h->n_rec - mark;
 
-	if (n <= FEED_ROOM) {
+	if (n < FEED_ROOM) {                    /* one more may come in front */
 		memcpy(h->rec + FEED_ROOM - n, h->rec + mark, n * sizeof *h->rec);
 		h->n_rec = mark;
-		j->n_head = n;
+		j->b->first = FEED_ROOM - n;
 		return KH_OK;
 	}
 	kh_record *head = kh_array(n, sizeof *head, j->err);
@@ -181,20 +180,13 @@ static int keep_pairs(struct join *j)
 	kh_parsed *h = &j->b->h;
 	kh_place *at = &j->st->place;
 
-	if ((h->n_rec - FEED_ROOM + j->n_head) % 2 == 0)
+	if ((h->n_rec - j->b->first) % 2 == 0)
 		return KH_OK;
 	if (j->final)
 		return kh_fail(j->err, KH_EFORMAT,
 			       "%s: %llu records: interleaved mates, but the "
 			       "number is odd",
 			       at->name, (unsigned long long)at->n_rec);
-	if (h->n_rec == FEED_ROOM) {
-		memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM - j->n_head,
-			j->n_head * sizeof *h->rec);
-		h->n_rec += j->n_head;
-		j->n_head = 0;
-		j->b->n_mate = 0;
-	}
 	const kh_record *last = &h->rec[--h->n_rec];
 	for (size_t i = last->text; i < j->pos; i++)
 		at->line -= j->b->buf[i] == '\n';
@@ -206,8 +198,7 @@ static int keep_pairs(struct join *j)
 
 /* Can the carry and the block hold a whole record?  If the carry is a part of a long one,
  * it is not parsed again with every block, but each time it has doubled, which is enough to notice
- * that it is no record; in FASTA, where that is rare, when a line starts with '>', or four times as
- * much has come. */
+ * that it is no record. */
 static bool is_worth_a_walk(const struct join *j)
 {
 	const struct feed_stream *st = j->st;
@@ -216,20 +207,19 @@ static bool is_worth_a_walk(const struct join *j)
 
 	if (j->final || b->bad.code || (b->ahead && !st->distrust))
 		return true;
-	if (st->place.format == '>' && !b->ahead && n > 0)
-		return b->buf[b->raw] == '>' || st->n_carry == 0 ||
-		       st->n_carry + n >= (st->header ? 2 : 4) * st->tried;
 	return st->n_carry + n >= 2 * st->tried;
 }
 
 static int join_records(struct join *j)
 {
+	struct feed_stream *st = j->st;
 	struct feed_block *b = j->b;
 
 	if (!is_worth_a_walk(j)) {
 		b->h.n_rec = FEED_ROOM;
 		return carry_add(j, b->raw);
 	}
+	st->walked = true;
 	int rc = carry_in(j);
 	if (!rc)
 		rc = b->ahead ? meet(j) : walk_on(j);
@@ -266,8 +256,10 @@ static int head_again(struct join *j)
 	int rc = pieces_on(j, b->boundary);
 	if (h->n_words < words)
 		h->n_words = words;
-	if (rc)
+	if (rc) {
+		forget_ahead(j, mark);
 		return rc;
+	}
 	/* rec has: FEED_ROOM free places, head_n guessed records, those behind the boundary, the
 	 * right ones */
 	memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM + b->head_n,
@@ -317,6 +309,18 @@ static int pieces_meet(struct join *j)
 	return b->odd ? pieces_on(j, b->end) : KH_OK;
 }
 
+/* Makes whole records of the pieces; of a block that fails, of those before the bad record. */
+static int make_whole(struct join *j, bool failed)
+{
+	const struct feed_block *b = j->b;
+	const bool next = j->pos < b->end && b->buf[j->pos] == '>' && !j->st->place.mid_line;
+	const feed_span s = { j->from, j->pos, next || (j->final && !failed) };
+
+	if (j->final && !failed)
+		j->st->place.n_rec += j->st->place.in_seq;
+	return feed_long_records(j->f, j->b, &s, failed ? NULL : j->err);
+}
+
 static int join_pieces(struct join *j)
 {
 	struct feed_stream *st = j->st;
@@ -329,9 +333,32 @@ static int join_pieces(struct join *j)
 		return carry_add(j, b->raw);
 	}
 	int rc = carry_in(j);
+	if (rc)
+		return rc;
+	rc = b->ahead && !st->walked ? pieces_meet(j) : pieces_again(j);
+	st->walked = false;
 	if (!rc)
-		rc = b->ahead ? pieces_meet(j) : pieces_again(j);
-	return rc ? rc : carry_out(j);
+		rc = carry_out(j);
+	const int late = j->f->o.pieces ? KH_OK : make_whole(j, rc != 0);
+	return rc ? rc : late;
+}
+
+/* Of which of both kinds is the text?  What was parsed ahead as the other kind is forgotten. */
+static bool is_in_pieces(struct join *j)
+{
+	struct feed_block *b = j->b;
+
+	if (b->file_start && b->pieces)
+		j->st->place.format = '>';
+	const bool fasta = j->st->place.format == '>' && !j->f->o.interleaved;
+	const bool pieces = j->f->o.pieces || fasta;
+	if (pieces != b->pieces) {
+		b->h.n_rec = FEED_ROOM;
+		b->h.n_words = j->f->o.front / 32;
+		b->ahead = b->odd = false;
+		b->n_mate = 0;
+	}
+	return pieces;
 }
 
 int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
@@ -345,13 +372,13 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 		st->place =
 			(kh_place) { .name = feed_file_name(st, b->pub.file), .line = 1 };
 		st->n_carry = st->tried = 0;
-		st->distrust = false;
+		st->distrust = st->walked = st->open.is = false;
 	}
-	rc = f->o.pieces ? join_pieces(&j) : join_records(&j);
-	int late = f->o.pieces ? KH_OK : feed_hash_names(f, b, j.n_head, rc ? NULL : err);
+	rc = is_in_pieces(&j) ? join_pieces(&j) : join_records(&j);
+	int late = f->o.pieces ? KH_OK : feed_hash_names(f, b, rc ? NULL : err);
 	rc = rc ? rc : late;
-	b->pub.rec = b->h.rec + FEED_ROOM - j.n_head;
-	b->pub.n_rec = b->h.n_rec - FEED_ROOM + j.n_head;
+	b->pub.rec = b->h.rec + b->first;
+	b->pub.n_rec = b->h.n_rec - b->first;
 	if (!rc && b->bad.code) {
 		if (err)
 			*err = b->bad;

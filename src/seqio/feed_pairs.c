@@ -55,7 +55,7 @@ static uint64_t hash_name(const char *id, size_t n)
 	return kh_fmix64(n > 0 ? h ^ word_at(id) << 8 * (8 - n) : h);
 }
 
-int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_err *err)
+int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	const kh_parsed *h = &b->h;
 
@@ -64,14 +64,14 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, size_t n_head, kh_er
 	int rc = kh_grow((void **)&b->mate, &b->cap_mate, h->n_rec, sizeof *b->mate, err);
 	if (rc)
 		return rc;
-	for (size_t i = FEED_ROOM - n_head; i < h->n_rec; i++) {
+	for (size_t i = b->first; i < h->n_rec; i++) {
 		if (i == FEED_ROOM)
 			i += b->n_mate;
 		if (i < h->n_rec)
 			b->mate[i] =
 				hash_name(h->text + h->rec[i].name, h->rec[i].id_len);
 	}
-	b->n_mate = h->n_rec - FEED_ROOM;
+	b->n_mate = h->n_rec > FEED_ROOM ? h->n_rec - FEED_ROOM : 0;
 	return KH_OK;
 }
 

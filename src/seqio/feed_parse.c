@@ -44,6 +44,23 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 	return unless_judged(rc);
 }
 
+/* Whether records of FASTA are parsed in pieces, so that one that spans blocks is parsed by as many
+ * workers.  What this says is right at the start of a file, and elsewhere it is found out when the
+ * block is committed. */
+static bool is_fasta(const kh_feed *f, const struct feed_block *b)
+{
+	const kh_text_range r = { b->raw, b->end, false };
+
+	if (f->o.pieces || f->o.interleaved)
+		return f->o.pieces;
+	if (b->file_start)
+		return b->buf[b->raw] == '>';
+	if (b->format)
+		return b->format == '>';
+	const size_t at = kh_reader_boundary(b->buf, &r, 0);
+	return at == b->end || b->buf[at] == '>';
+}
+
 /* "\n>" begins a record wherever it is found. */
 static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 {
@@ -76,8 +93,9 @@ int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
 	if (b->past || b->end == b->raw)
 		return KH_OK;
-	if (f->o.pieces)
+	b->pieces = is_fasta(f, b);
+	if (b->pieces)
 		return pieces_ahead(f, b, err);
 	int rc = records_ahead(b, err);
-	return rc ? rc : feed_hash_names(f, b, 0, err);
+	return rc ? rc : feed_hash_names(f, b, err);
 }

@@ -21,7 +21,7 @@ void feed_shift(struct feed_block *b, size_t by)
 	b->boundary += by;
 	b->stop += by;
 	b->head_stop += by;
-	for (size_t i = FEED_ROOM; i < b->h.n_rec; i++) {
+	for (size_t i = b->first; i < b->h.n_rec; i++) {
 		b->h.rec[i].name += by;
 		b->h.rec[i].text += by;
 	}
@@ -38,6 +38,15 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
 	memmove(b->buf + raw, b->buf + b->raw, have);
 	feed_shift(b, raw - b->raw);
 	return KH_OK;
+}
+
+void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n)
+{
+	if (n <= st->slack || n > FEED_SLACK)   /* only who commits a block changes it */
+		return;
+	pthread_mutex_lock(&f->lock);
+	st->slack = n;
+	pthread_mutex_unlock(&f->lock);
 }
 
 void feed_input_drop(kh_feed *f, struct feed_input *in)
@@ -96,8 +105,8 @@ static void count_read(kh_feed *f, uint64_t n)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Bytes of the next block.  A record that is longer than a block is put together, and parsed, in
- * the order of blocks; larger blocks leave less of that to do. */
+/* Bytes of the next block.  A record of FASTQ that is longer than a block is put together, and
+ * parsed, in the order of blocks; larger blocks leave less of that to do. */
 static size_t range_size(kh_feed *f, const struct feed_stream *st)
 {
 	pthread_mutex_lock(&f->lock);

@@ -71,9 +71,13 @@ int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *s
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
  * the next call's parsed batch.  *stop: what is behind it is to be given again, together
- * with what follows (part of a header line, or of a line's end). */
+ * with what follows (part of a header line, or of a line's end).  On failure the last piece has
+ * the good bases of the bad record, unless *stop is at the '>' of the bad one. */
 int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
+
+/* The end of the last line in [from, to) that is not blank.  A record of FASTA begins at `from`. */
+size_t kh_reader_text_end(const char *text, size_t from, size_t to);
 
 /* A place in text that begins a record, if the text is what it looks like: line starts
  * with '>'; or '@', and the line two below with '+'.  `format` 0: whichever.  r->to if

@@ -16,12 +16,25 @@ struct piece {
 	bool open;              /* rec is there */
 };
 
-static int close_piece(kh_walk *w, struct piece *p)
+size_t kh_reader_text_end(const char *text, size_t from, size_t to)
 {
-	bool wanted = p->open && (p->rec.len > 0 || !(p->rec.flags & KH_REC_CONTINUES));
+	size_t i = to;
+
+	while (i > from + 1 && memchr(" \t\r\n", text[i - 1], 4))
+		i--;
+	const char *nl = i < to ? memchr(text + i, '\n', to - i) : NULL;
+	return nl ? (size_t)(nl - text) + 1 : to;
+}
+
+static int close_piece(const kh_walk *w, struct piece *p, kh_err *err)
+{
+	const bool begins = !(p->rec.flags & KH_REC_CONTINUES);
+	bool wanted = p->open && (p->rec.len > 0 || begins);
 
 	p->open = false;
-	return wanted ? kh_parsed_push(w->h, &p->rec, w->err) : KH_OK;
+	if (wanted && begins)
+		p->rec.text_len = kh_reader_text_end(w->h->text, p->rec.text, w->pos) - p->rec.text;
+	return wanted ? kh_parsed_push(w->h, &p->rec, err) : KH_OK;
 }
 
 /* Takes a line in front of the first record. 1: it is blank, 0: it is not whole, < 0. */
@@ -48,7 +61,7 @@ static int before_first(kh_walk *w)
 
 static int header(kh_walk *w, struct piece *p)
 {
-	int rc = close_piece(w, p);
+	int rc = close_piece(w, p, w->err);
 
 	if (rc)
 		return rc;
@@ -142,5 +155,6 @@ int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t 
 	}
 	*stop = w.pos;
 	kh_walk_place(&w);
-	return rc < 0 ? rc : close_piece(&w, &p);
+	const int late = close_piece(&w, &p, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : late;
 }

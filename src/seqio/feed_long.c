@@ -1,0 +1,223 @@
+/*
+ * feed_long.c - makes whole records of pieces, when a block of FASTA is committed
+ *
+ * The last record of a block may go on in the next one, so it waits (feed_long): its bases, and
+ * its text if the caller wants that.  A block in the middle of it adds its piece, a copy of a few
+ * bits a base, which is all that is done of it in the order of blocks.  The block where it ends
+ * gets it: the shorter of the two is copied behind the longer, and the longer changes hands, so
+ * that a long record is copied once.
+ */
+#include <config.h>
+#include "seqio/feed.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "seqio/feed_in.h"
+#include "base/mem.h"
+#include "seqio/scan.h"
+
+void feed_long_free(struct feed_long *l)
+{
+	free(l->text);
+	kh_parsed_free(&l->seq);
+}
+
+static size_t words_of(uint64_t bases)
+{
+	return (size_t)((bases + 31) >> 5);
+}
+
+/* --- the record that waits -------------------------------------------------------- */
+static int add_text(struct feed_long *l, const char *s, size_t n, kh_err *err)
+{
+	int rc = kh_grow((void **)&l->text, &l->cap, l->n + n + KH_SCAN_PAD, 1, err);
+
+	if (rc)
+		return rc;
+	memcpy(l->text + l->n, s, n);
+	l->n += n;
+	return KH_OK;
+}
+
+/* Appends the bases of a piece. */
+static int add_bases(struct feed_long *l, const kh_parsed *h, const kh_record *piece, kh_err *err)
+{
+	const unsigned r = l->rec.len & 31;
+	const size_t w = (size_t)(l->rec.len >> 5), n = words_of(piece->len);
+	const uint64_t *bases = h->bases + piece->seq / 32;
+	const uint32_t *amb = h->amb + piece->seq / 32;
+	int rc = kh_parsed_reserve(&l->seq, l->rec.len + piece->len, err);
+
+	if (rc)
+		return rc;
+	uint64_t *to = l->seq.bases + w, low = r ? to[0] : 0;
+	uint32_t *to_amb = l->seq.amb + w, low_amb = r ? to_amb[0] & ((UINT32_C(1) << r) - 1) : 0;
+	if (r == 0) {
+		memcpy(to, bases, n * sizeof *to);
+		memcpy(to_amb, amb, n * sizeof *to_amb);
+	}
+	for (size_t i = 0; r && i < n; i++) {
+		to[i] = low | bases[i] << 2 * r;
+		low = bases[i] >> (64 - 2 * r);
+		to_amb[i] = low_amb | amb[i] << r;
+		low_amb = amb[i] >> (32 - r);
+	}
+	if (r) {
+		to[n] = low;
+		to_amb[n] = low_amb;
+	}
+	l->rec.len += piece->len;
+	kh_pack_end(&(kh_packed) { l->seq.bases, l->seq.amb }, 0, l->rec.len);
+	return KH_OK;
+}
+
+/* Takes the last record of the block, whose text there is up to `to`. */
+static int take_last(kh_feed *f, struct feed_block *b, size_t to, kh_err *err)
+{
+	struct feed_long *l = &f->st[b->pub.stream].open;
+	const kh_record *rec = &b->h.rec[--b->h.n_rec];
+	const size_t head = rec->name - rec->text + rec->name_len;
+
+	b->h.n_words = rec->seq / 32;
+	l->is = true;
+	l->n = 0;
+	l->rec = *rec;
+	l->rec.text = 0;
+	l->rec.name -= rec->text;
+	l->rec.len = 0;
+	int rc = add_text(l, b->buf + rec->text, f->names_only ? head : to - rec->text, err);
+	return rc ? rc : add_bases(l, &b->h, rec, err);
+}
+
+/* --- its place in the block where it ends ----------------------------------------- */
+/* The text of the block up to `to` ends the record, whose text is put in front of s->from. */
+static int put_text(kh_feed *f, struct feed_block *b, const feed_span *s, size_t to, kh_err *err)
+{
+	struct feed_stream *st = &f->st[b->pub.stream];
+	struct feed_long *l = &st->closed;
+	const size_t behind = b->raw - s->from, raw = b->raw, n = l->n;
+	size_t at;
+	int rc;
+
+	if (n > FEED_SLACK) {
+		char *buf = b->buf;
+		const size_t cap = b->cap;
+
+		rc = add_text(l, buf + s->from, b->end - s->from, err);
+		if (rc)
+			return rc;
+		b->buf = l->text;
+		b->cap = l->cap;
+		l->text = buf;
+		l->cap = cap;
+		feed_shift(b, n - s->from);
+		at = 0;
+	} else {
+		rc = feed_room(b, behind + n, 0, err);
+		if (rc)
+			return rc;
+		at = b->raw - behind - n;
+		memmove(b->buf + at + n, b->buf + raw - behind, behind);        /* the carry */
+		memcpy(b->buf + at, l->text, n);
+		feed_keep_slack(f, st, behind + n);
+	}
+	b->h.text = b->buf;
+	to += b->raw - raw;
+	l->rec.name += at;
+	l->rec.text = at;
+	l->rec.text_len = f->names_only ? n : kh_reader_text_end(b->buf, at, to) - at;
+	return KH_OK;
+}
+
+/* Appends n words from number `from` on. */
+static int add_words(kh_parsed *to, const kh_parsed *h, size_t from, size_t n, kh_err *err)
+{
+	int rc = kh_parsed_reserve(to, (uint64_t)n << 5, err);
+
+	if (rc)
+		return rc;
+	memcpy(to->bases + to->n_words, h->bases + from, n * sizeof *h->bases);
+	memcpy(to->amb + to->n_words, h->amb + from, n * sizeof *h->amb);
+	to->n_words += n;
+	return KH_OK;
+}
+
+/* The records of the block from number `next` on are all that its words have to hold besides. */
+static int put_bases(struct feed_block *b, struct feed_long *l, size_t next, kh_err *err)
+{
+	kh_parsed *h = &b->h;
+	const size_t from = next < h->n_rec ? h->rec[next].seq / 32 : h->n_words;
+	const size_t n = words_of(l->rec.len), others = h->n_words - from;
+	int rc;
+
+	l->seq.n_words = n;
+	if (n <= others) {
+		l->rec.seq = (uint64_t)h->n_words << 5;
+		rc = add_words(h, &l->seq, 0, n, err);
+	} else if (!(rc = add_words(&l->seq, h, from, others, err))) {
+		const kh_parsed all = l->seq;
+
+		for (size_t i = next; i < h->n_rec; i++)
+			h->rec[i].seq += ((uint64_t)n - from) << 5;
+		l->rec.seq = 0;
+		l->seq = (kh_parsed) { .bases = h->bases, .amb = h->amb,
+				       .cap_words = h->cap_words };
+		h->bases = all.bases;
+		h->amb = all.amb;
+		h->cap_words = all.cap_words;
+		h->n_words = all.n_words;
+	}
+	l->seq.n_words = 0;
+	return rc;
+}
+
+/* Makes the record that waited, and has ended, the first one of the block. */
+static int put_first(kh_feed *f, struct feed_block *b, const feed_span *s, size_t to, bool piece,
+		     kh_err *err)
+{
+	struct feed_long *l = &f->st[b->pub.stream].closed;
+	int rc = put_text(f, b, s, to, err);
+
+	if (!rc)
+		rc = put_bases(b, l, b->first + piece, err);
+	if (rc)
+		return rc;
+	assert(piece || b->first > 0);
+	b->first -= !piece;
+	b->h.rec[b->first] = l->rec;
+	return KH_OK;
+}
+
+/* --- a block ---------------------------------------------------------------------- */
+int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_err *err)
+{
+	struct feed_stream *st = &f->st[b->pub.stream];
+	struct feed_long *open = &st->open;
+	kh_parsed *h = &b->h;
+	const kh_record *rec = h->rec + b->first;
+	const size_t n = h->n_rec - b->first;
+	const bool piece = n > 0 && rec->flags & KH_REC_CONTINUES;
+	const bool ended = open->is && (n > piece || s->whole);
+	const size_t to = n > piece ? rec[piece].text : s->to;  /* the text of the open one */
+	int rc = KH_OK;
+
+	assert(open->is || !piece);
+	if (piece)
+		rc = add_bases(open, h, rec, err);
+	if (!rc && open->is && !ended && !f->names_only)
+		rc = add_text(open, b->buf + s->from, to - s->from, err);
+	if (ended) {
+		const struct feed_long other = st->closed;
+
+		st->closed = *open;
+		*open = other;
+		open->is = false;
+	} else if (piece) {
+		h->n_rec--;
+		h->n_words = 0;
+	}
+	if (!rc && n > piece && !s->whole)
+		rc = take_last(f, b, s->to, err);
+	return rc || !ended ? rc : put_first(f, b, s, to, piece, err);
+}
