@@ -127,18 +127,21 @@ class Fit:
         self.few = self.n < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
-            self.low = self.high = 6
+            self.low, self.high, self.weak = 6, 6, False
             return
         cells = dict(sorted(cells.items()))
         one = best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in range(JUNK)])
         two = best_of(f, cells, [((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT))
                                  for a in range(JUNK) for b in range(a + 1, JUNK) if D[b] >= D[a] + 40])
-        m = one
-        if two.like - one.like > 242044895 + 4727 * self.n and two.weights[0] >= 104850 \
-                and D[two.shapes[0]] <= 40 and D[two.shapes[1]] >= 50:
-            m = two
         d, w = D[one.shapes[0]], one.weights[0]
-        self.stands = m is two or (d <= 30 and w >= 83880) or (d <= 70 and w >= 524250)
+        alone = (d <= 30 and w >= 83880) or (d <= 40 and w >= 366975) or (d <= 70 and w >= 838800)
+        gain = two.like - one.like - 242044895
+        near = D[two.shapes[0]] <= 40 and D[two.shapes[1]] >= 50
+        clear = near and gain > 4727 * self.n and two.weights[0] >= 104850
+        some = near and not alone and gain > 1891 * self.n and self.n * two.weights[0] >> 20 >= 5120
+        m = two if clear or some else one
+        self.stands = m is two or alone
+        self.weak = not clear and (some or (alone and (w < 314550 or (d > 30 and w < 524250))))
         self.shapes, self.weights = m.shapes, m.weights
         self.low, self.high = self.interval(f, cells, m)
 
@@ -239,7 +242,7 @@ class Sample:
         return out
 
     def set_lengths(self):
-        last = total = None
+        last, total, self.bases = None, None, Counter()
         for first, taxon, bases, _, _ in self.db.targets:
             i = len(self.lengths.setdefault("seen", []))
             name = self.db.ids[i].split(".")[0]
@@ -251,6 +254,7 @@ class Sample:
             self.lengths["seen"].append(name)
             last, species = here, self.tree.species[taxon]
             if species is not None:
+                self.bases[species] += bases
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def share_out(self, first):
@@ -280,24 +284,29 @@ class Sample:
         self.refute()
 
     def breadth(self):
-        self.counted, self.found, self.expected = Counter(), Counter(), {}
-        own = {}
+        self.counted, self.told, self.found, self.expected = Counter(), Counter(), Counter(), {}
+        own, every, strains = {}, Counter(), {}
         for s, f in self.fits.items():
             own[s] = set()
+            strains[s] = self.bases[s] // (8 * self.db.stride) > self.db.max_locations * self.lengths[s]
             for j in range(32):
                 cells = [(self.cells[s].get(32 * i + j, 0), f.parts(self.shapes.f, 32 * i + j)) for i in range(4)]
                 if 2 * sum(x for x, (o, r) in cells if o > r) > sum(x for x, _ in cells):
                     own[s].add(j)
+                    every[s] += sum(x for x, _ in cells)
         for (found, cell, _, located, _), many in self.classes.items():
             best = [s for s, drop in found if drop == 0]
-            if located and cell % 32 in own[best[0]]:
-                self.counted[best[0]] += many
+            if len(best) == 1 and cell % 32 in own[best[0]]:
+                self.counted[best[0]] += many if located else 0
+                self.told[best[0]] += many if located or strains[best[0]] else 0
         for (target, _), shares in self.places.items():
             s = self.tree.species[self.db.targets[target][1]]
             if s in own and shares & own[s]:
                 self.found[s] += 1
         for s in self.fits:
             g, n = self.lengths[s], self.counted[s]
+            if strains[s] and 256 * n < every[s]:
+                g = max(2, g * 256 * n // every[s])
             self.expected[s] = g * (2 ** 24 - (pw(94548 * n // g) if n < 64 * g else 0)) // 65536
 
     def family(self, species):
@@ -318,12 +327,22 @@ class Sample:
                 continue
             if f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
                 gone[s] = "echo"
-            elif f.stands and self.counted[s] >= 5 and self.found[s] < 20 and \
-                    2560 * (self.found[s] + 1) < 7 * self.expected[s]:
+            elif f.stands and self.counted[s] >= 5 and \
+                    2560 * (self.found[s] + 1) < self.tenths(s, f) * self.expected[s]:
                 gone[s] = "narrow"
+            elif f.weak and (self.told[s] < 5 or 512 * self.told[s] < f.own):
+                gone[s] = "relative"
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
+
+    def tenths(self, s, f):
+        """Of the stretches to be expected, those that have to be found."""
+        if f.weak:
+            return 8
+        if self.found[s] < 20:
+            return 7
+        return 2 if f.weights[0] >= 943713 and D[f.shapes[0]] <= 10 else 5
 
     def decide(self, key):
         found, cell, call, _, enough = key

@@ -37,6 +37,13 @@ check "build, lists cut by species" build --db cut.khdb --max-locations 1 "$T3" 
 check "build, some of the features" build --db some.khdb --max-db-size 150K "$T7" "$lambda" "$phi" "$sars"
 check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
 check "sample of relatives" sample 5200 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
+check "sample of few of its own" sample 6000 among.fq 150 "$T3:10:0" "$T7:0.35:0"
+gzip -dc "$lambda" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 21000) }' >part.fa
+check "sample of part of a genome" sample 6000 part.fq 150 part.fa:1:0.001
+check "sample of part of a relative's genome" sample 6000 stretch.fq 150 part.fa:1:0.03
+python "$tests/make_world.py" strains 300 strains "$data"
+check "build, more strains than lists keep" "$kmerhash" build -q --db strains.khdb \
+	--taxonomy strains/taxonomy strains/refs.fa
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 
 check "calls and profile" agrees db.khdb s.fq
@@ -47,6 +54,13 @@ check "calls and profile, other k" agrees k.khdb near.fq
 check "calls, profile and coverage, lists cut by species" covers cut.khdb near.fq
 check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
+check "a few of its own among a relative's" agrees db.khdb among.fq
+check "a few of its own: present" verdict 1985738 present
+check "part of a genome, as it is" agrees db.khdb part.fq
+check "part of a genome: present" verdict 10710 present
+check "a stretch like that of something else" agrees db.khdb stretch.fq
+check "a stretch of something else: narrow" verdict 10710 narrow
+check "calls and profile, more strains than lists keep" agrees strains.khdb strains/reads.fq
 check "a profile alone keeps the calls" agrees db.khdb s.fq --no-verify --keep
 second --db db.khdb --output first.tsv s.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"

@@ -4,6 +4,10 @@
  * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
  * from another species, or a contaminated stretch of a reference, collects reads in a few places.
  * A stretch is 8 bins; for each one it is known which shares of features found its fragments had.
+ *
+ * Where more strains of a species are alike than lists keep places for, these name the species and
+ * no bins.  How much of its genome can be told by place is seen from the sample, as the share of
+ * the species' own fragments that have one.
  */
 #include <config.h>
 #include "sample/model_in.h"
@@ -27,12 +31,14 @@ int kh_stretches(const kh_db *db, uint64_t **first, kh_err *err)
 	return KH_OK;
 }
 
-/* The shares j at which at least half of the fragments of a species are its own. */
-static uint32_t own_shares(const kh_work *w, const kh_presence *p)
+/* The shares j at which at least half of the fragments of a species are its own; *all: the
+ * fragments with such shares, in 1/256. */
+static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all_own)
 {
 	const uint64_t *many = w->many[p - w->m->at];
 	uint32_t mask = 0;
 
+	*all_own = 0;
 	for (uint32_t j = 0; j < KH_SHARES; j++) {
 		uint64_t own = 0, all = 0;
 
@@ -43,19 +49,32 @@ static uint32_t own_shares(const kh_work *w, const kh_presence *p)
 			own += d.own > d.other ? many[cell] : 0;
 		}
 		mask |= (uint32_t)(2 * own > all) << j;
+		*all_own += 2 * own > all ? all : 0;
 	}
 	return mask;
 }
 
-static const kh_presence *located_species(const kh_work *w, const kh_class *k)
+/* The species that is best alone, or NULL. */
+static kh_presence *best_species(const kh_work *w, const kh_class *k)
 {
-	int i = 0;
+	kh_presence *p, *best = NULL;
 
-	if (!k->located)
-		return NULL;
-	while (k->drop[i] > 0)
-		i++;
-	return kh_species_of(w, k, i);
+	for (int i = 0; (p = kh_species_of(w, k, i)); i++) {
+		if (k->drop[i] > 0)
+			continue;
+		if (best)
+			return NULL;
+		best = p;
+	}
+	return best;
+}
+
+/* The stretches of its genome that can be told by place; all: its own fragments, in 1/256. */
+static uint64_t told_by_place(const kh_presence *p, uint64_t all)
+{
+	const uint64_t n = 256 * p->counted, g = n < all ? p->length * n / all : p->length;
+
+	return !p->many_strains ? p->length : g > 2 ? g : 2;
 }
 
 /* G stretches, N fragments: G (1 - e^(-N / G)), in 1/256. */
@@ -118,22 +137,26 @@ int kh_breadth(kh_work *w, kh_err *err)
 	const kh_db *db = w->in->db;
 	const kh_classes *c = w->in->classes;
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
-	uint64_t *first = NULL;
-	int rc = own ? kh_stretches(db, &first, err) : KH_ENOMEM;
+	uint64_t *all = kh_array(w->m->n, sizeof *all, err), *first = NULL;
+	int rc = own && all ? kh_stretches(db, &first, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		own[i] = own_shares(w, &w->m->at[i]);
+		own[i] = own_shares(w, &w->m->at[i], &all[i]);
 	for (size_t i = 0; i < c->n && !rc; i++) {
-		const kh_presence *p = located_species(w, &c->at[i]);
+		kh_presence *p = best_species(w, &c->at[i]);
 
-		if (p && own[p - w->m->at] >> c->at[i].cell % KH_SHARES & 1)
-			w->m->at[p - w->m->at].counted += c->at[i].many;
+		if (!p || !(own[p - w->m->at] >> c->at[i].cell % KH_SHARES & 1))
+			continue;
+		p->counted += c->at[i].located ? c->at[i].many : 0;
+		p->told += c->at[i].located || p->many_strains ? c->at[i].many : 0;
 	}
 	if (!rc)
 		rc = search(w, own, first, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
-		w->m->at[i].expected = expect(w->m->at[i].length, w->m->at[i].counted);
+		w->m->at[i].expected = expect(told_by_place(&w->m->at[i], all[i]),
+					      w->m->at[i].counted);
 	free(first);
+	free(all);
 	free(own);
 	return rc;
 }

@@ -12,6 +12,7 @@ enum {
 	ROUNDS_TRIED = 8,       /* rounds for the mixtures that are compared first */
 	KEPT = 6,               /* of these mixtures get more rounds */
 	APART = 40,             /* least distance of two divergences, in 1/1000 */
+	PART = 20 * 256,        /* fragments that a part of a relative's must have */
 	PERCENT = KH_WEIGHT_ONE / 100
 };
 
@@ -20,6 +21,7 @@ enum {
  * where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
 #define GAIN_EACH 4727                  /* for 1/256 of a fragment */
+#define GAIN_EACH_WEAK 1891             /* the same of 0.02 */
 #define NEAR ((INT64_C(2770) << 24) / 1000)
 
 /* The cells that have fragments. */
@@ -183,6 +185,22 @@ static void find_interval(kh_fit *fit, const struct cells *c, const struct mixtu
 		}
 }
 
+static bool is_own(const struct mixture *one)
+{
+	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
+
+	return (d <= 30 && w >= 8 * PERCENT) || (d <= 40 && w >= 35 * PERCENT) ||
+	       (d <= 70 && w >= 80 * PERCENT);
+}
+
+/* Most of its fragments are junk. */
+static bool is_weak(const struct mixture *one)
+{
+	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
+
+	return w < 30 * PERCENT || (d > 30 && w < 50 * PERCENT);
+}
+
 static bool is_pair(const struct cells *c, const struct mixture *one, const struct mixture *two)
 {
 	const int64_t gain = GAIN + GAIN_EACH * (int64_t)c->total;
@@ -191,11 +209,15 @@ static bool is_pair(const struct cells *c, const struct mixture *one, const stru
 	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
 }
 
-static bool is_own(const struct mixture *one)
+/* Among the many fragments of a relative, are there some of its own? */
+static bool is_weak_pair(const struct cells *c, const struct mixture *one,
+			 const struct mixture *two)
 {
-	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
+	const int64_t gain = GAIN + GAIN_EACH_WEAK * (int64_t)c->total;
 
-	return (d <= 30 && w >= 8 * PERCENT) || (d <= 70 && w >= 50 * PERCENT);
+	return !is_own(one) && two->like - one->like > gain &&
+	       c->total * two->weight[0] >> 20 >= PART &&
+	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
 }
 
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
@@ -211,11 +233,12 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	if (c.total < FEW)
 		return;
 	const struct mixture one = best_single(&c), two = best_pair(&c);
-	const bool pair = is_pair(&c, &one, &two);
+	const bool strong = is_pair(&c, &one, &two), pair = strong || is_weak_pair(&c, &one, &two);
 
 	m = pair ? two : one;
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
 	fit->own = pair || is_own(&one);
+	fit->weak = fit->own && !strong && (pair || is_weak(&one));
 	fit->n = m.n;
 	memcpy(fit->shape, m.shape, sizeof m.shape);
 	memcpy(fit->weight, m.weight, sizeof m.weight);

@@ -21,6 +21,7 @@ enum kh_fit_kind { KH_FIT_FEW, KH_FIT_SINGLE, KH_FIT_PAIR };
 typedef struct kh_fit {
 	enum kh_fit_kind kind;
 	bool own;               /* the first shape is the species' own, else a relative's */
+	bool weak;              /* it is the lesser part: their places must bear it out */
 	uint32_t shape[3], n;   /* n: shapes in use */
 	uint32_t weight[3];     /* in 1/2^20 */
 	uint32_t low, high;     /* shapes that explain nearly as much in place of the first */

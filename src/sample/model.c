@@ -11,8 +11,9 @@ enum {
 	FEW_SPECIES = 64,       /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
 	ECHO = 33,
+	CLEAR = KH_WEIGHT_ONE / 10 * 9,
 	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
-	NARROW_MOST = 20        /* so many stretches are never few */
+	NARROW_MOST = 20        /* so many stretches are few only if many more are expected */
 };
 
 const char *kh_verdict_name(enum kh_verdict v)
@@ -67,11 +68,22 @@ static int describe_species(kh_work *w, kh_err *err)
 {
 	const kh_db *db = w->in->db;
 	const kh_rank family = kh_rank_find("family", 6);
+	const uint64_t stretch = (uint64_t)KH_STRETCH * db->h->sampling.stride;
 	uint64_t *length = kh_array(db->tax->n, sizeof *length, err);
+	uint64_t *bases = kh_array(db->tax->n, sizeof *bases, err);
 
-	if (!length)
+	if (!length || !bases) {
+		free(length);
+		free(bases);
 		return KH_ENOMEM;
+	}
 	kh_species_stretches(db, length);
+	for (uint32_t i = 0; i < db->h->n_targets; i++) {
+		const uint32_t s = db->tax->species[db->target[i].taxon];
+
+		if (s != KH_NO_TAXON)
+			bases[s] += db->target[i].bases;
+	}
 	for (uint32_t t = 0; t < db->tax->n; t++) {
 		const uint32_t i = w->place[t] - 1;
 
@@ -79,9 +91,12 @@ static int describe_species(kh_work *w, kh_err *err)
 			continue;
 		w->m->at[i].taxon = t;
 		w->m->at[i].length = length[t];
+		w->m->at[i].many_strains =
+			bases[t] / stretch > (uint64_t)db->h->max_locations * length[t];
 		w->family[i] = family_of(db->tax, t, family);
 	}
 	free(length);
+	free(bases);
 	return KH_OK;
 }
 
@@ -108,10 +123,30 @@ static bool is_echo(const kh_presence *p, uint64_t most)
 	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && ECHO * own < most;
 }
 
+/* Has it found less than this share, in tenths, of the stretches to be expected? */
+static bool is_below(const kh_presence *p, uint64_t tenths)
+{
+	return 10 * 256 * (p->found + 1) < tenths * p->expected;
+}
+
+/* Part of a genome, or genes that are read more often than others, are no artefact; so if there are
+ * many stretches, and all fragments are alike and near the reference, a fifth will do. */
 static bool is_narrow(const kh_presence *p)
 {
-	return p->verdict != KH_TOO_FEW && p->fit.own && p->counted >= NARROW_LEAST &&
-	       10 * 256 * (p->found + 1) < 7 * p->expected && p->found < NARROW_MOST;
+	const bool clear = p->fit.weight[0] >= CLEAR &&
+			   kh_divergence[p->fit.shape[0]] <= 10;
+
+	if (p->verdict == KH_TOO_FEW || !p->fit.own || p->counted < NARROW_LEAST)
+		return false;
+	return is_below(p, p->fit.weak ? 8 : p->found < NARROW_MOST ? 7 : clear ? 2 : 5);
+}
+
+/* Most fragments of a species that is there have a place in it.  Those of genes that many species
+ * have in common, often in several copies, do not. */
+static bool is_common(const kh_presence *p)
+{
+	return p->verdict != KH_TOO_FEW && p->fit.weak &&
+	       (p->told < NARROW_LEAST || 2 * 256 * p->told < kh_fit_own(&p->fit));
 }
 
 static int refute_some(kh_work *w, kh_err *err)
@@ -133,6 +168,8 @@ static int refute_some(kh_work *w, kh_err *err)
 			refute(p, KH_ECHO);
 		else if (is_narrow(p))
 			refute(p, KH_NARROW);
+		else if (is_common(p))
+			refute(p, KH_RELATIVE);
 	}
 	free(most);
 	return KH_OK;
