@@ -58,6 +58,43 @@ build --growable -k 14 --db all.khdb "$one" "$two" "$@" && build --growable -k 1
 shared=$(($(inspect old.khdb features) - $(inspect old.khdb entries)))
 check "$shared keys that share an entry" test $shared -gt 0
 build --base old.khdb --db new.khdb "$@"; same all.khdb new.khdb "real genomes"
+# --- databases of limited size: the same limit, a first or a lower one for NEW ---------------------
+genomes=$(echo "$data"/genomes/*.gz); set -- $genomes; n_all=$#
+size=$(wc -c <all.khdb)
+# limited NAME N OPTION...: of all, and added to the first N; $was is the limit of OLD, $limit that of all
+limited() {
+	what=$1; few=$2; shift 2
+	some=; more=; i=0
+	for f in $genomes; do i=$((i + 1)); if [ $i -le $few ]; then some="$some $f"; else more="$more $f"; fi; done
+	again=; [ "$was" = "$limit" ] || again="--max-db-size $limit"
+	rm -f all.khdb old.khdb new.khdb
+	build --growable "$@" --max-db-size $limit --db all.khdb $genomes &&
+		build --growable "$@" ${was:+--max-db-size $was} --db old.khdb $some &&
+		build --base old.khdb $again --db new.khdb $more && cmp all.khdb new.khdb &&
+		test "$(wc -c <new.khdb)" -le $limit
+}
+share() { inspect "$1" "share of features"; }
+for scheme in syncmer minhash; do
+	for part in 90 50 35; do
+		was=$((size * part / 100)) limit=$((size * part / 100))
+		check "$scheme, $part % of the size, 2 of $n_all" limited "" 2 -k 14 --scheme $scheme
+		[ $part = 90 ] || check "... in which some are left out ($(share old.khdb)), and then more ($(share new.khdb))" \
+			sh -c 'awk -v a=$1 -v b=$2 "BEGIN { exit !(b < a && b > .1) }"' - "$(share old.khdb)" "$(share new.khdb)"
+	done
+	was= limit=$((size / 2)); check "$scheme, a limit when it is added to" limited "" 4 -k 14 --scheme $scheme
+	was=$((size * 3 / 5)) limit=$((size / 2)); check "$scheme, a lower limit then" limited "" 4 -k 14 --scheme $scheme
+	check "... it is sound" "$kmerhash" verify -q new.khdb
+done
+set -- $genomes; limit=$((size * 35 / 100))
+rm -f *.khdb; build --growable -k 14 --max-db-size $limit --db old.khdb "$1" "$2" "$3" "$4"; shift 4
+"$kmerhash" build --dry-run --db x.khdb --base old.khdb --taxonomy $tax "$@" >plan
+check "a dry run, limited: database" grep -q "^database	$limit$" plan
+expect 0 "old.khdb has [0-9.]* % of the features, and no more can be taken from it" "a greater limit then" \
+	"$kmerhash" build --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" \
+	--base old.khdb --db new.khdb --max-db-size $((size * 2)) "$@"
+check "... has what there is" test "$(share new.khdb)" = "$(share old.khdb)"
+check "... and is sound" "$kmerhash" verify -q new.khdb
+cat "$@" | build --base old.khdb --db x.khdb --max-db-size $((size * 2)) -; same new.khdb x.khdb "... from a pipe"; rm -f x.khdb
 whole -k 12 $all
 first -k 12 u1.fa a1.fa; add a2.fa b1.fa u2.fa; mv new.khdb old.khdb; add a3.fa b2.fa c1.fa; mv new.khdb old.khdb
 add a4.fa n1.fa; same all.khdb new.khdb "added to three times"
@@ -103,6 +140,11 @@ change; edit '/^1021	/d' nodes.dmp; edit '/^1021	/d' names.dmp
 changed "a strain, all that the species had, is removed" "1 of the 3 targets of old.khdb have no taxon any more"
 change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp; changed "a species is removed" "2 no more"
 change; edit '/^101/d' nodes.dmp; edit '/^101/d' names.dmp; changed "a species with votes is removed" "3 no more"
+size=$(($(wc -c <new.khdb) * 4 / 5))
+change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp
+db=all.khdb; b --growable -k 12 --max-db-size $size $all; add --max-db-size $size $rest
+same all.khdb new.khdb "a species is removed, and a limit set"
+tax=tax
 change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp
 expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
 	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --base old.khdb $rest

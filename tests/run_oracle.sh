@@ -56,6 +56,7 @@ check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
 for scheme in syncmer minhash; do
 	check "$scheme, some of the features: build" build --db some.khdb --scheme $scheme --max-db-size 180K $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" some.khdb $genomes
+	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --scheme $scheme --max-db-size 180K $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
 	check "$scheme, some of the features: pairs" calls some.khdb $sim
 	check "$scheme, some of the features: reads" calls some.khdb made.fq
 done

@@ -53,7 +53,8 @@ static unsigned fit(const struct world *w, uint64_t limit, uint64_t estimate, ui
 	unsigned builds = 0;
 	kh_err err;
 
-	kh_limit_start(&f, limit, estimate);
+	f = (kh_limit) { .bytes = limit, .most = KH_LIMIT_ALL };
+	kh_limit_start(&f, estimate);
 	while (!keep) {
 		*share = f.share;
 		*size = build(w, f.share);
@@ -111,8 +112,9 @@ static void test_estimates(void **state)
 		/* sizes that do not vary, so that both go the same way */
 		kh_limit_size a = { whole, whole - even.rest, 1 << 22 }, few = a;
 
-		kh_limit_start(&f, whole / 2, 0);
-		kh_limit_start(&g, whole / 2, (uint64_t)((double)whole * wrong[i]));
+		f = g = (kh_limit) { .bytes = whole / 2, .most = KH_LIMIT_ALL };
+		kh_limit_start(&f, 0);
+		kh_limit_start(&g, (uint64_t)((double)whole * wrong[i]));
 		few.index = (a.index - KH_RANGES * 128) / 64 + KH_RANGES * 128;
 		few.file = even.rest + few.index;
 		few.features /= 64;
@@ -132,12 +134,12 @@ static void test_too_small(void **state)
 {
 	const struct world w = { .features = 1 << 22, .rest = 100000, .words = 24 };
 	kh_limit_size size = build(&w, KH_LIMIT_FIRST);
-	kh_limit f;
+	kh_limit f = { .bytes = 50000, .most = KH_LIMIT_ALL };
 	bool keep;
 	kh_err err;
 
 	(void)state;
-	kh_limit_start(&f, 50000, 0);
+	kh_limit_start(&f, 0);
 	assert_int_equal(kh_limit_next(&f, &size, &keep, &err), KH_EUSAGE);
 	assert_non_null(strstr(err.msg, "132768 bytes already"));
 }

@@ -176,12 +176,14 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 	place_targets(b, &c);
 	for (uint32_t i = 1; i < db->tax->n; i++)
 		compare_taxon(b, i, &c);
-	tell_changes(b, &c);
+	if (b->limit.builds == 0)       /* it is told once */
+		tell_changes(b, &c);
 	b->base.old = (kh_old_index) { .path = db->path, .image = db->image, .dir = db->dir,
 				       .keys = &db->keys, .bins = &db->bins,
 				       .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,
 				       .to = c.targets > 0 ? b->base.to : NULL,
-				       .vote_to = b->base.vote_to, .tax = db->tax };
+				       .vote_to = b->base.vote_to, .tax = db->tax,
+				       .sampling = b->sampling };
 	kh_old_steady(&b->base.old);
 	return KH_OK;
 }

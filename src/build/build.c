@@ -39,7 +39,7 @@ static int read_all(struct build *b, kh_err *err)
 	if (!rc) {
 		set_k(b, k ? k : kh_default_k(bases));
 		if (b->limit.share == 0)
-			kh_limit_start(&b->limit, b->o->max_db_size, kh_build_estimate_file(b));
+			kh_limit_start(&b->limit, kh_build_estimate_file(b));
 		b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
 		rc = try_k(b, b->sampling.k, err);
 	}
@@ -141,7 +141,7 @@ static int judge(struct build *b, bool *keep, kh_err *err)
 		const kh_limit_size built = {
 			.file = kh_db_length(b->out.w),
 			.index = last->first_bucket * 64 +
-				 kh_range_bytes(last, b->taxa.bins.bins.bits),
+				 kh_range_bytes(last, b->taxa.bins.bins.bits) + b->out.keys_bytes,
 			.features = b->sum->header.features
 		};
 
@@ -169,6 +169,10 @@ static int build_to_fit(struct build *b, kh_err *err)
 		start_over(b);
 		b->sum->header = (kh_db_header) { .version = 0 };
 	}
+	if (b->limit.clipped)
+		kh_log(KH_WARN, "%s has %.2f %% of the features, and no more can be taken from it: "
+		       "a database made anew from all references may have more",
+		       b->o->base->path, (double)b->limit.most * 100 / (double)KH_LIMIT_ALL);
 	return kh_build_commit(b, err);
 }
 
@@ -178,6 +182,8 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	int rc;
 
 	*sum = (kh_build_summary) { .backend = NULL };
+	b.limit.bytes = o->max_db_size;
+	b.limit.most = o->base ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
 	b.gap = 1 + (o->max_span + o->sampling.stride - 1) / o->sampling.stride;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
 	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;

@@ -61,7 +61,8 @@ typedef struct kh_build_options {
 	size_t n_refs;
 	const char *db;                 /* the file to make */
 	/* NULL, or a database that the references join, opened with its keys; sampling, max_span
-	 * and max_locations are its own then, and it is growable. */
+	 * and max_locations are its own then, and it is growable; but for sampling.least, which
+	 * follows from max_db_size. */
 	const kh_db *base;
 	bool growable;                  /* references can be added to it later */
 	const char *taxonomy;           /* folder of dump files, or: */

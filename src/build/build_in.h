@@ -85,6 +85,7 @@ struct file {
 	 * words of that are keys in full */
 	kh_db_stretch *keys;
 	uint64_t *n_full;
+	uint64_t keys_bytes;            /* of all of these */
 };
 
 struct build {

@@ -10,14 +10,17 @@ enum {
 	BUILDS_MAX = 8
 };
 
-void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate)
+void kh_limit_start(kh_limit *f, uint64_t estimate)
 {
 	/* An estimate may be wrong by some factor, but if it is far below the limit, all probably
 	 * fit. */
-	const bool all = limit == 0 || (estimate > 0 && estimate <= limit / 4);
+	const bool fits = estimate > 0 && estimate <= f->bytes / 4;
+	const bool all = f->bytes == 0 || (fits && f->most == KH_LIMIT_ALL);
 
-	*f = (kh_limit) { .bytes = limit, .share = all ? KH_LIMIT_ALL : KH_LIMIT_FIRST,
-			.exceeds = KH_LIMIT_ALL + 1 };
+	*f = (kh_limit) { .bytes = f->bytes, .most = f->most, .exceeds = f->most + 1 };
+	f->share = all ? KH_LIMIT_ALL : KH_LIMIT_FIRST;
+	f->clipped = f->share > f->most;
+	f->share = f->clipped ? f->most : f->share;
 }
 
 /* The share whose database probably has the size of the limit, less a margin: the number of
@@ -44,31 +47,35 @@ static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
 
 static void choose(kh_limit *f, const kh_limit_size *built)
 {
-	const uint64_t share = predict(f, built);
+	uint64_t share = predict(f, built);
 
-	if (f->builds >= BUILDS_MAX)    /* the best one so far is built once more */
+	f->clipped |= share > f->most;
+	share = share > f->most ? f->most : share;
+	if (f->builds >= BUILDS_MAX) {  /* the best one so far is built once more */
 		f->share = f->fits;
-	else if (share > f->fits && share < f->exceeds)
+	} else if (share > f->fits && share < f->exceeds) {
 		f->share = share;
-	else
+	} else {
+		f->clipped |= f->exceeds > f->most && f->most < KH_LIMIT_ALL;
 		f->share = f->fits + (f->exceeds - f->fits) / 2;
+	}
 }
 
 int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *err)
 {
-	const bool fits = built->file <= f->bytes, whole = f->share == KH_LIMIT_ALL;
+	const bool fits = built->file <= f->bytes, whole = f->share == f->most;
+	const bool nearly = built->file >= f->bytes - f->bytes / 32;
 	const uint64_t rest = built->file - built->index + EMPTY;
 
 	f->builds++;
-	*keep = f->bytes == 0 ||
-		(fits && (whole || built->file >= f->bytes - f->bytes / 32 ||
-			  f->builds > BUILDS_MAX));
+	*keep = f->bytes == 0 || (fits && (whole || nearly || f->builds > BUILDS_MAX));
+	f->clipped |= *keep && whole && !nearly && f->most < KH_LIMIT_ALL;
 	if (*keep)
 		return KH_OK;
-	if (!fits && f->builds == 1 && whole) {
+	if (!fits && f->builds == 1 && f->share == KH_LIMIT_ALL) {
 		/* All features were tried because the estimate was wrong.  The share is found as if
 		 * there had been none, for an estimate must not decide what is in a database. */
-		kh_limit_start(f, f->bytes, 0);
+		kh_limit_start(f, 0);
 		return KH_OK;
 	}
 	if (rest + f->bytes / 64 > f->bytes)

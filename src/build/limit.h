@@ -9,6 +9,10 @@
  *
  * Nothing but the sizes of what was built decides, so the share is the same on every device and
  * for any number of threads and processes.
+ *
+ * A database that is added to has a share of its own features, and there can be no more of them.
+ * A build from all references seldom takes a greater share, as they have become more; where it
+ * would, that is told.
  */
 #ifndef KH_BUILD_LIMIT_H
 #define KH_BUILD_LIMIT_H
@@ -23,6 +27,8 @@
 typedef struct kh_limit {
 	uint64_t bytes;                 /* of the file at most; 0: any */
 	uint64_t share;                 /* of the next build, in 2^-32 */
+	uint64_t most;                  /* that can be had: KH_LIMIT_ALL, or what was left in */
+	bool clipped;                   /* a greater one might fit, or would have been tried */
 	uint64_t fits, exceeds;         /* the greatest share that is known to fit, the least that
 					 * is known not to */
 	unsigned builds;                /* so far */
@@ -30,12 +36,13 @@ typedef struct kh_limit {
 
 /* The size of what was built from a share. */
 typedef struct kh_limit_size {
-	uint64_t file, index;           /* bytes of the file, and those of its index */
+	uint64_t file, index;           /* bytes of the file, and those that features take */
 	uint64_t features;
 } kh_limit_size;
 
-/* estimate: bytes that a database of all features would probably have; 0: not known. */
-void kh_limit_start(kh_limit *f, uint64_t limit, uint64_t estimate);
+/* f->bytes and f->most are set; estimate: bytes that a database of all features would probably
+ * have; 0: not known. */
+void kh_limit_start(kh_limit *f, uint64_t estimate);
 /* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
  * to be built next. */
 int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *err);

@@ -84,9 +84,19 @@ static uint64_t all_features(const struct build *b)
 				       : b->mine.text / s->stride * s->s;
 }
 
+/* Bytes of the database for each feature. */
+static uint64_t feature_bytes(const struct build *b)
+{
+	return INDEX_BYTES + (b->o->growable ? KEYS : 0);
+}
+
 uint64_t kh_build_estimate_file(const struct build *b)
 {
-	return b->mine.text_known ? all_features(b) * INDEX_BYTES : 0;
+	typedef unsigned __int128 wide;
+	const kh_db *base = b->o->base;
+	const wide old = base ? (wide)base->bytes * KH_LIMIT_ALL / b->limit.most : 0;
+
+	return b->mine.text_known ? (uint64_t)old + all_features(b) * feature_bytes(b) : 0;
 }
 
 /* Of how many of all features there is to be room: those of this pass over the references, or, as
@@ -95,7 +105,7 @@ uint64_t kh_build_estimate_file(const struct build *b)
 static uint64_t some_features(const struct build *b)
 {
 	typedef unsigned __int128 wide;
-	const uint64_t all = all_features(b), limit = b->o->max_db_size / INDEX_BYTES;
+	const uint64_t all = all_features(b), limit = b->o->max_db_size / feature_bytes(b);
 	const uint64_t now = (uint64_t)((wide)all * kh_sampling_share(&b->sampling) >> 32);
 
 	if (b->o->max_db_size == 0 || b->limit.builds > 0)
@@ -110,11 +120,11 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known,
 				   .k = b->sampling.k };
 	e->features = some_features(b);
-	e->file = e->features * (INDEX_BYTES + (b->o->growable ? KEYS : 0));
-	if (b->o->max_db_size && e->file > b->o->max_db_size)
-		e->file = b->o->max_db_size;
+	e->file = e->features * feature_bytes(b);
 	if (b->o->base)
 		e->file += b->o->base->bytes;
+	if (b->o->max_db_size && e->file > b->o->max_db_size)
+		e->file = b->o->max_db_size;
 	e->features /= processes;
 	e->pairs = e->features * PAIR;
 	e->other = other_memory(b, e->features) + growing_memory(b, e->features);

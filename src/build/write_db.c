@@ -48,6 +48,7 @@ static int keep_keys(struct build *b, const kh_image *im, kh_err *err)
 		memcpy(p, im->rest, bytes);
 	b->out.keys[b->out.ranges] = (kh_db_stretch) { p, bytes };
 	b->out.n_full[b->out.ranges] = im->n_full;
+	b->out.keys_bytes += bytes;
 	return KH_OK;
 }
 

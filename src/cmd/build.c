@@ -143,7 +143,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
 	if (kh_comm_self(j->o.comm) == 0)
 		rc = kh_references_check(r, err);
-	const bool twice = j->o.sampling.k == 0 || v->header_lineage || v->max_db_size > 0;
+	const bool twice = j->o.sampling.k == 0 || v->header_lineage || j->o.max_db_size > 0;
 	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
 		rc = keep_streams(j, err);
 	if (!rc && r->errs.found == 0 && v->header_lineage)
@@ -175,12 +175,13 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 {
 	const bool minhash = v->scheme && strcmp(v->scheme, "minhash") == 0;
 
+	o->max_db_size = v->max_db_size;
 	if (v->base) {
 		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
-		    v->max_span || v->max_locations || v->max_db_size)
+		    v->max_span || v->max_locations)
 			return kh_fail(err, KH_EUSAGE, "--scheme, --kmer-len, --total-bases, "
-				       "--smer-len, --features, --stride, --max-span, "
-				       "--max-locations and --max-db-size are those of --base");
+				       "--smer-len, --features, --stride, --max-span and "
+				       "--max-locations are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
@@ -197,10 +198,6 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
-	o->max_db_size = v->max_db_size;
-	if (o->growable && o->max_db_size)
-		return kh_fail(err, KH_EUSAGE, "--growable and --max-db-size: genomes cannot be "
-			       "added to a database of limited size");
 	if (o->max_span < o->sampling.stride)
 		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
 	return KH_OK;
@@ -253,6 +250,8 @@ static int open_base(struct job *j, kh_err *err)
 	o->max_span = j->base->h->max_span;
 	o->max_locations = j->base->h->max_locations;
 	o->growable = true;
+	if (o->max_db_size == 0)
+		o->max_db_size = j->base->h->max_bytes;
 	return KH_OK;
 }
 

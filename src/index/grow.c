@@ -124,14 +124,23 @@ static int move_list(const struct walk *w, uint32_t *list, size_t *n, kh_err *er
 	return KH_OK;
 }
 
+/* Is the feature, of which `key` has the low 40 bits, left in by the new index? */
+static bool is_left_in(const struct walk *w, uint64_t key)
+{
+	const uint64_t range = (uint64_t)(w->r - w->o->dir);
+
+	return kh_sampling_takes(&w->o->sampling, range << 40 | key);
+}
+
 /* Adds a key with its list of n words as it is in the old index. */
 static int add_list(struct walk *w, uint64_t key, uint32_t *list, size_t n, kh_err *err)
 {
 	int rc = move_list(w, list, &n, err);
 
 	w->keys++;
-	if (!rc)
-		rc = kh_join_below(&w->join, key, err);
+	if (rc || !is_left_in(w, key))
+		return rc;
+	rc = kh_join_below(&w->join, key, err);
 	return rc ? rc : kh_join_list(&w->join, key, list, n, !w->o->steady, err);
 }
 
@@ -285,8 +294,26 @@ static bool move_words(const struct walk *w, uint32_t *word, size_t n)
 		       : move_each(w->o, word, n);
 }
 
+/* Moves the entries from .. to - 1 that the new index leaves in to the front; returns how many. */
+static size_t leave_out(const struct walk *w, struct part *p, size_t from, size_t to,
+			uint32_t *word)
+{
+	uint32_t *out = word;
+	size_t left = from;
+
+	for (size_t i = from; i < to; word += p->len[i++]) {
+		if (!is_left_in(w, p->place[i]))
+			continue;
+		memmove(out, word, p->len[i] * sizeof *out);
+		out += p->len[i];
+		p->place[left] = p->place[i];
+		p->len[left++] = p->len[i];
+	}
+	return left - from;
+}
+
 /* Adds the entries from .. to - 1 of a part, which have one key each and `words` words. */
-static int add_run(struct walk *w, const struct part *p, size_t from, size_t to, uint32_t *word,
+static int add_run(struct walk *w, struct part *p, size_t from, size_t to, uint32_t *word,
 		   size_t words, kh_err *err)
 {
 	int rc = KH_OK;
@@ -302,11 +329,13 @@ static int add_run(struct walk *w, const struct part *p, size_t from, size_t to,
 	    !move_words(w, word, words))
 		return damaged(w, "locations are not ascending bins", err);
 	w->keys += to - from;
+	if (w->o->sampling.least > 0)
+		to = from + leave_out(w, p, from, to, word);
 	return kh_join_lists(&w->join, p->place + from, p->len + from, word, to - from, err);
 }
 
 /* Adds all entries of a part, whose words lie in w->room->word. */
-static int add_part(struct walk *w, const struct part *p, kh_err *err)
+static int add_part(struct walk *w, struct part *p, kh_err *err)
 {
 	uint32_t *word = w->room->word;
 	const uint64_t least = w->least_key;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include "index/keys.h"
 #include "index/many.h"
+#include "kmer/sampling.h"
 
 /* Where the votes of a species of the old index go, if not to a bin of the new one. */
 #define KH_VOTE_NONE UINT32_MAX                 /* none of its targets is left */
@@ -34,6 +35,7 @@ typedef struct kh_old_index {
 	 * said in a few steps */
 	bool steady;
 	kh_steps steps;
+	kh_sampling sampling;           /* of the new index, which may leave out more features */
 	const kh_taxonomy *tax;         /* of the old index, for messages */
 } kh_old_index;
 
@@ -47,8 +49,8 @@ typedef struct kh_grow_room {
 	size_t cap_word, cap_list;
 } kh_grow_room;
 
-/* The lists of an old range to room->lists, joined by the pairs p, of bins `now`.  Neither the
- * index nor its keys are trusted: what is not sound fails. */
+/* The lists of those features of an old range that are left in, to room->lists, joined by the
+ * pairs p, of bins `now`.  Neither the index nor its keys are trusted: what is not sound fails. */
 int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const kh_bins *now,
 		kh_grow_room *room, kh_err *err);
 void kh_grow_room_clear(kh_grow_room *room);
