@@ -328,7 +328,7 @@ class Sample:
             if f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
                 gone[s] = "echo"
             elif f.stands and self.counted[s] >= 5 and \
-                    2560 * (self.found[s] + 1) < self.tenths(s, f) * self.expected[s]:
+                    2560 * (self.found[s] + 1) < self.tenths(s, f, most) * self.expected[s]:
                 gone[s] = "narrow"
             elif f.weak and (self.told[s] < 5 or 512 * self.told[s] < f.own):
                 gone[s] = "relative"
@@ -336,11 +336,11 @@ class Sample:
             self.fits[s].stands = False
             self.verdict[s] = verdict
 
-    def tenths(self, s, f):
+    def tenths(self, s, f, most):
         """Of the stretches to be expected, those that have to be found."""
         if f.weak:
             return 8
-        if self.found[s] < 20:
+        if self.found[s] < 20 or 33 * f.own < most[self.family(s)]:
             return 7
         return 2 if f.weights[0] >= 943713 and D[f.shapes[0]] <= 10 else 5
 

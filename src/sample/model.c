@@ -116,11 +116,16 @@ static void refute(kh_presence *p, enum kh_verdict v)
 }
 
 /* `most`: the most fragments that any species of the family has of its own. */
+static bool is_rare(const kh_presence *p, uint64_t most)
+{
+	return ECHO * kh_fit_own(&p->fit) < most;
+}
+
 static bool is_echo(const kh_presence *p, uint64_t most)
 {
 	const uint64_t own = kh_fit_own(&p->fit);
 
-	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && ECHO * own < most;
+	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && is_rare(p, most);
 }
 
 /* Has it found less than this share, in tenths, of the stretches to be expected? */
@@ -130,15 +135,17 @@ static bool is_below(const kh_presence *p, uint64_t tenths)
 }
 
 /* Part of a genome, or genes that are read more often than others, are no artefact; so if there are
- * many stretches, and all fragments are alike and near the reference, a fifth will do. */
-static bool is_narrow(const kh_presence *p)
+ * many stretches, and all fragments are alike and near the reference, a fifth will do, but not
+ * beside a far more abundant species of its family. */
+static bool is_narrow(const kh_presence *p, uint64_t most)
 {
+	const bool doubtful = p->found < NARROW_MOST || is_rare(p, most);
 	const bool clear = p->fit.weight[0] >= CLEAR &&
 			   kh_divergence[p->fit.shape[0]] <= 10;
 
 	if (p->verdict == KH_TOO_FEW || !p->fit.own || p->counted < NARROW_LEAST)
 		return false;
-	return is_below(p, p->fit.weak ? 8 : p->found < NARROW_MOST ? 7 : clear ? 2 : 5);
+	return is_below(p, p->fit.weak ? 8 : doubtful ? 7 : clear ? 2 : 5);
 }
 
 /* Most fragments of a species that is there have a place in it.  Those of genes that many species
@@ -166,7 +173,7 @@ static int refute_some(kh_work *w, kh_err *err)
 
 		if (is_echo(p, most[w->family[i]]))
 			refute(p, KH_ECHO);
-		else if (is_narrow(p))
+		else if (is_narrow(p, most[w->family[i]]))
 			refute(p, KH_NARROW);
 		else if (is_common(p))
 			refute(p, KH_RELATIVE);
