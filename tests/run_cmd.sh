@@ -29,7 +29,8 @@ check "no GPU: not a word of CUDA" sh -c '! grep -i cuda said'
 dry_build() { build --dry-run "$@" "$data"/genomes/*.gz; }
 dry_build --db x.khdb >plan
 nothing_left "build --dry-run" x.khdb
-for line in 'references	6' 'text	[0-9]+' 'k	14' 'features	[0-9]+' 'memory	[0-9]+' 'temporary file	[0-9]+' 'database	[0-9]+' 'seconds to read	[0-9]+[.][0-9]'; do
+for line in 'references	6' 'text	[0-9]+' 'k	14' 'features	[0-9]+' 'memory	[0-9]+' 'temporary file	[0-9]+' 'database	[0-9]+' 'seconds to read	[0-9]+[.][0-9] at the rate .*' \
+	'seconds to make the index	[0-9]+[.][0-9] at the rate .*' 'seconds to write	[0-9]+[.][0-9] at [0-9]+ MB/s, .*'; do
 	has "build --dry-run: ${line%%	*}" "^$line\$" plan
 done
 # What it foretells is what comes, within a third (files as small as these are compressed by a guess).

@@ -106,7 +106,9 @@ typedef struct kh_build_estimate {
 	/* of a device with memory of its own: what is taken of it, of how much, and what of the
 	 * features goes to the host, as they do not fit */
 	uint64_t device, device_left, device_spills;
-	double seconds;                 /* to read the references once; of a dry run only */
+	/* of a dry run only: to read the references once, to make the index (0: not known), to
+	 * write the database, and at how many bytes a second that is */
+	double seconds_read, seconds_index, seconds_write, write_rate;
 	kh_memory_left left;
 } kh_build_estimate;
 

@@ -99,17 +99,22 @@ uint64_t kh_build_estimate_file(const struct build *b)
 	return b->mine.text_known ? (uint64_t)old + all_features(b) * feature_bytes(b) : 0;
 }
 
+uint64_t kh_build_pass_features(const struct build *b)
+{
+	typedef unsigned __int128 wide;
+
+	return (uint64_t)((wide)all_features(b) * kh_sampling_share(&b->sampling) >> 32);
+}
+
 /* Of how many of all features there is to be room: those of this pass over the references, or, as
  * long as the share is not known, those that a database of the size that is allowed probably
  * has. */
 static uint64_t some_features(const struct build *b)
 {
-	typedef unsigned __int128 wide;
 	const uint64_t all = all_features(b), limit = b->o->max_db_size / feature_bytes(b);
-	const uint64_t now = (uint64_t)((wide)all * kh_sampling_share(&b->sampling) >> 32);
 
 	if (b->o->max_db_size == 0 || b->limit.builds > 0)
-		return now;
+		return kh_build_pass_features(b);
 	return limit < all ? limit : all;
 }
 

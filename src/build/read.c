@@ -11,7 +11,6 @@
 /* What a worker spends its time on: parsing, what depends on the order of blocks, the backend. */
 enum { READ, COMMIT, ADD };
 
-#define TRIAL 0.5                       /* seconds that a dry run reads, to know how fast it is */
 
 static void show_progress(const struct build *b)
 {
@@ -76,7 +75,7 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 		kh_timer_mark(&w->timer, ADD);
 		if (rc)
 			return rc;
-		if (b->o->dry_run && kh_seconds() - b->in.started > TRIAL)
+		if (b->o->dry_run && kh_seconds() - b->in.started > KH_TRIAL)
 			break;
 	}
 	if (rc == 1)
@@ -178,20 +177,6 @@ static int open_pass(struct build *b, kh_err *err)
 	return rc;
 }
 
-/* What the whole pass takes, by what was read of the files so far. */
-static void estimate_seconds(struct build *b)
-{
-	const double seconds = kh_seconds() - b->in.started;
-	uint64_t done = 0, total = 0;
-
-	if (b->in.feed)
-		kh_feed_progress(b->in.feed, &done, &total);
-	if (done > 0 && done < total)
-		b->sum->estimate.seconds = seconds * (double)total / (double)done;
-	else
-		b->sum->estimate.seconds = seconds;
-}
-
 int kh_build_read(struct build *b, kh_err *err)
 {
 	int rc = open_pass(b, err);
@@ -203,10 +188,8 @@ int kh_build_read(struct build *b, kh_err *err)
 		show_parts(b);
 	}
 	kh_progress_end();
-	if (b->o->dry_run) {
-		estimate_seconds(b);
-		return rc;
-	}
+	if (b->o->dry_run)
+		return rc ? rc : kh_build_trial(b, err);
 	if (!rc)
 		rc = kh_build_total(b, err);
 	b->sum->seconds_read += kh_seconds() - b->in.started;

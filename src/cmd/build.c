@@ -281,6 +281,20 @@ static void tell(const kh_build_summary *s, unsigned processes)
 	       (double)kh_cmd_peak() * 1e-6);
 }
 
+/* Seconds, and where they come from. */
+static void print_seconds(const struct job *j, const kh_build_estimate *e)
+{
+	const double reads = j->o.max_db_size ? 2 : 1;
+
+	printf("seconds to read\t%.1f%s at the rate of the first half of a second\n",
+	       reads * e->seconds_read, reads > 1 ? " twice," : "");
+	if (e->seconds_index > 0)
+		printf("seconds to make the index\t%.1f%s at the rate of what that read\n",
+		       e->seconds_index, j->o.max_db_size || j->base ? " at most," : "");
+	printf("seconds to write\t%.1f at %.0f MB/s, as measured beside the database\n",
+	       e->seconds_write, e->write_rate * 1e-6);
+}
+
 /* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
 static void print_estimate(const struct job *j, const kh_build_estimate *e)
 {
@@ -304,7 +318,7 @@ static void print_estimate(const struct job *j, const kh_build_estimate *e)
 		       "GPU memory left\t%" PRIu64 "\n"
 		       "moved from the GPU\t%" PRIu64 "\n",
 		       e->device, e->device_left, e->device_spills);
-	printf("seconds to read\t%.1f\n", e->seconds);
+	print_seconds(j, e);
 }
 
 static int check_words(const kh_paths *p, const kh_words *w, const char *what, kh_err *err)
