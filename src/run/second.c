@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "run/select.h"
+#include "run/waiting.h"
 #include "sample/frames.h"
 
 /* What a worker has to itself. */
@@ -15,7 +16,7 @@ struct share {
 	uint32_t *to;                   /* the place of each of its classes among all */
 	kh_class_of *of;                /* the classes of the fragments of a job */
 	size_t cap_of;
-	kh_buf frame;
+	kh_buf frame, id;
 };
 
 struct kh_second {
@@ -63,7 +64,7 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	if (!rc && o->coverage)
 		rc = kh_coverage_new(&s->coverage, o->db, err);
 	if (!rc && o->change && (o->lines || o->reads))
-		rc = kh_frames_open(&s->kept, o->beside, o->threads, err);
+		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->reads, err);
 	if (rc) {
 		kh_second_close(s);
 		return rc;
@@ -80,6 +81,7 @@ void kh_second_close(kh_second *s)
 		kh_classes_clear(&s->worker[i].classes);
 		free(s->worker[i].to);
 		free(s->worker[i].frame.p);
+		free(s->worker[i].id.p);
 		free(s->worker[i].of);
 	}
 	kh_classes_clear(&s->classes);
@@ -153,28 +155,35 @@ static int keep_reads(kh_buf *f, const kh_block *const b[2], const kh_record *co
 	return rc;
 }
 
-static int keep_fragment(kh_second *s, kh_buf *f, const kh_job *job, size_t i, const kh_call *call,
-			 uint32_t index, kh_err *err)
+static int keep_texts(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
 {
 	const kh_block *b[2];
 	const kh_record *r[2];
-	kh_line_parts line;
-	int rc = KH_OK;
 
-	kh_line_of(&line, s->o.style, job, i);
-	/* KH_NO_CLASS and KH_NO_TAXON become 0 */
-	const uint64_t number[] = { (uint32_t)(index + 1), (uint32_t)(call->taxon + 1),
-				    call->features, call->hits, line.mates, line.len[0],
-				    line.len[1], line.ambiguous, line.id_len };
-
-	for (size_t x = 0; x < sizeof number / sizeof *number && !rc; x++)
-		rc = kh_frame_number(f, number[x], err);
-	if (!rc)
-		rc = kh_buf_add(f, line.id, line.id_len, err);
-	if (rc || !s->o.reads)
-		return rc;
 	kh_job_records(job, i, b, r);
 	return keep_reads(f, b, r, err);
+}
+
+/* Makes the frame of a job. */
+static int keep_job(kh_second *s, struct share *w, unsigned worker, const kh_job *job,
+		    const kh_call *call, kh_err *err)
+{
+	kh_waiting k[2] = { { .class = 0 } };
+	int rc;
+
+	w->frame.n = 0;
+	rc = kh_frame_number(&w->frame, worker, err);
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		kh_waiting *now = &k[i % 2];
+
+		now->class = (uint32_t)(w->of[i].index + 1);      /* KH_NO_CLASS becomes 0 */
+		now->call = call[i];
+		kh_line_of(&now->line, s->o.style, job, i);
+		rc = kh_waiting_put(&w->frame, now, &k[(i + 1) % 2], err);
+		if (!rc && s->o.reads)
+			rc = keep_texts(&w->frame, job, i, err);
+	}
+	return rc;
 }
 
 int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
@@ -194,10 +203,7 @@ int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_cal
 					w->of[i].target, cand[i].bin);
 	if (!s->kept)
 		return KH_OK;
-	w->frame.n = 0;
-	rc = kh_frame_number(&w->frame, worker, err);
-	for (size_t i = 0; i < job->n && !rc; i++)
-		rc = keep_fragment(s, &w->frame, job, i, &call[i], w->of[i].index, err);
+	rc = keep_job(s, w, worker, job, call, err);
 	return rc ? rc : kh_frames_put(s->kept, worker, s->base + job->ticket, &w->frame, err);
 }
 
@@ -302,40 +308,26 @@ static int format_reads(kh_second *s, const char **at, const kh_second_texts *to
 	return rc;
 }
 
-/* `place` is the one of the worker that kept the fragment. */
-static int format_fragment(kh_second *s, const uint32_t *place, const char **at,
-			   const kh_second_texts *to, kh_err *err)
-{
-	const uint32_t index = (uint32_t)kh_frame_read(at) - 1;
-	kh_call call = { .taxon = (uint32_t)kh_frame_read(at) - 1 };
-	kh_line_parts line;
-	int rc = KH_OK;
-
-	call.features = (uint32_t)kh_frame_read(at);
-	call.hits = (uint32_t)kh_frame_read(at);
-	line.mates = kh_frame_read(at) != 0;
-	line.len[0] = kh_frame_read(at);
-	line.len[1] = kh_frame_read(at);
-	line.ambiguous = kh_frame_read(at);
-	line.id_len = (size_t)kh_frame_read(at);
-	line.id = *at;
-	*at += line.id_len;
-	if (index != KH_NO_CLASS)
-		call.taxon = s->model.decision[place[index]];
-	if (to->lines)
-		rc = kh_format_parts(to->lines, s->o.style, &line, &call, err);
-	return rc || !s->o.reads ? rc : format_reads(s, at, to, call.taxon, err);
-}
-
 int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
 		     kh_err *err)
 {
-	kh_buf *f = &s->worker[worker].frame;
+	struct share *w = &s->worker[worker];
+	kh_buf *f = &w->frame;
+	kh_waiting k = { .class = 0 };
 	int rc = kh_frames_get(s->kept, worker, ticket, f, err);
 	const char *at = f->p;
 	const uint32_t *place = rc ? NULL : s->worker[kh_frame_read(&at)].to;
 
-	while (!rc && at < f->p + f->n)
-		rc = format_fragment(s, place, &at, to, err);
+	while (!rc && at < f->p + f->n) {
+		rc = kh_waiting_read(&at, &k, &w->id, err);
+		if (rc)
+			break;
+		if (k.class > 0)
+			k.call.taxon = s->model.decision[place[k.class - 1]];
+		if (to->lines)
+			rc = kh_format_parts(to->lines, s->o.style, &k.line, &k.call, err);
+		if (!rc && s->o.reads)
+			rc = format_reads(s, &at, to, k.call.taxon, err);
+	}
 	return rc;
 }

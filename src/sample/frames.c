@@ -26,6 +26,7 @@ struct packer {
 struct kh_frames {
 	struct packer *worker;
 	unsigned workers;
+	bool pack;
 	pthread_mutex_t lock;           /* guards `place` to `end` while frames are put */
 	struct place *place;            /* by ticket */
 	size_t n, cap;
@@ -36,26 +37,14 @@ struct kh_frames {
 /* --- numbers ---------------------------------------------------------------------- */
 int kh_frame_number(kh_buf *f, uint64_t x, kh_err *err)
 {
-	char text[10];
-	size_t n = 0;
+	int rc = kh_buf_room(f, KH_FRAME_NUMBER, err);
 
-	for (; x >= 128; x >>= 7)
-		text[n++] = (char)(x | 128);
-	text[n++] = (char)x;
-	return kh_buf_add(f, text, n, err);
+	if (!rc)
+		f->n = (size_t)(kh_frame_put(f->p + f->n, x) - f->p);
+	return rc;
 }
 
-uint64_t kh_frame_read(const char **at)
-{
-	uint64_t x = 0;
-	unsigned shift = 0;
-
-	for (; (unsigned char)**at >= 128; (*at)++, shift += 7)
-		x |= (uint64_t)(**at & 127) << shift;
-	return x | (uint64_t)(unsigned char)*(*at)++ << shift;
-}
-
-int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_err *err)
+int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, bool pack, kh_err *err)
 {
 	kh_frames *s = kh_array(1, sizeof *s, err);
 	int rc = KH_OK;
@@ -65,10 +54,11 @@ int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, kh_err
 	pthread_mutex_init(&s->lock, NULL);
 	s->file = (kh_spill) { -1, "the lines" };
 	s->workers = workers;
+	s->pack = pack;
 	s->worker = kh_array(workers, sizeof *s->worker, err);
 	if (!s->worker)
 		rc = KH_ENOMEM;
-	for (unsigned i = 0; i < workers && !rc; i++) {
+	for (unsigned i = 0; pack && i < workers && !rc; i++) {
 		rc = kh_bgzf_new(&s->worker[i].z, err);
 		if (!rc)
 			rc = kh_inflate_new(&s->worker[i].u, err);
@@ -122,21 +112,30 @@ static int reserve(kh_frames *s, uint64_t ticket, struct place *p, kh_err *err)
 	return rc;
 }
 
+static int pack(struct packer *w, const kh_buf *f, size_t *packed, kh_err *err)
+{
+	int rc = kh_grow((void **)&w->p, &w->cap, (f->n / KH_BGZF_UNIT + 1) * KH_BGZF_MAX, 1, err);
+
+	*packed = 0;
+	for (size_t at = 0; at < f->n && !rc; at += KH_BGZF_UNIT) {
+		const size_t n = f->n - at < KH_BGZF_UNIT ? f->n - at : KH_BGZF_UNIT;
+
+		*packed += kh_bgzf_pack(w->z, f->p + at, n, w->p + *packed);
+	}
+	return rc;
+}
+
 int kh_frames_put(kh_frames *s, unsigned worker, uint64_t ticket, const kh_buf *f, kh_err *err)
 {
 	struct packer *w = &s->worker[worker];
-	struct place p = { .n = f->n };
-	int rc = kh_grow((void **)&w->p, &w->cap, (f->n / KH_BGZF_UNIT + 1) * KH_BGZF_MAX, 1, err);
+	struct place p = { .packed = f->n, .n = f->n };
+	int rc = KH_OK;
 
-	if (rc)
-		return rc;
-	for (size_t at = 0; at < f->n; at += KH_BGZF_UNIT) {
-		const size_t n = f->n - at < KH_BGZF_UNIT ? f->n - at : KH_BGZF_UNIT;
-
-		p.packed += kh_bgzf_pack(w->z, f->p + at, n, w->p + p.packed);
-	}
-	rc = reserve(s, ticket, &p, err);
-	return rc ? rc : kh_spill_write(&s->file, w->p, p.packed, p.at, err);
+	if (s->pack)
+		rc = pack(w, f, &p.packed, err);
+	if (!rc)
+		rc = reserve(s, ticket, &p, err);
+	return rc ? rc : kh_spill_write(&s->file, s->pack ? w->p : f->p, p.packed, p.at, err);
 }
 
 static int unpack(struct packer *w, const struct place *p, kh_buf *f, kh_err *err)
@@ -164,10 +163,13 @@ int kh_frames_get(kh_frames *s, unsigned worker, uint64_t ticket, kh_buf *f, kh_
 {
 	struct packer *w = &s->worker[worker];
 	const struct place *p = &s->place[ticket];
-	int rc = kh_grow((void **)&w->p, &w->cap, p->packed, 1, err);
+	int rc = kh_grow((void **)&f->p, &f->cap, p->n, 1, err);
 
+	f->n = p->n;
+	if (!rc && !s->pack)
+		return kh_spill_read(&s->file, f->p, p->n, p->at, err);
 	if (!rc)
-		rc = kh_grow((void **)&f->p, &f->cap, p->n, 1, err);
+		rc = kh_grow((void **)&w->p, &w->cap, p->packed, 1, err);
 	if (!rc)
 		rc = kh_spill_read(&s->file, w->p, p->packed, p->at, err);
 	return rc ? rc : unpack(w, p, f, err);

@@ -1,0 +1,80 @@
+#include <config.h>
+#include "run/waiting.h"
+
+#include <string.h>
+#include "sample/frames.h"
+
+enum { NUMBERS = 10 };          /* of a fragment, at most */
+
+/* Bytes that two ids begin with. */
+static size_t alike(const kh_line_parts *a, const kh_line_parts *b)
+{
+	const size_t n = a->id_len < b->id_len ? a->id_len : b->id_len;
+	size_t i = 0;
+
+	while (i < n && a->id[i] == b->id[i])
+		i++;
+	return i;
+}
+
+static bool same_lengths(const kh_line_parts *a, const kh_line_parts *b)
+{
+	return a->mates == b->mates && a->len[0] == b->len[0] && a->len[1] == b->len[1] &&
+	       a->ambiguous == b->ambiguous;
+}
+
+int kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last, kh_err *err)
+{
+	const kh_line_parts *l = &k->line;
+	const bool same = same_lengths(l, &last->line);
+	const size_t old = alike(l, &last->line), rest = l->id_len - old;
+	int rc = kh_buf_room(f, NUMBERS * KH_FRAME_NUMBER + rest, err);
+	char *at;
+
+	if (rc)
+		return rc;
+	at = kh_frame_put(f->p + f->n, 2 * k->class + !same);
+	if (k->class == 0)              /* KH_NO_TAXON becomes 0 */
+		at = kh_frame_put(at, (uint32_t)(k->call.taxon + 1));
+	at = kh_frame_put(at, k->call.features);
+	at = kh_frame_put(at, k->call.hits);
+	if (!same) {
+		at = kh_frame_put(at, l->mates);
+		at = kh_frame_put(at, l->len[0]);
+		at = kh_frame_put(at, l->len[1]);
+		at = kh_frame_put(at, l->ambiguous);
+	}
+	at = kh_frame_put(at, old);
+	at = kh_frame_put(at, rest);
+	memcpy(at, l->id + old, rest);
+	f->n = (size_t)(at + rest - f->p);
+	return KH_OK;
+}
+
+int kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id, kh_err *err)
+{
+	kh_line_parts *l = &k->line;
+	const uint64_t head = kh_frame_read(at);
+	size_t rest;
+	int rc;
+
+	k->class = head / 2;
+	k->call = (kh_call) { .taxon = KH_NO_TAXON };
+	if (k->class == 0)
+		k->call.taxon = (uint32_t)kh_frame_read(at) - 1;
+	k->call.features = (uint32_t)kh_frame_read(at);
+	k->call.hits = (uint32_t)kh_frame_read(at);
+	if (head % 2) {
+		l->mates = kh_frame_read(at) != 0;
+		l->len[0] = kh_frame_read(at);
+		l->len[1] = kh_frame_read(at);
+		l->ambiguous = kh_frame_read(at);
+	}
+	id->n = (size_t)kh_frame_read(at);
+	rest = (size_t)kh_frame_read(at);
+	rc = kh_buf_add(id, *at, rest, err);
+	*at += rest;
+	l->id = id->p;
+	l->id_len = id->n;
+	return rc;
+}

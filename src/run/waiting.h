@@ -1,0 +1,25 @@
+/*
+ * waiting.h - fragments whose lines wait, in a frame (sample/frames.h), until calls are final
+ *
+ * Reads that follow one another have names that begin alike, and mostly the same length.  So a
+ * fragment is kept as what is new beside the one before it: some ten bytes, made and read in a few
+ * nanoseconds, where its line has some forty.
+ */
+#ifndef KH_RUN_WAITING_H
+#define KH_RUN_WAITING_H
+
+#include "base/buf.h"
+#include "run/format.h"
+
+typedef struct kh_waiting {
+	uint64_t class;                 /* any number but 0, or 0: it has none */
+	kh_call call;                   /* without `found`; .taxon only if it has no class */
+	kh_line_parts line;
+} kh_waiting;
+
+/* last: the fragment before it in the frame, or zero. */
+int kh_waiting_put(kh_buf *frame, const kh_waiting *k, const kh_waiting *last, kh_err *err);
+/* Reads the next one at *at into k, which has the one before, or is zero; its id is in `id`. */
+int kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id, kh_err *err);
+
+#endif
