@@ -348,7 +348,7 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 		kh_second_more_reads(f->results->second);
 	f->n_workers = workers;
 	f->silent = !kh_results_any(f->results);
-	if (f->silent && f->two_streams)
+	if (f->silent)
 		kh_feed_no_text(f->feed);
 	if (!wants_reads(f))
 		kh_feed_names_only(f->feed);

@@ -251,6 +251,7 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 
 	b->refs = 1;
 	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head_good = false;
+	b->sliced = false;
 	b->bad.code = 0;
 	b->n_jobs = 0;
 	b->run.n = b->run.n_out = 0;
@@ -361,8 +362,12 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 	pthread_mutex_lock(&f->lock);
 	unsigned refs = --b->refs;
 	pthread_mutex_unlock(&f->lock);
-	if (refs == 0)
-		kh_queue_give_back(f->st[b->pub.stream].pool, b);
+	if (refs > 0)
+		return;
+	if (b->in)
+		feed_input_drop(f, b->in);
+	b->in = NULL;
+	kh_queue_give_back(f->st[b->pub.stream].pool, b);
 }
 
 void feed_drop_text(kh_feed *f, struct feed_block *b)
@@ -382,7 +387,7 @@ void kh_feed_drop_text(kh_feed *f, kh_block *p)
 
 void kh_feed_no_text(kh_feed *f)
 {
-	f->no_text = f->n_streams == 2;
+	f->no_text = true;
 }
 
 void kh_feed_names_only(kh_feed *f)

@@ -38,6 +38,7 @@ struct feed_block {
 	bool past;              /* the stream had ended */
 	char format;            /* the format that its stream was found to have before, or 0 */
 	kh_err bad;             /* the error that ends the bytes; code 0: none */
+	bool sliced;            /* of the text, what is parsed is not there (feed_slices.c) */
 	/* set when it is committed: */
 	kh_job *job;            /* the jobs that it has completed */
 	size_t n_jobs, cap_jobs;
@@ -86,6 +87,7 @@ struct feed_stream {
 	uint64_t n_committed;   /* blocks */
 	/* the block committed last, of FASTQ, had less than one in a block's size */
 	bool long_records;
+	bool whole;             /* blocks are not read in slices any more */
 	size_t slack;           /* bytes to leave free in front of the text */
 	char format;            /* of the file whose block was committed last */
 	/* under `reading`: */
@@ -126,7 +128,7 @@ struct kh_feed {
 	struct feed_text *spare;
 	size_t n_spare;
 	uint64_t n_ticket;
-	bool no_text;           /* of two streams: the caller will look at none */
+	bool no_text;           /* the caller will look at none */
 	bool names_only;        /* of texts, the caller will look at header lines only */
 	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
@@ -148,6 +150,20 @@ int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
 /* The text has moved up by `by` (modulo 2^64). */
 void feed_shift(struct feed_block *b, size_t by);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
+/* Bytes [from, from + n) of the block's range of its file. */
+struct feed_range {
+	size_t from, n;
+};
+/* Reads them to b->buf + to, where there is room. */
+int feed_read_range(const kh_feed *f, const struct feed_block *b, size_t to,
+		    const struct feed_range *r, kh_err *err);
+
+/* feed_slices.c: is this block to be read in slices? */
+bool feed_in_slices(kh_feed *f, const struct feed_block *b);
+/* Reads and parses it so. 1; 0: it is to be read and parsed as a whole; < 0. */
+int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
+/* Reads the whole text of such a block, so that the offsets of its records are right. */
+int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err);
 
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);

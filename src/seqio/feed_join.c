@@ -117,7 +117,7 @@ static int head_to_front(struct join *j, size_t mark)
 	memcpy(h->rec + FEED_ROOM, head, n * sizeof *head);
 	free(head);
 	j->b->n_mate = 0;
-	return KH_OK;
+	return feed_text_again(j->f, j->b, j->err);     /* names are hashed again */
 }
 
 /* Forgets the records before `mark`. */
@@ -161,6 +161,7 @@ static int meet(struct join *j)
 	if (rc || j->pos != b->boundary || !same) {
 		j->st->distrust = true;
 		forget_ahead(j, mark);
+		rc = rc ? rc : feed_text_again(j->f, b, j->err);
 		return rc ? rc : walk_on(j);
 	}
 	j->st->distrust = false;
@@ -214,13 +215,16 @@ static int join_records(struct join *j)
 {
 	struct feed_stream *st = j->st;
 	struct feed_block *b = j->b;
+	int rc = st->distrust ? feed_text_again(j->f, b, j->err) : KH_OK;
 
+	if (rc)
+		return rc;
 	if (!is_worth_a_walk(j)) {
 		b->h.n_rec = FEED_ROOM;
 		return carry_add(j, b->raw);
 	}
 	st->walked = true;
-	int rc = carry_in(j);
+	rc = carry_in(j);
 	if (!rc)
 		rc = b->ahead ? meet(j) : walk_on(j);
 	if (!rc && j->f->o.interleaved)
@@ -343,7 +347,9 @@ static int join_pieces(struct join *j)
 	return rc ? rc : late;
 }
 
-/* Of which of both kinds is the text?  What was parsed ahead as the other kind is forgotten. */
+/* Of which of both kinds is the text?  What was parsed ahead as the other kind is forgotten.  (If
+ * that was in slices, the '@' at the boundary is an error of FASTA, so text behind it is no
+ * loss.) */
 static bool is_in_pieces(struct join *j)
 {
 	struct feed_block *b = j->b;

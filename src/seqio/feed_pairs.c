@@ -88,6 +88,26 @@ static int name_len(const kh_record *r)
 	return r->id_len > 80 ? 80 : (int)r->id_len;
 }
 
+static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+	int rc;
+
+	kh_job_records(j, i, b, r);
+	for (int k = 0; k < 2; k++)
+		if ((rc = feed_text_again(f, b[k]->priv, err)))
+			return rc;
+	return kh_fail(err, KH_EFORMAT,
+		       "%s%s%s: pair %llu: the mates have different "
+		       "names, '%.*s' and '%.*s' (--no-mate-check takes them as "
+		       "they are)",
+		       feed_file_name(&f->st[b[0]->stream], b[0]->file), b[0] == b[1] ? "" : ", ",
+		       b[0] == b[1] ? "" : feed_file_name(&f->st[b[1]->stream], b[1]->file),
+		       (ull)(j->first + i + 1), name_len(r[0]), b[0]->text + r[0]->name,
+		       name_len(r[1]), b[1]->text + r[1]->name);
+}
+
 static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 {
 	const kh_block *a = j->block[0], *b = j->block[1] ? j->block[1] : a;
@@ -97,21 +117,9 @@ static int check_mates(kh_feed *f, const kh_job *j, kh_err *err)
 	size_t step = j->interleaved ? 2 : 1;
 	size_t from = j->interleaved ? j->from[0] + 1 : j->from[1];
 	const uint64_t *ha = mate_hashes(a) + j->from[0], *hb = mate_hashes(b) + from;
-	for (size_t i = 0; i < j->n; i++) {
-		if (ha[i * step] == hb[i * step])
-			continue;
-		const kh_record *ra = &a->rec[j->from[0] + i * step],
-				*rb = &b->rec[from + i * step];
-		const char *file = feed_file_name(&f->st[a->stream], a->file);
-		const char *with = feed_file_name(&f->st[b->stream], b->file);
-		return kh_fail(err, KH_EFORMAT,
-			       "%s%s%s: pair %llu: the mates have different "
-			       "names, '%.*s' and '%.*s' (--no-mate-check takes them as "
-			       "they are)",
-			       file, a == b ? "" : ", ", a == b ? "" : with,
-			       (ull)(j->first + i + 1), name_len(ra), a->text + ra->name,
-			       name_len(rb), b->text + rb->name);
-	}
+	for (size_t i = 0; i < j->n; i++)
+		if (ha[i * step] != hb[i * step])
+			return fail_names(f, j, i, err);
 	return KH_OK;
 }
 
@@ -200,16 +208,19 @@ static void wait_over(kh_feed *f, struct feed_stream *st)
 	wait_pop(f, st);
 }
 
-/* The stream s has a record in a file of which the other has no more: remembers its
- * name; from now on its records are only counted. */
-static bool find_orphan(kh_feed *f, int s)
+/* Has the stream s a record in a file of which the other has no more?  Remembers its name; from now
+ * on its records are only counted. 1, 0, < 0. */
+static int find_orphan(kh_feed *f, int s, kh_err *err)
 {
 	struct feed_stream *st = &f->st[s], *other = &f->st[!s];
 	const struct feed_wait *w = waiting(st), *o = waiting(other);
 
 	if (!w || other->files_done <= w->b->pub.file
 	    || (o && o->b->pub.file == w->b->pub.file))
-		return false;
+		return 0;
+	int rc = feed_text_again(f, w->b, err);
+	if (rc)
+		return rc;
 	const kh_block *p = &w->b->pub;
 	const kh_record *r = &p->rec[w->from];
 	snprintf(f->orphan_name, sizeof f->orphan_name, "%.*s", name_len(r),
@@ -222,7 +233,7 @@ static bool find_orphan(kh_feed *f, int s)
 		wait_pop(f, st);
 	while (other->n_wait > 0)
 		wait_pop(f, other);
-	return true;
+	return 1;
 }
 
 /* Makes a job of the pairs that the first waiting blocks of both streams have in common. 1; 0:
@@ -298,9 +309,7 @@ int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err)
 		return make_single(f, b, err);
 	while ((rc = make_pairs(f, b, err)) > 0)
 		;
-	if (rc)
-		return rc;
-	if (!f->orphan && !find_orphan(f, 0))
-		find_orphan(f, 1);
-	return end_of_pairs(f, err);
+	for (int s = 0; s < 2 && !rc && !f->orphan; s++)
+		rc = find_orphan(f, s, err);
+	return rc < 0 ? rc : end_of_pairs(f, err);
 }

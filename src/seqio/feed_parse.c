@@ -90,9 +90,9 @@ static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	b->h.text = b->buf;
-	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
-	if (b->past || b->end == b->raw)
+	if (b->sliced || b->past || b->end == b->raw)
 		return KH_OK;
+	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
 	b->pieces = is_fasta(f, b);
 	if (b->pieces)
 		return pieces_ahead(f, b, err);

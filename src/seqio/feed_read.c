@@ -296,14 +296,26 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	return KH_OK;
 }
 
-/* A failure goes to b->bad. */
-static int read_range(const kh_feed *f, struct feed_block *b)
+int feed_read_range(const kh_feed *f, const struct feed_block *b, size_t to,
+		    const struct feed_range *r, kh_err *err)
 {
 	const kh_source *src = b->in->src;
-	const bool all = f->o.to == 0 && b->pub.file_end;
-	int rc = kh_source_pread(src, b->buf + b->raw, b->want, b->at, &b->bad);
+	const bool all = f->o.to == 0 && b->pub.file_end && r->from + r->n == b->want;
+	int rc = kh_source_pread(src, b->buf + to, r->n, b->at + r->from, err);
 
-	return rc || !all ? rc : kh_source_check_end(src, &b->bad);
+	return rc || !all ? rc : kh_source_check_end(src, err);
+}
+
+/* A failure of the file goes to b->bad. */
+static int read_whole(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	int rc = feed_room(b, 0, b->want, err);
+
+	if (!rc && !feed_read_range(f, b, b->raw, &(struct feed_range) { 0, b->want }, &b->bad))
+		b->end = b->raw + b->want;
+	feed_input_drop(f, b->in);
+	b->in = NULL;
+	return rc ? rc : feed_room(b, 0, 0, err);
 }
 
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
@@ -322,11 +334,9 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 		feed_input_drop(f, b->in);
 		b->in = NULL;
 	} else if (b->in) {
-		rc = feed_room(b, 0, b->want, err);
-		if (!rc && !read_range(f, b))
-			b->end = b->raw + b->want;
-		feed_input_drop(f, b->in);
-		b->in = NULL;
+		if (feed_in_slices(f, b) && (rc = feed_slices(f, b, err)) != 0)
+			return rc < 0 ? rc : KH_OK;
+		return read_whole(f, b, err);
 	} else if (b->run.n > 0) {
 		size_t n = 0;
 

@@ -1,0 +1,336 @@
+/*
+ * test_slices.c - blocks read slice by slice beside blocks read as a whole: the same records, jobs
+ * and messages
+ */
+#include "test.h"
+#include <string.h>
+#include "feed_inputs.h"
+#include "seqio/feed_in.h"
+#include "kmer/kmer.h"
+
+enum { TEXT = 40000 };
+
+/* What came out of a feed: a sum over records, which does not depend on their order. */
+struct outcome {
+	int rc;
+	char msg[sizeof((kh_err *)0)->msg];
+	uint64_t fragments, sum;
+	size_t blocks, sliced;
+};
+
+struct reading {
+	kh_feed *f;
+	bool always;            /* every block is tried in slices */
+	struct outcome *out;
+	pthread_mutex_t lock;
+};
+
+static uint64_t digest(const kh_block *b, const kh_record *r, uint64_t number)
+{
+	uint64_t h = kh_fmix64(number + 1);
+
+	h = kh_fmix64(h ^ r->len ^ (uint64_t)r->name_len << 32 ^ (uint64_t)r->id_len << 48);
+	h = kh_fmix64(h ^ r->text_len ^ (uint64_t)r->fastq << 40);
+	for (uint64_t w = r->seq / 32; w < (r->seq + r->len + 31) / 32; w++)
+		h = kh_fmix64(kh_fmix64(h ^ b->bases[w]) ^ b->amb[w]);
+	return h;
+}
+
+/* Blocks may be under way in slices when another one turns out not to be fit for that. */
+static void try_slices(kh_feed *f)
+{
+	pthread_mutex_lock(&f->lock);
+	for (unsigned s = 0; s < f->n_streams; s++)
+		f->st[s].whole = f->st[s].long_records = false;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static int work(void *arg, unsigned worker, kh_err *err)
+{
+	struct reading *x = arg;
+	kh_block *b;
+	kh_jobs jobs;
+	int rc;
+
+	(void)worker;
+	while ((rc = kh_feed_next(x->f, &b, err)) > 0) {
+		const bool sliced = ((struct feed_block *)b->priv)->sliced;
+		uint64_t fragments = 0, sum = 0;
+
+		rc = kh_feed_commit(x->f, b, &jobs, err);
+		if (!rc && x->f->n_streams == 1)
+			kh_feed_drop_text(x->f, b);
+		for (size_t i = 0; !rc && i < jobs.n; i++) {
+			for (size_t k = 0; k < jobs.job[i].n; k++) {
+				const kh_block *bl[2];
+				const kh_record *r[2];
+
+				kh_job_records(&jobs.job[i], k, bl, r);
+				sum += digest(bl[0], r[0], 2 * (jobs.job[i].first + k));
+				if (r[1])
+					sum += digest(bl[1], r[1],
+						      2 * (jobs.job[i].first + k) + 1);
+			}
+			fragments += jobs.job[i].n;
+			kh_feed_release_job(x->f, &jobs.job[i]);
+		}
+		kh_feed_release(x->f, b);
+		pthread_mutex_lock(&x->lock);
+		x->out->blocks++;
+		x->out->sliced += sliced;
+		x->out->fragments += fragments;
+		x->out->sum += sum;
+		pthread_mutex_unlock(&x->lock);
+		if (rc)
+			break;
+		if (x->always)
+			try_slices(x->f);
+	}
+	return rc;
+}
+
+static struct outcome read_all(const kh_feed_options *o, unsigned threads, bool no_text)
+{
+	struct outcome out = { 0 };
+	struct reading x = { .out = &out, .always = test_rand() % 2 };
+	kh_monitor *m = NULL;
+	kh_err err = { 0, "" };
+
+	pthread_mutex_init(&x.lock, NULL);
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&x.f, o, m, &err), 0);
+	if (no_text)
+		kh_feed_no_text(x.f);
+	out.rc = kh_threads_run(m, threads, work, &x, &err);
+	memcpy(out.msg, err.msg, sizeof out.msg);
+	kh_feed_close(x.f);
+	kh_monitor_free(m);
+	pthread_mutex_destroy(&x.lock);
+	return out;
+}
+
+/* --- texts ------------------------------------------------------------------------ */
+struct style {
+	unsigned odd;           /* one in so many records is; 0: none */
+	unsigned longest;
+	bool fasta, same_length;
+	bool runs;              /* of short records that do not look like any at a boundary */
+	bool nested;            /* odd ones have qualities that look like records */
+};
+
+static char *put_letters(char *s, const char *from, size_t n, const char *end)
+{
+	const size_t kinds = strlen(from), line = test_rand() % 4 ? n : n / 2 + 1;
+	const bool several = !strcmp(end, "*");
+
+	for (size_t i = 0; i < n; i++) {
+		*s++ = from[test_rand() % kinds];
+		if (several && i % line == line - 1 && i + 1 < n)
+			*s++ = '\n';
+	}
+	return s + sprintf(s, "%s", several ? "\n" : end);
+}
+
+static char *put_nested(char *s, unsigned name, size_t n)
+{
+	s += sprintf(s, "@r%u\n", name);
+	s = put_letters(s, "ACGT", 15 * n, "\n");       /* several lines of qualities go with */
+	s = put_letters(s, "ACGT", n, "\n");            /* several of bases */
+	s += sprintf(s, "+\n");
+	while (n-- > 0)
+		s += sprintf(s, "@qq\nACGTAC\n+\nIIIIII\n");
+	return s;
+}
+
+static char *put_record(char *s, const struct style *y, unsigned name, size_t n)
+{
+	static const char qualities[] = "@>+!FFFFFFFF~";
+	const bool is_odd = y->odd && test_rand() % y->odd == 0;
+	const unsigned odd = is_odd ? (unsigned)test_rand() % 6 : 9;
+
+	if (is_odd && y->nested && !y->fasta)
+		return put_nested(s, name, test_rand() % 4 ? 6 : y->longest / 16);
+	const char *end = odd == 0 ? "\r\n" : odd == 1 ? "*" : "\n";
+
+	if (odd == 2)
+		s += sprintf(s, "%s", test_rand() % 2 ? "\n" : " \n\n");
+	if (odd == 3)
+		n = y->longest;
+	s += sprintf(s, "%c%s%u%s\n", y->fasta ? '>' : '@', odd == 4 ? "a\tb " : "r", name,
+		     test_rand() % 3 ? "" : " words");
+	if (y->fasta)
+		return put_letters(s, "ACGTNacgt", n, test_rand() % 2 ? "*" : end);
+	s = put_letters(s, "ACGTACGTACGTN", n, end);
+	s += sprintf(s, "+\n");
+	s = put_letters(s, qualities, n, end);
+	if (odd == 5 && test_rand() % 4 == 0)
+		s[-(ptrdiff_t)(test_rand() % 60) - 1] = (char)test_rand();
+	return s;
+}
+
+/* Mates of the same seed have the same names. */
+static size_t make_text(char *s, const struct style *y, uint64_t names, size_t records)
+{
+	char *p = s;
+
+	for (size_t i = 0; i < records && p - s < TEXT; i++) {
+		const unsigned name = (unsigned)(kh_fmix64(names + i) % 100000);
+
+		if (y->runs && !y->fasta && i / 8 % 2)
+			p += sprintf(p, "@r%u\nAC\nGT\n+\n@F+>\n", name);
+		else
+			p = put_record(p, y, name, y->same_length ? 75 : test_rand() % 150);
+	}
+	return (size_t)(p - s);
+}
+
+/* --- tests ------------------------------------------------------------------------ */
+static size_t n_sliced, n_blocks, n_failed;
+
+static void same_outcome(const kh_feed_options *o)
+{
+	const struct outcome whole = read_all(o, 1, false);
+
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		const struct outcome x = read_all(o, threads, true);
+
+		assert_int_equal(whole.rc, x.rc);
+		assert_string_equal(whole.msg, x.msg);
+		if (!x.rc) {
+			assert_int_equal(whole.fragments, x.fragments);
+			assert_int_equal(whole.sum, x.sum);
+		}
+		n_sliced += x.sliced;
+		n_blocks += x.blocks;
+		n_failed += x.rc != 0;
+	}
+	assert_int_equal(whole.sliced, 0);
+}
+
+static struct style random_style(void)
+{
+	static const unsigned odd[] = { 0, 0, 300, 40, 5 };
+
+	return (struct style) { .odd = odd[test_rand() % 5], .fasta = test_rand() % 4 == 0,
+				.longest = test_rand() % 2 ? 900 : 9000,
+				.same_length = test_rand() % 2, .runs = test_rand() % 4 == 0,
+				.nested = test_rand() % 4 == 0 };
+}
+
+static void one_text(char *s)
+{
+	const struct style y = random_style();
+	const size_t cut = test_rand() % 8 ? 0 : test_rand() % 100;
+	size_t n = make_text(s, &y, test_rand(), test_rand() % 400);
+
+	n -= cut < n ? cut : 0;
+	if (test_rand() % 8 == 0) {             /* mostly FASTA and FASTQ in one file */
+		const struct style other = { .fasta = !y.fasta };
+
+		n += make_text(s + n, &other, test_rand(), 100);
+	}
+	struct input in = make_input(RANGES, s, n);
+	const char *path = in.path;
+	const kh_feed_options o = { .path = { &path }, .n_path = { 1 },
+				    .block_size = 2000 + test_rand() % 14000, .n_blocks = 5 };
+	same_outcome(&o);
+	close(in.fd);
+}
+
+static void two_texts(char *s[2])
+{
+	struct style y = random_style();
+	const uint64_t names = test_rand();
+	const size_t records = test_rand() % 300;
+	struct input in[2];
+	const char *path[2];
+
+	y.odd = y.odd == 5 ? 40 : y.odd;
+	for (int k = 0; k < 2; k++) {
+		const size_t fewer = records > 0 && test_rand() % 6 == 0;
+		const uint64_t other = test_rand() % 10 == 0;   /* all names differ */
+
+		in[k] = make_input(RANGES, s[k],
+				   make_text(s[k], &y, names + other, records - fewer));
+		path[k] = in[k].path;
+	}
+	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
+				    .block_size = 2000 + test_rand() % 10000, .n_blocks = 6,
+				    .no_mate_check = test_rand() % 8 == 0 };
+	same_outcome(&o);
+	close(in[0].fd);
+	close(in[1].fd);
+}
+
+static void test_texts(void **state)
+{
+	char *s[2] = { malloc(4 * TEXT), malloc(4 * TEXT) };
+
+	(void)state;
+	for (int i = 0; i < 400; i++)
+		one_text(s[0]);
+	printf("# %zu of %zu blocks in slices, %zu failed\n", n_sliced, n_blocks, n_failed);
+	assert_true(n_sliced > n_blocks / 4 && n_sliced < n_blocks && n_failed > 20);
+	n_sliced = n_blocks = n_failed = 0;
+	for (int i = 0; i < 400; i++)
+		two_texts(s);
+	printf("# %zu of %zu blocks in slices, %zu failed\n", n_sliced, n_blocks, n_failed);
+	assert_true(n_sliced > n_blocks / 4 && n_sliced < n_blocks && n_failed > 20);
+	free(s[0]);
+	free(s[1]);
+}
+
+/* A block was parsed, its file is cut off, and then a name is wanted. */
+static void test_cut(void **state)
+{
+	const struct style y = { .same_length = true };
+	char *s[2] = { malloc(2 * TEXT), malloc(2 * TEXT) };
+	struct input in[2];
+	const char *path[2];
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_block *b;
+	kh_jobs jobs;
+	kh_err err = { 0, "" };
+	char want[200];
+	int rc = 0;
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		in[k] = make_input(RANGES, s[k], make_text(s[k], &y, 1 + (uint64_t)k, 300));
+		path[k] = in[k].path;
+	}
+	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
+				    .block_size = 8000, .n_blocks = 4 };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed_no_text(f);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(kh_feed_next(f, &b, &err), 1);
+		assert_true(((struct feed_block *)b->priv)->sliced);
+		if (k == 1)
+			assert_int_equal(ftruncate(in[0].fd, 5000), 0);
+		rc = kh_feed_commit(f, b, &jobs, &err);
+		kh_feed_release(f, b);
+	}
+	assert_int_equal(rc, KH_EIO);
+	snprintf(want, sizeof want, "%s: became shorter while it was read: 5000 of", path[0]);
+	assert_non_null(strstr(err.msg, want));
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	for (int k = 0; k < 2; k++) {
+		close(in[k].fd);
+		free(s[k]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_cut),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
