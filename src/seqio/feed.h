@@ -139,8 +139,9 @@ int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
  * block is read into its buffer, while that is in the caches. */
 void kh_feed_drop_text(kh_feed *f, kh_block *b);
 /* Called before the first block, if the caller will look at no text: what `text` points to is
- * undefined then.  Plain files of FASTQ are read in slices that stay in the caches, and a text of two
- * streams is dropped as soon as all records of its block have been compared with their mates. */
+ * undefined then.  Plain files of FASTQ are read in slices that stay in the caches, and a text
+ * of two streams is dropped as soon as all records of its block have been compared with their
+ * mates. */
 void kh_feed_no_text(kh_feed *f);
 /* Called before the first block, if of texts the caller looks at names only: of a record of FASTA
  * that spans blocks no more than its header line is kept, and text_len says so. */
