@@ -29,16 +29,14 @@ int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule,
 	while (size < 4 * bound)
 		size *= 2;
 	c->seen_mask = size - 1;
-	c->cap = 2 * bound;
-	c->key = kh_array(c->cap, sizeof *c->key, err);
-	c->pos = kh_array(c->cap, sizeof *c->pos, err);
-	c->list = kh_array(c->cap, sizeof *c->list, err);
+	c->key = kh_array(2 * bound, sizeof *c->key, err);
+	c->pos = kh_array(2 * bound, sizeof *c->pos, err);
 	c->seen = kh_array(size, sizeof *c->seen, err);
 	c->h = kh_array(c->tree.n, sizeof *c->h, err);
 	c->best = kh_array(c->tree.n, sizeof *c->best, err);
 	c->votes = kh_array(c->tree.n, sizeof *c->votes, err);
 	c->touched = kh_array(2 * (size_t)c->tree.n, sizeof *c->touched, err);
-	if (!c->key || !c->pos || !c->list || !c->seen || !c->h || !c->best || !c->votes ||
+	if (!c->key || !c->pos || !c->seen || !c->h || !c->best || !c->votes ||
 	    !c->touched) {
 		kh_classifier_free(c);
 		return KH_ENOMEM;
@@ -55,7 +53,8 @@ void kh_classifier_free(kh_classifier *c)
 		return;
 	free(c->key);
 	free(c->pos);
-	free(c->list);
+	kh_asked_clear(&c->ahead);
+	free(c->room);
 	free(c->seen);
 	free(c->table);
 	free(c->bin);
@@ -287,127 +286,150 @@ static void finish(kh_classifier *c)
 	c->n_touched = 0;
 }
 
-/* --- fragments -------------------------------------------------------------------- */
+/* --- segments that are asked ------------------------------------------------------ */
+/* The features of so many segments are looked up together that the memory has always something to
+ * do, and so few that their lists are still in the cache when they are counted. */
+enum { TOGETHER = 768 };
+
 static void begin(kh_classifier *c, bool only)
 {
 	c->call = (kh_call) { .taxon = KH_NO_TAXON };
 	c->n_found = 0;
 	c->only = only;
+	c->begun = true;
 }
 
-static int end(kh_classifier *c, kh_call *call, kh_distinct *sk, kh_err *err)
+static int end(kh_classifier *c, kh_err *err)
 {
 	finish(c);
-	*call = c->call;
-	if (!sk || c->call.taxon == KH_NO_TAXON)
+	c->begun = false;
+	*c->to++ = c->call;
+	if (!c->distinct || c->call.taxon == KH_NO_TAXON)
 		return KH_OK;
-	return kh_distinct_add(sk, c->call.taxon, c->found, c->n_found, err);
+	return kh_distinct_add(c->distinct, c->call.taxon, c->found, c->n_found, err);
 }
 
-/* Classifies a segment whose features have been sampled. */
-static int segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
+/* Counts the segments that have been asked for, and calls the fragments that end among them. */
+static int settle(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_err *err)
 {
-	kh_hits_distinct(c);
-	if (c->asked)
-		return kh_asked_add(c->asked, c->key,
-				    (kh_segment) { (uint32_t)c->n, (uint32_t)span, c->only, false },
-				    err);
-	return kh_hits_segment(c, span, want_keys, err);
-}
+	int rc = kh_grow((void **)&c->room, &c->cap_room, a->n, sizeof *c->room, err);
 
-/* A record that is not one segment with its mate. */
-static int long_record(kh_classifier *c, const kh_block *b, const kh_record *r, bool want_keys,
-		       kh_err *err)
-{
-	const uint64_t span = c->rule->max_span;
-	int rc = KH_OK;
+	if (!rc && answers)
+		kh_lookup_answered(answers, c->db, a->key, a->n, c->room);
+	else if (!rc)
+		kh_lookup(c->db, a->key, a->n, c->room);
+	c->feature = a->key;
+	c->list = c->room;
+	for (size_t i = 0; i < a->n_segments && !rc; i++) {
+		const kh_segment *s = &a->segment[i];
 
-	for (uint64_t at = 0; at < r->len && !rc; at += span) {
-		c->n = 0;
-		kh_hits_sample(c, b, r, at, at + span);
-		rc = segment(c, r->len < span ? r->len : span, want_keys, err);
+		if (!c->begun)
+			begin(c, s->only);
+		c->n = s->n;
+		rc = kh_hits_segment(c, s->span, c->distinct != NULL, err);
+		if (!rc && s->last)
+			rc = end(c, err);
+		c->feature += s->n;
+		c->list += s->n;
 	}
 	return rc;
 }
 
-static int fragment(kh_classifier *c, const kh_block *const b[2], const kh_record *const r[2],
-		    bool want_keys, kh_err *err)
+static int settle_ahead(kh_classifier *c, kh_err *err)
 {
-	const uint64_t span = c->rule->max_span;
+	int rc = settle(c, &c->ahead, NULL, err);
+
+	c->ahead.n = c->ahead.n_segments = 0;
+	return rc;
+}
+
+/* --- fragments -------------------------------------------------------------------- */
+/* Asks for a segment whose features have been sampled. */
+static int segment(kh_classifier *c, kh_asked *a, kh_segment s, kh_err *err)
+{
 	int rc = KH_OK;
 
-	begin(c, r[1] ? r[0]->len + r[1]->len <= span : r[0]->len <= span);
-	if (!c->only) {
+	if (a == &c->ahead && a->n >= TOGETHER)
+		rc = settle_ahead(c, err);
+	kh_hits_distinct(c);
+	s.n = (uint32_t)c->n_key;
+	return rc ? rc : kh_asked_add(a, c->key, s, err);
+}
+
+/* A record that is not one segment with its mate; `last`: of its fragment. */
+static int long_record(kh_classifier *c, kh_asked *a, const kh_block *b, const kh_record *r,
+		       bool last, kh_err *err)
+{
+	const uint64_t span = c->rule->max_span;
+	kh_segment s = { .span = (uint32_t)(r->len < span ? r->len : span) };
+	int rc = KH_OK;
+
+	for (uint64_t at = 0; at < r->len && !rc; at += span) {
+		c->n_key = 0;
+		kh_hits_sample(c, b, r, at, at + span);
+		s.last = last && at + span >= r->len;
+		rc = segment(c, a, s, err);
+	}
+	return rc;
+}
+
+static int fragment(kh_classifier *c, kh_asked *a, const kh_block *const b[2],
+		    const kh_record *const r[2], kh_err *err)
+{
+	const uint64_t span = c->rule->max_span, len = r[0]->len + (r[1] ? r[1]->len : 0);
+	int rc = KH_OK;
+
+	if (len > span) {
 		for (int i = 0; i < 2 && r[i] && !rc; i++)
-			rc = long_record(c, b[i], r[i], want_keys, err);
+			rc = long_record(c, a, b[i], r[i], i == 1 || !r[1] || r[1]->len == 0, err);
 		return rc;
 	}
-	c->n = 0;
+	c->n_key = 0;
 	kh_hits_sample(c, b[0], r[0], 0, span);
 	if (r[1])
 		kh_hits_sample(c, b[1], r[1], 0, span);
-	return segment(c, r[1] ? span : r[0]->len, want_keys, err);
+	return segment(c, a, (kh_segment) { .span = (uint32_t)(r[1] ? span : len),
+					    .only = true,
+					    .last = true }, err);
+}
+
+static int ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
+{
+	int rc = KH_OK;
+
+	a->n = a->n_segments = 0;
+	c->begun = false;
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		const kh_block *b[2];
+		const kh_record *r[2];
+
+		kh_job_records(job, i, b, r);
+		rc = fragment(c, a, b, r, err);
+	}
+	return rc;
 }
 
 int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
 		    kh_err *err)
 {
-	int rc = KH_OK;
+	int rc;
 
-	for (size_t i = 0; i < job->n && !rc; i++) {
-		const kh_block *b[2];
-		const kh_record *r[2];
-
-		kh_job_records(job, i, b, r);
-		rc = fragment(c, b, r, sk != NULL, err);
-		if (!rc)
-			rc = end(c, &call[i], sk, err);
-	}
-	return rc;
+	c->to = call;
+	c->distinct = sk;
+	rc = ask(c, job, &c->ahead, err);
+	return rc ? rc : settle_ahead(c, err);
 }
 
 /* --- in two steps ----------------------------------------------------------------- */
 int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
 {
-	int rc = KH_OK;
-
-	a->n = a->n_segments = 0;
-	c->asked = a;
-	for (size_t i = 0; i < job->n && !rc; i++) {
-		const kh_block *b[2];
-		const kh_record *r[2];
-
-		kh_job_records(job, i, b, r);
-		rc = fragment(c, b, r, false, err);
-		if (!rc)
-			a->segment[a->n_segments - 1].last = true;
-	}
-	c->asked = NULL;
-	return rc;
+	return ask(c, job, a, err);
 }
 
 int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
 		       kh_distinct *sk, kh_err *err)
 {
-	const uint64_t *key = a->key;
-	bool first = true;
-	int rc = KH_OK;
-
-	c->answers = answers;
-	for (size_t i = 0; i < a->n_segments && !rc; i++) {
-		const kh_segment *s = &a->segment[i];
-
-		if (first)
-			begin(c, s->only);
-		c->n = s->n;
-		if (s->n > 0)           /* key may be NULL if there is none at all */
-			memcpy(c->key, key, s->n * sizeof *key);
-		key += s->n;
-		rc = kh_hits_segment(c, s->span, sk != NULL, err);
-		if (!rc && s->last)
-			rc = end(c, call++, sk, err);
-		first = s->last;
-	}
-	c->answers = NULL;
-	return rc;
+	c->to = call;
+	c->distinct = sk;
+	return settle(c, a, answers, err);
 }

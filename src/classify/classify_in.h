@@ -12,10 +12,8 @@ typedef uint64_t bin_count;
 
 /* A list where it lies: n locations, or, if it is `over`, one taxon; n = 0: absent. */
 typedef struct kh_hit_list {
-	const void *in;                 /* words of `bits` bits, from bit `bit` on */
-	uint64_t bit;
-	uint32_t n;
-	uint16_t over, bits;
+	const uint32_t *in;             /* words of `bits` bits, from bit `bit` on, 0 to 31 */
+	uint8_t bit, bits, n, over;
 } kh_hit_list;
 
 static inline uint32_t kh_hit(const kh_hit_list *l, uint32_t i)
@@ -27,13 +25,20 @@ struct kh_classifier {
 	const kh_db *db;
 	const kh_rule *rule;
 	kh_tree tree;
-	/* the segment: its distinct features and their lists */
+	/* the segment that is sampled: its features */
 	uint64_t *key;
 	uint32_t *pos;
-	kh_hit_list *list;
-	size_t n, cap;
+	size_t n_key;
 	uint64_t *seen;                 /* open addressing, ~0: free */
 	size_t seen_mask;
+	/* segments that wait for a look-up of all their features, and the lists that come of it */
+	kh_asked ahead;
+	kh_hit_list *room;
+	size_t cap_room;
+	/* the segment that is counted: its distinct features, and their lists */
+	const uint64_t *feature;
+	const kh_hit_list *list;
+	size_t n;
 	/* matches by bin */
 	bin_count *table;               /* open addressing, 0: free */
 	size_t cap_table;
@@ -46,8 +51,8 @@ struct kh_classifier {
 	uint32_t *touched;              /* taxa with h or best > 0 */
 	uint32_t *voted;                /* species with votes */
 	size_t n_touched, n_voted;
-	/* the fragment is one segment, the one in key, list, bin, hits */
-	bool only;
+	bool begun;                     /* segments of the fragment have been counted */
+	bool only;                      /* it is one segment, the one in list, bin, hits */
 	kh_best top;                    /* if `only`: its best window */
 	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
 	size_t n_over, cap_over;
@@ -55,9 +60,9 @@ struct kh_classifier {
 	size_t n_found, cap_found;
 	kh_call call;
 	kh_candidates *wanted;          /* of the next fragment, or NULL */
-	/* for an index in parts, in one of the two steps; else NULL */
-	kh_asked *asked;
-	kh_answers *answers;
+	/* where calls go, and the features of those that are called, or NULL */
+	kh_call *to;
+	kh_distinct *distinct;
 };
 
 /* Adds the features of r that start at [from, to) to the segment's. */
@@ -71,10 +76,9 @@ void kh_hits_distinct(kh_classifier *c);
  * the fragment is one segment, windows that cannot come near h1 are left out. */
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err);
 
-/* Finds the lists of n keys, in the index or in the answers; returns the number of their
- * locations. */
-uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list);
-uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+/* Finds the lists of n keys, in the index or in the answers. */
+void kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list);
+void kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
 			    kh_hit_list *list);
 /* Adds a segment whose features are to be looked up. */
 int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err);

@@ -16,7 +16,7 @@ void kh_hits_distinct(kh_classifier *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < c->n_key; i++) {
 		size_t at = c->key[i] & c->seen_mask;
 
 		while (c->seen[at] != UINT64_MAX && c->seen[at] != c->key[i])
@@ -27,7 +27,7 @@ void kh_hits_distinct(kh_classifier *c)
 		c->pos[n] = (uint32_t)at;       /* the positions are not needed any more */
 		c->key[n++] = c->key[i];
 	}
-	c->n = n;
+	c->n_key = n;
 	for (size_t i = 0; i < n; i++)
 		c->seen[c->pos[i]] = UINT64_MAX;
 }
@@ -38,7 +38,7 @@ void kh_hits_sample(kh_classifier *c, const kh_block *b, const kh_record *r, uin
 	uint64_t starts = kh_sampling_starts(&c->rule->sampling, r->len);
 	kh_stretch s = { b->bases, b->amb, r->seq + from, r->seq + (to < starts ? to : starts) };
 
-	c->n += kh_sampling_run(&c->rule->sampling, &s, c->key + c->n, c->pos + c->n);
+	c->n_key += kh_sampling_run(&c->rule->sampling, &s, c->key + c->n_key, c->pos + c->n_key);
 }
 
 /* --- count by bin ----------------------------------------------------------------- */
@@ -214,7 +214,8 @@ static size_t targets_bins(const kh_classifier *c)
 	return n;
 }
 
-static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
+/* Notes what is found and what is overpopulated; *total: the number of locations. */
+static int note_lists(kh_classifier *c, bool want_keys, uint64_t *total, kh_err *err)
 {
 	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + c->n, sizeof *c->over, err);
 
@@ -226,9 +227,11 @@ static int note_lists(kh_classifier *c, bool want_keys, kh_err *err)
 			continue;
 		c->call.found++;
 		if (want_keys)
-			c->found[c->n_found++] = c->key[i];
+			c->found[c->n_found++] = c->feature[i];
 		if (c->list[i].over)
 			c->over[c->n_over++] = kh_hit(&c->list[i], 0);
+		else
+			*total += c->list[i].n;
 	}
 	return rc;
 }
@@ -238,14 +241,12 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 	const uint32_t r = kh_rule_window(c->rule, span);
 	uint32_t least = 1;
 	kh_hits_most most;
-	uint64_t total;
+	uint64_t total = 0;
 	size_t n_bins;
 	int rc;
 
 	c->call.features += (uint32_t)c->n;
-	total = c->answers ? kh_lookup_answered(c->answers, c->db, c->key, c->n, c->list)
-			   : kh_lookup(c->db, c->key, c->n, c->list);
-	rc = note_lists(c, want_keys, err);
+	rc = note_lists(c, want_keys, &total, err);
 	if (!rc)
 		rc = count_bins(c, total, err);
 	if (rc)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "index/lookup_simd.h"
 
-enum { AHEAD = 64 };                    /* keys whose buckets are prefetched at once */
+enum { AHEAD = 32 };                    /* keys whose buckets are on their way */
 
 /* --- the index at hand ------------------------------------------------------------ */
 /* Prefetches the home bucket of a key; *tag: its tag. */
@@ -29,28 +29,25 @@ static inline kh_hit_list find(const kh_db *db, uint64_t key, const kh_bucket *b
 {
 	const uint32_t bits = db->bins.bits;
 	const kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag, bits);
+	const uint32_t *in = (const uint32_t *)db->image + l.bit / 32;
 
-	__builtin_prefetch((const char *)db->image + l.bit / 8);
-	return (kh_hit_list) { db->image, l.bit, l.n, (uint16_t)l.over, (uint16_t)bits };
+	__builtin_prefetch(in);
+	return (kh_hit_list) { in, l.bit % 32, (uint8_t)bits, (uint8_t)l.n, (uint8_t)l.over };
 }
 
-uint64_t kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list)
+void kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list)
 {
-	uint64_t total = 0;
+	const kh_bucket *bucket[AHEAD];
+	uint32_t tag[AHEAD];
 
-	for (size_t at = 0; at < n; at += AHEAD) {
-		const size_t m = n - at < AHEAD ? n - at : AHEAD;
-		const kh_bucket *bucket[AHEAD];
-		uint32_t tag[AHEAD];
+	for (size_t i = 0; i < n + AHEAD; i++) {
+		const size_t slot = i % AHEAD;
 
-		for (size_t i = 0; i < m; i++)
-			bucket[i] = home(db, key[at + i], &tag[i]);
-		for (size_t i = 0; i < m; i++) {
-			list[at + i] = find(db, key[at + i], bucket[i], tag[i]);
-			total += list[at + i].over ? 0 : list[at + i].n;
-		}
+		if (i >= AHEAD)
+			list[i - AHEAD] = find(db, key[i - AHEAD], bucket[slot], tag[slot]);
+		if (i < n)
+			bucket[slot] = home(db, key[i], &tag[slot]);
 	}
-	return total;
 }
 
 /* --- parts of it ------------------------------------------------------------------ */
@@ -128,10 +125,9 @@ int kh_answer_read(kh_answer *a, const void *p, size_t bytes, size_t n, kh_err *
 	return KH_OK;
 }
 
-uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
-			    kh_hit_list *list)
+void kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+			kh_hit_list *list)
 {
-	uint64_t total = 0;
 	uint32_t tag;
 
 	for (size_t i = 0; i < n; i++)
@@ -142,7 +138,7 @@ uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key,
 
 		if (part->len) {
 			list[i] = (kh_hit_list) { .in = part->word,
-						  .n = kh_list_words(*part->len),
+						  .n = (uint8_t)kh_list_words(*part->len),
 						  .over = *part->len == KH_LIST_OVER,
 						  .bits = 32 };
 			part->word += list[i].n;
@@ -152,7 +148,5 @@ uint64_t kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key,
 
 			list[i] = find(db, key[i], b, tag);
 		}
-		total += list[i].over ? 0 : list[i].n;
 	}
-	return total;
 }

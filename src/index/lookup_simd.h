@@ -10,6 +10,7 @@
 #define KH_INDEX_LOOKUP_SIMD_H
 
 #include <stdbool.h>
+#include <string.h>
 #include "index/index.h"
 
 #ifdef __SSE2__
@@ -58,27 +59,23 @@ static inline uint32_t kh_probe_lens(const kh_bucket *b, int len)
 	       (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(hi, v)) << (KH_BUCKET_SLOTS - 16);
 }
 
-/* Sum of the words of those of 16 lengths whose number in `n` is below i. */
-static inline uint32_t kh_probe_sum(__m128i len, __m128i n, int i)
-{
-	const __m128i over = _mm_cmpeq_epi8(len, _mm_set1_epi8((char)KH_LIST_OVER));
-	__m128i before = _mm_cmplt_epi8(n, _mm_set1_epi8((char)i));
-
-	len = _mm_or_si128(_mm_andnot_si128(over, len), _mm_and_si128(over, _mm_set1_epi8(1)));
-	len = _mm_sad_epu8(_mm_and_si128(len, before), _mm_setzero_si128());
-	return (uint32_t)_mm_cvtsi128_si32(len) + (uint32_t)_mm_extract_epi16(len, 4);
-}
-
-/* The words of the positions before i. */
+/* The words of the positions before i.  Few lists are overpopulated, and few positions are among
+ * the last three. */
 static inline uint32_t kh_probe_words(const kh_bucket *b, int i)
 {
-	const __m128i n_lo = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-	const __m128i n_hi =
-		_mm_setr_epi8(99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 16, 17, 18);
-	__m128i lo = _mm_loadu_si128((const __m128i *)b->len);
-	__m128i hi = _mm_loadu_si128((const __m128i *)(b->len + KH_BUCKET_SLOTS - 16));
+	static const uint8_t before[32] = { 255, 255, 255, 255, 255, 255, 255, 255,
+					    255, 255, 255, 255, 255, 255, 255, 255 };
+	const __m128i mask = _mm_loadu_si128((const __m128i *)(before + 16 - (i < 16 ? i : 16)));
+	const __m128i len = _mm_and_si128(_mm_loadu_si128((const __m128i *)b->len), mask);
+	const __m128i sum = _mm_sad_epu8(len, _mm_setzero_si128());
+	const __m128i is_over = _mm_cmpeq_epi8(len, _mm_set1_epi8((char)KH_LIST_OVER));
+	uint32_t n = (uint32_t)_mm_cvtsi128_si32(sum) + (uint32_t)_mm_extract_epi16(sum, 4);
 
-	return kh_probe_sum(lo, n_lo, i) + kh_probe_sum(hi, n_hi, i);
+	for (int over = _mm_movemask_epi8(is_over); over; over &= over - 1)
+		n -= KH_LIST_OVER - 1;
+	for (int j = 16; j < i; j++)
+		n += kh_list_words(b->len[j]);
+	return n;
 }
 
 #elif defined __AARCH64EL__
@@ -93,14 +90,34 @@ static inline uint32_t kh_probe_used(const kh_bucket *b)
 	return kh_probe_lens(b, 0) ^ 0x7ffffu;
 }
 
+/* kh_bucket_base(); both kinds of processors are little endian. */
+static inline uint64_t kh_probe_base(const kh_bucket *b)
+{
+	uint64_t x;
+
+	memcpy(&x, b, sizeof x);
+	return x & ((UINT64_C(1) << 48) - 1);
+}
+
 static inline kh_list kh_probe_list(const kh_range *r, const kh_bucket *b, int i, uint32_t bits)
 {
 	kh_list l;
 
-	l.bit = kh_range_word(r, kh_bucket_base(b) + kh_probe_words(b, i), bits);
+	l.bit = kh_range_word(r, kh_probe_base(b) + kh_probe_words(b, i), bits);
 	l.n = kh_list_words(b->len[i]);
 	l.over = b->len[i] == KH_LIST_OVER;
 	return l;
+}
+
+/* The list of the lowest position in `match`, unless it is unused, which tag 0 matches, too: it
+ * lies behind all that are used. */
+static inline kh_list kh_probe_first(const kh_range *r, const kh_bucket *b, uint32_t match,
+				     uint32_t bits)
+{
+	const int i = match ? __builtin_ctz(match) : 0;
+	const kh_list none = { 0, 0, 0 };
+
+	return match && b->len[i] ? kh_probe_list(r, b, i, bits) : none;
 }
 
 /* kh_index_find(), the home bucket (place >> 16 of range r) being known. */
@@ -108,17 +125,13 @@ static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint3
 				    uint32_t bits)
 {
 	uint32_t carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
-	uint32_t match = kh_probe_tags(b, tag) & kh_probe_used(b) & ~carried;
-	kh_list none = { 0, 0, 0 };
+	const uint32_t match = kh_probe_tags(b, tag) & ~carried;
 
-	if (match)
-		return kh_probe_list(r, b, __builtin_ctz(match), bits);
-	if (!kh_bucket_goes_on(b, tag))
-		return none;
+	if (match || !kh_bucket_goes_on(b, tag))
+		return kh_probe_first(r, b, match, bits);
 	b++;
 	carried = (1u << (b->flags & KH_BUCKET_CARRIED)) - 1;
-	match = kh_probe_tags(b, tag) & kh_probe_used(b) & carried;
-	return match ? kh_probe_list(r, b, __builtin_ctz(match), bits) : none;
+	return kh_probe_first(r, b, kh_probe_tags(b, tag) & carried, bits);
 }
 #else
 static inline kh_list kh_probe_find(const kh_range *r, const kh_bucket *b, uint32_t tag,
