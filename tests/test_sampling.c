@@ -366,24 +366,27 @@ static void test_spread(void **state)
 	spread(&schemes[6], 10000000);
 }
 
-/* Every start of every s-mer length, odd places and ends: AVX2 or NEON as plain C. */
+/* Every start of every s-mer length, odd places and ends: AVX-512, AVX2 and NEON as plain C. */
 static void test_simd(void **state)
 {
-	uint32_t want[KH_SYNCMER_TILE + 8], got[KH_SYNCMER_TILE + 8];
+	uint32_t want[KH_SYNCMER_TILE + 16], got[KH_SYNCMER_TILE + 16];
 
 	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
 			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0 };
-			kh_syncmer_fn *fast = kh_syncmer_avx2(&sk) ? kh_syncmer_avx2(&sk)
-								   : kh_syncmer_neon(&sk);
+			kh_syncmer_fn *const fast[] = { kh_syncmer_avx512(&sk),
+							kh_syncmer_avx2(&sk),
+							kh_syncmer_neon(&sk) };
 			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
 			char *text = random_bases(at + n + sk.k - 1, 0);
 			packed p = pack(text, at + n + sk.k - 1);
 			size_t m = kh_syncmer_plain(&sk, p.bases, at, n, want);
 
-			if (fast && sk.k <= KH_K_MAX && (sk.k - s) % 2 == 0) {
-				assert_int_equal(fast(&sk, p.bases, at, n, got), m);
+			for (int i = 0; i < 3; i++) {
+				if (!fast[i] || sk.k > KH_K_MAX || (sk.k - s) % 2 != 0)
+					continue;
+				assert_int_equal(fast[i](&sk, p.bases, at, n, got), m);
 				assert_memory_equal(got, want, m * sizeof *got);
 			}
 			unpack(&p);
@@ -391,10 +394,28 @@ static void test_simd(void **state)
 		}
 }
 
+/* Keys of any number of k-mers of any length. */
+static void test_keys(void **state)
+{
+	kh_keys_fn *fast = kh_keys_avx512();
+	uint64_t want[40], got[40];
+
+	(void)state;
+	for (unsigned k = KH_K_MIN; fast && k <= KH_K_MAX; k++)
+		for (size_t n = 0; n < 40; n++) {
+			for (size_t i = 0; i < 40; i++)
+				want[i] = got[i] = test_rand() & kh_kmer_mask(k);
+			kh_keys_plain(want, n, k);
+			fast(got, n, k);
+			assert_memory_equal(got, want, sizeof got);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_simd),
+		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_definition),
 		cmocka_unit_test(test_strands),
 		cmocka_unit_test(test_pieces),

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "kmer/sampling.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include "kmer/syncmer.h"
 
@@ -24,27 +25,51 @@ int kh_sampling_check(const kh_sampling *sk, kh_err *err)
 	return KH_OK;
 }
 
+/* Is any base of [from, end) not ACGTU? */
+static bool any_ambiguous(const uint32_t *amb, uint64_t from, uint64_t end)
+{
+	uint32_t any = amb[from >> 5] >> (from & 31) << (from & 31);
+	uint64_t w = from >> 5;
+
+	for (; w < (end - 1) >> 5; any = amb[++w])
+		if (any)
+			return true;
+	return any << (31 - (end - 1) % 32);
+}
+
+/* Those of m starts whose k-mers have no ambiguous base; their number. */
+static size_t unambiguous(const kh_sampling *sk, const uint32_t *amb, uint64_t at, uint32_t *start,
+			  size_t m)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < m; i++) {
+		start[left] = start[i];
+		left += !kh_packed_ambiguous(amb, at + start[i], sk->k);
+	}
+	return left;
+}
+
 static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	kh_syncmer_fn *syncmers = kh_syncmer_get(sk);
-	uint32_t start[KH_SYNCMER_TILE];
+	uint32_t start[KH_SYNCMER_TILE + 16];
 	size_t n = 0;
 
 	for (uint64_t at = sp->from; at < sp->to; at += KH_SYNCMER_TILE) {
-		uint64_t left = sp->to - at;
-		size_t m = syncmers(sk, sp->bases, at,
-				    left < KH_SYNCMER_TILE ? (size_t)left : KH_SYNCMER_TILE, start);
+		const uint64_t left = sp->to - at;
+		const size_t starts = left < KH_SYNCMER_TILE ? (size_t)left : KH_SYNCMER_TILE;
+		size_t m = syncmers(sk, sp->bases, at, starts, start);
 
+		if (any_ambiguous(sp->amb, at, at + starts + sk->k - 1))
+			m = unambiguous(sk, sp->amb, at, start, m);
 		for (size_t i = 0; i < m; i++) {
-			uint64_t p = at + start[i];
-
-			if (kh_packed_ambiguous(sp->amb, p, sk->k))
-				continue;
-			key[n] = kh_key(
-				kh_bits_canonical(kh_packed_bits(sp->bases, p, sk->k), sk->k));
-			pos[n++] = (uint32_t)(p - sp->from);
+			key[n + i] = kh_packed_bits(sp->bases, at + start[i], sk->k);
+			pos[n + i] = (uint32_t)(at + start[i] - sp->from);
 		}
+		n += m;
 	}
+	kh_keys_get()(key, n, sk->k);
 	return n;
 }
 

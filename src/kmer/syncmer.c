@@ -2,6 +2,7 @@
 #include "kmer/syncmer.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,19 +40,38 @@ size_t kh_syncmer_plain(const kh_sampling *sk, const uint64_t *bases, uint64_t a
 	return m;
 }
 
-kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
+void kh_keys_plain(uint64_t *x, size_t n, unsigned k)
 {
-	static _Atomic(int) forbidden = -1;             /* not known yet */
-	int no = atomic_load_explicit(&forbidden, memory_order_relaxed);
-	kh_syncmer_fn *best;
+	for (size_t i = 0; i < n; i++)
+		x[i] = kh_key(kh_bits_canonical(x[i], k));
+}
 
-	if (no < 0) {
+static bool simd_allowed(void)
+{
+	static _Atomic(int) allowed = -1;               /* not known yet */
+	int yes = atomic_load_explicit(&allowed, memory_order_relaxed);
+
+	if (yes < 0) {
 		const char *simd = getenv("KH_SIMD");
 
-		no = simd && strcmp(simd, "none") == 0;
-		atomic_store_explicit(&forbidden, no, memory_order_relaxed);
+		yes = !simd || strcmp(simd, "none") != 0;
+		atomic_store_explicit(&allowed, yes, memory_order_relaxed);
 	}
-	best = no ? NULL : kh_syncmer_avx2(sk);
-	best = no || best ? best : kh_syncmer_neon(sk);
+	return yes;
+}
+
+kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
+{
+	kh_syncmer_fn *best = NULL;
+
+	if (simd_allowed() && !(best = kh_syncmer_avx512(sk)) && !(best = kh_syncmer_avx2(sk)))
+		best = kh_syncmer_neon(sk);
 	return best ? best : kh_syncmer_plain;
+}
+
+kh_keys_fn *kh_keys_get(void)
+{
+	kh_keys_fn *best = simd_allowed() ? kh_keys_avx512() : NULL;
+
+	return best ? best : kh_keys_plain;
 }

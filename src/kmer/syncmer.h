@@ -1,9 +1,10 @@
 /*
- * syncmer.h - the inner loop of syncmer sampling
+ * syncmer.h - the inner loops of syncmer sampling
  *
  * The plain C version is the specification (it is kh_syncmer_keep() of sampling.h over all
- * starts); if s <= 16, the same is taken in AVX2 on x86-64, where the machine has it, and in
- * NEON on AArch64, which always has it (KH_SIMD=none in the environment forbids both).
+ * starts, and kh_key() of each k-mer); if s <= 16, the same is taken in AVX-512 or AVX2 on x86-64,
+ * where the machine has it, and in NEON on AArch64, which always has it (KH_SIMD=none in the
+ * environment forbids all).
  */
 #ifndef KH_KMER_SYNCMER_H
 #define KH_KMER_SYNCMER_H
@@ -13,15 +14,23 @@
 #define KH_SYNCMER_TILE 1024
 
 /* Of the n <= KH_SYNCMER_TILE starts from base `at`, those whose k-mer is a syncmer, to
- * start[] (less `at`, ascending, room for n); their number.  Bases are taken as they are,
+ * start[] (less `at`, ascending, room for n + 16); their number.  Bases are taken as they are,
  * ambiguous or not.  Words up to the one of the last k-mer's last base are read. */
 typedef size_t kh_syncmer_fn(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			     uint32_t *start);
 
 kh_syncmer_fn kh_syncmer_plain;
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* NULL: not here, or s > 16 */
+kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *sk);  /* NULL: not here, or s > 16 */
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* the same */
 kh_syncmer_fn *kh_syncmer_neon(const kh_sampling *sk);    /* the same */
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk);
+
+/* Of n k-mers, by kh_packed_bits(), the keys, in place. */
+typedef void kh_keys_fn(uint64_t *x, size_t n, unsigned k);
+
+kh_keys_fn kh_keys_plain;
+kh_keys_fn *kh_keys_avx512(void);                         /* NULL: not here */
+kh_keys_fn *kh_keys_get(void);
 
 /* Orders of the s-mers that start at `from` .. from + n - 1. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o);
