@@ -34,14 +34,12 @@ AVX2 static inline __m256i order(__m256i x)
 	return _mm256_xor_si256(x, _mm256_set1_epi32((int)0x80000000));
 }
 
-/* Orders of the s-mers at the eight bases from the one that lies lowest in a byte. */
-AVX2 static inline __m256i orders_at(const unsigned char *byte, unsigned s)
+/* Orders of the s-mers at the eight bases from the one that lies lowest in a word. */
+AVX2 static inline __m256i orders_of(uint64_t word, unsigned s)
 {
 	const __m256i mask = _mm256_set1_epi32((int)kh_kmer_mask(s));
-	uint64_t word;
 	__m256i w, even, odd, x, fwd;
 
-	memcpy(&word, byte, sizeof word);
 	w = _mm256_set1_epi64x((long long)word);
 	even = _mm256_srlv_epi64(w, _mm256_setr_epi64x(0, 4, 8, 12));
 	odd = _mm256_srlv_epi64(w, _mm256_setr_epi64x(2, 6, 10, 14));
@@ -51,44 +49,56 @@ AVX2 static inline __m256i orders_at(const unsigned char *byte, unsigned s)
 	return order(_mm256_min_epu32(fwd, _mm256_xor_si256(x, mask)));
 }
 
-/* All orders from base `from`, a multiple of four; `end`: bases that may be read. */
+/* All orders from base `from`, a multiple of four; `end`, a multiple of 32: bases that may be
+ * read. Of what is read behind them, no bit is needed. */
 AVX2 static void orders(const uint64_t *bases, uint64_t from, uint64_t end, unsigned s, size_t n,
 			uint32_t *o)
 {
 	const unsigned char *byte = (const unsigned char *)bases + from / 4;
-	size_t i = 0;
 
-	for (; i < n && from + i + 32 <= end; i += 8)
-		_mm256_storeu_si256((__m256i *)(o + i), orders_at(byte + i / 4, s));
-	if (i < n) {
-		kh_smer_orders(bases, from + i, s, n - i, o + i);
-		for (; i < n; i++)
-			o[i] ^= UINT32_C(0x80000000);
+	for (size_t i = 0; i < n; i += 8) {
+		const uint64_t at = from + i;
+		uint64_t word;
+
+		if (at + 32 <= end)
+			memcpy(&word, byte + i / 4, sizeof word);
+		else
+			word = bases[end / 32 - 1] >> 2 * (at + 32 - end);
+		_mm256_storeu_si256((__m256i *)(o + i), orders_of(word, s));
 	}
 }
 
+/* The least of the h orders from each of eight places. */
+AVX2 static inline __m256i least_of(const uint32_t *o, unsigned h)
+{
+	__m256i least = _mm256_loadu_si256((const __m256i *)o);
+
+	for (unsigned j = 1; j < h; j++)
+		least = _mm256_min_epi32(least, _mm256_loadu_si256((const __m256i *)(o + j)));
+	return least;
+}
+
+/* As many orders stand before the middle of a window as behind it: h.  The least of those behind
+ * it is the least of those before the middle of a later window. */
 AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			    uint32_t *start)
 {
-	const unsigned w = sk->k - sk->s + 1, skip = (unsigned)(at & 3);
+	const unsigned h = (sk->k - sk->s) / 2, skip = (unsigned)(at & 3);
 	const uint64_t end = (at + n + sk->k - 1 + 31) / 32 * 32;
-	uint32_t o[KH_SYNCMER_TILE + 48];
+	uint32_t o[KH_SYNCMER_TILE + 64], least[KH_SYNCMER_TILE + 32];
 	const uint32_t *first = o + skip;
 	size_t m = 0;
 
-	orders(bases, at - skip, end, sk->s, skip + n + w - 1, o);
+	orders(bases, at - skip, end, sk->s, skip + n + 2 * h, o);
+	for (size_t i = 0; i < n + h + 1; i += 8)
+		_mm256_storeu_si256((__m256i *)(least + i), least_of(first + i, h));
 	for (size_t i = 0; i < n; i += 8) {
-		__m256i mid = _mm256_loadu_si256((const __m256i *)(first + i + w / 2));
-		__m256i least = _mm256_set1_epi32(INT32_MAX);
-		unsigned kept;
+		const __m256i mid = _mm256_loadu_si256((const __m256i *)(first + i + h));
+		const __m256i before = _mm256_loadu_si256((const __m256i *)(least + i));
+		const __m256i behind = _mm256_loadu_si256((const __m256i *)(least + i + h + 1));
+		const __m256i less = _mm256_cmpgt_epi32(_mm256_min_epi32(before, behind), mid);
+		unsigned kept = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(less));
 
-		for (unsigned j = 0; j < w; j++)
-			if (j != w / 2)
-				least = _mm256_min_epi32(
-					least,
-					_mm256_loadu_si256((const __m256i *)(first + i + j)));
-		kept = (unsigned)_mm256_movemask_ps(
-			_mm256_castsi256_ps(_mm256_cmpgt_epi32(least, mid)));
 		if (n - i < 8)
 			kept &= (1u << (n - i)) - 1;
 		for (; kept; kept &= kept - 1)

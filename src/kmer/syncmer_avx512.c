@@ -1,4 +1,4 @@
-/* syncmer_avx512.c - sixteen starts at a time, s-mers of up to 16 bases; and eight keys at a time */
+/* syncmer_avx512.c - sixteen starts at a time, s-mers of up to 16 bases; eight keys at a time */
 #include <config.h>
 #include "kmer/syncmer.h"
 
