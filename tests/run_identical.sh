@@ -110,6 +110,18 @@ s=; first_run $r1
 check "single: some lines" test "$(wc -l <ref.tsv)" -eq 300
 variants "" "$r1" "$r1.gz"
 is_run "single: split" part_1.*
+is_run "single: the index where it is mapped" --device cpu --placement host $r1
+is_run "single: the index copied" --device cpu --placement replicate --threads 2 $r1
+cp $r1 larger.fq
+# More reads than the index has bytes: it may be copied.
+while [ "$(wc -c <larger.fq)" -lt "$(wc -c <$db)" ]; do cat $r1 >>larger.fq; done
+for where in host auto replicate; do
+	"$kmerhash" classify -q --db $db --device cpu --threads 2 --placement $where --output $where.tsv larger.fq
+done
+check "more reads than index: the index where it is mapped" test -s host.tsv
+check "more reads than index: the same bytes" cmp host.tsv auto.tsv
+check "more reads than index: the same bytes of a copy" cmp host.tsv replicate.tsv
+rm larger.fq host.tsv auto.tsv replicate.tsv
 is_run "single: standard input" - <$r1
 is_run "single: standard input, gz" --threads 2 - <$r1.gz
 cat $r1 >fifo & is_run "single: FIFO" fifo; wait

@@ -85,6 +85,7 @@ typedef struct kh_engine_options {
 	size_t n_devices;
 	enum kh_placement placement;
 	kh_comm *comm;                  /* NULL: one process */
+	uint64_t input;                 /* bytes of files with reads to come, as far as known */
 	unsigned queues;                /* queues that will be opened, for which memory is needed */
 	/* threads that load the index, besides one for each device; 0: all CPUs */
 	unsigned threads;

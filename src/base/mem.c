@@ -32,18 +32,16 @@ int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err)
 	return KH_OK;
 }
 
-#define LARGE_PAGE ((size_t)2 << 20)
-
 static size_t whole_pages(size_t bytes)
 {
-	return (bytes / LARGE_PAGE + 1) * LARGE_PAGE;
+	return (bytes / KH_LARGE_PAGE + 1) * KH_LARGE_PAGE;
 }
 
 /* A large page begins at a multiple of its size: what is before and behind is given back. */
 void *kh_pages(size_t bytes, kh_err *err)
 {
 	const size_t size = whole_pages(bytes);
-	char *p = mmap(NULL, size + LARGE_PAGE, PROT_READ | PROT_WRITE,
+	char *p = mmap(NULL, size + KH_LARGE_PAGE, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t before;
 
@@ -51,10 +49,10 @@ void *kh_pages(size_t bytes, kh_err *err)
 		kh_fail_nomem(err);
 		return NULL;
 	}
-	before = (size_t)(-(uintptr_t)p % LARGE_PAGE);
+	before = (size_t)(-(uintptr_t)p % KH_LARGE_PAGE);
 	if (before)
 		munmap(p, before);
-	munmap(p + before + size, LARGE_PAGE - before);
+	munmap(p + before + size, KH_LARGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
 	madvise(p + before, size, MADV_HUGEPAGE);
 #endif

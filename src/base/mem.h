@@ -14,6 +14,8 @@ void *kh_array(size_t n, size_t size, kh_err *err);
  * *cap is in elements and grows by half.  *p is untouched on failure. */
 int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
 
+#define KH_LARGE_PAGE ((size_t)2 << 20)
+
 /* `bytes` of zeroed memory in large pages, where the system has them: for what is large and is read
  * at random, as the addresses of few large pages are all known to the processor.  Given back by
  * kh_pages_free. */

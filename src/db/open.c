@@ -18,6 +18,7 @@
 #include "base/memory_left.h"
 #include "db/in_use.h"
 #include "db/load_in.h"
+#include "db/pages.h"
 #include "db/stamp.h"
 
 int kh_db_open_bytes(kh_db **out, const void *map, uint64_t bytes, const kh_db_options *o,
@@ -95,7 +96,7 @@ static int map_file(kh_db *db, kh_err *err)
 	if (db->bytes < sizeof(kh_db_header))
 		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
 			       db->path, db->bytes);
-	void *map = mmap(NULL, (size_t)db->bytes, PROT_READ, MAP_SHARED, db->fd, 0);
+	void *map = kh_db_map(db);
 	if (map == MAP_FAILED && errno == ENOMEM)
 		return kh_fail(err, KH_ENOMEM, "%s: %" PRIu64 " bytes to be mapped, and %" PRIu64
 			       " are left of the address space (ulimit -v)", db->path, db->bytes,

@@ -12,6 +12,7 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 				       .n_devices = o->choice->n,
 				       .placement = o->placement,
 				       .comm = o->comm,
+				       .input = o->input,
 				       .queues = o->workers,
 				       .threads = o->workers };
 	const double began = kh_seconds();

@@ -24,6 +24,7 @@ typedef struct kh_compute_options {
 	enum kh_placement placement;
 	kh_comm *comm;                  /* NULL: one process */
 	unsigned workers;
+	uint64_t input;                 /* bytes of files to come, as far as known */
 	size_t block_size;              /* of the blocks to come */
 } kh_compute_options;
 

@@ -6,11 +6,15 @@
 
 static int open_all(const kh_run_options *o, const kh_db *db, kh_flow *f, kh_err *err)
 {
+	uint64_t done, total;
+
+	kh_feed_progress(f->feed, &done, &total);
 	const kh_compute_options co = { .rule = &o->rule,
 					.choice = o->choice,
 					.placement = o->placement,
 					.comm = o->comm,
 					.workers = o->threads,
+					.input = total,
 					.block_size = o->feed.block_size };
 	const kh_results_options ro = {
 		.path = { [KH_RESULT_LINES] = o->output,

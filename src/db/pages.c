@@ -1,0 +1,145 @@
+#include <config.h>
+#include "db/pages.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/threads.h"
+
+/* --- the map ---------------------------------------------------------------------- */
+/* Addresses are taken first, with one large page more, and what is before and behind the map is
+ * given back. */
+void *kh_db_map(const kh_db *db)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t bytes = ((size_t)db->bytes + page - 1) / page * page;
+	char *room = mmap(NULL, bytes + KH_LARGE_PAGE, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (room == MAP_FAILED)
+		return MAP_FAILED;
+	const size_t before = (size_t)(-(uintptr_t)room % KH_LARGE_PAGE);
+	char *at = room + before;
+	void *map = mmap(at, (size_t)db->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, db->fd, 0);
+
+	if (map == MAP_FAILED) {
+		munmap(room, bytes + KH_LARGE_PAGE);
+		return MAP_FAILED;
+	}
+	if (before)
+		munmap(room, before);
+	munmap(at + bytes, KH_LARGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+	madvise(map, (size_t)db->bytes, MADV_HUGEPAGE);
+#endif
+	return map;
+}
+
+/* --- large pages of the page cache ------------------------------------------------ */
+static void touch(const kh_db *db)
+{
+	const volatile char *p = db->map;
+
+	for (uint64_t at = 0; at < db->bytes; at += KH_LARGE_PAGE)
+		(void)p[at];
+}
+
+bool kh_db_in_large_pages(const kh_db *db)
+{
+	const size_t from = (size_t)(uintptr_t)db->map;
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[256];
+	size_t start, end, kib, large = 0, all = 0;
+	bool here = false;
+
+	if (!f)
+		return false;
+	touch(db);
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%zx-%zx ", &start, &end) == 2)
+			here = start >= from && start < from + db->bytes;
+		else if (here && sscanf(line, "Rss: %zu", &kib) == 1)
+			all += kib;
+		else if (here && (sscanf(line, "FilePmdMapped: %zu", &kib) == 1 ||
+				  sscanf(line, "ShmemPmdMapped: %zu", &kib) == 1))
+			large += kib;
+	}
+	fclose(f);
+	return large > all / 10 * 9;
+}
+
+bool kh_db_make_large_pages(const kh_db *db)
+{
+#ifdef __linux__
+	enum { COLLAPSE = 25 };         /* MADV_COLLAPSE, which older headers do not have */
+	const size_t whole = (size_t)db->bytes / KH_LARGE_PAGE * KH_LARGE_PAGE;
+
+	return whole > 0 && madvise(db->map, whole, COLLAPSE) == 0;
+#else
+	(void)db;
+	return false;
+#endif
+}
+
+/* --- a copy ----------------------------------------------------------------------- */
+enum { PIECE = 8 << 20 };
+
+struct copying {
+	const kh_db *db;
+	char *to;
+	_Atomic uint64_t next;          /* byte of the index */
+};
+
+static int copy_piece(const kh_db *db, char *to, uint64_t at, size_t n, kh_err *err)
+{
+	while (n > 0) {
+		const ssize_t got = pread(db->fd, to, n, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return kh_fail_errno(err, db->path);
+		if (got == 0)
+			return kh_fail(err, KH_EIO, "%s: it has become shorter", db->path);
+		to += got;
+		at += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return KH_OK;
+}
+
+static int copy_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct copying *c = arg;
+	const kh_db_extent *e = &c->db->h->section[KH_SEC_INDEX];
+	uint64_t at;
+	int rc = KH_OK;
+
+	(void)worker;
+	while (!rc && (at = atomic_fetch_add(&c->next, PIECE)) < e->bytes)
+		rc = copy_piece(c->db, c->to + at, e->at + at,
+				(size_t)(e->bytes - at < PIECE ? e->bytes - at : PIECE), err);
+	return rc;
+}
+
+int kh_db_copy_index(const kh_db *db, void **image, unsigned threads, kh_err *err)
+{
+	const size_t bytes = (size_t)db->h->section[KH_SEC_INDEX].bytes;
+	struct copying c = { .db = db, .to = kh_pages(bytes, err) };
+	kh_monitor *m = NULL;
+	int rc = c.to ? kh_monitor_new(&m, err) : KH_ENOMEM;
+
+	if (!rc)
+		rc = kh_threads_run(m, threads ? threads : 1, copy_worker, &c, err);
+	kh_monitor_free(m);
+	if (rc) {
+		kh_pages_free(c.to, bytes);
+		return rc;
+	}
+	*image = c.to;
+	return KH_OK;
+}
