@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
@@ -277,6 +281,55 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 		n -= (size_t)w;
 	}
 	return KH_OK;
+}
+
+bool kh_out_maps(const kh_out *o)
+{
+#ifdef __linux__
+	enum { TMPFS = 0x01021994 };
+	struct statfs fs;
+
+	return o->base && o->regular && fstatfs(o->fd, &fs) == 0 && fs.f_type == TMPFS;
+#else
+	(void)o;
+	return false;
+#endif
+}
+
+/* Maps begin with a page; what is before the bytes belongs to others, who may still write it. */
+static size_t page_part(uintptr_t at)
+{
+	return (size_t)(at % (uintptr_t)sysconf(_SC_PAGESIZE));
+}
+
+int kh_out_map(kh_out *o, uint64_t at, size_t n, char **map, kh_err *err)
+{
+	const size_t before = page_part((uintptr_t)at);
+	char *p;
+	int rc;
+
+	do
+		rc = posix_fallocate(o->fd, (off_t)at, (off_t)n);
+	while (rc == EINTR);
+	if (rc)
+		return kh_fail(err, KH_EIO, "%s: write failed: %s", o->path, strerror(rc));
+	p = mmap(NULL, before + n, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, (off_t)(at - before));
+	if (p == MAP_FAILED)
+		return kh_fail(err, KH_EIO, "%s: cannot be mapped: %s", o->path, strerror(errno));
+	*map = p + before;
+	return KH_OK;
+}
+
+void kh_out_unmap(char *map, size_t n)
+{
+	const size_t before = page_part((uintptr_t)map);
+
+	munmap(map - before, before + n);
+}
+
+int kh_out_cut(kh_out *o, uint64_t bytes, kh_err *err)
+{
+	return ftruncate(o->fd, (off_t)bytes) != 0 ? kh_fail_errno(err, o->path) : KH_OK;
 }
 
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err)
