@@ -114,7 +114,8 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 	f->n_streams = o->n_path[1] ? 2 : 1;
 	rc = kh_order_new(&f->order, m, f->o.n_blocks * f->n_streams, err);
 	f->spare = kh_array(f->n_streams * f->o.n_blocks, sizeof *f->spare, err);
-	if (!f->spare)
+	f->slice_room = kh_array(f->n_streams * f->o.n_blocks, sizeof *f->slice_room, err);
+	if (!f->spare || !f->slice_room)
 		rc = KH_ENOMEM;
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
 		rc = stream_open(f, s, err);
@@ -163,6 +164,9 @@ void kh_feed_close(kh_feed *f)
 	while (f->n_spare > 0)
 		free(f->spare[--f->n_spare].buf);
 	free(f->spare);
+	while (f->n_slice_room > 0)
+		free(f->slice_room[--f->n_slice_room].buf);
+	free(f->slice_room);
 	kh_order_free(f->order);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
@@ -372,10 +376,13 @@ void feed_unref(kh_feed *f, struct feed_block *b)
 
 void feed_drop_text(kh_feed *f, struct feed_block *b)
 {
+	b->pub.text = NULL;
+	if (b->sliced)                  /* that is little, and a place that blocks do not share */
+		return;
 	pthread_mutex_lock(&f->lock);
 	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
 	pthread_mutex_unlock(&f->lock);
-	b->pub.text = b->buf = NULL;
+	b->buf = NULL;
 	b->cap = 0;
 }
 

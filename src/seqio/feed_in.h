@@ -127,6 +127,8 @@ struct kh_feed {
 	/* buffers of texts that were dropped; the last of them was used last */
 	struct feed_text *spare;
 	size_t n_spare;
+	struct feed_text *slice_room;   /* for slices, not in use now; the last was used last */
+	size_t n_slice_room;
 	uint64_t n_ticket;
 	bool no_text;           /* the caller will look at none */
 	bool names_only;        /* of texts, the caller will look at header lines only */
@@ -154,8 +156,7 @@ void feed_input_drop(kh_feed *f, struct feed_input *in);
 struct feed_range {
 	size_t from, n;
 };
-/* Reads them to b->buf + to, where there is room. */
-int feed_read_range(const kh_feed *f, const struct feed_block *b, size_t to,
+int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 		    const struct feed_range *r, kh_err *err);
 
 /* feed_slices.c: is this block to be read in slices? */

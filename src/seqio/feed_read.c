@@ -296,12 +296,12 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	return KH_OK;
 }
 
-int feed_read_range(const kh_feed *f, const struct feed_block *b, size_t to,
+int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 		    const struct feed_range *r, kh_err *err)
 {
 	const kh_source *src = b->in->src;
 	const bool all = f->o.to == 0 && b->pub.file_end && r->from + r->n == b->want;
-	int rc = kh_source_pread(src, b->buf + to, r->n, b->at + r->from, err);
+	int rc = kh_source_pread(src, to, r->n, b->at + r->from, err);
 
 	return rc || !all ? rc : kh_source_check_end(src, err);
 }
@@ -309,9 +309,10 @@ int feed_read_range(const kh_feed *f, const struct feed_block *b, size_t to,
 /* A failure of the file goes to b->bad. */
 static int read_whole(kh_feed *f, struct feed_block *b, kh_err *err)
 {
+	const struct feed_range all = { 0, b->want };
 	int rc = feed_room(b, 0, b->want, err);
 
-	if (!rc && !feed_read_range(f, b, b->raw, &(struct feed_range) { 0, b->want }, &b->bad))
+	if (!rc && !feed_read_range(f, b, b->buf + b->raw, &all, &b->bad))
 		b->end = b->raw + b->want;
 	feed_input_drop(f, b->in);
 	b->in = NULL;

@@ -4,21 +4,21 @@
  *
  * A block's text does not stay in the caches of a core next to what is made of it: the copy out of
  * the page cache, and the parser behind it, work at the speed of a slower cache, or of memory.  A
- * slice does.  It is read, parsed and overwritten by the next one.  What is kept is what joining
- * the block with its neighbours takes: the text in front of the first boundary, and that behind the
- * last whole record, with one byte between them.  Offsets of names and records are those in the
- * whole text; where that is needed after all, to parse it from another place or to quote a name, it
- * is read again.
+ * slice does.  It is read, parsed and overwritten by the next one, in a place that goes from block
+ * to block; in front of it is room for what is left of the slice before.  What the block keeps is
+ * what joining it with its neighbours takes: the text in front of the first boundary, which must be
+ * in the first slice, and that behind the last whole record, with one byte between them.
  *
- *	buf + raw	the first slice, in which the first boundary must be
- *	  + 1 slice	what is left of the slice before
- *	  + 2 slices	the slices that follow
+ * Offsets of names and records are those in the whole text; where that is needed after all, to
+ * parse it from another place or to quote a name, it is read again.
  */
 #include <config.h>
 #include "seqio/feed.h"
 
 #include <string.h>
+#include "base/mem.h"
 #include "seqio/feed_in.h"
+#include "seqio/scan.h"
 
 /* Slices a block. */
 enum { SLICES = 16 };
@@ -26,9 +26,10 @@ enum { SLICES = 16 };
 struct slices {
 	kh_feed *f;
 	struct feed_block *b;
+	struct feed_text at;    /* where they are read to, from byte `size` on */
 	size_t size;            /* bytes a slice */
 	size_t done;            /* bytes of the block that have been read */
-	size_t end;             /* where those in the buffer end */
+	size_t stop, end;       /* there: bytes [stop, end) are not parsed yet */
 	kh_err *err;
 };
 
@@ -66,32 +67,44 @@ static int give_up(struct slices *s)
 	return 0;
 }
 
-/* Reads the next bytes to that place.  A failure goes to b->bad; nothing of the block is taken
- * then. */
-static bool read_on(struct slices *s, size_t to)
+/* Reads the next slice.  A failure goes to b->bad; nothing of the block is taken then. */
+static bool read_on(struct slices *s)
 {
 	struct feed_block *b = s->b;
 	const size_t left = b->want - s->done;
 	const struct feed_range r = { s->done, left < s->size ? left : s->size };
 
-	if (feed_read_range(s->f, b, to, &r, &b->bad)) {
+	if (feed_read_range(s->f, b, s->at.buf + s->size, &r, &b->bad)) {
 		forget(s);
 		return false;
 	}
 	s->done += r.n;
-	s->end = to + r.n;
+	s->end = s->size + r.n;
 	return true;
 }
 
-/* Parses from b->stop on. Offsets of the new records grow by what the text in the buffer stands too
- * low. */
+/* Appends text to what the block keeps. */
+static int keep(struct slices *s, size_t from, size_t to)
+{
+	struct feed_block *b = s->b;
+	int rc = feed_room(b, 0, b->end - b->raw + to - from, s->err);
+
+	if (rc)
+		return rc;
+	memcpy(b->buf + b->end, s->at.buf + from, to - from);
+	b->end += to - from;
+	return KH_OK;
+}
+
+/* Parses from s->stop on.  Offsets of the new records grow by how much less they are than in the
+ * whole text. */
 static int parse_on(struct slices *s)
 {
 	struct feed_block *b = s->b;
 	const bool final = s->done == b->want && b->pub.file_end;
-	const kh_text_range r = { b->stop, s->end, final };
+	const kh_text_range r = { s->stop, s->end, final };
 	const size_t mark = b->h.n_rec, by = b->raw + s->done - s->end;
-	int rc = kh_reader_walk(&b->place, &b->h, &r, &b->stop, s->err);
+	int rc = kh_reader_walk(&b->place, &b->h, &r, &s->stop, s->err);
 
 	if (!rc)
 		rc = feed_hash_names(s->f, b, s->err);
@@ -106,48 +119,64 @@ static int parse_on(struct slices *s)
 static int parse_all(struct slices *s)
 {
 	struct feed_block *b = s->b;
-	const size_t next = b->raw + 2 * s->size;
 	int rc;
 
 	while ((rc = parse_on(s)) == 0 && s->done < b->want) {
-		const size_t left = s->end - b->stop;
+		const size_t left = s->end - s->stop;
 
 		if (left > s->size)
 			return give_up(s);
-		memmove(b->buf + next - left, b->buf + b->stop, left);
-		b->stop = next - left;
-		if (!read_on(s, next))
+		memmove(s->at.buf + s->size - left, s->at.buf + s->stop, left);
+		s->stop = s->size - left;
+		if (!read_on(s))
 			return 1;
 	}
 	if (rc)
 		return rc == KH_ENOMEM ? rc : give_up(s);
-	const size_t left = s->end - b->stop;
-	memmove(b->buf + b->boundary + 1, b->buf + b->stop, left);
-	b->stop = b->boundary + 1;
-	b->end = b->stop + left;
+	b->stop = b->end;
+	if ((rc = keep(s, s->stop, s->end)))
+		return rc;
 	b->sliced = b->ahead = true;
 	return 1;
+}
+
+static int begin(struct slices *s)
+{
+	struct feed_block *b = s->b;
+	int rc = kh_parsed_reserve(&b->h, b->want, s->err);
+
+	if (!rc)
+		rc = kh_grow((void **)&s->at.buf, &s->at.cap, 2 * s->size + KH_SCAN_PAD, 1, s->err);
+	if (rc)
+		return rc;
+	b->h.text = s->at.buf;
+	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
+	if (!read_on(s))
+		return 1;
+	const kh_text_range first = { s->size, s->end, false };
+	s->stop = b->file_start ? s->size : kh_reader_boundary(s->at.buf, &first, '@');
+	if (s->stop == s->end || s->at.buf[s->stop] == '>')
+		return give_up(s);
+	b->boundary = b->raw + s->stop - s->size;
+	rc = keep(s, s->size, s->stop + 1);
+	return rc ? rc : parse_all(s);
 }
 
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	struct slices s = { .f = f, .b = b, .size = f->o.block_size / SLICES, .err = err };
-	int rc = feed_room(b, 0, 3 * s.size, err);
 
-	if (!rc)
-		rc = kh_parsed_reserve(&b->h, b->want, err);
-	if (rc)
-		return rc;
-	b->h.text = b->buf;
-	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
-	if (!read_on(&s, b->raw))
-		return 1;
-	const kh_text_range first = { b->raw, s.end, false };
-	b->boundary = b->file_start ? b->raw : kh_reader_boundary(b->buf, &first, '@');
-	if (b->boundary == s.end || b->buf[b->boundary] == '>')
-		return give_up(&s);
-	b->stop = b->boundary;
-	return parse_all(&s);
+	pthread_mutex_lock(&f->lock);
+	if (f->n_slice_room > 0)
+		s.at = f->slice_room[--f->n_slice_room];
+	pthread_mutex_unlock(&f->lock);
+	int rc = begin(&s);
+	if (!b->sliced)
+		b->end = b->raw;
+	pthread_mutex_lock(&f->lock);
+	f->slice_room[f->n_slice_room++] = s.at;
+	pthread_mutex_unlock(&f->lock);
+	return rc;
 }
 
 int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
@@ -158,7 +187,7 @@ int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 	if (!b->sliced)
 		return KH_OK;
 	if ((rc = feed_room(b, 0, b->want, err)) ||
-	    (rc = feed_read_range(f, b, b->raw, &(struct feed_range) { 0, b->want }, err)))
+	    (rc = feed_read_range(f, b, b->buf + b->raw, &(struct feed_range) { 0, b->want }, err)))
 		return rc;
 	b->sliced = false;
 	b->end = b->raw + b->want;
