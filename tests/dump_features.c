@@ -1,7 +1,7 @@
 /*
  * dump_features.c - prints what the program samples: for oracle_sampling.py
  *
- *	dump_features syncmer|minhash K S STRIDE LEAST < sequences, one a line
+ *	dump_features syncmer|minhash K S STRIDE LEAST NO_REPEATS < sequences, one a line
  *
  * A line a feature: number of the sequence, position, key.
  */
@@ -42,11 +42,12 @@ int main(int argc, char **argv)
 	unsigned number = 0;
 	int ok = 1;
 
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
 	sk = (kh_sampling) { strcmp(argv[1], "syncmer") == 0 ? KH_SYNCMER : KH_MINHASH,
 			     (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
-			     (uint32_t)atoi(argv[4]), (uint32_t)strtoul(argv[5], NULL, 10) };
+			     (uint32_t)atoi(argv[4]), (uint32_t)strtoul(argv[5], NULL, 10),
+			     (uint32_t)atoi(argv[6]) };
 	if (kh_sampling_check(&sk, &err)) {
 		fprintf(stderr, "dump_features: %s\n", err.msg);
 		return 2;

@@ -22,7 +22,7 @@ enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = 1008, STRIDE = 16, GAP = 6
        BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300,
        WORD_BITS = 10 /* there are fewer than 1024 bins */ };
 
-static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE, 0 };
+static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 };
 static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 },    { 10, 0, 4, 30, 5 },
 					  { 100, 1, 4, 38, 7 }, { 1000, 2, 4, 46, 9 },
 					  { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };

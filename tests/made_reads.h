@@ -29,7 +29,7 @@ typedef struct world {
 static inline void world_init(world *w)
 {
 	*w = (world) { .tax = small_tree() };
-	w->rule = (kh_rule) { .sampling = { KH_SYNCMER, 18, 12, 112, 0 }, .max_span = 1008 };
+	w->rule = (kh_rule) { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 }, .max_span = 1008 };
 	for (int i = 0; i < 32; i++)
 		w->rule.minima[i] = 1;
 }

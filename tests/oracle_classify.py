@@ -144,7 +144,8 @@ class Classifier:
         """Features that start in seq[start:stop]"""
         db = self.db
         part = seq[start:stop + db.k - 1]
-        return [key for _, key in features(part, self.scheme, db.k, db.s, db.stride, db.least)]
+        return [key for _, key in features(part, self.scheme, db.k, db.s, db.stride, db.least,
+                                         db.no_repeats)]
 
     def segments(self, mates):
         span = self.db.max_span

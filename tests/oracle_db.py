@@ -34,8 +34,8 @@ class Database:
         self.minima = struct.unpack_from("<32I", data, 144)
         extents = struct.unpack_from("<16Q", data, 272)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
-        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes = \
-            struct.unpack_from("<32sQIIIIQ", data, 400)
+        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes, self.no_repeats = \
+            struct.unpack_from("<32sQIIIIQI", data, 400)
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
@@ -128,7 +128,8 @@ def check_frame(db):
     assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0
-    assert not any(data[464:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
+    assert db.no_repeats in (0, 1)
+    assert not any(data[468:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
         if name == "keys" and (at, size) == (0, 0):
@@ -201,7 +202,7 @@ def expected_index(db, refs):
     """key -> bins, from the genomes"""
     scheme, keys = ("minhash", "syncmer")[db.scheme], {}
     for target, (_, seq) in zip(db.targets, refs):
-        for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least):
+        for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least, db.no_repeats):
             keys.setdefault(key, set()).add(target[0] + at // db.stride)
     return keys
 

@@ -70,10 +70,17 @@ def rank_of(key):
     return fmix64(key ^ RANK_SEED) >> 32
 
 
-def features(seq, scheme, k, s, stride, least=0):
+def is_repeat(c, k):
+    bases = [c >> 2 * i & 3 for i in range(k)]
+    longest = min(6, k // 3)
+    return any(7 * sum(a != b for a, b in zip(bases, bases[p:])) <= 2 * (k - p)
+               for p in range(longest // 2 + 1, longest + 1))
+
+
+def features(seq, scheme, k, s, stride, least=0, no_repeats=0):
     """(position, key) pairs; minhash: position of the window."""
     found = syncmers(seq, k, s) if scheme == "syncmer" else minhash(seq, k, s, stride)
-    pairs = [(at, key_of(c)) for at, c in found]
+    pairs = [(at, key_of(c)) for at, c in found if not (no_repeats and is_repeat(c, k))]
     return [(at, key) for at, key in pairs if rank_of(key) >= least]
 
 
@@ -100,25 +107,34 @@ def records(path):
         yield name, "".join(parts)
 
 
+def worn(rng, repeat):
+    """with a base of six, or so, drawn anew"""
+    return "".join(rng.choice("ACGT") if rng.random() < 1 / 6 else c for c in repeat)
+
+
 def main(dump, genomes):
     rng = random.Random(1)
     made = ["", "A", "ACGTN" * 40, "A" * 300, "AC" * 200, "acgtu" * 50]
+    made += [worn(rng, unit * (240 // len(unit))) for unit in ("A", "AC", "GGA", "GATA", "TTAGG", "TTAGGG", "ACGTTGCA")]
     made += ["".join(rng.choices("ACGTacgtN", [9] * 8 + [1], k=n)) for n in range(10, 900, 37)]
     real = [seq for path in genomes for _, seq in records(path)]
-    cases = [("syncmer", 18, 12, 112, 0, real), ("minhash", 16, 16, 112, 0, real)]
-    cases += [(scheme, k, s, stride, least, made) for scheme, k, s, stride, least in (
-        ("syncmer", 8, 2, 16, 0), ("syncmer", 31, 15, 112, 0), ("syncmer", 22, 16, 112, 0),
-        ("syncmer", 31, 29, 50, 0), ("minhash", 8, 64, 16, 0), ("minhash", 31, 1, 112, 0),
-        ("minhash", 22, 16, 4096, 0), ("syncmer", 18, 14, 112, 3 << 30), ("minhash", 16, 16, 112, 1 << 31))]
+    cases = [("syncmer", 18, 12, 112, 0, 1, real), ("minhash", 16, 16, 112, 0, 1, real)]
+    cases += [(*case, made) for case in (
+        ("syncmer", 8, 2, 16, 0, 0), ("syncmer", 31, 15, 112, 0, 0), ("syncmer", 22, 16, 112, 0, 0),
+        ("syncmer", 31, 29, 50, 0, 0), ("minhash", 8, 64, 16, 0, 0), ("minhash", 31, 1, 112, 0, 0),
+        ("minhash", 22, 16, 4096, 0, 0), ("syncmer", 18, 14, 112, 3 << 30, 0), ("minhash", 16, 16, 112, 1 << 31, 0),
+        ("syncmer", 8, 2, 16, 0, 1), ("syncmer", 10, 6, 16, 0, 1), ("syncmer", 13, 9, 112, 0, 1), ("syncmer", 15, 11, 16, 0, 1),
+        ("syncmer", 18, 14, 112, 3 << 30, 1), ("syncmer", 31, 27, 50, 0, 1), ("minhash", 8, 64, 16, 0, 1),
+        ("minhash", 22, 16, 4096, 0, 1), ("minhash", 16, 16, 112, 1 << 31, 1))]
     print("1..%d" % len(cases))
-    for number, (scheme, k, s, stride, least, seqs) in enumerate(cases, 1):
-        got = subprocess.run([dump, *map(str, (scheme, k, s, stride, least))], text=True, check=True,
+    for number, (scheme, k, s, stride, least, no_repeats, seqs) in enumerate(cases, 1):
+        got = subprocess.run([dump, *map(str, (scheme, k, s, stride, least, no_repeats))], text=True, check=True,
                              input="".join(seq + "\n" for seq in seqs), stdout=subprocess.PIPE)
         got = sorted(tuple(map(int, line.split())) for line in got.stdout.splitlines())
         want = sorted((i, at, key) for i, seq in enumerate(seqs)
-                      for at, key in features(seq, scheme, k, s, stride, least))
-        print("%sok %d - %s k %d s %d stride %d least %d: %d features" % (
-            "" if got == want else "not ", number, scheme, k, s, stride, least, len(want)))
+                      for at, key in features(seq, scheme, k, s, stride, least, no_repeats))
+        print("%sok %d - %s k %d s %d stride %d least %d no_repeats %d: %d features" % (
+            "" if got == want else "not ", number, scheme, k, s, stride, least, no_repeats, len(want)))
 
 
 if __name__ == "__main__":

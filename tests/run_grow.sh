@@ -42,7 +42,7 @@ split() {
 	shift
 	first "$@" $old && add $new && cmp all.khdb new.khdb
 }
-for o in "-k 12" "-k 12 --scheme minhash" "-k 9 --stride 16 --max-locations 1" "-k 13 -s 9 --stride 16 --max-locations 254"; do
+for o in "-k 12" "-k 12 --scheme minhash" "-k 12 --keep-repeats" "-k 9 --stride 16 --max-locations 1" "-k 13 -s 9 --stride 16 --max-locations 254"; do
 	check "$o: of all" whole $o $all
 	for i in 1 2 4 5 9; do check "$o, $i of 10" split "$o" $i $o; done
 done
@@ -168,7 +168,7 @@ db=plain.khdb; b -k 12 a1.fa
 no 2 "plain.khdb: nothing can be added to it.*build it anew" "a database that is not growable" --base plain.khdb a2.fa
 no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
 no 2 "no references are named" "nothing to add" --base old.khdb
-for o in "-k 12" "--scheme syncmer" "--smer-len 8" "--features 4" "--stride 112" "--max-span 1008" "--max-locations 2" "--total-bases 1M"; do
+for o in "-k 12" "--scheme syncmer" "--smer-len 8" "--features 4" "--stride 112" "--max-span 1008" "--max-locations 2" "--keep-repeats" "--total-bases 1M"; do
 	no 2 "are those of --base" "$o" --base old.khdb $o a2.fa
 done
 cp old.khdb copy.khdb; ln -s copy.khdb link.khdb; ln copy.khdb hard.khdb

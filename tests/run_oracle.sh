@@ -61,6 +61,25 @@ for scheme in syncmer minhash; do
 	check "$scheme, some of the features: reads" calls some.khdb made.fq
 done
 
+# A genome that ends in a repeat, and reads of that: none and all are called, by --keep-repeats.
+repeat=$(printf 'TTAGGGTTAGGGTTAGGGTTAGGGTTAGGGTTACGG%.0s' 1 2 3 4)
+{ gzip -dc "$data"/genomes/*phiX174*.gz; echo "$repeat$repeat$repeat"; } >tail.fa
+quality=$(printf %s "$repeat" | tr A-Z I)
+printf '@%s\n%s\n+\n%s\n' one "$repeat" "$quality" two "GG${repeat#????}TT" "$quality" >tail.fq
+for scheme in syncmer minhash; do
+	check "repeats, $scheme: build" build --db without.khdb --scheme $scheme -k 18 tail.fa
+	check "repeats, $scheme: build with them" build --db with.khdb --scheme $scheme -k 18 --keep-repeats tail.fa
+	for them in without with; do
+		include "$PYTHON3" "$tests/oracle_db.py" $them.khdb tail.fa
+		check "repeats, $scheme, $them: reads" calls $them.khdb tail.fq
+		check "repeats, $scheme, $them: other reads" calls $them.khdb made.fq
+	done
+	classify --db without.khdb --output calls.tsv tail.fq
+	check "repeats, $scheme: none is called" test "$(cut -f 1 calls.tsv | tr -d '\n')" = UU
+	classify --db with.khdb --output calls.tsv tail.fq
+	check "repeats, $scheme: all are called with them" test "$(cut -f 1 calls.tsv | tr -d '\n')" = CC
+done
+
 # So few bins that chance hits of many features are more than 64 bits count.
 gzip -dc "$data"/genomes/*phiX174*.gz | head -n 5 >tiny.fa
 check "few bins: build" build --db tiny.khdb -k 9 tiny.fa

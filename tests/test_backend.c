@@ -98,11 +98,11 @@ static void same_database(const kh_build_options *o, const char *what)
 static void test_databases(void **state)
 {
 	static const kh_sampling sampling[] = {
-		{ KH_SYNCMER, 18, 12, 112, 0 }, { KH_SYNCMER, 31, 15, 64, 0 },
-		{ KH_SYNCMER, 8, 2, 16, 0 },    { KH_SYNCMER, 21, 19, 200, 0 },
-		{ KH_SYNCMER, 17, 13, 33, 0 },  { KH_MINHASH, 16, 16, 112, 0 },
-		{ KH_MINHASH, 31, 3, 40, 0 },   { KH_MINHASH, 8, 64, 4096, 0 },
-		{ KH_MINHASH, 12, 1, 300, 0 }
+		{ KH_SYNCMER, 18, 12, 112, 0, 1 }, { KH_SYNCMER, 31, 15, 64, 0, 1 },
+		{ KH_SYNCMER, 8, 2, 16, 0, 1 },    { KH_SYNCMER, 21, 19, 200, 0, 1 },
+		{ KH_SYNCMER, 17, 13, 33, 0, 1 },  { KH_MINHASH, 16, 16, 112, 0, 1 },
+		{ KH_MINHASH, 31, 3, 40, 0, 1 },   { KH_MINHASH, 8, 64, 4096, 0, 1 },
+		{ KH_MINHASH, 12, 1, 300, 0, 1 }
 	};
 	char *text = malloc(MAX_TEXT);
 
@@ -140,7 +140,7 @@ static void test_devices(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		const size_t tandem = i % 2 ? 400000 : 0;
-		kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0 },
+		kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
 				       .max_span = 1008,
 				       .max_locations = 2,
 				       .threads = 3,
@@ -148,7 +148,7 @@ static void test_devices(void **state)
 		size_t n;
 
 		if (i >= 2)
-			o.sampling = (kh_sampling) { KH_MINHASH, 16, 16, 112, 0 };
+			o.sampling = (kh_sampling) { KH_MINHASH, 16, 16, 112, 0, 1 };
 		n = make_references(text);
 		n += (size_t)sprintf(text + n, ">tandem kraken:taxid|22\n");
 		for (size_t k = 0; k < tandem; k++)
@@ -271,11 +271,11 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 
 static void test_calls(void **state)
 {
-	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 12, 112, 0 },
-					    { KH_SYNCMER, 16, 14, 30, 0 },
-					    { KH_SYNCMER, 8, 2, 16, 0 },
-					    { KH_MINHASH, 16, 16, 112, 0 },
-					    { KH_MINHASH, 12, 5, 700, 0 } };
+	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 12, 112, 0, 1 },
+					    { KH_SYNCMER, 16, 14, 30, 0, 1 },
+					    { KH_SYNCMER, 8, 2, 16, 0, 1 },
+					    { KH_MINHASH, 16, 16, 112, 0, 1 },
+					    { KH_MINHASH, 12, 5, 700, 0, 1 } };
 	char *refs = malloc(MAX_TEXT);
 
 	(void)state;
@@ -320,7 +320,7 @@ static void test_calls(void **state)
 /* An index that fits on no device is reported with figures before anything is loaded. */
 static void test_too_large(void **state)
 {
-	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0 },
+	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
 			       .max_span = 1008,
 			       .max_locations = 2,
 			       .threads = 2,
@@ -351,7 +351,7 @@ static void test_too_large(void **state)
 /* A damaged index is found while it is loaded, with the message that the CPU gives. */
 static void test_damage(void **state)
 {
-	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0 },
+	kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 },
 			       .max_span = 1008,
 			       .max_locations = 2,
 			       .threads = 2,

@@ -18,7 +18,7 @@
 #define MB (UINT64_C(1) << 20)
 enum { BLOCKS = 80, TARGETS = BLOCKS, GAP = 10, THREADS = 3, MOST = 40000 };
 
-static kh_sampling sampling = { KH_SYNCMER, 18, 12, 112, 0 };
+static kh_sampling sampling = { KH_SYNCMER, 18, 12, 112, 0, 1 };
 
 /* --- what is built -------------------------------------------------------------------- */
 static struct {

@@ -28,7 +28,7 @@ static void build(const char *path, unsigned threads)
 			       .taxonomy = dir,
 			       .maps = maps,
 			       .n_maps = 1,
-			       .sampling = { KH_SYNCMER, 0, 0, 112, 0 },
+			       .sampling = { KH_SYNCMER, 0, 0, 112, 0, 0 },
 			       .max_span = 1008,
 			       .max_locations = 2,
 			       .threads = threads,

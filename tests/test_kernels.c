@@ -148,7 +148,8 @@ static void test_sampling(void **state)
 	for (uint32_t k = 8; k <= 31; k++)
 		for (uint32_t h = 1; h <= 8 && 2 * h + 2 <= k; h++) {
 			kh_sampling sk = { KH_SYNCMER, k, k - 2 * h,
-					 16 + (uint32_t)(test_rand() % 200), some_rank() };
+					 16 + (uint32_t)(test_rand() % 200), some_rank(),
+					 test_rand() % 2 };
 
 			sample_once(&sk, test_rand() % 2);
 		}
@@ -157,7 +158,7 @@ static void test_sampling(void **state)
 
 		for (int i = 0; i < 7; i++) {
 			kh_sampling sk = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
-					 stride[i], some_rank() };
+					 stride[i], some_rank(), test_rand() % 2 };
 
 			sample_once(&sk, i % 2);
 		}

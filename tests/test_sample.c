@@ -15,7 +15,7 @@
 #include "sample/shapes.h"
 
 static kh_shapes shapes;
-static const kh_sampling syncmer = { KH_SYNCMER, 18, 14, 112, 0 };
+static const kh_sampling syncmer = { KH_SYNCMER, 18, 14, 112, 0, 0 };
 
 /* --- logarithms ------------------------------------------------------------------- */
 static void test_logs(void **state)

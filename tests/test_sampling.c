@@ -7,16 +7,22 @@
 #include "kmer/syncmer.h"
 
 static const kh_sampling schemes[] = {
-	{ KH_SYNCMER, 18, 12, 112, 0 }, { KH_SYNCMER, 8, 2, 112, 0 },
-	{ KH_SYNCMER, 31, 15, 112, 0 }, { KH_SYNCMER, 16, 14, 16, 0 },
-	{ KH_SYNCMER, 22, 16, 4096, 0 }, { KH_SYNCMER, 31, 29, 100, 0 },
-	{ KH_MINHASH, 16, 16, 112, 0 }, { KH_MINHASH, 18, 1, 16, 0 },
-	{ KH_MINHASH, 31, 64, 112, 0 }, { KH_MINHASH, 8, 64, 17, 0 },
-	{ KH_MINHASH, 22, 16, 4096, 0 }, { KH_MINHASH, 12, 64, 64, 0 },
+	{ KH_SYNCMER, 18, 12, 112, 0, 0 }, { KH_SYNCMER, 8, 2, 112, 0, 0 },
+	{ KH_SYNCMER, 31, 15, 112, 0, 0 }, { KH_SYNCMER, 16, 14, 16, 0, 0 },
+	{ KH_SYNCMER, 22, 16, 4096, 0, 0 }, { KH_SYNCMER, 31, 29, 100, 0, 0 },
+	{ KH_MINHASH, 16, 16, 112, 0, 0 }, { KH_MINHASH, 18, 1, 16, 0, 0 },
+	{ KH_MINHASH, 31, 64, 112, 0, 0 }, { KH_MINHASH, 8, 64, 17, 0, 0 },
+	{ KH_MINHASH, 22, 16, 4096, 0, 0 }, { KH_MINHASH, 12, 64, 64, 0, 0 },
 	/* a half of the features, a few, nearly all, one of all */
-	{ KH_SYNCMER, 18, 14, 112, UINT32_C(1) << 31 }, { KH_SYNCMER, 22, 16, 50, 0xf0000000 },
-	{ KH_MINHASH, 16, 16, 112, 0xc0000000 }, { KH_MINHASH, 9, 64, 30, 1000000 },
-	{ KH_SYNCMER, 8, 2, 112, UINT32_MAX },
+	{ KH_SYNCMER, 18, 14, 112, UINT32_C(1) << 31, 0 },
+	{ KH_SYNCMER, 22, 16, 50, 0xf0000000, 0 },
+	{ KH_MINHASH, 16, 16, 112, 0xc0000000, 0 }, { KH_MINHASH, 9, 64, 30, 1000000, 0 },
+	{ KH_SYNCMER, 8, 2, 112, UINT32_MAX, 0 },
+	/* without repeats: 1, 2, 2 and 3 periods */
+	{ KH_SYNCMER, 8, 6, 112, 0, 1 }, { KH_SYNCMER, 11, 9, 16, 0, 1 },
+	{ KH_SYNCMER, 14, 10, 112, 0, 1 }, { KH_SYNCMER, 18, 14, 112, 0, 1 },
+	{ KH_SYNCMER, 31, 27, 50, 0xa0000000, 1 }, { KH_MINHASH, 8, 64, 17, 0, 1 },
+	{ KH_MINHASH, 16, 16, 112, 0, 1 }, { KH_MINHASH, 22, 5, 30, 0x40000000, 1 },
 };
 enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
@@ -44,10 +50,27 @@ static uint64_t kmer_at(const char *s, unsigned k)
 	return kh_kmer_canonical(x, k);
 }
 
-/* Is a feature left in?  As kmerhash-db(5) has it. */
-static int taken(const kh_sampling *sk, uint64_t key)
+/* Base by base, as kmerhash-db(5) has it. */
+static int is_repeat(uint64_t kmer, unsigned k)
 {
-	return kh_fmix64(key ^ UINT64_C(0x7468696e206f7574)) >> 32 >= sk->least;
+	const unsigned longest = k / 3 < 6 ? k / 3 : 6;
+
+	for (unsigned p = longest / 2 + 1; p <= longest; p++) {
+		unsigned differ = 0;
+
+		for (unsigned i = 0; i + p < k; i++)
+			differ += (kmer >> 2 * i & 3) != (kmer >> 2 * (i + p) & 3);
+		if (7 * differ <= 2 * (k - p))
+			return 1;
+	}
+	return 0;
+}
+
+/* Is a canonical k-mer left in?  The same. */
+static int taken(const kh_sampling *sk, uint64_t kmer)
+{
+	return kh_fmix64(kh_key(kmer) ^ UINT64_C(0x7468696e206f7574)) >> 32 >= sk->least &&
+	       !(sk->no_repeats && is_repeat(kmer, sk->k));
 }
 
 static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, feature *f)
@@ -61,7 +84,7 @@ static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, 
 
 		for (unsigned j = 0; j < w && keep; j++)
 			keep = j == w / 2 || mid < kh_smer_order(kmer_at(s + i + j, sk->s));
-		if (keep && taken(sk, kh_key(kmer_at(s + i, sk->k))))
+		if (keep && taken(sk, kmer_at(s + i, sk->k)))
 			f[n++] = (feature) { kh_key(kmer_at(s + i, sk->k)), (uint32_t)i };
 	}
 	return n;
@@ -91,7 +114,7 @@ static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, 
 			if (best == m)
 				break;
 			last = kh_minhash_order(c[best]);
-			if (taken(sk, kh_key(c[best])))
+			if (taken(sk, c[best]))
 				f[n++] = (feature) { kh_key(c[best]), (uint32_t)at };
 		}
 	}
@@ -134,15 +157,17 @@ static void same(const feature *a, size_t na, const feature *b, size_t nb)
 static char *hard_bases(unsigned kind, size_t n)
 {
 	char *s = random_bases(n, kind == 1 ? 7 : kind == 2 ? 60 : 0);
-	size_t period = kind >= 3 ? kind - 2 : n + 1;
+	size_t period = kind >= 16 ? kind - 15 : kind >= 3 ? kind - 2 : n + 1;
 
 	for (size_t i = period; i < n; i++)     /* kinds 3 ...: a repeat of period 1 ... */
 		s[i] = s[i - period];
+	for (size_t i = 0; kind >= 16 && i < n; i++)    /* in which some bases have changed */
+		s[i] = test_rand() % 8 == 0 ? "ACGT"[test_rand() % 4] : s[i];
 	if (kind == 15)
 		memset(s, 'N', n);
 	return s;
 }
-enum { KINDS = 16 };
+enum { KINDS = 23 };
 
 static void test_definition(void **state)
 {
@@ -268,7 +293,7 @@ static void check_context_free(const kh_sampling *sk)
 
 static void test_context_free(void **state)
 {
-	const kh_sampling some = { KH_SYNCMER, 18, 12, 112, 0xa0000000 };
+	const kh_sampling some = { KH_SYNCMER, 18, 12, 112, 0xa0000000, 1 };
 
 	(void)state;
 	check_context_free(&schemes[0]);
@@ -301,20 +326,21 @@ static void test_parameters(void **state)
 {
 	static const struct { kh_sampling sk; const char *want;
 	} bad[] = {
-		{ { 2, 18, 12, 112, 0 }, "scheme 2" },
-		{ { KH_SYNCMER, 7, 3, 112, 0 }, "k is 7" },
-		{ { KH_SYNCMER, 32, 26, 112, 0 }, "k is 32" },
-		{ { KH_SYNCMER, 18, 12, 15, 0 }, "stride is 15" },
-		{ { KH_MINHASH, 18, 16, 4097, 0 }, "stride is 4097" },
-		{ { KH_MINHASH, 18, 0, 112, 0 }, "are 0" },
-		{ { KH_MINHASH, 18, 65, 112, 0 }, "are 65" },
-		{ { KH_SYNCMER, 18, 11, 112, 0 }, "even" },
-		{ { KH_SYNCMER, 18, 18, 112, 0 }, "even" },
-		{ { KH_SYNCMER, 18, 20, 112, 0 }, "even" },
-		{ { KH_SYNCMER, 31, 13, 112, 0 }, "even" },
-		{ { KH_SYNCMER, 8, 0, 112, 0 }, "even" },
-		{ { UINT32_MAX, 18, 12, 112, 0 }, "scheme" },
-		{ { KH_SYNCMER, UINT32_MAX, 1, 112, 0 }, "k is" },
+		{ { 2, 18, 12, 112, 0, 0 }, "scheme 2" },
+		{ { KH_SYNCMER, 7, 3, 112, 0, 0 }, "k is 7" },
+		{ { KH_SYNCMER, 32, 26, 112, 0, 0 }, "k is 32" },
+		{ { KH_SYNCMER, 18, 12, 15, 0, 0 }, "stride is 15" },
+		{ { KH_MINHASH, 18, 16, 4097, 0, 0 }, "stride is 4097" },
+		{ { KH_MINHASH, 18, 0, 112, 0, 0 }, "are 0" },
+		{ { KH_MINHASH, 18, 65, 112, 0, 0 }, "are 65" },
+		{ { KH_SYNCMER, 18, 11, 112, 0, 0 }, "even" },
+		{ { KH_SYNCMER, 18, 18, 112, 0, 0 }, "even" },
+		{ { KH_SYNCMER, 18, 20, 112, 0, 0 }, "even" },
+		{ { KH_SYNCMER, 31, 13, 112, 0, 0 }, "even" },
+		{ { KH_SYNCMER, 8, 0, 112, 0, 0 }, "even" },
+		{ { KH_SYNCMER, 18, 14, 112, 0, 2 }, "repeats" },
+		{ { UINT32_MAX, 18, 12, 112, 0, 0 }, "scheme" },
+		{ { KH_SYNCMER, UINT32_MAX, 1, 112, 0, 0 }, "k is" },
 	};
 	kh_err err;
 
@@ -374,7 +400,7 @@ static void test_simd(void **state)
 	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
-			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0 };
+			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0, 0 };
 			kh_syncmer_fn *const fast[] = { kh_syncmer_avx512(&sk),
 							kh_syncmer_avx2(&sk),
 							kh_syncmer_neon(&sk) };
@@ -411,11 +437,80 @@ static void test_keys(void **state)
 		}
 }
 
+/* A k-mer of random bases, of a repeat, or of a repeat of which some bases have changed. */
+static uint64_t some_kmer(unsigned k)
+{
+	const unsigned p = 1 + (unsigned)(test_rand() % 8), worn = (unsigned)(test_rand() % 4);
+	uint64_t x = test_rand() & kh_kmer_mask(k);
+
+	for (unsigned i = p; i < k && worn > 0; i++)
+		if (worn == 1 || test_rand() % (4 * worn) != 0) {
+			x &= ~(UINT64_C(3) << 2 * i);
+			x |= (x >> 2 * (i - p) & 3) << 2 * i;
+		}
+	return x;
+}
+
+static void check_repeats(kh_repeats_fn *find, unsigned k)
+{
+	uint64_t kmer[98];
+	uint8_t is[13];
+	unsigned found = 0;
+
+	for (size_t i = 0; i < 98; i++)
+		kmer[i] = some_kmer(k);
+	for (size_t n = 0; find && n <= 97; n += 1 + test_rand() % 24) {
+		find(k, kmer, n, is);
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(is[i / 8] >> i % 8 & 1, is_repeat(kmer[i], k));
+			assert_int_equal(is_repeat(kh_kmer_rc(kmer[i], k), k),
+					 is_repeat(kmer[i], k));
+			found += is_repeat(kmer[i], k) != 0;
+		}
+		assert_true(n % 8 == 0 || is[n / 8] >> n % 8 == 0);
+		assert_true(n < 90 || (found > 10 && found < 1000));
+	}
+}
+
+/* Every k, in C, AVX2, AVX-512 and NEON, as far as they are here. */
+static void test_repeats(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 50; round++)
+		for (unsigned k = KH_K_MIN; k <= KH_K_MAX; k++) {
+			check_repeats(kh_repeats_plain, k);
+			check_repeats(kh_repeats_avx2(), k);
+			check_repeats(kh_repeats_avx512(), k);
+			check_repeats(kh_repeats_neon(), k);
+		}
+}
+
+/* How many k-mers of random bases are taken for repeats, as repeats.h says. */
+static void test_chance(void **state)
+{
+	static const struct {
+		unsigned k, one_of;
+	} want[] = { { 8, 216 }, { 9, 57 }, { 18, 1163 }, { 22, 11804 } };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned k = want[i].k, n = 2000 * want[i].one_of;
+		unsigned found = 0;
+
+		for (unsigned j = 0; j < n; j++)
+			found += kh_repeat_is(test_rand() & kh_kmer_mask(k), k) != 0;
+		printf("# k %u: one repeat in %.1f\n", k, (double)n / found);
+		assert_in_range(found, 1800, 2200);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_simd),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_definition),
 		cmocka_unit_test(test_strands),
 		cmocka_unit_test(test_pieces),

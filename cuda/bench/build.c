@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "build/refs.h"
 
-static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112, 0 };
+static const kh_sampling sampling = { KH_SYNCMER, 22, 16, 112, 0, 1 };
 
 struct worker {
 	kh_pieces pieces;

@@ -112,8 +112,8 @@ static kh_bench_limit sorting(const kh_gpu_bench *g)
 
 int kh_gpu_bench_kernels(kh_gpu_bench *g, kh_err *err)
 {
-	static const kh_sampling syncmer = { KH_SYNCMER, 22, 16, 112, 0 },
-			       minhash = { KH_MINHASH, 16, 16, 112, 0 };
+	static const kh_sampling syncmer = { KH_SYNCMER, 22, 16, 112, 0, 1 },
+			       minhash = { KH_MINHASH, 16, 16, 112, 0, 1 };
 	const kh_bench_stage s = { "build: sort by 48 bits", &kh_unit_pairs, (double)SORTED,
 				   sorting(g),               sort,            g,
 				   true };
@@ -233,7 +233,7 @@ static int finish(struct build *u, kh_err *err)
 static int open_build(struct build *u, kh_err *err)
 {
 	const kh_bench_pipeline_options *o = u->g->b->o;
-	const kh_sampling sk = { KH_SYNCMER, 22, 16, 112, 0 };
+	const kh_sampling sk = { KH_SYNCMER, 22, 16, 112, 0, 1 };
 	const kh_feed_options fo = { .path = { o->refs },
 				     .n_path = { o->n_refs },
 				     .pieces = true,

@@ -39,7 +39,8 @@ static constexpr unsigned SMER_TILE = 128;
 static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
 
 /* Calls emit(keep, at) for each start in [from, to), with all lanes together; `keep` says whether a
- * syncmer starts there.  If `step` warps share the starts, each takes every step-th tile. */
+ * syncmer starts there, which may be a repeat.  If `step` warps share the starts, each takes every
+ * step-th tile. */
 template <class Emit>
 static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &q,
 				     uint64_t from, uint64_t to, uint64_t step,
@@ -67,12 +68,14 @@ static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &
 	}
 }
 
-/* The key of the k-mer that starts at `at`. */
-static __device__ __forceinline__ uint64_t key_at(const kh_gpu_query &q, uint64_t at)
+/* Sets *key to that of the k-mer that starts at `at`; false: it is left out as a repeat. */
+static __device__ __forceinline__ bool key_at(const kh_gpu_query &q, uint64_t at, uint64_t *key)
 {
-	const unsigned k = q.rule.sampling.k;
+	const kh_sampling &sk = q.rule.sampling;
+	const uint64_t x = kh_packed_bits(q.bases, at, sk.k);
 
-	return kh_key(kh_bits_canonical(kh_packed_bits(q.bases, at, k), k));
+	*key = kh_key(kh_bits_canonical(x, sk.k));
+	return !kh_sampling_repeat(&sk, x);
 }
 
 /* fmix64 is a bijection: its inverse. */
@@ -128,9 +131,9 @@ static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *b
 		least = warp_min(least);
 		if (least == ~UINT64_C(0))
 			break;
-		const uint64_t key = kh_key(unmix64(least) ^ KH_ORDER_SEED);
+		const uint64_t kmer = unmix64(least) ^ KH_ORDER_SEED, key = kh_key(kmer);
 
-		if (kh_sampling_takes(&sk, key)) {
+		if (kh_sampling_takes(&sk, key) && !kh_sampling_repeat(&sk, kmer)) {
 			if (lane == 0)
 				emit(taken, key);
 			taken++;

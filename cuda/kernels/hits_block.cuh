@@ -54,8 +54,10 @@ __device__ void block_sample(const kh_gpu_query &q, block_room &b,
 			return;
 		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp],
 			      [&](bool keep, uint64_t at) {
-				      if (keep)
-					      x.key[atomicAdd(&b.n_key, 1)] = key_at(q, at);
+				      uint64_t key;
+
+				      if (keep && key_at(q, at, &key))
+					      x.key[atomicAdd(&b.n_key, 1)] = key;
 			      });
 		return;
 	}

@@ -66,21 +66,24 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 	return keep;
 }
 
-__device__ uint64_t key_at(const kh_gpu_sample &s, uint32_t w, unsigned i)
+__device__ uint64_t bits_at(const kh_gpu_sample &s, uint32_t w, unsigned i)
 {
-	return kh_key(kh_bits_canonical(
-		kh_packed_bits(s.bases, ((uint64_t)w << 5) + i, s.sampling.k), s.sampling.k));
+	return kh_packed_bits(s.bases, ((uint64_t)w << 5) + i, s.sampling.k);
 }
 
 /* Returns `keep` without those starts in word w whose features are left out. */
 __device__ uint32_t leave_out(const kh_gpu_sample &s, uint32_t w, uint32_t keep)
 {
+	const kh_sampling &sk = s.sampling;
 	uint32_t left = 0;
 
 	for (uint32_t m = keep; m; m &= m - 1) {
 		const unsigned i = (unsigned)__ffs((int)m) - 1;
+		const uint64_t x = bits_at(s, w, i);
 
-		if (kh_sampling_takes(&s.sampling, key_at(s, w, i)))
+		if (!kh_sampling_repeat(&sk, x) &&
+		    (sk.least == 0 ||
+		     kh_sampling_takes(&sk, kh_key(kh_bits_canonical(x, sk.k)))))
 			left |= 1u << i;
 	}
 	return left;
@@ -108,7 +111,7 @@ __global__ void __launch_bounds__(256)
 				keep &= ~0u << (at - first);
 			if (end - first < 32)
 				keep &= (1u << (end - first)) - 1;
-			if (s.sampling.least)
+			if (s.sampling.least || s.sampling.no_repeats)
 				keep = leave_out(s, w, keep);
 		}
 	}
@@ -133,7 +136,7 @@ __global__ void __launch_bounds__(256) emit_kernel(kh_gpu_sample s, const uint32
 		const unsigned i = (unsigned)__ffs((int)m) - 1;
 		const uint64_t at = ((uint64_t)w << 5) + i;
 
-		s.key[out] = key_at(s, w, i);
+		s.key[out] = kh_key(kh_bits_canonical(bits_at(s, w, i), s.sampling.k));
 		s.bin[out++] = p.bin + (uint32_t)((at - p.at) / s.sampling.stride);
 	}
 }

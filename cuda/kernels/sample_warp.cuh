@@ -45,7 +45,8 @@ struct warp_room {
 using small_room = warp_room<96, 32, 64>;
 using large_room = warp_room<256, 480, 512>;
 
-/* The same for syncmers: first all starts are found, then all lanes make keys of them. */
+/* The same for syncmers: first all starts are found, then all lanes make keys of them, and leave
+ * repeats out.  There is room if there is for all starts. */
 template <class Room>
 __device__ unsigned sample_syncmers(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
 				    const unsigned n)
@@ -60,9 +61,20 @@ __device__ unsigned sample_syncmers(const kh_gpu_query &q, Room &w, uint64_t fro
 			w.before[i] = (uint32_t)(at - from);
 		end += __popc(mask);
 	});
-	for (unsigned i = n + lane_id(); i < end && i < Room::FEATURES; i += 32)
-		w.key[i] = key_at(q, from + w.before[i]);
-	return end;
+	if (end > Room::FEATURES)
+		return end;
+	unsigned kept = n;
+
+	for (unsigned i = n + lane_id(); i - lane_id() < end; i += 32) {
+		uint64_t key = 0;
+		const bool keep = i < end && key_at(q, from + w.before[i], &key);
+		const unsigned mask = __ballot_sync(ALL, keep);
+
+		if (keep)
+			w.key[kept + __popc(mask & lanes_below())] = key;
+		kept += __popc(mask);
+	}
+	return kept;
 }
 
 /* Writes the features that start at [from, to) of the packed sequences from key[n] on, and

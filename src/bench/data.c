@@ -99,7 +99,7 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 	int rc;
 
 	*r = (kh_bench_refs) { .b = b,
-			       .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE, 0 } };
+			       .sampling = { KH_SYNCMER, k, kh_default_s(k), KH_STRIDE, 0, 1 } };
 	fo.front = kh_refs_front(&r->sampling);
 	rc = kh_refs_init(&refs, &r->sampling, 10, err);
 	refs.allow_duplicates = true;

@@ -22,6 +22,7 @@ struct values {
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
 	bool growable, dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
+	bool keep_repeats;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -61,6 +62,8 @@ static const kh_opt opts[] = {
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
 		"places of a k-mer kept in one species; of more, only that they are [2]"),
+	KH_FLAG("keep-repeats", 0, AT(keep_repeats),
+		"keep k-mers that are tandem repeats (as ACACAC...), too"),
 	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
 		"bytes of the database at most: it has what share of the k-mers fits"),
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
@@ -178,10 +181,10 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_db_size = v->max_db_size;
 	if (v->base) {
 		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
-		    v->max_span || v->max_locations)
+		    v->max_span || v->max_locations || v->keep_repeats)
 			return kh_fail(err, KH_EUSAGE, "--scheme, --kmer-len, --total-bases, "
-				       "--smer-len, --features, --stride, --max-span and "
-				       "--max-locations are those of --base");
+				       "--smer-len, --features, --stride, --max-span, "
+				       "--max-locations and --keep-repeats are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
@@ -194,7 +197,8 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 				      .s = (uint32_t)(!minhash       ? v->smer
 						      : v->features ? v->features
 								    : KH_FEATURES),
-				      .stride = v->stride ? (uint32_t)v->stride : KH_STRIDE };
+				      .stride = v->stride ? (uint32_t)v->stride : KH_STRIDE,
+				      .no_repeats = !v->keep_repeats };
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;

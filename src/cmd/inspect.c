@@ -136,7 +136,8 @@ static void print_parameters(FILE *f, const kh_db *db)
 	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
 	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
 	fprintf(f, "species with a bin\t%" PRIu32 "\nlocations in a species, at most\t%" PRIu32
-		"\n", h->n_species, h->max_locations);
+		"\nrepeats left out\t%s\n", h->n_species, h->max_locations,
+		h->no_repeats ? "yes" : "no");
 	fprintf(f, "features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
 	       "\nlocations\t%" PRIu64 "\n",
 	       h->features, h->entries, h->over, h->locations);
@@ -224,7 +225,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	root = json_pack("{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:b, s:I, "
 			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
 			 "database", kh_record_path(db->path), "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
@@ -234,7 +235,8 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 (json_int_t)h->unmapped, "targets", (json_int_t)h->n_targets, "bases",
 			 (json_int_t)h->bases, "taxa", (json_int_t)h->n_taxa, "bins",
 			 (json_int_t)h->bins, "species", (json_int_t)h->n_species, "max_locations",
-			 (json_int_t)h->max_locations, "features",
+			 (json_int_t)h->max_locations, "repeats_left_out",
+			 (int)h->no_repeats, "features",
 			 (json_int_t)h->features, "entries",
 			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",

@@ -51,7 +51,7 @@ typedef struct kh_db_header {
 	uint64_t file_bytes;
 	struct {
 		uint32_t scheme, k, s, stride;
-	} sampling;                     /* of a kh_sampling all but `least` */
+	} sampling;                     /* of a kh_sampling all but what is left out */
 	uint32_t max_span;              /* bases that one segment of a query may span */
 	uint32_t gap;                   /* bins left free behind each target */
 	uint64_t bins;                  /* N: one past the last bin */
@@ -75,7 +75,8 @@ typedef struct kh_db_header {
 	uint32_t word_bits;             /* of a word of a list */
 	uint32_t least;                 /* of a kh_sampling */
 	uint64_t max_bytes;             /* what the file was not to exceed; 0: it had no limit */
-	char zero[48];
+	uint32_t no_repeats;            /* of a kh_sampling */
+	char zero[44];
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
 	char zero2[KH_DB_PAGE - 536];
 	uint64_t self;                  /* XXH3 of the header up to here */
@@ -87,7 +88,7 @@ static_assert(offsetof(kh_db_header, keys) == 512, "where keys are, by kmerhash-
 static inline kh_sampling kh_db_sampling(const kh_db_header *h)
 {
 	return (kh_sampling) { h->sampling.scheme, h->sampling.k, h->sampling.s,
-			       h->sampling.stride, h->least };
+			       h->sampling.stride, h->least, h->no_repeats };
 }
 
 static inline void kh_db_set_sampling(kh_db_header *h, const kh_sampling *s)
@@ -97,6 +98,7 @@ static inline void kh_db_set_sampling(kh_db_header *h, const kh_sampling *s)
 	h->sampling.s = s->s;
 	h->sampling.stride = s->stride;
 	h->least = s->least;
+	h->no_repeats = s->no_repeats;
 }
 
 typedef struct kh_db_taxon {

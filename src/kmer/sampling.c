@@ -22,6 +22,9 @@ int kh_sampling_check(const kh_sampling *sk, kh_err *err)
 		return kh_fail(err, KH_EUSAGE,
 			       "s-mers of %u bases do not fit k = %u: k - s must be even, 2 to 16",
 			       sk->s, sk->k);
+	if (sk->no_repeats > 1)
+		return kh_fail(err, KH_EUSAGE, "whether repeats are left out is %u, not 0 or 1",
+			       sk->no_repeats);
 	return KH_OK;
 }
 
@@ -50,6 +53,30 @@ static size_t unambiguous(const kh_sampling *sk, const uint32_t *amb, uint64_t a
 	return left;
 }
 
+/* Takes repeats out of the n <= KH_SYNCMER_TILE k-mers; returns how many are left.  Most eights
+ * have none. */
+static size_t drop_repeats(unsigned k, uint64_t *kmer, uint32_t *pos, size_t n)
+{
+	uint8_t is[KH_SYNCMER_TILE / 8];
+	size_t left = 0;
+
+	kh_repeats_get()(k, kmer, n, is);
+	for (size_t i = 0; i < n; i += 8) {
+		const size_t end = n - i < 8 ? n : i + 8;
+
+		if (left == i && is[i / 8] == 0) {
+			left = end;
+			continue;
+		}
+		for (size_t j = i; j < end; j++) {
+			kmer[left] = kmer[j];
+			pos[left] = pos[j];
+			left += !(is[i / 8] >> (j - i) & 1);
+		}
+	}
+	return left;
+}
+
 static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	kh_syncmer_fn *syncmers = kh_syncmer_get(sk);
@@ -67,6 +94,8 @@ static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t 
 			key[n + i] = kh_packed_bits(sp->bases, at + start[i], sk->k);
 			pos[n + i] = (uint32_t)(at + start[i] - sp->from);
 		}
+		if (sk->no_repeats)
+			m = drop_repeats(sk->k, key + n, pos + n, m);
 		n += m;
 	}
 	kh_keys_get()(key, n, sk->k);
@@ -102,9 +131,12 @@ static size_t minhash_window(const kh_sampling *sk, const kh_stretch *sp, uint64
 		kmer[i] = c;
 		n += n < sk->s;
 	}
-	for (size_t i = 0; i < n; i++)
-		key[i] = kh_key(kmer[i]);
-	return n;
+	size_t left = 0;
+	for (size_t i = 0; i < n; i++) {
+		key[left] = kh_key(kmer[i]);
+		left += !kh_sampling_repeat(sk, kmer[i]);
+	}
+	return left;
 }
 
 static size_t run_minhash(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)

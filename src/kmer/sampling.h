@@ -13,13 +13,15 @@
  * period of up to k - s bases (poly-A, dinucleotides) give no features, and two kept
  * k-mers start more than (k - s) / 2 bases apart, a bound that buffers rely on.
  *
- * Of what a scheme keeps, a database of limited size has a share: the features whose rank, a mix
- * of their key, is not below `least`.  That depends on the k-mer alone, too.
+ * Of what a scheme keeps, k-mers that are tandem repeats are left out (repeats.h), and of the
+ * others a database of limited size has a share: the features whose rank, a mix of their key, is
+ * not below `least`.  Both depend on the k-mer alone, too.  Windows of minhash are not filled up
+ * for it, as one that is full of repeats should have few features.
  */
 #ifndef KH_KMER_SAMPLING_H
 #define KH_KMER_SAMPLING_H
 
-#include "kmer/kmer.h"
+#include "kmer/repeats.h"
 
 enum { KH_MINHASH = 0, KH_SYNCMER = 1 };
 
@@ -29,6 +31,7 @@ typedef struct kh_sampling {
 	uint32_t s;             /* syncmer: bases of an s-mer; minhash: features of a window */
 	uint32_t stride;        /* bases of a bin; minhash: starts in a window */
 	uint32_t least;         /* features of a lesser rank are left out; 0: none */
+	uint32_t no_repeats;    /* 1: k-mers that are repeats are left out; 0: they are not */
 } kh_sampling;
 
 #define KH_STRIDE_MAX 4096
@@ -105,10 +108,16 @@ static KH_HD uint32_t kh_feature_rank(uint64_t key)
 	return (uint32_t)(kh_fmix64(key ^ KH_RANK_SEED) >> 32);
 }
 
-/* Is a feature that the scheme keeps left in? */
+/* Is a feature that the scheme keeps left in, by its rank? */
 static KH_HD int kh_sampling_takes(const kh_sampling *sk, uint64_t key)
 {
 	return sk->least == 0 || kh_feature_rank(key) >= sk->least;
+}
+
+/* Is a k-mer that the scheme keeps left out as a repeat?  In either order of its bases. */
+static KH_HD int kh_sampling_repeat(const kh_sampling *sk, uint64_t kmer)
+{
+	return sk->no_repeats && kh_repeat_is(kmer, sk->k);
 }
 
 /* Of 2^32 features, how many are left in. */

@@ -1,10 +1,7 @@
 #include <config.h>
 #include "kmer/syncmer.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+#include "kmer/simd.h"
 
 /* Rolls the s-mers of both strands along the bases. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o)
@@ -46,32 +43,19 @@ void kh_keys_plain(uint64_t *x, size_t n, unsigned k)
 		x[i] = kh_key(kh_bits_canonical(x[i], k));
 }
 
-static bool simd_allowed(void)
-{
-	static _Atomic(int) allowed = -1;               /* not known yet */
-	int yes = atomic_load_explicit(&allowed, memory_order_relaxed);
-
-	if (yes < 0) {
-		const char *simd = getenv("KH_SIMD");
-
-		yes = !simd || strcmp(simd, "none") != 0;
-		atomic_store_explicit(&allowed, yes, memory_order_relaxed);
-	}
-	return yes;
-}
-
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 {
-	kh_syncmer_fn *best = NULL;
+	const int most = kh_simd_most();
+	kh_syncmer_fn *best = most > 1 ? kh_syncmer_avx512(sk) : NULL;
 
-	if (simd_allowed() && !(best = kh_syncmer_avx512(sk)) && !(best = kh_syncmer_avx2(sk)))
+	if (most > 0 && !best && !(best = kh_syncmer_avx2(sk)))
 		best = kh_syncmer_neon(sk);
 	return best ? best : kh_syncmer_plain;
 }
 
 kh_keys_fn *kh_keys_get(void)
 {
-	kh_keys_fn *best = simd_allowed() ? kh_keys_avx512() : NULL;
+	kh_keys_fn *best = kh_simd_most() > 1 ? kh_keys_avx512() : NULL;
 
 	return best ? best : kh_keys_plain;
 }

@@ -82,6 +82,8 @@ small() {
 	equal small
 	equal small --scheme minhash
 	equal small -k 18 --threads 2 --block-size 64K --gpu-memory 12M
+	equal small --keep-repeats
+	equal small -k 8 -s 6
 }
 
 unit() {
