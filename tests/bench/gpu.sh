@@ -11,6 +11,7 @@
 #	faults          tests/run_gpu_faults.sh
 #	two             processes that share the GPU
 #	sanitize        compute-sanitizer
+#	samples         eight samples of .fq.gz pairs (gzip -6) at once, beside one: bytes of text a second
 #	references      classify --references as by a database, small data, and S if it is there
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
@@ -20,7 +21,8 @@
 #
 # KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
-# `golden`.  A table of times goes to stdout; what failed is said and counted.
+# `golden`.  DATA: the folder of reads and references of `samples`, as tests/bench/accuracy has it;
+# MB: text of one file of mates.  A table of times goes to stdout; what failed is said and counted.
 set -u
 : "${KMERHASH:=kmerhash}" "${SIMGEN:=simgen}" "${TESTS:=tests}" "${WORK:=/dev/shm/khgpu}" "${OUT:=.}"
 : "${RUNS:=3}" "${PYTHON3=$(command -v python3)}" "${GOLDEN:=golden identical oracle input db output bench}"
@@ -295,6 +297,46 @@ spill() {
 		rm -f "$WORK/$m.khdb"
 	done
 	rm -f "$WORK/unlimited.khdb"
+}
+
+# fq_gz FROM TO: the reads again and again, four members
+fq_gz() {
+	n=$((${MB:-480} * 250000 / $(wc -c <"$1")))
+	for i in $(seq $n); do cat "$1"; done | gzip -6 >"$2.member"
+	cat "$2.member" "$2.member" "$2.member" "$2.member" >"$2"
+	rm "$2.member"
+}
+
+samples() {
+	: "${DATA:?the folder of reads and references}"
+	w=$WORK/samples
+	mkdir -p "$w"
+	set -- "$DATA/reads/spneumoniae_illumina" "$DATA/reads/sarscov2_illumina"
+	for m in 1 2; do
+		gzip -dc "$1_$m.fq.gz" "$2_$m.fq.gz" >"$w/mates_$m"
+		for i in 1 2 3 4 5 6 7 8; do fq_gz "$w/mates_$m" "$w/s${i}_$m.fq.gz" & done
+	done
+	wait
+	{ printf 'sample\treads1\treads2\n'; for i in 1 2 3 4 5 6 7 8; do
+		printf "s$i\t$w/s${i}_1.fq.gz\t$w/s${i}_2.fq.gz\n"; done; } >"$w/sheet.tsv"
+	text=$(($(gzip -dc "$w"/s1_?.fq.gz | wc -c)))
+	"$KMERHASH" build -q --device cpu --db "$w/refs.khdb" --taxonomy "$DATA/taxonomy" \
+		--accession2taxid "$DATA/taxonomy/accession2taxid.tsv" "$DATA"/refset/*.fa.gz
+	for d in cuda cpu; do for i in $(seq "$RUNS"); do
+		rm -rf "$w/out"
+		for n in 8 1; do
+			if [ $n = 8 ]; then set -- --samples "$w/sheet.tsv" --outdir "$w/out" --output-format none
+			else set -- --output - --report "$w/rep" --paired "$w/s1_1.fq.gz" "$w/s1_2.fq.gz"; fi
+			"$KMERHASH" classify -v --device $d --db "$w/refs.khdb" "$@" >"$OUT/run.log" 2>&1 ||
+				fail "samples: $(tail -1 "$OUT/run.log")"
+			awk -v n=$n -v d=$d -v text=$text '$3 == "pairs," { pairs = $2 }
+				/ classify on / { sub(/.* classify on [a-z]*: /, "")
+					rate = /of which/ ? n * text / ($1 - $5) : text / pairs * $1
+					printf "%d of .fq.gz pairs on %s: %.2f GB of text a second\n", n, d, rate * 1e-9 }' "$OUT/run.log"
+		done
+		same "$w/rep" "$w/out/s1.kreport" "report of a sample, $d"
+	done; done
+	rm -rf "$w"
 }
 
 # by_references SET: by an index made on the fly, and by a database
