@@ -50,12 +50,14 @@ static void test_words(void **state)
 
 			for (size_t i = 0; i < n + GUARD; i++)
 				word[i] = (uint32_t)extreme(bits);
-			memcpy(packed, word, sizeof packed);
-			kh_pack_words(packed, n, bits);
-			assert_memory_equal(packed + n, word + n, GUARD * sizeof *word);
-			for (uint64_t i = 0; i < padded * 8; i++)
-				assert_int_equal(bit_of(bytes, i), i < n * bits &&
-						 (word[i / bits] >> i % bits & 1));
+			for (unsigned k = 0; k < n_both; k++) {
+				memcpy(packed, word, sizeof packed);
+				both[k]->pack(packed, n, bits);
+				assert_memory_equal(packed + n, word + n, GUARD * sizeof *word);
+				for (uint64_t i = 0; i < padded * 8; i++)
+					assert_int_equal(bit_of(bytes, i), i < n * bits &&
+							 (word[i / bits] >> i % bits & 1));
+			}
 			for (unsigned k = 0; k < n_both; k++) {
 				const size_t from = n ? test_rand() % n : 0;
 

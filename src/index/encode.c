@@ -267,7 +267,7 @@ int kh_index_encode_lists(kh_image *im, const kh_lists *l, const kh_bins *bins,
 		return kh_index_too_large(l->n, err);
 	if (rc < 0)
 		return rc;
-	kh_pack_words(im->loc, im->range.n_locs, kh_bins_bits(bins));
+	kh_many_get()->pack(im->loc, im->range.n_locs, kh_bins_bits(bins));
 	return im->keep_keys ? kh_keys_end(im, err) : KH_OK;
 }
 

@@ -84,6 +84,8 @@ static bool says_all(const kh_join *j, const uint32_t *list, size_t n, size_t to
 static void copy(kh_lists *out, const uint64_t *key, const uint8_t *len, size_t n,
 		 const uint32_t *word, size_t words)
 {
+	if (n == 0)                     /* there may be no arrays */
+		return;
 	memcpy(out->key + out->n, key, n * sizeof *key);
 	memcpy(out->len + out->n, len, n);
 	memcpy(out->word + out->n_words, word, words * sizeof *word);

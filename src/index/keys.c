@@ -64,7 +64,7 @@ int kh_keys_end(kh_image *im, kh_err *err)
 
 	if (rc)
 		return rc;
-	kh_pack_words(im->rest, im->range.entries, kh_rest_bits(im->range.buckets));
+	kh_many_get()->pack(im->rest, im->range.entries, kh_rest_bits(im->range.buckets));
 	if (im->n_full > 0)
 		memcpy(im->rest + rests, im->full, im->n_full * sizeof *im->full);
 	im->n_rest = rests + im->n_full;

@@ -36,14 +36,14 @@ static void pack_rest(char *out, const uint32_t *word, unsigned n, uint32_t bits
 /* Eight words of b bits are b bytes, so each eight are packed by themselves, without a chain of
  * operations from each word to the next.  Their second half begins within a byte if b is odd.
  * What is written, 16 bytes at a time, ends before the words that are still to be read. */
-void kh_pack_words(uint32_t *word, uint64_t n, uint32_t bits)
+static void pack(uint32_t *word, uint64_t n, uint32_t bits)
 {
 	const unsigned odd = bits % 2 * 4, half = (4 * bits - odd) / 8;
 	const uint64_t bytes = (n * bits + 7) / 8, padded = (n * bits + 31) / 32 * 4;
 	char *out = (char *)word;
 	uint64_t i = 0;
 
-	if (bits == 32)
+	if (bits == 32 || n == 0)
 		return;
 	for (; i + 8 <= n; i += 8, out += bits) {
 		const kh_wide low = four(word + i, bits), high = four(word + i + 4, bits);
@@ -114,7 +114,7 @@ static bool move(uint32_t *word, size_t n, const kh_steps *steps, uint32_t end)
 	return !wrong;
 }
 
-static const kh_many plain = { "plain", unpack, keys, places, homes, move };
+static const kh_many plain = { "plain", pack, unpack, keys, places, homes, move };
 
 const kh_many *kh_many_plain(void)
 {

@@ -18,6 +18,9 @@ typedef struct kh_steps {
 
 typedef struct kh_many {
 	const char *name;
+	/* Packs n words to `bits` bits each, in place: none comes to lie behind where it was.  Bits
+	 * up to a multiple of 32 are zero. */
+	void (*pack)(uint32_t *word, uint64_t n, uint32_t bits);
 	/* The n words of `bits` bits (1 to 32) from bit `bit` of p on.  Of p, up to 7 bytes behind
 	 * them are read. */
 	void (*unpack)(const void *p, uint64_t bit, uint32_t bits, uint32_t *word, size_t n);
@@ -38,8 +41,5 @@ typedef struct kh_many {
 const kh_many *kh_many_get(void);
 const kh_many *kh_many_plain(void);
 const kh_many *kh_many_avx512(void);            /* NULL: the machine has it not */
-
-/* n words to `bits` bits each, in place: none comes to lie behind where it was. */
-void kh_pack_words(uint32_t *word, uint64_t n, uint32_t bits);
 
 #endif

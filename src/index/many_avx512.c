@@ -4,12 +4,66 @@
 
 #if defined __x86_64__ && defined __GNUC__
 #include <immintrin.h>
+#include <string.h>
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
 
 static inline __mmask8 lanes(size_t left)
 {
 	return left >= 8 ? 0xff : (__mmask8)((1u << left) - 1);
+}
+
+/* Where the bytes of eight words go, of those with an even and of those with an odd number: words
+ * of 8 bits and more share bytes with their neighbours, but not with the next but one. */
+struct packing {
+	unsigned char from[2][64];
+	uint64_t used[2];               /* bytes that have some of such a word */
+};
+
+static void find_bytes(struct packing *p, uint32_t bits)
+{
+	*p = (struct packing) { .used = { 0 } };
+	for (uint32_t i = 0; i < 8; i++) {
+		const uint32_t first = i * bits / 8, last = (i * bits + bits - 1) / 8;
+
+		for (uint32_t at = first; at <= last; at++) {
+			p->from[i % 2][at] = (unsigned char)(8 * i + at - first);
+			p->used[i % 2] |= UINT64_C(1) << at;
+		}
+	}
+}
+
+AVX512 static void pack(uint32_t *word, uint64_t n, uint32_t bits)
+{
+	const uint64_t eights = n / 8 * 8;
+	unsigned char *out = (unsigned char *)word;
+	uint32_t rest[8] = { 0 };
+	struct packing p;
+
+	if (bits < 8 || bits == 32 || n == 0) {
+		kh_many_plain()->pack(word, n, bits);
+		return;
+	}
+	find_bytes(&p, bits);
+	const __m512i even = _mm512_loadu_si512(p.from[0]), odd = _mm512_loadu_si512(p.from[1]);
+	const __m512i at = _mm512_mullo_epi64(_mm512_set1_epi64(bits),
+					      _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+	const __m512i shift = _mm512_and_si512(at, _mm512_set1_epi64(7));
+	const __mmask64 bytes = (UINT64_C(1) << bits) - 1;
+
+	for (uint64_t i = 0; i < eights; i += 8, out += bits) {
+		const __m256i eight = _mm256_loadu_si256((const __m256i *)(word + i));
+		const __m512i x = _mm512_sllv_epi64(_mm512_cvtepu32_epi64(eight), shift);
+		const __m512i y =
+			_mm512_or_si512(_mm512_maskz_permutexvar_epi8(p.used[0], even, x),
+					_mm512_maskz_permutexvar_epi8(p.used[1], odd, x));
+
+		_mm512_mask_storeu_epi8(out, bytes, y);
+	}
+	/* the others, and zeros */
+	memcpy(rest, word + eights, (size_t)(n - eights) * sizeof *rest);
+	kh_many_plain()->pack(rest, 8, bits);
+	memcpy(out, rest, (size_t)((n * bits + 31) / 32 * 4 - eights / 8 * bits));
 }
 
 /* Eight words are `bits` bytes, so in each eight the same bytes make a word, shifted by the
@@ -136,7 +190,7 @@ AVX512 static bool move(uint32_t *word, size_t n, const kh_steps *steps, uint32_
 	return !wrong;
 }
 
-static const kh_many avx512 = { "avx512", unpack, keys, places, homes, move };
+static const kh_many avx512 = { "avx512", pack, unpack, keys, places, homes, move };
 
 const kh_many *kh_many_avx512(void)
 {
