@@ -2,9 +2,9 @@
 #include "index/many.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include "index/keys.h"
+#include "kmer/simd.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "databases are written and mapped as they lie in memory, the lowest byte first"
@@ -127,7 +127,7 @@ const kh_many *kh_many_get(void)
 	const kh_many *best = atomic_load_explicit(&chosen, memory_order_relaxed);
 
 	if (!best) {
-		best = getenv("KH_SIMD") ? NULL : kh_many_avx512();
+		best = kh_simd_most() == 2 ? kh_many_avx512() : NULL;
 		best = best ? best : &plain;
 		atomic_store_explicit(&chosen, best, memory_order_relaxed);
 	}

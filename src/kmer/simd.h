@@ -1,4 +1,4 @@
-/* simd.h - which of the faster functions of this room may be taken */
+/* simd.h - which of the faster functions of this room and the index may be taken */
 #ifndef KH_KMER_SIMD_H
 #define KH_KMER_SIMD_H
 
