@@ -241,6 +241,8 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 		path[i] = x->f->path[i % x->f->n];
 	if (!rc)
 		rc = kh_feed_open(&x->feed, &fo, m, err);
+	if (!rc)
+		kh_feed_no_text(x->feed);       /* as for a report */
 	t = kh_seconds();
 	if (!rc)
 		rc = kh_threads_run(m, p->threads, parse_worker, x, err);
