@@ -324,11 +324,50 @@ static void test_cut(void **state)
 	}
 }
 
+/* A file is cut off inside a block that is read next: nothing of that block is taken. */
+static void test_cut_inside(void **state)
+{
+	const struct style y = { .same_length = true };
+	char *s = malloc(2 * TEXT);
+	struct input in = make_input(RANGES, s, make_text(s, &y, 1, 300));
+	const char *path = in.path;
+	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .block_size = 8000,
+				    .n_blocks = 4 };
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_block *b;
+	kh_jobs jobs;
+	kh_err err = { 0, "" };
+	char want[200];
+
+	(void)state;
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed_no_text(f);
+	assert_int_equal(kh_feed_next(f, &b, &err), 1);
+	assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
+	assert_true(((struct feed_block *)b->priv)->sliced);
+	kh_feed_release_job(f, &jobs.job[0]);
+	kh_feed_release(f, b);
+	assert_int_equal(ftruncate(in.fd, 13000), 0);
+	assert_int_equal(kh_feed_next(f, &b, &err), 1);
+	assert_int_equal(kh_feed_commit(f, b, &jobs, &err), KH_EIO);
+	snprintf(want, sizeof want, "%s: became shorter while it was read: 13000 of", path);
+	assert_non_null(strstr(err.msg, want));
+	assert_int_equal(b->n_rec, 0);
+	kh_feed_release(f, b);
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	close(in.fd);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut_inside),
 	};
 
 	test_seed();
