@@ -24,9 +24,11 @@ static char *put_number(char *at, uint64_t x)
 		"4041424344454647484950515253545556575859"
 		"6061626364656667686970717273747576777879"
 		"8081828384858687888990919293949596979899";
-	char *const end = at + digits(x), *p = end;
+	char *end = at + (x >= 10 ? 2 : 1), *p;
 
-	for (; x >= 100; x /= 100)
+	if (x >= 100)
+		end = at + digits(x);
+	for (p = end; x >= 100; x /= 100)
 		memcpy(p -= 2, two + 2 * (x % 100), 2);
 	if (x >= 10)
 		memcpy(at, two + 2 * x, 2);
@@ -47,13 +49,16 @@ static char *put_bytes(char *at, const char *p, size_t n)
 	return at + n;
 }
 
-/* "taxid:count", behind a blank if it is not the first of column 5 */
-static char *put_pair(char *at, bool *any, uint32_t taxid, uint64_t count)
+/* A taxid as it stands in the line already: many digits are copied faster than made. */
+typedef struct number {
+	char *at;
+	size_t len;
+} number;
+
+/* "taxid:count" */
+static char *put_pair(char *at, const char *taxid, size_t len, uint64_t count)
 {
-	if (*any)
-		at = put_char(at, ' ');
-	*any = true;
-	at = put_number(at, taxid);
+	at = put_bytes(at, taxid, len);
 	at = put_char(at, ':');
 	return put_number(at, count);
 }
@@ -79,32 +84,36 @@ static uint64_t ambiguous_kmers(const kh_block *b, const kh_record *r, uint32_t 
 	return n;
 }
 
-static char *put_column5(char *at, const kh_call *c, uint32_t taxid, uint64_t ambiguous)
+/* Pairs with a blank between. */
+static char *put_column5(char *at, const kh_call *c, bool called, number taxid, uint64_t ambiguous)
 {
-	const uint64_t hits = taxid ? c->hits : 0,
+	const uint64_t hits = called ? c->hits : 0,
 		       other = c->features > hits ? c->features - hits : 0;
-	bool any = false;
+	const char *const start = at;
 
-	if (taxid)
-		at = put_pair(at, &any, taxid, c->hits);
-	if (other || (!taxid && !ambiguous))
-		at = put_pair(at, &any, 0, other);
+	if (called)
+		at = put_pair(at, taxid.at, taxid.len, c->hits);
+	if (other || (!called && !ambiguous)) {
+		at = at > start ? put_char(at, ' ') : at;
+		at = put_pair(at, "0", 1, other);
+	}
 	if (!ambiguous)
 		return at;
-	if (any)
-		at = put_char(at, ' ');
-	at = put_bytes(at, "A:", 2);
-	return put_number(at, ambiguous);
+	at = at > start ? put_char(at, ' ') : at;
+	return put_pair(at, "A", 1, ambiguous);
 }
 
-static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len, uint32_t taxid)
+static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len, uint32_t taxid,
+		       number *where)
 {
-	if (!s->names)
-		return put_number(at, taxid);
-	at = put_bytes(at, name, len);
-	at = put_bytes(at, " (taxid ", 8);
+	if (s->names) {
+		at = put_bytes(at, name, len);
+		at = put_bytes(at, " (taxid ", 8);
+	}
+	where->at = at;
 	at = put_number(at, taxid);
-	return put_char(at, ')');
+	where->len = (size_t)(at - where->at);
+	return s->names ? put_char(at, ')') : at;
 }
 
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
@@ -132,6 +141,7 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
 	size_t name_len = s->names ? strlen(name) : 0;
 	int rc = kh_buf_room(b, l->id_len + name_len + FIXED, err);
+	number where;
 	char *at;
 
 	if (rc)
@@ -140,7 +150,7 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 	at = put_char(at, '\t');
 	at = put_bytes(at, l->id, l->id_len);
 	at = put_char(at, '\t');
-	at = put_taxon(at, s, name, name_len, taxid);
+	at = put_taxon(at, s, name, name_len, taxid, &where);
 	at = put_char(at, '\t');
 	at = put_number(at, l->len[0]);
 	if (l->mates) {
@@ -148,17 +158,33 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_number(at, l->len[1]);
 	}
 	at = put_char(at, '\t');
-	at = s->no_col5 ? put_bytes(at, "0:0", 3) : put_column5(at, call, taxid, l->ambiguous);
+	at = s->no_col5 ? put_bytes(at, "0:0", 3)
+			: put_column5(at, call, taxid != 0, where, l->ambiguous);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
 }
 
+/* Where a GPU has made the calls, names and masks of a job are in no near cache any more. */
+static void prefetch(const kh_job *job, size_t i)
+{
+	const kh_block *blk[2];
+	const kh_record *r[2];
+
+	kh_job_records(job, i, blk, r);
+	__builtin_prefetch(blk[0]->text + r[0]->name);
+	for (int mate = 0; mate < 2 && r[mate]; mate++)
+		__builtin_prefetch(&blk[mate]->amb[r[mate]->seq >> 5]);
+}
+
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
 		   kh_err *err)
 {
+	enum { AHEAD = 12 };
 	kh_line_parts l;
 
+	if (i + AHEAD < job->n)
+		prefetch(job, i + AHEAD);
 	kh_line_of(&l, s, job, i);
 	return kh_format_parts(b, s, &l, call, err);
 }
