@@ -287,10 +287,6 @@ static void finish(kh_classifier *c)
 }
 
 /* --- segments that are asked ------------------------------------------------------ */
-/* The features of so many segments are looked up together that the memory has always something to
- * do, and so few that their lists are still in the cache when they are counted. */
-enum { TOGETHER = 768 };
-
 static void begin(kh_classifier *c, bool only)
 {
 	c->call = (kh_call) { .taxon = KH_NO_TAXON };
@@ -349,7 +345,7 @@ static int segment(kh_classifier *c, kh_asked *a, kh_segment s, kh_err *err)
 {
 	int rc = KH_OK;
 
-	if (a == &c->ahead && a->n >= TOGETHER)
+	if (a == &c->ahead && a->n >= KH_TOGETHER)
 		rc = settle_ahead(c, err);
 	kh_hits_distinct(c);
 	s.n = (uint32_t)c->n_key;

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include "classify/classify.h"
 
+/* Features that are looked up together, or a few more: so many that the memory has always something
+ * to do, and so few that their lists are still in the cache when they are counted. */
+enum { KH_TOGETHER = 768 };
+
 /* A bin and its matches, as bin << 32 | count, so that numbers are in the order of bins. */
 typedef uint64_t bin_count;
 
