@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
 #include "cmd/record.h"
@@ -228,6 +229,24 @@ static void keep_memory(void)
 }
 
 /* --- all of them ------------------------------------------------------------------ */
+/* Bytes of the files of all samples, of those that are ordinary ones. */
+static uint64_t bytes_of(const kh_sheet *s)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->v[i].n_reads; k++) {
+			const kh_sheet_reads *r = &s->v[i].reads[k];
+
+			for (size_t f = 0; f < (r->paired ? 2 : 1) * r->n; f++)
+				if (stat(r->path[f / r->n][f % r->n], &st) == 0 &&
+				    S_ISREG(st.st_mode))
+					bytes += (uint64_t)st.st_size;
+		}
+	return bytes;
+}
+
 static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 {
 	struct classify *j = s->j;
@@ -235,6 +254,7 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 					.choice = j->o.choice,
 					.placement = j->o.placement,
 					.workers = j->o.threads,
+					.input = bytes_of(&s->sheet),
 					.block_size = j->o.feed.block_size };
 	const kh_samples_options so = {
 		.sample = s->sheet.v,
