@@ -18,7 +18,26 @@ struct way {
 	size_t n_devices;
 	int device[4];
 	enum kh_placement placement;
+	bool tight;                     /* a third of the index has room on each device */
 };
+
+/* The memory with which so much of the index has room, beside what is needed without any.  For many
+ * queues, as a small index that is replicated needs less otherwise. */
+static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
+				    const kh_engine_options *tight)
+{
+	kh_engine_options o = *tight;
+	kh_engine *e = NULL;
+	kh_err why = { 0, "" };
+	const char *p;
+
+	o.memory = 1;
+	assert_int_equal(w->be->engine_open(w->be, &e, db, &o, &why), KH_ENOMEM);
+	p = strstr(why.msg, "needs ");
+	assert_non_null(p);
+	assert_non_null(strstr(why.msg, "free by --gpu-memory"));
+	return strtoull(p + strlen("needs "), NULL, 10) + db->h->section[KH_SEC_INDEX].bytes / 3;
+}
 
 /* The jobs are given in turn to queues, one for each device, which all have tasks under way. */
 static inline void run_queues(const struct way *w, kh_task_queue *const *queue, const kh_job *job,
@@ -55,14 +74,18 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 		     const kh_job *job, size_t n, struct answer *a)
 {
 	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
-	const kh_engine_options eo = { .rule = rule,
-				       .device = w->device,
-				       .n_devices = w->n_devices,
-				       .placement = w->placement,
-				       .queues = (unsigned)w->n_devices };
+	kh_engine_options eo = { .rule = rule,
+				 .device = w->device,
+				 .n_devices = w->n_devices,
+				 .placement = w->placement,
+				 .queues = (unsigned)w->n_devices };
 	kh_engine *e = NULL;
 	kh_task_queue *queue[4] = { NULL };
 
+	if (w->tight) {
+		eo.queues = 64;
+		eo.memory = tight_memory(w, db, &eo);
+	}
 	ok(kh_distinct_init(&a->distinct, db->tax->n, err));
 	ok(w->be->engine_open(w->be, &e, db, &eo, err));
 	for (unsigned i = 0; i < w->n_devices; i++)

@@ -203,15 +203,16 @@ enum { READS = 1500 };
 
 /* Device 1 stands for the second one; where there is none, one holds several shares. */
 static struct way way[] = {
-	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO },
-	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO },
-	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE },
-	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST },
-	{ "lists on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS },
-	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER },
-	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER },
-	{ "one shard, exchanged", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_EXCHANGE },
-	{ "exchanged", &kh_backend_cuda, 4, { 0, 1, 2, 3 }, KH_PLACE_SHARD_EXCHANGE },
+	{ "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false },
+	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
+	{ "replicated", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_REPLICATE, false },
+	{ "on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_HOST, false },
+	{ "lists on the host", &kh_backend_cuda, 3, { 0, 1, 0 }, KH_PLACE_HOST_LISTS, false },
+	{ "partly on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
+	{ "shards of peers", &kh_backend_cuda, 3, { 1, 0, 1 }, KH_PLACE_SHARD_PEER, false },
+	{ "one shard", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "one shard, exchanged", &kh_backend_cuda, 1, { 0 }, KH_PLACE_SHARD_EXCHANGE, false },
+	{ "exchanged", &kh_backend_cuda, 4, { 0, 1, 2, 3 }, KH_PLACE_SHARD_EXCHANGE, false },
 };
 
 static void only_devices_there(void)

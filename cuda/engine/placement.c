@@ -26,7 +26,8 @@ struct room {
 	unsigned first, members;        /* devices of the processes before this one; of all */
 	bool peers;                     /* the devices of this process read each other's memory */
 	uint64_t queues;                /* bytes of the queues of a device */
-	uint64_t *free;                 /* bytes free on each device */
+	uint64_t limit;                 /* bytes of a device that may be taken; 0: all free */
+	uint64_t *free;                 /* bytes of each device that are free and may be taken */
 	kh_memory_left host;            /* in the host's memory */
 };
 
@@ -36,7 +37,11 @@ static int measure(void *arg, unsigned i, kh_err *err)
 	struct room *r = arg;
 	int rc = kh_gpu_use(r->e->copy[i].device, err);
 
-	return rc ? rc : kh_gpu_free(&r->free[i], err);
+	if (!rc)
+		rc = kh_gpu_free(&r->free[i], err);
+	if (r->limit && r->free[i] > r->limit)
+		r->free[i] = r->limit;
+	return rc;
 }
 
 static int measure_all(struct room *r, kh_err *err)
@@ -250,9 +255,10 @@ static int refuse(const struct room *r, kh_err *err)
 		       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 		       " would lie on cuda:%d, "
 		       "which needs %" PRIu64
-		       " with the buffers of its workers and has %" PRIu64 " free",
+		       " with the buffers of its workers and has %" PRIu64 " free%s",
 		       e->db->h->section[KH_SEC_INDEX].bytes, kh_cuda_image_bytes(e, i),
-		       e->copy[i].device, needed(r, i), r->free[i]);
+		       e->copy[i].device, needed(r, i), r->free[i],
+		       r->free[i] == r->limit ? " by --gpu-memory" : "");
 }
 
 /* Takes the first placement that will do.  If parts are asked for and there are several processes,
@@ -283,6 +289,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 						   "sharded, exchanged" };
 	struct room r = { .e = e,
 			  .processes = o->comm,
+			  .limit = o->memory,
 			  .free = kh_array(e->n, sizeof *r.free, err),
 			  .host = kh_memory_left_now(o->threads) };
 	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;

@@ -84,9 +84,13 @@ typedef struct kh_engine_options {
 	const int *device;
 	size_t n_devices;
 	enum kh_placement placement;
+	uint64_t memory;                /* bytes of each device that may be taken; 0: all free */
 	kh_comm *comm;                  /* NULL: one process */
 	uint64_t input;                 /* bytes of files with reads to come, as far as known */
-	unsigned queues;                /* queues that will be opened, for which memory is needed */
+	/* queues that will be opened, for which memory is needed, and bytes of text in a task of
+	 * theirs; 0: as many as suit */
+	unsigned queues;
+	size_t block_size;
 	/* threads that load the index, besides one for each device; 0: all CPUs */
 	unsigned threads;
 } kh_engine_options;
@@ -115,6 +119,7 @@ struct kh_backend {
 	size_t block_size;              /* bytes of text in a block that suit it, 0: any; */
 	/* the same where several devices or processes work on each job */
 	size_t far_block_size;
+	size_t host_block_size;         /* the same where devices read an index on the host */
 	/* 0: it cannot be used here; then *why has the reason, if one is known */
 	int (*n_devices)(kh_err *why);
 

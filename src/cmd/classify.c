@@ -119,6 +119,7 @@ static kh_remote_options remote_options(const struct classify *j)
 				     .choice = &j->choice,
 				     .rule = &j->o.rule,
 				     .placement = j->o.placement,
+				     .gpu_memory = j->o.gpu_memory,
 				     .threads = j->o.threads,
 				     .block_size = j->o.feed.block_size,
 				     .no_verify = j->v.no_verify,

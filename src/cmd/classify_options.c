@@ -60,7 +60,9 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
 	KH_TEXT("placement", 0, AT(placement), "WHERE",
-		"index on several devices or processes: auto, replicate, shard [auto]"),
+		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
+	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
+		"use at most this much of a GPU's memory"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it is, only"),
@@ -176,6 +178,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->o.paired = v->paired || v->interleaved;
 	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
 	j->o.threads = kh_cmd_threads(v->threads);
+	j->o.gpu_memory = v->gpu_memory;
 	j->o.distinct = v->minimizer_data || v->profile || v->registers;
 	j->o.style.names = v->names;
 	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
@@ -188,11 +191,18 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	return kh_classify_check_files(j, n, path, err);
 }
 
+/* Bytes of text in a block, by where the index is asked to lie. */
+static size_t block_that_suits(const kh_backend *be, enum kh_placement placement)
+{
+	if (placement == KH_PLACE_HOST || placement == KH_PLACE_HOST_LISTS)
+		return be->host_block_size;
+	return placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
+}
+
 void kh_classify_feed_options(struct classify *j)
 {
 	const kh_backend *be = j->o.choice->backend;
-	const size_t suits =
-		j->o.placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
+	const size_t suits = block_that_suits(be, j->o.placement);
 
 	j->o.feed = (kh_feed_options) { .path = { j->file[0].v, j->file[1].v },
 					.n_path = { j->file[0].n, j->file[1].n },

@@ -253,6 +253,7 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 	const kh_compute_options co = { .rule = &j->o.rule,
 					.choice = j->o.choice,
 					.placement = j->o.placement,
+					.gpu_memory = j->o.gpu_memory,
 					.workers = j->o.threads,
 					.input = bytes_of(&s->sheet),
 					.block_size = j->o.feed.block_size };

@@ -280,6 +280,7 @@ int kh_remote_backend(kh_backend *b, const kh_remote_options *o, kh_err *err)
 		.name = o->choice->backend->name,
 		.block_size = o->choice->backend->far_block_size,
 		.far_block_size = o->choice->backend->far_block_size,
+		.host_block_size = o->choice->backend->host_block_size,
 		.engine_open = dispatch_engine_open,
 		.engine_end = dispatch_engine_end,
 		.engine_close = dispatch_engine_close,

@@ -127,8 +127,10 @@ static int open_servers(kh_remote *r, kh_err *err)
 	const kh_remote_options *o = &r->o;
 	const kh_engine_options eo = { .rule = o->rule, .device = o->choice->device,
 				       .n_devices = o->choice->n, .placement = o->placement,
+				       .memory = o->gpu_memory,
 				       .comm = r->devices ? o->comm : NULL,
 				       .queues = o->threads,
+				       .block_size = o->block_size,
 				       .threads = o->threads };
 	int rc = r->share.sharded ? KH_OK : r->be->engine_open(r->be, &r->engine, r->db, &eo, err);
 

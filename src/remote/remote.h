@@ -27,6 +27,7 @@ typedef struct kh_remote_options {
 	const kh_choice *choice;        /* devices of this process */
 	const kh_rule *rule;
 	enum kh_placement placement;
+	uint64_t gpu_memory;            /* of each GPU at most; 0: no limit */
 	unsigned threads;
 	size_t block_size;
 	bool no_verify;

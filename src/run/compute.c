@@ -11,9 +11,11 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 				       .device = o->choice->device,
 				       .n_devices = o->choice->n,
 				       .placement = o->placement,
+				       .memory = o->gpu_memory,
 				       .comm = o->comm,
 				       .input = o->input,
 				       .queues = o->workers,
+				       .block_size = o->block_size,
 				       .threads = o->workers };
 	const double began = kh_seconds();
 	int rc;

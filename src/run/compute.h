@@ -22,6 +22,7 @@ typedef struct kh_compute_options {
 	const kh_rule *rule;
 	const kh_choice *choice;
 	enum kh_placement placement;
+	uint64_t gpu_memory;            /* of each GPU at most; 0: no limit */
 	kh_comm *comm;                  /* NULL: one process */
 	unsigned workers;
 	uint64_t input;                 /* bytes of files to come, as far as known */

@@ -12,6 +12,7 @@ static int open_all(const kh_run_options *o, const kh_db *db, kh_flow *f, kh_err
 	const kh_compute_options co = { .rule = &o->rule,
 					.choice = o->choice,
 					.placement = o->placement,
+					.gpu_memory = o->gpu_memory,
 					.comm = o->comm,
 					.workers = o->threads,
 					.input = total,

@@ -20,6 +20,7 @@ typedef struct kh_run_options {
 	kh_style style;
 	const kh_choice *choice;
 	enum kh_placement placement;
+	uint64_t gpu_memory;            /* of each GPU at most; 0: no limit */
 	kh_comm *comm;                  /* NULL: one process */
 	unsigned threads;
 	bool paired;                    /* two files, or interleaved */
