@@ -16,6 +16,7 @@ const kh_backend kh_backend_cuda = {
 	 * 70 M. */
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	.far_block_size = (size_t)4 << 20,
+	.host_block_size = (size_t)8 << 20,
 	.loads = true,
 	.n_devices = kh_gpu_count,
 	.builder_open = kh_cuda_builder_open,

@@ -210,15 +210,18 @@ void kh_cuda_engine_close(kh_engine *e)
 	free(e);
 }
 
-static int open_exchange(kh_engine *e, const kh_engine_options *o, kh_err *err)
+static int open_rounds(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
+	const bool alone = e->placement == KH_PLACE_HOST;
+	kh_comm *processes = alone ? NULL : o->comm;
 	kh_gpu_comm *comm = NULL;
-	int rc = kh_gpu_comm_open(&comm, o->comm, o->device, o->n_devices, err);
+	int rc = alone ? kh_gpu_comm_open_here(&comm, o->device, o->n_devices, err)
+		       : kh_gpu_comm_open(&comm, processes, o->device, o->n_devices, err);
 
 	if (rc)
 		return rc;
 	assert(kh_gpu_comm_first(comm) == e->member && kh_gpu_comm_size(comm) == e->shards.n);
-	return kh_rounds_open(&e->rounds, e, comm, o->comm, err);
+	return kh_rounds_open(&e->rounds, e, comm, processes, err);
 }
 
 int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
@@ -247,8 +250,8 @@ int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)
 		rc = check(e, err);
-	if (!rc && e->placement == KH_PLACE_SHARD_EXCHANGE)
-		rc = open_exchange(e, o, err);
+	if (!rc && (e->placement == KH_PLACE_SHARD_EXCHANGE || e->placement == KH_PLACE_HOST))
+		rc = open_rounds(e, o, err);
 	if (rc) {
 		kh_cuda_engine_close(e);
 		return rc;

@@ -40,12 +40,14 @@ struct kh_engine {
 	unsigned member;
 	struct kh_cuda_copy *copy;
 	size_t n;
+	/* of each device: queues, and bytes of text in the tasks that they have under way */
+	uint64_t queues, ahead;
 	/* of an index on the host: its sections, and how much of them lies where */
 	struct kh_cuda_section section[2 * KH_RANGES];
 	uint64_t on_device, on_host;
 	char *host;                     /* on_host bytes, read by devices when they are ... */
 	bool pinned;
-	struct kh_rounds *rounds;       /* rounds.h; NULL: each device can read all of the index */
+	struct kh_rounds *rounds;       /* rounds.h; NULL: queues read the index themselves */
 };
 
 /* Sets placement, shards and shares. The devices must be set; they get access to each other. */
@@ -57,8 +59,8 @@ uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i);
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);
 /* What lies on the host is given back; no device may read it any more. */
 void kh_cuda_unpin(kh_engine *e);
-/* Bytes of device memory that a queue takes for blocks of the usual size. */
-uint64_t kh_cuda_queue_bytes(const kh_engine *e);
+/* Bytes of device memory of the scratch of a queue, or of a round. */
+uint64_t kh_cuda_scratch_bytes(const kh_engine *e);
 
 /* Scratch of the kernel of blocks (classify_block.cu), for one stream. */
 typedef struct kh_cuda_scratch {

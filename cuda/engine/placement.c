@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include "cuda/engine/engine_in.h"
+#include "cuda/engine/rounds.h"
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "base/threads.h"
@@ -25,7 +25,6 @@ struct room {
 	kh_comm *processes;
 	unsigned first, members;        /* devices of the processes before this one; of all */
 	bool peers;                     /* the devices of this process read each other's memory */
-	uint64_t queues;                /* bytes of the queues of a device */
 	uint64_t limit;                 /* bytes of a device that may be taken; 0: all free */
 	uint64_t *free;                 /* bytes of each device that are free and may be taken */
 	kh_memory_left host;            /* in the host's memory */
@@ -108,6 +107,13 @@ uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i)
 						  : e->copy[i].to - e->copy[i].from;
 }
 
+/* Bytes of a device that look-ups take: of each queue, or of the rounds of all of them. */
+static uint64_t scratch(const struct room *r)
+{
+	return r->e->placement == KH_PLACE_HOST ? kh_rounds_bytes(r->e)
+						: r->e->queues * kh_cuda_scratch_bytes(r->e);
+}
+
 /* Bytes that device i must have free beside the index; a device may be named more than once:
  * *times. */
 static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
@@ -119,7 +125,7 @@ static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 	*times = 0;
 	for (size_t j = 0; j < e->n; j++)
 		*times += e->copy[j].device == e->copy[i].device;
-	return MARGIN + *times * (small + r->queues);
+	return MARGIN + *times * (small + e->ahead + scratch(r));
 }
 
 static uint64_t needed(const struct room *r, size_t i)
@@ -298,10 +304,11 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		rc = kh_gpu_peers(o->device, e->n, &r.peers, err);
 	if (!rc)
 		rc = count_members(&r, err);
-	if (!rc) {
-		r.queues = (o->queues + e->n - 1) / e->n * kh_cuda_queue_bytes(e);
+	e->queues = (o->queues + e->n - 1) / e->n;
+	e->ahead = e->queues * KH_CUDA_DEPTH *
+		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
+	if (!rc)
 		rc = decide(&r, o->placement, err);
-	}
 	for (size_t i = 0; i < e->n && !rc; i++)
 		kh_log(KH_DEBUG,
 		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64

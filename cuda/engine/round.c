@@ -6,9 +6,6 @@
 #include <string.h>
 #include "base/mem.h"
 
-/* added to a number of features to say that this is the last round */
-#define LAST (UINT64_C(1) << 32)
-
 /* --- numbers ---------------------------------------------------------------------- */
 static struct kh_counts counts_at(void *p, unsigned n)
 {
@@ -52,6 +49,8 @@ int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err)
 		m->one[i] = 1;
 	for (unsigned p = 0; p < KH_RANGES; p++)
 		m->owner[p] = (uint8_t)kh_shards_owner(&e->shards, p);
+	m->own = e->placement == KH_PLACE_HOST;
+	m->features = kh_round_features(e);
 	pthread_mutex_init(&m->memory, NULL);
 	return KH_OK;
 }
@@ -103,7 +102,8 @@ int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err)
 
 static void side_close(kh_side *s)
 {
-	kh_gpu_buf *const all[] = { &s->key,    &s->out,    &s->place, &s->len,
+	kh_gpu_buf *const all[] = { &s->key,    &s->out,    &s->place, &s->order,
+				    &s->len,
 				    &s->before, &s->word,   &s->list,  &s->asked,
 				    &s->loc,    &s->asked_len, &s->asked_before,
 				    &s->answer, &s->room,   &s->counts, &s->host };
@@ -235,12 +235,6 @@ static int fetch(kh_round *r, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
-/* Makes room for n elements; for one if n is 0, so that there is an address. */
-static int room(kh_gpu_buf *b, uint64_t n, size_t bytes, kh_err *err)
-{
-	return kh_gpu_room(b, (size_t)(n ? n : 1) * bytes, err);
-}
-
 /* --- start ------------------------------------------------------------------------ */
 static int sample(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream, kh_err *err)
 {
@@ -264,34 +258,13 @@ static int side_sample(kh_round *r, size_t i, kh_err *err)
 	kh_side *s = &r->side[i];
 	int rc = kh_gpu_use(s->c->device, err);
 
-	if (rc || (rc = room(&s->key, s->features, 8, err)) ||
+	if (rc || (rc = kh_side_room(&s->key, s->features, 8, err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(s->counts.p, 0, counts_bytes(r->m->n), r->stream[i]),
 			 err)))
 		return rc;
 	for (unsigned t = 0; t < s->n_tasks && !rc; t++)
 		rc = sample(s, s->task[t], r->stream[i], err);
 	return rc;
-}
-
-static int side_route(kh_round *r, size_t i, kh_err *err)
-{
-	kh_side *s = &r->side[i];
-	kh_gpu_route route = { .key = s->key.p,
-			       .n = s->dev.features,
-			       .members = r->m->n,
-			       .flag = r->last ? LAST : 0,
-			       .sent = s->dev.sent,
-			       .taken = s->dev.taken };
-	int rc = kh_gpu_use(s->c->device, err);
-
-	if (rc || (rc = room(&s->out, s->features, 8, err)) ||
-	    (rc = room(&s->place, s->features, 4, err)))
-		return rc;
-	memcpy(route.owner, r->m->owner, sizeof route.owner);
-	route.out = s->out.p;
-	route.place = s->place.p;
-	return kh_gpu_check(kh_gpu_route_run(&route, r->stream[i]), "routing of features",
-			    err);
 }
 
 int kh_round_sample(kh_round *r, kh_err *err)
@@ -308,7 +281,7 @@ int kh_round_start(kh_round *r, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < r->m->e->n && !rc; i++)
-		rc = side_route(r, i, err);
+		rc = kh_side_route(r, i, err);
 	if (!rc)
 		rc = swap(r, &numbers, 1, err);
 	if (!rc)
@@ -324,29 +297,24 @@ static int side_numbers(kh_round *r, kh_side *s, kh_err *err)
 	int rc;
 
 	for (unsigned m = 0; m < n; m++) {
-		r->all_last &= s->at.got[m] >= LAST;
-		s->at.sent[m] &= LAST - 1;
-		s->at.got[m] &= LAST - 1;
+		r->all_last &= s->at.got[m] >= KH_ROUND_LAST;
+		s->at.sent[m] &= KH_ROUND_LAST - 1;
+		s->at.got[m] &= KH_ROUND_LAST - 1;
 	}
 	s->n_home = sum(s->at.sent, n);
 	s->n_asked = sum(s->at.got, n);
 	r->quiet &= s->n_home == 0 && s->n_asked == 0;
 	if ((rc = kh_gpu_use(s->c->device, err)) ||
-	    (rc = room(&s->asked, s->n_asked, 8, err)) ||
-	    (rc = room(&s->loc, s->n_asked, 8, err)) ||
-	    (rc = room(&s->asked_len, s->n_asked, 1, err)))
+	    (rc = kh_side_room(&s->asked, s->n_asked, 8, err)) ||
+	    (rc = kh_side_room(&s->loc, s->n_asked, 8, err)) ||
+	    (rc = kh_side_room(&s->asked_len, s->n_asked, 1, err)))
 		return rc;
-	return room(&s->asked_before, s->n_asked + 1, 8, err);
+	return kh_side_room(&s->asked_before, s->n_asked + 1, 8, err);
 }
 
 static int sums_room(kh_side *s, uint64_t n, kh_err *err)
 {
-	const size_t bytes = kh_gpu_sums_room(n);
-
-	if (bytes == 0)
-		return kh_fail(err, KH_EDEVICE, "cuda:%d: sums of %llu lengths cannot be made",
-			       s->c->device, (unsigned long long)n);
-	return kh_gpu_room(&s->room, bytes, err);
+	return kh_side_scratch(s, kh_gpu_sums_room(n), n, err);
 }
 
 static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
@@ -355,6 +323,7 @@ static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
 			   .key = s->asked.p,
 			   .n = s->n_asked,
 			   .members = r->m->n,
+			   .by_bus = r->m->e->on_host > 0,
 			   .bit = s->loc.p,
 			   .before = s->asked_before.p,
 			   .len = s->asked_len.p,
@@ -407,11 +376,11 @@ static int side_pack(kh_round *r, size_t i, kh_err *err)
 	const uint64_t words = sum(s->at.words, r->m->n), come = sum(s->at.reply, r->m->n);
 	int rc = kh_gpu_use(s->c->device, err);
 
-	if (rc || (rc = room(&s->answer, words, 4, err)) ||
-	    (rc = room(&s->word, come, 4, err)) ||
-	    (rc = room(&s->len, s->n_home, 1, err)) ||
-	    (rc = room(&s->before, s->n_home + 1, 8, err)) ||
-	    (rc = room(&s->list, s->n_home, sizeof(kh_list), err)) ||
+	if (rc || (rc = kh_side_room(&s->answer, words, 4, err)) ||
+	    (rc = kh_side_room(&s->word, come, 4, err)) ||
+	    (rc = kh_side_room(&s->len, s->n_home, 1, err)) ||
+	    (rc = kh_side_room(&s->before, s->n_home + 1, 8, err)) ||
+	    (rc = kh_side_room(&s->list, s->n_home, sizeof(kh_list), err)) ||
 	    (rc = sums_room(s, s->n_home, err)))
 		return rc;
 	const kh_gpu_reply p = reply_of(r, s);

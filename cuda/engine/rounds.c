@@ -66,13 +66,13 @@ static bool none_under_way(const kh_rounds *x)
 	return true;
 }
 
-static void take(kh_side *s, struct list *l)
+static void take(kh_side *s, struct list *l, uint64_t most)
 {
 	s->n_tasks = 0;
 	s->features = 0;
 	while (l->first && s->n_tasks < KH_ROUND_TASKS &&
 	       (s->n_tasks == 0 ||
-		s->features + l->first->features <= KH_ROUND_FEATURES)) {
+		s->features + l->first->features <= most)) {
 		s->features += l->first->features;
 		s->task[s->n_tasks++] = l->first;
 		l->first = l->first->next;
@@ -101,7 +101,7 @@ static bool gather(kh_rounds *x, kh_round *r)
 	while ((t = kh_queue_try(x->tasks)) != NULL)
 		sort_in(x, t);
 	for (size_t i = 0; i < x->m.e->n; i++) {
-		take(&r->side[i], &x->waiting[i]);
+		take(&r->side[i], &x->waiting[i], x->m.features);
 		some |= r->side[i].n_tasks > 0;
 		x->n_tasks += r->side[i].n_tasks;
 	}
@@ -219,6 +219,30 @@ void kh_rounds_let_go(kh_rounds *x)
 	pthread_mutex_unlock(&x->m.memory);
 }
 
+/* --- how much ----------------------------------------------------------------------- */
+#define FEATURES_LEAST (UINT64_C(1) << 22)
+#define FEATURES_MOST (UINT64_C(1) << 25)
+
+/* Of an index on the host, about as many for each page of memory, whatever its size; but not more
+ * than a round's share of all tasks, in which there is about one for five bytes of text. */
+uint64_t kh_round_features(const kh_engine *e)
+{
+	const uint64_t wanted = e->db->h->section[KH_SEC_INDEX].bytes >> 9;
+	const uint64_t there = e->ahead / (5 * ROUNDS);
+	const uint64_t n = wanted < there ? wanted : there;
+
+	if (e->placement != KH_PLACE_HOST || n < FEATURES_LEAST)
+		return FEATURES_LEAST;
+	return n < FEATURES_MOST ? n : FEATURES_MOST;
+}
+
+/* A feature takes 36 bytes in arrays for as many as there could be, up to 53 in those for as many
+ * as there are, and its list twice; half of those that there could be are there. */
+uint64_t kh_rounds_bytes(const kh_engine *e)
+{
+	return ROUNDS * (kh_cuda_scratch_bytes(e) + kh_round_features(e) * 80);
+}
+
 /* --- open, close ------------------------------------------------------------------ */
 void kh_rounds_close(kh_rounds *x)
 {
@@ -228,10 +252,11 @@ void kh_rounds_close(kh_rounds *x)
 		kh_queue_push(x->tasks, &x->last);
 		kh_threads_join(x->thread, NULL);
 		kh_log(KH_DEBUG,
-		       "exchange: %" PRIu64 " rounds, %" PRIu64
+		       "%s: %" PRIu64 " rounds, %" PRIu64
 		       " tasks; seconds: start %.2f, ask %.2f, answer %.2f, finish %.2f, "
 		       "without work %.2f",
-		       x->n_rounds, x->n_tasks, x->spent[START], x->spent[ASK],
+		       x->m.own ? "look-ups in order" : "exchange", x->n_rounds, x->n_tasks,
+		       x->spent[START], x->spent[ASK],
 		       x->spent[ANSWER], x->spent[FINISH], x->spent[GATHER]);
 	}
 	for (int i = 0; i < ROUNDS; i++)

@@ -1,6 +1,6 @@
 /*
  * rounds.h - an index in parts, asked by all-to-all: features travel to the member that
- * owns their range, and lists come back
+ * owns their range, and lists come back; and an index on the host, asked in its own order
  *
  * All members go through the same rounds together, as sending is collective.  A round takes
  * the tasks that wait for a device and puts them through three steps, each in the
@@ -14,6 +14,11 @@
  * thread of the process waits for them. While it does, other rounds are in other steps. Several
  * processes go through rounds until each has said in one that it is done; with one process, the
  * thread sleeps when there is nothing to do.
+ *
+ * Where the index lies on the host, each device is its own owner, of all ranges, and sorts its
+ * features in place of sending them: a device knows the addresses of so few pages of the host's
+ * memory that reads here and there take ten times as long as in order.  A round of more tasks has
+ * more features a page.
  *
  * Nothing is left out or added up at the owner: a list has no bin twice, and the decision is made
  * on the device that asked. So calls are those of a whole index.
@@ -47,6 +52,8 @@ void kh_rounds_close(kh_rounds *x);
 /* e is open but for this; comm is taken over. */
 int kh_rounds_open(kh_rounds **x, const kh_engine *e, kh_gpu_comm *comm,
 		     kh_comm *processes, kh_err *err);
+/* Bytes of a device that they take, when tasks are of short reads. */
+uint64_t kh_rounds_bytes(const kh_engine *e);
 void kh_rounds_put(kh_rounds *x, kh_rounds_task *t);
 /* Waits until its results are there, or the exchange has failed. */
 int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err);
@@ -56,8 +63,9 @@ void kh_rounds_hold(kh_rounds *x);
 void kh_rounds_let_go(kh_rounds *x);
 
 /* --- a round: round.c --------------------------------------------------------- */
-enum { KH_ROUND_TASKS = 16 };           /* of a device, at most */
-#define KH_ROUND_FEATURES (UINT64_C(1) << 22)   /* as well, if it is more than one task */
+enum { KH_ROUND_TASKS = 64 };           /* of a device, at most */
+/* added to a number of features to say that this is the last round */
+#define KH_ROUND_LAST (UINT64_C(1) << 32)
 
 enum kh_round_state { KH_ROUND_IDLE, KH_ROUND_STARTED, KH_ROUND_ASKED, KH_ROUND_ANSWERED };
 
@@ -79,7 +87,7 @@ typedef struct kh_side {
 	uint64_t features;              /* of the tasks, at most */
 	uint64_t n_home, n_asked;
 	/* of its own tasks: features, in the order of owners, their places there; the answers */
-	kh_gpu_buf key, out, place, len, before, word, list;
+	kh_gpu_buf key, out, place, order, len, before, word, list;
 	/* as an owner: features of all, their lists, what is sent of them */
 	kh_gpu_buf asked, loc, asked_len, asked_before, answer;
 	kh_gpu_buf room, counts, host;
@@ -93,11 +101,15 @@ struct kh_members {
 	const kh_engine *e;
 	kh_gpu_comm *comm;
 	unsigned n;                     /* of all processes */
+	bool own;                       /* each reads all of the index itself, over the bus */
+	uint64_t features;              /* of a round and device, if it is more than one task */
 	uint8_t owner[KH_RANGES];
 	uint64_t *one;                  /* 1 for each */
 	pthread_mutex_t memory;         /* held while something is being sent */
 };
 
+/* How many features a round has of a device, if that is more than one task. */
+uint64_t kh_round_features(const kh_engine *e);
 /* m->comm is set. */
 int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err);
 void kh_members_close(struct kh_members *m);
@@ -112,6 +124,16 @@ typedef struct kh_round {
 	bool all_last;                  /* nor has any: known from ask on */
 	bool quiet;                     /* no features came or went */
 } kh_round;
+
+/* Room for n elements; for one if n is 0, so that there is an address. */
+static inline int kh_side_room(kh_gpu_buf *b, uint64_t n, size_t bytes, kh_err *err)
+{
+	return kh_gpu_room(b, (size_t)(n ? n : 1) * bytes, err);
+}
+/* Scratch of sorts and sums of n numbers, which want so many bytes; 0: they cannot be made. */
+int kh_side_scratch(kh_side *s, size_t bytes, uint64_t n, kh_err *err);
+/* Puts the features of device i in order of owners, or of the index (route.c). */
+int kh_side_route(kh_round *r, size_t i, kh_err *err);
 
 int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err);
 void kh_round_close(kh_round *r);

@@ -58,12 +58,12 @@ static uint32_t scratch_blocks(const kh_engine *e, size_t *one)
 	return (uint32_t)(n < 1 ? 1 : n > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : n);
 }
 
-uint64_t kh_cuda_queue_bytes(const kh_engine *e)
+uint64_t kh_cuda_scratch_bytes(const kh_engine *e)
 {
 	size_t one;
-	uint32_t n = scratch_blocks(e, &one);
+	const uint32_t n = scratch_blocks(e, &one);
 
-	return (uint64_t)one * n + KH_CUDA_DEPTH * KH_CUDA_BLOCK_SIZE;
+	return (uint64_t)one * n;
 }
 
 int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t stream,

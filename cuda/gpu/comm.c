@@ -35,6 +35,11 @@ int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n
 	return (by_nccl && nccl ? nccl : &kh_gpu_way_peer)->open(c, comm, device, n, err);
 }
 
+int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
+{
+	return kh_gpu_way_peer.open(c, NULL, device, n, err);
+}
+
 void kh_gpu_comm_close(kh_gpu_comm *c)
 {
 	if (c)

@@ -9,6 +9,7 @@
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
 
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -99,6 +100,41 @@ __global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
 	}
 }
 
+/* --- a member that asks itself ------------------------------------------------------- */
+/* Numbers the features, and puts what is no feature behind them. */
+__global__ void __launch_bounds__(THREADS) number_kernel(kh_gpu_order o)
+{
+	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < o.bound;
+	     i += (uint64_t)gridDim.x * THREADS) {
+		o.place[i] = (uint32_t)i;
+		if (i >= *o.n)
+			o.key[i] = KH_GPU_DROPPED;
+	}
+}
+
+__global__ void __launch_bounds__(THREADS) place_kernel(kh_gpu_order o)
+{
+	const uint32_t n = *o.n;
+
+	if (blockIdx.x == 0 && threadIdx.x < o.members)
+		o.sent[threadIdx.x] = o.flag + (threadIdx.x == o.self ? n : 0);
+	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
+	     i += (uint64_t)gridDim.x * THREADS)
+		o.place[o.order[i]] = (uint32_t)i;
+}
+
+/* Buckets, and lists, lie in the order of keys.  The first 24 bits tell places apart that are some
+ * hundred bytes, or, in a large index, a page of the host's memory away from each other. */
+cudaError_t sort_features(const kh_gpu_order *o, size_t *bytes, cudaStream_t stream)
+{
+	return caught([&] {
+		return cub::DeviceRadixSort::SortPairs(o->room, *bytes, (const uint64_t *)o->key,
+						       o->out, (const uint32_t *)o->place,
+						       o->order, o->bound, KH_KEY_BITS - 24,
+						       KH_KEY_BITS + 1, stream);
+	});
+}
+
 /* --- the owner's side --------------------------------------------------------------- */
 __global__ void __launch_bounds__(THREADS) find_kernel(kh_gpu_reply r)
 {
@@ -174,7 +210,38 @@ cudaError_t sum_lengths(const uint8_t *len, uint64_t n, uint64_t *before, void *
 	});
 }
 
+/* Blocks for look-ups.  A read over the bus takes long, but few of them keep the bus busy: these
+ * leave room for other kernels, and read in few places at a time. */
+unsigned grid_of(const kh_gpu_reply *r)
+{
+	return r->by_bus ? GRID / 4 : GRID;
+}
+
 } /* namespace */
+
+extern "C" size_t kh_gpu_order_room(uint64_t bound)
+{
+	kh_gpu_order o = {};
+	size_t bytes = 0;
+
+	o.bound = bound;
+	return sort_features(&o, &bytes, nullptr) == cudaSuccess ? bytes + 1 : 0;
+}
+
+extern "C" int kh_gpu_order_run(const kh_gpu_order *o, cudaStream_t stream)
+{
+	size_t bytes = o->room_bytes;
+	cudaError_t e;
+
+	number_kernel<<<GRID, THREADS, 0, stream>>>(*o);
+	e = cudaGetLastError();
+	if (e == cudaSuccess)
+		e = sort_features(o, &bytes, stream);
+	if (e != cudaSuccess)
+		return e;
+	place_kernel<<<GRID, THREADS, 0, stream>>>(*o);
+	return cudaGetLastError();
+}
 
 extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 {
@@ -202,7 +269,7 @@ extern "C" int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
 	size_t bytes = r->room_bytes;
 	cudaError_t e;
 
-	find_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	find_kernel<<<grid_of(r), THREADS, 0, stream>>>(*r);
 	e = cudaGetLastError();
 	if (e == cudaSuccess)
 		e = sum_lengths(r->len, r->n, r->before, r->room, &bytes, stream);
@@ -214,7 +281,7 @@ extern "C" int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
 
 extern "C" int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream)
 {
-	pack_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	pack_kernel<<<grid_of(r), THREADS, 0, stream>>>(*r);
 	return cudaGetLastError();
 }
 

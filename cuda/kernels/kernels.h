@@ -306,6 +306,24 @@ typedef struct kh_gpu_route {
 
 int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
 
+/* Features of a member that reads all of the index itself, in the order in which that has them. */
+typedef struct kh_gpu_order {
+	uint64_t *key;                  /* `bound`; what lies behind the *n features is lost */
+	const uint32_t *n;
+	uint64_t bound;
+	uint32_t members, self;
+	uint64_t flag;
+	uint64_t *sent;                 /* as above: all are for itself */
+	uint64_t *out;                  /* bound */
+	uint32_t *place, *order;        /* bound; place: of key[i] in `out` */
+	void *room;
+	size_t room_bytes;
+} kh_gpu_order;
+
+/* Bytes of `room`; 0: it failed. */
+size_t kh_gpu_order_room(uint64_t bound);
+int kh_gpu_order_run(const kh_gpu_order *o, cudaStream_t stream);
+
 /* Bytes of `room` below, for n keys; 0: it failed. */
 size_t kh_gpu_sums_room(uint64_t n);
 
@@ -316,6 +334,7 @@ typedef struct kh_gpu_reply {
 	uint64_t n;
 	uint64_t from[KH_GPU_MEMBERS_MAX + 1];
 	uint32_t members;
+	uint32_t by_bus;                /* 1: the index is read over the bus */
 	uint64_t *bit;                  /* n: where the list is */
 	uint64_t *before;               /* n + 1: words in front of each list */
 	uint8_t *len;                   /* n: as in a bucket */

@@ -12,6 +12,8 @@
 #	two             processes that share the GPU
 #	sanitize        compute-sanitizer
 #	samples         eight samples of .fq.gz pairs (gzip -6) at once, beside one: bytes of text a second
+#	host            an index on the host, all of it, its lists, or what a limit leaves: calls of small
+#	                data beside the CPU's; after L, times of a report beside the cores alone
 #	references      classify --references as by a database, small data, and S if it is there
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
@@ -143,9 +145,11 @@ sanitize() {
 		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
 			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.build.log" 2>&1 \
 			&& say "clean: $tool build" || { fail "$tool build"; tail -25 "$OUT/$tool.build.log"; }
-		timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --output /dev/null \
-			"$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
-			&& say "clean: $tool classify" || { fail "$tool classify"; tail -25 "$OUT/$tool.classify.log"; }
+		for w in replicate host; do
+			timeout 120 $s "$KMERHASH" classify -q --device cuda --placement $w --threads 2 --db "$WORK/tiny.khdb" \
+				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
+				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
+		done
 	done
 }
 
@@ -337,6 +341,38 @@ samples() {
 		same "$w/rep" "$w/out/s1.kreport" "report of a sample, $d"
 	done; done
 	rm -rf "$w"
+}
+
+# host_calls NAME: the calls of reads NAME, CPU beside each way of an index on the host
+host_calls() {
+	need=$("$KMERHASH" classify -q --device cuda --threads 16 --gpu-memory 1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
+		sed -n 's/.* needs \([0-9]*\) with .*/\1/p')
+	tight=$((need + $(wc -c <"$WORK/cpu.khdb") / 3))
+	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--report-minimizer-data --precise $1.long.fq"; do
+		# shellcheck disable=SC2086
+		for w in "--device cpu" "--placement host" "--placement host-lists" "--gpu-memory $tight"; do
+			to=host
+			[ "$w" != "--device cpu" ] || to=cpu
+			"$KMERHASH" classify -v --verify --threads 16 --db "$WORK/cpu.khdb" --report "$WORK/$to.rep" \
+				--output "$WORK/$to.out" --device cuda $w $in >"$OUT/host.log" 2>&1 || fail "$w: $(tail -1 "$OUT/host.log")"
+			[ $to = host ] || continue
+			grep -q 'index on the host' "$OUT/host.log" || fail "$w: the index is not on the host"
+			same "$WORK/cpu.out" "$WORK/host.out" "lines of $in, $w"
+			same "$WORK/cpu.rep" "$WORK/host.rep" "report of $in, $w"
+		done
+	done
+}
+
+host() {
+	small_data
+	build small cpu "$WORK/cpu.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
+	host_calls "$WORK/small"
+	[ -s "$WORK/L.khdb" ] || return
+	SET=L
+	for w in "--device cpu" "--device cuda" "--placement host" "--placement host-lists" "--gpu-memory 4G"; do
+		# shellcheck disable=SC2086
+		clock "L report, $w" classify -v --device cuda $w --db "$WORK/L.khdb" --output - --report "$WORK/rep.txt" "$WORK/L.fq"
+	done
 }
 
 # by_references SET: by an index made on the fly, and by a database
