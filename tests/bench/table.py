@@ -162,6 +162,12 @@ def genus_rows(name, pair):
     return absent_species_rows(name, pair, [not_more]) + [row]
 
 
+def repeat_rows(name, pair):
+    """Reads of a genus that is not in the database; for information."""
+    called = share_row(name, "called", *pair[:2], Score.share_called)
+    return [called, share_row(name, "at species", *pair[:2], at_species)]
+
+
 def random_rows(name, pair):
     limit = at_most(RANDOM_LIMIT)
     return [share_row(name, "called", *pair[:2], Score.share_called, [limit])]
