@@ -87,6 +87,7 @@ typedef struct kh_engine_options {
 	uint64_t memory;                /* bytes of each device that may be taken; 0: all free */
 	kh_comm *comm;                  /* NULL: one process */
 	uint64_t input;                 /* bytes of files with reads to come, as far as known */
+	bool alone;                     /* no other process here uses the same index */
 	/* queues that will be opened, for which memory is needed, and bytes of text in a task of
 	 * theirs; 0: as many as suit */
 	unsigned queues;

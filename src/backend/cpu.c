@@ -259,8 +259,10 @@ static uint64_t index_bytes(const kh_db *db)
  * for a byte of reads; the copy takes no more than half of the memory that is left. */
 static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 {
-	if (db->fd < 0 || o->placement != KH_PLACE_AUTO)
-		return db->fd >= 0 && o->placement == KH_PLACE_REPLICATE;
+	if (db->fd < 0 || !o->alone)
+		return false;
+	if (o->placement != KH_PLACE_AUTO)
+		return o->placement == KH_PLACE_REPLICATE;
 	return o->input >= index_bytes(db) && !kh_db_in_large_pages(db) &&
 	       !kh_db_make_large_pages(db) &&
 	       index_bytes(db) <= kh_memory_left_now(o->threads).bytes / 2;

@@ -14,6 +14,7 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 				       .memory = o->gpu_memory,
 				       .comm = o->comm,
 				       .input = o->input,
+				       .alone = true,
 				       .queues = o->workers,
 				       .block_size = o->block_size,
 				       .threads = o->workers };
