@@ -56,8 +56,10 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		}
 		if (i >= n)
 			continue;
-		task[i] = (kh_task) { &job[i], a->call + at, i % 2 ? &a->distinct : NULL,
-				      a->candidates ? a->candidates + at : NULL };
+		task[i] = (kh_task) { .job = &job[i],
+				      .call = a->call + at,
+				      .distinct = i % 2 ? &a->distinct : NULL,
+				      .candidates = a->candidates ? a->candidates + at : NULL };
 		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
 		if (a->candidates)
 			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);

@@ -72,6 +72,9 @@ int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t st
 			 kh_err *err);
 void kh_cuda_scratch_close(kh_cuda_scratch *s);
 
+/* What the kernels have of the census that a task of this worker counts in. */
+kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);
+
 /* Where the words of a job's packed bases, their masks, the records, its long fragments and their
  * slices lie behind one another. */
 typedef struct kh_cuda_layout {

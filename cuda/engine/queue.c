@@ -36,6 +36,7 @@ struct flight {
 struct kh_task_queue {
 	const kh_engine *e;
 	const struct kh_cuda_copy *c;
+	unsigned worker;
 	cudaStream_t stream, back;      /* back: features found, on demand */
 	struct flight flight[KH_CUDA_DEPTH];
 	unsigned first, n;              /* under way */
@@ -108,7 +109,7 @@ struct need {
 static int flight_room(const kh_task_queue *l, struct flight *f, const struct need *x,
 		       kh_err *err)
 {
-	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + sizeof(uint32_t);
+	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + 2 * sizeof(uint32_t);
 	const size_t out = COUNTS + x->n * each;
 	int rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 
@@ -167,6 +168,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 		return KH_ENOMEM;
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
+	l->worker = worker;
 	l->roomy = e->db->bins.most == 0 || e->db->bins.most > FEW ? ROOMY : 0;
 	hold(l);
 	rc = queue_make(l, block_size, err);
@@ -201,6 +203,9 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 		l->host ? KH_OK : kh_classifier_new(&l->host, l->e->db, &l->e->rule, err);
 
 	f->by_host = true;
+	f->task->left = f->task->census != NULL;
+	for (size_t i = 0; f->task->census && i < f->task->job->n; i++)
+		f->task->class_of[i] = KH_UNCOUNTED;
 	if (!rc)
 		kh_classifier_want(l->host, f->task->candidates);
 	return rc ? rc
@@ -208,18 +213,30 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 				    f->task->distinct, err);
 }
 
-/* The results of a task: counts, calls, candidates if they are wanted, and then where the features
- * found are. */
-static size_t found_place(const kh_task *t)
+/* Where the results of a task are, behind counts and calls.  The first `bytes` come to the host;
+ * with a census, the rest is only wanted if fragments are left to it. */
+struct results {
+	size_t found_at, class_of, candidates, bytes;
+};
+
+static struct results results_of(const kh_task *t)
 {
-	return COUNTS + t->job->n * (sizeof(kh_call) +
-				     (t->candidates ? sizeof(kh_candidates) : 0));
+	const size_t n = t->job->n;
+	struct results r = { .found_at = COUNTS + n * sizeof(kh_call) };
+
+	r.class_of = r.found_at + (t->distinct ? n * sizeof(uint32_t) : 0);
+	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
+	r.bytes = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	if (t->census)
+		r.bytes = t->classes_wanted ? r.candidates : r.class_of;
+	return r;
 }
 
 static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			     const kh_cuda_layout *lay)
 {
-	const kh_job *j = f->task->job;
+	const kh_task *t = f->task;
+	const struct results r = results_of(t);
 	char *out = f->dout.p;
 	kh_gpu_query q = { .ix = l->c->ix,
 			   .rule = l->e->rule,
@@ -229,22 +246,19 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			   .scratch = l->scratch.list.p,
 			   .n_scratch = l->scratch.n };
 
-	kh_cuda_query_input(&q, j, lay, f->din.p);
+	kh_cuda_query_input(&q, t->job, lay, f->din.p);
 	kh_cuda_query_between(&q, &f->between);
-	if (f->task->candidates)
-		q.candidates = (kh_candidates *)(out + COUNTS + j->n * sizeof(kh_call));
-	if (f->task->distinct) {
+	if (t->candidates)
+		q.candidates = (kh_candidates *)(out + r.candidates);
+	if (t->census) {
+		q.census = kh_cuda_census_of(t->census, l->worker);
+		q.class_of = (uint32_t *)(out + r.class_of);
+	}
+	if (t->distinct) {
 		q.found = f->found.p;
-		q.found_at = (uint32_t *)(out + found_place(f->task));
+		q.found_at = (uint32_t *)(out + r.found_at);
 	}
 	return q;
-}
-
-/* Bytes of the results, from counts on. */
-static size_t results_of(const kh_gpu_query *q)
-{
-	return COUNTS + q->n * (sizeof(kh_call) + (q->candidates ? sizeof(kh_candidates) : 0) +
-				(q->found ? sizeof(uint32_t) : 0));
 }
 
 /* Copies the input to the device and leaves the task to the rounds of exchange. */
@@ -265,7 +279,7 @@ static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_lay
 				      .staged = f->done,
 				      .results = f->out.p };
 	f->ask.q.segment = f->segment.p;
-	f->ask.bytes = results_of(&f->ask.q);
+	f->ask.bytes = results_of(f->task).bytes;
 	kh_rounds_put(l->e->rounds, &f->ask);
 	return KH_OK;
 }
@@ -282,8 +296,8 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels",
 			       err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(&q), cudaMemcpyDeviceToHost,
-					 l->stream),
+	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(f->task).bytes,
+					 cudaMemcpyDeviceToHost, l->stream),
 			 err)))
 		return rc;
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
@@ -359,7 +373,7 @@ static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
 	const uint32_t *counts = f->out.p;
-	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + found_place(t));
+	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + results_of(t).found_at);
 	const size_t bytes = (size_t)counts[KH_GPU_FOUND] * sizeof(uint64_t);
 	const uint64_t *key;
 	int rc;
@@ -379,6 +393,44 @@ static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 			rc = kh_distinct_add(t->distinct, t->call[i].taxon, key + at[i],
 					     t->call[i].found, err);
 	return rc;
+}
+
+/* Fetches what the host needs to count fragments that the census has no room for. */
+static int fetch_left(kh_task_queue *l, const struct flight *f, kh_err *err)
+{
+	const kh_task *t = f->task;
+	const struct results r = results_of(t);
+	const char *out = f->dout.p;
+	const size_t n = t->job->n;
+	int rc;
+
+	if ((rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
+					 n * sizeof *t->candidates, cudaMemcpyDeviceToHost,
+					 l->back),
+			 err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(t->class_of, out + r.class_of, n * sizeof *t->class_of,
+					 cudaMemcpyDeviceToHost, l->back),
+			 err)))
+		return rc;
+	return KH_GPU(cudaStreamSynchronize(l->back), err);
+}
+
+static int take_results(kh_task_queue *l, const struct flight *f, kh_err *err)
+{
+	kh_task *t = f->task;
+	const struct results r = results_of(t);
+	const char *out = f->out.p;
+	const size_t n = t->job->n;
+
+	memcpy(t->call, out + COUNTS, n * sizeof *t->call);
+	if (t->candidates && !t->census)
+		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
+	t->left = t->census && ((const uint32_t *)f->out.p)[KH_GPU_UNCOUNTED] > 0;
+	if (t->left)
+		return fetch_left(l, f, err);
+	if (t->census && t->classes_wanted)
+		memcpy(t->class_of, out + r.class_of, n * sizeof *t->class_of);
+	return KH_OK;
 }
 
 int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
@@ -401,11 +453,6 @@ int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 	if (rc)
 		return rc;
 	note_crowd(l, f);
-	memcpy(f->task->call, (const char *)f->out.p + COUNTS,
-	       f->task->job->n * sizeof(kh_call));
-	if (f->task->candidates)
-		memcpy(f->task->candidates,
-		       (const char *)f->out.p + COUNTS + f->task->job->n * sizeof(kh_call),
-		       f->task->job->n * sizeof(kh_candidates));
-	return f->task->distinct ? add_found(l, f, err) : KH_OK;
+	rc = take_results(l, f, err);
+	return !rc && f->task->distinct ? add_found(l, f, err) : rc;
 }

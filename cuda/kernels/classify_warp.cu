@@ -302,5 +302,9 @@ extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 		e = launch_warps<LISTS_GIVEN>(q, stream);
 	if (e == cudaSuccess && q->n_slices > 0)
 		e = kh_gpu_query_slices(q, stream);
-	return e != cudaSuccess ? e : kh_gpu_query_left(q, stream);
+	if (e == cudaSuccess)
+		e = kh_gpu_query_left(q, stream);
+	if (e == cudaSuccess && q->class_of && (!q->segment || q->list))
+		e = kh_gpu_census_add(q, stream);
+	return e;
 }

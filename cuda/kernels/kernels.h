@@ -9,7 +9,7 @@
 #define KH_CUDA_KERNELS_H
 
 #include <cuda_runtime_api.h>
-#include "classify/rule.h"
+#include "classify/class.h"
 #include "index/index.h"
 #include "kmer/sampling.h"
 
@@ -226,6 +226,20 @@ typedef struct kh_gpu_note {
 #define KH_GPU_NOTE_OVER (2u << 30)
 #define KH_GPU_NOTE_COUNT ((1u << 30) - 1)
 
+/* A part of a census (backend.h).  All is zero at first, but for `stretch`. */
+typedef struct kh_gpu_census {
+	kh_class *at;                   /* cap of them */
+	uint32_t *n;                    /* places in `at` that were taken, or asked for */
+	uint32_t cap;
+	uint32_t bits;
+	/* 2^bits, twice as many as cap: an open-addressed table.  0: free; else 1 + a place in
+	 * `at`, and the upper half of its class's mix. */
+	uint64_t *slot;
+	uint64_t *many;                 /* KH_N_MOST + 1 */
+	uint32_t *mask;                 /* of each stretch */
+	const uint64_t *stretch;        /* first one of each target */
+} kh_gpu_census;
+
 /* Numbers that kernels count in device memory. */
 enum {
 	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
@@ -233,6 +247,7 @@ enum {
 	KH_GPU_FOUND,                   /* places in `found` */
 	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
 	KH_GPU_SLICES_TAKEN,
+	KH_GPU_UNCOUNTED,               /* fragments that a census has no room for */
 	KH_GPU_NOTES = 8                /* 64 bits */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
@@ -248,6 +263,8 @@ typedef struct kh_gpu_query {
 	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
 	kh_call *call;
 	kh_candidates *candidates;      /* n, or NULL: not wanted */
+	uint32_t *class_of;             /* n: classes in `census`, or NULL: there is none */
+	kh_gpu_census census;
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
 	uint32_t more_room;             /* 1: warps get the large room, as many are crowded */
 	uint32_t *left;                 /* n: what is left to the kernel of blocks */
@@ -281,6 +298,21 @@ int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_slices(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
+
+/* --- census.cu: fragments by class --------------------------------------------------- */
+/* Counts the fragments of a query that has been run. */
+int kh_gpu_census_add(const kh_gpu_query *q, cudaStream_t stream);
+/* Adds the bits of n masks to others. */
+int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream);
+/* found[t], of n targets: the stretches whose masks have a bit in common with own[t]. */
+typedef struct kh_gpu_census_search {
+	const uint32_t *mask;
+	const uint64_t *stretch;
+	const uint32_t *own;
+	uint32_t *found;
+	uint32_t n;
+} kh_gpu_census_search;
+int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream);
 
 /* --- check.cu --------------------------------------------------------------------- */
 /* Checks what kh_index_check checks, for n ranges from `first` on.  bad[range], all ones before,

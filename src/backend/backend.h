@@ -8,6 +8,7 @@
 #define KH_BACKEND_H
 
 #include "backend/sample.h"
+#include "classify/class.h"
 #include "classify/classify.h"
 #include "comm/comm.h"
 #include "index/bins.h"
@@ -97,12 +98,54 @@ typedef struct kh_engine_options {
 } kh_engine_options;
 typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */
 
+/*
+ * The census of a sample: its fragments counted by class (classify/class.h) where they are
+ * classified, so that nothing of them but their calls has to come to the host.  It has parts, which
+ * know different classes; tasks of worker w are counted in part w % parts.  Its memory does not
+ * grow: when a part has as many classes as there is room for, fragments of other classes are left
+ * to the host.
+ */
+typedef struct kh_census {
+	unsigned parts;
+} kh_census;
+
+typedef struct kh_census_options {
+	/* first stretch of each target, and the number of them all: n_targets + 1 */
+	const uint64_t *stretch;
+	uint32_t n_targets;
+	uint32_t classes;               /* room for so many in each part; 0: as many as suit */
+	uint32_t likely;                /* so many are likely, so there is memory to read them */
+} kh_census_options;
+
+/* What a part has counted. */
+typedef struct kh_census_part {
+	/* n, of which one may stand twice; they live as long as the census */
+	kh_class *at;
+	uint32_t n;
+	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
+} kh_census_part;
+
+/* Counts the stretches of each target whose masks have a bit in common with own[target]. */
+typedef struct kh_census_search {
+	const uint32_t *own;
+	const uint32_t *also;           /* masks that were made on the host, or NULL */
+	uint32_t *found;                /* of each target */
+} kh_census_search;
+
 /* A job as a queue sees it: input, and the room for results. */
 typedef struct kh_task {
 	const kh_job *job;
 	kh_call *call;                  /* job->n of them */
 	kh_distinct *distinct;          /* or NULL: no feature counts wanted */
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
+	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
+	 * the host */
+	kh_census *census;
+	/* with a census, job->n of them: the class of each, as its number in the part, or
+	 * KH_NO_CLASS, or KH_UNCOUNTED; filled if wanted, and if some are left */
+	uint32_t *class_of;
+	bool classes_wanted;
+	bool left;                      /* result: some fragments are left to the host */
 } kh_task;
 
 struct kh_backend {
@@ -135,6 +178,14 @@ struct kh_backend {
 	int (*builder_digests)(kh_builder *b, uint64_t *digest, kh_err *err);
 	int (*builder_finish)(kh_builder *b, const kh_finish *f, kh_err *err);
 	void (*builder_close)(kh_builder *b);
+
+	/* NULL: it has none.  A census is used by this engine's queues, and closed before it. For
+	 * candidates (kh_rule) only.  *c becomes NULL where there is no room for one, or no way. */
+	int (*census_open)(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
+	/* When all tasks that it was given to have been collected: */
+	int (*census_read)(kh_census *c, unsigned part, kh_census_part *p, kh_err *err);
+	int (*census_search)(kh_census *c, const kh_census_search *s, kh_err *err);
+	void (*census_close)(kh_census *c);
 
 	/* `be` is this table, for its context. */
 	int (*engine_open)(const kh_backend *be, kh_engine **e, const kh_db *db,

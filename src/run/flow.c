@@ -12,8 +12,10 @@ typedef struct work {
 	kh_job job;
 	kh_task task;
 	kh_call *call;
-	kh_candidates *candidates;      /* for a second pass */
-	size_t cap_call, cap_candidates;
+	/* for a second pass */
+	kh_candidates *candidates;
+	uint32_t *class_of;
+	size_t cap_call, cap_candidates, cap_class_of;
 	kh_buf text[KH_N_RESULTS];
 	kh_loan loan;                   /* of the texts */
 } work;
@@ -89,8 +91,7 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			rc = format_reads(f, w, i, err);
 	}
 	if (second && !rc)
-		rc = kh_second_job(second, (unsigned)(self - f->worker), &w->job, w->call,
-				   w->candidates, err);
+		rc = kh_second_job(second, (unsigned)(self - f->worker), &w->task, err);
 	self->sum.fragments += w->job.n;
 	self->sum.classified += classified;
 	self->tally.unclassified += w->job.n - classified;
@@ -192,6 +193,27 @@ static uint64_t bases_of(const kh_job *job)
 	return bases;
 }
 
+/* Sets the task of a work, whose job is set. */
+static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
+{
+	const size_t n = w->job.n;
+	int rc = kh_grow((void **)&w->call, &w->cap_call, n, sizeof *w->call, err);
+
+	w->task = (kh_task) { .job = &w->job,
+			      .call = w->call,
+			      .distinct = f->distinct ? &self->tally.distinct : NULL };
+	if (rc || !f->results->second)
+		return rc;
+	if ((rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates,
+			  err)) ||
+	    (rc = kh_grow((void **)&w->class_of, &w->cap_class_of, n, sizeof *w->class_of, err)))
+		return rc;
+	w->task.candidates = w->candidates;
+	w->task.class_of = w->class_of;
+	kh_second_ask(f->results->second, &w->task);
+	return KH_OK;
+}
+
 static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *err)
 {
 	work *w;
@@ -201,14 +223,7 @@ static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *e
 		return rc;
 	w->job = *job;
 	self->sum.bases += bases_of(job);
-	rc = kh_grow((void **)&w->call, &w->cap_call, job->n, sizeof *w->call, err);
-	if (!rc && f->results->second)
-		rc = kh_grow((void **)&w->candidates, &w->cap_candidates, job->n,
-			     sizeof *w->candidates, err);
-	if (rc)
-		return rc;
-	w->task = (kh_task) { &w->job, w->call, f->distinct ? &self->tally.distinct : NULL,
-			      f->results->second ? w->candidates : NULL };
+	rc = set_task(f, self, w, err);
 	while (self->under_way >= f->compute->be->depth && !rc)
 		rc = collect(f, self, err);
 	if (!rc)
@@ -341,11 +356,13 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 int kh_flow_open(kh_flow *f, kh_err *err)
 {
 	const unsigned workers = f->compute->workers;
-	int rc;
+	int rc = KH_OK;
 
 	f->started = kh_seconds();
 	if (f->results->second)
-		kh_second_more_reads(f->results->second);
+		rc = kh_second_begin(f->results->second, f->compute, err);
+	if (rc)
+		return rc;
 	f->n_workers = workers;
 	f->silent = !kh_results_any(f->results);
 	if (f->silent)
@@ -387,6 +404,7 @@ void kh_flow_close(kh_flow *f)
 	for (size_t i = 0; f->all && i < f->n_works; i++) {
 		free(f->all[i].call);
 		free(f->all[i].candidates);
+		free(f->all[i].class_of);
 		for (int k = 0; k < KH_N_RESULTS; k++)
 			free(f->all[i].text[k].p);
 	}

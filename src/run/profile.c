@@ -57,7 +57,7 @@ static void add_up(const kh_profile_input *in, struct sums *s)
 	kh_species_stretches(in->db, s->length);
 	memcpy(s->first, in->result->first, tax->n * sizeof *s->first);
 	memcpy(s->final, in->tally->direct, tax->n * sizeof *s->final);
-	memcpy(s->direct, in->result->classes->direct, tax->n * sizeof *s->direct);
+	memcpy(s->direct, in->result->direct, tax->n * sizeof *s->direct);
 	for (uint32_t i = 0; i < m->n; i++)
 		s->presence[m->at[i].taxon] = &m->at[i];
 	for (uint32_t t = tax->n - 1; t > 0; t--) {

@@ -10,10 +10,12 @@
 #include "run/waiting.h"
 #include "sample/frames.h"
 
+/* Classes that are likely, in one large sample, and in one of many. */
+enum { MANY = 1 << 18, FEW = 1 << 14 };
+
 /* What a worker has to itself. */
 struct share {
 	kh_classes classes;
-	uint32_t *to;                   /* the place of each of its classes among all */
 	kh_class_of *of;                /* the classes of the fragments of a job */
 	size_t cap_of;
 	kh_buf frame, id;
@@ -24,6 +26,14 @@ struct kh_second {
 	kh_tree tree;
 	kh_class_rule rule;
 	struct share *worker;
+	/* Counts the fragments of most tasks; NULL: workers count them all.  `marked`: workers have
+	 * marked stretches nevertheless. */
+	kh_census *census;
+	const kh_backend *be;           /* of the census */
+	atomic_bool marked;
+	unsigned n_to;
+	uint32_t **to;                  /* places among all of the classes of each worker, and then
+					 * of each part of the census */
 	uint64_t base;                  /* of tickets */
 	kh_frames *kept;                /* NULL: no texts are written again */
 	_Atomic uint32_t *mask;         /* of stretches (sample/breadth.c) */
@@ -52,7 +62,8 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	s->rule = (kh_class_rule) { o->rule, &o->db->bins, &s->tree };
 	s->worker = kh_array(o->threads, sizeof *s->worker, err);
 	s->result.first = kh_array(o->db->tax->n, sizeof *s->result.first, err);
-	rc = s->worker && s->result.first ? KH_OK : KH_ENOMEM;
+	s->result.direct = kh_array(o->db->tax->n, sizeof *s->result.direct, err);
+	rc = s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
 	for (unsigned i = 0; i < o->threads && !rc; i++)
 		rc = kh_classes_init(&s->worker[i].classes, o->db->tax->n, err);
 	if (!rc)
@@ -73,13 +84,23 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	return KH_OK;
 }
 
+/* Workers, and parts of the census. */
+static unsigned counters(const kh_second *s)
+{
+	return s->o.threads + (s->census ? s->census->parts : 0);
+}
+
 void kh_second_close(kh_second *s)
 {
 	if (!s)
 		return;
+	for (unsigned i = 0; s->to && i < s->n_to; i++)
+		free(s->to[i]);
+	free(s->to);
+	if (s->census)
+		s->be->census_close(s->census);
 	for (unsigned i = 0; s->worker && i < s->o.threads; i++) {
 		kh_classes_clear(&s->worker[i].classes);
-		free(s->worker[i].to);
 		free(s->worker[i].frame.p);
 		free(s->worker[i].id.p);
 		free(s->worker[i].of);
@@ -89,6 +110,7 @@ void kh_second_close(kh_second *s)
 	kh_frames_close(s->kept);
 	kh_coverage_free(s->coverage);
 	free(s->result.first);
+	free(s->result.direct);
 	if (s->mask)
 		kh_pages_free((void *)s->mask, mask_bytes(s));
 	free(s->stretch);
@@ -101,17 +123,29 @@ bool kh_second_writes(const kh_second *s)
 	return s->kept != NULL;
 }
 
-void kh_second_more_reads(kh_second *s)
+int kh_second_begin(kh_second *s, const kh_compute *compute, kh_err *err)
 {
+	const kh_census_options o = { .stretch = s->stretch,
+				      .n_targets = (uint32_t)s->o.db->h->n_targets,
+				      .likely = s->o.alone ? MANY : FEW };
+	int rc = KH_OK;
+
 	s->base = s->kept ? kh_frames_count(s->kept) : 0;
+	/* coverage is of each fragment, not of each class */
+	if (s->be || s->coverage || !compute->be->census_open)
+		return KH_OK;
+	s->be = compute->be;
+	rc = s->be->census_open(&s->census, compute->engine, &o, err);
+	if (!rc && !s->census)
+		kh_log(KH_DEBUG, "second pass: fragments are counted on the host");
+	return rc;
 }
 
 /* --- the first pass --------------------------------------------------------------- */
 /* The mask of the stretch where the window of a located fragment begins. */
 static _Atomic uint32_t *place_of(kh_second *s, const kh_class_of *of, uint32_t bin)
 {
-	return &s->mask[s->stretch[of->target] +
-			(bin - s->o.db->bins.first[of->target]) / KH_STRETCH];
+	return &s->mask[kh_class_stretch(s->stretch, &s->o.db->bins, of->target, bin)];
 }
 
 static bool is_located(const struct share *w, const kh_class_of *of)
@@ -120,19 +154,20 @@ static bool is_located(const struct share *w, const kh_class_of *of)
 }
 
 /* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
-static void mark_places(kh_second *s, const struct share *w, const kh_candidates *cand, size_t n)
+static void mark_places(kh_second *s, const struct share *w, const kh_class_of *of,
+			const kh_candidates *cand, size_t n)
 {
 	enum { AHEAD = 16 };
 
 	for (size_t i = 0; i < n + AHEAD; i++) {
-		if (i < n && is_located(w, &w->of[i]))
-			__builtin_prefetch((const void *)place_of(s, &w->of[i], cand[i].bin), 1);
-		if (i < AHEAD || !is_located(w, &w->of[i - AHEAD]))
+		if (i < n && is_located(w, &of[i]))
+			__builtin_prefetch((const void *)place_of(s, &of[i], cand[i].bin), 1);
+		if (i < AHEAD || !is_located(w, &of[i - AHEAD]))
 			continue;
 		const size_t now = i - AHEAD;
-		_Atomic uint32_t *mask = place_of(s, &w->of[now], cand[now].bin);
+		_Atomic uint32_t *mask = place_of(s, &of[now], cand[now].bin);
 		const uint32_t bit = UINT32_C(1)
-				     << w->classes.at[w->of[now].index].cell % KH_SHARES;
+				     << w->classes.at[of[now].index].cell % KH_SHARES;
 
 		if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
 			atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
@@ -164,66 +199,140 @@ static int keep_texts(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
 	return keep_reads(f, b, r, err);
 }
 
+void kh_second_ask(const kh_second *s, kh_task *t)
+{
+	t->census = s->census;
+	t->classes_wanted = s->kept != NULL;
+}
+
+/* Counts n fragments of a task from number `from` on. */
+static int count(kh_second *s, struct share *w, const kh_task *t, size_t from, size_t n,
+		 kh_err *err)
+{
+	const kh_candidates *cand = t->candidates + from;
+	const kh_class_of *of = w->of + from;
+	int rc = kh_classes_add(&w->classes, &s->rule, t->call + from, cand, n, w->of + from, err);
+
+	if (rc)
+		return rc;
+	mark_places(s, w, of, cand, n);
+	for (size_t i = 0; s->coverage && i < n; i++)
+		if (is_located(w, &of[i]))
+			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
+					cand[i].bin);
+	return KH_OK;
+}
+
+/* Counts what the census has left to the host. */
+static int count_left(kh_second *s, struct share *w, const kh_task *t, kh_err *err)
+{
+	int rc = KH_OK;
+
+	atomic_store_explicit(&s->marked, true, memory_order_relaxed);
+	for (size_t i = 0; i < t->job->n && !rc; i++)
+		if (t->class_of[i] == KH_UNCOUNTED)
+			rc = count(s, w, t, i, 1, err);
+	return rc;
+}
+
+/* The class of a fragment as a frame has it: 0 for none, else its number among those of the worker,
+ * or of the census, and which of these, by its lowest bit. */
+static uint64_t class_in_frame(const struct share *w, const kh_task *t, size_t i)
+{
+	const uint32_t counted = t->census ? t->class_of[i] : KH_UNCOUNTED;
+	const uint32_t index = counted == KH_UNCOUNTED ? w->of[i].index : counted;
+
+	return index == KH_NO_CLASS ? 0 : 2 * ((uint64_t)index + 1) + (counted != KH_UNCOUNTED);
+}
+
 /* Makes the frame of a job. */
-static int keep_job(kh_second *s, struct share *w, unsigned worker, const kh_job *job,
-		    const kh_call *call, kh_err *err)
+static int keep_job(kh_second *s, struct share *w, unsigned worker, const kh_task *t, kh_err *err)
 {
 	kh_waiting k[2] = { { .class = 0 } };
 	int rc;
 
 	w->frame.n = 0;
 	rc = kh_frame_number(&w->frame, worker, err);
-	for (size_t i = 0; i < job->n && !rc; i++) {
+	for (size_t i = 0; i < t->job->n && !rc; i++) {
 		kh_waiting *now = &k[i % 2];
 
-		now->class = (uint32_t)(w->of[i].index + 1);      /* KH_NO_CLASS becomes 0 */
-		now->call = call[i];
-		kh_line_of(&now->line, s->o.style, job, i);
+		now->class = class_in_frame(w, t, i);
+		now->call = t->call[i];
+		kh_line_of(&now->line, s->o.style, t->job, i);
 		rc = kh_waiting_put(&w->frame, now, &k[(i + 1) % 2], err);
 		if (!rc && s->o.reads)
-			rc = keep_texts(&w->frame, job, i, err);
+			rc = keep_texts(&w->frame, t->job, i, err);
 	}
 	return rc;
 }
 
-int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
-		  const kh_candidates *cand, kh_err *err)
+int kh_second_job(kh_second *s, unsigned worker, const kh_task *t, kh_err *err)
 {
 	struct share *w = &s->worker[worker];
+	const kh_job *job = t->job;
 	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
-	if (!rc)
-		rc = kh_classes_add(&w->classes, &s->rule, call, cand, job->n, w->of, err);
-	if (rc)
+	if (!rc && !t->census)
+		rc = count(s, w, t, 0, job->n, err);
+	else if (!rc && t->left)
+		rc = count_left(s, w, t, err);
+	if (rc || !s->kept)
 		return rc;
-	mark_places(s, w, cand, job->n);
-	for (size_t i = 0; s->coverage && i < job->n; i++)
-		if (is_located(w, &w->of[i]))
-			kh_coverage_add(s->coverage, &w->classes.at[w->of[i].index],
-					w->of[i].target, cand[i].bin);
-	if (!s->kept)
-		return KH_OK;
-	rc = keep_job(s, w, worker, job, call, err);
+	rc = keep_job(s, w, worker, t, err);
 	return rc ? rc : kh_frames_put(s->kept, worker, s->base + job->ticket, &w->frame, err);
 }
 
 /* --- the model -------------------------------------------------------------------- */
+static int read_census(kh_second *s, kh_classes *part, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (unsigned i = 0; s->census && i < s->census->parts && !rc; i++) {
+		kh_census_part p;
+
+		rc = s->be->census_read(s->census, i, &p, err);
+		if (rc)
+			return rc;
+		part[i] = (kh_classes) { .at = p.at, .n = p.n };
+		memcpy(part[i].many, p.many, sizeof p.many);
+	}
+	return rc;
+}
+
 static int join(kh_second *s, kh_err *err)
 {
-	const unsigned n = s->o.threads;
+	const unsigned n = counters(s), workers = s->o.threads;
 	kh_classes *part = kh_array(n, sizeof *part, err);
-	uint32_t **to = kh_array(n, sizeof *to, err);
-	int rc = part && to ? KH_OK : KH_ENOMEM;
+	int rc = part && (s->to = kh_array(n, sizeof *s->to, err)) ? KH_OK : KH_ENOMEM;
 
-	for (unsigned i = 0; i < n && !rc; i++)
+	s->n_to = rc ? 0 : n;
+	for (unsigned i = 0; i < workers && !rc; i++)
 		part[i] = s->worker[i].classes;
 	if (!rc)
-		rc = kh_classes_join(&s->classes, part, n, to, s->o.alone ? s->o.m : NULL, err);
-	for (unsigned i = 0; i < n && to; i++)
-		s->worker[i].to = to[i];
-	free(to);
+		rc = read_census(s, part + workers, err);
+	if (!rc)
+		rc = kh_classes_join(&s->classes, part, n, s->to, s->o.alone ? s->o.m : NULL, err);
 	free(part);
 	return rc;
+}
+
+/* What has no class keeps its call. */
+static void count_direct(kh_second *s, const kh_tally *tally)
+{
+	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
+	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
+	for (size_t i = 0; i < s->classes.n; i++)
+		if (s->classes.at[i].call != KH_NO_TAXON)
+			s->result.direct[s->classes.at[i].call] -= s->classes.at[i].many;
+}
+
+/* How many stretches of each target have a fragment of the shares in own[target]. */
+static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
+{
+	kh_second *s = arg;
+	const kh_census_search q = { own, s->marked ? (const uint32_t *)s->mask : NULL, found };
+
+	return s->be->census_search(s->census, &q, err);
 }
 
 static void move_counts(kh_second *s, kh_tally *tally)
@@ -250,6 +359,8 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 				    .rule = s->o.rule,
 				    .classes = &s->classes,
 				    .mask = (const uint32_t *)s->mask,
+				    .search = s->census ? search : NULL,
+				    .arg = s,
 				    .fragments = fragments,
 				    .change = s->o.change,
 				    .m = s->o.alone ? s->o.m : NULL,
@@ -266,11 +377,12 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 	s->result.classes = &s->classes;
 	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
-	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
+	count_direct(s, tally);
 	move_counts(s, tally);
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
-	       "%.3f s for the classes, %.3f s for the model", s->classes.n, s->model.n,
-	       (unsigned long long)s->result.changed, joined - began, kh_seconds() - joined);
+	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
+	       s->classes.n, s->model.n, (unsigned long long)s->result.changed, joined - began,
+	       kh_seconds() - joined, (double)s->result.kept / 1e6);
 	return KH_OK;
 }
 
@@ -308,6 +420,17 @@ static int format_reads(kh_second *s, const char **at, const kh_second_texts *to
 	return rc;
 }
 
+/* Makes the call of a fragment that this worker kept the final one. */
+static void set_call(const kh_second *s, unsigned worker, kh_waiting *k)
+{
+	/* parts of the census stand behind the workers */
+	const unsigned counter =
+		k->class % 2 ? s->o.threads + worker % (s->n_to - s->o.threads) : worker;
+
+	if (k->class > 0)
+		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
+}
+
 int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
 		     kh_err *err)
 {
@@ -316,14 +439,13 @@ int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_se
 	kh_waiting k = { .class = 0 };
 	int rc = kh_frames_get(s->kept, worker, ticket, f, err);
 	const char *at = f->p;
-	const uint32_t *place = rc ? NULL : s->worker[kh_frame_read(&at)].to;
+	const unsigned by = rc ? 0 : (unsigned)kh_frame_read(&at);
 
 	while (!rc && at < f->p + f->n) {
 		rc = kh_waiting_read(&at, &k, &w->id, err);
 		if (rc)
 			break;
-		if (k.class > 0)
-			k.call.taxon = s->model.decision[place[k.class - 1]];
+		set_call(s, by, &k);
 		if (to->lines)
 			rc = kh_format_parts(to->lines, s->o.style, &k.line, &k.call, err);
 		if (!rc && s->o.reads)

@@ -9,6 +9,7 @@
 #ifndef KH_RUN_SECOND_H
 #define KH_RUN_SECOND_H
 
+#include "run/compute.h"
 #include "run/format.h"
 #include "run/report.h"
 #include "sample/classes.h"
@@ -35,20 +36,23 @@ void kh_second_close(kh_second *s);
 /* Are lines and reads written by kh_second_format, when all calls are final? */
 bool kh_second_writes(const kh_second *s);
 
-/* The next jobs are numbered from 0 again, as they are of other reads of the same sample. */
-void kh_second_more_reads(kh_second *s);
+/* To be called before the jobs of the sample's reads, or of more of them: they are numbered from 0
+ * each time.  `compute` does them, and counts their fragments if it can. */
+int kh_second_begin(kh_second *s, const kh_compute *compute, kh_err *err);
 
-/* Counts the fragments of a job, which are already in the tally of this worker by their first
- * calls. */
-int kh_second_job(kh_second *s, unsigned worker, const kh_job *job, const kh_call *call,
-		  const kh_candidates *cand, kh_err *err);
+/* Sets what a task is asked for; its candidates and class_of have room for its fragments. */
+void kh_second_ask(const kh_second *s, kh_task *t);
+/* Counts the fragments of a task that is done, which are already in the tally of this worker by
+ * their first calls. */
+int kh_second_job(kh_second *s, unsigned worker, const kh_task *t, kh_err *err);
 
 /* To be called when all jobs have been counted: makes the model, and corrects the tally for the
  * final calls. */
 typedef struct kh_second_result {
 	const kh_model *model;
 	const kh_classes *classes;      /* joined */
-	uint64_t *first;                /* by taxon: fragments called just that in the first pass */
+	/* by taxon: fragments called just that in the first pass, and those without a class */
+	uint64_t *first, *direct;
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more are classified; below 0: fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */

@@ -85,49 +85,66 @@ static uint64_t expect(uint64_t g, uint64_t n)
 	return g * (KH_EXP2_ONE - left) >> 16;
 }
 
-/* Stretches of each species in which own fragments lie; targets are shared by threads. */
+/* The stretches of each target in which own fragments of its species lie; targets are shared by
+ * threads. */
 struct search {
 	const kh_work *w;
-	const uint32_t *own;            /* by species */
 	const uint64_t *first;          /* stretch of each target */
 	unsigned threads;
-	uint64_t *found;                /* by thread and species */
+	uint32_t *own, *found;          /* by target */
 };
 
 static int search_some(void *arg, unsigned id, kh_err *err)
 {
 	const struct search *s = arg;
-	const kh_db *db = s->w->in->db;
-	const uint64_t n = db->h->n_targets;
-	uint64_t *found = s->found + (size_t)id * s->w->m->n;
+	const uint64_t n = s->w->in->db->h->n_targets;
 
 	(void)err;
-	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++) {
-		const uint32_t species = db->tax->species[db->target[t].taxon],
-			       at = species == KH_NO_TAXON ? 0 : s->w->place[species];
-		uint64_t sum = 0;
-
-		for (uint64_t x = s->first[t]; at && x < s->first[t + 1]; x++)
-			sum += (s->w->in->mask[x] & s->own[at - 1]) != 0;
-		if (at)
-			found[at - 1] += sum;
-	}
+	for (uint64_t t = n * id / s->threads; t < n * (id + 1) / s->threads; t++)
+		for (uint64_t x = s->first[t]; s->own[t] && x < s->first[t + 1]; x++)
+			s->found[t] += (s->w->in->mask[x] & s->own[t]) != 0;
 	return KH_OK;
 }
 
+static int search_all(struct search *s, kh_err *err)
+{
+	const kh_model_input *in = s->w->in;
+	const bool alone = !in->m || s->first[in->db->h->n_targets] < LARGE;
+
+	if (in->search)
+		return in->search(in->arg, s->own, s->found, err);
+	s->threads = alone ? 1 : in->threads;
+	return alone ? search_some(s, 0, err)
+		     : kh_threads_run(in->m, s->threads, search_some, s, err);
+}
+
+/* 1 + the number of the species of a target among those of the sample, or 0. */
+static uint32_t species_of(const kh_work *w, uint32_t target)
+{
+	const kh_db *db = w->in->db;
+	const uint32_t species = db->tax->species[db->target[target].taxon];
+
+	return species == KH_NO_TAXON ? 0 : w->place[species];
+}
+
+/* own: by species. */
 static int search(kh_work *w, const uint32_t *own, const uint64_t *first, kh_err *err)
 {
-	const bool alone = !w->in->m || first[w->in->db->h->n_targets] < LARGE;
-	struct search s = { w, own, first, alone ? 1 : w->in->threads, NULL };
-	int rc;
+	const uint32_t n = (uint32_t)w->in->db->h->n_targets;
+	struct search s = { .w = w,
+			    .first = first,
+			    .own = kh_array(n, sizeof *s.own, err),
+			    .found = kh_array(n, sizeof *s.found, err) };
+	int rc = s.own && s.found ? KH_OK : KH_ENOMEM;
 
-	s.found = kh_array((size_t)s.threads * w->m->n, sizeof *s.found, err);
-	if (!s.found)
-		return KH_ENOMEM;
-	rc = alone ? search_some(&s, 0, err)
-		   : kh_threads_run(w->in->m, s.threads, search_some, &s, err);
-	for (size_t i = 0; i < (size_t)s.threads * w->m->n; i++)
-		w->m->at[i % w->m->n].found += s.found[i];
+	for (uint32_t t = 0, at; t < n && !rc; t++)
+		s.own[t] = (at = species_of(w, t)) ? own[at - 1] : 0;
+	if (!rc)
+		rc = search_all(&s, err);
+	for (uint32_t t = 0, at; t < n && !rc; t++)
+		if ((at = species_of(w, t)))
+			w->m->at[at - 1].found += s.found[t];
+	free(s.own);
 	free(s.found);
 	return rc;
 }

@@ -8,11 +8,8 @@
 
 enum {
 	FIRST_SLOTS = 1024,
-	KEY = offsetof(kh_class, many),
 	TOGETHER = 32           /* fragments whose classes are fetched at a time */
 };
-
-static_assert(KEY == 32 && sizeof(kh_class) == 40, "a class is compared by its bytes");
 
 void kh_class_least(const kh_rule *r, uint32_t least[32])
 {
@@ -24,40 +21,19 @@ int kh_classes_init(kh_classes *c, uint32_t n_taxa, kh_err *err)
 {
 	*c = (kh_classes) { .mask = FIRST_SLOTS - 1, .n_taxa = n_taxa };
 	c->slot = kh_array(FIRST_SLOTS, sizeof *c->slot, err);
-	c->direct = kh_array(n_taxa, sizeof *c->direct, err);
-	if (c->slot && c->direct)
-		return KH_OK;
-	kh_classes_clear(c);
-	return KH_ENOMEM;
+	return c->slot ? KH_OK : KH_ENOMEM;
 }
 
 void kh_classes_clear(kh_classes *c)
 {
 	free(c->at);
 	free(c->slot);
-	free(c->direct);
 	*c = (kh_classes) { .at = NULL };
-}
-
-/* Sums of odd multiples, mixed once: the products do not wait for one another. */
-static uint64_t mix_of(const kh_class *k)
-{
-	uint64_t x = k->call | (uint64_t)k->cell << 32 | (uint64_t)k->located << 40 |
-		     (uint64_t)k->enough << 41;
-	uint32_t drop;
-
-	static_assert(KH_CANDIDATES == 4, "the numbers that a class is mixed of");
-	memcpy(&drop, k->drop, sizeof drop);
-	x *= UINT64_C(0x9e3779b97f4a7c15);
-	x += (k->species[0] | (uint64_t)k->species[1] << 32) * UINT64_C(0xc2b2ae3d27d4eb4f);
-	x += (k->species[2] | (uint64_t)k->species[3] << 32) * UINT64_C(0x165667b19e3779f9);
-	x += drop * UINT64_C(0x27d4eb2f165667c5);
-	return kh_fmix64(x);
 }
 
 static bool same(const kh_class *a, const kh_class *b)
 {
-	return memcmp(a, b, KEY) == 0;
+	return memcmp(a, b, KH_CLASS_KEY) == 0;
 }
 
 /* Makes a table of `size` slots and enters all classes. */
@@ -68,7 +44,7 @@ static int make_slots(kh_classes *c, size_t size, kh_err *err)
 	if (!slot)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < c->n; i++) {
-		size_t at = mix_of(&c->at[i]) & (size - 1);
+		size_t at = kh_class_mix(&c->at[i]) & (size - 1);
 
 		while (slot[at])
 			at = (at + 1) & (size - 1);
@@ -80,7 +56,7 @@ static int make_slots(kh_classes *c, size_t size, kh_err *err)
 	return KH_OK;
 }
 
-/* Finds the place of a class, which is added if it is new. mix: mix_of it. */
+/* Finds the place of a class, which is added if it is new. mix: kh_class_mix of it. */
 static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index, kh_err *err)
 {
 	size_t at = mix & c->mask;
@@ -104,32 +80,6 @@ static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index,
 	return 2 * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
 }
 
-/* Is one species alone best, and the best window in one of its targets? *target: that one. */
-static bool is_located(const kh_class_rule *r, const kh_candidates *cand, uint32_t *target)
-{
-	uint32_t best = KH_NO_TAXON;
-
-	for (int i = 0; i < KH_CANDIDATES && cand->species[i] != KH_NO_TAXON; i++) {
-		if (cand->drop[i] > 0)
-			continue;
-		if (best != KH_NO_TAXON)
-			return false;
-		best = cand->species[i];
-	}
-	if (best == KH_NO_TAXON || cand->bin == KH_NO_BIN)
-		return false;
-	*target = kh_bins_target(r->bins, cand->bin);
-	return r->tree->species[r->bins->taxon[*target]] == best;
-}
-
-static bool has_class(const kh_class_rule *r, const kh_call *call, const kh_candidates *cand)
-{
-	const uint32_t n = call->features, h = call->hits;
-
-	return n >= KH_N_LEAST && n <= KH_N_MOST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
-	       h >= r->rule->minima[kh_log2(n)];
-}
-
 /* A fragment whose class is to be found. */
 struct wanted {
 	kh_class key;
@@ -140,17 +90,15 @@ struct wanted {
 static void describe(struct wanted *w, const kh_class_rule *r, const kh_call *call,
 		     const kh_candidates *cand, uint32_t *target)
 {
-	const uint32_t n = call->features, h = call->hits;
-	kh_class *k = &w->key;
+	const uint32_t best = kh_class_best(cand);
+	bool located = false;
 
-	memset(k, 0, sizeof *k);
-	memcpy(k->species, cand->species, sizeof k->species);
-	memcpy(k->drop, cand->drop, sizeof k->drop);
-	k->call = call->taxon;
-	k->cell = (kh_log2(n) - 3) * KH_SHARES + (h < n ? 32 * h / n : 31);
-	k->located = is_located(r, cand, target);
-	k->enough = (uint8_t)kh_rule_enough(r->rule, h, n);
-	w->mix = mix_of(k);
+	if (best != KH_NO_TAXON) {
+		*target = kh_bins_target(r->bins, cand->bin);
+		located = r->tree->species[r->bins->taxon[*target]] == best;
+	}
+	w->key = kh_class_make(r->rule, call, cand, located);
+	w->mix = kh_class_mix(&w->key);
 }
 
 /* Counts the fragments in w. */
@@ -183,13 +131,11 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		of[i] = (kh_class_of) { KH_NO_CLASS, 0 };
-		if (has_class(r, &call[i], &cand[i])) {
+		if (kh_has_class(r->rule, &call[i], &cand[i])) {
 			describe(&w[wanted], r, &call[i], &cand[i], &of[i].target);
 			__builtin_prefetch(&c->slot[w[wanted].mix & c->mask]);
 			w[wanted++].fragment = i;
 			c->many[call[i].features]++;
-		} else if (call[i].taxon != KH_NO_TAXON) {
-			c->direct[call[i].taxon]++;
 		}
 		if (wanted == TOGETHER) {
 			rc = find_all(c, w, wanted, of, err);
@@ -301,7 +247,7 @@ static int join_part(void *arg, unsigned id, kh_err *err)
 
 			if (k->species[0] < from || k->species[0] >= p->end)
 				continue;
-			rc = find(&p->all, k, mix_of(k), &x->to[i][j], err);
+			rc = find(&p->all, k, kh_class_mix(k), &x->to[i][j], err);
 			if (!rc)
 				p->all.at[x->to[i][j]].many += k->many;
 		}
@@ -355,8 +301,6 @@ static int add_up(struct joining *x, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < x->n && !rc; i++) {
-		for (uint32_t t = 0; t < x->sum->n_taxa; t++)
-			x->sum->direct[t] += x->c[i].direct[t];
 		for (uint32_t f = 0; f <= KH_N_MOST; f++)
 			x->sum->many[f] += x->c[i].many[f];
 		x->to[i] = kh_array(x->c[i].n, sizeof **x->to, err);
@@ -384,7 +328,6 @@ int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t *
 		    kh_err *err)
 {
 	struct joining x = { sum, c, n, to, kh_array(n, sizeof *x.part, err) };
-	size_t slots = FIRST_SLOTS;
 	int rc = x.part ? KH_OK : KH_ENOMEM;
 
 	if (!rc)
@@ -397,10 +340,6 @@ int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t *
 		rc = line_up(&x, err);
 	if (!rc)
 		rc = each_part(&x, move_part, m, err);
-	for (; slots <= 2 * sum->n; slots *= 2)
-		;
-	if (!rc)
-		rc = make_slots(sum, slots, err);
 	for (unsigned i = 0; i < n && x.part; i++)
 		kh_classes_clear(&x.part[i].all);
 	free(x.part);

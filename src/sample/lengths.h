@@ -10,15 +10,13 @@
 #define KH_SAMPLE_LENGTHS_H
 
 #include <stdbool.h>
+#include "classify/class.h"
 #include "db/db.h"
 
 /* Is `b` the accession behind `a`: the same but for a number that is one greater? */
 bool kh_numbered_on(const char *a, const char *b);
 
-/* Bins of a stretch of a genome: what the breadth of fragments is counted in. */
-#define KH_STRETCH 8
-
-/* length[taxon], in stretches, at least 2: for species; 2 for other taxa. */
+/* length[taxon], in stretches (classify/class.h), at least 2: for species; 2 for other taxa. */
 void kh_species_stretches(const kh_db *db, uint64_t *length);
 
 #endif

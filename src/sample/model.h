@@ -61,6 +61,10 @@ typedef struct kh_model_input {
 	const kh_rule *rule;
 	const kh_classes *classes;      /* joined */
 	const uint32_t *mask;           /* of each stretch: bit j, a located fragment of share j */
+	/* NULL, or what is called instead where masks lie elsewhere: sets found[t], of each target,
+	 * to how many of its stretches' masks have a bit in common with own[t] */
+	int (*search)(void *arg, const uint32_t *own, uint32_t *found, kh_err *err);
+	void *arg;
 	uint64_t fragments;             /* of the sample */
 	bool change;                    /* change calls, if the sample is large enough */
 	kh_monitor *m;                  /* NULL: one thread fits; else `threads` do */

@@ -14,15 +14,11 @@
 
 #include <stdint.h>
 #include "base/msg.h"
-#include "kmer/sampling.h"
+#include "classify/class.h"
 
 enum {
 	KH_SHAPES = 18,         /* divergences; the last one stands for what is not related */
 	KH_JUNK = KH_SHAPES - 1,
-	KH_SHARES = 32,         /* bins of h / n */
-	KH_N_LEAST = 8,         /* features of a fragment that is looked at */
-	KH_N_MOST = 127,
-	KH_SIZES = 4,           /* size class: log2(n) - 3 */
 	KH_CELLS = KH_SIZES * KH_SHARES
 };
 

@@ -17,6 +17,7 @@
 #	references      classify --references as by a database, small data, and S if it is there
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
+#	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
 #	bench-S bench-L the stages of the pipeline; after S or L
 #	spill           the database of L with --gpu-memory of 8, 24 and 48 GB beside the one without a
 #	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
@@ -86,12 +87,37 @@ small() {
 	equal small
 	equal small --scheme minhash
 	equal small -k 18 --threads 2 --block-size 64K --gpu-memory 12M
+	sample_pass
 	equal small --keep-repeats
 	equal small -k 8 -s 6
 }
 
+# The second pass: lines, report and profile of one sample, and of several.
+sample_pass() {
+	printf 'sample\treads1\treads2\na\t%s\t\nb\t%s\t%s\nc\t%s\t\n' "$WORK/small.fq" "$WORK/small.p_1.fq" \
+		"$WORK/small.p_2.fq" "$WORK/small.long.fq" >"$WORK/sheet"
+	for in in "$WORK/small.fq" "--paired $WORK/small.p_1.fq $WORK/small.p_2.fq"; do
+		for d in cpu cuda cuda:0,0; do
+			# shellcheck disable=SC2086  # several words
+			"$KMERHASH" classify -q --device $d --db "$WORK/cpu.khdb" --sample-pass --output "$WORK/$d.out" \
+				--report "$WORK/$d.rep" --profile "$WORK/$d.profile" $in || fail "sample pass on $d $in"
+		done
+		for d in cuda cuda:0,0; do
+			for f in out rep profile; do same "$WORK/cpu.$f" "$WORK/$d.$f" "sample pass on $d, $f of ${in%% *}"; done
+		done
+	done
+	for d in cpu cuda; do
+		"$KMERHASH" classify -q --device $d --db "$WORK/cpu.khdb" --sample-pass --profile p.tsv \
+			--samples "$WORK/sheet" --outdir "$WORK/many.$d" || fail "samples on $d"
+	done
+	for f in "$WORK"/many.cpu/*; do
+		case $f in *.json) ;; *) same "$f" "$WORK/many.cuda/${f##*/}" "samples, ${f##*/}" ;; esac
+	done
+	rm -rf "$WORK"/many.*
+}
+
 unit() {
-	for t in test_kernels test_backend; do
+	for t in test_kernels test_backend test_census; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 100 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
@@ -150,6 +176,9 @@ sanitize() {
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
 		done
+		timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --sample-pass \
+			--output "$WORK/tiny.out" "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.sample.log" 2>&1 \
+			&& say "clean: $tool sample pass" || { fail "$tool sample pass"; tail -25 "$OUT/$tool.sample.log"; }
 	done
 }
 
@@ -192,6 +221,23 @@ big() { # SET strains reads
 	clock "$1 report only" classify -v --device cuda --db "$db" --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
 	clock "$1 lines as .gz" classify -v --device cuda --db "$db" --output "$WORK/out.txt.gz" "$WORK/$1.fq"
 	rm -f "$WORK/out.txt.gz"
+}
+
+pass() { # SET strains pairs: in turn, so that both kinds see the machine alike
+	SET=$1
+	db=$WORK/$1.khdb
+	[ -s "$WORK/$1.pass_1.fq" ] || "$SIMGEN" reads --out "$WORK/$1.pass" --genera 20 --species 5 --length 4000000 --seed 7 \
+		--strains "$2" --reads "$3" --paired --novel 0.3 --alien 0.05 --read-seed 4 >/dev/null 2>&1
+	runs=$RUNS RUNS=1
+	for i in $(seq "$runs"); do for pass in "" --sample-pass; do
+		clock "$1 report $pass" classify -v --device cuda --db "$db" $pass --output - --report "$WORK/rep.txt" "$WORK/$1.fq"
+		clock "$1 pairs $pass" classify -v --device cuda --db "$db" $pass --output - --report "$WORK/rep.txt" \
+			--paired "$WORK/$1.pass_1.fq" "$WORK/$1.pass_2.fq"
+		clock "$1 lines $pass" classify -v --device cuda --db "$db" $pass --output "$WORK/out.txt" "$WORK/$1.fq"
+	done; done
+	RUNS=$runs
+	rm -f "$WORK/out.txt"
+	grep -h 'second pass:' "$OUT/$1.log" | tail -n 3 | sed 's/^kmerhash: /# /'
 }
 
 # Two processes on one GPU, of each kind: both finish with the same bytes.
@@ -399,6 +445,8 @@ for step in "$@"; do
 	began=$(date +%s)
 	case $step in
 	bench-*) s=${step#bench-}; "$KMERHASH" bench --device cuda --dir "$WORK" --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
+	pass-S) pass S 5 10000000 ;;
+	pass-L) pass L 45 10000000 ;;
 	S) big S 5 10000000 ;;
 	L) big L 45 30000000 ;;
 	equal-S) equal_big S 5 ;;

@@ -10,7 +10,7 @@
 [ $# -eq 2 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_exchange test_gpu_comm test_gpu_shard test_tables test_tables_ops
+units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_shard test_tables test_tables_ops
 	test_tables_multi test_comm kmerhash_faults preload_fail.so library_check library_example"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"

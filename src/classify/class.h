@@ -1,0 +1,115 @@
+/*
+ * class.h - the class of a fragment, for what is decided by the whole sample   [HD]
+ *
+ * Fragments of one class have the same call, as many features (a power of two apart), the same
+ * share of them found (in 32nds), and the same species that could be theirs, each as far behind
+ * the best.  The second pass treats them alike, so a count of each class is nearly all that it has
+ * to know, and its memory does not grow with the reads.  Besides, a fragment is located if one
+ * species alone is best, and its best window lies in a target of it: then the share of its features
+ * found is noted, as a bit, in the mask of the stretch of that target.
+ */
+#ifndef KH_CLASSIFY_CLASS_H
+#define KH_CLASSIFY_CLASS_H
+
+#include "classify/rule.h"
+
+/* In place of the number of a fragment's class: it has none; it has one, and is not counted yet. */
+#define KH_NO_CLASS UINT32_MAX
+#define KH_UNCOUNTED (KH_NO_CLASS - 1)
+
+/* Bins of a stretch of a genome: what the breadth of fragments is counted in. */
+#define KH_STRETCH 8
+
+enum {
+	KH_SHARES = 32,         /* shares of features found, h / n */
+	KH_N_LEAST = 8,         /* features of a fragment that is looked at */
+	KH_N_MOST = 127,
+	KH_SIZES = 4            /* size class: log2(n) - 3 */
+};
+
+typedef struct kh_class {
+	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
+	uint8_t drop[KH_CANDIDATES];            /* hits behind the best */
+	uint32_t call;
+	uint32_t cell;          /* size class and share found: kh_class_cell */
+	uint8_t located;
+	uint8_t enough;         /* hits to call a genus */
+	uint8_t zero[2];
+	uint64_t many;
+} kh_class;
+
+#define KH_CLASS_KEY 32         /* its bytes in front of `many`: they tell classes apart */
+static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 8,
+	      "classes are compared by their bytes, and copied from devices");
+
+static KH_HD int kh_has_class(const kh_rule *r, const kh_call *call, const kh_candidates *cand)
+{
+	const uint32_t n = call->features, h = call->hits;
+
+	return n >= KH_N_LEAST && n <= KH_N_MOST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
+	       h >= r->minima[kh_log2(n)];
+}
+
+/* The share of its features that a fragment has found. */
+static KH_HD uint32_t kh_class_share(const kh_call *call)
+{
+	return call->hits < call->features ? KH_SHARES * call->hits / call->features
+					   : KH_SHARES - 1;
+}
+
+/* The species that is best alone, if the best window is in a target; else KH_NO_TAXON. */
+static KH_HD uint32_t kh_class_best(const kh_candidates *cand)
+{
+	uint32_t best = KH_NO_TAXON, n = 0;
+
+	for (int i = 0; i < KH_CANDIDATES; i++)
+		if (cand->species[i] != KH_NO_TAXON && cand->drop[i] == 0) {
+			best = cand->species[i];
+			n++;
+		}
+	return n == 1 && cand->bin != KH_NO_BIN ? best : KH_NO_TAXON;
+}
+
+/* The class of a fragment that has one. */
+static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
+				    const kh_candidates *cand, int located)
+{
+	kh_class k;
+
+	for (int i = 0; i < KH_CANDIDATES; i++) {
+		k.species[i] = cand->species[i];
+		k.drop[i] = cand->drop[i];
+	}
+	k.call = call->taxon;
+	k.cell = (kh_log2(call->features) - 3) * KH_SHARES + kh_class_share(call);
+	k.located = (uint8_t)(located != 0);
+	k.enough = (uint8_t)kh_rule_enough(r, call->hits, call->features);
+	k.zero[0] = k.zero[1] = 0;
+	k.many = 0;
+	return k;
+}
+
+/* A mix of the key: a sum of odd multiples, as products do not wait for one another, mixed once. */
+static KH_HD uint64_t kh_class_mix(const kh_class *k)
+{
+	uint64_t x = k->call | (uint64_t)k->cell << 32 | (uint64_t)k->located << 40 |
+		     (uint64_t)k->enough << 41;
+	const uint32_t drop = (uint32_t)k->drop[0] | (uint32_t)k->drop[1] << 8 |
+			      (uint32_t)k->drop[2] << 16 | (uint32_t)k->drop[3] << 24;
+
+	static_assert(KH_CANDIDATES == 4, "the numbers that a class is mixed of");
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	x += (k->species[0] | (uint64_t)k->species[1] << 32) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	x += (k->species[2] | (uint64_t)k->species[3] << 32) * UINT64_C(0x165667b19e3779f9);
+	x += drop * UINT64_C(0x27d4eb2f165667c5);
+	return kh_fmix64(x);
+}
+
+/* The stretch that a bin of a target lies in.  stretch[target]: its first one. */
+static KH_HD uint64_t kh_class_stretch(const uint64_t *stretch, const kh_bins *bins,
+				       uint32_t target, uint32_t bin)
+{
+	return stretch[target] + (bin - bins->first[target]) / KH_STRETCH;
+}
+
+#endif
