@@ -16,9 +16,9 @@
 enum { READS = 3000, FRAGMENTS = READS + READS / 2 + READS, JOBS = 3, PARTS = 3, FEW = 40 };
 
 static const struct way way[] = {
-	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO },
-	{ "replicated", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_REPLICATE },
-	{ "shards of peers", &kh_backend_cuda, 3, { 0, 0, 0 }, KH_PLACE_SHARD_PEER },
+	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
+	{ "replicated", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_REPLICATE, false },
+	{ "shards of peers", &kh_backend_cuda, 3, { 0, 0, 0 }, KH_PLACE_SHARD_PEER, false },
 };
 
 /* What is counted, and what the host makes of it. */
@@ -45,7 +45,7 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 
 static void count_on_host(struct sample *s)
 {
-	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO };
+	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 
 	s->a.call = calloc(FRAGMENTS, sizeof *s->a.call);
 	s->a.candidates = calloc(FRAGMENTS, sizeof *s->a.candidates);
