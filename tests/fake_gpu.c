@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ fake_gpu fake;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current;
 static _Thread_local cudaError_t last;
+static atomic_long calls;
 
 /* In front of each allocation. */
 struct head {
@@ -25,8 +27,23 @@ struct head {
 void fake_reset(uint64_t memory)
 {
 	memset(&fake, 0, sizeof fake);
+	atomic_store(&calls, 0);
 	for (int i = 0; i < FAKE_DEVICES; i++)
 		fake.memory[i] = memory;
+}
+
+long fake_calls(void)
+{
+	return atomic_load(&calls);
+}
+
+/* Does this call fail? */
+static cudaError_t refused(void)
+{
+	const long n = atomic_fetch_add(&calls, 1) + 1;
+	const bool fails = fake.fails_at && (fake.lost ? n >= fake.fails_at : n == fake.fails_at);
+
+	return fails ? last = cudaErrorLaunchFailure : cudaSuccess;
 }
 
 static uint64_t left(int device)
@@ -42,6 +59,8 @@ cudaError_t cudaMalloc(void **p, size_t n)
 	const uint64_t bytes = kh_plan_taken(n);
 	struct head *h = NULL;
 
+	if (refused())
+		return last;
 	pthread_mutex_lock(&lock);
 	fake.allocations++;
 	if (bytes <= left(current) && (h = aligned_alloc(256, (sizeof *h + n + 511) / 256 * 256))) {
@@ -78,12 +97,14 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 	*free_bytes = left(current);
 	*total = fake.memory[current];
 	pthread_mutex_unlock(&lock);
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaHostAlloc(void **p, size_t n, unsigned flags)
 {
 	(void)flags;
+	if (refused())
+		return last;
 	*p = malloc(n);
 	return *p ? cudaSuccess : (last = cudaErrorMemoryAllocation);
 }
@@ -98,7 +119,7 @@ cudaError_t cudaFreeHost(void *p)
 cudaError_t cudaSetDevice(int device)
 {
 	current = device;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaGetDevice(int *device)
@@ -150,7 +171,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
 	(void)flags;
 	*s = NULL;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
@@ -162,14 +183,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
 	(void)s;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
 	(void)flags;
 	*e = NULL;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
@@ -181,13 +202,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
 	(void)e, (void)s;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
 	(void)e;
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
@@ -195,7 +216,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 {
 	(void)kind, (void)s;
 	memmove(to, from, n);
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
@@ -203,14 +224,14 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 {
 	(void)to_device, (void)from_device, (void)s;
 	memmove(to, from, n);
-	return cudaSuccess;
+	return refused();
 }
 
 cudaError_t cudaMemsetAsync(void *p, int x, size_t n, cudaStream_t s)
 {
 	(void)s;
 	memset(p, x, n);
-	return cudaSuccess;
+	return refused();
 }
 
 /* --- between processes: there is one ------------------------------------------------- */

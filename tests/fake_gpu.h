@@ -8,6 +8,7 @@
 #ifndef KH_TEST_FAKE_GPU_H
 #define KH_TEST_FAKE_GPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FAKE_DEVICES = 4 };
@@ -19,10 +20,15 @@ typedef struct fake_gpu {
 	long others_at;
 	uint64_t others;
 	long allocations;
+	/* The n-th call fails; if `lost`, so do all that follow. */
+	long fails_at;
+	bool lost;
 } fake_gpu;
 extern fake_gpu fake;
 
 /* Gives all devices so much memory, of which nothing is taken. */
 void fake_reset(uint64_t memory);
+/* How many calls that can fail there were since then. */
+long fake_calls(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "backend/backend.h"
 #include "cuda/builder/builder_in.h"
 #include "fake_gpu.h"
@@ -366,6 +367,44 @@ static void test_others(void **state)
 	assert_true(made > failed);
 }
 
+/* A build in waves, of which one call fails, or that and all behind it. */
+static int build_failing(uint64_t memory, long at, bool lost, bool again, const kh_bins *bins,
+			 struct index *x, kh_err *why)
+{
+	const kh_builder_options o = options(1, memory);
+
+	clear(x);
+	fake_reset(4 * memory);
+	fake.fails_at = at;
+	fake.lost = lost;
+	return build(&gpu, &o, again ? bases / 7 : 0, bins, NULL, x, why);
+}
+
+/* Whatever call fails, the build ends, and says what failed: no thread waits for another one that
+ * has given up. */
+static void test_failures(void **state)
+{
+	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
+			       .votes = KH_NO_BIN };
+	const uint64_t memory = least(1, &bins, NULL);
+	struct index x = { .n = 0 };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		assert_int_equal(build_failing(memory, 0, false, how & 1, &bins, &x, &why), KH_OK);
+		const long calls = fake_calls(), step = calls / 12;
+
+		for (long at = calls - 5; at > 0; at -= at > calls - 100 ? 5 : step) {
+			alarm(60);      /* ends the test if the build does not */
+			if (build_failing(memory, at, how & 2, how & 1, &bins, &x, &why))
+				assert_non_null(strstr(why.msg, "cuda:0: cuda"));
+		}
+		alarm(0);
+	}
+	clear(&x);
+}
+
 /* Pairs that fit nowhere are reported before the first block. */
 static void test_nowhere(void **state)
 {
@@ -393,6 +432,7 @@ int main(void)
 					    cmocka_unit_test(test_share),
 					    cmocka_unit_test(test_dropped),
 					    cmocka_unit_test(test_others),
+					    cmocka_unit_test(test_failures),
 					    cmocka_unit_test(test_nowhere) };
 	int rc;
 

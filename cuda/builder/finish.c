@@ -308,10 +308,12 @@ static int round_worker(void *arg, unsigned thread, kh_err *err)
 			kh_queue_push(x->todo, &end);
 		return rc;
 	}
-	while ((o = kh_queue_pop(x->todo)) && o != &end && !rc)
-		if (!(rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err)))
-			kh_queue_push(x->done, o);
-	return rc ? rc : o ? KH_OK : KH_ECANCEL;
+	while ((o = kh_queue_pop(x->todo)) && o != &end) {
+		if ((rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err)))
+			return rc;
+		kh_queue_push(x->done, o);
+	}
+	return o ? KH_OK : KH_ECANCEL;
 }
 
 /* Which ranges are made, and how many pairs they have.  Pairs that have come from other processes
