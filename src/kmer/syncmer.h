@@ -9,6 +9,7 @@
 #ifndef KH_KMER_SYNCMER_H
 #define KH_KMER_SYNCMER_H
 
+#include <string.h>
 #include "kmer/sampling.h"
 
 #define KH_SYNCMER_TILE 1024
@@ -31,6 +32,18 @@ typedef void kh_keys_fn(uint64_t *x, size_t n, unsigned k);
 kh_keys_fn kh_keys_plain;
 kh_keys_fn *kh_keys_avx512(void);                         /* NULL: not here */
 kh_keys_fn *kh_keys_get(void);
+
+/* The 32 bases from `at` on, a multiple of four, the first one lowest; `end`, a multiple of 32:
+ * bases that may be read.  Zeros stand for those behind them. */
+static inline uint64_t kh_bases_from(const uint64_t *bases, uint64_t at, uint64_t end)
+{
+	uint64_t word;
+
+	if (at + 32 > end)
+		return bases[end / 32 - 1] >> 2 * (at + 32 - end);
+	memcpy(&word, (const unsigned char *)bases + at / 4, sizeof word);
+	return word;
+}
 
 /* Orders of the s-mers that start at `from` .. from + n - 1. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o);

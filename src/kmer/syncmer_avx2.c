@@ -4,7 +4,6 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
-#include <string.h>
 
 #define AVX2 __attribute__((target("avx2")))
 
@@ -54,18 +53,9 @@ AVX2 static inline __m256i orders_of(uint64_t word, unsigned s)
 AVX2 static void orders(const uint64_t *bases, uint64_t from, uint64_t end, unsigned s, size_t n,
 			uint32_t *o)
 {
-	const unsigned char *byte = (const unsigned char *)bases + from / 4;
-
-	for (size_t i = 0; i < n; i += 8) {
-		const uint64_t at = from + i;
-		uint64_t word;
-
-		if (at + 32 <= end)
-			memcpy(&word, byte + i / 4, sizeof word);
-		else
-			word = bases[end / 32 - 1] >> 2 * (at + 32 - end);
-		_mm256_storeu_si256((__m256i *)(o + i), orders_of(word, s));
-	}
+	for (size_t i = 0; i < n; i += 8)
+		_mm256_storeu_si256((__m256i *)(o + i),
+				    orders_of(kh_bases_from(bases, from + i, end), s));
 }
 
 /* The least of the h orders from each of eight places. */

@@ -5,7 +5,6 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 #define AVX512_INLINE static inline AVX512 __attribute__((always_inline))
@@ -65,18 +64,8 @@ AVX512_INLINE __m512i orders_of(uint64_t word, unsigned s)
 AVX512_INLINE void orders(const uint64_t *bases, uint64_t from, uint64_t end, unsigned s, size_t n,
 			  uint32_t *o)
 {
-	const unsigned char *byte = (const unsigned char *)bases + from / 4;
-
-	for (size_t i = 0; i < n; i += 16) {
-		const uint64_t at = from + i;
-		uint64_t word;
-
-		if (at + 32 <= end)
-			memcpy(&word, byte + i / 4, sizeof word);
-		else
-			word = bases[end / 32 - 1] >> 2 * (at + 32 - end);
-		_mm512_storeu_si512(o + i, orders_of(word, s));
-	}
+	for (size_t i = 0; i < n; i += 16)
+		_mm512_storeu_si512(o + i, orders_of(kh_bases_from(bases, from + i, end), s));
 }
 
 /* --- syncmers --------------------------------------------------------------------- */
