@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <sched.h>
-#include "base/threads.h"
+#include "base/team.h"
 
 enum { TICKETS = 3000, WINDOW = 7 };
 
@@ -347,6 +347,39 @@ static void test_threads(void **state)
 	assert_true(kh_cpus() >= 1);
 }
 
+/* A team does one piece after the other, and none when one has failed. */
+static int fail_in_third(void *arg, unsigned id, kh_err *err)
+{
+	atomic_fetch_add((atomic_uint *)arg, 1u << 4 * id);
+	return id == 2 ? kh_fail(err, KH_EIO, "the third failed") : KH_OK;
+}
+
+static void test_team(void **state)
+{
+	atomic_uint seen = 0;
+	kh_team *t;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_team_run(NULL, count_worker, &seen, &err), 0);
+	assert_int_equal(atomic_load(&seen), 1);
+	assert_int_equal(kh_team_size(NULL), 1);
+	assert_int_equal(kh_team_new(&t, w.m, 1, &err), 0);
+	assert_int_equal(kh_team_run(t, count_worker, &seen, &err), 0);
+	kh_team_free(t);
+	assert_int_equal(kh_team_new(&t, w.m, 5, &err), 0);
+	assert_int_equal(kh_team_size(t), 5);
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(kh_team_run(t, count_worker, &seen, &err), 0);
+	assert_int_equal(atomic_load(&seen), 0x9999b);
+	assert_int_equal(kh_team_run(t, fail_in_third, &seen, &err), KH_EIO);
+	assert_string_equal(err.msg, "the third failed");
+	assert_int_equal(atomic_load(&seen), 0xaaaac);
+	kh_team_free(t);
+	assert_int_equal(kh_team_new(&t, w.m, 5, &err), KH_EIO);
+	kh_team_free(NULL);
+}
+
 static int take_one(void *arg, unsigned id, kh_err *err)
 {
 	(void)id;
@@ -395,6 +428,7 @@ static void test_many_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_team),
 		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_wait),
 		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_threads),
 		TEST(test_waiters_wake), TEST(test_first_error),    TEST(test_event),
