@@ -58,7 +58,7 @@ static void make_shapes(uint32_t n)
 	for (int i = 0; i < 32; i++)
 		least[i] = 2;
 	many[n] = 1000;
-	assert_int_equal(kh_shapes_make(&shapes, &syncmer, least, many, &err), 0);
+	assert_int_equal(kh_shapes_make(&shapes, &syncmer, least, many, NULL, &err), 0);
 }
 
 static double mean_share(uint32_t x, uint32_t size)
@@ -233,6 +233,7 @@ static void test_classes(void **state)
 	kh_candidates *cand = calloc(N_FRAGMENTS, sizeof *cand);
 	kh_class_of *of = calloc(N_FRAGMENTS, sizeof *of), at;
 	kh_monitor *m;
+	kh_team *team;
 	uint64_t with = 0;
 	kh_err err;
 
@@ -258,7 +259,9 @@ static void test_classes(void **state)
 	}
 	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, NULL, &err), 0);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, m, &err), 0);
+	assert_int_equal(kh_team_new(&team, m, N_WORKERS, &err), 0);
+	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, team, &err), 0);
+	kh_team_free(team);
 	kh_monitor_free(m);
 	assert_same_classes(&sum, &all);
 	assert_true(sum.n > 100);
@@ -517,9 +520,9 @@ static void test_very_many_species(void **state)
 	assert_int_equal(kh_model_make(&one, &in, &err), 0);
 	assert_int_equal(one.n, SPECIES);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	in.m = m;
-	in.threads = 4;
+	assert_int_equal(kh_team_new(&in.team, m, 4, &err), 0);
 	assert_int_equal(kh_model_make(&four, &in, &err), 0);
+	kh_team_free(in.team);
 	assert_memory_equal(one.decision, four.decision, c.n * sizeof *one.decision);
 	for (uint32_t s = 0; s < SPECIES; s++) {
 		assert_memory_equal(&one.at[s].fit.weight, &four.at[s].fit.weight, 12);

@@ -299,7 +299,7 @@ static int read_census(kh_second *s, kh_classes *part, kh_err *err)
 	return rc;
 }
 
-static int join(kh_second *s, kh_err *err)
+static int join(kh_second *s, kh_team *team, kh_err *err)
 {
 	const unsigned n = counters(s), workers = s->o.threads;
 	kh_classes *part = kh_array(n, sizeof *part, err);
@@ -311,7 +311,7 @@ static int join(kh_second *s, kh_err *err)
 	if (!rc)
 		rc = read_census(s, part + workers, err);
 	if (!rc)
-		rc = kh_classes_join(&s->classes, part, n, s->to, s->o.alone ? s->o.m : NULL, err);
+		rc = kh_classes_join(&s->classes, part, n, s->to, team, err);
 	free(part);
 	return rc;
 }
@@ -353,8 +353,15 @@ static void move_counts(kh_second *s, kh_tally *tally)
 	}
 }
 
-int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err)
+/* Joins the classes and makes the model, by all threads if no other sample needs them. */
+static int join_and_model(kh_second *s, uint64_t fragments, double *joined, kh_err *err)
 {
+	kh_team *team = NULL;
+	int rc = s->o.alone ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
+
+	if (!rc)
+		rc = join(s, team, err);
+	*joined = kh_seconds();
 	const kh_model_input in = { .db = s->o.db,
 				    .rule = s->o.rule,
 				    .classes = &s->classes,
@@ -363,14 +370,20 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 				    .arg = s,
 				    .fragments = fragments,
 				    .change = s->o.change,
-				    .m = s->o.alone ? s->o.m : NULL,
-				    .threads = s->o.threads };
-	const double began = kh_seconds();
-	int rc = join(s, err);
-	const double joined = kh_seconds();
+				    .team = team };
 
 	if (!rc)
 		rc = kh_model_make(&s->model, &in, err);
+	kh_team_free(team);
+	return rc;
+}
+
+int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err)
+{
+	const double began = kh_seconds();
+	double joined;
+	int rc = join_and_model(s, fragments, &joined, err);
+
 	if (rc)
 		return rc;
 	s->result.model = &s->model;

@@ -12,6 +12,7 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "sample/logs.h"
@@ -109,13 +110,12 @@ static int search_some(void *arg, unsigned id, kh_err *err)
 static int search_all(struct search *s, kh_err *err)
 {
 	const kh_model_input *in = s->w->in;
-	const bool alone = !in->m || s->first[in->db->h->n_targets] < LARGE;
+	kh_team *team = s->first[in->db->h->n_targets] < LARGE ? NULL : in->team;
 
 	if (in->search)
 		return in->search(in->arg, s->own, s->found, err);
-	s->threads = alone ? 1 : in->threads;
-	return alone ? search_some(s, 0, err)
-		     : kh_threads_run(in->m, s->threads, search_some, s, err);
+	s->threads = kh_team_size(team);
+	return kh_team_run(team, search_some, s, err);
 }
 
 /* 1 + the number of the species of a target among those of the sample, or 0. */
@@ -149,24 +149,44 @@ static int search(kh_work *w, const uint32_t *own, const uint64_t *first, kh_err
 	return rc;
 }
 
+/* Threads add to the same sums. */
+static void add(uint64_t *sum, uint64_t many)
+{
+	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
+}
+
+static int count_some(void *arg, unsigned id, kh_err *err)
+{
+	kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++) {
+		const kh_class *k = &c->at[i];
+		kh_presence *p = best_species(w, k);
+
+		if (!p || !(w->own[p - w->m->at] >> k->cell % KH_SHARES & 1))
+			continue;
+		if (k->located)
+			add(&p->counted, k->many);
+		if (k->located || p->many_strains)
+			add(&p->told, k->many);
+	}
+	return KH_OK;
+}
+
 int kh_breadth(kh_work *w, kh_err *err)
 {
 	const kh_db *db = w->in->db;
-	const kh_classes *c = w->in->classes;
 	uint32_t *own = kh_array(w->m->n, sizeof *own, err);
 	uint64_t *all = kh_array(w->m->n, sizeof *all, err), *first = NULL;
 	int rc = own && all ? kh_stretches(db, &first, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)
 		own[i] = own_shares(w, &w->m->at[i], &all[i]);
-	for (size_t i = 0; i < c->n && !rc; i++) {
-		kh_presence *p = best_species(w, &c->at[i]);
-
-		if (!p || !(own[p - w->m->at] >> c->at[i].cell % KH_SHARES & 1))
-			continue;
-		p->counted += c->at[i].located ? c->at[i].many : 0;
-		p->told += c->at[i].located || p->many_strains ? c->at[i].many : 0;
-	}
+	w->own = own;
+	if (!rc)
+		rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, count_some, err);
 	if (!rc)
 		rc = search(w, own, first, err);
 	for (uint32_t i = 0; i < w->m->n && !rc; i++)

@@ -146,35 +146,37 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 }
 
 /* --- all of them ------------------------------------------------------------------ */
+/* One of the classes that are joined, and where its place is to be noted.  They are put in order by
+ * their first species, and then by the mix of their keys: nearly always one comparison tells them
+ * apart. */
 struct ref {
+	uint64_t order;
 	const kh_class *k;
-	uint32_t was;
+	uint32_t *to;
 };
 
-static int by_key(const void *a, const void *b)
+static uint64_t order_of(const kh_class *k)
 {
-	const kh_class *x = ((const struct ref *)a)->k, *y = ((const struct ref *)b)->k;
-
-	for (int i = 0; i < KH_CANDIDATES; i++)
-		if (x->species[i] != y->species[i])
-			return x->species[i] < y->species[i] ? -1 : 1;
-	for (int i = 0; i < KH_CANDIDATES; i++)
-		if (x->drop[i] != y->drop[i])
-			return x->drop[i] < y->drop[i] ? -1 : 1;
-	if (x->cell != y->cell)
-		return x->cell < y->cell ? -1 : 1;
-	if (x->call != y->call)
-		return x->call < y->call ? -1 : 1;
-	return 2 * x->located + x->enough - 2 * y->located - y->enough;
+	return (uint64_t)k->species[0] << 32 | kh_class_mix(k) >> 32;
 }
 
-/* Each thread joins the classes whose first species is in a range of its own, so sorted parts, one
- * behind the other, are sorted.  Many threads have few different classes: they are joined first and
- * sorted then. */
+static int by_order(const void *a, const void *b)
+{
+	const struct ref *x = a, *y = b;
+
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return memcmp(x->k, y->k, KH_CLASS_KEY);
+}
+
+/* Each thread joins the classes of a range of the order, so parts that are in order, one behind
+ * the other, are in order. */
 struct part {
-	uint32_t end;
-	kh_classes all;
-	size_t first;                   /* its place among all parts */
+	uint64_t from;                  /* up to that of the next part */
+	struct ref *ref;
+	size_t n, cap;
+	size_t classes;                 /* different ones */
+	size_t first;                   /* their place among all parts */
 };
 
 struct joining {
@@ -182,131 +184,111 @@ struct joining {
 	const kh_classes *c;
 	unsigned n;
 	uint32_t **to;
-	struct part *part;              /* n */
+	struct part *part;              /* parts, and one where nothing is */
+	unsigned parts;
+	size_t total;
 };
 
-/* Parts of about as many classes: species are told apart by number, which is no more than that. */
+/* Parts of about as many classes; mixes are spread evenly. */
 static int cut_parts(struct joining *x, kh_err *err)
 {
-	uint64_t *many = kh_array(x->sum->n_taxa, sizeof *many, err), total = 0, so_far = 0;
-	unsigned p = 0;
+	uint64_t *many = kh_array(x->sum->n_taxa, sizeof *many, err), so_far = 0;
+	unsigned p = 1;
 
 	if (!many)
 		return KH_ENOMEM;
 	for (unsigned i = 0; i < x->n; i++)
-		for (size_t j = 0; j < x->c[i].n; j++, total++)
+		for (size_t j = 0; j < x->c[i].n; j++)
 			many[x->c[i].at[j].species[0]]++;
-	for (uint32_t t = 0; t < x->sum->n_taxa; t++) {
-		so_far += many[t];
-		while (p + 1 < x->n && so_far * x->n > total * (p + 1))
-			x->part[p++].end = t + 1;
-	}
-	while (p < x->n)
-		x->part[p++].end = x->sum->n_taxa;
+	for (uint32_t t = 0; t < x->sum->n_taxa; so_far += many[t++])
+		for (; p < x->parts; p++) {
+			const uint64_t before = (uint64_t)x->total * p / x->parts;
+
+			if (before >= so_far + many[t])
+				break;
+			x->part[p].from = (uint64_t)t << 32 | ((before - so_far) << 32) / many[t];
+		}
+	for (; p <= x->parts; p++)
+		x->part[p].from = UINT64_MAX;
 	free(many);
 	return KH_OK;
 }
 
-/* Puts the classes of a part in order; where each has gone, to *now. */
-static int sort_part(struct part *p, uint32_t **now, kh_err *err)
+static int gather_part(struct joining *x, struct part *p, kh_err *err)
 {
-	const size_t n = p->all.n;
-	struct ref *ref = kh_array(n, sizeof *ref, err);
-	kh_class *at = kh_array(n, sizeof *at, err);
-	int rc = (*now = kh_array(n, sizeof **now, err)) && ref && at ? KH_OK : KH_ENOMEM;
-
-	for (size_t i = 0; i < n && !rc; i++)
-		ref[i] = (struct ref) { &p->all.at[i], (uint32_t)i };
-	if (!rc && n > 1)
-		qsort(ref, n, sizeof *ref, by_key);
-	for (size_t i = 0; i < n && !rc; i++) {
-		at[i] = *ref[i].k;
-		(*now)[ref[i].was] = (uint32_t)i;
-	}
-	free(ref);
-	if (rc) {
-		free(at);
-		return rc;
-	}
-	free(p->all.at);
-	p->all.at = at;
-	return KH_OK;
-}
-
-static int join_part(void *arg, unsigned id, kh_err *err)
-{
-	struct joining *x = arg;
-	struct part *p = &x->part[id];
-	const uint32_t from = id ? p[-1].end : 0;
-	uint32_t *now = NULL;
-	int rc = KH_OK;
+	const uint64_t from = p->from, end = p[1].from;
+	int rc = kh_grow((void **)&p->ref, &p->cap, x->total / x->parts, sizeof *p->ref, err);
 
 	for (unsigned i = 0; i < x->n; i++)
 		for (size_t j = 0; j < x->c[i].n && !rc; j++) {
 			const kh_class *k = &x->c[i].at[j];
+			uint64_t order;
 
-			if (k->species[0] < from || k->species[0] >= p->end)
+			/* most are of other parts, which shows without a mix */
+			if (k->species[0] < from >> 32 || k->species[0] > end >> 32)
 				continue;
-			rc = find(&p->all, k, kh_class_mix(k), &x->to[i][j], err);
+			order = order_of(k);
+			if (order < from || order >= end)
+				continue;
+			rc = kh_grow((void **)&p->ref, &p->cap, p->n + 1, sizeof *p->ref, err);
 			if (!rc)
-				p->all.at[x->to[i][j]].many += k->many;
+				p->ref[p->n++] = (struct ref) { order, k, &x->to[i][j] };
 		}
-	if (!rc)
-		rc = sort_part(p, &now, err);
-	for (unsigned i = 0; i < x->n && !rc; i++)
-		for (size_t j = 0; j < x->c[i].n; j++) {
-			const uint32_t s = x->c[i].at[j].species[0];
-
-			if (s >= from && s < p->end)
-				x->to[i][j] = now[x->to[i][j]];
-		}
-	free(now);
 	return rc;
 }
 
-/* Of its part to that of all. */
-static int move_part(void *arg, unsigned id, kh_err *err)
+static bool is_new(const struct part *p, size_t i)
+{
+	return i == 0 || p->ref[i].order != p->ref[i - 1].order ||
+	       !same(p->ref[i].k, p->ref[i - 1].k);
+}
+
+static int sort_part(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
-	const struct part *p = &x->part[id];
-	const uint32_t from = id ? p[-1].end : 0;
+	struct part *p = &x->part[id];
+	int rc = gather_part(x, p, err);
 
-	(void)err;
-	if (p->all.n)
-		memcpy(x->sum->at + p->first, p->all.at, p->all.n * sizeof *p->all.at);
-	for (unsigned i = 0; i < x->n; i++)
-		for (size_t j = 0; j < x->c[i].n; j++) {
-			const uint32_t s = x->c[i].at[j].species[0];
-
-			if (s >= from && s < p->end)
-				x->to[i][j] += (uint32_t)p->first;
-		}
+	if (rc)
+		return rc;
+	if (p->n > 1)
+		qsort(p->ref, p->n, sizeof *p->ref, by_order);
+	for (size_t i = 0; i < p->n; i++)
+		p->classes += is_new(p, i);
 	return KH_OK;
 }
 
-static int each_part(struct joining *x, kh_worker_fn *fn, kh_monitor *m, kh_err *err)
+static int place_part(void *arg, unsigned id, kh_err *err)
 {
-	int rc = KH_OK;
+	struct joining *x = arg;
+	const struct part *p = &x->part[id];
+	size_t at = p->first;
 
-	if (m)
-		return kh_threads_run(m, x->n, fn, x, err);
-	for (unsigned i = 0; i < x->n && !rc; i++)
-		rc = fn(x, i, err);
-	return rc;
+	(void)err;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct ref *r = &p->ref[i];
+
+		if (is_new(p, i))
+			x->sum->at[at++] = *r->k;
+		else
+			x->sum->at[at - 1].many += r->k->many;
+		*r->to = (uint32_t)(at - 1);
+	}
+	return KH_OK;
 }
 
 /* Numbers that are no classes, and room for the places of those that are. */
 static int add_up(struct joining *x, kh_err *err)
 {
-	int rc = KH_OK;
-
-	for (unsigned i = 0; i < x->n && !rc; i++) {
+	for (unsigned i = 0; i < x->n; i++) {
 		for (uint32_t f = 0; f <= KH_N_MOST; f++)
 			x->sum->many[f] += x->c[i].many[f];
+		x->total += x->c[i].n;
 		x->to[i] = kh_array(x->c[i].n, sizeof **x->to, err);
-		rc = x->to[i] ? kh_classes_init(&x->part[i].all, 0, err) : KH_ENOMEM;
+		if (!x->to[i])
+			return KH_ENOMEM;
 	}
-	return rc;
+	return KH_OK;
 }
 
 /* Room for all parts in one, and where each begins. */
@@ -315,33 +297,33 @@ static int line_up(struct joining *x, kh_err *err)
 	size_t n = 0;
 	int rc;
 
-	for (unsigned i = 0; i < x->n; i++) {
+	for (unsigned i = 0; i < x->parts; i++) {
 		x->part[i].first = n;
-		n += x->part[i].all.n;
+		n += x->part[i].classes;
 	}
 	rc = kh_grow((void **)&x->sum->at, &x->sum->cap, n, sizeof *x->sum->at, err);
 	x->sum->n = rc ? 0 : n;
 	return rc;
 }
 
-int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_monitor *m,
+int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_team *team,
 		    kh_err *err)
 {
-	struct joining x = { sum, c, n, to, kh_array(n, sizeof *x.part, err) };
-	int rc = x.part ? KH_OK : KH_ENOMEM;
+	struct joining x = { .sum = sum, .c = c, .n = n, .to = to, .parts = kh_team_size(team) };
+	int rc;
 
-	if (!rc)
-		rc = add_up(&x, err);
+	x.part = kh_array((size_t)x.parts + 1, sizeof *x.part, err);
+	rc = x.part ? add_up(&x, err) : KH_ENOMEM;
 	if (!rc)
 		rc = cut_parts(&x, err);
 	if (!rc)
-		rc = each_part(&x, join_part, m, err);
+		rc = kh_team_run(team, sort_part, &x, err);
 	if (!rc)
 		rc = line_up(&x, err);
 	if (!rc)
-		rc = each_part(&x, move_part, m, err);
-	for (unsigned i = 0; i < n && x.part; i++)
-		kh_classes_clear(&x.part[i].all);
+		rc = kh_team_run(team, place_part, &x, err);
+	for (unsigned i = 0; i < x.parts && x.part; i++)
+		free(x.part[i].ref);
 	free(x.part);
 	return rc;
 }

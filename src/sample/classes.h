@@ -7,7 +7,7 @@
 #ifndef KH_SAMPLE_CLASSES_H
 #define KH_SAMPLE_CLASSES_H
 
-#include "base/threads.h"
+#include "base/team.h"
 #include "classify/class.h"
 #include "classify/classify.h"
 
@@ -43,11 +43,10 @@ typedef struct kh_class_of {
 int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 		   const kh_candidates *cand, size_t n, kh_class_of *of, kh_err *err);
 
-/* The classes of all n together, sorted, to `sum`: initialised, and nothing may be added to it
- * later.  to[i][j] becomes the place there of class j of c[i]: arrays of c[i].n, to be freed by the
- * caller.
- * m: of n threads that may do that; NULL: there is one. */
-int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_monitor *m,
+/* The classes of all n together, in an order that does not depend on n or on the team, to `sum`:
+ * initialised, and nothing may be added to it later.  to[i][j] becomes the place there of class j
+ * of c[i]: arrays of c[i].n, to be freed by the caller. */
+int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_team *team,
 		    kh_err *err);
 
 #endif

@@ -2,13 +2,14 @@
 #include <config.h>
 #include "sample/model_in.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 
 enum {
 	ROUNDS = 3,
-	FEW_SPECIES = 64,       /* fewer are fitted by one thread */
+	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
 	ECHO = 33,
 	CLEAR = KH_WEIGHT_ONE / 10 * 9,
@@ -38,14 +39,30 @@ kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell)
 }
 
 /* --- the species of a sample ------------------------------------------------------ */
+static int find_some(void *arg, unsigned id, kh_err *err)
+{
+	const kh_work *w = arg;
+	const kh_classes *c = w->in->classes;
+
+	(void)err;
+	for (size_t i = kh_work_from(w, c->n, id); i < kh_work_from(w, c->n, id + 1); i++)
+		for (int j = 0; j < KH_CANDIDATES && c->at[i].species[j] != KH_NO_TAXON; j++) {
+			_Atomic uint32_t *at =
+				(_Atomic uint32_t *)&w->place[c->at[i].species[j]];
+
+			if (!atomic_load_explicit(at, memory_order_relaxed))
+				atomic_store_explicit(at, 1, memory_order_relaxed);
+		}
+	return KH_OK;
+}
+
 static int list_species(kh_work *w, kh_err *err)
 {
-	const kh_classes *c = w->in->classes;
 	const kh_taxonomy *tax = w->in->db->tax;
+	const int rc = kh_work_run(w, w->in->classes->n, KH_FEW_CLASSES, find_some, err);
 
-	for (size_t i = 0; i < c->n; i++)
-		for (int j = 0; j < KH_CANDIDATES && c->at[i].species[j] != KH_NO_TAXON; j++)
-			w->place[c->at[i].species[j]] = 1;
+	if (rc)
+		return rc;
 	for (uint32_t t = 0; t < tax->n; t++)
 		if (w->place[t])
 			w->place[t] = ++w->m->n;
@@ -200,10 +217,10 @@ static void sum_up(kh_work *w, uint32_t i)
 /* --- threads ---------------------------------------------------------------------- */
 int kh_work_run(kh_work *w, size_t things, size_t few, kh_worker_fn *fn, kh_err *err)
 {
-	const bool alone = !w->in->m || things < few;
+	kh_team *team = things < few ? NULL : w->in->team;
 
-	w->threads = alone ? 1 : w->in->threads;
-	return alone ? fn(w, 0, err) : kh_threads_run(w->in->m, w->threads, fn, w, err);
+	w->threads = kh_team_size(team);
+	return kh_team_run(team, fn, w, err);
 }
 
 /* --- fits ------------------------------------------------------------------------- */
@@ -212,14 +229,15 @@ static bool same_cells(const uint64_t *a, const uint64_t *b)
 	return memcmp(a, b, KH_CELLS * sizeof *a) == 0;
 }
 
-/* Thread i of n fits the species i, i + n, ... A species whose fragments have not changed since
- * the last round keeps its fit. */
+/* Some fits take many times as long as others, so each thread takes the next species when it is
+ * ready.  A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 
+	(void)id;
 	(void)err;
-	for (uint32_t i = id; i < w->m->n; i += w->threads) {
+	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
 		if (w->fitted && same_cells(w->many[i], w->before[i]))
 			continue;
 		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
@@ -230,7 +248,10 @@ static int fit_some(void *arg, unsigned id, kh_err *err)
 
 static int fit_all(kh_work *w, kh_err *err)
 {
-	int rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
+	int rc;
+
+	atomic_store(&w->next, 0);
+	rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
 
 	w->fitted = true;
 	return rc;
@@ -268,7 +289,7 @@ static int work(kh_work *w, kh_err *err)
 
 	kh_class_least(w->in->rule, least);
 	if ((rc = kh_shapes_make(&w->m->shapes, &w->in->rule->sampling, least,
-				 w->in->classes->many, err)) ||
+				 w->in->classes->many, w->in->team, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
 		return rc;
 	for (int round = 0; round < ROUNDS; round++)

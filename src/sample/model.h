@@ -7,12 +7,12 @@
  * they have a base of genome; so fits and shares are worked out in turn, in three rounds.
  * Then what is an echo of an abundant relative, or lies in few places of the genome, is
  * refuted; and for each class of fragments the chance that it is its best species' own decides the
- * call.  All in integers, over sorted classes.
+ * call.  All in integers.
  */
 #ifndef KH_SAMPLE_MODEL_H
 #define KH_SAMPLE_MODEL_H
 
-#include "base/threads.h"
+#include "base/team.h"
 #include "db/db.h"
 #include "sample/classes.h"
 #include "sample/fit.h"
@@ -67,8 +67,7 @@ typedef struct kh_model_input {
 	void *arg;
 	uint64_t fragments;             /* of the sample */
 	bool change;                    /* change calls, if the sample is large enough */
-	kh_monitor *m;                  /* NULL: one thread fits; else `threads` do */
-	unsigned threads;
+	kh_team *team;
 } kh_model_input;
 
 int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err);

@@ -15,6 +15,8 @@ typedef struct kh_work {
 	uint64_t (*before)[KH_CELLS];   /* the same, as they were fitted last */
 	bool fitted;                    /* there was such a fit */
 	unsigned threads;               /* threads that work on it now */
+	_Atomic uint32_t next;          /* species to be fitted */
+	const uint32_t *own;            /* by species: its own shares (breadth.c) */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 } kh_work;
 

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "sample/shapes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -19,8 +20,12 @@ static const struct {
 
 struct tables {
 	uint64_t chance[KH_SHAPES][GRID];       /* of a feature to be found, by 64ths; 1/2^24 */
-	uint32_t found[GRID][N];                /* h of n, for one n; 1/2^24 */
 	uint64_t log_factorial[N];
+};
+
+/* The probability of h of n, for one n, by the chance of a feature; 1/2^24. */
+struct found {
+	uint32_t at[N][GRID];
 };
 
 /* Gamma with mean D at t D, t = (2 i + 1) / 16: 2^-(y / 65536) but for a factor. */
@@ -84,7 +89,7 @@ static uint32_t weight_of(const kh_sampling *s, uint32_t n)
 /* The beta-binomial distribution for a feature's chance p = (2 g + 1) / 128 and a weight of q
  * quarters has the parameters p q / 4 and (1 - p) q / 4; so its factors are (2 g + 1) q / 512 + i,
  * of what is not found the same at 63 - g, and q / 4 + i. */
-static void make_found(struct tables *t, uint32_t n, uint32_t q)
+static void make_found(struct found *f, const struct tables *t, uint32_t n, uint32_t q)
 {
 	static const uint32_t unit = 512;
 	uint64_t sum[GRID][N], all = 0;
@@ -102,14 +107,14 @@ static void make_found(struct tables *t, uint32_t n, uint32_t q)
 					    sum[GRID - 1 - g][n - h],
 				       down = t->log_factorial[h] + t->log_factorial[n - h] + all;
 
-			t->found[g][h] = kh_exp2q(down > up ? down - up : 0);
+			f->at[h][g] = kh_exp2q(down > up ? down - up : 0);
 		}
 }
 
 /* For one divergence and one n: the shares of fragments with h >= least, in 1/65536; returns how
  * many these are. */
-static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
-			  uint32_t share[KH_SHARES])
+static uint32_t shares_of(const struct found *f, const uint64_t chance[GRID], uint32_t n,
+			  uint32_t least, uint32_t share[KH_SHARES])
 {
 	uint64_t sum = 0, bin[KH_SHARES] = { 0 };
 
@@ -118,7 +123,7 @@ static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32
 		uint64_t p = 0;
 
 		for (uint32_t g = 0; g < GRID; g++)
-			p += t->chance[x][g] * t->found[g][h];
+			p += chance[g] * f->at[h][g];
 		p >>= 24;
 		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p;
 		sum += p;
@@ -148,36 +153,67 @@ static void divide(kh_shapes *s, const struct sums *sum)
 	}
 }
 
-int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
-		   const uint64_t many[KH_N_MOST + 1], kh_err *err)
+/* Threads take numbers of features, the greatest first, and add to the same sums. */
+struct making {
+	const kh_sampling *sampling;
+	const uint32_t *least;
+	const uint64_t *many;
+	struct tables tables;
+	struct sums sum;
+	_Atomic uint32_t taken;
+};
+
+static void add(uint64_t *sum, uint64_t x)
 {
-	struct tables *t = kh_array(1, sizeof *t, err);
-	struct sums *sum = kh_array(1, sizeof *sum, err);
+	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, x, memory_order_relaxed);
+}
 
-	if (!t || !sum) {
-		free(t);
-		free(sum);
-		return KH_ENOMEM;
-	}
-	make_chances(t, sampling->k);
-	for (uint32_t i = 1; i < N; i++)
-		t->log_factorial[i] = t->log_factorial[i - 1] + kh_log2q(i);
-	for (uint32_t n = KH_N_LEAST; n <= KH_N_MOST; n++) {
-		const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
-		uint32_t share[KH_SHARES];
+static void add_features(struct making *m, uint32_t n)
+{
+	const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
+	struct found found;
+	uint32_t share[KH_SHARES];
 
-		if (many[n] == 0)
-			continue;
-		make_found(t, n, weight_of(sampling, n));
-		sum->many[c] += many[n];
-		for (uint32_t x = 0; x < KH_SHAPES; x++) {
-			sum->seen[x][c] += many[n] * shares_of(t, x, n, least[size], share);
-			for (uint32_t j = 0; j < KH_SHARES; j++)
-				sum->f[x][c * KH_SHARES + j] += many[n] * share[j];
-		}
+	make_found(&found, &m->tables, n, weight_of(m->sampling, n));
+	add(&m->sum.many[c], m->many[n]);
+	for (uint32_t x = 0; x < KH_SHAPES; x++) {
+		const uint32_t seen =
+			shares_of(&found, m->tables.chance[x], n, m->least[size], share);
+
+		add(&m->sum.seen[x][c], m->many[n] * seen);
+		for (uint32_t j = 0; j < KH_SHARES; j++)
+			add(&m->sum.f[x][c * KH_SHARES + j], m->many[n] * share[j]);
 	}
-	divide(s, sum);
-	free(t);
-	free(sum);
+}
+
+static int add_some(void *arg, unsigned id, kh_err *err)
+{
+	struct making *m = arg;
+
+	(void)id;
+	(void)err;
+	for (uint32_t i; (i = atomic_fetch_add(&m->taken, 1)) <= KH_N_MOST - KH_N_LEAST;)
+		if (m->many[KH_N_MOST - i] > 0)
+			add_features(m, KH_N_MOST - i);
 	return KH_OK;
+}
+
+int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
+		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err)
+{
+	struct making *m = kh_array(1, sizeof *m, err);
+	int rc;
+
+	if (!m)
+		return KH_ENOMEM;
+	m->sampling = sampling;
+	m->least = least;
+	m->many = many;
+	make_chances(&m->tables, sampling->k);
+	for (uint32_t i = 1; i < N; i++)
+		m->tables.log_factorial[i] = m->tables.log_factorial[i - 1] + kh_log2q(i);
+	rc = kh_team_run(team, add_some, m, err);
+	divide(s, &m->sum);
+	free(m);
+	return rc;
 }

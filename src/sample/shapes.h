@@ -13,7 +13,7 @@
 #define KH_SAMPLE_SHAPES_H
 
 #include <stdint.h>
-#include "base/msg.h"
+#include "base/team.h"
 #include "classify/class.h"
 
 enum {
@@ -32,6 +32,6 @@ typedef struct kh_shapes {
 
 /* many[n]: how many fragments have n features; least[log2 n]: hits that a fragment must have. */
 int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
-		   const uint64_t many[KH_N_MOST + 1], kh_err *err);
+		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err);
 
 #endif
