@@ -61,20 +61,31 @@ static uint64_t density(const struct cells *c, const struct mixture *m, uint32_t
 	return sum;
 }
 
+/* Adds to sum[x] what the shape number x has of the fragments. */
+static void add_shares(const struct cells *c, const struct mixture *m, uint64_t sum[3])
+{
+	/* of a mixture of two, no part is of a third */
+	const uint16_t *const f[3] = { c->f[m->shape[0]], c->f[m->shape[1]], c->f[m->shape[2]] };
+	const uint64_t w[3] = { m->weight[0], m->weight[1], m->n == 3 ? m->weight[2] : 0 };
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint64_t a = w[0] * f[0][i], b = w[1] * f[1][i], d = w[2] * f[2][i],
+			       /* of no less than each part, whose share so has 63 bits */
+			       inverse = (UINT64_C(1) << 63) / (a + b + d), many = c->many[i];
+
+		sum[0] += (a * inverse >> 47) * many;
+		sum[1] += (b * inverse >> 47) * many;
+		sum[2] += (d * inverse >> 47) * many;
+	}
+}
+
 /* Makes one round; false: nothing changes any more. */
 static bool improve(const struct cells *c, struct mixture *m)
 {
 	uint64_t sum[3] = { 0 };
 	bool changed = false;
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		/* at most 2^37, so that a share is worked out in 63 bits */
-		const uint64_t inverse = (UINT64_C(1) << 63) / density(c, m, i);
-
-		for (uint32_t x = 0; x < m->n; x++)
-			sum[x] += (m->weight[x] * (uint64_t)c->f[m->shape[x]][i] * inverse >> 47) *
-				  c->many[i];
-	}
+	add_shares(c, m, sum);
 	for (uint32_t x = 0; x < m->n; x++) {
 		uint64_t w = (sum[x] << 4) / c->total;
 
@@ -220,6 +231,52 @@ static bool is_weak_pair(const struct cells *c, const struct mixture *one,
 	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
 }
 
+/* An upper bound of the likelihood of any mixture.  With densities g, any others are as likely as
+ * the sum of many log2(g), and that of many log2(density / g); as the logarithm is concave, the
+ * latter is at most the total times the logarithm of the mean of density / g, and that mean is
+ * greatest for one shape alone, with all of the weight.  The bound is near if g fits well: it is of
+ * the best single divergence, with a 64th for all others.  INT64_MAX stands for one that is not. */
+static int64_t bound(const struct cells *c, const struct mixture *one)
+{
+	uint64_t weight[KH_SHAPES], mean[KH_SHAPES] = { 0 }, most = 0;
+	int64_t like = 0;
+
+	for (uint32_t x = 0; x < KH_SHAPES; x++)
+		weight[x] = KH_WEIGHT_ONE / 64 / KH_SHAPES;
+	for (uint32_t x = 0; x < one->n; x++)
+		weight[one->shape[x]] += one->weight[x] - one->weight[x] / 64;
+	for (uint32_t i = 0; i < c->n; i++) {
+		/* the share of the fragments, in 1/2^20, rounded up, as is all that follows */
+		const uint64_t part = (c->many[i] << 20) / c->total + 1;
+		uint64_t g = 0, inverse;
+
+		for (uint32_t x = 0; x < KH_SHAPES; x++)
+			g += weight[x] * c->f[x][i];
+		inverse = (UINT64_C(1) << 63) / g + 1;
+		/* f / g < 2^-9, as g has some of each shape */
+		for (uint32_t x = 0; x < KH_SHAPES; x++)
+			mean[x] += part * ((c->f[x][i] * inverse >> 20) + 1);
+		like += (int64_t)c->many[i] * ((int64_t)kh_log2q(g) - (INT64_C(36) << 16));
+	}
+	for (uint32_t x = 0; x < KH_SHAPES; x++)
+		most = mean[x] > most ? mean[x] : most;
+	/* weights sum to KH_WEIGHT_ONE and 3 at most, so with all of it the mean is most / 2^43;
+	 * each logarithm may be off by 4 */
+	const int64_t gain = (int64_t)kh_log2q(most) - (INT64_C(43) << 16) + 16;
+
+	return gain < 65536 ? like + gain * (int64_t)c->total : INT64_MAX;
+}
+
+/* Could any mixture be taken in place of that of one divergence?  Most species are explained so
+ * well by one that none could. */
+static bool may_be_pair(const struct cells *c, const struct mixture *one)
+{
+	const int64_t gain =
+		GAIN + (is_own(one) ? GAIN_EACH : GAIN_EACH_WEAK) * (int64_t)c->total;
+
+	return bound(c, one) > one->like + gain;
+}
+
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 {
 	struct cells c;
@@ -232,10 +289,15 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 			  .low = FEW_SHAPE, .high = FEW_SHAPE };
 	if (c.total < FEW)
 		return;
-	const struct mixture one = best_single(&c), two = best_pair(&c);
-	const bool strong = is_pair(&c, &one, &two), pair = strong || is_weak_pair(&c, &one, &two);
+	const struct mixture one = best_single(&c);
 
-	m = pair ? two : one;
+	m = one;
+	if (may_be_pair(&c, &one))
+		m = best_pair(&c);
+	const bool strong = m.n == 3 && is_pair(&c, &one, &m),
+		   pair = strong || (m.n == 3 && is_weak_pair(&c, &one, &m));
+
+	m = pair ? m : one;
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
 	fit->own = pair || is_own(&one);
 	fit->weak = fit->own && !strong && (pair || is_weak(&one));
