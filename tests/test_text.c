@@ -155,7 +155,7 @@ static void test_sequence(void **state)
 }
 
 /* --- spread, on any file system --------------------------------------------------- */
-enum { PART = 1 << 20, PARTS = 30 };
+enum { PART = 1 << 20, PARTS = 60 };
 
 struct spreading {
 	kh_spread *s;
@@ -178,13 +178,14 @@ static void count_back(void *arg)
 	atomic_fetch_add((_Atomic int *)arg, 1);
 }
 
-/* Opens a file with five bytes, and what spreads those to come. */
-static kh_out *open_spread(struct spreading *x, char *path, kh_monitor *m)
+/* Opens a file with five bytes, and what spreads those to come.  A file in memory is written in
+ * large pages. */
+static kh_out *open_spread(struct spreading *x, char *path, bool memory, kh_monitor *m)
 {
 	kh_err err = { 0, "" };
 	kh_out *out;
 
-	sprintf(path, "/tmp/kh-spread-%d", (int)getpid());
+	sprintf(path, "%s/kh-spread-%d", memory ? "/dev/shm" : "/tmp", (int)getpid());
 	x->end = false;
 	assert_int_equal(kh_out_open(&out, path, &err), 0);
 	assert_int_equal(kh_out_write(out, "begin", 5, &err), 0);
@@ -193,7 +194,7 @@ static kh_out *open_spread(struct spreading *x, char *path, kh_monitor *m)
 }
 
 /* Lent and copied parts, over several windows, copied by two threads and the one that puts. */
-static void test_spread(void **state)
+static void spread_to(bool memory)
 {
 	struct spreading x;
 	char path[64], *text = malloc(PARTS * (size_t)PART), *got = malloc(PARTS * (size_t)PART);
@@ -203,11 +204,10 @@ static void test_spread(void **state)
 	_Atomic int back = 0;
 	kh_loan loan[PARTS];
 
-	(void)state;
 	for (size_t i = 0; i < PARTS * (size_t)PART; i++)
 		text[i] = (char)(mix(i) >> 20);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	kh_out *out = open_spread(&x, path, m);
+	kh_out *out = open_spread(&x, path, memory, m);
 	assert_int_equal(kh_threads_start(&t, m, 2, helper, &x, &err), 0);
 	for (int i = 0; i < PARTS; i++) {
 		const size_t n = PART - (size_t)i % 7, from = (size_t)i * PART;
@@ -242,6 +242,14 @@ static void test_spread(void **state)
 	free(got);
 }
 
+static void test_spread(void **state)
+{
+	(void)state;
+	spread_to(false);
+	if (access("/dev/shm", W_OK) == 0)
+		spread_to(true);
+}
+
 /* No room for a window, then for what is put: an error, and no signal. */
 static void test_spread_full(void **state)
 {
@@ -254,7 +262,7 @@ static void test_spread_full(void **state)
 
 	(void)state;
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	kh_out *out = open_spread(&x, path, m);
+	kh_out *out = open_spread(&x, path, false, m);
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &was);
 	limit = was;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #ifdef __linux__
 #include <sys/vfs.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
+#include "io/map.h"
 #include "io/paths.h"
 #include "io/temporary.h"
 
@@ -27,6 +27,7 @@ struct kh_out {
 	bool regular;
 	bool terminal;                  /* what is written is escaped: escape.h */
 	bool whole; /* a regular file that holds nothing but what is written here */
+	atomic_bool large;              /* what is mapped is to have large pages */
 	/* unless it is written in place: */
 	int folder;
 	char *base;                     /* its final name in the folder; NULL: in place */
@@ -162,6 +163,7 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
 	o->terminal = isatty(o->fd);
 	o->whole = o->regular && st.st_size == 0 && !(fcntl(o->fd, F_GETFL) & O_APPEND);
+	o->large = kh_out_maps(o);
 	*out = o;
 	return KH_OK;
 }
@@ -296,35 +298,30 @@ bool kh_out_maps(const kh_out *o)
 #endif
 }
 
-/* Maps begin with a page; what is before the bytes belongs to others, who may still write it. */
-static size_t page_part(uintptr_t at)
-{
-	return (size_t)(at % (uintptr_t)sysconf(_SC_PAGESIZE));
-}
-
 int kh_out_map(kh_out *o, uint64_t at, size_t n, char **map, kh_err *err)
 {
-	const size_t before = page_part((uintptr_t)at);
-	char *p;
+	bool large = atomic_load(&o->large);
+	char *p = kh_map_part(o->fd, at, n, &large);
 	int rc;
 
+	if (!large)
+		atomic_store(&o->large, false);
+	if (!p)
+		return kh_fail(err, KH_EIO, "%s: cannot be mapped: %s", o->path, strerror(errno));
 	do
 		rc = posix_fallocate(o->fd, (off_t)at, (off_t)n);
 	while (rc == EINTR);
-	if (rc)
+	if (rc) {
+		kh_map_drop(p, n);
 		return kh_fail(err, KH_EIO, "%s: write failed: %s", o->path, strerror(rc));
-	p = mmap(NULL, before + n, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, (off_t)(at - before));
-	if (p == MAP_FAILED)
-		return kh_fail(err, KH_EIO, "%s: cannot be mapped: %s", o->path, strerror(errno));
-	*map = p + before;
+	}
+	*map = p;
 	return KH_OK;
 }
 
 void kh_out_unmap(char *map, size_t n)
 {
-	const size_t before = page_part((uintptr_t)map);
-
-	munmap(map - before, before + n);
+	kh_map_drop(map, n);
 }
 
 int kh_out_cut(kh_out *o, uint64_t bytes, kh_err *err)
