@@ -10,16 +10,21 @@
 
 enum { TEXT = 40000 };
 
-/* What came out of a feed: a sum over records, which does not depend on their order. */
+/* What of texts is looked at. */
+enum look { ALL, NAMES, NOTHING };
+
+/* What came out of a feed: sums over records, over their header lines, and over what their texts
+ * are long, which do not depend on their order. */
 struct outcome {
 	int rc;
 	char msg[sizeof((kh_err *)0)->msg];
-	uint64_t fragments, sum;
+	uint64_t fragments, sum, names, lengths;
 	size_t blocks, sliced;
 };
 
 struct reading {
 	kh_feed *f;
+	enum look look;
 	bool always;            /* every block is tried in slices */
 	struct outcome *out;
 	pthread_mutex_t lock;
@@ -30,10 +35,38 @@ static uint64_t digest(const kh_block *b, const kh_record *r, uint64_t number)
 	uint64_t h = kh_fmix64(number + 1);
 
 	h = kh_fmix64(h ^ r->len ^ (uint64_t)r->name_len << 32 ^ (uint64_t)r->id_len << 48);
-	h = kh_fmix64(h ^ r->text_len ^ (uint64_t)r->fastq << 40);
+	h = kh_fmix64(h ^ (r->fastq ? r->text_len : 0) ^ (uint64_t)r->fastq << 40);
 	for (uint64_t w = r->seq / 32; w < (r->seq + r->len + 31) / 32; w++)
 		h = kh_fmix64(kh_fmix64(h ^ b->bases[w]) ^ b->amb[w]);
 	return h;
+}
+
+static uint64_t digest_name(const kh_block *b, const kh_record *r, uint64_t number)
+{
+	uint64_t h = kh_fmix64(number + 1);
+
+	for (uint32_t i = 0; i < r->name_len; i++)
+		h = kh_fmix64(h ^ (unsigned char)b->text[r->name + i]);
+	return h;
+}
+
+/* Adds the records of a job to the sums. */
+static void add_job(struct outcome *to, const kh_job *job, enum look look)
+{
+	for (size_t k = 0; k < job->n; k++) {
+		const kh_block *b[2];
+		const kh_record *r[2];
+
+		kh_job_records(job, k, b, r);
+		for (int mate = 0; mate < 2 && r[mate]; mate++) {
+			const uint64_t number = 2 * (job->first + k) + (uint64_t)mate;
+
+			to->sum += digest(b[mate], r[mate], number);
+			to->lengths += kh_fmix64(kh_fmix64(number + 1) ^ r[mate]->text_len);
+			to->names += look == NOTHING ? 0 : digest_name(b[mate], r[mate], number);
+		}
+	}
+	to->fragments += job->n;
 }
 
 /* Blocks may be under way in slices when another one turns out not to be fit for that. */
@@ -55,31 +88,23 @@ static int work(void *arg, unsigned worker, kh_err *err)
 	(void)worker;
 	while ((rc = kh_feed_next(x->f, &b, err)) > 0) {
 		const bool sliced = ((struct feed_block *)b->priv)->sliced;
-		uint64_t fragments = 0, sum = 0;
+		struct outcome now = { 0 };
 
 		rc = kh_feed_commit(x->f, b, &jobs, err);
-		if (!rc && x->f->n_streams == 1)
+		if (!rc && x->f->n_streams == 1 && x->look == NOTHING)
 			kh_feed_drop_text(x->f, b);
 		for (size_t i = 0; !rc && i < jobs.n; i++) {
-			for (size_t k = 0; k < jobs.job[i].n; k++) {
-				const kh_block *bl[2];
-				const kh_record *r[2];
-
-				kh_job_records(&jobs.job[i], k, bl, r);
-				sum += digest(bl[0], r[0], 2 * (jobs.job[i].first + k));
-				if (r[1])
-					sum += digest(bl[1], r[1],
-						      2 * (jobs.job[i].first + k) + 1);
-			}
-			fragments += jobs.job[i].n;
+			add_job(&now, &jobs.job[i], x->look);
 			kh_feed_release_job(x->f, &jobs.job[i]);
 		}
 		kh_feed_release(x->f, b);
 		pthread_mutex_lock(&x->lock);
 		x->out->blocks++;
 		x->out->sliced += sliced;
-		x->out->fragments += fragments;
-		x->out->sum += sum;
+		x->out->fragments += now.fragments;
+		x->out->sum += now.sum;
+		x->out->names += now.names;
+		x->out->lengths += now.lengths;
 		pthread_mutex_unlock(&x->lock);
 		if (rc)
 			break;
@@ -89,18 +114,20 @@ static int work(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-static struct outcome read_all(const kh_feed_options *o, unsigned threads, bool no_text)
+static struct outcome read_all(const kh_feed_options *o, unsigned threads, enum look look)
 {
 	struct outcome out = { 0 };
-	struct reading x = { .out = &out, .always = test_rand() % 2 };
+	struct reading x = { .look = look, .out = &out, .always = test_rand() % 2 };
 	kh_monitor *m = NULL;
 	kh_err err = { 0, "" };
 
 	pthread_mutex_init(&x.lock, NULL);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&x.f, o, m, &err), 0);
-	if (no_text)
+	if (look == NOTHING)
 		kh_feed_no_text(x.f);
+	if (look == NAMES)
+		kh_feed_names_only(x.f);
 	out.rc = kh_threads_run(m, threads, work, &x, &err);
 	memcpy(out.msg, err.msg, sizeof out.msg);
 	kh_feed_close(x.f);
@@ -150,7 +177,7 @@ static char *put_record(char *s, const struct style *y, unsigned name, size_t n)
 
 	if (is_odd && y->nested && !y->fasta)
 		return put_nested(s, name, test_rand() % 4 ? 6 : y->longest / 16);
-	const char *end = odd == 0 ? "\r\n" : odd == 1 ? "*" : "\n";
+	const char *end = odd == 0 ? "\r\n" : odd == 1 ? "*" : "\n", *const begin = s;
 
 	if (odd == 2)
 		s += sprintf(s, "%s", test_rand() % 2 ? "\n" : " \n\n");
@@ -163,8 +190,11 @@ static char *put_record(char *s, const struct style *y, unsigned name, size_t n)
 	s = put_letters(s, "ACGTACGTACGTN", n, end);
 	s += sprintf(s, "+\n");
 	s = put_letters(s, qualities, n, end);
-	if (odd == 5 && test_rand() % 4 == 0)
-		s[-(ptrdiff_t)(test_rand() % 60) - 1] = (char)test_rand();
+	if (odd == 5 && test_rand() % 4 == 0) {
+		const ptrdiff_t back = (ptrdiff_t)(test_rand() % 60) + 1;
+
+		s[back <= s - begin ? -back : -1] = (char)test_rand();
+	}
 	return s;
 }
 
@@ -189,16 +219,22 @@ static size_t n_sliced, n_blocks, n_failed;
 
 static void same_outcome(const kh_feed_options *o)
 {
-	const struct outcome whole = read_all(o, 1, false);
+	const struct outcome whole = read_all(o, 1, ALL);
 
-	for (unsigned threads = 1; threads <= 3; threads += 2) {
-		const struct outcome x = read_all(o, threads, true);
+	for (unsigned i = 0; i < 4; i++) {
+		const enum look look = i % 2 ? NAMES : NOTHING;
+		const struct outcome x = read_all(o, 1 + i / 2 * 2, look);
 
 		assert_int_equal(whole.rc, x.rc);
 		assert_string_equal(whole.msg, x.msg);
 		if (!x.rc) {
 			assert_int_equal(whole.fragments, x.fragments);
 			assert_int_equal(whole.sum, x.sum);
+			assert_int_equal(look == NAMES ? whole.names : 0, x.names);
+			/* of long records of FASTA only names are kept, if these are all that
+			 * is looked at */
+			if (look == NOTHING)
+				assert_int_equal(whole.lengths, x.lengths);
 		}
 		n_sliced += x.sliced;
 		n_blocks += x.blocks;

@@ -143,8 +143,9 @@ void kh_feed_drop_text(kh_feed *f, kh_block *b);
  * of two streams is dropped as soon as all records of its block have been compared with their
  * mates. */
 void kh_feed_no_text(kh_feed *f);
-/* Called before the first block, if of texts the caller looks at names only: of a record of FASTA
- * that spans blocks no more than its header line is kept, and text_len says so. */
+/* Called before the first block, if of texts the caller looks at names only: `text` of records is
+ * undefined then.  Plain files of FASTQ are read in slices, of which header lines are kept; of a
+ * record of FASTA that spans blocks no more than that is kept, and text_len says so. */
 void kh_feed_names_only(kh_feed *f);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);

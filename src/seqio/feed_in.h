@@ -163,7 +163,8 @@ int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 bool feed_in_slices(kh_feed *f, const struct feed_block *b);
 /* Reads and parses it so. 1; 0: it is to be read and parsed as a whole; < 0. */
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
-/* Reads the whole text of such a block, so that the offsets of its records are right. */
+/* Reads the whole text of such a block, so that the offsets of its records are right; no other
+ * thread may look at its names then. */
 int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err);
 
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */

@@ -88,6 +88,12 @@ static int name_len(const kh_record *r)
 	return r->id_len > 80 ? 80 : (int)r->id_len;
 }
 
+/* Makes the names of a committed block readable, if its text was not kept. */
+static int names_again(const kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	return f->no_text ? feed_text_again(f, b, err) : KH_OK;
+}
+
 static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
 {
 	const kh_block *b[2];
@@ -96,7 +102,7 @@ static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
 
 	kh_job_records(j, i, b, r);
 	for (int k = 0; k < 2; k++)
-		if ((rc = feed_text_again(f, b[k]->priv, err)))
+		if ((rc = names_again(f, b[k]->priv, err)))
 			return rc;
 	return kh_fail(err, KH_EFORMAT,
 		       "%s%s%s: pair %llu: the mates have different "
@@ -218,7 +224,7 @@ static int find_orphan(kh_feed *f, int s, kh_err *err)
 	if (!w || other->files_done <= w->b->pub.file
 	    || (o && o->b->pub.file == w->b->pub.file))
 		return 0;
-	int rc = feed_text_again(f, w->b, err);
+	int rc = names_again(f, w->b, err);
 	if (rc)
 		return rc;
 	const kh_block *p = &w->b->pub;

@@ -1,16 +1,18 @@
 /*
  * feed_slices.c - reads and parses a block of FASTQ slice by slice, where nobody will look at its
- * text
+ * text, or at no more of it than names
  *
  * A block's text does not stay in the caches of a core next to what is made of it: the copy out of
  * the page cache, and the parser behind it, work at the speed of a slower cache, or of memory.  A
  * slice does.  It is read, parsed and overwritten by the next one, in a place that goes from block
  * to block; in front of it is room for what is left of the slice before.  What the block keeps is
  * what joining it with its neighbours takes: the text in front of the first boundary, which must be
- * in the first slice, and that behind the last whole record, with one byte between them.
+ * in the first slice, and that behind the last whole record, with one byte between them.  Header
+ * lines come behind that byte, where they are wanted.
  *
- * Offsets of names and records are those in the whole text; where that is needed after all, to
- * parse it from another place or to quote a name, it is read again.
+ * Offsets of records are those in the whole text, and so are those of names that are not kept;
+ * where that is needed after all, to parse it from another place or to quote a name, it is read
+ * again.
  */
 #include <config.h>
 #include "seqio/feed.h"
@@ -37,7 +39,7 @@ bool feed_in_slices(kh_feed *f, const struct feed_block *b)
 {
 	const struct feed_stream *st = &f->st[b->pub.stream];
 
-	if (!f->no_text || f->o.interleaved || f->o.pieces || b->format == '>' ||
+	if (!(f->no_text || f->names_only) || f->o.interleaved || f->o.pieces || b->format == '>' ||
 	    b->want < f->o.block_size / 2)
 		return false;
 	pthread_mutex_lock(&f->lock);
@@ -96,6 +98,31 @@ static int keep(struct slices *s, size_t from, size_t to)
 	return KH_OK;
 }
 
+/* Appends the header lines of the records from `mark` on, in steps: text has KH_SCAN_PAD bytes
+ * behind its end. */
+static int keep_names(struct slices *s, size_t mark)
+{
+	enum { STEP = 16 };
+	struct feed_block *b = s->b;
+	size_t n = 0;
+
+	for (size_t i = mark; i < b->h.n_rec; i++)
+		n += b->h.rec[i].name_len;
+	int rc = feed_room(b, 0, b->end - b->raw + n, s->err);
+	if (rc)
+		return rc;
+	for (size_t i = mark; i < b->h.n_rec; i++) {
+		kh_record *r = &b->h.rec[i];
+		const char *from = s->at.buf + r->name;
+
+		for (size_t k = 0; k < r->name_len; k += STEP)
+			memcpy(b->buf + b->end + k, from + k, STEP);
+		r->name = b->end;
+		b->end += r->name_len;
+	}
+	return KH_OK;
+}
+
 /* Parses from s->stop on.  Offsets of the new records grow by how much less they are than in the
  * whole text. */
 static int parse_on(struct slices *s)
@@ -108,8 +135,10 @@ static int parse_on(struct slices *s)
 
 	if (!rc)
 		rc = feed_hash_names(s->f, b, s->err);
+	if (!rc && !s->f->no_text)
+		rc = keep_names(s, mark);
 	for (size_t i = mark; i < b->h.n_rec; i++) {
-		b->h.rec[i].name += by;
+		b->h.rec[i].name += s->f->no_text ? by : 0;
 		b->h.rec[i].text += by;
 	}
 	return rc;
@@ -193,5 +222,7 @@ int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 	b->end = b->raw + b->want;
 	b->stop = b->end - left;
 	b->h.text = b->pub.text = b->buf;
+	for (size_t i = b->first; i < b->h.n_rec; i++)  /* a name may have been kept elsewhere */
+		b->h.rec[i].name = b->h.rec[i].text + 1;
 	return KH_OK;
 }
