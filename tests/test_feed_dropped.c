@@ -1,0 +1,144 @@
+/*
+ * test_feed_dropped.c - blocks that are held after their text was dropped: their records and bases
+ * stay, and few places for text serve all
+ */
+#include "test.h"
+#include "feed_inputs.h"
+#include "seqio/feed_in.h"
+
+static void check_names(const kh_block *b, size_t *n)
+{
+	for (size_t i = 0; i < b->n_rec; i++, ++*n) {
+		char want[20];
+
+		snprintf(want, sizeof want, "r%04zu", *n);
+		assert_memory_equal(b->text + b->rec[i].name, want, 5);
+	}
+}
+
+/* Blocks that are held have records and bases as ever, and one place for text serves all. */
+static void test_dropped_text(void **state)
+{
+	static const char seq[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACG";
+	enum { N = 300, BLOCKS = 100, LEN = 10 + 2 * sizeof seq };
+	char *s = malloc((size_t)N * LEN), *end = s;
+	const char *place = NULL;
+	kh_block *held[BLOCKS];
+	size_t n = 0, len = 0, n_blocks = 0;
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_err err;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		end += sprintf(end, "@r%04d\n%s\n+\n%s\n", i, seq, seq);
+	struct input in = make_input(RANGES, s, (size_t)(end - s));
+	const char *p = in.path;
+	const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
+				    .n_blocks = BLOCKS };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	for (kh_block *b; kh_feed_next(f, &b, &err) == 1; held[n_blocks++] = b) {
+		kh_jobs jobs;
+
+		assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
+		check_names(b, &n);
+		for (size_t i = 0; i < jobs.n; i++)
+			kh_feed_release_job(f, &jobs.job[i]);
+		if (n_blocks > 1)
+			assert_ptr_equal(b->text, place);
+		place = b->text;
+		kh_feed_drop_text(f, b);
+		assert_null(b->text);
+	}
+	for (size_t k = 0; k < n_blocks; k++)
+		for (size_t i = 0; i < held[k]->n_rec; i++)
+			len += held[k]->rec[i].len;
+	assert_true(n_blocks > 20);
+	assert_int_equal(n, N);
+	assert_int_equal(len, N * (sizeof seq - 1));
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	close(in.fd);
+	free(s);
+}
+
+/* Two files of mates whose blocks end at different records.  The text of a block is there until
+ * all its records have mates, and a mate with another name is still told by both names. */
+static void dropped_pairs(int n_pairs, int wrong)
+{
+	enum { LEN = 80 };
+	char *s[2] = { malloc((size_t)n_pairs * LEN), malloc((size_t)n_pairs * LEN) };
+	struct input in[2];
+	const char *path[2];
+	kh_monitor *m = NULL;
+	kh_feed *f = NULL;
+	kh_err err = { 0, "" };
+	size_t pairs = 0, dropped = 0;
+	kh_block *b;
+	int rc = 0;
+
+	for (int k = 0; k < 2; k++) {
+		char *end = s[k];
+
+		for (int i = 0; i < n_pairs; i++)
+			end += sprintf(end, "@r%04d\n%s\n+\n%s\n", k == 1 && i == wrong ? 9999 : i,
+				       k ? "ACGTTGCA" : "ACGTTGCAACGTTGCAACGT",
+				       k ? "FFFFFFFF" : "FFFFFFFFFFFFFFFFFFFF");
+		in[k] = make_input(RANGES, s[k], (size_t)(end - s[k]));
+		path[k] = in[k].path;
+	}
+	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
+				    .block_size = 1000, .n_blocks = 8 };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	kh_feed_no_text(f);
+	while (!rc && kh_feed_next(f, &b, &err) == 1) {
+		kh_jobs jobs;
+
+		rc = kh_feed_commit(f, b, &jobs, &err);
+		for (size_t i = 0; !rc && i < jobs.n; i++) {
+			const kh_job *j = &jobs.job[i];
+
+			for (int k = 0; k < 2; k++) {
+				const bool over = j->from[k] + j->n == j->block[k]->n_rec;
+
+				assert_int_equal(over, j->block[k]->text == NULL);
+				dropped += over;
+				assert_int_equal(j->block[k]->rec[j->from[k]].len, k ? 8 : 20);
+			}
+			pairs += j->n;
+			kh_feed_release_job(f, j);
+		}
+		kh_feed_release(f, b);
+	}
+	assert_int_equal(rc, wrong < n_pairs ? KH_EFORMAT : 0);
+	if (rc)
+		assert_non_null(strstr(err.msg, "'r0150' and 'r9999'"));
+	else
+		assert_int_equal(pairs, n_pairs);
+	assert_true(dropped > 10);
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	for (int k = 0; k < 2; k++) {
+		close(in[k].fd);
+		free(s[k]);
+	}
+}
+
+static void test_dropped_pairs(void **state)
+{
+	(void)state;
+	dropped_pairs(300, 300);
+	dropped_pairs(300, 150);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dropped_text),
+		cmocka_unit_test(test_dropped_pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
