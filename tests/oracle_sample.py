@@ -41,6 +41,7 @@ class Shapes:
     def __init__(self, db, least, many):
         self.db, self.least = db, least
         self.chances = [self.chances_of(d) for d in D]
+        self.found = self.walks(max((n for n in many if many[n]), default=0))
         self.f = [[1] * 128 for _ in D]
         self.seen = [[65536] * 4 for _ in D]
         for size in range(4):
@@ -63,24 +64,43 @@ class Shapes:
                 sums[min(63, p >> 18)] += pw(yt - min(y)) * weight
         return [x * 2 ** 24 // sum(sums) for x in sums]
 
-    def outcomes(self, n, least):
-        """For each D: by share, and how much is seen"""
+    def steps(self):
+        """Parts of a feature, and the weights of the next one 0, 1 and 2 parts further"""
         db = self.db
         a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
-        q = 54 * n * a // (10 * db.k * c)
+        most = db.k << 17
+        b = min(most, (a << 16) // c)
         if db.least:
-            q = min(4 * n, (q << 32) // (2**32 - db.least))
-        q = max(4, q)
-        fact, one = [0] * (n + 1), 0
-        for i in range(1, n + 1):
-            fact[i] = fact[i - 1] + lb(i)
-            one += lb(128 * q + 512 * (i - 1))
-        sums = [[0] for _ in range(64)]
-        for g, s in enumerate(sums):
-            for j in range(n):
-                s.append(s[-1] + lb((2 * g + 1) * q + 512 * j))
-        b = [[pw(max(0, fact[h] + fact[n - h] + one - fact[n] - sums[g][h] - sums[63 - g][n - h]))
-              for g in range(64)] for h in range(n + 1)]
+            b = min(most, (b << 32) // (2**32 - db.least))
+        m = min(4, most // b)
+        v = (b * m << 16) // most
+        two = v * v >> 16
+        one = 2 * (v - two)
+        return m, (65536 - one - two, one, two)
+
+    def walks(self, most):
+        """[n][g][h]: h features of n found"""
+        m, steps = self.steps()
+        found = [[None] * 64 for _ in range(most + 1)]
+        for g in range(64):
+            loss = (458752 - lb(2 * g + 1)) // m
+            same = [pw(i * loss) for i in range(5)]
+            move = [[0] * (m + 1) for _ in range(m + 1)]
+            for i in range(m + 1):
+                for t, weight in enumerate(steps):
+                    move[i][min(m, i + t)] += weight * same[t] >> 16
+                    for u in range(t):
+                        move[i][min(m, u)] += weight * (same[u] - same[u + 1]) >> 16
+            now = [[256 * (same[i] - same[i + 1]), 0] for i in range(m)] + [[0, 256 * same[m]]]
+            for n in range(1, most + 1):
+                found[n][g] = [sum(x >> 8 for x in at) for at in zip(*now)]
+                now = [[0] * (j == m) + [sum(w * x for w, x in zip(into, at) if w) >> 24 for at in zip(*now)] +
+                       [0] * (j < m) for j, into in enumerate(zip(*move))]
+        return found
+
+    def outcomes(self, n, least):
+        """For each D: by share, and how much is seen"""
+        b = list(zip(*self.found[n]))
         out = []
         for chances in self.chances:
             p = {h: sum(x * y for x, y in zip(chances, b[h])) >> 24 for h in range(least, n + 1)}
@@ -131,17 +151,20 @@ class Fit:
             return
         cells = dict(sorted(cells.items()))
         one = best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in range(JUNK)])
-        two = best_of(f, cells, [((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT))
-                                 for a in range(JUNK) for b in range(a + 1, JUNK) if D[b] >= D[a] + 40])
         d, w = D[one.shapes[0]], one.weights[0]
         alone = (d <= 30 and w >= 83880) or (d <= 40 and w >= 366975) or (d <= 70 and w >= 838800)
-        gain = two.like - one.like - 242044895
-        near = D[two.shapes[0]] <= 40 and D[two.shapes[1]] >= 50
-        clear = near and gain > 4727 * self.n and two.weights[0] >= 104850
-        some = near and not alone and gain > 1891 * self.n and self.n * two.weights[0] >> 20 >= 5120
-        m = two if clear or some else one
-        self.stands = m is two or alone
-        self.weak = not clear and (some or (alone and (w < 314550 or (d > 30 and w < 524250))))
+        least = max(70, d + 20 if alone else 0)
+        two = best_of(f, cells, [((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT))
+                                 for a in range(JUNK) for b in range(a + 1, JUNK)
+                                 if D[a] <= 40 and D[b] >= max(least, D[a] + 40)])
+        bound = 242044895 + (4727 if d <= 10 and w >= 891225 else 567) * self.n
+        if alone and d >= 60:
+            bound = -945 * self.n
+        clear = two.weights[0] >= 104850
+        pair = two.like - one.like > bound and (clear or (not alone and self.n * two.weights[0] >> 20 >= 5120))
+        m = two if pair else one
+        self.stands = pair or alone
+        self.weak = not clear if pair else alone and (w < 314550 or (d > 30 and w < 524250))
         self.shapes, self.weights = m.shapes, m.weights
         self.low, self.high = self.interval(f, cells, m)
 

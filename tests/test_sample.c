@@ -116,10 +116,17 @@ static void test_fit_single(void **state)
 
 		add_fragments(many, x, 3000);
 		kh_fit_make(&fit, &shapes, many);
+		assert_int_equal(fit.own, kh_divergence[x] <= 70);
+		if (kh_divergence[x] == 60 || kh_divergence[x] == 70) {
+			/* as well a strain that is nearer, and a relative */
+			assert_int_equal(fit.kind, KH_FIT_PAIR);
+			assert_true(kh_divergence[fit.shape[0]] <= 40 &&
+				    kh_divergence[fit.shape[1]] >= kh_divergence[x] + 20);
+			continue;
+		}
 		assert_int_equal(fit.kind, KH_FIT_SINGLE);
 		assert_int_equal(fit.shape[0], x);
 		assert_true(fit.low <= x && x <= fit.high);
-		assert_int_equal(fit.own, kh_divergence[x] <= 70);
 		assert_true(fit.weight[0] > KH_WEIGHT_ONE * 9 / 10);
 	}
 }
@@ -138,6 +145,24 @@ static void test_fit_pair(void **state)
 	assert_true(fit.own && fit.shape[0] <= 2);
 	assert_true(kh_divergence[fit.shape[1]] >= 85);
 	assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - 2000) < 200);
+}
+
+/* A strain beside a relative that is not much farther, and not as many. */
+static void test_fit_near_pair(void **state)
+{
+	(void)state;
+	make_shapes(54);
+	for (uint64_t own = 1000; own <= 4000; own += 1000) {
+		uint64_t many[KH_CELLS] = { 0 };
+		kh_fit fit;
+
+		add_fragments(many, 4, own);            /* 1.5 % */
+		add_fragments(many, 11, 5000 - own);    /* 8.5 % */
+		kh_fit_make(&fit, &shapes, many);
+		assert_int_equal(fit.kind, KH_FIT_PAIR);
+		assert_true(fit.own && !fit.weak);
+		assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - (long long)own) < 300);
+	}
 }
 
 static void test_fit_little(void **state)
@@ -547,7 +572,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
 		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_fit_single),
-		cmocka_unit_test(test_fit_pair),     cmocka_unit_test(test_fit_little),
+		cmocka_unit_test(test_fit_pair),     cmocka_unit_test(test_fit_near_pair),
+		cmocka_unit_test(test_fit_little),
 		cmocka_unit_test(test_classes),	     cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_numbered_on),  cmocka_unit_test(test_very_many_species),

@@ -12,16 +12,22 @@ enum {
 	ROUNDS_TRIED = 8,       /* rounds for the mixtures that are compared first */
 	KEPT = 6,               /* of these mixtures get more rounds */
 	APART = 40,             /* least distance of two divergences, in 1/1000 */
+	STRAIN = 40,            /* the greatest of a strain beside a relative */
+	RELATIVE = 70,          /* the least of the relative */
+	BEYOND = 20,            /* by so much it is farther than what one would be */
+	DOUBTFUL = 60,          /* from here on, one may stand for two */
 	PART = 20 * 256,        /* fragments that a part of a relative's must have */
 	PERCENT = KH_WEIGHT_ONE / 100
 };
 
 /* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10
- * log2(e), and, as shapes are not exact, by 0.05 log2(e) for each fragment; an interval ends
- * where the loss is 1.92 log2(e). */
+ * log2(e), and, as shapes are not exact, by 0.006 log2(e) for each fragment; by more where nearly
+ * all are like the reference, as strains may have genes that differ more; if one is doubtful, two
+ * need only be nearly as good. An interval ends where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
-#define GAIN_EACH 4727                  /* for 1/256 of a fragment */
-#define GAIN_EACH_WEAK 1891             /* the same of 0.02 */
+#define GAIN_EACH 567                   /* for 1/256 of a fragment */
+#define GAIN_EACH_NEAR 4727             /* the same of 0.05 */
+#define LOSS_EACH 945                   /* of 0.01 */
 #define NEAR ((INT64_C(2770) << 24) / 1000)
 
 /* The cells that have fragments. */
@@ -162,7 +168,30 @@ static struct mixture best_single(const struct cells *c)
 	return finish(c, &l);
 }
 
-static struct mixture best_pair(const struct cells *c)
+static bool is_own(const struct mixture *one)
+{
+	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
+
+	return (d <= 30 && w >= 8 * PERCENT) || (d <= 40 && w >= 35 * PERCENT) ||
+	       (d <= 70 && w >= 80 * PERCENT);
+}
+
+/* One divergence fits, but is so far from the reference that it may be the mean of two. */
+static bool is_doubtful(const struct mixture *one)
+{
+	return is_own(one) && kh_divergence[one->shape[0]] >= DOUBTFUL;
+}
+
+/* A strain of the species and a relative? The relative is farther than what one divergence
+ * makes of both. */
+static bool is_sensible(const struct mixture *one, uint32_t a, uint32_t b)
+{
+	const uint32_t beyond = is_own(one) ? kh_divergence[one->shape[0]] + BEYOND : 0;
+
+	return a <= STRAIN && b >= a + APART && b >= RELATIVE && b >= beyond;
+}
+
+static struct mixture best_pair(const struct cells *c, const struct mixture *one)
 {
 	struct leaders l = { .n = 0 };
 
@@ -170,7 +199,7 @@ static struct mixture best_pair(const struct cells *c)
 		for (uint32_t b = a + 1; b < KH_JUNK; b++) {
 			struct mixture m = start(a, b);
 
-			if (kh_divergence[b] < kh_divergence[a] + APART)
+			if (!is_sensible(one, kh_divergence[a], kh_divergence[b]))
 				continue;
 			run(c, &m, ROUNDS_TRIED);
 			enter(&l, &m);
@@ -196,14 +225,6 @@ static void find_interval(kh_fit *fit, const struct cells *c, const struct mixtu
 		}
 }
 
-static bool is_own(const struct mixture *one)
-{
-	const uint32_t d = kh_divergence[one->shape[0]], w = one->weight[0];
-
-	return (d <= 30 && w >= 8 * PERCENT) || (d <= 40 && w >= 35 * PERCENT) ||
-	       (d <= 70 && w >= 80 * PERCENT);
-}
-
 /* Most of its fragments are junk. */
 static bool is_weak(const struct mixture *one)
 {
@@ -212,23 +233,26 @@ static bool is_weak(const struct mixture *one)
 	return w < 30 * PERCENT || (d > 30 && w < 50 * PERCENT);
 }
 
-static bool is_pair(const struct cells *c, const struct mixture *one, const struct mixture *two)
+/* Of two divergences: the first one is not the lesser part by far. */
+static bool is_clear(const struct mixture *two)
 {
-	const int64_t gain = GAIN + GAIN_EACH * (int64_t)c->total;
-
-	return two->like - one->like > gain && two->weight[0] >= 10 * PERCENT &&
-	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
+	return two->weight[0] >= 10 * PERCENT;
 }
 
-/* Among the many fragments of a relative, are there some of its own? */
-static bool is_weak_pair(const struct cells *c, const struct mixture *one,
-			 const struct mixture *two)
+/* By how much the likelihood of two divergences must be greater. */
+static int64_t least_gain(const struct cells *c, const struct mixture *one)
 {
-	const int64_t gain = GAIN + GAIN_EACH_WEAK * (int64_t)c->total;
+	const bool near = kh_divergence[one->shape[0]] <= 10 && one->weight[0] >= 85 * PERCENT;
+	const int64_t total = (int64_t)c->total;
 
-	return !is_own(one) && two->like - one->like > gain &&
-	       c->total * two->weight[0] >> 20 >= PART &&
-	       kh_divergence[two->shape[0]] <= 40 && kh_divergence[two->shape[1]] >= 50;
+	return is_doubtful(one) ? -LOSS_EACH * total
+				: GAIN + (near ? GAIN_EACH_NEAR : GAIN_EACH) * total;
+}
+
+static bool is_pair(const struct cells *c, const struct mixture *one, const struct mixture *two)
+{
+	return two->like - one->like > least_gain(c, one) &&
+	       (is_clear(two) || (!is_own(one) && c->total * two->weight[0] >> 20 >= PART));
 }
 
 /* An upper bound of the likelihood of any mixture.  With densities g, any others are as likely as
@@ -271,10 +295,7 @@ static int64_t bound(const struct cells *c, const struct mixture *one)
  * well by one that none could. */
 static bool may_be_pair(const struct cells *c, const struct mixture *one)
 {
-	const int64_t gain =
-		GAIN + (is_own(one) ? GAIN_EACH : GAIN_EACH_WEAK) * (int64_t)c->total;
-
-	return bound(c, one) > one->like + gain;
+	return bound(c, one) > one->like + least_gain(c, one);
 }
 
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
@@ -293,14 +314,13 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 
 	m = one;
 	if (may_be_pair(&c, &one))
-		m = best_pair(&c);
-	const bool strong = m.n == 3 && is_pair(&c, &one, &m),
-		   pair = strong || (m.n == 3 && is_weak_pair(&c, &one, &m));
+		m = best_pair(&c, &one);
+	const bool pair = m.n == 3 && is_pair(&c, &one, &m);
 
 	m = pair ? m : one;
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
 	fit->own = pair || is_own(&one);
-	fit->weak = fit->own && !strong && (pair || is_weak(&one));
+	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));
 	fit->n = m.n;
 	memcpy(fit->shape, m.shape, sizeof m.shape);
 	memcpy(fit->weight, m.weight, sizeof m.weight);

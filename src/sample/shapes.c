@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-enum { PLACES = 40, GRID = 64, N = KH_N_MOST + 1 };
+enum { PLACES = 40, GRID = 64, PARTS = 4, N = KH_N_MOST + 1 };
 
 const uint16_t kh_divergence[KH_SHAPES] = { 1,	3,  6,	10,  15,  20,  30,  40,	 50,
 					    60, 70, 85, 100, 120, 150, 190, 240, 300 };
@@ -20,12 +20,7 @@ static const struct {
 
 struct tables {
 	uint64_t chance[KH_SHAPES][GRID];       /* of a feature to be found, by 64ths; 1/2^24 */
-	uint64_t log_factorial[N];
-};
-
-/* The probability of h of n, for one n, by the chance of a feature; 1/2^24. */
-struct found {
-	uint32_t at[N][GRID];
+	uint32_t found[N][GRID][N];             /* [n][g][h]: h of n, by that chance; 1/2^24 */
 };
 
 /* Gamma with mean D at t D, t = (2 i + 1) / 16: 2^-(y / 65536) but for a factor. */
@@ -71,50 +66,103 @@ static void make_chances(struct tables *t, uint32_t k)
 	}
 }
 
-/* What n features count for, in quarters: 1.35 for each k bases that they cover.  Those of a
- * share of all lie further apart, until each counts for itself. */
-static uint32_t weight_of(const kh_sampling *s, uint32_t n)
+/* How features follow one another: the k bases of one are so many parts, and the next one begins
+ * 0, 1 or 2 parts further, with these chances in 1/65536. */
+struct steps {
+	uint32_t parts, chance[3];
+};
+
+static struct steps steps_of(const kh_sampling *s)
 {
 	const uint64_t apart = s->scheme == KH_SYNCMER ? s->k - s->s + 1 : s->stride,
-		       in_it = s->scheme == KH_SYNCMER ? 1 : s->s;
-	uint64_t q = 54 * n * apart / (10 * s->k * in_it);
+		       in_it = s->scheme == KH_SYNCMER ? 1 : s->s,
+		       most = (uint64_t)s->k << 17;
+	uint64_t bases = (apart << 16) / in_it, parts, q;
 
-	if (s->least) {
-		q = (q << 32) / kh_sampling_share(s);
-		q = q < 4 * (uint64_t)n ? q : 4 * (uint64_t)n;
-	}
-	return q < 4 ? 4 : (uint32_t)q;
+	bases = bases < most ? bases : most;
+	if (s->least)
+		bases = (bases << 32) / kh_sampling_share(s);
+	bases = bases < most ? bases : most;
+	parts = most / bases < PARTS ? most / bases : PARTS;
+	/* two times out of two, each with the chance q */
+	q = (bases * parts << 16) / most;
+	const uint64_t both = q * q >> 16, one = 2 * (q - both);
+
+	return (struct steps) { (uint32_t)parts,
+				{ (uint32_t)(65536 - one - both), (uint32_t)one, (uint32_t)both } };
 }
 
-/* The beta-binomial distribution for a feature's chance p = (2 g + 1) / 128 and a weight of q
- * quarters has the parameters p q / 4 and (1 - p) q / 4; so its factors are (2 g + 1) q / 512 + i,
- * of what is not found the same at 63 - g, and q / 4 + i. */
-static void make_found(struct found *f, const struct tables *t, uint32_t n, uint32_t q)
+/* Features in order: how many were found so far, and how many parts before the end of the last one
+ * are without a difference; in 1/2^32. */
+struct walk {
+	uint64_t now[PARTS + 1][N], then[PARTS + 1][N];
+	uint64_t move[PARTS + 1][PARTS + 1];    /* 1/2^24 */
+	uint32_t parts;
+};
+
+/* No more parts than there are. */
+static uint32_t up_to(const struct walk *w, uint32_t parts)
 {
-	static const uint32_t unit = 512;
-	uint64_t sum[GRID][N], all = 0;
+	return parts < w->parts ? parts : w->parts;
+}
 
-	for (uint32_t g = 0; g < GRID; g++) {
-		sum[g][0] = 0;
-		for (uint32_t i = 0; i < n; i++)
-			sum[g][i + 1] = sum[g][i] + kh_log2q((2 * g + 1) * q + unit * i);
-	}
-	for (uint32_t i = 0; i < n; i++)
-		all += kh_log2q(128 * q + unit * i);
-	for (uint32_t g = 0; g < GRID; g++)
-		for (uint32_t h = 0; h <= n; h++) {
-			const uint64_t up = t->log_factorial[n] + sum[g][h] +
-					    sum[GRID - 1 - g][n - h],
-				       down = t->log_factorial[h] + t->log_factorial[n - h] + all;
+/* The chance of a feature is p = (2 g + 1) / 128. */
+static void start(struct walk *w, const struct steps *s, uint32_t g)
+{
+	const uint32_t loss = ((7 << 16) - kh_log2q(2 * g + 1)) / s->parts;
+	uint64_t same[PARTS + 1] = { KH_EXP2_ONE };     /* so many parts are without a difference */
 
-			f->at[h][g] = kh_exp2q(down > up ? down - up : 0);
+	*w = (struct walk) { .parts = s->parts };
+	for (uint32_t i = 1; i <= PARTS; i++)
+		same[i] = kh_exp2q(i * loss);
+	for (uint32_t from = 0; from <= w->parts; from++)
+		for (uint32_t step = 0; step < 3; step++) {
+			const uint64_t c = s->chance[step];
+
+			w->move[from][up_to(w, from + step)] += c * same[step] >> 16;
+			for (uint32_t to = 0; to < step; to++)
+				w->move[from][up_to(w, to)] +=
+					c * (same[to] - same[to + 1]) >> 16;
 		}
+	for (uint32_t i = 0; i < w->parts; i++)
+		w->now[i][0] = (same[i] - same[i + 1]) << 8;
+	w->now[w->parts][1] = same[w->parts] << 8;
+}
+
+/* From n features to n + 1. */
+static void go_on(struct walk *w, uint32_t n)
+{
+	memset(w->then, 0, sizeof w->then);
+	for (uint32_t to = 0; to <= w->parts; to++) {
+		const uint32_t more = to == w->parts;
+
+		for (uint32_t from = 0; from <= w->parts; from++)
+			for (uint32_t h = 0; w->move[from][to] > 0 && h <= n; h++)
+				w->then[to][h + more] += w->move[from][to] * w->now[from][h];
+	}
+	for (uint32_t to = 0; to <= w->parts; to++)
+		for (uint32_t h = 0; h <= n + 1; h++)
+			w->now[to][h] = w->then[to][h] >> 24;
+}
+
+static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint32_t most)
+{
+	struct walk w;
+
+	start(&w, s, g);
+	for (uint32_t n = 1; n <= most; n++) {
+		for (uint32_t i = 0; i <= w.parts; i++)
+			for (uint32_t h = 0; h <= n; h++)
+				t->found[n][g][h] += (uint32_t)(w.now[i][h] >> 8);
+		if (n < most)
+			go_on(&w, n);
+	}
 }
 
 /* For one divergence and one n: the shares of fragments with h >= least, in 1/65536; returns how
  * many these are. */
-static uint32_t shares_of(const struct found *f, const uint64_t chance[GRID], uint32_t n,
-			  uint32_t least, uint32_t share[KH_SHARES])
+static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
+			  uint32_t share[KH_SHARES])
 {
 	uint64_t sum = 0, bin[KH_SHARES] = { 0 };
 
@@ -123,7 +171,7 @@ static uint32_t shares_of(const struct found *f, const uint64_t chance[GRID], ui
 		uint64_t p = 0;
 
 		for (uint32_t g = 0; g < GRID; g++)
-			p += chance[g] * f->at[h][g];
+			p += t->chance[x][g] * t->found[n][g][h];
 		p >>= 24;
 		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p;
 		sum += p;
@@ -153,14 +201,16 @@ static void divide(kh_shapes *s, const struct sums *sum)
 	}
 }
 
-/* Threads take numbers of features, the greatest first, and add to the same sums. */
+/* Threads take chances, and then numbers of features, the greatest first, and add to the same
+ * sums. */
 struct making {
-	const kh_sampling *sampling;
 	const uint32_t *least;
 	const uint64_t *many;
+	struct steps steps;
+	uint32_t most;                  /* features of any fragment */
 	struct tables tables;
 	struct sums sum;
-	_Atomic uint32_t taken;
+	_Atomic uint32_t walked, taken;
 };
 
 static void add(uint64_t *sum, uint64_t x)
@@ -171,19 +221,27 @@ static void add(uint64_t *sum, uint64_t x)
 static void add_features(struct making *m, uint32_t n)
 {
 	const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
-	struct found found;
 	uint32_t share[KH_SHARES];
 
-	make_found(&found, &m->tables, n, weight_of(m->sampling, n));
 	add(&m->sum.many[c], m->many[n]);
 	for (uint32_t x = 0; x < KH_SHAPES; x++) {
-		const uint32_t seen =
-			shares_of(&found, m->tables.chance[x], n, m->least[size], share);
+		const uint32_t seen = shares_of(&m->tables, x, n, m->least[size], share);
 
 		add(&m->sum.seen[x][c], m->many[n] * seen);
 		for (uint32_t j = 0; j < KH_SHARES; j++)
 			add(&m->sum.f[x][c * KH_SHARES + j], m->many[n] * share[j]);
 	}
+}
+
+static int walk_some(void *arg, unsigned id, kh_err *err)
+{
+	struct making *m = arg;
+
+	(void)id;
+	(void)err;
+	for (uint32_t g; (g = atomic_fetch_add(&m->walked, 1)) < GRID;)
+		make_found(&m->tables, &m->steps, g, m->most);
+	return KH_OK;
 }
 
 static int add_some(void *arg, unsigned id, kh_err *err)
@@ -206,13 +264,15 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t lea
 
 	if (!m)
 		return KH_ENOMEM;
-	m->sampling = sampling;
 	m->least = least;
 	m->many = many;
+	m->steps = steps_of(sampling);
+	for (uint32_t n = 1; n < N; n++)
+		m->most = many[n] > 0 ? n : m->most;
 	make_chances(&m->tables, sampling->k);
-	for (uint32_t i = 1; i < N; i++)
-		m->tables.log_factorial[i] = m->tables.log_factorial[i - 1] + kh_log2q(i);
-	rc = kh_team_run(team, add_some, m, err);
+	rc = kh_team_run(team, walk_some, m, err);
+	if (!rc)
+		rc = kh_team_run(team, add_some, m, err);
 	divide(s, &m->sum);
 	free(m);
 	return rc;

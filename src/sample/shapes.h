@@ -5,9 +5,8 @@
  * them in the reference's best place.  Along a genome divergence is not even: that of a
  * fragment is taken as Gamma distributed with mean D and shape 1 + 18 D; one base in 300 is read
  * wrongly, in bad reads more; a feature is found if none of its k bases differs; features
- * overlap, so that h is beta-binomial, the wider the more features share a base.  kh_shapes has
- * the outcome, h >= least, by share j = min(31, 32 h / n), for each of 18 divergences; all in
- * integers.
+ * overlap, so a base that differs takes several of them.  kh_shapes has the outcome, h >= least,
+ * by share j = min(31, 32 h / n), for each of 18 divergences; all in integers.
  */
 #ifndef KH_SAMPLE_SHAPES_H
 #define KH_SAMPLE_SHAPES_H
