@@ -224,11 +224,35 @@ static int some_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *e
 	return find_heads(w, from, end, err);
 }
 
+/* Finds the keys of ranges, if there is room for that, and sets *fits if there is also room to
+ * encode them: then what the sort has left need not be given back now, which would take tens of
+ * milliseconds. */
+static int fits_beside(struct kh_wave *w, unsigned from, unsigned to, bool *fits, kh_err *err)
+{
+	const uint64_t pairs = pairs_of(w, from, to);
+	const uint64_t head = kh_plan_round((pairs + 1) * 4);
+	const uint64_t scan = kh_plan_round(w->share->plan.scan_room(pairs));
+	int rc;
+
+	if (head + scan > left(w))
+		return KH_OK;
+	if ((rc = find_heads(w, from, to, err)))
+		return rc;
+	*fits = needed(w, from, to, keys_of(w, from, to)) <= left(w) + head + scan;
+	if (!*fits) {
+		kh_gpu_drop(&w->images.head);
+		kh_gpu_drop(&w->images.scan);
+	}
+	return KH_OK;
+}
+
 /* Chooses how many ranges from `from` on are encoded at a time, usually all, and finds their
  * keys; *to is behind the last of them. */
 static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err *err)
 {
 	uint64_t most;
+	bool fits = false;
+	int rc;
 
 	while (*to > from + 1 && pairs_of(w, from, *to) >= UINT32_MAX)
 		--*to;
@@ -239,6 +263,8 @@ static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err 
 	most = needed(w, from, *to, pairs_of(w, from, *to));
 	if (left(w) < most)
 		drop_arrays(w);
+	if (left(w) < most && ((rc = fits_beside(w, from, *to, &fits, err)) || fits))
+		return rc;
 	kh_wave_make_free(w, most, KH_WAVE_SORTED);
 	return left(w) < most ? some_ranges(w, from, to, err) : find_heads(w, from, *to, err);
 }
