@@ -28,7 +28,7 @@ struct kh_wave_pairs {
 
 /* What bins and taxa mean, the same for all waves. */
 struct kh_wave_tables {
-	kh_gpu_buf bins_first, bins_taxon, bins_species, tree_parent, tree_end;
+	kh_gpu_buf bins_first, bins_taxon, bins_species, row_end, tree_parent, tree_end;
 	kh_gpu_buf remap_first, remap_to;
 	kh_gpu_remap remap;
 };

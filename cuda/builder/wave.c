@@ -2,6 +2,9 @@
 #include <config.h>
 #include "cuda/builder/finish_in.h"
 
+#include <stdlib.h>
+#include "base/mem.h"
+
 /* --- buffers ------------------------------------------------------------------------ */
 /* For each of them: pairs, images; then what stays for all waves. */
 #define EACH_BUFFER(w, list) \
@@ -12,10 +15,10 @@
 		&(w)->images.several, &(w)->images.start, &(w)->images.scan, &(w)->images.image, \
 		&(w)->pairs.at, &(w)->images.range, &(w)->images.counts, \
 		&(w)->tables.bins_first, &(w)->tables.bins_taxon, &(w)->tables.bins_species, \
-		&(w)->tables.tree_parent, &(w)->tables.tree_end, &(w)->tables.remap_first, \
-		&(w)->tables.remap_to \
+		&(w)->tables.row_end, &(w)->tables.tree_parent, &(w)->tables.tree_end, \
+		&(w)->tables.remap_first, &(w)->tables.remap_to \
 	}
-enum { OF_A_WAVE = 16, ALL = 26 };
+enum { OF_A_WAVE = 16, ALL = 27 };
 
 static void set_budgets(struct kh_wave *w)
 {
@@ -130,6 +133,32 @@ static int open_counts(struct kh_wave *w, kh_err *err)
 	return KH_OK;
 }
 
+/* Makes the table of where each row of targets of one species ends (kh_gpu_encode). */
+static int open_rows(struct kh_wave *w, kh_err *err)
+{
+	const kh_bins *bins = w->f->bins;
+	uint32_t *end, next = KH_NO_BIN;
+	int rc;
+
+	if (!bins->species || bins->n_targets == 0)
+		return KH_OK;
+	end = kh_array(bins->n_targets, sizeof *end, err);
+	if (!end)
+		return KH_ENOMEM;
+	for (uint32_t t = bins->n_targets; t-- > 0;) {
+		if (t + 1 < bins->n && (t + 1 == bins->n_targets ||
+					bins->species[t] != bins->species[t + 1]))
+			next = bins->first[t + 1];
+		end[t] = next;
+	}
+	rc = kh_wave_put(w, &w->tables.row_end, end, (size_t)bins->n_targets * 4, err);
+	if (!rc)
+		rc = kh_wave_wait(w, err);
+	free(end);
+	w->images.e.row_end = w->tables.row_end.p;
+	return rc;
+}
+
 static int open_tables(struct kh_wave *w, kh_err *err)
 {
 	const kh_bins *bins = w->f->bins;
@@ -149,6 +178,8 @@ static int open_tables(struct kh_wave *w, kh_err *err)
 	w->images.e.bins.taxon = t->bins_taxon.p;
 	w->images.e.bins.species = t->bins_species.p;
 	w->images.e.bins.bits = kh_bins_bits(bins);
+	if ((rc = open_rows(w, err)))
+		return rc;
 	w->images.e.tree = (kh_tree) { .n = tax->n,
 				       .parent = t->tree_parent.p,
 				       .end = t->tree_end.p };

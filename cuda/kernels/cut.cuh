@@ -99,6 +99,70 @@ __device__ void species_clear(species_table &t, uint32_t n)
 	By::sync();
 }
 
+/* --- by a thread ---------------------------------------------------------------------- */
+/* Moves the distinct bins of pairs from .. to - 1, which are in order, to the front; returns how
+ * many there are, or most + 1, if they are more than most. */
+__device__ uint32_t distinct_bins(const kh_gpu_encode &e, uint32_t from, uint32_t to,
+				  uint32_t most)
+{
+	uint32_t last = e.bin[from], n = 1;
+
+	for (uint32_t j = from + 1; j < to && n <= most; j++) {
+		const uint32_t bin = e.bin[j];
+
+		if (bin == last)
+			continue;
+		if (j > from + n)
+			e.bin[from + n] = bin;
+		last = bin;
+		n++;
+	}
+	return n;
+}
+
+/* Cuts the list of pairs from .. to - 1, which are all in the species of target t, in place;
+ * returns how many words are left. */
+__device__ uint32_t cut_to_species(const kh_gpu_encode &e, uint32_t t, uint32_t from, uint32_t to)
+{
+	const uint32_t n = distinct_bins(e, from, to, e.bins.most);
+
+	if (n <= e.bins.most)
+		return n;
+	e.bin[from] = e.bins.first[e.bins.species[t]];
+	return 1;
+}
+
+/* Cuts a list in place if its targets stand in a row of one species, as mostly where genomes are
+ * given species by species: that takes one search for a target, and no look at most of the bins.
+ * Returns how many words are left; 0: the list is another, and nothing was written. */
+__device__ uint32_t cut_row(const kh_gpu_encode &e, uint32_t from, uint32_t to)
+{
+	const uint32_t t = kh_bins_target(&e.bins, e.bin[from]);
+
+	return e.bin[to - 1] < e.row_end[t] ? cut_to_species(e, t, from, to) : 0;
+}
+
+/* --- by the threads of a warp or of a block --------------------------------------------- */
+/* Cuts a list in place, by a warp, if all its targets are of one species, in any order.  Returns
+ * how many words are left; 0: the list is another, and nothing was written. */
+__device__ uint32_t cut_one_species(const kh_gpu_encode &e, uint32_t from, uint32_t to)
+{
+	uint32_t t = 0, n = 0;
+
+	for (uint32_t i = from; i < to; i += 32) {
+		const uint32_t mine = i + by_warp::index();
+		const uint32_t its = mine < to ? kh_bins_target(&e.bins, e.bin[mine]) : t;
+
+		if (i == from)
+			t = __shfl_sync(EVERY, its, 0);
+		if (__any_sync(EVERY, mine < to && e.bins.species[its] != e.bins.species[t]))
+			return 0;
+	}
+	if (by_warp::index() == 0)
+		n = cut_to_species(e, t, from, to);
+	return __shfl_sync(EVERY, n, 0);
+}
+
 /* How many words are left of the list of pairs from .. to - 1.  If they are more than
  * KH_LIST_MAX, the list is overpopulated, and the table may be incomplete. */
 template <class By>

@@ -166,11 +166,8 @@ __device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
 __device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, uint32_t to)
 {
 	kh_extent x = kh_extent_empty();
-	uint32_t n = 0;
+	const uint32_t n = distinct_bins(e, from, to, UINT32_MAX);
 
-	for (uint32_t j = from; j < to; j++)
-		if (n == 0 || e.bin[j] != e.bin[from + n - 1])
-			e.bin[from + n++] = e.bin[j];
 	set_length(e, i, n);
 	if (n <= KH_LIST_MAX)
 		return;
@@ -183,9 +180,15 @@ __device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, ui
 __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i, uint32_t from,
 			    uint32_t to)
 {
-	const uint32_t n = cut_words<by_warp>(e, t, from, to);
+	uint32_t n = cut_one_species(e, from, to);
 	kh_extent x = kh_extent_empty();
 
+	if (n > 0) {
+		if (by_warp::index() == 0)
+			set_length(e, i, n);
+		return;
+	}
+	n = cut_words<by_warp>(e, t, from, to);
 	if (by_warp::index() == 0)
 		set_length(e, i, n);
 	if (n <= KH_LIST_MAX) {
@@ -200,9 +203,23 @@ __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i
 		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
 }
 
+/* The list of n pairs, if a thread alone can make it. */
+__device__ bool list_by_thread(const kh_gpu_encode &e, uint32_t i, uint32_t from, uint32_t n)
+{
+	if (n == 1)                     /* its bin stands where the list does */
+		e.len[i] = 1;
+	else if (n <= most_of(e))
+		short_list(e, i, from, from + n);
+	else if (const uint32_t words = cut_row(e, from, from + n))
+		set_length(e, i, words);
+	else
+		return false;
+	return true;
+}
+
 /* Writes the words of each list over the bins of its pairs; entries of very many pairs are left
- * to the next kernel.  Each thread has an entry; if its list may have to be cut, the whole warp
- * works on it. */
+ * to the next kernel.  Each thread has an entry; if its list may have to be cut and is not plainly
+ * of one species, the whole warp works on it. */
 __global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
 {
 	__shared__ species_table table[THREADS / 32];
@@ -216,12 +233,12 @@ __global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
 		to = e.entry[i + 1];
 	}
 	const uint32_t n = to - from;
+	bool left = false;
 	if (n > KH_GPU_MANY)
 		e.many[atomicAdd(&e.counts[1], 1)] = (uint32_t)i;
-	else if (n > 0 && n <= most_of(e))
-		short_list(e, (uint32_t)i, from, to);
-	for (unsigned rest = __ballot_sync(EVERY, n <= KH_GPU_MANY && n > most_of(e)); rest;
-	     rest &= rest - 1) {
+	else if (n > 0)
+		left = !list_by_thread(e, (uint32_t)i, from, n);
+	for (unsigned rest = __ballot_sync(EVERY, left); rest; rest &= rest - 1) {
 		const int lane = __ffs((int)rest) - 1;
 
 		longer_list(e, table[threadIdx.x / 32], __shfl_sync(EVERY, (uint32_t)i, lane),

@@ -105,6 +105,9 @@ typedef struct kh_gpu_encode {
 	uint64_t n;
 	kh_gpu_range *range;
 	kh_bins bins;
+	/* n_targets: each target stands in a row of targets of its species, perhaps alone; the
+	 * first bin behind that row.  Not used if bins.most is 0. */
+	const uint32_t *row_end;
 	kh_tree tree;
 	uint32_t *head;                 /* n_heads: first pair of each key */
 	uint64_t n_heads;
