@@ -8,7 +8,7 @@
 
 /* A sample under way, or room for one. */
 struct slot {
-	bool used, joinable;
+	bool used, opening, joinable;
 	/* number of the sample, and of its reads that are being read now */
 	size_t sample, reads;
 	unsigned workers;
@@ -26,6 +26,7 @@ struct samples {
 	kh_event *changed;
 	bool *woken;                    /* a worker */
 	struct slot *slot;              /* o->at_once */
+	unsigned share;                 /* workers of a sample while as many are under way */
 	size_t next;                    /* the next sample that is not begun */
 	kh_timer times;
 	double started;
@@ -50,13 +51,20 @@ static struct slot *free_slot(struct samples *s)
 	return NULL;
 }
 
+/* The sample with the fewest workers; NULL: none, or it is being opened, and the others have their
+ * share. Otherwise all workers without one would join the sample that is opened first. */
 static struct slot *slot_to_join(struct samples *s)
 {
-	struct slot *best = NULL;
+	struct slot *best = NULL, *opening = NULL;
 
-	for (unsigned i = 0; i < s->o->at_once; i++)
-		if (s->slot[i].joinable && (!best || s->slot[i].workers < best->workers))
-			best = &s->slot[i];
+	for (unsigned i = 0; i < s->o->at_once; i++) {
+		struct slot *t = &s->slot[i], **least = t->opening ? &opening : &best;
+
+		if ((t->opening || t->joinable) && (!*least || t->workers < (*least)->workers))
+			*least = t;
+	}
+	if (best && opening && best->workers >= s->share && opening->workers < best->workers)
+		return NULL;
 	return best;
 }
 
@@ -89,7 +97,8 @@ static enum choice choose(struct samples *s, unsigned worker, struct slot **slot
 	if (s->stop) {
 		c = LEAVE;
 	} else if (s->next < s->o->n && (*slot = free_slot(s))) {
-		**slot = (struct slot) { .used = true, .sample = s->next++, .workers = 1 };
+		**slot = (struct slot) { .used = true, .opening = true,
+					  .sample = s->next++, .workers = 1 };
 		c = BEGIN;
 	} else if ((*slot = slot_to_join(s))) {
 		(*slot)->workers++;
@@ -109,7 +118,6 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 	const kh_sheet_sample *x = &s->o->sample[t->sample];
 	const kh_sheet_reads *r = &x->reads[t->reads];
 	kh_feed_options fo = s->o->feed;
-	const unsigned share = s->o->compute->workers / s->o->at_once;
 	bool pairs = false;
 	int rc;
 
@@ -119,7 +127,7 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 		fo.path[i] = r->path[i];
 		fo.n_path[i] = i == 0 || r->paired ? r->n : 0;
 	}
-	fo.threads = share > 0 ? share : 1;     /* threads that may inflate one stream together */
+	fo.threads = s->share;          /* threads that may inflate one stream together */
 	rc = kh_feed_open(&t->feed, &fo, t->m, err);
 	if (rc)
 		return rc;
@@ -227,13 +235,14 @@ static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
 static void set_joinable(struct samples *s, struct slot *t)
 {
 	kh_monitor_lock(s->m);
+	t->opening = false;
 	t->joinable = !s->stop;
 	wake_all(s);
 	kh_monitor_unlock(s->m);
 	kh_event_set(s->changed);
 }
 
-/* Works on a sample while it has blocks. 1: other workers are still at it; 0: all have left. */
+/* Works on a sample while its reads have blocks. 1: others are still at it; 0: all have left. */
 static int work(struct samples *s, struct slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };
@@ -244,6 +253,7 @@ static int work(struct samples *s, struct slot *t, unsigned worker)
 		kh_monitor_stop(t->m, rc == KH_ECANCEL ? NULL : &err);
 	kh_monitor_lock(s->m);
 	t->joinable = false;
+	t->opening = !rc && t->reads + 1 < s->o->sample[t->sample].n_reads;
 	last = --t->workers == 0;
 	if (last)
 		t->workers = 1;         /* this worker goes on with it */
@@ -318,17 +328,20 @@ static void show_times(const struct samples *s)
 
 int kh_samples_run(const kh_samples_options *o, kh_samples_summary *sum, kh_err *err)
 {
-	struct samples s = { .o = o, .sum = sum, .started = kh_seconds() };
+	const unsigned workers = o->compute->workers;
+	struct samples s = { .o = o, .sum = sum,
+			     .share = workers > o->at_once ? workers / o->at_once : 1,
+			     .started = kh_seconds() };
 	int rc;
 
 	*sum = (kh_samples_summary) { .done = 0 };
 	s.slot = kh_array(o->at_once, sizeof *s.slot, err);
-	s.woken = kh_array(o->compute->workers, sizeof *s.woken, err);
+	s.woken = kh_array(workers, sizeof *s.woken, err);
 	rc = s.slot && s.woken ? kh_monitor_new(&s.m, err) : KH_ENOMEM;
 	if (!rc)
 		rc = kh_event_new(&s.changed, s.m, err);
 	if (!rc)
-		rc = kh_threads_run(s.m, o->compute->workers, run_worker, &s, err);
+		rc = kh_threads_run(s.m, workers, run_worker, &s, err);
 	kh_progress_end();
 	show_times(&s);
 	if (!rc && s.rc) {

@@ -2,10 +2,11 @@
  * samples.h - many samples on one database that is open, several under way at once
  *
  * Each worker takes the next sample of the sheet while fewer than `at_once` are under way, else
- * joins the one that has the fewest workers; so streams of several samples are inflated side by
- * side, and the last sample has all workers. A sample has a monitor of its own: an error in it
- * does not stop the others. Memory is that of `at_once` samples, whatever their number, and what
- * each makes is what a run of its own would.
+ * joins the one that has the fewest workers, and waits for one that is being opened rather than
+ * join another one that has its share. So streams of several samples are inflated side by side, by
+ * as many workers each, and the last sample has all workers. A sample has a monitor of its own: an
+ * error in it does not stop the others. Memory is that of `at_once` samples, whatever their number,
+ * and what each makes is what a run of its own would.
  */
 #ifndef KH_RUN_SAMPLES_H
 #define KH_RUN_SAMPLES_H
@@ -24,7 +25,7 @@ typedef struct kh_samples_options {
 	const kh_style *style;
 	kh_feed_options feed;           /* options that are the same for all */
 	bool distinct, keep_going;
-	unsigned at_once;
+	unsigned at_once;               /* at least 1 */
 	/* Called by any worker, for one sample by one at a time, in this order. `open` says which
 	 * outputs are wanted, with the monitor m of the sample; it returns 0, 1 if the sample is
 	 * to be passed over, or an error. `finish` writes what is made of the counts; its texts
