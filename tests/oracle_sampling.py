@@ -73,7 +73,7 @@ def rank_of(key):
 def is_repeat(c, k):
     bases = [c >> 2 * i & 3 for i in range(k)]
     longest = min(6, k // 3)
-    return any(7 * sum(a != b for a, b in zip(bases, bases[p:])) <= 2 * (k - p)
+    return any(4 * sum(a != b for a, b in zip(bases, bases[p:])) < k - p
                for p in range(longest // 2 + 1, longest + 1))
 
 

@@ -6,12 +6,12 @@
  * they are left out of references and of reads.
  *
  * In a repeat of period p each base is that p places further on.  A k-mer is one if, for some
- * period of up to 6 bases of which it holds three, two sevenths at most of its k - p pairs of bases
+ * period of up to 6 bases of which it holds three, fewer than a quarter of its k - p pairs of bases
  * that are p places apart differ.  A base that has changed spoils two pairs, so this is a repeat of
- * which one base in seven has changed.  Only the longer half of the periods is looked at (4 to 6,
- * from k = 18 on), as a repeat of a shorter period is one of two or three times that.  In k-mers of
- * random bases three pairs of four differ, so that few of them are taken for repeats: one of 57
- * with k = 9, which is the most, of 1200 with k = 18, of 12000 with k = 22.
+ * which fewer than one base in eight have changed.  Only the longer half of the periods is looked
+ * at (4 to 6, from k = 18 on), as a repeat of a shorter period is one of two or three times that.
+ * In k-mers of random bases three pairs of four differ, so that few of them are taken for repeats:
+ * one of 167 with k = 9, which is the most, of 4900 with k = 18, of 50000 with k = 22.
  *
  * The pairs are the same ones on the other strand, and in whichever order the bases stand in the
  * word.
@@ -32,7 +32,7 @@ static KH_HD unsigned kh_repeat_longest(unsigned k)
 /* The most pairs that differ in a repeat of period p. */
 static KH_HD unsigned kh_repeat_most(unsigned k, unsigned p)
 {
-	return 2 * (k - p) / 7;
+	return (k - p - 1) / 4;
 }
 
 /* Of the pairs of bases that are p places apart, how many differ. */
