@@ -220,7 +220,9 @@ def entries_of(db, keys):
 def cut(db, bins, species_of):
     """What is left of a list, ascending"""
     species = [species_of(b) for b in bins]
-    much = {s for s in species if species.count(s) > db.max_locations}
+    hosts = {db.target_of(b): s for b, s in zip(bins, species)}
+    much = {s for s in species if species.count(s) > min(2 * db.max_locations, 254) or
+            list(hosts.values()).count(s) > db.max_locations}
     return [b for b, s in zip(bins, species) if s not in much] + sorted(db.vote_bin[s] for s in much)
 
 

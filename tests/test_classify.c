@@ -324,12 +324,41 @@ static void test_pairs(void **state)
 }
 
 /* --- votes ------------------------------------------------------------------------ */
-/* Features from .. to-1 at three places of the species of two targets, far apart. */
+/* Features from .. to-1 at five places of the species of two targets, far apart. */
 static void vote(size_t from, size_t to, uint32_t a, uint32_t b)
 {
 	occur(&w, f, from, to, bin_of(a, 10));
+	occur(&w, f, from, to, bin_of(a, 50));
 	occur(&w, f, from, to, bin_of(a, 90));
-	occur(&w, f, from, to, bin_of(b, 60));
+	occur(&w, f, from, to, bin_of(b, 30));
+	occur(&w, f, from, to, bin_of(b, 70));
+}
+
+/* Votes count wherever the features lie, places where the most of them are together. */
+static void test_many_targets(void **state)
+{
+	const uint32_t n = (uint32_t)f->n;
+
+	(void)state;
+	w.where.most = 2;
+	again();                        /* four places in two targets stay places */
+	occur(&w, f, 0, n / 2, bin_of(T_A1A, 10));
+	occur(&w, f, 0, n / 2, bin_of(T_A1A, 50));
+	occur(&w, f, 0, n / 2, bin_of(T_A1B, 30));
+	occur(&w, f, 0, n / 2, bin_of(T_A1B, 70));
+	occur(&w, f, n / 2, n, bin_of(T_A1A, 90));
+	occur(&w, f, n / 2, n, bin_of(T_A1B, 110));
+	is_called(f, SPECIES_A1, n - n / 2);
+	again();                        /* three in three do not */
+	occur(&w, f, 0, n / 2, bin_of(T_A1A, 10));
+	occur(&w, f, 0, n / 2, bin_of(T_A1B, 30));
+	occur(&w, f, 0, n / 2, bin_of(T_A1A_AGAIN, 50));
+	occur(&w, f, n / 2, n, bin_of(T_A1A, 90));
+	occur(&w, f, n / 2, n, bin_of(T_A1B, 110));
+	occur(&w, f, n / 2, n, bin_of(T_A1A_AGAIN, 70));
+	is_called(f, SPECIES_A1, n);
+	w.where.most = 0;
+	again();
 }
 
 static void test_votes(void **state)
@@ -404,7 +433,7 @@ int main(void)
 		TEST(test_nothing), TEST(test_all), TEST(test_ties), TEST(test_tolerance),
 		TEST(test_minima), TEST(test_log2), TEST(test_confidence), TEST(test_windows),
 		TEST(test_over_only), TEST(test_over_adds), TEST(test_long), TEST(test_pairs),
-		TEST(test_votes), TEST(test_votes_of_rivals),
+		TEST(test_votes), TEST(test_many_targets), TEST(test_votes_of_rivals),
 	};
 
 	test_seed();

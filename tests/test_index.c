@@ -28,19 +28,28 @@ static uint32_t species_of(uint32_t bin)
 	return target_species[bin / (TARGET_BINS + GAP)];
 }
 
-/* Replaces bins of a species that has more than `most` by one behind all. */
+/* Replaces bins of a species by one behind all, where they are in more than `most` targets or
+ * more than 2 `most`, or 254. */
 static void cut(entry *e, uint32_t most)
 {
-	unsigned has[N_SPECIES] = { 0 };
+	unsigned has[N_SPECIES] = { 0 }, hosts[N_SPECIES] = { 0 };
+	bool much[N_SPECIES], seen[N_TARGETS] = { 0 };
 	size_t kept = 0;
 
+	for (size_t i = 0; i < e->n; i++) {
+		const uint32_t s = species_of(e->bin[i]), t = e->bin[i] / (TARGET_BINS + GAP);
+
+		has[s]++;
+		hosts[s] += !seen[t];
+		seen[t] = true;
+	}
+	for (uint32_t s = 0; s < N_SPECIES; s++)
+		much[s] = hosts[s] > most || has[s] > (most < 127 ? 2 * most : 254);
 	for (size_t i = 0; i < e->n; i++)
-		has[species_of(e->bin[i])]++;
-	for (size_t i = 0; i < e->n; i++)
-		if (has[species_of(e->bin[i])] <= most)
+		if (!much[species_of(e->bin[i])])
 			e->bin[kept++] = e->bin[i];
 	for (uint32_t s = 0; s < N_SPECIES; s++)
-		if (has[s] > most)
+		if (much[s])
 			e->bin[kept++] = VOTES + s * (1 + GAP);
 	e->n = kept;
 }

@@ -19,8 +19,8 @@ static_assert(KH_LIST_MAX + THREADS < SPECIES_ROOM, "a free place ends every sea
 
 struct species_table {
 	uint32_t species[SPECIES_ROOM]; /* number + 1; 0: free */
-	uint32_t count[SPECIES_ROOM];   /* locations in it */
-	uint32_t much[KH_LIST_MAX];     /* the species with too many locations */
+	uint32_t in[SPECIES_ROOM];      /* what it has of the list (bins.h) */
+	uint32_t much[KH_LIST_MAX];     /* the species that have too much */
 	uint32_t size;                  /* places in use, a power of two */
 	uint32_t n, words, n_much;
 };
@@ -39,11 +39,12 @@ struct by_block {
 };
 
 /* If lists are not cut, all locations count as those of one species without a limit. */
-__device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t bin)
+__device__ uint32_t species_of(const kh_gpu_encode &e, uint32_t target)
 {
-	return e.bins.most ? e.bins.species[kh_bins_target(&e.bins, bin)] : 0;
+	return e.bins.most ? e.bins.species[target] : 0;
 }
 
+/* A list of so many locations is not cut. */
 __device__ uint32_t most_of(const kh_gpu_encode &e)
 {
 	return e.bins.most ? e.bins.most : UINT32_MAX;
@@ -59,7 +60,9 @@ __device__ uint32_t species_slot(const species_table &t, uint32_t species)
 	return species * UINT32_C(0x9e3779b1) >> 16 & (t.size - 1);
 }
 
-__device__ void species_add(species_table &t, uint32_t species)
+/* Counts a location, but no more than are too many in any case: the threads of a block, which may
+ * each add one before they see the others', then do not make the number overflow. */
+__device__ void species_add(species_table &t, uint32_t species, bool first_of_target)
 {
 	for (uint32_t at = species_slot(t, species);; at = (at + 1) & (t.size - 1)) {
 		const uint32_t old = atomicCAS(&t.species[at], 0, species + 1);
@@ -67,19 +70,20 @@ __device__ void species_add(species_table &t, uint32_t species)
 		if (old == 0)
 			atomicAdd(&t.n, 1);
 		if (old == 0 || old == species + 1) {
-			atomicAdd(&t.count[at], 1);
+			if (kh_in_locations(*(volatile uint32_t *)&t.in[at]) <= KH_LIST_MAX)
+				atomicAdd(&t.in[at], 1 + first_of_target * KH_IN_TARGET);
 			return;
 		}
 	}
 }
 
-__device__ uint32_t species_count(const species_table &t, uint32_t species)
+__device__ uint32_t species_in(const species_table &t, uint32_t species)
 {
 	uint32_t at = species_slot(t, species);
 
 	while (t.species[at] != species + 1)
 		at = (at + 1) & (t.size - 1);
-	return t.count[at];
+	return t.in[at];
 }
 
 template <class By>
@@ -91,7 +95,7 @@ __device__ void species_clear(species_table &t, uint32_t n)
 		size *= 2;
 	By::sync();
 	for (uint32_t i = By::index(); i < size; i += By::size())
-		t.species[i] = t.count[i] = 0;
+		t.species[i] = t.in[i] = 0;
 	if (By::index() == 0) {
 		t.size = size;
 		t.n = t.words = t.n_much = 0;
@@ -101,13 +105,12 @@ __device__ void species_clear(species_table &t, uint32_t n)
 
 /* --- by a thread ---------------------------------------------------------------------- */
 /* Moves the distinct bins of pairs from .. to - 1, which are in order, to the front; returns how
- * many there are, or most + 1, if they are more than most. */
-__device__ uint32_t distinct_bins(const kh_gpu_encode &e, uint32_t from, uint32_t to,
-				  uint32_t most)
+ * many there are. */
+__device__ uint32_t distinct_bins(const kh_gpu_encode &e, uint32_t from, uint32_t to)
 {
 	uint32_t last = e.bin[from], n = 1;
 
-	for (uint32_t j = from + 1; j < to && n <= most; j++) {
+	for (uint32_t j = from + 1; j < to; j++) {
 		const uint32_t bin = e.bin[j];
 
 		if (bin == last)
@@ -120,16 +123,37 @@ __device__ uint32_t distinct_bins(const kh_gpu_encode &e, uint32_t from, uint32_
 	return n;
 }
 
-/* Cuts the list of pairs from .. to - 1, which are all in the species of target t, in place;
- * returns how many words are left. */
+/* The target of a location that is not before target t: often one of the next. */
+__device__ uint32_t target_from(const kh_gpu_encode &e, uint32_t t, uint32_t bin)
+{
+	for (int i = 0; i < 4; i++, t++)
+		if (bin < e.bins.first[t + 1])  /* the species stand behind the last target */
+			return t;
+	return kh_bins_target(&e.bins, bin);
+}
+
+/* Cuts the list of pairs from .. to - 1, which are all in one species, and the first of which is in
+ * target t, in place; returns how many words are left. */
 __device__ uint32_t cut_to_species(const kh_gpu_encode &e, uint32_t t, uint32_t from, uint32_t to)
 {
-	const uint32_t n = distinct_bins(e, from, to, e.bins.most);
+	const uint32_t vote = e.bins.first[e.bins.species[t]];
+	uint32_t last = e.bin[from], in = 1 + KH_IN_TARGET;
 
-	if (n <= e.bins.most)
-		return n;
-	e.bin[from] = e.bins.first[e.bins.species[t]];
-	return 1;
+	for (uint32_t j = from + 1; j < to; j++) {
+		const uint32_t bin = e.bin[j];
+
+		if (bin == last)
+			continue;
+		in += 1 + (bin >= e.bins.first[t + 1]) * KH_IN_TARGET;
+		if (kh_bins_much(&e.bins, in)) {
+			e.bin[from] = vote;
+			return 1;
+		}
+		t = target_from(e, t, bin);
+		e.bin[from + kh_in_locations(in) - 1] = bin;
+		last = bin;
+	}
+	return kh_in_locations(in);
 }
 
 /* Cuts a list in place if its targets stand in a row of one species, as mostly where genomes are
@@ -163,6 +187,14 @@ __device__ uint32_t cut_one_species(const kh_gpu_encode &e, uint32_t from, uint3
 	return __shfl_sync(EVERY, n, 0);
 }
 
+/* Counts location i of the list of pairs from .. */
+__device__ void count_location(const kh_gpu_encode &e, species_table &t, uint64_t from, uint64_t i)
+{
+	const uint32_t target = kh_bins_target(&e.bins, e.bin[i]);
+
+	species_add(t, species_of(e, target), i == from || e.bin[i - 1] < e.bins.first[target]);
+}
+
 /* How many words are left of the list of pairs from .. to - 1.  If they are more than
  * KH_LIST_MAX, the list is overpopulated, and the table may be incomplete. */
 template <class By>
@@ -172,20 +204,26 @@ __device__ uint32_t cut_words(const kh_gpu_encode &e, species_table &t, uint32_t
 	species_clear<By>(t, to - from);
 	for (uint64_t i = (uint64_t)from + By::index(); i < to; i += By::size())
 		if (is_first(e, from, i) && *(volatile uint32_t *)&t.n <= KH_LIST_MAX)
-			species_add(t, species_of(e, e.bin[i]));
+			count_location(e, t, from, i);
 	By::sync();
 	if (t.n > KH_LIST_MAX)
 		return t.n;
 	for (uint32_t i = By::index(); i < t.size; i += By::size()) {
-		const bool much = t.count[i] > most_of(e);
+		const bool much = kh_bins_much(&e.bins, t.in[i]);
 
 		if (much)
 			t.much[atomicAdd(&t.n_much, 1)] = t.species[i] - 1;
 		if (t.species[i])
-			atomicAdd(&t.words, much ? 1 : t.count[i]);
+			atomicAdd(&t.words, much ? 1 : kh_in_locations(t.in[i]));
 	}
 	By::sync();
 	return t.words;
+}
+
+__device__ bool has_too_much(const kh_gpu_encode &e, const species_table &t, uint32_t bin)
+{
+	return kh_bins_much(&e.bins,
+			    species_in(t, species_of(e, kh_bins_target(&e.bins, bin))));
 }
 
 /* Writes what is left of a list over the bins of its pairs, with a warp.  No word moves
@@ -200,8 +238,7 @@ __device__ void cut_in_place(const kh_gpu_encode &e, const species_table &t, uin
 		const uint64_t mine = i + lane;
 		const bool first = mine < to && is_first(e, from, mine);
 		const uint32_t bin = first ? e.bin[mine] : 0;
-		const bool keep = first && (t.n_much == 0 ||
-					    species_count(t, species_of(e, bin)) <= most_of(e));
+		const bool keep = first && (t.n_much == 0 || !has_too_much(e, t, bin));
 		const unsigned kept = __ballot_sync(EVERY, keep);
 
 		if (keep)

@@ -166,7 +166,7 @@ __device__ uint32_t taxon_of(const kh_gpu_encode &e, uint32_t bin)
 __device__ void short_list(const kh_gpu_encode &e, uint32_t i, uint32_t from, uint32_t to)
 {
 	kh_extent x = kh_extent_empty();
-	const uint32_t n = distinct_bins(e, from, to, UINT32_MAX);
+	const uint32_t n = distinct_bins(e, from, to);
 
 	set_length(e, i, n);
 	if (n <= KH_LIST_MAX)

@@ -73,7 +73,7 @@ typedef struct kh_build_options {
 	size_t n_maps;
 	kh_sampling sampling;               /* k = 0: kh_default_k; s = 0: by scheme and k */
 	uint32_t max_span;
-	uint32_t max_locations;         /* of a feature in one species: bins.h */
+	uint32_t max_locations;         /* targets of a feature in one species: bins.h */
 	uint64_t max_db_size;           /* bytes of the file at most, 0: no limit: limit.h */
 	unsigned threads;
 	const char *device;             /* "auto", "cpu", "cuda..." */

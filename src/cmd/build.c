@@ -61,7 +61,7 @@ static const kh_opt opts[] = {
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
-		"places of a k-mer kept in one species; of more, only that they are [2]"),
+		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
 	KH_FLAG("keep-repeats", 0, AT(keep_repeats),
 		"keep k-mers that are tandem repeats (as ACACAC...), too"),
 	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",

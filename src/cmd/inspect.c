@@ -135,7 +135,7 @@ static void print_parameters(FILE *f, const kh_db *db)
 	fprintf(f, "sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
 	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
 	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
-	fprintf(f, "species with a bin\t%" PRIu32 "\nlocations in a species, at most\t%" PRIu32
+	fprintf(f, "species with a bin\t%" PRIu32 "\nsequences of a species, at most\t%" PRIu32
 		"\nrepeats left out\t%s\n", h->n_species, h->max_locations,
 		h->no_repeats ? "yes" : "no");
 	fprintf(f, "features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64

@@ -70,7 +70,7 @@ typedef struct kh_db_header {
 	kh_db_extent section[KH_N_SECTIONS];
 	char tool[32];                  /* "kmerhash 0.2.0" */
 	uint64_t sums;                  /* XXH3 of the table of checksums */
-	uint32_t max_locations;         /* of a list in one species */
+	uint32_t max_locations;         /* targets of a list in one species */
 	uint32_t n_species;             /* that targets are of; each has a bin */
 	uint32_t word_bits;             /* of a word of a list */
 	uint32_t least;                 /* of a kh_sampling */

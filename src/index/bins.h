@@ -6,10 +6,12 @@
  * can cover reaches from one target into the next.  A location in the index is such a number.
  *
  * Behind the targets each species that they are of has one bin, with gaps as between targets.
- * Where a feature lies at more than `most` places of one species, those places give way to that
- * bin: it says "somewhere in this species", and a feature found there is a vote for it.  Which
- * of very many strains a feature is in decides little and takes most of the room; which of many
- * close species it is in decides much, and stays.
+ * Where a feature lies in more than `most` targets of one species, or at more than twice as many
+ * places, those places give way to that bin: it says "somewhere in this species", and a feature
+ * found there is a vote for it.  Which of very many strains a feature is in decides little and
+ * takes most of the room; which of many close species it is in decides much, and stays.  So do the
+ * few places of a gene that a genome has several times: there are not many such genes, and votes
+ * count wherever a feature lies, so they make too much of a species that has it more than once.
  */
 #ifndef KH_INDEX_BINS_H
 #define KH_INDEX_BINS_H
@@ -30,7 +32,7 @@ typedef struct kh_bins {
 	uint32_t n_targets;             /* of the n */
 	uint32_t votes;                 /* the first bin of a species; KH_NO_BIN: there is none */
 	const uint32_t *species;        /* n_targets: number of the target's species, of the n */
-	uint32_t most;                  /* locations of a list in one species; 0: not limited */
+	uint32_t most;                  /* targets of a list in one species; 0: not limited */
 	uint32_t bits;                  /* of a word of a list (kh_word_bits); 0: 32 */
 } kh_bins;
 
@@ -67,6 +69,23 @@ static KH_HD uint32_t kh_bins_target(const kh_bins *b, uint32_t bin)
 static KH_HD uint32_t kh_bins_vote(const kh_bins *b, uint32_t t)
 {
 	return b->species ? b->first[b->species[t]] : KH_NO_BIN;
+}
+
+/* How much of a list lies in one species: its locations, and, in the upper half, the targets that
+ * they are in.  To be counted no further than up to what is too much: so neither overflows. */
+#define KH_IN_TARGET (UINT32_C(1) << 16)
+
+static KH_HD uint32_t kh_in_locations(uint32_t in)
+{
+	return in & (KH_IN_TARGET - 1);
+}
+
+/* Is that too much to be kept? */
+static KH_HD int kh_bins_much(const kh_bins *b, uint32_t in)
+{
+	const uint32_t locations = 2 * b->most < KH_LIST_MAX ? 2 * b->most : KH_LIST_MAX;
+
+	return b->most > 0 && (in / KH_IN_TARGET > b->most || kh_in_locations(in) > locations);
 }
 
 /* Turns bins of the sequences that a process has read into bins of the targets of all processes.

@@ -12,9 +12,9 @@ int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
 	if (bins->most == 0)
 		return KH_OK;
 	c->bins = bins;
-	if (!c->count)
-		c->count = kh_array(bins->n - bins->n_targets, sizeof *c->count, err);
-	if (!c->count)
+	if (!c->in)
+		c->in = kh_array(bins->n - bins->n_targets, sizeof *c->in, err);
+	if (!c->in)
 		return KH_ENOMEM;
 	rc = kh_grow((void **)&c->species, &c->cap_species, longest, sizeof *c->species, err);
 	return rc ? rc : kh_grow((void **)&c->much, &c->cap_much, longest, sizeof *c->much, err);
@@ -22,7 +22,7 @@ int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
 
 void kh_cut_clear(kh_cut *c)
 {
-	free(c->count);
+	free(c->in);
 	free(c->species);
 	free(c->much);
 	*c = (kh_cut) { .bins = NULL };
@@ -38,8 +38,8 @@ static uint32_t target_from(const kh_bins *b, uint32_t t, uint32_t bin)
 	return kh_bins_target(b, bin);
 }
 
-/* Finds the species of each location, counts them, and lists species with too many in c->much.
- * A vote stands for more than b->most locations. */
+/* Finds the species of each location, counts what they have, and lists those that have too much in
+ * c->much.  A vote stands for too much. */
 static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 {
 	const kh_bins *b = c->bins;
@@ -48,14 +48,17 @@ static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const bool vote = loc[i] >= b->votes;
-		uint32_t s, before;
+		const uint32_t before = t;
+		uint32_t s;
 
 		t = vote ? kh_bins_target(b, loc[i]) : target_from(b, t, loc[i]);
 		s = (vote ? t : b->species[t]) - b->n_targets;
 		c->species[i] = s;
-		before = c->count[s];
-		c->count[s] += vote ? b->most + 1 : 1;
-		if (before <= b->most && c->count[s] > b->most)
+		if (kh_bins_much(b, c->in[s]))
+			continue;
+		c->in[s] += vote ? (b->most + 1) * KH_IN_TARGET
+				 : 1 + (i == 0 || t != before) * KH_IN_TARGET;
+		if (kh_bins_much(b, c->in[s]))
 			c->much[n_much++] = s;
 	}
 	return n_much;
@@ -77,10 +80,10 @@ size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
 		return n;
 	n_much = count(c, loc, n);
 	for (size_t i = 0; i < n && n_much > 0; i++)
-		if (c->count[c->species[i]] <= b->most)
+		if (!kh_bins_much(b, c->in[c->species[i]]))
 			loc[kept++] = loc[i];
 	for (size_t i = 0; i < n; i++)
-		c->count[c->species[i]] = 0;
+		c->in[c->species[i]] = 0;
 	if (n_much == 0)
 		return n;
 	if (n_much > 1)

@@ -10,9 +10,9 @@
 /* Scratch of one thread, to be cleared; it may be used again, with the same bins. */
 typedef struct kh_cut {
 	const kh_bins *bins;
-	uint32_t *count;        /* of each species, in the current list; zero between lists */
+	uint32_t *in;           /* what each species has of the current list; zero between lists */
 	uint32_t *species;      /* of each location */
-	uint32_t *much;         /* the species that have more than bins->most */
+	uint32_t *much;         /* the species that have too much (kh_bins_much) */
 	size_t cap_species, cap_much;
 } kh_cut;
 

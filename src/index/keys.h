@@ -11,9 +11,9 @@
  *
  * Lists are cut before they are kept here, too.  Adding locations to a list that was cut, and
  * cutting it again, gives what cutting the whole list at once gives: a species with a vote had
- * more than `most` locations, and will have more.  (An overpopulated list, however, must be kept,
- * and not only its LCA: with one location more a species may exceed `most`, so that a single vote
- * takes the place of its locations, and the list may be short enough then.)
+ * too many targets or locations, and will have more.  (An overpopulated list, however, must be
+ * kept, and not only its LCA: with one location more a species may have too many, so that a single
+ * vote takes the place of its locations, and the list may be short enough then.)
  */
 #ifndef KH_INDEX_KEYS_H
 #define KH_INDEX_KEYS_H
