@@ -1,4 +1,4 @@
-/* test_sample.c - the parts of the second pass: logarithms, shapes, fits, classes, frames */
+/* test_sample.c - the parts of the second pass: logarithms, shapes, fits, frames */
 #include "test.h"
 
 #include <math.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "run/waiting.h"
-#include "sample/classes.h"
 #include "sample/fit.h"
 #include "sample/frames.h"
 #include "sample/lengths.h"
@@ -188,124 +187,6 @@ static void test_fit_little(void **state)
 	kh_fit_make(&fit, &shapes, many);
 	assert_int_equal(fit.shape[0], 0);
 	assert_true(kh_fit_own(&fit) > (UINT64_C(1) << 42) * 9 / 10);
-}
-
-/* --- classes ---------------------------------------------------------------------- */
-enum { N_TAXA = 8, N_WORKERS = 3, N_FRAGMENTS = 6000 };
-/* root, genus 1 with species 2 and 4 (strain 5 below), genus 6 with species 7 */
-static const uint32_t species[N_TAXA] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 4, 4, KH_NO_TAXON, 7 };
-
-static void made_fragment(kh_call *call, kh_candidates *cand)
-{
-	static const uint32_t sets[][KH_CANDIDATES] = {
-		{ 2, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
-		{ 2, 4, KH_NO_TAXON, KH_NO_TAXON },
-		{ 2, 4, 7, KH_NO_TAXON },
-		{ KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
-	};
-	const uint32_t set = (uint32_t)(test_rand() % 4);
-
-	*call = (kh_call) { .taxon = test_rand() % 3 ? 5 : KH_NO_TAXON,
-			    .features = (uint32_t)(test_rand() % 140) };
-	call->hits = (uint32_t)(test_rand() % (call->features + 1));
-	*cand = (kh_candidates) { .bin = test_rand() % 2 ? 10 : KH_NO_BIN };
-	memcpy(cand->species, sets[set], sizeof sets[set]);
-	if (set == 1)
-		cand->drop[test_rand() % 2] = (uint8_t)(test_rand() % 4);
-}
-
-static void assert_same_classes(const kh_classes *a, const kh_classes *b)
-{
-	assert_int_equal(a->n, b->n);
-	assert_memory_equal(a->at, b->at, a->n * sizeof *a->at);
-	assert_memory_equal(a->many, b->many, sizeof a->many);
-}
-
-/* So many fragments have a class. */
-static void assert_counts(const kh_classes *c, uint64_t with)
-{
-	uint64_t in_classes = 0, by_features = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		in_classes += c->at[i].many;
-	for (uint32_t f = 0; f <= KH_N_MOST; f++)
-		by_features += c->many[f];
-	assert_int_equal(in_classes, with);
-	assert_int_equal(by_features, with);
-	assert_true(with > 1000 && with < N_FRAGMENTS);
-}
-
-/* Is the place of a fragment's class right: none for few features, or many, for few hits, and
- * without a candidate? */
-static void assert_place(const kh_class_of *of, const kh_call *call, const kh_candidates *cand)
-{
-	assert_int_equal(of->index == KH_NO_CLASS,
-			 call->features < 8 || call->features > 127 || call->hits < 2 ||
-			 (call->features < 16 && call->hits < 3) ||
-			 cand->species[0] == KH_NO_TAXON);
-}
-
-static void test_classes(void **state)
-{
-	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
-	const kh_bins bins = { .n = 2, .first = first, .taxon = taxon, .votes = KH_NO_BIN };
-	const kh_tree tree = { .n = N_TAXA, .species = species };
-	const kh_rule rule = { .minima = { 0, 0, 0, 3 } };
-	const kh_class_rule r = { &rule, &bins, &tree };
-	kh_classes one, some[N_WORKERS], sum, all;
-	uint32_t *to[N_WORKERS], *to_one;
-	kh_call *call = calloc(N_FRAGMENTS, sizeof *call);
-	kh_candidates *cand = calloc(N_FRAGMENTS, sizeof *cand);
-	kh_class_of *of = calloc(N_FRAGMENTS, sizeof *of), at;
-	kh_monitor *m;
-	kh_team *team;
-	uint64_t with = 0;
-	kh_err err;
-
-	(void)state;
-	assert_int_equal(kh_classes_init(&one, N_TAXA, &err), 0);
-	assert_int_equal(kh_classes_init(&sum, N_TAXA, &err), 0);
-	assert_int_equal(kh_classes_init(&all, N_TAXA, &err), 0);
-	for (int i = 0; i < N_WORKERS; i++)
-		assert_int_equal(kh_classes_init(&some[i], N_TAXA, &err), 0);
-	for (int i = 0; i < N_FRAGMENTS; i++)
-		made_fragment(&call[i], &cand[i]);
-	/* all at a time, and one by one */
-	assert_int_equal(kh_classes_add(&one, &r, call, cand, N_FRAGMENTS, of, &err), 0);
-	for (int i = 0; i < N_FRAGMENTS; i++) {
-		with += of[i].index != KH_NO_CLASS;
-		assert_int_equal(kh_classes_add(&some[i % N_WORKERS], &r, &call[i], &cand[i], 1,
-						&at, &err), 0);
-		assert_int_equal(at.index == KH_NO_CLASS, of[i].index == KH_NO_CLASS);
-		assert_place(&at, &call[i], &cand[i]);
-		if (at.index != KH_NO_CLASS)
-			assert_memory_equal(&some[i % N_WORKERS].at[at.index],
-					    &one.at[of[i].index], offsetof(kh_class, many));
-	}
-	assert_int_equal(kh_classes_join(&all, &one, 1, &to_one, NULL, &err), 0);
-	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_team_new(&team, m, N_WORKERS, &err), 0);
-	assert_int_equal(kh_classes_join(&sum, some, N_WORKERS, to, team, &err), 0);
-	kh_team_free(team);
-	kh_monitor_free(m);
-	assert_same_classes(&sum, &all);
-	assert_true(sum.n > 100);
-	assert_counts(&sum, with);
-	for (int i = 0; i < N_WORKERS; i++)
-		for (size_t j = 0; j < some[i].n; j++)
-			assert_memory_equal(&some[i].at[j], &sum.at[to[i][j]],
-					    offsetof(kh_class, many));
-	for (int i = 0; i < N_WORKERS; i++) {
-		free(to[i]);
-		kh_classes_clear(&some[i]);
-	}
-	free(to_one);
-	free(call);
-	free(cand);
-	free(of);
-	kh_classes_clear(&one);
-	kh_classes_clear(&sum);
-	kh_classes_clear(&all);
 }
 
 /* --- frames ----------------------------------------------------------------------- */
@@ -573,10 +454,9 @@ int main(void)
 		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
 		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_fit_single),
 		cmocka_unit_test(test_fit_pair),     cmocka_unit_test(test_fit_near_pair),
-		cmocka_unit_test(test_fit_little),
-		cmocka_unit_test(test_classes),	     cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_numbered_on),  cmocka_unit_test(test_very_many_species),
+		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_waiting),	     cmocka_unit_test(test_numbered_on),
+		cmocka_unit_test(test_very_many_species),
 	};
 
 	test_seed();

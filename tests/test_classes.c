@@ -1,0 +1,156 @@
+/* test_classes.c - fragments counted by class, by several workers, and their counts joined */
+#include "test.h"
+
+#include <string.h>
+#include "sample/classes.h"
+
+enum { N_TAXA = 8, N_WORKERS = 3, N_FRAGMENTS = 6000 };
+/* root, genus 1 with species 2 and 4 (strain 5 below), genus 6 with species 7 */
+static const uint32_t species[N_TAXA] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 4, 4, KH_NO_TAXON, 7 };
+
+static void made_fragment(kh_call *call, kh_candidates *cand)
+{
+	static const uint32_t sets[][KH_CANDIDATES] = {
+		{ 2, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+		{ 2, 4, KH_NO_TAXON, KH_NO_TAXON },
+		{ 2, 4, 7, KH_NO_TAXON },
+		{ KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+	};
+	const uint32_t set = (uint32_t)(test_rand() % 4);
+
+	*call = (kh_call) { .taxon = test_rand() % 3 ? 5 : KH_NO_TAXON,
+			    .features = (uint32_t)(test_rand() % 140) };
+	call->hits = (uint32_t)(test_rand() % (call->features + 1));
+	*cand = (kh_candidates) { .bin = test_rand() % 2 ? 10 : KH_NO_BIN };
+	memcpy(cand->species, sets[set], sizeof sets[set]);
+	if (set == 1)
+		cand->drop[test_rand() % 2] = (uint8_t)(test_rand() % 4);
+}
+
+static void assert_same_classes(const kh_classes *a, const kh_classes *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_memory_equal(a->at, b->at, a->n * sizeof *a->at);
+	assert_memory_equal(a->many, b->many, sizeof a->many);
+}
+
+/* So many fragments have a class. */
+static void assert_counts(const kh_classes *c, uint64_t with)
+{
+	uint64_t in_classes = 0, by_features = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		in_classes += c->at[i].many;
+	for (uint32_t f = 0; f <= KH_N_MOST; f++)
+		by_features += c->many[f];
+	assert_int_equal(in_classes, with);
+	assert_int_equal(by_features, with);
+	assert_true(with > 1000 && with < N_FRAGMENTS);
+}
+
+/* Is the place of a fragment's class right: none for few features, or many, for few hits, and
+ * without a candidate? */
+static void assert_place(const kh_class_of *of, const kh_call *call, const kh_candidates *cand)
+{
+	assert_int_equal(of->index == KH_NO_CLASS,
+			 call->features < 8 || call->features > 127 || call->hits < 2 ||
+			 (call->features < 16 && call->hits < 3) ||
+			 cand->species[0] == KH_NO_TAXON);
+}
+
+/* --- a sample counted by one, and by several ------------------------------------------ */
+struct counted {
+	kh_call call[N_FRAGMENTS];
+	kh_candidates cand[N_FRAGMENTS];
+	kh_class_of of[N_FRAGMENTS];            /* in `one` */
+	kh_classes one, some[N_WORKERS];
+	uint64_t with;                          /* fragments that have a class */
+};
+
+/* Counts all fragments at a time, and one by one. */
+static void count(struct counted *s)
+{
+	static const uint32_t first[] = { 0, 100 }, taxon[] = { 3, 7 };
+	const kh_bins bins = { .n = 2, .first = first, .taxon = taxon, .votes = KH_NO_BIN };
+	const kh_tree tree = { .n = N_TAXA, .species = species };
+	const kh_rule rule = { .minima = { 0, 0, 0, 3 } };
+	const kh_class_rule r = { &rule, &bins, &tree };
+	kh_class_of at;
+	kh_err err;
+
+	for (int i = 0; i < N_FRAGMENTS; i++)
+		made_fragment(&s->call[i], &s->cand[i]);
+	assert_int_equal(kh_classes_init(&s->one, N_TAXA, &err), 0);
+	for (int i = 0; i < N_WORKERS; i++)
+		assert_int_equal(kh_classes_init(&s->some[i], N_TAXA, &err), 0);
+	assert_int_equal(kh_classes_add(&s->one, &r, s->call, s->cand, N_FRAGMENTS, s->of, &err),
+			 0);
+	for (int i = 0; i < N_FRAGMENTS; i++) {
+		kh_classes *c = &s->some[i % N_WORKERS];
+
+		assert_int_equal(kh_classes_add(c, &r, &s->call[i], &s->cand[i], 1, &at, &err), 0);
+		assert_int_equal(at.index == KH_NO_CLASS, s->of[i].index == KH_NO_CLASS);
+		assert_place(&at, &s->call[i], &s->cand[i]);
+		if (at.index == KH_NO_CLASS)
+			continue;
+		assert_memory_equal(&c->at[at.index], &s->one.at[s->of[i].index], KH_CLASS_KEY);
+		s->with++;
+	}
+}
+
+static void clear(struct counted *s)
+{
+	for (int i = 0; i < N_WORKERS; i++)
+		kh_classes_clear(&s->some[i]);
+	kh_classes_clear(&s->one);
+	free(s);
+}
+
+/* Joins n counts by so many threads, and checks where each class has gone. */
+static kh_classes joined(const kh_classes *c, unsigned n, unsigned threads)
+{
+	uint32_t **to = calloc(n, sizeof *to);
+	kh_team *team = NULL;
+	kh_monitor *m;
+	kh_classes sum;
+	kh_err err;
+
+	assert_int_equal(kh_classes_init(&sum, N_TAXA, &err), 0);
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	if (threads > 1)
+		assert_int_equal(kh_team_new(&team, m, threads, &err), 0);
+	assert_int_equal(kh_classes_join(&sum, c, n, to, team, &err), 0);
+	kh_team_free(team);
+	kh_monitor_free(m);
+	for (unsigned i = 0; i < n; i++) {
+		for (size_t j = 0; j < c[i].n; j++)
+			assert_memory_equal(&c[i].at[j], &sum.at[to[i][j]], KH_CLASS_KEY);
+		free(to[i]);
+	}
+	free(to);
+	return sum;
+}
+
+static void test_classes(void **state)
+{
+	struct counted *s = calloc(1, sizeof *s);
+
+	(void)state;
+	count(s);
+	kh_classes all = joined(&s->one, 1, 1), sum = joined(s->some, N_WORKERS, N_WORKERS);
+
+	assert_same_classes(&sum, &all);
+	assert_true(sum.n > 100);
+	assert_counts(&sum, s->with);
+	kh_classes_clear(&sum);
+	kh_classes_clear(&all);
+	clear(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_classes) };
+
+	test_seed();
+	return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
+}
