@@ -53,7 +53,7 @@ static void count_on_host(struct sample *s)
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
 	ok(kh_stretches(s->db, &s->stretch, err));
 	s->mask = calloc(s->stretch[s->db->h->n_targets], sizeof *s->mask);
-	ok(kh_classes_init(&s->classes, s->db->tax->n, err));
+	ok(kh_classes_init(&s->classes, err));
 	ok(kh_classes_add(&s->classes, &s->rule, s->a.call, s->a.candidates, FRAGMENTS, s->of,
 			  err));
 	for (size_t i = 0; i < FRAGMENTS; i++)
@@ -130,8 +130,8 @@ static void compare_classes(const struct sample *s, const struct way *w, struct 
 		memcpy(part[i].many, c->part[i].many, sizeof part[i].many);
 	}
 	part[n] = c->left;
-	ok(kh_classes_init(&sum, s->db->tax->n, err));
-	ok(kh_classes_init(&want, s->db->tax->n, err));
+	ok(kh_classes_init(&sum, err));
+	ok(kh_classes_init(&want, err));
 	ok(kh_classes_join(&sum, part, n + 1, to, NULL, err));
 	ok(kh_classes_join(&want, &s->classes, 1, &to_want, NULL, err));
 	assert_int_equal(sum.n, want.n);
@@ -189,7 +189,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	kh_census *census = NULL;
 
 	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
-	ok(kh_classes_init(&c->left, s->db->tax->n, err));
+	ok(kh_classes_init(&c->left, err));
 	ok(w->be->engine_open(w->be, &e, s->db, &eo, err));
 	ok(w->be->census_open(&census, e, &co, err));
 	assert_non_null(census);

@@ -80,9 +80,9 @@ static void count(struct counted *s)
 
 	for (int i = 0; i < N_FRAGMENTS; i++)
 		made_fragment(&s->call[i], &s->cand[i]);
-	assert_int_equal(kh_classes_init(&s->one, N_TAXA, &err), 0);
+	assert_int_equal(kh_classes_init(&s->one, &err), 0);
 	for (int i = 0; i < N_WORKERS; i++)
-		assert_int_equal(kh_classes_init(&s->some[i], N_TAXA, &err), 0);
+		assert_int_equal(kh_classes_init(&s->some[i], &err), 0);
 	assert_int_equal(kh_classes_add(&s->one, &r, s->call, s->cand, N_FRAGMENTS, s->of, &err),
 			 0);
 	for (int i = 0; i < N_FRAGMENTS; i++) {
@@ -115,7 +115,7 @@ static kh_classes joined(const kh_classes *c, unsigned n, unsigned threads)
 	kh_classes sum;
 	kh_err err;
 
-	assert_int_equal(kh_classes_init(&sum, N_TAXA, &err), 0);
+	assert_int_equal(kh_classes_init(&sum, &err), 0);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	if (threads > 1)
 		assert_int_equal(kh_team_new(&team, m, threads, &err), 0);
@@ -133,23 +133,82 @@ static kh_classes joined(const kh_classes *c, unsigned n, unsigned threads)
 
 static void test_classes(void **state)
 {
+	static const unsigned threads[] = { 1, 2, N_WORKERS, 16 };
 	struct counted *s = calloc(1, sizeof *s);
 
 	(void)state;
 	count(s);
-	kh_classes all = joined(&s->one, 1, 1), sum = joined(s->some, N_WORKERS, N_WORKERS);
+	kh_classes all = joined(&s->one, 1, 1);
 
-	assert_same_classes(&sum, &all);
-	assert_true(sum.n > 100);
-	assert_counts(&sum, s->with);
-	kh_classes_clear(&sum);
+	assert_true(all.n > 100);
+	assert_counts(&all, s->with);
+	for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+		kh_classes sum = joined(s->some, N_WORKERS, threads[i]);
+
+		assert_same_classes(&sum, &all);
+		kh_classes_clear(&sum);
+	}
 	kh_classes_clear(&all);
 	clear(s);
 }
 
+/* The same classes over and over, of which there are few, and none at all. */
+static void test_few_classes(void **state)
+{
+	const kh_class k = { .species = { 2, 4, KH_NO_TAXON, KH_NO_TAXON }, .many = 3 },
+		       other = { .species = { 2, 4, KH_NO_TAXON, KH_NO_TAXON }, .call = 1,
+				 .many = 2 };
+	kh_class at[] = { k, other, k };
+	const kh_classes c[] = { { .at = at, .n = 2 }, { .n = 0 }, { .at = at, .n = 3 } };
+
+	(void)state;
+	for (unsigned threads = 1; threads < 9; threads++) {
+		kh_classes sum = joined(c, 3, threads), none = joined(c + 1, 1, threads);
+		const int first = sum.at[0].call == 0 ? 0 : 1;
+
+		assert_int_equal(none.n, 0);
+		assert_int_equal(sum.n, 2);
+		assert_int_equal(sum.at[first].many, 9);
+		assert_int_equal(sum.at[1 - first].many, 4);
+		kh_classes_clear(&sum);
+		kh_classes_clear(&none);
+	}
+}
+
+/* So many classes of one species that some have the same number in the order. */
+static void test_ties(void **state)
+{
+	enum { MANY = 300000 };
+	kh_class *at = calloc(MANY, sizeof *at);
+	kh_classes c[2] = { { .at = at, .n = MANY } }, one, four;
+	size_t ties = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		at[i] = (kh_class) { .species = { 2, KH_NO_TAXON, KH_NO_TAXON, KH_NO_TAXON },
+				     .call = i, .many = 1 };
+	one = joined(c, 1, 1);
+	for (size_t i = 1; i < one.n; i++)
+		ties += kh_class_mix(&one.at[i]) >> 32 == kh_class_mix(&one.at[i - 1]) >> 32;
+	assert_true(ties > 0);
+	for (uint32_t i = 0; i < MANY; i++)
+		at[i].call = MANY - 1 - i;
+	c[0].n = MANY / 3;
+	c[1] = (kh_classes) { .at = at + MANY / 3, .n = MANY - MANY / 3 };
+	four = joined(c, 2, 4);
+	assert_same_classes(&one, &four);
+	kh_classes_clear(&one);
+	kh_classes_clear(&four);
+	free(at);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_classes) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_few_classes),
+		cmocka_unit_test(test_ties),
+	};
 
 	test_seed();
 	return cmocka_run_group_tests_name("classes", tests, NULL, NULL);

@@ -390,7 +390,7 @@ static void wide_classes(kh_classes *c, const kh_db *db)
 {
 	kh_err err;
 
-	assert_int_equal(kh_classes_init(c, MANY, &err), 0);
+	assert_int_equal(kh_classes_init(c, &err), 0);
 	c->cap = c->n = (size_t)2 * SPECIES;
 	c->at = calloc(c->n, sizeof *c->at);
 	for (uint32_t s = 0; s < SPECIES; s++) {

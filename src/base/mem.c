@@ -37,6 +37,27 @@ static size_t whole_pages(size_t bytes)
 	return (bytes / KH_LARGE_PAGE + 1) * KH_LARGE_PAGE;
 }
 
+void *kh_array_large(size_t n, size_t size, kh_err *err)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - 2 * KH_LARGE_PAGE) {
+		kh_fail_nomem(err);
+		return NULL;
+	}
+	if (bytes < KH_LARGE_PAGE)
+		return kh_array(n, size, err);
+	p = aligned_alloc(KH_LARGE_PAGE, whole_pages(bytes));
+	if (!p)
+		kh_fail(err, KH_ENOMEM, "out of memory: %zu bytes", bytes);
+#ifdef MADV_HUGEPAGE
+	else
+		madvise(p, whole_pages(bytes), MADV_HUGEPAGE);
+#endif
+	return p;
+}
+
 /* A large page begins at a multiple of its size: what is before and behind is given back. */
 void *kh_pages(size_t bytes, kh_err *err)
 {

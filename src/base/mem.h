@@ -10,6 +10,10 @@
  * is none or n * size overflows.  n == 0 gives a pointer that may be freed. */
 void *kh_array(size_t n, size_t size, kh_err *err);
 
+/* Room for n elements, not zeroed, in large pages if it is large and the system has them: as this
+ * takes long to give out many small ones.  To be freed by free(). */
+void *kh_array_large(size_t n, size_t size, kh_err *err);
+
 /* Makes *p (from malloc, or NULL) hold at least `need` elements of `size` bytes;
  * *cap is in elements and grows by half.  *p is untouched on failure. */
 int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);

@@ -65,9 +65,9 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	s->result.direct = kh_array(o->db->tax->n, sizeof *s->result.direct, err);
 	rc = s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
 	for (unsigned i = 0; i < o->threads && !rc; i++)
-		rc = kh_classes_init(&s->worker[i].classes, o->db->tax->n, err);
+		rc = kh_classes_init(&s->worker[i].classes, err);
 	if (!rc)
-		rc = kh_classes_init(&s->classes, o->db->tax->n, err);
+		rc = kh_classes_init(&s->classes, err);
 	if (!rc)
 		rc = kh_stretches(o->db, &s->stretch, err);
 	if (!rc && !(s->mask = kh_pages(mask_bytes(s), err)))

@@ -8,7 +8,8 @@
 
 enum {
 	FIRST_SLOTS = 1024,
-	TOGETHER = 32           /* fragments whose classes are fetched at a time */
+	TOGETHER = 32,          /* fragments whose classes are fetched at a time */
+	LOOKED_AT = 64          /* classes of a part that are looked at to cut parts */
 };
 
 void kh_class_least(const kh_rule *r, uint32_t least[32])
@@ -17,9 +18,9 @@ void kh_class_least(const kh_rule *r, uint32_t least[32])
 		least[i] = r->minima[i] > 2 ? r->minima[i] : 2;
 }
 
-int kh_classes_init(kh_classes *c, uint32_t n_taxa, kh_err *err)
+int kh_classes_init(kh_classes *c, kh_err *err)
 {
-	*c = (kh_classes) { .mask = FIRST_SLOTS - 1, .n_taxa = n_taxa };
+	*c = (kh_classes) { .mask = FIRST_SLOTS - 1 };
 	c->slot = kh_array(FIRST_SLOTS, sizeof *c->slot, err);
 	return c->slot ? KH_OK : KH_ENOMEM;
 }
@@ -146,37 +147,21 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 }
 
 /* --- all of them ------------------------------------------------------------------ */
-/* One of the classes that are joined, and where its place is to be noted.  They are put in order by
- * their first species, and then by the mix of their keys: nearly always one comparison tells them
- * apart. */
+/* One of the classes that are joined: class `at` of c[of].  They are put in order by their first
+ * species, and then by the mix of their keys: nearly always one number tells them apart. */
 struct ref {
 	uint64_t order;
-	const kh_class *k;
-	uint32_t *to;
+	uint32_t of, at;
 };
-
-static uint64_t order_of(const kh_class *k)
-{
-	return (uint64_t)k->species[0] << 32 | kh_class_mix(k) >> 32;
-}
-
-static int by_order(const void *a, const void *b)
-{
-	const struct ref *x = a, *y = b;
-
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return memcmp(x->k, y->k, KH_CLASS_KEY);
-}
 
 /* Each thread joins the classes of a range of the order, so parts that are in order, one behind
  * the other, are in order. */
 struct part {
 	uint64_t from;                  /* up to that of the next part */
-	struct ref *ref;
-	size_t n, cap;
+	size_t first, n;                /* its refs among those of all */
+	struct ref *ref;                /* in order */
 	size_t classes;                 /* different ones */
-	size_t first;                   /* their place among all parts */
+	size_t place;                   /* of the first one among those of all parts */
 };
 
 struct joining {
@@ -187,40 +172,53 @@ struct joining {
 	struct part *part;              /* parts, and one where nothing is */
 	unsigned parts;
 	size_t total;
+	struct ref *ref;                /* total of them, and as many to sort them */
 };
 
-/* Parts of about as many classes; mixes are spread evenly. */
+static uint64_t order_of(const kh_class *k)
+{
+	return (uint64_t)k->species[0] << 32 | kh_class_mix(k) >> 32;
+}
+
+static const kh_class *class_of(const struct joining *x, const struct ref *r)
+{
+	return &x->c[r->of].at[r->at];
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Parts of about as many classes, by looking at some of these. */
 static int cut_parts(struct joining *x, kh_err *err)
 {
-	uint64_t *many = kh_array(x->sum->n_taxa, sizeof *many, err), so_far = 0;
-	unsigned p = 1;
+	const size_t step = x->total / ((size_t)LOOKED_AT * x->parts) + 1;
+	uint64_t *some = kh_array(x->total / step + x->n, sizeof *some, err);
+	size_t n = 0;
 
-	if (!many)
+	if (!some)
 		return KH_ENOMEM;
-	for (unsigned i = 0; i < x->n; i++)
-		for (size_t j = 0; j < x->c[i].n; j++)
-			many[x->c[i].at[j].species[0]]++;
-	for (uint32_t t = 0; t < x->sum->n_taxa; so_far += many[t++])
-		for (; p < x->parts; p++) {
-			const uint64_t before = (uint64_t)x->total * p / x->parts;
-
-			if (before >= so_far + many[t])
-				break;
-			x->part[p].from = (uint64_t)t << 32 | ((before - so_far) << 32) / many[t];
-		}
-	for (; p <= x->parts; p++)
-		x->part[p].from = UINT64_MAX;
-	free(many);
+	for (unsigned i = 0; i < x->n && x->parts > 1; i++)
+		for (size_t j = 0; j < x->c[i].n; j += step)
+			some[n++] = order_of(&x->c[i].at[j]);
+	qsort(some, n, sizeof *some, by_number);
+	for (unsigned p = 1; p <= x->parts; p++)
+		x->part[p].from = n > 0 && p < x->parts ? some[n * p / x->parts] : UINT64_MAX;
+	free(some);
 	return KH_OK;
 }
 
-static int gather_part(struct joining *x, struct part *p, kh_err *err)
+/* Finds the classes of a part; writes refs to them if `to` is not NULL. */
+static size_t find_part(const struct joining *x, const struct part *p, struct ref *to)
 {
 	const uint64_t from = p->from, end = p[1].from;
-	int rc = kh_grow((void **)&p->ref, &p->cap, x->total / x->parts, sizeof *p->ref, err);
+	size_t n = 0;
 
 	for (unsigned i = 0; i < x->n; i++)
-		for (size_t j = 0; j < x->c[i].n && !rc; j++) {
+		for (size_t j = 0; j < x->c[i].n; j++) {
 			const kh_class *k = &x->c[i].at[j];
 			uint64_t order;
 
@@ -230,31 +228,87 @@ static int gather_part(struct joining *x, struct part *p, kh_err *err)
 			order = order_of(k);
 			if (order < from || order >= end)
 				continue;
-			rc = kh_grow((void **)&p->ref, &p->cap, p->n + 1, sizeof *p->ref, err);
-			if (!rc)
-				p->ref[p->n++] = (struct ref) { order, k, &x->to[i][j] };
+			if (to)
+				to[n] = (struct ref) { order, i, (uint32_t)j };
+			n++;
 		}
-	return rc;
+	return n;
 }
 
-static bool is_new(const struct part *p, size_t i)
+static int count_part(void *arg, unsigned id, kh_err *err)
 {
-	return i == 0 || p->ref[i].order != p->ref[i - 1].order ||
-	       !same(p->ref[i].k, p->ref[i - 1].k);
+	struct joining *x = arg;
+
+	(void)err;
+	x->part[id].n = find_part(x, &x->part[id], NULL);
+	return KH_OK;
+}
+
+/* Sorts refs by their order, eight bits at a time from the lowest; `room` is for as many.  Returns
+ * which of the two has them then. */
+static struct ref *sort_by_bytes(struct ref *ref, struct ref *room, size_t n)
+{
+	uint64_t differ = 0;
+
+	for (size_t i = 1; i < n; i++)
+		differ |= ref[i].order ^ ref[0].order;
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		struct ref *const from = ref;
+		size_t at[256] = { 0 }, sum = 0;
+
+		if (!(differ >> shift & 255))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			at[from[i].order >> shift & 255]++;
+		for (int b = 0; b < 256; b++) {
+			const size_t many = at[b];
+
+			at[b] = sum;
+			sum += many;
+		}
+		for (size_t i = 0; i < n; i++)
+			room[at[from[i].order >> shift & 255]++] = from[i];
+		ref = room;
+		room = from;
+	}
+	return ref;
+}
+
+static int compare(const struct joining *x, const struct ref *a, const struct ref *b)
+{
+	return a->order != b->order ? (a->order < b->order ? -1 : 1)
+				    : memcmp(class_of(x, a), class_of(x, b), KH_CLASS_KEY);
+}
+
+/* Makes the order complete where different classes have the same number, which is rare. */
+static void sort_ties(const struct joining *x, struct ref *ref, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = i; j > 0 && compare(x, &ref[j], &ref[j - 1]) < 0; j--) {
+			const struct ref swap = ref[j];
+
+			ref[j] = ref[j - 1];
+			ref[j - 1] = swap;
+		}
+}
+
+static bool is_new(const struct joining *x, const struct part *p, size_t i)
+{
+	return i == 0 || compare(x, &p->ref[i], &p->ref[i - 1]) != 0;
 }
 
 static int sort_part(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
 	struct part *p = &x->part[id];
-	int rc = gather_part(x, p, err);
+	struct ref *ref = x->ref + p->first;
 
-	if (rc)
-		return rc;
-	if (p->n > 1)
-		qsort(p->ref, p->n, sizeof *p->ref, by_order);
+	(void)err;
+	find_part(x, p, ref);
+	p->ref = sort_by_bytes(ref, ref + x->total, p->n);
+	sort_ties(x, p->ref, p->n);
 	for (size_t i = 0; i < p->n; i++)
-		p->classes += is_new(p, i);
+		p->classes += is_new(x, p, i);
 	return KH_OK;
 }
 
@@ -262,17 +316,17 @@ static int place_part(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
 	const struct part *p = &x->part[id];
-	size_t at = p->first;
+	size_t at = p->place;
 
 	(void)err;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct ref *r = &p->ref[i];
 
-		if (is_new(p, i))
-			x->sum->at[at++] = *r->k;
+		if (is_new(x, p, i))
+			x->sum->at[at++] = *class_of(x, r);
 		else
-			x->sum->at[at - 1].many += r->k->many;
-		*r->to = (uint32_t)(at - 1);
+			x->sum->at[at - 1].many += class_of(x, r)->many;
+		x->to[r->of][r->at] = (uint32_t)(at - 1);
 	}
 	return KH_OK;
 }
@@ -291,19 +345,29 @@ static int add_up(struct joining *x, kh_err *err)
 	return KH_OK;
 }
 
-/* Room for all parts in one, and where each begins. */
+/* Where the refs of each part begin. */
+static int line_up_refs(struct joining *x, kh_err *err)
+{
+	for (unsigned i = 1; i < x->parts; i++)
+		x->part[i].first = x->part[i - 1].first + x->part[i - 1].n;
+	x->ref = kh_array_large(2 * x->total, sizeof *x->ref, err);
+	return x->ref ? KH_OK : KH_ENOMEM;
+}
+
+/* Room for all classes in one, and where those of each part begin. */
 static int line_up(struct joining *x, kh_err *err)
 {
 	size_t n = 0;
-	int rc;
 
 	for (unsigned i = 0; i < x->parts; i++) {
-		x->part[i].first = n;
+		x->part[i].place = n;
 		n += x->part[i].classes;
 	}
-	rc = kh_grow((void **)&x->sum->at, &x->sum->cap, n, sizeof *x->sum->at, err);
-	x->sum->n = rc ? 0 : n;
-	return rc;
+	x->sum->at = kh_array_large(n, sizeof *x->sum->at, err);
+	if (!x->sum->at)
+		return KH_ENOMEM;
+	x->sum->n = x->sum->cap = n;
+	return KH_OK;
 }
 
 int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t **to, kh_team *team,
@@ -317,13 +381,16 @@ int kh_classes_join(kh_classes *sum, const kh_classes *c, unsigned n, uint32_t *
 	if (!rc)
 		rc = cut_parts(&x, err);
 	if (!rc)
+		rc = kh_team_run(team, count_part, &x, err);
+	if (!rc)
+		rc = line_up_refs(&x, err);
+	if (!rc)
 		rc = kh_team_run(team, sort_part, &x, err);
 	if (!rc)
 		rc = line_up(&x, err);
 	if (!rc)
 		rc = kh_team_run(team, place_part, &x, err);
-	for (unsigned i = 0; i < x.parts && x.part; i++)
-		free(x.part[i].ref);
+	free(x.ref);
 	free(x.part);
 	return rc;
 }

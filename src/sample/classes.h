@@ -17,13 +17,12 @@ typedef struct kh_classes {
 	uint32_t *slot;         /* open addressing: 1 + index, 0: free */
 	size_t mask;
 	uint64_t many[KH_N_MOST + 1];           /* fragments with a class, by features */
-	uint32_t n_taxa;
 } kh_classes;
 
 /* Hits that a fragment of 2^i .. 2^(i+1)-1 features needs to have a class. */
 void kh_class_least(const kh_rule *r, uint32_t least[32]);
 
-int kh_classes_init(kh_classes *c, uint32_t n_taxa, kh_err *err);
+int kh_classes_init(kh_classes *c, kh_err *err);
 void kh_classes_clear(kh_classes *c);
 
 typedef struct kh_class_rule {
