@@ -18,7 +18,8 @@ from oracle_sampling import records
 
 T = [round(65536 * math.log2(1 + i / 256)) for i in range(257)]
 E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
-D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300)
+D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
+     50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
 JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
@@ -40,7 +41,7 @@ def pw(y):
 class Shapes:
     def __init__(self, db, least, many):
         self.db, self.least = db, least
-        self.chances = [self.chances_of(d) for d in D]
+        self.chances = [self.chances_of(d, 1000 + 18 * d if x <= JUNK else 400000 // d) for x, d in enumerate(D)]
         self.found = self.walks(max((n for n in many if many[n]), default=0))
         self.f = [[1] * 128 for _ in D]
         self.seen = [[65536] * 4 for _ in D]
@@ -54,9 +55,9 @@ class Shapes:
                     f = sum(many[n] * p[x][0][j] for n, p in zip(ns, parts)) // total
                     self.f[x][32 * size + j] = max(1, min(65535, f))
 
-    def chances_of(self, d):
+    def chances_of(self, d, a):
         ts = range(1, 81, 2)
-        y = [((1000 + 18 * d) * t * 94548 - 288 * d * (lb(t) - 262144)) // 16000 for t in ts]
+        y = [(a * t * 94548 - 16 * (a - 1000) * (lb(t) - 262144)) // 16000 for t in ts]
         sums = [0] * 64
         for t, yt in zip(ts, y):
             for e, weight in ((3, 89), (20, 8), (40, 3)):
@@ -150,30 +151,50 @@ class Fit:
             self.low, self.high, self.weak = 6, 6, False
             return
         cells = dict(sorted(cells.items()))
-        one = best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in range(JUNK)])
+        one, even = (best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in those])
+                     for those in (range(JUNK), range(JUNK + 1, len(D))))
         d, w = D[one.shapes[0]], one.weights[0]
         alone = (d <= 30 and w >= 83880) or (d <= 40 and w >= 366975) or (d <= 70 and w >= 838800)
-        least = max(70, d + 20 if alone else 0)
-        two = best_of(f, cells, [((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT))
-                                 for a in range(JUNK) for b in range(a + 1, JUNK)
-                                 if D[a] <= 40 and D[b] >= max(least, D[a] + 40)])
-        bound = 242044895 + (4727 if d <= 10 and w >= 891225 else 567) * self.n
-        if alone and d >= 60:
-            bound = -945 * self.n
-        clear = two.weights[0] >= 104850
-        pair = two.like - one.like > bound and (clear or (not alone and self.n * two.weights[0] >> 20 >= 5120))
-        m = two if pair else one
-        self.stands = pair or alone
+        near = d <= 10 and w >= 891225
+        farther = max(70, d + 20 if alone else 0)
+        kinds = {"wide": [], "even": [], "wider": []}
+        for a in range(JUNK):
+            for b in range(a + 1, len(D)):
+                if D[a] > 40 or b == JUNK:
+                    continue
+                if b > JUNK:
+                    kind = "even" if D[b] >= max(60, D[a] + 40) else None
+                elif D[b] >= max(farther, D[a] + 40):
+                    kind = "wide"
+                else:
+                    kind = "wider" if D[b] >= max(50, D[a] + 20) else None
+                if kind:
+                    kinds[kind].append(((a, b, JUNK), (50 * PERCENT, 40 * PERCENT, 10 * PERCENT)))
+        two = {kind: best_of(f, cells, starts) for kind, starts in kinds.items()}
+
+        def better(m, other, each):
+            return m.like - other.like > 242044895 + each * self.n
+        pair = False
+        for kind, each in ("wide", 567), ("even", 189):
+            mine = two[kind]
+            enough = mine.weights[0] >= 104850 or (
+                (kind == "even" or not alone) and self.n * mine.weights[0] >> 20 >= 5120)
+            if enough and better(mine, one, 4727 if near else each) and better(mine, even, 189) and \
+                    (kind == "wide" or better(mine, two["wider"], 189)) and (not pair or mine.like > pair.like):
+                pair = mine
+        clear = pair and pair.weights[0] >= 104850
+        m = pair or one
+        self.stands = bool(pair) or alone
         self.weak = not clear if pair else alone and (w < 314550 or (d > 30 and w < 524250))
         self.shapes, self.weights = m.shapes, m.weights
         self.low, self.high = self.interval(f, cells, m)
 
     @staticmethod
     def interval(f, cells, m):
-        ends, top = [], m.shapes[1]
+        ends, top = [], D[m.shapes[1]]
         for step in (-1, 1):
             at = m.shapes[0]
-            while 0 <= at + step < top:
+            while 0 <= at + step < JUNK and D[at + step] < top:
                 other = Mixture([at + step] + m.shapes[1:], m.weights).run(f, cells, 8)
                 if other.like + 46472888 < m.like:
                     break

@@ -84,9 +84,10 @@ static void test_shapes(void **state)
 		make_shapes(n);
 		for (uint32_t x = 0; x < KH_SHAPES; x++) {
 			const double mean = mean_share(x, size);
+			const bool first = x == 0 || x == KH_EVEN;
 
-			assert_true(mean < last);       /* the farther, the fewer */
-			assert_true(x == 0 ||
+			assert_true(mean < last || first);      /* the farther, the fewer */
+			assert_true(first ||
 				    shapes.seen[x][size] < shapes.seen[x - 1][size] + 50);
 			last = mean;
 		}
@@ -116,17 +117,27 @@ static void test_fit_single(void **state)
 		add_fragments(many, x, 3000);
 		kh_fit_make(&fit, &shapes, many);
 		assert_int_equal(fit.own, kh_divergence[x] <= 70);
-		if (kh_divergence[x] == 60 || kh_divergence[x] == 70) {
-			/* as well a strain that is nearer, and a relative */
-			assert_int_equal(fit.kind, KH_FIT_PAIR);
-			assert_true(kh_divergence[fit.shape[0]] <= 40 &&
-				    kh_divergence[fit.shape[1]] >= kh_divergence[x] + 20);
-			continue;
-		}
 		assert_int_equal(fit.kind, KH_FIT_SINGLE);
 		assert_int_equal(fit.shape[0], x);
 		assert_true(fit.low <= x && x <= fit.high);
 		assert_true(fit.weight[0] > KH_WEIGHT_ONE * 9 / 10);
+	}
+}
+
+/* Alone, what is evenly far is one divergence, and not two. */
+static void test_fit_even(void **state)
+{
+	(void)state;
+	make_shapes(54);
+	for (uint32_t x = KH_EVEN; x < KH_SHAPES; x++) {
+		uint64_t many[KH_CELLS] = { 0 };
+		kh_fit fit;
+
+		add_fragments(many, x, 3000);
+		kh_fit_make(&fit, &shapes, many);
+		assert_int_equal(fit.kind, KH_FIT_SINGLE);
+		assert_int_equal(fit.own, kh_divergence[x] <= 60);
+		assert_true(fit.shape[0] < KH_JUNK);
 	}
 }
 
@@ -161,6 +172,27 @@ static void test_fit_near_pair(void **state)
 		assert_int_equal(fit.kind, KH_FIT_PAIR);
 		assert_true(fit.own && !fit.weak);
 		assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - (long long)own) < 300);
+	}
+}
+
+/* A strain beside an even relative that is so near that one divergence fits both well. */
+static void test_fit_even_pair(void **state)
+{
+	(void)state;
+	make_shapes(54);
+	for (uint64_t own = 250; own <= 1000; own *= 2) {
+		uint64_t many[KH_CELLS] = { 0 };
+		kh_fit fit;
+
+		add_fragments(many, 5, own);                    /* 2 % */
+		add_fragments(many, KH_EVEN + 2, 4000 - own);   /* 6.5 % */
+		kh_fit_make(&fit, &shapes, many);
+		assert_int_equal(fit.kind, KH_FIT_PAIR);
+		assert_true(fit.own && fit.weak == (own < 400));
+		assert_true(fit.shape[1] >= KH_EVEN && kh_divergence[fit.shape[0]] <= 30);
+		assert_true(llabs((long long)(kh_fit_own(&fit) >> 8) - (long long)own) < 150);
+		assert_true(fit.low <= fit.shape[0] && fit.shape[0] <= fit.high);
+		assert_true(kh_divergence[fit.high] < 65);
 	}
 }
 
@@ -453,7 +485,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
 		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_fit_single),
-		cmocka_unit_test(test_fit_pair),     cmocka_unit_test(test_fit_near_pair),
+		cmocka_unit_test(test_fit_even),     cmocka_unit_test(test_fit_pair),
+		cmocka_unit_test(test_fit_near_pair), cmocka_unit_test(test_fit_even_pair),
 		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_waiting),	     cmocka_unit_test(test_numbered_on),
 		cmocka_unit_test(test_very_many_species),

@@ -15,19 +15,21 @@ enum {
 	STRAIN = 40,            /* the greatest of a strain beside a relative */
 	RELATIVE = 70,          /* the least of the relative */
 	BEYOND = 20,            /* by so much it is farther than what one would be */
-	DOUBTFUL = 60,          /* from here on, one may stand for two */
+	EVEN_RELATIVE = 60,     /* the least of a relative with an even shape */
+	WIDER = 20,             /* least distance where both are one strain's */
+	WIDE_LEAST = 50,        /* and the least of the farther one */
 	PART = 20 * 256,        /* fragments that a part of a relative's must have */
 	PERCENT = KH_WEIGHT_ONE / 100
 };
 
 /* Logarithms of likelihoods are in 1/2^24 bits. Two divergences must be better than one by 10
  * log2(e), and, as shapes are not exact, by 0.006 log2(e) for each fragment; by more where nearly
- * all are like the reference, as strains may have genes that differ more; if one is doubtful, two
- * need only be nearly as good. An interval ends where the loss is 1.92 log2(e). */
+ * all are like the reference, as strains may have genes that differ more.  By 0.002 they must be
+ * better than what is as flexible.  An interval ends where the loss is 1.92 log2(e). */
 #define GAIN ((INT64_C(14427) << 24) / 1000)
 #define GAIN_EACH 567                   /* for 1/256 of a fragment */
 #define GAIN_EACH_NEAR 4727             /* the same of 0.05 */
-#define LOSS_EACH 945                   /* of 0.01 */
+#define GAIN_EACH_ALIKE 189             /* of 0.002 */
 #define NEAR ((INT64_C(2770) << 24) / 1000)
 
 /* The cells that have fragments. */
@@ -155,11 +157,12 @@ static struct mixture finish(const struct cells *c, struct leaders *l)
 	return l->m[best];
 }
 
-static struct mixture best_single(const struct cells *c)
+/* Of one divergence and junk: of the shapes from `first` on, before `end`. */
+static struct mixture best_single(const struct cells *c, uint32_t first, uint32_t end)
 {
 	struct leaders l = { .n = 0 };
 
-	for (uint32_t a = 0; a < KH_JUNK; a++) {
+	for (uint32_t a = first; a < end; a++) {
 		struct mixture m = start(a, KH_JUNK);
 
 		run(c, &m, ROUNDS_TRIED);
@@ -176,30 +179,37 @@ static bool is_own(const struct mixture *one)
 	       (d <= 70 && w >= 80 * PERCENT);
 }
 
-/* One divergence fits, but is so far from the reference that it may be the mean of two. */
-static bool is_doubtful(const struct mixture *one)
+/* What two divergences are: */
+enum kind {
+	BESIDE,         /* a strain, and a relative farther than what one makes of both */
+	BESIDE_EVEN,    /* a strain, and a relative with an even shape */
+	ONE_WIDER,      /* a strain whose genes differ more than the shapes have it */
+	NOTHING
+};
+
+static enum kind kind_of(const struct mixture *one, uint32_t a, uint32_t b)
 {
-	return is_own(one) && kh_divergence[one->shape[0]] >= DOUBTFUL;
+	const uint32_t x = kh_divergence[a], y = kh_divergence[b],
+		       beyond = is_own(one) ? kh_divergence[one->shape[0]] + BEYOND : 0;
+
+	if (b == KH_JUNK || x > STRAIN)
+		return NOTHING;
+	if (b >= KH_EVEN)
+		return y >= x + APART && y >= EVEN_RELATIVE ? BESIDE_EVEN : NOTHING;
+	if (y >= x + APART && y >= RELATIVE && y >= beyond)
+		return BESIDE;
+	return y >= x + WIDER && y >= WIDE_LEAST ? ONE_WIDER : NOTHING;
 }
 
-/* A strain of the species and a relative? The relative is farther than what one divergence
- * makes of both. */
-static bool is_sensible(const struct mixture *one, uint32_t a, uint32_t b)
-{
-	const uint32_t beyond = is_own(one) ? kh_divergence[one->shape[0]] + BEYOND : 0;
-
-	return a <= STRAIN && b >= a + APART && b >= RELATIVE && b >= beyond;
-}
-
-static struct mixture best_pair(const struct cells *c, const struct mixture *one)
+static struct mixture best_pair(const struct cells *c, const struct mixture *one, enum kind kind)
 {
 	struct leaders l = { .n = 0 };
 
 	for (uint32_t a = 0; a < KH_JUNK; a++)
-		for (uint32_t b = a + 1; b < KH_JUNK; b++) {
+		for (uint32_t b = a + 1; b < KH_SHAPES; b++) {
 			struct mixture m = start(a, b);
 
-			if (!is_sensible(one, kh_divergence[a], kh_divergence[b]))
+			if (kind_of(one, a, b) != kind)
 				continue;
 			run(c, &m, ROUNDS_TRIED);
 			enter(&l, &m);
@@ -210,11 +220,12 @@ static struct mixture best_pair(const struct cells *c, const struct mixture *one
 /* Finds the divergences around the first one that explain the fragments nearly as well. */
 static void find_interval(kh_fit *fit, const struct cells *c, const struct mixture *best)
 {
-	const uint32_t top = best->n == 3 ? best->shape[1] : KH_JUNK;
+	const uint32_t end = kh_divergence[best->shape[1]];
 
 	fit->low = fit->high = best->shape[0];
 	for (int step = -1; step <= 1; step += 2)
-		for (uint32_t a = best->shape[0] + (uint32_t)step; a < top; a += (uint32_t)step) {
+		for (uint32_t a = best->shape[0] + (uint32_t)step;
+		     a < KH_JUNK && kh_divergence[a] < end; a += (uint32_t)step) {
 			struct mixture m = *best;
 
 			m.shape[0] = a;
@@ -239,20 +250,49 @@ static bool is_clear(const struct mixture *two)
 	return two->weight[0] >= 10 * PERCENT;
 }
 
-/* By how much the likelihood of two divergences must be greater. */
-static int64_t least_gain(const struct cells *c, const struct mixture *one)
+/* Is `two` more likely than `other` by what it must be, with so much for 1/256 of a fragment? */
+static bool gains(const struct cells *c, const struct mixture *two, const struct mixture *other,
+		  int64_t each)
 {
-	const bool near = kh_divergence[one->shape[0]] <= 10 && one->weight[0] >= 85 * PERCENT;
-	const int64_t total = (int64_t)c->total;
-
-	return is_doubtful(one) ? -LOSS_EACH * total
-				: GAIN + (near ? GAIN_EACH_NEAR : GAIN_EACH) * total;
+	return two->like - other->like > GAIN + each * (int64_t)c->total;
 }
 
-static bool is_pair(const struct cells *c, const struct mixture *one, const struct mixture *two)
+/* That, over one divergence: at least `each`. */
+static int64_t gain_over(const struct mixture *one, int64_t each)
 {
-	return two->like - one->like > least_gain(c, one) &&
-	       (is_clear(two) || (!is_own(one) && c->total * two->weight[0] >> 20 >= PART));
+	const bool near = kh_divergence[one->shape[0]] <= 10 && one->weight[0] >= 85 * PERCENT;
+
+	return near ? GAIN_EACH_NEAR : each;
+}
+
+static bool has_part(const struct cells *c, const struct mixture *two)
+{
+	return is_clear(two) || c->total * two->weight[0] >> 20 >= PART;
+}
+
+/* Are there two, a strain and a relative?  Then these are *two.  Nothing else that is as flexible
+ * may be nearly as likely: one with an even shape, or one strain whose genes differ more.  A lesser
+ * part beside one that would be the species' own by itself is believed only where the relative's
+ * shape is even. */
+static bool find_pair(const struct cells *c, const struct mixture *one, struct mixture *two)
+{
+	const struct mixture even = best_single(c, KH_EVEN, KH_SHAPES),
+			     wider = best_pair(c, one, ONE_WIDER),
+			     beside_even = best_pair(c, one, BESIDE_EVEN);
+
+	*two = best_pair(c, one, BESIDE);
+	const bool is = gains(c, two, one, gain_over(one, GAIN_EACH)) &&
+			gains(c, two, &even, GAIN_EACH_ALIKE) &&
+			(is_clear(two) || (!is_own(one) && has_part(c, two)));
+
+	const bool is_even = gains(c, &beside_even, one, gain_over(one, GAIN_EACH_ALIKE)) &&
+			     gains(c, &beside_even, &even, GAIN_EACH_ALIKE) &&
+			     gains(c, &beside_even, &wider, GAIN_EACH_ALIKE) &&
+			     has_part(c, &beside_even);
+
+	if (is_even && (!is || beside_even.like > two->like))
+		*two = beside_even;
+	return is || is_even;
 }
 
 /* An upper bound of the likelihood of any mixture.  With densities g, any others are as likely as
@@ -295,13 +335,15 @@ static int64_t bound(const struct cells *c, const struct mixture *one)
  * well by one that none could. */
 static bool may_be_pair(const struct cells *c, const struct mixture *one)
 {
-	return bound(c, one) > one->like + least_gain(c, one);
+	const int64_t each = gain_over(one, GAIN_EACH_ALIKE);
+
+	return bound(c, one) > one->like + GAIN + each * (int64_t)c->total;
 }
 
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 {
 	struct cells c;
-	struct mixture m;
+	struct mixture two;
 
 	gather(&c, s, many);
 	*fit = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .total = c.total, .n = 2,
@@ -310,14 +352,10 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 			  .low = FEW_SHAPE, .high = FEW_SHAPE };
 	if (c.total < FEW)
 		return;
-	const struct mixture one = best_single(&c);
+	const struct mixture one = best_single(&c, 0, KH_JUNK);
+	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two);
+	const struct mixture m = pair ? two : one;
 
-	m = one;
-	if (may_be_pair(&c, &one))
-		m = best_pair(&c, &one);
-	const bool pair = m.n == 3 && is_pair(&c, &one, &m);
-
-	m = pair ? m : one;
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
 	fit->own = pair || is_own(&one);
 	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));

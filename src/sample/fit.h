@@ -5,8 +5,8 @@
  * divergence is that of the strain in the sample; perhaps those of a relative that is not among
  * the references; and junk, which fits nothing. Divergences and pairs of them are tried by
  * expectation maximisation, and the likelihood says whether there is one or there are two.  A
- * strain 6 or 7 % away looks like a nearer one beside a relative; it is taken for these if they
- * explain nearly as much.
+ * strain 6 or 7 % away looks like a nearer one beside a relative; but the genes of such a relative
+ * are about as far, and those of one strain are not, and that tells them.
  */
 #ifndef KH_SAMPLE_FIT_H
 #define KH_SAMPLE_FIT_H

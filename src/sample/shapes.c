@@ -10,8 +10,11 @@
 
 enum { PLACES = 40, GRID = 64, PARTS = 4, N = KH_N_MOST + 1 };
 
-const uint16_t kh_divergence[KH_SHAPES] = { 1,	3,  6,	10,  15,  20,  30,  40,	 50,
-					    60, 70, 85, 100, 120, 150, 190, 240, 300 };
+const uint16_t kh_divergence[KH_SHAPES] = {
+	1,  3,	6,  10, 15, 20, 30, 40,	 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
+	/* even */
+	50, 60, 65, 70, 77, 85, 100, 120
+};
 
 /* Errors of a read, in 1/1000 a base, and how many reads of 100 have them. */
 static const struct {
@@ -24,12 +27,13 @@ struct tables {
 };
 
 /* Gamma with mean D at t D, t = (2 i + 1) / 16: 2^-(y / 65536) but for a factor. */
-static uint64_t gamma_at(uint32_t d, uint32_t i)
+static uint64_t gamma_at(uint32_t x, uint32_t i)
 {
-	const uint64_t up = (1000 + 18 * (uint64_t)d) * (2 * i + 1) * KH_LOG2_E;
-	const int64_t log_t = (int64_t)kh_log2q(2 * i + 1) - (4 << 16);
+	const int64_t d = kh_divergence[x], shape = x < KH_EVEN ? 1000 + 18 * d : 400000 / d,
+		      up = shape * (2 * i + 1) * KH_LOG2_E,
+		      log_t = (int64_t)kh_log2q(2 * i + 1) - (4 << 16);
 
-	return (uint64_t)((int64_t)up - 288 * (int64_t)d * log_t) / 16000;
+	return (uint64_t)(up - 16 * (shape - 1000) * log_t) / 16000;
 }
 
 /* The probability that a feature is found at divergence t D with errors e, ((1 - t D)(1 - e))^k,
@@ -50,7 +54,7 @@ static void make_chances(struct tables *t, uint32_t k)
 		uint64_t y[PLACES], least = UINT64_MAX, sum = 0;
 
 		for (uint32_t i = 0; i < PLACES; i++) {
-			y[i] = gamma_at(d, i);
+			y[i] = gamma_at(x, i);
 			least = y[i] < least ? y[i] : least;
 		}
 		for (uint32_t i = 0; i < PLACES; i++)

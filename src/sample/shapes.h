@@ -7,6 +7,9 @@
  * wrongly, in bad reads more; a feature is found if none of its k bases differs; features
  * overlap, so a base that differs takes several of them.  kh_shapes has the outcome, h >= least,
  * by share j = min(31, 32 h / n), for each of 18 divergences; all in integers.
+ *
+ * Genes of strains differ much in how far they are, those of species less; so there are even
+ * shapes, too, whose Gamma distribution has the shape 0.4 / D.
  */
 #ifndef KH_SAMPLE_SHAPES_H
 #define KH_SAMPLE_SHAPES_H
@@ -16,8 +19,9 @@
 #include "classify/class.h"
 
 enum {
-	KH_SHAPES = 18,         /* divergences; the last one stands for what is not related */
-	KH_JUNK = KH_SHAPES - 1,
+	KH_JUNK = 17,           /* the last of the divergences stands for what is not related */
+	KH_EVEN,                /* from here on, even shapes */
+	KH_SHAPES = KH_EVEN + 8,
 	KH_CELLS = KH_SIZES * KH_SHARES
 };
 
