@@ -406,7 +406,7 @@ class Sample:
         if now is None:
             return best if p >= 55705 and enough else call
         if best == now:
-            return call if p >= 22938 else self.up(call)
+            return call if p >= 10923 else self.up(call)
         return best if p >= 55705 else self.up(call)
 
     def up(self, call):

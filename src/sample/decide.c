@@ -6,7 +6,7 @@
 #include "sample/logs.h"
 
 enum {
-	KEEP = 22938,           /* .35: below this, a call of the species is raised to the genus */
+	KEEP = 10923,           /* 1/6: below this, a call of the species is raised to the genus */
 	/* .85: from here on, another species is called, or one where there was no call */
 	MOVE = 55705
 };
