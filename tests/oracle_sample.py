@@ -177,8 +177,7 @@ class Fit:
         pair = False
         for kind, each in ("wide", 567), ("even", 189):
             mine = two[kind]
-            enough = mine.weights[0] >= 104850 or (
-                (kind == "even" or not alone) and self.n * mine.weights[0] >> 20 >= 5120)
+            enough = mine.weights[0] >= 104850 or (not alone and self.n * mine.weights[0] >> 20 >= 5120)
             if enough and better(mine, one, 4727 if near else each) and better(mine, even, 189) and \
                     (kind == "wide" or better(mine, two["wider"], 189)) and (not pair or mine.like > pair.like):
                 pair = mine

@@ -265,15 +265,14 @@ static int64_t gain_over(const struct mixture *one, int64_t each)
 	return near ? GAIN_EACH_NEAR : each;
 }
 
-static bool has_part(const struct cells *c, const struct mixture *two)
+/* A lesser part is not believed beside what would be the species' own by itself. */
+static bool has_part(const struct cells *c, const struct mixture *one, const struct mixture *two)
 {
-	return is_clear(two) || c->total * two->weight[0] >> 20 >= PART;
+	return is_clear(two) || (!is_own(one) && c->total * two->weight[0] >> 20 >= PART);
 }
 
 /* Are there two, a strain and a relative?  Then these are *two.  Nothing else that is as flexible
- * may be nearly as likely: one with an even shape, or one strain whose genes differ more.  A lesser
- * part beside one that would be the species' own by itself is believed only where the relative's
- * shape is even. */
+ * may be nearly as likely: one with an even shape, or one strain whose genes differ more. */
 static bool find_pair(const struct cells *c, const struct mixture *one, struct mixture *two)
 {
 	const struct mixture even = best_single(c, KH_EVEN, KH_SHAPES),
@@ -282,13 +281,11 @@ static bool find_pair(const struct cells *c, const struct mixture *one, struct m
 
 	*two = best_pair(c, one, BESIDE);
 	const bool is = gains(c, two, one, gain_over(one, GAIN_EACH)) &&
-			gains(c, two, &even, GAIN_EACH_ALIKE) &&
-			(is_clear(two) || (!is_own(one) && has_part(c, two)));
-
+			gains(c, two, &even, GAIN_EACH_ALIKE) && has_part(c, one, two);
 	const bool is_even = gains(c, &beside_even, one, gain_over(one, GAIN_EACH_ALIKE)) &&
 			     gains(c, &beside_even, &even, GAIN_EACH_ALIKE) &&
 			     gains(c, &beside_even, &wider, GAIN_EACH_ALIKE) &&
-			     has_part(c, &beside_even);
+			     has_part(c, one, &beside_even);
 
 	if (is_even && (!is || beside_even.like > two->like))
 		*two = beside_even;
