@@ -5,6 +5,8 @@
 #include "test.h"
 #include "feed_inputs.h"
 #include "reader_compare.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include "seqio/feed_in.h"
 
 static void assert_alike(const struct got *g, const struct ref *r, const char *path)
@@ -24,6 +26,24 @@ struct text {
 	struct ref ref;
 };
 
+/* When all of it has been read: the digest of a file that is not plain is right. */
+static void check_digest(const struct got *g, enum kind kind, int fd)
+{
+	struct stat st;
+	uint64_t digest = 0;
+	const bool known = kh_feed_digest(g->f, 0, 0, &digest);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	if (kind != RANGES)
+		assert_int_equal(known, kind != PIPE && st.st_size > 0);
+	if (!known)
+		return;
+	char *p = malloc((size_t)st.st_size);
+	assert_int_equal(pread(fd, p, (size_t)st.st_size, 0), st.st_size);
+	assert_int_equal(digest, XXH3_64bits(p, (size_t)st.st_size));
+	free(p);
+}
+
 static void run_text(const struct text *t, enum kind kind, kh_feed_options o,
 		     unsigned threads)
 {
@@ -34,7 +54,12 @@ static void run_text(const struct text *t, enum kind kind, kh_feed_options o,
 
 	o.path[0] = &path;
 	o.n_path[0] = 1;
-	got_run(&g, &o, threads);
+	o.digests = true;
+	if (!got_open(&g, &o, threads))
+		g.rc = kh_threads_run(g.m, threads, got_work, &g, &g.err);
+	if (!g.rc)
+		check_digest(&g, kind, in.fd);
+	got_close(&g);
 	assert_alike(&g, &t->ref, path);
 	snprintf(want, sizeof want, "%s%s", path, t->message);
 	if (t->message[0] && !(o.pieces && strstr(want, "'>' or '@'")))

@@ -131,6 +131,24 @@ static int open_sample(void *arg, size_t i, kh_monitor *m, kh_results_options *o
 	return open_second(s, f, m, &o->second, err);
 }
 
+/* Notes the digests of files that were read in order, so that they are not read again. */
+static int read_sample(void *arg, size_t i, size_t k, const kh_feed *feed, kh_err *err)
+{
+	struct samples *s = arg;
+	const kh_sheet_reads *r = s->sheet.v[i].reads;
+	uint64_t digest;
+	size_t input = 0;
+	int rc = KH_OK;
+
+	for (size_t before = 0; before < k; before++)
+		input += r[before].n * (r[before].paired ? 2 : 1);
+	for (size_t f = 0; f < r[k].n; f++)
+		for (unsigned mate = 0; mate <= r[k].paired; mate++, input++)
+			if (!rc && kh_feed_digest(feed, mate, f, &digest))
+				rc = kh_record_digest(s->files[i].inputs, input, digest, err);
+	return rc;
+}
+
 static int write_json(const struct samples *s, const struct files *f, const kh_results *r,
 		      kh_err *err)
 {
@@ -268,6 +286,7 @@ static int run_samples(struct samples *s, kh_samples_summary *sum, kh_err *err)
 		.keep_going = j->v.keep_going,
 		.at_once = s->sheet.n < j->o.threads ? (unsigned)s->sheet.n : j->o.threads,
 		.open = open_sample,
+		.read = read_sample,
 		.finish = finish_sample,
 		.close = close_sample,
 		.arg = s
@@ -321,7 +340,7 @@ static void tell(const struct samples *s, const kh_samples_summary *sum)
 	kh_log(KH_INFO, "%zu samples%s, %" PRIu64 " fragments, %" PRIu64 " classified",
 	       sum->done, sum->skipped ? ", others were there already" : "", sum->fragments,
 	       sum->classified);
-	kh_log(KH_INFO, "%s classify on %s: %.1f s, of which %.1f s for the database, %.0f MB of "
+	kh_log(KH_INFO, "%s classify on %s: %.2f s, of which %.2f s for the database, %.0f MB of "
 	       "memory", PACKAGE_STRING, s->j->choice.backend->name, t, s->j->loaded,
 	       (double)kh_cmd_peak() * 1e-6);
 }

@@ -19,6 +19,8 @@ json_t *kh_record_path(const char *path);
 
 /* The files of a sample: path, size, time of change; with `digest` also the XXH3 of their bytes. */
 json_t *kh_record_inputs(const kh_sheet_sample *s, bool digest, kh_err *err);
+/* Says what the digest of the file number i is; the others' are made by reading them. */
+int kh_record_digest(json_t *inputs, size_t i, uint64_t digest, kh_err *err);
 /* Adds the digests to that; fails if a file has changed since. */
 int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, kh_err *err);
 

@@ -170,6 +170,8 @@ int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
 		got = read_some(s->fd, buf, n);
 		if (got < 0)
 			kh_fail_errno(&s->fault, s->name);
+		else
+			kh_source_digest_add(s->digest, buf, (size_t)got);
 	}
 	if (s->fault.code && got <= 0) {
 		if (err)
@@ -312,6 +314,7 @@ void kh_source_close(kh_source *s)
 		return;
 	kh_inflate_free(s->z);
 	kh_pgzip_free(s->pgzip);
+	kh_source_digest_free(s->digest);
 	free(s->back);
 	if (s->own_fd)
 		close(s->fd);
@@ -334,6 +337,7 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 			break;
 		}
 		s->at_end = r == 0;
+		kh_source_digest_add(s->digest, buf + got, (size_t)r);
 		got += (size_t)r;
 		s->taken += (uint64_t)r;
 	}

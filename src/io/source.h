@@ -49,6 +49,12 @@ int kh_source_check(const char *path, uint64_t *size, kh_err *err);
 typedef int kh_bytes_fn(void *arg, const void *p, size_t n, kh_err *err);
 int kh_source_each(int fd, const char *name, kh_bytes_fn *fn, void *arg, kh_err *err);
 
+/* Makes the digest (XXH3) of the file's bytes while they are read; to be called before that. */
+int kh_source_make_digest(kh_source *s, kh_err *err);
+/* False: it is no regular file, or not all of it was read in order; kh_source_pread does not count.
+ * To be called where a read may be. */
+bool kh_source_digest(const kh_source *s, uint64_t *digest);
+
 /* --- for the feed ---------------------------------------------------------------- */
 enum kh_source_kind {
 	KH_SOURCE_STREAM,       /* kh_source_read, in order */

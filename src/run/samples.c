@@ -128,6 +128,7 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 		fo.n_path[i] = i == 0 || r->paired ? r->n : 0;
 	}
 	fo.threads = s->share;          /* threads that may inflate one stream together */
+	fo.digests = true;
 	rc = kh_feed_open(&t->feed, &fo, t->m, err);
 	if (rc)
 		return rc;
@@ -270,6 +271,8 @@ static int go_on(struct samples *s, struct slot *t, unsigned worker)
 
 	if (!rc)
 		rc = kh_flow_add_up(&t->flow, &err);
+	if (!rc)
+		rc = s->o->read(s->o->arg, t->sample, t->reads, t->feed, &err);
 	if (!rc && ++t->reads < s->o->sample[t->sample].n_reads) {
 		close_reads(s, t);
 		rc = open_reads(s, t, &err);

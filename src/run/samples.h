@@ -28,11 +28,13 @@ typedef struct kh_samples_options {
 	unsigned at_once;               /* at least 1 */
 	/* Called by any worker, for one sample by one at a time, in this order. `open` says which
 	 * outputs are wanted, with the monitor m of the sample; it returns 0, 1 if the sample is
-	 * to be passed over, or an error. `finish` writes what is made of the counts; its texts
+	 * to be passed over, or an error. `read`: reads[k] of the sample have all been read, by
+	 * that feed, which is closed then. `finish` writes what is made of the counts; its texts
 	 * get their names together with those of the results, or none does. `close` comes last in
 	 * any case; err: why the sample failed, or NULL; KH_ECANCEL: it was stopped because
 	 * another one failed. */
 	int (*open)(void *arg, size_t sample, kh_monitor *m, kh_results_options *o, kh_err *err);
+	int (*read)(void *arg, size_t sample, size_t k, const kh_feed *feed, kh_err *err);
 	int (*finish)(void *arg, size_t sample, kh_results *r, kh_text *table[KH_SAMPLE_TABLES],
 		      kh_err *err);
 	void (*close)(void *arg, size_t sample, const kh_results *r, const kh_err *err);

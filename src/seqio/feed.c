@@ -84,7 +84,8 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 	st->block = kh_array(n, sizeof *st->block, err);
 	st->count = kh_array(st->n_path, sizeof *st->count, err);
 	st->wait = kh_array(n, sizeof *st->wait, err);
-	if (!st->block || !st->count || !st->wait)
+	st->digest = kh_array(st->n_path, sizeof *st->digest, err);
+	if (!st->block || !st->count || !st->wait || !st->digest)
 		return KH_ENOMEM;
 	int rc = kh_queue_new(&st->pool, f->m, n, err);
 	pthread_mutex_init(&st->reading, NULL);
@@ -149,6 +150,7 @@ static void stream_close(kh_feed *f, struct feed_stream *st)
 	free(st->block);
 	free(st->part);
 	free(st->count);
+	free(st->digest);
 	free(st->wait);
 	free(st->carry);
 	feed_long_free(&st->open);
@@ -412,6 +414,14 @@ void kh_feed_release_job(kh_feed *f, const kh_job *j)
 	feed_unref(f, j->block[0]->priv);
 	if (j->block[1])
 		feed_unref(f, j->block[1]->priv);
+}
+
+bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *digest)
+{
+	const struct feed_digest *d = &f->st[mate].digest[file];
+
+	*digest = d->value;
+	return d->known;
 }
 
 void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total)

@@ -109,6 +109,7 @@ typedef struct kh_feed_options {
 	size_t n_blocks;                /* blocks for each stream; at least workers + 2 */
 	/* workers that may inflate a gzip stream together; 0: one at a time */
 	unsigned threads;
+	bool digests;                   /* kh_feed_digest will be asked */
 	/* pieces: read the first file from this byte on, where a record must begin, and the last
 	 * one up to the other (0: all); only of plain files */
 	uint64_t from, to;
@@ -149,6 +150,10 @@ void kh_feed_no_text(kh_feed *f);
 void kh_feed_names_only(kh_feed *f);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
+
+/* When all has been read: the digest (XXH3) of the bytes of path[mate][file].  False: it is not
+ * known, as the file was not read in order; plain files are not. */
+bool kh_feed_digest(const kh_feed *f, unsigned mate, size_t file, uint64_t *digest);
 
 /* Bytes read and, where known, to be read: for progress. */
 void kh_feed_progress(kh_feed *f, uint64_t *done, uint64_t *total);

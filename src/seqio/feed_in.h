@@ -75,6 +75,11 @@ struct feed_wait {              /* records that wait for their mates */
 	size_t from;
 };
 
+struct feed_digest {
+	uint64_t value;
+	bool known;
+};
+
 struct feed_stream {
 	const char *const *path;
 	size_t n_path;
@@ -97,6 +102,7 @@ struct feed_stream {
 	struct feed_input *in;
 	uint64_t at;
 	bool fresh;             /* the next block is the first of its file */
+	struct feed_digest *digest;     /* of each file */
 	/* used in order, while a block is committed: */
 	kh_place place;         /* of the carry, which is what is left of the blocks before */
 	char *carry;

@@ -75,6 +75,8 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 		return KH_ENOMEM;
 	int rc = f->n_streams == 2 ? kh_source_open_in_step(&in->src, st->path[st->file], err)
 				   : kh_source_open(&in->src, st->path[st->file], err);
+	if (!rc && f->o.digests && (rc = kh_source_make_digest(in->src, err)))
+		kh_source_close(in->src);
 	if (rc) {
 		free(in);
 		return rc;
@@ -273,6 +275,16 @@ static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	}
 }
 
+/* Behind the last bytes of b's file, or a failure. */
+static void close_file(kh_feed *f, struct feed_stream *st, const struct feed_block *b)
+{
+	struct feed_digest *d = &st->digest[b->pub.file];
+
+	d->known = !b->bad.code && kh_source_digest(st->in->src, &d->value);
+	feed_input_drop(f, st->in);
+	st->in = NULL;
+}
+
 static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 {
 	pthread_mutex_lock(&st->reading);
@@ -288,10 +300,8 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 		st->file = st->n_path;
 	else if (b->pub.file_end)
 		st->file++;
-	if (st->in && (b->pub.file_end || b->bad.code)) {
-		feed_input_drop(f, st->in);
-		st->in = NULL;
-	}
+	if (st->in && (b->pub.file_end || b->bad.code))
+		close_file(f, st, b);
 	pthread_mutex_unlock(&st->reading);
 	return KH_OK;
 }
