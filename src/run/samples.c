@@ -5,19 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "db/in_use.h"
-
-/* A sample under way, or room for one. */
-struct slot {
-	bool used, opening, joinable;
-	/* number of the sample, and of its reads that are being read now */
-	size_t sample, reads;
-	unsigned workers;
-	kh_monitor *m;
-	kh_feed *feed;
-	kh_flow flow;
-	kh_results results;
-	double started;
-};
+#include "run/samples_in.h"
 
 struct samples {
 	const kh_samples_options *o;
@@ -25,7 +13,7 @@ struct samples {
 	kh_monitor *m;                  /* its lock guards all below */
 	kh_event *changed;
 	bool *woken;                    /* a worker */
-	struct slot *slot;              /* o->at_once */
+	struct sample_slot *slot;              /* o->at_once */
 	unsigned share;                 /* workers of a sample while as many are under way */
 	size_t next;                    /* the next sample that is not begun */
 	kh_timer times;
@@ -43,29 +31,12 @@ static void wake_all(struct samples *s)
 		s->woken[i] = true;
 }
 
-static struct slot *free_slot(struct samples *s)
+static struct sample_slot *free_slot(struct samples *s)
 {
 	for (unsigned i = 0; i < s->o->at_once; i++)
 		if (!s->slot[i].used)
 			return &s->slot[i];
 	return NULL;
-}
-
-/* The sample with the fewest workers; NULL: none, or it is being opened, and the others have their
- * share. Otherwise all workers without one would join the sample that is opened first. */
-static struct slot *slot_to_join(struct samples *s)
-{
-	struct slot *best = NULL, *opening = NULL;
-
-	for (unsigned i = 0; i < s->o->at_once; i++) {
-		struct slot *t = &s->slot[i], **least = t->opening ? &opening : &best;
-
-		if ((t->opening || t->joinable) && (!*least || t->workers < (*least)->workers))
-			*least = t;
-	}
-	if (best && opening && best->workers >= s->share && opening->workers < best->workers)
-		return NULL;
-	return best;
 }
 
 static bool any_used(const struct samples *s)
@@ -89,7 +60,7 @@ static void stop_all(struct samples *s)
 enum choice { BEGIN, JOIN, WAIT, LEAVE };
 
 /* Decides what a worker does next; *slot: the sample. */
-static enum choice choose(struct samples *s, unsigned worker, struct slot **slot)
+static enum choice choose(struct samples *s, unsigned worker, struct sample_slot **slot)
 {
 	enum choice c = WAIT;
 
@@ -97,10 +68,10 @@ static enum choice choose(struct samples *s, unsigned worker, struct slot **slot
 	if (s->stop) {
 		c = LEAVE;
 	} else if (s->next < s->o->n && (*slot = free_slot(s))) {
-		**slot = (struct slot) { .used = true, .opening = true,
+		**slot = (struct sample_slot) { .used = true, .opening = true,
 					  .sample = s->next++, .workers = 1 };
 		c = BEGIN;
-	} else if ((*slot = slot_to_join(s))) {
+	} else if ((*slot = sample_to_join(s->slot, s->o->at_once, s->share))) {
 		(*slot)->workers++;
 		c = JOIN;
 	} else if (s->next == s->o->n && !any_used(s)) {
@@ -113,7 +84,7 @@ static enum choice choose(struct samples *s, unsigned worker, struct slot **slot
 
 /* --- one sample ------------------------------------------------------------------- */
 /* Opens the next of its reads: files of pairs, or of single reads. */
-static int open_reads(struct samples *s, struct slot *t, kh_err *err)
+static int open_reads(struct samples *s, struct sample_slot *t, kh_err *err)
 {
 	const kh_sheet_sample *x = &s->o->sample[t->sample];
 	const kh_sheet_reads *r = &x->reads[t->reads];
@@ -139,7 +110,7 @@ static int open_reads(struct samples *s, struct slot *t, kh_err *err)
 	return kh_flow_open(&t->flow, err);
 }
 
-static void close_reads(struct samples *s, struct slot *t)
+static void close_reads(struct samples *s, struct sample_slot *t)
 {
 	kh_monitor_lock(s->m);
 	kh_flow_add_times(&t->flow, &s->times);
@@ -150,7 +121,7 @@ static void close_reads(struct samples *s, struct slot *t)
 }
 
 /* Begins a sample; 1: it is passed over. */
-static int begin(struct samples *s, struct slot *t, kh_err *err)
+static int begin(struct samples *s, struct sample_slot *t, kh_err *err)
 {
 	const unsigned workers = s->o->compute->workers;
 	kh_results_options ro = { .threads = workers < 4 ? workers : 4,
@@ -173,7 +144,7 @@ static int begin(struct samples *s, struct slot *t, kh_err *err)
 }
 
 /* Finishes a sample whose reads are all classified: writes its files. */
-static int finish(struct samples *s, struct slot *t, unsigned worker, kh_err *err)
+static int finish(struct samples *s, struct sample_slot *t, unsigned worker, kh_err *err)
 {
 	kh_text *table[KH_SAMPLE_TABLES] = { NULL };
 	int rc = KH_OK;
@@ -189,7 +160,7 @@ static int finish(struct samples *s, struct slot *t, unsigned worker, kh_err *er
 	return rc ? rc : kh_results_commit(&t->results, table, KH_SAMPLE_TABLES, err);
 }
 
-static void count(struct samples *s, const struct slot *t, int rc)
+static void count(struct samples *s, const struct sample_slot *t, int rc)
 {
 	const kh_run_summary *r = &t->results.sum;
 
@@ -209,7 +180,7 @@ static void count(struct samples *s, const struct slot *t, int rc)
 }
 
 /* Ends a sample, done or failed. */
-static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
+static void end(struct samples *s, struct sample_slot *t, int rc, kh_err *err)
 {
 	kh_monitor *m = t->m;
 
@@ -225,7 +196,7 @@ static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
 		s->err = *err;
 		stop_all(s);
 	}
-	*t = (struct slot) { .used = false };
+	*t = (struct sample_slot) { .used = false };
 	wake_all(s);
 	kh_monitor_unlock(s->m);
 	kh_monitor_free(m);
@@ -233,7 +204,7 @@ static void end(struct samples *s, struct slot *t, int rc, kh_err *err)
 }
 
 /* --- a worker --------------------------------------------------------------------- */
-static void set_joinable(struct samples *s, struct slot *t)
+static void set_joinable(struct samples *s, struct sample_slot *t)
 {
 	kh_monitor_lock(s->m);
 	t->opening = false;
@@ -244,7 +215,7 @@ static void set_joinable(struct samples *s, struct slot *t)
 }
 
 /* Works on a sample while its reads have blocks. 1: others are still at it; 0: all have left. */
-static int work(struct samples *s, struct slot *t, unsigned worker)
+static int work(struct samples *s, struct sample_slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };
 	const int rc = kh_flow_work(&t->flow, worker, &err);
@@ -264,7 +235,7 @@ static int work(struct samples *s, struct slot *t, unsigned worker)
 
 /* Called by the last worker to leave: goes on with the next reads of the sample. 0: there are
  * more; 1: the sample is done. */
-static int go_on(struct samples *s, struct slot *t, unsigned worker)
+static int go_on(struct samples *s, struct sample_slot *t, unsigned worker)
 {
 	kh_err err = { 0, "" };
 	int rc = kh_monitor_error(t->m, &err);
@@ -285,7 +256,7 @@ static int go_on(struct samples *s, struct slot *t, unsigned worker)
 	return 1;
 }
 
-static void serve(struct samples *s, struct slot *t, unsigned worker, bool opened)
+static void serve(struct samples *s, struct sample_slot *t, unsigned worker, bool opened)
 {
 	for (;;) {
 		if (opened)
@@ -299,7 +270,7 @@ static void serve(struct samples *s, struct slot *t, unsigned worker, bool opene
 static int run_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct samples *s = arg;
-	struct slot *t = NULL;
+	struct sample_slot *t = NULL;
 
 	for (;;) {
 		const enum choice c = choose(s, worker, &t);
