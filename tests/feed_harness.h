@@ -29,6 +29,7 @@ struct got {
 	kh_monitor *m;
 	kh_order *order;
 	struct got_block *block;        /* one for each worker */
+	bool late;              /* which reads on rather than wait until its block is committed */
 };
 
 /* A file that has these bytes and no name; "/proc/self/fd/N". */
@@ -103,6 +104,7 @@ static inline void got_add(struct got *g, const kh_block *b, const kh_record *r)
 /* A block and the jobs that it has completed, which wait for their turn to be checked. */
 struct got_block {
 	const kh_block *b;
+	kh_block *put;          /* put, but its jobs are not taken yet */
 	kh_jobs jobs;
 };
 
@@ -137,6 +139,35 @@ static inline int got_block(void *arg, void *item, kh_err *err)
 	return KH_OK;
 }
 
+/* Takes what comes of the block that was put last. */
+static inline int got_put(struct got *g, struct got_block *x, kh_err *err)
+{
+	kh_block *b = x->put;
+
+	if (!b)
+		return 0;
+	x->put = NULL;
+	x->b = b;
+	int rc = kh_feed_jobs(g->f, b, &x->jobs, err);
+	if (!rc)
+		rc = kh_order_put(g->order, b->ticket, x, got_block, g);
+	if (!rc)
+		rc = kh_order_wait(g->order, b->ticket);
+	if (!rc)
+		kh_feed_release(g->f, b);
+	return rc;
+}
+
+static inline int got_next(struct got *g, struct got_block *x, kh_block **b, kh_err *err)
+{
+	int rc = x->put ? kh_feed_try(g->f, b, err) : 0;
+
+	if (rc)
+		return rc;
+	rc = got_put(g, x, err);
+	return rc ? rc : kh_feed_next(g->f, b, err);
+}
+
 static inline int got_work(void *arg, unsigned worker, kh_err *err)
 {
 	struct got *g = arg;
@@ -144,16 +175,15 @@ static inline int got_work(void *arg, unsigned worker, kh_err *err)
 	kh_block *b;
 	int rc;
 
-	while ((rc = kh_feed_next(g->f, &b, err)) > 0) {
-		x->b = b;
-		rc = kh_feed_commit(g->f, b, &x->jobs, err);
-		if (!rc)
-			rc = kh_order_put(g->order, b->ticket, x, got_block, g);
-		if (!rc)
-			rc = kh_order_wait(g->order, b->ticket);
+	while ((rc = got_next(g, x, &b, err)) > 0) {
+		const int done = kh_feed_put(g->f, b, err);
+
+		rc = done < 0 ? done : got_put(g, x, err);
+		x->put = b;
+		if (!rc && !(g->late && !done))
+			rc = got_put(g, x, err);
 		if (rc)
 			return rc;
-		kh_feed_release(g->f, b);
 	}
 	return rc;
 }
@@ -164,6 +194,7 @@ static inline int got_open(struct got *g, const kh_feed_options *o, unsigned thr
 	if (g->o.n_blocks == 0)
 		g->o.n_blocks = threads + 2;
 	g->o.threads = threads;
+	g->late = threads % 2 == 0;
 	g->block = calloc(threads, sizeof *g->block);
 	if ((g->rc = kh_monitor_new(&g->m, &g->err)) ||
 	    (g->rc = kh_order_new(&g->order, g->m, 2 * g->o.n_blocks, &g->err)))

@@ -384,6 +384,46 @@ static void test_together(void **state)
 	free(s);
 }
 
+/* A block can be handed in before the one in front of it; its jobs come when that one is, too. */
+static void test_put(void **state)
+{
+	char s[64 * sizeof R("a")] = "";
+	struct input in;
+	const char *path = in.path;
+	kh_block *b[3], *none;
+	kh_jobs jobs;
+	kh_monitor *m;
+	kh_feed *f;
+	kh_err err;
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		strcat(s, R("a"));
+	in = make_input(RANGES, s, strlen(s));
+	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .n_blocks = 2,
+				    .block_size = strlen(s) / 3 };
+	assert_int_equal(kh_monitor_new(&m, &err), 0);
+	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(kh_feed_try(f, &b[i], &err), 1);
+	assert_int_equal(kh_feed_try(f, &none, &err), 0);       /* both are in use */
+	assert_int_equal(kh_feed_put(f, b[1], &err), 0);
+	assert_int_equal(kh_feed_put(f, b[0], &err), 1);
+	for (int i = 1; i >= 0; i--) {
+		assert_int_equal(kh_feed_jobs(f, b[i], &jobs, &err), 0);
+		assert_int_equal(jobs.n, 1);
+		assert_int_equal(jobs.job[0].first, i * 20);
+		assert_int_equal(jobs.job[0].n, 20);
+		kh_feed_release_job(f, &jobs.job[0]);
+		kh_feed_release(f, b[i]);
+	}
+	assert_int_equal(kh_feed_try(f, &b[2], &err), 1);
+	assert_int_equal(kh_feed_put(f, b[2], &err), 1);
+	kh_feed_close(f);
+	kh_monitor_free(m);
+	close(in.fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_put),
 	};
 
 	test_seed();

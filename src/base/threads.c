@@ -331,6 +331,14 @@ int kh_order_wait(kh_order *o, uint64_t ticket)
 	return rc;
 }
 
+bool kh_order_is_done(kh_order *o, uint64_t ticket)
+{
+	pthread_mutex_lock(&o->m->mu);
+	const bool done = o->next > ticket;
+	pthread_mutex_unlock(&o->m->mu);
+	return done;
+}
+
 /* --- workers ---------------------------------------------------------------------- */
 struct worker {
 	kh_monitor *m;

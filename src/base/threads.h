@@ -68,6 +68,8 @@ void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
 /* until fn has returned for it; 0, or KH_ECANCEL */
 int kh_order_wait(kh_order *o, uint64_t ticket);
+/* Has fn returned for it? */
+bool kh_order_is_done(kh_order *o, uint64_t ticket);
 /* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
  * `wait`: never 0.  With a pool of `window` items, a worker that takes one only when this returns
  * 1, and gives it back when it is delivered, cannot deadlock. */

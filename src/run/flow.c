@@ -242,11 +242,11 @@ static void show_progress(const kh_flow *f)
 	kh_progress(&s);
 }
 
-/* Commits a block and submits the jobs that it completes. */
-static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
+/* Submits the jobs that a block completes when it is committed, for which this waits. */
+static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
 {
 	kh_jobs jobs;
-	int rc = kh_feed_commit(f->feed, b, &jobs, err);
+	int rc = kh_feed_jobs(f->feed, b, &jobs, err);
 
 	if (!rc)
 		show_progress(f);
@@ -263,6 +263,37 @@ static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err
 	return rc;
 }
 
+/* The same of the block that the worker has put and not come back to. */
+static int take_put(kh_flow *f, kh_flow_worker *self, kh_err *err)
+{
+	kh_block *b = self->put;
+
+	self->put = NULL;
+	return b ? take_jobs(f, self, b, err) : KH_OK;
+}
+
+/* Rather than wait until its last block is committed, a worker reads another one, if one is
+ * free. */
+static int next_block(kh_flow *f, kh_flow_worker *self, kh_block **b, kh_err *err)
+{
+	int rc = self->put ? kh_feed_try(f->feed, b, err) : 0;
+
+	if (rc)
+		return rc;
+	rc = take_put(f, self, err);
+	return rc ? rc : kh_feed_next(f->feed, b, err);
+}
+
+static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
+{
+	const int done = kh_feed_put(f->feed, b, err);
+	int rc = done < 0 ? done : take_put(f, self, err);
+
+	kh_timer_mark(&self->timer, COMMIT);
+	self->put = b;
+	return rc || !done ? rc : take_put(f, self, err);
+}
+
 int kh_flow_work(void *flow, unsigned id, kh_err *err)
 {
 	kh_flow *f = flow;
@@ -273,7 +304,7 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 	kh_timer_start(&self->timer);
 	if (self->tally.n == 0)
 		rc = kh_tally_init(&self->tally, f->results->tally.n, f->distinct, err);
-	while (!rc && (rc = kh_feed_next(f->feed, &b, err)) == 1) {
+	while (!rc && (rc = next_block(f, self, &b, err)) == 1) {
 		kh_timer_mark(&self->timer, READ);
 		rc = take_block(f, self, b, err);
 	}

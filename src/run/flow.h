@@ -23,6 +23,7 @@ typedef struct kh_flow_worker {
 	kh_tally tally;                 /* .n == 0: the worker has not joined */
 	kh_run_summary sum;
 	unsigned under_way;             /* jobs */
+	kh_block *put;                  /* its last block, if the worker has not its jobs yet */
 } kh_flow_worker;
 
 typedef struct kh_flow {

@@ -204,8 +204,9 @@ static int behind(const kh_feed *f, bool committed)
 	return outlook(b) < outlook(a);
 }
 
-/* Takes a free block of the stream that is to be read next. 1; 0: nothing is left. */
-static int draw(kh_feed *f, struct feed_block **out)
+/* Takes a free block of the stream that is to be read next. 1; 0: nothing is left, or, unless this
+ * may wait for one, no block. */
+static int draw(kh_feed *f, bool wait, struct feed_block **out)
 {
 	pthread_mutex_lock(&f->lock);
 	int s = behind(f, false), w = behind(f, true);
@@ -215,10 +216,10 @@ static int draw(kh_feed *f, struct feed_block **out)
 	struct feed_block *b = kh_queue_try(f->st[s].pool);
 	if (!b && w != s)
 		b = kh_queue_try(f->st[w].pool);
-	if (!b)
+	if (!b && wait)
 		b = kh_queue_pop(f->st[w].pool);
 	if (!b)
-		return KH_ECANCEL;
+		return wait ? KH_ECANCEL : 0;
 	pthread_mutex_lock(&f->lock);
 	f->st[b->pub.stream].n_drawn++;
 	pthread_mutex_unlock(&f->lock);
@@ -272,10 +273,10 @@ static int reset(struct feed_block *b, size_t front, kh_err *err)
 	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
 }
 
-int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
+static int next(kh_feed *f, bool wait, kh_block **out, kh_err *err)
 {
 	struct feed_block *b;
-	int rc = draw(f, &b);
+	int rc = draw(f, wait, &b);
 
 	if (rc <= 0)
 		return rc;
@@ -290,6 +291,16 @@ int kh_feed_next(kh_feed *f, kh_block **out, kh_err *err)
 		return rc;
 	*out = &b->pub;
 	return 1;
+}
+
+int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err)
+{
+	return next(f, true, b, err);
+}
+
+int kh_feed_try(kh_feed *f, kh_block **b, kh_err *err)
+{
+	return next(f, false, b, err);
 }
 
 /* --- commit, release ------------------------------------------------------------- */
@@ -345,15 +356,28 @@ static int commit(void *arg, void *item, kh_err *err)
 	return rc;
 }
 
-int kh_feed_commit(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
+int kh_feed_put(kh_feed *f, kh_block *p, kh_err *err)
 {
-	struct feed_block *b = p->priv;
-	int rc = kh_order_put(f->order, p->ticket, b, commit, f);
+	if (kh_order_put(f->order, p->ticket, p->priv, commit, f))
+		return kh_monitor_error(f->m, err);
+	return kh_order_is_done(f->order, p->ticket);
+}
 
-	if (!rc)
-		rc = kh_order_wait(f->order, p->ticket);
+int kh_feed_jobs(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
+{
+	const struct feed_block *b = p->priv;
+	const int rc = kh_order_wait(f->order, p->ticket);
+
 	*jobs = (kh_jobs) { rc ? NULL : b->job, rc ? 0 : b->n_jobs };
 	return rc ? kh_monitor_error(f->m, err) : KH_OK;
+}
+
+int kh_feed_commit(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
+{
+	const int rc = kh_feed_put(f, p, err);
+
+	*jobs = (kh_jobs) { .n = 0 };
+	return rc < 0 ? rc : kh_feed_jobs(f, p, jobs, err);
 }
 
 void feed_ref(kh_feed *f, struct feed_block *b)

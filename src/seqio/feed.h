@@ -126,6 +126,9 @@ int kh_feed_open(kh_feed **f, const kh_feed_options *o, kh_monitor *m, kh_err *e
 void kh_feed_close(kh_feed *f);
 
 int kh_feed_next(kh_feed *f, kh_block **b, kh_err *err);        /* 1, 0: end, < 0 */
+/* The same, but 0 also if all blocks are in use. A caller that holds a block from kh_feed_put must
+ * not wait for another one, for which that one may be what is missing. */
+int kh_feed_try(kh_feed *f, kh_block **b, kh_err *err);
 /* The jobs that a block has completed: lent until the block is released. */
 typedef struct kh_jobs {
 	const kh_job *job;
@@ -136,6 +139,11 @@ typedef struct kh_jobs {
  * blocks; the caller holds b besides. If the input or another worker fails, it returns the first
  * error of the run. */
 int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
+/* The same in two steps, so that a caller can read one more block rather than wait: hands b in, to
+ * be committed by whoever brings what is missing before it (1: it is committed; 0: not yet; < 0);
+ * and waits until that is done. */
+int kh_feed_put(kh_feed *f, kh_block *b, kh_err *err);
+int kh_feed_jobs(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
 /* With one stream: says that the text of b, which is committed, is not needed any more. The next
  * block is read into its buffer, while that is in the caches. */
 void kh_feed_drop_text(kh_feed *f, kh_block *b);
