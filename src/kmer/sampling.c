@@ -77,6 +77,24 @@ static size_t drop_repeats(unsigned k, uint64_t *kmer, uint32_t *pos, size_t n)
 	return left;
 }
 
+/* The bits of m k-mers. Those of up to 29 bases lie in the 8 bytes where they begin: it need not be
+ * asked whether they reach into a second word. */
+static void take_bits(const kh_sampling *sk, const uint64_t *bases, uint64_t at, uint64_t end,
+		      const uint32_t *start, size_t m, uint64_t *kmer)
+{
+	const uint64_t mask = kh_kmer_mask(sk->k);
+
+	if (sk->k > 29)
+		for (size_t i = 0; i < m; i++)
+			kmer[i] = kh_packed_bits(bases, at + start[i], sk->k);
+	else
+		for (size_t i = 0; i < m; i++) {
+			const uint64_t from = at + start[i];
+
+			kmer[i] = kh_bases_from(bases, from / 4 * 4, end) >> 2 * (from % 4) & mask;
+		}
+}
+
 static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t *key, uint32_t *pos)
 {
 	kh_syncmer_fn *syncmers = kh_syncmer_get(sk);
@@ -90,10 +108,10 @@ static size_t run_syncmer(const kh_sampling *sk, const kh_stretch *sp, uint64_t 
 
 		if (any_ambiguous(sp->amb, at, at + starts + sk->k - 1))
 			m = unambiguous(sk, sp->amb, at, start, m);
-		for (size_t i = 0; i < m; i++) {
-			key[n + i] = kh_packed_bits(sp->bases, at + start[i], sk->k);
+		take_bits(sk, sp->bases, at, (at + starts + sk->k - 1 + 31) / 32 * 32, start, m,
+			  key + n);
+		for (size_t i = 0; i < m; i++)
 			pos[n + i] = (uint32_t)(at + start[i] - sp->from);
-		}
 		if (sk->no_repeats)
 			m = drop_repeats(sk->k, key + n, pos + n, m);
 		n += m;

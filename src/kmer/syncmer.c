@@ -55,7 +55,10 @@ kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 
 kh_keys_fn *kh_keys_get(void)
 {
-	kh_keys_fn *best = kh_simd_most() > 1 ? kh_keys_avx512() : NULL;
+	const int most = kh_simd_most();
+	kh_keys_fn *best = most > 1 ? kh_keys_avx512() : NULL;
 
+	if (most > 0 && !best)
+		best = kh_keys_avx2();
 	return best ? best : kh_keys_plain;
 }

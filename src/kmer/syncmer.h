@@ -31,6 +31,7 @@ typedef void kh_keys_fn(uint64_t *x, size_t n, unsigned k);
 
 kh_keys_fn kh_keys_plain;
 kh_keys_fn *kh_keys_avx512(void);                         /* NULL: not here */
+kh_keys_fn *kh_keys_avx2(void);                           /* the same */
 kh_keys_fn *kh_keys_get(void);
 
 /* The 32 bases from `at` on, a multiple of four, the first one lowest; `end`, a multiple of 32:

@@ -1,4 +1,4 @@
-/* syncmer_avx2.c - eight starts at a time; s-mers of up to 16 bases, in 32 bits */
+/* syncmer_avx2.c - eight starts at a time, s-mers of up to 16 bases; four keys at a time */
 #include <config.h>
 #include "kmer/syncmer.h"
 
@@ -7,14 +7,20 @@
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* The pairs of bits of each 32-bit lane in reverse order. */
+/* The bytes in each group of `n` in reverse order, n = 4 or 8. */
+AVX2 static inline __m256i reverse_bytes(__m256i x, unsigned n)
+{
+	const __m128i four = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+	const __m128i eight = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+
+	return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(n == 4 ? four : eight));
+}
+
+/* The four pairs of bits of each byte in reverse order. */
 AVX2 static inline __m256i reverse_pairs(__m256i x)
 {
-	const __m256i swap = _mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
-					      3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
 	const __m256i four = _mm256_set1_epi8(0x0f), two = _mm256_set1_epi8(0x33);
 
-	x = _mm256_shuffle_epi8(x, swap);
 	x = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(x, 4), four),
 			    _mm256_slli_epi32(_mm256_and_si256(x, four), 4));
 	return _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(x, 2), two),
@@ -44,7 +50,8 @@ AVX2 static inline __m256i orders_of(uint64_t word, unsigned s)
 	odd = _mm256_srlv_epi64(w, _mm256_setr_epi64x(2, 6, 10, 14));
 	x = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
 	x = _mm256_and_si256(x, mask);
-	fwd = _mm256_srl_epi32(reverse_pairs(x), _mm_cvtsi32_si128(32 - 2 * (int)s));
+	fwd = reverse_pairs(reverse_bytes(x, 4));
+	fwd = _mm256_srl_epi32(fwd, _mm_cvtsi32_si128(32 - 2 * (int)s));
 	return order(_mm256_min_epu32(fwd, _mm256_xor_si256(x, mask)));
 }
 
@@ -68,8 +75,20 @@ AVX2 static inline __m256i least_of(const uint32_t *o, unsigned h)
 	return least;
 }
 
-/* As many orders stand before the middle of a window as behind it: h.  The least of those behind
- * it is the least of those before the middle of a later window. */
+/* A bit for each of eight places whose order, the h-th from it on, is below the least of the h
+ * before that and the h behind it.  As many stand before the middle of a window as behind it: the
+ * least of those behind it is the least of those before the middle of a later window. */
+AVX2 static inline uint64_t kept_of(const uint32_t *o, const uint32_t *least, unsigned h)
+{
+	const __m256i mid = _mm256_loadu_si256((const __m256i *)(o + h));
+	const __m256i before = _mm256_loadu_si256((const __m256i *)least);
+	const __m256i behind = _mm256_loadu_si256((const __m256i *)(least + h + 1));
+	const __m256i less = _mm256_cmpgt_epi32(_mm256_min_epi32(before, behind), mid);
+
+	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(less));
+}
+
+/* Bits are gathered by 64 before they are walked, as nobody can foretell where a walk ends. */
 AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
 			    uint32_t *start)
 {
@@ -82,17 +101,15 @@ AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64
 	orders(bases, at - skip, end, sk->s, skip + n + 2 * h, o);
 	for (size_t i = 0; i < n + h + 1; i += 8)
 		_mm256_storeu_si256((__m256i *)(least + i), least_of(first + i, h));
-	for (size_t i = 0; i < n; i += 8) {
-		const __m256i mid = _mm256_loadu_si256((const __m256i *)(first + i + h));
-		const __m256i before = _mm256_loadu_si256((const __m256i *)(least + i));
-		const __m256i behind = _mm256_loadu_si256((const __m256i *)(least + i + h + 1));
-		const __m256i less = _mm256_cmpgt_epi32(_mm256_min_epi32(before, behind), mid);
-		unsigned kept = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(less));
+	for (size_t i = 0; i < n; i += 64) {
+		uint64_t kept = 0;
 
-		if (n - i < 8)
-			kept &= (1u << (n - i)) - 1;
+		for (size_t j = 0; j < 64 && i + j < n; j += 8)
+			kept |= kept_of(first + i + j, least + i + j, h) << j;
+		if (n - i < 64)
+			kept &= (UINT64_C(1) << (n - i)) - 1;
 		for (; kept; kept &= kept - 1)
-			start[m++] = (uint32_t)(i + (unsigned)__builtin_ctz(kept));
+			start[m++] = (uint32_t)(i + (unsigned)__builtin_ctzll(kept));
 	}
 	return m;
 }
@@ -101,10 +118,63 @@ kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
 {
 	return sk->s <= 16 && __builtin_cpu_supports("avx2") ? syncmers : NULL;
 }
+
+/* --- keys ------------------------------------------------------------------------- */
+/* The low 64 bits of each lane times c, by halves of 32 bits. */
+AVX2 static inline __m256i times(__m256i x, uint64_t c)
+{
+	const __m256i lo = _mm256_set1_epi64x((long long)(uint32_t)c);
+	const __m256i hi = _mm256_set1_epi64x((long long)(c >> 32));
+	const __m256i middle = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), lo),
+						_mm256_mul_epu32(x, hi));
+
+	return _mm256_add_epi64(_mm256_mul_epu32(x, lo), _mm256_slli_epi64(middle, 32));
+}
+
+/* kh_fmix64() of each lane. */
+AVX2 static inline __m256i fmix64(__m256i x)
+{
+	x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 33));
+	x = times(x, UINT64_C(0xff51afd7ed558ccd));
+	x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 33));
+	x = times(x, UINT64_C(0xc4ceb9fe1a85ec53));
+	return _mm256_xor_si256(x, _mm256_srli_epi64(x, 33));
+}
+
+/* K-mers have less than 63 bits, so they may be compared as signed numbers. */
+AVX2 static void keys(uint64_t *x, size_t n, unsigned k)
+{
+	const __m256i mask = _mm256_set1_epi64x((long long)kh_kmer_mask(k));
+	const __m256i seed = _mm256_set1_epi64x((long long)KH_INDEX_SEED);
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		const __m256i bits = _mm256_loadu_si256((const __m256i *)(x + i));
+		const __m256i rc = _mm256_xor_si256(bits, mask);
+		__m256i fwd = reverse_pairs(reverse_bytes(bits, 8)), key;
+
+		fwd = _mm256_srl_epi64(fwd, _mm_cvtsi32_si128(64 - 2 * (int)k));
+		key = _mm256_blendv_epi8(fwd, rc, _mm256_cmpgt_epi64(fwd, rc));
+		key = fmix64(_mm256_xor_si256(key, seed));
+		key = _mm256_srli_epi64(key, 64 - KH_KEY_BITS);
+		_mm256_storeu_si256((__m256i *)(x + i), key);
+	}
+	kh_keys_plain(x + i, n - i, k);
+}
+
+kh_keys_fn *kh_keys_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") ? keys : NULL;
+}
 #else
 kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
 {
 	(void)sk;
+	return NULL;
+}
+
+kh_keys_fn *kh_keys_avx2(void)
+{
 	return NULL;
 }
 #endif
