@@ -82,24 +82,24 @@ static int sample_all(void *arg, kh_bench_pass *p, kh_err *err)
 static int look_up_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct classify *c = arg;
-	kh_hit_list *list = kh_array(KH_TOGETHER, sizeof *list, err);
+	kh_hit_lists list = { .len = NULL };
 	uint64_t sum = 0;
+	int rc = KH_OK;
 
 	(void)worker;
-	for (uint64_t i; list && kh_bench_take(c->b, &i);) {
+	for (uint64_t i; !rc && kh_bench_take(c->b, &i);) {
 		const struct keys *k = &c->keys[i % c->r->n];
 		const size_t n = k->from[c->r->job[i % c->r->n].n];
 
-		for (size_t at = 0; at < n; at += KH_TOGETHER) {
+		for (size_t at = 0; at < n && !rc; at += KH_TOGETHER) {
 			const size_t m = n - at < KH_TOGETHER ? n - at : KH_TOGETHER;
 
-			kh_lookup(c->db, k->key + at, m, list);
-			sum += list[m - 1].n;
+			rc = kh_lookup(c->db, k->key + at, m, &list, err);
+			sum += list.n_words;
 		}
 	}
 	c->sum += sum;
-	const int rc = list ? KH_OK : KH_ENOMEM;
-	free(list);
+	kh_hit_lists_clear(&list);
 	return rc;
 }
 

@@ -54,7 +54,7 @@ void kh_classifier_free(kh_classifier *c)
 	free(c->key);
 	free(c->pos);
 	kh_asked_clear(&c->ahead);
-	free(c->room);
+	kh_hit_lists_clear(&c->lists);
 	free(c->seen);
 	free(c->table);
 	free(c->bin);
@@ -128,41 +128,49 @@ static void over_only(kh_classifier *c)
 }
 
 /* --- decide ----------------------------------------------------------------------- */
-static bool best_has_any(const kh_best *w, const kh_hit_list *l)
+static bool best_has_any(const kh_best *w, const uint32_t *bin, uint32_t n)
 {
-	for (uint32_t i = 0; i < l->n; i++)
-		if (kh_best_has(w, kh_hit(l, i)))
+	for (uint32_t i = 0; i < n; i++)
+		if (kh_best_has(w, bin[i]))
 			return true;
 	return false;
 }
 
-static void mark_list(kh_classifier *c, const kh_hit_list *l)
+static void mark_list(kh_classifier *c, const uint32_t *bin, uint32_t n)
 {
 	const kh_bins *b = &c->db->bins;
 
-	for (uint32_t j = 0; j < l->n; j++) {
-		const uint32_t bin = kh_hit(l, j);
-
-		c->best[b->taxon[kh_bins_target(b, bin)]] |=
-			bin < b->votes ? KH_RIVAL_PLACE : KH_RIVAL_VOTE;
-	}
+	for (uint32_t j = 0; j < n; j++)
+		c->best[b->taxon[kh_bins_target(b, bin[j])]] |=
+			bin[j] < b->votes ? KH_RIVAL_PLACE : KH_RIVAL_VOTE;
 }
 
 /* Marks in c->best the taxa that have a feature which the best window lacks. */
 static void mark_rivals(kh_classifier *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->list[i].over && !best_has_any(&c->top, &c->list[i]))
-			mark_list(c, &c->list[i]);
+	const uint32_t *bin = c->word;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const uint32_t n = kh_list_words(c->len[i]);
+
+		if (c->len[i] != KH_LIST_OVER && !best_has_any(&c->top, bin, n))
+			mark_list(c, bin, n);
+		bin += n;
+	}
 }
 
 static void unmark_rivals(kh_classifier *c)
 {
 	const kh_bins *b = &c->db->bins;
+	const uint32_t *bin = c->word;
 
-	for (size_t i = 0; i < c->n; i++)
-		for (uint32_t j = 0; j < c->list[i].n && !c->list[i].over; j++)
-			c->best[b->taxon[kh_bins_target(b, kh_hit(&c->list[i], j))]] = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const uint32_t n = kh_list_words(c->len[i]);
+
+		for (uint32_t j = 0; j < n && c->len[i] != KH_LIST_OVER; j++)
+			c->best[b->taxon[kh_bins_target(b, bin[j])]] = 0;
+		bin += n;
+	}
 }
 
 static bool is_rival(const kh_classifier *c, uint32_t taxon)
@@ -308,14 +316,12 @@ static int end(kh_classifier *c, kh_err *err)
 /* Counts the segments that have been asked for, and calls the fragments that end among them. */
 static int settle(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_err *err)
 {
-	int rc = kh_grow((void **)&c->room, &c->cap_room, a->n, sizeof *c->room, err);
+	int rc = answers ? kh_lookup_answered(answers, c->db, a->key, a->n, &c->lists, err)
+			 : kh_lookup(c->db, a->key, a->n, &c->lists, err);
 
-	if (!rc && answers)
-		kh_lookup_answered(answers, c->db, a->key, a->n, c->room);
-	else if (!rc)
-		kh_lookup(c->db, a->key, a->n, c->room);
 	c->feature = a->key;
-	c->list = c->room;
+	c->len = c->lists.len;
+	c->word = c->lists.word;
 	for (size_t i = 0; i < a->n_segments && !rc; i++) {
 		const kh_segment *s = &a->segment[i];
 
@@ -326,7 +332,8 @@ static int settle(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_e
 		if (!rc && s->last)
 			rc = end(c, err);
 		c->feature += s->n;
-		c->list += s->n;
+		c->len += s->n;
+		c->word += c->n_words;
 	}
 	return rc;
 }

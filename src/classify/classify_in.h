@@ -14,16 +14,13 @@ enum { KH_TOGETHER = 768 };
 /* A bin and its matches, as bin << 32 | count, so that numbers are in the order of bins. */
 typedef uint64_t bin_count;
 
-/* A list where it lies: n locations, or, if it is `over`, one taxon; n = 0: absent. */
-typedef struct kh_hit_list {
-	const uint32_t *in;             /* words of `bits` bits, from bit `bit` on, 0 to 31 */
-	uint8_t bit, bits, n, over;
-} kh_hit_list;
-
-static inline uint32_t kh_hit(const kh_hit_list *l, uint32_t i)
-{
-	return kh_word(l->in, l->bit + (uint64_t)i * l->bits, l->bits);
-}
+/* The lists of some keys: a length for each, as in a bucket (index.h), 0: absent; and the words of
+ * all, one list behind another. */
+typedef struct kh_hit_lists {
+	uint8_t *len;
+	uint32_t *word;
+	size_t n_words, cap_len, cap_word;
+} kh_hit_lists;
 
 struct kh_classifier {
 	const kh_db *db;
@@ -37,12 +34,12 @@ struct kh_classifier {
 	size_t seen_mask;
 	/* segments that wait for a look-up of all their features, and the lists that come of it */
 	kh_asked ahead;
-	kh_hit_list *room;
-	size_t cap_room;
+	kh_hit_lists lists;
 	/* the segment that is counted: its distinct features, and their lists */
 	const uint64_t *feature;
-	const kh_hit_list *list;
-	size_t n;
+	const uint8_t *len;
+	const uint32_t *word;
+	size_t n, n_words;
 	/* matches by bin */
 	bin_count *table;               /* open addressing, 0: free */
 	size_t cap_table;
@@ -56,7 +53,7 @@ struct kh_classifier {
 	uint32_t *voted;                /* species with votes */
 	size_t n_touched, n_voted;
 	bool begun;                     /* segments of the fragment have been counted */
-	bool only;                      /* it is one segment, the one in list, bin, hits */
+	bool only;                      /* it is one segment, the one in len, bin, hits */
 	kh_best top;                    /* if `only`: its best window */
 	uint32_t *over;                 /* LCAs of overpopulated features, with repeats */
 	size_t n_over, cap_over;
@@ -81,9 +78,10 @@ void kh_hits_distinct(kh_classifier *c);
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err);
 
 /* Finds the lists of n keys, in the index or in the answers. */
-void kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list);
-void kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
-			    kh_hit_list *list);
+int kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_lists *to, kh_err *err);
+int kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+		       kh_hit_lists *to, kh_err *err);
+void kh_hit_lists_clear(kh_hit_lists *l);
 /* Adds a segment whose features are to be looked up. */
 int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err);
 

@@ -14,13 +14,15 @@
 /* --- features --------------------------------------------------------------------- */
 void kh_hits_distinct(kh_classifier *c)
 {
-	size_t n = 0;
+	size_t n = 0, mask = 63;
 
+	while (mask + 1 < 4 * c->n_key && mask < c->seen_mask) /* a small one stays in the cache */
+		mask = 2 * mask + 1;
 	for (size_t i = 0; i < c->n_key; i++) {
-		size_t at = c->key[i] & c->seen_mask;
+		size_t at = c->key[i] & mask;
 
 		while (c->seen[at] != UINT64_MAX && c->seen[at] != c->key[i])
-			at = (at + 1) & c->seen_mask;
+			at = (at + 1) & mask;
 		if (c->seen[at] == c->key[i])
 			continue;
 		c->seen[at] = c->key[i];
@@ -63,34 +65,44 @@ static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 	return kh_grow((void **)&c->hits, &c->cap_hits, total, sizeof *c->hits, err);
 }
 
-/* Counts matches by bin, unsorted, into c->bin. */
-static int count_bins(kh_classifier *c, uint64_t total, kh_err *err)
+static void count_words(kh_classifier *c, const uint32_t *bin, size_t n, size_t mask)
 {
-	size_t mask = 63, n = 0;
-	int rc = count_room(c, total, err);
+	bin_count *table = c->table, *used = c->bin + c->n_bins;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = bin[i] * UINT32_C(0x9e3779b1) >> 7 & mask;
+
+		while (table[at] && table[at] >> 32 != bin[i])
+			at = (at + 1) & mask;
+		if (table[at] == 0) {
+			table[at] = (uint64_t)bin[i] << 32;
+			*used++ = at;
+		}
+		table[at]++;
+	}
+	c->n_bins = (size_t)(used - c->bin);
+}
+
+/* Counts matches by bin, unsorted, into c->bin. */
+static int count_bins(kh_classifier *c, size_t n_over, kh_err *err)
+{
+	const uint32_t *word = c->word;
+	size_t mask = 63;
+	int rc = count_room(c, c->n_words, err);
 
 	if (rc)
 		return rc;
-	while (mask + 1 < 2 * total)
+	while (mask + 1 < 2 * c->n_words)
 		mask = 2 * mask + 1;
-	for (size_t i = 0; i < c->n; i++) {
-		const kh_hit_list l = c->list[i];       /* a copy, which no store can change */
-
-		for (uint32_t j = 0; j < l.n && !l.over; j++) {
-			const uint32_t bin = kh_hit(&l, j);
-			size_t at = bin * UINT32_C(0x9e3779b1) >> 7 & mask;
-
-			while (c->table[at] && c->table[at] >> 32 != bin)
-				at = (at + 1) & mask;
-			if (c->table[at] == 0) {
-				c->table[at] = (uint64_t)bin << 32;
-				c->bin[n++] = at;
-			}
-			c->table[at]++;
-		}
+	c->n_bins = 0;
+	if (n_over == 0)
+		count_words(c, word, c->n_words, mask);
+	for (size_t i = 0; i < c->n && n_over > 0; i++) {
+		if (c->len[i] != KH_LIST_OVER)
+			count_words(c, word, c->len[i], mask);
+		word += kh_list_words(c->len[i]);
 	}
-	c->n_bins = n;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < c->n_bins; i++) {
 		size_t at = c->bin[i];
 
 		c->bin[i] = c->table[at];
@@ -214,26 +226,47 @@ static size_t targets_bins(const kh_classifier *c)
 	return n;
 }
 
-/* Notes what is found and what is overpopulated; *total: the number of locations. */
-static int note_lists(kh_classifier *c, bool want_keys, uint64_t *total, kh_err *err)
+/* Notes the keys that the index has. */
+static int note_keys(kh_classifier *c, kh_err *err)
 {
-	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + c->n, sizeof *c->over, err);
+	int rc = kh_grow((void **)&c->found, &c->cap_found, c->n_found + c->n, sizeof *c->found,
+			 err);
 
-	if (!rc && want_keys)
-		rc = kh_grow((void **)&c->found, &c->cap_found, c->n_found + c->n, sizeof *c->found,
-			     err);
-	for (size_t i = 0; i < c->n && !rc; i++) {
-		if (c->list[i].n == 0)
-			continue;
-		c->call.found++;
-		if (want_keys)
+	for (size_t i = 0; i < c->n && !rc; i++)
+		if (c->len[i] > 0)
 			c->found[c->n_found++] = c->feature[i];
-		if (c->list[i].over)
-			c->over[c->n_over++] = kh_hit(&c->list[i], 0);
-		else
-			*total += c->list[i].n;
+	return rc;
+}
+
+/* Notes the taxa of those that are overpopulated. */
+static int note_over(kh_classifier *c, size_t n_over, kh_err *err)
+{
+	const uint32_t *word = c->word;
+	int rc = kh_grow((void **)&c->over, &c->cap_over, c->n_over + n_over, sizeof *c->over, err);
+
+	for (size_t i = 0; i < c->n && !rc; i++) {
+		if (c->len[i] == KH_LIST_OVER)
+			c->over[c->n_over++] = *word;
+		word += kh_list_words(c->len[i]);
 	}
 	return rc;
+}
+
+/* Notes what is found and what is overpopulated, which are *n_over features. */
+static int note_lists(kh_classifier *c, bool want_keys, size_t *n_over, kh_err *err)
+{
+	uint32_t found = 0, over = 0, words = 0;
+	int rc = want_keys ? note_keys(c, err) : KH_OK;
+
+	for (size_t i = 0; i < c->n; i++) {
+		found += c->len[i] > 0;
+		over += c->len[i] == KH_LIST_OVER;
+		words += kh_list_words(c->len[i]);
+	}
+	c->call.found += found;
+	c->n_words = words;
+	*n_over = over;
+	return rc || over == 0 ? rc : note_over(c, over, err);
 }
 
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
@@ -241,14 +274,13 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 	const uint32_t r = kh_rule_window(c->rule, span);
 	uint32_t least = 1;
 	kh_hits_most most;
-	uint64_t total = 0;
-	size_t n_bins;
+	size_t n_bins, n_over;
 	int rc;
 
 	c->call.features += (uint32_t)c->n;
-	rc = note_lists(c, want_keys, &total, err);
+	rc = note_lists(c, want_keys, &n_over, err);
 	if (!rc)
-		rc = count_bins(c, total, err);
+		rc = count_bins(c, n_over, err);
 	if (rc)
 		return rc;
 	sort_bins(c);

@@ -10,7 +10,10 @@
 #include "base/mem.h"
 #include "index/lookup_simd.h"
 
-enum { AHEAD = 32 };                    /* keys whose buckets are on their way */
+enum {
+	AHEAD = 32,                     /* keys whose buckets, or lists, are on their way */
+	ROOM = KH_LIST_MAX + 1          /* words that taking a list may write */
+};
 
 /* --- the index at hand ------------------------------------------------------------ */
 /* Prefetches the home bucket of a key; *tag: its tag. */
@@ -25,29 +28,93 @@ static inline const kh_bucket *home(const kh_db *db, uint64_t key, uint32_t *tag
 	return b;
 }
 
-static inline kh_hit_list find(const kh_db *db, uint64_t key, const kh_bucket *b, uint32_t tag)
+/* Prefetches the list of a key, where it begins and where its second word ends.  In place of one
+ * that is absent stands the bucket, so that whatever is read is in memory, even if the process has
+ * a part of the index only. */
+static inline kh_list find(const kh_db *db, uint64_t key, const kh_bucket *b, uint32_t tag)
 {
 	const uint32_t bits = db->bins.bits;
-	const kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag, bits);
-	const uint32_t *in = (const uint32_t *)db->image + l.bit / 32;
+	const char *image = db->image;
+	kh_list l = kh_probe_find(&db->dir[kh_key_range(key)], b, tag, bits);
 
-	__builtin_prefetch(in);
-	return (kh_hit_list) { in, l.bit % 32, (uint8_t)bits, (uint8_t)l.n, (uint8_t)l.over };
+	if (l.n == 0)
+		l.bit = 8 * (uint64_t)((const char *)b - image);
+	__builtin_prefetch(image + l.bit / 8);
+	__builtin_prefetch(image + (l.bit + 2 * bits) / 8);
+	return l;
 }
 
-void kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_list *list)
+/* Writes the words from `bit` to `end`, two of each 8 bytes, as long as these end before it. */
+static void take_longer(const kh_db *db, uint64_t bit, uint64_t end, uint32_t *to)
+{
+	const uint32_t bits = db->bins.bits, mask = (uint32_t)((UINT64_C(1) << bits) - 1);
+
+	for (; 7 + 2 * bits <= 64 && bit + 64 <= end; bit += 2 * bits) {
+		uint64_t x;
+
+		memcpy(&x, (const char *)db->image + bit / 8, sizeof x);
+		x >>= bit % 8;
+		*to++ = (uint32_t)x & mask;
+		*to++ = (uint32_t)(x >> bits) & mask;
+	}
+	for (; bit < end; bit += bits)
+		*to++ = kh_word(db->image, bit, bits);
+}
+
+/* Writes the words of a list; returns where the next one goes.  Most lists have one word or two, so
+ * two are written without asking: what is too much is written over by the next list. */
+static inline uint32_t *take(const kh_db *db, kh_list l, uint32_t *to)
+{
+	const uint32_t bits = db->bins.bits;
+
+	to[0] = kh_word(db->image, l.bit, bits);
+	to[1] = kh_word(db->image, l.bit + (l.n > 1 ? bits : 0), bits);
+	if (l.n > 2)
+		take_longer(db, l.bit + 2 * bits, l.bit + (uint64_t)l.n * bits, to + 2);
+	return to + l.n;
+}
+
+static inline uint8_t len_of(kh_list l)
+{
+	return l.over ? KH_LIST_OVER : (uint8_t)l.n;
+}
+
+/* Makes room for the words of one more list. */
+static inline int more_room(kh_hit_lists *to, size_t n_words, kh_err *err)
+{
+	return n_words + ROOM <= to->cap_word ? KH_OK
+		: kh_grow((void **)&to->word, &to->cap_word, n_words + ROOM, sizeof *to->word, err);
+}
+
+int kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_lists *to, kh_err *err)
 {
 	const kh_bucket *bucket[AHEAD];
 	uint32_t tag[AHEAD];
+	kh_list list[AHEAD];
+	size_t words = 0;
+	int rc = kh_grow((void **)&to->len, &to->cap_len, n, sizeof *to->len, err);
 
-	for (size_t i = 0; i < n + AHEAD; i++) {
+	for (size_t i = 0; i < n + 2 * AHEAD && !rc; i++) {
 		const size_t slot = i % AHEAD;
 
-		if (i >= AHEAD)
-			list[i - AHEAD] = find(db, key[i - AHEAD], bucket[slot], tag[slot]);
+		if (i >= 2 * AHEAD && !(rc = more_room(to, words, err))) {
+			to->len[i - 2 * AHEAD] = len_of(list[slot]);
+			words = (size_t)(take(db, list[slot], to->word + words) - to->word);
+		}
+		if (i >= AHEAD && i < n + AHEAD)
+			list[slot] = find(db, key[i - AHEAD], bucket[slot], tag[slot]);
 		if (i < n)
 			bucket[slot] = home(db, key[i], &tag[slot]);
 	}
+	to->n_words = words;
+	return rc;
+}
+
+void kh_hit_lists_clear(kh_hit_lists *l)
+{
+	free(l->len);
+	free(l->word);
+	*l = (kh_hit_lists) { .len = NULL };
 }
 
 /* --- parts of it ------------------------------------------------------------------ */
@@ -79,36 +146,22 @@ static size_t up4(size_t n)
 	return (n + 3) & ~(size_t)3;
 }
 
-static uint8_t len_of(const kh_hit_list *l)
-{
-	return l->over ? KH_LIST_OVER : (uint8_t)l->n;
-}
-
 int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, void **p,
 		   size_t *bytes, kh_err *err)
 {
-	kh_hit_list *list = kh_array(n, sizeof *list, err);
-	size_t words = 0;
-	uint32_t *word;
-	char *out;
+	kh_hit_lists l = { .len = NULL };
+	char *out = NULL;
 
-	if (!list)
-		return KH_ENOMEM;
-	kh_lookup(db, key, n, list);
-	for (size_t i = 0; i < n; i++)
-		words += list[i].n;
-	*bytes = head + up4(n) + 4 * words;
-	out = kh_array(*bytes, 1, err);
+	if (!kh_lookup(db, key, n, &l, err)) {
+		*bytes = head + up4(n) + 4 * l.n_words;
+		out = kh_array(*bytes, 1, err);
+	}
 	if (out) {
-		word = (uint32_t *)(out + head + up4(n));
-		for (size_t i = 0; i < n; i++) {
-			out[head + i] = (char)len_of(&list[i]);
-			for (uint32_t j = 0; j < list[i].n; j++)
-				*word++ = kh_hit(&list[i], j);
-		}
+		memcpy(out + head, l.len, n);
+		memcpy(out + head + up4(n), l.word, 4 * l.n_words);
 		*p = out;
 	}
-	free(list);
+	kh_hit_lists_clear(&l);
 	return out ? KH_OK : KH_ENOMEM;
 }
 
@@ -125,28 +178,45 @@ int kh_answer_read(kh_answer *a, const void *p, size_t bytes, size_t n, kh_err *
 	return KH_OK;
 }
 
-void kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
-			kh_hit_list *list)
+/* The list of a key that the process itself holds. */
+static uint32_t *take_own(const kh_db *db, uint64_t key, uint8_t *len, uint32_t *to)
 {
+	uint32_t tag;
+	const kh_bucket *b = home(db, key, &tag);
+	const kh_list l = find(db, key, b, tag);
+
+	*len = len_of(l);
+	return take(db, l, to);
+}
+
+static uint32_t *take_answer(kh_answer *a, uint8_t *len, uint32_t *to)
+{
+	const uint32_t n = kh_list_words(*a->len);
+
+	*len = *a->len++;
+	memcpy(to, a->word, n * sizeof *to);
+	a->word += n;
+	return to + n;
+}
+
+int kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
+		       kh_hit_lists *to, kh_err *err)
+{
+	int rc = kh_grow((void **)&to->len, &to->cap_len, n, sizeof *to->len, err);
+	size_t words = 0;
 	uint32_t tag;
 
 	for (size_t i = 0; i < n; i++)
 		if (!a->part[a->owner[kh_key_range(key[i])]].len)
 			home(db, key[i], &tag);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !rc && !(rc = more_room(to, words, err)); i++) {
 		kh_answer *part = &a->part[a->owner[kh_key_range(key[i])]];
+		uint32_t *at = to->word + words;
 
-		if (part->len) {
-			list[i] = (kh_hit_list) { .in = part->word,
-						  .n = (uint8_t)kh_list_words(*part->len),
-						  .over = *part->len == KH_LIST_OVER,
-						  .bits = 32 };
-			part->word += list[i].n;
-			part->len++;
-		} else {
-			const kh_bucket *b = home(db, key[i], &tag);
-
-			list[i] = find(db, key[i], b, tag);
-		}
+		at = part->len ? take_answer(part, &to->len[i], at)
+			       : take_own(db, key[i], &to->len[i], at);
+		words = (size_t)(at - to->word);
 	}
+	to->n_words = words;
+	return rc;
 }
