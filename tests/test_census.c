@@ -198,6 +198,8 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	for (unsigned i = 0; i < census->parts; i++) {
 		ok(w->be->census_read(census, i, &c->part[i], err));
 		assert_true(room == 0 || c->part[i].n == room);
+		/* none stands twice */
+		assert_true(room > 0 || w->n_devices > 1 || c->part[i].n == s->classes.n);
 	}
 	assert_int_equal(c->n_left > 0, room > 0);
 	compare_classes(s, w, c);

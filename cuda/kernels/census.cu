@@ -3,9 +3,10 @@
  *
  * A thread a fragment.  All queues of a device count in one open-addressed table, which has far
  * fewer classes than there are fragments: nearly always the class is there, and is found by
- * reading.  A new class is written to a place of its own first, and then its slot is taken by one
- * atomic operation, so that what a slot names is complete, and nothing waits.  Where two threads
- * bring the same class at once, one of them leaves its place unused, with a count of 0.
+ * reading.  Of the threads that bring a new class, one takes the slot, writes the class to a place
+ * of its own, and then lets the slot name it; the others wait these few instructions.  If each of
+ * them wrote it before it took the slot, none had to wait; but the first kernels bring most classes
+ * a thousand times at once, and then seven of eight places were left unused.
  */
 #include "cuda/kernels/classify.cuh"
 
@@ -27,40 +28,50 @@ __device__ bool is_class(const kh_class *at, const kh_class &k)
 	return same == 0;
 }
 
-/* Writes a class to a place of its own, or returns KH_NO_CLASS. */
-__device__ uint32_t take_place(const kh_gpu_census &c, const kh_class &k)
+/* In place of the lower half of a slot: the class is being written. */
+constexpr unsigned long long BUSY = UINT32_MAX;
+
+/* Writes a class to a place of its own; returns what its slot is to be: 0 if there is no room, as
+ * before.  Classes behind that slot may not be found any more then; so they are left to the host,
+ * too, as no place is given any more. */
+__device__ unsigned long long fill(const kh_gpu_census &c, const kh_class &k,
+				   unsigned long long upper)
 {
-	if (__ldcg(c.n) >= c.cap)
-		return KH_NO_CLASS;
 	const uint32_t at = atomicAdd(c.n, 1);
 
 	if (at >= c.cap)
-		return KH_NO_CLASS;
+		return 0;
 	memcpy(&c.at[at], &k, KH_CLASS_KEY);
 	__threadfence();
-	return at;
+	return upper | (at + 1);
 }
 
 /* The place of a class, or KH_NO_CLASS if it is new and there is no room. */
 __device__ uint32_t place_of(const kh_gpu_census &c, const kh_class &k)
 {
-	const uint64_t mix = kh_class_mix(&k), upper = ~UINT64_C(0) << 32;
+	const uint64_t mix = kh_class_mix(&k);
+	const unsigned long long half = UINT32_MAX, upper = mix & ~half;
 	const uint32_t mask = (1u << c.bits) - 1;
-	uint32_t mine = KH_NO_CLASS;
 
-	for (uint32_t at = (uint32_t)mix & mask;; at = (at + 1) & mask) {
+	for (uint32_t at = (uint32_t)mix & mask;;) {
 		auto *slot = (unsigned long long *)&c.slot[at];
-		unsigned long long old = __ldcg(slot);
+		unsigned long long now = *(volatile unsigned long long *)slot;
 
-		if (old == 0) {
-			if (mine == KH_NO_CLASS && (mine = take_place(c, k)) == KH_NO_CLASS)
+		if (now == 0) {
+			if (__ldcg(c.n) >= c.cap)
 				return KH_NO_CLASS;
-			old = atomicCAS(slot, 0, (mix & upper) | (mine + 1));
-			if (old == 0)
-				return mine;
+			now = atomicCAS(slot, 0, upper | BUSY);
+			/* within the loop, where threads of this warp may wait for it */
+			if (now == 0) {
+				now = fill(c, k, upper);
+				atomicExch(slot, now);
+			}
 		}
-		if (((old ^ mix) & upper) == 0 && is_class(&c.at[(uint32_t)old - 1], k))
-			return (uint32_t)old - 1;
+		if (now == 0 || now == (upper | BUSY))
+			continue;
+		if ((now & ~half) == upper && is_class(&c.at[(uint32_t)now - 1], k))
+			return (uint32_t)now - 1;
+		at = (at + 1) & mask;
 	}
 }
 

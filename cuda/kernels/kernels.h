@@ -236,7 +236,7 @@ typedef struct kh_gpu_census {
 	uint32_t cap;
 	uint32_t bits;
 	/* 2^bits, twice as many as cap: an open-addressed table.  0: free; else 1 + a place in
-	 * `at`, and the upper half of its class's mix. */
+	 * `at`, or UINT32_MAX while that is written, and the upper half of its class's mix. */
 	uint64_t *slot;
 	uint64_t *many;                 /* KH_N_MOST + 1 */
 	uint32_t *mask;                 /* of each stretch */

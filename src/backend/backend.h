@@ -119,7 +119,7 @@ typedef struct kh_census_options {
 
 /* What a part has counted. */
 typedef struct kh_census_part {
-	/* n, of which one may stand twice; they live as long as the census */
+	/* n different ones; they live as long as the census */
 	kh_class *at;
 	uint32_t n;
 	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
