@@ -317,8 +317,9 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 		return;
 	}
 	block_find<P>(q, b, x, P == LISTS_GIVEN ? q.segment[s].at : 0);
-	if (b.total > 0) {
-		uint64_t size = table_size(b.total);
+	const uint32_t total = b.total;
+	if (total > 0) {
+		uint64_t size = table_size(total);
 
 		block_count(q, b, x, size);
 		block_windows(q, b, x, size, span, one);
@@ -328,8 +329,10 @@ __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 		b.found += b.n_found;
 		b.n_last = b.n_distinct;
 		b.window = kh_rule_window(&q.rule, span);
-		b.n_key = b.n_distinct = b.n_found = b.total = b.n_seg = 0;
+		b.n_key = b.n_distinct = b.n_found = b.n_seg = 0;
 		b.most_hits = b.most_votes = 0;
+		if (total > 0)          /* otherwise the others may read it still */
+			b.total = 0;
 	}
 	__syncthreads();
 }
