@@ -1,7 +1,7 @@
 /*
  * test_census.c - fragments counted by class on devices, beside the host's counts: classes, the
- * class of each fragment, stretches; with room for all classes, and for a few, so that most
- * fragments are left to the host
+ * class of each fragment, stretches; and counters of distinct features; with room for all classes
+ * and taxa, and for a few, so that most fragments are left to the host
  */
 #include "test_gpu.h"
 #include "gpu_queues.h"
@@ -13,7 +13,8 @@
 #include "sample/classes.h"
 #include "sample/model.h"
 
-enum { READS = 3000, FRAGMENTS = READS + READS / 2 + READS, JOBS = 3, PARTS = 3, FEW = 40 };
+enum { READS = 3000, FRAGMENTS = READS + READS / 2 + READS, JOBS = 3, PARTS = 3, FEW = 40,
+       FEW_TAXA = 2 };
 
 static const struct way way[] = {
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
@@ -29,6 +30,7 @@ struct sample {
 	const kh_job *job;
 	struct answer a;
 	kh_class_of *of;
+	kh_distinct distinct;
 	kh_classes classes;
 	uint64_t *stretch;
 	uint32_t *mask;
@@ -43,6 +45,28 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 			1u << c->at[of->index].cell % KH_SHARES;
 }
 
+/* Counts features; the calls are the same again. */
+static void count_features(struct sample *s)
+{
+	const kh_backend *be = &kh_backend_cpu;
+	const kh_engine_options eo = { .rule = s->rule.rule, .n_devices = 1, .queues = 1 };
+	kh_engine *e = NULL;
+	kh_task_queue *q = NULL;
+	kh_call *call = s->a.call;
+
+	ok(kh_distinct_init(&s->distinct, s->db->tax->n, err));
+	ok(be->engine_open(be, &e, s->db, &eo, err));
+	ok(be->queue_open(&q, e, 0, 0, err));
+	for (int i = 0; i < JOBS; call += s->job[i++].n) {
+		kh_task task = { .job = &s->job[i], .call = call, .distinct = &s->distinct }, *t;
+
+		ok(be->submit(q, &task, err));
+		ok(be->collect(q, &t, err));
+	}
+	be->queue_close(q);
+	be->engine_close(e);
+}
+
 static void count_on_host(struct sample *s)
 {
 	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
@@ -51,6 +75,7 @@ static void count_on_host(struct sample *s)
 	s->a.candidates = calloc(FRAGMENTS, sizeof *s->a.candidates);
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
 	run_jobs(&cpu, s->db, s->rule.rule, s->job, JOBS, &s->a);
+	count_features(s);
 	ok(kh_stretches(s->db, &s->stretch, err));
 	s->mask = calloc(s->stretch[s->db->h->n_targets], sizeof *s->mask);
 	ok(kh_classes_init(&s->classes, err));
@@ -65,6 +90,7 @@ struct counted {
 	kh_call call[FRAGMENTS];
 	kh_candidates candidates[FRAGMENTS];
 	uint32_t class_of[FRAGMENTS], *mask;
+	kh_distinct distinct;
 	kh_classes left;
 	kh_census_part part[PARTS];
 	size_t n_left;
@@ -89,7 +115,7 @@ static void count_left(const struct sample *s, struct counted *c, size_t from, s
 
 /* Each job by the queue of one worker after the other. */
 static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_census *census,
-		struct counted *c)
+		kh_counters *counters, struct counted *c)
 {
 	size_t at = 0;
 
@@ -98,6 +124,8 @@ static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_ce
 		kh_task task = { .job = &s->job[i],
 				 .call = c->call + at,
 				 .candidates = c->candidates + at,
+				 .distinct = &c->distinct,
+				 .counters = counters,
 				 .census = census,
 				 .class_of = c->class_of + at,
 				 .classes_wanted = true },
@@ -149,6 +177,30 @@ static void compare_classes(const struct sample *s, const struct way *w, struct 
 	kh_classes_clear(&want);
 }
 
+/* Are registers and sums those of the host?  Taxa without a call have no registers. */
+static void compare_features(const struct sample *s, const struct counted *c)
+{
+	uint32_t taxa = 0;
+
+	for (uint32_t t = 0; t < s->db->tax->n; t++) {
+		assert_int_equal(c->distinct.found[t], s->distinct.found[t]);
+		assert_int_equal(c->distinct.reg[t] == NULL, s->distinct.reg[t] == NULL);
+		if (!s->distinct.reg[t])
+			continue;
+		assert_memory_equal(c->distinct.reg[t], s->distinct.reg[t], KH_HLL_SIZE);
+		taxa++;
+	}
+	assert_true(taxa > 2 * FEW_TAXA);
+}
+
+static bool any_registers(const kh_distinct *d)
+{
+	for (uint32_t t = 0; t < d->n; t++)
+		if (d->reg[t])
+			return true;
+	return false;
+}
+
 static void compare_stretches(const struct sample *s, kh_census *census, const struct way *w,
 			      const struct counted *c)
 {
@@ -187,6 +239,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	struct counted *c = calloc(1, sizeof *c);
 	kh_engine *e = NULL;
 	kh_census *census = NULL;
+	kh_counters *counters = NULL;
 
 	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
 	ok(kh_classes_init(&c->left, err));
@@ -194,7 +247,15 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	ok(w->be->census_open(&census, e, &co, err));
 	assert_non_null(census);
 	assert_int_equal(census->parts, w->n_devices);
-	run(s, w, e, census, c);
+	ok(kh_distinct_init(&c->distinct, s->db->tax->n, err));
+	ok(w->be->counters_open(&counters, e, room ? FEW_TAXA : 0, err));
+	assert_non_null(counters);
+	run(s, w, e, census, counters, c);
+	/* the host has counted what there was no room for */
+	assert_int_equal(any_registers(&c->distinct), room > 0);
+	ok(w->be->counters_read(counters, &c->distinct, err));
+	compare_features(s, c);
+	w->be->counters_close(counters);
 	for (unsigned i = 0; i < census->parts; i++) {
 		ok(w->be->census_read(census, i, &c->part[i], err));
 		assert_true(room == 0 || c->part[i].n == room);
@@ -208,6 +269,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	w->be->census_close(census);
 	w->be->engine_close(e);
 	kh_classes_clear(&c->left);
+	kh_distinct_clear(&c->distinct);
 	free(c->mask);
 	free(c);
 }
@@ -258,7 +320,7 @@ static void test_census(void **state)
 	kh_rule_init(&rule, db->h);
 	rule.candidates = 1;
 	for (int i = 0; i < 2; i++)
-		make_block(&block[i], READS, 1);
+		make_block(&block[i], READS, 1 - i);
 	const kh_job job[JOBS] = {
 		{ .n = READS, .block = { &block[0].b } },
 		{ .n = READS / 2, .block = { &block[1].b }, .interleaved = true },
@@ -276,6 +338,7 @@ static void test_census(void **state)
 	}
 	kh_classes_clear(&s.classes);
 	kh_distinct_clear(&s.a.distinct);
+	kh_distinct_clear(&s.distinct);
 	free(s.a.call);
 	free(s.a.candidates);
 	free(s.of);

@@ -75,6 +75,9 @@ void kh_cuda_scratch_close(kh_cuda_scratch *s);
 /* What the kernels have of the census that a task of this worker counts in. */
 kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);
 
+/* The same of the counters. */
+kh_gpu_counters kh_cuda_counters_of(const kh_counters *c, unsigned worker);
+
 /* Where the words of a job's packed bases, their masks, the records, its long fragments and their
  * slices lie behind one another. */
 typedef struct kh_cuda_layout {

@@ -21,9 +21,9 @@
 struct flight {
 	kh_task *task;
 	kh_gpu_buf in, din;             /* words, masks, records */
-	kh_gpu_buf out, dout;           /* counts, calls, where the found features are */
+	kh_gpu_buf out, dout;           /* counts, calls, and what else is wanted of fragments */
 	kh_cuda_between between;
-	kh_gpu_buf found, hfound;
+	kh_gpu_buf found, hfound;       /* hfound: with where those of each fragment are */
 	cudaEvent_t done;
 	/* too long for the kernels, so submit does it on the host */
 	bool by_host;
@@ -106,6 +106,18 @@ struct need {
 	bool found;                     /* features found are wanted */
 };
 
+/* Room for the features found.  Fragments of many segments leave some of it unused, which is zero,
+ * as the host fetches all of it. */
+static int found_room(const kh_task_queue *l, struct flight *f, uint64_t features, kh_err *err)
+{
+	const size_t had = f->found.bytes;
+	int rc = kh_gpu_room(&f->found, features * sizeof(uint64_t), err);
+
+	if (rc || f->found.bytes == had)
+		return rc;
+	return KH_GPU(cudaMemsetAsync(f->found.p, 0, f->found.bytes, l->stream), err);
+}
+
 static int flight_room(const kh_task_queue *l, struct flight *f, const struct need *x,
 		       kh_err *err)
 {
@@ -120,7 +132,7 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 	if (!rc)
 		rc = kh_cuda_between_room(&f->between, &x->lay, x->n, err);
 	if (!rc && x->found)
-		rc = kh_gpu_room(&f->found, x->features * sizeof(uint64_t), err);
+		rc = found_room(l, f, x->features, err);
 	if (!rc && l->e->rounds)
 		rc = kh_gpu_room(&f->segment,
 				 (x->n + x->lay.n_slices) * sizeof(kh_gpu_segment), err);
@@ -214,21 +226,20 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 }
 
 /* Where the results of a task are, behind counts and calls.  The first `bytes` come to the host;
- * with a census, the rest is only wanted if fragments are left to it. */
+ * with a census, the rest is only wanted if fragments are left to it.  Where the features found of
+ * each fragment are comes with these (fetch_found). */
 struct results {
-	size_t found_at, class_of, candidates, bytes;
+	size_t class_of, candidates, found_at, bytes;
 };
 
 static struct results results_of(const kh_task *t)
 {
 	const size_t n = t->job->n;
-	struct results r = { .found_at = COUNTS + n * sizeof(kh_call) };
+	struct results r = { .class_of = COUNTS + n * sizeof(kh_call) };
 
-	r.class_of = r.found_at + (t->distinct ? n * sizeof(uint32_t) : 0);
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
-	r.bytes = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
-	if (t->census)
-		r.bytes = t->classes_wanted ? r.candidates : r.class_of;
+	r.found_at = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.bytes = !t->census ? r.found_at : t->classes_wanted ? r.candidates : r.class_of;
 	return r;
 }
 
@@ -258,6 +269,8 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 		q.found = f->found.p;
 		q.found_at = (uint32_t *)(out + r.found_at);
 	}
+	if (t->counters)
+		q.counters = kh_cuda_counters_of(t->counters, l->worker);
 	return q;
 }
 
@@ -369,27 +382,44 @@ static void note_crowd(kh_task_queue *l, const struct flight *f)
 		l->roomy = ROOMY;
 }
 
-static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
+/* Fetches the features found, and where those of each fragment are among them. */
+static int fetch_found(kh_task_queue *l, struct flight *f, size_t bytes, kh_err *err)
 {
-	const kh_task *t = f->task;
-	const uint32_t *counts = f->out.p;
-	const uint32_t *at = (const uint32_t *)((const char *)f->out.p + results_of(t).found_at);
-	const size_t bytes = (size_t)counts[KH_GPU_FOUND] * sizeof(uint64_t);
-	const uint64_t *key;
+	const size_t n = f->task->job->n * sizeof(uint32_t);
+	const char *from = (const char *)f->dout.p + results_of(f->task).found_at;
 	int rc;
 
 	hold(l);
-	rc = kh_gpu_host_room(&f->hfound, bytes, err);
+	rc = kh_gpu_host_room(&f->hfound, bytes + n, err);
 	let_go(l);
 	if (!rc && bytes)
 		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
 					    cudaMemcpyDeviceToHost, l->back),
 			    err);
 	if (!rc)
-		rc = KH_GPU(cudaStreamSynchronize(l->back), err);
-	key = f->hfound.p;
+		rc = KH_GPU(cudaMemcpyAsync((char *)f->hfound.p + bytes, from, n,
+					    cudaMemcpyDeviceToHost, l->back),
+			    err);
+	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->back), err);
+}
+
+/* Counts the features found that no counters of the device have counted. */
+static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
+{
+	const kh_task *t = f->task;
+	const uint32_t *counts = f->out.p;
+	const size_t bytes = (size_t)counts[KH_GPU_FOUND] * sizeof(uint64_t);
+	int rc;
+
+	if (t->counters && counts[KH_GPU_UNCOUNTED_FOUND] == 0)
+		return KH_OK;
+	rc = fetch_found(l, f, bytes, err);
+	if (rc)
+		return rc;
+	const uint64_t *key = f->hfound.p;
+	const uint32_t *at = (const uint32_t *)((const char *)f->hfound.p + bytes);
 	for (size_t i = 0; i < t->job->n && !rc; i++)
-		if (t->call[i].taxon != KH_NO_TAXON)
+		if (t->call[i].taxon != KH_NO_TAXON && at[i] != KH_GPU_COUNTED)
 			rc = kh_distinct_add(t->distinct, t->call[i].taxon, key + at[i],
 					     t->call[i].found, err);
 	return rc;

@@ -306,5 +306,7 @@ extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 		e = kh_gpu_query_left(q, stream);
 	if (e == cudaSuccess && q->class_of && (!q->segment || q->list))
 		e = kh_gpu_census_add(q, stream);
+	if (e == cudaSuccess && q->counters.set && (!q->segment || q->list))
+		e = kh_gpu_counters_add(q, stream);
 	return e;
 }

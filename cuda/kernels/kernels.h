@@ -10,6 +10,7 @@
 
 #include <cuda_runtime_api.h>
 #include "classify/class.h"
+#include "classify/hll.h"
 #include "index/index.h"
 #include "kmer/sampling.h"
 
@@ -243,6 +244,19 @@ typedef struct kh_gpu_census {
 	const uint64_t *stretch;        /* first one of each target */
 } kh_gpu_census;
 
+/* A part of the counters of distinct features (backend.h).  All is zero at first. */
+typedef struct kh_gpu_counters {
+	uint32_t *set;                  /* of each taxon: 1 + the number of its registers, or: */
+	uint32_t *n;                    /* taxa that have asked for registers */
+	uint32_t cap;                   /* taxa that there are registers for */
+	uint64_t *found;                /* cap: features, with repeats */
+	uint32_t *reg;                  /* cap times KH_HLL_SIZE bytes */
+} kh_gpu_counters;
+#define KH_GPU_SET_FREE 0u                      /* it has not asked yet */
+#define KH_GPU_SET_BUSY (UINT32_MAX - 1)        /* it is being given a number */
+#define KH_GPU_NO_SET UINT32_MAX                /* there was no room for it */
+#define KH_GPU_COUNTED UINT32_MAX               /* in place of where a fragment's features are */
+
 /* Numbers that kernels count in device memory. */
 enum {
 	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
@@ -251,6 +265,7 @@ enum {
 	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
 	KH_GPU_SLICES_TAKEN,
 	KH_GPU_UNCOUNTED,               /* fragments that a census has no room for */
+	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
 	KH_GPU_NOTES = 8                /* 64 bits */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
@@ -285,6 +300,8 @@ typedef struct kh_gpu_query {
 	/* features found, by fragment: wanted if found is not NULL */
 	uint64_t *found;
 	uint32_t *found_at;             /* n */
+	kh_gpu_counters counters;       /* these count them, if set is not NULL: found_at of a
+					 * fragment is KH_GPU_COUNTED then */
 	/* In two passes, if segment is not NULL.  Without `list`: the distinct features of
 	 * all segments are appended to key.  With it, they are not sampled again, the
 	 * list of key[i] is list[i], and ix.image is the words that lists lie in, of 32 bits
@@ -316,6 +333,10 @@ typedef struct kh_gpu_census_search {
 	uint32_t n;
 } kh_gpu_census_search;
 int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream);
+
+/* --- counters.cu: features found, by taxon --------------------------------------------- */
+/* Counts what the fragments of a query have found. */
+int kh_gpu_counters_add(const kh_gpu_query *q, cudaStream_t stream);
 
 /* --- check.cu --------------------------------------------------------------------- */
 /* Checks what kh_index_check checks, for n ranges from `first` on.  bad[range], all ones before,

@@ -132,11 +132,20 @@ typedef struct kh_census_search {
 	uint32_t *found;                /* of each target */
 } kh_census_search;
 
+/*
+ * The counters of distinct features of a sample, on the devices that find them, so that no feature
+ * has to come to the host.  Their memory does not grow: there are registers for so many taxa, and
+ * what fragments of others have found is counted by the host.
+ */
+typedef struct kh_counters kh_counters;
+
 /* A job as a queue sees it: input, and the room for results. */
 typedef struct kh_task {
 	const kh_job *job;
 	kh_call *call;                  /* job->n of them */
 	kh_distinct *distinct;          /* or NULL: no feature counts wanted */
+	/* with `distinct`: NULL, or these count, and `distinct` gets what they have no room for */
+	kh_counters *counters;
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
@@ -186,6 +195,13 @@ struct kh_backend {
 	int (*census_read)(kh_census *c, unsigned part, kh_census_part *p, kh_err *err);
 	int (*census_search)(kh_census *c, const kh_census_search *s, kh_err *err);
 	void (*census_close)(kh_census *c);
+
+	/* NULL: it has none.  They are used by this engine's queues; taxa: that there is room for,
+	 * 0: as many as suit.  *c becomes NULL where there is no room for any, or no way. */
+	int (*counters_open)(kh_counters **c, kh_engine *e, uint32_t taxa, kh_err *err);
+	/* When all tasks that they were given to have been collected: adds what they counted. */
+	int (*counters_read)(kh_counters *c, kh_distinct *to, kh_err *err);
+	void (*counters_close)(kh_counters *c);
 
 	/* `be` is this table, for its context. */
 	int (*engine_open)(const kh_backend *be, kh_engine **e, const kh_db *db,

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include "kmer/kmer.h"
 #include "base/mem.h"
 
 int kh_distinct_init(kh_distinct *s, uint32_t n, kh_err *err)
@@ -38,11 +37,9 @@ int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t 
 		return KH_ENOMEM;
 	s->found[taxon] += n;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t h = kh_fmix64(key[i] + 1), rest = h << KH_HLL_BITS | KH_HLL_SIZE / 2;
-		uint8_t zeros = (uint8_t)(1 + __builtin_clzll(rest));
-		uint8_t *r = &reg[h >> (64 - KH_HLL_BITS)];
+		const kh_hll x = kh_hll_of(key[i]);
 
-		*r = zeros > *r ? zeros : *r;
+		reg[x.at] = x.value > reg[x.at] ? (uint8_t)x.value : reg[x.at];
 	}
 	return KH_OK;
 }
@@ -73,13 +70,15 @@ uint64_t kh_distinct_count(const kh_distinct *s, uint32_t taxon)
 {
 	const double m = KH_HLL_SIZE, alpha = 0.7213 / (1 + 1.079 / m);
 	const uint8_t *reg = s->reg[taxon];
-	double sum = 0, estimate;
+	double power[KH_HLL_MOST + 1], sum = 0, estimate;
 	int zeros = 0;
 
 	if (!reg)
 		return 0;
+	for (int i = 0; i <= KH_HLL_MOST; i++)
+		power[i] = ldexp(1, -i);
 	for (int i = 0; i < KH_HLL_SIZE; i++) {
-		sum += ldexp(1, -reg[i]);
+		sum += power[reg[i]];
 		zeros += reg[i] == 0;
 	}
 	estimate = alpha * m * m / sum;

@@ -1,9 +1,9 @@
 /*
  * distinct.h - how many features, and how many different ones, a taxon's reads had
  *
- * A HyperLogLog counter (Flajolet et al. 2007) of 2^12 registers for each taxon that is called,
- * made when first needed; relative error about 1.6 %. Registers are maxima and the counts are
- * sums, so the result does not depend on how the reads were divided among workers.
+ * A counter of 2^12 registers (hll.h) for each taxon that is called, made when first needed;
+ * relative error about 1.6 %. Registers are maxima and the counts are sums, so the result does not
+ * depend on how the reads were divided among workers.
  */
 #ifndef KH_CLASSIFY_DISTINCT_H
 #define KH_CLASSIFY_DISTINCT_H
@@ -11,9 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/msg.h"
-
-#define KH_HLL_BITS 12
-#define KH_HLL_SIZE (1 << KH_HLL_BITS)
+#include "classify/hll.h"
 
 typedef struct kh_distinct {
 	uint32_t n;                     /* taxa */

@@ -229,7 +229,7 @@ int kh_remote_add_distinct(kh_distinct *s, const kh_message *m, kh_err *err)
 			return kh_fail(err, KH_EIO, "process %u has counted for taxon %llu, which "
 				       "there is not", m->from, (unsigned long long)row[i].taxon);
 		for (int k = 0; k < KH_HLL_SIZE; k++)
-			if (reg[k] > 64 - KH_HLL_BITS + 1)
+			if (reg[k] > KH_HLL_MOST)
 				return fail_message(m, "counts", err);
 		rc = kh_distinct_join(s, (uint32_t)row[i].taxon, &from, 0, err);
 	}

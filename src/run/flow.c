@@ -201,7 +201,8 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 
 	w->task = (kh_task) { .job = &w->job,
 			      .call = w->call,
-			      .distinct = f->distinct ? &self->tally.distinct : NULL };
+			      .distinct = f->distinct ? &self->tally.distinct : NULL,
+			      .counters = f->counters };
 	if (rc || !f->results->second)
 		return rc;
 	if ((rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates,
@@ -384,14 +385,26 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 }
 
 /* --- all workers ------------------------------------------------------------------ */
+/* What counts where tasks are done. */
+static int open_counts(kh_flow *f, kh_err *err)
+{
+	int rc = KH_OK;
+
+	f->be = f->compute->be;
+	if (f->results->second)
+		rc = kh_second_begin(f->results->second, f->compute, err);
+	if (!rc && f->distinct && f->be->counters_open)
+		rc = f->be->counters_open(&f->counters, f->compute->engine, 0, err);
+	return rc;
+}
+
 int kh_flow_open(kh_flow *f, kh_err *err)
 {
 	const unsigned workers = f->compute->workers;
-	int rc = KH_OK;
+	int rc;
 
 	f->started = kh_seconds();
-	if (f->results->second)
-		rc = kh_second_begin(f->results->second, f->compute, err);
+	rc = open_counts(f, err);
 	if (rc)
 		return rc;
 	f->n_workers = workers;
@@ -439,6 +452,9 @@ void kh_flow_close(kh_flow *f)
 		for (int k = 0; k < KH_N_RESULTS; k++)
 			free(f->all[i].text[k].p);
 	}
+	if (f->counters)
+		f->be->counters_close(f->counters);
+	f->counters = NULL;
 	kh_queue_free(f->idle);
 	kh_order_free(f->order);
 	free(f->all);
@@ -463,6 +479,8 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 		if (f->worker[i].tally.n > 0)
 			rc = kh_tally_add(&f->results->tally, &f->worker[i].tally, err);
 	}
+	if (!rc && f->counters)
+		rc = f->be->counters_read(f->counters, &f->results->tally.distinct, err);
 	return rc;
 }
 

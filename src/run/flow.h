@@ -35,10 +35,13 @@ typedef struct kh_flow {
 	kh_monitor *m;
 	bool two_streams;               /* mates in files of their own */
 	bool single;                    /* reads without mates beside pairs of the same sample */
-	bool distinct;
+	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
 	/* inside */
 	bool silent;                    /* no text is wanted, so names are not needed */
+	/* NULL, or what counts distinct features, and whose it is */
+	kh_counters *counters;
+	const kh_backend *be;
 	kh_queue *idle;                 /* works */
 	kh_order *order;
 	struct work *all;

@@ -8,8 +8,6 @@
 
 static const char magic[] = "#kmerhash-distinct\t1";
 
-enum { MOST = 64 - KH_HLL_BITS + 1 };   /* of a register */
-
 int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax,
 		       const kh_sampling *sampling, kh_err *err)
 {
@@ -97,7 +95,7 @@ static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *
 			       "%d", l->name, l->line, reg.n, KH_HLL_SIZE);
 	for (size_t i = 0; i < KH_HLL_SIZE; i++) {
 		value[i] = (uint8_t)(reg.p[i] - '0');
-		if (value[i] > MOST)
+		if (value[i] > KH_HLL_MOST)
 			return bad(l, 3, (kh_span) { reg.p + i, 1 }, "a register", err);
 	}
 	taxon = in->find(in->of, id);
