@@ -179,7 +179,7 @@ sanitize() {
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
 		done
-		timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --sample-pass \
+		timeout 120 $s "$KMERHASH" classify -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --sample-pass --profile "$WORK/tiny.prof" \
 			--output "$WORK/tiny.out" "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.sample.log" 2>&1 \
 			&& say "clean: $tool sample pass" || { fail "$tool sample pass"; tail -25 "$OUT/$tool.sample.log"; }
 	done
