@@ -44,6 +44,13 @@ int kh_distinct_add(kh_distinct *s, uint32_t taxon, const uint64_t *key, size_t 
 	return KH_OK;
 }
 
+/* Nothing else names either array, so that many registers are compared at a time. */
+static void take_greater(uint8_t *restrict reg, const uint8_t *restrict more)
+{
+	for (int i = 0; i < KH_HLL_SIZE; i++)
+		reg[i] = more[i] > reg[i] ? more[i] : reg[i];
+}
+
 int kh_distinct_take(kh_distinct *s, uint32_t taxon, uint64_t found,
 		     const uint8_t more[KH_HLL_SIZE], kh_err *err)
 {
@@ -52,8 +59,7 @@ int kh_distinct_take(kh_distinct *s, uint32_t taxon, uint64_t found,
 	if (!reg)
 		return KH_ENOMEM;
 	s->found[taxon] += found;
-	for (int i = 0; i < KH_HLL_SIZE; i++)
-		reg[i] = more[i] > reg[i] ? more[i] : reg[i];
+	take_greater(reg, more);
 	return KH_OK;
 }
 
