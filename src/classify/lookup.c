@@ -156,11 +156,11 @@ int kh_answer_make(const kh_db *db, const uint64_t *key, size_t n, size_t head, 
 		*bytes = head + up4(n) + 4 * l.n_words;
 		out = kh_array(*bytes, 1, err);
 	}
-	if (out) {
+	if (out && n > 0) {
 		memcpy(out + head, l.len, n);
 		memcpy(out + head + up4(n), l.word, 4 * l.n_words);
-		*p = out;
 	}
+	*p = out;
 	kh_hit_lists_clear(&l);
 	return out ? KH_OK : KH_ENOMEM;
 }
