@@ -1,4 +1,5 @@
-/* packed.h - sequences for tests: packed by the slow rule of kmer.h, random, reversed */
+/* packed.h - sequences for tests: packed by the slow rule of kmer.h, random, reversed; k-mers and
+ * repeats by their definitions */
 #ifndef KH_TEST_PACKED_H
 #define KH_TEST_PACKED_H
 
@@ -62,6 +63,38 @@ static inline char *reversed(const char *s)
 	}
 	r[n] = 0;
 	return r;
+}
+
+/* From the letters, one by one. */
+static inline uint64_t slow_kmer(const char *s, unsigned k)
+{
+	uint64_t x = 0;
+
+	for (unsigned i = 0; i < k; i++)
+		x = x << 2 | kh_base((unsigned char)s[i]);
+	return x;
+}
+
+/* The same, of either strand. */
+static inline uint64_t slow_canonical(const char *s, unsigned k)
+{
+	return kh_kmer_canonical(slow_kmer(s, k), k);
+}
+
+/* Is a k-mer a tandem repeat?  Base by base, as kmerhash-db(5) has it. */
+static inline int slow_repeat(uint64_t kmer, unsigned k)
+{
+	const unsigned longest = k / 3 < 6 ? k / 3 : 6;
+
+	for (unsigned p = longest / 2 + 1; p <= longest; p++) {
+		unsigned differ = 0;
+
+		for (unsigned i = 0; i + p < k; i++)
+			differ += (kmer >> 2 * i & 3) != (kmer >> 2 * (i + p) & 3);
+		if (4 * differ < k - p)
+			return 1;
+	}
+	return 0;
 }
 
 #endif

@@ -1,8 +1,9 @@
-/* test_kmer.c - bases, reverse complements, canonical k-mers, packed sequences, the mix */
+/* test_kmer.c - bases, reverse complements, canonical k-mers, packed sequences, the mix, repeats */
 #include "test.h"
 
 #include "packed.h"
 #include "kmer/sampling.h"
+#include "kmer/syncmer.h"
 
 static void test_base(void **state)
 {
@@ -16,16 +17,6 @@ static void test_base(void **state)
 			want[(unsigned char)*p] = (unsigned char)b;
 	for (unsigned c = 0; c < 256; c++)
 		assert_int_equal(kh_base((unsigned char)c), want[c]);
-}
-
-/* From the letters, one by one. */
-static uint64_t slow_kmer(const char *s, unsigned k)
-{
-	uint64_t x = 0;
-
-	for (unsigned i = 0; i < k; i++)
-		x = x << 2 | kh_base((unsigned char)s[i]);
-	return x;
 }
 
 static void test_reverse_complement(void **state)
@@ -116,6 +107,95 @@ static void test_mix(void **state)
 	}
 }
 
+static void check_keys(kh_keys_fn *fast)
+{
+	uint64_t want[40], got[40];
+
+	for (unsigned k = KH_K_MIN; fast && k <= KH_K_MAX; k++)
+		for (size_t n = 0; n < 40; n++) {
+			for (size_t i = 0; i < 40; i++)
+				want[i] = got[i] = test_rand() & kh_kmer_mask(k);
+			kh_keys_plain(want, n, k);
+			fast(got, n, k);
+			assert_memory_equal(got, want, sizeof got);
+		}
+}
+
+/* Keys of any number of k-mers of any length. */
+static void test_keys(void **state)
+{
+	(void)state;
+	check_keys(kh_keys_avx512());
+	check_keys(kh_keys_avx2());
+}
+
+/* A k-mer of random bases, of a repeat, or of a repeat of which some bases have changed. */
+static uint64_t some_kmer(unsigned k)
+{
+	const unsigned p = 1 + (unsigned)(test_rand() % 8), worn = (unsigned)(test_rand() % 4);
+	uint64_t x = test_rand() & kh_kmer_mask(k);
+
+	for (unsigned i = p; i < k && worn > 0; i++)
+		if (worn == 1 || test_rand() % (4 * worn) != 0) {
+			x &= ~(UINT64_C(3) << 2 * i);
+			x |= (x >> 2 * (i - p) & 3) << 2 * i;
+		}
+	return x;
+}
+
+static void check_repeats(kh_repeats_fn *find, unsigned k)
+{
+	uint64_t kmer[98];
+	uint8_t is[13];
+	unsigned found = 0;
+
+	for (size_t i = 0; i < 98; i++)
+		kmer[i] = some_kmer(k);
+	for (size_t n = 0; find && n <= 97; n += 1 + test_rand() % 24) {
+		find(k, kmer, n, is);
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(is[i / 8] >> i % 8 & 1, slow_repeat(kmer[i], k));
+			assert_int_equal(slow_repeat(kh_kmer_rc(kmer[i], k), k),
+					 slow_repeat(kmer[i], k));
+			found += slow_repeat(kmer[i], k) != 0;
+		}
+		assert_true(n % 8 == 0 || is[n / 8] >> n % 8 == 0);
+		assert_true(n < 90 || (found > 10 && found < 1000));
+	}
+}
+
+/* Every k, in C, AVX2, AVX-512 and NEON, as far as they are here. */
+static void test_repeats(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 50; round++)
+		for (unsigned k = KH_K_MIN; k <= KH_K_MAX; k++) {
+			check_repeats(kh_repeats_plain, k);
+			check_repeats(kh_repeats_avx2(), k);
+			check_repeats(kh_repeats_avx512(), k);
+			check_repeats(kh_repeats_neon(), k);
+		}
+}
+
+/* How many k-mers of random bases are taken for repeats, as repeats.h says. */
+static void test_chance(void **state)
+{
+	static const struct {
+		unsigned k, one_of;
+	} want[] = { { 8, 216 }, { 9, 167 }, { 18, 4913 }, { 22, 49762 } };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned k = want[i].k, n = 2000 * want[i].one_of;
+		unsigned found = 0;
+
+		for (unsigned j = 0; j < n; j++)
+			found += kh_repeat_is(test_rand() & kh_kmer_mask(k), k) != 0;
+		printf("# k %u: one repeat in %.1f\n", k, (double)n / found);
+		assert_in_range(found, 1800, 2200);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +204,9 @@ int main(void)
 		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_mix),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_chance),
 	};
 
 	test_seed();

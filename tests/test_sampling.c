@@ -41,36 +41,11 @@ static int by_order(const void *a, const void *b)
 }
 
 /* --- by definition ------------------------------------------------------------------ */
-static uint64_t kmer_at(const char *s, unsigned k)
-{
-	uint64_t x = 0;
-
-	for (unsigned i = 0; i < k; i++)
-		x = x << 2 | kh_base((unsigned char)s[i]);
-	return kh_kmer_canonical(x, k);
-}
-
-/* Base by base, as kmerhash-db(5) has it. */
-static int is_repeat(uint64_t kmer, unsigned k)
-{
-	const unsigned longest = k / 3 < 6 ? k / 3 : 6;
-
-	for (unsigned p = longest / 2 + 1; p <= longest; p++) {
-		unsigned differ = 0;
-
-		for (unsigned i = 0; i + p < k; i++)
-			differ += (kmer >> 2 * i & 3) != (kmer >> 2 * (i + p) & 3);
-		if (4 * differ < k - p)
-			return 1;
-	}
-	return 0;
-}
-
 /* Is a canonical k-mer left in?  The same. */
 static int taken(const kh_sampling *sk, uint64_t kmer)
 {
 	return kh_fmix64(kh_key(kmer) ^ UINT64_C(0x7468696e206f7574)) >> 32 >= sk->least &&
-	       !(sk->no_repeats && is_repeat(kmer, sk->k));
+	       !(sk->no_repeats && slow_repeat(kmer, sk->k));
 }
 
 static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, feature *f)
@@ -80,12 +55,12 @@ static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, 
 
 	for (size_t i = 0; i < starts; i++) {
 		int keep = memchr(s + i, 'N', sk->k) == NULL;
-		uint32_t mid = keep ? kh_smer_order(kmer_at(s + i + w / 2, sk->s)) : 0;
+		uint32_t mid = keep ? kh_smer_order(slow_canonical(s + i + w / 2, sk->s)) : 0;
 
 		for (unsigned j = 0; j < w && keep; j++)
-			keep = j == w / 2 || mid < kh_smer_order(kmer_at(s + i + j, sk->s));
-		if (keep && taken(sk, kmer_at(s + i, sk->k)))
-			f[n++] = (feature) { kh_key(kmer_at(s + i, sk->k)), (uint32_t)i };
+			keep = j == w / 2 || mid < kh_smer_order(slow_canonical(s + i + j, sk->s));
+		if (keep && taken(sk, slow_canonical(s + i, sk->k)))
+			f[n++] = (feature) { kh_key(slow_canonical(s + i, sk->k)), (uint32_t)i };
 	}
 	return n;
 }
@@ -101,7 +76,7 @@ static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, 
 
 		for (size_t i = at; i < starts && i < at + sk->stride; i++)
 			if (!memchr(s + i, 'N', sk->k))
-				c[m++] = kmer_at(s + i, sk->k);
+				c[m++] = slow_canonical(s + i, sk->k);
 		uint64_t last = 0;
 		for (size_t rounds = 0; rounds < sk->s; rounds++) {
 			size_t best = m;
@@ -420,102 +395,10 @@ static void test_simd(void **state)
 		}
 }
 
-static void check_keys(kh_keys_fn *fast)
-{
-	uint64_t want[40], got[40];
-
-	for (unsigned k = KH_K_MIN; fast && k <= KH_K_MAX; k++)
-		for (size_t n = 0; n < 40; n++) {
-			for (size_t i = 0; i < 40; i++)
-				want[i] = got[i] = test_rand() & kh_kmer_mask(k);
-			kh_keys_plain(want, n, k);
-			fast(got, n, k);
-			assert_memory_equal(got, want, sizeof got);
-		}
-}
-
-/* Keys of any number of k-mers of any length. */
-static void test_keys(void **state)
-{
-	(void)state;
-	check_keys(kh_keys_avx512());
-	check_keys(kh_keys_avx2());
-}
-
-/* A k-mer of random bases, of a repeat, or of a repeat of which some bases have changed. */
-static uint64_t some_kmer(unsigned k)
-{
-	const unsigned p = 1 + (unsigned)(test_rand() % 8), worn = (unsigned)(test_rand() % 4);
-	uint64_t x = test_rand() & kh_kmer_mask(k);
-
-	for (unsigned i = p; i < k && worn > 0; i++)
-		if (worn == 1 || test_rand() % (4 * worn) != 0) {
-			x &= ~(UINT64_C(3) << 2 * i);
-			x |= (x >> 2 * (i - p) & 3) << 2 * i;
-		}
-	return x;
-}
-
-static void check_repeats(kh_repeats_fn *find, unsigned k)
-{
-	uint64_t kmer[98];
-	uint8_t is[13];
-	unsigned found = 0;
-
-	for (size_t i = 0; i < 98; i++)
-		kmer[i] = some_kmer(k);
-	for (size_t n = 0; find && n <= 97; n += 1 + test_rand() % 24) {
-		find(k, kmer, n, is);
-		for (size_t i = 0; i < n; i++) {
-			assert_int_equal(is[i / 8] >> i % 8 & 1, is_repeat(kmer[i], k));
-			assert_int_equal(is_repeat(kh_kmer_rc(kmer[i], k), k),
-					 is_repeat(kmer[i], k));
-			found += is_repeat(kmer[i], k) != 0;
-		}
-		assert_true(n % 8 == 0 || is[n / 8] >> n % 8 == 0);
-		assert_true(n < 90 || (found > 10 && found < 1000));
-	}
-}
-
-/* Every k, in C, AVX2, AVX-512 and NEON, as far as they are here. */
-static void test_repeats(void **state)
-{
-	(void)state;
-	for (unsigned round = 0; round < 50; round++)
-		for (unsigned k = KH_K_MIN; k <= KH_K_MAX; k++) {
-			check_repeats(kh_repeats_plain, k);
-			check_repeats(kh_repeats_avx2(), k);
-			check_repeats(kh_repeats_avx512(), k);
-			check_repeats(kh_repeats_neon(), k);
-		}
-}
-
-/* How many k-mers of random bases are taken for repeats, as repeats.h says. */
-static void test_chance(void **state)
-{
-	static const struct {
-		unsigned k, one_of;
-	} want[] = { { 8, 216 }, { 9, 167 }, { 18, 4913 }, { 22, 49762 } };
-
-	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		const unsigned k = want[i].k, n = 2000 * want[i].one_of;
-		unsigned found = 0;
-
-		for (unsigned j = 0; j < n; j++)
-			found += kh_repeat_is(test_rand() & kh_kmer_mask(k), k) != 0;
-		printf("# k %u: one repeat in %.1f\n", k, (double)n / found);
-		assert_in_range(found, 1800, 2200);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_simd),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_repeats),
-		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_definition),
 		cmocka_unit_test(test_strands),
 		cmocka_unit_test(test_pieces),
