@@ -113,7 +113,7 @@ static int open_part(struct census *c, struct part *p, const kh_census_options *
 		     stretches = ((size_t)o->n_targets + 1) * sizeof *o->stretch;
 	int rc = kh_gpu_use(p->device, err);
 
-	if (rc ||
+	if (rc || (rc = kh_cuda_spare(bytes + stretches, err)) ||
 	    (rc = KH_GPU(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), err)) ||
 	    (rc = kh_gpu_room_exact(&p->room, bytes, err)) ||
 	    (rc = kh_gpu_room_exact(&p->stretch, stretches, err)) ||

@@ -70,7 +70,7 @@ static int open_part(const kh_counters *c, struct part *p, uint32_t taxa, kh_err
 	p->gpu.cap = taxa < c->n_taxa ? taxa : c->n_taxa;
 	const size_t bytes = lay_out(NULL, c->n_taxa, &p->gpu);
 
-	if (rc ||
+	if (rc || (rc = kh_cuda_spare(bytes, err)) ||
 	    (rc = KH_GPU(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), err)) ||
 	    (rc = kh_gpu_room_exact(&p->room, bytes, err)))
 		return rc;

@@ -54,6 +54,9 @@ struct kh_engine {
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
 /* Bytes of the index that lie on device i. */
 uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i);
+/* May the current device give bytes that a run can do without, so that queues still have what
+ * kh_cuda_place has left for them?  KH_ENOMEM: no. */
+int kh_cuda_spare(size_t bytes, kh_err *err);
 /* Loads the index to the devices and compares its checksums; threads 0: as many as there are
  * CPUs. */
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err);

@@ -107,6 +107,16 @@ uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i)
 						  : e->copy[i].to - e->copy[i].from;
 }
 
+int kh_cuda_spare(size_t bytes, kh_err *err)
+{
+	uint64_t left;
+	int rc = kh_gpu_free(&left, err);
+
+	if (!rc && (left < MARGIN || left - MARGIN < bytes))
+		rc = kh_fail(err, KH_ENOMEM, "out of GPU memory: %" PRIu64 " bytes are left", left);
+	return rc;
+}
+
 /* Bytes of a device that look-ups take: of each queue, or of the rounds of all of them. */
 static uint64_t scratch(const struct room *r)
 {
