@@ -178,21 +178,6 @@ static int take_work(kh_flow *f, kh_flow_worker *self, uint64_t ticket, work **w
 	return rc < 0 ? rc : take_idle(f, w);
 }
 
-/* The bases of a job that was parsed just now: later its records are in no cache any more. */
-static uint64_t bases_of(const kh_job *job)
-{
-	uint64_t bases = 0;
-
-	for (int mate = 0; mate < 2 && job->block[mate]; mate++) {
-		const kh_record *r = job->block[mate]->rec + job->from[mate];
-		const size_t n = job->interleaved ? 2 * job->n : job->n;
-
-		for (size_t i = 0; i < n; i++)
-			bases += r[i].len;
-	}
-	return bases;
-}
-
 /* Sets the task of a work, whose job is set. */
 static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
@@ -223,7 +208,8 @@ static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *e
 	if (rc)
 		return rc;
 	w->job = *job;
-	self->sum.bases += bases_of(job);
+	/* now, as later its records are in no cache any more */
+	self->sum.bases += kh_job_bases(job);
 	rc = set_task(f, self, w, err);
 	while (self->under_way >= f->compute->be->depth && !rc)
 		rc = collect(f, self, err);

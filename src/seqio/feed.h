@@ -82,6 +82,20 @@ static inline void kh_job_records(const kh_job *j, size_t i, const kh_block *b[2
 	r[1] = j->interleaved ? r[0] + 1 : b[1] ? &b[1]->rec[j->from[1] + i] : NULL;
 }
 
+static inline uint64_t kh_job_bases(const kh_job *j)
+{
+	uint64_t bases = 0;
+
+	for (int mate = 0; mate < 2 && j->block[mate]; mate++) {
+		const kh_record *r = j->block[mate]->rec + j->from[mate];
+		const size_t n = j->interleaved ? 2 * j->n : j->n;
+
+		for (size_t i = 0; i < n; i++)
+			bases += r[i].len;
+	}
+	return bases;
+}
+
 /* What a job reads of one of its blocks: n records, and the words they are packed in. */
 typedef struct kh_job_part {
 	const kh_block *block;          /* NULL: none */
