@@ -218,7 +218,7 @@ static const char *beside(const struct classify *j, char **name)
 static int open_second(struct classify *j, kh_err *err)
 {
 	char *tmp = NULL;
-	const kh_second_options o = {
+	const kh_pass_options o = {
 		.db = j->db,
 		.rule = &j->o.rule,
 		.style = &j->o.style,
@@ -234,7 +234,7 @@ static int open_second(struct classify *j, kh_err *err)
 	int rc = KH_OK;
 
 	if (j->v.sample_pass || j->v.profile)
-		rc = o.beside ? kh_second_open(&j->results.second, &o, err) : kh_fail_nomem(err);
+		rc = o.beside ? kh_pass_open(&j->results.pass, &o, err) : kh_fail_nomem(err);
 	free(tmp);
 	return rc;
 }

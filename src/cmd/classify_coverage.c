@@ -41,7 +41,7 @@ static void describe(const kh_db *db, const kh_covered *s, kh_page_reference *r,
 
 int kh_classify_coverage(const struct classify *j, kh_page_covered *c, kh_err *err)
 {
-	const kh_second_result *r = kh_second_result_of(j->results.second);
+	const kh_pass_result *r = kh_pass_result_of(j->results.pass);
 	size_t n;
 	int rc = kh_coverage_list(r->coverage, r->classes, SPECIES, &c->list, &n, err);
 

@@ -139,7 +139,7 @@ static int summary_text(const struct classify *j, kh_buf *b, kh_err *err)
 			       .backend = j->choice.backend->name,
 			       .processes = kh_comm_size(j->comm),
 			       .threads = j->o.threads,
-			       .second = kh_second_result_of(j->results.second),
+			       .pass = kh_pass_result_of(j->results.pass),
 			       .record = rec,
 			       .seconds_database = j->loaded + j->results.sum.seconds_load };
 	int rc = rec ? kh_summary_text(b, &s, err) : kh_fail_nomem(err);
@@ -169,7 +169,7 @@ int kh_classify_profile(const struct classify *j, const char *name, const kh_res
 			kh_err *err)
 {
 	const kh_profile_input in = { .db = j->db,
-				      .result = kh_second_result_of(r->second),
+				      .result = kh_pass_result_of(r->pass),
 				      .tally = &r->tally,
 				      .fragments = r->sum.fragments };
 	kh_profile p;

@@ -198,7 +198,7 @@ static void add_species(struct species *x, const kh_profile_row *r)
 static int profile_columns(const struct classify *j, struct species *x, kh_err *err)
 {
 	const kh_profile_input in = { .db = j->db,
-				      .result = kh_second_result_of(j->results.second),
+				      .result = kh_pass_result_of(j->results.pass),
 				      .tally = &j->results.tally,
 				      .fragments = j->results.sum.fragments };
 	kh_profile p;
@@ -236,15 +236,15 @@ struct parts {
 
 static int make_parts(struct parts *x, const struct classify *j, kh_err *err)
 {
-	const bool second = kh_second_result_of(j->results.second) != NULL;
+	const bool pass = kh_pass_result_of(j->results.pass) != NULL;
 	int rc;
 
 	x->name = sample_name(j, err);
 	x->taxa = kh_page_taxa(j->db->tax, err);
 	rc = x->name && x->taxa ? KH_OK : KH_ENOMEM;
-	if (!rc && second)
+	if (!rc && pass)
 		rc = profile_columns(j, &x->species, err);
-	if (!rc && second)
+	if (!rc && pass)
 		rc = kh_classify_coverage(j, &x->covered, err);
 	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
 		x->inputs.n -= x->inputs.n > 0; /* without the NUL */
@@ -265,7 +265,7 @@ static void clear_parts(struct parts *x)
 
 int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 {
-	const bool second = kh_second_result_of(j->results.second) != NULL;
+	const bool pass = kh_pass_result_of(j->results.pass) != NULL;
 	struct parts x = { .name = NULL };
 	struct facts f = { .n = 0 };
 	int rc = make_parts(&x, j, err);
@@ -286,7 +286,7 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
 						   .sample = &sample, .n_samples = 1,
 						   .column = columns,
-						   .n_columns = second ? COLUMNS : 0,
+						   .n_columns = pass ? COLUMNS : 0,
 						   .identity = x.covered.identity,
 						   .n_identities = x.covered.n_identities,
 						   .fact = f.v, .n_facts = f.n }, err);

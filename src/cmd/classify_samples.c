@@ -92,10 +92,10 @@ static int open_table(kh_text **out, const char *path, kh_monitor *m, kh_err *er
 
 /* Opens its second pass, if it has one. */
 static int open_second(const struct samples *s, const struct files *f, kh_monitor *m,
-		       kh_second **second, kh_err *err)
+		       kh_pass **pass, kh_err *err)
 {
 	const struct classify *j = s->j;
-	const kh_second_options o = { .db = j->db,
+	const kh_pass_options o = { .db = j->db,
 				      .rule = &j->o.rule,
 				      .style = &j->o.style,
 				      .m = m,
@@ -107,7 +107,7 @@ static int open_second(const struct samples *s, const struct files *f, kh_monito
 
 	if (!j->v.sample_pass && !j->v.profile)
 		return KH_OK;
-	return kh_second_open(second, &o, err);
+	return kh_pass_open(pass, &o, err);
 }
 
 static int open_sample(void *arg, size_t i, kh_monitor *m, kh_results_options *o, kh_err *err)
@@ -128,7 +128,7 @@ static int open_sample(void *arg, size_t i, kh_monitor *m, kh_results_options *o
 	    (rc = open_table(&f->registers, f->path[REGISTERS], m, err)) ||
 	    (rc = open_table(&f->json, f->path[JSON], m, err)))
 		return rc;
-	return open_second(s, f, m, &o->second, err);
+	return open_second(s, f, m, &o->pass, err);
 }
 
 /* Notes the digests of files that were read in order, so that they are not read again. */
@@ -161,7 +161,7 @@ static int write_json(const struct samples *s, const struct files *f, const kh_r
 			       .backend = j->choice.backend->name,
 			       .processes = 1,
 			       .threads = j->o.threads,
-			       .second = kh_second_result_of(r->second),
+			       .pass = kh_pass_result_of(r->pass),
 			       .seconds_database = j->loaded,
 			       .record = rec };
 	kh_buf b = { NULL, 0, 0 };

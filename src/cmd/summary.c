@@ -45,7 +45,7 @@ static json_t *run(const kh_summary *s)
 }
 
 /* Whether the second pass changed calls, and how many. */
-static json_t *sample(const kh_second_result *r)
+static json_t *sample(const kh_pass_result *r)
 {
 	const char *state = r->model->changes ? "changed"
 			  : r->model->small   ? "kept: too few fragments"
@@ -65,7 +65,7 @@ static json_t *summary(const kh_summary *s)
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*, s:o}", "tool", "kmerhash",
 			 "version", PACKAGE_VERSION, "database", database(s->db),
 			 "fragments", fragments(s->counts), "options", options,
-			 "sample", s->second ? sample(s->second) : NULL, "run", run(s));
+			 "sample", s->pass ? sample(s->pass) : NULL, "run", run(s));
 }
 
 int kh_summary_text(kh_buf *b, const kh_summary *s, kh_err *err)

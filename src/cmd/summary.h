@@ -16,7 +16,7 @@ typedef struct kh_summary {
 	bool precise;
 	const char *backend;
 	unsigned processes, threads;
-	const kh_second_result *second; /* NULL: there was no second pass */
+	const kh_pass_result *pass;   /* NULL: there was no second pass */
 	struct json_t *record;          /* further members of "run"; NULL: none */
 	double seconds_database;        /* from the start until all devices had it */
 } kh_summary;

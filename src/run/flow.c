@@ -68,9 +68,9 @@ static bool wants_reads(const kh_flow *f)
  * cache lines, which would then move between cores all the time. */
 static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
-	kh_second *second = f->results->second;
+	kh_pass *pass = f->results->pass;
 	/* otherwise texts are made when all calls are final */
-	const bool now = !second || !kh_second_writes(second);
+	const bool now = !pass || !kh_pass_writes(pass);
 	const bool lines = now && f->results->out[KH_RESULT_LINES], reads = now && wants_reads(f);
 	uint64_t classified = 0;
 	int rc = KH_OK;
@@ -90,8 +90,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 		if (reads && !rc)
 			rc = format_reads(f, w, i, err);
 	}
-	if (second && !rc)
-		rc = kh_second_job(second, (unsigned)(self - f->worker), &w->task, err);
+	if (pass && !rc)
+		rc = kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err);
 	self->sum.fragments += w->job.n;
 	self->sum.classified += classified;
 	self->tally.unclassified += w->job.n - classified;
@@ -188,7 +188,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .call = w->call,
 			      .distinct = f->distinct ? &self->tally.distinct : NULL,
 			      .counters = f->counters };
-	if (rc || !f->results->second)
+	if (rc || !f->results->pass)
 		return rc;
 	if ((rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates,
 			  err)) ||
@@ -196,7 +196,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 		return rc;
 	w->task.candidates = w->candidates;
 	w->task.class_of = w->class_of;
-	kh_second_ask(f->results->second, &w->task);
+	kh_pass_ask(f->results->pass, &w->task);
 	return KH_OK;
 }
 
@@ -302,14 +302,14 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 }
 
 /* --- the second pass -------------------------------------------------------------- */
-int kh_flow_second(kh_flow *f, kh_err *err)
+int kh_flow_decide(kh_flow *f, kh_err *err)
 {
 	kh_results *r = f->results;
-	int rc = kh_second_fit(r->second, r->sum.fragments, &r->tally, err);
+	int rc = kh_pass_fit(r->pass, r->sum.fragments, &r->tally, err);
 
 	if (rc)
 		return rc;
-	r->sum.classified += (uint64_t)kh_second_result_of(r->second)->classified;
+	r->sum.classified += (uint64_t)kh_pass_result_of(r->pass)->classified;
 	f->again = 0;
 	f->started = kh_seconds();
 	kh_order_free(f->order);
@@ -326,14 +326,14 @@ static int rewrite_job(kh_flow *f, unsigned id, work *w, kh_err *err)
 		to[k] = f->results->out[k] ? &w->text[k] : NULL;
 	}
 	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
-	const kh_second_texts texts = {
+	const kh_pass_texts texts = {
 		.lines = to[KH_RESULT_LINES],
 		.reads = { [KH_SIDE_CLASSIFIED] = { to[c], to[to[c + 1] ? c + 1 : c] },
 			   [KH_SIDE_UNCLASSIFIED] = { to[u], to[to[u + 1] ? u + 1 : u] } },
 		.single = { [KH_SIDE_CLASSIFIED] = to[KH_RESULT_CLASSIFIED_SINGLE],
 			    [KH_SIDE_UNCLASSIFIED] = to[KH_RESULT_UNCLASSIFIED_SINGLE] }
 	};
-	int rc = kh_second_format(f->results->second, id, w->job.ticket, &texts, err);
+	int rc = kh_pass_format(f->results->pass, id, w->job.ticket, &texts, err);
 
 	if (!rc)
 		rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
@@ -344,7 +344,7 @@ static int rewrite_job(kh_flow *f, unsigned id, work *w, kh_err *err)
 int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 {
 	kh_flow *f = flow;
-	const uint64_t jobs = kh_second_jobs(f->results->second);
+	const uint64_t jobs = kh_pass_jobs(f->results->pass);
 	int rc = KH_OK;
 
 	while (!rc) {
@@ -377,8 +377,8 @@ static int open_counts(kh_flow *f, kh_err *err)
 	int rc = KH_OK;
 
 	f->be = f->compute->be;
-	if (f->results->second)
-		rc = kh_second_begin(f->results->second, f->compute, err);
+	if (f->results->pass)
+		rc = kh_pass_begin(f->results->pass, f->compute, err);
 	if (!rc && f->distinct && f->be->counters_open)
 		rc = f->be->counters_open(&f->counters, f->compute->engine, 0, err);
 	return rc;

@@ -63,7 +63,7 @@ int kh_flow_add_up(kh_flow *f, kh_err *err);
 /* With a second pass, to be called when all is added up: makes the model and the final counts.
  * Then any number of workers write the texts anew, by a kh_worker_fn, which returns at once if
  * there is no second pass. */
-int kh_flow_second(kh_flow *f, kh_err *err);
+int kh_flow_decide(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
 /* Adds what the workers have spent their time on. */
 void kh_flow_add_times(const kh_flow *f, kh_timer *sum);

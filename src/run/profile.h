@@ -2,13 +2,13 @@
  * profile.h - the profile of a sample: a row for each taxon, as a table, as JSON, as a profile of
  * CAMI
  *
- * It is made from the model of the second pass (second.h). The reads of a species are those that
+ * It is made from the model of the second pass (pass.h). The reads of a species are those that
  * the model gives it, and the fragments without a class that were called that species.
  */
 #ifndef KH_RUN_PROFILE_H
 #define KH_RUN_PROFILE_H
 
-#include "run/second.h"
+#include "run/pass.h"
 
 typedef struct kh_profile_row {
 	uint32_t taxon;
@@ -33,7 +33,7 @@ typedef struct kh_profile {
 
 typedef struct kh_profile_input {
 	const kh_db *db;
-	const kh_second_result *result;
+	const kh_pass_result *result;
 	const kh_tally *tally;          /* final */
 	uint64_t fragments;
 } kh_profile_input;

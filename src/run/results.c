@@ -7,8 +7,8 @@
 
 int kh_results_open(kh_results *r, const kh_results_options *o, kh_monitor *m, kh_err *err)
 {
-	if (o->second)
-		r->second = o->second;
+	if (o->pass)
+		r->pass = o->pass;
 
 	int rc = kh_tally_init(&r->tally, o->n_taxa, o->distinct, err);
 
@@ -62,6 +62,6 @@ void kh_results_close(kh_results *r)
 		r->out[k] = NULL;
 	}
 	kh_tally_clear(&r->tally);
-	kh_second_close(r->second);
-	r->second = NULL;
+	kh_pass_close(r->pass);
+	r->pass = NULL;
 }

@@ -9,7 +9,7 @@
 
 #include "io/text.h"
 #include "run/report.h"
-#include "run/second.h"
+#include "run/pass.h"
 
 enum kh_result {
 	KH_RESULT_LINES,
@@ -32,7 +32,7 @@ typedef struct kh_results {
 	kh_text *out[KH_N_RESULTS];     /* NULL: not wanted */
 	kh_tally tally;
 	kh_run_summary sum;
-	kh_second *second;              /* NULL: calls are those of the first pass */
+	kh_pass *pass;                  /* NULL: calls are those of the first pass */
 } kh_results;
 
 typedef struct kh_results_options {
@@ -41,10 +41,10 @@ typedef struct kh_results_options {
 	uint32_t n_taxa;
 	bool distinct;
 	/* taken over; NULL: there is none, or it has been set already */
-	struct kh_second *second;
+	struct kh_pass *pass;
 } kh_results_options;
 
-/* Zero it first, but for `second`, which is closed with it; to be closed even if this fails. */
+/* Zero it first, but for `pass`, which is closed with it; to be closed even if this fails. */
 int kh_results_open(kh_results *r, const kh_results_options *o, kh_monitor *m, kh_err *err);
 bool kh_results_any(const kh_results *r);
 /* Compresses text that waits for it; any thread may call it. */

@@ -67,7 +67,7 @@ int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *
 	}
 	if (!rc)
 		rc = add_up(&f, err);
-	if (!rc && results->second && !(rc = kh_flow_second(&f, err)))
+	if (!rc && results->pass && !(rc = kh_flow_decide(&f, err)))
 		rc = kh_threads_run(m, o->threads, kh_flow_rewrite, &f, err);
 	results->sum.seconds = kh_seconds() - started;
 	if (!rc && o->write_tables)

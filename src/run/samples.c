@@ -150,7 +150,7 @@ static int finish(struct samples *s, struct sample_slot *t, unsigned worker, kh_
 	int rc = KH_OK;
 
 	/* by this thread alone, as the others work on other samples */
-	if (t->results.second && !(rc = kh_flow_second(&t->flow, err)))
+	if (t->results.pass && !(rc = kh_flow_decide(&t->flow, err)))
 		rc = kh_flow_rewrite(&t->flow, worker, err);
 	t->results.sum.seconds = kh_seconds() - t->started;
 	if (rc)

@@ -1,13 +1,13 @@
 /*
- * second.h - the second pass of a run, which decides on fragments by the whole sample
+ * pass.h - the second pass of a run, which decides on fragments by the whole sample
  *
  * In the first pass each job's fragments are counted by class (sample/classes.h), and, if lines or
  * reads are to be written, what these are made of goes to a file (sample/frames.h).  Then the
  * model is made, counts are corrected, and the texts are formatted from that file, by all
  * threads, in the order of jobs.
  */
-#ifndef KH_RUN_SECOND_H
-#define KH_RUN_SECOND_H
+#ifndef KH_RUN_PASS_H
+#define KH_RUN_PASS_H
 
 #include "run/compute.h"
 #include "run/format.h"
@@ -16,9 +16,9 @@
 #include "sample/coverage.h"
 #include "sample/model.h"
 
-typedef struct kh_second kh_second;
+typedef struct kh_pass kh_pass;
 
-typedef struct kh_second_options {
+typedef struct kh_pass_options {
 	const kh_db *db;
 	const kh_rule *rule;
 	const kh_style *style;
@@ -29,26 +29,26 @@ typedef struct kh_second_options {
 	bool lines, reads;              /* are to be written, with the final calls */
 	bool coverage;                  /* the coverage of references is wanted */
 	const char *beside;             /* the temporary file is made beside this one */
-} kh_second_options;
+} kh_pass_options;
 
-int kh_second_open(kh_second **s, const kh_second_options *o, kh_err *err);
-void kh_second_close(kh_second *s);
-/* Are lines and reads written by kh_second_format, when all calls are final? */
-bool kh_second_writes(const kh_second *s);
+int kh_pass_open(kh_pass **s, const kh_pass_options *o, kh_err *err);
+void kh_pass_close(kh_pass *s);
+/* Are lines and reads written by kh_pass_format, when all calls are final? */
+bool kh_pass_writes(const kh_pass *s);
 
 /* To be called before the jobs of the sample's reads, or of more of them: they are numbered from 0
  * each time.  `compute` does them, and counts their fragments if it can. */
-int kh_second_begin(kh_second *s, const kh_compute *compute, kh_err *err);
+int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err);
 
 /* Sets what a task is asked for; its candidates and class_of have room for its fragments. */
-void kh_second_ask(const kh_second *s, kh_task *t);
+void kh_pass_ask(const kh_pass *s, kh_task *t);
 /* Counts the fragments of a task that is done, which are already in the tally of this worker by
  * their first calls. */
-int kh_second_job(kh_second *s, unsigned worker, const kh_task *t, kh_err *err);
+int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err);
 
 /* To be called when all jobs have been counted: makes the model, and corrects the tally for the
  * final calls. */
-typedef struct kh_second_result {
+typedef struct kh_pass_result {
 	const kh_model *model;
 	const kh_classes *classes;      /* joined */
 	/* by taxon: fragments called just that in the first pass, and those without a class */
@@ -57,20 +57,20 @@ typedef struct kh_second_result {
 	int64_t classified;             /* how many more are classified; below 0: fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */
 	const kh_coverage *coverage;    /* NULL: not wanted */
-} kh_second_result;
-int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err);
+} kh_pass_result;
+int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err);
 /* NULL gives NULL. */
-const kh_second_result *kh_second_result_of(const kh_second *s);
+const kh_pass_result *kh_pass_result_of(const kh_pass *s);
 
-/* Formats the job with that ticket, which is below kh_second_jobs, as kh_format_line and
+/* Formats the job with that ticket, which is below kh_pass_jobs, as kh_format_line and
  * kh_format_read do. Any worker may call it. */
-typedef struct kh_second_texts {
+typedef struct kh_pass_texts {
 	kh_buf *lines;                          /* NULL: not wanted */
 	/* by kh_side and mate: NULL, or [1] == [0] for one file; and for reads without mates */
 	kh_buf *reads[2][2], *single[2];
-} kh_second_texts;
-uint64_t kh_second_jobs(const kh_second *s);
-int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
+} kh_pass_texts;
+uint64_t kh_pass_jobs(const kh_pass *s);
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_pass_texts *to,
 		     kh_err *err);
 
 #endif

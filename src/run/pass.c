@@ -1,6 +1,6 @@
-/* second.c - counts fragments and keeps them, then writes their texts anew */
+/* pass.c - counts fragments and keeps them, then writes their texts anew */
 #include <config.h>
-#include "run/second.h"
+#include "run/pass.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,18 +14,18 @@
 enum { MANY = 1 << 18, FEW = 1 << 14 };
 
 /* What a worker has to itself. */
-struct share {
+struct worker {
 	kh_classes classes;
 	kh_class_of *of;                /* the classes of the fragments of a job */
 	size_t cap_of;
 	kh_buf frame, id;
 };
 
-struct kh_second {
-	kh_second_options o;
+struct kh_pass {
+	kh_pass_options o;
 	kh_tree tree;
 	kh_class_rule rule;
-	struct share *worker;
+	struct worker *worker;
 	/* Counts the fragments of most tasks; NULL: workers count them all.  `marked`: workers have
 	 * marked stretches nevertheless. */
 	kh_census *census;
@@ -41,18 +41,18 @@ struct kh_second {
 	kh_coverage *coverage;          /* NULL: not wanted */
 	kh_classes classes;
 	kh_model model;
-	kh_second_result result;
+	kh_pass_result result;
 };
 
 /* --- opening ---------------------------------------------------------------------- */
-static size_t mask_bytes(const kh_second *s)
+static size_t mask_bytes(const kh_pass *s)
 {
 	return s->stretch[s->o.db->h->n_targets] * sizeof *s->mask;
 }
 
-int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
+int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 {
-	kh_second *s = kh_array(1, sizeof *s, err);
+	kh_pass *s = kh_array(1, sizeof *s, err);
 	int rc;
 
 	if (!s)
@@ -77,7 +77,7 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 	if (!rc && o->change && (o->lines || o->reads))
 		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->reads, err);
 	if (rc) {
-		kh_second_close(s);
+		kh_pass_close(s);
 		return rc;
 	}
 	*out = s;
@@ -85,12 +85,12 @@ int kh_second_open(kh_second **out, const kh_second_options *o, kh_err *err)
 }
 
 /* Workers, and parts of the census. */
-static unsigned counters(const kh_second *s)
+static unsigned counters(const kh_pass *s)
 {
 	return s->o.threads + (s->census ? s->census->parts : 0);
 }
 
-void kh_second_close(kh_second *s)
+void kh_pass_close(kh_pass *s)
 {
 	if (!s)
 		return;
@@ -118,12 +118,12 @@ void kh_second_close(kh_second *s)
 	free(s);
 }
 
-bool kh_second_writes(const kh_second *s)
+bool kh_pass_writes(const kh_pass *s)
 {
 	return s->kept != NULL;
 }
 
-int kh_second_begin(kh_second *s, const kh_compute *compute, kh_err *err)
+int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 {
 	const kh_census_options o = { .stretch = s->stretch,
 				      .n_targets = (uint32_t)s->o.db->h->n_targets,
@@ -143,18 +143,18 @@ int kh_second_begin(kh_second *s, const kh_compute *compute, kh_err *err)
 
 /* --- the first pass --------------------------------------------------------------- */
 /* The mask of the stretch where the window of a located fragment begins. */
-static _Atomic uint32_t *place_of(kh_second *s, const kh_class_of *of, uint32_t bin)
+static _Atomic uint32_t *place_of(kh_pass *s, const kh_class_of *of, uint32_t bin)
 {
 	return &s->mask[kh_class_stretch(s->stretch, &s->o.db->bins, of->target, bin)];
 }
 
-static bool is_located(const struct share *w, const kh_class_of *of)
+static bool is_located(const struct worker *w, const kh_class_of *of)
 {
 	return of->index != KH_NO_CLASS && w->classes.at[of->index].located;
 }
 
 /* The masks of many genomes do not fit into caches, so they are prefetched some fragments ahead. */
-static void mark_places(kh_second *s, const struct share *w, const kh_class_of *of,
+static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *of,
 			const kh_candidates *cand, size_t n)
 {
 	enum { AHEAD = 16 };
@@ -199,14 +199,14 @@ static int keep_texts(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
 	return keep_reads(f, b, r, err);
 }
 
-void kh_second_ask(const kh_second *s, kh_task *t)
+void kh_pass_ask(const kh_pass *s, kh_task *t)
 {
 	t->census = s->census;
 	t->classes_wanted = s->kept != NULL;
 }
 
 /* Counts n fragments of a task from number `from` on. */
-static int count(kh_second *s, struct share *w, const kh_task *t, size_t from, size_t n,
+static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, size_t n,
 		 kh_err *err)
 {
 	const kh_candidates *cand = t->candidates + from;
@@ -224,7 +224,7 @@ static int count(kh_second *s, struct share *w, const kh_task *t, size_t from, s
 }
 
 /* Counts what the census has left to the host. */
-static int count_left(kh_second *s, struct share *w, const kh_task *t, kh_err *err)
+static int count_left(kh_pass *s, struct worker *w, const kh_task *t, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -237,7 +237,7 @@ static int count_left(kh_second *s, struct share *w, const kh_task *t, kh_err *e
 
 /* The class of a fragment as a frame has it: 0 for none, else its number among those of the worker,
  * or of the census, and which of these, by its lowest bit. */
-static uint64_t class_in_frame(const struct share *w, const kh_task *t, size_t i)
+static uint64_t class_in_frame(const struct worker *w, const kh_task *t, size_t i)
 {
 	const uint32_t counted = t->census ? t->class_of[i] : KH_UNCOUNTED;
 	const uint32_t index = counted == KH_UNCOUNTED ? w->of[i].index : counted;
@@ -246,7 +246,7 @@ static uint64_t class_in_frame(const struct share *w, const kh_task *t, size_t i
 }
 
 /* Makes the frame of a job. */
-static int keep_job(kh_second *s, struct share *w, unsigned worker, const kh_task *t, kh_err *err)
+static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task *t, kh_err *err)
 {
 	kh_waiting k[2] = { { .class = 0 } };
 	int rc;
@@ -266,9 +266,9 @@ static int keep_job(kh_second *s, struct share *w, unsigned worker, const kh_tas
 	return rc;
 }
 
-int kh_second_job(kh_second *s, unsigned worker, const kh_task *t, kh_err *err)
+int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 {
-	struct share *w = &s->worker[worker];
+	struct worker *w = &s->worker[worker];
 	const kh_job *job = t->job;
 	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
@@ -283,7 +283,7 @@ int kh_second_job(kh_second *s, unsigned worker, const kh_task *t, kh_err *err)
 }
 
 /* --- the model -------------------------------------------------------------------- */
-static int read_census(kh_second *s, kh_classes *part, kh_err *err)
+static int read_census(kh_pass *s, kh_classes *part, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -299,7 +299,7 @@ static int read_census(kh_second *s, kh_classes *part, kh_err *err)
 	return rc;
 }
 
-static int join(kh_second *s, kh_team *team, kh_err *err)
+static int join(kh_pass *s, kh_team *team, kh_err *err)
 {
 	const unsigned n = counters(s), workers = s->o.threads;
 	kh_classes *part = kh_array(n, sizeof *part, err);
@@ -317,7 +317,7 @@ static int join(kh_second *s, kh_team *team, kh_err *err)
 }
 
 /* What has no class keeps its call. */
-static void count_direct(kh_second *s, const kh_tally *tally)
+static void count_direct(kh_pass *s, const kh_tally *tally)
 {
 	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
 	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
@@ -329,13 +329,13 @@ static void count_direct(kh_second *s, const kh_tally *tally)
 /* How many stretches of each target have a fragment of the shares in own[target]. */
 static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
 {
-	kh_second *s = arg;
+	kh_pass *s = arg;
 	const kh_census_search q = { own, s->marked ? (const uint32_t *)s->mask : NULL, found };
 
 	return s->be->census_search(s->census, &q, err);
 }
 
-static void move_counts(kh_second *s, kh_tally *tally)
+static void move_counts(kh_pass *s, kh_tally *tally)
 {
 	for (size_t i = 0; i < s->classes.n; i++) {
 		const kh_class *k = &s->classes.at[i];
@@ -354,7 +354,7 @@ static void move_counts(kh_second *s, kh_tally *tally)
 }
 
 /* Joins the classes and makes the model, by all threads if no other sample needs them. */
-static int join_and_model(kh_second *s, uint64_t fragments, double *joined, kh_err *err)
+static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err *err)
 {
 	kh_team *team = NULL;
 	int rc = s->o.alone ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
@@ -378,7 +378,7 @@ static int join_and_model(kh_second *s, uint64_t fragments, double *joined, kh_e
 	return rc;
 }
 
-int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err)
+int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 {
 	const double began = kh_seconds();
 	double joined;
@@ -399,18 +399,18 @@ int kh_second_fit(kh_second *s, uint64_t fragments, kh_tally *tally, kh_err *err
 	return KH_OK;
 }
 
-const kh_second_result *kh_second_result_of(const kh_second *s)
+const kh_pass_result *kh_pass_result_of(const kh_pass *s)
 {
 	return s ? &s->result : NULL;
 }
 
 /* --- texts ------------------------------------------------------------------------ */
-uint64_t kh_second_jobs(const kh_second *s)
+uint64_t kh_pass_jobs(const kh_pass *s)
 {
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
-static int format_reads(kh_second *s, const char **at, const kh_second_texts *to, uint32_t taxon,
+static int format_reads(kh_pass *s, const char **at, const kh_pass_texts *to, uint32_t taxon,
 			kh_err *err)
 {
 	const enum kh_side side = kh_select_side(s->o.style->select, taxon);
@@ -434,7 +434,7 @@ static int format_reads(kh_second *s, const char **at, const kh_second_texts *to
 }
 
 /* Makes the call of a fragment that this worker kept the final one. */
-static void set_call(const kh_second *s, unsigned worker, kh_waiting *k)
+static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 {
 	/* parts of the census stand behind the workers */
 	const unsigned counter =
@@ -444,10 +444,10 @@ static void set_call(const kh_second *s, unsigned worker, kh_waiting *k)
 		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
 }
 
-int kh_second_format(kh_second *s, unsigned worker, uint64_t ticket, const kh_second_texts *to,
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_pass_texts *to,
 		     kh_err *err)
 {
-	struct share *w = &s->worker[worker];
+	struct worker *w = &s->worker[worker];
 	kh_buf *f = &w->frame;
 	kh_waiting k = { .class = 0 };
 	int rc = kh_frames_get(s->kept, worker, ticket, f, err);
