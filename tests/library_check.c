@@ -119,7 +119,8 @@ static void check_errors(void)
 
 static void check_opening(const char *path)
 {
-	const kmerhash_options odd = { .device = "abacus" }, wide = { .confidence = 1.5 };
+	const kmerhash_options odd = { .device = "abacus" }, wide = { .confidence = 1.5 },
+			       old = { .reserved = 1 };
 	kmerhash_error e = { 0, "" };
 	kmerhash *none = NULL;
 
@@ -130,6 +131,8 @@ static void check_opening(const char *path)
 		"the message is not wanted");
 	verdict(kmerhash_open(&none, path, &odd, &e) == KMERHASH_EUSAGE, "a device that is none");
 	verdict(kmerhash_open(&none, path, &wide, &e) == KMERHASH_EUSAGE, "a confidence over 1");
+	verdict(kmerhash_open(&none, path, &old, &e) == KMERHASH_EUSAGE,
+		"a field that is reserved");
 	kmerhash_close(NULL);
 }
 

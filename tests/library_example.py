@@ -12,7 +12,7 @@ class Error(ctypes.Structure):
 
 class Options(ctypes.Structure):
     _fields_ = [("device", ctypes.c_char_p), ("threads", ctypes.c_uint),
-                ("confidence", ctypes.c_double), ("precise", ctypes.c_int),
+                ("confidence", ctypes.c_double), ("reserved", ctypes.c_int),
                 ("no_verify", ctypes.c_int)]
 
 

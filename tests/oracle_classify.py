@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """oracle_classify.py - the rule of kmerhash-classify(1), naively, against lines of the program
 
-    oracle_classify.py DATABASE.khdb CALLS.tsv [--precise] [--confidence C] READS [MATES]
+    oracle_classify.py DATABASE.khdb CALLS.tsv [--confidence C] READS [MATES]
 
 exits 0 if every line of CALLS.tsv is what this says; else shows the first that is not.
 """
@@ -17,8 +17,8 @@ GENUS, SPECIES = 30, 38         # ranks
 class Rule:
     """All constants of the rule stand here."""
 
-    def __init__(self, db, precise, confidence):
-        self.db, self.precise, self.confidence = db, precise, int(1000 * confidence + 0.5)
+    def __init__(self, db, confidence):
+        self.db, self.confidence = db, int(1000 * confidence + 0.5)
 
     def of_share(self, hits):
         """as many of these as the database has of all features, and one more"""
@@ -27,14 +27,11 @@ class Rule:
     def least(self, n):
         """hits needed: genus, species"""
         m = max(self.db.minima[n.bit_length() - 1], n >> 6)
-        species = self.of_share((3 if n < 17 else 4) + (6 if self.precise else 0))
+        species = self.of_share(3 if n < 17 else 4)
         return max(self.of_share(3), m), max(species, m)
 
     def near_species(self, h1, n):
-        if 2 * h1 >= n:
-            t = 4 if self.precise else 0
-        else:
-            t = 8 if self.precise else 2 if 4 * h1 >= n else 3
+        t = 0 if 2 * h1 >= n else 2 if 4 * h1 >= n else 3
         return max(1, h1 - t - (h1 >> 5))
 
     def near_genus(self, h1):
@@ -207,14 +204,14 @@ class Classifier:
 
 
 def main(args):
-    precise, confidence = "--precise" in args, 0.0
+    confidence = 0.0
     if "--confidence" in args:
         at = args.index("--confidence")
         confidence = float(args[at + 1])
         del args[at:at + 2]
-    db_path, calls, *reads = [a for a in args if a != "--precise"]
+    db_path, calls, *reads = args
     db = Database(db_path)
-    classifier = Classifier(db, Rule(db, precise, confidence))
+    classifier = Classifier(db, Rule(db, confidence))
     number = 0
     with open(calls) as got:
         for number, fragment in enumerate(zip(*map(records, reads)), 1):

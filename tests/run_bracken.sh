@@ -27,8 +27,8 @@ check "and one above genera" grep -q '^10	' out/database100mers.kmer_distrib
 tables m.khdb 100 5
 check "windows" distrib --db m.khdb --outdir out --read-length 100 --step 5 w/a.fa w/b.fa
 same want out/database100mers.kmer_distrib "windows: the same as by lines"
-tables w/s.khdb 75 1 --confidence 0.4 --precise
-check "other options of classify" distrib --db w -l 75 -O out --confidence 0.4 --precise w/a.fa w/b.fa
+tables w/s.khdb 75 1 --confidence 0.4
+check "other options of classify" distrib --db w -l 75 -O out --confidence 0.4 w/a.fa w/b.fa
 same want out/database75mers.kmer_distrib "other options of classify: the same as by lines"
 
 # all lengths at once, in the database's folder; whatever the threads, blocks and compression

@@ -59,9 +59,9 @@ run classify --db refs.khdb --paired --use-names --output lines.gz --report repo
 	--classified-out c#.fq --unclassified-out u#.fq $sim1 $sim2 $real1 $real2
 show lines.gz report u_1.fq u_2.fq
 golden pairs
-run classify --db refs.khdb --precise --confidence 0.2 --report report --report-zero-counts $real1
+run classify --db refs.khdb --confidence 0.2 --report report --report-zero-counts $real1
 show report
-golden precise
+golden confidence
 run classify --db minhash.khdb --output lines --report report $sim1
 show report
 golden minhash
@@ -81,6 +81,7 @@ run clasify
 run classify
 run classify --db refs.khdb --confidence 2 $sim1
 run classify --db refs.khdb --no-such-option $sim1
+run classify --db refs.khdb --precise $sim1
 run classify --db refs.khdb --output o missing.fq
 run classify --db missing.khdb $sim1
 run classify --db cut.khdb $sim1

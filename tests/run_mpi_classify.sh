@@ -42,7 +42,7 @@ compare "single" "2 3 4" --block-size 20K --use-names -r report ../1.fq
 compare "pairs, .gz in and out, reads out" "3" --block-size 20K -P -r report -o o.tsv.gz -C 'c#.fq' -U 'u#.fq.gz' \
 	../1.fq ../2.fq.gz
 compare "interleaved, distinct features" "3" --block-size 20K -i --report-minimizer-data -r report ../both.fq
-compare "long reads, precise" "3" --block-size 5K --precise -c 0.1 --report-minimizer-data -r report ../long.fa
+compare "long reads, confidence" "3" --block-size 5K -c 0.1 --report-minimizer-data -r report ../long.fa
 compare "long pairs" "4" --block-size 3K -P --no-mate-check -U 'u.fa' ../pieces.fa ../pieces2.fa
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq

@@ -45,7 +45,6 @@ for scheme in syncmer minhash; do
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
 	check "$scheme: made-up reads, long ones too" calls $scheme.khdb made.fq
 	check "$scheme: made-up pairs" calls $scheme.khdb made_1.fq made_2.fq
-	check "$scheme: precise" calls $scheme.khdb made.fq --precise
 	check "$scheme: confidence" calls $scheme.khdb made.fq --confidence 0.3
 done
 check "other k, stride and span: build" build --db odd.khdb -k 21 --smer-len 11 --stride 60 --max-span 300 $genomes
@@ -91,7 +90,6 @@ world() {
 	check "$dir $*: build" "$kmerhash" build -q --db "$dir.khdb" --taxonomy "$dir/taxonomy" "$@" "$dir/refs.fa"
 	include "$PYTHON3" "$tests/oracle_db.py" "$dir.khdb" "$dir/refs.fa"
 	check "$dir $*: reads" calls "$dir.khdb" "$dir/reads.fq"
-	check "$dir $*: precise" calls "$dir.khdb" "$dir/reads.fq" --precise
 	check "$dir $*: made-up reads, long ones too" calls "$dir.khdb" made.fq
 }
 number_of() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }

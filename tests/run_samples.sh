@@ -77,10 +77,10 @@ gzip -dc out/many.tsv.gz >got; same own/many.tsv got "lines by gzip: the same"
 alone many --report-minimizer-data --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
 same own/many.kreport out/many.kreport "8 columns"
 rm -rf out
-expect 0 "" "no lines" samples --output-format none --precise --confidence 0.3 -q
+expect 0 "" "no lines" samples --output-format none --confidence 0.3 -q
 check "no lines: said nothing" test ! -s .err
 check "no lines: there are none" test -z "$(ls out | grep tsv)"
-alone many --precise --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+alone many --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
 same own/many.kreport out/many.kreport "no lines: the report"
 check "a folder that merge takes" sh -c '"$1" merge out | head -n 1 | grep -q "empty	many	many2	pairs"' - "$kmerhash"
 check "references in place of a database" classify --references "$data/genomes" --taxonomy "$data/taxonomy" \
@@ -172,16 +172,16 @@ check "--resume: the other one is done anew" test "$(wc -l <out/single.tsv)" -eq
 touch sim_1.fq
 expect 0 "" "--resume: the time of an input is another" samples --resume
 check "--resume: so its samples are done" test "$(grep -c 'is there already' .err)" -eq 4
-expect 0 "" "--resume: another parameter" samples --resume --precise
+expect 0 "" "--resume: another parameter" samples --resume --confidence 0.1
 check "--resume: then all are done" test "$(grep -c 'is there already' .err)" -eq 0
 build --db b.khdb -k 16 "$data"/genomes/*.gz
-expect 0 "" "--resume: another database" "$kmerhash" classify --db b.khdb --precise --samples sheet --outdir out --resume
+expect 0 "" "--resume: another database" "$kmerhash" classify --db b.khdb --confidence 0.1 --samples sheet --outdir out --resume
 check "--resume: then all are done, too" test "$(grep -c 'is there already' .err)" -eq 0
 mkdir moved; mv b.khdb moved
-expect 0 "" "--resume: the database has moved" "$kmerhash" classify --db moved/b.khdb --precise --samples sheet --outdir out --resume
+expect 0 "" "--resume: the database has moved" "$kmerhash" classify --db moved/b.khdb --confidence 0.1 --samples sheet --outdir out --resume
 check "--resume: then none is" test "$(grep -c 'is there already' .err)" -eq 6
 echo "{" >out/many.json
-expect 0 "" "--resume: a summary that is damaged" "$kmerhash" classify --db moved --precise --samples sheet --outdir out --resume
+expect 0 "" "--resume: a summary that is damaged" "$kmerhash" classify --db moved --confidence 0.1 --samples sheet --outdir out --resume
 check "--resume: that sample is done" test "$(grep -c 'is there already' .err)" -eq 5
 
 # --- a page of all samples ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-# run_terminal.sh - what is seen on a terminal only: progress, colours, columns; speaks TAP
+# run_terminal.sh - what is seen on a terminal only: progress, colours; speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 if [ -z "${PYTHON3:-}" ]; then
 	echo "1..0 # SKIP no python3"
@@ -60,21 +60,4 @@ does "NO_COLOR that is empty" '\[1;31m' env NO_COLOR= "$real" verify none.khdb
 on_terminal env TERM=dumb "$real" verify none.khdb
 check "a dumb terminal" sh -c '! grep -aq "\[1;31m" seen && grep -aq none.khdb seen'
 check "no terminal: no colour" plain "$real" verify none.khdb
-
-# Columns.
-"$real" inspect --taxa t.khdb >taxa
-on_terminal "$real" inspect --taxa t.khdb
-tr -d "\r" <seen | sed "s/.*$esc\[K//" >lined
-check "inspect --taxa: columns are tabs where it is no terminal" test -s taxa -a "$(grep -c "	" taxa)" = "$(wc -l <taxa)"
-check "and line up on one" awk '{ sub(/  [A-Za-z].*/, ""); w[length($0)] = 1 }
-	END { n = 0; for (i in w) n++; exit !(NR > 5 && n == 1) }' lined
-tr -d ' \t' <taxa >words; tr -d ' ' <lined >words.2
-same words words.2 "with the same words"
-"$real" merge --format report t.kreport >report
-on_terminal "$real" merge --format report t.kreport
-tr -d "\r" <seen | sed "s/.*$esc\[K//" >lined
-check "merge: a report lines up" sh -c 'awk "{ sub(/  [A-Za-z].*/, \"\"); print length(\$0) }" lined |
-	sort -u | wc -l | grep -qx 1 && test "$(wc -l <lined)" -gt 5'
-tr -d ' \t' <report >words; tr -d ' ' <lined >words.2
-same words words.2 "merge: with the same words"
 plan

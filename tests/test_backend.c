@@ -303,12 +303,11 @@ static void test_calls(void **state)
 			ok(kh_db_open_bytes(&db, map, bytes, &later, err));
 		kh_rule_init(&rule, db->h);
 		same_calls(db, &rule, "calls");
-		rule.precise = 1;
 		rule.confidence = 300;
-		same_calls(db, &rule, "calls, precise");
+		same_calls(db, &rule, "calls, confidence");
 		for (int m = 0; m < 32; m++)
 			rule.minima[m] = 1;
-		rule.precise = rule.confidence = 0;
+		rule.confidence = 0;
 		same_calls(db, &rule, "calls, low minima");
 		rule.candidates = 1;
 		same_calls(db, &rule, "calls and candidates");

@@ -124,7 +124,7 @@ static void rivals(uint32_t a, uint32_t na, uint32_t b, uint32_t nb, uint32_t wa
 
 static void near(uint32_t h)
 {
-	uint32_t s = kh_rule_near_species(&w.rule, h, (uint32_t)f->n), g = kh_rule_near_genus(h);
+	uint32_t s = kh_rule_near_species(h, (uint32_t)f->n), g = kh_rule_near_genus(h);
 
 	assert_true(s <= h && g <= h && s > 1 && g > 1);
 	two(T_A1A, h, T_A1B, s, SPECIES_A1);
@@ -141,9 +141,8 @@ static void near(uint32_t h)
 static void test_tolerance(void **state)
 {
 	(void)state;
-	for (w.rule.precise = 0; w.rule.precise < 2; w.rule.precise++)
-		for (uint32_t h = 14; h < f->n; h++)
-			near(h);
+	for (uint32_t h = 14; h < f->n; h++)
+		near(h);
 }
 
 /* --- minima ----------------------------------------------------------------------- */
@@ -171,8 +170,6 @@ static void test_minima(void **state)
 	w.rule.minima[i] = 9;
 	hits_needed();
 	w.rule.minima[i + 1] = w.rule.minima[i - 1] = 40;       /* of other numbers of features */
-	hits_needed();
-	w.rule.precise = 1;
 	hits_needed();
 	w.rule.minima[i] = 2;
 	hits_needed();
@@ -399,7 +396,7 @@ static void test_votes(void **state)
 static void test_votes_of_rivals(void **state)
 {
 	const uint32_t n = (uint32_t)f->n, h = n / 2 - 2;
-	const uint32_t near = kh_rule_near_species(&w.rule, h, n);
+	const uint32_t near = kh_rule_near_species(h, n);
 
 	(void)state;
 	assert_true(near < h);

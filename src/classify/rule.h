@@ -40,7 +40,6 @@ typedef struct kh_rule {
 	uint32_t max_span;
 	/* in 1/1000: h1 must be at least this share of n features */
 	uint32_t confidence;
-	uint32_t precise;               /* 0 or 1 */
 	uint32_t candidates;            /* 0 or 1: kh_candidates are wanted */
 	uint32_t minima[32];
 } kh_rule;
@@ -119,7 +118,7 @@ static KH_HD uint32_t kh_rule_of_share(const kh_rule *r, uint32_t hits)
 static KH_HD kh_minimum kh_rule_minimum(const kh_rule *r, uint32_t n)
 {
 	const uint32_t g = kh_rule_of_share(r, 3);
-	const uint32_t s = kh_rule_of_share(r, (n < 17 ? 3 : 4) + (r->precise ? 6 : 0));
+	const uint32_t s = kh_rule_of_share(r, n < 17 ? 3 : 4);
 	uint32_t m = r->minima[kh_log2(n)];
 	kh_minimum out;
 
@@ -145,16 +144,12 @@ static KH_HD uint32_t kh_rule_below(uint32_t h1, uint32_t tolerance)
 }
 
 /* The least h of the taxa whose LCA is taken for a species. */
-static KH_HD uint32_t kh_rule_near_species(const kh_rule *r, uint32_t h1, uint32_t n)
+static KH_HD uint32_t kh_rule_near_species(uint32_t h1, uint32_t n)
 {
 	const int half = h1 >= n - n / 2, quarter = h1 >= (n + 3) / 4;
 
-	if (half && !r->precise)        /* a close match: its species is told by a single feature */
+	if (half)                       /* a close match: its species is told by a single feature */
 		return kh_rule_below(h1, 0);
-	if (half)                       /* --precise: by five at least, which no error makes up */
-		return kh_rule_below(h1, 4);
-	if (r->precise)                 /* diverged, where features are lost by chance: by nine */
-		return kh_rule_below(h1, 8);
 	if (quarter)                    /* somewhat diverged: one or two may be chance */
 		return kh_rule_below(h1, 2);
 	return kh_rule_below(h1, 3);    /* far from any reference: chance has the most room */
@@ -220,7 +215,7 @@ typedef struct kh_hits_most {
 static KH_HD uint32_t kh_rule_least(const kh_rule *r, kh_hits_most m, uint32_t n)
 {
 	const uint32_t h1 = m.hits > m.votes ? m.hits : m.votes, more = m.votes + m.over;
-	const uint32_t species = kh_rule_near_species(r, h1, n), genus = kh_rule_near_genus(h1);
+	const uint32_t species = kh_rule_near_species(h1, n), genus = kh_rule_near_genus(h1);
 	uint32_t near = genus < species ? genus : species;
 
 	if (r->candidates && near + KH_CANDIDATE_DROP > h1)
@@ -275,7 +270,7 @@ static KH_HD kh_decision kh_decision_begin(const kh_rule *r, uint32_t h1, uint32
 	if (!kh_rule_enough(r, h1, n))
 		d.ask = KH_ASK_NOTHING;
 	else if (h1 >= kh_rule_minimum(r, n).species)
-		d.near = kh_rule_near_species(r, h1, n);
+		d.near = kh_rule_near_species(h1, n);
 	else
 		kh_decision_ask_genus(&d);
 	return d;

@@ -18,7 +18,7 @@ struct values {
 	const char *db, *lengths, *outdir, *list, *device;
 	uint64_t step, threads, block_size;
 	double confidence;
-	bool precise, no_verify, allow_no_eof;
+	bool no_verify, allow_no_eof;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -34,7 +34,6 @@ static const kh_opt opts[] = {
 		"bases from the begin of one N-mer to the next [1]"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"as classify is going to be run [0]"),
-	KH_FLAG("precise", 0, AT(precise), "as classify is going to be run"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
@@ -214,7 +213,6 @@ static int distrib(struct job *j, int n, char **operand, kh_err *err)
 		return rc;
 	kh_rule_init(&rule, j->db->h);
 	rule.confidence = (uint32_t)(j->v.confidence * 1000 + 0.5);
-	rule.precise = j->v.precise;
 	const kh_distrib_options o = { .refs = (const char *const *)j->refs.path,
 				       .n_refs = j->refs.n,
 				       .length = j->length,

@@ -84,7 +84,6 @@ static int load_db(struct classify *j, kh_err *err)
 				    .stamps = !references,
 				    .threads = j->o.threads,
 				    .confidence = j->v.confidence,
-				    .precise = j->v.precise,
 				    .candidates = j->v.sample_pass || j->v.profile };
 
 	if (!rc)

@@ -23,7 +23,7 @@ struct classify_values {
 	const char *samples, *outdir, *output_format;
 	uint64_t threads, block_size, gpu_memory;
 	double confidence;
-	bool paired, interleaved, precise, names, zero_counts, minimizer_data, mpa;
+	bool paired, interleaved, names, zero_counts, minimizer_data, mpa;
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
 	const char *profile, *registers;
 	bool sample_pass;

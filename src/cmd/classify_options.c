@@ -34,7 +34,6 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"features of a read that must agree with the call [0]"),
-	KH_FLAG("precise", 0, AT(precise), "fewer, surer calls of species"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(profile), "FILE",
@@ -73,6 +72,8 @@ const kh_opt kh_classify_opts[] = {
 	KH_IGNORED("quick", 'Q'),
 	KH_IGNORED_ARG("minimum-hit-groups", 'g', "N"),
 	KH_IGNORED_ARG("minimum-base-quality", 0, "N"),
+	KH_GONE("precise", 
+		"--confidence 0.3 avoids as many wrong calls, and loses fewer right ones"),
 	KH_OPTS_END
 };
 

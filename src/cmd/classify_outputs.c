@@ -135,7 +135,6 @@ static int summary_text(const struct classify *j, kh_buf *b, kh_err *err)
 	const kh_summary s = { .db = j->db->h,
 			       .counts = &j->results.sum,
 			       .confidence = j->v.confidence,
-			       .precise = j->v.precise,
 			       .backend = j->choice.backend->name,
 			       .processes = kh_comm_size(j->comm),
 			       .threads = j->o.threads,

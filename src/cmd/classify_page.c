@@ -126,7 +126,7 @@ static void tell_run(const struct classify *j, struct facts *f)
 	add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
 	    : "minhash windows", (unsigned)h->sampling.k);
 	add(f, "Digest", "%016" PRIx64, h->digest);
-	add(f, "Confidence", "%g%s", j->v.confidence, j->v.precise ? ", precise" : "");
+	add(f, "Confidence", "%g", j->v.confidence);
 }
 
 static void tell_reads(struct facts *f, const char *what, const kh_run_summary *s)

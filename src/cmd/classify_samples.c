@@ -26,12 +26,12 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:s?, s:s?, s:I, s:b, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:s?, s:s?, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:s?, s:s?, s:o, s:o}",
 			 "sample_pass", (int)v->sample_pass, "profile", v->profile,
 			 "registers", v->registers,
 			 "confidence_thousandths", (json_int_t)j->o.rule.confidence,
-			 "precise", (int)v->precise, "use_names", (int)v->names,
+			 "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
 			 "report_zero_counts", (int)v->zero_counts,
 			 "report_minimizer_data", (int)v->minimizer_data,
@@ -157,7 +157,6 @@ static int write_json(const struct samples *s, const struct files *f, const kh_r
 	const kh_summary x = { .db = j->db->h,
 			       .counts = &r->sum,
 			       .confidence = j->v.confidence,
-			       .precise = j->v.precise,
 			       .backend = j->choice.backend->name,
 			       .processes = 1,
 			       .threads = j->o.threads,

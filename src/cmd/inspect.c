@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cmd/columns.h"
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "db/db.h"
@@ -121,73 +120,73 @@ static const char *scheme(const kh_db_header *h)
 }
 
 /* --- as text ---------------------------------------------------------------------- */
-static void print_parameters(FILE *f, const kh_db *db)
+static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
 
-	fprintf(f, "database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n",
-		db->path, h->tool, h->version, h->file_bytes);
-	fprintf(f, "scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
+	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n",
+	       db->path, h->tool, h->version, h->file_bytes);
+	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
 	       "\nmax span\t%" PRIu32 "\n",
 	       scheme(h), h->sampling.k,
 	       h->sampling.scheme == KH_SYNCMER ? "s-mer" : "features a window", h->sampling.s,
 	       h->sampling.stride, h->max_span);
-	fprintf(f, "sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
+	printf("sequences\t%" PRIu64 "\nwithout a taxon\t%" PRIu64 "\ntargets\t%" PRIu32
 	       "\nbases\t%" PRIu64 "\ntaxa\t%" PRIu32 "\nbins\t%" PRIu64 "\n",
 	       h->sequences, h->unmapped, h->n_targets, h->bases, h->n_taxa, h->bins);
-	fprintf(f, "species with a bin\t%" PRIu32 "\nsequences of a species, at most\t%" PRIu32
-		"\nrepeats left out\t%s\n", h->n_species, h->max_locations,
-		h->no_repeats ? "yes" : "no");
-	fprintf(f, "features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
+	printf("species with a bin\t%" PRIu32 "\nsequences of a species, at most\t%" PRIu32
+	       "\nrepeats left out\t%s\n", h->n_species, h->max_locations,
+	       h->no_repeats ? "yes" : "no");
+	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
 	       "\nlocations\t%" PRIu64 "\n",
 	       h->features, h->entries, h->over, h->locations);
-	fprintf(f, "share of features\t%.6f\nlargest size allowed\t", share(h));
+	printf("share of features\t%.6f\nlargest size allowed\t", share(h));
 	if (h->max_bytes)
-		fprintf(f, "%" PRIu64 "\n", h->max_bytes);
+		printf("%" PRIu64 "\n", h->max_bytes);
 	else
-		fprintf(f, "any\n");
-	fprintf(f, "index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
+		printf("any\n");
+	printf("index bytes\t%.0f\nbytes a feature, without locations\t%.3f\n"
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
-	fprintf(f, "genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
-		h->keys.bytes ? "yes" : "no", h->keys.bytes);
-	fprintf(f, "least hits by log2 features\t");
+	printf("genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
+	       h->keys.bytes ? "yes" : "no", h->keys.bytes);
+	printf("least hits by log2 features\t");
 	for (int i = 0; i < 16; i++)
-		fprintf(f, "%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
-	fprintf(f, "digest\t%016" PRIx64 "\n", h->digest);
+		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');
+	printf("digest\t%016" PRIx64 "\n", h->digest);
 }
 
-static void print_census(FILE *f, const struct census *c)
+static void print_census(const struct census *c)
 {
-	fprintf(f, "buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
+	printf("buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
 	for (int i = 0; i <= KH_BUCKET_SLOTS; i++)
-		fprintf(f, "buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
+		printf("buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
 	for (int i = 0; i < OVER; i++)
-		fprintf(f, "lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
+		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
 		       i < 7 ? (2 << i) - 1 : KH_LIST_MAX, c->length[i]);
-	fprintf(f, "lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
+	printf("lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
 }
 
-static void print_targets(FILE *f, const kh_db *db)
+static void print_targets(const kh_db *db)
 {
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
 
-		fprintf(f, "%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
+		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
 		       db->ids + t->id, db->tax->taxid[t->taxon], t->bases, t->first_bin,
 		       t->digest);
 	}
 }
 
-static void print_unmapped(FILE *f, const kh_db *db)
+static void print_unmapped(const kh_db *db)
 {
 	const char *p = db->unmapped, *end = p + db->h->section[KH_SEC_UNMAPPED].bytes;
 
 	for (; p < end; p += strlen(p) + 1)
-		fprintf(f, "%s\n", p);
+		printf("%s\n", p);
 }
 
-static int print_taxa(FILE *f, const kh_db *db, kh_err *err)
+static int print_taxa(const kh_db *db, kh_err *err)
 {
 	kh_report_options o = { .zero_counts = false };
 	struct census c;
@@ -200,7 +199,7 @@ static int print_taxa(FILE *f, const kh_db *db, kh_err *err)
 		rc = kh_report(&b, db->tax, &t, &o, err);
 	}
 	if (!rc)
-		fwrite(b.p, 1, b.n, f);
+		fwrite(b.p, 1, b.n, stdout);
 	free(b.p);
 	kh_tally_clear(&t);
 	return rc;
@@ -253,45 +252,24 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	return rc;
 }
 
-static int show_text(const struct values *v, const kh_db *db, FILE *f, kh_err *err)
+static int show(const struct values *v, const kh_db *db, kh_err *err)
 {
 	struct census c;
 
 	if (v->targets)
-		print_targets(f, db);
+		print_targets(db);
 	if (v->unmapped)
-		print_unmapped(f, db);
+		print_unmapped(db);
 	if (v->taxa)
-		return print_taxa(f, db, err);
+		return print_taxa(db, err);
 	if (v->targets || v->unmapped)
 		return KH_OK;
 	walk(db, &c, NULL);
-	print_parameters(f, db);
-	print_census(f, &c);
-	return KH_OK;
-}
-
-static int show(const struct values *v, const kh_db *db, kh_err *err)
-{
-	struct census c;
-	char *text = NULL;
-	size_t n = 0;
-	int rc;
-
-	if (v->json && !v->targets && !v->unmapped && !v->taxa) {
-		walk(db, &c, NULL);
+	if (v->json)
 		return print_json(db, &c, err);
-	}
-	FILE *f = open_memstream(&text, &n);
-	if (!f)
-		return kh_fail_nomem(err);
-	rc = show_text(v, db, f, err);
-	if (fclose(f) && !rc)
-		rc = kh_fail_nomem(err);
-	if (!rc)
-		rc = kh_cmd_print_columns(text, n, err);
-	free(text);
-	return rc;
+	print_parameters(db);
+	print_census(&c);
+	return KH_OK;
 }
 
 static int run(const kh_command *c, int argc, char **argv)

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "base/progress.h"
-#include "cmd/columns.h"
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/source.h"
@@ -221,18 +220,6 @@ static int write_samples(struct job *j, size_t from, size_t to, kh_merge_sink *s
 				: write_lines(j, from, sink, err);
 }
 
-/* All samples for somebody who looks at them. */
-static int print_columns(struct job *j, kh_err *err)
-{
-	kh_merge_sink sink = { .text = NULL };
-	int rc = write_samples(j, 0, j->files.n, &sink, err);
-
-	if (!rc)
-		rc = kh_cmd_print_columns(sink.b.p, sink.b.n, err);
-	free(sink.b.p);
-	return rc;
-}
-
 /* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
@@ -296,8 +283,6 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 	rc = kh_monitor_new(&j->monitor, err);
 	if (rc)
 		return rc;
-	if (!j->v.outdir && !j->v.output && j->format->columns && kh_cmd_lines_up())
-		return print_columns(j, err);
 	return j->v.outdir ? write_folder(j, err)
 			   : write_text(j, j->v.output ? j->v.output : "-", 0, j->files.n, err);
 }

@@ -23,6 +23,8 @@ void kh_usage(const kh_command *c)
 	for (const kh_opt *o = c->opts; o->name; o++) {
 		char left[64];
 
+		if (o->kind == KH_OPT_GONE)
+			continue;
 		snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
 			 o->arg ? " " : "", o->arg ? o->arg : "");
@@ -153,6 +155,8 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 		return 0;
 	case KH_OPT_SILENT:
 		return 0;
+	case KH_OPT_GONE:
+		return wrong(c, "--%s is no option any more: %s", o->name, o->help);
 	default:
 		return set_number(c, o, arg, to);
 	}

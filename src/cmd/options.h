@@ -26,7 +26,8 @@ enum kh_opt_kind {
 	/* an option of kraken2 without a meaning here: accepted with a note */
 	KH_OPT_NOTE,
 	KH_OPT_NOTE_ARG,        /* the same, with an argument */
-	KH_OPT_SILENT           /* an option of kraken2 that always holds here: accepted silently */
+	KH_OPT_SILENT,          /* an option of kraken2 that always holds here: accepted silently */
+	KH_OPT_GONE             /* one of an earlier version: an error, which says what to do */
 };
 
 typedef struct kh_words {
@@ -68,6 +69,9 @@ typedef struct kh_opt {
 	  .help = "as kraken2; ignored" }
 #define KH_SILENT(name_, letter_, help_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_SILENT, .help = help_ }
+/* An option of an earlier version; the help is what its users are told. */
+#define KH_GONE(name_, help_) \
+	{ .name = name_, .kind = KH_OPT_GONE, .help = help_ }
 /* How messages look; and, with how much is said, the options of every command with a log. */
 #define KH_OPT_JSON_ROW \
 	{ .name = "log-json", .kind = KH_OPT_LOG_JSON, .help = "messages as lines of JSON" }

@@ -59,8 +59,7 @@ static json_t *sample(const kh_pass_result *r)
 /* NULL if memory ran out for any of its members. */
 static json_t *summary(const kh_summary *s)
 {
-	json_t *options = json_pack("{s:f, s:b}", "confidence", s->confidence,
-				    "precise", (int)s->precise);
+	json_t *options = json_pack("{s:f}", "confidence", s->confidence);
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*, s:o}", "tool", "kmerhash",
 			 "version", PACKAGE_VERSION, "database", database(s->db),

@@ -13,7 +13,6 @@ typedef struct kh_summary {
 	const kh_db_header *db;
 	const kh_run_summary *counts;
 	double confidence;
-	bool precise;
 	const char *backend;
 	unsigned processes, threads;
 	const kh_pass_result *pass;   /* NULL: there was no second pass */

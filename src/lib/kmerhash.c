@@ -116,8 +116,7 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 				     .no_verify = o->no_verify != 0,
 				     .stamps = true,
 				     .threads = k->n_slots,
-				     .confidence = o->confidence,
-				     .precise = o->precise != 0 };
+				     .confidence = o->confidence };
 	const kh_compute_options co = { .rule = &k->rule,
 					.choice = &k->choice,
 					.workers = k->n_slots,
@@ -145,6 +144,9 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 	if (!(o->confidence >= 0 && o->confidence <= 1))
 		return kh_fail(err, KH_EUSAGE, "the confidence must be between 0 and 1, not %g",
 			       o->confidence);
+	if (o->reserved != 0)
+		return kh_fail(err, KH_EUSAGE, "a field that is reserved is %d, not 0; where it "
+			       "was `precise`, a confidence of 0.3 serves", o->reserved);
 	k = kh_array(1, sizeof *k, err);
 	if (!k)
 		return KH_ENOMEM;

@@ -55,7 +55,7 @@ typedef struct kmerhash_options {       /* all zero: the defaults */
 	const char *device;             /* "auto" (or NULL), "cpu", "cuda", "cuda:0,2" */
 	unsigned threads;               /* that classify at once; 0: as many as there are CPUs */
 	double confidence;              /* 0 to 1, as --confidence */
-	int precise;                    /* as --precise */
+	int reserved;                   /* 0 */
 	int no_verify;                  /* do not check the index; otherwise it is checked once, as
 	                                 * by the command, until the file changes */
 } kmerhash_options;

@@ -16,7 +16,7 @@ struct facts {
 	char tool[32];                  /* its version */
 	/* checksum of the header, which covers the other checksums */
 	uint64_t database, digest;
-	uint64_t rule;                  /* checksum: --confidence, --precise */
+	uint64_t rule;                  /* checksum: --confidence */
 	uint32_t threads;
 	uint8_t shards, fits, placement, distinct;
 };

@@ -14,7 +14,6 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 		return rc;
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
-	rule->precise = o->precise;
 	rule->candidates = o->candidates;
 	return KH_OK;
 }

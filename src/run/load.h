@@ -21,7 +21,7 @@ typedef struct kh_load_options {
 	bool stamps;                    /* a file that was found sound is remembered */
 	unsigned threads;
 	double confidence;              /* 0 to 1 */
-	bool precise, candidates;
+	bool candidates;
 } kh_load_options;
 
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);

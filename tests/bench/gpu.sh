@@ -60,7 +60,7 @@ equal() { # NAME prefix options of build
 	build "$n" cpu "$WORK/cpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 	build "$n" cuda "$WORK/gpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cuda: $(tail -1 "$OUT/equal.log")"
 	same "$WORK/cpu.khdb" "$WORK/gpu.khdb" "database of $n $*"
-	for in in "$n.fq" "--paired $n.p_1.fq $n.p_2.fq" "--report-minimizer-data $n.fq" "--precise $n.long.fq"; do
+	for in in "$n.fq" "--paired $n.p_1.fq $n.p_2.fq" "--report-minimizer-data $n.fq" "$n.long.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
 		for d in cpu cuda; do
 			"$KMERHASH" classify -q --device $d --db "$WORK/cpu.khdb" --report "$WORK/$d.rep" \
@@ -397,7 +397,7 @@ host_calls() {
 	need=$("$KMERHASH" classify -q --device cuda --threads 16 --gpu-memory 1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
 		sed -n 's/.* needs \([0-9]*\) with .*/\1/p')
 	tight=$((need + $(wc -c <"$WORK/cpu.khdb") / 3))
-	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--report-minimizer-data --precise $1.long.fq"; do
+	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--report-minimizer-data $1.long.fq"; do
 		# shellcheck disable=SC2086
 		for w in "--device cpu" "--placement host" "--placement host-lists" "--gpu-memory $tight"; do
 			to=host

@@ -62,7 +62,7 @@ classify_equal() {
 		set -- "cpu cuda:0 auto replicate shard-peer"
 		ways "$1" "reads $o" --db "$WORK/small.khdb" "$WORK/small.fq"
 		ways "$1" "pairs $o" --db "$WORK/small.khdb" --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
-		ways "$1" "long reads, precise $o" --db "$WORK/small.khdb" --precise "$WORK/small.long.fq"
+		ways "$1" "long reads $o" --db "$WORK/small.khdb" "$WORK/small.long.fq"
 		ways "$1" "reads with features $o" --db "$WORK/small.khdb" --report-minimizer-data "$WORK/small.fq"
 	done
 }

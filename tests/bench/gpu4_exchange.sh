@@ -52,7 +52,7 @@ each_input() { # COMMAND: called with what it is, and the options
 	db="--db $WORK/small.khdb"
 	$1 "reads" $db "$WORK/small.fq"
 	$1 "pairs" $db --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
-	$1 "long reads, precise" $db --precise "$WORK/small.long.fq"
+	$1 "long reads" $db "$WORK/small.long.fq"
 	$1 "reads with features" $db --report-minimizer-data "$WORK/small.fq"
 	$1 "long reads with features" $db --report-minimizer-data "$WORK/small.long.fq"
 }

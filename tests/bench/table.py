@@ -10,7 +10,6 @@ import typing
 from score import Score, merged
 
 F1_SLACK = 0.002  # how far F1 may be below kraken2's
-PRECISE_GAIN = 0.02
 RANDOM_LIMIT, ONT_RIGHT, ONT_ABSENT = 0.001, 0.92, 0.05
 HEADER = "set rank reads k2_P k2_R k2_F1 kh_P kh_R kh_F1 diff verdict".split()
 NO_FIGURES = (None, None, None)
@@ -21,7 +20,6 @@ class Pair(typing.NamedTuple):
 
     kraken2: Score
     kmerhash: typing.Optional[Score] = None
-    precise: typing.Optional[Score] = None  # kmerhash --precise
 
 
 class Row(typing.NamedTuple):
@@ -66,13 +64,6 @@ def precision_kept(peer, own):
     return f"P {gap:+.4f}" if gap < 0 else None
 
 
-def precision_gained(peer, own):
-    """Two points more; half the wrong calls where there is not room for as much."""
-    goal = min(peer.precision + PRECISE_GAIN, (peer.precision + 1) / 2)
-    gap = round(own.precision - goal, 4)
-    return f"P {gap:+.4f}" if gap < 0 else None
-
-
 def not_more(peer, own):
     gap = round(own - peer, 4)
     return f"{gap:+.4f}" if gap > 0 else None
@@ -108,7 +99,7 @@ def share_row(name, what, peer, own, share, rules=()):
 
 
 def both_ranks(name, pair, rules=(f1_close,)):
-    peer, own, _ = pair
+    peer, own = pair
     return [figures_row(name, rank, peer, own, rules) for rank in ("species", "genus")]
 
 
@@ -116,18 +107,11 @@ def information(name, pair):
     return both_ranks(name, pair, ())
 
 
-def mixed_rows(name, pair, precise_rule=precision_kept):
+def mixed_rows(name, pair):
     """Reads of which all or some have their species in the database."""
-    peer, own, precise = pair
+    peer, own = pair
     rows = [figures_row(name, "species", peer, own, [f1_close, precision_kept])]
-    if precise:
-        label = f"{name} --precise"
-        rows.append(figures_row(label, "species", peer, precise, [precise_rule]))
     return rows + [figures_row(name, "genus", peer, own, [f1_close])]
-
-
-def pooled_rows(name, pair):
-    return mixed_rows(name, pair, precision_gained)
 
 
 def at_species(score):
@@ -140,37 +124,33 @@ def at_genus(score):
 
 def absent_species_rows(name, pair, rules=()):
     """Reads of a species that is not in the database: no call at a species is right."""
-    peer, own, precise = pair
-    rows = [share_row(name, "at species", peer, own, at_species, rules)]
-    if precise:
-        label = f"{name} --precise"
-        rows.append(share_row(label, "at species", peer, precise, at_species, rules))
-    return rows
+    peer, own = pair
+    return [share_row(name, "at species", peer, own, at_species, rules)]
 
 
 def species_rows(name, pair):
     """Reads of left-out species; their genus is in the database."""
-    peer, own, _ = pair
+    peer, own = pair
     genus = figures_row(name, "genus", peer, own, [f1_close])
     return absent_species_rows(name, pair) + [genus]
 
 
 def genus_rows(name, pair):
     """Reads of left-out genera."""
-    peer, own, _ = pair
+    peer, own = pair
     row = share_row(name, "at genus", peer, own, at_genus)
     return absent_species_rows(name, pair, [not_more]) + [row]
 
 
 def repeat_rows(name, pair):
     """Reads of a genus that is not in the database; for information."""
-    called = share_row(name, "called", *pair[:2], Score.share_called)
-    return [called, share_row(name, "at species", *pair[:2], at_species)]
+    called = share_row(name, "called", *pair, Score.share_called)
+    return [called, share_row(name, "at species", *pair, at_species)]
 
 
 def random_rows(name, pair):
     limit = at_most(RANDOM_LIMIT)
-    return [share_row(name, "called", *pair[:2], Score.share_called, [limit])]
+    return [share_row(name, "called", *pair, Score.share_called, [limit])]
 
 
 def species_right(score):
@@ -179,13 +159,13 @@ def species_right(score):
 
 def ont_present_rows(name, pair):
     goal = at_least(ONT_RIGHT)
-    return [share_row(name, "species right", *pair[:2], species_right, [goal])]
+    return [share_row(name, "species right", *pair, species_right, [goal])]
 
 
 def ont_absent_rows(name, pair):
     limit = at_most(ONT_ABSENT)
-    called = share_row(name, "called", *pair[:2], Score.share_called, [limit])
-    return [called, share_row(name, "at species", *pair[:2], at_species)]
+    called = share_row(name, "called", *pair, Score.share_called, [limit])
+    return [called, share_row(name, "at species", *pair, at_species)]
 
 
 def print_table(rows, out, separator=None):
