@@ -1,10 +1,11 @@
-# run_bench.sh - kmerhash bench pipeline on the CPU, and on a GPU if there is one: every stage,
+# run_bench.sh - kmerhash-bench pipeline on the CPU, and on a GPU if there is one: every stage,
 # with a rate and a share of a limit; speaks TAP
 . "$KH_SRCDIR/tests/tap.sh"
 refs="$data/genomes/Escherichia_virus_phiX174*.gz $data/genomes/Enterobacteria_phage_T3*.gz"
 check "a database" build --db a.khdb -k 16 $refs
 mkdir out
-bench() { "$kmerhash" bench --device ${on:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
+program=$(dirname "$real")/kmerhash-bench
+bench() { "$program" --device ${on:-cpu} --threads 2 --repeat 2 --dir out "$@"; }
 
 # row STAGE COLUMNS: the line is there once; least <= median <= most, all above 0; the rate of
 # one thread (columns has 1), limit and share (columns has s) above 0, share = median / limit (0.000 of little)
@@ -24,7 +25,7 @@ row() {
 	END { if (n != 1 || !ok) { print n " lines of " want ": " line; exit 1 } }' table
 }
 
-expect 0 "" "bench pipeline" bench --db a.khdb pipeline $refs
+expect 0 "" "pipeline" bench --db a.khdb pipeline $refs
 cp .out table
 row "limit: memcpy" 1
 row "limit: one file, durable" -
@@ -71,15 +72,28 @@ else
 fi
 on=
 
+# A link that another user has put under a name that can be guessed is not written through.
+echo precious >precious
+sh -c 'for n in "" .db .lines; do ln -s ../precious out/.kmerhash-bench.$$$n; done
+	ln -s ../precious out/.kmerhash-bench
+	exec "$@"' sh "$program" --device cpu --threads 2 --repeat 1 --dir out pipeline $refs >.out 2>.err
+check "a planted link: measured" test $? -eq 0 -a -s .out
+check "a planted link: what it points to is as it was" test "$(cat precious)" = precious
+check "a planted link: it is still there" test "$(find out -type l | wc -l)" -eq 4
+rm out/.kmerhash-bench*
+
 # What cannot be measured is said.
 expect 2 "must be named" "no references" bench pipeline
+expect 2 "number from 1" "not a number" bench --repeat 0 pipeline $refs
+expect 2 "lists the options" "no such option" bench --speed pipeline $refs
+expect 2 "kmerhash-bench" "it was a command of kmerhash" "$kmerhash" bench pipeline $refs
 expect 1 "none\.fa" "a missing reference" bench pipeline none.fa
 expect 2 "ordinary file" "no ordinary file" bench pipeline /dev/null
 printf '>short\nACGT\n' >short.fa
 expect 1 "too short" "short references" bench pipeline short.fa
-expect 1 "none/" "no folder to write to" "$kmerhash" bench --device cpu --dir none pipeline short.fa
+expect 1 "none/" "no folder to write to" "$program" --device cpu --dir none pipeline short.fa
 expect 1 "none\.khdb" "a missing database" bench --db none.khdb pipeline $refs
-expect 2 "one of auto, cpu, cuda" "an unknown device" "$kmerhash" bench --device tpu pipeline $refs
-expect 1 "CUDA|cuda" "a device that is not there" "$kmerhash" bench --device cuda:999 pipeline $refs
+expect 2 "one of auto, cpu, cuda" "an unknown device" "$program" --device tpu pipeline $refs
+expect 1 "CUDA|cuda" "a device that is not there" "$program" --device cuda:999 pipeline $refs
 check "no file is left after errors" test -z "$(ls -A out)"
 plan

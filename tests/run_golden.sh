@@ -35,7 +35,7 @@ golden() {
 
 # --- help ------------------------------------------------------------------------------------
 run --version
-for command in '' build classify inspect merge verify bench; do run $command -h; done
+for command in '' build classify inspect merge verify; do run $command -h; done
 golden help
 
 # --- databases -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 #include "cuda/gpu/gpu.h"
 #include "gpu_area.h"
-#include "cuda/bench/kernels.h"
+#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/kernels/kernels.h"
 #include "made_index.h"
 

@@ -1,7 +1,6 @@
 /* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size
  */
 #include "tables_harness.h"
-#include "index/index.h"
 
 static void erased(struct job *j)
 {
@@ -298,111 +297,6 @@ static void test_bloom(void **state)
 	free(p);
 }
 
-/* One range of the product's index, made by src/index/index.c: the model of `index`. */
-static void encode_range(kh_image *im, const struct pair *p, size_t n, kh_err *err)
-{
-	uint32_t end = 1, zero = 0;
-	kh_taxonomy tax = { .n = 1, .parent = &zero, .end = &end };
-	kh_bins bins = { .n = 1, .first = &zero, .taxon = &zero };
-	kh_pairs in = { malloc(n * 8 + 8), malloc(n * 4 + 4), n };
-
-	for (size_t i = 0; i < n; i++) {
-		in.key[i] = p[i].k & ((UINT64_C(1) << 40) - 1);
-		in.loc[i] = (uint32_t)p[i].v;
-	}
-	assert_int_equal(kh_index_encode(im, &in, &bins, &tax, err), KH_OK);
-	free(in.key);
-	free(in.loc);
-}
-
-/* The table `index` gives what src/index/index.c gives: merged entries, cap and all. */
-static void index_case(struct job *j, struct pair *p, size_t n)
-{
-	static kh_range dir[KH_RANGES];
-	struct pair *m = malloc((n + 1) * sizeof *m), *q;
-	kh_image im[KH_RANGES] = { { .bucket = NULL } };
-	size_t nq, total = 0;
-	kh_err err;
-
-	j->cfg.capacity = n ? n : 1;
-	open_job(j);
-	insert(j, p, n);
-	qsort(p, n, sizeof *p, by_pair);
-	q = make_queries(j, p, n, &nq);
-	for (size_t i = 0; i < n; i++)
-		m[i] = (struct pair) { kh_key(p[i].k), p[i].v };
-	qsort(m, n, sizeof *m, by_pair);
-	for (uint64_t r = 0; r < KH_RANGES; r++) {
-		size_t from = lower(m, n, r << 40), to = lower(m, n, (r + 1) << 40);
-		encode_range(&im[r], m + from, to - from, &err);
-		dir[r] = im[r].range;
-	}
-	for (size_t i = 0; i < nq; i++)
-		total += kh_index_find(im[kh_key_range(kh_key(q[i].k))].bucket, dir, kh_key(q[i].k),
-				       32)
-				 .n;
-	kht_keys keys = { gpu_pairs(q, nq, 0, j->cfg.key_bits), nq };
-	kht_lists out = { gpu_new((nq + 1) * 8), gpu_new(total * 4), total };
-	ok(j, kht_table_retrieve(j->t, &keys, &out, NULL, &err), &err);
-	ok(j, kht_table_status(j->t, NULL, NULL, &err), &err);
-	uint64_t *off = gpu_take(j, out.offsets, (nq + 1) * 8), *sum = gpu_new(nq * 8);
-	uint32_t *v = gpu_take(j, out.values, total * 4);
-	ok(j, kht_table_fold(j->t, &keys, sum, NULL, &err), &err);
-	sum = gpu_take(j, sum, nq * 8);
-	for (size_t i = 0; i < nq; i++) {
-		uint64_t key = kh_key(q[i].k), want = 0;
-		const kh_image *r = &im[kh_key_range(key)];
-		kh_list l = kh_index_find(r->bucket, dir, key, 32);
-
-		CHECK(j, off[i + 1] - off[i] == l.n);
-		for (uint32_t k = 0; k < l.n; k++) {
-			CHECK(j, v[off[i] + k] == r->loc[l.bit / 32 + k]);
-			want += r->loc[l.bit / 32 + k];
-		}
-		CHECK(j, sum[i] == want);
-	}
-	for (int r = 0; r < KH_RANGES; r++)
-		kh_image_clear(&im[r]);
-	cuda_ok(cudaFree((void *)keys.keys));
-	kht_table_close(j->t);
-	free(off);
-	free(sum);
-	free(v);
-	free(m);
-	free(q);
-}
-
-static void test_index(void **state)
-{
-	static const unsigned bits[] = { 32, 64 };
-	const char *only = getenv("KH_TABLE");
-
-	(void)state;
-	for (int b = 0; b < 2; b++)
-		for (int k = 0; k < 4; k++) {
-			struct job j = { .sys = kht_table_system_find("index"), .what = "index" };
-			size_t n = k == 0    ? 0
-				   : k == 1  ? 1
-				   : k == 2  ? 3000
-				   : small() ? 20000
-					     : 400000;
-			struct pair *p;
-
-			if (only && strcmp(only, "index") != 0)
-				continue;
-			j.cfg.key_bits = bits[b];
-			j.cfg.value_bits = 32;
-			p = make_pairs(&j, n, n / 3 + 1);
-			for (size_t i = 0; i < n && n > 2000; i++) {
-				p[i].v = k == 2 ? i : p[i].v % 100000;
-				if (i < 1000) /* lists of 254, 255 and some more */
-					p[i].k = i < 254 ? 1 : i < 254 + 255 ? 2 : 3;
-			}
-			index_case(&j, p, n);
-			free(p);
-		}
-}
-
 /* A cuckoo table too full for its functions starts again, and says so when it gives up.
  */
 static void test_cuckoo_fails(void **state)
@@ -430,8 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_erased),       cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_large),        cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_bloom),        cmocka_unit_test(test_index),
-		cmocka_unit_test(test_cuckoo_fails),
+		cmocka_unit_test(test_bloom),        cmocka_unit_test(test_cuckoo_fails),
 	};
 
 	return RUN_ON_GPU(tests);

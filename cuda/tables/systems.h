@@ -21,8 +21,7 @@ enum {
 	KHT_HASHSET_CAN = KHT_COUNTING_CAN | KHT_TABLE_ERASE,
 	KHT_BLOOM_CAN = KHT_COUNTING_CAN | KHT_TABLE_INEXACT,
 	KHT_CUCKOO_CAN = KHT_TABLE_FIND,
-	KHT_DACHASH_CAN = KHT_SINGLE_CAN | KHT_TABLE_MIXED,
-	KHT_INDEX_CAN = KHT_TABLE_MULTI | KHT_TABLE_INEXACT
+	KHT_DACHASH_CAN = KHT_SINGLE_CAN | KHT_TABLE_MIXED
 };
 
 int kht_csr_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
@@ -38,7 +37,6 @@ int kht_counting_open(const kht_table_config *, kht_stream, kht_table **, kh_err
 int kht_bloom_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_cuckoo_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_dachash_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
-int kht_index_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,6 @@ const kht_table_system kht_table_systems[] = {
 	{ "bloom", "WarpCore Bloom filter, blocked", KHT_BLOOM_CAN, 1, kht_bloom_open },
 	{ "cuckoo", "cuckoo hashing, cs344 unit 6", KHT_CUCKOO_CAN, 0.8, kht_cuckoo_open },
 	{ "dachash", "DACHash, Zhou 2021", KHT_DACHASH_CAN, 0.5, kht_dachash_open },
-	{ "index", "the index of kmerhash, kmerhash-db(5)", KHT_INDEX_CAN, 1, kht_index_open },
 	{ nullptr, nullptr, 0, 0, nullptr }
 };
 

@@ -15,7 +15,6 @@
 #include "cmd/version.h"
 
 static const kh_command *const command[] = {
-	&kh_cmd_bench,
 	&kh_cmd_bracken_distrib,
 	&kh_cmd_build,
 	&kh_cmd_classify,
@@ -45,7 +44,8 @@ static const kh_command *find(const char *name)
 
 static int unknown(const char *name)
 {
-	fprintf(stderr, "kmerhash: '%s' is not a command (kmerhash help lists them)\n", name);
+	fprintf(stderr, "kmerhash: '%s' is not a command (kmerhash help lists them)%s\n", name,
+		strcmp(name, "bench") == 0 ? "; the program kmerhash-bench has that" : "");
 	return 2;
 }
 

@@ -89,7 +89,7 @@ typedef struct kh_command {
 	int (*run)(const struct kh_command *c, int argc, char **argv);
 } kh_command;
 
-extern const kh_command kh_cmd_bench, kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
+extern const kh_command kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
 			kh_cmd_inspect, kh_cmd_merge, kh_cmd_verify;
 
 /*

@@ -22,7 +22,7 @@
 #	spill           the database of L with --gpu-memory of 8, 24 and 48 GB beside the one without a
 #	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
 #
-# KMERHASH and SIMGEN name the programs, TESTS the folder of the unit tests and of
+# KMERHASH and SIMGEN name the programs (kmerhash-bench lies beside kmerhash), TESTS the folder of the unit tests and of
 # kmerhash_faults, WORK a folder in memory; nothing of a build folder is needed.  GOLDEN: scripts of
 # `golden`.  DATA: the folder of reads and references of `samples`, as tests/bench/accuracy has it;
 # MB: text of one file of mates.  A table of times goes to stdout; what failed is said and counted.
@@ -447,7 +447,7 @@ references() {
 for step in "$@"; do
 	began=$(date +%s)
 	case $step in
-	bench-*) s=${step#bench-}; "$KMERHASH" bench --device cuda --dir "$WORK" --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
+	bench-*) s=${step#bench-}; "$KMERHASH-bench" --device cuda --dir "$WORK" --repeat 5 --db "$WORK/$s.khdb" pipeline "$WORK/$s"/refs.*.fa || fail "$step" ;;
 	pass-S) pass S 5 10000000 ;;
 	pass-L) pass L 45 10000000 ;;
 	S) big S 5 10000000 ;;

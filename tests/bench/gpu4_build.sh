@@ -8,7 +8,7 @@
 #	                 schemes; and with a tandem repeat, for which ranges are divided anew
 #	build-mpi        the same by mpirun -np 2, each process with its own GPUs, and a process that has none
 #	build-L          L on 1, 2 and all GPUs with 16 threads each: index ready, phases of the last run
-#	build-side-L     the GPU side alone: L from memory, packed (bench build)
+#	build-side-L     the GPU side alone: L from memory, packed (kmerhash-bench build)
 #
 # What names programs and folders is as in gpu.sh, whose data of L is used where it is there.
 # GPUS: how many.  MPI: mpirun with options.
@@ -121,7 +121,7 @@ build_L() {
 build_side_L() {
 	data_L
 	for n in $numbers; do
-		"$KMERHASH" bench --repeat 5 --threads $((16 * n)) --device "$(gpus "$n")" build "$WORK"/L/refs.*.fa || fail "bench build on $n GPUs"
+		"$KMERHASH-bench" --repeat 5 --threads $((16 * n)) --device "$(gpus "$n")" build "$WORK"/L/refs.*.fa || fail "kmerhash-bench build on $n GPUs"
 	done
 }
 

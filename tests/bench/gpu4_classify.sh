@@ -134,7 +134,7 @@ threads_L() {
 }
 
 lookup() { # SET
-	"$KMERHASH" bench --repeat 3 --db "$WORK/$1.khdb" --device "$all" placement || fail "lookup of $1"
+	"$KMERHASH-bench" --repeat 3 --db "$WORK/$1.khdb" --device "$all" placement || fail "lookup of $1"
 }
 
 for step in "$@"; do

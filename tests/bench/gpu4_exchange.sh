@@ -227,7 +227,7 @@ for step in "$@"; do
 	exchange-faults) ranks_faults ;;
 	exchange-sanitize) sanitize_exchange cuda:0 ;;
 	exchange-peers) (failed=0; on_peers; exit $failed) || fail "$step" ;;
-	lookup-*) "$KMERHASH" bench --repeat 3 --db "$WORK/${step#lookup-}.khdb" --device "$(devices "$GPUS")" placement || fail "$step" ;;
+	lookup-*) "$KMERHASH-bench" --repeat 3 --db "$WORK/${step#lookup-}.khdb" --device "$(devices "$GPUS")" placement || fail "$step" ;;
 	exchange-S | exchange-L) rates_of "${step#exchange-}" ;;
 	*) fail "no step $step" ;;
 	esac

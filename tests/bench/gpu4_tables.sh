@@ -3,10 +3,10 @@
 #
 #	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
 #
-# KMERHASH names the program, TESTS the folder of the unit tests, OUT a folder for logs and CSV.
+# BENCH names kmerhash-bench, built with --with-tables, TESTS the folder of the unit tests, OUT a folder for logs and CSV.
 # A short table comes last.
 set -u
-: "${KMERHASH:=kmerhash}" "${TESTS:=tests}" "${OUT:=.}"
+: "${BENCH:=kmerhash-bench}" "${TESTS:=tests}" "${OUT:=.}"
 : "${LOG2N:=28}" "${MODES_LOG2N:=26}" "${RUNS:=5}"
 export NCCL_NVLS_ENABLE=0 KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP
 failed=0
@@ -48,11 +48,11 @@ tables_sanitize() {
 
 # About 150 s with 4 GPUs.
 tables_bench() {
-	check bench.gpus 280 "$KMERHASH" bench --experiment gpus --log2n "$LOG2N" --repeat "$RUNS" tables
-	check bench.chunks 100 "$KMERHASH" bench --experiment chunks --log2n "$LOG2N" --repeat "$RUNS" tables
-	check bench.modes 280 "$KMERHASH" bench --experiment modes --log2n "$MODES_LOG2N" \
+	check bench.gpus 280 "$BENCH" --experiment gpus --log2n "$LOG2N" --repeat "$RUNS" tables
+	check bench.chunks 100 "$BENCH" --experiment chunks --log2n "$LOG2N" --repeat "$RUNS" tables
+	check bench.modes 280 "$BENCH" --experiment modes --log2n "$MODES_LOG2N" \
 		--repeat "$RUNS" tables
-	check bench.one 100 "$KMERHASH" bench --experiment targets --table hashgraph2 \
+	check bench.one 100 "$BENCH" --experiment targets --table hashgraph2 \
 		--log2n "$LOG2N" --repeat "$RUNS" tables
 	{ cat "$OUT/bench.gpus.log"; tail -qn +2 "$OUT/bench.chunks.log" "$OUT/bench.modes.log"; } >"$OUT/gpus.csv"
 	grep -c WRONG "$OUT/gpus.csv" | sed 's/^/# wrong: /'
@@ -78,7 +78,7 @@ tables_bench() {
 # way NAME ENVIRONMENT...: the exchange by 1, 2 .. 16 chunks
 way() {
 	w=chunks.$1; shift
-	check "$w" 30 env "$@" "$KMERHASH" bench --experiment chunks --log2n "$LOG2N" --repeat 2 tables
+	check "$w" 30 env "$@" "$BENCH" --experiment chunks --log2n "$LOG2N" --repeat 2 tables
 	grep -q WRONG "$OUT/$w.log" && fail "a check of $w"
 	awk -F, -v w="$w" '$2 == "gpus chunks" { printf "%-18s %6.2f G/s  %s\n", w, $7, $15 }' "$OUT/$w.log"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpu_pack.sh BUILD FILE.tar.xz - what gpu.sh and gpu4_*.sh run, for a machine without the libraries
 #
-# BUILD is a build folder configured with CUDA.  The archive has the programs, their libraries but
+# BUILD is a build folder configured with CUDA (and --with-tables, for gpu4_tables.sh).  The archive has the programs, their libraries but
 # those of CUDA, NCCL and MPI, and a file `env`.  On the other machine, where the archive was unpacked:
 #
 #	. ./env; sh .../tests/bench/gpu.sh unit S
@@ -10,11 +10,12 @@
 [ $# -eq 2 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
-units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_shard test_tables test_tables_ops
-	test_tables_multi test_comm kmerhash_faults preload_fail.so library_check library_example"
+units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_shard
+	test_comm kmerhash_faults preload_fail.so library_check library_example"
+! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
-for u in kmerhash $(printf 'tests/%s ' $units); do
+for u in kmerhash kmerhash-bench $(printf 'tests/%s ' $units); do
 	make -s -C "$build" "$u" >&2
 	strip -o "$t/$u" "$build/$u"
 done
@@ -24,7 +25,7 @@ for u in kmerhash tests/test_kernels; do ldd "$build/$u"; done | awk '$2 == "=>"
 	while read -r f; do cp -L "$f" "$t/lib/"; done
 cat >"$t/env" <<'X'
 R=$PWD
-export LD_LIBRARY_PATH="$R/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" KMERHASH="$R/kmerhash" SIMGEN="$R/simgen"
+export LD_LIBRARY_PATH="$R/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" KMERHASH="$R/kmerhash" SIMGEN="$R/simgen" BENCH="$R/kmerhash-bench"
 export TESTS="$R/tests" KH_FAULTS="$R/tests/kmerhash_faults"
 X
 tar -cJf "$2" -C "$t" .

@@ -1,11 +1,11 @@
 /*
- * gpu_classify.c - `bench pipeline` on a GPU: the stages of classify
+ * gpu_classify.c - `kmerhash-bench pipeline` on a GPU: the stages of classify
  *
  * There are versions of the classification kernel that stop earlier; the time of a part is the
  * difference of two versions.
  */
 #include <config.h>
-#include "cuda/bench/gpu_in.h"
+#include "tests/bench/program/gpu/gpu_in.h"
 
 #include <stdlib.h>
 #include "cuda/engine/engine_in.h"

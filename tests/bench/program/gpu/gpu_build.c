@@ -1,11 +1,11 @@
 /*
- * gpu_build.c - `bench pipeline` on a GPU: the stages of a build
+ * gpu_build.c - `kmerhash-bench pipeline` on a GPU: the stages of a build
  *
  * First kernels by themselves on made-up data; then a whole build of the references, whose
  * builder says how long its steps took.
  */
 #include <config.h>
-#include "cuda/bench/gpu_in.h"
+#include "tests/bench/program/gpu/gpu_in.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +243,7 @@ static int open_build(struct build *u, kh_err *err)
 	const kh_builder_options bo = { .sampling = sk,
 					.threads = o->threads,
 					.block_size = kh_backend_cuda.block_size,
-					.tmp = o->dir,
+					.tmp = u->g->b->folder,
 					.device = &u->g->device,
 					.n_devices = 1 };
 	int rc;

@@ -1,9 +1,9 @@
-/* gpu_in.h - inside `bench pipeline` on a GPU: what its stages share */
+/* gpu_in.h - inside `kmerhash-bench pipeline` on a GPU: what its stages share */
 #ifndef KH_CUDA_BENCH_GPU_IN_H
 #define KH_CUDA_BENCH_GPU_IN_H
 
-#include "bench/bench_in.h"
-#include "cuda/bench/kernels.h"
+#include "tests/bench/program/bench_in.h"
+#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/gpu/gpu.h"
 
 typedef struct kh_gpu_bench {

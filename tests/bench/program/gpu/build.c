@@ -1,12 +1,12 @@
 /*
- * bench/build.c - kmerhash bench build: what GPUs make of references that are in memory, packed
+ * build.c - kmerhash-bench build: what GPUs make of references that are in memory, packed
  *
  * The references are read once, and their blocks are kept in the form that the builder takes.
  * Then all threads give them to a builder, in each run to a new one, and the index that it makes
  * is dropped.
  */
 #include <config.h>
-#include "bench/gpu_build.h"
+#include "tests/bench/program/measure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* pipeline.c - bench pipeline: the table, runs of a stage, and the choice of the device */
+/* pipeline.c - kmerhash-bench pipeline: the table, runs of a stage, and the choice of the device */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LONG_ENOUGH 0.02                /* seconds of a run */
 #define TOO_LONG 4.0                    /* of the runs of a stage */
@@ -127,6 +128,22 @@ bool kh_bench_take(kh_bench *b, uint64_t *i)
 }
 
 /* --- all -------------------------------------------------------------------------- */
+/* Only this user can write to the folder, and nobody can have put a link in its place: mkdtemp
+ * makes a new one. */
+static int make_folder(kh_bench *b, kh_err *err)
+{
+	if (asprintf(&b->folder, "%s/.kmerhash-bench.XXXXXX", b->o->dir) < 0) {
+		b->folder = NULL;
+		return kh_fail_nomem(err);
+	}
+	if (mkdtemp(b->folder))
+		return KH_OK;
+	kh_fail_errno(err, b->folder);
+	free(b->folder);
+	b->folder = NULL;
+	return KH_EIO;
+}
+
 int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err)
 {
 	kh_choice choice;
@@ -136,10 +153,15 @@ int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err
 
 	if (!rc)
 		rc = kh_bench_files_open(&refs, err);
+	if (!rc)
+		rc = make_folder(&b, err);
 	if (!rc) {
 		head(out);
 		rc = choice.backend->on_host ? kh_bench_cpu(&b, err) : kh_bench_cuda(&b, err);
 	}
+	if (b.folder)
+		rmdir(b.folder);
+	free(b.folder);
 	kh_bench_files_close(&refs);
 	return rc;
 }

@@ -5,7 +5,7 @@
  * of the whole.
  */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <stdlib.h>
 #include <string.h>

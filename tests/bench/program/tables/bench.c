@@ -1,12 +1,12 @@
 /*
- * bench.c - timing and checking one case; the front of `kmerhash bench tables`
+ * bench.c - timing and checking one case; the front of `kmerhash-bench tables`
  *
  * A case opens a table, inserts, looks everything up, and checks: as many values came
  * back as were stored, and their sum is right.  Times are of the stream alone, by events;
  * opening a table (its memory) is not in them; figures are medians, spreads (max - min) /
  * median.
  */
-#include "cuda/tables/bench/bench_in.h"
+#include "tests/bench/program/tables/bench_in.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -274,7 +274,7 @@ static int open_bench(kht_bench *b)
 
 	if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0)
 		return kh_fail(b->err, KH_ENODEV,
-			       "bench tables needs a CUDA device, and there is none");
+			       "tables need a CUDA device, and there is none");
 	b->room = (size_t)1 << kht_bench_log2n(b, 28);
 	CU(cudaStreamCreate(&b->stream));
 	CU(cudaEventCreate(&b->from));

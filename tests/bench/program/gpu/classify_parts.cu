@@ -3,7 +3,7 @@
  *
  * The results so far are added up into the call; otherwise the compiler would leave the work out.
  */
-#include "cuda/bench/kernels.h"
+#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/kernels/candidates_warp.cuh"
 
 namespace {

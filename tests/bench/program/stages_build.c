@@ -6,7 +6,7 @@
  *	write                   the index that came out
  */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static int partition(void *arg, kh_bench_pass *p, kh_err *err)
 
 	kh_store_free(u->store);
 	u->store = NULL;
-	rc = kh_store_new(&u->store, 0, u->b->o->dir, err);
+	rc = kh_store_new(&u->store, 0, u->b->folder, err);
 	return rc ? rc : kh_bench_threads(u->b, p, u->r->n, add_worker, u, err);
 }
 

@@ -1,6 +1,6 @@
 /* host.c - limits of the host, and files in and out: stages of every device */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,12 +53,11 @@ int kh_bench_file(const kh_bench *b, kh_err *err)
 	char *name = NULL;
 	int fd;
 
-	if (asprintf(&name, "%s/.kmerhash-bench.XXXXXX", b->o->dir) < 0)
+	if (asprintf(&name, "%s/file", b->folder) < 0)
 		return kh_fail_nomem(err);
-	fd = mkostemp(name, O_CLOEXEC);
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		kh_fail(err, KH_EIO, "%s: cannot create a temporary file: %s", name,
-			strerror(errno));
+		kh_fail_errno(err, name);
 	else
 		unlink(name);
 	free(name);
@@ -331,7 +330,7 @@ static int write_index(void *arg, kh_bench_pass *p, kh_err *err)
 	double t = kh_seconds();
 	int rc = h ? KH_OK : KH_ENOMEM;
 
-	if (!rc && asprintf(&path, "%s/.kmerhash-bench.%ld", x->b->o->dir, (long)getpid()) < 0) {
+	if (!rc && asprintf(&path, "%s/khdb", x->b->folder) < 0) {
 		path = NULL;
 		rc = kh_fail_nomem(err);
 	}

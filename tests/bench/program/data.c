@@ -1,6 +1,6 @@
 /* data.c - references in memory, and reads cut from them: as a file and as jobs */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <errno.h>
 #include <stdio.h>

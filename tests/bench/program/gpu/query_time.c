@@ -1,6 +1,6 @@
 /* query_time.c - how long the classification kernels take for a job, whole or up to a part */
 #include <config.h>
-#include "cuda/bench/gpu_in.h"
+#include "tests/bench/program/gpu/gpu_in.h"
 
 #include <stdlib.h>
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* lines.c - calls to text, and text to one file in order: stages of every device */
 #include <config.h>
-#include "bench/bench_in.h"
+#include "tests/bench/program/bench_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct lines {
 	uint64_t bytes;         /* of the lines of all jobs */
 	uint64_t times;         /* how often they are written, to make a file of some size */
 	kh_buf all;             /* those lines, that many times */
-	char folder[4096 - 8], path[4096];
+	char *path;
 	kh_text *text;
 	kh_queue *idle;
 	kh_order *order;
@@ -209,23 +209,13 @@ static int stages(struct lines *x, kh_err *err)
 	return rc ? rc : kh_bench_measure(b, &s, NULL, err);
 }
 
-/* The name of the folder cannot be guessed, so nobody can have put a link there. */
-static int make_folder(struct lines *x, kh_err *err)
-{
-	snprintf(x->folder, sizeof x->folder, "%s/.kmerhash-bench.XXXXXX", x->r->b->o->dir);
-	if (!mkdtemp(x->folder))
-		return kh_fail_errno(err, x->folder);
-	snprintf(x->path, sizeof x->path, "%s/lines", x->folder);
-	return KH_OK;
-}
-
 int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
 {
 	struct lines x = { .b = r->b, .r = r, .style = { .tax = db->tax, .k = db->h->sampling.k } };
 	int rc = KH_OK;
 
-	if (make_folder(&x, err))
-		return KH_EIO;
+	if (asprintf(&x.path, "%s/lines", r->b->folder) < 0)
+		return kh_fail_nomem(err);
 	for (size_t i = 0; i < r->n && !rc; i++)
 		rc = format_job(&x, i, &x.all, err);
 	x.bytes = x.all.n;
@@ -238,6 +228,6 @@ int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
 	if (!rc)
 		rc = stages(&x, err);
 	free(x.all.p);
-	rmdir(x.folder);
+	free(x.path);
 	return rc;
 }

@@ -1,12 +1,12 @@
 /*
- * bench_in.h - inside `bench pipeline`: the table, and the stages of the host
+ * bench_in.h - inside `kmerhash-bench pipeline`: the table, and the stages of the host
  *
  *	pipeline.c    the table; runs of a stage; which device
  *	host.c        limits of the host, files in and out: of every device
  *	data.c        references in memory, reads cut from them
  *	lines.c       calls to text, text to a file: of every device
  *	stages_build.c, stages_classify.c     what the CPU does between those
- * cuda/ has the stages of a GPU.
+ * gpu/ has the stages of a GPU.
  */
 #ifndef KH_BENCH_BENCH_IN_H
 #define KH_BENCH_BENCH_IN_H
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "backend/backend.h"
-#include "bench/pipeline.h"
+#include "tests/bench/program/measure.h"
 #include "base/threads.h"
 
 #define KH_BENCH_STEP ((size_t)1 << 20)
@@ -40,6 +40,7 @@ typedef struct kh_bench {
 	const kh_bench_pipeline_options *o;
 	const kh_choice *choice;
 	FILE *out;
+	char *folder;           /* for files: of this run, its name cannot be guessed */
 	/* KH_BENCH_ROOM bytes, not all zero, allocated as the device needs it */
 	char *room;
 	/* the line being measured */
@@ -106,7 +107,7 @@ typedef struct kh_bench_files {
 
 int kh_bench_files_open(kh_bench_files *f, kh_err *err);
 void kh_bench_files_close(kh_bench_files *f);
-/* Opens a new file without a name in o->dir, so that nothing is left of it. < 0: an error. */
+/* Opens a new file without a name, so that nothing is left of it. < 0: an error. */
 int kh_bench_file(const kh_bench *b, kh_err *err);
 
 /* Prints the lines of copying in memory, of writing one file and of random reads of 64 bytes, and

@@ -1,5 +1,5 @@
 /* lookup.cu - look-ups by themselves, for the benches and the tests */
-#include "cuda/bench/kernels.h"
+#include "tests/bench/program/gpu/kernels.h"
 #include "cuda/kernels/device.cuh"
 
 namespace {

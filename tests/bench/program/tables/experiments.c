@@ -1,5 +1,5 @@
 /* experiments.c - the papers' experiments, and the machine's limits */
-#include "cuda/tables/bench/bench_in.h"
+#include "tests/bench/program/tables/bench_in.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -394,16 +394,6 @@ static int sets(kht_bench *b)
 	return KH_OK;
 }
 
-static int product(kht_bench *b)
-{
-	for (double r = 1; r <= 16; r *= 4) {
-		kht_case c = multi_case(b, "index", r);
-		c.cfg.key_bits = 64;
-		TRY(kht_bench_run(b, &c));
-	}
-	return KH_OK;
-}
-
 /* The cases for which this library sets itself a rate to reach. */
 static int targets(kht_bench *b)
 {
@@ -448,7 +438,6 @@ const kht_bench_experiment kht_bench_list[] = { { "limits", limits },
 						{ "dachash", dachash },
 						{ "cuckoo", cuckoo },
 						{ "sets", sets },
-						{ "index", product },
 						{ "gpus", kht_bench_gpus },
 						{ "chunks", kht_bench_chunks },
 						{ "modes", kht_bench_modes },

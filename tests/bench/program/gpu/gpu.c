@@ -1,6 +1,6 @@
-/* gpu.c - `bench pipeline` on a GPU: its limits, and the stages in their order */
+/* gpu.c - `kmerhash-bench pipeline` on a GPU: its limits, and the stages in their order */
 #include <config.h>
-#include "cuda/bench/gpu_in.h"
+#include "tests/bench/program/gpu/gpu_in.h"
 
 #include <string.h>
 

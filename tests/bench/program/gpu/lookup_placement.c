@@ -1,17 +1,17 @@
 /*
- * lookup_placement.c - kmerhash bench placement: look-ups by where the index lies
+ * lookup_placement.c - kmerhash-bench placement: look-ups by where the index lies
  *
  * Every device looks up its own keys, all devices at once.  The keys are those of
  * features, drawn from all buckets alike; `bucket` reads the bucket of each, `list` its
  * locations too.
  */
 #include <config.h>
-#include "bench/lookup_placement.h"
+#include "tests/bench/program/measure.h"
 
 #include <stdlib.h>
 #include "cuda/engine/engine_in.h"
 #include "cuda/engine/rounds.h"
-#include "cuda/bench/kernels.h"
+#include "tests/bench/program/gpu/kernels.h"
 #include "base/mem.h"
 #include "base/threads.h"
 

@@ -1,0 +1,61 @@
+/* measure.h - what kmerhash-bench can measure: a function each, which writes a table */
+#ifndef KH_BENCH_MEASURE_H
+#define KH_BENCH_MEASURE_H
+
+#include <stdio.h>
+#include "backend/backend.h"
+
+#define KH_BENCH_RUNS 31        /* most runs of a case or stage */
+
+typedef struct kh_bench_pipeline_options {
+	const char *const *refs;        /* n_refs FASTA files */
+	size_t n_refs;
+	const char *db;                 /* a database of them; NULL: only the stages of a build */
+	const char *device;             /* "auto", "cpu", "cuda..." (backend.h) */
+	const char *dir;                /* the folder for files that are written */
+	unsigned threads;
+	int repeat;                     /* runs a stage, 1 to KH_BENCH_RUNS */
+} kh_bench_pipeline_options;
+
+/* The stages of build and classify one by one, a line each: the least, median and greatest rate,
+ * the rate of one thread, the limit measured in the same run, and the median as a share of that.
+ * Nothing is left in dir. */
+int kh_bench_pipeline(const kh_bench_pipeline_options *o, FILE *out, kh_err *err);
+
+/* --- on GPUs; KH_ENODEV without CUDA ------------------------------------------------ */
+typedef struct kh_bench_packed_options {
+	const kh_choice *choice;        /* the devices; all of them are used at once */
+	const char *const *refs;        /* n_refs FASTA files */
+	size_t n_refs;
+	unsigned threads;
+	int repeat;
+} kh_bench_packed_options;
+
+/* What GPUs do in a build, of references that come packed from memory.  A line for each run: the
+ * seconds from the first block given to the GPUs until the index is ready, and those of each step
+ * on the device that took longest for it. */
+int kh_bench_packed(const kh_bench_packed_options *o, FILE *out, kh_err *err);
+
+typedef struct kh_bench_placement_options {
+	const kh_choice *choice;        /* the devices; 1, 2, 4 ... of them are used, then all */
+	const char *db;
+	unsigned threads;
+	int repeat;
+} kh_bench_placement_options;
+
+/* Look-ups in an index that lies on several GPUs.  A line for each number of devices and
+ * placement: the time to load, and look-ups a second of each GPU while all look up. */
+int kh_bench_placement(const kh_bench_placement_options *o, FILE *out, kh_err *err);
+
+/* --- with the library of cuda/tables; KH_ENODEV without it -------------------------- */
+typedef struct kh_bench_tables_options {
+	const char *experiment;         /* limits, targets ... (kht_bench_list); NULL: all */
+	const char *table;              /* only this system; NULL: all */
+	int log2n;                      /* pairs; 0: each experiment's own, mostly 28 */
+	int repeat;                     /* runs a case, of which the median counts; 0: 5 */
+} kh_bench_tables_options;
+
+/* Writes CSV, a line for each case when it is done.  Nothing else may use the current device. */
+int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err);
+
+#endif
