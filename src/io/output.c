@@ -11,13 +11,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#ifdef __linux__
-#include <sys/vfs.h>
-#endif
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
-#include "io/map.h"
 #include "io/paths.h"
 #include "io/temporary.h"
 
@@ -27,7 +23,6 @@ struct kh_out {
 	bool regular;
 	bool terminal;                  /* what is written is escaped: escape.h */
 	bool whole; /* a regular file that holds nothing but what is written here */
-	atomic_bool large;              /* what is mapped is to have large pages */
 	/* unless it is written in place: */
 	int folder;
 	char *base;                     /* its final name in the folder; NULL: in place */
@@ -163,7 +158,6 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 	o->regular = fstat(o->fd, &st) == 0 && S_ISREG(st.st_mode);
 	o->terminal = isatty(o->fd);
 	o->whole = o->regular && st.st_size == 0 && !(fcntl(o->fd, F_GETFL) & O_APPEND);
-	o->large = kh_out_maps(o);
 	*out = o;
 	return KH_OK;
 }
@@ -283,50 +277,6 @@ int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err)
 		n -= (size_t)w;
 	}
 	return KH_OK;
-}
-
-bool kh_out_maps(const kh_out *o)
-{
-#ifdef __linux__
-	enum { TMPFS = 0x01021994 };
-	struct statfs fs;
-
-	return o->base && o->regular && fstatfs(o->fd, &fs) == 0 && fs.f_type == TMPFS;
-#else
-	(void)o;
-	return false;
-#endif
-}
-
-int kh_out_map(kh_out *o, uint64_t at, size_t n, char **map, kh_err *err)
-{
-	bool large = atomic_load(&o->large);
-	char *p = kh_map_part(o->fd, at, n, &large);
-	int rc;
-
-	if (!large)
-		atomic_store(&o->large, false);
-	if (!p)
-		return kh_fail(err, KH_EIO, "%s: cannot be mapped: %s", o->path, strerror(errno));
-	do
-		rc = posix_fallocate(o->fd, (off_t)at, (off_t)n);
-	while (rc == EINTR);
-	if (rc) {
-		kh_map_drop(p, n);
-		return kh_fail(err, KH_EIO, "%s: write failed: %s", o->path, strerror(rc));
-	}
-	*map = p;
-	return KH_OK;
-}
-
-void kh_out_unmap(char *map, size_t n)
-{
-	kh_map_drop(map, n);
-}
-
-int kh_out_cut(kh_out *o, uint64_t bytes, kh_err *err)
-{
-	return ftruncate(o->fd, (off_t)bytes) != 0 ? kh_fail_errno(err, o->path) : KH_OK;
 }
 
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err)

@@ -31,15 +31,6 @@ int kh_out_join(kh_out **o, const char *path, const char *file, kh_err *err);
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err);
 /* At an absolute offset; regular files only. */
 int kh_out_pwrite(kh_out *o, const void *p, size_t n, uint64_t at, kh_err *err);
-/* Can many threads write to it faster through maps than one by kh_out_write?  It is then a file of
- * its own, in memory. */
-bool kh_out_maps(const kh_out *o);
-/* Reserves n bytes from `at` on and maps them; kh_out_unmap gives the map back.  Threads may do so
- * at the same time for parts that do not overlap. */
-int kh_out_map(kh_out *o, uint64_t at, size_t n, char **map, kh_err *err);
-void kh_out_unmap(char *map, size_t n);
-/* Ends the file at `bytes`, which have been written. */
-int kh_out_cut(kh_out *o, uint64_t bytes, kh_err *err);
 /* Sets where kh_out_write goes on. */
 int kh_out_seek(kh_out *o, uint64_t at, kh_err *err);
 /* Makes sure that what has been written is on disk before anything written later. */

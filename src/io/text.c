@@ -7,10 +7,6 @@
 #include "io/bgzf.h"
 #include "base/mem.h"
 #include "io/output.h"
-#include "io/spread.h"
-
-/* Plain text is spread over threads from so many bytes and threads on. */
-enum { SPREAD_FROM = 16 << 20, SPREAD_THREADS = 4 };
 
 typedef struct unit {
 	kh_text *text;
@@ -27,7 +23,6 @@ struct kh_text {
 	kh_out *out;
 	kh_monitor *m;
 	bool bgzf;
-	bool spreads;                   /* `spread` may be used */
 	kh_queue *idle, *full;          /* of unit */
 	kh_order *order;
 	unit *all;
@@ -35,9 +30,6 @@ struct kh_text {
 	unit *now;                      /* being filled */
 	uint64_t tickets;
 	bool finished;                  /* all but its name */
-	/* of plain text: bytes written, until `spread` takes more; or NULL */
-	uint64_t written;
-	kh_spread *_Atomic spread;
 };
 
 /* --- loans ------------------------------------------------------------------------ */
@@ -75,7 +67,6 @@ int kh_text_open(kh_text **out, const kh_text_options *o, kh_monitor *m, kh_err 
 	t->bgzf = o->bgzf;
 	t->n_all = n;
 	rc = kh_out_open(&t->out, o->path, err);
-	t->spreads = !rc && o->threads >= SPREAD_THREADS && kh_out_maps(t->out);
 	if (!rc && t->bgzf) {
 		t->all = kh_array(n, sizeof *t->all, err);
 		rc = t->all ? kh_queue_new(&t->idle, m, n, err) : KH_ENOMEM;
@@ -101,7 +92,6 @@ void kh_text_close(kh_text *t)
 {
 	if (!t)
 		return;
-	kh_spread_free(t->spread);
 	kh_out_close(t->out);
 	kh_queue_free(t->idle);
 	kh_queue_free(t->full);
@@ -133,12 +123,9 @@ static int pack_unit(unit *u)
 
 int kh_text_help(kh_text *t)
 {
-	kh_spread *s = atomic_load(&t->spread);
 	unit *u;
 	int rc = KH_OK;
 
-	if (s)
-		kh_spread_help(s);
 	while (!rc && t->bgzf && (u = kh_queue_try(t->full)))
 		rc = pack_unit(u);
 	return rc;
@@ -182,28 +169,10 @@ static void fill(unit *u, const char *p, size_t m, kh_loan *loan)
 	u->n += m;
 }
 
-/* What is small is simply written. */
-static int put_plain(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
-{
-	kh_spread *s = t->spread;
-	int rc = KH_OK;
-
-	if (!s && loan && t->spreads && t->written >= SPREAD_FROM) {
-		rc = kh_spread_new(&s, t->out, t->written, t->n_all, t->m, err);
-		if (rc)
-			return rc;
-		atomic_store(&t->spread, s);
-	}
-	if (s)
-		return kh_spread_put(s, p, n, loan, err);
-	t->written += n;
-	return kh_out_write(t->out, p, n, err);
-}
-
 int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
 {
 	if (!t->bgzf)
-		return put_plain(t, p, n, loan, err);
+		return kh_out_write(t->out, p, n, err);
 	while (n > 0) {
 		int rc = t->now ? KH_OK : take_unit(t);
 		size_t m;
@@ -239,8 +208,6 @@ int kh_text_finish(kh_text *t, kh_err *err)
 		else
 			rc = kh_out_write(t->out, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
 	}
-	if (t->spread)
-		rc = kh_spread_finish(t->spread, err);
 	if (!rc)
 		rc = kh_out_sync(t->out, err);
 	t->finished = !rc;
