@@ -73,7 +73,7 @@ for shell in bash zsh; do
 	in_$shell '' | grep -v -e '^--' -e '^help$' >got; same commands got "completion in $shell: commands"
 	in_$shell merge -- | sort >got; same options got "completion in $shell: options of merge"
 	in_$shell merge --format '' | grep -c . >got
-	echo 8 >eight; same eight got "completion in $shell: formats of merge"
+	echo 7 >seven; same seven got "completion in $shell: formats of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------

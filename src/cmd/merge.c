@@ -26,7 +26,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, report, biom, krona, metaphlan, cami-profile, cami-binning, html [table]"),
+		"table, report, html, krona, biom, cami-profile, cami-binning [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
@@ -80,8 +80,10 @@ static int to_options(struct job *j, kh_err *err)
 
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
-		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, biom, "
-			       "krona, metaphlan, cami-profile, cami-binning and html", name);
+		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, html, "
+			       "krona, biom, cami-profile and cami-binning%s", name,
+			       strcmp(name, "metaphlan") ? ""
+			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)
 		return kh_fail(err, KH_EUSAGE, "--rank has no meaning with --format %s", name);
 	if (j->v.rank && !(j->o.rank = kh_merge_rank(j->v.rank)))

@@ -2,7 +2,10 @@
 #include "merge/formats_in.h"
 
 #include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/escape.h"
 #include "sample/model.h"
 
 /* --- taxa by samples -------------------------------------------------------------- */
@@ -129,38 +132,108 @@ static int write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 	return rc;
 }
 
-/* --- BIOM's table of text --------------------------------------------------------- */
+/* --- BIOM 1.0, which is JSON ------------------------------------------------------ */
+/* Does the table have the taxon: is it of the rank, and were reads of these samples given it? */
+static bool biom_has(const kh_merge *m, const kh_merge_options *o, size_t row)
+{
+	uint64_t sum = 0;
+
+	for (size_t c = m->first[row]; c < m->first[row + 1]; c++)
+		if (m->cell[c].sample >= o->from && m->cell[c].sample < o->to)
+			sum += m->cell[c].direct;
+	return sum > 0 && kh_merge_wanted(m, m->order[row], o->rank);
+}
+
+/* One member of a list: its comma, and the value, which is taken over. */
+static int biom_put(kh_merge_sink *s, bool *any, json_t *value, kh_err *err)
+{
+	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+	int rc = text ? kh_buf_print(&s->b, err, *any ? ",\n" : "\n") : kh_fail_nomem(err);
+
+	if (!rc && !(rc = kh_buf_string(&s->b, text, err)))
+		rc = kh_merge_flush(s, false, err);
+	*any = true;
+	free(text);
+	json_decref(value);
+	return rc;
+}
+
+static json_t *biom_text(const char *prefix, const char *name)
+{
+	char *shown = kh_escaped(name);
+	json_t *t = shown ? json_sprintf("%s%s", prefix, shown) : NULL;
+
+	free(shown);
+	return t;
+}
+
+static json_t *biom_row(const kh_merge *m, uint32_t taxon)
+{
+	const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
+	json_t *lineage = json_array();
+
+	for (int i = 0; i < KH_MERGE_RANKS; i++) {
+		const char prefix[] = { (char)(kh_merge_ranks[i].letter | 0x20), '_', '_', 0 };
+
+		if (l.taxon[i] != KH_NO_TAXON)
+			json_array_append_new(lineage,
+					      biom_text(prefix, kh_merge_name(m, l.taxon[i])));
+	}
+	return json_pack("{s:o, s:{s:o}}", "id",
+			 json_sprintf("%" PRIu32, m->taxon[taxon].taxid), "metadata", "taxonomy",
+			 lineage);
+}
+
+static int biom_data(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+{
+	size_t n = 0;
+	bool any = false;
+	int rc = kh_buf_string(&s->b, "],\n\"data\":[", err);
+
+	for (size_t row = 0; row < m->n && !rc; row++) {
+		const bool has = biom_has(m, o, row);
+
+		for (size_t c = m->first[row]; has && c < m->first[row + 1] && !rc; c++) {
+			const kh_merge_cell *x = &m->cell[c];
+
+			if (x->sample >= o->from && x->sample < o->to && x->direct > 0)
+				rc = biom_put(s, &any,
+					      json_pack("[IIo]", (json_int_t)n,
+							(json_int_t)(x->sample - o->from),
+							json_integer((json_int_t)x->direct)), err);
+		}
+		n += has;
+	}
+	return rc ? rc : kh_buf_string(&s->b, "]}\n", err);
+}
+
 static int write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
 {
-	int rc = kh_buf_string(&s->b, "#OTU ID", err);
+	size_t rows = 0;
+	bool any = false;
+	int rc;
 
+	for (size_t row = 0; row < m->n; row++)
+		rows += biom_has(m, o, row);
+	/* the format demands a date; the same reports give the same bytes at any time */
+	rc = kh_buf_print(&s->b, err, "{\"id\":null,"
+			  "\"format\":\"Biological Observation Matrix 1.0.0\","
+			  "\"format_url\":\"http://biom-format.org\",\"type\":\"Taxon table\","
+			  "\"generated_by\":\"%s\",\"date\":\"1970-01-01T00:00:00\","
+			  "\"matrix_type\":\"sparse\",\"matrix_element_type\":\"int\","
+			  "\"shape\":[%zu,%zu],\n\"rows\":[", PACKAGE_STRING, rows,
+			  o->to - o->from);
+	for (size_t row = 0; row < m->n && !rc; row++)
+		if (biom_has(m, o, row))
+			rc = biom_put(s, &any, biom_row(m, m->order[row]), err);
+	any = false;
+	if (!rc)
+		rc = kh_buf_string(&s->b, "],\n\"columns\":[", err);
 	for (size_t i = o->from; i < o->to && !rc; i++)
-		if (!(rc = kh_buf_string(&s->b, "\t", err)))
-			rc = kh_buf_string(&s->b, m->sample[i].name, err);
-	if (!rc && !(rc = kh_buf_string(&s->b, "\ttaxonomy", err)))
-		rc = kh_merge_end_row(s, err);
-	for (size_t row = 0; row < m->n && !rc; row++) {
-		const uint32_t taxon = m->order[row];
-		size_t at = m->first[row];
-		uint64_t sum = 0;
-
-		for (size_t c = m->first[row]; c < m->first[row + 1]; c++)
-			if (m->cell[c].sample >= o->from && m->cell[c].sample < o->to)
-				sum += m->cell[c].direct;
-		if (sum == 0 || !kh_merge_wanted(m, taxon, o->rank))
-			continue;
-		rc = kh_buf_print(&s->b, err, "%" PRIu32, m->taxon[taxon].taxid);
-		for (size_t i = o->from; i < o->to && !rc; i++) {
-			const kh_merge_cell *c = kh_merge_next_cell(m, row, &at, (uint32_t)i);
-
-			rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c ? c->direct : 0);
-		}
-		if (!rc && !(rc = kh_buf_string(&s->b, "\t", err)))
-			rc = kh_merge_put_lineage(s, m, taxon, "; ", err);
-		if (!rc)
-			rc = kh_merge_end_row(s, err);
-	}
-	return rc;
+		rc = biom_put(s, &any, json_pack("{s:o, s:n}", "id",
+						 biom_text("", m->sample[i].name), "metadata"),
+			      err);
+	return rc ? rc : biom_data(m, o, s, err);
 }
 
 /* --- Krona ------------------------------------------------------------------------ */
@@ -196,14 +269,16 @@ static int write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 const kh_merge_format *kh_merge_format_find(const char *name)
 {
 	static const kh_merge_format format[] = {
-		{ "table", ".tsv", write_table, false, true, true, true },
-		{ "biom", ".biom.tsv", write_biom, false, true, false, false },
-		{ "krona", ".krona.txt", write_krona, true, false, false, false },
-		{ "metaphlan", ".mpa.tsv", kh_merge_write_metaphlan, false, true, false, true },
-		{ "cami-profile", ".profile", kh_merge_write_cami, false, true, false, true },
-		{ "html", ".html", kh_merge_page, false, false, false, false },
-		{ "report", ".kreport", kh_merge_report, false, false, true, false },
-		{ "cami-binning", ".binning", NULL, true, false, false, false },
+		{ .name = "table", .suffix = ".tsv", .write = write_table,
+		  .ranks = true, .profiles = true },
+		{ .name = "report", .suffix = ".kreport", .write = kh_merge_report },
+		{ .name = "html", .suffix = ".html", .write = kh_merge_page },
+		{ .name = "krona", .suffix = ".krona.txt", .write = write_krona,
+		  .one_sample = true },
+		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
+		{ .name = "cami-profile", .suffix = ".profile", .write = kh_merge_write_cami,
+		  .ranks = true, .profiles = true },
+		{ .name = "cami-binning", .suffix = ".binning", .one_sample = true },
 	};
 
 	for (size_t i = 0; i < sizeof format / sizeof *format; i++)

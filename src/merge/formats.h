@@ -48,7 +48,6 @@ typedef struct kh_merge_format {
 	kh_merge_fn *write;             /* NULL: made of lines, not of reports */
 	bool one_sample;
 	bool ranks;                     /* --rank has a meaning */
-	bool columns;                   /* to be read by people, too: between tabs */
 	bool profiles;                  /* may be made of profiles */
 } kh_merge_format;
 

@@ -1,6 +1,6 @@
 /*
  * formats_in.h - what the formats of a merged table share: text.c has it; formats.c has tables,
- * BIOM and Krona, abundances.c MetaPhlAn and CAMI
+ * BIOM and Krona, cami.c CAMI's
  */
 #ifndef KH_MERGE_FORMATS_IN_H
 #define KH_MERGE_FORMATS_IN_H
@@ -45,7 +45,6 @@ double kh_merge_share(uint64_t part, uint64_t all);
 uint64_t kh_merge_part(const kh_merge *m, const kh_merge_cell *c);
 uint64_t kh_merge_whole(const kh_merge *m, uint32_t sample);
 
-/* --- abundances.c ----------------------------------------------------------------- */
-kh_merge_fn kh_merge_write_metaphlan, kh_merge_write_cami;
+kh_merge_fn kh_merge_write_cami;        /* cami.c */
 
 #endif

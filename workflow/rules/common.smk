@@ -56,7 +56,6 @@ wildcard_constraints:
 MERGE_FORMAT = {
     "tsv": "table",
     "biom": "biom",
-    "metaphlan.tsv": "metaphlan",
     "html": "html",
 }
 
