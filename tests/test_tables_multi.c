@@ -6,6 +6,7 @@
  */
 #include "tables_harness.h"
 #include "cuda/tables/dtable.h"
+#include "cuda/tables/hashgraph_part.h"
 
 #define MEMBERS 16
 
@@ -461,12 +462,34 @@ static void test_refusals(void **state)
 	each_world(refusals);
 }
 
+/* A bin's rows and pairs fit into what a block may have: 99, 163 and 227 KiB are what devices of
+ * compute capability 8.6, 8.0 and 9.0 allow; this device says what it allows. */
+static void test_memory_of_bins(void **state)
+{
+	uint32_t memory[] = { 96 << 10, 160 << 10, 224 << 10, 0 };
+	kh_err err;
+
+	(void)state;
+	assert_int_equal(kht_hashgraph_bin_memory(0, &memory[3], &err), KH_OK);
+	assert_in_range(memory[3], 32 << 10, 1 << 20);
+	for (size_t i = 0; i < 4; i++)
+		for (unsigned pair = 4; pair <= 16; pair += 4) {
+			const uint32_t rows =
+				kht_hashgraph_bin_rows(pair > 8 ? 64 : 32,
+						       pair > 8 ? pair * 8 - 64 : pair * 8 - 32,
+						       memory[i]);
+
+			assert_true(rows >= 1024 && (rows & (rows - 1)) == 0);
+			assert_true(rows * (4 + pair + pair / 4) <= memory[i]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hashgraph),     cmocka_unit_test(test_keys_alone),
 		cmocka_unit_test(test_sizes_of_bins), cmocka_unit_test(test_warpcore),
-		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_refusals),      cmocka_unit_test(test_memory_of_bins),
 	};
 
 	return RUN_ON_GPU(tests);

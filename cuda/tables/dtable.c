@@ -31,10 +31,11 @@ static unsigned log2_of(uint64_t n)
 /* Counted: about the root of the hash range (the paper's BINS_G), and enough that a bin is
  * little of a share.  Ordered by: as many bins as a block can build, which as
  * many radix passes of 8 bits give; within those, down to 4096 rows a bin. */
-static void hashgraph_sizes(kht_dtable *d)
+static void hashgraph_sizes(kht_dtable *d, uint32_t bin_memory)
 {
 	const uint64_t pairs = d->cfg.capacity * d->members;
-	const uint64_t most = kht_hashgraph_bin_rows(d->cfg.key_bits, d->value_bytes * 8);
+	const uint64_t most =
+		kht_hashgraph_bin_rows(d->cfg.key_bits, d->value_bytes * 8, bin_memory);
 	double range = (double)pairs / (d->cfg.range > 0 ? d->cfg.range : 1);
 	uint64_t rows = range > 1 ? (uint64_t)range : 1;
 	unsigned need = 1, fine;
@@ -59,13 +60,13 @@ static void hashgraph_sizes(kht_dtable *d)
 	d->rows = (uint32_t)((rows - 1) >> d->bins_log2) + 1;
 }
 
-static void sizes(kht_dtable *d, const kht_dtable_config *c)
+static void sizes(kht_dtable *d, const kht_dtable_config *c, uint32_t bin_memory)
 {
 	uint64_t bytes = d->cfg.capacity * (d->key_bytes + d->value_bytes);
 
 	d->count_log2 = d->bins_log2 = d->members <= 16 ? 8 : 12;
 	if (d->hashgraph)
-		hashgraph_sizes(d);
+		hashgraph_sizes(d, bin_memory);
 	d->chunks = (unsigned)(bytes / CHUNK_BYTES < 8 ? bytes / CHUNK_BYTES : 8);
 	if (d->members == 1 || d->chunks == 0)
 		d->chunks = 1;
@@ -224,12 +225,28 @@ static int open_all(kht_dtable *d, const kht_dtable_config *c, const int *device
 	return kht_dt_each(d, open_member, (void *)c->system, err);
 }
 
+/* The least that any of these devices has. */
+static int bin_memory_of(const int *device, size_t n, uint32_t *least, kh_err *err)
+{
+	*least = UINT32_MAX;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t bytes;
+
+		KHT_DTRY(kht_hashgraph_bin_memory(device[i], &bytes, err));
+		*least = bytes < *least ? bytes : *least;
+	}
+	return KH_OK;
+}
+
 int kht_dtable_open(const kht_dtable_config *c, kh_gpu_comm *comm, const int *device, size_t n,
 		    kht_dtable **out, kh_err *err)
 {
+	uint32_t bin_memory;
 	kht_dtable *d;
 	int rc = check(c, n, err);
 
+	if (!rc)
+		rc = bin_memory_of(device, n, &bin_memory, err);
 	if (rc)
 		return rc;
 	if (!(d = kh_array(1, sizeof *d, err)))
@@ -243,7 +260,7 @@ int kht_dtable_open(const kht_dtable_config *c, kh_gpu_comm *comm, const int *de
 	d->n = n;
 	d->key_bytes = c->table.key_bits / 8;
 	d->value_bytes = c->table.value_bits / 8;
-	sizes(d, c);
+	sizes(d, c, bin_memory);
 	rc = open_all(d, c, device, err);
 	if (rc)
 		kht_dtable_close(d);

@@ -326,10 +326,13 @@ template <class K, class V>
 static int kht_bins_build(kht_table *t, kht_bins<K, V> b, uint64_t n, kht_stream s, kh_err *err)
 {
 	const uint32_t mean = (uint32_t)(n / b.bins), pair = sizeof(K) + kht_value_size<V>;
-	const uint32_t room = (KHT_BIN_MEMORY - b.rows * 4) / pair;
 	kht_scratch<uint32_t> start, before, large;
-	int rc;
+	uint32_t room;
+	int rc = kht_hashgraph_bin_memory(t->device, &room, err);
 
+	if (rc)
+		return rc;
+	room = (room - b.rows * 4) / pair;
 	/* The mean of few bins may be that of one key: then all are large. */
 	b.limit = mean > 32768 ? 8 * 32768 : mean > 8192 ? 8 * mean : 65536;
 	b.stage = mean + mean / 4 > 1024 ? mean + mean / 4 : 1024;

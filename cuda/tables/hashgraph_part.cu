@@ -24,12 +24,24 @@ template <class K, class V> static mixed_view<K, V> view_of(const kht_hashgraph_
 	return w;
 }
 
-uint32_t kht_hashgraph_bin_rows(unsigned key_bits, unsigned value_bits)
+/* Less what the kernels have besides, below 3 KiB. */
+int kht_hashgraph_bin_memory(int device, uint32_t *bytes, kh_err *err)
+{
+	int most = 0;
+	int rc = kht_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+						 device),
+			  "HashGraph", err);
+
+	*bytes = (uint32_t)most - 3072;
+	return rc;
+}
+
+uint32_t kht_hashgraph_bin_rows(unsigned key_bits, unsigned value_bits, uint32_t memory)
 {
 	uint32_t rows = 1024, pair = (key_bits + value_bits) / 8;
 
 	/* A counter a row, and a quarter more pairs than there are in the mean. */
-	while (rows < 16384 && rows * 2 * (4 + pair + pair / 4) <= KHT_BIN_MEMORY)
+	while (rows < 16384 && rows * 2 * (4 + pair + pair / 4) <= memory)
 		rows *= 2;
 	return rows;
 }

@@ -11,9 +11,6 @@
 extern "C" {
 #endif
 
-/* Shared memory that a block takes for a bin: the pairs, and a counter a row. */
-#define KHT_BIN_MEMORY (224u << 10)
-
 /* Pairs in the order of their bins; values: NULL where there are none. */
 typedef struct kht_run {
 	const void *keys, *values;
@@ -31,8 +28,10 @@ typedef struct kht_hashgraph_part {
 	unsigned group; /* lanes that read a row together */
 } kht_hashgraph_part;
 
+/* Shared memory that a block of the device may take for a bin: the pairs, and a counter a row. */
+int kht_hashgraph_bin_memory(int device, uint32_t *bytes, kh_err *err);
 /* Rows that a bin may have at most, a power of two; and pairs in the mean. */
-uint32_t kht_hashgraph_bin_rows(unsigned key_bits, unsigned value_bits);
+uint32_t kht_hashgraph_bin_rows(unsigned key_bits, unsigned value_bits, uint32_t memory);
 /* From runs on the device.  t lends scratch. */
 int kht_hashgraph_part_build(kht_table *t, const kht_hashgraph_part *p, const kht_run *run,
 			     unsigned runs, kht_stream stream, kh_err *err);

@@ -5,21 +5,23 @@
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include "cuda/kernels/cub.cuh"
 #include "cuda/tables/group.cuh"
 #include "cuda/tables/hash.cuh"
 #include "cuda/tables/host.cuh"
 
-/* CUB is called twice: run(NULL, bytes) says how much scratch it needs, then it works. */
+/* CUB is called twice: run(NULL, bytes) says how much scratch it needs, then it works.  What it
+ * throws becomes a status. */
 template <class F>
 static int with_scratch(kht_table *t, const char *what, F run, kht_stream stream, kh_err *err)
 {
 	kht_scratch<char> tmp;
 	size_t bytes = 0;
-	int rc = kht_cuda(run(nullptr, bytes), what, err);
+	int rc = kht_cuda(caught([&] { return run(nullptr, bytes); }), what, err);
 
 	if (!rc)
 		rc = tmp.take(t, bytes, stream, err);
-	return rc ? rc : kht_cuda(run(tmp.p, bytes), what, err);
+	return rc ? rc : kht_cuda(caught([&] { return run(tmp.p, bytes); }), what, err);
 }
 
 template <class K, class V>
