@@ -26,7 +26,7 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((468, 511, 528, 4087))
+    yield "zero", "B", rng.choice((472, 511, 528, 4087))
     for i, name in enumerate(SECTIONS + ["keys"]):
         place = 512 if name == "keys" else 272 + 16 * i
         yield "at-" + name, "Q", place

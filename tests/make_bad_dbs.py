@@ -21,7 +21,7 @@ HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_
           "features": 72, "entries": 80, "over": 88, "n_targets": 136, "n_taxa": 140, "minima": 144,
           "section": 272, "tool": 400, "sums": 432, "max_locations": 440, "n_species": 444,
           "word_bits": 448, "least": 452, "max_bytes": 456, "no_repeats": 464,
-          "zero": 468}
+          "runs": 468, "zero": 472}
 
 
 def extent(data, name):
@@ -97,7 +97,7 @@ def headers(good):
             ("entries", "Q", (0, huge64)), ("over", "Q", (1, huge64)),
             ("n_targets", "I", (0, 1, huge32)), ("n_taxa", "I", (0, 1, huge32)), ("minima", "I", (0,)),
             ("max_locations", "I", (0, 255, huge32)), ("n_species", "I", (0, 1, 3, huge32)), ("word_bits", "I", (0, 8, 10, 32, huge32)),
-            ("least", "I", (1, huge32)), ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
+            ("least", "I", (1, huge32)), ("max_bytes", "Q", (1,)), ("no_repeats", "I", (2, huge32)), ("runs", "I", (2, huge32)), ("zero", "I", (1, 1 << 31))):
         for value in values:
             yield "%s-%d" % (field, value), put(good, fmt, HEADER[field], value), ""
     yield "tool", put(good, "32s", 400, b"x" * 32), ""

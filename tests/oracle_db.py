@@ -34,8 +34,8 @@ class Database:
         self.minima = struct.unpack_from("<32I", data, 144)
         extents = struct.unpack_from("<16Q", data, 272)
         self.at = dict(zip(SECTIONS, zip(extents[::2], extents[1::2])))
-        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes, self.no_repeats = \
-            struct.unpack_from("<32sQIIIIQI", data, 400)
+        self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes, self.no_repeats, self.runs = \
+            struct.unpack_from("<32sQIIIIQII", data, 400)
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
@@ -128,8 +128,8 @@ def check_frame(db):
     assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0
-    assert db.no_repeats in (0, 1)
-    assert not any(data[468:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
+    assert db.no_repeats in (0, 1) and db.runs in (0, 1)
+    assert not any(data[472:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
         if name == "keys" and (at, size) == (0, 0):
@@ -187,7 +187,10 @@ def check_targets(db, refs):
 def check_minima(db):
     n_bins, n_features = max(1, db.bins), max(1, db.features)
     n_all = n_features * 2**32 // (2**32 - db.least)
-    p = min(1 << 48, n_all * 2**49 // 4**db.k + 2**48 * 15 // 65536)
+    syncmer = db.scheme == 1
+    one_of = (db.k - db.s + 1 if syncmer else -(-db.stride // db.s)) if db.runs else 1
+    p = min(1 << 48, n_all * one_of * 2**49 // 4**db.k + 2**48 * 15 // 65536)
+    further = 2 * ((db.k - db.s) // 2 + 1 if syncmer else 1) + 1
     for i, minimum in enumerate(db.minima):
         chance = (2**(i + 1) - 1) * db.gap * p // n_bins * db.locations // n_features + 1
         chance = min(1 << 60, chance)
@@ -195,7 +198,10 @@ def check_minima(db):
         while (t > 429496 or m < chance >> 48) and m < 1 << 20:
             m += 1
             t = min((1 << 64) - 1, (t * chance >> 48) // m + 1)
-        assert m == minimum, i
+        run, row = (2**(i + 1) - 1) * p // n_features * db.locations >> 2 * further, 3
+        while run > 2**48 // 10000:
+            run, row = run >> further, row + 1
+        assert (max(m, row) if db.runs and row > 3 else m) == minimum, i
 
 
 def expected_index(db, refs):

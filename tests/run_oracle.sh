@@ -51,6 +51,13 @@ check "other k, stride and span: build" build --db odd.khdb -k 21 --smer-len 11 
 include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
 check "other k, stride and span: reads" calls odd.khdb made.fq
 check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
+# where a third of all k-mers is in the index, hits in a row are asked for
+for scheme in syncmer minhash; do
+	check "$scheme, small k: build" build --db dense.khdb --scheme $scheme -k 10 $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" dense.khdb $genomes
+	check "$scheme, small k: reads" calls dense.khdb made.fq
+	check "$scheme, small k: the minima are greater" sh -c 'test "$("$1" inspect dense.khdb | sed -n "s/^least hits by log2 features	//p" | cut -d " " -f 5)" -gt 3' - "$kmerhash"
+done
 
 for scheme in syncmer minhash; do
 	check "$scheme, some of the features: build" build --db some.khdb --scheme $scheme --max-db-size 180K $genomes

@@ -194,7 +194,20 @@ wait
 nothing_left "streams"
 rm -f y.khdb; check "standard input and --total-bases" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb --total-bases 190K $2 -' - "$kmerhash" "$taxa"
 same want.khdb y.khdb "standard input and --total-bases: the same"
-check "--total-bases gives k" sh -c '"$1" build -q --db y.khdb --total-bases 3G $2 flat && "$1" inspect y.khdb | grep -qx "k	21"' - "$kmerhash" "$taxa"
+# follows BASES "K S-MER STRIDE": what a build makes of so many bases
+follows() {
+	check "$1 bases: build" "$kmerhash" build -q --db y.khdb --total-bases "$1" $taxa flat
+	"$kmerhash" inspect y.khdb >y.txt
+	check "$1 bases: k, s and stride are $2" test "$2" = "$(awk -F '\t' '$1 == "k" || $1 == "s-mer" || $1 == "stride" { printf "%s%s", c, $2; c = " " }' y.txt)"
+}
+follows 33554432 "17 13 112"
+follows 33554433 "18 14 112"
+follows 10000000000 "18 14 112"
+follows 10000000001 "20 16 112"
+follows 200000000001 "22 16 112"
+follows 420000000000 "22 16 224"
+follows 1T "22 16 336"
+bad 2 "span of 1008 bases is less than a bin of 4032: use a greater --max-span" "bins that no span has room for" --total-bases 100T $taxa flat
 
 # --- texts by gzip --------------------------------------------------------------------------
 classify --db want.khdb --output o.tsv --report o.kreport --json o.json "$sim"

@@ -8,17 +8,34 @@
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
 
-static void set_k(struct build *b, uint32_t k)
+/* What follows from the number of bases, if it is not given; of this, all follows from k. */
+static void choose_sampling(struct build *b, uint64_t bases)
 {
-	b->sampling.k = k;
-	if (b->sampling.scheme == KH_SYNCMER && b->o->sampling.s == 0)
-		b->sampling.s = kh_default_s(k);
+	const kh_sampling *given = &b->o->sampling;
+	kh_sampling *s = &b->sampling;
+
+	s->k = given->k ? given->k : kh_default_k(bases);
+	if (s->scheme == KH_SYNCMER && given->s == 0)
+		s->s = kh_default_s(s->k);
+	if (given->stride == 0)
+		s->stride = given->k ? KH_STRIDE : kh_default_stride(bases);
+	b->gap = 1 + (b->o->max_span + s->stride - 1) / s->stride;
 }
 
-static int try_k(struct build *b, uint32_t k, kh_err *err)
+static int check_sampling(const struct build *b, kh_err *err)
 {
-	set_k(b, k);
 	int rc = kh_sampling_check(&b->sampling, err);
+
+	if (!rc && b->o->max_span < b->sampling.stride)
+		rc = kh_fail(err, KH_EUSAGE, "a span of %" PRIu32 " bases is less than a bin of %"
+			     PRIu32 ": use a greater --max-span", b->o->max_span,
+			     b->sampling.stride);
+	return rc;
+}
+
+static int try_sampling(struct build *b, kh_err *err)
+{
+	int rc = check_sampling(b, err);
 
 	if (!rc)
 		rc = kh_build_plan(b, err);
@@ -32,24 +49,28 @@ static int try_k(struct build *b, uint32_t k, kh_err *err)
  * is guessed from the sizes of the files; if the guess was wrong, all of them are read again. */
 static int read_all(struct build *b, kh_err *err)
 {
-	const uint32_t k = b->sampling.k;
+	kh_sampling guess;
 	uint64_t bases = 0;
 	int rc = kh_build_split(b, &bases, err);
 
 	if (!rc) {
-		set_k(b, k ? k : kh_default_k(bases));
+		choose_sampling(b, bases);
 		if (b->limit.share == 0)
 			kh_limit_start(&b->limit, kh_build_estimate_file(b));
 		b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
-		rc = try_k(b, b->sampling.k, err);
+		rc = try_sampling(b, err);
 	}
-	if (rc || k || b->o->dry_run || kh_default_k(b->all.bases) == b->sampling.k)
+	if (rc || b->o->sampling.k || b->o->dry_run)
 		return rc;
-	bases = b->all.bases;
-	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u, not %u: reading again", bases,
-	       kh_default_k(bases), b->sampling.k);
+	guess = b->sampling;
+	choose_sampling(b, b->all.bases);
+	if (guess.k == b->sampling.k && guess.stride == b->sampling.stride)
+		return KH_OK;
+	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u and bins of %u, not %u and %u: "
+	       "reading again", b->all.bases, b->sampling.k, b->sampling.stride, guess.k,
+	       guess.stride);
 	kh_build_forget(b);
-	return try_k(b, kh_default_k(bases), err);
+	return try_sampling(b, err);
 }
 
 /* From pairs to the file. */
@@ -184,12 +205,11 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	*sum = (kh_build_summary) { .backend = NULL };
 	b.limit.bytes = o->max_db_size;
 	b.limit.most = o->base ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
-	b.gap = 1 + (o->max_span + o->sampling.stride - 1) / o->sampling.stride;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
 	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;
-	if (!rc && b.sampling.k) {
-		set_k(&b, b.sampling.k);
-		rc = kh_sampling_check(&b.sampling, err);
+	if (!rc && o->sampling.k) {
+		choose_sampling(&b, 0);
+		rc = check_sampling(&b, err);
 	}
 	if (!rc)
 		rc = o->lineages ? kh_lineages_taxdump(o->lineages, &b.taxa.dump, err)

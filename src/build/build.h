@@ -43,14 +43,23 @@ typedef struct kh_ref {
 	uint32_t zero;
 } kh_ref;
 
-/* k = ceil(log4(2 N)) + 4 for N bases, in 8..31: chance hits stay rare. */
+/* For N bases ceil(log4(2 N)) + 4, from 8 to 18, with which chance hits are rare. With 18 they
+ * are not from some 10^9 bases on, but reads that differ from their reference by some per cent have
+ * few longer k-mers in common with it: so k stays 18, and then 20, as long as calls by chance can
+ * be told by their number of hits (kh_minima). */
 uint32_t kh_default_k(uint64_t bases);
+#define KH_BASES_18 UINT64_C(10000000000)
+#define KH_BASES_20 UINT64_C(200000000000)
 
-/* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 19 (by default, up to 5e8
- * bases), as an index of so few bases is small anyway, and one in 7 beyond that. */
+/* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 20, and one in 7 beyond that. */
 uint32_t kh_default_s(uint32_t k);
 
-#define KH_STRIDE 112                   /* defaults */
+/* Bases of a bin: so many that 32 bits can number the bins, with an eighth of them for gaps. */
+uint32_t kh_default_stride(uint64_t bases);
+#define KH_STRIDE 112
+#define KH_BASES_STRIDE UINT64_C(420000000000)
+
+/* defaults */
 #define KH_MAX_SPAN 1008
 #define KH_MAX_LOCATIONS 2
 #define KH_FEATURES 16                  /* minhash: of a window */
@@ -71,7 +80,9 @@ typedef struct kh_build_options {
 	const uint32_t *file_taxid;
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */
 	size_t n_maps;
-	kh_sampling sampling;               /* k = 0: kh_default_k; s = 0: by scheme and k */
+	/* k = 0: kh_default_k; s = 0: by scheme and k; stride = 0: KH_STRIDE where k is given, else
+	 * kh_default_stride */
+	kh_sampling sampling;
 	uint32_t max_span;
 	uint32_t max_locations;         /* targets of a feature in one species: bins.h */
 	uint64_t max_db_size;           /* bytes of the file at most, 0: no limit: limit.h */

@@ -159,6 +159,7 @@ static void describe(struct build *b)
 	const kh_db_header *base = b->o->base ? b->o->base->h : NULL;
 
 	kh_db_set_sampling(h, &b->sampling);
+	h->runs = 1;
 	h->max_bytes = b->o->max_db_size;
 	h->max_span = b->o->max_span;
 	h->gap = b->gap;

@@ -52,12 +52,13 @@ static const kh_opt opts[] = {
 	KH_UINT("kmer-len", 'k', AT(k), KH_K_MIN, KH_K_MAX, "N",
 		"bases of a k-mer, 8 to 31 [by the size of the references]"),
 	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
-		"of the references: k follows it, and they are read once"),
+		"of the references: k and stride follow it, and they are read once"),
 	KH_UINT("smer-len", 's', AT(smer), 2, 30, "N",
-		"syncmer: bases of an s-mer, k - N even [k - 4; from k = 20 on k - 6]"),
+		"syncmer: bases of an s-mer, k - N even [k - 4; above k = 20 k - 6]"),
 	KH_UINT("features", 0, AT(features), 1, KH_MINHASH_S_MAX, "N",
 		"minhash: features kept of a window [16]"),
-	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N", "bases of a bin [112]"),
+	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N",
+		"bases of a bin [112; more for each 420 Gbp]"),
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
@@ -197,12 +198,14 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 				      .s = (uint32_t)(!minhash       ? v->smer
 						      : v->features ? v->features
 								    : KH_FEATURES),
-				      .stride = v->stride ? (uint32_t)v->stride : KH_STRIDE,
+				      .stride = v->stride || !v->total_bases
+							? (uint32_t)v->stride
+							: kh_default_stride(v->total_bases),
 				      .no_repeats = !v->keep_repeats };
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
-	if (o->max_span < o->sampling.stride)
+	if (o->max_span < (v->stride ? v->stride : KH_STRIDE))
 		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
 	return KH_OK;
 }

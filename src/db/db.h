@@ -76,7 +76,8 @@ typedef struct kh_db_header {
 	uint32_t least;                 /* of a kh_sampling */
 	uint64_t max_bytes;             /* what the file was not to exceed; 0: it had no limit */
 	uint32_t no_repeats;            /* of a kh_sampling */
-	char zero[44];
+	uint32_t runs;                  /* 1: minima know hits in a row; 0: an older database */
+	char zero[40];
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
 	char zero2[KH_DB_PAGE - 536];
 	uint64_t self;                  /* XXH3 of the header up to here */

@@ -13,21 +13,55 @@
 #include <xxhash.h>
 #include "kmer/kmer.h"
 
+typedef unsigned __int128 wide;
+
+/* Probabilities have 48 bits behind the binary point. */
+#define ONE (UINT64_C(1) << 48)
+
+/* Of how many k-mers the scheme keeps one; 1 if nothing was said of that. */
+static uint64_t kept_one_of(const kh_db_header *h)
+{
+	if (!h->runs)
+		return 1;
+	return h->sampling.scheme == KH_SYNCMER
+		       ? h->sampling.k - h->sampling.s + 1
+		       : (h->sampling.stride + h->sampling.s - 1) / h->sampling.s;
+}
+
+/* The probability that a random feature is in the index: of all k-mers, F in 4^k / 2, of which the
+ * scheme keeps its part and the database a share; or that it shares home and tag with one that
+ * is. */
+static uint64_t chance_of_feature(const kh_db_header *h, uint64_t F)
+{
+	const kh_sampling sampling = kh_db_sampling(h);
+	const uint64_t all = (uint64_t)(((wide)F << 32) / kh_sampling_share(&sampling));
+	const wide random = (wide)all * kept_one_of(h) * ONE * 2 >> 2 * h->sampling.k;
+	const wide p = random + ONE * KH_BUCKET_LOAD / 65536;
+
+	return p > ONE ? ONE : (uint64_t)p;
+}
+
+/* The hits in a row that a query with `chance` chance hits will not have: where a k-mer lies by
+ * chance, the next feature, which starts d bases on at least, lies there, too, if d more bases
+ * agree, and it is kept at that very distance, which is at most every second time.  No more than 3
+ * are asked for if that is enough, as calls ask for as many, whatever the size. */
+static uint32_t least_run(const kh_db_header *h, wide chance)
+{
+	const bool syncmer = h->sampling.scheme == KH_SYNCMER;
+	const unsigned d = syncmer ? (h->sampling.k - h->sampling.s) / 2 + 1 : 1;
+	uint32_t m = 3;
+
+	for (chance >>= 2 * (2 * d + 1); chance > ONE / 10000; chance >>= 2 * d + 1)
+		m++;
+	return m;
+}
+
 void kh_minima(const kh_db_header *h, uint32_t minima[32])
 {
-	typedef unsigned __int128 wide;
-	const uint64_t one = UINT64_C(1) << 48;
+	const uint64_t one = ONE;
 	const uint64_t N = h->bins ? h->bins : 1, F = h->features ? h->features : 1;
-	const kh_sampling sampling = kh_db_sampling(h);
-	/* of the k-mers that the database may have, of which n are counted, that many are in it */
-	const uint64_t all = (uint64_t)(((wide)F << 32) / kh_sampling_share(&sampling));
-	/* p: the probability that a random k-mer is in the index (F of 4^k / 2), or shares home
-	 * and tag with one that is */
-	uint64_t p =
-		(uint64_t)((wide)all * one * 2 >> 2 * h->sampling.k) + one * KH_BUCKET_LOAD / 65536;
+	const uint64_t p = chance_of_feature(h, F);
 
-	if (p > one)
-		p = one;
 	for (int i = 0; i < 32; i++) {
 		uint64_t n = (UINT64_C(2) << i) - 1, r = h->gap;
 		/* chance hits in a window of r bins, with 48 bits behind the binary point,
@@ -42,6 +76,11 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32])
 			t = (t * lambda >> 48) / m + 1;
 			if (t >> 64)
 				t = (wide)UINT64_MAX;
+		}
+		if (h->runs) {
+			const uint32_t run = least_run(h, (wide)n * p / F * h->locations);
+
+			m = run > 3 && run > m ? run : m;
 		}
 		minima[i] = m;
 	}

@@ -127,7 +127,7 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	    h->gap != 1 + (h->max_span + h->sampling.stride - 1) / h->sampling.stride ||
 	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
 	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
-	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0) ||
+	    h->runs > 1 || (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0) ||
 	    h->word_bits != kh_word_bits(h->bins, h->n_taxa))
 		return bad(db, err, "a parameter in its header is out of range");
 	for (int i = 0; i < 32; i++)

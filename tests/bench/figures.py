@@ -4,8 +4,8 @@
     figures.py --write    draws doc/*.svg and puts the tables into doc/*.md
     figures.py --check    fails if any of these is another one
 
-accuracy.csv is the table of tests/bench/accuracy, worlds.csv that of tests/bench/worlds, and
-speed.csv has what tests/bench/speed and gpu.sh measured.  Nothing but Python's library is needed.
+accuracy.csv is the table of tests/bench/accuracy, worlds.csv that of tests/bench/worlds,
+sensitivity.csv that of tests/bench/sensitivity, and speed.csv has what tests/bench/speed and gpu.sh measured.  Nothing but Python's library is needed.
 """
 import csv
 import html
@@ -161,7 +161,19 @@ def worlds_table():
     return "\n".join(out) + "\n"
 
 
-TABLES = {"accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table}}
+def sensitivity_table():
+    indexes = {}
+    for r in rows("sensitivity.csv"):
+        indexes.setdefault(r["index"], []).append(r)
+    sets = [r["set"] for r in next(iter(indexes.values()))]
+    out = ["| index | k, s | bytes a base | " + " | ".join(sets) + " |", "| --- " * (3 + len(sets)) + "|"]
+    for name, lines in indexes.items():
+        found = [f'{r["species_precision"]} / {r["species_recall"]}, {r["genus_recall"]}' for r in lines]
+        out.append(f'| {name} | {lines[0]["k"]}, {lines[0]["s"]} | {lines[0]["bytes_a_base"]} | ' + " | ".join(found) + " |")
+    return "\n".join(out) + "\n"
+
+
+TABLES = {"accuracy.md": {"accuracy": accuracy_table, "worlds": worlds_table, "sensitivity": sensitivity_table}}
 PICTURES = {"accuracy.svg": accuracy_picture, "speed.svg": speed_picture}
 
 
