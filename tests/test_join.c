@@ -1,13 +1,13 @@
 /* test_join.c - which sample a worker joins that has none */
 #include "test.h"
-#include "run/samples_in.h"
+#include "run/slots.h"
 
 enum { N = 4, NONE = -1 };
 
 /* A sample: 'j' may be joined, 'o' is being opened, '-' neither; and its workers. */
 struct row {
 	const char *slots;
-	unsigned share;
+	unsigned each;
 	int want;
 };
 
@@ -18,8 +18,8 @@ static const struct row row[] = {
 	{ "-1 j1 -0 -0", 2, 1 },
 	{ "j3 j2 j2 j4", 2, 1 },        /* the fewest workers, the first of those */
 	{ "j9 -0 -0 -0", 2, 0 },        /* the last sample has all workers */
-	{ "o1 j1 o1 o1", 2, 1 },        /* less than its share */
-	{ "o1 j2 o1 o1", 2, NONE },     /* its share: the others will be there soon */
+	{ "o1 j1 o1 o1", 2, 1 },        /* less than each is to have */
+	{ "o1 j2 o1 o1", 2, NONE },     /* as many: the others will be there soon */
 	{ "o1 j2 o1 j1", 2, 3 },
 	{ "o1 j3 o1 o1", 4, 1 },
 	{ "o1 j4 o1 o1", 4, NONE },
@@ -32,20 +32,20 @@ static void test_rule(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		static struct sample_slot slot[N];
+		static kh_slot slot[N];
 
 		for (int k = 0; k < N; k++) {
 			const char kind = row[i].slots[3 * k];
 
-			slot[k] = (struct sample_slot) { .used = true,
+			slot[k] = (kh_slot) { .used = true,
 							 .opening = kind == 'o',
 							 .joinable = kind == 'j' };
 			slot[k].workers = (unsigned)(row[i].slots[3 * k + 1] - '0');
 		}
-		const struct sample_slot *to = sample_to_join(slot, N, row[i].share);
+		const kh_slot *to = kh_slot_to_join(slot, N, row[i].each);
 		const int got = to ? (int)(to - slot) : NONE;
 		if (got != row[i].want)
-			fail_msg("%s, %u each: joins %d, expected %d", row[i].slots, row[i].share,
+			fail_msg("%s, %u each: joins %d, expected %d", row[i].slots, row[i].each,
 				 got, row[i].want);
 	}
 }

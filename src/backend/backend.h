@@ -235,4 +235,13 @@ typedef struct kh_choice {
 /* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
 
+/* What a command works with: the devices, where the index lies on them, and who takes part. */
+typedef struct kh_devices {
+	kh_choice choice;
+	enum kh_placement placement;
+	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
+	kh_comm *comm;                  /* NULL: one process */
+	unsigned threads;               /* workers of this process */
+} kh_devices;
+
 #endif

@@ -10,15 +10,15 @@
 #include "db/in_use.h"
 
 struct worker {
+	struct distrib *d;
 	kh_pieces pieces;
 	kh_kept kept;
-	kh_task_queue *queue;
-	kh_nmers *room;                 /* one for each length, and one for each task under way */
-	size_t n_room;
-	kh_nmers **idle;                /* those of room that are neither open nor submitted */
+	kh_tasks tasks;
+	kh_nmers *nmers;                /* one for each length, and one for each task under way */
+	size_t n_nmers;
+	kh_nmers **idle;                /* those of them that are neither open nor submitted */
 	size_t n_idle;
 	kh_nmers **open;                /* by length: what its N-mers are added to */
-	unsigned under_way;
 	kh_pair_counts *counts;         /* by length */
 	kh_distrib_summary sum;
 };
@@ -39,10 +39,16 @@ struct distrib {
 };
 
 /* --- calls ------------------------------------------------------------------------ */
-/* Most neighbours are of one sequence and have one call: they are added to the table together. */
-static int count(struct distrib *d, struct worker *w, const kh_nmers *x, kh_err *err)
+/* Counts N-mers that are classified. Most neighbours are of one sequence and have one call: they
+ * are added to the table together. */
+static int count(void *arg, kh_task *t, kh_err *err)
 {
+	struct worker *w = arg;
+	const struct distrib *d = w->d;
+	kh_nmers *x = (kh_nmers *)((char *)t - offsetof(kh_nmers, task));
 	int rc = KH_OK;
+
+	w->idle[w->n_idle++] = x;
 
 	for (size_t i = 0, next; i < x->job.n && !rc; i = next) {
 		kh_pair_count c = { .genome = kh_sequences_taxon(&d->sequences, x->of[i].seq),
@@ -59,47 +65,29 @@ static int count(struct distrib *d, struct worker *w, const kh_nmers *x, kh_err 
 	return rc;
 }
 
-static int collect(struct distrib *d, struct worker *w, kh_err *err)
-{
-	kh_task *t = NULL;
-	int rc = d->compute.be->collect(w->queue, &t, err);
-
-	if (rc || !t)
-		return rc;
-	kh_nmers *x = (kh_nmers *)((char *)t - offsetof(kh_nmers, task));
-	w->under_way--;
-	w->idle[w->n_idle++] = x;
-	return count(d, w, x, err);
-}
-
 /* Submits the N-mers that are open for length number l to the backend. */
-static int submit(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
+static int submit(struct worker *w, unsigned l, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc;
 
 	if (!w->open[l] || w->open[l]->job.n == 0)
 		return KH_OK;
-	while (!rc && w->under_way >= d->compute.be->depth)
-		rc = collect(d, w, err);
+	rc = kh_tasks_submit(&w->tasks, &w->open[l]->task, err);
 	if (!rc)
-		rc = d->compute.be->submit(w->queue, &w->open[l]->task, err);
-	if (rc)
-		return rc;
-	w->under_way++;
-	w->open[l] = NULL;
-	return KH_OK;
+		w->open[l] = NULL;
+	return rc;
 }
 
 /* --- N-mers ------------------------------------------------------------------------- */
-/* Makes sure that one more N-mer of length number l has room. */
-static int make_room(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
+/* Makes sure that one more N-mer of length number l can be added. */
+static int open_nmers(struct distrib *d, struct worker *w, unsigned l, kh_err *err)
 {
-	int rc = w->open[l] && w->open[l]->job.n == w->open[l]->most ? submit(d, w, l, err) : KH_OK;
+	int rc = w->open[l] && w->open[l]->job.n == w->open[l]->most ? submit(w, l, err) : KH_OK;
 
 	if (rc || w->open[l])
 		return rc;
 	while (!rc && w->n_idle == 0)
-		rc = collect(d, w, err);
+		rc = kh_tasks_finish(&w->tasks, err);
 	if (rc)
 		return rc;
 	w->open[l] = w->idle[--w->n_idle];
@@ -138,7 +126,7 @@ static int add_nmers(struct distrib *d, struct worker *w, const kh_block *b, con
 			run->n++;
 			continue;
 		}
-		if (!(rc = make_room(d, w, l, err)))
+		if (!(rc = open_nmers(d, w, l, err)))
 			run = kh_nmers_add(w->open[l], b, p->at + i, p->seq);
 	}
 	return rc;
@@ -201,10 +189,8 @@ static int work(void *arg, unsigned id, kh_err *err)
 			return rc;
 	}
 	for (unsigned l = 0; l < d->o->n_lengths && !rc; l++)
-		rc = submit(d, w, l, err);
-	while (!rc && w->under_way > 0)
-		rc = collect(d, w, err);
-	return rc;
+		rc = submit(w, l, err);
+	return rc ? rc : kh_tasks_drain(&w->tasks, err);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
@@ -215,7 +201,7 @@ static int begin_sequence(void *arg, const char *id, const char *path, kh_err *e
 
 static size_t block_size(const struct distrib *d)
 {
-	const size_t suits = d->o->choice->backend->block_size;
+	const size_t suits = d->o->on->choice.backend->block_size;
 
 	return d->o->block_size ? d->o->block_size : suits ? suits : KH_BLOCK_SIZE;
 }
@@ -227,27 +213,27 @@ static int open_worker(struct distrib *d, struct worker *w, kh_err *err)
 	const size_t least = 32 * ((size_t)d->longest / 32 + 1);
 	int rc = KH_OK;
 
-	w->n_room = (size_t)lengths + d->compute.be->depth + 1;
-	w->room = kh_array(w->n_room, sizeof *w->room, err);
-	w->idle = kh_array(w->n_room, sizeof *w->idle, err);
+	w->n_nmers = (size_t)lengths + d->compute.be->depth + 1;
+	w->nmers = kh_array(w->n_nmers, sizeof *w->nmers, err);
+	w->idle = kh_array(w->n_nmers, sizeof *w->idle, err);
 	w->open = kh_array(lengths, sizeof *w->open, err);
 	w->counts = kh_array(lengths, sizeof *w->counts, err);
-	if (!w->room || !w->idle || !w->open || !w->counts)
+	if (!w->nmers || !w->idle || !w->open || !w->counts)
 		return KH_ENOMEM;
-	for (size_t i = 0; i < w->n_room && !rc; i++) {
-		rc = kh_nmers_open(&w->room[i], half > least ? half : least, d->shortest, err);
-		w->idle[w->n_idle++] = &w->room[i];
+	for (size_t i = 0; i < w->n_nmers && !rc; i++) {
+		rc = kh_nmers_open(&w->nmers[i], half > least ? half : least, d->shortest, err);
+		w->idle[w->n_idle++] = &w->nmers[i];
 	}
 	return rc;
 }
 
 static void close_worker(struct distrib *d, struct worker *w)
 {
-	for (size_t i = 0; w->room && i < w->n_room; i++)
-		kh_nmers_close(&w->room[i]);
+	for (size_t i = 0; w->nmers && i < w->n_nmers; i++)
+		kh_nmers_close(&w->nmers[i]);
 	for (unsigned l = 0; w->counts && l < d->o->n_lengths; l++)
 		kh_pair_counts_clear(&w->counts[l]);
-	free(w->room);
+	free(w->nmers);
 	free(w->idle);
 	free(w->open);
 	free(w->counts);
@@ -264,8 +250,8 @@ static int open_input(struct distrib *d, kh_err *err)
 				     .pieces = true,
 				     .allow_no_eof = o->allow_no_eof,
 				     .block_size = block_size(d),
-				     .n_blocks = o->threads + 2,
-				     .threads = o->threads,
+				     .n_blocks = o->on->threads + 2,
+				     .threads = o->on->threads,
 				     .front = kh_refs_front(&d->sampling) };
 	int rc = kh_monitor_new(&d->m, err);
 
@@ -282,10 +268,8 @@ static int open_input(struct distrib *d, kh_err *err)
 static int open_all(struct distrib *d, kh_err *err)
 {
 	const kh_distrib_options *o = d->o;
-	const kh_compute_options co = { .rule = o->rule,
-					.choice = o->choice,
-					.placement = o->placement,
-					.workers = o->threads,
+	const kh_compute_options co = { .on = o->on,
+					.rule = o->rule,
 					.block_size = block_size(d) };
 	int rc = open_input(d, err);
 
@@ -293,10 +277,11 @@ static int open_all(struct distrib *d, kh_err *err)
 		rc = kh_sequences_open(&d->sequences, d->db, err);
 	if (!rc)
 		rc = kh_compute_open(&d->compute, d->db, &co, err);
-	if (!rc && !(d->worker = kh_array(o->threads, sizeof *d->worker, err)))
+	if (!rc && !(d->worker = kh_array(o->on->threads, sizeof *d->worker, err)))
 		rc = KH_ENOMEM;
-	for (unsigned i = 0; i < o->threads && !rc; i++) {
-		d->worker[i].queue = d->compute.queue[i];
+	for (unsigned i = 0; i < o->on->threads && !rc; i++) {
+		d->worker[i].d = d;
+		d->worker[i].tasks = kh_compute_tasks(&d->compute, i, count, &d->worker[i]);
 		rc = open_worker(d, &d->worker[i], err);
 	}
 	return rc;
@@ -308,7 +293,7 @@ static int add_up(const struct distrib *d, kh_pair_counts *counts, kh_distrib_su
 	int rc = KH_OK;
 
 	sum->sequences = d->sequences.n;
-	for (unsigned i = 0; i < d->o->threads; i++) {
+	for (unsigned i = 0; i < d->o->on->threads; i++) {
 		const struct worker *w = &d->worker[i];
 
 		sum->nmers += w->sum.nmers;
@@ -337,7 +322,7 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 	d.started = kh_seconds();
 	sum->seconds_load = d.compute.seconds;
 	if (!rc)
-		rc = kh_threads_run(d.m, o->threads, work, &d, err);
+		rc = kh_threads_run(d.m, o->on->threads, work, &d, err);
 	kh_progress_end();
 	if (!rc)
 		rc = kh_sequences_check(&d.sequences, &d.refs, err);
@@ -346,7 +331,7 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 	rc = kh_db_reason(db, rc, err);
 	sum->seconds = kh_seconds() - d.started;
 	kh_compute_close(&d.compute);   /* first, as tasks under way use memory of the workers */
-	for (unsigned i = 0; d.worker && i < o->threads; i++)
+	for (unsigned i = 0; d.worker && i < o->on->threads; i++)
 		close_worker(&d, &d.worker[i]);
 	free(d.worker);
 	kh_feed_close(d.feed);

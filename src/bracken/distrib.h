@@ -12,7 +12,7 @@
 #define KH_BRACKEN_DISTRIB_H
 
 #include "bracken/counts.h"
-#include "run/compute.h"
+#include "backend/compute.h"
 
 typedef struct kh_distrib_options {
 	const char *const *refs;        /* files, in any order */
@@ -21,9 +21,7 @@ typedef struct kh_distrib_options {
 	unsigned n_lengths;
 	uint32_t step;                  /* an N-mer begins at each multiple of it in a sequence */
 	const kh_rule *rule;
-	const kh_choice *choice;
-	enum kh_placement placement;
-	unsigned threads;
+	const kh_devices *on;
 	size_t block_size;              /* bytes of text a worker takes at a time; 0: what suits */
 	bool allow_no_eof;
 } kh_distrib_options;

@@ -13,6 +13,7 @@
 #include "cmd/options.h"
 #include "io/paths.h"
 #include "io/text.h"
+#include "run/load.h"
 
 struct values {
 	const char *db, *lengths, *outdir, *list, *device;
@@ -55,7 +56,7 @@ struct job {
 	kh_text *out[MAX_LENGTHS];
 	kh_pair_counts counts[MAX_LENGTHS];
 	kh_references refs;
-	kh_choice choice;
+	kh_devices on;
 	kh_db *db;
 	kh_monitor *m;                  /* of the tables */
 	kh_distrib_summary sum;
@@ -152,17 +153,18 @@ static int prepare(struct job *j, int n, char **operand, kh_err *err)
 		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no tables are made",
 			       j->refs.errs.found);
 	rc = check_paths(j, err);
-	return rc ? rc : kh_backend_choose(&j->choice, j->v.device ? j->v.device : "auto", err);
+	return rc ? rc : kh_backend_choose(&j->on.choice, j->v.device ? j->v.device : "auto", err);
 }
 
 /* --- the run ------------------------------------------------------------------------ */
-static int open_database(struct job *j, unsigned threads, kh_err *err)
+static int open_database(struct job *j, kh_rule *rule, kh_err *err)
 {
-	const kh_db_options o = { .no_verify = j->v.no_verify,
-				  .later = j->choice.backend->loads,
-				  .stamps = true,
-				  .threads = threads };
-	int rc = kh_db_open(&j->db, j->file, &o, err);
+	const kh_load_options o = { .path = j->file,
+				    .on = &j->on,
+				    .no_verify = j->v.no_verify,
+				    .stamps = true,
+				    .confidence = j->v.confidence };
+	int rc = kh_load(&j->db, rule, &o, err);
 
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++)
 		if (j->length[i] < j->db->h->sampling.k)
@@ -204,23 +206,20 @@ static int write_tables(struct job *j, kh_err *err)
 
 static int distrib(struct job *j, int n, char **operand, kh_err *err)
 {
-	const unsigned threads = kh_cmd_threads(j->v.threads);
 	kh_rule rule;
 	int rc;
 
+	j->on.threads = kh_cmd_threads(j->v.threads);
 	if ((rc = prepare(j, n, operand, err)) || (rc = open_tables(j, err)) ||
-	    (rc = open_database(j, threads, err)))
+	    (rc = open_database(j, &rule, err)))
 		return rc;
-	kh_rule_init(&rule, j->db->h);
-	rule.confidence = (uint32_t)(j->v.confidence * 1000 + 0.5);
 	const kh_distrib_options o = { .refs = (const char *const *)j->refs.path,
 				       .n_refs = j->refs.n,
 				       .length = j->length,
 				       .n_lengths = j->n_lengths,
 				       .step = (uint32_t)j->v.step,
 				       .rule = &rule,
-				       .choice = &j->choice,
-				       .threads = threads,
+				       .on = &j->on,
 				       .block_size = j->v.block_size,
 				       .allow_no_eof = j->v.allow_no_eof };
 	rc = kh_distrib(j->counts, j->db, &o, &j->sum, err);
@@ -238,7 +237,7 @@ static void tell(const struct job *j)
 	kh_log(KH_DEBUG, "%" PRIu64 " of them were classified, the others are called as these",
 	       s->calls);
 	kh_log(KH_INFO, "%s bracken-distrib on %s: %.0f N-mers/s, %.1f s, %.0f MB of memory",
-	       PACKAGE_STRING, j->choice.backend->name, (double)s->nmers / t, t,
+	       PACKAGE_STRING, j->on.choice.backend->name, (double)s->nmers / t, t,
 	       (double)kh_cmd_peak() * 1e-6);
 }
 

@@ -39,9 +39,9 @@ static void describe(const kh_db *db, const kh_covered *s, kh_page_reference *r,
 				   .n_references = s->n, .identity = s->share };
 }
 
-int kh_classify_coverage(const struct classify *j, kh_page_covered *c, kh_err *err)
+int kh_classify_coverage(const struct classify *j, const kh_pass_result *r, kh_page_covered *c,
+			 kh_err *err)
 {
-	const kh_pass_result *r = kh_pass_result_of(j->results.pass);
 	size_t n;
 	int rc = kh_coverage_list(r->coverage, r->classes, SPECIES, &c->list, &n, err);
 

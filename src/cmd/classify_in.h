@@ -1,8 +1,11 @@
 /*
- * classify_in.h - inside the command classify: classify_options.c checks options and applies
- * them, classify_outputs.c names and writes reports and summaries, classify_page.c writes the
- * page, with classify_coverage.c for a part of it, classify.c has one run,
- * classify_samples.c the runs of a sheet of samples
+ * classify_in.h - inside the command classify
+ *
+ * A run has a sheet of samples; reads that operands name are a sheet of one. classify_options.c
+ * checks the options and applies them, classify_sheet.c fills the sheet and names the results,
+ * classify.c runs it, classify_results.c writes what is made of counts, classify_page.c the page,
+ * with classify_coverage.c for a part of it.  classify_samples.c has what only tables of samples
+ * have: what is there already, messages, a page of all.
  */
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
@@ -31,62 +34,65 @@ struct classify_values {
 
 extern const kh_opt kh_classify_opts[];
 
-/* The files of a run other than its lines and reads. */
-struct classify_outputs {
-	char *name[2][2];               /* classified, unclassified; mates in files of their own */
-	kh_text *report, *json, *html, *profile, *registers;    /* NULL: not wanted */
+/* What is known of a sample besides its row of the sheet. */
+struct classify_sample {
+	struct json_t *inputs;          /* while it is under way: its files, for the summary */
+	bool there;                     /* it is done, or was before */
 };
 
 /* Everything a run holds. */
 struct classify {
 	struct classify_values v;
-	kh_run_options o;
-	kh_words file[2];               /* inputs; with --paired [1] has the second mates */
-	struct classify_outputs out;
-	kh_choice choice;
-	kh_monitor *m;
-	kh_feed *feed;
-	kh_db *db;
-	kh_memory_db memory;            /* of --references */
 	char **argv;                    /* the command line, ended by NULL */
+	kh_devices on;                  /* what this process works with */
+	kh_style style;
+	kh_rule rule;
+	kh_feed_options feed;
+	bool paired;                    /* two files, or interleaved */
+	kh_sheet sheet;
+	struct classify_sample *sample; /* of the sheet */
+	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
 	kh_select select;
+	kh_memory_db memory;            /* of --references */
+	kh_db *db;
+	kh_compute compute;
+	kh_run *run;
+	kh_run_totals totals;
 	double loaded;                  /* seconds until the database was there */
-	kh_results results;
+	kh_monitor *m;                  /* of: */
+	kh_text *page;                  /* of all samples of a table; NULL: not wanted */
 	/* of a run with several processes */
-	kh_comm *comm;                  /* NULL: one process */
 	kh_remote *processes;
 	kh_backend to_all;              /* of process 0: it sends tasks to all processes */
-	kh_choice all_processes;        /* of process 0: that backend */
 };
 
-/* Checks the options and the n inputs, and fills j->o, j->file and the names of outputs. */
+/* Checks the options, and applies them. */
 int kh_classify_options(struct classify *j, int n, char **input, kh_err *err);
-/* Sets how the input is read; the backend has to be chosen by then. */
-void kh_classify_feed_options(struct classify *j);
+/* Sets how the input is read; be: what is going to do the work. */
+void kh_classify_feed_options(struct classify *j, const kh_backend *be);
 
-/* Checks the options that --samples needs and excludes. */
-int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err);
-/* Runs all samples of a sheet; `load` is called once the sheet has been found right. */
-int kh_classify_samples(struct classify *j, int (*load)(struct classify *j, kh_err *err),
-			kh_err *err);
+/* classify_sheet.c: fills the sheet, from a table or from n operands, and names all results.  Fails
+ * if one of them is an input, the database, or another result. */
+int kh_classify_sheet(struct classify *j, int n, char **input, kh_err *err);
+/* Opens and closes the inputs of operands, of so many bytes if that is known (else 0), and all
+ * results, to see whether that is possible. */
+int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err);
+
+/* classify_results.c */
+extern kh_write_fn *const kh_classify_write[KH_N_RESULTS];
 /* The object "run" of the summary; takes over the references to its arguments. */
 struct json_t *kh_classify_record(const struct classify *j, struct json_t *inputs,
 				  struct json_t *outputs);
 
-int kh_classify_names(struct classify *j, kh_err *err);
-/* Fails if an output is an input, the database, or another output. */
-int kh_classify_check_files(const struct classify *j, int n, char **input, kh_err *err);
-/* Called before the database is loaded, so that a folder that cannot be written to is reported at
- * once. */
-int kh_classify_open_tables(struct classify *j, kh_err *err);
-/* Fails unless all outputs can be made: opens them and gives them up. */
-int kh_classify_try_outputs(struct classify *j, kh_err *err);
-/* Writes the profile of a sample, in the format that the name of its file asks for. */
-int kh_classify_profile(const struct classify *j, const char *name, const kh_results *r, kh_buf *b,
-			kh_err *err);
-/* Writes the contents of those files; `arg` is the struct classify. */
-int kh_classify_write_tables(void *arg, kh_err *err);
-void kh_classify_close_outputs(struct classify *j);
+/* classify_samples.c: checks the options that --samples needs and excludes; */
+int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err);
+/* how a sample begins and ends (run.h); */
+int kh_classify_begin(void *arg, size_t i, kh_err *err);
+void kh_classify_end(void *arg, size_t i, const kh_results *r, const kh_err *err);
+/* the page of all samples of a table: it is opened before any of them; and what is said last. */
+int kh_classify_open_page(struct classify *j, kh_err *err);
+int kh_classify_write_page(struct classify *j, kh_err *err);
+int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err);
 
 /* classify_coverage.c: what the page says of where reads lie.  To be cleared even if it fails. */
 typedef struct kh_page_covered {
@@ -98,16 +104,13 @@ typedef struct kh_page_covered {
 	struct kh_covered *list;
 	struct kh_page_reference *reference;
 } kh_page_covered;
-int kh_classify_coverage(const struct classify *j, kh_page_covered *c, kh_err *err);
+int kh_classify_coverage(const struct classify *j, const kh_pass_result *r, kh_page_covered *c,
+			 kh_err *err);
 void kh_classify_coverage_clear(kh_page_covered *c);
 
-/* classify_page.c: appends what --html asks for. */
-int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err);
-/* The same of n samples, at least 1, by their reports. */
-typedef struct kh_classify_report {
-	const char *sample, *path;
-} kh_classify_report;
-int kh_classify_samples_page(const struct classify *j, const kh_classify_report *r, size_t n,
-			     kh_text *out, kh_err *err);
+/* classify_page.c: the page of one sample, which is that of operands; */
+int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
+/* of those samples of a table that are there, by their reports; at least one. */
+int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err);
 
 #endif

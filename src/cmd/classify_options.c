@@ -77,27 +77,6 @@ const kh_opt kh_classify_opts[] = {
 	KH_OPTS_END
 };
 
-static int add_inputs(struct classify *j, int n, char **path, kh_err *err)
-{
-	bool two = j->v.paired && !j->v.interleaved;
-	int rc = KH_OK;
-
-	if (n == 0)
-		return kh_fail(err, KH_EUSAGE, "no reads are named");
-	if (two && n % 2)
-		return kh_fail(err, KH_EUSAGE, "--paired needs an even number of files, not %d", n);
-	for (int i = 0; i < n && !rc; i++) {
-		kh_words *w = &j->file[two ? i % 2 : 0];
-
-		if ((rc = kh_comm_check_input(j->comm, kh_is_standard_input(path[i]), err)))
-			return rc;
-		rc = kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, err);
-		if (!rc)
-			w->v[w->n++] = path[i];
-	}
-	return rc;
-}
-
 static int set_placement(struct classify *j, kh_err *err)
 {
 	static const char *const name[] = { [KH_PLACE_AUTO] = "auto",
@@ -116,14 +95,14 @@ static int set_placement(struct classify *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE,
 			       "--placement: '%s' is none of auto, replicate, shard and host",
 			       j->v.placement);
-	j->o.placement = (enum kh_placement)i;
-	if (!j->v.references.n || !j->comm)
+	j->on.placement = (enum kh_placement)i;
+	if (!j->v.references.n || !j->on.comm)
 		return KH_OK;
 	if (i >= KH_PLACE_SHARD)
 		return kh_fail(err, KH_EUSAGE,
 			       "each process indexes --references: --placement shard needs --db");
 	if (i == KH_PLACE_AUTO)
-		j->o.placement = KH_PLACE_REPLICATE;
+		j->on.placement = KH_PLACE_REPLICATE;
 	return KH_OK;
 }
 
@@ -176,20 +155,14 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
 		v->zero_counts = false;
 	}
-	j->o.paired = v->paired || v->interleaved;
-	j->o.output = !v->output ? "-" : strcmp(v->output, "-") == 0 ? NULL : v->output;
-	j->o.threads = kh_cmd_threads(v->threads);
-	j->o.gpu_memory = v->gpu_memory;
-	j->o.distinct = v->minimizer_data || v->profile || v->registers;
-	j->o.style.names = v->names;
-	j->o.style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
+	j->paired = v->paired || v->interleaved;
+	j->on.threads = kh_cmd_threads(v->threads);
+	j->on.memory = v->gpu_memory;
+	j->style.names = v->names;
+	j->style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
 	if ((rc = kh_classify_check_samples(j, n, err)) || (rc = set_placement(j, err)))
 		return rc;
-	if (v->samples)
-		return KH_OK;
-	if ((rc = add_inputs(j, n, path, err)) || (rc = kh_classify_names(j, err)))
-		return rc;
-	return kh_classify_check_files(j, n, path, err);
+	return kh_classify_sheet(j, n, path, err);
 }
 
 /* Bytes of text in a block, by where the index is asked to lie. */
@@ -200,18 +173,16 @@ static size_t block_that_suits(const kh_backend *be, enum kh_placement placement
 	return placement == KH_PLACE_SHARD_EXCHANGE ? be->far_block_size : be->block_size;
 }
 
-void kh_classify_feed_options(struct classify *j)
+void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
-	const kh_backend *be = j->o.choice->backend;
-	const size_t suits = block_that_suits(be, j->o.placement);
+	const size_t suits = block_that_suits(be, j->on.placement);
 
-	j->o.feed = (kh_feed_options) { .path = { j->file[0].v, j->file[1].v },
-					.n_path = { j->file[0].n, j->file[1].n },
-					.interleaved = j->v.interleaved,
-					.no_mate_check = j->v.no_mate_check,
-					.allow_no_eof = j->v.allow_no_eof,
-					.patience = kh_cmd_mate_timeout(),
-					.block_size = j->v.block_size ? j->v.block_size : suits,
-					.n_blocks = (size_t)j->o.threads * (be->depth + 1) + 2,
-					.threads = j->o.threads };
+	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
+				      .no_mate_check = j->v.no_mate_check,
+				      .allow_no_eof = j->v.allow_no_eof,
+				      .patience = kh_cmd_mate_timeout(),
+				      .block_size = j->v.block_size ? j->v.block_size : suits,
+				      .n_blocks = (size_t)j->on.threads * (be->depth + 1) + 2,
+				      .threads = j->on.threads,
+				      .digests = j->v.samples != NULL };
 }

@@ -78,12 +78,20 @@ static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 	return rc ? rc : add_words(b, (const char *const *)j->argv, n, err);
 }
 
+/* The files of mates 1 or 2 of the operands; NULL: none. */
+static const kh_sheet_reads *files_of(const struct classify *j, int mate)
+{
+	const kh_sheet_reads *r = j->sheet.v[0].reads;
+
+	return mate == 0 || r->paired ? r : NULL;
+}
+
 /* The name of the first input without its folder and without endings such as .fq.gz. */
 static char *sample_name(const struct classify *j, kh_err *err)
 {
 	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
 					   ".fna", "_1", "_R1" };
-	const char *path = j->file[0].v[0], *slash = strrchr(path, '/');
+	const char *path = files_of(j, 0)->path[0][0], *slash = strrchr(path, '/');
 	char *name = strdup(slash && slash[1] ? slash + 1 : path);
 
 	if (!name) {
@@ -94,7 +102,7 @@ static char *sample_name(const struct classify *j, kh_err *err)
 		const size_t n = strlen(name), m = strlen(end[i]);
 		const bool mate = end[i][0] == '_';
 
-		if (n > m && strcmp(name + n - m, end[i]) == 0 && (!mate || j->file[1].n))
+		if (n > m && strcmp(name + n - m, end[i]) == 0 && (!mate || files_of(j, 1)))
 			name[n - m] = '\0';
 	}
 	return name;
@@ -159,7 +167,7 @@ struct species {
 	kh_page_values column[COLUMNS];
 };
 
-static int take_room(struct species *x, uint32_t n, kh_err *err)
+static int open_columns(struct species *x, uint32_t n, kh_err *err)
 {
 	if (!(x->why = kh_array(n, sizeof *x->why, err)))
 		return KH_ENOMEM;
@@ -195,14 +203,15 @@ static void add_species(struct species *x, const kh_profile_row *r)
 		x->number[BREADTH][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
 }
 
-static int profile_columns(const struct classify *j, struct species *x, kh_err *err)
+static int profile_columns(const struct classify *j, const kh_results *r, struct species *x,
+			   kh_err *err)
 {
 	const kh_profile_input in = { .db = j->db,
-				      .result = kh_pass_result_of(j->results.pass),
-				      .tally = &j->results.tally,
-				      .fragments = j->results.sum.fragments };
+				      .result = kh_pass_result_of(r->pass),
+				      .tally = &r->tally,
+				      .fragments = r->sum.fragments };
 	kh_profile p;
-	int rc = take_room(x, j->db->tax->n, err);
+	int rc = open_columns(x, j->db->tax->n, err);
 
 	if (!rc)
 		rc = kh_profile_make(&p, &in, err);
@@ -234,21 +243,22 @@ struct parts {
 	kh_page_taxon *taxa;
 };
 
-static int make_parts(struct parts *x, const struct classify *j, kh_err *err)
+static int make_parts(struct parts *x, const struct classify *j, const kh_results *r, kh_err *err)
 {
-	const bool pass = kh_pass_result_of(j->results.pass) != NULL;
+	const kh_pass_result *pass = kh_pass_result_of(r->pass);
 	int rc;
 
 	x->name = sample_name(j, err);
 	x->taxa = kh_page_taxa(j->db->tax, err);
 	rc = x->name && x->taxa ? KH_OK : KH_ENOMEM;
 	if (!rc && pass)
-		rc = profile_columns(j, &x->species, err);
+		rc = profile_columns(j, r, &x->species, err);
 	if (!rc && pass)
-		rc = kh_classify_coverage(j, &x->covered, err);
-	for (int mate = 0; mate < 2 && !rc && j->file[mate].n; mate++) {
+		rc = kh_classify_coverage(j, pass, &x->covered, err);
+	for (int mate = 0; mate < 2 && !rc && files_of(j, mate); mate++) {
 		x->inputs.n -= x->inputs.n > 0; /* without the NUL */
-		rc = add_words(&x->inputs, j->file[mate].v, j->file[mate].n, err);
+		rc = add_words(&x->inputs, files_of(j, mate)->path[mate], files_of(j, mate)->n,
+			       err);
 	}
 	return rc ? rc : command_line(j, &x->command, err);
 }
@@ -263,30 +273,32 @@ static void clear_parts(struct parts *x)
 	free(x->name);
 }
 
-int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
+int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
-	const bool pass = kh_pass_result_of(j->results.pass) != NULL;
+	const struct classify *j = arg;
+	const char *unit = j->paired ? "pairs" : "reads";
 	struct parts x = { .name = NULL };
 	struct facts f = { .n = 0 };
-	int rc = make_parts(&x, j, err);
+	int rc = make_parts(&x, j, r, err);
 
+	(void)i;
 	if (!rc) {
 		const kh_page_sample sample = { .name = x.name,
-						.direct = j->results.tally.direct,
-						.unclassified = j->results.tally.unclassified,
+						.direct = r->tally.direct,
+						.unclassified = r->tally.unclassified,
 						.column = x.species.column,
 						.coverage = x.covered.species,
 						.n_coverage = x.covered.n };
 
 		tell_run(j, &f);
-		tell_reads(&f, j->o.paired ? "Pairs" : "Reads", &j->results.sum);
+		tell_reads(&f, j->paired ? "Pairs" : "Reads", &r->sum);
 		add_text(&f, "Input", x.inputs.p, true);
 		add_text(&f, "Command", x.command.p, true);
-		rc = kh_page_write(b, &(kh_page) { .unit = j->o.paired ? "pairs" : "reads",
+		rc = kh_page_write(b, &(kh_page) { .unit = unit,
 						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
 						   .sample = &sample, .n_samples = 1,
 						   .column = columns,
-						   .n_columns = pass ? COLUMNS : 0,
+						   .n_columns = r->pass ? COLUMNS : 0,
 						   .identity = x.covered.identity,
 						   .n_identities = x.covered.n_identities,
 						   .fact = f.v, .n_facts = f.n }, err);
@@ -297,15 +309,16 @@ int kh_classify_page(const struct classify *j, kh_buf *b, kh_err *err)
 
 /* --- of a sheet of samples ------------------------------------------------------------ */
 /* What is wrong with a report that was there already, if anything is. */
-static int read_report(kh_merge *m, const kh_classify_report *r, kh_err *err)
+static int read_report(kh_merge *m, const kh_sheet_sample *x, kh_err *err)
 {
+	const char *path = x->path[KH_RESULT_REPORT];
 	kh_errs errs = { NULL, 0, 0, 0 };
 	kh_source *s = NULL;
-	int rc = kh_source_open(&s, r->path, err);
+	int rc = kh_source_open(&s, path, err);
 
 	if (rc)
 		return rc;
-	const kh_merge_input in = { r->sample, r->path, kh_tsv_source, s };
+	const kh_merge_input in = { x->name, path, kh_tsv_source, s };
 	rc = kh_merge_read(m, &in, &errs, err);
 	if (!rc && errs.n > 0) {
 		*err = errs.v[0];
@@ -316,18 +329,21 @@ static int read_report(kh_merge *m, const kh_classify_report *r, kh_err *err)
 	return rc;
 }
 
-int kh_classify_samples_page(const struct classify *j, const kh_classify_report *r, size_t n,
-			     kh_text *out, kh_err *err)
+int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)
 {
 	struct facts f = { .n = 0 };
 	kh_buf command = { NULL, 0, 0 };
 	kh_merge_sink sink = { .text = out };
 	kh_merge m = { .n = 0 };
 	char number[32];
+	size_t n = 0;
 	int rc = KH_OK;
 
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = read_report(&m, &r[i], err);
+	for (size_t i = 0; i < j->sheet.n && !rc; i++)
+		if (j->sample[i].there) {
+			rc = read_report(&m, &j->sheet.v[i], err);
+			n++;
+		}
 	if (!rc)
 		rc = kh_merge_finish(&m, err);
 	if (!rc && !(rc = command_line(j, &command, err))) {

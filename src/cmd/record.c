@@ -89,60 +89,46 @@ static int add_input(void *arg, const char *path, kh_err *err)
 	return json_array_append_new(arg, input(path)) ? kh_fail_nomem(err) : KH_OK;
 }
 
-static int set_digest(json_t *input, uint64_t digest, kh_err *err)
-{
-	return json_object_set_new(input, "xxh3", hex(digest)) ? kh_fail_nomem(err) : KH_OK;
-}
-
 struct digests {
 	json_t *inputs;
+	const kh_results *r;
 	size_t i;
 };
 
 static int add_digest(void *arg, const char *path, kh_err *err)
 {
 	struct digests *d = arg;
-	json_t *was = json_array_get(d->inputs, d->i++), *now = input(path);
+	const size_t i = d->i++;
+	json_t *was = json_array_get(d->inputs, i), *now = input(path);
 	uint64_t digest = 0;
 	int rc = now ? KH_OK : kh_fail_nomem(err);
 
-	json_t *known = json_object_get(was, "xxh3");
-
-	if (!rc && known && json_object_set(now, "xxh3", known))
-		rc = kh_fail_nomem(err);
 	if (!rc && !json_equal(was, now))
 		rc = kh_fail(err, KH_EIO, "%s: was changed while it was read", path);
-	if (!rc && !known && json_object_get(was, "size")) {
-		rc = digest_file(path, &digest, err);
-		if (!rc)
-			rc = set_digest(was, digest, err);
-	}
 	json_decref(now);
+	if (rc || !json_object_get(was, "size"))
+		return rc;
+	if (d->r && i < d->r->n_files && d->r->digest[i].known)
+		digest = d->r->digest[i].xxh3;
+	else
+		rc = digest_file(path, &digest, err);
+	if (!rc && json_object_set_new(was, "xxh3", hex(digest)))
+		rc = kh_fail_nomem(err);
 	return rc;
 }
 
-int kh_record_digest(json_t *inputs, size_t i, uint64_t digest, kh_err *err)
+int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results *r, kh_err *err)
 {
-	json_t *input = json_array_get(inputs, i);
-
-	return json_object_get(input, "size") ? set_digest(input, digest, err) : KH_OK;
-}
-
-int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, kh_err *err)
-{
-	struct digests d = { inputs, 0 };
+	struct digests d = { inputs, r, 0 };
 
 	return each_file(s, add_digest, &d, err);
 }
 
-json_t *kh_record_inputs(const kh_sheet_sample *s, bool digest, kh_err *err)
+json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err)
 {
 	json_t *a = json_array();
-	int rc = a ? each_file(s, add_input, a, err) : kh_fail_nomem(err);
 
-	if (!rc && digest)
-		rc = kh_record_digests(a, s, err);
-	if (rc) {
+	if (a ? each_file(s, add_input, a, err) : kh_fail_nomem(err)) {
 		json_decref(a);
 		return NULL;
 	}

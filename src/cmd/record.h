@@ -12,17 +12,16 @@
 #include <stdbool.h>
 #include "base/msg.h"
 #include "db/db.h"
-#include "run/sheet.h"
+#include "run/results.h"
 
 /* A path as JSON has it: bytes that are no UTF-8 are shown as '?'. */
 json_t *kh_record_path(const char *path);
 
-/* The files of a sample: path, size, time of change; with `digest` also the XXH3 of their bytes. */
-json_t *kh_record_inputs(const kh_sheet_sample *s, bool digest, kh_err *err);
-/* Says what the digest of the file number i is; the others' are made by reading them. */
-int kh_record_digest(json_t *inputs, size_t i, uint64_t digest, kh_err *err);
-/* Adds the digests to that; fails if a file has changed since. */
-int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, kh_err *err);
+/* The files of a sample: path, size, time of change. */
+json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err);
+/* Adds the XXH3 of their bytes: as r has it, where that is known, or else by reading them (r may be
+ * NULL).  Fails if a file has changed since. */
+int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results *r, kh_err *err);
 
 /* An array of those of n paths that are not NULL. */
 json_t *kh_record_paths(char *const *path, size_t n);

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "backend/compute.h"
 #include "base/mem.h"
 #include "db/in_use.h"
-#include "run/compute.h"
 #include "run/load.h"
 #include "seqio/batch.h"
 
@@ -39,13 +39,14 @@ struct flight {
 
 /* Used by one thread at a time. */
 struct slot {
-	kh_task_queue *queue;
-	struct flight *flight;          /* a ring, as tasks come back in order */
-	unsigned first, n;              /* under way */
+	const kh_taxonomy *tax;
+	kh_tasks tasks;
+	struct flight *flight;          /* a ring of `depth`, as tasks are done in order */
+	unsigned next, depth;
 };
 
 struct kmerhash {
-	kh_choice choice;
+	kh_devices on;
 	kh_db *db;
 	kh_rule rule;
 	kh_compute compute;
@@ -93,34 +94,35 @@ const char *kmerhash_version(void)
 }
 
 /* --- opening ---------------------------------------------------------------------- */
-static int open_slot(struct slot *s, kh_task_queue *queue, unsigned depth, kh_err *err)
+/* A task is done: gives its calls to the caller. */
+static int take_calls(void *arg, kh_task *t, kh_err *err)
 {
-	s->queue = queue;
-	s->flight = kh_array(depth, sizeof *s->flight, err);
-	return s->flight ? KH_OK : KH_ENOMEM;
-}
+	const kh_taxonomy *tax = ((const struct slot *)arg)->tax;
+	const struct flight *f = (const void *)((const char *)t - offsetof(struct flight, task));
 
-static void close_slot(struct slot *s, unsigned depth)
-{
-	for (unsigned i = 0; s->flight && i < depth; i++) {
-		kh_batch_free(&s->flight[i].batch);
-		free(s->flight[i].call);
+	(void)err;
+	for (size_t i = 0; i < f->batch.n; i++) {
+		const kh_call *c = &f->call[i];
+
+		f->to[i] = (kmerhash_call) {
+			c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon], c->features, c->hits,
+			c->found
+		};
 	}
-	free(s->flight);
+	return KH_OK;
 }
 
 static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh_err *err)
 {
 	const kh_load_options lo = { .path = path,
-				     .backend = k->choice.backend,
+				     .on = &k->on,
 				     .no_verify = o->no_verify != 0,
 				     .stamps = true,
-				     .threads = k->n_slots,
 				     .confidence = o->confidence };
-	const kh_compute_options co = { .rule = &k->rule,
-					.choice = &k->choice,
-					.workers = k->n_slots,
-					.block_size = k->choice.backend->block_size };
+	const kh_compute_options co = { .on = &k->on,
+					.rule = &k->rule,
+					.block_size = k->on.choice.backend->block_size };
+	const unsigned depth = k->on.choice.backend->depth;
 	int rc = kh_load(&k->db, &k->rule, &lo, err);
 
 	if (rc || (rc = kh_compute_open(&k->compute, k->db, &co, err)))
@@ -129,11 +131,17 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 	k->idle = kh_array(k->n_slots, sizeof *k->idle, err);
 	if (!k->slot || !k->idle)
 		return KH_ENOMEM;
-	for (unsigned i = 0; i < k->n_slots && !rc; i++) {
-		rc = open_slot(&k->slot[i], k->compute.queue[i], k->compute.be->depth, err);
-		k->idle[k->n_idle++] = &k->slot[i];
+	for (unsigned i = 0; i < k->n_slots; i++) {
+		struct slot *s = &k->slot[i];
+
+		*s = (struct slot) { .tax = k->db->tax, .depth = depth,
+				     .tasks = kh_compute_tasks(&k->compute, i, take_calls, s),
+				     .flight = kh_array(depth, sizeof *s->flight, err) };
+		if (!s->flight)
+			return KH_ENOMEM;
+		k->idle[k->n_idle++] = s;
 	}
-	return rc;
+	return KH_OK;
 }
 
 static int open_options(kmerhash **out, const char *path, const kmerhash_options *o, kh_err *err)
@@ -152,8 +160,8 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 		return KH_ENOMEM;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->given, NULL);
-	k->n_slots = o->threads ? o->threads : kh_cpus();
-	rc = kh_backend_choose(&k->choice, o->device ? o->device : "auto", err);
+	k->on.threads = k->n_slots = o->threads ? o->threads : kh_cpus();
+	rc = kh_backend_choose(&k->on.choice, o->device ? o->device : "auto", err);
 	if (!rc)
 		rc = open_all(k, path, o, err);
 	if (rc) {
@@ -181,8 +189,15 @@ void kmerhash_close(kmerhash *k)
 		return;
 	if (k->compute.be)              /* first, as tasks under way use memory of the slots */
 		kh_compute_close(&k->compute);
-	for (unsigned i = 0; k->slot && i < k->n_slots; i++)
-		close_slot(&k->slot[i], k->choice.backend->depth);
+	for (unsigned i = 0; k->slot && i < k->n_slots; i++) {
+		struct slot *s = &k->slot[i];
+
+		for (unsigned f = 0; s->flight && f < s->depth; f++) {
+			kh_batch_free(&s->flight[f].batch);
+			free(s->flight[f].call);
+		}
+		free(s->flight);
+	}
 	kh_db_close(k->db);
 	pthread_cond_destroy(&k->given);
 	pthread_mutex_destroy(&k->lock);
@@ -248,41 +263,6 @@ static void note_failure(struct run *r, size_t from, const kh_err *err)
 	kh_monitor_unlock(r->m);
 }
 
-static int collect(const kmerhash *k, struct slot *s, kh_err *err)
-{
-	const kh_taxonomy *tax = k->db->tax;
-	const struct flight *f;
-	kh_task *t = NULL;
-	int rc = k->compute.be->collect(s->queue, &t, err);
-
-	s->first = (s->first + 1) % k->compute.be->depth;
-	s->n--;
-	if (rc || !t)
-		return rc;
-	f = (const struct flight *)((const char *)t - offsetof(struct flight, task));
-	for (size_t i = 0; i < f->batch.n; i++) {
-		const kh_call *c = &f->call[i];
-
-		f->to[i] = (kmerhash_call) {
-			c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon], c->features, c->hits,
-			c->found
-		};
-	}
-	return KH_OK;
-}
-
-/* To be called after a failure, so that the queue is empty when the slot is taken next. */
-static void give_up(const kmerhash *k, struct slot *s)
-{
-	kh_task *t;
-
-	do {
-		t = NULL;
-		k->compute.be->collect(s->queue, &t, NULL);
-	} while (t);
-	s->first = s->n = 0;
-}
-
 static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh_err *err)
 {
 	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
@@ -300,21 +280,15 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 	return rc;
 }
 
-static int submit(struct run *r, struct slot *s, size_t from, size_t n, kh_err *err)
+static int submit(const struct run *r, struct slot *s, size_t from, size_t n, kh_err *err)
 {
-	const kh_backend *be = r->k->compute.be;
-	struct flight *f;
-	int rc = KH_OK;
+	struct flight *f = &s->flight[s->next];
+	int rc = kh_tasks_make_way(&s->tasks, err);
 
-	if (s->n == be->depth)
-		rc = collect(r->k, s, err);
-	f = &s->flight[(s->first + s->n) % be->depth];
 	if (!rc)
 		rc = pack(f, r, from, n, err);
-	if (!rc)
-		rc = be->submit(s->queue, &f->task, err);
-	s->n += !rc;
-	return rc;
+	s->next = (s->next + 1) % s->depth;
+	return rc ? rc : kh_tasks_submit(&s->tasks, &f->task, err);
 }
 
 /* Notes a failure rather than return it, as the others finish what they have taken. */
@@ -329,17 +303,17 @@ static int work(void *arg, unsigned worker, kh_err *unused)
 	(void)unused;
 	while (!rc && (n = next_part(r, &from)) > 0)
 		rc = submit(r, s, from, n, &err);
-	while (!rc && s->n > 0)
-		rc = collect(r->k, s, &err);
+	if (!rc)
+		rc = kh_tasks_drain(&s->tasks, &err);
 	if (rc) {
 		note_failure(r, from, &err);
-		give_up(r->k, s);
+		kh_tasks_drop(&s->tasks);
 	}
 	return KH_OK;
 }
 
 /* Uses as many threads as there are slots and parts. */
-static int share_out(struct run *r, uint64_t bases, kh_err *err)
+static int hand_out(struct run *r, uint64_t bases, kh_err *err)
 {
 	kmerhash *k = r->k;
 	const uint64_t most = (k->compute.be->block_size ? k->compute.be->block_size
@@ -378,7 +352,7 @@ static int classify(struct run *r, kh_err *err)
 	}
 	rc = kh_monitor_new(&r->m, err);
 	if (!rc)
-		rc = share_out(r, bases, err);
+		rc = hand_out(r, bases, err);
 	kh_monitor_free(r->m);
 	return rc;
 }

@@ -41,7 +41,7 @@ struct kh_engine {
 static struct slot *find_slot(const kh_remote *r, uint64_t id, kh_task_queue **queue)
 {
 	const uint32_t number = (uint32_t)id, depth = r->depth;
-	kh_task_queue *q = number / depth < r->o.threads ? r->queue[number / depth] : NULL;
+	kh_task_queue *q = number / depth < r->o.on.threads ? r->queue[number / depth] : NULL;
 	struct slot *s = q ? &q->slot[number % depth] : NULL;
 
 	*queue = q;
@@ -79,7 +79,7 @@ void kh_dispatch_done(kh_remote *r, uint64_t id)
 void kh_dispatch_stop(kh_remote *r, const kh_err *e)
 {
 	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; r->queue && i < r->o.threads; i++)
+	for (size_t i = 0; r->queue && i < r->o.on.threads; i++)
 		if (r->queue[i])
 			kh_monitor_stop(r->queue[i]->m, e);
 	pthread_mutex_unlock(&r->lock);
@@ -94,8 +94,8 @@ static int stop_servers(kh_remote *r, kh_err *err)
 
 	if (!r->threads)
 		return KH_OK;
-	if (kh_comm_post(r->o.comm, r->self, KH_CHANNEL_STOP, NULL, 0, &e))
-		kh_comm_fail(r->o.comm, &e);
+	if (kh_comm_post(r->o.on.comm, r->self, KH_CHANNEL_STOP, NULL, 0, &e))
+		kh_comm_fail(r->o.on.comm, &e);
 	rc = kh_threads_join(r->threads, err);
 	r->threads = NULL;
 	return rc;
@@ -112,12 +112,12 @@ static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_
 		return KH_ENOMEM;
 	*e = (kh_engine) { .r = be->context, .depth = be->depth };
 	e->r->depth = be->depth;
-	e->r->queue = kh_array(e->r->o.threads, sizeof(kh_task_queue *), err);
+	e->r->queue = kh_array(e->r->o.on.threads, sizeof(kh_task_queue *), err);
 	if (!e->r->queue) {
 		free(e);
 		return KH_ENOMEM;
 	}
-	rc = kh_threads_start(&e->r->threads, e->r->m, e->r->o.threads, kh_remote_server, e->r,
+	rc = kh_threads_start(&e->r->threads, e->r->m, e->r->o.on.threads, kh_remote_server, e->r,
 			      err);
 	if (!rc && (rc = kh_monitor_error(e->r->m, err)))       /* not all servers run */
 		stop_servers(e->r, NULL);
@@ -136,20 +136,20 @@ static int dispatch_engine_end(kh_engine *e, kh_distinct *sk, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned k = 1; k < r->size && !rc; k++)
-		rc = kh_comm_post(r->o.comm, k, KH_CHANNEL_STOP, NULL, 0, err);
+		rc = kh_comm_post(r->o.on.comm, k, KH_CHANNEL_STOP, NULL, 0, err);
 	if (!rc)
 		rc = stop_servers(r, err);
 	for (unsigned k = 1; k < r->size && !rc; k++) {
 		kh_message m;
 
-		rc = kh_comm_take_from(r->o.comm, k, KH_CHANNEL_END, &m, err);
+		rc = kh_comm_take_from(r->o.on.comm, k, KH_CHANNEL_END, &m, err);
 		if (rc)
 			break;
 		if (sk)
 			rc = kh_remote_add_distinct(sk, &m, err);
 		free(m.p);
 	}
-	for (unsigned i = 0; i < r->o.threads && sk && !rc; i++)
+	for (unsigned i = 0; i < r->o.on.threads && sk && !rc; i++)
 		for (uint32_t t = 0; t < sk->n && !rc; t++)
 			rc = kh_distinct_join(sk, t, &r->server[i].distinct, t, err);
 	return rc;
@@ -185,7 +185,7 @@ static int remote_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker,
 	(void)block_size;
 	if (!l)
 		return KH_ENOMEM;
-	assert(worker < e->r->o.threads);
+	assert(worker < e->r->o.on.threads);
 	l->r = e->r;
 	l->worker = worker;
 	l->depth = e->depth;
@@ -244,7 +244,7 @@ static int dispatch_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	else
 		rc = KH_ENOMEM;
 	if (!rc)
-		rc = kh_comm_post(r->o.comm, s->to, KH_CHANNEL_JOB, p, n, err);
+		rc = kh_comm_post(r->o.on.comm, s->to, KH_CHANNEL_JOB, p, n, err);
 	l->n += !rc;
 	return rc;
 }
@@ -269,24 +269,24 @@ static int dispatch_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 	return KH_OK;
 }
 
-int kh_remote_backend(kh_backend *b, const kh_remote_options *o, kh_err *err)
+int kh_remote_backend(kh_backend *b, const kh_devices *on, kh_err *err)
 {
-	uint64_t threads = o->threads;
-	int rc = kh_comm_sum(o->comm, &threads, 1, err);
+	uint64_t threads = on->threads;
+	int rc = kh_comm_sum(on->comm, &threads, 1, err);
 
 	if (rc)
 		return rc;
 	*b = (kh_backend) {
-		.name = o->choice->backend->name,
-		.block_size = o->choice->backend->far_block_size,
-		.far_block_size = o->choice->backend->far_block_size,
-		.host_block_size = o->choice->backend->host_block_size,
+		.name = on->choice.backend->name,
+		.block_size = on->choice.backend->far_block_size,
+		.far_block_size = on->choice.backend->far_block_size,
+		.host_block_size = on->choice.backend->host_block_size,
 		.engine_open = dispatch_engine_open,
 		.engine_end = dispatch_engine_end,
 		.engine_close = dispatch_engine_close,
 		.queue_open = remote_queue_open,
 		.queue_close = remote_queue_close,
-		.depth = (unsigned)((PER_THREAD * threads + o->threads - 1) / o->threads),
+		.depth = (unsigned)((PER_THREAD * threads + on->threads - 1) / on->threads),
 		.submit = dispatch_submit,
 		.collect = dispatch_collect,
 	};

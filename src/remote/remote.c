@@ -31,9 +31,9 @@ static struct facts facts_of(const kh_remote *r)
 {
 	const kh_remote_options *o = &r->o;
 	struct facts f = { .database = r->db->h->self, .digest = r->db->h->digest,
-			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->threads,
+			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->on.threads,
 			   .shards = r->be->on_host, .fits = fits(r->db),
-			   .placement = (uint8_t)o->placement, .distinct = o->distinct };
+			   .placement = (uint8_t)o->on.placement, .distinct = o->distinct };
 
 	snprintf(f.tool, sizeof f.tool, "%s", PACKAGE_STRING);
 	return f;
@@ -63,8 +63,8 @@ static int agree(kh_remote *r, kh_err *err)
 	const struct facts mine = facts_of(r);
 	void **recv = kh_array(r->size, sizeof *recv, err);
 	size_t *got = kh_array(r->size, sizeof *got, err);
-	bool can = true, devices = true, want = r->o.placement >= KH_PLACE_SHARD;
-	int rc = recv && got ? kh_comm_all_gather(r->o.comm, &mine, sizeof mine, recv, got, err)
+	bool can = true, devices = true, want = r->o.on.placement >= KH_PLACE_SHARD;
+	int rc = recv && got ? kh_comm_all_gather(r->o.on.comm, &mine, sizeof mine, recv, got, err)
 			     : KH_ENOMEM;
 
 	for (unsigned k = 0; k < r->size && recv && !rc; k++) {
@@ -80,25 +80,25 @@ static int agree(kh_remote *r, kh_err *err)
 		r->member[k].threads = f->threads;
 		can = can && f->shards;
 		devices = devices && !f->shards;
-		want = want || (r->o.placement == KH_PLACE_AUTO && !f->fits);
+		want = want || (r->o.on.placement == KH_PLACE_AUTO && !f->fits);
 	}
 	for (unsigned k = 0; k < r->size && recv; k++)
 		free(recv[k]);
 	free(recv);
 	free(got);
-	r->share.sharded = can && want;
+	r->part.sharded = can && want;
 	r->devices = devices;
-	if (!rc && r->share.sharded && r->size > KH_MEMBERS_MAX)
+	if (!rc && r->part.sharded && r->size > KH_MEMBERS_MAX)
 		rc = kh_fail(err, KH_EUSAGE, "the index cannot be in more than %d parts",
 			     KH_MEMBERS_MAX);
 	return rc;
 }
 
 /* Checks the part of the index of this process, and gives back the memory of the other parts. */
-static int take_share(kh_remote *r, kh_err *err)
+static int take_part(kh_remote *r, kh_err *err)
 {
 	const kh_db *db = r->db;
-	kh_share *s = &r->share;
+	kh_part *s = &r->part;
 	uint64_t weight[KH_RANGES];
 	kh_shards cut;
 	int rc = KH_OK;
@@ -115,7 +115,7 @@ static int take_share(kh_remote *r, kh_err *err)
 		s->to = cut.first[r->self + 1];
 	}
 	if (!r->be->loads && !r->o.no_verify)
-		rc = kh_db_check(db, s->from, s->to, r->o.threads, err);
+		rc = kh_db_check(db, s->from, s->to, r->o.on.threads, err);
 	if (!rc && s->sharded)
 		rc = kh_db_keep(db, s->from, s->to, &s->bytes, err);
 	return rc;
@@ -125,25 +125,25 @@ static int take_share(kh_remote *r, kh_err *err)
 static int open_servers(kh_remote *r, kh_err *err)
 {
 	const kh_remote_options *o = &r->o;
-	const kh_engine_options eo = { .rule = o->rule, .device = o->choice->device,
-				       .n_devices = o->choice->n, .placement = o->placement,
-				       .memory = o->gpu_memory,
-				       .comm = r->devices ? o->comm : NULL,
-				       .queues = o->threads,
+	const kh_engine_options eo = { .rule = o->rule, .device = o->on.choice.device,
+				       .n_devices = o->on.choice.n, .placement = o->on.placement,
+				       .memory = o->on.memory,
+				       .comm = r->devices ? o->on.comm : NULL,
+				       .queues = o->on.threads,
 				       .block_size = o->block_size,
-				       .threads = o->threads };
-	int rc = r->share.sharded ? KH_OK : r->be->engine_open(r->be, &r->engine, r->db, &eo, err);
+				       .threads = o->on.threads };
+	int rc = r->part.sharded ? KH_OK : r->be->engine_open(r->be, &r->engine, r->db, &eo, err);
 
-	r->server = kh_array(o->threads, sizeof *r->server, err);
+	r->server = kh_array(o->on.threads, sizeof *r->server, err);
 	if (!rc && !r->server)
 		rc = KH_ENOMEM;
-	for (unsigned i = 0; i < o->threads && !rc; i++) {
+	for (unsigned i = 0; i < o->on.threads && !rc; i++) {
 		kh_server *s = &r->server[i];
 
 		s->r = r;
 		if (o->distinct)
 			rc = kh_distinct_init(&s->distinct, r->db->tax->n, err);
-		if (!rc && r->share.sharded)
+		if (!rc && r->part.sharded)
 			rc = kh_classifier_new(&s->classifier, r->db, o->rule, err);
 		else if (!rc)
 			rc = r->be->queue_open(&s->queue, r->engine, i, o->block_size, err);
@@ -160,18 +160,18 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 		return KH_ENOMEM;
 	pthread_mutex_init(&r->lock, NULL);
 	r->o = *o;
-	r->be = o->choice->backend;
+	r->be = o->on.choice.backend;
 	r->db = db;
-	r->self = kh_comm_self(o->comm);
-	r->size = kh_comm_size(o->comm);
+	r->self = kh_comm_self(o->on.comm);
+	r->size = kh_comm_size(o->on.comm);
 	r->member = kh_array(r->size, sizeof *r->member, err);
 	rc = r->member ? kh_monitor_new(&r->m, err) : KH_ENOMEM;
-	if (!rc && !(rc = agree(r, err)) && !(rc = take_share(r, err)) &&
+	if (!rc && !(rc = agree(r, err)) && !(rc = take_part(r, err)) &&
 	    !(rc = open_servers(r, err)))
-		rc = kh_comm_barrier(o->comm, err);
+		rc = kh_comm_barrier(o->on.comm, err);
 	if (rc) {
 		/* first, as an engine may be able to close only when those of the others do */
-		kh_comm_fail(o->comm, err);
+		kh_comm_fail(o->on.comm, err);
 		kh_remote_close(r);
 		return rc;
 	}
@@ -183,7 +183,7 @@ void kh_remote_close(kh_remote *r)
 {
 	if (!r)
 		return;
-	for (unsigned i = 0; r->server && i < r->o.threads; i++) {
+	for (unsigned i = 0; r->server && i < r->o.on.threads; i++) {
 		if (r->server[i].queue)
 			r->be->queue_close(r->server[i].queue);
 		kh_classifier_free(r->server[i].classifier);
@@ -209,9 +209,9 @@ void kh_remote_close(kh_remote *r)
 	free(r);
 }
 
-kh_share kh_remote_share(const kh_remote *r)
+kh_part kh_remote_part(const kh_remote *r)
 {
-	return r->share;
+	return r->part;
 }
 
 /* --- processes other than 0 ------------------------------------------------------- */
@@ -223,17 +223,17 @@ static int report_counts(kh_remote *r, kh_err *err)
 	size_t n = 0;
 	int rc = KH_OK;
 
-	for (unsigned i = 1; i < r->o.threads && !rc; i++)
+	for (unsigned i = 1; i < r->o.on.threads && !rc; i++)
 		for (uint32_t t = 0; t < sum->n && !rc; t++)
 			rc = kh_distinct_join(sum, t, &r->server[i].distinct, t, err);
 	if (!rc)
 		rc = kh_remote_pack_distinct(sum, &p, &n, err);
-	return rc ? rc : kh_comm_post(r->o.comm, 0, KH_CHANNEL_END, p, n, err);
+	return rc ? rc : kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_END, p, n, err);
 }
 
 int kh_remote_serve(kh_remote *r, kh_err *err)
 {
-	int rc = kh_threads_run(r->m, r->o.threads, kh_remote_server, r, err);
+	int rc = kh_threads_run(r->m, r->o.on.threads, kh_remote_server, r, err);
 
 	if (!rc)
 		rc = kh_db_unchanged(r->db, err);

@@ -48,10 +48,10 @@ struct kh_remote {
 	kh_engine *engine;
 	const kh_db *db;
 	unsigned self, size;
-	kh_share share;
+	kh_part part;
 	bool devices;                   /* all processes have devices, which may share an index */
 	uint8_t owner[KH_RANGES];       /* if sharded */
-	kh_server *server;              /* o.threads */
+	kh_server *server;              /* o.on.threads */
 	kh_monitor *m;
 	pthread_mutex_t lock;           /* held for a few instructions */
 	/* under the lock: */
@@ -62,7 +62,7 @@ struct kh_remote {
 	/* process 0 */
 	kh_threads *threads;
 	uint32_t depth;                 /* tasks that a worker may have under way */
-	kh_task_queue **queue;          /* o.threads, used by dispatch.c: by worker; NULL: closed */
+	kh_task_queue **queue;          /* by worker, for dispatch.c; NULL: closed */
 };
 
 /* serve.c: the loop of one server; a worker whose arg is the kh_remote. */

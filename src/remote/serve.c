@@ -68,7 +68,7 @@ int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err)
 	if (j->own)
 		kh_dispatch_done(r, j->id);
 	else
-		rc = kh_comm_post(r->o.comm, 0, KH_CHANNEL_CALLS, j->out,
+		rc = kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_CALLS, j->out,
 				  sizeof *j->out + kh_remote_calls_bytes(j->job.n,
 									 r->o.rule->candidates),
 				  err);
@@ -139,7 +139,7 @@ static bool is_expected(const kh_remote *r, const kh_message *m)
 		return r->self == 0 && m->from != 0;
 	case KH_CHANNEL_LOOKUP:
 	case KH_CHANNEL_LISTS:
-		return r->share.sharded && m->from != r->self;
+		return r->part.sharded && m->from != r->self;
 	default:
 		return m->from == 0 || m->from == r->self;
 	}
@@ -151,9 +151,9 @@ static int pass_stop(kh_remote *r, kh_err *err)
 	bool last;
 
 	pthread_mutex_lock(&r->lock);
-	last = ++r->stopping == r->o.threads;
+	last = ++r->stopping == r->o.on.threads;
 	pthread_mutex_unlock(&r->lock);
-	return last ? KH_OK : kh_comm_post(r->o.comm, r->self, KH_CHANNEL_STOP, NULL, 0, err);
+	return last ? KH_OK : kh_comm_post(r->o.on.comm, r->self, KH_CHANNEL_STOP, NULL, 0, err);
 }
 
 static int handle(kh_server *s, kh_message *m, bool *stop, kh_err *err)
@@ -189,7 +189,7 @@ int kh_remote_server(void *arg, unsigned id, kh_err *err)
 	while (!rc && !stop) {
 		kh_message m;
 
-		rc = kh_comm_take(r->o.comm, channels, s->under_way == 0, &m, err);
+		rc = kh_comm_take(r->o.on.comm, channels, s->under_way == 0, &m, err);
 		if (rc)
 			break;
 		if (m.from == KH_NOBODY) {
@@ -200,7 +200,7 @@ int kh_remote_server(void *arg, unsigned id, kh_err *err)
 		free(m.p);
 	}
 	if (rc) { /* the other servers of this process wait for messages, its workers for calls */
-		kh_comm_fail(r->o.comm, err);
+		kh_comm_fail(r->o.on.comm, err);
 		kh_dispatch_stop(r, err);
 	}
 	return rc;

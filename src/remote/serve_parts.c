@@ -86,7 +86,7 @@ static int ask(kh_remote *r, const kh_remote_job *j, kh_err *err)
 	for (unsigned k = 0; k < r->size; k++) {
 		/* once the last one is sent, another thread may finish j */
 		if (message[k] && !rc)
-			rc = kh_comm_post(r->o.comm, k, KH_CHANNEL_LOOKUP, message[k],
+			rc = kh_comm_post(r->o.on.comm, k, KH_CHANNEL_LOOKUP, message[k],
 					  (n[k] + 1) * sizeof *message[k], err);
 		else
 			free(message[k]);
@@ -142,7 +142,7 @@ int kh_shard_lookup(kh_server *s, const kh_message *m, kh_err *err)
 	if (rc)
 		return rc;
 	memcpy(out, p, sizeof *p);
-	return kh_comm_post(s->r->o.comm, m->from, KH_CHANNEL_LISTS, out, bytes, err);
+	return kh_comm_post(s->r->o.on.comm, m->from, KH_CHANNEL_LISTS, out, bytes, err);
 }
 
 /* The job that waits for these lists, or NULL. */

@@ -16,7 +16,7 @@ typedef struct work {
 	kh_candidates *candidates;
 	uint32_t *class_of;
 	size_t cap_call, cap_candidates, cap_class_of;
-	kh_buf text[KH_N_RESULTS];
+	kh_buf text[KH_N_TEXTS];
 	kh_loan loan;                   /* of the texts */
 } work;
 
@@ -26,57 +26,55 @@ typedef struct work {
 enum activity { READ, COMMIT, SUBMIT, WAIT, TEXT, PUT, BETWEEN };
 
 /* --- texts of a job --------------------------------------------------------------- */
-/* The output for reads that are classified, or that are not. */
-static int result_for(const kh_flow *f, bool called, int mate)
+/* Empties the texts of a work, and says which of them a fragment goes to. */
+static kh_texts texts_of(const kh_flow *f, work *w)
 {
-	const int first = called ? KH_RESULT_CLASSIFIED : KH_RESULT_UNCLASSIFIED;
-	const int single = called ? KH_RESULT_CLASSIFIED_SINGLE : KH_RESULT_UNCLASSIFIED_SINGLE;
+	kh_buf *to[KH_N_TEXTS];
+	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
 
-	if (f->single && f->results->out[single])
-		return single;
-	return mate && f->results->out[first + 1] ? first + 1 : first;
+	for (int k = 0; k < KH_N_TEXTS; k++) {
+		w->text[k].n = 0;
+		to[k] = f->results->out[k] ? &w->text[k] : NULL;
+	}
+	return (kh_texts) {
+		.lines = to[KH_RESULT_LINES],
+		.reads = { [KH_SIDE_CLASSIFIED] = { to[c], to[to[c + 1] ? c + 1 : c] },
+			   [KH_SIDE_UNCLASSIFIED] = { to[u], to[to[u + 1] ? u + 1 : u] } },
+		.single = { [KH_SIDE_CLASSIFIED] = to[KH_RESULT_CLASSIFIED_SINGLE],
+			    [KH_SIDE_UNCLASSIFIED] = to[KH_RESULT_UNCLASSIFIED_SINGLE] }
+	};
 }
 
-static int format_reads(kh_flow *f, work *w, size_t i, kh_err *err)
+static int format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to, kh_err *err)
 {
-	const kh_call *call = &w->call[i];
-	const enum kh_side side = kh_select_side(f->style->select, call->taxon);
-	const bool called = side == KH_SIDE_CLASSIFIED;
+	const uint32_t taxon = w->call[i].taxon;
+	const enum kh_side side = kh_select_side(f->style->select, taxon);
 	const kh_block *b[2];
 	const kh_record *r[2];
 	int rc = KH_OK;
 
-	if (side == KH_SIDE_NEITHER || !f->results->out[result_for(f, called, 0)])
+	if (side == KH_SIDE_NEITHER || !to->reads[side][0])
 		return KH_OK;
 	kh_job_records(&w->job, i, b, r);
 	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++)
-		rc = kh_format_read(&w->text[result_for(f, called, mate)], b[mate], r[mate],
-				    called ? f->style->tax->taxid[call->taxon] : 0, err);
+		rc = kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), b[mate], r[mate],
+				    side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0,
+				    err);
 	return rc;
-}
-
-/* Are reads wanted in any output? */
-static bool wants_reads(const kh_flow *f)
-{
-	for (int k = 0; k < KH_N_RESULTS; k++)
-		if (k != KH_RESULT_LINES && f->results->out[k])
-			return true;
-	return false;
 }
 
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
  * cache lines, which would then move between cores all the time. */
 static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
+	const kh_texts to = texts_of(f, w);
 	kh_pass *pass = f->results->pass;
 	/* otherwise texts are made when all calls are final */
 	const bool now = !pass || !kh_pass_writes(pass);
-	const bool lines = now && f->results->out[KH_RESULT_LINES], reads = now && wants_reads(f);
+	const bool lines = now && to.lines, reads = now && kh_results_want_reads(f->results);
 	uint64_t classified = 0;
 	int rc = KH_OK;
 
-	for (int k = 0; k < KH_N_RESULTS; k++)
-		w->text[k].n = 0;
 	for (size_t i = 0; i < w->job.n && !rc; i++) {
 		const uint32_t taxon = w->call[i].taxon;
 
@@ -85,10 +83,9 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			classified++;
 		}
 		if (lines)
-			rc = kh_format_line(&w->text[KH_RESULT_LINES], f->style, &w->job, i,
-					    &w->call[i], err);
+			rc = kh_format_line(to.lines, f->style, &w->job, i, &w->call[i], err);
 		if (reads && !rc)
-			rc = format_reads(f, w, i, err);
+			rc = format_reads(f, w, i, &to, err);
 	}
 	if (pass && !rc)
 		rc = kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err);
@@ -114,7 +111,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 	int rc = KH_OK;
 
 	kh_lend(&w->loan, give_back, w);
-	for (int k = 0; k < KH_N_RESULTS && !rc; k++)
+	for (int k = 0; k < KH_N_TEXTS && !rc; k++)
 		if (f->results->out[k] && w->text[k].n > 0)
 			rc = kh_text_put(f->results->out[k], w->text[k].p, w->text[k].n, &w->loan,
 					 err);
@@ -123,20 +120,15 @@ static int deliver(void *arg, void *item, kh_err *err)
 }
 
 /* --- a worker --------------------------------------------------------------------- */
-/* Finishes the oldest job under way, if there is one. */
-static int collect(kh_flow *f, kh_flow_worker *self, kh_err *err)
+/* A job is done: its texts are made and delivered in order. */
+static int finish(void *arg, kh_task *t, kh_err *err)
 {
-	kh_task *t;
-	work *w;
+	kh_flow_worker *self = arg;
+	kh_flow *f = self->flow;
+	work *w = (work *)((char *)t - offsetof(work, task));
 	int rc;
 
-	kh_timer_mark(&self->timer, SUBMIT);
-	rc = f->compute->be->collect(self->queue, &t, err);
 	kh_timer_mark(&self->timer, WAIT);
-	if (rc || !t)
-		return rc;
-	self->under_way--;
-	w = (work *)((char *)t - offsetof(work, task));
 	rc = format_job(f, self, w, err);
 	kh_timer_mark(&self->timer, TEXT);
 	kh_feed_release_job(f->feed, &w->job);
@@ -162,22 +154,6 @@ static int take_idle(kh_flow *f, work **w)
 	return *w ? KH_OK : KH_ECANCEL;
 }
 
-/* Takes a work for the job with that ticket. There are as many works as tickets in the window of
- * the order, so for every ticket in it a work is idle, or has been delivered and becomes idle
- * when its text is compressed. Until then this finishes jobs under way, as other workers may wait
- * for them. */
-static int take_work(kh_flow *f, kh_flow_worker *self, uint64_t ticket, work **w, kh_err *err)
-{
-	int rc;
-
-	while ((rc = kh_order_room(f->order, ticket, self->under_way == 0)) == 0) {
-		rc = collect(f, self, err);
-		if (rc)
-			return rc;
-	}
-	return rc < 0 ? rc : take_idle(f, w);
-}
-
 /* Sets the task of a work, whose job is set. */
 static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
@@ -200,105 +176,86 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	return KH_OK;
 }
 
+/* There are as many works as tickets in the window of the order, so for every ticket in it a work
+ * is idle, or has been delivered and becomes idle when its text is compressed. Until the ticket is
+ * in it, this finishes jobs under way, as other workers may wait for them. */
 static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *err)
 {
 	work *w;
-	int rc = take_work(f, self, job->ticket, &w, err);
+	int rc;
 
-	if (rc)
+	while ((rc = kh_order_room(f->order, job->ticket, self->tasks.under_way == 0)) == 0)
+		if ((rc = kh_tasks_finish(&self->tasks, err)))
+			return rc;
+	if (rc < 0 || (rc = take_idle(f, &w)))
 		return rc;
 	w->job = *job;
 	/* now, as later its records are in no cache any more */
 	self->sum.bases += kh_job_bases(job);
 	rc = set_task(f, self, w, err);
-	while (self->under_way >= f->compute->be->depth && !rc)
-		rc = collect(f, self, err);
-	if (!rc)
-		rc = f->compute->be->submit(self->queue, &w->task, err);
-	self->under_way += !rc;
-	return rc;
+	return rc ? rc : kh_tasks_submit(&self->tasks, &w->task, err);
 }
 
-static void show_progress(const kh_flow *f)
+/* Waits until a block is committed, and submits the jobs that it completes. */
+static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block **block, kh_err *err)
 {
+	kh_block *b = *block;
 	kh_step s = { .doing = "read", .started = f->started };
-
-	if (f->quiet)
-		return;
-	kh_feed_progress(f->feed, &s.done, &s.total);
-	kh_progress(&s);
-}
-
-/* Submits the jobs that a block completes when it is committed, for which this waits. */
-static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
-{
 	kh_jobs jobs;
-	int rc = kh_feed_jobs(f->feed, b, &jobs, err);
+	int rc;
 
-	if (!rc)
-		show_progress(f);
+	if (!b)
+		return KH_OK;
+	*block = NULL;
+	rc = kh_feed_jobs(f->feed, b, &jobs, err);
+	if (!rc && !f->quiet) {
+		kh_feed_progress(f->feed, &s.done, &s.total);
+		kh_progress(&s);
+	}
 	if (!rc && f->silent && !f->two_streams)
 		kh_feed_drop_text(f->feed, b);
 	kh_timer_mark(&self->timer, COMMIT);
 	for (size_t i = 0; i < jobs.n && !rc; i++)
 		rc = submit(f, self, &jobs.job[i], err);
+	kh_timer_mark(&self->timer, SUBMIT);
 	kh_feed_release(f->feed, b);
 	/* a worker does not wait for a block while it has as many tasks under way as it may */
-	while (!rc && self->under_way >= f->compute->be->depth)
-		rc = collect(f, self, err);
-	kh_timer_mark(&self->timer, SUBMIT);
+	if (!rc)
+		rc = kh_tasks_make_way(&self->tasks, err);
 	return rc;
-}
-
-/* The same of the block that the worker has put and not come back to. */
-static int take_put(kh_flow *f, kh_flow_worker *self, kh_err *err)
-{
-	kh_block *b = self->put;
-
-	self->put = NULL;
-	return b ? take_jobs(f, self, b, err) : KH_OK;
-}
-
-/* Rather than wait until its last block is committed, a worker reads another one, if one is
- * free. */
-static int next_block(kh_flow *f, kh_flow_worker *self, kh_block **b, kh_err *err)
-{
-	int rc = self->put ? kh_feed_try(f->feed, b, err) : 0;
-
-	if (rc)
-		return rc;
-	rc = take_put(f, self, err);
-	return rc ? rc : kh_feed_next(f->feed, b, err);
-}
-
-static int take_block(kh_flow *f, kh_flow_worker *self, kh_block *b, kh_err *err)
-{
-	const int done = kh_feed_put(f->feed, b, err);
-	int rc = done < 0 ? done : take_put(f, self, err);
-
-	kh_timer_mark(&self->timer, COMMIT);
-	self->put = b;
-	return rc || !done ? rc : take_put(f, self, err);
 }
 
 int kh_flow_work(void *flow, unsigned id, kh_err *err)
 {
 	kh_flow *f = flow;
 	kh_flow_worker *self = &f->worker[id];
-	kh_block *b;
-	int rc = KH_OK;
+	kh_block *b, *held = NULL;      /* a block that is handed in, and not yet taken up again */
+	int more, committed, rc = KH_OK;
 
 	kh_timer_start(&self->timer);
 	if (self->tally.n == 0)
 		rc = kh_tally_init(&self->tally, f->results->tally.n, f->distinct, err);
-	while (!rc && (rc = next_block(f, self, &b, err)) == 1) {
+	while (!rc) {
+		/* rather than wait until `held` is committed, another block, if one is free */
+		more = held ? kh_feed_try(f->feed, &b, err) : 0;
+		if (more == 0) {
+			if ((rc = take_jobs(f, self, &held, err)))
+				break;
+			more = kh_feed_next(f->feed, &b, err);
+		}
 		kh_timer_mark(&self->timer, READ);
-		rc = take_block(f, self, b, err);
+		if (more <= 0) {
+			rc = more;
+			break;
+		}
+		committed = kh_feed_put(f->feed, b, err);
+		rc = committed < 0 ? committed : take_jobs(f, self, &held, err);
+		kh_timer_mark(&self->timer, COMMIT);
+		held = b;
+		if (!rc && committed)
+			rc = take_jobs(f, self, &held, err);
 	}
-	kh_timer_mark(&self->timer, READ);
-	while (!rc && self->under_way > 0)
-		rc = collect(f, self, err);
-	return rc;
+	return rc ? rc : kh_tasks_drain(&self->tasks, err);
 }
 
 /* --- the second pass -------------------------------------------------------------- */
@@ -315,29 +272,6 @@ int kh_flow_decide(kh_flow *f, kh_err *err)
 	kh_order_free(f->order);
 	f->order = NULL;
 	return kh_order_new(&f->order, f->m, f->n_works, err);
-}
-
-static int rewrite_job(kh_flow *f, unsigned id, work *w, kh_err *err)
-{
-	kh_buf *to[KH_N_RESULTS];
-
-	for (int k = 0; k < KH_N_RESULTS; k++) {
-		w->text[k].n = 0;
-		to[k] = f->results->out[k] ? &w->text[k] : NULL;
-	}
-	const int c = KH_RESULT_CLASSIFIED, u = KH_RESULT_UNCLASSIFIED;
-	const kh_pass_texts texts = {
-		.lines = to[KH_RESULT_LINES],
-		.reads = { [KH_SIDE_CLASSIFIED] = { to[c], to[to[c + 1] ? c + 1 : c] },
-			   [KH_SIDE_UNCLASSIFIED] = { to[u], to[to[u + 1] ? u + 1 : u] } },
-		.single = { [KH_SIDE_CLASSIFIED] = to[KH_RESULT_CLASSIFIED_SINGLE],
-			    [KH_SIDE_UNCLASSIFIED] = to[KH_RESULT_UNCLASSIFIED_SINGLE] }
-	};
-	int rc = kh_pass_format(f->results->pass, id, w->job.ticket, &texts, err);
-
-	if (!rc)
-		rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
-	return rc ? rc : kh_results_help(f->results);
 }
 
 /* A worker takes a ticket only when it has a work, so the lowest ticket always has one. */
@@ -365,45 +299,43 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 						 .started = f->started,
 						 .done = w->job.ticket,
 						 .total = jobs });
-		rc = rewrite_job(f, id, w, err);
+		const kh_texts to = texts_of(f, w);
+		rc = kh_pass_format(f->results->pass, id, w->job.ticket, &to, err);
+		if (!rc)
+			rc = kh_order_put(f->order, w->job.ticket, w, deliver, f);
+		if (!rc)
+			rc = kh_results_help(f->results);
 	}
 	return rc;
 }
 
 /* --- all workers ------------------------------------------------------------------ */
-/* What counts where tasks are done. */
-static int open_counts(kh_flow *f, kh_err *err)
-{
-	int rc = KH_OK;
-
-	f->be = f->compute->be;
-	if (f->results->pass)
-		rc = kh_pass_begin(f->results->pass, f->compute, err);
-	if (!rc && f->distinct && f->be->counters_open)
-		rc = f->be->counters_open(&f->counters, f->compute->engine, 0, err);
-	return rc;
-}
-
 int kh_flow_open(kh_flow *f, kh_err *err)
 {
-	const unsigned workers = f->compute->workers;
-	int rc;
+	kh_compute *c = f->compute;
+	const bool reads = kh_results_want_reads(f->results);
+	int rc = f->results->pass ? kh_pass_begin(f->results->pass, c, err) : KH_OK;
 
 	f->started = kh_seconds();
-	rc = open_counts(f, err);
+	if (!rc && f->distinct && c->be->counters_open)
+		rc = c->be->counters_open(&f->counters, c->engine, 0, err);
 	if (rc)
 		return rc;
-	f->n_workers = workers;
-	f->silent = !kh_results_any(f->results);
+	f->silent = !f->results->out[KH_RESULT_LINES] && !reads;
 	if (f->silent)
 		kh_feed_no_text(f->feed);
-	if (!wants_reads(f))
+	if (!reads)
 		kh_feed_names_only(f->feed);
-	f->n_works = (size_t)workers * (f->compute->be->depth + 3) + 2;
+	f->n_workers = c->workers;
+	f->n_works = (size_t)c->workers * (c->be->depth + 3) + 2;
 	f->all = kh_array(f->n_works, sizeof *f->all, err);
-	f->worker = kh_array(workers, sizeof *f->worker, err);
+	f->worker = kh_array(f->n_workers, sizeof *f->worker, err);
 	if (!f->all || !f->worker)
 		return KH_ENOMEM;
+	for (unsigned i = 0; i < f->n_workers; i++) {
+		f->worker[i].flow = f;
+		f->worker[i].tasks = kh_compute_tasks(c, i, finish, &f->worker[i]);
+	}
 	if ((rc = kh_queue_new(&f->idle, f->m, f->n_works, err)) ||
 	    (rc = kh_order_new(&f->order, f->m, f->n_works, err)))
 		return rc;
@@ -411,44 +343,29 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 		f->all[i].flow = f;
 		kh_queue_push(f->idle, &f->all[i]);
 	}
-	for (unsigned i = 0; i < workers; i++)
-		f->worker[i].queue = f->compute->queue[i];
 	return KH_OK;
-}
-
-static void empty_queue(kh_flow *f, kh_flow_worker *w)
-{
-	kh_task *t = NULL;
-
-	while (f->compute->queue && w->under_way > 0 &&
-	       f->compute->be->collect(w->queue, &t, NULL) == 0 && t)
-		w->under_way--;
 }
 
 void kh_flow_close(kh_flow *f)
 {
 	for (unsigned i = 0; f->worker && i < f->n_workers; i++) {
-		empty_queue(f, &f->worker[i]);
+		kh_tasks_drop(&f->worker[i].tasks);
 		kh_tally_clear(&f->worker[i].tally);
 	}
 	for (size_t i = 0; f->all && i < f->n_works; i++) {
 		free(f->all[i].call);
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
-		for (int k = 0; k < KH_N_RESULTS; k++)
+		for (int k = 0; k < KH_N_TEXTS; k++)
 			free(f->all[i].text[k].p);
 	}
 	if (f->counters)
-		f->be->counters_close(f->counters);
-	f->counters = NULL;
+		f->compute->be->counters_close(f->counters);
 	kh_queue_free(f->idle);
 	kh_order_free(f->order);
 	free(f->all);
 	free(f->worker);
-	f->idle = NULL;
-	f->order = NULL;
-	f->all = NULL;
-	f->worker = NULL;
+	*f = (kh_flow) { .feed = NULL };
 }
 
 int kh_flow_add_up(kh_flow *f, kh_err *err)
@@ -466,7 +383,7 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 			rc = kh_tally_add(&f->results->tally, &f->worker[i].tally, err);
 	}
 	if (!rc && f->counters)
-		rc = f->be->counters_read(f->counters, &f->results->tally.distinct, err);
+		rc = f->compute->be->counters_read(f->counters, &f->results->tally.distinct, err);
 	return rc;
 }
 

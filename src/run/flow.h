@@ -11,19 +11,18 @@
 #ifndef KH_RUN_FLOW_H
 #define KH_RUN_FLOW_H
 
+#include "backend/compute.h"
 #include "base/timing.h"
-#include "run/compute.h"
 #include "run/format.h"
 #include "run/results.h"
 #include "seqio/feed.h"
 
 typedef struct kh_flow_worker {
-	kh_task_queue *queue;
+	struct kh_flow *flow;
+	kh_tasks tasks;
 	kh_timer timer;
 	kh_tally tally;                 /* .n == 0: the worker has not joined */
 	kh_run_summary sum;
-	unsigned under_way;             /* jobs */
-	kh_block *put;                  /* its last block, if the worker has not its jobs yet */
 } kh_flow_worker;
 
 typedef struct kh_flow {
@@ -34,14 +33,11 @@ typedef struct kh_flow {
 	kh_results *results;
 	kh_monitor *m;
 	bool two_streams;               /* mates in files of their own */
-	bool single;                    /* reads without mates beside pairs of the same sample */
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
 	/* inside */
 	bool silent;                    /* no text is wanted, so names are not needed */
-	/* NULL, or what counts distinct features, and whose it is */
-	kh_counters *counters;
-	const kh_backend *be;
+	kh_counters *counters;          /* NULL, or what counts distinct features */
 	kh_queue *idle;                 /* works */
 	kh_order *order;
 	struct work *all;
@@ -52,8 +48,8 @@ typedef struct kh_flow {
 	double started;
 } kh_flow;
 
-/* To be closed even if that fails. Tasks that a failure has left in the queues are collected, so
- * that these can be used again, unless they are closed. */
+/* To be closed even if that fails. Tasks that a failure has left in the queues are taken back, so
+ * that these can be used again. */
 int kh_flow_open(kh_flow *f, kh_err *err);
 void kh_flow_close(kh_flow *f);
 /* Joins, works until there are no more blocks, and leaves: a kh_worker_fn. */
@@ -61,8 +57,7 @@ int kh_flow_work(void *flow, unsigned worker, kh_err *err);
 /* To be called when all have left: adds what they counted to the results. */
 int kh_flow_add_up(kh_flow *f, kh_err *err);
 /* With a second pass, to be called when all is added up: makes the model and the final counts.
- * Then any number of workers write the texts anew, by a kh_worker_fn, which returns at once if
- * there is no second pass. */
+ * Then any number of workers write the texts anew, by a kh_worker_fn, if kh_pass_writes. */
 int kh_flow_decide(kh_flow *f, kh_err *err);
 int kh_flow_rewrite(void *flow, unsigned worker, kh_err *err);
 /* Adds what the workers have spent their time on. */

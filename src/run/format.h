@@ -21,6 +21,18 @@ typedef struct kh_style {
 	bool no_col5;                   /* "0:0" in column 5 */
 } kh_style;
 
+/* The texts of a job: NULL where one is not wanted. */
+typedef struct kh_texts {
+	kh_buf *lines;
+	/* by kh_side and mate, [1] == [0] for one file; and for reads without mates */
+	kh_buf *reads[2][2], *single[2];
+} kh_texts;
+
+static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool paired)
+{
+	return !paired && t->single[side] ? t->single[side] : t->reads[side][mate];
+}
+
 /* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30". */
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
 		   kh_err *err);

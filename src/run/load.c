@@ -4,10 +4,10 @@
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 {
 	const kh_db_options d = { .no_verify = o->no_verify,
-				  .later = o->backend->loads || o->shared,
-				  .stamps = o->stamps && !o->shared,
+				  .later = o->on->choice.backend->loads || o->on->comm,
+				  .stamps = o->stamps && !o->on->comm,
 				  .again = o->verify,
-				  .threads = o->threads };
+				  .threads = o->on->threads };
 	int rc = kh_db_open(db, o->path, &d, err);
 
 	if (rc)

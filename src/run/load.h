@@ -3,7 +3,7 @@
  * the rule
  *
  * The command classify and the library (lib/kmerhash.h) both begin here; then both open a
- * kh_compute, whose queues take jobs.
+ * kh_compute (backend/compute.h), whose queues take jobs.
  */
 #ifndef KH_RUN_LOAD_H
 #define KH_RUN_LOAD_H
@@ -12,14 +12,12 @@
 
 typedef struct kh_load_options {
 	const char *path;               /* of the database */
-	const kh_backend *backend;
-	/* there are several processes, each of which checks its part later */
-	bool shared;
+	/* of several processes each checks its part later */
+	const kh_devices *on;
 	bool no_verify;                 /* the index is not checked */
 	/* the index is checked even if the file was found sound before */
 	bool verify;
 	bool stamps;                    /* a file that was found sound is remembered */
-	unsigned threads;
 	double confidence;              /* 0 to 1 */
 	bool candidates;
 } kh_load_options;

@@ -3,6 +3,7 @@
 #include "run/pass.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -50,6 +51,27 @@ static size_t mask_bytes(const kh_pass *s)
 	return s->stretch[s->o.db->h->n_targets] * sizeof *s->mask;
 }
 
+/* Opens the file for what waits for its final call: beside the lines or the reads, unless these
+ * are no files. */
+static int open_kept(kh_pass *s, kh_err *err)
+{
+	const char *tmp = getenv("TMPDIR"), *beside = NULL;
+	char *name = NULL;
+	int rc;
+
+	for (int k = 0; k < KH_N_TEXTS && !beside; k++) {
+		const char *path = s->o.path[k];
+
+		if (path && strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0)
+			beside = path;
+	}
+	if (!beside && asprintf(&name, "%s/", tmp && *tmp ? tmp : "/tmp") < 0)
+		return kh_fail_nomem(err);
+	rc = kh_frames_open(&s->kept, beside ? beside : name, s->o.threads, s->o.reads, err);
+	free(name);
+	return rc;
+}
+
 int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 {
 	kh_pass *s = kh_array(1, sizeof *s, err);
@@ -75,7 +97,7 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	if (!rc && o->coverage)
 		rc = kh_coverage_new(&s->coverage, o->db, err);
 	if (!rc && o->change && (o->lines || o->reads))
-		rc = kh_frames_open(&s->kept, o->beside, o->threads, o->reads, err);
+		rc = open_kept(s, err);
 	if (rc) {
 		kh_pass_close(s);
 		return rc;
@@ -410,7 +432,7 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
-static int format_reads(kh_pass *s, const char **at, const kh_pass_texts *to, uint32_t taxon,
+static int format_reads(kh_pass *s, const char **at, const kh_texts *to, uint32_t taxon,
 			kh_err *err)
 {
 	const enum kh_side side = kh_select_side(s->o.style->select, taxon);
@@ -424,8 +446,7 @@ static int format_reads(kh_pass *s, const char **at, const kh_pass_texts *to, ui
 		kh_buf *b = NULL;
 
 		if (side != KH_SIDE_NEITHER)
-			b = mates == 1 && to->single[side] ? to->single[side]
-							   : to->reads[side][mate];
+			b = kh_texts_reads(to, side, (int)mate, mates == 2);
 		if (b)
 			rc = kh_format_text(b, *at, head, n, taxid, err);
 		*at += n;
@@ -444,7 +465,7 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
 }
 
-int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_pass_texts *to,
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,
 		     kh_err *err)
 {
 	struct worker *w = &s->worker[worker];

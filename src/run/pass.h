@@ -9,9 +9,10 @@
 #ifndef KH_RUN_PASS_H
 #define KH_RUN_PASS_H
 
-#include "run/compute.h"
+#include "backend/compute.h"
 #include "run/format.h"
 #include "run/report.h"
+#include "run/sheet.h"
 #include "sample/classes.h"
 #include "sample/coverage.h"
 #include "sample/model.h"
@@ -28,7 +29,8 @@ typedef struct kh_pass_options {
 	bool change;                    /* change calls; otherwise the sample is only described */
 	bool lines, reads;              /* are to be written, with the final calls */
 	bool coverage;                  /* the coverage of references is wanted */
-	const char *beside;             /* the temporary file is made beside this one */
+	/* by kh_result: the temporary file is made beside one of these, or else in TMPDIR */
+	char *const *path;
 } kh_pass_options;
 
 int kh_pass_open(kh_pass **s, const kh_pass_options *o, kh_err *err);
@@ -64,13 +66,8 @@ const kh_pass_result *kh_pass_result_of(const kh_pass *s);
 
 /* Formats the job with that ticket, which is below kh_pass_jobs, as kh_format_line and
  * kh_format_read do. Any worker may call it. */
-typedef struct kh_pass_texts {
-	kh_buf *lines;                          /* NULL: not wanted */
-	/* by kh_side and mate: NULL, or [1] == [0] for one file; and for reads without mates */
-	kh_buf *reads[2][2], *single[2];
-} kh_pass_texts;
 uint64_t kh_pass_jobs(const kh_pass *s);
-int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_pass_texts *to,
-		     kh_err *err);
+int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,
+		   kh_err *err);
 
 #endif

@@ -8,14 +8,14 @@
 
 static const char magic[] = "#kmerhash-distinct\t1";
 
-int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax,
+int kh_registers_write(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax,
 		       const kh_sampling *sampling, kh_err *err)
 {
 	char text[64 + KH_HLL_SIZE];
 	int n = snprintf(text, sizeof text, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\n", magic,
 			 KH_HLL_SIZE, sampling->scheme == KH_SYNCMER ? "syncmer" : "minhash",
 			 sampling->k, sampling->s);
-	int rc = kh_text_put(to, text, (size_t)n, NULL, err);
+	int rc = kh_buf_add(b, text, (size_t)n, err);
 
 	for (uint32_t i = 0; i < d->n && !rc; i++) {
 		if (!d->reg[i])
@@ -25,7 +25,7 @@ int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax
 		for (int k = 0; k < KH_HLL_SIZE; k++)
 			text[n++] = (char)('0' + d->reg[i][k]);
 		text[n++] = '\n';
-		rc = kh_text_put(to, text, (size_t)n, NULL, err);
+		rc = kh_buf_add(b, text, (size_t)n, err);
 	}
 	return rc;
 }

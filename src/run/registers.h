@@ -13,14 +13,14 @@
 #ifndef KH_RUN_REGISTERS_H
 #define KH_RUN_REGISTERS_H
 
+#include "base/buf.h"
 #include "classify/distinct.h"
-#include "io/text.h"
 #include "kmer/sampling.h"
 #include "taxonomy/taxonomy.h"
 #include "taxonomy/tsv.h"
 
-/* To be called before clades are summed up (kh_report). */
-int kh_registers_write(kh_text *to, const kh_distinct *d, const kh_taxonomy *tax,
+/* Appends the text to b. To be called before clades are summed up (kh_report). */
+int kh_registers_write(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax,
 		       const kh_sampling *sampling, kh_err *err);
 
 /* A text, and where its rows go. */

@@ -1,43 +1,60 @@
 /*
- * run.h - a run of classify: reads in, lines, reads and counts out
+ * run.h - a run of classify: the samples of a sheet on one database, several under way at once
+ *
+ * Each worker takes the next sample of the sheet while fewer than there are threads are under way,
+ * else joins the one that has the fewest workers, and waits for one that is being opened rather
+ * than join another one that has enough. So streams of several samples are inflated side by side,
+ * by as many workers each, and the last sample, or the only one, has all workers. A sample has a
+ * monitor of its own: an error in it does not stop the others. Memory is that of the samples under
+ * way, and what each makes is what a run of its own would.
  */
 #ifndef KH_RUN_H
 #define KH_RUN_H
 
-#include <stdbool.h>
-#include "backend/backend.h"
-#include "classify/classify.h"
 #include "db/db.h"
-#include "seqio/feed.h"
-#include "run/format.h"
-#include "run/results.h"
+#include "run/flow.h"
 
-enum { KH_RUN_TABLES = 5 };
+typedef struct kh_run kh_run;
+
+/* Appends to b a result that is made of the counts of sample number i; arg: the run's. */
+typedef int kh_write_fn(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
 
 typedef struct kh_run_options {
-	kh_feed_options feed;
-	kh_rule rule;
-	kh_style style;
-	const kh_choice *choice;
-	enum kh_placement placement;
-	uint64_t gpu_memory;            /* of each GPU at most; 0: no limit */
-	kh_comm *comm;                  /* NULL: one process */
+	const kh_sheet *sheet;
+	const kh_style *style;
+	kh_feed_options feed;           /* what is the same for all samples */
 	unsigned threads;
-	bool paired;                    /* two files, or interleaved */
-	bool distinct;
-	const char *output;             /* NULL: no lines */
-	/* [1] NULL unless mates go to files of their own */
-	const char *classified[2], *unclassified[2];
-	/* Outputs that get their names together with those of the run, or not at all; NULL: none.
-	 * write_tables is called when all is counted, to write them. */
-	kh_text *tables[KH_RUN_TABLES];
-	int (*write_tables)(void *arg, kh_err *err);
+	bool distinct;                  /* features are counted */
+	bool pass;                      /* there is a second pass; */
+	bool change;                    /* it changes calls */
+	bool keep_going;                /* behind a sample that fails */
+	kh_write_fn *const *write;      /* by kh_result; of those from KH_N_TEXTS on */
+	/* Called by any worker, for a sample by one at a time: when it is begun (1: it is to be
+	 * passed over), and when it has ended (err: why it failed, or NULL; KH_ECANCEL: it was
+	 * stopped because another one failed). */
+	int (*begin)(void *arg, size_t i, kh_err *err);
+	void (*end)(void *arg, size_t i, const kh_results *r, const kh_err *err);
 	void *arg;
 } kh_run_options;
 
-/* On success all outputs are complete and durable; otherwise none gets its name. `results` are
- * zeroed before, but for what a second pass is opened with, and closed by the caller. */
-int kh_run(const kh_run_options *o, const kh_db *db, kh_feed *feed, kh_monitor *m,
-	   kh_results *results, kh_err *err);
+/* What was done; `sum` is that of the samples that are done. */
+typedef struct kh_run_totals {
+	size_t done, skipped, failed;
+	kh_run_summary sum;
+} kh_run_totals;
+
+/* If the reads are those of operands, their files are opened, and those of the results: what is
+ * wrong with one is known before a database is loaded. */
+int kh_run_open(kh_run **r, const kh_run_options *o, kh_err *err);
+void kh_run_close(kh_run *r);
+/* The bytes of all files to be read, as far as known. */
+uint64_t kh_run_bytes(const kh_run *r);
+/* How the reads number k of a sample are read. */
+kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_sample *x, size_t k);
+
+/* Does all samples.  Results of a sample are complete and durable, or none has got its name.
+ * Returns KH_OK also if some have failed and the others were to go on: totals->failed. */
+int kh_run_samples(kh_run *r, const kh_db *db, const kh_rule *rule, kh_compute *compute,
+		   kh_run_totals *totals, kh_err *err);
 
 #endif

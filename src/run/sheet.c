@@ -15,6 +15,8 @@ void kh_sheet_clear(kh_sheet *s)
 			free(s->v[i].reads[k].path[0]);
 			free(s->v[i].reads[k].path[1]);
 		}
+		for (int k = 0; k < KH_N_RESULTS; k++)
+			free(s->v[i].path[k]);
 		free(s->v[i].reads);
 		free(s->v[i].name);
 	}
@@ -23,6 +25,55 @@ void kh_sheet_clear(kh_sheet *s)
 	free(s->text);
 	free(s->v);
 	*s = (kh_sheet) { .v = NULL };
+}
+
+kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err)
+{
+	char *own = name ? strdup(name) : NULL;
+
+	if (name && !own) {
+		kh_fail_nomem(err);
+		return NULL;
+	}
+	if (kh_grow((void **)&s->v, &s->cap, s->n + 1, sizeof *s->v, err)) {
+		free(own);
+		return NULL;
+	}
+	s->v[s->n] = (kh_sheet_sample) { .name = own };
+	return &s->v[s->n++];
+}
+
+/* A copy, owned by the sheet. */
+static const char *keep(kh_sheet *s, kh_span path, kh_err *err)
+{
+	if (kh_grow((void **)&s->text, &s->cap_text, s->n_text + 1, sizeof *s->text, err))
+		return NULL;
+	s->text[s->n_text] = strndup(path.p, path.n);
+	if (!s->text[s->n_text])
+		kh_fail_nomem(err);
+	return s->text[s->n_text] ? s->text[s->n_text++] : NULL;
+}
+
+int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2], kh_err *err)
+{
+	const bool paired = path[1].n > 0;
+	int rc = KH_OK;
+
+	if (x->n_reads == 0 || x->reads[x->n_reads - 1].paired != paired) {
+		rc = kh_grow((void **)&x->reads, &x->cap, x->n_reads + 1, sizeof *x->reads, err);
+		if (rc)
+			return rc;
+		x->reads[x->n_reads++] = (kh_sheet_reads) { .paired = paired };
+	}
+	kh_sheet_reads *reads = &x->reads[x->n_reads - 1];
+	for (int i = 0; i <= paired && !rc; i++) {
+		rc = kh_grow((void **)&reads->path[i], &reads->cap[i], reads->n + 1,
+			     sizeof *reads->path[i], err);
+		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], err)))
+			rc = KH_ENOMEM;
+	}
+	reads->n += !rc;
+	return rc;
 }
 
 /* --- rows ------------------------------------------------------------------------- */
@@ -148,22 +199,22 @@ bool kh_sheet_is_name(kh_span s)
 }
 
 /* --- samples ---------------------------------------------------------------------- */
-/* Finds or adds the sample of a name; NULL: no memory. */
-static kh_sheet_sample *find_sample(struct reader *r, kh_span name)
+/* Finds or adds the sample of a row; NULL: no memory. */
+static kh_sheet_sample *sample_of(struct reader *r, kh_span name)
 {
 	kh_sheet *s = r->s;
 
 	for (size_t i = s->n; i-- > 0;) /* most often it is the last one */
 		if (kh_span_is(name, s->v[i].name))
 			return &s->v[i];
-	if (kh_grow((void **)&s->v, &s->cap, s->n + 1, sizeof *s->v, r->err))
-		return NULL;
-	s->v[s->n] = (kh_sheet_sample) { .name = strndup(name.p, name.n), .line = r->l.line };
-	if (!s->v[s->n].name) {
+	char *copy = strndup(name.p, name.n);
+	kh_sheet_sample *x = copy ? kh_sheet_add(s, copy, r->err) : NULL;
+	if (!copy)
 		kh_fail_nomem(r->err);
-		return NULL;
-	}
-	return &s->v[s->n++];
+	free(copy);
+	if (x)
+		x->line = r->l.line;
+	return x;
 }
 
 static bool has_file(const kh_sheet_sample *x, kh_span path)
@@ -174,41 +225,6 @@ static bool has_file(const kh_sheet_sample *x, kh_span path)
 			    (x->reads[k].paired && kh_span_is(path, x->reads[k].path[1][i])))
 				return true;
 	return false;
-}
-
-/* A copy, owned by the sheet. */
-static const char *keep(struct reader *r, kh_span path)
-{
-	kh_sheet *s = r->s;
-
-	if (kh_grow((void **)&s->text, &s->cap_text, s->n_text + 1, sizeof *s->text, r->err))
-		return NULL;
-	s->text[s->n_text] = strndup(path.p, path.n);
-	if (!s->text[s->n_text])
-		kh_fail_nomem(r->err);
-	return s->text[s->n_text] ? s->text[s->n_text++] : NULL;
-}
-
-static int add_reads(struct reader *r, kh_sheet_sample *x, const kh_span path[2])
-{
-	const bool paired = path[1].n > 0;
-	int rc = KH_OK;
-
-	if (x->n_reads == 0 || x->reads[x->n_reads - 1].paired != paired) {
-		rc = kh_grow((void **)&x->reads, &x->cap, x->n_reads + 1, sizeof *x->reads, r->err);
-		if (rc)
-			return rc;
-		x->reads[x->n_reads++] = (kh_sheet_reads) { .paired = paired };
-	}
-	kh_sheet_reads *reads = &x->reads[x->n_reads - 1];
-	for (int i = 0; i <= paired && !rc; i++) {
-		rc = kh_grow((void **)&reads->path[i], &reads->cap[i], reads->n + 1,
-			     sizeof *reads->path[i], r->err);
-		if (!rc && !(reads->path[i][reads->n] = keep(r, path[i])))
-			rc = KH_ENOMEM;
-	}
-	reads->n += !rc;
-	return rc;
 }
 
 static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool *good)
@@ -254,7 +270,7 @@ static int parse_row(struct reader *r, kh_span row)
 	rc = check_row(r, column[r->column[SAMPLE]], path, &good);
 	if (rc || !good)
 		return rc;
-	kh_sheet_sample *x = find_sample(r, column[r->column[SAMPLE]]);
+	kh_sheet_sample *x = sample_of(r, column[r->column[SAMPLE]]);
 	if (!x)
 		return KH_ENOMEM;
 	for (int i = 0; i < 2 && !rc; i++)
@@ -262,7 +278,7 @@ static int parse_row(struct reader *r, kh_span row)
 			return BAD(r, "%s:%llu: column %d: \"%s\" is named for sample %s a second "
 				      "time", r->l.name, line_of(r), r->column[READS1 + i] + 1,
 				   kh_span_show(path[i]).s, x->name);
-	return add_reads(r, x, path);
+	return kh_sheet_add_reads(r->s, x, path, r->err);
 }
 
 int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,

@@ -1,5 +1,7 @@
 /*
- * sheet.h - which reads belong to which sample
+ * sheet.h - which reads belong to which sample, and which results it gives, under which names
+ *
+ * Reads that operands name are a sheet of one sample; several samples come as a table:
  *
  *	sample <tab> reads1 <tab> reads2
  *
@@ -22,11 +24,31 @@ typedef struct kh_sheet_reads {
 	bool paired;
 } kh_sheet_reads;
 
+/* Results of a sample: the first ones are written fragment by fragment, those from KH_N_TEXTS on
+ * when all fragments have been counted, in this order. */
+enum kh_result {
+	KH_RESULT_LINES,
+	KH_RESULT_CLASSIFIED,           /* reads, or first mates, or both mates */
+	KH_RESULT_CLASSIFIED_2,         /* second mates, if they go to files of their own */
+	KH_RESULT_UNCLASSIFIED,
+	KH_RESULT_UNCLASSIFIED_2,
+	KH_RESULT_CLASSIFIED_SINGLE,    /* single reads beside pairs, if these have two files */
+	KH_RESULT_UNCLASSIFIED_SINGLE,
+	KH_N_TEXTS,
+	KH_RESULT_REGISTERS = KH_N_TEXTS,       /* in front of a report, which sums up clades */
+	KH_RESULT_REPORT,
+	KH_RESULT_PROFILE,
+	KH_RESULT_PAGE,
+	KH_RESULT_SUMMARY,              /* last: where it is, all others are */
+	KH_N_RESULTS
+};
+
 typedef struct kh_sheet_sample {
-	char *name;                     /* owned */
+	char *name;                     /* owned; NULL: of operands */
 	unsigned long long line;        /* its first row */
 	kh_sheet_reads *reads;          /* pairs, single reads, ... as rows change between them */
 	size_t n_reads, cap;
+	char *path[KH_N_RESULTS];       /* owned; NULL: this result is not wanted */
 } kh_sheet_sample;
 
 typedef struct kh_sheet {
@@ -37,6 +59,11 @@ typedef struct kh_sheet {
 } kh_sheet;
 
 void kh_sheet_clear(kh_sheet *s);
+
+/* Adds a sample; NULL: no memory. */
+kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err);
+/* Adds to its reads those of a file, or, if path[1] is not empty, pairs of two files. */
+int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2], kh_err *err);
 
 /* All errors in rows are added to `errs`. */
 int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,

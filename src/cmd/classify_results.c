@@ -1,0 +1,141 @@
+/* classify_results.c - the results of a sample that are made of its counts */
+#include <config.h>
+#include "cmd/classify_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/profile_json.h"
+#include "cmd/record.h"
+#include "cmd/summary.h"
+#include "run/registers.h"
+
+static int write_registers(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+{
+	const struct classify *j = arg;
+	const kh_sampling sampling = kh_db_sampling(j->db->h);
+
+	(void)i;
+	return kh_registers_write(b, &r->tally.distinct, j->db->tax, &sampling, err);
+}
+
+static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+{
+	const struct classify *j = arg;
+	const kh_report_options o = { .zero_counts = j->v.zero_counts,
+				      .minimizer_data = j->v.minimizer_data,
+				      .mpa = j->v.mpa };
+
+	(void)i;
+	return kh_report(b, j->db->tax, &r->tally, &o, err);
+}
+
+/* --- profile ------------------------------------------------------------------------ */
+/* Does a name end so, not counting the ending of a compressed file? */
+static bool ends_with(const char *name, const char *end)
+{
+	const char *dot = kh_text_wants_bgzf(name) ? strrchr(name, '.') : name + strlen(name);
+	const size_t n = (size_t)(dot - name), m = strlen(end);
+
+	return n >= m && memcmp(dot - m, end, m) == 0;
+}
+
+/* In the format that the name of its file asks for. */
+static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+{
+	const struct classify *j = arg;
+	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE], *slash = strrchr(name, '/');
+	const kh_profile_input in = { .db = j->db,
+				      .result = kh_pass_result_of(r->pass),
+				      .tally = &r->tally,
+				      .fragments = r->sum.fragments };
+	kh_profile p;
+	int rc = kh_profile_make(&p, &in, err);
+
+	if (rc)
+		return rc;
+	if (ends_with(name, ".json"))
+		rc = kh_profile_json_text(&p, b, err);
+	else if (ends_with(name, ".cami"))
+		rc = kh_profile_cami(&p, slash ? slash + 1 : name, b, err);
+	else
+		rc = kh_profile_table(&p, b, err);
+	kh_profile_clear(&p);
+	return rc;
+}
+
+/* --- summary ------------------------------------------------------------------------ */
+static json_t *words(const kh_words *w)
+{
+	return kh_record_paths((char *const *)w->v, w->n);
+}
+
+/* All options that the files of a sample depend on. */
+static json_t *parameters(const struct classify *j)
+{
+	const struct classify_values *v = &j->v;
+
+	return json_pack("{s:b, s:s?, s:s?, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+			 "s:b, s:s, s:s?, s:s?, s:o, s:o}",
+			 "sample_pass", (int)v->sample_pass, "profile", v->profile,
+			 "registers", v->registers,
+			 "confidence_thousandths", (json_int_t)j->rule.confidence,
+			 "use_names", (int)v->names,
+			 "kraken_col5", v->col5 ? v->col5 : "features",
+			 "report_zero_counts", (int)v->zero_counts,
+			 "report_minimizer_data", (int)v->minimizer_data,
+			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
+			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
+			 "interleaved", (int)v->interleaved,
+			 "output_format", v->output_format ? v->output_format : "tsv",
+			 "classified_out", v->classified, "unclassified_out", v->unclassified,
+			 "extract", words(&v->extract), "exclude", words(&v->exclude));
+}
+
+static json_t *command(char *const *argv)
+{
+	json_t *a = json_array();
+
+	for (; *argv; argv++)
+		json_array_append_new(a, kh_record_path(*argv));
+	return a;
+}
+
+json_t *kh_classify_record(const struct classify *j, json_t *inputs, json_t *outputs)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "command", command(j->argv), "inputs",
+			 inputs, "outputs", outputs, "parameters", parameters(j), "database",
+			 kh_record_database(j->db), "host", kh_record_host());
+}
+
+static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+{
+	const struct classify *j = arg;
+	const kh_sheet_sample *x = &j->sheet.v[i];
+	json_t *inputs = j->sample[i].inputs;
+	int rc = j->feed.digests ? kh_record_digests(inputs, x, r, err) : KH_OK;
+
+	if (rc)
+		return rc;
+	json_t *rec = kh_classify_record(j, json_incref(inputs),
+					 kh_record_paths(x->path, KH_RESULT_SUMMARY));
+	const kh_summary s = { .db = j->db->h,
+			       .counts = &r->sum,
+			       .confidence = j->v.confidence,
+			       .backend = j->on.choice.backend->name,
+			       .processes = kh_comm_size(j->on.comm),
+			       .threads = j->on.threads,
+			       .pass = kh_pass_result_of(r->pass),
+			       .seconds_database = j->loaded,
+			       .record = rec };
+	rc = rec ? kh_summary_text(b, &s, err) : kh_fail_nomem(err);
+	json_decref(rec);
+	return rc;
+}
+
+kh_write_fn *const kh_classify_write[KH_N_RESULTS] = {
+	[KH_RESULT_REGISTERS] = write_registers,
+	[KH_RESULT_REPORT] = write_report,
+	[KH_RESULT_PROFILE] = write_profile,
+	[KH_RESULT_PAGE] = kh_classify_page,
+	[KH_RESULT_SUMMARY] = write_summary,
+};
