@@ -215,7 +215,7 @@ class Fit:
 class Sample:
     def __init__(self, db, change):
         self.db, self.change = db, change
-        self.classifier = Classifier(db, Rule(db, False, 0))
+        self.classifier = Classifier(db, Rule(db, 0))
         self.tree = self.classifier.tree
         self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
