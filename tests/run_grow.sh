@@ -153,6 +153,40 @@ tax=tax; first -k 12 --max-locations 254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newe
 db=all.khdb; b --growable -k 12 --max-locations 254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"
 tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
 
+# --- lineages ----------------------------------------------------------------------------------
+# The number of a path is a hash, and of two paths with one number the lesser keeps it: P402708 has
+# another one where P289938 is known, too (run_references.sh), and so have species and strains.
+printf '%s\t%s\n' a1 "d__Bacteria;p__P402708" b1 "d__Bacteria;p__Q;c__C;o__O;f__F;g__B;s__b" >few.tsv
+{ cat few.tsv; printf '%s\t%s\n' a2 "d__Bacteria;p__P289938" c1 "d__Bacteria;p__P289938;c__C"; } >more.tsv
+# lineage TABLE OPTION...: into $db
+lineage() { rm -f "$db"; "$kmerhash" build -q --db $db --lineage "$@"; }
+calls() { "$kmerhash" classify -q --db $1 --use-names a1.fa a2.fa | cut -f 3; }
+db=old.khdb; lineage few.tsv --growable -k 12 a1.fa b1.fa
+db=all.khdb; lineage more.tsv --growable -k 12 a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "two paths of one number: added" lineage more.tsv --base old.khdb a2.fa c1.fa
+same all.khdb new.khdb "two paths of one number: the bytes of a build from all"
+calls new.khdb >.got; check "two paths of one number: the phylum of each" grep -q "^P402708 (taxid 1227881109)$" .got
+# Without letters in front of the names, and with an empty rank.
+sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' few.tsv >plain.few.tsv; sed 's/[dpcofgs]__//g; s/;F;B;b/;F;;B;b/' more.tsv >plain.more.tsv
+db=old.khdb; lineage plain.few.tsv --growable -k 12 a1.fa b1.fa
+db=all.khdb; lineage plain.more.tsv --growable -k 12 a1.fa b1.fa a2.fa c1.fa
+db=new.khdb; expect 0 "" "names without letters: added" lineage plain.more.tsv --base old.khdb a2.fa c1.fa
+same all.khdb new.khdb "names without letters: the bytes of a build from all"
+# A taxonomy of another kind has none of the old taxa.
+mix="a2.fa a3.fa b2.fa c1.fa n1.fa"
+tax=tax; first -k 12 a1.fa b1.fa
+printf '%s\td__Z;s__%s\n' a2 x a3 x b2 y c1 y n1 y >other.tsv
+db=x.khdb; expect 1 "2 of the 2 targets of old.khdb have no taxon in this taxonomy.*same kind" "lineages for a dump" \
+	lineage other.tsv --base old.khdb $mix
+nothing_left "lineages for a dump" x.khdb
+db=old.khdb; lineage more.tsv --growable -k 12 a1.fa b1.fa a2.fa
+db=x.khdb; expect 1 "3 of the 3 targets of old.khdb have no taxon in this taxonomy" "a dump for lineages" \
+	"$kmerhash" build -q --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb a3.fa a4.fa b2.fa c1.fa n1.fa
+{ cat few.tsv; printf 'b2\td__Bacteria;p__Q\n'; } >lost.tsv
+expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage lost.tsv --max-unmapped .3 --base old.khdb b2.fa
+nothing_left "a dump for lineages" x.khdb
+tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
+
 # --- what is refused ---------------------------------------------------------------------------
 # no STATUS "MESSAGE" NAME ARGUMENT...
 no() {

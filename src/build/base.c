@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "taxonomy/lineage.h"
 
 /* --- its sequences ------------------------------------------------------------------ */
 static int check_counts(const kh_db *db, kh_err *err)
@@ -89,12 +90,47 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 	return rc;
 }
 
-uint32_t kh_build_base_taxid(const struct build *b, size_t seq)
+/* --- its taxa in the taxonomy of the build ------------------------------------------- */
+/* A taxid of a dump is the taxon's for good, and merged ones are followed.  That of a lineage is
+ * a number that another path may have now, so the path decides. */
+int kh_build_base_now(struct build *b, kh_err *err)
 {
-	return b->refs.ref[seq].header_taxid;
+	const kh_taxonomy *old = b->o->base ? b->o->base->tax : NULL;
+
+	if (!old)
+		return KH_OK;
+	b->base.now = kh_array(old->n, sizeof *b->base.now, err);
+	if (!b->base.now)
+		return KH_ENOMEM;
+	if (b->o->lineages)
+		return kh_lineages_numbers(b->o->lineages, old, b->base.now, err);
+	for (uint32_t i = 0; i < old->n; i++)
+		b->base.now[i] = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
+	return KH_OK;
 }
 
-/* --- its taxa in the taxonomy of the build ------------------------------------------- */
+uint32_t kh_build_base_taxid(const struct build *b, size_t seq)
+{
+	const uint32_t taxid = b->refs.ref[seq].header_taxid;
+
+	return taxid ? b->base.now[kh_taxonomy_find(b->o->base->tax, taxid)] : 0;
+}
+
+int kh_build_base_check(const struct build *b, kh_err *err)
+{
+	const uint32_t n = b->o->base ? b->o->base->h->n_targets : 0;
+	uint32_t lost = 0;
+
+	for (size_t i = 0; i < b->base.n; i++)
+		lost += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
+	if (lost <= b->o->max_unmapped * n)
+		return KH_OK;
+	return kh_fail(err, KH_EFORMAT, "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon "
+		       "in this taxonomy, more than build --max-unmapped %g allows%s", lost, n,
+		       b->o->base->path, b->o->max_unmapped,
+		       lost == n ? ": is it of the same kind as the one that it was built with?" : "");
+}
+
 struct changes {
 	uint32_t removed, merged, renamed, moved, ranks, targets;
 };
@@ -103,19 +139,19 @@ struct changes {
 static void compare_taxon(const struct build *b, uint32_t i, struct changes *c)
 {
 	const kh_taxonomy *old = b->o->base->tax, *tax = b->taxa.tax;
-	const uint32_t taxid = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
+	const uint32_t taxid = b->base.now[i];
 	const uint32_t now = taxid ? kh_taxonomy_find(tax, taxid) : KH_NO_TAXON;
 
 	if (taxid == 0)
 		c->removed++;
-	else if (taxid != old->taxid[i])
-		c->merged++;
+	else if (taxid != old->taxid[i])        /* of a lineage, it has another number only */
+		c->merged += !b->o->lineages;
 	else if (now != KH_NO_TAXON) {
-		const uint32_t above = old->taxid[old->parent[i]];
+		const uint32_t above = b->base.now[old->parent[i]];
 
 		c->renamed += strcmp(old->names + old->name[i], tax->names + tax->name[now]) != 0;
 		c->ranks += old->rank[i] != tax->rank[now];
-		c->moved += kh_taxdump_find(b->taxa.dump, above) != tax->taxid[tax->parent[now]];
+		c->moved += above != tax->taxid[tax->parent[now]];
 	}
 }
 
@@ -154,7 +190,7 @@ static void place_targets(struct build *b, struct changes *c)
 	for (size_t i = 0; i < b->base.n; i++) {
 		const uint32_t to = b->taxa.to[i];
 
-		if (kh_build_base_taxid(b, i) == 0)
+		if (b->refs.ref[i].header_taxid == 0)
 			continue;
 		place_target(b, t++, to, to == KH_DROP ? 0 : kh_bins_vote(bins, now));
 		now += to != KH_DROP;

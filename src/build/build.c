@@ -106,6 +106,7 @@ static void start_over(struct build *b)
 		free((void *)b->out.keys[i].p);
 	free(b->out.keys);
 	free(b->out.n_full);
+	free(b->base.now);
 	free(b->base.to);
 	free(b->base.vote_to);
 	*t = (struct taxa) { .dump = t->dump };

@@ -67,6 +67,7 @@ struct taxa {
 /* What a build adds to: its sequences are the first ones, in their order. */
 struct base {
 	size_t n;                       /* of them */
+	uint32_t *now;                  /* by its taxa: their taxids in the build's taxonomy, or 0 */
 	uint32_t *to;                   /* by its targets: their first bin, or KH_DROP */
 	uint32_t *vote_to;              /* by its species: kh_old_index */
 	kh_old_index old;
@@ -141,8 +142,12 @@ int kh_build_base_refs(struct build *b, kh_err *err);
 /* When the targets and their taxa are there: where its bins go, and what has become of its
  * taxa. */
 int kh_build_base_taxa(struct build *b, kh_err *err);
-/* The taxid that it has for one of its sequences, or 0. */
+/* What its taxa are in the taxonomy of the build. */
+int kh_build_base_now(struct build *b, kh_err *err);
+/* The taxid that one of its sequences has in that, or 0. */
 uint32_t kh_build_base_taxid(const struct build *b, size_t seq);
+/* Fails if too many of its sequences have no taxon any more. */
+int kh_build_base_check(const struct build *b, kh_err *err);
 
 /* --- between the processes; with one process these do nothing --- */
 int kh_build_agree(const struct build *b, kh_err *err);

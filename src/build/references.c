@@ -70,8 +70,16 @@ struct folder {
 	uint32_t taxid;                 /* of all files below it, or 0 */
 };
 
+/* A tree of `datasets`: the folder of its report, and what that lists. */
+struct tree {
+	char *folder;                   /* owned */
+	kh_assemblies a;
+};
+
 struct walk {
 	kh_references *r;
+	struct tree *tree;              /* trees found */
+	size_t n_trees, cap_trees;
 	struct folder *v;               /* folders to be looked at */
 	size_t n, cap;
 };
@@ -139,14 +147,25 @@ static int is_shown(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-static int load_report(const struct walk *w, const char *folder, kh_assemblies *a, kh_err *err)
+static const char report_name[] = "assembly_data_report.jsonl";
+
+/* Loads the report of a folder, if it has one. *a: it is empty, or what stays in w->tree. */
+static int load_report(struct walk *w, const char *folder, kh_assemblies *a, kh_err *err)
 {
-	char *report = join(folder, "assembly_data_report.jsonl");
+	char *report = join(folder, report_name);
 	struct stat st;
 	int rc = report ? KH_OK : kh_fail_nomem(err);
 
-	if (!rc && stat(report, &st) == 0)
-		rc = kh_assemblies_load(a, report, &w->r->errs, err);
+	if (!rc && stat(report, &st) == 0 &&
+	    !(rc = kh_grow((void **)&w->tree, &w->cap_trees, w->n_trees + 1, sizeof *w->tree,
+			   err))) {
+		struct tree *t = &w->tree[w->n_trees++];
+
+		*t = (struct tree) { .folder = strdup(folder) };
+		rc = t->folder ? kh_assemblies_load(&t->a, report, &w->r->errs, err)
+			       : kh_fail_nomem(err);
+		*a = t->a;
+	}
 	free(report);
 	return rc;
 }
@@ -166,7 +185,6 @@ static int list_folder(struct walk *w, const struct folder *f, kh_err *err)
 		free(e[i]);
 	}
 	free(e);
-	kh_assemblies_clear(&a);
 	return rc;
 }
 
@@ -199,6 +217,69 @@ static int sort_files(kh_references *r, size_t from, kh_err *err)
 	return KH_OK;
 }
 
+/* Is there a file below folder/name among those from number `from` on, which are sorted? */
+static int has_file_below(const kh_references *r, size_t from, const char *folder,
+			  const char *name, bool *has, kh_err *err)
+{
+	char *path = join(folder, name), *prefix = path ? join(path, "") : NULL;
+	size_t lo = from, hi = r->n;
+
+	while (prefix && lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(r->path[mid], prefix) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*has = prefix && lo < r->n && strncmp(r->path[lo], prefix, strlen(prefix)) == 0;
+	free(path);
+	if (!prefix)
+		return kh_fail_nomem(err);
+	free(prefix);
+	return KH_OK;
+}
+
+/* Notes an error if assemblies of the report have no sequences, as in a tree that was not
+ * unpacked or rehydrated to its end. */
+static int check_whole(kh_references *r, size_t from, const struct tree *t, kh_err *err)
+{
+	size_t n = 0, without = 0;
+	const char *first = NULL;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < t->a.n && !rc; i++) {
+		const char *name = t->a.v[i].accession;
+		bool has = false;
+
+		if (i > 0 && strcmp(name, t->a.v[i - 1].accession) == 0)
+			continue;
+		rc = has_file_below(r, from, t->folder, name, &has, err);
+		first = has || first ? first : name;
+		without += !has;
+		n++;
+	}
+	if (rc || without == 0)
+		return rc;
+	return kh_errs_note(&r->errs, err, KH_EFORMAT,
+			    "%s/%s: %zu of the %zu assemblies in it have no sequences here, the "
+			    "first is %s: get them (datasets rehydrate), or delete their lines",
+			    t->folder, report_name, without, n, first);
+}
+
+/* To be called at the end of a walk, which has come to rc. */
+static int check_trees(kh_references *r, size_t from, struct walk *w, int rc, kh_err *err)
+{
+	for (size_t i = 0; i < w->n_trees; i++) {
+		if (!rc && r->n > from)
+			rc = check_whole(r, from, &w->tree[i], err);
+		kh_assemblies_clear(&w->tree[i].a);
+		free(w->tree[i].folder);
+	}
+	free(w->tree);
+	return rc;
+}
+
 static int add_folder(kh_references *r, const char *path, kh_err *err)
 {
 	struct walk w = { .r = r };
@@ -218,7 +299,9 @@ static int add_folder(kh_references *r, const char *path, kh_err *err)
 		rc = kh_errs_note(&r->errs, err, KH_EIO,
 				  "%s: no file called *.fa, *.fna, *.fasta or *.ffn (or so with "
 				  ".gz) in this folder", path);
-	return rc ? rc : sort_files(r, from, err);
+	if (!rc)
+		rc = sort_files(r, from, err);
+	return check_trees(r, from, &w, rc, err);
 }
 
 int kh_references_add(kh_references *r, const char *path, kh_err *err)

@@ -122,6 +122,8 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	if (kh_comm_self(b->o->comm) == 0)
 		rc = check_unmapped(b, err);
 	if (!rc)
+		rc = kh_build_base_check(b, err);
+	if (!rc)
 		rc = kh_taxonomy_prune(&t->tax, t->dump, t->taxon, t->n_targets, err);
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
 		t->taxon[i] = kh_taxonomy_find(t->tax, t->taxon[i]);
@@ -132,7 +134,7 @@ int kh_build_find_taxa(struct build *b, kh_err *err)
 {
 	double t = kh_seconds();
 	uint32_t *taxid = kh_array(b->refs.n, sizeof *taxid, err);
-	int rc = taxid ? KH_OK : KH_ENOMEM;
+	int rc = taxid ? kh_build_base_now(b, err) : KH_ENOMEM;
 
 	if (!rc && kh_comm_self(b->o->comm) == 0)
 		rc = look_up(b, taxid, err);

@@ -63,7 +63,7 @@ static bool same(kh_span a, kh_span b)
 	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-static uint32_t *probe(const kh_lineages *l, kh_span path)
+uint32_t *kh_lineages_probe(const kh_lineages *l, kh_span path)
 {
 	size_t i = kh_lineages_hash(path) & l->mask;
 
@@ -87,7 +87,7 @@ static int make_room(kh_lineages *l, kh_err *err)
 	l->slot = slot;
 	l->mask = n - 1;
 	for (size_t i = 0; i < l->n; i++)
-		*probe(l, kh_lineages_path(l, &l->node[i])) = (uint32_t)i + 1;
+		*kh_lineages_probe(l, kh_lineages_path(l, &l->node[i])) = (uint32_t)i + 1;
 	return KH_OK;
 }
 
@@ -99,7 +99,7 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 
 	if (rc)
 		return rc;
-	uint32_t *slot = probe(l, path);
+	uint32_t *slot = kh_lineages_probe(l, path);
 	if (*slot) {
 		*number = *slot - 1;
 		if (l->node[*number].rank != like->rank)
@@ -138,6 +138,14 @@ struct parts {
 static kh_rank rank_named(const char *name)
 {
 	return kh_rank_find(name, strlen(name));
+}
+
+char kh_lineages_letter(kh_rank rank)
+{
+	for (int i = 0; i < N_PREFIXES && rank != KH_RANK_NONE; i++)
+		if (rank_named(prefixes[i].rank) == rank)
+			return prefixes[i].letter;
+	return 0;
 }
 
 /* Which prefix a part has, or -1. */

@@ -53,6 +53,11 @@ int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err);
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len);
 /* The same taxa as a taxonomy, to be closed by kh_taxdump_close. */
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
+/* The taxa of another tree by their paths: number[i] becomes the number that taxon i of t has here,
+ * 0 if there is no such path.  Its taxid there may be another one, as of two paths with one number
+ * the lesser keeps it, and that may be known only here. */
+int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
+			kh_err *err);
 /* Enters the taxids of ids into a map of sequences. */
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err);
 

@@ -32,6 +32,10 @@ struct kh_lineages {
 };
 
 uint64_t kh_lineages_hash(kh_span path);
+/* The place of a path in l->slot. */
+uint32_t *kh_lineages_probe(const kh_lineages *l, kh_span path);
+/* The letter in front of the names of a rank, or 0. */
+char kh_lineages_letter(kh_rank rank);
 /* An id as it is kept. */
 kh_span kh_lineages_plain_id(kh_span id);
 

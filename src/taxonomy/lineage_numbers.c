@@ -149,6 +149,66 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 	return rc;
 }
 
+/* The node of a taxon: of the path with letters of ranks in front of its parts, and of that
+ * without; 1 + its number, 0 if there is none. */
+struct forms {
+	uint32_t node[2];
+};
+
+/* Finds the node of a part below the node `above`. */
+static int find_below(const kh_lineages *l, const struct forms *above, bool root, char letter,
+		      const char *name, kh_buf *path, struct forms *out, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int form = 0; form < 2 && !rc; form++) {
+		const uint32_t up = above->node[form];
+
+		if ((!root && !up) || (form == 0 && !letter))
+			continue;
+		path->n = 0;
+		if (!root) {
+			const kh_span s = kh_lineages_path(l, &l->node[up - 1]);
+
+			rc = kh_buf_print(path, err, "%.*s;", (int)s.n, s.p);
+		}
+		if (!rc && form == 0)
+			rc = kh_buf_print(path, err, "%c__", letter);
+		if (!rc)
+			rc = kh_buf_string(path, name, err);
+		if (!rc)
+			out->node[form] = *kh_lineages_probe(l, (kh_span) { path->p, path->n });
+	}
+	return rc;
+}
+
+int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
+			kh_err *err)
+{
+	struct forms *at = kh_array(t->n, sizeof *at, err);
+	kh_buf path = { NULL, 0, 0 };
+	int rc = at ? KH_OK : KH_ENOMEM;
+
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
+		const uint32_t up = t->parent[i];
+
+		number[i] = i == 0 ? 1 : 0;
+		if (i > 0)
+			rc = find_below(l, &at[up], up == 0, kh_lineages_letter(t->rank[i]),
+					t->names + t->name[i], &path, &at[i], err);
+		/* if it is there in both forms, the one that keeps its number is meant */
+		for (int form = 0; form < 2; form++) {
+			const uint32_t n = at[i].node[form];
+
+			if (n && (!number[i] || l->node[n - 1].taxid == t->taxid[i]))
+				number[i] = l->node[n - 1].taxid;
+		}
+	}
+	free(path.p);
+	free(at);
+	return rc;
+}
+
 static int64_t read_text(void *arg, void *buf, size_t n, kh_err *err)
 {
 	kh_span *s = arg;
