@@ -2,21 +2,40 @@
  * fuzz_wire.c - any bytes as a message of another process
  *
  * The first byte says what the message is taken for; what is accepted must be usable: records lie
- * in their blocks, calls have taxa that exist, lists end where the message does.
+ * in their blocks, calls have taxa that exist, candidates are species and bins of targets, lists
+ * end where the message does.
  *	j  a job         c  calls of 3 fragments    d  counts of distinct features
- *	l  lists         (the next byte: of how many keys)
+ *	k  calls with candidates                    l  lists (the next byte: of how many keys)
  */
 #include <config.h>
 
 #include <string.h>
 
 #include "fuzz.h"
+#include "classify/class.h"
 #include "classify/classify.h"
 #include "index/index.h"
 #include "kmer/kmer.h"
 #include "remote/remote_in.h"
 
-enum { N_TAXA = 11 };
+enum { N_TAXA = 11, N_TARGETS = 2, STRIDE = 112 };
+
+/* A database with a root, a genus, and species 2, 5 and 9 with strains; two targets, of 1000 and of
+ * 200 bases, with the bins 0 to 8 and 20 to 21, and two species with the bins 30 and 40. */
+static const kh_db *made_db(void)
+{
+	static uint32_t species[N_TAXA] = { KH_NO_TAXON, KH_NO_TAXON, 2, 2, 2, 5, 5, 5, 5, 9, 9 };
+	static const uint32_t first[] = { 0, 20, 30, 40 }, taxon[] = { 3, 10, 2, 9 };
+	static const kh_db_target target[N_TARGETS] = { { .first_bin = 0, .bases = 1000 },
+							{ .first_bin = 20, .bases = 200 } };
+	static const kh_db_header h = { .sampling = { .stride = STRIDE }, .n_targets = N_TARGETS };
+	static kh_taxonomy tax = { .n = N_TAXA, .species = species };
+	static kh_db db = { .h = &h, .tax = &tax, .target = target,
+			    .bins = { .n = 4, .first = first, .taxon = taxon,
+				      .n_targets = N_TARGETS, .votes = 30 } };
+
+	return &db;
+}
 
 /* A message of exactly n bytes, so that a read behind its end is noticed. */
 static kh_message message(const uint8_t *data, size_t n)
@@ -71,17 +90,49 @@ static void job(const uint8_t *data, size_t n)
 	free(m.p);
 }
 
-static void calls(const uint8_t *data, size_t n)
+/* As the second pass uses them: without a check. */
+static void candidates(const kh_candidates *c)
+{
+	static uint64_t marked[N_TAXA];
+	static const uint64_t stretch[N_TARGETS + 1] = { 0, 2, 3 };
+	const kh_db *db = made_db();
+	uint32_t n = 0;
+
+	for (int i = 0; i < KH_CANDIDATES; i++) {
+		REQUIRE(c->drop[i] <= KH_CANDIDATE_DROP);
+		if (c->species[i] == KH_NO_TAXON)
+			continue;
+		REQUIRE(n == 0 || c->species[i] > c->species[i - 1]);
+		REQUIRE(db->tax->species[c->species[i]] == c->species[i]);
+		marked[c->species[i]]++;
+		n++;
+	}
+	REQUIRE(n == KH_CANDIDATES || c->species[n] == KH_NO_TAXON);
+	if (c->bin != KH_NO_BIN) {
+		const uint32_t t = kh_bins_target(&db->bins, c->bin);
+
+		REQUIRE(t < N_TARGETS);
+		REQUIRE(kh_class_stretch(stretch, &db->bins, t, c->bin) < stretch[t + 1]);
+	}
+}
+
+static void calls(const uint8_t *data, size_t n, bool with)
 {
 	kh_call call[3] = { { 0 } };
+	kh_candidates cand[3] = { kh_candidates_none() };
 	const kh_job of = { .n = 3 };
-	const kh_task t = { .job = &of, .call = call };
+	const kh_task t = { .job = &of, .call = call, .candidates = with ? cand : NULL };
 	kh_message m = message(data, n);
 	uint64_t id = 0;
 
-	if (!kh_remote_number(&m, &id, NULL) && !kh_remote_unpack_calls(&t, &m, N_TAXA, NULL))
-		for (int i = 0; i < 3; i++)
+	if (!kh_remote_number(&m, &id, NULL) && !kh_remote_unpack_calls(&t, &m, made_db(), NULL))
+		for (int i = 0; i < 3; i++) {
 			REQUIRE(call[i].taxon < N_TAXA || call[i].taxon == KH_NO_TAXON);
+			REQUIRE(call[i].hits <= call[i].features &&
+				call[i].found <= call[i].features);
+			if (with)
+				candidates(&cand[i]);
+		}
 	free(m.p);
 }
 
@@ -122,7 +173,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		job(data + 1, size - 1);
 		break;
 	case 'c':
-		calls(data + 1, size - 1);
+	case 'k':
+		calls(data + 1, size - 1, data[0] == 'k');
 		break;
 	case 'd':
 		counts(data + 1, size - 1);

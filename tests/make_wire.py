@@ -16,6 +16,17 @@ def job(fragments=1, words=(2, 0), records=None, inter=0, paired=0, cut=0, seq=0
     return b'j' + (out[:-cut] if cut else out)
 
 
+def calls(taxon=3, features=9, hits=4, found=5, kind=b'c'):
+    return kind + struct.pack('<Q12I', 1, *([taxon, features, hits, found] * 3))
+
+
+NONE = 2**32 - 1
+
+
+def cand(species=(2, NONE, NONE, NONE), drop=(0, 0, 0, 0), at=7):
+    return calls(kind=b'k') + struct.pack('<4I4BI', *species, *drop, at) * 3
+
+
 BIG = 2**64 - 1
 FILES = {
     'job': job(), 'job-two': job(fragments=2), 'job-paired': job(words=(2, 2), paired=1),
@@ -26,8 +37,15 @@ FILES = {
     'job-huge-records': b'j' + struct.pack('<8Q', 7, BIG, 0, 0, BIG, 0, 0, 0),
     'job-none': job(fragments=0), 'job-both': job(words=(2, 2), inter=1, paired=1),
     'job-mates-missing': job(records=(1, 0), paired=1),
-    'calls': b'c' + struct.pack('<Q12I', 1, *([3, 9, 4, 5] * 3)),
-    'calls-taxon': b'c' + struct.pack('<Q12I', 1, *([11, 9, 4, 5] * 3)),
+    'calls': calls(), 'calls-taxon': calls(taxon=11),
+    'calls-hits': calls(hits=10), 'calls-found': calls(found=10),
+    'cand': cand(), 'cand-full': cand(species=(2, 5, 9, NONE), drop=(3, 0, 1, 0), at=21), 'cand-none': cand((NONE,) * 4, (0,) * 4, NONE),
+    'cand-bin-species': cand(at=30), 'cand-bin-end': cand(at=2**32 - 2), 'cand-bin-gap': cand(at=19),
+    'cand-bin-last': cand(at=8), 'cand-bin-behind': cand(at=9), 'cand-strain': cand(species=(3, NONE, NONE, NONE)),
+    'cand-root': cand(species=(0, NONE, NONE, NONE)), 'cand-taxon': cand(species=(11, NONE, NONE, NONE)),
+    'cand-order': cand(species=(5, 2, NONE, NONE)), 'cand-twice': cand(species=(5, 5, NONE, NONE)),
+    'cand-hole': cand(species=(2, NONE, 5, NONE)), 'cand-drop': cand(drop=(4, 0, 0, 0)), 'cand-drop-none': cand(drop=(0, 1, 0, 0)),
+    'cand-short': cand()[:-1],
     'calls-short': b'c' + struct.pack('<Q', 1), 'calls-no': b'c' + b'123',
     'counts': b'd' + struct.pack('<2Q', 3, 5) + bytes([0, 1, 53, 2] * 1024),
     'counts-taxon': b'd' + struct.pack('<2Q', 11, 5) + bytes(4096),

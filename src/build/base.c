@@ -125,10 +125,11 @@ int kh_build_base_check(const struct build *b, kh_err *err)
 		lost += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
 	if (lost <= b->o->max_unmapped * n)
 		return KH_OK;
-	return kh_fail(err, KH_EFORMAT, "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon "
-		       "in this taxonomy, more than build --max-unmapped %g allows%s", lost, n,
-		       b->o->base->path, b->o->max_unmapped,
-		       lost == n ? ": is it of the same kind as the one that it was built with?" : "");
+	return kh_fail(err, KH_EFORMAT,
+		       "%" PRIu32 " of the %" PRIu32 " targets of %s have no taxon in this "
+		       "taxonomy, more than build --max-unmapped %g allows%s",
+		       lost, n, b->o->base->path, b->o->max_unmapped,
+		       lost == n ? ": is it of the same kind as the one of that database?" : "");
 }
 
 struct changes {

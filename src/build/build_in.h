@@ -67,7 +67,8 @@ struct taxa {
 /* What a build adds to: its sequences are the first ones, in their order. */
 struct base {
 	size_t n;                       /* of them */
-	uint32_t *now;                  /* by its taxa: their taxids in the build's taxonomy, or 0 */
+	/* by its taxa: their taxids in the taxonomy of the build, or 0 */
+	uint32_t *now;
 	uint32_t *to;                   /* by its targets: their first bin, or KH_DROP */
 	uint32_t *vote_to;              /* by its species: kh_old_index */
 	kh_old_index old;

@@ -162,12 +162,41 @@ int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *e
 	return KH_OK;
 }
 
-static bool is_taxon(uint32_t taxon, uint32_t n_taxa)
+static bool is_call(const kh_call *c, const kh_db *db)
 {
-	return taxon < n_taxa || taxon == KH_NO_TAXON;
+	return (c->taxon < db->tax->n || c->taxon == KH_NO_TAXON) && c->hits <= c->features &&
+	       c->found <= c->features;
 }
 
-int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, uint32_t n_taxa, kh_err *err)
+/* Is the bin one that a target has bases in? */
+static bool is_of_target(uint32_t bin, const kh_db *db)
+{
+	uint32_t t;
+
+	if (db->h->n_targets == 0 || bin < db->bins.first[0])
+		return false;
+	t = kh_bins_target(&db->bins, bin);
+	return t < db->h->n_targets &&
+	       bin - db->bins.first[t] <= db->target[t].bases / db->h->sampling.stride;
+}
+
+/* Species ascending, behind them none. */
+static bool are_candidates(const kh_candidates *c, const kh_db *db)
+{
+	for (int i = 0; i < KH_CANDIDATES; i++) {
+		const uint32_t s = c->species[i];
+
+		if (s == KH_NO_TAXON ? c->drop[i] != 0
+				     : s >= db->tax->n || db->tax->species[s] != s ||
+					       c->drop[i] > KH_CANDIDATE_DROP)
+			return false;
+		if (i > 0 && c->species[i - 1] >= s && s != KH_NO_TAXON)
+			return false;
+	}
+	return c->bin == KH_NO_BIN || is_of_target(c->bin, db);
+}
+
+int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db, kh_err *err)
 {
 	const size_t n = t->job->n;
 	const char *call = (const char *)m->p + sizeof(uint64_t);
@@ -180,12 +209,11 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, uint32_t n_tax
 	if (t->candidates)
 		memcpy(t->candidates, cand, n * sizeof *t->candidates);
 	for (size_t i = 0; i < n && good; i++) {
-		good = is_taxon(t->call[i].taxon, n_taxa);
-		for (int k = 0; k < KH_CANDIDATES && t->candidates && good; k++)
-			good = is_taxon(t->candidates[i].species[k], n_taxa);
+		good = is_call(&t->call[i], db) &&
+		       (!t->candidates || are_candidates(&t->candidates[i], db));
 	}
 	return good ? KH_OK
-	       : kh_fail(err, KH_EIO, "process %u called a taxon that there is not", m->from);
+	       : kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);
 }
 
 /* --- distinct --------------------------------------------------------------------- */
