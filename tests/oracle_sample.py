@@ -231,7 +231,7 @@ class Sample:
         best = {}
         for t, s in species.items():
             best[s] = max(best.get(s, 0), h[t])
-        return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 4 else None
+        return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 12 else None
 
     def add(self, name, mates):
         segments = list(self.classifier.segments(mates))
@@ -318,7 +318,7 @@ class Sample:
     def fit(self):
         self.set_lengths()
         self.shapes = Shapes(self.db, self.least, self.many)
-        for i in range(3):
+        for i in range(12):
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
         self.verdict = {s: "few" if f.few else "relative" if not f.stands else
@@ -395,18 +395,16 @@ class Sample:
             x = 2 ** 23 - DROP * drop - lb(self.lengths[s])
             own.append(x + lb(o) if o else None)
             other.append(x + lb(max(1, r)))
-        logs = [x for x in own + other if x is not None]
-        best, p = None, 0
-        if any(x is not None for x in own):
-            at = max(range(len(own)), key=lambda i: own[i] if own[i] is not None else -1)
-            best = found[at][0]
-            p = 65536 * pw(max(logs) - own[at]) // sum(pw(max(logs) - x) for x in logs)
-        now = None if call is None else self.tree.species[call]
-        if now is None:
-            return best if p >= 55705 and enough else call
-        if best == now:
-            return call if p >= 10923 else self.up(call)
-        return best if p >= 55705 else self.up(call)
+        most = max(x for x in own + other if x is not None)
+        own = [0 if x is None else pw(most - x) for x in own]
+        total = sum(own) + sum(pw(most - x) for x in other)
+        at = own.index(max(own))
+        best, now = found[at][0], None if call is None else self.tree.species[call]
+        sure = own[at] and sum(own) << 16 >= 55705 * total and own[at] << 16 >= 32768 * sum(own)
+        if sure and best != now and (now is not None or enough):
+            return best
+        mine = sum(x for x, (s, _) in zip(own, found) if s == now)
+        return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)
 
     def up(self, call):
         t = self.tree.genus[call]

@@ -162,34 +162,38 @@ __device__ uint32_t next_species(const kh_gpu_query &q, const candidates<Room> &
 	return least;
 }
 
-/* `over`: there are no windows. */
+/* Fills q.candidates[i], a lane a species.  `over`: there are no windows. */
 template <class Room>
-__device__ kh_candidates choose(const kh_gpu_query &q, const candidates<Room> &c, bool over,
-				const kh_best &best)
+__device__ void choose(const kh_gpu_query &q, const candidates<Room> &c, bool over,
+		       const kh_best &best, uint32_t i)
 {
-	kh_candidates out = kh_candidates_none();
-	uint32_t h1 = 0, from = 0, h = 0, s;
+	kh_candidates *out = &q.candidates[i];
+	const unsigned lane = lane_id();
+	uint32_t h1 = 0, from = 0, h = 0, s, n = 0, mine = KH_NO_TAXON, drop = 0;
 
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++)
 		h1 = c.h[x] > h1 ? c.h[x] : h1;
 	h1 = warp_max(h1);
 	if (over || any_without_species(q, c, h1))
-		return out;
-	for (int n = 0; (s = next_species(q, c, h1, from, &h)) != UINT32_MAX; n++, from = s + 1) {
-		if (n == KH_CANDIDATES)
-			return kh_candidates_none();
-		/* indices are known when this is compiled, so that `out` stays in registers */
-#pragma unroll
-		for (int j = 0; j < KH_CANDIDATES; j++)
-			if (j == n) {
-				out.species[j] = s;
-				out.drop[j] = (uint8_t)(h1 - h);
-			}
+		n = KH_CANDIDATES + 1;
+	for (; n <= KH_CANDIDATES; n++, from = s + 1) {
+		s = next_species(q, c, h1, from, &h);
+		if (s == UINT32_MAX)
+			break;
+		if (lane == n) {
+			mine = s;
+			drop = h1 - h;
+		}
 	}
-	if (best.first < q.ix.bins.votes)
-		out.bin = best.first;
-	return out;
+	const bool none = n > KH_CANDIDATES;
+
+	if (lane < KH_CANDIDATES) {
+		out->species[lane] = none ? KH_NO_TAXON : mine;
+		out->drop[lane] = (uint8_t)(none ? 0 : drop);
+	}
+	if (lane == 0)
+		out->bin = !none && best.first < q.ix.bins.votes ? best.first : KH_NO_BIN;
 }
 
 /* Prepares the call of a fragment of several segments, for its slices to add to. */
@@ -238,12 +242,8 @@ __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, u
 		best = make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, t, c);
 	kh_call call = { KH_NO_TAXON, n, 0, w.n_found };
 	decide(q, c, over, &call, [&] { return rivals(q, w, n, total, t, best, c); });
-	if (q.candidates) {
-		const kh_candidates out = choose(q, c, over, best);
-
-		if (lane_id() == 0)
-			q.candidates[i] = out;
-	}
+	if (q.candidates)
+		choose(q, c, over, best, i);
 	if (q.found)
 		give_found_of(q, w, n, i);
 	if (lane_id() == 0)

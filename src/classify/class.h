@@ -38,7 +38,7 @@ typedef struct kh_class {
 	uint64_t many;
 } kh_class;
 
-#define KH_CLASS_KEY 32         /* its bytes in front of `many`: they tell classes apart */
+#define KH_CLASS_KEY 72         /* its bytes in front of `many`: they tell classes apart */
 static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 8,
 	      "classes are compared by their bytes, and copied from devices");
 
@@ -89,19 +89,17 @@ static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
 	return k;
 }
 
-/* A mix of the key: a sum of odd multiples, as products do not wait for one another, mixed once. */
+/* A mix of the key; most classes have few candidates, so it ends with the last one of these. */
 static KH_HD uint64_t kh_class_mix(const kh_class *k)
 {
 	uint64_t x = k->call | (uint64_t)k->cell << 32 | (uint64_t)k->located << 40 |
 		     (uint64_t)k->enough << 41;
-	const uint32_t drop = (uint32_t)k->drop[0] | (uint32_t)k->drop[1] << 8 |
-			      (uint32_t)k->drop[2] << 16 | (uint32_t)k->drop[3] << 24;
 
-	static_assert(KH_CANDIDATES == 4, "the numbers that a class is mixed of");
-	x *= UINT64_C(0x9e3779b97f4a7c15);
-	x += (k->species[0] | (uint64_t)k->species[1] << 32) * UINT64_C(0xc2b2ae3d27d4eb4f);
-	x += (k->species[2] | (uint64_t)k->species[3] << 32) * UINT64_C(0x165667b19e3779f9);
-	x += drop * UINT64_C(0x27d4eb2f165667c5);
+	for (int i = 0; i < KH_CANDIDATES && k->species[i] != KH_NO_TAXON; i++) {
+		x *= UINT64_C(0x9e3779b97f4a7c15);
+		x ^= x >> 32;
+		x += k->species[i] | (uint64_t)k->drop[i] << 40;
+	}
 	return kh_fmix64(x);
 }
 

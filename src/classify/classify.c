@@ -216,55 +216,53 @@ static void decide(kh_classifier *c, bool windows)
 }
 
 /* --- candidates ------------------------------------------------------------------- */
-/* Of the taxa that are near, the least species from `from` on, or UINT32_MAX; and its greatest
- * h. */
-static uint32_t next_species(const kh_classifier *c, uint32_t h1, uint32_t from, uint32_t *most)
+/* Adds a species with h, or raises the h that it has: *n of them, ascending.  False: there are too
+ * many. */
+static bool add_species(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n, uint32_t species,
+			uint32_t most)
 {
-	uint32_t least = UINT32_MAX;
+	int at = 0;
 
-	for (size_t i = 0; i < c->n_touched; i++) {
-		const uint32_t x = c->touched[i];
-		const uint32_t s = kh_candidate_near(c->h[x], h1)
-					   ? kh_candidate_species(&c->tree, x, from) : UINT32_MAX;
-
-		if (s > least || s == UINT32_MAX)
-			continue;
-		*most = s < least || c->h[x] > *most ? c->h[x] : *most;
-		least = s;
+	while (at < *n && out->species[at] < species)
+		at++;
+	if (at < *n && out->species[at] == species) {
+		h[at] = most > h[at] ? most : h[at];
+		return true;
 	}
-	return least;
-}
-
-/* Is a taxon near that has no species? */
-static bool any_without_species(const kh_classifier *c, uint32_t h1)
-{
-	for (size_t i = 0; i < c->n_touched; i++)
-		if (kh_candidate_near(c->h[c->touched[i]], h1) &&
-		    c->tree.species[c->touched[i]] == KH_NO_TAXON)
-			return true;
-	return false;
+	if (*n == KH_CANDIDATES)
+		return false;
+	for (int i = (*n)++; i > at; i--) {
+		out->species[i] = out->species[i - 1];
+		h[i] = h[i - 1];
+	}
+	out->species[at] = species;
+	h[at] = most;
+	return true;
 }
 
 static void note_candidates(kh_classifier *c, bool windows)
 {
 	kh_candidates *out = c->wanted++;
-	uint32_t h1 = 0, from = 0, h = 0, s;
+	uint32_t h1 = 0, h[KH_CANDIDATES];
+	int n = 0;
 
 	*out = kh_candidates_none();
 	if (!windows || !c->only)
 		return;
 	for (size_t i = 0; i < c->n_touched; i++)
 		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
-	if (any_without_species(c, h1))
-		return;
-	for (int n = 0; (s = next_species(c, h1, from, &h)) != UINT32_MAX; n++, from = s + 1) {
-		if (n == KH_CANDIDATES) {
+	for (size_t i = 0; i < c->n_touched; i++) {
+		const uint32_t x = c->touched[i], s = c->tree.species[x];
+
+		if (!kh_candidate_near(c->h[x], h1))
+			continue;
+		if (s == KH_NO_TAXON || !add_species(out, h, &n, s, c->h[x])) {
 			*out = kh_candidates_none();
 			return;
 		}
-		out->species[n] = s;
-		out->drop[n] = (uint8_t)(h1 - h);
 	}
+	for (int i = 0; i < n; i++)
+		out->drop[i] = (uint8_t)(h1 - h[i]);
 	if (c->top.first < c->db->bins.votes)
 		out->bin = c->top.first;
 }

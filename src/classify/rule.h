@@ -165,7 +165,7 @@ static KH_HD uint32_t kh_rule_near_genus(uint32_t h1)
  * taxa with h >= h1 - KH_CANDIDATE_DROP and h >= KH_CANDIDATE_LEAST, each by the best of its
  * taxa.  None, if it is more than one segment, if hits are from overpopulated features alone, if
  * there are more than KH_CANDIDATES of them, or if one of these taxa has no species. */
-#define KH_CANDIDATES 4
+#define KH_CANDIDATES 12
 #define KH_CANDIDATE_DROP 3
 #define KH_CANDIDATE_LEAST 2    /* one hit is chance */
 typedef struct kh_candidates {
@@ -174,7 +174,7 @@ typedef struct kh_candidates {
 	uint32_t bin;           /* where the best window begins; KH_NO_BIN: in no target */
 } kh_candidates;
 
-static_assert(sizeof(kh_candidates) == 24, "kh_candidates is copied from devices");
+static_assert(sizeof(kh_candidates) == 64, "kh_candidates is copied from devices");
 
 static KH_HD kh_candidates kh_candidates_none(void)
 {

@@ -1,27 +1,33 @@
 /* decide.c - decides the call of a class of fragments, by the probability that these come from a
- * species */
+ * species
+ *
+ * Two questions are asked.  Are they a strain's of any of the candidates?  And of which?  Where the
+ * first is sure, the second may be answered by what is likelier right than wrong.
+ */
 #include <config.h>
 #include "sample/model_in.h"
 
 #include "sample/logs.h"
 
+/* In 1/65536. */
 enum {
-	KEEP = 10923,           /* 1/6: below this, a call of the species is raised to the genus */
-	/* .85: from here on, another species is called, or one where there was no call */
-	MOVE = 55705
+	ANY = 55705,            /* .85: so likely it must be that they are some candidate's own */
+	WHICH = 32768,          /* 1/2: and, of these, the best one's, to be called that */
+	KEEP = 10923            /* 1/6: with less for its species, a call is raised to the genus */
 };
 
-/* The species that it most probably comes from, and that probability, in 1/65536. */
-struct guess {
-	uint32_t species, chance;
+/* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,
+ * and of what they are else. */
+struct odds {
+	uint64_t of[KH_CANDIDATES], own, other;
 };
 
-static struct guess guess_of(const kh_work *w, const kh_class *k)
+static struct odds odds_of(const kh_work *w, const kh_class *k)
 {
-	uint64_t log[KH_CANDIDATES][2] = { { 0 } }, most = 0, sum = 0;
-	struct guess g = { KH_NO_TAXON, 0 };
+	uint64_t log[KH_CANDIDATES][2] = { { 0 } }, most = 0;
+	struct odds o = { .own = 0 };
 	const kh_presence *p;
-	int n = 0, best = -1;
+	int n = 0;
 
 	for (; (p = kh_species_of(w, k, n)); n++) {
 		const kh_parts d = kh_parts_of(w, p, k->cell);
@@ -31,19 +37,15 @@ static struct guess guess_of(const kh_work *w, const kh_class *k)
 		/* 0: none of its own */
 		log[n][0] = d.own > 0 ? base + kh_log2q(d.own) : 0;
 		log[n][1] = base + kh_log2q(d.other > 0 ? d.other : 1);
-		if (log[n][0] > (best < 0 ? 0 : log[best][0]))
-			best = n;
 		most = log[n][0] > most ? log[n][0] : most;
 		most = log[n][1] > most ? log[n][1] : most;
 	}
-	if (best < 0)
-		return g;
-	for (int i = 0; i < n; i++)
-		sum += (uint64_t)(log[i][0] ? kh_exp2q(most - log[i][0]) : 0) +
-		       kh_exp2q(most - log[i][1]);
-	g.species = k->species[best];
-	g.chance = (uint32_t)(((uint64_t)kh_exp2q(most - log[best][0]) << 16) / sum);
-	return g;
+	for (int i = 0; i < n; i++) {
+		o.of[i] = log[i][0] ? kh_exp2q(most - log[i][0]) : 0;
+		o.own += o.of[i];
+		o.other += kh_exp2q(most - log[i][1]);
+	}
+	return o;
 }
 
 /* The genus of a call at or below species, or what kh_taxonomy has in its place. */
@@ -54,15 +56,27 @@ static uint32_t above(const kh_work *w, uint32_t call)
 	return up == KH_NO_TAXON ? call : up == 0 ? KH_NO_TAXON : up;
 }
 
+/* part / all >= share? */
+static bool reaches(uint64_t part, uint64_t all, uint64_t share)
+{
+	return part > 0 && part << 16 >= all * share;
+}
+
 uint32_t kh_decide(const kh_work *w, const kh_class *k)
 {
 	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						     : w->in->db->tax->species[k->call];
-	const struct guess g = guess_of(w, k);
+	const struct odds o = odds_of(w, k);
+	const uint64_t all = o.own + o.other;
+	uint64_t of_now = 0;
+	int best = 0;
 
-	if (now == KH_NO_TAXON)
-		return g.chance >= MOVE && k->enough ? g.species : k->call;
-	if (g.species == now)
-		return g.chance < KEEP ? above(w, k->call) : k->call;
-	return g.chance >= MOVE ? g.species : above(w, k->call);
+	for (int i = 0; i < KH_CANDIDATES && k->species[i] != KH_NO_TAXON; i++) {
+		best = o.of[i] > o.of[best] ? i : best;
+		of_now = k->species[i] == now ? o.of[i] : of_now;
+	}
+	if (k->species[best] != now && (now != KH_NO_TAXON || k->enough) &&
+	    reaches(o.own, all, ANY) && reaches(o.of[best], o.own, WHICH))
+		return k->species[best];
+	return now == KH_NO_TAXON || reaches(of_now, all, KEEP) ? k->call : above(w, k->call);
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 3,
+	ROUNDS = 12,
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
 	ECHO = 33,

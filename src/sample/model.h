@@ -4,7 +4,7 @@
  *
  * For each species the fragments that name it are a mixture of its own and of others'
  * (fit.h).  Fragments that name several species are shared among these by how many of their own
- * they have a base of genome; so fits and shares are worked out in turn, in three rounds.
+ * they have a base of genome; so fits and shares are worked out in turn, in twelve rounds.
  * Then what is an echo of an abundant relative, or lies in few places of the genome, is
  * refuted; and for each class of fragments the chance that it is its best species' own decides the
  * call.  All in integers.
