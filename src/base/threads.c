@@ -1,6 +1,7 @@
 #include <config.h>
 #include "base/threads.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -168,6 +169,7 @@ void kh_queue_free(kh_queue *q)
 void kh_queue_push(kh_queue *q, void *item)
 {
 	pthread_mutex_lock(&q->m->mu);
+	assert(q->n < q->cap);
 	q->item[(q->head + q->n++) % q->cap] = item;
 	pthread_cond_signal(&q->cv);
 	pthread_mutex_unlock(&q->m->mu);
@@ -176,6 +178,7 @@ void kh_queue_push(kh_queue *q, void *item)
 void kh_queue_give_back(kh_queue *q, void *item)
 {
 	pthread_mutex_lock(&q->m->mu);
+	assert(q->n < q->cap);
 	q->head = (q->head + q->cap - 1) % q->cap;
 	q->item[q->head] = item;
 	q->n++;
