@@ -187,6 +187,8 @@ static void same(const struct index *a, const struct index *b, const char *what)
 }
 
 /* --- tests ------------------------------------------------------------------------------ */
+static const kh_bins whole = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
+			       .votes = KH_NO_BIN };
 static const int devices[] = { 0, 1, 0, 2 };
 static struct index want;
 static uint64_t host_memory;            /* of the options; 0: no limit */
@@ -197,6 +199,19 @@ static kh_builder_options options(size_t n, uint64_t gpu_memory)
 				      .block_size = MOST, .gpu_memory = gpu_memory,
 				      .memory = host_memory, .tmp = "x",
 				      .device = devices, .n_devices = n };
+}
+
+/* What the CPU makes: it is what all others must make. */
+static void make_want(const kh_bins *bins, const kh_remap *remap)
+{
+	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
+				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
+				 kh_backend_cpu.builder_close };
+	const kh_builder_options o = options(1, 0);
+	kh_err why = { 0, "" };
+
+	clear(&want);
+	assert_int_equal(build(&cpu, &o, 0, bins, remap, &want, &why), KH_OK);
 }
 
 /* The number behind a word of the message; 0: none. */
@@ -282,18 +297,9 @@ static void limits(const kh_bins *bins, const kh_remap *remap)
 
 static void test_limits(void **state)
 {
-	const kh_builder_options o = options(1, 0);
-	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
-			       .votes = KH_NO_BIN };
-	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
-				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
-				 kh_backend_cpu.builder_close };
-	kh_err why = { 0, "" };
-
 	(void)state;
-	clear(&want);
-	assert_int_equal(build(&cpu, &o, 0, &bins, NULL, &want, &why), KH_OK);
-	limits(&bins, NULL);
+	make_want(&whole, NULL);
+	limits(&whole, NULL);
 }
 
 /* The test with some of the features: of a database of limited size. */
@@ -306,20 +312,15 @@ static void test_share(void **state)
 
 static void test_dropped(void **state)
 {
-	const kh_builder_options o = options(1, 0);
-	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
-				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
-				 kh_backend_cpu.builder_close };
 	kh_bins targets;
 	const kh_remap remap = drop_some(&targets);
 	const kh_tree tree = { tax.n, parent, end, species, genus };
 	kh_err why = { 0, "" };
 
 	(void)state;
-	clear(&want);
 	assert_int_equal(kh_bin_map_init(&map, &targets, next_bin, GAP, &tree, &why), KH_OK);
 	map.bins.most = 3;              /* lists are cut, too */
-	assert_int_equal(build(&cpu, &o, 0, &map.bins, &remap, &want, &why), KH_OK);
+	make_want(&map.bins, &remap);
 	limits(&map.bins, &remap);
 	kh_bin_map_clear(&map);
 }
@@ -328,20 +329,13 @@ static void test_dropped(void **state)
  * memory. */
 static void test_others(void **state)
 {
-	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
-			       .votes = KH_NO_BIN };
-	const kh_builder_options cpu_options = options(1, 0);
-	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
-				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
-				 kh_backend_cpu.builder_close };
 	unsigned made = 0, failed = 0;
 	kh_err why = { 0, "" };
 
 	(void)state;
-	clear(&want);
-	assert_int_equal(build(&cpu, &cpu_options, 0, &bins, NULL, &want, &why), KH_OK);
+	make_want(&whole, NULL);
 	for (size_t n = 1; n <= 2; n++) {
-		const uint64_t enough = least(n, &bins, NULL);
+		const uint64_t enough = least(n, &whole, NULL);
 
 		for (long at = 1; at < 70; at++) {
 			const kh_builder_options o = options(n, 0);
@@ -350,7 +344,7 @@ static void test_others(void **state)
 			fake_reset(2 * (enough + 12 * MB));
 			fake.others_at = at;
 			fake.others = enough + 20 * MB;
-			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &bins, NULL, &x, &why)) {
+			if (build(&gpu, &o, at % 2 ? bases / 7 : 0, &whole, NULL, &x, &why)) {
 				assert_int_equal(why.code, KH_ENOMEM);
 				assert_non_null(strstr(why.msg, "memory"));
 				failed++;
@@ -380,28 +374,34 @@ static int build_failing(uint64_t memory, long at, bool lost, bool again, const 
 	return build(&gpu, &o, again ? bases / 7 : 0, bins, NULL, x, why);
 }
 
-/* Whatever call fails, the build ends, and says what failed: no thread waits for another one that
- * has given up. */
+/* Whatever call fails, the build ends, and says what failed, or has found another way to the same
+ * ranges: no thread waits for another one that has given up. */
 static void test_failures(void **state)
 {
-	const kh_bins bins = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
-			       .votes = KH_NO_BIN };
-	const uint64_t memory = least(1, &bins, NULL);
+	const uint64_t memory = least(1, &whole, NULL);
 	struct index x = { .n = 0 };
+	unsigned failed = 0;
 	kh_err why = { 0, "" };
 
 	(void)state;
+	make_want(&whole, NULL);
 	for (int how = 0; how < 4; how++) {
-		assert_int_equal(build_failing(memory, 0, false, how & 1, &bins, &x, &why), KH_OK);
+		assert_int_equal(build_failing(memory, 0, false, how & 1, &whole, &x, &why), KH_OK);
+		same(&want, &x, "no failure");
 		const long calls = fake_calls(), step = calls / 12;
 
 		for (long at = calls - 5; at > 0; at -= at > calls - 100 ? 5 : step) {
 			alarm(60);      /* ends the test if the build does not */
-			if (build_failing(memory, at, how & 2, how & 1, &bins, &x, &why))
+			if (build_failing(memory, at, how & 2, how & 1, &whole, &x, &why)) {
 				assert_non_null(strstr(why.msg, "cuda:0: cuda"));
+				failed++;
+			} else {
+				same(&want, &x, "a call failed");
+			}
 		}
 		alarm(0);
 	}
+	assert_true(failed > 50);
 	clear(&x);
 }
 
