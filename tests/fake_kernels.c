@@ -64,85 +64,78 @@ int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 	return cudaSuccess;
 }
 
-int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound,
-		       uint64_t *weight, cudaStream_t stream)
-{
-	return *count <= bound ? kh_gpu_weigh(key, *count, weight, stream)
-			       : cudaErrorInvalidValue;
-}
-
-int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream)
-{
-	(void)stream;
-	for (uint64_t i = 0; i < n; i++)
-		if (key[i] < KH_GPU_DROPPED)
-			weight[kh_key_range(key[i])]++;
-	return cudaSuccess;
-}
-
 /* --- pairs -------------------------------------------------------------------------- */
-int kh_gpu_gather(const kh_gpu_pairs *part, uint32_t n, const kh_gpu_remap *m, uint64_t *key,
-		  uint32_t *bin, cudaStream_t stream)
+int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream)
 {
-	(void)stream;
-	for (uint32_t p = 0; p < n; p++)
-		for (uint64_t i = 0; i < part[p].n; i++) {
-			const kh_bins old = { .n = m->n, .first = m->first };
-			uint64_t k = part[p].key[i];
-			uint32_t b = part[p].bin[i];
-			const uint32_t seq = m->n ? kh_bins_target(&old, b) : 0;
+	const kh_gpu_remap *m = &g->remap;
+	const kh_bins old = { .n = m->n, .first = m->first };
+	uint64_t at = 0;
 
-			if (m->n && m->to[seq] == UINT32_MAX)
-				k = KH_GPU_DROPPED;
-			else if (m->n)
-				b = b - m->first[seq] + m->to[seq];
-			key[part[p].to + i] = k;
-			bin[part[p].to + i] = b;
+	(void)stream;
+	for (uint32_t p = 0; p < g->n; p++) {
+		if (g->part[p].to != at)
+			return cudaErrorInvalidValue;
+		for (uint64_t i = 0; i < g->part[p].n; i++, at++) {
+			const uint32_t b = g->part[p].bin[i];
+			const uint32_t seq = m->n ? kh_bins_target(&old, b) : 0;
+			const bool dropped = m->n && m->to[seq] == UINT32_MAX;
+
+			g->key[at] = dropped ? KH_GPU_DROPPED : g->part[p].key[i];
+			g->bin[at] = m->n && !dropped ? b - m->first[seq] + m->to[seq] : b;
 		}
-	return cudaSuccess;
+	}
+	return at == g->total ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* An odd number of stable passes, so that what is sorted is on the other side. */
-static int sort(kh_gpu_sort *s, int from, int bits, int passes)
+/* A stable pass by `bits` bits of keys, to the other side. */
+static void sort_pass(kh_gpu_sort *s, int from, int bits)
 {
+	uint64_t *next = calloc(((size_t)1 << bits) + 1, sizeof *next), *key = s->key;
+	uint32_t *bin = s->bin;
+	const uint64_t mask = (UINT64_C(1) << bits) - 1;
+
+	for (uint64_t i = 0; i < s->n; i++)
+		next[(key[i] >> from & mask) + 1]++;
+	for (uint64_t d = 0; d < mask; d++)
+		next[d + 1] += next[d];
+	for (uint64_t i = 0; i < s->n; i++) {
+		const uint64_t at = next[key[i] >> from & mask]++;
+
+		s->key2[at] = key[i];
+		s->bin2[at] = bin[i];
+	}
+	s->key = s->key2;
+	s->bin = s->bin2;
+	s->key2 = key;
+	s->bin2 = bin;
+	free(next);
+}
+
+/* One pass or three, so that what is sorted is on the other side. */
+int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
+{
+	const int bits = s->from ? 9 : 17;
+
+	(void)stream;
 	if (!s->room) {
 		s->room_bytes = s->n / 6 + 4096;
 		return cudaSuccess;
 	}
-	for (int pass = 0; pass < passes; pass++, from += bits) {
-		uint64_t *next = calloc(((size_t)1 << bits) + 1, sizeof *next), *key = s->key;
-		uint32_t *bin = s->bin;
-		const uint64_t mask = (UINT64_C(1) << bits) - 1;
-
-		for (uint64_t i = 0; i < s->n; i++)
-			next[(key[i] >> from & mask) + 1]++;
-		for (uint64_t d = 0; d < mask; d++)
-			next[d + 1] += next[d];
-		for (uint64_t i = 0; i < s->n; i++) {
-			const uint64_t at = next[key[i] >> from & mask]++;
-
-			s->key2[at] = key[i];
-			s->bin2[at] = bin[i];
-		}
-		s->key = s->key2;
-		s->bin = s->bin2;
-		s->key2 = key;
-		s->bin2 = bin;
-		free(next);
-	}
+	for (int from = s->from; from < s->bits; from += bits)
+		sort_pass(s, from, bits);
 	return cudaSuccess;
 }
 
-int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
+int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
+		 cudaStream_t stream)
 {
 	(void)stream;
-	return sort(s, 0, 17, 3);
-}
-
-int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream)
-{
-	(void)stream;
-	return sort(s, 40, 9, 1);
+	if (count && *count > n)
+		return cudaErrorInvalidValue;
+	for (uint64_t i = 0; i < (count ? *count : n); i++)
+		if (key[i] < KH_GPU_DROPPED)
+			weight[kh_key_range(key[i])]++;
+	return cudaSuccess;
 }
 
 int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream)

@@ -44,7 +44,7 @@ static void get(void *p, const void *from, size_t bytes)
 static void one_split(size_t n, size_t bound, unsigned owners)
 {
 	static kh_gpu_buf b[7];
-	const uint64_t count = n;
+	const uint32_t count = (uint32_t)n;
 	uint64_t size[KH_GPU_OWNERS];
 	kh_gpu_split s = { .bound = bound, .n = owners };
 	kh_shards even;
@@ -53,7 +53,7 @@ static void one_split(size_t n, size_t bound, unsigned owners)
 	make_pairs(n);
 	put(&b[0], key, bound * 8);
 	put(&b[1], bin, bound * 4);
-	put(&b[2], &count, 8);
+	put(&b[2], &count, sizeof count);
 	put(&b[3], NULL, bound * 8);
 	put(&b[4], NULL, bound * 4);
 	put(&b[5], NULL, sizeof size);
@@ -106,7 +106,7 @@ static void test_split(void **state)
 static void one_selection(size_t n, size_t bound, uint32_t from, uint32_t to)
 {
 	kh_gpu_buf b[7] = { { .p = NULL } };
-	const uint64_t count = n;
+	const uint32_t count = (uint32_t)n;
 	uint64_t weight[KH_RANGES] = { 0 }, want[KH_RANGES] = { 0 };
 	kh_gpu_split s = { .bound = bound, .n = 1, .from = from, .to = to };
 	size_t at = 0;
@@ -114,7 +114,7 @@ static void one_selection(size_t n, size_t bound, uint32_t from, uint32_t to)
 	make_pairs(n);
 	put(&b[0], key, bound * 8);
 	put(&b[1], bin, bound * 4);
-	put(&b[2], &count, 8);
+	put(&b[2], &count, sizeof count);
 	put(&b[3], NULL, MOST * 8);
 	put(&b[4], NULL, MOST * 4);
 	put(&b[5], weight, sizeof weight);
@@ -126,7 +126,7 @@ static void one_selection(size_t n, size_t bound, uint32_t from, uint32_t to)
 	s.bin2 = b[4].p;
 	s.room = b[6].p;
 	ok(kh_gpu_check(kh_gpu_split_run(&s, NULL), "split kernels", err));
-	ok(kh_gpu_check(kh_gpu_weigh_block(s.key, s.count, bound, b[5].p, NULL), "weighing kernel",
+	ok(kh_gpu_check(kh_gpu_weigh(s.key, s.count, bound, b[5].p, NULL), "weighing kernel",
 			err));
 	get(out_key, b[3].p, MOST * 8);
 	get(out_bin, b[4].p, MOST * 4);
@@ -176,7 +176,7 @@ static void test_weigh(void **state)
 	put(&k, key, sizeof key);
 	memset(weight, 0, sizeof weight);
 	put(&w, weight, sizeof weight);
-	ok(kh_gpu_check(kh_gpu_weigh(k.p, MOST, w.p, NULL), "weighing kernel", err));
+	ok(kh_gpu_check(kh_gpu_weigh(k.p, NULL, MOST, w.p, NULL), "weighing kernel", err));
 	get(weight, w.p, sizeof weight);
 	assert_memory_equal(weight, want, sizeof want);
 	kh_gpu_drop(&k);
@@ -190,7 +190,7 @@ static void test_by_range(void **state)
 
 	(void)state;
 	for (int dropped = 0; dropped < 2; dropped++) {
-		kh_gpu_sort s = { .n = MOST, .bits = KH_KEY_BITS + dropped };
+		kh_gpu_sort s = { .n = MOST, .from = KH_RANGE_BIT, .bits = KH_KEY_BITS + dropped };
 
 		make_pairs(MOST);
 		for (size_t i = 0; dropped && i < MOST; i += 7)
@@ -203,10 +203,10 @@ static void test_by_range(void **state)
 		s.key2 = k[1].p;
 		s.bin = b[0].p;
 		s.bin2 = b[1].p;
-		ok(kh_gpu_check(kh_gpu_by_range(&s, NULL), "sort", err));
+		ok(kh_gpu_check(kh_gpu_sort_run(&s, NULL), "sort", err));
 		ok(kh_gpu_room(&room, s.room_bytes, err));
 		s.room = room.p;
-		ok(kh_gpu_check(kh_gpu_by_range(&s, NULL), "sort", err));
+		ok(kh_gpu_check(kh_gpu_sort_run(&s, NULL), "sort", err));
 		get(out_key, s.key, sizeof key);
 		get(out_bin, s.bin, sizeof bin);
 		for (size_t i = 0; i < MOST; i++) {

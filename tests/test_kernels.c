@@ -206,6 +206,7 @@ static void test_sort(void **state)
 				  (uint32_t *)a[2].dev,
 				  (uint32_t *)a[3].dev,
 				  n,
+				  0,
 				  KH_KEY_BITS,
 				  NULL,
 				  0 };

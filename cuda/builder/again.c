@@ -351,7 +351,7 @@ static int fetch(const kh_builder *b, const struct kh_cuda_group *g, char *in, k
 }
 
 /* Samples a group whose input is in the slot, and writes the pairs of the wave's ranges to side
- * 1. */
+ * 0. */
 static int launch(const struct again *x, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		  size_t i, size_t bytes, kh_err *err)
 {
@@ -372,8 +372,8 @@ static int launch(const struct again *x, struct kh_cuda_worker *w, struct kh_cud
 	const kh_gpu_split some = { .key = s->key.p, .bin = s->bin.p, .count = g.count,
 				    .bound = group->bound, .n = 1, .from = x->w->from,
 				    .to = x->w->to,
-				    .key2 = (uint64_t *)x->w->pairs.key[1].p + x->at[i],
-				    .bin2 = (uint32_t *)x->w->pairs.bin[1].p + x->at[i],
+				    .key2 = (uint64_t *)x->w->pairs.key[0].p + x->at[i],
+				    .bin2 = (uint32_t *)x->w->pairs.bin[0].p + x->at[i],
 				    .room = s->split.p };
 	if ((rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice,
 					 w->stream), err)) ||
@@ -437,8 +437,8 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err)
 				x.at[g + 1] += k->block[i]->count[p];
 	}
 	w->pairs.sort.n = rc ? 0 : x.at[k->n_groups];
-	for (int side = 0; side < 2 && !rc; side++)
-		rc = kh_wave_room(w, w->pairs.sort.n, side, err);
+	if (!rc)
+		rc = kh_wave_room(w, w->pairs.sort.n, 0, err);
 	if (!rc)
 		rc = kh_cuda_side_by_side(w->share->again, again_worker, &x, err);
 	free(x.at);

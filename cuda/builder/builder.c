@@ -328,8 +328,8 @@ static int launch(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *
 		rc = kh_gpu_check(kh_gpu_sample_run(&blk->g, w->stream),
 				  "sampling kernels", err);
 	if (!rc && b->again)
-		rc = kh_gpu_check(kh_gpu_weigh_block(blk->g.key, blk->g.count, blk->bound,
-						     blk->g.digest + blk->g.n_pieces, w->stream),
+		rc = kh_gpu_check(kh_gpu_weigh(blk->g.key, blk->g.count, blk->bound,
+					       blk->g.digest + blk->g.n_pieces, w->stream),
 				  "range counts", err);
 	else if (!rc && b->n > 1)
 		rc = kh_gpu_check(kh_gpu_split_run(&blk->split, w->stream), "split kernels",

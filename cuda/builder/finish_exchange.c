@@ -37,7 +37,7 @@ static int weigh(struct kh_wave *w, kh_err *err)
 	if (!rc)
 		rc = KH_GPU(cudaMemsetAsync(p->at.p, 0, KH_RANGES * 8, w->stream), err);
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_weigh(p->key[0].p, p->sort.n, p->at.p, w->stream),
+		rc = kh_gpu_check(kh_gpu_weigh(p->key[0].p, NULL, p->sort.n, p->at.p, w->stream),
 				  "weighing kernel", err);
 	return rc ? rc : KH_GPU(cudaMemcpyAsync(p->hat.p, p->at.p, KH_RANGES * 8,
 						cudaMemcpyDeviceToHost, w->stream),

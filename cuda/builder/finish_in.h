@@ -101,7 +101,7 @@ int kh_wave_gather(struct kh_wave *w, kh_err *err);
 int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
 
 /* --- again.c --- */
-/* The pairs of the wave's ranges to side 1. */
+/* The pairs of the wave's ranges to side 0. */
 int kh_wave_sample_again(struct kh_wave *w, kh_err *err);
 
 /* --- finish_encode.c --- */

@@ -16,16 +16,21 @@ static int by_ticket(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Copies the pairs of n places to side 0, with their final bins, and waits. */
-static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, kh_err *err)
+/* Copies `total` pairs, from n places, to side 0, with their final bins, and waits. */
+static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, uint64_t total,
+		  kh_err *err)
 {
 	struct kh_wave_pairs *p = &w->pairs;
 	int rc = kh_wave_put(w, &p->sources, from, n * sizeof *from, err);
+	const kh_gpu_gather g = { .part = p->sources.p,
+				  .n = (uint32_t)n,
+				  .total = total,
+				  .remap = w->tables.remap,
+				  .key = p->key[0].p,
+				  .bin = p->bin[0].p };
 
 	if (!rc)
-		rc = kh_gpu_check(kh_gpu_gather(p->sources.p, (uint32_t)n, &w->tables.remap,
-						p->key[0].p, p->bin[0].p, w->stream),
-				  "gather kernel", err);
+		rc = kh_gpu_check(kh_gpu_gather_run(&g, w->stream), "gather kernel", err);
 	return rc ? rc : kh_wave_wait(w, err);
 }
 
@@ -49,7 +54,7 @@ static int gather_device(struct kh_wave *w, kh_err *err)
 		n += p->n;
 	}
 	if (!rc && !(rc = kh_wave_room(w, n, 0, err)))
-		rc = gather(w, from, s->n_stored, err);
+		rc = gather(w, from, s->n_stored, n, err);
 	free(from);
 	w->pairs.sort.n = n;
 	return rc;
@@ -79,10 +84,10 @@ static int load_range(const struct loading *x, unsigned r, uint64_t *key, uint32
 		return rc;
 	for (uint64_t i = 0; i < n; i++)
 		key[i] |= (uint64_t)r << 40;
-	rc = KH_GPU(cudaMemcpyAsync((uint64_t *)p->key[1].p + at, key, n * 8,
+	rc = KH_GPU(cudaMemcpyAsync((uint64_t *)p->key[0].p + at, key, n * 8,
 				    cudaMemcpyHostToDevice, stream), err);
 	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync((uint32_t *)p->bin[1].p + at, bin, n * 4,
+		rc = KH_GPU(cudaMemcpyAsync((uint32_t *)p->bin[0].p + at, bin, n * 4,
 					    cudaMemcpyHostToDevice, stream), err);
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(stream), err);
 }
@@ -112,7 +117,7 @@ static int load_worker(void *arg, unsigned i, kh_err *err)
 	return rc;
 }
 
-/* To side 1. */
+/* To side 0. */
 static int load_host(struct kh_wave *w, kh_err *err)
 {
 	struct loading x = { .w = w, .next = w->from };
@@ -131,14 +136,12 @@ static int load_host(struct kh_wave *w, kh_err *err)
 	w->pairs.sort.n = n;
 	rc = kh_wave_room(w, n, 0, err);
 	if (!rc)
-		rc = kh_wave_room(w, n, 1, err);
-	if (!rc)
 		rc = kh_cuda_side_by_side(threads < ranges ? threads < LOADERS ? threads : LOADERS
 							   : ranges, load_worker, &x, err);
 	return rc;
 }
 
-/* Pairs that are not in the store of the device. */
+/* Pairs that are not in the store of the device: they lie in order where they come. */
 static int gather_wave(struct kh_wave *w, kh_err *err)
 {
 	int rc = w->b->again ? kh_wave_sample_again(w, err) : load_host(w, err);
@@ -148,8 +151,8 @@ static int gather_wave(struct kh_wave *w, kh_err *err)
 	if (rc)
 		return rc;
 	const uint64_t n = w->pairs.sort.n;
-	const kh_gpu_pairs all = { .key = w->pairs.key[1].p, .bin = w->pairs.bin[1].p, .n = n };
-	return gather(w, &all, 1, err);
+	const kh_gpu_pairs all = { .key = w->pairs.key[0].p, .bin = w->pairs.bin[0].p, .n = n };
+	return w->tables.remap.n ? gather(w, &all, 1, n, err) : KH_OK;
 }
 
 int kh_wave_gather(struct kh_wave *w, kh_err *err)
@@ -162,26 +165,22 @@ int kh_wave_gather(struct kh_wave *w, kh_err *err)
 }
 
 /* --- sort --------------------------------------------------------------------------- */
-static int run(struct kh_wave *w, bool by_range, kh_err *err)
+static int run(struct kh_wave *w, kh_err *err)
 {
-	kh_gpu_sort *s = &w->pairs.sort;
-
-	return kh_gpu_check(by_range ? kh_gpu_by_range(s, w->stream)
-				     : kh_gpu_sort_run(s, w->stream),
-			    "sort", err);
+	return kh_gpu_check(kh_gpu_sort_run(&w->pairs.sort, w->stream), "sort", err);
 }
 
 /* Makes the scratch that the sort needs, then sorts. */
-static int sort(struct kh_wave *w, bool by_range, kh_err *err)
+static int sort(struct kh_wave *w, kh_err *err)
 {
 	struct kh_wave_pairs *p = &w->pairs;
-	int rc = run(w, by_range, err);
+	int rc = run(w, err);
 
 	if (!rc)
 		rc = kh_gpu_room_exact(&p->room, p->sort.room_bytes, err);
 	p->sort.room = p->room.p;
 	p->sort.room_bytes = p->room.bytes;
-	return rc ? rc : run(w, by_range, err);
+	return rc ? rc : run(w, err);
 }
 
 int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
@@ -201,8 +200,9 @@ int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
 				  .bin = p->bin[0].p,
 				  .bin2 = p->bin[1].p,
 				  .n = n,
+				  .from = by_range ? KH_RANGE_BIT : 0,
 				  .bits = p->bits };
-	rc = sort(w, by_range, err);
+	rc = sort(w, err);
 	if (!rc)
 		rc = kh_gpu_check(kh_gpu_bounds(p->sort.key, n, p->at.p, w->stream),
 				  "bounds kernel", err);

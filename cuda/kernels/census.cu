@@ -12,8 +12,6 @@
 
 namespace {
 
-constexpr unsigned THREADS = 256;
-
 __device__ bool is_class(const kh_class *at, const kh_class &k)
 {
 	uint64_t key[KH_CLASS_KEY / 8], same = 0;
@@ -155,7 +153,7 @@ __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 
 extern "C" int kh_gpu_census_add(const kh_gpu_query *q, cudaStream_t stream)
 {
-	count_kernel<<<(q->n + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*q);
+	count_kernel<<<blocks_for(q->n), THREADS, 0, stream>>>(*q);
 	return cudaGetLastError();
 }
 
@@ -164,8 +162,7 @@ extern "C" int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_
 {
 	if (n == 0)
 		return cudaSuccess;
-	join_kernel<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream>>>(mask, other,
-										     n);
+	join_kernel<<<blocks_for(n), THREADS, 0, stream>>>(mask, other, n);
 	return cudaGetLastError();
 }
 

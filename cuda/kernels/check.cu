@@ -3,8 +3,6 @@
 
 namespace {
 
-constexpr unsigned THREADS = 256;
-
 __device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at,
 			uint8_t len, uint32_t n_bins)
 {

@@ -63,6 +63,12 @@ cudaError_t caught(F call)
 	}
 }
 
+/* Parts of a room begin at multiples of 256 bytes. */
+inline size_t up(size_t n)
+{
+	return (n + 255) & ~(size_t)255;
+}
+
 } /* namespace */
 
 #endif

@@ -7,11 +7,11 @@
 #ifndef KH_CUDA_KERNELS_CUT_CUH
 #define KH_CUDA_KERNELS_CUT_CUH
 
-#include "cuda/kernels/pairs.cuh"
+#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/threads.cuh"
 
 namespace {
 
-constexpr unsigned EVERY = 0xffffffffu;
 /* Each thread looks at the number of species before it adds one, so as many more as a block has
  * threads may be added. */
 constexpr unsigned SPECIES_ROOM = 512;
@@ -178,13 +178,13 @@ __device__ uint32_t cut_one_species(const kh_gpu_encode &e, uint32_t from, uint3
 		const uint32_t its = mine < to ? kh_bins_target(&e.bins, e.bin[mine]) : t;
 
 		if (i == from)
-			t = __shfl_sync(EVERY, its, 0);
-		if (__any_sync(EVERY, mine < to && e.bins.species[its] != e.bins.species[t]))
+			t = __shfl_sync(ALL, its, 0);
+		if (__any_sync(ALL, mine < to && e.bins.species[its] != e.bins.species[t]))
 			return 0;
 	}
 	if (by_warp::index() == 0)
 		n = cut_to_species(e, t, from, to);
-	return __shfl_sync(EVERY, n, 0);
+	return __shfl_sync(ALL, n, 0);
 }
 
 /* Counts location i of the list of pairs from .. */
@@ -239,7 +239,7 @@ __device__ void cut_in_place(const kh_gpu_encode &e, const species_table &t, uin
 		const bool first = mine < to && is_first(e, from, mine);
 		const uint32_t bin = first ? e.bin[mine] : 0;
 		const bool keep = first && (t.n_much == 0 || !has_too_much(e, t, bin));
-		const unsigned kept = __ballot_sync(EVERY, keep);
+		const unsigned kept = __ballot_sync(ALL, keep);
 
 		if (keep)
 			out[__popc(kept & ((1u << lane) - 1))] = bin;

@@ -3,34 +3,7 @@
 #define KH_CUDA_KERNELS_DEVICE_CUH
 
 #include "cuda/kernels/kernels.h"
-
-static constexpr unsigned ALL = 0xffffffffu;
-
-static __device__ __forceinline__ unsigned lane_id()
-{
-	return threadIdx.x & 31;
-}
-
-/* A mask of the lanes before this one. */
-static __device__ __forceinline__ unsigned lanes_below()
-{
-	return (1u << lane_id()) - 1;
-}
-
-/* The last i of [lo, hi) for which is(i) holds, as it does for all before that one, and for lo. */
-template <class Is>
-static __device__ __forceinline__ uint32_t last_of(uint32_t lo, uint32_t hi, Is is)
-{
-	while (hi - lo > 1) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (is(mid))
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
+#include "cuda/kernels/threads.cuh"
 
 /* --- sampling -------------------------------------------------------------------------
  */

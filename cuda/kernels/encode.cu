@@ -19,17 +19,7 @@ namespace {
 /* The first of ascending pair numbers that is at or behind `pair`. */
 __device__ uint64_t first_from(const uint32_t *of, uint64_t n, uint64_t pair)
 {
-	uint64_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (of[mid] < pair)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_of(n, [&](uint64_t i) { return of[i] >= pair; });
 }
 
 __global__ void range_heads_kernel(kh_gpu_encode e)
@@ -197,8 +187,8 @@ __device__ void longer_list(const kh_gpu_encode &e, species_table &t, uint32_t i
 	}
 	for (uint32_t j = from + by_warp::index(); j < to; j += 32)
 		x = kh_extent_add(x, taxon_of(e, e.bin[j]));
-	x.lo = __reduce_min_sync(EVERY, x.lo);
-	x.hi = __reduce_max_sync(EVERY, x.hi);
+	x.lo = __reduce_min_sync(ALL, x.lo);
+	x.hi = __reduce_max_sync(ALL, x.hi);
 	if (by_warp::index() == 0)
 		e.bin[from] = kh_tree_lca(&e.tree, x.lo, x.hi);
 }
@@ -238,11 +228,11 @@ __global__ void __launch_bounds__(THREADS) length_kernel(kh_gpu_encode e)
 		e.many[atomicAdd(&e.counts[1], 1)] = (uint32_t)i;
 	else if (n > 0)
 		left = !list_by_thread(e, (uint32_t)i, from, n);
-	for (unsigned rest = __ballot_sync(EVERY, left); rest; rest &= rest - 1) {
+	for (unsigned rest = __ballot_sync(ALL, left); rest; rest &= rest - 1) {
 		const int lane = __ffs((int)rest) - 1;
 
-		longer_list(e, table[threadIdx.x / 32], __shfl_sync(EVERY, (uint32_t)i, lane),
-			    __shfl_sync(EVERY, from, lane), __shfl_sync(EVERY, to, lane));
+		longer_list(e, table[threadIdx.x / 32], __shfl_sync(ALL, (uint32_t)i, lane),
+			    __shfl_sync(ALL, from, lane), __shfl_sync(ALL, to, lane));
 	}
 }
 
@@ -403,7 +393,7 @@ extern "C" int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream)
 	if (e->cap_several > 0)         /* here: how many there are */
 		several_kernel<<<e->cap_several, THREADS, 0, stream>>>(*e);
 	length_kernel<<<blocks_for(e->n_entries + 1), THREADS, 0, stream>>>(*e);
-	many_length_kernel<<<MANY_BLOCKS, THREADS, 0, stream>>>(*e);
+	many_length_kernel<<<blocks_on_device(4), THREADS, 0, stream>>>(*e);
 	cudaError_t rc = word_scan(e, e->room, &bytes, e->n_entries + 1, stream);
 	if (rc == cudaSuccess)
 		range_words_kernel<<<1, 288, 0, stream>>>(*e);

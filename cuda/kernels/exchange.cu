@@ -16,8 +16,6 @@
 
 namespace {
 
-constexpr unsigned THREADS = 256;
-constexpr unsigned GRID = 132 * 8;
 constexpr unsigned EACH = 4;            /* keys of a thread, at a time */
 constexpr unsigned TILE = THREADS * EACH;
 static_assert(KH_GPU_MEMBERS_MAX <= THREADS, "a thread for each member");
@@ -210,11 +208,16 @@ cudaError_t sum_lengths(const uint8_t *len, uint64_t n, uint64_t *before, void *
 	});
 }
 
+unsigned grid()
+{
+	return blocks_on_device(8);
+}
+
 /* Blocks for look-ups.  A read over the bus takes long, but few of them keep the bus busy: these
  * leave room for other kernels, and read in few places at a time. */
 unsigned grid_of(const kh_gpu_reply *r)
 {
-	return r->by_bus ? GRID / 4 : GRID;
+	return r->by_bus ? grid() / 4 : grid();
 }
 
 } /* namespace */
@@ -233,13 +236,13 @@ extern "C" int kh_gpu_order_run(const kh_gpu_order *o, cudaStream_t stream)
 	size_t bytes = o->room_bytes;
 	cudaError_t e;
 
-	number_kernel<<<GRID, THREADS, 0, stream>>>(*o);
+	number_kernel<<<grid(), THREADS, 0, stream>>>(*o);
 	e = cudaGetLastError();
 	if (e == cudaSuccess)
 		e = sort_features(o, &bytes, stream);
 	if (e != cudaSuccess)
 		return e;
-	place_kernel<<<GRID, THREADS, 0, stream>>>(*o);
+	place_kernel<<<grid(), THREADS, 0, stream>>>(*o);
 	return cudaGetLastError();
 }
 
@@ -247,11 +250,11 @@ extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 {
 	cudaError_t e;
 
-	count_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	count_kernel<<<grid(), THREADS, 0, stream>>>(*r);
 	e = cudaGetLastError();
 	if (e != cudaSuccess)
 		return e;
-	scatter_kernel<<<GRID, THREADS, 0, stream>>>(*r);
+	scatter_kernel<<<grid(), THREADS, 0, stream>>>(*r);
 	return cudaGetLastError();
 }
 
@@ -292,7 +295,7 @@ extern "C" int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream)
 
 	if (e != cudaSuccess)
 		return e;
-	lists_kernel<<<GRID, THREADS, 0, stream>>>(t->len, t->before, t->place, t->n,
+	lists_kernel<<<grid(), THREADS, 0, stream>>>(t->len, t->before, t->place, t->n,
 						   t->list);
 	return cudaGetLastError();
 }

@@ -9,8 +9,6 @@
 
 namespace {
 
-constexpr unsigned THREADS = 256;
-
 struct block_room {
 	uint32_t order[THREADS / 32][SMER_ROOM];
 	uint64_t orders[THREADS / 32][128];     /* of a minhash window */

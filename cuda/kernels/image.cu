@@ -4,7 +4,8 @@
  * It continues where encode.cu ends: the entries, their slots, the lengths of their lists and the
  * words before each are known.
  */
-#include "cuda/kernels/pairs.cuh"
+#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/threads.cuh"
 
 namespace {
 
@@ -54,17 +55,7 @@ __device__ uint64_t place_of_entry(const kh_gpu_encode &e, uint64_t p, uint32_t 
  * this wave have none). */
 __device__ uint32_t range_of_bucket(const kh_gpu_encode &e, uint64_t b)
 {
-	uint32_t lo = 0, hi = KH_RANGES;
-
-	while (hi - lo > 1) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (start_of(e, mid) <= b)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return last_of(0, KH_RANGES, [&](uint32_t p) { return start_of(e, p) <= b; });
 }
 
 __global__ void __launch_bounds__(THREADS)

@@ -67,15 +67,26 @@ typedef struct kh_gpu_remap {
 
 #define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
 
-int kh_gpu_gather(const kh_gpu_pairs *part, uint32_t n, const kh_gpu_remap *remap,
-		  uint64_t *key, uint32_t *bin, cudaStream_t stream);
+/* Parts one behind the other, the first at 0, and `total` pairs in all.  A part may lie where it
+ * goes: then its bins are changed in place. */
+typedef struct kh_gpu_gather {
+	const kh_gpu_pairs *part;       /* n */
+	uint32_t n;
+	uint64_t total;
+	kh_gpu_remap remap;
+	uint64_t *key;
+	uint32_t *bin;
+} kh_gpu_gather;
+int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream);
 
-/* Stable, by key.  The sorted arrays are where *key and *bin point afterwards. */
+/* Stable, by the bits [from, bits) of keys; from KH_RANGE_BIT on: by range alone.  The sorted arrays
+ * are where *key and *bin point afterwards. */
+#define KH_RANGE_BIT 40
 typedef struct kh_gpu_sort {
 	uint64_t *key, *key2;
 	uint32_t *bin, *bin2;
 	uint64_t n;
-	int bits;
+	int from, bits;
 	void *room;                     /* NULL: sets room_bytes only */
 	size_t room_bytes;
 } kh_gpu_sort;
@@ -83,6 +94,11 @@ int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream);
 
 /* at[i] = the first pair whose key is in range i or behind it, i = 0 .. 256 */
 int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream);
+
+/* Adds to weight[range] the number of its pairs, of n, or, if `count` is not NULL, of *count, which
+ * are at most n; dropped pairs are not counted. */
+int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
+		 cudaStream_t stream);
 
 /* One range among those that are encoded together. */
 typedef struct kh_gpu_range {
@@ -161,14 +177,6 @@ typedef struct kh_gpu_split {
 } kh_gpu_split;
 size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
 int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
-
-/* Adds to weight[range] the number of its pairs; dropped pairs are not counted. */
-int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight, cudaStream_t stream);
-/* The same of *count pairs, at most `bound`. */
-int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound, uint64_t *weight,
-		       cudaStream_t stream);
-/* As kh_gpu_sort_run, but sorts by range alone. */
-int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream);
 
 /* --- classify_warp.cu, slices_warp.cu, classify_block.cu: reads to calls ------------ */
 /* A database in device memory, by value.  The directory counts from `image`, which is NULL

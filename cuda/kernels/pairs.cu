@@ -1,14 +1,18 @@
 /*
- * pairs.cu - pairs of a build gathered and sorted, and where each range of them begins
+ * pairs.cu - pairs of a build gathered and sorted, where each range of them begins, and how many
+ * it has
  */
-#include "cuda/kernels/pairs.cuh"
 #include "cuda/kernels/cub.cuh"
+#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/threads.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
 namespace {
 
 /* --- gathering ---------------------------------------------------------------------- */
+constexpr unsigned TILE = 16 * THREADS;         /* pairs of a block */
+
 __device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
 {
 	kh_bins b = { m.n, m.first, nullptr };
@@ -16,57 +20,74 @@ __device__ uint32_t sequence_of(const kh_gpu_remap &m, uint32_t bin)
 	return kh_bins_target(&b, bin);
 }
 
-__global__ void gather_kernel(const kh_gpu_pairs *part, kh_gpu_remap remap, uint64_t *key,
-			      uint32_t *bin)
+__device__ void put_pair(const kh_gpu_gather &g, uint64_t at, uint64_t key, uint32_t bin)
 {
-	const kh_gpu_pairs p = part[blockIdx.x];
-	const uint64_t step = (uint64_t)gridDim.y * blockDim.x;
+	if (g.remap.n) {
+		const uint32_t seq = sequence_of(g.remap, bin);
 
-	for (uint64_t i = (uint64_t)blockIdx.y * blockDim.x + threadIdx.x; i < p.n;
-	     i += step) {
-		uint64_t k = p.key[i];
-		uint32_t b = p.bin[i];
+		if (g.remap.to[seq] == UINT32_MAX)
+			key = KH_GPU_DROPPED;
+		else
+			bin = bin - g.remap.first[seq] + g.remap.to[seq];
+	}
+	g.key[at] = key;
+	g.bin[at] = bin;
+}
 
-		if (remap.n) {
-			uint32_t seq = sequence_of(remap, b);
+/* Each block fills a tile of the output, of as many parts as that has: so the device is busy
+ * whether there are many parts or one. */
+__global__ void __launch_bounds__(THREADS) gather_kernel(kh_gpu_gather g)
+{
+	const uint64_t from = (uint64_t)blockIdx.x * TILE;
+	const uint64_t to = g.total - from < TILE ? g.total : from + TILE;
+	uint32_t i = last_of(0, g.n, [&](uint32_t x) { return g.part[x].to <= from; });
 
-			if (remap.to[seq] == UINT32_MAX)
-				k = KH_GPU_DROPPED;
-			else
-				b = b - remap.first[seq] + remap.to[seq];
-		}
-		key[p.to + i] = k;
-		bin[p.to + i] = b;
+	for (uint64_t at = from; at < to; i++) {
+		const kh_gpu_pairs p = g.part[i];
+		const uint64_t end = p.to + p.n < to ? p.to + p.n : to;
+
+		for (uint64_t x = at + threadIdx.x; x < end; x += THREADS)
+			put_pair(g, x, p.key[x - p.to], p.bin[x - p.to]);
+		at = end;
 	}
 }
 
 /* --- boundaries --------------------------------------------------------------------- */
 __global__ void bounds_kernel(const uint64_t *key, uint64_t n, uint64_t *at)
 {
-	uint64_t lo = 0, hi = n;
+	const unsigned p = threadIdx.x;
 
-	if (threadIdx.x > KH_RANGES)
-		return;
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
+	if (p <= KH_RANGES)
+		at[p] = first_of(n, [&](uint64_t i) { return key[i] >> 40 >= p; });
+}
 
-		if (key[mid] >> 40 < threadIdx.x)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	at[threadIdx.x] = lo;
+/* --- weights ------------------------------------------------------------------------ */
+__global__ void __launch_bounds__(THREADS)
+	weigh_kernel(const uint64_t *key, const uint32_t *count, uint64_t most,
+		     unsigned long long *weight)
+{
+	__shared__ uint32_t of[KH_RANGES + 1];
+	const uint64_t step = (uint64_t)gridDim.x * THREADS, n = count ? *count : most;
+
+	for (unsigned i = threadIdx.x; i <= KH_RANGES; i += THREADS)
+		of[i] = 0;
+	__syncthreads();
+	for (uint64_t i = thread_number(); i < n; i += step)
+		atomicAdd(&of[key[i] >> 40], 1);
+	__syncthreads();
+	for (unsigned i = threadIdx.x; i < KH_RANGES; i += THREADS)
+		if (of[i])
+			atomicAdd(&weight[i], (unsigned long long)of[i]);
 }
 
 } /* namespace */
 
-extern "C" int kh_gpu_gather(const kh_gpu_pairs *part, uint32_t n,
-			     const kh_gpu_remap *remap, uint64_t *key, uint32_t *bin,
-			     cudaStream_t stream)
+extern "C" int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream)
 {
-	if (n == 0)
-		return cudaSuccess;
-	gather_kernel<<<dim3(n, 8), THREADS, 0, stream>>>(part, *remap, key, bin);
+	const uint64_t tiles = (g->total + TILE - 1) / TILE;
+
+	if (tiles > 0)
+		gather_kernel<<<(unsigned)tiles, THREADS, 0, stream>>>(*g);
 	return cudaGetLastError();
 }
 
@@ -76,7 +97,7 @@ extern "C" int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
 	cub::DoubleBuffer<uint32_t> bin(s->bin, s->bin2);
 	cudaError_t e = caught([&] {
 		return cub::DeviceRadixSort::SortPairs(s->room, s->room_bytes, key, bin,
-						       s->n, 0, s->bits, stream);
+						       s->n, s->from, s->bits, stream);
 	});
 
 	s->key = key.Current();
@@ -90,5 +111,18 @@ extern "C" int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at,
 			     cudaStream_t stream)
 {
 	bounds_kernel<<<1, 288, 0, stream>>>(key, n, at);
+	return cudaGetLastError();
+}
+
+/* A block of references is some of the work that a device has; all pairs are all of it. */
+extern "C" int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n,
+			    uint64_t *weight, cudaStream_t stream)
+{
+	const unsigned most = blocks_on_device(count ? 2 : 16);
+	const uint64_t blocks = (n + THREADS - 1) / THREADS;
+
+	if (n > 0)
+		weigh_kernel<<<blocks < most ? (unsigned)blocks : most, THREADS, 0, stream>>>(
+			key, count, n, (unsigned long long *)weight);
 	return cudaGetLastError();
 }

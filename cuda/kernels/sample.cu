@@ -242,11 +242,6 @@ struct layout {
 	cudaError_t error;
 };
 
-size_t up(size_t n)
-{
-	return (n + 255) & ~(size_t)255;
-}
-
 layout lay_out(const kh_gpu_sample *s)
 {
 	layout l = {};

@@ -2,25 +2,21 @@
  * split.cu - pairs to the owners of their ranges
  *
  * A block of pairs is split while references are still being read: stably, into n runs, of which
- * run i belongs to owner i.  One kernel counts pairs by tile and owner, one adds up the counts in
- * the order of owners, and one copies each pair to its place, which depends on the pairs before
- * it in its warp that have the same owner.
+ * run i belongs to owner i.  One kernel counts pairs by tile and owner, a scan adds up the counts in
+ * the order of owners, and another kernel copies each pair to its place, which depends on the pairs
+ * before it in its warp that have the same owner.
  */
+#include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/kernels.h"
+#include "cuda/kernels/threads.cuh"
 
-#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 
 namespace {
 
-constexpr unsigned THREADS = 256, WARPS = THREADS / 32;
+constexpr unsigned WARPS = THREADS / 32;
 constexpr unsigned STRETCH = 512;               /* pairs of a warp */
 constexpr unsigned TILE = WARPS * STRETCH;
-constexpr unsigned SCANNERS = 1024;
-
-__host__ __device__ uint32_t tiles_of(uint64_t bound)
-{
-	return (uint32_t)((bound + TILE - 1) / TILE);
-}
 
 /* The owner of a pair by kh_shards_even, or 0 if its range is wanted; n if it is not, and behind
  * the end of the pairs. */
@@ -39,11 +35,11 @@ __device__ unsigned owner_at(const kh_gpu_split &s, uint64_t at, uint64_t count)
 __device__ void count_stretch(const kh_gpu_split &s, uint64_t from, uint64_t count,
 			      uint32_t *of)
 {
-	const unsigned lane = threadIdx.x % 32;
+	const unsigned lane = lane_id();
 
 	for (unsigned i = lane; i < STRETCH; i += 32) {
 		unsigned o = owner_at(s, from + i, count);
-		unsigned same = __match_any_sync(0xffffffffu, o);
+		unsigned same = __match_any_sync(ALL, o);
 
 		if (o < s.n && lane == (unsigned)__ffs((int)same) - 1)
 			of[o] += (uint32_t)__popc(same);
@@ -76,50 +72,20 @@ __global__ void __launch_bounds__(THREADS) tile_kernel(kh_gpu_split s, uint32_t 
 			sum += of[w][o];
 		s.room[(uint64_t)o * tiles + blockIdx.x] = sum;
 	}
-}
-
-/* One block turns the counts into the sums of those before them, and finds the size of each owner's
- * run. */
-__global__ void __launch_bounds__(SCANNERS) place_kernel(kh_gpu_split s, uint32_t tiles)
-{
-	__shared__ uint32_t before[SCANNERS];
-	const uint64_t n = (uint64_t)s.n * tiles, each = (n + SCANNERS - 1) / SCANNERS;
-	const uint64_t from = threadIdx.x * each, to = from + each < n ? from + each : n;
-	uint32_t sum = 0;
-
-	for (uint64_t i = from; i < to; i++)
-		sum += s.room[i];
-	before[threadIdx.x] = sum;
-	__syncthreads();
-	for (unsigned step = 1; step < SCANNERS; step *= 2) {
-		uint32_t other = threadIdx.x >= step ? before[threadIdx.x - step] : 0;
-
-		__syncthreads();
-		before[threadIdx.x] += other;
-		__syncthreads();
-	}
-	sum = before[threadIdx.x] - sum;
-	for (uint64_t i = from; i < to; i++) {
-		uint32_t here = s.room[i];
-
-		s.room[i] = sum;
-		sum += here;
-	}
-	__syncthreads();
-	for (unsigned o = threadIdx.x; o < s.n && s.size; o += SCANNERS) {
-		uint32_t end = o + 1 < s.n ? s.room[(uint64_t)(o + 1) * tiles] : *s.count;
-
-		s.size[o] = end - s.room[(uint64_t)o * tiles];
-	}
+	if (blockIdx.x == 0 && threadIdx.x == 0)
+		s.room[(uint64_t)s.n * tiles] = 0;
 }
 
 __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t tiles)
 {
 	__shared__ uint32_t of[WARPS][KH_GPU_OWNERS];
-	const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+	const unsigned warp = threadIdx.x / 32, lane = lane_id();
 	const uint64_t from = (uint64_t)blockIdx.x * TILE + warp * STRETCH;
 	const uint32_t count = *s.count;
 
+	if (blockIdx.x == 0 && s.size)
+		for (unsigned o = threadIdx.x; o < s.n; o += THREADS)
+			s.size[o] = s.room[(uint64_t)(o + 1) * tiles] - s.room[(uint64_t)o * tiles];
 	if ((uint64_t)blockIdx.x * TILE >= count)
 		return;
 	count_tile(s, count, of);
@@ -137,12 +103,12 @@ __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t
 	for (unsigned i = lane; i < STRETCH; i += 32) {
 		const uint64_t at = from + i;
 		const unsigned o = owner_at(s, at, count);
-		const unsigned same = __match_any_sync(0xffffffffu, o);
+		const unsigned same = __match_any_sync(ALL, o);
 		const uint32_t to = o < s.n ? of[warp][o] : 0;
 
 		__syncwarp();
 		if (o < s.n) {
-			uint32_t place = to + (uint32_t)__popc(same & ((1u << lane) - 1));
+			uint32_t place = to + (uint32_t)__popc(same & lanes_below());
 
 			s.key2[place] = s.key[at];
 			s.bin2[place] = s.bin[at];
@@ -153,79 +119,55 @@ __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t
 	}
 }
 
-__global__ void __launch_bounds__(THREADS)
-	weigh_kernel(const uint64_t *key, const uint32_t *count, uint64_t most,
-		     unsigned long long *weight)
-{
-	__shared__ uint32_t of[KH_RANGES + 1];
-	const uint64_t step = (uint64_t)gridDim.x * THREADS, n = count ? *count : most;
+/* --- room ----------------------------------------------------------------------------- */
+/* Counts of each owner's tiles, one behind the other, and their sum; then what CUB needs. */
+struct layout {
+	uint32_t tiles;
+	size_t counts, scan, bytes;     /* their number; bytes for CUB; bytes of all */
+	cudaError_t error;
+};
 
-	for (unsigned i = threadIdx.x; i <= KH_RANGES; i += THREADS)
-		of[i] = 0;
-	__syncthreads();
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
-		atomicAdd(&of[key[i] >> 40], 1);
-	__syncthreads();
-	for (unsigned i = threadIdx.x; i < KH_RANGES; i += THREADS)
-		if (of[i])
-			atomicAdd(&weight[i], (unsigned long long)of[i]);
+/* Turns the counts into the sums of those before them. */
+cudaError_t sum_counts(uint32_t *count, layout *l, cudaStream_t stream)
+{
+	void *room = count ? (char *)count + up(l->counts * sizeof *count) : nullptr;
+
+	return caught([&] {
+		return cub::DeviceScan::ExclusiveSum(room, l->scan, count, count, l->counts,
+						     stream);
+	});
+}
+
+layout lay_out(uint64_t bound, uint32_t n)
+{
+	layout l = {};
+
+	l.tiles = (uint32_t)((bound + TILE - 1) / TILE);
+	l.counts = (size_t)l.tiles * n + 1;
+	l.error = sum_counts(nullptr, &l, nullptr);
+	l.bytes = up(l.counts * sizeof(uint32_t)) + l.scan;
+	return l;
 }
 
 } /* namespace */
 
 extern "C" size_t kh_gpu_split_room(uint64_t bound, uint32_t n)
 {
-	return ((size_t)tiles_of(bound) * n + 1) * sizeof(uint32_t);
+	return lay_out(bound, n).bytes;
 }
 
 extern "C" int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 {
-	const uint32_t tiles = tiles_of(s->bound);
+	layout l = lay_out(s->bound, s->n);
+	cudaError_t e = s->n > KH_GPU_OWNERS ? cudaErrorInvalidValue : l.error;
 
-	if (s->n > KH_GPU_OWNERS)
-		return cudaErrorInvalidValue;
-	if (tiles == 0)
-		return cudaSuccess;
-	tile_kernel<<<tiles, THREADS, 0, stream>>>(*s, tiles);
-	place_kernel<<<1, SCANNERS, 0, stream>>>(*s, tiles);
-	split_kernel<<<tiles, THREADS, 0, stream>>>(*s, tiles);
+	if (e != cudaSuccess || l.tiles == 0)
+		return e;
+	tile_kernel<<<l.tiles, THREADS, 0, stream>>>(*s, l.tiles);
+	if ((e = cudaGetLastError()) == cudaSuccess)
+		e = sum_counts(s->room, &l, stream);
+	if (e != cudaSuccess)
+		return e;
+	split_kernel<<<l.tiles, THREADS, 0, stream>>>(*s, l.tiles);
 	return cudaGetLastError();
-}
-
-/* The pairs are *count, or n if count is NULL. */
-static int weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
-		 uint64_t most_blocks, cudaStream_t stream)
-{
-	const uint64_t blocks = (n + THREADS - 1) / THREADS;
-
-	if (n > 0)
-		weigh_kernel<<<(unsigned)(blocks < most_blocks ? blocks : most_blocks), THREADS, 0,
-			       stream>>>(key, count, n, (unsigned long long *)weight);
-	return cudaGetLastError();
-}
-
-extern "C" int kh_gpu_weigh(const uint64_t *key, uint64_t n, uint64_t *weight,
-			    cudaStream_t stream)
-{
-	return weigh(key, nullptr, n, weight, 2048, stream);
-}
-
-extern "C" int kh_gpu_weigh_block(const uint64_t *key, const uint32_t *count, uint64_t bound,
-				  uint64_t *weight, cudaStream_t stream)
-{
-	return weigh(key, count, bound, weight, 256, stream);
-}
-
-extern "C" int kh_gpu_by_range(kh_gpu_sort *s, cudaStream_t stream)
-{
-	cub::DoubleBuffer<uint64_t> key(s->key, s->key2);
-	cub::DoubleBuffer<uint32_t> bin(s->bin, s->bin2);
-	cudaError_t e = cub::DeviceRadixSort::SortPairs(s->room, s->room_bytes, key, bin,
-							s->n, 40, s->bits, stream);
-
-	s->key = key.Current();
-	s->key2 = key.Alternate();
-	s->bin = bin.Current();
-	s->bin2 = bin.Alternate();
-	return e;
 }

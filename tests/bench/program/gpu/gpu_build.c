@@ -83,7 +83,7 @@ static int sort(void *arg, kh_bench_pass *p, kh_err *err)
 	uint32_t *z = g->z.p;
 	kh_gpu_sort s = { (uint64_t *)y, (uint64_t *)(y + 8 * SORTED),
 			  z,             z + SORTED,
-			  SORTED,        KH_KEY_BITS,
+			  SORTED,        0,          KH_KEY_BITS,
 			  NULL,          0 };
 	int rc = KH_OK;
 

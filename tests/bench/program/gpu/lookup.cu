@@ -4,8 +4,6 @@
 
 namespace {
 
-constexpr unsigned THREADS = 256;
-
 __global__ void __launch_bounds__(THREADS)
 	look_up_kernel(kh_gpu_index ix, const uint64_t *key, uint64_t n, kh_list *list)
 {
@@ -58,27 +56,25 @@ __global__ void __launch_bounds__(THREADS)
 		atomicAdd(sum, x);
 }
 
-constexpr unsigned GRID = 132 * 8;
-
 } /* namespace */
 
 extern "C" int kh_gpu_bench_look_up(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
 				    kh_list *list, cudaStream_t stream)
 {
-	look_up_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, list);
+	look_up_kernel<<<blocks_on_device(8), THREADS, 0, stream>>>(*ix, key, n, list);
 	return cudaGetLastError();
 }
 
 extern "C" int kh_gpu_bench_read_lists(const kh_gpu_index *ix, const uint64_t *key, uint64_t n,
 				       uint32_t *sum, cudaStream_t stream)
 {
-	read_lists_kernel<<<GRID, THREADS, 0, stream>>>(*ix, key, n, sum);
+	read_lists_kernel<<<blocks_on_device(8), THREADS, 0, stream>>>(*ix, key, n, sum);
 	return cudaGetLastError();
 }
 
 extern "C" int kh_gpu_bench_random_reads(const void *p, uint64_t blocks, uint64_t n,
 					 uint32_t *sum, cudaStream_t stream)
 {
-	random_kernel<<<GRID, THREADS, 0, stream>>>((const uint4 *)p, blocks, n, sum);
+	random_kernel<<<blocks_on_device(8), THREADS, 0, stream>>>((const uint4 *)p, blocks, n, sum);
 	return cudaGetLastError();
 }
