@@ -2,7 +2,7 @@
 # into 100 columns with tabs of 8; speaks TAP
 #
 # The rooms in order, a level a line: a file includes its own room and rooms of earlier lines.
-# Nothing in src/ includes cuda/.  What a kernel includes is what Makefile.am says it is made of.
+# Nothing in src/ includes cuda/.
 rooms='
 	base
 	io kmer comm
@@ -48,21 +48,6 @@ forbidden() {
 		}'
 }
 
-# What the kernels given and the headers in NEEDS include beyond NEEDS.  The C part of a header
-# that both languages read, behind #ifndef __CUDACC__, is not for kernels.
-unlisted() { # NEEDS KERNELS
-	printf '%s\n' $1 $2 | LC_ALL=C sort -u | xargs awk -v needs="$1" '
-		BEGIN { n = split(needs, h, " "); for (i = 1; i <= n; i++) { sub(/^src\//, "", h[i]); known[h[i]] = 1 } }
-		FNR == 1 { c_only = 0 }
-		/^#ifndef __CUDACC__/ { c_only = 1 }
-		!c_only && /^#[ \t]*include[ \t]*"/ {
-			split($0, part, "\"")
-			if (!(part[2] in known)) print FILENAME ": " part[2] " is not in the list in Makefile.am"
-		}'
-}
-tables=$(find cuda/tables -name '*.cu' -o -name '*.cuh')
-kernels=$(find cuda -path cuda/tables -prune -o \( -name '*.cu' -o -name '*.cuh' \) -print)
-
 n=0
 verdict() { # NAME LINES
 	n=$((n + 1))
@@ -74,8 +59,6 @@ verdict() { # NAME LINES
 	fi
 }
 verdict "includes point one way" "$(forbidden)"
-verdict "kernels are made of what kernel_needs lists" "$(unlisted "$KH_KERNEL_NEEDS" "$kernels")"
-verdict "tables are made of what tables_needs lists" "$(unlisted "$KH_TABLES_NEEDS" "$tables")"
 verdict "lines are within 100 columns" "$(find src cuda tests -name '*.[ch]' -o -name '*.cu' -o \
 	-name '*.cuh' -o -name '*.inc' | LC_ALL=C sort | while read -r f; do
 	expand "$f" | awk -v f="$f" 'length > 100 { print f ":" NR ": " length " columns" }'; done)"
