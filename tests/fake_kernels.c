@@ -2,7 +2,8 @@
  * fake_kernels.c - what the launchers of a build do (kernels.h), on one thread of the host
  *
  * Each does what its contract says, in another way than the kernel: so the builder is tested
- * against the contracts, and the kernels against the CPU by test_kernels.c, on a GPU.
+ * against the contracts, and the kernels against the CPU by test_kernels.c, test_gpu_encode.c and
+ * test_gpu_shard.c, on a GPU.
  */
 #include <config.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * test_exchange.c - features to their owners and lists back, against kh_index_find
+ * test_exchange.c - features to their owners, or in the order of the index, and lists back, against
+ * kh_index_find
  *
  * Outputs are poisoned first and have a guard behind them.
  */
@@ -104,6 +105,61 @@ static void test_route(void **state)
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		for (size_t m = 0; m < sizeof members / sizeof *members; m++)
 			route_once(sizes[i], members[m], test_rand() % 3 == 0);
+}
+
+/* --- features in the order of the index --------------------------------------------- */
+/* Each key stands at its place; places ascend with the first bits of keys. */
+static void order_once(size_t n, size_t bound, unsigned members)
+{
+	uint64_t *key = calloc(bound + 1, 8);
+	const uint32_t n32 = (uint32_t)n;
+	bool *seen = calloc(n + 1, sizeof *seen);
+
+	for (size_t i = 0; i < bound; i++)
+		key[i] = i % 3 ? test_rand() >> 16 : UINT64_C(77) << 40 | test_rand() % 1000;
+	area akey = area_new(key, bound * 8), n_key = area_new(&n32, 4),
+	     sent = area_new(NULL, members * 8), out = area_new(NULL, bound * 8),
+	     place = area_new(NULL, bound * 4), order = area_new(NULL, bound * 4),
+	     room = area_new(NULL, kh_gpu_order_room(bound));
+	const kh_gpu_order o = { .key = (uint64_t *)akey.dev, .n = (uint32_t *)n_key.dev,
+				 .bound = bound, .members = members, .self = members / 2,
+				 .flag = n % 2 ? UINT64_C(1) << 32 : 0,
+				 .sent = (uint64_t *)sent.dev, .out = (uint64_t *)out.dev,
+				 .place = (uint32_t *)place.dev, .order = (uint32_t *)order.dev,
+				 .room = room.dev, .room_bytes = room.n };
+
+	assert_true(room.n > 0);
+	cuda(kh_gpu_order_run(&o, NULL));
+	const uint64_t *to = area_get(&out), *n_sent = area_get(&sent);
+	const uint32_t *at = area_get(&place);
+	area_get(&akey);
+	area_get(&order);
+	area_get(&room);
+	for (unsigned m = 0; m < members; m++)
+		assert_true(n_sent[m] == o.flag + (m == o.self ? n : 0));
+	for (size_t i = 0; i < n; i++) {
+		assert_true(at[i] < n && to[at[i]] == key[i] && !seen[at[i]]);
+		assert_true(i == 0 || to[i - 1] >> 24 <= to[i] >> 24);
+		seen[at[i]] = true;
+	}
+	area_free(&akey);
+	area_free(&n_key);
+	area_free(&sent);
+	area_free(&out);
+	area_free(&place);
+	area_free(&order);
+	area_free(&room);
+	free(key);
+	free(seen);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		order_once(sizes[i], sizes[i] + 1 + test_rand() % 100, 1 + (unsigned)i % 5);
+		order_once(sizes[i], 2 * sizes[i] + 1, 256);
+	}
 }
 
 /* --- answers ---------------------------------------------------------------------- */
@@ -237,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_route),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_answers),
 	};
 	int status;

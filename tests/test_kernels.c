@@ -1,6 +1,9 @@
 /*
- * test_kernels.c - each launcher against the function of src/ that it must equal
+ * test_kernels.c - sampling, sorting, looking up and the check of an index: launchers against the
+ * functions of src/ that they must equal
  *
+ * Gathering and encoding: test_gpu_encode.c; pairs to their owners: test_gpu_shard.c; features and
+ * their lists: test_exchange.c; queries: test_backend.c; what is counted of them: test_census.c.
  * Outputs are poisoned first and have a guard behind them.
  */
 #include "test_gpu.h"
@@ -291,6 +294,51 @@ static void compare_look_ups(const char *image, size_t bytes, const kh_range *di
 	area_free(&dl);
 }
 
+/* Is range 0 sound? */
+static bool sound(const area *image, const area *dir, const kh_range *r)
+{
+	const kh_gpu_index ix = { .image = (kh_bucket *)image->dev, .dir = (kh_range *)dir->dev,
+				  .tree = { .n = N_TAXA }, .bits = WORD_BITS };
+	uint32_t begin[2] = { UINT32_MAX, 0 }, *got;
+	area a = area_new(begin, sizeof begin);
+	bool is;
+
+	cuda(kh_gpu_index_check(&ix, N_BINS, 0, 1, (uint32_t *)a.dev, (uint32_t *)a.dev + 1, NULL));
+	got = area_get(&a);
+	is = got[0] == UINT32_MAX && got[1] == r->entries;
+	area_free(&a);
+	return is;
+}
+
+/* The range, and the same with a bit of it changed: as kh_index_check has it. */
+static void compare_checks(char *image, size_t bytes, const kh_range *dir, int changes)
+{
+	area di = area_new(image, bytes), dd = area_new(dir, KH_RANGES * sizeof *dir);
+	const size_t buckets = ((size_t)dir->buckets + 1) * 64;
+	unsigned bad = 0;
+
+	assert_true(sound(&di, &dd, dir));
+	for (int i = 0; i < changes; i++) {
+		const size_t at = test_rand() % (i % 4 ? buckets : bytes);
+		const char was = image[at];
+		kh_err why;
+
+		image[at] = (char)(was ^ 1 << test_rand() % 8);
+		cuda(cudaMemcpy(di.dev + at, image + at, 1, cudaMemcpyHostToDevice));
+		const bool want = !kh_index_check(image, dir, N_BINS, N_TAXA, &why);
+		if (sound(&di, &dd, dir) != want)
+			fail_msg("byte %zu of %zu is 0x%02x, not 0x%02x: %s", at, bytes,
+				 (unsigned char)image[at], (unsigned char)was,
+				 want ? "sound" : why.msg);
+		bad += !want;
+		image[at] = was;
+		cuda(cudaMemcpy(di.dev + at, image + at, 1, cudaMemcpyHostToDevice));
+	}
+	assert_true(changes == 0 || bad > 0);
+	area_free(&di);
+	area_free(&dd);
+}
+
 /* The keys of n pairs, those next to them, and others. */
 static void look_up_once(size_t n, bool crowded)
 {
@@ -317,6 +365,7 @@ static void look_up_once(size_t n, bool crowded)
 		key[i] &= (UINT64_C(1) << 40) - 1;
 	}
 	compare_look_ups(image, bytes, dir, key, m);
+	compare_checks(image, bytes, dir, n <= 5000 ? 400 : 20);
 	kh_image_clear(&im);
 	kh_taxonomy_free(tax);
 	free(image);

@@ -21,7 +21,8 @@ __device__ bool list_ok(const kh_gpu_index &ix, const kh_range *r, uint64_t at,
 	return true;
 }
 
-/* One bucket against the one behind it: what kh_index_check asks for, but for totals. */
+/* One bucket against the one behind it: what kh_index_check asks for, but for totals.  If the home
+ * goes on there, so do its tags. */
 __device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bucket *b,
 			  uint32_t i, uint32_t n_bins)
 {
@@ -48,7 +49,9 @@ __device__ bool bucket_ok(const kh_gpu_index &ix, const kh_range *r, const kh_bu
 	if (i == r->buckets)
 		return !goes_on && n == carried && words == r->n_locs;
 	return kh_bucket_base(b + 1) == words &&
-	       goes_on == ((b[1].flags & KH_BUCKET_CARRIED) > 0);
+	       goes_on == ((b[1].flags & KH_BUCKET_CARRIED) > 0) &&
+	       (!goes_on || carried == KH_BUCKET_SLOTS ||
+		b[1].tag[0] > b->tag[KH_BUCKET_SLOTS - 1]);
 }
 
 __global__ void __launch_bounds__(THREADS)

@@ -117,7 +117,7 @@ sample_pass() {
 }
 
 unit() {
-	for t in test_kernels test_backend test_census; do
+	for t in test_kernels test_gpu_encode test_gpu_shard test_exchange test_backend test_census; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 100 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
