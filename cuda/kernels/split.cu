@@ -2,9 +2,9 @@
  * split.cu - pairs to the owners of their ranges
  *
  * A block of pairs is split while references are still being read: stably, into n runs, of which
- * run i belongs to owner i.  One kernel counts pairs by tile and owner, a scan adds up the counts in
- * the order of owners, and another kernel copies each pair to its place, which depends on the pairs
- * before it in its warp that have the same owner.
+ * run i belongs to owner i.  One kernel counts pairs by tile and owner, a scan adds up the counts
+ * in the order of owners, and another kernel copies each pair to its place, which depends on the
+ * pairs before it in its warp that have the same owner.
  */
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/kernels.h"

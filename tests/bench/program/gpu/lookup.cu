@@ -75,6 +75,7 @@ extern "C" int kh_gpu_bench_read_lists(const kh_gpu_index *ix, const uint64_t *k
 extern "C" int kh_gpu_bench_random_reads(const void *p, uint64_t blocks, uint64_t n,
 					 uint32_t *sum, cudaStream_t stream)
 {
-	random_kernel<<<blocks_on_device(8), THREADS, 0, stream>>>((const uint4 *)p, blocks, n, sum);
+	random_kernel<<<blocks_on_device(8), THREADS, 0, stream>>>((const uint4 *)p, blocks, n,
+								   sum);
 	return cudaGetLastError();
 }
