@@ -191,13 +191,12 @@ static inline int got_work(void *arg, unsigned worker, kh_err *err)
 static inline int got_open(struct got *g, const kh_feed_options *o, unsigned threads)
 {
 	*g = (struct got) { .o = *o };
-	if (g->o.n_blocks == 0)
-		g->o.n_blocks = threads + 2;
+	g->o.workers = threads;
 	g->o.threads = threads;
 	g->late = threads % 2 == 0;
 	g->block = calloc(threads, sizeof *g->block);
 	if ((g->rc = kh_monitor_new(&g->m, &g->err)) ||
-	    (g->rc = kh_order_new(&g->order, g->m, 2 * g->o.n_blocks, &g->err)))
+	    (g->rc = kh_order_new(&g->order, g->m, 2 * kh_feed_blocks(&g->o), &g->err)))
 		return g->rc;
 	return g->rc = kh_feed_open(&g->f, &g->o, g->m, &g->err);
 }

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.path = { &p, NULL },
 		.n_path = { 1, 0 },
 		.no_mate_check = true,
-		.n_blocks = 3,
+		.workers = 1,
 		.block_size = size + 1,
 	};
 	one(&r, &o, NULL, first);

@@ -230,11 +230,11 @@ static void test_names_only(void **state)
 		struct input in = make_input(threads % 2 ? RANGES : BGZF, s, n);
 		const char *p = in.path;
 		const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 },
-					    .block_size = BLOCK + test_rand() % BLOCK };
+					    .block_size = BLOCK + test_rand() % BLOCK,
+					    .text = KH_FEED_NAMES };
 		struct got g;
 
 		assert_int_equal(got_open(&g, &o, threads), 0);
-		kh_feed_names_only(g.f);
 		assert_int_equal(kh_threads_run(g.m, threads, got_work, &g, &g.err), 0);
 		got_close(&g);
 		assert_int_equal(g.n_bad, 0);
@@ -365,7 +365,7 @@ static void test_together(void **state)
 			const kh_feed_options o = { .path = { &path[0], &path[1] },
 						    .n_path = { 1, streams - 1 },
 						    .block_size = 4000,
-						    .n_blocks = 8,
+						    .workers = 6,
 						    .threads = threads };
 			kh_monitor *m;
 			kh_feed *f;
@@ -390,7 +390,7 @@ static void test_put(void **state)
 	char s[64 * sizeof R("a")] = "";
 	struct input in;
 	const char *path = in.path;
-	kh_block *b[3], *none;
+	kh_block *b[4], *none;
 	kh_jobs jobs;
 	kh_monitor *m;
 	kh_feed *f;
@@ -400,25 +400,26 @@ static void test_put(void **state)
 	for (int i = 0; i < 60; i++)
 		strcat(s, R("a"));
 	in = make_input(RANGES, s, strlen(s));
-	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .n_blocks = 2,
-				    .block_size = strlen(s) / 3 };
+	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .workers = 1,
+				    .block_size = strlen(s) / 4 };
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		assert_int_equal(kh_feed_try(f, &b[i], &err), 1);
-	assert_int_equal(kh_feed_try(f, &none, &err), 0);       /* both are in use */
+	assert_int_equal(kh_feed_try(f, &none, &err), 0);       /* all are in use */
+	assert_int_equal(kh_feed_put(f, b[2], &err), 0);
 	assert_int_equal(kh_feed_put(f, b[1], &err), 0);
 	assert_int_equal(kh_feed_put(f, b[0], &err), 1);
-	for (int i = 1; i >= 0; i--) {
+	for (int i = 2; i >= 0; i--) {
 		assert_int_equal(kh_feed_jobs(f, b[i], &jobs, &err), 0);
 		assert_int_equal(jobs.n, 1);
-		assert_int_equal(jobs.job[0].first, i * 20);
-		assert_int_equal(jobs.job[0].n, 20);
+		assert_int_equal(jobs.job[0].first, i * 15);
+		assert_int_equal(jobs.job[0].n, 15);
 		kh_feed_release_job(f, &jobs.job[0]);
 		kh_feed_release(f, b[i]);
 	}
-	assert_int_equal(kh_feed_try(f, &b[2], &err), 1);
-	assert_int_equal(kh_feed_put(f, b[2], &err), 1);
+	assert_int_equal(kh_feed_try(f, &b[3], &err), 1);
+	assert_int_equal(kh_feed_put(f, b[3], &err), 1);
 	kh_feed_close(f);
 	kh_monitor_free(m);
 	close(in.fd);

@@ -16,15 +16,32 @@ static void check_names(const kh_block *b, size_t *n)
 	}
 }
 
+struct seen {
+	size_t names, blocks;
+	const char *place;
+};
+
+static int look_at_text(void *arg, kh_block *b, kh_err *err)
+{
+	struct seen *seen = arg;
+
+	(void)err;
+	check_names(b, &seen->names);
+	if (seen->blocks++ > 0)
+		assert_ptr_equal(b->text, seen->place);
+	seen->place = b->text;
+	return KH_OK;
+}
+
 /* Blocks that are held have records and bases as ever, and one place for text serves all. */
 static void test_dropped_text(void **state)
 {
 	static const char seq[] = "ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACG";
 	enum { N = 300, BLOCKS = 100, LEN = 10 + 2 * sizeof seq };
 	char *s = malloc((size_t)N * LEN), *end = s;
-	const char *place = NULL;
+	struct seen seen = { 0 };
 	kh_block *held[BLOCKS];
-	size_t n = 0, len = 0, n_blocks = 0;
+	size_t len = 0, n_blocks = 0;
 	kh_monitor *m = NULL;
 	kh_feed *f = NULL;
 	kh_err err;
@@ -32,30 +49,26 @@ static void test_dropped_text(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++)
 		end += sprintf(end, "@r%04d\n%s\n+\n%s\n", i, seq, seq);
-	struct input in = make_input(RANGES, s, (size_t)(end - s));
+	struct input in = make_input(GZ, s, (size_t)(end - s));
 	const char *p = in.path;
 	const kh_feed_options o = { .path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
-				    .n_blocks = BLOCKS };
+				    .workers = 1, .held = BLOCKS, .text = KH_FEED_BASES,
+				    .committed = look_at_text, .arg = &seen };
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
 	for (kh_block *b; kh_feed_next(f, &b, &err) == 1; held[n_blocks++] = b) {
 		kh_jobs jobs;
 
 		assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
-		check_names(b, &n);
 		for (size_t i = 0; i < jobs.n; i++)
 			kh_feed_release_job(f, &jobs.job[i]);
-		if (n_blocks > 1)
-			assert_ptr_equal(b->text, place);
-		place = b->text;
-		kh_feed_drop_text(f, b);
 		assert_null(b->text);
 	}
 	for (size_t k = 0; k < n_blocks; k++)
 		for (size_t i = 0; i < held[k]->n_rec; i++)
 			len += held[k]->rec[i].len;
 	assert_true(n_blocks > 20);
-	assert_int_equal(n, N);
+	assert_int_equal(seen.names, N);
 	assert_int_equal(len, N * (sizeof seq - 1));
 	kh_feed_close(f);
 	kh_monitor_free(m);
@@ -89,10 +102,9 @@ static void dropped_pairs(int n_pairs, int wrong)
 		path[k] = in[k].path;
 	}
 	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
-				    .block_size = 1000, .n_blocks = 8 };
+				    .block_size = 1000, .workers = 6, .text = KH_FEED_BASES };
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
-	kh_feed_no_text(f);
 	while (!rc && kh_feed_next(f, &b, &err) == 1) {
 		kh_jobs jobs;
 

@@ -91,7 +91,7 @@ static void test_shrinking(void **state)
 		const char *p = in.path;
 		const kh_feed_options o = {
 			.path = { &p, NULL }, .n_path = { 1, 0 }, .block_size = 1000,
-			.n_blocks = 6, .pieces = true,
+			.workers = 4, .pieces = true,
 		};
 		assert_int_equal(got_open(&g, &o, threads), 0);
 		struct got_block x;

@@ -149,7 +149,7 @@ static void one_pair(const struct pair_case *c, size_t block_size, unsigned thre
 		.path = { path[0], path[1] },
 		.n_path = { n, n },
 		.block_size = block_size,
-		.n_blocks = threads + test_rand() % 3,
+		.held = test_rand() % 2,
 	};
 	got_run(&g, &o, threads);
 	if (c->message)
@@ -198,7 +198,7 @@ static void test_many_pairs(void **state)
 				       make_input(GZ, s[1], n[1]) };
 		const char *p = in[0].path, *q = in[1].path;
 		kh_feed_options o = {
-			.path = { &p, &q }, .n_path = { 1, 1 }, .n_blocks = 2 + i % 5,
+			.path = { &p, &q }, .n_path = { 1, 1 }, .workers = 1 + i % 5,
 			.block_size = 200 + test_rand() % 20000,
 		};
 		struct got g;

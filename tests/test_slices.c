@@ -13,12 +13,12 @@ enum { TEXT = 40000 };
 /* What of texts is looked at. */
 enum look { ALL, NAMES, NOTHING };
 
-/* What came out of a feed: sums over records, over their header lines, and over what their texts
- * are long, which do not depend on their order. */
+/* What came out of a feed: sums over records and over their header lines, which do not depend on
+ * their order. */
 struct outcome {
 	int rc;
 	char msg[sizeof((kh_err *)0)->msg];
-	uint64_t fragments, sum, names, lengths;
+	uint64_t fragments, sum, names;
 	size_t blocks, sliced;
 };
 
@@ -62,7 +62,6 @@ static void add_job(struct outcome *to, const kh_job *job, enum look look)
 			const uint64_t number = 2 * (job->first + k) + (uint64_t)mate;
 
 			to->sum += digest(b[mate], r[mate], number);
-			to->lengths += kh_fmix64(kh_fmix64(number + 1) ^ r[mate]->text_len);
 			to->names += look == NOTHING ? 0 : digest_name(b[mate], r[mate], number);
 		}
 	}
@@ -91,8 +90,6 @@ static int work(void *arg, unsigned worker, kh_err *err)
 		struct outcome now = { 0 };
 
 		rc = kh_feed_commit(x->f, b, &jobs, err);
-		if (!rc && x->f->n_streams == 1 && x->look == NOTHING)
-			kh_feed_drop_text(x->f, b);
 		for (size_t i = 0; !rc && i < jobs.n; i++) {
 			add_job(&now, &jobs.job[i], x->look);
 			kh_feed_release_job(x->f, &jobs.job[i]);
@@ -104,7 +101,6 @@ static int work(void *arg, unsigned worker, kh_err *err)
 		x->out->fragments += now.fragments;
 		x->out->sum += now.sum;
 		x->out->names += now.names;
-		x->out->lengths += now.lengths;
 		pthread_mutex_unlock(&x->lock);
 		if (rc)
 			break;
@@ -123,11 +119,9 @@ static struct outcome read_all(const kh_feed_options *o, unsigned threads, enum 
 
 	pthread_mutex_init(&x.lock, NULL);
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
-	assert_int_equal(kh_feed_open(&x.f, o, m, &err), 0);
-	if (look == NOTHING)
-		kh_feed_no_text(x.f);
-	if (look == NAMES)
-		kh_feed_names_only(x.f);
+	kh_feed_options with = *o;
+	with.text = look == NOTHING ? KH_FEED_BASES : look == NAMES ? KH_FEED_NAMES : KH_FEED_ALL;
+	assert_int_equal(kh_feed_open(&x.f, &with, m, &err), 0);
 	out.rc = kh_threads_run(m, threads, work, &x, &err);
 	memcpy(out.msg, err.msg, sizeof out.msg);
 	kh_feed_close(x.f);
@@ -231,10 +225,6 @@ static void same_outcome(const kh_feed_options *o)
 			assert_int_equal(whole.fragments, x.fragments);
 			assert_int_equal(whole.sum, x.sum);
 			assert_int_equal(look == NAMES ? whole.names : 0, x.names);
-			/* of long records of FASTA only names are kept, if these are all that
-			 * is looked at */
-			if (look == NOTHING)
-				assert_int_equal(whole.lengths, x.lengths);
 		}
 		n_sliced += x.sliced;
 		n_blocks += x.blocks;
@@ -268,7 +258,7 @@ static void one_text(char *s)
 	struct input in = make_input(RANGES, s, n);
 	const char *path = in.path;
 	const kh_feed_options o = { .path = { &path }, .n_path = { 1 },
-				    .block_size = 2000 + test_rand() % 14000, .n_blocks = 5 };
+				    .block_size = 2000 + test_rand() % 14000, .workers = 3 };
 	same_outcome(&o);
 	close(in.fd);
 }
@@ -291,7 +281,7 @@ static void two_texts(char *s[2])
 		path[k] = in[k].path;
 	}
 	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
-				    .block_size = 2000 + test_rand() % 10000, .n_blocks = 6,
+				    .block_size = 2000 + test_rand() % 10000, .workers = 4,
 				    .no_mate_check = test_rand() % 8 == 0 };
 	same_outcome(&o);
 	close(in[0].fd);
@@ -337,10 +327,9 @@ static void test_cut(void **state)
 		path[k] = in[k].path;
 	}
 	const kh_feed_options o = { .path = { &path[0], &path[1] }, .n_path = { 1, 1 },
-				    .block_size = 8000, .n_blocks = 4 };
+				    .block_size = 8000, .workers = 2, .text = KH_FEED_BASES };
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
-	kh_feed_no_text(f);
 	for (int k = 0; k < 2; k++) {
 		assert_int_equal(kh_feed_next(f, &b, &err), 1);
 		assert_true(((struct feed_block *)b->priv)->sliced);
@@ -368,7 +357,7 @@ static void test_cut_inside(void **state)
 	struct input in = make_input(RANGES, s, make_text(s, &y, 1, 300));
 	const char *path = in.path;
 	const kh_feed_options o = { .path = { &path }, .n_path = { 1 }, .block_size = 8000,
-				    .n_blocks = 4 };
+				    .workers = 2, .text = KH_FEED_BASES };
 	kh_monitor *m = NULL;
 	kh_feed *f = NULL;
 	kh_block *b;
@@ -379,7 +368,6 @@ static void test_cut_inside(void **state)
 	(void)state;
 	assert_int_equal(kh_monitor_new(&m, &err), 0);
 	assert_int_equal(kh_feed_open(&f, &o, m, &err), 0);
-	kh_feed_no_text(f);
 	assert_int_equal(kh_feed_next(f, &b, &err), 1);
 	assert_int_equal(kh_feed_commit(f, b, &jobs, &err), 0);
 	assert_true(((struct feed_block *)b->priv)->sliced);

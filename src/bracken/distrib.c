@@ -160,14 +160,20 @@ static void show_progress(const struct distrib *d)
 	kh_progress(&s);
 }
 
+static int number_records(void *arg, kh_block *b, kh_err *err)
+{
+	struct distrib *d = arg;
+
+	return kh_refs_add(&d->refs, b, kh_refs_path(d->o->refs, d->o->n_refs, b->file), b->user,
+			   err);
+}
+
 static int take_block(struct distrib *d, struct worker *w, kh_block *b, kh_err *err)
 {
 	kh_jobs none;
-	int rc = kh_feed_commit(d->feed, b, &none, err);
 
-	if (!rc)
-		rc = kh_refs_commit(&d->refs, b, kh_refs_path(d->o->refs, d->o->n_refs, b->file),
-				    &w->pieces, err);
+	b->user = &w->pieces;
+	int rc = kh_feed_commit(d->feed, b, &none, err);
 	if (!rc)
 		show_progress(d);
 	for (size_t i = 0; i < w->pieces.n && !rc; i++)
@@ -250,9 +256,11 @@ static int open_input(struct distrib *d, kh_err *err)
 				     .pieces = true,
 				     .allow_no_eof = o->allow_no_eof,
 				     .block_size = block_size(d),
-				     .n_blocks = o->on->threads + 2,
+				     .workers = o->on->threads,
 				     .threads = o->on->threads,
-				     .front = kh_refs_front(&d->sampling) };
+				     .front = kh_refs_front(&d->sampling),
+				     .committed = number_records,
+				     .arg = d };
 	int rc = kh_monitor_new(&d->m, err);
 
 	if (!rc)
@@ -262,7 +270,7 @@ static int open_input(struct distrib *d, kh_err *err)
 	d->refs.number_later = true;
 	d->refs.begun = begin_sequence;
 	d->refs.begun_arg = &d->sequences;
-	return rc ? rc : kh_refs_share(&d->refs, d->m, fo.n_blocks, err);
+	return rc;
 }
 
 static int open_all(struct distrib *d, kh_err *err)

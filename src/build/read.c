@@ -20,18 +20,23 @@ static void show_progress(const struct build *b)
 	kh_progress(&s);
 }
 
-/* Does what depends on the order of blocks: numbers records and their bins. */
-static int commit(struct build *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
+/* What depends on the order of blocks: numbers records and their bins. */
+static int number_records(void *arg, kh_block *blk, kh_err *err)
 {
+	struct build *b = arg;
 	const char *path =
 		kh_refs_path(b->o->refs, b->o->n_refs, b->mine.first_file + blk->file);
+
+	return kh_refs_add(&b->refs, blk, path, blk->user, err);
+}
+
+static int commit(struct build *b, kh_block *blk, kh_err *err)
+{
 	kh_jobs none;
 	int rc = kh_comm_check(b->o->comm, err);
 
 	if (!rc)
 		rc = kh_feed_commit(b->in.feed, blk, &none, err);
-	if (!rc)
-		rc = kh_refs_commit(&b->refs, blk, path, pieces, err);
 	if (!rc)
 		show_progress(b);
 	return rc;
@@ -60,7 +65,8 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 	kh_timer_start(&w->timer);
 	while ((rc = kh_feed_next(b->in.feed, &blk, err)) == 1) {
 		kh_timer_mark(&w->timer, READ);
-		rc = commit(b, blk, &w->pieces, err);
+		blk->user = &w->pieces;
+		rc = commit(b, blk, err);
 		kh_timer_mark(&w->timer, COMMIT);
 		if (!rc) {
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
@@ -126,16 +132,18 @@ static int open_feed(struct build *b, kh_err *err)
 				     .pieces = true,
 				     .allow_no_eof = o->allow_no_eof,
 				     .block_size = kh_build_block_size(b),
-				     .n_blocks = o->threads + 2,
+				     .workers = o->threads,
 				     .threads = o->threads,
 				     .front = kh_refs_front(&b->sampling),
 				     .from = b->mine.from_byte,
-				     .to = b->mine.to_byte };
+				     .to = b->mine.to_byte,
+				     .committed = number_records,
+				     .arg = b };
 	int rc = kh_monitor_new(&b->in.m, err);
 
 	if (!rc)
 		rc = kh_feed_open(&b->in.feed, &fo, b->in.m, err);
-	return rc ? rc : kh_refs_share(&b->refs, b->in.m, fo.n_blocks, err);
+	return rc;
 }
 
 static int open_builder(struct build *b, kh_err *err)

@@ -22,15 +22,8 @@ int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err)
 	return kh_idmap_new(&r->map, err);
 }
 
-int kh_refs_share(kh_refs *r, kh_monitor *m, size_t n_blocks, kh_err *err)
-{
-	r->m = m;
-	return kh_order_new(&r->order, m, n_blocks, err);
-}
-
 void kh_refs_clear(kh_refs *r)
 {
-	kh_order_free(r->order);
 	free(r->ref);
 	free(r->ids);
 	free(r->number);
@@ -40,8 +33,7 @@ void kh_refs_clear(kh_refs *r)
 	*r = (kh_refs) { .ref = NULL };
 }
 
-/* --- packed bases, one at a time: only a few hundred a block, so this need not be fast
- * --------------------------- */
+/* --- packed bases, one at a time: only a few hundred a block, so this need not be fast --- */
 static void set_base(uint64_t *bases, uint32_t *amb, uint64_t i, unsigned base, unsigned is_amb)
 {
 	unsigned sh = (unsigned)(i & 31);
@@ -164,16 +156,11 @@ static void end(kh_refs *r)
 	r->carry = 0;
 }
 
-/* Takes the next block in order and makes its pieces. */
-static int commit(void *arg, void *item, kh_err *err)
+int kh_refs_add(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err)
 {
-	kh_pieces *out = item;
-	kh_refs *r = out->refs;
-	kh_block *b = out->block;
 	const uint64_t front = kh_refs_front(&r->sampling);
 	int rc = KH_OK;
 
-	(void)arg;
 	out->n = 0;
 	for (size_t i = 0; i < b->n_rec && !rc; i++) {
 		const kh_record *rec = &b->rec[i];
@@ -191,7 +178,7 @@ static int commit(void *arg, void *item, kh_err *err)
 				end(r);
 			}
 			if (!rc)
-				rc = begin(r, b, rec, out->path, err);
+				rc = begin(r, b, rec, path, err);
 			if (!rc)
 				rc = extend(r, b, rec->seq, rec->len, last, out, err);
 		}
@@ -204,19 +191,4 @@ static int commit(void *arg, void *item, kh_err *err)
 		end(r);
 	}
 	return rc;
-}
-
-int kh_refs_commit(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err)
-{
-	int rc;
-
-	out->refs = r;
-	out->block = b;
-	out->path = path;
-	if (!r->order)
-		return commit(NULL, out, err);
-	rc = kh_order_put(r->order, b->ticket, out, commit, NULL);
-	if (!rc)
-		rc = kh_order_wait(r->order, b->ticket);
-	return rc ? kh_monitor_error(r->m, err) : KH_OK;
 }

@@ -1,13 +1,10 @@
 /*
  * refs.h - the reference sequences of a build: their ids, lengths and bins, and how the
  * blocks of a file become pieces of whole bins
- *
- * Blocks are added in their order, whichever threads bring them.
  */
 #ifndef KH_BUILD_REFS_H
 #define KH_BUILD_REFS_H
 
-#include "base/threads.h"
 #include "build/build.h"
 #include "taxonomy/seqid.h"
 
@@ -40,15 +37,9 @@ typedef struct kh_refs {
 	uint64_t *carry_bases;
 	uint32_t *carry_amb;
 	uint32_t carry;                 /* bases, less than stride + k */
-	/* for several threads: */
-	kh_monitor *m;
-	kh_order *order;                /* of kh_pieces that are to be made */
 } kh_refs;
 
 int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err);
-/* From now on, until it stops, several threads of the run that m watches call kh_refs_commit, for
- * a feed of which n_blocks circulate. */
-int kh_refs_share(kh_refs *r, kh_monitor *m, size_t n_blocks, kh_err *err);
 void kh_refs_clear(kh_refs *r);
 
 /* Room that pieces need in front of a block, in bases: a multiple of 32. */
@@ -57,15 +48,11 @@ size_t kh_refs_front(const kh_sampling *sk);
 typedef struct kh_pieces {
 	kh_piece *v;                    /* grown as needed; to be freed by the caller */
 	size_t n, cap;
-	/* while they are made: */
-	kh_refs *refs;
-	kh_block *block;
-	const char *path;
 } kh_pieces;
-/* Called after kh_feed_commit. When the blocks before b have been added, its sequences are added
- * to r, *out becomes its pieces, and carried bases are written in front of the first piece. *out
- * must outlive the threads of the run, as after a failure another one may still work on it. */
-int kh_refs_commit(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
+/* To be called in the order of blocks (kh_feed_options.committed), with the name of b's file: adds
+ * the block's sequences to r, *out becomes its pieces, and carried bases are written in front of
+ * the first one.  *out must outlive the threads of the run, as any of them may be the one. */
+int kh_refs_add(kh_refs *r, kh_block *b, const char *path, kh_pieces *out, kh_err *err);
 
 /* Adds the id of the next sequence to the map. Fails if it has none, or another one had it
  * before. */

@@ -103,7 +103,7 @@ static uint64_t memory_needed(const struct classify *j)
 	for (size_t k = 0; k < j->sheet.v[0].n_reads; k++)
 		two |= j->sheet.v[0].reads[k].paired;
 	return (f->block_size ? f->block_size : KH_BLOCK_SIZE) *
-	       ((uint64_t)f->n_blocks * (two ? 2 : 1) * 5 / 2 + j->on.threads);
+	       ((uint64_t)kh_feed_blocks(f) * (two ? 2 : 1) * 5 / 2 + j->on.threads);
 }
 
 /* The pages of a mapped database do not count: the system can drop them. */
@@ -117,7 +117,7 @@ static int check_memory(const struct classify *j, kh_err *err)
 	return kh_fail(err, KH_ENOMEM,
 		       "the reads need about %.1f MB of memory in %zu blocks, and %.1f MB are left "
 		       "%s; fewer --threads or a smaller --block-size need less",
-		       (double)need * 1e-6, j->feed.n_blocks, (double)left.bytes * 1e-6,
+		       (double)need * 1e-6, kh_feed_blocks(&j->feed), (double)left.bytes * 1e-6,
 		       left.limit);
 }
 

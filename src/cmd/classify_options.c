@@ -182,7 +182,8 @@ void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 				      .allow_no_eof = j->v.allow_no_eof,
 				      .patience = kh_cmd_mate_timeout(),
 				      .block_size = j->v.block_size ? j->v.block_size : suits,
-				      .n_blocks = (size_t)j->on.threads * (be->depth + 1) + 2,
+				      .workers = j->on.threads,
+				      .held = be->depth,
 				      .threads = j->on.threads,
 				      .digests = j->v.samples != NULL };
 }

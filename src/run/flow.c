@@ -212,8 +212,6 @@ static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block **block, kh_err 
 		kh_feed_progress(f->feed, &s.done, &s.total);
 		kh_progress(&s);
 	}
-	if (!rc && f->silent && !f->two_streams)
-		kh_feed_drop_text(f->feed, b);
 	kh_timer_mark(&self->timer, COMMIT);
 	for (size_t i = 0; i < jobs.n && !rc; i++)
 		rc = submit(f, self, &jobs.job[i], err);
@@ -313,7 +311,6 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 int kh_flow_open(kh_flow *f, kh_err *err)
 {
 	kh_compute *c = f->compute;
-	const bool reads = kh_results_want_reads(f->results);
 	int rc = f->results->pass ? kh_pass_begin(f->results->pass, c, err) : KH_OK;
 
 	f->started = kh_seconds();
@@ -321,11 +318,6 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 		rc = c->be->counters_open(&f->counters, c->engine, 0, err);
 	if (rc)
 		return rc;
-	f->silent = !f->results->out[KH_RESULT_LINES] && !reads;
-	if (f->silent)
-		kh_feed_no_text(f->feed);
-	if (!reads)
-		kh_feed_names_only(f->feed);
 	f->n_workers = c->workers;
 	f->n_works = (size_t)c->workers * (c->be->depth + 3) + 2;
 	f->all = kh_array(f->n_works, sizeof *f->all, err);

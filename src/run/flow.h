@@ -32,11 +32,9 @@ typedef struct kh_flow {
 	const kh_style *style;          /* how lines are formatted, with the taxonomy */
 	kh_results *results;
 	kh_monitor *m;
-	bool two_streams;               /* mates in files of their own */
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
 	/* inside */
-	bool silent;                    /* no text is wanted, so names are not needed */
 	kh_counters *counters;          /* NULL, or what counts distinct features */
 	kh_queue *idle;                 /* works */
 	kh_order *order;

@@ -4,20 +4,12 @@
 #include <config.h>
 #include "seqio/feed.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "seqio/feed_in.h"
 #include "base/mem.h"
 #include "io/paths.h"
-
-const char *feed_file_name(const struct feed_stream *st, size_t file)
-{
-	const char *p = file == 0 && st->part ? st->part : st->path[file];
-
-	return strcmp(p, "-") == 0 ? "standard input" : p;
-}
 
 /* --- open, close ----------------------------------------------------------------- */
 static int check_options(const kh_feed_options *o, kh_err *err)
@@ -75,7 +67,7 @@ static int check_paths(kh_feed *f, kh_err *err)
 static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 {
 	struct feed_stream *st = &f->st[s];
-	size_t n = f->o.n_blocks;
+	const size_t n = f->n_blocks;
 
 	st->path = f->o.path[s];
 	st->n_path = f->o.n_path[s];
@@ -97,6 +89,11 @@ static int stream_open(kh_feed *f, unsigned s, kh_err *err)
 	return rc;
 }
 
+size_t kh_feed_blocks(const kh_feed_options *o)
+{
+	return (o->workers ? o->workers : kh_cpus()) * (1 + (size_t)o->held) + 2;
+}
+
 int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err *err)
 {
 	int rc = check_options(o, err);
@@ -110,12 +107,11 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 	pthread_mutex_init(&f->lock, NULL);
 	if (f->o.block_size == 0)
 		f->o.block_size = KH_BLOCK_SIZE;
-	if (f->o.n_blocks < 2)
-		f->o.n_blocks = f->o.n_blocks ? 2 : kh_cpus() + 2;
+	f->n_blocks = kh_feed_blocks(o);
 	f->n_streams = o->n_path[1] ? 2 : 1;
-	rc = kh_order_new(&f->order, m, f->o.n_blocks * f->n_streams, err);
-	f->spare = kh_array(f->n_streams * f->o.n_blocks, sizeof *f->spare, err);
-	f->slice_room = kh_array(f->n_streams * f->o.n_blocks, sizeof *f->slice_room, err);
+	rc = kh_order_new(&f->order, m, f->n_blocks * f->n_streams, err);
+	f->spare = kh_array(f->n_streams * f->n_blocks, sizeof *f->spare, err);
+	f->slice_room = kh_array(f->n_streams * f->n_blocks, sizeof *f->slice_room, err);
 	if (!f->spare || !f->slice_room)
 		rc = KH_ENOMEM;
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
@@ -132,17 +128,8 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 
 static void stream_close(kh_feed *f, struct feed_stream *st)
 {
-	for (size_t i = 0; st->block && i < f->o.n_blocks; i++) {
-		struct feed_block *b = &st->block[i];
-
-		if (b->in)
-			feed_input_drop(f, b->in);
-		kh_parsed_free(&b->h);
-		kh_bgzf_run_free(&b->run);
-		free(b->buf);
-		free(b->mate);
-		free(b->job);
-	}
+	for (size_t i = 0; st->block && i < f->n_blocks; i++)
+		feed_block_free(f, &st->block[i]);
 	if (st->in)
 		feed_input_drop(f, st->in);
 	pthread_mutex_destroy(&st->reading);
@@ -227,52 +214,6 @@ static int draw(kh_feed *f, bool wait, struct feed_block **out)
 	return 1;
 }
 
-/* Gives memory back after a record of uncommon length. */
-static void slim(struct feed_block *b, size_t usual)
-{
-	if (b->cap / 16 > usual) {
-		free(b->buf);
-		b->buf = NULL;
-		b->cap = 0;
-	}
-	if (b->h.cap_words * (sizeof *b->h.bases + sizeof *b->h.amb) / 16 > usual)
-		kh_parsed_free(&b->h);
-}
-
-/* Takes a buffer for the text of b from the spare ones, if there is one. */
-static void take_spare(kh_feed *f, struct feed_block *b)
-{
-	pthread_mutex_lock(&f->lock);
-	if (!b->buf && f->n_spare > 0) {
-		const struct feed_text t = f->spare[--f->n_spare];
-
-		b->buf = t.buf;
-		b->cap = t.cap;
-	}
-	pthread_mutex_unlock(&f->lock);
-}
-
-static int reset(struct feed_block *b, size_t front, kh_err *err)
-{
-	kh_block *p = &b->pub;
-
-	b->refs = 1;
-	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head_good = false;
-	b->sliced = false;
-	b->bad.code = 0;
-	b->n_jobs = 0;
-	b->run.n = b->run.n_out = 0;
-	p->file_end = false;
-	p->n_rec = p->n_words = 0;
-	p->first = 0;
-	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
-	b->h.n_rec = b->first = FEED_ROOM;
-	b->h.n_words = front / 32;
-	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec,
-			 err);
-	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
-}
-
 static int next(kh_feed *f, bool wait, kh_block **out, kh_err *err)
 {
 	struct feed_block *b;
@@ -280,9 +221,7 @@ static int next(kh_feed *f, bool wait, kh_block **out, kh_err *err)
 
 	if (rc <= 0)
 		return rc;
-	take_spare(f, b);
-	slim(b, f->o.block_size + FEED_SLACK);
-	rc = reset(b, f->o.front, err);
+	rc = feed_block_begin(f, b, err);
 	if (!rc)
 		rc = feed_read(f, b, err);
 	if (!rc)
@@ -330,7 +269,7 @@ static void publish(kh_feed *f, struct feed_block *b)
 	}
 	if (f->n_streams == 2 && p->n_rec > 0 && !f->orphan) {
 		feed_ref(f, b);
-		st->wait[(st->wait_head + st->n_wait++) % f->o.n_blocks] =
+		st->wait[(st->wait_head + st->n_wait++) % f->n_blocks] =
 			(struct feed_wait) { b, 0 };
 	}
 }
@@ -348,11 +287,17 @@ static int commit(void *arg, void *item, kh_err *err)
 	else if (!st->failed && (rc = feed_join(f, b, &st->err)) != 0)
 		st->failed = true;
 	publish(f, b);
-	if (!rc || f->n_streams == 2)
-		return f->o.pieces ? KH_OK : feed_make_jobs(f, b, err);
-	if (f->o.interleaved && feed_check_pairs(f, &b->pub, err))
-		return KH_EFORMAT;
-	*err = st->err;
+	if (rc && f->n_streams == 1) {
+		if (f->o.interleaved && feed_check_pairs(f, &b->pub, err))
+			return KH_EFORMAT;
+		*err = st->err;
+		return rc;
+	}
+	rc = f->o.pieces ? KH_OK : feed_make_jobs(f, b, err);
+	if (!rc && f->o.committed)
+		rc = f->o.committed(f->o.arg, &b->pub, err);
+	if (f->o.text == KH_FEED_BASES && f->n_streams == 1)
+		feed_drop_text(f, b);
 	return rc;
 }
 
@@ -378,54 +323,6 @@ int kh_feed_commit(kh_feed *f, kh_block *p, kh_jobs *jobs, kh_err *err)
 
 	*jobs = (kh_jobs) { .n = 0 };
 	return rc < 0 ? rc : kh_feed_jobs(f, p, jobs, err);
-}
-
-void feed_ref(kh_feed *f, struct feed_block *b)
-{
-	pthread_mutex_lock(&f->lock);
-	b->refs++;
-	pthread_mutex_unlock(&f->lock);
-}
-
-void feed_unref(kh_feed *f, struct feed_block *b)
-{
-	pthread_mutex_lock(&f->lock);
-	unsigned refs = --b->refs;
-	pthread_mutex_unlock(&f->lock);
-	if (refs > 0)
-		return;
-	if (b->in)
-		feed_input_drop(f, b->in);
-	b->in = NULL;
-	kh_queue_give_back(f->st[b->pub.stream].pool, b);
-}
-
-void feed_drop_text(kh_feed *f, struct feed_block *b)
-{
-	b->pub.text = NULL;
-	if (b->sliced)                  /* that is little, and a place that blocks do not share */
-		return;
-	pthread_mutex_lock(&f->lock);
-	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
-	pthread_mutex_unlock(&f->lock);
-	b->buf = NULL;
-	b->cap = 0;
-}
-
-void kh_feed_drop_text(kh_feed *f, kh_block *p)
-{
-	assert(f->n_streams == 1);
-	feed_drop_text(f, p->priv);
-}
-
-void kh_feed_no_text(kh_feed *f)
-{
-	f->no_text = true;
-}
-
-void kh_feed_names_only(kh_feed *f)
-{
-	f->names_only = true;
 }
 
 void kh_feed_release(kh_feed *f, kh_block *b)

@@ -57,6 +57,7 @@ typedef struct kh_block {
 	kh_record *rec;
 	size_t n_rec;
 	uint64_t first;         /* number of rec[0] in its stream */
+	void *user;             /* the caller's, who sets it before the block is committed */
 	void *priv;             /* the feed's own */
 } kh_block;
 
@@ -109,6 +110,18 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate);
 
 #define KH_BLOCK_SIZE ((size_t)1 << 20)
 
+/* What the caller will look at of a record's text; the less, the faster.  Plain files of FASTQ are
+ * read in slices that stay in the caches if it is not all. */
+enum kh_feed_text {
+	KH_FEED_ALL,
+	/* header lines: `text` of records is undefined, and of a record of FASTA that spans blocks
+	 * its header line is kept, and text_len says so */
+	KH_FEED_NAMES,
+	/* nothing: `text` of blocks is undefined.  Where it was, the next block is read, while that
+	 * place is in the caches */
+	KH_FEED_BASES
+};
+
 typedef struct kh_feed_options {
 	const char *const *path[2];     /* "-": standard input.  Borrowed */
 	size_t n_path[2];               /* [1] 0, or as many as [0] */
@@ -120,7 +133,9 @@ typedef struct kh_feed_options {
 	double patience;
 	bool pieces;                    /* FASTA only; a record may span blocks */
 	size_t block_size;              /* bytes of text a block; 0: KH_BLOCK_SIZE */
-	size_t n_blocks;                /* blocks for each stream; at least workers + 2 */
+	enum kh_feed_text text;
+	unsigned workers;               /* threads that take blocks; 0: as many as there are CPUs */
+	unsigned held;                  /* blocks that one of them may hold when it takes another */
 	/* workers that may inflate a gzip stream together; 0: one at a time */
 	unsigned threads;
 	bool digests;                   /* kh_feed_digest will be asked */
@@ -130,7 +145,14 @@ typedef struct kh_feed_options {
 	/* pieces: room before the first piece, in bases, a multiple of 32; for the caller, the
 	 * feed does not write there */
 	size_t front;
+	/* NULL, or called when the records of a block are final, in the order of blocks, by one
+	 * thread at a time; its failure ends the run */
+	int (*committed)(void *arg, kh_block *b, kh_err *err);
+	void *arg;
 } kh_feed_options;
+
+/* The most blocks of each stream that there will be. */
+size_t kh_feed_blocks(const kh_feed_options *o);
 
 typedef struct kh_feed kh_feed;
 
@@ -158,18 +180,6 @@ int kh_feed_commit(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
  * and waits until that is done. */
 int kh_feed_put(kh_feed *f, kh_block *b, kh_err *err);
 int kh_feed_jobs(kh_feed *f, kh_block *b, kh_jobs *jobs, kh_err *err);
-/* With one stream: says that the text of b, which is committed, is not needed any more. The next
- * block is read into its buffer, while that is in the caches. */
-void kh_feed_drop_text(kh_feed *f, kh_block *b);
-/* Called before the first block, if the caller will look at no text: what `text` points to is
- * undefined then.  Plain files of FASTQ are read in slices that stay in the caches, and a text
- * of two streams is dropped as soon as all records of its block have been compared with their
- * mates. */
-void kh_feed_no_text(kh_feed *f);
-/* Called before the first block, if of texts the caller looks at names only: `text` of records is
- * undefined then.  Plain files of FASTQ are read in slices, of which header lines are kept; of a
- * record of FASTA that spans blocks no more than that is kept, and text_len says so. */
-void kh_feed_names_only(kh_feed *f);
 void kh_feed_release(kh_feed *f, kh_block *b);          /* once for each hold */
 void kh_feed_release_job(kh_feed *f, const kh_job *j);
 

@@ -125,6 +125,7 @@ struct kh_feed {
 	kh_monitor *m;          /* of the run */
 	kh_order *order;        /* the order in which blocks are committed */
 	unsigned n_streams;
+	size_t n_blocks;        /* of each */
 	/* seconds that one mate file may keep the other waiting; 0: for ever */
 	double patience;
 	struct feed_stream st[2];
@@ -136,8 +137,6 @@ struct kh_feed {
 	struct feed_text *slice_room;   /* for slices, not in use now; the last was used last */
 	size_t n_slice_room;
 	uint64_t n_ticket;
-	bool no_text;           /* the caller will look at none */
-	bool names_only;        /* of texts, the caller will look at header lines only */
 	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
 	uint64_t stood;         /* `done` when it was last looked at, */
@@ -149,14 +148,18 @@ struct kh_feed {
 	char orphan_name[80];
 };
 
+/* --- feed_block.c ---
+ * What an error calls a file. */
 const char *feed_file_name(const struct feed_stream *st, size_t file);
-
-/* feed_read.c: gives the block its ticket and fills its raw bytes. */
-int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
 /* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
 int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
 /* The text has moved up by `by` (modulo 2^64). */
 void feed_shift(struct feed_block *b, size_t by);
+/* Remembers that texts were put in front of a block, so many bytes, so that the next ones have
+ * room for that from the start. */
+void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n);
+/* Counts a use of the file, which is closed when the last one ends. */
+void feed_input_hold(kh_feed *f, struct feed_input *in);
 void feed_input_drop(kh_feed *f, struct feed_input *in);
 /* Bytes [from, from + n) of the block's range of its file. */
 struct feed_range {
@@ -164,23 +167,30 @@ struct feed_range {
 };
 int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
 		    const struct feed_range *r, kh_err *err);
+/* Reads the whole text of a block that was read in slices, so that the offsets of its records are
+ * right; no other thread may look at its names then. */
+int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err);
+/* Makes the hashes of names that are missing, so that mates are compared by one number each when
+ * blocks are committed. */
+int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err);
+/* Makes a block that nobody uses empty, and its caller the one that uses it. */
+int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err);
+void feed_block_free(kh_feed *f, struct feed_block *b);
+/* Counts a use of the block; when the last use ends, the block goes back to its stream. */
+void feed_ref(kh_feed *f, struct feed_block *b);
+void feed_unref(kh_feed *f, struct feed_block *b);
+/* Lends the place of its text to the block that is read next, while that is in the caches. */
+void feed_drop_text(kh_feed *f, struct feed_block *b);
 
+/* --- the parts, each calling only what is above it --- */
 /* feed_slices.c: is this block to be read in slices? */
 bool feed_in_slices(kh_feed *f, const struct feed_block *b);
 /* Reads and parses it so. 1; 0: it is to be read and parsed as a whole; < 0. */
 int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err);
-/* Reads the whole text of such a block, so that the offsets of its records are right; no other
- * thread may look at its names then. */
-int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err);
-
+/* feed_read.c: gives the block its ticket and fills its raw bytes. */
+int feed_read(kh_feed *f, struct feed_block *b, kh_err *err);
 /* feed_parse.c: parses the block ahead, before the blocks before it are known. */
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err);
-/* Remembers that texts were put in front of a block, so many bytes, so that the next ones have
- * room for that from the start. */
-void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n);
-/* feed_join.c: called in the order of blocks. Sets the records of the block, also on failure. */
-int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
-
 /* feed_long.c: makes whole records of the pieces of a block, [from, to) of whose text they are
  * made of.  `whole`: the last one ends there.  On failure of the block, a last one that does not is
  * forgotten. */
@@ -190,21 +200,12 @@ typedef struct feed_span {
 } feed_span;
 int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_err *err);
 void feed_long_free(struct feed_long *l);
+/* feed_join.c: called in the order of blocks. Sets the records of the block, also on failure. */
+int feed_join(kh_feed *f, struct feed_block *b, kh_err *err);
 
-/* feed_pairs.c: makes the hashes of names that are missing, so that mates are compared by one
- * number each when blocks are committed. */
-int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err);
-/* For an interleaved block that ends in a failure: checks the pairs before that. */
+/* feed_pairs.c: for an interleaved block that ends in a failure: checks the pairs before that. */
 int feed_check_pairs(kh_feed *f, kh_block *p, kh_err *err);
 /* Called in the order of blocks: puts the jobs that this block has completed into b->job. */
 int feed_make_jobs(kh_feed *f, struct feed_block *b, kh_err *err);
-
-/* Counts a use of the block; when the last use ends, the block goes back to its stream. */
-void feed_ref(kh_feed *f, struct feed_block *b);
-
-/* Lends the place of its text to the block that is read next. */
-void feed_drop_text(kh_feed *f, struct feed_block *b);
-
-void feed_unref(kh_feed *f, struct feed_block *b);
 
 #endif

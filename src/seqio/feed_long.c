@@ -86,7 +86,8 @@ static int take_last(kh_feed *f, struct feed_block *b, size_t to, kh_err *err)
 	l->rec.text = 0;
 	l->rec.name -= rec->text;
 	l->rec.len = 0;
-	int rc = add_text(l, b->buf + rec->text, f->names_only ? head : to - rec->text, err);
+	int rc = add_text(l, b->buf + rec->text,
+			  f->o.text == KH_FEED_ALL ? to - rec->text : head, err);
 	return rc ? rc : add_bases(l, &b->h, rec, err);
 }
 
@@ -126,7 +127,7 @@ static int put_text(kh_feed *f, struct feed_block *b, const feed_span *s, size_t
 	to += b->raw - raw;
 	l->rec.name += at;
 	l->rec.text = at;
-	l->rec.text_len = f->names_only ? n : kh_reader_text_end(b->buf, at, to) - at;
+	l->rec.text_len = f->o.text != KH_FEED_ALL ? n : kh_reader_text_end(b->buf, at, to) - at;
 	return KH_OK;
 }
 
@@ -205,7 +206,7 @@ int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_e
 	assert(open->is || !piece);
 	if (piece)
 		rc = add_bases(open, h, rec, err);
-	if (!rc && open->is && !ended && !f->names_only)
+	if (!rc && open->is && !ended && f->o.text == KH_FEED_ALL)
 		rc = add_text(open, b->buf + s->from, to - s->from, err);
 	if (ended) {
 		const struct feed_long other = st->closed;

@@ -11,69 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "seqio/feed_in.h"
-#include "kmer/kmer.h"
 #include "base/mem.h"
 
 typedef unsigned long long ull;
-
-/* --- names ----------------------------------------------------------------------- */
-static size_t less_suffix(const char *id, size_t n)
-{
-	if (n >= 2 && (id[n - 1] == '1' || id[n - 1] == '2')
-	    && (id[n - 2] == '/' || id[n - 2] == '.' || id[n - 2] == '_'))
-		return n - 2;
-	return n;
-}
-
-static uint64_t word_at(const char *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, sizeof w);
-	return w;
-}
-
-/* The halves of a product, so that each bit of x changes bits everywhere. */
-static uint64_t fold(uint64_t x)
-{
-	__extension__ typedef unsigned __int128 wide;
-	const wide product = (wide)x * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* The hash of a name without its suffix; two names that differ have the same one with a
- * probability of 2^-64.  Text is readable KH_SCAN_PAD bytes behind its end, so whole words are
- * read. */
-static uint64_t hash_name(const char *id, size_t n)
-{
-	uint64_t h;
-
-	n = less_suffix(id, n);
-	for (h = n; n > 8; id += 8, n -= 8)
-		h = fold(h ^ word_at(id));
-	return kh_fmix64(n > 0 ? h ^ word_at(id) << 8 * (8 - n) : h);
-}
-
-int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
-{
-	const kh_parsed *h = &b->h;
-
-	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
-		return KH_OK;
-	int rc = kh_grow((void **)&b->mate, &b->cap_mate, h->n_rec, sizeof *b->mate, err);
-	if (rc)
-		return rc;
-	for (size_t i = b->first; i < h->n_rec; i++) {
-		if (i == FEED_ROOM)
-			i += b->n_mate;
-		if (i < h->n_rec)
-			b->mate[i] =
-				hash_name(h->text + h->rec[i].name, h->rec[i].id_len);
-	}
-	b->n_mate = h->n_rec > FEED_ROOM ? h->n_rec - FEED_ROOM : 0;
-	return KH_OK;
-}
 
 /* The hashes of a block's names, from its first record on. */
 static const uint64_t *mate_hashes(const kh_block *p)
@@ -91,7 +31,7 @@ static int name_len(const kh_record *r)
 /* Makes the names of a committed block readable, if its text was not kept. */
 static int names_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	return f->no_text ? feed_text_again(f, b, err) : KH_OK;
+	return f->o.text == KH_FEED_BASES ? feed_text_again(f, b, err) : KH_OK;
 }
 
 static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
@@ -202,14 +142,14 @@ static struct feed_wait *waiting(struct feed_stream *st)
 static void wait_pop(kh_feed *f, struct feed_stream *st)
 {
 	feed_unref(f, st->wait[st->wait_head].b);
-	st->wait_head = (st->wait_head + 1) % f->o.n_blocks;
+	st->wait_head = (st->wait_head + 1) % f->n_blocks;
 	st->n_wait--;
 }
 
 /* All records of the first waiting block have their mates. */
 static void wait_over(kh_feed *f, struct feed_stream *st)
 {
-	if (f->no_text)
+	if (f->o.text == KH_FEED_BASES)
 		feed_drop_text(f, st->wait[st->wait_head].b);
 	wait_pop(f, st);
 }

@@ -14,52 +14,6 @@
 #include "base/mem.h"
 #include "seqio/scan.h"
 
-void feed_shift(struct feed_block *b, size_t by)
-{
-	b->raw += by;
-	b->end += by;
-	b->boundary += by;
-	b->stop += by;
-	b->head_stop += by;
-	for (size_t i = b->first; i < b->h.n_rec; i++) {
-		b->h.rec[i].name += by;
-		b->h.rec[i].text += by;
-	}
-}
-
-int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
-{
-	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
-	int rc = kh_grow((void **)&b->buf, &b->cap,
-			 raw + (n > have ? n : have) + KH_SCAN_PAD, 1, err);
-
-	if (rc || raw == b->raw)
-		return rc;
-	memmove(b->buf + raw, b->buf + b->raw, have);
-	feed_shift(b, raw - b->raw);
-	return KH_OK;
-}
-
-void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n)
-{
-	if (n <= st->slack || n > FEED_SLACK)   /* only who commits a block changes it */
-		return;
-	pthread_mutex_lock(&f->lock);
-	st->slack = n;
-	pthread_mutex_unlock(&f->lock);
-}
-
-void feed_input_drop(kh_feed *f, struct feed_input *in)
-{
-	pthread_mutex_lock(&f->lock);
-	unsigned refs = --in->refs;
-	pthread_mutex_unlock(&f->lock);
-	if (refs == 0) {
-		kh_source_close(in->src);
-		free(in);
-	}
-}
-
 /* Milliseconds to wait for one mate file before trying the other. */
 enum { WAIT_MS = 10 };
 /* Fewer threads for a gzip stream are not faster together than one of them with a library that goes
@@ -93,13 +47,6 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	return KH_OK;
 }
 
-static void hold_input(kh_feed *f, struct feed_input *in)
-{
-	pthread_mutex_lock(&f->lock);
-	in->refs++;
-	pthread_mutex_unlock(&f->lock);
-}
-
 static void count_read(kh_feed *f, uint64_t n)
 {
 	pthread_mutex_lock(&f->lock);
@@ -128,7 +75,7 @@ static int take_range(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 	st->at += b->want;
 	b->pub.file_end = b->want == left;
 	b->in = st->in;
-	hold_input(f, b->in);
+	feed_input_hold(f, b->in);
 	count_read(f, b->want);
 	return KH_OK;
 }
@@ -157,7 +104,7 @@ static int take_part(kh_feed *f, struct feed_stream *st, struct feed_block *b, k
 
 	if (!rc && b->part.chunk) {
 		b->in = st->in;
-		hold_input(f, b->in);
+		feed_input_hold(f, b->in);
 	}
 	return rc || kh_source_kind(src) == KH_SOURCE_GZIP ? rc : take_stream(f, st, b, err);
 }
@@ -267,7 +214,7 @@ static void work(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 			count_read(f, kh_source_taken(in->src) - before);
 		if (rc <= 0)
 			return;
-		hold_input(f, in);
+		feed_input_hold(f, in);
 		pthread_mutex_unlock(&st->reading);
 		kh_pgzip_do(&job);
 		feed_input_drop(f, in);
@@ -304,16 +251,6 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 		close_file(f, st, b);
 	pthread_mutex_unlock(&st->reading);
 	return KH_OK;
-}
-
-int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
-		    const struct feed_range *r, kh_err *err)
-{
-	const kh_source *src = b->in->src;
-	const bool all = f->o.to == 0 && b->pub.file_end && r->from + r->n == b->want;
-	int rc = kh_source_pread(src, to, r->n, b->at + r->from, err);
-
-	return rc || !all ? rc : kh_source_check_end(src, err);
 }
 
 /* A failure of the file goes to b->bad. */

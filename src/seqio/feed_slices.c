@@ -39,7 +39,7 @@ bool feed_in_slices(kh_feed *f, const struct feed_block *b)
 {
 	const struct feed_stream *st = &f->st[b->pub.stream];
 
-	if (!(f->no_text || f->names_only) || f->o.interleaved || f->o.pieces || b->format == '>' ||
+	if (f->o.text == KH_FEED_ALL || f->o.interleaved || f->o.pieces || b->format == '>' ||
 	    b->want < f->o.block_size / 2)
 		return false;
 	pthread_mutex_lock(&f->lock);
@@ -135,10 +135,10 @@ static int parse_on(struct slices *s)
 
 	if (!rc)
 		rc = feed_hash_names(s->f, b, s->err);
-	if (!rc && !s->f->no_text)
+	if (!rc && s->f->o.text == KH_FEED_NAMES)
 		rc = keep_names(s, mark);
 	for (size_t i = mark; i < b->h.n_rec; i++) {
-		b->h.rec[i].name += s->f->no_text ? by : 0;
+		b->h.rec[i].name += s->f->o.text == KH_FEED_NAMES ? 0 : by;
 		b->h.rec[i].text += by;
 	}
 	return rc;
@@ -206,23 +206,4 @@ int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err)
 	f->slice_room[f->n_slice_room++] = s.at;
 	pthread_mutex_unlock(&f->lock);
 	return rc;
-}
-
-int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
-{
-	const size_t left = b->end - b->stop;
-	int rc;
-
-	if (!b->sliced)
-		return KH_OK;
-	if ((rc = feed_room(b, 0, b->want, err)) ||
-	    (rc = feed_read_range(f, b, b->buf + b->raw, &(struct feed_range) { 0, b->want }, err)))
-		return rc;
-	b->sliced = false;
-	b->end = b->raw + b->want;
-	b->stop = b->end - left;
-	b->h.text = b->pub.text = b->buf;
-	for (size_t i = b->first; i < b->h.n_rec; i++)  /* a name may have been kept elsewhere */
-		b->h.rec[i].name = b->h.rec[i].text + 1;
-	return KH_OK;
 }

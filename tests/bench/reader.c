@@ -172,7 +172,7 @@ static size_t run_feed(const char *path, bool pieces, unsigned threads)
 {
 	kh_feed_options o = {
 		.path = { &path, NULL }, .n_path = { 1, 0 }, .pieces = pieces,
-		.n_blocks = threads + 2, .threads = threads,
+		.workers = threads, .threads = threads,
 	};
 	struct run r = { NULL, 0 };
 	kh_monitor *m = NULL;

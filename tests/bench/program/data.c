@@ -77,7 +77,7 @@ static int load(kh_bench_refs *r, kh_feed *feed, kh_refs *refs, kh_err *err)
 	while (!rc && r->bases < KH_BENCH_BASES && (rc = kh_feed_next(feed, &blk, err)) == 1) {
 		rc = kh_feed_commit(feed, blk, &none, err);
 		if (!rc)
-			rc = kh_refs_commit(
+			rc = kh_refs_add(
 				refs, blk,
 				kh_refs_path(r->b->o->refs, r->b->o->n_refs, blk->file), &p, err);
 		if (!rc)
@@ -92,7 +92,7 @@ int kh_bench_refs_load(kh_bench_refs *r, kh_bench *b, kh_err *err)
 {
 	const uint32_t k = kh_default_k((uint64_t)b->refs->bytes);
 	kh_feed_options fo = { .path = { b->o->refs }, .n_path = { b->o->n_refs }, .pieces = true,
-			       .n_blocks = 3 };
+			       .workers = 1 };
 	kh_refs refs = { .ref = NULL };
 	kh_monitor *m = NULL;
 	kh_feed *feed = NULL;
@@ -209,7 +209,8 @@ static int parse_all(kh_bench_reads *r, kh_err *err)
 {
 	const size_t block_size = r->block_size ? r->block_size : KH_BENCH_STEP;
 	kh_feed_options fo = { .path = { &r->path }, .n_path = { 1 }, .block_size = block_size,
-			       .n_blocks = (size_t)r->file.bytes / block_size + 4 };
+			       .workers = 1,
+			       .held = (unsigned)((size_t)r->file.bytes / block_size + 1) };
 	kh_block *blk;
 	kh_jobs jobs;
 	int rc = kh_monitor_new(&r->m, err);

@@ -229,8 +229,9 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 	const size_t n = x->f->n * p->loops;
 	const char **path = kh_array(n, sizeof *path, err);
 	kh_feed_options fo = { .path = { path }, .n_path = { n }, .pieces = !x->f->reads,
-			       .block_size = x->block_size, .n_blocks = p->threads + 2,
+			       .block_size = x->block_size, .workers = p->threads,
 			       .threads = p->threads,
+			       .text = KH_FEED_BASES,   /* as for a report */
 			       .front = x->f->reads ? 0 : 4128 };
 	kh_monitor *m = NULL;
 	int rc = path ? kh_monitor_new(&m, err) : KH_ENOMEM;
@@ -240,8 +241,6 @@ static int parse(void *arg, kh_bench_pass *p, kh_err *err)
 		path[i] = x->f->path[i % x->f->n];
 	if (!rc)
 		rc = kh_feed_open(&x->feed, &fo, m, err);
-	if (!rc)
-		kh_feed_no_text(x->feed);       /* as for a report */
 	t = kh_seconds();
 	if (!rc)
 		rc = kh_threads_run(m, p->threads, parse_worker, x, err);

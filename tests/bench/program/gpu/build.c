@@ -68,13 +68,12 @@ static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err
 	return rc ? rc : s.bases && s.amb && s.piece ? KH_OK : KH_ENOMEM;
 }
 
-static int commit(struct bench *b, kh_block *blk, kh_pieces *pieces, kh_err *err)
+static int number_records(void *arg, kh_block *blk, kh_err *err)
 {
-	const char *path = kh_refs_path(b->o->refs, b->o->n_refs, blk->file);
-	kh_jobs none;
-	int rc = kh_feed_commit(b->feed, blk, &none, err);
+	struct bench *b = arg;
 
-	return rc ? rc : kh_refs_commit(&b->refs, blk, path, pieces, err);
+	return kh_refs_add(&b->refs, blk, kh_refs_path(b->o->refs, b->o->n_refs, blk->file),
+			   blk->user, err);
 }
 
 static int read_worker(void *arg, unsigned worker, kh_err *err)
@@ -82,10 +81,12 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 	struct bench *b = arg;
 	struct worker *h = &b->worker[worker];
 	kh_block *blk;
+	kh_jobs none;
 	int rc;
 
 	while ((rc = kh_feed_next(b->feed, &blk, err)) == 1) {
-		rc = commit(b, blk, &h->pieces, err);
+		blk->user = &h->pieces;
+		rc = kh_feed_commit(b->feed, blk, &none, err);
 		if (!rc)
 			rc = keep(b, blk, &h->pieces, err);
 		kh_feed_release(b->feed, blk);
@@ -102,13 +103,14 @@ static int read_all(struct bench *b, kh_err *err)
 				     .n_path = { o->n_refs },
 				     .pieces = true,
 				     .block_size = kh_backend_cuda.block_size,
-				     .n_blocks = o->threads + 2,
-				     .front = kh_refs_front(&sampling) };
+				     .workers = o->threads,
+				     .front = kh_refs_front(&sampling),
+				     .committed = number_records,
+				     .arg = b };
 	int rc = kh_refs_init(&b->refs, &sampling, 10, err);
 
 	b->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&b->m, err)) ||
-	    (rc = kh_refs_share(&b->refs, b->m, fo.n_blocks, err)) ||
 	    (rc = kh_feed_open(&b->feed, &fo, b->m, err)))
 		return rc;
 	return kh_threads_run(b->m, o->threads, read_worker, b, err);

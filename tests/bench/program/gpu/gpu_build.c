@@ -144,14 +144,13 @@ struct build {
 	kh_cuda_times t;
 };
 
-static int commit(struct build *u, kh_block *blk, kh_pieces *pieces, kh_err *err)
+static int number_records(void *arg, kh_block *blk, kh_err *err)
 {
+	struct build *u = arg;
 	const kh_bench_pipeline_options *o = u->g->b->o;
-	const char *path = kh_refs_path(o->refs, o->n_refs, blk->file);
-	kh_jobs none;
-	int rc = kh_feed_commit(u->feed, blk, &none, err);
 
-	return rc ? rc : kh_refs_commit(&u->refs, blk, path, pieces, err);
+	return kh_refs_add(&u->refs, blk, kh_refs_path(o->refs, o->n_refs, blk->file), blk->user,
+			   err);
 }
 
 static int build_worker(void *arg, unsigned worker, kh_err *err)
@@ -160,10 +159,12 @@ static int build_worker(void *arg, unsigned worker, kh_err *err)
 	struct worker *h = &u->worker[worker];
 	const kh_pieces *p = &h->pieces;
 	kh_block *blk;
+	kh_jobs none;
 	int rc;
 
 	while ((rc = kh_feed_next(u->feed, &blk, err)) == 1) {
-		rc = commit(u, blk, &h->pieces, err);
+		blk->user = &h->pieces;
+		rc = kh_feed_commit(u->feed, blk, &none, err);
 		if (!rc) {
 			kh_sample s = { .ticket = blk->ticket,
 					.bases = blk->bases,
@@ -238,8 +239,10 @@ static int open_build(struct build *u, kh_err *err)
 				     .n_path = { o->n_refs },
 				     .pieces = true,
 				     .block_size = kh_backend_cuda.block_size,
-				     .n_blocks = o->threads + 2,
-				     .front = kh_refs_front(&sk) };
+				     .workers = o->threads,
+				     .front = kh_refs_front(&sk),
+				     .committed = number_records,
+				     .arg = u };
 	const kh_builder_options bo = { .sampling = sk,
 					.threads = o->threads,
 					.block_size = kh_backend_cuda.block_size,
@@ -252,7 +255,6 @@ static int open_build(struct build *u, kh_err *err)
 	rc = u->worker ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
 	u->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&u->m, err)) ||
-	    (rc = kh_refs_share(&u->refs, u->m, fo.n_blocks, err)) ||
 	    (rc = kh_feed_open(&u->feed, &fo, u->m, err)))
 		return rc;
 	return kh_cuda_builder_open(&u->builder, &bo, err);

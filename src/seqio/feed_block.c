@@ -1,0 +1,228 @@
+/*
+ * feed_block.c - a block by itself: its text, its use again, the file that it reads, its names
+ *
+ * The other files of the feed call these functions, and these call none of theirs.
+ */
+#include <config.h>
+#include "seqio/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "base/mem.h"
+#include "seqio/feed_in.h"
+#include "seqio/scan.h"
+
+const char *feed_file_name(const struct feed_stream *st, size_t file)
+{
+	const char *p = file == 0 && st->part ? st->part : st->path[file];
+
+	return strcmp(p, "-") == 0 ? "standard input" : p;
+}
+
+/* --- text --------------------------------------------------------------------------- */
+void feed_shift(struct feed_block *b, size_t by)
+{
+	b->raw += by;
+	b->end += by;
+	b->boundary += by;
+	b->stop += by;
+	b->head_stop += by;
+	for (size_t i = b->first; i < b->h.n_rec; i++) {
+		b->h.rec[i].name += by;
+		b->h.rec[i].text += by;
+	}
+}
+
+int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
+{
+	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
+	int rc = kh_grow((void **)&b->buf, &b->cap,
+			 raw + (n > have ? n : have) + KH_SCAN_PAD, 1, err);
+
+	if (rc || raw == b->raw)
+		return rc;
+	memmove(b->buf + raw, b->buf + b->raw, have);
+	feed_shift(b, raw - b->raw);
+	return KH_OK;
+}
+
+void feed_keep_slack(kh_feed *f, struct feed_stream *st, size_t n)
+{
+	if (n <= st->slack || n > FEED_SLACK)   /* only who commits a block changes it */
+		return;
+	pthread_mutex_lock(&f->lock);
+	st->slack = n;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* --- files -------------------------------------------------------------------------- */
+void feed_input_hold(kh_feed *f, struct feed_input *in)
+{
+	pthread_mutex_lock(&f->lock);
+	in->refs++;
+	pthread_mutex_unlock(&f->lock);
+}
+
+void feed_input_drop(kh_feed *f, struct feed_input *in)
+{
+	pthread_mutex_lock(&f->lock);
+	unsigned refs = --in->refs;
+	pthread_mutex_unlock(&f->lock);
+	if (refs == 0) {
+		kh_source_close(in->src);
+		free(in);
+	}
+}
+
+int feed_read_range(const kh_feed *f, const struct feed_block *b, char *to,
+		    const struct feed_range *r, kh_err *err)
+{
+	const kh_source *src = b->in->src;
+	const bool all = f->o.to == 0 && b->pub.file_end && r->from + r->n == b->want;
+	int rc = kh_source_pread(src, to, r->n, b->at + r->from, err);
+
+	return rc || !all ? rc : kh_source_check_end(src, err);
+}
+
+int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const size_t left = b->end - b->stop;
+	int rc;
+
+	if (!b->sliced)
+		return KH_OK;
+	if ((rc = feed_room(b, 0, b->want, err)) ||
+	    (rc = feed_read_range(f, b, b->buf + b->raw, &(struct feed_range) { 0, b->want }, err)))
+		return rc;
+	b->sliced = false;
+	b->end = b->raw + b->want;
+	b->stop = b->end - left;
+	b->h.text = b->pub.text = b->buf;
+	for (size_t i = b->first; i < b->h.n_rec; i++)  /* a name may have been kept elsewhere */
+		b->h.rec[i].name = b->h.rec[i].text + 1;
+	return KH_OK;
+}
+
+/* --- use ---------------------------------------------------------------------------- */
+/* Gives memory back after a record of uncommon length. */
+static void slim(struct feed_block *b, size_t usual)
+{
+	if (b->cap / 16 > usual) {
+		free(b->buf);
+		b->buf = NULL;
+		b->cap = 0;
+	}
+	if (b->h.cap_words * (sizeof *b->h.bases + sizeof *b->h.amb) / 16 > usual)
+		kh_parsed_free(&b->h);
+}
+
+/* Takes a buffer for the text of b from the spare ones, if there is one. */
+static void take_spare(kh_feed *f, struct feed_block *b)
+{
+	pthread_mutex_lock(&f->lock);
+	if (!b->buf && f->n_spare > 0) {
+		const struct feed_text t = f->spare[--f->n_spare];
+
+		b->buf = t.buf;
+		b->cap = t.cap;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	kh_block *p = &b->pub;
+
+	take_spare(f, b);
+	slim(b, f->o.block_size + FEED_SLACK);
+	b->refs = 1;
+	b->file_start = b->past = b->ahead = b->odd = b->pieces = b->head_good = false;
+	b->sliced = false;
+	b->bad.code = 0;
+	b->n_jobs = 0;
+	b->run.n = b->run.n_out = 0;
+	p->file_end = false;
+	p->n_rec = p->n_words = 0;
+	p->first = 0;
+	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
+	b->h.n_rec = b->first = FEED_ROOM;
+	b->h.n_words = f->o.front / 32;
+	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec, err);
+	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
+}
+
+void feed_block_free(kh_feed *f, struct feed_block *b)
+{
+	if (b->in)
+		feed_input_drop(f, b->in);
+	kh_parsed_free(&b->h);
+	kh_bgzf_run_free(&b->run);
+	free(b->buf);
+	free(b->mate);
+	free(b->job);
+}
+
+void feed_ref(kh_feed *f, struct feed_block *b)
+{
+	pthread_mutex_lock(&f->lock);
+	b->refs++;
+	pthread_mutex_unlock(&f->lock);
+}
+
+void feed_unref(kh_feed *f, struct feed_block *b)
+{
+	pthread_mutex_lock(&f->lock);
+	unsigned refs = --b->refs;
+	pthread_mutex_unlock(&f->lock);
+	if (refs > 0)
+		return;
+	if (b->in)
+		feed_input_drop(f, b->in);
+	b->in = NULL;
+	kh_queue_give_back(f->st[b->pub.stream].pool, b);
+}
+
+void feed_drop_text(kh_feed *f, struct feed_block *b)
+{
+	b->pub.text = NULL;
+	if (b->sliced)                  /* that is little, and a place that blocks do not share */
+		return;
+	pthread_mutex_lock(&f->lock);
+	f->spare[f->n_spare++] = (struct feed_text) { b->buf, b->cap };
+	pthread_mutex_unlock(&f->lock);
+	b->buf = NULL;
+	b->cap = 0;
+}
+
+/* --- names -------------------------------------------------------------------------- */
+/* The length of a name without the suffix that tells mates apart. */
+static size_t shared_len(const char *id, size_t n)
+{
+	if (n >= 2 && (id[n - 1] == '1' || id[n - 1] == '2') &&
+	    (id[n - 2] == '/' || id[n - 2] == '.' || id[n - 2] == '_'))
+		return n - 2;
+	return n;
+}
+
+int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
+{
+	const kh_parsed *h = &b->h;
+
+	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
+		return KH_OK;
+	int rc = kh_grow((void **)&b->mate, &b->cap_mate, h->n_rec, sizeof *b->mate, err);
+	if (rc)
+		return rc;
+	for (size_t i = b->first; i < h->n_rec; i++) {
+		if (i == FEED_ROOM)
+			i += b->n_mate;
+		if (i >= h->n_rec)
+			break;
+		const char *id = h->text + h->rec[i].name;
+
+		b->mate[i] = XXH3_64bits(id, shared_len(id, h->rec[i].id_len));
+	}
+	b->n_mate = h->n_rec > FEED_ROOM ? h->n_rec - FEED_ROOM : 0;
+	return KH_OK;
+}
