@@ -5,9 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "io/output.h"
@@ -196,22 +201,26 @@ static void test_full(void **state)
  * right. */
 static void test_stale(void **state)
 {
-	static const char *const other[] = { ".b.txt.123.tmp", ".a.txt.12x.tmp", ".a.txt..tmp",
-					     ".a.txt.5.tmpx", "a.txt.123.tmp" };
+	static const char *const other[] = {
+		".b.txt.0123456789abcdef.tmp", ".a.txt.0123456789abcdex.tmp", ".a.txt..tmp",
+		".a.txt.0123456789abcdef.tmpx", "a.txt.0123456789abcdef.tmp", ".a.txt.2024.tmp",
+		".a.txt.0123456789abcdef0.tmp"
+	};
+	enum { N = sizeof other / sizeof *other };
 
 	(void)state;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < N; i++)
 		write_text(other[i], "");
-	write_text(".a.txt.1.tmp", "left");
-	write_text(".a.txt.4000000000.tmp", "left");
-	write_text(".a.txt.77.tmp", "in use");
-	int fd = open(".a.txt.77.tmp", O_RDWR);
+	write_text(".a.txt.0000000000000001.tmp", "left");
+	write_text(".a.txt.fedcba9876543210.tmp", "left");
+	write_text(".a.txt.0000000000000077.tmp", "in use");
+	int fd = open(".a.txt.0000000000000077.tmp", O_RDWR);
 	assert_int_equal(flock(fd, LOCK_SH), 0);
 	kh_out *o = open_out("a.txt");
-	assert_false(there(".a.txt.1.tmp"));
-	assert_false(there(".a.txt.4000000000.tmp"));
-	assert_true(there(".a.txt.77.tmp"));
-	for (int i = 0; i < 5; i++) {
+	assert_false(there(".a.txt.0000000000000001.tmp"));
+	assert_false(there(".a.txt.fedcba9876543210.tmp"));
+	assert_true(there(".a.txt.0000000000000077.tmp"));
+	for (int i = 0; i < N; i++) {
 		assert_true(there(other[i]));
 		unlink(other[i]);
 	}
@@ -229,20 +238,20 @@ static void test_stale_once(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir("elsewhere", 0777), 0);
-	write_text(".a.txt.1.tmp", "left");
-	write_text(".b.txt.2.tmp", "left");
-	write_text("elsewhere/.a.txt.3.tmp", "left");
+	write_text(".a.txt.0000000000000001.tmp", "left");
+	write_text(".b.txt.0000000000000002.tmp", "left");
+	write_text("elsewhere/.a.txt.0000000000000003.tmp", "left");
 	kh_temporary_list(".");
-	write_text(".b.txt.4.tmp", "made since");
+	write_text(".b.txt.0000000000000004.tmp", "made since");
 	kh_out *a = open_out("a.txt"), *b = open_out("b.txt"), *c = open_out("elsewhere/a.txt");
-	assert_false(there(".a.txt.1.tmp"));
-	assert_false(there(".b.txt.2.tmp"));
-	assert_false(there("elsewhere/.a.txt.3.tmp"));
-	assert_true(there(".b.txt.4.tmp"));
+	assert_false(there(".a.txt.0000000000000001.tmp"));
+	assert_false(there(".b.txt.0000000000000002.tmp"));
+	assert_false(there("elsewhere/.a.txt.0000000000000003.tmp"));
+	assert_true(there(".b.txt.0000000000000004.tmp"));
 	kh_temporary_unlist();
 	kh_out_close(b);
 	b = open_out("b.txt");
-	assert_false(there(".b.txt.4.tmp"));
+	assert_false(there(".b.txt.0000000000000004.tmp"));
 	kh_out_close(a);
 	kh_out_close(b);
 	kh_out_close(c);
@@ -280,6 +289,148 @@ static void test_together(void **state)
 	assert_int_equal(entries(), 2);
 	unlink("a.txt");
 	unlink("b.txt");
+}
+
+/* A handler finds the temporary files of any number of outputs. */
+static void test_many(void **state)
+{
+	enum { MANY = 300 };
+	static kh_out *o[MANY];
+	char name[32];
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < MANY; i++) {
+			snprintf(name, sizeof name, "%d.txt", i);
+			o[i] = open_out(name);
+		}
+		assert_int_equal(entries(), MANY);
+		if (round)
+			kh_out_remove_all();
+		for (int i = 0; i < MANY; i++)
+			kh_out_close(o[i]);
+		assert_int_equal(entries(), 0);
+	}
+	for (int i = 0; i < MANY; i++)
+		o[i] = open_out("a.txt");
+	kh_out_remove_all();
+	assert_int_equal(entries(), 0);
+	for (int i = 0; i < MANY; i++)
+		kh_out_close(o[i]);
+}
+
+/* A thread that has given its names does not let the signal through while another one gives its. */
+static sem_t arrived, go_on;
+static atomic_bool hold;
+static volatile sig_atomic_t signals;
+
+/* In place of the C library's: one call waits. */
+int renameat(int a, const char *from, int b, const char *to)
+{
+	if (atomic_exchange(&hold, false)) {
+		sem_post(&arrived);
+		while (sem_wait(&go_on) != 0)
+			;
+	}
+	return (int)syscall(SYS_renameat2, a, from, b, to, 0);
+}
+
+static void *commit_one(void *o)
+{
+	commit(o);
+	return NULL;
+}
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static void test_signal(void **state)
+{
+	kh_out *a = open_out("a.txt"), *b = open_out("b.txt");
+	const struct sigaction sa = { .sa_handler = count_signal };
+	pthread_t thread;
+
+	(void)state;
+	sigaction(SIGUSR1, &sa, NULL);
+	sem_init(&arrived, 0, 0);
+	sem_init(&go_on, 0, 0);
+	hold = true;
+	assert_int_equal(pthread_create(&thread, NULL, commit_one, a), 0);
+	sem_wait(&arrived);
+	commit(b);
+	assert_false(kh_out_interrupt(SIGUSR1));
+	assert_int_equal(signals, 0);
+	sem_post(&go_on);
+	pthread_join(thread, NULL);
+	assert_int_equal(signals, 1);
+	assert_true(there("a.txt") && there("b.txt"));
+	assert_true(kh_out_interrupt(SIGUSR1));
+	unlink("a.txt");
+	unlink("b.txt");
+	assert_int_equal(entries(), 0);
+}
+
+/* Who may read and write a file stays when it is replaced. */
+static void test_rights(void **state)
+{
+	static const mode_t mode[] = { 0600, 0640, 0400, 0664, 0755 };
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof mode / sizeof *mode; i++) {
+		write_text("a.txt", "old");
+		assert_int_equal(chmod("a.txt", mode[i]), 0);
+		if (geteuid() == 0)
+			assert_int_equal(chown("a.txt", 12345, 12346), 0);
+		kh_out *o = open_out("a.txt");
+		put(o, "new");
+		assert_int_equal(stat(kh_out_file(o), &st), 0);
+		assert_int_equal(st.st_mode & 0077, 0);
+		commit(o);
+		is_text("a.txt", "new");
+		assert_int_equal(stat("a.txt", &st), 0);
+		assert_int_equal(st.st_mode & 07777, mode[i]);
+		assert_int_equal(st.st_uid, geteuid() ? geteuid() : 12345);
+		assert_int_equal(st.st_gid, geteuid() ? getegid() : 12346);
+		unlink("a.txt");
+	}
+	const mode_t mask = umask(022);
+	commit(open_out("b.txt"));
+	umask(mask);
+	assert_int_equal(stat("b.txt", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	unlink("b.txt");
+}
+
+/* In a folder that all can write to, a link of another user is not followed. */
+static void test_planted(void **state)
+{
+	kh_err err = { 0, "" };
+	kh_out *o = NULL;
+
+	(void)state;
+	if (geteuid() != 0)
+		return;                 /* nobody else can make a link of another user */
+	assert_int_equal(mkdir("shared", 0777), 0);
+	assert_int_equal(chmod("shared", 01777), 0);
+	write_text("mine.txt", "mine");
+	assert_int_equal(symlink("../mine.txt", "shared/a.txt"), 0);
+	assert_int_equal(lchown("shared/a.txt", 12345, 12345), 0);
+	assert_int_equal(kh_out_open(&o, "shared/a.txt", &err), KH_EIO);
+	assert_non_null(strstr(err.msg, "a link of another user"));
+	assert_int_equal(chmod("shared", 0777), 0);     /* as open(2) has it, in no other folder */
+	kh_out_close(open_out("shared/a.txt"));
+	assert_int_equal(chmod("shared", 01777), 0);
+	assert_int_equal(lchown("shared/a.txt", 0, 0), 0);
+	kh_out_close(open_out("shared/a.txt"));
+	is_text("mine.txt", "mine");
+	unlink("shared/a.txt");
+	unlink("mine.txt");
+	rmdir("shared");
+	assert_int_equal(entries(), 0);
 }
 
 /* Names up to the longest that a folder can have; one byte more is reported at once. */
@@ -480,7 +631,9 @@ int main(void)
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
 		cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_once),
-		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_together), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_signal), cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_planted),
 		cmocka_unit_test(test_long_names), cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_no_block), cmocka_unit_test(test_paths),
 	};

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
@@ -28,6 +29,8 @@ struct kh_out {
 	char *base;                     /* its final name in the folder; NULL: in place */
 	kh_temporary tmp;               /* its name until then */
 	char *file;                     /* the same with the folder, for other processes */
+	bool replaces;                  /* a file with this owner and mode: */
+	struct stat before;
 	/* while it is being committed: */
 	bool named;                     /* it has its final name */
 	/* the file that had that name before; .name[0] != 0: there is one */
@@ -58,7 +61,8 @@ static int create(kh_out *o)
 	struct stat st;
 
 	for (;;) {
-		o->fd = openat(o->folder, o->tmp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		o->fd = openat(o->folder, o->tmp.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+			       o->replaces ? 0600 : 0666);
 		if (o->fd < 0)
 			return -1;
 		/* A process that clears up locks the file for a moment, and may remove it before
@@ -79,8 +83,10 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 		return rc;
 	kh_temporary_remove_stale(o->folder, o->base);
 	rc = kh_temporary_name(&o->tmp, o->folder, o->base, err);
-	if (rc)
+	if (rc) {
+		o->tmp.name[0] = 0;
 		return rc;
+	}
 	if (create(o) != 0) {
 		o->tmp.name[0] = 0;
 		kh_temporary_forget(&o->tmp);
@@ -110,6 +116,8 @@ static int open_place(kh_out *o, const kh_target *p, kh_err *err)
 {
 	int rc;
 
+	o->replaces = p->there;
+	o->before = p->st;
 	if (p->fd >= 0)
 		o->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
 	else if ((rc = check_name(o, p->path, err)))
@@ -127,7 +135,7 @@ static kh_out *out_new(const char *path, kh_err *err)
 
 	if (!o)
 		return NULL;
-	o->fd = o->folder = o->tmp.slot = o->old.slot = -1;
+	o->fd = o->folder = -1;
 	o->path = strdup(strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0
 				 ? "standard output" : path);
 	if (!o->path) {
@@ -180,7 +188,7 @@ int kh_out_join(kh_out **out, const char *path, const char *file, kh_err *err)
 		rc = kh_fail(err, KH_EIO, "%s: what process 0 has made is not to be seen here: %s "
 			     "(the processes need one file system)", file, strerror(errno));
 	else if (!in_place && !(rc = open_folder(o, file, err)))
-		kh_temporary_join(&o->tmp, o->folder, kh_base_name(file));
+		rc = kh_temporary_join(&o->tmp, o->folder, kh_base_name(file), err);
 	if (rc) {
 		kh_out_close(o);
 		return rc;
@@ -297,13 +305,39 @@ int kh_out_sync(kh_out *o, kh_err *err)
 }
 
 /* --- commit ----------------------------------------------------------------------- */
+/* Gives the new file the owner, the group and the mode of that which it replaces: somebody may have
+ * set them for a reason. */
+static int keep_rights(const kh_out *o, kh_err *err)
+{
+	mode_t mode = o->before.st_mode & 0777;
+	bool failed = false;
+	struct stat st;
+
+	/* only root can set another owner; another group, only its members */
+	if (fstat(o->fd, &st) != 0)
+		failed = true;
+	else if (st.st_uid != o->before.st_uid && fchown(o->fd, o->before.st_uid, (gid_t)-1) != 0)
+		failed = errno != EPERM;
+	if (!failed && st.st_gid != o->before.st_gid &&
+	    fchown(o->fd, (uid_t)-1, o->before.st_gid) != 0) {
+		failed = errno != EPERM;
+		mode &= ~(mode_t)070;   /* they are other people */
+	}
+	if (failed || fchmod(o->fd, mode) != 0)
+		return kh_fail(err, KH_EIO, "%s: cannot give it the owner and mode of the file "
+			       "that it replaces: %s", o->path, strerror(errno));
+	return KH_OK;
+}
+
 /* Makes sure that everything is on disk. The file has to stay open, as it is locked; but some
  * file systems report only at a close that there was no room, so a second descriptor of it is
  * closed. */
 static int finish(kh_out *o, kh_err *err)
 {
-	int rc = kh_out_sync(o, err), fd;
+	int rc = o->base && o->replaces ? keep_rights(o, err) : KH_OK, fd;
 
+	if (!rc)
+		rc = kh_out_sync(o, err);
 	if (rc)
 		return rc;
 	fd = fcntl(o->fd, F_DUPFD_CLOEXEC, 3);
@@ -370,17 +404,37 @@ static void take_back(kh_out *o, kh_err *err)
 	remove_temporary(&o->old);
 }
 
-/* A signal that comes meanwhile is kept for the end. */
+/* How many threads give names. A signal that comes meanwhile is kept until none does. */
 static atomic_int committing, kept_signal;
 
 bool kh_out_interrupt(int sig)
 {
 	if (atomic_load(&committing)) {
 		atomic_store(&kept_signal, sig);
-		return false;
+		/* if the last thread has looked for it before that, nobody else would */
+		if (atomic_load(&committing) || atomic_exchange(&kept_signal, 0) == 0)
+			return false;
 	}
 	kh_temporary_remove_all();
 	return true;
+}
+
+/* The process ends as soon as the threads that give names have done so: no other one begins. */
+static void begin_commit(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+
+	while (atomic_load(&kept_signal))
+		nanosleep(&moment, NULL);
+	atomic_fetch_add(&committing, 1);
+}
+
+static void end_commit(void)
+{
+	int sig;
+
+	if (atomic_fetch_sub(&committing, 1) == 1 && (sig = atomic_exchange(&kept_signal, 0)) != 0)
+		raise(sig);
 }
 
 void kh_out_remove_all(void)
@@ -409,18 +463,15 @@ static int name_all(kh_out *const *o, size_t n, kh_err *err)
 
 int kh_out_commit(kh_out *const *o, size_t n, kh_err *err)
 {
-	int rc = KH_OK, sig;
+	int rc = KH_OK;
 
 	for (size_t i = 0; i < n && !rc; i++)
 		if (o[i])
 			rc = finish(o[i], err);
 	if (rc)
 		return rc;
-	atomic_store(&committing, 1);
+	begin_commit();
 	rc = name_all(o, n, err);
-	atomic_store(&committing, 0);
-	sig = atomic_exchange(&kept_signal, 0);
-	if (sig)
-		raise(sig);
+	end_commit();
 	return rc;
 }

@@ -60,12 +60,27 @@ static bool names_descriptor(const char *path, const char *folder, int *fd)
 	return true;
 }
 
+/* May somebody else have put the link there for us to follow?  In a folder like /tmp open(2)
+ * follows none but those of ourselves and of the folder's owner, if the system is set up to
+ * (fs.protected_symlinks); we never do. */
+static bool is_planted(const kh_target *p, const char *folder)
+{
+	struct stat st;
+
+	return stat(folder, &st) == 0 && (st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH) &&
+	       p->st.st_uid != geteuid() && p->st.st_uid != st.st_uid;
+}
+
 /* Replaces p->path, a link in `folder`, by what it leads to. */
 static int follow(kh_target *p, const char *folder, kh_err *err)
 {
 	char target[PATH_MAX], *next = NULL;
-	ssize_t n = readlink(p->path, target, sizeof target - 1);
+	ssize_t n;
 
+	if (is_planted(p, folder))
+		return kh_fail(err, KH_EIO, "%s: a link of another user in a folder that all can "
+			       "write to: not followed", p->path);
+	n = readlink(p->path, target, sizeof target - 1);
 	if (n < 0)
 		return kh_fail_errno(err, p->path);
 	target[n] = 0;

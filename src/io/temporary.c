@@ -20,42 +20,62 @@
 enum { DIGITS = 16, AROUND = 1 + 1 + DIGITS + 4 };      /* ".", ".RANDOM", ".tmp" */
 
 /* --- the list --------------------------------------------------------------------- */
-enum { N_SLOTS = 64 };
 enum { FREE, BEING_SET, SET };
 
-static struct slot {
+/* An entry is never freed, so that a handler may go through the list at any time. */
+struct kh_listed {
+	struct kh_listed *next;
 	atomic_int state;
 	int folder;
 	char name[KH_NAME_MAX + 1];
-} slots[N_SLOTS];
+};
+
+static _Atomic(struct kh_listed *) list;
 
 void kh_temporary_remove_all(void)
 {
-	for (int i = 0; i < N_SLOTS; i++)
-		if (atomic_load(&slots[i].state) == SET)
-			unlinkat(slots[i].folder, slots[i].name, 0);
+	for (struct kh_listed *e = atomic_load(&list); e; e = e->next)
+		if (atomic_load(&e->state) == SET)
+			unlinkat(e->folder, e->name, 0);
 }
 
-static void enter(kh_temporary *t)
+/* An entry that nobody uses, or a new one. */
+static struct kh_listed *take_entry(kh_err *err)
 {
-	t->slot = -1;
-	for (int i = 0; i < N_SLOTS && t->slot < 0; i++) {
+	struct kh_listed *e;
+
+	for (e = atomic_load(&list); e; e = e->next) {
 		int none = FREE;
 
-		if (!atomic_compare_exchange_strong(&slots[i].state, &none, BEING_SET))
-			continue;
-		slots[i].folder = t->folder;
-		memcpy(slots[i].name, t->name, sizeof t->name);
-		t->slot = i;
-		atomic_store(&slots[i].state, SET);
+		if (atomic_compare_exchange_strong(&e->state, &none, BEING_SET))
+			return e;
 	}
+	e = kh_array(1, sizeof *e, err);
+	if (!e)
+		return NULL;
+	e->state = BEING_SET;
+	e->next = atomic_load(&list);
+	while (!atomic_compare_exchange_weak(&list, &e->next, e))
+		;
+	return e;
+}
+
+static int enter(kh_temporary *t, kh_err *err)
+{
+	t->entry = take_entry(err);
+	if (!t->entry)
+		return KH_ENOMEM;
+	t->entry->folder = t->folder;
+	memcpy(t->entry->name, t->name, sizeof t->name);
+	atomic_store(&t->entry->state, SET);
+	return KH_OK;
 }
 
 void kh_temporary_forget(kh_temporary *t)
 {
-	if (t->slot >= 0)
-		atomic_store(&slots[t->slot].state, FREE);
-	t->slot = -1;
+	if (t->entry)
+		atomic_store(&t->entry->state, FREE);
+	t->entry = NULL;
 }
 
 /* --- names ------------------------------------------------------------------------ */
@@ -89,19 +109,18 @@ int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err
 	t->folder = folder;
 	snprintf(t->name, sizeof t->name, ".%.*s.%016" PRIx64 ".tmp", KH_NAME_MAX - AROUND, stem,
 		 random);
-	enter(t);
-	return KH_OK;
+	return enter(t, err);
 }
 
-void kh_temporary_join(kh_temporary *t, int folder, const char *name)
+int kh_temporary_join(kh_temporary *t, int folder, const char *name, kh_err *err)
 {
 	t->folder = folder;
 	snprintf(t->name, sizeof t->name, "%s", name);
-	enter(t);
+	return enter(t, err);
 }
 
 /* --- what killed runs left -------------------------------------------------------- */
-/* Is `name` a temporary name with this stem: ".STEM.<digits>.tmp"? */
+/* Is `name` a temporary name with this stem: ".STEM.<16 digits>.tmp"? */
 static bool is_temporary_of(const char *name, const char *stem)
 {
 	size_t n = strlen(stem);
@@ -110,7 +129,7 @@ static bool is_temporary_of(const char *name, const char *stem)
 	if (name[0] != '.' || strncmp(name + 1, stem, n) != 0 || *p++ != '.')
 		return false;
 	n = strspn(p, "0123456789abcdef");
-	return n > 0 && strcmp(p + n, ".tmp") == 0;
+	return n == DIGITS && strcmp(p + n, ".tmp") == 0;
 }
 
 /* fn is called with each name in the folder. */

@@ -5,7 +5,7 @@
  * long NAME its beginning and a checksum, so that it fits the file system's limit.  The files
  * are locked while they are in use, so those that a killed run left behind are found and removed
  * by the next one that writes the same name.  Those of this process are in a list that a
- * signal's handler may go through.
+ * signal's handler may go through, however many they are.
  */
 #ifndef KH_IO_TEMPORARY_H
 #define KH_IO_TEMPORARY_H
@@ -17,13 +17,13 @@ enum { KH_NAME_MAX = 255 };             /* bytes of a name, on any file system o
 typedef struct kh_temporary {
 	int folder;             /* borrowed */
 	char name[KH_NAME_MAX + 1];
-	int slot;               /* in the list; -1: not there */
+	struct kh_listed *entry;        /* in the list; NULL: not there */
 } kh_temporary;
 
 /* A name of `base`, entered into the list; there is no such file. */
 int kh_temporary_name(kh_temporary *t, int folder, const char *base, kh_err *err);
 /* Enters a file that another process has made. */
-void kh_temporary_join(kh_temporary *t, int folder, const char *name);
+int kh_temporary_join(kh_temporary *t, int folder, const char *name, kh_err *err);
 /* Strikes it off the list: it has its own name, or is removed. */
 void kh_temporary_forget(kh_temporary *t);
 /* Removes what killed runs left of `base`. */
