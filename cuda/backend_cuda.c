@@ -10,8 +10,8 @@ const kh_backend kh_backend_cuda = {
 	.candidates = true,
 	/* Blocks of 2 MiB are small enough for their text to stay in the caches from reading to
 	 * formatting: with 32 threads and two H200, blocks of 2, 4, 8 and 32 MiB made 120, 96, 82
-	 * and 67 M reads/s (a report; `--block-size`), and 2 and 4 MiB 54 and 46 M as .gz. On one
-	 * H200 those are alike, but 512 KiB are too little work for a launch: 50 of 61 M. With
+	 * and 67 M reads/s (a report; `--set block-size`), and 2 and 4 MiB 54 and 46 M as .gz. On
+	 * one H200 those are alike, but 512 KiB are too little work for a launch: 50 of 61 M. With
 	 * rounds of exchange, which take longer, 2 and 4 MiB make 44 and 70 M. */
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	.far_block_size = (size_t)4 << 20,

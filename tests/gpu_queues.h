@@ -35,7 +35,7 @@ static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
 	assert_int_equal(w->be->engine_open(w->be, &e, db, &o, &why), KH_ENOMEM);
 	p = strstr(why.msg, "needs ");
 	assert_non_null(p);
-	assert_non_null(strstr(why.msg, "free by --gpu-memory"));
+	assert_non_null(strstr(why.msg, "free by --set gpu-memory"));
 	return strtoull(p + strlen("needs "), NULL, 10) + db->h->section[KH_SEC_INDEX].bytes / 3;
 }
 

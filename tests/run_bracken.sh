@@ -10,7 +10,7 @@ index() { "$kmerhash" build -q --taxonomy w/taxonomy -m w/map "$@"; }
 
 check "made-up references" oracle world w
 check "a database" index --db w/s.khdb w/a.fa w/b.fa
-check "one of windows" index --db m.khdb --scheme minhash --stride 64 w/a.fa w/b.fa
+check "one of windows" index --db m.khdb --set scheme=minhash --set stride=64 w/a.fa w/b.fa
 # tables DB LENGTH STEP OPTIONS...: the oracle's, in the file want
 tables() {
 	db=$1; length=$2; step=$3; shift 3
@@ -38,7 +38,7 @@ tables w/s.khdb 100 1; same want w/database100mers.kmer_distrib "by default: N =
 gzip -c w/a.fa >a.fa.gz; printf 'a.fa.gz\nw/b.fa\n' >list
 for threads in 1 3; do
 	for block in 100 1000; do
-		check "$threads threads, blocks of $block" distrib --db w -O few --threads $threads --block-size $block --list list
+		check "$threads threads, blocks of $block" distrib --db w -O few --threads $threads --set block-size=$block --list list
 		check "$threads threads, blocks of $block: the same" sh -c 'for f in few/*; do cmp $f w/${f#few/} || exit 1; done'
 	done
 done
@@ -51,7 +51,7 @@ check "the other way round: the same numbers" sh -c '
 
 # one id several times
 sed 's/^>s22\../>s22.1/' w/a.fa >twice.fa
-"$kmerhash" build -q --taxonomy w/taxonomy -m w/map --allow-duplicates --db twice.khdb twice.fa 2>/dev/null
+"$kmerhash" build -q --taxonomy w/taxonomy -m w/map --set allow-duplicates --db twice.khdb twice.fa 2>/dev/null
 check "sequences of one id" distrib --db twice.khdb -l 100 -O twice twice.fa
 check "sequences of one id: counted" grep -q ' 22:\|	22:' twice/database100mers.kmer_distrib
 expect 1 "twice.fa: sequence 's22.1' occurs more often" "sequences of one id, once more" \

@@ -20,6 +20,21 @@ for line in 'build	.*(gcc|clang).*, with(out)? CUDA.*, with(out)? MPI' 'librarie
 done
 expect 2 "takes no 'x'" "--version x" "$real" --version x
 
+# --- options and settings ------------------------------------------------------------------------
+expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
+expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
+expect 2 "option '--re' may be --references, --report, --resume, --report-minimizer-data" "an option cut too short" "$real" classify --re x
+expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
+expect 2 "unknown option '-K'" "a letter" "$real" classify -K
+expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
+expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
+expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
+expect 2 "set smer-len: 'x' is not a whole number" "a value that is none" "$real" build --set smer-len=x
+expect 2 "set keep-repeats takes no value" "a value that is too many" "$real" build --set keep-repeats=1
+expect 2 "'smer' is none of the settings" "a setting that is none" "$real" build --set smer=3
+expect 0 "" "settings are listed" "$real" build --set help
+has "settings are listed: one" '^  smer-len=N  ' .out
+
 # --- a machine without a GPU -----------------------------------------------------------------------
 CUDA_VISIBLE_DEVICES= "$real" build --db a.khdb --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz 2>said
@@ -74,6 +89,8 @@ for shell in bash zsh; do
 	in_$shell merge -- | sort >got; same options got "completion in $shell: options of merge"
 	in_$shell merge --format '' | grep -c . >got
 	echo 7 >seven; same seven got "completion in $shell: formats of merge"
+	in_$shell merge --set '' | sort >got
+	printf '%s\n' help log-json taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------
@@ -85,24 +102,24 @@ for line in open(".err", "rb"):
     x = json.loads(line.decode("utf-8", "strict"))
     datetime.datetime.strptime(x["time"], "%Y-%m-%dT%H:%M:%S.%fZ")
     print(x["level"], x["command"], x["message"].encode("unicode_escape").decode(), sep="\t")' >.messages 2>>.err &&
-		ok "--log-json: $name" || not_ok "--log-json: $name"
+		ok "--set log-json: $name" || not_ok "--set log-json: $name"
 }
 r=$data/reads/tiny_sim_1.fq.gz
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
-	json 0 "a run" "$real" classify --log-json -v --db a.khdb --output - "$r"
-	has "--log-json: what a run says" '^info	classify	300 reads, 300 classified' .messages
-	has "--log-json: and with -v" '^debug	classify	' .messages
-	json 0 "quiet" "$real" classify -q --log-json --db a.khdb --output - "$r"
-	check "--log-json: quiet is quiet" test ! -s .messages
-	json 1 "an error" "$real" classify --db a.khdb --log-json "$(printf 'no "such\\file\n\377')"
+	json 0 "a run" "$real" classify --set log-json -v --db a.khdb --output - "$r"
+	has "--set log-json: what a run says" '^info	classify	300 reads, 300 classified' .messages
+	has "--set log-json: and with -v" '^debug	classify	' .messages
+	json 0 "quiet" "$real" classify -q --set log-json --db a.khdb --output - "$r"
+	check "--set log-json: quiet is quiet" test ! -s .messages
+	json 1 "an error" "$real" classify --db a.khdb --set log-json "$(printf 'no "such\\file\n\377')"
 	printf '%s\n' 'error	classify	no "such\file\x0a\xff: No such file or directory' | sed 's/\\/\\\\/g' >want
-	same want .messages "--log-json: odd names"
-	json 2 "wrong usage, before it" "$real" build --threads x --log-json
-	has "--log-json: wrong usage" "^error	build	--threads: 'x' is not a whole number" .messages
+	same want .messages "--set log-json: odd names"
+	json 2 "wrong usage, before it" "$real" build --threads x --set log-json
+	has "--set log-json: wrong usage" "^error	build	--threads: 'x' is not a whole number" .messages
 	printf 'sample\treads1\na/b\tx.fq\n\ty\n' >sheet
-	json 1 "several errors" "$real" classify --log-json --db a.khdb --samples sheet --outdir out
-	check "--log-json: a line for each" test "$(wc -l <.messages)" -gt 2
-	json 1 "verify" "$real" verify --log-json sheet
-	json 1 "inspect" "$real" inspect --log-json sheet
-else skip "--log-json" "no python3"; fi
+	json 1 "several errors" "$real" classify --set log-json --db a.khdb --samples sheet --outdir out
+	check "--set log-json: a line for each" test "$(wc -l <.messages)" -gt 2
+	json 1 "verify" "$real" verify --set log-json sheet
+	json 1 "inspect" "$real" inspect --set log-json sheet
+else skip "--set log-json" "no python3"; fi
 plan

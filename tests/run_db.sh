@@ -37,8 +37,8 @@ for file in bad-flip-index-middle bad-cut-in-taxa bad-version-1; do
 	expect 1 "^kmerhash inspect: bad/$file" "inspect: $file" "$kmerhash" inspect bad/$file.khdb
 	check "inspect: $file: no output" test ! -s .out
 done
-[ ! -e bad/bad-x-bucket-tags.khdb ] || expect 0 "" "--no-verify leaves out the index" \
-	classify --no-verify --db bad/bad-x-bucket-tags.khdb "$data/reads/tiny_sim_1.fq.gz"
+[ ! -e bad/bad-x-bucket-tags.khdb ] || expect 0 "" "--set no-verify leaves out the index" \
+	classify --set no-verify --db bad/bad-x-bucket-tags.khdb "$data/reads/tiny_sim_1.fq.gz"
 expect 1 "ordinary file" "no file" "$kmerhash" verify /dev/null
 expect 2 "holds [0-9]* databases" "a folder of many" "$kmerhash" verify bad
 mkdir one && cp a.khdb one/x.khdb

@@ -44,7 +44,7 @@ run build --db refs.khdb $taxa data/genomes/*
 show refs.khdb
 run inspect refs.khdb
 run verify refs.khdb
-run build --db minhash.khdb --scheme minhash -k 16 $taxa data/genomes/*
+run build --db minhash.khdb --set scheme=minhash -k 16 $taxa data/genomes/*
 show minhash.khdb
 run build --db none.khdb --taxonomy data/taxonomy data/genomes/*
 golden build

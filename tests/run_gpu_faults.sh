@@ -14,13 +14,13 @@ tax="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.
 for f in "$data"/genomes/*.gz; do refs="${refs:-} -R $f"; done
 r1=$data/reads/tiny_sim_1.fq.gz r2=$data/reads/tiny_sim_2.fq.gz
 # Each writes to the folder $d; "$@" stands in front of the program.
-run_build() { $limit "$@" "$prog" build -q $opts --block-size 30K --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
+run_build() { $limit "$@" "$prog" build -q $opts --set block-size=30K --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
 # The least memory that this many workers ask for: nothing stays on the device while they read.
-spill_limit=$("$prog" build -q $opts --block-size 30K -k 16 --gpu-memory 1 --db no.khdb $tax "$data"/genomes/*.gz 2>&1 |
+spill_limit=$("$prog" build -q $opts --set block-size=30K -k 16 --set gpu-memory=1 --db no.khdb $tax "$data"/genomes/*.gz 2>&1 |
 	sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p')
-run_spill() { $limit "$@" "$prog" build -q $opts --block-size 30K -k 16 --memory 100K --gpu-memory "$spill_limit" \
+run_spill() { $limit "$@" "$prog" build -q $opts --set block-size=30K -k 16 --memory 100K --set gpu-memory="$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
-run_classify() { $limit "$@" "$prog" classify -q $opts --block-size 10K --db a.khdb --paired --output "$d/o.tsv" \
+run_classify() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db a.khdb --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --report-minimizer-data --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
 run_references() { $limit "$@" "$prog" classify -q $opts $refs $tax --output "$d/o.tsv" $r1; }
 
@@ -107,7 +107,7 @@ awk 'BEGIN { srand(11); for (i = 0; i < 60; i++) { printf ">r%d taxid|10710\n", 
 check "limits: by the CPU" "$prog" build -q --device cpu --threads 2 -k 18 --db r.cpu.khdb $tax r.fa
 build_r() { # DB options...: what it says, to .err
 	db=$1; shift
-	$limit "$prog" build ${loud:--v} --device "${KH_DEVICE:-cuda}" --threads 2 --block-size 60K -k 18 --db "$db" $tax "$@" r.fa
+	$limit "$prog" build ${loud:--v} --device "${KH_DEVICE:-cuda}" --threads 2 --set block-size=60K -k 18 --db "$db" $tax "$@" r.fa
 }
 
 # The plan's own numbers: never more than what was planned, of what the program counted and of
@@ -122,7 +122,7 @@ within() { # BYTES
 
 # The least that the program asks for is enough, and so is everything above it.
 rm -f got.khdb
-build_r got.khdb --gpu-memory 1 2>.err
+build_r got.khdb --set gpu-memory=1 2>.err
 status=$?
 least=$(sed -n 's/.* need \([0-9]*\) bytes of the memory of cuda:.*/\1/p' .err)
 if [ $status -eq 1 ] && [ -n "$least" ]; then ok "limits: the least is named: $least bytes"
@@ -131,9 +131,9 @@ nothing_left "limits: nothing is left" got.khdb
 for more in 0 2000000 4000000 8000000 16000000 64000000; do
 	m=$((least + more))
 	rm -f got.khdb
-	if KH_CUDA_MOST=most build_r got.khdb --gpu-memory $m 2>.err && cmp r.cpu.khdb got.khdb >>.err 2>&1 && within $m >why
-	then ok "limits: --gpu-memory $m: $(grep -o '[0-9]* waves' .err | head -n 1)"
-	else cat why >>.err 2>/dev/null; not_ok "limits: --gpu-memory $m"; fi
+	if KH_CUDA_MOST=most build_r got.khdb --set gpu-memory=$m 2>.err && cmp r.cpu.khdb got.khdb >>.err 2>&1 && within $m >why
+	then ok "limits: --set gpu-memory=$m: $(grep -o '[0-9]* waves' .err | head -n 1)"
+	else cat why >>.err 2>/dev/null; not_ok "limits: --set gpu-memory=$m"; fi
 done
 # The same of a device that has no more, whatever the program asks for: half of it may be taken.
 for more in 0 4000000 32000000; do

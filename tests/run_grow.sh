@@ -26,7 +26,7 @@ mkdir tax; tax=tax
 row 1 1 no_rank; row 2 1 family; row 10 2 genus; row 20 2 genus; row 101 10 species; row 102 10 species
 row 201 20 species; row 202 20 species; row 1021 102 strain; row 1022 102 strain
 for i in 1011 1012 1013 1014; do row $i 101 strain; done
-b() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy $tax --seqid2taxid map --allow-unmapped "$@"; }
+b() { rm -f "$db"; "$kmerhash" build -q --db $db --taxonomy $tax --seqid2taxid map --max-unmapped 1 "$@"; }
 whole() { db=all.khdb; b --growable "$@"; }
 first() { db=old.khdb; b --growable "$@"; }
 add() { db=new.khdb; b --base old.khdb "$@"; }
@@ -42,14 +42,14 @@ split() {
 	shift
 	first "$@" $old && add $new && cmp all.khdb new.khdb
 }
-for o in "-k 12" "-k 12 --scheme minhash" "-k 12 --keep-repeats" "-k 9 --stride 16 --max-locations 1" "-k 13 -s 9 --stride 16 --max-locations 254"; do
+for o in "-k 12" "-k 12 --set scheme=minhash" "-k 12 --set keep-repeats" "-k 9 --set stride=16 --max-locations 1" "-k 13 --set smer-len=9 --set stride=16 --max-locations 254"; do
 	check "$o: of all" whole $o $all
 	for i in 1 2 4 5 9; do check "$o, $i of 10" split "$o" $i $o; done
 done
 # The shared stretch: 120 places in species a and 150 in b are more than 254 words; 150 more in a are
 # a vote for it.
 few=$(inspect all.khdb overpopulated)
-first -k 13 -s 9 --stride 16 --max-locations 254 u1.fa a1.fa a2.fa b1.fa
+first -k 13 --set smer-len=9 --set stride=16 --max-locations 254 u1.fa a1.fa a2.fa b1.fa
 many=$(inspect old.khdb overpopulated)
 check "lists that were overpopulated ($many) and are not any more ($few)" test "$many" -gt "$few"
 # Keys that share an entry, and stop to when there are more buckets.
@@ -77,12 +77,12 @@ share() { inspect "$1" "share of features"; }
 for scheme in syncmer minhash; do
 	for part in 90 50 35; do
 		was=$((size * part / 100)) limit=$((size * part / 100))
-		check "$scheme, $part % of the size, 2 of $n_all" limited "" 2 -k 14 --scheme $scheme
+		check "$scheme, $part % of the size, 2 of $n_all" limited "" 2 -k 14 --set scheme=$scheme
 		[ $part = 90 ] || check "... in which some are left out ($(share old.khdb)), and then more ($(share new.khdb))" \
 			sh -c 'awk -v a=$1 -v b=$2 "BEGIN { exit !(b < a && b > .1) }"' - "$(share old.khdb)" "$(share new.khdb)"
 	done
-	was= limit=$((size / 2)); check "$scheme, a limit when it is added to" limited "" 4 -k 14 --scheme $scheme
-	was=$((size * 3 / 5)) limit=$((size / 2)); check "$scheme, a lower limit then" limited "" 4 -k 14 --scheme $scheme
+	was= limit=$((size / 2)); check "$scheme, a limit when it is added to" limited "" 4 -k 14 --set scheme=$scheme
+	was=$((size * 3 / 5)) limit=$((size / 2)); check "$scheme, a lower limit then" limited "" 4 -k 14 --set scheme=$scheme
 	check "... it is sound" "$kmerhash" verify -q new.khdb
 done
 set -- $genomes; limit=$((size * 35 / 100))
@@ -99,7 +99,7 @@ whole -k 12 $all
 first -k 12 u1.fa a1.fa; add a2.fa b1.fa u2.fa; mv new.khdb old.khdb; add a3.fa b2.fa c1.fa; mv new.khdb old.khdb
 add a4.fa n1.fa; same all.khdb new.khdb "added to three times"
 first -k 12 u1.fa a1.fa a2.fa b1.fa u2.fa
-for o in "--threads 1" "--threads 8" "--memory 1" "--block-size 100"; do add $o a3.fa b2.fa c1.fa a4.fa n1.fa; same all.khdb new.khdb "$o"; done
+for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o a3.fa b2.fa c1.fa a4.fa n1.fa; same all.khdb new.khdb "$o"; done
 gzip -c a3.fa >a3.fa.gz; printf '%s\n' b2.fa c1.fa a4.fa n1.fa >list
 add --list list a3.fa.gz; same all.khdb new.khdb "gz, and a list"
 cat a3.fa b2.fa c1.fa a4.fa n1.fa | add -; same all.khdb new.khdb "standard input"
@@ -126,7 +126,7 @@ rest="a3.fa b2.fa c1.fa a4.fa n1.fa"
 changed() {
 	db=all.khdb; expect 0 "" "$1: of all" b --growable -k 12 $all
 	db=new.khdb; rm -f new.khdb
-	expect 0 "$2" "$1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --allow-unmapped --base old.khdb $rest
+	expect 0 "$2" "$1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
 	same all.khdb new.khdb "$1: same bytes"
 	tax=tax
 }
@@ -197,12 +197,12 @@ no() {
 no 1 "a1.fa: sequence 'a1' is in old.khdb already" "an id again" --base old.khdb a2.fa a1.fa
 no 1 "u1.fa: sequence 'u1' is in old.khdb already" "an id without a taxon again" --base old.khdb u1.fa
 no 1 "sequence 'a2' occurs for the second time" "a new id twice" --base old.khdb a2.fa a2.fa
-db=x.khdb; expect 0 "" "--allow-duplicates" b --base old.khdb --allow-duplicates a1.fa; rm -f x.khdb
+db=x.khdb; expect 0 "" "--set allow-duplicates" b --base old.khdb --set allow-duplicates a1.fa; rm -f x.khdb
 db=plain.khdb; b -k 12 a1.fa
 no 2 "plain.khdb: nothing can be added to it.*build it anew" "a database that is not growable" --base plain.khdb a2.fa
 no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
 no 2 "no references are named" "nothing to add" --base old.khdb
-for o in "-k 12" "--scheme syncmer" "--smer-len 8" "--features 4" "--stride 112" "--max-span 1008" "--max-locations 2" "--keep-repeats" "--total-bases 1M"; do
+for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=112" "--set max-span=1008" "--max-locations 2" "--set keep-repeats" "--set total-bases=1M"; do
 	no 2 "are those of --base" "$o" --base old.khdb $o a2.fa
 done
 cp old.khdb copy.khdb; ln -s copy.khdb link.khdb; ln copy.khdb hard.khdb

@@ -17,7 +17,7 @@ is_db() { what=$1; shift; check "$what: build" build "$@"; same ref.khdb x.khdb 
 
 # --- databases ------------------------------------------------------------------------
 for scheme in syncmer minhash; do
-	s="-k 18 --scheme $scheme"
+	s="-k 18 --set scheme=$scheme"
 	check "$scheme: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
 	is_db "$scheme: 2 threads" --db x.khdb --threads 2 $s $genomes
 	is_db "$scheme: gz" --db x.khdb $s $genomes_gz
@@ -25,16 +25,16 @@ for scheme in syncmer minhash; do
 	is_db "$scheme: one file of several gzip members" --db x.khdb $s all.fa.gz
 	is_db "$scheme: long lines, lower case, no newline at the end" --db x.khdb $s long.fa
 	for block in 1 100 4099 64K 1M; do
-		is_db "$scheme: blocks of $block" --db x.khdb --threads 2 --block-size $block $s all.fa
+		is_db "$scheme: blocks of $block" --db x.khdb --threads 2 --set block-size=$block $s all.fa
 	done
-	is_db "$scheme: blocks of 100, gz" --db x.khdb --threads 2 --block-size 100 $s $genomes_gz
+	is_db "$scheme: blocks of 100, gz" --db x.khdb --threads 2 --set block-size=100 $s $genomes_gz
 	is_db "$scheme: 1 byte of memory" --db x.khdb --threads 2 --memory 1 $s all.fa
-	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --block-size 5000 $s all.fa
+	is_db "$scheme: 50K of memory, small blocks" --db x.khdb --threads 2 --memory 50K --set block-size=5000 $s all.fa
 	mv ref.khdb $scheme.khdb
-	s="--scheme $scheme --max-db-size 150K"
+	s="--set scheme=$scheme --max-db-size 150K"
 	check "$scheme, limited: build" build --db ref.khdb --device cpu --threads 1 $s $genomes
 	check "$scheme, limited: its size" test "$(wc -c <ref.khdb)" -le 153600 -a "$(wc -c <ref.khdb)" -ge 148000
-	is_db "$scheme, limited: 2 threads, small blocks" --db x.khdb --threads 2 --block-size 5000 $s all.fa
+	is_db "$scheme, limited: 2 threads, small blocks" --db x.khdb --threads 2 --set block-size=5000 $s all.fa
 	is_db "$scheme, limited: gz" --db x.khdb $s $genomes_gz
 	is_db "$scheme, limited: 1 byte of memory" --db x.khdb --memory 1 $s all.fa
 	build --db x.khdb $s - <all.fa; same ref.khdb x.khdb "$scheme, limited: standard input"; rm -f x.khdb ref.khdb
@@ -46,8 +46,8 @@ rm -f x.khdb
 check "no -k: build" build --db ref.khdb --device cpu --threads 1 $genomes
 is_db "no -k: gz, 2 threads" --db x.khdb --threads 2 $genomes_gz
 export KH_GZ_TOGETHER=1         # by as few threads as this machine may have
-is_db "no -k: gz, inflated together" --db x.khdb --threads 2 --block-size 9000 $genomes_gz
-is_db "no -k: the same, several gzip members" --db x.khdb --threads 2 --block-size 9000 all.fa.gz
+is_db "no -k: gz, inflated together" --db x.khdb --threads 2 --set block-size=9000 $genomes_gz
+is_db "no -k: the same, several gzip members" --db x.khdb --threads 2 --set block-size=9000 all.fa.gz
 unset KH_GZ_TOGETHER
 ln -s syncmer.khdb ref2.khdb; mv syncmer.khdb ref.khdb
 build --db x.khdb -k 18 - <all.fa; same ref.khdb x.khdb "standard input"; rm -f x.khdb
@@ -59,7 +59,7 @@ tr '\n' '\0' <list >list0
 expect 1 "list0:1: column [0-9]*: a NUL byte; expected names of files" "list of files that end in NUL" build --db x.khdb -k 18 --list list0
 if command -v bgzip >/dev/null; then
 	bgzip -c all.fa >all.bgz
-	is_db "BGZF" --db x.khdb --threads 2 --block-size 3000 -k 18 all.bgz
+	is_db "BGZF" --db x.khdb --threads 2 --set block-size=3000 -k 18 all.bgz
 else skip "BGZF" "no bgzip"; fi
 check "CR LF: build" build --db x.khdb -k 18 crlf.fa
 build --db y.khdb -k 18 in/Escherichia_phage_T7*.fa; same x.khdb y.khdb "CR LF"
@@ -97,12 +97,12 @@ variants() { # options, then plain files, then gz
 	is_run "$o 2 threads" $o --threads 2 $plain
 	is_run "$o gz" $o $gz
 	for block in 1 100 64K 1M; do
-		is_run "$o blocks of $block" $o --threads 2 --block-size $block $plain
+		is_run "$o blocks of $block" $o --threads 2 --set block-size=$block $plain
 	done
-	is_run "$o blocks of 300, gz" $o --threads 2 --block-size 300 $gz
+	is_run "$o blocks of 300, gz" $o --threads 2 --set block-size=300 $gz
 	export KH_GZ_TOGETHER=1
 	for threads in 1 2 8; do
-		is_run "$o gz, inflated together, $threads threads" $o --threads $threads --block-size 9000 $gz
+		is_run "$o gz, inflated together, $threads threads" $o --threads $threads --set block-size=9000 $gz
 	done
 	unset KH_GZ_TOGETHER
 }
@@ -126,18 +126,18 @@ is_run "single: standard input" - <$r1
 is_run "single: standard input, gz" --threads 2 - <$r1.gz
 cat $r1 >fifo & is_run "single: FIFO" fifo; wait
 export KH_GZ_TOGETHER=1
-cat $r1.gz >fifo & is_run "single: FIFO, gz, inflated together" --threads 2 --block-size 9000 fifo; wait
+cat $r1.gz >fifo & is_run "single: FIFO, gz, inflated together" --threads 2 --set block-size=9000 fifo; wait
 unset KH_GZ_TOGETHER
 if command -v bgzip >/dev/null; then
 	bgzip -c $r1 >r1.bgz
-	is_run "single: BGZF" --threads 2 --block-size 3000 r1.bgz
+	is_run "single: BGZF" --threads 2 --set block-size=3000 r1.bgz
 else skip "single: BGZF" "no bgzip"; fi
 s=#; first_run --paired $r1 $r2
 variants --paired "$r1 $r2" "$r1.gz $r2.gz"
-is_run "pairs: one file plain, one gz" --paired --threads 2 --block-size 1000 $r1 $r2.gz
+is_run "pairs: one file plain, one gz" --paired --threads 2 --set block-size=1000 $r1 $r2.gz
 is_run "pairs: split" --paired $(for p in part_1.*; do echo $p part_2.${p#part_1.}; done)
 is_run "pairs: interleaved" --interleaved inter.fq
-is_run "pairs: interleaved, blocks of 100" --interleaved --threads 2 --block-size 100 inter.fq
+is_run "pairs: interleaved, blocks of 100" --interleaved --threads 2 --set block-size=100 inter.fq
 is_run "pairs: interleaved, standard input" --interleaved - <inter.fq
 # One writer of two FIFOs, which waits for the one to be read, or opened, while the other is; text
 # of more than a pipe holds.
@@ -150,7 +150,7 @@ for threads in 1 2; do
 done
 db=minhash.khdb
 first_run --paired $r1 $r2
-is_run "minhash: 2 threads, small blocks" --paired --threads 2 --block-size 100 $r1.gz $r2.gz
+is_run "minhash: 2 threads, small blocks" --paired --threads 2 --set block-size=100 $r1.gz $r2.gz
 # Lines on standard output, and no other output asked for.
 "$kmerhash" classify -q --db $db --paired $r1 $r2 >x.tsv
 same ref.tsv x.tsv "lines alone, on standard output"

@@ -37,7 +37,7 @@ alone_and_left() { # NAME FILE...
 classify_meanwhile() { # WAY OPTION...
 	way=$1; shift
 	cp a.khdb x.khdb; rm -f reads lines.tsv; mkfifo reads
-	timeout "$seconds" "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --block-size 4K --db x.khdb --report r.kreport \
+	timeout "$seconds" "$real" classify -q --device "${KH_DEVICE:-cpu}" -p 2 --set block-size=4K --db x.khdb --report r.kreport \
 		--json r.json --classified-out c.fq "$@" reads >lines.tsv 2>said &
 	pid=$!
 	exec 3>reads
@@ -56,7 +56,7 @@ for way in $ways; do
 	alone_and_left "classify, $way" r.kreport r.json c.fq
 done
 case $ways in *overwrite*)
-	expect 1 "$said" "classify --no-verify, overwrite" classify_meanwhile overwrite --no-verify ;;
+	expect 1 "$said" "classify --set no-verify, overwrite" classify_meanwhile overwrite --set no-verify ;;
 esac
 expect 0 "" "classify, nothing happens" classify_meanwhile true
 rm -f r.kreport r.json c.fq

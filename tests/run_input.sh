@@ -14,7 +14,7 @@ bad() {
 	message=$1 name=$2; shift 2
 	for block in 100 1M; do
 		expect 1 "^kmerhash classify: .*$message" "$name, blocks of $block" \
-			c --classified-out o.c#.fq --unclassified-out o.u#.fq --block-size $block "$@"
+			c --classified-out o.c#.fq --unclassified-out o.u#.fq --set block-size=$block "$@"
 		check "$name: one line" test "$(wc -l <"$t/.err")" -eq 1
 		nothing_left "$name" $outputs
 	done
@@ -35,9 +35,9 @@ bad "(100.*300|300.*100)" "unequal mates" --paired 1.fq short.fq
 bad "(100.*300|300.*100)" "unequal mates, the first" --paired short.fq 2.fq
 sed '5s/.*/@other/' 2.fq >other.fq
 bad "other" "mates of different names" --paired 1.fq other.fq
-good "mates of different names, allowed" 300 --paired --no-mate-check 1.fq other.fq
+good "mates of different names, allowed" 300 --paired --set no-mate-check 1.fq other.fq
 { cat 1.fq; head -n 4 2.fq; } >odd.fq
-bad "mate" "interleaved, an odd number" --interleaved --no-mate-check odd.fq
+bad "mate" "interleaved, an odd number" --interleaved --set no-mate-check odd.fq
 for style in '/1 /2' '.1 .2' '_1 _2' ' 1:N:0 2:N:0'; do
 	a=${style% *} b=${style##* }; case $style in ' '*) a=' 1:N:0' b=' 2:N:0' ;; esac
 	awk -v e="$a" 'NR % 4 == 1 { print "@r" NR e; next } { print }' 1.fq >s1.fq
@@ -68,7 +68,7 @@ good "zeros behind gzip" 300 zeros.fq.gz
 # Threads that inflate together, in chunks of 4 KiB, say what one says.
 for f in cut flip crc tail; do
 	c $f.fq.gz 2>want
-	KH_GZ_TOGETHER=1 c --block-size 5000 $f.fq.gz 2>got
+	KH_GZ_TOGETHER=1 c --set block-size=5000 $f.fq.gz 2>got
 	same want got "inflated together: the same message for $f.fq.gz"
 	check "inflated together: a message for $f.fq.gz" grep -q "^kmerhash classify: $f" got
 done
@@ -76,9 +76,9 @@ if command -v bgzip >/dev/null; then
 	bgzip -c 1.fq >1.bgz
 	head -c -28 1.bgz >noeof.bgz
 	bad "noeof.bgz" "BGZF without its end" noeof.bgz
-	good "BGZF without its end, allowed" 300 --allow-no-eof noeof.bgz
+	good "BGZF without its end, allowed" 300 --set allow-no-eof noeof.bgz
 	head -c -40 1.bgz >cut.bgz
-	bad "cut.bgz" "BGZF cut, though no end is asked for" --allow-no-eof cut.bgz
+	bad "cut.bgz" "BGZF cut, though no end is asked for" --set allow-no-eof cut.bgz
 else skip "BGZF without its end" "no bgzip"; fi
 
 # --- not what it should be -----------------------------------------------------------------
@@ -140,20 +140,20 @@ head -c -1 phix.fa >nonl.fa; c nonl.fa; same want.tsv o.tsv "no newline at the e
 sed 1d phix.fa | tr -d '\n' | fold -w 7 | { echo '>NC_001422.1'; cat; echo; } >fold.fa
 c fold.fa; same want.tsv o.tsv "lines of 7"
 { printf '>NC_001422.1 '; head -c 10000000 /dev/zero | tr '\0' x; echo; sed 1d phix.fa; } >head.fa
-c --threads 2 --block-size 64K head.fa; same want.tsv o.tsv "a header of 10 MB"
+c --threads 2 --set block-size=64K head.fa; same want.tsv o.tsv "a header of 10 MB"
 sed 's/T/U/g;1s/.*/>NC_001422.1/' phix.fa >rna.fa; c rna.fa; same want.tsv o.tsv "RNA"
 
 # --- references ---------------------------------------------------------------------------------------
 refs() {
 	message=$1 name=$2; shift 2
-	expect 1 "^kmerhash build: .*$message" "references: $name" build --db r.khdb --threads 2 --block-size 500 -k 18 "$@"
+	expect 1 "^kmerhash build: .*$message" "references: $name" build --db r.khdb --threads 2 --set block-size=500 -k 18 "$@"
 	nothing_left "references: $name" r.khdb
 }
 refs "second time" "the same file twice" phix.fa phix.fa
 refs "1.fq" "FASTQ" 1.fq
 refs "none.fa" "missing" phix.fa none.fa
 refs "text" "no sequences" text
-expect 0 "" "references: the same file twice, allowed" build --db r.khdb --allow-duplicates phix.fa phix.fa
+expect 0 "" "references: the same file twice, allowed" build --db r.khdb --set allow-duplicates phix.fa phix.fa
 rm -f r.khdb
 if [ "${KH_SLOW:-0}" = 1 ]; then
 	kmerhash=$real                  # this may take minutes, and 15 GB of disk
@@ -173,7 +173,7 @@ bounded() { (ulimit -v 1000000; "$real" --version >/dev/null 2>&1) && ulimit -v 
 endless() { # "MESSAGE" NAME COMMAND-THAT-WRITES...
 	message=$1 label=$2; shift 2
 	for block in 1000 1M; do
-		"$@" | (bounded; timeout 60 "$real" classify -q --device cpu --threads 1 --block-size $block \
+		"$@" | (bounded; timeout 60 "$real" classify -q --device cpu --threads 1 --set block-size=$block \
 			--db a.khdb --output o.tsv -) 2>said
 		check "$label, blocks of $block: $message" grep -Eq "$message" said
 	done
@@ -192,7 +192,7 @@ endless "found byte 0x00" "a gzip bomb of zeros" sh -c 'head -c 100000000 /dev/z
 sed 's/^>.*/>phix/' phix.fa >one.fa
 for what in "cat /dev/zero" "blanks"; do
 	{ cat one.fa; $what; } | (bounded; timeout 60 "$real" build -q --device cpu --threads 1 -k 16 --db e.khdb \
-		--taxonomy "$data/taxonomy" --allow-unmapped -) 2>said
+		--taxonomy "$data/taxonomy" --max-unmapped 1 -) 2>said
 	check "a reference and then $what" grep -Eq "found byte 0x00|more than 1 MiB of blanks" said
 	nothing_left "a reference and then $what" e.khdb
 done
@@ -201,7 +201,7 @@ done
 mkfifo gate
 for how in longer shorter; do
 	cp 1.fq grows.fq; rm -f $outputs said
-	{ c --threads 1 --paired --no-mate-check --block-size 1000 grows.fq gate 2>said; echo $? >status; } &
+	{ c --threads 1 --paired --set no-mate-check --set block-size=1000 grows.fq gate 2>said; echo $? >status; } &
 	exec 7>gate; head -n 40 2.fq >&7; until_true test -e said
 	sleep 1
 	if [ $how = longer ]; then cat 2.fq >>grows.fq; else head -c 20000 1.fq >cut; cat cut >grows.fq; fi
@@ -249,7 +249,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq
 rm -f $outputs
 expect 1 "f2: nothing has come for 2 s, and f1, .* waits for it" "one writer, all of one file first" \
 	env KMERHASH_MATE_TIMEOUT=2 "$real" classify -q --device cpu --db a.khdb --output o.tsv --threads 2 \
-	--block-size 2000 --paired f1 f2
+	--set block-size=2000 --paired f1 f2
 kill $writer 2>/dev/null; wait $writer 2>/dev/null
 nothing_left "one writer, all of one file first" o.tsv
 (exec 5>f1 6>f2

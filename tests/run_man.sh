@@ -22,8 +22,16 @@ unknown_options() {
 	echo '--version' >>"$t/all"
 	printf '%s\n' --bind-to --map-by --to-hdf5 --table-type --process-obs-metadata \
 		--cflags --libs --with-tables >>"$t/all"        # of mpirun, biom, pkg-config, configure
+	printf '%s\n' --report-zero-counts --use-mpa-style --gzip-compressed --bzip2-compressed --memory-mapping --quick \
+		--minimum-hit-groups --minimum-base-quality >>"$t/all"  # of kraken2, which -h does not list
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"
+}
+
+# The same of settings: `--set help`, and the items of the page's section.
+settings_from_help() { ./kmerhash "$1" --set help | sed -n 's/^  \([a-z0-9-]*\).*/\1/p' | sort; }
+settings_from_page() {
+	sed -n '/^\.Ss Settings/,/^\.El/s/^\.It Cm \([a-z0-9-]*\).*/\1/p' "$KH_SRCDIR/man/kmerhash-$1.1" | sort
 }
 
 version_of() { sed -n "s/$1/\\1/p" "$KH_SRCDIR/$2" | head -n 1; }
@@ -31,7 +39,7 @@ version_of() { sed -n "s/$1/\\1/p" "$KH_SRCDIR/$2" | head -n 1; }
 t=${TMPDIR:-/tmp}/kh-man.$$
 mkdir "$t" || exit 1
 trap 'rm -rf "$t"' EXIT
-echo "1..$(($# + 2 * $(echo "$commands" | wc -w) + 6))"
+echo "1..$(($# + 3 * $(echo "$commands" | wc -w) + 6))"
 
 for page; do
 	name=${page##*/}
@@ -57,6 +65,12 @@ for c in $commands bench; do
 		ok 1 "kmerhash-$c.1 has the options of kmerhash $c -h, and no others"
 	fi
 	[ "$c" = bench ] && continue    # a program that is not installed
+	settings_from_help "$c" >"$t/help"
+	settings_from_page "$c" >"$t/page"
+	[ -s "$t/help" ] && diff "$t/help" "$t/page" >"$t/diff"
+	rc=$?
+	sed 's/^/# /' "$t/diff"
+	ok $rc "kmerhash-$c.1 has the settings of kmerhash $c --set help, and no others"
 	grep -q "^\.Xr kmerhash-$c 1" "$KH_SRCDIR/man/kmerhash.1"
 	ok $? "kmerhash.1 refers to kmerhash-$c.1"
 done

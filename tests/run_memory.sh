@@ -32,7 +32,7 @@ expect 1 "needs about [0-9.]+ MB of memory even if all features go to disk, and 
 	"build in 45000 KiB: both numbers" sized limited 45000 "$real" build -q --db b.khdb
 nothing_left "build in 45000 KiB" b.khdb
 expect 1 "needs about [0-9.]+ MB" "build with blocks that are too large" \
-	sized limited 200000 "$real" build -q --block-size 64M --db b.khdb
+	sized limited 200000 "$real" build -q --set block-size=64M --db b.khdb
 cat refs.fa >in.fifo.fa; mkfifo in.fifo
 feed_fifo() { timeout "$seconds" sh -c 'cat refs.fa >in.fifo' & limited 80000 "$real" build -q --db b.khdb --device cpu -p 2 -k 18 $tax in.fifo; }
 expect 0 "" "build from a pipe, of unknown size, in 80000 KiB" feed_fifo
@@ -44,11 +44,11 @@ gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq
 expect 1 "an index in memory needs it all: use build and --db" "classify --references: both numbers" limited 90000 \
 	"$real" classify -q --device cpu -p 2 --references refs.fa $tax --output o.tsv 1.fq
 expect 1 "the reads need about [0-9.]+ MB of memory.* [0-9.]+ MB are left" "classify with blocks that are too large" limited 400000 \
-	"$real" classify -q --device cpu -p 4 --block-size 64M --db a.khdb --output o.tsv 1.fq
+	"$real" classify -q --device cpu -p 4 --set block-size=64M --db a.khdb --output o.tsv 1.fq
 cp a.khdb big.khdb; truncate -s 2G big.khdb
 printf "sample\treads1\na\t1.fq\nb\t1.fq\n" >sheet.tsv
 expect 1 "the reads need about [0-9.]+ MB of memory" "classify --samples with blocks that are too large" limited 400000 \
-	"$real" classify -q --device cpu -p 4 --block-size 64M --db a.khdb --samples sheet.tsv --outdir out
+	"$real" classify -q --device cpu -p 4 --set block-size=64M --db a.khdb --samples sheet.tsv --outdir out
 expect 1 "big.khdb: 2147483648 bytes to be mapped, and [0-9]+ are left of the address space" "classify, a database that does not fit into the address space" \
 	limited 400000 "$real" classify -q --device cpu -p 1 --db big.khdb --output o.tsv 1.fq
 nothing_left "classify" o.tsv

@@ -74,7 +74,7 @@ merge --value reads run >reads; check "BIOM" merge -f biom -o run.biom run
 if [ -n "${PYTHON3:-}" ]; then check "BIOM: the reads and lineages of the table" python biom.py
 else skip "BIOM: the reads and lineages of the table" "no python3"; fi
 expect 2 "taxpasta and KrakenTools make MetaPhlAn's" "MetaPhlAn's format is gone" merge -f metaphlan run
-merge -f cami-profile --taxonomy-id ncbi_2026 run >profile
+merge -f cami-profile --set taxonomy-id=ncbi_2026 run >profile
 check "CAMI profile: three samples" test "$(grep -c '^@SampleID' profile)" -eq 3 -a "$(grep -c '^@TaxonomyID:ncbi_2026$' profile)" -eq 3
 check "CAMI profile: no rank above 100 %" awk -F '\t' '/^@SampleID/ { split("", n) } /^[0-9]/ { n[$2] += $5; if (n[$2] > 100.0001) exit 1 }' profile
 cat >page.py <<'EOF'
@@ -115,14 +115,14 @@ done
 # together OPTIONS...: the report of the samples as one run
 together() { classify --db a.khdb --paired --output - --report want "$@" sim_1.fq sim_2.fq real_1.fq real_2.fq sim_1.fq sim_2.fq; }
 printf 'sample\treads1\treads2\na\tsim_1.fq\tsim_2.fq\nb\treal_1.fq\treal_2.fq\nc\tsim_1.fq\tsim_2.fq\nnone\t%s\t\n' none.fq >sheet
-check "samples with registers" classify --db a.khdb --samples sheet --outdir sum --report-minimizer-data --registers reg.gz
+check "samples with registers" classify --db a.khdb --samples sheet --outdir sum --report-minimizer-data --set registers=reg.gz
 together
 check "one report" merge -f report -o sum.kreport sum; same want sum.kreport "one report: that of all reads at once"
-together --report-minimizer-data --registers all.reg
+together --report-minimizer-data --set registers=all.reg
 check "one report of 8 columns" merge -f report --registers reg.gz -o sum.kreport sum
 same want sum.kreport "one report of 8 columns: that of all reads at once"
 check "it is no sum of distinct features" sh -c 'test "$(awk "\$7 == 1 { print \$5 }" want)" -lt "$(cat sum/*.kreport | awk "\$7 == 1 { n += \$5 } END { print n }")"'
-classify --db a.khdb --paired --output - --report sum/a.k --registers a.reg sim_1.fq sim_2.fq
+classify --db a.khdb --paired --output - --report sum/a.k --set registers=a.reg sim_1.fq sim_2.fq
 gzip -dc sum/a.reg.gz >got; same a.reg got "registers of a sample and of a run of its own"
 check "a report for each sample" merge -f report --registers reg.gz -O each sum
 same sum/a.kreport each/a.kreport "a report for each sample: its own"

@@ -46,30 +46,30 @@ compare() {
 	rm -f want.khdb got.khdb
 }
 compare "whole genomes" "1 2 3 4" --threads 2 "$data"/genomes/*.gz
-compare "several blocks of checksums" "2 3 4" --threads 2 -k 18 -s 16 g?.fa
+compare "several blocks of checksums" "2 3 4" --threads 2 -k 18 --set smer-len=16 g?.fa
 compare "spilled" "3" --threads 2 --memory 100K -k 18 g?.fa
 compare "limited in size" "2 4" --threads 2 --max-db-size 100K "$data"/genomes/*.gz
-compare "minhash, small blocks" "3" --threads 2 --block-size 5000 --scheme minhash -k 18 small.fa all.fa g4.fa
-compare "pieces of a few bases" "2" --block-size 100 -k 18 "$data"/genomes/*T[37]*.gz all.fa --allow-duplicates
+compare "minhash, small blocks" "3" --threads 2 --set block-size=5000 --set scheme=minhash -k 18 small.fa all.fa g4.fa
+compare "pieces of a few bases" "2" --set block-size=100 -k 18 "$data"/genomes/*T[37]*.gz all.fa --set allow-duplicates
 # One plain file is cut where records begin: of a few records, of one, of CR LF, with '>' elsewhere.
 cat g?.fa >one.fa
-compare "one file" "2 3 4" --threads 2 --block-size 50K -k 18 one.fa
+compare "one file" "2 3 4" --threads 2 --set block-size=50K -k 18 one.fa
 genomes 6 1 4000 | sed 's/|10719/|10760/' >single.fa
 compare "one record" "3" -k 18 single.fa
 awk '/^>/ { $0 = $0 " >not >one" } { printf "%s\r\n", $0 }' small.fa >crlf.fa
 compare "CR LF, > in headers" "2 4" -k 18 crlf.fa
-compare "large files, cut, and small ones" "3 4" -k 18 small.fa one.fa "$data"/genomes/*T[37]*.gz g1.fa --allow-duplicates
+compare "large files, cut, and small ones" "3 4" -k 18 small.fa one.fa "$data"/genomes/*T[37]*.gz g1.fa --set allow-duplicates
 gzip -c one.fa >one.fa.gz
 compare "one file, gz" "3" -k 18 one.fa.gz
 : >empty.fa
-compare "an empty file, and the same file twice" "4" --allow-duplicates -k 18 empty.fa small.fa g4.fa small.fa
+compare "an empty file, and the same file twice" "4" --set allow-duplicates -k 18 empty.fa small.fa g4.fa small.fa
 # Long headers: k is first guessed too large, and all is read again.
 awk '/^>/ { printf "%s ", $0; for (i = 0; i < 20000; i++) printf "long "; print ""; next } 1' small.fa >headers.fa
 compare "read again for another k" "3" all.fa headers.fa
-compare "no sequence" "2" --allow-unmapped -k 18 empty.fa empty.fa
+compare "no sequence" "2" --max-unmapped 1 -k 18 empty.fa empty.fa
 sed 's/kraken:taxid|[0-9]*//' g3.fa >none.fa
-compare "none of a process's sequences has a taxon" "2 3" --allow-unmapped -k 18 none.fa g4.fa
-compare "the first has none" "3" --allow-unmapped -k 18 none.fa small.fa g4.fa
+compare "none of a process's sequences has a taxon" "2 3" --max-unmapped 1 -k 18 none.fa g4.fa
+compare "the first has none" "3" --max-unmapped 1 -k 18 none.fa small.fa g4.fa
 
 [ -z "$own" ] || [ "$gpus" -ge 3 ] || own='--device cpu'
 ln -s target.khdb link.khdb; build --db want.khdb -k 18 small.fa g4.fa

@@ -38,15 +38,15 @@ compare() {
 		done
 	done
 }
-compare "single" "2 3 4" --block-size 20K --use-names -r report ../1.fq
-compare "pairs, .gz in and out, reads out" "3" --block-size 20K -P -r report -o o.tsv.gz -C 'c#.fq' -U 'u#.fq.gz' \
+compare "single" "2 3 4" --set block-size=20K --use-names -r report ../1.fq
+compare "pairs, .gz in and out, reads out" "3" --set block-size=20K -P -r report -o o.tsv.gz -C 'c#.fq' -U 'u#.fq.gz' \
 	../1.fq ../2.fq.gz
-compare "interleaved, distinct features" "3" --block-size 20K -i --report-minimizer-data -r report ../both.fq
-compare "long reads, confidence" "3" --block-size 5K -c 0.1 --report-minimizer-data -r report ../long.fa
-compare "long pairs" "4" --block-size 3K -P --no-mate-check -U 'u.fa' ../pieces.fa ../pieces2.fa
+compare "interleaved, distinct features" "3" --set block-size=20K -i --report-minimizer-data -r report ../both.fq
+compare "long reads, confidence" "3" --set block-size=5K -c 0.1 --report-minimizer-data -r report ../long.fa
+compare "long pairs" "4" --set block-size=3K -P --set no-mate-check -U 'u.fa' ../pieces.fa ../pieces2.fa
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq
-compare "sample pass and profile" "2 3" --block-size 20K -P --sample-pass --profile p.tsv --html html -r report -C 'c#.fq' \
+compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --profile p.tsv --html html -r report -C 'c#.fq' \
 	../ten_1.fq ../ten_2.fq
 compare "no reads" "3" -r report --report-minimizer-data /dev/null
 placements=auto database=

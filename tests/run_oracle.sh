@@ -38,8 +38,8 @@ check "60 strains of 4 species" "$PYTHON3" "$tests/make_world.py" strains 60 sis
 check "280 species" "$PYTHON3" "$tests/make_world.py" strains 280 many "$data" 280
 
 for scheme in syncmer minhash; do
-	check "$scheme: build" build --db $scheme.khdb --scheme $scheme $genomes
-	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --scheme $scheme $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
+	check "$scheme: build" build --db $scheme.khdb --set scheme=$scheme $genomes
+	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --set scheme=$scheme $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
 	include "$PYTHON3" "$tests/oracle_db.py" $scheme.khdb $genomes
 	check "$scheme: pairs" calls $scheme.khdb $sim
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
@@ -47,34 +47,34 @@ for scheme in syncmer minhash; do
 	check "$scheme: made-up pairs" calls $scheme.khdb made_1.fq made_2.fq
 	check "$scheme: confidence" calls $scheme.khdb made.fq --confidence 0.3
 done
-check "other k, stride and span: build" build --db odd.khdb -k 21 --smer-len 11 --stride 60 --max-span 300 $genomes
+check "other k, stride and span: build" build --db odd.khdb -k 21 --set smer-len=11 --set stride=60 --set max-span=300 $genomes
 include "$PYTHON3" "$tests/oracle_db.py" odd.khdb $genomes
 check "other k, stride and span: reads" calls odd.khdb made.fq
 check "other k, stride and span: pairs" calls odd.khdb made_1.fq made_2.fq
 # where a third of all k-mers is in the index, hits in a row are asked for
 for scheme in syncmer minhash; do
-	check "$scheme, small k: build" build --db dense.khdb --scheme $scheme -k 10 $genomes
+	check "$scheme, small k: build" build --db dense.khdb --set scheme=$scheme -k 10 $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" dense.khdb $genomes
 	check "$scheme, small k: reads" calls dense.khdb made.fq
 	check "$scheme, small k: the minima are greater" sh -c 'test "$("$1" inspect dense.khdb | sed -n "s/^least hits by log2 features	//p" | cut -d " " -f 5)" -gt 3' - "$kmerhash"
 done
 
 for scheme in syncmer minhash; do
-	check "$scheme, some of the features: build" build --db some.khdb --scheme $scheme --max-db-size 180K $genomes
+	check "$scheme, some of the features: build" build --db some.khdb --set scheme=$scheme --max-db-size 180K $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" some.khdb $genomes
-	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --scheme $scheme --max-db-size 180K $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
+	[ -n "${KH_DEVICE:-}" ] || { build --db grown.khdb --growable --set scheme=$scheme --max-db-size 180K $genomes; include "$PYTHON3" "$tests/oracle_db.py" grown.khdb $genomes; }
 	check "$scheme, some of the features: pairs" calls some.khdb $sim
 	check "$scheme, some of the features: reads" calls some.khdb made.fq
 done
 
-# A genome that ends in a repeat, and reads of that: none and all are called, by --keep-repeats.
+# A genome that ends in a repeat, and reads of that: none and all are called, by --set keep-repeats.
 repeat=$(printf 'TTAGGGTTAGGGTTAGGGTTAGGGTTAGGGTTACGG%.0s' 1 2 3 4)
 { gzip -dc "$data"/genomes/*phiX174*.gz; echo "$repeat$repeat$repeat"; } >tail.fa
 quality=$(printf %s "$repeat" | tr A-Z I)
 printf '@%s\n%s\n+\n%s\n' one "$repeat" "$quality" two "GG${repeat#????}TT" "$quality" >tail.fq
 for scheme in syncmer minhash; do
-	check "repeats, $scheme: build" build --db without.khdb --scheme $scheme -k 18 tail.fa
-	check "repeats, $scheme: build with them" build --db with.khdb --scheme $scheme -k 18 --keep-repeats tail.fa
+	check "repeats, $scheme: build" build --db without.khdb --set scheme=$scheme -k 18 tail.fa
+	check "repeats, $scheme: build with them" build --db with.khdb --set scheme=$scheme -k 18 --set keep-repeats tail.fa
 	for them in without with; do
 		include "$PYTHON3" "$tests/oracle_db.py" $them.khdb tail.fa
 		check "repeats, $scheme, $them: reads" calls $them.khdb tail.fq

@@ -43,9 +43,9 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; th
 	trap 'umount "$t/small"; rm -rf "$t"' EXIT
 	expect 1 "small/x.khdb: write failed: No space" "a database on a full disk" build --db small/x.khdb "$data"/genomes/*.gz
 	# the least memory that a GPU build says it can do with: all its pairs are spilled
-	spill_limit=$(build --gpu-memory 1 --db no.khdb "$data"/genomes/*.gz 2>&1 | sed -n 's/.* need \([0-9]*\) bytes .*/\1/p')
+	spill_limit=$(build --set gpu-memory=1 --db no.khdb "$data"/genomes/*.gz 2>&1 | sed -n 's/.* need \([0-9]*\) bytes .*/\1/p')
 	expect 1 "temporary file of the build: write failed|have to be kept, but there are" "a spill on a full disk" \
-		build --memory 1 ${spill_limit:+--gpu-memory "$spill_limit"} --db small/x.khdb "$data"/genomes/*.gz
+		build --memory 1 ${spill_limit:+--set gpu-memory="$spill_limit"} --db small/x.khdb "$data"/genomes/*.gz
 	for i in 1 2 3 4 5 6 7 8 9; do cat 1.fq; done >9.fq
 	expect 1 "small/o.tsv: write failed: No space" "calls on a full disk" classify --db a.khdb --output small/o.tsv 9.fq
 	expect 1 "small/c.fq: write failed: No space" "reads on a full disk" classify --db a.khdb --output o.tsv --classified-out small/c.fq 9.fq
@@ -176,7 +176,7 @@ if [ ! -x "${real%/*}/tests/test_comm" ]; then
 	expect 2 "3 copies of this program were started, but it was built without MPI" "copies without MPI" \
 		env OMPI_COMM_WORLD_SIZE=3 "$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" $phix
 	expect 0 "" "copies without MPI, on purpose" env OMPI_COMM_WORLD_SIZE=3 KH_COMM=off \
-		"$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" --allow-unmapped $phix
+		"$kmerhash" build -q --db m.khdb --taxonomy "$data/taxonomy" --max-unmapped 1 $phix
 else skip "copies without MPI" "built with MPI"; fi
 
 # --- pipes -------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ stopped() { # SIGNAL STATUS COMMAND...
 	check "SIG$sig: there were temporary files" test "$(wc -l <tmp.$sig)" -eq 2
 	rm -f in.$sig
 }
-set -- "$real" classify -q --db a.khdb --threads 1 --block-size 1000 --output s.tsv --classified-out s.fq.gz
+set -- "$real" classify -q --db a.khdb --threads 1 --set block-size=1000 --output s.tsv --classified-out s.fq.gz
 for sig in INT TERM HUP QUIT ALRM USR1 USR2 XCPU; do
 	if [ $sig != INT ] && [ $sig != QUIT ] && sh -c "ulimit -c 0; kill -$sig \$\$; :" 2>/dev/null; then
 		skip "SIG$sig" "the shell that runs this ignores it, and so does what it starts"

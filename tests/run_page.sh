@@ -11,7 +11,7 @@ counts() { sed 's/"label":"Command","value":"[^"]*"//' "$1"; }
 
 page() { classify --db a.khdb --paired --output lines --report report --html "$@" $sim; }
 expect 0 "" "a page" page one.html --threads 1
-expect 0 "" "a page by two threads and small blocks" page two.html --threads 2 --block-size 1K
+expect 0 "" "a page by two threads and small blocks" page two.html --threads 2 --set block-size=1K
 counts one.html >one; counts two.html >two
 same one two "the same page by two threads and small blocks"
 expect 0 "" "a page beside no other output" classify --db a.khdb --paired --output - --html two.html $sim
@@ -47,7 +47,7 @@ if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python 
 else skip "the page has the counts of the report" "no python3"; fi
 
 expect 0 "" "a page with a profile" page profile.html --profile profile.tsv
-expect 0 "" "the same by two threads and small blocks" page two.html --profile two.tsv --threads 2 --block-size 1K
+expect 0 "" "the same by two threads and small blocks" page two.html --profile two.tsv --threads 2 --set block-size=1K
 counts profile.html >one; counts two.html >two
 same one two "the same page with a profile by two threads and small blocks"
 cat >profile.py <<'EOF'

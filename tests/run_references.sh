@@ -156,7 +156,7 @@ made "genomes by accession in one folder" -L gtdb.tsv flat; same g.khdb x.khdb "
 { printf 'accession\ttaxonomy\n'; paste ids gtdb.tsv | head -n 6 | cut -f 1,3; } >ids.tsv
 made "lineages of sequences" -L ids.tsv tree; same g.khdb x.khdb "lineages of sequences: the same"
 { echo "1	d__A;p__B"; echo "6	d__A;p__B;s__C"; } >names.tsv
-made "files called as the id" --allow-unmapped -L names.tsv tree
+made "files called as the id" --max-unmapped 1 -L names.tsv tree
 check "files called as the id: found" test "$(targets x.khdb | wc -l)" -eq 2
 classify --db g.khdb --output g.tsv "$sim"
 check "the same calls, by other numbers" sh -c 'cut -f 1,2,5 want.tsv | sed "s/[0-9]*:/:/g" >a; cut -f 1,2,5 g.tsv | sed "s/[0-9]*:/:/g" >b; cmp a b'
@@ -203,11 +203,11 @@ check "a FIFO without -k" build --db z.khdb fifo
 same want.khdb z.khdb "a FIFO without -k: the same"
 wait
 nothing_left "streams"
-rm -f y.khdb; check "standard input and --total-bases" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb --total-bases 190K $2 -' - "$kmerhash" "$taxa"
-same want.khdb y.khdb "standard input and --total-bases: the same"
+rm -f y.khdb; check "standard input and --set total-bases" sh -c 'cat all.fa.gz | "$1" build -q --db y.khdb --set total-bases=190K $2 -' - "$kmerhash" "$taxa"
+same want.khdb y.khdb "standard input and --set total-bases: the same"
 # follows BASES "K S-MER STRIDE": what a build makes of so many bases
 follows() {
-	check "$1 bases: build" "$kmerhash" build -q --db y.khdb --total-bases "$1" $taxa flat
+	check "$1 bases: build" "$kmerhash" build -q --db y.khdb --set total-bases="$1" $taxa flat
 	"$kmerhash" inspect y.khdb >y.txt
 	check "$1 bases: k, s and stride are $2" test "$2" = "$(awk -F '\t' '$1 == "k" || $1 == "s-mer" || $1 == "stride" { printf "%s%s", c, $2; c = " " }' y.txt)"
 }
@@ -218,7 +218,7 @@ follows 10000000001 "20 16 112"
 follows 200000000001 "22 16 112"
 follows 420000000000 "22 16 224"
 follows 1T "22 16 336"
-bad 2 "span of 1008 bases is less than a bin of 4032: use a greater --max-span" "bins that no span has room for" --total-bases 100T $taxa flat
+bad 2 "span of 1008 bases is less than a bin of 4032: use a greater --set max-span" "bins that no span has room for" --set total-bases=100T $taxa flat
 
 # --- texts by gzip --------------------------------------------------------------------------
 classify --db want.khdb --output o.tsv --report o.kreport --json o.json "$sim"

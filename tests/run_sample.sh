@@ -31,8 +31,8 @@ number() { sed -n 's/.*"'"$1"'": \([0-9]*\).*/\1/p' j.json; }
 # as they are, MERS, which is absent.
 check "build" build --db db.khdb "$T7" "$lambda" "$phi" "$sars"
 check "build both relatives" build --db both.khdb "$T3" "$T7" "$lambda" "$phi" "$sars"
-check "build, other k" build --db k.khdb -k 21 --smer-len 11 --stride 60 "$T7" "$lambda" "$phi"
-check "build, minhash" build --db minhash.khdb --scheme minhash "$T3" "$T7" "$lambda"
+check "build, other k" build --db k.khdb -k 21 --set smer-len=11 --set stride=60 "$T7" "$lambda" "$phi"
+check "build, minhash" build --db minhash.khdb --set scheme=minhash "$T3" "$T7" "$lambda"
 check "build, lists cut by species" build --db cut.khdb --max-locations 1 "$T3" "$T7" "$lambda" "$phi"
 check "build, some of the features" build --db some.khdb --max-db-size 150K "$T7" "$lambda" "$phi" "$sars"
 check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
@@ -61,7 +61,7 @@ check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq
 check "a stretch of something else: narrow" verdict 10710 narrow
 check "calls and profile, more strains than lists keep" agrees strains.khdb strains/reads.fq
-check "a profile alone keeps the calls" agrees db.khdb s.fq --no-verify --keep
+check "a profile alone keeps the calls" agrees db.khdb s.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv s.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"
 check "a small sample keeps its calls" agrees db.khdb small.fq
@@ -79,7 +79,7 @@ all() {
 		"$@" s.fq
 }
 check "one thread" all one --threads 1
-check "four threads, small blocks" all four --threads 4 --block-size 3000
+check "four threads, small blocks" all four --threads 4 --set block-size=3000
 for f in lines report profile.tsv c.fq u.fq; do same one/$f four/$f "$f: threads and blocks"; done
 check "as many reads as there are" test "$(cat one/c.fq one/u.fq | wc -l)" -eq "$(wc -l <s.fq)"
 check "reads are told as they are called" sh -c '
@@ -117,7 +117,7 @@ own one s.fq; own two near.fq; own three small.fq
 for threads in 1 3; do
 	rm -rf many
 	check "samples, $threads threads" second --db db.khdb --samples sheet --outdir many --sample-pass \
-		--profile p.tsv --classified-out 'c.fq' --threads $threads --block-size 20K
+		--profile p.tsv --classified-out 'c.fq' --threads $threads --set block-size=20K
 	for s in one two three; do
 		for f in tsv kreport p.tsv c.fq; do same own/$s.$f many/$s.$f "samples, $s.$f: $threads threads"; done
 	done

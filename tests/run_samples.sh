@@ -42,7 +42,7 @@ alone empty none.fq
 for threads in 1 2; do
 	for block in 1M 500; do
 		rm -rf out
-		expect 0 "5 samples|6 samples" "$threads threads, blocks of $block" samples --threads $threads --block-size $block
+		expect 0 "5 samples|6 samples" "$threads threads, blocks of $block" samples --threads $threads --set block-size=$block
 		for s in pairs single many real.2 empty; do as_alone $s "$threads threads, blocks of $block"; done
 	done
 done

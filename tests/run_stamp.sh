@@ -19,10 +19,10 @@ settle
 checked "the first time"; cp o.tsv want.tsv
 known "the second time"; same want.tsv o.tsv "the second time: the same calls"
 check "one stamp" test "$(stamps)" -eq 1
-checked "--verify" --verify
-known "behind --verify"
-expect 0 "" "--no-verify" c --no-verify
-expect 2 "not both" "--verify and --no-verify" c --verify --no-verify
+checked "--set verify" --set verify
+known "behind --set verify"
+expect 0 "" "--set no-verify" c --set no-verify
+expect 2 "not both" "--set verify and --set no-verify" c --set verify --set no-verify
 stamp=$(echo .cache/kmerhash/checked-*)
 check "a stamp: of the user alone" test "$(stat -c %a "$stamp")" = 600 -a "$(stat -c %a .cache/kmerhash)" = 700
 
@@ -54,10 +54,10 @@ printf '\377\000\377' | dd of=large.khdb bs=1 seek=1000000 conv=notrunc 2>.err
 expect 1 "checksum" "a large database, damaged" "$kmerhash" classify --db large.khdb --output o.tsv "$sim"
 fake large.khdb >name
 expect 0 "large.khdb was checked before" "a stamp of a damaged file is believed" "$kmerhash" classify -v --db large.khdb --output o.tsv "$sim"
-expect 1 "checksum" "and not with --verify" "$kmerhash" classify --verify --db large.khdb --output o.tsv "$sim"
+expect 1 "checksum" "and not with --set verify" "$kmerhash" classify --set verify --db large.khdb --output o.tsv "$sim"
 cp large.khdb a.khdb; rm -f large.* o.tsv
 fake a.khdb >name
-expect 1 "checksum" "a stamp of a damaged file, --verify" c --verify
+expect 1 "checksum" "a stamp of a damaged file, --set verify" c --set verify
 expect 1 "checksum" "a stamp of a damaged file, the command verify" "$kmerhash" verify a.khdb
 s=$(cat name)
 chmod 660 "$s"; expect 1 "checksum" "a stamp that others may write" c; chmod 600 "$s"

@@ -51,7 +51,7 @@ b 1 "1 of 2 sequences have no taxon, more than" "half unmapped, over the limit" 
 	--max-unmapped 0.4 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
 b 1 "2 of 3 sequences have no taxon, more than" "two of three unmapped" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
 b 0 "2 of 3" "two of three unmapped, allowed" --max-unmapped 0.7 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
-b 0 "2 of 2" "all unmapped, allowed" --allow-unmapped --taxonomy "$data/taxonomy" $t3 $t7
+b 0 "2 of 2" "all unmapped, allowed" --max-unmapped 1 --taxonomy "$data/taxonomy" $t3 $t7
 expect 0 "" "all unmapped: an empty database classifies" classify --db x.khdb --output o.tsv "$data/reads/tiny_sim_1.fq.gz"
 check "all unmapped: all U" test "$(grep -c '^U' o.tsv)" -eq 300 -a "$(grep -c '^C' o.tsv)" -eq 0
 # What has no taxon leaves no trace: bins are those of the targets alone, in any place.
@@ -77,9 +77,9 @@ b 2 "taxonomy DIR is needed" "no taxonomy" $phix
 b 2 "no references" "no references" --taxonomy "$data/taxonomy"
 b 2 "unknown option '--frobnicate'" "an unknown option" --taxonomy "$data/taxonomy" --frobnicate $phix
 b 2 "kmer-len: 40" "k too large" --taxonomy "$data/taxonomy" -k 40 $phix
-b 2 "s-mers of" "s-mers that do not fit" --taxonomy "$data/taxonomy" --smer-len 15 $phix
-b 2 "scheme: 'x'" "an unknown scheme" --taxonomy "$data/taxonomy" --scheme x $phix
-b 2 "max-span must" "a span below the stride" --taxonomy "$data/taxonomy" --stride 200 --max-span 100 $phix
+b 2 "s-mers of" "s-mers that do not fit" --taxonomy "$data/taxonomy" --set smer-len=15 $phix
+b 2 "scheme: 'x'" "an unknown scheme" --taxonomy "$data/taxonomy" --set scheme=x $phix
+b 2 "max-span must" "a span below the stride" --taxonomy "$data/taxonomy" --set stride=200 --set max-span=100 $phix
 for size in 5Q -5 ' -5' +5 '5 ' ' 5' '5K ' 5KB 0x5 1.5G 99999999999G ''; do
 	b 2 "memory: '[^']*' is not a size" "a size that is none, '$size'" --taxonomy "$data/taxonomy" --memory "$size" $phix
 done

@@ -40,13 +40,13 @@ static const struct pair_case pair_cases[] = {
 	  "2b has 2 records, 1b has 1: 'd', record 2, is the first without a mate" },
 	{ { { R("a") R("b") R("c") }, { R("a") R("x") R("c") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { R("a/1") R("b/1") }, { R("a/3") R("b/2") } },
 	  0,
 	  "1a, 2a: pair 1: the mates have different names, 'a/1' and 'a/3' "
-	  "(--no-mate-check takes "
+	  "(--set no-mate-check takes "
 	  "them as they are)" },
 	{ { { R("a") "@b\nAC\n+\nI\n" R("c") }, { R("a") R("b") "@c\n!\n+\nI\n" } },
 	  2,
@@ -59,7 +59,7 @@ static const struct pair_case pair_cases[] = {
 	  "1a:6: record 2: expected a nucleotide, found '!', column 1" },
 	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") R("x") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { R("a") R("b") "@c\n!\n+\nI\n" }, { R("a") } },
@@ -77,7 +77,7 @@ static const struct pair_case pair_cases[] = {
 	  "1a has 3 records, 2a has 1: 'b', record 2, is the first without a mate" },
 	{ { { F("a") F("b") F("c") }, { F("a") F("x") F("c") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { F("a") ">b\nA!\n" F("c") }, { F("a") F("b") ">c\n!\n" } },
@@ -87,17 +87,17 @@ static const struct pair_case pair_cases[] = {
 	 * its header line, or in the start of a line */
 	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("x") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { F("a") F("b") ">c\rd\nA\n" }, { F("a") F("x") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'b' and 'x' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { F("a") F("x") ">c\nA\n@d\n" }, { F("a") F("b") } },
 	  2,
-	  "1a, 2a: pair 2: the mates have different names, 'x' and 'b' (--no-mate-check "
+	  "1a, 2a: pair 2: the mates have different names, 'x' and 'b' (--set no-mate-check "
 	  "takes "
 	  "them as they are)" },
 	{ { { F("a") F("b") ">c\nACGT\nA!\n" }, { F("a") F("b") F("x") } },
@@ -250,7 +250,7 @@ static void test_interleaved(void **state)
 		    ": 3 records: interleaved mates, but the number is odd");
 	interleaved(R("a/1") R("c/2") R("b") R("b"), true,
 		    ": pair 1: the mates have different names, 'a/1' and 'c/2' "
-		    "(--no-mate-check "
+		    "(--set no-mate-check "
 		    "takes them as they are)");
 	interleaved(R("a/1") R("c/2") R("b") R("b"), false, NULL);
 	interleaved(R("a/1") R("a/2") R("b") "@b\nA\n+\n!!\n", true,
@@ -258,10 +258,10 @@ static void test_interleaved(void **state)
 	/* a mate that is missing makes the names disagree first, whatever comes behind */
 	interleaved(R("a") R("a") R("b") R("c") R("c"), true,
 		    ": pair 2: the mates have different names, 'b' and 'c' "
-		    "(--no-mate-check takes them as they are)");
+		    "(--set no-mate-check takes them as they are)");
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", true,
 		    ": pair 1: the mates have different names, 'a' and 'b' "
-		    "(--no-mate-check takes them as they are)");
+		    "(--set no-mate-check takes them as they are)");
 	interleaved(R("a") R("b") "@b\nA\n+\n!!\n", false,
 		    ":12: record 3: quality has 2 characters, sequence 1");
 }

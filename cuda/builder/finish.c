@@ -246,8 +246,8 @@ static int next_waves(struct finisher *x, unsigned *from, kh_err *err)
 	}
 	if (*from > began)
 		return KH_OK;
-	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --gpu-memory must "
-		       "be %" PRIu64 " bytes at least", x->count[began],
+	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --set "
+		       "gpu-memory must be %" PRIu64 " bytes at least", x->count[began],
 		       kh_plan_least(&x->wave->share->plan, x->count[began]));
 }
 

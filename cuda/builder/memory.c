@@ -67,7 +67,7 @@ int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers,
 		return rc;
 	return kh_fail(err, KH_ENOMEM, "%u workers with blocks of %zu bytes need %" PRIu64
 		       " bytes of the memory of cuda:%d, of which %" PRIu64 " may be used "
-		       "(--threads, --block-size, --gpu-memory)", workers, b->o.block_size,
+		       "(--threads, --set block-size, --set gpu-memory)", workers, b->o.block_size,
 		       p->slots, s->device, p->limit);
 }
 
@@ -129,8 +129,8 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 		if (least > s->plan.limit)
 			rc = kh_fail(err, KH_ENOMEM, "one of 256 ranges of about %" PRIu64
 				     " pairs needs %" PRIu64 " bytes of the memory of cuda:%d, of "
-				     "which %" PRIu64 " may be used (--gpu-memory)", pairs, least,
-				     s->device, s->plan.limit);
+				     "which %" PRIu64 " may be used (--set gpu-memory)", pairs,
+				     least, s->device, s->plan.limit);
 	}
 	if (rc || !b->spilling)
 		return rc;

@@ -274,7 +274,7 @@ static int refuse(const struct room *r, kh_err *err)
 		       " with the buffers of its workers and has %" PRIu64 " free%s",
 		       e->db->h->section[KH_SEC_INDEX].bytes, kh_cuda_image_bytes(e, i),
 		       e->copy[i].device, needed(r, i), r->free[i],
-		       r->free[i] == r->limit ? " by --gpu-memory" : "");
+		       r->free[i] == r->limit ? " by --set gpu-memory" : "");
 }
 
 /* Takes the first placement that will do.  If parts are asked for and there are several processes,

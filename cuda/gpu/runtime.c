@@ -30,7 +30,7 @@ static int out_of_memory(const char *call, int n, size_t bytes, kh_err *err)
 	}
 	return kh_fail(err, KH_ENOMEM,
 		       "out of GPU memory on cuda:%d: %.*s%s failed with %zu of %zu MB "
-		       "free (--gpu-memory limits what a build takes)",
+		       "free (--set gpu-memory limits what a build takes)",
 		       current, n, call, size, free_bytes >> 20, total >> 20);
 }
 
@@ -150,7 +150,7 @@ static int budget_take(kh_gpu_budget *b, size_t bytes, bool host, kh_err *err)
 		atomic_fetch_sub(&b->used, taken);
 		return kh_fail(err, KH_ENOMEM, "out of GPU memory on cuda:%d: %.1f MB are more "
 			       "than the %.1f MB that are left of the %.1f MB planned "
-			       "(--gpu-memory limits what a build takes)", current,
+			       "(--set gpu-memory limits what a build takes)", current,
 			       (double)taken / 1048576,
 			       (double)(b->limit - (used - taken)) / 1048576,
 			       (double)b->limit / 1048576);

@@ -28,7 +28,7 @@ static int check_sampling(const struct build *b, kh_err *err)
 
 	if (!rc && b->o->max_span < b->sampling.stride)
 		rc = kh_fail(err, KH_EUSAGE, "a span of %" PRIu32 " bases is less than a bin of %"
-			     PRIu32 ": use a greater --max-span", b->o->max_span,
+			     PRIu32 ": use a greater --set max-span", b->o->max_span,
 			     b->sampling.stride);
 	return rc;
 }

@@ -150,7 +150,7 @@ static int check_memory(const struct build *b, const kh_build_estimate *e, kh_er
 		       "and %.1f MB are left %s; %s",
 		       mb(e->other), mb(e->left.bytes), e->left.limit,
 		       b->o->in_memory ? "an index in memory needs it all: use build and --db"
-				       : "fewer --threads or a smaller --block-size need less");
+				       : "fewer --threads or a smaller --set block-size need less");
 }
 
 int kh_build_plan(struct build *b, kh_err *err)

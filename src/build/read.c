@@ -113,7 +113,7 @@ static int check_bins(const struct build *b, kh_err *err)
 		stride++;
 	return kh_fail(err, KH_EUSAGE,
 		       "%" PRIu64 " bins of %u bases are more than 32 bits can number: "
-		       "use --stride %" PRIu64 " or more",
+		       "use --set stride %" PRIu64 " or more",
 		       b->all.bins, b->sampling.stride, stride);
 }
 

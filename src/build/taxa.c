@@ -47,7 +47,7 @@ static int check_unmapped(const struct build *b, kh_err *err)
 	if (t->n_targets == 0)
 		return kh_fail(err, KH_EFORMAT,
 			       "none of %zu sequences has a taxon of this taxonomy "
-			       "(build --allow-unmapped makes an empty database)",
+			       "(build --max-unmapped 1 makes an empty database)",
 			       n);
 	if ((double)unmapped > b->o->max_unmapped * (double)n)
 		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "

@@ -37,11 +37,16 @@ static const kh_opt opts[] = {
 		"as classify is going to be run [0]"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_OPTS_COMMON,
+	KH_OPTS_END
+};
+
+static const kh_opt settings[] = {
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
-	KH_OPTS_LOG,
+	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
 
@@ -273,5 +278,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_bracken_distrib = {
 	"bracken-distrib", "make the tables that Bracken needs of a database",
-	"REFERENCE.fa[.gz]|FOLDER...", opts, run
+	"REFERENCE.fa[.gz]|FOLDER...", opts, settings, run
 };

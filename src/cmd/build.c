@@ -21,7 +21,7 @@ struct values {
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
-	bool growable, dry_run, allow_unmapped, allow_duplicates, allow_no_eof, header_lineage;
+	bool growable, dry_run, allow_duplicates, allow_no_eof, header_lineage;
 	bool keep_repeats;
 };
 
@@ -47,13 +47,27 @@ static const kh_opt opts[] = {
 	KH_FLAG("header-lineage", 0, AT(header_lineage),
 		"in place of a taxonomy: lineages in header lines (as SILVA's)"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
-	KH_TEXT("scheme", 0, AT(scheme), "NAME",
-		"which k-mers are kept: syncmer or minhash [syncmer]"),
 	KH_UINT("kmer-len", 'k', AT(k), KH_K_MIN, KH_K_MAX, "N",
 		"bases of a k-mer, 8 to 31 [by the size of the references]"),
-	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
-		"of the references: k and stride follow it, and they are read once"),
-	KH_UINT("smer-len", 's', AT(smer), 2, 30, "N",
+	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
+		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
+	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
+		"bytes of the database at most: it has what share of the k-mers fits"),
+	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
+		"fail if more sequences have no taxon [0.5]"),
+	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
+	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
+		"keep at most this much of features in memory, the rest on disk"),
+	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
+	KH_OPTS_COMMON,
+	KH_GONE("allow-unmapped", "--max-unmapped 1 does the same"),
+	KH_OPTS_END
+};
+
+static const kh_opt settings[] = {
+	KH_TEXT("scheme", 0, AT(scheme), "NAME",
+		"which k-mers are kept: syncmer or minhash [syncmer]"),
+	KH_UINT("smer-len", 0, AT(smer), 2, 30, "N",
 		"syncmer: bases of an s-mer, k - N even [k - 4; above k = 20 k - 6]"),
 	KH_UINT("features", 0, AT(features), 1, KH_MINHASH_S_MAX, "N",
 		"minhash: features kept of a window [16]"),
@@ -61,28 +75,18 @@ static const kh_opt opts[] = {
 		"bases of a bin [112; more for each 420 Gbp]"),
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
-	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
-		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
+	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
+		"of the references: k and stride follow it, and they are read once"),
 	KH_FLAG("keep-repeats", 0, AT(keep_repeats),
 		"keep k-mers that are tandem repeats (as ACACAC...), too"),
-	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
-		"bytes of the database at most: it has what share of the k-mers fits"),
-	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
-		"fail if more sequences have no taxon [0.5]"),
-	KH_FLAG("allow-unmapped", 0, AT(allow_unmapped),
-		"never fail for sequences without a taxon"),
 	KH_FLAG("allow-duplicates", 0, AT(allow_duplicates),
 		"a sequence id may occur again, with the taxon that tables give it"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
-	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
-	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
-		"keep at most this much of features in memory, the rest on disk"),
 	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
 		"use at most this much of a GPU's memory"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
-	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it will take, only"),
-	KH_OPTS_LOG,
+	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
 
@@ -183,13 +187,13 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	if (v->base) {
 		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
 		    v->max_span || v->max_locations || v->keep_repeats)
-			return kh_fail(err, KH_EUSAGE, "--scheme, --kmer-len, --total-bases, "
-				       "--smer-len, --features, --stride, --max-span, "
-				       "--max-locations and --keep-repeats are those of --base");
+			return kh_fail(err, KH_EUSAGE, "--kmer-len, --max-locations and the "
+				       "settings scheme, total-bases, smer-len, features, stride, "
+				       "max-span and keep-repeats are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
-		return kh_fail(err, KH_EUSAGE, "--scheme: '%s' is neither syncmer nor minhash",
+		return kh_fail(err, KH_EUSAGE, "--set scheme: '%s' is neither syncmer nor minhash",
 			       v->scheme);
 	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
 				      .k = v->k || !v->total_bases
@@ -206,7 +210,7 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
 	if (o->max_span < (v->stride ? v->stride : KH_STRIDE))
-		return kh_fail(err, KH_EUSAGE, "--max-span must be at least --stride");
+		return kh_fail(err, KH_EUSAGE, "--set max-span must be at least --set stride");
 	return KH_OK;
 }
 
@@ -225,7 +229,7 @@ static int to_options(const struct values *v, kh_build_options *o, kh_err *err)
 	o->device = v->device ? v->device : "auto";
 	o->memory = v->memory;
 	o->gpu_memory = v->gpu_memory;
-	o->max_unmapped = v->allow_unmapped ? 1 : v->max_unmapped;
+	o->max_unmapped = v->max_unmapped;
 	o->allow_duplicates = v->allow_duplicates;
 	o->allow_no_eof = v->allow_no_eof;
 	o->block_size = v->block_size;
@@ -437,5 +441,6 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_build = {
-	"build", "make a database of reference genomes", "REFERENCE.fa[.gz]|FOLDER...", opts, run
+	"build", "make a database of reference genomes", "REFERENCE.fa[.gz]|FOLDER...", opts,
+	settings, run
 };

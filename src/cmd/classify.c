@@ -116,7 +116,7 @@ static int check_memory(const struct classify *j, kh_err *err)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
 		       "the reads need about %.1f MB of memory in %zu blocks, and %.1f MB are left "
-		       "%s; fewer --threads or a smaller --block-size need less",
+		       "%s; fewer --threads or a smaller --set block-size need less",
 		       (double)need * 1e-6, kh_feed_blocks(&j->feed), (double)left.bytes * 1e-6,
 		       left.limit);
 }
@@ -338,5 +338,6 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_classify = {
-	"classify", "report the taxa of reads", "READS.fq[.gz]...", kh_classify_opts, run
+	"classify", "report the taxa of reads", "READS.fq[.gz]...", kh_classify_opts,
+	kh_classify_settings, run
 };

@@ -32,7 +32,7 @@ struct classify_values {
 	bool sample_pass;
 };
 
-extern const kh_opt kh_classify_opts[];
+extern const kh_opt kh_classify_opts[], kh_classify_settings[];
 
 /* What is known of a sample besides its row of the sheet. */
 struct classify_sample {

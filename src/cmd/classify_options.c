@@ -13,9 +13,10 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database, or a folder with just one"),
 	KH_LIST("references", 'R', AT(references), "FILE",
 		"in place of a database: references, indexed in memory"),
-	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR", "taxonomy of the references, as for build"),
-	KH_LIST("accession2taxid", 'a', AT(maps), "FILE", "table of accessions, as for build"),
-	KH_LIST("seqid2taxid", 'm', AT(seqids), "FILE", "table of sequence ids, as for build"),
+	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
+		"taxonomy of the references; their tables of taxids, too, as for build"),
+	KH_AS_BUILD("accession2taxid", 'a', AT(maps), "FILE"),
+	KH_AS_BUILD("seqid2taxid", 'm', AT(seqids), "FILE"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
 	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
@@ -46,27 +47,16 @@ const kh_opt kh_classify_opts[] = {
 		"--classified-out takes reads of these clades (taxids or names) only"),
 	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
 		"reads of these clades go to neither file"),
-	KH_FLAG("report-zero-counts", 0, AT(zero_counts), "taxa without reads in the report, too"),
 	KH_FLAG("report-minimizer-data", 0, AT(minimizer_data),
 		"features and distinct features in the report"),
-	KH_TEXT("registers", 0, AT(registers), "FILE",
-		"counters of distinct features, for merge to add up"),
-	KH_FLAG("use-mpa-style", 0, AT(mpa), "lineage and count in the report"),
-	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
-	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
-	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
-	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
-	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
 	KH_TEXT("placement", 0, AT(placement), "WHERE",
 		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
-	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
-		"use at most this much of a GPU's memory"),
-	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
-		"bytes of text a worker takes at a time [what suits the device]"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it is, only"),
-	KH_OPTS_LOG,
-	KH_SILENT("gzip-compressed", 0, "as kraken2; compression is detected"),
+	KH_OPTS_COMMON,
+	KH_KRAKEN_FLAG("report-zero-counts", AT(zero_counts)),
+	KH_KRAKEN_FLAG("use-mpa-style", AT(mpa)),
+	KH_SILENT("gzip-compressed"),
 	KH_IGNORED("bzip2-compressed", 0),
 	KH_IGNORED("memory-mapping", 'M'),
 	KH_IGNORED("quick", 'Q'),
@@ -74,6 +64,22 @@ const kh_opt kh_classify_opts[] = {
 	KH_IGNORED_ARG("minimum-base-quality", 0, "N"),
 	KH_GONE("precise", 
 		"--confidence 0.3 avoids as many wrong calls, and loses fewer right ones"),
+	KH_OPTS_END
+};
+
+const kh_opt kh_classify_settings[] = {
+	KH_TEXT("registers", 0, AT(registers), "FILE",
+		"counters of distinct features, for merge to add up"),
+	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
+	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
+	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
+	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
+	KH_FLAG("verify", 0, AT(verify), "check it, though it has not changed since it was"),
+	KH_SIZE("gpu-memory", 0, AT(gpu_memory), 0, 0, "SIZE",
+		"use at most this much of a GPU's memory"),
+	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
+		"bytes of text a worker takes at a time [what suits the device]"),
+	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
 
@@ -114,7 +120,7 @@ static int check_database(const struct classify_values *v, kh_err *err)
 	if (v->references.n && v->db && v->db != getenv("KMERHASH_DB"))
 		return kh_fail(err, KH_EUSAGE, "--references are in place of --db: not both");
 	if (v->verify && v->no_verify)
-		return kh_fail(err, KH_EUSAGE, "--verify and --no-verify: not both");
+		return kh_fail(err, KH_EUSAGE, "--set verify and --set no-verify: not both");
 	if (!v->references.n && (!v->db || !*v->db))
 		return kh_fail(err, KH_EUSAGE, "--db FILE is needed, or --references FILE");
 	return KH_OK;
@@ -123,8 +129,8 @@ static int check_database(const struct classify_values *v, kh_err *err)
 static int check_report(const struct classify_values *v, kh_err *err)
 {
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
-		return kh_fail(err, KH_EUSAGE, "--kraken-col5: '%s' is neither features nor none",
-			       v->col5);
+		return kh_fail(err, KH_EUSAGE, "--set kraken-col5: '%s' is neither features nor "
+			       "none", v->col5);
 	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report && !v->samples)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");

@@ -30,8 +30,13 @@ static const kh_opt opts[] = {
 	KH_FLAG("unmapped", 'u', AT(unmapped), "ids of the sequences that had no taxon"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N",
 		"threads that check the file [all CPUs]"),
+	KH_OPT_SET_ROW,
+	KH_OPTS_END
+};
+
+static const kh_opt settings[] = {
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index"),
-	KH_OPT_JSON_ROW,
+	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
 
@@ -301,5 +306,5 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_inspect = {
-	"inspect", "say what is in a database", "DATABASE.khdb", opts, run
+	"inspect", "say what is in a database", "DATABASE.khdb", opts, settings, run
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/memory_left.h"
 #include "cmd/faults.h"
+#include "cmd/nearest.h"
 #include "cmd/options.h"
 #include "cmd/signals.h"
 #include "cmd/streams.h"
@@ -44,8 +45,15 @@ static const kh_command *find(const char *name)
 
 static int unknown(const char *name)
 {
-	fprintf(stderr, "kmerhash: '%s' is not a command (kmerhash help lists them)%s\n", name,
-		strcmp(name, "bench") == 0 ? "; the program kmerhash-bench has that" : "");
+	const char *names[N_COMMANDS], *near;
+
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		names[i] = command[i]->name;
+	near = kh_nearest(name, strlen(name), names, N_COMMANDS);
+	if (strcmp(name, "bench") == 0)
+		near = "the program kmerhash-bench";
+	fprintf(stderr, "kmerhash: '%s' is not a command%s%s%s (kmerhash help lists them)\n", name,
+		near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 	return 2;
 }
 

@@ -33,11 +33,16 @@ static const kh_opt opts[] = {
 		"names of more reports, one a line, or SAMPLE tab NAME"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports"),
-	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
-		"cami-profile: what taxonomy the taxids are of"),
 	KH_TEXT("registers", 0, AT(registers), "NAME",
 		"report: distinct features, of the file SAMPLE.NAME beside each report"),
-	KH_OPTS_LOG,
+	KH_OPTS_COMMON,
+	KH_OPTS_END
+};
+
+static const kh_opt settings[] = {
+	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
+		"cami-profile: what taxonomy the taxids are of"),
+	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
 
@@ -93,7 +98,7 @@ static int to_options(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--output or --outdir, not both");
 	for (const char *p = j->v.taxonomy_id; p && *p; p++)
 		if ((unsigned char)*p < ' ')
-			return kh_fail(err, KH_EUSAGE, "--taxonomy-id: not printable text");
+			return kh_fail(err, KH_EUSAGE, "--set taxonomy-id: not printable text");
 	if (j->v.registers && strcmp(name, "report") != 0)
 		return kh_fail(err, KH_EUSAGE, "--registers has no meaning with --format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
@@ -315,5 +320,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_merge = {
 	"merge", "make one table of the reports or profiles of several samples",
-	"REPORT|PROFILE|FOLDER...", opts, run
+	"REPORT|PROFILE|FOLDER...", opts, settings, run
 };

@@ -1,20 +1,23 @@
 #include <config.h>
 #include "cmd/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "base/threads.h"
-#include "io/paths.h"
-#include "taxonomy/taxonomy.h"
+#include "cmd/nearest.h"
 
-enum { MAX_OPTS = 64, FIRST_LONG = 256, OPT_VERSION = 'V' };
+enum { MAX_OPTS = 96, FIRST_LONG = 256, OPT_VERSION = 'V' };
+
+const kh_opt kh_settings_common[] = {
+	KH_SETTINGS_COMMON,
+	KH_OPTS_END
+};
 
 void kh_usage(const kh_command *c)
 {
@@ -23,7 +26,7 @@ void kh_usage(const kh_command *c)
 	for (const kh_opt *o = c->opts; o->name; o++) {
 		char left[64];
 
-		if (o->kind == KH_OPT_GONE)
+		if (o->hidden)
 			continue;
 		snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
@@ -35,24 +38,16 @@ void kh_usage(const kh_command *c)
 	       "The manual page kmerhash-%s(1) says more.\n", c->name);
 }
 
-int kh_cmd_fail(const kh_command *c, const kh_err *err)
+static void list_settings(const kh_command *c)
 {
-	kh_log_failure(c->name, err->msg[0] ? err->msg : "stopped");
-	return err->code == KH_EUSAGE ? 2 : 1;
-}
+	printf("Settings of kmerhash %s, each as --set KEY=VALUE, or --set KEY:\n", c->name);
+	for (const kh_opt *o = c->settings; o->name; o++) {
+		char left[64];
 
-int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
-{
-	char more[64];
-	int status = 2;
-
-	for (size_t i = 0; i < errs->n; i++)
-		if (kh_cmd_fail(c, &errs->v[i]) == 1)
-			status = 1;
-	snprintf(more, sizeof more, "%zu more errors are not shown", errs->found - errs->n);
-	if (errs->found > errs->n)
-		kh_log_failure(c->name, more);
-	return status;
+		snprintf(left, sizeof left, "  %s%s%s", o->name, o->arg ? "=" : "",
+			 o->arg ? o->arg : "");
+		printf("%-34s %s\n", left, o->help);
+	}
 }
 
 static int wrong(const kh_command *c, const char *fmt, ...) KH_PRINTF(2, 3);
@@ -70,7 +65,7 @@ static int wrong(const kh_command *c, const char *fmt, ...)
 }
 
 /* --- values ----------------------------------------------------------------------- */
-static bool parse_uint(const char *s, bool suffix, uint64_t *x)
+bool kh_parse_uint(const char *s, bool suffix, uint64_t *x)
 {
 	static const char unit[] = "KMGT";
 	char *end;
@@ -93,7 +88,7 @@ static bool parse_uint(const char *s, bool suffix, uint64_t *x)
 	return *end == 0;
 }
 
-static bool parse_real(const char *s, double *x)
+bool kh_parse_real(const char *s, double *x)
 {
 	char *end;
 
@@ -102,27 +97,30 @@ static bool parse_real(const char *s, double *x)
 	return end != s && !errno && *end == 0;
 }
 
-static int set_number(const kh_command *c, const kh_opt *o, const char *arg, void *to)
+/* `as` is what the user knows the option by: "--threads", "--set block-size". */
+static int set_number(const kh_command *c, const kh_opt *o, const char *as, const char *arg,
+		      void *to)
 {
 	double x;
 
 	if (o->kind == KH_OPT_REAL) {
-		if (!parse_real(arg, &x) || !(x >= o->min && x <= o->max))
-			return wrong(c, "--%s: '%s' is not a number from %g to %g", o->name, arg,
+		if (!kh_parse_real(arg, &x) || !(x >= o->min && x <= o->max))
+			return wrong(c, "%s: '%s' is not a number from %g to %g", as, arg,
 				     o->min, o->max);
 		*(double *)to = x;
 		return 0;
 	}
-	if (!parse_uint(arg, o->kind == KH_OPT_SIZE, to))
-		return wrong(c, "--%s: '%s' is not a %s", o->name, arg,
+	if (!kh_parse_uint(arg, o->kind == KH_OPT_SIZE, to))
+		return wrong(c, "%s: '%s' is not a %s", as, arg,
 			     o->kind == KH_OPT_SIZE ? "size (such as 512M)" : "whole number");
 	x = (double)*(uint64_t *)to;
 	if (o->max > 0 && (x < o->min || x > o->max))
-		return wrong(c, "--%s: %s is not in %.0f to %.0f", o->name, arg, o->min, o->max);
+		return wrong(c, "%s: %s is not in %.0f to %.0f", as, arg, o->min, o->max);
 	return 0;
 }
 
-static int set(const kh_command *c, const kh_opt *o, const char *arg, void *values)
+/* 0, or what kh_opt_parse returns. */
+static int set(const kh_command *c, const kh_opt *o, const char *as, const char *arg, void *values)
 {
 	void *to = (char *)values + o->at;
 	kh_words *w = to;
@@ -151,26 +149,43 @@ static int set(const kh_command *c, const kh_opt *o, const char *arg, void *valu
 		return 0;
 	case KH_OPT_NOTE:
 	case KH_OPT_NOTE_ARG:
-		kh_log(KH_WARN, "--%s has no meaning here and is ignored", o->name);
+		kh_log(KH_WARN, "%s has no meaning here and is ignored", as);
 		return 0;
 	case KH_OPT_SILENT:
 		return 0;
 	case KH_OPT_GONE:
-		return wrong(c, "--%s is no option any more: %s", o->name, o->help);
+		return wrong(c, "%s is no option any more: %s", as, o->help);
 	default:
-		return set_number(c, o, arg, to);
+		return set_number(c, o, as, arg, to);
 	}
+}
+
+/* --set KEY=VALUE */
+static int change_setting(const kh_command *c, const char *word, void *values)
+{
+	const size_t n = strcspn(word, "=");
+	const kh_opt *o = c->settings;
+	char as[64];
+
+	while (o->name && (strncmp(o->name, word, n) != 0 || o->name[n]))
+		o++;
+	if (!o->name)
+		return wrong(c, "--set: '%.*s' is none of the settings, which --set help lists",
+			     (int)n, word);
+	if (o->arg && !word[n])
+		return wrong(c, "--set %s needs a value: --set %s=%s", o->name, o->name, o->arg);
+	if (!o->arg && word[n])
+		return wrong(c, "--set %s takes no value", o->name);
+	snprintf(as, sizeof as, "--set %s", o->name);
+	return set(c, o, as, o->arg ? word + n + 1 : NULL, values);
 }
 
 /* Looked for before anything is parsed: a message on what is wrong with other options is of it. */
 static void find_log_json(const kh_command *c, int argc, char **argv)
 {
-	const kh_opt *o = c->opts;
-
-	while (o->name && o->kind != KH_OPT_LOG_JSON)
-		o++;
-	for (int i = 1; o->name && i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--log-json") == 0)
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--set=log-json") == 0 ||
+		    (strcmp(argv[i], "log-json") == 0 && strcmp(argv[i - 1], "--set") == 0))
 			kh_log_json(c->name);
 }
 
@@ -178,43 +193,86 @@ static void find_log_json(const kh_command *c, int argc, char **argv)
 /* What getopt_long needs to know of the options of a command. */
 struct getopt_tables {
 	struct option longs[MAX_OPTS + 3];
+	const kh_opt *of[MAX_OPTS];     /* a setting by its name alone, too, for a message */
 	char shorts[2 * MAX_OPTS + 4];
+	int n, n_opts;                  /* all; those before the settings */
 };
 
-static void make_tables(struct getopt_tables *t, const kh_opt *o)
+static void add_rows(struct getopt_tables *t, const kh_opt *o)
+{
+	for (; o->name; o++, t->n++) {
+		assert(t->n < MAX_OPTS);
+		t->of[t->n] = o;
+		t->longs[t->n] = (struct option) { o->name, o->arg ? required_argument
+								   : no_argument,
+						   NULL, FIRST_LONG + t->n };
+	}
+}
+
+static void make_tables(struct getopt_tables *t, const kh_command *c)
 {
 	char *at = t->shorts;
-	int n = 0;
 
+	t->n = 0;
+	add_rows(t, c->opts);
+	t->n_opts = t->n;
+	add_rows(t, c->settings);
 	*at++ = ':';
 	*at++ = 'h';
-	for (; o[n].name; n++) {
-		const bool arg = o[n].arg != NULL;
-
-		assert(n < MAX_OPTS);
-		t->longs[n] = (struct option) { o[n].name, arg ? required_argument : no_argument,
-						NULL, FIRST_LONG + n };
-		if (o[n].letter)
-			*at++ = o[n].letter;
-		if (o[n].letter && arg)
+	for (int i = 0; i < t->n_opts; i++) {
+		if (t->of[i]->letter)
+			*at++ = t->of[i]->letter;
+		if (t->of[i]->letter && t->of[i]->arg)
 			*at++ = ':';
 	}
 	*at = 0;
-	t->longs[n] = (struct option) { "help", no_argument, NULL, 'h' };
-	t->longs[n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
-	t->longs[n + 2] = (struct option) { NULL, 0, NULL, 0 };
+	t->longs[t->n] = (struct option) { "help", no_argument, NULL, 'h' };
+	t->longs[t->n + 1] = (struct option) { "version", no_argument, NULL, OPT_VERSION };
+	t->longs[t->n + 2] = (struct option) { NULL, 0, NULL, 0 };
+}
+
+/* Says what is wrong with a word that getopt_long does not take. */
+static int not_taken(const kh_command *c, const struct getopt_tables *t, const char *word)
+{
+	const size_t n = strcspn(word, "=");
+	char *names[MAX_OPTS], all[256] = "";
+	size_t n_names = 0, begin = 0;
+
+	if (optopt >= FIRST_LONG)
+		return wrong(c, "option '%.*s' takes no argument", (int)n, word);
+	if (optopt)
+		return wrong(c, "unknown option '-%c'", optopt);
+	for (int i = 0; i < t->n_opts; i++) {
+		const char *name = t->longs[i].name;
+
+		if (t->of[i]->hidden)
+			continue;
+		names[n_names++] = (char *)name;
+		if (strncmp(name, word + 2, n - 2) != 0)
+			continue;
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s--%s", begin ? ", " : "",
+			 name);
+		begin++;
+	}
+	if (begin > 1)
+		return wrong(c, "option '%.*s' may be %s", (int)n, word, all);
+	const char *near = kh_nearest(word + 2, n - 2, (const char *const *)names, n_names);
+	if (near)
+		return wrong(c, "unknown option '%.*s', did you mean --%s?", (int)n, word, near);
+	return wrong(c, "unknown option '%.*s'", (int)n, word);
 }
 
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 {
 	struct getopt_tables t;
-	int got;
+	int got, rc = 0;
 
 	find_log_json(c, argc, argv);
-	make_tables(&t, c->opts);
+	make_tables(&t, c);
 	opterr = 0;
-	while ((got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
-		const kh_opt *o = c->opts;
+	while (!rc && (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
+		char as[64];
+		int i = got - FIRST_LONG;
 
 		if (got == 'h') {
 			kh_usage(c);
@@ -226,113 +284,17 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 		}
 		if (got == ':')
 			return wrong(c, "option '%s' needs an argument", argv[optind - 1]);
-		if (got == '?' && optopt && optopt < FIRST_LONG)
-			return wrong(c, "unknown option '-%c'", optopt);
 		if (got == '?')
-			return wrong(c, "unknown option '%s'", argv[optind - 1]);
-		if (got >= FIRST_LONG)
-			o += got - FIRST_LONG;
-		else
-			while (o->letter != got)
-				o++;
-		int rc = set(c, o, optarg, values);
-		if (rc)
-			return rc;
+			return not_taken(c, &t, argv[optind - 1]);
+		for (i = i < 0 ? 0 : i; got < FIRST_LONG && t.of[i]->letter != got; i++)
+			;
+		snprintf(as, sizeof as, "--%s", t.of[i]->name);
+		if (t.of[i]->kind == KH_OPT_SET && strcmp(optarg, "help") == 0) {
+			list_settings(c);
+			return 0;
+		}
+		rc = t.of[i]->kind == KH_OPT_SET ? change_setting(c, optarg, values)
+						 : set(c, t.of[i], as, optarg, values);
 	}
-	return optind;
-}
-
-/* --- for all commands ------------------------------------------------------------- */
-int kh_cmd_check_taxonomy(const kh_paths *p, const char *folder, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (int i = 0; i < KH_TAXDUMP_FILES && folder && !rc; i++) {
-		char *path;
-
-		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
-			return kh_fail_nomem(err);
-		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
-		free(path);
-	}
-	return rc;
-}
-
-int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err)
-{
-	kh_paths *p = NULL;
-	int rc = kh_paths_new(&p, err);
-
-	if (!rc)
-		rc = kh_paths_output(p, "-", err);
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = kh_paths_input(p, path[i], what, err);
-	kh_paths_free(p);
-	return rc;
-}
-
-int kh_cmd_part(kh_comm *c, int status)
-{
-	const int at_once = kh_comm_close(c);
-
-	return at_once ? at_once | KH_STATUS_AT_ONCE : status;
-}
-
-double kh_cmd_mate_timeout(void)
-{
-	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
-	double seconds = 60;
-
-	if (env && *env && !(parse_real(env, &seconds) && seconds >= 0)) {
-		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
-		seconds = 60;
-	}
-	return seconds;
-}
-
-unsigned kh_cmd_threads(uint64_t asked)
-{
-	const char *env = getenv("KMERHASH_THREADS");
-	unsigned cpus = kh_cpus();
-	uint64_t n = asked;
-
-	if (n == 0 && env && *env && !parse_uint(env, false, &n))
-		kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", env);
-	if (n == 0)
-		return cpus;
-	if (n > cpus) {
-		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n,
-		       cpus, cpus);
-		return cpus;
-	}
-	return (unsigned)n;
-}
-
-double kh_cmd_seconds(void)
-{
-	static double began;
-	double now = kh_seconds();
-
-	if (began == 0)
-		began = now;
-	return now - began;
-}
-
-/* VmHWM counts pages of files, too; those of a mapped database are shared, and the system can
- * drop them. */
-uint64_t kh_cmd_peak(void)
-{
-	unsigned long long peak = 0, files = 0, x;
-	char line[128];
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "VmHWM: %llu", &x) == 1)
-			peak = x;
-		if (sscanf(line, "RssFile: %llu", &x) == 1)
-			files = x;
-	}
-	if (f)
-		fclose(f);
-	return (uint64_t)(peak > files ? peak - files : peak) * 1024;
+	return rc ? rc : optind;
 }

@@ -1,8 +1,9 @@
 /*
- * options.h - commands and their options: one table each
+ * options.h - commands and their options: two tables each
  *
- * From a table come the parser, the text of -h and the tests that man pages are complete.
- * A command parses into its own struct, checks it, then runs.
+ * One has the options, the other the settings for experts, which `--set KEY=VALUE` changes.  From
+ * them come the parser, the texts of -h and of `--set help`, and the tests that man pages are
+ * complete.  A command parses into its own struct, checks it, then runs.
  */
 #ifndef KH_CMD_OPTIONS_H
 #define KH_CMD_OPTIONS_H
@@ -23,6 +24,7 @@ enum kh_opt_kind {
 	KH_OPT_REAL,            /* double in min..max */
 	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* level of the log */
 	KH_OPT_LOG_JSON,                /* its form */
+	KH_OPT_SET,                     /* --set: one of the settings */
 	/* an option of kraken2 without a meaning here: accepted with a note */
 	KH_OPT_NOTE,
 	KH_OPT_NOTE_ARG,        /* the same, with an argument */
@@ -43,6 +45,7 @@ typedef struct kh_opt {
 	const char *help;
 	size_t at;              /* offset in the command's struct */
 	double min, max;        /* of a number; max 0: no limits */
+	bool hidden;            /* -h does not list it */
 } kh_opt;
 
 /* Rows of a table: the long name, the letter or 0, the offset in the command's struct, the least
@@ -61,44 +64,62 @@ typedef struct kh_opt {
 #define KH_UINT(...) KH_NUMBER(KH_OPT_UINT, __VA_ARGS__)
 #define KH_SIZE(...) KH_NUMBER(KH_OPT_SIZE, __VA_ARGS__)
 #define KH_REAL(...) KH_NUMBER(KH_OPT_REAL, __VA_ARGS__)
-/* Options of kraken2 that change nothing here: accepted with a note, or silently. */
+/* A list that is described where `build` is. */
+#define KH_AS_BUILD(name_, letter_, at_, arg_) \
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_LIST, .at = at_, .arg = arg_, \
+	  .hidden = true }
+/* Options of kraken2: one that has a meaning here, too, but is for its users only; and those that
+ * change nothing here, accepted with a note, or silently. */
+#define KH_KRAKEN_FLAG(name_, at_) \
+	{ .name = name_, .kind = KH_OPT_FLAG, .at = at_, .hidden = true }
 #define KH_IGNORED(name_, letter_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE, .help = "as kraken2; ignored" }
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE, .hidden = true }
 #define KH_IGNORED_ARG(name_, letter_, arg_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE_ARG, .arg = arg_, \
-	  .help = "as kraken2; ignored" }
-#define KH_SILENT(name_, letter_, help_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_SILENT, .help = help_ }
+	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE_ARG, .arg = arg_, .hidden = true }
+#define KH_SILENT(name_) \
+	{ .name = name_, .kind = KH_OPT_SILENT, .hidden = true }
 /* An option of an earlier version; the help is what its users are told. */
 #define KH_GONE(name_, help_) \
-	{ .name = name_, .kind = KH_OPT_GONE, .help = help_ }
-/* How messages look; and, with how much is said, the options of every command with a log. */
-#define KH_OPT_JSON_ROW \
-	{ .name = "log-json", .kind = KH_OPT_LOG_JSON, .help = "messages as lines of JSON" }
-#define KH_OPTS_LOG \
+	{ .name = name_, .kind = KH_OPT_GONE, .help = help_, .hidden = true }
+/* What every command has behind its own options, and behind its settings. */
+#define KH_OPT_SET_ROW \
+	{ .name = "set", .kind = KH_OPT_SET, .arg = "KEY=VALUE", \
+	  .help = "a setting for experts ('help': a list of them)" }
+#define KH_OPTS_COMMON \
+	KH_OPT_SET_ROW, \
 	{ .name = "quiet", .letter = 'q', .kind = KH_OPT_QUIETER, .help = "errors only" }, \
-	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }, \
-	KH_OPT_JSON_ROW
+	{ .name = "verbose", .letter = 'v', .kind = KH_OPT_LOUDER, .help = "say more" }
+#define KH_SETTINGS_COMMON \
+	{ .name = "log-json", .kind = KH_OPT_LOG_JSON, .help = "messages as lines of JSON" }
 #define KH_OPTS_END \
 	{ .name = NULL }
 
 typedef struct kh_command {
 	const char *name, *summary;
 	const char *operands;   /* "REFERENCE..." */
-	const kh_opt *opts;     /* ends with .name == NULL */
+	const kh_opt *opts, *settings;  /* both end with .name == NULL */
 	int (*run)(const struct kh_command *c, int argc, char **argv);
 } kh_command;
+
+/* Of a command without settings of its own. */
+extern const kh_opt kh_settings_common[];
 
 extern const kh_command kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
 			kh_cmd_inspect, kh_cmd_merge, kh_cmd_verify;
 
 /*
- * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h or
- * --version was printed, the command is done; -1: wrong usage, -2: no memory, the message is out.
+ * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h,
+ * --version or --set help was printed, the command is done; -1: wrong usage, -2: no memory, the
+ * message is out.
  */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 
 void kh_usage(const kh_command *c);
+
+/* A whole number, of which K, M, G or T may stand for powers of 1024; a decimal number.  False if
+ * the string is none. */
+bool kh_parse_uint(const char *s, bool suffix, uint64_t *x);
+bool kh_parse_real(const char *s, double *x);
 
 /* "kmerhash NAME: message", and the exit status: 2 for KH_EUSAGE, else 1. */
 int kh_cmd_fail(const kh_command *c, const kh_err *err);

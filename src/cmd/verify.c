@@ -18,7 +18,7 @@ struct values {
 static const kh_opt opts[] = {
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("quiet", 'q', AT(quiet), "say nothing of sound databases"),
-	KH_OPT_JSON_ROW,
+	KH_OPT_SET_ROW,
 	KH_OPTS_END
 };
 
@@ -60,5 +60,5 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_verify = {
-	"verify", "check a database, every byte", "DATABASE.khdb...", opts, run
+	"verify", "check a database, every byte", "DATABASE.khdb...", opts, kh_settings_common, run
 };

@@ -57,7 +57,8 @@ int kh_bin_map_init(kh_bin_map *m, const kh_bins *targets, uint64_t end, uint32_
 	rc = make_room(m, targets->n + n, targets->n, err);
 	if (!rc && end + n * (1 + (uint64_t)gap) > UINT32_MAX)
 		rc = kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of targets and those of %" PRIu32
-			     " species are more than 32 bits can number: use a greater --stride",
+			     " species are more than 32 bits can number: --set stride must "
+			     "be greater",
 			     end, n);
 	m->bins = (kh_bins) { .n = targets->n + n, .n_targets = targets->n, .first = m->first,
 			      .taxon = m->taxon, .species = m->species,

@@ -128,7 +128,7 @@ static int at_last(kh_source *s, kh_err *err)
 	return kh_fail(
 		err, KH_EFORMAT,
 		"%s: BGZF without its end-of-file block: the file was "
-		"cut off, or the program that wrote it did not finish (--allow-no-eof takes it "
+		"cut off, or the program that wrote it did not finish (--set allow-no-eof takes it "
 		"as whole)",
 		s->name);
 }

@@ -58,7 +58,7 @@ static int read_header(const kh_tsv *l, kh_span row, kh_sampling *sampling, kh_e
 
 	if (row.n <= n || memcmp(row.p, magic, n) != 0 || row.p[n] != '\t')
 		return kh_fail(err, KH_EFORMAT, "%s:1: expected \"#kmerhash-distinct\", as "
-			       "classify --registers writes it", l->name);
+			       "classify --set registers=FILE writes it", l->name);
 	rest.p += n + 1;
 	rest.n -= n + 1;
 	if (!kh_span_u32(next_column(&rest), &size) || size != KH_HLL_SIZE)

@@ -46,7 +46,7 @@ static int fail_names(kh_feed *f, const kh_job *j, size_t i, kh_err *err)
 			return rc;
 	return kh_fail(err, KH_EFORMAT,
 		       "%s%s%s: pair %llu: the mates have different "
-		       "names, '%.*s' and '%.*s' (--no-mate-check takes them as "
+		       "names, '%.*s' and '%.*s' (--set no-mate-check takes them as "
 		       "they are)",
 		       feed_file_name(&f->st[b[0]->stream], b[0]->file), b[0] == b[1] ? "" : ", ",
 		       b[0] == b[1] ? "" : feed_file_name(&f->st[b[1]->stream], b[1]->file),

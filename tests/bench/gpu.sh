@@ -19,7 +19,7 @@
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
 #	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
 #	bench-S bench-L the stages of the pipeline; after S or L
-#	spill           the database of L with --gpu-memory of 8, 24 and 48 GB beside the one without a
+#	spill           the database of L with --set gpu-memory of 8, 24 and 48 GB beside the one without a
 #	                limit: bytes planned and taken, seconds.  SPILL: other limits; SET: S instead
 #
 # KMERHASH and SIMGEN name the programs (kmerhash-bench lies beside kmerhash), TESTS the folder of the unit tests and of
@@ -85,10 +85,10 @@ small_data() {
 small() {
 	small_data
 	equal small
-	equal small --scheme minhash
-	equal small -k 18 --threads 2 --block-size 64K --gpu-memory 12M
+	equal small --set scheme=minhash
+	equal small -k 18 --threads 2 --set block-size=64K --set gpu-memory=12M
 	sample_pass
-	equal small --keep-repeats
+	equal small --set keep-repeats
 	equal small -k 8 -s 6
 }
 
@@ -345,8 +345,8 @@ spill() {
 	refs "$SET" --genera 20 --species 5 --length 4000000 --seed 7 --strains "$([ "$SET" = L ] && echo 45 || echo 5)" --files 16
 	limited unlimited || return
 	for m in ${SPILL:-8G 24G 48G}; do
-		limited "$m" --gpu-memory "$m" || continue
-		same "$WORK/unlimited.khdb" "$WORK/$m.khdb" "database of $SET with --gpu-memory $m"
+		limited "$m" --set gpu-memory="$m" || continue
+		same "$WORK/unlimited.khdb" "$WORK/$m.khdb" "database of $SET with --set gpu-memory=$m"
 		rm -f "$WORK/$m.khdb"
 	done
 	rm -f "$WORK/unlimited.khdb"
@@ -394,15 +394,15 @@ samples() {
 
 # host_calls NAME: the calls of reads NAME, CPU beside each way of an index on the host
 host_calls() {
-	need=$("$KMERHASH" classify -q --device cuda --threads 16 --gpu-memory 1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
+	need=$("$KMERHASH" classify -q --device cuda --threads 16 --set gpu-memory=1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
 		sed -n 's/.* needs \([0-9]*\) with .*/\1/p')
 	tight=$((need + $(wc -c <"$WORK/cpu.khdb") / 3))
 	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--report-minimizer-data $1.long.fq"; do
 		# shellcheck disable=SC2086
-		for w in "--device cpu" "--placement host" "--placement host-lists" "--gpu-memory $tight"; do
+		for w in "--device cpu" "--placement host" "--placement host-lists" "--set gpu-memory=$tight"; do
 			to=host
 			[ "$w" != "--device cpu" ] || to=cpu
-			"$KMERHASH" classify -v --verify --threads 16 --db "$WORK/cpu.khdb" --report "$WORK/$to.rep" \
+			"$KMERHASH" classify -v --set verify --threads 16 --db "$WORK/cpu.khdb" --report "$WORK/$to.rep" \
 				--output "$WORK/$to.out" --device cuda $w $in >"$OUT/host.log" 2>&1 || fail "$w: $(tail -1 "$OUT/host.log")"
 			[ $to = host ] || continue
 			grep -q 'index on the host' "$OUT/host.log" || fail "$w: the index is not on the host"
@@ -418,7 +418,7 @@ host() {
 	host_calls "$WORK/small"
 	[ -s "$WORK/L.khdb" ] || return
 	SET=L
-	for w in "--device cpu" "--device cuda" "--placement host" "--placement host-lists" "--gpu-memory 4G"; do
+	for w in "--device cpu" "--device cuda" "--placement host" "--placement host-lists" "--set gpu-memory=4G"; do
 		# shellcheck disable=SC2086
 		clock "L report, $w" classify -v --device cuda $w --db "$WORK/L.khdb" --output - --report "$WORK/rep.txt" "$WORK/L.fq"
 	done

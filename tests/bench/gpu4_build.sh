@@ -50,10 +50,10 @@ built() {
 build_equal() {
 	tandem_data
 	for set in small tandem; do
-		for o in "" "--scheme minhash"; do
+		for o in "" "--set scheme=minhash"; do
 			build $set cpu "$WORK/cpu.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 			for d in $(for n in $numbers; do gpus "$n"; done) cuda:0,0,0; do
-				for m in "" "--threads 8 --block-size 64K --gpu-memory 12M"; do
+				for m in "" "--threads 8 --set block-size=64K --set gpu-memory=12M"; do
 					built "$set $o $m on $d" build $set "$d" "$WORK/n.khdb" $o $m
 				done
 			done
@@ -71,11 +71,11 @@ processes() {
 build_mpi() {
 	tandem_data
 	for set in small tandem; do
-		for o in "" "--scheme minhash"; do
+		for o in "" "--set scheme=minhash"; do
 			build $set cpu "$WORK/cpu.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 			for per in 1 2; do
 				[ $((2 * per)) -le "$GPUS" ] || continue
-				for m in "" "--block-size 64K --gpu-memory 12M"; do
+				for m in "" "--set block-size=64K --set gpu-memory=12M"; do
 					built "2 processes of $per GPUs, $set $o $m" processes 2 $per --device cuda --threads 4 --db "$WORK/n.khdb" \
 						--taxonomy "$WORK/$set" --accession2taxid "$WORK/$set/accession2taxid.tsv" $o $m "$WORK/$set"/refs.*.fa
 				done

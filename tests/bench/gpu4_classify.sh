@@ -57,7 +57,7 @@ ways() {
 
 classify_equal() {
 	small_data
-	for o in "" "--scheme minhash"; do
+	for o in "" "--set scheme=minhash"; do
 		build small cpu "$WORK/small.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 		set -- "cpu cuda:0 auto replicate shard-peer"
 		ways "$1" "reads $o" --db "$WORK/small.khdb" "$WORK/small.fq"

@@ -70,7 +70,7 @@ all_counts() {
 
 equal_small() {
 	small_data
-	for o in "" "--scheme minhash"; do
+	for o in "" "--set scheme=minhash"; do
 		build small cpu "$WORK/small.khdb" $o >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
 		each_input all_counts
 	done

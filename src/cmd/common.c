@@ -1,0 +1,124 @@
+/* common.c - what several commands do: messages, checks of files, threads, seconds, memory */
+#include <config.h>
+#include "cmd/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/threads.h"
+#include "io/paths.h"
+#include "taxonomy/taxonomy.h"
+
+int kh_cmd_fail(const kh_command *c, const kh_err *err)
+{
+	kh_log_failure(c->name, err->msg[0] ? err->msg : "stopped");
+	return err->code == KH_EUSAGE ? 2 : 1;
+}
+
+int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
+{
+	char more[64];
+	int status = 2;
+
+	for (size_t i = 0; i < errs->n; i++)
+		if (kh_cmd_fail(c, &errs->v[i]) == 1)
+			status = 1;
+	snprintf(more, sizeof more, "%zu more errors are not shown", errs->found - errs->n);
+	if (errs->found > errs->n)
+		kh_log_failure(c->name, more);
+	return status;
+}
+
+int kh_cmd_check_taxonomy(const kh_paths *p, const char *folder, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int i = 0; i < KH_TAXDUMP_FILES && folder && !rc; i++) {
+		char *path;
+
+		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
+			return kh_fail_nomem(err);
+		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
+		free(path);
+	}
+	return rc;
+}
+
+int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err)
+{
+	kh_paths *p = NULL;
+	int rc = kh_paths_new(&p, err);
+
+	if (!rc)
+		rc = kh_paths_output(p, "-", err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = kh_paths_input(p, path[i], what, err);
+	kh_paths_free(p);
+	return rc;
+}
+
+int kh_cmd_part(kh_comm *c, int status)
+{
+	const int at_once = kh_comm_close(c);
+
+	return at_once ? at_once | KH_STATUS_AT_ONCE : status;
+}
+
+double kh_cmd_mate_timeout(void)
+{
+	const char *env = getenv("KMERHASH_MATE_TIMEOUT");
+	double seconds = 60;
+
+	if (env && *env && !(kh_parse_real(env, &seconds) && seconds >= 0)) {
+		kh_log(KH_WARN, "KMERHASH_MATE_TIMEOUT is not a number of seconds: '%s'", env);
+		seconds = 60;
+	}
+	return seconds;
+}
+
+unsigned kh_cmd_threads(uint64_t asked)
+{
+	const char *env = getenv("KMERHASH_THREADS");
+	unsigned cpus = kh_cpus();
+	uint64_t n = asked;
+
+	if (n == 0 && env && *env && !kh_parse_uint(env, false, &n))
+		kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", env);
+	if (n == 0)
+		return cpus;
+	if (n > cpus) {
+		kh_log(KH_WARN, "%" PRIu64 " threads asked for, %u CPUs are there: using %u", n,
+		       cpus, cpus);
+		return cpus;
+	}
+	return (unsigned)n;
+}
+
+double kh_cmd_seconds(void)
+{
+	static double began;
+	double now = kh_seconds();
+
+	if (began == 0)
+		began = now;
+	return now - began;
+}
+
+/* VmHWM counts pages of files, too; those of a mapped database are shared, and the system can
+ * drop them. */
+uint64_t kh_cmd_peak(void)
+{
+	unsigned long long peak = 0, files = 0, x;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "VmHWM: %llu", &x) == 1)
+			peak = x;
+		if (sscanf(line, "RssFile: %llu", &x) == 1)
+			files = x;
+	}
+	if (f)
+		fclose(f);
+	return (uint64_t)(peak > files ? peak - files : peak) * 1024;
+}
