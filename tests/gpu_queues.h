@@ -21,6 +21,15 @@ struct way {
 	bool tight;                     /* a third of the index has room on each device */
 };
 
+static inline kh_devices devices_of(const struct way *w)
+{
+	kh_devices on = { .choice = { .backend = w->be, .n = w->n_devices },
+			  .placement = w->placement };
+
+	memcpy(on.choice.device, w->device, w->n_devices * sizeof *w->device);
+	return on;
+}
+
 /* The memory with which so much of the index has room, beside what is needed without any.  For many
  * queues, as a small index that is replicated needs less otherwise. */
 static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
@@ -31,7 +40,7 @@ static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
 	kh_err why = { 0, "" };
 	const char *p;
 
-	o.memory = 1;
+	o.on.memory = 1;
 	assert_int_equal(w->be->engine_open(w->be, &e, db, &o, &why), KH_ENOMEM);
 	p = strstr(why.msg, "needs ");
 	assert_non_null(p);
@@ -77,16 +86,14 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 {
 	const size_t submit_size = test_rand() % 2 ? 0 : 1 << 16;
 	kh_engine_options eo = { .rule = rule,
-				 .device = w->device,
-				 .n_devices = w->n_devices,
-				 .placement = w->placement,
+				 .on = devices_of(w),
 				 .queues = (unsigned)w->n_devices };
 	kh_engine *e = NULL;
 	kh_task_queue *queue[4] = { NULL };
 
 	if (w->tight) {
 		eo.queues = 64;
-		eo.memory = tight_memory(w, db, &eo);
+		eo.on.memory = tight_memory(w, db, &eo);
 	}
 	ok(kh_distinct_init(&a->distinct, db->tax->n, err));
 	ok(w->be->engine_open(w->be, &e, db, &eo, err));

@@ -326,16 +326,15 @@ static void test_too_large(void **state)
 			       .threads = 2,
 			       .block_size = 1 << 16 };
 	kh_db_options no = { .threads = 2 };
-	const int device[] = { 0, 0 };
 	kh_rule rule;
-	kh_engine_options eo = { .rule = &rule, .device = device, .queues = 1 << 20 };
+	kh_engine_options eo = { .rule = &rule, .queues = 1 << 20 };
 	kh_db *db = NULL;
 
 	(void)state;
 	build(DB_CPU, "cpu", &o);
 	ok(kh_db_open(&db, path[DB_CPU], &no, err));
 	kh_rule_init(&rule, db->h);
-	for (eo.n_devices = 1; eo.n_devices <= 2; eo.n_devices++) {
+	for (eo.on.choice.n = 1; eo.on.choice.n <= 2; eo.on.choice.n++) {
 		kh_engine *e = NULL;
 		kh_err why = { 0, "" };
 
@@ -368,10 +367,7 @@ static void test_damage(void **state)
 		kh_db *db = NULL;
 		kh_rule rule;
 		const struct way *w = &way[1 + (size_t)i % (sizeof way / sizeof *way - 1)];
-		const kh_engine_options eo = { .rule = &rule,
-					       .device = w->device,
-					       .n_devices = w->n_devices,
-					       .placement = w->placement };
+		const kh_engine_options eo = { .rule = &rule, .on = devices_of(w) };
 		kh_err why = { 0, "" };
 		size_t at;
 

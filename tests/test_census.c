@@ -49,7 +49,7 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 static void count_features(struct sample *s)
 {
 	const kh_backend *be = &kh_backend_cpu;
-	const kh_engine_options eo = { .rule = s->rule.rule, .n_devices = 1, .queues = 1 };
+	const kh_engine_options eo = { .rule = s->rule.rule, .queues = 1 };
 	kh_engine *e = NULL;
 	kh_task_queue *q = NULL;
 	kh_call *call = s->a.call;
@@ -228,9 +228,7 @@ static void compare_stretches(const struct sample *s, kh_census *census, const s
 static void same_counts(const struct sample *s, const struct way *w, uint32_t room)
 {
 	const kh_engine_options eo = { .rule = s->rule.rule,
-				       .device = w->device,
-				       .n_devices = w->n_devices,
-				       .placement = w->placement,
+				       .on = devices_of(w),
 				       .queues = (unsigned)w->n_devices };
 	const kh_census_options co = { .stretch = s->stretch,
 				       .n_targets = (uint32_t)s->db->h->n_targets,

@@ -213,10 +213,11 @@ void kh_cuda_engine_close(kh_engine *e)
 static int open_rounds(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
 	const bool alone = e->placement == KH_PLACE_HOST;
-	kh_comm *processes = alone ? NULL : o->comm;
+	const kh_choice *c = &o->on.choice;
+	kh_comm *processes = alone ? NULL : o->on.comm;
 	kh_gpu_comm *comm = NULL;
-	int rc = alone ? kh_gpu_comm_open_here(&comm, o->device, o->n_devices, err)
-		       : kh_gpu_comm_open(&comm, processes, o->device, o->n_devices, err);
+	int rc = alone ? kh_gpu_comm_open_here(&comm, c->device, c->n, err)
+		       : kh_gpu_comm_open(&comm, processes, c->device, c->n, err);
 
 	if (rc)
 		return rc;
@@ -235,17 +236,17 @@ int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 		return KH_ENOMEM;
 	e->db = db;
 	e->rule = *o->rule;
-	e->n = o->n_devices;
+	e->n = o->on.choice.n;
 	e->copy = kh_array(e->n, sizeof *e->copy, err);
 	if (!e->copy) {
 		kh_cuda_engine_close(e);
 		return KH_ENOMEM;
 	}
 	for (size_t i = 0; i < e->n; i++)
-		e->copy[i].device = o->device[i];
+		e->copy[i].device = o->on.choice.device[i];
 	rc = kh_cuda_place(e, o, err);
 	if (!rc)
-		rc = kh_cuda_load(e, o->threads, err);
+		rc = kh_cuda_load(e, o->on.threads, err);
 	for (size_t i = 0; i < e->n && !rc; i++)
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)

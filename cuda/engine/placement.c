@@ -304,21 +304,21 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 					   [KH_PLACE_SHARD_EXCHANGE] =
 						   "sharded, exchanged" };
 	struct room r = { .e = e,
-			  .processes = o->comm,
-			  .limit = o->memory,
+			  .processes = o->on.comm,
+			  .limit = o->on.memory,
 			  .free = kh_array(e->n, sizeof *r.free, err),
-			  .host = kh_memory_left_now(o->threads) };
+			  .host = kh_memory_left_now(o->on.threads) };
 	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;
 
 	if (!rc)
-		rc = kh_gpu_peers(o->device, e->n, &r.peers, err);
+		rc = kh_gpu_peers(o->on.choice.device, e->n, &r.peers, err);
 	if (!rc)
 		rc = count_members(&r, err);
 	e->queues = (o->queues + e->n - 1) / e->n;
 	e->ahead = e->queues * KH_CUDA_DEPTH *
 		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
 	if (!rc)
-		rc = decide(&r, o->placement, err);
+		rc = decide(&r, o->on.placement, err);
 	for (size_t i = 0; i < e->n && !rc; i++)
 		kh_log(KH_DEBUG,
 		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64

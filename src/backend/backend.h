@@ -80,21 +80,35 @@ enum kh_placement {
 	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */
 };
 
+/* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */
+#define KH_DEVICES_MAX 64
+typedef struct kh_choice {
+	const kh_backend *backend;
+	int device[KH_DEVICES_MAX];
+	size_t n;
+} kh_choice;
+
+/* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
+int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
+
+/* What a command works with: the devices, where the index lies on them, and who takes part. */
+typedef struct kh_devices {
+	kh_choice choice;
+	enum kh_placement placement;
+	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
+	kh_comm *comm;                  /* NULL: one process */
+	unsigned threads;               /* workers of this process; 0: all CPUs */
+} kh_devices;
+
 typedef struct kh_engine_options {
 	const kh_rule *rule;
-	const int *device;
-	size_t n_devices;
-	enum kh_placement placement;
-	uint64_t memory;                /* bytes of each device that may be taken; 0: all free */
-	kh_comm *comm;                  /* NULL: one process */
+	kh_devices on;
 	uint64_t input;                 /* bytes of files with reads to come, as far as known */
 	bool alone;                     /* no other process here uses the same index */
 	/* queues that will be opened, for which memory is needed, and bytes of text in a task of
 	 * theirs; 0: as many as suit */
 	unsigned queues;
 	size_t block_size;
-	/* threads that load the index, besides one for each device; 0: all CPUs */
-	unsigned threads;
 } kh_engine_options;
 typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */
 
@@ -223,25 +237,5 @@ struct kh_backend {
 
 extern const kh_backend kh_backend_cpu;
 extern const kh_backend kh_backend_cuda;        /* only if HAVE_CUDA */
-
-/* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */
-#define KH_DEVICES_MAX 64
-typedef struct kh_choice {
-	const kh_backend *backend;
-	int device[KH_DEVICES_MAX];
-	size_t n;
-} kh_choice;
-
-/* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
-int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
-
-/* What a command works with: the devices, where the index lies on them, and who takes part. */
-typedef struct kh_devices {
-	kh_choice choice;
-	enum kh_placement placement;
-	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
-	kh_comm *comm;                  /* NULL: one process */
-	unsigned threads;               /* workers of this process */
-} kh_devices;
 
 #endif

@@ -9,16 +9,11 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 {
 	const kh_devices *on = o->on;
 	const kh_engine_options eo = { .rule = o->rule,
-				       .device = on->choice.device,
-				       .n_devices = on->choice.n,
-				       .placement = on->placement,
-				       .memory = on->memory,
-				       .comm = on->comm,
+				       .on = *on,
 				       .input = o->input,
-				       .alone = true,
+				       .alone = !o->shared,
 				       .queues = on->threads,
-				       .block_size = o->block_size,
-				       .threads = on->threads };
+				       .block_size = o->block_size };
 	const double began = kh_seconds();
 	int rc;
 

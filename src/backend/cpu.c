@@ -261,11 +261,11 @@ static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 {
 	if (db->fd < 0 || !o->alone)
 		return false;
-	if (o->placement != KH_PLACE_AUTO)
-		return o->placement == KH_PLACE_REPLICATE;
+	if (o->on.placement != KH_PLACE_AUTO)
+		return o->on.placement == KH_PLACE_REPLICATE;
 	return o->input >= index_bytes(db) && !kh_db_in_large_pages(db) &&
 	       !kh_db_make_large_pages(db) &&
-	       index_bytes(db) <= kh_memory_left_now(o->threads).bytes / 2;
+	       index_bytes(db) <= kh_memory_left_now(o->on.threads).bytes / 2;
 }
 
 static int copy_index(kh_engine *e, unsigned threads, kh_err *err)
@@ -297,7 +297,7 @@ static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 	if (!e)
 		return KH_ENOMEM;
 	*e = (kh_engine) { .db = *db, .rule = o->rule };
-	rc = wants_copy(db, o) ? copy_index(e, o->threads, err) : KH_OK;
+	rc = wants_copy(db, o) ? copy_index(e, o->on.threads, err) : KH_OK;
 	if (rc) {
 		cpu_engine_close(e);
 		return rc;

@@ -32,7 +32,7 @@ static struct facts facts_of(const kh_remote *r)
 	const kh_remote_options *o = &r->o;
 	struct facts f = { .database = r->db->h->self, .digest = r->db->h->digest,
 			   .rule = XXH3_64bits(o->rule, sizeof *o->rule), .threads = o->on.threads,
-			   .shards = r->be->on_host, .fits = fits(r->db),
+			   .shards = o->on.choice.backend->on_host, .fits = fits(r->db),
 			   .placement = (uint8_t)o->on.placement, .distinct = o->distinct };
 
 	snprintf(f.tool, sizeof f.tool, "%s", PACKAGE_STRING);
@@ -114,7 +114,7 @@ static int take_part(kh_remote *r, kh_err *err)
 		s->from = cut.first[r->self];
 		s->to = cut.first[r->self + 1];
 	}
-	if (!r->be->loads && !r->o.no_verify)
+	if (!r->o.on.choice.backend->loads && !r->o.no_verify)
 		rc = kh_db_check(db, s->from, s->to, r->o.on.threads, err);
 	if (!rc && s->sharded)
 		rc = kh_db_keep(db, s->from, s->to, &s->bytes, err);
@@ -125,28 +125,28 @@ static int take_part(kh_remote *r, kh_err *err)
 static int open_servers(kh_remote *r, kh_err *err)
 {
 	const kh_remote_options *o = &r->o;
-	const kh_engine_options eo = { .rule = o->rule, .device = o->on.choice.device,
-				       .n_devices = o->on.choice.n, .placement = o->on.placement,
-				       .memory = o->on.memory,
-				       .comm = r->devices ? o->on.comm : NULL,
-				       .queues = o->on.threads,
-				       .block_size = o->block_size,
-				       .threads = o->on.threads };
-	int rc = r->part.sharded ? KH_OK : r->be->engine_open(r->be, &r->engine, r->db, &eo, err);
+	kh_devices on = o->on;
+	const kh_compute_options co = { .on = &on, .rule = o->rule, .block_size = o->block_size,
+					.shared = true };
+	const bool parts = r->part.sharded;
+	int rc;
 
-	r->server = kh_array(o->on.threads, sizeof *r->server, err);
+	if (!r->devices)                /* each process on the CPU has an index of its own */
+		on.comm = NULL;
+	rc = parts ? KH_OK : kh_compute_open(&r->compute, r->db, &co, err);
+	r->server = kh_array(on.threads, sizeof *r->server, err);
 	if (!rc && !r->server)
 		rc = KH_ENOMEM;
-	for (unsigned i = 0; i < o->on.threads && !rc; i++) {
+	for (unsigned i = 0; i < on.threads && !rc; i++) {
 		kh_server *s = &r->server[i];
 
 		s->r = r;
 		if (o->distinct)
 			rc = kh_distinct_init(&s->distinct, r->db->tax->n, err);
-		if (!rc && r->part.sharded)
-			rc = kh_classifier_new(&s->classifier, r->db, o->rule, err);
+		if (!parts)
+			s->tasks = kh_compute_tasks(&r->compute, i, kh_remote_done, s);
 		else if (!rc)
-			rc = r->be->queue_open(&s->queue, r->engine, i, o->block_size, err);
+			rc = kh_classifier_new(&s->classifier, r->db, o->rule, err);
 	}
 	return rc;
 }
@@ -160,7 +160,6 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 		return KH_ENOMEM;
 	pthread_mutex_init(&r->lock, NULL);
 	r->o = *o;
-	r->be = o->on.choice.backend;
 	r->db = db;
 	r->self = kh_comm_self(o->on.comm);
 	r->size = kh_comm_size(o->on.comm);
@@ -184,13 +183,10 @@ void kh_remote_close(kh_remote *r)
 	if (!r)
 		return;
 	for (unsigned i = 0; r->server && i < r->o.on.threads; i++) {
-		if (r->server[i].queue)
-			r->be->queue_close(r->server[i].queue);
 		kh_classifier_free(r->server[i].classifier);
 		kh_distinct_clear(&r->server[i].distinct);
 	}
-	if (r->engine)
-		r->be->engine_close(r->engine);
+	kh_compute_close(&r->compute);
 	for (size_t i = 0; i < r->n_jobs; i++) {
 		kh_remote_job *j = r->job[i];
 

@@ -18,7 +18,7 @@
 #define KH_REMOTE_H
 
 #include <stdbool.h>
-#include "backend/backend.h"
+#include "backend/compute.h"
 
 typedef struct kh_remote kh_remote;
 

@@ -31,10 +31,9 @@ typedef struct kh_remote_job {
 /* A thread that takes messages. */
 typedef struct kh_server {
 	kh_remote *r;
-	kh_task_queue *queue; /* of the process's own backend; NULL: the index is in parts */
-	kh_classifier *classifier;
+	kh_tasks tasks;                 /* unless the index is in parts */
+	kh_classifier *classifier;      /* if it is */
 	kh_distinct distinct;           /* .n == 0: not wanted */
-	unsigned under_way;
 } kh_server;
 
 /* What process 0 knows of the work of one process. */
@@ -44,8 +43,7 @@ struct kh_member {
 
 struct kh_remote {
 	kh_remote_options o;
-	const kh_backend *be;           /* of this process */
-	kh_engine *engine;
+	kh_compute compute;             /* of this process, unless the index is in parts */
 	const kh_db *db;
 	unsigned self, size;
 	kh_part part;
@@ -67,6 +65,8 @@ struct kh_remote {
 
 /* serve.c: the loop of one server; a worker whose arg is the kh_remote. */
 int kh_remote_server(void *arg, unsigned id, kh_err *err);
+/* A job is done on the devices of this process: what a kh_server does about its tasks. */
+int kh_remote_done(void *server, kh_task *t, kh_err *err);
 /* Ends a job that is done: sends its calls to process 0, and frees the job. */
 int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err);
 

@@ -82,33 +82,21 @@ int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err)
 	return rc;
 }
 
-/* Finishes the oldest job in the backend of this process. */
-static int collect(kh_server *s, kh_err *err)
+int kh_remote_done(void *server, kh_task *t, kh_err *err)
 {
-	kh_task *t = NULL;
-	int rc = s->r->be->collect(s->queue, &t, err);
-
-	if (rc)
-		return rc;
-	s->under_way--;
-	return kh_remote_finished(
-		s->r, (kh_remote_job *)((char *)t - offsetof(kh_remote_job, task)), err);
+	return kh_remote_finished(((kh_server *)server)->r,
+				  (kh_remote_job *)((char *)t - offsetof(kh_remote_job, task)),
+				  err);
 }
 
 static int do_job(kh_server *s, kh_message *m, kh_err *err)
 {
 	kh_remote_job *j;
-	int rc = KH_OK;
+	int rc = job_of(s, m, &j, err);
 
-	while (!rc && s->queue && s->under_way >= s->r->be->depth)
-		rc = collect(s, err);
-	if (!rc)
-		rc = job_of(s, m, &j, err);
-	if (rc || !s->queue)
-		return rc ? rc : kh_shard_job(s, j, err);
-	rc = s->r->be->submit(s->queue, &j->task, err);
-	s->under_way += !rc;
-	return rc;
+	if (rc)
+		return rc;
+	return s->classifier ? kh_shard_job(s, j, err) : kh_tasks_submit(&s->tasks, &j->task, err);
 }
 
 /* --- messages --------------------------------------------------------------------- */
@@ -189,11 +177,11 @@ int kh_remote_server(void *arg, unsigned id, kh_err *err)
 	while (!rc && !stop) {
 		kh_message m;
 
-		rc = kh_comm_take(r->o.on.comm, channels, s->under_way == 0, &m, err);
+		rc = kh_comm_take(r->o.on.comm, channels, s->tasks.under_way == 0, &m, err);
 		if (rc)
 			break;
 		if (m.from == KH_NOBODY) {
-			rc = collect(s, err);
+			rc = kh_tasks_finish(&s->tasks, err);
 			continue;
 		}
 		rc = handle(s, &m, &stop, err);

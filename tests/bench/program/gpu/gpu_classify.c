@@ -27,7 +27,8 @@ static int load(void *arg, kh_bench_pass *p, kh_err *err)
 	struct classify *c = arg;
 	const kh_db_options o = { .later = true, .threads = p->threads };
 	kh_rule rule;
-	const kh_engine_options eo = { .rule = &rule, .device = &c->g->device, .n_devices = 1 };
+	const kh_engine_options eo = { .rule = &rule,
+				       .on.choice = { .device = { c->g->device }, .n = 1 } };
 	double t;
 	int rc;
 

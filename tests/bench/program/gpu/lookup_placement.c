@@ -255,11 +255,10 @@ static int open_engine(struct bench *b, size_t n, enum kh_placement placement,
 	const double t = kh_seconds();
 	kh_rule rule;
 	kh_engine_options eo = { .rule = &rule,
-				 .device = b->o->choice->device,
-				 .n_devices = n,
-				 .placement = placement };
+				 .on = { .choice = *b->o->choice, .placement = placement } };
 	int rc;
 
+	eo.on.choice.n = n;
 	kh_cuda_engine_close(b->e);
 	kh_db_close(b->db);
 	b->e = NULL;
