@@ -1,5 +1,5 @@
 /*
- * fake_kernels.c - what the launchers of a build do (kernels.h), on one thread of the host
+ * fake_kernels.c - what the launchers of cuda/kernels/builder.h do, on one thread of the host
  *
  * Each does what its contract says, in another way than the kernel: so the builder is tested
  * against the contracts, and the kernels against the CPU by test_kernels.c, test_gpu_encode.c and
@@ -8,7 +8,7 @@
 #include <config.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "index/shard.h"
 
 /* --- blocks ------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "test_gpu.h"
 
 #include "gpu_area.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/engine.h"
 #include "made_index.h"
 #include "index/shard.h"
 

@@ -6,7 +6,7 @@
  */
 #include "test_gpu.h"
 
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "gpu_area.h"
 #include "made_index.h"
 

@@ -4,7 +4,7 @@
 #include "test_gpu.h"
 
 #include "cuda/gpu/gpu.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "index/shard.h"
 
 enum { MOST = 300000 };

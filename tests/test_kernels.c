@@ -11,7 +11,8 @@
 #include "cuda/gpu/gpu.h"
 #include "gpu_area.h"
 #include "tests/bench/program/gpu/kernels.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
+#include "cuda/kernels/engine.h"
 #include "made_index.h"
 
 /* --- sampling ----------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "cuda/builder/builder.h"
 #include "cuda/gpu/comm.h"
 #include "cuda/gpu/gpu.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "index/pairs.h"
 #include "io/spill.h"
 #include "base/threads.h"

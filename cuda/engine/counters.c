@@ -17,100 +17,69 @@ enum {
 	TOGETHER = 256                  /* taxa whose registers are brought to the host at a time */
 };
 
-struct part {
-	int device;
-	cudaStream_t stream;
-	kh_gpu_buf room;
-	kh_gpu_counters gpu;
-};
-
 struct kh_counters {
-	struct part *part;
+	kh_cuda_part *part;
 	size_t n;                       /* of them */
-	uint32_t n_taxa;
-	kh_gpu_buf host;                /* registers of TOGETHER taxa */
+	uint32_t n_taxa, cap;
 };
 
 void kh_cuda_counters_close(kh_counters *c)
 {
-	if (!c)
-		return;
-	for (size_t i = 0; c->part && i < c->n; i++) {
-		cudaSetDevice(c->part[i].device);
-		if (c->part[i].stream)
-			cudaStreamDestroy(c->part[i].stream);
-		kh_gpu_drop(&c->part[i].room);
-		if (i == 0)
-			kh_gpu_drop(&c->host);
-	}
-	free(c->part);
+	if (c)
+		kh_cuda_parts_close(c->part, c->n);
 	free(c);
 }
 
-/* Where the arrays lie from `at` on; returns their bytes. */
-static size_t lay_out(char *at, uint32_t n_taxa, kh_gpu_counters *g)
+/* Where the arrays lie from `at` on; *bytes: of all. */
+static kh_gpu_counters lay_out(const kh_counters *c, char *at, size_t *bytes)
 {
 	char *const from = at;
+	kh_gpu_counters g = { .cap = c->cap };
 
-	g->n = (uint32_t *)at;
-	at += kh_gpu_up(sizeof *g->n);
-	g->set = (uint32_t *)at;
-	at += kh_gpu_up(n_taxa * sizeof *g->set);
-	g->found = (uint64_t *)at;
-	at += kh_gpu_up(g->cap * sizeof *g->found);
-	g->reg = (uint32_t *)at;
-	at += (size_t)g->cap * KH_HLL_SIZE;
-	return (size_t)(at - from);
-}
-
-static int open_part(const kh_counters *c, struct part *p, uint32_t taxa, kh_err *err)
-{
-	int rc = kh_gpu_use(p->device, err);
-
-	p->gpu.cap = taxa < c->n_taxa ? taxa : c->n_taxa;
-	const size_t bytes = lay_out(NULL, c->n_taxa, &p->gpu);
-
-	if (rc || (rc = kh_cuda_spare(bytes, err)) ||
-	    (rc = KH_GPU(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), err)) ||
-	    (rc = kh_gpu_room_exact(&p->room, bytes, err)))
-		return rc;
-	lay_out(p->room.p, c->n_taxa, &p->gpu);
-	rc = KH_GPU(cudaMemsetAsync(p->room.p, 0, bytes, p->stream), err);
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
+	g.n = (uint32_t *)at;
+	at += kh_gpu_up(sizeof *g.n);
+	g.set = (uint32_t *)at;
+	at += kh_gpu_up(c->n_taxa * sizeof *g.set);
+	g.found = (uint64_t *)at;
+	at += kh_gpu_up(g.cap * sizeof *g.found);
+	g.reg = (uint32_t *)at;
+	at += (size_t)g.cap * KH_HLL_SIZE;
+	*bytes = (size_t)(at - from);
+	return g;
 }
 
 int kh_cuda_counters_open(kh_counters **out, kh_engine *e, uint32_t taxa, kh_err *err)
 {
-	kh_counters *c;
-	int rc = KH_OK;
+	kh_counters *c = kh_array(1, sizeof *c, err);
+	size_t bytes;
+	int rc;
 
 	*out = NULL;
-	/* rounds of exchange would have to be held for each sample that begins or ends */
-	if (e->rounds)
-		return KH_OK;
-	c = kh_array(1, sizeof *c, err);
 	if (!c)
 		return KH_ENOMEM;
+	c->n = e->n;
 	c->n_taxa = e->db->tax->n;
-	c->part = kh_array(e->n, sizeof *c->part, err);
-	if (!c->part)
-		rc = KH_ENOMEM;
-	for (; c->n < e->n && !rc; c->n++) {
-		c->part[c->n].device = e->copy[c->n].device;
-		rc = open_part(c, &c->part[c->n], taxa > 0 ? taxa : TAXA, err);
-	}
-	if (!rc)
-		rc = kh_gpu_host_room(&c->host, (size_t)TOGETHER * KH_HLL_SIZE, err);
-	if (rc)
+	c->cap = taxa > 0 ? taxa : TAXA;
+	c->cap = c->cap < c->n_taxa ? c->cap : c->n_taxa;
+	lay_out(c, NULL, &bytes);
+	rc = kh_cuda_parts_open(&c->part, e, bytes, (size_t)TOGETHER * KH_HLL_SIZE, err);
+	if (rc || !c->part)
 		kh_cuda_counters_close(c);
 	else
 		*out = c;
-	return rc == KH_ENOMEM ? KH_OK : rc;
+	return rc;
+}
+
+static kh_gpu_counters counters_at(const kh_counters *c, const kh_cuda_part *p)
+{
+	size_t bytes;
+
+	return lay_out(c, p->room.p, &bytes);
 }
 
 kh_gpu_counters kh_cuda_counters_of(const kh_counters *c, unsigned worker)
 {
-	return c->part[worker % c->n].gpu;
+	return counters_at(c, &c->part[worker % c->n]);
 }
 
 /* --- reading ---------------------------------------------------------------------- */
@@ -128,27 +97,21 @@ static void clear(struct found *f)
 	free(f->found);
 }
 
-static int copy(const struct part *p, void *to, const void *from, size_t bytes, kh_err *err)
+static int find_sets(const kh_counters *c, const kh_cuda_part *p, struct found *f, kh_err *err)
 {
-	int rc = KH_GPU(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, p->stream), err);
-
-	return rc ? rc : KH_GPU(cudaStreamSynchronize(p->stream), err);
-}
-
-static int find_sets(const kh_counters *c, const struct part *p, struct found *f, kh_err *err)
-{
-	int rc = copy(p, &f->n, p->gpu.n, sizeof f->n, err);
+	const kh_gpu_counters g = counters_at(c, p);
+	int rc = kh_cuda_part_copy(p, &f->n, g.n, sizeof f->n, err);
 
 	if (rc)
 		return rc;
-	f->n = f->n < p->gpu.cap ? f->n : p->gpu.cap;
+	f->n = f->n < g.cap ? f->n : g.cap;
 	f->set = kh_array(c->n_taxa, sizeof *f->set, err);
 	f->taxon = kh_array(f->n, sizeof *f->taxon, err);
 	f->found = kh_array(f->n, sizeof *f->found, err);
 	if (!f->set || !f->taxon || !f->found)
 		return KH_ENOMEM;
-	if ((rc = copy(p, f->set, p->gpu.set, c->n_taxa * sizeof *f->set, err)) ||
-	    (rc = copy(p, f->found, p->gpu.found, f->n * sizeof *f->found, err)))
+	if ((rc = kh_cuda_part_copy(p, f->set, g.set, c->n_taxa * sizeof *f->set, err)) ||
+	    (rc = kh_cuda_part_copy(p, f->found, g.found, f->n * sizeof *f->found, err)))
 		return rc;
 	for (uint32_t t = 0; t < c->n_taxa; t++)
 		if (f->set[t] != KH_GPU_SET_FREE && f->set[t] != KH_GPU_NO_SET)
@@ -156,9 +119,10 @@ static int find_sets(const kh_counters *c, const struct part *p, struct found *f
 	return KH_OK;
 }
 
-static int read_part(kh_counters *c, const struct part *p, kh_distinct *to, kh_err *err)
+static int read_part(kh_counters *c, const kh_cuda_part *p, kh_distinct *to, kh_err *err)
 {
-	const uint8_t *reg = c->host.p;
+	const char *from = (const char *)counters_at(c, p).reg;
+	const uint8_t *reg = p->host.p;
 	struct found f = { .n = 0 };
 	int rc = kh_gpu_use(p->device, err);
 
@@ -167,8 +131,8 @@ static int read_part(kh_counters *c, const struct part *p, kh_distinct *to, kh_e
 	for (uint32_t at = 0; at < f.n && !rc; at += TOGETHER) {
 		const uint32_t n = f.n - at < TOGETHER ? f.n - at : TOGETHER;
 
-		rc = copy(p, c->host.p, (const char *)p->gpu.reg + (size_t)at * KH_HLL_SIZE,
-			  (size_t)n * KH_HLL_SIZE, err);
+		rc = kh_cuda_part_copy(p, p->host.p, from + (size_t)at * KH_HLL_SIZE,
+				       (size_t)n * KH_HLL_SIZE, err);
 		for (uint32_t i = 0; i < n && !rc; i++)
 			rc = kh_distinct_take(to, f.taxon[at + i], f.found[at + i],
 					      reg + (size_t)i * KH_HLL_SIZE, err);

@@ -9,7 +9,7 @@
 
 #include "cuda/engine/engine.h"
 #include "cuda/gpu/gpu.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/engine.h"
 #include "index/shard.h"
 
 /* The database on one device. */
@@ -74,6 +74,24 @@ typedef struct kh_cuda_scratch {
 int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t stream,
 			 kh_err *err);
 void kh_cuda_scratch_close(kh_cuda_scratch *s);
+
+/* Memory of a device that the kernels of its queues count in: a part of a census, or of
+ * counters. */
+typedef struct kh_cuda_part {
+	int device;
+	cudaStream_t stream;
+	kh_gpu_buf room;                /* zero at first */
+	kh_gpu_buf host;                /* pinned: for what is read of it */
+} kh_cuda_part;
+
+/* One for each device, of so many bytes there and on the host.  *p becomes NULL where there is no
+ * room for them, or no way. */
+int kh_cuda_parts_open(kh_cuda_part **p, const kh_engine *e, size_t bytes, size_t host,
+		       kh_err *err);
+void kh_cuda_parts_close(kh_cuda_part *p, size_t n);
+/* From the part to the host, or from the host to the part, whose device is the current one;
+ * waits. */
+int kh_cuda_part_copy(const kh_cuda_part *p, void *to, const void *from, size_t bytes, kh_err *err);
 
 /* What the kernels have of the census that a task of this worker counts in. */
 kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);

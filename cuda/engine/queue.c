@@ -50,19 +50,6 @@ enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
  * more, before less is tried again; the first ones, if lists have more than a FEW of a species. */
 enum { CROWDED = 32, ROOMY = 64, FEW = 8 };
 
-/* Held while memory is taken or given back (kh_rounds_hold). */
-static void hold(const kh_task_queue *l)
-{
-	if (l->e->rounds)
-		kh_rounds_hold(l->e->rounds);
-}
-
-static void let_go(const kh_task_queue *l)
-{
-	if (l->e->rounds)
-		kh_rounds_let_go(l->e->rounds);
-}
-
 void kh_cuda_queue_close(kh_task_queue *l)
 {
 	if (!l)
@@ -70,7 +57,7 @@ void kh_cuda_queue_close(kh_task_queue *l)
 	for (; l->e->rounds && l->n > 0; l->n--, l->first = (l->first + 1) % KH_CUDA_DEPTH)
 		if (!l->flight[l->first].by_host)
 			kh_rounds_wait(l->e->rounds, &l->flight[l->first].ask, NULL);
-	hold(l);
+	kh_rounds_hold(l->e->rounds);
 	cudaSetDevice(l->c->device);
 	if (l->stream)
 		cudaStreamSynchronize(l->stream);
@@ -93,7 +80,7 @@ void kh_cuda_queue_close(kh_task_queue *l)
 		cudaStreamDestroy(l->stream);
 	if (l->back)
 		cudaStreamDestroy(l->back);
-	let_go(l);
+	kh_rounds_let_go(l->e->rounds);
 	kh_classifier_free(l->host);
 	free(l);
 }
@@ -182,9 +169,9 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 	l->c = &e->copy[worker % e->n];
 	l->worker = worker;
 	l->roomy = e->db->bins.most == 0 || e->db->bins.most > FEW ? ROOMY : 0;
-	hold(l);
+	kh_rounds_hold(l->e->rounds);
 	rc = queue_make(l, block_size, err);
-	let_go(l);
+	kh_rounds_let_go(l->e->rounds);
 	if (rc) {
 		kh_cuda_queue_close(l);
 		return rc;
@@ -329,9 +316,9 @@ static int stage(kh_task_queue *l, struct flight *f, struct need *need, bool *fi
 	if (!*fits)
 		return KH_OK;
 	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, l->e->rule.max_span);
-	hold(l);
+	kh_rounds_hold(l->e->rounds);
 	rc = kh_gpu_host_room(&f->in, need->lay.bytes, err);
-	let_go(l);
+	kh_rounds_let_go(l->e->rounds);
 	if (!rc)
 		*fits = kh_cuda_stage(f->in.p, &need->lay, j, s);
 	return rc;
@@ -342,9 +329,9 @@ static int submit_device(kh_task_queue *l, struct flight *f, const struct need *
 {
 	int rc;
 
-	hold(l);
+	kh_rounds_hold(l->e->rounds);
 	rc = flight_room(l, f, need, err);
-	let_go(l);
+	kh_rounds_let_go(l->e->rounds);
 	if (rc)
 		return rc;
 	f->roomy = l->roomy > 0;
@@ -389,9 +376,9 @@ static int fetch_found(kh_task_queue *l, struct flight *f, size_t bytes, kh_err 
 	const char *from = (const char *)f->dout.p + results_of(f->task).found_at;
 	int rc;
 
-	hold(l);
+	kh_rounds_hold(l->e->rounds);
 	rc = kh_gpu_host_room(&f->hfound, bytes + n, err);
-	let_go(l);
+	kh_rounds_let_go(l->e->rounds);
 	if (!rc && bytes)
 		rc = KH_GPU(cudaMemcpyAsync(f->hfound.p, f->found.p, bytes,
 					    cudaMemcpyDeviceToHost, l->back),

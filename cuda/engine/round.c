@@ -241,10 +241,9 @@ static int sample(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream
 	kh_gpu_query q = t->q;
 	int rc;
 
+	q.pass = KH_GPU_FEATURES;
 	q.key = s->key.p;
 	q.n_key = s->dev.features;
-	q.found = NULL;
-	q.list = NULL;
 	q.scratch = s->scratch.list.p;
 	q.n_scratch = s->scratch.n;
 	if ((rc = KH_GPU(cudaStreamWaitEvent(stream, t->staged, 0), err)) ||
@@ -393,6 +392,7 @@ static int decide(const kh_side *s, const kh_rounds_task *t, cudaStream_t stream
 	kh_gpu_query q = t->q;
 	int rc;
 
+	q.pass = KH_GPU_LISTS;
 	q.ix.image = s->word.p;
 	q.ix.bits = 32;
 	q.key = s->key.p;

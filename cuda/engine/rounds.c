@@ -211,12 +211,14 @@ int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err)
 
 void kh_rounds_hold(kh_rounds *x)
 {
-	pthread_mutex_lock(&x->m.memory);
+	if (x)
+		pthread_mutex_lock(&x->m.memory);
 }
 
 void kh_rounds_let_go(kh_rounds *x)
 {
-	pthread_mutex_unlock(&x->m.memory);
+	if (x)
+		pthread_mutex_unlock(&x->m.memory);
 }
 
 /* --- how much ----------------------------------------------------------------------- */

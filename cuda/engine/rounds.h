@@ -58,7 +58,8 @@ void kh_rounds_put(kh_rounds *x, kh_rounds_task *t);
 /* Waits until its results are there, or the exchange has failed. */
 int kh_rounds_wait(kh_rounds *x, kh_rounds_task *t, kh_err *err);
 /* To be held while memory is taken or given back and rounds are under way: freeing waits for the
- * device, which may itself wait for a device that the thread of the rounds has not served yet. */
+ * device, which may itself wait for a device that the thread of the rounds has not served yet.
+ * That holds for pinned memory of the host, too.  NULL: there are no rounds. */
 void kh_rounds_hold(kh_rounds *x);
 void kh_rounds_let_go(kh_rounds *x);
 

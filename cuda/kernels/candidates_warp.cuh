@@ -19,8 +19,8 @@ __device__ uint32_t warp_max(uint32_t x) { return __reduce_max_sync(ALL, x); }
 __device__ uint32_t warp_least(uint32_t x) { return __reduce_min_sync(ALL, x); }
 
 /* Finds the lists of the features: fills before[], loc[] and over[], and returns how many locations
- * there are in all.  With LISTS_GIVEN the lists are those in q.list from `at` on. */
-template <enum pass P, class Room>
+ * there are in all.  With KH_GPU_LISTS the lists are those in q.list from `at` on. */
+template <enum kh_gpu_pass P, class Room>
 __device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 			       uint32_t at)
 {
@@ -31,11 +31,11 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 
 	if (lane == 0)
 		w.n_over = w.n_found = 0;
-	for (unsigned i = 32 + lane; P != LISTS_GIVEN && ahead && i < n; i += 32)
+	for (unsigned i = 32 + lane; P != KH_GPU_LISTS && ahead && i < n; i += 32)
 		ask_for_bucket(q.ix, w.key[i]);
 	__syncwarp();
 	for (unsigned i = lane; i < n; i += 32) {
-		const kh_list l = P == LISTS_GIVEN ? q.list[at + i] : lane_find(q.ix, w.key[i]);
+		const kh_list l = P == KH_GPU_LISTS ? q.list[at + i] : lane_find(q.ix, w.key[i]);
 
 		w.loc[i] = l.bit;
 		w.before[i] = l.over ? 0 : l.n;

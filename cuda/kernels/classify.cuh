@@ -24,14 +24,26 @@
 
 #include "cuda/kernels/device.cuh"
 
+#include <type_traits>
+
 namespace {
 
-/* What a kernel does with a fragment (kh_gpu_query). */
-enum pass {
-	WHOLE,
-	FEATURES_ONLY,                  /* writes its features and stops */
-	LISTS_GIVEN                     /* gets its features and their lists */
-};
+/* Launches a kernel for the pass of a query: launch gets that as a type. */
+template <class Launch>
+cudaError_t launch_pass(const kh_gpu_query *q, Launch launch)
+{
+	switch (q->pass) {
+	case KH_GPU_WHOLE:
+		launch(std::integral_constant<enum kh_gpu_pass, KH_GPU_WHOLE> {});
+		break;
+	case KH_GPU_FEATURES:
+		launch(std::integral_constant<enum kh_gpu_pass, KH_GPU_FEATURES> {});
+		break;
+	case KH_GPU_LISTS:
+		launch(std::integral_constant<enum kh_gpu_pass, KH_GPU_LISTS> {});
+	}
+	return cudaGetLastError();
+}
 
 struct fragment {
 	kh_gpu_record r[2];

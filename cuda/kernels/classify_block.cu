@@ -5,13 +5,13 @@
 namespace {
 
 /* --- slices ------------------------------------------------------------------------- */
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __device__ void slice_hits(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint32_t s)
 {
 	const slice_range range(q, q.slice[s]);
 
-	if (P != LISTS_GIVEN)
+	if (P != KH_GPU_LISTS)
 		block_sample(q, b, x, range.from, range.to);
 	block_segment<P>(q, b, x, q.n + s, range.span, false);
 }
@@ -43,22 +43,22 @@ __device__ void note_counts(const kh_gpu_query &q, block_room &b, const kh_gpu_s
 }
 
 /* A slice that was too crowded. */
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __device__ void block_slice(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			    uint32_t s)
 {
-	kh_call *call = P == FEATURES_ONLY ? NULL : &q.call[q.slice[s].fragment];
+	kh_call *call = P == KH_GPU_FEATURES ? NULL : &q.call[q.slice[s].fragment];
 
 	if (threadIdx.x == 0) {
 		block_begin(b);
-		if (P != FEATURES_ONLY && q.found) {
+		if (P != KH_GPU_FEATURES && q.found) {
 			b.found_at = q.found_at[q.slice[s].fragment];
 			b.n_given = &call->found;
 		}
 	}
 	__syncthreads();
 	slice_hits<P>(q, b, x, s);
-	if (P == FEATURES_ONLY)
+	if (P == KH_GPU_FEATURES)
 		return;
 	if (threadIdx.x == 0) {
 		atomicAdd(&call->features, b.features);
@@ -68,7 +68,7 @@ __device__ void block_slice(const kh_gpu_query &q, block_room &b, const kh_gpu_s
 	note_counts(q, b, x, s);
 }
 
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __global__ void __launch_bounds__(THREADS) block_slice_kernel(kh_gpu_query q)
 {
 	__shared__ block_room b;
@@ -308,7 +308,7 @@ __device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu
 }
 
 /* A fragment of one segment. */
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 			       const kh_gpu_scratch &x, uint32_t i)
 {
@@ -316,14 +316,14 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 
 	if (threadIdx.x == 0) {
 		block_begin(b);
-		if (P != FEATURES_ONLY && q.found) {
+		if (P != KH_GPU_FEATURES && q.found) {
 			b.found_at = atomicAdd(&q.counts[KH_GPU_FOUND], found_most(q, f));
 			q.found_at[i] = b.found_at;
 			b.n_given = &b.given;
 		}
 	}
 	__syncthreads();
-	for (int m = 0; P != LISTS_GIVEN && m < 1 + f.mate; m++) {
+	for (int m = 0; P != KH_GPU_LISTS && m < 1 + f.mate; m++) {
 		const uint64_t from = (uint64_t)f.r[m].word * 32;
 
 		block_sample(q, b, x, from,
@@ -331,7 +331,7 @@ __device__ void block_fragment(const kh_gpu_query &q, block_room &b,
 		__syncthreads();
 	}
 	block_segment<P>(q, b, x, i, f.mate ? q.rule.max_span : f.r[0].len, true);
-	if (P != FEATURES_ONLY)
+	if (P != KH_GPU_FEATURES)
 		call_fragment(q, b, x, i, true);
 }
 
@@ -352,7 +352,7 @@ __device__ void take_note(block_room &b, const kh_gpu_scratch &x, const kh_gpu_n
 
 /* A fragment of several segments: adds up the notes of its slices, each slice by a warp.  Slices
  * whose notes found no room are counted again. */
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __device__ void block_long(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   const kh_gpu_long &l)
 {
@@ -377,13 +377,13 @@ __device__ void block_long(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 	call_fragment(q, b, x, l.fragment, false);
 }
 
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 {
 	__shared__ block_room b;
 	const kh_gpu_scratch x = q.scratch[blockIdx.x];
 	const uint32_t left = q.counts[KH_GPU_LEFT];
-	const uint32_t n = left + (P == FEATURES_ONLY ? 0 : q.n_longs);
+	const uint32_t n = left + (P == KH_GPU_FEATURES ? 0 : q.n_longs);
 
 	for (;;) {
 		__syncthreads();
@@ -396,7 +396,7 @@ __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 			return;
 		if (item < left)
 			block_fragment<P>(q, b, x, q.left[item]);
-		else if (P != FEATURES_ONLY)
+		else if (P != KH_GPU_FEATURES)
 			block_long<P>(q, b, x, q.longs[item - left]);
 	}
 }
@@ -405,22 +405,14 @@ __global__ void __launch_bounds__(THREADS) block_kernel(kh_gpu_query q)
 
 extern "C" int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream)
 {
-	if (!q->segment)
-		block_slice_kernel<WHOLE><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	else if (!q->list)
-		block_slice_kernel<FEATURES_ONLY><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	else
-		block_slice_kernel<LISTS_GIVEN><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	return cudaGetLastError();
+	return launch_pass(q, [&](auto p) {
+		block_slice_kernel<decltype(p)::value><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	});
 }
 
 extern "C" int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream)
 {
-	if (!q->segment)
-		block_kernel<WHOLE><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	else if (!q->list)
-		block_kernel<FEATURES_ONLY><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	else
-		block_kernel<LISTS_GIVEN><<<q->n_scratch, THREADS, 0, stream>>>(*q);
-	return cudaGetLastError();
+	return launch_pass(q, [&](auto p) {
+		block_kernel<decltype(p)::value><<<q->n_scratch, THREADS, 0, stream>>>(*q);
+	});
 }

@@ -218,22 +218,22 @@ __device__ void give_found_of(const kh_gpu_query &q, const Room &w, unsigned n, 
 }
 
 /* Classifies a fragment of one segment.  False: it does not fit into the room. */
-template <enum pass P, class Room>
+template <enum kh_gpu_pass P, class Room>
 __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, uint32_t i)
 {
 	kh_best best = { 0, 0, 0, 0 };
 	bin_table t = { 0, 0 };
 	candidates<Room> c;
-	const unsigned n = P == LISTS_GIVEN ? given_features(q, w, q.segment[i])
+	const unsigned n = P == KH_GPU_LISTS ? given_features(q, w, q.segment[i])
 					    : sample_fragment(q, w, f);
 
 	if (n > Room::FEATURES)
 		return false;
-	if (P == FEATURES_ONLY) {
+	if (P == KH_GPU_FEATURES) {
 		give_features(q, w, n, i);
 		return true;
 	}
-	const uint32_t total = find_lists<P>(q, w, n, P == LISTS_GIVEN ? q.segment[i].at : 0);
+	const uint32_t total = find_lists<P>(q, w, n, P == KH_GPU_LISTS ? q.segment[i].at : 0);
 	const bool over = total == 0;
 
 	if (!(over ? over_only(q, w, c) : count_bins(q, w, n, total, &t)))
@@ -257,7 +257,7 @@ template <class Room> constexpr unsigned RESIDENT = 5;
 template <> constexpr unsigned RESIDENT<small_room> = 12;
 
 /* Each warp has a fragment. */
-template <enum pass P, class Room>
+template <enum kh_gpu_pass P, class Room>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT<Room>) warp_kernel(kh_gpu_query q)
 {
 	__shared__ Room room[WARPS];
@@ -267,46 +267,46 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT<Room>) warp_kernel(kh_gpu
 		return;
 	const fragment f(q, i);
 	if (!f.one_segment(q.rule)) {
-		if (P != FEATURES_ONLY)
+		if (P != KH_GPU_FEATURES)
 			begin_long(q, f, i);
 	} else if (!one_segment<P>(q, room[threadIdx.x / 32], f, i) && lane_id() == 0) {
 		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
 	}
 }
 
-template <enum pass P>
-cudaError_t launch_warps(const kh_gpu_query *q, cudaStream_t stream)
+} /* namespace */
+
+extern "C" int kh_gpu_query_warps(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t blocks = (q->n + WARPS - 1) / WARPS;
 
-	if (q->more_room)
-		warp_kernel<P, large_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	else
-		warp_kernel<P, small_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	return cudaGetLastError();
-}
+	return launch_pass(q, [&](auto p) {
+		constexpr enum kh_gpu_pass P = decltype(p)::value;
 
-} /* namespace */
+		if (q->more_room)
+			warp_kernel<P, large_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
+		else
+			warp_kernel<P, small_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
+	});
+}
 
 extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
+	const bool calls = q->pass != KH_GPU_FEATURES;
 	int e;
 
 	if (q->n == 0)
 		return cudaSuccess;
-	if (!q->segment)
-		e = launch_warps<WHOLE>(q, stream);
-	else if (!q->list)
-		e = launch_warps<FEATURES_ONLY>(q, stream);
-	else
-		e = launch_warps<LISTS_GIVEN>(q, stream);
+	e = kh_gpu_query_warps(q, stream);
 	if (e == cudaSuccess && q->n_slices > 0)
 		e = kh_gpu_query_slices(q, stream);
+	if (e == cudaSuccess && q->n_slices > 0)
+		e = kh_gpu_query_slices_left(q, stream);
 	if (e == cudaSuccess)
 		e = kh_gpu_query_left(q, stream);
-	if (e == cudaSuccess && q->class_of && (!q->segment || q->list))
+	if (e == cudaSuccess && calls && q->class_of)
 		e = kh_gpu_census_add(q, stream);
-	if (e == cudaSuccess && q->counters.set && (!q->segment || q->list))
+	if (e == cudaSuccess && calls && q->counters.set)
 		e = kh_gpu_counters_add(q, stream);
 	return e;
 }

@@ -7,7 +7,7 @@
 #ifndef KH_CUDA_KERNELS_CUT_CUH
 #define KH_CUDA_KERNELS_CUT_CUH
 
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/threads.cuh"
 
 namespace {

@@ -2,7 +2,7 @@
 #ifndef KH_CUDA_KERNELS_DEVICE_CUH
 #define KH_CUDA_KERNELS_DEVICE_CUH
 
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/engine.h"
 #include "cuda/kernels/threads.cuh"
 
 /* --- sampling -------------------------------------------------------------------------

@@ -6,6 +6,7 @@
  * byte as in its bucket, and with the words of all lists one behind the other.  On both sides,
  * sums of the lengths say where each list lies.
  */
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
 

@@ -123,15 +123,15 @@ __device__ void block_give(const kh_gpu_query &q, block_room &b, const kh_gpu_sc
 }
 
 /* Finds the lists of the features: fills loc and n_loc (0: not found or overpopulated) and counts
- * LCAs. With LISTS_GIVEN the lists are those in q.list from `at` on. */
-template <enum pass P>
+ * LCAs. With KH_GPU_LISTS the lists are those in q.list from `at` on. */
+template <enum kh_gpu_pass P>
 __device__ void block_find(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
 			   uint32_t at)
 {
-	constexpr unsigned SHARE = P == LISTS_GIVEN ? 1 : 4;
+	constexpr unsigned SHARE = P == KH_GPU_LISTS ? 1 : 4;
 
 	for (uint32_t i = threadIdx.x / SHARE; i < b.n_distinct; i += THREADS / SHARE) {
-		const kh_list l = P == LISTS_GIVEN ? q.list[at + i]
+		const kh_list l = P == KH_GPU_LISTS ? q.list[at + i]
 						   : quad_find(q.ix, x.key2[i]);
 
 		if (threadIdx.x % SHARE != 0)
@@ -300,21 +300,21 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 
 /* Counts segment s of `span` bases, whose features have been sampled, with all threads.  `one`:
  * it is all of its fragment. */
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __device__ void block_segment(const kh_gpu_query &q, block_room &b,
 			      const kh_gpu_scratch &x, uint32_t s, uint64_t span,
 			      bool one)
 {
 	__syncthreads();
-	if (P == LISTS_GIVEN)
+	if (P == KH_GPU_LISTS)
 		block_given(q, b, x, q.segment[s]);
 	else
 		block_distinct(b, x);
-	if (P == FEATURES_ONLY) {
+	if (P == KH_GPU_FEATURES) {
 		block_give(q, b, x, s);
 		return;
 	}
-	block_find<P>(q, b, x, P == LISTS_GIVEN ? q.segment[s].at : 0);
+	block_find<P>(q, b, x, P == KH_GPU_LISTS ? q.segment[s].at : 0);
 	const uint32_t total = b.total;
 	if (total > 0) {
 		uint64_t size = table_size(total);

@@ -4,7 +4,7 @@
  * It continues where encode.cu ends: the entries, their slots, the lengths of their lists and the
  * words before each are known.
  */
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/threads.cuh"
 
 namespace {

@@ -3,7 +3,7 @@
  * it has
  */
 #include "cuda/kernels/cub.cuh"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/threads.cuh"
 
 #include <cub/device/device_radix_sort.cuh>

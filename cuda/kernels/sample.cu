@@ -6,6 +6,7 @@
  * warp selects the features of a window into a slot of fixed size, and what is in the
  * slots is moved together.
  */
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
 

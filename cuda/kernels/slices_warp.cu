@@ -124,7 +124,7 @@ __device__ void add_features(const kh_gpu_query &q, const Room &w, unsigned n, u
 }
 
 /* Counts a slice and writes its notes.  False: it does not fit into the room. */
-template <enum pass P, class Room>
+template <enum kh_gpu_pass P, class Room>
 __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 {
 	const slice_range range(q, q.slice[s]);
@@ -133,7 +133,7 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 	bin_table t = { 0, 0 };
 	unsigned n;
 
-	if (P == LISTS_GIVEN) {
+	if (P == KH_GPU_LISTS) {
 		n = given_features(q, w, q.segment[q.n + s]);
 		at = q.segment[q.n + s].at;
 	} else {
@@ -142,7 +142,7 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 	}
 	if (n > Room::FEATURES)
 		return false;
-	if (P == FEATURES_ONLY) {
+	if (P == KH_GPU_FEATURES) {
 		give_features(q, w, n, q.n + s);
 		return true;
 	}
@@ -160,7 +160,7 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 	return true;
 }
 
-template <enum pass P>
+template <enum kh_gpu_pass P>
 __global__ void __launch_bounds__(32 * WARPS) slice_kernel(kh_gpu_query q)
 {
 	__shared__ large_room room[WARPS];
@@ -176,12 +176,7 @@ extern "C" int kh_gpu_query_slices(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const uint32_t blocks = (q->n_slices + WARPS - 1) / WARPS;
 
-	if (!q->segment)
-		slice_kernel<WHOLE><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	else if (!q->list)
-		slice_kernel<FEATURES_ONLY><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	else
-		slice_kernel<LISTS_GIVEN><<<blocks, 32 * WARPS, 0, stream>>>(*q);
-	const cudaError_t e = cudaGetLastError();
-	return e != cudaSuccess ? e : kh_gpu_query_slices_left(q, stream);
+	return launch_pass(q, [&](auto p) {
+		slice_kernel<decltype(p)::value><<<blocks, 32 * WARPS, 0, stream>>>(*q);
+	});
 }

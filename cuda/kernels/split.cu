@@ -7,7 +7,7 @@
  * pairs before it in its warp that have the same owner.
  */
 #include "cuda/kernels/cub.cuh"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "cuda/kernels/threads.cuh"
 
 #include <cub/device/device_scan.cuh>

@@ -55,7 +55,7 @@ __device__ void one_fragment(const kh_gpu_query &q, small_room &w, uint32_t i)
 		return;
 	if (P == KH_GPU_BENCH_SAMPLE)
 		return keep_features(q, w, n, i, false);
-	const uint32_t total = find_lists<WHOLE>(q, w, n, 0);
+	const uint32_t total = find_lists<KH_GPU_WHOLE>(q, w, n, 0);
 	if (P == KH_GPU_BENCH_LOOK_UP)
 		return keep_features(q, w, n, i, true);
 	if (total == 0)

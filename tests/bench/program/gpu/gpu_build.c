@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/builder/builder.h"
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/builder.h"
 #include "base/mem.h"
 #include "build/refs.h"
 

@@ -1,12 +1,12 @@
 /*
  * kernels.h - launchers of kernels that only the benches and the tests run
  *
- * As those of cuda/kernels/kernels.h: each works on the current device, in the given stream.
+ * As those of cuda/kernels/engine.h: each works on the current device, in the given stream.
  */
 #ifndef KH_CUDA_BENCH_KERNELS_H
 #define KH_CUDA_BENCH_KERNELS_H
 
-#include "cuda/kernels/kernels.h"
+#include "cuda/kernels/engine.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,183 @@
+/*
+ * builder.h - the launchers that make an index
+ *
+ * Each returns a cudaError_t as an int, works on the current device in the given
+ * stream, and does not wait unless it says so.  All pointers are to device memory.  A field
+ * `room` is scratch; functions *_room say how many bytes of it are needed.
+ */
+#ifndef KH_CUDA_KERNELS_BUILDER_H
+#define KH_CUDA_KERNELS_BUILDER_H
+
+#include <cuda_runtime_api.h>
+#include "index/index.h"
+#include "kmer/sampling.h"
+#include "taxonomy/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- sample.cu: the pairs of a block of references ----------------------------------- */
+/* A piece (backend/sample.h).  Windows and bins are numbered over all pieces; `window` and
+ * `summed` are the numbers of its first ones. */
+typedef struct kh_gpu_piece {
+	uint64_t at, starts, bases;
+	uint64_t window, summed;
+	uint32_t bin, local;
+} kh_gpu_piece;
+
+/* Pieces are ascending, and no two share a 32-base word.  Kernels may read one word behind the last
+ * word of bases and of amb. */
+typedef struct kh_gpu_sample {
+	kh_sampling sampling;
+	const uint64_t *bases;
+	const uint32_t *amb;
+	const kh_gpu_piece *piece;
+	uint32_t n_pieces;
+	uint32_t n_words;               /* 32-base words */
+	uint64_t n_windows;             /* of minhash */
+	uint64_t n_summed;              /* bins of all pieces, for the digests */
+	/* room: kh_gpu_sample_room() bytes */
+	void *room;
+	size_t room_bytes;
+	/* out: pairs in order of bins, and their number */
+	uint64_t *key;                  /* 48 bits */
+	uint32_t *bin;
+	uint32_t *count;
+	uint64_t *digest;               /* kh_digest of each piece; zero before */
+} kh_gpu_sample;
+
+size_t kh_gpu_sample_room(const kh_gpu_sample *s);
+int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
+
+/* --- pairs.cu: pairs to ranges of the index ----------------------------------------- */
+/* A run of pairs in memory, and where its first pair goes when runs are gathered. */
+typedef struct kh_gpu_pairs {
+	const uint64_t *key;
+	const uint32_t *bin;
+	uint64_t n, to;
+} kh_gpu_pairs;
+
+/* From bins over all sequences to bins over targets (kh_remap); n = 0: bins stay as they are. */
+typedef struct kh_gpu_remap {
+	const uint32_t *first, *to;
+	uint32_t n;
+} kh_gpu_remap;
+
+#define KH_GPU_DROPPED (UINT64_C(1) << KH_KEY_BITS)     /* a key that sorts behind all */
+
+/* Parts one behind the other, the first at 0, and `total` pairs in all.  A part may lie where it
+ * goes: then its bins are changed in place. */
+typedef struct kh_gpu_gather {
+	const kh_gpu_pairs *part;       /* n */
+	uint32_t n;
+	uint64_t total;
+	kh_gpu_remap remap;
+	uint64_t *key;
+	uint32_t *bin;
+} kh_gpu_gather;
+int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream);
+
+/* Stable, by the bits [from, bits) of keys; from KH_RANGE_BIT on: by range alone.  The sorted
+ * arrays are where *key and *bin point afterwards. */
+#define KH_RANGE_BIT 40
+typedef struct kh_gpu_sort {
+	uint64_t *key, *key2;
+	uint32_t *bin, *bin2;
+	uint64_t n;
+	int from, bits;
+	void *room;                     /* NULL: sets room_bytes only */
+	size_t room_bytes;
+} kh_gpu_sort;
+int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream);
+
+/* at[i] = the first pair whose key is in range i or behind it, i = 0 .. 256 */
+int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t stream);
+
+/* Adds to weight[range] the number of its pairs, of n, or, if `count` is not NULL, of *count, which
+ * are at most n; dropped pairs are not counted. */
+int kh_gpu_weigh(const uint64_t *key, const uint32_t *count, uint64_t n, uint64_t *weight,
+		 cudaStream_t stream);
+
+/* One range among those that are encoded together. */
+typedef struct kh_gpu_range {
+	uint64_t pair;                  /* its first pair */
+	uint64_t head;                  /* its first key, entry */
+	uint64_t entry;
+	uint64_t word;                  /* its first location, among those of all */
+	uint64_t bucket;                /* in the image, 64 bytes */
+	uint64_t loc;                   /* in the image, 4 bytes */
+	uint32_t B;
+	uint32_t over;
+	uint32_t failed;                /* an entry lies too far behind its home */
+	uint32_t start;                 /* its first place in kh_gpu_encode.start, of B + 2 */
+} kh_gpu_range;
+
+/* Sorted pairs of whole ranges, less than 2^32, and what is made from them.  range has
+ * KH_RANGES + 1 elements; the last, a sentinel, has the ends of all. */
+typedef struct kh_gpu_encode {
+	const uint64_t *key;
+	uint32_t *bin;                  /* lists are sorted, and cut, in place */
+	uint64_t n;
+	kh_gpu_range *range;
+	kh_bins bins;
+	/* n_targets: each target stands in a row of targets of its species, perhaps alone; the
+	 * first bin behind that row.  Not used if bins.most is 0. */
+	const uint32_t *row_end;
+	kh_tree tree;
+	uint32_t *head;                 /* n_heads: first pair of each key */
+	uint64_t n_heads;
+	uint32_t *entry;                /* n_entries + 1: first pair of each entry */
+	uint64_t n_entries;
+	uint64_t *lead;                 /* n_entries + 1: max of 19 * home - j; then the words of
+					 * lists before */
+	uint32_t *slot;                 /* n_entries */
+	uint8_t *len;                   /* n_entries + 1 */
+	uint32_t *several;              /* entries of several keys, at most cap_several of them */
+	uint32_t *many;                 /* entries of more than KH_GPU_MANY pairs */
+	uint32_t cap_several;           /* for kh_gpu_lists: how many there are */
+	uint32_t *counts;               /* [0] several, [1] many: zero before */
+	uint64_t *n_out;                /* what kh_gpu_heads and _entries found */
+	uint32_t *start;                /* of each range: the first entry of each bucket, and the
+					 * one behind the last */
+	kh_bucket *image;
+	void *room;                     /* for scans */
+	size_t room_bytes;
+} kh_gpu_encode;
+#define KH_GPU_MANY 256
+
+size_t kh_gpu_encode_room(uint64_t n);
+int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream);          /* head, n_out */
+int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream);    /* range[].head */
+int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream);        /* entry, n_out */
+int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream); /* slot, failed, several */
+int kh_gpu_lists(const kh_gpu_encode *e,
+		 cudaStream_t stream); /* len, words before, over */
+/* image, with range[].bucket, .loc and .start set; n_start: places in start */
+int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
+
+/* --- split.cu: pairs to the owners of their ranges -------------------------------- */
+/* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the
+ * ranges that owner i has by kh_shards_even.  Or, if to > 0 and n = 1, those of the ranges
+ * from .. to - 1, and no others. */
+#define KH_GPU_OWNERS 64
+typedef struct kh_gpu_split {
+	const uint64_t *key;
+	const uint32_t *bin;
+	const uint32_t *count;
+	uint64_t bound;
+	uint32_t n;
+	uint32_t from, to;
+	/* out */
+	uint64_t *key2;
+	uint32_t *bin2;
+	uint64_t *size;                 /* n: pairs of each run; NULL: not wanted */
+	uint32_t *room;                 /* kh_gpu_split_room() bytes */
+} kh_gpu_split;
+size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
+int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
