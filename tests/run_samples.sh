@@ -72,12 +72,12 @@ check "single reads beside pairs: report" test "$(awk '$5 == 0 || $5 == 1 { n +=
 
 # --- options --------------------------------------------------------------------------
 cp tsv sheet; rm -rf out
-expect 0 "" "lines by gzip" samples --output-format tsv.gz --report-minimizer-data
+expect 0 "" "lines by gzip" samples --write lines.gz,report,json --report-minimizer-data
 gzip -dc out/many.tsv.gz >got; same own/many.tsv got "lines by gzip: the same"
 alone many --report-minimizer-data --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
 same own/many.kreport out/many.kreport "8 columns"
 rm -rf out
-expect 0 "" "no lines" samples --output-format none --confidence 0.3 -q
+expect 0 "" "no lines" samples --write report,json --confidence 0.3 -q
 check "no lines: said nothing" test ! -s .err
 check "no lines: there are none" test -z "$(ls out | grep tsv)"
 alone many --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
@@ -133,7 +133,7 @@ expect 2 "need --samples" "a folder without a sheet" "$kmerhash" classify --db a
 expect 2 "not both" "a sheet and reads" samples sim_1.fq
 expect 2 "no --output, --report" "a sheet and a report" samples --report x
 expect 2 "which reads are paired" "a sheet and --paired" samples --paired
-expect 2 "output-format: 'x'" "a format that is none" samples --output-format x
+expect 2 "write: 'x' is none of" "a result that is none" samples --write report,x
 expect 1 "none/out: No such file" "a folder that cannot be made" classify --db a.khdb --samples sheet --outdir none/out
 expect 1 "sim_1.fq: is no folder" "a folder that is a file" classify --db a.khdb --samples sheet --outdir sim_1.fq
 expect 1 "nosheet" "a sheet that is missing" classify --db a.khdb --samples nosheet --outdir out
@@ -184,23 +184,49 @@ echo "{" >out/many.json
 expect 0 "" "--resume: a summary that is damaged" "$kmerhash" classify --db moved --confidence 0.1 --samples sheet --outdir out --resume
 check "--resume: that sample is done" test "$(grep -c 'is there already' .err)" -eq 5
 
+# --- names by --prefix and --write ------------------------------------------------------------
+mkdir pre
+# prefixed FILES OPTIONS...: a run with --prefix makes these files
+prefixed() {
+	want=$1; shift
+	check "--prefix $*" classify --db a.khdb --prefix pre/x "$@" sim_1.fq
+	check "--prefix $*: its files" test "$(ls pre | tr '\n' ' ')" = "$want "
+}
+classify --db a.khdb --report want.kreport --html want.html --profile want.profile.tsv --set registers=want.registers.gz \
+	--output want.tsv sim_1.fq
+prefixed "x.json x.kreport x.tsv"; same want.tsv pre/x.tsv "--prefix: the lines"; same want.kreport pre/x.kreport "--prefix: the report"
+rm pre/*; prefixed "x.html x.kreport x.profile.tsv x.registers.gz x.tsv.gz" --write lines.gz,report,html,profile,registers
+gzip -dc pre/x.tsv.gz >got; same want.tsv got "--write: lines by gzip"
+for e in profile.tsv registers.gz; do same want.$e pre/x.$e "--write: $e"; done
+rm pre/*; prefixed "r x.json" --report pre/r --output -
+rm pre/*; prefixed "x.json" --write json
+check "--prefix: no lines on the standard output" test ! -s .out
+expect 1 "no-such/x.*: No such file" "--prefix: a folder that is not there" classify --db a.khdb --prefix no-such/x sim_1.fq
+expect 2 "write: '' is none of" "--write: nothing" classify --db a.khdb --prefix pre/y --write report, sim_1.fq
+expect 2 "needs --prefix" "--write: no names" classify --db a.khdb --write report sim_1.fq
+expect 2 "or --prefix" "--prefix beside a sheet" samples --prefix pre/x
+expect 2 "json among --write" "--resume without summaries" samples --resume --write report
+rm -rf out; expect 0 "" "samples: --write" samples --write report,html,profile
+check "samples: --write: their files" test "$(ls out | sed 's/^real\.2/real2/; s/^[^.]*\.//' | sort -u | tr '\n' ' ')" = "html kreport profile.tsv "
+check "samples: --write: the page of all" test -s out/samples.html
+
 # --- a page of all samples ------------------------------------------------------------------
 # data_of PAGE: taxa and samples, without what the run says of itself
 data_of() { sed -n 's/.*id="data">\(.*\)"facts":.*/\1/p' "$1"; }
 cp tsv sheet; rm -rf out
 gzip -dc "$r/tiny_sim_1.fq.gz" | gzip >"sim 1.fq.gz"
-expect 0 "" "a page" samples --html all.html --output-format none
+expect 0 "" "a page" samples --html all.html --write report,json
 awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 "\tout/" $1 ".kreport" }' tsv >names
 "$kmerhash" merge -q --format html --list names --output want.html
 data_of all.html >got; data_of want.html >want
 check "a page: it has the samples" grep -q '"many2"' got
 same want got "a page: as merge makes it of the reports"
-expect 0 "is there already" "a page, when all is there" samples --html again.html.gz --output-format none --resume
+expect 0 "is there already" "a page, when all is there" samples --html again.html.gz --write report,json --resume
 gzip -dc again.html.gz >again.html; data_of again.html >got; same want got "a page, when all is there: the same"
 echo "bad	cut.fq	" >>sheet
-expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --html bad.html --output-format none --keep-going
+expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --html bad.html --write report,json --keep-going
 data_of bad.html >got; same want got "a page beside a sample that fails: of the others"
-expect 1 "stopped" "no page where all stops" samples --html none.html --output-format none --threads 1
+expect 1 "stopped" "no page where all stops" samples --html none.html --write report,json --threads 1
 nothing_left "no page where all stops" none.html
 expect 2 "use-mpa-style" "a page of reports without counts" samples --html none.html --use-mpa-style
 expect 1 "No such file" "a page in a folder that is not there" samples --html none/all.html
@@ -226,7 +252,7 @@ nothing_left "killed"
 # --- many of them: memory, and temporary files -------------------------------------------------
 { echo "sample	reads1"; i=0; while [ $i -lt 150 ]; do i=$((i + 1)); echo "s$i	sim_1.fq"; done; } >sheet
 rm -rf out
-expect 0 "150 samples" "150 samples" samples --output-format none
+expect 0 "150 samples" "150 samples" samples --write report,json
 check "150 samples: all are there" test "$(ls out | wc -l)" -eq 300
 check "150 samples: all alike" test "$(cksum out/*.kreport | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1
 nothing_left "150 samples"

@@ -298,6 +298,9 @@ static void clear(struct classify *j)
 	kh_errs_clear(&j->errs);
 	kh_select_close(&j->select);
 	free(j->sample);
+	for (size_t i = 0; i < j->made.n; i++)
+		free((char *)j->made.v[i]);
+	free(j->made.v);
 	free(j->v.references.v);
 	free(j->v.maps.v);
 	free(j->v.seqids.v);

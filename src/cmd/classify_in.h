@@ -23,7 +23,7 @@ struct classify_values {
 	const char *taxonomy;
 	const char *db, *device, *placement;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
-	const char *samples, *outdir, *output_format;
+	const char *samples, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory;
 	double confidence;
 	bool paired, interleaved, names, zero_counts, minimizer_data, mpa;
@@ -49,6 +49,7 @@ struct classify {
 	kh_rule rule;
 	kh_feed_options feed;
 	bool paired;                    /* two files, or interleaved */
+	kh_words made;                  /* names of results; its words are owned */
 	kh_sheet sheet;
 	struct classify_sample *sample; /* of the sheet */
 	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
@@ -71,7 +72,10 @@ int kh_classify_options(struct classify *j, int n, char **input, kh_err *err);
 /* Sets how the input is read; be: what is going to do the work. */
 void kh_classify_feed_options(struct classify *j, const kh_backend *be);
 
-/* classify_sheet.c: fills the sheet, from a table or from n operands, and names all results.  Fails
+/* classify_sheet.c: names the results that --write asks for, or the usual ones, by --prefix or the
+ * table of samples, where no option names them; */
+int kh_classify_name_wanted(struct classify *j, kh_err *err);
+/* fills the sheet, from a table or from n operands, and names all results.  Fails
  * if one of them is an input, the database, or another result. */
 int kh_classify_sheet(struct classify *j, int n, char **input, kh_err *err);
 /* Opens and closes the inputs of operands, of so many bytes if that is known (else 0), and all

@@ -25,12 +25,15 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("report", 'r', AT(report), "FILE", "table of taxa"),
 	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
 	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
+	KH_TEXT("prefix", 0, AT(prefix), "OUT",
+		"names what is written: OUT.tsv, OUT.kreport, OUT.json, ..."),
+	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
+		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
+		"                                   registers [lines,report,json]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
 		"of samples: SAMPLE.kreport, SAMPLE.json and SAMPLE.tsv go there"),
-	KH_TEXT("output-format", 0, AT(output_format), "WHAT",
-		"of samples: lines as tsv, tsv.gz or none [tsv]"),
 	KH_FLAG("keep-going", 0, AT(keep_going), "of samples: go on behind one that fails"),
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
@@ -62,6 +65,7 @@ const kh_opt kh_classify_opts[] = {
 	KH_IGNORED("quick", 'Q'),
 	KH_IGNORED_ARG("minimum-hit-groups", 'g', "N"),
 	KH_IGNORED_ARG("minimum-base-quality", 0, "N"),
+	KH_GONE("output-format", "--write has lines, lines.gz or neither"),
 	KH_GONE("precise", 
 		"--confidence 0.3 avoids as many wrong calls, and loses fewer right ones"),
 	KH_OPTS_END
@@ -131,7 +135,7 @@ static int check_report(const struct classify_values *v, kh_err *err)
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
 		return kh_fail(err, KH_EUSAGE, "--set kraken-col5: '%s' is neither features nor "
 			       "none", v->col5);
-	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report && !v->samples)
+	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
 	if (v->minimizer_data && v->mpa)
@@ -153,8 +157,9 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	struct classify_values *v = &j->v;
 	int rc;
 
-	if ((rc = check_database(v, err)) || (rc = check_report(v, err)) ||
-	    (rc = check_reads(v, err)))
+	if ((rc = check_database(v, err)) || (rc = kh_classify_check_samples(j, n, err)) ||
+	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_report(v, err)) ||
+	    (rc = check_reads(v, err)) || (rc = set_placement(j, err)))
 		return rc;
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->minimizer_data && v->zero_counts) {
@@ -166,8 +171,6 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->on.memory = v->gpu_memory;
 	j->style.names = v->names;
 	j->style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
-	if ((rc = kh_classify_check_samples(j, n, err)) || (rc = set_placement(j, err)))
-		return rc;
 	return kh_classify_sheet(j, n, path, err);
 }
 

@@ -86,7 +86,7 @@ static json_t *parameters(const struct classify *j)
 			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
 			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
 			 "interleaved", (int)v->interleaved,
-			 "output_format", v->output_format ? v->output_format : "tsv",
+			 "write", v->write ? v->write : "lines,report,json",
 			 "classified_out", v->classified, "unclassified_out", v->unclassified,
 			 "extract", words(&v->extract), "exclude", words(&v->exclude));
 }

@@ -11,15 +11,13 @@
 int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err)
 {
 	const struct classify_values *v = &j->v;
-	static const char *const format[] = { "tsv", "tsv.gz", "none" };
-	bool known = !v->output_format;
-
-	for (int i = 0; i < 3 && !known; i++)
-		known = strcmp(v->output_format, format[i]) == 0;
 	if (!v->samples) {
-		if (v->outdir || v->output_format || v->keep_going || v->resume)
-			return kh_fail(err, KH_EUSAGE, "--outdir, --output-format, --keep-going "
-				       "and --resume need --samples SHEET");
+		if (v->outdir || v->keep_going || v->resume)
+			return kh_fail(err, KH_EUSAGE, "--outdir, --keep-going and --resume need "
+				       "--samples SHEET");
+		if (v->write && !v->prefix)
+			return kh_fail(err, KH_EUSAGE, "--write needs --prefix OUT, or --samples "
+				       "SHEET");
 		return KH_OK;
 	}
 	if (!v->outdir)
@@ -27,14 +25,11 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 	if (n_operands > 0)
 		return kh_fail(err, KH_EUSAGE, "reads are named by --samples or by operands: not "
 			       "both");
-	if (v->output || v->report || v->json)
+	if (v->output || v->report || v->json || v->prefix)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
-			       "--report or --json");
+			       "--report, --json or --prefix");
 	if (v->paired || v->interleaved)
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
-	if (!known)
-		return kh_fail(err, KH_EUSAGE, "--output-format: '%s' is none of tsv, tsv.gz and "
-			       "none", v->output_format);
 	if (v->html && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--html of samples is made of their reports, which "
 			       "--use-mpa-style has no counts of taxa for");

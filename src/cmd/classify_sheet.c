@@ -13,19 +13,83 @@
 #include "io/paths.h"
 
 /* --- names of results --------------------------------------------------------------- */
-/* Results of one file each.  `value`: the option of that result, as an offset; with operands it
- * names the file.  With a table of samples the file is DIR/SAMPLE.END, where END is the option's
- * value, or else `usual`, if it has one. */
+#define VALUE(field) offsetof(struct classify_values, field)
+
+/* Results of one file each, as --write calls them.  `value`: the option that names the file, as an
+ * offset; with a table of samples the file is DIR/SAMPLE.VALUE. */
 static const struct name {
+	const char *word;
 	enum kh_result result;
 	size_t value;
-	const char *usual;
+	const char *end;                /* of the name, if --write asks for the result */
+	bool usual;                     /* as it does if it is not given */
 } names[] = {
-	{ KH_RESULT_REGISTERS, offsetof(struct classify_values, registers), NULL },
-	{ KH_RESULT_REPORT, offsetof(struct classify_values, report), "kreport" },
-	{ KH_RESULT_PROFILE, offsetof(struct classify_values, profile), NULL },
-	{ KH_RESULT_SUMMARY, offsetof(struct classify_values, json), "json" },
+	{ "lines", KH_RESULT_LINES, VALUE(output), "tsv", true },
+	{ "lines.gz", KH_RESULT_LINES, VALUE(output), "tsv.gz", false },
+	{ "report", KH_RESULT_REPORT, VALUE(report), "kreport", true },
+	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
+	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
+	{ "profile", KH_RESULT_PROFILE, VALUE(profile), "profile.tsv", false },
+	{ "registers", KH_RESULT_REGISTERS, VALUE(registers), "registers.gz", false },
 };
+enum { N_NAMES = sizeof names / sizeof *names };
+
+static const char **value_of(struct classify_values *v, const struct name *x)
+{
+	return (const char **)((char *)v + x->value);
+}
+
+/* Finds out which of the names are words of the list; NULL: the usual ones. */
+static int find_wanted(const char *list, bool wanted[N_NAMES], kh_err *err)
+{
+	for (int k = 0; k < N_NAMES; k++)
+		wanted[k] = !list && names[k].usual;
+	for (size_t n; list; list = list[n] ? list + n + 1 : NULL) {
+		bool known = false;
+
+		n = strcspn(list, ",");
+		for (int k = 0; k < N_NAMES; k++)
+			if (strlen(names[k].word) == n && strncmp(names[k].word, list, n) == 0)
+				known = wanted[k] = true;
+		if (!known)
+			return kh_fail(err, KH_EUSAGE, "--write: '%.*s' is none of lines, "
+				       "lines.gz, report, json, html, profile and registers",
+				       (int)n, list);
+	}
+	return KH_OK;
+}
+
+int kh_classify_name_wanted(struct classify *j, kh_err *err)
+{
+	struct classify_values *v = &j->v;
+	bool wanted[N_NAMES];
+	int rc = find_wanted(v->write, wanted, err);
+
+	for (int k = 0; k < N_NAMES && !rc && (v->samples || v->prefix); k++) {
+		const char **value = value_of(v, &names[k]);
+		char *name;
+
+		if (*value || !wanted[k])
+			continue;
+		if (v->samples && names[k].result != KH_RESULT_PAGE) {
+			*value = names[k].end;
+			continue;
+		}
+		rc = kh_grow((void **)&j->made.v, &j->made.cap, j->made.n + 1, sizeof *j->made.v,
+			     err);
+		/* the page is of all samples */
+		if (!rc && asprintf(&name, "%s%s.%s", v->samples ? v->outdir : v->prefix,
+				    v->samples ? "/samples" : "", names[k].end) < 0)
+			rc = kh_fail_nomem(err);
+		if (!rc)
+			*value = j->made.v[j->made.n++] = name;
+	}
+	if ((v->samples || v->prefix) && !v->output)
+		v->output = "-";
+	if (!rc && v->resume && !v->json)
+		rc = kh_fail(err, KH_EUSAGE, "--resume needs the summaries: json among --write");
+	return rc;
+}
 
 /* The name of a result: `end` itself, or, in a folder, DIR/SAMPLE.END; NULL stays NULL. */
 static int set_name(char **path, const char *dir, const char *sample, const char *end,
@@ -73,24 +137,21 @@ static int name_reads(const struct classify *j, kh_sheet_sample *x, const char *
 	return rc;
 }
 
-static int name_results(const struct classify *j, kh_sheet_sample *x, kh_err *err)
+static int name_results(struct classify *j, kh_sheet_sample *x, kh_err *err)
 {
-	const struct classify_values *v = &j->v;
-	const char *lines = v->samples ? v->output_format ? v->output_format : "tsv"
-			    : v->output ? v->output
-					: "-";
+	struct classify_values *v = &j->v;
 	int rc = KH_OK;
 
-	for (size_t k = 0; k < sizeof names / sizeof *names && !rc; k++) {
-		const char *value = *(const char *const *)((const char *)v + names[k].value);
+	for (int k = 0; k < N_NAMES && !rc; k++) {
+		const char *value = *value_of(v, &names[k]);
 
-		rc = set_name(&x->path[names[k].result], v->outdir, x->name,
-			      value || !v->samples ? value : names[k].usual, err);
+		if (names[k].result == KH_RESULT_LINES)         /* "-" is none */
+			value = !v->output ? "-" : strcmp(v->output, "-") ? v->output : NULL;
+		if (names[k].result == KH_RESULT_PAGE && v->samples)    /* it is of all samples */
+			value = NULL;
+		if (!x->path[names[k].result])
+			rc = set_name(&x->path[names[k].result], v->outdir, x->name, value, err);
 	}
-	if (!rc && (v->samples ? strcmp(lines, "none") : !v->output || strcmp(lines, "-")))
-		rc = set_name(&x->path[KH_RESULT_LINES], v->outdir, x->name, lines, err);
-	if (!rc && !v->samples)         /* else it is of all samples */
-		rc = set_name(&x->path[KH_RESULT_PAGE], NULL, NULL, v->html, err);
 	if (!rc)
 		rc = name_reads(j, x, v->classified, KH_RESULT_CLASSIFIED,
 				KH_RESULT_CLASSIFIED_SINGLE, err);

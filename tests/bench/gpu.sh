@@ -378,7 +378,7 @@ samples() {
 	for d in cuda cpu; do for i in $(seq "$RUNS"); do
 		rm -rf "$w/out"
 		for n in 8 1; do
-			if [ $n = 8 ]; then set -- --samples "$w/sheet.tsv" --outdir "$w/out" --output-format none
+			if [ $n = 8 ]; then set -- --samples "$w/sheet.tsv" --outdir "$w/out" --write report,json
 			else set -- --output - --report "$w/rep" --paired "$w/s1_1.fq.gz" "$w/s1_2.fq.gz"; fi
 			"$KMERHASH" classify -v --device $d --db "$w/refs.khdb" "$@" >"$OUT/run.log" 2>&1 ||
 				fail "samples: $(tail -1 "$OUT/run.log")"

@@ -52,7 +52,7 @@ rule kmerhash_classify_batch:
     shell:
         "rm -f {params.stale:q} && "
         "kmerhash classify --db {input.db:q} --samples {input.sheet:q} "
-        "--outdir {params.folder:q} --resume --keep-going --output-format tsv.gz "
+        "--outdir {params.folder:q} --resume --keep-going --write lines.gz,report,json "
         "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "
         "for file in {output:q}; do "
         '  made={params.folder:q}/"${{file##*/}}"; '
