@@ -169,7 +169,7 @@ static int build(const struct way *way, const kh_builder_options *o, uint64_t pa
 	if (!rc && pairs)
 		rc = way->plan(j.b, pairs, &p, err);
 	if (!rc && !(rc = kh_monitor_new(&m, err)))
-		rc = kh_threads_run(m, o->threads, add_worker, &j, err);
+		rc = kh_threads_run(m, o->on.threads, add_worker, &j, err);
 	kh_monitor_free(m);
 	if (!rc)
 		rc = way->finish(j.b, &f, err);
@@ -189,24 +189,23 @@ static void same(const struct index *a, const struct index *b, const char *what)
 /* --- tests ------------------------------------------------------------------------------ */
 static const kh_bins whole = { .n = TARGETS, .first = first, .taxon = taxon, .n_targets = TARGETS,
 			       .votes = KH_NO_BIN };
-static const int devices[] = { 0, 1, 0, 2 };
 static struct index want;
 static uint64_t host_memory;            /* of the options; 0: no limit */
 
 static kh_builder_options options(size_t n, uint64_t gpu_memory)
 {
-	return (kh_builder_options) { .sampling = sampling, .threads = THREADS,
-				      .block_size = MOST, .gpu_memory = gpu_memory,
+	return (kh_builder_options) { .sampling = sampling, .block_size = MOST,
 				      .memory = host_memory, .tmp = "x",
-				      .device = devices, .n_devices = n };
+				      .on = { .choice = { .device = { 0, 1, 0, 2 }, .n = n },
+					      .memory = gpu_memory, .threads = THREADS } };
 }
 
 /* What the CPU makes: it is what all others must make. */
 static void make_want(const kh_bins *bins, const kh_remap *remap)
 {
-	const struct way cpu = { kh_backend_cpu.builder_open, kh_backend_cpu.builder_plan,
-				 kh_backend_cpu.builder_add, kh_backend_cpu.builder_finish,
-				 kh_backend_cpu.builder_close };
+	const struct way cpu = { kh_backend_cpu.build.open, kh_backend_cpu.build.plan,
+				 kh_backend_cpu.build.add, kh_backend_cpu.build.finish,
+				 kh_backend_cpu.build.close };
 	const kh_builder_options o = options(1, 0);
 	kh_err why = { 0, "" };
 
@@ -420,7 +419,7 @@ static void test_nowhere(void **state)
 	if (!strstr(why.msg, "about 2818.6 MB of packed references have to be kept, but there are "
 			       "104.9 MB of memory for them and 0.0 MB of disk"))
 		fail_msg("%s", why.msg);
-	o.gpu_memory = 12345;
+	o.on.memory = 12345;
 	assert_int_equal(build(&gpu, &o, 1000, NULL, NULL, &x, &why), KH_ENOMEM);
 	assert_non_null(strstr(why.msg, "of which 12345 may be used"));
 	assert_int_equal(fake.taken[0], 0);

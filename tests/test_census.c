@@ -211,7 +211,7 @@ static void compare_stretches(const struct sample *s, kh_census *census, const s
 
 	for (uint32_t t = 0; t < n; t++)
 		own[t] = t % 5 ? (uint32_t)(test_rand() & test_rand()) : UINT32_MAX;
-	ok(w->be->census_search(census, &q, err));
+	ok(w->be->census.search(census, &q, err));
 	for (uint32_t t = 0; t < n; t++) {
 		uint32_t want = 0;
 
@@ -242,20 +242,20 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	c->mask = calloc(s->stretch[co.n_targets], sizeof *c->mask);
 	ok(kh_classes_init(&c->left, err));
 	ok(w->be->engine_open(w->be, &e, s->db, &eo, err));
-	ok(w->be->census_open(&census, e, &co, err));
+	ok(w->be->census.open(&census, e, &co, err));
 	assert_non_null(census);
 	assert_int_equal(census->parts, w->n_devices);
 	ok(kh_distinct_init(&c->distinct, s->db->tax->n, err));
-	ok(w->be->counters_open(&counters, e, room ? FEW_TAXA : 0, err));
+	ok(w->be->counters.open(&counters, e, room ? FEW_TAXA : 0, err));
 	assert_non_null(counters);
 	run(s, w, e, census, counters, c);
 	/* the host has counted what there was no room for */
 	assert_int_equal(any_registers(&c->distinct), room > 0);
-	ok(w->be->counters_read(counters, &c->distinct, err));
+	ok(w->be->counters.read(counters, &c->distinct, err));
 	compare_features(s, c);
-	w->be->counters_close(counters);
+	w->be->counters.close(counters);
 	for (unsigned i = 0; i < census->parts; i++) {
-		ok(w->be->census_read(census, i, &c->part[i], err));
+		ok(w->be->census.read(census, i, &c->part[i], err));
 		assert_true(room == 0 || c->part[i].n == room);
 		/* none stands twice */
 		assert_true(room > 0 || w->n_devices > 1 || c->part[i].n == s->classes.n);
@@ -264,7 +264,7 @@ static void same_counts(const struct sample *s, const struct way *w, uint32_t ro
 	compare_classes(s, w, c);
 	compare_stretches(s, census, w, c);
 	compare_stretches(s, census, w, c);
-	w->be->census_close(census);
+	w->be->census.close(census);
 	w->be->engine_close(e);
 	kh_classes_clear(&c->left);
 	kh_distinct_clear(&c->distinct);

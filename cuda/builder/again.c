@@ -256,7 +256,7 @@ int kh_cuda_plan_again(kh_builder *b, kh_err *err)
 		;
 	for (unsigned i = 0; i < b->n; i++) {
 		struct kh_cuda_share *s = &b->share[i];
-		const unsigned there = (b->o.threads + b->n - 1 - i) / b->n;
+		const unsigned there = (b->o.on.threads + b->n - 1 - i) / b->n;
 		const uint64_t fit = s->plan.limit / 8 / each;
 
 		s->again = there < WORKERS ? there : WORKERS;

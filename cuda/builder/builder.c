@@ -60,7 +60,7 @@ void kh_cuda_builder_close(kh_builder *b)
 		return;
 	if (!b->finished)
 		kh_gpu_comm_abort(b->comm);
-	for (unsigned i = 0; b->worker && i < b->o.threads; i++)
+	for (unsigned i = 0; b->worker && i < b->o.on.threads; i++)
 		worker_close(&b->worker[i]);
 	for (unsigned i = 0; b->share && i < b->n; i++) {
 		cudaSetDevice(b->share[i].device);
@@ -143,23 +143,24 @@ static int devices_open(kh_builder *b, kh_err *err)
 	bool all;
 	int rc;
 
-	b->n = o->n_devices ? (unsigned)o->n_devices : 1;
-	b->worker = kh_array(o->threads, sizeof *b->worker, err);
+	b->n = o->on.choice.n ? (unsigned)o->on.choice.n : 1;
+	b->worker = kh_array(o->on.threads, sizeof *b->worker, err);
 	b->share = kh_array(b->n, sizeof *b->share, err);
 	if (!b->worker || !b->share)
 		return KH_ENOMEM;
 	for (unsigned i = 0; i < b->n; i++)
-		b->share[i].device = o->n_devices ? o->device[i] : 0;
-	for (unsigned i = 0; i < o->threads; i++)
+		b->share[i].device = o->on.choice.n ? o->on.choice.device[i] : 0;
+	for (unsigned i = 0; i < o->on.threads; i++)
 		b->worker[i].device = b->share[i % b->n].device;
-	rc = b->n > 1 ? kh_gpu_peers(o->device, b->n, &all, err) : KH_OK;
-	if (!rc && o->comm)
-		rc = kh_gpu_comm_open(&b->comm, o->comm, o->device, b->n, err);
+	rc = b->n > 1 ? kh_gpu_peers(o->on.choice.device, b->n, &all, err) : KH_OK;
+	if (!rc && o->on.comm)
+		rc = kh_gpu_comm_open(&b->comm, o->on.comm, o->on.choice.device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = kh_cuda_share_plan(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
+		rc = kh_cuda_share_plan(b, &b->share[i],
+					(o->on.threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = slab_open(b, &b->share[i], (o->threads + b->n - 1 - i) / b->n, err);
-	for (unsigned i = 0; i < o->threads && !rc; i++)
+		rc = slab_open(b, &b->share[i], (o->on.threads + b->n - 1 - i) / b->n, err);
+	for (unsigned i = 0; i < o->on.threads && !rc; i++)
 		rc = worker_open(b, i, err);
 	return rc;
 }
@@ -176,7 +177,7 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 	pthread_mutex_init(&b->lock, NULL);
 	b->host = kh_host_plan_of(o->memory, o->tmp);
 	/* for the pairs that a process has and those that come from others */
-	if (o->comm)
+	if (o->on.comm)
 		b->host.memory /= 2;
 	rc = devices_open(b, err);
 	if (rc)
@@ -372,7 +373,7 @@ int kh_cuda_builder_digests(kh_builder *b, uint64_t *digest, kh_err *err)
 {
 	int rc = kh_cuda_retire_all(b, err);
 
-	for (unsigned i = 0; i < b->o.threads && !rc; i++)
+	for (unsigned i = 0; i < b->o.on.threads && !rc; i++)
 		for (size_t j = 0; j < b->worker[i].n_digests; j++)
 			digest[b->worker[i].digest[j].seq] += b->worker[i].digest[j].sum;
 	return rc;

@@ -69,7 +69,7 @@ static int give(struct finisher *x, unsigned i, kh_err *err)
 		return rc;
 	kh_wave_take(o, &x->wave[i]);
 	if (!x->todo)
-		return kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err);
+		return kh_wave_deliver(o, x->f, x->pinned, x->b->o.on.comm, err);
 	x->wave[i].held += o->held;
 	o->busy = true;
 	x->busy++;
@@ -175,7 +175,7 @@ static void count_pairs(const struct finisher *x)
 static int all_had_memory(const struct finisher *x, bool *had, kh_err *err)
 {
 	uint64_t lack = lacking(x) != NULL;
-	int rc = x->b->o.comm ? kh_comm_sum(x->b->o.comm, &lack, 1, err) : KH_OK;
+	int rc = x->b->o.on.comm ? kh_comm_sum(x->b->o.on.comm, &lack, 1, err) : KH_OK;
 
 	*had = lack == 0;
 	return rc;
@@ -194,7 +194,7 @@ static int make_index(struct finisher *x, kh_err *err)
 		return err->code;
 	}
 	count_pairs(x);
-	if (b->o.comm && (rc = kh_comm_barrier(b->o.comm, err)))
+	if (b->o.on.comm && (rc = kh_comm_barrier(b->o.on.comm, err)))
 		return rc;
 	for (unsigned i = 0; i < b->n; i++)
 		whole &= x->wave[i].images.next == x->wave[i].to;
@@ -309,7 +309,7 @@ static int round_worker(void *arg, unsigned thread, kh_err *err)
 		return rc;
 	}
 	while ((o = kh_queue_pop(x->todo)) && o != &end) {
-		if ((rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.comm, err)))
+		if ((rc = kh_wave_deliver(o, x->f, x->pinned, x->b->o.on.comm, err)))
 			return rc;
 		kh_queue_push(x->done, o);
 	}
@@ -328,7 +328,7 @@ static int count_ranges(struct finisher *x, kh_err *err)
 		kh_cuda_count_again(b, x->count);
 		return kh_cuda_plan_again(b, err);
 	}
-	if (b->o.comm) {
+	if (b->o.on.comm) {
 		rc = kh_store_exchange(b, x->f->remap, &x->from, &x->to, err);
 		for (unsigned i = 0; i < b->n; i++) {
 			x->wave[i].tables.remap.n = 0;
@@ -365,7 +365,7 @@ static int run_rounds(struct finisher *x, kh_err *err)
 static int agree(kh_builder *b, kh_err *err)
 {
 	uint64_t spilling = b->spilling;
-	int rc = b->o.comm ? kh_comm_sum(b->o.comm, &spilling, 1, err) : KH_OK;
+	int rc = b->o.on.comm ? kh_comm_sum(b->o.on.comm, &spilling, 1, err) : KH_OK;
 
 	b->spilling = spilling > 0;
 	return !rc && b->spilling && !b->again ? kh_cuda_spill_all(b, err) : rc;
@@ -441,7 +441,7 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 	if (!rc && !(rc = kh_cuda_side_by_side(b->n, open_worker, &x, err)))
 		rc = run(&x, err);
 	if (rc) { /* streams of waves may wait for other processes, which may wait for this one */
-		kh_comm_fail(b->o.comm, err);
+		kh_comm_fail(b->o.on.comm, err);
 		kh_gpu_comm_abort(b->comm);
 	}
 	for (unsigned i = 0; x.out && i < OUTS * b->n; i++)

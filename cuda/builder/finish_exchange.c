@@ -57,7 +57,7 @@ static uint64_t weight_of(const struct exchange *x, unsigned m, const uint64_t *
 /* Whether the devices of all processes have room for what they get. */
 static int find_fit(const struct exchange *x, const uint64_t *weight, bool *fits, kh_err *err)
 {
-	kh_comm *processes = x->wave->b->o.comm;
+	kh_comm *processes = x->wave->b->o.on.comm;
 	uint64_t lack = 0;
 	int rc = KH_OK;
 
@@ -77,7 +77,7 @@ static int find_fit(const struct exchange *x, const uint64_t *weight, bool *fits
 static int choose(struct exchange *x, bool *far, bool *fits, kh_err *err)
 {
 	uint64_t weight[KH_RANGES] = { 0 }, have = 0, would = 0;
-	kh_comm *processes = x->wave->b->o.comm;
+	kh_comm *processes = x->wave->b->o.on.comm;
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < x->n && !rc; i++)
@@ -245,8 +245,8 @@ static int trade(struct exchange *x, kh_err *err)
 	int rc = kh_cuda_side_by_side(x->n, range_worker, x, err);
 
 	began = kh_seconds();
-	if (!rc && b->o.comm)
-		rc = kh_comm_sum(b->o.comm, x->count, (size_t)x->size * x->size, err);
+	if (!rc && b->o.on.comm)
+		rc = kh_comm_sum(b->o.on.comm, x->count, (size_t)x->size * x->size, err);
 	for (unsigned i = 0; i < x->n && !rc; i++)
 		rc = take_room(x, i, err);
 	if (!rc && !(rc = send(x, sizeof(uint64_t), err)) &&
@@ -277,7 +277,7 @@ int kh_waves_exchange(struct kh_wave *wave, unsigned n, bool *fits, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "%u GPUs are more than the %d that an index "
 			       "is built by", x.size, KH_MEMBERS_MAX);
 	rc = choose(&x, &far, fits, err);
-	if (rc || !*fits || (!far && !b->o.comm))
+	if (rc || !*fits || (!far && !b->o.on.comm))
 		return rc;
 	x.count = kh_array((size_t)x.size * x.size, sizeof *x.count, err);
 	x.at = kh_array((size_t)n * 4 * x.size, sizeof *x.at, err);
@@ -311,11 +311,11 @@ static int cut_store(kh_builder *b, struct post *p, kh_err *err)
 	kh_shards cut;
 	int rc;
 
-	n[kh_comm_self(b->o.comm)] = b->n;
+	n[kh_comm_self(b->o.on.comm)] = b->n;
 	for (unsigned i = 0; i < KH_RANGES; i++)
 		weight[i] = kh_store_count(b->store, i);
-	if ((rc = kh_comm_sum(b->o.comm, n, p->processes, err)) ||
-	    (rc = kh_comm_sum(b->o.comm, weight, KH_RANGES, err)))
+	if ((rc = kh_comm_sum(b->o.on.comm, n, p->processes, err)) ||
+	    (rc = kh_comm_sum(b->o.on.comm, weight, KH_RANGES, err)))
 		return rc;
 	kh_shards_cut(&cut, weight, kh_gpu_comm_size(b->comm));
 	for (unsigned r = 0; r < p->processes; r++) {
@@ -383,7 +383,7 @@ static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_
 	for (unsigned k = 0; k < most && !rc; k++) {
 		rc = fill_post(b, remap, p, k, err);
 		if (!rc)
-			rc = kh_comm_all_to_all(b->o.comm, (const void *const *)p->send, p->n,
+			rc = kh_comm_all_to_all(b->o.on.comm, (const void *const *)p->send, p->n,
 						p->recv, p->got, err);
 		for (unsigned r = 0; r < p->processes && !rc; r++) {
 			const size_t n = p->got[r] / PAIR;
@@ -401,8 +401,8 @@ static int trade_store(kh_builder *b, const kh_remap *remap, struct post *p, kh_
 int kh_store_exchange(kh_builder *b, const kh_remap *remap, unsigned *from, unsigned *to,
 		      kh_err *err)
 {
-	struct post p = { .processes = kh_comm_size(b->o.comm) };
-	const unsigned me = kh_comm_self(b->o.comm);
+	struct post p = { .processes = kh_comm_size(b->o.on.comm) };
+	const unsigned me = kh_comm_self(b->o.on.comm);
 	kh_store *got = NULL;
 	int rc = KH_OK;
 

@@ -121,7 +121,7 @@ static int load_worker(void *arg, unsigned i, kh_err *err)
 static int load_host(struct kh_wave *w, kh_err *err)
 {
 	struct loading x = { .w = w, .next = w->from };
-	const unsigned ranges = w->to - w->from, threads = w->b->o.threads / w->b->n + 1;
+	const unsigned ranges = w->to - w->from, threads = w->b->o.on.threads / w->b->n + 1;
 	uint64_t n = 0;
 	int rc;
 

@@ -53,8 +53,8 @@ int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers,
 		times += b->share[i].device == s->device;
 	*p = (kh_gpu_plan) { .sort_room = sort_room, .scan_room = scan_room };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
-	if (b->o.gpu_memory && b->o.gpu_memory < p->limit)
-		p->limit = b->o.gpu_memory;
+	if (b->o.on.memory && b->o.on.memory < p->limit)
+		p->limit = b->o.on.memory;
 	/* an eighth more, for blocks that are larger than usual */
 	p->slots = kh_plan_round(kh_cuda_slab_bytes(b, workers) / 8 * 9);
 	/* as long as nobody knows how many sequences and taxa there are */
@@ -103,7 +103,7 @@ static void decide(kh_builder *b, uint64_t pairs, kh_plan *p)
 	if (pairs / b->n + 1 <= least_most(b) + least_most(b) / 10)
 		return;
 	b->spilling = true;
-	b->again = !b->o.comm;          /* processes exchange pairs */
+	b->again = !b->o.on.comm;          /* processes exchange pairs */
 	p->to = "the host";
 	p->spilled = b->again ? packed_bytes(&b->o.sampling, pairs) : PAIR * pairs;
 	z.split = kh_gpu_split_room(z.pairs, 1);

@@ -203,7 +203,7 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err)
 	const double began = kh_seconds();
 	int rc = KH_OK;
 
-	for (unsigned i = 0; i < b->o.threads && !rc; i++) {
+	for (unsigned i = 0; i < b->o.on.threads && !rc; i++) {
 		struct kh_cuda_worker *w = &b->worker[i];
 
 		rc = kh_gpu_use(w->device, err);
@@ -211,10 +211,10 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err)
 			rc = kh_cuda_retire(b, w, &w->slot[(w->next + (unsigned)j) % SLOTS],
 					    err);
 	}
-	for (unsigned i = 0; i < b->o.threads && !rc; i++)
+	for (unsigned i = 0; i < b->o.on.threads && !rc; i++)
 		if (!(rc = kh_gpu_use(b->worker[i].device, err)))
 			rc = KH_GPU(cudaStreamSynchronize(b->worker[i].stream), err);
-	for (unsigned i = 0; i < b->o.threads; i++)
+	for (unsigned i = 0; i < b->o.on.threads; i++)
 		drop_rooms(&b->worker[i]);
 	for (unsigned i = 0; i < b->n; i++)
 		if (cudaSetDevice(b->share[i].device) == cudaSuccess)
@@ -268,7 +268,7 @@ int kh_cuda_spill_all(kh_builder *b, kh_err *err)
 		struct kh_cuda_share *s = &b->share[i];
 		struct spilling x = { .b = b, .share = i };
 
-		rc = kh_cuda_side_by_side(b->o.threads < SPILLERS ? b->o.threads : SPILLERS,
+		rc = kh_cuda_side_by_side(b->o.on.threads < SPILLERS ? b->o.on.threads : SPILLERS,
 					  spill_worker, &x, err);
 		if (!rc)
 			rc = kh_gpu_use(s->device, err);

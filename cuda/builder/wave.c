@@ -194,7 +194,7 @@ static int open_remap(struct kh_wave *w, kh_err *err)
 	struct kh_wave_tables *t = &w->tables;
 	int rc;
 
-	if (!m || (w->b->o.comm && w->b->spilling))
+	if (!m || (w->b->o.on.comm && w->b->spilling))
 		return KH_OK;
 	rc = kh_wave_put(w, &t->remap_first, m->old.first, (size_t)m->old.n * 4, err);
 	if (!rc)

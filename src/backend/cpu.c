@@ -28,7 +28,7 @@ static void cpu_builder_close(kh_builder *b)
 {
 	if (!b)
 		return;
-	for (unsigned i = 0; b->features && i < b->o.threads; i++) {
+	for (unsigned i = 0; b->features && i < b->o.on.threads; i++) {
 		free(b->features[i].key);
 		free(b->features[i].bin);
 	}
@@ -45,7 +45,7 @@ static int cpu_builder_open(kh_builder **out, const kh_builder_options *o, kh_er
 	if (!b)
 		return KH_ENOMEM;
 	b->o = *o;
-	b->features = kh_array(o->threads, sizeof *b->features, err);
+	b->features = kh_array(o->on.threads, sizeof *b->features, err);
 	b->host = kh_host_plan_of(o->memory, o->tmp);
 	rc = b->features ? kh_store_new(&b->store, b->host.memory, o->tmp, err) : KH_ENOMEM;
 	if (rc) {
@@ -61,7 +61,7 @@ static int cpu_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *e
 {
 	const uint64_t all = KH_PLAN_PAIR * pairs;
 
-	*p = (kh_plan) { .need = all + 2 * (all / KH_RANGES + 1) * b->o.threads,
+	*p = (kh_plan) { .need = all + 2 * (all / KH_RANGES + 1) * b->o.on.threads,
 			 .have = b->host.memory,
 			 .to = "a temporary file" };
 	if (p->have == 0 || p->need <= p->have)
@@ -179,7 +179,7 @@ static int finish_worker(void *arg, unsigned worker, kh_err *err)
 	if (rc) {
 		kh_monitor_stop(fin->m, rc == KH_ECANCEL ? NULL : err);
 		kh_monitor_error(fin->m, &first);
-		kh_comm_fail(fin->b->o.comm, &first);
+		kh_comm_fail(fin->b->o.on.comm, &first);
 	}
 	return rc;
 }
@@ -188,14 +188,14 @@ static int finish_worker(void *arg, unsigned worker, kh_err *err)
 static int open_finish(struct finish *fin, kh_err *err)
 {
 	const kh_builder_options *o = &fin->b->o;
-	kh_pairs_exchange_options xo = { .comm = o->comm,
+	kh_pairs_exchange_options xo = { .comm = o->on.comm,
 					 .store = fin->b->store,
 					 .remap = fin->f->remap };
 	int rc = kh_monitor_new(&fin->m, err);
 
-	fin->left = fin->workers = o->threads + (o->comm ? 2 : 0);
+	fin->left = fin->workers = o->on.threads + (o->on.comm ? 2 : 0);
 	fin->end = KH_RANGES;
-	if (rc || !o->comm)
+	if (rc || !o->on.comm)
 		return rc;
 	xo.m = fin->m;
 	xo.workers = fin->workers;
@@ -203,8 +203,8 @@ static int open_finish(struct finish *fin, kh_err *err)
 	if (!rc) {
 		const kh_shards *s = kh_pairs_exchange_shards(fin->x);
 
-		fin->next = fin->first = s->first[kh_comm_self(o->comm)];
-		fin->end = s->first[kh_comm_self(o->comm) + 1];
+		fin->next = fin->first = s->first[kh_comm_self(o->on.comm)];
+		fin->end = s->first[kh_comm_self(o->on.comm) + 1];
 	}
 	return rc;
 }
@@ -353,11 +353,11 @@ const kh_backend kh_backend_cpu = {
 	.grows = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
-	.builder_open = cpu_builder_open,
-	.builder_plan = cpu_builder_plan,
-	.builder_add = cpu_builder_add,
-	.builder_finish = cpu_builder_finish,
-	.builder_close = cpu_builder_close,
+	.build.open = cpu_builder_open,
+	.build.plan = cpu_builder_plan,
+	.build.add = cpu_builder_add,
+	.build.finish = cpu_builder_finish,
+	.build.close = cpu_builder_close,
 	.engine_open = cpu_engine_open,
 	.engine_close = cpu_engine_close,
 	.queue_open = cpu_queue_open,

@@ -134,13 +134,13 @@ static int choose_backend(struct build *b, kh_err *err)
 	const kh_build_options *o = b->o;
 	const bool grows = o->base || o->growable;
 	const bool automatic = strcmp(o->device, "auto") == 0;
-	int rc = kh_backend_choose(&b->choice, grows && automatic ? "cpu" : o->device, err);
+	int rc = kh_backend_choose(&b->on.choice, grows && automatic ? "cpu" : o->device, err);
 
 	if (rc || !grows)
 		return rc;
-	if (!b->choice.backend->grows)
+	if (!b->on.choice.backend->grows)
 		return kh_fail(err, KH_EUSAGE, "--base and --growable have no meaning for %s: "
-			       "use --device cpu", b->choice.backend->name);
+			       "use --device cpu", b->on.choice.backend->name);
 	if (o->comm)
 		return kh_fail(err, KH_EUSAGE, "--base and --growable are for one process");
 	return KH_OK;
@@ -200,7 +200,9 @@ static int build_to_fit(struct build *b, kh_err *err)
 
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 {
-	struct build b = { .o = o, .sum = sum, .sampling = o->sampling };
+	struct build b = { .o = o, .sum = sum, .sampling = o->sampling,
+			   .on = { .memory = o->gpu_memory, .comm = o->comm,
+				   .threads = o->threads } };
 	int rc;
 
 	*sum = (kh_build_summary) { .backend = NULL };
@@ -222,7 +224,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	/* first, as the other processes may be waiting for what is closed below */
 	if (rc)
 		kh_comm_fail(o->comm, err);
-	sum->backend = b.choice.backend ? b.choice.backend->name : NULL;
+	sum->backend = b.on.choice.backend ? b.on.choice.backend->name : NULL;
 	clear(&b);
 	return rc;
 }

@@ -93,7 +93,7 @@ struct file {
 struct build {
 	const kh_build_options *o;
 	kh_build_summary *sum;
-	kh_choice choice;
+	kh_devices on;
 	kh_sampling sampling;
 	kh_limit limit;
 	uint32_t gap;

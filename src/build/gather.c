@@ -85,7 +85,7 @@ int kh_build_agree(const struct build *b, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "%u processes are more than %d",
 			       kh_comm_size(o->comm), KH_MEMBERS_MAX);
 	memset(&me, 0, sizeof me);
-	snprintf(me.tool, sizeof me.tool, "%s on %s", PACKAGE_STRING, b->choice.backend->name);
+	snprintf(me.tool, sizeof me.tool, "%s on %s", PACKAGE_STRING, b->on.choice.backend->name);
 	me.sampling = o->sampling;
 	me.max_span = o->max_span;
 	me.max_locations = o->max_locations;

@@ -188,9 +188,9 @@ int kh_build_plan_backend(const struct build *b, kh_err *err)
 
 	if (!e->known || e->text == 0)
 		return KH_OK;
-	if ((rc = b->choice.backend->builder_plan(b->in.builder, e->features, &p, err)))
+	if ((rc = b->on.choice.backend->build.plan(b->in.builder, e->features, &p, err)))
 		return rc;
-	if (!b->choice.backend->on_host) {
+	if (!b->on.choice.backend->on_host) {
 		e->device = p.need < p.have ? p.need : p.have;
 		e->device_left = p.have;
 		e->device_spills = p.spilled;
@@ -198,7 +198,7 @@ int kh_build_plan_backend(const struct build *b, kh_err *err)
 	kh_log(KH_DEBUG,
 	       "plan: %.1f MB of input, about %.1f million features, %.1f MB on %s to sort them, "
 	       "of %.1f MB%s",
-	       mb(e->text), (double)e->features * 1e-6, mb(p.need), b->choice.backend->name,
+	       mb(e->text), (double)e->features * 1e-6, mb(p.need), b->on.choice.backend->name,
 	       mb(p.have ? p.have : e->left.bytes),
 	       p.have && p.need > p.have ? ": the rest is spilled" : "");
 	if (p.spilled)

@@ -57,6 +57,7 @@ static int add_digests(struct worker *w, const kh_sample *s, uint32_t stride, kh
 static int read_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *b = arg;
+	const kh_builder_functions *to = &b->on.choice.backend->build;
 	struct worker *w = &b->in.worker[worker];
 	kh_block *blk;
 	int rc;
@@ -72,10 +73,10 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };
 
-			if (!b->choice.backend->builder_digests)
+			if (!to->digests)
 				rc = add_digests(w, &s, b->sampling.stride, err);
 			if (!rc)
-				rc = b->choice.backend->builder_add(b->in.builder, worker, &s, err);
+				rc = to->add(b->in.builder, worker, &s, err);
 		}
 		kh_feed_release(b->in.feed, blk);
 		kh_timer_mark(&w->timer, ADD);
@@ -119,7 +120,7 @@ static int check_bins(const struct build *b, kh_err *err)
 
 size_t kh_build_block_size(const struct build *b)
 {
-	const size_t suits = b->choice.backend->block_size;
+	const size_t suits = b->on.choice.backend->block_size;
 
 	return b->o->block_size ? b->o->block_size : suits ? suits : KH_BLOCK_SIZE;
 }
@@ -150,16 +151,12 @@ static int open_builder(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	const kh_builder_options bo = { .sampling = b->sampling,
-					.threads = o->threads,
+					.on = b->on,
 					.block_size = kh_build_block_size(b),
 					.memory = b->in.memory,
-					.gpu_memory = o->gpu_memory,
-					.tmp = o->spill ? o->spill : o->db,
-					.device = b->choice.device,
-					.n_devices = b->choice.n,
-					.comm = o->comm };
+					.tmp = o->spill ? o->spill : o->db };
 
-	return b->choice.backend->builder_open(&b->in.builder, &bo, err);
+	return b->on.choice.backend->build.open(&b->in.builder, &bo, err);
 }
 
 static int open_pass(struct build *b, kh_err *err)
@@ -207,7 +204,7 @@ int kh_build_read(struct build *b, kh_err *err)
 void kh_build_forget(struct build *b)
 {
 	if (b->in.builder)
-		b->choice.backend->builder_close(b->in.builder);
+		b->on.choice.backend->build.close(b->in.builder);
 	b->in.builder = NULL;
 	kh_feed_close(b->in.feed);
 	b->in.feed = NULL;
@@ -229,10 +226,10 @@ int kh_build_add_digests(struct build *b, kh_err *err)
 		for (size_t j = 0; j < w->n; j++)
 			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
 	}
-	if (!b->choice.backend->builder_digests)
+	if (!b->on.choice.backend->build.digests)
 		return KH_OK;
 	sum = kh_array(b->refs.n, sizeof *sum, err);
-	rc = sum ? b->choice.backend->builder_digests(b->in.builder, sum, err) : KH_ENOMEM;
+	rc = sum ? b->on.choice.backend->build.digests(b->in.builder, sum, err) : KH_ENOMEM;
 	for (size_t i = 0; i < b->refs.n && !rc; i++)
 		b->refs.ref[i].digest += sum[i];
 	free(sum);

@@ -62,7 +62,7 @@ static int make_index(struct build *b, uint64_t *keys, kh_err *err)
 	f.bins = &map.bins;
 	f.tax = tax;
 	if (!rc && b->refs.next_bin < end)
-		rc = b->choice.backend->builder_finish(b->in.builder, &f, err);
+		rc = b->on.choice.backend->build.finish(b->in.builder, &f, err);
 	kh_bin_map_clear(&map);
 	kh_taxonomy_free(tax);
 	return rc;
@@ -80,7 +80,7 @@ static int time_index(struct build *b, double share, kh_err *err)
 	uint64_t keys = 0;
 	int rc;
 
-	if (!b->choice.backend->on_host || b->o->comm || pass == 0)
+	if (!b->on.choice.backend->on_host || b->o->comm || pass == 0)
 		return KH_OK;
 	rc = make_index(b, &keys, err);
 	if (rc || keys == 0)

@@ -206,7 +206,7 @@ static int write_index(void *arg, kh_err *err)
 {
 	const struct indexing *x = arg;
 
-	return x->b->choice.backend->builder_finish(x->b->in.builder, x->f, err);
+	return x->b->on.choice.backend->build.finish(x->b->in.builder, x->f, err);
 }
 
 /* Writes the sections behind the index. */

@@ -314,8 +314,8 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	int rc = f->results->pass ? kh_pass_begin(f->results->pass, c, err) : KH_OK;
 
 	f->started = kh_seconds();
-	if (!rc && f->distinct && c->be->counters_open)
-		rc = c->be->counters_open(&f->counters, c->engine, 0, err);
+	if (!rc && f->distinct && c->be->counters.open)
+		rc = c->be->counters.open(&f->counters, c->engine, 0, err);
 	if (rc)
 		return rc;
 	f->n_workers = c->workers;
@@ -352,7 +352,7 @@ void kh_flow_close(kh_flow *f)
 			free(f->all[i].text[k].p);
 	}
 	if (f->counters)
-		f->compute->be->counters_close(f->counters);
+		f->compute->be->counters.close(f->counters);
 	kh_queue_free(f->idle);
 	kh_order_free(f->order);
 	free(f->all);
@@ -375,7 +375,7 @@ int kh_flow_add_up(kh_flow *f, kh_err *err)
 			rc = kh_tally_add(&f->results->tally, &f->worker[i].tally, err);
 	}
 	if (!rc && f->counters)
-		rc = f->compute->be->counters_read(f->counters, &f->results->tally.distinct, err);
+		rc = f->compute->be->counters.read(f->counters, &f->results->tally.distinct, err);
 	return rc;
 }
 

@@ -120,7 +120,7 @@ void kh_pass_close(kh_pass *s)
 		free(s->to[i]);
 	free(s->to);
 	if (s->census)
-		s->be->census_close(s->census);
+		s->be->census.close(s->census);
 	for (unsigned i = 0; s->worker && i < s->o.threads; i++) {
 		kh_classes_clear(&s->worker[i].classes);
 		free(s->worker[i].frame.p);
@@ -154,10 +154,10 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 
 	s->base = s->kept ? kh_frames_count(s->kept) : 0;
 	/* coverage is of each fragment, not of each class */
-	if (s->be || s->coverage || !compute->be->census_open)
+	if (s->be || s->coverage || !compute->be->census.open)
 		return KH_OK;
 	s->be = compute->be;
-	rc = s->be->census_open(&s->census, compute->engine, &o, err);
+	rc = s->be->census.open(&s->census, compute->engine, &o, err);
 	if (!rc && !s->census)
 		kh_log(KH_DEBUG, "second pass: fragments are counted on the host");
 	return rc;
@@ -312,7 +312,7 @@ static int read_census(kh_pass *s, kh_classes *part, kh_err *err)
 	for (unsigned i = 0; s->census && i < s->census->parts && !rc; i++) {
 		kh_census_part p;
 
-		rc = s->be->census_read(s->census, i, &p, err);
+		rc = s->be->census.read(s->census, i, &p, err);
 		if (rc)
 			return rc;
 		part[i] = (kh_classes) { .at = p.at, .n = p.n };
@@ -354,7 +354,7 @@ static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
 	kh_pass *s = arg;
 	const kh_census_search q = { own, s->marked ? (const uint32_t *)s->mask : NULL, found };
 
-	return s->be->census_search(s->census, &q, err);
+	return s->be->census.search(s->census, &q, err);
 }
 
 static void move_counts(kh_pass *s, kh_tally *tally)

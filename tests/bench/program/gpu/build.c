@@ -203,11 +203,10 @@ static void print(const struct bench *b, FILE *out, double added, double ready)
 static int run(struct bench *b, FILE *out, kh_err *err)
 {
 	const kh_builder_options bo = { .sampling = sampling,
-					.threads = b->o->threads,
+					.on = { .choice = *b->o->choice,
+						.threads = b->o->threads },
 					.block_size = kh_backend_cuda.block_size,
-					.tmp = "bench",
-					.device = b->o->choice->device,
-					.n_devices = b->o->choice->n };
+					.tmp = "bench" };
 	double from = 0, added = 0;
 	int rc = kh_cuda_builder_open(&b->builder, &bo, err);
 

@@ -244,11 +244,10 @@ static int open_build(struct build *u, kh_err *err)
 				     .committed = number_records,
 				     .arg = u };
 	const kh_builder_options bo = { .sampling = sk,
-					.threads = o->threads,
+					.on = { .choice = { .device = { u->g->device }, .n = 1 },
+						.threads = o->threads },
 					.block_size = kh_backend_cuda.block_size,
-					.tmp = u->g->b->folder,
-					.device = &u->g->device,
-					.n_devices = 1 };
+					.tmp = u->g->b->folder };
 	int rc;
 
 	u->worker = kh_array(o->threads, sizeof *u->worker, err);

@@ -1,0 +1,74 @@
+/*
+ * census.h - what devices can count of a sample while they classify it
+ *
+ * Both are used by the queues of one engine, and closed before it.
+ */
+#ifndef KH_BACKEND_CENSUS_H
+#define KH_BACKEND_CENSUS_H
+
+#include "classify/class.h"
+#include "classify/distinct.h"
+
+typedef struct kh_engine kh_engine;
+
+/*
+ * The census of a sample: its fragments counted by class (classify/class.h) where they are
+ * classified, so that nothing of them but their calls has to come to the host.  It has parts, which
+ * know different classes; tasks of worker w are counted in part w % parts.  Its memory does not
+ * grow: when a part has as many classes as there is room for, fragments of other classes are left
+ * to the host.
+ */
+typedef struct kh_census {
+	unsigned parts;
+} kh_census;
+
+typedef struct kh_census_options {
+	/* first stretch of each target, and the number of them all: n_targets + 1 */
+	const uint64_t *stretch;
+	uint32_t n_targets;
+	uint32_t classes;               /* room for so many in each part; 0: as many as suit */
+	uint32_t likely;                /* so many are likely, so there is memory to read them */
+} kh_census_options;
+
+/* What a part has counted. */
+typedef struct kh_census_part {
+	/* n different ones; they live as long as the census */
+	kh_class *at;
+	uint32_t n;
+	uint64_t many[KH_N_MOST + 1];   /* fragments that have a class, by features */
+} kh_census_part;
+
+/* Counts the stretches of each target whose masks have a bit in common with own[target]. */
+typedef struct kh_census_search {
+	const uint32_t *own;
+	const uint32_t *also;           /* masks that were made on the host, or NULL */
+	uint32_t *found;                /* of each target */
+} kh_census_search;
+
+typedef struct kh_census_functions {
+	/* NULL: the device has no census.  For candidates (kh_rule) only.  *c becomes NULL where
+	 * there is not enough memory for one, or no way. */
+	int (*open)(kh_census **c, kh_engine *e, const kh_census_options *o, kh_err *err);
+	/* When all tasks that it was given to have been collected: */
+	int (*read)(kh_census *c, unsigned part, kh_census_part *p, kh_err *err);
+	int (*search)(kh_census *c, const kh_census_search *s, kh_err *err);
+	void (*close)(kh_census *c);
+} kh_census_functions;
+
+/*
+ * The counters of distinct features of a sample, on the devices that find them, so that no feature
+ * has to come to the host.  Their memory does not grow: there are registers for so many taxa, and
+ * what fragments of others have found is counted by the host.
+ */
+typedef struct kh_counters kh_counters;
+
+typedef struct kh_counters_functions {
+	/* NULL: the device has none.  taxa: of so many, 0: as many as suit.  *c becomes NULL where
+	 * there is not enough memory for any, or no way. */
+	int (*open)(kh_counters **c, kh_engine *e, uint32_t taxa, kh_err *err);
+	/* When all tasks that they were given to have been collected: adds what they counted. */
+	int (*read)(kh_counters *c, kh_distinct *to, kh_err *err);
+	void (*close)(kh_counters *c);
+} kh_counters_functions;
+
+#endif

@@ -1,0 +1,41 @@
+/* devices.h - which devices do the work of a command, and who takes part */
+#ifndef KH_BACKEND_DEVICES_H
+#define KH_BACKEND_DEVICES_H
+
+#include "comm/comm.h"
+
+typedef struct kh_backend kh_backend;
+
+/* Where the index lies. */
+enum kh_placement {
+	KH_PLACE_AUTO,          /* replicated if it fits; else sharded; else on the host, but for as
+				 * much as each device has room for, buckets before lists */
+	KH_PLACE_REPLICATE,     /* all of it on each device */
+	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
+	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */
+	KH_PLACE_SHARD,         /* a run of ranges on each; the faster of the two ways below */
+	KH_PLACE_SHARD_PEER,    /* read directly from the memory of its owner */
+	KH_PLACE_SHARD_EXCHANGE /* features are sent to the owner, lists come back */
+};
+
+/* A choice of --device: "auto", "cpu", "cuda" or "cuda:0,2". */
+#define KH_DEVICES_MAX 64
+typedef struct kh_choice {
+	const kh_backend *backend;
+	int device[KH_DEVICES_MAX];
+	size_t n;
+} kh_choice;
+
+/* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
+int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
+
+/* What a command works with: the devices, where the index lies on them, and who takes part. */
+typedef struct kh_devices {
+	kh_choice choice;
+	enum kh_placement placement;
+	uint64_t memory;                /* bytes of each GPU that may be taken; 0: all free */
+	kh_comm *comm;                  /* NULL: one process */
+	unsigned threads;               /* workers of this process; 0: all CPUs */
+} kh_devices;
+
+#endif
