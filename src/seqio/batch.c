@@ -33,6 +33,8 @@ static int add_sequence(kh_batch *b, const kh_bases *s, uint64_t number, int mat
 		const size_t good = kh_scan_get()->pack(&to, rec.seq + at, text, n);
 		if (good < n)
 			return bad_base(s, at + good, number, mate, err);
+		if (b->parsed.mask.u)
+			kh_mask_u(&b->parsed, rec.seq + at, text, n);
 	}
 	b->bases += s->n;
 	return kh_parsed_push(&b->parsed, &rec, err);

@@ -16,7 +16,7 @@ typedef struct kh_bases {
 
 /* Zero it first. */
 typedef struct kh_batch {
-	kh_parsed parsed;
+	kh_parsed parsed;               /* its mask may be set by the caller */
 	kh_block block;
 	kh_job job;                     /* of what has been added, when kh_batch_job was called */
 	size_t n;                       /* fragments */

@@ -222,6 +222,7 @@ static int next(kh_feed *f, bool wait, kh_block **out, kh_err *err)
 	if (rc <= 0)
 		return rc;
 	rc = feed_block_begin(f, b, err);
+	b->h.mask = f->o.mask;
 	if (!rc)
 		rc = feed_read(f, b, err);
 	if (!rc)

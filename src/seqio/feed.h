@@ -122,10 +122,17 @@ enum kh_feed_text {
 	KH_FEED_BASES
 };
 
+/* Which bases are ambiguous besides those that scan.h says. */
+typedef struct kh_mask {
+	bool u;                         /* U, which otherwise is T */
+	unsigned char quality;          /* of FASTQ: those of a lesser quality ('!' is 0) */
+} kh_mask;
+
 typedef struct kh_feed_options {
 	const char *const *path[2];     /* "-": standard input.  Borrowed */
 	size_t n_path[2];               /* [1] 0, or as many as [0] */
 	bool interleaved;
+	kh_mask mask;
 	bool no_mate_check;
 	bool allow_no_eof;              /* BGZF without its EOF block */
 	/* seconds that one of two files may keep the other waiting before the run fails; 0: for

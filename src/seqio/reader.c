@@ -167,6 +167,8 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 			return rc;
 		if (!whole)
 			return run_dry(w, rec, "before its quality is complete");
+		if (w->h->mask.quality && n + l.len <= rec->len)
+			kh_mask_quality(w->h, rec->seq + n, w->h->text + l.at, l.len);
 		n += l.len;
 		if (n < rec->len && w->r->final && l.next == w->r->to) {
 			w->pos = l.next;
@@ -216,6 +218,8 @@ static int fastq_usual(kh_walk *w)
 	if (rc)
 		return rc;
 	w->pos = w->scan->fastq(h, &r);
+	for (size_t i = n; i < h->n_rec && (h->mask.u || h->mask.quality); i++)
+		kh_mask_usual(h, &h->rec[i]);
 	n = h->n_rec - n;
 	w->line += 4 * n;
 	w->at->n_rec += n;

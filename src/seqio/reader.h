@@ -52,6 +52,7 @@ typedef struct kh_parsed {
 	uint64_t *bases;
 	uint32_t *amb;
 	size_t n_words, cap_words;      /* n_words: the next sequence goes there */
+	kh_mask mask;
 } kh_parsed;
 
 void kh_parsed_free(kh_parsed *h);

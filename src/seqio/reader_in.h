@@ -74,6 +74,12 @@ static inline void kh_walk_place(kh_walk *w)
 	w->at->byte = w->base + w->pos;
 }
 
+/* Bases that h->mask has, from number `at` on, become ambiguous: U in n characters of sequence
+ * lines, between which line feeds are passed over; n bases by their qualities; both in a record of
+ * four lines. */
+void kh_mask_u(kh_parsed *h, uint64_t at, const char *s, size_t n);
+void kh_mask_quality(kh_parsed *h, uint64_t at, const char *q, size_t n);
+void kh_mask_usual(kh_parsed *h, const kh_record *r);
 kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);

@@ -197,6 +197,8 @@ int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 	size_t good = w->scan->pack(&to, rec->seq + rec->len, w->h->text + l->at, l->len);
 	if (good < l->len)
 		return bad_base(w, l, good);
+	if (w->h->mask.u)
+		kh_mask_u(w->h, rec->seq + rec->len, w->h->text + l->at, l->len);
 	rec->len += l->len;
 	return KH_OK;
 }
@@ -211,6 +213,8 @@ int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 	if (rc)
 		return rc;
 	size_t done = w->scan->lines(&to, &l, w->h->text + w->pos, n);
+	if (w->h->mask.u)
+		kh_mask_u(w->h, rec->seq + rec->len, w->h->text + w->pos, done);
 	*over = done - l.last;
 	rec->len = l.at - rec->seq - *over;
 	w->pos += l.last;

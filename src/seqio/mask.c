@@ -1,0 +1,46 @@
+/* mask.c - bases that the caller takes for ambiguous (kh_mask) */
+#include <config.h>
+#include "seqio/reader_in.h"
+
+#include <string.h>
+
+static void set(kh_parsed *h, uint64_t i)
+{
+	h->amb[i >> 5] |= UINT32_C(1) << (i & 31);
+}
+
+/* Without a branch, so that many are compared at a time. */
+static bool any_u(const char *s, size_t n)
+{
+	unsigned char any = 0;
+
+	for (size_t i = 0; i < n; i++)
+		any |= (s[i] & 0xdf) == 'U';
+	return any;
+}
+
+void kh_mask_u(kh_parsed *h, uint64_t at, const char *s, size_t n)
+{
+	if (!any_u(s, n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if ((s[i] & 0xdf) == 'U')
+			set(h, at);
+		at += s[i] != '\n';
+	}
+}
+
+void kh_mask_quality(kh_parsed *h, uint64_t at, const char *q, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (q[i] - '!' < h->mask.quality)
+			set(h, at + i);
+}
+
+void kh_mask_usual(kh_parsed *h, const kh_record *r)
+{
+	if (h->mask.u)
+		kh_mask_u(h, r->seq, h->text + r->name + r->name_len + 1, r->len);
+	if (h->mask.quality)
+		kh_mask_quality(h, r->seq, h->text + r->text + r->text_len - 1 - r->len, r->len);
+}
