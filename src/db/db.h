@@ -18,6 +18,7 @@
 #include "base/msg.h"
 #include "io/output.h"
 #include "kmer/sampling.h"
+#include "kraken2/format.h"
 #include "taxonomy/taxonomy.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
@@ -118,6 +119,10 @@ typedef struct kh_db_target {
 
 /* Immutable after opening; any number of threads may use it. */
 typedef struct kh_db {
+	/* NULL, or it is a database of Kraken 2: then `image` has the cells of its table, `tax` its
+	 * taxonomy, and the header, made up here, the place of the index, the numbers of keys and
+	 * of taxa, k and a checksum; what follows is not there */
+	kh_k2 *k2;
 	const kh_db_header *h;
 	const void *image;              /* buckets in units of 64 bytes, locations of 4 */
 	const kh_range *dir;            /* KH_RANGES */
@@ -149,10 +154,12 @@ typedef struct kh_db_options {
 	bool stamps;
 	bool again;                     /* check it this time nevertheless */
 	bool keys;                      /* check and use what is needed to add genomes, too */
+	bool kraken;                    /* databases of Kraken 2 are welcome */
 	unsigned threads;
 } kh_db_options;
 
-/* `path` is a file, or a folder with exactly one *.khdb; *file, to be freed, is that file. */
+/* `path` is a file, or a folder with exactly one *.khdb, or one with a database of Kraken 2; *file,
+ * to be freed, is that file, or hash.k2d. */
 int kh_db_find(char **file, const char *path, kh_err *err);
 int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
 /* The same for a database in memory: `map` is borrowed and aligned to 64. For tests and fuzzing. */

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "db/in_use.h"
+#include "db/kraken.h"
 #include "db/load_in.h"
 #include "db/pages.h"
 #include "db/stamp.h"
@@ -77,7 +78,8 @@ int kh_db_find(char **file, const char *path, kh_err *err)
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return find_in_folder(path, file, err);
+		return kh_db_is_kraken(path) ? kh_db_kraken_file(file, path, KH_K2_HASH, err)
+					     : find_in_folder(path, file, err);
 	*file = strdup(path);
 	return *file ? KH_OK : kh_fail_nomem(err);
 }
@@ -93,7 +95,7 @@ static int map_file(kh_db *db, kh_err *err)
 		return kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file",
 			       db->path);
 	db->bytes = (uint64_t)st.st_size;
-	if (db->bytes < sizeof(kh_db_header))
+	if (db->bytes < (kh_db_is_kraken_file(db->path) ? KH_K2_HASH_HEAD : sizeof(kh_db_header)))
 		return kh_fail(err, KH_EFORMAT, "%s: %" PRIu64 " bytes are too few for a database",
 			       db->path, db->bytes);
 	void *map = kh_db_map(db);
@@ -117,13 +119,17 @@ static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err
 
 	*known = !o->no_verify && o->stamps && !o->again && kh_stamp_find(db, &self);
 	use.no_verify |= *known;
-	rc = kh_db_load(db, &use, err);
+	rc = kh_db_is_kraken_file(db->path) ? kh_db_load_kraken(db, &use, err)
+					    : kh_db_load(db, &use, err);
 	if (rc || !*known)
 		return rc;
 	*known = self == db->h->self;
 	db->unchecked = !*known && o->later;
 	kh_log(KH_DEBUG, "%s was %schecked before", db->path, *known ? "" : "not ");
-	return *known || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
+	if (*known || o->later)
+		return KH_OK;
+	return db->k2 ? kh_db_check_kraken(db, o->threads, err)
+		      : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }
 
 int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *err)
@@ -136,6 +142,9 @@ int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *er
 		return KH_ENOMEM;
 	db->fd = -1;
 	rc = kh_db_find(&db->path, path, err);
+	if (!rc && !o->kraken && kh_db_is_kraken_file(db->path))
+		rc = kh_fail(err, KH_EUSAGE, "%s: with a database of Kraken 2 reads can be "
+			     "classified, and nothing else", path);
 	if (!rc)
 		rc = map_file(db, err);
 	if (!rc)
@@ -145,7 +154,7 @@ int kh_db_open(kh_db **out, const char *path, const kh_db_options *o, kh_err *er
 		return rc;
 	}
 	db->stamps = o->stamps;
-	if (o->stamps && !known && !o->no_verify && !o->later)
+	if (o->stamps && !known && !o->no_verify && (!o->later || db->k2))
 		kh_stamp_write(db);
 	*out = db;
 	return KH_OK;
@@ -156,6 +165,7 @@ void kh_db_close(kh_db *db)
 	if (!db)
 		return;
 	kh_taxonomy_free(db->tax);
+	kh_db_close_kraken(db);
 	kh_bin_map_clear(&db->bin_map);
 	if (db->fd >= 0) {
 		kh_db_forget(db);

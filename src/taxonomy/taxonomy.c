@@ -361,17 +361,12 @@ static int check_tree(const kh_taxonomy *raw, kh_err *err)
 	return KH_OK;
 }
 
-int kh_taxonomy_load(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
+int kh_taxonomy_copy(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
 {
-	kh_taxonomy *t;
+	kh_taxonomy *t = new_taxonomy(raw->n, raw->names_len, err);
 	int rc;
 
-	if (!raw->n)
-		return check_root(raw, err);
-	if ((rc = check_names(raw, err)) || (rc = check_root(raw, err)) ||
-	    (rc = check_tree(raw, err)))
-		return rc;
-	if (!(t = new_taxonomy(raw->n, raw->names_len, err)))
+	if (!t)
 		return KH_ENOMEM;
 	memcpy(t->taxid, raw->taxid, raw->n * sizeof *t->taxid);
 	memcpy(t->parent, raw->parent, raw->n * sizeof *t->parent);
@@ -386,6 +381,18 @@ int kh_taxonomy_load(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
 	}
 	*out = t;
 	return KH_OK;
+}
+
+int kh_taxonomy_load(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
+{
+	int rc;
+
+	if (!raw->n)
+		return check_root(raw, err);
+	if ((rc = check_names(raw, err)) || (rc = check_root(raw, err)) ||
+	    (rc = check_tree(raw, err)))
+		return rc;
+	return kh_taxonomy_copy(out, raw, err);
 }
 
 /* --- questions ------------------------------------------------------------- */

@@ -90,6 +90,9 @@ int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxi
  * preorder, ends, names (of printable bytes, not empty), taxids ascending among siblings
  * and unique, ranks; fills the derived ones.  Copies. */
 int kh_taxonomy_load(kh_taxonomy **t, const kh_taxonomy *raw, kh_err *err);
+/* The same where they have been checked, and the root may have any name; fails if a taxid is there
+ * twice. */
+int kh_taxonomy_copy(kh_taxonomy **t, const kh_taxonomy *raw, kh_err *err);
 void kh_taxonomy_free(kh_taxonomy *t);
 
 /* Number of a taxid, or KH_NO_TAXON. */
