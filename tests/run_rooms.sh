@@ -8,6 +8,7 @@ rooms='
 	io kmer comm
 	seqio
 	taxonomy
+	kraken2
 	index
 	db
 	classify

@@ -12,6 +12,7 @@
 #include "backend/census.h"
 #include "backend/devices.h"
 #include "classify/classify.h"
+#include "classify/kraken.h"
 
 /* A database on the devices: shared, immutable. */
 typedef struct kh_engine kh_engine;
@@ -32,6 +33,8 @@ typedef struct kh_task {
 	const kh_job *job;
 	kh_call *call;                  /* job->n of them */
 	kh_distinct *distinct;          /* or NULL: no feature counts wanted */
+	/* of a database of Kraken 2: what k-mers were called, or NULL: not wanted */
+	kh_k2_runs *runs;
 	/* with `distinct`: NULL, or these count, and `distinct` gets what they have no room for */
 	kh_counters *counters;
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
@@ -54,6 +57,7 @@ struct kh_backend {
 	/* What it can do. */
 	/* it works on the cores of the host, with the index where kh_db has mapped it */
 	bool on_host;
+	bool kraken;    /* it knows databases of Kraken 2 */
 	bool grows;     /* it knows kh_finish.old and keep_keys */
 	/* it fills the candidates of tasks; otherwise none may be asked for */
 	bool candidates;

@@ -245,10 +245,52 @@ struct kh_engine {
 	const kh_rule *rule;
 };
 
+/* How jobs are done with the one kind of database or the other: a scratch for each worker. */
+typedef struct way {
+	int (*open)(void **scratch, const kh_engine *e, kh_err *err);
+	void (*close)(void *scratch);
+	int (*job)(void *scratch, kh_task *t, kh_err *err);
+} way;
+
 struct kh_task_queue {
-	kh_classifier *c;
+	const way *way;
+	void *scratch;
 	kh_task *done;
 };
+
+static int own_open(void **scratch, const kh_engine *e, kh_err *err)
+{
+	return kh_classifier_new((kh_classifier **)scratch, &e->db, e->rule, err);
+}
+
+static void own_close(void *scratch)
+{
+	kh_classifier_free(scratch);
+}
+
+static int own_job(void *scratch, kh_task *t, kh_err *err)
+{
+	kh_classifier_want(scratch, t->candidates);
+	return kh_classify_job(scratch, t->job, t->call, t->distinct, err);
+}
+
+static int kraken_open(void **scratch, const kh_engine *e, kh_err *err)
+{
+	return kh_k2_classifier_new((kh_k2_classifier **)scratch, &e->db, err);
+}
+
+static void kraken_close(void *scratch)
+{
+	kh_k2_classifier_free(scratch);
+}
+
+static int kraken_job(void *scratch, kh_task *t, kh_err *err)
+{
+	return kh_k2_classify_job(scratch, t->job, t->call, t->runs, t->distinct, err);
+}
+
+static const way own_way = { own_open, own_close, own_job };
+static const way kraken_way = { kraken_open, kraken_close, kraken_job };
 
 static uint64_t index_bytes(const kh_db *db)
 {
@@ -308,8 +350,8 @@ static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 
 static void cpu_queue_close(kh_task_queue *l)
 {
-	if (l)
-		kh_classifier_free(l->c);
+	if (l && l->scratch)
+		l->way->close(l->scratch);
 	free(l);
 }
 
@@ -322,7 +364,8 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	(void)worker, (void)block_size;
 	if (!l)
 		return KH_ENOMEM;
-	rc = kh_classifier_new(&l->c, &e->db, e->rule, err);
+	l->way = e->db.k2 ? &kraken_way : &own_way;
+	rc = l->way->open(&l->scratch, e, err);
 	if (rc) {
 		cpu_queue_close(l);
 		return rc;
@@ -335,8 +378,7 @@ static int cpu_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	assert(!l->done);
 	l->done = t;
-	kh_classifier_want(l->c, t->candidates);
-	return kh_classify_job(l->c, t->job, t->call, t->distinct, err);
+	return l->way->job(l->scratch, t, err);
 }
 
 static int cpu_collect(kh_task_queue *l, kh_task **t, kh_err *err)
@@ -350,6 +392,7 @@ static int cpu_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 const kh_backend kh_backend_cpu = {
 	.name = "cpu",
 	.on_host = true,
+	.kraken = true,
 	.grows = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,

@@ -82,7 +82,9 @@ static int load_db(struct classify *j, kh_err *err)
 				    .verify = j->v.verify,
 				    .stamps = !references,
 				    .confidence = j->v.confidence,
-				    .candidates = j->v.sample_pass || j->v.profile };
+				    .candidates = j->v.sample_pass || j->v.profile,
+				    .min_groups = (uint32_t)j->v.min_groups,
+				    .quick = j->v.quick };
 
 	if (!rc)
 		rc = kh_load(&j->db, &j->rule, &o, err);
@@ -90,6 +92,8 @@ static int load_db(struct classify *j, kh_err *err)
 		return rc;
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
+	j->style.kraken = j->db->k2 != NULL;
+	j->style.quick = j->v.quick;
 	return select_reads(j, err);
 }
 
@@ -125,7 +129,7 @@ static int check_memory(const struct classify *j, kh_err *err)
  * line: its name, a tab, bytes or a number. */
 static int dry_run(struct classify *j, kh_err *err)
 {
-	const kh_db_options o = { .no_verify = true, .threads = j->on.threads };
+	const kh_db_options o = { .no_verify = true, .kraken = true, .threads = j->on.threads };
 	uint64_t bytes = 0;
 	int rc;
 
@@ -285,6 +289,14 @@ static int classify(struct classify *j, kh_err *err)
 	return rc;
 }
 
+static int choose_device(struct classify *j, kh_err *err)
+{
+	const char *spec = j->v.device ? j->v.device : "auto";
+
+	return j->kraken ? kh_backend_choose_kraken(&j->on.choice, spec, err)
+			 : kh_backend_choose(&j->on.choice, spec, err);
+}
+
 static void clear(struct classify *j)
 {
 	kh_compute_close(&j->compute);
@@ -310,7 +322,8 @@ static void clear(struct classify *j)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct classify j = { .v = { .db = getenv("KMERHASH_DB") }, .memory = { .fd = -1 },
+	struct classify j = { .v = { .db = getenv("KMERHASH_DB"), .min_groups = 2 },
+			      .memory = { .fd = -1 },
 			      .argv = argv };
 	kh_comm *comm = NULL;
 	kh_err err = { 0, "" };
@@ -326,7 +339,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (!rc)
 		rc = kh_classify_options(&j, argc - first, argv + first, &err);
 	if (!rc)
-		rc = kh_backend_choose(&j.on.choice, j.v.device ? j.v.device : "auto", &err);
+		rc = choose_device(&j, &err);
 	if (!rc)
 		rc = classify(&j, &err);
 	/* every process has succeeded */

@@ -24,9 +24,10 @@ struct classify_values {
 	const char *db, *device, *placement;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *outdir, *prefix, *write;
-	uint64_t threads, block_size, gpu_memory;
+	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;
 	bool paired, interleaved, names, zero_counts, minimizer_data, mpa;
+	bool quick;
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
 	const char *profile, *registers;
 	bool sample_pass;
@@ -43,6 +44,7 @@ struct classify_sample {
 /* Everything a run holds. */
 struct classify {
 	struct classify_values v;
+	bool kraken;                    /* the database is one of Kraken 2 */
 	char **argv;                    /* the command line, ended by NULL */
 	kh_devices on;                  /* what this process works with */
 	kh_style style;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "db/kraken.h"
 #include "io/paths.h"
 
 #define AT(field) offsetof(struct classify_values, field)
@@ -38,6 +39,11 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"features of a read that must agree with the call [0]"),
+	KH_UINT("minimum-hit-groups", 'g', AT(min_groups), 0, INT32_MAX, "N",
+		"with Kraken 2's databases: hit groups a call needs [2]"),
+	KH_UINT("minimum-base-quality", 0, AT(min_quality), 0, INT32_MAX, "N",
+		"with these: lesser bases are ambiguous [0]"),
+	KH_FLAG("quick", 'Q', AT(quick), "with these: stop at so many hit groups"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(profile), "FILE",
@@ -62,9 +68,6 @@ const kh_opt kh_classify_opts[] = {
 	KH_SILENT("gzip-compressed"),
 	KH_IGNORED("bzip2-compressed", 0),
 	KH_IGNORED("memory-mapping", 'M'),
-	KH_IGNORED("quick", 'Q'),
-	KH_IGNORED_ARG("minimum-hit-groups", 'g', "N"),
-	KH_IGNORED_ARG("minimum-base-quality", 0, "N"),
 	KH_GONE("output-format", "--write has lines, lines.gz or neither"),
 	KH_GONE("precise", 
 		"--confidence 0.3 avoids as many wrong calls, and loses fewer right ones"),
@@ -152,6 +155,20 @@ static int check_reads(const struct classify_values *v, kh_err *err)
 	return KH_OK;
 }
 
+/* The options that only the one kind of database knows. */
+static int check_kraken(const struct classify *j, kh_err *err)
+{
+	const struct classify_values *v = &j->v;
+
+	if (j->kraken && v->registers)
+		return kh_fail(err, KH_EUSAGE, "--registers needs a database that kmerhash has "
+			       "built");
+	if (!j->kraken && (v->quick || v->min_groups != 2 || v->min_quality))
+		kh_log(KH_WARN, "--quick, --minimum-hit-groups and --minimum-base-quality are for "
+		       "Kraken 2's databases, and ignored");
+	return KH_OK;
+}
+
 int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 {
 	struct classify_values *v = &j->v;
@@ -161,8 +178,11 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_report(v, err)) ||
 	    (rc = check_reads(v, err)) || (rc = set_placement(j, err)))
 		return rc;
+	j->kraken = v->references.n == 0 && kh_db_is_kraken(v->db);
+	if ((rc = check_kraken(j, err)))
+		return rc;
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
-	if (v->minimizer_data && v->zero_counts) {
+	if (v->minimizer_data && v->zero_counts && !j->kraken) {
 		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
 		v->zero_counts = false;
 	}
@@ -185,8 +205,10 @@ static size_t block_that_suits(const kh_backend *be, enum kh_placement placement
 void kh_classify_feed_options(struct classify *j, const kh_backend *be)
 {
 	const size_t suits = block_that_suits(be, j->on.placement);
+	const kh_mask mask = { true, j->v.min_quality > 94 ? 94 : (unsigned char)j->v.min_quality };
 
 	j->feed = (kh_feed_options) { .interleaved = j->v.interleaved,
+				      .mask = j->kraken ? mask : (kh_mask) { false, 0 },
 				      .no_mate_check = j->v.no_mate_check,
 				      .allow_no_eof = j->v.allow_no_eof,
 				      .patience = kh_cmd_mate_timeout(),

@@ -39,7 +39,7 @@ static int run(const kh_command *c, int argc, char **argv)
 		return kh_cmd_fail(c, &err);
 	if (v.quiet)
 		kh_log_level(KH_ERROR);
-	kh_db_options o = { .stamps = true, .again = true, .keys = true,
+	kh_db_options o = { .stamps = true, .again = true, .keys = true, .kraken = true,
 			    .threads = kh_cmd_threads(v.threads) };
 	for (int i = first; i < argc; i++) {
 		kh_db *db = NULL;

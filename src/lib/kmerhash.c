@@ -118,7 +118,8 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 				     .on = &k->on,
 				     .no_verify = o->no_verify != 0,
 				     .stamps = true,
-				     .confidence = o->confidence };
+				     .confidence = o->confidence,
+				     .min_groups = 2 };
 	const kh_compute_options co = { .on = &k->on,
 					.rule = &k->rule,
 					.block_size = k->on.choice.backend->block_size };
@@ -268,6 +269,7 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
 
 	kh_batch_reset(&f->batch);
+	f->batch.parsed.mask.u = r->k->db->k2 != NULL;
 	f->to = r->call + from;
 	for (size_t i = from; i < from + n && !rc; i++) {
 		const kmerhash_read *read = &r->read[i];

@@ -12,6 +12,7 @@ typedef struct work {
 	kh_job job;
 	kh_task task;
 	kh_call *call;
+	kh_k2_runs runs;                /* of a database of Kraken 2 */
 	/* for a second pass */
 	kh_candidates *candidates;
 	uint32_t *class_of;
@@ -63,6 +64,13 @@ static int format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to,
 	return rc;
 }
 
+/* Are lines wanted that say what each k-mer was called? */
+static bool wants_runs(const kh_flow *f)
+{
+	return f->style->kraken && !f->style->quick && !f->style->no_col5 &&
+	       f->results->out[KH_RESULT_LINES];
+}
+
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
  * cache lines, which would then move between cores all the time. */
 static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
@@ -83,7 +91,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			classified++;
 		}
 		if (lines)
-			rc = kh_format_line(to.lines, f->style, &w->job, i, &w->call[i], err);
+			rc = kh_format_line(to.lines, f->style, &w->job, i, &w->call[i],
+					    w->task.runs, err);
 		if (reads && !rc)
 			rc = format_reads(f, w, i, &to, err);
 	}
@@ -163,6 +172,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	w->task = (kh_task) { .job = &w->job,
 			      .call = w->call,
 			      .distinct = f->distinct ? &self->tally.distinct : NULL,
+			      .runs = wants_runs(f) ? &w->runs : NULL,
 			      .counters = f->counters };
 	if (rc || !f->results->pass)
 		return rc;
@@ -346,6 +356,7 @@ void kh_flow_close(kh_flow *f)
 	}
 	for (size_t i = 0; f->all && i < f->n_works; i++) {
 		free(f->all[i].call);
+		kh_k2_runs_clear(&f->all[i].runs);
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
 		for (int k = 0; k < KH_N_TEXTS; k++)

@@ -2,57 +2,11 @@
 #include "run/format.h"
 
 #include <string.h>
+#include "run/digits.h"
+#include "run/list.h"
 
 /* --- into memory that has been made: each returns the place of the next byte ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */
-
-/* The digits of a number below 1000 as they are written, behind them how many these are; and all
- * three.  A table, as the counts of a line have one digit or two at random, and a processor that
- * foresees the wrong one loses more time than it takes to write both. */
-typedef struct three {
-	char text[3], n, all[3], zero;
-} three;
-
-static const three below_1000[1000] = {
-#define C(d) (char)('0' + (d))
-#define D1(a, b, c) { { (a) ? C(a) : (b) ? C(b) : C(c), (a) ? C(b) : C(c), C(c) }, \
-		      (a) ? 3 : (b) ? 2 : 1, { C(a), C(b), C(c) }, 0 },
-#define D10(a, b) D1(a, b, 0) D1(a, b, 1) D1(a, b, 2) D1(a, b, 3) D1(a, b, 4) \
-		  D1(a, b, 5) D1(a, b, 6) D1(a, b, 7) D1(a, b, 8) D1(a, b, 9)
-#define D100(a) D10(a, 0) D10(a, 1) D10(a, 2) D10(a, 3) D10(a, 4) \
-		D10(a, 5) D10(a, 6) D10(a, 7) D10(a, 8) D10(a, 9)
-	D100(0) D100(1) D100(2) D100(3) D100(4) D100(5) D100(6) D100(7) D100(8) D100(9)
-#undef D100
-#undef D10
-#undef D1
-#undef C
-};
-
-/* Some bytes behind the end may be overwritten. */
-static inline char *put_below_1000(char *at, uint32_t x)
-{
-	memcpy(at, below_1000[x].text, 4);
-	return at + below_1000[x].n;
-}
-
-static inline char *put_three(char *at, uint32_t x)
-{
-	memcpy(at, below_1000[x].all, 4);
-	return at + 3;
-}
-
-static char *put_large(char *at, uint64_t x)
-{
-	const uint64_t front = x / 1000;
-
-	at = front < 1000 ? put_below_1000(at, (uint32_t)front) : put_large(at, front);
-	return put_three(at, (uint32_t)(x % 1000));
-}
-
-static inline char *put_number(char *at, uint64_t x)
-{
-	return x < 1000 ? put_below_1000(at, (uint32_t)x) : put_large(at, x);
-}
 
 static char *put_char(char *at, char c)
 {
@@ -97,6 +51,13 @@ static char *put_pair(char *at, number taxid, uint64_t count)
 	memcpy(at, digits, sizeof digits);
 	at = put_char(at + taxid.len, ':');
 	return put_number(at, count);
+}
+
+/* "taxid" and some text */
+static char *put_pair_of(char *at, number taxid, const char *p, size_t n)
+{
+	memcpy(at, taxid.at, taxid.len);
+	return put_bytes(at + taxid.len, p, n);
 }
 
 /* "0:count", or "A:count" for ambiguous k-mers */
@@ -171,7 +132,7 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 	if (r[1] && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
 	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
 		l->id_len -= 2;
-	if (s->no_col5)
+	if (s->no_col5 || s->kraken)
 		return;
 	for (int mate = 0; mate < 2 && r[mate]; mate++)
 		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
@@ -184,7 +145,7 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 	uint32_t taxid = called ? s->tax->taxid[call->taxon] : 0;
 	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
 	size_t name_len = s->names ? strlen(name) : 0;
-	int rc = kh_buf_room(b, l->id_len + name_len + FIXED, err);
+	int rc = kh_buf_room(b, l->id_len + name_len + FIXED + kh_list_bytes(l->n_runs), err);
 	number where;
 	char *at;
 
@@ -202,8 +163,10 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_number(at, l->len[1]);
 	}
 	at = put_char(at, '\t');
-	at = s->no_col5 ? put_bytes(at, "0:0", 3)
-			: put_column5(at, call, taxid != 0, where, l->ambiguous);
+	at = s->no_col5     ? put_bytes(at, "0:0", 3)
+	     : !s->kraken   ? put_column5(at, call, taxid != 0, where, l->ambiguous)
+	     : s->quick     ? put_pair_of(at, where, ":Q", 2)
+			    : kh_list_put(at, s->tax, l->run, l->n_runs);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
@@ -222,7 +185,7 @@ static void prefetch(const kh_job *job, size_t i)
 }
 
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
-		   kh_err *err)
+		   const kh_k2_runs *runs, kh_err *err)
 {
 	enum { AHEAD = 12 };
 	kh_line_parts l;
@@ -230,6 +193,12 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, co
 	if (i + AHEAD < job->n)
 		prefetch(job, i + AHEAD);
 	kh_line_of(&l, s, job, i);
+	if (runs) {
+		const size_t from = i > 0 ? runs->end[i - 1] : 0;
+
+		l.run = runs->run + from;
+		l.n_runs = runs->end[i] - from;
+	}
 	return kh_format_parts(b, s, &l, call, err);
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include "base/buf.h"
 #include "classify/classify.h"
+#include "classify/kraken.h"
 #include "seqio/feed.h"
 #include "taxonomy/taxonomy.h"
 
@@ -19,6 +20,8 @@ typedef struct kh_style {
 	const struct kh_select *select;
 	bool names;                     /* "Name (taxid N)" in place of the taxid */
 	bool no_col5;                   /* "0:0" in column 5 */
+	bool kraken;                    /* column 5 is what each k-mer was called, in order, */
+	bool quick;                     /* or "taxid:Q" */
 } kh_style;
 
 /* The texts of a job: NULL where one is not wanted. */
@@ -33,9 +36,10 @@ static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool
 	return !paired && t->single[side] ? t->single[side] : t->reads[side][mate];
 }
 
-/* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30". */
+/* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30", or k-mers: then
+ * `runs` has those of the job. */
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
-		   kh_err *err);
+		   const kh_k2_runs *runs, kh_err *err);
 
 /* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
 typedef struct kh_line_parts {
@@ -43,6 +47,8 @@ typedef struct kh_line_parts {
 	size_t id_len;
 	bool mates;
 	uint64_t len[2], ambiguous;
+	const kh_k2_run *run;
+	size_t n_runs;
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
 int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,

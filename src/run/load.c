@@ -1,12 +1,33 @@
 #include <config.h>
 #include "run/load.h"
 
+/* What a database of Kraken 2 cannot be asked for, and its own options. */
+static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
+{
+	kh_k2_rule *rule = &db->k2->rule;
+
+	if (o->candidates)
+		return kh_fail(err, KH_EUSAGE, "%s: --sample-pass and --profile need a database "
+			       "that kmerhash has built", db->path);
+	if (o->on->comm)
+		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is for one process",
+			       db->path);
+	if (!o->on->choice.backend->kraken)
+		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 needs --device cpu, not "
+			       "%s", db->path, o->on->choice.backend->name);
+	rule->confidence = o->confidence;
+	rule->min_groups = o->min_groups;
+	rule->quick = o->quick;
+	return KH_OK;
+}
+
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 {
 	const kh_db_options d = { .no_verify = o->no_verify,
 				  .later = o->on->choice.backend->loads || o->on->comm,
 				  .stamps = o->stamps && !o->on->comm,
 				  .again = o->verify,
+				  .kraken = true,
 				  .threads = o->on->threads };
 	int rc = kh_db_open(db, o->path, &d, err);
 
@@ -15,5 +36,5 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->candidates;
-	return KH_OK;
+	return (*db)->k2 ? set_kraken(*db, o, err) : KH_OK;
 }

@@ -20,6 +20,9 @@ typedef struct kh_load_options {
 	bool stamps;                    /* a file that was found sound is remembered */
 	double confidence;              /* 0 to 1 */
 	bool candidates;
+	/* of a database of Kraken 2: hit groups that a call needs; stop at so many */
+	uint32_t min_groups;
+	bool quick;
 } kh_load_options;
 
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);

@@ -29,7 +29,8 @@ static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
 	int rc = KH_OK;
 
 	for (size_t f = 0; f < j->n && !rc; f++)
-		rc = kh_format_line(buf, &x->style, j, f, &x->r->call[i][f], err);
+		rc = kh_format_line(buf, &x->style, j, f, &x->r->call[i][f], NULL,
+				    err);
 	return rc;
 }
 
