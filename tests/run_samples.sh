@@ -125,8 +125,60 @@ printf 'sample,reads1\n"a,b\n' >sheet; bad 'sheet:2: column 1: a quotation mark'
 printf 'sample,reads1\n' >sheet; bad 'sheet: no sample' "no rows"
 printf '' >sheet; bad 'sheet: no sample' "an empty sheet"
 printf 'sample\treads1\ta\n%s\t%s\tx\n' s out/s.tsv >sheet; mkdir -p out; cp sim_1.fq out/s.tsv
-expect 1 'sheet: out/s.tsv is both an input and an output' "an output that is an input" samples
+expect 2 'sheet: out/s.tsv is both an input and an output' "an output that is an input" samples
 same sim_1.fq out/s.tsv "an output that is an input: it is untouched"
+# A row a case: what would be written over, the message, a sample's name, the folder, options.
+mkdir over over/refs; cp -r "$data/taxonomy" over/tax; cp "$data"/genomes/*.gz over/refs; cp a.khdb over/d.profile
+cp over/tax/accession2taxid.tsv over/m.tsv; ln -s over links; mkdir -p over/tree/GCF_1.1
+printf '{"accession":"GCF_1.1","organism":{"taxId":10847}}\n' >over/tree/assembly_data_report.jsonl
+gzip -dc "$data"/genomes/Escherichia_virus_phiX174*.gz >over/tree/GCF_1.1/x.fna
+sums() { find over -type f | sort | xargs cksum; }
+refs="--taxonomy over/tax --accession2taxid over/m.tsv"
+first=over/refs/$(ls over/refs | head -n 1)
+while IFS='|' read -r what message sample outdir options; do
+	printf 'sample\treads1\n%s\tsim_1.fq\n' "$sample" >over/run1.tsv; sums >sums.was
+	expect 2 "$message" "over $what" "$kmerhash" classify --samples over/run1.tsv --outdir "$outdir" $options
+	sums >sums.is; same sums.was sums.is "over $what: it is untouched"
+done <<EOF
+the sheet|both the sheet and an output|run1|over|--db a.khdb
+the sheet, by a link|both the sheet and an output|run1|links|--db a.khdb
+the database, by a page|both the database and an output|s|over/x|--db over/d.profile --html over/d.profile
+the database, by a profile|both the database and an output|d|over|--db over/d.profile --profile profile
+a reference in a folder|both a reference and an output|s|over/x|--references over/refs $refs --html $first
+a table of ids|both an input and an output|m|over|--references over/refs $refs
+the report of a tree|both the report of a tree and an output|s|over/x|--references over/tree $refs --html over/tree/assembly_data_report.jsonl
+the taxonomy|both a file of the taxonomy and an output|s|over/x|--references over/refs $refs --html over/tax/nodes.dmp
+the reads|both an input and an output|s|over/x|--db a.khdb --html sim_1.fq
+EOF
+sums >sums.was
+expect 2 "both a reference and an output" "over a reference, of operands" "$kmerhash" classify --references over/refs $refs --output $first sim_1.fq
+expect 2 "both the report of a tree and an output" "build over the report of a tree" "$kmerhash" build $refs \
+	--db over/tree/assembly_data_report.jsonl over/tree
+sums >sums.is; same sums.was sums.is "of operands: it is untouched"
+# Reads twice, by whatever names; what is no file only once.
+mkfifo pipe; ln -s sim_1.fq link.fq; ln sim_2.fq hard.fq
+while IFS='|' read -r message rows; do
+	printf "sample\treads1\treads2\n$rows" >sheet; rm -rf bad
+	expect 1 "$message" "twice: $rows" "$kmerhash" classify --db a.khdb --samples sheet --outdir bad </dev/zero
+	nothing_left "twice: $rows" bad
+done <<'EOF'
+sheet:3: column 2: "./sim_1.fq" is named for sample a a second time|a\tsim_1.fq\t\na\t./sim_1.fq\t\n
+sheet:3: column 2: "link.fq" is named for sample a a second time|a\tsim_1.fq\tsim_2.fq\na\tlink.fq\t\n
+sheet:2: column 3: "hard.fq" is named for sample a a second time|a\tsim_2.fq\thard.fq\n
+sheet:5: column 2: "link.fq" is named for sample a a second time|a\tsim_1.fq\t\nb\tsim_1.fq\t\nc\tsim_2.fq\t\na\tlink.fq\t\n
+sheet:3: column 2: "./pipe" is no file: it can be read only once, and sample a has it|a\tpipe\t\nb\t./pipe\t\n
+sheet:3: column 2: "pipe" is named for sample a a second time|a\tpipe\t\na\tpipe\t\n
+sheet:3: column 2: "/dev/stdin" is no file|a\t/dev/fd/0\t\nb\t/dev/stdin\t\n
+EOF
+printf 'sample\treads1\na\tsim_1.fq\nb\tlink.fq\nc\t/dev/null\nd\t/dev/null\n' >sheet; rm -rf out
+expect 0 "" "the same file for two samples" samples; same out/a.tsv out/b.tsv "the same file for two samples"
+expect 2 "can be read only once" "one stream twice, of operands" sh -c 'cat sim_1.fq | "$1" classify --db a.khdb --output x.tsv - /dev/stdin' - "$kmerhash"
+expect 0 "link.fq is named twice: its reads count twice" "one file twice, of operands" \
+	"$kmerhash" classify --db a.khdb --output x.tsv sim_1.fq link.fq
+cp tsv sheet
+for o in "--classified-out " "--unclassified-out " "--profile " "--set registers="; do
+	expect 2 "has no '/'" "${o}with a slash" samples $o/tmp/x/c.fq
+done
 cp tsv sheet
 expect 2 "needs --outdir" "no folder" "$kmerhash" classify --db a.khdb --samples sheet
 expect 2 "need --samples" "a folder without a sheet" "$kmerhash" classify --db a.khdb --outdir out sim_1.fq
@@ -232,7 +284,7 @@ expect 2 "use-mpa-style" "a page of reports without counts" samples --html none.
 expect 1 "No such file" "a page in a folder that is not there" samples --html none/all.html
 check "a page in a folder that is not there: nothing is classified" sh -c '! grep -q "sample" .err'
 cp tsv sheet
-expect 1 "both an input and an output" "a page over reads" samples --html sim_2.fq
+expect 2 "both an input and an output" "a page over reads" samples --html sim_2.fq
 
 # --- killed, and run again -------------------------------------------------------------------
 rm -rf out; mkfifo fifo
@@ -254,6 +306,10 @@ nothing_left "killed"
 rm -rf out
 expect 0 "150 samples" "150 samples" samples --write report,json
 check "150 samples: all are there" test "$(ls out | wc -l)" -eq 300
+awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 40000; i++) print "s" i "\tsim_1.fq" }' >large
+expect 0 "" "40000 samples: a dry run" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out --dry-run
+awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 20000; i++) print "s\tnone" i ".fq" }' >large
+expect 1 "more errors are not shown" "20000 files of a sample" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out
 check "150 samples: all alike" test "$(cksum out/*.kreport | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1
 nothing_left "150 samples"
 plan

@@ -14,6 +14,9 @@ void kh_references_clear(kh_references *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		free(r->path[i]);
+	for (size_t i = 0; i < r->n_reports; i++)
+		free(r->report[i]);
+	free(r->report);
 	free(r->path);
 	free(r->taxid);
 	kh_lineages_free(r->lineages);
@@ -156,17 +159,24 @@ static int load_report(struct walk *w, const char *folder, kh_assemblies *a, kh_
 	struct stat st;
 	int rc = report ? KH_OK : kh_fail_nomem(err);
 
-	if (!rc && stat(report, &st) == 0 &&
-	    !(rc = kh_grow((void **)&w->tree, &w->cap_trees, w->n_trees + 1, sizeof *w->tree,
-			   err))) {
-		struct tree *t = &w->tree[w->n_trees++];
-
-		*t = (struct tree) { .folder = strdup(folder) };
-		rc = t->folder ? kh_assemblies_load(&t->a, report, &w->r->errs, err)
-			       : kh_fail_nomem(err);
-		*a = t->a;
+	if (rc || stat(report, &st) != 0) {
+		free(report);
+		return rc;
 	}
-	free(report);
+	rc = kh_grow((void **)&w->r->report, &w->r->cap_reports, w->r->n_reports + 1,
+		     sizeof *w->r->report, err);
+	if (!rc)
+		rc = kh_grow((void **)&w->tree, &w->cap_trees, w->n_trees + 1, sizeof *w->tree,
+			     err);
+	if (rc) {
+		free(report);
+		return rc;
+	}
+	w->r->report[w->r->n_reports++] = report;
+	struct tree *t = &w->tree[w->n_trees++];
+	*t = (struct tree) { .folder = strdup(folder) };
+	rc = t->folder ? kh_assemblies_load(&t->a, report, &w->r->errs, err) : kh_fail_nomem(err);
+	*a = t->a;
 	return rc;
 }
 

@@ -22,6 +22,8 @@ typedef struct kh_references {
 	uint32_t *taxid;                /* n; 0: the taxa are looked up by sequence */
 	size_t n, cap_path, cap_taxid;
 	kh_lineages *lineages;          /* NULL: the taxonomy is given as dump files */
+	char **report;                  /* reports of trees that were read, owned */
+	size_t n_reports, cap_reports;
 	kh_errs errs;                   /* what is wrong with folders and tables */
 } kh_references;
 

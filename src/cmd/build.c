@@ -358,6 +358,8 @@ static int check_files(struct job *j, kh_err *err)
 		rc = kh_paths_input(p, j->base->path, "the database that is added to", err);
 	for (size_t i = 0; i < o->n_refs && !rc; i++)
 		rc = kh_paths_input(p, o->refs[i], "a reference", err);
+	for (size_t i = 0; i < j->refs.n_reports && !rc; i++)
+		rc = kh_paths_input(p, j->refs.report[i], "the report of a tree", err);
 	for (size_t i = 0; i < o->n_maps && !rc; i++)
 		rc = kh_paths_input(p, o->maps[i], "a table", err);
 	if (!rc && j->v.list)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/memory_left.h"
-#include "build/references.h"
 #include "cmd/classify_in.h"
 #include "db/in_use.h"
 #include "io/temporary.h"
@@ -17,25 +16,16 @@
 static int index_references(struct classify *j, kh_err *err)
 {
 	kh_words *maps = &j->v.seqids;          /* tables by sequence come first, as in build */
-	kh_references refs = { .path = NULL };
 	int rc =
 		kh_grow((void **)&maps->v, &maps->cap, maps->n + j->v.maps.n, sizeof *maps->v, err);
 
-	for (size_t i = 0; i < j->v.references.n && !rc; i++)
-		rc = kh_references_add(&refs, j->v.references.v[i], err);
-	if (!rc && refs.errs.found > 0) {
-		*err = refs.errs.v[0];
-		rc = err->code;
-	}
-	if (rc) {
-		kh_references_clear(&refs);
+	if (rc)
 		return rc;
-	}
 	for (size_t i = 0; i < j->v.maps.n; i++)
 		maps->v[maps->n++] = j->v.maps.v[i];
-	const kh_build_options o = { .refs = (const char *const *)refs.path,
-				     .n_refs = refs.n,
-				     .file_taxid = refs.taxid,
+	const kh_build_options o = { .refs = (const char *const *)j->refs.path,
+				     .n_refs = j->refs.n,
+				     .file_taxid = j->refs.taxid,
 				     .taxonomy = j->v.taxonomy,
 				     .maps = maps->v,
 				     .n_maps = maps->n,
@@ -48,9 +38,7 @@ static int index_references(struct classify *j, kh_err *err)
 				     .device = j->v.device ? j->v.device : "auto",
 				     .max_unmapped = KH_MAX_UNMAPPED,
 				     .allow_no_eof = j->v.allow_no_eof };
-	rc = kh_build_in_memory(o, &j->memory, err);
-	kh_references_clear(&refs);
-	return rc;
+	return kh_build_in_memory(o, &j->memory, err);
 }
 
 /* Reports all taxa that the database does not have at once. */
@@ -134,7 +122,7 @@ static int dry_run(struct classify *j, kh_err *err)
 	int rc;
 
 	if (j->v.samples) {
-		printf("samples\t%zu\ninputs\t%zu\n", j->sheet.n, j->sheet.n_text);
+		printf("samples\t%zu\ninputs\t%zu\n", j->sheet.n, j->sheet.n_files);
 		return KH_OK;
 	}
 	if (j->v.references.n)
@@ -144,7 +132,7 @@ static int dry_run(struct classify *j, kh_err *err)
 	    (rc = kh_db_open(&j->db, j->v.db, &o, err)))
 		return rc;
 	const kh_db_header *h = j->db->h;
-	printf("inputs\t%zu\n", j->sheet.n_text);
+	printf("inputs\t%zu\n", j->sheet.n_files);
 	if (bytes > 0)
 		printf("bytes\t%" PRIu64 "\n", bytes);
 	printf("database\t%s\nk\t%" PRIu32 "\ntargets\t%" PRIu32 "\nfeatures\t%" PRIu64
@@ -306,6 +294,7 @@ static void clear(struct classify *j)
 	kh_monitor_free(j->m);          /* after its text */
 	kh_db_close(j->db);
 	kh_memory_db_close(&j->memory);
+	kh_references_clear(&j->refs);
 	kh_sheet_clear(&j->sheet);
 	kh_errs_clear(&j->errs);
 	kh_select_close(&j->select);

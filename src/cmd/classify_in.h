@@ -11,6 +11,7 @@
 #define KH_CMD_CLASSIFY_IN_H
 
 #include "build/build.h"
+#include "build/references.h"
 #include "cmd/options.h"
 #include "io/text.h"
 #include "remote/remote.h"
@@ -56,7 +57,8 @@ struct classify {
 	struct classify_sample *sample; /* of the sheet */
 	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
 	kh_select select;
-	kh_memory_db memory;            /* of --references */
+	kh_references refs;             /* --references, and what they make: */
+	kh_memory_db memory;
 	kh_db *db;
 	kh_compute compute;
 	kh_run *run;

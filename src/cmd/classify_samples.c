@@ -28,6 +28,11 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 	if (v->output || v->report || v->json || v->prefix)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
 			       "--report, --json or --prefix");
+	const char *end[] = { v->classified, v->unclassified, v->profile, v->registers };
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		if (end[i] && strchr(end[i], '/'))
+			return kh_fail(err, KH_EUSAGE, "'%s': with --samples that is how names "
+				       "of files in --outdir end, and has no '/'", end[i]);
 	if (v->paired || v->interleaved)
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
 	if (v->html && v->mpa)

@@ -173,10 +173,24 @@ static int note(struct classify *j, const kh_sheet_sample *x, const kh_err *what
 		 : kh_errs_note(&j->errs, err, what->code, "%s: %.400s", j->v.samples, what->msg);
 }
 
-/* Checks the database, or the references that it is made of. */
-static int check_database(const kh_paths *p, const struct classify *j, kh_err *err)
+/* Finds the files of --references. */
+static int find_references(struct classify *j, kh_err *err)
 {
-	const kh_words *table[] = { &j->v.references, &j->v.maps, &j->v.seqids };
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->v.references.n && !rc; i++)
+		rc = kh_references_add(&j->refs, j->v.references.v[i], err);
+	if (!rc && j->refs.errs.found > 0) {
+		*err = j->refs.errs.v[0];
+		rc = err->code;
+	}
+	return rc;
+}
+
+/* Checks the database, or the references that it is made of. */
+static int check_database(const kh_paths *p, struct classify *j, kh_err *err)
+{
+	const kh_words *table[] = { &j->v.maps, &j->v.seqids };
 	char *db = NULL;
 	int rc = KH_OK;
 
@@ -187,7 +201,12 @@ static int check_database(const kh_paths *p, const struct classify *j, kh_err *e
 		free(db);
 		return rc;
 	}
-	for (size_t i = 0; i < 3 && !rc; i++)
+	rc = find_references(j, err);
+	for (size_t i = 0; i < j->refs.n && !rc; i++)
+		rc = kh_paths_input(p, j->refs.path[i], "a reference", err);
+	for (size_t i = 0; i < j->refs.n_reports && !rc; i++)
+		rc = kh_paths_input(p, j->refs.report[i], "the report of a tree", err);
+	for (size_t i = 0; i < 2 && !rc; i++)
 		for (size_t k = 0; k < table[i]->n && !rc; k++)
 			rc = kh_paths_input(p, table[i]->v[k], "an input", err);
 	return rc ? rc : kh_cmd_check_taxonomy(p, j->v.taxonomy, err);
@@ -207,9 +226,11 @@ static int check_files(struct classify *j, kh_err *err)
 		for (int k = 0; k < KH_N_RESULTS && !rc; k++)
 			if (kh_paths_output(p, s->v[i].path[k], &one))
 				rc = note(j, &s->v[i], &one, err);
-	for (size_t i = 0; i < s->n_text && !rc; i++)
-		if (kh_paths_input(p, s->text[i], "an input", &one))
+	for (size_t i = 0; i < s->n_files && !rc; i++)
+		if (kh_paths_input(p, s->file[i].path, "an input", &one))
 			rc = note(j, NULL, &one, err);
+	if (!rc && j->v.samples && kh_paths_input(p, j->v.samples, "the sheet", &one))
+		rc = note(j, NULL, &one, err);
 	if (!rc && j->errs.found == 0)
 		rc = check_database(p, j, err);
 	kh_paths_free(p);
@@ -268,9 +289,9 @@ static int add_operands(struct classify *j, int n, char **path, kh_err *err)
 		const kh_span file[2] = { { path[i], strlen(path[i]) },
 					  { path[i + two], two ? strlen(path[i + two]) : 0 } };
 
-		rc = kh_sheet_add_reads(&j->sheet, x, file, err);
+		rc = kh_sheet_add_reads(&j->sheet, x, file, (kh_sheet_file[2]) { 0 }, err);
 	}
-	return rc;
+	return rc ? rc : kh_sheet_check_twice(&j->sheet, NULL, NULL, err);
 }
 
 static int make_folder(struct classify *j, kh_err *err)
@@ -296,13 +317,13 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 		rc = KH_ENOMEM;
 	for (size_t i = 0; i < j->sheet.n && !rc; i++)
 		rc = name_results(j, &j->sheet.v[i], err);
-	if (!rc && j->v.samples && !j->v.dry_run)
-		rc = make_folder(j, err);
 	if (!rc)
 		rc = check_files(j, err);
+	if (!rc && j->v.samples && !j->v.dry_run && j->errs.found == 0)
+		rc = make_folder(j, err);
 	if (rc || j->errs.found == 0)
 		return rc;
-	kh_cmd_fail_all(&kh_cmd_classify, &j->errs);
-	return kh_fail(err, KH_EFORMAT, "%s: nothing is classified before that is mended",
-		       j->v.samples);
+	const int status = kh_cmd_fail_all(&kh_cmd_classify, &j->errs);
+	return kh_fail(err, status == 2 ? KH_EUSAGE : KH_EFORMAT,
+		       "%s: nothing is classified before that is mended", j->v.samples);
 }

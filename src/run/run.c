@@ -434,8 +434,8 @@ uint64_t kh_run_bytes(const kh_run *r)
 		kh_feed_progress(r->slot[0].feed, &done, &bytes);
 		return bytes;
 	}
-	for (size_t i = 0; i < r->o.sheet->n_text; i++)
-		if (stat(r->o.sheet->text[i], &st) == 0 && S_ISREG(st.st_mode))
+	for (size_t i = 0; i < r->o.sheet->n_files; i++)
+		if (stat(r->o.sheet->file[i].path, &st) == 0 && S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_size;
 	return bytes;
 }

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
 #include "base/mem.h"
 #include "io/source.h"
 
@@ -20,9 +23,10 @@ void kh_sheet_clear(kh_sheet *s)
 		free(s->v[i].reads);
 		free(s->v[i].name);
 	}
-	for (size_t i = 0; i < s->n_text; i++)
-		free(s->text[i]);
-	free(s->text);
+	for (size_t i = 0; i < s->n_files; i++)
+		free(s->file[i].path);
+	free(s->file);
+	free(s->slot);
 	free(s->v);
 	*s = (kh_sheet) { .v = NULL };
 }
@@ -44,17 +48,23 @@ kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err)
 }
 
 /* A copy, owned by the sheet. */
-static const char *keep(kh_sheet *s, kh_span path, kh_err *err)
+static const char *keep(kh_sheet *s, kh_span path, const kh_sheet_file *where, kh_err *err)
 {
-	if (kh_grow((void **)&s->text, &s->cap_text, s->n_text + 1, sizeof *s->text, err))
+	kh_sheet_file *f;
+
+	if (kh_grow((void **)&s->file, &s->cap_files, s->n_files + 1, sizeof *s->file, err))
 		return NULL;
-	s->text[s->n_text] = strndup(path.p, path.n);
-	if (!s->text[s->n_text])
+	f = &s->file[s->n_files];
+	*f = *where;
+	f->path = strndup(path.p, path.n);
+	if (!f->path)
 		kh_fail_nomem(err);
-	return s->text[s->n_text] ? s->text[s->n_text++] : NULL;
+	s->n_files += f->path != NULL;
+	return f->path;
 }
 
-int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2], kh_err *err)
+int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
+		       const kh_sheet_file where[2], kh_err *err)
 {
 	const bool paired = path[1].n > 0;
 	int rc = KH_OK;
@@ -69,7 +79,7 @@ int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2], k
 	for (int i = 0; i <= paired && !rc; i++) {
 		rc = kh_grow((void **)&reads->path[i], &reads->cap[i], reads->n + 1,
 			     sizeof *reads->path[i], err);
-		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], err)))
+		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], &where[i], err)))
 			rc = KH_ENOMEM;
 	}
 	reads->n += !rc;
@@ -199,32 +209,54 @@ bool kh_sheet_is_name(kh_span s)
 }
 
 /* --- samples ---------------------------------------------------------------------- */
+/* The place of a name in the table of slots. */
+static uint32_t *slot_of(const kh_sheet *s, kh_span name)
+{
+	size_t i = XXH3_64bits(name.p, name.n) & (s->n_slots - 1);
+
+	while (s->slot[i] && !kh_span_is(name, s->v[s->slot[i] - 1].name))
+		i = (i + 1) & (s->n_slots - 1);
+	return &s->slot[i];
+}
+
+static int more_slots(kh_sheet *s, kh_err *err)
+{
+	const size_t n = s->n_slots ? 2 * s->n_slots : 64;
+	uint32_t *slot;
+
+	if (2 * (s->n + 1) <= s->n_slots)
+		return KH_OK;
+	if (s->n > UINT32_MAX / 4 || !(slot = kh_array(n, sizeof *slot, err)))
+		return KH_ENOMEM;
+	free(s->slot);
+	s->slot = slot;
+	s->n_slots = n;
+	for (size_t i = 0; i < s->n; i++)
+		*slot_of(s, (kh_span) { s->v[i].name, strlen(s->v[i].name) }) = (uint32_t)i + 1;
+	return KH_OK;
+}
+
 /* Finds or adds the sample of a row; NULL: no memory. */
 static kh_sheet_sample *sample_of(struct reader *r, kh_span name)
 {
 	kh_sheet *s = r->s;
+	uint32_t *slot;
 
-	for (size_t i = s->n; i-- > 0;) /* most often it is the last one */
-		if (kh_span_is(name, s->v[i].name))
-			return &s->v[i];
+	if (more_slots(s, r->err))
+		return NULL;
+	slot = slot_of(s, name);
+	if (*slot)
+		return &s->v[*slot - 1];
 	char *copy = strndup(name.p, name.n);
 	kh_sheet_sample *x = copy ? kh_sheet_add(s, copy, r->err) : NULL;
 	if (!copy)
 		kh_fail_nomem(r->err);
 	free(copy);
-	if (x)
+	if (x) {
 		x->line = r->l.line;
+		*slot = (uint32_t)s->n;
+	}
 	return x;
-}
-
-static bool has_file(const kh_sheet_sample *x, kh_span path)
-{
-	for (size_t k = 0; k < x->n_reads; k++)
-		for (size_t i = 0; i < x->reads[k].n; i++)
-			if (kh_span_is(path, x->reads[k].path[0][i]) ||
-			    (x->reads[k].paired && kh_span_is(path, x->reads[k].path[1][i])))
-				return true;
-	return false;
 }
 
 static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool *good)
@@ -273,12 +305,11 @@ static int parse_row(struct reader *r, kh_span row)
 	kh_sheet_sample *x = sample_of(r, column[r->column[SAMPLE]]);
 	if (!x)
 		return KH_ENOMEM;
-	for (int i = 0; i < 2 && !rc; i++)
-		if (path[i].n > 0 && has_file(x, path[i]))
-			return BAD(r, "%s:%llu: column %d: \"%s\" is named for sample %s a second "
-				      "time", r->l.name, line_of(r), r->column[READS1 + i] + 1,
-				   kh_span_show(path[i]).s, x->name);
-	return kh_sheet_add_reads(r->s, x, path, r->err);
+	const kh_sheet_file first = { .sample = (size_t)(x - r->s->v), .line = line_of(r),
+				      .column = r->column[READS1] + 1 };
+	kh_sheet_file where[2] = { first, first };
+	where[1].column = r->column[READS2] + 1;
+	return kh_sheet_add_reads(r->s, x, path, where, r->err);
 }
 
 int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,
@@ -308,15 +339,104 @@ int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, k
 	return rc;
 }
 
+/* --- files ------------------------------------------------------------------------ */
+/* A file as the system knows it. */
+struct identity {
+	dev_t dev;
+	ino_t ino;
+	bool stream;                    /* what is read from it is gone */
+	size_t sample, file;            /* of the sheet */
+};
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct identity *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	if (x->sample != y->sample)
+		return x->sample < y->sample ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+/* Nothing comes out of /dev/null, however often it is read. */
+static bool is_null(const struct stat *st)
+{
+	struct stat null;
+
+	return S_ISCHR(st->st_mode) && stat("/dev/null", &null) == 0 &&
+	       st->st_rdev == null.st_rdev;
+}
+
+/* Files that cannot be looked at are left out: opening them says why. */
+static size_t identify(const kh_sheet *s, struct identity *id)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_files; i++) {
+		const bool standard = strcmp(s->file[i].path, "-") == 0;
+		struct stat st;
+
+		if ((standard ? fstat(STDIN_FILENO, &st) : stat(s->file[i].path, &st)) == 0 &&
+		    !is_null(&st))
+			id[n++] = (struct identity) { st.st_dev, st.st_ino, !S_ISREG(st.st_mode),
+						      s->file[i].sample, i };
+	}
+	qsort(id, n, sizeof *id, by_identity);
+	return n;
+}
+
+/* The file a is b again. */
+static int note_twice(const kh_sheet *s, const char *name, const struct identity *a,
+		      const struct identity *b, kh_errs *errs, kh_err *err)
+{
+	const kh_sheet_file *f = &s->file[a->file], *g = &s->file[b->file];
+
+	if (!f->line && a->stream)
+		return kh_fail(err, KH_EUSAGE, "%s is named twice, and can be read only once",
+			       f->path);
+	if (!f->line) {
+		kh_log(KH_WARN, "%s is named twice: its reads count twice", f->path);
+		return KH_OK;
+	}
+	if (f->sample != g->sample)
+		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: \"%.300s\" is no "
+				    "file: it can be read only once, and sample %.100s has it",
+				    name, f->line, f->column, f->path, s->v[g->sample].name);
+	return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: \"%.300s\" is named for "
+			    "sample %.100s a second time", name, f->line, f->column, f->path,
+			    s->v[f->sample].name);
+}
+
+int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err)
+{
+	struct identity *id = kh_array(s->n_files, sizeof *id, err);
+	const size_t n = id ? identify(s, id) : 0;
+	int rc = id ? KH_OK : KH_ENOMEM;
+
+	for (size_t i = 1; i < n && !rc; i++) {
+		const struct identity *a = &id[i], *b = a - 1;
+
+		if (a->dev != b->dev || a->ino != b->ino)
+			continue;
+		if (a->stream || a->sample == b->sample)
+			rc = note_twice(s, name, a, b, errs, err);
+	}
+	free(id);
+	return rc;
+}
+
 static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (size_t i = 0; i < s->n_text && !rc; i++) {
+	for (size_t i = 0; i < s->n_files && !rc; i++) {
 		kh_err one = { 0, "" };
 		uint64_t size;
 
-		if (kh_source_check(s->text[i], &size, &one))
+		if (kh_source_check(s->file[i].path, &size, &one))
 			rc = kh_errs_add(errs, &one, err);
 	}
 	return rc;
@@ -331,5 +451,7 @@ int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
 		return rc;
 	rc = kh_sheet_parse(s, path, kh_tsv_source, source, errs, err);
 	kh_source_close(source);
+	if (!rc)
+		rc = kh_sheet_check_twice(s, path, errs, err);
 	return rc ? rc : check_files(s, errs, err);
 }

@@ -17,6 +17,14 @@
 #include "base/errs.h"
 #include "taxonomy/tsv.h"
 
+/* A file of reads, and where the sheet names it. */
+typedef struct kh_sheet_file {
+	char *path;                     /* owned */
+	size_t sample;
+	unsigned long long line;        /* 0: an operand */
+	int column;
+} kh_sheet_file;
+
 /* Files that are read one behind another: of pairs, or of single reads. */
 typedef struct kh_sheet_reads {
 	const char **path[2];           /* owned lists of borrowed names; [1]: as many, or none */
@@ -54,21 +62,29 @@ typedef struct kh_sheet_sample {
 typedef struct kh_sheet {
 	kh_sheet_sample *v;             /* in the order of their first rows */
 	size_t n, cap;
-	char **text;                    /* names of files, owned */
-	size_t n_text, cap_text;
+	kh_sheet_file *file;
+	size_t n_files, cap_files;
+	uint32_t *slot;                 /* 1 + a sample, by its name; 0: free */
+	size_t n_slots;                 /* a power of two, or 0 */
 } kh_sheet;
 
 void kh_sheet_clear(kh_sheet *s);
 
 /* Adds a sample; NULL: no memory. */
 kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err);
-/* Adds to its reads those of a file, or, if path[1] is not empty, pairs of two files. */
-int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2], kh_err *err);
+/* Adds to its reads those of a file, or, if path[1] is not empty, pairs of two files; where: line
+ * and column of the first one. */
+int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
+		       const kh_sheet_file where[2], kh_err *err);
+/* Fails if a stream, as a FIFO, is named twice, and if a table names a file twice for a sample, by
+ * whatever names: its reads would count twice.  Of operands, that is told in a warning. */
+int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
 
 /* All errors in rows are added to `errs`. */
 int kh_sheet_parse(kh_sheet *s, const char *name, kh_read_fn *read, void *arg, kh_errs *errs,
 		   kh_err *err);
-/* The same of a file, plain or gz, and then notes which of the reads cannot be opened. */
+/* The same of a file, plain or gz, and then notes which of the reads cannot be opened, or are named
+ * twice. */
 int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err);
 
 /* May a sample have this name? Names of files begin with it. */
