@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/mem.h"
 #include "cuda/gpu/gpu.h"
 
 #define SPIN 300e-6                     /* seconds: longer than most exchanges take */
@@ -15,9 +16,52 @@ static const kh_gpu_way *const nccl = &kh_gpu_way_nccl;
 static const kh_gpu_way *const nccl = NULL;
 #endif
 
-static const kh_gpu_way *way(const kh_gpu_comm *c)
+/* --- open, close ------------------------------------------------------------------ */
+/* The number of members of each process: how many there are, and which are this one's. */
+static int count_members(kh_gpu_comm *c, kh_err *err)
 {
-	return *(const kh_gpu_way *const *)(const void *)c;
+	const unsigned processes = kh_comm_size(c->comm), me = kh_comm_self(c->comm);
+	uint64_t *n = kh_array(processes, sizeof *n, err);
+	int rc = n ? KH_OK : KH_ENOMEM;
+
+	if (!rc)
+		n[me] = c->n;
+	if (!rc && c->comm)
+		rc = kh_comm_sum(c->comm, n, processes, err);
+	for (unsigned r = 0; r < processes && !rc; r++) {
+		c->first += r < me ? (unsigned)n[r] : 0;
+		c->size += (unsigned)n[r];
+	}
+	free(n);
+	return rc;
+}
+
+static int open_way(const kh_gpu_way *way, kh_gpu_comm **out, kh_comm *comm, const int *device,
+		    size_t n, kh_err *err)
+{
+	kh_gpu_comm *c = kh_array(1, way->bytes, err);
+	int rc;
+
+	if (!c)
+		return KH_ENOMEM;
+	c->way = way;
+	c->comm = comm;
+	c->patience = kh_comm_timeout(&c->patience, NULL) ? 60 : c->patience;
+	c->device = kh_array(n, sizeof *c->device, err);
+	rc = c->device ? KH_OK : KH_ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++)
+		c->device[c->n++] = device[i];
+	if (!rc)
+		rc = count_members(c, err);
+	if (!rc)
+		rc = way->open(c, err);
+	if (rc) {
+		kh_gpu_comm_abort(c);
+		kh_gpu_comm_close(c);
+	} else {
+		*out = c;
+	}
+	return rc;
 }
 
 int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err)
@@ -32,50 +76,100 @@ int kh_gpu_comm_open(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n
 		return kh_fail(err, KH_EUSAGE, "this program was built without NCCL: the GPUs of "
 			       "several processes cannot work together");
 	by_nccl |= !all;
-	return (by_nccl && nccl ? nccl : &kh_gpu_way_peer)->open(c, comm, device, n, err);
+	return open_way(by_nccl && nccl ? nccl : &kh_gpu_way_peer, c, comm, device, n, err);
 }
 
 int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
 {
-	return kh_gpu_way_peer.open(c, NULL, device, n, err);
+	return open_way(&kh_gpu_way_peer, c, NULL, device, n, err);
 }
 
 void kh_gpu_comm_close(kh_gpu_comm *c)
 {
-	if (c)
-		way(c)->close(c);
+	if (!c)
+		return;
+	c->way->close(c);
+	free(c->device);
+	free(c);
 }
 
 void kh_gpu_comm_abort(kh_gpu_comm *c)
 {
-	if (c)
-		way(c)->abort(c);
+	if (!c || c->dead)
+		return;
+	c->dead = true;
+	if (c->way->abort)
+		c->way->abort(c);
 }
 
 unsigned kh_gpu_comm_size(const kh_gpu_comm *c)
 {
-	return way(c)->size(c);
+	return c->size;
 }
 
 unsigned kh_gpu_comm_first(const kh_gpu_comm *c)
 {
-	return way(c)->first(c);
+	return c->first;
+}
+
+/* --- work ------------------------------------------------------------------------- */
+/* A call that failed is the last one. */
+static int last_if(kh_gpu_comm *c, int rc)
+{
+	if (rc)
+		kh_gpu_comm_abort(c);
+	return rc;
+}
+
+static int check_alive(const kh_gpu_comm *c, kh_err *err)
+{
+	return c->dead ? kh_fail(err, KH_EIO, "what GPUs send each other: an earlier call failed")
+		       : KH_OK;
 }
 
 int kh_gpu_comm_all_to_all(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err)
 {
-	return way(c)->all_to_all(c, message, err);
+	int rc = check_alive(c, err);
+
+	return rc ? rc : last_if(c, c->way->all_to_all(c, message, err));
 }
 
 int kh_gpu_comm_sum(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
 		    kh_err *err)
 {
-	return way(c)->sum(c, p, n, stream, err);
+	int rc = check_alive(c, err);
+
+	return rc || c->size == 1 || n == 0 ? rc : last_if(c, c->way->sum(c, p, n, stream, err));
+}
+
+/* Has each of the streams done its work?  1; 0, and the current device has not; or an error. */
+static int done(const kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		int rc = kh_gpu_use(c->device[i], err);
+		cudaError_t e = rc ? cudaSuccess : cudaStreamQuery(stream[i]);
+
+		if (!rc && e == cudaErrorNotReady)
+			return 0;
+		if (!rc)
+			rc = kh_gpu_check((int)e, "work of its stream", err);
+		if (rc)
+			return rc;
+	}
+	return 1;
 }
 
 int kh_gpu_comm_wait(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err)
 {
-	return way(c)->wait(c, stream, err);
+	const double began = kh_seconds();
+	int is = 0, rc = check_alive(c, err);
+
+	while (!rc && (is = done(c, stream, err)) == 0) {
+		rc = kh_gpu_comm_pause(c, began, err);
+		if (!rc && c->way->health)
+			rc = c->way->health(c, err);
+	}
+	return last_if(c, rc ? rc : is < 0 ? is : KH_OK);
 }
 
 /* --- what the ways share ---------------------------------------------------------- */
@@ -93,33 +187,16 @@ int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err)
 	return rc;
 }
 
-double kh_gpu_comm_patience(void)
+int kh_gpu_comm_pause(const kh_gpu_comm *c, double began, kh_err *err)
 {
-	double seconds;
-
-	return kh_comm_timeout(&seconds, NULL) ? 60 : seconds;
-}
-
-void kh_gpu_comm_pause(double began)
-{
+	const double waited = kh_seconds() - began;
 	const struct timespec nap = { 0, 20000 };
 
-	if (kh_seconds() - began > SPIN)
+	if (waited > c->patience)
+		return kh_fail(err, c->comm ? KH_EIO : KH_EDEVICE, "process %u: what GPUs send each "
+			       "other: cuda:%d is not done after %g s (KH_COMM_TIMEOUT)",
+			       kh_comm_self(c->comm), kh_gpu_current(), c->patience);
+	if (waited > SPIN)
 		nanosleep(&nap, NULL);
-}
-
-int kh_gpu_comm_done(const int *device, size_t n, const cudaStream_t *stream, kh_err *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		int rc = kh_gpu_use(device[i], err);
-		cudaError_t e = rc ? cudaSuccess : cudaStreamQuery(stream[i]);
-
-		if (!rc && e == cudaErrorNotReady)
-			return 0;
-		if (!rc)
-			rc = kh_gpu_check((int)e, "work of its stream", err);
-		if (rc)
-			return rc;
-	}
-	return 1;
+	return KH_OK;
 }

@@ -2,19 +2,31 @@
 #ifndef KH_CUDA_GPU_COMM_IN_H
 #define KH_CUDA_GPU_COMM_IN_H
 
+#include <stdbool.h>
 #include "cuda/gpu/comm.h"
 
-/* A way: the functions of gpu/comm.h.  What it opens begins with a pointer to the way. */
+/* What each way knows of its members; its own struct begins with it. */
+struct kh_gpu_comm {
+	const struct kh_gpu_way *way;
+	kh_comm *comm;                  /* the processes; NULL: one */
+	unsigned size, first;           /* members of all; number of this process's first one */
+	size_t n;
+	int *device;                    /* of n */
+	double patience;                /* seconds */
+	bool dead;                      /* a call has failed: so do all later ones */
+};
+
+/* A way: what the functions of gpu/comm.h leave to it. */
 typedef struct kh_gpu_way {
-	int (*open)(kh_gpu_comm **c, kh_comm *comm, const int *device, size_t n, kh_err *err);
-	void (*close)(kh_gpu_comm *c);
-	void (*abort)(kh_gpu_comm *c);
-	unsigned (*size)(const kh_gpu_comm *c);
-	unsigned (*first)(const kh_gpu_comm *c);
+	size_t bytes;                   /* of its struct */
+	int (*open)(kh_gpu_comm *c, kh_err *err);
+	void (*close)(kh_gpu_comm *c);  /* also if open failed */
+	void (*abort)(kh_gpu_comm *c);  /* or NULL */
 	int (*all_to_all)(kh_gpu_comm *c, const kh_gpu_message *message, kh_err *err);
 	int (*sum)(kh_gpu_comm *c, uint64_t *const *p, size_t n, const cudaStream_t *stream,
 		   kh_err *err);
-	int (*wait)(kh_gpu_comm *c, const cudaStream_t *stream, kh_err *err);
+	/* what is known to have gone wrong, while streams are waited for; or NULL */
+	int (*health)(kh_gpu_comm *c, kh_err *err);
 } kh_gpu_way;
 
 extern const kh_gpu_way kh_gpu_way_peer;
@@ -22,11 +34,9 @@ extern const kh_gpu_way kh_gpu_way_nccl;        /* only if HAVE_NCCL */
 
 /* A member's copy to itself, in its stream. */
 int kh_gpu_comm_keep(const kh_gpu_message *p, unsigned self, kh_err *err);
-/* Seconds to wait for the others: KH_COMM_TIMEOUT, or 60. */
-double kh_gpu_comm_patience(void);
-/* Sleeps between two looks at what is waited for since `began`, not at all in the beginning. */
-void kh_gpu_comm_pause(double began);
-/* Has each of the streams done its work?  1, 0, or an error. */
-int kh_gpu_comm_done(const int *device, size_t n, const cudaStream_t *stream, kh_err *err);
+/* To be called again and again while something is waited for since `began`: sleeps, though not at
+ * all in the beginning, and fails if that has taken too long, with the current device as the one
+ * that is not done. */
+int kh_gpu_comm_pause(const kh_gpu_comm *c, double began, kh_err *err);
 
 #endif
