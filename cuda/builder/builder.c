@@ -33,10 +33,8 @@ int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
 /* --- open, close -------------------------------------------------------------------- */
 static void slot_close(struct kh_cuda_slot *s)
 {
-	kh_cuda_slot_drop(s);
-	kh_gpu_drop(&s->in);
-	kh_gpu_drop(&s->back);
-	kh_gpu_drop(&s->sums);
+	KH_GPU_DROP(s->on_device);
+	KH_GPU_DROP(s->pinned);
 	free(s->seq);
 	if (s->done)
 		cudaEventDestroy(s->done);
@@ -90,25 +88,13 @@ static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned work
 							kh_gpu_up(z.sums)) + 1, err);
 }
 
-/* Sets the budget of each buffer by where its memory is. */
-static void slot_budgets(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of)
-{
-	kh_gpu_buf *const device[] = { &s->din,  &s->dsums, &s->room, &s->key,
-				       &s->bin,  &s->key2,  &s->bin2, &s->split };
-	kh_gpu_buf *const host[] = { &s->in, &s->back, &s->sums };
-
-	for (size_t i = 0; i < sizeof device / sizeof *device; i++)
-		device[i]->budget = &of->memory;
-	for (size_t i = 0; i < sizeof host / sizeof *host; i++)
-		host[i]->budget = &b->pinned;
-}
-
 static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
 		     kh_err *err)
 {
 	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
 
-	slot_budgets(b, s, of);
+	KH_GPU_BUDGET(s->on_device, &of->memory);
+	KH_GPU_BUDGET(s->pinned, &b->pinned);
 	kh_gpu_lend(&s->in, &of->pinned, &of->pinned_at, z.in);
 	kh_gpu_lend(&s->sums, &of->pinned, &of->pinned_at, z.sums);
 	kh_gpu_lend(&s->din, &of->slab, &of->slab_at, z.in);

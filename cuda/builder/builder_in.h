@@ -73,13 +73,11 @@ struct kh_cuda_sizes {
 
 /* A block under way. */
 struct kh_cuda_slot {
-	kh_gpu_buf in;                  /* pinned: bases, amb, pieces */
-	kh_gpu_buf din, room, key, bin;
-	kh_gpu_buf key2, bin2, split;   /* the pairs by owner, if there are several */
-	kh_gpu_buf back;                /* pinned: spilled pairs */
-	/* the numbers of all pairs and of those of each owner, and digests of pieces; sums:
-	 * pinned */
-	kh_gpu_buf sums, dsums;
+	/* in: bases, amb, pieces; sums: the numbers of all pairs and of those of each owner, and
+	 * digests of pieces; key2, bin2: the pairs by owner, if there are several; back: spilled
+	 * pairs */
+	KH_GPU_BUFS(on_device, din, dsums, room, key, bin, key2, bin2, split);
+	KH_GPU_BUFS(pinned, in, sums, back);
 	uint64_t *seq;                  /* of the pieces */
 	size_t n_pieces, cap_seq;
 	cudaEvent_t done;
@@ -149,8 +147,6 @@ int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot 
 		   kh_err *err);
 /* Runs fn by n threads. */
 int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
-/* Frees the memory of the slot on its device, which must be the current one. */
-void kh_cuda_slot_drop(struct kh_cuda_slot *s);
 /* Moves all that is under way to the stores. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* Moves all pairs to the store of the host, whose waves are of whole ranges. */

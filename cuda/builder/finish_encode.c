@@ -171,18 +171,6 @@ static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, 
 }
 
 /* --- how many at a time --- */
-/* Gives back what earlier ranges were encoded with. */
-static void drop_arrays(struct kh_wave *w)
-{
-	struct kh_wave_images *im = &w->images;
-	kh_gpu_buf *const array[] = { &im->head, &im->many,  &im->entry,   &im->lead,
-				      &im->slot, &im->len,   &im->several, &im->start,
-				      &im->scan, &im->image };
-
-	for (size_t i = 0; i < sizeof array / sizeof *array; i++)
-		kh_gpu_drop(array[i]);
-}
-
 static uint64_t pairs_of(const struct kh_wave *w, unsigned from, unsigned to)
 {
 	return w->pairs.bound[to] - w->pairs.bound[from];
@@ -261,8 +249,8 @@ static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err 
 			       "%" PRIu64 " pairs in one of 256 ranges are too many",
 			       pairs_of(w, from, *to));
 	most = needed(w, from, *to, pairs_of(w, from, *to));
-	if (left(w) < most)
-		drop_arrays(w);
+	if (left(w) < most)             /* what earlier ranges were encoded with */
+		KH_GPU_DROP(w->images.all);
 	if (left(w) < most && ((rc = fits_beside(w, from, *to, &fits, err)) || fits))
 		return rc;
 	kh_wave_make_free(w, most, KH_WAVE_SORTED);

@@ -17,9 +17,8 @@
 
 /* The pairs of a wave: gathered on side 0, sorted on either side. */
 struct kh_wave_pairs {
-	kh_gpu_buf key[2], bin[2];
-	kh_gpu_buf room;                /* scratch of the sort */
-	kh_gpu_buf sources;              /* where they are gathered from */
+	/* room: scratch of the sort; sources: where they are gathered from */
+	KH_GPU_BUFS(all, key[2], bin[2], room, sources);
 	kh_gpu_buf at, hat;             /* first pair of each range: on the device, on the host */
 	const uint64_t *bound;          /*   the same, in hat */
 	kh_gpu_sort sort;
@@ -28,8 +27,8 @@ struct kh_wave_pairs {
 
 /* What bins and taxa mean, the same for all waves. */
 struct kh_wave_tables {
-	kh_gpu_buf bins_first, bins_taxon, bins_species, row_end, tree_parent, tree_end;
-	kh_gpu_buf remap_first, remap_to;
+	KH_GPU_BUFS(all, bins_first, bins_taxon, bins_species, row_end, tree_parent, tree_end,
+		    remap_first, remap_to);
 	kh_gpu_remap remap;
 };
 
@@ -38,10 +37,8 @@ struct kh_wave_images {
 	unsigned first, next;
 	kh_gpu_encode e;
 	kh_gpu_buf range, hrange, counts, hcounts;      /* h...: on the host */
-	/* by pair, by key, by entry, by bucket */
-	kh_gpu_buf head, many, entry, lead, slot, len, several, start;
-	kh_gpu_buf scan;                /* scratch */
-	kh_gpu_buf image;
+	/* by pair, by key, by entry, by bucket; scan: scratch */
+	KH_GPU_BUFS(all, head, many, entry, lead, slot, len, several, start, scan, image);
 };
 
 /* Images that are delivered, apart from their wave, which goes on. */

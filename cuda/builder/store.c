@@ -178,24 +178,12 @@ int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot 
 	return rc;
 }
 
-void kh_cuda_slot_drop(struct kh_cuda_slot *s)
-{
-	kh_gpu_drop(&s->din);
-	kh_gpu_drop(&s->dsums);
-	kh_gpu_drop(&s->room);
-	kh_gpu_drop(&s->key);
-	kh_gpu_drop(&s->bin);
-	kh_gpu_drop(&s->key2);
-	kh_gpu_drop(&s->bin2);
-	kh_gpu_drop(&s->split);
-}
-
 static void drop_rooms(struct kh_cuda_worker *w)
 {
 	if (cudaSetDevice(w->device) != cudaSuccess)
 		return;
 	for (int j = 0; j < SLOTS; j++)
-		kh_cuda_slot_drop(&w->slot[j]);
+		KH_GPU_DROP(w->slot[j].on_device);
 }
 
 int kh_cuda_retire_all(kh_builder *b, kh_err *err)

@@ -6,38 +6,21 @@
 #include "base/mem.h"
 
 /* --- buffers ------------------------------------------------------------------------ */
-/* For each of them: pairs, images; then what stays for all waves. */
-#define EACH_BUFFER(w, list) \
-	kh_gpu_buf *const list[] = { \
-		&(w)->pairs.key[0], &(w)->pairs.key[1], &(w)->pairs.bin[0], &(w)->pairs.bin[1], \
-		&(w)->pairs.room, &(w)->pairs.sources, &(w)->images.head, &(w)->images.many, \
-		&(w)->images.entry, &(w)->images.lead, &(w)->images.slot, &(w)->images.len, \
-		&(w)->images.several, &(w)->images.start, &(w)->images.scan, &(w)->images.image, \
-		&(w)->pairs.at, &(w)->images.range, &(w)->images.counts, \
-		&(w)->tables.bins_first, &(w)->tables.bins_taxon, &(w)->tables.bins_species, \
-		&(w)->tables.row_end, &(w)->tables.tree_parent, &(w)->tables.tree_end, \
-		&(w)->tables.remap_first, &(w)->tables.remap_to \
-	}
-enum { OF_A_WAVE = 16, ALL = 27 };
-
 static void set_budgets(struct kh_wave *w)
 {
-	EACH_BUFFER(w, buf);
-	kh_gpu_buf *const host[] = { &w->pairs.hat, &w->images.hrange, &w->images.hcounts };
+	kh_gpu_budget *device = &w->share->memory, *host = &w->b->pinned;
 
-	static_assert(sizeof buf / sizeof *buf == ALL, "all buffers of a wave");
-	for (size_t i = 0; i < ALL; i++)
-		buf[i]->budget = &w->share->memory;
-	for (size_t i = 0; i < sizeof host / sizeof *host; i++)
-		host[i]->budget = &w->b->pinned;
+	KH_GPU_BUDGET(w->pairs.all, device);
+	KH_GPU_BUDGET(w->tables.all, device);
+	KH_GPU_BUDGET(w->images.all, device);
+	w->pairs.at.budget = w->images.range.budget = w->images.counts.budget = device;
+	w->pairs.hat.budget = w->images.hrange.budget = w->images.hcounts.budget = host;
 }
 
 void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to)
 {
-	EACH_BUFFER(w, buf);
-
-	for (size_t i = 0; i < OF_A_WAVE; i++)
-		kh_gpu_drop(buf[i]);
+	KH_GPU_DROP(w->pairs.all);
+	KH_GPU_DROP(w->images.all);
 	w->pairs.sort.n = 0;
 	w->from = w->images.first = w->images.next = from;
 	w->to = to;
@@ -46,16 +29,18 @@ void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to)
 
 void kh_wave_close(struct kh_wave *w)
 {
-	EACH_BUFFER(w, buf);
-
 	if (!w->share || cudaSetDevice(w->share->device) != cudaSuccess)
 		return;
 	if (w->stream)
 		cudaStreamSynchronize(w->stream);
-	for (size_t i = 0; i < ALL; i++)
-		kh_gpu_drop(buf[i]);
+	KH_GPU_DROP(w->pairs.all);
+	KH_GPU_DROP(w->tables.all);
+	KH_GPU_DROP(w->images.all);
+	kh_gpu_drop(&w->pairs.at);
 	kh_gpu_drop(&w->pairs.hat);
+	kh_gpu_drop(&w->images.range);
 	kh_gpu_drop(&w->images.hrange);
+	kh_gpu_drop(&w->images.counts);
 	kh_gpu_drop(&w->images.hcounts);
 	if (w->stream)
 		cudaStreamDestroy(w->stream);

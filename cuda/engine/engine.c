@@ -191,19 +191,8 @@ void kh_cuda_engine_close(kh_engine *e)
 		return;
 	kh_rounds_close(e->rounds);
 	for (size_t i = 0; e->copy && i < e->n; i++) {
-		struct kh_cuda_copy *c = &e->copy[i];
-
-		cudaSetDevice(c->device);
-		kh_gpu_drop(&c->image);
-		kh_gpu_drop(&c->dir);
-		kh_gpu_drop(&c->first);
-		kh_gpu_drop(&c->guess);
-		kh_gpu_drop(&c->taxon);
-		kh_gpu_drop(&c->target_species);
-		kh_gpu_drop(&c->parent);
-		kh_gpu_drop(&c->end);
-		kh_gpu_drop(&c->species);
-		kh_gpu_drop(&c->genus);
+		cudaSetDevice(e->copy[i].device);
+		KH_GPU_DROP(e->copy[i].all);
 	}
 	kh_cuda_unpin(e);
 	free(e->copy);

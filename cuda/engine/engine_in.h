@@ -16,7 +16,8 @@
 struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
-	kh_gpu_buf image, dir, first, guess, taxon, target_species, parent, end, species, genus;
+	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
+		    genus);
 	kh_gpu_index ix;
 };
 
@@ -67,7 +68,7 @@ uint64_t kh_cuda_scratch_bytes(const kh_engine *e);
 
 /* Scratch of the kernel of blocks (classify_block.cu), for one stream. */
 typedef struct kh_cuda_scratch {
-	kh_gpu_buf room, list;
+	KH_GPU_BUFS(all, room, list);
 	uint32_t n;
 } kh_cuda_scratch;
 
@@ -120,7 +121,7 @@ void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout 
 
 /* Memory on a device for what the kernels of a task leave for one another. */
 typedef struct kh_cuda_between {
-	kh_gpu_buf fragments, slices, notes;
+	KH_GPU_BUFS(all, fragments, slices, notes);
 } kh_cuda_between;
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err);

@@ -20,17 +20,16 @@
 /* A task under way. */
 struct flight {
 	kh_task *task;
-	kh_gpu_buf in, din;             /* words, masks, records */
-	kh_gpu_buf out, dout;           /* counts, calls, and what else is wanted of fragments */
+	/* in, din: words, masks, records; out, dout: counts, calls, and what else is wanted of
+	 * fragments; hfound: with where those of each fragment are; segment: if the index is in
+	 * parts and asked by all-to-all, as is `ask` */
+	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, segment);
+	kh_rounds_task ask;
 	kh_cuda_between between;
-	kh_gpu_buf found, hfound;       /* hfound: with where those of each fragment are */
 	cudaEvent_t done;
 	/* too long for the kernels, so submit does it on the host */
 	bool by_host;
 	bool roomy;                     /* done by warps with more room */
-	/* if the index is in parts and asked by all-to-all */
-	kh_gpu_buf segment;
-	kh_rounds_task ask;
 };
 
 struct kh_task_queue {
@@ -64,14 +63,8 @@ void kh_cuda_queue_close(kh_task_queue *l)
 	for (int i = 0; i < KH_CUDA_DEPTH; i++) {
 		struct flight *f = &l->flight[i];
 
-		kh_gpu_drop(&f->in);
-		kh_gpu_drop(&f->din);
-		kh_gpu_drop(&f->out);
-		kh_gpu_drop(&f->dout);
+		KH_GPU_DROP(f->all);
 		kh_cuda_between_drop(&f->between);
-		kh_gpu_drop(&f->found);
-		kh_gpu_drop(&f->hfound);
-		kh_gpu_drop(&f->segment);
 		if (f->done)
 			cudaEventDestroy(f->done);
 	}

@@ -102,14 +102,7 @@ int kh_round_open(kh_round *r, struct kh_members *m, kh_err *err)
 
 static void side_close(kh_side *s)
 {
-	kh_gpu_buf *const all[] = { &s->key,    &s->out,    &s->place, &s->order,
-				    &s->len,
-				    &s->before, &s->word,   &s->list,  &s->asked,
-				    &s->loc,    &s->asked_len, &s->asked_before,
-				    &s->answer, &s->room,   &s->counts, &s->host };
-
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		kh_gpu_drop(all[i]);
+	KH_GPU_DROP(s->all);
 	kh_cuda_scratch_close(&s->scratch);
 	free(s->extent);
 }

@@ -93,6 +93,5 @@ int kh_cuda_scratch_open(kh_cuda_scratch *s, const kh_engine *e, cudaStream_t st
 
 void kh_cuda_scratch_close(kh_cuda_scratch *s)
 {
-	kh_gpu_drop(&s->room);
-	kh_gpu_drop(&s->list);
+	KH_GPU_DROP(s->all);
 }

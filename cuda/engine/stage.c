@@ -133,9 +133,7 @@ int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, 
 
 void kh_cuda_between_drop(kh_cuda_between *b)
 {
-	kh_gpu_drop(&b->fragments);
-	kh_gpu_drop(&b->slices);
-	kh_gpu_drop(&b->notes);
+	KH_GPU_DROP(b->all);
 }
 
 void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b)

@@ -193,8 +193,9 @@ int kh_gpu_comm_pause(const kh_gpu_comm *c, double began, kh_err *err)
 	const struct timespec nap = { 0, 20000 };
 
 	if (waited > c->patience)
-		return kh_fail(err, c->comm ? KH_EIO : KH_EDEVICE, "process %u: what GPUs send each "
-			       "other: cuda:%d is not done after %g s (KH_COMM_TIMEOUT)",
+		return kh_fail(err, c->comm ? KH_EIO : KH_EDEVICE,
+			       "process %u: what GPUs send each other: cuda:%d is not done after "
+			       "%g s (KH_COMM_TIMEOUT)",
 			       kh_comm_self(c->comm), kh_gpu_current(), c->patience);
 	if (waited > SPIN)
 		nanosleep(&nap, NULL);

@@ -58,6 +58,18 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);
+
+/* Buffers of a struct by their names, which are also the array `all`. */
+#define KH_GPU_BUFS(all, ...) \
+	union { \
+		struct { kh_gpu_buf __VA_ARGS__; }; \
+		kh_gpu_buf all[sizeof(struct { kh_gpu_buf __VA_ARGS__; }) / sizeof(kh_gpu_buf)]; \
+	}
+/* For such an array. */
+#define KH_GPU_DROP(all) kh_gpu_drop_all(all, sizeof all / sizeof *all)
+#define KH_GPU_BUDGET(all, budget) kh_gpu_budget_all(all, sizeof all / sizeof *all, budget)
+void kh_gpu_drop_all(kh_gpu_buf *b, size_t n);
+void kh_gpu_budget_all(kh_gpu_buf *b, size_t n, kh_gpu_budget *budget);
 /* Bytes of the budget that are left. */
 uint64_t kh_gpu_budget_left(const kh_gpu_budget *b);
 /* Makes b a part of `from`: `bytes` at *at, which moves on by kh_gpu_up(bytes).  One allocation for

@@ -180,6 +180,18 @@ void kh_gpu_drop(kh_gpu_buf *b)
 	*b = (kh_gpu_buf) { .budget = b->budget };
 }
 
+void kh_gpu_drop_all(kh_gpu_buf *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		kh_gpu_drop(&b[i]);
+}
+
+void kh_gpu_budget_all(kh_gpu_buf *b, size_t n, kh_gpu_budget *budget)
+{
+	for (size_t i = 0; i < n; i++)
+		b[i].budget = budget;
+}
+
 void kh_gpu_lend(kh_gpu_buf *b, const kh_gpu_buf *from, size_t *at, size_t bytes)
 {
 	assert(*at + bytes <= from->bytes);
