@@ -33,16 +33,33 @@ static int check_sampling(const struct build *b, kh_err *err)
 	return rc;
 }
 
+/* What share of the features a dry run makes an index of: enough for the size of buckets and lists
+ * to be that of all. */
+static uint64_t trial_share(const struct build *b)
+{
+	enum { ENOUGH = 1 << 22 };
+	uint64_t share = b->limit.most;
+
+	for (uint64_t n = b->sum->estimate.text; n > 4 * (uint64_t)ENOUGH; n /= 2)
+		share = share > KH_LIMIT_FIRST ? share / 2 : share;
+	return share;
+}
+
 static int try_sampling(struct build *b, kh_err *err)
 {
 	int rc = check_sampling(b, err);
 
+	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
 	if (!rc)
 		rc = kh_build_plan(b, err);
+	if (rc || !b->o->dry_run)
+		return rc ? rc : kh_build_read(b, err);
 	/* a dry run leaves a pipe to those who want what is in it */
-	if (b->o->dry_run && !b->sum->estimate.known)
-		return rc;
-	return rc ? rc : kh_build_read(b, err);
+	if (!b->sum->estimate.known)
+		return KH_OK;
+	b->limit.share = trial_share(b);
+	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+	return kh_build_read(b, err);
 }
 
 /* Reads the references. Without -k the right k is known only when the last base has been read. It
@@ -57,10 +74,9 @@ static int read_all(struct build *b, kh_err *err)
 		choose_sampling(b, bases);
 		if (b->limit.share == 0)
 			kh_limit_start(&b->limit, kh_build_estimate_file(b));
-		b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
 		rc = try_sampling(b, err);
 	}
-	if (rc || b->o->sampling.k || b->o->dry_run)
+	if (rc || b->o->sampling.k || (b->o->dry_run && !b->sum->estimate.known))
 		return rc;
 	guess = b->sampling;
 	choose_sampling(b, b->all.bases);
@@ -146,7 +162,20 @@ static int choose_backend(struct build *b, kh_err *err)
 	return KH_OK;
 }
 
-/* Process 0 knows the sizes, and says whether the database is kept. */
+/* Process 0 knows the sizes. */
+static kh_limit_size size_of(const struct build *b)
+{
+	const kh_range *last = &b->out.dir[KH_RANGES - 1];
+
+	return (kh_limit_size) {
+		.file = kh_db_length(b->out.w),
+		.index = last->first_bucket * 64 + kh_range_bytes(last, b->taxa.bins.bins.bits) +
+			 b->out.keys_bytes,
+		.features = b->sum->header.features
+	};
+}
+
+/* Process 0 says whether the database is kept. */
 static int judge(struct build *b, bool *keep, kh_err *err)
 {
 	struct {
@@ -159,13 +188,7 @@ static int judge(struct build *b, bool *keep, kh_err *err)
 	if (b->limit.bytes == 0)
 		return KH_OK;
 	if (kh_comm_self(b->o->comm) == 0) {
-		const kh_range *last = &b->out.dir[KH_RANGES - 1];
-		const kh_limit_size built = {
-			.file = kh_db_length(b->out.w),
-			.index = last->first_bucket * 64 +
-				 kh_range_bytes(last, b->taxa.bins.bins.bits) + b->out.keys_bytes,
-			.features = b->sum->header.features
-		};
+		const kh_limit_size built = size_of(b);
 
 		rc = kh_limit_next(&said.limit, &built, keep, err);
 		said.keep = *keep;
@@ -177,13 +200,38 @@ static int judge(struct build *b, bool *keep, kh_err *err)
 	return rc;
 }
 
+/* The index of a part of the features, which are chosen as for a database of limited size, says how
+ * large that of all of them is going to be. */
+static int dry_run(struct build *b, kh_err *err)
+{
+	kh_build_estimate *e = &b->sum->estimate;
+	const bool first = kh_comm_self(b->o->comm) == 0;
+	int rc = read_all(b, err);
+
+	if (rc || !e->known || (rc = make_database(b, err)))
+		return rc;
+	const kh_limit_size part = first ? size_of(b) : (kh_limit_size) { .file = 0 };
+	const kh_limit_size all = kh_limit_all(&b->limit, &part);
+	b->mine.text = b->all.bases;
+	b->limit.share = b->limit.most;
+	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+	rc = kh_build_plan(b, err);
+	e->bases = b->all.bases;
+	e->file = all.file;
+	e->distinct = all.features;
+	b->sum->header = (kh_db_header) { .version = 0 };
+	return rc;
+}
+
 /* Databases of some share of the features, until one is what it should be. */
 static int build_to_fit(struct build *b, kh_err *err)
 {
 	for (bool keep = false;;) {
 		int rc = kh_build_create(b, err); /* early: a folder may not let it be written */
 
-		if (rc || (rc = read_all(b, err)) || b->o->dry_run ||
+		if (rc || b->o->dry_run)
+			return rc ? rc : dry_run(b, err);
+		if ((rc = read_all(b, err)) ||
 		    (rc = make_database(b, err)) || (rc = judge(b, &keep, err)))
 			return rc;
 		if (keep)

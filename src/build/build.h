@@ -102,7 +102,8 @@ typedef struct kh_build_options {
 	size_t block_size;
 } kh_build_options;
 
-/* Bytes that a build is going to take, estimated from the sizes of its inputs. */
+/* Bytes that a build is going to take, estimated from the sizes of its inputs; after a dry run the
+ * file is measured on a part of the features. */
 typedef struct kh_build_estimate {
 	/* false: an input is not a regular file, so its size is not known */
 	bool known;
@@ -117,9 +118,8 @@ typedef struct kh_build_estimate {
 	/* of a device with memory of its own: what is taken of it, of how much, and what of the
 	 * features goes to the host, as they do not fit */
 	uint64_t device, device_left, device_spills;
-	/* of a dry run only: to read the references once, to make the index (0: not known), to
-	 * write the database, and at how many bytes a second that is */
-	double seconds_read, seconds_index, seconds_write, write_rate;
+	/* of a dry run only: the bases of the references, and their different features */
+	uint64_t bases, distinct;
 	kh_memory_left left;
 } kh_build_estimate;
 

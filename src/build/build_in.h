@@ -1,6 +1,6 @@
 /*
  * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
- * process reads what; plan.c estimates memory and disk, trial.c time; read.c reads the references;
+ * process reads what; plan.c estimates memory and disk; read.c reads the references;
  * gather.c exchanges what the processes know; taxa.c finds the targets; base.c has
  * what a build adds to; write_db.c writes the file
  */
@@ -126,13 +126,6 @@ int kh_build_plan(struct build *b, kh_err *err);
 uint64_t kh_build_estimate_file(const struct build *b);
 /* The same for the backend, whose builder is open. */
 int kh_build_plan_backend(const struct build *b, kh_err *err);
-/* Features that this pass over the references probably finds. */
-uint64_t kh_build_pass_features(const struct build *b);
-
-/* A dry run reads for so long, in seconds, and writes for no longer. */
-#define KH_TRIAL 0.5
-/* How long the build is going to take, by what has been read: b->sum->estimate. */
-int kh_build_trial(struct build *b, kh_err *err);
 
 /* The taxon of each sequence; those that have one become targets. */
 int kh_build_find_taxa(struct build *b, kh_err *err);

@@ -45,6 +45,21 @@ static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
 	return (uint64_t)share;
 }
 
+kh_limit_size kh_limit_all(const kh_limit *f, const kh_limit_size *built)
+{
+	const double rest = (double)(built->file - built->index);
+	const double used = built->index > EMPTY ? (double)(built->index - EMPTY) : 0;
+	const double empty = EMPTY < built->index ? EMPTY : (double)built->index;
+	double times = (double)f->most / (double)f->share;
+
+	if (f->bytes && rest + empty + used * times > (double)f->bytes)
+		times = ((double)f->bytes - rest - empty) / used;
+	if (times < 0)                  /* nothing fits, which the build is going to say */
+		times = 0;
+	return (kh_limit_size) { .file = (uint64_t)(rest + empty + used * times + 0.5),
+				 .features = (uint64_t)((double)built->features * times) };
+}
+
 static void choose(kh_limit *f, const kh_limit_size *built)
 {
 	uint64_t share = predict(f, built);

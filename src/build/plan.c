@@ -99,7 +99,8 @@ uint64_t kh_build_estimate_file(const struct build *b)
 	return b->mine.text_known ? (uint64_t)old + all_features(b) * feature_bytes(b) : 0;
 }
 
-uint64_t kh_build_pass_features(const struct build *b)
+/* Features that this pass over the references probably finds. */
+static uint64_t pass_features(const struct build *b)
 {
 	typedef unsigned __int128 wide;
 
@@ -114,7 +115,7 @@ static uint64_t some_features(const struct build *b)
 	const uint64_t all = all_features(b), limit = b->o->max_db_size / feature_bytes(b);
 
 	if (b->o->max_db_size == 0 || b->limit.builds > 0)
-		return kh_build_pass_features(b);
+		return pass_features(b);
 	return limit < all ? limit : all;
 }
 

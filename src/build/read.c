@@ -82,8 +82,6 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 		kh_timer_mark(&w->timer, ADD);
 		if (rc)
 			return rc;
-		if (b->o->dry_run && kh_seconds() - b->in.started > KH_TRIAL)
-			break;
 	}
 	if (rc == 1)
 		rc = KH_OK;
@@ -193,8 +191,6 @@ int kh_build_read(struct build *b, kh_err *err)
 		show_parts(b);
 	}
 	kh_progress_end();
-	if (b->o->dry_run)
-		return rc ? rc : kh_build_trial(b, err);
 	if (!rc)
 		rc = kh_build_total(b, err);
 	b->sum->seconds_read += kh_seconds() - b->in.started;

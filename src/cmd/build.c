@@ -292,28 +292,16 @@ static void tell(const kh_build_summary *s, unsigned processes)
 	       (double)kh_cmd_peak() * 1e-6);
 }
 
-/* Seconds, and where they come from. */
-static void print_seconds(const struct job *j, const kh_build_estimate *e)
-{
-	const double reads = j->o.max_db_size ? 2 : 1;
-
-	printf("seconds to read\t%.1f%s at the rate of the first half of a second\n",
-	       reads * e->seconds_read, reads > 1 ? " twice," : "");
-	if (e->seconds_index > 0)
-		printf("seconds to make the index\t%.1f%s at the rate of what that read\n",
-		       e->seconds_index, j->o.max_db_size || j->base ? " at most," : "");
-	printf("seconds to write\t%.1f at %.0f MB/s, as measured beside the database\n",
-	       e->seconds_write, e->write_rate * 1e-6);
-}
-
 /* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
-static void print_estimate(const struct job *j, const kh_build_estimate *e)
+static void print_estimate(const struct job *j, const kh_build_summary *s)
 {
+	const kh_build_estimate *e = &s->estimate;
+
 	printf("references\t%zu\n", j->o.n_refs);
-	if (!e->known)
-		printf("text\tunknown\n");
+	if (e->known)
+		printf("bases\t%" PRIu64 "\n", e->bases);
 	else
-		printf("text\t%" PRIu64 "\n", e->text);
+		printf("bases\tunknown\n");
 	printf("k\t%" PRIu32 "\n", e->k);
 	if (e->left.bytes != UINT64_MAX)
 		printf("memory left\t%" PRIu64 " %s\n", e->left.bytes, e->left.limit);
@@ -323,13 +311,14 @@ static void print_estimate(const struct job *j, const kh_build_estimate *e)
 	       "memory\t%" PRIu64 "\n"
 	       "temporary file\t%" PRIu64 "\n"
 	       "database\t%" PRIu64 "\n",
-	       e->features, e->other + e->kept, e->pairs - e->kept, e->file);
+	       e->distinct, e->other + e->kept, e->pairs - e->kept, e->file);
 	if (e->device_left)
 		printf("GPU memory\t%" PRIu64 "\n"
 		       "GPU memory left\t%" PRIu64 "\n"
 		       "moved from the GPU\t%" PRIu64 "\n",
 		       e->device, e->device_left, e->device_spills);
-	print_seconds(j, e);
+	printf("seconds to read\t%.1f\nseconds to find taxa\t%.1f\n", s->seconds_read,
+	       s->seconds_map);
 }
 
 static int check_words(const kh_paths *p, const kh_words *w, const char *what, kh_err *err)
@@ -433,7 +422,7 @@ static int run(const kh_command *c, int argc, char **argv)
 		kh_comm_fail(j.o.comm, &err);
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);
 	} else if (j.o.dry_run && kh_comm_self(j.o.comm) == 0) {
-		print_estimate(&j, &sum.estimate);
+		print_estimate(&j, &sum);
 	} else if (!j.o.dry_run) {
 		tell(&sum, kh_comm_size(j.o.comm));
 	}
