@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""oracle_classify.py - the rule of kmerhash-classify(1), naively, against lines of the program
+"""oracle_classify.py - the rule of kmerhash-method(7), naively, against lines of the program
 
     oracle_classify.py DATABASE.khdb CALLS.tsv [--confidence C] READS [MATES]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""oracle_sample.py - "The sample" of kmerhash-classify(1), naively, against lines and a profile
+"""oracle_sample.py - the sample in kmerhash-method(7), naively, against lines and a profile
 
     oracle_sample.py DATABASE.khdb CALLS.tsv PROFILE.tsv [--keep] [--page PAGE] READS [MATES]
 

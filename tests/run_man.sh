@@ -1,6 +1,6 @@
 # run_man.sh - manual pages: lint, options as -h has them, one version; speaks TAP
 : "${KH_SRCDIR:?}"
-set -- "$KH_SRCDIR"/man/*.[15]
+set -- "$KH_SRCDIR"/man/*.[157]
 commands=$(./kmerhash -h | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 n=0
 ok() { n=$((n + 1)); if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }

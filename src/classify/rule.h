@@ -1,7 +1,7 @@
 /*
  * rule.h - the rule: from the hits of a fragment to its taxon   [HD]
  *
- * The rule, all in integers (kmerhash-classify(1)):
+ * The rule, all in integers (kmerhash-method(7)):
  *	1 a fragment (a read, or a pair) is one segment, or, if it is longer than max_span,
  *	  is cut into segments of max_span bases; f = the distinct features of a segment,
  *	  n = their number summed over segments

@@ -4,7 +4,7 @@
  *	cc example.c $(pkg-config --cflags --libs kmerhash)
  *
  * Calls are those of `kmerhash classify` (without --sample-pass), bit for bit, on any device and
- * with any number of threads.  kmerhash-classify(1) has the rule.
+ * with any number of threads.  kmerhash-method(7) has the rule.
  *
  * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
  * is printed, and no signal handler is set.  On failure, outputs have no meaning.  Threads: an

@@ -2,7 +2,7 @@
  * page.h - the result of classify as one web page that needs nothing but itself
  *
  * The page is a template (page.html with the style and the scripts beside it, all compiled into
- * the program) and the data as one block of JSON, which kmerhash-classify(1) describes.  Sums
+ * the program) and the data as one block of JSON, which README.md describes.  Sums
  * over clades and all that is drawn are made in the browser, so that the same function serves one
  * sample and many, from a run or from reports.
  *
