@@ -3,7 +3,7 @@
 here=$PWD
 . "$KH_SRCDIR/tests/tap.sh"
 
-# The TAP of a Python test, its lines numbered on.
+# The TAP of a Python test, its lines numbered on; as many as it has planned, and at least one.
 include() {
 	"$@" >"$t/tap" 2>"$t/.err" || { not_ok "$2"; return; }
 	while IFS= read -r line; do
@@ -13,7 +13,13 @@ include() {
 		"#"*) echo "$line" ;;
 		esac
 	done <"$t/tap"
+	planned=$(sed -n 's/^1\.\.\([1-9][0-9]*\)$/\1/p' "$t/tap")
+	[ "$(grep -Ec '^(not )?ok ' "$t/tap")" = "$planned" ] || not_ok "$2: as many tests as are planned"
 }
+# It does not pass on what says nothing, or stops early.
+fails() { ( include "$@" ) | grep -q '^not ok'; }
+check "a test without output fails" fails printf ""
+check "a test that stops early fails" fails printf '1..2\nok 1 - a\n'
 
 # calls DATABASE READS [MATES] [OPTION...]
 calls() {
