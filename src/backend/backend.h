@@ -35,7 +35,7 @@ typedef struct kh_task {
 	kh_distinct *distinct;          /* or NULL: no feature counts wanted */
 	/* of a database of Kraken 2: what k-mers were called, or NULL: not wanted */
 	kh_k2_runs *runs;
-	/* with `distinct`: NULL, or these count, and `distinct` gets what they have no room for */
+	/* with `distinct`: NULL, or these count, and `distinct` gets what does not fit there */
 	kh_counters *counters;
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to

@@ -58,7 +58,7 @@ typedef struct kh_finish {
 typedef struct kh_builder_functions {
 	int (*open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
 	/* Called before the first block if the sizes of the files tell about how many pairs there
-	 * will be. Fails if there is no room for them, spilled or not. */
+	 * will be. Fails if they do not fit, spilled or not. */
 	int (*plan)(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
 	/* Called by any worker, in any order of tickets; all of s may be reused when it returns. */
 	int (*add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);

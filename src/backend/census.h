@@ -15,7 +15,7 @@ typedef struct kh_engine kh_engine;
  * The census of a sample: its fragments counted by class (classify/class.h) where they are
  * classified, so that nothing of them but their calls has to come to the host.  It has parts, which
  * know different classes; tasks of worker w are counted in part w % parts.  Its memory does not
- * grow: when a part has as many classes as there is room for, fragments of other classes are left
+ * grow: when a part has as many classes as it can hold, fragments of other classes are left
  * to the host.
  */
 typedef struct kh_census {
@@ -26,7 +26,7 @@ typedef struct kh_census_options {
 	/* first stretch of each target, and the number of them all: n_targets + 1 */
 	const uint64_t *stretch;
 	uint32_t n_targets;
-	uint32_t classes;               /* room for so many in each part; 0: as many as suit */
+	uint32_t classes;               /* that each part can hold; 0: as many as suit */
 	uint32_t likely;                /* so many are likely, so there is memory to read them */
 } kh_census_options;
 

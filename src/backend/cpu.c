@@ -110,24 +110,26 @@ static int deliver(void *arg, void *item, kh_err *err)
 }
 
 /* What a worker makes ranges with. */
-struct room {
+struct scratch {
 	kh_pair_room pairs;
 	kh_grow_room old;
 };
 
-static int make_range(struct finish *fin, unsigned worker, unsigned range, struct room *room,
+static int make_range(struct finish *fin, unsigned worker, unsigned range, struct scratch *scratch,
 		      struct delivery *p, kh_err *err)
 {
 	const kh_finish *f = fin->f;
 	kh_pairs pairs;
-	int rc = fin->x ? kh_pairs_exchange_range(fin->x, worker, range, &room->pairs, &pairs, err)
-	       : kh_store_range(fin->b->store, range, f->remap, &room->pairs, &pairs, err);
+	int rc = fin->x ? kh_pairs_exchange_range(fin->x, worker, range, &scratch->pairs, &pairs,
+						  err)
+			: kh_store_range(fin->b->store, range, f->remap, &scratch->pairs, &pairs,
+					 err);
 
 	p->image.keep_keys = f->keep_keys;
 	if (!rc && f->old) {
-		rc = kh_old_join(f->old, range, &pairs, f->bins, &room->old, err);
+		rc = kh_old_join(f->old, range, &pairs, f->bins, &scratch->old, err);
 		if (!rc)
-			rc = kh_index_encode_lists(&p->image, &room->old.lists, f->bins, f->tax,
+			rc = kh_index_encode_lists(&p->image, &scratch->old.lists, f->bins, f->tax,
 						   err);
 	} else if (!rc) {
 		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
@@ -137,7 +139,7 @@ static int make_range(struct finish *fin, unsigned worker, unsigned range, struc
 
 static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 {
-	struct room room = { .pairs = { .key = NULL } };
+	struct scratch scratch = { .pairs = { .key = NULL } };
 	int rc = KH_OK;
 
 	while (!rc) {
@@ -153,10 +155,10 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 			kh_queue_push(fin->images, p);
 			break;
 		}
-		rc = make_range(fin, worker, range, &room, p, err);
+		rc = make_range(fin, worker, range, &scratch, p, err);
 	}
-	kh_pair_room_clear(&room.pairs);
-	kh_grow_room_clear(&room.old);
+	kh_pair_room_clear(&scratch.pairs);
+	kh_grow_room_clear(&scratch.old);
 	return rc;
 }
 
@@ -348,44 +350,44 @@ static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 	return KH_OK;
 }
 
-static void cpu_queue_close(kh_task_queue *l)
+static void cpu_queue_close(kh_task_queue *q)
 {
-	if (l && l->scratch)
-		l->way->close(l->scratch);
-	free(l);
+	if (q && q->scratch)
+		q->way->close(q->scratch);
+	free(q);
 }
 
 static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_t block_size,
 			 kh_err *err)
 {
-	kh_task_queue *l = kh_array(1, sizeof *l, err);
+	kh_task_queue *q = kh_array(1, sizeof *q, err);
 	int rc;
 
 	(void)worker, (void)block_size;
-	if (!l)
+	if (!q)
 		return KH_ENOMEM;
-	l->way = e->db.k2 ? &kraken_way : &own_way;
-	rc = l->way->open(&l->scratch, e, err);
+	q->way = e->db.k2 ? &kraken_way : &own_way;
+	rc = q->way->open(&q->scratch, e, err);
 	if (rc) {
-		cpu_queue_close(l);
+		cpu_queue_close(q);
 		return rc;
 	}
-	*out = l;
+	*out = q;
 	return KH_OK;
 }
 
-static int cpu_submit(kh_task_queue *l, kh_task *t, kh_err *err)
+static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
 {
-	assert(!l->done);
-	l->done = t;
-	return l->way->job(l->scratch, t, err);
+	assert(!q->done);
+	q->done = t;
+	return q->way->job(q->scratch, t, err);
 }
 
-static int cpu_collect(kh_task_queue *l, kh_task **t, kh_err *err)
+static int cpu_collect(kh_task_queue *q, kh_task **t, kh_err *err)
 {
 	(void)err;
-	*t = l->done;
-	l->done = NULL;
+	*t = q->done;
+	q->done = NULL;
 	return KH_OK;
 }
 

@@ -9,7 +9,7 @@ typedef struct kh_backend kh_backend;
 /* Where the index lies. */
 enum kh_placement {
 	KH_PLACE_AUTO,          /* replicated if it fits; else sharded; else on the host, but for as
-				 * much as each device has room for, buckets before lists */
+				 * much as fits on each device, buckets before lists */
 	KH_PLACE_REPLICATE,     /* all of it on each device */
 	KH_PLACE_HOST,          /* in the host's memory, read over the bus */
 	KH_PLACE_HOST_LISTS,    /* the buckets on each device, the lists in the host's memory */

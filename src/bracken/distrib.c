@@ -152,14 +152,6 @@ static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, co
 }
 
 /* --- a worker ----------------------------------------------------------------------- */
-static void show_progress(const struct distrib *d)
-{
-	kh_step s = { .doing = "read", .started = d->started };
-
-	kh_feed_progress(d->feed, &s.done, &s.total);
-	kh_progress(&s);
-}
-
 static int number_records(void *arg, kh_block *b, kh_err *err)
 {
 	struct distrib *d = arg;
@@ -168,28 +160,22 @@ static int number_records(void *arg, kh_block *b, kh_err *err)
 			   err);
 }
 
-static int take_block(struct distrib *d, struct worker *w, kh_block *b, kh_err *err)
-{
-	kh_jobs none;
-
-	b->user = &w->pieces;
-	int rc = kh_feed_commit(d->feed, b, &none, err);
-	if (!rc)
-		show_progress(d);
-	for (size_t i = 0; i < w->pieces.n && !rc; i++)
-		rc = take_piece(d, w, b, &w->pieces.v[i], err);
-	return rc;
-}
-
 static int work(void *arg, unsigned id, kh_err *err)
 {
 	struct distrib *d = arg;
 	struct worker *w = &d->worker[id];
+	kh_step s = { .doing = "read", .started = d->started };
+	kh_jobs none;
 	kh_block *b;
 	int rc;
 
 	while ((rc = kh_feed_next(d->feed, &b, err)) == 1) {
-		rc = take_block(d, w, b, err);
+		b->user = &w->pieces;
+		rc = kh_feed_commit(d->feed, b, &none, err);
+		kh_feed_progress(d->feed, &s.done, &s.total);
+		kh_progress(&s);
+		for (size_t i = 0; i < w->pieces.n && !rc; i++)
+			rc = take_piece(d, w, b, &w->pieces.v[i], err);
 		kh_feed_release(d->feed, b);
 		if (rc)
 			return rc;

@@ -27,7 +27,7 @@ typedef struct kh_nmers {
 	unsigned number;                /* of the length, among those that are wanted */
 	uint32_t length;
 	size_t most;                    /* of this length */
-	size_t words, n;                /* room */
+	size_t words, n;                /* allocated */
 } kh_nmers;
 
 /* Room for about `bases` of N-mers of `shortest` bases and more; zero it first. */
@@ -35,7 +35,7 @@ int kh_nmers_open(kh_nmers *x, size_t bases, uint32_t shortest, kh_err *err);
 void kh_nmers_close(kh_nmers *x);
 /* Empties it, and sets the length of its N-mers. */
 void kh_nmers_start(kh_nmers *x, unsigned number, uint32_t length);
-/* Adds the N-mer at base `at` of b, for which there must be room. Returns its run, whose n the
+/* Adds the N-mer at base `at` of b to those of x, fewer than x->most. Returns its run, whose n the
  * caller raises for each further N-mer with the same features. */
 kh_nmer *kh_nmers_add(kh_nmers *x, const kh_block *b, uint64_t at, uint64_t seq);
 

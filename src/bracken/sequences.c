@@ -52,13 +52,13 @@ int kh_sequences_open(kh_sequences *s, const kh_db *db, kh_err *err)
 	int rc = kh_idmap_new(&s->ids, err);
 
 	s->db = db;
-	s->room = db->h->sequences;
+	s->n_all = db->h->sequences;
 	if (rc)
 		return rc;
 	s->to_come = kh_array(db->h->n_targets, sizeof *s->to_come, err);
 	s->next = kh_array(db->h->n_targets, sizeof *s->next, err);
-	s->target = kh_array(s->room, sizeof *s->target, err);
-	s->digest = kh_array(s->room, sizeof *s->digest, err);
+	s->target = kh_array(s->n_all, sizeof *s->target, err);
+	s->digest = kh_array(s->n_all, sizeof *s->digest, err);
 	if (!s->to_come || !s->next || !s->target || !s->digest)
 		return KH_ENOMEM;
 	rc = list_targets(s, err);
@@ -89,7 +89,7 @@ int kh_sequences_begin(kh_sequences *s, const char *id, const char *path, kh_err
 		if (target != KH_NO_TARGET)
 			s->to_come[number] = s->next[target];
 	}
-	if (s->n == s->room || (number < s->n_ids && target == KH_NO_TARGET))
+	if (s->n == s->n_all || (number < s->n_ids && target == KH_NO_TARGET))
 		return kh_fail(err, KH_EFORMAT, "%s: sequence '%.200s' occurs more often than in "
 			       "the references that the database was made of", path, id);
 	s->target[s->n++] = target;

@@ -21,8 +21,7 @@ typedef struct kh_sequences {
 	uint32_t *next;                 /* by target: the next one of that id; NO_TARGET: none */
 	uint32_t *target;               /* by sequence: its target, or NO_TARGET */
 	_Atomic uint64_t *digest;       /* by sequence: the digest of what has been read of it */
-	size_t n;                       /* sequences that have begun; and room for: */
-	size_t room;
+	size_t n, n_all;                /* sequences that have begun, and all of them */
 } kh_sequences;
 
 #define KH_NO_TARGET UINT32_MAX

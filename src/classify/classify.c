@@ -410,13 +410,13 @@ static int ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
 	return rc;
 }
 
-int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
+int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *distinct,
 		    kh_err *err)
 {
 	int rc;
 
 	c->to = call;
-	c->distinct = sk;
+	c->distinct = distinct;
 	rc = ask(c, job, &c->ahead, err);
 	return rc ? rc : settle_ahead(c, err);
 }
@@ -428,9 +428,9 @@ int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *er
 }
 
 int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
-		       kh_distinct *sk, kh_err *err)
+		       kh_distinct *distinct, kh_err *err)
 {
 	c->to = call;
-	c->distinct = sk;
+	c->distinct = distinct;
 	return settle(c, a, answers, err);
 }

@@ -20,7 +20,7 @@ void kh_classifier_free(kh_classifier *c);
 /* Sets where the candidates of the next fragments go, one after the other; NULL: nowhere. Only
  * with rule->candidates. */
 void kh_classifier_want(kh_classifier *c, kh_candidates *to);
-int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *sk,
+int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *distinct,
 		    kh_err *err);
 
 /* --- the same in two steps, where other processes hold parts of the index ------------------ */
@@ -52,7 +52,7 @@ typedef struct kh_answers {
 
 int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err);
 int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
-		       kh_distinct *sk, kh_err *err);
+		       kh_distinct *distinct, kh_err *err);
 void kh_asked_clear(kh_asked *a);
 
 /* Makes the answer to n keys, `head` bytes behind the start of *p (malloc'd, to be freed by the

@@ -154,13 +154,13 @@ static int ask(kh_k2_classifier *c, const kh_job *job, size_t i, kh_err *err)
 }
 
 int kh_k2_classify_job(kh_k2_classifier *c, const kh_job *job, kh_call *call, kh_k2_runs *runs,
-		       kh_distinct *sk, kh_err *err)
+		       kh_distinct *distinct, kh_err *err)
 {
 	int rc = KH_OK;
 
 	c->call = call;
 	c->runs = runs;
-	c->distinct = sk;
+	c->distinct = distinct;
 	c->done = c->n_waiting = c->asked.n = c->asked.n_runs = 0;
 	if (runs)
 		runs->n = 0;

@@ -26,9 +26,9 @@ typedef struct kh_k2_classifier kh_k2_classifier;
 
 int kh_k2_classifier_new(kh_k2_classifier **c, const kh_db *db, kh_err *err);
 void kh_k2_classifier_free(kh_k2_classifier *c);
-/* `runs` and `sk` may be NULL.  All minimizers that have a taxon are counted in sk for that taxon,
- * also those of fragments without a call. */
+/* `runs` and `distinct` may be NULL. All minimizers that have a taxon are counted in distinct for
+ * that taxon, also those of fragments without a call. */
 int kh_k2_classify_job(kh_k2_classifier *c, const kh_job *job, kh_call *call, kh_k2_runs *runs,
-		       kh_distinct *sk, kh_err *err);
+		       kh_distinct *distinct, kh_err *err);
 
 #endif

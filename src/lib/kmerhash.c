@@ -1,8 +1,8 @@
 /*
  * kmerhash.c - the library: a database on its devices, and the threads that use it
  *
- * It has a slot for each thread: a queue of the engine, with room for the tasks that may be under
- * way in it.  A call takes a slot, and more if they are free and its batch is worth it, cuts the
+ * It has a slot for each thread: a queue of the engine, with the tasks that may be under way in
+ * it.  A call takes a slot, and more if they are free and its batch is worth it, cuts the
  * batch into parts, and gives each part to the engine as a job, as run/flow.c does with the jobs
  * of files.
  */

@@ -129,8 +129,8 @@ static int dispatch_engine_open(const kh_backend *be, kh_engine **out, const kh_
 	return KH_OK;
 }
 
-/* Adds to sk what all processes have counted. */
-static int dispatch_engine_end(kh_engine *e, kh_distinct *sk, kh_err *err)
+/* Adds to to what all processes have counted. */
+static int dispatch_engine_end(kh_engine *e, kh_distinct *to, kh_err *err)
 {
 	kh_remote *r = e->r;
 	int rc = KH_OK;
@@ -145,13 +145,13 @@ static int dispatch_engine_end(kh_engine *e, kh_distinct *sk, kh_err *err)
 		rc = kh_comm_take_from(r->o.on.comm, k, KH_CHANNEL_END, &m, err);
 		if (rc)
 			break;
-		if (sk)
-			rc = kh_remote_add_distinct(sk, &m, err);
+		if (to)
+			rc = kh_remote_add_distinct(to, &m, err);
 		free(m.p);
 	}
-	for (unsigned i = 0; i < r->o.on.threads && sk && !rc; i++)
-		for (uint32_t t = 0; t < sk->n && !rc; t++)
-			rc = kh_distinct_join(sk, t, &r->server[i].distinct, t, err);
+	for (unsigned i = 0; i < r->o.on.threads && to && !rc; i++)
+		for (uint32_t t = 0; t < to->n && !rc; t++)
+			rc = kh_distinct_join(to, t, &r->server[i].distinct, t, err);
 	return rc;
 }
 
@@ -163,43 +163,43 @@ static void dispatch_engine_close(kh_engine *e)
 
 /* --- queues ----------------------------------------------------------------------- */
 /* Servers may still be at work on its tasks. */
-static void remote_queue_close(kh_task_queue *l)
+static void remote_queue_close(kh_task_queue *q)
 {
-	kh_remote *r = l->r;
+	kh_remote *r = q->r;
 
 	stop_servers(r, NULL);
 	pthread_mutex_lock(&r->lock);
-	r->queue[l->worker] = NULL;
+	r->queue[q->worker] = NULL;
 	pthread_mutex_unlock(&r->lock);
-	kh_queue_free(l->done);
-	kh_monitor_free(l->m);
-	free(l);
+	kh_queue_free(q->done);
+	kh_monitor_free(q->m);
+	free(q);
 }
 
 static int remote_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_t block_size,
 			     kh_err *err)
 {
-	kh_task_queue *l = kh_array(1, sizeof *l + e->depth * sizeof l->slot[0], err);
+	kh_task_queue *q = kh_array(1, sizeof *q + e->depth * sizeof q->slot[0], err);
 	int rc;
 
 	(void)block_size;
-	if (!l)
+	if (!q)
 		return KH_ENOMEM;
 	assert(worker < e->r->o.on.threads);
-	l->r = e->r;
-	l->worker = worker;
-	l->depth = e->depth;
-	if ((rc = kh_monitor_new(&l->m, err)) ||
-	    (rc = kh_queue_new(&l->done, l->m, l->depth, err))) {
-		kh_queue_free(l->done);
-		kh_monitor_free(l->m);
-		free(l);
+	q->r = e->r;
+	q->worker = worker;
+	q->depth = e->depth;
+	if ((rc = kh_monitor_new(&q->m, err)) ||
+	    (rc = kh_queue_new(&q->done, q->m, q->depth, err))) {
+		kh_queue_free(q->done);
+		kh_monitor_free(q->m);
+		free(q);
 		return rc;
 	}
 	pthread_mutex_lock(&e->r->lock);
-	e->r->queue[worker] = l;
+	e->r->queue[worker] = q;
 	pthread_mutex_unlock(&e->r->lock);
-	*out = l;
+	*out = q;
 	return KH_OK;
 }
 
@@ -221,17 +221,17 @@ static unsigned choose(kh_remote *r)
 	return best;
 }
 
-static int dispatch_submit(kh_task_queue *l, kh_task *t, kh_err *err)
+static int dispatch_submit(kh_task_queue *q, kh_task *t, kh_err *err)
 {
-	kh_remote *r = l->r;
-	const size_t place = (l->first + l->n) % l->depth;
-	struct slot *s = &l->slot[place];
-	const uint64_t id = kh_remote_ticket((uint32_t)(l->worker * l->depth + place), s->use + 1);
+	kh_remote *r = q->r;
+	const size_t place = (q->first + q->n) % q->depth;
+	struct slot *s = &q->slot[place];
+	const uint64_t id = kh_remote_ticket((uint32_t)(q->worker * q->depth + place), s->use + 1);
 	void *p = NULL;
 	size_t n = sizeof id;
 	int rc = KH_OK;
 
-	assert(l->n < l->depth);
+	assert(q->n < q->depth);
 	const unsigned to = choose(r);
 
 	pthread_mutex_lock(&r->lock);
@@ -245,26 +245,26 @@ static int dispatch_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 		rc = KH_ENOMEM;
 	if (!rc)
 		rc = kh_comm_post(r->o.on.comm, s->to, KH_CHANNEL_JOB, p, n, err);
-	l->n += !rc;
+	q->n += !rc;
 	return rc;
 }
 
-static int dispatch_collect(kh_task_queue *l, kh_task **t, kh_err *err)
+static int dispatch_collect(kh_task_queue *q, kh_task **t, kh_err *err)
 {
-	struct slot *s = &l->slot[l->first];
+	struct slot *s = &q->slot[q->first];
 
 	*t = NULL;
-	if (l->n == 0)
+	if (q->n == 0)
 		return KH_OK;
 	while (!s->done) {
-		struct slot *x = kh_queue_pop(l->done);
+		struct slot *x = kh_queue_pop(q->done);
 
 		if (!x)
-			return kh_monitor_error(l->m, err);
+			return kh_monitor_error(q->m, err);
 		x->done = true;
 	}
-	l->first = (l->first + 1) % l->depth;
-	l->n--;
+	q->first = (q->first + 1) % q->depth;
+	q->n--;
 	*t = s->task;
 	return KH_OK;
 }

@@ -11,8 +11,8 @@
  * calls. What a message asks for is done without waiting for another one: a job that needs lists
  * is put aside, and the thread that takes the last of its lists finishes it. As these threads
  * never wait for anything but a message, every message is served in the end, and there is no
- * deadlock. How much can be under way is bounded by the jobs that process 0's workers have room
- * for.
+ * deadlock. How much can be under way is bounded by the jobs that process 0's workers may
+ * have.
  */
 #ifndef KH_REMOTE_H
 #define KH_REMOTE_H

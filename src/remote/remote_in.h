@@ -1,4 +1,4 @@
-/* remote_in.h - what the files of this room share */
+/* remote_in.h - what the files of remote/ have in common */
 #ifndef KH_REMOTE_REMOTE_IN_H
 #define KH_REMOTE_REMOTE_IN_H
 

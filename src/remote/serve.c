@@ -9,31 +9,20 @@
 #define BIT(channel) (1u << (channel))
 
 /* --- jobs ------------------------------------------------------------------------- */
-/* Takes a free job, or makes one. The caller holds the lock. */
-static kh_remote_job *new_job(kh_remote *r, kh_err *err)
-{
-	kh_remote_job *j;
-
-	if (kh_grow((void **)&r->job, &r->cap_jobs, r->n_jobs + 1, sizeof *r->job, err))
-		return NULL;
-	j = kh_array(1, sizeof *j, err);
-	if (!j)
-		return NULL;
-	j->number = (uint32_t)r->n_jobs;
-	r->job[r->n_jobs++] = j;
-	return j;
-}
-
+/* Takes a job that is idle, or makes one. */
 static int take_idle(kh_remote *r, kh_remote_job **out, kh_err *err)
 {
 	kh_remote_job *j;
 
 	pthread_mutex_lock(&r->lock);
 	j = r->idle;
-	if (j)
+	if (j) {
 		r->idle = j->next_idle;
-	else
-		j = new_job(r, err);
+	} else if (!kh_grow((void **)&r->job, &r->cap_jobs, r->n_jobs + 1, sizeof *r->job, err) &&
+		 (j = kh_array(1, sizeof *j, err))) {
+		j->number = (uint32_t)r->n_jobs;
+		r->job[r->n_jobs++] = j;
+	}
 	if (j)
 		j->use++;
 	pthread_mutex_unlock(&r->lock);

@@ -23,7 +23,7 @@ void kh_shard_clear(kh_remote *r, kh_remote_job *j)
 	kh_asked_clear(&j->asked);
 }
 
-static int room(const kh_remote *r, kh_remote_job *j, kh_err *err)
+static int open_parts(const kh_remote *r, kh_remote_job *j, kh_err *err)
 {
 	if (j->lists)
 		return KH_OK;
@@ -97,7 +97,7 @@ static int ask(kh_remote *r, const kh_remote_job *j, kh_err *err)
 int kh_shard_job(kh_server *s, kh_remote_job *j, kh_err *err)
 {
 	kh_remote *r = s->r;
-	int rc = room(r, j, err);
+	int rc = open_parts(r, j, err);
 
 	if (!rc)
 		rc = kh_classify_ask(s->classifier, j->task.job, &j->asked, err);

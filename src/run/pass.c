@@ -106,12 +106,6 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	return KH_OK;
 }
 
-/* Workers, and parts of the census. */
-static unsigned counters(const kh_pass *s)
-{
-	return s->o.threads + (s->census ? s->census->parts : 0);
-}
-
 void kh_pass_close(kh_pass *s)
 {
 	if (!s)
@@ -196,11 +190,14 @@ static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *o
 	}
 }
 
-static int keep_reads(kh_buf *f, const kh_block *const b[2], const kh_record *const r[2],
-		      kh_err *err)
+static int keep_reads(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
 {
-	int rc = kh_frame_number(f, r[1] ? 2 : 1, err);
+	const kh_block *b[2];
+	const kh_record *r[2];
+	int rc;
 
+	kh_job_records(job, i, b, r);
+	rc = kh_frame_number(f, r[1] ? 2 : 1, err);
 	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
 		const uint64_t head = r[mate]->name - r[mate]->text + r[mate]->name_len;
 
@@ -210,15 +207,6 @@ static int keep_reads(kh_buf *f, const kh_block *const b[2], const kh_record *co
 		rc = kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len, err);
 	}
 	return rc;
-}
-
-static int keep_texts(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
-{
-	const kh_block *b[2];
-	const kh_record *r[2];
-
-	kh_job_records(job, i, b, r);
-	return keep_reads(f, b, r, err);
 }
 
 void kh_pass_ask(const kh_pass *s, kh_task *t)
@@ -283,7 +271,7 @@ static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task
 		kh_line_of(&now->line, s->o.style, t->job, i);
 		rc = kh_waiting_put(&w->frame, now, &k[(i + 1) % 2], err);
 		if (!rc && s->o.reads)
-			rc = keep_texts(&w->frame, t->job, i, err);
+			rc = keep_reads(&w->frame, t->job, i, err);
 	}
 	return rc;
 }
@@ -305,33 +293,24 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 }
 
 /* --- the model -------------------------------------------------------------------- */
-static int read_census(kh_pass *s, kh_classes *part, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (unsigned i = 0; s->census && i < s->census->parts && !rc; i++) {
-		kh_census_part p;
-
-		rc = s->be->census.read(s->census, i, &p, err);
-		if (rc)
-			return rc;
-		part[i] = (kh_classes) { .at = p.at, .n = p.n };
-		memcpy(part[i].many, p.many, sizeof p.many);
-	}
-	return rc;
-}
-
+/* Joins what the workers have counted, and the parts of the census. */
 static int join(kh_pass *s, kh_team *team, kh_err *err)
 {
-	const unsigned n = counters(s), workers = s->o.threads;
+	const unsigned workers = s->o.threads, n = workers + (s->census ? s->census->parts : 0);
 	kh_classes *part = kh_array(n, sizeof *part, err);
+	kh_census_part p;
 	int rc = part && (s->to = kh_array(n, sizeof *s->to, err)) ? KH_OK : KH_ENOMEM;
 
 	s->n_to = rc ? 0 : n;
 	for (unsigned i = 0; i < workers && !rc; i++)
 		part[i] = s->worker[i].classes;
-	if (!rc)
-		rc = read_census(s, part + workers, err);
+	for (unsigned i = workers; i < n && !rc; i++) {
+		rc = s->be->census.read(s->census, i - workers, &p, err);
+		if (rc)
+			break;
+		part[i] = (kh_classes) { .at = p.at, .n = p.n };
+		memcpy(part[i].many, p.many, sizeof p.many);
+	}
 	if (!rc)
 		rc = kh_classes_join(&s->classes, part, n, s->to, team, err);
 	free(part);

@@ -42,7 +42,7 @@ bool kh_pass_writes(const kh_pass *s);
  * each time.  `compute` does them, and counts their fragments if it can. */
 int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err);
 
-/* Sets what a task is asked for; its candidates and class_of have room for its fragments. */
+/* Sets what a task is asked for; its candidates and class_of are arrays for its fragments. */
 void kh_pass_ask(const kh_pass *s, kh_task *t);
 /* Counts the fragments of a task that is done, which are already in the tally of this worker by
  * their first calls. */

@@ -9,69 +9,42 @@
 #include "base/mem.h"
 
 /* --- rows ------------------------------------------------------------------------- */
-/* By taxon, and summed up to the root. */
-struct sums {
-	uint64_t *first, *final, *direct;
-	double *reads, *depth;          /* depth: reads a stretch of the genome */
-	uint64_t *length;               /* of species */
-	const kh_presence **presence;
+/* Of a taxon and all below it. */
+struct sum {
+	uint64_t first, final, direct;
+	double reads, depth;            /* depth: reads a stretch of the genome */
+	const kh_presence *presence;
 };
 
-static void clear_sums(struct sums *s)
-{
-	free(s->first);
-	free(s->final);
-	free(s->direct);
-	free(s->reads);
-	free(s->depth);
-	free(s->length);
-	free(s->presence);
-}
-
-static int init_sums(struct sums *s, uint32_t n, kh_err *err)
-{
-	s->first = kh_array(n, sizeof *s->first, err);
-	s->final = kh_array(n, sizeof *s->final, err);
-	s->direct = kh_array(n, sizeof *s->direct, err);
-	s->reads = kh_array(n, sizeof *s->reads, err);
-	s->depth = kh_array(n, sizeof *s->depth, err);
-	s->length = kh_array(n, sizeof *s->length, err);
-	s->presence = kh_array(n, sizeof *s->presence, err);
-	return s->first && s->final && s->direct && s->reads && s->depth && s->length && s->presence
-		       ? KH_OK
-		       : KH_ENOMEM;
-}
-
-/* The reads of a species: its own fragments that were seen, divided by the share of them that can
- * be seen. */
-static double reads_of(const kh_presence *p)
-{
-	return p->seen > 0 ? (double)kh_fit_own(&p->fit) * 256.0 / (double)p->seen : 0.0;
-}
-
-static void add_up(const kh_profile_input *in, struct sums *s)
+/* The reads of a species are its own fragments that were seen, divided by the share of them that
+ * can be seen. */
+static void add_up(const kh_profile_input *in, const uint64_t *length, struct sum *s)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	const kh_model *m = in->result->model;
 
-	kh_species_stretches(in->db, s->length);
-	memcpy(s->first, in->result->first, tax->n * sizeof *s->first);
-	memcpy(s->final, in->tally->direct, tax->n * sizeof *s->final);
-	memcpy(s->direct, in->result->direct, tax->n * sizeof *s->direct);
+	for (uint32_t t = 0; t < tax->n; t++)
+		s[t] = (struct sum) { .first = in->result->first[t],
+				      .final = in->tally->direct[t],
+				      .direct = in->result->direct[t] };
 	for (uint32_t i = 0; i < m->n; i++)
-		s->presence[m->at[i].taxon] = &m->at[i];
+		s[m->at[i].taxon].presence = &m->at[i];
 	for (uint32_t t = tax->n - 1; t > 0; t--) {
-		const kh_presence *p = s->presence[t];
+		const kh_presence *p = s[t].presence;
+		struct sum *above = &s[tax->parent[t]];
 
 		if (tax->species[t] == t) {
-			s->reads[t] = (double)s->direct[t] + (p ? reads_of(p) : 0.0);
-			s->depth[t] = s->reads[t] / (double)s->length[t];
+			s[t].reads = (double)s[t].direct;
+			if (p && p->seen > 0)
+				s[t].reads += (double)kh_fit_own(&p->fit) * 256.0 /
+					      (double)p->seen;
+			s[t].depth = s[t].reads / (double)length[t];
 		}
-		s->first[tax->parent[t]] += s->first[t];
-		s->final[tax->parent[t]] += s->final[t];
-		s->direct[tax->parent[t]] += s->direct[t];
-		s->reads[tax->parent[t]] += s->reads[t];
-		s->depth[tax->parent[t]] += s->depth[t];
+		above->first += s[t].first;
+		above->final += s[t].final;
+		above->direct += s[t].direct;
+		above->reads += s[t].reads;
+		above->depth += s[t].depth;
 	}
 }
 
@@ -94,29 +67,24 @@ static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t
 
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
-static uint32_t parent_of(const kh_taxonomy *tax, uint32_t taxon)
-{
-	do
-		taxon = tax->parent[taxon];
-	while (taxon != 0 && !kh_rank_letter(tax->rank[taxon]));
-	return taxon;
-}
-
-static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sums *s, kh_err *err)
+static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	int rc = KH_OK;
 
 	for (uint32_t t = 1; t < tax->n && !rc; t++) {
 		kh_profile_row *r = &p->row[p->n];
+		uint32_t parent = tax->parent[t];
 
 		if (!kh_rank_letter(tax->rank[t]) ||
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
-		    (!s->first[t] && !s->final[t] && s->reads[t] < 1))
+		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
-		*r = (kh_profile_row) { t, parent_of(tax, t), s->presence[t], s->first[t],
-					s->final[t], s->reads[t],
-					s->depth[0] > 0 ? s->depth[t] / s->depth[0] : 0, 0 };
+		while (parent != 0 && !kh_rank_letter(tax->rank[parent]))
+			parent = tax->parent[parent];
+		*r = (kh_profile_row) { t, parent, s[t].presence, s[t].first, s[t].final,
+					s[t].reads,
+					s[0].depth > 0 ? s[t].depth / s[0].depth : 0, 0 };
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
 		p->n++;
@@ -126,21 +94,24 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 
 int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
 {
-	struct sums s = { .first = NULL };
-	int rc = init_sums(&s, in->db->tax->n, err);
+	const uint32_t n = in->db->tax->n;
+	struct sum *s = kh_array(n, sizeof *s, err);
+	uint64_t *length = kh_array(n, sizeof *length, err);
+	int rc = KH_ENOMEM;
 
 	*p = (kh_profile) { .db = in->db, .fragments = in->fragments };
-	if (!rc && !(p->row = kh_array(in->db->tax->n, sizeof *p->row, err)))
-		rc = KH_ENOMEM;
-	if (!rc) {
-		add_up(in, &s);
-		p->first = in->fragments - s.first[0];
-		p->final = in->fragments - s.final[0];
-		p->named = s.reads[0];
+	p->row = kh_array(n, sizeof *p->row, err);
+	if (s && length && p->row) {
+		kh_species_stretches(in->db, length);
+		add_up(in, length, s);
+		p->first = in->fragments - s[0].first;
+		p->final = in->fragments - s[0].final;
+		p->named = s[0].reads;
 		p->changed = in->result->model->changes;
-		rc = make_rows(p, in, &s, err);
+		rc = make_rows(p, in, s, err);
 	}
-	clear_sums(&s);
+	free(length);
+	free(s);
 	if (rc)
 		kh_profile_clear(p);
 	return rc;

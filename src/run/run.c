@@ -21,7 +21,7 @@ struct kh_run {
 	kh_slot *slot;
 	unsigned n_slots;
 	unsigned each;                  /* workers of a sample while as many are under way */
-	size_t next;                    /* the next sample that is not begun */
+	size_t next, ended;             /* the next sample that is not begun; and how many ended */
 	kh_timer times;
 	double started;
 	bool stop;
@@ -43,14 +43,6 @@ static kh_slot *free_slot(kh_run *r)
 		if (!r->slot[i].used)
 			return &r->slot[i];
 	return NULL;
-}
-
-static bool any_used(const kh_run *r)
-{
-	for (unsigned i = 0; i < r->n_slots; i++)
-		if (r->slot[i].used)
-			return true;
-	return false;
 }
 
 /* Stops all: no sample is begun any more, and workers that wait for input return. */
@@ -82,7 +74,7 @@ static enum choice choose(kh_run *r, unsigned worker, kh_slot **slot)
 	} else if ((*slot = kh_slot_to_join(r->slot, r->n_slots, r->each))) {
 		(*slot)->workers++;
 		c = JOIN;
-	} else if (r->next == n && !any_used(r)) {
+	} else if (r->ended == n) {
 		c = LEAVE;
 	}
 	r->woken[worker] = false;
@@ -270,6 +262,7 @@ static void end(kh_run *r, kh_slot *t, int rc, kh_err *err)
 	kh_results_close(&t->results);
 	kh_monitor_lock(r->m);
 	*t = (kh_slot) { .used = false };
+	r->ended++;
 	wake_all(r);
 	kh_monitor_unlock(r->m);
 	kh_monitor_free(m);
