@@ -82,6 +82,12 @@ if command -v kraken2 >/dev/null; then
 		for f in ours theirs; do cut -f $fields $f.kreport | sort >$f.rows; done
 		same ours.rows theirs.rows "kraken2 here: the same rows with $o"
 	done
+	for p in "" theirs_; do
+		set -- --db ./dna --paired --minimum-base-quality 20 --classified-out ${p}c#.fq \
+			--unclassified-out ${p}u#.fq --output - "$reads"/odd_[12].fq
+		if [ "$p" ]; then kraken2 "$@" 2>.err; else classify "$@"; fi
+	done
+	for f in c_1 c_2 u_1 u_2; do same $f.fq theirs_$f.fq "kraken2 here: reads to $f.fq"; done
 	zcat "$data"/reads/tiny_sim_1.fq.gz >many.fq
 	classify --db dna many.fq >ours.tsv; kraken2 --db ./dna many.fq >theirs.tsv 2>.err
 	same ours.tsv theirs.tsv "kraken2 here: more reads"
@@ -97,9 +103,42 @@ expect 2 "reads can be classified, and nothing else" "no inspect" "$kmerhash" in
 expect 2 "both the database and an output" "an output that is the table" classify --db dna --output dna/hash.k2d "$reads/odd.fa"
 check "--json, --html" classify --db dna --json j.json --html p.html --output - "$reads/odd.fa"
 classify --db dna --extract 10239 --classified-out x.fa --output - "$reads/odd.fa"
+base=$(sed -n 2p "$reads/odd.fa")
+printf '>a some  words\t\n%.40s  \r\n\n%s\n' "$base" "$(echo "$base" | cut -c 41-)" >lines.fa
+classify --db dna --unclassified-out u.fa --output - lines.fa
+check "a read in one line" [ "$(cat u.fa)" = ">a some  words
+$base" ]
 check "--extract" [ "$(grep -c '^>' x.fa)" = "$(awk '$1 == "C" && $3 != 1' dna.tsv | wc -l)" ]
 
+# --- called as kraken2 --------------------------------------------------------------------
+rm -f o.tsv; mkdir bin; ln -s "$real" bin/kraken2; mkdir dbs; mv few dbs
+front() { bin/kraken2 "$@" 2>front.err; }
+front --db dna --paired --output o.tsv --report o.kreport "$reads"/odd_[12].fq
+same paired.tsv o.tsv "called as kraken2: lines"
+check "called as kraken2: what it says" grep -q '^  [0-9]* sequences unclassified (' front.err
+front -db ./dna --gzip-compressed --conf 0.2 --minimum-hit-groups=3 --use-names --fastq-input "$reads/odd.fa" >o.tsv
+classify --db dna --confidence 0.2 --minimum-hit-groups 3 --use-names "$reads/odd.fa" >want.tsv
+same want.tsv o.tsv "called as kraken2: options"
+KRAKEN2_DB_PATH=nowhere:dbs KRAKEN2_NUM_THREADS=2 front --db few "$reads/odd.fa" >o.tsv
+classify --db dbs/few "$reads/odd.fa" >want.tsv; same want.tsv o.tsv "called as kraken2: KRAKEN2_DB_PATH"
+KRAKEN2_DEFAULT_DB=dbs/few front "$reads/odd.fa" >o.tsv; same want.tsv o.tsv "called as kraken2: KRAKEN2_DEFAULT_DB"
+front --db dna --no-such-option "$reads/odd.fa" >o.tsv; same dna.tsv o.tsv "called as kraken2: an unknown option"
+check "called as kraken2: a word about it" grep -q no-such-option front.err
+if command -v bzip2 >/dev/null; then
+	bzip2 -c "$reads/odd.fa" >odd.fa.bz2
+	front --db dna odd.fa.bz2 >o.tsv; same dna.tsv o.tsv "called as kraken2: bzip2"
+	head -c 2000 odd.fa.bz2 >cut.fa.bz2
+	expect 1 "bzip2: an input could not be read" "called as kraken2: half a file" bin/kraken2 --db dna --output o.tsv cut.fa.bz2
+else
+	skip "called as kraken2: bzip2" "bzip2 is not installed"
+fi
+check "called as kraken2: --version" [ "$(echo $(front --version) | sed 's/^.*Kraken version //; s/ .*$//')" = 2.17.1 ]
+expect 64 "Need to specify input filenames" "called as kraken2: no reads" bin/kraken2 --db dna
+expect 1 "unable to find the database" "called as kraken2: no such database" bin/kraken2 --db nothing "$reads/odd.fa"
+expect 1 "even number" "called as kraken2: one file of two" bin/kraken2 --db dna --paired "$reads/odd.fa"
+
 # --- bad folders --------------------------------------------------------------------------
+rm -f o.tsv
 bad() { # NAME PATTERN COMMAND...: done in a copy of the database
 	name=$1 pattern=$2; shift 2
 	rm -rf bad; cp -r dna bad; (cd bad && "$@") 2>.err

@@ -31,7 +31,7 @@ static kh_tally tally(uint64_t unclassified, const uint64_t direct[N_TAXA], bool
 static void test_kraken(void **state)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 3, 0, 3 };
-	const kh_report_options o = { false, false, false };
+	const kh_report_options o = { false, false, false, false };
 	kh_tally t = tally(20, direct, false);
 
 	(void)state;
@@ -58,7 +58,8 @@ static void test_kraken(void **state)
 static void test_empty(void **state)
 {
 	static const uint64_t none[N_TAXA] = { 0 };
-	const kh_report_options o = { false, false, false }, mpa = { false, false, true };
+	const kh_report_options o = { false, false, false, false };
+	const kh_report_options mpa = { false, false, true, false };
 	kh_tally t = tally(0, none, false);
 
 	(void)state;
@@ -72,7 +73,7 @@ static void test_empty(void **state)
 static void test_zero_counts(void **state)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 0, 1 };
-	const kh_report_options o = { true, false, false };
+	const kh_report_options o = { true, false, false, false };
 	kh_tally t = tally(0, direct, false);
 
 	(void)state;
@@ -90,7 +91,7 @@ static void test_zero_counts(void **state)
 static void test_deep(void **state)
 {
 	enum { DEPTH = 70000, SHOWN = KH_REPORT_LEVELS };
-	const kh_report_options o = { false, false, false };
+	const kh_report_options o = { false, false, false, false };
 	uint32_t *x = calloc(4 * DEPTH, sizeof *x);
 	uint8_t *rank = calloc(DEPTH, 1);
 	char *names = calloc(DEPTH, 8);
@@ -143,7 +144,7 @@ static void test_deep(void **state)
 static void test_mpa(void **state)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 2, 0, 10, 0, 12, 0, 0, 0, 0, 3 };
-	const kh_report_options o = { false, false, true };
+	const kh_report_options o = { false, false, true, false };
 	kh_tally t = tally(20, direct, false);
 
 	(void)state;
@@ -155,7 +156,7 @@ static void test_mpa(void **state)
 static void test_minimizer_data(void **state)
 {
 	static const uint64_t direct[N_TAXA] = { 0, 0, 0, 1, 1 };
-	const kh_report_options o = { false, true, false };
+	const kh_report_options o = { false, true, false, false };
 	kh_tally a = tally(0, direct, true), sum = tally(1, direct, true);
 	uint64_t key[30];
 	kh_err err;

@@ -82,6 +82,7 @@ static int load_db(struct classify *j, kh_err *err)
 	j->style.k = j->db->h->sampling.k;
 	j->style.kraken = j->db->k2 != NULL;
 	j->style.quick = j->v.quick;
+	j->style.quality = j->feed.mask.quality;
 	return select_reads(j, err);
 }
 
@@ -225,6 +226,20 @@ static int lead(struct classify *j, kh_err *err)
 	return kh_classify_write_page(j, err);
 }
 
+/* What Kraken 2 says at the end; some pipelines read it. */
+static void tell_kraken2(const kh_run_summary *s)
+{
+	const double minutes = s->seconds > 0 ? s->seconds / 60 : 1e-9;
+	const uint64_t all = s->fragments, not = all - s->classified;
+	const double percent = all ? 100.0 / (double)all : 0;
+
+	fprintf(stderr, "%" PRIu64 " sequences (%.2f Mbp) processed in %.3fs (%.1f Kseq/m, %.2f "
+		"Mbp/m).\n  %" PRIu64 " sequences classified (%.2f%%)\n  %" PRIu64
+		" sequences unclassified (%.2f%%)\n", all, (double)s->bases * 1e-6, s->seconds,
+		(double)all * 1e-3 / minutes, (double)s->bases * 1e-6 / minutes, s->classified,
+		(double)s->classified * percent, not, (double)not * percent);
+}
+
 static void tell(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
@@ -272,7 +287,9 @@ static int classify(struct classify *j, kh_err *err)
 	rc = lead(j, err);
 	if (j->v.samples)
 		return kh_classify_tell_samples(j, rc, err);
-	if (!rc)
+	if (!rc && j->v.kraken2)
+		tell_kraken2(&j->totals.sum);
+	else if (!rc)
 		tell(j);
 	return rc;
 }

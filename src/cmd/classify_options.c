@@ -66,6 +66,7 @@ const kh_opt kh_classify_opts[] = {
 	KH_KRAKEN_FLAG("report-zero-counts", AT(zero_counts)),
 	KH_KRAKEN_FLAG("use-mpa-style", AT(mpa)),
 	KH_SILENT("gzip-compressed"),
+	KH_KRAKEN_FLAG("kraken2", AT(kraken2)),
 	KH_IGNORED("bzip2-compressed", 0),
 	KH_IGNORED("memory-mapping", 'M'),
 	KH_GONE("output-format", "--write has lines, lines.gz or neither"),

@@ -22,6 +22,7 @@ static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *e
 {
 	const struct classify *j = arg;
 	const kh_report_options o = { .zero_counts = j->v.zero_counts,
+				      .plain = j->kraken,
 				      .minimizer_data = j->v.minimizer_data,
 				      .mpa = j->v.mpa };
 

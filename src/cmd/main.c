@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/memory_left.h"
 #include "cmd/faults.h"
+#include "cmd/kraken2.h"
 #include "cmd/nearest.h"
 #include "cmd/options.h"
 #include "cmd/signals.h"
@@ -117,12 +118,13 @@ int main(int argc, char **argv)
 	if (kh_address_space_left() != UINT64_MAX)
 		mallopt(M_ARENA_MAX, 1);
 #endif
-	if (argc < 2) {
+	const bool kraken2 = argc > 0 && kh_is_kraken2(argv[0]);
+	if (argc < 2 && !kraken2) {
 		usage(stderr);
 		return 2;
 	}
 	kh_cmd_signals();
-	rc = run(argc, argv);
+	rc = kraken2 ? kh_kraken2(argc, argv) : run(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "kmerhash: standard output: %s\n", strerror(errno));
 		rc = rc ? rc : 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/progress.h"
+#include "run/one_line.h"
 #include "run/select.h"
 
 /* A job, its results and its texts. */
@@ -57,10 +58,15 @@ static int format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to,
 	if (side == KH_SIDE_NEITHER || !to->reads[side][0])
 		return KH_OK;
 	kh_job_records(&w->job, i, b, r);
-	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++)
-		rc = kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), b[mate], r[mate],
-				    side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0,
-				    err);
+	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
+		kh_buf *text = kh_texts_reads(to, side, mate, r[1] != NULL);
+		const uint32_t taxid =
+			side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0;
+
+		rc = f->style->kraken ? kh_one_line(text, b[mate], r[mate], taxid,
+						    f->style->quality, err)
+				      : kh_format_read(text, b[mate], r[mate], taxid, err);
+	}
 	return rc;
 }
 

@@ -22,6 +22,7 @@ typedef struct kh_style {
 	bool no_col5;                   /* "0:0" in column 5 */
 	bool kraken;                    /* column 5 is what each k-mer was called, in order, */
 	bool quick;                     /* or "taxid:Q" */
+	unsigned char quality;          /* bases below are written as x, where reads are */
 } kh_style;
 
 /* The texts of a job: NULL where one is not wanted. */

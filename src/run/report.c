@@ -80,11 +80,11 @@ static void push_children(struct table *s, const struct row *r)
 
 /* The name without quotation marks at its beginning, as programs that read CSV would misread
  * them. */
-static const char *plain_name(const kh_taxonomy *tax, uint32_t taxon)
+static const char *plain_name(const struct table *s, uint32_t taxon)
 {
-	const char *name = tax->names + tax->name[taxon];
+	const char *name = s->tax->names + s->tax->name[taxon];
 
-	return name + strspn(name, "\"");
+	return s->o->plain ? name : name + strspn(name, "\"");
 }
 
 static int counts(struct table *s, uint64_t clade, uint64_t direct, kh_err *err)
@@ -110,7 +110,7 @@ static int indent(kh_buf *b, uint32_t depth, kh_err *err)
 
 static int kraken_row(struct table *s, const struct row *r, kh_err *err)
 {
-	const char *name = plain_name(s->tax, r->taxon);
+	const char *name = plain_name(s, r->taxon);
 	char code[16];
 	int rc = counts(s, s->clade[r->taxon], s->t->direct[r->taxon], err);
 
@@ -132,7 +132,7 @@ static int kraken_row(struct table *s, const struct row *r, kh_err *err)
 static int mpa_row(struct table *s, const struct row *r, kh_err *err)
 {
 	char letter = kh_rank_letter(s->tax->rank[r->taxon]);
-	const char *name = plain_name(s->tax, r->taxon);
+	const char *name = plain_name(s, r->taxon);
 	kh_buf *path = &s->path[r->depth];
 	int rc = KH_OK;
 
@@ -187,7 +187,8 @@ static int rows(struct table *s, kh_err *err)
 			rc = kh_buf_print(s->b, err, "%sU\t0\tunclassified\n",
 					  s->o->minimizer_data ? "0\t0\t" : "");
 	}
-	s->stack[s->n++] = (struct row) { s->clade[0], 0, 0, s->tax->taxid[0] };
+	if (s->clade[0] > 0 || s->o->zero_counts || !s->o->plain)
+		s->stack[s->n++] = (struct row) { s->clade[0], 0, 0, s->tax->taxid[0] };
 	while (s->n > 0 && !rc) {
 		struct row r = s->stack[--s->n];
 

@@ -28,6 +28,7 @@ typedef struct kh_report_options {
 	bool zero_counts;               /* rows of taxa without fragments, too */
 	bool minimizer_data;            /* 8 columns; needs t->distinct */
 	bool mpa;                       /* lineage and count */
+	bool plain;                     /* names as they are, and no row for an empty root */
 } kh_report_options;
 
 /* Appends the whole table to b.  Sums clades: distinct of t are joined upward. */

@@ -1,0 +1,271 @@
+/*
+ * kraken2.c - the program called as kraken2: its command line, as a command line of classify
+ *
+ * Options are those of the script kraken2, which may be shortened and may begin with one '-'; it
+ * passes over what it does not know, after a word about it, and so does this.
+ */
+#include <config.h>
+#include "cmd/kraken2.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cmd/options.h"
+
+enum { USAGE = 64 };                    /* the script's exit status for wrong usage */
+
+/* An option of kraken2, and what classify calls it; NULL: it has no meaning here. */
+static const struct {
+	const char *name, *as;
+	bool arg;
+} option[] = {
+	{ "db", NULL, true },
+	{ "threads", NULL, true },
+	{ "bzip2-compressed", NULL, false },
+	{ "help", NULL, false },
+	{ "version", NULL, false },
+	{ "quick", "--quick", false },
+	{ "unclassified-out", "--unclassified-out", true },
+	{ "classified-out", "--classified-out", true },
+	{ "output", "--output", true },
+	{ "confidence", "--confidence", true },
+	{ "memory-mapping", NULL, false },
+	{ "paired", "--paired", false },
+	{ "use-names", "--use-names", false },
+	{ "gzip-compressed", NULL, false },
+	{ "only-classified-output", NULL, false },
+	{ "fastq-input", NULL, false },
+	{ "fasta-input", NULL, false },
+	{ "minimum-base-quality", "--minimum-base-quality", true },
+	{ "report", "--report", true },
+	{ "use-mpa-style", "--use-mpa-style", false },
+	{ "report-zero-counts", "--report-zero-counts", false },
+	{ "minimum-hit-groups", "--minimum-hit-groups", true },
+	{ "report-minimizer-data", "--report-minimizer-data", false },
+};
+enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION,
+       N_OPTIONS = sizeof option / sizeof *option };
+
+/* The command line of classify while it is made. */
+typedef struct line {
+	char **word;
+	size_t n, cap;
+	pid_t *child;                   /* that decompress, one for each file, */
+	size_t n_children, cap_children;
+	const char *db, *threads;
+	bool bzip2, paired;
+} line;
+
+static int failed(const char *what, const char *why)
+{
+	fprintf(stderr, "kraken2: %s%s\n", what, why);
+	return 1;
+}
+
+static int add(line *l, const char *word)
+{
+	if (kh_grow((void **)&l->word, &l->cap, l->n + 2, sizeof *l->word, NULL))
+		return failed("no memory", "");
+	l->word[l->n++] = (char *)(uintptr_t)word;
+	l->word[l->n] = NULL;
+	return 0;
+}
+
+static void usage(FILE *f)
+{
+	fprintf(f, "Usage: kraken2 [options] <filename(s)>\n\nOptions:\n");
+	for (int i = 0; i < N_OPTIONS; i++)
+		fprintf(f, "  --%s%s\n", option[i].name, option[i].arg ? " ..." : "");
+	fprintf(f, "\nThis is kmerhash; kmerhash-kraken2(1) says what differs.\n");
+}
+
+/* --- the database ----------------------------------------------------------------- */
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A name without a slash is looked for in the folders of KRAKEN2_DB_PATH, or here.  *path is to be
+ * freed. */
+static int find_db(const char *name, char **path)
+{
+	const char *at = getenv("KRAKEN2_DB_PATH");
+
+	name = name ? name : getenv("KRAKEN2_DEFAULT_DB");
+	if (!name)
+		return failed("Must specify DB with either --db or $KRAKEN2_DEFAULT_DB", "");
+	if (strchr(name, '/'))
+		return (*path = strdup(name)) ? 0 : failed("no memory", "");
+	for (at = at ? at : ""; at; at = *at ? at + 1 : NULL) {
+		const size_t n = strcspn(at, ":");
+
+		if (asprintf(path, "%.*s/%s", n ? (int)n : 1, n ? at : ".", name) < 0)
+			return *path = NULL, failed("no memory", "");
+		if (is_folder(*path))
+			return 0;
+		free(*path);
+		*path = NULL;
+		at += n;
+	}
+	return failed("unable to find the database in $KRAKEN2_DB_PATH: ", name);
+}
+
+/* --- inputs ----------------------------------------------------------------------- */
+/* Without an option, the first file says it for all. */
+static bool is_bzip2(const char *path)
+{
+	struct stat st;
+	char magic[2];
+	FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+	const bool is = f && fread(magic, 1, 2, f) == 2 && memcmp(magic, "BZ", 2) == 0;
+
+	if (f)
+		fclose(f);
+	return is;
+}
+
+/* Adds a file that bzip2 decompresses into a pipe. */
+static int add_bzip2(line *l, char *path)
+{
+	extern char **environ;
+	char *argv[] = { (char *)"bzip2", (char *)"-dc", (char *)"--", path, NULL }, *name;
+	posix_spawn_file_actions_t actions;
+	int end[2], rc;
+	pid_t pid;
+
+	if (kh_grow((void **)&l->child, &l->cap_children, l->n_children + 1, sizeof *l->child,
+		    NULL) || pipe2(end, O_CLOEXEC) != 0 ||
+	    posix_spawn_file_actions_init(&actions) != 0)
+		return failed("bzip2: ", strerror(errno));
+	posix_spawn_file_actions_adddup2(&actions, end[1], STDOUT_FILENO);
+	rc = posix_spawnp(&pid, "bzip2", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(end[1]);
+	if (rc)
+		return failed("bzip2: ", strerror(rc));
+	l->child[l->n_children++] = pid;
+	return asprintf(&name, "/dev/fd/%d", end[0]) < 0 ? failed("no memory", "") : add(l, name);
+}
+
+static int add_inputs(line *l, int n, char **path)
+{
+	int rc = add(l, "--");
+
+	l->bzip2 = l->bzip2 || is_bzip2(path[0]);
+	for (int i = 0; i < n && !rc; i++)
+		rc = l->bzip2 ? add_bzip2(l, path[i]) : add(l, path[i]);
+	return rc;
+}
+
+/* A file that bzip2 cannot read to its end is an error, whatever has been made of it. */
+static int wait_for(const line *l)
+{
+	int rc = 0, status;
+
+	for (size_t i = 0; i < l->n_children; i++)
+		if (waitpid(l->child[i], &status, 0) > 0 && status != 0)
+			rc = failed("bzip2: an input could not be read", "");
+	return rc;
+}
+
+/* --- options ---------------------------------------------------------------------- */
+/* 0; -1: done; else the exit status. */
+static int take(line *l, int i)
+{
+	switch (i) {
+	case OPT_DB:
+		l->db = optarg;
+		return 0;
+	case OPT_THREADS:
+		l->threads = optarg;
+		return 0;
+	case OPT_BZIP2:
+		l->bzip2 = true;
+		return 0;
+	case OPT_HELP:
+		usage(stdout);
+		return -1;
+	case OPT_VERSION:
+		printf("Kraken version %s (%s)\n", KH_KRAKEN2_VERSION, PACKAGE_STRING);
+		return -1;
+	default:
+		l->paired |= strcmp(option[i].name, "paired") == 0;
+		if (!option[i].as)
+			return 0;
+		return add(l, option[i].as) || (option[i].arg && add(l, optarg));
+	}
+}
+
+static int parse(line *l, int argc, char **argv)
+{
+	struct option longs[N_OPTIONS + 1] = { { NULL, 0, NULL, 0 } };
+	int got, rc = 0;
+
+	for (int i = 0; i < N_OPTIONS; i++)
+		longs[i] = (struct option) { option[i].name,
+					     option[i].arg ? required_argument : no_argument, NULL,
+					     i + 1 };
+	while (!rc && (got = getopt_long_only(argc, argv, "", longs, NULL)) != -1)
+		rc = got == '?' ? 0 : take(l, got - 1);
+	return rc;
+}
+
+static int make_line(line *l, int argc, char **argv, char **db)
+{
+	const char *threads = getenv("KRAKEN2_NUM_THREADS");
+	int rc = add(l, "classify") || add(l, "--quiet") || add(l, "--kraken2") ||
+		 add(l, "--set") || add(l, "no-mate-check") || add(l, "--set") ||
+		 add(l, "allow-no-eof");
+
+	rc = rc ? rc : parse(l, argc, argv);
+	if (rc)
+		return rc;
+	const int n = argc - optind;
+	if (n == 0) {
+		fprintf(stderr, "Need to specify input filenames!\n");
+		usage(stderr);
+		return USAGE;
+	}
+	if ((rc = find_db(l->db, db)))
+		return rc;
+	if (l->paired && n % 2)
+		return failed("--paired requires positive and even number filenames", "");
+	l->threads = l->threads ? l->threads : threads && *threads ? threads : "1";
+	rc = add(l, "--threads") || add(l, l->threads) || add(l, "--db") || add(l, *db);
+	return rc ? rc : add_inputs(l, n, argv + optind);
+}
+
+bool kh_is_kraken2(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, "kraken2") == 0;
+}
+
+int kh_kraken2(int argc, char **argv)
+{
+	line l = { .n = 0 };
+	char *db = NULL;
+	int rc = make_line(&l, argc, argv, &db);
+
+	if (rc == 0) {
+		optind = 0;             /* begin anew with another command line */
+		rc = kh_cmd_classify.run(&kh_cmd_classify, (int)l.n, l.word);
+		rc = rc ? rc : wait_for(&l);
+	}
+	free(l.child);
+	free(l.word);
+	free(db);
+	return rc < 0 ? 0 : rc;
+}

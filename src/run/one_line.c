@@ -1,0 +1,90 @@
+#include <config.h>
+#include "run/one_line.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include "run/digits.h"
+
+/* Where the record is read. */
+typedef struct cursor {
+	const char *at, *end;
+} cursor;
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Copies n characters of lines without what ends these. */
+static char *copy_lines(char *to, cursor *c, uint64_t n)
+{
+	while (n > 0 && c->at < c->end) {
+		const char *nl = memchr(c->at, '\n', (size_t)(c->end - c->at));
+		const char *stop = nl ? nl : c->end;
+		size_t len = (size_t)(stop - c->at);
+
+		while (len > 0 && is_blank(c->at[len - 1]))
+			len--;
+		len = len < n ? len : (size_t)n;
+		memcpy(to, c->at, len);
+		to += len;
+		n -= len;
+		c->at = nl ? nl + 1 : c->end;
+	}
+	return to;
+}
+
+static void pass_line(cursor *c)
+{
+	const char *nl = memchr(c->at, '\n', (size_t)(c->end - c->at));
+
+	c->at = nl ? nl + 1 : c->end;
+}
+
+static char *put_header(char *to, const kh_block *blk, const kh_record *r, uint32_t taxid)
+{
+	size_t n = r->name_len;
+
+	while (n > 0 && is_blank(blk->text[r->name + n - 1]))
+		n--;
+	*to++ = r->fastq ? '@' : '>';
+	memcpy(to, blk->text + r->name, n);
+	to += n;
+	if (taxid) {
+		memcpy(to, " kraken:taxid|", 14);
+		to = put_number(to + 14, taxid);
+	}
+	*to++ = '\n';
+	return to;
+}
+
+int kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
+		unsigned char quality, kh_err *err)
+{
+	enum { FIXED = 64 };            /* what is not of the record */
+	cursor c = { blk->text + r->name + r->name_len, blk->text + r->text + r->text_len };
+	int rc = kh_buf_room(b, (size_t)r->text_len + FIXED, err);
+	char *to, *bases;
+
+	if (rc)
+		return rc;
+	to = bases = put_header(b->p + b->n, blk, r, taxid);
+	pass_line(&c);
+	to = copy_lines(to, &c, r->len);
+	*to++ = '\n';
+	if (r->fastq) {
+		while (c.at < c.end && *c.at != '+')
+			pass_line(&c);
+		pass_line(&c);
+		memcpy(to, "+\n", 2);
+		char *const q = to + 2;
+
+		to = copy_lines(q, &c, r->len);
+		for (char *p = q; p < to; p++)
+			if (*p - '!' < quality)
+				bases[p - q] = 'x';
+		*to++ = '\n';
+	}
+	b->n = (size_t)(to - b->p);
+	return KH_OK;
+}
