@@ -2,7 +2,8 @@
  * preload_fail.c - makes the n-th call of a kind fail; to be named in LD_PRELOAD
  *
  *	KH_FAIL=KIND:N          KIND: alloc read write fsync rename close
- *	KH_FAIL_HOW=fail|short|eintr    short: half of what was asked for; N: every call from there
+ *	KH_FAIL_HOW=fail|short|eintr|kill       short: half of what was asked for; N: every call
+ *	                        from there; kill: by SIGKILL, before the call
  *	KH_PAGES=N              the host has so many pages of memory
  *	KH_WHEN_MAPPED=COMMAND  is run when a file has just been mapped, once
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
@@ -13,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
 enum kind { NONE, ALLOC, READ, WRITE, FSYNC, RENAME, CLOSE };
-enum how { FAIL, SHORT, INTERRUPT };
+enum how { FAIL, SHORT, INTERRUPT, KILL };
 
 static atomic_long calls;
 static long at;                 /* 0: none */
@@ -45,7 +47,10 @@ static void start(void)
 		if (strlen(name[i]) == (size_t)(colon - fail) &&
 		    strncmp(name[i], fail, strlen(name[i])) == 0)
 			what = (enum kind)i;
-	how = !mode || mode[0] == 'f' ? FAIL : mode[0] == 's' ? SHORT : INTERRUPT;
+	how = !mode || mode[0] == 'f' ? FAIL
+	      : mode[0] == 's'        ? SHORT
+	      : mode[0] == 'k'        ? KILL
+				      : INTERRUPT;
 	atomic_store(&calls, 0);
 	at = colon ? atol(colon + 1) : 0;
 }
@@ -94,6 +99,8 @@ static int hit(enum kind k)
 	if (k != what)
 		return 0;
 	long n = atomic_fetch_add(&calls, 1) + 1;
+	if (how == KILL && n == at)
+		kill(getpid(), SIGKILL);
 	return at > 0 && (n == at || (how == SHORT && n > at));
 }
 

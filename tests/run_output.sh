@@ -78,7 +78,7 @@ expect 2 "is named for two outputs" "a report where the lines go" sh -c '"$@" >>
 expect 0 "" "lines and report into one pipe" sh -c '"$@" | cat >got' - "$real" classify -q --db a.khdb --report /dev/stdout 1.fq
 cat want.tsv want.kreport >two; same two got "lines and report into one pipe: one behind the other"
 expect 2 "both the database and an output" "the output is the database of a folder" classify --db d --output d/a.khdb 1.fq
-expect 2 "both an input and an output" "the output is a reference" classify -R phix.gz --taxonomy "$data/taxonomy" --output phix.gz 1.fq
+expect 2 "both a reference and an output" "the output is a reference" classify -R phix.gz --taxonomy "$data/taxonomy" --output phix.gz 1.fq
 cp "$data/taxonomy/accession2taxid.tsv" t.khdb
 expect 2 "both a table and an output" "the database is a table" build --db t.khdb --seqid2taxid t.khdb phix.gz
 check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x -a "$(cat same)" = old

@@ -9,6 +9,7 @@ for i in 1 2; do
 	gzip -dc "$r/sarscov2_real_$i.fq.gz" >real_$i.fq
 done
 cp "$r/tiny_sim_1.fq.gz" "sim 1.fq.gz"
+tests_built=${KH_TESTS:-$(dirname "$real")/tests}
 # samples OPTIONS...: the sheet's, in the folder out
 samples() { "$kmerhash" classify --db a.khdb --samples sheet --outdir out "$@"; }
 # alone SAMPLE OPTIONS...: a run of its own, in the folder own
@@ -261,6 +262,46 @@ expect 2 "json among --write" "--resume without summaries" samples --resume --wr
 rm -rf out; expect 0 "" "samples: --write" samples --write report,html,profile
 check "samples: --write: their files" test "$(ls out | sed 's/^real\.2/real2/; s/^[^.]*\.//' | sort -u | tr '\n' ' ')" = "html kreport profile.tsv "
 check "samples: --write: the page of all" test -s out/samples.html
+
+# resumed "MESSAGE or empty" NAME: one sample s of the sheet, in $into; s.tsv is that of a new run
+into=res
+resumed() {
+	rm -rf new; classify --db a.khdb --samples sheet --outdir new
+	expect 0 "" "$2" "$kmerhash" classify --db a.khdb --samples sheet --outdir "$into" --resume
+	check "$2: is it there?" test "$(grep -c 'is there already' .err)" -eq $([ -z "$1" ] && echo 0 || echo 1)
+	same new/s.tsv "$into/s.tsv" "$2: the lines of a new run"
+}
+printf 'sample\treads1\treads2\ns\tsim_1.fq\t\ns\tsim_2.fq\t\n' >sheet
+resumed "" "single reads"; resumed "there already" "single reads again"
+printf 'sample\treads1\treads2\ns\tsim_1.fq\tsim_2.fq\n' >sheet
+resumed "" "mended to pairs"; resumed "there already" "pairs again"
+cp -r res copy; rm copy/s.tsv; into=copy; resumed "" "a copied folder with a hole"
+cp -r res copied; into=copied; resumed "there already" "a copied folder"
+rm -rf res; resumed "there already" "a copied folder, the first one is gone"
+printf x | dd of=copied/s.tsv bs=1 seek=5 conv=notrunc 2>.err; resumed "" "a byte of the lines is another"
+into=$(printf 'n\377'); resumed "" "a folder that is not UTF-8"; resumed "there already" "a folder that is not UTF-8, again"
+mkfifo stream; printf 'sample\treads1\ns\tstream\n' >sheet; into=piped
+(cat sim_1.fq >stream) & expect 0 "" "a stream" "$kmerhash" classify --db a.khdb --samples sheet --outdir piped; wait
+(cat real_1.fq >stream) & expect 0 "" "other data by a stream" "$kmerhash" classify --db a.khdb --samples sheet --outdir piped --resume; wait
+check "other data by a stream: is read" test "$(wc -l <piped/s.tsv)" -eq "$(($(wc -l <real_1.fq) / 4))"
+# Killed between the renames of a run with other parameters, over older results.
+if [ -f "$tests_built/preload_fail.so" ]; then
+	printf 'sample\treads1\ns\tsim_1.fq\n' >sheet; into=killed
+	classify --db a.khdb --samples sheet --outdir killed; cp -r killed killed.was
+	for i in 1 2 3; do
+		rm -rf killed; cp -r killed.was killed
+		LD_PRELOAD=$tests_built/preload_fail.so KH_FAIL=rename:$i KH_FAIL_HOW=kill "$real" classify -q --db a.khdb --samples sheet \
+			--outdir killed --use-names 2>.err
+		check "killed before rename $i" test $? -eq 137
+		resumed "" "killed before rename $i, then run as before"
+	done
+else skip "killed between renames" "no preload_fail.so"; fi
+if [ -n "${PYTHON3:-}" ] && [ -f "$tests_built/preload_fail.so" ]; then
+	one=$(ls "$data"/genomes/Escherichia_virus_phiX174*.gz)
+	build --db one.khdb -k 14 "$one"
+	check "random histories of --resume" env KH_GENOME="$one" "$PYTHON3" "$tests/resume_states.py" "$real" one.khdb \
+		"$tests_built/preload_fail.so" states $([ -n "${KH_SLOW:-}" ] && echo 500 || echo 25) ${KH_SEED:-1}
+else skip "random histories" "no python3, or no preload_fail.so"; fi
 
 # --- a page of all samples ------------------------------------------------------------------
 # data_of PAGE: taxa and samples, without what the run says of itself

@@ -341,6 +341,19 @@ static void *commit_one(void *o)
 	return NULL;
 }
 
+static kh_out *both[2];
+
+static void *commit_both(void *arg)
+{
+	kh_err err = { 0, "" };
+
+	(void)arg;
+	assert_int_equal(kh_out_commit(both, 2, &err), 0);
+	kh_out_close(both[0]);
+	kh_out_close(both[1]);
+	return NULL;
+}
+
 static void count_signal(int sig)
 {
 	(void)sig;
@@ -371,6 +384,43 @@ static void test_signal(void **state)
 	unlink("a.txt");
 	unlink("b.txt");
 	assert_int_equal(entries(), 0);
+}
+
+/* The last of several outputs stands only beside those of its own run: the file that has its name
+ * loses it before any other, and has it again if the run fails. */
+static void test_last(void **state)
+{
+	kh_err err = { 0, "" };
+	pthread_t thread;
+
+	(void)state;
+	write_text("a.txt", "old");
+	write_text("b.txt", "old");
+	both[0] = open_out("a.txt");
+	both[1] = open_out("b.txt");
+	put(both[0], "new");
+	put(both[1], "new");
+	hold = true;
+	assert_int_equal(pthread_create(&thread, NULL, commit_both, NULL), 0);
+	sem_wait(&arrived);
+	is_text("a.txt", "old");
+	assert_false(there("b.txt"));
+	sem_post(&go_on);
+	pthread_join(thread, NULL);
+	is_text("a.txt", "new");
+	is_text("b.txt", "new");
+	assert_int_equal(entries(), 2);
+	kh_out *o[] = { open_out("a.txt"), open_out("c.txt"), open_out("b.txt") };
+	assert_int_equal(mkdir("c.txt", 0700), 0);
+	assert_int_equal(kh_out_commit(o, 3, &err), KH_EIO);
+	for (int i = 0; i < 3; i++)
+		kh_out_close(o[i]);
+	is_text("a.txt", "new");
+	is_text("b.txt", "new");
+	rmdir("c.txt");
+	assert_int_equal(entries(), 2);
+	unlink("a.txt");
+	unlink("b.txt");
 }
 
 /* Who may read and write a file stays when it is replaced. */
@@ -632,8 +682,8 @@ int main(void)
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
 		cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_once),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_signal), cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_signal), cmocka_unit_test(test_last),
+		cmocka_unit_test(test_rights), cmocka_unit_test(test_planted),
 		cmocka_unit_test(test_long_names), cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_no_block), cmocka_unit_test(test_paths),
 	};

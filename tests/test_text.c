@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zlib.h>
 #include "io/bgzf.h"
 #include "io/text.h"
@@ -114,6 +115,27 @@ static void check_file(const char *path)
 	assert_int_equal(gzclose(f), Z_OK);
 }
 
+/* The size and the digest that the text tells are those of the file. */
+static void check_digest(const kh_text *t, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	uint64_t bytes, xxh3;
+	char *got;
+	long n;
+
+	assert_non_null(f);
+	fseek(f, 0, SEEK_END);
+	n = ftell(f);
+	rewind(f);
+	got = malloc((size_t)n);
+	assert_int_equal(fread(got, 1, (size_t)n, f), n);
+	fclose(f);
+	assert_true(kh_text_digest(t, &bytes, &xxh3));
+	assert_int_equal(bytes, n);
+	assert_true(xxh3 == XXH3_64bits(got, (size_t)n));
+	free(got);
+}
+
 static void test_sequence(void **state)
 {
 	static struct run r;
@@ -122,7 +144,8 @@ static void test_sequence(void **state)
 	(void)state;
 	for (int way = 0; way < 4; way++) {
 		char path[64];
-		kh_text_options o = { path, way < 2, THREADS };
+		kh_text_options o = { .path = path, .bgzf = way < 2, .digest = true,
+				      .threads = THREADS };
 
 		snprintf(path, sizeof path, "/tmp/kh-text-%d-%d%s", (int)getpid(), way,
 			 way < 2 ? ".gz" : "");
@@ -140,6 +163,7 @@ static void test_sequence(void **state)
 		assert_int_equal(kh_text_commit(&r.text, 1, &err), 0);
 		for (int i = 0; i < WORKS; i++)         /* all have come back */
 			assert_non_null(kh_queue_try(r.idle));
+		check_digest(r.text, path);
 		kh_text_close(r.text);
 		kh_queue_free(r.idle);
 		kh_order_free(r.order);

@@ -118,7 +118,7 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 	if (rc)
 		return rc;
 	json_t *rec = kh_classify_record(j, json_incref(inputs),
-					 kh_record_paths(x->path, KH_RESULT_SUMMARY));
+					 kh_record_outputs(x, r));
 	const kh_summary s = { .db = j->db->h,
 			       .counts = &r->sum,
 			       .confidence = j->v.confidence,

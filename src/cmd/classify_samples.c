@@ -57,7 +57,7 @@ static int is_done(const struct classify *j, const kh_sheet_sample *x, kh_err *e
 		return err->code;
 	rc = kh_record_digests(inputs, x, NULL, err);
 	now = kh_classify_record(j, inputs, json_array());
-	if (!rc && (rc = kh_record_same(summary, now)))
+	if (!rc && (rc = kh_record_same(x, now)))
 		kh_log(KH_INFO, "sample %s: is there already", x->name);
 	json_decref(now);
 	return rc;

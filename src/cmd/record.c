@@ -59,34 +59,41 @@ static int digest_file(const char *path, uint64_t *digest, kh_err *err)
 	return rc;
 }
 
-/* An input that cannot be looked at here is reported when it is opened. */
-static json_t *input(const char *path)
+/* An input that cannot be looked at here is reported when it is opened.  mate: 1 or 2 of pairs, 0:
+ * single reads. */
+static json_t *input(const char *path, int mate)
 {
+	json_t *o = json_pack("{s:o}", "path", kh_record_path(path));
 	struct stat st;
 
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-		return json_pack("{s:o}", "path", kh_record_path(path));
+	if (o && mate)
+		json_object_set_new(o, "mate", json_integer(mate));
+	if (!o || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return o;
 	const json_int_t time = (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	return json_pack("{s:o, s:I, s:I}", "path", kh_record_path(path), "size",
-			 (json_int_t)st.st_size, "mtime_ns", time);
+	json_object_set_new(o, "size", json_integer((json_int_t)st.st_size));
+	json_object_set_new(o, "mtime_ns", json_integer(time));
+	return o;
 }
 
 /* Calls fn for each file of a sample, in order. */
-static int each_file(const kh_sheet_sample *s, int (*fn)(void *arg, const char *path, kh_err *err),
-		     void *arg, kh_err *err)
+static int each_file(const kh_sheet_sample *s,
+		     int (*fn)(void *arg, const char *path, int mate, kh_err *err), void *arg,
+		     kh_err *err)
 {
 	int rc = KH_OK;
 
 	for (size_t k = 0; k < s->n_reads; k++)
 		for (size_t i = 0; i < s->reads[k].n; i++)
 			for (int mate = 0; mate <= s->reads[k].paired && !rc; mate++)
-				rc = fn(arg, s->reads[k].path[mate][i], err);
+				rc = fn(arg, s->reads[k].path[mate][i],
+					s->reads[k].paired ? mate + 1 : 0, err);
 	return rc;
 }
 
-static int add_input(void *arg, const char *path, kh_err *err)
+static int add_input(void *arg, const char *path, int mate, kh_err *err)
 {
-	return json_array_append_new(arg, input(path)) ? kh_fail_nomem(err) : KH_OK;
+	return json_array_append_new(arg, input(path, mate)) ? kh_fail_nomem(err) : KH_OK;
 }
 
 struct digests {
@@ -95,11 +102,11 @@ struct digests {
 	size_t i;
 };
 
-static int add_digest(void *arg, const char *path, kh_err *err)
+static int add_digest(void *arg, const char *path, int mate, kh_err *err)
 {
 	struct digests *d = arg;
 	const size_t i = d->i++;
-	json_t *was = json_array_get(d->inputs, i), *now = input(path);
+	json_t *was = json_array_get(d->inputs, i), *now = input(path, mate);
 	uint64_t digest = 0;
 	int rc = now ? KH_OK : kh_fail_nomem(err);
 
@@ -145,6 +152,25 @@ json_t *kh_record_paths(char *const *path, size_t n)
 	return a;
 }
 
+json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r)
+{
+	json_t *a = json_array();
+
+	for (int k = 0; k < KH_RESULT_SUMMARY && a; k++) {
+		uint64_t bytes, xxh3;
+		json_t *o = s->path[k] ? json_pack("{s:o}", "path", kh_record_path(s->path[k]))
+				       : NULL;
+
+		if (o && kh_text_digest(r->out[k], &bytes, &xxh3)) {
+			json_object_set_new(o, "size", json_integer((json_int_t)bytes));
+			json_object_set_new(o, "xxh3", hex(xxh3));
+		}
+		if (o)
+			json_array_append_new(a, o);
+	}
+	return a;
+}
+
 /* --- the rest --------------------------------------------------------------------- */
 json_t *kh_record_database(const kh_db *db)
 {
@@ -163,17 +189,45 @@ json_t *kh_record_host(void)
 			 "cpus", (int)kh_cpus());
 }
 
-/* --- would this run give the same?
- * -------------------------------------------------------------- */
-static bool outputs_there(const json_t *outputs)
+/* --- would this run give the same? -------------------------------------------------- */
+/* Is it the file that `was` tells of, whatever it was called then? */
+static bool is_output(const char *path, const json_t *was)
+{
+	const char *digest = json_string_value(json_object_get(was, "xxh3"));
+	kh_err err = { 0, "" };
+	struct stat st;
+	uint64_t now;
+
+	if (!digest || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size != json_integer_value(json_object_get(was, "size")) ||
+	    digest_file(path, &now, &err))
+		return false;
+	json_t *text = hex(now);
+	const bool same = text && strcmp(json_string_value(text), digest) == 0;
+	json_decref(text);
+	return same;
+}
+
+static bool outputs_there(const json_t *outputs, const kh_sheet_sample *s)
+{
+	size_t n = 0;
+
+	for (int k = 0; k < KH_RESULT_SUMMARY; k++)
+		if (s->path[k] && !is_output(s->path[k], json_array_get(outputs, n++)))
+			return false;
+	return json_is_array(outputs) && json_array_size(outputs) == n;
+}
+
+/* Inputs are known by their digests, which a stream does not have. */
+static bool same_inputs(const json_t *was, const json_t *now)
 {
 	size_t i;
-	json_t *path;
+	json_t *x;
 
-	json_array_foreach(outputs, i, path)
-		if (access(json_string_value(path) ? json_string_value(path) : "", F_OK) != 0)
+	json_array_foreach(now, i, x)
+		if (!json_object_get(x, "xxh3"))
 			return false;
-	return json_is_array(outputs);
+	return json_equal(was, now);
 }
 
 /* The path does not count, as a database may be moved. */
@@ -182,19 +236,19 @@ static bool same_database(const json_t *a, const json_t *b)
 	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum"));
 }
 
-bool kh_record_same(const char *summary, const json_t *record)
+bool kh_record_same(const kh_sheet_sample *s, const json_t *record)
 {
-	json_t *root = json_load_file(summary, 0, NULL);
+	json_t *root = json_load_file(s->path[KH_RESULT_SUMMARY], 0, NULL);
 	const json_t *run = json_object_get(root, "run");
 	const char *version = json_string_value(json_object_get(root, "version"));
 	const bool same = version && strcmp(version, PACKAGE_VERSION) == 0 &&
-			  json_equal(json_object_get(run, "inputs"),
-				     json_object_get(record, "inputs")) &&
+			  same_inputs(json_object_get(run, "inputs"),
+				      json_object_get(record, "inputs")) &&
 			  json_equal(json_object_get(run, "parameters"),
 				     json_object_get(record, "parameters")) &&
 			  same_database(json_object_get(run, "database"),
 					json_object_get(record, "database")) &&
-			  outputs_there(json_object_get(run, "outputs"));
+			  outputs_there(json_object_get(run, "outputs"), s);
 
 	json_decref(root);
 	return same;

@@ -17,7 +17,7 @@
 /* A path as JSON has it: bytes that are no UTF-8 are shown as '?'. */
 json_t *kh_record_path(const char *path);
 
-/* The files of a sample: path, size, time of change. */
+/* The files of a sample: path, size, time of change; which mates they have, of pairs. */
 json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err);
 /* Adds the XXH3 of their bytes: as r has it, where that is known, or else by reading them (r may be
  * NULL).  Fails if a file has changed since. */
@@ -25,15 +25,18 @@ int kh_record_digests(json_t *inputs, const kh_sheet_sample *s, const kh_results
 
 /* An array of those of n paths that are not NULL. */
 json_t *kh_record_paths(char *const *path, size_t n);
+/* The results in front of the summary, in their order: path, size and XXH3.  They are finished. */
+json_t *kh_record_outputs(const kh_sheet_sample *s, const kh_results *r);
 
 /* The database, identified by the checksum of its header, which covers the other checksums. */
 json_t *kh_record_database(const kh_db *db);
 /* Facts about the machine. */
 json_t *kh_record_host(void);
 
-/* Does the summary in a file come from a run with the same version, inputs, parameters and
- * database as in `record` (an object with these members), and are the outputs that it lists
- * there? */
-bool kh_record_same(const char *summary, const json_t *record);
+/* Is all there that a run would make of this sample: does its summary come from a run with the same
+ * version, inputs, parameters and database as in `record` (an object with these members), and are
+ * its results, under the names that they have now, those that the summary tells of?  Not if it
+ * reads from a stream, or writes to one. */
+bool kh_record_same(const kh_sheet_sample *s, const json_t *record);
 
 #endif

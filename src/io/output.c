@@ -32,6 +32,7 @@ struct kh_out {
 	bool replaces;                  /* a file with this owner and mode: */
 	struct stat before;
 	/* while it is being committed: */
+	bool retired;                   /* that which had the final name has lost it */
 	bool named;                     /* it has its final name */
 	/* the file that had that name before; .name[0] != 0: there is one */
 	kh_temporary old;
@@ -365,7 +366,7 @@ static int keep_old(kh_out *o, kh_err *err)
 
 static int publish(kh_out *o, kh_err *err)
 {
-	int rc = keep_old(o, err);
+	int rc = o->retired ? KH_OK : keep_old(o, err);
 
 	if (rc)
 		return rc;
@@ -386,6 +387,20 @@ static int sync_folder(const kh_out *o, kh_err *err)
 	return KH_OK;
 }
 
+/* Takes the final name from the file that has it now, if that can be given back. */
+static int retire(kh_out *o, kh_err *err)
+{
+	int rc = keep_old(o, err);
+
+	if (rc || !o->old.name[0])
+		return rc;
+	if (unlinkat(o->folder, o->base, 0) != 0)
+		return kh_fail(err, KH_EIO, "%s: cannot be replaced: %s", o->path,
+			       strerror(errno));
+	o->retired = true;
+	return sync_folder(o, err);
+}
+
 /* Gives the final name back to the file that had it before. */
 static void take_back(kh_out *o, kh_err *err)
 {
@@ -394,13 +409,13 @@ static void take_back(kh_out *o, kh_err *err)
 	if (o->named && o->lost && err) {
 		memcpy(why, err->msg, sizeof why);
 		kh_fail(err, err->code, "%.300s; %.150s has been replaced already", why, o->path);
-	} else if (o->named && o->old.name[0]) {
+	} else if ((o->named || o->retired) && o->old.name[0]) {
 		renameat(o->folder, o->old.name, o->folder, o->base);
 		o->old.name[0] = 0;
 	} else if (o->named && !o->lost) {
 		unlinkat(o->folder, o->base, 0);
 	}
-	o->named = false;
+	o->named = o->retired = false;
 	remove_temporary(&o->old);
 }
 
@@ -444,8 +459,16 @@ void kh_out_remove_all(void)
 
 static int name_all(kh_out *const *o, size_t n, kh_err *err)
 {
+	size_t with = 0, last = 0;
 	int rc = KH_OK;
 
+	for (size_t i = 0; i < n; i++)
+		if (o[i] && o[i]->base) {
+			with++;
+			last = i;
+		}
+	if (with > 1)
+		rc = retire(o[last], err);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (o[i] && o[i]->base)
 			rc = publish(o[i], err);

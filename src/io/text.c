@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include "io/bgzf.h"
 #include "base/mem.h"
 #include "io/output.h"
@@ -30,6 +32,8 @@ struct kh_text {
 	unit *now;                      /* being filled */
 	uint64_t tickets;
 	bool finished;                  /* all but its name */
+	XXH3_state_t *digest;           /* of what was written; NULL: not wanted */
+	uint64_t bytes;
 };
 
 /* --- loans ------------------------------------------------------------------------ */
@@ -67,6 +71,12 @@ int kh_text_open(kh_text **out, const kh_text_options *o, kh_monitor *m, kh_err 
 	t->bgzf = o->bgzf;
 	t->n_all = n;
 	rc = kh_out_open(&t->out, o->path, err);
+	if (!rc && o->digest) {
+		t->digest = XXH3_createState();
+		rc = t->digest ? KH_OK : kh_fail_nomem(err);
+	}
+	if (t->digest)
+		XXH3_64bits_reset(t->digest);
 	if (!rc && t->bgzf) {
 		t->all = kh_array(n, sizeof *t->all, err);
 		rc = t->all ? kh_queue_new(&t->idle, m, n, err) : KH_ENOMEM;
@@ -99,14 +109,24 @@ void kh_text_close(kh_text *t)
 	for (size_t i = 0; t->all && i < t->n_all; i++)
 		kh_bgzf_free(t->all[i].z);
 	free(t->all);
+	XXH3_freeState(t->digest);
 	free(t);
 }
 
 /* --- units ------------------------------------------------------------------------ */
+/* Writes what comes next; by one thread at a time. */
+static int write_next(kh_text *t, const void *p, size_t n, kh_err *err)
+{
+	if (t->digest)
+		XXH3_64bits_update(t->digest, p, n);
+	t->bytes += n;
+	return kh_out_write(t->out, p, n, err);
+}
+
 static int write_unit(void *arg, void *item, kh_err *err)
 {
 	unit *u = item;
-	int rc = kh_out_write(u->text->out, u->out, u->packed, err);
+	int rc = write_next(u->text, u->out, u->packed, err);
 
 	(void)arg;
 	kh_queue_give_back(u->text->idle, u);
@@ -172,7 +192,7 @@ static void fill(unit *u, const char *p, size_t m, kh_loan *loan)
 int kh_text_put(kh_text *t, const char *p, size_t n, kh_loan *loan, kh_err *err)
 {
 	if (!t->bgzf)
-		return kh_out_write(t->out, p, n, err);
+		return write_next(t, p, n, err);
 	while (n > 0) {
 		int rc = t->now ? KH_OK : take_unit(t);
 		size_t m;
@@ -206,12 +226,21 @@ int kh_text_finish(kh_text *t, kh_err *err)
 		if (rc)
 			rc = kh_monitor_error(t->m, err);
 		else
-			rc = kh_out_write(t->out, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
+			rc = write_next(t, kh_bgzf_eof, sizeof kh_bgzf_eof, err);
 	}
 	if (!rc)
 		rc = kh_out_sync(t->out, err);
 	t->finished = !rc;
 	return rc;
+}
+
+bool kh_text_digest(const kh_text *t, uint64_t *bytes, uint64_t *xxh3)
+{
+	if (!t->finished || !t->digest || !kh_out_whole(t->out))
+		return false;
+	*bytes = t->bytes;
+	*xxh3 = XXH3_64bits_digest(t->digest);
+	return true;
 }
 
 int kh_text_commit(kh_text *const *t, size_t n, kh_err *err)

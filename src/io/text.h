@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/msg.h"
 #include "base/threads.h"
 
@@ -30,6 +31,7 @@ void kh_loan_end(kh_loan *l);
 typedef struct kh_text_options {
 	const char *path;
 	bool bgzf;
+	bool digest;                    /* kh_text_digest is wanted */
 	unsigned threads;
 } kh_text_options;
 
@@ -45,6 +47,9 @@ int kh_text_finish(kh_text *t, kh_err *err);
 /* The same of n texts (NULL among them is fine), if that was not done, and their names: all get
  * them, or none. */
 int kh_text_commit(kh_text *const *t, size_t n, kh_err *err);
+/* The size of the file of a finished text, and the XXH3 of its bytes; false: they are not known, or
+ * the file is none that holds only this. */
+bool kh_text_digest(const kh_text *t, uint64_t *bytes, uint64_t *xxh3);
 
 /* Does a file of this name want compression: "*.gz", "*.bgz"? */
 bool kh_text_wants_bgzf(const char *path);

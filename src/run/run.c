@@ -211,6 +211,12 @@ static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 	for (int k = KH_N_TEXTS; k < KH_N_RESULTS && !rc; k++) {
 		if (!t->results.out[k])
 			continue;
+		/* it tells the size and the digest of the others */
+		for (int i = 0; i < k && k == KH_RESULT_SUMMARY && !rc; i++)
+			if (t->results.out[i])
+				rc = kh_text_finish(t->results.out[i], err);
+		if (rc)
+			break;
 		b.n = 0;
 		rc = r->o.write[k](r->o.arg, t->sample, &t->results, &b, err);
 		if (!rc)
