@@ -8,6 +8,8 @@
     make_world.py strains N DIR DATA [S]       N strains of a stretch of phiX174, in S species of its
                                                genus (1), with a taxonomy (DIR/taxonomy,
                                                DIR/refs.fa), DIR/reads.fq of them
+    make_world.py sisters DIR DATA             four close species of 140 kbp (DIR/taxonomy, DIR/refs.fa),
+                                               DIR/reads.fq of one of them and of a fifth one
 """
 import os
 import random
@@ -50,25 +52,45 @@ def fastq(out, name, seq):
     out.write("@%s\n%s\n+\n%s\n" % (name, seq, "I" * len(seq)))
 
 
-def strains(n, folder, data, n_species=1):
-    base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
+def sister_taxonomy(folder, data, species, leaves):
+    """The taxonomy with more species of the genus of phiX174, and taxa (taxid, parent) below these"""
     with open(data + "/taxonomy/nodes.dmp") as nodes:
         genus = next(row.split("|")[1].strip() for row in nodes if row.split("|")[0].strip() == "10847")
-    species = [10847] + [8000000 + i for i in range(1, n_species)]
-    divergence = 0.02 if n_species < 10 else 0.001
-    sisters = [mutated(base, divergence) if i else base for i in range(n_species)]
     os.makedirs(folder + "/taxonomy")
     with open(data + "/taxonomy/nodes.dmp") as f, open(folder + "/taxonomy/nodes.dmp", "w") as out:
         out.write(f.read())
-        out.writelines("%d\t|\t%s\t|\tspecies\t|\n" % (i, genus) for i in species[1:])
-        out.writelines("%d\t|\t%d\t|\tstrain\t|\n" % (9000000 + i, species[i % n_species]) for i in range(n))
+        out.writelines("%d\t|\t%s\t|\tspecies\t|\n" % (i, genus) for i in species)
+        out.writelines("%d\t|\t%d\t|\tstrain\t|\n" % leaf for leaf in leaves)
     with open(data + "/taxonomy/names.dmp") as f, open(folder + "/taxonomy/names.dmp", "w") as out:
         out.write(f.read())
-        made = species[1:] + [9000000 + i for i in range(n)]
+        made = species + [taxid for taxid, _ in leaves]
         out.writelines("%d\t|\tphiX174 made-up %d\t|\t\t|\tscientific name\t|\n" % (i, i) for i in made)
+
+
+def sisters(folder, data):
+    base = "".join(RNG.choices("ACGT", k=140000))
+    names, seqs = range(8000001, 8000005), [mutated(base, 0.004) for _ in range(5)]
+    sister_taxonomy(folder, data, list(names), [])
+    with open(folder + "/refs.fa", "w") as refs:
+        for name, seq in zip(names, seqs):
+            refs.write(">s%d kraken:taxid|%d\n%s\n" % (name, name, seq))
+    strains_of = (mutated(seqs[0], 0.003), mutated(seqs[4], 0.003))
+    with open(folder + "/reads.fq", "w") as reads:
+        for i in range(6000):
+            seq = strains_of[i % 4 == 0]
+            at = RNG.randrange(len(seq) - 150)
+            fastq(reads, "s%d" % i, mutated(seq[at:at + 150], 0.004))
+
+
+def strains(n, folder, data, n_species=1):
+    base = dict(records(data + "/genomes/Escherichia_virus_phiX174.NC_001422.1.fa.gz"))["NC_001422.1"][:1500]
+    species = [10847] + [8000000 + i for i in range(1, n_species)]
+    divergence = 0.02 if n_species < 10 else 0.001
+    kinds = [mutated(base, divergence) if i else base for i in range(n_species)]
+    sister_taxonomy(folder, data, species[1:], [(9000000 + i, species[i % n_species]) for i in range(n)])
     with open(folder + "/refs.fa", "w") as refs, open(folder + "/reads.fq", "w") as reads:
         for i in range(n):
-            seq = mutated(sisters[i % n_species], 0.002)
+            seq = mutated(kinds[i % n_species], 0.002)
             refs.write(">strain%d kraken:taxid|%d\n%s\n" % (i, 9000000 + i, seq))
             at = RNG.randrange(1350)
             fastq(reads, "strain%d" % i, mutated(seq[at:at + 150], 0.005))
@@ -100,6 +122,9 @@ def main(args):
         return
     if command == "strains":
         strains(int(args[0]), args[1], args[2], *map(int, args[3:]))
+        return
+    if command == "sisters":
+        sisters(*args)
         return
     n = int(args.pop(0))
     files = [open(args.pop(0), "w") for _ in range(2 if command == "pairs" else 1)]

@@ -37,10 +37,12 @@ class Database:
         self.tool, self.sums, self.max_locations, self.n_species, self.word_bits, self.least, self.max_bytes, self.no_repeats, self.runs = \
             struct.unpack_from("<32sQIIIIQII", data, 400)
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
+        self.at["told"] = struct.unpack_from("<QQ", data, 528)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
+        self.told = list(struct.iter_unpack("<5H", self.section("told"))) or None
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
         if trusted:
@@ -129,10 +131,10 @@ def check_frame(db):
     assert db.gap == 1 + -(-db.max_span // db.stride)
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[528:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[544:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name == "keys" and (at, size) == (0, 0):
+        if name in ("keys", "told") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -310,6 +312,50 @@ def check_keys(db, keys):
     assert db.section("keys") == struct.pack("<256Q", *counts) + b"".join(parts)
 
 
+def told_reads(db, excerpts):
+    """(size, or 4 for a long one; sequence) of the reads that are made of a species' excerpts"""
+    apart = db.k - db.s + 1 if db.scheme == 1 else -(-db.stride // db.s)
+    each = (apart << 32) // (2**32 - db.least)
+    some, longs = min(128, len(excerpts)), min(32, len(excerpts)) if db.max_span <= 4096 else 0
+    for i in range(some):
+        for size in range(4):
+            yield size, excerpts[i * len(excerpts) // some][:db.k + ((12 << size) - 1) * each]
+    for i in range(longs):
+        first = i * len(excerpts) // longs
+        parts = [excerpts[(first + j) % len(excerpts)] for j in range(8)]
+        yield 4, "".join(part.ljust(-(-512 // db.max_span) * db.max_span, "N") for part in parts)
+
+
+def told_of(classifier, species, excerpts):
+    told, every = [0] * 5, [0] * 5
+    for kind, seq in told_reads(classifier.db, excerpts):
+        segments = list(classifier.segments([seq]))
+        n = sum(s.n for s in segments)
+        if not (n > 127 if kind == 4 else 8 << kind <= n < 16 << kind):
+            continue
+        h, _ = classifier.votes(segments)
+        call = classifier.decide(h, n, segments)
+        every[kind] += 1
+        told[kind] += call is not None and classifier.tree.species[call] == species
+    return tuple(1 + 65534 * x // y if y >= 16 else 0 for x, y in zip(told, every))
+
+
+def check_told(db, refs):
+    """If there is such a section."""
+    from oracle_classify import Classifier, Rule
+    if db.told is None:
+        return
+    classifier, excerpts = Classifier(db, Rule(db, 0)), {}
+    for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
+        for at in range(4096, len(seq) - 511, 8192):
+            part = seq[at:at + 512]
+            if all(CODE.get(c) is not None for c in part):
+                excerpts.setdefault(classifier.tree.species[taxon], []).append(part)
+    for taxon, numbers in enumerate(db.told):
+        mine = excerpts.get(taxon, []) if classifier.tree.species[taxon] == taxon else []
+        assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 5), taxon
+
+
 def check_look_up(db, keys):
     table = entries_of(db, keys)
     for key in keys:
@@ -338,6 +384,8 @@ def check_parameters(db):
     assert is_text(text) and len(text) < 32
     sizes = {name: size for name, (_, size) in db.at.items()}
     assert sizes["directory"] == 256 * 40 and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
+    at = db.at["told"][0]
+    assert sizes["told"] == (10 * db.n_taxa if at else 0) and at % 4096 == 0
 
 
 def check_places(db):
@@ -503,6 +551,7 @@ def main(path, genomes):
     checks = [("frame", check_frame, ()), ("checksums", check_sums, ()), ("taxa", check_taxa, ()),
               ("targets and digests", check_targets, (refs,)), ("minima", check_minima, ()),
               ("index of %d features" % len(keys), check_index, (keys,)), ("keys", check_keys, (keys,)),
+              ("told", check_told, (refs,)),
               ("look-up", check_look_up, (keys,))]
     print("1..%d" % len(checks))
     for number, (what, check, args) in enumerate(checks, 1):

@@ -220,6 +220,7 @@ class Sample:
         self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
+        self.costs, self.seldom = None, set()
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
     def candidates(self, segments, h, n):
@@ -300,13 +301,43 @@ class Sample:
                 self.bases[species] += bases
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
+    def cost(self, cell, call, s, drop):
+        x = DROP * drop
+        if self.costs:
+            now = None if call is None else self.tree.species[call]
+            x += self.costs[s][cell // 32][s != now]
+        return x
+
+    def tell(self):
+        """Which species are told too seldom, and what that a fragment is told says of it"""
+        numbers = self.db.told
+        if not numbers:
+            return
+        told = Counter()
+        for (_, cell, call, _, _), many in self.classes.items():
+            species = None if call is None else self.tree.species[call]
+            if species is not None and numbers[species][cell // 32]:
+                told[species] += many
+        self.costs = {}
+        for s, f in self.fits.items():
+            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in self.cells[s].items())
+            seldom = not f.few and told[s] << 24 < 39322 * expected
+            self.costs[s] = []
+            for number in numbers[s][:4]:
+                share = number or 32768
+                if seldom and number:
+                    share = share * (told[s] << 8) // expected
+                self.costs[s].append([1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)])
+            if seldom:
+                self.seldom.add(s)
+
     def share_out(self, first):
         cells = defaultdict(Counter)
-        for (found, cell, _, _, _), many in self.classes.items():
-            weights = [2 ** 23 - DROP * drop for _, drop in found]
+        for (found, cell, call, _, _), many in self.classes.items():
+            weights = [2 ** 23 - self.cost(cell, call, s, drop) for s, drop in found]
             if not first:
-                weights = [w + lb(max(1, self.fits[s].own)) - lb(self.lengths[s])
-                           for w, (s, _) in zip(weights, found)]
+                own = {s: self.fits[s].n if s in self.seldom else self.fits[s].own for s, _ in found}
+                weights = [w + lb(max(1, own[s])) - lb(self.lengths[s]) for w, (s, _) in zip(weights, found)]
             powers = [pw(max(weights) - w) for w in weights]
             for (s, _), power in zip(found, powers):
                 share = 65536 * power // sum(powers)
@@ -319,6 +350,8 @@ class Sample:
         self.set_lengths()
         self.shapes = Shapes(self.db, self.least, self.many)
         for i in range(12):
+            if i == 6:
+                self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
         self.verdict = {s: "few" if f.few else "relative" if not f.stands else
@@ -327,7 +360,7 @@ class Sample:
         self.refute()
 
     def breadth(self):
-        self.counted, self.told, self.found, self.expected = Counter(), Counter(), Counter(), {}
+        self.counted, self.lone, self.found, self.expected = Counter(), Counter(), Counter(), {}
         own, every, strains = {}, Counter(), {}
         for s, f in self.fits.items():
             own[s] = set()
@@ -341,7 +374,7 @@ class Sample:
             best = [s for s, drop in found if drop == 0]
             if len(best) == 1 and cell % 32 in own[best[0]]:
                 self.counted[best[0]] += many if located else 0
-                self.told[best[0]] += many if located or strains[best[0]] else 0
+                self.lone[best[0]] += many if located or strains[best[0]] else 0
         for (target, _), shares in self.places.items():
             s = self.tree.species[self.db.targets[target][1]]
             if s in own and shares & own[s]:
@@ -366,14 +399,16 @@ class Sample:
             most[self.family(s)] = max(most[self.family(s)], f.own)
         gone = {}
         for s, f in self.fits.items():
-            if f.few:
+            if s in self.seldom:
+                gone[s] = "relative"
+            elif f.few:
                 continue
-            if f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
+            elif f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
                 gone[s] = "echo"
             elif f.stands and self.counted[s] >= 5 and \
                     2560 * (self.found[s] + 1) < self.tenths(s, f, most) * self.expected[s]:
                 gone[s] = "narrow"
-            elif f.weak and (self.told[s] < 5 or 512 * self.told[s] < f.own):
+            elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
                 gone[s] = "relative"
         for s, verdict in gone.items():
             self.fits[s].stands = False
@@ -392,7 +427,7 @@ class Sample:
         own, other = [], []
         for s, drop in found:
             o, r = self.fits[s].parts(self.shapes.f, cell)
-            x = 2 ** 23 - DROP * drop - lb(self.lengths[s])
+            x = 2 ** 23 - self.cost(cell, call, s, drop) - lb(self.lengths[s])
             own.append(x + lb(o) if o else None)
             other.append(x + lb(max(1, r)))
         most = max(x for x in own + other if x is not None)

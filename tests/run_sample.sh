@@ -44,6 +44,10 @@ check "sample of part of a relative's genome" sample 6000 stretch.fq 150 part.fa
 python "$tests/make_world.py" strains 300 strains "$data"
 check "build, more strains than lists keep" "$kmerhash" build -q --db strains.khdb \
 	--taxonomy strains/taxonomy strains/refs.fa
+python "$tests/make_world.py" sisters sisters "$data"
+check "build, close species" "$kmerhash" build -q --db sisters.khdb --taxonomy sisters/taxonomy sisters/refs.fa
+check "how many of their own reads are told" sh -c '"$0" "$1/oracle_db.py" sisters.khdb sisters/refs.fa >told.tap &&
+	! grep "^not ok" told.tap' "$PYTHON3" "$tests"
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 
 check "calls and profile" agrees db.khdb s.fq
@@ -61,6 +65,12 @@ check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq
 check "a stretch of something else: narrow" verdict 10710 narrow
 check "calls and profile, more strains than lists keep" agrees strains.khdb strains/reads.fq
+check "calls and profile, a close species that is absent" agrees sisters.khdb sisters/reads.fq
+check "what ties with the absent one is not there" verdict 8000002 relative
+check "its sister is" verdict 8000001 present
+check "build without what is told" "$kmerhash" build -q --growable --db grow.khdb --taxonomy sisters/taxonomy \
+	sisters/refs.fa
+check "calls and profile without it" agrees grow.khdb sisters/reads.fq
 check "a profile alone keeps the calls" agrees db.khdb s.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv s.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"

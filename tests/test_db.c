@@ -120,6 +120,8 @@ static void rewrite(const kh_db *db, const char *path, size_t extra)
 		if (s == KH_SEC_UNMAPPED)
 			assert_int_equal(kh_db_append(w, more, extra, &err), 0);
 	}
+	assert_int_equal(kh_db_begin(w, KH_SEC_TOLD, &err), 0);
+	assert_int_equal(kh_db_append(w, db->told, (size_t)h.told.bytes, &err), 0);
 	assert_false(there(path));
 	const uint64_t length = kh_db_length(w);
 	assert_int_equal(kh_db_commit(w, &h, &err), 0);

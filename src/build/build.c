@@ -139,8 +139,10 @@ static void clear(struct build *b)
 	for (unsigned i = 0; b->in.worker && i < threads; i++) {
 		free(b->in.worker[i].pieces.v);
 		free(b->in.worker[i].part);
+		free(b->in.worker[i].excerpts.v);
 	}
 	free(b->in.worker);
+	free(b->excerpts.v);
 	kh_taxdump_close(b->taxa.dump);
 }
 

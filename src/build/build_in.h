@@ -2,13 +2,14 @@
  * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
  * process reads what; plan.c estimates memory and disk; read.c reads the references;
  * gather.c exchanges what the processes know; taxa.c finds the targets; base.c has
- * what a build adds to; write_db.c writes the file
+ * what a build adds to; write_db.c writes the file, and told.c a section of it
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
 
 #include "backend/backend.h"
 #include "base/timing.h"
+#include "build/excerpts.h"
 #include "build/limit.h"
 #include "build/refs.h"
 #include "index/shard.h"
@@ -24,6 +25,7 @@ struct worker {
 	kh_pieces pieces;
 	struct part *part;
 	size_t n, cap;
+	kh_excerpts excerpts;
 };
 
 struct totals {
@@ -105,6 +107,7 @@ struct build {
 	struct taxa taxa;
 	struct base base;
 	struct file out;
+	kh_excerpts excerpts;           /* of all processes, at process 0 */
 };
 
 /* Decides which of the references this process reads, and guesses the bases of all, if k is not
@@ -153,9 +156,19 @@ int kh_build_gather(struct build *b, kh_err *err);
 /* Sends n bytes of process 0 to all. */
 int kh_build_share(const struct build *b, void *p, size_t n, kh_err *err);
 int kh_build_create(struct build *b, kh_err *err);
+/* Makes b->excerpts: those of all processes, at process 0. */
+int kh_build_gather_excerpts(struct build *b, kh_err *err);
 /* Writes the ranges that were kept; every process gets the directory of all ranges, b->dir. */
 int kh_build_join(struct build *b, kh_err *err);
 
+/* Is it to be known how many fragments of a species are told?  Where references join others, the
+ * bases of those are not there to ask. */
+static inline bool kh_build_tells(const struct build *b)
+{
+	return !b->o->base && !b->o->growable;
+}
+/* Writes the section told, when the index is in the file. */
+int kh_build_told(struct build *b, kh_err *err);
 /* Encodes and writes the pairs, then the other sections. */
 int kh_build_write(struct build *b, kh_err *err);
 /* The file is complete, and gets its name. */

@@ -266,6 +266,52 @@ int kh_build_gather(struct build *b, kh_err *err)
 	return rc;
 }
 
+/* --- excerpts --------------------------------------------------------------------- */
+/* Process 0: takes those of a process. */
+static int take_excerpts(struct build *b, const struct mail *m, unsigned peer, kh_err *err)
+{
+	kh_excerpts *e = &b->excerpts;
+	const size_t n = m->got[peer] / sizeof *e->v;
+	int rc = m->got[peer] % sizeof *e->v ? fail_mail(peer, "its excerpts", err) : KH_OK;
+
+	if (!rc)
+		rc = kh_grow((void **)&e->v, &e->cap, e->n + n, sizeof *e->v, err);
+	if (!rc && n > 0)
+		memcpy(e->v + e->n, m->recv[peer], n * sizeof *e->v);
+	for (size_t i = 0; i < n && !rc; i++)
+		if (e->v[e->n + i].seq >= b->refs.n)
+			rc = fail_mail(peer, "an excerpt", err);
+	e->n += rc ? 0 : n;
+	return rc;
+}
+
+int kh_build_gather_excerpts(struct build *b, kh_err *err)
+{
+	kh_excerpts *e = &b->excerpts;
+	struct mail m = { .recv = NULL };
+	int rc = KH_OK;
+
+	for (unsigned i = 0; i < b->o->threads && !rc; i++) {
+		const kh_excerpts *w = &b->in.worker[i].excerpts;
+
+		rc = kh_grow((void **)&e->v, &e->cap, e->n + w->n, sizeof *e->v, err);
+		if (!rc && w->n > 0)
+			memcpy(e->v + e->n, w->v, w->n * sizeof *e->v);
+		e->n += rc ? 0 : w->n;
+	}
+	for (size_t i = 0; i < e->n; i++)
+		e->v[i].seq += b->mine.first_seq;
+	kh_excerpts_join(e);
+	if (rc || !b->o->comm)
+		return rc;
+	rc = gather(&m, b->o->comm, &(kh_db_stretch) { e->v, e->n * sizeof *e->v }, false, err);
+	e->n = 0;
+	for (unsigned r = 0; r < m.size && !rc && kh_comm_self(b->o->comm) == 0; r++)
+		rc = take_excerpts(b, &m, r, err);
+	mail_clear(&m);
+	return rc;
+}
+
 /* --- the file --------------------------------------------------------------------- */
 int kh_build_create(struct build *b, kh_err *err)
 {

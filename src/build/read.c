@@ -75,6 +75,8 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 
 			if (!to->digests)
 				rc = add_digests(w, &s, b->sampling.stride, err);
+			if (!rc && kh_build_tells(b))
+				rc = kh_excerpts_add(&w->excerpts, &s, b->sampling.stride, err);
 			if (!rc)
 				rc = to->add(b->in.builder, worker, &s, err);
 		}
@@ -208,7 +210,8 @@ void kh_build_forget(struct build *b)
 	kh_monitor_free(b->in.m);
 	b->in.m = NULL;
 	for (unsigned i = 0; b->in.worker && i < b->o->threads; i++)
-		b->in.worker[i].n = 0;
+		b->in.worker[i].n = b->in.worker[i].excerpts.n = 0;
+	b->excerpts.n = 0;
 }
 
 int kh_build_add_digests(struct build *b, kh_err *err)

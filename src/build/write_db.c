@@ -225,7 +225,7 @@ static int write_rest(struct build *b, kh_err *err)
 		return rc;
 	kh_minima(h, h->minima);
 	kh_progress_end();
-	return KH_OK;
+	return kh_build_tells(b) ? kh_build_told(b, err) : KH_OK;
 }
 
 /* Makes the index of this process's share of the pairs; with one process, a second thread makes
@@ -271,6 +271,8 @@ int kh_build_write(struct build *b, kh_err *err)
 		rc = make_index(b, err);
 	if (!rc)
 		rc = kh_build_join(b, err);
+	if (!rc)
+		rc = kh_build_gather_excerpts(b, err);
 	if (!rc && kh_comm_self(c) == 0)
 		rc = write_rest(b, err);
 	b->sum->seconds_write += kh_seconds() - t;

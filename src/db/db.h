@@ -37,8 +37,14 @@ enum kh_section {
 	KH_SEC_SUMS,            /* XXH3 of each 16 MiB */
 	KH_N_SECTIONS,
 	/* behind these in the enumeration, as its extent has a place of its own in the header */
-	KH_SEC_KEYS = KH_N_SECTIONS     /* what the index forgets of its keys: keys.h; or empty */
+	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h; or empty */
+	KH_SEC_TOLD,                    /* how many fragments of a species are told; or empty */
+	KH_ALL_SECTIONS
 };
+
+/* Of these a species has a share of fragments that are told: of a class's sizes, and of long
+ * reads. */
+enum { KH_TOLD_LONG = 4, KH_TOLD };
 
 typedef struct kh_db_extent {
 	uint64_t at, bytes;
@@ -80,12 +86,14 @@ typedef struct kh_db_header {
 	uint32_t runs;                  /* 1: minima know hits in a row; 0: an older database */
 	char zero[40];
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
-	char zero2[KH_DB_PAGE - 536];
+	kh_db_extent told;              /* KH_SEC_TOLD; 0, 0: that is not known */
+	char zero2[KH_DB_PAGE - 552];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
 static_assert(sizeof(kh_db_header) == KH_DB_PAGE, "the header is one page");
-static_assert(offsetof(kh_db_header, keys) == 512, "where keys are, by kmerhash-db(5)");
+static_assert(offsetof(kh_db_header, keys) == 512 && offsetof(kh_db_header, told) == 528,
+	      "where these are, by kmerhash-db(5)");
 
 static inline kh_sampling kh_db_sampling(const kh_db_header *h)
 {
@@ -133,6 +141,9 @@ typedef struct kh_db {
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
 	kh_keys keys;                   /* if that was asked for and is there */
+	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
+	 * that are called it */
+	const uint16_t (*told)[KH_TOLD];
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;
@@ -166,10 +177,10 @@ int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,
 		     kh_err *err);
 void kh_db_close(kh_db *db);
-/* One of the sections, KH_SEC_KEYS too. */
+/* One of all sections. */
 static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh_section s)
 {
-	return s == KH_SEC_KEYS ? &h->keys : &h->section[s];
+	return s == KH_SEC_KEYS ? &h->keys : s == KH_SEC_TOLD ? &h->told : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
  * structure. */

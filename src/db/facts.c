@@ -113,14 +113,14 @@ static bool holes_are_zero(const kh_db *db)
 	const kh_db_header *h = db->h;
 	const char *map = db->map;
 
-	for (int i = -1; i <= KH_N_SECTIONS; i++) {
+	for (int i = -1; i < KH_ALL_SECTIONS; i++) {
 		const kh_db_extent *e = i < 0 ? NULL : kh_db_extent_of(h, (enum kh_section)i);
 		const uint64_t from = e ? e->at + e->bytes : KH_DB_PAGE;
 		uint64_t to = h->file_bytes;
 
 		if (e && e->bytes == 0)
 			continue;
-		for (int j = 0; j <= KH_N_SECTIONS; j++) {
+		for (int j = 0; j < KH_ALL_SECTIONS; j++) {
 			const kh_db_extent *next = kh_db_extent_of(h, (enum kh_section)j);
 
 			if (next->bytes > 0 && next->at >= from && next->at < to)

@@ -19,8 +19,9 @@
 #include "base/threads.h"
 #include "index/lookup_simd.h"
 
-static const char *const section_name[KH_N_SECTIONS + 1] = {
-	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums", "keys"
+static const char *const section_name[KH_ALL_SECTIONS] = {
+	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
+	"keys", "told"
 };
 
 static const void *section(const kh_db *db, enum kh_section s)
@@ -63,7 +64,7 @@ static int check_magic(const kh_db *db, kh_err *err)
 /* Do two sections that are not empty share a byte? */
 static bool overlapping(const kh_db_header *h)
 {
-	for (int i = 0; i <= KH_N_SECTIONS; i++)
+	for (int i = 0; i < KH_ALL_SECTIONS; i++)
 		for (int j = 0; j < i; j++) {
 			const kh_db_extent *a = kh_db_extent_of(h, (enum kh_section)i);
 			const kh_db_extent *b = kh_db_extent_of(h, (enum kh_section)j);
@@ -79,10 +80,10 @@ static int check_extents(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 
-	for (int i = 0; i <= KH_N_SECTIONS; i++) {
+	for (int i = 0; i < KH_ALL_SECTIONS; i++) {
 		const kh_db_extent *e = kh_db_extent_of(h, (enum kh_section)i);
 
-		if (i == KH_SEC_KEYS && e->bytes == 0)
+		if (i >= KH_N_SECTIONS && e->bytes == 0)
 			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
@@ -103,7 +104,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 		return bad(db, err, "its table of checksums is damaged");
 	if (h->section[KH_SEC_DIR].bytes != KH_RANGES * sizeof(kh_range) ||
 	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
-	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target))
+	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target) ||
+	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0))
 		return bad(db, err, "the sizes of its sections do not fit its counts");
 	return KH_OK;
 }
@@ -406,6 +408,7 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 		return rc;
 	db->image = section(db, KH_SEC_INDEX);
 	db->dir = section(db, KH_SEC_DIR);
+	db->told = db->h->told.at ? section(db, KH_SEC_TOLD) : NULL;
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||

@@ -194,6 +194,7 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	h->file_bytes = w->at;
 	memcpy(h->section, w->section, sizeof h->section);
 	h->keys = w->section[KH_SEC_KEYS];
+	h->told = w->section[KH_SEC_TOLD];
 	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 	rc = kh_out_sync(w->out, err);

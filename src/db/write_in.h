@@ -17,7 +17,7 @@ struct kh_db_writer {
 	uint64_t summed;                /* bytes that the checksums cover so far */
 	kh_queue *todo, *done;          /* stretches for the helper; NULL: there is none */
 	int current;                    /* section, or -1 */
-	kh_db_extent section[KH_N_SECTIONS + 1];     /* with KH_SEC_KEYS */
+	kh_db_extent section[KH_ALL_SECTIONS];
 };
 
 #endif

@@ -163,6 +163,8 @@ const char *kh_profile_why(const kh_profile_row *r, char text[160])
 			 own, percent_off(p->fit.shape[0]));
 		return text;
 	case KH_RELATIVE:
+		if (p->seldom)
+			return "too few of its fragments fit it alone: they fit a relative as well";
 		if (!kh_profile_has_ani(r))
 			return "most of its fragments fit nothing that is near it";
 		snprintf(text, 160, "its fragments fit a relative at %.1f %% identity",

@@ -170,7 +170,7 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 		if (k->located)
 			add(&p->counted, k->many);
 		if (k->located || p->many_strains)
-			add(&p->told, k->many);
+			add(&p->lone, k->many);
 	}
 	return KH_OK;
 }

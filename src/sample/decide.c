@@ -31,7 +31,7 @@ static struct odds odds_of(const kh_work *w, const kh_class *k)
 
 	for (; (p = kh_species_of(w, k, n)); n++) {
 		const kh_parts d = kh_parts_of(w, p, k->cell);
-		const uint64_t base = (UINT64_C(128) << 16) - k->drop[n] * KH_DROP_COST -
+		const uint64_t base = (UINT64_C(128) << 16) - kh_cost_of(w, k, n) -
 				      kh_log2q(p->length);
 
 		/* 0: none of its own */

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 12,
+	ROUNDS = 12,            /* of these the latter half knows what share is told */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
 	ECHO = 33,
@@ -170,7 +170,7 @@ static bool is_narrow(const kh_presence *p, uint64_t most)
 static bool is_common(const kh_presence *p)
 {
 	return p->verdict != KH_TOO_FEW && p->fit.weak &&
-	       (p->told < NARROW_LEAST || 2 * 256 * p->told < kh_fit_own(&p->fit));
+	       (p->lone < NARROW_LEAST || 2 * 256 * p->lone < kh_fit_own(&p->fit));
 }
 
 static int refute_some(kh_work *w, kh_err *err)
@@ -188,7 +188,9 @@ static int refute_some(kh_work *w, kh_err *err)
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		kh_presence *p = &w->m->at[i];
 
-		if (is_echo(p, most[w->family[i]]))
+		if (p->seldom)
+			refute(p, KH_RELATIVE);
+		else if (is_echo(p, most[w->family[i]]))
 			refute(p, KH_ECHO);
 		else if (is_narrow(p, most[w->family[i]]))
 			refute(p, KH_NARROW);
@@ -293,7 +295,8 @@ static int work(kh_work *w, kh_err *err)
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
 		return rc;
 	for (int round = 0; round < ROUNDS; round++)
-		if ((rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
+		if ((round == ROUNDS / 2 && (rc = kh_told_make(w, err))) ||
+		    (rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
 			return rc;
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		first_verdict(&w->m->at[i]);
@@ -317,6 +320,7 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.many);
 	free(w.before);
 	free(w.family);
+	free(w.told);
 	if (rc)
 		kh_model_clear(m);
 	return rc;

@@ -36,12 +36,14 @@ typedef struct kh_presence {
 	uint32_t taxon;                 /* of the species */
 	enum kh_verdict verdict;
 	kh_fit fit;                     /* .own: as it is in the end */
+	/* its fragments are told too seldom: they are those of something related (told.c) */
+	bool seldom;
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	bool many_strains;              /* more than lists keep places for */
 	uint64_t counted;               /* own fragments whose place is known ... */
 	uint64_t found, expected;       /* stretches that they lie in; expected in 1/256 */
 	/* the same fragments; of many strains, those that have it alone as their best */
-	uint64_t told;
+	uint64_t lone;
 	uint64_t share;                 /* sum of 64 h / n of its fragments; see fit.total */
 	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
 } kh_presence;

@@ -7,6 +7,12 @@
 /* -log2(0.3): a species becomes less likely by this for each hit that it is behind. */
 enum { KH_DROP_COST = 113834 };
 
+/* -log2 of the shares of a species' own fragments, by size, that are called it, and that are
+ * not. */
+typedef struct kh_told {
+	uint32_t cost[KH_SIZES][2];
+} kh_told;
+
 typedef struct kh_work {
 	const kh_model_input *in;
 	kh_model *m;
@@ -14,6 +20,7 @@ typedef struct kh_work {
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	uint64_t (*before)[KH_CELLS];   /* the same, as they were fitted last */
 	bool fitted;                    /* there was such a fit */
+	kh_told *told;                  /* by species; NULL: not to be used yet */
 	unsigned threads;               /* threads that work on it now */
 	_Atomic uint32_t next;          /* species to be fitted */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
@@ -26,6 +33,18 @@ static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, in
 	if (i == KH_CANDIDATES || k->species[i] == KH_NO_TAXON)
 		return NULL;
 	return &w->m->at[w->place[k->species[i]] - 1];
+}
+
+/* The logarithm by which fragments of a class are less likely to be those of candidate number i of
+ * it. */
+static inline uint64_t kh_cost_of(const kh_work *w, const kh_class *k, int i)
+{
+	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
+						    : w->in->db->tax->species[k->call];
+	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
+
+	return (uint64_t)k->drop[i] * KH_DROP_COST +
+	       (t ? t->cost[k->cell / KH_SHARES][k->species[i] != now] : 0);
 }
 
 /* Densities at a cell, times the species' fragments: of its own, and of all others. */
@@ -47,6 +66,9 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 
 /* Shares out the fragments into w->many; before the first fits by hits alone. */
 int kh_share_out(kh_work *w, kh_err *err);
+/* Finds the species that are told too seldom, and makes w->told, if the database has what that
+ * needs. */
+int kh_told_make(kh_work *w, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
 /* Decides the call of a class. */

@@ -9,17 +9,18 @@
 enum { LEAST_SHARE = 1311 };            /* 2 %: smaller shares are dropped */
 
 /* The logarithm of a weight, made positive by adding a bound that no weight is below. */
-static uint64_t weight_of(const kh_presence *p, uint32_t drop, bool first)
+static uint64_t weight_of(const kh_presence *p, uint64_t cost, bool first)
 {
 	uint64_t log = UINT64_C(128) << 16;
 
 	if (!first) {
-		const uint64_t own = kh_fit_own(&p->fit);
+		/* what is related to a species is a rival of the others, too */
+		const uint64_t own = p->seldom ? p->fit.total : kh_fit_own(&p->fit);
 
 		log += kh_log2q(own > 0 ? own : 1);
 		log -= kh_log2q(p->length);
 	}
-	return log - drop * KH_DROP_COST;
+	return log - cost;
 }
 
 /* Threads add to the same sums. */
@@ -39,7 +40,7 @@ static void share_class(kh_work *w, const kh_class *k)
 	for (; (p[n] = kh_species_of(w, k, n)); n++)
 		;
 	for (int i = 0; n > 1 && i < n; i++) {
-		log[i] = weight_of(p[i], k->drop[i], !w->fitted);
+		log[i] = weight_of(p[i], kh_cost_of(w, k, i), !w->fitted);
 		most = log[i] > most ? log[i] : most;
 	}
 	for (int i = 0; n > 1 && i < n; i++)

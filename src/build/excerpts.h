@@ -1,0 +1,38 @@
+/*
+ * excerpts.h - stretches of the references that are kept until the index is there, to ask what it
+ * calls them
+ *
+ * An excerpt has 512 bases of a sequence, from base 4096 on and from each 8192nd base behind it:
+ * so they are the same however the input comes in blocks.  Blocks end anywhere, so a
+ * worker may have a part of one; parts are put together when all have been read.
+ */
+#ifndef KH_BUILD_EXCERPTS_H
+#define KH_BUILD_EXCERPTS_H
+
+#include "backend/sample.h"
+
+enum {
+	KH_EXCERPT = 512,
+	KH_EXCERPT_FIRST = 4096,
+	KH_EXCERPT_STEP = 8192,
+	KH_EXCERPT_WORDS = KH_EXCERPT / 32
+};
+
+typedef struct kh_excerpt {
+	uint64_t seq;
+	uint32_t number;                /* in its sequence */
+	uint32_t known;                 /* bases that are here, and are no other characters */
+	uint64_t base[KH_EXCERPT_WORDS];
+} kh_excerpt;
+
+typedef struct kh_excerpts {
+	kh_excerpt *v;
+	size_t n, cap;
+} kh_excerpts;
+
+/* Adds the parts of excerpts that are in the pieces of a block. */
+int kh_excerpts_add(kh_excerpts *e, const kh_sample *s, uint32_t stride, kh_err *err);
+/* Puts parts together, in the order of sequences, and drops what is not complete. */
+void kh_excerpts_join(kh_excerpts *e);
+
+#endif

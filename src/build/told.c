@@ -1,0 +1,278 @@
+/*
+ * told.c - how many of a species' own fragments are told: called that species
+ *
+ * Where species are close, many fragments of one fit others as well, and are called their genus.
+ * How many do not is asked of the finished index, with excerpts of the references in place of
+ * reads: the second pass of classify needs it to share such fragments among the species.
+ */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/threads.h"
+#include "classify/class.h"
+#include "classify/classify.h"
+#include "kmer/kmer.h"
+
+enum {
+	LEAST = 16,             /* fragments, to say anything */
+	MOST = 128,             /* excerpts of a species that are asked about */
+	MOST_LONG = 32,         /* and long reads that are made of them */
+	IN_LONG = 8,            /* excerpts of such a read */
+	SPAN_MOST = 4096,       /* bases of a segment, for there to be long reads */
+	WORDS = MOST * KH_SIZES * KH_EXCERPT_WORDS + MOST_LONG * IN_LONG * SPAN_MOST / 32,
+	RECORDS = MOST * KH_SIZES + MOST_LONG
+};
+
+/* The excerpts of a species: from number `first` on, n of them. */
+struct host {
+	uint32_t species;
+	size_t first, n;
+};
+
+struct asking {
+	const struct build *b;
+	kh_db db;                       /* of what look-ups need */
+	kh_rule rule;
+	const kh_excerpt **of;          /* excerpts by species */
+	struct host *host;
+	size_t n_hosts;
+	uint32_t length[KH_SIZES];      /* bases of a fragment of each size */
+	uint16_t *told;
+	_Atomic size_t next;
+};
+
+/* A job of made reads, and what it is called. */
+struct reads {
+	kh_block block;
+	kh_job job;
+	uint64_t bases[WORDS];
+	uint32_t amb[WORDS];
+	kh_record rec[RECORDS];
+	kh_call call[RECORDS];
+	uint32_t kind[RECORDS];         /* size, or KH_TOLD_LONG */
+};
+
+/* Bases that probably have the middle number of features of a size. */
+static uint32_t length_of(const kh_sampling *s, uint32_t size)
+{
+	const uint64_t apart = s->scheme == KH_SYNCMER ? s->k - s->s + 1
+						       : (s->stride + s->s - 1) / s->s;
+	const uint64_t each = (apart << 32) / kh_sampling_share(s);
+	const uint64_t bases = s->k + ((UINT64_C(12) << size) - 1) * each;
+
+	return bases < KH_EXCERPT ? (uint32_t)bases : KH_EXCERPT;
+}
+
+/* Begins a read of words that are free. */
+static uint64_t add_read(struct reads *r, uint64_t len, uint32_t kind)
+{
+	const size_t at = r->block.n_words, words = (size_t)(len + 31) / 32;
+
+	r->rec[r->job.n] = (kh_record) { .seq = 32 * (uint64_t)at, .len = len };
+	r->kind[r->job.n++] = kind;
+	r->block.n_words += words;
+	memset(r->bases + at, 0, words * sizeof *r->bases);
+	memset(r->amb + at, 0xff, words * sizeof *r->amb);
+	return 32 * (uint64_t)at;
+}
+
+/* Puts the first bases of an excerpt where base number `at` is. */
+static void put_bases(struct reads *r, uint64_t at, const kh_excerpt *x, uint32_t bases)
+{
+	for (uint32_t i = 0; i < bases; i++, at++) {
+		r->bases[at / 32] |= (uint64_t)kh_packed_base(x->base, i) << 2 * (at % 32);
+		r->amb[at / 32] &= ~(UINT32_C(1) << at % 32);
+	}
+}
+
+/* A long read has an excerpt in each segment, as each is looked at by itself; between them there is
+ * nothing. */
+static void add_long_read(struct reads *r, const struct asking *a, const struct host *h,
+			  size_t from)
+{
+	const uint32_t span = a->rule.max_span,
+		       apart = (KH_EXCERPT + span - 1) / span * span;
+	const uint64_t at = add_read(r, (uint64_t)IN_LONG * apart, KH_TOLD_LONG);
+
+	for (size_t j = 0; j < IN_LONG; j++)
+		put_bases(r, at + j * apart, a->of[h->first + (from + j) % h->n], KH_EXCERPT);
+}
+
+static void make_reads(const struct asking *a, const struct host *h, struct reads *r)
+{
+	const size_t some = h->n < MOST ? h->n : MOST,
+		     longs = a->rule.max_span > SPAN_MOST ? 0
+			   : h->n < MOST_LONG ? h->n : MOST_LONG;
+
+	r->job = (kh_job) { .block = { &r->block } };
+	r->block = (kh_block) { .bases = r->bases, .amb = r->amb, .rec = r->rec };
+	for (size_t i = 0; i < some; i++)
+		for (uint32_t size = 0; size < KH_SIZES; size++)
+			put_bases(r, add_read(r, a->length[size], size),
+				  a->of[h->first + i * h->n / some], a->length[size]);
+	for (size_t i = 0; i < longs; i++)
+		add_long_read(r, a, h, i * h->n / longs);
+}
+
+/* Is the read of the size that it was made for? */
+static bool fits(const kh_call *c, uint32_t kind)
+{
+	return kind == KH_TOLD_LONG ? c->features > KH_N_MOST
+				    : c->features >= (uint32_t)KH_N_LEAST << kind &&
+				      c->features < (uint32_t)KH_N_LEAST << (kind + 1);
+}
+
+static int ask_about(struct asking *a, kh_classifier *c, const struct host *h, struct reads *r,
+		     kh_err *err)
+{
+	const kh_taxonomy *tax = a->db.tax;
+	uint32_t all[KH_TOLD] = { 0 }, told[KH_TOLD] = { 0 };
+	int rc;
+
+	make_reads(a, h, r);
+	rc = kh_classify_job(c, &r->job, r->call, NULL, err);
+	for (size_t i = 0; i < r->job.n && !rc; i++) {
+		const uint32_t t = r->call[i].taxon;
+
+		if (!fits(&r->call[i], r->kind[i]))
+			continue;
+		all[r->kind[i]]++;
+		told[r->kind[i]] += t != KH_NO_TAXON && tax->species[t] == h->species;
+	}
+	for (uint32_t i = 0; i < KH_TOLD; i++)
+		if (all[i] >= LEAST)
+			a->told[(size_t)h->species * KH_TOLD + i] =
+				(uint16_t)(1 + 65534 * told[i] / all[i]);
+	return rc;
+}
+
+static int ask_some(void *arg, unsigned id, kh_err *err)
+{
+	struct asking *a = arg;
+	struct reads *r = kh_array(1, sizeof *r, err);
+	kh_classifier *c = NULL;
+	int rc = r ? kh_classifier_new(&c, &a->db, &a->rule, err) : KH_ENOMEM;
+
+	(void)id;
+	for (size_t i; !rc && (i = atomic_fetch_add(&a->next, 1)) < a->n_hosts;)
+		if (a->host[i].n >= LEAST)
+			rc = ask_about(a, c, &a->host[i], r, err);
+	kh_classifier_free(c);
+	free(r);
+	return rc;
+}
+
+/* --- the species and their excerpts ----------------------------------------------- */
+/* The species of each sequence, or KH_NO_TAXON. */
+static uint32_t *species_of_sequences(const struct build *b, kh_err *err)
+{
+	uint32_t *of = kh_array(b->refs.n, sizeof *of, err);
+
+	if (!of)
+		return NULL;
+	for (size_t i = 0; i < b->refs.n; i++)
+		of[i] = KH_NO_TAXON;
+	for (uint32_t i = 0; i < b->taxa.n_targets; i++)
+		of[b->taxa.target[i]] = b->taxa.tax->species[b->taxa.taxon[i]];
+	return of;
+}
+
+/* Puts excerpts in the order of their species, those of one species as they were. */
+static int sort_excerpts(struct asking *a, kh_err *err)
+{
+	const kh_excerpts *e = &a->b->excerpts;
+	const uint32_t n_taxa = a->b->taxa.tax->n;
+	size_t *at = kh_array((size_t)n_taxa + 1, sizeof *at, err);
+	uint32_t *species = at ? species_of_sequences(a->b, err) : NULL;
+	int rc = KH_ENOMEM;
+
+	a->of = kh_array(e->n, sizeof *a->of, err);
+	a->host = kh_array(n_taxa, sizeof *a->host, err);
+	if (!species || !a->of || !a->host)
+		goto out;
+	for (size_t i = 0; i < e->n; i++)
+		if (species[e->v[i].seq] != KH_NO_TAXON)
+			at[species[e->v[i].seq] + 1]++;
+	for (uint32_t t = 0; t < n_taxa; t++) {
+		if (at[t + 1] > 0)
+			a->host[a->n_hosts++] = (struct host) { t, at[t], at[t + 1] };
+		at[t + 1] += at[t];
+	}
+	for (size_t i = 0; i < e->n; i++)
+		if (species[e->v[i].seq] != KH_NO_TAXON)
+			a->of[at[species[e->v[i].seq]]++] = &e->v[i];
+	rc = KH_OK;
+out:
+	free(at);
+	free(species);
+	return rc;
+}
+
+/* --- the index, as it is in the file ----------------------------------------------- */
+static int map_index(struct asking *a, size_t bytes, kh_err *err)
+{
+	const char *name = kh_db_file(a->b->out.w);
+	const int fd = open(name, O_RDONLY | O_CLOEXEC);
+	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED) {
+		kh_fail(err, KH_EIO, "%s: %s", name, strerror(errno));
+	} else {
+		a->db.map = map;
+		a->db.image = (const char *)map + KH_DB_PAGE;
+	}
+	if (fd >= 0)
+		close(fd);
+	return map == MAP_FAILED ? KH_EIO : KH_OK;
+}
+
+static int ask_all(struct asking *a, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_threads_run(m, a->b->o->threads, ask_some, a, err);
+	kh_monitor_free(m);
+	return rc;
+}
+
+int kh_build_told(struct build *b, kh_err *err)
+{
+	const kh_range *last = &b->out.dir[KH_RANGES - 1];
+	const size_t bytes = KH_DB_PAGE + (size_t)(last->first_bucket * sizeof(kh_bucket) +
+						   kh_range_bytes(last, b->taxa.bins.bins.bits));
+	struct asking a = { .b = b };
+	int rc;
+
+	a.db.h = &b->sum->header;
+	a.db.dir = b->out.dir;
+	a.db.tax = b->taxa.tax;
+	a.db.bins = b->taxa.bins.bins;
+	kh_rule_init(&a.rule, a.db.h);
+	for (uint32_t i = 0; i < KH_SIZES; i++)
+		a.length[i] = length_of(&b->sampling, i);
+	a.told = kh_array((size_t)a.db.tax->n * KH_TOLD, sizeof *a.told, err);
+	rc = a.told ? sort_excerpts(&a, err) : KH_ENOMEM;
+	if (!rc && a.n_hosts > 0 && !(rc = map_index(&a, bytes, err)))
+		rc = ask_all(&a, err);
+	if (!rc)
+		rc = kh_db_begin(b->out.w, KH_SEC_TOLD, err);
+	if (!rc)
+		rc = kh_db_append(b->out.w, a.told,
+				  (size_t)a.db.tax->n * KH_TOLD * sizeof *a.told, err);
+	if (a.db.map)
+		munmap(a.db.map, bytes);
+	free(a.told);
+	free(a.of);
+	free(a.host);
+	return rc;
+}
