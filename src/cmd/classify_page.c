@@ -333,7 +333,7 @@ int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err
 {
 	struct facts f = { .n = 0 };
 	kh_buf command = { NULL, 0, 0 };
-	kh_merge_sink sink = { .text = out };
+	kh_merge_sink sink = { .text = out, .err = err };
 	kh_merge m = { .n = 0 };
 	char number[32];
 	size_t n = 0;
@@ -351,10 +351,9 @@ int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err
 		add(&f, "Samples", "%s", grouped(number, n));
 		add_text(&f, "Command", command.p, true);
 		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .to = n };
-		rc = kh_merge_page(&m, &o, &sink, err);
+		kh_merge_page(&m, &o, &sink);
+		rc = kh_merge_flush(&sink, true);
 	}
-	if (!rc)
-		rc = kh_merge_flush(&sink, true, err);
 	kh_merge_clear(&m);
 	free(command.p);
 	free(sink.b.p);

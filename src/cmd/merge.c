@@ -205,42 +205,35 @@ static int read_reports(struct job *j, kh_err *err)
 }
 
 /* --- writing ---------------------------------------------------------------------- */
-static int write_lines(struct job *j, size_t sample, kh_merge_sink *sink, kh_err *err)
+/* Of one sample, from its lines. */
+static void write_binning(const kh_merge_file *f, kh_merge_sink *sink)
 {
-	const kh_merge_file *f = &j->files.v[sample];
 	kh_source *s = NULL;
-	int rc = kh_source_open(&s, f->path, err);
 
-	if (rc)
-		return rc;
-	const kh_merge_input in = { f->sample, f->path, kh_tsv_source, s };
-	rc = kh_merge_binning(&in, sink, err);
+	sink->rc = kh_source_open(&s, f->path, sink->err);
+	if (!sink->rc)
+		kh_merge_binning(&(kh_merge_input) { f->sample, f->path, kh_tsv_source, s }, sink);
 	kh_source_close(s);
-	return rc;
-}
-
-static int write_samples(struct job *j, size_t from, size_t to, kh_merge_sink *sink, kh_err *err)
-{
-	j->o.from = from;
-	j->o.to = to;
-	return j->format->write ? j->format->write(&j->m, &j->o, sink, err)
-				: write_lines(j, from, sink, err);
 }
 
 /* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
 	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
-	kh_merge_sink sink = { .text = NULL };
+	kh_merge_sink sink = { .err = err };
 	int rc = check_output(j, path, err);
 
 	if (!rc)
 		rc = kh_text_open(&sink.text, &t, j->monitor, err);
 	if (rc)
 		return rc;
-	rc = write_samples(j, from, to, &sink, err);
-	if (!rc)
-		rc = kh_merge_flush(&sink, true, err);
+	j->o.from = from;
+	j->o.to = to;
+	if (j->format->write)
+		j->format->write(&j->m, &j->o, &sink);
+	else
+		write_binning(&j->files.v[from], &sink);
+	rc = kh_merge_flush(&sink, true);
 	if (!rc)
 		rc = kh_text_commit(&sink.text, 1, err);
 	kh_text_close(sink.text);

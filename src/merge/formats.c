@@ -18,118 +18,97 @@ static bool has(const kh_merge *m, const kh_merge_options *o, enum kh_merge_valu
 	       (o->value == KH_MERGE_USUAL && usual);
 }
 
-static int add_reads(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
-		     const kh_merge_cell *c, kh_err *err)
+static void put_reads(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+		      const kh_merge_cell *c)
 {
 	const uint64_t total = m->sample[c->sample].unclassified + m->sample[c->sample].classified;
-	int rc = KH_OK;
 
 	if (has(m, o, KH_MERGE_READS))
-		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c->direct);
-	if (!rc && has(m, o, KH_MERGE_CLADE))
-		rc = kh_buf_print(&s->b, err, "\t%" PRIu64, c->clade);
-	if (!rc && has(m, o, KH_MERGE_SHARE))
-		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(c->clade, total));
-	return rc;
+		kh_merge_print(s, "\t%" PRIu64, c->direct);
+	if (has(m, o, KH_MERGE_CLADE))
+		kh_merge_print(s, "\t%" PRIu64, c->clade);
+	if (has(m, o, KH_MERGE_SHARE))
+		kh_merge_print(s, "\t%.8f", kh_merge_share(c->clade, total));
 }
 
-static int add_profile(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
-		       const kh_merge_cell *c, kh_err *err)
+static void put_profile(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+			const kh_merge_cell *c)
 {
-	int rc = KH_OK;
-
 	if (has(m, o, KH_MERGE_READS))
-		rc = kh_buf_print(&s->b, err, "\t%" PRIu64 ".%02u", (uint64_t)c->reads / 100,
-				  (unsigned)(c->reads % 100));
-	if (!rc && has(m, o, KH_MERGE_SHARE))
-		rc = kh_buf_print(&s->b, err, "\t%.8f", kh_merge_share(c->share, KH_MERGE_ONE));
-	if (!rc && has(m, o, KH_MERGE_ABUNDANCE))
-		rc = kh_buf_print(&s->b, err, "\t%.8f",
-				  kh_merge_share(c->abundance, KH_MERGE_ONE));
-	if (!rc && o->value == KH_MERGE_ALL)
-		rc = kh_buf_print(&s->b, err, "\t%s", c->verdict
-				  ? kh_verdict_name((enum kh_verdict)(c->verdict - 1)) : "-");
-	return rc;
+		kh_merge_print(s, "\t%" PRIu64 ".%02u", (uint64_t)c->reads / 100,
+			       (unsigned)(c->reads % 100));
+	if (has(m, o, KH_MERGE_SHARE))
+		kh_merge_print(s, "\t%.8f", kh_merge_share(c->share, KH_MERGE_ONE));
+	if (has(m, o, KH_MERGE_ABUNDANCE))
+		kh_merge_print(s, "\t%.8f", kh_merge_share(c->abundance, KH_MERGE_ONE));
+	if (o->value == KH_MERGE_ALL)
+		kh_merge_print(s, "\t%s", c->verdict
+			       ? kh_verdict_name((enum kh_verdict)(c->verdict - 1)) : "-");
 }
 
 /* c: NULL if the sample does not have the taxon. */
-static int add_values(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
-		      const kh_merge_cell *c, size_t sample, kh_err *err)
+static void put_values(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
+		       const kh_merge_cell *c, size_t sample)
 {
 	const kh_merge_cell none = { .sample = (uint32_t)sample };
 
-	return m->profiles ? add_profile(s, o, m, c ? c : &none, err)
-			   : add_reads(s, o, m, c ? c : &none, err);
+	if (m->profiles)
+		put_profile(s, o, m, c ? c : &none);
+	else
+		put_reads(s, o, m, c ? c : &none);
 }
 
-static int table_header(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
-			kh_err *err)
+static void put_header(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	static const char *const report[] = { "_reads", "_clade", "_share", NULL },
 				 *const profile[] = { "_reads", "_share", "_abundance", "_verdict",
 						      NULL },
 				 *const one[] = { "", NULL };
 	const char *const *of = o->value != KH_MERGE_ALL ? one : m->profiles ? profile : report;
-	int rc = kh_buf_string(&s->b, "taxid\trank\tname\tlineage", err);
 
-	for (size_t i = o->from; i < o->to && !rc; i++)
-		for (const char *const *what = of; *what && !rc; what++) {
-			rc = kh_buf_string(&s->b, "\t", err);
-			if (!rc)
-				rc = kh_buf_string(&s->b, m->sample[i].name, err);
-			if (!rc)
-				rc = kh_buf_string(&s->b, *what, err);
+	kh_merge_put_text(s, "taxid\trank\tname\tlineage");
+	for (size_t i = o->from; i < o->to; i++)
+		for (const char *const *what = of; *what; what++) {
+			kh_merge_put_text(s, "\t");
+			kh_merge_put_text(s, m->sample[i].name);
+			kh_merge_put_text(s, *what);
 		}
-	return rc ? rc : kh_merge_end_row(s, err);
-}
-
-static int table_row(const kh_merge *m, const kh_merge_options *o, size_t row, kh_merge_sink *s,
-		     kh_err *err)
-{
-	const uint32_t taxon = m->order[row];
-	size_t at = m->first[row];
-	int rc = kh_buf_print(&s->b, err, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
-			      m->taxon[taxon].code);
-
-	if (!rc)
-		rc = kh_buf_string(&s->b, kh_merge_name(m, taxon), err);
-	if (!rc)
-		rc = kh_buf_string(&s->b, "\t", err);
-	if (!rc)
-		rc = kh_merge_put_lineage(s, m, taxon, ";", err);
-	for (size_t i = o->from; i < o->to && !rc; i++)
-		rc = add_values(s, o, m, kh_merge_next_cell(m, row, &at, (uint32_t)i), i, err);
-	return rc ? rc : kh_merge_end_row(s, err);
+	kh_merge_end_row(s);
 }
 
 /* What has no taxon. */
-static int unclassified_row(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
-			    kh_err *err)
+static void put_unclassified(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
-	int rc = kh_buf_print(&s->b, err, "0\tU\t%s\t",
-			      m->profiles ? "unknown" : "unclassified");
-
-	for (size_t i = o->from; i < o->to && !rc; i++) {
+	kh_merge_print(s, "0\tU\t%s\t", m->profiles ? "unknown" : "unclassified");
+	for (size_t i = o->from; i < o->to; i++) {
 		const uint64_t n = m->sample[i].unclassified;
-		kh_merge_cell c = { .sample = (uint32_t)i, .clade = n, .direct = n };
+		const kh_merge_cell c = { .sample = (uint32_t)i, .clade = n, .direct = n };
 
-		if (m->profiles)
-			c = m->sample[i].unknown;
-		rc = add_values(s, o, m, &c, i, err);
+		put_values(s, o, m, m->profiles ? &m->sample[i].unknown : &c, i);
 	}
-	return rc ? rc : kh_merge_end_row(s, err);
+	kh_merge_end_row(s);
 }
 
-static int write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+static void write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
-	int rc = table_header(m, o, s, err);
+	put_header(m, o, s);
+	if (!o->rank)
+		put_unclassified(m, o, s);
+	for (size_t row = 0; row < m->n && !s->rc; row++) {
+		const uint32_t taxon = m->order[row];
+		size_t at = m->first[row];
 
-	if (!rc && !o->rank)
-		rc = unclassified_row(m, o, s, err);
-	for (size_t row = 0; row < m->n && !rc; row++)
-		if (m->first[row] < m->first[row + 1] && kh_merge_wanted(m, m->order[row], o->rank))
-			rc = table_row(m, o, row, s, err);
-	return rc;
+		if (at == m->first[row + 1] || !kh_merge_wanted(m, taxon, o->rank))
+			continue;
+		kh_merge_print(s, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
+			       m->taxon[taxon].code);
+		kh_merge_put_text(s, kh_merge_name(m, taxon));
+		kh_merge_put_text(s, "\t");
+		kh_merge_put_lineage(s, m, taxon);
+		for (size_t i = o->from; i < o->to; i++)
+			put_values(s, o, m, kh_merge_next_cell(m, row, &at, (uint32_t)i), i);
+		kh_merge_end_row(s);
+	}
 }
 
 /* --- BIOM 1.0, which is JSON ------------------------------------------------------ */
@@ -144,18 +123,19 @@ static bool biom_has(const kh_merge *m, const kh_merge_options *o, size_t row)
 	return sum > 0 && kh_merge_wanted(m, m->order[row], o->rank);
 }
 
-/* One member of a list: its comma, and the value, which is taken over. */
-static int biom_put(kh_merge_sink *s, bool *any, json_t *value, kh_err *err)
+/* One member of a list on a line of its own, with the comma in front of it; value is taken over. */
+static void put_json(kh_merge_sink *s, bool *any, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-	int rc = text ? kh_buf_print(&s->b, err, *any ? ",\n" : "\n") : kh_fail_nomem(err);
 
-	if (!rc && !(rc = kh_buf_string(&s->b, text, err)))
-		rc = kh_merge_flush(s, false, err);
+	if (!text && !s->rc)
+		s->rc = kh_fail_nomem(s->err);
+	kh_merge_put_text(s, *any ? "," : "");
+	kh_merge_end_row(s);
+	kh_merge_put_text(s, text ? text : "");
 	*any = true;
 	free(text);
 	json_decref(value);
-	return rc;
 }
 
 static json_t *biom_text(const char *prefix, const char *name)
@@ -184,85 +164,75 @@ static json_t *biom_row(const kh_merge *m, uint32_t taxon)
 			 lineage);
 }
 
-static int biom_data(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+static void put_cells(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	size_t n = 0;
 	bool any = false;
-	int rc = kh_buf_string(&s->b, "],\n\"data\":[", err);
 
-	for (size_t row = 0; row < m->n && !rc; row++) {
-		const bool has = biom_has(m, o, row);
-
-		for (size_t c = m->first[row]; has && c < m->first[row + 1] && !rc; c++) {
+	for (size_t row = 0; row < m->n && !s->rc; row++) {
+		if (!biom_has(m, o, row))
+			continue;
+		for (size_t c = m->first[row]; c < m->first[row + 1]; c++) {
 			const kh_merge_cell *x = &m->cell[c];
 
 			if (x->sample >= o->from && x->sample < o->to && x->direct > 0)
-				rc = biom_put(s, &any,
-					      json_pack("[IIo]", (json_int_t)n,
-							(json_int_t)(x->sample - o->from),
-							json_integer((json_int_t)x->direct)), err);
+				put_json(s, &any, json_pack("[III]", (json_int_t)n,
+							    (json_int_t)(x->sample - o->from),
+							    (json_int_t)x->direct));
 		}
-		n += has;
+		n++;
 	}
-	return rc ? rc : kh_buf_string(&s->b, "]}\n", err);
 }
 
-static int write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+static void write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	size_t rows = 0;
 	bool any = false;
-	int rc;
 
 	for (size_t row = 0; row < m->n; row++)
 		rows += biom_has(m, o, row);
 	/* the format demands a date; the same reports give the same bytes at any time */
-	rc = kh_buf_print(&s->b, err, "{\"id\":null,"
-			  "\"format\":\"Biological Observation Matrix 1.0.0\","
+	kh_merge_put_text(s, "{\"id\":null,\"format\":\"Biological Observation Matrix 1.0.0\","
 			  "\"format_url\":\"http://biom-format.org\",\"type\":\"Taxon table\","
-			  "\"generated_by\":\"%s\",\"date\":\"1970-01-01T00:00:00\","
-			  "\"matrix_type\":\"sparse\",\"matrix_element_type\":\"int\","
-			  "\"shape\":[%zu,%zu],\n\"rows\":[", PACKAGE_STRING, rows,
-			  o->to - o->from);
-	for (size_t row = 0; row < m->n && !rc; row++)
+			  "\"generated_by\":\"" PACKAGE_STRING "\","
+			  "\"date\":\"1970-01-01T00:00:00\",\"matrix_type\":\"sparse\","
+			  "\"matrix_element_type\":\"int\",");
+	kh_merge_print(s, "\"shape\":[%zu,%zu],\n\"rows\":[", rows, o->to - o->from);
+	for (size_t row = 0; row < m->n && !s->rc; row++)
 		if (biom_has(m, o, row))
-			rc = biom_put(s, &any, biom_row(m, m->order[row]), err);
+			put_json(s, &any, biom_row(m, m->order[row]));
+	kh_merge_put_text(s, "],\n\"columns\":[");
 	any = false;
-	if (!rc)
-		rc = kh_buf_string(&s->b, "],\n\"columns\":[", err);
-	for (size_t i = o->from; i < o->to && !rc; i++)
-		rc = biom_put(s, &any, json_pack("{s:o, s:n}", "id",
-						 biom_text("", m->sample[i].name), "metadata"),
-			      err);
-	return rc ? rc : biom_data(m, o, s, err);
+	for (size_t i = o->from; i < o->to; i++)
+		put_json(s, &any, json_pack("{s:o, s:n}", "id", biom_text("", m->sample[i].name),
+					    "metadata"));
+	kh_merge_put_text(s, "],\n\"data\":[");
+	put_cells(m, o, s);
+	kh_merge_put_text(s, "]}\n");
 }
 
 /* --- Krona ------------------------------------------------------------------------ */
-static int krona_row(const kh_merge *m, const kh_merge_cell *c, kh_merge_sink *s, kh_err *err)
-{
-	const kh_merge_lineage l = kh_merge_lineage_of(m, c->taxon);
-	int rc = kh_buf_print(&s->b, err, "%" PRIu64, c->direct);
-
-	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++)
-		if (l.taxon[i] != KH_NO_TAXON && !(rc = kh_buf_string(&s->b, "\t", err)))
-			rc = kh_buf_string(&s->b, kh_merge_name(m, l.taxon[i]), err);
-	return rc ? rc : kh_merge_end_row(s, err);
-}
-
 /* Rows with the same lineage add up in Krona, so each taxon has its own. */
-static int write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+static void write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const kh_merge_sample *sample = &m->sample[o->from];
-	int rc = KH_OK;
 
 	if (sample->unclassified > 0)
-		rc = kh_buf_print(&s->b, err, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
-	for (size_t row = 0; row < m->n && !rc; row++) {
+		kh_merge_print(s, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
+	for (size_t row = 0; row < m->n && !s->rc; row++) {
 		const kh_merge_cell *c = kh_merge_find_cell(m, row, (uint32_t)o->from);
 
-		if (c && c->direct > 0)
-			rc = krona_row(m, c, s, err);
+		if (!c || c->direct == 0)
+			continue;
+		const kh_merge_lineage l = kh_merge_lineage_of(m, c->taxon);
+		kh_merge_print(s, "%" PRIu64, c->direct);
+		for (int i = 0; i < KH_MERGE_RANKS; i++)
+			if (l.taxon[i] != KH_NO_TAXON) {
+				kh_merge_put_text(s, "\t");
+				kh_merge_put_text(s, kh_merge_name(m, l.taxon[i]));
+			}
+		kh_merge_end_row(s);
 	}
-	return rc;
 }
 
 /* --- all of them ------------------------------------------------------------------ */

@@ -31,17 +31,19 @@ typedef struct kh_merge_options {
 	size_t from, to;                /* samples */
 } kh_merge_options;
 
-/* Text on its way to a file. */
+/* Text on its way to a file. After a failure, nothing more is put into it. */
 typedef struct kh_merge_sink {
 	kh_buf b;
-	kh_text *text;                  /* NULL: all of it stays in b */
+	kh_text *text;
+	int rc;                         /* what failed first, with its message in *err */
+	kh_err *err;
 } kh_merge_sink;
 
-/* Passes the text on if there is much of it, or `all`. */
-int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err);
+/* Passes the text on if there is much of it, or `all`. Returns s->rc. */
+int kh_merge_flush(kh_merge_sink *s, bool all);
 
-typedef int kh_merge_fn(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s,
-			kh_err *err);
+/* Puts a format's text into s; s->rc says whether that failed. */
+typedef void kh_merge_fn(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s);
 
 typedef struct kh_merge_format {
 	const char *name, *suffix;      /* suffix: of a sample's file */
@@ -66,6 +68,6 @@ const char *kh_merge_rank(const char *name);
 kh_merge_fn kh_merge_page, kh_merge_report;
 
 /* Lines of classify, or of Kraken 2, as CAMI's binning of one sample. */
-int kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s, kh_err *err);
+void kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s);
 
 #endif

@@ -9,9 +9,13 @@
 #include "taxonomy/taxonomy.h"
 
 /* --- text: appended to what is on its way ----------------------------------------- */
+/* By printf, at most 511 bytes. */
+void kh_merge_print(kh_merge_sink *s, const char *fmt, ...) KH_PRINTF(2, 3);
+void kh_merge_put(kh_merge_sink *s, const char *text, size_t n);
+void kh_merge_put_text(kh_merge_sink *s, const char *text);
 /* A name, with '_' for each of the characters that the format gives a meaning. */
-int kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not, kh_err *err);
-int kh_merge_end_row(kh_merge_sink *s, kh_err *err);
+void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not);
+void kh_merge_end_row(kh_merge_sink *s);
 
 /* --- lineages --------------------------------------------------------------------- */
 /* The ranks that have a letter, root-most first. */
@@ -30,8 +34,7 @@ typedef struct kh_merge_lineage {
 } kh_merge_lineage;
 kh_merge_lineage kh_merge_lineage_of(const kh_merge *m, uint32_t taxon);
 /* "d__Bacteria;p__Pseudomonadota" */
-int kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon, const char *between,
-			 kh_err *err);
+void kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon);
 
 /* --- cells ------------------------------------------------------------------------ */
 bool kh_merge_wanted(const kh_merge *m, uint32_t taxon, const char *code);

@@ -15,7 +15,7 @@ struct pages {
 	size_t n;                       /* samples */
 };
 
-static int take_room(struct pages *p, const kh_merge *m, size_t samples, kh_err *err)
+static int allocate(struct pages *p, const kh_merge *m, size_t samples, kh_err *err)
 {
 	p->taxon = kh_array(m->n, sizeof *p->taxon, err);
 	p->at = kh_array(m->n, sizeof *p->at, err);
@@ -55,12 +55,12 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 	}
 }
 
-int kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const size_t samples = o->to - o->from;
 	struct pages p = { .n = 0 };
 	char number[24];
-	int rc = take_room(&p, m, samples, err);
+	int rc = allocate(&p, m, samples, s->err);
 
 	if (!rc) {
 		snprintf(number, sizeof number, "%zu", samples);
@@ -71,13 +71,14 @@ int kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s
 						       .n_taxa = m->n, .sample = p.sample,
 						       .n_samples = samples,
 						       .fact = o->fact ? o->fact : usual,
-						       .n_facts = o->fact ? o->n_facts : 2 }, err);
+						       .n_facts = o->fact ? o->n_facts : 2 },
+				   s->err);
 	}
+	s->rc = rc;
 	for (size_t i = 0; i < p.n; i++)
 		free(p.direct[i]);
 	free(p.direct);
 	free(p.sample);
 	free(p.at);
 	free(p.taxon);
-	return rc;
 }

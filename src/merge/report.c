@@ -110,11 +110,12 @@ static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_opt
 	return rc;
 }
 
-int kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s, kh_err *err)
+void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const kh_report_options ro = { .minimizer_data = o->registers != NULL };
 	struct tree x = { .m = m };
 	kh_tally sum = { .n = 0 };
+	kh_err *err = s->err;
 	int rc = m->n ? KH_OK : kh_fail(err, KH_EFORMAT, "no report has a row for the root");
 
 	if (!rc)
@@ -127,7 +128,7 @@ int kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink 
 	}
 	if (!rc)
 		rc = kh_report(&s->b, &x.t, &sum, &ro, err);
+	s->rc = rc;
 	kh_tally_clear(&sum);
 	clear_tree(&x);
-	return rc;
 }

@@ -1,39 +1,58 @@
 #include <config.h>
 #include "merge/formats_in.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* --- text ------------------------------------------------------------------------- */
-int kh_merge_flush(kh_merge_sink *s, bool all, kh_err *err)
+int kh_merge_flush(kh_merge_sink *s, bool all)
 {
 	enum { MUCH = 1 << 18 };
-	int rc = KH_OK;
 
-	if (!s->text || s->b.n == 0 || (!all && s->b.n < MUCH))
-		return KH_OK;
-	rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, err);
-	s->b.n = 0;
-	return rc;
+	if (!s->rc && s->b.n > 0 && (all || s->b.n >= MUCH)) {
+		s->rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, s->err);
+		s->b.n = 0;
+	}
+	return s->rc;
 }
 
-/* A name, with '_' for each of the characters that the format gives a meaning. */
-int kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not, kh_err *err)
+void kh_merge_print(kh_merge_sink *s, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	kh_merge_put_text(s, text);
+}
+
+void kh_merge_put(kh_merge_sink *s, const char *text, size_t n)
+{
+	if (!s->rc)
+		s->rc = kh_buf_add(&s->b, text, n, s->err);
+}
+
+void kh_merge_put_text(kh_merge_sink *s, const char *text)
+{
+	kh_merge_put(s, text, strlen(text));
+}
+
+void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not)
 {
 	const size_t at = s->b.n;
-	int rc = kh_buf_string(&s->b, name, err);
 
-	for (size_t i = at; i < s->b.n && !rc; i++)
+	kh_merge_put_text(s, name);
+	for (size_t i = at; i < s->b.n; i++)
 		if (strchr(not, s->b.p[i]))
 			s->b.p[i] = '_';
-	return rc;
 }
 
-int kh_merge_end_row(kh_merge_sink *s, kh_err *err)
+void kh_merge_end_row(kh_merge_sink *s)
 {
-	int rc = kh_buf_add(&s->b, "\n", 1, err);
-
-	return rc ? rc : kh_merge_flush(s, false, err);
+	kh_merge_put(s, "\n", 1);
+	kh_merge_flush(s, false);
 }
 
 /* --- lineages --------------------------------------------------------------------- */
@@ -59,7 +78,6 @@ const char *kh_merge_rank(const char *name)
 	return NULL;
 }
 
-/* Which of the ranks a taxon has, or -1. */
 int kh_merge_rank_of(const kh_merge *m, uint32_t taxon)
 {
 	const char *code = m->taxon[taxon].code;
@@ -85,24 +103,18 @@ kh_merge_lineage kh_merge_lineage_of(const kh_merge *m, uint32_t taxon)
 	return l;
 }
 
-/* "d__Bacteria;p__Pseudomonadota" */
-int kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon, const char *between,
-		       kh_err *err)
+void kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon)
 {
 	const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
-	bool any = false;
-	int rc = KH_OK;
+	const char *between = "";
 
-	for (int i = 0; i < KH_MERGE_RANKS && !rc; i++) {
+	for (int i = 0; i < KH_MERGE_RANKS; i++) {
 		if (l.taxon[i] == KH_NO_TAXON)
 			continue;
-		rc = kh_buf_print(&s->b, err, "%s%c__", any ? between : "",
-				  kh_merge_ranks[i].letter | 0x20);
-		any = true;
-		if (!rc)
-			rc = kh_merge_put_name(s, kh_merge_name(m, l.taxon[i]), ";", err);
+		kh_merge_print(s, "%s%c__", between, kh_merge_ranks[i].letter | 0x20);
+		kh_merge_put_name(s, kh_merge_name(m, l.taxon[i]), ";");
+		between = ";";
 	}
-	return rc;
 }
 
 /* --- cells ------------------------------------------------------------------------ */
@@ -111,7 +123,6 @@ bool kh_merge_wanted(const kh_merge *m, uint32_t taxon, const char *code)
 	return !code || strcmp(m->taxon[taxon].code, code) == 0;
 }
 
-/* The cell of a sample in a row, whose cells *at goes through; NULL: the report has none. */
 const kh_merge_cell *kh_merge_next_cell(const kh_merge *m, size_t row, size_t *at, uint32_t sample)
 {
 	while (*at < m->first[row + 1] && m->cell[*at].sample < sample)
@@ -119,7 +130,6 @@ const kh_merge_cell *kh_merge_next_cell(const kh_merge *m, size_t row, size_t *a
 	return *at < m->first[row + 1] && m->cell[*at].sample == sample ? &m->cell[*at] : NULL;
 }
 
-/* The cell of a sample in a row, or NULL. */
 const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t sample)
 {
 	size_t lo = m->first[row], hi = m->first[row + 1];
