@@ -1,13 +1,13 @@
 #!/bin/sh
 # gpu_pack.sh BUILD FILE.tar.xz - what gpu.sh and gpu4_*.sh run, for a machine without the libraries
 #
-# BUILD is a build folder configured with CUDA (and --with-tables, for gpu4_tables.sh).  The archive has the programs, their libraries but
-# those of CUDA, NCCL and MPI, and a file `env`.  On the other machine, where the archive was unpacked:
+# BUILD is a build folder configured with CUDA (and --with-tables, for gpu4_tables.sh).  The archive
+# has the programs, their libraries but those of CUDA, NCCL and MPI, and a file `env`.  On the other machine, where the archive was unpacked:
 #
 #	. ./env; sh .../tests/bench/gpu.sh unit S
 #
 # SIMGEN names the generator of references and reads.
-[ $# -eq 2 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 set -e
 build=$(cd "$1" && pwd)
 units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_encode test_gpu_shard
