@@ -104,6 +104,18 @@ second --db db.khdb --sample-pass --output lines.gz s.fq && gzip -dc lines.gz >l
 same one/lines lines "lines as .gz"
 second --db db.khdb --sample-pass s.fq >out
 same one/lines out "lines on the standard output"
+# workers that are free write texts anew as well, while others read the next samples
+printf 'sample\treads1\none\ts.fq\nsmall\tsmall.fq\ntwo\ts.fq\n' >sheet
+for threads in 1 4; do
+	rm -rf sheets
+	second --db db.khdb --sample-pass --samples sheet --outdir sheets --classified-out c.fq \
+		--unclassified-out u.fq --threads $threads --set block-size=3000
+	for s in one two; do
+		for f in tsv=lines kreport=report c.fq=c.fq u.fq=u.fq; do
+			same one/${f#*=} sheets/$s.${f%%=*} "$s of a sheet, $threads threads: ${f#*=}"
+		done
+	done
+done
 check "nothing is left behind" test -z "$(ls -A one | grep kmerhash)"
 
 # --- selected reads, other samples ---------------------------------------------------
