@@ -11,45 +11,45 @@
 #include "made_index.h"
 #include "index/shard.h"
 
-/* --- features in order of owners -------------------------------------------------- */
+/* --- features in the order of owners, or of the index -------------------------------- */
+static const size_t sizes[] = { 0, 1, 31, 255, 256, 257, 1023, 1024, 1025, 30000, (1 << 20) + 1 };
+
 struct routed {
 	uint64_t *key;
-	size_t n, cap;
+	size_t n, bound;
 	kh_gpu_route r;
-	area akey, n_key, sent, taken, out, place;
+	area akey, n_key, sent, out, place, order, room;
 };
 
-static void route(struct routed *x, size_t n, unsigned members, bool one_range)
+static void route(struct routed *x, int from, bool one_range)
 {
-	uint64_t weight[KH_RANGES], zero[KH_GPU_MEMBERS_MAX] = { 0 };
-	const uint32_t n32 = (uint32_t)n;
-	kh_shards cut;
+	const uint32_t n32 = (uint32_t)x->n;
 
-	x->n = n;
-	x->cap = n + test_rand() % 100;
-	x->key = calloc(x->cap + 1, 8);
-	for (size_t i = 0; i < n; i++)
-		x->key[i] = one_range ? test_rand() >> 24 | UINT64_C(77) << 40
-				      : test_rand() >> 16;
-	for (int p = 0; p < KH_RANGES; p++)
-		weight[p] = test_rand() % 3 ? test_rand() % 1000 : 0;
-	kh_shards_cut(&cut, weight, members);
-	x->akey = area_new(x->key, x->cap * 8);
+	x->key = calloc(x->bound + 1, 8);
+	for (size_t i = 0; i < x->bound; i++)
+		x->key[i] = one_range    ? test_rand() >> 24 | UINT64_C(77) << 40
+			    : i % 3      ? test_rand() >> 16
+			    : i % 2      ? (UINT64_C(1) << KH_KEY_BITS) - 1 - test_rand() % 3
+					 : UINT64_C(78) << 40 | test_rand() % 1000;
+	x->akey = area_new(x->key, x->bound * 8);
 	x->n_key = area_new(&n32, 4);
-	x->sent = area_new(zero, members * 8);
-	x->taken = area_new(zero, members * 4);
-	x->out = area_new(NULL, x->cap * 8);
-	x->place = area_new(NULL, x->cap * 4);
-	x->r = (kh_gpu_route) { .key = (uint64_t *)x->akey.dev,
-				.n = (uint32_t *)x->n_key.dev,
-				.members = members,
-				.flag = test_rand() % 2 ? UINT64_C(1) << 32 : 0,
-				.sent = (uint64_t *)x->sent.dev,
-				.taken = (uint32_t *)x->taken.dev,
-				.out = (uint64_t *)x->out.dev,
-				.place = (uint32_t *)x->place.dev };
-	for (unsigned p = 0; p < KH_RANGES; p++)
-		x->r.owner[p] = (uint8_t)kh_shards_owner(&cut, p);
+	x->sent = area_new(NULL, x->r.members * 8);
+	x->out = area_new(NULL, x->bound * 8);
+	x->place = area_new(NULL, x->bound * 4);
+	x->order = area_new(NULL, x->bound * 4);
+	x->room = area_new(NULL, kh_gpu_route_room(x->bound, from));
+	assert_true(x->room.n > 0);
+	x->r.key = (uint64_t *)x->akey.dev;
+	x->r.n = (uint32_t *)x->n_key.dev;
+	x->r.bound = x->bound;
+	x->r.from = from;
+	x->r.flag = x->n % 2 ? UINT64_C(1) << 32 : 0;
+	x->r.sent = (uint64_t *)x->sent.dev;
+	x->r.out = (uint64_t *)x->out.dev;
+	x->r.place = (uint32_t *)x->place.dev;
+	x->r.order = (uint32_t *)x->order.dev;
+	x->r.room = x->room.dev;
+	x->r.room_bytes = x->room.n;
 	cuda(kh_gpu_route_run(&x->r, NULL));
 }
 
@@ -58,44 +58,52 @@ static void unroute(struct routed *x)
 	area_free(&x->akey);
 	area_free(&x->n_key);
 	area_free(&x->sent);
-	area_free(&x->taken);
 	area_free(&x->out);
 	area_free(&x->place);
+	area_free(&x->order);
+	area_free(&x->room);
 	free(x->key);
 }
 
-/* Each key stands at its place, among those of its owner; no two share one. */
-static void route_once(size_t n, unsigned members, bool one_range)
+/* Each key stands at its place, no two share one, and places ascend with the bits of keys. */
+static void check_places(struct routed *x)
 {
-	struct routed x;
-	uint64_t want[KH_GPU_MEMBERS_MAX] = { 0 }, from[KH_GPU_MEMBERS_MAX + 1] = { 0 };
-	bool *seen = calloc(n + 1, sizeof *seen);
+	const uint64_t *out = area_get(&x->out);
+	const uint32_t *place = area_get(&x->place);
+	bool *seen = calloc(x->n + 1, sizeof *seen);
 
-	route(&x, n, members, one_range);
-	for (size_t i = 0; i < n; i++)
-		want[x.r.owner[kh_key_range(x.key[i])]]++;
-	const uint64_t *sent = area_get(&x.sent), *out = area_get(&x.out);
-	const uint32_t *place = area_get(&x.place);
-	area_get(&x.taken);
-	for (unsigned m = 0; m < members; m++) {
-		from[m + 1] = from[m] + want[m];
-		assert_true(sent[m] == want[m] + x.r.flag);
-	}
-	for (size_t i = 0; i < n; i++) {
-		const unsigned m = x.r.owner[kh_key_range(x.key[i])];
-
-		assert_true(place[i] >= from[m] && place[i] < from[m + 1]);
-		assert_true(out[place[i]] == x.key[i]);
-		assert_false(seen[place[i]]);
+	for (size_t i = 0; i < x->n; i++) {
+		assert_true(place[i] < x->n && out[place[i]] == x->key[i] && !seen[place[i]]);
 		seen[place[i]] = true;
+		assert_true(i == 0 || out[i - 1] >> x->r.from <= out[i] >> x->r.from);
 	}
-	for (size_t i = n; i < x.cap; i++)
-		assert_true(out[i] == UINT64_C(0xa5a5a5a5a5a5a5a5) && place[i] == 0xa5a5a5a5);
 	free(seen);
-	unroute(&x);
 }
 
-static const size_t sizes[] = { 0, 1, 31, 255, 256, 257, 1023, 1024, 1025, 30000, (1 << 20) + 1 };
+static void route_once(size_t n, size_t more, unsigned members, bool one_range)
+{
+	struct routed x = { .n = n, .bound = n + more };
+	uint64_t weight[KH_RANGES], want[KH_GPU_MEMBERS_MAX] = { 0 };
+	const uint64_t *sent;
+	kh_shards cut;
+
+	for (int p = 0; p < KH_RANGES; p++)
+		weight[p] = test_rand() % 3 ? test_rand() % 1000 : 0;
+	kh_shards_cut(&cut, weight, members);
+	x.r.members = members;
+	memcpy(x.r.first, cut.first, (members + 1) * sizeof *cut.first);
+	route(&x, n % 2 ? KH_RANGE_BIT : KH_KEY_BITS - 24, one_range);
+	for (size_t i = 0; i < n; i++)
+		want[kh_shards_owner(&cut, kh_key_range(x.key[i]))]++;
+	check_places(&x);
+	sent = area_get(&x.sent);
+	area_get(&x.akey);
+	area_get(&x.order);
+	area_get(&x.room);
+	for (unsigned m = 0; m < members; m++)
+		assert_true(sent[m] == want[m] + x.r.flag);
+	unroute(&x);
+}
 
 static void test_route(void **state)
 {
@@ -103,63 +111,12 @@ static void test_route(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		for (size_t m = 0; m < sizeof members / sizeof *members; m++)
-			route_once(sizes[i], members[m], test_rand() % 3 == 0);
-}
-
-/* --- features in the order of the index --------------------------------------------- */
-/* Each key stands at its place; places ascend with the first bits of keys. */
-static void order_once(size_t n, size_t bound, unsigned members)
-{
-	uint64_t *key = calloc(bound + 1, 8);
-	const uint32_t n32 = (uint32_t)n;
-	bool *seen = calloc(n + 1, sizeof *seen);
-
-	for (size_t i = 0; i < bound; i++)
-		key[i] = i % 3 ? test_rand() >> 16 : UINT64_C(77) << 40 | test_rand() % 1000;
-	area akey = area_new(key, bound * 8), n_key = area_new(&n32, 4),
-	     sent = area_new(NULL, members * 8), out = area_new(NULL, bound * 8),
-	     place = area_new(NULL, bound * 4), order = area_new(NULL, bound * 4),
-	     room = area_new(NULL, kh_gpu_order_room(bound));
-	const kh_gpu_order o = { .key = (uint64_t *)akey.dev, .n = (uint32_t *)n_key.dev,
-				 .bound = bound, .members = members, .self = members / 2,
-				 .flag = n % 2 ? UINT64_C(1) << 32 : 0,
-				 .sent = (uint64_t *)sent.dev, .out = (uint64_t *)out.dev,
-				 .place = (uint32_t *)place.dev, .order = (uint32_t *)order.dev,
-				 .room = room.dev, .room_bytes = room.n };
-
-	assert_true(room.n > 0);
-	cuda(kh_gpu_order_run(&o, NULL));
-	const uint64_t *to = area_get(&out), *n_sent = area_get(&sent);
-	const uint32_t *at = area_get(&place);
-	area_get(&akey);
-	area_get(&order);
-	area_get(&room);
-	for (unsigned m = 0; m < members; m++)
-		assert_true(n_sent[m] == o.flag + (m == o.self ? n : 0));
-	for (size_t i = 0; i < n; i++) {
-		assert_true(at[i] < n && to[at[i]] == key[i] && !seen[at[i]]);
-		assert_true(i == 0 || to[i - 1] >> 24 <= to[i] >> 24);
-		seen[at[i]] = true;
-	}
-	area_free(&akey);
-	area_free(&n_key);
-	area_free(&sent);
-	area_free(&out);
-	area_free(&place);
-	area_free(&order);
-	area_free(&room);
-	free(key);
-	free(seen);
-}
-
-static void test_order(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		order_once(sizes[i], sizes[i] + 1 + test_rand() % 100, 1 + (unsigned)i % 5);
-		order_once(sizes[i], 2 * sizes[i] + 1, 256);
-	}
+		for (size_t m = 0; m < sizeof members / sizeof *members; m++) {
+			route_once(sizes[i], 1 + test_rand() % 100, members[m],
+				   test_rand() % 3 == 0);
+			if (m % 3 == i % 3)
+				route_once(sizes[i], sizes[i] + 1, members[m], false);
+		}
 }
 
 /* --- answers ---------------------------------------------------------------------- */
@@ -293,7 +250,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_route),
-		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_answers),
 	};
 	int status;

@@ -10,19 +10,17 @@
 static struct kh_counts counts_at(void *p, unsigned n)
 {
 	uint64_t *x = p;
-	uint32_t *y = (uint32_t *)(x + 4 * (size_t)n);
 
 	return (struct kh_counts) { .sent = x,
 				    .got = x + n,
 				    .words = x + 2 * n,
 				    .reply = x + 3 * n,
-				    .taken = y,
-				    .features = y + n };
+				    .features = (uint32_t *)(x + 4 * (size_t)n) };
 }
 
 static size_t counts_bytes(unsigned n)
 {
-	return (size_t)n * (4 * sizeof(uint64_t) + sizeof(uint32_t)) + sizeof(uint32_t);
+	return 4 * (size_t)n * sizeof(uint64_t) + sizeof(uint32_t);
 }
 
 static uint64_t sum(const uint64_t *x, unsigned n)
@@ -47,8 +45,6 @@ int kh_members_open(struct kh_members *m, const kh_engine *e, kh_err *err)
 		return KH_ENOMEM;
 	for (unsigned i = 0; i < m->n; i++)
 		m->one[i] = 1;
-	for (unsigned p = 0; p < KH_RANGES; p++)
-		m->owner[p] = (uint8_t)kh_shards_owner(&e->shards, p);
 	m->own = e->placement == KH_PLACE_HOST;
 	m->features = kh_round_features(e);
 	pthread_mutex_init(&m->memory, NULL);

@@ -75,9 +75,7 @@ struct kh_counts {
 	uint64_t *sent, *got;           /* features */
 	/* words of lists: in its answers, and in the answers to it */
 	uint64_t *words, *reply;
-	/* for the device alone: places of each owner that are taken; features that it owns
-	 * itself */
-	uint32_t *taken, *features;
+	uint32_t *features;             /* for the device alone: features of its tasks */
 };
 
 /* What a device has of a round. */
@@ -104,7 +102,6 @@ struct kh_members {
 	unsigned n;                     /* of all processes */
 	bool own;                       /* each reads all of the index itself, over the bus */
 	uint64_t features;              /* of a round and device, if it is more than one task */
-	uint8_t owner[KH_RANGES];
 	uint64_t *one;                  /* 1 for each */
 	pthread_mutex_t memory;         /* held while something is being sent */
 };

@@ -80,7 +80,6 @@ int kh_gpu_gather_run(const kh_gpu_gather *g, cudaStream_t stream);
 
 /* Stable, by the bits [from, bits) of keys; from KH_RANGE_BIT on: by range alone.  The sorted
  * arrays are where *key and *bin point afterwards. */
-#define KH_RANGE_BIT 40
 typedef struct kh_gpu_sort {
 	uint64_t *key, *key2;
 	uint32_t *bin, *bin2;

@@ -205,38 +205,27 @@ int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first,
 /* --- exchange.cu: features to their owners, lists back ---------------------------- */
 #define KH_GPU_MEMBERS_MAX 256
 
-/* Features in order of owners.  n: how many there are, in device memory. */
+/* Features of a member in the order of their owners, or of the index itself where the member reads
+ * that: stably, by the bits from `from` on of keys. */
 typedef struct kh_gpu_route {
-	const uint64_t *key;
-	const uint32_t *n;
-	uint8_t owner[KH_RANGES];       /* member of each range */
-	uint32_t members;
-	uint64_t flag;                  /* 0, or 2^32: added to each number sent */
-	uint64_t *sent;                 /* members: keys for each; zero before */
-	uint32_t *taken;                /* members: zero before */
-	uint64_t *out;                  /* keys of member 0, of member 1, ... */
-	uint32_t *place;                /* of key[i] in `out` */
-} kh_gpu_route;
-
-int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
-
-/* Features of a member that reads all of the index itself, in the order in which that has them. */
-typedef struct kh_gpu_order {
 	uint64_t *key;                  /* `bound`; what lies behind the *n features is lost */
 	const uint32_t *n;
 	uint64_t bound;
-	uint32_t members, self;
-	uint64_t flag;
-	uint64_t *sent;                 /* as above: all are for itself */
-	uint64_t *out;                  /* bound */
+	int from;                       /* KH_RANGE_BIT: by range alone, which is by owner */
+	/* member m owns the ranges from first[m] up to first[m + 1] */
+	uint16_t first[KH_GPU_MEMBERS_MAX + 1];
+	uint32_t members;
+	uint64_t flag;                  /* 0, or 2^32: added to each number sent */
+	uint64_t *sent;                 /* members: keys for each */
+	uint64_t *out;                  /* bound: keys of member 0, of member 1, ... */
 	uint32_t *place, *order;        /* bound; place: of key[i] in `out` */
 	void *room;
 	size_t room_bytes;
-} kh_gpu_order;
+} kh_gpu_route;
 
 /* Bytes of `room`; 0: it failed. */
-size_t kh_gpu_order_room(uint64_t bound);
-int kh_gpu_order_run(const kh_gpu_order *o, cudaStream_t stream);
+size_t kh_gpu_route_room(uint64_t bound, int from);
+int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
 
 /* Bytes of `room` below, for n keys; 0: it failed. */
 size_t kh_gpu_sums_room(uint64_t n);

@@ -6,7 +6,6 @@
  * byte as in its bucket, and with the words of all lists one behind the other.  On both sides,
  * sums of the lengths say where each list lies.
  */
-#include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
 
@@ -17,120 +16,48 @@
 
 namespace {
 
-constexpr unsigned EACH = 4;            /* keys of a thread, at a time */
-constexpr unsigned TILE = THREADS * EACH;
 static_assert(KH_GPU_MEMBERS_MAX <= THREADS, "a thread for each member");
-static_assert(KH_RANGES <= THREADS, "a thread for each range");
 
-/* The owner of each range. */
-struct owners {
-	uint8_t of[KH_RANGES];
+/* --- the member that asks ----------------------------------------------------------- */
+/* In place of what is no feature: no key is greater, and it stands behind all. */
+constexpr uint64_t NONE = (UINT64_C(1) << KH_KEY_BITS) - 1;
 
-	__device__ void load(const kh_gpu_route &r)
-	{
-		if (threadIdx.x < KH_RANGES)
-			of[threadIdx.x] = r.owner[threadIdx.x];
-	}
-};
-
-__global__ void __launch_bounds__(THREADS) count_kernel(kh_gpu_route r)
+/* Numbers the features. */
+__global__ void __launch_bounds__(THREADS) number_kernel(kh_gpu_route r)
 {
-	__shared__ owners own;
-	__shared__ uint32_t n[KH_GPU_MEMBERS_MAX];
-	const uint32_t total = *r.n;
-
-	own.load(r);
-	n[threadIdx.x] = 0;
-	__syncthreads();
-	for (uint64_t i = blockIdx.x * THREADS + threadIdx.x; i < total;
-	     i += (uint64_t)gridDim.x * THREADS)
-		atomicAdd(&n[own.of[kh_key_range(r.key[i])]], 1);
-	__syncthreads();
-	const uint64_t mine = n[threadIdx.x] + (blockIdx.x == 0 ? r.flag : 0);
-	if (threadIdx.x < r.members && mine)
-		atomicAdd((unsigned long long *)&r.sent[threadIdx.x], mine);
-}
-
-/* A tile of keys takes a stretch of each owner's part. */
-__global__ void __launch_bounds__(THREADS) scatter_kernel(kh_gpu_route r)
-{
-	__shared__ owners own;
-	__shared__ uint32_t n[KH_GPU_MEMBERS_MAX], at[KH_GPU_MEMBERS_MAX];
-	const uint32_t total = *r.n;
-	uint32_t start = 0;
-
-	own.load(r);
-	if (threadIdx.x < r.members)
-		for (unsigned m = 0; m < threadIdx.x; m++)
-			start += (uint32_t)r.sent[m];   /* without the flag */
-	for (uint64_t from = (uint64_t)blockIdx.x * TILE; from < total;
-	     from += (uint64_t)gridDim.x * TILE) {
-		uint64_t key[EACH];
-		uint32_t nth[EACH];
-
-		n[threadIdx.x] = 0;
-		__syncthreads();
-#pragma unroll
-		for (unsigned j = 0; j < EACH; j++) {
-			const uint64_t i = from + j * THREADS + threadIdx.x;
-
-			key[j] = i < total ? r.key[i] : 0;
-			if (i < total)
-				nth[j] = atomicAdd(&n[own.of[kh_key_range(key[j])]], 1);
-		}
-		__syncthreads();
-		if (n[threadIdx.x])
-			at[threadIdx.x] = start + atomicAdd(&r.taken[threadIdx.x],
-							    n[threadIdx.x]);
-		__syncthreads();
-#pragma unroll
-		for (unsigned j = 0; j < EACH; j++) {
-			const uint64_t i = from + j * THREADS + threadIdx.x;
-
-			if (i < total) {
-				const uint32_t to =
-					at[own.of[kh_key_range(key[j])]] + nth[j];
-
-				r.out[to] = key[j];
-				r.place[i] = to;
-			}
-		}
-		__syncthreads();
+	for (uint64_t i = thread_number(); i < r.bound; i += (uint64_t)gridDim.x * THREADS) {
+		r.place[i] = (uint32_t)i;
+		if (i >= *r.n)
+			r.key[i] = NONE;
 	}
 }
 
-/* --- a member that asks itself ------------------------------------------------------- */
-/* Numbers the features, and puts what is no feature behind them. */
-__global__ void __launch_bounds__(THREADS) number_kernel(kh_gpu_order o)
+/* The features below a range. */
+__device__ uint64_t keys_below(const kh_gpu_route &r, uint32_t n, unsigned range)
 {
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < o.bound;
-	     i += (uint64_t)gridDim.x * THREADS) {
-		o.place[i] = (uint32_t)i;
-		if (i >= *o.n)
-			o.key[i] = KH_GPU_DROPPED;
-	}
+	return first_of(n, [&](uint64_t i) { return kh_key_range(r.out[i]) >= range; });
 }
 
-__global__ void __launch_bounds__(THREADS) place_kernel(kh_gpu_order o)
+__global__ void __launch_bounds__(THREADS) place_kernel(kh_gpu_route r)
 {
-	const uint32_t n = *o.n;
+	const uint32_t n = *r.n;
 
-	if (blockIdx.x == 0 && threadIdx.x < o.members)
-		o.sent[threadIdx.x] = o.flag + (threadIdx.x == o.self ? n : 0);
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-	     i += (uint64_t)gridDim.x * THREADS)
-		o.place[o.order[i]] = (uint32_t)i;
+	if (blockIdx.x == 0 && threadIdx.x < r.members)
+		r.sent[threadIdx.x] = r.flag + keys_below(r, n, r.first[threadIdx.x + 1]) -
+				      keys_below(r, n, r.first[threadIdx.x]);
+	for (uint64_t i = thread_number(); i < n; i += (uint64_t)gridDim.x * THREADS)
+		r.place[r.order[i]] = (uint32_t)i;
 }
 
-/* Buckets, and lists, lie in the order of keys.  The first 24 bits tell places apart that are some
- * hundred bytes, or, in a large index, a page of the host's memory away from each other. */
-cudaError_t sort_features(const kh_gpu_order *o, size_t *bytes, cudaStream_t stream)
+/* Owners have runs of ranges, and so of keys; buckets, and lists, lie in the order of keys.  Sorts
+ * are stable, so what is no feature, which comes last, stays behind features of an equal key. */
+cudaError_t sort_features(const kh_gpu_route *r, size_t *bytes, cudaStream_t stream)
 {
 	return caught([&] {
-		return cub::DeviceRadixSort::SortPairs(o->room, *bytes, (const uint64_t *)o->key,
-						       o->out, (const uint32_t *)o->place,
-						       o->order, o->bound, KH_KEY_BITS - 24,
-						       KH_KEY_BITS + 1, stream);
+		return cub::DeviceRadixSort::SortPairs(r->room, *bytes, (const uint64_t *)r->key,
+						       r->out, (const uint32_t *)r->place,
+						       r->order, r->bound, r->from, KH_KEY_BITS,
+						       stream);
 	});
 }
 
@@ -223,39 +150,28 @@ unsigned grid_of(const kh_gpu_reply *r)
 
 } /* namespace */
 
-extern "C" size_t kh_gpu_order_room(uint64_t bound)
+extern "C" size_t kh_gpu_route_room(uint64_t bound, int from)
 {
-	kh_gpu_order o = {};
+	kh_gpu_route r = {};
 	size_t bytes = 0;
 
-	o.bound = bound;
-	return sort_features(&o, &bytes, nullptr) == cudaSuccess ? bytes + 1 : 0;
-}
-
-extern "C" int kh_gpu_order_run(const kh_gpu_order *o, cudaStream_t stream)
-{
-	size_t bytes = o->room_bytes;
-	cudaError_t e;
-
-	number_kernel<<<grid(), THREADS, 0, stream>>>(*o);
-	e = cudaGetLastError();
-	if (e == cudaSuccess)
-		e = sort_features(o, &bytes, stream);
-	if (e != cudaSuccess)
-		return e;
-	place_kernel<<<grid(), THREADS, 0, stream>>>(*o);
-	return cudaGetLastError();
+	r.bound = bound;
+	r.from = from;
+	return sort_features(&r, &bytes, nullptr) == cudaSuccess ? bytes + 1 : 0;
 }
 
 extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 {
+	size_t bytes = r->room_bytes;
 	cudaError_t e;
 
-	count_kernel<<<grid(), THREADS, 0, stream>>>(*r);
+	number_kernel<<<grid(), THREADS, 0, stream>>>(*r);
 	e = cudaGetLastError();
+	if (e == cudaSuccess)
+		e = sort_features(r, &bytes, stream);
 	if (e != cudaSuccess)
 		return e;
-	scatter_kernel<<<grid(), THREADS, 0, stream>>>(*r);
+	place_kernel<<<grid(), THREADS, 0, stream>>>(*r);
 	return cudaGetLastError();
 }
 

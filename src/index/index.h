@@ -24,6 +24,7 @@
 #include "kmer/kmer.h"
 
 #define KH_RANGES 256
+#define KH_RANGE_BIT (KH_KEY_BITS - 8)  /* the first bit of a key's range */
 #define KH_BUCKET_SLOTS 19
 #define KH_BUCKET_LOAD 15               /* keys in a bucket on average, from which B is chosen */
 #define KH_BUCKETS_MAX (UINT32_C(1) << 24)
@@ -55,7 +56,7 @@ static_assert(sizeof(kh_range) == 40, "kh_range is part of the file format");
 
 static KH_HD uint32_t kh_key_range(uint64_t key)
 {
-	return (uint32_t)(key >> (KH_KEY_BITS - 8));
+	return (uint32_t)(key >> KH_RANGE_BIT);
 }
 
 /* Home bucket and tag of a key in a range of B buckets: (home << 16) | tag. */
