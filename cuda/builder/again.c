@@ -85,22 +85,10 @@ static void copy(char *to, const char *from, size_t n)
 	memcpy(to + i, from + i, n - i);
 }
 
-/* Where the masks and the pieces lie in an input of so many words, as builder.c lays it out; the
- * bases come first. */
-static size_t amb_at(uint64_t words)
-{
-	return kh_gpu_up((words + 1) * 8);
-}
-
-static size_t pieces_at(uint64_t words)
-{
-	return amb_at(words) + kh_gpu_up((words + 1) * 4);
-}
-
 /* Whether all bases of the block are known. */
 static bool is_plain(const struct kh_cuda_kept *x, const char *in)
 {
-	const uint32_t *amb = (const uint32_t *)(const void *)(in + amb_at(x->n_words));
+	const uint32_t *amb = (const uint32_t *)(const void *)(in + kh_cuda_amb_at(x->n_words));
 	uint32_t any = 0;
 
 	for (uint32_t i = x->first; i < x->n_words; i++)
@@ -112,7 +100,7 @@ static bool is_plain(const struct kh_cuda_kept *x, const char *in)
 static int put(const kh_builder *b, const struct kh_cuda_kept *x, const char *in, kh_err *err)
 {
 	const size_t bases = (size_t)x->n_words * 8, amb = x->plain ? 0 : (size_t)x->n_words * 4;
-	const size_t from[] = { 0, amb_at(x->n_words), pieces_at(x->n_words) },
+	const size_t from[] = { 0, kh_cuda_amb_at(x->n_words), kh_cuda_pieces_at(x->n_words) },
 		     n[] = { bases, amb, x->bytes - bases - amb };
 	size_t at = 0;
 	int rc = KH_OK;
@@ -141,7 +129,7 @@ int kh_cuda_keep(kh_builder *b, struct kh_cuda_slot *s, const kh_gpu_sample *g, 
 				     .n_windows = g->n_windows, .n_words = g->n_words,
 				     .n_pieces = g->n_pieces };
 	x->first = (uint32_t)(((const kh_gpu_piece *)(const void *)
-			       (in + pieces_at(g->n_words)))->at / 32);
+			       (in + kh_cuda_pieces_at(g->n_words)))->at / 32);
 	x->plain = is_plain(x, in);
 	x->bytes = (size_t)x->n_words * (x->plain ? 8 : 12) + x->n_pieces * sizeof(kh_gpu_piece);
 	pthread_mutex_lock(&b->lock);
@@ -187,7 +175,7 @@ static struct kh_cuda_sizes sizes_of(const kh_builder *b, const struct kh_cuda_g
 {
 	const kh_gpu_sample s = sample_of(b, g);
 
-	return (struct kh_cuda_sizes) { .in = pieces_at(g->words) +
+	return (struct kh_cuda_sizes) { .in = kh_cuda_pieces_at(g->words) +
 					      g->n_pieces * sizeof(kh_gpu_piece),
 					.sums = 8,
 					.room = kh_gpu_sample_room(&s),
@@ -332,7 +320,7 @@ static int fetch_block(const kh_builder *b, const struct kh_cuda_kept *x, char *
 /* Puts the blocks of a group together in the slot's pinned memory. */
 static int fetch(const kh_builder *b, const struct kh_cuda_group *g, char *in, kh_err *err)
 {
-	char *amb = in + amb_at(g->words), *pieces = in + pieces_at(g->words);
+	char *amb = in + kh_cuda_amb_at(g->words), *pieces = in + kh_cuda_pieces_at(g->words);
 	struct kh_cuda_group before = { .words = 0 };
 	int rc = KH_OK;
 
@@ -345,7 +333,7 @@ static int fetch(const kh_builder *b, const struct kh_cuda_group *g, char *in, k
 		before.n_pieces += x->n_pieces;
 	}
 	/* kernels may read a word behind the last */
-	memset(in + g->words * 8, 0, amb_at(g->words) - g->words * 8);
+	memset(in + g->words * 8, 0, kh_cuda_amb_at(g->words) - g->words * 8);
 	memset(amb + g->words * 4, 0xff, (size_t)(pieces - amb) - g->words * 4);
 	return rc;
 }
@@ -358,17 +346,9 @@ static int launch(const struct again *x, struct kh_cuda_worker *w, struct kh_cud
 	const kh_builder *b = x->w->b;
 	const struct kh_cuda_group *group = &b->kept.group[i];
 	kh_gpu_sample g = sample_of(b, group);
-	const char *in = s->din.p;
 	int rc;
 
-	g.bases = s->din.p;
-	g.amb = (const uint32_t *)(in + amb_at(group->words));
-	g.piece = (const kh_gpu_piece *)(in + pieces_at(group->words));
-	g.count = s->dsums.p;
-	g.room = s->room.p;
-	g.room_bytes = s->room.bytes;
-	g.key = s->key.p;
-	g.bin = s->bin.p;
+	kh_cuda_slot_sample(s, &g);
 	const kh_gpu_split some = { .key = s->key.p, .bin = s->bin.p, .count = g.count,
 				    .bound = group->bound, .n = 1, .from = x->w->from,
 				    .to = x->w->to,

@@ -231,13 +231,13 @@ struct block {
 static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
 		 struct block *blk, kh_err *err)
 {
-	const size_t words = in->n_words, bases = kh_gpu_up((words + 1) * 8),
-		     amb = kh_gpu_up((words + 1) * 4);
+	const size_t words = in->n_words, amb = kh_cuda_amb_at(words),
+		     pieces = kh_cuda_pieces_at(words);
 	kh_gpu_sample *g = &blk->g;
 	int rc;
 	char *h;
 
-	blk->bytes = bases + amb + in->n * sizeof(kh_gpu_piece);
+	blk->bytes = pieces + in->n * sizeof(kh_gpu_piece);
 	blk->sums = sums_bytes(b, in);
 	rc = kh_gpu_host_room(&s->in, blk->bytes, err);
 	if (!rc)
@@ -251,21 +251,29 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
 	size_t first = (size_t)(in->piece[0].at / 32);
 	memset(h, 0, first * 8);
 	memcpy(h + first * 8, in->bases + first, (words - first) * 8);
-	memset(h + words * 8, 0, bases - words * 8);
-	memset(h + bases, 0xff, first * 4);
-	memcpy(h + bases + first * 4, in->amb + first, (words - first) * 4);
-	memset(h + bases + words * 4, 0xff, amb - words * 4);
+	memset(h + words * 8, 0, amb - words * 8);
+	memset(h + amb, 0xff, first * 4);
+	memcpy(h + amb + first * 4, in->amb + first, (words - first) * 4);
+	memset(h + amb + words * 4, 0xff, pieces - amb - words * 4);
 	g->sampling = b->o.sampling;
-	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + bases + amb), g);
-	g->bases = s->din.p;
-	g->amb = (const uint32_t *)((const char *)s->din.p + bases);
-	g->piece = (const kh_gpu_piece *)((const char *)s->din.p + bases + amb);
+	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + pieces), g);
 	g->n_pieces = (uint32_t)in->n;
 	g->n_words = (uint32_t)words;
-	g->count = s->dsums.p;
-	g->digest = (uint64_t *)s->dsums.p + 1 + b->n;
-	g->room_bytes = kh_gpu_sample_room(g);
 	return KH_OK;
+}
+
+void kh_cuda_slot_sample(const struct kh_cuda_slot *s, kh_gpu_sample *g)
+{
+	const char *in = s->din.p;
+
+	g->bases = s->din.p;
+	g->amb = (const uint32_t *)(in + kh_cuda_amb_at(g->n_words));
+	g->piece = (const kh_gpu_piece *)(in + kh_cuda_pieces_at(g->n_words));
+	g->count = s->dsums.p;
+	g->room = s->room.p;
+	g->room_bytes = s->room.bytes;
+	g->key = s->key.p;
+	g->bin = s->bin.p;
 }
 
 /* Makes room for the outputs. */
@@ -274,19 +282,19 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 {
 	const uint64_t bound = blk->bound;
 	const size_t split = b->n > 1 && !b->again ? kh_gpu_split_room(bound, b->n) : 0;
+	const size_t room = kh_gpu_sample_room(&blk->g);
 	int rc = KH_OK;
 
 	/* buffers that grow may still be read by the copy to the store */
-	if (blk->g.room_bytes > s->room.bytes || bound * 8 > s->key.bytes ||
+	if (room > s->room.bytes || bound * 8 > s->key.bytes ||
 	    bound * 4 > s->bin.bytes || split > s->split.bytes)
 		rc = KH_GPU(cudaStreamSynchronize(w->stream), err);
-	if (rc || (rc = kh_gpu_room(&s->room, blk->g.room_bytes, err)) ||
+	if (rc || (rc = kh_gpu_room(&s->room, room, err)) ||
 	    (rc = kh_gpu_room(&s->key, bound * 8, err)) ||
 	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
 		return rc;
-	blk->g.room = s->room.p;
-	blk->g.key = s->key.p;
-	blk->g.bin = s->bin.p;
+	kh_cuda_slot_sample(s, &blk->g);
+	blk->g.digest = (uint64_t *)s->dsums.p + 1 + b->n;
 	if (b->n == 1 || b->again || (rc = kh_gpu_room(&s->key2, bound * 8, err)) ||
 	    (rc = kh_gpu_room(&s->bin2, bound * 4, err)) ||
 	    (rc = kh_gpu_room(&s->split, split, err)))

@@ -141,6 +141,19 @@ struct kh_builder {
 	bool finished;
 };
 
+/* Where masks and pieces lie in the input of so many words; the bases come first. */
+static inline size_t kh_cuda_amb_at(uint64_t words)
+{
+	return kh_gpu_up((words + 1) * sizeof(uint64_t));
+}
+
+static inline size_t kh_cuda_pieces_at(uint64_t words)
+{
+	return kh_cuda_amb_at(words) + kh_gpu_up((words + 1) * sizeof(uint32_t));
+}
+
+/* Sets what a sample whose numbers are set has of the slot: input, scratch, pairs, their number. */
+void kh_cuda_slot_sample(const struct kh_cuda_slot *s, kh_gpu_sample *g);
 /* Moves the pairs of a slot's block, once they are complete, to the stores of their owners. The
  * first sum is their number, the next n are the numbers of each owner. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
