@@ -129,15 +129,60 @@ same sum/a.kreport each/a.kreport "a report for each sample: its own"
 mkdir bad; cp sum/a.kreport sum/b.kreport sum/a.reg.gz bad
 expect 1 "bad/b.reg.gz: No such file" "registers that are missing" merge -f report --registers reg.gz bad
 damaged() { gzip -dc sum/b.reg.gz | sed "$1" | gzip >bad/b.reg.gz; expect 1 "bad/b.reg.gz:$2" "$3" merge -f report --registers reg.gz -o o.tsv bad; }
-damaged 's/1/2/' '1: expected "#kmerhash-distinct"' "another version"
-damaged '1s/syncmer	[0-9]*/syncmer	9/' '1: these features are of another kind .k = 9' "registers of another k"
+damaged '1s/	2/	1/' '1: expected "#kmerhash-distinct"' "another version"
+damaged '1s/syncmer	[0-9]*/syncmer	9/' '1: these features are of another kind, or of another database .k = 9' "registers of another k"
 damaged '1s/4096/64/' '1: not 4096 registers' "fewer registers"
 damaged '2s/.$//' '2: column 3: 4095 registers, expected 4096' "a register less"
 damaged '2s/.$/~/' '2: column 3: "~" is not a register' "a register that is none"
 damaged '2s/^[0-9]*/77/' '2: column 1: taxid 77 has no row in the report' "a taxon that is not in the report"
 damaged '2s/	[0-9]*/	x/' '2: column 2: "x" is not a number of features' "features that are no number"
 nothing_left "registers that are damaged" o.tsv
+damaged '1s/[0-9a-f]$//' '1: expected a scheme' "a digest that is short"
+damaged '1s/	1	\([0-9a-f]*\)$/	0	\1/;1s/	0	\([0-9a-f]*\)$/	7	\1/' '1: these features are of another kind' "registers with other repeats"
 expect 2 "no meaning with --format table" "registers of a table" merge --registers reg.gz sum
+# Databases whose features do not add up: a share of them, with repeats, of other references.
+i=0
+for o in "--max-db-size 120K" "--keep-repeats" "-k 14 $data/genomes/Enterobacteria_phage_T3*.gz"; do
+	i=$((i + 1)); rm -rf kinds; mkdir kinds
+	case $o in -k*) set -- ;; *) set -- -k 14 "$data"/genomes/*.gz ;; esac
+	build --db other.khdb $o "$@"
+	classify --db a.khdb --output - --report kinds/a.kreport --set registers=kinds/a.reg sim_1.fq
+	classify --db other.khdb --output - --report kinds/b.kreport --set registers=kinds/b.reg sim_1.fq
+	expect 1 "b.reg:1: these features are of another kind, or of another database" "registers of a database with $o" merge -f report --registers reg kinds
+done
+# Taxa that lose all their reads in the second pass: what was found for them goes up the tree.
+classify --db a.khdb --samples sheet --outdir pass --sample-pass --report-minimizer-data --set registers=reg
+expect 0 "" "registers of a second pass" merge -f report --registers reg -o pass.kreport pass
+# --- names, and what is there already: a row a case ---------------------------------------
+mkdir own; for s in x x.profile s.kreport a.report b.kreport.x; do cp sum/a.kreport "own/$s.kreport"; gzip -dc sum/a.reg.gz >"own/$s.reg"; done
+gzip -dc sum/b.reg.gz >own/x.profile.reg; cp sum/b.kreport own/x.profile.kreport
+merge -o names.tsv own
+check "names as they were made" test "$(head -n 1 names.tsv | cut -f 5- | tr '\t' ' ')" = "a.report b.kreport.x s.kreport x x.profile"
+check "registers of x.profile, not of x" merge -f report --registers reg -O single own
+same sum/b.kreport single/x.profile.kreport "registers of x.profile: its own report"
+cp -r sum lines2; cp lines2/a.tsv lines2/old; gzip -c lines2/a.tsv >lines2/a.tsv.gz
+expect 1 "sample a has both a.tsv and a.tsv.gz" "stale lines beside others" merge -f cami-binning -O bins2 lines2
+rm lines2/a.tsv.gz
+for o in "" "-f cami-profile" "-f krona" "-f biom" "-f html" "-f cami-binning"; do
+	rm -rf into; cp -r sum into; gzip -dc prof.tsv.gz >into/a.profile 2>.err || echo mine >into/a.profile
+	(cd into && cksum *) >was; check "into the folder of the samples: ${o:-table}" merge $o -O into into
+	(cd into && cksum $(cut -d ' ' -f 3 ../was)) >is; same was is "into the folder of the samples: ${o:-table}: all is as it was"
+done
+printf '.b\tsum/b.kreport\n' >list
+expect 2 "cannot be the name of a file" "a name that is none, last" merge -f krona -O early -l list sum/a.kreport
+nothing_left "a name that is none, last" early
+printf 'a\tsum/b.kreport\nb\tinto/a.kreport\n' >list; cp sum/a.kreport into/b.krona.txt; printf 'a\tsum/b.kreport\nb\tinto/b.krona.txt\n' >list
+expect 2 "both an input and an output" "an output that is an input, last" merge -f krona -O into -l list
+check "an output that is an input, last: nothing was written" cmp sum/a.kreport into/b.krona.txt
+# Counts that 64 bits do not hold.
+while IFS='|' read -r what message rows; do
+	printf "$rows" >big.kreport; printf '%s\tbig.kreport\n' p q >list
+	expect 1 "$message" "$what" merge -l list
+done <<'EOF'
+a child of 2^64 - 1 and more|in its parts|100.00\t5\t5\tR\t1\troot\n0.00\t18446744073709551615\t18446744073709551615\tD\t2\t  Bacteria\n0.00\t1\t1\tD\t3\t  X\n
+two samples of 2^62|more than 2.63 - 1 cannot be counted|100.00\t4611686018427387904\t4611686018427387904\tR\t1\troot\n
+unclassified and classified|more than 2.63 - 1 cannot be counted|50.00\t9223372036854775807\t9223372036854775807\tU\t0\tunclassified\n50.00\t1\t1\tR\t1\troot\n
+EOF
 
 # --- profiles -------------------------------------------------------------------------
 for form in profile.tsv profile.json profile.cami; do

@@ -12,10 +12,9 @@
 static int write_registers(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct classify *j = arg;
-	const kh_sampling sampling = kh_db_sampling(j->db->h);
 
 	(void)i;
-	return kh_registers_write(b, &r->tally.distinct, j->db->tax, &sampling, err);
+	return kh_registers_write(b, &r->tally, j->db->tax, j->db->h, err);
 }
 
 static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)

@@ -55,6 +55,8 @@ struct job {
 	kh_errs errs;
 	kh_monitor *monitor;
 	char **registers;               /* a file a sample, or NULL */
+	char **out;                     /* files that are written */
+	size_t n_outputs;
 };
 
 /* --- options ---------------------------------------------------------------------- */
@@ -153,13 +155,13 @@ static int find_registers(struct job *j, kh_err *err)
 	return rc;
 }
 
-static int check_output(const struct job *j, const char *out, kh_err *err)
+static int check_output(const struct job *j, char *const *out, size_t n, kh_err *err)
 {
 	kh_paths *p = NULL;
 	int rc = kh_paths_new(&p, err);
 
-	if (!rc)
-		rc = kh_paths_output(p, out, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = kh_paths_output(p, out[i], err);
 	for (size_t i = 0; i < j->files.n && !rc; i++)
 		rc = kh_paths_input(p, j->files.v[i].path, "an input", err);
 	for (size_t i = 0; j->registers && i < j->files.n && !rc; i++)
@@ -221,10 +223,8 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 {
 	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
 	kh_merge_sink sink = { .err = err };
-	int rc = check_output(j, path, err);
+	int rc = kh_text_open(&sink.text, &t, j->monitor, err);
 
-	if (!rc)
-		rc = kh_text_open(&sink.text, &t, j->monitor, err);
 	if (rc)
 		return rc;
 	j->o.from = from;
@@ -241,6 +241,31 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 	return rc;
 }
 
+/* Names the texts: one, or one a sample in a folder.  All are checked before any is written. */
+static int name_outputs(struct job *j, kh_err *err)
+{
+	j->n_outputs = j->v.outdir ? j->files.n : 1;
+	j->out = kh_array(j->n_outputs, sizeof *j->out, err);
+	if (!j->out)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < j->n_outputs; i++) {
+		const char *sample = j->files.v[i].sample;
+		int n;
+
+		if (j->v.outdir && (strchr(sample, '/') || sample[0] == '.'))
+			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
+				       sample);
+		n = j->v.outdir ? asprintf(&j->out[i], "%s/%s%s", j->v.outdir, sample,
+					   j->format->suffix)
+				: asprintf(&j->out[i], "%s", j->v.output ? j->v.output : "-");
+		if (n < 0) {
+			j->out[i] = NULL;
+			return kh_fail_nomem(err);
+		}
+	}
+	return check_output(j, j->out, j->n_outputs, err);
+}
+
 static int write_folder(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "wrote", .things = "samples", .started = kh_seconds(),
@@ -250,17 +275,8 @@ static int write_folder(struct job *j, kh_err *err)
 	mkdir(j->v.outdir, 0777);       /* if it fails, so will the first file, with a message */
 	kh_temporary_list(j->v.outdir);
 	for (size_t i = 0; i < j->files.n && !rc; step.done = ++i) {
-		char *path = NULL;
-
 		kh_progress(&step);
-		if (strchr(j->files.v[i].sample, '/') || j->files.v[i].sample[0] == '.')
-			return kh_fail(err, KH_EUSAGE, "sample %s cannot be the name of a file",
-				       j->files.v[i].sample);
-		if (asprintf(&path, "%s/%s%s", j->v.outdir, j->files.v[i].sample,
-			     j->format->suffix) < 0)
-			return kh_fail_nomem(err);
-		rc = write_text(j, path, i, i + 1, err);
-		free(path);
+		rc = write_text(j, j->out[i], i, i + 1, err);
 	}
 	kh_progress_end();
 	return rc;
@@ -274,7 +290,9 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 		rc = find_files(j, n, path, err);
 	if (!rc)
 		rc = find_registers(j, err);
-	if (!rc && j->format->write)
+	if (!rc && j->errs.found == 0)
+		rc = name_outputs(j, err);
+	if (!rc && j->errs.found == 0 && j->format->write)
 		rc = read_reports(j, err);
 	if (!rc && j->errs.found == 0)
 		rc = kh_merge_format_check(j->format, &j->m, &j->o, err);
@@ -284,7 +302,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 	if (rc)
 		return rc;
 	return j->v.outdir ? write_folder(j, err)
-			   : write_text(j, j->v.output ? j->v.output : "-", 0, j->files.n, err);
+			   : write_text(j, j->out[0], 0, j->files.n, err);
 }
 
 static int run(const kh_command *c, int argc, char **argv)
@@ -303,6 +321,9 @@ static int run(const kh_command *c, int argc, char **argv)
 	for (size_t i = 0; j.registers && i < j.files.n; i++)
 		free(j.registers[i]);
 	free(j.registers);
+	for (size_t i = 0; j.out && i < j.n_outputs; i++)
+		free(j.out[i]);
+	free(j.out);
 	kh_merge_clear(&j.m);
 	kh_merge_files_clear(&j.files);
 	kh_errs_clear(&j.errs);

@@ -239,14 +239,14 @@ static void write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 const kh_merge_format *kh_merge_format_find(const char *name)
 {
 	static const kh_merge_format format[] = {
-		{ .name = "table", .suffix = ".tsv", .write = write_table,
+		{ .name = "table", .suffix = ".table.tsv", .write = write_table,
 		  .ranks = true, .profiles = true },
 		{ .name = "report", .suffix = ".kreport", .write = kh_merge_report },
 		{ .name = "html", .suffix = ".html", .write = kh_merge_page },
 		{ .name = "krona", .suffix = ".krona.txt", .write = write_krona,
 		  .one_sample = true },
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
-		{ .name = "cami-profile", .suffix = ".profile", .write = kh_merge_write_cami,
+		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_write_cami,
 		  .ranks = true, .profiles = true },
 		{ .name = "cami-binning", .suffix = ".binning", .one_sample = true },
 	};

@@ -43,6 +43,8 @@ char *kh_merge_sample_name(const char *path)
 	if (!name)
 		return NULL;
 	cut_end(name, ".gz");
+	if (cut_end(name, ".kreport"))  /* in front of it stands the sample's own name */
+		return name;
 	cut_end(name, ".txt");
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (cut_end(name, end[i]))
@@ -72,12 +74,17 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+	const size_t n = strlen(name), m = strlen(end);
+
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
 static int is_report(const struct dirent *e)
 {
-	const char *dot = strstr(e->d_name, ".kreport");
-
-	return e->d_name[0] != '.' && dot && (strcmp(dot, ".kreport") == 0 ||
-					     strcmp(dot, ".kreport.gz") == 0);
+	return e->d_name[0] != '.' &&
+	       (ends_in(e->d_name, ".kreport") || ends_in(e->d_name, ".kreport.gz"));
 }
 
 static bool is_profile(const char *name, const char *of)
@@ -122,16 +129,30 @@ static int add_lines(kh_merge_files *f, const char *folder, const char *sample, 
 		     kh_err *err)
 {
 	static const char *const end[] = { ".tsv", ".tsv.gz" };
+	char *found = NULL;
 
 	for (int i = 0; i < 2; i++) {
 		char *path = NULL;
 
-		if (asprintf(&path, "%s/%s%s", folder, sample, end[i]) < 0)
+		if (asprintf(&path, "%s/%s%s", folder, sample, end[i]) < 0) {
+			free(found);
 			return kh_fail_nomem(err);
-		if (access(path, F_OK) == 0)
-			return add_file(f, strdup(sample), path, err);
-		free(path);
+		}
+		if (access(path, F_OK) != 0) {
+			free(path);
+		} else if (found) {
+			free(path);
+			free(found);
+			return kh_errs_note(errs, err, KH_EIO,
+					    "%s: sample %s has both %s.tsv and %s.tsv.gz: which of "
+					    "them are its lines? Remove the older one, or name the "
+					    "files", folder, sample, sample, sample);
+		} else {
+			found = path;
+		}
 	}
+	if (found)
+		return add_file(f, strdup(sample), found, err);
 	return kh_errs_note(errs, err, KH_EIO,
 			    "%s: sample %s has a report, but neither %s.tsv nor %s.tsv.gz", folder,
 			    sample, sample, sample);

@@ -140,6 +140,19 @@ static int close_rows(struct reader *r, size_t depth)
 	return rc;
 }
 
+/* Adds the reads of a row that no other row counts. */
+static int add_reads(struct reader *r, uint64_t n)
+{
+	uint64_t *reads = &r->r->m->reads;
+
+	if (n > KH_MERGE_MOST - *reads)
+		return BAD(r, "%s:%llu: column 2: %llu reads, and %llu before: more than 2^63 - 1 "
+			   "cannot be counted", r->r->l.name, line_of(r), (unsigned long long)n,
+			   (unsigned long long)*reads);
+	*reads += n;
+	return KH_OK;
+}
+
 static int unclassified(struct reader *r, const struct row *x)
 {
 	kh_merge_sample *s = &r->r->m->sample[r->r->sample];
@@ -148,7 +161,7 @@ static int unclassified(struct reader *r, const struct row *x)
 		return BAD(r, "%s:%llu: taxid 0 stands for the unclassified reads, in one row of "
 			   "its own", r->r->l.name, line_of(r));
 	s->unclassified = x->clade;
-	return KH_OK;
+	return add_reads(r, x->clade);
 }
 
 /* Puts a row into the tree. */
@@ -174,10 +187,15 @@ static int place(struct reader *r, const struct row *x)
 	rc = kh_grow((void **)&r->open, &r->cap, r->n_open + 1, sizeof *r->open, r->r->err);
 	if (rc)
 		return rc;
-	if (x->depth)
-		r->open[x->depth - 1].sum += x->clade;
-	else
+	if (x->depth) {
+		uint64_t *sum = &r->open[x->depth - 1].sum;
+
+		*sum = x->clade < UINT64_MAX - *sum ? *sum + x->clade : UINT64_MAX;
+	} else {
 		r->r->m->sample[r->r->sample].classified = x->clade;
+		if ((rc = add_reads(r, x->clade)) || !r->r->sound)
+			return rc;
+	}
 	r->open[r->n_open++] = (struct open_row) { taxon, r->r->l.line, x->clade, x->direct };
 	return kh_merge_add_cell(r->r, &(kh_merge_cell) { .taxon = taxon, .sample = r->r->sample,
 						       .clade = x->clade, .direct = x->direct });

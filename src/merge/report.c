@@ -94,7 +94,7 @@ static uint32_t find(const void *of, uint32_t taxid)
 static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_options *o,
 			 kh_err *err)
 {
-	kh_sampling sampling = { .k = 0 };
+	kh_features_of features = { .k = 0 };
 	int rc = KH_OK;
 
 	for (size_t s = o->from; s < o->to && !rc; s++) {
@@ -104,7 +104,7 @@ static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_opt
 		if (rc)
 			return rc;
 		const kh_registers_input in = { o->registers[s], kh_tsv_source, source, find, x };
-		rc = kh_registers_read(&sum->distinct, &in, &sampling, err);
+		rc = kh_registers_read(&sum->distinct, &in, &features, err);
 		kh_source_close(source);
 	}
 	return rc;

@@ -44,10 +44,11 @@ typedef struct kh_merge_cell {
 	};
 } kh_merge_cell;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */
+#define KH_MERGE_MOST ((uint64_t)INT64_MAX)     /* reads: what JSON can say */
 
 typedef struct kh_merge_sample {
 	const char *name, *path;        /* borrowed */
-	uint64_t unclassified, classified;
+	uint64_t unclassified, classified;      /* reads; of all samples at most KH_MERGE_MOST */
 	kh_merge_cell unknown;          /* of a profile: what no species explains */
 } kh_merge_sample;
 
@@ -65,6 +66,7 @@ typedef struct kh_merge {
 	uint32_t *order;                /* n, preorder */
 	size_t *first;                  /* n + 1: the cells of order[i] are first[i] ... */
 	bool profiles;                  /* of samples, not reports */
+	uint64_t reads;                 /* of all reports */
 	uint64_t renamed;               /* rows that give a taxon another name or rank */
 } kh_merge;
 

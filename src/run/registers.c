@@ -3,21 +3,20 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 
-static const char magic[] = "#kmerhash-distinct\t1";
+static const char magic[] = "#kmerhash-distinct\t2";
 
-int kh_registers_write(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax,
-		       const kh_sampling *sampling, kh_err *err)
+static int write_rows(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax, kh_err *err)
 {
 	char text[64 + KH_HLL_SIZE];
-	int n = snprintf(text, sizeof text, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\n", magic,
-			 KH_HLL_SIZE, sampling->scheme == KH_SYNCMER ? "syncmer" : "minhash",
-			 sampling->k, sampling->s);
-	int rc = kh_buf_add(b, text, (size_t)n, err);
+	int rc = KH_OK;
 
 	for (uint32_t i = 0; i < d->n && !rc; i++) {
+		int n;
+
 		if (!d->reg[i])
 			continue;
 		n = snprintf(text, sizeof text, "%" PRIu32 "\t%" PRIu64 "\t", tax->taxid[i],
@@ -27,6 +26,46 @@ int kh_registers_write(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax,
 		text[n++] = '\n';
 		rc = kh_buf_add(b, text, (size_t)n, err);
 	}
+	return rc;
+}
+
+/* The nearest self-or-ancestor of each taxon whose clade has reads, or KH_NO_TAXON. */
+static uint32_t *find_rows(const kh_tally *t, const kh_taxonomy *tax, kh_err *err)
+{
+	uint32_t *row = kh_array(tax->n, sizeof *row, err);
+
+	for (uint32_t i = 0; i < tax->n && row; i++)
+		row[i] = t->direct[i] ? i : KH_NO_TAXON;
+	for (uint32_t i = tax->n; i-- > 1 && row;)
+		if (row[i] == i)
+			row[tax->parent[i]] = tax->parent[i];
+	for (uint32_t i = 1; i < tax->n && row; i++)
+		if (row[i] != i)
+			row[i] = row[tax->parent[i]];
+	return row;
+}
+
+int kh_registers_write(kh_buf *b, const kh_tally *t, const kh_taxonomy *tax,
+		       const kh_db_header *h, kh_err *err)
+{
+	const kh_distinct *d = &t->distinct;
+	uint32_t *row = find_rows(t, tax, err);
+	kh_distinct sum = { .n = 0 };
+	int rc = row ? kh_distinct_init(&sum, d->n, err) : KH_ENOMEM;
+
+	for (uint32_t i = 0; i < d->n && !rc; i++)
+		if (d->reg[i] && row[i] != KH_NO_TAXON)
+			rc = kh_distinct_join(&sum, row[i], d, i, err);
+	if (!rc)
+		rc = kh_buf_print(b, err, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
+				  "\t%d\t%016" PRIx64 "\n", magic, KH_HLL_SIZE,
+				  h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash",
+				  h->sampling.k, h->sampling.s, h->least, !h->no_repeats,
+				  h->digest);
+	if (!rc)
+		rc = write_rows(b, &sum, tax, err);
+	kh_distinct_clear(&sum);
+	free(row);
 	return rc;
 }
 
@@ -49,15 +88,35 @@ static kh_span next_column(kh_span *row)
 	return c;
 }
 
-static int read_header(const kh_tsv *l, kh_span row, kh_sampling *sampling, kh_err *err)
+static bool parse_hex(kh_span s, uint64_t *x)
+{
+	*x = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		static const char digit[] = "0123456789abcdef";
+		const char *d = memchr(digit, s.p[i], 16);
+
+		if (!d)
+			return false;
+		*x = *x << 4 | (uint64_t)(d - digit);
+	}
+	return s.n == 16;
+}
+
+static bool same(const kh_features_of *a, const kh_features_of *b)
+{
+	return a->scheme == b->scheme && a->k == b->k && a->s == b->s && a->share == b->share &&
+	       a->repeats == b->repeats && a->references == b->references;
+}
+
+static int read_header(const kh_tsv *l, kh_span row, kh_features_of *of, kh_err *err)
 {
 	const size_t n = sizeof magic - 1;
-	kh_sampling here = { .k = 0 };
+	kh_features_of here = { .k = 0 };
 	uint32_t size;
 	kh_span rest = row;
 
 	if (row.n <= n || memcmp(row.p, magic, n) != 0 || row.p[n] != '\t')
-		return kh_fail(err, KH_EFORMAT, "%s:1: expected \"#kmerhash-distinct\", as "
+		return kh_fail(err, KH_EFORMAT, "%s:1: expected \"#kmerhash-distinct\" and 2, as "
 			       "classify --set registers=FILE writes it", l->name);
 	rest.p += n + 1;
 	rest.n -= n + 1;
@@ -67,14 +126,20 @@ static int read_header(const kh_tsv *l, kh_span row, kh_sampling *sampling, kh_e
 	here.scheme = kh_span_is(scheme, "syncmer") ? KH_SYNCMER : KH_MINHASH;
 	if ((here.scheme == KH_MINHASH && !kh_span_is(scheme, "minhash")) ||
 	    !kh_span_u32(next_column(&rest), &here.k) || here.k == 0 ||
-	    !kh_span_u32(next_column(&rest), &here.s) || rest.n > 0)
-		return kh_fail(err, KH_EFORMAT, "%s:1: expected a scheme, k and s", l->name);
-	if (sampling->k == 0)
-		*sampling = here;
-	if (memcmp(sampling, &here, sizeof here) != 0)
-		return kh_fail(err, KH_EFORMAT, "%s:1: these features are of another kind (k = %u, "
-			       "s = %u) than those of the files before (k = %u, s = %u)", l->name,
-			       here.k, here.s, sampling->k, sampling->s);
+	    !kh_span_u32(next_column(&rest), &here.s) ||
+	    !kh_span_u32(next_column(&rest), &here.share) ||
+	    !kh_span_u32(next_column(&rest), &here.repeats) ||
+	    !parse_hex(next_column(&rest), &here.references) || rest.n > 0)
+		return kh_fail(err, KH_EFORMAT, "%s:1: expected a scheme, k, s, a share, repeats "
+			       "and the digest of references", l->name);
+	if (of->k == 0)
+		*of = here;
+	if (!same(of, &here))
+		return kh_fail(err, KH_EFORMAT, "%s:1: these features are of another kind, or of "
+			       "another database (k = %u, s = %u, references %016" PRIx64 ") than "
+			       "those of the files before (k = %u, s = %u, references %016" PRIx64
+			       ")", l->name, here.k, here.s, here.references, of->k, of->s,
+			       of->references);
 	return KH_OK;
 }
 
@@ -105,7 +170,7 @@ static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *
 	return kh_distinct_take(d, taxon, n, value, err);
 }
 
-int kh_registers_read(kh_distinct *d, const kh_registers_input *in, kh_sampling *sampling,
+int kh_registers_read(kh_distinct *d, const kh_registers_input *in, kh_features_of *of,
 		      kh_err *err)
 {
 	bool head = false;
@@ -115,7 +180,7 @@ int kh_registers_read(kh_distinct *d, const kh_registers_input *in, kh_sampling 
 
 	kh_tsv_init(&l, in->path, in->read, in->arg);
 	while (!rc && (got = kh_tsv_next(&l, &row, err)) == 1) {
-		rc = head ? read_row(d, in, &l, row, err) : read_header(&l, row, sampling, err);
+		rc = head ? read_row(d, in, &l, row, err) : read_header(&l, row, of, err);
 		head = true;
 	}
 	if (!rc && got < 0)
