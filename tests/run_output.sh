@@ -120,7 +120,7 @@ X' - "$tax" "$phix"
 
 # --- descriptors and long names ----------------------------------------------------------------
 classify --db a.khdb --output plain.tsv 1.fq
-for name in /dev/fd/9 /proc/self/fd/9 /proc/thread-self/fd/9; do
+for name in /dev/fd/9 /proc/self/fd/9; do
 	{ echo before >&9; classify --db a.khdb --output $name 1.fq; echo behind >&9; } 9>got
 	{ echo before; cat plain.tsv; echo behind; } >two; same two got "$name: what else is in the file stays"
 done

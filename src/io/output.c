@@ -101,32 +101,18 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 	return KH_OK;
 }
 
-/* Fails if the folder cannot have a file of the final name. */
-static int check_name(const kh_out *o, const char *path, kh_err *err)
+static int open_place(kh_out *o, const char *path, const kh_path *p, kh_err *err)
 {
-	struct stat st;
-
-	if (!*kh_base_name(path) || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-		return kh_fail(err, KH_EIO, "%s: is a folder", o->path);
-	if (lstat(path, &st) != 0 && errno == ENAMETOOLONG)
-		return kh_fail_errno(err, o->path);
-	return KH_OK;
-}
-
-static int open_place(kh_out *o, const kh_target *p, kh_err *err)
-{
-	int rc;
-
 	o->replaces = p->there;
 	o->before = p->st;
 	if (p->fd >= 0)
 		o->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
-	else if ((rc = check_name(o, p->path, err)))
-		return rc;
-	else if (p->foreign || (p->there && !S_ISREG(p->st.st_mode)))
-		o->fd = open(p->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	else if (!*kh_base_name(path) || (p->there && S_ISDIR(p->st.st_mode)))
+		return kh_fail(err, KH_EIO, "%s: is a folder", o->path);
+	else if (p->there && !S_ISREG(p->st.st_mode))
+		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	else
-		return open_temporary(o, p->path, err);
+		return open_temporary(o, p->real, err);
 	return o->fd >= 0 ? KH_OK : kh_fail_errno(err, o->path);
 }
 
@@ -151,15 +137,15 @@ int kh_out_open(kh_out **out, const char *path, kh_err *err)
 {
 	kh_out *o = out_new(path, err);
 	struct stat st;
-	kh_target place;
+	kh_path place;
 	int rc;
 
 	if (!o)
 		return KH_ENOMEM;
-	rc = kh_target_find(&place, path, STDOUT_FILENO, err);
+	rc = kh_path_find(&place, path, STDOUT_FILENO, err);
 	if (!rc)
-		rc = open_place(o, &place, err);
-	kh_target_clear(&place);
+		rc = open_place(o, path, &place, err);
+	kh_path_clear(&place);
 	if (rc) {
 		kh_out_close(o);
 		return rc;

@@ -2,39 +2,34 @@
  * paths.h - which names are the same file
  *
  * A name is judged by what would be opened under it: device and inode, with all links followed;
- * where nothing is there yet, the folder that the file would be in, and its name there; "-",
- * /dev/stdout, /dev/fd/N and /proc/self/fd/N are the open descriptors that they name.
+ * where nothing is there yet, the path that the file would have; "-", /dev/stdout, /dev/fd/N and
+ * /proc/self/fd/N are the open descriptors that they name.
  * A command tells all its outputs, then all its inputs, before it reads any of them.
  */
 #ifndef KH_IO_PATHS_H
 #define KH_IO_PATHS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include "base/msg.h"
 
 /* Where a name leads. */
-typedef struct kh_target {
-	int fd;                 /* the descriptor of this process that it names, or -1 */
-	/* with the links in its last part followed; owned; NULL if fd >= 0 */
-	char *path;
-	bool there;             /* st is what is there; */
-	bool folder_there;      /*   else of the folder that it would be in, if that is there */
-	bool foreign;           /* a descriptor of another process */
+typedef struct kh_path {
+	int fd;                 /* the descriptor that it names, or -1 */
+	char *real;             /* with all links followed; owned; NULL if fd >= 0 */
+	bool there;             /* st is what is there */
 	struct stat st;
-} kh_target;
+} kh_path;
 
-/* `standard`: the descriptor that "-" stands for. What cannot be looked at is taken as not there:
- * opening it will report why. Clear it after use, also after a failure. */
-int kh_target_find(kh_target *p, const char *path, int standard, kh_err *err);
-void kh_target_clear(kh_target *p);
+/* `standard`: the descriptor that "-" stands for.  Clear it after use, also after a failure. */
+int kh_path_find(kh_path *p, const char *path, int standard, kh_err *err);
+void kh_path_clear(kh_path *p);
 /* The part behind the last slash. */
 const char *kh_base_name(const char *path);
 
-/* Are both inputs one regular file, or one FIFO? */
+/* Are both inputs one file, or one FIFO? */
 bool kh_same_input(const char *a, const char *b);
-/* Does this name an input that is the standard input, as "-" and /dev/stdin do, and no file? */
+/* Does this name the standard input, as "-" and /dev/stdin do? */
 bool kh_is_standard_input(const char *path);
 
 typedef struct kh_paths kh_paths;
