@@ -123,8 +123,6 @@ static void test_pack(void **state)
 {
 	(void)state;
 	same_pack(kh_scan_avx2());
-	same_pack(kh_scan_avx512());
-	same_pack(kh_scan_neon());
 }
 
 static kh_parsed room_for(const char *text, size_t n_rec, size_t n_words)
@@ -188,8 +186,6 @@ static void test_fastq(void **state)
 {
 	(void)state;
 	same_fastq(kh_scan_avx2());
-	same_fastq(kh_scan_avx512());
-	same_fastq(kh_scan_neon());
 }
 
 /* --- grammar --------------------------------------------------------------------- */

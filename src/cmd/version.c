@@ -63,7 +63,11 @@ static void print_cpu(void)
 	printf("AVX2 %s, AVX-512BW %s\n", __builtin_cpu_supports("avx2") ? "yes" : "no",
 	       __builtin_cpu_supports("avx512bw") ? "yes" : "no");
 #elif defined __AARCH64EL__
-	puts("NEON yes");
+#ifdef HAVE_SIMDE_X86_AVX2_H
+	puts("NEON, by SIMDe");
+#else
+	puts("built without SIMDe, so no vector instructions are used");
+#endif
 #else
 	printf("no vector instructions are used\n");
 #endif

@@ -14,12 +14,7 @@ void kh_repeats_plain(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is)
 
 kh_repeats_fn *kh_repeats_get(void)
 {
-	const int most = kh_simd_most();
-	kh_repeats_fn *best = most > 1 ? kh_repeats_avx512() : NULL;
+	kh_repeats_fn *best = kh_simd_most() > 0 ? kh_repeats_avx2() : NULL;
 
-	if (!best && most > 0)
-		best = kh_repeats_avx2();
-	if (!best && most > 0)
-		best = kh_repeats_neon();
 	return best ? best : kh_repeats_plain;
 }

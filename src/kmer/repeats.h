@@ -90,9 +90,7 @@ static inline kh_repeat_rule kh_repeat_rule_of(unsigned k)
 typedef void kh_repeats_fn(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is);
 
 kh_repeats_fn kh_repeats_plain;
-kh_repeats_fn *kh_repeats_avx2(void);           /* these: NULL: not here */
-kh_repeats_fn *kh_repeats_avx512(void);
-kh_repeats_fn *kh_repeats_neon(void);
+kh_repeats_fn *kh_repeats_avx2(void);           /* NULL: not here */
 kh_repeats_fn *kh_repeats_get(void);            /* what suits the machine and KH_SIMD */
 #endif
 

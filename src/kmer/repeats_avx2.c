@@ -1,15 +1,17 @@
-/* repeats_avx2.c - repeats among k-mers, four at a time */
+/*
+ * repeats_avx2.c - repeats among k-mers, four at a time: 1.1 times as many pairs as by plain C
+ * (doc/speed.md)
+ */
 #include <config.h>
 #include "kmer/repeats.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
+#include "kmer/avx2.h"
+
+#ifdef KH_AVX2
 #include <string.h>
 
-#define AVX2 __attribute__((target("avx2")))
-
 /* Lanes below zero: repeats of the i-th period. */
-AVX2 static inline __m256i repeats(__m256i x, const kh_repeat_rule *r, int i)
+KH_AVX2 static inline __m256i repeats(__m256i x, const kh_repeat_rule *r, int i)
 {
 	/* of 4 bits, pairs of bits that are not zero */
 	const __m256i count = _mm256_setr_epi8(0, 1, 1, 1, 1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2,
@@ -25,7 +27,7 @@ AVX2 static inline __m256i repeats(__m256i x, const kh_repeat_rule *r, int i)
 	return _mm256_sub_epi64(x, _mm256_set1_epi64x((long long)r->many[i]));
 }
 
-AVX2 static inline unsigned four(const uint64_t *kmer, const kh_repeat_rule *r)
+KH_AVX2 static inline unsigned four(const uint64_t *kmer, const kh_repeat_rule *r)
 {
 	const __m256i x = _mm256_loadu_si256((const __m256i *)kmer);
 	__m256i is = _mm256_or_si256(repeats(x, r, 0), repeats(x, r, 1));
@@ -34,12 +36,12 @@ AVX2 static inline unsigned four(const uint64_t *kmer, const kh_repeat_rule *r)
 	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(is));
 }
 
-AVX2 static inline unsigned eight(const uint64_t *kmer, const kh_repeat_rule *r)
+KH_AVX2 static inline unsigned eight(const uint64_t *kmer, const kh_repeat_rule *r)
 {
 	return four(kmer, r) | four(kmer + 4, r) << 4;
 }
 
-AVX2 static void find(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is)
+KH_AVX2 static void find(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is)
 {
 	const kh_repeat_rule r = kh_repeat_rule_of(k);
 	uint64_t rest[8] = { 0 };
@@ -55,7 +57,7 @@ AVX2 static void find(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is)
 
 kh_repeats_fn *kh_repeats_avx2(void)
 {
-	return __builtin_cpu_supports("avx2") ? find : NULL;
+	return KH_HAS_AVX2 ? find : NULL;
 }
 #else
 kh_repeats_fn *kh_repeats_avx2(void)

@@ -48,8 +48,8 @@ kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
 	const int most = kh_simd_most();
 	kh_syncmer_fn *best = most > 1 ? kh_syncmer_avx512(sk) : NULL;
 
-	if (most > 0 && !best && !(best = kh_syncmer_avx2(sk)))
-		best = kh_syncmer_neon(sk);
+	if (most > 0 && !best)
+		best = kh_syncmer_avx2(sk);
 	return best ? best : kh_syncmer_plain;
 }
 

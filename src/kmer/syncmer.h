@@ -2,9 +2,8 @@
  * syncmer.h - the inner loops of syncmer sampling
  *
  * The plain C version is the specification (it is kh_syncmer_keep() of sampling.h over all
- * starts, and kh_key() of each k-mer); if s <= 16, the same is taken in AVX-512 or AVX2 on x86-64,
- * where the machine has it, and in NEON on AArch64, which always has it (KH_SIMD=none in the
- * environment forbids all).
+ * starts, and kh_key() of each k-mer); if s <= 16, the same is taken in AVX-512 or AVX2 (avx2.h)
+ * where the machine has it (KH_SIMD=none in the environment forbids all).
  */
 #ifndef KH_KMER_SYNCMER_H
 #define KH_KMER_SYNCMER_H
@@ -23,7 +22,6 @@ typedef size_t kh_syncmer_fn(const kh_sampling *sk, const uint64_t *bases, uint6
 kh_syncmer_fn kh_syncmer_plain;
 kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *sk);  /* NULL: not here, or s > 16 */
 kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* the same */
-kh_syncmer_fn *kh_syncmer_neon(const kh_sampling *sk);    /* the same */
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk);
 
 /* Of n k-mers, by kh_packed_bits(), the keys, in place. */

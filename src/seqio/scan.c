@@ -135,10 +135,7 @@ const kh_scan *kh_scan_get(void)
 	if (!best) {
 		const char *s = getenv("KH_SIMD");
 
-		if (!s || (strcmp(s, "none") && strcmp(s, "avx2")))
-			best = kh_scan_avx512();
-		if (!best && (!s || strcmp(s, "none")))
-			best = kh_scan_avx2() ? kh_scan_avx2() : kh_scan_neon();
+		best = s && strcmp(s, "none") == 0 ? NULL : kh_scan_avx2();
 		best = best ? best : &plain;
 		kh_scan_choose(best);
 	}

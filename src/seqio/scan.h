@@ -1,9 +1,8 @@
 /*
  * scan.h - the inner loops over text: newlines, nucleotides to bits, quality bytes
  *
- * The plain C versions are the specification; on x86-64 the same functions in AVX-512
- * or AVX2 are taken where the machine has them (KH_SIMD=avx2 or none in the environment
- * goes no further than that), on AArch64 those in NEON (KH_SIMD=none forbids them).  All
+ * The plain C versions are the specification; on x86-64 the same functions in AVX2 are
+ * taken where the machine has that (KH_SIMD=none in the environment forbids it).  All
  * may read up to KH_SCAN_PAD bytes behind what they are given, never judge them, and give
  * the same results.
  *
@@ -52,10 +51,6 @@ const kh_scan *kh_scan_get(void);
 void kh_scan_choose(const kh_scan *s);          /* for tests */
 const kh_scan *kh_scan_plain(void);
 const kh_scan *kh_scan_avx2(void);      /* NULL: not on this machine */
-const kh_scan *kh_scan_avx512(void);
-const kh_scan *kh_scan_neon(void);
-size_t kh_scan_lines_avx512(const kh_packed *to, kh_seq_lines *l, const char *s, size_t n);
-size_t kh_scan_fastq_avx512(kh_parsed *h, const kh_text_range *r);
 
 /* Behind the last base of a sequence of n that starts at `at` (a multiple of 32): sets
  * the rest of the mask's last word, clears that of the bases. */

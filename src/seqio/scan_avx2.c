@@ -1,5 +1,6 @@
 /*
- * scan_avx2.c - 32 bytes at a time
+ * scan_avx2.c - 32 bytes at a time: 1.14 times as many pairs as by plain C, builds 1.11 times as fast
+ * (doc/speed.md)
  *
  * The low four bits of A, C, G, T and U differ, so a byte shuffle turns them into the
  * 2-bit code, and another into the one letter that a byte with these low bits must be.
@@ -260,25 +261,8 @@ const kh_scan *kh_scan_avx2(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")
 	       && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
 }
-static const kh_scan avx512 = {
-	"avx512", avx2_pack, kh_scan_lines_avx512, avx2_quality, kh_scan_fastq_avx512,
-};
-
-const kh_scan *kh_scan_avx512(void)
-{
-	return kh_scan_avx2() && __builtin_cpu_supports("avx512bw")
-			       && __builtin_cpu_supports("avx512vl")
-			       && __builtin_cpu_supports("avx512vbmi2")
-		       ? &avx512
-		       : NULL;
-}
 #else
 const kh_scan *kh_scan_avx2(void)
-{
-	return NULL;
-}
-
-const kh_scan *kh_scan_avx512(void)
 {
 	return NULL;
 }
