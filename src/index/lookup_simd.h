@@ -1,6 +1,6 @@
 /*
- * lookup_simd.h - the look-up and the check of index.h, a bucket at a time: 1.15 times as many pairs
- * (doc/speed.md)
+ * lookup_simd.h - the look-up and the check of index.h, a bucket at a time: 1.15 times as many
+ * pairs as without (doc/speed.md)
  *
  * kh_index_find() and kh_index_check() are the specification.  Here the 19 tags and
  * lengths of a bucket are compared and added up at once, without branches on what is in

@@ -1,4 +1,4 @@
-/* many_avx512.c - many.h, eight at a time: a genome is added in 1/1.36 of the time (doc/speed.md) */
+/* many_avx512.c - many.h, eight at a time: genomes are added 1.36 times as fast (doc/speed.md) */
 #include <config.h>
 #include "index/many.h"
 

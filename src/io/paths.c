@@ -122,7 +122,8 @@ int kh_path_find(kh_path *p, const char *path, int standard, kh_err *err)
 	if (p->fd < 0 && (rc = resolve(&p->real, path, err)))
 		return rc;
 	p->there = (p->fd >= 0 ? fstat(p->fd, &p->st) : stat(path, &p->st)) == 0;
-	return p->there || p->fd >= 0 || errno == ENOENT ? KH_OK : kh_fail_errno(err, path);
+	/* of other errors who opens it tells; but a temporary file has a shorter name than this */
+	return p->there || p->fd >= 0 || errno != ENAMETOOLONG ? KH_OK : kh_fail_errno(err, path);
 }
 
 void kh_path_clear(kh_path *p)
