@@ -284,7 +284,8 @@ static void test_tsv(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const line_case *c = &cases[i];
 		const kh_style style = { .tax = tree, .k = 8, .names = c->names,
-					 .no_col5 = c->no_col5 };
+					 .column5 = c->no_col5 ? KH_COLUMN5_NONE
+							       : KH_COLUMN5_FEATURES };
 		kh_record r[2] = { { 0 } };
 		kh_block b[2] = { { .rec = &r[0] }, { .rec = &r[1] } };
 		kh_job job = { .n = 1, .block = { &b[0], c->name[1] ? &b[1] : NULL } };
@@ -317,6 +318,7 @@ static void test_reads(void **state)
 		  ">r1 kraken:taxid|4294967295\r\nAC\r\nGT\r\n" },
 		{ ">r1", 2, 7, ">r1 kraken:taxid|7\n" },
 	};
+	const kh_style style = { .tax = NULL };
 	kh_err err;
 
 	(void)state;
@@ -327,7 +329,7 @@ static void test_reads(void **state)
 				.text_len = strlen(read[i].text) };
 		kh_buf out = { NULL, 0, 0 };
 
-		assert_int_equal(kh_format_read(&out, &b, &r, read[i].taxid, &err), 0);
+		assert_int_equal(kh_format_read(&out, &style, &b, &r, read[i].taxid, &err), 0);
 		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
 		assert_string_equal(out.p, read[i].want);
 		free(out.p);

@@ -80,8 +80,6 @@ static int load_db(struct classify *j, kh_err *err)
 		return rc;
 	j->style.tax = j->db->tax;
 	j->style.k = j->db->h->sampling.k;
-	j->style.kraken = j->db->k2 != NULL;
-	j->style.quick = j->v.quick;
 	j->style.quality = j->feed.mask.quality;
 	return select_reads(j, err);
 }

@@ -191,7 +191,11 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->on.threads = kh_cmd_threads(v->threads);
 	j->on.memory = v->gpu_memory;
 	j->style.names = v->names;
-	j->style.no_col5 = v->col5 && strcmp(v->col5, "none") == 0;
+	j->style.column5 = v->col5 && strcmp(v->col5, "none") == 0 ? KH_COLUMN5_NONE
+			   : !j->kraken                            ? KH_COLUMN5_FEATURES
+			   : v->quick                              ? KH_COLUMN5_QUICK
+								   : KH_COLUMN5_KMERS;
+	j->style.one_line = j->kraken;
 	return kh_classify_sheet(j, n, path, err);
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/progress.h"
-#include "run/one_line.h"
 #include "run/select.h"
 
 /* A job, its results and its texts. */
@@ -58,23 +57,12 @@ static int format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to,
 	if (side == KH_SIDE_NEITHER || !to->reads[side][0])
 		return KH_OK;
 	kh_job_records(&w->job, i, b, r);
-	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
-		kh_buf *text = kh_texts_reads(to, side, mate, r[1] != NULL);
-		const uint32_t taxid =
-			side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0;
-
-		rc = f->style->kraken ? kh_one_line(text, b[mate], r[mate], taxid,
-						    f->style->quality, err)
-				      : kh_format_read(text, b[mate], r[mate], taxid, err);
-	}
+	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++)
+		rc = kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), f->style,
+				    b[mate], r[mate],
+				    side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0,
+				    err);
 	return rc;
-}
-
-/* Are lines wanted that say what each k-mer was called? */
-static bool wants_runs(const kh_flow *f)
-{
-	return f->style->kraken && !f->style->quick && !f->style->no_col5 &&
-	       f->results->out[KH_RESULT_LINES];
 }
 
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
@@ -173,12 +161,13 @@ static int take_idle(kh_flow *f, work **w)
 static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
 	const size_t n = w->job.n;
+	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && f->results->out[KH_RESULT_LINES];
 	int rc = kh_grow((void **)&w->call, &w->cap_call, n, sizeof *w->call, err);
 
 	w->task = (kh_task) { .job = &w->job,
 			      .call = w->call,
 			      .distinct = f->distinct ? &self->tally.distinct : NULL,
-			      .runs = wants_runs(f) ? &w->runs : NULL,
+			      .runs = runs ? &w->runs : NULL,
 			      .counters = f->counters };
 	if (rc || !f->results->pass)
 		return rc;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "run/digits.h"
 #include "run/list.h"
+#include "run/one_line.h"
 
 /* --- into memory that has been made: each returns the place of the next byte ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */
@@ -53,13 +54,6 @@ static char *put_pair(char *at, number taxid, uint64_t count)
 	return put_number(at, count);
 }
 
-/* "taxid" and some text */
-static char *put_pair_of(char *at, number taxid, const char *p, size_t n)
-{
-	memcpy(at, taxid.at, taxid.len);
-	return put_bytes(at + taxid.len, p, n);
-}
-
 /* "0:count", or "A:count" for ambiguous k-mers */
 static char *put_named(char *at, char name, uint64_t count)
 {
@@ -90,7 +84,7 @@ static uint64_t ambiguous_kmers(const kh_block *b, const kh_record *r, uint32_t 
 }
 
 /* Pairs with a blank between. */
-static char *put_column5(char *at, const kh_call *c, bool called, number taxid, uint64_t ambiguous)
+static char *put_features(char *at, const kh_call *c, bool called, number taxid, uint64_t ambiguous)
 {
 	const uint64_t hits = called ? c->hits : 0,
 		       other = c->features > hits ? c->features - hits : 0;
@@ -132,7 +126,7 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 	if (r[1] && l->id_len > 2 && l->id[l->id_len - 2] == '/' &&
 	    (l->id[l->id_len - 1] == '1' || l->id[l->id_len - 1] == '2'))
 		l->id_len -= 2;
-	if (s->no_col5 || s->kraken)
+	if (s->column5 != KH_COLUMN5_FEATURES)
 		return;
 	for (int mate = 0; mate < 2 && r[mate]; mate++)
 		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
@@ -163,10 +157,20 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_number(at, l->len[1]);
 	}
 	at = put_char(at, '\t');
-	at = s->no_col5     ? put_bytes(at, "0:0", 3)
-	     : !s->kraken   ? put_column5(at, call, taxid != 0, where, l->ambiguous)
-	     : s->quick     ? put_pair_of(at, where, ":Q", 2)
-			    : kh_list_put(at, s->tax, l->run, l->n_runs);
+	switch (s->column5) {
+	case KH_COLUMN5_FEATURES:
+		at = put_features(at, call, taxid != 0, where, l->ambiguous);
+		break;
+	case KH_COLUMN5_NONE:
+		at = put_bytes(at, "0:0", 3);
+		break;
+	case KH_COLUMN5_KMERS:
+		at = kh_list_put(at, s->tax, l->run, l->n_runs);
+		break;
+	case KH_COLUMN5_QUICK:
+		at = put_bytes(put_bytes(at, where.at, where.len), ":Q", 2);
+		break;
+	}
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
@@ -222,8 +226,11 @@ int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_
 	return KH_OK;
 }
 
-int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err)
+int kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
+		   uint32_t taxid, kh_err *err)
 {
+	if (s->one_line)
+		return kh_one_line(b, blk, r, taxid, s->quality, err);
 	return kh_format_text(b, blk->text + r->text, (size_t)(r->name - r->text) + r->name_len,
 			      (size_t)r->text_len, taxid, err);
 }

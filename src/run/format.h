@@ -13,16 +13,25 @@
 #include "seqio/feed.h"
 #include "taxonomy/taxonomy.h"
 
+/* What column 5 of a line has. */
+enum kh_column5 {
+	KH_COLUMN5_FEATURES,            /* the call's, others, ambiguous: "562:31 0:4 A:30" */
+	KH_COLUMN5_NONE,                /* "0:0" */
+	KH_COLUMN5_KMERS,               /* what each k-mer was called, in order: kh_task.runs */
+	KH_COLUMN5_QUICK                /* "562:Q" */
+};
+
 typedef struct kh_style {
 	const kh_taxonomy *tax;
 	uint32_t k;
 	/* which reads go to which file; NULL: classified and unclassified ones */
 	const struct kh_select *select;
 	bool names;                     /* "Name (taxid N)" in place of the taxid */
-	bool no_col5;                   /* "0:0" in column 5 */
-	bool kraken;                    /* column 5 is what each k-mer was called, in order, */
-	bool quick;                     /* or "taxid:Q" */
-	unsigned char quality;          /* bases below are written as x, where reads are */
+	enum kh_column5 column5;
+	/* reads are written with their sequence in one line, with x for bases below a quality;
+	 * otherwise as they were read */
+	bool one_line;
+	unsigned char quality;
 } kh_style;
 
 /* The texts of a job: NULL where one is not wanted. */
@@ -37,8 +46,7 @@ static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool
 	return !paired && t->single[side] ? t->single[side] : t->reads[side][mate];
 }
 
-/* Five columns as kraken2 has them; column 5 counts features: "562:31 0:4 A:30", or k-mers: then
- * `runs` has those of the job. */
+/* Five columns as kraken2 has them; runs: of the job, for KH_COLUMN5_KMERS. */
 int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
 		   const kh_k2_runs *runs, kh_err *err);
 
@@ -55,10 +63,11 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,
 		    kh_err *err);
 
-/* Record r (as it was read) with " kraken:taxid|N" at the end of its header; taxid 0: as
- * it is. Ends with a newline. */
-int kh_format_read(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid, kh_err *err);
-/* The same of its text, of which the first `head` bytes are the header. */
+/* Record r with " kraken:taxid|N" at the end of its header; taxid 0: as it is. Ends with a
+ * newline. */
+int kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
+		   uint32_t taxid, kh_err *err);
+/* The same of its text, as it was read, of which the first `head` bytes are the header. */
 int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,
 		   kh_err *err);
 
