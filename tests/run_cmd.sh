@@ -98,6 +98,36 @@ rm -f j.json
 expect 1 "none.fq" "classify --dry-run: reads that are not there" classify --dry-run --db a.khdb none.fq
 expect 1 "none.khdb" "classify --dry-run: a database that is not there" classify --dry-run --db none.khdb "$r1"
 expect 1 "no-such/o" "classify --dry-run: a folder that is not there" classify --dry-run --db a.khdb --output no-such/o "$r1"
+# --- what the environment says of threads ----------------------------------------------------------
+unset KMERHASH_THREADS SLURM_CPUS_PER_TASK OMP_NUM_THREADS
+# threads N NAME VARIABLE=VALUE...: a run would have so many
+threads() {
+	want=$1 name=$2; shift 2
+	env "$@" "$real" classify --dry-run --db a.khdb --output - "$r1" >plan 2>.err
+	has "threads: $name" "^threads	$want\$" plan
+}
+all=$(env "$real" classify --dry-run --db a.khdb --output - "$r1" | sed -n 's/^threads	//p')
+threads 1 "SLURM_CPUS_PER_TASK" SLURM_CPUS_PER_TASK=1
+threads 1 "OMP_NUM_THREADS" OMP_NUM_THREADS=1
+threads 1 "Slurm's before OpenMP's" SLURM_CPUS_PER_TASK=1 OMP_NUM_THREADS=$((all + 1))
+threads 1 "ours before both" KMERHASH_THREADS=1 SLURM_CPUS_PER_TASK=$((all + 1))
+threads "$all" "what is no number" OMP_NUM_THREADS=4,2
+if command -v taskset >.err 2>&1; then
+	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+	check "threads: the CPUs that the process may use" sh -c 'taskset -c "$1" "$2" classify --dry-run --db a.khdb --output - "$3" | grep -qx "threads	1"' - "$cpu" "$real" "$r1"
+else skip "threads: the CPUs that the process may use" "no taskset"; fi
+
+# --- hints -------------------------------------------------------------------------------------------
+cp "$r1" x_1.fq.gz; cp "$data/reads/tiny_sim_2.fq.gz" x_2.fq.gz
+expect 0 "x_1.fq.gz and x_2.fq.gz look like mates: --paired" "mates without --paired" "$real" classify --db a.khdb --output - x_1.fq.gz x_2.fq.gz
+"$real" classify --db a.khdb --output - --paired x_1.fq.gz x_2.fq.gz 2>said
+check "mates with --paired: no hint" sh -c '! grep -q "look like" said'
+"$real" classify --db a.khdb --output - x_2.fq.gz x_1.fq.gz 2>said
+check "other files: no hint" sh -c '! grep -q "look like" said'
+printf 'BAM\1\0\0\0\0' | gzip >x.bam
+expect 1 "x.bam:1: .*a BAM file: pipe the output of 'samtools fastq'" "a BAM file" "$real" classify --db a.khdb --output - x.bam
+printf 'sample\treads1\na\tx_1.fq.gz\n' >sheet
+expect 0 "kmerhash: 1 sample, 300 fragments" "one sample is no samples" "$real" classify --db a.khdb --samples sheet --outdir one.out
 # --- completion ----------------------------------------------------------------------------------------
 sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' want >commands
 "$real" merge -h | grep -Eo -e '--[a-z-]+' | sort >options

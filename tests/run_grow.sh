@@ -116,7 +116,7 @@ check "the index is that of a database without --growable" sh -c '
 cat $all | awk '/^>/ { print; next } { for (i = 1; i + 150 < 1800; i += 70) print (i > 1 ? ">r" i "\n" : "") substr($0, i, 150) }' >reads.fa
 "$kmerhash" classify -q --db plain.khdb reads.fa >calls; "$kmerhash" classify -q --db new.khdb reads.fa >x.calls
 same calls x.calls "the same calls"
-expect 0 "" "a dry run" "$kmerhash" build --dry-run --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map a3.fa
+expect 0 "" "a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map a3.fa
 nothing_left "a dry run" y.khdb
 
 # --- a newer taxonomy: the bytes of a build from all references with it ------------------------
@@ -148,7 +148,7 @@ same all.khdb new.khdb "a species is removed, and a limit set"
 tax=tax
 change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp
 expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
-	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --base old.khdb $rest
+	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
 nothing_left "a species is split" x.khdb
 tax=tax; first -k 12 --max-locations 254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newer
 db=all.khdb; b --growable -k 12 --max-locations 254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"

@@ -166,7 +166,7 @@ check "no standard output, and no need of it" sh -c '"$@" >&-' - \
 same want.tsv x.tsv "no standard output, and no need of it: lines"
 expect 1 "standard input: Bad file" "no standard input" sh -c '"$@" <&-' - "$real" classify -q --db a.khdb -
 printf '>none\nACGTACGTACGTACGTACGT\n' >none.fa    # is warned of while the database is open
-check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --db x.khdb -k 14 \
+check "no standard error" sh -c '"$@" 2>&-' - "$real" build --device cpu --max-unmapped .5 --db x.khdb -k 14 \
 	--taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz none.fa
 check "no standard error: a sound database" "$real" verify x.khdb
 rm -f x.tsv x.kreport x.khdb

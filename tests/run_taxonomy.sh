@@ -36,19 +36,25 @@ check "a merged taxid: the new one" sh -c '"$1" inspect --targets x.khdb | cut -
 b 1 "none" "no such folder" --taxonomy none -a $map $phix
 
 # --- taxids of sequences -----------------------------------------------------------------
-b 1 "none of 2 sequences" "no mapping at all" --taxonomy "$data/taxonomy" $phix $t3
 b 1 "none.tsv" "a mapping that is missing" --taxonomy "$data/taxonomy" -a none.tsv $phix
 printf 'NC_001422.1\t10847\nNC_003298.1\tx\n' >m.tsv
 b 1 "m.tsv:2" "a bad row" --taxonomy "$data/taxonomy" -m m.tsv $phix
 printf 'NC_001422.1\t4000000\n' >m.tsv
 b 1 "none of 1 sequences" "a taxid that is not in the taxonomy" --taxonomy "$data/taxonomy" -m m.tsv $phix
 printf 'NC_001422.1\t10847\n' >m.tsv
-b 0 "1 of 2 sequences have no taxon" "half unmapped" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
+b 0 "1 of 2 sequences have no taxon and is left out" "half unmapped" --max-unmapped 0.5 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
 check "half unmapped: named" grep -q "no taxon: NC_003298.1" message
 check "half unmapped: listed" sh -c '[ "$("$1" inspect --unmapped x.khdb)" = NC_003298.1 ]' - "$kmerhash"
 cp x.khdb half.khdb
 b 1 "1 of 2 sequences have no taxon, more than" "half unmapped, over the limit" \
 	--max-unmapped 0.4 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
+b 1 "no table of taxids was given .--accession2taxid, --seqid2taxid, --assemblies or --lineage." "no table" \
+	--taxonomy "$data/taxonomy" $phix $t3
+check "no table: no sequence is named" sh -c '! grep -q "no taxon: \|inspect" message'
+printf 'NC_001422.1\t10847\nNC_003298.1\t77777\n' >odd.tsv
+b 1 "no taxon: NC_003298.1: the taxonomy lacks taxid 77777" "a taxid that the taxonomy lacks" --taxonomy "$data/taxonomy" -m odd.tsv $phix $t3
+check "a taxid that the taxonomy lacks: no database is named" sh -c '! grep -q "inspect" message'
+b 1 "1 of 2 sequences have no taxon, more than build --max-unmapped 0.05 allows" "one of twenty is the limit" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3
 b 1 "2 of 3 sequences have no taxon, more than" "two of three unmapped" --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
 b 0 "2 of 3" "two of three unmapped, allowed" --max-unmapped 0.7 --taxonomy "$data/taxonomy" -m m.tsv $phix $t3 $t7
 b 0 "2 of 2" "all unmapped, allowed" --max-unmapped 1 --taxonomy "$data/taxonomy" $t3 $t7
@@ -56,7 +62,7 @@ expect 0 "" "all unmapped: an empty database classifies" classify --db x.khdb --
 check "all unmapped: all U" test "$(grep -c '^U' o.tsv)" -eq 300 -a "$(grep -c '^C' o.tsv)" -eq 0
 # What has no taxon leaves no trace: bins are those of the targets alone, in any place.
 for order in "$t3 $phix" "$phix $t3"; do
-	b 0 "" "unmapped before or behind" --taxonomy "$data/taxonomy" -m m.tsv $order
+	b 0 "" "unmapped before or behind" --max-unmapped 0.5 --taxonomy "$data/taxonomy" -m m.tsv $order
 	"$kmerhash" inspect --targets x.khdb >targets
 	check "unmapped before or behind: first bin 0" grep -q '^NC_001422.1	10847	5386	0	' targets
 	classify --db x.khdb --output o.tsv "$data/reads/tiny_sim_1.fq.gz"

@@ -63,7 +63,7 @@ uint32_t kh_default_stride(uint64_t bases);
 #define KH_MAX_SPAN 1008
 #define KH_MAX_LOCATIONS 2
 #define KH_FEATURES 16                  /* minhash: of a window */
-#define KH_MAX_UNMAPPED 0.5
+#define KH_MAX_UNMAPPED 0.05
 
 typedef struct kh_build_options {
 	const char *const *refs;

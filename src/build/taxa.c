@@ -3,6 +3,7 @@
 #include "build/build_in.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
@@ -22,36 +23,58 @@ static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
 	return rc;
 }
 
-static int check_unmapped(const struct build *b, kh_err *err)
+/* Names some of the sequences without a taxon. said: their taxids, or 0. */
+static void tell_unmapped(const struct build *b, const uint32_t *said, size_t unmapped)
 {
-	const struct taxa *t = &b->taxa;
-	const size_t n = b->refs.n, unmapped = n - t->n_targets;
+	enum { SHOWN = 10 };
 	size_t shown = 0;
 
-	if (n == 0 && b->o->max_unmapped < 1)
+	kh_log(KH_WARN, "%zu of %zu %s no taxon and %s left out", unmapped, b->refs.n,
+	       b->refs.n == 1 ? "sequence has" : "sequences have", unmapped == 1 ? "is" : "are");
+	for (size_t i = 0; i < b->refs.n && shown < SHOWN; i++) {
+		char why[48] = "";
+
+		if (b->taxa.to[i] != KH_DROP)
+			continue;
+		if (said[i])
+			snprintf(why, sizeof why, ": the taxonomy lacks taxid %" PRIu32, said[i]);
+		kh_log(KH_WARN, "  no taxon: %s%s", kh_refs_id(&b->refs, i), why);
+		shown++;
+	}
+	if (unmapped > shown)
+		kh_log(KH_WARN, "  and %zu more", unmapped - shown);
+}
+
+static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *err)
+{
+	const struct taxa *t = &b->taxa;
+	const kh_build_options *o = b->o;
+	const size_t n = b->refs.n, unmapped = n - t->n_targets;
+	const bool any = o->max_unmapped >= 1;
+	bool taxids = o->n_maps > 0 || o->lineages;
+
+	if (n == 0 && !any)
 		return kh_fail(err, KH_EFORMAT, "the references hold no sequence");
 	if (unmapped == 0)
 		return KH_OK;
-	if (b->limit.builds == 0)         /* it is told once */
-		kh_log(KH_WARN, "%zu of %zu sequences have no taxon and are left out", unmapped, n);
-	for (size_t i = 0; i < n && shown < 10 && b->limit.builds == 0; i++)
-		if (t->to[i] == KH_DROP) {
-			kh_log(KH_WARN, "  no taxon: %s", kh_refs_id(&b->refs, i));
-			shown++;
-		}
-	if (unmapped > shown && b->limit.builds == 0)
-		kh_log(KH_WARN, "  and %zu more: kmerhash inspect --unmapped lists them",
-		       unmapped - shown);
-	if (b->o->max_unmapped >= 1)
-		return KH_OK;
-	if (t->n_targets == 0)
+	for (size_t i = 0; i < n && !taxids; i++)
+		taxids = said[i] > 0;
+	if (!taxids && !any)
+		return kh_fail(err, KH_EFORMAT, "no table of taxids was given (--accession2taxid, "
+			       "--seqid2taxid, --assemblies or --lineage), and no header line has "
+			       "a taxid");
+	if (b->limit.builds == 0)       /* it is told once */
+		tell_unmapped(b, said, unmapped);
+	if (t->n_targets == 0 && !any)
 		return kh_fail(err, KH_EFORMAT,
 			       "none of %zu sequences has a taxon of this taxonomy "
 			       "(build --max-unmapped 1 makes an empty database)",
 			       n);
-	if ((double)unmapped > b->o->max_unmapped * (double)n)
+	if (!any && (double)unmapped > o->max_unmapped * (double)n)
 		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
-			       "build --max-unmapped %g allows", unmapped, n, b->o->max_unmapped);
+			       "build --max-unmapped %g allows", unmapped, n, o->max_unmapped);
+	if (b->limit.builds == 0 && !o->dry_run && !o->in_memory)
+		kh_log(KH_WARN, "kmerhash inspect --unmapped lists them");
 	return KH_OK;
 }
 
@@ -119,10 +142,9 @@ static int map_targets(struct build *b, const uint32_t *said, kh_err *err)
 	if (rc)
 		return rc;
 	choose_targets(b, said);
-	if (kh_comm_self(b->o->comm) == 0)
-		rc = check_unmapped(b, err);
-	if (!rc)
-		rc = kh_build_base_check(b, err);
+	rc = kh_build_base_check(b, err);
+	if (!rc && kh_comm_self(b->o->comm) == 0)
+		rc = check_unmapped(b, said, err);
 	if (!rc)
 		rc = kh_taxonomy_prune(&t->tax, t->dump, t->taxon, t->n_targets, err);
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)

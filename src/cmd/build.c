@@ -54,7 +54,7 @@ static const kh_opt opts[] = {
 	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
 		"bytes of the database at most: it has what share of the k-mers fits"),
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
-		"fail if more sequences have no taxon [0.5]"),
+		"fail if more sequences have no taxon [0.05]"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
 	KH_SIZE("memory", 0, AT(memory), 0, 0, "SIZE",
 		"keep at most this much of features in memory, the rest on disk"),

@@ -126,8 +126,9 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 	const kh_run_totals *t = &j->totals;
 
 	if (!rc) {
-		kh_log(KH_INFO, "%zu samples%s, %" PRIu64 " fragments, %" PRIu64 " classified",
-		       t->done, t->skipped ? ", others were there already" : "", t->sum.fragments,
+		kh_log(KH_INFO, "%zu sample%s%s, %" PRIu64 " fragments, %" PRIu64 " classified",
+		       t->done, t->done == 1 ? "" : "s",
+		       t->skipped ? ", others were there already" : "", t->sum.fragments,
 		       t->sum.classified);
 		kh_log(KH_INFO,
 		       "%s classify on %s: %.2f s, of which %.2f s for the database, %.0f MB of "

@@ -267,6 +267,24 @@ int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err
 }
 
 /* --- the sheet ---------------------------------------------------------------------- */
+/* Two names that differ in one character, 1 and 2: probably mates, which a run without --paired
+ * takes for single reads. */
+static void hint_at_mates(int n, char **path)
+{
+	for (int i = 0; i + 1 < n; i++) {
+		const char *a = path[i], *b = path[i + 1];
+		const size_t len = strlen(a);
+		size_t k = 0;
+
+		while (k < len && a[k] == b[k])
+			k++;
+		if (k == len || a[k] != '1' || b[k] != '2' || strcmp(a + k + 1, b + k + 1) != 0)
+			continue;
+		kh_log(KH_WARN, "%s and %s look like mates: --paired takes them as pairs", a, b);
+		return;
+	}
+}
+
 static int add_operands(struct classify *j, int n, char **path, kh_err *err)
 {
 	const bool two = j->v.paired && !j->v.interleaved;
@@ -275,6 +293,8 @@ static int add_operands(struct classify *j, int n, char **path, kh_err *err)
 
 	if (n == 0)
 		return kh_fail(err, KH_EUSAGE, "no reads are named");
+	if (!j->paired)
+		hint_at_mates(n, path);
 	if (two && n % 2)
 		return kh_fail(err, KH_EUSAGE, "--paired needs an even number of files, not %d", n);
 	for (int i = 0; i < n; i++) {

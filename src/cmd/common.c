@@ -76,14 +76,30 @@ double kh_cmd_mate_timeout(void)
 	return seconds;
 }
 
+/* What the environment asks for, 0 if it does not: for this program, for the tasks of a job, or for
+ * any program with threads. */
+static uint64_t threads_by_environment(void)
+{
+	static const char *const name[] = { "KMERHASH_THREADS", "SLURM_CPUS_PER_TASK",
+					    "OMP_NUM_THREADS" };
+
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+		const char *text = getenv(name[i]);
+		uint64_t n;
+
+		if (text && kh_parse_uint(text, false, &n) && n > 0)
+			return n;
+		if (text && *text && i == 0)
+			kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", text);
+	}
+	return 0;
+}
+
 unsigned kh_cmd_threads(uint64_t asked)
 {
-	const char *env = getenv("KMERHASH_THREADS");
-	unsigned cpus = kh_cpus();
-	uint64_t n = asked;
+	const unsigned cpus = kh_cpus();
+	const uint64_t n = asked ? asked : threads_by_environment();
 
-	if (n == 0 && env && *env && !kh_parse_uint(env, false, &n))
-		kh_log(KH_WARN, "KMERHASH_THREADS is not a whole number: '%s'", env);
 	if (n == 0)
 		return cpus;
 	if (n > cpus) {

@@ -141,8 +141,8 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
  * ever. */
 double kh_cmd_mate_timeout(void);
 
-/* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS or all CPUs of this
- * process. Prints a note if there are fewer CPUs. */
+/* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
+ * OMP_NUM_THREADS or all CPUs of this process. Prints a note if there are fewer CPUs. */
 unsigned kh_cmd_threads(uint64_t asked);
 
 /* Seconds since the program began; the most memory that it has had, in bytes, without mapped

@@ -124,6 +124,10 @@ int kh_walk_foreign(kh_walk *w, char c)
 		return kh_walk_fail(
 			w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
 			   "in one file, or a FASTQ file where FASTA is wanted");
+	if (at->n_rec == 0 && w->line == 1 && w->r->to - w->r->from >= 4 &&
+	    memcmp(w->h->text + w->r->from, "BAM\1", 4) == 0)
+		return kh_walk_fail(w, "a BAM file: pipe the output of 'samtools fastq' into "
+				       "standard input, '-'");
 	if (c == ';')
 		return kh_walk_fail(w, "';' comments are not part of FASTA or FASTQ");
 	return kh_fail(w->err, KH_EFORMAT,
