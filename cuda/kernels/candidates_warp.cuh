@@ -7,6 +7,8 @@
 
 #include "cuda/kernels/sample_warp.cuh"
 
+#include <cub/warp/warp_scan.cuh>
+
 namespace {
 
 /* What a lane has of the candidates: windows, or overpopulated features. */
@@ -51,17 +53,14 @@ __device__ uint32_t find_lists(const kh_gpu_query &q, Room &w, unsigned n,
 	}
 	__syncwarp();
 	for (unsigned from = 0; from < n; from += 32) {
-		uint32_t x = from + lane < n ? w.before[from + lane] : 0, up = x;
+		using scan = cub::WarpScan<uint32_t>;
+		typename scan::TempStorage none;        /* lanes pass sums by registers */
+		uint32_t before, all;
 
-		for (int d = 1; d < 32; d *= 2) {
-			uint32_t y = __shfl_up_sync(ALL, up, d);
-
-			if (lane >= (unsigned)d)
-				up += y;
-		}
+		scan(none).ExclusiveSum(from + lane < n ? w.before[from + lane] : 0, before, all);
 		if (from + lane < n)
-			w.before[from + lane] = sum + up - x;
-		sum += __shfl_sync(ALL, up, 31);
+			w.before[from + lane] = sum + before;
+		sum += all;
 	}
 	if (lane == 0)
 		w.before[n] = sum;
