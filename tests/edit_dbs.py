@@ -26,9 +26,9 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 528, 4087))
-    for i, name in enumerate(SECTIONS + ["keys"]):
-        place = 512 if name == "keys" else 272 + 16 * i
+    yield "zero", "B", rng.choice((472, 511, 560, 4087))
+    for i, name in enumerate(SECTIONS + ["keys", "told", "text"]):
+        place = {"keys": 512, "told": 528, "text": 544}.get(name, 272 + 16 * i)
         yield "at-" + name, "Q", place
         yield "size-" + name, "Q", place + 8
 
@@ -56,8 +56,15 @@ def fields(data, rng):
     yield "bucket-tag", "H", bucket + 26 + 2 * rng.randrange(19)
     yield "word", "H", index + 4 * loc + 2 * rng.randrange(max(1, n_locs // 2))
     at, size = extent(data, "keys")
-    yield "keys-count", "Q", at + 8 * rng.randrange(256)
-    yield "keys-word", "I", at + 2048 + 4 * rng.randrange((size - 2048) // 4)
+    if size:
+        yield "keys-count", "Q", at + 8 * rng.randrange(256)
+        yield "keys-word", "I", at + 2048 + 4 * rng.randrange((size - 2048) // 4)
+    at, size = extent(data, "text")
+    if size:
+        gap, = struct.unpack_from("<I", data, 52)
+        second, = struct.unpack_from("<I", data, extent(data, "targets")[0] + 32)
+        yield "text-word", "I", at + 4 * rng.randrange(size // 4)
+        yield "text-gap", "I", at + 4 * (second - 1 - rng.randrange(gap))
     for name in SECTIONS[:-1]:
         at, size = extent(data, name)
         if (at + size) % 4096:

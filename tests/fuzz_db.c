@@ -3,9 +3,12 @@
  * repaired, so that the edits reach the checks behind them; what is still accepted is
  * looked up in and classified with
  *
+ * The database has text (version 3): its index is used by both rules, that which counts and that
+ * which compares.
+ *
  * Input: a byte (bit 0: leave the checksums as they are, bit 1: do not check the index, nor
  * use it, bits 2-7: how much is cut off the end), then edits of 12 bytes: place (0-7 a
- * section, 8 the header), kind, position (u16), value (u64).
+ * section, 8 the header, 9 the text), kind, position (u16), value (u64).
  */
 #include <config.h>
 
@@ -16,9 +19,11 @@
 #include <xxhash.h>
 #include "fuzz.h"
 #include "classify/classify.h"
+#include "classify/match.h"
 #include "packed.h"
+#include "text/text.h"
 
-enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = 1008, STRIDE = 16, GAP = 64,
+enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = KH_TEXT_SPAN, STRIDE = KH_TEXT_WORD, GAP = 33,
        BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300,
        WORD_BITS = 10 /* there are fewer than 1024 bins */ };
 
@@ -32,22 +37,28 @@ static unsigned char *base;
 static size_t base_bytes;
 
 /* --- the sound database ----------------------------------------------------------- */
+static kh_db_extent *extent_of(kh_db_header *h, int s)
+{
+	return s == KH_SEC_TEXT ? &h->text : &h->section[s];
+}
+
 static void append(kh_db_header *h, int s, const void *p, size_t n)
 {
-	size_t end = h->section[s].at + h->section[s].bytes;
+	kh_db_extent *e = extent_of(h, s);
+	size_t end = e->at + e->bytes;
 
 	base = realloc(base, (end + n + 4095) / 4096 * 4096);
 	REQUIRE(base);
 	memcpy(base + end, p, n);
 	memset(base + end + n, 0, (4096 - (end + n) % 4096) % 4096);
-	h->section[s].bytes += n;
+	e->bytes += n;
 	base_bytes = end + n;
 }
 
 static void begin(kh_db_header *h, int s)
 {
 	base_bytes = (base_bytes + 4095) / 4096 * 4096;
-	h->section[s].at = base_bytes;
+	extent_of(h, s)->at = base_bytes;
 }
 
 typedef struct pair {
@@ -174,9 +185,25 @@ static void repair(unsigned char *p, size_t n)
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 }
 
+static void add_text(kh_db_header *h)
+{
+	uint32_t text[TARGETS * BINS + 2 * (1 + GAP)] = { 0 };
+
+	for (uint32_t t = 0; t < TARGETS; t++) {
+		packed p = pack(genome[t], GENOME);
+
+		for (uint32_t i = 0; i < GENOME; i += STRIDE)
+			text[t * BINS + i / STRIDE] = (uint32_t)kh_packed_bits(
+				p.bases, i, GENOME - i < STRIDE ? GENOME - i : STRIDE);
+		unpack(&p);
+	}
+	begin(h, KH_SEC_TEXT);
+	append(h, KH_SEC_TEXT, text, sizeof text);
+}
+
 static void make_base(void)
 {
-	kh_db_header h = { .version = KH_DB_VERSION,
+	kh_db_header h = { .version = KH_DB_VERSION_TEXT,
 			   .header_bytes = KH_DB_PAGE,
 			   .byte_order = UINT64_C(0x0102030405060708),
 			   .max_span = SPAN,
@@ -195,7 +222,7 @@ static void make_base(void)
 	const uint32_t taxon[TARGETS + 2] = { 3, 2, 5, 2, 5 }, species[TARGETS] = { 3, 3, 4 };
 	const kh_bins b = { .n = TARGETS + 2, .first = first, .taxon = taxon,
 			    .n_targets = TARGETS, .votes = 3 * BINS, .species = species,
-			    .most = 254, .bits = WORD_BITS };
+			    .most = 254, .bits = WORD_BITS, .places = 1 };
 	kh_range dir[KH_RANGES];
 	uint64_t sums = 0;
 
@@ -207,6 +234,7 @@ static void make_base(void)
 	make_index(&h, dir, &b);
 	begin(&h, KH_SEC_DIR);
 	append(&h, KH_SEC_DIR, dir, sizeof dir);
+	add_text(&h);
 	begin(&h, KH_SEC_TAXA);
 	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
 	begin(&h, KH_SEC_NAMES);
@@ -238,9 +266,11 @@ static void edit(unsigned char *p, const uint8_t *e)
 
 	memcpy(&pos, e + 2, 2);
 	memcpy(&value, e + 4, 8);
-	unsigned place = e[0] % (KH_N_SECTIONS + 1), width = 1u << e[1] % 4;
-	size_t from = place < KH_N_SECTIONS ? h->section[place].at : 0;
-	size_t bytes = place < KH_N_SECTIONS ? h->section[place].bytes : 460;
+	const unsigned place = e[0] % (KH_N_SECTIONS + 2), width = 1u << e[1] % 4;
+	const kh_db_extent header = { 0, 560 };
+	const kh_db_extent *x = place < KH_N_SECTIONS    ? &h->section[place]
+				: place == KH_N_SECTIONS ? &header : &h->text;
+	const size_t from = x->at, bytes = x->bytes;
 	size_t at = from + pos % bytes / width * width;
 	if (at + width > base_bytes)
 		return;
@@ -278,6 +308,7 @@ static void classify(const kh_db *db, size_t a, size_t b)
 			    { .bases = p[1].bases, .amb = p[1].amb, .rec = &r[1] } };
 	kh_job job = { .n = 1, .block = { &blk[0], b > 0 ? &blk[1] : NULL } };
 	kh_classifier *c = NULL;
+	kh_matcher *m = NULL;
 	kh_rule rule;
 	kh_call call;
 	kh_err err;
@@ -288,6 +319,11 @@ static void classify(const kh_db *db, size_t a, size_t b)
 	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
 	REQUIRE(call.hits <= call.features && call.found <= call.features);
 	kh_classifier_free(c);
+	REQUIRE(!kh_matcher_new(&m, db, &rule, &err));
+	REQUIRE(!kh_match_job(m, &job, &call, NULL, &err));
+	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
+	REQUIRE(call.hits <= call.features && call.features == a + b);
+	kh_matcher_free(m);
 	unpack(&p[0]);
 	unpack(&p[1]);
 }
@@ -302,6 +338,7 @@ static void use(const kh_db *db)
 	look_up(db, key, 300);
 	classify(db, 150, 0);
 	classify(db, 150, 150);
+	classify(db, 512, 40);
 	classify(db, 1700, 1600);
 	for (uint32_t i = 0; i < db->h->n_targets; i++)
 		REQUIRE(strlen(db->ids + db->target[i].id) < db->h->section[KH_SEC_IDS].bytes);

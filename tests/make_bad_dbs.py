@@ -27,6 +27,8 @@ HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_
 def extent(data, name):
     if name == "keys":
         return struct.unpack_from("<QQ", data, 512)
+    if name == "text":
+        return struct.unpack_from("<QQ", data, 544)
     return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
 
 
@@ -73,9 +75,9 @@ def flips(good):
 def plain(good):
     yield "magic", b"KHDB" + good[4:], "does not begin"
     yield "zeros", bytes(len(good)), "never completed"
-    for version in (0, 1, 3, 4294967295):
+    for version in (0, 1, 4, 4294967295):
         yield "version-%d" % version, good[:8] + struct.pack("<I", version) + good[12:], \
-            "version %d, this program reads version 2: build it anew from its references .kmerhash build" % version
+            "version %d, this program reads versions 2 and 3: build it anew from its references .kmerhash build" % version
     yield from truncations(good)
     yield from flips(good)
 
@@ -154,6 +156,27 @@ def trees(good):
     yield "ids-no-end", put(good, "B", sum(ids) - 1, 65), ""
 
 
+def text(good):
+    """of a database of version 3"""
+    at, size = extent(good, "text")
+    if size == 0:
+        return
+    huge = (1 << 64) - 1
+    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("at-huge", (huge - 4095, size)),
+                       ("size-0", (at, 0)), ("size-less", (at, size - 4)), ("size-odd", (at, size - 1)),
+                       ("size-more", (at, size + 4)), ("behind", (len(good) + 4096, size)),
+                       ("overlaps", (extent(good, "taxa")[0], size)), ("none", (0, 0))):
+        yield "text-" + what, put(good, "QQ", 544, *pair), ""
+    yield "text-version-2", put(good, "I", 8, 2), "version does not say whether it has text"
+    yield "text-keys", put(good, "QQ", 512, extent(good, "taxa")[0], 0), ""
+    second = struct.unpack_from("<I", good, extent(good, "targets")[0] + 32)[0]
+    for name, word in (("gap", second - 1), ("species", size // 4 - 1)):
+        yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
+    bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]
+    if bases % 16:
+        yield "text-end", put(good, "B", at + 4 * (bases // 16) + 3, 192), "text goes on behind a target"
+
+
 def keys(good):
     """of a database that genomes can be added to"""
     at, size = extent(good, "keys")
@@ -190,7 +213,7 @@ def main(path, folder):
         good = f.read()
     made = [("bad-" + name, data, want) for name, data, want in plain(good)]
     if xxh3:
-        for name, data, want in (case for make in (headers, directories, trees, keys) for case in make(good)):
+        for name, data, want in (case for make in (headers, directories, trees, keys, text) for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:

@@ -203,6 +203,211 @@ class Classifier:
         return line_of(self.db, name, mates, taxon, n, hits)
 
 
+# --- databases with text ----------------------------------------------------------------
+class TextRule:
+    """All constants of the comparison with text stand here."""
+    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP = 512, 256, 12, 8, 14, 6
+    SPAN, APART, LEAST, PART_SCORE, LONG = 1008, 20, 24, 20, 80
+    RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
+    BEFORE, BEHIND = 40, 600
+
+    def __init__(self, db):
+        self.db = db
+
+    def least(self, n):
+        n = (1 << n.bit_length()) - 1
+        x = 0
+        while x < 36 and 2 * n * max(1, self.db.bases) * (3 + 2 * x) * 10000 > 3**(x + 1) * 4**self.db.k:
+            x += 1
+        return max(self.LEAST, self.db.k + x)
+
+    @staticmethod
+    def names_species(bases, compared, matches):
+        return 5 * matches >= 4 * compared and \
+            10 * compared**2 >= bases * (2 * compared + 60 * (compared - matches))
+
+    @staticmethod
+    def names_genus(bases, compared, matches):
+        return 50 * matches >= 41 * compared and \
+            10 * compared**2 >= bases * (3 * compared + 5 * (compared - matches))
+
+
+def reverse_complement(seq):
+    return "".join({"A": "T", "C": "G", "G": "C", "T": "A"}.get(c, "N") for c in reversed(seq))
+
+
+def plain(seq):
+    return "".join(c if c in "ACGT" else "N" for c in seq.upper().replace("U", "T"))
+
+
+class TextClassifier:
+    """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best."""
+
+    def __init__(self, db, confidence):
+        self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), TextRule(db), int(1000 * confidence + 0.5)
+        words = db.section("text")
+        self.texts = []
+        for first, _, bases, _, _ in db.targets:
+            word = words[4 * first:4 * (first + -(-bases // 16))]
+            self.texts.append("".join("ACGT"[byte >> 2 * i & 3] for byte in word for i in range(4))[:bases])
+
+    def species(self, target):
+        return self.db.own[self.db.targets[target][1]]
+
+    def stretch(self, target, read, at, start, stop):
+        """(score, matches, bases, from, to) of the best stretch of read[start:stop] that lies at `at`"""
+        text, best, total, begin, wrong = self.texts[target], (0, 0, 0, start, start), 0, None, 0
+        for i in range(max(start, -at), min(stop, len(text) - at)):
+            if total == 0:
+                begin, wrong = i, 0
+            if text[at + i] == read[i]:
+                total += 1
+            else:
+                total, wrong = max(0, total - 1), wrong + 1
+            if total > best[0]:
+                best = total, i + 1 - begin - wrong, i + 1 - begin, begin, i + 1
+        return best
+
+    def with_ends(self, target, read, at, fit):
+        rule, (score, matches, bases, begin, end) = self.rule, fit
+        for start, stop in ((end, len(read)), (0, begin)):
+            if stop - start < rule.ENDS:
+                continue
+            aside = [self.stretch(target, read, at + d, start, stop)
+                     for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
+            best = max(aside, key=lambda f: f[0])
+            if best[0] >= rule.END_SCORE:
+                score, matches, bases = score + best[0] - rule.GAP, matches + best[1], bases + best[2]
+        return score, matches, bases
+
+    def places(self, mates):
+        """{(mate, strand, place in all text): (target, place in it, fit)}; and the keys that are in the index"""
+        db, found, n, hits = self.db, {}, 0, 0
+        for mate, seq in enumerate(mates):
+            for pos, key in features(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least,
+                                     db.no_repeats):
+                n += 1
+                lists = db.find(key)
+                if lists is None:
+                    continue
+                hits += 1
+                for b in lists[0]:
+                    target = db.target_of(b)
+                    for strand, read in enumerate((plain(seq), reverse_complement(plain(seq)))):
+                        start = pos if strand == 0 else len(seq) - db.k - pos
+                        for at in range(16 * (b - db.targets[target][0]), 16 * (b - db.targets[target][0]) + 16):
+                            if self.texts[target][at:at + db.k] == read[start:start + db.k]:
+                                everywhere = 16 * db.targets[target][0] + at - start
+                                found[mate, strand, everywhere] = target, at - start, read
+        fits = {place: self.stretch(target, read, at, 0, len(read)) for place, (target, at, read) in found.items()}
+        most = [max((fit[0] for place, fit in fits.items() if place[0] == mate), default=0) for mate in (0, 1)]
+        for place, (target, at, read) in found.items():
+            fit = fits[place]
+            fits[place] = self.with_ends(target, read, at, fit) if 2 * fit[0] >= most[place[0]] else fit[:3]
+        return {place: (found[place][0], found[place][1], fits[place]) for place in found}, n
+
+    @staticmethod
+    def both(a, b, less=0):
+        return a[0] + b[0] - less, a[1] + b[1], a[2] + b[2], a[3] | b[3]
+
+    def claims(self, places, mates):
+        claims, single = {}, {}
+
+        def claim(species, what):
+            claims[species] = max(claims.get(species, what), what)
+
+        one = {place: (f[0], f[1], -f[2], 1 << place[0]) for place, (_, _, f) in places.items()}
+        for place, (target, _, _) in places.items():
+            species = self.species(target)
+            claim(species, one[place])
+            key = species, place[0]
+            single[key] = max(single.get(key, one[place]), one[place])
+        for a in places:
+            for b in places:
+                if a[0] == 0 and b[0] == 1 and a[1] != b[1] and abs(a[2] - b[2]) <= self.rule.SPAN and \
+                        places[a][0] == places[b][0]:
+                    claim(self.species(places[a][0]), self.both(one[a], one[b]))
+        for species in list(claims):
+            if (species, 0) in single and (species, 1) in single:
+                claim(species, self.both(single[species, 0], single[species, 1], self.rule.APART))
+        if len(mates) > 1 and all(mates) and claims:
+            self.rescue(places, one, mates, claims, claim)
+        return claims
+
+    def rescue(self, places, one, mates, claims, claim):
+        rule, best = self.rule, max(claims.values())
+        if best[3] == 3:
+            return
+        near = [p for p in sorted(places, key=lambda p: (-places[p][2][0], p))
+                if places[p][2][0] >= max(rule.RESCUE_SCORE, best[0] - rule.RESCUE_NEAR)]
+        for place in near[:rule.RESCUE_MOST]:
+            target, at, _ = places[place]
+            other = plain(mates[1 - place[0]])
+            if len(other) < rule.RESCUE_LEN:
+                continue
+            read = other if place[1] else reverse_complement(other)
+            if place[1] == 1:
+                end = at + len(mates[place[0]]) - len(read)
+                where = range(end - rule.BEHIND, end + rule.BEFORE + 1)
+            else:
+                where = range(at - rule.BEFORE, at + rule.BEHIND + 1)
+            text, found = self.texts[target], []
+            for x in where:
+                if 0 <= x <= len(text) - len(read):
+                    found.append((sum(p != q for p, q in zip(read[:64], text[x:x + 64])), x))
+            if not found or 2 * min(found)[0] > min(64, len(read)):
+                continue
+            x = min(found)[1]
+            fit = self.stretch(target, read, x, 0, len(read))
+            if fit[0] >= rule.RESCUE_FIT:
+                fit = self.with_ends(target, read, x, fit)
+                claim(self.species(target), self.both(one[place], (fit[0], fit[1], -fit[2], 2 >> place[0])))
+
+    def raised(self, taxon):
+        if self.tree.genus[taxon] is not None:
+            taxon = self.tree.genus[taxon]
+        return taxon or None
+
+    def whole(self, mates):
+        places, n = self.places(mates)
+        claims = self.claims(places, mates)
+        if not claims or n == 0:
+            return None, 0
+        best = max(claims.values())
+        if best[0] < self.rule.least(n):
+            return None, best[1]
+        taxon = self.tree.lca({s for s in claims if claims[s][0] == best[0]})
+        about = sum(map(len, mates)), -best[2], best[1]
+        if self.tree.species[taxon] is not None and self.rule.names_species(*about):
+            return taxon, best[1]
+        return self.raised(taxon) if self.rule.names_genus(*about) else None, best[1]
+
+    def parts(self, mates):
+        rule, total = self.rule, {}
+        for seq in mates:
+            n = -(-len(seq) // rule.PART)
+            for i in range(n):
+                part = [seq[len(seq) * i // n:len(seq) * (i + 1) // n]]
+                for species, claim in self.claims(self.places(part)[0], part).items():
+                    if claim[0] >= rule.PART_SCORE:
+                        total[species] = self.both(total.get(species, (0, 0, 0, 0)), claim)
+        if not total:
+            return None, 0
+        best = max(total.values())
+        if best[0] < max(rule.LONG, rule.least(2**32 - 1)):
+            return None, best[1]
+        taxon = self.tree.lca({s for s in total if 20 * total[s][0] >= 19 * best[0]})
+        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), best[1]
+
+    def line(self, name, mates):
+        whole = all(len(seq) <= self.rule.WHOLE for seq in mates)
+        taxon, hits = self.whole(mates) if whole else self.parts(mates)
+        bases = sum(map(len, mates))
+        if 1000 * hits < self.confidence * bases:
+            taxon = None
+        return line_of(self.db, name, mates, taxon, bases, hits)
+
+
 def main(args):
     confidence = 0.0
     if "--confidence" in args:
@@ -211,7 +416,7 @@ def main(args):
         del args[at:at + 2]
     db_path, calls, *reads = args
     db = Database(db_path)
-    classifier = Classifier(db, Rule(db, confidence))
+    classifier = TextClassifier(db, confidence) if db.version == 3 else Classifier(db, Rule(db, confidence))
     number = 0
     with open(calls) as got:
         for number, fragment in enumerate(zip(*map(records, reads)), 1):

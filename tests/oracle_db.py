@@ -38,6 +38,7 @@ class Database:
             struct.unpack_from("<32sQIIIIQII", data, 400)
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.at["told"] = struct.unpack_from("<QQ", data, 528)
+        self.at["text"] = struct.unpack_from("<QQ", data, 544)
         self.image = self.section("index")
         self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
@@ -124,17 +125,18 @@ class Database:
 
 def check_frame(db):
     data = db.data
-    assert db.magic == b"\x89KHDB\r\n\x1a" and db.version == 2 and db.header_bytes == 4096
+    assert db.magic == b"\x89KHDB\r\n\x1a" and db.header_bytes == 4096
+    assert db.version == (3 if db.at["text"][0] else 2)
     assert db.byte_order == 0x0102030405060708 and db.file_bytes == len(data)
     assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
     assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
     assert db.gap == 1 + -(-db.max_span // db.stride)
-    assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0
+    assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[544:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[560:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("keys", "told") and (at, size) == (0, 0):
+        if name in ("keys", "told", "text") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -228,6 +230,8 @@ def entries_of(db, keys):
 def cut(db, bins, species_of):
     """What is left of a list, ascending"""
     species = [species_of(b) for b in bins]
+    if db.version == 3:
+        return [b for i, b in enumerate(bins) if species[:i].count(species[i]) < db.max_locations]
     hosts = {db.target_of(b): s for b, s in zip(bins, species)}
     much = {s for s in species if species.count(s) > min(2 * db.max_locations, 254) or
             list(hosts.values()).count(s) > db.max_locations}
@@ -296,6 +300,18 @@ def keys_of_range(db, r, bins_of):
                 full += [rest(key), len(words)] + words
     bits = max(1, (-(-2**24 // buckets) - 1).bit_length())
     return packed(rests, bits) + full, len(full)
+
+
+def check_text(db, refs):
+    """Of references that all have a taxon."""
+    if db.version == 2:
+        return
+    want = bytearray(4 * db.bins)
+    for target, (_, seq) in zip(db.targets, refs):
+        for i in range(0, len(seq), 16):
+            word = sum(CODE.get(c, 0) << 2 * j for j, c in enumerate(seq[i:i + 16]))
+            struct.pack_into("<I", want, 4 * (target[0] + i // 16), word)
+    assert db.section("text") == want
 
 
 def check_keys(db, keys):
@@ -524,6 +540,19 @@ def check_section_keys(db):
     assert at == size
 
 
+def check_section_text(db):
+    if db.version == 2:
+        return
+    at, size = db.at["text"]
+    assert db.stride == 16 and db.max_span == 512 and db.at["keys"] == db.at["told"] == (0, 0)
+    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == 4 * db.bins
+    words = struct.unpack("<%dI" % db.bins, db.section("text"))
+    for i, (first, _, bases, _, _) in enumerate(db.targets):
+        end = db.targets[i + 1][0] if i + 1 < db.n_targets else db.bins
+        bits = sum(word << 32 * j for j, word in enumerate(words[first + bases // 16:end]))
+        assert bits >> 2 * (bases % 16) == 0
+
+
 def check_tree(db):
     """Before anything follows a parent."""
     assert all(taxon[1] < i for i, taxon in enumerate(db.taxa) if i > 0)
@@ -534,7 +563,7 @@ def why_bad(path):
     try:
         db = Database(path, trusted=False)
         for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
-                      check_section_keys):
+                      check_section_keys, check_section_text):
             check(db)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
         line = e.__traceback__
@@ -551,7 +580,7 @@ def main(path, genomes):
     checks = [("frame", check_frame, ()), ("checksums", check_sums, ()), ("taxa", check_taxa, ()),
               ("targets and digests", check_targets, (refs,)), ("minima", check_minima, ()),
               ("index of %d features" % len(keys), check_index, (keys,)), ("keys", check_keys, (keys,)),
-              ("told", check_told, (refs,)),
+              ("told", check_told, (refs,)), ("text", check_text, (refs,)),
               ("look-up", check_look_up, (keys,))]
     print("1..%d" % len(checks))
     for number, (what, check, args) in enumerate(checks, 1):

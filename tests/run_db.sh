@@ -12,6 +12,12 @@ check "bad databases" "$PYTHON3" "$tests/make_bad_dbs.py" a.khdb bad
 mkdir bad/g
 check "bad ones that can be added to" "$PYTHON3" "$tests/make_bad_dbs.py" g.khdb bad/g
 grep bad-x-keys bad/g/list | sed 's/^/g\//' >>bad/list
+check "one with text" env -u KH_DEVICE sh -c '"$@"' - "$kmerhash" build -q --device cpu --db t.khdb --set text --taxonomy "$data/taxonomy" \
+	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz
+expect 0 "" "it is sound" "$kmerhash" verify t.khdb
+mkdir bad/t
+check "bad ones with text" "$PYTHON3" "$tests/make_bad_dbs.py" t.khdb bad/t
+grep bad-x-text bad/t/list | sed 's/^/t\//' >>bad/list
 "$PYTHON3" -c 'import xxhash' 2>/dev/null ||
 	echo "# no xxhash module for $PYTHON3: none with right checksums"
 tab=$(printf '\t')
@@ -47,7 +53,7 @@ expect 1 "none.khdb" "good and missing ones" "$kmerhash" verify a.khdb none.khdb
 check "good and missing ones: the others are checked" test "$(grep -c sound .out)" -eq 2
 # Of edits of each field, checksums made anew, the program says what the page's other reader says.
 verdicts() {
-	mkdir edits && "$PYTHON3" "$tests/edit_dbs.py" two.khdb edits "$seed" &&
+	rm -rf edits; mkdir edits && "$PYTHON3" "$tests/edit_dbs.py" "$1" edits "$seed" &&
 	"$PYTHON3" "$tests/oracle_db.py" --sound edits/*.khdb >said || return
 	"$kmerhash" verify edits/*.khdb 2>.refused | sed 's/: sound.*//' >sound
 	awk -F '\t' '$2 == "sound" { print $1 }' said >oracle
@@ -59,7 +65,11 @@ seed=${KH_SEED:-1}
 if "$PYTHON3" -c 'import xxhash' 2>.err; then
 	check "two genomes, to be edited" env -u KH_DEVICE "$real" build -q --device cpu --db two.khdb -k 10 --growable --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
-	check "edits with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts
-	check "edits: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 120
+	check "the same with text" env -u KH_DEVICE "$real" build -q --device cpu --db text.khdb -k 10 --set text --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
+	for db in two text; do
+		check "edits of $db with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts $db.khdb
+		check "edits of $db: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 100
+	done
 else skip "edits with right checksums" "no xxhash module for $PYTHON3"; fi
 plan

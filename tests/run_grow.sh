@@ -214,7 +214,7 @@ done
 printf '\001' >one; printf '\001\000\000\000' >version
 damage() { cp old.khdb bad.khdb; dd if="$1" of=bad.khdb bs=1 seek="$2" conv=notrunc 2>.err; }
 size=$(wc -c <old.khdb)
-damage version 8; no 1 "version 1, this program reads version 2: build it anew" "version 1" --base bad.khdb a2.fa
+damage version 8; no 1 "version 1, this program reads versions 2 and 3: build it anew" "version 1" --base bad.khdb a2.fa
 damage one 100; no 1 "header" "a damaged header" --base bad.khdb a2.fa
 for at in 4096 5000 9999 $((size / 2)) $((size - 9000)) $((size - 5000)); do
 	damage one $at; ! cmp -s old.khdb bad.khdb || { printf '\002' >two; damage two $at; }

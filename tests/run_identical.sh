@@ -169,4 +169,18 @@ ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz
 same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same k-mers, another count of files: digest" sh -c '
 	a=$("$1" inspect ref.khdb | grep ^digest); b=$("$1" inspect minhash.khdb | grep ^digest); [ "$a" = "$b" ]' - "$kmerhash"
+
+# --- text ---------------------------------------------------------------------------------
+if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
+	rm -f ref.khdb
+	check "text: build" build --db ref.khdb --threads 1 --set text $genomes
+	is_db "text: 2 threads, gz" --db x.khdb --threads 2 --set text $genomes_gz
+	is_db "text: blocks of 100" --db x.khdb --threads 2 --set block-size=100 --set text all.fa
+	is_db "text: 1 byte of memory, blocks of 4099" --db x.khdb --threads 2 --memory 1 --set block-size=4099 --set text all.fa
+	db=ref.khdb; s=
+	first_run $r1
+	variants "" "$r1" "$r1.gz"
+	s=#; first_run --paired $r1 $r2
+	is_run "text, pairs: 3 threads, blocks of 900" --threads 3 --set block-size=900 --paired $r1 $r2
+fi
 plan

@@ -73,6 +73,28 @@ for scheme in syncmer minhash; do
 	check "$scheme, some of the features: reads" calls some.khdb made.fq
 done
 
+if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
+	check "text: build" build --db text.khdb --set text $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text: pairs" calls text.khdb $sim
+	check "text: real reads" calls text.khdb ${real% *}
+	check "text: made-up reads, long ones too" calls text.khdb made.fq
+	check "text: made-up pairs" calls text.khdb made_1.fq made_2.fq
+	check "text: confidence" calls text.khdb made.fq --confidence 0.9
+	for most in 1 2; do
+		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --max-locations $most --taxonomy sisters/taxonomy sisters/refs.fa
+		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa
+		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
+		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
+	done
+	check "text, small k: build" build --db text.khdb --set text -k 9 $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text, small k: pairs" calls text.khdb made_1.fq made_2.fq
+	check "text of limited size: build" build --db text.khdb --set text --max-db-size 150K $genomes
+	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+	check "text of limited size: pairs" calls text.khdb made_1.fq made_2.fq
+fi
+
 # A genome that ends in a repeat, and reads of that: none and all are called, by --set keep-repeats.
 repeat=$(printf 'TTAGGGTTAGGGTTAGGGTTAGGGTTAGGGTTACGG%.0s' 1 2 3 4)
 { gzip -dc "$data"/genomes/*phiX174*.gz; echo "$repeat$repeat$repeat"; } >tail.fa

@@ -7,7 +7,7 @@ rooms='
 	base
 	io kmer comm
 	seqio
-	taxonomy
+	taxonomy text
 	kraken2
 	index
 	db

@@ -257,9 +257,9 @@ static void test_header(void **state)
 	} bad[] = {
 		{ 0, 'K', true, "does not begin" },
 		{ offsetof(kh_db_header, version), 1, true,
-		  "database version 1, this program reads version 2: build it anew" },
+		  "database version 1, this program reads versions 2 and 3: build it anew" },
 		{ offsetof(kh_db_header, version), 1, false,
-		  "database version 1, this program reads version 2: build it anew" },
+		  "database version 1, this program reads versions 2 and 3: build it anew" },
 		{ 100, 77, false, "the checksum of its header is wrong" },
 		{ offsetof(kh_db_header, byte_order), 1, true, "of another kind" },
 		{ offsetof(kh_db_header, file_bytes) + 7, 1, true, "truncated or extended" },

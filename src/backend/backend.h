@@ -59,6 +59,7 @@ struct kh_backend {
 	bool on_host;
 	bool kraken;    /* it knows databases of Kraken 2 */
 	bool grows;     /* it knows kh_finish.old and keep_keys */
+	bool compares;  /* it makes and uses databases with text (kh_db.text) */
 	/* it fills the candidates of tasks; otherwise none may be asked for */
 	bool candidates;
 	bool loads;     /* engine_open reads the index from the file: it checks one that

@@ -1,6 +1,7 @@
 #include <config.h>
 #include "backend/backend.h"
 #include "backend/plan.h"
+#include "classify/match.h"
 
 #include <stdlib.h>
 #include "index/pairs_exchange.h"
@@ -247,7 +248,7 @@ struct kh_engine {
 	const kh_rule *rule;
 };
 
-/* How jobs are done with the one kind of database or the other: a scratch for each worker. */
+/* How jobs are done with each kind of database: a scratch for each worker. */
 typedef struct way {
 	int (*open)(void **scratch, const kh_engine *e, kh_err *err);
 	void (*close)(void *scratch);
@@ -291,7 +292,23 @@ static int kraken_job(void *scratch, kh_task *t, kh_err *err)
 	return kh_k2_classify_job(scratch, t->job, t->call, t->runs, t->distinct, err);
 }
 
+static int text_open(void **scratch, const kh_engine *e, kh_err *err)
+{
+	return kh_matcher_new((kh_matcher **)scratch, &e->db, e->rule, err);
+}
+
+static void text_close(void *scratch)
+{
+	kh_matcher_free(scratch);
+}
+
+static int text_job(void *scratch, kh_task *t, kh_err *err)
+{
+	return kh_match_job(scratch, t->job, t->call, t->distinct, err);
+}
+
 static const way own_way = { own_open, own_close, own_job };
+static const way text_way = { text_open, text_close, text_job };
 static const way kraken_way = { kraken_open, kraken_close, kraken_job };
 
 static uint64_t index_bytes(const kh_db *db)
@@ -366,7 +383,7 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	(void)worker, (void)block_size;
 	if (!q)
 		return KH_ENOMEM;
-	q->way = e->db.k2 ? &kraken_way : &own_way;
+	q->way = e->db.k2 ? &kraken_way : e->db.text ? &text_way : &own_way;
 	rc = q->way->open(&q->scratch, e, err);
 	if (rc) {
 		cpu_queue_close(q);
@@ -396,6 +413,7 @@ const kh_backend kh_backend_cpu = {
 	.on_host = true,
 	.kraken = true,
 	.grows = true,
+	.compares = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
 	.build.open = cpu_builder_open,

@@ -311,7 +311,8 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 		d.longest = o->length[l] > d.longest ? o->length[l] : d.longest;
 	}
 	d.sampling = (kh_sampling) { .k = d.longest, .stride = db->h->sampling.stride };
-	d.runs = db->h->sampling.scheme == KH_SYNCMER && d.longest <= db->h->max_span;
+	d.runs = !db->text && db->h->sampling.scheme == KH_SYNCMER &&
+		 d.longest <= db->h->max_span;
 	rc = open_all(&d, err);
 	d.started = kh_seconds();
 	sum->seconds_load = d.compute.seconds;

@@ -45,11 +45,17 @@ static uint64_t trial_share(const struct build *b)
 	return share;
 }
 
+/* With text, a part of what a share would be without. */
+static uint32_t least_rank(const struct build *b)
+{
+	return (uint32_t)(KH_LIMIT_ALL - b->limit.share / (b->o->text ? KH_TEXT_PART : 1));
+}
+
 static int try_sampling(struct build *b, kh_err *err)
 {
 	int rc = check_sampling(b, err);
 
-	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+	b->sampling.least = least_rank(b);
 	if (!rc)
 		rc = kh_build_plan(b, err);
 	if (rc || !b->o->dry_run)
@@ -58,7 +64,7 @@ static int try_sampling(struct build *b, kh_err *err)
 	if (!b->sum->estimate.known)
 		return KH_OK;
 	b->limit.share = trial_share(b);
-	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+	b->sampling.least = least_rank(b);
 	return kh_build_read(b, err);
 }
 
@@ -152,8 +158,12 @@ static int choose_backend(struct build *b, kh_err *err)
 	const kh_build_options *o = b->o;
 	const bool grows = o->base || o->growable;
 	const bool automatic = strcmp(o->device, "auto") == 0;
-	int rc = kh_backend_choose(&b->on.choice, grows && automatic ? "cpu" : o->device, err);
+	const bool host = (grows || o->text) && automatic;
+	int rc = kh_backend_choose(&b->on.choice, host ? "cpu" : o->device, err);
 
+	if (!rc && o->text && (!b->on.choice.backend->compares || o->comm || grows))
+		return kh_fail(err, KH_EUSAGE, "--set text is for one process on the CPU, "
+			       "without --growable and --base");
 	if (rc || !grows)
 		return rc;
 	if (!b->on.choice.backend->grows)

@@ -61,6 +61,7 @@ uint32_t kh_default_stride(uint64_t bases);
 
 /* defaults */
 #define KH_MAX_SPAN 1008
+#define KH_TEXT_PART 2                  /* of what the scheme keeps, one in two, with text */
 #define KH_MAX_LOCATIONS 2
 #define KH_FEATURES 16                  /* minhash: of a window */
 #define KH_MAX_UNMAPPED 0.05
@@ -74,6 +75,8 @@ typedef struct kh_build_options {
 	 * follows from max_db_size. */
 	const kh_db *base;
 	bool growable;                  /* references can be added to it later */
+	/* with the text of the references, which reads are compared with: version 3 */
+	bool text;
 	const char *taxonomy;           /* folder of dump files, or: */
 	const struct kh_lineages *lineages;     /* from which it is made; NULL: from that folder */
 	/* n_refs: the taxid of all its sequences, or 0; NULL: no file has one */

@@ -108,6 +108,7 @@ struct build {
 	struct base base;
 	struct file out;
 	kh_excerpts excerpts;           /* of all processes, at process 0 */
+	struct text *text;              /* o->text: what text.c keeps */
 };
 
 /* Decides which of the references this process reads, and guesses the bases of all, if k is not
@@ -146,6 +147,13 @@ uint32_t kh_build_base_taxid(const struct build *b, size_t seq);
 /* Fails if too many of its sequences have no taxon any more. */
 int kh_build_base_check(const struct build *b, kh_err *err);
 
+/* --- the text of the references, if it is wanted; else nothing to do --- */
+int kh_build_text_start(struct build *b, kh_err *err);
+/* Called by any worker. */
+int kh_build_text_add(struct build *b, const kh_sample *s, kh_err *err);
+int kh_build_text_write(struct build *b, kh_err *err);
+void kh_build_text_free(struct build *b);
+
 /* --- between the processes; with one process these do nothing --- */
 int kh_build_agree(const struct build *b, kh_err *err);
 int kh_build_total(struct build *b, kh_err *err);
@@ -165,7 +173,7 @@ int kh_build_join(struct build *b, kh_err *err);
  * bases of those are not there to ask. */
 static inline bool kh_build_tells(const struct build *b)
 {
-	return !b->o->base && !b->o->growable;
+	return !b->o->base && !b->o->growable && !b->o->text;
 }
 /* Writes the section told, when the index is in the file. */
 int kh_build_told(struct build *b, kh_err *err);

@@ -59,8 +59,9 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
 	const uint64_t range = features / KH_RANGES + 1;
+	const uint64_t packed = b->o->text ? b->mine.text / 4 : 0;
 
-	return blocks + own + (threads + 2) * range * SORT;
+	return packed + blocks + own + (threads + 2) * range * SORT;
 }
 
 /* What a growable database takes besides, and one that is added to. */
@@ -126,7 +127,7 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known,
 				   .k = b->sampling.k };
 	e->features = some_features(b);
-	e->file = e->features * feature_bytes(b);
+	e->file = e->features * feature_bytes(b) + (b->o->text ? b->mine.text / 4 : 0);
 	if (b->o->base)
 		e->file += b->o->base->bytes;
 	if (b->o->max_db_size && e->file > b->o->max_db_size)

@@ -73,7 +73,8 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };
 
-			if (!to->digests)
+			rc = kh_build_text_add(b, &s, err);
+			if (!rc && !to->digests)
 				rc = add_digests(w, &s, b->sampling.stride, err);
 			if (!rc && kh_build_tells(b))
 				rc = kh_excerpts_add(&w->excerpts, &s, b->sampling.stride, err);
@@ -175,6 +176,8 @@ static int open_pass(struct build *b, kh_err *err)
 		rc = open_feed(b, err);
 	if (!rc)
 		rc = open_builder(b, err);
+	if (!rc)
+		rc = kh_build_text_start(b, err);
 	b->in.started = kh_seconds();
 	b->sum->seconds_open += b->in.started - opening;
 	if (b->in.begun == 0)
@@ -204,6 +207,7 @@ void kh_build_forget(struct build *b)
 	if (b->in.builder)
 		b->on.choice.backend->build.close(b->in.builder);
 	b->in.builder = NULL;
+	kh_build_text_free(b);
 	kh_feed_close(b->in.feed);
 	b->in.feed = NULL;
 	kh_refs_clear(&b->refs);

@@ -129,6 +129,7 @@ static int add_species(struct build *b, kh_err *err)
 	int rc = kh_bin_map_init(&t->bins, &targets, b->sum->header.bins, b->gap, &tree, err);
 
 	t->bins.bins.most = b->o->max_locations;
+	t->bins.bins.places = b->o->text;
 	b->sum->header.bins = t->bins.end;
 	return rc;
 }

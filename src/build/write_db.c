@@ -218,6 +218,7 @@ static int write_rest(struct build *b, kh_err *err)
 	describe(b);
 	if ((rc = kh_db_begin(b->out.w, KH_SEC_DIR, err)) ||
 	    (rc = kh_db_append(b->out.w, b->out.dir, KH_RANGES * sizeof *b->out.dir, err)) ||
+	    (rc = kh_build_text_write(b, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
 	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
 	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)) ||

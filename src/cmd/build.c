@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "db/in_use.h"
 #include "io/paths.h"
+#include "text/text.h"
 
 struct values {
 	const char *db, *base, *taxonomy, *scheme, *device, *list;
@@ -21,7 +22,7 @@ struct values {
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
-	bool growable, dry_run, allow_duplicates, allow_no_eof, header_lineage;
+	bool growable, text, dry_run, allow_duplicates, allow_no_eof, header_lineage;
 	bool keep_repeats;
 };
 
@@ -73,6 +74,7 @@ static const kh_opt settings[] = {
 		"minhash: features kept of a window [16]"),
 	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N",
 		"bases of a bin [112; more for each 420 Gbp]"),
+	KH_FLAG("text", 0, AT(text), "keep the bases, to compare reads with (experimental)"),
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
@@ -185,11 +187,11 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 
 	o->max_db_size = v->max_db_size;
 	if (v->base) {
-		if (v->scheme || v->k || v->total_bases || v->smer || v->features || v->stride ||
-		    v->max_span || v->max_locations || v->keep_repeats)
+		if (v->text || v->scheme || v->k || v->total_bases || v->smer || v->features ||
+		    v->stride || v->max_span || v->max_locations || v->keep_repeats)
 			return kh_fail(err, KH_EUSAGE, "--kmer-len, --max-locations and the "
 				       "settings scheme, total-bases, smer-len, features, stride, "
-				       "max-span and keep-repeats are those of --base");
+				       "text, max-span and keep-repeats are those of --base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)
@@ -209,7 +211,15 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
-	if (o->max_span < (v->stride ? v->stride : KH_STRIDE))
+	if (v->text) {
+		if (minhash || v->stride || v->max_span)
+			return kh_fail(err, KH_EUSAGE, "--set text has a scheme, a stride and a "
+				       "span of its own");
+		o->text = true;
+		o->sampling.stride = KH_TEXT_WORD;
+		o->max_span = KH_TEXT_SPAN;
+	}
+	if (!v->text && o->max_span < (v->stride ? v->stride : KH_STRIDE))
 		return kh_fail(err, KH_EUSAGE, "--set max-span must be at least --set stride");
 	return KH_OK;
 }

@@ -23,6 +23,7 @@
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
 #define KH_DB_VERSION 2
+#define KH_DB_VERSION_TEXT 3            /* with the text of the targets */
 #define KH_DB_PAGE 4096
 #define KH_DB_BLOCK (UINT64_C(1) << 24)
 
@@ -36,9 +37,11 @@ enum kh_section {
 	KH_SEC_UNMAPPED,        /* NUL-terminated ids of sequences without a taxon */
 	KH_SEC_SUMS,            /* XXH3 of each 16 MiB */
 	KH_N_SECTIONS,
-	/* behind these in the enumeration, as its extent has a place of its own in the header */
-	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h; or empty */
-	KH_SEC_TOLD,                    /* how many fragments of a species are told; or empty */
+	/* behind these in the enumeration, as their extents have places of their own in the header;
+	 * they need not be there */
+	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h */
+	KH_SEC_TOLD,                    /* how many fragments of a species are told */
+	KH_SEC_TEXT,                    /* the bases of the targets: text/text.h */
 	KH_ALL_SECTIONS
 };
 
@@ -87,7 +90,8 @@ typedef struct kh_db_header {
 	char zero[40];
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
 	kh_db_extent told;              /* KH_SEC_TOLD; 0, 0: that is not known */
-	char zero2[KH_DB_PAGE - 552];
+	kh_db_extent text;              /* KH_SEC_TEXT; 0, 0: version 2 */
+	char zero2[KH_DB_PAGE - 568];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -144,6 +148,7 @@ typedef struct kh_db {
 	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
 	 * that are called it */
 	const uint16_t (*told)[KH_TOLD];
+	const uint32_t *text;           /* a word of 16 bases for each bin, or NULL: version 2 */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;
@@ -180,7 +185,10 @@ void kh_db_close(kh_db *db);
 /* One of all sections. */
 static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh_section s)
 {
-	return s == KH_SEC_KEYS ? &h->keys : s == KH_SEC_TOLD ? &h->told : &h->section[s];
+	return s == KH_SEC_KEYS   ? &h->keys
+	       : s == KH_SEC_TOLD ? &h->told
+	       : s == KH_SEC_TEXT ? &h->text
+				  : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
  * structure. */

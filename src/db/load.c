@@ -21,7 +21,7 @@
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told"
+	"keys", "told", "text"
 };
 
 static const void *section(const kh_db *db, enum kh_section s)
@@ -46,11 +46,11 @@ static int check_magic(const kh_db *db, kh_err *err)
 			return bad(db, err, "it was never completed (its header is empty)");
 		return bad(db, err, "it does not begin as a kmerhash database does");
 	}
-	if (h->version != KH_DB_VERSION)
+	if (h->version != KH_DB_VERSION && h->version != KH_DB_VERSION_TEXT)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s: database version %" PRIu32 ", this program reads version %d: "
-			       "build it anew from its references (kmerhash build)",
-			       db->path, h->version, KH_DB_VERSION);
+			       "%s: database version %" PRIu32 ", this program reads versions %d "
+			       "and %d: build it anew from its references (kmerhash build)",
+			       db->path, h->version, KH_DB_VERSION, KH_DB_VERSION_TEXT);
 	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
 		return bad(db, err, "the checksum of its header is wrong (offset 0)");
 	if (h->byte_order != UINT64_C(0x0102030405060708) || h->header_bytes != KH_DB_PAGE)
@@ -83,7 +83,7 @@ static int check_extents(const kh_db *db, kh_err *err)
 	for (int i = 0; i < KH_ALL_SECTIONS; i++) {
 		const kh_db_extent *e = kh_db_extent_of(h, (enum kh_section)i);
 
-		if (i >= KH_N_SECTIONS && e->bytes == 0)
+		if (i >= KH_N_SECTIONS && e->bytes == 0 && e->at == 0)
 			continue;       /* it need not be there */
 		if (e->at < KH_DB_PAGE || e->at % KH_DB_PAGE != 0 || e->at > db->bytes ||
 		    e->bytes > db->bytes - e->at)
@@ -96,6 +96,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 		return bad(db, err, "its sections overlap");
 	if (h->keys.bytes == 0 && h->keys.at != 0)
 		return bad(db, err, "its section of keys is empty");
+	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0))
+		return bad(db, err, "its version does not say whether it has text");
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
 
@@ -129,7 +131,8 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	    h->gap != 1 + (h->max_span + h->sampling.stride - 1) / h->sampling.stride ||
 	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
 	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
-	    h->runs > 1 || (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0) ||
+	    h->runs > 1 ||
+	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0 && h->text.at == 0) ||
 	    h->word_bits != kh_word_bits(h->bins, h->n_taxa))
 		return bad(db, err, "a parameter in its header is out of range");
 	for (int i = 0; i < 32; i++)
@@ -411,6 +414,7 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	db->told = db->h->told.at ? section(db, KH_SEC_TOLD) : NULL;
 	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
+	    (rc = kh_db_find_text(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||
 	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
 		return rc;

@@ -13,6 +13,9 @@ int kh_db_check_facts(const kh_db *db, kh_err *err);
 /* Are the bits behind the lists of a range zero? */
 bool kh_db_range_ends(const kh_db *db, const kh_range *r);
 
+/* db->text, if the file has it; targets have been loaded. */
+int kh_db_find_text(kh_db *db, kh_err *err);
+
 /* db->keys, if the file has them; the section's place and checksums have been checked. */
 int kh_db_find_keys(kh_db *db, kh_err *err);
 

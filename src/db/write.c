@@ -188,13 +188,14 @@ int kh_db_commit(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	if (rc)
 		return rc;
 	memcpy(h->magic, KH_DB_MAGIC, sizeof h->magic);
-	h->version = KH_DB_VERSION;
+	h->version = w->section[KH_SEC_TEXT].at ? KH_DB_VERSION_TEXT : KH_DB_VERSION;
 	h->header_bytes = KH_DB_PAGE;
 	h->byte_order = UINT64_C(0x0102030405060708);
 	h->file_bytes = w->at;
 	memcpy(h->section, w->section, sizeof h->section);
 	h->keys = w->section[KH_SEC_KEYS];
 	h->told = w->section[KH_SEC_TOLD];
+	h->text = w->section[KH_SEC_TEXT];
 	strncpy(h->tool, PACKAGE_STRING, sizeof h->tool - 1);
 	h->self = XXH3_64bits(h, offsetof(kh_db_header, self));
 	rc = kh_out_sync(w->out, err);

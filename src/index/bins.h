@@ -12,6 +12,9 @@
  * takes most of the room; which of many close species it is in decides much, and stays.  So do the
  * few places of a gene that a genome has several times: there are not many such genes, and votes
  * count wherever a feature lies, so they make too much of a species that has it more than once.
+ *
+ * A database with the text of its targets compares reads with that.  A bin is where to look there,
+ * and a vote is of no use: the first bins of a species stay.
  */
 #ifndef KH_INDEX_BINS_H
 #define KH_INDEX_BINS_H
@@ -34,6 +37,8 @@ typedef struct kh_bins {
 	const uint32_t *species;        /* n_targets: number of the target's species, of the n */
 	uint32_t most;                  /* targets of a list in one species; 0: not limited */
 	uint32_t bits;                  /* of a word of a list (kh_word_bits); 0: 32 */
+	/* 1: of a list the first `most` bins of a species stay, in whatever targets; no votes */
+	uint32_t places;
 } kh_bins;
 
 /* Bits that any bin below n_bins, and any taxon below n_taxa, can be written with. */

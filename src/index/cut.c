@@ -71,6 +71,26 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Keeps the first places of each species. */
+static size_t keep_first(kh_cut *c, uint32_t *loc, size_t n)
+{
+	const kh_bins *b = c->bins;
+	uint32_t t = kh_bins_target(b, loc[0]);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		t = target_from(b, t, loc[i]);
+		const uint32_t s = b->species[t] - b->n_targets;
+
+		c->species[i] = s;
+		if (c->in[s]++ < b->most)
+			loc[kept++] = loc[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		c->in[c->species[i]] = 0;
+	return kept;
+}
+
 size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
 {
 	const kh_bins *b = c->bins;
@@ -78,6 +98,8 @@ size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
 
 	if (b == NULL || n <= 1 || (n <= b->most && loc[n - 1] < b->votes))
 		return n;
+	if (b->places)
+		return keep_first(c, loc, n);
 	n_much = count(c, loc, n);
 	for (size_t i = 0; i < n && n_much > 0; i++)
 		if (!kh_bins_much(b, c->in[c->species[i]]))

@@ -33,6 +33,9 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
+	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm || o->candidates))
+		return kh_fail(err, KH_EUSAGE, "%s: a database with text is for one process on "
+			       "the CPU (--device cpu), without a second pass", o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->candidates;

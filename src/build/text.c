@@ -1,0 +1,123 @@
+/*
+ * text.c - the text of the references while they are read, and as a section of the database
+ *
+ * A word of 16 bases a bin, in chunks that are made when the first worker needs them: bins are
+ * numbered when blocks are committed, so nobody knows before how many there will be.
+ */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "text/text.h"
+
+enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS, CHUNKS = 1 << (32 - CHUNK_BITS) };
+
+typedef _Atomic(uint32_t *) chunk_pointer;
+
+struct text {
+	chunk_pointer chunk[CHUNKS];
+};
+
+int kh_build_text_start(struct build *b, kh_err *err)
+{
+	if (!b->o->text)
+		return KH_OK;
+	b->text = kh_array(1, sizeof *b->text, err);
+	return b->text ? KH_OK : KH_ENOMEM;
+}
+
+void kh_build_text_free(struct build *b)
+{
+	for (unsigned i = 0; b->text && i < CHUNKS; i++)
+		free(atomic_load(&b->text->chunk[i]));
+	free(b->text);
+	b->text = NULL;
+}
+
+/* The chunk of a bin.  Of several workers that make it at the same time one is first. */
+static uint32_t *chunk_of(struct text *t, uint32_t bin, kh_err *err)
+{
+	chunk_pointer *p = &t->chunk[bin >> CHUNK_BITS];
+	uint32_t *chunk = atomic_load(p), *mine;
+
+	if (chunk)
+		return chunk;
+	mine = kh_array(CHUNK, sizeof *mine, err);
+	if (!mine || atomic_compare_exchange_strong(p, &chunk, mine))
+		return mine;
+	free(mine);
+	return chunk;
+}
+
+int kh_build_text_add(struct build *b, const kh_sample *s, kh_err *err)
+{
+	for (size_t i = 0; b->text && i < s->n; i++) {
+		const kh_piece *p = &s->piece[i];
+
+		for (uint64_t at = 0; at < p->bases; at += KH_TEXT_WORD) {
+			const uint32_t bin = p->bin + (uint32_t)(at / KH_TEXT_WORD);
+			const uint64_t left = p->bases - at;
+			const unsigned n = left < KH_TEXT_WORD ? (unsigned)left : KH_TEXT_WORD;
+			uint32_t *chunk = chunk_of(b->text, bin, err);
+
+			if (!chunk)
+				return KH_ENOMEM;
+			chunk[bin % CHUNK] = (uint32_t)kh_packed_bits(s->bases, p->at + at, n);
+		}
+	}
+	return KH_OK;
+}
+
+/* Writes n words of the text, which were read as those of the bins from `bin` on. */
+static int write_words(struct build *b, uint32_t bin, uint64_t n, kh_err *err)
+{
+	int rc = KH_OK;
+
+	while (n > 0 && !rc) {
+		const uint64_t room = CHUNK - bin % CHUNK, m = n < room ? n : room;
+		const uint32_t *chunk = chunk_of(b->text, bin, err);
+
+		if (!chunk)
+			return KH_ENOMEM;
+		rc = kh_db_append(b->out.w, chunk + bin % CHUNK, m * sizeof *chunk, err);
+		bin += (uint32_t)m;
+		n -= m;
+	}
+	return rc;
+}
+
+static int write_zeros(struct build *b, uint64_t n, kh_err *err)
+{
+	static const uint32_t zero[1024];
+	int rc = KH_OK;
+
+	for (uint64_t m; n > 0 && !rc; n -= m) {
+		m = n < 1024 ? n : 1024;
+		rc = kh_db_append(b->out.w, zero, m * sizeof *zero, err);
+	}
+	return rc;
+}
+
+int kh_build_text_write(struct build *b, kh_err *err)
+{
+	const struct taxa *t = &b->taxa;
+	const uint64_t bins = b->sum->header.bins;
+	uint64_t at = 0;
+	int rc;
+
+	if (!b->text)
+		return KH_OK;
+	rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
+	for (uint32_t i = 0; i < t->n_targets && !rc; i++) {
+		const kh_ref *r = &b->refs.ref[t->target[i]];
+		const uint64_t words = (r->bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
+
+		rc = write_zeros(b, t->first[i] - at, err);
+		if (!rc)
+			rc = write_words(b, r->first_bin, words, err);
+		at = t->first[i] + words;
+	}
+	return rc ? rc : write_zeros(b, bins - at, err);
+}

@@ -1,0 +1,28 @@
+/*
+ * match.h - what a fragment is by the text of the references: for databases of version 3
+ *
+ * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
+ * read is laid along the text and compared (text/text.h); how well it fits scores the species.  So
+ * a feature in a wrong place costs a comparison, and not a wrong call, and one is enough.  All of
+ * it is in kmerhash-method(7); integers, and the best of each species by a
+ * total order, so nothing depends on the order of work.
+ *
+ *	match.c         fragments, their features, the places that have them
+ *	match_score.c   how well each species fits, the mate that has no place, the call
+ */
+#ifndef KH_CLASSIFY_MATCH_H
+#define KH_CLASSIFY_MATCH_H
+
+#include "classify/classify.h"
+
+/* One worker's scratch. */
+typedef struct kh_matcher kh_matcher;
+
+/* `db` has text. */
+int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
+void kh_matcher_free(kh_matcher *m);
+/* In a call, features are the bases of the fragment, and hits those that match.  `sk`: NULL, or
+ * counts the features that the index has. */
+int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_distinct *sk, kh_err *err);
+
+#endif

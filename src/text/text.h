@@ -1,0 +1,96 @@
+/*
+ * text.h - bases of two bits, 16 a word of 32 bits, and reads compared with them   [HD]
+ *
+ * The text of a database has a word for each of its bins, the first base in the lowest bits, so
+ * that base i of it is one of bin i / 16.  Behind each target are words of zeros: more than
+ * KH_TEXT_SPAN bases, so that a read which hangs over the end of a target meets no other one.
+ *
+ * A read that lies along the text, as it is or as its reverse complement, is compared base by base:
+ * a match counts 1, a mismatch -1, and what counts is the stretch with the greatest sum.
+ */
+#ifndef KH_TEXT_TEXT_H
+#define KH_TEXT_TEXT_H
+
+#include "kmer/kmer.h"
+
+#define KH_TEXT_WORD 16                 /* bases */
+#define KH_TEXT_SPAN 512                /* the longest read, or mate, that is compared at once */
+#define KH_TEXT_WORDS (KH_TEXT_SPAN / 32 + 1)
+
+/* Ends of a read that lie aside: from so many bases on, by so many at most, with such a score at
+ * least, of which so much is what the gap costs. */
+#define KH_END_BASES 12
+#define KH_END_ASIDE 8
+#define KH_END_SCORE 14
+#define KH_GAP_COST 6
+
+/* The low bit of each base. */
+#define KH_TEXT_LOW UINT64_C(0x5555555555555555)
+
+/* 32 bases from base i on.  Reads three words. */
+static KH_HD uint64_t kh_text_bases(const uint32_t *text, uint64_t i)
+{
+	const uint32_t *w = text + i / KH_TEXT_WORD;
+	const unsigned sh = 2 * (unsigned)(i % KH_TEXT_WORD);
+	const uint64_t two = w[0] | (uint64_t)w[1] << 32;
+
+	return sh ? two >> sh | (uint64_t)w[2] << (64 - sh) : two;
+}
+
+/* The low bit of each base in which x and y differ. */
+static KH_HD uint64_t kh_text_differ(uint64_t x, uint64_t y)
+{
+	const uint64_t d = x ^ y;
+
+	return (d | d >> 1) & KH_TEXT_LOW;
+}
+
+/* How many bases a mask of low bits has: no processor is asked for an instruction of its own. */
+static KH_HD uint32_t kh_text_count(uint64_t x)
+{
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* A read, 32 bases a word, the first in the lowest bits; zeros behind the last one. */
+typedef struct kh_oriented {
+	uint64_t base[KH_TEXT_WORDS];
+	uint64_t unknown[KH_TEXT_WORDS];        /* low bits of bases that are not ACGTU */
+} kh_oriented;
+
+/* The columns of a comparison that count: some of [from, to) of the read. */
+typedef struct kh_alignment {
+	uint32_t score;                 /* matches less mismatches, and less what a gap costs */
+	uint32_t matches, columns;
+	uint32_t from, to;
+} kh_alignment;
+
+/* A read, and the target that it is compared with. */
+typedef struct kh_laid {
+	const kh_oriented *read;
+	uint32_t len;
+	const uint32_t *text;
+	uint64_t begin, end;            /* bases of the target */
+} kh_laid;
+
+#ifndef __CUDACC__
+/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of a packed sequence (kmer.h),
+ * and its reverse complement. */
+void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb, uint64_t at,
+		  uint32_t n);
+
+/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
+ * the text, or that begins in front of it.  Only columns on the target count. */
+kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to);
+
+/* Adds to the best stretch of a read that lies at `at` the best one of the bases in front of it,
+ * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion. */
+void kh_text_fit_ends(const kh_laid *l, int64_t at, kh_alignment *fit);
+
+/* Of the places from .. to of the text, the first one where fewest of the first 64 bases of a
+ * read (all, if there are fewer) differ; *differ is their number. */
+uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32_t *differ);
+#endif
+
+#endif
