@@ -219,7 +219,8 @@ out:
 /* --- the index, as it is in the file ----------------------------------------------- */
 static int map_index(struct asking *a, size_t bytes, kh_err *err)
 {
-	const char *name = kh_db_file(a->b->out.w);
+	const bool on_output = strcmp(a->b->o->db, "-") == 0;
+	const char *name = on_output ? "/dev/stdout" : kh_db_file(a->b->out.w);
 	const int fd = open(name, O_RDONLY | O_CLOEXEC);
 	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
