@@ -29,6 +29,8 @@ expect 2 "unknown option '-K'" "a letter" "$real" classify -K
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
 expect 2 "max-unmapped 1 does the same" "an option that is gone" "$real" build --allow-unmapped
 expect 2 "set smer-len needs a value: --set smer-len=N" "a setting without its value" "$real" build --set smer-len
+expect 2 "smer-len is a setting: --set smer-len=N" "a setting as an option" "$real" build --smer-len 9
+expect 2 "no-verify is a setting: --set no-verify " "a setting without a value as an option" "$real" classify --no-verify
 expect 2 "set smer-len: 'x' is not a whole number" "a value that is none" "$real" build --set smer-len=x
 expect 2 "set keep-repeats takes no value" "a value that is too many" "$real" build --set keep-repeats=1
 expect 2 "'smer' is none of the settings" "a setting that is none" "$real" build --set smer=3

@@ -50,7 +50,7 @@ paste -d '\n' t1 t2 | tr '\t' '\n' >both.fq
 classify --db dna --interleaved both.fq >interleaved.tsv
 classify --db dna --paired "$reads/odd_1.fq" "$reads/odd_2.fq" >paired.tsv
 same paired.tsv interleaved.tsv "lines: mates in one file"
-for o in "--threads 1" "--threads 3 --block-size 900" "--threads 2 --block-size 20000"; do
+for o in "--threads 1" "--threads 3 --set block-size=900" "--threads 2 --set block-size=20000"; do
 	check "lines: $o" sh -c "'$kmerhash' classify -q --db dna --paired $o '$reads'/odd_[12].fq | cmp - paired.tsv"
 done
 gzip -c "$reads/odd_1.fq" >odd_1.fq.gz

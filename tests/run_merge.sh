@@ -142,7 +142,7 @@ damaged '1s/	1	\([0-9a-f]*\)$/	0	\1/;1s/	0	\([0-9a-f]*\)$/	7	\1/' '1: these feat
 expect 2 "no meaning with --format table" "registers of a table" merge --registers reg.gz sum
 # Databases whose features do not add up: a share of them, with repeats, of other references.
 i=0
-for o in "--max-db-size 120K" "--keep-repeats" "-k 14 $data/genomes/Enterobacteria_phage_T3*.gz"; do
+for o in "--max-db-size 120K" "--set keep-repeats" "-k 14 $data/genomes/Enterobacteria_phage_T3*.gz"; do
 	i=$((i + 1)); rm -rf kinds; mkdir kinds
 	case $o in -k*) set -- ;; *) set -- -k 14 "$data"/genomes/*.gz ;; esac
 	build --db other.khdb $o "$@"

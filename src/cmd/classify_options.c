@@ -162,7 +162,7 @@ static int check_kraken(const struct classify *j, kh_err *err)
 	const struct classify_values *v = &j->v;
 
 	if (j->kraken && v->registers)
-		return kh_fail(err, KH_EUSAGE, "--registers needs a database that kmerhash has "
+		return kh_fail(err, KH_EUSAGE, "--set registers needs a database that kmerhash has "
 			       "built");
 	if (!j->kraken && (v->quick || v->min_groups != 2 || v->min_quality))
 		kh_log(KH_WARN, "--quick, --minimum-hit-groups and --minimum-base-quality are for "

@@ -193,7 +193,7 @@ static void find_log_json(const kh_command *c, int argc, char **argv)
 /* What getopt_long needs to know of the options of a command. */
 struct getopt_tables {
 	struct option longs[MAX_OPTS + 3];
-	const kh_opt *of[MAX_OPTS];     /* a setting by its name alone, too, for a message */
+	const kh_opt *of[MAX_OPTS];     /* settings by their names alone, too: for a message */
 	char shorts[2 * MAX_OPTS + 4];
 	int n, n_opts;                  /* all; those before the settings */
 };
@@ -288,6 +288,10 @@ int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values)
 			return not_taken(c, &t, argv[optind - 1]);
 		for (i = i < 0 ? 0 : i; got < FIRST_LONG && t.of[i]->letter != got; i++)
 			;
+		if (i >= t.n_opts)
+			return wrong(c, "--%s is a setting: --set %s%s%s", t.of[i]->name,
+				     t.of[i]->name, t.of[i]->arg ? "=" : "",
+				     t.of[i]->arg ? t.of[i]->arg : "");
 		snprintf(as, sizeof as, "--%s", t.of[i]->name);
 		if (t.of[i]->kind == KH_OPT_SET && strcmp(optarg, "help") == 0) {
 			list_settings(c);
