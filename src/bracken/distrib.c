@@ -186,11 +186,6 @@ static int work(void *arg, unsigned id, kh_err *err)
 }
 
 /* --- all of them -------------------------------------------------------------------- */
-static int begin_sequence(void *arg, const char *id, const char *path, kh_err *err)
-{
-	return kh_sequences_begin(arg, id, path, err);
-}
-
 static size_t block_size(const struct distrib *d)
 {
 	const size_t suits = d->o->on->choice.backend->block_size;
@@ -254,7 +249,7 @@ static int open_input(struct distrib *d, kh_err *err)
 	if (!rc)
 		rc = kh_refs_init(&d->refs, &d->sampling, d->db->h->gap, err);
 	d->refs.number_later = true;
-	d->refs.begun = begin_sequence;
+	d->refs.begun = kh_sequences_begin;
 	d->refs.begun_arg = &d->sequences;
 	return rc;
 }

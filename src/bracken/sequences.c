@@ -76,8 +76,9 @@ void kh_sequences_clear(kh_sequences *s)
 }
 
 /* --- while they are read ---------------------------------------------------------- */
-int kh_sequences_begin(kh_sequences *s, const char *id, const char *path, kh_err *err)
+int kh_sequences_begin(void *sequences, const char *id, const char *path, kh_err *err)
 {
+	kh_sequences *s = sequences;
 	const size_t number = kh_idmap_number(s->ids, id, strlen(id));
 	uint32_t target = KH_NO_TARGET;
 

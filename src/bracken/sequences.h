@@ -32,7 +32,7 @@ void kh_sequences_clear(kh_sequences *s);
 
 /* Begins the next sequence, of this file: one call at a time. Fails if the database was made
  * without it. */
-int kh_sequences_begin(kh_sequences *s, const char *id, const char *path, kh_err *err);
+int kh_sequences_begin(void *sequences, const char *id, const char *path, kh_err *err);
 /* Adds a piece of sequence p->seq, when that sequence has begun; any thread. */
 void kh_sequences_piece(kh_sequences *s, const kh_sample *of, const kh_piece *p);
 /* The taxon of sequence number i, as a preorder number, or KH_NO_TAXON. */

@@ -137,14 +137,6 @@ static void tell_run(const struct classify *j, struct facts *f)
 	add(f, "Confidence", "%g", j->v.confidence);
 }
 
-static void tell_reads(struct facts *f, const char *what, const kh_run_summary *s)
-{
-	char a[32], b[32], c[32];
-
-	add(f, what, "%s, %s classified; %s bases", grouped(a, s->fragments),
-	    grouped(b, s->classified), grouped(c, s->bases));
-}
-
 /* --- what a profile says of species ------------------------------------------------- */
 enum { VERDICT, ABUNDANCE, ANI, BREADTH, WHY, COLUMNS };
 
@@ -224,15 +216,6 @@ static int profile_columns(const struct classify *j, const kh_results *r, struct
 	return KH_OK;
 }
 
-static void clear_species(struct species *x)
-{
-	for (int c = 0; c < COLUMNS; c++) {
-		free(x->number[c]);
-		free(x->word[c]);
-	}
-	free(x->why);
-}
-
 /* --- the page ----------------------------------------------------------------------- */
 /* What the page is made of besides the counts. */
 struct parts {
@@ -265,7 +248,11 @@ static int make_parts(struct parts *x, const struct classify *j, const kh_result
 
 static void clear_parts(struct parts *x)
 {
-	clear_species(&x->species);
+	for (int c = 0; c < COLUMNS; c++) {
+		free(x->species.number[c]);
+		free(x->species.word[c]);
+	}
+	free(x->species.why);
 	kh_classify_coverage_clear(&x->covered);
 	free(x->command.p);
 	free(x->inputs.p);
@@ -277,6 +264,7 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct classify *j = arg;
 	const char *unit = j->paired ? "pairs" : "reads";
+	char number[3][32];
 	struct parts x = { .name = NULL };
 	struct facts f = { .n = 0 };
 	int rc = make_parts(&x, j, r, err);
@@ -291,7 +279,9 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 						.n_coverage = x.covered.n };
 
 		tell_run(j, &f);
-		tell_reads(&f, j->paired ? "Pairs" : "Reads", &r->sum);
+		add(&f, j->paired ? "Pairs" : "Reads", "%s, %s classified; %s bases",
+		    grouped(number[0], r->sum.fragments), grouped(number[1], r->sum.classified),
+		    grouped(number[2], r->sum.bases));
 		add_text(&f, "Input", x.inputs.p, true);
 		add_text(&f, "Command", x.command.p, true);
 		rc = kh_page_write(b, &(kh_page) { .unit = unit,

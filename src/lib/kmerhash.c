@@ -254,16 +254,6 @@ static size_t next_part(struct run *r, size_t *from)
 	return i - *from;
 }
 
-static void note_failure(struct run *r, size_t from, const kh_err *err)
-{
-	kh_monitor_lock(r->m);
-	if (from < r->failed) {
-		r->failed = from;
-		r->err = *err;
-	}
-	kh_monitor_unlock(r->m);
-}
-
 static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh_err *err)
 {
 	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
@@ -308,7 +298,12 @@ static int work(void *arg, unsigned worker, kh_err *unused)
 	if (!rc)
 		rc = kh_tasks_drain(&s->tasks, &err);
 	if (rc) {
-		note_failure(r, from, &err);
+		kh_monitor_lock(r->m);
+		if (from < r->failed) {
+			r->failed = from;
+			r->err = err;
+		}
+		kh_monitor_unlock(r->m);
 		kh_tasks_drop(&s->tasks);
 	}
 	return KH_OK;

@@ -317,16 +317,6 @@ static int join(kh_pass *s, kh_team *team, kh_err *err)
 	return rc;
 }
 
-/* What has no class keeps its call. */
-static void count_direct(kh_pass *s, const kh_tally *tally)
-{
-	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
-	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
-	for (size_t i = 0; i < s->classes.n; i++)
-		if (s->classes.at[i].call != KH_NO_TAXON)
-			s->result.direct[s->classes.at[i].call] -= s->classes.at[i].many;
-}
-
 /* How many stretches of each target have a fragment of the shares in own[target]. */
 static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
 {
@@ -336,12 +326,17 @@ static int search(void *arg, const uint32_t *own, uint32_t *found, kh_err *err)
 	return s->be->census.search(s->census, &q, err);
 }
 
+/* Moves the counts of classes to their final calls; what has no class keeps its call. */
 static void move_counts(kh_pass *s, kh_tally *tally)
 {
+	memcpy(s->result.first, tally->direct, tally->n * sizeof *tally->direct);
+	memcpy(s->result.direct, tally->direct, tally->n * sizeof *tally->direct);
 	for (size_t i = 0; i < s->classes.n; i++) {
 		const kh_class *k = &s->classes.at[i];
 		const uint32_t now = s->model.decision[i];
 
+		if (k->call != KH_NO_TAXON)
+			s->result.direct[k->call] -= k->many;
 		if (now == k->call)
 			continue;
 		s->result.changed += k->many;
@@ -391,7 +386,6 @@ int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 	s->result.classes = &s->classes;
 	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
-	count_direct(s, tally);
 	move_counts(s, tally);
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
 	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",

@@ -45,16 +45,6 @@ static kh_slot *free_slot(kh_run *r)
 	return NULL;
 }
 
-/* Stops all: no sample is begun any more, and workers that wait for input return. */
-static void stop_all(kh_run *r)
-{
-	r->stop = true;
-	for (unsigned i = 0; i < r->n_slots; i++)
-		if (r->slot[i].m)
-			kh_monitor_stop(r->slot[i].m, NULL);
-	wake_all(r);
-}
-
 enum choice { BEGIN, JOIN, WAIT, LEAVE };
 
 /* Decides what a worker does next; *slot: the sample. */
@@ -249,7 +239,12 @@ static void count(kh_run *r, const kh_slot *t, int rc, const kh_err *err)
 	if (rc < 0 && rc != KH_ECANCEL && !r->o.keep_going && !r->stop) {
 		r->rc = rc;
 		r->err = *err;
-		stop_all(r);
+		/* no sample is begun any more, and workers that wait for input return */
+		r->stop = true;
+		for (unsigned i = 0; i < r->n_slots; i++)
+			if (r->slot[i].m)
+				kh_monitor_stop(r->slot[i].m, NULL);
+		wake_all(r);
 	}
 }
 

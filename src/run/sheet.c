@@ -104,17 +104,6 @@ static unsigned long long line_of(const struct reader *r)
 	return r->l.line;
 }
 
-static kh_span trim(kh_span s)
-{
-	while (s.n > 0 && s.p[0] == ' ') {
-		s.p++;
-		s.n--;
-	}
-	while (s.n > 0 && s.p[s.n - 1] == ' ')
-		s.n--;
-	return s;
-}
-
 /* The next column of [*p, end); between quotes a comma is a character.  -1: the quote has no
  * end, or something stands behind it. */
 static int next_column(const struct reader *r, const char **p, const char *end, kh_span *column)
@@ -130,7 +119,7 @@ static int next_column(const struct reader *r, const char **p, const char *end, 
 		return 0;
 	}
 	to = memchr(from, r->between, (size_t)(end - from));
-	*column = trim((kh_span) { from, (size_t)((to ? to : end) - from) });
+	*column = kh_span_trim(from, to ? to : end);
 	*p = (to ? to : end) + 1;
 	return 0;
 }
