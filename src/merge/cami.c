@@ -12,7 +12,7 @@
 /* --- the profile ------------------------------------------------------------------ */
 /* Ancestors of all ranks of the profile down to `rank`, with nothing for those that are not
  * there. */
-static void put_path(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage *l, int rank,
+static void put_path(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage *lineage, int rank,
 		     bool names)
 {
 	const char *between = "\t";
@@ -22,10 +22,10 @@ static void put_path(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage
 			continue;
 		kh_merge_put_text(s, between);
 		between = "|";
-		if (l->taxon[i] != KH_NO_TAXON && names)
-			kh_merge_put_name(s, kh_merge_name(m, l->taxon[i]), "|");
-		else if (l->taxon[i] != KH_NO_TAXON)
-			kh_merge_print(s, "%" PRIu32, m->taxon[l->taxon[i]].taxid);
+		if (lineage->taxon[i] != KH_NO_TAXON && names)
+			kh_merge_put_name(s, kh_merge_name(m, lineage->taxon[i]), "|");
+		else if (lineage->taxon[i] != KH_NO_TAXON)
+			kh_merge_print(s, "%" PRIu32, m->taxon[lineage->taxon[i]].taxid);
 	}
 }
 
@@ -38,11 +38,11 @@ static void put_rank(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 
 		if (!c || kh_merge_part(m, c) == 0)
 			continue;
-		const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
+		const kh_merge_lineage lineage = kh_merge_lineage_of(m, taxon);
 		kh_merge_print(s, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
 			       kh_merge_ranks[rank].cami);
-		put_path(s, m, &l, rank, false);
-		put_path(s, m, &l, rank, true);
+		put_path(s, m, &lineage, rank, false);
+		put_path(s, m, &lineage, rank, true);
 		kh_merge_print(s, "\t%.6f", 100 * kh_merge_share(kh_merge_part(m, c),
 								 kh_merge_whole(m, sample)));
 		kh_merge_end_row(s);

@@ -149,19 +149,19 @@ static json_t *biom_text(const char *prefix, const char *name)
 
 static json_t *biom_row(const kh_merge *m, uint32_t taxon)
 {
-	const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
-	json_t *lineage = json_array();
+	const kh_merge_lineage lineage = kh_merge_lineage_of(m, taxon);
+	json_t *names = json_array();
 
 	for (int i = 0; i < KH_MERGE_RANKS; i++) {
 		const char prefix[] = { (char)(kh_merge_ranks[i].letter | 0x20), '_', '_', 0 };
 
-		if (l.taxon[i] != KH_NO_TAXON)
-			json_array_append_new(lineage,
-					      biom_text(prefix, kh_merge_name(m, l.taxon[i])));
+		if (lineage.taxon[i] != KH_NO_TAXON)
+			json_array_append_new(names, biom_text(prefix, kh_merge_name(
+							     m, lineage.taxon[i])));
 	}
 	return json_pack("{s:o, s:{s:o}}", "id",
 			 json_sprintf("%" PRIu32, m->taxon[taxon].taxid), "metadata", "taxonomy",
-			 lineage);
+			 names);
 }
 
 static void put_cells(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
@@ -224,12 +224,12 @@ static void write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 
 		if (!c || c->direct == 0)
 			continue;
-		const kh_merge_lineage l = kh_merge_lineage_of(m, c->taxon);
+		const kh_merge_lineage lineage = kh_merge_lineage_of(m, c->taxon);
 		kh_merge_print(s, "%" PRIu64, c->direct);
 		for (int i = 0; i < KH_MERGE_RANKS; i++)
-			if (l.taxon[i] != KH_NO_TAXON) {
+			if (lineage.taxon[i] != KH_NO_TAXON) {
 				kh_merge_put_text(s, "\t");
-				kh_merge_put_text(s, kh_merge_name(m, l.taxon[i]));
+				kh_merge_put_text(s, kh_merge_name(m, lineage.taxon[i]));
 			}
 		kh_merge_end_row(s);
 	}

@@ -218,14 +218,14 @@ int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_e
 {
 	kh_source *s = NULL;
 	kh_span row;
-	kh_tsv l;
+	kh_tsv t;
 	int got, rc = kh_source_open(&s, list, err);
 
 	if (rc)
 		return rc;
-	kh_tsv_init(&l, list, kh_tsv_source, s);
-	l.any_end = true;
-	while (!rc && (got = kh_tsv_next(&l, &row, err)) != 0) {
+	kh_tsv_init(&t, list, kh_tsv_source, s);
+	t.any_end = true;
+	while (!rc && (got = kh_tsv_next(&t, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
 
 		if (got < 0)
@@ -233,12 +233,12 @@ int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_e
 		else if (nul)
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
 					  "%s:%llu: column %zu: a NUL byte; expected PATH, or "
-					  "SAMPLE tab PATH", list, (unsigned long long)l.line,
+					  "SAMPLE tab PATH", list, (unsigned long long)t.line,
 					  (size_t)(nul - row.p) + 1);
 		else if (row.n > 0)
 			rc = list_row(f, row, errs, err);
 	}
-	kh_tsv_clear(&l);
+	kh_tsv_clear(&t);
 	kh_source_close(s);
 	return rc;
 }

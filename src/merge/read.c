@@ -25,7 +25,7 @@ int kh_merge_split(kh_span row, kh_span *column, int max)
 
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want)
 {
-	return KH_MERGE_BAD(r, "%s:%llu: column %d: \"%s\" is not %s", r->l.name,
+	return KH_MERGE_BAD(r, "%s:%llu: column %d: \"%s\" is not %s", r->tsv.name,
 			    kh_merge_line(r), column, kh_span_show(found).s, want);
 }
 
@@ -51,7 +51,7 @@ int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t pare
 	*number = KH_NO_TAXON;
 	if (had == KH_NO_TAXON) {
 		const kh_merge_taxon t = { .taxid = x->taxid, .parent = parent,
-					   .sample = r->sample, .line = r->l.line };
+					   .sample = r->sample, .line = r->tsv.line };
 
 		return kh_merge_add_taxon(m, &t, x, number, r->err);
 	}
@@ -59,7 +59,7 @@ int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t pare
 
 	if (t->parent != parent)
 		return KH_MERGE_BAD(r, "%s:%llu: taxid %u below \"%.60s\", but in %s:%llu below "
-				    "\"%.60s\": two taxonomies", r->l.name, kh_merge_line(r),
+				    "\"%.60s\": two taxonomies", r->tsv.name, kh_merge_line(r),
 				    x->taxid, name_or_root(m, parent), m->sample[t->sample].path,
 				    (unsigned long long)t->line, name_or_root(m, t->parent));
 	m->renamed += !kh_span_is(x->name, kh_merge_name(m, had)) || !kh_span_is(x->code, t->code);
@@ -94,7 +94,7 @@ static int check_twice(kh_merge_reader *r, size_t from)
 		qsort(m->cell + from, m->n_cells - from, sizeof *m->cell, by_taxon);
 	for (size_t i = from + 1; i < m->n_cells && !rc; i++)
 		if (m->cell[i].taxon == m->cell[i - 1].taxon)
-			rc = KH_MERGE_BAD(r, "%s: taxid %u has two rows", r->l.name,
+			rc = KH_MERGE_BAD(r, "%s: taxid %u has two rows", r->tsv.name,
 					  m->taxon[m->cell[i].taxon].taxid);
 	return rc;
 }
@@ -151,8 +151,8 @@ static int check_kind(kh_merge_reader *r, bool profile)
 	return m->profiles == profile
 		       ? KH_OK
 		       : KH_MERGE_BAD(r, "%s is a %s, but %s is a %s: they cannot be in one table",
-				      r->l.name, profile ? "profile" : "report", m->sample[0].path,
-				      profile ? "report" : "profile");
+				      r->tsv.name, profile ? "profile" : "report",
+				      m->sample[0].path, profile ? "report" : "profile");
 }
 
 static int read_any(kh_merge_reader *r, struct peeked *p)
@@ -184,10 +184,10 @@ int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *
 	if (rc)
 		return rc;
 	m->sample[m->n_samples++] = (kh_merge_sample) { .name = in->name, .path = in->path };
-	kh_tsv_init(&r.l, in->path, read_peeked, &p);
+	kh_tsv_init(&r.tsv, in->path, read_peeked, &p);
 	rc = read_any(&r, &p);
 	if (!rc)
 		rc = check_twice(&r, cells);
-	kh_tsv_clear(&r.l);
+	kh_tsv_clear(&r.tsv);
 	return rc;
 }

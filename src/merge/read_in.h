@@ -14,7 +14,7 @@
 
 typedef struct kh_merge_reader {
 	kh_merge *m;
-	kh_tsv l;
+	kh_tsv tsv;
 	uint32_t sample;
 	kh_errs *errs;
 	kh_err *err;
@@ -33,7 +33,7 @@ typedef struct kh_merge_row {
 
 static inline unsigned long long kh_merge_line(const kh_merge_reader *r)
 {
-	return r->l.line;
+	return r->tsv.line;
 }
 
 /* Columns between tabs; max + 1 if there are more. */
@@ -50,7 +50,7 @@ int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t pare
 			uint32_t *number);
 int kh_merge_add_cell(kh_merge_reader *r, const kh_merge_cell *c);
 
-/* Each reads all of its input from r->l, or from `in`. */
+/* Each reads all of its input from r->tsv, or from `in`. */
 int kh_merge_read_report(kh_merge_reader *r);
 int kh_merge_read_profile(kh_merge_reader *r);
 int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in);

@@ -88,7 +88,7 @@ static int place(kh_merge_reader *r, struct row *x)
 
 	if (parent == KH_NO_TAXON)
 		return KH_MERGE_BAD(r, "%s:%llu: taxid %u is below taxid %u, which has no row "
-				    "above it", r->l.name, kh_merge_line(r), x->taxon.taxid,
+				    "above it", r->tsv.name, kh_merge_line(r), x->taxon.taxid,
 				    x->parent);
 	rc = kh_merge_find_taxon(r, &x->taxon, parent, &x->cell.taxon);
 	if (rc || !r->sound)
@@ -111,7 +111,7 @@ static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int
 			at[i]++;
 		if (at[i] >= *columns || at[i] == MOST)
 			rc = KH_MERGE_BAD(r, "%s:1: there is no column %s; expected a profile of "
-					  "this version", r->l.name, column_name[i]);
+					  "this version", r->tsv.name, column_name[i]);
 	}
 	return rc;
 }
@@ -159,7 +159,7 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 	int rc;
 
 	if (n != columns || *last)
-		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->l.name,
+		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->tsv.name,
 				    kh_merge_line(r), n, *last ? "no row below the unknown"
 							       : "as in the header");
 	rc = parse_row(r, c, at, &x);
@@ -177,7 +177,7 @@ int kh_merge_read_profile(kh_merge_reader *r)
 	bool last = false, header = true;
 	kh_span row;
 
-	while (!rc && (got = kh_tsv_next(&r->l, &row, r->err)) > 0) {
+	while (!rc && (got = kh_tsv_next(&r->tsv, &row, r->err)) > 0) {
 		if (!header)
 			rc = read_row(r, row, at, columns, &last);
 		else if (!(rc = find_columns(r, row, at, &columns)) && !r->sound)
@@ -188,7 +188,7 @@ int kh_merge_read_profile(kh_merge_reader *r)
 		return r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
 	if (!rc && !last && r->sound)
 		rc = KH_MERGE_BAD(r, "%s: rows are missing: the last one is not that of the "
-				  "unknown", r->l.name);
+				  "unknown", r->tsv.name);
 	return rc;
 }
 
@@ -279,7 +279,7 @@ static int json_row(kh_merge_reader *r, const json_t *o)
 		bad = column_name[VERDICT];
 	if (bad)
 		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
-				    "profile has", r->l.name, kh_merge_line(r), bad);
+				    "profile has", r->tsv.name, kh_merge_line(r), bad);
 	x.cell.abundance = abundance;
 	return place(r, &x);
 }
@@ -295,15 +295,15 @@ int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in)
 	if (!rc && s.rc)
 		rc = s.rc == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
 	else if (!rc && !root)
-		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->l.name, e.line, e.column,
+		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->tsv.name, e.line, e.column,
 				  e.text);
 	else if (!rc && (!json_is_array(taxa) ||
 			 !as_reads(json_object_get(root, "unknown"),
 				   &r->m->sample[r->sample].unknown)))
 		rc = KH_MERGE_BAD(r, "%s: there is no \"taxa\" or no \"unknown\", which a profile "
-				  "has", r->l.name);
+				  "has", r->tsv.name);
 	for (size_t i = 0; i < json_array_size(taxa) && !rc && r->sound; i++) {
-		r->l.line = i + 1;
+		r->tsv.line = i + 1;
 		rc = json_row(r, json_array_get(taxa, i));
 	}
 	json_decref(root);

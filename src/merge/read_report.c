@@ -32,7 +32,7 @@ struct reader {
 
 static unsigned long long line_of(const struct reader *r)
 {
-	return r->r->l.line;
+	return r->r->tsv.line;
 }
 
 /* Blanks, digits, and perhaps a point and more digits. */
@@ -81,7 +81,7 @@ static int parse_name(struct reader *r, int column, kh_span s, struct row *x)
 		return kh_merge_bad_column(r->r, column, s, "printable text");
 	if (blanks % 2)
 		return BAD(r, "%s:%llu: column %d: %zu blanks in front of \"%s\", expected two for "
-			   "each level", r->r->l.name, line_of(r), column, blanks,
+			   "each level", r->r->tsv.name, line_of(r), column, blanks,
 			   kh_span_show(x->taxon.name).s);
 	return KH_OK;
 }
@@ -96,7 +96,7 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 	int rc = KH_OK;
 
 	if (r->columns ? n != r->columns : n != 6 && n != 8)
-		return BAD(r, "%s:%llu: %d%s columns between tabs, expected %s%s", r->r->l.name,
+		return BAD(r, "%s:%llu: %d%s columns between tabs, expected %s%s", r->r->tsv.name,
 			   line_of(r), n, n > MOST ? " or more" : "",
 			   r->columns == 6 ? "6" : r->columns == 8 ? "8" : "6 or 8",
 			   r->columns ? " as above" : ", as a report of Kraken 2 has");
@@ -116,7 +116,7 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 		rc = kh_merge_bad_column(r->r, n - 1, c[n - 2], "a taxid");
 	if (!rc && x->direct > x->clade)
 		rc = BAD(r, "%s:%llu: column 3: %llu reads, more than the %llu of the whole clade",
-			 r->r->l.name, line_of(r), (unsigned long long)x->direct,
+			 r->r->tsv.name, line_of(r), (unsigned long long)x->direct,
 			 (unsigned long long)x->clade);
 	x->taxon.code = kh_span_is(c[n - 3], "-") ? (kh_span) { c[n - 3].p, 0 } : c[n - 3];
 	return rc ? rc : parse_name(r, n, c[n - 1], x);
@@ -132,7 +132,7 @@ static int close_rows(struct reader *r, size_t depth)
 
 		if (r->r->sound && o->sum != o->clade)
 			rc = BAD(r, "%s:%llu: column 2: %llu reads in the clade, but %llu in its "
-				 "parts: %s", r->r->l.name, (unsigned long long)o->line,
+				 "parts: %s", r->r->tsv.name, (unsigned long long)o->line,
 				 (unsigned long long)o->clade, (unsigned long long)o->sum,
 				 r->n_open < KH_REPORT_LEVELS ? "rows are missing"
 				 : "reports of taxonomies deeper than 1000 levels cannot be read");
@@ -147,7 +147,7 @@ static int add_reads(struct reader *r, uint64_t n)
 
 	if (n > KH_MERGE_MOST - *reads)
 		return BAD(r, "%s:%llu: column 2: %llu reads, and %llu before: more than 2^63 - 1 "
-			   "cannot be counted", r->r->l.name, line_of(r), (unsigned long long)n,
+			   "cannot be counted", r->r->tsv.name, line_of(r), (unsigned long long)n,
 			   (unsigned long long)*reads);
 	*reads += n;
 	return KH_OK;
@@ -159,7 +159,7 @@ static int unclassified(struct reader *r, const struct row *x)
 
 	if (r->n_open > 0 || x->depth > 0 || x->direct != x->clade || s->unclassified > 0)
 		return BAD(r, "%s:%llu: taxid 0 stands for the unclassified reads, in one row of "
-			   "its own", r->r->l.name, line_of(r));
+			   "its own", r->r->tsv.name, line_of(r));
 	s->unclassified = x->clade;
 	return add_reads(r, x->clade);
 }
@@ -172,11 +172,11 @@ static int place(struct reader *r, const struct row *x)
 
 	if (x->depth > r->n_open || (x->depth == 0 && r->n_open > 0))
 		return BAD(r, "%s:%llu: \"%s\" is indented by %zu blanks, expected %s%zu",
-			   r->r->l.name, line_of(r), kh_span_show(x->taxon.name).s, 2 * x->depth,
+			   r->r->tsv.name, line_of(r), kh_span_show(x->taxon.name).s, 2 * x->depth,
 			   r->n_open ? "2 to " : "", 2 * r->n_open);
 	if (x->depth == 0 && x->taxon.taxid != 1)
-		return BAD(r, "%s:%llu: column %d: the root has taxid %u, expected 1", r->r->l.name,
-			   line_of(r), r->columns - 1, x->taxon.taxid);
+		return BAD(r, "%s:%llu: column %d: the root has taxid %u, expected 1",
+			   r->r->tsv.name, line_of(r), r->columns - 1, x->taxon.taxid);
 	rc = close_rows(r, x->depth);
 	if (rc || !r->r->sound)
 		return rc;
@@ -196,7 +196,7 @@ static int place(struct reader *r, const struct row *x)
 		if ((rc = add_reads(r, x->clade)) || !r->r->sound)
 			return rc;
 	}
-	r->open[r->n_open++] = (struct open_row) { taxon, r->r->l.line, x->clade, x->direct };
+	r->open[r->n_open++] = (struct open_row) { taxon, r->r->tsv.line, x->clade, x->direct };
 	return kh_merge_add_cell(r->r, &(kh_merge_cell) { .taxon = taxon, .sample = r->r->sample,
 						       .clade = x->clade, .direct = x->direct });
 }
@@ -207,7 +207,7 @@ static int read_rows(struct reader *r)
 	kh_span row;
 	int got, rc = KH_OK;
 
-	while (!rc && (got = kh_tsv_next(&r->r->l, &row, r->r->err)) > 0) {
+	while (!rc && (got = kh_tsv_next(&r->r->tsv, &row, r->r->err)) > 0) {
 		struct row x = { .clade = 0 };
 
 		if (row.n > 0 && row.p[0] == '#' && rows == 0)
@@ -224,7 +224,7 @@ static int read_rows(struct reader *r)
 						 : kh_errs_add(r->r->errs, r->r->err, r->r->err);
 	if (!rc && rows == 0)
 		rc = BAD(r, "%s: is empty; expected a report, which has a row at least",
-			 r->r->l.name);
+			 r->r->tsv.name);
 	return rc ? rc : close_rows(r, 0);
 }
 

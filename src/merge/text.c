@@ -90,29 +90,29 @@ int kh_merge_rank_of(const kh_merge *m, uint32_t taxon)
 
 kh_merge_lineage kh_merge_lineage_of(const kh_merge *m, uint32_t taxon)
 {
-	kh_merge_lineage l;
+	kh_merge_lineage lineage;
 
 	for (int i = 0; i < KH_MERGE_RANKS; i++)
-		l.taxon[i] = KH_NO_TAXON;
+		lineage.taxon[i] = KH_NO_TAXON;
 	for (; taxon != KH_NO_TAXON; taxon = m->taxon[taxon].parent) {
 		const int i = kh_merge_rank_of(m, taxon);
 
-		if (i >= 0 && l.taxon[i] == KH_NO_TAXON)
-			l.taxon[i] = taxon;
+		if (i >= 0 && lineage.taxon[i] == KH_NO_TAXON)
+			lineage.taxon[i] = taxon;
 	}
-	return l;
+	return lineage;
 }
 
 void kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon)
 {
-	const kh_merge_lineage l = kh_merge_lineage_of(m, taxon);
+	const kh_merge_lineage lineage = kh_merge_lineage_of(m, taxon);
 	const char *between = "";
 
 	for (int i = 0; i < KH_MERGE_RANKS; i++) {
-		if (l.taxon[i] == KH_NO_TAXON)
+		if (lineage.taxon[i] == KH_NO_TAXON)
 			continue;
 		kh_merge_print(s, "%s%c__", between, kh_merge_ranks[i].letter | 0x20);
-		kh_merge_put_name(s, kh_merge_name(m, l.taxon[i]), ";");
+		kh_merge_put_name(s, kh_merge_name(m, lineage.taxon[i]), ";");
 		between = ";";
 	}
 }

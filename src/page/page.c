@@ -28,22 +28,22 @@ static json_t *text_of(const char *s)
 	return t;
 }
 
-/* Both take over the new reference. If it is NULL, as memory ran out, the object becomes NULL,
- * too. */
-static void put(json_t **object, const char *key, json_t *value)
-{
-	if (json_object_set_new(*object, key, value) == 0)
-		return;
-	json_decref(*object);
-	*object = NULL;
-}
-
+/* Takes over the new reference. If it is NULL, as memory ran out, the array becomes NULL, too. */
 static void push(json_t **array, json_t *value)
 {
 	if (json_array_append_new(*array, value) == 0)
 		return;
 	json_decref(*array);
 	*array = NULL;
+}
+
+/* The same of an object. */
+static void set(json_t **object, const char *key, json_t *value)
+{
+	if (json_object_set_new(*object, key, value) == 0)
+		return;
+	json_decref(*object);
+	*object = NULL;
 }
 
 static json_t *integer(uint64_t n) { return json_integer((json_int_t)n); }
@@ -85,7 +85,7 @@ static json_t *rank_number(struct chosen *c, const char *rank)
 static json_t *taxa(struct chosen *c)
 {
 	json_t *taxid = json_array(), *parent = json_array(), *rank = json_array();
-	json_t *name = json_array(), *all = json_object();
+	json_t *name = json_array();
 
 	for (size_t i = 0; i < c->p->n_taxa; i++) {
 		const kh_page_taxon *t = &c->p->taxon[i];
@@ -97,11 +97,8 @@ static json_t *taxa(struct chosen *c)
 		push(&rank, rank_number(c, t->rank));
 		push(&name, text_of(t->name));
 	}
-	put(&all, "taxid", taxid);
-	put(&all, "parent", parent);
-	put(&all, "rank", rank);
-	put(&all, "name", name);
-	return all;
+	return json_pack("{s:o, s:o, s:o, s:o}", "taxid", taxid, "parent", parent, "rank", rank,
+			 "name", name);
 }
 
 /* --- samples, columns, facts ------------------------------------------------------ */
@@ -122,29 +119,24 @@ static json_t *values(const struct chosen *c, const kh_page_column *column, kh_p
 
 static json_t *reference(const kh_page_reference *r)
 {
-	json_t *o = json_object(), *bins = json_array();
+	json_t *bins = json_array();
 
 	for (size_t i = 0; i < r->n_bins; i++)
 		push(&bins, integer(r->bin[i]));
-	put(&o, "id", text_of(r->id));
-	put(&o, "bases", integer(r->bases));
-	put(&o, "reads", integer(r->reads));
-	put(&o, "bins", bins);
-	return o;
+	return json_pack("{s:o, s:I, s:I, s:o}", "id", text_of(r->id), "bases",
+			 (json_int_t)r->bases, "reads", (json_int_t)r->reads, "bins", bins);
 }
 
 static json_t *covered(const kh_page *p, const kh_page_coverage *x)
 {
-	json_t *o = json_object(), *references = json_array(), *identity = json_array();
+	json_t *references = json_array(), *identity = json_array();
 
 	for (size_t i = 0; i < x->n_references; i++)
 		push(&references, reference(&x->reference[i]));
 	for (size_t i = 0; i < p->n_identities; i++)
 		push(&identity, integer(x->identity[i]));
-	put(&o, "reads", integer(x->reads));
-	put(&o, "references", references);
-	put(&o, "identity", identity);
-	return o;
+	return json_pack("{s:I, s:o, s:o}", "reads", (json_int_t)x->reads, "references",
+			 references, "identity", identity);
 }
 
 /* By taxid, of taxa that are in the page. */
@@ -158,7 +150,7 @@ static json_t *coverage(const struct chosen *c, const kh_page_sample *s)
 
 		snprintf(taxid, sizeof taxid, "%lu", (unsigned long)c->p->taxon[taxon].taxid);
 		if (c->kept[taxon])
-			put(&all, taxid, covered(c->p, &s->coverage[i]));
+			set(&all, taxid, covered(c->p, &s->coverage[i]));
 	}
 	return all;
 }
@@ -174,21 +166,19 @@ static json_t *identities(const kh_page *p)
 
 static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 {
-	json_t *o = json_object(), *direct = json_array(), *of = json_object();
+	json_t *direct = json_array(), *of = json_object();
 
 	for (size_t i = 0; i < c->p->n_taxa; i++)
 		if (c->kept[i])
 			push(&direct, integer(s->direct[i]));
 	for (size_t k = 0; s->column && k < c->p->n_columns; k++)
 		if (s->column[k].number)        /* of either kind */
-			put(&of, c->p->column[k].key,
+			set(&of, c->p->column[k].key,
 			    values(c, &c->p->column[k], s->column[k]));
-	put(&o, "name", text_of(s->name));
-	put(&o, "unclassified", integer(s->unclassified));
-	put(&o, "direct", direct);
-	put(&o, "values", of);
+	json_t *o = json_pack("{s:o, s:I, s:o, s:o}", "name", text_of(s->name), "unclassified",
+			      (json_int_t)s->unclassified, "direct", direct, "values", of);
 	if (s->n_coverage > 0)
-		put(&o, "coverage", coverage(c, s));
+		set(&o, "coverage", coverage(c, s));
 	return o;
 }
 
@@ -199,16 +189,14 @@ static json_t *columns(const kh_page *p)
 
 	for (size_t k = 0; k < p->n_columns; k++) {
 		const kh_page_column *c = &p->column[k];
-		json_t *o = json_object();
+		json_t *o = json_pack("{s:s, s:s}", "key", c->key, "label", c->label);
 
-		put(&o, "key", text_of(c->key));
-		put(&o, "label", text_of(c->label));
 		if (c->help)
-			put(&o, "help", text_of(c->help));
-		put(&o, "kind", text_of(kind[c->kind]));
-		put(&o, "digits", integer(c->digits));
+			set(&o, "help", json_string(c->help));
+		set(&o, "kind", json_string(kind[c->kind]));
+		set(&o, "digits", integer(c->digits));
 		if (c->detail)
-			put(&o, "detail", json_true());
+			set(&o, "detail", json_true());
 		push(&all, o);
 	}
 	return all;
@@ -219,12 +207,11 @@ static json_t *facts(const kh_page *p)
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < p->n_facts; i++) {
-		json_t *o = json_object();
+		json_t *o = json_pack("{s:o, s:o}", "label", text_of(p->fact[i].label), "value",
+				      text_of(p->fact[i].value));
 
-		put(&o, "label", text_of(p->fact[i].label));
-		put(&o, "value", text_of(p->fact[i].value));
 		if (p->fact[i].code)
-			put(&o, "code", json_true());
+			set(&o, "code", json_true());
 		push(&all, o);
 	}
 	return all;
@@ -239,18 +226,18 @@ static json_t *data(struct chosen *c)
 	tree = taxa(c);
 	for (size_t s = 0; s < p->n_samples; s++)
 		push(&samples, sample(c, &p->sample[s]));
-	put(&o, "format", json_string("kmerhash-page"));
-	put(&o, "version", json_integer(1));
+	set(&o, "format", json_string("kmerhash-page"));
+	set(&o, "version", json_integer(1));
 	if (p->title)
-		put(&o, "title", text_of(p->title));
-	put(&o, "unit", text_of(p->unit));
-	put(&o, "ranks", c->ranks);
-	put(&o, "taxa", tree);
-	put(&o, "columns", columns(p));
+		set(&o, "title", text_of(p->title));
+	set(&o, "unit", text_of(p->unit));
+	set(&o, "ranks", c->ranks);
+	set(&o, "taxa", tree);
+	set(&o, "columns", columns(p));
 	if (p->n_identities > 0)
-		put(&o, "identities", identities(p));
-	put(&o, "samples", samples);
-	put(&o, "facts", facts(p));
+		set(&o, "identities", identities(p));
+	set(&o, "samples", samples);
+	set(&o, "facts", facts(p));
 	return o;
 }
 
