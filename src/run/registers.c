@@ -29,13 +29,14 @@ static int write_rows(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax, k
 	return rc;
 }
 
-/* The nearest self-or-ancestor of each taxon whose clade has reads, or KH_NO_TAXON. */
+/* The nearest self-or-ancestor of each taxon that has a row in the report: the root, or its clade
+ * has reads. */
 static uint32_t *find_rows(const kh_tally *t, const kh_taxonomy *tax, kh_err *err)
 {
 	uint32_t *row = kh_array(tax->n, sizeof *row, err);
 
 	for (uint32_t i = 0; i < tax->n && row; i++)
-		row[i] = t->direct[i] ? i : KH_NO_TAXON;
+		row[i] = t->direct[i] || i == 0 ? i : KH_NO_TAXON;
 	for (uint32_t i = tax->n; i-- > 1 && row;)
 		if (row[i] == i)
 			row[tax->parent[i]] = tax->parent[i];
@@ -54,7 +55,7 @@ int kh_registers_write(kh_buf *b, const kh_tally *t, const kh_taxonomy *tax,
 	int rc = row ? kh_distinct_init(&sum, d->n, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < d->n && !rc; i++)
-		if (d->reg[i] && row[i] != KH_NO_TAXON)
+		if (d->reg[i])
 			rc = kh_distinct_join(&sum, row[i], d, i, err);
 	if (!rc)
 		rc = kh_buf_print(b, err, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
