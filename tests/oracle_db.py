@@ -397,7 +397,7 @@ def check_parameters(db):
         db.scheme == 1 and db.s >= 2 and difference % 2 == 0 and 2 <= difference <= 16
     assert db.bins < 1 << 32 and db.n_taxa >= 1
     text = db.tool.rstrip(b"\0")
-    assert is_text(text) and len(text) < 32
+    assert all(32 <= byte < 127 for byte in text) and len(text) < 32
     sizes = {name: size for name, (_, size) in db.at.items()}
     assert sizes["directory"] == 256 * 40 and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]

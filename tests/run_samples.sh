@@ -209,6 +209,18 @@ expect 1 'stopped, [0-9]* of 8 samples are done' "samples that fail, without it"
 nothing_left "samples that fail, without it" out/bad.tsv out/many2.json
 check "samples that fail, without it: what was done before is there" test -s out/pairs.json
 
+# A FIFO that nobody writes to, or that gives nothing, does not keep a run that has failed.
+mkfifo dead; printf 'sample\treads1\nwait\tdead\nbad\tcut.fq\n' >sheet
+expect 1 "stopped, 0 of 2 samples are done" "a FIFO without a writer" timeout 60 "$kmerhash" classify --db a.khdb --samples sheet --outdir out --threads 2
+sleep 100 >dead & idle=$!
+expect 1 "stopped, 0 of 2 samples are done" "a FIFO that gives nothing" timeout 60 "$kmerhash" classify --db a.khdb --samples sheet --outdir out --threads 2
+kill $idle; wait $idle 2>.err
+# Names of files that are not UTF-8 stand in summaries.
+printf 'sample\treads1\nodd\tsim_1.fq\n' >sheet; odd=$(printf '\344')
+expect 0 "" "names that are not UTF-8" samples --profile $odd.json --set registers=r$odd --classified-out $odd --unclassified-out u$odd
+check "names that are not UTF-8: recorded" grep -q '\\\\xe4.json' out/odd.json
+expect 0 "is there already" "names that are not UTF-8: done" samples --resume --profile $odd.json --set registers=r$odd --classified-out $odd --unclassified-out u$odd
+
 # --- what is already done -------------------------------------------------------------------
 cp tsv sheet; rm -rf out
 expect 0 "" "a first run" samples

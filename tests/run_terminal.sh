@@ -37,6 +37,23 @@ quiet() { name=$1; shift; on_terminal "$@" >.err 2>&1; check "$name" test -e see
 refs="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.tsv $data/genomes"
 reads="$data/reads/tiny_sim_1.fq.gz $data/reads/tiny_sim_2.fq.gz"
 mb='[0-9.]* of [0-9.]* MB'
+# Names and ids that a terminal should not get raw: U+009B, DEL, a byte that is no UTF-8.
+csi=$(printf '\302\233')
+mkdir odd; printf '1\t|\t1\t|\troot\t|\n2\t|\t1\t|\tspecies\t|\n' >odd/nodes.dmp
+printf '2\t|\ta%s2J\344 name\t|\t\t|\tscientific name\t|\n' "$csi" >odd/names.dmp
+one=$(echo "$data"/genomes/Escherichia_virus_phiX174*.gz)
+{ gzip -dc "$one" | sed "1s/.*/>id${csi}/"; printf '>none%s\nACGTACGTACGTACGTACGTACGTACGT\n' "$csi"; } >odd.fa
+printf 'id%s\t2\n' "$csi" >odd.map
+build --db odd.khdb --taxonomy odd --seqid2taxid odd.map --max-unmapped 1 odd.fa
+for o in --taxa --targets --unmapped; do
+	on_terminal "$real" inspect $o odd.khdb
+	check "inspect $o: nothing raw on a terminal" sh -c '! LC_ALL=C grep -aq "[$1]" seen && grep -aq "xc2.x9b" seen' - "$(printf '\233\344')"
+	check "inspect $o: raw in a file" sh -c '"$1" inspect $2 odd.khdb | LC_ALL=C grep -aq "$3"' - "$real" $o "$csi"
+done
+gzip -dc "$one" | awk 'NR > 1 { s = s $0 } END { for (i = 1; i < 4000; i += 50) print ">r" i "\n" substr(s, i, 150) }' >odd.reads
+expect 0 "" "a taxon that is not UTF-8, in a profile as JSON" "$real" classify --db odd.khdb --profile odd.json --html odd.html --json sum.json --output - odd.reads
+check "a taxon that is not UTF-8: escaped" grep -q 'xe4 name' odd.json
+
 does "build: progress" "$esc\[K.*of.* MB" -e "$real" build --db t.khdb $refs
 does "classify: progress" "$mb" -e "$real" classify --db t.khdb --paired --report t.kreport --output t.tsv $reads
 does "verify: progress" "checked $mb" "$real" verify t.khdb

@@ -376,7 +376,8 @@ int main(void)
 		cmocka_unit_test(test_kraken), cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_zero_counts), cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_mpa),
-		cmocka_unit_test(test_minimizer_data), cmocka_unit_test(test_registers), cmocka_unit_test(test_distinct),
+		cmocka_unit_test(test_minimizer_data), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_tsv), cmocka_unit_test(test_reads),
 	};
 

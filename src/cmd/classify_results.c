@@ -74,10 +74,10 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:s?, s:s?, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
-			 "s:b, s:s, s:s?, s:s?, s:o, s:o}",
-			 "sample_pass", (int)v->sample_pass, "profile", v->profile,
-			 "registers", v->registers,
+	return json_pack("{s:b, s:o, s:o, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+			 "s:b, s:s, s:o, s:o, s:o, s:o}",
+			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
+			 "registers", kh_record_path(v->registers),
 			 "confidence_thousandths", (json_int_t)j->rule.confidence,
 			 "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
@@ -87,7 +87,8 @@ static json_t *parameters(const struct classify *j)
 			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
 			 "interleaved", (int)v->interleaved,
 			 "write", v->write ? v->write : "lines,report,json",
-			 "classified_out", v->classified, "unclassified_out", v->unclassified,
+			 "classified_out", kh_record_path(v->classified),
+			 "unclassified_out", kh_record_path(v->unclassified),
 			 "extract", words(&v->extract), "exclude", words(&v->exclude));
 }
 

@@ -1,5 +1,7 @@
 /* common.c - what several commands do: messages, checks of files, threads, seconds, memory */
 #include <config.h>
+#include <unistd.h>
+#include "base/escape.h"
 #include "cmd/options.h"
 
 #include <inttypes.h>
@@ -42,6 +44,17 @@ int kh_cmd_check_taxonomy(const kh_paths *p, const char *folder, kh_err *err)
 		free(path);
 	}
 	return rc;
+}
+
+void kh_cmd_print(const char *text, size_t n)
+{
+	char *shown = isatty(STDOUT_FILENO) ? malloc(KH_ESCAPED * n + 1) : NULL;
+
+	if (shown)
+		fwrite(shown, 1, kh_escape(shown, text, n, "\n\t"), stdout);
+	else if (!isatty(STDOUT_FILENO))
+		fwrite(text, 1, n, stdout);
+	free(shown);
 }
 
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err)

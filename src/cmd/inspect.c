@@ -129,8 +129,10 @@ static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
 
-	printf("database\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n",
-	       db->path, h->tool, h->version, h->file_bytes);
+	printf("database\t");
+	kh_cmd_print(db->path, strlen(db->path));
+	printf("\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", h->tool,
+	       h->version, h->file_bytes);
 	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
 	       "\nmax span\t%" PRIu32 "\n",
 	       scheme(h), h->sampling.k,
@@ -177,8 +179,9 @@ static void print_targets(const kh_db *db)
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
 		const kh_db_target *t = &db->target[i];
 
-		printf("%s\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
-		       db->ids + t->id, db->tax->taxid[t->taxon], t->bases, t->first_bin,
+		kh_cmd_print(db->ids + t->id, strlen(db->ids + t->id));
+		printf("\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu32 "\t%016" PRIx64 "\n",
+		       db->tax->taxid[t->taxon], t->bases, t->first_bin,
 		       t->digest);
 	}
 }
@@ -187,8 +190,10 @@ static void print_unmapped(const kh_db *db)
 {
 	const char *p = db->unmapped, *end = p + db->h->section[KH_SEC_UNMAPPED].bytes;
 
-	for (; p < end; p += strlen(p) + 1)
-		printf("%s\n", p);
+	for (; p < end; p += strlen(p) + 1) {
+		kh_cmd_print(p, strlen(p));
+		putchar('\n');
+	}
 }
 
 static int print_taxa(const kh_db *db, kh_err *err)
@@ -204,7 +209,7 @@ static int print_taxa(const kh_db *db, kh_err *err)
 		rc = kh_report(&b, db->tax, &t, &o, err);
 	}
 	if (!rc)
-		fwrite(b.p, 1, b.n, stdout);
+		kh_cmd_print(b.p, b.n);
 	free(b.p);
 	kh_tally_clear(&t);
 	return rc;

@@ -114,6 +114,8 @@ static int set_number(const kh_command *c, const kh_opt *o, const char *as, cons
 		return wrong(c, "%s: '%s' is not a %s", as, arg,
 			     o->kind == KH_OPT_SIZE ? "size (such as 512M)" : "whole number");
 	x = (double)*(uint64_t *)to;
+	if (o->max <= 0 && x < o->min)
+		return wrong(c, "%s: %s is less than %.0f", as, arg, o->min);
 	if (o->max > 0 && (x < o->min || x > o->max))
 		return wrong(c, "%s: %s is not in %.0f to %.0f", as, arg, o->min, o->max);
 	return 0;

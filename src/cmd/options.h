@@ -134,6 +134,8 @@ int kh_cmd_part(kh_comm *c, int status);
 struct kh_paths;
 /* Fails if an output is one of the files of a taxonomy. */
 int kh_cmd_check_taxonomy(const struct kh_paths *p, const char *folder, kh_err *err);
+/* Prints text from outside; on a terminal, what it should not get is escaped: escape.h. */
+void kh_cmd_print(const char *text, size_t n);
 /* For a command that only prints: fails if standard output goes to one of these n files. */
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
 

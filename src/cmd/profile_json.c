@@ -1,5 +1,6 @@
 #include <config.h>
 #include "cmd/profile_json.h"
+#include "cmd/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,9 @@ static json_t *row(const kh_profile *p, const kh_profile_row *r)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	json_t *o = json_pack(
-		"{s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "taxid",
+		"{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "taxid",
 		(json_int_t)tax->taxid[r->taxon], "rank", kh_rank_name(tax->rank[r->taxon]), "name",
-		tax->names + tax->name[r->taxon], "parent",
+		kh_record_path(tax->names + tax->name[r->taxon]), "parent",
 		(json_int_t)(r->parent ? tax->taxid[r->parent] : 0), "reads_first",
 		(json_int_t)r->first, "reads_final", (json_int_t)r->final, "reads", r->reads,
 		"share", kh_profile_share(p, r->reads), "abundance_reads",

@@ -18,8 +18,8 @@
 
 json_t *kh_record_path(const char *path)
 {
-	char *text = kh_escaped(path);
-	json_t *s = text ? json_string(text) : NULL;
+	char *text = path ? kh_escaped(path) : NULL;
+	json_t *s = !path ? json_null() : text ? json_string(text) : NULL;
 
 	free(text);
 	return s;

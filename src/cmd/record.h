@@ -14,7 +14,7 @@
 #include "db/db.h"
 #include "run/results.h"
 
-/* A path as JSON has it: bytes that are no UTF-8 are shown as '?'. */
+/* A path, or other text from outside, as JSON has it: escape.h.  NULL: null. */
 json_t *kh_record_path(const char *path);
 
 /* The files of a sample: path, size, time of change; which mates they have, of pairs. */

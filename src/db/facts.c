@@ -180,7 +180,7 @@ static bool tool_is_text(const kh_db_header *h)
 	size_t n = 0;
 
 	for (; n < sizeof h->tool && h->tool[n]; n++)
-		if ((unsigned char)h->tool[n] < ' ' || h->tool[n] == 0x7f)
+		if (h->tool[n] < ' ' || h->tool[n] > '~')
 			return false;
 	return zeros(h->tool + n, sizeof h->tool - n);
 }

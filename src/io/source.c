@@ -90,6 +90,29 @@ static ssize_t read_some(int fd, void *buf, size_t n)
 	}
 }
 
+/* The same of a source.  A stream that gives nothing is looked at now and then, for its run may
+ * have been stopped: then -1, with ECANCELED. */
+static ssize_t read_source(const kh_source *s, void *buf, size_t n)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+	enum { LOOK_MS = 100 };
+
+	while (s->m && poll(&p, 1, LOOK_MS) == 0)
+		if (kh_monitor_stopped(s->m)) {
+			errno = ECANCELED;
+			return -1;
+		}
+	return read_some(s->fd, buf, n);
+}
+
+static int fail_read(const kh_source *s, kh_err *err)
+{
+	if (errno != ECANCELED)
+		return kh_fail_errno(err, s->name);
+	err->code = KH_ECANCEL;
+	return KH_ECANCEL;
+}
+
 int kh_source_each(int fd, const char *name, kh_bytes_fn *fn, void *arg, kh_err *err)
 {
 	enum { N = 1 << 20 };
@@ -167,9 +190,9 @@ int64_t kh_source_raw(kh_source *s, void *buf, size_t n, kh_err *err)
 			s->back_pos = s->back_end = 0;
 		}
 	} else if (!s->fault.code) {
-		got = read_some(s->fd, buf, n);
+		got = read_source(s, buf, n);
 		if (got < 0)
-			kh_fail_errno(&s->fault, s->name);
+			fail_read(s, &s->fault);
 		else
 			kh_source_digest_add(s->digest, buf, (size_t)got);
 	}
@@ -227,15 +250,19 @@ static int open_fd(kh_source *s, const char *path, kh_err *err)
 	if (strcmp(path, "-") == 0) {
 		s->fd = STDIN_FILENO;
 	} else {
-		s->fd = open(path, O_RDONLY | O_CLOEXEC | (s->in_step ? O_NONBLOCK : 0));
+		const int flag = s->in_step || s->m ? O_NONBLOCK : 0;
+
+		s->fd = open(path, O_RDONLY | O_CLOEXEC | flag);
 		if (s->fd < 0)
 			return kh_fail_errno(err, path);
 		s->own_fd = true;
-		if (s->in_step && fcntl(s->fd, F_SETFL, 0) < 0)
+		if (flag && fcntl(s->fd, F_SETFL, 0) < 0)
 			return kh_fail_errno(err, path);
 	}
 	if (fstat(s->fd, &st) < 0)
 		return kh_fail_errno(err, s->name);
+	if (S_ISREG(st.st_mode))
+		s->m = NULL;
 	if (S_ISDIR(st.st_mode))
 		return kh_fail(err, KH_EIO, "%s: is a directory", s->name);
 	if (S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0)
@@ -263,7 +290,8 @@ static int sniff(kh_source *s, kh_err *err)
 	return KH_OK;
 }
 
-static int open_source(kh_source **out, const char *path, bool in_step, kh_err *err)
+static int open_source(kh_source **out, const char *path, bool in_step, kh_monitor *m,
+		       kh_err *err)
 {
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	kh_source *s = kh_array(1, sizeof *s, err);
@@ -272,6 +300,7 @@ static int open_source(kh_source **out, const char *path, bool in_step, kh_err *
 		return KH_ENOMEM;
 	s->fd = -1;
 	s->in_step = in_step;
+	s->m = m;
 	s->pos = s->end = KH_INFLATE_BACK;
 	s->name = kh_array(strlen(name) + 1, 1, err);
 	s->in = kh_array(KH_INFLATE_BACK + KH_SOURCE_IN, 1, err);
@@ -292,12 +321,17 @@ static int open_source(kh_source **out, const char *path, bool in_step, kh_err *
 
 int kh_source_open(kh_source **s, const char *path, kh_err *err)
 {
-	return open_source(s, path, false, err);
+	return open_source(s, path, false, NULL, err);
+}
+
+int kh_source_open_for(kh_source **s, const char *path, kh_monitor *m, kh_err *err)
+{
+	return open_source(s, path, false, m, err);
 }
 
 int kh_source_open_in_step(kh_source **s, const char *path, kh_err *err)
 {
-	return open_source(s, path, true, err);
+	return open_source(s, path, true, NULL, err);
 }
 
 int kh_source_await(kh_source *s, int ms, kh_err *err)
@@ -330,10 +364,10 @@ static int64_t read_plain(kh_source *s, uint8_t *buf, size_t n, kh_err *err)
 	memcpy(buf, s->in + s->pos, got);
 	s->pos += got;
 	while (got < n && !s->at_end && !(got > 0 && kh_source_dry(s))) {
-		ssize_t r = read_some(s->fd, buf + got, n - got);
+		ssize_t r = read_source(s, buf + got, n - got);
 
 		if (r < 0) {
-			kh_fail_errno(&s->late, s->name);
+			fail_read(s, &s->late);
 			break;
 		}
 		s->at_end = r == 0;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/msg.h"
+#include "base/threads.h"
 
 typedef struct kh_source kh_source;
 struct kh_pgzip_job;
@@ -28,6 +29,9 @@ struct kh_pgzip_part;
 /* "-" is standard input.  Fails on a directory, on a missing or unreadable file and on
  * a compression that is not read here (zstd, bzip2, xz, zip, lz4, SRA, CRAM). */
 int kh_source_open(kh_source **s, const char *path, kh_err *err);
+/* The same for a run with this monitor: when that is stopped, waiting for a stream, such as a FIFO
+ * that nobody writes to, ends with KH_ECANCEL. */
+int kh_source_open_for(kh_source **s, const char *path, kh_monitor *m, kh_err *err);
 /* The same of two inputs that are read in step, and that one process may write, now one,
  * now the other: does not wait for a writer, nor look at the first bytes, and reading
  * gives what is there rather than wait for more. */

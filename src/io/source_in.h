@@ -14,6 +14,7 @@ struct kh_source {
 	char *name;
 	int fd;
 	bool own_fd;
+	kh_monitor *m;          /* when it is stopped, a stream is not waited for; or NULL */
 	enum kh_source_kind kind;
 	uint64_t size;          /* of a regular file, else 0 */
 	uint64_t taken;         /* read from fd */

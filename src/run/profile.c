@@ -263,6 +263,18 @@ static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
 	return -1;
 }
 
+/* A bar stands between the parts of a path, so one in a name becomes '_', as merge has it. */
+static int cami_name(kh_buf *b, const char *name, kh_err *err)
+{
+	const size_t from = b->n;
+	int rc = kh_buf_string(b, name, err);
+
+	for (size_t i = from; i < b->n && !rc; i++)
+		if (b->p[i] == '|')
+			b->p[i] = '_';
+	return rc;
+}
+
 static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b,
 		     kh_err *err)
 {
@@ -280,7 +292,7 @@ static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, 
 		if (i > 0)
 			rc = kh_buf_string(b, "|", err);
 		if (!rc && at[i])
-			rc = names ? kh_buf_string(b, name_of(p, at[i]), err)
+			rc = names ? cami_name(b, name_of(p, at[i]), err)
 				   : kh_buf_print(b, err, "%" PRIu32, tax->taxid[at[i]]);
 	}
 	return rc;

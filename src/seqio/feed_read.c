@@ -28,7 +28,7 @@ static int open_next(kh_feed *f, struct feed_stream *st, kh_err *err)
 	if (!in)
 		return KH_ENOMEM;
 	int rc = f->n_streams == 2 ? kh_source_open_in_step(&in->src, st->path[st->file], err)
-				   : kh_source_open(&in->src, st->path[st->file], err);
+				   : kh_source_open_for(&in->src, st->path[st->file], f->m, err);
 	if (!rc && f->o.digests && (rc = kh_source_make_digest(in->src, err)))
 		kh_source_close(in->src);
 	if (rc) {
