@@ -126,7 +126,7 @@ static void clear(struct index *x)
 struct way {
 	int (*open)(kh_builder **b, const kh_builder_options *o, kh_err *err);
 	int (*plan)(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
-	int (*add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+	int (*add)(kh_builder *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
 	int (*finish)(kh_builder *b, const kh_finish *f, kh_err *err);
 	void (*close)(kh_builder *b);
 };
@@ -145,9 +145,10 @@ static int add_worker(void *arg, unsigned worker, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned i; !rc && (i = j->next++) < BLOCKS;) {
-		const kh_sample s = { .ticket = i, .bases = block[i].p.bases, .amb = block[i].p.amb,
-				      .n_words = block[i].p.n / 32 + 1, .piece = &block[i].piece,
-				      .n = 1 };
+		const kh_block_pieces s = { .ticket = i, .bases = block[i].p.bases,
+					    .amb = block[i].p.amb,
+					    .n_words = block[i].p.n / 32 + 1,
+					    .piece = &block[i].piece, .n = 1 };
 
 		rc = j->way->add(j->b, worker, &s, err);
 	}

@@ -75,7 +75,7 @@ static void check_sample(const struct block *b, const kh_sampling *sk, const uin
 {
 	uint64_t *want = malloc((b->bound + 1) * 8);
 	uint32_t *pos = malloc((b->bound + 1) * 4);
-	const kh_sample whole = { .bases = b->bases, .amb = b->amb };
+	const kh_block_pieces whole = { .bases = b->bases, .amb = b->amb };
 	size_t m = 0;
 
 	for (uint32_t i = 0; i < b->n; i++) {

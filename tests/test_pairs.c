@@ -110,7 +110,7 @@ static size_t expect(const sample *s, unsigned range, const kh_remap *remap, ite
 static void check_ranges(const sample *s, const kh_remap *remap)
 {
 	size_t total = 0;
-	kh_pair_room room = { .key = NULL };
+	kh_pair_scratch room = { .key = NULL };
 	kh_pairs got;
 	kh_err err = { 0, "" };
 
@@ -126,7 +126,7 @@ static void check_ranges(const sample *s, const kh_remap *remap)
 		for (size_t i = 0; i < n; i++)
 			assert_true(got.key[i] == want[i].key && got.loc[i] == want[i].bin);
 	}
-	kh_pair_room_clear(&room);
+	kh_pair_scratch_clear(&room);
 	free(want);
 }
 

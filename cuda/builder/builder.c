@@ -175,7 +175,7 @@ int kh_cuda_builder_open(kh_builder **out, const kh_builder_options *o, kh_err *
 
 /* --- add ---------------------------------------------------------------------------- */
 /* Writes pieces as the kernels need them; returns the bound of their features. */
-static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample *g)
+static uint64_t put_pieces(const kh_block_pieces *s, kh_gpu_piece *out, kh_gpu_sample *g)
 {
 	const uint64_t stride = g->sampling.stride;
 	uint64_t bound = 0;
@@ -199,13 +199,13 @@ static uint64_t put_pieces(const kh_sample *s, kh_gpu_piece *out, kh_gpu_sample 
 
 /* Numbers that come back of a block: of pairs, of each owner's, the pieces' digests, and, if it
  * will be sampled again, of pairs by range. */
-static size_t sums_bytes(const kh_builder *b, const kh_sample *in)
+static size_t sums_bytes(const kh_builder *b, const kh_block_pieces *in)
 {
 	return (1 + b->n + in->n + (b->again ? KH_RANGES : 0)) * sizeof(uint64_t);
 }
 
 /* Notes the sequences of the pieces, and makes room for their digests. */
-static int note_pieces(struct kh_cuda_slot *s, const kh_sample *in, size_t bytes, kh_err *err)
+static int note_pieces(struct kh_cuda_slot *s, const kh_block_pieces *in, size_t bytes, kh_err *err)
 {
 	int rc = kh_grow((void **)&s->seq, &s->cap_seq, in->n, sizeof *s->seq, err);
 
@@ -228,7 +228,7 @@ struct block {
 };
 
 /* Copies the input into the pinned memory of the slot, and sets the inputs of g. */
-static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_sample *in,
+static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_block_pieces *in,
 		 struct block *blk, kh_err *err)
 {
 	const size_t words = in->n_words, amb = kh_cuda_amb_at(words),
@@ -335,7 +335,7 @@ static int launch(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *
 	return rc ? rc : KH_GPU(cudaEventRecord(s->done, w->stream), err);
 }
 
-int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_sample *in, kh_err *err)
+int kh_cuda_builder_add(kh_builder *b, unsigned worker, const kh_block_pieces *in, kh_err *err)
 {
 	struct kh_cuda_worker *w = &b->worker[worker];
 	struct kh_cuda_slot *s = &w->slot[w->next];

@@ -233,7 +233,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
-			   .more_room = f->roomy,
+			   .more_output = f->roomy,
 			   .scratch = l->scratch.list.p,
 			   .n_scratch = l->scratch.n };
 

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* --- sample.cu: the pairs of a block of references ----------------------------------- */
-/* A piece (backend/sample.h).  Windows and bins are numbered over all pieces; `window` and
+/* A piece (backend/pieces.h).  Windows and bins are numbered over all pieces; `window` and
  * `summed` are the numbers of its first ones. */
 typedef struct kh_gpu_piece {
 	uint64_t at, starts, bases;

@@ -283,7 +283,7 @@ extern "C" int kh_gpu_query_warps(const kh_gpu_query *q, cudaStream_t stream)
 	return launch_pass(q, [&](auto p) {
 		constexpr enum kh_gpu_pass P = decltype(p)::value;
 
-		if (q->more_room)
+		if (q->more_output)
 			warp_kernel<P, large_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);
 		else
 			warp_kernel<P, small_room><<<blocks, 32 * WARPS, 0, stream>>>(*q);

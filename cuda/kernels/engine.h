@@ -142,7 +142,7 @@ typedef struct kh_gpu_query {
 	uint32_t *class_of;             /* n: classes in `census`, or NULL: there is none */
 	kh_gpu_census census;
 	uint32_t *counts;               /* KH_GPU_QUERY_COUNTS bytes, zero before */
-	uint32_t more_room;             /* 1: warps get the large room, as many are crowded */
+	uint32_t more_output;             /* 1: warps get the large room, as many are crowded */
 	uint32_t *left;                 /* n: what is left to the kernel of blocks */
 	/* fragments of several segments, and these */
 	const kh_gpu_long *longs;       /* n_longs */

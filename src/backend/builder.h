@@ -5,7 +5,7 @@
 #define KH_BACKEND_BUILDER_H
 
 #include "backend/devices.h"
-#include "backend/sample.h"
+#include "backend/pieces.h"
 #include "index/bins.h"
 #include "index/grow.h"
 
@@ -61,7 +61,7 @@ typedef struct kh_builder_functions {
 	 * will be. Fails if they do not fit, spilled or not. */
 	int (*plan)(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err);
 	/* Called by any worker, in any order of tickets; all of s may be reused when it returns. */
-	int (*add)(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err);
+	int (*add)(kh_builder *b, unsigned worker, const kh_block_pieces *s, kh_err *err);
 	/* NULL: the host makes the digests of pieces (kh_digest). Otherwise `add` makes
 	 * them, and this adds them up by sequence when all blocks have been added. */
 	int (*digests)(kh_builder *b, uint64_t *digest, kh_err *err);

@@ -71,10 +71,10 @@ static int cpu_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *e
 	return kh_host_plan_check(&b->host, all, "features", err);
 }
 
-static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_sample *s, kh_err *err)
+static int cpu_builder_add(kh_builder *b, unsigned worker, const kh_block_pieces *s, kh_err *err)
 {
 	kh_features *f = &b->features[worker];
-	int rc = kh_sample_features(f, s, &b->o.sampling, err);
+	int rc = kh_pieces_features(f, s, &b->o.sampling, err);
 
 	return rc ? rc : kh_store_add(b->store, s->ticket, f->key, f->bin, f->n, err);
 }
@@ -112,7 +112,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 
 /* What a worker makes ranges with. */
 struct scratch {
-	kh_pair_room pairs;
+	kh_pair_scratch pairs;
 	kh_grow_room old;
 };
 
@@ -158,7 +158,7 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 		}
 		rc = make_range(fin, worker, range, &scratch, p, err);
 	}
-	kh_pair_room_clear(&scratch.pairs);
+	kh_pair_scratch_clear(&scratch.pairs);
 	kh_grow_room_clear(&scratch.old);
 	return rc;
 }

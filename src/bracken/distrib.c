@@ -135,7 +135,7 @@ static int add_nmers(struct distrib *d, struct worker *w, const kh_block *b, con
 static int take_piece(struct distrib *d, struct worker *w, const kh_block *b, const kh_piece *p,
 		      kh_err *err)
 {
-	const kh_sample s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
+	const kh_block_pieces s = { b->ticket, b->bases, b->amb, b->n_words, p, 1 };
 	const kh_sampling sampling = kh_db_sampling(d->db->h);
 	const bool last = p->bases != p->starts;
 	const uint64_t bases = last ? p->bases : p->starts + d->longest - 1;

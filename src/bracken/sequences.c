@@ -97,7 +97,7 @@ int kh_sequences_begin(void *sequences, const char *id, const char *path, kh_err
 	return KH_OK;
 }
 
-void kh_sequences_piece(kh_sequences *s, const kh_sample *of, const kh_piece *p)
+void kh_sequences_piece(kh_sequences *s, const kh_block_pieces *of, const kh_piece *p)
 {
 	if (s->target[p->seq] != KH_NO_TARGET)
 		atomic_fetch_add(&s->digest[p->seq],

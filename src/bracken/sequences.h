@@ -34,7 +34,7 @@ void kh_sequences_clear(kh_sequences *s);
  * without it. */
 int kh_sequences_begin(void *sequences, const char *id, const char *path, kh_err *err);
 /* Adds a piece of sequence p->seq, when that sequence has begun; any thread. */
-void kh_sequences_piece(kh_sequences *s, const kh_sample *of, const kh_piece *p);
+void kh_sequences_piece(kh_sequences *s, const kh_block_pieces *of, const kh_piece *p);
 /* The taxon of sequence number i, as a preorder number, or KH_NO_TAXON. */
 uint32_t kh_sequences_taxon(const kh_sequences *s, uint64_t i);
 /* To be called when all have been read: fails unless they are those of the database, with the

@@ -26,7 +26,7 @@
 #include "comm/comm.h"
 #include "db/db.h"
 #include "seqio/feed.h"
-#include "backend/sample.h"
+#include "backend/pieces.h"
 #include "index/index.h"
 #include "base/memory_left.h"
 #include "base/msg.h"

@@ -150,7 +150,7 @@ int kh_build_base_check(const struct build *b, kh_err *err);
 /* --- the text of the references, if it is wanted; else nothing to do --- */
 int kh_build_text_start(struct build *b, kh_err *err);
 /* Called by any worker. */
-int kh_build_text_add(struct build *b, const kh_sample *s, kh_err *err);
+int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);
 void kh_build_text_free(struct build *b);
 

@@ -7,7 +7,7 @@
 #include "kmer/kmer.h"
 
 /* Copies those bases of a piece that lie in excerpt x->number. */
-static void copy_part(kh_excerpt *x, const kh_sample *s, const kh_piece *p, uint64_t first)
+static void copy_part(kh_excerpt *x, const kh_block_pieces *s, const kh_piece *p, uint64_t first)
 {
 	const uint64_t from = KH_EXCERPT_FIRST + (uint64_t)x->number * KH_EXCERPT_STEP;
 
@@ -22,7 +22,7 @@ static void copy_part(kh_excerpt *x, const kh_sample *s, const kh_piece *p, uint
 	}
 }
 
-int kh_excerpts_add(kh_excerpts *e, const kh_sample *s, uint32_t stride, kh_err *err)
+int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, kh_err *err)
 {
 	int rc = KH_OK;
 

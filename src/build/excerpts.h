@@ -9,7 +9,7 @@
 #ifndef KH_BUILD_EXCERPTS_H
 #define KH_BUILD_EXCERPTS_H
 
-#include "backend/sample.h"
+#include "backend/pieces.h"
 
 enum {
 	KH_EXCERPT = 512,
@@ -31,7 +31,7 @@ typedef struct kh_excerpts {
 } kh_excerpts;
 
 /* Adds the parts of excerpts that are in the pieces of a block. */
-int kh_excerpts_add(kh_excerpts *e, const kh_sample *s, uint32_t stride, kh_err *err);
+int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, kh_err *err);
 /* Puts parts together, in the order of sequences, and drops what is not complete. */
 void kh_excerpts_join(kh_excerpts *e);
 

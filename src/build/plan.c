@@ -158,7 +158,7 @@ static int check_memory(const struct build *b, const kh_build_estimate *e, kh_er
 int kh_build_plan(struct build *b, kh_err *err)
 {
 	kh_build_estimate *e = &b->sum->estimate;
-	uint64_t neighbours, room;
+	uint64_t neighbours, most;
 	int rc = count_neighbours(b->o->comm, &neighbours, err);
 
 	if (rc)
@@ -169,16 +169,16 @@ int kh_build_plan(struct build *b, kh_err *err)
 	if ((rc = check_memory(b, e, err)))
 		return rc;
 	/* leaves some free: this is an estimate, and other programs take memory, too */
-	room = e->left.bytes == UINT64_MAX ? 0 : (e->left.bytes - e->other) / 8 * 7 + 1;
-	if (b->o->memory && (room == 0 || b->o->memory < room))
-		room = b->o->memory;
-	else if (room && e->pairs > room)
+	most = e->left.bytes == UINT64_MAX ? 0 : (e->left.bytes - e->other) / 8 * 7 + 1;
+	if (b->o->memory && (most == 0 || b->o->memory < most))
+		most = b->o->memory;
+	else if (most && e->pairs > most)
 		kh_log(KH_INFO,
 		       "about %.1f MB of features, and %.1f MB of memory are left %s: what does "
 		       "not fit goes to a temporary file", mb(e->pairs), mb(e->left.bytes),
 		       e->left.limit);
-	e->kept = room && e->pairs > room ? room : e->pairs;
-	b->in.memory = room;
+	e->kept = most && e->pairs > most ? most : e->pairs;
+	b->in.memory = most;
 	return KH_OK;
 }
 

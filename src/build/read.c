@@ -44,7 +44,7 @@ static int commit(struct build *b, kh_block *blk, kh_err *err)
 
 /* Several workers may sample the bins of one sequence, so each keeps a list of its own of
  * digests. */
-static int add_digests(struct worker *w, const kh_sample *s, uint32_t stride, kh_err *err)
+static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stride, kh_err *err)
 {
 	int rc = kh_grow((void **)&w->part, &w->cap, w->n + s->n, sizeof *w->part, err);
 
@@ -70,7 +70,7 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 		rc = commit(b, blk, err);
 		kh_timer_mark(&w->timer, COMMIT);
 		if (!rc) {
-			kh_sample s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
+			kh_block_pieces s = { blk->ticket, blk->bases, blk->amb, blk->n_words,
 					w->pieces.v, w->pieces.n };
 
 			rc = kh_build_text_add(b, &s, err);

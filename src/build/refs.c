@@ -5,16 +5,16 @@
 #include <string.h>
 #include "base/mem.h"
 
-size_t kh_refs_front(const kh_sampling *sk)
+size_t kh_refs_front(const kh_sampling *rule)
 {
-	return (sk->stride + sk->k + 31) / 32 * 32;
+	return (rule->stride + rule->k + 31) / 32 * 32;
 }
 
-int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err)
+int kh_refs_init(kh_refs *r, const kh_sampling *rule, uint32_t gap, kh_err *err)
 {
-	size_t words = kh_refs_front(sk) / 32;
+	size_t words = kh_refs_front(rule) / 32;
 
-	*r = (kh_refs) { .sampling = *sk, .gap = gap };
+	*r = (kh_refs) { .sampling = *rule, .gap = gap };
 	r->carry_bases = kh_array(words, sizeof *r->carry_bases, err);
 	r->carry_amb = kh_array(words, sizeof *r->carry_amb, err);
 	if (!r->carry_bases || !r->carry_amb)

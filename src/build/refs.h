@@ -39,11 +39,11 @@ typedef struct kh_refs {
 	uint32_t carry;                 /* bases, less than stride + k */
 } kh_refs;
 
-int kh_refs_init(kh_refs *r, const kh_sampling *sk, uint32_t gap, kh_err *err);
+int kh_refs_init(kh_refs *r, const kh_sampling *rule, uint32_t gap, kh_err *err);
 void kh_refs_clear(kh_refs *r);
 
 /* Room that pieces need in front of a block, in bases: a multiple of 32. */
-size_t kh_refs_front(const kh_sampling *sk);
+size_t kh_refs_front(const kh_sampling *rule);
 
 typedef struct kh_pieces {
 	kh_piece *v;                    /* grown as needed; to be freed by the caller */

@@ -51,7 +51,7 @@ static uint32_t *chunk_of(struct text *t, uint32_t bin, kh_err *err)
 	return chunk;
 }
 
-int kh_build_text_add(struct build *b, const kh_sample *s, kh_err *err)
+int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 {
 	for (size_t i = 0; b->text && i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];

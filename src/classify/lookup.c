@@ -80,7 +80,7 @@ static inline uint8_t len_of(kh_list l)
 }
 
 /* Makes room for the words of one more list. */
-static inline int more_room(kh_hit_lists *to, size_t n_words, kh_err *err)
+static inline int more_output(kh_hit_lists *to, size_t n_words, kh_err *err)
 {
 	return n_words + ROOM <= to->cap_word ? KH_OK
 		: kh_grow((void **)&to->word, &to->cap_word, n_words + ROOM, sizeof *to->word, err);
@@ -97,7 +97,7 @@ int kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_lists *to, 
 	for (size_t i = 0; i < n + 2 * AHEAD && !rc; i++) {
 		const size_t slot = i % AHEAD;
 
-		if (i >= 2 * AHEAD && !(rc = more_room(to, words, err))) {
+		if (i >= 2 * AHEAD && !(rc = more_output(to, words, err))) {
 			to->len[i - 2 * AHEAD] = len_of(list[slot]);
 			words = (size_t)(take(db, list[slot], to->word + words) - to->word);
 		}
@@ -209,7 +209,7 @@ int kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size
 	for (size_t i = 0; i < n; i++)
 		if (!a->part[a->owner[kh_key_range(key[i])]].len)
 			home(db, key[i], &tag);
-	for (size_t i = 0; i < n && !rc && !(rc = more_room(to, words, err)); i++) {
+	for (size_t i = 0; i < n && !rc && !(rc = more_output(to, words, err)); i++) {
 		kh_answer *part = &a->part[a->owner[kh_key_range(key[i])]];
 		uint32_t *at = to->word + words;
 

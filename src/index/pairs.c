@@ -147,13 +147,13 @@ uint64_t kh_store_count(const kh_store *s, unsigned range)
 }
 
 /* --- gathering and sorting -------------------------------------------------------- */
-void kh_pair_room_clear(kh_pair_room *r)
+void kh_pair_scratch_clear(kh_pair_scratch *r)
 {
 	free(r->key);
 	free(r->key2);
 	free(r->loc);
 	free(r->loc2);
-	*r = (kh_pair_room) { .key = NULL };
+	*r = (kh_pair_scratch) { .key = NULL };
 }
 
 static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *key, uint32_t *bin,
@@ -291,7 +291,7 @@ int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh
 	return rc;
 }
 
-int kh_pair_room_grow(kh_pair_room *room, uint64_t n, kh_err *err)
+int kh_pair_scratch_grow(kh_pair_scratch *room, uint64_t n, kh_err *err)
 {
 	int rc;
 
@@ -306,7 +306,7 @@ int kh_pair_room_grow(kh_pair_room *room, uint64_t n, kh_err *err)
 	return KH_OK;
 }
 
-void kh_pair_room_sort(kh_pair_room *room, size_t n, kh_pairs *out)
+void kh_pair_scratch_sort(kh_pair_scratch *room, size_t n, kh_pairs *out)
 {
 	kh_pairs b = { room->key2, room->loc2, n };
 
@@ -314,17 +314,17 @@ void kh_pair_room_sort(kh_pair_room *room, size_t n, kh_pairs *out)
 	sort_pairs(out, &b);
 }
 
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_scratch *room,
 		   kh_pairs *out, kh_err *err)
 {
 	kh_pairs p;
-	int rc = kh_pair_room_grow(room, s->count[range], err);
+	int rc = kh_pair_scratch_grow(room, s->count[range], err);
 
 	if (rc)
 		return rc;
 	p = (kh_pairs) { room->key, room->loc, 0 };
 	rc = kh_store_mapped(s, range, remap, &p, err);
 	if (!rc)
-		kh_pair_room_sort(room, p.n, out);
+		kh_pair_scratch_sort(room, p.n, out);
 	return rc;
 }

@@ -35,18 +35,18 @@ int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh
 		    kh_err *err);
 
 /* Room for the pairs of a range in key and loc, and for their sort. */
-typedef struct kh_pair_room {
+typedef struct kh_pair_scratch {
 	uint64_t *key, *key2;
 	uint32_t *loc, *loc2;
 	size_t cap[4];
-} kh_pair_room;
-int kh_pair_room_grow(kh_pair_room *r, uint64_t n, kh_err *err);
+} kh_pair_scratch;
+int kh_pair_scratch_grow(kh_pair_scratch *r, uint64_t n, kh_err *err);
 /* Sorts the n pairs in key and loc stably by key; *out tells where they are then. */
-void kh_pair_room_sort(kh_pair_room *r, size_t n, kh_pairs *out);
-void kh_pair_room_clear(kh_pair_room *r);
+void kh_pair_scratch_sort(kh_pair_scratch *r, size_t n, kh_pairs *out);
+void kh_pair_scratch_clear(kh_pair_scratch *r);
 
 /* Gathers the pairs of a range, maps their bins and sorts them. */
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_room *room,
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_scratch *room,
 		   kh_pairs *out, kh_err *err);
 
 #endif

@@ -179,7 +179,7 @@ static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
 }
 
 /* Puts the shares one behind the other, and frees them. */
-static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_pairs *out,
+static int join(const kh_pairs_exchange *x, share **got, kh_pair_scratch *room, kh_pairs *out,
 		kh_err *err)
 {
 	uint64_t n = 0;
@@ -188,7 +188,7 @@ static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_
 
 	for (unsigned r = 0; r < x->size; r++)
 		n += got[r]->n;
-	rc = kh_pair_room_grow(room, n, err);
+	rc = kh_pair_scratch_grow(room, n, err);
 	for (unsigned r = 0; r < x->size && !rc; r++) {
 		const uint64_t *key = (const uint64_t *)(got[r] + 1);
 		size_t m = (size_t)got[r]->n;
@@ -202,12 +202,12 @@ static int join(const kh_pairs_exchange *x, share **got, kh_pair_room *room, kh_
 		got[r] = NULL;
 	}
 	if (!rc)
-		kh_pair_room_sort(room, at, out);
+		kh_pair_scratch_sort(room, at, out);
 	return rc;
 }
 
 int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
-			    kh_pair_room *room, kh_pairs *out, kh_err *err)
+			    kh_pair_scratch *room, kh_pairs *out, kh_err *err)
 {
 	const share want = { range, worker, 0 };
 	share **got = x->got + (size_t)worker * x->size;

@@ -77,7 +77,7 @@ static struct kh_pgzip_chunk *chunk_at(kh_pgzip *p, uint64_t i)
 	return &p->ring[i % p->n_ring];
 }
 
-static int room_in(struct kh_pgzip_chunk *c, size_t n, kh_err *err)
+static int reserve_in(struct kh_pgzip_chunk *c, size_t n, kh_err *err)
 {
 	return kh_grow((void **)&c->in, &c->cap_in, n + KH_DEFLATE_PAD, 1, err);
 }
@@ -85,7 +85,7 @@ static int room_in(struct kh_pgzip_chunk *c, size_t n, kh_err *err)
 /* Makes the chunk begin at p->at with p->window, so that nothing has to be guessed. */
 static int make_known(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
-	if (!pgzip_room(c, KH_DEFLATE_WINDOW))
+	if (!pgzip_reserve(c, KH_DEFLATE_WINDOW))
 		return kh_fail_nomem(err);
 	c->known = true;
 	for (size_t i = 0; i < KH_DEFLATE_WINDOW; i++)
@@ -101,7 +101,7 @@ static int make_known(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 static int read_chunk(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
 	const size_t want = p->o.chunk + p->o.ahead;
-	int rc = room_in(c, want, err);
+	int rc = reserve_in(c, want, err);
 
 	if (rc)
 		return rc;
@@ -122,7 +122,7 @@ static int read_chunk(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 /* Puts what is left of the chunks before in front of this one. */
 static int put_rest(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 {
-	int rc = room_in(c, p->n_rest + c->n, err);
+	int rc = reserve_in(c, p->n_rest + c->n, err);
 
 	if (rc || p->n_rest == 0)
 		return rc;
@@ -251,7 +251,7 @@ static bool is_end(const struct kh_pgzip_chunk *c)
 		return false;
 	case PGZIP_EARLY:
 		/* so that the bytes in front of a chunk do not grow without bound */
-		return c->n_out == KH_DEFLATE_WINDOW || (c->last && !c->by_room);
+		return c->n_out == KH_DEFLATE_WINDOW || (c->last && !c->by_output);
 	default:
 		return true;
 	}
@@ -276,7 +276,7 @@ static int prove(kh_pgzip *p, struct kh_pgzip_chunk *c, kh_err *err)
 	p->next = (kh_deflate_start) { 8 * c->at + c->end.bit, c->end.kind };
 	p->tail_reached = c->stop == PGZIP_TAIL;
 	p->leave = is_end(c);
-	return c->by_room && !p->leave ? KH_OK : keep_rest(p, c, err);
+	return c->by_output && !p->leave ? KH_OK : keep_rest(p, c, err);
 }
 
 /* --- parts -------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ int kh_pgzip_take(kh_pgzip *p, kh_pgzip_part *part, bool *leave, kh_err *err)
 		if (p->leave)
 			return 0;
 		p->proven = false;
-		if (c->by_room)
+		if (c->by_output)
 			rc = decode_again(p, c, err);
 		else
 			p->head++;

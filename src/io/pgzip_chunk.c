@@ -16,7 +16,7 @@
 
 enum { TRAILER = 8, HEADER = 18 };
 
-bool pgzip_room(struct kh_pgzip_chunk *c, size_t n)
+bool pgzip_reserve(struct kh_pgzip_chunk *c, size_t n)
 {
 	if (kh_grow((void **)&c->d.out, &c->cap_out, n, sizeof *c->d.out, NULL))
 		c->no_memory = true;
@@ -92,13 +92,13 @@ static bool over_member(struct kh_pgzip_chunk *c)
 }
 
 /* Makes more room for a block that alone has filled the chunk. False: it is too long. */
-static bool more_room(struct kh_pgzip_chunk *c)
+static bool more_output(struct kh_pgzip_chunk *c)
 {
 	kh_deflate *d = &c->d;
 	const size_t n = d->cap - KH_DEFLATE_WINDOW;
 
 	if (c->n_out > KH_DEFLATE_WINDOW || n >= KH_PGZIP_TEXT_MAX
-	    || !pgzip_room(c, KH_DEFLATE_WINDOW + 2 * n))
+	    || !pgzip_reserve(c, KH_DEFLATE_WINDOW + 2 * n))
 		return false;
 	d->cap = KH_DEFLATE_WINDOW + 2 * n;
 	return true;
@@ -122,9 +122,9 @@ static void decode_blocks(struct kh_pgzip_chunk *c)
 				return;
 			break;
 		case KH_DEFLATE_FULL:
-			if (more_room(c))
+			if (more_output(c))
 				break;
-			c->by_room = true;
+			c->by_output = true;
 			c->stop = PGZIP_EARLY;
 			return;
 		case KH_DEFLATE_INPUT:
@@ -144,7 +144,7 @@ static void decode_from(struct kh_pgzip_chunk *c)
 	kh_deflate_start s = c->start;
 
 	c->n_event = 0;
-	c->by_room = false;
+	c->by_output = false;
 	d->at = KH_DEFLATE_WINDOW;
 	d->cap = KH_DEFLATE_WINDOW + c->text;
 	stop_at(c, PGZIP_BAD, s.bit);
@@ -191,7 +191,7 @@ void pgzip_decode(struct kh_pgzip_chunk *c, const kh_deflate_finder *finder)
 	c->events_given = 0;
 	c->d.in = c->in;
 	c->d.n = c->n;
-	if (!pgzip_room(c, KH_DEFLATE_WINDOW + c->text))
+	if (!pgzip_reserve(c, KH_DEFLATE_WINDOW + c->text))
 		return;
 	if (c->known)
 		decode_from(c);

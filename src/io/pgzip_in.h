@@ -39,7 +39,7 @@ struct kh_pgzip_chunk {
 	bool no_memory;
 	kh_deflate_start start; /* where from */
 	enum pgzip_stop stop;
-	bool by_room;           /* EARLY: not the input ended */
+	bool by_output;           /* EARLY: not the input ended */
 	size_t end_bit;         /* where it stopped: behind n_out - WINDOW symbols */
 	size_t n_out;
 	kh_deflate_start end;   /* the same, as the next chunk would have found it */
@@ -108,6 +108,6 @@ static inline void pgzip_has_changed(kh_pgzip *p)
 /* Decodes a chunk as it was read, from its start if that is known. */
 void pgzip_decode(struct kh_pgzip_chunk *c, const kh_deflate_finder *finder);
 /* Makes d.out hold n symbols. */
-bool pgzip_room(struct kh_pgzip_chunk *c, size_t n);
+bool pgzip_reserve(struct kh_pgzip_chunk *c, size_t n);
 
 #endif

@@ -109,36 +109,38 @@ static KH_HD uint32_t kh_feature_rank(uint64_t key)
 }
 
 /* Is a feature that the scheme keeps left in, by its rank? */
-static KH_HD int kh_sampling_takes(const kh_sampling *sk, uint64_t key)
+static KH_HD int kh_sampling_takes(const kh_sampling *rule, uint64_t key)
 {
-	return sk->least == 0 || kh_feature_rank(key) >= sk->least;
+	return rule->least == 0 || kh_feature_rank(key) >= rule->least;
 }
 
 /* Is a k-mer that the scheme keeps left out as a repeat?  In either order of its bases. */
-static KH_HD int kh_sampling_repeat(const kh_sampling *sk, uint64_t kmer)
+static KH_HD int kh_sampling_repeat(const kh_sampling *rule, uint64_t kmer)
 {
-	return sk->no_repeats && kh_repeat_is(kmer, sk->k);
+	return rule->no_repeats && kh_repeat_is(kmer, rule->k);
 }
 
 /* Of 2^32 features, how many are left in. */
-static KH_HD uint64_t kh_sampling_share(const kh_sampling *sk)
+static KH_HD uint64_t kh_sampling_share(const kh_sampling *rule)
 {
-	return ((uint64_t)1 << 32) - sk->least;
+	return ((uint64_t)1 << 32) - rule->least;
 }
 
 /* The most features that n starts of k-mers can give. */
-static KH_HD uint64_t kh_sampling_bound(const kh_sampling *sk, uint64_t n)
+static KH_HD uint64_t kh_sampling_bound(const kh_sampling *rule, uint64_t n)
 {
-	if (sk->scheme == KH_SYNCMER)
-		return n / ((sk->k - sk->s) / 2 + 1) + 1;
-	return (n + sk->stride - 1) / sk->stride * (sk->s < sk->stride ? sk->s : sk->stride);
+	if (rule->scheme == KH_SYNCMER)
+		return n / ((rule->k - rule->s) / 2 + 1) + 1;
+	const uint32_t most = rule->s < rule->stride ? rule->s : rule->stride;
+
+	return (n + rule->stride - 1) / rule->stride * most;
 }
 
 #ifndef __CUDACC__
 #include "base/msg.h"
 
 /* Fails unless these parameters are allowed. */
-int kh_sampling_check(const kh_sampling *sk, kh_err *err);
+int kh_sampling_check(const kh_sampling *rule, kh_err *err);
 
 /*
  * The features that start at [from, to) of a packed sequence: key[j] = kh_key() of the
@@ -153,12 +155,13 @@ typedef struct kh_stretch {
 	uint64_t from, to;
 } kh_stretch;
 
-size_t kh_sampling_run(const kh_sampling *sk, const kh_stretch *span, uint64_t *key, uint32_t *pos);
+size_t kh_sampling_run(const kh_sampling *rule, const kh_stretch *span, uint64_t *key,
+		       uint32_t *pos);
 
 /* Starts of k-mers in a sequence of len bases. */
-static inline uint64_t kh_sampling_starts(const kh_sampling *sk, uint64_t len)
+static inline uint64_t kh_sampling_starts(const kh_sampling *rule, uint64_t len)
 {
-	return len < sk->k ? 0 : len - sk->k + 1;
+	return len < rule->k ? 0 : len - rule->k + 1;
 }
 #endif
 

@@ -23,14 +23,14 @@ void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, 
 	}
 }
 
-size_t kh_syncmer_plain(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
+size_t kh_syncmer_plain(const kh_sampling *rule, const uint64_t *bases, uint64_t at, size_t n,
 			uint32_t *start)
 {
-	const unsigned w = sk->k - sk->s + 1;
+	const unsigned w = rule->k - rule->s + 1;
 	uint32_t o[KH_SYNCMER_TILE + 16];
 	size_t m = 0;
 
-	kh_smer_orders(bases, at, sk->s, n + w - 1, o);
+	kh_smer_orders(bases, at, rule->s, n + w - 1, o);
 	for (size_t i = 0; i < n; i++)
 		if (kh_syncmer_keep(o + i, w))
 			start[m++] = (uint32_t)i;
@@ -43,13 +43,13 @@ void kh_keys_plain(uint64_t *x, size_t n, unsigned k)
 		x[i] = kh_key(kh_bits_canonical(x[i], k));
 }
 
-kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk)
+kh_syncmer_fn *kh_syncmer_get(const kh_sampling *rule)
 {
 	const int most = kh_simd_most();
-	kh_syncmer_fn *best = most > 1 ? kh_syncmer_avx512(sk) : NULL;
+	kh_syncmer_fn *best = most > 1 ? kh_syncmer_avx512(rule) : NULL;
 
 	if (most > 0 && !best)
-		best = kh_syncmer_avx2(sk);
+		best = kh_syncmer_avx2(rule);
 	return best ? best : kh_syncmer_plain;
 }
 

@@ -16,13 +16,13 @@
 /* Of the n <= KH_SYNCMER_TILE starts from base `at`, those whose k-mer is a syncmer, to
  * start[] (less `at`, ascending, room for n + 16); their number.  Bases are taken as they are,
  * ambiguous or not.  Words up to the one of the last k-mer's last base are read. */
-typedef size_t kh_syncmer_fn(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
+typedef size_t kh_syncmer_fn(const kh_sampling *rule, const uint64_t *bases, uint64_t at, size_t n,
 			     uint32_t *start);
 
 kh_syncmer_fn kh_syncmer_plain;
-kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *sk);  /* NULL: not here, or s > 16 */
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk);    /* the same */
-kh_syncmer_fn *kh_syncmer_get(const kh_sampling *sk);
+kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *rule);  /* NULL: not here, or s > 16 */
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *rule);    /* the same */
+kh_syncmer_fn *kh_syncmer_get(const kh_sampling *rule);
 
 /* Of n k-mers, by kh_packed_bits(), the keys, in place. */
 typedef void kh_keys_fn(uint64_t *x, size_t n, unsigned k);

@@ -91,16 +91,16 @@ KH_AVX2 static inline uint64_t kept_of(const uint32_t *o, const uint32_t *least,
 }
 
 /* Bits are gathered by 64 before they are walked, as nobody can foretell where a walk ends. */
-KH_AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
-			    uint32_t *start)
+KH_AVX2 static size_t syncmers(const kh_sampling *rule, const uint64_t *bases, uint64_t at,
+			       size_t n, uint32_t *start)
 {
-	const unsigned h = (sk->k - sk->s) / 2, skip = (unsigned)(at & 3);
-	const uint64_t end = (at + n + sk->k - 1 + 31) / 32 * 32;
+	const unsigned h = (rule->k - rule->s) / 2, skip = (unsigned)(at & 3);
+	const uint64_t end = (at + n + rule->k - 1 + 31) / 32 * 32;
 	uint32_t o[KH_SYNCMER_TILE + 64], least[KH_SYNCMER_TILE + 32];
 	const uint32_t *first = o + skip;
 	size_t m = 0;
 
-	orders(bases, at - skip, end, sk->s, skip + n + 2 * h, o);
+	orders(bases, at - skip, end, rule->s, skip + n + 2 * h, o);
 	for (size_t i = 0; i < n + h + 1; i += 8)
 		_mm256_storeu_si256((__m256i *)(least + i), least_of(first + i, h));
 	for (size_t i = 0; i < n; i += 64) {
@@ -116,9 +116,9 @@ KH_AVX2 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uin
 	return m;
 }
 
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *rule)
 {
-	return sk->s <= 16 && KH_HAS_AVX2 ? syncmers : NULL;
+	return rule->s <= 16 && KH_HAS_AVX2 ? syncmers : NULL;
 }
 
 /* --- keys ------------------------------------------------------------------------- */
@@ -169,9 +169,9 @@ kh_keys_fn *kh_keys_avx2(void)
 	return KH_HAS_AVX2 ? keys : NULL;
 }
 #else
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *sk)
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *rule)
 {
-	(void)sk;
+	(void)rule;
 	return NULL;
 }
 

@@ -84,18 +84,18 @@ AVX512_INLINE __m512i least_of(const uint32_t *o, unsigned h)
 
 /* As many orders stand before the middle of a window as behind it: h.  The least of those behind
  * it is the least of those before the middle of a later window. */
-AVX512 static size_t syncmers(const kh_sampling *sk, const uint64_t *bases, uint64_t at, size_t n,
+AVX512 static size_t syncmers(const kh_sampling *rule, const uint64_t *bases, uint64_t at, size_t n,
 			      uint32_t *start)
 {
-	const unsigned h = (sk->k - sk->s) / 2, skip = (unsigned)(at & 3);
-	const uint64_t end = (at + n + sk->k - 1 + 31) / 32 * 32;
+	const unsigned h = (rule->k - rule->s) / 2, skip = (unsigned)(at & 3);
+	const uint64_t end = (at + n + rule->k - 1 + 31) / 32 * 32;
 	const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
 					       15);
 	uint32_t o[KH_SYNCMER_TILE + 80], least[KH_SYNCMER_TILE + 48];
 	const uint32_t *first = o + skip;
 	size_t m = 0;
 
-	orders(bases, at - skip, end, sk->s, skip + n + 2 * h, o);
+	orders(bases, at - skip, end, rule->s, skip + n + 2 * h, o);
 	for (size_t i = 0; i < n + h + 1; i += 16)
 		_mm512_storeu_si512(least + i, least_of(first + i, h));
 	for (size_t i = 0; i < n; i += 16) {
@@ -120,9 +120,9 @@ static bool usable(void)
 	       __builtin_cpu_supports("popcnt");
 }
 
-kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *sk)
+kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *rule)
 {
-	return sk->s <= 16 && usable() ? syncmers : NULL;
+	return rule->s <= 16 && usable() ? syncmers : NULL;
 }
 
 /* --- keys ------------------------------------------------------------------------- */
@@ -159,9 +159,9 @@ kh_keys_fn *kh_keys_avx512(void)
 	return usable() ? keys : NULL;
 }
 #else
-kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *sk)
+kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *rule)
 {
-	(void)sk;
+	(void)rule;
 	return NULL;
 }
 

@@ -111,8 +111,8 @@ int kh_feed_open(kh_feed **out, const kh_feed_options *o, kh_monitor *m, kh_err 
 	f->n_streams = o->n_path[1] ? 2 : 1;
 	rc = kh_order_new(&f->order, m, f->n_blocks * f->n_streams, err);
 	f->spare = kh_array(f->n_streams * f->n_blocks, sizeof *f->spare, err);
-	f->slice_room = kh_array(f->n_streams * f->n_blocks, sizeof *f->slice_room, err);
-	if (!f->spare || !f->slice_room)
+	f->slice_text = kh_array(f->n_streams * f->n_blocks, sizeof *f->slice_text, err);
+	if (!f->spare || !f->slice_text)
 		rc = KH_ENOMEM;
 	for (unsigned s = 0; !rc && s < f->n_streams; s++)
 		rc = stream_open(f, s, err);
@@ -153,9 +153,9 @@ void kh_feed_close(kh_feed *f)
 	while (f->n_spare > 0)
 		free(f->spare[--f->n_spare].buf);
 	free(f->spare);
-	while (f->n_slice_room > 0)
-		free(f->slice_room[--f->n_slice_room].buf);
-	free(f->slice_room);
+	while (f->n_slice_text > 0)
+		free(f->slice_text[--f->n_slice_text].buf);
+	free(f->slice_text);
 	kh_order_free(f->order);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

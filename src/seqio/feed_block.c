@@ -34,7 +34,7 @@ void feed_shift(struct feed_block *b, size_t by)
 	}
 }
 
-int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err)
+int feed_reserve(struct feed_block *b, size_t front, size_t n, kh_err *err)
 {
 	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
 	int rc = kh_grow((void **)&b->buf, &b->cap,
@@ -92,7 +92,7 @@ int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 
 	if (!b->sliced)
 		return KH_OK;
-	if ((rc = feed_room(b, 0, b->want, err)) ||
+	if ((rc = feed_reserve(b, 0, b->want, err)) ||
 	    (rc = feed_read_range(f, b, b->buf + b->raw, &(struct feed_range) { 0, b->want }, err)))
 		return rc;
 	b->sliced = false;
@@ -146,9 +146,9 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
-	b->h.n_rec = b->first = FEED_ROOM;
+	b->h.n_rec = b->first = FEED_FREE;
 	b->h.n_words = f->o.front / 32;
-	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_ROOM, sizeof *b->h.rec, err);
+	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_FREE, sizeof *b->h.rec, err);
 	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
 }
 
@@ -215,7 +215,7 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 	if (rc)
 		return rc;
 	for (size_t i = b->first; i < h->n_rec; i++) {
-		if (i == FEED_ROOM)
+		if (i == FEED_FREE)
 			i += b->n_mate;
 		if (i >= h->n_rec)
 			break;
@@ -223,6 +223,6 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 
 		b->mate[i] = XXH3_64bits(id, shared_len(id, h->rec[i].id_len));
 	}
-	b->n_mate = h->n_rec > FEED_ROOM ? h->n_rec - FEED_ROOM : 0;
+	b->n_mate = h->n_rec > FEED_FREE ? h->n_rec - FEED_FREE : 0;
 	return KH_OK;
 }

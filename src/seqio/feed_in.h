@@ -10,7 +10,7 @@
 
 /* Places that are left free in front of the records of a block: a record that straddles its start
  * is known only when the block is committed, and is put there without moving the others. */
-enum { FEED_ROOM = 4 };
+enum { FEED_FREE = 4 };
 /* What is left of a block and longer than this is not copied in front of the next one. */
 enum { FEED_SLACK = 1 << 18 };
 /* Blocks are so many times as large where records are longer than one. */
@@ -24,8 +24,8 @@ struct feed_input {
 
 struct feed_block {
 	kh_block pub;
-	kh_parsed h;           /* what was parsed ahead, from rec[FEED_ROOM] on */
-	size_t first;           /* of h.rec; when it is committed, FEED_ROOM or less */
+	kh_parsed h;           /* what was parsed ahead, from rec[FEED_FREE] on */
+	size_t first;           /* of h.rec; when it is committed, FEED_FREE or less */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* number of raw bytes, */
@@ -48,7 +48,7 @@ struct feed_block {
 	size_t boundary, stop;
 	kh_place place;         /* the place of `stop`, counted from `boundary` */
 	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
-	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_ROOM on */
+	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_FREE on */
 	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
 	bool pieces;
 	bool head_good;
@@ -134,8 +134,8 @@ struct kh_feed {
 	/* buffers of texts that were dropped; the last of them was used last */
 	struct feed_text *spare;
 	size_t n_spare;
-	struct feed_text *slice_room;   /* for slices, not in use now; the last was used last */
-	size_t n_slice_room;
+	struct feed_text *slice_text;   /* for slices, not in use now; the last was used last */
+	size_t n_slice_text;
 	uint64_t n_ticket;
 	int dry;                /* 1 + the stream that gave nothing when it was last tried, or 0 */
 	uint64_t done, total;
@@ -152,7 +152,7 @@ struct kh_feed {
  * What an error calls a file. */
 const char *feed_file_name(const struct feed_stream *st, size_t file);
 /* Makes the text hold n raw bytes with `front` free in front; keeps what is there. */
-int feed_room(struct feed_block *b, size_t front, size_t n, kh_err *err);
+int feed_reserve(struct feed_block *b, size_t front, size_t n, kh_err *err);
 /* The text has moved up by `by` (modulo 2^64). */
 void feed_shift(struct feed_block *b, size_t by);
 /* Remembers that texts were put in front of a block, so many bytes, so that the next ones have

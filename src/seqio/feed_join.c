@@ -76,7 +76,7 @@ static int carry_in(struct join *j)
 	if (st->n_carry > FEED_SLACK) {
 		rc = carry_over(j);
 	} else {
-		rc = feed_room(b, st->n_carry, 0, j->err);
+		rc = feed_reserve(b, st->n_carry, 0, j->err);
 		j->pos = b->raw - st->n_carry;
 		if (!rc && st->n_carry > 0)
 			memcpy(b->buf + j->pos, st->carry, st->n_carry);
@@ -102,19 +102,19 @@ static int head_to_front(struct join *j, size_t mark)
 	kh_parsed *h = &j->b->h;
 	size_t n = h->n_rec - mark;
 
-	if (n < FEED_ROOM) {                    /* one more may come in front */
-		memcpy(h->rec + FEED_ROOM - n, h->rec + mark, n * sizeof *h->rec);
+	if (n < FEED_FREE) {                    /* one more may come in front */
+		memcpy(h->rec + FEED_FREE - n, h->rec + mark, n * sizeof *h->rec);
 		h->n_rec = mark;
-		j->b->first = FEED_ROOM - n;
+		j->b->first = FEED_FREE - n;
 		return KH_OK;
 	}
 	kh_record *head = kh_array(n, sizeof *head, j->err);
 	if (!head)
 		return KH_ENOMEM;
 	memcpy(head, h->rec + mark, n * sizeof *head);
-	memmove(h->rec + FEED_ROOM + n, h->rec + FEED_ROOM,
-		(mark - FEED_ROOM) * sizeof *h->rec);
-	memcpy(h->rec + FEED_ROOM, head, n * sizeof *head);
+	memmove(h->rec + FEED_FREE + n, h->rec + FEED_FREE,
+		(mark - FEED_FREE) * sizeof *h->rec);
+	memcpy(h->rec + FEED_FREE, head, n * sizeof *head);
 	free(head);
 	j->b->n_mate = 0;
 	return feed_text_again(j->f, j->b, j->err);     /* names are hashed again */
@@ -125,8 +125,8 @@ static void forget_ahead(struct join *j, size_t mark)
 {
 	kh_parsed *h = &j->b->h;
 
-	memmove(h->rec + FEED_ROOM, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
-	h->n_rec = FEED_ROOM + (h->n_rec - mark);
+	memmove(h->rec + FEED_FREE, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
+	h->n_rec = FEED_FREE + (h->n_rec - mark);
 	j->b->n_mate = 0;
 }
 
@@ -220,7 +220,7 @@ static int join_records(struct join *j)
 	if (rc)
 		return rc;
 	if (!is_worth_a_walk(j)) {
-		b->h.n_rec = FEED_ROOM;
+		b->h.n_rec = FEED_FREE;
 		return carry_add(j, b->raw);
 	}
 	st->walked = true;
@@ -243,7 +243,7 @@ static int pieces_on(struct join *j, size_t to)
 /* Parses all of it again, without what was parsed ahead. */
 static int pieces_again(struct join *j)
 {
-	j->b->h.n_rec = FEED_ROOM;
+	j->b->h.n_rec = FEED_FREE;
 	j->b->h.n_words = j->f->o.front / 32;
 	return pieces_on(j, j->b->end);
 }
@@ -264,10 +264,10 @@ static int head_again(struct join *j)
 		forget_ahead(j, mark);
 		return rc;
 	}
-	/* rec has: FEED_ROOM free places, head_n guessed records, those behind the boundary, the
+	/* rec has: FEED_FREE free places, head_n guessed records, those behind the boundary, the
 	 * right ones */
-	memmove(h->rec + FEED_ROOM, h->rec + FEED_ROOM + b->head_n,
-		(h->n_rec - FEED_ROOM - b->head_n) * sizeof *h->rec);
+	memmove(h->rec + FEED_FREE, h->rec + FEED_FREE + b->head_n,
+		(h->n_rec - FEED_FREE - b->head_n) * sizeof *h->rec);
 	h->n_rec -= b->head_n;
 	return head_to_front(j, mark - b->head_n);
 }
@@ -333,7 +333,7 @@ static int join_pieces(struct join *j)
 
 	if (!j->final && !b->bad.code && st->n_carry + n < 2 * st->tried
 	    && !memchr(b->buf + b->raw, '\n', n)) {
-		b->h.n_rec = FEED_ROOM;
+		b->h.n_rec = FEED_FREE;
 		return carry_add(j, b->raw);
 	}
 	int rc = carry_in(j);
@@ -359,7 +359,7 @@ static bool is_in_pieces(struct join *j)
 	const bool fasta = j->st->place.format == '>' && !j->f->o.interleaved;
 	const bool pieces = j->f->o.pieces || fasta;
 	if (pieces != b->pieces) {
-		b->h.n_rec = FEED_ROOM;
+		b->h.n_rec = FEED_FREE;
 		b->h.n_words = j->f->o.front / 32;
 		b->ahead = b->odd = false;
 		b->n_mate = 0;

@@ -116,7 +116,7 @@ static int put_text(kh_feed *f, struct feed_block *b, const feed_span *s, size_t
 		feed_shift(b, n - s->from);
 		at = 0;
 	} else {
-		rc = feed_room(b, behind + n, 0, err);
+		rc = feed_reserve(b, behind + n, 0, err);
 		if (rc)
 			return rc;
 		at = b->raw - behind - n;

@@ -40,7 +40,7 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 	};
 	int rc = kh_reader_pieces(&b->head_place, &b->h, &r, &b->head_stop, err);
 	b->head_good = rc == 0;
-	b->head_n = b->h.n_rec - FEED_ROOM;
+	b->head_n = b->h.n_rec - FEED_FREE;
 	return unless_judged(rc);
 }
 

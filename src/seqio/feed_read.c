@@ -84,7 +84,7 @@ static int take_stream(kh_feed *f, struct feed_stream *st, struct feed_block *b,
 		       kh_err *err)
 {
 	size_t n = f->o.block_size;
-	int rc = feed_room(b, 0, n, err);
+	int rc = feed_reserve(b, 0, n, err);
 
 	if (rc)
 		return rc;
@@ -257,13 +257,13 @@ static int take_next(kh_feed *f, struct feed_stream *st, struct feed_block *b)
 static int read_whole(kh_feed *f, struct feed_block *b, kh_err *err)
 {
 	const struct feed_range all = { 0, b->want };
-	int rc = feed_room(b, 0, b->want, err);
+	int rc = feed_reserve(b, 0, b->want, err);
 
 	if (!rc && !feed_read_range(f, b, b->buf + b->raw, &all, &b->bad))
 		b->end = b->raw + b->want;
 	feed_input_drop(f, b->in);
 	b->in = NULL;
-	return rc ? rc : feed_room(b, 0, 0, err);
+	return rc ? rc : feed_reserve(b, 0, 0, err);
 }
 
 int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
@@ -276,7 +276,7 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 	if (b->part.chunk) {
 		size_t n = 0;
 
-		rc = feed_room(b, 0, b->part.n, err);
+		rc = feed_reserve(b, 0, b->part.n, err);
 		kh_pgzip_finish(&b->part, rc ? NULL : b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 		feed_input_drop(f, b->in);
@@ -288,11 +288,11 @@ int feed_read(kh_feed *f, struct feed_block *b, kh_err *err)
 	} else if (b->run.n > 0) {
 		size_t n = 0;
 
-		rc = feed_room(b, 0, b->run.n_out, err);
+		rc = feed_reserve(b, 0, b->run.n_out, err);
 		if (!rc)
 			kh_bgzf_run_inflate(&b->run, feed_file_name(st, b->pub.file),
 				       b->buf + b->raw, &n, &b->bad);
 		b->end = b->raw + n;
 	}
-	return rc ? rc : feed_room(b, 0, 0, err);
+	return rc ? rc : feed_reserve(b, 0, 0, err);
 }

@@ -53,7 +53,7 @@ static void forget(struct slices *s)
 {
 	struct feed_block *b = s->b;
 
-	b->h.n_rec = FEED_ROOM;
+	b->h.n_rec = FEED_FREE;
 	b->h.n_words = s->f->o.front / 32;
 	b->n_mate = 0;
 	b->boundary = b->stop = 0;
@@ -90,7 +90,7 @@ static bool read_on(struct slices *s)
 static int keep(struct slices *s, size_t from, size_t to)
 {
 	struct feed_block *b = s->b;
-	int rc = feed_room(b, 0, b->end - b->raw + to - from, s->err);
+	int rc = feed_reserve(b, 0, b->end - b->raw + to - from, s->err);
 
 	if (rc)
 		return rc;
@@ -109,7 +109,7 @@ static int keep_names(struct slices *s, size_t mark)
 
 	for (size_t i = mark; i < b->h.n_rec; i++)
 		n += b->h.rec[i].name_len;
-	int rc = feed_room(b, 0, b->end - b->raw + n, s->err);
+	int rc = feed_reserve(b, 0, b->end - b->raw + n, s->err);
 	if (rc)
 		return rc;
 	for (size_t i = mark; i < b->h.n_rec; i++) {
@@ -197,14 +197,14 @@ int feed_slices(kh_feed *f, struct feed_block *b, kh_err *err)
 	struct slices s = { .f = f, .b = b, .size = f->o.block_size / SLICES, .err = err };
 
 	pthread_mutex_lock(&f->lock);
-	if (f->n_slice_room > 0)
-		s.at = f->slice_room[--f->n_slice_room];
+	if (f->n_slice_text > 0)
+		s.at = f->slice_text[--f->n_slice_text];
 	pthread_mutex_unlock(&f->lock);
 	int rc = begin(&s);
 	if (!b->sliced)
 		b->end = b->raw;
 	pthread_mutex_lock(&f->lock);
-	f->slice_room[f->n_slice_room++] = s.at;
+	f->slice_text[f->n_slice_text++] = s.at;
 	pthread_mutex_unlock(&f->lock);
 	return rc;
 }

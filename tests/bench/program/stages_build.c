@@ -50,10 +50,10 @@ static int sample_worker(void *arg, unsigned worker, kh_err *err)
 	(void)worker;
 	for (uint64_t i; !rc && kh_bench_take(u->b, &i);) {
 		kh_bench_item *x = &u->r->item[i % u->r->n];
-		const kh_sample s = { .bases = x->bases, .amb = x->amb, .n_words = x->n_words,
+		const kh_block_pieces s = { .bases = x->bases, .amb = x->amb, .n_words = x->n_words,
 				      .piece = x->piece, .n = x->n };
 
-		rc = kh_sample_features(&made, &s, &u->r->sampling, err);
+		rc = kh_pieces_features(&made, &s, &u->r->sampling, err);
 		const kh_pairs pairs = { .key = made.key, .loc = made.bin, .n = made.n };
 		if (!rc && u->keep)
 			rc = keep(&x->pairs, &pairs, err);
@@ -101,7 +101,7 @@ static int partition(void *arg, kh_bench_pass *p, kh_err *err)
 static int sort_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *u = arg;
-	kh_pair_room room = { .key = NULL };
+	kh_pair_scratch room = { .key = NULL };
 	int rc = KH_OK;
 
 	(void)worker;
@@ -112,7 +112,7 @@ static int sort_worker(void *arg, unsigned worker, kh_err *err)
 		if (!rc && u->keep)
 			rc = keep(&u->sorted[i], &pairs, err);
 	}
-	kh_pair_room_clear(&room);
+	kh_pair_scratch_clear(&room);
 	return rc;
 }
 

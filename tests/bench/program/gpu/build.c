@@ -29,7 +29,7 @@ struct bench {
 	kh_refs refs;
 	struct worker *worker;              /* a worker each */
 	/* under the lock: */
-	kh_sample *kept;
+	kh_block_pieces *kept;
 	size_t n, cap, next;
 	kh_builder *builder;
 	double ready;
@@ -49,7 +49,7 @@ static void *copy(const void *p, size_t n, kh_err *err)
  * */
 static int keep(struct bench *b, const kh_block *blk, const kh_pieces *p, kh_err *err)
 {
-	kh_sample s = { .ticket = blk->ticket, .n_words = blk->n_words, .n = p->n };
+	kh_block_pieces s = { .ticket = blk->ticket, .n_words = blk->n_words, .n = p->n };
 	int rc;
 
 	s.bases = copy(blk->bases, blk->n_words * 8, err);

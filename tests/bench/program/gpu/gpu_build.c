@@ -166,7 +166,7 @@ static int build_worker(void *arg, unsigned worker, kh_err *err)
 		blk->user = &h->pieces;
 		rc = kh_feed_commit(u->feed, blk, &none, err);
 		if (!rc) {
-			kh_sample s = { .ticket = blk->ticket,
+			kh_block_pieces s = { .ticket = blk->ticket,
 					.bases = blk->bases,
 					.amb = blk->amb,
 					.n_words = blk->n_words,

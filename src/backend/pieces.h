@@ -1,8 +1,8 @@
 /*
- * sample.h - pieces of reference sequences in a block of packed bases, which a builder is given
+ * pieces.h - pieces of reference sequences in a block of packed bases, which a builder is given
  */
-#ifndef KH_BACKEND_SAMPLE_H
-#define KH_BACKEND_SAMPLE_H
+#ifndef KH_BACKEND_PIECES_H
+#define KH_BACKEND_PIECES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,14 +20,14 @@ typedef struct kh_piece {
 } kh_piece;
 
 /* What a builder is given: the pieces of one block. */
-typedef struct kh_sample {
+typedef struct kh_block_pieces {
 	uint64_t ticket;        /* order of blocks: 0, 1, 2, ... */
 	const uint64_t *bases;
 	const uint32_t *amb;
 	size_t n_words;
 	const kh_piece *piece;
 	size_t n;
-} kh_sample;
+} kh_block_pieces;
 
 /* Features with the bins that they start in, in arrays that grow: free() both. */
 typedef struct kh_features {
@@ -37,11 +37,11 @@ typedef struct kh_features {
 } kh_features;
 
 /* Finds the features of all pieces of a block, in order. */
-int kh_sample_features(kh_features *to, const kh_sample *s, const kh_sampling *sampling,
+int kh_pieces_features(kh_features *to, const kh_block_pieces *s, const kh_sampling *sampling,
 		       kh_err *err);
 
 /* The order-free checksum of a stretch of a sequence: a sum over its bins of a chain of
  * fmix64 over (number of the bin, packed bases, mask), so that blocks add up. */
-uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride);
+uint64_t kh_digest(const kh_block_pieces *s, const kh_piece *p, uint32_t stride);
 
 #endif

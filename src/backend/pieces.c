@@ -1,10 +1,10 @@
-/* sample.c - the features of pieces, and the checksum of a stretch of a sequence */
+/* pieces.c - the features of pieces, and the checksum of a stretch of a sequence */
 #include <config.h>
-#include "backend/sample.h"
+#include "backend/pieces.h"
 
 #include "base/mem.h"
 
-int kh_sample_features(kh_features *to, const kh_sample *s, const kh_sampling *sampling,
+int kh_pieces_features(kh_features *to, const kh_block_pieces *s, const kh_sampling *sampling,
 		       kh_err *err)
 {
 	uint64_t bound = 0;
@@ -30,7 +30,7 @@ int kh_sample_features(kh_features *to, const kh_sample *s, const kh_sampling *s
 	return KH_OK;
 }
 
-uint64_t kh_digest(const kh_sample *s, const kh_piece *p, uint32_t stride)
+uint64_t kh_digest(const kh_block_pieces *s, const kh_piece *p, uint32_t stride)
 {
 	uint64_t sum = 0, at = p->at, end = p->at + p->bases;
 
