@@ -36,7 +36,7 @@ uint32_t kh_merge_find(const kh_merge *m, uint32_t taxid)
 }
 
 /* Keeps at least half of the slots free. */
-static int make_room(kh_merge *m, kh_err *err)
+static int reserve(kh_merge *m, kh_err *err)
 {
 	const size_t n = m->slot ? 2 * (m->mask + 1) : FIRST_SLOTS;
 
@@ -71,7 +71,7 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 		       uint32_t *number, kh_err *err)
 {
 	kh_merge_taxon *to;
-	int rc = make_room(m, err);
+	int rc = reserve(m, err);
 
 	if (!rc)
 		rc = kh_grow((void **)&m->taxon, &m->cap, m->n + 1, sizeof *m->taxon, err);
