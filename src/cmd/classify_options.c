@@ -134,7 +134,7 @@ static int check_database(const struct classify_values *v, kh_err *err)
 	return KH_OK;
 }
 
-static int check_report(const struct classify_values *v, kh_err *err)
+static int check_outputs(const struct classify_values *v, kh_err *err)
 {
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
 		return kh_fail(err, KH_EUSAGE, "--set kraken-col5: '%s' is neither features nor "
@@ -145,11 +145,6 @@ static int check_report(const struct classify_values *v, kh_err *err)
 	if (v->minimizer_data && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
 			       "--use-mpa-style has no columns for --report-minimizer-data");
-	return KH_OK;
-}
-
-static int check_reads(const struct classify_values *v, kh_err *err)
-{
 	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified)
 		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
 			       "written by --classified-out and --unclassified-out");
@@ -176,8 +171,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	int rc;
 
 	if ((rc = check_database(v, err)) || (rc = kh_classify_check_samples(j, n, err)) ||
-	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_report(v, err)) ||
-	    (rc = check_reads(v, err)) || (rc = set_placement(j, err)))
+	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
+	    (rc = set_placement(j, err)))
 		return rc;
 	j->kraken = v->references.n == 0 && kh_db_is_kraken(v->db);
 	if ((rc = check_kraken(j, err)))

@@ -11,6 +11,7 @@
 #include "db/db.h"
 #include "db/in_use.h"
 #include "base/mem.h"
+#include "classify/rule.h"
 #include "run/report.h"
 
 struct values {
@@ -50,19 +51,10 @@ struct census {
 
 enum { OVER = 8 };
 
-static unsigned log2_of(uint32_t n)
-{
-	unsigned i = 0;
-
-	while (n >>= 1)
-		i++;
-	return i;
-}
-
 /* Adds the locations of each taxon to direct[], unless that is NULL. */
 static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint64_t *direct)
 {
-	c->length[l->over ? OVER : log2_of(l->n)]++;
+	c->length[l->over ? OVER : kh_log2(l->n)]++;
 	for (uint32_t i = 0; direct && i < l->n; i++) {
 		const uint32_t x = kh_word(db->image, l->bit + (uint64_t)i * db->bins.bits,
 					   db->bins.bits);
