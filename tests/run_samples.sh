@@ -191,6 +191,18 @@ expect 1 "none/out: No such file" "a folder that cannot be made" classify --db a
 expect 1 "sim_1.fq: is no folder" "a folder that is a file" classify --db a.khdb --samples sheet --outdir sim_1.fq
 expect 1 "nosheet" "a sheet that is missing" classify --db a.khdb --samples nosheet --outdir out
 
+# --- a dry run fails where a run would ------------------------------------------------------
+cp tsv sheet; mkdir readonly; : >plain; rm -rf out
+dry() { "$kmerhash" classify --samples sheet --dry-run "$@"; }
+expect 0 "" "a dry run" dry --db a.khdb --outdir out
+check "a dry run: nothing is made" test ! -e out
+expect 1 "none.khdb: No such file" "a dry run without a database" dry --db none.khdb --outdir out
+expect 1 "plain: is no folder" "a dry run with a file in place of a folder" dry --db a.khdb --outdir plain
+expect 1 "none/out: cannot be made" "a dry run in a folder that is not there" dry --db a.khdb --outdir none/out
+expect 1 "none/page.html: cannot open its folder" "a dry run with a page nowhere" dry --db a.khdb --outdir out --html none/page.html
+expect 2 "999999" "a dry run with a taxon that is none" dry --db a.khdb --outdir out --classified-out c.fq --extract 999999
+rm -rf readonly plain
+
 # --- samples that fail -------------------------------------------------------------------
 head -c 20000 sim_1.fq >cut.fq
 { head -n 3 tsv; echo "bad	cut.fq	"; tail -n +4 tsv; echo "odd	sim_1.fq	real_1.fq"; } >sheet

@@ -120,17 +120,15 @@ static int dry_run(struct classify *j, kh_err *err)
 	uint64_t bytes = 0;
 	int rc;
 
-	if (j->v.samples) {
-		printf("samples\t%zu\ninputs\t%zu\n", j->sheet.n, j->sheet.n_files);
-		return KH_OK;
-	}
 	if (j->v.references.n)
 		return kh_fail(err, KH_EUSAGE, "--dry-run: of --references, "
 			       "build --dry-run says what they take");
 	if ((rc = kh_classify_try_files(j, &bytes, err)) ||
-	    (rc = kh_db_open(&j->db, j->v.db, &o, err)))
+	    (rc = kh_db_open(&j->db, j->v.db, &o, err)) || (rc = select_reads(j, err)))
 		return rc;
 	const kh_db_header *h = j->db->h;
+	if (j->v.samples)
+		printf("samples\t%zu\n", j->sheet.n);
 	printf("inputs\t%zu\n", j->sheet.n_files);
 	if (bytes > 0)
 		printf("bytes\t%" PRIu64 "\n", bytes);

@@ -75,7 +75,7 @@ static json_t *parameters(const struct classify *j)
 	const struct classify_values *v = &j->v;
 
 	return json_pack("{s:b, s:o, s:o, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
-			 "s:b, s:s, s:o, s:o, s:o, s:o}",
+			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I}",
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
 			 "registers", kh_record_path(v->registers),
 			 "confidence_thousandths", (json_int_t)j->rule.confidence,
@@ -89,7 +89,9 @@ static json_t *parameters(const struct classify *j)
 			 "write", v->write ? v->write : "lines,report,json",
 			 "classified_out", kh_record_path(v->classified),
 			 "unclassified_out", kh_record_path(v->unclassified),
-			 "extract", words(&v->extract), "exclude", words(&v->exclude));
+			 "extract", words(&v->extract), "exclude", words(&v->exclude),
+			 "quick", (int)v->quick, "minimum_hit_groups", (json_int_t)v->min_groups,
+			 "minimum_base_quality", (json_int_t)v->min_quality);
 }
 
 static json_t *command(char *const *argv)

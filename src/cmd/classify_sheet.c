@@ -237,32 +237,63 @@ static int check_files(struct classify *j, kh_err *err)
 	return rc;
 }
 
+static int try_output(const char *path, kh_err *err)
+{
+	kh_out *out = NULL;
+	struct stat st;
+
+	/* opening a file that is written in place would empty it */
+	if (!path || strcmp(path, "-") == 0 ||
+	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return KH_OK;
+	const int rc = kh_out_open(&out, path, err);
+	kh_out_close(out);
+	return rc;
+}
+
+/* Can the folder of a table's results be used, or made? */
+static int try_folder(const char *dir, kh_err *err)
+{
+	char *above = NULL;
+	const char *base = kh_base_name(dir);
+	struct stat st;
+	int rc = KH_OK;
+
+	if (stat(dir, &st) == 0)
+		return S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0
+			       ? KH_OK
+			       : kh_fail(err, KH_EIO, "%s: is no folder that can be written to",
+					 dir);
+	above = base > dir ? strndup(dir, (size_t)(base - dir)) : strdup(".");
+	if (!above)
+		return kh_fail_nomem(err);
+	if (access(above, W_OK | X_OK) != 0)
+		rc = kh_fail(err, KH_EIO, "%s: cannot be made: %s", dir, strerror(errno));
+	free(above);
+	return rc;
+}
+
 int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err)
 {
 	const kh_run_options o = { .feed = j->feed };
-	const kh_sheet_sample *x = &j->sheet.v[0];
-	const kh_feed_options fo = kh_run_feed_options(&o, x, 0);
+	const kh_feed_options fo = kh_run_feed_options(&o, &j->sheet.v[0], 0);
+	const char *dir = j->v.outdir;
 	kh_monitor *m = NULL;
 	kh_feed *feed = NULL;
 	uint64_t done;
-	struct stat st;
 	int rc = kh_monitor_new(&m, err);
 
-	if (!rc && !(rc = kh_feed_open(&feed, &fo, m, err)))
+	/* the files of a sheet have been looked at, each by itself */
+	if (!rc && !j->v.samples && !(rc = kh_feed_open(&feed, &fo, m, err)))
 		kh_feed_progress(feed, &done, bytes);
 	kh_feed_close(feed);
 	kh_monitor_free(m);
-	for (int k = 0; k < KH_N_RESULTS && !rc; k++) {
-		const char *path = x->path[k];
-		kh_out *out = NULL;
-
-		/* opening a file that is written in place would empty it */
-		if (!path || strcmp(path, "-") == 0 ||
-		    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-			continue;
-		rc = kh_out_open(&out, path, err);
-		kh_out_close(out);
-	}
+	if (!rc && dir)
+		rc = try_folder(dir, err);
+	if (!rc && j->v.samples)
+		rc = try_output(j->v.html, err);
+	for (int k = 0; k < KH_N_RESULTS && !rc && !dir; k++)
+		rc = try_output(j->sheet.v[0].path[k], err);
 	return rc;
 }
 
