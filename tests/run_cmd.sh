@@ -129,6 +129,8 @@ check "other files: no hint" sh -c '! grep -q "look like" said'
 printf 'BAM\1\0\0\0\0' | gzip >x.bam
 expect 1 "x.bam:1: .*a BAM file: pipe the output of 'samtools fastq'" "a BAM file" "$real" classify --db a.khdb --output - x.bam
 printf 'sample\treads1\na\tx_1.fq.gz\n' >sheet
+gzip -dc "$r1" | head -n 4 >1.fq
+expect 0 "kmerhash: 1 read, 1 classified" "one read is no reads" "$real" classify --db a.khdb --output - 1.fq
 expect 0 "kmerhash: 1 sample, 300 fragments" "one sample is no samples" "$real" classify --db a.khdb --samples sheet --outdir one.out
 # --- completion ----------------------------------------------------------------------------------------
 sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' want >commands

@@ -284,9 +284,10 @@ static void tell(const kh_build_summary *s, unsigned processes)
 
 	snprintf(on, sizeof on, ", %u processes", processes);
 	kh_log(KH_INFO,
-	       "%" PRIu32 " targets, %" PRIu64 " bases, %" PRIu32 " taxa; %s k = %u; %" PRIu64
+	       "%" PRIu32 " target%s, %" PRIu64 " bases, %" PRIu32 " tax%s; %s k = %u; %" PRIu64
 	       " features, %" PRIu64 " locations, %" PRIu64 " bytes",
-	       h->n_targets, h->bases, h->n_taxa,
+	       h->n_targets, kh_plural(h->n_targets), h->bases, h->n_taxa,
+	       h->n_taxa == 1 ? "on" : "a",
 	       h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash", h->sampling.k, h->features,
 	       h->locations, h->file_bytes);
 	kh_log(KH_DEBUG,
@@ -392,8 +393,8 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	    (rc = join_maps(j, err)) || (rc = find_references(j, n, operand, err)))
 		return rc;
 	if (j->refs.errs.found > 0)     /* prints all of them */
-		return kh_fail(err, j->refs.errs.v[0].code, "%zu errors, no database is made",
-			       j->refs.errs.found);
+		return kh_fail(err, j->refs.errs.v[0].code, "%zu error%s, no database is made",
+			       j->refs.errs.found, kh_plural(j->refs.errs.found));
 	rc = check_files(j, err);
 	if (!rc)
 		rc = kh_build(&j->o, sum, err);

@@ -239,14 +239,14 @@ static void tell_kraken2(const kh_run_summary *s)
 static void tell(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
-	const char *what = j->paired ? "pairs" : "reads";
+	const char *what = j->paired ? "pair" : "read";
 	double t = s->seconds > 0 ? s->seconds : 1e-9;
 
-	kh_log(KH_INFO, "%" PRIu64 " %s, %" PRIu64 " classified (%.2f %%)", s->fragments, what,
-	       s->classified,
+	kh_log(KH_INFO, "%" PRIu64 " %s%s, %" PRIu64 " classified (%.2f %%)", s->fragments, what,
+	       kh_plural(s->fragments), s->classified,
 	       s->fragments ? 100.0 * (double)s->classified / (double)s->fragments : 0.0);
 	kh_log(KH_INFO,
-	       "%s classify on %s: %.0f %s/s, %.1f s and %.1f s for the database, %.0f MB of "
+	       "%s classify on %s: %.0f %ss/s, %.1f s and %.1f s for the database, %.0f MB of "
 	       "memory", PACKAGE_STRING, j->on.choice.backend->name, (double)s->fragments / t,
 	       what, t, j->loaded, (double)kh_cmd_peak() * 1e-6);
 }

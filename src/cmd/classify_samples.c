@@ -127,7 +127,7 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 
 	if (!rc) {
 		kh_log(KH_INFO, "%zu sample%s%s, %" PRIu64 " fragments, %" PRIu64 " classified",
-		       t->done, t->done == 1 ? "" : "s",
+		       t->done, kh_plural(t->done),
 		       t->skipped ? ", others were there already" : "", t->sum.fragments,
 		       t->sum.classified);
 		kh_log(KH_INFO,

@@ -25,7 +25,8 @@ int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
 	for (size_t i = 0; i < errs->n; i++)
 		if (kh_cmd_fail(c, &errs->v[i]) == 1)
 			status = 1;
-	snprintf(more, sizeof more, "%zu more errors are not shown", errs->found - errs->n);
+	snprintf(more, sizeof more, "%zu more error%s not shown",
+		 errs->found - errs->n, errs->found - errs->n == 1 ? " is" : "s are");
 	if (errs->found > errs->n)
 		kh_log_failure(c->name, more);
 	return status;

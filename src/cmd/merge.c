@@ -201,8 +201,9 @@ static int read_reports(struct job *j, kh_err *err)
 	if (rc || j->errs.found > 0)
 		return rc;
 	if (j->m.renamed > 0)
-		kh_log(KH_WARN, "%" PRIu64 " rows have another name or rank than the same taxid "
-		       "in an earlier report, which counts", j->m.renamed);
+		kh_log(KH_WARN, "%" PRIu64 " row%s another name or rank than the same taxid "
+		       "in an earlier report, which counts", j->m.renamed,
+		       j->m.renamed == 1 ? " has" : "s have");
 	return kh_merge_finish(&j->m, err);
 }
 

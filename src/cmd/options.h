@@ -139,6 +139,9 @@ void kh_cmd_print(const char *text, size_t n);
 /* For a command that only prints: fails if standard output goes to one of these n files. */
 int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, kh_err *err);
 
+/* The ending of a regular noun behind n: "", or "s". */
+static inline const char *kh_plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
 /* Seconds that one file of mates may keep the other waiting: KMERHASH_MATE_TIMEOUT, or 60; 0: for
  * ever. */
 double kh_cmd_mate_timeout(void);
