@@ -8,12 +8,12 @@
 #define GB (UINT64_C(1) << 30)
 
 /* As CUB has it, more or less: counters, and a table for each tile of a part of the input. */
-static uint64_t sort_room(uint64_t pairs)
+static uint64_t sort_scratch(uint64_t pairs)
 {
 	return 50000 + (pairs < 1 << 28 ? pairs : 1 << 28) / 6;
 }
 
-static uint64_t scan_room(uint64_t pairs)
+static uint64_t scan_scratch(uint64_t pairs)
 {
 	return 1024 + pairs / 96;
 }
@@ -23,8 +23,8 @@ static kh_gpu_plan plan_of(uint64_t limit)
 	return (kh_gpu_plan) { .limit = limit,
 			       .slots = limit / 10,
 			       .tables = limit / 100,
-			       .sort_room = sort_room,
-			       .scan_room = scan_room };
+			       .sort_scratch = sort_scratch,
+			       .scan_scratch = scan_scratch };
 }
 
 /* Limits from 4 MB to 200 GB. */

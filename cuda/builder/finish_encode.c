@@ -219,7 +219,7 @@ static int fits_beside(struct kh_wave *w, unsigned from, unsigned to, bool *fits
 {
 	const uint64_t pairs = pairs_of(w, from, to);
 	const uint64_t head = kh_plan_round((pairs + 1) * 4);
-	const uint64_t scan = kh_plan_round(w->share->plan.scan_room(pairs));
+	const uint64_t scan = kh_plan_round(w->share->plan.scan_scratch(pairs));
 	int rc;
 
 	if (head + scan > left(w))

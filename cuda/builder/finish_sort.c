@@ -190,7 +190,7 @@ int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
 	const uint64_t n = p->sort.n;
 	int rc;
 
-	kh_wave_make_free(w, kh_plan_pairs(n) + kh_plan_round(w->share->plan.sort_room(n)),
+	kh_wave_make_free(w, kh_plan_pairs(n) + kh_plan_round(w->share->plan.sort_scratch(n)),
 			  KH_WAVE_GATHERED);
 	rc = kh_wave_room(w, n, 1, err);
 	if (rc)

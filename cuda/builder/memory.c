@@ -29,14 +29,14 @@ size_t kh_cuda_slab_bytes(const kh_builder *b, unsigned workers)
 				  kh_gpu_up(z.split)) + 1;
 }
 
-static uint64_t sort_room(uint64_t pairs)
+static uint64_t sort_scratch(uint64_t pairs)
 {
 	kh_gpu_sort s = { .n = pairs, .bits = KH_KEY_BITS + 1 };
 
 	return kh_gpu_sort_run(&s, NULL) == cudaSuccess ? s.room_bytes : 0;
 }
 
-static uint64_t scan_room(uint64_t pairs)
+static uint64_t scan_scratch(uint64_t pairs)
 {
 	return kh_gpu_encode_room(pairs);
 }
@@ -51,7 +51,7 @@ int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers,
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
 		times += b->share[i].device == s->device;
-	*p = (kh_gpu_plan) { .sort_room = sort_room, .scan_room = scan_room };
+	*p = (kh_gpu_plan) { .sort_scratch = sort_scratch, .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)
 		p->limit = b->o.on.memory;

@@ -23,7 +23,7 @@ uint64_t kh_plan_gathering(const kh_gpu_plan *p, uint64_t store, uint64_t pairs,
 
 uint64_t kh_plan_sorting(const kh_gpu_plan *p, uint64_t pairs)
 {
-	return 2 * kh_plan_pairs(pairs) + kh_plan_round(p->sort_room(pairs)) + p->tables +
+	return 2 * kh_plan_pairs(pairs) + kh_plan_round(p->sort_scratch(pairs)) + p->tables +
 	       p->again;
 }
 
@@ -31,7 +31,7 @@ uint64_t kh_plan_exchange(const kh_gpu_plan *p, uint64_t pairs, uint64_t come)
 {
 	const uint64_t more = come > pairs ? come : pairs;
 	const uint64_t taking = kh_plan_pairs(pairs) + kh_plan_pairs(more) +
-				kh_plan_round(p->sort_room(pairs)) + p->tables;
+				kh_plan_round(p->sort_scratch(pairs)) + p->tables;
 	const uint64_t sorting = kh_plan_sorting(p, more);
 
 	return taking > sorting ? taking : sorting;
@@ -43,7 +43,7 @@ uint64_t kh_plan_encoding(const kh_gpu_plan *p, uint64_t pairs, uint64_t keys, u
 {
 	const uint64_t buckets = keys / KH_BUCKET_LOAD * 5 / 4 + 4 * (uint64_t)ranges;
 
-	return kh_plan_round(4 * (pairs + 1)) + kh_plan_round(p->scan_room(pairs)) +
+	return kh_plan_round(4 * (pairs + 1)) + kh_plan_round(p->scan_scratch(pairs)) +
 	       2 * kh_plan_round(4 * (keys + 1)) + kh_plan_round(8 * (keys + 2)) +
 	       kh_plan_round(keys + 1) + kh_plan_round(pairs / 64 + 4) +
 	       kh_plan_round(4 * (keys / 128 + 8192)) + kh_plan_round(4 * buckets) +

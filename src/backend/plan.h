@@ -33,8 +33,8 @@ typedef struct kh_gpu_plan {
 	uint64_t most;                  /* kh_plan_most, kept for kh_plan_stays; 0: not yet known */
 	/* Bytes of scratch that a sort, and the selections and sums of the encoder, want for so
 	 * many pairs; the more pairs, the more. */
-	uint64_t (*sort_room)(uint64_t pairs);
-	uint64_t (*scan_room)(uint64_t pairs);
+	uint64_t (*sort_scratch)(uint64_t pairs);
+	uint64_t (*scan_scratch)(uint64_t pairs);
 } kh_gpu_plan;
 
 /* Bytes of the device that the driver takes for an allocation: whole pages of 2 MiB from a
