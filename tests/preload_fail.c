@@ -6,6 +6,7 @@
  *	                        from there; kill: by SIGKILL, before the call
  *	KH_PAGES=N              the host has so many pages of memory
  *	KH_WHEN_MAPPED=COMMAND  is run when a file has just been mapped, once
+ *	KH_FS_TYPE=HEX          the type of all file systems, as fstatfs tells it
  *	KH_FAIL_COUNT=FILE      gets the number of calls of that kind, when the program ends
  *
  * Calls inside stdio of the C library are not intercepted, so messages are still printed.
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -166,6 +168,16 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t off)
 }
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off_t off) __attribute__((alias("pwrite")));
+
+int fstatfs(int fd, struct statfs *s)
+{
+	const char *type = getenv("KH_FS_TYPE");
+	const int rc = (int)syscall(SYS_fstatfs, fd, s);
+
+	if (!rc && type)
+		s->f_type = strtol(type, NULL, 16);
+	return rc;
+}
 
 int fsync(int fd)
 {

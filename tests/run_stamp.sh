@@ -26,6 +26,20 @@ expect 2 "not both" "--set verify and --set no-verify" c --set verify --set no-v
 stamp=$(echo .cache/kmerhash/checked-*)
 check "a stamp: of the user alone" test "$(stat -c %a "$stamp")" = 600 -a "$(stat -c %a .cache/kmerhash)" = 700
 
+# --- where and how long ---------------------------------------------------------------------
+preload=$(dirname "$real")/tests/preload_fail.so
+if [ -f "$preload" ]; then
+	for type in 65735546 4d44 2011bab0; do                  # FUSE, as of sshfs; FAT; exFAT
+		expect 0 "" "a file system of type $type" env LD_PRELOAD="$preload" KH_FS_TYPE=$type "$real" classify -v --db a.khdb --output o.tsv "$sim"
+		cp .err said; check "a file system of type $type: nothing is remembered" sh -c '! grep -q "checked before\|is remembered" said'
+	done
+else skip "file systems" "no preload_fail.so"; fi
+: >.cache/kmerhash/checked-1-2; touch -d '40 days ago' .cache/kmerhash/checked-1-2
+: >.cache/kmerhash/checked-1-3; touch -d '20 days ago' .cache/kmerhash/checked-1-3
+touch -d '31 days ago' "$stamp"; checked "a stamp of last month"
+check "old stamps go" test ! -e .cache/kmerhash/checked-1-2 -a -e .cache/kmerhash/checked-1-3
+rm .cache/kmerhash/checked-1-3
+
 # --- any change ---------------------------------------------------------------------------
 chmod 600 a.khdb; settle; checked "another mode"
 cp a.khdb b.khdb; mv b.khdb a.khdb; settle; checked "another file of the name"

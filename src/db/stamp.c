@@ -1,6 +1,7 @@
 #include <config.h>
 #include "db/stamp.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 #include "db/in_use.h"
 
-/* SETTLED: seconds after a change before a file is remembered */
-enum { TEXT = 256, SETTLED = 2 };
+/* SETTLED: seconds after a change before a file is remembered; DAYS: how long it is */
+enum { TEXT = 256, SETTLED = 2, DAYS = 30 };
 
 /* The folder of stamps, to be freed; NULL: there is none. */
 static char *stamp_folder(void)
@@ -65,6 +67,58 @@ static uint64_t nanoseconds(struct timespec t)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* Does the file lie on a file system of which it is known that each write sets the time of change,
+ * and that no call sets it back?  On others, as by sshfs or of FAT, it is the time of the last
+ * write, which can be set. */
+static bool keeps_time_of_change(int fd)
+{
+	static const uint32_t type[] = {
+		0xef53,         /* ext2, ext3, ext4 */
+		0x58465342,     /* xfs */
+		0x9123683e,     /* btrfs */
+		0xf2f52010,     /* f2fs */
+		0x2fc12fc1,     /* zfs */
+		0x01021994,     /* tmpfs */
+		0x794c7630,     /* overlayfs */
+		0x0bd00bd0,     /* Lustre */
+		0x47504653,     /* GPFS */
+		0x00c36400,     /* Ceph */
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+		if ((uint32_t)fs.f_type == type[i])
+			return true;
+	return false;
+}
+
+/* Is this the name of a stamp that was written long ago?  It is not believed any more, as disks
+ * decay, and it is removed, so that stamps of files that are gone do not pile up. */
+static bool is_old(int folder, const char *name)
+{
+	struct stat st;
+
+	return strncmp(name, "checked-", 8) == 0 &&
+	       fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtim.tv_sec + DAYS * 86400 < time(NULL);
+}
+
+static void remove_old(int folder)
+{
+	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (is_old(folder, e->d_name))
+			unlinkat(folder, e->d_name, 0);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
 /* What a stamp says, but for the checksum of the header. */
 static void describe(const struct stat *st, char name[TEXT], char text[TEXT])
 {
@@ -84,9 +138,10 @@ bool kh_stamp_find(const kh_db *db, uint64_t *self)
 
 	if (folder < 0)
 		return false;
-	if (db->fd >= 0 && fstat(db->fd, &st) == 0) {
+	if (db->fd >= 0 && fstat(db->fd, &st) == 0 && keeps_time_of_change(db->fd)) {
 		describe(&st, name, text);
-		const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+		const int fd = is_old(folder, name) ? -1 : openat(folder, name, flags);
 
 		if (fd >= 0 && fstat(fd, &own) == 0 && S_ISREG(own.st_mode) && is_own(&own))
 			n = read(fd, is, sizeof is - 1);
@@ -131,12 +186,14 @@ void kh_stamp_write(const kh_db *db)
 	struct stat st;
 	int folder;
 
-	if (db->fd < 0 || fstat(db->fd, &st) != 0 || kh_db_unchanged(db, NULL) != KH_OK ||
+	if (db->fd < 0 || fstat(db->fd, &st) != 0 || !keeps_time_of_change(db->fd) ||
+	    kh_db_unchanged(db, NULL) != KH_OK ||
 	    clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < st.st_ctim.tv_sec + SETTLED)
 		return;
 	folder = open_folder(true);
 	if (folder < 0)
 		return;
+	remove_old(folder);
 	describe(&st, name, text);
 	snprintf(all, sizeof all, "%s%016" PRIx64 "\n", text, db->h->self);
 	if (put(folder, name, all))
