@@ -168,6 +168,9 @@ static int read_row(kh_distinct *d, const kh_registers_input *in, const kh_tsv *
 	if (taxon == KH_NO_TAXON)
 		return kh_fail(err, KH_EFORMAT, "%s:%" PRIu64 ": column 1: taxid %u has no row in "
 			       "the report", l->name, l->line, id);
+	if (n > (uint64_t)INT64_MAX - d->found[taxon])
+		return bad(l, 2, found, "a number of features that can be counted with those "
+			   "before", err);
 	return kh_distinct_take(d, taxon, n, value, err);
 }
 
