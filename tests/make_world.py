@@ -9,7 +9,8 @@
                                                genus (1), with a taxonomy (DIR/taxonomy,
                                                DIR/refs.fa), DIR/reads.fq of them
     make_world.py sisters DIR DATA             four close species of 140 kbp (DIR/taxonomy, DIR/refs.fa),
-                                               DIR/reads.fq of one of them and of a fifth one
+                                               DIR/reads.fq of one of them and of a fifth one,
+                                               and DIR/long.fq of 400 to 2500 bases
 """
 import os
 import random
@@ -80,6 +81,11 @@ def sisters(folder, data):
             seq = strains_of[i % 4 == 0]
             at = RNG.randrange(len(seq) - 150)
             fastq(reads, "s%d" % i, mutated(seq[at:at + 150], 0.004))
+    with open(folder + "/long.fq", "w") as reads:
+        for i in range(700):
+            seq, length = strains_of[i % 4 == 0], RNG.choice((400, 900, 1300, 1900, 2500))
+            at = RNG.randrange(len(seq) - length)
+            fastq(reads, "l%d" % i, mutated(seq[at:at + length], RNG.choice((0, 0.01, 0.05))))
 
 
 def strains(n, folder, data, n_species=1):

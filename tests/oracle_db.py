@@ -332,7 +332,7 @@ def told_reads(db, excerpts):
     """(size, or 4 for a long one; sequence) of the reads that are made of a species' excerpts"""
     apart = db.k - db.s + 1 if db.scheme == 1 else -(-db.stride // db.s)
     each = (apart << 32) // (2**32 - db.least)
-    some, longs = min(128, len(excerpts)), min(32, len(excerpts)) if db.max_span <= 4096 else 0
+    some, longs = min(256, len(excerpts)), min(32, len(excerpts)) if db.max_span <= 4096 else 0
     for i in range(some):
         for size in range(4):
             yield size, excerpts[i * len(excerpts) // some][:db.k + ((12 << size) - 1) * each]

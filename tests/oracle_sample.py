@@ -43,8 +43,8 @@ class Shapes:
         self.db, self.least = db, least
         self.chances = [self.chances_of(d, 1000 + 18 * d if x <= JUNK else 400000 // d) for x, d in enumerate(D)]
         self.found = self.walks(max((n for n in many if many[n]), default=0))
-        self.f = [[1] * 128 for _ in D]
-        self.seen = [[65536] * 4 for _ in D]
+        self.f = [[1] * 128 + [1 if x == JUNK else 65535] * 32 for x in range(len(D))]
+        self.seen = [[65536] * 5 for _ in D]
         for size in range(4):
             ns = [n for n in range(8 << size, min(16 << size, 128)) if many[n]]
             total = sum(many[n] for n in ns)
@@ -225,9 +225,9 @@ class Sample:
 
     def candidates(self, segments, h, n):
         h1 = max(h.values())
-        near = {t for t in h if h[t] >= max(2, h1 - 3)}
+        near = {t for t in h if h[t] >= max(2, h1 - (3 if len(segments) == 1 else 8))}
         species = {t: self.tree.species[t] for t in near}
-        if len(segments) != 1 or not (segments[0].hits or segments[0].votes) or None in species.values():
+        if not any(s.hits or s.votes for s in segments) or None in species.values():
             return None
         best = {}
         for t, s in species.items():
@@ -244,15 +244,16 @@ class Sample:
             call = self.tree.species[call]
         found = self.candidates(segments, h, n) if h else None
         key = None
-        if found and 8 <= n <= 127 and h1 >= self.least[n.bit_length() - 1]:
-            cell = 32 * (n.bit_length() - 4) + min(31, 32 * h1 // n)
-            most = segments[0].best_window(self.classifier.taxon_of)[0]
-            best = [s for s, drop in found if drop == 0]
-            there = None if most in self.db.voters else self.tree.species[self.classifier.taxon_of(most)]
+        if found and 8 <= n and h1 >= self.least[n.bit_length() - 1]:
+            cell = 32 * (min(n, 128).bit_length() - 4) + min(31, 32 * h1 // n)
+            best, there = [s for s, drop in found if drop == 0], None
+            if len(segments) == 1:
+                most = segments[0].best_window(self.classifier.taxon_of)[0]
+                there = None if most in self.db.voters else self.tree.species[self.classifier.taxon_of(most)]
             enough = h1 >= self.classifier.rule.least(n)[0]
             key = (found, cell, call, best == [there], enough)
             self.classes[key] += 1
-            self.many[n] += 1
+            self.many[n if n < 128 else 0] += 1
             if best == [there]:
                 target = self.db.target_of(most)
                 self.places[target, (most - self.db.targets[target][0]) // 8].add(cell % 32)
@@ -302,7 +303,7 @@ class Sample:
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def cost(self, cell, call, s, drop):
-        x = DROP * drop
+        x = drop * (DROP if cell < 128 else 75638)
         if self.costs:
             now = None if call is None else self.tree.species[call]
             x += self.costs[s][cell // 32][s != now]
@@ -313,17 +314,25 @@ class Sample:
         numbers = self.db.told
         if not numbers:
             return
-        told = Counter()
-        for (_, cell, call, _, _), many in self.classes.items():
+        told, alone = Counter(), Counter()
+        for (found, cell, call, _, _), many in self.classes.items():
             species = None if call is None else self.tree.species[call]
             if species is not None and numbers[species][cell // 32]:
                 told[species] += many
-        self.costs = {}
-        for s, f in self.fits.items():
-            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in self.cells[s].items())
-            seldom = not f.few and told[s] << 24 < 39322 * expected
+            if len(found) == 1 and found[0][0] != species:
+                alone[found[0][0]] += many * numbers[found[0][0]][cell // 32]
+        self.costs, self.seldom = {}, set()
+        for s in {s for found, *_ in self.classes for s, _ in found}:
+            cells = self.cells[s] if self.cells else {}
+            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in cells.items())
+            expected -= sum((x * numbers[s][4] // 65536) // 4 for cell, x in cells.items() if cell >= 128)
+            expected = max(0, expected - alone[s] // 256)
+            if cells:
+                fit = self.fits[s]
+                expected = expected * (fit.weights[0] >> 10) >> 10 if fit.stands else 0
+            seldom = bool(cells) and not self.fits[s].few and told[s] << 24 < 52429 * expected
             self.costs[s] = []
-            for number in numbers[s][:4]:
+            for number in numbers[s]:
                 share = number or 32768
                 if seldom and number:
                     share = share * (told[s] << 8) // expected
@@ -348,9 +357,10 @@ class Sample:
 
     def fit(self):
         self.set_lengths()
+        self.cells = None
         self.shapes = Shapes(self.db, self.least, self.many)
         for i in range(12):
-            if i == 6:
+            if i % 6 == 0:
                 self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
@@ -366,7 +376,7 @@ class Sample:
             own[s] = set()
             strains[s] = self.bases[s] // (8 * self.db.stride) > self.db.max_locations * self.lengths[s]
             for j in range(32):
-                cells = [(self.cells[s].get(32 * i + j, 0), f.parts(self.shapes.f, 32 * i + j)) for i in range(4)]
+                cells = [(self.cells[s].get(32 * i + j, 0), f.parts(self.shapes.f, 32 * i + j)) for i in range(5)]
                 if 2 * sum(x for x, (o, r) in cells if o > r) > sum(x for x, _ in cells):
                     own[s].add(j)
                     every[s] += sum(x for x, _ in cells)
@@ -448,7 +458,7 @@ class Sample:
     # --- outputs ---------------------------------------------------------------------
     def lines(self):
         self.first, self.final = Counter(), Counter()
-        change, memo = self.change and len(self.fragments) >= 5000, {}
+        change, memo = self.change and len(self.fragments) + 8 * self.many[0] >= 5000, {}
         for name, mates, n, h1, call, key in self.fragments:
             self.first[call] += 1
             if key and change:
@@ -502,7 +512,8 @@ class Sample:
         if not f:
             return ["-"] * 7
         ani = ["-"] * 3
-        if not f.few and (f.stands or f.weights[0] >= ONE // 2):
+        fitted = sum(x for cell, x in self.cells[s].items() if cell < 128)
+        if not f.few and fitted >= 1280 and (f.stands or f.weights[0] >= ONE // 2):
             ani = ["%.1f" % ((1000 - D[x]) / 10) for x in (f.shapes[0], f.high, f.low)]
         share = sum(x * (2 * (cell % 32) + 1) // 256 for cell, x in self.cells[s].items())
         return ani + [str(self.found[s]), "%.1f" % (self.expected[s] / 256),

@@ -68,6 +68,8 @@ check "calls and profile, more strains than lists keep" agrees strains.khdb stra
 check "calls and profile, a close species that is absent" agrees sisters.khdb sisters/reads.fq
 check "what ties with the absent one is not there" verdict 8000002 relative
 check "its sister is" verdict 8000001 present
+check "calls and profile of long reads" agrees sisters.khdb sisters/long.fq
+check "long ones: its sister is" verdict 8000001 present
 check "build without what is told" "$kmerhash" build -q --growable --db grow.khdb --taxonomy sisters/taxonomy \
 	sisters/refs.fa
 check "calls and profile without it" agrees grow.khdb sisters/reads.fq

@@ -48,12 +48,12 @@ static void assert_counts(const kh_classes *c, uint64_t with)
 	assert_true(with > 1000 && with < N_FRAGMENTS);
 }
 
-/* Is the place of a fragment's class right: none for few features, or many, for few hits, and
+/* Is the place of a fragment's class right: none for few features, for few hits, and
  * without a candidate? */
 static void assert_place(const kh_class_of *of, const kh_call *call, const kh_candidates *cand)
 {
 	assert_int_equal(of->index == KH_NO_CLASS,
-			 call->features < 8 || call->features > 127 || call->hits < 2 ||
+			 call->features < 8 || call->hits < 2 ||
 			 (call->features < 16 && call->hits < 3) ||
 			 cand->species[0] == KH_NO_TAXON);
 }

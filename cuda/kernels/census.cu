@@ -93,7 +93,7 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 		return KH_UNCOUNTED;
 	}
 	atomicAdd((unsigned long long *)&q.census.at[place].many, 1ull);
-	atomicAdd(&many[call.features], 1);
+	atomicAdd(&many[kh_class_counted(call.features)], 1);
 	if (located) {
 		uint32_t *mask = &q.census.mask[kh_class_stretch(q.census.stretch, &q.ix.bins,
 								 target, cand.bin)];

@@ -229,7 +229,7 @@ __device__ uint32_t block_decide(const kh_gpu_query &q, block_room &b,
 /* Finds the least species from `from` on, or UINT32_MAX, of the touched taxa that are near: to
  * b.lo, and its greatest h to b.hi. */
 __device__ void block_next_species(const kh_gpu_query &q, block_room &b,
-				   const kh_gpu_scratch &x, uint32_t from)
+				   const kh_gpu_scratch &x, bool one, uint32_t from)
 {
 	__syncthreads();
 	if (threadIdx.x == 0) {
@@ -240,22 +240,22 @@ __device__ void block_next_species(const kh_gpu_query &q, block_room &b,
 	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
 		const uint32_t t = x.touched[i];
 
-		if (kh_candidate_near(x.h[t], b.h1))
+		if (kh_candidate_near(x.h[t], b.h1, one))
 			atomicMin(&b.lo, kh_candidate_species(&q.ix.tree, t, from));
 	}
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < b.n_touched; i += THREADS) {
 		const uint32_t t = x.touched[i];
 
-		if (q.ix.tree.species[t] == b.lo && kh_candidate_near(x.h[t], b.h1))
+		if (q.ix.tree.species[t] == b.lo && kh_candidate_near(x.h[t], b.h1, one))
 			atomicMax(&b.hi, x.h[t]);
 	}
 	__syncthreads();
 }
 
-/* With all threads.  `windows`: h comes from windows, in one segment. */
+/* With all threads.  `windows`: h comes from windows; `one`: it is one segment. */
 __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
-				 bool windows, uint32_t i)
+				 bool windows, bool one, uint32_t i)
 {
 	kh_candidates out = kh_candidates_none();
 	uint32_t from = 0;
@@ -263,12 +263,12 @@ __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_
 	int n = 0;
 
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
-		any |= kh_candidate_near(x.h[x.touched[j]], b.h1) &&
+		any |= kh_candidate_near(x.h[x.touched[j]], b.h1, one) &&
 		       q.ix.tree.species[x.touched[j]] == KH_NO_TAXON;
 	if (__syncthreads_or(any) || !windows)
 		n = KH_CANDIDATES + 1;
 	for (; n <= KH_CANDIDATES; n++, from = b.lo + 1) {
-		block_next_species(q, b, x, from);
+		block_next_species(q, b, x, one, from);
 		if (b.lo == UINT32_MAX)
 			break;
 		if (n < KH_CANDIDATES) {
@@ -278,7 +278,7 @@ __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_
 	}
 	if (n > KH_CANDIDATES)
 		out = kh_candidates_none();
-	else if (block_best(q, b).first < q.ix.bins.votes)
+	else if (one && block_best(q, b).first < q.ix.bins.votes)
 		out.bin = block_best(q, b).first;
 	if (threadIdx.x == 0)
 		q.candidates[i] = out;
@@ -298,7 +298,7 @@ __device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu
 		q.call[i] = kh_call { taxon, b.features,
 				      b.h1 < b.features ? b.h1 : b.features, b.found };
 	if (q.candidates)
-		block_candidates(q, b, x, !only && one, i);
+		block_candidates(q, b, x, !only, one, i);
 	__syncthreads();
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)
 		x.h[x.touched[j]] = 0;

@@ -131,7 +131,7 @@ __device__ bool any_without_species(const kh_gpu_query &q, const candidates<Room
 
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++)
-		any |= c.h[x] > 0 && kh_candidate_near(c.h[x], h1) &&
+		any |= c.h[x] > 0 && kh_candidate_near(c.h[x], h1, true) &&
 		       q.ix.tree.species[c.taxon[x]] == KH_NO_TAXON;
 	return __any_sync(ALL, any);
 }
@@ -146,7 +146,7 @@ __device__ uint32_t next_species(const kh_gpu_query &q, const candidates<Room> &
 
 #pragma unroll
 	for (unsigned x = 0; x < Room::EACH; x++)
-		if (c.h[x] > 0 && kh_candidate_near(c.h[x], h1)) {
+		if (c.h[x] > 0 && kh_candidate_near(c.h[x], h1, true)) {
 			const uint32_t s = kh_candidate_species(&q.ix.tree, c.taxon[x], from);
 
 			least = s < least ? s : least;

@@ -23,12 +23,12 @@
 
 enum {
 	LEAST = 16,             /* fragments, to say anything */
-	MOST = 128,             /* excerpts of a species that are asked about */
+	MOST = 256,             /* excerpts of a species that are asked about */
 	MOST_LONG = 32,         /* and long reads that are made of them */
 	IN_LONG = 8,            /* excerpts of such a read */
 	SPAN_MOST = 4096,       /* bases of a segment, for there to be long reads */
-	WORDS = MOST * KH_SIZES * KH_EXCERPT_WORDS + MOST_LONG * IN_LONG * SPAN_MOST / 32,
-	RECORDS = MOST * KH_SIZES + MOST_LONG
+	WORDS = MOST * KH_LONG * KH_EXCERPT_WORDS + MOST_LONG * IN_LONG * SPAN_MOST / 32,
+	RECORDS = MOST * KH_LONG + MOST_LONG
 };
 
 /* The excerpts of a species: from number `first` on, n of them. */
@@ -44,7 +44,7 @@ struct asking {
 	const kh_excerpt **of;          /* excerpts by species */
 	struct host *host;
 	size_t n_hosts;
-	uint32_t length[KH_SIZES];      /* bases of a fragment of each size */
+	uint32_t length[KH_LONG];      /* bases of a fragment of each size */
 	uint16_t *told;
 	_Atomic size_t next;
 };
@@ -57,7 +57,7 @@ struct reads {
 	uint32_t amb[WORDS];
 	kh_record rec[RECORDS];
 	kh_call call[RECORDS];
-	uint32_t kind[RECORDS];         /* size, or KH_TOLD_LONG */
+	uint32_t kind[RECORDS];         /* size, or KH_LONG */
 };
 
 /* Bases that probably have the middle number of features of a size. */
@@ -100,7 +100,7 @@ static void add_long_read(struct reads *r, const struct asking *a, const struct 
 {
 	const uint32_t span = a->rule.max_span,
 		       apart = (KH_EXCERPT + span - 1) / span * span;
-	const uint64_t at = add_read(r, (uint64_t)IN_LONG * apart, KH_TOLD_LONG);
+	const uint64_t at = add_read(r, (uint64_t)IN_LONG * apart, KH_LONG);
 
 	for (size_t j = 0; j < IN_LONG; j++)
 		put_bases(r, at + j * apart, a->of[h->first + (from + j) % h->n], KH_EXCERPT);
@@ -115,7 +115,7 @@ static void make_reads(const struct asking *a, const struct host *h, struct read
 	r->job = (kh_job) { .block = { &r->block } };
 	r->block = (kh_block) { .bases = r->bases, .amb = r->amb, .rec = r->rec };
 	for (size_t i = 0; i < some; i++)
-		for (uint32_t size = 0; size < KH_SIZES; size++)
+		for (uint32_t size = 0; size < KH_LONG; size++)
 			put_bases(r, add_read(r, a->length[size], size),
 				  a->of[h->first + i * h->n / some], a->length[size]);
 	for (size_t i = 0; i < longs; i++)
@@ -125,7 +125,7 @@ static void make_reads(const struct asking *a, const struct host *h, struct read
 /* Is the read of the size that it was made for? */
 static bool fits(const kh_call *c, uint32_t kind)
 {
-	return kind == KH_TOLD_LONG ? c->features > KH_N_MOST
+	return kind == KH_LONG ? c->features > KH_N_MOST
 				    : c->features >= (uint32_t)KH_N_LEAST << kind &&
 				      c->features < (uint32_t)KH_N_LEAST << (kind + 1);
 }
@@ -259,7 +259,7 @@ int kh_build_told(struct build *b, kh_err *err)
 	a.db.tax = b->taxa.tax;
 	a.db.bins = b->taxa.bins.bins;
 	kh_rule_init(&a.rule, a.db.h);
-	for (uint32_t i = 0; i < KH_SIZES; i++)
+	for (uint32_t i = 0; i < KH_LONG; i++)
 		a.length[i] = length_of(&b->sampling, i);
 	a.told = kh_array((size_t)a.db.tax->n * KH_TOLD, sizeof *a.told, err);
 	rc = a.told ? sort_excerpts(&a, err) : KH_ENOMEM;

@@ -23,8 +23,9 @@
 enum {
 	KH_SHARES = 32,         /* shares of features found, h / n */
 	KH_N_LEAST = 8,         /* features of a fragment that is looked at */
-	KH_N_MOST = 127,
-	KH_SIZES = 4            /* size class: log2(n) - 3 */
+	KH_N_MOST = 127,        /* with more, it is long */
+	KH_LONG = 4,            /* size class of long ones; of others it is log2(n) - 3 */
+	KH_SIZES
 };
 
 typedef struct kh_class {
@@ -46,8 +47,19 @@ static KH_HD int kh_has_class(const kh_rule *r, const kh_call *call, const kh_ca
 {
 	const uint32_t n = call->features, h = call->hits;
 
-	return n >= KH_N_LEAST && n <= KH_N_MOST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
+	return n >= KH_N_LEAST && cand->species[0] != KH_NO_TAXON && h >= 2 &&
 	       h >= r->minima[kh_log2(n)];
+}
+
+static KH_HD uint32_t kh_class_size(uint32_t features)
+{
+	return features > KH_N_MOST ? (uint32_t)KH_LONG : kh_log2(features) - 3;
+}
+
+/* Where a fragment with a class is counted by its features: all long ones at 0. */
+static KH_HD uint32_t kh_class_counted(uint32_t features)
+{
+	return features > KH_N_MOST ? 0 : features;
 }
 
 /* The share of its features that a fragment has found. */
@@ -81,7 +93,7 @@ static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
 		k.drop[i] = cand->drop[i];
 	}
 	k.call = call->taxon;
-	k.cell = (kh_log2(call->features) - 3) * KH_SHARES + kh_class_share(call);
+	k.cell = kh_class_size(call->features) * KH_SHARES + kh_class_share(call);
 	k.located = (uint8_t)(located != 0);
 	k.enough = (uint8_t)kh_rule_enough(r, call->hits, call->features);
 	k.zero[0] = k.zero[1] = 0;

@@ -247,14 +247,14 @@ static void note_candidates(kh_classifier *c, bool windows)
 	int n = 0;
 
 	*out = kh_candidates_none();
-	if (!windows || !c->only)
+	if (!windows)
 		return;
 	for (size_t i = 0; i < c->n_touched; i++)
 		h1 = c->h[c->touched[i]] > h1 ? c->h[c->touched[i]] : h1;
 	for (size_t i = 0; i < c->n_touched; i++) {
 		const uint32_t x = c->touched[i], s = c->tree.species[x];
 
-		if (!kh_candidate_near(c->h[x], h1))
+		if (!kh_candidate_near(c->h[x], h1, c->only))
 			continue;
 		if (s == KH_NO_TAXON || !add_species(out, h, &n, s, c->h[x])) {
 			*out = kh_candidates_none();
@@ -263,7 +263,7 @@ static void note_candidates(kh_classifier *c, bool windows)
 	}
 	for (int i = 0; i < n; i++)
 		out->drop[i] = (uint8_t)(h1 - h[i]);
-	if (c->top.first < c->db->bins.votes)
+	if (c->only && c->top.first < c->db->bins.votes)
 		out->bin = c->top.first;
 }
 

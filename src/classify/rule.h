@@ -161,12 +161,14 @@ static KH_HD uint32_t kh_rule_near_genus(uint32_t h1)
 	return kh_rule_below(h1, 1);
 }
 
-/* What a fragment of one segment could be, for what is decided by the sample: the species of
- * taxa with h >= h1 - KH_CANDIDATE_DROP and h >= KH_CANDIDATE_LEAST, each by the best of its
- * taxa.  None, if it is more than one segment, if hits are from overpopulated features alone, if
- * there are more than KH_CANDIDATES of them, or if one of these taxa has no species. */
+/* What a fragment could be, for what is decided by the sample: the species of taxa with
+ * h >= h1 - KH_CANDIDATE_DROP (of several segments, KH_CANDIDATE_DROP_LONG) and
+ * h >= KH_CANDIDATE_LEAST, each by the best of its taxa.  None, if hits are from overpopulated
+ * features alone, if there are more than KH_CANDIDATES of them, or if one of these taxa has no
+ * species. */
 #define KH_CANDIDATES 12
 #define KH_CANDIDATE_DROP 3
+#define KH_CANDIDATE_DROP_LONG 8
 #define KH_CANDIDATE_LEAST 2    /* one hit is chance */
 typedef struct kh_candidates {
 	uint32_t species[KH_CANDIDATES];        /* ascending, then KH_NO_TAXON */
@@ -188,9 +190,10 @@ static KH_HD kh_candidates kh_candidates_none(void)
 	return c;
 }
 
-static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1)
+static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1, int one_segment)
 {
-	return h >= KH_CANDIDATE_LEAST && h + KH_CANDIDATE_DROP >= h1;
+	return h >= KH_CANDIDATE_LEAST &&
+	       h + (one_segment ? KH_CANDIDATE_DROP : KH_CANDIDATE_DROP_LONG) >= h1;
 }
 
 /* Candidates are filled species by species, ascending. This gives the species of a taxon whose h

@@ -47,7 +47,7 @@ enum kh_section {
 
 /* Of these a species has a share of fragments that are told: of a class's sizes, and of long
  * reads. */
-enum { KH_TOLD_LONG = 4, KH_TOLD };
+enum { KH_TOLD = 5 };
 
 typedef struct kh_db_extent {
 	uint64_t at, bytes;

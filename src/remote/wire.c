@@ -188,7 +188,7 @@ static bool are_candidates(const kh_candidates *c, const kh_db *db)
 
 		if (s == KH_NO_TAXON ? c->drop[i] != 0
 				     : s >= db->tax->n || db->tax->species[s] != s ||
-					       c->drop[i] > KH_CANDIDATE_DROP)
+					       c->drop[i] > KH_CANDIDATE_DROP_LONG)
 			return false;
 		if (i > 0 && c->species[i - 1] >= s && s != KH_NO_TAXON)
 			return false;

@@ -145,7 +145,7 @@ bool kh_profile_has_ani(const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
 
-	return p && p->verdict != KH_TOO_FEW &&
+	return p && p->verdict != KH_TOO_FEW && p->fitted >= 5 * 256 &&
 	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
 }
 
@@ -155,10 +155,12 @@ const char *kh_profile_why(const kh_profile_row *r, char text[160])
 	const double own = p ? (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE : 0;
 
 	if (!p)
-		return "no fragment of one segment with 8 to 127 features names it";
+		return "no fragment with 8 features and more names it";
 	switch (p->verdict) {
 	case KH_PRESENT:
 	case KH_DIVERGENT:
+		if (!kh_profile_has_ani(r))
+			return "its fragments are long ones, which do not tell how near it is";
 		snprintf(text, 160, "%.1f %% of its fragments fit one strain at %.1f %% identity",
 			 own, percent_off(p->fit.shape[0]));
 		return text;

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 12,            /* of these the latter half knows what share is told */
+	ROUNDS = 12,            /* half way, what is told too seldom is found out */
+	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
 	ECHO = 33,
@@ -211,6 +212,7 @@ static void sum_up(kh_work *w, uint32_t i)
 		const uint64_t many = w->many[i][cell];
 
 		p->share += (many * (2 * (cell % KH_SHARES) + 1)) >> 8;
+		p->fitted += cell / KH_SHARES == KH_LONG ? 0 : many;
 		seen += many * w->m->shapes.seen[p->fit.shape[0]][cell / KH_SHARES];
 	}
 	p->seen = p->fit.total > 0 ? seen / p->fit.total : 65536;
@@ -276,7 +278,7 @@ static int decide_all(kh_work *w, kh_err *err)
 {
 	kh_model *m = w->m;
 
-	m->small = w->in->fragments < KH_SAMPLE_LEAST;
+	m->small = w->in->fragments + LONG_IS * w->in->classes->many[0] < KH_SAMPLE_LEAST;
 	m->changes = w->in->change && !m->small;
 	m->decision = kh_array(w->in->classes->n, sizeof *m->decision, err);
 	if (!m->decision)
@@ -295,7 +297,7 @@ static int work(kh_work *w, kh_err *err)
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
 		return rc;
 	for (int round = 0; round < ROUNDS; round++)
-		if ((round == ROUNDS / 2 && (rc = kh_told_make(w, err))) ||
+		if ((round % (ROUNDS / 2) == 0 && (rc = kh_told_make(w, err))) ||
 		    (rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
 			return rc;
 	for (uint32_t i = 0; i < w->m->n; i++) {

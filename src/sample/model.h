@@ -38,6 +38,7 @@ typedef struct kh_presence {
 	kh_fit fit;                     /* .own: as it is in the end */
 	/* its fragments are told too seldom: they are those of something related (told.c) */
 	bool seldom;
+	uint64_t fitted;                /* of fit.total, what is not long: what the fit is of */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	bool many_strains;              /* more than lists keep places for */
 	uint64_t counted;               /* own fragments whose place is known ... */

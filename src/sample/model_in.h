@@ -4,8 +4,9 @@
 
 #include "sample/model.h"
 
-/* -log2(0.3): a species becomes less likely by this for each hit that it is behind. */
-enum { KH_DROP_COST = 113834 };
+/* -log2(0.3): a species becomes less likely by this for each hit that it is behind; of a long
+ * fragment by 0.8 log2(e), as it has more hits by chance. */
+enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 75638 };
 
 /* -log2 of the shares of a species' own fragments, by size, that are called it, and that are
  * not. */
@@ -43,7 +44,8 @@ static inline uint64_t kh_cost_of(const kh_work *w, const kh_class *k, int i)
 						    : w->in->db->tax->species[k->call];
 	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
 
-	return (uint64_t)k->drop[i] * KH_DROP_COST +
+	return (uint64_t)k->drop[i] *
+		       (k->cell / KH_SHARES == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST) +
 	       (t ? t->cost[k->cell / KH_SHARES][k->species[i] != now] : 0);
 }
 

@@ -16,37 +16,52 @@
 
 /* In 1/65536. */
 enum {
-	SELDOM = 39322,         /* .6: with less of the share to be expected, it is a relative */
+	SELDOM = 52429,         /* .8: with less of the share to be expected, it is a relative */
 	BOUND = 2048,           /* 1/32: no share is nearer to none, or to all */
 	UNKNOWN = 32768
 };
 
-/* Of the species of all classes: its fragments that are told, of sizes whose share is known. */
-static uint64_t *count_told(const kh_work *w, kh_err *err)
+/* Of a species, its fragments that are told, and those that are not though no other species is
+ * near: these have too few hits, and say nothing of ties. */
+struct count {
+	uint64_t told, alone;           /* the latter times the share that would be told */
+};
+
+/* Counts these of all classes, of sizes whose share is known. */
+static struct count *count_told(const kh_work *w, kh_err *err)
 {
 	const kh_classes *c = w->in->classes;
 	const kh_db *db = w->in->db;
-	uint64_t *told = kh_array(w->m->n, sizeof *told, err);
+	struct count *count = kh_array(w->m->n, sizeof *count, err);
 
-	for (size_t i = 0; i < c->n && told; i++) {
+	for (size_t i = 0; i < c->n && count; i++) {
 		const kh_class *k = &c->at[i];
-		const uint32_t s =
-			k->call == KH_NO_TAXON ? KH_NO_TAXON : db->tax->species[k->call];
+		const uint32_t size = k->cell / KH_SHARES, only = k->species[0],
+			       s = k->call == KH_NO_TAXON ? KH_NO_TAXON
+							   : db->tax->species[k->call];
 
-		if (s != KH_NO_TAXON && w->place[s] && db->told[s][k->cell / KH_SHARES])
-			told[w->place[s] - 1] += k->many;
+		if (s != KH_NO_TAXON && w->place[s] && db->told[s][size])
+			count[w->place[s] - 1].told += k->many;
+		if (s != only && k->species[1] == KH_NO_TAXON)
+			count[w->place[only] - 1].alone += k->many * db->told[only][size];
 	}
-	return told;
+	return count;
 }
 
-/* How many of its fragments would be told if all were its own, in 1/256. */
-static uint64_t expect(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD])
+/* How many fragments of a species would be told, in 1/256, if those of its own shape were its own:
+ * others, as from genes that are alike in many, the fit knows already.  Of long ones only three
+ * quarters, as errors take the few features that tell. */
+static uint64_t expect(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD],
+		       const kh_fit *fit, uint64_t alone)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t cell = 0; cell < KH_CELLS; cell++)
 		sum += many[cell] * told[cell / KH_SHARES] >> 16;
-	return sum;
+	for (uint32_t cell = KH_LONG * KH_SHARES; cell < KH_CELLS; cell++)
+		sum -= (many[cell] * told[KH_LONG] >> 16) / 4;
+	sum = sum > alone ? sum - alone : 0;
+	return fit->own ? sum * (fit->weight[0] >> 10) >> 10 : 0;
 }
 
 static uint32_t cost_of(uint64_t share)
@@ -72,22 +87,23 @@ static void make_costs(kh_told *t, const uint16_t told[KH_TOLD], uint64_t measur
 int kh_told_make(kh_work *w, kh_err *err)
 {
 	const uint16_t (*of)[KH_TOLD] = w->in->db->told;
-	uint64_t *told;
+	struct count *count;
 
 	/* with --confidence, fewer are told than of perfect ones */
 	if (!of || w->in->rule->confidence > 0)
 		return KH_OK;
-	told = count_told(w, err);
-	w->told = kh_array(w->m->n, sizeof *w->told, err);
-	for (uint32_t i = 0; i < w->m->n && told && w->told; i++) {
+	count = count_told(w, err);
+	if (!w->told)
+		w->told = kh_array(w->m->n, sizeof *w->told, err);
+	for (uint32_t i = 0; i < w->m->n && count && w->told; i++) {
 		kh_presence *p = &w->m->at[i];
-		const uint64_t expected = expect(w->many[i], of[p->taxon]),
-			       measured = told[i] << 8;
+		const uint64_t expected = expect(w->many[i], of[p->taxon], &p->fit,
+						 count[i].alone >> 8),
+			       measured = count[i].told << 8;
 
-		p->seldom = p->fit.kind != KH_FIT_FEW &&
-			    measured << 16 < SELDOM * expected;
+		p->seldom = p->fit.kind != KH_FIT_FEW && measured << 16 < SELDOM * expected;
 		make_costs(&w->told[i], of[p->taxon], measured, expected, p->seldom);
 	}
-	free(told);
-	return told && w->told ? KH_OK : KH_ENOMEM;
+	free(count);
+	return count && w->told ? KH_OK : KH_ENOMEM;
 }
