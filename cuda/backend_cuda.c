@@ -3,7 +3,24 @@
 
 #include "cuda/builder/builder.h"
 #include "cuda/engine/engine.h"
+#include "cuda/engine/kraken2.h"
 #include "cuda/gpu/gpu.h"
+
+static const kh_backend kraken = {
+	.name = "cuda",
+	.kraken = &kraken,
+	.block_size = KH_CUDA_BLOCK_SIZE,
+	.far_block_size = KH_CUDA_BLOCK_SIZE,
+	.host_block_size = (size_t)8 << 20,
+	.n_devices = kh_gpu_count,
+	.engine_open = kh_cuda_k2_engine_open,
+	.engine_close = kh_cuda_k2_engine_close,
+	.queue_open = kh_cuda_k2_queue_open,
+	.queue_close = kh_cuda_k2_queue_close,
+	.depth = KH_CUDA_DEPTH,
+	.submit = kh_cuda_k2_submit,
+	.collect = kh_cuda_k2_collect,
+};
 
 const kh_backend kh_backend_cuda = {
 	.name = "cuda",
@@ -17,6 +34,7 @@ const kh_backend kh_backend_cuda = {
 	.far_block_size = (size_t)4 << 20,
 	.host_block_size = (size_t)8 << 20,
 	.loads = true,
+	.kraken = &kraken,
 	.n_devices = kh_gpu_count,
 	.build.open = kh_cuda_builder_open,
 	.build.plan = kh_cuda_builder_plan,

@@ -76,6 +76,6 @@ int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err)
 {
 	const int rc = kh_backend_choose(c, spec, err);
 
-	return rc || c->backend->kraken || strcmp(spec, "auto") != 0
-		       ? rc : kh_backend_choose(c, "cpu", err);
+	c->backend = rc ? c->backend : c->backend->kraken;
+	return rc;
 }

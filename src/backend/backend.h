@@ -57,7 +57,8 @@ struct kh_backend {
 	/* What it can do. */
 	/* it works on the cores of the host, with the index where kh_db has mapped it */
 	bool on_host;
-	bool kraken;    /* it knows databases of Kraken 2 */
+	/* the table of functions for databases of Kraken 2, which may be this one; NULL: none */
+	const kh_backend *kraken;
 	bool grows;     /* it knows kh_finish.old and keep_keys */
 	bool compares;  /* it makes and uses databases with text (kh_db.text) */
 	/* it fills the candidates of tasks; otherwise none may be asked for */

@@ -411,7 +411,7 @@ static int cpu_collect(kh_task_queue *q, kh_task **t, kh_err *err)
 const kh_backend kh_backend_cpu = {
 	.name = "cpu",
 	.on_host = true,
-	.kraken = true,
+	.kraken = &kh_backend_cpu,
 	.grows = true,
 	.compares = true,
 	.candidates = true,

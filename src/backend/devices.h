@@ -28,7 +28,7 @@ typedef struct kh_choice {
 
 /* auto takes the CPU, and says so with -v, if a GPU could have been used but none is there. */
 int kh_backend_choose(kh_choice *c, const char *spec, kh_err *err);
-/* The same for a database of Kraken 2: auto takes the CPU if the GPU's backend does not know it. */
+/* The same for a database of Kraken 2. */
 int kh_backend_choose_kraken(kh_choice *c, const char *spec, kh_err *err);
 
 /* What a command works with: the devices, where the index lies on them, and who takes part. */

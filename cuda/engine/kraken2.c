@@ -1,0 +1,306 @@
+/*
+ * kraken2.c - the table of a database of Kraken 2, from its file to the devices
+ *
+ * The same table on each device, or a part of the cells on each, which all read, or all of it in
+ * pinned memory of the host.
+ */
+#include <config.h>
+#include "cuda/engine/kraken2_in.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "base/threads.h"
+
+enum { STEP = 8 << 20, LOAD_THREADS = 12 };     /* threads of a device */
+
+/* --- where it lies ---------------------------------------------------------------- */
+static uint64_t table_bytes(const kh_db *db)
+{
+	return db->k2->rule.capacity * db->k2->rule.cell_bytes;
+}
+
+/* Cells of a part, so many that parts end at whole pages of memory. */
+static uint64_t part_cells(const kh_engine *e)
+{
+	const uint64_t each = e->db->k2->rule.capacity / e->n + 1;
+
+	return e->placement == KH_PLACE_SHARD_PEER ? (each + 1023) / 1024 * 1024
+						   : e->db->k2->rule.capacity;
+}
+
+/* Bytes that the tables may have on each device: what is left beside queues. */
+static int room_on_devices(const kh_engine *e, const kh_engine_options *o, uint64_t *room,
+			   kh_err *err)
+{
+	const uint64_t queues = (o->on.threads / e->n + 1) * (UINT64_C(24) * o->block_size + (32 << 20));
+	int rc = KH_OK;
+
+	*room = UINT64_MAX;
+	for (size_t i = 0; i < e->n && !rc; i++) {
+		uint64_t bytes = 0;
+
+		rc = kh_gpu_use(e->copy[i].device, err);
+		if (!rc)
+			rc = kh_gpu_free(&bytes, err);
+		if (o->on.memory && o->on.memory < bytes)
+			bytes = o->on.memory;
+		bytes = bytes > queues ? bytes - queues : 0;
+		*room = bytes < *room ? bytes : *room;
+	}
+	return rc;
+}
+
+static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	const uint64_t bytes = table_bytes(e->db);
+	int device[KH_DEVICES_MAX];
+	uint64_t room;
+	bool peers = false;
+	int rc = room_on_devices(e, o, &room, err);
+
+	for (size_t i = 0; i < e->n; i++)
+		device[i] = e->copy[i].device;
+	if (!rc && e->n > 1)
+		rc = kh_gpu_peers(device, e->n, &peers, err);
+	if (rc)
+		return rc;
+	peers = peers && e->n <= KH_GPU_K2_PARTS;
+	switch (o->on.placement) {
+	case KH_PLACE_AUTO:
+		e->placement = bytes <= room ? KH_PLACE_REPLICATE
+			       : peers && bytes / e->n < room ? KH_PLACE_SHARD_PEER : KH_PLACE_HOST;
+		return KH_OK;
+	case KH_PLACE_SHARD:
+	case KH_PLACE_SHARD_PEER:
+		if (!peers)
+			return kh_fail(err, KH_EUSAGE, "--placement shard needs several GPUs that "
+				       "can read each other's memory");
+		e->placement = KH_PLACE_SHARD_PEER;
+		return KH_OK;
+	case KH_PLACE_REPLICATE:
+	case KH_PLACE_HOST:
+		e->placement = o->on.placement;
+		return KH_OK;
+	default:
+		return kh_fail(err, KH_EUSAGE, "a database of Kraken 2 can be placed by replicate, "
+			       "shard and host only");
+	}
+}
+
+/* --- loading ---------------------------------------------------------------------- */
+struct load {
+	kh_engine *e;
+	/* of each device the next byte of its part of the table that is to be loaded, and its end */
+	struct {
+		_Atomic uint64_t next;
+		uint64_t from, end;
+	} of[KH_DEVICES_MAX];
+};
+
+/* A worker's place for pieces of the file, of which one is read while the other is copied. */
+struct slots {
+	kh_gpu_buf buf;
+	cudaEvent_t done[2];
+	cudaStream_t stream;
+};
+
+static int read_at(const kh_db *db, char *to, size_t n, uint64_t at, kh_err *err)
+{
+	while (n > 0) {
+		const ssize_t m = pread(db->fd, to, n, (off_t)at);
+
+		if (m < 0 && errno == EINTR)
+			continue;
+		if (m < 0)
+			return kh_fail_errno(err, db->path);
+		if (m == 0)
+			return kh_fail(err, KH_EIO, "%s: was cut while it was read", db->path);
+		to += m;
+		at += (uint64_t)m;
+		n -= (size_t)m;
+	}
+	return KH_OK;
+}
+
+/* Loads pieces until there are none; `i`: which device. */
+static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
+{
+	const kh_engine *e = l->e;
+	const bool host = e->placement == KH_PLACE_HOST;
+	uint64_t at;
+	int rc = KH_OK;
+
+	for (unsigned k = 0; !rc && (at = atomic_fetch_add(&l->of[i].next, STEP)) < l->of[i].end;
+	     k ^= 1) {
+		const size_t n = (size_t)(l->of[i].end - at < STEP ? l->of[i].end - at : STEP);
+		char *slot = host ? (char *)e->host.p + at : (char *)s->buf.p + (size_t)k * STEP;
+
+		if (!host)
+			rc = KH_GPU(cudaEventSynchronize(s->done[k]), err);
+		if (!rc)
+			rc = read_at(e->db, slot, n, KH_K2_HASH_HEAD + at, err);
+		if (rc || host)
+			continue;
+		rc = KH_GPU(cudaMemcpyAsync((char *)e->copy[i].cells.p + (at - l->of[i].from), slot, n,
+					    cudaMemcpyHostToDevice, s->stream), err);
+		if (!rc)
+			rc = KH_GPU(cudaEventRecord(s->done[k], s->stream), err);
+	}
+	return rc;
+}
+
+static int load_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct load *l = arg;
+	const kh_engine *e = l->e;
+	const size_t i = e->placement == KH_PLACE_HOST ? 0 : worker % e->n;
+	struct slots s = { .stream = NULL };
+	int rc = kh_gpu_use(e->copy[i].device, err);
+
+	if (!rc && e->placement != KH_PLACE_HOST)
+		rc = kh_gpu_host_room(&s.buf, 2 * (size_t)STEP, err);
+	if (!rc)
+		rc = KH_GPU(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking), err);
+	for (int k = 0; k < 2 && !rc; k++)
+		rc = KH_GPU(cudaEventCreateWithFlags(&s.done[k], cudaEventDisableTiming), err);
+	if (!rc)
+		rc = load_pieces(l, i, &s, err);
+	if (s.stream) {
+		const int last = KH_GPU(cudaStreamSynchronize(s.stream), rc ? NULL : err);
+
+		rc = rc ? rc : last;
+		cudaStreamDestroy(s.stream);
+	}
+	for (int k = 0; k < 2; k++)
+		if (s.done[k])
+			cudaEventDestroy(s.done[k]);
+	kh_gpu_drop(&s.buf);
+	return rc;
+}
+
+static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	const uint64_t bytes = table_bytes(e->db), each = part_cells(e) * e->db->k2->rule.cell_bytes;
+	const unsigned most = LOAD_THREADS * (unsigned)e->n, asked = o->on.threads ? o->on.threads : kh_cpus();
+	const double began = kh_seconds();
+	struct load l = { .e = e };
+	kh_monitor *m = NULL;
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < e->n && !rc; i++) {
+		const bool part = e->placement == KH_PLACE_SHARD_PEER;
+		const uint64_t from = part ? i * each : 0;
+
+		l.of[i].from = from < bytes ? from : bytes;
+		l.of[i].next = l.of[i].from;
+		l.of[i].end = part && from + each < bytes ? from + each : bytes;
+		if (e->placement == KH_PLACE_HOST)
+			continue;
+		rc = kh_gpu_use(e->copy[i].device, err);
+		if (!rc)
+			rc = kh_gpu_room_exact(&e->copy[i].cells, l.of[i].end - l.of[i].from + 256,
+					       err);
+	}
+	if (!rc && e->placement == KH_PLACE_HOST)
+		rc = kh_gpu_host_room(&e->host, (size_t)bytes, err);
+	if (!rc)
+		rc = kh_monitor_new(&m, err);
+	if (!rc)
+		rc = kh_threads_run(m, asked < most ? (asked < e->n ? (unsigned)e->n : asked) : most,
+				    load_worker, &l, err);
+	kh_monitor_free(m);
+	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, was loaded in %.2f s", bytes,
+	       kh_seconds() - began);
+	return rc;
+}
+
+/* --- the rest --------------------------------------------------------------------- */
+static int copy_array(kh_gpu_buf *b, const void *p, size_t bytes, kh_err *err)
+{
+	int rc = kh_gpu_room_exact(b, bytes, err);
+
+	return rc ? rc : KH_GPU(cudaMemcpy(b->p, p, bytes, cudaMemcpyHostToDevice), err);
+}
+
+static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
+{
+	const kh_k2 *k = e->db->k2;
+	const kh_taxonomy *t = e->db->tax;
+	int rc = kh_gpu_use(c->device, err);
+
+	if (!rc)
+		rc = copy_array(&c->taxon, k->taxon, k->rule.n_nodes * sizeof *k->taxon, err);
+	if (!rc)
+		rc = copy_array(&c->parent, t->parent, t->n * sizeof *t->parent, err);
+	if (!rc)
+		rc = copy_array(&c->end, t->end, t->n * sizeof *t->end, err);
+	c->q = (kh_gpu_kraken2) { .rule = k->rule,
+				  .per_part = part_cells(e),
+				  .n_parts = e->placement == KH_PLACE_SHARD_PEER ? (uint32_t)e->n : 1,
+				  .taxon = c->taxon.p,
+				  .tree = { .n = t->n, .parent = c->parent.p, .end = c->end.p } };
+	for (uint32_t i = 0; i < c->q.n_parts; i++)
+		c->q.part[i] = e->placement == KH_PLACE_HOST        ? e->host.p
+			       : e->placement == KH_PLACE_REPLICATE ? c->cells.p
+								    : e->copy[i].cells.p;
+	return rc;
+}
+
+static int load_all(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	int rc = place(e, o, err);
+
+	if (!rc)
+		rc = load_table(e, o, err);
+	for (size_t i = 0; i < e->n && !rc; i++)
+		rc = load_taxa(e, &e->copy[i], err);
+	return rc;
+}
+
+int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
+			   const kh_engine_options *o, kh_err *err)
+{
+	const kh_k2_rule *r = &db->k2->rule;
+	kh_engine *e = kh_array(1, sizeof *e, err);
+	int rc = KH_ENOMEM;
+
+	(void)be;
+	if (!e)
+		return rc;
+	e->db = db;
+	e->n = o->on.choice.n;
+	e->by_host = r->protein || r->quick || kh_k2_window(r) > KH_GPU_K2_WINDOW;
+	e->copy = kh_array(e->n, sizeof *e->copy, err);
+	for (size_t i = 0; e->copy && i < e->n; i++)
+		e->copy[i].device = o->on.choice.device[i];
+	if (e->copy)
+		rc = e->by_host ? KH_OK : load_all(e, o, err);
+	if (rc) {
+		kh_cuda_k2_engine_close(e);
+		return rc;
+	}
+	if (e->by_host)
+		kh_log(KH_INFO, "this run is done on the CPU, as GPUs know neither proteins, nor "
+		       "--quick, nor k-mers with more than %d minimizers to choose from",
+		       KH_GPU_K2_WINDOW);
+	*out = e;
+	return KH_OK;
+}
+
+void kh_cuda_k2_engine_close(kh_engine *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; e->copy && i < e->n; i++) {
+		cudaSetDevice(e->copy[i].device);
+		KH_GPU_DROP(e->copy[i].all);
+	}
+	kh_gpu_drop(&e->host);
+	free(e->copy);
+	free(e);
+}

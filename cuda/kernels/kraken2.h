@@ -1,0 +1,61 @@
+/*
+ * kraken2.h - classifying with a database of Kraken 2: what its kernel is given
+ */
+#ifndef KH_CUDA_KERNELS_KRAKEN2_H
+#define KH_CUDA_KERNELS_KRAKEN2_H
+
+#include "classify/rule.h"
+#include "cuda/kernels/engine.h"
+#include "kraken2/rule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	KH_GPU_K2_PARTS = 16,           /* of a table, at most */
+	KH_GPU_K2_WINDOW = 64,          /* l-mers of a k-mer, at most */
+	/* counts */
+	KH_GPU_K2_RUNS = 0,             /* places of `run` that are used */
+	KH_GPU_K2_N_COUNTS = 4
+};
+
+/* As a call's taxon: the fragment has more taxa, or its runs more places, than there is room for. */
+#define KH_GPU_K2_LEFT (UINT32_MAX - 1)
+/* No piece. */
+#define KH_GPU_K2_NONE UINT32_MAX
+
+typedef struct kh_gpu_kraken2 {
+	kh_k2_rule rule;
+	/* the table: part i has the cells from i * per_part on */
+	const unsigned char *part[KH_GPU_K2_PARTS];
+	uint64_t per_part;
+	uint32_t n_parts;
+	const uint32_t *taxon;          /* of values */
+	kh_tree tree;                   /* parent and end only */
+	/* a job: packed bases and masks, with one word more behind them, and its records */
+	const uint64_t *bases;
+	const uint32_t *amb;
+	const kh_gpu_record *record;
+	uint32_t n;                     /* fragments */
+	uint32_t mates;                 /* 0: none; UINT32_MAX: each behind its first mate; else
+					 * records from here on */
+	uint32_t *counts;               /* zero at first */
+	kh_call *call;
+	/*
+	 * NULL, or where runs go, in pieces: a piece begins with a place that has, as `what`, the
+	 * next piece of its fragment, and, as `n`, the number of its runs.  These have, as `n`, the
+	 * number of their first k-mer; borders count as one.
+	 */
+	kh_k2_run *run;
+	uint32_t cap_runs;
+	uint32_t *head;                 /* of each fragment: its first piece */
+} kh_gpu_kraken2;
+
+/* 0, or a cudaError_t. */
+int kh_gpu_kraken2_run(const kh_gpu_kraken2 *q, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
