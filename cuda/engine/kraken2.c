@@ -37,7 +37,8 @@ static uint64_t part_cells(const kh_engine *e)
 static int room_on_devices(const kh_engine *e, const kh_engine_options *o, uint64_t *room,
 			   kh_err *err)
 {
-	const uint64_t queues = (o->on.threads / e->n + 1) * (UINT64_C(24) * o->block_size + (32 << 20));
+	const uint64_t task = UINT64_C(24) * o->block_size + (32 << 20);
+	const uint64_t queues = (o->on.threads / e->n + 1) * task;
 	int rc = KH_OK;
 
 	*room = UINT64_MAX;
@@ -95,14 +96,14 @@ static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 /* --- loading ---------------------------------------------------------------------- */
 struct load {
 	kh_engine *e;
-	/* of each device the next byte of its part of the table that is to be loaded, and its end */
+	/* of each device the next byte of its part of the table that is to be loaded; the part */
 	struct {
 		_Atomic uint64_t next;
 		uint64_t from, end;
 	} of[KH_DEVICES_MAX];
 };
 
-/* A worker's place for pieces of the file, of which one is read while the other is copied. */
+/* A worker's place for two pieces of the file, of which one is read while the other is copied. */
 struct slots {
 	kh_gpu_buf buf;
 	cudaEvent_t done[2];
@@ -146,8 +147,8 @@ static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
 			rc = read_at(e->db, slot, n, KH_K2_HASH_HEAD + at, err);
 		if (rc || host)
 			continue;
-		rc = KH_GPU(cudaMemcpyAsync((char *)e->copy[i].cells.p + (at - l->of[i].from), slot, n,
-					    cudaMemcpyHostToDevice, s->stream), err);
+		char *to = (char *)e->copy[i].cells.p + (at - l->of[i].from);
+		rc = KH_GPU(cudaMemcpyAsync(to, slot, n, cudaMemcpyHostToDevice, s->stream), err);
 		if (!rc)
 			rc = KH_GPU(cudaEventRecord(s->done[k], s->stream), err);
 	}
@@ -183,10 +184,18 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
+/* At least one for each device. */
+static unsigned load_threads(const kh_engine *e, const kh_engine_options *o)
+{
+	const unsigned n = (unsigned)e->n, asked = o->on.threads ? o->on.threads : kh_cpus();
+
+	return asked < n ? n : asked < LOAD_THREADS * n ? asked : LOAD_THREADS * n;
+}
+
 static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
-	const uint64_t bytes = table_bytes(e->db), each = part_cells(e) * e->db->k2->rule.cell_bytes;
-	const unsigned most = LOAD_THREADS * (unsigned)e->n, asked = o->on.threads ? o->on.threads : kh_cpus();
+	const uint64_t bytes = table_bytes(e->db);
+	const uint64_t each = part_cells(e) * e->db->k2->rule.cell_bytes;
 	const double began = kh_seconds();
 	struct load l = { .e = e };
 	kh_monitor *m = NULL;
@@ -211,8 +220,7 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	if (!rc)
 		rc = kh_monitor_new(&m, err);
 	if (!rc)
-		rc = kh_threads_run(m, asked < most ? (asked < e->n ? (unsigned)e->n : asked) : most,
-				    load_worker, &l, err);
+		rc = kh_threads_run(m, load_threads(e, o), load_worker, &l, err);
 	kh_monitor_free(m);
 	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, was loaded in %.2f s", bytes,
 	       kh_seconds() - began);
@@ -241,9 +249,11 @@ static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
 		rc = copy_array(&c->end, t->end, t->n * sizeof *t->end, err);
 	c->q = (kh_gpu_kraken2) { .rule = k->rule,
 				  .per_part = part_cells(e),
-				  .n_parts = e->placement == KH_PLACE_SHARD_PEER ? (uint32_t)e->n : 1,
+				  .n_parts = 1,
 				  .taxon = c->taxon.p,
 				  .tree = { .n = t->n, .parent = c->parent.p, .end = c->end.p } };
+	if (e->placement == KH_PLACE_SHARD_PEER)
+		c->q.n_parts = (uint32_t)e->n;
 	for (uint32_t i = 0; i < c->q.n_parts; i++)
 		c->q.part[i] = e->placement == KH_PLACE_HOST        ? e->host.p
 			       : e->placement == KH_PLACE_REPLICATE ? c->cells.p

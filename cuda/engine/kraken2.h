@@ -1,4 +1,7 @@
-/* kraken2.h - the functions that classify with a database of Kraken 2: backend.h says what each does */
+/*
+ * kraken2.h - the functions that classify with a database of Kraken 2: backend.h says what each
+ * does
+ */
 #ifndef KH_CUDA_ENGINE_KRAKEN2_H
 #define KH_CUDA_ENGINE_KRAKEN2_H
 

@@ -1,4 +1,7 @@
-/* kraken2_in.h - a database of Kraken 2 on the devices: kraken2.c loads it, kraken2_queue.c uses it */
+/*
+ * kraken2_in.h - a database of Kraken 2 on the devices: kraken2.c loads it, kraken2_queue.c uses
+ * it
+ */
 #ifndef KH_CUDA_ENGINE_KRAKEN2_IN_H
 #define KH_CUDA_ENGINE_KRAKEN2_IN_H
 

@@ -310,7 +310,8 @@ static int take_results(kh_task_queue *l, struct flight *f, kh_err *err)
 	memcpy(t->call, out + COUNTS, n * sizeof *t->call);
 	if (t->runs) {
 		t->runs->n = 0;
-		rc = kh_grow((void **)&t->runs->end, &t->runs->cap_end, n, sizeof *t->runs->end, err);
+		rc = kh_grow((void **)&t->runs->end, &t->runs->cap_end, n, sizeof *t->runs->end,
+			     err);
 		if (!rc)
 			rc = fetch_runs(l, f, err);
 	}

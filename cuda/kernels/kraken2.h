@@ -20,7 +20,8 @@ enum {
 	KH_GPU_K2_N_COUNTS = 4
 };
 
-/* As a call's taxon: the fragment has more taxa, or its runs more places, than there is room for. */
+/* As a call's taxon: the fragment has more taxa than there is room for, or its runs need more
+ * places. */
 #define KH_GPU_K2_LEFT (UINT32_MAX - 1)
 /* No piece. */
 #define KH_GPU_K2_NONE UINT32_MAX
