@@ -13,8 +13,8 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is for one process",
 			       db->path);
 	if (o->on->choice.backend->kraken != o->on->choice.backend)
-		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 needs --device cpu here, "
-			       "not %s", db->path, o->on->choice.backend->name);
+		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 needs --device cpu "
+			       "here, not %s", db->path, o->on->choice.backend->name);
 	rule->confidence = o->confidence;
 	rule->min_groups = o->min_groups;
 	rule->quick = o->quick;
