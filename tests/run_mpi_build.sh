@@ -29,9 +29,11 @@ for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >all.fa
 # With KH_DEVICE=cuda and KH_GPUS=N each process has a GPU of its own.
 gpus=${KH_GPUS:-1} own=
 case ${KH_DEVICE:-} in cuda*) own='--device cuda:$OMPI_COMM_WORLD_LOCAL_RANK' ;; esac
+# a third of the made-up sequences has no taxon
+build() { "$kmerhash" build -q --max-unmapped .5 --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"; }
 by_processes() { # PROCESSES OPTION...
 	size=$1; shift
-	processes "$size" sh -c "exec \"\$@\" $own" - "$real" build -q --taxonomy "$data/taxonomy" \
+	processes "$size" sh -c "exec \"\$@\" $own" - "$real" build -q --max-unmapped .5 --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@"
 }
 # compare NAME "RANKS..." OPTION... REFERENCE...: what one process makes; by so many
@@ -75,11 +77,11 @@ compare "the first has none" "3" --max-unmapped 1 -k 18 none.fa small.fa g4.fa
 ln -s target.khdb link.khdb; build --db want.khdb -k 18 small.fa g4.fa
 check "through a symbolic link" by_processes 3 --db link.khdb -k 18 small.fa g4.fa
 same want.khdb target.khdb "through a symbolic link: the bytes"
-processes 3 "$real" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>.err
+processes 3 "$real" build --max-unmapped .5 --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>.err
 check "only process 0 says how it went" test "$(grep -c '3 processes' .err)" -eq 1 -a "$(grep -c '^kmerhash: ' .err)" \
-	-eq "$("$kmerhash" build --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>&1 | wc -l)"
+	-eq "$("$kmerhash" build --max-unmapped .5 --device cpu --taxonomy "$data/taxonomy" --db got.khdb -k 18 small.fa g4.fa 2>&1 | wc -l)"
 check "KH_COMM=off: each by itself" processes 2 env KH_COMM=off sh -c '"$@" --db $OMPI_COMM_WORLD_RANK.khdb' - \
-	"$real" build -q --taxonomy "$data/taxonomy" -k 18 small.fa g4.fa
+	"$real" build --max-unmapped .5 -q --taxonomy "$data/taxonomy" -k 18 small.fa g4.fa
 check "KH_COMM=off: both are there" sh -c 'cmp 0.khdb want.khdb && cmp 1.khdb want.khdb'
 rm -f ./*.khdb
 
@@ -104,7 +106,7 @@ expect 2 "no references are named" "wrong usage" by_processes 2 --db f.khdb
 # each RANKS OPTION...: with -k 18, taxonomy and reference of process N in rN
 each() {
 	size=$1; shift
-	processes "$size" sh -c 'cd r$OMPI_COMM_WORLD_RANK && exec "$@"' - "$real" build -q $device --db ../f.khdb --taxonomy tax \
+	processes "$size" sh -c 'cd r$OMPI_COMM_WORLD_RANK && exec "$@"' - "$real" build --max-unmapped .5 -q $device --db ../f.khdb --taxonomy tax \
 		-k 18 "$@" r.fa
 }
 for r in 0 1 2; do mkdir r$r; cp -r "$data/taxonomy" r$r/tax; cp one.fa r$r/r.fa; done
@@ -118,7 +120,7 @@ cp one.fa r1/r.fa; mv r2/r.fa r2/other.fa
 expect 1 "process 2 failed: r.fa: No such file" "a file that one process lacks" each 3
 rm -r r?
 expect 2 "process 1 was started with other options than process 0" "other options" \
-	processes 2 sh -c 'exec "$@" -k $((18 + OMPI_COMM_WORLD_RANK))' - "$real" build -q $device --db f.khdb \
+	processes 2 sh -c 'exec "$@" -k $((18 + OMPI_COMM_WORLD_RANK))' - "$real" build --max-unmapped .5 -q $device --db f.khdb \
 	--taxonomy "$data/taxonomy" g1.fa g2.fa
 expect 1 "no-such/f.khdb" "a folder that is not there" by_processes 2 --db no-such/f.khdb -k 18 g1.fa g2.fa
 nothing_left "errors" f.khdb
@@ -139,7 +141,7 @@ start() {
 	rm -f .pid* .status* fifo; mkfifo fifo
 	timeout -k 5 "$seconds" mpirun "$@" -n 3 sh -c '"$@" '"$own"' & echo $! >.pid$OMPI_COMM_WORLD_RANK
 		wait; wait $!; echo $? >.status$OMPI_COMM_WORLD_RANK' - \
-		"$real" build -q --taxonomy "$data/taxonomy" --db f.khdb -k 18 g1.fa g2.fa fifo g3.fa >.out 2>.log & run=$!
+		"$real" build --max-unmapped .5 -q --taxonomy "$data/taxonomy" --db f.khdb -k 18 g1.fa g2.fa fifo g3.fa >.out 2>.log & run=$!
 	until_true begun
 	sleep 0.5
 }
