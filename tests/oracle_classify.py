@@ -206,7 +206,7 @@ class Classifier:
 # --- databases with text ----------------------------------------------------------------
 class TextRule:
     """All constants of the comparison with text stand here."""
-    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP = 512, 256, 12, 8, 14, 6
+    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, KNOWN = 512, 256, 12, 8, 14, 6, 8
     SPAN, APART, LEAST, PART_SCORE, LONG = 1008, 20, 24, 20, 80
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
@@ -280,10 +280,19 @@ class TextClassifier:
                 score, matches, bases = score + best[0] - rule.GAP, matches + best[1], bases + best[2]
         return score, matches, bases
 
+    def lies_on(self, place, what, number, pos, seq):
+        """Does a k-mer of seq lie on a place, in a bin?"""
+        (_, strand, _), (target, at, read) = place, what
+        start = pos if strand == 0 else len(seq) - self.db.k - pos
+        begins = at + start
+        return self.db.targets[target][0] + begins // 16 == number and \
+            self.texts[target][begins:begins + self.db.k] == read[start:start + self.db.k]
+
     def places(self, mates):
         """{(mate, strand, place in all text): (target, place in it, fit)}; and the keys that are in the index"""
         db, found, n, hits = self.db, {}, 0, 0
         for mate, seq in enumerate(mates):
+            known = []
             for pos, key in features(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least,
                                      db.no_repeats):
                 n += 1
@@ -293,12 +302,15 @@ class TextClassifier:
                 hits += 1
                 for b in lists[0]:
                     target = db.target_of(b)
-                    for strand, read in enumerate((plain(seq), reverse_complement(plain(seq)))):
-                        start = pos if strand == 0 else len(seq) - db.k - pos
-                        for at in range(16 * (b - db.targets[target][0]), 16 * (b - db.targets[target][0]) + 16):
+                    if any(self.lies_on(place, found[place], b, pos, seq) for place in known[:self.rule.KNOWN]):
+                        continue
+                    for at in range(16 * (b - db.targets[target][0]), 16 * (b - db.targets[target][0]) + 16):
+                        for strand, read in enumerate((plain(seq), reverse_complement(plain(seq)))):
+                            start = pos if strand == 0 else len(seq) - db.k - pos
                             if self.texts[target][at:at + db.k] == read[start:start + db.k]:
-                                everywhere = 16 * db.targets[target][0] + at - start
-                                found[mate, strand, everywhere] = target, at - start, read
+                                place = mate, strand, 16 * db.targets[target][0] + at - start
+                                found[place] = target, at - start, read
+                                known += [] if place in known else [place]
         fits = {place: self.stretch(target, read, at, 0, len(read)) for place, (target, at, read) in found.items()}
         most = [max((fit[0] for place, fit in fits.items() if place[0] == mate), default=0) for mate in (0, 1)]
         for place, (target, at, read) in found.items():

@@ -244,7 +244,7 @@ static int cpu_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 /* --- classifying ------------------------------------------------------------------ */
 struct kh_engine {
 	kh_db db;                       /* as it was opened, but for the place of the index */
-	void *copy;                     /* of the index, or NULL */
+	void *copy, *text;              /* of the index and of the text, or NULL */
 	const kh_rule *rule;
 };
 
@@ -326,17 +326,20 @@ static bool wants_copy(const kh_db *db, const kh_engine_options *o)
 		return o->on.placement == KH_PLACE_REPLICATE;
 	return o->input >= index_bytes(db) && !kh_db_in_large_pages(db) &&
 	       !kh_db_make_large_pages(db) &&
-	       index_bytes(db) <= kh_memory_left_now(o->on.threads).bytes / 2;
+	       index_bytes(db) + db->h->text.bytes <= kh_memory_left_now(o->on.threads).bytes / 2;
 }
 
 static int copy_index(kh_engine *e, unsigned threads, kh_err *err)
 {
 	const double began = kh_seconds();
-	int rc = kh_db_copy_index(&e->db, &e->copy, threads, err);
+	int rc = kh_db_copy(&e->db, KH_SEC_INDEX, &e->copy, threads, err);
 
+	if (!rc && e->db.text)
+		rc = kh_db_copy(&e->db, KH_SEC_TEXT, &e->text, threads, err);
 	if (rc)
 		return rc;
 	e->db.image = e->copy;
+	e->db.text = e->text;
 	kh_log(KH_DEBUG, "the index was copied to large pages in %.2f s", kh_seconds() - began);
 	return KH_OK;
 }
@@ -345,6 +348,8 @@ static void cpu_engine_close(kh_engine *e)
 {
 	if (e)
 		kh_pages_free(e->copy, (size_t)index_bytes(&e->db));
+	if (e && e->text)
+		kh_pages_free(e->text, (size_t)e->db.h->text.bytes);
 	free(e);
 }
 

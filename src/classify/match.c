@@ -69,28 +69,77 @@ static uint64_t bases_at(const kh_oriented *r, uint32_t at, uint32_t k)
 	return kh_packed_bits(r->base, at, k);
 }
 
-/* A feature that is at `pos` of a mate, and one of its bins: the places where the text has it. */
-static int look(kh_matcher *m, const struct kh_mates *s, int mate, uint32_t pos, uint32_t bin,
-		kh_err *err)
+/* A feature as it stands in a mate and in its reverse complement: k bases, and where they begin. */
+struct feature {
+	uint32_t mate, at[2];
+	uint64_t bases[2], mask;
+};
+
+static struct feature feature_of(const kh_matcher *m, const struct kh_mates *s, uint32_t mate,
+				 uint32_t pos)
 {
-	typedef unsigned __int128 wide;
 	const uint32_t k = m->rule->sampling.k, back = s->mate[mate].len - k - pos;
-	const uint64_t mask = kh_kmer_mask(k);
-	const uint64_t forward = bases_at(&m->read[mate][0], pos, k);
-	const uint64_t reverse = bases_at(&m->read[mate][1], back, k);
-	const uint32_t *w = m->db->text + bin;
-	wide text = (wide)w[2] << 64 | (uint64_t)w[1] << 32 | w[0];
+
+	return (struct feature) { mate, { pos, back },
+				  { bases_at(&m->read[mate][0], pos, k),
+				    bases_at(&m->read[mate][1], back, k) }, kh_kmer_mask(k) };
+}
+
+enum { FIRST = 4 };
+
+/* The low bit of each base of a bin where some bases begin as the feature does; `text` goes on
+ * behind the bin. */
+static uint32_t begin_alike(const struct feature *f, int strand, uint64_t text)
+{
+	uint64_t differ = 0;
+
+	/* each of its first bases 32 times */
+	for (int i = 0; i < FIRST; i++)
+		differ |= text >> 2 * i ^ (f->bases[strand] >> 2 * i & 3) * KH_TEXT_LOW;
+	return (uint32_t)(~(differ | differ >> 1) & KH_TEXT_LOW);
+}
+
+/* Does one of the first places of the mate have the feature in the bin?  Nearly all features of a
+ * read lie on the place that the first one found. */
+static bool on_known(const kh_matcher *m, const struct feature *f, uint32_t bin)
+{
+	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
+	const size_t n = m->n_place - m->first_place;
+
+	for (size_t i = 0; i < n && i < KH_MATCH_KNOWN; i++) {
+		const struct kh_spot *p = &m->place[m->first_place + i];
+		const uint32_t strand = kh_place_strand(p);
+		const int64_t at = kh_place_at(p) + f->at[strand];
+
+		if (at >= from && at < from + KH_TEXT_WORD &&
+		    (kh_text_bases(m->db->text, (uint64_t)at) & f->mask) == f->bases[strand])
+			return true;
+	}
+	return false;
+}
+
+/* The places where the text of a bin has the feature. */
+static int look(kh_matcher *m, const struct feature *f, uint32_t bin, kh_err *err)
+{
+	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
+	uint64_t text;
+	uint32_t alike[2];
 	int rc = KH_OK;
 
-	for (int64_t at = (int64_t)bin * KH_TEXT_WORD; !rc; at++, text >>= 2) {
-		const uint64_t here = (uint64_t)text & mask;
+	if (on_known(m, f, bin))
+		return KH_OK;
+	text = kh_text_bases(m->db->text, (uint64_t)from);
+	alike[0] = begin_alike(f, 0, text);
+	alike[1] = begin_alike(f, 1, text);
+	for (uint32_t any = alike[0] | alike[1]; any != 0 && !rc; any &= any - 1) {
+		const uint32_t bit = any & (0 - any);
+		const int64_t at = from + __builtin_ctz(any) / 2;
+		const uint64_t here = kh_text_bases(m->db->text, (uint64_t)at) & f->mask;
 
-		if (here == forward)
-			rc = add_place(m, kh_place_number((uint32_t)mate, 0, at - pos), bin, err);
-		if (here == reverse && !rc)
-			rc = add_place(m, kh_place_number((uint32_t)mate, 1, at - back), bin, err);
-		if (at % KH_TEXT_WORD == KH_TEXT_WORD - 1)
-			break;
+		for (uint32_t strand = 0; strand < 2 && !rc; strand++)
+			if (alike[strand] & bit && here == f->bases[strand])
+				rc = add_place(m, kh_place_number(f->mate, strand,
+								  at - f->at[strand]), bin, err);
 	}
 	return rc;
 }
@@ -168,20 +217,25 @@ static int find_places(kh_matcher *m, const struct kh_mates *s, int mate, size_t
 {
 	int rc = KH_OK;
 
+	m->first_place = m->n_place;
 	for (size_t i = from; i < from + s->mate[mate].seeds && !rc; i++) {
 		const uint8_t len = m->lists.len[i];
 		const uint32_t n = kh_list_words(len);
 
+		if (n == 0)
+			continue;
+		const struct feature f = feature_of(m, s, (uint32_t)mate, m->pos[i]);
+
 		for (uint32_t j = 0; j < n && len != KH_LIST_OVER && !rc; j++)
 			if ((*word)[j] < m->db->bins.votes)
-				rc = look(m, s, mate, m->pos[i], (*word)[j], err);
+				rc = look(m, &f, (*word)[j], err);
 		*word += n;
-		if (n > 0 && m->distinct && !rc)
+		if (m->distinct && !rc)
 			rc = kh_grow((void **)&m->found, &m->cap_found, m->n_found + 1,
 				     sizeof *m->found, err);
-		if (n > 0 && m->distinct && !rc)
+		if (m->distinct && !rc)
 			m->found[m->n_found++] = m->key[i];
-		m->call.found += n > 0;
+		m->call.found++;
 	}
 	return rc;
 }

@@ -9,6 +9,7 @@
 /* The rule's constants: kmerhash-method(7).  They were chosen on reads of
  * training genomes (species and strains left out, 0 to 10 % from the reference). */
 enum {
+	KH_MATCH_KNOWN = 8,             /* places that a feature is looked for first */
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
 	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
 	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
@@ -77,6 +78,7 @@ struct kh_matcher {
 	kh_oriented read[2][2];         /* mates; strands */
 	struct kh_spot *place;
 	size_t n_place, cap_place;
+	size_t first_place;             /* of the mate whose places are sought */
 	kh_claims here, sum;            /* of the segment; of a fragment of several */
 	kh_claim *best_of[2];           /* by species: the best place of each mate */
 	/* the fragment */

@@ -90,8 +90,9 @@ enum { PIECE = 8 << 20 };
 
 struct copying {
 	const kh_db *db;
+	const kh_db_extent *section;
 	char *to;
-	_Atomic uint64_t next;          /* byte of the index */
+	_Atomic uint64_t next;          /* byte of the section */
 };
 
 static int copy_piece(const kh_db *db, char *to, uint64_t at, size_t n, kh_err *err)
@@ -115,7 +116,7 @@ static int copy_piece(const kh_db *db, char *to, uint64_t at, size_t n, kh_err *
 static int copy_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct copying *c = arg;
-	const kh_db_extent *e = &c->db->h->section[KH_SEC_INDEX];
+	const kh_db_extent *e = c->section;
 	uint64_t at;
 	int rc = KH_OK;
 
@@ -126,10 +127,11 @@ static int copy_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
-int kh_db_copy_index(const kh_db *db, void **image, unsigned threads, kh_err *err)
+int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads, kh_err *err)
 {
-	const size_t bytes = (size_t)db->h->section[KH_SEC_INDEX].bytes;
-	struct copying c = { .db = db, .to = kh_pages(bytes, err) };
+	const kh_db_extent *e = kh_db_extent_of(db->h, s);
+	const size_t bytes = (size_t)e->bytes;
+	struct copying c = { .db = db, .section = e, .to = kh_pages(bytes, err) };
 	kh_monitor *m = NULL;
 	int rc = c.to ? kh_monitor_new(&m, err) : KH_ENOMEM;
 
@@ -140,6 +142,6 @@ int kh_db_copy_index(const kh_db *db, void **image, unsigned threads, kh_err *er
 		kh_pages_free(c.to, bytes);
 		return rc;
 	}
-	*image = c.to;
+	*copy = c.to;
 	return KH_OK;
 }
