@@ -112,6 +112,7 @@ __device__ void add_hits(room &m, fragment &f, uint32_t taxon, uint32_t n)
 	}
 	const bool is_new = at == HITS;
 	at = is_new ? f.n_hits++ : at;
+	__syncwarp();                   /* all lanes have read */
 	if (lane == 0) {
 		m.hit[at] = taxon;
 		m.hits[at] = (is_new ? 0 : m.hits[at]) + n;
