@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the papers' figures from the CSV of `kmerhash bench tables`.
+"""Draws the papers' figures from the CSV of `kmerhash-bench tables`.
 
-    kmerhash bench tables > tables.csv
+    kmerhash-bench tables > tables.csv
     tests/bench/plot_tables.py tables.csv OUTDIR
 
 One SVG a figure; a figure whose cases are not in the CSV is left out.
