@@ -129,12 +129,12 @@ static void number_nodes(taxo *t)
 	t->taxon[0] = KH_NO_TAXON;
 	t->taxon[ROOT] = 0;
 	for (uint64_t i = ROOT; i < t->n; i++) {
-		uint64_t *child = t->key + get(t, i, FIRST_CHILD);
 		const uint64_t n = get(t, i, CHILDREN);
 		uint32_t next = t->taxon[i] + 1;
 
-		if (n == 0)
+		if (n == 0)             /* then the first one can be any number */
 			continue;
+		uint64_t *child = t->key + get(t, i, FIRST_CHILD);
 		qsort(child, n, sizeof *child, by_number);
 		for (uint64_t c = 0; c < n; c++) {
 			t->taxon[(uint32_t)child[c]] = next;
