@@ -89,7 +89,7 @@ small() {
 	equal small -k 18 --threads 2 --set block-size=64K --set gpu-memory=12M
 	sample_pass
 	equal small --set keep-repeats
-	equal small -k 8 -s 6
+	equal small -k 8 --set smer-len=6
 }
 
 # The second pass: lines, report and profile of one sample, and of several.
