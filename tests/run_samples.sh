@@ -308,6 +308,9 @@ mkfifo stream; printf 'sample\treads1\ns\tstream\n' >sheet; into=piped
 (cat sim_1.fq >stream) & expect 0 "" "a stream" "$kmerhash" classify --db a.khdb --samples sheet --outdir piped; wait
 (cat real_1.fq >stream) & expect 0 "" "other data by a stream" "$kmerhash" classify --db a.khdb --samples sheet --outdir piped --resume; wait
 check "other data by a stream: is read" test "$(wc -l <piped/s.tsv)" -eq "$(($(wc -l <real_1.fq) / 4))"
+printf 'sample\treads1\ns\tsim_1.fq\n' >sheet; rm -rf piped; mkdir piped; mkfifo piped/s.json
+(cat piped/s.json >got) & expect 0 "" "a stream in place of a summary" "$kmerhash" classify --db a.khdb --samples sheet --outdir piped --resume; wait
+check "a stream in place of a summary: it gets one" grep -q '"fragments"' got
 # Killed between the renames of a run with other parameters, over older results.
 if [ -f "$tests_built/preload_fail.so" ]; then
 	printf 'sample\treads1\ns\tsim_1.fq\n' >sheet; into=killed

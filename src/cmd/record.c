@@ -193,14 +193,14 @@ json_t *kh_record_host(void)
 /* Is it the file that `was` tells of, whatever it was called then? */
 static bool is_output(const char *path, const json_t *was)
 {
+	const json_t *size = json_object_get(was, "size");
 	const char *digest = json_string_value(json_object_get(was, "xxh3"));
 	kh_err err = { 0, "" };
 	struct stat st;
 	uint64_t now;
 
-	if (!digest || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size != json_integer_value(json_object_get(was, "size")) ||
-	    digest_file(path, &now, &err))
+	if (!digest || !json_is_integer(size) || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size != json_integer_value(size) || digest_file(path, &now, &err))
 		return false;
 	json_t *text = hex(now);
 	const bool same = text && strcmp(json_string_value(text), digest) == 0;
@@ -236,9 +236,17 @@ static bool same_database(const json_t *a, const json_t *b)
 	return json_equal(json_object_get(a, "checksum"), json_object_get(b, "checksum"));
 }
 
+/* NULL: it is no regular file (a FIFO could be waited on for ever), or has no JSON. */
+static json_t *load_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? json_load_file(path, 0, NULL) : NULL;
+}
+
 bool kh_record_same(const kh_sheet_sample *s, const json_t *record)
 {
-	json_t *root = json_load_file(s->path[KH_RESULT_SUMMARY], 0, NULL);
+	json_t *root = load_regular(s->path[KH_RESULT_SUMMARY]);
 	const json_t *run = json_object_get(root, "run");
 	const char *version = json_string_value(json_object_get(root, "version"));
 	const bool same = version && strcmp(version, PACKAGE_VERSION) == 0 &&
