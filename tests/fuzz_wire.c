@@ -99,7 +99,7 @@ static void candidates(const kh_candidates *c)
 	uint32_t n = 0;
 
 	for (int i = 0; i < KH_CANDIDATES; i++) {
-		REQUIRE(c->drop[i] <= KH_CANDIDATE_DROP);
+		REQUIRE(c->drop[i] <= KH_CANDIDATE_DROP_LONG);
 		if (c->species[i] == KH_NO_TAXON)
 			continue;
 		REQUIRE(n == 0 || c->species[i] > c->species[i - 1]);
