@@ -171,6 +171,15 @@ assert all(len(r) == 5 and len(r[2].split("|")) == len(r[3].split("|")) for r in
 species = sum(float(r[4]) for r in rows if r[1] == "species")
 assert abs(species - 100) < 1e-3, species'
 
+mkdir barred; cp "$data"/taxonomy/*.dmp barred
+sed -i 's/Escherichia virus phiX174/Escherichia | phi|X/; s/Sinsheimervirus/Sins|heimervirus/' barred/names.dmp
+build --taxonomy barred --db barred.khdb "$data"/genomes/*.gz
+second --db barred.khdb --output - --profile p.cami s.fq
+check "a profile of CAMI: names with bars" "$PYTHON3" -c '
+rows = [l.split("\t") for l in open("p.cami").read().splitlines()[4:]]
+assert all(len(r[2].split("|")) == len(r[3].split("|")) for r in rows), rows
+assert [r[3].split("|")[-1] for r in rows if r[0] == "10847"] == ["Escherichia _ phi_X"], rows'
+
 # --- samples that say little --------------------------------------------------------
 # says NAME: lines and profile of the reads in x.fq
 says() {

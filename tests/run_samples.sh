@@ -201,7 +201,16 @@ expect 1 "plain: is no folder" "a dry run with a file in place of a folder" dry 
 expect 1 "none/out: cannot be made" "a dry run in a folder that is not there" dry --db a.khdb --outdir none/out
 expect 1 "none/page.html: cannot open its folder" "a dry run with a page nowhere" dry --db a.khdb --outdir out --html none/page.html
 expect 2 "999999" "a dry run with a taxon that is none" dry --db a.khdb --outdir out --classified-out c.fq --extract 999999
-rm -rf readonly plain
+mkdir -p out/single.tsv
+expect 1 "sample single: out/single.tsv: is a folder" "a dry run with a folder in place of a result" dry --db a.khdb --outdir out
+expect 1 "nothing is classified" "a run with a folder in place of a result" samples
+rmdir out/single.tsv; ln -s nowhere/x out/single.kreport
+expect 1 "out/single.kreport: cannot open its folder" "a dry run with a link that leads nowhere" dry --db a.khdb --outdir out
+rm out/single.kreport; echo old >out/linked; ln -s linked out/single.kreport; mkfifo out/many.tsv
+expect 0 "" "a dry run with a link and a FIFO" dry --db a.khdb --outdir out
+check "a dry run with a link and a FIFO: nothing is written" test "$(cat out/linked; ls -A out | wc -l)" = "old
+3"
+rm -rf readonly plain out
 
 # --- samples that fail -------------------------------------------------------------------
 head -c 20000 sim_1.fq >cut.fq

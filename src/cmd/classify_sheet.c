@@ -240,14 +240,34 @@ static int check_files(struct classify *j, kh_err *err)
 static int try_output(const char *path, kh_err *err)
 {
 	kh_out *out = NULL;
+	kh_path at;
+	int rc;
+
+	if (!path)
+		return KH_OK;
+	rc = kh_path_find(&at, path, STDOUT_FILENO, err);
+	/* opening what is written in place would empty it */
+	if (!rc && at.fd < 0 && (!at.there || S_ISREG(at.st.st_mode))) {
+		rc = kh_out_open(&out, path, err);
+		kh_out_close(out);
+	}
+	kh_path_clear(&at);
+	return rc;
+}
+
+/* In the folder of a table's results those can fail whose names are there. */
+static int try_results(const struct classify *j, kh_err *err)
+{
+	int rc = KH_OK;
 	struct stat st;
 
-	/* opening a file that is written in place would empty it */
-	if (!path || strcmp(path, "-") == 0 ||
-	    (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-		return KH_OK;
-	const int rc = kh_out_open(&out, path, err);
-	kh_out_close(out);
+	for (size_t i = 0; i < j->sheet.n && !rc; i++)
+		for (int k = 0; k < KH_N_RESULTS && !rc; k++) {
+			const char *path = j->sheet.v[i].path[k];
+
+			if (path && (!j->v.outdir || lstat(path, &st) == 0))
+				rc = try_output(path, err);
+		}
 	return rc;
 }
 
@@ -292,9 +312,7 @@ int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err
 		rc = try_folder(dir, err);
 	if (!rc && j->v.samples)
 		rc = try_output(j->v.html, err);
-	for (int k = 0; k < KH_N_RESULTS && !rc && !dir; k++)
-		rc = try_output(j->sheet.v[0].path[k], err);
-	return rc;
+	return rc ? rc : try_results(j, err);
 }
 
 /* --- the sheet ---------------------------------------------------------------------- */

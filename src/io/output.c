@@ -103,12 +103,14 @@ static int open_temporary(kh_out *o, const char *path, kh_err *err)
 
 static int open_place(kh_out *o, const char *path, const kh_path *p, kh_err *err)
 {
+	const int rc = kh_path_no_folder(p, path, err);
+
+	if (rc)
+		return rc;
 	o->replaces = p->there;
 	o->before = p->st;
 	if (p->fd >= 0)
 		o->fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 3);
-	else if (!*kh_base_name(path) || (p->there && S_ISDIR(p->st.st_mode)))
-		return kh_fail(err, KH_EIO, "%s: is a folder", o->path);
 	else if (p->there && !S_ISREG(p->st.st_mode))
 		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	else

@@ -126,6 +126,14 @@ int kh_path_find(kh_path *p, const char *path, int standard, kh_err *err)
 	return p->there || p->fd >= 0 || errno != ENAMETOOLONG ? KH_OK : kh_fail_errno(err, path);
 }
 
+int kh_path_no_folder(const kh_path *p, const char *path, kh_err *err)
+{
+	const bool is = p->fd < 0 && (!*kh_base_name(path) ||
+				      (p->there && S_ISDIR(p->st.st_mode)));
+
+	return is ? kh_fail(err, KH_EIO, "%s: is a folder", path) : KH_OK;
+}
+
 void kh_path_clear(kh_path *p)
 {
 	free(p->real);
@@ -243,6 +251,8 @@ int kh_paths_output(kh_paths *p, const char *path, kh_err *err)
 		return path ? KH_ENOMEM : KH_OK;
 	o->name = path;
 	int rc = kh_path_find(&o->at, path, STDOUT_FILENO, err);
+	if (!rc)
+		rc = kh_path_no_folder(&o->at, path, err);
 	output *const *found = rc ? NULL : tsearch(o, &p->tree, compare_paths);
 	if (!rc)
 		rc = found ? judge(o, *found, err) : kh_fail_nomem(err);

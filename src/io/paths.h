@@ -24,6 +24,8 @@ typedef struct kh_path {
 /* `standard`: the descriptor that "-" stands for.  Clear it after use, also after a failure. */
 int kh_path_find(kh_path *p, const char *path, int standard, kh_err *err);
 void kh_path_clear(kh_path *p);
+/* Fails if an output cannot be there, as it is a folder's name. */
+int kh_path_no_folder(const kh_path *p, const char *path, kh_err *err);
 /* The part behind the last slash. */
 const char *kh_base_name(const char *path);
 
@@ -36,8 +38,9 @@ typedef struct kh_paths kh_paths;
 
 int kh_paths_new(kh_paths **p, kh_err *err);
 void kh_paths_free(kh_paths *p);
-/* Fails if the name is empty, or if that file is an output already, or the one that standard
- * error goes to. Terminals, /dev/null and pipes may be given several times. NULL: not wanted. */
+/* Fails if the name is empty or a folder's, or if that file is an output already, or the one that
+ * standard error goes to.  Terminals, /dev/null and pipes may be given several times.  NULL: not
+ * wanted. */
 int kh_paths_output(kh_paths *p, const char *path, kh_err *err);
 /* Fails if an output is this file; `what`: "an input", for the message. */
 int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err *err);
