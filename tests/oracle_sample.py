@@ -23,6 +23,8 @@ D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
 JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
+NEAR = {21, 26, 30}  # order, family, genus
+LEAST = {2: 100000, 2157: 400000, 2759: 2000000}  # bases of a genome, by taxid of the domain
 
 
 def lb(x):
@@ -219,6 +221,7 @@ class Sample:
         self.tree = self.classifier.tree
         self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
+        self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom = None, set()
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
@@ -263,6 +266,8 @@ class Sample:
         elif call is not None:
             self.direct[call] += 1
         self.fragments.append((name, mates, n, h1, call, key))
+        self.bases_called[call] += sum(map(len, mates))
+        self.all_bases += sum(map(len, mates))
 
     def n_parts(self, target):
         return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
@@ -476,18 +481,46 @@ class Sample:
         f = self.fits.get(s)
         if not f:
             return total
+        if self.verdict[s] == "few":
+            return float(self.clade(self.final, s))
         seen = sum(x * self.shapes.seen[f.shapes[0]][cell // 32] for cell, x in self.cells[s].items())
         seen = seen // f.n if f.n else 65536
         return total + (f.own * 256.0 / seen if seen else 0)
 
+    def weight(self, s, reads):
+        """The bases of a species that is there"""
+        if self.verdict.get(s) not in ("present", "divergent"):
+            return 0.0
+        first, n = self.clade(self.first, s), len(self.fragments)
+        return reads * (self.clade(self.bases_called, s) / first if first else self.all_bases / n)
+
+    def is_part(self, s):
+        """Are its references part of a genome only?"""
+        t, compared = s, False
+        while t:
+            if self.lengths.get(s, 2) * 8 * self.db.stride < LEAST.get(self.db.taxa[t][0], 0):
+                return True
+            others = [x for u, x in self.lengths.items() if u != "seen" and u != s and t <= u < self.tree.end[t]]
+            if self.db.taxa[t][3] in NEAR and others and not compared:
+                compared = True
+                if 10 * self.lengths[s] * len(others) < sum(others):
+                    return True
+            t = self.tree.parent[t]
+        return False
+
     def rows(self):
-        """taxid -> what the columns from parent to verdict but one are, texts"""
+        """taxid -> what the columns from parent to verdict but one are, texts; and what the unknown has"""
         tree, every = self.tree, range(1, len(self.db.taxa))
         species = [t for t in every if tree.species[t] == t]
         reads = {s: self.reads(s) for s in species}
-        depth = {s: reads[s] / self.lengths.get(s, 2) for s in species}
+        weight = {s: self.weight(s, reads[s]) for s in species}
+        part = {s for s in species if weight[s] and self.is_part(s)}
+        depth = {s: 0 if s in part else weight[s] / self.lengths.get(s, 2) for s in species}
         named, depths, n = sum(reads.values()), sum(depth.values()), len(self.fragments)
-        total = max(named, n)
+        total, bases = max(named, n), max(self.all_bases, sum(weight.values()))
+        whole = sum(weight[s] for s in species if s not in part) / bases if bases else 0.0
+        self.unknown = [max(0.0, n - named), max(0.0, n - named) / total if n else 0.0,
+                        1 - sum(weight.values()) / bases if bases else 1.0, 1 - whole]
         for t in every:
             if self.db.taxa[t][3] not in LETTERED or tree.species[t] not in (None, t):
                 continue
@@ -496,8 +529,9 @@ class Sample:
             first, final = self.clade(self.first, t), self.clade(self.final, t)
             if not first and not final and mine < 1:
                 continue
-            row = [str(self.row_above(t)), str(first), str(final), mine, mine / total, mine / named if named else 0.0,
-                   sum(depth[s] for s in under) / depths if depths else 0.0]
+            row = [str(self.row_above(t)), str(first), str(final), mine, mine / total,
+                   sum(weight[s] for s in under) / bases,
+                   "-" if t in part else sum(depth[s] for s in under) / depths * whole if depths else 0.0]
             yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
 
     def row_above(self, t):
@@ -539,6 +573,24 @@ def check_profile(sample, path):
         for i, (x, y) in enumerate(zip(shown, row)):
             if not close(i, x, y):
                 sys.exit("profile of %d is\n%s\nand should be\n%s" % (taxid, shown, row))
+    if not all(close(i + 3, x, y) for i, (x, y) in enumerate(zip(got[-1][6:10], sample.unknown))):
+        sys.exit("the unknown is\n%s\nand should be\n%s" % (got[-1], sample.unknown))
+    check_sums(got)
+
+
+def check_sums(rows):
+    """Abundances of species and the unknown add up to one, and those of children to their parents'."""
+    for column in (8, 9):
+        sums = Counter()
+        for r in rows:
+            sums[r[3]] += 0 if r[column] == "-" or r[0] == "0" else float(r[column])
+            if r[1] in ("species", "-"):
+                sums["all"] += 0 if r[column] == "-" else float(r[column])
+        if abs(sums["all"] - 1) > 1e-6:
+            sys.exit("column %d adds up to %f" % (column + 1, sums["all"]))
+        for r in rows[:-1]:
+            if r[1] != "species" and abs(sums[r[0]] - float(r[column])) > 1e-6:
+                sys.exit("children of %s add up to %f of %s" % (r[0], sums[r[0]], r[column]))
 
 
 def check_page(sample, path):

@@ -232,6 +232,9 @@ for value in reads share abundance all; do
 	else skip "profiles: $value" "no python3"; fi
 	merge --value $value --profile profile.json prof >json; same got json "profiles: $value, of JSON"
 done
+merge --profile profile.tsv -o got prof
+check "profiles: species and the unknown add up to one" awk -F '\t' 'NR > 1 && $2 ~ /^[SU]$/ { for (i = 5; i <= NF; i++) sum[i] += $i }
+	END { for (i in sum) { n++; bad += sum[i] < .999999 || sum[i] > 1.000001 } exit n != 4 || bad }' got
 merge prof/*.profile.tsv >want; merge --profile profile.tsv prof >got; same want got "profiles by name"
 merge -r species prof/*.profile.tsv >got; awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got "profiles: rows of a rank"
 gzip -c prof/a.profile.tsv >a.profile.tsv.gz

@@ -82,6 +82,30 @@ same first.tsv calls.tsv "a small sample keeps its lines"
 second --db db.khdb --output - --sample-pass --json j.json small.fq
 check "and the summary says so" grep -q '"calls": "kept: too few fragments"' j.json
 
+# --- references that are part of a genome ---------------------------------------------
+# part TAXID: it is there, has no abundance by genomes, and the unknown has all
+part() {
+	awk -F '\t' -v t="$1" '$1 == t { there = $18 == "present" && $10 == "-" && $9 > .9 && $19 ~ /references are part/ }
+		$1 == "0" { all = $10 == 1 && $9 < .1 }
+		END { exit !there || !all }' p.tsv
+}
+gzip -dc "$sars" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 2500) }' >piece.fa
+check "build, a fragment and its genus" build --db piece.khdb piece.fa "$mers"
+check "sample of the fragment" sample 5200 piece.fq 100 piece.fa:1:0
+check "calls and profile, a fragment" agrees piece.khdb piece.fq
+check "no abundance by genomes of a fragment" part 694009
+mkdir cell; gzip -dc "$lambda" | sed 's/^>/>kraken:taxid|777|/' >cell/plasmid.fa
+printf '1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tsuperkingdom\t|\n777\t|\t2\t|\tspecies\t|\n' >cell/nodes.dmp
+printf '%s\t|\t%s\t|\t\t|\tscientific name\t|\n' 1 root 2 Bacteria 777 "Bacillus unius" >cell/names.dmp
+check "build, a plasmid" "$kmerhash" build -q --db cell.khdb --taxonomy cell cell/plasmid.fa
+check "sample of the plasmid" sample 5200 cell.fq 100 cell/plasmid.fa:1:0
+check "calls and profile, a plasmid" agrees cell.khdb cell.fq
+check "no abundance by genomes of a plasmid" part 777
+check "sample of short and long reads" sample 3000 mixed.fq 100 "$T7:1:0"
+sample 30 mixed2.fq 10000 "$phi:0:0" "$lambda:1:0"; cat mixed2.fq >>mixed.fq
+check "calls and profile, short and long reads" agrees both.khdb mixed.fq
+check "long reads weigh by their bases" awk -F '\t' '$1 == 10710 { ok = $9 > .48 && $9 < .52 } END { exit !ok }' p.tsv
+
 # --- one result ---------------------------------------------------------------------
 # all FOLDER OPTION...: every output that there is
 all() {
@@ -156,7 +180,10 @@ second --db db.khdb --output - --profile p.json s.fq
 check "a profile as JSON" "$PYTHON3" -c '
 import csv, json
 rows = {int(r["taxid"]): r for r in csv.DictReader(open("one/profile.tsv"), delimiter="\t")}
-taxa = json.load(open("p.json"))["taxa"]
+profile = json.load(open("p.json"))
+taxa, unknown = profile["taxa"], profile["unknown"]
+assert abs(unknown["abundance_reads"] + sum(t["abundance_reads"] for t in taxa if t["rank"] == "species") - 1) < 1e-9
+assert abs(unknown["abundance_genomes"] - float(rows[0]["abundance_genomes"])) < 1e-8
 assert taxa and len(taxa) == len(rows) - 1
 for t in taxa:
     r = rows[t["taxid"]]
@@ -167,9 +194,11 @@ check "a profile of CAMI" "$PYTHON3" -c '
 lines = open("p.cami").read().splitlines()
 assert lines[0] == "@SampleID:p.cami" and lines[1] == "@Version:0.10.0"
 rows = [l.split("\t") for l in lines[4:]]
+unknown = rows.pop()
+assert unknown[0] == "#unknown" and float(unknown[1]) > 1, unknown
 assert all(len(r) == 5 and len(r[2].split("|")) == len(r[3].split("|")) for r in rows)
 species = sum(float(r[4]) for r in rows if r[1] == "species")
-assert abs(species - 100) < 1e-3, species'
+assert abs(species + float(unknown[1]) - 100) < 1e-3, species'
 
 mkdir barred; cp "$data"/taxonomy/*.dmp barred
 sed -i 's/Escherichia virus phiX174/Escherichia | phi|X/; s/Sinsheimervirus/Sins|heimervirus/' barred/names.dmp
@@ -202,6 +231,13 @@ check "1000x: present" verdict 10847 present
 sample 6000 x.fq 150 "$mers:1:0"
 says "nothing of the references"
 check "nothing: no species is called" sh -c '! grep "	S	" r'
+check "nothing: all is unknown" awk -F '\t' 'NR > 1 && $1 > 0 && $9 + $10 > 0 { bad = 1 } $1 == "0" { ok = $9 == 1 && $10 == 1 }
+	END { exit bad || !ok }' p.tsv
+python -c 'import random; random.seed(1)
+for i in range(6000): print("@r%d\n%s\n+\n%s" % (i, "".join(random.choices("ACGT", k=150)), "I" * 150))' >x.fq
+says "random reads"
+check "random reads: all is unknown" awk -F '\t' 'NR > 1 && $1 > 0 { bad = 1 } $1 == "0" { ok = $9 == 1 && $10 == 1 }
+	END { exit bad || !ok }' p.tsv
 sample 20 x.fq 3000 "$lambda:1:0.01"
 says "long reads"
 awk 'NR % 4 == 2 { $0 = substr($0, 1, 30) } NR % 4 == 0 { $0 = substr($0, 1, 30) } 1' s.fq >x.fq

@@ -155,8 +155,9 @@ static const kh_page_column columns[COLUMNS] = {
 struct species {
 	double *number[COLUMNS];        /* by taxon, for columns of numbers */
 	const char **word[COLUMNS];     /* for columns of text */
-	char (*why)[160];
+	char (*why)[KH_PROFILE_WHY];
 	kh_page_values column[COLUMNS];
+	double unknown;                 /* abundance of what is unknown */
 };
 
 static int open_columns(struct species *x, uint32_t n, kh_err *err)
@@ -184,7 +185,6 @@ static void add_species(struct species *x, const kh_profile_row *r)
 	const kh_presence *p = r->presence;
 	const uint32_t t = r->taxon;
 
-	x->number[ABUNDANCE][t] = r->genomes;
 	if (!p)
 		return;
 	x->word[VERDICT][t] = kh_verdict_name(p->verdict);
@@ -201,7 +201,8 @@ static int profile_columns(const struct classify *j, const kh_results *r, struct
 	const kh_profile_input in = { .db = j->db,
 				      .result = kh_pass_result_of(r->pass),
 				      .tally = &r->tally,
-				      .fragments = r->sum.fragments };
+				      .fragments = r->sum.fragments,
+				      .bases = r->sum.bases };
 	kh_profile p;
 	int rc = open_columns(x, j->db->tax->n, err);
 
@@ -209,9 +210,15 @@ static int profile_columns(const struct classify *j, const kh_results *r, struct
 		rc = kh_profile_make(&p, &in, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < p.n; i++)
-		if (j->db->tax->species[p.row[i].taxon] == p.row[i].taxon)
+	for (size_t i = 0; i < p.n; i++) {
+		const uint32_t t = p.row[i].taxon;
+
+		if (!p.row[i].part)
+			x->number[ABUNDANCE][t] = p.row[i].genomes;
+		if (j->db->tax->species[t] == t)
 			add_species(x, &p.row[i]);
+	}
+	x->unknown = p.unknown_genomes;
 	kh_profile_clear(&p);
 	return KH_OK;
 }
@@ -282,6 +289,9 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 		add(&f, j->paired ? "Pairs" : "Reads", "%s, %s classified; %s bases",
 		    grouped(number[0], r->sum.fragments), grouped(number[1], r->sum.classified),
 		    grouped(number[2], r->sum.bases));
+		if (r->pass)
+			add(&f, "Unknown", "%.3f %% of the abundance: reads that belong to no "
+			    "species that was judged to be there", 100 * x.species.unknown);
 		add_text(&f, "Input", x.inputs.p, true);
 		add_text(&f, "Command", x.command.p, true);
 		rc = kh_page_write(b, &(kh_page) { .unit = unit,

@@ -47,7 +47,8 @@ static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 	const kh_profile_input in = { .db = j->db,
 				      .result = kh_pass_result_of(r->pass),
 				      .tally = &r->tally,
-				      .fragments = r->sum.fragments };
+				      .fragments = r->sum.fragments,
+				      .bases = r->sum.bases };
 	kh_profile p;
 	int rc = kh_profile_make(&p, &in, err);
 

@@ -13,7 +13,7 @@ static double identity(uint32_t shape)
 static json_t *presence(const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
-	char why[160];
+	char why[KH_PROFILE_WHY];
 	json_t *o = json_pack("{s:I, s:s}", "distinct_features", (json_int_t)r->distinct, "why",
 			      kh_profile_why(r, why));
 
@@ -36,13 +36,13 @@ static json_t *row(const kh_profile *p, const kh_profile_row *r)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	json_t *o = json_pack(
-		"{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "taxid",
+		"{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "taxid",
 		(json_int_t)tax->taxid[r->taxon], "rank", kh_rank_name(tax->rank[r->taxon]), "name",
 		kh_record_path(tax->names + tax->name[r->taxon]), "parent",
 		(json_int_t)(r->parent ? tax->taxid[r->parent] : 0), "reads_first",
 		(json_int_t)r->first, "reads_final", (json_int_t)r->final, "reads", r->reads,
-		"share", kh_profile_share(p, r->reads), "abundance_reads",
-		p->named > 0 ? r->reads / p->named : 0.0, "abundance_genomes", r->genomes);
+		"share", kh_profile_share(p, r->reads), "abundance_reads", r->bases,
+		"abundance_genomes", r->part ? json_null() : json_real(r->genomes));
 
 	if (o && tax->species[r->taxon] == r->taxon)
 		json_object_update_new(o, presence(r));
@@ -60,10 +60,11 @@ json_t *kh_profile_json(const kh_profile *p)
 			json_decref(taxa);
 			taxa = NULL;
 		}
-	o = json_pack("{s:b, s:I, s:{s:I, s:I, s:f, s:f}, s:o}", "calls_changed", (int)p->changed,
-		      "fragments", (json_int_t)p->fragments, "unknown", "reads_first",
-		      (json_int_t)p->first, "reads_final", (json_int_t)p->final, "reads", unknown,
-		      "share", kh_profile_share(p, unknown), "taxa", taxa);
+	o = json_pack("{s:b, s:I, s:{s:I, s:I, s:f, s:f, s:f, s:f}, s:o}", "calls_changed",
+		      (int)p->changed, "fragments", (json_int_t)p->fragments, "unknown",
+		      "reads_first", (json_int_t)p->first, "reads_final", (json_int_t)p->final,
+		      "reads", unknown, "share", kh_profile_share(p, unknown), "abundance_reads",
+		      p->unknown_bases, "abundance_genomes", p->unknown_genomes, "taxa", taxa);
 	return o;
 }
 

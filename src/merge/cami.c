@@ -66,6 +66,9 @@ void kh_merge_write_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_
 			if (kh_merge_ranks[rank].cami &&
 			    (!o->rank || o->rank[0] == kh_merge_ranks[rank].letter))
 				put_rank(m, (uint32_t)i, rank, s);
+		if (m->profiles)
+			kh_merge_print(s, "#unknown\t%.6f\n", 100 * kh_merge_share(
+				m->sample[i].unknown.abundance, KH_MERGE_ONE));
 	}
 }
 

@@ -59,6 +59,13 @@ static bool parse_share(kh_span s, uint32_t *v)
 	return true;
 }
 
+/* '-' stands for an abundance that a species does not have. */
+static bool parse_abundance(kh_span s, uint32_t *v)
+{
+	*v = 0;
+	return kh_span_is(s, "-") || parse_share(s, v);
+}
+
 /* The code that a report has for a rank. */
 static kh_span code_of(kh_span rank)
 {
@@ -140,7 +147,7 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 		return bad(r, c, at, READS, "a number of reads");
 	if (!parse_share(c[at[SHARE]], &x->cell.share))
 		return bad(r, c, at, SHARE, "a share from 0 to 1");
-	if (x->taxon.taxid && !parse_share(c[at[ABUNDANCE]], &x->cell.abundance))
+	if (!parse_abundance(c[at[ABUNDANCE]], &x->cell.abundance))
 		return bad(r, c, at, ABUNDANCE, "a share from 0 to 1");
 	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
 	x->cell.verdict = verdict_of(c[at[VERDICT]]) & 255;
@@ -253,12 +260,22 @@ static bool as_reads(const json_t *o, kh_merge_cell *c)
 	return true;
 }
 
+static bool as_abundance(const json_t *o, kh_merge_cell *c)
+{
+	uint32_t abundance = 0;
+
+	if (!json_is_null(json_object_get(o, column_name[ABUNDANCE])) &&
+	    !as_share(o, column_name[ABUNDANCE], &abundance))
+		return false;
+	c->abundance = abundance;
+	return true;
+}
+
 static int json_row(kh_merge_reader *r, const json_t *o)
 {
 	struct row x = { .parent = 0 };
 	const char *bad = NULL;
 	const kh_span verdict = as_text(o, column_name[VERDICT]);
-	uint32_t abundance = 0;
 
 	x.taxon.code = code_of(as_text(o, column_name[RANK]));
 	x.taxon.name = as_text(o, column_name[NAME]);
@@ -273,14 +290,13 @@ static int json_row(kh_merge_reader *r, const json_t *o)
 		bad = column_name[NAME];
 	else if (!as_reads(o, &x.cell))
 		bad = "reads or share";
-	else if (!as_share(o, column_name[ABUNDANCE], &abundance))
+	else if (!as_abundance(o, &x.cell))
 		bad = column_name[ABUNDANCE];
 	else if (verdict.n > 0 && !x.cell.verdict)
 		bad = column_name[VERDICT];
 	if (bad)
 		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
 				    "profile has", r->tsv.name, kh_merge_line(r), bad);
-	x.cell.abundance = abundance;
 	return place(r, &x);
 }
 
@@ -290,6 +306,8 @@ int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in)
 	json_error_t e;
 	json_t *root = json_load_callback(more, &s, 0, &e);
 	const json_t *taxa = json_object_get(root, "taxa");
+	const json_t *unknown = json_object_get(root, "unknown");
+	kh_merge_cell *cell = &r->m->sample[r->sample].unknown;
 	int rc = add_root(r);
 
 	if (!rc && s.rc)
@@ -297,9 +315,8 @@ int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in)
 	else if (!rc && !root)
 		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->tsv.name, e.line, e.column,
 				  e.text);
-	else if (!rc && (!json_is_array(taxa) ||
-			 !as_reads(json_object_get(root, "unknown"),
-				   &r->m->sample[r->sample].unknown)))
+	else if (!rc && (!json_is_array(taxa) || !as_reads(unknown, cell) ||
+			 !as_abundance(unknown, cell)))
 		rc = KH_MERGE_BAD(r, "%s: there is no \"taxa\" or no \"unknown\", which a profile "
 				  "has", r->tsv.name);
 	for (size_t i = 0; i < json_array_size(taxa) && !rc && r->sound; i++) {

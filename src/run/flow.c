@@ -83,6 +83,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 		if (taxon != KH_NO_TAXON) {
 			self->tally.direct[taxon]++;
 			classified++;
+			if (self->tally.bases)
+				self->tally.bases[taxon] += kh_job_fragment(&w->job, i);
 		}
 		if (lines)
 			rc = kh_format_line(to.lines, f->style, &w->job, i, &w->call[i],
@@ -238,6 +240,8 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 	kh_timer_start(&self->timer);
 	if (self->tally.n == 0)
 		rc = kh_tally_init(&self->tally, f->results->tally.n, f->distinct, err);
+	if (!rc && f->results->tally.bases && !self->tally.bases)
+		rc = kh_tally_want_bases(&self->tally, err);
 	while (!rc) {
 		/* rather than wait until `held` is committed, another block, if one is free */
 		more = held ? kh_feed_try(f->feed, &b, err) : 0;

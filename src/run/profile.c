@@ -3,6 +3,7 @@
 #include "run/profile.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,63 @@
 /* --- rows ------------------------------------------------------------------------- */
 /* Of a taxon and all below it. */
 struct sum {
-	uint64_t first, final, direct;
-	double reads, depth;            /* depth: reads a stretch of the genome */
+	uint64_t first, final, direct, bases;   /* bases: called in the first pass */
+	double reads;
+	/* bases of species that are there; of those of them that have a whole genome; and these a
+	 * stretch of it */
+	double weight, whole, depth;
+	double covered;
 	const kh_presence *presence;
 };
 
+/* What is known of each species' references. */
+struct lengths {
+	uint64_t *stretches;
+	bool *part;
+};
+
+static bool is_there(const kh_presence *p)
+{
+	return p && (p->verdict == KH_PRESENT || p->verdict == KH_DIVERGENT);
+}
+
 /* The reads of a species are its own fragments that were seen, divided by the share of them that
- * can be seen. */
-static void add_up(const kh_profile_input *in, const uint64_t *length, struct sum *s)
+ * can be seen.  With too few to be judged they are those that were called. */
+static double reads_of(const struct sum *s)
+{
+	const kh_presence *p = s->presence;
+
+	if (p && p->verdict == KH_TOO_FEW)
+		return (double)s->final;
+	if (!p || p->seen == 0)
+		return (double)s->direct;
+	return (double)s->direct + (double)kh_fit_own(&p->fit) * 256.0 / (double)p->seen;
+}
+
+/* The share of the genome that reads cover which lie as evenly as these do. */
+static double covered_by(const kh_presence *p, double bases, double genome)
+{
+	const double even = p && p->expected > 0 ? (double)p->found * 256 / (double)p->expected : 1;
+
+	return (even < 1 ? even : 1) * -expm1(-bases / genome);
+}
+
+static void add_species(const kh_profile_input *in, const struct lengths *l, uint32_t t,
+			struct sum *s)
+{
+	const double fragments = in->fragments > 0 ? (double)in->fragments : 1;
+	const double each = s->first > 0 ? (double)s->bases / (double)s->first
+					 : (double)in->bases / fragments;
+	const double stretch = KH_STRETCH * (double)in->db->h->sampling.stride;
+
+	s->reads = reads_of(s);
+	s->covered = covered_by(s->presence, s->reads * each, (double)l->stretches[t] * stretch);
+	s->weight = is_there(s->presence) ? s->reads * each : 0;
+	s->whole = l->part[t] ? 0 : s->weight;
+	s->depth = s->whole / (double)l->stretches[t];
+}
+
+static void add_up(const kh_profile_input *in, const struct lengths *l, struct sum *s)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	const kh_model *m = in->result->model;
@@ -26,24 +76,22 @@ static void add_up(const kh_profile_input *in, const uint64_t *length, struct su
 	for (uint32_t t = 0; t < tax->n; t++)
 		s[t] = (struct sum) { .first = in->result->first[t],
 				      .final = in->tally->direct[t],
-				      .direct = in->result->direct[t] };
+				      .direct = in->result->direct[t],
+				      .bases = in->tally->bases[t] };
 	for (uint32_t i = 0; i < m->n; i++)
 		s[m->at[i].taxon].presence = &m->at[i];
 	for (uint32_t t = tax->n - 1; t > 0; t--) {
-		const kh_presence *p = s[t].presence;
 		struct sum *above = &s[tax->parent[t]];
 
-		if (tax->species[t] == t) {
-			s[t].reads = (double)s[t].direct;
-			if (p && p->seen > 0)
-				s[t].reads += (double)kh_fit_own(&p->fit) * 256.0 /
-					      (double)p->seen;
-			s[t].depth = s[t].reads / (double)length[t];
-		}
+		if (tax->species[t] == t)
+			add_species(in, l, t, &s[t]);
 		above->first += s[t].first;
 		above->final += s[t].final;
 		above->direct += s[t].direct;
+		above->bases += s[t].bases;
 		above->reads += s[t].reads;
+		above->weight += s[t].weight;
+		above->whole += s[t].whole;
 		above->depth += s[t].depth;
 	}
 }
@@ -65,26 +113,44 @@ static int count_distinct(const kh_profile_input *in, uint32_t species, uint64_t
 	return rc;
 }
 
+static kh_profile_row row_of(const kh_profile *p, uint32_t t, const struct sum *s, bool part)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	uint32_t parent = tax->parent[t];
+
+	while (parent != 0 && !kh_rank_letter(tax->rank[parent]))
+		parent = tax->parent[parent];
+	return (kh_profile_row) {
+		.taxon = t,
+		.parent = parent,
+		.presence = s[t].presence,
+		.first = s[t].first,
+		.final = s[t].final,
+		.reads = s[t].reads,
+		.bases = p->bases > 0 ? s[t].weight / p->bases : 0,
+		.genomes = s[0].depth > 0
+				   ? s[0].whole / p->bases * (s[t].depth / s[0].depth) : 0,
+		.part = part && is_there(s[t].presence),
+		.covered = s[t].covered,
+	};
+}
+
 /* Whatever is counted for a taxon is counted for its ancestors, so each of these has a row if its
  * rank has a letter. */
-static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s, kh_err *err)
+static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum *s,
+		     const bool *part, kh_err *err)
 {
 	const kh_taxonomy *tax = in->db->tax;
 	int rc = KH_OK;
 
 	for (uint32_t t = 1; t < tax->n && !rc; t++) {
 		kh_profile_row *r = &p->row[p->n];
-		uint32_t parent = tax->parent[t];
 
 		if (!kh_rank_letter(tax->rank[t]) ||
 		    (tax->species[t] != KH_NO_TAXON && tax->species[t] != t) ||
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
-		while (parent != 0 && !kh_rank_letter(tax->rank[parent]))
-			parent = tax->parent[parent];
-		*r = (kh_profile_row) { t, parent, s[t].presence, s[t].first, s[t].final,
-					s[t].reads,
-					s[0].depth > 0 ? s[t].depth / s[0].depth : 0, 0 };
+		*r = row_of(p, t, s, part[t]);
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
 		p->n++;
@@ -92,25 +158,39 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 	return rc;
 }
 
+/* s[0]: of all taxa. */
+static void sum_up(kh_profile *p, const kh_profile_input *in, const struct sum *s)
+{
+	p->first = in->fragments - s[0].first;
+	p->final = in->fragments - s[0].final;
+	p->named = s[0].reads;
+	p->bases = s[0].weight > (double)in->bases ? s[0].weight : (double)in->bases;
+	p->unknown_bases = p->bases > 0 ? 1 - s[0].weight / p->bases : 1;
+	p->unknown_genomes = s[0].depth > 0 ? 1 - s[0].whole / p->bases : 1;
+	p->changed = in->result->model->changes;
+}
+
 int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err)
 {
 	const uint32_t n = in->db->tax->n;
 	struct sum *s = kh_array(n, sizeof *s, err);
-	uint64_t *length = kh_array(n, sizeof *length, err);
+	const struct lengths l = { kh_array(n, sizeof *l.stretches, err),
+				   kh_array(n, sizeof *l.part, err) };
 	int rc = KH_ENOMEM;
 
 	*p = (kh_profile) { .db = in->db, .fragments = in->fragments };
 	p->row = kh_array(n, sizeof *p->row, err);
-	if (s && length && p->row) {
-		kh_species_stretches(in->db, length);
-		add_up(in, length, s);
-		p->first = in->fragments - s[0].first;
-		p->final = in->fragments - s[0].final;
-		p->named = s[0].reads;
-		p->changed = in->result->model->changes;
-		rc = make_rows(p, in, s, err);
+	if (s && l.stretches && l.part && p->row) {
+		kh_species_stretches(in->db, l.stretches);
+		rc = kh_species_parts(in->db, l.stretches, l.part, err);
 	}
-	free(length);
+	if (!rc) {
+		add_up(in, &l, s);
+		sum_up(p, in, s);
+		rc = make_rows(p, in, s, l.part, err);
+	}
+	free(l.stretches);
+	free(l.part);
 	free(s);
 	if (rc)
 		kh_profile_clear(p);
@@ -149,7 +229,27 @@ bool kh_profile_has_ani(const kh_profile_row *r)
 	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
 }
 
-const char *kh_profile_why(const kh_profile_row *r, char text[160])
+bool kh_profile_is_there(const kh_profile_row *r)
+{
+	return is_there(r->presence);
+}
+
+static const char *why_there(const kh_profile_row *r, double own, char text[KH_PROFILE_WHY])
+{
+	static const char part[] = "; no abundance by genomes, as its references are part of one";
+
+	if (kh_profile_has_ani(r))
+		snprintf(text, KH_PROFILE_WHY,
+			 "%.1f %% of its fragments fit one strain at %.1f %% identity%s", own,
+			 percent_off(r->presence->fit.shape[0]), r->part ? part : "");
+	else
+		snprintf(text, KH_PROFILE_WHY,
+			 "its fragments are long ones, which do not tell how near it is%s",
+			 r->part ? part : "");
+	return text;
+}
+
+const char *kh_profile_why(const kh_profile_row *r, char text[KH_PROFILE_WHY])
 {
 	const kh_presence *p = r->presence;
 	const double own = p ? (double)p->fit.weight[0] * 100 / KH_WEIGHT_ONE : 0;
@@ -159,24 +259,21 @@ const char *kh_profile_why(const kh_profile_row *r, char text[160])
 	switch (p->verdict) {
 	case KH_PRESENT:
 	case KH_DIVERGENT:
-		if (!kh_profile_has_ani(r))
-			return "its fragments are long ones, which do not tell how near it is";
-		snprintf(text, 160, "%.1f %% of its fragments fit one strain at %.1f %% identity",
-			 own, percent_off(p->fit.shape[0]));
-		return text;
+		return why_there(r, own, text);
 	case KH_RELATIVE:
 		if (p->seldom)
 			return "too few of its fragments fit it alone: they fit a relative as well";
 		if (!kh_profile_has_ani(r))
 			return "most of its fragments fit nothing that is near it";
-		snprintf(text, 160, "its fragments fit a relative at %.1f %% identity",
+		snprintf(text, KH_PROFILE_WHY, "its fragments fit a relative at %.1f %% identity",
 			 percent_off(p->fit.shape[0]));
 		return text;
 	case KH_ECHO:
 		return "few beside those of a species of its family: what the two have in common";
 	case KH_NARROW:
-		snprintf(text, 160, "%" PRIu64 " stretches where %.1f were to be expected",
-			 p->found, (double)p->expected / 256);
+		snprintf(text, KH_PROFILE_WHY,
+			 "%" PRIu64 " stretches where %.1f were to be expected", p->found,
+			 (double)p->expected / 256);
 		return text;
 	case KH_TOO_FEW:
 		break;
@@ -188,7 +285,7 @@ const char *kh_profile_why(const kh_profile_row *r, char text[160])
 static int add_presence(kh_buf *b, const kh_profile_row *r, kh_err *err)
 {
 	const kh_presence *p = r->presence;
-	char why[160];
+	char why[KH_PROFILE_WHY];
 	int rc;
 
 	if (!kh_profile_has_ani(r))
@@ -217,10 +314,12 @@ static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_e
 		rc = kh_buf_string(b, name_of(p, r->taxon), err);
 	if (!rc)
 		rc = kh_buf_print(b, err, "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64
-				  "\t%.2f\t%.8f\t%.8f\t%.8f",
+				  "\t%.2f\t%.8f\t%.8f",
 				  r->parent ? tax->taxid[r->parent] : 0, r->first, r->final,
-				  r->reads, kh_profile_share(p, r->reads),
-				  p->named > 0 ? r->reads / p->named : 0.0, r->genomes);
+				  r->reads, kh_profile_share(p, r->reads), r->bases);
+	if (!rc)
+		rc = r->part ? kh_buf_string(b, "\t-", err)
+			     : kh_buf_print(b, err, "\t%.8f", r->genomes);
 	if (rc)
 		return rc;
 	return tax->species[r->taxon] == r->taxon
@@ -244,9 +343,10 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 	return rc ? rc
 		  : kh_buf_print(b, err,
 				 "0\t-\tunknown\t0\t%" PRIu64 "\t%" PRIu64
-				 "\t%.2f\t%.8f\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
+				 "\t%.2f\t%.8f\t%.8f\t%.8f\t-\t-\t-\t-\t-\t-\t-\t-\t%s\n",
 				 p->first, p->final, unknown, kh_profile_share(p, unknown),
-				 "fragments that no species of the database explains");
+				 p->unknown_bases, p->unknown_genomes,
+				 "what belongs to no species that was judged to be there");
 }
 
 /* --- CAMI's profile --------------------------------------------------------------- */
@@ -335,5 +435,5 @@ int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *
 			err);
 	for (int rank = 0; rank < N_RANKS && !rc; rank++)
 		rc = cami_rows(p, rank, b, err);
-	return rc;
+	return rc ? rc : kh_buf_print(b, err, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
 }

@@ -3,7 +3,8 @@
  * CAMI
  *
  * It is made from the model of the second pass (pass.h). The reads of a species are those that
- * the model gives it, and the fragments without a class that were called that species.
+ * the model gives it, and the fragments without a class that were called that species.  An
+ * abundance has only a species that was judged to be there; the rest of the sample is unknown.
  */
 #ifndef KH_RUN_PROFILE_H
 #define KH_RUN_PROFILE_H
@@ -17,8 +18,11 @@ typedef struct kh_profile_row {
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
-	/* its reads by base of its genome, as a share of the sum over all species */
-	double genomes;
+	/* The abundance: share of the sample's bases, and the same by genomes. */
+	double bases, genomes;
+	/* its references are part of a genome only, so it has no abundance by genomes */
+	bool part;
+	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
 } kh_profile_row;
 
@@ -28,6 +32,9 @@ typedef struct kh_profile {
 	size_t n;
 	uint64_t fragments, first, final; /* first, final: of these unclassified */
 	double named;                   /* reads of all species */
+	/* abundance of what is unknown: all abundances add up to one with it */
+	double unknown_bases, unknown_genomes;
+	double bases;                   /* of the sample */
 	bool changed;                   /* calls */
 } kh_profile;
 
@@ -35,7 +42,7 @@ typedef struct kh_profile_input {
 	const kh_db *db;
 	const kh_pass_result *result;
 	const kh_tally *tally;          /* final */
-	uint64_t fragments;
+	uint64_t fragments, bases;
 } kh_profile_input;
 
 int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err);
@@ -46,8 +53,11 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
 int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
 /* Is there an estimate of its identity? */
 bool kh_profile_has_ani(const kh_profile_row *r);
+/* Was it judged to be there? */
+bool kh_profile_is_there(const kh_profile_row *r);
+enum { KH_PROFILE_WHY = 200 };
 /* The text of the column `why`. */
-const char *kh_profile_why(const kh_profile_row *r, char text[160]);
+const char *kh_profile_why(const kh_profile_row *r, char text[KH_PROFILE_WHY]);
 /* The share of `reads` in p->named or in all fragments, whichever is more. */
 double kh_profile_share(const kh_profile *p, double reads);
 

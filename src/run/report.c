@@ -16,9 +16,16 @@ int kh_tally_init(kh_tally *t, uint32_t n_taxa, bool distinct, kh_err *err)
 	return distinct ? kh_distinct_init(&t->distinct, n_taxa, err) : KH_OK;
 }
 
+int kh_tally_want_bases(kh_tally *t, kh_err *err)
+{
+	t->bases = kh_array(t->n, sizeof *t->bases, err);
+	return t->bases ? KH_OK : KH_ENOMEM;
+}
+
 void kh_tally_clear(kh_tally *t)
 {
 	free(t->direct);
+	free(t->bases);
 	kh_distinct_clear(&t->distinct);
 	*t = (kh_tally) { .n = 0 };
 }
@@ -30,6 +37,8 @@ int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err)
 	sum->unclassified += t->unclassified;
 	for (uint32_t i = 0; i < sum->n; i++)
 		sum->direct[i] += t->direct[i];
+	for (uint32_t i = 0; i < sum->n && t->bases; i++)
+		sum->bases[i] += t->bases[i];
 	for (uint32_t i = 0; i < t->distinct.n && !rc; i++)
 		rc = kh_distinct_join(&sum->distinct, i, &t->distinct, i, err);
 	return rc;

@@ -13,11 +13,14 @@
 typedef struct kh_tally {
 	uint32_t n;                     /* taxa */
 	uint64_t *direct;               /* n: fragments called just that */
+	uint64_t *bases;                /* n: of these fragments; NULL: not wanted */
 	uint64_t unclassified;
 	kh_distinct distinct;           /* by taxon called; .n == 0: not wanted */
 } kh_tally;
 
 int kh_tally_init(kh_tally *t, uint32_t n_taxa, bool distinct, kh_err *err);
+/* From now on their bases are counted, too. */
+int kh_tally_want_bases(kh_tally *t, kh_err *err);
 void kh_tally_clear(kh_tally *t);
 int kh_tally_add(kh_tally *sum, const kh_tally *t, kh_err *err);
 

@@ -159,6 +159,8 @@ static int begin(kh_run *r, kh_slot *t, kh_err *err)
 		rc = kh_tally_init(&t->results.tally, r->db->tax->n, r->o.distinct, err);
 	if (!rc)
 		rc = open_pass(r, t, err);
+	if (!rc && t->results.pass)
+		rc = kh_tally_want_bases(&t->results.tally, err);
 	return rc ? rc : open_flow(r, t, err);
 }
 

@@ -19,4 +19,8 @@ bool kh_numbered_on(const char *a, const char *b);
 /* length[taxon], in stretches (classify/class.h), at least 2: for species; 2 for other taxa. */
 void kh_species_stretches(const kh_db *db, uint64_t *length);
 
+/* part[taxon]: are the references of this species part of a genome only, a plasmid or a fragment,
+ * as their length says?  `length` as above. */
+int kh_species_parts(const kh_db *db, const uint64_t *length, bool *part, kh_err *err);
+
 #endif

@@ -83,6 +83,16 @@ static inline void kh_job_records(const kh_job *j, size_t i, const kh_block *b[2
 	r[1] = j->interleaved ? r[0] + 1 : b[1] ? &b[1]->rec[j->from[1] + i] : NULL;
 }
 
+/* Bases of fragment i, and of all. */
+static inline uint64_t kh_job_fragment(const kh_job *j, size_t i)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(j, i, b, r);
+	return r[0]->len + (r[1] ? r[1]->len : 0);
+}
+
 static inline uint64_t kh_job_bases(const kh_job *j)
 {
 	uint64_t bases = 0;
