@@ -52,12 +52,28 @@ counts profile.html >one; counts two.html >two
 same one two "the same page with a profile by two threads and small blocks"
 cat >profile.py <<'EOF'
 import csv
+import gzip
+import math
+import sys
 from page_data import page_data
 
 data = page_data("profile.html")
+# lengths of the genomes of species that have one only, and the bases of the sample
+length = {}
+with open(sys.argv[1] + "/taxonomy/accession2taxid.tsv") as rows:
+    taxid_of = {r.split("\t")[1]: r.split("\t")[2] for r in rows}
+for path in sys.argv[2:]:
+    with gzip.open(path, "rt") as lines:
+        head, *sequence = lines.read().splitlines()
+    if head[0] == ">":
+        length[taxid_of[head[1:].split()[0]]] = sum(map(len, sequence))
+all_bases = 0
+for mate in "12":
+    with gzip.open("%s/reads/tiny_sim_%s.fq.gz" % (sys.argv[1], mate), "rt") as lines:
+        all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
 values, taxid = data["samples"][0]["values"], data["taxa"]["taxid"]
-assert [c["key"] for c in data["columns"]] == ["verdict", "abundance", "ani", "breadth", "why"]
-seen = 0
+assert [c["key"] for c in data["columns"]] == ["verdict", "abundance", "ani", "evenness", "covered", "why"]
+seen = present = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
     if row["rank"] != "species" or int(row["taxid"]) not in taxid:
         continue
@@ -66,9 +82,17 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     assert (values["verdict"][i] or "-") == row["verdict"], row
     assert row["verdict"] == "-" or values["why"][i] == row["why"], row
     assert abs(values["abundance"][i] - float(row["abundance_genomes"])) < 1e-6, row
+    even, covered = values["evenness"][i], values["covered"][i]
+    if even is not None:
+        assert abs(even - min(1, float(row["stretches"]) / float(row["stretches_expected"]))) < 0.01, row
+    if row["verdict"] == "present" and row["taxid"] in length:
+        bases = float(row["abundance_reads"]) * all_bases
+        want = (1 if even is None else even) * (1 - math.exp(-bases / length[row["taxid"]]))
+        assert abs(covered - want) < 0.03 * want + 1e-5, (row, covered, want)
+        present += 1
     ani = values["ani"][i]
     assert row["ani"] == ("-" if ani is None else "%.1f" % (100 * ani)), row
-assert seen >= 4, seen
+assert seen >= 4 and present >= 2, (seen, present)
 
 # Reads with a place: as many in the bars of identity, no more than in the clade, and along the
 # references no more than that.
@@ -82,7 +106,7 @@ for t, c in cover.items():
     assert all(r["reads"] == sum(r["bins"]) and r["bases"] > 0 for r in c["references"]), c
     assert 0 < sum(r["reads"] for r in c["references"]) <= c["reads"], c
 EOF
-if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py
+if [ -n "$PYTHON3" ]; then check "the page has what the profile has" python profile.py "$data" "$data"/genomes/*.gz
 else skip "the page has what the profile has" "no python3"; fi
 
 # --- in a browser ------------------------------------------------------------------------------

@@ -138,17 +138,21 @@ static void tell_run(const struct classify *j, struct facts *f)
 }
 
 /* --- what a profile says of species ------------------------------------------------- */
-enum { VERDICT, ABUNDANCE, ANI, BREADTH, WHY, COLUMNS };
+enum { VERDICT, ABUNDANCE, ANI, EVENNESS, COVERED, WHY, COLUMNS };
 
 static const kh_page_column columns[COLUMNS] = {
 	[VERDICT] = { .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT,
 		      .help = "what the sample as a whole says of the species" },
-	[ABUNDANCE] = { .key = "abundance", .label = "Abundance", .kind = KH_PAGE_PERCENT,
-			.digits = 3, .help = "share of genomes: of reads by length of the genome" },
+	[ABUNDANCE] = { .key = "abundance", .label = "Abundance (share of genomes)",
+			.kind = KH_PAGE_PERCENT, .digits = 3,
+			.help = "bases by length of the genome, of species that are there" },
 	[ANI] = { .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 1,
 		  .help = "identity of the strain and the nearest reference" },
-	[BREADTH] = { .key = "breadth", .label = "Breadth", .kind = KH_PAGE_PERCENT, .digits = 0,
-		      .help = "stretches of the genome with reads, of those expected to have any" },
+	[EVENNESS] = { .key = "evenness", .label = "Evenness (found / expected)",
+		       .kind = KH_PAGE_PERCENT, .digits = 0,
+		       .help = "stretches of the genome with reads, of those expected to" },
+	[COVERED] = { .key = "covered", .label = "Genome covered", .kind = KH_PAGE_PERCENT,
+		      .digits = 2, .help = "breadth: share of the genome that its reads cover" },
 	[WHY] = { .key = "why", .label = "Evidence", .kind = KH_PAGE_TEXT, .detail = true },
 };
 
@@ -192,7 +196,8 @@ static void add_species(struct species *x, const kh_profile_row *r)
 	if (kh_profile_has_ani(r))
 		x->number[ANI][t] = 1 - kh_divergence[p->fit.shape[0]] / 1000.0;
 	if (p->expected > 0)
-		x->number[BREADTH][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
+		x->number[EVENNESS][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
+	x->number[COVERED][t] = r->covered;
 }
 
 static int profile_columns(const struct classify *j, const kh_results *r, struct species *x,

@@ -25,9 +25,9 @@ static json_t *presence(const kh_profile_row *r)
 						    identity(p->fit.high), "ani_high",
 						    identity(p->fit.low)));
 	json_object_update_new(
-		o, json_pack("{s:s, s:I, s:f, s:f}", "verdict", kh_verdict_name(p->verdict),
-			     "stretches", (json_int_t)p->found, "stretches_expected",
-			     (double)p->expected / 256, "mean_share",
+		o, json_pack("{s:f, s:s, s:I, s:f, s:f}", "covered", r->covered, "verdict",
+			     kh_verdict_name(p->verdict), "stretches", (json_int_t)p->found,
+			     "stretches_expected", (double)p->expected / 256, "mean_share",
 			     p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0.0));
 	return o;
 }

@@ -10,7 +10,7 @@ const fields = [
 	{ key: "taxid", label: "Taxid", of: (i) => taxa.taxid[i], plain: true },
 	{ key: "clade", label: title(unit) + " in clade", of: (i, s) => s.clade[i] },
 	{ key: "direct", label: "Direct " + unit, of: (i, s) => s.direct[i] },
-	{ key: "share", label: "Share of all", of: (i, s) => s.clade[i] / (s.all || 1) },
+	{ key: "share", label: "Share of " + unit, of: (i, s) => s.clade[i] / (s.all || 1) },
 ];
 
 function title(word) {
