@@ -21,6 +21,11 @@ times_back() { # one byte of the index, and the times that the file had
 	printf 'x' | dd of=x.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
 	touch -r x.times x.khdb
 }
+header_back() { # a byte of the header's checksum, as another database would have another one
+	touch -r x.khdb x.times
+	printf 'x' | dd of=x.khdb bs=1 seek=4090 conv=notrunc 2>/dev/null
+	touch -r x.times x.khdb
+}
 ways="cut cut_half overwrite overwrite_index another replace times_back"
 # Offsets that somebody overwrites meanwhile lead anywhere, which a sanitizer reports first.
 ! grep -q __ubsan_handle "$real" || ways="cut cut_half another replace times_back"
@@ -60,6 +65,25 @@ case $ways in *overwrite*)
 esac
 expect 0 "" "classify, nothing happens" classify_meanwhile true
 rm -f r.kreport r.json c.fq
+# Where the time of change is that of writing, which can be set back, as by sshfs (FUSE) and on FAT.
+without_change() { # TYPE COMMAND...
+	LD_PRELOAD=$lib KH_FS_TYPE=$1; export LD_PRELOAD KH_FS_TYPE
+	shift; "$@"; status=$?
+	unset LD_PRELOAD KH_FS_TYPE
+	return $status
+}
+if [ -f "$lib" ]; then
+	for type in 65735546 4d44; do
+		for way in cut another header_back; do
+			expect 1 "^kmerhash classify: $said\$" "classify, $way, type $type" without_change $type classify_meanwhile $way
+			alone_and_left "classify, $way, type $type" r.kreport r.json c.fq
+		done
+		expect 0 "" "classify, type $type, nothing happens" without_change $type classify_meanwhile true
+		rm -f r.kreport r.json c.fq
+	done
+else
+	skip "where the time of change can be set back" "no library of faults"
+fi
 
 # --- lines are still to be printed ----------------------------------------------------------
 awk 'BEGIN { for (i = 0; i < 4000; i++) printf ">sequence_with_a_long_name_%d kraken:taxid|10710\nACGTACGTGACTGATCGTAGCTAGCTGATCGTACGATC\n", i }' >many.fa

@@ -158,7 +158,10 @@ typedef struct kh_db {
 	void *map;
 	uint64_t bytes;
 	int fd;
-	uint64_t ino, mtime, ctime;     /* as they were when it was opened: in_use.h */
+	/* as they were when it was opened: in_use.h */
+	uint64_t ino, mtime, ctime;
+	bool times_hold;                /* ctime cannot be put back */
+	uint64_t header;                /* its XXH3, if it can */
 } kh_db;
 
 typedef struct kh_db_options {

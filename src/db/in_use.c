@@ -4,6 +4,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /* A process has one database open, or a few through the library. More than these are not
  * watched. */
@@ -15,12 +19,47 @@ static uint64_t nanoseconds(struct timespec t)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+bool kh_db_keeps_time_of_change(int fd)
+{
+	static const uint32_t type[] = {
+		0xef53,         /* ext2, ext3, ext4 */
+		0x58465342,     /* xfs */
+		0x9123683e,     /* btrfs */
+		0xf2f52010,     /* f2fs */
+		0x2fc12fc1,     /* zfs */
+		0x01021994,     /* tmpfs */
+		0x794c7630,     /* overlayfs */
+		0x0bd00bd0,     /* Lustre */
+		0x47504653,     /* GPFS */
+		0x00c36400,     /* Ceph */
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+		if ((uint32_t)fs.f_type == type[i])
+			return true;
+	return false;
+}
+
+/* The XXH3 of the file's header, or of as much as there is.  Signal handlers may call this. */
+static uint64_t header_now(int fd)
+{
+	char head[sizeof(kh_db_header)];
+	const ssize_t n = pread(fd, head, sizeof head, 0);
+
+	return XXH3_64bits(head, n > 0 ? (size_t)n : 0);
+}
+
 /* Content that is written, or cut off, sets both times; mtime can be put back, ctime cannot.  A
- * file that loses its name to another one gets a new ctime, too. */
+ * file that loses its name to another one gets a new ctime, too.  Where ctime can be put back as
+ * well, the header at least tells one database from another, as it covers all checksums. */
 static bool same(const kh_db *db, const struct stat *st)
 {
 	return (uint64_t)st->st_size == db->bytes && st->st_ino == db->ino &&
-	       nanoseconds(st->st_mtim) == db->mtime && nanoseconds(st->st_ctim) == db->ctime;
+	       nanoseconds(st->st_mtim) == db->mtime && nanoseconds(st->st_ctim) == db->ctime &&
+	       (db->times_hold || header_now(db->fd) == db->header);
 }
 
 void kh_db_watch(kh_db *db, const struct stat *st)
@@ -28,6 +67,9 @@ void kh_db_watch(kh_db *db, const struct stat *st)
 	db->ino = st->st_ino;
 	db->mtime = nanoseconds(st->st_mtim);
 	db->ctime = nanoseconds(st->st_ctim);
+	db->times_hold = kh_db_keeps_time_of_change(db->fd);
+	if (!db->times_hold)
+		db->header = header_now(db->fd);
 	for (int i = 0; i < N_OPEN; i++) {
 		const kh_db *none = NULL;
 

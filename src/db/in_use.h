@@ -5,6 +5,9 @@
  * raises SIGBUS.  A run must neither die of that nor give calls from it: the file's identity is
  * compared before any output gets its name, and the handler of such a signal finds out here
  * whether a database is to blame.
+ *
+ * Where the time of change can be set back the header is compared, too.  What is not noticed there
+ * is a write to what stands behind the header if the times of the file are put back afterwards.
  */
 #ifndef KH_DB_IN_USE_H
 #define KH_DB_IN_USE_H
@@ -12,6 +15,11 @@
 #include <sys/stat.h>
 #include "base/msg.h"
 #include "db/db.h"
+
+/* Does the file lie on a file system of which it is known that each write sets the time of change,
+ * and that no call sets it back?  On others, as by sshfs or of FAT, it is the time of the last
+ * write, which can be set. */
+bool kh_db_keeps_time_of_change(int fd);
 
 /* Watches the file from now until kh_db_forget; `st` is its state when it was opened. */
 void kh_db_watch(kh_db *db, const struct stat *st);

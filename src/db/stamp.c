@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 #include "db/in_use.h"
@@ -67,33 +66,6 @@ static uint64_t nanoseconds(struct timespec t)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Does the file lie on a file system of which it is known that each write sets the time of change,
- * and that no call sets it back?  On others, as by sshfs or of FAT, it is the time of the last
- * write, which can be set. */
-static bool keeps_time_of_change(int fd)
-{
-	static const uint32_t type[] = {
-		0xef53,         /* ext2, ext3, ext4 */
-		0x58465342,     /* xfs */
-		0x9123683e,     /* btrfs */
-		0xf2f52010,     /* f2fs */
-		0x2fc12fc1,     /* zfs */
-		0x01021994,     /* tmpfs */
-		0x794c7630,     /* overlayfs */
-		0x0bd00bd0,     /* Lustre */
-		0x47504653,     /* GPFS */
-		0x00c36400,     /* Ceph */
-	};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof type / sizeof *type; i++)
-		if ((uint32_t)fs.f_type == type[i])
-			return true;
-	return false;
-}
-
 /* Is this the name of a stamp that was written long ago?  It is not believed any more, as disks
  * decay, and it is removed, so that stamps of files that are gone do not pile up. */
 static bool is_old(int folder, const char *name)
@@ -138,7 +110,7 @@ bool kh_stamp_find(const kh_db *db, uint64_t *self)
 
 	if (folder < 0)
 		return false;
-	if (db->fd >= 0 && fstat(db->fd, &st) == 0 && keeps_time_of_change(db->fd)) {
+	if (db->fd >= 0 && fstat(db->fd, &st) == 0 && kh_db_keeps_time_of_change(db->fd)) {
 		describe(&st, name, text);
 		const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
 		const int fd = is_old(folder, name) ? -1 : openat(folder, name, flags);
@@ -186,7 +158,7 @@ void kh_stamp_write(const kh_db *db)
 	struct stat st;
 	int folder;
 
-	if (db->fd < 0 || fstat(db->fd, &st) != 0 || !keeps_time_of_change(db->fd) ||
+	if (db->fd < 0 || fstat(db->fd, &st) != 0 || !kh_db_keeps_time_of_change(db->fd) ||
 	    kh_db_unchanged(db, NULL) != KH_OK ||
 	    clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < st.st_ctim.tv_sec + SETTLED)
 		return;

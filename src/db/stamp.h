@@ -10,7 +10,7 @@
  * written, a write to the device beneath the file system, one through a shared map that was open
  * for writing before the check, and a clock that was set back to the very nanosecond.
  *
- * That holds of the file systems that stamp.c names; of a file on another one nothing is
+ * That holds of the file systems that in_use.c names; of a file on another one nothing is
  * remembered.  Nor for longer than 30 days.
  *
  * A file that was changed in the last seconds is not remembered: two changes within the clock's
