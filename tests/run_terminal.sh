@@ -50,6 +50,13 @@ for o in --taxa --targets --unmapped; do
 	check "inspect $o: nothing raw on a terminal" sh -c '! LC_ALL=C grep -aq "[$1]" seen && grep -aq "xc2.x9b" seen' - "$(printf '\233\344')"
 	check "inspect $o: raw in a file" sh -c '"$1" inspect $2 odd.khdb | LC_ALL=C grep -aq "$3"' - "$real" $o "$csi"
 done
+cp odd.khdb "odd$csi.khdb"
+: >odd.none
+for command in "inspect" "verify" "classify --dry-run --db"; do
+	on_terminal "$real" $command "odd$csi.khdb" $([ "${command%% *}" != classify ] || echo odd.none)
+	check "$command: the name of a database: nothing raw on a terminal" sh -c '! LC_ALL=C grep -aq "[$1]" seen && grep -aq "odd.xc2.x9b" seen' - \
+		"$(printf '\233')"
+done
 gzip -dc "$one" | awk 'NR > 1 { s = s $0 } END { for (i = 1; i < 4000; i += 50) print ">r" i "\n" substr(s, i, 150) }' >odd.reads
 expect 0 "" "a taxon that is not UTF-8, in a profile as JSON" "$real" classify --db odd.khdb --profile odd.json --html odd.html --json sum.json --output - odd.reads
 check "a taxon that is not UTF-8: escaped" grep -q 'xe4 name' odd.json

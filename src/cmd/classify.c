@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "base/memory_left.h"
 #include "cmd/classify_in.h"
@@ -132,9 +133,10 @@ static int dry_run(struct classify *j, kh_err *err)
 	printf("inputs\t%zu\n", j->sheet.n_files);
 	if (bytes > 0)
 		printf("bytes\t%" PRIu64 "\n", bytes);
-	printf("database\t%s\nk\t%" PRIu32 "\ntargets\t%" PRIu32 "\nfeatures\t%" PRIu64
-	       "\nindex\t%" PRIu64 "\n", j->db->path, h->sampling.k, h->n_targets, h->features,
-	       h->section[KH_SEC_INDEX].bytes);
+	printf("database\t");
+	kh_cmd_print(j->db->path, strlen(j->db->path));
+	printf("\nk\t%" PRIu32 "\ntargets\t%" PRIu32 "\nfeatures\t%" PRIu64 "\nindex\t%" PRIu64
+	       "\n", h->sampling.k, h->n_targets, h->features, h->section[KH_SEC_INDEX].bytes);
 	printf("backend\t%s\nthreads\t%u\nmemory\t%" PRIu64 "\n", j->on.choice.backend->name,
 	       j->on.threads, memory_needed(j));
 	return KH_OK;

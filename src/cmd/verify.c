@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cmd/options.h"
 #include "db/db.h"
 #include "db/in_use.h"
@@ -50,10 +51,11 @@ static int run(const kh_command *c, int argc, char **argv)
 			kh_db_close(db);
 			continue;
 		}
-		if (!v.quiet)
-			printf("%s: sound (%" PRIu64 " bytes, %" PRIu64 " features, %" PRIu32
-			       " targets)\n",
-			       db->path, db->bytes, db->h->features, db->h->n_targets);
+		if (!v.quiet) {
+			kh_cmd_print(db->path, strlen(db->path));
+			printf(": sound (%" PRIu64 " bytes, %" PRIu64 " features, %" PRIu32
+			       " targets)\n", db->bytes, db->h->features, db->h->n_targets);
+		}
 		kh_db_close(db);
 	}
 	return status;
