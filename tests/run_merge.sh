@@ -94,7 +94,12 @@ merge --value reads run >reads
 if [ -n "${PYTHON3:-}" ]; then check "the page has the reads of the table" python page.py
 else skip "the page has the reads of the table" "no python3"; fi
 check "a page for each sample" merge -f html -O pages run
-check "a page for each sample: they are there" test -s pages/both.html -a -s pages/tiny_sim.html
+mkdir paged
+check "a page by classify" classify --db a.khdb --prefix paged/s --write report,html "$data/reads/tiny_sim_1.fq.gz"
+cp paged/s.html before.html
+check "a page for each sample, where classify has put its own" merge -f html -O paged paged
+same before.html paged/s.html "a page for each sample: classify's stays"
+check "a page for each sample: they are there" test -s pages/both.merged.html -a -s pages/tiny_sim.merged.html
 check "CAMI binning" merge -f cami-binning -O bins run
 for s in tiny_sim both; do
 	{ [ $s != both ] || gzip -dc run/both.tsv.gz >both.tsv; cat run/$s.tsv; } 2>.err |

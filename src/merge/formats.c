@@ -242,7 +242,7 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 		{ .name = "table", .suffix = ".table.tsv", .write = write_table,
 		  .ranks = true, .profiles = true },
 		{ .name = "report", .suffix = ".kreport", .write = kh_merge_report },
-		{ .name = "html", .suffix = ".html", .write = kh_merge_page },
+		{ .name = "html", .suffix = ".merged.html", .write = kh_merge_page },
 		{ .name = "krona", .suffix = ".krona.txt", .write = write_krona,
 		  .one_sample = true },
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
