@@ -80,6 +80,12 @@ check "a small sample keeps its calls" agrees db.khdb small.fq
 second --db db.khdb --output first.tsv small.fq
 same first.tsv calls.tsv "a small sample keeps its lines"
 second --db db.khdb --output - --sample-pass --json j.json small.fq
+expect 0 "fewer than 5000 fragments say too little" "and a warning says so" \
+	second --db db.khdb --output - --sample-pass --html small.html small.fq
+check "and there is one" test "$(grep -c "fewer than 5000" .err)" -eq 1
+check "and the page says so" grep -q '"label":"Second pass","value":"calls are those of the first pass' small.html
+expect 0 "" "a profile alone does not change calls, and has no warning" \
+	second --db db.khdb --output - --profile p.tsv small.fq
 check "and the summary says so" grep -q '"calls": "kept: too few fragments"' j.json
 
 # --- references that are part of a genome ---------------------------------------------
@@ -205,7 +211,7 @@ sed -i 's/Escherichia virus phiX174/Escherichia | phi|X/; s/Sinsheimervirus/Sins
 build --taxonomy barred --db barred.khdb "$data"/genomes/*.gz
 second --db barred.khdb --output - --profile p.cami s.fq
 check "a profile of CAMI: names with bars" "$PYTHON3" -c '
-rows = [l.split("\t") for l in open("p.cami").read().splitlines()[4:]]
+rows = [l.split("\t") for l in open("p.cami").read().splitlines()[4:] if l[0] != "#"]
 assert all(len(r[2].split("|")) == len(r[3].split("|")) for r in rows), rows
 assert [r[3].split("|")[-1] for r in rows if r[0] == "10847"] == ["Escherichia _ phi_X"], rows'
 

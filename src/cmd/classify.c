@@ -238,6 +238,22 @@ static void tell_kraken2(const kh_run_summary *s)
 		(double)s->classified * percent, not, (double)not * percent);
 }
 
+/* The second pass was asked for, and changes nothing in some samples. */
+static void warn_of_kept(const struct classify *j)
+{
+	const size_t kept = j->totals.sum.kept;
+
+	if (!j->v.sample_pass || kept == 0)
+		return;
+	if (j->v.samples)
+		kh_log(KH_WARN, "%zu sample%s fewer than %d fragments, which say too little: "
+		       "--sample-pass leaves their calls as they are", kept,
+		       kept == 1 ? " has" : "s have", KH_SAMPLE_LEAST);
+	else
+		kh_log(KH_WARN, "fewer than %d fragments say too little: --sample-pass leaves "
+		       "their calls as they are", KH_SAMPLE_LEAST);
+}
+
 static void tell(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
@@ -283,6 +299,8 @@ static int classify(struct classify *j, kh_err *err)
 	if (!first)
 		return follow(j, err);
 	rc = lead(j, err);
+	if (!rc)
+		warn_of_kept(j);
 	if (j->v.samples)
 		return kh_classify_tell_samples(j, rc, err);
 	if (!rc && j->v.kraken2)

@@ -14,7 +14,7 @@
 #include "page/page.h"
 #include "run/profile.h"
 
-enum { FACTS = 10, VALUE = 200 };
+enum { FACTS = 11, VALUE = 200 };
 
 /* Facts about the run, as pairs of label and text. */
 struct facts {
@@ -297,6 +297,9 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 		if (r->pass)
 			add(&f, "Unknown", "%.3f %% of the abundance: reads that belong to no "
 			    "species that was judged to be there", 100 * x.species.unknown);
+		if (j->v.sample_pass && r->sum.kept)
+			add(&f, "Second pass", "calls are those of the first pass, as fewer than "
+			    "%d fragments say too little", KH_SAMPLE_LEAST);
 		add_text(&f, "Input", x.inputs.p, true);
 		add_text(&f, "Command", x.command.p, true);
 		rc = kh_page_write(b, &(kh_page) { .unit = unit,

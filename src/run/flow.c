@@ -274,6 +274,7 @@ int kh_flow_decide(kh_flow *f, kh_err *err)
 	if (rc)
 		return rc;
 	r->sum.classified += (uint64_t)kh_pass_result_of(r->pass)->classified;
+	r->sum.kept = kh_pass_result_of(r->pass)->model->small;
 	f->again = 0;
 	f->started = kh_seconds();
 	kh_order_free(f->order);

@@ -237,6 +237,7 @@ static void count(kh_run *r, const kh_slot *t, int rc, const kh_err *err)
 		to->sum.fragments += s->fragments;
 		to->sum.classified += s->classified;
 		to->sum.bases += s->bases;
+		to->sum.kept += s->kept;
 	}
 	if (rc < 0 && rc != KH_ECANCEL && !r->o.keep_going && !r->stop) {
 		r->rc = rc;
