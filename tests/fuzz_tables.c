@@ -2,7 +2,7 @@
  * fuzz_tables.c - any bytes as a sheet of samples, or as registers of distinct features
  *
  * The first byte says which: 's' a sheet, 'r' registers, 'm' two texts of registers and a form feed
- * between.  A text is parsed twice, at once and byte by byte: the same must come out.  What is
+ * between.  A text is parsed twice, at once and in small reads: the same must come out.  What is
  * accepted must be usable: names that files can have, as many second mates as first ones, registers
  * that can be written and read again.
  */
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "fuzz_reads.h"
 #include "run/registers.h"
 #include "run/sheet.h"
 
@@ -38,25 +39,6 @@ static void make_tree(void)
 	REQUIRE(!kh_taxonomy_prune(&tree, dump, all, 3, NULL));
 	REQUIRE(tree->n == N_TAXA);
 	kh_taxdump_close(dump);
-}
-
-typedef struct reader {
-	const char *p, *end;
-	size_t step;            /* 0: all there is */
-} reader;
-
-static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
-{
-	reader *r = arg;
-
-	(void)err;
-	if (n > (size_t)(r->end - r->p))
-		n = (size_t)(r->end - r->p);
-	if (r->step && n > r->step)
-		n = r->step;
-	memcpy(buf, r->p, n);
-	r->p += n;
-	return (int64_t)n;
 }
 
 /* --- sheets ------------------------------------------------------------------------- */

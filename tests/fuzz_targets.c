@@ -13,27 +13,8 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "fuzz_reads.h"
 #include "taxonomy/seqid.h"
-
-typedef struct reader {
-	const char *p, *end;
-	size_t step;            /* 0: all there is */
-} reader;
-
-static int64_t give(void *arg, void *buf, size_t n, kh_err *err)
-{
-	reader *r = arg;
-
-	(void)err;
-	if (n > (size_t)(r->end - r->p))
-		n = (size_t)(r->end - r->p);
-	if (r->step && n > r->step)
-		n = r->step;
-	r->step += r->step != 0;
-	memcpy(buf, r->p, n);
-	r->p += n;
-	return (int64_t)n;
-}
 
 static size_t want(kh_idmap *m, const char *p, const char *end)
 {

@@ -15,6 +15,7 @@
 #include "cmd/options.h"
 #include "io/text.h"
 #include "remote/remote.h"
+#include "run/profile.h"
 #include "run/run.h"
 #include "run/select.h"
 
@@ -115,6 +116,10 @@ typedef struct kh_page_covered {
 int kh_classify_coverage(const struct classify *j, const kh_pass_result *r, kh_page_covered *c,
 			 kh_err *err);
 void kh_classify_coverage_clear(kh_page_covered *c);
+
+/* classify_results.c: the profile of a sample that had a second pass; the caller clears it. */
+int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p,
+			kh_err *err);
 
 /* classify_page.c: the page of one sample, which is that of operands; */
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);

@@ -12,7 +12,6 @@
 #include "io/source.h"
 #include "merge/formats.h"
 #include "page/page.h"
-#include "run/profile.h"
 
 enum { FACTS = 11, VALUE = 200 };
 
@@ -203,16 +202,11 @@ static void add_species(struct species *x, const kh_profile_row *r)
 static int profile_columns(const struct classify *j, const kh_results *r, struct species *x,
 			   kh_err *err)
 {
-	const kh_profile_input in = { .db = j->db,
-				      .result = kh_pass_result_of(r->pass),
-				      .tally = &r->tally,
-				      .fragments = r->sum.fragments,
-				      .bases = r->sum.bases };
 	kh_profile p;
 	int rc = open_columns(x, j->db->tax->n, err);
 
 	if (!rc)
-		rc = kh_profile_make(&p, &in, err);
+		rc = kh_classify_profile(j, r, &p, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < p.n; i++) {

@@ -39,18 +39,24 @@ static bool ends_with(const char *name, const char *end)
 	return n >= m && memcmp(dot - m, end, m) == 0;
 }
 
-/* In the format that the name of its file asks for. */
-static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p, kh_err *err)
 {
-	const struct classify *j = arg;
-	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE], *slash = strrchr(name, '/');
 	const kh_profile_input in = { .db = j->db,
 				      .result = kh_pass_result_of(r->pass),
 				      .tally = &r->tally,
 				      .fragments = r->sum.fragments,
 				      .bases = r->sum.bases };
+
+	return kh_profile_make(p, &in, err);
+}
+
+/* In the format that the name of its file asks for. */
+static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
+{
+	const struct classify *j = arg;
+	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE], *slash = strrchr(name, '/');
 	kh_profile p;
-	int rc = kh_profile_make(&p, &in, err);
+	int rc = kh_classify_profile(j, r, &p, err);
 
 	if (rc)
 		return rc;
