@@ -44,6 +44,15 @@ sim=$data/reads/tiny_sim_1.fq.gz
 classify --db want.khdb --output want.tsv "$sim"
 check "classify: a folder of references" classify --references tree $taxa --output got.tsv "$sim"
 same want.tsv got.tsv "classify: a folder of references: the calls"
+cp -r tree others; mv others/a/2.fna others/a/2.fas; : >others/x.gbff
+made "files called .fas" $taxa others
+check "a file that is passed over: it is named, once" test "$(grep -c 'are passed over: 1, the first is others/x.gbff$' .err)" -eq 1
+same want.khdb x.khdb "files called .fas: the same"
+made "files that are known to be no references" $taxa tree
+check "files that are known to be no references: nothing is said" sh -c '! grep -q "passed over" .err'
+printf '\050\265\057\375rest' >others/y.fna.zst
+bad 1 "others/y.fna.zst: zstd-compressed.*'zstd -dc'" "a reference that is compressed otherwise" $taxa others
+rm -r others
 mkdir none
 bad 1 "none: no file called \*.fa" "a folder without references" $taxa none
 bad 1 "none: no file called" "all errors at once: one" $taxa none missing.fa tree gone.fa
@@ -65,6 +74,34 @@ check "a table with a folder: one taxon" test "$(targets x.khdb | cut -f 2 | tr 
 printf 'tree/a/2.fna 10847\ntree/a/2.fna\tx\n\t5\ntree/nothing.fa\t10847\n' >bad
 bad 1 'bad:1: column 1: "tree/a/2.fna 10847": expected a file, a tab and a taxid' "a bad table of assemblies" --taxonomy "$data/taxonomy" -A bad
 check "a bad table of assemblies: all errors" test "$(grep -c 'bad:2: column 2: "x" is not a taxid\|bad:3: column 1\|tree/nothing.fa: No such' all)" -eq 3
+
+# with a header, as CSV, as NCBI's assembly_summary.txt
+{ printf 'taxid\tnote\tfile\n'; awk -F '\t' '{ printf "%s\tx\t%s\n", $2, $1 }' assemblies; } >header.tsv
+made "a table of assemblies with a header" --taxonomy "$data/taxonomy" -A header.tsv
+same want.khdb x.khdb "a table of assemblies with a header: the same"
+{ printf '\357\273\277"path",taxid\r\n'; sed 's/^/"/; s/\t/",/; s/$/\r/' assemblies; } >a.csv
+made "a table of assemblies with commas" --taxonomy "$data/taxonomy" -A a.csv
+same want.khdb x.khdb "a table of assemblies with commas: the same"
+tr '\t' , <assemblies >b.csv
+made "a table with commas and no header" --taxonomy "$data/taxonomy" -A b.csv
+same want.khdb x.khdb "a table with commas and no header: the same"
+mkdir named
+{ echo '##  See ftp://ftp.ncbi.nlm.nih.gov/genomes/README_assembly_summary.txt for a description'
+printf '#assembly_accession\tbioproject\ttaxid\tspecies_taxid\torganism_name\n'
+i=0; while read -r path taxid; do
+	i=$((i + 1)); a=GCF_00000000$i.1
+	case $path in *.gz) cp "$path" named/${a}_ASM${i}v1_genomic.fna.gz ;; *) gzip -c "$path" >named/${a}_ASM${i}v1_genomic.fna.gz ;; esac
+	printf '%s\tPRJNA1\t%s\t1\tA "name", Inc.\n' $a $taxid
+done <assemblies; printf 'GCF_999999999.1\tx\t10847\t1\tx\n'; } >assembly_summary.txt
+made "assembly_summary.txt" --taxonomy "$data/taxonomy" -A assembly_summary.txt named
+targets x.khdb | sort >got; targets want.khdb | sort >ids; same ids got "assembly_summary.txt: the taxa"
+bad 1 "no reference has in its name one of the 7 accessions in --assemblies" "accessions of other files" --taxonomy "$data/taxonomy" -A assembly_summary.txt tree
+printf 'accession\torganism\n' >bad
+bad 1 'bad:1: no column "taxid" in the header; expected taxid, and file or accession' "a header without taxids" --taxonomy "$data/taxonomy" -A bad tree
+printf 'name,taxid\n' >bad
+bad 1 'bad:1: no column "file" in the header' "a header without files" --taxonomy "$data/taxonomy" -A bad tree
+printf 'accession,taxid\nGCF_000000001.1,10847\nGCF_000000001.1,10710\n' >bad
+bad 1 'bad: GCF_000000001.1 has two taxids, 10[78][14][07] and' "an accession with two taxids" --taxonomy "$data/taxonomy" -A bad named
 
 # --- a tree of datasets -------------------------------------------------------------------
 report=ncbi/ncbi_dataset/data/assembly_data_report.jsonl
@@ -149,6 +186,15 @@ sort -r gtdb.tsv >reverse.tsv; gzip -c reverse.tsv >reverse.tsv.gz
 made "GTDB's table" --lineage gtdb.tsv ncbi; mv x.khdb g.khdb
 made "GTDB's table, in another order, by gzip" -L reverse.tsv.gz ncbi
 same g.khdb x.khdb "GTDB's table, in another order: the same"
+# GTDB's table of metadata, and GTDB-Tk's results
+{ printf 'accession\tchecksum\tgtdb_taxonomy\tncbi_taxid\n'; awk -F '\t' '{ printf "%s\t7\t%s\t9\n", $1, $2 }' gtdb.tsv; } >metadata.tsv
+made "GTDB's metadata" --lineage metadata.tsv ncbi; same g.khdb x.khdb "GTDB's metadata: the same"
+mkdir mags; for f in ncbi/ncbi_dataset/data/GCF*/GCF*_genomic.fna; do a=${f##*/GCF_00000000}; cp "$f" mags/bin.${a%%.*}.fa; done
+{ printf 'user_genome\tclassification\tfastani_reference\n'; awk -F '\t' '{ sub(/^.*GCF_0*/, "", $1); sub(/\..*/, "", $1); printf "bin.%s\t%s\tN/A\n", $1, $2 }' gtdb.tsv; } >gtdbtk.tsv
+made "GTDB-Tk's results" --lineage gtdbtk.tsv mags; same g.khdb x.khdb "GTDB-Tk's results: the same"
+printf 'accession\tchecksum\tncbi_taxid\n1\t2\t3\n' >bad
+bad 1 'bad:1: 3 columns, and none of them is called gtdb_taxonomy' "a table without lineages" -L bad ncbi
+check "a table without lineages: said once" test "$(wc -l <all)" -eq 1
 head -n 3 gtdb.tsv >one.tsv; tail -n +4 gtdb.tsv >two.tsv
 made "two tables" -L one.tsv -L two.tsv ncbi; same g.khdb x.khdb "two tables: the same"
 mkdir flat; for f in ncbi/ncbi_dataset/data/GCF*/GCF*_genomic.fna; do gzip -c "$f" >flat/"${f##*/}".gz; done

@@ -1,4 +1,4 @@
-/* assemblies.c - the report of the assemblies in a tree of NCBI's `datasets` */
+/* assemblies.c - accessions of assemblies and their taxids, as NCBI's `datasets` reports them */
 #include <config.h>
 #include "build/references.h"
 
@@ -14,6 +14,16 @@ void kh_assemblies_clear(kh_assemblies *a)
 		free(a->v[i].accession);
 	free(a->v);
 	*a = (kh_assemblies) { .v = NULL };
+}
+
+int kh_assemblies_add(kh_assemblies *a, kh_span accession, uint32_t taxid, kh_err *err)
+{
+	int rc = kh_grow((void **)&a->v, &a->cap, a->n + 1, sizeof *a->v, err);
+
+	if (rc)
+		return rc;
+	a->v[a->n] = (kh_assembly) { strndup(accession.p, accession.n), taxid };
+	return a->v[a->n].accession ? (a->n++, KH_OK) : kh_fail_nomem(err);
 }
 
 /* Each line is a JSON object, of which two members are used. */
@@ -35,11 +45,9 @@ static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *er
 				  (unsigned long long)l->line,
 				  accession ? "taxid \"organism\": {\"taxId\": N}"
 					    : "\"accession\"");
-	else if (!(rc = kh_grow((void **)&a->v, &a->cap, a->n + 1, sizeof *a->v, err))) {
-		a->v[a->n] = (kh_assembly) { strdup(accession), (uint32_t)taxid };
-		rc = a->v[a->n].accession ? KH_OK : kh_fail_nomem(err);
-		a->n += !rc;
-	}
+	else
+		rc = kh_assemblies_add(a, (kh_span) { accession, strlen(accession) },
+				       (uint32_t)taxid, err);
 	json_decref(root);
 	return rc;
 }
@@ -47,6 +55,20 @@ static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *er
 static int by_accession(const void *a, const void *b)
 {
 	return strcmp(((const kh_assembly *)a)->accession, ((const kh_assembly *)b)->accession);
+}
+
+int kh_assemblies_sort(kh_assemblies *a, const char *table, kh_errs *errs, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (a->n > 0)
+		qsort(a->v, a->n, sizeof *a->v, by_accession);
+	for (size_t i = 1; i < a->n && !rc; i++)
+		if (by_accession(&a->v[i - 1], &a->v[i]) == 0 && a->v[i - 1].taxid != a->v[i].taxid)
+			rc = kh_errs_note(errs, err, KH_EFORMAT,
+					  "%s: %s has two taxids, %u and %u", table,
+					  a->v[i].accession, a->v[i - 1].taxid, a->v[i].taxid);
+	return rc;
 }
 
 int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err)
@@ -64,14 +86,7 @@ int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_e
 		rc = got < 0 ? got : line.n > 0 ? add_line(a, &l, line, errs, err) : KH_OK;
 	kh_tsv_clear(&l);
 	kh_source_close(s);
-	if (!rc && a->n > 0)
-		qsort(a->v, a->n, sizeof *a->v, by_accession);
-	for (size_t i = 1; i < a->n && !rc; i++)
-		if (by_accession(&a->v[i - 1], &a->v[i]) == 0 && a->v[i - 1].taxid != a->v[i].taxid)
-			rc = kh_errs_note(errs, err, KH_EFORMAT,
-					  "%s: %s has two taxids, %u and %u", report,
-					  a->v[i].accession, a->v[i - 1].taxid, a->v[i].taxid);
-	return rc;
+	return rc ? rc : kh_assemblies_sort(a, report, errs, err);
 }
 
 uint32_t kh_assemblies_find(const kh_assemblies *a, const char *accession)

@@ -7,8 +7,9 @@
  * the taxid that all its sequences have, if something says so:
  *
  *	- a row of a table, path and taxid;
- * - the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
+ *	- the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
  *	  folder of an assembly has the assembly's name;
+ *	- a row of a table of assemblies whose accession the file has in its name;
  *	- a lineage of the assembly whose accession the file has in its name.
  */
 #ifndef KH_BUILD_REFERENCES_H
@@ -17,6 +18,16 @@
 #include "base/errs.h"
 #include "taxonomy/lineage.h"
 
+/* Assemblies and their taxids. */
+typedef struct kh_assembly {
+	char *accession;                /* owned */
+	uint32_t taxid;
+} kh_assembly;
+typedef struct kh_assemblies {
+	kh_assembly *v;                 /* by accession, when sorted */
+	size_t n, cap;
+} kh_assemblies;
+
 typedef struct kh_references {
 	char **path;                    /* n, owned */
 	uint32_t *taxid;                /* n; 0: the taxa are looked up by sequence */
@@ -24,17 +35,22 @@ typedef struct kh_references {
 	kh_lineages *lineages;          /* NULL: the taxonomy is given as dump files */
 	char **report;                  /* reports of trees that were read, owned */
 	size_t n_reports, cap_reports;
+	kh_assemblies assemblies;       /* of tables that have accessions in place of files */
+	char *passed_over;              /* the first file of folders that was not taken; owned */
+	size_t n_passed_over;
 	kh_errs errs;                   /* what is wrong with folders and tables */
 } kh_references;
 
 void kh_references_clear(kh_references *r);
 
-/* A file, "-", or a folder: the files in it and below it that are called *.fa, *.fna, *.fasta or
- * *.ffn, perhaps with .gz.  Links to folders are not followed. */
+/* A file, "-", or a folder: the files in it and below it that are called *.fa, *.fna, *.fasta,
+ * *.fas or *.ffn, perhaps with the ending of a compression.  Links to folders are not followed. */
 int kh_references_add(kh_references *r, const char *path, kh_err *err);
 /* The files named in a text, one a line; "-" is standard input. */
 int kh_references_list(kh_references *r, const char *list, kh_err *err);
-/* The files of a table of path, tab and taxid; of a folder, all files get that taxid. */
+/* A table of files, or of accessions of assemblies, and taxids, between tabs or commas, perhaps
+ * with a header that says which columns these are, as NCBI's assembly_summary.txt has one.  Files
+ * are added, and all of a folder get its taxid; accessions are those of files named elsewhere. */
 int kh_references_table(kh_references *r, const char *table, kh_err *err);
 /* A table of lineages, from which the taxonomy is made: lineage.h. */
 int kh_references_lineages(kh_references *r, const char *table, kh_err *err);
@@ -47,19 +63,17 @@ int kh_references_check(kh_references *r, kh_err *err);
 int kh_references_finish(kh_references *r, kh_err *err);
 
 /* --- inside ----------------------------------------------------------------------- */
-/* The taxids of the assemblies in a report of `datasets`. */
-typedef struct kh_assembly {
-	char *accession;                /* owned */
-	uint32_t taxid;
-} kh_assembly;
-typedef struct kh_assemblies {
-	kh_assembly *v;                 /* by accession */
-	size_t n, cap;
-} kh_assemblies;
+int kh_assemblies_add(kh_assemblies *a, kh_span accession, uint32_t taxid, kh_err *err);
+/* To be called when all have been added; notes accessions with two taxids. */
+int kh_assemblies_sort(kh_assemblies *a, const char *table, kh_errs *errs, kh_err *err);
+/* Adds those of a report of `datasets`, and sorts them. */
 int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err);
 /* Its taxid; 0: the report does not have it. */
 uint32_t kh_assemblies_find(const kh_assemblies *a, const char *accession);
 void kh_assemblies_clear(kh_assemblies *a);
+int kh_references_folder(kh_references *r, const char *path, kh_err *err);
+/* The length of the name of a file without the ending of a compression. */
+size_t kh_references_plain(const char *name);
 /* Adds a file; takes over the path. */
 int kh_references_take(kh_references *r, char *path, uint32_t taxid, kh_err *err);
 

@@ -8,8 +8,9 @@
 #include <xxhash.h>
 #include "base/mem.h"
 #include "io/source.h"
+#include "taxonomy/columns.h"
 
-enum { SAMPLE, READS1, READS2, N_ROLES, MAX_COLUMNS = 64 };
+enum { SAMPLE, READS1, READS2, N_ROLES };
 
 void kh_sheet_clear(kh_sheet *s)
 {
@@ -92,9 +93,9 @@ struct reader {
 	kh_tsv l;
 	kh_errs *errs;
 	kh_err *err;
-	char between;                   /* columns */
+	kh_columns c;
 	int column[N_ROLES];            /* of the table, from 0; -1: not there */
-	int columns;
+	int columns;                    /* of the header; -1: it cannot be split */
 };
 
 #define BAD(r, ...) kh_errs_note((r)->errs, (r)->err, KH_EFORMAT, __VA_ARGS__)
@@ -102,48 +103,6 @@ struct reader {
 static unsigned long long line_of(const struct reader *r)
 {
 	return r->l.line;
-}
-
-/* The next column of [*p, end); between quotes a comma is a character.  -1: the quote has no
- * end, or something stands behind it. */
-static int next_column(const struct reader *r, const char **p, const char *end, kh_span *column)
-{
-	const char *from = *p, *to;
-
-	if (r->between == ',' && from < end && *from == '"') {
-		to = memchr(from + 1, '"', (size_t)(end - from - 1));
-		if (!to || (to + 1 < end && to[1] != ','))
-			return -1;
-		*column = (kh_span) { from + 1, (size_t)(to - from - 1) };
-		*p = to + 2;
-		return 0;
-	}
-	to = memchr(from, r->between, (size_t)(end - from));
-	*column = kh_span_trim(from, to ? to : end);
-	*p = (to ? to : end) + 1;
-	return 0;
-}
-
-/* The number of columns, or -1 when an error has been noted. */
-static int split(struct reader *r, kh_span row, kh_span column[MAX_COLUMNS], int *rc)
-{
-	const char *p = row.p, *end = row.p + row.n;
-	int n = 0;
-
-	*rc = KH_OK;
-	for (; p <= end; n++) {
-		if (n == MAX_COLUMNS) {
-			*rc = BAD(r, "%s:%llu: more than %d columns", r->l.name, line_of(r),
-				  (int)MAX_COLUMNS);
-			return -1;
-		}
-		if (next_column(r, &p, end, &column[n])) {
-			*rc = BAD(r, "%s:%llu: column %d: a quotation mark that does not end the "
-				     "column", r->l.name, line_of(r), n + 1);
-			return -1;
-		}
-	}
-	return n;
 }
 
 static int role_of(kh_span name)
@@ -163,20 +122,15 @@ static int role_of(kh_span name)
 
 static int parse_header(struct reader *r, kh_span row)
 {
-	kh_span column[MAX_COLUMNS];
-	int rc;
+	int rc = kh_columns_first(&r->c, &r->l, row, r->errs, r->err);
 
-	/* spreadsheets write a byte order mark */
-	if (row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0)
-		row = (kh_span) { row.p + 3, row.n - 3 };
-	r->between = memchr(row.p, '\t', row.n) ? '\t' : ',';
-	r->columns = split(r, row, column, &rc);
+	r->columns = r->c.n;
 	for (int i = 0; i < r->columns && !rc; i++) {
-		const int role = role_of(column[i]);
+		const int role = role_of(r->c.v[i]);
 
 		if (role >= 0 && r->column[role] >= 0)
 			rc = BAD(r, "%s:%llu: column %d: \"%s\" is there a second time", r->l.name,
-				 line_of(r), i + 1, kh_span_show(column[i]).s);
+				 line_of(r), i + 1, kh_span_show(r->c.v[i]).s);
 		else if (role >= 0)
 			r->column[role] = i;
 	}
@@ -276,15 +230,16 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool
 
 static int parse_row(struct reader *r, kh_span row)
 {
-	kh_span column[MAX_COLUMNS], path[2] = { { "", 0 }, { "", 0 } };
+	kh_span path[2] = { { "", 0 }, { "", 0 } };
+	const kh_span *column = r->c.v;
 	bool good;
-	int rc, n = split(r, row, column, &rc);
+	int rc = kh_columns_split(&r->c, &r->l, row, r->errs, r->err);
 
-	if (n < 0 || rc)
+	if (r->c.n < 0 || rc)
 		return rc;
-	if (n != r->columns)
+	if (r->c.n != r->columns)
 		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->l.name,
-			   line_of(r), n, r->columns);
+			   line_of(r), r->c.n, r->columns);
 	for (int i = 0; i < 2; i++)
 		if (r->column[READS1 + i] >= 0)
 			path[i] = column[r->column[READS1 + i]];

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "io/source.h"
+#include "taxonomy/columns.h"
 
 enum { MAX_PARTS = 128, FIRST_SLOTS = 1024 };
 
@@ -291,44 +292,76 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 }
 
 /* --- tables ----------------------------------------------------------------------- */
-static bool is_header(kh_span lineage)
-{
-	static const char *const word[] = { "taxonomy", "Taxon", "taxon", "lineage", "Taxonomy",
-					    "Lineage", "gtdb_taxonomy" };
+/* A table of lineages: its rows, and in which of their columns ids and lineages are. */
+struct table {
+	kh_tsv l;
+	kh_columns c;
+	int id, lineage;
+};
 
-	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		if (kh_span_is(lineage, word[i]))
-			return true;
-	return false;
+/* Without a header, rows have two columns. */
+static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, kh_err *err)
+{
+	static const char *const lineage[] = { "gtdb_taxonomy", "taxonomy", "lineage", "taxon",
+					       "classification", "Taxonomy", "Lineage", "Taxon",
+					       NULL };
+	static const char *const id[] = { "accession", "user_genome", "id", "genome", NULL };
+	int rc = kh_columns_first(&t->c, &t->l, row, errs, err);
+
+	t->lineage = kh_columns_find(&t->c, lineage);
+	t->id = kh_columns_find(&t->c, id);
+	*header = t->lineage >= 0;
+	if (*header) {
+		t->id = t->id < 0 ? t->lineage == 0 : t->id;
+		return rc;
+	}
+	t->id = 0;
+	t->lineage = 1;
+	t->c.between = '\t';
+	if (!rc && t->c.n > 2)
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:1: %d columns, and none of them is "
+				  "called gtdb_taxonomy, taxonomy, lineage or classification; "
+				  "expected an id, a tab and a lineage", t->l.name, t->c.n);
+	return rc;
+}
+
+static int table_row(kh_lineages *l, struct table *t, kh_span row, kh_errs *errs, kh_err *err)
+{
+	const unsigned long long line = t->l.line;
+	int rc = kh_columns_split(&t->c, &t->l, row, errs, err);
+
+	if (rc || t->c.n < 0)
+		return rc;
+	if (t->c.n <= t->id || t->c.n <= t->lineage)
+		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %s, expected an id, a tab "
+				    "and a lineage", t->l.name, line,
+				    t->c.n == 1 ? "one column" : "too few columns");
+	const kh_lineage_row x = { t->l.name, line, t->c.v[t->id], t->c.v[t->lineage] };
+	return kh_lineages_add(l, &x, errs, err);
 }
 
 int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *arg,
 		      kh_errs *errs, kh_err *err)
 {
+	const size_t before = errs->found;
+	struct table t = { .id = 0 };
+	bool header = true;
 	kh_span row;
-	kh_tsv t;
 	int got, rc = KH_OK;
 
-	kh_tsv_init(&t, name, read, arg);
-	while (!rc && (got = kh_tsv_next(&t, &row, err)) != 0) {
-		const char *tab = got > 0 ? memchr(row.p, '\t', row.n) : NULL;
-
+	kh_tsv_init(&t.l, name, read, arg);
+	while (!rc && (got = kh_tsv_next(&t.l, &row, err)) != 0) {
 		if (got < 0) {
 			rc = got;
-		} else if (tab) {
-			const char *end = row.p + row.n;
-			const kh_lineage_row x = { name, t.line, { row.p, (size_t)(tab - row.p) },
-						   { tab + 1, (size_t)(end - tab - 1) } };
-
-			if (t.line > 1 || !is_header(x.lineage))
-				rc = kh_lineages_add(l, &x, errs, err);
-		} else if (row.n > 0) {
-			rc = kh_errs_note(errs, err, KH_EFORMAT,
-					  "%s:%llu: one column, expected an id, a tab and a "
-					  "lineage", name, (unsigned long long)t.line);
+		} else if (t.l.line == 1) {
+			rc = first_row(&t, row, &header, errs, err);
+			if (errs->found > before)
+				break;          /* no row can be read */
 		}
+		if (!rc && row.n > 0 && !(header && t.l.line == 1))
+			rc = table_row(l, &t, row, errs, err);
 	}
-	kh_tsv_clear(&t);
+	kh_tsv_clear(&t.l);
 	return rc;
 }
 
