@@ -17,7 +17,7 @@ import sys
 KMERHASH, DB, PRELOAD, FOLDER = (os.path.abspath(p) for p in sys.argv[1:5])
 HISTORIES = int(sys.argv[5])
 SEED = int(sys.argv[6]) if len(sys.argv) > 6 else 1
-PARAMETERS = [[], ["--confidence", "0.5"], ["--use-names"], ["--report-minimizer-data"],
+PARAMETERS = [[], ["--confidence", "0.5"], ["--use-names"], ["--set", "distinct"],
               ["--classified-out", "c#.fq"], ["--write", "report,json"], ["--write", "lines.gz,report,json"]]
 RENAMES = 14
 

@@ -93,6 +93,6 @@ check "its estimate is near the truth" sh -c 'awk "BEGIN { exit !($1 < 0.1) }"' 
 check "the report alone is not" sh -c 'awk "BEGIN { exit !($1 > 0.3) }"' - "$(off 3)"
 check "of genera" oracle estimate r.kreport w/database100mers.kmer_distrib G 10
 check "of strains" oracle estimate r.kreport w/database100mers.kmer_distrib S1 10
-classify --db w --output - --report r8.kreport --report-minimizer-data w/reads.fq
+classify --db w --output - --report r8.kreport --set distinct w/reads.fq
 check "of 8 columns" sh -c 'cut -f 1-3,6-8 r8.kreport | cmp - r.kreport'
 plan

@@ -23,7 +23,7 @@ expect 2 "takes no 'x'" "--version x" "$real" --version x
 # --- options and settings ------------------------------------------------------------------------
 expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
 expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
-expect 2 "option '--re' may be --references, --report, --resume, --report-minimizer-data" "an option cut too short" "$real" classify --re x
+expect 2 "option '--re' may be --references, --report, --resume" "an option cut too short" "$real" classify --re x
 expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
 expect 2 "unknown option '-K'" "a letter" "$real" classify -K
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy
@@ -70,7 +70,7 @@ with open("strains.fa", "w") as f, open("strains.map", "w") as m:
             strain = [random.choice("ACGT") if random.random() < .01 else c for c in species]
             print(">s%d.%d\n%s" % (taxid, n, "".join(strain)), file=f)
             print("s%d.%d\t%d" % (taxid, n, taxid), file=m)'
-	for o in "" "--growable" "--set scheme=minhash" "--max-locations 254"; do
+	for o in "" "--growable" "--set scheme=minhash" "--set max-locations=254"; do
 		set -- -q --taxonomy "$data/taxonomy" --seqid2taxid strains.map $o --db strains.khdb strains.fa
 		"$real" build --dry-run "$@" >plan; "$real" build "$@"
 		foretold "strains ${o:-as usual}" strains.khdb
@@ -147,7 +147,7 @@ for shell in bash zsh; do
 	in_$shell merge --format '' | grep -c . >got
 	echo 7 >seven; same seven got "completion in $shell: formats of merge"
 	in_$shell merge --set '' | sort >got
-	printf '%s\n' help log-json taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
+	printf '%s\n' help log-json registers= taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ run_build() { $limit "$@" "$real" build -q --device cpu --threads 1 -k 16 --memo
 	-a "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz; }
 run_plain() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --output "$d/o.tsv" 1.fq; }
 run_classify() { $limit "$@" "$real" classify -q --device cpu --threads 1 --db a.khdb --paired --output "$d/o.tsv" \
-	--report "$d/o.kreport" --report-minimizer-data --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
+	--report "$d/o.kreport" --set distinct --classified-out "$d/c#.fq" --unclassified-out "$d/u.fq.gz" 1.fq 2.fq.gz; }
 
 run_bracken() { $limit "$@" "$real" bracken-distrib -q --device cpu --threads 1 --db a.khdb --outdir "$d" --step 50 \
 	--read-length 100,150 "$data/genomes"; }

@@ -55,11 +55,11 @@ real1=data/reads/sarscov2_real_1.fq.gz real2=data/reads/sarscov2_real_2.fq.gz
 run classify --db refs.khdb --report report --json run.json $sim1 $real1
 show report run.json
 golden single
-run classify --db refs.khdb --paired --use-names --output lines.gz --report report --report-minimizer-data \
+run classify --db refs.khdb --paired --use-names --output lines.gz --report report --set distinct \
 	--classified-out c#.fq --unclassified-out u#.fq $sim1 $sim2 $real1 $real2
 show lines.gz report u_1.fq u_2.fq
 golden pairs
-run classify --db refs.khdb --confidence 0.2 --report report --report-zero-counts $real1
+run classify --db refs.khdb --confidence 0.2 --report report --set zero-counts $real1
 show report
 golden confidence
 run classify --db minhash.khdb --output lines --report report $sim1

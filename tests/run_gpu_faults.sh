@@ -21,7 +21,7 @@ spill_limit=$("$prog" build -q $opts --set block-size=30K -k 16 --set gpu-memory
 run_spill() { $limit "$@" "$prog" build -q $opts --set block-size=30K -k 16 --memory 100K --set gpu-memory="$spill_limit" \
 	--db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
 run_classify() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db a.khdb --paired --output "$d/o.tsv" \
-	--report "$d/o.kreport" --report-minimizer-data --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
+	--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
 run_references() { $limit "$@" "$prog" classify -q $opts $refs $tax --output "$d/o.tsv" $r1; }
 
 good_line() { # FILE: one line that names the device, the call and what it gave

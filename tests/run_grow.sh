@@ -42,14 +42,14 @@ split() {
 	shift
 	first "$@" $old && add $new && cmp all.khdb new.khdb
 }
-for o in "-k 12" "-k 12 --set scheme=minhash" "-k 12 --set keep-repeats" "-k 9 --set stride=16 --max-locations 1" "-k 13 --set smer-len=9 --set stride=16 --max-locations 254"; do
+for o in "-k 12" "-k 12 --set scheme=minhash" "-k 12 --set keep-repeats" "-k 9 --set stride=16 --set max-locations=1" "-k 13 --set smer-len=9 --set stride=16 --set max-locations=254"; do
 	check "$o: of all" whole $o $all
 	for i in 1 2 4 5 9; do check "$o, $i of 10" split "$o" $i $o; done
 done
 # The shared stretch: 120 places in species a and 150 in b are more than 254 words; 150 more in a are
 # a vote for it.
 few=$(inspect all.khdb overpopulated)
-first -k 13 --set smer-len=9 --set stride=16 --max-locations 254 u1.fa a1.fa a2.fa b1.fa
+first -k 13 --set smer-len=9 --set stride=16 --set max-locations=254 u1.fa a1.fa a2.fa b1.fa
 many=$(inspect old.khdb overpopulated)
 check "lists that were overpopulated ($many) and are not any more ($few)" test "$many" -gt "$few"
 # Keys that share an entry, and stop to when there are more buckets.
@@ -150,8 +150,8 @@ change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp
 expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "a species is split" \
 	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
 nothing_left "a species is split" x.khdb
-tax=tax; first -k 12 --max-locations 254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newer
-db=all.khdb; b --growable -k 12 --max-locations 254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"
+tax=tax; first -k 12 --set max-locations=254 u1.fa a1.fa a2.fa b1.fa u2.fa; tax=newer
+db=all.khdb; b --growable -k 12 --set max-locations=254 $all; add $rest; same all.khdb new.khdb "a species is split, whose lists are whole"
 tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
 
 # --- lineages ----------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ db=plain.khdb; b -k 12 a1.fa
 no 2 "plain.khdb: nothing can be added to it.*build it anew" "a database that is not growable" --base plain.khdb a2.fa
 no 1 "none.khdb: No such file" "none" --base none.khdb a2.fa
 no 2 "no references are named" "nothing to add" --base old.khdb
-for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=112" "--set max-span=1008" "--max-locations 2" "--set keep-repeats" "--set total-bases=1M"; do
+for o in "-k 12" "--set scheme=syncmer" "--set smer-len=8" "--set features=4" "--set stride=112" "--set max-span=1008" "--set max-locations=2" "--set keep-repeats" "--set total-bases=1M"; do
 	no 2 "are those of --base" "$o" --base old.khdb $o a2.fa
 done
 cp old.khdb copy.khdb; ln -s copy.khdb link.khdb; ln copy.khdb hard.khdb

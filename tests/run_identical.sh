@@ -71,7 +71,7 @@ is_run() {
 	what=$1; shift
 	rm -f x.*
 	check "$what" classify --db $db --output x.tsv --report x.kreport --json x.json \
-		--report-minimizer-data --classified-out "x.c$s.fq" --unclassified-out "x.u$s.fq.gz" "$@"
+		--set distinct --classified-out "x.c$s.fq" --unclassified-out "x.u$s.fq.gz" "$@"
 	sed '/^  "run": {/,/^  }/d' x.json >x.counts 2>/dev/null
 	check "$what: same bytes" same_files
 }
@@ -84,7 +84,7 @@ first_run() {
 	rm -f ref.[!k]*
 	"$kmerhash" classify -q --db $db --output ref.tsv --report ref.kreport --json ref.json \
 		--device cpu --threads 1 \
-		--report-minimizer-data --classified-out "ref.c$s.fq" --unclassified-out "ref.u$s.fq.gz" "$@"
+		--set distinct --classified-out "ref.c$s.fq" --unclassified-out "ref.u$s.fq.gz" "$@"
 	sed '/^  "run": {/,/^  }/d' ref.json >ref.counts
 }
 
@@ -110,13 +110,13 @@ s=; first_run $r1
 check "single: some lines" test "$(wc -l <ref.tsv)" -eq 300
 variants "" "$r1" "$r1.gz"
 is_run "single: split" part_1.*
-is_run "single: the index where it is mapped" --device cpu --placement host $r1
-is_run "single: the index copied" --device cpu --placement replicate --threads 2 $r1
+is_run "single: the index where it is mapped" --device cpu --set placement=host $r1
+is_run "single: the index copied" --device cpu --set placement=replicate --threads 2 $r1
 cp $r1 larger.fq
 # More reads than the index has bytes: it may be copied.
 while [ "$(wc -c <larger.fq)" -lt "$(wc -c <$db)" ]; do cat $r1 >>larger.fq; done
 for where in host auto replicate; do
-	"$kmerhash" classify -q --db $db --device cpu --threads 2 --placement $where --output $where.tsv larger.fq
+	"$kmerhash" classify -q --db $db --device cpu --threads 2 --set placement=$where --output $where.tsv larger.fq
 done
 check "more reads than index: the index where it is mapped" test -s host.tsv
 check "more reads than index: the same bytes" cmp host.tsv auto.tsv

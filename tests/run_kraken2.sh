@@ -36,10 +36,15 @@ cases() {
 n_cases=13
 say() { echo "== $*" | sed "s|$reads/||g"; }
 
+# Options of kraken2 as those of classify.
+ours() {
+	echo "$*" | sed 's/--use-mpa-style/--set mpa-style/; s/--report-zero-counts/--set zero-counts/
+		s/--quick/--set quick/; s/--\(minimum-[a-z-]*\) /--set \1=/g'
+}
 case_of() {
 	base=$1 options=$2; shift 2
 	say "$base" $options "$@"
-	classify --db "$base" $options "$@"
+	classify --db "$base" $(ours "$options") "$@"
 }
 cases >ours 2>.err
 same "$tests/golden/kraken2.out" ours "lines: those of Kraken 2"
@@ -76,7 +81,7 @@ if command -v kraken2 >/dev/null; then
 	for f in ours theirs; do cut -f 1-3,5- $f.kreport | sort >$f.rows; done
 	same ours.rows theirs.rows "kraken2 here: the same rows of a report"
 	for o in --use-mpa-style --report-zero-counts; do
-		classify --db dna $o --report ours.kreport --output - "$reads/odd.fa"
+		classify --db dna $(ours "$o") --report ours.kreport --output - "$reads/odd.fa"
 		kraken2 --db ./dna $o --report theirs.kreport --output - "$reads/odd.fa" 2>.err
 		[ $o = --use-mpa-style ] && fields=1- || fields=1-3,5-
 		for f in ours theirs; do cut -f $fields $f.kreport | sort >$f.rows; done
@@ -85,7 +90,7 @@ if command -v kraken2 >/dev/null; then
 	for p in "" theirs_; do
 		set -- --db ./dna --paired --minimum-base-quality 20 --classified-out ${p}c#.fq \
 			--unclassified-out ${p}u#.fq --output - "$reads"/odd_[12].fq
-		if [ "$p" ]; then kraken2 "$@" 2>.err; else classify "$@"; fi
+		if [ "$p" ]; then kraken2 "$@" 2>.err; else classify $(ours "$@"); fi
 	done
 	for f in c_1 c_2 u_1 u_2; do same $f.fq theirs_$f.fq "kraken2 here: reads to $f.fq"; done
 	zcat "$data"/reads/tiny_sim_1.fq.gz >many.fq
@@ -117,7 +122,7 @@ front --db dna --paired --output o.tsv --report o.kreport "$reads"/odd_[12].fq
 same paired.tsv o.tsv "called as kraken2: lines"
 check "called as kraken2: what it says" grep -q '^  [0-9]* sequences unclassified (' front.err
 front -db ./dna --gzip-compressed --conf 0.2 --minimum-hit-groups=3 --use-names --fastq-input "$reads/odd.fa" >o.tsv
-classify --db dna --confidence 0.2 --minimum-hit-groups 3 --use-names "$reads/odd.fa" >want.tsv
+classify --db dna --confidence 0.2 --set minimum-hit-groups=3 --use-names "$reads/odd.fa" >want.tsv
 same want.tsv o.tsv "called as kraken2: options"
 KRAKEN2_DB_PATH=nowhere:dbs KRAKEN2_NUM_THREADS=2 front --db few "$reads/odd.fa" >o.tsv
 classify --db dbs/few "$reads/odd.fa" >want.tsv; same want.tsv o.tsv "called as kraken2: KRAKEN2_DB_PATH"

@@ -22,7 +22,8 @@ unknown_options() {
 	echo '--version' >>"$t/all"
 	printf '%s\n' --bind-to --map-by --to-hdf5 --table-type --process-obs-metadata \
 		--cflags --libs --with-tables >>"$t/all"        # of mpirun, biom, pkg-config, configure
-	printf '%s\n' --report-zero-counts --use-mpa-style --gzip-compressed --bzip2-compressed --memory-mapping \
+	printf '%s\n' --quick --minimum-hit-groups --minimum-base-quality --report-minimizer-data \
+		--report-zero-counts --use-mpa-style --gzip-compressed --bzip2-compressed --memory-mapping \
 		--only-classified-output --fasta-input --fastq-input >>"$t/all" # of kraken2, which -h does not list
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"

@@ -32,7 +32,7 @@ compare() {
 	for size in $sizes; do
 		if few_gpus "$size"; then skip "$name: $size processes" "not so many GPUs"; continue; fi
 		for where in ${placements:-replicate shard}; do
-			if run_in got processes_apart "$size" "$real" classify $device -q -p 2 --placement $where "$@" &&
+			if run_in got processes_apart "$size" "$real" classify $device -q -p 2 --set placement=$where "$@" &&
 				diff -r want got >.err 2>&1; then ok "$name: $size processes, $where"
 			else not_ok "$name: $size processes, $where"; fi
 		done
@@ -41,14 +41,14 @@ compare() {
 compare "single" "2 3 4" --set block-size=20K --use-names -r report ../1.fq
 compare "pairs, .gz in and out, reads out" "3" --set block-size=20K -P -r report -o o.tsv.gz -C 'c#.fq' -U 'u#.fq.gz' \
 	../1.fq ../2.fq.gz
-compare "interleaved, distinct features" "3" --set block-size=20K -i --report-minimizer-data -r report ../both.fq
-compare "long reads, confidence" "3" --set block-size=5K -c 0.1 --report-minimizer-data -r report ../long.fa
+compare "interleaved, distinct features" "3" --set block-size=20K -i --set distinct -r report ../both.fq
+compare "long reads, confidence" "3" --set block-size=5K -c 0.1 --set distinct -r report ../long.fa
 compare "long pairs" "4" --set block-size=3K -P --set no-mate-check -U 'u.fa' ../pieces.fa ../pieces2.fa
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq
 compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --profile p.tsv --html html -r report -C 'c#.fq' \
 	../ten_1.fq ../ten_2.fq
-compare "no reads" "3" -r report --report-minimizer-data /dev/null
+compare "no reads" "3" -r report --set distinct /dev/null
 placements=auto database=
 compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz" -t "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" -r report ../1.fq
@@ -80,7 +80,7 @@ mapped() {
 }
 whole=$(wc -c <a.khdb)
 patience=$patient
-start --placement shard
+start --set placement=shard
 patience=
 for r in 0 1 2; do
 	who="process $r: "; [ $r -gt 0 ] || who=
@@ -108,7 +108,7 @@ kill -KILL "$(cat .pid1)"
 finish "a process is killed"
 named "rank 1 .*(signal 9|Killed)|process 1 (failed|does not)" "a process is killed: it is named"
 KH_COMM_TIMEOUT=4; export KH_COMM_TIMEOUT
-start --placement shard
+start --set placement=shard
 kill -STOP "$(cat .pid2)"
 finish "a process stops answering"
 named "process 2 does not answer: nothing heard of it for 4 s" "a process stops answering: it is named"
@@ -118,7 +118,7 @@ kill -KILL "$(cat .pid2)" 2>/dev/null
 patience="--mca orte_enable_recovery 1"
 for r in 1 0; do
 	what="process $r is killed, and mpirun lets the others be"
-	start --placement shard
+	start --set placement=shard
 	kill -KILL "$(cat .pid$r)"
 	wait $run; status=$?
 	kill $feeder 2>/dev/null; wait $feeder 2>/dev/null
@@ -139,19 +139,19 @@ expect 1 "process 2 has another database than process 0 \(digest" "another datab
 rm 2.khdb
 expect 1 "process 2 failed: 2.khdb: No such file" "a database that is not there" one_db_each
 cp a.khdb 2.khdb; printf x | dd of=2.khdb bs=1 seek=5000 conv=notrunc 2>/dev/null
-expect 1 "process 2 failed: 2.khdb: damaged" "a damaged database" one_db_each --placement shard
+expect 1 "process 2 failed: 2.khdb: damaged" "a damaged database" one_db_each --set placement=shard
 cp a.khdb 2.khdb
-expect 0 "" "copies of one database" one_db_each --placement shard
+expect 0 "" "copies of one database" one_db_each --set placement=shard
 expect 2 "process 1 was started with other options than process 0" "other options" processes 2 sh -c \
 	'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb -c 0.$OMPI_COMM_WORLD_RANK' sh "$real" classify --device cpu -q -o o.tsv 1.fq
 rm -f r o.tsv
-expect 2 "none of auto, replicate, shard and host" "a wrong placement" "$kmerhash" classify -d a.khdb --placement all 1.fq
-expect 2 "--placement shard needs --db" "references in parts" processes 2 "$real" classify -q --placement shard \
+expect 2 "none of auto, replicate, shard, host and host-lists" "a wrong placement" "$kmerhash" classify -d a.khdb --set placement=all 1.fq
+expect 2 "--set placement=shard needs --db" "references in parts" processes 2 "$real" classify -q --set placement=shard \
 	-R 1.fa -t . 1.fq
 expect 2 "several processes cannot read standard input" "standard input" processes 2 "$real" classify $device -q -d a.khdb - <1.fq
 mkfifo pipe; cat 1.fq >pipe & expect 0 "" "a FIFO" processes 2 "$real" classify $device -q -d a.khdb -o o.tsv pipe; rm o.tsv
 expect 2 "several processes cannot read standard input" "/dev/stdin" processes 2 "$real" classify $device -q -d a.khdb /dev/stdin </dev/zero
-expect 0 "" "one process: no effect" "$kmerhash" classify -q -d a.khdb --placement shard -o - 1.fq
+expect 0 "" "one process: no effect" "$kmerhash" classify -q -d a.khdb --set placement=shard -o - 1.fq
 head -c 3000 2.fq.gz >cut.fq.gz
 expect 1 "process 0 failed: cut.fq.gz: .*cut off" "an input that is cut off" processes 3 "$real" classify $device -q -p 2 \
 	-d a.khdb -r r -o o.tsv cut.fq.gz

@@ -82,7 +82,7 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 	check "text: made-up pairs" calls text.khdb made_1.fq made_2.fq
 	check "text: confidence" calls text.khdb made.fq --confidence 0.9
 	for most in 1 2; do
-		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --max-locations $most --taxonomy sisters/taxonomy sisters/refs.fa
+		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa
 		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
 		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
@@ -137,7 +137,7 @@ calls strains.khdb strains/reads.fq >.out
 called=$(awk '$1 == "C" && ($3 == 10847 || $3 >= 9000000)' calls.tsv | wc -l)
 check "strains: $called of 300 reads are called the species or a strain" test "$called" -ge 295
 # Places and votes of several species in one list.
-for most in 1 2 4 254; do world sisters --max-locations $most; done
+for most in 1 2 4 254; do world sisters --set max-locations=$most; done
 # Features of very many species are kept as one taxon each, and their reads as the genus.
 growable=; [ -n "${KH_DEVICE:-}" ] || growable=--growable
 world many $growable

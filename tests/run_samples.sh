@@ -73,9 +73,9 @@ check "single reads beside pairs: report" test "$(awk '$5 == 0 || $5 == 1 { n +=
 
 # --- options --------------------------------------------------------------------------
 cp tsv sheet; rm -rf out
-expect 0 "" "lines by gzip" samples --write lines.gz,report,json --report-minimizer-data
+expect 0 "" "lines by gzip" samples --write lines.gz,report,json --set distinct
 gzip -dc out/many.tsv.gz >got; same own/many.tsv got "lines by gzip: the same"
-alone many --report-minimizer-data --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
+alone many --set distinct --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
 same own/many.kreport out/many.kreport "8 columns"
 rm -rf out
 expect 0 "" "no lines" samples --write report,json --confidence 0.3 -q
@@ -357,7 +357,7 @@ expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --h
 data_of bad.html >got; same want got "a page beside a sample that fails: of the others"
 expect 1 "stopped" "no page where all stops" samples --html none.html --write report,json --threads 1
 nothing_left "no page where all stops" none.html
-expect 2 "use-mpa-style" "a page of reports without counts" samples --html none.html --use-mpa-style
+expect 2 "mpa-style" "a page of reports without counts" samples --html none.html --set mpa-style
 expect 1 "No such file" "a page in a folder that is not there" samples --html none/all.html
 check "a page in a folder that is not there: nothing is classified" sh -c '! grep -q "sample" .err'
 cp tsv sheet

@@ -79,8 +79,8 @@ static int place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	case KH_PLACE_SHARD:
 	case KH_PLACE_SHARD_PEER:
 		if (!peers)
-			return kh_fail(err, KH_EUSAGE, "--placement shard needs several GPUs that "
-				       "can read each other's memory");
+			return kh_fail(err, KH_EUSAGE, "--set placement=shard needs several GPUs "
+				       "that can read each other's memory");
 		e->placement = KH_PLACE_SHARD_PEER;
 		return KH_OK;
 	case KH_PLACE_REPLICATE:
@@ -296,7 +296,7 @@ int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 	}
 	if (e->by_host)
 		kh_log(KH_INFO, "this run is done on the CPU, as GPUs know neither proteins, nor "
-		       "--quick, nor k-mers with more than %d minimizers to choose from",
+		       "--set quick, nor k-mers with more than %d minimizers to choose from",
 		       KH_GPU_K2_WINDOW);
 	*out = e;
 	return KH_OK;

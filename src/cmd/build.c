@@ -50,8 +50,6 @@ static const kh_opt opts[] = {
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_UINT("kmer-len", 'k', AT(k), KH_K_MIN, KH_K_MAX, "N",
 		"bases of a k-mer, 8 to 31 [by the size of the references]"),
-	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
-		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
 	KH_SIZE("max-db-size", 0, AT(max_db_size), 1, 0, "SIZE",
 		"bytes of the database at most: it has what share of the k-mers fits"),
 	KH_REAL("max-unmapped", 0, AT(max_unmapped), 0, 1, "SHARE",
@@ -66,6 +64,8 @@ static const kh_opt opts[] = {
 };
 
 static const kh_opt settings[] = {
+	KH_UINT("max-locations", 0, AT(max_locations), 1, KH_LIST_MAX, "N",
+		"sequences of a species in which a k-mer keeps its places (at most 2 N) [2]"),
 	KH_TEXT("scheme", 0, AT(scheme), "NAME",
 		"which k-mers are kept: syncmer or minhash [syncmer]"),
 	KH_UINT("smer-len", 0, AT(smer), 2, 30, "N",
@@ -189,9 +189,10 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	if (v->base) {
 		if (v->text || v->scheme || v->k || v->total_bases || v->smer || v->features ||
 		    v->stride || v->max_span || v->max_locations || v->keep_repeats)
-			return kh_fail(err, KH_EUSAGE, "--kmer-len, --max-locations and the "
-				       "settings scheme, total-bases, smer-len, features, stride, "
-				       "text, max-span and keep-repeats are those of --base");
+			return kh_fail(err, KH_EUSAGE, "--kmer-len and the settings "
+				       "max-locations, scheme, total-bases, smer-len, features, "
+				       "stride, text, max-span and keep-repeats are those of "
+				       "--base");
 		return KH_OK;
 	}
 	if (v->scheme && !minhash && strcmp(v->scheme, "syncmer") != 0)

@@ -150,7 +150,7 @@ static int join_processes(struct classify *j, kh_err *err)
 				      .rule = &j->rule,
 				      .block_size = j->feed.block_size,
 				      .no_verify = j->v.no_verify,
-				      .distinct = j->v.minimizer_data || j->v.profile ||
+				      .distinct = j->v.distinct || j->v.profile ||
 						  j->v.registers };
 	int rc = kh_remote_open(&j->processes, j->db, &o, err);
 
@@ -205,7 +205,7 @@ static int lead(struct classify *j, kh_err *err)
 				   .style = &j->style,
 				   .feed = j->feed,
 				   .threads = j->on.threads,
-				   .distinct = v->minimizer_data || v->profile || v->registers,
+				   .distinct = v->distinct || v->profile || v->registers,
 				   .pass = v->sample_pass || v->profile,
 				   .change = v->sample_pass,
 				   .keep_going = v->keep_going,

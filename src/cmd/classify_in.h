@@ -28,7 +28,7 @@ struct classify_values {
 	const char *samples, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;
-	bool paired, interleaved, names, zero_counts, minimizer_data, mpa;
+	bool paired, interleaved, names, zero_counts, distinct, mpa;
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
 	const char *profile, *registers;

@@ -39,11 +39,6 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",
 		"features of a read that must agree with the call [0]"),
-	KH_UINT("minimum-hit-groups", 'g', AT(min_groups), 0, INT32_MAX, "N",
-		"with Kraken 2's databases: hit groups a call needs [2]"),
-	KH_UINT("minimum-base-quality", 0, AT(min_quality), 0, INT32_MAX, "N",
-		"with these: lesser bases are ambiguous [0]"),
-	KH_FLAG("quick", 'Q', AT(quick), "with these: stop at so many hit groups"),
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(profile), "FILE",
@@ -56,28 +51,24 @@ const kh_opt kh_classify_opts[] = {
 		"--classified-out takes reads of these clades (taxids or names) only"),
 	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
 		"reads of these clades go to neither file"),
-	KH_FLAG("report-minimizer-data", 0, AT(minimizer_data),
-		"features and distinct features in the report"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
-	KH_TEXT("placement", 0, AT(placement), "WHERE",
-		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
 	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it is, only"),
 	KH_OPTS_COMMON,
-	KH_KRAKEN_FLAG("report-zero-counts", AT(zero_counts)),
-	KH_KRAKEN_FLAG("use-mpa-style", AT(mpa)),
-	KH_SILENT("gzip-compressed"),
-	KH_KRAKEN_FLAG("kraken2", AT(kraken2)),
-	KH_IGNORED("bzip2-compressed", 0),
-	KH_IGNORED("memory-mapping", 'M'),
 	KH_GONE("output-format", "--write has lines, lines.gz or neither"),
-	KH_GONE("precise", 
+	KH_GONE("report-minimizer-data", "--set distinct does the same"),
+	KH_GONE("precise",
 		"--confidence 0.3 avoids as many wrong calls, and loses fewer right ones"),
 	KH_OPTS_END
 };
 
 const kh_opt kh_classify_settings[] = {
+	KH_TEXT("placement", 0, AT(placement), "WHERE",
+		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
+	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
 	KH_TEXT("registers", 0, AT(registers), "FILE",
 		"counters of distinct features, for merge to add up"),
+	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
+	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
 	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
 	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
@@ -87,6 +78,12 @@ const kh_opt kh_classify_settings[] = {
 		"use at most this much of a GPU's memory"),
 	KH_SIZE("block-size", 0, AT(block_size), 1, 1 << 30, "SIZE",
 		"bytes of text a worker takes at a time [what suits the device]"),
+	KH_UINT("minimum-hit-groups", 0, AT(min_groups), 0, INT32_MAX, "N",
+		"with Kraken 2's databases: hit groups a call needs [2]"),
+	KH_UINT("minimum-base-quality", 0, AT(min_quality), 0, INT32_MAX, "N",
+		"with these: lesser bases are ambiguous [0]"),
+	KH_FLAG("quick", 0, AT(quick), "with these: stop at so many hit groups"),
+	KH_FLAG("kraken2", 0, AT(kraken2), "say at the end what Kraken 2 says"),
 	KH_SETTINGS_COMMON,
 	KH_OPTS_END
 };
@@ -107,14 +104,15 @@ static int set_placement(struct classify *j, kh_err *err)
 		i++;
 	if (i == N)
 		return kh_fail(err, KH_EUSAGE,
-			       "--placement: '%s' is none of auto, replicate, shard and host",
-			       j->v.placement);
+			       "--set placement: '%s' is none of auto, replicate, shard, host and "
+			       "host-lists", j->v.placement);
 	j->on.placement = (enum kh_placement)i;
 	if (!j->v.references.n || !j->on.comm)
 		return KH_OK;
 	if (i >= KH_PLACE_SHARD)
 		return kh_fail(err, KH_EUSAGE,
-			       "each process indexes --references: --placement shard needs --db");
+			       "each process indexes --references: --set placement=shard needs "
+			       "--db");
 	if (i == KH_PLACE_AUTO)
 		j->on.placement = KH_PLACE_REPLICATE;
 	return KH_OK;
@@ -139,12 +137,12 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
 		return kh_fail(err, KH_EUSAGE, "--set kraken-col5: '%s' is neither features nor "
 			       "none", v->col5);
-	if ((v->minimizer_data || v->zero_counts || v->mpa) && !v->report)
+	if ((v->distinct || v->zero_counts || v->mpa) && !v->report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
-	if (v->minimizer_data && v->mpa)
+	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
-			       "--use-mpa-style has no columns for --report-minimizer-data");
+			       "--set mpa-style has no columns for --set distinct");
 	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified)
 		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
 			       "written by --classified-out and --unclassified-out");
@@ -160,8 +158,8 @@ static int check_kraken(const struct classify *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--set registers needs a database that kmerhash has "
 			       "built");
 	if (!j->kraken && (v->quick || v->min_groups != 2 || v->min_quality))
-		kh_log(KH_WARN, "--quick, --minimum-hit-groups and --minimum-base-quality are for "
-		       "Kraken 2's databases, and ignored");
+		kh_log(KH_WARN, "the settings quick, minimum-hit-groups and minimum-base-quality "
+		       "are for Kraken 2's databases, and ignored");
 	return KH_OK;
 }
 
@@ -178,8 +176,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	if ((rc = check_kraken(j, err)))
 		return rc;
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
-	if (v->minimizer_data && v->zero_counts && !j->kraken) {
-		kh_log(KH_WARN, "--report-zero-counts is left out beside --report-minimizer-data");
+	if (v->distinct && v->zero_counts && !j->kraken) {
+		kh_log(KH_WARN, "--set zero-counts is left out beside --set distinct");
 		v->zero_counts = false;
 	}
 	j->paired = v->paired || v->interleaved;

@@ -22,7 +22,7 @@ static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *e
 	const struct classify *j = arg;
 	const kh_report_options o = { .zero_counts = j->v.zero_counts,
 				      .plain = j->kraken,
-				      .minimizer_data = j->v.minimizer_data,
+				      .minimizer_data = j->v.distinct,
 				      .mpa = j->v.mpa };
 
 	(void)i;
@@ -89,7 +89,7 @@ static json_t *parameters(const struct classify *j)
 			 "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
 			 "report_zero_counts", (int)v->zero_counts,
-			 "report_minimizer_data", (int)v->minimizer_data,
+			 "report_minimizer_data", (int)v->distinct,
 			 "use_mpa_style", (int)v->mpa, "no_mate_check", (int)v->no_mate_check,
 			 "allow_no_eof", (int)v->allow_no_eof, "paired", (int)v->paired,
 			 "interleaved", (int)v->interleaved,

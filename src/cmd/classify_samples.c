@@ -37,7 +37,7 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 		return kh_fail(err, KH_EUSAGE, "--samples says itself which reads are paired");
 	if (v->html && v->mpa)
 		return kh_fail(err, KH_EUSAGE, "--html of samples is made of their reports, which "
-			       "--use-mpa-style has no counts of taxa for");
+			       "--set mpa-style has no counts of taxa for");
 	if (j->on.comm)
 		return kh_fail(err, KH_EUSAGE, "--samples works in one process");
 	return KH_OK;

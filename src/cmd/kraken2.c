@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 
 enum { USAGE = 64 };                    /* the script's exit status for wrong usage */
 
-/* An option of kraken2, and what classify calls it; NULL: it has no meaning here. */
+/* An option of kraken2, and what classify calls it: an option, or a setting.  NULL: it has no
+ * meaning there. */
 static const struct {
 	const char *name, *as;
 	bool arg;
@@ -33,7 +35,7 @@ static const struct {
 	{ "bzip2-compressed", NULL, false },
 	{ "help", NULL, false },
 	{ "version", NULL, false },
-	{ "quick", "--quick", false },
+	{ "quick", "quick", false },
 	{ "unclassified-out", "--unclassified-out", true },
 	{ "classified-out", "--classified-out", true },
 	{ "output", "--output", true },
@@ -45,19 +47,19 @@ static const struct {
 	{ "only-classified-output", NULL, false },
 	{ "fastq-input", NULL, false },
 	{ "fasta-input", NULL, false },
-	{ "minimum-base-quality", "--minimum-base-quality", true },
+	{ "minimum-base-quality", "minimum-base-quality", true },
 	{ "report", "--report", true },
-	{ "use-mpa-style", "--use-mpa-style", false },
-	{ "report-zero-counts", "--report-zero-counts", false },
-	{ "minimum-hit-groups", "--minimum-hit-groups", true },
-	{ "report-minimizer-data", "--report-minimizer-data", false },
+	{ "use-mpa-style", "mpa-style", false },
+	{ "report-zero-counts", "zero-counts", false },
+	{ "minimum-hit-groups", "minimum-hit-groups", true },
+	{ "report-minimizer-data", "distinct", false },
 };
 enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION,
        N_OPTIONS = sizeof option / sizeof *option };
 
 /* The command line of classify while it is made. */
 typedef struct line {
-	char **word;
+	char **word;                    /* owned, and so are the words */
 	size_t n, cap;
 	pid_t *child;                   /* that decompress, one for each file, */
 	size_t n_children, cap_children;
@@ -71,12 +73,20 @@ static int failed(const char *what, const char *why)
 	return 1;
 }
 
-static int add(line *l, const char *word)
+static int add(line *l, const char *fmt, ...) KH_PRINTF(2, 3);
+static int add(line *l, const char *fmt, ...)
 {
+	va_list ap;
+	int n;
+
 	if (kh_grow((void **)&l->word, &l->cap, l->n + 2, sizeof *l->word, NULL))
 		return failed("no memory", "");
-	l->word[l->n++] = (char *)(uintptr_t)word;
-	l->word[l->n] = NULL;
+	va_start(ap, fmt);
+	n = vasprintf(&l->word[l->n], fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return failed("no memory", "");
+	l->word[++l->n] = NULL;
 	return 0;
 }
 
@@ -139,7 +149,7 @@ static bool is_bzip2(const char *path)
 static int add_bzip2(line *l, char *path)
 {
 	extern char **environ;
-	char *argv[] = { (char *)"bzip2", (char *)"-dc", (char *)"--", path, NULL }, *name;
+	char *argv[] = { (char *)"bzip2", (char *)"-dc", (char *)"--", path, NULL };
 	posix_spawn_file_actions_t actions;
 	int end[2], rc;
 	pid_t pid;
@@ -155,7 +165,7 @@ static int add_bzip2(line *l, char *path)
 	if (rc)
 		return failed("bzip2: ", strerror(rc));
 	l->child[l->n_children++] = pid;
-	return asprintf(&name, "/dev/fd/%d", end[0]) < 0 ? failed("no memory", "") : add(l, name);
+	return add(l, "/dev/fd/%d", end[0]);
 }
 
 static int add_inputs(line *l, int n, char **path)
@@ -164,7 +174,7 @@ static int add_inputs(line *l, int n, char **path)
 
 	l->bzip2 = l->bzip2 || is_bzip2(path[0]);
 	for (int i = 0; i < n && !rc; i++)
-		rc = l->bzip2 ? add_bzip2(l, path[i]) : add(l, path[i]);
+		rc = l->bzip2 ? add_bzip2(l, path[i]) : add(l, "%s", path[i]);
 	return rc;
 }
 
@@ -180,6 +190,13 @@ static int wait_for(const line *l)
 }
 
 /* --- options ---------------------------------------------------------------------- */
+static int add_option(line *l, const char *as, const char *value)
+{
+	if (as[0] != '-')
+		return value ? add(l, "--set=%s=%s", as, value) : add(l, "--set=%s", as);
+	return add(l, "%s", as) || (value && add(l, "%s", value));
+}
+
 /* 0; -1: done; else the exit status. */
 static int take(line *l, int i)
 {
@@ -201,9 +218,7 @@ static int take(line *l, int i)
 		return -1;
 	default:
 		l->paired |= strcmp(option[i].name, "paired") == 0;
-		if (!option[i].as)
-			return 0;
-		return add(l, option[i].as) || (option[i].arg && add(l, optarg));
+		return option[i].as ? add_option(l, option[i].as, optarg) : 0;
 	}
 }
 
@@ -224,9 +239,8 @@ static int parse(line *l, int argc, char **argv)
 static int make_line(line *l, int argc, char **argv, char **db)
 {
 	const char *threads = getenv("KRAKEN2_NUM_THREADS");
-	int rc = add(l, "classify") || add(l, "--quiet") || add(l, "--kraken2") ||
-		 add(l, "--set") || add(l, "no-mate-check") || add(l, "--set") ||
-		 add(l, "allow-no-eof");
+	int rc = add(l, "classify") || add(l, "--quiet") || add(l, "--set=kraken2") ||
+		 add(l, "--set=no-mate-check") || add(l, "--set=allow-no-eof");
 
 	rc = rc ? rc : parse(l, argc, argv);
 	if (rc)
@@ -242,7 +256,7 @@ static int make_line(line *l, int argc, char **argv, char **db)
 	if (l->paired && n % 2)
 		return failed("--paired requires positive and even number filenames", "");
 	l->threads = l->threads ? l->threads : threads && *threads ? threads : "1";
-	rc = add(l, "--threads") || add(l, l->threads) || add(l, "--db") || add(l, *db);
+	rc = add(l, "--threads=%s", l->threads) || add(l, "--db=%s", *db);
 	return rc ? rc : add_inputs(l, n, argv + optind);
 }
 
@@ -264,6 +278,8 @@ int kh_kraken2(int argc, char **argv)
 		rc = kh_cmd_classify.run(&kh_cmd_classify, (int)l.n, l.word);
 		rc = rc ? rc : wait_for(&l);
 	}
+	for (size_t i = 0; i < l.n; i++)
+		free(l.word[i]);
 	free(l.child);
 	free(l.word);
 	free(db);

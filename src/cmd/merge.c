@@ -33,13 +33,13 @@ static const kh_opt opts[] = {
 		"names of more reports, one a line, or SAMPLE tab NAME"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports"),
-	KH_TEXT("registers", 0, AT(registers), "NAME",
-		"report: distinct features, of the file SAMPLE.NAME beside each report"),
 	KH_OPTS_COMMON,
 	KH_OPTS_END
 };
 
 static const kh_opt settings[] = {
+	KH_TEXT("registers", 0, AT(registers), "NAME",
+		"report: distinct features, of the file SAMPLE.NAME beside each report"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
 		"cami-profile: what taxonomy the taxids are of"),
 	KH_SETTINGS_COMMON,
@@ -102,7 +102,8 @@ static int to_options(struct job *j, kh_err *err)
 		if ((unsigned char)*p < ' ')
 			return kh_fail(err, KH_EUSAGE, "--set taxonomy-id: not printable text");
 	if (j->v.registers && strcmp(name, "report") != 0)
-		return kh_fail(err, KH_EUSAGE, "--registers has no meaning with --format %s", name);
+		return kh_fail(err, KH_EUSAGE, "--set registers has no meaning with "
+			       "--format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
 	j->files.lines = !j->format->write;
 	j->files.profile = j->v.profile;

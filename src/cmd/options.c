@@ -149,12 +149,6 @@ static int set(const kh_command *c, const kh_opt *o, const char *as, const char 
 	case KH_OPT_LOG_JSON:
 		kh_log_json(c->name);   /* it may have been shortened, so that it was not found */
 		return 0;
-	case KH_OPT_NOTE:
-	case KH_OPT_NOTE_ARG:
-		kh_log(KH_WARN, "%s has no meaning here and is ignored", as);
-		return 0;
-	case KH_OPT_SILENT:
-		return 0;
 	case KH_OPT_GONE:
 		return wrong(c, "%s is no option any more: %s", as, o->help);
 	default:

@@ -25,10 +25,6 @@ enum kh_opt_kind {
 	KH_OPT_LOUDER, KH_OPT_QUIETER,  /* level of the log */
 	KH_OPT_LOG_JSON,                /* its form */
 	KH_OPT_SET,                     /* --set: one of the settings */
-	/* an option of kraken2 without a meaning here: accepted with a note */
-	KH_OPT_NOTE,
-	KH_OPT_NOTE_ARG,        /* the same, with an argument */
-	KH_OPT_SILENT,          /* an option of kraken2 that always holds here: accepted silently */
 	KH_OPT_GONE             /* one of an earlier version: an error, which says what to do */
 };
 
@@ -68,16 +64,6 @@ typedef struct kh_opt {
 #define KH_AS_BUILD(name_, letter_, at_, arg_) \
 	{ .name = name_, .letter = letter_, .kind = KH_OPT_LIST, .at = at_, .arg = arg_, \
 	  .hidden = true }
-/* Options of kraken2: one that has a meaning here, too, but is for its users only; and those that
- * change nothing here, accepted with a note, or silently. */
-#define KH_KRAKEN_FLAG(name_, at_) \
-	{ .name = name_, .kind = KH_OPT_FLAG, .at = at_, .hidden = true }
-#define KH_IGNORED(name_, letter_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE, .hidden = true }
-#define KH_IGNORED_ARG(name_, letter_, arg_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_NOTE_ARG, .arg = arg_, .hidden = true }
-#define KH_SILENT(name_) \
-	{ .name = name_, .kind = KH_OPT_SILENT, .hidden = true }
 /* An option of an earlier version; the help is what its users are told. */
 #define KH_GONE(name_, help_) \
 	{ .name = name_, .kind = KH_OPT_GONE, .help = help_, .hidden = true }

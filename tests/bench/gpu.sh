@@ -60,7 +60,7 @@ equal() { # NAME prefix options of build
 	build "$n" cpu "$WORK/cpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cpu: $(tail -1 "$OUT/equal.log")"
 	build "$n" cuda "$WORK/gpu.khdb" "$@" >"$OUT/equal.log" 2>&1 || fail "build on cuda: $(tail -1 "$OUT/equal.log")"
 	same "$WORK/cpu.khdb" "$WORK/gpu.khdb" "database of $n $*"
-	for in in "$n.fq" "--paired $n.p_1.fq $n.p_2.fq" "--report-minimizer-data $n.fq" "$n.long.fq"; do
+	for in in "$n.fq" "--paired $n.p_1.fq $n.p_2.fq" "--set distinct $n.fq" "$n.long.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
 		for d in cpu cuda; do
 			"$KMERHASH" classify -q --device $d --db "$WORK/cpu.khdb" --report "$WORK/$d.rep" \
@@ -175,7 +175,7 @@ sanitize() {
 			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.build.log" 2>&1 \
 			&& say "clean: $tool build" || { fail "$tool build"; tail -25 "$OUT/$tool.build.log"; }
 		for w in replicate host; do
-			timeout 120 $s "$KMERHASH" classify -q --device cuda --placement $w --threads 2 --db "$WORK/tiny.khdb" \
+			timeout 120 $s "$KMERHASH" classify -q --device cuda --set placement=$w --threads 2 --db "$WORK/tiny.khdb" \
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
 				&& say "clean: $tool classify, $w" || { fail "$tool classify, $w"; tail -25 "$OUT/$tool.classify.log"; }
 		done
@@ -323,7 +323,7 @@ equal_big() { # SET strains
 	say "# built on the CPU in $(($(date +%s) - a)) s"
 	same "$WORK/cpu.khdb" "$WORK/$1.khdb" "database of $1, $(wc -c <"$WORK/$1.khdb") bytes"
 	rm -f "$WORK/cpu.khdb"
-	for d in cpu cuda; do calls $d --device $d --db "$WORK/$1.khdb" --report-minimizer-data; done
+	for d in cpu cuda; do calls $d --device $d --db "$WORK/$1.khdb" --set distinct; done
 	same_calls cpu cuda "of a million reads of $1"
 }
 
@@ -397,9 +397,9 @@ host_calls() {
 	need=$("$KMERHASH" classify -q --device cuda --threads 16 --set gpu-memory=1 --db "$WORK/cpu.khdb" --output - "$1.fq" 2>&1 |
 		sed -n 's/.* needs \([0-9]*\) with .*/\1/p')
 	tight=$((need + $(wc -c <"$WORK/cpu.khdb") / 3))
-	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--report-minimizer-data $1.long.fq"; do
+	for in in "$1.fq" "--paired $1.p_1.fq $1.p_2.fq" "--set distinct $1.long.fq"; do
 		# shellcheck disable=SC2086
-		for w in "--device cpu" "--placement host" "--placement host-lists" "--set gpu-memory=$tight"; do
+		for w in "--device cpu" "--set placement=host" "--set placement=host-lists" "--set gpu-memory=$tight"; do
 			to=host
 			[ "$w" != "--device cpu" ] || to=cpu
 			"$KMERHASH" classify -v --set verify --threads 16 --db "$WORK/cpu.khdb" --report "$WORK/$to.rep" \
@@ -418,7 +418,7 @@ host() {
 	host_calls "$WORK/small"
 	[ -s "$WORK/L.khdb" ] || return
 	SET=L
-	for w in "--device cpu" "--device cuda" "--placement host" "--placement host-lists" "--set gpu-memory=4G"; do
+	for w in "--device cpu" "--device cuda" "--set placement=host" "--set placement=host-lists" "--set gpu-memory=4G"; do
 		# shellcheck disable=SC2086
 		clock "L report, $w" classify -v --device cuda $w --db "$WORK/L.khdb" --output - --report "$WORK/rep.txt" "$WORK/L.fq"
 	done

@@ -42,7 +42,7 @@ ways() {
 	for w in $which; do
 		case $w in
 		cpu | cuda:*) set -- --device "$w" "$@" ;;
-		*) set -- --device "$all" --placement "$w" "$@" ;;
+		*) set -- --device "$all" --set placement="$w" "$@" ;;
 		esac
 		"$KMERHASH" classify -v "$@" --report "$WORK/way.$w.rep" --output "$WORK/way.$w.out" >"$OUT/way.log" 2>&1 ||
 			fail "$what, $w: $(tail -1 "$OUT/way.log")"
@@ -63,7 +63,7 @@ classify_equal() {
 		ways "$1" "reads $o" --db "$WORK/small.khdb" "$WORK/small.fq"
 		ways "$1" "pairs $o" --db "$WORK/small.khdb" --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
 		ways "$1" "long reads $o" --db "$WORK/small.khdb" "$WORK/small.long.fq"
-		ways "$1" "reads with features $o" --db "$WORK/small.khdb" --report-minimizer-data "$WORK/small.fq"
+		ways "$1" "reads with features $o" --db "$WORK/small.khdb" --set distinct "$WORK/small.fq"
 	done
 }
 
@@ -99,7 +99,7 @@ classify_L() {
 	data_L
 	write_rate | tee "$OUT/write"
 	one="--device cuda:0 --threads 16 --db $WORK/L.khdb" rest="--threads $THREADS --db $WORK/L.khdb"
-	copies="--device $all --placement replicate $rest" shards="--device $all --placement shard-peer $rest"
+	copies="--device $all --set placement=replicate $rest" shards="--device $all --set placement=shard-peer $rest"
 	printf '%-34s %8s %8s %8s  %6s %6s\n' "# $TIMES times the reads of L" least "M read/s" most "db s" "all s"
 	rates "1 GPU, 16 threads, report" $one --output - --report "$WORK/1.rep" $reads; one_r=$median
 	rates "1 GPU, $THREADS threads, report" --device cuda:0 $rest --output - --report "$WORK/x.rep" $reads

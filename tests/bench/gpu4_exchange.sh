@@ -36,7 +36,7 @@ unit() {
 # exchanged WHAT N OPTIONS...: N GPUs against the CPU
 exchanged() {
 	what=$1 n=$2; shift 2
-	timeout 120 "$KMERHASH" classify -v --device "$(devices "$n")" --placement shard-exchange "$@" --report "$WORK/x.rep" \
+	timeout 120 "$KMERHASH" classify -v --device "$(devices "$n")" --set placement=shard-exchange "$@" --report "$WORK/x.rep" \
 		--output "$WORK/x.out" >"$OUT/x.log" 2>&1 || fail "$what, $n GPUs: $(tail -1 "$OUT/x.log")"
 	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, $n GPUs: not exchanged"
 	same "$WORK/c.out" "$WORK/x.out" "lines of $what, exchanged over $n"
@@ -53,8 +53,8 @@ each_input() { # COMMAND: called with what it is, and the options
 	$1 "reads" $db "$WORK/small.fq"
 	$1 "pairs" $db --paired "$WORK/small.p_1.fq" "$WORK/small.p_2.fq"
 	$1 "long reads" $db "$WORK/small.long.fq"
-	$1 "reads with features" $db --report-minimizer-data "$WORK/small.fq"
-	$1 "long reads with features" $db --report-minimizer-data "$WORK/small.long.fq"
+	$1 "reads with features" $db --set distinct "$WORK/small.fq"
+	$1 "long reads with features" $db --set distinct "$WORK/small.long.fq"
 }
 
 all_counts() {
@@ -83,7 +83,7 @@ two_ranks() {
 	on_cpu "$@"
 	timeout 120 mpirun --allow-run-as-root --oversubscribe -n 2 --bind-to none sh -c \
 		'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK exec "$0" "$@"' "$KMERHASH" classify -v --device cuda:0 \
-		--placement shard "$@" --report "$WORK/x.rep" --output "$WORK/x.out" >"$OUT/x.log" 2>&1 ||
+		--set placement=shard "$@" --report "$WORK/x.rep" --output "$WORK/x.out" >"$OUT/x.log" 2>&1 ||
 		fail "$what, 2 processes: $(tail -1 "$OUT/x.log")"
 	grep -q "sharded, exchanged" "$OUT/x.log" || fail "$what, 2 processes: not exchanged"
 	same "$WORK/c.out" "$WORK/x.out" "lines of $what, 2 processes"
@@ -111,7 +111,7 @@ pair_build() {
 		--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK"/small/refs.*.fa
 }
 pair_classify() { # INPUT
-	pair classify -v --device cuda:0 --placement shard --threads 4 --db "$WORK/small.khdb" --report "$WORK/f/x.rep" \
+	pair classify -v --device cuda:0 --set placement=shard --threads 4 --db "$WORK/small.khdb" --report "$WORK/f/x.rep" \
 		--output "$WORK/f/x.out" "$1"
 }
 
@@ -185,7 +185,7 @@ sanitize_exchange() { # DEVICES
 	for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
 		s="compute-sanitizer --tool $tool --error-exitcode 9"
 		[ $tool = memcheck ] && s="$s --leak-check full"
-		timeout 200 $s "$KMERHASH" classify -q --device "$1" --placement shard-exchange --threads 2 --db "$WORK/small.khdb" \
+		timeout 200 $s "$KMERHASH" classify -q --device "$1" --set placement=shard-exchange --threads 2 --db "$WORK/small.khdb" \
 			--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.exchange.log" 2>&1 \
 			&& say "clean: $tool exchange on $1" || { fail "$tool exchange"; tail -25 "$OUT/$tool.exchange.log"; }
 	done
@@ -206,7 +206,7 @@ rates_of() {
 	for w in replicate shard-peer shard-exchange; do
 		: >"$OUT/rates"
 		for i in $(seq "$RUNS"); do
-			timeout 90 "$KMERHASH" classify -v --device "$(devices "$GPUS")" --threads "$THREADS" --placement $w \
+			timeout 90 "$KMERHASH" classify -v --device "$(devices "$GPUS")" --threads "$THREADS" --set placement=$w \
 				--db "$WORK/$1.khdb" --output - --report "$WORK/$w.rep" "$WORK/$1.fq" "$WORK/$1.fq" >"$OUT/run.log" 2>&1 ||
 				fail "$1 $w: $(tail -1 "$OUT/run.log")"
 			sed -n 's/.* classify on cuda: \([0-9]*\) reads.s.*/\1/p' "$OUT/run.log" >>"$OUT/rates"
