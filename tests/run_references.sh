@@ -215,9 +215,45 @@ for m in 'bad:2: column 1: the id is empty' 'bad:3: column 2: .*some parts have 
 done
 printf 'u\td__A\nv\td__A\nu\td__B\n' >bad
 bad 1 'bad:3: column 1: "u" has another lineage in line 1' "an id with two lineages" -L bad tree
-bad 2 "not both" "lineages and a taxonomy" -L gtdb.tsv --taxonomy "$data/taxonomy" ncbi
-bad 2 "no meaning beside lineages" "lineages and taxids" -L gtdb.tsv -m taxids ncbi
+bad 2 "no meaning without a --taxonomy" "lineages and taxids" -L gtdb.tsv -m taxids ncbi
 bad 1 "none of 6 sequences|have no taxon" "lineages of other genomes" -L clash.tsv tree
+
+# --- lineages beside a taxonomy -------------------------------------------------------------
+# two of the files by lineages, some of whose taxa the taxonomy has; four by their accessions
+t7=$(for f in flat/*; do gzip -dc "$f" | grep -q '>NC_001604' && echo "$f"; done)
+t3=$(for f in flat/*; do gzip -dc "$f" | grep -q '>NC_003298' && echo "$f"; done)
+acc() { f=${1##*/}; echo "${f%%_ASM*}"; }
+r="d__Viruses;p__Uroviricota;c__Caudoviricetes;o__Neworder;f__Autographiviridae"
+{ echo "$(acc "$t7")	$r;g__Teseptimavirus;s__Escherichia virus T7"
+  echo "$(acc "$t3")	$r;g__Teetrevirus_A;s__Escherichia virus T3"; } >some.tsv
+made "lineages beside a taxonomy" -L some.tsv $taxa flat
+"$kmerhash" inspect --taxa x.khdb | sed 's/^.*	\([A-Z0-9]*\)	\([0-9]*\)	 */\1 \2 /' >got
+for row in "D 10239 Viruses" "P 2731618 Uroviricota" "C 2731619 Caudoviricetes" "F 2731643 Autographiviridae" "G 110456 Teseptimavirus" \
+	"S 1985738 Escherichia virus T7" "S 2732706 Escherichia virus T3" "S 10847 Escherichia virus phiX174" "G 694002 Betacoronavirus"; do
+	check "lineages beside a taxonomy: $row" grep -qx "$row" got
+done
+check "a taxon that the taxonomy lacks has a number of its own" sh -c 'grep -q "^O [0-9]* Neworder$" got && grep -q "^G [0-9]* Teetrevirus_A$" got'
+lineage_of() {  # TAXID: by the dump files
+	awk -F '\t' -v x="$1" 'FNR == NR { up[$1] = $3; next } { name[$1] = $3 }
+		END { while (x != 1) { line = name[x] ";" line; x = up[x] } print line }' dump/nodes.dmp dump/names.dmp
+}
+check "inspect --taxdump" "$kmerhash" inspect --taxdump dump x.khdb
+check "a known taxon: its lineage is the one of the table" test "$(lineage_of 1985738)" = "Viruses;Uroviricota;Caudoviricetes;Neworder;Autographiviridae;Teseptimavirus;Escherichia virus T7;"
+check "others stay where they are" test "$(lineage_of 694009 | sed 's/^.*\(Betacoronavirus;\)/\1/')" = "Betacoronavirus;Sarbecovirus;Severe acute respiratory syndrome-related coronavirus;"
+mv x.khdb beside.khdb
+classify --db beside.khdb --output b.tsv --extract 694009 --classified-out sars.fq "$sim"
+check "classify --extract: numbers of the NCBI" test "$(grep -c '^@' sars.fq)" = "$(cut -f 3 b.tsv | grep -c '^694009$\|^2697049$')"
+"$kmerhash" inspect --targets beside.khdb | cut -f 1-2 >by_seq
+made "the taxonomy that was written, with its numbers" --taxonomy dump -m by_seq flat
+same beside.khdb x.khdb "the taxonomy that was written: the same database"
+made "a part of them, growable" -k 14 --growable -L some.tsv $taxa "$t7" "$t3"; mv x.khdb part.khdb
+made "added to" --base part.khdb -L some.tsv $taxa $(ls flat/* | grep -v "$t7\|$t3"); mv x.khdb grown.khdb
+made "of all" -k 14 --growable -L some.tsv $taxa "$t7" "$t3" $(ls flat/* | grep -v "$t7\|$t3")
+same x.khdb grown.khdb "lineages beside a taxonomy, added to: the same"
+# a name that another domain has, too, is no match; one that the table puts below a new domain is none either
+sed 's/d__Viruses/d__Others/' some.tsv >other.tsv
+made "another domain" -L other.tsv $taxa flat
+check "another domain: no number of the taxonomy" sh -c '"$1" inspect --taxa x.khdb | grep "Teseptimavirus$" | grep -qv "	110456	"' - "$kmerhash"
 
 # --- SILVA --------------------------------------------------------------------------------
 i=0

@@ -91,8 +91,8 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 }
 
 /* --- its taxa in the taxonomy of the build ------------------------------------------- */
-/* A taxid of a dump is the taxon's for good, and merged ones are followed.  That of a lineage is
- * a number that another path may have now, so the path decides. */
+/* A taxid of a dump is the taxon's for good, and merged ones are followed. Where there are lineages
+ * only, it is a number that another path may have now, so the path decides. */
 int kh_build_base_now(struct build *b, kh_err *err)
 {
 	const kh_taxonomy *old = b->o->base ? b->o->base->tax : NULL;
@@ -102,7 +102,7 @@ int kh_build_base_now(struct build *b, kh_err *err)
 	b->base.now = kh_array(old->n, sizeof *b->base.now, err);
 	if (!b->base.now)
 		return KH_ENOMEM;
-	if (b->o->lineages)
+	if (!b->o->taxonomy)
 		return kh_lineages_numbers(b->o->lineages, old, b->base.now, err);
 	for (uint32_t i = 0; i < old->n; i++)
 		b->base.now[i] = kh_taxdump_find(b->taxa.dump, old->taxid[i]);
@@ -146,7 +146,7 @@ static void compare_taxon(const struct build *b, uint32_t i, struct changes *c)
 	if (taxid == 0)
 		c->removed++;
 	else if (taxid != old->taxid[i])        /* of a lineage, it has another number only */
-		c->merged += !b->o->lineages;
+		c->merged += b->o->taxonomy != NULL;
 	else if (now != KH_NO_TAXON) {
 		const uint32_t above = b->base.now[old->parent[i]];
 

@@ -275,8 +275,9 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 		rc = check_sampling(&b, err);
 	}
 	if (!rc)
-		rc = o->lineages ? kh_lineages_taxdump(o->lineages, &b.taxa.dump, err)
-				 : kh_taxdump_open(&b.taxa.dump, o->taxonomy, err);
+		rc = o->taxonomy ? kh_taxdump_open(&b.taxa.dump, o->taxonomy, err) : KH_OK;
+	if (!rc && o->lineages)
+		rc = kh_lineages_taxdump(o->lineages, &b.taxa.dump, err);
 	if (!rc)
 		rc = kh_build_agree(&b, err);
 	if (!rc)

@@ -77,8 +77,9 @@ typedef struct kh_build_options {
 	bool growable;                  /* references can be added to it later */
 	/* with the text of the references, which reads are compared with: version 3 */
 	bool text;
-	const char *taxonomy;           /* folder of dump files, or: */
-	const struct kh_lineages *lineages;     /* from which it is made; NULL: from that folder */
+	const char *taxonomy;           /* folder of dump files, or NULL */
+	/* from which the taxonomy is made, or which join that of the folder; NULL: none */
+	const struct kh_lineages *lineages;
 	/* n_refs: the taxid of all its sequences, or 0; NULL: no file has one */
 	const uint32_t *file_taxid;
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */

@@ -118,7 +118,7 @@ int kh_build_same_taxa(const struct build *b, kh_err *err)
 		if (m.got[r] != sizeof sum || memcmp(m.recv[r], m.recv[0], sizeof sum) != 0)
 			rc = kh_fail(err, KH_EFORMAT,
 				     "process %u has another taxonomy than process 0 (%s)", r,
-				     b->o->taxonomy);
+				     b->o->taxonomy ? b->o->taxonomy : "lineages");
 	mail_clear(&m);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "io/source.h"
 #include "taxonomy/columns.h"
+#include "taxonomy/taxonomy.h"
 
 void kh_references_clear(kh_references *r)
 {
@@ -339,15 +340,31 @@ static int use_assemblies(kh_references *r, kh_err *err)
 			    "GCF_000005845.2", r->assemblies.n);
 }
 
-int kh_references_finish(kh_references *r, kh_err *err)
+/* Numbers the taxa of lineages, and gives the files theirs. */
+static int use_lineages(kh_references *r, const char *taxonomy, kh_err *err)
 {
-	int rc = r->lineages ? kh_lineages_finish(r->lineages, &r->errs, err) : KH_OK;
+	kh_taxdump *d = NULL;
+	int rc = taxonomy ? kh_taxdump_open(&d, taxonomy, err) : KH_OK;
+
+	if (!rc)
+		rc = kh_lineages_finish(r->lineages, d, &r->errs, err);
+	for (size_t i = 0; i < r->n && !rc; i++) {
+		const uint32_t taxid = taxid_by_lineage(r->lineages, r->path[i]);
+
+		if (taxid || !taxonomy)
+			r->taxid[i] = taxid;
+	}
+	kh_taxdump_close(d);
+	return rc;
+}
+
+int kh_references_finish(kh_references *r, const char *taxonomy, kh_err *err)
+{
+	int rc = r->lineages ? use_lineages(r, taxonomy, err) : KH_OK;
 
 	if (r->n_passed_over > 0)
 		kh_log(KH_INFO, "files in folders that are not called .fa, .fna, .fasta, .fas or "
 		       ".ffn are passed over: %zu, the first is %s", r->n_passed_over,
 		       r->passed_over);
-	for (size_t i = 0; r->lineages && i < r->n && !rc; i++)
-		r->taxid[i] = taxid_by_lineage(r->lineages, r->path[i]);
 	return rc || r->assemblies.n == 0 ? rc : use_assemblies(r, err);
 }

@@ -10,7 +10,7 @@
  *	- the report of a tree as NCBI's `datasets` makes it (assembly_data_report.jsonl): the
  *	  folder of an assembly has the assembly's name;
  *	- a row of a table of assemblies whose accession the file has in its name;
- *	- a lineage of the assembly whose accession the file has in its name.
+ *	- a lineage of the assembly whose accession the file has in its name, which goes first.
  */
 #ifndef KH_BUILD_REFERENCES_H
 #define KH_BUILD_REFERENCES_H
@@ -59,8 +59,9 @@ int kh_references_lineages(kh_references *r, const char *table, kh_err *err);
 int kh_references_headers(kh_references *r, kh_err *err);
 /* Notes which of the files cannot be read. */
 int kh_references_check(kh_references *r, kh_err *err);
-/* To be called when all has been added. */
-int kh_references_finish(kh_references *r, kh_err *err);
+/* To be called when all has been added.  taxonomy: the folder of the taxonomy that lineages join,
+ * or NULL. */
+int kh_references_finish(kh_references *r, const char *taxonomy, kh_err *err);
 
 /* --- inside ----------------------------------------------------------------------- */
 int kh_assemblies_add(kh_assemblies *a, kh_span accession, uint32_t taxid, kh_err *err);

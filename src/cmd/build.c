@@ -44,9 +44,9 @@ static const kh_opt opts[] = {
 	KH_LIST("assemblies", 'A', AT(assemblies), "FILE",
 		"table of more references: file, taxid of all its sequences"),
 	KH_LIST("lineage", 'L', AT(lineages), "FILE",
-		"in place of a taxonomy: accession or id, lineage (as GTDB's)"),
+		"in place of a taxonomy, or beside it: id, lineage (as GTDB's)"),
 	KH_FLAG("header-lineage", 0, AT(header_lineage),
-		"in place of a taxonomy: lineages in header lines (as SILVA's)"),
+		"the same of lineages in header lines (as SILVA's)"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_UINT("kmer-len", 'k', AT(k), KH_K_MIN, KH_K_MAX, "N",
 		"bases of a k-mer, 8 to 31 [by the size of the references]"),
@@ -159,24 +159,20 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 	if (!rc && r->errs.found == 0 && v->header_lineage)
 		rc = kh_references_headers(r, err);
 	if (!rc && r->errs.found == 0)
-		rc = kh_references_finish(r, err);
+		rc = kh_references_finish(r, v->taxonomy, err);
 	return rc;
 }
 
 /* --- options ---------------------------------------------------------------------- */
-/* Taxa come from one source only, so that taxids have one meaning. */
 static int check_taxonomy(const struct values *v, kh_err *err)
 {
 	const bool lineages = v->lineages.n > 0 || v->header_lineage;
 
 	if (!v->taxonomy && !lineages)
 		return kh_fail(err, KH_EUSAGE, "--taxonomy DIR is needed, or --lineage FILE");
-	if (v->taxonomy && lineages)
-		return kh_fail(err, KH_EUSAGE, "--taxonomy, or a taxonomy made of lineages: not "
-			       "both");
-	if (lineages && (v->maps.n || v->seqids.n || v->assemblies.n))
-		return kh_fail(err, KH_EUSAGE, "a table of taxids has no meaning beside lineages, "
-			       "which make numbers of their own");
+	if (!v->taxonomy && (v->maps.n || v->seqids.n || v->assemblies.n))
+		return kh_fail(err, KH_EUSAGE, "a table of taxids has no meaning without a "
+			       "--taxonomy, as lineages make numbers of their own");
 	return KH_OK;
 }
 

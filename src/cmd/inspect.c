@@ -6,17 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "cmd/options.h"
 #include "cmd/record.h"
 #include "db/db.h"
 #include "db/in_use.h"
 #include "base/mem.h"
+#include "io/output.h"
 #include "classify/rule.h"
 #include "run/report.h"
 
 struct values {
 	uint64_t threads;
-	const char *db;
+	const char *db, *taxdump;
 	bool json, taxa, targets, unmapped, no_verify;
 };
 
@@ -29,6 +31,7 @@ static const kh_opt opts[] = {
 	KH_FLAG("targets", 'g', AT(targets),
 		"a line a target: id, taxid, bases, first bin, digest"),
 	KH_FLAG("unmapped", 'u', AT(unmapped), "ids of the sequences that had no taxon"),
+	KH_TEXT("taxdump", 0, AT(taxdump), "DIR", "write its taxonomy: nodes.dmp, names.dmp"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N",
 		"threads that check the file [all CPUs]"),
 	KH_OPT_SET_ROW,
@@ -207,6 +210,50 @@ static int print_taxa(const kh_db *db, kh_err *err)
 	return rc;
 }
 
+/* --- its taxonomy ------------------------------------------------------------------ */
+/* Rows as the NCBI has them.  What the database does not know of a taxon, such as its genetic code,
+ * is what the NCBI writes if it is not known. */
+static int make_dumps(const kh_taxonomy *t, kh_buf *nodes, kh_buf *names, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
+		rc = kh_buf_print(nodes, err, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\t\t|\t8\t|"
+				  "\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t\t|\n", t->taxid[i],
+				  t->taxid[t->parent[i]], kh_rank_name(t->rank[i]));
+		if (!rc)
+			rc = kh_buf_print(names, err,
+					  "%" PRIu32 "\t|\t%s\t|\t\t|\tscientific name\t|\n",
+					  t->taxid[i], t->names + t->name[i]);
+	}
+	return rc;
+}
+
+static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
+{
+	kh_buf text[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+	kh_out *out[2] = { NULL, NULL };
+	int rc = make_dumps(db->tax, &text[0], &text[1], err);
+
+	mkdir(folder, 0777);    /* if it fails, so will the first file, with a message */
+	for (int i = 0; i < 2 && !rc; i++) {
+		char *path = NULL;
+
+		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
+			rc = kh_fail_nomem(err);
+		if (!rc && !(rc = kh_out_open(&out[i], path, err)))
+			rc = kh_out_write(out[i], text[i].p, text[i].n, err);
+		free(path);
+	}
+	if (!rc)
+		rc = kh_out_commit(out, 2, err);
+	for (int i = 0; i < 2; i++) {
+		kh_out_close(out[i]);
+		free(text[i].p);
+	}
+	return rc;
+}
+
 /* --- as JSON ---------------------------------------------------------------------- */
 static json_t *json_counts(const uint64_t *v, int n)
 {
@@ -257,14 +304,17 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 static int show(const struct values *v, const kh_db *db, kh_err *err)
 {
 	struct census c;
+	int rc = v->taxdump ? write_taxdump(db, v->taxdump, err) : KH_OK;
 
+	if (rc)
+		return rc;
 	if (v->targets)
 		print_targets(db);
 	if (v->unmapped)
 		print_unmapped(db);
 	if (v->taxa)
 		return print_taxa(db, err);
-	if (v->targets || v->unmapped)
+	if (v->targets || v->unmapped || v->taxdump)
 		return KH_OK;
 	walk(db, &c, NULL);
 	if (v->json)

@@ -12,6 +12,9 @@
  * Of two paths with one number, that which is first in the order of bytes keeps it, and the other
  * takes the next higher number that is free (from the highest on to 2).  A hundred thousand taxa
  * have two or three such pairs; all others keep their numbers whatever else is in the table.
+ *
+ * Beside a taxonomy of dump files, a taxon that this has, too, has its number, and numbers of the
+ * dump are not free for others.
  */
 #ifndef KH_TAXONOMY_LINEAGE_H
 #define KH_TAXONOMY_LINEAGE_H
@@ -44,15 +47,16 @@ int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *
 		      kh_errs *errs, kh_err *err);
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err);
 
-/* To be called when all rows have been added: numbers the taxa, and finds ids that have two
- * lineages. */
-int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err);
+/* To be called when all rows have been added: numbers the taxa, beside those of the dump unless it
+ * is NULL, and finds ids that have two lineages. */
+int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err);
 
 /* --- of a finished one ------------------------------------------------------------ */
 /* The number of the taxon of an id, or 0.  GTDB's "RS_" and "GB_" in front of an accession are
  * no part of an id. */
 uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len);
-/* The same taxa as a taxonomy, to be closed by kh_taxdump_close. */
+/* The same taxa as a taxonomy, to be closed by kh_taxdump_close; or, if *d is the dump that they
+ * were numbered beside, added to that. */
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err);
 /* The taxa of another tree by their paths: number[i] becomes the number that taxon i of t has here,
  * 0 if there is no such path.  Its taxid there may be another one, as of two paths with one number

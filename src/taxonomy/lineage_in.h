@@ -39,6 +39,10 @@ char kh_lineages_letter(kh_rank rank);
 /* An id as it is kept. */
 kh_span kh_lineages_plain_id(kh_span id);
 
+/* Gives taxa the numbers of those of the dump that they are: lineage_join.c. */
+int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err);
+int kh_lineages_compare(kh_span a, kh_span b);
+
 static inline kh_span kh_lineages_path(const kh_lineages *l, const kh_lineage_node *x)
 {
 	return (kh_span) { l->text + x->path, x->path_len };

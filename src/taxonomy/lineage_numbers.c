@@ -13,7 +13,7 @@ struct key {
 	size_t i;
 };
 
-static int compare(kh_span a, kh_span b)
+int kh_lineages_compare(kh_span a, kh_span b)
 {
 	const size_t n = a.n < b.n ? a.n : b.n;
 	const int d = n > 0 ? memcmp(a.p, b.p, n) : 0;
@@ -24,14 +24,15 @@ static int compare(kh_span a, kh_span b)
 static int by_bytes(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
-	const int d = compare(x->s, y->s);
+	const int d = kh_lineages_compare(x->s, y->s);
 
 	return d ? d : (x->i > y->i) - (x->i < y->i);
 }
 
 /* Numbers nodes by their hashes; of nodes with the same hash, the path that comes first in the
- * order of bytes keeps it. */
-static void number_nodes(kh_lineages *l, const struct key *key, uint32_t *used, size_t mask)
+ * order of bytes keeps it. Numbers of the dump, if there is one, are not free. */
+static void number_nodes(kh_lineages *l, const kh_taxdump *d, const struct key *key,
+			 uint32_t *used, size_t mask)
 {
 	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
 
@@ -39,11 +40,13 @@ static void number_nodes(kh_lineages *l, const struct key *key, uint32_t *used, 
 		uint64_t x = kh_lineages_hash(key[k].s) % numbers;
 		size_t i;
 
+		if (l->node[key[k].i].taxid)
+			continue;
 		for (;; x = (x + 1) % numbers) {
 			for (i = (x * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
 			     used[i] && used[i] != x + 2; i = (i + 1) & mask)
 				;
-			if (!used[i])
+			if (!used[i] && !(d && kh_taxdump_find(d, (uint32_t)x + 2)))
 				break;
 		}
 		used[i] = (uint32_t)x + 2;
@@ -63,7 +66,7 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 		qsort(key, l->n_entries, sizeof *key, by_bytes);
 	for (size_t i = 0; i < l->n_entries && !rc; i++) {
 		sorted[i] = l->entry[key[i].i];
-		if (i > 0 && compare(key[i].s, key[i - 1].s) == 0 &&
+		if (i > 0 && kh_lineages_compare(key[i].s, key[i - 1].s) == 0 &&
 		    sorted[i].node != sorted[i - 1].node)
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
 					  "%s:%llu: column 1: \"%s\" has another lineage in line "
@@ -81,17 +84,19 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 	return KH_OK;
 }
 
-int kh_lineages_finish(kh_lineages *l, kh_errs *errs, kh_err *err)
+int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
 {
 	struct key *key = kh_array(l->n, sizeof *key, err);
 	uint32_t *used = kh_array(l->mask + 1, sizeof *used, err);
 	int rc = key && used ? KH_OK : KH_ENOMEM;
 
+	if (!rc && d)
+		rc = kh_lineages_use_numbers(l, d, err);
 	for (size_t i = 0; i < l->n && !rc; i++)
 		key[i] = (struct key) { kh_lineages_path(l, &l->node[i]), i };
 	if (!rc) {
 		qsort(key, l->n, sizeof *key, by_bytes);
-		number_nodes(l, key, used, l->mask);
+		number_nodes(l, d, key, used, l->mask);
 	}
 	free(key);
 	free(used);
@@ -107,7 +112,7 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 		const kh_lineage_entry *e = &l->entry[mid];
-		const int d = compare((kh_span) { l->text + e->id, e->id_len }, want);
+		const int d = kh_lineages_compare((kh_span) { l->text + e->id, e->id_len }, want);
 
 		if (d == 0)
 			return l->node[e->node].taxid;
@@ -121,6 +126,7 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 {
+	kh_taxdump *own = NULL;
 	kh_buf nodes = { NULL, 0, 0 }, names = { NULL, 0, 0 };
 	int rc = kh_buf_string(&nodes, "1\t|\t1\t|\tno rank\t|\n", err);
 
@@ -142,10 +148,16 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 		const kh_bytes a = { nodes.p, nodes.n, "lineages" };
 		const kh_bytes b = { names.p, names.n, "names of lineages" };
 
-		rc = kh_taxdump_parse(d, &a, &b, NULL, err);
+		rc = kh_taxdump_parse(&own, &a, &b, NULL, err);
 	}
 	free(nodes.p);
 	free(names.p);
+	if (rc || !*d) {
+		*d = rc ? *d : own;
+		return rc;
+	}
+	rc = kh_taxdump_join(*d, own, err);
+	kh_taxdump_close(own);
 	return rc;
 }
 

@@ -346,6 +346,43 @@ uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)
 	return i == KH_NO_TAXON ? 0 : d->node[i].taxid;
 }
 
+/* --- another one ------------------------------------------------------------ */
+static int add_node(kh_taxdump *d, const kh_taxnode *x, const char *name, kh_err *err)
+{
+	const kh_span s = { name, strlen(name) };
+	int rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *x, err);
+
+	if (rc)
+		return rc;
+	if (d->n == KH_NO_TAXON || s.n >= UINT32_MAX - d->names_len)
+		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages and taxonomy");
+	d->node[d->n] = *x;
+	d->node[d->n++].name = (uint32_t)d->names_len;
+	return add_name(d, s, err);
+}
+
+int kh_taxdump_join(kh_taxdump *d, const kh_taxdump *with, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < d->n; i++)
+		d->node[i].parent = d->node[d->node[i].parent].taxid;
+	for (size_t i = 1; i < with->n && !rc; i++) {
+		kh_taxnode x = with->node[i];
+		const uint32_t at = find_node(d, x.taxid);
+
+		x.parent = with->node[x.parent].taxid;
+		if (at == KH_NO_TAXON)
+			rc = add_node(d, &x, with->names + x.name, err);
+		else if (x.parent != 1)
+			d->node[at].parent = x.parent;
+	}
+	free(d->dir);
+	d->dir = NULL;
+	d->shift = 0;
+	return rc ? rc : finish_nodes(d, "the lineages beside the taxonomy", err);
+}
+
 /* --- the three together ---------------------------------------------------- */
 static const table nodes_table = { 3, node_row };
 static const table names_table = { 4, name_row };

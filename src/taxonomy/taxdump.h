@@ -1,4 +1,4 @@
-/* taxdump.h - the inside of kh_taxdump, for taxdump.c and taxonomy.c only */
+/* taxdump.h - the inside of kh_taxdump, for taxdump.c, taxonomy.c and lineage_join.c only */
 #ifndef KH_TAXONOMY_TAXDUMP_H
 #define KH_TAXONOMY_TAXDUMP_H
 

@@ -1,0 +1,104 @@
+/*
+ * lineage_join.c - lineages beside dump files: which of their taxa the dump has
+ *
+ * Names are not unique, as there is a Bacillus among the insects, too. So a taxon of a lineage is
+ * that of the dump which has its name and its rank and lies below one that is called as the first
+ * part of the lineage.
+ */
+#include <config.h>
+#include "taxonomy/lineage_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "taxonomy/taxdump.h"
+
+static kh_span name_of(const kh_lineages *l, const kh_lineage_node *x)
+{
+	return (kh_span) { l->text + x->path + x->name, x->path_len - x->name };
+}
+
+static bool same_rank(kh_rank a, kh_rank b)
+{
+	return a == b || (kh_rank_letter(a) && kh_rank_letter(a) == kh_rank_letter(b));
+}
+
+static uint32_t root_most(const kh_lineages *l, uint32_t i)
+{
+	while (l->node[i].parent != UINT32_MAX)
+		i = l->node[i].parent;
+	return i;
+}
+
+/* Does taxon j of the dump lie below one that is called as the first part of lineage i? */
+static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, uint32_t j)
+{
+	const uint32_t top = root_most(l, i);
+	const kh_span name = name_of(l, &l->node[top]);
+
+	if (top == i)
+		return true;
+	while (j > 0 && !kh_span_is(name, d->names + d->node[j = d->node[j].parent].name))
+		;
+	return j > 0;
+}
+
+/* Numbers of nodes by their names; 1 + a node, 0: free. A name may be there several times. */
+struct names {
+	uint32_t *slot;
+	size_t mask;
+};
+
+static int index_names(const kh_lineages *l, struct names *t, kh_err *err)
+{
+	t->mask = l->mask;
+	t->slot = kh_array(t->mask + 1, sizeof *t->slot, err);
+	if (!t->slot)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < l->n; i++) {
+		size_t at = kh_lineages_hash(name_of(l, &l->node[i])) & t->mask;
+
+		while (t->slot[at])
+			at = (at + 1) & t->mask;
+		t->slot[at] = i + 1;
+	}
+	return KH_OK;
+}
+
+/* The path that is first in the order of bytes, of those without a number that may be taxon j of
+ * the dump; UINT32_MAX: none. */
+static uint32_t find_path(const kh_lineages *l, const struct names *t, const kh_taxdump *d,
+			  uint32_t j)
+{
+	const char *name = d->names + d->node[j].name;
+	size_t at = kh_lineages_hash((kh_span) { name, strlen(name) }) & t->mask;
+	uint32_t best = UINT32_MAX;
+
+	for (; t->slot[at]; at = (at + 1) & t->mask) {
+		const uint32_t i = t->slot[at] - 1;
+		const kh_lineage_node *x = &l->node[i];
+
+		if (x->taxid || !kh_span_is(name_of(l, x), name) ||
+		    !same_rank(x->rank, d->node[j].rank) || !lies_there(l, i, d, j))
+			continue;
+		if (best == UINT32_MAX || kh_lineages_compare(kh_lineages_path(l, x),
+				kh_lineages_path(l, &l->node[best])) < 0)
+			best = i;
+	}
+	return best;
+}
+
+int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
+{
+	struct names t = { .slot = NULL };
+	int rc = index_names(l, &t, err);
+
+	for (uint32_t j = 1; j < d->n && !rc; j++) {
+		const uint32_t i = find_path(l, &t, d, j);
+
+		if (i != UINT32_MAX)
+			l->node[i].taxid = d->node[j].taxid;
+	}
+	free(t.slot);
+	return rc;
+}
