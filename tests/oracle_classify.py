@@ -206,7 +206,8 @@ class Classifier:
 # --- databases with text ----------------------------------------------------------------
 class TextRule:
     """All constants of the comparison with text stand here."""
-    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, KNOWN = 512, 256, 12, 8, 14, 6, 8
+    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP = 512, 256, 12, 8, 14, 6
+    SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
     SPAN, APART, LEAST, PART_SCORE, LONG = 1008, 20, 24, 20, 80
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
@@ -280,49 +281,122 @@ class TextClassifier:
                 score, matches, bases = score + best[0] - rule.GAP, matches + best[1], bases + best[2]
         return score, matches, bases
 
-    def lies_on(self, place, what, number, pos, seq):
-        """Does a k-mer of seq lie on a place, in a bin?"""
-        (_, strand, _), (target, at, read) = place, what
-        start = pos if strand == 0 else len(seq) - self.db.k - pos
-        begins = at + start
-        return self.db.targets[target][0] + begins // 16 == number and \
-            self.texts[target][begins:begins + self.db.k] == read[start:start + self.db.k]
+    def loss(self, length, seeds, lists, region=()):
+        """what the seeds cost that a region has no candidate of"""
+        total, end, found = 0, 0, {i for _, i in region}
+        for i, (pos, _) in enumerate(seeds):
+            if pos >= end and i in lists and i not in found:
+                end = pos + self.db.k
+                total += 1 if pos == 0 or end == length else 2
+        return total
 
-    def places(self, mates):
-        """{(mate, strand, place in all text): (target, place in it, fit)}; and the keys that are in the index"""
-        db, found, n, hits = self.db, {}, 0, 0
+    def regions(self, length, seeds, lists):
+        """[(greatest score there, candidates)]"""
+        regions, far = [], 1 + (length - self.db.k) // 16
+        for candidate in sorted((b, i) for i in lists for b in lists[i]):
+            if not regions or candidate[0] - regions[-1][-1][0] > far:
+                regions.append([])
+            regions[-1].append(candidate)
+        return [(length - self.loss(length, seeds, lists, region), region) for region in regions]
+
+    def compare(self, mate, seq, seeds, region, places):
+        """adds the places of a region"""
+        reads, new, k = (plain(seq), reverse_complement(plain(seq))), [], self.db.k
+        for b, i in region:
+            starts = seeds[i][0], len(seq) - k - seeds[i][0]
+            if len(new) >= self.rule.DIAGONALS:
+                break
+            if any((place[2] + starts[place[1]]) // 16 == b for place in new):
+                continue
+            target = self.db.target_of(b)
+            first = self.db.targets[target][0]
+            for at in range(16 * (b - first), 16 * (b - first) + 16):
+                for strand, read in enumerate(reads):
+                    start = starts[strand]
+                    if self.texts[target][at:at + k] == read[start:start + k]:
+                        most = max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
+                        fit = self.stretch(target, read, at - start, 0, len(read))
+                        fit = self.with_ends(target, read, at - start, fit) if 2 * fit[0] >= most else fit[:3]
+                        new.append((mate, strand, 16 * first + at - start))
+                        places[new[-1]] = target, at - start, fit
+
+    def seeds(self, seq, whole):
+        """(all, those that are looked up)"""
+        db = self.db
+        found = features(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least, db.no_repeats)
+        found, few, end = list(found), [], 0
+        for pos, key in found:
+            if pos >= end:
+                few.append((pos, key))
+                end = pos + db.k
+        return found, found if whole else few
+
+    def lists_of(self, seeds):
+        """{number of a seed: its bins}, of those that are not passed over"""
+        lists, n = {}, 0
+        for i, (_, key) in enumerate(seeds[:self.rule.SEEDS]):
+            found = self.db.find(key)
+            if found is None:
+                lists[i] = []
+            elif found[1] is None and n + len(found[0]) <= self.rule.CANDIDATES:
+                lists[i] = found[0]
+                n += len(found[0])
+        return lists
+
+    def first_places(self, mates, seeds, slack):
+        """(places, regions that were not compared) where each mate could be best"""
+        places, left = {}, []
         for mate, seq in enumerate(mates):
-            known = []
-            for pos, key in features(seq, ("minhash", "syncmer")[db.scheme], db.k, db.s, db.stride, db.least,
-                                     db.no_repeats):
-                n += 1
-                lists = db.find(key)
-                if lists is None:
-                    continue
-                hits += 1
-                for b in lists[0]:
-                    target = db.target_of(b)
-                    if any(self.lies_on(place, found[place], b, pos, seq) for place in known[:self.rule.KNOWN]):
-                        continue
-                    for at in range(16 * (b - db.targets[target][0]), 16 * (b - db.targets[target][0]) + 16):
-                        for strand, read in enumerate((plain(seq), reverse_complement(plain(seq)))):
-                            start = pos if strand == 0 else len(seq) - db.k - pos
-                            if self.texts[target][at:at + db.k] == read[start:start + db.k]:
-                                place = mate, strand, 16 * db.targets[target][0] + at - start
-                                found[place] = target, at - start, read
-                                known += [] if place in known else [place]
-        fits = {place: self.stretch(target, read, at, 0, len(read)) for place, (target, at, read) in found.items()}
-        most = [max((fit[0] for place, fit in fits.items() if place[0] == mate), default=0) for mate in (0, 1)]
-        for place, (target, at, read) in found.items():
-            fit = fits[place]
-            fits[place] = self.with_ends(target, read, at, fit) if 2 * fit[0] >= most[place[0]] else fit[:3]
-        return {place: (found[place][0], found[place][1], fits[place]) for place in found}, n
+            regions = self.regions(len(seq), seeds[mate][:self.rule.SEEDS], self.lists_of(seeds[mate]))
+            while regions:
+                most = max(regions, key=lambda r: r[0])[0]
+                best = self.best_place(places, mate)
+                if most <= 0 or most + slack < best:
+                    break
+                for region in (r for r in regions if r[0] == most):
+                    self.compare(mate, seq, seeds[mate], region[1], places)
+                regions = [r for r in regions if r[0] != most]
+            left.append(regions)
+        return places, left
+
+    @staticmethod
+    def best_place(places, mate):
+        return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
+
+    def look(self, mates, whole, slack):
+        """(claims, places, done) of a segment with all its seeds, or some"""
+        every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
+        places, left = self.first_places(mates, asked, slack)
+        claims = self.claims(places)
+        best = [self.best_place(places, mate) for mate in range(len(mates))]
+        if len(mates) > 1 and all(best):
+            score = max(claims.values())[0]
+            for mate, other in ((0, 1), (1, 0)):
+                for region in left[mate]:
+                    if region[0] >= score - best[other]:
+                        self.compare(mate, mates[mate], asked[mate], region[1], places)
+            claims = self.claims(places)
+        done = sum(map(len, asked)) == sum(map(len, every))
+        if not done and claims:
+            score = max(claims.values())[0]
+            best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
+            done = all(score > len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
+                       + best[1 - mate] for mate, seq in enumerate(mates) if seq)
+        return claims, places, done
+
+    def settled(self, mates, part=False):
+        claims, places, done = self.look(mates, part, self.rule.SLACK if part else 0)
+        if not done:
+            claims, places, _ = self.look(mates, True, 0)
+        if len(mates) > 1 and all(mates) and claims:
+            self.rescue(places, mates, claims)
+        return claims
 
     @staticmethod
     def both(a, b, less=0):
         return a[0] + b[0] - less, a[1] + b[1], a[2] + b[2], a[3] | b[3]
 
-    def claims(self, places, mates):
+    def claims(self, places):
         claims, single = {}, {}
 
         def claim(species, what):
@@ -342,11 +416,9 @@ class TextClassifier:
         for species in list(claims):
             if (species, 0) in single and (species, 1) in single:
                 claim(species, self.both(single[species, 0], single[species, 1], self.rule.APART))
-        if len(mates) > 1 and all(mates) and claims:
-            self.rescue(places, one, mates, claims, claim)
         return claims
 
-    def rescue(self, places, one, mates, claims, claim):
+    def rescue(self, places, mates, claims):
         rule, best = self.rule, max(claims.values())
         if best[3] == 3:
             return
@@ -373,7 +445,9 @@ class TextClassifier:
             fit = self.stretch(target, read, x, 0, len(read))
             if fit[0] >= rule.RESCUE_FIT:
                 fit = self.with_ends(target, read, x, fit)
-                claim(self.species(target), self.both(one[place], (fit[0], fit[1], -fit[2], 2 >> place[0])))
+                near, species = places[place][2], self.species(target)
+                both = self.both((near[0], near[1], -near[2], 1 << place[0]), (fit[0], fit[1], -fit[2], 2 >> place[0]))
+                claims[species] = max(claims[species], both)
 
     def raised(self, taxon):
         if self.tree.genus[taxon] is not None:
@@ -381,8 +455,7 @@ class TextClassifier:
         return taxon or None
 
     def whole(self, mates):
-        places, n = self.places(mates)
-        claims = self.claims(places, mates)
+        claims, n = self.settled(mates), sum(len(self.seeds(seq, True)[0]) for seq in mates)
         if not claims or n == 0:
             return None, 0
         best = max(claims.values())
@@ -400,7 +473,7 @@ class TextClassifier:
             n = -(-len(seq) // rule.PART)
             for i in range(n):
                 part = [seq[len(seq) * i // n:len(seq) * (i + 1) // n]]
-                for species, claim in self.claims(self.places(part)[0], part).items():
+                for species, claim in self.settled(part, True).items():
                     if claim[0] >= rule.PART_SCORE:
                         total[species] = self.both(total.get(species, (0, 0, 0, 0)), claim)
         if not total:

@@ -1,10 +1,23 @@
-/* match.c - fragments laid along the text: features, look-ups, places; match.h */
+/* match.c - fragments compared with the text: segments, their seeds, look-ups in turns; match.h */
 #include <config.h>
 #include "classify/match_in.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+
+static void seeds_free(struct kh_seeds *s)
+{
+	free(s->key);
+	free(s->pos);
+}
+
+static int seeds_room(struct kh_seeds *s, size_t more, kh_err *err)
+{
+	int rc = kh_grow((void **)&s->key, &s->cap_key, s->n + more, sizeof *s->key, err);
+
+	return rc ? rc : kh_grow((void **)&s->pos, &s->cap_pos, s->n + more, sizeof *s->pos, err);
+}
 
 int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_err *err)
 {
@@ -21,7 +34,8 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 	m->sum.of = kh_array(species, sizeof *m->sum.of, err);
 	m->best_of[0] = kh_array(species, sizeof *m->best_of[0], err);
 	m->best_of[1] = kh_array(species, sizeof *m->best_of[1], err);
-	if (!m->here.of || !m->sum.of || !m->best_of[0] || !m->best_of[1]) {
+	if (!m->here.of || !m->sum.of || !m->best_of[0] || !m->best_of[1] ||
+	    kh_places_new(m, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
 	}
@@ -34,302 +48,217 @@ void kh_matcher_free(kh_matcher *m)
 	if (!m)
 		return;
 	free(m->segment);
-	free(m->key);
-	free(m->pos);
+	seeds_free(&m->all);
+	seeds_free(&m->ask);
 	kh_hit_lists_clear(&m->lists);
-	free(m->place);
+	kh_places_free(m);
 	free(m->here.v);
 	free(m->here.of);
 	free(m->sum.v);
 	free(m->sum.of);
 	free(m->best_of[0]);
 	free(m->best_of[1]);
-	free(m->found);
+	free(m->had);
 	free(m);
 }
 
-/* --- places ------------------------------------------------------------------------- */
-static int add_place(kh_matcher *m, uint64_t number, uint32_t bin, kh_err *err)
+/* --- one segment --------------------------------------------------------------------- */
+static void begin(kh_matcher *m)
 {
-	int rc;
-
-	/* many features of a read find the same one */
-	for (size_t i = m->n_place; i > 0 && i + 8 > m->n_place; i--)
-		if (m->place[i - 1].number == number)
-			return KH_OK;
-	rc = kh_grow((void **)&m->place, &m->cap_place, m->n_place + 1, sizeof *m->place, err);
-	if (!rc)
-		m->place[m->n_place++] = (struct kh_spot) { .number = number, .bin = bin };
-	return rc;
+	m->call = (kh_call) { .taxon = KH_NO_TAXON };
+	m->n_had = 0;
+	m->begun = true;
 }
 
-/* The k bases of a read from `at` on, as the text has them. */
-static uint64_t bases_at(const kh_oriented *r, uint32_t at, uint32_t k)
+static int end(kh_matcher *m, size_t number, kh_err *err)
 {
-	return kh_packed_bits(r->base, at, k);
-}
-
-/* A feature as it stands in a mate and in its reverse complement: k bases, and where they begin. */
-struct feature {
-	uint32_t mate, at[2];
-	uint64_t bases[2], mask;
-};
-
-static struct feature feature_of(const kh_matcher *m, const struct kh_mates *s, uint32_t mate,
-				 uint32_t pos)
-{
-	const uint32_t k = m->rule->sampling.k, back = s->mate[mate].len - k - pos;
-
-	return (struct feature) { mate, { pos, back },
-				  { bases_at(&m->read[mate][0], pos, k),
-				    bases_at(&m->read[mate][1], back, k) }, kh_kmer_mask(k) };
-}
-
-enum { FIRST = 4 };
-
-/* The low bit of each base of a bin where some bases begin as the feature does; `text` goes on
- * behind the bin. */
-static uint32_t begin_alike(const struct feature *f, int strand, uint64_t text)
-{
-	uint64_t differ = 0;
-
-	/* each of its first bases 32 times */
-	for (int i = 0; i < FIRST; i++)
-		differ |= text >> 2 * i ^ (f->bases[strand] >> 2 * i & 3) * KH_TEXT_LOW;
-	return (uint32_t)(~(differ | differ >> 1) & KH_TEXT_LOW);
-}
-
-/* Does one of the first places of the mate have the feature in the bin?  Nearly all features of a
- * read lie on the place that the first one found. */
-static bool on_known(const kh_matcher *m, const struct feature *f, uint32_t bin)
-{
-	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
-	const size_t n = m->n_place - m->first_place;
-
-	for (size_t i = 0; i < n && i < KH_MATCH_KNOWN; i++) {
-		const struct kh_spot *p = &m->place[m->first_place + i];
-		const uint32_t strand = kh_place_strand(p);
-		const int64_t at = kh_place_at(p) + f->at[strand];
-
-		if (at >= from && at < from + KH_TEXT_WORD &&
-		    (kh_text_bases(m->db->text, (uint64_t)at) & f->mask) == f->bases[strand])
-			return true;
-	}
-	return false;
-}
-
-/* The places where the text of a bin has the feature. */
-static int look(kh_matcher *m, const struct feature *f, uint32_t bin, kh_err *err)
-{
-	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
-	uint64_t text;
-	uint32_t alike[2];
-	int rc = KH_OK;
-
-	if (on_known(m, f, bin))
+	m->begun = false;
+	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
+		m->call.taxon = KH_NO_TAXON;
+	m->to[number] = m->call;
+	if (!m->distinct || m->call.taxon == KH_NO_TAXON)
 		return KH_OK;
-	text = kh_text_bases(m->db->text, (uint64_t)from);
-	alike[0] = begin_alike(f, 0, text);
-	alike[1] = begin_alike(f, 1, text);
-	for (uint32_t any = alike[0] | alike[1]; any != 0 && !rc; any &= any - 1) {
-		const uint32_t bit = any & (0 - any);
-		const int64_t at = from + __builtin_ctz(any) / 2;
-		const uint64_t here = kh_text_bases(m->db->text, (uint64_t)at) & f->mask;
-
-		for (uint32_t strand = 0; strand < 2 && !rc; strand++)
-			if (alike[strand] & bit && here == f->bases[strand])
-				rc = add_place(m, kh_place_number(f->mate, strand,
-								  at - f->at[strand]), bin, err);
-	}
-	return rc;
+	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
 }
 
-static int by_number(const void *a, const void *b)
+/* Compares the mates of a segment where they could be best, and makes claims of that. */
+static int make_claims(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 {
-	const struct kh_spot *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Sorts the places, and leaves out those that were found again. */
-static void sort_places(kh_matcher *m)
-{
-	struct kh_spot *p = m->place;
-	size_t n = 0;
-
-	if (m->n_place > 32) {
-		qsort(p, m->n_place, sizeof *p, by_number);
-	} else {
-		for (size_t i = 1; i < m->n_place; i++) {
-			const struct kh_spot x = p[i];
-			size_t j = i;
-
-			for (; j > 0 && p[j - 1].number > x.number; j--)
-				p[j] = p[j - 1];
-			p[j] = x;
-		}
-	}
-	for (size_t i = 0; i < m->n_place; i++)
-		if (n == 0 || p[n - 1].number != p[i].number)
-			p[n++] = p[i];
-	m->n_place = n;
-}
-
-kh_laid kh_match_laid(const kh_matcher *m, const struct kh_mates *s, const struct kh_spot *p)
-{
-	const uint32_t mate = kh_place_mate(p);
-	const kh_db_target *t = &m->db->target[p->target];
-	const uint64_t begin = (uint64_t)t->first_bin * KH_TEXT_WORD;
-
-	return (kh_laid) { &m->read[mate][kh_place_strand(p)], s->mate[mate].len, m->db->text,
-			   begin, begin + t->bases };
-}
-
-/* Compares all places; and the ends of those whose score is half of the best one's of their mate,
- * or more. */
-static void fit_places(kh_matcher *m, const struct kh_mates *s)
-{
-	uint32_t most[2] = { 0, 0 };
-
-	for (size_t i = 0; i < m->n_place; i++) {
-		struct kh_spot *p = &m->place[i];
-		uint32_t *best = &most[kh_place_mate(p)];
-
-		p->target = kh_bins_target(&m->db->bins, p->bin);
-		const kh_laid l = kh_match_laid(m, s, p);
-
-		p->fit = kh_text_fit(&l, kh_place_at(p), 0, l.len);
-		*best = p->fit.score > *best ? p->fit.score : *best;
-	}
-	for (size_t i = 0; i < m->n_place; i++) {
-		struct kh_spot *p = &m->place[i];
-		const kh_laid l = kh_match_laid(m, s, p);
-
-		if (2 * p->fit.score >= most[kh_place_mate(p)])
-			kh_text_fit_ends(&l, kh_place_at(p), &p->fit);
-	}
-}
-
-/* --- segments ------------------------------------------------------------------------ */
-/* The seeds of a mate, from number `from` on, whose words begin at *word. */
-static int find_places(kh_matcher *m, const struct kh_mates *s, int mate, size_t from,
-		       const uint32_t **word, kh_err *err)
-{
+	const struct kh_found *f = m->found;
+	const kh_claim *best;
+	bool more = false;
 	int rc = KH_OK;
 
-	m->first_place = m->n_place;
-	for (size_t i = from; i < from + s->mate[mate].seeds && !rc; i++) {
-		const uint8_t len = m->lists.len[i];
-		const uint32_t n = kh_list_words(len);
+	for (uint32_t i = 0; i < 2 && !rc; i++)
+		rc = kh_places_best(m, s, i, s->only ? 0 : KH_MATCH_SLACK, err);
+	if (!rc)
+		rc = kh_match_claims(m, err);
+	/* a species may be best by both mates, and by none of them */
+	if (rc || f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
+		return rc;
+	const int64_t from[2] = { (int64_t)best->score - f[1].best,
+				  (int64_t)best->score - f[0].best };
 
-		if (n == 0)
+	for (uint32_t i = 0; i < 2 && !rc; i++)
+		rc = kh_places_from(m, s, i, from[i], &more, err);
+	if (rc || !more)
+		return rc;
+	kh_match_forget(&m->here);
+	return kh_match_claims(m, err);
+}
+
+/* Could a place that has none of the seeds which were looked up be as good as the best one? */
+static bool may_be_unseen(const kh_matcher *m, const struct kh_mates *s)
+{
+	const kh_claim *best = kh_match_best(&m->here);
+
+	for (int i = 0; i < 2 && best; i++)
+		if (s->mate[i].len > 0 &&
+		    best->score <= (int64_t)s->mate[i].len - m->found[i].unseen + m->found[!i].best)
+			return true;
+	return !best;
+}
+
+/* Notes seeds that are in the index. */
+static int note_seeds(kh_matcher *m, size_t from, size_t n, kh_err *err)
+{
+	int rc = m->distinct ? kh_grow((void **)&m->had, &m->cap_had, m->n_had + n, sizeof *m->had,
+				       err) : KH_OK;
+
+	for (size_t i = from; i < from + n && !rc; i++) {
+		if (m->lists.len[i] == 0)
 			continue;
-		const struct feature f = feature_of(m, s, (uint32_t)mate, m->pos[i]);
-
-		for (uint32_t j = 0; j < n && len != KH_LIST_OVER && !rc; j++)
-			if ((*word)[j] < m->db->bins.votes)
-				rc = look(m, &f, (*word)[j], err);
-		*word += n;
-		if (m->distinct && !rc)
-			rc = kh_grow((void **)&m->found, &m->cap_found, m->n_found + 1,
-				     sizeof *m->found, err);
-		if (m->distinct && !rc)
-			m->found[m->n_found++] = m->key[i];
+		if (m->distinct)
+			m->had[m->n_had++] = m->ask.key[i];
 		m->call.found++;
 	}
 	return rc;
 }
 
-static void begin(kh_matcher *m)
-{
-	m->call = (kh_call) { .taxon = KH_NO_TAXON };
-	m->n_found = 0;
-	m->begun = true;
-}
-
-static int end(kh_matcher *m, kh_err *err)
-{
-	m->begun = false;
-	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
-		m->call.taxon = KH_NO_TAXON;
-	*m->to++ = m->call;
-	if (!m->distinct || m->call.taxon == KH_NO_TAXON)
-		return KH_OK;
-	return kh_distinct_add(m->distinct, m->call.taxon, m->found, m->n_found, err);
-}
-
+/* Compares a segment, the first of whose seeds that were looked up is number *seed.  *again: that
+ * was not enough, and nothing is decided. */
 static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
-			  const uint32_t **word, kh_err *err)
+			  const uint32_t **word, bool *again, kh_err *err)
 {
-	int rc = KH_OK;
+	const size_t first = *seed, n = s->mate[0].asked + s->mate[1].asked;
+	int rc;
 
-	if (!m->begun)
-		begin(m);
 	m->n_place = 0;
-	for (int i = 0; i < 2 && !rc; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		const struct kh_mate *x = &s->mate[i];
 
 		if (x->len > 0)
 			kh_text_read(m->read[i], x->block->bases, x->block->amb, x->at, x->len);
-		rc = find_places(m, s, i, *seed, word, err);
-		*seed += x->seeds;
-		m->call.features += x->len;
+		m->found[i].pos = m->ask.pos + *seed;
+		kh_places_regions(m, s, i, m->lists.len + *seed, word);
+		*seed += x->asked;
 	}
-	sort_places(m);
-	fit_places(m, s);
+	rc = make_claims(m, s, err);
+	*again = n < s->mate[0].seeds + s->mate[1].seeds && may_be_unseen(m, s);
+	if (rc || *again) {
+		kh_match_forget(&m->here);
+		return rc;
+	}
+	if (!m->begun)
+		begin(m);
+	m->call.features += s->mate[0].len + s->mate[1].len;
+	rc = note_seeds(m, first, n, err);
 	if (!rc)
 		rc = kh_match_segment(m, s, err);
 	if (rc || !s->last)
 		return rc;
 	if (!s->only)
 		kh_match_long(m);
-	return end(m, err);
+	return end(m, s->number, err);
 }
 
-/* Looks up the features of all segments that wait, and calls the fragments that end there. */
-static int settle(kh_matcher *m, kh_err *err)
+/* --- segments that wait -------------------------------------------------------------- */
+/* Looks up what is asked.  Segments for which that was not enough are the ones that stay. */
+static int settle_asked(kh_matcher *m, kh_err *err)
 {
 	const uint32_t *word;
-	size_t seed = 0;
-	int rc = kh_lookup(m->db, m->key, m->n_key, &m->lists, err);
+	size_t seed = 0, left = 0;
+	int rc = kh_lookup(m->db, m->ask.key, m->ask.n, &m->lists, err);
 
 	if (rc)
 		return rc;
 	word = m->lists.word;
 	for (size_t i = 0; i < m->lists.n_words; i++)
 		__builtin_prefetch(m->db->text + (word[i] < m->db->bins.votes ? word[i] : 0));
-	for (size_t i = 0; i < m->n_segments && !rc; i++)
-		rc = settle_segment(m, &m->segment[i], &seed, &word, err);
-	m->n_segments = m->n_key = 0;
+	for (size_t i = 0; i < m->n_segments && !rc; i++) {
+		bool again;
+
+		rc = settle_segment(m, &m->segment[i], &seed, &word, &again, err);
+		if (again)
+			m->segment[left++] = m->segment[i];
+	}
+	m->n_segments = left;
+	m->ask.n = 0;
+	return rc;
+}
+
+/* Asks for all seeds of a mate, or for those that begin behind the one before. */
+static int ask_seeds(kh_matcher *m, struct kh_mate *x, bool all, kh_err *err)
+{
+	const uint32_t k = all ? 0 : m->rule->sampling.k;
+	struct kh_seeds *to = &m->ask;
+	uint32_t next = 0;
+	int rc = seeds_room(to, x->seeds, err);
+
+	x->asked = 0;
+	for (size_t i = x->first; i < x->first + x->seeds && !rc; i++) {
+		if (m->all.pos[i] < next)
+			continue;
+		next = m->all.pos[i] + k;
+		to->key[to->n] = m->all.key[i];
+		to->pos[to->n++] = m->all.pos[i];
+		x->asked++;
+	}
+	return rc;
+}
+
+/* Calls the fragments that end in the segments that wait: by some of their seeds, and, where these
+ * do not suffice, by all. */
+static int settle(kh_matcher *m, kh_err *err)
+{
+	int rc = settle_asked(m, err);
+
+	for (size_t i = 0; i < 2 * m->n_segments && !rc; i++)
+		rc = ask_seeds(m, &m->segment[i / 2].mate[i % 2], true, err);
+	if (!rc)
+		rc = settle_asked(m, err);
+	m->n_segments = m->all.n = 0;
 	return rc;
 }
 
 /* Samples a mate. */
-static int add_seeds(kh_matcher *m, struct kh_mate *x, kh_err *err)
+static int sample(kh_matcher *m, struct kh_mate *x, kh_err *err)
 {
 	const kh_sampling *k = &m->rule->sampling;
 	const uint64_t starts = kh_sampling_starts(k, x->len);
 	const kh_stretch stretch = { x->block->bases, x->block->amb, x->at, x->at + starts };
-	const size_t n = m->n_key + (size_t)kh_sampling_bound(k, starts);
-	int rc;
+	int rc = seeds_room(&m->all, (size_t)kh_sampling_bound(k, starts), err);
 
-	if (starts == 0)
-		return KH_OK;
-	if ((rc = kh_grow((void **)&m->key, &m->cap_key, n, sizeof *m->key, err)) ||
-	    (rc = kh_grow((void **)&m->pos, &m->cap_pos, n, sizeof *m->pos, err)))
+	x->first = m->all.n;
+	if (rc || starts == 0)
 		return rc;
-	x->seeds = (uint32_t)kh_sampling_run(k, &stretch, m->key + m->n_key, m->pos + m->n_key);
-	m->n_key += x->seeds;
+	x->seeds = (uint32_t)kh_sampling_run(k, &stretch, m->all.key + m->all.n,
+					     m->all.pos + m->all.n);
+	m->all.n += x->seeds;
 	return KH_OK;
 }
 
 static int add_segment(kh_matcher *m, struct kh_mates s, kh_err *err)
 {
-	int rc = m->n_key >= KH_TOGETHER ? settle(m, err) : KH_OK;
+	int rc = m->ask.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
 
-	for (int i = 0; i < 2 && !rc; i++)
-		if (s.mate[i].len > 0)
-			rc = add_seeds(m, &s.mate[i], err);
+	for (int i = 0; i < 2 && !rc; i++) {
+		if (s.mate[i].len == 0)
+			continue;
+		rc = sample(m, &s.mate[i], err);
+		if (!rc)
+			rc = ask_seeds(m, &s.mate[i], !s.only, err);
+	}
 	if (!rc)
 		rc = kh_grow((void **)&m->segment, &m->cap_segment, m->n_segments + 1,
 			     sizeof *m->segment, err);
@@ -341,36 +270,47 @@ static int add_segment(kh_matcher *m, struct kh_mates s, kh_err *err)
 /* --- fragments ----------------------------------------------------------------------- */
 /* A record in parts that are about as long as each other; `last`: of its fragment. */
 static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, bool last,
-		       kh_err *err)
+		       size_t number, kh_err *err)
 {
 	const uint64_t n = (r->len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE;
 	int rc = KH_OK;
 
 	for (uint64_t i = 0; i < n && !rc; i++) {
 		const uint64_t from = r->len * i / n, to = r->len * (i + 1) / n;
-		const struct kh_mate part = { b, r->seq + from, (uint32_t)(to - from), 0 };
+		const struct kh_mate part = { b, r->seq + from, (uint32_t)(to - from), 0, 0, 0 };
 
 		rc = add_segment(m, (struct kh_mates) { .mate = { part },
-						       .last = last && i + 1 == n }, err);
+						       .last = last && i + 1 == n,
+						       .number = number }, err);
 	}
 	return rc;
 }
 
+/* A fragment of several segments: those of other ones are settled before, and its own behind it. */
+static int long_fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
+			 size_t number, kh_err *err)
+{
+	const bool two = r[1] && r[1]->len > 0;
+	int rc = settle(m, err);
+
+	if (!rc && r[0]->len > 0)
+		rc = long_record(m, b[0], r[0], !two, number, err);
+	if (!rc && two)
+		rc = long_record(m, b[1], r[1], true, number, err);
+	return rc ? rc : settle(m, err);
+}
+
 static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *const r[2],
-		    kh_err *err)
+		    size_t number, kh_err *err)
 {
 	const uint64_t second = r[1] ? r[1]->len : 0;
-	struct kh_mates s = { .only = true, .last = true };
-	int rc = KH_OK;
+	struct kh_mates s = { .only = true, .last = true, .number = number };
 
-	if (r[0]->len > KH_TEXT_SPAN || second > KH_TEXT_SPAN) {
-		if (r[0]->len > 0)
-			rc = long_record(m, b[0], r[0], second == 0, err);
-		return rc || second == 0 ? rc : long_record(m, b[1], r[1], true, err);
-	}
-	s.mate[0] = (struct kh_mate) { b[0], r[0]->seq, (uint32_t)r[0]->len, 0 };
+	if (r[0]->len > KH_TEXT_SPAN || second > KH_TEXT_SPAN)
+		return long_fragment(m, b, r, number, err);
+	s.mate[0] = (struct kh_mate) { b[0], r[0]->seq, (uint32_t)r[0]->len, 0, 0, 0 };
 	if (r[1])
-		s.mate[1] = (struct kh_mate) { b[1], r[1]->seq, (uint32_t)second, 0 };
+		s.mate[1] = (struct kh_mate) { b[1], r[1]->seq, (uint32_t)second, 0, 0, 0 };
 	return add_segment(m, s, err);
 }
 
@@ -381,13 +321,13 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_distinct *s
 	m->to = call;
 	m->distinct = sk;
 	m->begun = false;
-	m->n_segments = m->n_key = 0;
+	m->n_segments = m->all.n = m->ask.n = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];
 		const kh_record *r[2];
 
 		kh_job_records(job, i, b, r);
-		rc = fragment(m, b, r, err);
+		rc = fragment(m, b, r, i, err);
 	}
 	return rc ? rc : settle(m, err);
 }

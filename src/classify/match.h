@@ -3,11 +3,13 @@
  *
  * A feature of a read has bins in the index.  Where the text of a bin has the feature itself, the
  * read is laid along the text and compared (text/text.h); how well it fits scores the species.  So
- * a feature in a wrong place costs a comparison, and not a wrong call, and one is enough.  All of
- * it is in kmerhash-method(7); integers, and the best of each species by a
- * total order, so nothing depends on the order of work.
+ * a feature in a wrong place costs a comparison, and not a wrong call, and one is enough.  Few
+ * places are compared: those that, by the features they have, could be best.  The rule is in
+ * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each
+ * species by a total order, so nothing depends on the order of work.
  *
- *	match.c         fragments, their features, the places that have them
+ *	match.c         fragments, their features, look-ups in turns
+ *	match_place.c   candidates, regions, the places that are compared
  *	match_score.c   how well each species fits, the mate that has no place, the call
  */
 #ifndef KH_CLASSIFY_MATCH_H

@@ -1,60 +1,63 @@
-/* match_in.h - inside the comparison with text: match.c makes fits, match_score.c claims of them */
+/*
+ * match_in.h - inside the comparison with text: match.c asks for seeds, match_place.c makes places
+ * of what comes back, match_score.c claims of these, and the call
+ */
 #ifndef KH_CLASSIFY_MATCH_IN_H
 #define KH_CLASSIFY_MATCH_IN_H
 
 #include "classify/classify_in.h"
 #include "classify/match.h"
-#include "text/text.h"
+#include "classify/match_rule.h"
 
-/* The rule's constants: kmerhash-method(7).  They were chosen on reads of
- * training genomes (species and strains left out, 0 to 10 % from the reference). */
-enum {
-	KH_MATCH_KNOWN = 8,             /* places that a feature is looked for first */
-	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
-	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
-	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
-	KH_MATCH_LEAST = 24,            /* the least score of a call, of any database */
-	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
-	KH_MATCH_LONG = 80,             /* the least score of a call of a long fragment */
-	/* a mate without a place is sought beside one with such a score, */
-	KH_RESCUE_SCORE = 30,
-	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
-	KH_RESCUE_MOST = 4,             /* beside so many of these, */
-	KH_RESCUE_BEFORE = 40,          /* from so many bases on the near side */
-	KH_RESCUE_BEHIND = 600,         /* to so many on the other, */
-	KH_RESCUE_LEN = 32,             /* if it has so many bases, */
-	KH_RESCUE_FIT = 14              /* and fits with such a score */
+/* Keys, and where their k-mers begin in their mates. */
+struct kh_seeds {
+	uint64_t *key;
+	uint32_t *pos;
+	size_t n, cap_key, cap_pos;
 };
 
-/* A read, or a mate: where its bases are, and what is looked up of it. */
+/* A read, or a mate: where its bases are, and its seeds. */
 struct kh_mate {
 	const kh_block *block;
 	uint64_t at;                    /* its first base in the block */
 	uint32_t len;                   /* 0: there is none */
-	uint32_t seeds;
+	uint32_t seeds, asked;          /* all; those that are looked up this time */
+	size_t first;                   /* number of the first one of all */
 };
 
 /* What is compared at once: a read, a pair, or a part of a long record. */
 struct kh_mates {
 	struct kh_mate mate[2];
 	bool only, last;                /* of its fragment */
+	size_t number;                  /* of the fragment in the job */
+};
+
+/* Candidates whose bins follow each other closely. */
+struct kh_region {
+	uint32_t from, n;
+	uint32_t loss;                  /* the mate's score is below its length by that, or more */
+	bool compared;
+};
+
+/* What a mate has found. */
+struct kh_found {
+	const uint32_t *pos;            /* of the seeds that were looked up */
+	uint32_t n;
+	kh_seed_set known;              /* those whose list is whole */
+	uint64_t *candidate;            /* bin << 32 | seed, ascending */
+	uint32_t n_candidates;
+	struct kh_region *region;
+	uint32_t n_regions;
+	uint32_t unseen;                /* loss of a place that has none of the seeds */
+	uint32_t best;                  /* the greatest score of a place */
 };
 
 /* A mate laid along the text. */
 struct kh_spot {
 	uint64_t number;                /* mate, strand and diagonal: places have this order */
-	uint32_t bin;                   /* one that it was found by */
 	uint32_t target;
 	kh_alignment fit;
 };
-
-/* How well a species fits. */
-typedef struct kh_claim {
-	uint32_t species;               /* number, from 0 */
-	int32_t score;
-	uint32_t matches, columns;
-	uint32_t mates;                 /* 1: the first has a part in it, 2: the second, 3: both */
-} kh_claim;
 
 /* Claims by species. */
 typedef struct kh_claims {
@@ -68,24 +71,24 @@ struct kh_matcher {
 	const kh_rule *rule;
 	kh_tree tree;
 	uint32_t least[32];             /* score of a call with 2^i .. 2^(i+1)-1 features */
-	/* segments whose features are to be looked up, and these, one behind another */
+	/* segments that wait, all seeds of them, and those that are to be looked up */
 	struct kh_mates *segment;
-	uint64_t *key;
-	uint32_t *pos;
-	size_t n_segments, n_key, cap_segment, cap_key, cap_pos;
+	size_t n_segments, cap_segment;
+	struct kh_seeds all, ask;
 	kh_hit_lists lists;
 	/* the segment that is compared */
 	kh_oriented read[2][2];         /* mates; strands */
+	struct kh_found found[2];
+	uint64_t *sorted;               /* scratch for sorting candidates */
 	struct kh_spot *place;
 	size_t n_place, cap_place;
-	size_t first_place;             /* of the mate whose places are sought */
 	kh_claims here, sum;            /* of the segment; of a fragment of several */
 	kh_claim *best_of[2];           /* by species: the best place of each mate */
 	/* the fragment */
 	kh_call call;
 	bool begun;
-	uint64_t *found;
-	size_t n_found, cap_found;
+	uint64_t *had;                  /* its keys that are in the index, if they are wanted */
+	size_t n_had, cap_had;
 	kh_call *to;
 	kh_distinct *distinct;
 };
@@ -111,13 +114,35 @@ static inline int64_t kh_place_at(const struct kh_spot *p)
 	return (int64_t)(p->number & ((UINT64_C(1) << 60) - 1)) - KH_TEXT_SPAN;
 }
 
+/* --- match_place.c ----------------------------------------------------------------------- */
+int kh_places_new(kh_matcher *m, kh_err *err);
+void kh_places_free(kh_matcher *m);
+/* Makes regions of the lists of a mate's seeds: their lengths, and their words one behind another,
+ * of which *word is the next one. */
+void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const uint8_t *len,
+		       const uint32_t **word);
+/* Compares the mate in regions that could be as good as its best one, less `slack`. */
+int kh_places_best(kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t slack,
+		   kh_err *err);
+/* Compares the mate in those that could have such a score; *more: there was one. */
+int kh_places_from(kh_matcher *m, const struct kh_mates *s, uint32_t mate, int64_t score,
+		   bool *more, kh_err *err);
+/* Puts places in order. */
+void kh_places_sort(kh_matcher *m);
 /* The mate of a place, and the place's target, to be compared. */
-kh_laid kh_match_laid(const kh_matcher *m, const struct kh_mates *s, const struct kh_spot *p);
+kh_laid kh_places_laid(const kh_matcher *m, const struct kh_mates *s, const struct kh_spot *p);
+
+/* --- match_score.c ----------------------------------------------------------------------- */
 /* m->least. */
 void kh_match_least(const kh_db_header *h, uint32_t least[32]);
-/* Claims of the segment, from its places, and what follows from them: the call, if it is all of its
- * fragment, or a part of m->sum. */
+/* Puts the places in order, and makes m->here of them. */
+int kh_match_claims(kh_matcher *m, kh_err *err);
+/* The best claim; NULL: there is none. */
+const kh_claim *kh_match_best(const kh_claims *c);
+/* What follows of m->here, which it empties: the call, if it is all of its fragment, or a part of
+ * m->sum. */
 int kh_match_segment(kh_matcher *m, const struct kh_mates *s, kh_err *err);
+void kh_match_forget(kh_claims *c);
 /* The call of a fragment of several segments. */
 void kh_match_long(kh_matcher *m);
 

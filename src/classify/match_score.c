@@ -5,16 +5,6 @@
 #include "base/mem.h"
 
 /* --- claims ------------------------------------------------------------------------- */
-/* Is a better than b: by score, then by matches, by fewer columns, by more mates? */
-static bool better(const kh_claim *a, const kh_claim *b)
-{
-	if (a->score != b->score)
-		return a->score > b->score;
-	if (a->matches != b->matches)
-		return a->matches > b->matches;
-	return a->columns != b->columns ? a->columns < b->columns : a->mates > b->mates;
-}
-
 static kh_claim *claim_of(kh_claims *c, uint32_t species, kh_err *err)
 {
 	if (c->of[species] == 0) {
@@ -26,7 +16,7 @@ static kh_claim *claim_of(kh_claims *c, uint32_t species, kh_err *err)
 	return &c->v[c->of[species] - 1];
 }
 
-static void forget(kh_claims *c)
+void kh_match_forget(kh_claims *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		c->of[c->v[i].species] = 0;
@@ -56,7 +46,7 @@ static int claim(kh_matcher *m, const kh_claim *x, kh_err *err)
 
 	if (!c)
 		return KH_ENOMEM;
-	if (better(x, c))
+	if (kh_claim_better(x, c))
 		*c = *x;
 	return KH_OK;
 }
@@ -114,24 +104,26 @@ static void claim_apart(kh_matcher *m)
 		if (one->score > 0 && two->score > 0) {
 			const kh_claim both = together(one, two, KH_MATCH_APART);
 
-			if (better(&both, c))
+			if (kh_claim_better(&both, c))
 				*c = both;
 		}
 		one->score = two->score = 0;
 	}
 }
 
-static int claim_places(kh_matcher *m, kh_err *err)
+int kh_match_claims(kh_matcher *m, kh_err *err)
 {
-	const size_t second = first_from(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
+	size_t second;
 	int rc = KH_OK;
 
+	kh_places_sort(m);
+	second = first_from(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
 	for (size_t i = 0; i < m->n_place && !rc; i++) {
 		const kh_claim x = of_place(m, &m->place[i]);
 		kh_claim *best = &m->best_of[kh_place_mate(&m->place[i])][x.species];
 
 		rc = claim(m, &x, err);
-		if (best->score == 0 || better(&x, best))
+		if (best->score == 0 || kh_claim_better(&x, best))
 			*best = x;
 		if (!rc && i < second && second < m->n_place)
 			rc = claim_pairs(m, &m->place[i], second, err);
@@ -141,12 +133,12 @@ static int claim_places(kh_matcher *m, kh_err *err)
 }
 
 /* --- a mate without a place --------------------------------------------------------- */
-static const kh_claim *best_claim(const kh_claims *c)
+const kh_claim *kh_match_best(const kh_claims *c)
 {
 	const kh_claim *best = NULL;
 
 	for (size_t i = 0; i < c->n; i++)
-		if (!best || better(&c->v[i], best))
+		if (!best || kh_claim_better(&c->v[i], best))
 			best = &c->v[i];
 	return best;
 }
@@ -164,7 +156,7 @@ static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot 
 	int64_t from = here - (strand ? KH_RESCUE_BEFORE : KH_RESCUE_BEHIND);
 	int64_t to = here + (strand ? KH_RESCUE_BEHIND : KH_RESCUE_BEFORE);
 	struct kh_spot b = { .number = kh_place_number(mate, strand, 0), .target = a->target };
-	const kh_laid l = kh_match_laid(m, s, &b);
+	const kh_laid l = kh_places_laid(m, s, &b);
 	uint32_t differ;
 	uint64_t found;
 
@@ -201,7 +193,7 @@ static const struct kh_spot *next_best(const kh_matcher *m, const struct kh_spot
 
 static int rescue_mate(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 {
-	const kh_claim *best = best_claim(&m->here);
+	const kh_claim *best = kh_match_best(&m->here);
 	const struct kh_spot *p = NULL;
 	int rc = KH_OK;
 
@@ -250,26 +242,10 @@ static uint32_t lca_from(const kh_matcher *m, const kh_claims *c, int64_t score)
 	return kh_tree_lca(&m->tree, e.lo, e.hi);
 }
 
-/* Of a fragment with n bases, c->columns of which lie along a species: are they enough, and alike
- * enough, for a species, or for a genus? */
-static bool names_species(const kh_claim *c, uint64_t n)
-{
-	const uint64_t A = c->columns, wrong = A - c->matches;
-
-	return 5 * (uint64_t)c->matches >= 4 * A && 10 * A * A >= n * (2 * A + 60 * wrong);
-}
-
-static bool names_genus(const kh_claim *c, uint64_t n)
-{
-	const uint64_t A = c->columns, wrong = A - c->matches;
-
-	return 50 * (uint64_t)c->matches >= 41 * A && 10 * A * A >= n * (3 * A + 5 * wrong);
-}
-
 /* The call of a fragment that is one segment. */
 static void call(kh_matcher *m, uint32_t seeds)
 {
-	const kh_claim *best = best_claim(&m->here);
+	const kh_claim *best = kh_match_best(&m->here);
 	uint32_t taxon;
 
 	if (!best || seeds == 0)
@@ -278,15 +254,15 @@ static void call(kh_matcher *m, uint32_t seeds)
 	if (best->score < (int32_t)m->least[kh_log2(seeds)])
 		return;
 	taxon = lca_from(m, &m->here, best->score);
-	if (m->tree.species[taxon] != KH_NO_TAXON && names_species(best, m->call.features))
+	if (m->tree.species[taxon] != KH_NO_TAXON && kh_claim_names_species(best, m->call.features))
 		m->call.taxon = taxon;
-	else if (names_genus(best, m->call.features))
+	else if (kh_claim_names_genus(best, m->call.features))
 		m->call.taxon = kh_rule_raise(&m->tree, taxon);
 }
 
 void kh_match_long(kh_matcher *m)
 {
-	const kh_claim *best = best_claim(&m->sum);
+	const kh_claim *best = kh_match_best(&m->sum);
 	uint32_t taxon;
 
 	if (!best)
@@ -297,7 +273,7 @@ void kh_match_long(kh_matcher *m)
 		m->call.taxon = m->tree.species[taxon] != KH_NO_TAXON
 					? taxon : kh_rule_raise(&m->tree, taxon);
 	}
-	forget(&m->sum);
+	kh_match_forget(&m->sum);
 }
 
 static int add_to_sum(kh_matcher *m, kh_err *err)
@@ -318,14 +294,14 @@ static int add_to_sum(kh_matcher *m, kh_err *err)
 
 int kh_match_segment(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 {
-	int rc = claim_places(m, err);
+	int rc = KH_OK;
 
-	if (!rc && s->mate[0].len > 0 && s->mate[1].len > 0)
+	if (s->mate[0].len > 0 && s->mate[1].len > 0)
 		rc = rescue_mate(m, s, err);
 	if (!rc && s->only)
 		call(m, s->mate[0].seeds + s->mate[1].seeds);
 	else if (!rc)
 		rc = add_to_sum(m, err);
-	forget(&m->here);
+	kh_match_forget(&m->here);
 	return rc;
 }

@@ -1,0 +1,119 @@
+/*
+ * match_rule.h - the rule for databases with text, in whole numbers   [HD]
+ *
+ * Data flow of a fragment, and the bounds of each step:
+ *
+ *	read        a read, a pair of mates of up to KH_TEXT_SPAN bases each, or a part of up to
+ *	            KH_MATCH_PIECE bases of a longer record
+ *	seeds       up to KH_MATCH_SEEDS features of a mate, in the order of the read.  First those
+ *	            that do not overlap are looked up; the others only if a place that has none of
+ *	            these could still be the best
+ *	candidates  up to KH_MATCH_CANDIDATES of a mate: a seed and a bin of its list, sorted
+ *	regions     candidates whose bins follow each other closely.  Each seed that a region lacks,
+ *	            and that does not overlap another one, costs the read a mismatch there, so the
+ *	            score has an upper bound: the length less kh_match_loss.  Regions are compared
+ *	            in classes of equal bounds, the greatest first, while they could still win
+ *	places      up to KH_MATCH_DIAGONALS of a region: where the text has one of its seeds, the
+ *	            mate lies along it and is compared (text/text.h); only this reads the text
+ *	claims      the best score of each species: of one mate, of both together, or of both apart;
+ *	            a mate without a place is sought beside the other one
+ *	call        the LCA of the species with the best score, as deep as identity and aligned
+ *	            share allow; of several parts, by the sums of these scores
+ */
+#ifndef KH_CLASSIFY_MATCH_RULE_H
+#define KH_CLASSIFY_MATCH_RULE_H
+
+#include "text/text.h"
+
+/* The rule's constants: kmerhash-method(7).  They were chosen on reads of training genomes (species
+ * and strains left out, 0 to 10 % from the reference). */
+enum {
+	KH_MATCH_SEEDS = 192,           /* of a mate; a multiple of 64 */
+	KH_MATCH_CANDIDATES = 4096,     /* of a mate */
+	KH_MATCH_DIAGONALS = 8,         /* of a region */
+	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
+	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
+	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
+	KH_MATCH_LEAST = 24,            /* the least score of a call, of any database */
+	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
+	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
+	KH_MATCH_LONG = 80,             /* the least score of a call of a long fragment */
+	/* a mate without a place is sought beside one with such a score, */
+	KH_RESCUE_SCORE = 30,
+	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
+	KH_RESCUE_MOST = 4,             /* beside so many of these, */
+	KH_RESCUE_BEFORE = 40,          /* from so many bases on the near side */
+	KH_RESCUE_BEHIND = 600,         /* to so many on the other, */
+	KH_RESCUE_LEN = 32,             /* if it has so many bases, */
+	KH_RESCUE_FIT = 14              /* and fits with such a score */
+};
+
+/* --- seeds ------------------------------------------------------------------------------- */
+/* Some of a mate's seeds, as bits. */
+typedef struct kh_seed_set {
+	uint64_t bit[KH_MATCH_SEEDS / 64];
+} kh_seed_set;
+
+static KH_HD void kh_seed_add(kh_seed_set *s, uint32_t i)
+{
+	s->bit[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static KH_HD int kh_seed_has(const kh_seed_set *s, uint32_t i)
+{
+	return (int)(s->bit[i / 64] >> i % 64 & 1);
+}
+
+/* By how much at least the score of a mate is below its length where it lacks the seeds in `known`
+ * that are not in `found`: of those that do not overlap each has a mismatch, which costs 2, or 1 at
+ * an end of the mate, where the stretch can do without it.  (A gap costs more.) */
+static KH_HD uint32_t kh_match_loss(const uint32_t *pos, uint32_t n, uint32_t k, uint32_t len,
+				    const kh_seed_set *known, const kh_seed_set *found)
+{
+	uint32_t loss = 0, next = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (pos[i] >= next && kh_seed_has(known, i) && !kh_seed_has(found, i)) {
+			next = pos[i] + k;
+			loss += pos[i] == 0 || next == len ? 1 : 2;
+		}
+	return loss;
+}
+
+/* --- claims ------------------------------------------------------------------------------ */
+/* How well a species fits. */
+typedef struct kh_claim {
+	uint32_t species;               /* number, from 0 */
+	int32_t score;
+	uint32_t matches, columns;
+	uint32_t mates;                 /* 1: the first has a part in it, 2: the second, 3: both */
+} kh_claim;
+
+/* Is a better than b: by score, then by matches, by fewer columns, by more mates? */
+static KH_HD int kh_claim_better(const kh_claim *a, const kh_claim *b)
+{
+	if (a->score != b->score)
+		return a->score > b->score;
+	if (a->matches != b->matches)
+		return a->matches > b->matches;
+	return a->columns != b->columns ? a->columns < b->columns : a->mates > b->mates;
+}
+
+/* --- the call ---------------------------------------------------------------------------- */
+/* Of a fragment with n bases, c->columns of which lie along a species: are they enough, and alike
+ * enough, for a species, or for a genus? */
+static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t n)
+{
+	const uint64_t A = c->columns, wrong = A - c->matches;
+
+	return 5 * (uint64_t)c->matches >= 4 * A && 10 * A * A >= n * (2 * A + 60 * wrong);
+}
+
+static KH_HD int kh_claim_names_genus(const kh_claim *c, uint64_t n)
+{
+	const uint64_t A = c->columns, wrong = A - c->matches;
+
+	return 50 * (uint64_t)c->matches >= 41 * A && 10 * A * A >= n * (3 * A + 5 * wrong);
+}
+
+#endif
