@@ -20,6 +20,9 @@
 
 enum { N_TAXA = 11, N_TARGETS = 2, STRIDE = 112 };
 
+/* Messages of another length are refused by it, before a field is looked at. */
+_Static_assert(sizeof(kh_candidates) == 64, "the corpus has 64 bytes of candidates a fragment");
+
 /* A database with a root, a genus, and species 2, 5 and 9 with strains; two targets, of 1000 and of
  * 200 bases, with the bins 0 to 8 and 20 to 21, and two species with the bins 30 and 40. */
 static const kh_db *made_db(void)
@@ -100,6 +103,7 @@ static void candidates(const kh_candidates *c)
 
 	for (int i = 0; i < KH_CANDIDATES; i++) {
 		REQUIRE(c->drop[i] <= KH_CANDIDATE_DROP_LONG);
+		REQUIRE(c->species[i] != KH_NO_TAXON || c->drop[i] == 0);
 		if (c->species[i] == KH_NO_TAXON)
 			continue;
 		REQUIRE(n == 0 || c->species[i] > c->species[i - 1]);
