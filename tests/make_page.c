@@ -146,7 +146,7 @@ static void make_cover(struct cover *c, const struct made *m)
 
 static int write_page(struct made *m, const char *path, kh_err *err)
 {
-	static const char *const verdict[] = { "present", "uncertain", "absent" };
+	static const char *const detected[] = { "yes", "low", "no" };
 	double *ani = kh_array(m->n, sizeof *ani, err);
 	const char **word = kh_array(m->n, sizeof *word, err);
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
@@ -160,14 +160,14 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 		const bool known = strcmp(m->t[i].rank, "species") == 0;
 
 		ani[i] = known ? 0.9 + (double)(draw() % 1000) * 1e-4 : NAN;
-		word[i] = known ? verdict[draw() % 3] : NULL;
+		word[i] = known ? detected[draw() % 3] : NULL;
 	}
 	const kh_page_values of[] = { { .text = word }, { .number = ani }, { .text = word } };
 	const kh_page_column column[] = {
-		{ .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT },
+		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 2,
 		  .help = "average nucleotide identity" },
-		{ .key = "why", .label = "Evidence", .kind = KH_PAGE_TEXT, .detail = true },
+		{ .key = "why", .label = "Why", .kind = KH_PAGE_TEXT, .detail = true },
 	};
 	const kh_page_fact fact[] = { { .label = "Program", .value = PACKAGE_STRING },
 				      { .label = "Command", .value = "make_page <b>x</b>",

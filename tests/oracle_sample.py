@@ -7,6 +7,7 @@ exits 0 if all lines and rows, and the coverage in PAGE, are what the manual say
 without --sample-pass.
 Distinct features are an estimate, and are passed over.
 """
+import csv
 import json
 import math
 import sys
@@ -24,6 +25,14 @@ JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
 NEAR = {21, 26, 30}  # order, family, genus
+THERE = ("present", "divergent")
+RELATIVE, SHARED = "related species, not in the database", "shared with a relative"
+NARROW, FEW = "in few places only", "too few reads to judge"
+DETECTED = ("-", "no", "low", "yes")
+# Of a profile, in the order that Sample.rows has them.
+COLUMNS = ("parent", "reads_first", "reads_final", "reads", "reads_percent", "bases_percent",
+           "abundance_percent", "detected", "identity_percent", "identity_low", "identity_high",
+           "stretches", "stretches_expected", "features_percent", "verdict", "why")
 LEAST = {2: 100000, 2157: 400000, 2759: 2000000}  # bases of a genome, by taxid of the domain
 
 
@@ -223,7 +232,7 @@ class Sample:
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
-        self.costs, self.seldom = None, set()
+        self.costs, self.seldom, self.rival = None, set(), {}
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
     def candidates(self, segments, h, n):
@@ -369,7 +378,7 @@ class Sample:
                 self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
-        self.verdict = {s: "few" if f.few else "relative" if not f.stands else
+        self.verdict = {s: FEW if f.few else RELATIVE if not f.stands else
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
         self.breadth()
         self.refute()
@@ -412,19 +421,22 @@ class Sample:
         most = Counter()
         for s, f in self.fits.items():
             most[self.family(s)] = max(most[self.family(s)], f.own)
+        for s in self.fits:  # of equals the first
+            self.rival[s] = min(r for r, f in self.fits.items()
+                                if self.family(r) == self.family(s) and f.own == most[self.family(s)])
         gone = {}
         for s, f in self.fits.items():
             if s in self.seldom:
-                gone[s] = "relative"
+                gone[s] = RELATIVE
             elif f.few:
                 continue
             elif f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
-                gone[s] = "echo"
+                gone[s] = SHARED
             elif f.stands and self.counted[s] >= 5 and \
                     2560 * (self.found[s] + 1) < self.tenths(s, f, most) * self.expected[s]:
-                gone[s] = "narrow"
+                gone[s] = NARROW
             elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
-                gone[s] = "relative"
+                gone[s] = RELATIVE
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
@@ -481,7 +493,7 @@ class Sample:
         f = self.fits.get(s)
         if not f:
             return total
-        if self.verdict[s] == "few":
+        if self.verdict[s] == FEW:
             return float(self.clade(self.final, s))
         seen = sum(x * self.shapes.seen[f.shapes[0]][cell // 32] for cell, x in self.cells[s].items())
         seen = seen // f.n if f.n else 65536
@@ -489,7 +501,7 @@ class Sample:
 
     def weight(self, s, reads):
         """The bases of a species that is there"""
-        if self.verdict.get(s) not in ("present", "divergent"):
+        if self.verdict.get(s) not in THERE:
             return 0.0
         first, n = self.clade(self.first, s), len(self.fragments)
         return reads * (self.clade(self.bases_called, s) / first if first else self.all_bases / n)
@@ -509,7 +521,7 @@ class Sample:
         return False
 
     def rows(self):
-        """taxid -> what the columns from parent to verdict but one are, texts; and what the unknown has"""
+        """In preorder taxid and what the columns in COLUMNS are; and what the unknown has."""
         tree, every = self.tree, range(1, len(self.db.taxa))
         species = [t for t in every if tree.species[t] == t]
         reads = {s: self.reads(s) for s in species}
@@ -519,8 +531,9 @@ class Sample:
         named, depths, n = sum(reads.values()), sum(depth.values()), len(self.fragments)
         total, bases = max(named, n), max(self.all_bases, sum(weight.values()))
         whole = sum(weight[s] for s in species if s not in part) / bases if bases else 0.0
-        self.unknown = [max(0.0, n - named), max(0.0, n - named) / total if n else 0.0,
-                        1 - sum(weight.values()) / bases if bases else 1.0, 1 - whole]
+        self.unknown = [max(0.0, n - named), 100 * max(0.0, n - named) / total if n else 0.0,
+                        100 - 100 * sum(weight.values()) / bases if bases else 100.0,
+                        100 - 100 * whole]
         for t in every:
             if self.db.taxa[t][3] not in LETTERED or tree.species[t] not in (None, t):
                 continue
@@ -529,10 +542,15 @@ class Sample:
             first, final = self.clade(self.first, t), self.clade(self.final, t)
             if not first and not final and mine < 1:
                 continue
-            row = [str(self.row_above(t)), str(first), str(final), mine, mine / total,
-                   sum(weight[s] for s in under) / bases,
-                   "-" if t in part else sum(depth[s] for s in under) / depths * whole if depths else 0.0]
+            row = [str(self.row_above(t)), str(first), str(final), mine, 100 * mine / total,
+                   100 * sum(weight[s] for s in under) / bases, "-" if t in part else
+                   100 * sum(depth[s] for s in under) / depths * whole if depths else 0.0,
+                   max((self.detected(s) for s in under), key=DETECTED.index)]
             yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
+
+    def detected(self, s):
+        verdict = self.verdict.get(s, FEW)
+        return "-" if verdict == FEW else "yes" if verdict in THERE else "no"
 
     def row_above(self, t):
         """Taxid of the nearest ancestor whose rank has a letter, or 0."""
@@ -544,53 +562,75 @@ class Sample:
     def presence(self, s):
         f = self.fits.get(s)
         if not f:
-            return ["-"] * 7
-        ani = ["-"] * 3
+            return ["-"] * 8
+        identity = ["-"] * 3
         fitted = sum(x for cell, x in self.cells[s].items() if cell < 128)
         if not f.few and fitted >= 1280 and (f.stands or f.weights[0] >= ONE // 2):
-            ani = ["%.1f" % ((1000 - D[x]) / 10) for x in (f.shapes[0], f.high, f.low)]
+            identity = ["%.1f" % ((1000 - D[x]) / 10) for x in (f.shapes[0], f.high, f.low)]
         share = sum(x * (2 * (cell % 32) + 1) // 256 for cell, x in self.cells[s].items())
-        return ani + [str(self.found[s]), "%.1f" % (self.expected[s] / 256),
-                      "%.4f" % (share * 4 / f.n if f.n else 0), self.verdict[s]]
+        return identity + [str(self.found[s]), "%.1f" % (self.expected[s] / 256),
+                           "%.2f" % (400 * share / f.n if f.n else 0), self.verdict[s],
+                           self.why(s)]
+
+    def why(self, s):
+        """What the reason begins with."""
+        if self.verdict[s] == SHARED:
+            return "shared with %s, of which" % self.db.names[self.rival[s]]
+        if self.verdict[s] == NARROW:
+            return "in %d places only (plasmid, phage?), where %.1f" % (self.found[s],
+                                                                      self.expected[s] / 256)
+        return "" if self.verdict[s] in THERE else self.verdict[s]
 
 
-def close(at, have, want):
+def close(name, have, want):
     """What is printed, of floating point in any order."""
     if isinstance(want, float):
-        return abs(float(have) - want) < (0.0051 if at == 3 else 5.1e-9)
-    return have == want
+        return abs(float(have) - want) < (0.0051 if name == "reads" else 5.1e-7)
+    return have.startswith(want) if name == "why" else have == want
+
+
+def check_row(have, want, taxid):
+    bad = [(n, have[n], x) for n, x in zip(COLUMNS, want) if not close(n, have[n], x)]
+    if bad:
+        sys.exit("profile of %d: column, what it has and should have: %s" % (taxid, bad))
 
 
 def check_profile(sample, path):
     with open(path) as f:
-        next(f)
-        got = [line.rstrip("\n").split("\t") for line in f]
-    want = list(sample.rows())
-    if [int(r[0]) for r in got[:-1]] != [taxid for taxid, _ in want]:
-        sys.exit("rows of %s\nand should be of %s" % ([r[0] for r in got], [t for t, _ in want]))
-    for have, (taxid, row) in zip(got, want):
-        shown = have[3:15] + have[16:18]
-        for i, (x, y) in enumerate(zip(shown, row)):
-            if not close(i, x, y):
-                sys.exit("profile of %d is\n%s\nand should be\n%s" % (taxid, shown, row))
-    if not all(close(i + 3, x, y) for i, (x, y) in enumerate(zip(got[-1][6:10], sample.unknown))):
-        sys.exit("the unknown is\n%s\nand should be\n%s" % (got[-1], sample.unknown))
-    check_sums(got)
+        *rows, unknown = csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)
+    want = dict(sample.rows())
+    if sorted(int(r["taxid"]) for r in rows) != sorted(want):
+        sys.exit("rows of %s\nand should be of %s" % ([r["taxid"] for r in rows], list(want)))
+    for have in rows:
+        check_row(have, want[int(have["taxid"])], int(have["taxid"]))
+    check_row(unknown, ["0", *[unknown[n] for n in COLUMNS[1:3]], *sample.unknown], 0)
+    check_order(rows)
+    check_sums(rows + [unknown])
+
+
+def check_order(rows):
+    """Species first, then each rank above; of each the most abundant first."""
+    ranks = ["species", "genus", "family", "order", "class", "phylum", "kingdom"]
+    keys = [(ranks.index(r["rank"]) if r["rank"] in ranks else len(ranks),
+             *[-float(r[n].replace("-", "0")) for n in ("abundance_percent", "bases_percent", "reads")])
+            for r in rows]
+    if keys != sorted(keys):
+        sys.exit("rows are not in order: %s" % keys)
 
 
 def check_sums(rows):
-    """Abundances of species and the unknown add up to one, and those of children to their parents'."""
-    for column in (8, 9):
+    """Species and the unknown add up to all, and children to their parents'."""
+    for column in ("abundance_percent", "bases_percent"):
         sums = Counter()
         for r in rows:
-            sums[r[3]] += 0 if r[column] == "-" or r[0] == "0" else float(r[column])
-            if r[1] in ("species", "-"):
-                sums["all"] += 0 if r[column] == "-" else float(r[column])
-        if abs(sums["all"] - 1) > 1e-6:
-            sys.exit("column %d adds up to %f" % (column + 1, sums["all"]))
+            part = 0 if r[column] == "-" else float(r[column])
+            sums[r["parent"]] += part if r["taxid"] != "0" else 0
+            sums["all"] += part if r["rank"] in ("species", "-") else 0
+        if abs(sums["all"] - 100) > 1e-4:
+            sys.exit("%s adds up to %f" % (column, sums["all"]))
         for r in rows[:-1]:
-            if r[1] != "species" and abs(sums[r[0]] - float(r[column])) > 1e-6:
-                sys.exit("children of %s add up to %f of %s" % (r[0], sums[r[0]], r[column]))
+            if r["rank"] != "species" and abs(sums[r["taxid"]] - float(r[column])) > 1e-4:
+                sys.exit("children of %s add up to %f of %s" % (r["name"], sums[r["taxid"]], r[column]))
 
 
 def check_page(sample, path):

@@ -229,13 +229,13 @@ def test_sort(t, p):
 def test_columns(t, p):
     """A profile's columns, where the sample has them."""
     heads = p.texts("#table th")
-    t.ok([h.split()[0] for h in heads[6:]] == ["Verdict", "ANI"], "columns of a profile", heads)
+    t.ok([h.split()[0] for h in heads[6:]] == ["Detected", "ANI"], "columns of a profile", heads)
     verdicts = set(p.column(6))
-    t.ok(verdicts <= {"present", "uncertain", "absent"} and verdicts, "words in them", verdicts)
+    t.ok(verdicts <= {"yes", "low", "no"} and verdicts, "words in them", verdicts)
     t.ok(all(x.endswith(" %") for x in p.column(7)), "and shares", p.column(7))
     p.click("#table .name button")
     facts = p.texts("#details dt")
-    t.ok(facts[-3:] == ["Verdict", "ANI", "Evidence"], "all of them beside the chart", facts)
+    t.ok(facts[-3:] == ["Detected", "ANI", "Why"], "all of them beside the chart", facts)
     p.back()
 
 

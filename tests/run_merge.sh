@@ -198,9 +198,9 @@ import csv
 import sys
 
 SAMPLES = ("a", "b", "c", "none")
-COLUMN = {"reads": "reads", "share": "share", "abundance": "abundance_genomes",
-          "verdict": "verdict"}
-NONE = {"reads": "0.00", "share": "0.00000000", "abundance": "0.00000000", "verdict": "-"}
+COLUMN = {"reads": "reads", "share": "reads_percent", "abundance": "abundance_percent",
+          "detected": "detected"}
+NONE = {"reads": "0.00", "share": "0.00000000", "abundance": "0.00000000", "detected": "-"}
 value = sys.argv[1]
 values = list(COLUMN) if value == "all" else [value]
 rows = {s: {r["taxid"]: r for r in csv.DictReader(open("prof/%s.profile.tsv" % s),
@@ -211,7 +211,7 @@ every = {t: r for s in SAMPLES for t, r in rows[s].items()}
 
 def cell(sample, taxid, v):
     x = rows[sample].get(taxid, {}).get(COLUMN[v], "-")
-    return NONE[v] if x == "-" else x
+    return NONE[v] if x == "-" else "%.8f" % (float(x) / 100) if v in ("share", "abundance") else x
 
 
 def lineage(taxid):
@@ -261,18 +261,18 @@ refused() {
 }
 edited() { awk -F '\t' -v OFS='\t' "$1" prof/a.profile.tsv >bad.tsv; refused "$2" "$3"; }
 rm -f bad.*
-edited 'NR == 3 { $1 = "x" } 1' ':3: column 1: "x" is not a taxid' "a taxid that is none"
+edited 'NR == 3 { $9 = "x" } 1' ':3: column 9: "x" is not a taxid' "a taxid that is none"
 edited 'NR == 3 { $2 = "x" } 1' ':3: column 2: "x" is not a rank' "a rank that is none"
-edited 'NR == 4 { $4 = 77 } 1' ':4: taxid [0-9]+ is below taxid 77' "a parent without a row"
-edited 'NR == 4 { $7 = "-1" } 1' ':4: column 7: "-1" is not a number of reads' "reads that are no number"
-edited 'NR == 4 { $8 = "1.5" } 1' ':4: column 8: "1.5" is not a share' "more than all"
-edited 'NR == 4 { $10 = "." } 1' ':4: column 10: "." is not a share' "an abundance that is none"
-edited 'NR == 4 { $18 = "here" } 1' ':4: column 18: "here" is not a verdict' "a verdict that is none"
-edited '{ $8 = $9 } 1' ':1: there is no column share' "a column that is missing"
+edited 'NR == 4 { $10 = 77 } 1' ':4: taxid [0-9]+ is below taxid 77' "a parent without a row"
+edited 'NR == 4 { $4 = "-1" } 1' ':4: column 4: "-1" is not a number of reads' "reads that are no number"
+edited 'NR == 4 { $5 = "100.5" } 1' ':4: column 5: "100.5" is not a number from 0 to 100' "more than all"
+edited 'NR == 4 { $6 = "." } 1' ':4: column 6: "." is not a number from 0 to 100' "an abundance that is none"
+edited 'NR == 4 { $3 = "here" } 1' ':4: column 3: "here" is not yes, low, no or -' "what is neither there nor not"
+edited '{ $5 = $6 } 1' ':1: there is no column reads_percent' "a column that is missing"
 edited 'NR == 5 { NF = 9 } 1' ':5: 9 columns' "columns that are missing"
 edited '1; NR == 5' 'has two rows' "a taxon twice"
-edited '$1 != 0' 'rows are missing' "cut off"
-edited '1; $1 == 0' 'no row below' "rows behind the last"
+edited '$9 != 0' 'rows are missing' "cut off"
+edited '1; $9 == 0' 'no row below' "rows behind the last"
 awk -F '\t' -v OFS='\t' '{ NF = 18 } 1' prof/a.profile.tsv >bad.tsv
 expect 0 "" "a profile without what is not needed" merge bad.tsv
 rm bad.tsv
@@ -280,7 +280,7 @@ changed() { sed "$1" prof/a.profile.json >bad.json; refused "$2" "$3, JSON"; }
 changed '$d' ':[0-9]+: column' "cut off"
 changed 's/"taxa"/"taxon"/' 'there is no "taxa"' "no taxa"
 changed '0,/"parent": [0-9]*/s//"parent": 77/' ':1: taxid [0-9]+ is below taxid 77' "a parent without a row"
-changed '/"taxa"/,$s/"share"/"shared"/' 'row 1 .* reads or share' "no share"
+changed '/"taxa"/,$s/"reads_percent"/"reads_share"/' 'row 1 .* reads or reads_percent' "no share"
 rm bad.json
 
 # --- programs that read them ----------------------------------------------------------

@@ -72,26 +72,26 @@ for mate in "12":
     with gzip.open("%s/reads/tiny_sim_%s.fq.gz" % (sys.argv[1], mate), "rt") as lines:
         all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
 values, taxid = data["samples"][0]["values"], data["taxa"]["taxid"]
-assert [c["key"] for c in data["columns"]] == ["verdict", "abundance", "ani", "evenness", "covered", "why"]
+assert [c["key"] for c in data["columns"]] == ["detected", "abundance", "identity", "why", "evenness", "covered", "first"]
 seen = present = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
     if row["rank"] != "species" or int(row["taxid"]) not in taxid:
         continue
     i = taxid.index(int(row["taxid"]))
     seen += 1
-    assert (values["verdict"][i] or "-") == row["verdict"], row
-    assert row["verdict"] == "-" or values["why"][i] == row["why"], row
-    assert abs(values["abundance"][i] - float(row["abundance_genomes"])) < 1e-6, row
+    assert (values["detected"][i] or "-") == row["detected"], row
+    assert values["why"][i] == row["why"] and values["first"][i] == int(row["reads_first"]), row
+    assert abs(100 * values["abundance"][i] - float(row["abundance_percent"])) < 1e-4, row
     even, covered = values["evenness"][i], values["covered"][i]
     if even is not None:
         assert abs(even - min(1, float(row["stretches"]) / float(row["stretches_expected"]))) < 0.01, row
     if row["verdict"] == "present" and row["taxid"] in length:
-        bases = float(row["abundance_reads"]) * all_bases
+        bases = float(row["bases_percent"]) / 100 * all_bases
         want = (1 if even is None else even) * (1 - math.exp(-bases / length[row["taxid"]]))
         assert abs(covered - want) < 0.03 * want + 1e-5, (row, covered, want)
         present += 1
-    ani = values["ani"][i]
-    assert row["ani"] == ("-" if ani is None else "%.1f" % (100 * ani)), row
+    identity = values["identity"][i]
+    assert row["identity_percent"] == ("-" if identity is None else "%.1f" % (100 * identity)), row
 assert seen >= 4 and present >= 2, (seen, present)
 
 # Reads with a place: as many in the bars of identity, no more than in the clade, and along the

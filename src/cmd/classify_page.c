@@ -137,22 +137,26 @@ static void tell_run(const struct classify *j, struct facts *f)
 }
 
 /* --- what a profile says of species ------------------------------------------------- */
-enum { VERDICT, ABUNDANCE, ANI, EVENNESS, COVERED, WHY, COLUMNS };
+enum { DETECTED, ABUNDANCE, IDENTITY, WHY, EVENNESS, COVERED, FIRST, COLUMNS };
 
 static const kh_page_column columns[COLUMNS] = {
-	[VERDICT] = { .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT,
-		      .help = "what the sample as a whole says of the species" },
-	[ABUNDANCE] = { .key = "abundance", .label = "Abundance (share of genomes)",
-			.kind = KH_PAGE_PERCENT, .digits = 3,
-			.help = "bases by length of the genome, of species that are there" },
-	[ANI] = { .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 1,
-		  .help = "identity of the strain and the nearest reference" },
+	[DETECTED] = { .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT,
+		       .help = "yes; low: by little evidence; no; of what is not judged nothing" },
+	[ABUNDANCE] = { .key = "abundance", .label = "Abundance", .kind = KH_PAGE_PERCENT,
+			.digits = 3,
+			.help = "share of genomes: bases by length of the genome, if it is there" },
+	[IDENTITY] = { .key = "identity", .label = "Identity", .kind = KH_PAGE_PERCENT,
+		       .digits = 1, .help = "of the sample's strain and the nearest reference" },
+	[WHY] = { .key = "why", .label = "Why", .kind = KH_PAGE_TEXT,
+		  .help = "what speaks for the species, or against it" },
 	[EVENNESS] = { .key = "evenness", .label = "Evenness (found / expected)",
-		       .kind = KH_PAGE_PERCENT, .digits = 0,
+		       .kind = KH_PAGE_PERCENT, .digits = 0, .detail = true,
 		       .help = "stretches of the genome with reads, of those expected to" },
 	[COVERED] = { .key = "covered", .label = "Genome covered", .kind = KH_PAGE_PERCENT,
-		      .digits = 2, .help = "breadth: share of the genome that its reads cover" },
-	[WHY] = { .key = "why", .label = "Evidence", .kind = KH_PAGE_TEXT, .detail = true },
+		      .digits = 2, .detail = true,
+		      .help = "breadth: share of the genome that its reads cover" },
+	[FIRST] = { .key = "first", .label = "Called in the first pass", .kind = KH_PAGE_NUMBER,
+		    .detail = true },
 };
 
 struct species {
@@ -183,17 +187,19 @@ static int open_columns(struct species *x, uint32_t n, kh_err *err)
 	return KH_OK;
 }
 
-static void add_species(struct species *x, const kh_profile_row *r)
+static void add_species(struct species *x, const kh_profile *of, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
 	const uint32_t t = r->taxon;
 
+	x->word[WHY][t] = kh_profile_why(of, r, x->why[t]);
+	x->number[FIRST][t] = (double)r->first;
 	if (!p)
 		return;
-	x->word[VERDICT][t] = kh_verdict_name(p->verdict);
-	x->word[WHY][t] = kh_profile_why(r, x->why[t]);
-	if (kh_profile_has_ani(r))
-		x->number[ANI][t] = 1 - kh_divergence[p->fit.shape[0]] / 1000.0;
+	if (r->detected)
+		x->word[DETECTED][t] = kh_detected_name(r->detected);
+	if (kh_profile_has_identity(r))
+		x->number[IDENTITY][t] = kh_profile_identity(p->fit.shape[0]) / 100;
 	if (p->expected > 0)
 		x->number[EVENNESS][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
 	x->number[COVERED][t] = r->covered;
@@ -215,7 +221,7 @@ static int profile_columns(const struct classify *j, const kh_results *r, struct
 		if (!p.row[i].part)
 			x->number[ABUNDANCE][t] = p.row[i].genomes;
 		if (j->db->tax->species[t] == t)
-			add_species(x, &p.row[i]);
+			add_species(x, &p, &p.row[i]);
 	}
 	x->unknown = p.unknown_genomes;
 	kh_profile_clear(&p);

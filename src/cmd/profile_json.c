@@ -5,30 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double identity(uint32_t shape)
+/* Adds the members of `more`, which it takes over; *o becomes NULL if there is no memory. */
+static void add(json_t **o, json_t *more)
 {
-	return (1000 - kh_divergence[shape]) / 10.0;
+	if (more && *o && json_object_update(*o, more) == 0) {
+		json_decref(more);
+		return;
+	}
+	json_decref(more);
+	json_decref(*o);
+	*o = NULL;
 }
 
-static json_t *presence(const kh_profile_row *r)
+static json_t *species(const kh_profile *of, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
 	char why[KH_PROFILE_WHY];
-	json_t *o = json_pack("{s:I, s:s}", "distinct_features", (json_int_t)r->distinct, "why",
-			      kh_profile_why(r, why));
+	json_t *o = json_pack("{s:o, s:I}", "why", kh_record_path(kh_profile_why(of, r, why)),
+			      "distinct_features", (json_int_t)r->distinct);
 
-	if (!o || !p)
-		return o;
-	if (kh_profile_has_ani(r))
-		json_object_update_new(o, json_pack("{s:f, s:f, s:f}", "ani",
-						    identity(p->fit.shape[0]), "ani_low",
-						    identity(p->fit.high), "ani_high",
-						    identity(p->fit.low)));
-	json_object_update_new(
-		o, json_pack("{s:f, s:s, s:I, s:f, s:f}", "covered", r->covered, "verdict",
-			     kh_verdict_name(p->verdict), "stretches", (json_int_t)p->found,
-			     "stretches_expected", (double)p->expected / 256, "mean_share",
-			     p->fit.total ? (double)p->share * 4 / (double)p->fit.total : 0.0));
+	if (kh_profile_has_identity(r))
+		add(&o, json_pack("{s:f, s:f, s:f}", "identity_percent",
+				  kh_profile_identity(p->fit.shape[0]), "identity_low",
+				  kh_profile_identity(p->fit.high), "identity_high",
+				  kh_profile_identity(p->fit.low)));
+	if (p)
+		add(&o, json_pack("{s:s, s:f, s:I, s:f, s:f}", "verdict",
+				  kh_verdict_name(p->verdict), "covered_percent", 100 * r->covered,
+				  "stretches", (json_int_t)p->found, "stretches_expected",
+				  (double)p->expected / 256, "features_percent",
+				  100 * kh_profile_features(p)));
 	return o;
 }
 
@@ -36,23 +42,25 @@ static json_t *row(const kh_profile *p, const kh_profile_row *r)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	json_t *o = json_pack(
-		"{s:I, s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "taxid",
-		(json_int_t)tax->taxid[r->taxon], "rank", kh_rank_name(tax->rank[r->taxon]), "name",
-		kh_record_path(tax->names + tax->name[r->taxon]), "parent",
+		"{s:o, s:s, s:s?, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:f}", "name",
+		kh_record_path(tax->names + tax->name[r->taxon]), "rank",
+		kh_rank_name(tax->rank[r->taxon]), "detected",
+		r->detected ? kh_detected_name(r->detected) : NULL, "reads", r->reads,
+		"reads_percent", 100 * kh_profile_share(p, r->reads),
+		"abundance_percent", r->part ? json_null() : json_real(100 * r->genomes), "taxid",
+		(json_int_t)tax->taxid[r->taxon], "parent",
 		(json_int_t)(r->parent ? tax->taxid[r->parent] : 0), "reads_first",
-		(json_int_t)r->first, "reads_final", (json_int_t)r->final, "reads", r->reads,
-		"share", kh_profile_share(p, r->reads), "abundance_reads", r->bases,
-		"abundance_genomes", r->part ? json_null() : json_real(r->genomes));
+		(json_int_t)r->first, "reads_final", (json_int_t)r->final, "bases_percent",
+		100 * r->bases);
 
-	if (o && tax->species[r->taxon] == r->taxon)
-		json_object_update_new(o, presence(r));
+	if (tax->species[r->taxon] == r->taxon)
+		add(&o, species(p, r));
 	return o;
 }
 
 json_t *kh_profile_json(const kh_profile *p)
 {
-	const double unknown = (double)p->fragments > p->named ? (double)p->fragments - p->named
-							       : 0.0;
+	const double unknown = kh_profile_unknown(p);
 	json_t *taxa = json_array(), *o;
 
 	for (size_t i = 0; taxa && i < p->n; i++)
@@ -60,11 +68,12 @@ json_t *kh_profile_json(const kh_profile *p)
 			json_decref(taxa);
 			taxa = NULL;
 		}
-	o = json_pack("{s:b, s:I, s:{s:I, s:I, s:f, s:f, s:f, s:f}, s:o}", "calls_changed",
+	o = json_pack("{s:b, s:I, s:{s:f, s:f, s:f, s:I, s:I, s:f}, s:o}", "calls_changed",
 		      (int)p->changed, "fragments", (json_int_t)p->fragments, "unknown",
-		      "reads_first", (json_int_t)p->first, "reads_final", (json_int_t)p->final,
-		      "reads", unknown, "share", kh_profile_share(p, unknown), "abundance_reads",
-		      p->unknown_bases, "abundance_genomes", p->unknown_genomes, "taxa", taxa);
+		      "reads", unknown, "reads_percent", 100 * kh_profile_share(p, unknown),
+		      "abundance_percent", 100 * p->unknown_genomes, "reads_first",
+		      (json_int_t)p->first, "reads_final", (json_int_t)p->final, "bases_percent",
+		      100 * p->unknown_bases, "taxa", taxa);
 	return o;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/escape.h"
-#include "sample/model.h"
+#include "run/profile.h"
 
 /* --- taxa by samples -------------------------------------------------------------- */
 static bool has(const kh_merge *m, const kh_merge_options *o, enum kh_merge_value v)
@@ -42,8 +42,7 @@ static void put_profile(kh_merge_sink *s, const kh_merge_options *o, const kh_me
 	if (has(m, o, KH_MERGE_ABUNDANCE))
 		kh_merge_print(s, "\t%.8f", kh_merge_share(c->abundance, KH_MERGE_ONE));
 	if (o->value == KH_MERGE_ALL)
-		kh_merge_print(s, "\t%s", c->verdict
-			       ? kh_verdict_name((enum kh_verdict)(c->verdict - 1)) : "-");
+		kh_merge_print(s, "\t%s", kh_detected_name((enum kh_detected)c->detected));
 }
 
 /* c: NULL if the sample does not have the taxon. */
@@ -61,7 +60,7 @@ static void put_values(kh_merge_sink *s, const kh_merge_options *o, const kh_mer
 static void put_header(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	static const char *const report[] = { "_reads", "_clade", "_share", NULL },
-				 *const profile[] = { "_reads", "_share", "_abundance", "_verdict",
+				 *const profile[] = { "_reads", "_share", "_abundance", "_detected",
 						      NULL },
 				 *const one[] = { "", NULL };
 	const char *const *of = o->value != KH_MERGE_ALL ? one : m->profiles ? profile : report;

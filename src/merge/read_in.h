@@ -10,7 +10,7 @@
 #include "merge/table.h"
 
 /* What a profile as a table begins with. */
-#define KH_MERGE_PROFILE_HEAD "taxid\trank\tname\t"
+#define KH_MERGE_PROFILE_HEAD "name\trank\tdetected\t"
 
 typedef struct kh_merge_reader {
 	kh_merge *m;

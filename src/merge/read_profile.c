@@ -3,34 +3,49 @@
 #include "merge/read_in.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "sample/model.h"
+#include "run/profile.h"
 #include "taxonomy/taxonomy.h"
 
-enum column { TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, VERDICT, COLUMNS };
+enum column { TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, DETECTED, COLUMNS };
 
 static const char *const column_name[COLUMNS] = {
-	"taxid", "rank", "name", "parent", "reads", "share", "abundance_genomes", "verdict",
+	"taxid", "rank", "name", "parent", "reads", "reads_percent", "abundance_percent",
+	"detected",
 };
 
-enum { MOST = 64 };             /* columns of a profile; it has 19 */
+enum {
+	MOST = 64,              /* columns of a profile; it has 21 */
+	ROUNDS = 8              /* ranks that a profile has */
+};
 
 /* A row in its own words, and its values. */
 struct row {
 	kh_merge_row taxon;
-	kh_span rank;
 	uint32_t parent;
 	kh_merge_cell cell;
+	uint64_t line;
+	bool placed;
+};
+
+/* The rows of a table, in which parents stand behind their children, with their names. */
+struct rows {
+	struct row *v;
+	size_t n, cap;
+	kh_buf names;
 };
 
 /* --- values ----------------------------------------------------------------------- */
-static uint64_t verdict_of(kh_span s)
+static bool parse_detected(kh_span s, kh_merge_cell *c)
 {
-	for (int v = 0; v <= KH_TOO_FEW; v++)
-		if (kh_span_is(s, kh_verdict_name((enum kh_verdict)v)))
-			return (uint64_t)v + 1;
-	return 0;
+	for (int d = KH_DETECTED; d >= 0; d--)
+		if (kh_span_is(s, kh_detected_name((enum kh_detected)d))) {
+			c->detected = (unsigned)d & 255;
+			return true;
+		}
+	return false;
 }
 
 /* Digits, perhaps a point and more of them, of which `places` count. */
@@ -49,11 +64,11 @@ static bool parse_decimal(kh_span s, unsigned places, uint64_t *v)
 	return !point || whole + 1 < s.n;
 }
 
-static bool parse_share(kh_span s, uint32_t *v)
+static bool parse_percent(kh_span s, uint32_t *v)
 {
 	uint64_t x;
 
-	if (!parse_decimal(s, 8, &x) || x > KH_MERGE_ONE)
+	if (!parse_decimal(s, 6, &x) || x > KH_MERGE_ONE)
 		return false;
 	*v = (uint32_t)x;
 	return true;
@@ -63,7 +78,7 @@ static bool parse_share(kh_span s, uint32_t *v)
 static bool parse_abundance(kh_span s, uint32_t *v)
 {
 	*v = 0;
-	return kh_span_is(s, "-") || parse_share(s, v);
+	return kh_span_is(s, "-") || parse_percent(s, v);
 }
 
 /* The code that a report has for a rank. */
@@ -145,22 +160,33 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 		return bad(r, c, at, NAME, "printable text");
 	if (!parse_decimal(c[at[READS]], 2, &reads))
 		return bad(r, c, at, READS, "a number of reads");
-	if (!parse_share(c[at[SHARE]], &x->cell.share))
-		return bad(r, c, at, SHARE, "a share from 0 to 1");
+	if (!parse_percent(c[at[SHARE]], &x->cell.share))
+		return bad(r, c, at, SHARE, "a number from 0 to 100");
 	if (!parse_abundance(c[at[ABUNDANCE]], &x->cell.abundance))
-		return bad(r, c, at, ABUNDANCE, "a share from 0 to 1");
+		return bad(r, c, at, ABUNDANCE, "a number from 0 to 100");
 	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
-	x->cell.verdict = verdict_of(c[at[VERDICT]]) & 255;
-	if (!x->cell.verdict && !kh_span_is(c[at[VERDICT]], "-"))
-		return bad(r, c, at, VERDICT, "a verdict");
+	if (!parse_detected(c[at[DETECTED]], &x->cell))
+		return bad(r, c, at, DETECTED, "yes, low, no or -");
 	return KH_OK;
 }
 
+static int keep(struct rows *rows, const struct row *x, kh_err *err)
+{
+	int rc = kh_grow((void **)&rows->v, &rows->cap, rows->n + 1, sizeof *rows->v, err);
+
+	if (!rc)
+		rc = kh_buf_add(&rows->names, x->taxon.name.p, x->taxon.name.n, err);
+	if (!rc)
+		rows->v[rows->n++] = *x;
+	return rc;
+}
+
 /* The last row is that of the unknown; behind it there is none. */
-static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int columns, bool *last)
+static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int columns,
+		    struct rows *rows, bool *last)
 {
 	kh_span c[MOST];
-	struct row x = { .parent = 0 };
+	struct row x = { .line = kh_merge_line(r) };
 	const int n = kh_merge_split(row, c, MOST);
 	const size_t before = r->errs->found;
 	int rc;
@@ -175,27 +201,57 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 	*last = x.taxon.taxid == 0;
 	if (*last)
 		r->m->sample[r->sample].unknown = x.cell;
-	return *last || !r->sound ? KH_OK : place(r, &x);
+	return *last || !r->sound ? KH_OK : keep(rows, &x, r->err);
+}
+
+/* Places rows from the last one on, so that their parents are there.  Where ranks are nested in
+ * another order, a further round finds those. */
+static int place_all(kh_merge_reader *r, struct rows *rows)
+{
+	int rc = KH_OK;
+
+	for (int round = 0; round <= ROUNDS; round++) {
+		size_t name = rows->names.n;
+
+		for (size_t i = rows->n; i-- > 0 && !rc && r->sound;) {
+			struct row *x = &rows->v[i];
+
+			name -= x->taxon.name.n;
+			if (x->placed || (round < ROUNDS && x->parent &&
+					  kh_merge_find(r->m, x->parent) == KH_NO_TAXON))
+				continue;
+			x->taxon.name.p = rows->names.p + name;
+			r->tsv.line = x->line;
+			rc = place(r, x);
+			x->placed = true;
+		}
+	}
+	return rc;
 }
 
 int kh_merge_read_profile(kh_merge_reader *r)
 {
 	int at[COLUMNS], columns = 0, got, rc = add_root(r);
 	bool last = false, header = true;
+	struct rows rows = { .n = 0 };
 	kh_span row;
 
 	while (!rc && (got = kh_tsv_next(&r->tsv, &row, r->err)) > 0) {
 		if (!header)
-			rc = read_row(r, row, at, columns, &last);
+			rc = read_row(r, row, at, columns, &rows, &last);
 		else if (!(rc = find_columns(r, row, at, &columns)) && !r->sound)
 			return KH_OK;
 		header = false;
 	}
 	if (!rc && got < 0)
-		return r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
-	if (!rc && !last && r->sound)
+		rc = r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+	else if (!rc && !last && r->sound)
 		rc = KH_MERGE_BAD(r, "%s: rows are missing: the last one is not that of the "
 				  "unknown", r->tsv.name);
+	if (!rc)
+		rc = place_all(r, &rows);
+	free(rows.v);
+	free(rows.names.p);
 	return rc;
 }
 
@@ -217,14 +273,14 @@ static size_t more(void *to, size_t n, void *arg)
 	return got < 0 ? (size_t)-1 : (size_t)got;
 }
 
-static bool as_share(const json_t *o, const char *key, uint32_t *v)
+static bool as_percent(const json_t *o, const char *key, uint32_t *v)
 {
 	const json_t *x = json_object_get(o, key);
-	const double share = json_number_value(x);
+	const double percent = json_number_value(x);
 
-	if (!json_is_number(x) || !(share >= 0) || share > 1)
+	if (!json_is_number(x) || !(percent >= 0) || percent > 100)
 		return false;
-	*v = (uint32_t)(share * KH_MERGE_ONE + 0.5);
+	*v = (uint32_t)(percent * (KH_MERGE_ONE / 100) + 0.5);
 	return true;
 }
 
@@ -253,7 +309,7 @@ static bool as_reads(const json_t *o, kh_merge_cell *c)
 	uint32_t share;
 
 	if (!json_is_number(x) || !(reads >= 0) || reads > 1e14 ||
-	    !as_share(o, column_name[SHARE], &share))
+	    !as_percent(o, column_name[SHARE], &share))
 		return false;
 	c->reads = (uint64_t)(100 * reads + 0.5) & ((UINT64_C(1) << 56) - 1);
 	c->share = share;
@@ -265,7 +321,7 @@ static bool as_abundance(const json_t *o, kh_merge_cell *c)
 	uint32_t abundance = 0;
 
 	if (!json_is_null(json_object_get(o, column_name[ABUNDANCE])) &&
-	    !as_share(o, column_name[ABUNDANCE], &abundance))
+	    !as_percent(o, column_name[ABUNDANCE], &abundance))
 		return false;
 	c->abundance = abundance;
 	return true;
@@ -275,11 +331,10 @@ static int json_row(kh_merge_reader *r, const json_t *o)
 {
 	struct row x = { .parent = 0 };
 	const char *bad = NULL;
-	const kh_span verdict = as_text(o, column_name[VERDICT]);
+	const kh_span detected = as_text(o, column_name[DETECTED]);
 
 	x.taxon.code = code_of(as_text(o, column_name[RANK]));
 	x.taxon.name = as_text(o, column_name[NAME]);
-	x.cell.verdict = verdict_of(verdict) & 255;
 	if (!as_taxid(o, column_name[TAXID], &x.taxon.taxid) || !x.taxon.taxid)
 		bad = column_name[TAXID];
 	else if (!as_taxid(o, column_name[PARENT], &x.parent))
@@ -289,11 +344,11 @@ static int json_row(kh_merge_reader *r, const json_t *o)
 	else if (!kh_merge_is_name(x.taxon.name))
 		bad = column_name[NAME];
 	else if (!as_reads(o, &x.cell))
-		bad = "reads or share";
+		bad = "reads or reads_percent";
 	else if (!as_abundance(o, &x.cell))
 		bad = column_name[ABUNDANCE];
-	else if (verdict.n > 0 && !x.cell.verdict)
-		bad = column_name[VERDICT];
+	else if (detected.n > 0 && !parse_detected(detected, &x.cell))
+		bad = column_name[DETECTED];
 	if (bad)
 		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
 				    "profile has", r->tsv.name, kh_merge_line(r), bad);

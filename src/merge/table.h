@@ -38,7 +38,7 @@ typedef struct kh_merge_cell {
 		};
 		struct {
 			uint64_t reads : 56;
-			uint64_t verdict : 8;           /* 0: none; else 1 + it */
+			uint64_t detected : 8;          /* enum kh_detected */
 			uint32_t share, abundance;
 		};
 	};

@@ -22,9 +22,6 @@ function inTable() {
 	return fields.filter((f) => !(f.column && f.column.detail));
 }
 
-// Words of a verdict that say that a species is there, and that it is not.
-const THERE = ["present", "divergent"], NOT_THERE = ["absent", "relative", "echo", "narrow"];
-
 function setFields() {
 	for (const column of columns) {
 		if (!samples.some((s) => s.values[column.key]))
@@ -115,9 +112,8 @@ function cell(f, i, s, most) {
 		td.appendChild(box);
 	} else if (f.column) {
 		td.textContent = valueText(f.column, value);
-		if (f.column.key === "verdict")
-			td.classList.add(THERE.includes(value) ? "present" :
-				NOT_THERE.includes(value) ? "absent" : "other");
+		if (f.column.key === "detected" && value)
+			td.classList.add("is-" + value);
 	} else {
 		td.textContent = f.text || f.plain ? value : whole.format(value);
 	}

@@ -1,6 +1,5 @@
 /*
- * profile.h - the profile of a sample: a row for each taxon, as a table, as JSON, as a profile of
- * CAMI
+ * profile.h - the profile of a sample: a row for each taxon, as a table, as a profile of CAMI
  *
  * It is made from the model of the second pass (pass.h). The reads of a species are those that
  * the model gives it, and the fragments without a class that were called that species.  An
@@ -11,10 +10,16 @@
 
 #include "run/pass.h"
 
+/* Was a species judged to be there?  Of a taxon above: the surest of its species. */
+enum kh_detected { KH_NOT_JUDGED, KH_NOT_DETECTED, KH_DETECTED_LOW, KH_DETECTED };
+/* "-", "no", "low" (it is there, by little evidence) and "yes" */
+const char *kh_detected_name(enum kh_detected d);
+
 typedef struct kh_profile_row {
 	uint32_t taxon;
 	uint32_t parent;                /* the nearest ancestor that has a row; 0: none */
 	const kh_presence *presence;    /* of a species; NULL above, or if it has none */
+	enum kh_detected detected;
 	/* fragments called the taxon or one below, in the first and in the second pass */
 	uint64_t first, final;
 	double reads;                   /* by the model */
@@ -48,17 +53,22 @@ typedef struct kh_profile_input {
 int kh_profile_make(kh_profile *p, const kh_profile_input *in, kh_err *err);
 void kh_profile_clear(kh_profile *p);
 
-/* Each appends to b. */
-int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
-int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
-/* Is there an estimate of its identity? */
-bool kh_profile_has_ani(const kh_profile_row *r);
-/* Was it judged to be there? */
-bool kh_profile_is_there(const kh_profile_row *r);
-enum { KH_PROFILE_WHY = 200 };
-/* The text of the column `why`. */
-const char *kh_profile_why(const kh_profile_row *r, char text[KH_PROFILE_WHY]);
 /* The share of `reads` in p->named or in all fragments, whichever is more. */
 double kh_profile_share(const kh_profile *p, double reads);
+/* The reads of no species that was judged to be there. */
+double kh_profile_unknown(const kh_profile *p);
+/* Of the features of the species' fragments, the share that they found. */
+double kh_profile_features(const kh_presence *p);
+
+/* profile_text.c: each appends to b. */
+int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
+int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
+/* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
+bool kh_profile_has_identity(const kh_profile_row *r);
+double kh_profile_identity(uint32_t shape);
+enum { KH_PROFILE_WHY = 300 };
+/* The reason for that, in words. */
+const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
+			   char text[KH_PROFILE_WHY]);
 
 #endif

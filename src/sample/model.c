@@ -20,8 +20,10 @@ enum {
 
 const char *kh_verdict_name(enum kh_verdict v)
 {
-	static const char *const name[] = { "present", "divergent", "relative",
-					    "echo",    "narrow",    "few" };
+	static const char *const name[] = {
+		"present", "divergent", "related species, not in the database",
+		"shared with a relative", "in few places only", "too few reads to judge",
+	};
 
 	return name[v];
 }
@@ -174,26 +176,34 @@ static bool is_common(const kh_presence *p)
 	       (p->lone < NARROW_LEAST || 2 * 256 * p->lone < kh_fit_own(&p->fit));
 }
 
+/* The species of a family that has the most fragments of its own. */
+struct largest {
+	uint64_t own;
+	uint32_t taxon;
+};
+
 static int refute_some(kh_work *w, kh_err *err)
 {
-	uint64_t *most = kh_array(w->in->db->tax->n, sizeof *most, err);
+	struct largest *most = kh_array(w->in->db->tax->n, sizeof *most, err);
 
 	if (!most)
 		return KH_ENOMEM;
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		const uint64_t own = kh_fit_own(&w->m->at[i].fit);
 
-		if (own > most[w->family[i]])
-			most[w->family[i]] = own;
+		if (own > most[w->family[i]].own)
+			most[w->family[i]] = (struct largest) { own, w->m->at[i].taxon };
 	}
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		kh_presence *p = &w->m->at[i];
+		const struct largest *of = &most[w->family[i]];
 
+		p->rival = of->taxon;
 		if (p->seldom)
 			refute(p, KH_RELATIVE);
-		else if (is_echo(p, most[w->family[i]]))
+		else if (is_echo(p, of->own))
 			refute(p, KH_ECHO);
-		else if (is_narrow(p, most[w->family[i]]))
+		else if (is_narrow(p, of->own))
 			refute(p, KH_NARROW);
 		else if (is_common(p))
 			refute(p, KH_RELATIVE);

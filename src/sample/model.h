@@ -30,6 +30,7 @@ enum kh_verdict {
 	KH_NARROW,              /* the fragments lie in few places of the genome */
 	KH_TOO_FEW              /* there are too few fragments to tell */
 };
+/* In plain words, which all outputs have. */
 const char *kh_verdict_name(enum kh_verdict v);
 
 typedef struct kh_presence {
@@ -38,6 +39,7 @@ typedef struct kh_presence {
 	kh_fit fit;                     /* .own: as it is in the end */
 	/* its fragments are told too seldom: they are those of something related (told.c) */
 	bool seldom;
+	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	uint64_t fitted;                /* of fit.total, what is not long: what the fit is of */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	bool many_strains;              /* more than lists keep places for */

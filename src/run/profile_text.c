@@ -1,0 +1,297 @@
+/*
+ * profile_text.c - a profile in words: as a table, which people read from the top, and as CAMI's
+ */
+#include <config.h>
+#include "run/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+static const char *name_of(const kh_profile *p, uint32_t taxon)
+{
+	return p->db->tax->names + p->db->tax->name[taxon];
+}
+
+double kh_profile_identity(uint32_t shape)
+{
+	return (1000 - kh_divergence[shape]) / 10.0;
+}
+
+const char *kh_detected_name(enum kh_detected d)
+{
+	static const char *const name[] = { "-", "no", "low", "yes" };
+
+	return name[d];
+}
+
+bool kh_profile_has_identity(const kh_profile_row *r)
+{
+	const kh_presence *p = r->presence;
+
+	return p && p->verdict != KH_TOO_FEW && p->fitted >= 5 * 256 &&
+	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
+}
+
+/* --- why --------------------------------------------------------------------------- */
+static void why_there(const kh_profile_row *r, char text[KH_PROFILE_WHY])
+{
+	const char *part = r->part ? "; no abundance, as its references are part of a genome" : "";
+
+	if (kh_profile_has_identity(r))
+		snprintf(text, KH_PROFILE_WHY, "%.1f %% of its reads fit one strain at %.1f %% "
+			 "identity%s", (double)r->presence->fit.weight[0] * 100 / KH_WEIGHT_ONE,
+			 kh_profile_identity(r->presence->fit.shape[0]), part);
+	else
+		snprintf(text, KH_PROFILE_WHY,
+			 "its reads are long ones, which do not tell how near it is%s", part);
+}
+
+static void why_relative(const kh_profile_row *r, char text[KH_PROFILE_WHY])
+{
+	const kh_presence *p = r->presence;
+	const char *name = kh_verdict_name(KH_RELATIVE);
+
+	if (p->seldom)
+		snprintf(text, KH_PROFILE_WHY, "%s: too few of its reads fit it alone", name);
+	else if (kh_profile_has_identity(r))
+		snprintf(text, KH_PROFILE_WHY, "%s: its reads fit one at %.1f %% identity", name,
+			 kh_profile_identity(p->fit.shape[0]));
+	else
+		snprintf(text, KH_PROFILE_WHY, "%s: most of its reads fit nothing near it", name);
+}
+
+const char *kh_profile_why(const kh_profile *of, const kh_profile_row *r,
+			   char text[KH_PROFILE_WHY])
+{
+	const kh_presence *p = r->presence;
+
+	if (!p)
+		return "its reads are too short to be judged: none has 8 features";
+	switch (p->verdict) {
+	case KH_PRESENT:
+	case KH_DIVERGENT:
+		why_there(r, text);
+		break;
+	case KH_RELATIVE:
+		why_relative(r, text);
+		break;
+	case KH_ECHO:
+		snprintf(text, KH_PROFILE_WHY, "shared with %.200s, of which there is far more",
+			 name_of(of, p->rival));
+		break;
+	case KH_NARROW:
+		snprintf(text, KH_PROFILE_WHY, "in %" PRIu64 " places only (plasmid, phage?), "
+			 "where %.1f were to be expected", p->found, (double)p->expected / 256);
+		break;
+	case KH_TOO_FEW:
+		snprintf(text, KH_PROFILE_WHY, "%s: fewer than 5", kh_verdict_name(KH_TOO_FEW));
+		break;
+	}
+	return text;
+}
+
+/* --- the table --------------------------------------------------------------------- */
+/* Columns that people read; and the others. */
+static const char header[] =
+	"name\trank\tdetected\treads\treads_percent\tabundance_percent\tidentity_percent\twhy\t"
+	"taxid\tparent\tverdict\treads_first\treads_final\tbases_percent\tidentity_low\t"
+	"identity_high\tcovered_percent\tstretches\tstretches_expected\tdistinct_features\t"
+	"features_percent\n";
+
+/* The columns that only species have, or none. */
+static int add_presence(kh_buf *b, const kh_profile_row *r, kh_err *err)
+{
+	const kh_presence *p = r->presence;
+	int rc = KH_OK;
+
+	if (!kh_profile_has_identity(r))
+		rc = kh_buf_string(b, "\t-\t-", err);
+	else
+		rc = kh_buf_print(b, err, "\t%.1f\t%.1f", kh_profile_identity(p->fit.high),
+				  kh_profile_identity(p->fit.low));
+	if (!rc && !p)
+		rc = kh_buf_print(b, err, "\t-\t-\t-\t%" PRIu64 "\t-\n", r->distinct);
+	else if (!rc)
+		rc = kh_buf_print(b, err, "\t%.4f\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n",
+				  100 * r->covered, p->found, (double)p->expected / 256,
+				  r->distinct, 100 * kh_profile_features(p));
+	return rc;
+}
+
+static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_err *err)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	const bool species = tax->species[r->taxon] == r->taxon;
+	char abundance[16] = "-", identity[16] = "-", why[KH_PROFILE_WHY];
+	int rc = kh_buf_string(b, name_of(p, r->taxon), err);
+
+	if (!r->part)
+		snprintf(abundance, sizeof abundance, "%.6f", 100 * r->genomes);
+	if (kh_profile_has_identity(r))
+		snprintf(identity, sizeof identity, "%.1f",
+			 kh_profile_identity(r->presence->fit.shape[0]));
+	if (!rc)
+		rc = kh_buf_print(b, err, "\t%s\t%s\t%.2f\t%.6f\t%s\t%s\t",
+				  kh_rank_name(tax->rank[r->taxon]),
+				  kh_detected_name(r->detected), r->reads,
+				  100 * kh_profile_share(p, r->reads), abundance, identity);
+	if (!rc)
+		rc = kh_buf_string(b, species ? kh_profile_why(p, r, why) : "-", err);
+	if (!rc)
+		rc = kh_buf_print(b, err, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64
+				  "\t%" PRIu64 "\t%.6f", tax->taxid[r->taxon],
+				  r->parent ? tax->taxid[r->parent] : 0,
+				  r->presence ? kh_verdict_name(r->presence->verdict) : "-",
+				  r->first, r->final, 100 * r->bases);
+	if (rc)
+		return rc;
+	return species ? add_presence(b, r, err)
+		       : kh_buf_string(b, "\t-\t-\t-\t-\t-\t-\t-\n", err);
+}
+
+static int add_unknown(const kh_profile *p, kh_buf *b, kh_err *err)
+{
+	const double reads = kh_profile_unknown(p);
+
+	return kh_buf_print(b, err,
+			    "unknown\t-\t-\t%.2f\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
+			    "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
+			    reads, 100 * kh_profile_share(p, reads), 100 * p->unknown_genomes,
+			    "what belongs to no species that was judged to be there", p->first,
+			    p->final, 100 * p->unknown_bases);
+}
+
+/* A row and what it is ordered by: species first, then what is above them, and of each rank the
+ * most abundant first. */
+struct place {
+	const kh_profile_row *row;
+	int rank;
+};
+
+static int by_place(const void *x, const void *y)
+{
+	const struct place *a = x, *b = y;
+	const double pairs[][2] = { { b->rank, a->rank },
+				    { a->row->genomes, b->row->genomes },
+				    { a->row->bases, b->row->bases },
+				    { a->row->reads, b->row->reads },
+				    { (double)a->row->first, (double)b->row->first },
+				    { b->row->taxon, a->row->taxon } };
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (pairs[i][0] > pairs[i][1] || pairs[i][0] < pairs[i][1])
+			return pairs[i][0] > pairs[i][1] ? -1 : 1;
+	return 0;
+}
+
+int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
+{
+	static const char ranks[] = "SGFOCPKD";
+	struct place *place = kh_array(p->n, sizeof *place, err);
+	int rc = place ? kh_buf_string(b, header, err) : KH_ENOMEM;
+
+	for (size_t i = 0; i < p->n && place; i++) {
+		const char letter = kh_rank_letter(p->db->tax->rank[p->row[i].taxon]);
+		const char *at = strchr(ranks, letter);
+
+		place[i] = (struct place) { &p->row[i], at ? (int)(at - ranks) : 8 };
+	}
+	if (p->n > 0 && place)
+		qsort(place, p->n, sizeof *place, by_place);
+	for (size_t i = 0; i < p->n && !rc; i++)
+		rc = add_row(p, place[i].row, b, err);
+	free(place);
+	return rc ? rc : add_unknown(p, b, err);
+}
+
+/* --- CAMI's profile --------------------------------------------------------------- */
+static const struct {
+	char letter;
+	const char *name;
+} ranks[] = { { 'D', "superkingdom" }, { 'P', "phylum" }, { 'C', "class" },  { 'O', "order" },
+	      { 'F', "family" },       { 'G', "genus" },  { 'S', "species" } };
+enum { N_RANKS = sizeof ranks / sizeof *ranks };
+
+static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
+{
+	for (int i = 0; i < N_RANKS; i++)
+		if (kh_rank_letter(tax->rank[taxon]) == ranks[i].letter)
+			return i;
+	return -1;
+}
+
+/* A bar stands between the parts of a path, so one in a name becomes '_', as merge has it. */
+static int cami_name(kh_buf *b, const char *name, kh_err *err)
+{
+	const size_t from = b->n;
+	int rc = kh_buf_string(b, name, err);
+
+	for (size_t i = from; i < b->n && !rc; i++)
+		if (b->p[i] == '|')
+			b->p[i] = '_';
+	return rc;
+}
+
+static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b,
+		     kh_err *err)
+{
+	const kh_taxonomy *tax = p->db->tax;
+	uint32_t at[N_RANKS] = { 0 };
+	int rc = kh_buf_string(b, "\t", err);
+
+	for (; taxon != 0; taxon = tax->parent[taxon]) {
+		const int i = rank_of(tax, taxon);
+
+		if (i >= 0)
+			at[i] = taxon;
+	}
+	for (int i = 0; i <= rank && !rc; i++) {
+		if (i > 0)
+			rc = kh_buf_string(b, "|", err);
+		if (!rc && at[i])
+			rc = names ? cami_name(b, name_of(p, at[i]), err)
+				   : kh_buf_print(b, err, "%" PRIu32, tax->taxid[at[i]]);
+	}
+	return rc;
+}
+
+static int cami_rows(const kh_profile *p, int rank, kh_buf *b, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		const kh_profile_row *r = &p->row[i];
+
+		if (rank_of(p->db->tax, r->taxon) != rank || !(r->genomes > 0))
+			continue;
+		rc = kh_buf_print(b, err, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon],
+				  ranks[rank].name);
+		if (!rc)
+			rc = cami_path(p, r->taxon, rank, false, b, err);
+		if (!rc)
+			rc = cami_path(p, r->taxon, rank, true, b, err);
+		if (!rc)
+			rc = kh_buf_print(b, err, "\t%.6f\n", 100 * r->genomes);
+	}
+	return rc;
+}
+
+int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
+{
+	int rc = kh_buf_string(b, "@SampleID:", err);
+
+	if (!rc)
+		rc = kh_buf_string(b, sample, err);
+	if (!rc)
+		rc = kh_buf_string(
+			b,
+			"\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|"
+			"genus|species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n",
+			err);
+	for (int rank = 0; rank < N_RANKS && !rc; rank++)
+		rc = cami_rows(p, rank, b, err);
+	return rc ? rc : kh_buf_print(b, err, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
+}
