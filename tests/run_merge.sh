@@ -45,7 +45,7 @@ check "a sample's name has blanks" sh -c '"$1" merge named/*.txt | head -n 1 | c
 
 # --- Kraken 2's own -------------------------------------------------------------------
 printf '%s\n' ' 10.00	1	1	U	0	unclassified' ' 90.00	9	0	-	1	root' ' 90.00	9	3	-	10239	  Viruses' \
-	' 60.00	6	6	-	10847	    Escherichia virus phiX174' >blank.kreport
+	' 60.00	6	0	1	2731342	    Monodnaviria' ' 60.00	6	6	-	10847	      Escherichia virus phiX174' >blank.kreport
 expect 0 "" "rank codes that are missing" merge blank.kreport
 check "rank codes that are missing: rows" grep -qx '10847		Escherichia virus phiX174		6' .out
 { echo "# Database options"; sed 's/\t-\t/\tR1\t/' blank.kreport; } >inspect.kreport

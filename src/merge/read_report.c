@@ -53,14 +53,20 @@ static bool is_percent(kh_span s)
 	return digits > 0 && points < 2;
 }
 
-/* A letter of "URDKPCOFGS" and perhaps digits; "-" or nothing where a report has no rank. */
+static bool has_letter(kh_span s)
+{
+	return s.n > 0 && memchr("URDKPCOFGS", s.p[0], 10);
+}
+
+/* A letter of "URDKPCOFGS" and perhaps digits; "-" or nothing where a report has no rank, and
+ * digits alone, as Debian's Kraken 2.1.2 loses some letters. */
 static bool is_code(kh_span s)
 {
-	if (s.n == 0 || kh_span_is(s, "-"))
+	if (kh_span_is(s, "-"))
 		return true;
-	if (s.n >= KH_MERGE_CODE || !memchr("URDKPCOFGS", s.p[0], 10))
+	if (s.n >= KH_MERGE_CODE)
 		return false;
-	for (size_t i = 1; i < s.n; i++)
+	for (size_t i = has_letter(s); i < s.n; i++)
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return false;
 	return true;
@@ -118,7 +124,7 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 		rc = BAD(r, "%s:%llu: column 3: %llu reads, more than the %llu of the whole clade",
 			 r->r->tsv.name, line_of(r), (unsigned long long)x->direct,
 			 (unsigned long long)x->clade);
-	x->taxon.code = kh_span_is(c[n - 3], "-") ? (kh_span) { c[n - 3].p, 0 } : c[n - 3];
+	x->taxon.code = has_letter(c[n - 3]) ? c[n - 3] : (kh_span) { c[n - 3].p, 0 };
 	return rc ? rc : parse_name(r, n, c[n - 1], x);
 }
 
