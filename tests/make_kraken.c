@@ -2,7 +2,7 @@
  * make_kraken.c - makes a database of Kraken 2 of references, for tests and for measurements
  *
  *	make_kraken OUT TAXONOMY [k=35] [l=31] [seed=0] [toggle=e37e28c4271b5a2d] [cells=N]
- *		[values=N] [cell=32] [least=0] [protein=0] [threads=1] FILE.fa...
+ *		[values=N] [cell=32] [least=0] [protein=0] [complement=1] [threads=1] FILE.fa...
  *
  * TAXONOMY is a folder with nodes.dmp, names.dmp and accession2taxid.tsv; the files are plain FASTA
  * (seed, toggle and least are hexadecimal).  A protein database has the residues of all six frames.
@@ -227,7 +227,8 @@ static void write_options(const struct maker *m)
 {
 	const kh_k2_rule *r = &m->rule;
 	const uint64_t seed = r->seed == r->mask ? 0 : r->seed;
-	const uint64_t x[8] = { r->k, r->l, seed, r->toggle, !r->protein, r->least_hash, 1, 0 };
+	const uint64_t x[8] = { r->k, r->l, seed, r->toggle, !r->protein, r->least_hash,
+				!r->old_complement, 0 };
 	FILE *f = create(m, KH_K2_OPTS);
 
 	write_all(x, 8, 8, f);
@@ -331,7 +332,7 @@ static void read_options(struct maker *m, char **argv)
 {
 	kh_k2_rule *r = &m->rule;
 	uint64_t k = 35, l = 31, seed = 0, toggle = UINT64_C(0xe37e28c4271b5a2d), cells = 100000;
-	uint64_t values = 0, cell = 32, least = 0, protein = 0, threads = 1;
+	uint64_t values = 0, cell = 32, least = 0, protein = 0, complement = 1, threads = 1;
 
 	for (; *argv; argv++)
 		if (!option(*argv, "k", 10, &k) && !option(*argv, "l", 10, &l) &&
@@ -339,6 +340,7 @@ static void read_options(struct maker *m, char **argv)
 		    !option(*argv, "cells", 10, &cells) && !option(*argv, "values", 10, &values) &&
 		    !option(*argv, "cell", 10, &cell) && !option(*argv, "least", 16, &least) &&
 		    !option(*argv, "protein", 10, &protein) &&
+		    !option(*argv, "complement", 10, &complement) &&
 		    !option(*argv, "threads", 10, &threads))
 			m->file[m->n_files++] = *argv;
 	r->mask = (UINT64_C(1) << (protein ? 4 : 2) * l) - 1;
@@ -352,6 +354,7 @@ static void read_options(struct maker *m, char **argv)
 	r->cell_bytes = (uint32_t)cell / 8;
 	r->least_hash = least;
 	r->protein = protein != 0;
+	r->old_complement = complement == 0;
 	m->threads = (unsigned)threads;
 }
 

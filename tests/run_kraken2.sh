@@ -15,6 +15,7 @@ db alike k=31 l=31 cells=250000
 db few least=b000000000000000 cells=20000
 db wide cells=90000 cell=40
 db protein k=15 l=12 cells=250000 protein=1
+db old complement=0 cells=90000
 
 # --- lines ---------------------------------------------------------------------------
 # Each case: a database, options of both programs, and reads; to a file of this name.
@@ -32,8 +33,10 @@ cases() {
 	case_of protein "" "$reads/odd.fa"
 	case_of protein "--paired --confidence 0.01" "$reads/odd_1.fq" "$reads/odd_2.fq"
 	case_of protein "--quick" "$reads/odd_1.fq"
+	case_of old "" "$reads/odd.fa"
+	case_of old "--paired" "$reads/odd_1.fq" "$reads/odd_2.fq"
 }
-n_cases=13
+n_cases=15
 say() { echo "== $*" | sed "s|$reads/||g"; }
 
 # Options of kraken2 as those of classify.
