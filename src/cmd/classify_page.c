@@ -128,11 +128,19 @@ static void tell_run(const struct classify *j, struct facts *f)
 
 	add_text(f, "Program", PACKAGE_STRING, false);
 	add_text(f, "Database", j->v.references.n ? "made of --references" : j->v.db, true);
-	add(f, "Contents", "%s targets, %s bases, %s features, %" PRIu32 " taxa",
-	    grouped(a, h->n_targets), grouped(b, h->bases), grouped(c, h->features), h->n_taxa);
-	add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
-	    : "minhash windows", (unsigned)h->sampling.k);
-	add(f, "Digest", "%016" PRIx64, h->digest);
+	if (j->db->k2) {
+		add(f, "Contents", "%s minimizers, %" PRIu32 " taxa, by Kraken 2",
+		    grouped(a, h->features), h->n_taxa);
+		add(f, "Minimizers", "of %" PRIu32 " characters, k = %" PRIu32, j->db->k2->rule.l,
+		    j->db->k2->rule.k);
+	} else {
+		add(f, "Contents", "%s targets, %s bases, %s features, %" PRIu32 " taxa",
+		    grouped(a, h->n_targets), grouped(b, h->bases), grouped(c, h->features),
+		    h->n_taxa);
+		add(f, "Features", "%s, k = %u", h->sampling.scheme == KH_SYNCMER ? "open syncmers"
+		    : "minhash windows", (unsigned)h->sampling.k);
+		add(f, "Digest", "%016" PRIx64, h->digest);
+	}
 	add(f, "Confidence", "%g", j->v.confidence);
 }
 

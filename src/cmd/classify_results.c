@@ -2,6 +2,7 @@
 #include <config.h>
 #include "cmd/classify_in.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd/profile_json.h"
@@ -76,16 +77,27 @@ static json_t *words(const kh_words *w)
 	return kh_record_paths((char *const *)w->v, w->n);
 }
 
+/* As the rule of the database has it: Kraken 2's is the number itself. */
+static json_t *confidence(const struct classify *j)
+{
+	char text[32];
+
+	if (!j->db->k2)
+		return json_integer(j->rule.confidence);
+	snprintf(text, sizeof text, "%.15g", 1000 * j->v.confidence);
+	return json_string(text);
+}
+
 /* All options that the files of a sample depend on. */
 static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:o, s:o, s:I, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:o, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I}",
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
 			 "registers", kh_record_path(v->registers),
-			 "confidence_thousandths", (json_int_t)j->rule.confidence,
+			 "confidence_thousandths", confidence(j),
 			 "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
 			 "report_zero_counts", (int)v->zero_counts,
@@ -128,7 +140,7 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 		return rc;
 	json_t *rec = kh_classify_record(j, json_incref(inputs),
 					 kh_record_outputs(x, r));
-	const kh_summary s = { .db = j->db->h,
+	const kh_summary s = { .db = j->db,
 			       .counts = &r->sum,
 			       .confidence = j->v.confidence,
 			       .backend = j->on.choice.backend->name,

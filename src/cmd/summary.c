@@ -8,9 +8,11 @@
 #include <string.h>
 #include "cmd/options.h"
 
-static json_t *database(const kh_db_header *h)
+static json_t *database(const kh_db *db)
 {
-	const char *scheme = h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
+	const kh_db_header *h = db->h;
+	const char *scheme = db->k2                             ? "kraken2"
+			     : h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
 	char digest[20];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);

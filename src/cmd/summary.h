@@ -10,7 +10,7 @@
 /* Counts and parameters do not depend on the device or the number of threads; what may differ
  * stands under "run". */
 typedef struct kh_summary {
-	const kh_db_header *db;
+	const kh_db *db;
 	const kh_run_summary *counts;
 	double confidence;
 	const char *backend;
