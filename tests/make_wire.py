@@ -21,10 +21,13 @@ def calls(taxon=3, features=9, hits=4, found=5, kind=b'c'):
 
 
 NONE = 2**32 - 1
+PLACES = 12                     # KH_CANDIDATES
 
 
-def cand(species=(2, NONE, NONE, NONE), drop=(0, 0, 0, 0), at=7):
-    return calls(kind=b'k') + struct.pack('<4I4BI', *species, *drop, at) * 3
+def cand(species=(2,), drop=(0,), at=7):
+    species += (NONE,) * (PLACES - len(species))
+    drop += (0,) * (PLACES - len(drop))
+    return calls(kind=b'k') + struct.pack('<12I12BI', *species, *drop, at) * 3
 
 
 BIG = 2**64 - 1
@@ -39,12 +42,12 @@ FILES = {
     'job-mates-missing': job(records=(1, 0), paired=1),
     'calls': calls(), 'calls-taxon': calls(taxon=11),
     'calls-hits': calls(hits=10), 'calls-found': calls(found=10),
-    'cand': cand(), 'cand-full': cand(species=(2, 5, 9, NONE), drop=(3, 0, 1, 0), at=21), 'cand-none': cand((NONE,) * 4, (0,) * 4, NONE),
+    'cand': cand(), 'cand-full': cand(species=(2, 5, 9), drop=(3, 0, 1), at=21), 'cand-none': cand((), (), NONE),
     'cand-bin-species': cand(at=30), 'cand-bin-end': cand(at=2**32 - 2), 'cand-bin-gap': cand(at=19),
-    'cand-bin-last': cand(at=8), 'cand-bin-behind': cand(at=9), 'cand-strain': cand(species=(3, NONE, NONE, NONE)),
-    'cand-root': cand(species=(0, NONE, NONE, NONE)), 'cand-taxon': cand(species=(11, NONE, NONE, NONE)),
-    'cand-order': cand(species=(5, 2, NONE, NONE)), 'cand-twice': cand(species=(5, 5, NONE, NONE)),
-    'cand-hole': cand(species=(2, NONE, 5, NONE)), 'cand-drop': cand(drop=(4, 0, 0, 0)), 'cand-drop-none': cand(drop=(0, 1, 0, 0)),
+    'cand-bin-last': cand(at=8), 'cand-bin-behind': cand(at=9), 'cand-strain': cand(species=(3,)),
+    'cand-root': cand(species=(0,)), 'cand-taxon': cand(species=(11,)),
+    'cand-order': cand(species=(5, 2)), 'cand-twice': cand(species=(5, 5)),
+    'cand-hole': cand(species=(2, NONE, 5)), 'cand-drop': cand(drop=(4,)), 'cand-drop-none': cand(drop=(0, 1)),
     'cand-short': cand()[:-1],
     'calls-short': b'c' + struct.pack('<Q', 1), 'calls-no': b'c' + b'123',
     'counts': b'd' + struct.pack('<2Q', 3, 5) + bytes([0, 1, 53, 2] * 1024),
