@@ -19,6 +19,29 @@ WIDE = "magic byte_order file_bytes bins locations features entries over bases s
 MORE = {"bases": 96, "sequences": 104, "unmapped": 112, "unmapped_bases": 120, "digest": 128}
 
 
+def buckets(data, rng):
+    directory, _ = extent(data, "directory")
+    index, _ = extent(data, "index")
+    first, loc, n_locs, buckets = struct.unpack_from("<QQQI", data, directory + 40 * rng.randrange(256))
+    bucket = index + 64 * (first + rng.randrange(buckets + 1))
+    yield "bucket-base", "B", bucket + rng.randrange(6)
+    yield "bucket-flags", "B", bucket + 6
+    yield "bucket-length", "B", bucket + 7 + rng.randrange(19)
+    yield "bucket-tag", "H", bucket + 26 + 2 * rng.randrange(19)
+    yield "word", "H", index + 4 * loc + 2 * rng.randrange(max(1, n_locs // 2))
+
+
+def seeds(data, rng):
+    directory, _ = extent(data, "directory")
+    index, _ = extent(data, "index")
+    for _ in range(8):
+        first, word, words, *_, lines = struct.unpack_from("<QQIIIII", data, directory + 64 * rng.randrange(256))
+        if lines:
+            yield "line", "I", index + 64 * (first + rng.randrange(lines)) + 4 * rng.randrange(16)
+        if words:
+            yield "word", "I", index + 4 * (word + rng.randrange(words))
+
+
 def fields(data, rng):
     """(name, type, offset) of each"""
     for name, at in {**HEADER, **MORE}.items():
@@ -38,7 +61,8 @@ def fields(data, rng):
         for number, kind in enumerate(kinds):
             yield "%s-%d" % (section, number), kind, at
             at += WIDTH[kind]
-    yield from record("directory", 40, "QQQIIII")
+    text = extent(data, "text")[1] > 0
+    yield from record("directory", *((64, "QQ" + 12 * "I") if text else (40, "QQQIIII")))
     yield from record("taxa", 24, "IIIIQ")
     yield from record("targets", 32, "IIQQQ")
     for section in ("names", "ids", "unmapped"):
@@ -46,25 +70,17 @@ def fields(data, rng):
         if size:
             yield section, "B", at + rng.randrange(size)
             yield section + "-end", "B", at + size - 1
-    directory, _ = extent(data, "directory")
-    index, _ = extent(data, "index")
-    first, loc, n_locs, buckets = struct.unpack_from("<QQQI", data, directory + 40 * rng.randrange(256))
-    bucket = index + 64 * (first + rng.randrange(buckets + 1))
-    yield "bucket-base", "B", bucket + rng.randrange(6)
-    yield "bucket-flags", "B", bucket + 6
-    yield "bucket-length", "B", bucket + 7 + rng.randrange(19)
-    yield "bucket-tag", "H", bucket + 26 + 2 * rng.randrange(19)
-    yield "word", "H", index + 4 * loc + 2 * rng.randrange(max(1, n_locs // 2))
+    yield from (seeds if text else buckets)(data, rng)
     at, size = extent(data, "keys")
     if size:
         yield "keys-count", "Q", at + 8 * rng.randrange(256)
         yield "keys-word", "I", at + 2048 + 4 * rng.randrange((size - 2048) // 4)
     at, size = extent(data, "text")
     if size:
-        gap, = struct.unpack_from("<I", data, 52)
+        stride, _, gap = struct.unpack_from("<III", data, 44)
         second, = struct.unpack_from("<I", data, extent(data, "targets")[0] + 32)
         yield "text-word", "I", at + 4 * rng.randrange(size // 4)
-        yield "text-gap", "I", at + 4 * (second - 1 - rng.randrange(gap))
+        yield "text-gap", "I", at + 4 * (stride // 16 * second - 1 - rng.randrange(stride // 16 * gap))
     for name in SECTIONS[:-1]:
         at, size = extent(data, name)
         if (at + size) % 4096:

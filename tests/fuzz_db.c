@@ -3,12 +3,9 @@
  * repaired, so that the edits reach the checks behind them; what is still accepted is
  * looked up in and classified with
  *
- * The database has text (version 3): its index is used by both rules, that which counts and that
- * which compares.
- *
  * Input: a byte (bit 0: leave the checksums as they are, bit 1: do not check the index, nor
- * use it, bits 2-7: how much is cut off the end), then edits of 12 bytes: place (0-7 a
- * section, 8 the header, 9 the text), kind, position (u16), value (u64).
+ * use it, bit 2: the database has text, bits 3-7: how much is cut off the end), then edits of 12
+ * bytes: place (0-7 a section, 8 the header, 9 the text), kind, position (u16), value (u64).
  */
 #include <config.h>
 
@@ -23,8 +20,9 @@
 #include "packed.h"
 #include "text/text.h"
 
-enum { GENOME = 3000, TARGETS = 3, N_TAXA = 6, SPAN = KH_TEXT_SPAN, STRIDE = KH_TEXT_WORD, GAP = 33,
+enum { GENOME = 6000, TARGETS = 3, N_TAXA = 6, SPAN = KH_TEXT_SPAN, STRIDE = 32, GAP = 17,
        BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300,
+       ALL_BINS = TARGETS * BINS + 2 * (1 + GAP),
        WORD_BITS = 10 /* there are fewer than 1024 bins */ };
 
 static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 };
@@ -33,8 +31,9 @@ static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 },    { 10, 0, 4, 30, 
 					  { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
 static const char names[] = "root\0a\0b\0c\0d\0e", ids[] = "x\0yy\0zzz";
 static char genome[TARGETS][GENOME + 1];
-static unsigned char *base;
-static size_t base_bytes;
+/* What is being made, then one of the two that were: without text, and with it. */
+static unsigned char *base, *made[2];
+static size_t base_bytes, made_bytes[2];
 
 /* --- the sound database ----------------------------------------------------------- */
 static kh_db_extent *extent_of(kh_db_header *h, int s)
@@ -102,6 +101,24 @@ static size_t sample(pair *out)
 	return n;
 }
 
+static void add_seeds(kh_db_header *h, kh_seed_range *dir, const kh_image *im)
+{
+	static const char zero[64];
+	const size_t at = h->section[KH_SEC_INDEX].bytes, lists = im->seeds.words * sizeof *im->loc;
+	const size_t lines = kh_seed_line_bytes(&im->seeds);
+
+	*dir = im->seeds;
+	dir->first_line = at / 64;
+	dir->first_word = (at + lines) / 4;
+	append(h, KH_SEC_INDEX, lines ? (const void *)im->bucket : zero, lines);
+	append(h, KH_SEC_INDEX, lists ? (const void *)im->loc : zero, lists);
+	append(h, KH_SEC_INDEX, zero, kh_seed_bytes(dir) - lines - lists);
+	h->features += dir->seeds;
+	h->entries += dir->seeds;
+	h->over += dir->over;
+	h->locations += im->locations;
+}
+
 static void add_range(kh_db_header *h, kh_range *dir, const kh_image *im)
 {
 	static const char zero[64];
@@ -146,8 +163,12 @@ static kh_taxonomy *tree(void)
 	return t;
 }
 
-static void make_index(kh_db_header *h, kh_range dir[KH_RANGES], const kh_bins *bins)
+/* The index, and its directory. */
+static void make_index(kh_db_header *h, const kh_bins *bins)
 {
+	static kh_range dir[KH_RANGES];
+	static kh_seed_range seeds[KH_RANGES];
+
 	static pair all[TARGETS * GENOME + 2 * OVER];
 	static uint64_t key[TARGETS * GENOME + 2 * OVER];
 	static uint32_t loc[TARGETS * GENOME + 2 * OVER];
@@ -163,11 +184,21 @@ static void make_index(kh_db_header *h, kh_range dir[KH_RANGES], const kh_bins *
 			key[p.n] = all[i].key & ((UINT64_C(1) << 40) - 1);
 			loc[p.n] = all[i].bin;
 		}
-		REQUIRE(!kh_index_encode(&im, &p, bins, tax, &err));
-		add_range(h, &dir[r], &im);
+		if (bins->places) {
+			REQUIRE(!kh_seeds_encode(&im, &p, bins, &err));
+			add_seeds(h, &seeds[r], &im);
+		} else {
+			REQUIRE(!kh_index_encode(&im, &p, bins, tax, &err));
+			add_range(h, &dir[r], &im);
+		}
 	}
 	kh_image_clear(&im);
 	kh_taxonomy_free(tax);
+	begin(h, KH_SEC_DIR);
+	if (bins->places)
+		append(h, KH_SEC_DIR, seeds, sizeof seeds);
+	else
+		append(h, KH_SEC_DIR, dir, sizeof dir);
 }
 
 static void repair(unsigned char *p, size_t n)
@@ -187,23 +218,23 @@ static void repair(unsigned char *p, size_t n)
 
 static void add_text(kh_db_header *h)
 {
-	uint32_t text[TARGETS * BINS + 2 * (1 + GAP)] = { 0 };
+	static uint32_t text[ALL_BINS * (STRIDE / KH_TEXT_WORD)];
 
 	for (uint32_t t = 0; t < TARGETS; t++) {
 		packed p = pack(genome[t], GENOME);
 
-		for (uint32_t i = 0; i < GENOME; i += STRIDE)
-			text[t * BINS + i / STRIDE] = (uint32_t)kh_packed_bits(
-				p.bases, i, GENOME - i < STRIDE ? GENOME - i : STRIDE);
+		for (uint32_t i = 0; i < GENOME; i += KH_TEXT_WORD)
+			text[(t * BINS * STRIDE + i) / KH_TEXT_WORD] = (uint32_t)kh_packed_bits(
+				p.bases, i, GENOME - i < KH_TEXT_WORD ? GENOME - i : KH_TEXT_WORD);
 		unpack(&p);
 	}
 	begin(h, KH_SEC_TEXT);
 	append(h, KH_SEC_TEXT, text, sizeof text);
 }
 
-static void make_base(void)
+static void make_base(bool text)
 {
-	kh_db_header h = { .version = KH_DB_VERSION_TEXT,
+	kh_db_header h = { .version = text ? KH_DB_VERSION_TEXT : KH_DB_VERSION,
 			   .header_bytes = KH_DB_PAGE,
 			   .byte_order = UINT64_C(0x0102030405060708),
 			   .max_span = SPAN,
@@ -212,7 +243,7 @@ static void make_base(void)
 			   .n_taxa = N_TAXA,
 			   .max_locations = 254,
 			   .n_species = 2,
-			   .word_bits = WORD_BITS,
+			   .word_bits = text ? KH_SEED_BITS_MIN : WORD_BITS,
 			   .sequences = TARGETS + 1,
 			   .unmapped = 1,
 			   .bases = TARGETS * GENOME,
@@ -222,19 +253,18 @@ static void make_base(void)
 	const uint32_t taxon[TARGETS + 2] = { 3, 2, 5, 2, 5 }, species[TARGETS] = { 3, 3, 4 };
 	const kh_bins b = { .n = TARGETS + 2, .first = first, .taxon = taxon,
 			    .n_targets = TARGETS, .votes = 3 * BINS, .species = species,
-			    .most = 254, .bits = WORD_BITS, .places = 1 };
-	kh_range dir[KH_RANGES];
+			    .most = 254, .bits = h.word_bits, .places = text };
 	uint64_t sums = 0;
 
 	kh_db_set_sampling(&h, &sampling);
-	h.bins = TARGETS * BINS + 2 * (1 + GAP);
+	h.bins = ALL_BINS;
 	memcpy(h.magic, KH_DB_MAGIC, 8);
+	base = NULL;
 	base_bytes = KH_DB_PAGE;
 	begin(&h, KH_SEC_INDEX);
-	make_index(&h, dir, &b);
-	begin(&h, KH_SEC_DIR);
-	append(&h, KH_SEC_DIR, dir, sizeof dir);
-	add_text(&h);
+	make_index(&h, &b);
+	if (text)
+		add_text(&h);
 	begin(&h, KH_SEC_TAXA);
 	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
 	begin(&h, KH_SEC_NAMES);
@@ -255,6 +285,8 @@ static void make_base(void)
 	kh_minima(&h, h.minima);
 	memcpy(base, &h, sizeof h);
 	repair(base, base_bytes);
+	made[text] = base;
+	made_bytes[text] = base_bytes;
 }
 
 /* --- edits ------------------------------------------------------------------------ */
@@ -269,7 +301,7 @@ static void edit(unsigned char *p, const uint8_t *e)
 	const unsigned place = e[0] % (KH_N_SECTIONS + 2), width = 1u << e[1] % 4;
 	const kh_db_extent header = { 0, 560 };
 	const kh_db_extent *x = place < KH_N_SECTIONS    ? &h->section[place]
-				: place == KH_N_SECTIONS ? &header : &h->text;
+				: place == KH_N_SECTIONS || !h->text.at ? &header : &h->text;
 	const size_t from = x->at, bytes = x->bytes;
 	size_t at = from + pos % bytes / width * width;
 	if (at + width > base_bytes)
@@ -286,6 +318,17 @@ static void edit(unsigned char *p, const uint8_t *e)
 }
 
 /* --- use of what was accepted ----------------------------------------------------- */
+static void look_up_seeds(const kh_db *db, const uint64_t *key, size_t n)
+{
+	kh_seeds_found found = { .end = NULL };
+	kh_err err;
+
+	REQUIRE(!kh_seeds_find(&db->seeds, key, n, &found, &err));
+	for (uint32_t i = 0; i < found.end[n - 1]; i++)
+		REQUIRE(found.bin[i] < db->bins.votes || found.bin[i] == KH_SEED_MANY);
+	kh_seeds_found_clear(&found);
+}
+
 static void look_up(const kh_db *db, const uint64_t *key, size_t n)
 {
 	const uint64_t bits = db->h->section[KH_SEC_INDEX].bytes * 8;
@@ -300,6 +343,25 @@ static void look_up(const kh_db *db, const uint64_t *key, size_t n)
 	}
 }
 
+static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
+{
+	kh_classifier *c = NULL;
+	kh_matcher *m = NULL;
+	kh_rule rule;
+	kh_err err;
+
+	kh_rule_init(&rule, db->h);
+	if (db->text) {
+		REQUIRE(!kh_matcher_new(&m, db, &rule, &err));
+		REQUIRE(!kh_match_job(m, job, call, NULL, &err));
+		kh_matcher_free(m);
+	} else {
+		REQUIRE(!kh_classifier_new(&c, db, &rule, &err));
+		REQUIRE(!kh_classify_job(c, job, call, NULL, &err));
+		kh_classifier_free(c);
+	}
+}
+
 static void classify(const kh_db *db, size_t a, size_t b)
 {
 	packed p[2] = { pack(genome[0] + 700, a), pack(genome[2] + 1200, b) };
@@ -307,23 +369,12 @@ static void classify(const kh_db *db, size_t a, size_t b)
 	kh_block blk[2] = { { .bases = p[0].bases, .amb = p[0].amb, .rec = &r[0] },
 			    { .bases = p[1].bases, .amb = p[1].amb, .rec = &r[1] } };
 	kh_job job = { .n = 1, .block = { &blk[0], b > 0 ? &blk[1] : NULL } };
-	kh_classifier *c = NULL;
-	kh_matcher *m = NULL;
-	kh_rule rule;
 	kh_call call;
-	kh_err err;
 
-	kh_rule_init(&rule, db->h);
-	REQUIRE(!kh_classifier_new(&c, db, &rule, &err));
-	REQUIRE(!kh_classify_job(c, &job, &call, NULL, &err));
+	classify_job(db, &job, &call);
 	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
-	REQUIRE(call.hits <= call.features && call.found <= call.features);
-	kh_classifier_free(c);
-	REQUIRE(!kh_matcher_new(&m, db, &rule, &err));
-	REQUIRE(!kh_match_job(m, &job, &call, NULL, &err));
-	REQUIRE(call.taxon == KH_NO_TAXON || call.taxon < db->h->n_taxa);
-	REQUIRE(call.hits <= call.features && call.features == a + b);
-	kh_matcher_free(m);
+	REQUIRE(call.hits <= call.features && (db->text || call.found <= call.features));
+	REQUIRE(!db->text || call.features == a + b);
 	unpack(&p[0]);
 	unpack(&p[1]);
 }
@@ -335,7 +386,10 @@ static void use(const kh_db *db)
 	for (int i = 0; i < 300; i++)
 		key[i] = i < 2 ? (uint64_t)-i & ((UINT64_C(1) << 48) - 1)
 			       : kh_fmix64((uint64_t)i) >> 16;
-	look_up(db, key, 300);
+	if (db->text)
+		look_up_seeds(db, key, 300);
+	else
+		look_up(db, key, 300);
 	classify(db, 150, 0);
 	classify(db, 150, 150);
 	classify(db, 512, 40);
@@ -351,11 +405,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kh_db *db = NULL;
 	void *map = NULL;
 
-	if (!base)
-		make_base();
 	if (size < 1)
 		return 0;
-	size_t n = base_bytes - (data[0] >> 2) * (data[0] & 1 ? 1 : 997) % base_bytes;
+	const bool text = data[0] & 4;
+
+	if (!made[text])
+		make_base(text);
+	base = made[text];
+	base_bytes = made_bytes[text];
+	size_t n = base_bytes - (data[0] >> 3) * (data[0] & 1 ? 1 : 997) % base_bytes;
 	REQUIRE(posix_memalign(&map, 64, n) == 0);
 	unsigned char *p = map, *all = malloc(base_bytes);
 	REQUIRE(all);
@@ -371,7 +429,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);
 	else if (!o.no_verify)
 		use(db);
-	REQUIRE(size > 1 || data[0] > 1 || db);
+	REQUIRE(size > 1 || (data[0] & ~4) > 1 || db);
 	kh_db_close(db);
 	free(map);
 	return 0;

@@ -114,6 +114,9 @@ def headers(good):
 
 
 def directories(good):
+    """of a database of version 2"""
+    if extent(good, "text")[1]:
+        return
     at, _ = extent(good, "directory")
     index, image = extent(good, "index")
     record = struct.unpack_from("<QQQIIII", good, at + 40 * 7)
@@ -169,12 +172,51 @@ def text(good):
         yield "text-" + what, put(good, "QQ", 544, *pair), ""
     yield "text-version-2", put(good, "I", 8, 2), "version does not say whether it has text"
     yield "text-keys", put(good, "QQ", 512, extent(good, "taxa")[0], 0), ""
+    stride = struct.unpack_from("<I", good, HEADER["stride"])[0]
     second = struct.unpack_from("<I", good, extent(good, "targets")[0] + 32)[0]
-    for name, word in (("gap", second - 1), ("species", size // 4 - 1)):
+    for name, word in (("gap", second * stride // 16 - 1), ("species", size // 4 - 1)):
         yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
     bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]
     if bases % 16:
         yield "text-end", put(good, "B", at + 4 * (bases // 16) + 3, 192), "text goes on behind a target"
+
+
+def seeds(good):
+    """of a database of version 3"""
+    if extent(good, "text")[1] == 0:
+        return
+    directory, index = extent(good, "directory")[0], extent(good, "index")[0]
+    bits = struct.unpack_from("<I", good, HEADER["word_bits"])[0]
+    slots, r = 512 // (bits + 9), 7
+    while struct.unpack_from("<I", good, directory + 64 * r + 20)[0] == 0:
+        r += 1
+    at = directory + 64 * r
+    first, first_word, words, lists, n, _, lines = struct.unpack_from("<QQIIIII", good, at)
+    for name, offset, kind, value in (
+            ("line", 0, "Q", first + 1), ("line-huge", 0, "Q", (1 << 64) - 1), ("word", 8, "Q", first_word + 1),
+            ("words", 16, "I", words + 16), ("words-huge", 16, "I", (1 << 32) - 1), ("lists", 20, "I", lists + 1),
+            ("seeds", 24, "I", n + 1), ("over", 28, "I", 1), ("lines", 32, "I", lines + 1), ("lines-0", 32, "I", 0),
+            ("lines-huge", 32, "I", (1 << 32) - 1), ("level", 60, "I", 1)):
+        yield "seeds-" + name, put(good, kind, at + offset, value), "range %d|directory|locations" % r
+
+    def line_with(value):
+        """The line of the first level with the first slot's value, and spare bits, replaced"""
+        line = good[index + 64 * first:index + 64 * first + 64]
+        number, shift = int.from_bytes(line, "little"), 8 * slots
+        number = number & ~(((1 << bits + 1) - 1) << shift) | value << shift
+        return good[:index + 64 * first] + number.to_bytes(64, "little") + good[index + 64 * first + 64:]
+
+    yield "seeds-free", line_with(0), "free is not zero"
+    yield "seeds-behind", line_with(1 << bits), "behind the text"
+    yield "seeds-list", line_with((1 << bits) + 1 + words), "does not begin where a seed says"
+    yield "seeds-tag", put(good, "B", index + 64 * first, 255), "not ascending"
+    word = index + 4 * first_word
+    second = struct.unpack_from("<I", good, word + 4)[0]
+    yield "seeds-word", put(good, "I", word, (1 << 32) - 1), "ascending bins"
+    yield "seeds-word-equal", put(good, "I", word, second | 1 << 31), "ascending bins"
+    yield "seeds-short", put(good, "I", word, second & 1), "too short"
+    end = index + 4 * (first_word + words - 1)
+    yield "seeds-end", put(good, "I", end, struct.unpack_from("<I", good, end)[0] | 1 << 31), "no end"
 
 
 def keys(good):
@@ -213,7 +255,7 @@ def main(path, folder):
         good = f.read()
     made = [("bad-" + name, data, want) for name, data, want in plain(good)]
     if xxh3:
-        for name, data, want in (case for make in (headers, directories, trees, keys, text) for case in make(good)):
+        for name, data, want in (case for make in (headers, directories, trees, keys, text, seeds) for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:

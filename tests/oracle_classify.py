@@ -249,7 +249,7 @@ class TextClassifier:
         words = db.section("text")
         self.texts = []
         for first, _, bases, _, _ in db.targets:
-            word = words[4 * first:4 * (first + -(-bases // 16))]
+            word = words[db.stride // 4 * first:db.stride // 4 * first + 4 * -(-bases // 16)]
             self.texts.append("".join("ACGT"[byte >> 2 * i & 3] for byte in word for i in range(4))[:bases])
 
     def species(self, target):
@@ -292,7 +292,7 @@ class TextClassifier:
 
     def regions(self, length, seeds, lists):
         """[(greatest score there, candidates)]"""
-        regions, far = [], 1 + (length - self.db.k) // 16
+        regions, far = [], 1 + (length - self.db.k) // self.db.stride
         for candidate in sorted((b, i) for i in lists for b in lists[i]):
             if not regions or candidate[0] - regions[-1][-1][0] > far:
                 regions.append([])
@@ -306,18 +306,18 @@ class TextClassifier:
             starts = seeds[i][0], len(seq) - k - seeds[i][0]
             if len(new) >= self.rule.DIAGONALS:
                 break
-            if any((place[2] + starts[place[1]]) // 16 == b for place in new):
+            if any((place[2] + starts[place[1]]) // self.db.stride == b for place in new):
                 continue
             target = self.db.target_of(b)
             first = self.db.targets[target][0]
-            for at in range(16 * (b - first), 16 * (b - first) + 16):
+            for at in range(self.db.stride * (b - first), self.db.stride * (b - first + 1)):
                 for strand, read in enumerate(reads):
                     start = starts[strand]
                     if self.texts[target][at:at + k] == read[start:start + k]:
                         most = max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
                         fit = self.stretch(target, read, at - start, 0, len(read))
                         fit = self.with_ends(target, read, at - start, fit) if 2 * fit[0] >= most else fit[:3]
-                        new.append((mate, strand, 16 * first + at - start))
+                        new.append((mate, strand, self.db.stride * first + at - start))
                         places[new[-1]] = target, at - start, fit
 
     def seeds(self, seq, whole):

@@ -40,7 +40,9 @@ class Database:
         self.at["told"] = struct.unpack_from("<QQ", data, 528)
         self.at["text"] = struct.unpack_from("<QQ", data, 544)
         self.image = self.section("index")
-        self.dir = list(struct.iter_unpack("<QQQIIII", self.section("directory")))
+        self.seeded = self.version == 3
+        self.dir = list(struct.iter_unpack("<QQ4I8I" if self.seeded else "<QQQIIII", self.section("directory")))
+        self.slots = 512 // (self.word_bits + 9)
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.told = list(struct.iter_unpack("<5H", self.section("told"))) or None
@@ -96,7 +98,45 @@ class Database:
         z = (key & (1 << 40) - 1) * self.dir[r][3]
         return r, z >> 40, z >> 24 & 65535
 
+    def line(self, number):
+        """[(tag, value)] of the slots in use"""
+        raw = self.image[64 * number:64 * number + 64]
+        packed, bits = int.from_bytes(raw, "little") >> 8 * self.slots, self.word_bits + 1
+        values = [packed >> i * bits & (1 << bits) - 1 for i in range(self.slots)]
+        used = self.slots if 0 not in values else values.index(0)
+        assert not any(raw[used:self.slots]) and packed >> used * bits == 0
+        return list(zip(raw, values))[:used]
+
+    def bins_of(self, r, value):
+        """of a slot that is in use; None if there are too many"""
+        if value == (2 << self.word_bits) - 1:
+            return None
+        if value <= 1 << self.word_bits:
+            return [value - 1]
+        at, bins = 4 * self.dir[r][1] + 4 * (value - (1 << self.word_bits) - 1), []
+        while not bins or bins[-1] >> 31:
+            bins += struct.unpack_from("<I", self.image, at + 4 * len(bins))
+        return [b & (1 << 31) - 1 for b in bins]
+
+    def find_seed(self, key):
+        """(bins, None) of slots in which it may be, (bins, 0) if these are not all, or None"""
+        r, y, found, over = key >> 40, key % 2**40, [], None
+        first = self.dir[r][0]
+        for lines in self.dir[r][6:]:
+            if lines == 0:
+                break
+            line, tag = self.line(first + (y * lines >> 40)), (y * lines >> 32) % 256
+            lists = [self.bins_of(r, value) for slot, value in line if slot == tag]
+            found += [b for bins in lists for b in bins or []]
+            over = 0 if None in lists else over
+            if len(line) < self.slots or line[-1][0] > tag:
+                break
+            first, y = first + lines, y * 0x9e3779b97f % 2**40
+        return (found, over) if found or over is not None else None
+
     def find(self, key):
+        if self.seeded:
+            return self.find_seed(key)
         r, home, tag = self.place(key)
         here = self.bucket(self.dir[r][0] + home)
         used = [i for i in range(19) if here[3][i]]
@@ -129,7 +169,8 @@ def check_frame(db):
     assert db.version == (3 if db.at["text"][0] else 2)
     assert db.byte_order == 0x0102030405060708 and db.file_bytes == len(data)
     assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
-    assert db.word_bits == max(1, (max(db.bins, db.n_taxa) - 1).bit_length())
+    assert db.word_bits == (max(23, (db.bins - 1).bit_length()) if db.seeded else
+                            max(1, (max(db.bins, db.n_taxa) - 1).bit_length()))
     assert db.gap == 1 + -(-db.max_span // db.stride)
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
@@ -263,7 +304,66 @@ def check_range(db, r, keys, entries):
     assert sum(1 for b in range(buckets + 1) for n in db.bucket(first + b)[3] if n) == len(entries)
 
 
+def levels_of(db, seeds):
+    """[level][line] -> [(tag, key)] that should be there, of {key: y}"""
+    levels = []
+    while seeds:
+        n = -(-len(seeds) * (1 if len(levels) < 4 else 2) // db.slots)
+        lines, left = [[] for _ in range(n)], {}
+        for key, y in sorted(seeds.items(), key=lambda seed: seed[1]):
+            line = lines[y * n >> 40]
+            if len(line) < db.slots:
+                line.append(((y * n >> 32) % 256, key))
+            else:
+                left[key] = y * 0x9e3779b97f % 2**40
+        levels.append(lines)
+        seeds = left
+    return levels
+
+
+def check_seeds_of_range(db, r, keys):
+    bins = {key: cut(db, sorted(keys[key]), db.species_of) for key in keys}
+    bins = {key: bins[key] if len(bins[key]) <= 254 else None for key in bins}
+    seeds = {key: key % 2**40 for key in keys}
+    first, first_word, words, lists, n, over, *lines = db.dir[r]
+    levels = levels_of(db, seeds)
+    assert (n, over) == (len(seeds), list(bins.values()).count(None))
+    assert lines == [len(level) for level in levels] + [0] * (8 - len(levels))
+    starts = {}
+    for number, line in enumerate(line for level in levels for line in level):
+        there = db.line(first + number)
+        assert [tag for tag, _ in there] == [tag for tag, _ in line]
+        for (_, key), (_, value) in zip(line, there):
+            assert db.bins_of(r, value) == bins[key]
+            assert (value > 1 << db.word_bits) == (bins[key] is None or len(bins[key]) > 1)
+            if bins[key] is not None and len(bins[key]) > 1:
+                starts[key] = value - (1 << db.word_bits) - 1
+    at = 0
+    for key in sorted(starts):
+        assert starts[key] == at
+        at += len(bins[key])
+    assert (at, len(starts)) == (words, lists)
+    return at - lists + n - over
+
+
+def check_seeds(db, keys):
+    ranges, at, locations = [{} for _ in range(256)], 0, 0
+    for key in keys:
+        ranges[key >> 40][key] = keys[key]
+    for r, (first, first_word, words, *_) in enumerate(db.dir):
+        assert first * 64 == at
+        at += 64 * sum(db.dir[r][6:])
+        assert first_word * 4 == at
+        at += -(-4 * words // 64) * 64
+        assert not any(db.image[4 * (first_word + words):at])
+        locations += check_seeds_of_range(db, r, ranges[r])
+    assert at == len(db.image) and db.features == len(keys) and db.locations == locations
+    assert db.entries == sum(d[4] for d in db.dir) and db.over == sum(d[5] for d in db.dir)
+
+
 def check_index(db, keys):
+    if db.seeded:
+        return check_seeds(db, keys)
     table, at = entries_of(db, keys), 0
     for r in range(256):
         assert db.dir[r][0] * 64 == at and db.dir[r][1] * 4 == at + 64 * (db.dir[r][3] + 1)
@@ -306,11 +406,11 @@ def check_text(db, refs):
     """Of references that all have a taxon."""
     if db.version == 2:
         return
-    want = bytearray(4 * db.bins)
+    want = bytearray(db.stride // 4 * db.bins)
     for target, (_, seq) in zip(db.targets, refs):
         for i in range(0, len(seq), 16):
             word = sum(CODE.get(c, 0) << 2 * j for j, c in enumerate(seq[i:i + 16]))
-            struct.pack_into("<I", want, 4 * (target[0] + i // 16), word)
+            struct.pack_into("<I", want, db.stride // 4 * target[0] + i // 4, word)
     assert db.section("text") == want
 
 
@@ -372,7 +472,19 @@ def check_told(db, refs):
         assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 5), taxon
 
 
+def check_look_up_seeds(db, keys):
+    for key in keys:
+        want = cut(db, sorted(keys[key]), db.species_of)
+        bins, over = db.find(key)
+        assert over == 0 if len(want) > 254 else set(want) <= set(bins)
+    rng = random.Random(1)
+    found = sum(db.find(key) is not None for key in (rng.getrandbits(48) for _ in range(20000)) if key not in keys)
+    assert found <= 20000 * db.slots // 256
+
+
 def check_look_up(db, keys):
+    if db.seeded:
+        return check_look_up_seeds(db, keys)
     table = entries_of(db, keys)
     for key in keys:
         r, home, tag = db.place(key)
@@ -399,7 +511,7 @@ def check_parameters(db):
     text = db.tool.rstrip(b"\0")
     assert all(32 <= byte < 127 for byte in text) and len(text) < 32
     sizes = {name: size for name, (_, size) in db.at.items()}
-    assert sizes["directory"] == 256 * 40 and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
+    assert sizes["directory"] == 256 * (64 if db.seeded else 40) and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]
     assert sizes["told"] == (10 * db.n_taxa if at else 0) and at % 4096 == 0
 
@@ -472,7 +584,54 @@ def entries_of_range(db, r):
     return found
 
 
+def check_seed_range(db, r, n_bins):
+    first, first_word, words, lists, seeds, over, *lines = db.dir[r]
+    listed, left, starts, many = 0, seeds, set(), 0
+    raw = struct.unpack_from("<%dI" % words, db.image, 4 * first_word)
+    for number, word in enumerate(raw):
+        if number == 0 or raw[number - 1] >> 31 == 0:
+            starts.add(number)
+    assert words == 0 or raw[-1] >> 31 == 0
+    for level, n in enumerate(lines):
+        assert n == -(-left * (1 if level < 4 else 2) // db.slots)
+        used = 0
+        for number in range(first, first + n):
+            line = db.line(number)
+            assert [tag for tag, _ in line] == sorted(tag for tag, _ in line)
+            for _, value in line:
+                start = value - (1 << db.word_bits) - 1
+                assert start < 0 or start in starts or value == (2 << db.word_bits) - 1
+                bins = db.bins_of(r, value)
+                many += bins is None
+                if bins is None:
+                    continue
+                assert bins == sorted(set(bins)) and bins[-1] < n_bins and len(bins) <= 254
+                assert (start >= 0) == (len(bins) > 1)
+                listed += start >= 0
+            used += len(line)
+        assert used <= left and (used > 0 or left == 0)
+        left, first = left - used, first + n
+    assert left == 0 and listed == lists == len(starts) and many == over
+    return seeds - lists - over + words
+
+
+def check_seed_ranges(db):
+    at, locations = 0, 0
+    n_bins = db.target_bins if db.targets else 0
+    for r, (first, first_word, words, *_) in enumerate(db.dir):
+        end = at + 64 * sum(db.dir[r][6:])
+        assert first * 64 == at and first_word * 4 == end and end + 4 * words <= len(db.image)
+        at = end + -(-4 * words // 64) * 64
+        assert not any(db.image[end + 4 * words:at])
+        locations += check_seed_range(db, r, n_bins)
+    seeds, over = sum(d[4] for d in db.dir), sum(d[5] for d in db.dir)
+    assert at == len(db.image)
+    assert (seeds, seeds, over, locations) == (db.features, db.entries, db.over, db.locations)
+
+
 def check_ranges(db):
+    if db.seeded:
+        return check_seed_ranges(db)
     at, entries, over, keys, locations = 0, 0, 0, 0, 0
     for r, (first, first_loc, n_locs, buckets, n_keys, n_entries, n_over) in enumerate(db.dir):
         end = at + 64 * (buckets + 1)
@@ -544,12 +703,13 @@ def check_section_text(db):
     if db.version == 2:
         return
     at, size = db.at["text"]
-    assert db.stride == 16 and db.max_span == 512 and db.at["keys"] == db.at["told"] == (0, 0)
-    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == 4 * db.bins
-    words = struct.unpack("<%dI" % db.bins, db.section("text"))
+    assert db.stride in (16, 32, 64, 128, 256, 512) and db.max_span == 512 and db.bins <= 1 << 31
+    assert db.at["keys"] == db.at["told"] == (0, 0)
+    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins
+    words = struct.unpack("<%dI" % (size // 4), db.section("text"))
     for i, (first, _, bases, _, _) in enumerate(db.targets):
-        end = db.targets[i + 1][0] if i + 1 < db.n_targets else db.bins
-        bits = sum(word << 32 * j for j, word in enumerate(words[first + bases // 16:end]))
+        end = db.stride // 16 * (db.targets[i + 1][0] if i + 1 < db.n_targets else db.bins)
+        bits = sum(word << 32 * j for j, word in enumerate(words[db.stride // 16 * first + bases // 16:end]))
         assert bits >> 2 * (bases % 16) == 0
 
 

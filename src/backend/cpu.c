@@ -9,6 +9,7 @@
 #include "base/memory_left.h"
 #include "db/pages.h"
 #include "index/pairs.h"
+#include "index/seeds.h"
 #include "base/threads.h"
 
 static int cpu_n_devices(kh_err *why)
@@ -132,6 +133,8 @@ static int make_range(struct finish *fin, unsigned worker, unsigned range, struc
 		if (!rc)
 			rc = kh_index_encode_lists(&p->image, &scratch->old.lists, f->bins, f->tax,
 						   err);
+	} else if (!rc && f->bins->places) {
+		rc = kh_seeds_encode(&p->image, &pairs, f->bins, err);
 	} else if (!rc) {
 		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
 	}
@@ -338,7 +341,7 @@ static int copy_index(kh_engine *e, unsigned threads, kh_err *err)
 		rc = kh_db_copy(&e->db, KH_SEC_TEXT, &e->text, threads, err);
 	if (rc)
 		return rc;
-	e->db.image = e->copy;
+	e->db.image = e->db.seeds.image = e->copy;
 	e->db.text = e->text;
 	kh_log(KH_DEBUG, "the index was copied to large pages in %.2f s", kh_seconds() - began);
 	return KH_OK;

@@ -121,6 +121,7 @@ static void start_over(struct build *b)
 	kh_bin_map_clear(&t->bins);
 	free(t->old_first);
 	free(b->out.dir);
+	free(b->out.seeds);
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)
 		free((void *)b->out.kept[i].p);
 	free(b->out.kept);
@@ -177,12 +178,9 @@ static int choose_backend(struct build *b, kh_err *err)
 /* Process 0 knows the sizes. */
 static kh_limit_size size_of(const struct build *b)
 {
-	const kh_range *last = &b->out.dir[KH_RANGES - 1];
-
 	return (kh_limit_size) {
 		.file = kh_db_length(b->out.w),
-		.index = last->first_bucket * 64 + kh_range_bytes(last, b->taxa.bins.bins.bits) +
-			 b->out.keys_bytes,
+		.index = b->out.image_bytes + b->out.keys_bytes,
 		.features = b->sum->header.features
 	};
 }

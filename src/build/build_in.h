@@ -12,6 +12,7 @@
 #include "build/excerpts.h"
 #include "build/limit.h"
 #include "build/refs.h"
+#include "index/seeds.h"
 #include "index/shard.h"
 
 /* A part of the digest of a sequence. */
@@ -80,6 +81,7 @@ struct base {
 struct file {
 	kh_db_writer *w;
 	kh_range *dir;
+	kh_seed_range *seeds;           /* o->text: in place of dir */
 	uint64_t image_bytes;
 	double started;
 	unsigned ranges;                /* made so far, by this process */

@@ -129,7 +129,10 @@ static int add_species(struct build *b, kh_err *err)
 	int rc = kh_bin_map_init(&t->bins, &targets, b->sum->header.bins, b->gap, &tree, err);
 
 	t->bins.bins.most = b->o->max_locations;
-	t->bins.bins.places = b->o->text;
+	if (b->o->text) {
+		t->bins.bins.places = 1;
+		t->bins.bins.bits = kh_seed_bits(t->bins.end);
+	}
 	b->sum->header.bins = t->bins.end;
 	return rc;
 }

@@ -1,8 +1,8 @@
 /*
  * text.c - the text of the references while they are read, and as a section of the database
  *
- * A word of 16 bases a bin, in chunks that are made when the first worker needs them: bins are
- * numbered when blocks are committed, so nobody knows before how many there will be.
+ * Words of 16 bases, some for each bin, in chunks that are made when the first worker needs them:
+ * bins are numbered when blocks are committed, so nobody knows before how many there will be.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "text/text.h"
 
-enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS, CHUNKS = 1 << (32 - CHUNK_BITS) };
+enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS, CHUNKS = 1 << (36 - CHUNK_BITS) };
 
 typedef _Atomic(uint32_t *) chunk_pointer;
 
@@ -36,10 +36,16 @@ void kh_build_text_free(struct build *b)
 	b->text = NULL;
 }
 
-/* The chunk of a bin.  Of several workers that make it at the same time one is first. */
-static uint32_t *chunk_of(struct text *t, uint32_t bin, kh_err *err)
+/* The words of a bin begin with this one. */
+static uint64_t first_word(const struct build *b, uint64_t bin)
 {
-	chunk_pointer *p = &t->chunk[bin >> CHUNK_BITS];
+	return bin * (b->sampling.stride / KH_TEXT_WORD);
+}
+
+/* The chunk of a word.  Of several workers that make it at the same time one is first. */
+static uint32_t *chunk_of(struct text *t, uint64_t word, kh_err *err)
+{
+	chunk_pointer *p = &t->chunk[word >> CHUNK_BITS];
 	uint32_t *chunk = atomic_load(p), *mine;
 
 	if (chunk)
@@ -57,32 +63,32 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 		const kh_piece *p = &s->piece[i];
 
 		for (uint64_t at = 0; at < p->bases; at += KH_TEXT_WORD) {
-			const uint32_t bin = p->bin + (uint32_t)(at / KH_TEXT_WORD);
+			const uint64_t word = first_word(b, p->bin) + at / KH_TEXT_WORD;
 			const uint64_t left = p->bases - at;
 			const unsigned n = left < KH_TEXT_WORD ? (unsigned)left : KH_TEXT_WORD;
-			uint32_t *chunk = chunk_of(b->text, bin, err);
+			uint32_t *chunk = chunk_of(b->text, word, err);
 
 			if (!chunk)
 				return KH_ENOMEM;
-			chunk[bin % CHUNK] = (uint32_t)kh_packed_bits(s->bases, p->at + at, n);
+			chunk[word % CHUNK] = (uint32_t)kh_packed_bits(s->bases, p->at + at, n);
 		}
 	}
 	return KH_OK;
 }
 
-/* Writes n words of the text, which were read as those of the bins from `bin` on. */
-static int write_words(struct build *b, uint32_t bin, uint64_t n, kh_err *err)
+/* Writes n words of the text, which were read as those from number `word` on. */
+static int write_words(struct build *b, uint64_t word, uint64_t n, kh_err *err)
 {
 	int rc = KH_OK;
 
 	while (n > 0 && !rc) {
-		const uint64_t room = CHUNK - bin % CHUNK, m = n < room ? n : room;
-		const uint32_t *chunk = chunk_of(b->text, bin, err);
+		const uint64_t room = CHUNK - word % CHUNK, m = n < room ? n : room;
+		const uint32_t *chunk = chunk_of(b->text, word, err);
 
 		if (!chunk)
 			return KH_ENOMEM;
-		rc = kh_db_append(b->out.w, chunk + bin % CHUNK, m * sizeof *chunk, err);
-		bin += (uint32_t)m;
+		rc = kh_db_append(b->out.w, chunk + word % CHUNK, m * sizeof *chunk, err);
+		word += m;
 		n -= m;
 	}
 	return rc;
@@ -103,7 +109,7 @@ static int write_zeros(struct build *b, uint64_t n, kh_err *err)
 int kh_build_text_write(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
-	const uint64_t bins = b->sum->header.bins;
+	const uint64_t end = first_word(b, b->sum->header.bins);
 	uint64_t at = 0;
 	int rc;
 
@@ -114,10 +120,10 @@ int kh_build_text_write(struct build *b, kh_err *err)
 		const kh_ref *r = &b->refs.ref[t->target[i]];
 		const uint64_t words = (r->bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
 
-		rc = write_zeros(b, t->first[i] - at, err);
+		rc = write_zeros(b, first_word(b, t->first[i]) - at, err);
 		if (!rc)
-			rc = write_words(b, r->first_bin, words, err);
-		at = t->first[i] + words;
+			rc = write_words(b, first_word(b, r->first_bin), words, err);
+		at = first_word(b, t->first[i]) + words;
 	}
-	return rc ? rc : write_zeros(b, bins - at, err);
+	return rc ? rc : write_zeros(b, end - at, err);
 }

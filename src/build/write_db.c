@@ -52,9 +52,8 @@ static int keep_keys(struct build *b, const kh_image *im, kh_err *err)
 	return KH_OK;
 }
 
-static int sink(void *arg, const kh_image *im, kh_err *err)
+static int write_counted_range(struct build *b, const kh_image *im, kh_err *err)
 {
-	struct build *b = arg;
 	kh_range *r = &b->out.dir[b->out.ranges];
 	const size_t buckets = (size_t)(im->range.buckets + 1) * sizeof *im->bucket;
 	const uint32_t bits = b->taxa.bins.bins.bits;
@@ -69,6 +68,29 @@ static int sink(void *arg, const kh_image *im, kh_err *err)
 	r->first_bucket = b->out.image_bytes / 64;
 	r->first_loc = (b->out.image_bytes + buckets) / 4;
 	b->out.image_bytes += kh_range_bytes(r, bits);
+	return rc;
+}
+
+static int write_seeds(struct build *b, const kh_image *im, kh_err *err)
+{
+	kh_seed_range *r = &b->out.seeds[b->out.ranges];
+	const size_t lines = (size_t)kh_seed_line_bytes(&im->seeds);
+	const size_t lists = (size_t)im->seeds.words * sizeof *im->loc;
+	const size_t bytes[3] = { lines, lists,
+				  (size_t)kh_seed_bytes(&im->seeds) - lines - lists };
+
+	*r = im->seeds;
+	r->first_line = b->out.image_bytes / 64;
+	r->first_word = (b->out.image_bytes + lines) / 4;
+	b->out.image_bytes += kh_seed_bytes(r);
+	return write_range(b, im, bytes, err);
+}
+
+static int sink(void *arg, const kh_image *im, kh_err *err)
+{
+	struct build *b = arg;
+	const int rc = b->o->text ? write_seeds(b, im, err) : write_counted_range(b, im, err);
+
 	b->sum->header.locations += im->locations;
 	b->out.ranges++;
 	kh_progress(&(kh_step) { .doing = "wrote",
@@ -152,6 +174,18 @@ static int write_keys(struct build *b, kh_err *err)
 	return rc;
 }
 
+static void count_features(const struct build *b, kh_db_header *h)
+{
+	for (unsigned i = 0; i < KH_RANGES; i++) {
+		const kh_range *r = &b->out.dir[i];
+		const kh_seed_range *s = &b->out.seeds[i];
+
+		h->features += b->o->text ? s->seeds : r->keys;
+		h->entries += b->o->text ? s->seeds : r->entries;
+		h->over += b->o->text ? s->over : r->over;
+	}
+}
+
 /* The digest goes on where that of the database that this one adds to ended. */
 static void describe(struct build *b)
 {
@@ -170,11 +204,7 @@ static void describe(struct build *b)
 	h->unmapped = b->refs.n - b->taxa.n_targets;
 	h->n_targets = b->taxa.n_targets;
 	h->n_taxa = b->taxa.tax->n;
-	for (unsigned i = 0; i < KH_RANGES; i++) {
-		h->features += b->out.dir[i].keys;
-		h->entries += b->out.dir[i].entries;
-		h->over += b->out.dir[i].over;
-	}
+	count_features(b, h);
 	h->unmapped_bases = base ? base->unmapped_bases : 0;
 	h->digest = base ? base->digest : 0;
 	for (size_t i = 0; i < b->refs.n; i++) {
@@ -213,11 +243,13 @@ static int write_index(void *arg, kh_err *err)
 static int write_rest(struct build *b, kh_err *err)
 {
 	kh_db_header *h = &b->sum->header;
+	const void *dir = b->o->text ? (void *)b->out.seeds : b->out.dir;
+	const size_t record = b->o->text ? sizeof *b->out.seeds : sizeof *b->out.dir;
 	int rc;
 
 	describe(b);
 	if ((rc = kh_db_begin(b->out.w, KH_SEC_DIR, err)) ||
-	    (rc = kh_db_append(b->out.w, b->out.dir, KH_RANGES * sizeof *b->out.dir, err)) ||
+	    (rc = kh_db_append(b->out.w, dir, KH_RANGES * record, err)) ||
 	    (rc = kh_build_text_write(b, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
 	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
@@ -262,9 +294,10 @@ int kh_build_write(struct build *b, kh_err *err)
 	out->dir = kh_array(KH_RANGES, sizeof *out->dir, err);
 	if (!out->dir || (c && !(out->kept = kh_array(KH_RANGES, sizeof *out->kept, err))))
 		return KH_ENOMEM;
+	out->seeds = kh_array(KH_RANGES, sizeof *out->seeds, err);
 	out->keys = kh_array(KH_RANGES, sizeof *out->keys, err);
 	out->n_full = kh_array(KH_RANGES, sizeof *out->n_full, err);
-	if (!out->keys || !out->n_full)
+	if (!out->seeds || !out->keys || !out->n_full)
 		return KH_ENOMEM;
 	if (kh_comm_self(c) == 0)
 		rc = kh_db_begin(out->w, KH_SEC_INDEX, err);

@@ -50,7 +50,7 @@ void kh_matcher_free(kh_matcher *m)
 	free(m->segment);
 	seeds_free(&m->all);
 	seeds_free(&m->ask);
-	kh_hit_lists_clear(&m->lists);
+	kh_seeds_found_clear(&m->bins);
 	kh_places_free(m);
 	free(m->here.v);
 	free(m->here.of);
@@ -119,17 +119,21 @@ static bool may_be_unseen(const kh_matcher *m, const struct kh_mates *s)
 	return !best;
 }
 
-/* Notes seeds that are in the index. */
-static int note_seeds(kh_matcher *m, size_t from, size_t n, kh_err *err)
+/* Notes seeds that the text has where their mates lie; the first one that was looked up is number
+ * `from`. */
+static int note_seeds(kh_matcher *m, const struct kh_mates *s, size_t from, kh_err *err)
 {
+	const size_t n = s->mate[0].asked + s->mate[1].asked;
 	int rc = m->distinct ? kh_grow((void **)&m->had, &m->cap_had, m->n_had + n, sizeof *m->had,
 				       err) : KH_OK;
 
-	for (size_t i = from; i < from + n && !rc; i++) {
-		if (m->lists.len[i] == 0)
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint32_t mate = i >= s->mate[0].asked;
+
+		if (!kh_places_have(m, s, mate, m->ask.pos[from + i]))
 			continue;
 		if (m->distinct)
-			m->had[m->n_had++] = m->ask.key[i];
+			m->had[m->n_had++] = m->ask.key[from + i];
 		m->call.found++;
 	}
 	return rc;
@@ -137,8 +141,8 @@ static int note_seeds(kh_matcher *m, size_t from, size_t n, kh_err *err)
 
 /* Compares a segment, the first of whose seeds that were looked up is number *seed.  *again: that
  * was not enough, and nothing is decided. */
-static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
-			  const uint32_t **word, bool *again, kh_err *err)
+static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed, bool *again,
+			  kh_err *err)
 {
 	const size_t first = *seed, n = s->mate[0].asked + s->mate[1].asked;
 	int rc;
@@ -150,7 +154,7 @@ static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
 		if (x->len > 0)
 			kh_text_read(m->read[i], x->block->bases, x->block->amb, x->at, x->len);
 		m->found[i].pos = m->ask.pos + *seed;
-		kh_places_regions(m, s, i, m->lists.len + *seed, word);
+		kh_places_regions(m, s, i, *seed);
 		*seed += x->asked;
 	}
 	rc = make_claims(m, s, err);
@@ -162,7 +166,7 @@ static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
 	if (!m->begun)
 		begin(m);
 	m->call.features += s->mate[0].len + s->mate[1].len;
-	rc = note_seeds(m, first, n, err);
+	rc = note_seeds(m, s, first, err);
 	if (!rc)
 		rc = kh_match_segment(m, s, err);
 	if (rc || !s->last)
@@ -176,19 +180,20 @@ static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
 /* Looks up what is asked.  Segments for which that was not enough are the ones that stay. */
 static int settle_asked(kh_matcher *m, kh_err *err)
 {
-	const uint32_t *word;
+	const uint64_t words = m->rule->sampling.stride / KH_TEXT_WORD;
+	const size_t n = m->ask.n;
 	size_t seed = 0, left = 0;
-	int rc = kh_lookup(m->db, m->ask.key, m->ask.n, &m->lists, err);
+	int rc = kh_seeds_find(&m->db->seeds, m->ask.key, n, &m->bins, err);
 
 	if (rc)
 		return rc;
-	word = m->lists.word;
-	for (size_t i = 0; i < m->lists.n_words; i++)
-		__builtin_prefetch(m->db->text + (word[i] < m->db->bins.votes ? word[i] : 0));
+	for (size_t i = 0; n > 0 && i < m->bins.end[n - 1]; i++)
+		if (m->bins.bin[i] != KH_SEED_MANY)
+			__builtin_prefetch(m->db->text + m->bins.bin[i] * words);
 	for (size_t i = 0; i < m->n_segments && !rc; i++) {
 		bool again;
 
-		rc = settle_segment(m, &m->segment[i], &seed, &word, &again, err);
+		rc = settle_segment(m, &m->segment[i], &seed, &again, err);
 		if (again)
 			m->segment[left++] = m->segment[i];
 	}

@@ -75,7 +75,7 @@ struct kh_matcher {
 	struct kh_mates *segment;
 	size_t n_segments, cap_segment;
 	struct kh_seeds all, ask;
-	kh_hit_lists lists;
+	kh_seeds_found bins;
 	/* the segment that is compared */
 	kh_oriented read[2][2];         /* mates; strands */
 	struct kh_found found[2];
@@ -117,16 +117,16 @@ static inline int64_t kh_place_at(const struct kh_spot *p)
 /* --- match_place.c ----------------------------------------------------------------------- */
 int kh_places_new(kh_matcher *m, kh_err *err);
 void kh_places_free(kh_matcher *m);
-/* Makes regions of the lists of a mate's seeds: their lengths, and their words one behind another,
- * of which *word is the next one. */
-void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const uint8_t *len,
-		       const uint32_t **word);
+/* Makes regions of the bins of a mate's seeds, the first of which is number `seed` of m->bins. */
+void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, size_t seed);
 /* Compares the mate in regions that could be as good as its best one, less `slack`. */
 int kh_places_best(kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t slack,
 		   kh_err *err);
 /* Compares the mate in those that could have such a score; *more: there was one. */
 int kh_places_from(kh_matcher *m, const struct kh_mates *s, uint32_t mate, int64_t score,
 		   bool *more, kh_err *err);
+/* Has the text the seed that begins at `pos` of the mate, at one of the mate's places? */
+bool kh_places_have(const kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t pos);
 /* Puts places in order. */
 void kh_places_sort(kh_matcher *m);
 /* The mate of a place, and the place's target, to be compared. */

@@ -32,14 +32,15 @@ void kh_places_free(kh_matcher *m)
 
 /* --- candidates --------------------------------------------------------------------------- */
 /* A list that is whole and for which there is room becomes candidates. */
-static void add_list(const kh_matcher *m, struct kh_found *f, uint32_t seed, const uint32_t *bin,
-		     uint32_t n)
+static void add_list(struct kh_found *f, uint32_t seed, const uint32_t *bin, uint32_t n)
 {
 	if (f->n_candidates + n > KH_MATCH_CANDIDATES)
 		return;
 	for (uint32_t j = 0; j < n; j++)
-		if (bin[j] < m->db->bins.votes)
-			f->candidate[f->n_candidates++] = (uint64_t)bin[j] << 32 | seed;
+		if (bin[j] == KH_SEED_MANY)
+			return;
+	for (uint32_t j = 0; j < n; j++)
+		f->candidate[f->n_candidates++] = (uint64_t)bin[j] << 32 | seed;
 	kh_seed_add(&f->known, seed);
 }
 
@@ -96,7 +97,7 @@ static void find_regions(const kh_matcher *m, struct kh_found *f, uint32_t len)
 {
 	const uint32_t k = m->rule->sampling.k;
 	/* two k-mers of a mate are in bins that far apart at most */
-	const uint32_t far = len < k ? 0 : (len - k) / KH_TEXT_WORD + 1;
+	const uint32_t far = len < k ? 0 : (len - k) / m->rule->sampling.stride + 1;
 
 	f->n_regions = 0;
 	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
@@ -112,10 +113,9 @@ static void find_regions(const kh_matcher *m, struct kh_found *f, uint32_t len)
 	}
 }
 
-void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const uint8_t *len,
-		       const uint32_t **word)
+void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, size_t seed)
 {
-	const uint32_t n = s->mate[mate].asked;
+	const uint32_t n = s->mate[mate].asked, *end = m->bins.end + seed;
 	static const kh_seed_set none;
 	struct kh_found *f = &m->found[mate];
 
@@ -123,10 +123,10 @@ void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, c
 	f->n_candidates = 0;
 	f->known = none;
 	f->best = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (i < f->n && len[i] != KH_LIST_OVER)
-			add_list(m, f, i, *word, len[i]);
-		*word += kh_list_words(len[i]);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const uint32_t from = seed + i > 0 ? m->bins.end[seed + i - 1] : 0;
+
+		add_list(f, i, m->bins.bin + from, end[i] - from);
 	}
 	sort_candidates(f->candidate, m->sorted, f->n_candidates, m->db->bins.bits);
 	find_regions(m, f, s->mate[mate].len);
@@ -138,7 +138,7 @@ kh_laid kh_places_laid(const kh_matcher *m, const struct kh_mates *s, const stru
 {
 	const uint32_t mate = kh_place_mate(p);
 	const kh_db_target *t = &m->db->target[p->target];
-	const uint64_t begin = (uint64_t)t->first_bin * KH_TEXT_WORD;
+	const uint64_t begin = (uint64_t)t->first_bin * m->rule->sampling.stride;
 
 	return (kh_laid) { &m->read[mate][kh_place_strand(p)], s->mate[mate].len, m->db->text,
 			   begin, begin + t->bases };
@@ -182,53 +182,85 @@ static struct stands stands(const kh_matcher *m, const struct kh_mates *s, uint3
 
 enum { FIRST = 4 };
 
-/* The low bit of each base of a bin where some bases begin as a seed does; `text` goes on behind
- * the bin. */
-static uint32_t begin_alike(uint64_t bases, uint64_t text)
+/* Of the 32 bases of the text from each text[i] on, which begins i bases further: the low bit of
+ * those where some bases begin as a seed does. */
+static uint64_t begin_alike(uint64_t bases, const uint64_t text[FIRST])
 {
 	uint64_t differ = 0;
 
 	/* each of its first bases 32 times */
 	for (int i = 0; i < FIRST; i++)
-		differ |= text >> 2 * i ^ (bases >> 2 * i & 3) * KH_TEXT_LOW;
-	return (uint32_t)(~(differ | differ >> 1) & KH_TEXT_LOW);
+		differ |= text[i] ^ (bases >> 2 * i & 3) * KH_TEXT_LOW;
+	return ~(differ | differ >> 1) & KH_TEXT_LOW;
 }
 
 /* Does a seed lie in a bin on one of the last n places?  Nearly all seeds of a region lie on the
  * place that the first one found. */
 static bool on_place(const kh_matcher *m, size_t n, const uint32_t at[2], uint32_t bin)
 {
-	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
+	const int64_t stride = m->rule->sampling.stride, from = bin * stride;
 
 	for (const struct kh_spot *p = m->place + m->n_place - n; n > 0; n--, p++) {
 		const int64_t here = kh_place_at(p) + at[kh_place_strand(p)];
 
-		if (here >= from && here < from + KH_TEXT_WORD)
+		if (here >= from && here < from + stride)
 			return true;
 	}
 	return false;
 }
 
-/* Compares the mate at each place where the text of the candidate's bin has the seed. */
-static int look(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const struct stands *f,
-		uint32_t bin, kh_err *err)
+bool kh_places_have(const kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t pos)
 {
 	const uint64_t mask = kh_kmer_mask(m->rule->sampling.k);
-	const int64_t from = (int64_t)bin * KH_TEXT_WORD;
-	const uint64_t text = kh_text_bases(m->db->text, (uint64_t)from);
-	const uint32_t alike[2] = { begin_alike(f->bases[0], text),
-				    begin_alike(f->bases[1], text) };
+	const struct stands x = stands(m, s, mate, pos);
+
+	for (size_t i = 0; i < m->n_place; i++) {
+		const struct kh_spot *p = &m->place[i];
+		const uint32_t strand = kh_place_strand(p);
+		const int64_t at = kh_place_at(p) + x.at[strand];
+
+		if (kh_place_mate(p) == mate && at >= 0 &&
+		    (kh_text_bases(m->db->text, (uint64_t)at) & mask) == x.bases[strand])
+			return true;
+	}
+	return false;
+}
+
+/* Compares the mate where the text has the seed, which begins with one of n <= 32 bases there. */
+static int look_at(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const struct stands *f,
+		   uint32_t bin, int64_t from, uint32_t n, kh_err *err)
+{
+	const uint64_t mask = kh_kmer_mask(m->rule->sampling.k);
+	const uint64_t first = n < 32 ? (UINT64_C(1) << 2 * n) - 1 : UINT64_MAX;
+	uint64_t text[FIRST], alike[2];
 	int rc = KH_OK;
 
-	for (uint32_t any = alike[0] | alike[1]; any != 0 && !rc; any &= any - 1) {
-		const uint32_t bit = any & (0 - any);
-		const int64_t at = from + __builtin_ctz(any) / 2;
+	for (int i = 0; i < FIRST; i++)
+		text[i] = kh_text_bases(m->db->text, (uint64_t)(from + i));
+	alike[0] = begin_alike(f->bases[0], text) & first;
+	alike[1] = begin_alike(f->bases[1], text) & first;
+	for (uint64_t any = alike[0] | alike[1]; any != 0 && !rc; any &= any - 1) {
+		const uint64_t bit = any & (0 - any);
+		const int64_t at = from + __builtin_ctzll(any) / 2;
 		const uint64_t here = kh_text_bases(m->db->text, (uint64_t)at) & mask;
 
 		for (uint32_t strand = 0; strand < 2 && !rc; strand++)
 			if (alike[strand] & bit && here == f->bases[strand])
 				rc = add_place(m, s, mate, strand, at - f->at[strand], bin, err);
 	}
+	return rc;
+}
+
+/* Compares the mate at each place where the text of the candidate's bin has the seed. */
+static int look(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const struct stands *f,
+		uint32_t bin, kh_err *err)
+{
+	const uint32_t stride = m->rule->sampling.stride;
+	int rc = KH_OK;
+
+	for (uint32_t i = 0; i < stride && !rc; i += 32)
+		rc = look_at(m, s, mate, f, bin, (int64_t)bin * stride + i,
+			     stride - i < 32 ? stride - i : 32, err);
 	return rc;
 }
 

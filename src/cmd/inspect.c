@@ -66,10 +66,57 @@ static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint
 	}
 }
 
+/* Adds the seeds of a line; returns their number. */
+static uint32_t count_line(const kh_db *db, const kh_seed_range *r, const void *line,
+			   struct census *c, uint64_t *direct)
+{
+	const kh_seed_index *x = &db->seeds;
+	uint32_t slot = 0, value, one;
+
+	for (; slot < kh_seed_slots(x->bits) && (value = kh_seed_value(line, slot, x->bits)) != 0;
+	     slot++) {
+		const uint32_t *w = kh_seed_bins(x, r, value, &one);
+		uint32_t n = 0;
+
+		if (*w == KH_SEED_MANY) {
+			c->length[OVER]++;
+			continue;
+		}
+		do {
+			const uint32_t bin = w[n] & ~KH_SEED_MORE;
+
+			if (direct)
+				direct[db->bins.taxon[kh_bins_target(&db->bins, bin)]]++;
+		} while (w[n++] & KH_SEED_MORE);
+		c->length[kh_log2(n)]++;
+	}
+	c->fill[slot]++;
+	c->buckets++;
+	return slot;
+}
+
+/* Of a database with text; seeds that are not in the first level are carried. */
+static void walk_seeds(const kh_db *db, struct census *c, uint64_t *direct)
+{
+	for (int p = 0; p < KH_RANGES; p++) {
+		const kh_seed_range *r = &db->seeds.dir[p];
+		const uint64_t lines = kh_seed_line_bytes(r) / 64;
+		const char *line = (const char *)db->image + 64 * r->first_line;
+
+		for (uint64_t i = 0; i < lines; i++, line += 64) {
+			const uint32_t n = count_line(db, r, line, c, direct);
+
+			c->carried += i < r->lines[0] ? 0 : n;
+		}
+	}
+}
+
 static void walk(const kh_db *db, struct census *c, uint64_t *direct)
 {
 	*c = (struct census) { .buckets = 0 };
-	for (int p = 0; p < KH_RANGES; p++) {
+	if (!db->dir)
+		walk_seeds(db, c, direct);
+	for (int p = 0; p < KH_RANGES && db->dir; p++) {
 		const kh_range *r = &db->dir[p];
 		const kh_bucket *b = (const kh_bucket *)db->image + r->first_bucket;
 

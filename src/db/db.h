@@ -15,6 +15,7 @@
 #include "comm/comm.h"
 #include "index/index.h"
 #include "index/keys.h"
+#include "index/seeds.h"
 #include "base/msg.h"
 #include "io/output.h"
 #include "kmer/sampling.h"
@@ -137,7 +138,8 @@ typedef struct kh_db {
 	kh_k2 *k2;
 	const kh_db_header *h;
 	const void *image;              /* buckets in units of 64 bytes, locations of 4 */
-	const kh_range *dir;            /* KH_RANGES */
+	const kh_range *dir;            /* KH_RANGES; NULL: it has text, and seeds in their place */
+	kh_seed_index seeds;
 	kh_taxonomy *tax;
 	const kh_db_target *target;     /* h->n_targets */
 	const char *ids;

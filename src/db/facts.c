@@ -203,8 +203,11 @@ static int check_counts(const kh_db *db, kh_err *err)
 	int rc;
 
 	for (int r = 0; r < KH_RANGES; r++) {
-		locations += db->dir[r].n_locs - db->dir[r].over;
-		if (!buckets_fit(&db->dir[r]))
+		const kh_seed_range *s = db->seeds.dir + (db->dir ? 0 : r);
+
+		locations += db->dir ? db->dir[r].n_locs - db->dir[r].over
+				     : s->seeds - (uint64_t)s->lists - s->over + s->words;
+		if (db->dir && !buckets_fit(&db->dir[r]))
 			return fail(db, "the buckets of a range do not fit its keys", err);
 	}
 	for (uint32_t i = 0; i < h->n_targets; i++)

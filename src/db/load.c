@@ -104,7 +104,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 	if (sums->bytes != blocks * 8 || sums->at + sums->bytes != db->bytes ||
 	    h->sums != XXH3_64bits(section(db, KH_SEC_SUMS), (size_t)sums->bytes))
 		return bad(db, err, "its table of checksums is damaged");
-	if (h->section[KH_SEC_DIR].bytes != KH_RANGES * sizeof(kh_range) ||
+	if (h->section[KH_SEC_DIR].bytes !=
+		    KH_RANGES * (h->text.at ? sizeof(kh_seed_range) : sizeof(kh_range)) ||
 	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
 	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target) ||
 	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0))
@@ -133,7 +134,8 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
 	    h->runs > 1 ||
 	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0 && h->text.at == 0) ||
-	    h->word_bits != kh_word_bits(h->bins, h->n_taxa))
+	    h->word_bits != (h->text.at ? kh_seed_bits(h->bins)
+					: kh_word_bits(h->bins, h->n_taxa)))
 		return bad(db, err, "a parameter in its header is out of range");
 	for (int i = 0; i < 32; i++)
 		if (h->minima[i] == 0)
@@ -169,8 +171,10 @@ static uint64_t range_at(const kh_db *db, unsigned range)
 {
 	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
 
-	return e->at +
-	       (range < KH_RANGES ? db->dir[range].first_bucket * sizeof(kh_bucket) : e->bytes);
+	if (range == KH_RANGES)
+		return e->at + e->bytes;
+	return e->at + 64 * (db->dir ? db->dir[range].first_bucket
+				     : db->seeds.dir[range].first_line);
 }
 
 /* Does the block belong to these ranges, or to the rest? A block that is only partly of the index
@@ -219,6 +223,18 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 	}
 }
 
+static int check_range(const kh_db *db, unsigned range, kh_err *err)
+{
+	const kh_range *r = &db->dir[range];
+	const uint32_t n_bins = (uint32_t)db->h->bins, n_taxa = db->h->n_taxa;
+
+	if (!kh_probe_sound(db->image, r, n_bins, n_taxa) &&
+	    kh_index_check(db->image, r, n_bins, n_taxa, err))
+		return KH_EFORMAT;
+	return kh_db_range_ends(db, r) ? KH_OK
+	       : kh_fail(err, KH_EFORMAT, "a bit behind its lists is not zero");
+}
+
 /* Checks the structure of ranges, one at a time. */
 static int check_worker(void *arg, unsigned worker, kh_err *err)
 {
@@ -232,15 +248,11 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 
 		if (p >= v->to || kh_monitor_stopped(v->m))
 			return KH_OK;
-		if (!kh_probe_sound(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa) &&
-		    kh_index_check(db->image, &db->dir[p], (uint32_t)db->h->bins, db->h->n_taxa,
-				   &why))
+		if (db->dir ? check_range(db, (unsigned)p, &why)
+			    : kh_db_check_seeds(db, (unsigned)p, &why))
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
 				       p, why.msg);
-		if (!kh_db_range_ends(db, &db->dir[p]))
-			return kh_fail(err, KH_EFORMAT, "%s: not a usable database: range %" PRIu64
-				       ", a bit behind its lists is not zero", db->path, p);
 		kh_progress(&(kh_step) { .doing = "checked",
 					 .things = "ranges of the index",
 					 .started = v->started,
@@ -410,9 +422,14 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if (rc)
 		return rc;
 	db->image = section(db, KH_SEC_INDEX);
-	db->dir = section(db, KH_SEC_DIR);
+	if (db->h->text.at)
+		db->seeds = (kh_seed_index) { db->image, section(db, KH_SEC_DIR),
+					      db->h->word_bits };
+	else
+		db->dir = section(db, KH_SEC_DIR);
 	db->told = db->h->told.at ? section(db, KH_SEC_TOLD) : NULL;
-	if ((rc = check_parameters(db, err)) || (rc = check_directory(db, err)) ||
+	if ((rc = check_parameters(db, err)) ||
+	    (rc = db->dir ? check_directory(db, err) : kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
 	    (rc = kh_db_find_text(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||

@@ -13,6 +13,11 @@ int kh_db_check_facts(const kh_db *db, kh_err *err);
 /* Are the bits behind the lists of a range zero? */
 bool kh_db_range_ends(const kh_db *db, const kh_range *r);
 
+/* Of a database with text: fails unless the ranges of its index lie in order, without holes; and
+ * checks the structure of one. */
+int kh_db_check_seed_ranges(const kh_db *db, kh_err *err);
+int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err);
+
 /* db->text, if the file has it; targets have been loaded. */
 int kh_db_find_text(kh_db *db, kh_err *err);
 

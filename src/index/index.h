@@ -54,6 +54,20 @@ typedef struct kh_range {
 
 static_assert(sizeof(kh_range) == 40, "kh_range is part of the file format");
 
+/* The same for the index of a database with text: seeds.h. */
+#define KH_SEED_LEVELS 8
+
+typedef struct kh_seed_range {
+	uint64_t first_line;            /* in units of 64 bytes from the section's start */
+	uint64_t first_word;            /* of the lists, in units of 4 bytes from there */
+	uint32_t words, lists;          /* of and number of these */
+	uint32_t seeds;                 /* in the lines */
+	uint32_t over;                  /* of these, that have too many bins */
+	uint32_t lines[KH_SEED_LEVELS];
+} kh_seed_range;
+
+static_assert(sizeof(kh_seed_range) == 64, "kh_seed_range is part of the file format");
+
 static KH_HD uint32_t kh_key_range(uint64_t key)
 {
 	return (uint32_t)(key >> KH_RANGE_BIT);
@@ -181,6 +195,7 @@ static KH_HD kh_list kh_index_find(const kh_bucket *bucket, const kh_range *dir,
 /* An encoded range: owned by the caller, cleared by kh_image_clear; may be used again. */
 typedef struct kh_image {
 	kh_range range;                 /* firsts are 0 */
+	kh_seed_range seeds;            /* in place of it, with text; then lines are buckets */
 	kh_bucket *bucket;              /* range.buckets + 1 */
 	uint32_t *loc;                  /* range.n_locs words, packed */
 	uint64_t locations;             /* in lists, without the overpopulated */

@@ -1,0 +1,272 @@
+/* seeds.c - a range of the index of a database with text: made, and checked; seeds.h */
+#include <config.h>
+#include "index/seeds.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include "base/mem.h"
+#include "index/pairs.h"
+
+enum { LINE = 64 };
+
+uint64_t kh_seed_line_bytes(const kh_seed_range *r)
+{
+	uint64_t lines = 0;
+
+	for (unsigned i = 0; i < KH_SEED_LEVELS; i++)
+		lines += r->lines[i];
+	return lines * LINE;
+}
+
+uint64_t kh_seed_bytes(const kh_seed_range *r)
+{
+	return (kh_seed_line_bytes(r) + 4 * (uint64_t)r->words + LINE - 1) / LINE * LINE;
+}
+
+/* --- making a range ------------------------------------------------------------------- */
+/* The values of all keys, beside them; lists are written where they are to be. */
+static int make_values(kh_image *im, uint32_t bits, kh_pairs *to, kh_err *err)
+{
+	const kh_lists *l = &im->lists;
+	const uint32_t *word = l->word, *longer = l->longer;
+	const uint64_t most = UINT64_C(1) << bits;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const size_t n = kh_lists_words(l, i, &longer);
+
+		const bool over = n > KH_LIST_MAX, listed = n > 1 && !over;
+
+		to->key[to->n] = l->key[i];
+		to->loc[to->n++] = over     ? kh_seed_over(bits)
+				   : listed ? (uint32_t)(most + 1 + im->seeds.words)
+					    : *word + 1;
+		for (size_t j = 0; j < n && listed; j++)
+			im->loc[im->seeds.words++] = word[j] | (j + 1 < n ? KH_SEED_MORE : 0);
+		im->seeds.lists += listed;
+		im->seeds.over += over;
+		im->locations += over ? 0 : n;
+		word += n;
+	}
+	im->seeds.seeds = (uint32_t)to->n;
+	if (im->seeds.words < most - 1)
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "%" PRIu32 " words of lists in one of 256 ranges of the "
+		       "index are too many", im->seeds.words);
+}
+
+static void set_slot(unsigned char *line, uint32_t bits, uint32_t slot, uint32_t tag,
+		     uint32_t value)
+{
+	const uint32_t bit = 8 * kh_seed_slots(bits) + slot * (bits + 1);
+	const uint32_t at = bit / 8 < LINE - 8 ? bit / 8 : LINE - 8;
+	uint64_t x;
+
+	line[slot] = (unsigned char)tag;
+	memcpy(&x, line + at, sizeof x);
+	x |= (uint64_t)value << (bit - 8 * at);
+	memcpy(line + at, &x, sizeof x);
+}
+
+/* Fills a level of B lines with seeds in the order of y; those that are left over become the first
+ * ones, with the y of the next level. */
+static void fill_level(unsigned char *line, uint32_t B, uint32_t bits, kh_pairs *p)
+{
+	const uint32_t slots = kh_seed_slots(bits);
+	uint64_t number = 0;
+	size_t left = 0, slot = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const uint64_t place = kh_seed_place(p->key[i], B);
+
+		slot = place >> 8 == number ? slot : 0;
+		number = place >> 8;
+		if (slot < slots) {
+			set_slot(line + number * LINE, bits, (uint32_t)slot++,
+				 (uint32_t)place & 255, p->loc[i]);
+			continue;
+		}
+		p->key[left] = kh_seed_next(p->key[i]);
+		p->loc[left++] = p->loc[i];
+	}
+	p->n = left;
+}
+
+/* The pairs that are left, sorted, at the beginning of the room. */
+static void sort_left(kh_pair_scratch *room, kh_pairs *p)
+{
+	const size_t n = p->n;
+
+	if (p->key != room->key) {
+		memcpy(room->key, p->key, n * sizeof *p->key);
+		memcpy(room->loc, p->loc, n * sizeof *p->loc);
+	}
+	kh_pair_scratch_sort(room, n, p);
+}
+
+static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *room, kh_pairs *p,
+		       kh_err *err)
+{
+	const uint32_t slots = kh_seed_slots(bits);
+	uint64_t lines = 0;
+
+	for (unsigned level = 0; p->n > 0; level++) {
+		const uint32_t B = kh_seed_lines(level, p->n, slots);
+
+		if (level == KH_SEED_LEVELS)
+			return kh_index_too_large(im->seeds.seeds, err);
+		if (kh_grow((void **)&im->bucket, &im->cap_bucket, (size_t)lines + B,
+			    sizeof *im->bucket, err))
+			return KH_ENOMEM;
+		memset(im->bucket + lines, 0, (size_t)B * sizeof *im->bucket);
+		fill_level((unsigned char *)(im->bucket + lines), B, bits, p);
+		if (p->n > 0)
+			sort_left(room, p);
+		im->seeds.lines[level] = B;
+		lines += B;
+	}
+	return KH_OK;
+}
+
+int kh_seeds_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, kh_err *err)
+{
+	const uint32_t bits = bins->bits;
+	kh_pair_scratch room = { .key = NULL };
+	kh_pairs seeds;
+	int rc;
+
+	im->seeds = (kh_seed_range) { .words = 0 };
+	im->locations = 0;
+	if ((rc = kh_lists_of_pairs(&im->lists, p, &im->cut, bins, err)) ||
+	    (rc = kh_grow((void **)&im->loc, &im->cap_loc, im->lists.n_words, sizeof *im->loc,
+			  err)) ||
+	    (rc = kh_pair_scratch_grow(&room, im->lists.n, err)))
+		goto out;
+	seeds = (kh_pairs) { room.key, room.loc, 0 };
+	rc = make_values(im, bits, &seeds, err);
+	if (!rc)
+		rc = fill_levels(im, bits, &room, &seeds, err);
+out:
+	kh_pair_scratch_clear(&room);
+	return rc;
+}
+
+/* --- checking one that was read ------------------------------------------------------- */
+struct check {
+	const kh_seed_index *x;
+	const kh_seed_range *r;
+	const uint32_t *list;           /* the range's words */
+	uint32_t n_bins;
+	uint64_t lists, over;           /* in lines, so far */
+};
+
+static const char *check_lists(const struct check *c, uint64_t *lists)
+{
+	uint64_t n = 0;
+
+	*lists = 0;
+	for (uint64_t i = 0; i < c->r->words; i++) {
+		const uint32_t bin = c->list[i] & ~KH_SEED_MORE;
+
+		if (bin >= c->n_bins || (n > 0 && bin <= (c->list[i - 1] & ~KH_SEED_MORE)))
+			return "locations are not ascending bins";
+		n++;
+		if (c->list[i] & KH_SEED_MORE)
+			continue;
+		if (n < 2 || n > KH_LIST_MAX)
+			return "a list is too short or too long";
+		n = 0;
+		++*lists;
+	}
+	return n > 0 ? "the last list has no end" : NULL;
+}
+
+static const char *check_value(struct check *c, uint32_t value)
+{
+	const uint64_t bins = UINT64_C(1) << c->x->bits, at = value - bins - 1;
+
+	if (value <= bins)
+		return value > c->n_bins ? "a seed lies behind the text" : NULL;
+	if (value == kh_seed_over(c->x->bits)) {
+		c->over++;
+		return NULL;
+	}
+	if (at >= c->r->words || (at > 0 && c->list[at - 1] & KH_SEED_MORE))
+		return "a list does not begin where a seed says";
+	c->lists++;
+	return NULL;
+}
+
+/* *used: slots of the line. */
+static const char *check_line(struct check *c, const uint8_t *line, uint32_t *used)
+{
+	const uint32_t bits = c->x->bits, slots = kh_seed_slots(bits);
+	const uint32_t end = 8 * slots + slots * (bits + 1);
+	uint32_t n = 0;
+
+	for (; n < slots; n++) {
+		const uint32_t value = kh_seed_value(line, n, bits);
+		const char *why = value ? check_value(c, value) : NULL;
+
+		if (value == 0)
+			break;
+		if (why)
+			return why;
+		if (n > 0 && line[n] < line[n - 1])
+			return "tags are not ascending";
+	}
+	*used = n;
+	for (uint32_t i = n; i < slots; i++)
+		if (line[i] != 0 || kh_seed_value(line, i, bits) != 0)
+			return "a slot that is free is not zero";
+	return end < 512 && kh_word(line, end, 512 - end) != 0 ? "a spare bit is not zero" : NULL;
+}
+
+static const char *check_levels(struct check *c)
+{
+	const uint32_t slots = kh_seed_slots(c->x->bits);
+	const uint8_t *line = (const uint8_t *)c->x->image + 64 * c->r->first_line;
+	uint64_t n = c->r->seeds;
+	const char *why;
+
+	for (unsigned level = 0; level < KH_SEED_LEVELS; level++) {
+		const uint32_t B = c->r->lines[level];
+		uint64_t used = 0;
+
+		if (B != kh_seed_lines(level, n, slots))
+			return "a level has another number of lines than its seeds need";
+		for (uint32_t i = 0; i < B; i++, line += LINE) {
+			uint32_t some;
+
+			if ((why = check_line(c, line, &some)))
+				return why;
+			used += some;
+		}
+		if (used > n || (n > 0 && used == 0))
+			return "a level has another number of seeds than it should";
+		n -= used;
+	}
+	return n > 0 ? "there are fewer seeds than the directory says" : NULL;
+}
+
+int kh_seeds_check(const kh_seed_index *x, unsigned range, uint32_t n_bins, kh_err *err)
+{
+	const kh_seed_range *r = &x->dir[range];
+	struct check c = { .x = x, .r = r, .n_bins = n_bins,
+			   .list = (const uint32_t *)x->image + r->first_word };
+	const char *end = (const char *)x->image + 64 * r->first_line +
+			  kh_seed_bytes(r);
+	uint64_t lists;
+	const char *why = check_lists(&c, &lists);
+
+	if (!why)
+		why = check_levels(&c);
+	if (!why && c.over != r->over)
+		why = "seeds with too many bins are not as many as the directory says";
+	if (!why && (c.lists != lists || lists != r->lists))
+		why = "a list has no seed, or several";
+	for (const char *p = (const char *)(c.list + r->words); p < end && !why; p++)
+		if (*p)
+			why = "a byte behind its lists is not zero";
+	return why ? kh_fail(err, KH_EFORMAT, "%s", why) : KH_OK;
+}

@@ -1,0 +1,208 @@
+/*
+ * seeds.h - the index of a database with text: in which bins a seed may begin   [HD]
+ *
+ * A seed is a feature of the text that a database compares reads with.  Whoever looks one up
+ * compares it with the text of each bin that it is given, so the index may be wrong now and then,
+ * and a seed takes few bytes: 8 bits that tell it from others, and its bin.
+ *
+ *	kh_seeds_find()   the bins of many seeds, for the CPU (seeds_find.c)
+ *	kh_seeds_each()   those of one seed: the reference, for the CPU and for kernels
+ *
+ * A line has 64 bytes: `slots` tags of one byte, then as many values of bits + 1 bits, packed,
+ * the lowest first, and zeros.  A value is 0: the slot is free, and so are all behind it; 1 to
+ * 2^bits: the bin, plus 1; or more: 2^bits + 1 plus the place of a list, in words of 4 bytes
+ * from that of the range.  A list has 2 to KH_LIST_MAX bins, ascending, with KH_SEED_MORE in all
+ * but the last.  The greatest value says that the seed has more bins than that.
+ *
+ * The 256 ranges by the top 8 bits of a key stand one behind another: lines, then lists.  The
+ * lines of a range are levels.  Level 0 has as many as its seeds would just fill.  With B lines in
+ * a level, the 40 bits y of a seed give z = y * B: line z >> 40, and as tag the 8 bits below.  Of
+ * the seeds of a line the least stay, as many as there are slots.  The others go to the next
+ * level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for twice as many.
+ * So one seed in nine is in a level behind the first.  A look-up goes on to the next level if the
+ * line is full and the last tag in it is not above its own.  All follows from the order of keys:
+ * there is nothing to be tried, and any thread or kernel makes the same bytes.
+ *
+ * 64 bytes have 16 slots up to 2^23 bins, 15 up to 2^25, 14 up to 2^27, 13 up to 2^30, and 12
+ * beyond; nine tenths of them are in use.
+ */
+#ifndef KH_INDEX_SEEDS_H
+#define KH_INDEX_SEEDS_H
+
+#include "index/index.h"
+
+#define KH_SEED_ROOMY 4
+#define KH_SEED_BITS_MIN 23
+#define KH_SEED_BITS_MAX 31
+#define KH_SEED_MORE (UINT32_C(1) << 31)
+#define KH_SEED_MANY (KH_SEED_MORE - 1) /* in place of bins: there are too many */
+#define KH_SEED_MIX UINT64_C(0x9e3779b97f)
+
+/* The index: `image` is its section, aligned to 64. */
+typedef struct kh_seed_index {
+	const void *image;
+	const kh_seed_range *dir;       /* KH_RANGES */
+	uint32_t bits;                  /* that any bin can be written with */
+} kh_seed_index;
+
+/* Bits of a bin in a line: they number lists, too, so there are not very few. */
+static KH_HD uint32_t kh_seed_bits(uint64_t n_bins)
+{
+	const uint32_t bits = kh_word_bits(n_bins, 1);
+
+	return bits > KH_SEED_BITS_MIN ? bits : KH_SEED_BITS_MIN;
+}
+
+static KH_HD uint32_t kh_seed_slots(uint32_t bits)
+{
+	return 512 / (bits + 9);
+}
+
+/* How many lines a level has for n seeds. */
+static KH_HD uint32_t kh_seed_lines(unsigned level, uint64_t n, uint32_t slots)
+{
+	return (uint32_t)((n * (level < KH_SEED_ROOMY ? 1 : 2) + slots - 1) / slots);
+}
+
+/* The low 40 bits of a key: y of level 0. */
+static KH_HD uint64_t kh_seed_first(uint64_t key)
+{
+	return key & ((UINT64_C(1) << KH_RANGE_BIT) - 1);
+}
+
+/* y of the next level: another permutation of the numbers of 40 bits. */
+static KH_HD uint64_t kh_seed_next(uint64_t y)
+{
+	return kh_seed_first(y * KH_SEED_MIX);
+}
+
+/* Line and tag of y in a level of B lines: (line << 8) | tag. */
+static KH_HD uint64_t kh_seed_place(uint64_t y, uint32_t B)
+{
+	return y * B >> 32;
+}
+
+/* The value of a slot. */
+static KH_HD uint32_t kh_seed_value(const void *line, uint32_t slot, uint32_t bits)
+{
+	return kh_word(line, 8 * kh_seed_slots(bits) + slot * (bits + 1), bits + 1);
+}
+
+/* Does a line send seeds with this tag on to the next level? */
+static KH_HD int kh_seed_goes_on(const void *line, uint32_t tag, uint32_t bits)
+{
+	const uint32_t last = kh_seed_slots(bits) - 1;
+
+	return ((const uint8_t *)line)[last] <= tag && kh_seed_value(line, last, bits) != 0;
+}
+
+/* Where a look-up is: a line that may have the seed. */
+typedef struct kh_seed_search {
+	const kh_seed_range *range;
+	uint64_t y, first;              /* of the level: its first line */
+	unsigned level;
+	const uint8_t *line;            /* NULL: it has come to an end */
+	uint32_t tag;
+} kh_seed_search;
+
+static KH_HD void kh_seed_set_line(kh_seed_search *s, const void *image)
+{
+	const uint32_t B = s->level < KH_SEED_LEVELS ? s->range->lines[s->level] : 0;
+	const uint64_t place = kh_seed_place(s->y, B);
+
+	s->line = B ? (const uint8_t *)image + 64 * (s->first + (place >> 8)) : (const uint8_t *)0;
+	s->tag = (uint32_t)place & 255;
+}
+
+static KH_HD kh_seed_search kh_seed_begin(const kh_seed_index *x, uint64_t key)
+{
+	const kh_seed_range *r = x->dir + kh_key_range(key);
+	kh_seed_search s = { r, kh_seed_first(key), r->first_line, 0, (const uint8_t *)0, 0 };
+
+	kh_seed_set_line(&s, x->image);
+	return s;
+}
+
+/* Goes on to the next level, or comes to an end. */
+static KH_HD void kh_seed_go_on(const kh_seed_index *x, kh_seed_search *s)
+{
+	if (!kh_seed_goes_on(s->line, s->tag, x->bits)) {
+		s->line = (const uint8_t *)0;
+		return;
+	}
+	s->first += s->range->lines[s->level++];
+	s->y = kh_seed_next(s->y);
+	kh_seed_set_line(s, x->image);
+}
+
+/* The value of a seed that has too many bins. */
+static KH_HD uint32_t kh_seed_over(uint32_t bits)
+{
+	return (uint32_t)((UINT64_C(2) << bits) - 1);
+}
+
+/* The words of a list, or of the one bin that stands in a slot whose value is not 0: words[0],
+ * words[1] ..., up to the first one without KH_SEED_MORE.  *one: room for that bin; if there are
+ * too many, it is KH_SEED_MANY. */
+static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_range *r,
+					  uint32_t value, uint32_t *one)
+{
+	const uint32_t bins = UINT32_C(1) << x->bits;
+
+	*one = value <= bins ? value - 1 : KH_SEED_MANY;
+	return value <= bins || value == kh_seed_over(x->bits)
+		       ? one
+		       : (const uint32_t *)x->image + r->first_word + (value - bins - 1);
+}
+
+/* Calls take(arg, bin) for each bin that a seed may begin in, level by level, slot by slot; for
+ * KH_SEED_MANY, if these are not all. */
+static KH_HD void kh_seeds_each(const kh_seed_index *x, uint64_t key,
+				void (*take)(void *arg, uint32_t bin), void *arg)
+{
+	const uint32_t slots = kh_seed_slots(x->bits);
+
+	for (kh_seed_search s = kh_seed_begin(x, key); s.line; kh_seed_go_on(x, &s))
+		for (uint32_t i = 0; i < slots; i++) {
+			const uint32_t value = kh_seed_value(s.line, i, x->bits);
+			const uint32_t *w;
+			uint32_t one;
+
+			if (value == 0)
+				break;
+			if (s.line[i] != s.tag)
+				continue;
+			w = kh_seed_bins(x, s.range, value, &one);
+			for (; *w & KH_SEED_MORE; w++)
+				take(arg, *w & ~KH_SEED_MORE);
+			take(arg, *w);
+		}
+}
+
+#ifndef __CUDACC__
+/* The bins of some seeds: those of seed i are bin[end[i - 1]] (of the first one, bin[0]) up to
+ * bin[end[i] - 1]; one of them is KH_SEED_MANY if these are not all.  To be cleared; it may be used
+ * again. */
+typedef struct kh_seeds_found {
+	uint32_t *end, *bin;
+	size_t n, cap_end, cap_bin;
+} kh_seeds_found;
+
+int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seeds_found *to,
+		  kh_err *err);
+void kh_seeds_found_clear(kh_seeds_found *f);
+
+/* Bytes of a range in the section, padded to 64; and those of its lines. */
+uint64_t kh_seed_bytes(const kh_seed_range *r);
+uint64_t kh_seed_line_bytes(const kh_seed_range *r);
+
+/* Makes a range of pairs: im->seeds, im->bucket (lines), im->loc (lists), im->locations.  `bins`:
+ * with places. */
+int kh_seeds_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, kh_err *err);
+
+/* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,
+ * values and lists; bins are below n_bins. */
+int kh_seeds_check(const kh_seed_index *x, unsigned range, uint32_t n_bins, kh_err *err);
+#endif
+
+#endif
