@@ -199,6 +199,11 @@ class Fit:
         self.shapes, self.weights = m.shapes, m.weights
         self.low, self.high = self.interval(f, cells, m)
 
+    def keep(self, weight):
+        """Only so many fragments, which are near, are the species' own."""
+        self.shapes, self.weights, self.stands = [6, JUNK], [weight, ONE - weight], True
+        self.few, self.low, self.high = True, 6, 6
+
     @staticmethod
     def interval(f, cells, m):
         ends, top = [], D[m.shapes[1]]
@@ -232,7 +237,7 @@ class Sample:
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
-        self.costs, self.seldom, self.rival = None, set(), {}
+        self.costs, self.seldom, self.rival, self.sure = None, set(), {}, {}
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
     def candidates(self, segments, h, n):
@@ -437,9 +442,36 @@ class Sample:
                 gone[s] = NARROW
             elif f.weak and (self.lone[s] < 5 or 512 * self.lone[s] < f.own):
                 gone[s] = RELATIVE
+        called, near = self.near()
         for s, verdict in gone.items():
             self.fits[s].stands = False
             self.verdict[s] = verdict
+        for s, f in self.fits.items():
+            self.is_near = near[s] > 0 and 2 * near[s] >= called[s]
+            if self.is_near and s not in self.seldom and self.verdict[s] in (RELATIVE, SHARED):
+                self.verdict[s] = FEW
+                f.keep(min(ONE - 1, (near[s] << 28) // f.n if f.n else 0))
+            self.sure[s] = self.how_sure(s, f)
+
+    def near(self):
+        """Fragments called each species, and those of them that are near"""
+        called, near = Counter(), Counter()
+        least = pw(self.db.k * (lb(1000) - lb(980))) * 32 >> 24
+        for (_, cell, call, _, _), many in self.classes.items():
+            s = None if call is None else self.tree.species[call]
+            called[s] += many
+            near[s] += many if cell % 32 >= least else 0
+        return called, near
+
+    def how_sure(self, s, f):
+        """What the column `detected` has"""
+        if self.verdict[s] == FEW:
+            return "low" if self.is_near else "-"
+        if self.verdict[s] not in THERE:
+            return "no"
+        low, high = D[f.low], D[f.high]
+        sure = f.own >= 2560 and high - low <= 20 and (high <= 20 or f.weights[0] >= ONE // 4 * 3)
+        return "yes" if sure else "low"
 
     def tenths(self, s, f, most):
         """Of the stretches to be expected, those that have to be found."""
@@ -549,8 +581,7 @@ class Sample:
             yield self.db.taxa[t][0], row + (self.presence(t) if tree.species[t] == t else ["-"] * 8)
 
     def detected(self, s):
-        verdict = self.verdict.get(s, FEW)
-        return "-" if verdict == FEW else "yes" if verdict in THERE else "no"
+        return self.sure.get(s, "-")
 
     def row_above(self, t):
         """Taxid of the nearest ancestor whose rank has a letter, or 0."""

@@ -40,6 +40,7 @@ check "build, some of the features" build --db some.khdb --max-db-size 150K "$T7
 check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars:2:0" "$mers:1:0"
 check "sample of relatives" sample 5200 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
 check "sample of few of its own" sample 6000 among.fq 150 "$T3:10:0" "$T7:0.35:0"
+check "sample of two reads" sample 5200 rare.fq 150 "$lambda:5180:0" "$phi:2:0" "$phi:18:0.24"
 gzip -dc "$lambda" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 21000) }' >part.fa
 check "sample of part of a genome" sample 6000 part.fq 150 part.fa:1:0.001
 check "sample of part of a relative's genome" sample 6000 stretch.fq 150 part.fa:1:0.03
@@ -62,6 +63,8 @@ check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
 check "a few of its own among a relative's" agrees db.khdb among.fq
 check "a few of its own: present" verdict 1985738 present
+check "two reads, and chance hits of others" agrees db.khdb rare.fq
+check "both of them stay" test "$(awk '$1 == "C" && $3 == 10847' calls.tsv | wc -l)" -eq 2
 check "part of a genome, as it is" agrees db.khdb part.fq
 check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq

@@ -32,9 +32,11 @@ static bool is_there(const kh_presence *p)
 
 static enum kh_detected detected_of(const kh_presence *p)
 {
-	return !p || p->verdict == KH_TOO_FEW ? KH_NOT_JUDGED
-	       : is_there(p)		      ? KH_DETECTED
-					      : KH_NOT_DETECTED;
+	if (!p)
+		return KH_NOT_JUDGED;
+	if (p->confidence != KH_NO_CONFIDENCE)
+		return p->confidence == KH_HIGH ? KH_DETECTED : KH_DETECTED_LOW;
+	return p->verdict == KH_TOO_FEW ? KH_NOT_JUDGED : KH_NOT_DETECTED;
 }
 
 /* The reads of a species are its own fragments that were seen, divided by the share of them that

@@ -87,7 +87,12 @@ const char *kh_profile_why(const kh_profile *of, const kh_profile_row *r,
 			 "where %.1f were to be expected", p->found, (double)p->expected / 256);
 		break;
 	case KH_TOO_FEW:
-		snprintf(text, KH_PROFILE_WHY, "%s: fewer than 5", kh_verdict_name(KH_TOO_FEW));
+		if (p->confidence == KH_LOW)
+			snprintf(text, KH_PROFILE_WHY, "%s: %" PRIu64 ", which are near it",
+				 kh_verdict_name(KH_TOO_FEW), p->near);
+		else
+			snprintf(text, KH_PROFILE_WHY, "%s: fewer than 5",
+				 kh_verdict_name(KH_TOO_FEW));
 		break;
 	}
 	return text;

@@ -207,6 +207,8 @@ static int refute_some(kh_work *w, kh_err *err)
 			refute(p, KH_NARROW);
 		else if (is_common(p))
 			refute(p, KH_RELATIVE);
+		kh_keep_near(p);
+		p->confidence = kh_confidence_of(p);
 	}
 	free(most);
 	return KH_OK;
@@ -314,6 +316,7 @@ static int work(kh_work *w, kh_err *err)
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);
 	}
+	kh_count_near(w);
 	if ((rc = kh_breadth(w, err)) || (rc = refute_some(w, err)))
 		return rc;
 	return decide_all(w, err);

@@ -33,9 +33,17 @@ enum kh_verdict {
 /* In plain words, which all outputs have. */
 const char *kh_verdict_name(enum kh_verdict v);
 
+/* How sure it is that a species is there (sure.c). */
+enum kh_confidence {
+	KH_NO_CONFIDENCE,       /* it was not judged to be there */
+	KH_LOW,                 /* little speaks for it, or few fragments that are near */
+	KH_HIGH
+};
+
 typedef struct kh_presence {
 	uint32_t taxon;                 /* of the species */
 	enum kh_verdict verdict;
+	enum kh_confidence confidence;
 	kh_fit fit;                     /* .own: as it is in the end */
 	/* its fragments are told too seldom: they are those of something related (told.c) */
 	bool seldom;
@@ -48,6 +56,8 @@ typedef struct kh_presence {
 	/* the same fragments; of many strains, those that have it alone as their best */
 	uint64_t lone;
 	uint64_t share;                 /* sum of 64 h / n of its fragments; see fit.total */
+	/* fragments with a class that the first pass called it, and those of them that are near */
+	uint64_t called, near;
 	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
 } kh_presence;
 

@@ -73,6 +73,12 @@ int kh_share_out(kh_work *w, kh_err *err);
 int kh_told_make(kh_work *w, kh_err *err);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
+/* Counts, for each species, fragments that were called it, and those of them that are near. */
+void kh_count_near(kh_work *w);
+/* Leaves a species that was refuted those fragments that are near, if they are most of those that
+ * were called it. */
+void kh_keep_near(kh_presence *p);
+enum kh_confidence kh_confidence_of(const kh_presence *p);
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 
