@@ -147,27 +147,30 @@ static void make_cover(struct cover *c, const struct made *m)
 static int write_page(struct made *m, const char *path, kh_err *err)
 {
 	static const char *const detected[] = { "yes", "low", "no" };
-	double *ani = kh_array(m->n, sizeof *ani, err);
+	double *ani = kh_array(m->n, sizeof *ani, err), *first = kh_array(m->n, sizeof *first, err);
 	const char **word = kh_array(m->n, sizeof *word, err);
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
 	char (*name)[32] = kh_array(m->samples, sizeof *name, err);
 	static struct cover cover;
 	kh_buf b = { NULL, 0, 0 };
 	kh_out *out = NULL;
-	int rc = ani && word && sample && name ? KH_OK : KH_ENOMEM;
+	int rc = ani && first && word && sample && name ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; !rc && i < m->n; i++) {
 		const bool known = strcmp(m->t[i].rank, "species") == 0;
 
 		ani[i] = known ? 0.9 + (double)(draw() % 1000) * 1e-4 : NAN;
+		first[i] = known ? (double)(draw() % 1000) : NAN;
 		word[i] = known ? detected[draw() % 3] : NULL;
 	}
-	const kh_page_values of[] = { { .text = word }, { .number = ani }, { .text = word } };
+	const kh_page_values of[] = { { .text = word }, { .number = ani }, { .text = word },
+				      { .number = first } };
 	const kh_page_column column[] = {
 		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 2,
 		  .help = "average nucleotide identity" },
 		{ .key = "why", .label = "Why", .kind = KH_PAGE_TEXT, .detail = true },
+		{ .key = "first", .label = "First", .kind = KH_PAGE_NUMBER, .detail = true },
 	};
 	const kh_page_fact fact[] = { { .label = "Program", .value = PACKAGE_STRING },
 				      { .label = "Command", .value = "make_page <b>x</b>",
@@ -184,7 +187,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 		sample[0].n_coverage = cover.n;
 	}
 	const kh_page p = { .unit = "reads", .taxon = m->t, .n_taxa = m->n, .sample = sample,
-			    .n_samples = m->samples, .column = column, .n_columns = 3,
+			    .n_samples = m->samples, .column = column, .n_columns = 4,
 			    .identity = cover.border, .n_identities = IDENTITIES,
 			    .fact = fact, .n_facts = 2 };
 	if (!rc && !(rc = kh_page_write(&b, &p, err)) && !(rc = kh_out_open(&out, path, err)) &&
@@ -195,6 +198,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	free(name);
 	free(sample);
 	free(word);
+	free(first);
 	free(ani);
 	return rc;
 }

@@ -1,15 +1,19 @@
 """The pages of kmerhash in a real browser: Chromium by its driver; speaks TAP.
 
-    page_browser.py ONE SEVERAL REAL [--shots FOLDER]
+    page_browser.py ONE SEVERAL MANY REAL [--shots FOLDER]
     page_browser.py --times PAGE...
 
-ONE and SEVERAL are made by tests/make_page (one sample, several), REAL by kmerhash classify.
+ONE, SEVERAL and MANY are made by tests/make_page (one sample, several, 30), REAL by kmerhash classify.
 --times prints, a line a page: bytes, seconds to load, and the milliseconds of a frame while the
 chart zooms (time to draw, and from frame to frame: median, 95 % of them within, most).
 """
+import base64
 import json
 import os
+import re
+import shutil
 import statistics
+import subprocess
 import sys
 import time
 
@@ -142,7 +146,7 @@ def test_counts(t, p):
     species = sorted((-sums[i], i) for i in range(len(sums)) if ranks[i] == "species" and sums[i])
     names = [taxa["name"][i] for _, i in species]
     t.ok(p.column(0) == names[:25], "the table begins with the largest species", p.column(0), names)
-    t.ok([number(x) for x in p.column(3)] == [-s for s, _ in species[:25]], "with their reads")
+    t.ok([number(x) for x in p.column(4)] == [-s for s, _ in species[:25]], "with their reads")
     all_reads = sums[0] + p.data["samples"][0]["unclassified"]
     t.ok(number(p.texts("#tiles b")[0]) == all_reads, "the summary has all reads", p.texts("#tiles b"))
     t.ok(p.texts("#count") == ["%s taxa" % format(len(species), ",")], "and the table says how many")
@@ -206,45 +210,77 @@ def test_search(t, p):
 
 
 def test_sort(t, p):
-    p.click("#table th button", 2)
-    ids = [int(x) for x in p.column(2)]
+    p.click("#table th button", 7)
+    ids = [int(x) for x in p.column(7)]
     t.ok(ids == sorted(ids, reverse=True) and len(ids) > 3, "a click sorts, largest first", ids)
-    p.click("#table th button", 2)
-    ids = [int(x) for x in p.column(2)]
+    p.click("#table th button", 7)
+    ids = [int(x) for x in p.column(7)]
     t.ok(ids == sorted(ids), "another, smallest first", ids)
     sort = p.js("return Array.from(document.querySelectorAll('#table th'))"
                 ".map(h => h.getAttribute('aria-sort'))")
-    t.ok(sort[2] == "ascending" and sum(s is not None for s in sort) == 1, "which is said", sort)
+    t.ok(sort[7] == "ascending" and sum(s is not None for s in sort) == 1, "which is said", sort)
     p.click("#table th button", 0)
     names = p.column(0)
     t.ok(names == sorted(names, key=str.lower) or len(names) > 3, "names, from A", names)
-    p.click("#table th button", 3)
-    before = p.column(0)
-    p.click("#next")
-    t.ok(not set(before) & set(p.column(0)), "the next rows are others", p.column(0))
-    p.click("#prev")
-    t.ok(p.column(0) == before, "and the ones before come back")
+    p.click("#table th button", 4)
+    before, all_of_them = p.column(0), number(p.texts("#count")[0].split()[0])
+    p.click("#more")
+    t.ok(len(before) == 25 and p.column(0)[:25] == before and len(p.column(0)) == min(500, all_of_them),
+         "more rows are shown", len(p.column(0)), all_of_them)
 
 
 def test_columns(t, p):
     """A profile's columns, where the sample has them."""
     heads = p.texts("#table th")
-    t.ok([h.split()[0] for h in heads[6:]] == ["Detected", "ANI"], "columns of a profile", heads)
-    verdicts = set(p.column(6))
-    t.ok(verdicts <= {"yes", "low", "no"} and verdicts, "words in them", verdicts)
-    t.ok(all(x.endswith(" %") for x in p.column(7)), "and shares", p.column(7))
-    p.click("#table .name button")
+    t.ok([h.split()[0] for h in heads[:5]] == ["Taxon", "Share", "Detected", "ANI", "Reads"],
+         "columns of a profile behind the share", heads)
+    detected = set(p.column(2))
+    t.ok(detected <= {"yes", "low", "no"} and detected, "words in them", detected)
+    t.ok(all(x.endswith(" %") for x in p.column(3)), "and shares", p.column(3))
+    colours = dict(zip(p.column(2), p.js("return Array.from(document.querySelectorAll('#table td.name button'))"
+                                         ".map(e => getComputedStyle(e).color)")))
+    soft = p.js("return getComputedStyle(document.querySelector('.note')).color")
+    t.ok(colours["low"] == soft != colours["yes"], "low confidence is grey", colours, soft)
+    p.click("#table td.name button")
     facts = p.texts("#details dt")
-    t.ok(facts[-3:] == ["Detected", "ANI", "Why"], "all of them beside the chart", facts)
+    t.ok(facts[-4:] == ["Detected", "ANI", "Why", "First"], "all of them beside the chart", facts)
     p.back()
+
+
+def test_absent(t, p):
+    """The species that the sample speaks against: listed, folded, and found."""
+    taxa, values = p.data["taxa"], p.data["samples"][0]["values"]
+    gone = {taxa["name"][i]: values["first"][i] for i, d in enumerate(values["detected"]) if d == "no"}
+    t.ok(p.texts("#absent-count") == ["Judged not to be there: %d species" % len(gone)],
+         "how many are not there", p.texts("#absent-count"), len(gone))
+    t.ok(not p.id("absent-rows").is_displayed(), "their list is folded")
+    p.click("#absent-count")
+    rows = p.js("return Array.from(document.querySelectorAll('#absent-rows tbody tr'))"
+                ".map(r => Array.from(r.cells).map(c => c.textContent))")
+    t.ok([number(r[1]) for r in rows] == sorted(gone.values(), reverse=True) and
+         {r[0] for r in rows} == set(gone), "it has them by their reads of the first pass", rows[:3])
+    t.ok(all(r[3] for r in rows), "and why", rows[:3])
+    one = rows[len(rows) // 2][0]
+    p.press(p.id("filter"), one.lower())
+    left = p.texts("#absent-rows .name")
+    t.ok(one in left and all(one.lower() in x.lower() for x in left), "the filter looks there", left)
+    p.js("const f = document.getElementById('filter'); f.value = '';"
+         "f.dispatchEvent(new Event('input'))")
+    p.press(p.id("search"), one)
+    found = dict(zip(p.texts("#found .name"), p.texts("#found .more")))
+    t.ok(found.get(one) == "judged not to be there", "the search finds it, and says so", found)
+    p.id("search").clear()
+    p.click("#absent-count")
 
 
 def test_hostile(t, p):
     """Names are text wherever they stand, and none is lost."""
     Select(p.id("rank")).select_by_value("")
-    Select(p.id("rows")).select_by_visible_text("500")
     p.settle()
+    p.click("#more")
     names, bad = set(p.column(0)), []
+    names |= set(p.js("return Array.from(document.querySelectorAll('#absent-rows td.name'))"
+                      ".map(e => e.textContent)"))
     for name in p.data["taxa"]["name"]:
         if not all(c.isalnum() or c in " " for c in name) or len(name) > 200:
             bad.append(name)
@@ -289,10 +325,108 @@ def test_samples(t, p):
     t.ok(rows and set(rows) <= phyla, "the rank can be chosen", rows)
     cell = p.js("return document.querySelector('#heat tbody td').textContent")
     first = taxa["name"].index(rows[0])
-    want = 100 * clades(p.data, 0)[first] / clades(p.data, 0)[0]
+    want = 100 * clades(p.data, 0)[first] / (clades(p.data, 0)[0] + samples[0]["unclassified"])
     t.ok(abs(float(cell) - want) < 0.06, "its cells are shares", cell, want)
     p.click("#heat thead button", 1)
     t.ok("sample=2" in p.hash(), "a click on its head shows the sample", p.hash())
+
+
+def test_many(t, p):
+    """A row a sample; of a taxon the samples with the most; the unclassified in the bars."""
+    taxa, samples = p.data["taxa"], p.data["samples"]
+    sums = [clades(p.data, k) for k in range(len(samples))]
+    total = [c[0] + s["unclassified"] for c, s in zip(sums, samples)]
+    heads = p.texts("#samples th")
+    host = taxa["taxid"].index(9606)
+    t.ok(heads == ["Sample", "Reads", "Classified", "Species", "Largest species",
+                   "Host (%s)" % taxa["name"][host]], "a table of samples", heads)
+    rows = p.js("return Array.from(document.querySelectorAll('#samples tbody tr'))"
+                ".map(r => Array.from(r.cells).map(c => c.textContent))")
+    t.ok([r[0] for r in rows] == [s["name"] for s in samples], "a row a sample", [r[0] for r in rows])
+    t.ok([number(r[1]) for r in rows] == total, "its reads", [r[1] for r in rows])
+    shares = [100 * c[0] / n for c, n in zip(sums, total)]
+    t.ok(all(abs(float(r[2].split()[0]) - x) < 0.06 for r, x in zip(rows, shares)), "what is classified",
+         [r[2] for r in rows], shares)
+    ranks = [p.data["ranks"][r] for r in taxa["rank"]]
+    species = [i for i, r in enumerate(ranks) if r == "species"]
+    t.ok([number(r[3]) for r in rows[1:]] == [sum(c[i] > 0 for i in species) for c in sums[1:]],
+         "its species", [r[3] for r in rows])
+    t.ok(number(rows[0][3]) == sum(d in ("yes", "low") for d in samples[0]["values"]["detected"]),
+         "those detected, where that is known", rows[0])
+    t.ok(all(r[4].startswith(taxa["name"][max(species, key=lambda i: c[i])] + ", ")
+             for r, c in zip(rows[1:], sums[1:])), "the largest of them", [r[4] for r in rows])
+    taxon = max(species, key=lambda i: sum(c[i] / n for c, n in zip(sums, total)))
+    p.js("location.hash = '#taxon=' + arguments[0]", taxa["taxid"][taxon])
+    p.settle()
+    most = sorted(range(len(samples)), key=lambda k: (-sums[k][taxon] / total[k], k))[:10]
+    shown = p.texts("#details .top span")[-10:]
+    t.ok(shown == [samples[k]["name"] for k in most] and most != list(range(10)),
+         "of a taxon the samples with the most of it", shown, most)
+    drawn = p.js("return Array.from(document.querySelectorAll('#bars .stack'))"
+                 ".map(b => b.lastChild.title)")
+    t.ok(len(drawn) == len(samples) and all(x.startswith("unclassified: ") for x in drawn),
+         "the unclassified are drawn", drawn)
+    p.back()
+
+
+def at_width(p, width, media=""):
+    p.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+    p.d.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    p.settle()
+
+
+def test_phone(t, driver, path):
+    """At 400 pixels: taxon, share and whether it is there, without moving the table."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 400, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    p = Page(driver, path)
+    boxes = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child td'))"
+                 ".map(e => [e.className, e.getBoundingClientRect().right, e.textContent])")
+    seen = [kind.split()[0] for kind, right, _ in boxes if right <= 400]
+    t.ok(seen[:3] == ["name", "share", "detected"] and boxes[2][2], "400 pixels: three columns in sight", boxes)
+    top = p.js("return ['taxa', 'icicle'].map(i => document.getElementById(i).getBoundingClientRect().top)")
+    t.ok(top[0] < top[1] and top[0] < 400, "400 pixels: the table comes first", top)
+    t.ok(p.js("return document.documentElement.scrollWidth") <= 400, "400 pixels: nothing is wider")
+    levels = p.js("return Array.from(document.querySelectorAll('#levels span')).map(e => e.textContent)")
+    t.ok("species" in levels, "400 pixels: the chart comes to species", levels)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_print(t, p, sheets):
+    """On A4: every column that matters, all rows, and the page as it was afterwards."""
+    before = p.column(0)
+    pdf = base64.b64decode(p.d.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
+    n = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    t.ok(1 <= n <= sheets, "%d sheets of paper at most" % sheets, n)
+    size = re.search(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    t.ok(size and [round(float(x)) for x in size.groups()] == [595, 842], "of A4", size and size.groups())
+    p.settle()
+    t.ok(p.column(0) == before, "the rows are as they were", len(before), len(p.column(0)))
+    at_width(p, 703, "print")           # A4 less its margins
+    p.js("window.dispatchEvent(new Event('beforeprint'))")
+    p.settle()
+    cells = p.js("return Array.from(document.querySelectorAll('#table tbody tr:first-child td'))"
+                 ".filter(e => e.offsetWidth).map(e => [e.className.split(' ')[0],"
+                 "e.getBoundingClientRect().right])")
+    keys = [kind for kind, _ in cells]
+    wanted = ["name", "share"] + [c["key"] for c in p.data.get("columns", []) if not c.get("detail")] + ["clade"]
+    wide = p.js("return Math.max(...['#table', '#samples', '#heat'].map(c => document.querySelector(c))"
+                ".map(e => e.getBoundingClientRect().right))")
+    t.ok(wide <= 703, "no table is cut", wide)
+    t.ok(keys == wanted and max(x for _, x in cells) <= 703, "the columns that matter are on paper", cells)
+    count = number(p.texts("#count")[0].split()[0])
+    t.ok(len(p.column(0)) == count, "and all rows", len(p.column(0)), count)
+    p.js("window.dispatchEvent(new Event('afterprint'))")
+    p.d.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    p.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    p.settle()
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, stdout=subprocess.PIPE,
+                              check=True).stdout.decode()
+        words = [w for x in before for w in x.split() if re.fullmatch("[A-Za-z]+", w)]
+        missing = [w for w in words + ["Detected", "yes"] if w not in text]
+        t.ok(words and not missing, "the paper has their words", missing, text[:400])
 
 
 def contrast(p):
@@ -348,7 +482,7 @@ def test_downloads(t, p):
     text = (p.js("return window.saved") or [""])[0]
     rows = [line.split("\t") for line in text.splitlines()]
     count = number(p.texts("#count")[0].split()[0])
-    t.ok(rows[0][:6] == ["name", "rank", "taxid", "clade", "direct", "share"], "a table is saved", rows[:1])
+    t.ok(rows[0][:6] == ["name", "share", "detected", "ani", "why", "first"], "a table is saved", rows[:1])
     t.ok(len(rows) == count + 1 and len({len(r) for r in rows}) == 1, "all of its rows", len(rows), count)
 
 
@@ -416,7 +550,7 @@ def test_coverage(t, p):
     t.ok(found[0] >= 4.5, "coverage: contrast of texts is at least 4.5", found)
 
 
-def tests(one, several, real, shots):
+def tests(one, several, many, real, shots):
     t = Tap()
     driver = browser()
     try:
@@ -426,6 +560,7 @@ def tests(one, several, real, shots):
         test_search(t, p)
         test_sort(t, p)
         test_columns(t, p)
+        test_absent(t, p)
         test_downloads(t, p)
         test_hostile(t, p)
         test_names(t, p)
@@ -436,7 +571,13 @@ def tests(one, several, real, shots):
         test_names(t, p)
         test_themes(t, p, shots, "several")
         quiet(t, p, "several samples")
+        p = Page(driver, many)
+        test_many(t, p)
+        test_print(t, p, 12)
+        quiet(t, p, "many samples")
+        test_phone(t, driver, real)
         p = Page(driver, real)
+        test_print(t, p, 3)
         test_coverage(t, p)
         test_themes(t, p, shots, "real")
         t.ok(any("kmerhash classify" in x for x in p.texts("#facts dd")), "the run's command is told")
@@ -482,4 +623,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--times":
         times(sys.argv[2:])
     else:
-        tests(*sys.argv[1:4], sys.argv[5] if len(sys.argv) > 5 else None)
+        tests(*sys.argv[1:5], sys.argv[6] if len(sys.argv) > 6 else None)

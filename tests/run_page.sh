@@ -119,9 +119,10 @@ command -v "${CHROMEDRIVER:-chromedriver}" >/dev/null || why="no chromedriver he
 if [ -n "$why" ]; then skip "pages in a browser" "$why"; plan; exit 0; fi
 check "a page of 400 taxa" "$here/tests/make_page" 400 1 made.html
 check "a page of 1000 taxa and 6 samples" "$here/tests/make_page" 1000 6 several.html
+check "a page of 30 samples" "$here/tests/make_page" 1400 30 many.html
 check "a page of 5000 taxa is below 1.5 MB" sh -c '"$1" 5000 1 large.html && [ "$(wc -c <large.html)" -lt 1500000 ]' \
 	- "$here/tests/make_page"
-HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html profile.html >tap 2>.err ||
+HOME=$t $limit "$PYTHON3" "$tests/page_browser.py" made.html several.html many.html profile.html >tap 2>.err ||
 	not_ok "the browser's tests came to their end"
 while IFS= read -r line; do
 	case $line in

@@ -30,7 +30,7 @@ function arrive() {
 		return;                                         // the link that skips to the table
 	state.focus = found === undefined ? 0 : found;
 	state.sample = other;
-	table.from = 0;
+	table.rows = ROWS;
 	get("sample").selectedIndex = other;
 	show(state.focus, same ? before : undefined);
 	fillCrumbs();
@@ -54,20 +54,27 @@ function tile(name, value, kind) {
 	return box;
 }
 
+// The species of a sample, the largest first: those that are detected, or that have reads if nothing
+// was judged.
+function speciesOf(s) {
+	const list = [], judged = s.values.detected;
+
+	for (let i = 0; i < N; i++)
+		if (rankName(i) === "species" && (judged ? /yes|low/.test(judged[i]) : s.clade[i] > 0))
+			list.push(i);
+	return list.sort((a, b) => s.clade[b] - s.clade[a]);
+}
+
 function fillTiles() {
-	const s = samples[state.sample], species = [];
+	const s = samples[state.sample], species = speciesOf(s);
 
 	get("tiles").textContent = "";
-	for (let i = 0; i < N; i++)
-		if (rankName(i) === "species" && s.clade[i] > 0)
-			species.push(i);
-	species.sort((a, b) => s.clade[b] - s.clade[a]);
 	tile(title(unit), whole.format(s.all));
 	const meter = make("div", "meter"), part = make("i");
 	part.style.width = 100 * s.classified / (s.all || 1) + "%";
 	meter.appendChild(part);
 	tile("Classified", percent(s.classified, s.all)).appendChild(meter);
-	tile("Species", whole.format(species.length));
+	tile(s.values.detected ? "Species detected" : "Species", whole.format(species.length));
 	if (species.length)
 		tile("Largest, " + percent(s.clade[species[0]], s.all), taxa.name[species[0]], "text");
 }
@@ -97,9 +104,9 @@ function fillCrumbs() {
 
 /* --- the taxon that is shown ------------------------------------------------------ */
 
-function pair(list, name, value) {
+function pair(list, name, value, kind) {
 	if (value !== "")
-		list.append(make("dt", "", name), make("dd", "", value));
+		list.append(make("dt", "", name), make("dd", kind, value));
 }
 
 // Bars of equal width, as high as the numbers; title(k) is said of bar k.
@@ -222,7 +229,7 @@ function fillDetails() {
 	pair(list, "Of all " + unit, percent(s.clade[i], s.all));
 	pair(list, "Of the classified", percent(s.clade[i], s.classified));
 	for (const f of fields.filter((g) => g.column))
-		pair(list, f.label, valueText(f.column, f.of(i, s)));
+		pair(list, f.label, valueText(f.column, f.of(i, s)), f.key);
 	box.appendChild(list);
 	fillPlots(box, i, s);
 	fillTop(box, i, s);
@@ -233,21 +240,20 @@ function fillDetails() {
 const SIDE = 10;                // samples that have room beside the chart
 
 function fillOver(box, i) {
-	const ul = make("ul", "top"), of = (s) => s.clade[i] / (s.all || 1);
-	const most = Math.max(...samples.map(of)) || 1;
+	const ul = make("ul", "top"), of = (k) => samples[k].clade[i] / (samples[k].all || 1);
+	const list = samples.map((s, k) => k).sort((a, b) => of(b) - of(a) || a - b).slice(0, SIDE);
 
-	samples.slice(0, SIDE).forEach((s, k) => {
-		const li = make("li"), b = make("button"), bar = make("i"), name = make("span", "", s.name);
-		bar.style.width = 100 * of(s) / most + "%";
+	for (const k of list) {
+		const li = make("li"), b = make("button"), bar = make("i"), name = make("span", "", samples[k].name);
+		bar.style.width = 100 * of(k) / (of(list[0]) || 1) + "%";
 		b.type = "button";
 		name.dir = "auto";
-		b.append(bar, name, make("em", "", percent(s.clade[i], s.all)));
+		b.append(bar, name, make("em", "", percent(of(k), 1)));
 		b.addEventListener("click", () => go({ sample: k }));
 		li.appendChild(b);
 		ul.appendChild(li);
-	});
-	box.append(make("h4", "", samples.length > SIDE ? "In the first " + SIDE + " samples" :
-		"In each sample"), ul);
+	}
+	box.append(make("h4", "", samples.length > SIDE ? "Samples with the most of it" : "In each sample"), ul);
 }
 
 /* --- finding ---------------------------------------------------------------------- */
@@ -283,7 +289,8 @@ function fillFound() {
 		li.setAttribute("role", "option");
 		li.setAttribute("aria-selected", String(k === finder.at));
 		name.dir = "auto";
-		li.append(name, make("span", "more", rankName(i) + " · " + percent(s.clade[i], s.all)));
+		li.append(name, make("span", "more", detected(i, s) === "no" ? "judged not to be there" :
+			rankName(i) + " · " + percent(s.clade[i], s.all)));
 		li.addEventListener("mousedown", (event) => {
 			event.preventDefault();
 			choose(k);
@@ -347,13 +354,11 @@ function startFinder() {
 
 /* --- theme, facts, start ---------------------------------------------------------- */
 
-const THEMES = ["auto", "light", "dark"];
+const THEMES = ["auto", "light", "dark"], darkWanted = matchMedia("(prefers-color-scheme: dark)");
 
 function setTheme(name) {
-	if (name === "auto")
-		document.documentElement.removeAttribute("data-theme");
-	else
-		document.documentElement.dataset.theme = name;
+	const dark = name === "auto" ? darkWanted.matches : name === "dark";
+	document.documentElement.dataset.theme = dark ? "dark" : "light";
 	get("theme-name").textContent = name;
 	get("theme").setAttribute("aria-label", "Theme: " + name);
 	readColours();
@@ -381,8 +386,7 @@ function startTheme() {
 		}
 		setTheme(next);
 	});
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-		setTheme(get("theme-name").textContent));
+	darkWanted.addEventListener("change", () => setTheme(get("theme-name").textContent));
 }
 
 function fillFacts() {

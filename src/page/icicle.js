@@ -30,7 +30,7 @@ function mix(a, b, share) {
 }
 
 function isDark() {
-	return parts(getComputedStyle(document.documentElement).getPropertyValue("--tint"))[0] < 128;
+	return document.documentElement.dataset.theme === "dark";
 }
 
 // Tones of a group: paler with depth, two alternating among siblings.
@@ -154,7 +154,7 @@ function shortName(i) {
 
 // The column of the taxon that is shown is narrower than those of what it holds; a narrow window
 // has room for the next columns only.
-const NARROW = 0.55, LEAST_COLUMN = 84;
+const NARROW = 0.55, LEAST_COLUMN = 68;
 
 function columnsFrom(column) {
 	return Math.min(levelAt.length - column, Math.max(3, Math.floor(chart.width / LEAST_COLUMN)));
@@ -265,7 +265,7 @@ function draw() {
 	pen.setTransform(ratio, 0, 0, ratio, 0, 0);
 	pen.fillStyle = chart.back;
 	pen.fillRect(0, 0, chart.width, chart.height);
-	if (N && samples[state.sample].classified > 0) {
+	if (N && samples[state.sample].clade[state.focus] > 0) {
 		pen.font = "12.5px " + getComputedStyle(document.body).fontFamily;
 		pen.textBaseline = "middle";
 		layout(samples[state.sample]);
@@ -277,7 +277,7 @@ function draw() {
 	} else {
 		pen.fillStyle = chart.ink;
 		pen.font = "15px sans-serif";
-		pen.fillText("No " + unit + " were classified.", 20, 40);
+		pen.fillText("No " + unit + (state.focus ? " are called this." : " were classified."), 20, 40);
 	}
 	performance.measure("icicle", { start: began, end: performance.now() });
 	if (performance.getEntriesByName("icicle").length > 500)
@@ -309,6 +309,20 @@ function resize() {
 		drawLevels(columnAt(standIn(state.focus)));
 	}
 }
+
+// On paper the chart is as wide as the page, and on white.
+window.addEventListener("beforeprint", () => {
+	document.documentElement.dataset.theme = "light";
+	canvas.style.width = "680px";
+	canvas.style.height = "320px";
+	readColours();
+	resize();
+});
+window.addEventListener("afterprint", () => {
+	canvas.removeAttribute("style");
+	setTheme(get("theme-name").textContent);
+	resize();
+});
 
 /* --- mouse and keys --------------------------------------------------------------- */
 

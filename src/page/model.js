@@ -23,7 +23,9 @@ function rankName(i) {
 	return rankNames[taxa.rank[i]];
 }
 
-// A taxon is shown if its rank has a column of its own behind that of the one it is shown under.
+// A taxon is shown if its rank has a column of its own behind that of the one it is shown under.  A
+// narrow screen has room for few columns.
+const FOR_NARROW = [0, 3, 7, 8, 9], isNarrow = matchMedia("(max-width: 600px)").matches;
 const level = new Int8Array(N), shown = new Uint8Array(N), above = new Int32Array(N);
 
 for (let i = 0; i < N; i++) {
@@ -32,6 +34,8 @@ for (let i = 0; i < N; i++) {
 
 	if (own === undefined && level[up] === SPECIES)
 		own = BELOW;
+	if (isNarrow && !FOR_NARROW.includes(own))
+		own = undefined;
 	above[i] = up;
 	shown[i] = i === 0 || (own !== undefined && own > level[up]);
 	level[i] = shown[i] ? own : level[up];
@@ -54,6 +58,11 @@ for (const s of samples) {
 	s.classified = N ? s.clade[0] : 0;
 	s.all = s.classified + s.unclassified;
 	s.values = s.values || {};
+}
+
+// "yes", "low", "no", or nothing: what a profile says of a taxon.
+function detected(i, s) {
+	return (s.values.detected || [])[i];
 }
 
 // What orders siblings in every sample: the sum of the clade's shares.

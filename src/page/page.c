@@ -49,6 +49,16 @@ static void set(json_t **object, const char *key, json_t *value)
 static json_t *integer(uint64_t n) { return json_integer((json_int_t)n); }
 
 /* --- taxa ------------------------------------------------------------------------- */
+/* Is there a word on the taxon, as of a species that lost its reads? */
+static bool is_told(const kh_page *p, const kh_page_sample *s, size_t taxon)
+{
+	for (size_t k = 0; s->column && k < p->n_columns; k++)
+		if (p->column[k].kind == KH_PAGE_TEXT && s->column[k].text &&
+		    s->column[k].text[taxon])
+			return true;
+	return false;
+}
+
 static int choose(struct chosen *c, kh_err *err)
 {
 	const kh_page *p = c->p;
@@ -60,7 +70,8 @@ static int choose(struct chosen *c, kh_err *err)
 		return KH_ENOMEM;
 	for (size_t s = 0; s < p->n_samples; s++)
 		for (size_t i = 0; i < p->n_taxa; i++)
-			c->kept[i] |= p->sample[s].direct[i] > 0;
+			c->kept[i] |= p->sample[s].direct[i] > 0 ||
+				      is_told(p, &p->sample[s], i);
 	for (size_t i = p->n_taxa; i-- > 1;)
 		c->kept[p->taxon[i].parent] |= c->kept[i];
 	c->kept[0] = true;

@@ -24,7 +24,7 @@ typedef struct kh_page_taxon {
 
 /* A column of the table beside the counts: what a profile found of each taxon. */
 typedef struct kh_page_column {
-	const char *key;                /* the page shows "verdict" in colours */
+	const char *key;                /* the page knows "detected", "first" and "why" */
 	const char *label, *help;       /* help may be NULL */
 	enum { KH_PAGE_NUMBER, KH_PAGE_PERCENT, KH_PAGE_TEXT } kind;
 	unsigned digits;                /* digits behind the point */
@@ -73,7 +73,7 @@ typedef struct kh_page {
 	const char *title;              /* NULL: the sample's name, or how many there are */
 	const char *unit;               /* "reads", "pairs" */
 	const kh_page_taxon *taxon;
-	size_t n_taxa;                  /* at least 1; taxa without reads are left out */
+	size_t n_taxa;                  /* at least 1; without reads and words they are left out */
 	const kh_page_sample *sample;
 	size_t n_samples;               /* at least 1 */
 	const kh_page_column *column;

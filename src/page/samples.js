@@ -8,7 +8,9 @@ const OTHER = "#b9c0c7", UNCLASSIFIED = "#e2e5e8", HEAT_ROWS = 30;
 const HEAT_LIGHT = ["#e9f2fa", "#cfe1f2", "#9cc4e4", "#61a0d0", "#2f7bb9", "#0f579b", "#08306b"];
 const HEAT_DARK = ["#18242e", "#1b3a52", "#1f567c", "#2a77a9", "#4a9bcb", "#86c3e6", "#d3ebfa"];
 
-const view = { rank: "", of: "classified" };
+const view = { rank: "", of: "all" };
+// The host: a vertebrate, nearly always, and of phyla theirs is in every taxonomy of NCBI's numbers.
+const CHORDATA = 7711, HUMAN = 9606;
 
 function inkOn(colour) {
 	const [r, g, b] = parts(colour).map((v) => {
@@ -146,9 +148,39 @@ function drawHeat(list) {
 	}
 }
 
+// A row a sample.
+function drawTable() {
+	const host = [CHORDATA, HUMAN].map((t) => byTaxid.get(t)).find((i) => i !== undefined);
+	const heads = ["Sample", title(unit), "Classified", "Species", "Largest species"];
+	const row = (cells) => {
+		const tr = make("tr");
+		tr.append(...cells);
+		return tr;
+	};
+
+	if (host !== undefined)
+		heads.push("Host (" + taxa.name[host] + ")");
+	get("samples").tHead.replaceChildren(row(heads.map((head, k) =>
+		make("th", k && k !== 4 ? "number" : "", head))));
+	get("samples").tBodies[0].replaceChildren(...samples.map((s, k) => {
+		const species = speciesOf(s), cells = [make("td", "name"),
+			make("td", "number", whole.format(s.all)),
+			make("td", "number", percent(s.classified, s.all)),
+			make("td", "number", whole.format(species.length)),
+			make("td", "name", species.length ? taxa.name[species[0]] + ", " +
+				percent(s.clade[species[0]], s.all) : "")];
+
+		cells[0].appendChild(sampleButton(k));
+		if (host !== undefined)
+			cells.push(make("td", "number", percent(s.clade[host], s.all)));
+		return row(cells);
+	}));
+}
+
 function drawSamples() {
 	if (samples.length < 2)
 		return;
+	drawTable();
 	const list = largest();
 	drawBars(list);
 	drawHeat(list);
@@ -176,6 +208,7 @@ function startSamples() {
 	if (samples.length < 2)
 		return;
 	get("compare").hidden = false;
+	get("tiles").before(get("compare"));
 	view.rank = fillRanks(get("compare-rank"), false, usualRank());
 	get("compare-rank").addEventListener("change", (event) => {
 		view.rank = event.target.value;

@@ -1,20 +1,26 @@
 // table.js - the table of taxa: of the taxon that is shown, sorted, filtered, in pages
 
-const table = { key: "clade", down: true, rank: "", filter: "", from: 0, rows: 25, list: [],
-	order: [], orderOf: "" };
+const ROWS = 25, table = { key: "clade", down: true, rank: "", filter: "", rows: ROWS, list: [], order: [],
+	orderOf: "" };
 
-// Columns: how a cell is sorted and shown.  `text`: as words.
+// Columns: how a cell is sorted and shown.  `text`: as words; `more`: where there is room.  Those of
+// a profile come behind the share.
 const fields = [
 	{ key: "name", label: "Taxon", text: true, of: (i) => taxa.name[i] },
-	{ key: "rank", label: "Rank", text: true, of: (i) => rankName(i) },
-	{ key: "taxid", label: "Taxid", of: (i) => taxa.taxid[i], plain: true },
-	{ key: "clade", label: title(unit) + " in clade", of: (i, s) => s.clade[i] },
-	{ key: "direct", label: "Direct " + unit, of: (i, s) => s.direct[i] },
 	{ key: "share", label: "Share of " + unit, of: (i, s) => s.clade[i] / (s.all || 1) },
+	{ key: "clade", label: title(unit) + " in clade", of: (i, s) => s.clade[i] },
+	{ key: "direct", label: "Direct " + unit, of: (i, s) => s.direct[i], more: true },
+	{ key: "rank", label: "Rank", text: true, of: (i) => rankName(i), more: true },
+	{ key: "taxid", label: "Taxid", of: (i) => taxa.taxid[i], plain: true, more: true },
 ];
+const BEHIND = 2;
 
 function title(word) {
 	return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+function kind(f) {
+	return f.key + (f.text ? "" : " number") + (f.more ? " more" : "");
 }
 
 // A column of a profile may be for the taxon that is shown only.
@@ -22,17 +28,17 @@ function inTable() {
 	return fields.filter((f) => !(f.column && f.column.detail));
 }
 
+function valueOf(key) {
+	return (i, s) => (s.values[key] || [])[i];
+}
+
 function setFields() {
-	for (const column of columns) {
-		if (!samples.some((s) => s.values[column.key]))
-			continue;
-		fields.push({ key: "value:" + column.key, label: column.label, help: column.help, column,
-			text: column.kind === "text",
-			of: (i, s) => (s.values[column.key] || [])[i] });
-	}
+	fields.splice(BEHIND, 0, ...columns.filter((c) => samples.some((s) => s.values[c.key]))
+		.map((column) => ({ key: column.key, label: column.label, help: column.help, column,
+			text: column.kind === "text", of: valueOf(column.key) })));
 	const row = get("table").tHead.rows[0];
 	for (const f of inTable()) {
-		const th = make("th", f.text ? "" : "number"), button = make("button", "", f.label);
+		const th = make("th", kind(f)), button = make("button", "", f.label);
 		th.scope = "col";
 		button.type = "button";
 		if (f.help)
@@ -46,7 +52,7 @@ function setFields() {
 function sortBy(f) {
 	table.down = table.key === f.key ? !table.down : !f.text;
 	table.key = f.key;
-	table.from = 0;
+	table.rows = ROWS;
 	fillTable();
 }
 
@@ -73,7 +79,7 @@ function sorted(s) {
 	if (table.orderOf !== what) {
 		table.order = [];
 		for (let i = 0; i < N; i++)
-			if (s.clade[i] > 0)
+			if (s.clade[i] > 0 || /yes|low/.test(detected(i, s)))
 				table.order.push(i);
 		table.order.sort(compare(fields.find((f) => f.key === table.key), s));
 		table.orderOf = what;
@@ -90,48 +96,54 @@ function listTaxa() {
 		.filter((i) => i >= from && i < to && ofRank(i) && matches(i, words));
 }
 
+function nameButton(i) {
+	const button = make("button", "", taxa.name[i]);
+	button.type = "button";
+	button.dir = "auto";
+	button.title = taxa.name[i];
+	button.addEventListener("click", () => {
+		go({ focus: i });
+		get("tree-title").scrollIntoView({ block: "nearest" });
+	});
+	return button;
+}
+
 function cell(f, i, s, most) {
-	const value = f.of(i, s), td = make("td", f.text ? f.key : "number");
+	const value = f.of(i, s), td = make("td", kind(f));
 
 	if (f.key === "name") {
-		const button = make("button", "", value);
-		button.type = "button";
-		button.dir = "auto";
-		button.title = value;
-		button.addEventListener("click", () => {
-			go({ focus: i });
-			get("tree-title").scrollIntoView({ block: "nearest" });
-		});
-		td.appendChild(button);
+		td.appendChild(nameButton(i));
 	} else if (f.key === "share") {
 		const box = make("div"), bar = make("s"), mark = make("i");
-		td.classList.add("share");
 		mark.style.width = (most > 0 ? 100 * value / most : 0) + "%";
 		bar.appendChild(mark);
 		box.append(bar, make("span", "", percent(s.clade[i], s.all)));
 		td.appendChild(box);
 	} else if (f.column) {
-		td.textContent = valueText(f.column, value);
-		if (f.column.key === "detected" && value)
-			td.classList.add("is-" + value);
+		td.textContent = td.title = valueText(f.column, value);
 	} else {
 		td.textContent = f.text || f.plain ? value : whole.format(value);
 	}
 	return td;
 }
 
+// A row has the class of what is detected: "is-yes", "is-low", "is-no".
+function tableRow(i, s) {
+	const tr = make("tr", detected(i, s) ? "is-" + detected(i, s) : "");
+	tr.dataset.taxid = taxa.taxid[i];
+	return tr;
+}
+
 function fillTable() {
 	const s = samples[state.sample], body = get("table").tBodies[0];
 
 	listTaxa();
-	const to = Math.min(table.from + table.rows, table.list.length);
+	const n = table.list.length, to = Math.min(table.rows, n);
 	const most = table.list.reduce((m, i) => Math.max(m, s.clade[i] / (s.all || 1)), 0);
 	body.textContent = "";
-	for (const i of table.list.slice(table.from, to)) {
-		const tr = make("tr");
-		tr.dataset.taxid = taxa.taxid[i];
-		for (const f of inTable())
-			tr.appendChild(cell(f, i, s, most));
+	for (const i of table.list.slice(0, to)) {
+		const tr = tableRow(i, s);
+		tr.append(...inTable().map((f) => cell(f, i, s, most)));
 		body.appendChild(tr);
 	}
 	Array.from(get("table").tHead.rows[0].cells).forEach((th, k) => {
@@ -140,13 +152,32 @@ function fillTable() {
 		else
 			th.removeAttribute("aria-sort");
 	});
-	get("count").textContent = whole.format(table.list.length) + (table.list.length === 1 ? " taxon" : " taxa") +
+	get("count").textContent = whole.format(n) + (n === 1 ? " taxon" : " taxa") +
 		(state.focus ? " in " + taxa.name[state.focus] : "");
-	get("where").textContent = table.list.length ?
-		whole.format(table.from + 1) + "–" + whole.format(to) : "none";
-	get("prev").disabled = table.from === 0;
-	get("next").disabled = to >= table.list.length;
+	get("more").hidden = to >= n;
+	get("more").textContent = "Show " + whole.format(n - to) + " more";
 	fillScope();
+	fillAbsent();
+}
+
+// The species that the sample as a whole speaks against, the most called in the first pass first.
+function fillAbsent() {
+	const s = samples[state.sample], first = valueOf("first"), why = valueOf("why");
+	const words = table.filter.trim().toLowerCase(), list = [];
+
+	for (let i = state.focus; i < N && i < end[state.focus]; i++)
+		if (rankName(i) === "species" && detected(i, s) === "no" && matches(i, words))
+			list.push(i);
+	list.sort((a, b) => first(b, s) - first(a, s) || a - b);
+	get("absent").hidden = list.length === 0;
+	get("absent-count").textContent = "Judged not to be there: " + whole.format(list.length) + " species";
+	get("absent-rows").tBodies[0].replaceChildren(...list.map((i) => {
+		const tr = tableRow(i, s), name = make("td", "name");
+		name.appendChild(nameButton(i));
+		tr.append(name, make("td", "number", whole.format(first(i, s) || 0)),
+			make("td", "number", whole.format(s.clade[i])), make("td", "why", why(i, s)));
+		return tr;
+	}));
 }
 
 // What limits the table to a clade, and takes the limit away.
@@ -183,7 +214,7 @@ function saveTaxa() {
 		const v = f.of(i, s);
 		return v === null || v === undefined ? "" : v;
 	};
-	saveTable(s.name + ".taxa.tsv", [fields.map((f) => f.key.replace("value:", ""))]
+	saveTable(s.name + ".taxa.tsv", [fields.map((f) => f.key)]
 		.concat(table.list.map((i) => fields.map((f) => raw(f, i)))));
 }
 
@@ -192,25 +223,25 @@ function startTable() {
 	table.rank = fillRanks(get("rank"), true, "species");
 	get("rank").addEventListener("change", (event) => {
 		table.rank = event.target.value;
-		table.from = 0;
+		table.rows = ROWS;
 		fillTable();
 	});
 	get("filter").addEventListener("input", (event) => {
 		table.filter = event.target.value;
-		table.from = 0;
+		table.rows = ROWS;
 		fillTable();
 	});
-	get("rows").addEventListener("change", (event) => {
-		table.rows = Number(event.target.value);
-		table.from = 0;
+	get("more").addEventListener("click", () => {
+		table.rows *= 20;
 		fillTable();
 	});
-	get("prev").addEventListener("click", () => {
-		table.from = Math.max(0, table.from - table.rows);
+	// On paper there is nothing to click.
+	window.addEventListener("beforeprint", () => {
+		table.rows = Infinity;
 		fillTable();
 	});
-	get("next").addEventListener("click", () => {
-		table.from += table.rows;
+	window.addEventListener("afterprint", () => {
+		table.rows = ROWS;
 		fillTable();
 	});
 	get("save").addEventListener("click", saveTaxa);
