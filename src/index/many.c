@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "index/keys.h"
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "databases are written and mapped as they lie in memory, the lowest byte first"

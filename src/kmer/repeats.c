@@ -1,7 +1,7 @@
 #include <config.h>
 #include "kmer/repeats.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 void kh_repeats_plain(unsigned k, const uint64_t *kmer, size_t n, uint8_t *is)
 {

@@ -1,7 +1,7 @@
 #include <config.h>
 #include "kmer/syncmer.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 /* Rolls the s-mers of both strands along the bases. */
 void kh_smer_orders(const uint64_t *bases, uint64_t from, unsigned s, size_t n, uint32_t *o)
@@ -45,20 +45,14 @@ void kh_keys_plain(uint64_t *x, size_t n, unsigned k)
 
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *rule)
 {
-	const int most = kh_simd_most();
-	kh_syncmer_fn *best = most > 1 ? kh_syncmer_avx512(rule) : NULL;
+	kh_syncmer_fn *best = kh_simd_most() > 0 ? kh_syncmer_avx2(rule) : NULL;
 
-	if (most > 0 && !best)
-		best = kh_syncmer_avx2(rule);
 	return best ? best : kh_syncmer_plain;
 }
 
 kh_keys_fn *kh_keys_get(void)
 {
-	const int most = kh_simd_most();
-	kh_keys_fn *best = most > 1 ? kh_keys_avx512() : NULL;
+	kh_keys_fn *best = kh_simd_most() > 0 ? kh_keys_avx2() : NULL;
 
-	if (most > 0 && !best)
-		best = kh_keys_avx2();
 	return best ? best : kh_keys_plain;
 }

@@ -2,8 +2,8 @@
  * syncmer.h - the inner loops of syncmer sampling
  *
  * The plain C version is the specification (it is kh_syncmer_keep() of sampling.h over all
- * starts, and kh_key() of each k-mer); if s <= 16, the same is taken in AVX-512 or AVX2 (avx2.h)
- * where the machine has it (KH_SIMD=none in the environment forbids all).
+ * starts, and kh_key() of each k-mer); if s <= 16, the same is taken in AVX2 (avx2.h) where the
+ * machine has it (KH_SIMD=none in the environment forbids it).
  */
 #ifndef KH_KMER_SYNCMER_H
 #define KH_KMER_SYNCMER_H
@@ -20,16 +20,14 @@ typedef size_t kh_syncmer_fn(const kh_sampling *rule, const uint64_t *bases, uin
 			     uint32_t *start);
 
 kh_syncmer_fn kh_syncmer_plain;
-kh_syncmer_fn *kh_syncmer_avx512(const kh_sampling *rule);  /* NULL: not here, or s > 16 */
-kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *rule);    /* the same */
+kh_syncmer_fn *kh_syncmer_avx2(const kh_sampling *rule);   /* NULL: not here, or s > 16 */
 kh_syncmer_fn *kh_syncmer_get(const kh_sampling *rule);
 
 /* Of n k-mers, by kh_packed_bits(), the keys, in place. */
 typedef void kh_keys_fn(uint64_t *x, size_t n, unsigned k);
 
 kh_keys_fn kh_keys_plain;
-kh_keys_fn *kh_keys_avx512(void);                         /* NULL: not here */
-kh_keys_fn *kh_keys_avx2(void);                           /* the same */
+kh_keys_fn *kh_keys_avx2(void);                            /* NULL: not here */
 kh_keys_fn *kh_keys_get(void);
 
 /* The 32 bases from `at` on, a multiple of four, the first one lowest; `end`, a multiple of 32:

@@ -5,8 +5,8 @@
 #include "seqio/scan.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
+#include "base/simd.h"
 
 enum { AMBIGUOUS = 4, BAD = 8 };
 
@@ -133,9 +133,7 @@ const kh_scan *kh_scan_get(void)
 	const kh_scan *best = atomic_load_explicit(&chosen, memory_order_relaxed);
 
 	if (!best) {
-		const char *s = getenv("KH_SIMD");
-
-		best = s && strcmp(s, "none") == 0 ? NULL : kh_scan_avx2();
+		best = kh_simd_most() > 0 ? kh_scan_avx2() : NULL;
 		best = best ? best : &plain;
 		kh_scan_choose(best);
 	}

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,8 +1,0 @@
-/* simd.h - which of the faster functions of this room and the index may be taken */
-#ifndef KH_KMER_SIMD_H
-#define KH_KMER_SIMD_H
-
-/* By KH_SIMD in the environment: 0 none of them ("none"), 1 up to AVX2 ("avx2"), 2 all. */
-int kh_simd_most(void);
-
-#endif
