@@ -33,7 +33,7 @@ static void read_stream(kh_source *s, struct out *o, size_t step)
 	free(buf);
 }
 
-static void read_runs(kh_source *s, struct out *o, size_t step)
+static void read_runs(kh_source *s, const char *path, struct out *o, size_t step)
 {
 	kh_bgzf_run run = { 0 };
 	int rc = 0;
@@ -44,7 +44,7 @@ static void read_runs(kh_source *s, struct out *o, size_t step)
 			break;
 		char *buf = malloc(run.n_out + 1);
 		size_t n;
-		rc = kh_bgzf_run_inflate(&run, kh_source_name(s), buf, &n, &o->err);
+		rc = kh_bgzf_run_inflate(&run, path, buf, &n, &o->err);
 		bytes_add(&o->text, buf, n);
 		free(buf);
 		if (rc || run.n_out == 0)
@@ -64,7 +64,7 @@ static struct out read_all(const char *path, bool runs, size_t step)
 
 	o.rc = kh_source_open(&s, path, &o.err);
 	if (!o.rc && runs)
-		read_runs(s, &o, step);
+		read_runs(s, path, &o, step);
 	else if (!o.rc)
 		read_stream(s, &o, step);
 	kh_source_close(s);

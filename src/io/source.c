@@ -414,11 +414,6 @@ enum kh_source_kind kh_source_kind(const kh_source *s)
 	return s->together ? KH_SOURCE_GZIP : s->kind;
 }
 
-const char *kh_source_name(const kh_source *s)
-{
-	return s->name;
-}
-
 uint64_t kh_source_size(const kh_source *s)
 {
 	return s->size;

@@ -68,7 +68,6 @@ enum kh_source_kind {
 };
 
 enum kh_source_kind kh_source_kind(const kh_source *s);
-const char *kh_source_name(const kh_source *s);         /* for messages */
 uint64_t kh_source_size(const kh_source *s);            /* of a regular file, else 0 */
 uint64_t kh_source_taken(const kh_source *s);           /* bytes taken from the file */
 void kh_source_allow_no_eof(kh_source *s);              /* BGZF without its last block */
