@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "base/team.h"
 
 enum { TICKETS = 3000, WINDOW = 7 };
@@ -204,6 +207,30 @@ static void test_queue(void **state)
 	kh_monitor_stop(w.m, NULL);
 	assert_null(kh_queue_pop(w.queue));             /* stopped: nothing more is given */
 	assert_null(kh_queue_try(w.queue));
+}
+
+/* To push more than a queue has room for is our own mistake: it ends the program. */
+static void test_queue_full(void **state)
+{
+	int status;
+
+	(void)state;
+#ifdef NDEBUG
+	return;
+#endif
+	for (int i = 0; i < WINDOW; i++)
+		kh_queue_push(w.queue, &w.item[i]);
+	for (int front = 0; front < 2; front++) {
+		const pid_t child = fork();
+
+		if (child == 0) {
+			fclose(stderr);
+			(front ? kh_queue_give_back : kh_queue_push)(w.queue, &w.item[0]);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
 }
 
 /* Tokens circulate; with two of seven the queue is often empty. */
@@ -430,7 +457,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_team),
 		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_wait),
-		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_threads),
+		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_full),
+		TEST(test_queue_threads),
 		TEST(test_waiters_wake), TEST(test_first_error),    TEST(test_event),
 		TEST(test_threads),      TEST(test_threads_beside), TEST(test_many_queues),
 	};

@@ -471,33 +471,3 @@ int kht_dtable_insert(kht_dtable *d, const kht_dpart *part, kh_err *err)
 	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_BACK + 1, err));
 	return kht_dt_finish(d, err);
 }
-
-/* --- status ----------------------------------------------------------------------- */
-static int status(kht_dtable *d, size_t i, void *arg, kh_err *err)
-{
-	kht_dtable_stats *s = arg;
-	kht_table_stats t;
-	int rc = kht_table_status(d->m[i].t, d->work[i], &t, err);
-
-	s->bytes += t.bytes;
-	for (unsigned r = 0; r < KHT_DROOMS; r++)
-		s->bytes += d->m[i].room[r].bytes;
-	return rc;
-}
-
-int kht_dtable_status(kht_dtable *d, kht_dtable_stats *stats, kh_err *err)
-{
-	kht_dtable_stats s = { .members = d->members, .chunks = d->chunks };
-	int rc, at = KH_OK;
-
-	for (unsigned m = 0; m < d->members; m++) {
-		s.pairs += d->held[m];
-		s.most = d->held[m] > s.most ? d->held[m] : s.most;
-	}
-	rc = kht_dt_each(d, status, &s, err);
-	if (rc != KH_EDEVICE)
-		at = kht_dt_times(d, &s, rc ? NULL : err);
-	if (stats)
-		*stats = s;
-	return rc ? rc : at;
-}

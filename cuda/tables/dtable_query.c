@@ -1,5 +1,5 @@
 /*
- * dtable_query.c - queries of a table over several GPUs: to the owners and back
+ * dtable_query.c - queries of a table over several GPUs: to the owners and back; what it has taken
  *
  * Queries travel as pairs do, and stay in the order of their bins, so that those which an
  * owner works on at a time read rows that are near each other.  Their numbers stay behind:
@@ -315,4 +315,34 @@ int kht_dtable_retrieve(kht_dtable *d, const kht_dpart *part, const kht_lists *o
 	KHT_DTRY(kht_dt_each(d, put_lists, &q, err));
 	KHT_DTRY(kht_dt_mark_all(d, KHT_DPHASE_BACK + 1, err));
 	return kht_dt_finish(d, err);
+}
+
+/* --- status ----------------------------------------------------------------------- */
+static int status(kht_dtable *d, size_t i, void *arg, kh_err *err)
+{
+	kht_dtable_stats *s = arg;
+	kht_table_stats t;
+	int rc = kht_table_status(d->m[i].t, d->work[i], &t, err);
+
+	s->bytes += t.bytes;
+	for (unsigned r = 0; r < KHT_DROOMS; r++)
+		s->bytes += d->m[i].room[r].bytes;
+	return rc;
+}
+
+int kht_dtable_status(kht_dtable *d, kht_dtable_stats *stats, kh_err *err)
+{
+	kht_dtable_stats s = { .members = d->members, .chunks = d->chunks };
+	int rc, at = KH_OK;
+
+	for (unsigned m = 0; m < d->members; m++) {
+		s.pairs += d->held[m];
+		s.most = d->held[m] > s.most ? d->held[m] : s.most;
+	}
+	rc = kht_dt_each(d, status, &s, err);
+	if (rc != KH_EDEVICE)
+		at = kht_dt_times(d, &s, rc ? NULL : err);
+	if (stats)
+		*stats = s;
+	return rc ? rc : at;
 }

@@ -1,0 +1,286 @@
+/* test_output_names.c - the names of outputs: those that a killed run has left, links, descriptors,
+ * and which names are of one file */
+#include "output_harness.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include "io/paths.h"
+#include "io/temporary.h"
+
+/* A file that a killed run has left is removed if no process has locked it and its name is
+ * right. */
+static void test_stale(void **state)
+{
+	static const char *const other[] = {
+		".b.txt.0123456789abcdef.tmp", ".a.txt.0123456789abcdex.tmp", ".a.txt..tmp",
+		".a.txt.0123456789abcdef.tmpx", "a.txt.0123456789abcdef.tmp", ".a.txt.2024.tmp",
+		".a.txt.0123456789abcdef0.tmp"
+	};
+	enum { N = sizeof other / sizeof *other };
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		write_text(other[i], "");
+	write_text(".a.txt.0000000000000001.tmp", "left");
+	write_text(".a.txt.fedcba9876543210.tmp", "left");
+	write_text(".a.txt.0000000000000077.tmp", "in use");
+	int fd = open(".a.txt.0000000000000077.tmp", O_RDWR);
+	assert_int_equal(flock(fd, LOCK_SH), 0);
+	kh_out *o = open_out("a.txt");
+	assert_false(there(".a.txt.0000000000000001.tmp"));
+	assert_false(there(".a.txt.fedcba9876543210.tmp"));
+	assert_true(there(".a.txt.0000000000000077.tmp"));
+	for (int i = 0; i < N; i++) {
+		assert_true(there(other[i]));
+		unlink(other[i]);
+	}
+	close(fd);
+	put(o, "x");
+	commit(o);
+	assert_int_equal(entries(), 2);
+	commit(open_out("a.txt"));
+	assert_int_equal(entries(), 1);
+	unlink("a.txt");
+}
+
+/* The folder is listed once for many outputs: what was in it then is removed all the same. */
+static void test_stale_once(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("elsewhere", 0777), 0);
+	write_text(".a.txt.0000000000000001.tmp", "left");
+	write_text(".b.txt.0000000000000002.tmp", "left");
+	write_text("elsewhere/.a.txt.0000000000000003.tmp", "left");
+	kh_temporary_list(".");
+	write_text(".b.txt.0000000000000004.tmp", "made since");
+	kh_out *a = open_out("a.txt"), *b = open_out("b.txt"), *c = open_out("elsewhere/a.txt");
+	assert_false(there(".a.txt.0000000000000001.tmp"));
+	assert_false(there(".b.txt.0000000000000002.tmp"));
+	assert_false(there("elsewhere/.a.txt.0000000000000003.tmp"));
+	assert_true(there(".b.txt.0000000000000004.tmp"));
+	kh_temporary_unlist();
+	kh_out_close(b);
+	b = open_out("b.txt");
+	assert_false(there(".b.txt.0000000000000004.tmp"));
+	kh_out_close(a);
+	kh_out_close(b);
+	kh_out_close(c);
+	assert_int_equal(rmdir("elsewhere"), 0);
+	assert_int_equal(entries(), 0);
+}
+
+/* In a folder that all can write to, a link of another user is not followed. */
+static void test_planted(void **state)
+{
+	kh_err err = { 0, "" };
+	kh_out *o = NULL;
+
+	(void)state;
+	if (geteuid() != 0)
+		return;                 /* nobody else can make a link of another user */
+	assert_int_equal(mkdir("shared", 0777), 0);
+	assert_int_equal(chmod("shared", 01777), 0);
+	write_text("mine.txt", "mine");
+	assert_int_equal(symlink("../mine.txt", "shared/a.txt"), 0);
+	assert_int_equal(lchown("shared/a.txt", 12345, 12345), 0);
+	assert_int_equal(kh_out_open(&o, "shared/a.txt", &err), KH_EIO);
+	assert_non_null(strstr(err.msg, "a link of another user"));
+	assert_int_equal(chmod("shared", 0777), 0);     /* as open(2) has it, in no other folder */
+	kh_out_close(open_out("shared/a.txt"));
+	assert_int_equal(chmod("shared", 01777), 0);
+	assert_int_equal(lchown("shared/a.txt", 0, 0), 0);
+	kh_out_close(open_out("shared/a.txt"));
+	is_text("mine.txt", "mine");
+	unlink("shared/a.txt");
+	unlink("mine.txt");
+	rmdir("shared");
+	assert_int_equal(entries(), 0);
+}
+
+/* Names up to the longest that a folder can have; one byte more is reported at once. */
+static void test_long_names(void **state)
+{
+	char name[NAME_MAX + 2];
+	kh_out *o = NULL;
+	kh_err err = { 0, "" };
+
+	(void)state;
+	for (int n = NAME_MAX; n > NAME_MAX - 30; n--) {
+		memset(name, 'x', sizeof name);
+		name[n] = 0;
+		write_text(".stale.tmp", "");
+		commit(open_out(name));
+		assert_true(there(name));
+		assert_int_equal(entries(), 2);
+		unlink(name);
+	}
+	unlink(".stale.tmp");
+	memset(name, 'x', sizeof name);
+	name[NAME_MAX + 1] = 0;
+	assert_int_equal(kh_out_open(&o, name, &err), KH_EIO);
+	assert_non_null(strstr(err.msg, strerror(ENAMETOOLONG)));
+	assert_int_equal(kh_out_open(&o, "", &err), KH_EUSAGE);
+	assert_int_equal(entries(), 0);
+}
+
+/* Descriptors are written through, from where they stand. */
+static void test_descriptors(void **state)
+{
+	char name[64];
+	int fd = open("file", O_RDWR | O_CREAT, 0600);
+
+	(void)state;
+	assert_int_equal(write(fd, "before ", 7), 7);
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, i ? "/proc/self/fd/%d" : "/dev/fd/%d", fd);
+		kh_out *o = open_out(name);
+		put(o, i ? "two " : "one ");
+		commit(o);
+	}
+	assert_int_equal(write(fd, "behind", 6), 6);
+	close(fd);
+	is_text("file", "before one two behind");
+	unlink("file");
+}
+
+/* Writing waits for a pipe that does not block. */
+static void test_no_block(void **state)
+{
+	enum { N = 1 << 20 };
+	char *text = calloc(1, N), name[32];
+	int fd[2];
+	size_t got = 0;
+
+	(void)state;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	snprintf(name, sizeof name, "/dev/fd/%d", fd[1]);
+	if (fork() == 0) {
+		kh_out *o = open_out(name);
+
+		close(fd[0]);
+		_exit(kh_out_write(o, text, N, NULL) != 0);
+	}
+	close(fd[1]);
+	for (ssize_t n = 1; n != 0; got += n > 0 ? (size_t)n : 0) {
+		n = read(fd[0], text, 1000);
+		if (n < 0)
+			usleep(1000);
+	}
+	assert_int_equal(got, N);
+	close(fd[0]);
+	wait(NULL);
+	free(text);
+}
+
+/* --- names ------------------------------------------------------------------------ */
+static int clash(const char *a, const char *b)
+{
+	kh_paths *p = NULL;
+	kh_err err = { 0, "" };
+	int rc = kh_paths_new(&p, &err);
+
+	if (!rc)
+		rc = kh_paths_output(p, a, &err);
+	assert_int_equal(rc, 0);
+	rc = kh_paths_output(p, b, &err);
+	kh_paths_free(p);
+	return rc;
+}
+
+static int reads(const char *out, const char *in)
+{
+	kh_paths *p = NULL;
+	kh_err err = { 0, "" };
+	int rc = kh_paths_new(&p, &err);
+
+	if (!rc)
+		rc = kh_paths_output(p, out, &err);
+	assert_int_equal(rc, 0);
+	rc = kh_paths_input(p, in, "an input", &err);
+	kh_paths_free(p);
+	return rc;
+}
+
+/* Each name is found among hundreds of outputs. */
+static void among_many(void)
+{
+	static char name[300][8];
+	kh_err err = { 0, "" };
+	kh_paths *many = NULL;
+
+	assert_int_equal(kh_paths_new(&many, &err), 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name[i], sizeof name[i], i % 2 ? "%d" : "no/%d", i);
+		assert_int_equal(kh_paths_output(many, i == 7 ? "one" : i == 9 ? "none" : name[i],
+						 &err), 0);
+	}
+	assert_int_equal(kh_paths_input(many, "hard", "an input", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "dangling", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "./11", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_output(many, "no/12", &err), KH_EUSAGE);
+	assert_int_equal(kh_paths_input(many, "two", "an input", &err), 0);
+	kh_paths_free(many);
+}
+
+static void test_paths(void **state)
+{
+	char fd_name[32];
+
+	(void)state;
+	write_text("one", "1");
+	write_text("two", "2");
+	assert_int_equal(link("one", "hard"), 0);
+	assert_int_equal(mkdir("d", 0700), 0);
+	assert_int_equal(symlink("none", "dangling"), 0);
+	assert_int_equal(symlink("../dangling", "d/twice"), 0);
+	assert_int_equal(symlink("one", "link"), 0);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	int fd = open("two", O_RDWR);
+	snprintf(fd_name, sizeof fd_name, "/dev/fd/%d", fd);
+	static const char *const same[][2] = {
+		{ "one", "./one" }, { "one", "hard" }, { "link", "hard" }, { "none", "dangling" },
+		{ "dangling", "d/twice" }, { "d/../none", "d/twice" }, { "none", "none" },
+		{ "no/such", "no/such" },
+	};
+	static const char *const other[][2] = {
+		{ "one", "two" }, { "one", "none" }, { "d/none", "none" },
+		{ "/dev/null", "/dev/null" }, { "link", "dangling" },
+	};
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+		assert_int_equal(clash(same[i][0], same[i][1]), KH_EUSAGE);
+		assert_int_equal(clash(same[i][1], same[i][0]), KH_EUSAGE);
+		assert_int_equal(reads(same[i][0], same[i][1]), KH_EUSAGE);
+		assert_int_equal(reads(same[i][1], same[i][0]), KH_EUSAGE);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		assert_int_equal(clash(other[i][0], other[i][1]), 0);
+		assert_int_equal(reads(other[i][0], other[i][1]), 0);
+	}
+	among_many();
+	assert_int_equal(reads(fd_name, "two"), KH_EUSAGE);
+	assert_int_equal(reads("two", fd_name), KH_EUSAGE);
+	assert_int_equal(reads("two", "loop"), KH_EIO);
+	assert_true(kh_same_input("link", "hard"));
+	assert_false(kh_same_input("link", "two"));
+	close(fd);
+	static const char *const made[] = { "one", "two", "hard", "dangling", "d/twice", "link",
+					    "loop" };
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		unlink(made[i]);
+	rmdir("d");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stale), cmocka_unit_test(test_stale_once),
+		cmocka_unit_test(test_planted), cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_no_block),
+		cmocka_unit_test(test_paths),
+	};
+
+	test_seed();
+	return cmocka_run_group_tests_name("output_names", tests, setup, teardown);
+}
