@@ -129,7 +129,10 @@ static void calls(const uint8_t *data, size_t n, bool with)
 	kh_message m = message(data, n);
 	uint64_t id = 0;
 
-	if (!kh_remote_number(&m, &id, NULL) && !kh_remote_unpack_calls(&t, &m, made_db(), NULL))
+	const kh_rule rule = { .candidates = with };
+
+	if (!kh_remote_number(&m, &id, NULL) &&
+	    !kh_remote_unpack_calls(&t, &m, made_db(), &rule, NULL))
 		for (int i = 0; i < 3; i++) {
 			REQUIRE(call[i].taxon < N_TAXA || call[i].taxon == KH_NO_TAXON);
 			REQUIRE(call[i].hits <= call[i].features &&

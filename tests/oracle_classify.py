@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """oracle_classify.py - the rule of kmerhash-method(7), naively, against lines of the program
 
-    oracle_classify.py DATABASE.khdb CALLS.tsv [--confidence C] READS [MATES]
+    oracle_classify.py DATABASE.khdb CALLS.tsv [--confidence C] [--second-best] READS [MATES]
 
 exits 0 if every line of CALLS.tsv is what this says; else shows the first that is not.
 """
@@ -123,6 +123,8 @@ def line_of(db, name, mates, taxon, features, hits):
 
 
 class Classifier:
+    with_second = False
+
     def __init__(self, db, rule):
         self.db, self.rule, self.tree, self.found = db, rule, Tree(db.taxa), {}
         self.scheme = ("minhash", "syncmer")[db.scheme]
@@ -192,6 +194,17 @@ class Classifier:
             taxon = tree.genus[taxon]
         return taxon or None
 
+    def second(self, h, n, only_over):
+        """The best taxon of another species than the best, and its hits, if these are two."""
+        if only_over or not h:
+            return "-"
+        best = min(h, key=lambda t: (-h[t], t))
+        others = [t for t in h if self.own_species(t) != self.own_species(best)]
+        taxon = min(others, key=lambda t: (-h[t], t), default=None)
+        if taxon is None or h[taxon] < 2:
+            return "-"
+        return "%d:%d" % (self.db.taxa[taxon][0], min(n, h[taxon]))
+
     def line(self, name, mates):
         segments = list(self.segments(mates))
         n = sum(s.n for s in segments)
@@ -200,7 +213,8 @@ class Classifier:
         taxon = self.decide(h, n, segments)
         if taxon is not None and only_over and self.tree.species[taxon] is not None:
             taxon = self.tree.species[taxon]
-        return line_of(self.db, name, mates, taxon, n, hits)
+        line = line_of(self.db, name, mates, taxon, n, hits)
+        return line + "\t" + self.second(h, n, only_over) if self.with_second else line
 
 
 # --- databases with text ----------------------------------------------------------------
@@ -499,6 +513,9 @@ def main(args):
         at = args.index("--confidence")
         confidence = float(args[at + 1])
         del args[at:at + 2]
+    if "--second-best" in args:
+        args.remove("--second-best")
+        Classifier.with_second = True
     db_path, calls, *reads = args
     db = Database(db_path)
     classifier = TextClassifier(db, confidence) if db.version == 3 else Classifier(db, Rule(db, confidence))

@@ -31,6 +31,13 @@ calls() {
 	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv $opts $files
 }
 
+# second DATABASE READS [MATES]: the same with the column of the second-best taxon
+second() {
+	db=$1; shift
+	classify --db "$db" --output calls.tsv --set second-best ${2:+--paired} "$@" &&
+	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv --second-best "$@"
+}
+
 if [ -x "$here/tests/dump_features" ]; then
 	include "$PYTHON3" "$tests/oracle_sampling.py" "$here/tests/dump_features" "$data"/genomes/*.gz
 else skip "features" "no tests/dump_features here"; fi
@@ -51,6 +58,8 @@ for scheme in syncmer minhash; do
 	check "$scheme: real reads" calls $scheme.khdb ${real% *}
 	check "$scheme: made-up reads, long ones too" calls $scheme.khdb made.fq
 	check "$scheme: made-up pairs" calls $scheme.khdb made_1.fq made_2.fq
+	check "$scheme: the second-best taxon" second $scheme.khdb made.fq
+	check "$scheme: the second-best taxon, pairs" second $scheme.khdb made_1.fq made_2.fq
 	check "$scheme: confidence" calls $scheme.khdb made.fq --confidence 0.3
 done
 check "other k, stride and span: build" build --db odd.khdb -k 21 --set smer-len=11 --set stride=60 --set max-span=300 $genomes
@@ -95,6 +104,16 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 	check "text of limited size: pairs" calls text.khdb made_1.fq made_2.fq
 fi
 
+# A contig that is joined of two genomes: its call is of one of them, and the other is the second-best.
+{ echo ">joined"; gzip -dc "$data"/genomes/*T7*.gz | sed -n '2,60p'; gzip -dc "$data"/genomes/*Lambda*.gz | sed -n '2,40p'; } >joined.fa
+classify --db syncmer.khdb --output o.tsv --set second-best --lineage-column joined.fa
+check "a contig of two genomes: both are named" sh -c 'cut -f 3,7 o.tsv | grep -q "^10760	10710:[0-9][0-9][0-9]"'
+check "a contig of two genomes: its lineage" sh -c 'cut -f 6 o.tsv | grep -q "^d__Viruses;.*;s__Escherichia virus T7$"'
+expect 2 "not with --sample-pass" "the second-best taxon and the sample pass" "$kmerhash" classify --db syncmer.khdb --set second-best --sample-pass joined.fa
+classify --db syncmer.khdb --output a.tsv --sample-pass --lineage-column ${sim% *}
+classify --db syncmer.khdb --output b.tsv --lineage-column ${sim% *}
+check "lineages behind the sample pass: as many columns" test "$(awk -F '\t' '{ print NF }' a.tsv b.tsv | sort -u)" = 6
+
 # A genome that ends in a repeat, and reads of that: none and all are called, by --set keep-repeats.
 repeat=$(printf 'TTAGGGTTAGGGTTAGGGTTAGGGTTAGGGTTACGG%.0s' 1 2 3 4)
 { gzip -dc "$data"/genomes/*phiX174*.gz; echo "$repeat$repeat$repeat"; } >tail.fa
@@ -126,6 +145,8 @@ world() {
 	include "$PYTHON3" "$tests/oracle_db.py" "$dir.khdb" "$dir/refs.fa"
 	check "$dir $*: reads" calls "$dir.khdb" "$dir/reads.fq"
 	check "$dir $*: made-up reads, long ones too" calls "$dir.khdb" made.fq
+	check "$dir $*: the second-best taxon" second "$dir.khdb" made.fq
+	check "$dir $*: the second-best taxon of reads" second "$dir.khdb" "$dir/reads.fq"
 }
 number_of() { "$kmerhash" inspect "$1" | awk -F '\t' -v name="$2" '$1 == name { print $2 }'; }
 

@@ -309,8 +309,10 @@ static void test_calls(void **state)
 			rule.minima[m] = 1;
 		rule.confidence = 0;
 		same_calls(db, &rule, "calls, low minima");
-		rule.candidates = 1;
+		rule.candidates = KH_WANT_CANDIDATES;
 		same_calls(db, &rule, "calls and candidates");
+		rule.candidates = KH_WANT_SECOND;
+		same_calls(db, &rule, "calls and the second-best");
 		kh_db_close(db);
 		free(map);
 	}

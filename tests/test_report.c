@@ -331,7 +331,9 @@ static void test_tsv(void **state)
 			r[m].id_len = (uint32_t)strcspn(c->name[m], " ");
 			pack_into(&b[m], &r[m], c->seq[m]);
 		}
-		assert_int_equal(kh_format_line(&out, &style, &job, 0, &c->call, NULL, &err), 0);
+		kh_call call = c->call;
+		const kh_task task = { .job = &job, .call = &call };
+		assert_int_equal(kh_format_line(&out, &style, &task, 0, &err), 0);
 		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
 		assert_string_equal(out.p, c->want);
 		for (int m = 0; m < 2; m++) {

@@ -285,6 +285,51 @@ __device__ void block_candidates(const kh_gpu_query &q, block_room &b, const kh_
 	__syncthreads();
 }
 
+/* The least of the touched taxa with that h, of another species than `group` unless that is
+ * KH_NO_TAXON.  With all threads. */
+__device__ uint32_t block_least_taxon(const kh_gpu_query &q, block_room &b,
+				      const kh_gpu_scratch &x, uint32_t h, uint32_t group)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+		b.lo = KH_NO_TAXON;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; h > 0 && i < b.n_touched; i += THREADS) {
+		const uint32_t t = x.touched[i];
+
+		if (x.h[t] == h && kh_second_group(&q.ix.tree, t) != group)
+			atomicMin(&b.lo, t);
+	}
+	__syncthreads();
+	return b.lo;
+}
+
+/* The second-best taxon, with all threads.  `windows`: h comes from windows. */
+__device__ void block_second(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
+			     bool windows, uint32_t i)
+{
+	const uint32_t best = block_least_taxon(q, b, x, windows ? b.h1 : 0, KH_NO_TAXON);
+	const uint32_t group =
+		best != KH_NO_TAXON ? kh_second_group(&q.ix.tree, best) : KH_NO_TAXON;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		b.hi = 0;
+	__syncthreads();
+	for (uint32_t j = threadIdx.x; best != KH_NO_TAXON && j < b.n_touched; j += THREADS) {
+		const uint32_t t = x.touched[j];
+
+		if (kh_second_group(&q.ix.tree, t) != group)
+			atomicMax(&b.hi, x.h[t]);
+	}
+	__syncthreads();
+	const uint32_t h = b.hi, second = block_least_taxon(q, b, x, h, group);
+
+	if (threadIdx.x == 0)
+		q.candidates[i] = kh_candidates_second(second, h);
+	__syncthreads();
+}
+
 /* Makes the call of fragment i from what was counted by taxon, and clears that.  `one`: it is one
  * segment. */
 __device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu_scratch &x,
@@ -297,7 +342,9 @@ __device__ void call_fragment(const kh_gpu_query &q, block_room &b, const kh_gpu
 	if (threadIdx.x == 0)
 		q.call[i] = kh_call { taxon, b.features,
 				      b.h1 < b.features ? b.h1 : b.features, b.found };
-	if (q.candidates)
+	if (q.candidates && q.rule.candidates == KH_WANT_SECOND)
+		block_second(q, b, x, !only, i);
+	else if (q.candidates)
 		block_candidates(q, b, x, !only, one, i);
 	__syncthreads();
 	for (uint32_t j = threadIdx.x; j < b.n_touched; j += THREADS)

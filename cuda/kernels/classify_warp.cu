@@ -162,6 +162,42 @@ __device__ uint32_t next_species(const kh_gpu_query &q, const candidates<Room> &
 	return least;
 }
 
+/* Fills q.candidates[i] with the second-best taxon.  `over`: there are no windows. */
+template <class Room>
+__device__ void choose_second(const kh_gpu_query &q, const candidates<Room> &c, bool over,
+			      uint32_t i)
+{
+	const kh_tree *t = &q.ix.tree;
+	uint32_t best = KH_NO_TAXON, second = KH_NO_TAXON, h1 = 0, h = 0;
+
+#pragma unroll
+	for (unsigned x = 0; x < Room::EACH; x++)
+		h1 = c.h[x] > h1 ? c.h[x] : h1;
+	h1 = warp_max(h1);
+#pragma unroll
+	for (unsigned x = 0; x < Room::EACH; x++)
+		if (h1 > 0 && c.h[x] == h1 && c.taxon[x] < best)
+			best = c.taxon[x];
+	best = warp_least(best);
+	if (best != KH_NO_TAXON && !over) {
+		const uint32_t group = kh_second_group(t, best);
+
+#pragma unroll
+		for (unsigned x = 0; x < Room::EACH; x++)
+			if (c.h[x] > h && kh_second_group(t, c.taxon[x]) != group)
+				h = c.h[x];
+		h = warp_max(h);
+#pragma unroll
+		for (unsigned x = 0; x < Room::EACH; x++)
+			if (h > 0 && c.h[x] == h && c.taxon[x] < second &&
+			    kh_second_group(t, c.taxon[x]) != group)
+				second = c.taxon[x];
+		second = warp_least(second);
+	}
+	if (lane_id() == 0)
+		q.candidates[i] = kh_candidates_second(second, h);
+}
+
 /* Fills q.candidates[i], a lane a species.  `over`: there are no windows. */
 template <class Room>
 __device__ void choose(const kh_gpu_query &q, const candidates<Room> &c, bool over,
@@ -242,7 +278,9 @@ __device__ bool one_segment(const kh_gpu_query &q, Room &w, const fragment &f, u
 		best = make_candidates(q, w, n, f.mate ? q.rule.max_span : f.r[0].len, t, c);
 	kh_call call = { KH_NO_TAXON, n, 0, w.n_found };
 	decide(q, c, over, &call, [&] { return rivals(q, w, n, total, t, best, c); });
-	if (q.candidates)
+	if (q.candidates && q.rule.candidates == KH_WANT_SECOND)
+		choose_second(q, c, over, i);
+	else if (q.candidates)
 		choose(q, c, over, best, i);
 	if (q.found)
 		give_found_of(q, w, n, i);

@@ -267,6 +267,34 @@ static void note_candidates(kh_classifier *c, bool windows)
 		out->bin = c->top.first;
 }
 
+/* The lowest taxon with the greatest h; of those of another species than `not`, unless that is
+ * KH_NO_TAXON. */
+static uint32_t best_taxon(const kh_classifier *c, uint32_t not)
+{
+	uint32_t best = KH_NO_TAXON, h = 0;
+
+	for (size_t i = 0; i < c->n_touched; i++) {
+		const uint32_t x = c->touched[i];
+
+		if (not != KH_NO_TAXON &&
+		    kh_second_group(&c->tree, x) == kh_second_group(&c->tree, not))
+			continue;
+		if (c->h[x] > h || (c->h[x] == h && x < best)) {
+			best = x;
+			h = c->h[x];
+		}
+	}
+	return best;
+}
+
+static void note_second(kh_classifier *c, bool windows)
+{
+	const uint32_t best = windows ? best_taxon(c, KH_NO_TAXON) : KH_NO_TAXON;
+	const uint32_t second = best != KH_NO_TAXON ? best_taxon(c, best) : best;
+
+	*c->wanted++ = kh_candidates_second(second, second != KH_NO_TAXON ? c->h[second] : 0);
+}
+
 void kh_classifier_want(kh_classifier *c, kh_candidates *to)
 {
 	c->wanted = to;
@@ -285,7 +313,9 @@ static void finish(kh_classifier *c)
 		over_only(c);
 	forget_over(c);
 	decide(c, windows);
-	if (c->wanted)
+	if (c->wanted && c->rule->candidates == KH_WANT_SECOND)
+		note_second(c, windows);
+	else if (c->wanted)
 		note_candidates(c, windows);
 	for (size_t i = 0; i < c->n_touched; i++)
 		c->h[c->touched[i]] = 0;

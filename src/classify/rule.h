@@ -34,13 +34,16 @@
 #include "kmer/sampling.h"
 #include "taxonomy/tree.h"
 
+/* What is wanted of a fragment beside its call. */
+enum { KH_WANT_NONE, KH_WANT_CANDIDATES, KH_WANT_SECOND };
+
 /* What a run is decided by; from the database and the options. */
 typedef struct kh_rule {
 	kh_sampling sampling;
 	uint32_t max_span;
 	/* in 1/1000: h1 must be at least this share of n features */
 	uint32_t confidence;
-	uint32_t candidates;            /* 0 or 1: kh_candidates are wanted */
+	uint32_t candidates;            /* kh_candidates: KH_WANT_... */
 	uint32_t minima[32];
 } kh_rule;
 
@@ -190,6 +193,24 @@ static KH_HD kh_candidates kh_candidates_none(void)
 	return c;
 }
 
+/* The second-best taxon, where that is wanted, in place of candidates: of the taxa that are of
+ * another species than the best, the one with the greatest h, if that is at least
+ * KH_CANDIDATE_LEAST.  It is species[0], or KH_NO_TAXON; its h is in `bin`.  Of several with the
+ * same h, the best as well as the second is that of the lowest number. */
+static KH_HD uint32_t kh_second_group(const kh_tree *t, uint32_t taxon)
+{
+	return t->species[taxon] != KH_NO_TAXON ? t->species[taxon] : taxon;
+}
+
+static KH_HD kh_candidates kh_candidates_second(uint32_t taxon, uint32_t h)
+{
+	kh_candidates c = kh_candidates_none();
+
+	c.species[0] = h >= KH_CANDIDATE_LEAST ? taxon : KH_NO_TAXON;
+	c.bin = h >= KH_CANDIDATE_LEAST ? h : 0;
+	return c;
+}
+
 static KH_HD int kh_candidate_near(uint32_t h, uint32_t h1, int one_segment)
 {
 	return h >= KH_CANDIDATE_LEAST &&
@@ -221,7 +242,9 @@ static KH_HD uint32_t kh_rule_least(const kh_rule *r, kh_hits_most m, uint32_t n
 	const uint32_t species = kh_rule_near_species(h1, n), genus = kh_rule_near_genus(h1);
 	uint32_t near = genus < species ? genus : species;
 
-	if (r->candidates && near + KH_CANDIDATE_DROP > h1)
+	if (r->candidates == KH_WANT_SECOND && near > KH_CANDIDATE_LEAST)
+		near = KH_CANDIDATE_LEAST;
+	if (r->candidates == KH_WANT_CANDIDATES && near + KH_CANDIDATE_DROP > h1)
 		near = h1 > KH_CANDIDATE_DROP ? h1 - KH_CANDIDATE_DROP : 1;
 	return near > more ? near - more : 1;
 }

@@ -71,7 +71,8 @@ static int load_db(struct classify *j, kh_err *err)
 				    .verify = j->v.verify,
 				    .stamps = !references,
 				    .confidence = j->v.confidence,
-				    .candidates = j->v.sample_pass || j->v.profile,
+				    .want = j->v.sample_pass || j->v.profile ? KH_WANT_CANDIDATES
+					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
 				    .min_groups = (uint32_t)j->v.min_groups,
 				    .quick = j->v.quick };
 
@@ -286,9 +287,9 @@ static int classify(struct classify *j, kh_err *err)
 	int rc;
 
 	/* the second pass needs candidates of the fragments */
-	if ((j->v.sample_pass || j->v.profile) && !be->candidates)
-		return kh_fail(err, KH_EUSAGE,
-			       "--sample-pass and --profile need --device cpu, not %s", be->name);
+	if ((j->v.sample_pass || j->v.profile || j->v.second_best) && !be->candidates)
+		return kh_fail(err, KH_EUSAGE, "--sample-pass, --profile and --set second-best "
+			       "need --device cpu, not %s", be->name);
 	if (j->on.comm && (rc = kh_remote_backend(&j->to_all, &j->on, err)))
 		return rc;
 	kh_classify_feed_options(j, j->on.comm ? &j->to_all : be);

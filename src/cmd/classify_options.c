@@ -44,6 +44,8 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("profile", 0, AT(profile), "FILE",
 		"species, how much of each, how near; .json and .cami say how it is written"),
 	KH_FLAG("use-names", 'n', AT(names), "names beside taxids in the lines"),
+	KH_FLAG("lineage-column", 0, AT(lineage_column),
+		"a column more in the lines: the lineage of the taxon"),
 	KH_TEXT("classified-out", 'C', AT(classified), "FILE",
 		"classified reads ('#' in pairs: _1 and _2)"),
 	KH_TEXT("unclassified-out", 'U', AT(unclassified), "FILE", "the others, alike"),
@@ -70,6 +72,8 @@ const kh_opt kh_classify_settings[] = {
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
 	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
+	KH_FLAG("second-best", 0, AT(second_best),
+		"a column more in the lines: the second-best taxon and its hits"),
 	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
@@ -140,6 +144,9 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if ((v->distinct || v->zero_counts || v->mpa) && !v->report)
 		return kh_fail(err, KH_EUSAGE,
 			       "the shape of a report is asked for, but --report is not");
+	if (v->second_best && (v->sample_pass || v->profile))
+		return kh_fail(err, KH_EUSAGE, "--set second-best is of the calls of single reads: "
+			       "not with --sample-pass or --profile");
 	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
 			       "--set mpa-style has no columns for --set distinct");
@@ -184,6 +191,8 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->on.threads = kh_cmd_threads(v->threads);
 	j->on.memory = v->gpu_memory;
 	j->style.names = v->names;
+	j->style.lineage = v->lineage_column;
+	j->style.second = v->second_best;
 	j->style.column5 = v->col5 && strcmp(v->col5, "none") == 0 ? KH_COLUMN5_NONE
 			   : !j->kraken                            ? KH_COLUMN5_FEATURES
 			   : v->quick                              ? KH_COLUMN5_QUICK

@@ -93,8 +93,10 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:o, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I}",
+			 "lineage_column", (int)v->lineage_column,
+			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
 			 "registers", kh_record_path(v->registers),
 			 "confidence_thousandths", confidence(j),

@@ -99,7 +99,8 @@ int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *e
 size_t kh_remote_calls_bytes(size_t n, bool candidates);
 /* Takes the calls of a task of process 0 into t->call (and t->candidates); of db only the header,
  * the taxonomy, the targets and their bins are used. */
-int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db, kh_err *err);
+int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db,
+			   const kh_rule *rule, kh_err *err);
 int kh_remote_pack_distinct(const kh_distinct *s, void **p, size_t *n, kh_err *err);
 int kh_remote_add_distinct(kh_distinct *s, const kh_message *m, kh_err *err);
 /* The number at the start of a message that has one. */

@@ -100,7 +100,7 @@ static int take_calls(kh_remote *r, const kh_message *m, kh_err *err)
 		return kh_fail(err, KH_EIO, "process %u sent calls that it was not asked for",
 			       m->from);
 	if (!rc)
-		rc = kh_remote_unpack_calls(t, m, r->db, err);
+		rc = kh_remote_unpack_calls(t, m, r->db, r->o.rule, err);
 	if (!rc)
 		kh_dispatch_done(r, id);
 	return rc;

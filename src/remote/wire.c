@@ -196,8 +196,17 @@ static bool are_candidates(const kh_candidates *c, const kh_db *db)
 	return c->bin == KH_NO_BIN || is_of_target(c->bin, db);
 }
 
-int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db, kh_err *err)
+/* A second-best taxon and its hits, or neither. */
+static bool is_second(const kh_candidates *c, const kh_db *db)
 {
+	return c->species[0] == KH_NO_TAXON ? c->bin == 0
+					    : c->species[0] < db->tax->n && c->bin > 0;
+}
+
+int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db,
+			   const kh_rule *rule, kh_err *err)
+{
+	const bool second = rule->candidates == KH_WANT_SECOND;
 	const size_t n = t->job->n;
 	const char *call = (const char *)m->p + sizeof(uint64_t);
 	const char *cand = call + n * sizeof(kh_call);
@@ -210,7 +219,8 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *d
 		memcpy(t->candidates, cand, n * sizeof *t->candidates);
 	for (size_t i = 0; i < n && good; i++) {
 		good = is_call(&t->call[i], db) &&
-		       (!t->candidates || are_candidates(&t->candidates[i], db));
+		       (!t->candidates || (second ? is_second(&t->candidates[i], db)
+						  : are_candidates(&t->candidates[i], db)));
 	}
 	return good ? KH_OK
 	       : kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);

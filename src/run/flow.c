@@ -13,9 +13,8 @@ typedef struct work {
 	kh_task task;
 	kh_call *call;
 	kh_k2_runs runs;                /* of a database of Kraken 2 */
-	/* for a second pass */
-	kh_candidates *candidates;
-	uint32_t *class_of;
+	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
+	uint32_t *class_of;             /* for a second pass */
 	size_t cap_call, cap_candidates, cap_class_of;
 	kh_buf text[KH_N_TEXTS];
 	kh_loan loan;                   /* of the texts */
@@ -87,8 +86,7 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 				self->tally.bases[taxon] += kh_job_fragment(&w->job, i);
 		}
 		if (lines)
-			rc = kh_format_line(to.lines, f->style, &w->job, i, &w->call[i],
-					    w->task.runs, err);
+			rc = kh_format_line(to.lines, f->style, &w->task, i, err);
 		if (reads && !rc)
 			rc = format_reads(f, w, i, &to, err);
 	}
@@ -171,13 +169,15 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .distinct = f->distinct ? &self->tally.distinct : NULL,
 			      .runs = runs ? &w->runs : NULL,
 			      .counters = f->counters };
+	if (rc || !(f->results->pass || f->style->second))
+		return rc;
+	rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates, err);
+	w->task.candidates = w->candidates;
 	if (rc || !f->results->pass)
 		return rc;
-	if ((rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates,
-			  err)) ||
-	    (rc = kh_grow((void **)&w->class_of, &w->cap_class_of, n, sizeof *w->class_of, err)))
+	rc = kh_grow((void **)&w->class_of, &w->cap_class_of, n, sizeof *w->class_of, err);
+	if (rc)
 		return rc;
-	w->task.candidates = w->candidates;
 	w->task.class_of = w->class_of;
 	kh_pass_ask(f->results->pass, &w->task);
 	return KH_OK;

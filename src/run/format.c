@@ -115,6 +115,57 @@ static char *put_taxon(char *at, const kh_style *s, const char *name, size_t len
 	return s->names ? put_char(at, ')') : at;
 }
 
+/* --- further columns --------------------------------------------------------------- */
+/* The letter in front of a taxon in a lineage, or 0: it is left out. */
+static char lineage_letter(const kh_taxonomy *t, uint32_t taxon)
+{
+	const char letter = taxon > 0 ? kh_rank_letter(t->rank[taxon]) : 0;
+
+	return letter ? (char)(letter | 0x20) : 0;
+}
+
+static size_t lineage_bytes(const kh_taxonomy *t, uint32_t taxon)
+{
+	size_t n = 0;
+
+	for (; taxon != KH_NO_TAXON && taxon > 0; taxon = t->parent[taxon])
+		if (lineage_letter(t, taxon))
+			n += strlen(t->names + t->name[taxon]) + sizeof "d__;" - 1;
+	return n;
+}
+
+/* "d__Bacteria;...;s__Escherichia coli", from its end on; "-" if there is nothing to be said. */
+static char *put_lineage(char *at, const kh_taxonomy *t, uint32_t taxon)
+{
+	const size_t n = lineage_bytes(t, taxon);
+	char *p = at + n;
+
+	if (n == 0)
+		return put_char(at, '-');
+	for (; taxon > 0; taxon = t->parent[taxon]) {
+		const char letter = lineage_letter(t, taxon), *name = t->names + t->name[taxon];
+		const size_t len = strlen(name);
+
+		if (!letter)
+			continue;
+		p -= len + 4;
+		memcpy(put_bytes(put_char(p, letter), "__", 2), name, len);
+		p[len + 3] = ';';
+	}
+	return at + n - 1;              /* over the last semicolon */
+}
+
+static char *put_second(char *at, const kh_style *s, const kh_line_parts *l, const kh_call *c)
+{
+	const kh_candidates *x = l->second;
+
+	if (!x || x->species[0] == KH_NO_TAXON)
+		return put_char(at, '-');
+	at = put_number(at, s->tax->taxid[x->species[0]]);
+	at = put_char(at, ':');
+	return put_number(at, x->bin < c->features ? x->bin : c->features);
+}
+
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
 {
 	const kh_block *blk[2];
@@ -139,7 +190,9 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 	uint32_t taxid = called ? s->tax->taxid[call->taxon] : 0;
 	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
 	size_t name_len = s->names ? strlen(name) : 0;
-	int rc = kh_buf_room(b, l->id_len + name_len + FIXED + kh_list_bytes(l->n_runs), err);
+	const size_t lineage = s->lineage ? lineage_bytes(s->tax, call->taxon) : 0;
+	int rc = kh_buf_room(b, l->id_len + name_len + lineage + FIXED + kh_list_bytes(l->n_runs),
+			     err);
 	number where;
 	char *at;
 
@@ -171,6 +224,10 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_bytes(put_bytes(at, where.at, where.len), ":Q", 2);
 		break;
 	}
+	if (s->lineage)
+		at = put_lineage(put_char(at, '\t'), s->tax, call->taxon);
+	if (s->second)
+		at = put_second(put_char(at, '\t'), s, l, call);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
@@ -188,22 +245,23 @@ static void prefetch(const kh_job *job, size_t i)
 		__builtin_prefetch(&blk[mate]->amb[r[mate]->seq >> 5]);
 }
 
-int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
-		   const kh_k2_runs *runs, kh_err *err)
+int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_err *err)
 {
 	enum { AHEAD = 12 };
 	kh_line_parts l;
 
-	if (i + AHEAD < job->n)
-		prefetch(job, i + AHEAD);
-	kh_line_of(&l, s, job, i);
-	if (runs) {
-		const size_t from = i > 0 ? runs->end[i - 1] : 0;
+	if (i + AHEAD < t->job->n)
+		prefetch(t->job, i + AHEAD);
+	kh_line_of(&l, s, t->job, i);
+	if (t->runs) {
+		const size_t from = i > 0 ? t->runs->end[i - 1] : 0;
 
-		l.run = runs->run + from;
-		l.n_runs = runs->end[i] - from;
+		l.run = t->runs->run + from;
+		l.n_runs = t->runs->end[i] - from;
 	}
-	return kh_format_parts(b, s, &l, call, err);
+	if (s->second)
+		l.second = &t->candidates[i];
+	return kh_format_parts(b, s, &l, &t->call[i], err);
 }
 
 int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,

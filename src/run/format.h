@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include "base/buf.h"
-#include "classify/classify.h"
+#include "backend/backend.h"
 #include "classify/kraken.h"
 #include "seqio/feed.h"
 #include "taxonomy/taxonomy.h"
@@ -27,6 +27,8 @@ typedef struct kh_style {
 	/* which reads go to which file; NULL: classified and unclassified ones */
 	const struct kh_select *select;
 	bool names;                     /* "Name (taxid N)" in place of the taxid */
+	/* two columns more: the lineage of the taxon, and the second-best taxon with its hits */
+	bool lineage, second;
 	enum kh_column5 column5;
 	/* reads are written with their sequence in one line, with x for bases below a quality;
 	 * otherwise as they were read */
@@ -46,9 +48,9 @@ static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool
 	return !paired && t->single[side] ? t->single[side] : t->reads[side][mate];
 }
 
-/* Five columns as kraken2 has them; runs: of the job, for KH_COLUMN5_KMERS. */
-int kh_format_line(kh_buf *b, const kh_style *s, const kh_job *job, size_t i, const kh_call *call,
-		   const kh_k2_runs *runs, kh_err *err);
+/* The line of fragment i of a task that is done: five columns as kraken2 has them, of which the
+ * last has the task's runs for KH_COLUMN5_KMERS, and what the style adds. */
+int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_err *err);
 
 /* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
 typedef struct kh_line_parts {
@@ -58,6 +60,7 @@ typedef struct kh_line_parts {
 	uint64_t len[2], ambiguous;
 	const kh_k2_run *run;
 	size_t n_runs;
+	const kh_candidates *second;    /* for the style's; or NULL */
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
 int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,

@@ -6,9 +6,9 @@ static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 {
 	kh_k2_rule *rule = &db->k2->rule;
 
-	if (o->candidates)
-		return kh_fail(err, KH_EUSAGE, "%s: --sample-pass and --profile need a database "
-			       "that kmerhash has built", db->path);
+	if (o->want != KH_WANT_NONE)
+		return kh_fail(err, KH_EUSAGE, "%s: --sample-pass, --profile and --set second-best "
+			       "need a database that kmerhash has built", db->path);
 	if (o->on->comm)
 		return kh_fail(err, KH_EUSAGE, "%s: a database of Kraken 2 is for one process",
 			       db->path);
@@ -33,11 +33,12 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
-	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm || o->candidates))
+	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm || o->want))
 		return kh_fail(err, KH_EUSAGE, "%s: a database with text is for one process on "
-			       "the CPU (--device cpu), without a second pass", o->path);
+			       "the CPU (--device cpu), without a second pass or "
+			       "--set second-best", o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
-	rule->candidates = o->candidates;
+	rule->candidates = o->want;
 	return (*db)->k2 ? set_kraken(*db, o, err) : KH_OK;
 }

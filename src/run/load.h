@@ -19,7 +19,7 @@ typedef struct kh_load_options {
 	bool verify;
 	bool stamps;                    /* a file that was found sound is remembered */
 	double confidence;              /* 0 to 1 */
-	bool candidates;
+	uint32_t want;                  /* KH_WANT_... */
 	/* of a database of Kraken 2: hit groups that a call needs; stop at so many */
 	uint32_t min_groups;
 	bool quick;

@@ -25,12 +25,11 @@ struct lines {
 
 static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
 {
-	const kh_job *j = &x->r->job[i];
+	const kh_task t = { .job = &x->r->job[i], .call = x->r->call[i] };
 	int rc = KH_OK;
 
-	for (size_t f = 0; f < j->n && !rc; f++)
-		rc = kh_format_line(buf, &x->style, j, f, &x->r->call[i][f], NULL,
-				    err);
+	for (size_t f = 0; f < t.job->n && !rc; f++)
+		rc = kh_format_line(buf, &x->style, &t, f, err);
 	return rc;
 }
 
