@@ -28,13 +28,14 @@ theirs=; ! command -v kraken2 >/dev/null || theirs=kraken2
 rows() { cut -f 1-3,5- "$1" | sort; }
 
 # --- samples ---------------------------------------------------------------------------
-# Each case: a database and options of both programs.
+# Each case: a database and options of Kraken 2; some of them are settings here.
+settings() { echo "$*" | sed 's/--quick/--set quick/; s/--report-zero-counts/--set zero-counts/; s/--\(minimum-[a-z-]*\) /--set \1=/g'; }
 while read -r base options; do
 	rm -rf out own; mkdir own
 	name="$base $options"
-	check "samples, $name" classify --db $base $options --samples sheet --outdir out --threads 2 --set block-size=2000
+	check "samples, $name" classify --db $base $(settings $options) --samples sheet --outdir out --threads 2 --set block-size=2000
 	for s in single pairs sim; do
-		classify --db $base $options --output own/$s.tsv --report own/$s.kreport --json own/$s.json $(reads_of $s)
+		classify --db $base $(settings $options) --output own/$s.tsv --report own/$s.kreport --json own/$s.json $(reads_of $s)
 		same own/$s.tsv out/$s.tsv "$name: lines of $s"
 		same own/$s.kreport out/$s.kreport "$name: report of $s"
 		json own/$s.json >a; json out/$s.json >b; same a b "$name: summary of $s"
@@ -131,7 +132,7 @@ check "the page says what the database is" grep -q 'of 31 characters, k = 35' on
 # --- tables of several reports ---------------------------------------------------------------
 merge() { "$kmerhash" merge -q "$@"; }
 rm -rf ours k; mkdir ours k
-for s in single pairs sim; do classify --db dna --report-minimizer-data --report ours/$s.kreport --output - $(reads_of $s); done
+for s in single pairs sim; do classify --db dna --set distinct --report ours/$s.kreport --output - $(reads_of $s); done
 if [ -n "${PYTHON3:-}" ]; then
 	for value in clade reads share all; do
 		python "$tests/oracle_merge.py" table $value pairs=ours/pairs.kreport sim=ours/sim.kreport single=ours/single.kreport >want
