@@ -9,14 +9,10 @@ static void set(kh_parsed *h, uint64_t i)
 	h->amb[i >> 5] |= UINT32_C(1) << (i & 31);
 }
 
-/* Without a branch, so that many are compared at a time. */
+/* There is hardly ever one, and the library looks at many characters at a time. */
 static bool any_u(const char *s, size_t n)
 {
-	unsigned char any = 0;
-
-	for (size_t i = 0; i < n; i++)
-		any |= (s[i] & 0xdf) == 'U';
-	return any;
+	return memchr(s, 'U', n) || memchr(s, 'u', n);
 }
 
 void kh_mask_u(kh_parsed *h, uint64_t at, const char *s, size_t n)
