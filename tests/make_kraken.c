@@ -171,7 +171,8 @@ static uint32_t lca(const kh_taxonomy *t, uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static void insert(struct maker *m, uint64_t key, uint32_t taxon)
+/* Returns whether the key is a new one. */
+static bool insert(struct maker *m, uint64_t key, uint32_t taxon)
 {
 	const kh_k2_rule *r = &m->rule;
 	const uint64_t hash = kh_fmix64(key), part = hash >> (64 - r->key_bits);
@@ -180,7 +181,7 @@ static void insert(struct maker *m, uint64_t key, uint32_t taxon)
 	const unsigned char high = (unsigned char)(part >> (32 - r->value_bits));
 
 	if (hash < r->least_hash)
-		return;
+		return false;
 	for (uint64_t i = kh_k2_cell(r, hash), left = r->capacity; left > 0; left--) {
 		uint32_t now = atomic_load(&m->cell[i]);
 
@@ -188,19 +189,19 @@ static void insert(struct maker *m, uint64_t key, uint32_t taxon)
 		    atomic_compare_exchange_strong(&m->cell[i], &now, low | m->node[taxon])) {
 			if (m->upper)
 				atomic_store(&m->upper[i], high);
-			atomic_fetch_add_explicit(&m->keys, 1, memory_order_relaxed);
-			return;
+			return true;
 		}
 		while ((now & ~mask) == low && (!m->upper || m->upper[i] == high)) {
 			const uint32_t both = lca(m->tax, taxon, m->taxon[now & mask]);
 
 			if (both == m->taxon[now & mask] ||
 			    atomic_compare_exchange_strong(&m->cell[i], &now, low | m->node[both]))
-				return;
+				return false;
 		}
 		i = i + 1 == r->capacity ? 0 : i + 1;
 	}
 	die(KH_K2_HASH, "the table is full");
+	return false;
 }
 
 static void write_table(const struct maker *m)
@@ -269,12 +270,14 @@ static void add_record(struct maker *m, work *w, char *at, char *end, char *to)
 	if (kh_k2_scan(&w->scanner, &m->rule, &b, &w->asked, &err))
 		die(at + 1, err.msg);
 	const uint32_t taxon = kh_taxonomy_find(m->tax, a->taxid);
+	uint64_t keys = 0;
 	for (size_t i = 0; i < w->asked.n; i++) {
 		if (i + 16 < w->asked.n)
 			__builtin_prefetch((const void *)&m->cell[kh_k2_cell(
 						   &m->rule, kh_fmix64(w->asked.key[i + 16]))], 1);
-		insert(m, w->asked.key[i], taxon);
+		keys += insert(m, w->asked.key[i], taxon);
 	}
+	atomic_fetch_add(&m->keys, keys);
 }
 
 static void add_file(struct maker *m, work *w, const char *path)
