@@ -11,7 +11,6 @@ static const kh_backend kraken = {
 	.kraken = &kraken,
 	.block_size = KH_CUDA_BLOCK_SIZE,
 	.far_block_size = KH_CUDA_BLOCK_SIZE,
-	.host_block_size = (size_t)8 << 20,
 	.n_devices = kh_gpu_count,
 	.engine_open = kh_cuda_k2_engine_open,
 	.engine_close = kh_cuda_k2_engine_close,

@@ -1,8 +1,8 @@
 /*
  * kraken2.c - the table of a database of Kraken 2, from its file to the devices
  *
- * The same table on each device, or a part of the cells on each, which all read, or all of it in
- * pinned memory of the host.
+ * The same table on each device, or a part of the cells on each, which all read.  A table that is
+ * on the host is asked by the CPU: over the bus, a GPU is slower than that.
  */
 #include <config.h>
 #include "cuda/engine/kraken2_in.h"
@@ -132,23 +132,21 @@ static int read_at(const kh_db *db, char *to, size_t n, uint64_t at, kh_err *err
 static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
 {
 	const kh_engine *e = l->e;
-	const bool host = e->placement == KH_PLACE_HOST;
 	uint64_t at;
 	int rc = KH_OK;
 
 	for (unsigned k = 0; !rc && (at = atomic_fetch_add(&l->of[i].next, STEP)) < l->of[i].end;
 	     k ^= 1) {
 		const size_t n = (size_t)(l->of[i].end - at < STEP ? l->of[i].end - at : STEP);
-		char *slot = host ? (char *)e->host.p + at : (char *)s->buf.p + (size_t)k * STEP;
+		char *slot = (char *)s->buf.p + (size_t)k * STEP;
+		char *to = (char *)e->copy[i].cells.p + (at - l->of[i].from);
 
-		if (!host)
-			rc = KH_GPU(cudaEventSynchronize(s->done[k]), err);
+		rc = KH_GPU(cudaEventSynchronize(s->done[k]), err);
 		if (!rc)
 			rc = read_at(e->db, slot, n, KH_K2_HASH_HEAD + at, err);
-		if (rc || host)
-			continue;
-		char *to = (char *)e->copy[i].cells.p + (at - l->of[i].from);
-		rc = KH_GPU(cudaMemcpyAsync(to, slot, n, cudaMemcpyHostToDevice, s->stream), err);
+		if (!rc)
+			rc = KH_GPU(cudaMemcpyAsync(to, slot, n, cudaMemcpyHostToDevice, s->stream),
+				    err);
 		if (!rc)
 			rc = KH_GPU(cudaEventRecord(s->done[k], s->stream), err);
 	}
@@ -159,11 +157,11 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct load *l = arg;
 	const kh_engine *e = l->e;
-	const size_t i = e->placement == KH_PLACE_HOST ? 0 : worker % e->n;
+	const size_t i = worker % e->n;
 	struct slots s = { .stream = NULL };
 	int rc = kh_gpu_use(e->copy[i].device, err);
 
-	if (!rc && e->placement != KH_PLACE_HOST)
+	if (!rc)
 		rc = kh_gpu_host_room(&s.buf, 2 * (size_t)STEP, err);
 	if (!rc)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking), err);
@@ -208,15 +206,11 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		l.of[i].from = from < bytes ? from : bytes;
 		l.of[i].next = l.of[i].from;
 		l.of[i].end = part && from + each < bytes ? from + each : bytes;
-		if (e->placement == KH_PLACE_HOST)
-			continue;
 		rc = kh_gpu_use(e->copy[i].device, err);
 		if (!rc)
 			rc = kh_gpu_room_exact(&e->copy[i].cells, l.of[i].end - l.of[i].from + 256,
 					       err);
 	}
-	if (!rc && e->placement == KH_PLACE_HOST)
-		rc = kh_gpu_host_room(&e->host, (size_t)bytes, err);
 	if (!rc)
 		rc = kh_monitor_new(&m, err);
 	if (!rc)
@@ -255,27 +249,44 @@ static int load_taxa(kh_engine *e, struct kh_cuda_k2_copy *c, kh_err *err)
 	if (e->placement == KH_PLACE_SHARD_PEER)
 		c->q.n_parts = (uint32_t)e->n;
 	for (uint32_t i = 0; i < c->q.n_parts; i++)
-		c->q.part[i] = e->placement == KH_PLACE_HOST        ? e->host.p
-			       : e->placement == KH_PLACE_REPLICATE ? c->cells.p
-								    : e->copy[i].cells.p;
+		c->q.part[i] = e->placement == KH_PLACE_REPLICATE ? c->cells.p
+								  : e->copy[i].cells.p;
 	return rc;
 }
 
 static int load_all(kh_engine *e, const kh_engine_options *o, kh_err *err)
 {
-	int rc = place(e, o, err);
+	int rc = load_table(e, o, err);
 
-	if (!rc)
-		rc = load_table(e, o, err);
 	for (size_t i = 0; i < e->n && !rc; i++)
 		rc = load_taxa(e, &e->copy[i], err);
+	return rc;
+}
+
+/* Decides who asks the table. */
+static int choose(kh_engine *e, const kh_engine_options *o, kh_err *err)
+{
+	const kh_k2_rule *r = &e->db->k2->rule;
+
+	e->by_host = r->protein || r->quick || kh_k2_window(r) > KH_GPU_K2_WINDOW;
+	if (e->by_host) {
+		kh_log(KH_INFO, "this run is done on the CPU, as GPUs know neither proteins, nor "
+		       "--set quick, nor k-mers with more than %d minimizers to choose from",
+		       KH_GPU_K2_WINDOW);
+		return KH_OK;
+	}
+	const int rc = place(e, o, err);
+
+	if (!rc && e->placement == KH_PLACE_HOST) {
+		kh_log(KH_INFO, "this run is done on the CPU, as the table stays on the host");
+		e->by_host = true;
+	}
 	return rc;
 }
 
 int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 			   const kh_engine_options *o, kh_err *err)
 {
-	const kh_k2_rule *r = &db->k2->rule;
 	kh_engine *e = kh_array(1, sizeof *e, err);
 	int rc = KH_ENOMEM;
 
@@ -284,20 +295,17 @@ int kh_cuda_k2_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 		return rc;
 	e->db = db;
 	e->n = o->on.choice.n;
-	e->by_host = r->protein || r->quick || kh_k2_window(r) > KH_GPU_K2_WINDOW;
 	e->copy = kh_array(e->n, sizeof *e->copy, err);
 	for (size_t i = 0; e->copy && i < e->n; i++)
 		e->copy[i].device = o->on.choice.device[i];
 	if (e->copy)
-		rc = e->by_host ? KH_OK : load_all(e, o, err);
+		rc = choose(e, o, err);
+	if (!rc && !e->by_host)
+		rc = load_all(e, o, err);
 	if (rc) {
 		kh_cuda_k2_engine_close(e);
 		return rc;
 	}
-	if (e->by_host)
-		kh_log(KH_INFO, "this run is done on the CPU, as GPUs know neither proteins, nor "
-		       "--set quick, nor k-mers with more than %d minimizers to choose from",
-		       KH_GPU_K2_WINDOW);
 	*out = e;
 	return KH_OK;
 }
@@ -310,7 +318,6 @@ void kh_cuda_k2_engine_close(kh_engine *e)
 		cudaSetDevice(e->copy[i].device);
 		KH_GPU_DROP(e->copy[i].all);
 	}
-	kh_gpu_drop(&e->host);
 	free(e->copy);
 	free(e);
 }

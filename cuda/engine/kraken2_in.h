@@ -19,8 +19,7 @@ struct kh_cuda_k2_copy {
 struct kh_engine {
 	const kh_db *db;
 	enum kh_placement placement;    /* as it was decided: REPLICATE, HOST or SHARD_PEER */
-	bool by_host;                   /* the kernel does not know such a database */
-	kh_gpu_buf host;                /* pinned: the table, if it lies on the host */
+	bool by_host;                   /* HOST, or the kernel does not know such a database */
 	struct kh_cuda_k2_copy *copy;
 	size_t n;
 };

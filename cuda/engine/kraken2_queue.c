@@ -15,11 +15,13 @@
 /* A task under way. */
 struct flight {
 	kh_task *task;
-	/* in, din: words, masks, records; out, dout: counts, calls, first pieces; runs, hruns: runs
-	 * in pieces */
+	/* in, din: words, masks, records; out, dout: counts, calls, lists of runs; runs, hruns:
+	 * these runs */
 	KH_GPU_BUFS(all, in, din, out, dout, runs, hruns);
 	cudaEvent_t done;
 	uint32_t cap_runs;
+	uint64_t bases;
+	size_t expected;                /* runs that are copied with the results */
 	bool by_host;                   /* submit has done it */
 };
 
@@ -31,6 +33,7 @@ struct kh_task_queue {
 	unsigned first, n;              /* under way */
 	kh_k2_classifier *host;
 	kh_k2_runs redone;              /* of a fragment that was left */
+	double runs_per_base;           /* of the task before */
 };
 
 enum { COUNTS = KH_GPU_K2_N_COUNTS * sizeof(uint32_t) };
@@ -142,12 +145,12 @@ static void stage(char *to, const struct layout *l, const kh_job_part s[2])
 
 static size_t out_bytes(const kh_task *t)
 {
-	return COUNTS + t->job->n * (sizeof(kh_call) + (t->runs ? sizeof(uint32_t) : 0));
+	return COUNTS + t->job->n * (sizeof(kh_call) + (t->runs ? sizeof(kh_k2_list) : 0));
 }
 
 /* Each k-mer and each border can be a run, and 64 of them or more are a piece; a fragment has one
  * at least. */
-static int make_room(struct flight *f, const struct layout *l, kh_err *err)
+static int make_room(struct flight *f, const struct layout *l, double runs_per_base, kh_err *err)
 {
 	const uint64_t runs = l->bases + l->bases / 32 + 4 * f->task->job->n;
 	int rc = kh_gpu_room(&f->din, l->bytes, err);
@@ -157,9 +160,17 @@ static int make_room(struct flight *f, const struct layout *l, kh_err *err)
 	if (!rc)
 		rc = kh_gpu_room(&f->dout, out_bytes(f->task), err);
 	f->cap_runs = runs < INT32_MAX ? (uint32_t)runs : INT32_MAX;
-	if (!rc && f->task->runs)
+	f->bases = l->bases;
+	f->expected = 0;
+	if (!f->task->runs)
+		return rc;
+	/* a few more than in the task before */
+	f->expected = (size_t)(1.125 * runs_per_base * (double)l->bases);
+	if (f->expected > f->cap_runs)
+		f->expected = f->cap_runs;
+	if (!rc)
 		rc = kh_gpu_room(&f->runs, f->cap_runs * sizeof(kh_k2_run), err);
-	return rc;
+	return rc ? rc : kh_gpu_host_room(&f->hruns, f->expected * sizeof(kh_k2_run) + 1, err);
 }
 
 static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
@@ -180,7 +191,7 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 	if (f->task->runs) {
 		q.run = f->runs.p;
 		q.cap_runs = f->cap_runs;
-		q.head = (uint32_t *)(out + COUNTS + j->n * sizeof(kh_call));
+		q.list = (kh_k2_list *)(out + COUNTS + j->n * sizeof(kh_call));
 	}
 	return q;
 }
@@ -197,7 +208,11 @@ static int launch(kh_task_queue *l, struct flight *f, const struct layout *lay, 
 	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, f->dout.p, out_bytes(f->task),
 					 cudaMemcpyDeviceToHost, l->stream), err)))
 		return rc;
-	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
+	if (f->expected > 0)
+		rc = KH_GPU(cudaMemcpyAsync(f->hruns.p, f->runs.p,
+					    f->expected * sizeof(kh_k2_run),
+					    cudaMemcpyDeviceToHost, l->stream), err);
+	return rc ? rc : KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
 static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
@@ -210,7 +225,7 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 	if (rc)
 		return rc;
 	stage(f->in.p, lay, s);
-	rc = make_room(f, lay, err);
+	rc = make_room(f, lay, l->runs_per_base, err);
 	return rc ? rc : launch(l, f, lay, err);
 }
 
@@ -232,42 +247,6 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 }
 
 /* --- collect ---------------------------------------------------------------------- */
-/* K-mers and borders of fragment i. */
-static uint64_t items_of(const kh_k2_rule *r, const kh_job *j, size_t i)
-{
-	const kh_block *b[2];
-	const kh_record *rec[2];
-	uint64_t n = 0;
-
-	kh_job_records(j, i, b, rec);
-	for (int mate = 0; mate < 2 && rec[mate]; mate++)
-		n += rec[mate]->len < r->k ? 0 : rec[mate]->len - r->k + 1;
-	return n + (rec[1] ? 1 : 0);
-}
-
-static int room_for(kh_k2_runs *to, size_t more, kh_err *err)
-{
-	return kh_grow((void **)&to->run, &to->cap_run, to->n + more, sizeof *to->run, err);
-}
-
-/* Puts the pieces of a fragment together. */
-static int join_pieces(kh_k2_runs *to, const kh_k2_run *piece, uint32_t at, uint64_t items,
-		       kh_err *err)
-{
-	const size_t from = to->n;
-	int rc = KH_OK;
-
-	for (; at != KH_GPU_K2_NONE && !rc; at = piece[at].what) {
-		rc = room_for(to, piece[at].n, err);
-		if (!rc)
-			memcpy(to->run + to->n, piece + at + 1, piece[at].n * sizeof *piece);
-		to->n += rc ? 0 : piece[at].n;
-	}
-	for (size_t i = from; i < to->n; i++)
-		to->run[i].n = (i + 1 < to->n ? to->run[i + 1].n : (uint32_t)items) - to->run[i].n;
-	return rc;
-}
-
 /* Does a fragment on the host that was left to it. */
 static int redo(kh_task_queue *l, kh_task *t, size_t i, kh_err *err)
 {
@@ -279,51 +258,72 @@ static int redo(kh_task_queue *l, kh_task *t, size_t i, kh_err *err)
 	one.from[0] += j->interleaved ? 2 * i : i;
 	one.from[1] += i;
 	rc = kh_k2_classify_job(l->host, &one, &t->call[i], t->runs ? &l->redone : NULL, NULL, err);
-	if (rc || !t->runs || (rc = room_for(t->runs, l->redone.n, err)))
-		return rc;
-	memcpy(t->runs->run + t->runs->n, l->redone.run, l->redone.n * sizeof *l->redone.run);
-	t->runs->n += l->redone.n;
-	return KH_OK;
+	return rc || !t->runs ? rc : kh_k2_runs_add(t->runs, l->redone.run, l->redone.n, err);
 }
 
-static int fetch_runs(kh_task_queue *l, struct flight *f, kh_err *err)
+/* Puts the pieces of a fragment together, of which the first is at `at`. */
+static int join_pieces(kh_k2_runs *to, const kh_k2_run *run, uint32_t at, kh_err *err)
 {
-	const uint32_t used = ((const uint32_t *)f->out.p)[KH_GPU_K2_RUNS];
-	const size_t bytes = (used < f->cap_runs ? used : f->cap_runs) * sizeof(kh_k2_run);
-	int rc = kh_gpu_host_room(&f->hruns, bytes + 1, err);
+	int rc = kh_k2_runs_add(to, NULL, 0, err);
 
-	if (!rc && bytes > 0)
-		rc = KH_GPU(cudaMemcpyAsync(f->hruns.p, f->runs.p, bytes, cudaMemcpyDeviceToHost,
-					    l->back), err);
+	for (; at != KH_GPU_K2_NONE && !rc; at = run[at].what)
+		rc = kh_k2_runs_more(to, run + at + 1, run[at].n, err);
+	return rc;
+}
+
+/* Makes calls and runs whole, where some fragments are left or in pieces. */
+static int gather(kh_task_queue *l, const struct flight *f, const kh_k2_list *list, kh_err *err)
+{
+	kh_task *t = f->task;
+	const kh_k2_run *run = f->hruns.p;
+	int rc = KH_OK;
+
+	if (t->runs)
+		t->runs->n = t->runs->n_lists = 0;
+	for (size_t i = 0; i < t->job->n && !rc; i++)
+		if (t->call[i].taxon == KH_GPU_K2_LEFT)
+			rc = redo(l, t, i, err);
+		else if (t->runs && list[i].n == KH_GPU_K2_PIECES)
+			rc = join_pieces(t->runs, run, list[i].from, err);
+		else if (t->runs)
+			rc = kh_k2_runs_add(t->runs, run + list[i].from, list[i].n, err);
+	return rc;
+}
+
+/* Fetches the runs, if they are more than was expected. */
+static int fetch_runs(kh_task_queue *l, struct flight *f, uint32_t used, kh_err *err)
+{
+	const size_t n = used < f->cap_runs ? used : f->cap_runs;
+	int rc;
+
+	l->runs_per_base = f->bases ? (double)n / (double)f->bases : 0;
+	if (n <= f->expected)
+		return KH_OK;
+	rc = kh_gpu_host_room(&f->hruns, n * sizeof(kh_k2_run), err);
+	if (!rc)
+		rc = KH_GPU(cudaMemcpyAsync(f->hruns.p, f->runs.p, n * sizeof(kh_k2_run),
+					    cudaMemcpyDeviceToHost, l->back), err);
 	return rc ? rc : KH_GPU(cudaStreamSynchronize(l->back), err);
 }
 
 static int take_results(kh_task_queue *l, struct flight *f, kh_err *err)
 {
-	const kh_k2_rule *r = &l->e->db->k2->rule;
 	kh_task *t = f->task;
-	const size_t n = t->job->n;
-	const char *out = f->out.p;
-	const uint32_t *head = (const uint32_t *)(out + COUNTS + n * sizeof(kh_call));
-	int rc = KH_OK;
+	const uint32_t *counts = f->out.p;
+	const kh_call *call = (const kh_call *)(const void *)((const char *)f->out.p + COUNTS);
+	const kh_k2_list *list = (const kh_k2_list *)(const void *)(call + t->job->n);
+	int rc = t->runs ? fetch_runs(l, f, counts[KH_GPU_K2_RUNS], err) : KH_OK;
 
-	memcpy(t->call, out + COUNTS, n * sizeof *t->call);
+	if (rc)
+		return rc;
+	memcpy(t->call, call, t->job->n * sizeof *call);
+	if (counts[KH_GPU_K2_ODD] > 0)
+		return gather(l, f, list, err);
 	if (t->runs) {
-		t->runs->n = 0;
-		rc = kh_grow((void **)&t->runs->end, &t->runs->cap_end, n, sizeof *t->runs->end,
-			     err);
-		if (!rc)
-			rc = fetch_runs(l, f, err);
+		t->runs->run = f->hruns.p;
+		t->runs->list = list;
 	}
-	for (size_t i = 0; i < n && !rc; i++) {
-		if (t->call[i].taxon == KH_GPU_K2_LEFT)
-			rc = redo(l, t, i, err);
-		else if (t->runs)
-			rc = join_pieces(t->runs, f->hruns.p, head[i], items_of(r, t->job, i), err);
-		if (!rc && t->runs)
-			t->runs->end[i] = t->runs->n;
-	}
-	return rc;
+	return KH_OK;
 }
 
 int kh_cuda_k2_collect(kh_task_queue *l, kh_task **t, kh_err *err)

@@ -27,7 +27,8 @@ struct fragment {
 	uint32_t n_hits, groups;
 	uint32_t items;                 /* k-mers and borders so far */
 	uint32_t last;                  /* what the last one was called */
-	uint32_t n_runs, piece;
+	uint32_t n_runs;                /* that wait; their `n` is the number of the first item */
+	uint32_t piece;                 /* the last one written */
 	bool left;
 	/* of the sequence: the last k-mer that asked */
 	uint64_t key;
@@ -120,33 +121,47 @@ __device__ void add_hits(room &m, fragment &f, uint32_t taxon, uint32_t n)
 	__syncwarp();
 }
 
-/* Writes the runs that wait, as a piece. */
-__device__ void write_runs(const kh_gpu_kraken2 &q, room &m, fragment &f)
+/* The first of so many places of the output; UINT32_MAX: there are not so many. */
+__device__ uint32_t take_places(const kh_gpu_kraken2 &q, uint32_t n)
 {
-	const unsigned lane = lane_id();
 	uint32_t at = 0;
 
-	__syncwarp();
-	if (lane == 0)
-		at = atomicAdd(&q.counts[KH_GPU_K2_RUNS], f.n_runs + 1);
+	if (lane_id() == 0)
+		at = atomicAdd(&q.counts[KH_GPU_K2_RUNS], n);
 	at = __shfl_sync(ALL, at, 0);
-	if (at > q.cap_runs || q.cap_runs - at < f.n_runs + 1) {
-		f.left = true;
-		f.n_runs = 0;
+	return at < q.cap_runs && q.cap_runs - at >= n ? at : UINT32_MAX;
+}
+
+/* Writes the runs that wait, of which the last ends before item `end`.  What is not all of a
+ * fragment's runs becomes a piece. */
+__device__ void write_runs(const kh_gpu_kraken2 &q, room &m, fragment &f, uint32_t end, bool all)
+{
+	const unsigned lane = lane_id();
+	const bool piece = !all || f.piece != KH_GPU_K2_NONE;
+	const uint32_t at = take_places(q, f.n_runs + piece), n = f.n_runs;
+
+	f.n_runs = 0;
+	f.left |= at == UINT32_MAX;
+	if (f.left)
 		return;
+	__syncwarp();
+	for (unsigned i = lane; i < n; i += 32) {
+		kh_k2_run run = m.run[i];
+
+		run.n = (i + 1 < n ? m.run[i + 1].n : end) - run.n;
+		q.run[at + piece + i] = run;
 	}
-	for (unsigned i = lane; i < f.n_runs; i += 32)
-		q.run[at + 1 + i] = m.run[i];
-	if (lane == 0) {
+	if (lane == 0 && piece) {
 		q.run[at].what = KH_GPU_K2_NONE;
-		q.run[at].n = f.n_runs;
-		if (f.piece == KH_GPU_K2_NONE)
-			q.head[f.number] = at;
-		else
+		q.run[at].n = n;
+		if (f.piece != KH_GPU_K2_NONE)
 			q.run[f.piece].what = at;
 	}
+	if (lane == 0 && f.piece == KH_GPU_K2_NONE) {
+		q.list[f.number].from = at;
+		q.list[f.number].n = piece ? KH_GPU_K2_PIECES : n;
+	}
 	f.piece = at;
-	f.n_runs = 0;
 	__syncwarp();
 }
 
@@ -164,7 +179,7 @@ __device__ void add_items(const kh_gpu_kraken2 &q, room &m, fragment &f, unsigne
 	const unsigned all = __ballot_sync(ALL, starts);
 	if (q.run) {
 		if (f.n_runs + __popc(all) > RUNS)
-			write_runs(q, m, f);
+			write_runs(q, m, f, f.items + (__ffs(all) - 1 - first), false);
 		if (starts) {
 			kh_k2_run &run = m.run[f.n_runs + __popc(all & lanes_below())];
 
@@ -330,21 +345,23 @@ __global__ void __launch_bounds__(32 * WARPS) kraken2_kernel(const kh_gpu_kraken
 	f.number = i;
 	f.last = KH_K2_FRAMES;          /* which there are none of */
 	f.piece = KH_GPU_K2_NONE;
-	if (q.run && lane_id() == 0)
-		q.head[i] = KH_GPU_K2_NONE;
 	sequence(q, m, f, q.record[behind ? 2 * i : i]);
 	if (pair) {
 		add_items(q, m, f, 1, KH_K2_MATES);
 		sequence(q, m, f, q.record[behind ? 2 * i + 1 : q.mates + i]);
 	}
-	if (q.run && f.n_runs > 0)
-		write_runs(q, m, f);
+	const bool pieces = f.piece != KH_GPU_K2_NONE;
+	if (q.run)
+		write_runs(q, m, f, f.items, true);
 	__syncwarp();
 	kh_call c = decide(q, m, f, f.items - (pair ? 1 : 0));
 	if (f.left)
 		c.taxon = KH_GPU_K2_LEFT;
-	if (lane_id() == 0)
+	if (lane_id() == 0) {
 		q.call[i] = c;
+		if (f.left || pieces)
+			atomicAdd(&q.counts[KH_GPU_K2_ODD], 1);
+	}
 }
 
 } /* namespace */

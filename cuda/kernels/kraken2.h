@@ -17,14 +17,16 @@ enum {
 	KH_GPU_K2_WINDOW = 64,          /* l-mers of a k-mer, at most */
 	/* counts */
 	KH_GPU_K2_RUNS = 0,             /* places of `run` that are used */
+	KH_GPU_K2_ODD = 1,              /* fragments that are left, or have their runs in pieces */
 	KH_GPU_K2_N_COUNTS = 4
 };
 
 /* As a call's taxon: the fragment has more taxa than there is room for, or its runs need more
  * places. */
 #define KH_GPU_K2_LEFT (UINT32_MAX - 1)
-/* No piece. */
+/* No piece; as the number of a fragment's runs: they are in pieces. */
 #define KH_GPU_K2_NONE UINT32_MAX
+#define KH_GPU_K2_PIECES UINT32_MAX
 
 typedef struct kh_gpu_kraken2 {
 	kh_k2_rule rule;
@@ -44,13 +46,13 @@ typedef struct kh_gpu_kraken2 {
 	uint32_t *counts;               /* zero at first */
 	kh_call *call;
 	/*
-	 * NULL, or where runs go, in pieces: a piece begins with a place that has, as `what`, the
-	 * next piece of its fragment, and, as `n`, the number of its runs.  These have, as `n`, the
-	 * number of their first k-mer; borders count as one.
+	 * NULL, or where runs go, and where among them those of each fragment are.  Many runs are
+	 * in pieces, of which the list says where the first is: a piece begins with a place that
+	 * has, as `what`, the next piece, and, as `n`, the number of its runs.
 	 */
 	kh_k2_run *run;
 	uint32_t cap_runs;
-	uint32_t *head;                 /* of each fragment: its first piece */
+	kh_k2_list *list;
 } kh_gpu_kraken2;
 
 /* 0, or a cudaError_t. */

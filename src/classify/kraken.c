@@ -58,28 +58,39 @@ void kh_k2_classifier_free(kh_k2_classifier *c)
 
 void kh_k2_runs_clear(kh_k2_runs *r)
 {
-	free(r->run);
-	free(r->end);
+	free(r->own);
+	free(r->own_list);
 	*r = (kh_k2_runs) { .n = 0 };
 }
 
 /* --- results ---------------------------------------------------------------------- */
-/* Appends the runs of a fragment; neighbours that were called the same become one. */
-static int keep_runs(kh_k2_runs *to, size_t fragment, const kh_k2_fragment *f, kh_err *err)
+int kh_k2_runs_more(kh_k2_runs *r, const kh_k2_run *run, size_t n, kh_err *err)
 {
-	const size_t from = to->n;
-	int rc = kh_grow((void **)&to->run, &to->cap_run, from + f->n_runs, sizeof *to->run, err);
+	kh_k2_list *list = &r->own_list[r->n_lists - 1];
+	const int rc = kh_grow((void **)&r->own, &r->cap, r->n + n, sizeof *r->own, err);
 
-	if (!rc)
-		rc = kh_grow((void **)&to->end, &to->cap_end, fragment + 1, sizeof *to->end, err);
-	for (size_t i = 0; i < f->n_runs && !rc; i++)
-		if (to->n > from && to->run[to->n - 1].what == f->run[i].what)
-			to->run[to->n - 1].n += f->run[i].n;
+	for (size_t i = 0; i < n && !rc; i++)
+		if (r->n > list->from && r->own[r->n - 1].what == run[i].what)
+			r->own[r->n - 1].n += run[i].n;
 		else
-			to->run[to->n++] = f->run[i];
-	if (!rc)
-		to->end[fragment] = to->n;
+			r->own[r->n++] = run[i];
+	list->n = (uint32_t)r->n - list->from;
+	r->run = r->own;
 	return rc;
+}
+
+int kh_k2_runs_add(kh_k2_runs *r, const kh_k2_run *run, size_t n, kh_err *err)
+{
+	const int rc = kh_grow((void **)&r->own_list, &r->cap_lists, r->n_lists + 1,
+			       sizeof *r->own_list, err);
+
+	if (rc)
+		return rc;
+	r->list = r->own_list;
+	r->own_list[r->n_lists++] = (kh_k2_list) { .from = (uint32_t)r->n };
+	if (r->n + n >= UINT32_MAX)
+		return kh_fail(err, KH_EUSAGE, "reads with more than 2^32 k-mers in a block");
+	return kh_k2_runs_more(r, run, n, err);
 }
 
 static int count_distinct(const kh_k2_classifier *c, size_t first, size_t n, kh_err *err)
@@ -99,7 +110,7 @@ static int settle_fragment(kh_k2_classifier *c, kh_k2_fragment *f, kh_err *err)
 	if (!rc && c->distinct)
 		rc = count_distinct(c, f->first_key, v.keys, err);
 	if (!rc && c->runs)
-		rc = keep_runs(c->runs, c->done, f, err);
+		rc = kh_k2_runs_add(c->runs, f->run, f->n_runs, err);
 	c->call[c->done++] = (kh_call) { .taxon = v.taxon,
 					 .features = v.kmers < UINT32_MAX ? (uint32_t)v.kmers
 									  : UINT32_MAX,
@@ -163,7 +174,7 @@ int kh_k2_classify_job(kh_k2_classifier *c, const kh_job *job, kh_call *call, kh
 	c->distinct = distinct;
 	c->done = c->n_waiting = c->asked.n = c->asked.n_runs = 0;
 	if (runs)
-		runs->n = 0;
+		runs->n = runs->n_lists = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		rc = ask(c, job, i, err);
 		if (!rc && c->asked.n >= TOGETHER)

@@ -12,15 +12,23 @@
 #include "kraken2/rule.h"
 #include "seqio/feed.h"
 
-/* What the k-mers of a job's fragments were called: fragment i has the runs from end[i - 1], or 0,
- * up to end[i].  Zero it first. */
+/* What the k-mers of a job's fragments were called: fragment i has the list[i].n runs from
+ * run[list[i].from] on.  Both are arrays of this struct, or of the queue that has done the job,
+ * until that is given another one.  Zero it first. */
 typedef struct kh_k2_runs {
-	kh_k2_run *run;
-	size_t *end;
-	size_t n, cap_run, cap_end;
+	const kh_k2_run *run;
+	const kh_k2_list *list;
+	kh_k2_run *own;
+	kh_k2_list *own_list;
+	size_t n, n_lists, cap, cap_lists;
 } kh_k2_runs;
 
 void kh_k2_runs_clear(kh_k2_runs *r);
+/* Adds a fragment with these runs to the arrays of its own; neighbours that were called the same
+ * become one. */
+int kh_k2_runs_add(kh_k2_runs *r, const kh_k2_run *run, size_t n, kh_err *err);
+/* Adds runs to the fragment that was added last. */
+int kh_k2_runs_more(kh_k2_runs *r, const kh_k2_run *run, size_t n, kh_err *err);
 
 typedef struct kh_k2_classifier kh_k2_classifier;
 

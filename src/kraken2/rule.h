@@ -23,6 +23,11 @@ typedef struct kh_k2_run {
 	uint32_t what, n;
 } kh_k2_run;
 
+/* Where the runs of a fragment are among those of a job. */
+typedef struct kh_k2_list {
+	uint32_t from, n;
+} kh_k2_list;
+
 /* All that follows from the files of a database and the options of a run. */
 typedef struct kh_k2_rule {
 	/* minimizers */

@@ -254,10 +254,8 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_
 		prefetch(t->job, i + AHEAD);
 	kh_line_of(&l, s, t->job, i);
 	if (t->runs) {
-		const size_t from = i > 0 ? t->runs->end[i - 1] : 0;
-
-		l.run = t->runs->run + from;
-		l.n_runs = t->runs->end[i] - from;
+		l.run = t->runs->run + t->runs->list[i].from;
+		l.n_runs = t->runs->list[i].n;
 	}
 	if (s->second)
 		l.second = &t->candidates[i];
