@@ -153,7 +153,32 @@ def best_of(f, cells, starts):
     return max([m.run(f, cells, 52) for m in tried], key=lambda m: m.like)
 
 
+def at_rank(many, rank):
+    """The share, in 256ths of a 32th, that so many fragments are below"""
+    for j, x in enumerate(many):
+        if rank < x:
+            return 256 * j + 256 * rank // x + 1
+        rank -= x
+    return 8192
+
+
+def under_share(many, share):
+    j = share // 256
+    return sum(many[:j]) + (many[j] * (share % 256) // 256 if j < 32 else 0)
+
+
+def nearest(k, best, share):
+    """The shape whose divergence takes `best` to `share`"""
+    loss = lb(best) - lb(share) if share < best else 0
+    x = 0
+    while x + 1 < JUNK and 2 * loss >= k * (2 * lb(1000) - lb(1000 - D[x]) - lb(1000 - D[x + 1])):
+        x += 1
+    return x
+
+
 class Fit:
+    by_long = False
+
     def __init__(self, f, cells):
         self.n = sum(cells.values())
         self.few = self.n < 1280
@@ -383,10 +408,33 @@ class Sample:
                 self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
+        self.judge_long()
         self.verdict = {s: FEW if f.few else RELATIVE if not f.stands else
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
         self.breadth()
         self.refute()
+
+    def judge_long(self):
+        """How near species are whose fragments are nearly all long"""
+        spectra = {s: [c.get(128 + j, 0) for j in range(32)] for s, c in self.cells.items()}
+        lows = [at_rank(x, max(0, sum(x) // 2 - math.isqrt(256 * sum(x)))) for s, x in spectra.items()
+                if sum(x) >= 1280 and self.fits[s].stands and s not in self.seldom]
+        best, k = max(lows, default=0), self.db.k
+        for s, x in spectra.items():
+            total, f = sum(x), self.fits[s]
+            if not best or total < 1280 or f.n - total >= 1280:
+                continue
+            there, worst, beside = (best * pw(k * (lb(1000) - lb(i))) >> 24 for i in (930, 880, 970))
+            under, near = under_share(x, there), total - under_share(x, beside)
+            alone = 2 * under <= total
+            two = not alone and near >= 1280 and 5 * near >= total
+            start = under if two else 0
+            median = at_rank(x, start + (total - start) // 2)
+            own = total - (under_share(x, worst) if alone else under)
+            f.by_long, f.few, f.weak, f.stands = True, False, False, f.stands and (alone or two)
+            f.low, f.high = nearest(k, best, median), nearest(k, 8192, median)
+            weight = (own << 20) // total
+            f.shapes, f.weights = [f.low, JUNK], [max(1, weight), ONE - weight]
 
     def breadth(self):
         self.counted, self.lone, self.found, self.expected = Counter(), Counter(), Counter(), {}
@@ -470,6 +518,9 @@ class Sample:
         if self.verdict[s] not in THERE:
             return "no"
         low, high = D[f.low], D[f.high]
+        if f.by_long:
+            sure = f.own >= 2560 and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
+            return "yes" if sure else "low"
         sure = f.own >= 2560 and high - low <= 20 and (high <= 20 or f.weights[0] >= ONE // 4 * 3)
         return "yes" if sure else "low"
 
@@ -596,7 +647,7 @@ class Sample:
             return ["-"] * 8
         identity = ["-"] * 3
         fitted = sum(x for cell, x in self.cells[s].items() if cell < 128)
-        if not f.few and fitted >= 1280 and (f.stands or f.weights[0] >= ONE // 2):
+        if not f.few and (f.by_long or fitted >= 1280) and (f.stands or f.weights[0] >= ONE // 2):
             identity = ["%.1f" % ((1000 - D[x]) / 10) for x in (f.shapes[0], f.high, f.low)]
         share = sum(x * (2 * (cell % 32) + 1) // 256 for cell, x in self.cells[s].items())
         return identity + [str(self.found[s]), "%.1f" % (self.expected[s] / 256),

@@ -76,6 +76,7 @@ check "what ties with the absent one is not there" verdict 8000002 "related spec
 check "its sister is" verdict 8000001 present
 check "calls and profile of long reads" agrees sisters.khdb sisters/long.fq
 check "long ones: its sister is" verdict 8000001 present
+check "and has an identity, as near as the best reads" test "$(of 8000001 identity_percent)" = 99.0
 check "build without what is told" "$kmerhash" build -q --growable --db grow.khdb --taxonomy sisters/taxonomy \
 	sisters/refs.fa
 check "calls and profile without it" agrees grow.khdb sisters/reads.fq

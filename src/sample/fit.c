@@ -6,7 +6,6 @@
 #include "sample/logs.h"
 
 enum {
-	FEW = 5 * 256,          /* in 1/256 fragments: with fewer, nothing is fitted */
 	FEW_SHAPE = 6,          /* and the divergence is taken to be this */
 	ROUNDS = 60,
 	ROUNDS_TRIED = 8,       /* rounds for the mixtures that are compared first */
@@ -347,7 +346,7 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 			  .shape = { FEW_SHAPE, KH_JUNK },
 			  .weight = { KH_WEIGHT_ONE / 2, KH_WEIGHT_ONE / 2 },
 			  .low = FEW_SHAPE, .high = FEW_SHAPE };
-	if (c.total < FEW)
+	if (c.total < KH_FEW)
 		return;
 	const struct mixture one = best_single(&c, 0, KH_JUNK);
 	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two);

@@ -16,6 +16,7 @@
 #include "sample/shapes.h"
 
 #define KH_WEIGHT_ONE (1 << 20)
+#define KH_FEW (5 * 256)        /* fragments, in 1/256: of fewer, nothing is said */
 
 enum kh_fit_kind { KH_FIT_FEW, KH_FIT_SINGLE, KH_FIT_PAIR };
 

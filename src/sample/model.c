@@ -312,6 +312,7 @@ static int work(kh_work *w, kh_err *err)
 		if ((round % (ROUNDS / 2) == 0 && (rc = kh_told_make(w, err))) ||
 		    (rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
 			return rc;
+	kh_judge_long(w);
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		first_verdict(&w->m->at[i]);
 		sum_up(w, i);

@@ -49,6 +49,7 @@ typedef struct kh_presence {
 	bool seldom;
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	uint64_t fitted;                /* of fit.total, what is not long: what the fit is of */
+	bool by_long;                   /* no: it is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	bool many_strains;              /* more than lists keep places for */
 	uint64_t counted;               /* own fragments whose place is known ... */

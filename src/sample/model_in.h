@@ -71,6 +71,8 @@ int kh_share_out(kh_work *w, kh_err *err);
 /* Finds the species that are told too seldom, and makes w->told, if the database has what that
  * needs. */
 int kh_told_make(kh_work *w, kh_err *err);
+/* Finds how near species are whose fragments are nearly all long. */
+void kh_judge_long(kh_work *w);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */
 int kh_breadth(kh_work *w, kh_err *err);
 /* Counts, for each species, fragments that were called it, and those of them that are near. */

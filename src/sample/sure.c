@@ -76,7 +76,11 @@ enum kh_confidence kh_confidence_of(const kh_presence *p)
 		return is_near(p) ? KH_LOW : KH_NO_CONFIDENCE;
 	if (p->verdict != KH_PRESENT && p->verdict != KH_DIVERGENT)
 		return KH_NO_CONFIDENCE;
-	return kh_fit_own(f) >= SURE_READS && to - from <= SURE_WITHIN &&
-			       (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
+	if (kh_fit_own(f) < SURE_READS)
+		return KH_LOW;
+	/* of long ones errors make the interval wide */
+	if (p->by_long)
+		return p->verdict == KH_PRESENT && f->weight[0] >= SURE_SHARE ? KH_HIGH : KH_LOW;
+	return to - from <= SURE_WITHIN && (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
 		       ? KH_HIGH : KH_LOW;
 }
