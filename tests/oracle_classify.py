@@ -222,7 +222,8 @@ class TextRule:
     """All constants of the comparison with text stand here."""
     WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP = 512, 256, 12, 8, 14, 6
     SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
-    SPAN, APART, LEAST, PART_SCORE, LONG = 1008, 20, 24, 20, 80
+    SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 80, 64, 32
+    SPECIES, GENUS, GAPS = 24, 37, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
 
@@ -234,17 +235,17 @@ class TextRule:
         x = 0
         while x < 36 and 2 * n * max(1, self.db.bases) * (3 + 2 * x) * 10000 > 3**(x + 1) * 4**self.db.k:
             x += 1
-        return max(self.LEAST, self.db.k + x)
+        return self.db.k + x
 
-    @staticmethod
-    def names_species(bases, compared, matches):
-        return 5 * matches >= 4 * compared and \
-            10 * compared**2 >= bases * (2 * compared + 60 * (compared - matches))
+    def names_species(self, bases, compared, matches):
+        return 4 * matches >= 16 * (compared - matches) + 4 * self.SPECIES + bases
 
-    @staticmethod
-    def names_genus(bases, compared, matches):
-        return 50 * matches >= 41 * compared and \
-            10 * compared**2 >= bases * (3 * compared + 5 * (compared - matches))
+    def names_genus(self, compared, matches):
+        return matches >= 4 * (compared - matches) + self.GENUS
+
+    def names_long(self, bases, score, compared, matches):
+        return score >= max(self.LONG, self.least(2**32 - 1)) and matches >= 4 * (compared - matches) and \
+            self.SHARE * matches >= bases
 
 
 def reverse_complement(seq):
@@ -283,16 +284,21 @@ class TextClassifier:
                 best = total, i + 1 - begin - wrong, i + 1 - begin, begin, i + 1
         return best
 
-    def with_ends(self, target, read, at, fit):
+    def with_ends(self, target, read, at, fit, gaps):
         rule, (score, matches, bases, begin, end) = self.rule, fit
-        for start, stop in ((end, len(read)), (0, begin)):
-            if stop - start < rule.ENDS:
-                continue
-            aside = [self.stretch(target, read, at + d, start, stop)
-                     for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
-            best = max(aside, key=lambda f: f[0])
-            if best[0] >= rule.END_SCORE:
+        for behind in (True, False):
+            here = at
+            for _ in range(gaps):
+                start, stop = (end, len(read)) if behind else (0, begin)
+                if stop - start < rule.ENDS:
+                    break
+                aside = [(self.stretch(target, read, here + d, start, stop), here + d)
+                         for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
+                best, here = max(aside, key=lambda f: f[0][0])
+                if best[0] < rule.END_SCORE:
+                    break
                 score, matches, bases = score + best[0] - rule.GAP, matches + best[1], bases + best[2]
+                begin, end = (begin, best[4]) if behind else (best[3], end)
         return score, matches, bases
 
     def loss(self, length, seeds, lists, region=()):
@@ -313,7 +319,7 @@ class TextClassifier:
             regions[-1].append(candidate)
         return [(length - self.loss(length, seeds, lists, region), region) for region in regions]
 
-    def compare(self, mate, seq, seeds, region, places):
+    def compare(self, mate, seq, seeds, region, places, gaps=1):
         """adds the places of a region"""
         reads, new, k = (plain(seq), reverse_complement(plain(seq))), [], self.db.k
         for b, i in region:
@@ -330,7 +336,7 @@ class TextClassifier:
                     if self.texts[target][at:at + k] == read[start:start + k]:
                         most = max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
                         fit = self.stretch(target, read, at - start, 0, len(read))
-                        fit = self.with_ends(target, read, at - start, fit) if 2 * fit[0] >= most else fit[:3]
+                        fit = self.with_ends(target, read, at - start, fit, gaps) if 2 * fit[0] >= most else fit[:3]
                         new.append((mate, strand, self.db.stride * first + at - start))
                         places[new[-1]] = target, at - start, fit
 
@@ -368,7 +374,7 @@ class TextClassifier:
                 if most <= 0 or most + slack < best:
                     break
                 for region in (r for r in regions if r[0] == most):
-                    self.compare(mate, seq, seeds[mate], region[1], places)
+                    self.compare(mate, seq, seeds[mate], region[1], places, self.rule.GAPS if slack else 1)
                 regions = [r for r in regions if r[0] != most]
             left.append(regions)
         return places, left
@@ -458,7 +464,7 @@ class TextClassifier:
             x = min(found)[1]
             fit = self.stretch(target, read, x, 0, len(read))
             if fit[0] >= rule.RESCUE_FIT:
-                fit = self.with_ends(target, read, x, fit)
+                fit = self.with_ends(target, read, x, fit, 1)
                 near, species = places[place][2], self.species(target)
                 both = self.both((near[0], near[1], -near[2], 1 << place[0]), (fit[0], fit[1], -fit[2], 2 >> place[0]))
                 claims[species] = max(claims[species], both)
@@ -476,10 +482,10 @@ class TextClassifier:
         if best[0] < self.rule.least(n):
             return None, best[1]
         taxon = self.tree.lca({s for s in claims if claims[s][0] == best[0]})
-        about = sum(map(len, mates)), -best[2], best[1]
-        if self.tree.species[taxon] is not None and self.rule.names_species(*about):
+        bases = sum(len(seq) for mate, seq in enumerate(mates) if best[3] >> mate & 1)
+        if self.tree.species[taxon] is not None and self.rule.names_species(bases, -best[2], best[1]):
             return taxon, best[1]
-        return self.raised(taxon) if self.rule.names_genus(*about) else None, best[1]
+        return self.raised(taxon) if self.rule.names_genus(-best[2], best[1]) else None, best[1]
 
     def parts(self, mates):
         rule, total = self.rule, {}
@@ -493,13 +499,14 @@ class TextClassifier:
         if not total:
             return None, 0
         best = max(total.values())
-        if best[0] < max(rule.LONG, rule.least(2**32 - 1)):
+        if not rule.names_long(sum(map(len, mates)), best[0], -best[2], best[1]):
             return None, best[1]
-        taxon = self.tree.lca({s for s in total if 20 * total[s][0] >= 19 * best[0]})
+        taxon = self.tree.lca({s for s in total if total[s][0] >= best[0] - best[0] // rule.NEAR})
         return taxon if self.tree.species[taxon] is not None else self.raised(taxon), best[1]
 
     def line(self, name, mates):
-        whole = all(len(seq) <= self.rule.WHOLE for seq in mates)
+        two = len(mates) > 1 and len(mates[1]) > 0
+        whole = all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates)
         taxon, hits = self.whole(mates) if whole else self.parts(mates)
         bases = sum(map(len, mates))
         if 1000 * hits < self.confidence * bases:

@@ -311,7 +311,7 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	const uint64_t second = r[1] ? r[1]->len : 0;
 	struct kh_mates s = { .only = true, .last = true, .number = number };
 
-	if (r[0]->len > KH_TEXT_SPAN || second > KH_TEXT_SPAN)
+	if (r[0]->len > (second > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) || second > KH_TEXT_SPAN)
 		return long_fragment(m, b, r, number, err);
 	s.mate[0] = (struct kh_mate) { b[0], r[0]->seq, (uint32_t)r[0]->len, 0, 0, 0 };
 	if (r[1])

@@ -158,7 +158,7 @@ static int add_place(kh_matcher *m, const struct kh_mates *s, uint32_t mate, uin
 		return rc;
 	p.fit = kh_text_fit(&l, at, 0, l.len);
 	if (2 * p.fit.score >= *best)
-		kh_text_fit_ends(&l, at, &p.fit);
+		kh_text_fit_ends(&l, at, s->only ? 1 : KH_MATCH_GAPS, &p.fit);
 	*best = p.fit.score > *best ? p.fit.score : *best;
 	m->place[m->n_place++] = p;
 	return KH_OK;

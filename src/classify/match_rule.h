@@ -32,12 +32,16 @@ enum {
 	KH_MATCH_CANDIDATES = 4096,     /* of a mate */
 	KH_MATCH_DIAGONALS = 8,         /* of a region */
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
+	KH_MATCH_GAPS = 16,             /* on each side of the best stretch of a part */
 	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
 	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
-	KH_MATCH_LEAST = 24,            /* the least score of a call, of any database */
+	KH_MATCH_SPECIES = 24,          /* matches of a species, and a quarter of the bases */
+	KH_MATCH_GENUS = 37,            /* matches of a genus */
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
-	KH_MATCH_LONG = 80,             /* the least score of a call of a long fragment */
+	KH_MATCH_LONG = 80,             /* the least score of a call of a long fragment, */
+	KH_MATCH_SHARE = 64,            /* of one in so many bases at least, */
+	KH_MATCH_NEAR = 32,             /* and one in so many, that others may have less */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,
 	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
@@ -100,20 +104,29 @@ static KH_HD int kh_claim_better(const kh_claim *a, const kh_claim *b)
 }
 
 /* --- the call ---------------------------------------------------------------------------- */
-/* Of a fragment with n bases, c->columns of which lie along a species: are they enough, and alike
- * enough, for a species, or for a genus? */
-static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t n)
+/* Do enough bases of the mates, or of the parts, match for a species, or for a genus?  A mismatch
+ * weighs as much as four matches, so four of five bases that are compared match at least. */
+static KH_HD int kh_claim_names_species(const kh_claim *c, uint64_t bases)
 {
-	const uint64_t A = c->columns, wrong = A - c->matches;
+	const uint64_t wrong = c->columns - c->matches;
 
-	return 5 * (uint64_t)c->matches >= 4 * A && 10 * A * A >= n * (2 * A + 60 * wrong);
+	return 4 * (uint64_t)c->matches >= 16 * wrong + 4 * KH_MATCH_SPECIES + bases;
 }
 
-static KH_HD int kh_claim_names_genus(const kh_claim *c, uint64_t n)
+static KH_HD int kh_claim_names_genus(const kh_claim *c)
 {
-	const uint64_t A = c->columns, wrong = A - c->matches;
+	const uint64_t wrong = c->columns - c->matches;
 
-	return 50 * (uint64_t)c->matches >= 41 * A && 10 * A * A >= n * (3 * A + 5 * wrong);
+	return c->matches >= 4 * wrong + KH_MATCH_GENUS;
+}
+
+/* The same for a fragment of several parts, which has so many bases. */
+static KH_HD int kh_claim_names_long(const kh_claim *c, uint64_t bases)
+{
+	const uint64_t wrong = c->columns - c->matches;
+
+	return c->score >= KH_MATCH_LONG && c->matches >= 4 * wrong &&
+	       KH_MATCH_SHARE * (uint64_t)c->matches >= bases;
 }
 
 #endif

@@ -170,7 +170,7 @@ static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot 
 	b.fit = kh_text_fit(&l, (int64_t)found, 0, len);
 	if (b.fit.score < KH_RESCUE_FIT)
 		return KH_OK;
-	kh_text_fit_ends(&l, (int64_t)found, &b.fit);
+	kh_text_fit_ends(&l, (int64_t)found, 1, &b.fit);
 	const kh_claim one = of_place(m, a), two = of_place(m, &b), both = together(&one, &two, 0);
 
 	return claim(m, &both, err);
@@ -225,8 +225,6 @@ void kh_match_least(const kh_db_header *h, uint32_t least[32])
 		for (; x < 36 && seeds * 2 * text * (3 + 2 * x) * 10000 > power; x++)
 			power *= 3;
 		least[i] = h->sampling.k + x;
-		if (least[i] < KH_MATCH_LEAST)
-			least[i] = KH_MATCH_LEAST;
 	}
 }
 
@@ -243,9 +241,11 @@ static uint32_t lca_from(const kh_matcher *m, const kh_claims *c, int64_t score)
 }
 
 /* The call of a fragment that is one segment. */
-static void call(kh_matcher *m, uint32_t seeds)
+static void call(kh_matcher *m, const struct kh_mates *s)
 {
+	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
 	const kh_claim *best = kh_match_best(&m->here);
+	uint64_t bases = 0;
 	uint32_t taxon;
 
 	if (!best || seeds == 0)
@@ -253,10 +253,12 @@ static void call(kh_matcher *m, uint32_t seeds)
 	m->call.hits = best->matches;
 	if (best->score < (int32_t)m->least[kh_log2(seeds)])
 		return;
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
 	taxon = lca_from(m, &m->here, best->score);
-	if (m->tree.species[taxon] != KH_NO_TAXON && kh_claim_names_species(best, m->call.features))
+	if (m->tree.species[taxon] != KH_NO_TAXON && kh_claim_names_species(best, bases))
 		m->call.taxon = taxon;
-	else if (kh_claim_names_genus(best, m->call.features))
+	else if (kh_claim_names_genus(best))
 		m->call.taxon = kh_rule_raise(&m->tree, taxon);
 }
 
@@ -268,8 +270,8 @@ void kh_match_long(kh_matcher *m)
 	if (!best)
 		return;
 	m->call.hits = best->matches;
-	if (best->score >= KH_MATCH_LONG && best->score >= (int32_t)m->least[31]) {
-		taxon = lca_from(m, &m->sum, ((int64_t)best->score * 19 + 19) / 20);
+	if (best->score >= (int32_t)m->least[31] && kh_claim_names_long(best, m->call.features)) {
+		taxon = lca_from(m, &m->sum, best->score - best->score / KH_MATCH_NEAR);
 		m->call.taxon = m->tree.species[taxon] != KH_NO_TAXON
 					? taxon : kh_rule_raise(&m->tree, taxon);
 	}
@@ -299,7 +301,7 @@ int kh_match_segment(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 	if (s->mate[0].len > 0 && s->mate[1].len > 0)
 		rc = rescue_mate(m, s, err);
 	if (!rc && s->only)
-		call(m, s->mate[0].seeds + s->mate[1].seeds);
+		call(m, s);
 	else if (!rc)
 		rc = add_to_sum(m, err);
 	kh_match_forget(&m->here);

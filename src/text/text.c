@@ -116,44 +116,62 @@ kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t t
 	return s.best;
 }
 
+struct aside {
+	kh_alignment fit;
+	int64_t at;
+};
+
 /* The best stretch of some columns of a read that lies aside of `at`; of equal ones, that which is
  * less far aside, and of these the one further on. */
-static kh_alignment fit_aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+static struct aside fit_aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
-	kh_alignment best = { .score = 0 };
+	struct aside best = { .at = at };
 
-	for (int d = 1; d <= KH_END_ASIDE; d++) {
-		const kh_alignment behind = kh_text_fit(l, at + d, from, to);
-		const kh_alignment before = kh_text_fit(l, at - d, from, to);
+	for (int d = 1; d <= KH_END_ASIDE; d++)
+		for (int sign = 1; sign >= -1; sign -= 2) {
+			const int64_t here = at + sign * d;
+			const kh_alignment fit = kh_text_fit(l, here, from, to);
 
-		best = behind.score > best.score ? behind : best;
-		best = before.score > best.score ? before : best;
-	}
+			if (fit.score > best.fit.score)
+				best = (struct aside) { fit, here };
+		}
 	return best;
 }
 
-static void add_end(kh_alignment *fit, const kh_alignment *end)
+/* Adds what lies aside to a fit, from its end, or its beginning, on; false: that is too little. */
+static bool add_end(kh_alignment *fit, const kh_alignment *end, bool behind)
 {
 	if (end->score < KH_END_SCORE)
-		return;
+		return false;
 	fit->score += end->score - KH_GAP_COST;
 	fit->matches += end->matches;
 	fit->columns += end->columns;
+	if (behind)
+		fit->to = end->to;
+	else
+		fit->from = end->from;
+	return true;
 }
 
-void kh_text_fit_ends(const kh_laid *l, int64_t at, kh_alignment *fit)
+void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit)
 {
-	const uint32_t from = fit->from, to = fit->to;
+	int64_t here = at;
+	uint32_t n = gaps;
+	struct aside end;
 
-	if (l->len - to >= KH_END_BASES) {
-		const kh_alignment end = fit_aside(l, at, to, l->len);
-
-		add_end(fit, &end);
+	while (n-- > 0 && l->len - fit->to >= KH_END_BASES) {
+		end = fit_aside(l, here, fit->to, l->len);
+		if (!add_end(fit, &end.fit, true))
+			break;
+		here = end.at;
 	}
-	if (from >= KH_END_BASES) {
-		const kh_alignment end = fit_aside(l, at, 0, from);
-
-		add_end(fit, &end);
+	here = at;
+	n = gaps;
+	while (n-- > 0 && fit->from >= KH_END_BASES) {
+		end = fit_aside(l, here, 0, fit->from);
+		if (!add_end(fit, &end.fit, false))
+			break;
+		here = end.at;
 	}
 }
 

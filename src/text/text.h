@@ -85,8 +85,9 @@ void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
 kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to);
 
 /* Adds to the best stretch of a read that lies at `at` the best one of the bases in front of it,
- * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion. */
-void kh_text_fit_ends(const kh_laid *l, int64_t at, kh_alignment *fit);
+ * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion; so it goes on
+ * over up to so many gaps on each side. */
+void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit);
 
 /* Of the places from .. to of the text, the first one where fewest of the first 64 bases of a
  * read (all, if there are fewer) differ; *differ is their number. */
