@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd/faults.h"
+#include "cmd/program.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  * passes over what it does not know, after a word about it, and so does this.
  */
 #include <config.h>
-#include "cmd/kraken2.h"
+#include "cmd/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "cmd/options.h"
 
+#define KRAKEN2_VERSION "2.17.1"         /* whose lines and reports these are */
 enum { USAGE = 64 };                    /* the script's exit status for wrong usage */
 
 /* An option of kraken2, and what classify calls it: an option, or a setting.  NULL: it has no
@@ -214,7 +215,7 @@ static int take(line *l, int i)
 		usage(stdout);
 		return -1;
 	case OPT_VERSION:
-		printf("Kraken version %s (%s)\n", KH_KRAKEN2_VERSION, PACKAGE_STRING);
+		printf("Kraken version %s (%s)\n", KRAKEN2_VERSION, PACKAGE_STRING);
 		return -1;
 	default:
 		l->paired |= strcmp(option[i].name, "paired") == 0;

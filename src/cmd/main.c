@@ -8,13 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/memory_left.h"
-#include "cmd/faults.h"
-#include "cmd/kraken2.h"
-#include "cmd/nearest.h"
 #include "cmd/options.h"
-#include "cmd/signals.h"
-#include "cmd/streams.h"
-#include "cmd/version.h"
+#include "cmd/program.h"
 
 static const kh_command *const command[] = {
 	&kh_cmd_bracken_distrib,

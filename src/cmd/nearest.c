@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd/nearest.h"
+#include "cmd/options.h"
 
 #include <string.h>
 

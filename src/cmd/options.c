@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "cmd/nearest.h"
 
 enum { MAX_OPTS = 96, FIRST_LONG = 256, OPT_VERSION = 'V' };
 

@@ -101,6 +101,9 @@ extern const kh_command kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 
 void kh_usage(const kh_command *c);
+/* Of n_words the one that the fewest letters make of the n characters at `word`, if these are
+ * few; else NULL. */
+const char *kh_nearest(const char *word, size_t n, const char *const *words, size_t n_words);
 
 /* A whole number, of which K, M, G or T may stand for powers of 1024; a decimal number.  False if
  * the string is none. */

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd/signals.h"
+#include "cmd/program.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd/streams.h"
+#include "cmd/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

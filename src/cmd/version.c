@@ -1,5 +1,5 @@
 #include <config.h>
-#include "cmd/version.h"
+#include "cmd/program.h"
 
 #include <inttypes.h>
 #include <jansson.h>

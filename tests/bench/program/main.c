@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cmd/signals.h"
+#include "cmd/program.h"
 #include "tests/bench/program/measure.h"
 
 struct values {
