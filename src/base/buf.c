@@ -22,6 +22,18 @@ int kh_buf_add(kh_buf *b, const void *p, size_t n, kh_err *err)
 	return KH_OK;
 }
 
+int kh_buf_word(kh_buf *b, const void *p, size_t n, kh_err *err)
+{
+	int rc = kh_buf_room(b, n + 1, err);
+
+	if (rc)
+		return rc;
+	memcpy(b->p + b->n, p, n);
+	b->p[b->n + n] = 0;
+	b->n += n + 1;
+	return KH_OK;
+}
+
 int kh_buf_string(kh_buf *b, const char *s, kh_err *err)
 {
 	return kh_buf_add(b, s, strlen(s), err);

@@ -12,6 +12,8 @@ typedef struct kh_buf {
 
 int kh_buf_room(kh_buf *b, size_t more, kh_err *err);
 int kh_buf_add(kh_buf *b, const void *p, size_t n, kh_err *err);
+/* Adds n bytes and a NUL behind them. */
+int kh_buf_word(kh_buf *b, const void *p, size_t n, kh_err *err);
 int kh_buf_string(kh_buf *b, const char *s, kh_err *err);
 /* By printf; for short texts: what is longer than 511 bytes is cut. */
 int kh_buf_print(kh_buf *b, kh_err *err, const char *fmt, ...) KH_PRINTF(3, 4);

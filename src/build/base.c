@@ -31,15 +31,13 @@ static int check_counts(const kh_db *db, kh_err *err)
 
 static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 {
-	const size_t len = strlen(id) + 1;
-	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len, 1, err);
+	const size_t at = r->ids.n;
+	int rc = kh_buf_word(&r->ids, id, strlen(id), err);
 
 	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
 		return rc;
-	memcpy(r->ids + r->ids_len, id, len);
 	r->ref[r->n] = *ref;
-	r->ref[r->n++].id = r->ids_len;
-	r->ids_len += len;
+	r->ref[r->n++].id = at;
 	return kh_refs_number(r, "", err);
 }
 

@@ -215,19 +215,16 @@ static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 	kh_refs *r = &b->refs;
 	int rc = KH_OK;
 
-	r->ids_len = 0;
+	r->ids.n = 0;
 	for (unsigned k = 0; k < m->size && !rc; k++) {
 		const char *text = m->recv[k];
 
 		if (m->got[k] > 0 && text[m->got[k] - 1] != 0)
 			return fail_mail(k, "its ids", err);
-		rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + m->got[k] + 1, 1, err);
-		if (!rc)
-			memcpy(r->ids + r->ids_len, m->recv[k], m->got[k]);
-		r->ids_len += m->got[k];
+		rc = kh_buf_add(&r->ids, text, m->got[k], err);
 	}
 	for (size_t i = 0; i < r->n && !rc; i++)
-		if (r->ref[i].id >= r->ids_len)
+		if (r->ref[i].id >= r->ids.n)
 			rc = kh_fail(err, KH_EIO, "the id of sequence %zu was not sent", i + 1);
 	while (!rc && r->n_numbered < r->n)
 		rc = kh_refs_number(r, b->o->refs[r->ref[r->n_numbered].file], err);
@@ -237,7 +234,7 @@ static int join_ids(struct build *b, const struct mail *m, kh_err *err)
 int kh_build_gather(struct build *b, kh_err *err)
 {
 	kh_refs *r = &b->refs;
-	const struct preface p = { r->next_bin, r->ids_len, b->mine.first_file };
+	const struct preface p = { r->next_bin, r->ids.n, b->mine.first_file };
 	const size_t bytes = r->n * sizeof *r->ref;
 	kh_db_stretch give = { NULL, sizeof p + bytes };
 	struct mail refs = { .recv = NULL }, ids = { .recv = NULL };
@@ -259,7 +256,7 @@ int kh_build_gather(struct build *b, kh_err *err)
 		rc = join_refs(b, &refs, err);
 	mail_clear(&refs);
 	if (!rc)
-		rc = gather(&ids, b->o->comm, &(kh_db_stretch) { r->ids, p.ids }, false, err);
+		rc = gather(&ids, b->o->comm, &(kh_db_stretch) { r->ids.p, p.ids }, false, err);
 	if (!rc && kh_comm_self(b->o->comm) == 0)
 		rc = join_ids(b, &ids, err);
 	mail_clear(&ids);

@@ -25,7 +25,7 @@ int kh_refs_init(kh_refs *r, const kh_sampling *rule, uint32_t gap, kh_err *err)
 void kh_refs_clear(kh_refs *r)
 {
 	free(r->ref);
-	free(r->ids);
+	free(r->ids.p);
 	free(r->number);
 	free(r->carry_bases);
 	free(r->carry_amb);
@@ -96,20 +96,16 @@ static uint32_t said_taxid(const kh_refs *r, const kh_block *b, const kh_record 
 
 static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char *path, kh_err *err)
 {
-	const char *name = b->text + rec->name;
-	const size_t len = rec->id_len;
-	int rc = kh_grow((void **)&r->ids, &r->cap_ids, r->ids_len + len + 1, 1, err);
+	const size_t at = r->ids.n;
+	int rc = kh_buf_word(&r->ids, b->text + rec->name, rec->id_len, err);
 
 	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
 		return rc;
-	memcpy(r->ids + r->ids_len, name, len);
-	r->ids[r->ids_len + len] = 0;
-	r->ref[r->n++] = (kh_ref) { .id = r->ids_len,
+	r->ref[r->n++] = (kh_ref) { .id = at,
 				    .header_taxid = said_taxid(r, b, rec),
 				    .first_bin = r->next_bin <= UINT32_MAX ? (uint32_t)r->next_bin
 									   : UINT32_MAX,
 				    .file = b->file };
-	r->ids_len += len + 1;
 	r->open = true;
 	r->done = 0;
 	r->carry = 0;

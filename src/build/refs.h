@@ -5,14 +5,14 @@
 #ifndef KH_BUILD_REFS_H
 #define KH_BUILD_REFS_H
 
+#include "base/buf.h"
 #include "build/build.h"
 #include "taxonomy/seqid.h"
 
 typedef struct kh_refs {
 	kh_ref *ref;                    /* n, in input order */
 	size_t n, cap;
-	char *ids;                      /* NUL-terminated */
-	size_t ids_len, cap_ids;
+	kh_buf ids;                     /* NUL-terminated */
 	kh_idmap *map;                  /* gives ref i the number i, unless one was a duplicate */
 	size_t *number;                 /* the number of ref i in map */
 	size_t n_numbered, cap_number;
@@ -66,7 +66,7 @@ static inline const char *kh_refs_path(const char *const *refs, size_t n, size_t
 
 static inline const char *kh_refs_id(const kh_refs *r, size_t i)
 {
-	return r->ids + r->ref[i].id;
+	return r->ids.p + r->ref[i].id;
 }
 
 #endif

@@ -53,9 +53,9 @@ static int make_tree(struct tree *x, kh_err *err)
 	x->at = kh_array(m->n, sizeof *x->at, err);
 	if (!t->taxid || !t->parent || !t->end || !t->name || !t->steps || !t->level || !x->at)
 		return KH_ENOMEM;
-	if (m->names_len > UINT32_MAX)
+	if (m->names.n > UINT32_MAX)
 		return kh_fail(err, KH_EFORMAT, "the names of all taxa are more than 4 GiB");
-	t->names = m->names;
+	t->names = m->names.p;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const kh_merge_taxon *of = &m->taxon[m->order[i]];
 

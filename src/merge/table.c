@@ -11,7 +11,7 @@ enum { FIRST_SLOTS = 1024 };
 void kh_merge_clear(kh_merge *m)
 {
 	free(m->taxon);
-	free(m->names);
+	free(m->names.p);
 	free(m->sample);
 	free(m->cell);
 	free(m->slot);
@@ -55,18 +55,6 @@ static int reserve(kh_merge *m, kh_err *err)
 	return KH_OK;
 }
 
-static int add_name(kh_merge *m, kh_span s, kh_err *err)
-{
-	int rc = kh_grow((void **)&m->names, &m->names_cap, m->names_len + s.n + 1, 1, err);
-
-	if (rc)
-		return rc;
-	memcpy(m->names + m->names_len, s.p, s.n);
-	m->names[m->names_len + s.n] = 0;
-	m->names_len += s.n + 1;
-	return KH_OK;
-}
-
 int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row *x,
 		       uint32_t *number, kh_err *err)
 {
@@ -79,9 +67,9 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 		return rc;
 	to = &m->taxon[m->n];
 	*to = *t;
-	to->name = m->names_len;
+	to->name = m->names.n;
 	memcpy(to->code, x->code.p, x->code.n);
-	rc = add_name(m, x->name, err);
+	rc = kh_buf_word(&m->names, x->name.p, x->name.n, err);
 	if (rc)
 		return rc;
 	*number = (uint32_t)m->n++;

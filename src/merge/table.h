@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "base/errs.h"
 #include "base/msg.h"
 #include "taxonomy/tsv.h"
@@ -55,8 +56,7 @@ typedef struct kh_merge_sample {
 typedef struct kh_merge {
 	kh_merge_taxon *taxon;
 	size_t n, cap;
-	char *names;                    /* NUL-terminated */
-	size_t names_len, names_cap;
+	kh_buf names;                   /* NUL-terminated */
 	kh_merge_sample *sample;
 	size_t n_samples, samples_cap;
 	kh_merge_cell *cell;            /* by taxon in `order`, then by sample, when finished */
@@ -91,7 +91,7 @@ uint32_t kh_merge_find(const kh_merge *m, uint32_t taxid);
 
 static inline const char *kh_merge_name(const kh_merge *m, uint32_t taxon)
 {
-	return m->names + m->taxon[taxon].name;
+	return m->names.p + m->taxon[taxon].name;
 }
 
 #endif

@@ -29,24 +29,11 @@ void kh_lineages_free(kh_lineages *l)
 {
 	if (!l)
 		return;
-	free(l->text);
+	free(l->text.p);
 	free(l->node);
 	free(l->entry);
 	free(l->slot);
 	free(l);
-}
-
-static int add_text(kh_lineages *l, kh_span s, size_t *at, kh_err *err)
-{
-	int rc = kh_grow((void **)&l->text, &l->text_cap, l->text_len + s.n, 1, err);
-
-	if (rc)
-		return rc;
-	*at = l->text_len;
-	if (s.n > 0)
-		memcpy(l->text + l->text_len, s.p, s.n);
-	l->text_len += s.n;
-	return KH_OK;
 }
 
 /* --- taxa by their paths ---------------------------------------------------------- */
@@ -112,8 +99,8 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 		return rc;
 	l->node[l->n] = *like;
 	l->node[l->n].path_len = path.n;
-	rc = add_text(l, path, &l->node[l->n].path, err);
-	if (rc)
+	l->node[l->n].path = l->text.n;
+	if ((rc = kh_buf_add(&l->text, path.p, path.n, err)))
 		return rc;
 	*number = (uint32_t)l->n++;
 	*slot = *number + 1;
@@ -238,25 +225,21 @@ static void rank_by_place(struct parts *x)
 /* Adds a taxon for each prefix of a lineage; *number: the last one. */
 static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, kh_err *err)
 {
-	char *path = NULL;
-	size_t n = 0, cap = 0;
+	kh_buf path = { NULL, 0, 0 };
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < x->n && !rc; i++) {
 		const kh_span s = x->part[i];
 
-		rc = kh_grow((void **)&path, &cap, n + s.n + 1, 1, err);
-		if (rc)
+		if (i > 0 && (rc = kh_buf_string(&path, ";", err)))
 			break;
-		if (i > 0)
-			path[n++] = ';';
-		const kh_lineage_node like = { .name = n + x->front[i], .rank = x->rank[i],
+		const kh_lineage_node like = { .name = path.n + x->front[i], .rank = x->rank[i],
 				    .parent = i > 0 ? *number : UINT32_MAX };
-		memcpy(path + n, s.p, s.n);
-		n += s.n;
-		rc = intern(l, (kh_span) { path, n }, &like, number, err);
+		rc = kh_buf_add(&path, s.p, s.n, err);
+		if (!rc)
+			rc = intern(l, (kh_span) { path.p, path.n }, &like, number, err);
 	}
-	free(path);
+	free(path.p);
 	return rc;
 }
 
@@ -284,7 +267,10 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 		return rc;
 	rank_by_place(&x);
 	l->file = row->file;
-	if ((rc = intern_all(l, &x, &e.node, err)) || (rc = add_text(l, id, &e.id, err)) ||
+	if ((rc = intern_all(l, &x, &e.node, err)))
+		return rc;
+	e.id = l->text.n;
+	if ((rc = kh_buf_add(&l->text, id.p, id.n, err)) ||
 	    (rc = kh_grow((void **)&l->entry, &l->entries_cap, l->n_entries + 1, sizeof e, err)))
 		return rc;
 	l->entry[l->n_entries++] = e;

@@ -2,6 +2,7 @@
 #ifndef KH_TAXONOMY_LINEAGE_IN_H
 #define KH_TAXONOMY_LINEAGE_IN_H
 
+#include "base/buf.h"
 #include "taxonomy/lineage.h"
 
 typedef struct kh_lineage_node {
@@ -20,8 +21,7 @@ typedef struct kh_lineage_entry {
 } kh_lineage_entry;
 
 struct kh_lineages {
-	char *text;                     /* paths and ids */
-	size_t text_len, text_cap;
+	kh_buf text;                    /* paths and ids */
 	kh_lineage_node *node;
 	size_t n, cap;
 	kh_lineage_entry *entry;                   /* by id, when finished */
@@ -45,7 +45,7 @@ int kh_lineages_compare(kh_span a, kh_span b);
 
 static inline kh_span kh_lineages_path(const kh_lineages *l, const kh_lineage_node *x)
 {
-	return (kh_span) { l->text + x->path, x->path_len };
+	return (kh_span) { l->text.p + x->path, x->path_len };
 }
 
 #endif

@@ -15,7 +15,7 @@
 
 static kh_span name_of(const kh_lineages *l, const kh_lineage_node *x)
 {
-	return (kh_span) { l->text + x->path + x->name, x->path_len - x->name };
+	return (kh_span) { l->text.p + x->path + x->name, x->path_len - x->name };
 }
 
 static bool same_rank(kh_rank a, kh_rank b)
@@ -38,7 +38,7 @@ static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, ui
 
 	if (top == i)
 		return true;
-	while (j > 0 && !kh_span_is(name, d->names + d->node[j = d->node[j].parent].name))
+	while (j > 0 && !kh_span_is(name, d->names.p + d->node[j = d->node[j].parent].name))
 		;
 	return j > 0;
 }
@@ -70,7 +70,7 @@ static int index_names(const kh_lineages *l, struct names *t, kh_err *err)
 static uint32_t find_path(const kh_lineages *l, const struct names *t, const kh_taxdump *d,
 			  uint32_t j)
 {
-	const char *name = d->names + d->node[j].name;
+	const char *name = d->names.p + d->node[j].name;
 	size_t at = kh_lineages_hash((kh_span) { name, strlen(name) }) & t->mask;
 	uint32_t best = UINT32_MAX;
 

@@ -61,7 +61,7 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 	int rc = key && sorted ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < l->n_entries && !rc; i++)
-		key[i] = (struct key) { { l->text + l->entry[i].id, l->entry[i].id_len }, i };
+		key[i] = (struct key) { { l->text.p + l->entry[i].id, l->entry[i].id_len }, i };
 	if (!rc)
 		qsort(key, l->n_entries, sizeof *key, by_bytes);
 	for (size_t i = 0; i < l->n_entries && !rc; i++) {
@@ -112,7 +112,7 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 		const kh_lineage_entry *e = &l->entry[mid];
-		const int d = kh_lineages_compare((kh_span) { l->text + e->id, e->id_len }, want);
+		const int d = kh_lineages_compare((kh_span) { l->text.p + e->id, e->id_len }, want);
 
 		if (d == 0)
 			return l->node[e->node].taxid;
@@ -132,7 +132,7 @@ int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 
 	for (size_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
-		const kh_span name = { l->text + x->path + x->name, x->path_len - x->name };
+		const kh_span name = { l->text.p + x->path + x->name, x->path_len - x->name };
 		const uint32_t parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid;
 
 		rc = kh_buf_print(&nodes, err, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\n", x->taxid,
@@ -241,7 +241,7 @@ int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)
 	for (size_t i = 0; i < l->n_entries && !rc; i++) {
 		const kh_lineage_entry *e = &l->entry[i];
 
-		rc = kh_buf_add(&t, l->text + e->id, e->id_len, err);
+		rc = kh_buf_add(&t, l->text.p + e->id, e->id_len, err);
 		if (!rc)
 			rc = kh_buf_print(&t, err, "\t%" PRIu32 "\n", l->node[e->node].taxid);
 	}

@@ -231,19 +231,6 @@ static int finish_nodes(kh_taxdump *d, const char *file, kh_err *err)
 }
 
 /* --- names.dmp ------------------------------------------------------------- */
-static int add_name(kh_taxdump *d, kh_span s, kh_err *err)
-{
-	int rc = kh_grow((void **)&d->names, &d->names_cap, d->names_len + s.n + 1, 1,
-			 err);
-
-	if (rc)
-		return rc;
-	memcpy(d->names + d->names_len, s.p, s.n);
-	d->names[d->names_len + s.n] = 0;
-	d->names_len += s.n + 1;
-	return KH_OK;
-}
-
 static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
 {
 	kh_span name = column[1];
@@ -263,11 +250,11 @@ static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_er
 	uint32_t i = find_node(d, taxid);
 	if (i == KH_NO_TAXON || d->node[i].name != UINT32_MAX)
 		return KH_OK;
-	if (name.n >= UINT32_MAX - d->names_len)
+	if (name.n >= UINT32_MAX - d->names.n)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: more than 4 GiB of names",
 			       l->name, at(l));
-	d->node[i].name = (uint32_t)d->names_len;
-	return add_name(d, name, err);
+	d->node[i].name = (uint32_t)d->names.n;
+	return kh_buf_word(&d->names, name.p, name.n, err);
 }
 
 static int check_names(const kh_taxdump *d, const char *nodes, const char *names,
@@ -349,16 +336,16 @@ uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)
 /* --- another one ------------------------------------------------------------ */
 static int add_node(kh_taxdump *d, const kh_taxnode *x, const char *name, kh_err *err)
 {
-	const kh_span s = { name, strlen(name) };
+	const size_t len = strlen(name);
 	int rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *x, err);
 
 	if (rc)
 		return rc;
-	if (d->n == KH_NO_TAXON || s.n >= UINT32_MAX - d->names_len)
+	if (d->n == KH_NO_TAXON || len >= UINT32_MAX - d->names.n)
 		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages and taxonomy");
 	d->node[d->n] = *x;
-	d->node[d->n++].name = (uint32_t)d->names_len;
-	return add_name(d, s, err);
+	d->node[d->n++].name = (uint32_t)d->names.n;
+	return kh_buf_word(&d->names, name, len, err);
 }
 
 int kh_taxdump_join(kh_taxdump *d, const kh_taxdump *with, kh_err *err)
@@ -373,7 +360,7 @@ int kh_taxdump_join(kh_taxdump *d, const kh_taxdump *with, kh_err *err)
 
 		x.parent = with->node[x.parent].taxid;
 		if (at == KH_NO_TAXON)
-			rc = add_node(d, &x, with->names + x.name, err);
+			rc = add_node(d, &x, with->names.p + x.name, err);
 		else if (x.parent != 1)
 			d->node[at].parent = x.parent;
 	}
@@ -394,7 +381,7 @@ void kh_taxdump_close(kh_taxdump *d)
 		return;
 	free(d->node);
 	free(d->merge);
-	free(d->names);
+	free(d->names.p);
 	free(d->dir);
 	free(d);
 }
@@ -411,7 +398,7 @@ static int parse(kh_taxdump **out, kh_tsv l[3], kh_err *err)
 	    (rc = finish_nodes(d, l[0].name, err)))
 		goto out;
 	d->node[0].name = 0;
-	if ((rc = add_name(d, (kh_span) { "root", 4 }, err)) ||
+	if ((rc = kh_buf_word(&d->names, "root", 4, err)) ||
 	    (rc = parse_table(d, &l[1], &names_table, err)) ||
 	    (rc = check_names(d, l[0].name, l[1].name, err)))
 		goto out;

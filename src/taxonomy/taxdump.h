@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "taxonomy/taxonomy.h"
 
 typedef struct kh_taxnode {
@@ -24,8 +25,7 @@ struct kh_taxdump {
 	size_t n, cap;
 	kh_taxmerge *merge;     /* by ascending `from` */
 	size_t n_merge, merge_cap;
-	char *names;            /* NUL-terminated strings */
-	size_t names_len, names_cap;
+	kh_buf names;           /* NUL-terminated strings */
 	/* The nodes whose taxid >> shift is b are node[dir[b], dir[b + 1]): with NCBI's
 	 * dense taxids a look-up is one step, with any others at worst a binary search.
 	 */

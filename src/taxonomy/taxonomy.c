@@ -226,7 +226,7 @@ static size_t subset_names(const subset *s)
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < s->n; k++)
-		n += strlen(s->d->names + s->d->node[s->node[k]].name) + 1;
+		n += strlen(s->d->names.p + s->d->node[s->node[k]].name) + 1;
 	return n;
 }
 
@@ -234,7 +234,7 @@ static size_t subset_names(const subset *s)
 static void take(kh_taxonomy *t, subset *s, uint32_t i, uint32_t k)
 {
 	const kh_taxnode *x = &s->d->node[s->node[k]];
-	const char *name = s->d->names + x->name;
+	const char *name = s->d->names.p + x->name;
 	size_t at = i ? t->name[i - 1] + strlen(t->names + t->name[i - 1]) + 1 : 0;
 
 	s->at[s->node[k]] = i;
