@@ -96,6 +96,11 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 		check "text of strains, $most places: reads" calls text.khdb sisters/reads.fq
 		check "text of strains, $most places: made-up reads" calls text.khdb made.fq
 	done
+	for stride in 64 512; do
+		check "text, bins of $stride: build" build --db text.khdb --set text --set stride=$stride $genomes
+		include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
+		check "text, bins of $stride: pairs" calls text.khdb made_1.fq made_2.fq
+	done
 	check "text, small k: build" build --db text.khdb --set text -k 9 $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text, small k: pairs" calls text.khdb made_1.fq made_2.fq

@@ -11,14 +11,19 @@
 /* What follows from the number of bases, if it is not given; of this, all follows from k. */
 static void choose_sampling(struct build *b, uint64_t bases)
 {
-	const kh_sampling *given = &b->o->sampling;
+	const kh_build_options *o = b->o;
+	const kh_sampling *given = &o->sampling;
 	kh_sampling *s = &b->sampling;
 
-	s->k = given->k ? given->k : kh_default_k(bases);
+	bases = o->bases ? o->bases : bases;
+	s->k = given->k ? given->k : o->text ? kh_text_k(bases) : kh_default_k(bases);
 	if (s->scheme == KH_SYNCMER && given->s == 0)
-		s->s = kh_default_s(s->k);
+		s->s = o->text ? s->k - 4 : kh_default_s(s->k);
 	if (given->stride == 0)
-		s->stride = given->k ? KH_STRIDE : kh_default_stride(bases);
+		s->stride = o->text ? kh_text_stride(bases)
+			    : given->k && !o->bases ? KH_STRIDE
+						    : kh_default_stride(bases);
+	b->part = o->text && o->max_db_size == 0 ? kh_text_share(bases, s->stride) : KH_LIMIT_ALL;
 	b->gap = 1 + (b->o->max_span + s->stride - 1) / s->stride;
 }
 
@@ -45,10 +50,11 @@ static uint64_t trial_share(const struct build *b)
 	return share;
 }
 
-/* With text, a part of what a share would be without. */
 static uint32_t least_rank(const struct build *b)
 {
-	return (uint32_t)(KH_LIMIT_ALL - b->limit.share / (b->o->text ? KH_TEXT_PART : 1));
+	typedef unsigned __int128 wide;
+
+	return (uint32_t)(KH_LIMIT_ALL - (uint64_t)((wide)b->limit.share * b->part >> 32));
 }
 
 static int try_sampling(struct build *b, kh_err *err)
@@ -73,7 +79,7 @@ static int try_sampling(struct build *b, kh_err *err)
 static int read_all(struct build *b, kh_err *err)
 {
 	kh_sampling guess;
-	uint64_t bases = 0;
+	uint64_t bases = 0, part;
 	int rc = kh_build_split(b, &bases, err);
 
 	if (!rc) {
@@ -82,11 +88,12 @@ static int read_all(struct build *b, kh_err *err)
 			kh_limit_start(&b->limit, kh_build_estimate_file(b));
 		rc = try_sampling(b, err);
 	}
-	if (rc || b->o->sampling.k || (b->o->dry_run && !b->sum->estimate.known))
+	if (rc || kh_build_settled(b->o) || (b->o->dry_run && !b->sum->estimate.known))
 		return rc;
 	guess = b->sampling;
+	part = b->part;
 	choose_sampling(b, b->all.bases);
-	if (guess.k == b->sampling.k && guess.stride == b->sampling.stride)
+	if (guess.k == b->sampling.k && guess.stride == b->sampling.stride && part == b->part)
 		return KH_OK;
 	kh_log(KH_INFO, "%" PRIu64 " bases call for k = %u and bins of %u, not %u and %u: "
 	       "reading again", b->all.bases, b->sampling.k, b->sampling.stride, guess.k,
@@ -224,7 +231,7 @@ static int dry_run(struct build *b, kh_err *err)
 	const kh_limit_size all = kh_limit_all(&b->limit, &part);
 	b->mine.text = b->all.bases;
 	b->limit.share = b->limit.most;
-	b->sampling.least = (uint32_t)(KH_LIMIT_ALL - b->limit.share);
+	b->sampling.least = least_rank(b);
 	rc = kh_build_plan(b, err);
 	e->bases = b->all.bases;
 	e->file = all.file;
@@ -268,7 +275,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 	b.limit.most = o->base ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
 	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;
-	if (!rc && o->sampling.k) {
+	if (!rc && kh_build_settled(o)) {
 		choose_sampling(&b, 0);
 		rc = check_sampling(&b, err);
 	}

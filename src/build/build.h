@@ -54,6 +54,17 @@ uint32_t kh_default_k(uint64_t bases);
 /* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 20, and one in 7 beyond that. */
 uint32_t kh_default_s(uint32_t k);
 
+/* A database with text: with k = 18 up to 10^9 bases, as chance hits cost a comparison, and not a
+ * call, and then 20 and 22, as there must not be too many of them. */
+uint32_t kh_text_k(uint64_t bases);
+#define KH_TEXT_BASES_18 UINT64_C(1000000000)
+/* Bases of a bin: as few as do not take a slot from the lines of the index, but 64 at least where
+ * they would, and more where 31 bits do not number the bins. */
+uint32_t kh_text_stride(uint64_t bases);
+/* Of 2^32 features, how many are kept, so that text and index take about .75 bytes a base: one byte
+ * in three is text, and by the slots in a line a seed takes 4.5 to 6 bytes. */
+uint64_t kh_text_share(uint64_t bases, uint32_t stride);
+
 /* Bases of a bin: so many that 32 bits can number the bins, with an eighth of them for gaps. */
 uint32_t kh_default_stride(uint64_t bases);
 #define KH_STRIDE 112
@@ -61,7 +72,6 @@ uint32_t kh_default_stride(uint64_t bases);
 
 /* defaults */
 #define KH_MAX_SPAN 1008
-#define KH_TEXT_PART 2                  /* of what the scheme keeps, one in two, with text */
 #define KH_MAX_LOCATIONS 2
 #define KH_FEATURES 16                  /* minhash: of a window */
 #define KH_MAX_UNMAPPED 0.05
@@ -84,8 +94,10 @@ typedef struct kh_build_options {
 	const uint32_t *file_taxid;
 	const char *const *maps;        /* accession2taxid or id-taxid tables, in order */
 	size_t n_maps;
+	/* of all references, nearly: what is not given follows from them; 0: from their number */
+	uint64_t bases;
 	/* k = 0: kh_default_k; s = 0: by scheme and k; stride = 0: KH_STRIDE where k is given, else
-	 * kh_default_stride */
+	 * kh_default_stride; with text kh_text_k, k - 4, kh_text_stride */
 	kh_sampling sampling;
 	uint32_t max_span;
 	uint32_t max_locations;         /* targets of a feature in one species: bins.h */
@@ -105,6 +117,12 @@ typedef struct kh_build_options {
 	bool allow_no_eof;
 	size_t block_size;
 } kh_build_options;
+
+/* Is it known what is sampled before the bases are counted?  If not, references may be read twice. */
+static inline bool kh_build_settled(const kh_build_options *o)
+{
+	return o->bases > 0 || (o->sampling.k > 0 && !o->text);
+}
 
 /* Bytes that a build is going to take, estimated from the sizes of its inputs; after a dry run the
  * file is measured on a part of the features. */

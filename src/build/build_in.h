@@ -100,6 +100,7 @@ struct build {
 	kh_devices on;
 	kh_sampling sampling;
 	kh_limit limit;
+	uint64_t part;                  /* of 2^32 features, those that a share is of */
 	uint32_t gap;
 	struct totals all;              /* of all processes */
 	/* the sequences of this process; after kh_build_gather, those of all processes */

@@ -1,6 +1,8 @@
 /* defaults.c - the parameters that a build chooses by itself: build.h */
 #include <config.h>
 #include "build/build.h"
+#include "index/seeds.h"
+#include "text/text.h"
 
 uint32_t kh_default_k(uint64_t bases)
 {
@@ -24,4 +26,33 @@ uint32_t kh_default_stride(uint64_t bases)
 	const uint32_t most = KH_STRIDE_MAX / KH_STRIDE * KH_STRIDE;
 
 	return stride < most ? (uint32_t)stride : most;
+}
+
+uint32_t kh_text_k(uint64_t bases)
+{
+	const uint32_t k = kh_default_k(bases);
+
+	if (bases <= KH_TEXT_BASES_18)
+		return k;
+	return bases > KH_BASES_20 ? 22 : 20;
+}
+
+uint32_t kh_text_stride(uint64_t bases)
+{
+	const uint64_t with_gaps = bases + bases / 8;
+	uint32_t stride = KH_TEXT_WORD;
+
+	while (stride < 64 && with_gaps / stride >> KH_SEED_BITS_MIN != 0)
+		stride *= 2;
+	while (stride < KH_TEXT_SPAN && with_gaps / stride >> KH_SEED_BITS_MAX != 0)
+		stride *= 2;
+	return stride;
+}
+
+uint64_t kh_text_share(uint64_t bases, uint32_t stride)
+{
+	enum { OF_A_SLOT = 33 };        /* thousandths */
+	const uint32_t bits = kh_seed_bits((bases + bases / 64) / stride);
+
+	return kh_seed_slots(bits) * OF_A_SLOT * (UINT64_C(1) << 32) / 1000;
 }

@@ -20,7 +20,8 @@ enum {
 	SORT = 52,              /* bytes for a pair while its range is sorted and encoded */
 	KEYS = 2,               /* bytes of what the index forgets of a key: 1.7 were measured */
 	MERGE = 52,             /* bytes for an old location while its range is merged, encoded */
-	INDEX_BYTES = 9         /* bytes of the database for each feature: 8.93 were measured */
+	INDEX_BYTES = 9,        /* bytes of the database for each feature: 8.93 were measured */
+	SEED_BYTES = 6          /* the same with text: at most */
 };
 
 static double mb(uint64_t bytes)
@@ -88,7 +89,7 @@ static uint64_t all_features(const struct build *b)
 /* Bytes of the database for each feature. */
 static uint64_t feature_bytes(const struct build *b)
 {
-	return INDEX_BYTES + (b->o->growable ? KEYS : 0);
+	return (b->o->text ? SEED_BYTES : INDEX_BYTES) + (b->o->growable ? KEYS : 0);
 }
 
 uint64_t kh_build_estimate_file(const struct build *b)
@@ -97,7 +98,9 @@ uint64_t kh_build_estimate_file(const struct build *b)
 	const kh_db *base = b->o->base;
 	const wide old = base ? (wide)base->bytes * KH_LIMIT_ALL / b->limit.most : 0;
 
-	return b->mine.text_known ? (uint64_t)old + all_features(b) * feature_bytes(b) : 0;
+	const uint64_t packed = b->o->text ? b->mine.text / 4 : 0;
+
+	return b->mine.text_known ? (uint64_t)old + packed + all_features(b) * feature_bytes(b) : 0;
 }
 
 /* Features that this pass over the references probably finds. */

@@ -210,7 +210,7 @@ int kh_build_split(struct build *b, uint64_t *bases, kh_err *err)
 	b->mine.n_files = o->n_refs;
 	b->mine.text_known = true;
 	if (!rc && kh_comm_self(o->comm) == 0 && !(rc = check_tables(o, err)))
-		rc = guess_sizes(o, b->sampling.k == 0 || o->max_db_size > 0, text, err);
+		rc = guess_sizes(o, !kh_build_settled(o) || o->max_db_size > 0, text, err);
 	if (!rc)
 		rc = kh_build_share(b, text, o->n_refs * sizeof *text, err);
 	if (!rc && o->comm && !(rc = find_share(b, text, err)))

@@ -153,7 +153,7 @@ static int find_references(struct job *j, int n, char **operand, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "no references are named");
 	if (kh_comm_self(j->o.comm) == 0)
 		rc = kh_references_check(r, err);
-	const bool twice = j->o.sampling.k == 0 || v->header_lineage || j->o.max_db_size > 0;
+	const bool twice = !kh_build_settled(&j->o) || v->header_lineage || j->o.max_db_size > 0;
 	if (!rc && r->errs.found == 0 && twice && !v->dry_run)
 		rc = keep_streams(j, err);
 	if (!rc && r->errs.found == 0 && v->header_lineage)
@@ -195,25 +195,24 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 		return kh_fail(err, KH_EUSAGE, "--set scheme: '%s' is neither syncmer nor minhash",
 			       v->scheme);
 	o->sampling = (kh_sampling) { .scheme = minhash ? KH_MINHASH : KH_SYNCMER,
-				      .k = v->k || !v->total_bases
-						   ? (uint32_t)v->k
-						   : kh_default_k(v->total_bases),
+				      .k = (uint32_t)v->k,
 				      .s = (uint32_t)(!minhash       ? v->smer
 						      : v->features ? v->features
 								    : KH_FEATURES),
-				      .stride = v->stride || !v->total_bases
-							? (uint32_t)v->stride
-							: kh_default_stride(v->total_bases),
+				      .stride = (uint32_t)v->stride,
 				      .no_repeats = !v->keep_repeats };
+	o->bases = v->total_bases;
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
 	if (v->text) {
-		if (minhash || v->stride || v->max_span)
-			return kh_fail(err, KH_EUSAGE, "--set text has a scheme, a stride and a "
-				       "span of its own");
+		if (minhash || v->max_span)
+			return kh_fail(err, KH_EUSAGE, "--set text has a scheme and a span of its "
+				       "own");
+		if (v->stride & (v->stride - 1) || v->stride > KH_TEXT_SPAN)
+			return kh_fail(err, KH_EUSAGE, "--set text: a stride is 16, 32, 64, 128, "
+				       "256 or 512");
 		o->text = true;
-		o->sampling.stride = KH_TEXT_WORD;
 		o->max_span = KH_TEXT_SPAN;
 	}
 	if (!v->text && o->max_span < (v->stride ? v->stride : KH_STRIDE))
