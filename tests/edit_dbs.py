@@ -35,7 +35,7 @@ def seeds(data, rng):
     directory, _ = extent(data, "directory")
     index, _ = extent(data, "index")
     for _ in range(8):
-        first, word, words, *_, lines = struct.unpack_from("<QQIIIII", data, directory + 64 * rng.randrange(256))
+        first, word, words, *_, lines = struct.unpack_from("<QQIIIIII", data, directory + 64 * rng.randrange(256))
         if lines:
             yield "line", "I", index + 64 * (first + rng.randrange(lines)) + 4 * rng.randrange(16)
         if words:

@@ -187,16 +187,15 @@ def seeds(good):
         return
     directory, index = extent(good, "directory")[0], extent(good, "index")[0]
     bits = struct.unpack_from("<I", good, HEADER["word_bits"])[0]
-    slots, r = 512 // (bits + 9), 7
-    while struct.unpack_from("<I", good, directory + 64 * r + 20)[0] == 0:
-        r += 1
+    lists = [struct.unpack_from("<I", good, directory + 64 * r + 20)[0] for r in range(256)]
+    slots, r = 512 // (bits + 9), next(r for r in range(256) if lists[r])
     at = directory + 64 * r
-    first, first_word, words, lists, n, _, lines = struct.unpack_from("<QQIIIII", good, at)
+    first, first_word, words, lists, n, _, used, lines = struct.unpack_from("<QQIIIIII", good, at)
     for name, offset, kind, value in (
             ("line", 0, "Q", first + 1), ("line-huge", 0, "Q", (1 << 64) - 1), ("word", 8, "Q", first_word + 1),
             ("words", 16, "I", words + 16), ("words-huge", 16, "I", (1 << 32) - 1), ("lists", 20, "I", lists + 1),
-            ("seeds", 24, "I", n + 1), ("over", 28, "I", 1), ("lines", 32, "I", lines + 1), ("lines-0", 32, "I", 0),
-            ("lines-huge", 32, "I", (1 << 32) - 1), ("level", 60, "I", 1)):
+            ("seeds", 24, "I", n + 1), ("over", 28, "I", 1), ("slots", 32, "I", used + 1), ("lines", 36, "I", lines + 1), ("lines-0", 36, "I", 0),
+            ("lines-huge", 36, "I", (1 << 32) - 1), ("level", 60, "I", 1)):
         yield "seeds-" + name, put(good, kind, at + offset, value), "range %d|directory|locations" % r
 
     def line_with(value):

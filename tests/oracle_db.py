@@ -41,7 +41,7 @@ class Database:
         self.at["text"] = struct.unpack_from("<QQ", data, 544)
         self.image = self.section("index")
         self.seeded = self.version == 3
-        self.dir = list(struct.iter_unpack("<QQ4I8I" if self.seeded else "<QQQIIII", self.section("directory")))
+        self.dir = list(struct.iter_unpack("<QQ4II7I" if self.seeded else "<QQQIIII", self.section("directory")))
         self.slots = 512 // (self.word_bits + 9)
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
@@ -122,7 +122,7 @@ class Database:
         """(bins, None) of slots in which it may be, (bins, 0) if these are not all, or None"""
         r, y, found, over = key >> 40, key % 2**40, [], None
         first = self.dir[r][0]
-        for lines in self.dir[r][6:]:
+        for lines in self.dir[r][7:]:
             if lines == 0:
                 break
             line, tag = self.line(first + (y * lines >> 40)), (y * lines >> 32) % 256
@@ -304,46 +304,44 @@ def check_range(db, r, keys, entries):
     assert sum(1 for b in range(buckets + 1) for n in db.bucket(first + b)[3] if n) == len(entries)
 
 
-def levels_of(db, seeds):
-    """[level][line] -> [(tag, key)] that should be there, of {key: y}"""
+def levels_of(db, slots):
+    """[level][line] -> [(tag, value)] that should be there, of [(y, value)]"""
     levels = []
-    while seeds:
-        n = -(-len(seeds) * (1 if len(levels) < 4 else 2) // db.slots)
-        lines, left = [[] for _ in range(n)], {}
-        for key, y in sorted(seeds.items(), key=lambda seed: seed[1]):
+    while slots:
+        n = -(-len(slots) * (1 if len(levels) < 4 else 2) // db.slots)
+        lines, left = [[] for _ in range(n)], []
+        for y, value in sorted(slots, key=lambda slot: slot[0]):
             line = lines[y * n >> 40]
             if len(line) < db.slots:
-                line.append(((y * n >> 32) % 256, key))
+                line.append(((y * n >> 32) % 256, value))
             else:
-                left[key] = y * 0x9e3779b97f % 2**40
+                left.append((y * 0x9e3779b97f % 2**40, value))
         levels.append(lines)
-        seeds = left
+        slots = left
     return levels
 
 
 def check_seeds_of_range(db, r, keys):
-    bins = {key: cut(db, sorted(keys[key]), db.species_of) for key in keys}
-    bins = {key: bins[key] if len(bins[key]) <= 254 else None for key in bins}
-    seeds = {key: key % 2**40 for key in keys}
-    first, first_word, words, lists, n, over, *lines = db.dir[r]
-    levels = levels_of(db, seeds)
-    assert (n, over) == (len(seeds), list(bins.values()).count(None))
-    assert lines == [len(level) for level in levels] + [0] * (8 - len(levels))
-    starts = {}
+    slots, wanted, many, n_lists, bits = [], [], 0, 0, db.word_bits
+    for key in sorted(keys):
+        bins, y = cut(db, sorted(keys[key]), db.species_of), key % 2**40
+        if len(bins) > 254:
+            slots.append((y, (2 << bits) - 1))
+            many += 1
+        elif len(bins) > 4:
+            slots.append((y, (1 << bits) + 1 + len(wanted)))
+            wanted += [b | 1 << 31 for b in bins[:-1]] + bins[-1:]
+            n_lists += 1
+        else:
+            slots += [(y, b + 1) for b in bins]
+    first, first_word, words, lists, n, over, used, *lines = db.dir[r]
+    levels = levels_of(db, slots)
+    assert (n, over, used, words, lists) == (len(keys), many, len(slots), len(wanted), n_lists)
+    assert lines == [len(level) for level in levels] + [0] * (7 - len(levels))
     for number, line in enumerate(line for level in levels for line in level):
-        there = db.line(first + number)
-        assert [tag for tag, _ in there] == [tag for tag, _ in line]
-        for (_, key), (_, value) in zip(line, there):
-            assert db.bins_of(r, value) == bins[key]
-            assert (value > 1 << db.word_bits) == (bins[key] is None or len(bins[key]) > 1)
-            if bins[key] is not None and len(bins[key]) > 1:
-                starts[key] = value - (1 << db.word_bits) - 1
-    at = 0
-    for key in sorted(starts):
-        assert starts[key] == at
-        at += len(bins[key])
-    assert (at, len(starts)) == (words, lists)
-    return at - lists + n - over
+        assert db.line(first + number) == line
+    assert list(struct.unpack_from("<%dI" % words, db.image, 4 * first_word)) == wanted
+    return len(slots) - lists - over + words
 
 
 def check_seeds(db, keys):
@@ -352,7 +350,7 @@ def check_seeds(db, keys):
         ranges[key >> 40][key] = keys[key]
     for r, (first, first_word, words, *_) in enumerate(db.dir):
         assert first * 64 == at
-        at += 64 * sum(db.dir[r][6:])
+        at += 64 * sum(db.dir[r][7:])
         assert first_word * 4 == at
         at += -(-4 * words // 64) * 64
         assert not any(db.image[4 * (first_word + words):at])
@@ -585,8 +583,9 @@ def entries_of_range(db, r):
 
 
 def check_seed_range(db, r, n_bins):
-    first, first_word, words, lists, seeds, over, *lines = db.dir[r]
-    listed, left, starts, many = 0, seeds, set(), 0
+    first, first_word, words, lists, seeds, over, slots, *lines = db.dir[r]
+    listed, left, starts, many = 0, slots, set(), 0
+    assert lists + over <= seeds <= slots
     raw = struct.unpack_from("<%dI" % words, db.image, 4 * first_word)
     for number, word in enumerate(raw):
         if number == 0 or raw[number - 1] >> 31 == 0:
@@ -606,20 +605,20 @@ def check_seed_range(db, r, n_bins):
                 if bins is None:
                     continue
                 assert bins == sorted(set(bins)) and bins[-1] < n_bins and len(bins) <= 254
-                assert (start >= 0) == (len(bins) > 1)
+                assert len(bins) > 4 if start >= 0 else len(bins) == 1
                 listed += start >= 0
             used += len(line)
         assert used <= left and (used > 0 or left == 0)
         left, first = left - used, first + n
     assert left == 0 and listed == lists == len(starts) and many == over
-    return seeds - lists - over + words
+    return slots - lists - over + words
 
 
 def check_seed_ranges(db):
     at, locations = 0, 0
     n_bins = db.target_bins if db.targets else 0
     for r, (first, first_word, words, *_) in enumerate(db.dir):
-        end = at + 64 * sum(db.dir[r][6:])
+        end = at + 64 * sum(db.dir[r][7:])
         assert first * 64 == at and first_word * 4 == end and end + 4 * words <= len(db.image)
         at = end + -(-4 * words // 64) * 64
         assert not any(db.image[end + 4 * words:at])

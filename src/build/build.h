@@ -118,7 +118,7 @@ typedef struct kh_build_options {
 	size_t block_size;
 } kh_build_options;
 
-/* Is it known what is sampled before the bases are counted?  If not, references may be read twice. */
+/* Is it known before the bases are counted what is sampled?  Else references may be read twice. */
 static inline bool kh_build_settled(const kh_build_options *o)
 {
 	return o->bases > 0 || (o->sampling.k > 0 && !o->text);

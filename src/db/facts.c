@@ -206,7 +206,7 @@ static int check_counts(const kh_db *db, kh_err *err)
 		const kh_seed_range *s = db->seeds.dir + (db->dir ? 0 : r);
 
 		locations += db->dir ? db->dir[r].n_locs - db->dir[r].over
-				     : s->seeds - (uint64_t)s->lists - s->over + s->words;
+				     : s->slots - (uint64_t)s->lists - s->over + s->words;
 		if (db->dir && !buckets_fit(&db->dir[r]))
 			return fail(db, "the buckets of a range do not fit its keys", err);
 	}

@@ -21,8 +21,8 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 		const kh_seed_range *r = &db->seeds.dir[p];
 
 		if (r->first_line != at / 64 || kh_seed_bytes(r) > end - at ||
-		    r->first_word != (at + kh_seed_line_bytes(r)) / 4 || r->lists > r->seeds ||
-		    r->lists > r->words)
+		    r->first_word != (at + kh_seed_line_bytes(r)) / 4 || r->seeds > r->slots ||
+		    r->lists > r->words || (uint64_t)r->lists + r->over > r->seeds)
 			return bad(db, "its directory is damaged", err);
 		at += kh_seed_bytes(r);
 		seeds += r->seeds;

@@ -55,14 +55,15 @@ typedef struct kh_range {
 static_assert(sizeof(kh_range) == 40, "kh_range is part of the file format");
 
 /* The same for the index of a database with text: seeds.h. */
-#define KH_SEED_LEVELS 8
+#define KH_SEED_LEVELS 7
 
 typedef struct kh_seed_range {
 	uint64_t first_line;            /* in units of 64 bytes from the section's start */
 	uint64_t first_word;            /* of the lists, in units of 4 bytes from there */
 	uint32_t words, lists;          /* of and number of these */
-	uint32_t seeds;                 /* in the lines */
+	uint32_t seeds;
 	uint32_t over;                  /* of these, that have too many bins */
+	uint32_t slots;                 /* in use */
 	uint32_t lines[KH_SEED_LEVELS];
 } kh_seed_range;
 

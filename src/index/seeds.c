@@ -25,31 +25,41 @@ uint64_t kh_seed_bytes(const kh_seed_range *r)
 }
 
 /* --- making a range ------------------------------------------------------------------- */
-/* The values of all keys, beside them; lists are written where they are to be. */
-static int make_values(kh_image *im, uint32_t bits, kh_pairs *to, kh_err *err)
+/* The next seed, with n bins: its slots, and its list, where that is to be. */
+static void add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
+		     size_t n)
+{
+	kh_seed_range *r = &im->seeds;
+	const bool over = n > KH_LIST_MAX, listed = n > KH_SEED_SLOTS && !over;
+	const size_t slots = over || listed ? 1 : n;
+
+	for (size_t j = 0; j < slots; j++) {
+		to->key[to->n] = key;
+		to->loc[to->n++] = over     ? kh_seed_over(bits)
+				   : listed ? (UINT32_C(1) << bits) + 1 + r->words
+					    : bin[j] + 1;
+	}
+	for (size_t j = 0; j < n && listed; j++)
+		im->loc[r->words++] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
+	r->seeds++;
+	r->lists += listed;
+	r->over += over;
+	im->locations += over ? 0 : n;
+}
+
+static int add_seeds(kh_image *im, uint32_t bits, kh_pairs *to, kh_err *err)
 {
 	const kh_lists *l = &im->lists;
 	const uint32_t *word = l->word, *longer = l->longer;
-	const uint64_t most = UINT64_C(1) << bits;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const size_t n = kh_lists_words(l, i, &longer);
 
-		const bool over = n > KH_LIST_MAX, listed = n > 1 && !over;
-
-		to->key[to->n] = l->key[i];
-		to->loc[to->n++] = over     ? kh_seed_over(bits)
-				   : listed ? (uint32_t)(most + 1 + im->seeds.words)
-					    : *word + 1;
-		for (size_t j = 0; j < n && listed; j++)
-			im->loc[im->seeds.words++] = word[j] | (j + 1 < n ? KH_SEED_MORE : 0);
-		im->seeds.lists += listed;
-		im->seeds.over += over;
-		im->locations += over ? 0 : n;
+		add_seed(im, bits, to, l->key[i], word, n);
 		word += n;
 	}
-	im->seeds.seeds = (uint32_t)to->n;
-	if (im->seeds.words < most - 1)
+	im->seeds.slots = (uint32_t)to->n;
+	if (im->seeds.words < (UINT64_C(1) << bits) - 1)
 		return KH_OK;
 	return kh_fail(err, KH_EUSAGE, "%" PRIu32 " words of lists in one of 256 ranges of the "
 		       "index are too many", im->seeds.words);
@@ -68,7 +78,7 @@ static void set_slot(unsigned char *line, uint32_t bits, uint32_t slot, uint32_t
 	memcpy(line + at, &x, sizeof x);
 }
 
-/* Fills a level of B lines with seeds in the order of y; those that are left over become the first
+/* Fills a level of B lines with slots in the order of y; those that are left over become the first
  * ones, with the y of the next level. */
 static void fill_level(unsigned char *line, uint32_t B, uint32_t bits, kh_pairs *p)
 {
@@ -140,10 +150,10 @@ int kh_seeds_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, kh_err
 	if ((rc = kh_lists_of_pairs(&im->lists, p, &im->cut, bins, err)) ||
 	    (rc = kh_grow((void **)&im->loc, &im->cap_loc, im->lists.n_words, sizeof *im->loc,
 			  err)) ||
-	    (rc = kh_pair_scratch_grow(&room, im->lists.n, err)))
+	    (rc = kh_pair_scratch_grow(&room, im->lists.n_words, err)))
 		goto out;
 	seeds = (kh_pairs) { room.key, room.loc, 0 };
-	rc = make_values(im, bits, &seeds, err);
+	rc = add_seeds(im, bits, &seeds, err);
 	if (!rc)
 		rc = fill_levels(im, bits, &room, &seeds, err);
 out:
@@ -173,7 +183,7 @@ static const char *check_lists(const struct check *c, uint64_t *lists)
 		n++;
 		if (c->list[i] & KH_SEED_MORE)
 			continue;
-		if (n < 2 || n > KH_LIST_MAX)
+		if (n <= KH_SEED_SLOTS || n > KH_LIST_MAX)
 			return "a list is too short or too long";
 		n = 0;
 		++*lists;
@@ -226,7 +236,7 @@ static const char *check_levels(struct check *c)
 {
 	const uint32_t slots = kh_seed_slots(c->x->bits);
 	const uint8_t *line = (const uint8_t *)c->x->image + 64 * c->r->first_line;
-	uint64_t n = c->r->seeds;
+	uint64_t n = c->r->slots;
 	const char *why;
 
 	for (unsigned level = 0; level < KH_SEED_LEVELS; level++) {
@@ -234,7 +244,7 @@ static const char *check_levels(struct check *c)
 		uint64_t used = 0;
 
 		if (B != kh_seed_lines(level, n, slots))
-			return "a level has another number of lines than its seeds need";
+			return "a level has another number of lines than its slots need";
 		for (uint32_t i = 0; i < B; i++, line += LINE) {
 			uint32_t some;
 
@@ -243,10 +253,10 @@ static const char *check_levels(struct check *c)
 			used += some;
 		}
 		if (used > n || (n > 0 && used == 0))
-			return "a level has another number of seeds than it should";
+			return "a level has another number of slots than it should";
 		n -= used;
 	}
-	return n > 0 ? "there are fewer seeds than the directory says" : NULL;
+	return n > 0 ? "there are fewer slots than the directory says" : NULL;
 }
 
 int kh_seeds_check(const kh_seed_index *x, unsigned range, uint32_t n_bins, kh_err *err)

@@ -11,17 +11,18 @@
  * A line has 64 bytes: `slots` tags of one byte, then as many values of bits + 1 bits, packed,
  * the lowest first, and zeros.  A value is 0: the slot is free, and so are all behind it; 1 to
  * 2^bits: the bin, plus 1; or more: 2^bits + 1 plus the place of a list, in words of 4 bytes
- * from that of the range.  A list has 2 to KH_LIST_MAX bins, ascending, with KH_SEED_MORE in all
- * but the last.  The greatest value says that the seed has more bins than that.
+ * from that of the range.  A seed with up to KH_SEED_SLOTS bins has a slot for each of them, one
+ * behind another; with more it has one for a list of up to KH_LIST_MAX bins, ascending, with
+ * KH_SEED_MORE in all but the last.  The greatest value says that there are more bins than that.
  *
  * The 256 ranges by the top 8 bits of a key stand one behind another: lines, then lists.  The
- * lines of a range are levels.  Level 0 has as many as its seeds would just fill.  With B lines in
+ * lines of a range are levels.  Level 0 has as many as its slots would just fill.  With B lines in
  * a level, the 40 bits y of a seed give z = y * B: line z >> 40, and as tag the 8 bits below.  Of
- * the seeds of a line the least stay, as many as there are slots.  The others go to the next
- * level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for twice as many.
- * So one seed in nine is in a level behind the first.  A look-up goes on to the next level if the
- * line is full and the last tag in it is not above its own.  All follows from the order of keys:
- * there is nothing to be tried, and any thread or kernel makes the same bytes.
+ * the slots that a line should have, those with the least y stay, as many as there are.  The others
+ * go to the next level, with kh_seed_next(y) for y; levels from KH_SEED_ROOMY on have room for
+ * twice as many.  So one seed in nine is in a level behind the first.  A look-up goes on to the
+ * next level if the line is full and the last tag in it is not above its own.  All follows from
+ * the order of keys: there is nothing to be tried, and any thread or kernel makes the same bytes.
  *
  * 64 bytes have 16 slots up to 2^23 bins, 15 up to 2^25, 14 up to 2^27, 13 up to 2^30, and 12
  * beyond; nine tenths of them are in use.
@@ -32,6 +33,7 @@
 #include "index/index.h"
 
 #define KH_SEED_ROOMY 4
+#define KH_SEED_SLOTS 4
 #define KH_SEED_BITS_MIN 23
 #define KH_SEED_BITS_MAX 31
 #define KH_SEED_MORE (UINT32_C(1) << 31)
@@ -58,7 +60,7 @@ static KH_HD uint32_t kh_seed_slots(uint32_t bits)
 	return 512 / (bits + 9);
 }
 
-/* How many lines a level has for n seeds. */
+/* How many lines a level has for n slots. */
 static KH_HD uint32_t kh_seed_lines(unsigned level, uint64_t n, uint32_t slots)
 {
 	return (uint32_t)((n * (level < KH_SEED_ROOMY ? 1 : 2) + slots - 1) / slots);
