@@ -120,7 +120,7 @@ static void check_errors(void)
 static void check_opening(const char *path)
 {
 	const kmerhash_options odd = { .device = "abacus" }, wide = { .confidence = 1.5 },
-			       old = { .reserved = 1 };
+			       old = { .want = 1 };
 	kmerhash_error e = { 0, "" };
 	kmerhash *none = NULL;
 
@@ -132,7 +132,7 @@ static void check_opening(const char *path)
 	verdict(kmerhash_open(&none, path, &odd, &e) == KMERHASH_EUSAGE, "a device that is none");
 	verdict(kmerhash_open(&none, path, &wide, &e) == KMERHASH_EUSAGE, "a confidence over 1");
 	verdict(kmerhash_open(&none, path, &old, &e) == KMERHASH_EUSAGE,
-		"a field that is reserved");
+		"`want` is 1");
 	kmerhash_close(NULL);
 }
 

@@ -7,17 +7,14 @@
  * of files.
  */
 #include <config.h>
-#include "lib/kmerhash.h"
+#include "lib/kmerhash_in.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "backend/compute.h"
 #include "base/mem.h"
 #include "db/in_use.h"
 #include "run/load.h"
-#include "seqio/batch.h"
 
 static_assert((int)KMERHASH_ENOMEM == KH_ENOMEM && (int)KMERHASH_EIO == KH_EIO &&
 	      (int)KMERHASH_EFORMAT == KH_EFORMAT && (int)KMERHASH_EUSAGE == KH_EUSAGE &&
@@ -27,37 +24,6 @@ static_assert((int)KMERHASH_ENOMEM == KH_ENOMEM && (int)KMERHASH_EIO == KH_EIO &
 /* The least bases of a part, as fewer are not worth a thread; and the most fragments, as their
  * calls take memory. */
 enum { PART_BASES = 1 << 15, PART_READS = 1 << 15 };
-
-/* A job, from where its sequences are packed to where its calls go. */
-struct flight {
-	kh_task task;
-	kh_batch batch;
-	kh_call *call;
-	size_t cap_call;
-	kmerhash_call *to;
-};
-
-/* Used by one thread at a time. */
-struct slot {
-	const kh_taxonomy *tax;
-	kh_tasks tasks;
-	struct flight *flight;          /* a ring of `depth`, as tasks are done in order */
-	unsigned next, depth;
-};
-
-struct kmerhash {
-	kh_devices on;
-	kh_db *db;
-	kh_rule rule;
-	kh_compute compute;
-	struct slot *slot;
-	unsigned n_slots;
-	/* protects which slots are idle; `given` is signalled when one is given back */
-	pthread_mutex_t lock;
-	pthread_cond_t given;
-	struct slot **idle;
-	unsigned n_idle;
-};
 
 /* One call of kmerhash_classify. */
 struct run {
@@ -78,8 +44,7 @@ static void silent(void)
 	kh_log_level(KH_SILENT);
 }
 
-/* Fills the error of the caller, unless that is NULL. */
-static int tell(kmerhash_error *error, int rc, const kh_err *err)
+int kh_lib_tell(kmerhash_error *error, int rc, const kh_err *err)
 {
 	if (rc && error) {
 		error->code = rc;
@@ -94,6 +59,14 @@ const char *kmerhash_version(void)
 }
 
 /* --- opening ---------------------------------------------------------------------- */
+static void add_second(kmerhash_call *c, const kh_candidates *x, const kh_taxonomy *tax)
+{
+	if (x->species[0] == KH_NO_TAXON)
+		return;
+	c->second = tax->taxid[x->species[0]];
+	c->second_hits = x->bin < c->features ? x->bin : c->features;
+}
+
 /* A task is done: gives its calls to the caller. */
 static int take_calls(void *arg, kh_task *t, kh_err *err)
 {
@@ -105,9 +78,11 @@ static int take_calls(void *arg, kh_task *t, kh_err *err)
 		const kh_call *c = &f->call[i];
 
 		f->to[i] = (kmerhash_call) {
-			c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon], c->features, c->hits,
-			c->found
+			.taxid = c->taxon == KH_NO_TAXON ? 0 : tax->taxid[c->taxon],
+			.features = c->features, .hits = c->hits, .found = c->found
 		};
+		if (f->second)
+			add_second(&f->to[i], &f->second[i], tax);
 	}
 	return KH_OK;
 }
@@ -119,6 +94,9 @@ static int open_all(kmerhash *k, const char *path, const kmerhash_options *o, kh
 				     .no_verify = o->no_verify != 0,
 				     .stamps = true,
 				     .confidence = o->confidence,
+				     .want = o->want == KMERHASH_SECOND   ? KH_WANT_SECOND
+					     : o->want == KMERHASH_SAMPLE ? KH_WANT_CANDIDATES
+									  : KH_WANT_NONE,
 				     .min_groups = 2 };
 	const kh_compute_options co = { .on = &k->on,
 					.rule = &k->rule,
@@ -153,9 +131,9 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 	if (!(o->confidence >= 0 && o->confidence <= 1))
 		return kh_fail(err, KH_EUSAGE, "the confidence must be between 0 and 1, not %g",
 			       o->confidence);
-	if (o->reserved != 0)
-		return kh_fail(err, KH_EUSAGE, "a field that is reserved is %d, not 0; where it "
-			       "was `precise`, a confidence of 0.3 serves", o->reserved);
+	if (o->want != KMERHASH_CALLS && o->want != KMERHASH_SECOND && o->want != KMERHASH_SAMPLE)
+		return kh_fail(err, KH_EUSAGE, "`want` is %d, which is none of the values it may "
+			       "have; where it was `precise`, a confidence of 0.3 serves", o->want);
 	k = kh_array(1, sizeof *k, err);
 	if (!k)
 		return KH_ENOMEM;
@@ -181,7 +159,7 @@ int kmerhash_open(kmerhash **k, const char *path, const kmerhash_options *option
 	kh_err err = { 0, "" };
 
 	pthread_once(&once, silent);
-	return tell(error, open_options(k, path, options ? options : &defaults, &err), &err);
+	return kh_lib_tell(error, open_options(k, path, options ? options : &defaults, &err), &err);
 }
 
 void kmerhash_close(kmerhash *k)
@@ -196,6 +174,7 @@ void kmerhash_close(kmerhash *k)
 		for (unsigned f = 0; s->flight && f < s->depth; f++) {
 			kh_batch_free(&s->flight[f].batch);
 			free(s->flight[f].call);
+			free(s->flight[f].second);
 		}
 		free(s->flight);
 	}
@@ -208,13 +187,12 @@ void kmerhash_close(kmerhash *k)
 }
 
 /* --- slots -------------------------------------------------------------------------- */
-/* Waits for one slot, and takes as many more idle ones as are wanted. */
-static unsigned take_slots(kmerhash *k, unsigned want, struct slot **slot)
+unsigned kh_lib_take_slots(kmerhash *k, unsigned least, unsigned want, struct slot **slot)
 {
 	unsigned n = 0;
 
 	pthread_mutex_lock(&k->lock);
-	while (k->n_idle == 0)
+	while (k->n_idle < least)
 		pthread_cond_wait(&k->given, &k->lock);
 	while (n < want && k->n_idle > 0)
 		slot[n++] = k->idle[--k->n_idle];
@@ -222,7 +200,7 @@ static unsigned take_slots(kmerhash *k, unsigned want, struct slot **slot)
 	return n;
 }
 
-static void give_slots(kmerhash *k, struct slot **slot, unsigned n)
+void kh_lib_give_slots(kmerhash *k, struct slot **slot, unsigned n)
 {
 	pthread_mutex_lock(&k->lock);
 	for (unsigned i = 0; i < n; i++)
@@ -258,6 +236,8 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 {
 	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
 
+	if (!rc && r->k->rule.candidates == KH_WANT_SECOND)
+		rc = kh_grow((void **)&f->second, &f->cap_second, n, sizeof *f->second, err);
 	kh_batch_reset(&f->batch);
 	f->batch.parsed.mask.u = r->k->db->k2 != NULL;
 	f->to = r->call + from;
@@ -268,7 +248,8 @@ static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh
 
 		rc = kh_batch_add(&f->batch, &seq, &mate, i, err);
 	}
-	f->task = (kh_task) { .job = rc ? NULL : kh_batch_job(&f->batch), .call = f->call };
+	f->task = (kh_task) { .job = rc ? NULL : kh_batch_job(&f->batch), .call = f->call,
+			      .candidates = f->second };
 	return rc;
 }
 
@@ -323,11 +304,11 @@ static int hand_out(struct run *r, uint64_t bases, kh_err *err)
 	r->slot = kh_array(want, sizeof *r->slot, err);
 	if (!r->slot)
 		return KH_ENOMEM;
-	n = take_slots(k, want, r->slot);
+	n = kh_lib_take_slots(k, 1, want, r->slot);
 	r->part = bases / n / 2 + 1;
 	r->part = r->part < PART_BASES ? PART_BASES : r->part < most ? r->part : most;
 	rc = n > 1 ? kh_threads_run(r->m, n, work, r, err) : work(r, 0, err);
-	give_slots(k, r->slot, n);
+	kh_lib_give_slots(k, r->slot, n);
 	free(r->slot);
 	if (!rc && r->failed < r->n) {
 		*err = r->err;
@@ -360,7 +341,7 @@ int kmerhash_classify(kmerhash *k, const kmerhash_read *read, size_t n, kmerhash
 	struct run r = { .k = k, .read = read, .call = call, .n = n, .failed = n };
 	kh_err err = { 0, "" };
 
-	return n == 0 ? KMERHASH_OK : tell(error, classify(&r, &err), &err);
+	return n == 0 ? KMERHASH_OK : kh_lib_tell(error, classify(&r, &err), &err);
 }
 
 /* --- taxonomy ------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  *
  *	cc example.c $(pkg-config --cflags --libs kmerhash)
  *
- * Calls are those of `kmerhash classify` (without --sample-pass), bit for bit, on any device and
- * with any number of threads.  kmerhash-method(7) has the rule.
+ * Calls are those of `kmerhash classify`, bit for bit, on any device and with any number of
+ * threads.  kmerhash-method(7) has the rule.
  *
  * Errors are values: 0, or a negative code and a message in *error (which may be NULL).  Nothing
  * is printed, and no signal handler is set.  On failure, outputs have no meaning.  Threads: an
@@ -51,11 +51,18 @@ KMERHASH_API const char *kmerhash_version(void);        /* "0.2.0" */
 /* --- a database ------------------------------------------------------------------ */
 typedef struct kmerhash kmerhash;
 
+/* What is wanted beside the calls. */
+enum {
+	KMERHASH_CALLS = 0,
+	KMERHASH_SECOND = 2,            /* the second-best taxon, as --set second-best */
+	KMERHASH_SAMPLE = 3             /* kmerhash_classify_files may use the whole sample */
+};
+
 typedef struct kmerhash_options {       /* all zero: the defaults */
 	const char *device;             /* "auto" (or NULL), "cpu", "cuda", "cuda:0,2" */
 	unsigned threads;               /* that classify at once; 0: as many as there are CPUs */
 	double confidence;              /* 0 to 1, as --confidence */
-	int reserved;                   /* 0 */
+	int want;                       /* KMERHASH_CALLS, _SECOND or _SAMPLE */
 	int no_verify;                  /* do not check the index; otherwise it is checked once, as
 	                                 * by the command, until the file changes */
 } kmerhash_options;
@@ -79,6 +86,8 @@ typedef struct kmerhash_call {
 	uint32_t features;              /* different features that the read has, */
 	uint32_t hits;                  /*   of which so many lie in the best place, */
 	uint32_t found;                 /*   and so many are in the database at all */
+	/* with KMERHASH_SECOND: the best taxon of another species, and its hits; 0: none */
+	uint32_t second, second_hits;
 } kmerhash_call;
 
 /* Classifies n reads or pairs: call[i] is that of read[i].  A batch is shared out to the threads
@@ -87,6 +96,43 @@ typedef struct kmerhash_call {
  * them. */
 KMERHASH_API int kmerhash_classify(kmerhash *k, const kmerhash_read *read, size_t n,
 				   kmerhash_call *call, kmerhash_error *error);
+
+/* --- files ------------------------------------------------------------------------ */
+/* Reads of a file of FASTA or FASTQ, plain or gzip, or of two files of mates. */
+typedef struct kmerhash_reads kmerhash_reads;
+
+/* mates: the file of second mates, or NULL.  On success *r is to be closed. */
+KMERHASH_API int kmerhash_reads_open(kmerhash_reads **r, const char *path, const char *mates,
+				     kmerhash_error *error);
+KMERHASH_API void kmerhash_reads_close(kmerhash_reads *r);      /* NULL is fine */
+
+typedef struct kmerhash_record {
+	const char *name;               /* the first word of its header; of a pair the first's */
+	/* its bases in upper case, with N for all that is not ACGTU; they end with NUL */
+	kmerhash_read read;
+} kmerhash_record;
+
+/* The next reads, as many as are at hand; *n is 0 at the end.  They are lent until the next call.
+ * An error comes behind the good reads in front of it. */
+KMERHASH_API int kmerhash_reads_next(kmerhash_reads *r, const kmerhash_record **record, size_t *n,
+				     kmerhash_error *error);
+
+/* All reads of a sample, and the files that are made of them, as by the options of the command;
+ * NULL: not wanted. */
+typedef struct kmerhash_files {
+	const char *reads, *mates;      /* FASTA or FASTQ; mates may be NULL */
+	const char *lines, *report, *profile;
+	int sample_pass;                /* calls are changed by what the whole sample says */
+} kmerhash_files;
+
+typedef struct kmerhash_counts {
+	uint64_t fragments, classified; /* reads or pairs */
+} kmerhash_counts;
+
+/* Classifies them by all threads, when no others classify.  All files are complete and on disk, or
+ * none is made.  sample_pass and profile need KMERHASH_SAMPLE.  counts may be NULL. */
+KMERHASH_API int kmerhash_classify_files(kmerhash *k, const kmerhash_files *files,
+					 kmerhash_counts *counts, kmerhash_error *error);
 
 /* --- taxonomy --------------------------------------------------------------------- */
 typedef struct kmerhash_taxon {
