@@ -182,12 +182,16 @@ static int choose_backend(struct build *b, kh_err *err)
 	return KH_OK;
 }
 
-/* Process 0 knows the sizes. */
+/* Process 0 knows the sizes, also of the ranges that others have made. */
 static kh_limit_size size_of(const struct build *b)
 {
+	const kh_range *last = b->o->text ? NULL : &b->out.dir[KH_RANGES - 1];
+
 	return (kh_limit_size) {
 		.file = kh_db_length(b->out.w),
-		.index = b->out.image_bytes + b->out.keys_bytes,
+		.index = (last ? last->first_bucket * 64 +
+				 kh_range_bytes(last, b->taxa.bins.bins.bits)
+			       : b->out.image_bytes) + b->out.keys_bytes,
 		.features = b->sum->header.features
 	};
 }
