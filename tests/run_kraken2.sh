@@ -140,6 +140,29 @@ if command -v bzip2 >/dev/null; then
 else
 	skip "called as kraken2: bzip2" "bzip2 is not installed"
 fi
+# As pipelines call it: with the folder of the link in front of PATH.
+ln -s "$real" bin/k2; mkdir other run
+printf '#!/bin/sh\necho "$@": by the other k2\n' >other/k2; chmod +x other/k2
+for m in 1 2; do gzip -c "$reads/odd_$m.fq" >run/s_$m.fastq.gz; done
+(cd run; PATH=$t/bin:$t/other:$PATH
+	kraken2 --db ../dna --threads 2 --report s.report.txt --gzip-compressed --unclassified-out s.unclassified#.fastq \
+		--classified-out s.classified#.fastq --output s.reads.txt --paired s_1.fastq.gz s_2.fastq.gz 2>../front.err
+	kraken2 --db ../dna --threads 2 --report alone.report.txt --gzip-compressed --output /dev/null s_1.fastq.gz 2>>../front.err
+	k2 classify --db ../dna --threads 2 --paired --report k2.report.txt --output k2.txt --classified-out k2.c#.fastq \
+		--unclassified-out k2.u#.fastq --confidence 0 s_1.fastq.gz s_2.fastq.gz 2>>../front.err
+	cd ..; KRAKEN2_DB_PATH=dbs k2 classify --db dna --interleaved --log k2.log both.fq 2>>front.err >o.tsv
+	k2 build --db x >built)
+same paired.tsv run/s.reads.txt "a pipeline's kraken2: lines"
+same paired.tsv run/k2.txt "a pipeline's k2: lines"
+same run/s.report.txt run/k2.report.txt "a pipeline's k2: the report"
+for m in 1 2; do
+	same run/s.classified_$m.fastq run/k2.c_$m.fastq "a pipeline's k2: classified reads $m"
+	same run/s.unclassified_$m.fastq run/k2.u_$m.fastq "a pipeline's k2: unclassified reads $m"
+done
+check "a pipeline's kraken2: a report without lines" [ -s run/alone.report.txt ]
+same paired.tsv o.tsv "called as k2: mates in one file, and a database here"
+check "called as k2: another command" grep -qx 'build --db x: by the other k2' built
+expect 1 "no other k2 in PATH" "called as k2: no other one" env PATH="$t/bin" k2 build
 check "called as kraken2: --version" [ "$(echo $(front --version) | sed 's/^.*Kraken version //; s/ .*$//')" = 2.17.1 ]
 expect 64 "Need to specify input filenames" "called as kraken2: no reads" bin/kraken2 --db dna
 expect 1 "unable to find the database" "called as kraken2: no such database" bin/kraken2 --db nothing "$reads/odd.fa"

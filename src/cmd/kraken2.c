@@ -1,8 +1,9 @@
 /*
- * kraken2.c - the program called as kraken2: its command line, as a command line of classify
+ * kraken2.c - the program called as kraken2 or as k2: its command line, as one of classify
  *
  * Options are those of the script kraken2, which may be shortened and may begin with one '-'; it
- * passes over what it does not know, after a word about it, and so does this.
+ * passes over what it does not know, after a word about it, and so does this.  `k2 classify` has
+ * the same ones and a few more; other commands of k2 are left to the next k2 in PATH.
  */
 #include <config.h>
 #include "cmd/program.h"
@@ -54,6 +55,9 @@ static const struct {
 	{ "report-zero-counts", "zero-counts", false },
 	{ "minimum-hit-groups", "minimum-hit-groups", true },
 	{ "report-minimizer-data", "distinct", false },
+	{ "interleaved", "--interleaved", false },
+	{ "log", NULL, true },
+	{ "use-daemon", NULL, false },
 };
 enum { OPT_DB, OPT_THREADS, OPT_BZIP2, OPT_HELP, OPT_VERSION,
        N_OPTIONS = sizeof option / sizeof *option };
@@ -66,6 +70,7 @@ typedef struct line {
 	size_t n_children, cap_children;
 	const char *db, *threads;
 	bool bzip2, paired;
+	bool k2;                        /* `k2 classify` */
 } line;
 
 static int failed(const char *what, const char *why)
@@ -109,14 +114,14 @@ static bool is_folder(const char *path)
 
 /* A name without a slash is looked for in the folders of KRAKEN2_DB_PATH, or here.  *path is to be
  * freed. */
-static int find_db(const char *name, char **path)
+static int find_db(const line *l, char **path)
 {
 	const char *at = getenv("KRAKEN2_DB_PATH");
+	const char *name = l->db ? l->db : getenv("KRAKEN2_DEFAULT_DB");
 
-	name = name ? name : getenv("KRAKEN2_DEFAULT_DB");
 	if (!name)
 		return failed("Must specify DB with either --db or $KRAKEN2_DEFAULT_DB", "");
-	if (strchr(name, '/'))
+	if (strchr(name, '/') || (l->k2 && is_folder(name)))
 		return (*path = strdup(name)) ? 0 : failed("no memory", "");
 	for (at = at ? at : ""; at; at = *at ? at + 1 : NULL) {
 		const size_t n = strcspn(at, ":");
@@ -218,7 +223,7 @@ static int take(line *l, int i)
 		printf("Kraken version %s (%s)\n", KRAKEN2_VERSION, PACKAGE_STRING);
 		return -1;
 	default:
-		l->paired |= strcmp(option[i].name, "paired") == 0;
+		l->paired = l->paired || strcmp(option[i].name, "paired") == 0;
 		return option[i].as ? add_option(l, option[i].as, optarg) : 0;
 	}
 }
@@ -252,7 +257,7 @@ static int make_line(line *l, int argc, char **argv, char **db)
 		usage(stderr);
 		return USAGE;
 	}
-	if ((rc = find_db(l->db, db)))
+	if ((rc = find_db(l, db)))
 		return rc;
 	if (l->paired && n % 2)
 		return failed("--paired requires positive and even number filenames", "");
@@ -261,19 +266,52 @@ static int make_line(line *l, int argc, char **argv, char **db)
 	return rc ? rc : add_inputs(l, n, argv + optind);
 }
 
-bool kh_is_kraken2(const char *program)
+/* --- names of the program --------------------------------------------------------- */
+static bool is_called(const char *program, const char *name)
 {
 	const char *slash = strrchr(program, '/');
 
-	return strcmp(slash ? slash + 1 : program, "kraken2") == 0;
+	return strcmp(slash ? slash + 1 : program, name) == 0;
+}
+
+bool kh_is_kraken2(const char *program)
+{
+	return is_called(program, "kraken2") || is_called(program, "k2");
+}
+
+/* Becomes the first k2 in PATH that is not this program. */
+static int hand_on(char **argv)
+{
+	const char *at = getenv("PATH");
+	struct stat own, other;
+	char path[4096];
+
+	for (at = at ? at : ""; stat("/proc/self/exe", &own) == 0 && *at; at += *at == ':') {
+		const size_t n = strcspn(at, ":");
+
+		snprintf(path, sizeof path, "%.*s/k2", n ? (int)n : 1, n ? at : ".");
+		if (stat(path, &other) == 0 && S_ISREG(other.st_mode) &&
+		    (other.st_dev != own.st_dev || other.st_ino != own.st_ino))
+			execv(path, argv);
+		at += n;
+	}
+	fprintf(stderr, "k2: only `k2 classify` is here, and no other k2 in PATH\n");
+	return 1;
 }
 
 int kh_kraken2(int argc, char **argv)
 {
-	line l = { .n = 0 };
+	line l = { .k2 = is_called(argv[0], "k2") };
 	char *db = NULL;
-	int rc = make_line(&l, argc, argv, &db);
+	int rc;
 
+	if (l.k2) {
+		if (argc < 2 || strcmp(argv[1], "classify") != 0)
+			return hand_on(argv);
+		argc--;
+		argv++;
+	}
+	rc = make_line(&l, argc, argv, &db);
 	if (rc == 0) {
 		optind = 0;             /* begin anew with another command line */
 		rc = kh_cmd_classify.run(&kh_cmd_classify, (int)l.n, l.word);
