@@ -24,7 +24,7 @@ unknown_options() {
 		--cflags --libs --with-tables >>"$t/all"        # of mpirun, biom, pkg-config, configure
 	printf '%s\n' --quick --minimum-hit-groups --minimum-base-quality --report-minimizer-data \
 		--report-zero-counts --use-mpa-style --gzip-compressed --bzip2-compressed --memory-mapping \
-		--only-classified-output --fasta-input --fastq-input >>"$t/all" # of kraken2, which -h does not list
+		--only-classified-output --fasta-input --fastq-input --log --use-daemon >>"$t/all" # of kraken2 and k2
 	grep -hEo '(^|[^a-z0-9-])Fl -[a-z][a-z0-9-]+| --[a-z][a-z0-9-]+' "$@" |
 		sed 's/.*Fl -/--/; s/^ //' | sort -u | grep -vxFf "$t/all"
 }
