@@ -147,24 +147,27 @@ static void make_cover(struct cover *c, const struct made *m)
 static int write_page(struct made *m, const char *path, kh_err *err)
 {
 	static const char *const detected[] = { "yes", "low", "no" };
-	double *ani = kh_array(m->n, sizeof *ani, err), *first = kh_array(m->n, sizeof *first, err);
-	const char **word = kh_array(m->n, sizeof *word, err);
+	enum { DETECTED, ANI, WHY, FIRST, COLUMNS };
+	kh_page_row *row = kh_array(m->n, sizeof *row, err);
+	kh_page_value (*value)[COLUMNS] = kh_array(m->n, sizeof *value, err);
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
 	char (*name)[32] = kh_array(m->samples, sizeof *name, err);
 	static struct cover cover;
 	kh_buf b = { NULL, 0, 0 };
 	kh_out *out = NULL;
-	int rc = ani && first && word && sample && name ? KH_OK : KH_ENOMEM;
+	size_t rows = 0;
+	int rc = row && value && sample && name ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; !rc && i < m->n; i++) {
-		const bool known = strcmp(m->t[i].rank, "species") == 0;
-
-		ani[i] = known ? 0.9 + (double)(draw() % 1000) * 1e-4 : NAN;
-		first[i] = known ? (double)(draw() % 1000) : NAN;
-		word[i] = known ? detected[draw() % 3] : NULL;
+		if (strcmp(m->t[i].rank, "species") != 0)
+			continue;
+		row[rows] = (kh_page_row) { i, value[rows] };
+		value[rows][ANI].number = 0.9 + (double)(draw() % 1000) * 1e-4;
+		value[rows][FIRST].number = (double)(draw() % 1000);
+		value[rows][DETECTED].text = detected[draw() % 3];
+		value[rows][WHY].text = value[rows][DETECTED].text;
+		rows++;
 	}
-	const kh_page_values of[] = { { .text = word }, { .number = ani }, { .text = word },
-				      { .number = first } };
 	const kh_page_column column[] = {
 		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 2,
@@ -179,7 +182,8 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 		snprintf(name[s], sizeof *name, s == 1 ? "<b>sample</b> %zu" : "sample %zu", s + 1);
 		sample[s] = (kh_page_sample) { .name = name[s], .direct = m->direct[s],
 					       .unclassified = 1000 * (s + 1),
-					       .column = s == 0 ? of : NULL };
+					       .row = row,
+					       .n_rows = s == 0 ? rows : 0 };
 	}
 	if (!rc) {
 		make_cover(&cover, m);
@@ -187,7 +191,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 		sample[0].n_coverage = cover.n;
 	}
 	const kh_page p = { .unit = "reads", .taxon = m->t, .n_taxa = m->n, .sample = sample,
-			    .n_samples = m->samples, .column = column, .n_columns = 4,
+			    .n_samples = m->samples, .column = column, .n_columns = COLUMNS,
 			    .identity = cover.border, .n_identities = IDENTITIES,
 			    .fact = fact, .n_facts = 2 };
 	if (!rc && !(rc = kh_page_write(&b, &p, err)) && !(rc = kh_out_open(&out, path, err)) &&
@@ -197,9 +201,8 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	free(b.p);
 	free(name);
 	free(sample);
-	free(word);
-	free(first);
-	free(ani);
+	free(value);
+	free(row);
 	return rc;
 }
 

@@ -133,6 +133,12 @@ def clades(data, sample):
     return sums
 
 
+def values(data, sample, key):
+    """What a column has, by the places of taxa."""
+    k = [c["key"] for c in data["columns"]].index(key)
+    return {int(i): v[k] for i, v in data["samples"][sample]["values"].items()}
+
+
 def quiet(t, p, name):
     said, asked = p.complaints(), p.requests()
     t.ok(not said, name + ": nothing on the console", *said)
@@ -249,8 +255,8 @@ def test_columns(t, p):
 
 def test_absent(t, p):
     """The species that the sample speaks against: listed, folded, and found."""
-    taxa, values = p.data["taxa"], p.data["samples"][0]["values"]
-    gone = {taxa["name"][i]: values["first"][i] for i, d in enumerate(values["detected"]) if d == "no"}
+    taxa, first = p.data["taxa"], values(p.data, 0, "first")
+    gone = {taxa["name"][i]: first[i] for i, d in values(p.data, 0, "detected").items() if d == "no"}
     t.ok(p.texts("#absent-count") == ["Judged not to be there: %d species" % len(gone)],
          "how many are not there", p.texts("#absent-count"), len(gone))
     t.ok(not p.id("absent-rows").is_displayed(), "their list is folded")
@@ -351,7 +357,7 @@ def test_many(t, p):
     species = [i for i, r in enumerate(ranks) if r == "species"]
     t.ok([number(r[3]) for r in rows[1:]] == [sum(c[i] > 0 for i in species) for c in sums[1:]],
          "its species", [r[3] for r in rows])
-    t.ok(number(rows[0][3]) == sum(d in ("yes", "low") for d in samples[0]["values"]["detected"]),
+    t.ok(number(rows[0][3]) == sum(d in ("yes", "low") for d in values(p.data, 0, "detected").values()),
          "those detected, where that is known", rows[0])
     t.ok(all(r[4].startswith(taxa["name"][max(species, key=lambda i: c[i])] + ", ")
              for r, c in zip(rows[1:], sums[1:])), "the largest of them", [r[4] for r in rows])
@@ -410,7 +416,7 @@ def test_print(t, p, sheets):
                  ".filter(e => e.offsetWidth).map(e => [e.className.split(' ')[0],"
                  "e.getBoundingClientRect().right])")
     keys = [kind for kind, _ in cells]
-    wanted = ["name", "share"] + [c["key"] for c in p.data.get("columns", []) if not c.get("detail")] + ["clade"]
+    wanted = ["name", "share"] + [c["key"] for c in p.data["columns"] if not c.get("detail")] + ["clade"]
     wide = p.js("return Math.max(...['#table', '#samples', '#heat'].map(c => document.querySelector(c))"
                 ".map(e => e.getBoundingClientRect().right))")
     t.ok(wide <= 703, "no table is cut", wide)

@@ -42,6 +42,7 @@ golden help
 taxa="--taxonomy data/taxonomy --accession2taxid data/taxonomy/accession2taxid.tsv"
 run build --db refs.khdb $taxa data/genomes/*
 show refs.khdb
+touch -d @86400 refs.khdb               # its date
 run inspect refs.khdb
 run verify refs.khdb
 run build --db minhash.khdb --set scheme=minhash -k 16 $taxa data/genomes/*

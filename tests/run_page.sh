@@ -7,6 +7,7 @@ check "a database" build --db a.khdb -k 16 --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*.gz
 
 # The page without its command, which names files and threads.
+export SOURCE_DATE_EPOCH=86400  # what a page says of today
 counts() { sed 's/"label":"Command","value":"[^"]*"//' "$1"; }
 
 page() { classify --db a.khdb --paired --output lines --report report --html "$@" $sim; }
@@ -18,6 +19,7 @@ expect 0 "" "a page beside no other output" classify --db a.khdb --paired --outp
 counts two.html >two; same one two "the same page beside no other output"
 page three.html.gz && gzip -dc three.html.gz >three.html && counts three.html >three
 same one three "the same page, compressed"
+check "the date, the database and its date" sh -c 'sed "s/.*\"facts\"://" one.html | grep -q "{\"label\":\"Date\",\"value\":\"1970-01-02 00:00 UTC\"}.*\"value\":\"a, of 20[-0-9]* [0-9:]* UTC, by kmerhash"'
 check "nothing in it asks for another file" sh -c '! grep -Eq "(src|href) *= *.?(https?:|//)|@import|[^L]url[(]" one.html'
 expect 1 "none.fq" "a failure" classify --db a.khdb --output o.tsv --html none.html $data/reads/tiny_sim_1.fq.gz none.fq
 check "a failure leaves no page" test ! -e none.html
@@ -41,7 +43,7 @@ for line in open("report", encoding="utf-8"):
     else:
         report[int(taxid)] = (int(c), int(d), name.strip())
 assert page == report, set(page.items()) ^ set(report.items())
-assert (data["format"], data["version"], data["unit"]) == ("kmerhash-page", 1, "pairs")
+assert (data["format"], data["version"], data["unit"]) == ("kmerhash-page", 2, "pairs")
 EOF
 if [ -n "$PYTHON3" ]; then check "the page has the counts of the report" python compare.py
 else skip "the page has the counts of the report" "no python3"; fi
@@ -71,18 +73,19 @@ all_bases = 0
 for mate in "12":
     with gzip.open("%s/reads/tiny_sim_%s.fq.gz" % (sys.argv[1], mate), "rt") as lines:
         all_bases += sum(len(line) - 1 for i, line in enumerate(lines) if i % 4 == 1)
-values, taxid = data["samples"][0]["values"], data["taxa"]["taxid"]
-assert [c["key"] for c in data["columns"]] == ["detected", "abundance", "identity", "why", "evenness", "covered", "first"]
+taxid, keys = data["taxa"]["taxid"], [c["key"] for c in data["columns"]]
+values = {int(i): dict(zip(keys, v)) for i, v in data["samples"][0]["values"].items()}
+assert keys == ["detected", "abundance", "identity", "why", "evenness", "covered", "first"]
 seen = present = 0
 for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE):
     if row["rank"] != "species" or int(row["taxid"]) not in taxid:
         continue
     i = taxid.index(int(row["taxid"]))
     seen += 1
-    assert (values["detected"][i] or "-") == row["detected"], row
-    assert values["why"][i] == row["why"] and values["first"][i] == int(row["reads_first"]), row
-    assert abs(100 * values["abundance"][i] - float(row["abundance_percent"])) < 1e-4, row
-    even, covered = values["evenness"][i], values["covered"][i]
+    assert (values[i]["detected"] or "-") == row["detected"], row
+    assert values[i]["why"] == row["why"] and values[i]["first"] == int(row["reads_first"]), row
+    assert abs(100 * values[i]["abundance"] - float(row["abundance_percent"])) < 1e-4, row
+    even, covered = values[i]["evenness"], values[i]["covered"]
     if even is not None:
         assert abs(even - min(1, float(row["stretches"]) / float(row["stretches_expected"]))) < 0.01, row
     if row["verdict"] == "present" and row["taxid"] in length:
@@ -90,7 +93,7 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
         want = (1 if even is None else even) * (1 - math.exp(-bases / length[row["taxid"]]))
         assert abs(covered - want) < 0.03 * want + 1e-5, (row, covered, want)
         present += 1
-    identity = values["identity"][i]
+    identity = values[i]["identity"]
     assert row["identity_percent"] == ("-" if identity is None else "%.1f" % (100 * identity)), row
 assert seen >= 4 and present >= 2, (seen, present)
 

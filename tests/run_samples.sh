@@ -290,11 +290,11 @@ check "--prefix: no lines on the standard output" test ! -s .out
 expect 1 "no-such/x.*: No such file" "--prefix: a folder that is not there" classify --db a.khdb --prefix no-such/x sim_1.fq
 expect 2 "write: '' is none of" "--write: nothing" classify --db a.khdb --prefix pre/y --write report, sim_1.fq
 expect 2 "needs --prefix" "--write: no names" classify --db a.khdb --write report sim_1.fq
-expect 2 "or --prefix" "--prefix beside a sheet" samples --prefix pre/x
+expect 2 "--prefix or" "--prefix beside a sheet" samples --prefix pre/x
 expect 2 "json among --write" "--resume without summaries" samples --resume --write report
 rm -rf out; expect 0 "" "samples: --write" samples --write report,html,profile
 check "samples: --write: their files" test "$(ls out | sed 's/^real\.2/real2/; s/^[^.]*\.//' | sort -u | tr '\n' ' ')" = "html kreport profile.tsv "
-check "samples: --write: the page of all" test -s out/samples.html
+check "samples: --write: the page of all, and of each" test "$(ls out/*.html | wc -l)" -eq "$(($(ls out/*.kreport | wc -l) + 1))"
 
 # resumed "MESSAGE or empty" NAME: one sample s of the sheet, in $into; s.tsv is that of a new run
 into=res
@@ -357,6 +357,38 @@ expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --h
 data_of bad.html >got; same want got "a page beside a sample that fails: of the others"
 expect 1 "stopped" "no page where all stops" samples --html none.html --write report,json --threads 1
 nothing_left "no page where all stops" none.html
+cat >told.py <<'EOF'
+# What profiles say in the page of all samples is what they say in the page of each, of more digits.
+from page_data import page_data
+
+
+def values(page, sample):
+    return {page["taxa"]["taxid"][int(i)]: v for i, v in sample["values"].items() if v[3] or v[1]}
+
+
+def same(x, y):
+    return abs(x - y) < 0.02 if isinstance(x, float) and isinstance(y, float) else x == y
+
+
+every, seen = page_data("all.html"), 0
+for sample in every["samples"]:
+    page = page_data("out/%s.html" % sample["name"])
+    have, want = values(every, sample), values(page, page["samples"][0])
+    assert page["samples"][0]["name"] == sample["name"]
+    assert have.keys() == want.keys(), (sample["name"], have.keys() ^ want.keys())
+    for taxid, row in have.items():
+        assert all(map(same, row, want[taxid])), (sample["name"], row, want[taxid])
+        seen += row[0] == "yes"
+assert seen >= 4, seen
+EOF
+cp tsv sheet; rm -rf out
+expect 0 "" "pages with profiles" samples --html all.html --write html,report,json --sample-pass
+if [ -n "$PYTHON3" ]; then check "pages with profiles: that of all has what those of each have" python told.py
+else skip "pages with profiles: that of all has what those of each have" "no python3"; fi
+"$kmerhash" merge -q --format html --list names --profile profile.tsv --output want.html
+data_of all.html >got; data_of want.html >want; same want got "pages with profiles: as merge makes them"
+expect 0 "is there already" "pages with profiles, when all is there" samples --html again.html --write html,report,json --sample-pass --resume
+data_of again.html >got; same want got "pages with profiles, when all is there: the same"
 expect 2 "mpa-style" "a page of reports without counts" samples --html none.html --set mpa-style
 expect 1 "No such file" "a page in a folder that is not there" samples --html none/all.html
 check "a page in a folder that is not there: nothing is classified" sh -c '! grep -q "sample" .err'

@@ -76,11 +76,13 @@ static void check_samples(const json_t *samples)
 	assert_int_equal(json_array_size(v), N - 1);
 	assert_int_equal(number_at(v, 2), 5);
 	assert_int_equal(number_at(v, 4), 2);
-	v = json_object_get(values, "ani");
+	assert_int_equal(json_object_size(values), 2);
+	v = json_object_get(values, "2");
+	assert_true(json_real_value(json_array_get(v, 0)) == 0.5);
+	assert_string_equal(text_at(v, 1), "ye<s");
+	v = json_object_get(values, "4");
 	assert_true(json_is_null(json_array_get(v, 0)));
-	assert_true(json_real_value(json_array_get(v, 2)) == 0.5);
-	assert_true(json_is_null(json_array_get(v, 4)));
-	assert_string_equal(text_at(json_object_get(values, "verdict"), 2), "pre<sent");
+	assert_true(json_is_null(json_array_get(v, 1)));
 	v = json_object_get(json_array_get(samples, 1), "values");
 	assert_int_equal(json_object_size(v), 0);
 }
@@ -88,15 +90,16 @@ static void check_samples(const json_t *samples)
 static void test_data(void **state)
 {
 	const uint64_t direct[2][N] = { { 1, 0, 5, 0, 0, 2 }, { 0, 3, 0, 0, 0, 0 } };
-	const double ani[N] = { NAN, NAN, 0.5, 1, NAN, INFINITY };
-	const char *const verdict[N] = { NULL, NULL, "pre<sent", NULL, NULL, NULL };
-	const kh_page_values of[] = { { .number = ani }, { .text = verdict } };
+	const kh_page_value value[][2] = { { { .number = 0.5 }, { .text = "ye<s" } },
+					   { { .number = INFINITY }, { .text = NULL } } };
+	const kh_page_row row[] = { { 2, value[0] }, { 5, value[1] } };
 	const kh_page_column column[] = {
 		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 1 },
-		{ .key = "verdict", .label = "Verdict", .kind = KH_PAGE_TEXT },
+		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 	};
 	const kh_page_sample sample[] = {
-		{ .name = "a<b", .direct = direct[0], .unclassified = 7, .column = of },
+		{ .name = "a<b", .direct = direct[0], .unclassified = 7, .row = row,
+		  .n_rows = 2 },
 		{ .name = "b", .direct = direct[1] },
 	};
 	const kh_page_fact fact = { .label = "Command", .value = "<!--", .code = true };

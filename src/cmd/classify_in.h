@@ -25,7 +25,7 @@ struct classify_values {
 	const char *taxonomy;
 	const char *db, *device, *placement;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
-	const char *samples, *outdir, *prefix, *write;
+	const char *samples, *sample, *outdir, *prefix, *write;
 	uint64_t threads, block_size, gpu_memory, min_groups, min_quality;
 	double confidence;
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
@@ -54,6 +54,7 @@ struct classify {
 	kh_feed_options feed;
 	bool paired;                    /* two files, or interleaved */
 	kh_words made;                  /* names of results; its words are owned */
+	bool pages;                     /* of a table: each sample has one */
 	kh_sheet sheet;
 	struct classify_sample *sample; /* of the sheet */
 	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
@@ -121,7 +122,13 @@ void kh_classify_coverage_clear(kh_page_covered *c);
 int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p,
 			kh_err *err);
 
-/* classify_page.c: the page of one sample, which is that of operands; */
+/* The name of sample i, to be freed: that of the table or of --sample, or else of --prefix or the
+ * first input, without folders and without endings such as .fq.gz. */
+int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_err *err);
+/* Does the name of a profile ask for CAMI's form? */
+bool kh_classify_is_cami(const char *name);
+
+/* classify_page.c: the page of one sample; */
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);
 /* of those samples of a table that are there, by their reports; at least one. */
 int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err);

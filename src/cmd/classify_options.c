@@ -31,6 +31,8 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
 		"                                   registers [lines,report,json]"),
+	KH_TEXT("sample", 0, AT(sample), "NAME",
+		"what the sample is called [--prefix, or the first input]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",

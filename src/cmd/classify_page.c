@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "io/source.h"
 #include "merge/formats.h"
-#include "page/page.h"
+#include "page/species.h"
 
-enum { FACTS = 11, VALUE = 200 };
+enum { FACTS = 16, VALUE = 300 };
 
 /* Facts about the run, as pairs of label and text. */
 struct facts {
@@ -77,34 +77,27 @@ static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 	return rc ? rc : add_words(b, (const char *const *)j->argv, n, err);
 }
 
-/* The files of mates 1 or 2 of the operands; NULL: none. */
-static const kh_sheet_reads *files_of(const struct classify *j, int mate)
+/* The files of a sample, the first mates of pairs before the second ones. */
+static int input_files(const kh_sheet_sample *x, kh_buf *b, kh_err *err)
 {
-	const kh_sheet_reads *r = j->sheet.v[0].reads;
+	int rc = KH_OK;
 
-	return mate == 0 || r->paired ? r : NULL;
+	for (size_t i = 0; i < x->n_reads && !rc; i++)
+		for (int mate = 0; mate < 1 + x->reads[i].paired && !rc; mate++) {
+			b->n -= b->n > 0;       /* without the NUL */
+			rc = add_words(b, x->reads[i].path[mate], x->reads[i].n, err);
+		}
+	return rc;
 }
 
-/* The name of the first input without its folder and without endings such as .fq.gz. */
-static char *sample_name(const struct classify *j, kh_err *err)
+/* Has the sample pairs only? */
+static bool is_paired(const struct classify *j, const kh_sheet_sample *x)
 {
-	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
-					   ".fna", "_1", "_R1" };
-	const char *path = files_of(j, 0)->path[0][0], *slash = strrchr(path, '/');
-	char *name = strdup(slash && slash[1] ? slash + 1 : path);
+	bool all = x->n_reads > 0;
 
-	if (!name) {
-		kh_fail_nomem(err);
-		return NULL;
-	}
-	for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
-		const size_t n = strlen(name), m = strlen(end[i]);
-		const bool mate = end[i][0] == '_';
-
-		if (n > m && strcmp(name + n - m, end[i]) == 0 && (!mate || files_of(j, 1)))
-			name[n - m] = '\0';
-	}
-	return name;
+	for (size_t i = 0; i < x->n_reads; i++)
+		all &= x->reads[i].paired;
+	return all || j->paired;
 }
 
 /* A number with its digits grouped by threes. */
@@ -124,10 +117,19 @@ static const char *grouped(char text[32], uint64_t n)
 static void tell_run(const struct classify *j, struct facts *f)
 {
 	const kh_db_header *h = j->db->h;
-	char a[32], b[32], c[32];
+	char a[32], b[100], c[32];
 
+	kh_cmd_date(kh_cmd_now(), a);
+	add(f, "Date", "%s", a);
 	add_text(f, "Program", PACKAGE_STRING, false);
-	add_text(f, "Database", j->v.references.n ? "made of --references" : j->v.db, true);
+	if (j->v.references.n) {
+		add_text(f, "Database", "made of --references", false);
+	} else {
+		kh_cmd_file_date(j->db->path, a);
+		kh_cmd_db_name(j->db->path, b, sizeof b);
+		add(f, "Database", "%s, of %s, by %s", b, a, h->tool);
+		add_text(f, "Database file", j->v.db, true);
+	}
 	if (j->db->k2) {
 		add(f, "Contents", "%s minimizers, %" PRIu32 " taxa, by Kraken 2",
 		    grouped(a, h->features), h->n_taxa);
@@ -144,135 +146,48 @@ static void tell_run(const struct classify *j, struct facts *f)
 	add(f, "Confidence", "%g", j->v.confidence);
 }
 
-/* --- what a profile says of species ------------------------------------------------- */
-enum { DETECTED, ABUNDANCE, IDENTITY, WHY, EVENNESS, COVERED, FIRST, COLUMNS };
-
-static const kh_page_column columns[COLUMNS] = {
-	[DETECTED] = { .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT,
-		       .help = "yes; low: by little evidence; no; of what is not judged nothing" },
-	[ABUNDANCE] = { .key = "abundance", .label = "Abundance", .kind = KH_PAGE_PERCENT,
-			.digits = 3,
-			.help = "share of genomes: bases by length of the genome, if it is there" },
-	[IDENTITY] = { .key = "identity", .label = "Identity", .kind = KH_PAGE_PERCENT,
-		       .digits = 1, .help = "of the sample's strain and the nearest reference" },
-	[WHY] = { .key = "why", .label = "Why", .kind = KH_PAGE_TEXT,
-		  .help = "what speaks for the species, or against it" },
-	[EVENNESS] = { .key = "evenness", .label = "Evenness (found / expected)",
-		       .kind = KH_PAGE_PERCENT, .digits = 0, .detail = true,
-		       .help = "stretches of the genome with reads, of those expected to" },
-	[COVERED] = { .key = "covered", .label = "Genome covered", .kind = KH_PAGE_PERCENT,
-		      .digits = 2, .detail = true,
-		      .help = "breadth: share of the genome that its reads cover" },
-	[FIRST] = { .key = "first", .label = "Called in the first pass", .kind = KH_PAGE_NUMBER,
-		    .detail = true },
-};
-
-struct species {
-	double *number[COLUMNS];        /* by taxon, for columns of numbers */
-	const char **word[COLUMNS];     /* for columns of text */
-	char (*why)[KH_PROFILE_WHY];
-	kh_page_values column[COLUMNS];
-	double unknown;                 /* abundance of what is unknown */
-};
-
-static int open_columns(struct species *x, uint32_t n, kh_err *err)
-{
-	if (!(x->why = kh_array(n, sizeof *x->why, err)))
-		return KH_ENOMEM;
-	for (int c = 0; c < COLUMNS; c++) {
-		if (columns[c].kind == KH_PAGE_TEXT) {
-			if (!(x->word[c] = kh_array(n, sizeof **x->word, err)))
-				return KH_ENOMEM;
-			x->column[c].text = x->word[c];
-			continue;
-		}
-		if (!(x->number[c] = kh_array(n, sizeof **x->number, err)))
-			return KH_ENOMEM;
-		x->column[c].number = x->number[c];
-		for (uint32_t i = 0; i < n; i++)
-			x->number[c][i] = NAN;
-	}
-	return KH_OK;
-}
-
-static void add_species(struct species *x, const kh_profile *of, const kh_profile_row *r)
-{
-	const kh_presence *p = r->presence;
-	const uint32_t t = r->taxon;
-
-	x->word[WHY][t] = kh_profile_why(of, r, x->why[t]);
-	x->number[FIRST][t] = (double)r->first;
-	if (!p)
-		return;
-	if (r->detected)
-		x->word[DETECTED][t] = kh_detected_name(r->detected);
-	if (kh_profile_has_identity(r))
-		x->number[IDENTITY][t] = kh_profile_identity(p->fit.shape[0]) / 100;
-	if (p->expected > 0)
-		x->number[EVENNESS][t] = fmin(1, (double)p->found * 256 / (double)p->expected);
-	x->number[COVERED][t] = r->covered;
-}
-
-static int profile_columns(const struct classify *j, const kh_results *r, struct species *x,
-			   kh_err *err)
-{
-	kh_profile p;
-	int rc = open_columns(x, j->db->tax->n, err);
-
-	if (!rc)
-		rc = kh_classify_profile(j, r, &p, err);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < p.n; i++) {
-		const uint32_t t = p.row[i].taxon;
-
-		if (!p.row[i].part)
-			x->number[ABUNDANCE][t] = p.row[i].genomes;
-		if (j->db->tax->species[t] == t)
-			add_species(x, &p, &p.row[i]);
-	}
-	x->unknown = p.unknown_genomes;
-	kh_profile_clear(&p);
-	return KH_OK;
-}
-
 /* --- the page ----------------------------------------------------------------------- */
 /* What the page is made of besides the counts. */
 struct parts {
-	struct species species;
+	kh_page_rows rows;
+	double unknown;                 /* abundance of what is unknown */
 	kh_page_covered covered;
 	kh_buf command, inputs;
 	char *name;
 	kh_page_taxon *taxa;
 };
 
-static int make_parts(struct parts *x, const struct classify *j, const kh_results *r, kh_err *err)
+static int add_profile(struct parts *x, const struct classify *j, const kh_results *r,
+		       kh_err *err)
 {
-	const kh_pass_result *pass = kh_pass_result_of(r->pass);
-	int rc;
+	kh_profile p;
+	int rc = kh_classify_profile(j, r, &p, err);
 
-	x->name = sample_name(j, err);
-	x->taxa = kh_page_taxa(j->db->tax, err);
-	rc = x->name && x->taxa ? KH_OK : KH_ENOMEM;
-	if (!rc && pass)
-		rc = profile_columns(j, r, &x->species, err);
-	if (!rc && pass)
-		rc = kh_classify_coverage(j, pass, &x->covered, err);
-	for (int mate = 0; mate < 2 && !rc && files_of(j, mate); mate++) {
-		x->inputs.n -= x->inputs.n > 0; /* without the NUL */
-		rc = add_words(&x->inputs, files_of(j, mate)->path[mate], files_of(j, mate)->n,
-			       err);
-	}
+	if (rc)
+		return rc;
+	x->unknown = p.unknown_genomes;
+	rc = kh_page_rows_make(&x->rows, &p, err);
+	kh_profile_clear(&p);
+	return rc ? rc : kh_classify_coverage(j, kh_pass_result_of(r->pass), &x->covered, err);
+}
+
+static int make_parts(struct parts *x, const struct classify *j, size_t i, const kh_results *r,
+		      kh_err *err)
+{
+	int rc = kh_classify_sample_name(j, i, &x->name, err);
+
+	if (!rc && !(x->taxa = kh_page_taxa(j->db->tax, err)))
+		rc = KH_ENOMEM;
+	if (!rc && r->pass)
+		rc = add_profile(x, j, r, err);
+	if (!rc)
+		rc = input_files(&j->sheet.v[i], &x->inputs, err);
 	return rc ? rc : command_line(j, &x->command, err);
 }
 
 static void clear_parts(struct parts *x)
 {
-	for (int c = 0; c < COLUMNS; c++) {
-		free(x->species.number[c]);
-		free(x->species.word[c]);
-	}
-	free(x->species.why);
+	kh_page_rows_clear(&x->rows);
 	kh_classify_coverage_clear(&x->covered);
 	free(x->command.p);
 	free(x->inputs.p);
@@ -280,41 +195,48 @@ static void clear_parts(struct parts *x)
 	free(x->name);
 }
 
+static void tell_sample(const struct classify *j, const struct parts *x, const kh_results *r,
+			bool pairs, struct facts *f)
+{
+	char number[3][32];
+
+	add(f, pairs ? "Pairs" : "Reads", "%s, %s classified; %s bases",
+	    grouped(number[0], r->sum.fragments), grouped(number[1], r->sum.classified),
+	    grouped(number[2], r->sum.bases));
+	if (r->pass)
+		add(f, "Unknown", "%.3f %% of the abundance: reads that belong to no species that "
+		    "was judged to be there", 100 * x->unknown);
+	if (j->v.sample_pass && r->sum.kept)
+		add(f, "Second pass", "calls are those of the first pass, as fewer than %d "
+		    "fragments say too little", KH_SAMPLE_LEAST);
+	add_text(f, "Input", x->inputs.p, true);
+	add_text(f, "Command", x->command.p, true);
+}
+
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct classify *j = arg;
-	const char *unit = j->paired ? "pairs" : "reads";
-	char number[3][32];
+	const bool pairs = is_paired(j, &j->sheet.v[i]);
 	struct parts x = { .name = NULL };
 	struct facts f = { .n = 0 };
-	int rc = make_parts(&x, j, r, err);
+	int rc = make_parts(&x, j, i, r, err);
 
-	(void)i;
 	if (!rc) {
 		const kh_page_sample sample = { .name = x.name,
 						.direct = r->tally.direct,
 						.unclassified = r->tally.unclassified,
-						.column = x.species.column,
+						.row = x.rows.row,
+						.n_rows = x.rows.n,
 						.coverage = x.covered.species,
 						.n_coverage = x.covered.n };
 
 		tell_run(j, &f);
-		add(&f, j->paired ? "Pairs" : "Reads", "%s, %s classified; %s bases",
-		    grouped(number[0], r->sum.fragments), grouped(number[1], r->sum.classified),
-		    grouped(number[2], r->sum.bases));
-		if (r->pass)
-			add(&f, "Unknown", "%.3f %% of the abundance: reads that belong to no "
-			    "species that was judged to be there", 100 * x.species.unknown);
-		if (j->v.sample_pass && r->sum.kept)
-			add(&f, "Second pass", "calls are those of the first pass, as fewer than "
-			    "%d fragments say too little", KH_SAMPLE_LEAST);
-		add_text(&f, "Input", x.inputs.p, true);
-		add_text(&f, "Command", x.command.p, true);
-		rc = kh_page_write(b, &(kh_page) { .unit = unit,
+		tell_sample(j, &x, r, pairs, &f);
+		rc = kh_page_write(b, &(kh_page) { .unit = pairs ? "pairs" : "reads",
 						   .taxon = x.taxa, .n_taxa = j->db->tax->n,
 						   .sample = &sample, .n_samples = 1,
-						   .column = columns,
-						   .n_columns = r->pass ? COLUMNS : 0,
+						   .column = kh_page_species,
+						   .n_columns = r->pass ? KH_PAGE_COLUMNS : 0,
 						   .identity = x.covered.identity,
 						   .n_identities = x.covered.n_identities,
 						   .fact = f.v, .n_facts = f.n }, err);
@@ -324,10 +246,10 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 }
 
 /* --- of a sheet of samples ------------------------------------------------------------ */
-/* What is wrong with a report that was there already, if anything is. */
-static int read_report(kh_merge *m, const kh_sheet_sample *x, kh_err *err)
+/* Reads a result that was written, or was there already, into m. */
+static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result which, kh_err *err)
 {
-	const char *path = x->path[KH_RESULT_REPORT];
+	const char *path = x->path[which];
 	kh_errs errs = { NULL, 0, 0, 0 };
 	kh_source *s = NULL;
 	int rc = kh_source_open(&s, path, err);
@@ -345,32 +267,45 @@ static int read_report(kh_merge *m, const kh_sheet_sample *x, kh_err *err)
 	return rc;
 }
 
+/* Reads the reports of the samples that are there, and their profiles if these say more. */
+static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
+			kh_err *err)
+{
+	const bool more = j->v.profile && !kh_classify_is_cami(j->v.profile);
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < j->sheet.n && !rc; i++) {
+		if (!j->sample[i].there)
+			continue;
+		rc = read_result(reports, &j->sheet.v[i], KH_RESULT_REPORT, err);
+		if (!rc && more)
+			rc = read_result(profiles, &j->sheet.v[i], KH_RESULT_PROFILE, err);
+	}
+	if (!rc && more)
+		rc = kh_merge_tell(reports, profiles, err);
+	return rc ? rc : kh_merge_finish(reports, err);
+}
+
 int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)
 {
 	struct facts f = { .n = 0 };
 	kh_buf command = { NULL, 0, 0 };
 	kh_merge_sink sink = { .text = out, .err = err };
-	kh_merge m = { .n = 0 };
+	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
 	char number[32];
-	size_t n = 0;
-	int rc = KH_OK;
+	int rc = read_results(j, &reports, &profiles, err);
 
-	for (size_t i = 0; i < j->sheet.n && !rc; i++)
-		if (j->sample[i].there) {
-			rc = read_report(&m, &j->sheet.v[i], err);
-			n++;
-		}
-	if (!rc)
-		rc = kh_merge_finish(&m, err);
 	if (!rc && !(rc = command_line(j, &command, err))) {
 		tell_run(j, &f);
-		add(&f, "Samples", "%s", grouped(number, n));
+		add(&f, "Samples", "%s", grouped(number, reports.n_samples));
 		add_text(&f, "Command", command.p, true);
-		const kh_merge_options o = { .fact = f.v, .n_facts = f.n, .to = n };
-		kh_merge_page(&m, &o, &sink);
+		const kh_merge_options o = { .fact = f.v, .n_facts = f.n,
+					     .to = reports.n_samples };
+		kh_merge_page(&reports, &o, &sink);
 		rc = kh_merge_flush(&sink, true);
 	}
-	kh_merge_clear(&m);
+	kh_merge_clear(&reports);
+	kh_merge_clear(&profiles);
 	free(command.p);
 	free(sink.b.p);
 	return rc;

@@ -30,6 +30,29 @@ static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *e
 	return kh_report(b, j->db->tax, &r->tally, &o, err);
 }
 
+/* --- names -------------------------------------------------------------------------- */
+int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_err *err)
+{
+	static const char *const end[] = { ".gz", ".bgz", ".fastq", ".fq", ".fasta", ".fa",
+					   ".fna", "_1", "_R1" };
+	const kh_sheet_sample *x = &j->sheet.v[i];
+	const char *given = x->name ? x->name : j->v.sample;
+	const char *from = given ? given : j->v.prefix ? j->v.prefix : x->reads[0].path[0][0];
+	const char *slash = given ? NULL : strrchr(from, '/');
+
+	*name = strdup(slash && slash[1] ? slash + 1 : from);
+	if (!*name)
+		return kh_fail_nomem(err);
+	for (size_t k = 0; k < sizeof end / sizeof *end && !given && !j->v.prefix; k++) {
+		const size_t n = strlen(*name), m = strlen(end[k]);
+		const bool mate = end[k][0] == '_';
+
+		if (n > m && strcmp(*name + n - m, end[k]) == 0 && (!mate || x->reads[0].paired))
+			(*name)[n - m] = '\0';
+	}
+	return KH_OK;
+}
+
 /* --- profile ------------------------------------------------------------------------ */
 /* Does a name end so, not counting the ending of a compressed file? */
 static bool ends_with(const char *name, const char *end)
@@ -51,11 +74,25 @@ int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profil
 	return kh_profile_make(p, &in, err);
 }
 
+bool kh_classify_is_cami(const char *name) { return ends_with(name, ".cami"); }
+
+static int write_cami(const struct classify *j, size_t i, const kh_profile *p, kh_buf *b,
+		      kh_err *err)
+{
+	char *sample;
+	int rc = kh_classify_sample_name(j, i, &sample, err);
+
+	if (!rc)
+		rc = kh_profile_cami(p, sample, b, err);
+	free(sample);
+	return rc;
+}
+
 /* In the format that the name of its file asks for. */
 static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
 	const struct classify *j = arg;
-	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE], *slash = strrchr(name, '/');
+	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE];
 	kh_profile p;
 	int rc = kh_classify_profile(j, r, &p, err);
 
@@ -63,8 +100,8 @@ static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 		return rc;
 	if (ends_with(name, ".json"))
 		rc = kh_profile_json_text(&p, b, err);
-	else if (ends_with(name, ".cami"))
-		rc = kh_profile_cami(&p, slash ? slash + 1 : name, b, err);
+	else if (kh_classify_is_cami(name))
+		rc = write_cami(j, i, &p, b, err);
 	else
 		rc = kh_profile_table(&p, b, err);
 	kh_profile_clear(&p);
@@ -136,15 +173,17 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 	const struct classify *j = arg;
 	const kh_sheet_sample *x = &j->sheet.v[i];
 	json_t *inputs = j->sample[i].inputs;
+	char *name = NULL;
 	int rc = j->feed.digests ? kh_record_digests(inputs, x, r, err) : KH_OK;
 
-	if (rc)
+	if (rc || (rc = kh_classify_sample_name(j, i, &name, err)))
 		return rc;
 	json_t *rec = kh_classify_record(j, json_incref(inputs),
 					 kh_record_outputs(x, r));
 	const kh_summary s = { .db = j->db,
 			       .counts = &r->sum,
 			       .confidence = j->v.confidence,
+			       .sample = name,
 			       .backend = j->on.choice.backend->name,
 			       .processes = kh_comm_size(j->on.comm),
 			       .threads = j->on.threads,
@@ -153,6 +192,7 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 			       .record = rec };
 	rc = rec ? kh_summary_text(b, &s, err) : kh_fail_nomem(err);
 	json_decref(rec);
+	free(name);
 	return rc;
 }
 

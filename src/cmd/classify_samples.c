@@ -11,6 +11,10 @@
 int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *err)
 {
 	const struct classify_values *v = &j->v;
+
+	for (const char *p = v->sample; p && *p; p++)
+		if ((unsigned char)*p < ' ')
+			return kh_fail(err, KH_EUSAGE, "--sample: not printable text");
 	if (!v->samples) {
 		if (v->outdir || v->keep_going || v->resume)
 			return kh_fail(err, KH_EUSAGE, "--outdir, --keep-going and --resume need "
@@ -25,9 +29,9 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 	if (n_operands > 0)
 		return kh_fail(err, KH_EUSAGE, "reads are named by --samples or by operands: not "
 			       "both");
-	if (v->output || v->report || v->json || v->prefix)
+	if (v->output || v->report || v->json || v->prefix || v->sample)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
-			       "--report, --json or --prefix");
+			       "--report, --json, --prefix or --sample");
 	const char *end[] = { v->classified, v->unclassified, v->profile, v->registers };
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (end[i] && strchr(end[i], '/'))

@@ -65,6 +65,8 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 	bool wanted[N_NAMES];
 	int rc = find_wanted(v->write, wanted, err);
 
+	j->pages = v->samples && v->write && strstr(v->write, "html");
+
 	for (int k = 0; k < N_NAMES && !rc && (v->samples || v->prefix); k++) {
 		const char **value = value_of(v, &names[k]);
 		char *name;
@@ -86,6 +88,9 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 	}
 	if ((v->samples || v->prefix) && !v->output)
 		v->output = "-";
+	/* the page of all samples is made of their files */
+	if (v->samples && v->html && v->sample_pass && !v->profile)
+		v->profile = "profile.tsv";
 	if (!rc && v->resume && !v->json)
 		rc = kh_fail(err, KH_EUSAGE, "--resume needs the summaries: json among --write");
 	return rc;
@@ -147,8 +152,9 @@ static int name_results(struct classify *j, kh_sheet_sample *x, kh_err *err)
 
 		if (names[k].result == KH_RESULT_LINES)         /* "-" is none */
 			value = !v->output ? "-" : strcmp(v->output, "-") ? v->output : NULL;
-		if (names[k].result == KH_RESULT_PAGE && v->samples)    /* it is of all samples */
-			value = NULL;
+		/* the option names the page of all samples */
+		if (names[k].result == KH_RESULT_PAGE && v->samples)
+			value = j->pages ? names[k].end : NULL;
 		if (!x->path[names[k].result])
 			rc = set_name(&x->path[names[k].result], v->outdir, x->name, value, err);
 	}

@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include "base/threads.h"
 #include "io/paths.h"
 #include "taxonomy/taxonomy.h"
@@ -151,4 +154,43 @@ uint64_t kh_cmd_peak(void)
 	if (f)
 		fclose(f);
 	return (uint64_t)(peak > files ? peak - files : peak) * 1024;
+}
+
+/* --- dates and names -------------------------------------------------------------- */
+time_t kh_cmd_now(void)
+{
+	const char *fixed = getenv("SOURCE_DATE_EPOCH");
+	uint64_t seconds;
+
+	return fixed && kh_parse_uint(fixed, false, &seconds) ? (time_t)seconds : time(NULL);
+}
+
+void kh_cmd_date(time_t when, char text[KH_DATE])
+{
+	struct tm tm;
+
+	if (!gmtime_r(&when, &tm) || !strftime(text, KH_DATE, "%Y-%m-%d %H:%M UTC", &tm))
+		text[0] = '\0';
+}
+
+void kh_cmd_file_date(const char *path, char text[KH_DATE])
+{
+	struct stat st;
+
+	text[0] = '\0';
+	if (stat(path, &st) == 0)
+		kh_cmd_date(st.st_mtime, text);
+}
+
+void kh_cmd_db_name(const char *path, char *name, size_t size)
+{
+	size_t n = strlen(path), from;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	for (from = n; from > 0 && path[from - 1] != '/'; from--)
+		;
+	if (n - from > 5 && memcmp(path + n - 5, ".khdb", 5) == 0)
+		n -= 5;
+	snprintf(name, size, "%.*s", (int)(n - from), path + from);
 }

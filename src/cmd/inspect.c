@@ -170,11 +170,16 @@ static const char *scheme(const kh_db_header *h)
 static void print_parameters(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
+	char name[256], date[KH_DATE];
 
+	kh_cmd_db_name(db->path, name, sizeof name);
+	kh_cmd_file_date(db->path, date);
 	printf("database\t");
 	kh_cmd_print(db->path, strlen(db->path));
-	printf("\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", h->tool,
-	       h->version, h->file_bytes);
+	printf("\nname\t");
+	kh_cmd_print(name, strlen(name));
+	printf("\ndate\t%s\nwritten by\t%s\nformat\t%" PRIu32 "\nbytes\t%" PRIu64 "\n", date,
+	       h->tool, h->version, h->file_bytes);
 	printf("scheme\t%s\nk\t%" PRIu32 "\n%s\t%" PRIu32 "\nstride\t%" PRIu32
 	       "\nmax span\t%" PRIu32 "\n",
 	       scheme(h), h->sampling.k,
@@ -314,15 +319,18 @@ static json_t *json_counts(const uint64_t *v, int n)
 static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	char digest[20];
+	char digest[20], name[256], date[KH_DATE];
 	json_t *root;
 	int rc;
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	root = json_pack("{s:o, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:b, s:I, "
+	kh_cmd_db_name(db->path, name, sizeof name);
+	kh_cmd_file_date(db->path, date);
+	root = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:I, s:I, s:b, s:I, "
 			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
-			 "database", kh_record_path(db->path), "tool", h->tool, "format",
+			 "database", kh_record_path(db->path), "name", kh_record_path(name),
+			 "date", date, "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
 			 scheme(h), "k", (json_int_t)h->sampling.k, "s", (json_int_t)h->sampling.s,
 			 "stride", (json_int_t)h->sampling.stride, "max_span",

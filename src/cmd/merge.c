@@ -32,7 +32,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("list", 'l', AT(list), "FILE",
 		"names of more reports, one a line, or SAMPLE tab NAME"),
 	KH_TEXT("profile", 0, AT(profile), "NAME",
-		"of a folder: the profiles SAMPLE.NAME in it, not the reports"),
+		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
 	KH_OPTS_COMMON,
 	KH_OPTS_END
 };
@@ -54,7 +54,8 @@ struct job {
 	kh_merge m;
 	kh_errs errs;
 	kh_monitor *monitor;
-	char **registers;               /* a file a sample, or NULL */
+	kh_merge profiles;              /* of a page, beside the reports */
+	char **beside;                  /* registers, or these: a file a sample, or NULL */
 	char **out;                     /* files that are written */
 	size_t n_outputs;
 };
@@ -106,7 +107,8 @@ static int to_options(struct job *j, kh_err *err)
 			       "--format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
 	j->files.lines = !j->format->write;
-	j->files.profile = j->v.profile;
+	if (strcmp(name, "html") != 0)          /* else they are beside the reports */
+		j->files.profile = j->v.profile;
 	return set_value(j, err);
 }
 
@@ -130,29 +132,30 @@ static int find_files(struct job *j, int n, char **path, kh_err *err)
 	return KH_OK;
 }
 
-/* The files of registers: SAMPLE.NAME, as the file of the report calls the sample. */
-static int find_registers(struct job *j, kh_err *err)
+/* The files beside reports: SAMPLE.NAME, as the file of the report calls the sample. */
+static int find_beside(struct job *j, kh_err *err)
 {
+	const char *end = j->files.profile ? NULL : j->v.registers ? j->v.registers : j->v.profile;
 	int rc = KH_OK;
 
-	if (!j->v.registers)
+	if (!end)
 		return KH_OK;
-	j->registers = kh_array(j->files.n, sizeof *j->registers, err);
-	if (!j->registers)
+	j->beside = kh_array(j->files.n, sizeof *j->beside, err);
+	if (!j->beside)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < j->files.n && !rc; i++) {
 		const char *path = j->files.v[i].path, *slash = strrchr(path, '/');
 		const int folder = slash ? (int)(slash - path) + 1 : 0;
 		char *name = kh_merge_sample_name(path);
 
-		if (!name || asprintf(&j->registers[i], "%.*s%s.%s", folder, path, name,
-				      j->v.registers) < 0) {
-			j->registers[i] = NULL;
+		if (!name || asprintf(&j->beside[i], "%.*s%s.%s", folder, path, name, end) < 0) {
+			j->beside[i] = NULL;
 			rc = kh_fail_nomem(err);
 		}
 		free(name);
 	}
-	j->o.registers = (const char *const *)j->registers;
+	if (j->v.registers)
+		j->o.registers = (const char *const *)j->beside;
 	return rc;
 }
 
@@ -165,8 +168,8 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 		rc = kh_paths_output(p, out[i], err);
 	for (size_t i = 0; i < j->files.n && !rc; i++)
 		rc = kh_paths_input(p, j->files.v[i].path, "an input", err);
-	for (size_t i = 0; j->registers && i < j->files.n && !rc; i++)
-		rc = kh_paths_input(p, j->registers[i], "an input", err);
+	for (size_t i = 0; j->beside && i < j->files.n && !rc; i++)
+		rc = kh_paths_input(p, j->beside[i], "an input", err);
 	if (!rc && j->v.list)
 		rc = kh_paths_input(p, j->v.list, "the list of inputs", err);
 	kh_paths_free(p);
@@ -174,16 +177,17 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 }
 
 /* --- reading ---------------------------------------------------------------------- */
-static int read_report(struct job *j, const kh_merge_file *f, kh_err *err)
+static int read_file(struct job *j, kh_merge *m, const char *sample, const char *path,
+		     kh_err *err)
 {
 	kh_source *s = NULL;
 	kh_err one = { 0, "" };
-	int rc = kh_source_open(&s, f->path, &one);
+	int rc = kh_source_open(&s, path, &one);
 
 	if (rc)
 		return kh_errs_add(&j->errs, &one, err);
-	const kh_merge_input in = { f->sample, f->path, kh_tsv_source, s };
-	rc = kh_merge_read(&j->m, &in, &j->errs, err);
+	const kh_merge_input in = { sample, path, kh_tsv_source, s };
+	rc = kh_merge_read(m, &in, &j->errs, err);
 	kh_source_close(s);
 	return rc;
 }
@@ -192,11 +196,16 @@ static int read_reports(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
 			 .total = j->files.n };
+	const bool profiles = j->beside && !j->v.registers;
 	int rc = KH_OK;
 
 	for (; step.done < j->files.n && !rc; step.done++) {
+		const kh_merge_file *f = &j->files.v[step.done];
+
 		kh_progress(&step);
-		rc = read_report(j, &j->files.v[step.done], err);
+		rc = read_file(j, &j->m, f->sample, f->path, err);
+		if (!rc && profiles)
+			rc = read_file(j, &j->profiles, f->sample, j->beside[step.done], err);
 	}
 	kh_progress_end();
 	if (rc || j->errs.found > 0)
@@ -205,7 +214,11 @@ static int read_reports(struct job *j, kh_err *err)
 		kh_log(KH_WARN, "%" PRIu64 " row%s another name or rank than the same taxid "
 		       "in an earlier report, which counts", j->m.renamed,
 		       j->m.renamed == 1 ? " has" : "s have");
-	return kh_merge_finish(&j->m, err);
+	if (profiles && !j->profiles.profiles)
+		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);
+	if (profiles)
+		rc = kh_merge_tell(&j->m, &j->profiles, err);
+	return rc ? rc : kh_merge_finish(&j->m, err);
 }
 
 /* --- writing ---------------------------------------------------------------------- */
@@ -291,7 +304,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 	if (!rc)
 		rc = find_files(j, n, path, err);
 	if (!rc)
-		rc = find_registers(j, err);
+		rc = find_beside(j, err);
 	if (!rc && j->errs.found == 0)
 		rc = name_outputs(j, err);
 	if (!rc && j->errs.found == 0 && j->format->write)
@@ -309,7 +322,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 
 static int run(const kh_command *c, int argc, char **argv)
 {
-	struct job j = { .m = { .n = 0 } };
+	struct job j = { .profiles = { .tells = true } };
 	kh_err err = { 0, "" };
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 
@@ -320,13 +333,14 @@ static int run(const kh_command *c, int argc, char **argv)
 		status = kh_cmd_fail_all(c, &j.errs);
 	if (rc)
 		status = kh_cmd_fail(c, &err);
-	for (size_t i = 0; j.registers && i < j.files.n; i++)
-		free(j.registers[i]);
-	free(j.registers);
+	for (size_t i = 0; j.beside && i < j.files.n; i++)
+		free(j.beside[i]);
+	free(j.beside);
 	for (size_t i = 0; j.out && i < j.n_outputs; i++)
 		free(j.out[i]);
 	free(j.out);
 	kh_merge_clear(&j.m);
+	kh_merge_clear(&j.profiles);
 	kh_merge_files_clear(&j.files);
 	kh_errs_clear(&j.errs);
 	kh_monitor_free(j.monitor);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include "base/errs.h"
 #include "base/msg.h"
 #include "comm/comm.h"
@@ -138,6 +139,15 @@ double kh_cmd_mate_timeout(void);
 /* The number of threads: as asked for, or, if `asked` is 0, KMERHASH_THREADS, SLURM_CPUS_PER_TASK,
  * OMP_NUM_THREADS or all CPUs of this process. Prints a note if there are fewer CPUs. */
 unsigned kh_cmd_threads(uint64_t asked);
+
+/* Today, or what SOURCE_DATE_EPOCH says it is.  A moment, and when a file was changed, as
+ * 2026-11-23 09:00 UTC; of a file that is not there "". */
+time_t kh_cmd_now(void);
+enum { KH_DATE = 32 };
+void kh_cmd_date(time_t when, char text[KH_DATE]);
+void kh_cmd_file_date(const char *path, char text[KH_DATE]);
+/* The name of a database: that of its file, or folder, without the ending .khdb. */
+void kh_cmd_db_name(const char *path, char *name, size_t size);
 
 /* Seconds since the program began; the most memory that it has had, in bytes, without mapped
  * files. */

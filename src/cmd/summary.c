@@ -7,16 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd/options.h"
+#include "cmd/record.h"
 
 static json_t *database(const kh_db *db)
 {
 	const kh_db_header *h = db->h;
 	const char *scheme = db->k2                             ? "kraken2"
 			     : h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
-	char digest[20];
+	char digest[20], name[256];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	return json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "tool", h->tool,
+	kh_cmd_db_name(db->path ? db->path : "", name, sizeof name);
+	return json_pack("{s:o, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "name",
+			 kh_record_path(name[0] ? name : NULL), "tool", h->tool,
 			 "version", (json_int_t)h->version, "scheme", scheme,
 			 "k", (json_int_t)h->sampling.k, "targets", (json_int_t)h->n_targets,
 			 "features", (json_int_t)h->features, "digest", digest);
@@ -32,7 +35,11 @@ static json_t *fragments(const kh_run_summary *s)
 
 static json_t *run(const kh_summary *s)
 {
-	json_t *o = json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:I}", "backend", s->backend,
+	char date[KH_DATE];
+
+	kh_cmd_date(kh_cmd_now(), date);
+	json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:f, s:f, s:f, s:I}", "date", date,
+			      "sample", kh_record_path(s->sample), "backend", s->backend,
 			      "processes", (int)s->processes, "threads", (int)s->threads,
 			      "seconds_database", s->seconds_database,
 			      "seconds_classify", s->counts->seconds,

@@ -13,6 +13,7 @@ typedef struct kh_summary {
 	const kh_db *db;
 	const kh_run_summary *counts;
 	double confidence;
+	const char *sample;             /* its name */
 	const char *backend;
 	unsigned processes, threads;
 	const kh_pass_result *pass;   /* NULL: there was no second pass */

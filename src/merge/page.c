@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
-#include "page/page.h"
+#include "page/species.h"
 
 struct pages {
 	kh_page_taxon *taxon;           /* in the table's order */
 	uint32_t *at;                   /* by taxon: its place there */
 	uint64_t **direct;              /* a sample each, then a taxon each */
 	kh_page_sample *sample;
+	kh_page_rows *rows;             /* a sample each: what its profile says */
 	size_t n;                       /* samples */
 };
 
@@ -21,7 +22,8 @@ static int allocate(struct pages *p, const kh_merge *m, size_t samples, kh_err *
 	p->at = kh_array(m->n, sizeof *p->at, err);
 	p->direct = kh_array(samples, sizeof *p->direct, err);
 	p->sample = kh_array(samples, sizeof *p->sample, err);
-	if (!p->taxon || !p->at || !p->direct || !p->sample)
+	p->rows = kh_array(samples, sizeof *p->rows, err);
+	if (!p->taxon || !p->at || !p->direct || !p->sample || !p->rows)
 		return KH_ENOMEM;
 	for (p->n = 0; p->n < samples; p->n++)
 		if (!(p->direct[p->n] = kh_array(m->n, sizeof **p->direct, err)))
@@ -55,6 +57,43 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 	}
 }
 
+static void tell(const struct pages *p, const kh_merge *m, const kh_merge_told *x,
+		 kh_page_row *row, kh_page_value *v)
+{
+	row->taxon = p->at[x->taxon];
+	v[KH_PAGE_ABUNDANCE].number = x->abundance;
+	if (!m->names.p[x->why])
+		return;
+	if (x->detected)
+		v[KH_PAGE_DETECTED].text = kh_detected_name((enum kh_detected)x->detected);
+	v[KH_PAGE_IDENTITY].number = x->identity;
+	v[KH_PAGE_WHY].text = m->names.p + x->why;
+	v[KH_PAGE_EVENNESS].number = x->evenness;
+	v[KH_PAGE_COVERED].number = x->covered;
+	v[KH_PAGE_FIRST].number = x->first;
+}
+
+/* What profiles say, which are kept sample by sample. */
+static int tell_samples(struct pages *p, const kh_merge *m, size_t from, kh_err *err)
+{
+	size_t i = 0, n;
+	int rc = KH_OK;
+
+	for (size_t s = 0; s < p->n && !rc; s++, i += n) {
+		while (i < m->n_told && m->told[i].sample < from + s)
+			i++;
+		for (n = 0; i + n < m->n_told && m->told[i + n].sample == from + s;)
+			n++;
+		rc = kh_page_rows_init(&p->rows[s], n, err);
+		for (size_t k = 0; k < n && !rc; k++)
+			tell(p, m, &m->told[i + k], &p->rows[s].row[k],
+			     &p->rows[s].value[k * KH_PAGE_COLUMNS]);
+		p->sample[s].row = p->rows[s].row;
+		p->sample[s].n_rows = rc ? 0 : n;
+	}
+	return rc;
+}
+
 void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const size_t samples = o->to - o->from;
@@ -63,20 +102,29 @@ void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 	int rc = allocate(&p, m, samples, s->err);
 
 	if (!rc) {
-		snprintf(number, sizeof number, "%zu", samples);
 		fill(&p, m, o->from);
+		rc = tell_samples(&p, m, o->from, s->err);
+	}
+	if (!rc) {
+		snprintf(number, sizeof number, "%zu", samples);
 		const kh_page_fact usual[] = { { .label = "Program", .value = PACKAGE_STRING },
 					       { .label = "Reports", .value = number } };
 		rc = kh_page_write(&s->b, &(kh_page) { .unit = "reads", .taxon = p.taxon,
 						       .n_taxa = m->n, .sample = p.sample,
 						       .n_samples = samples,
+						       .column = kh_page_species,
+						       .n_columns = m->n_told
+								    ? KH_PAGE_COLUMNS : 0,
 						       .fact = o->fact ? o->fact : usual,
 						       .n_facts = o->fact ? o->n_facts : 2 },
 				   s->err);
 	}
 	s->rc = rc;
-	for (size_t i = 0; i < p.n; i++)
+	for (size_t i = 0; i < p.n; i++) {
 		free(p.direct[i]);
+		kh_page_rows_clear(&p.rows[i]);
+	}
+	free(p.rows);
 	free(p.direct);
 	free(p.sample);
 	free(p.at);

@@ -3,17 +3,24 @@
 #include "merge/read_in.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 #include "run/profile.h"
 #include "taxonomy/taxonomy.h"
 
-enum column { TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, DETECTED, COLUMNS };
+enum column {
+	TAXID, RANK, NAME, PARENT, READS, SHARE, ABUNDANCE, DETECTED,
+	NEEDED,                 /* the others may be missing: they are for a page */
+	WHY = NEEDED, IDENTITY, COVERED, FOUND, EXPECTED, FIRST,
+	COLUMNS
+};
 
 static const char *const column_name[COLUMNS] = {
 	"taxid", "rank", "name", "parent", "reads", "reads_percent", "abundance_percent",
-	"detected",
+	"detected", "why", "identity_percent", "covered_percent", "stretches",
+	"stretches_expected", "reads_first",
 };
 
 enum {
@@ -26,15 +33,17 @@ struct row {
 	kh_merge_row taxon;
 	uint32_t parent;
 	kh_merge_cell cell;
+	kh_merge_told told;
+	kh_span why;
 	uint64_t line;
 	bool placed;
 };
 
-/* The rows of a table, in which parents stand behind their children, with their names. */
+/* The rows of a table, in which parents stand behind their children, with their words. */
 struct rows {
 	struct row *v;
 	size_t n, cap;
-	kh_buf names;
+	kh_buf words;
 };
 
 /* --- values ----------------------------------------------------------------------- */
@@ -54,7 +63,7 @@ static bool parse_decimal(kh_span s, unsigned places, uint64_t *v)
 	const char *point = memchr(s.p, '.', s.n);
 	const size_t whole = point ? (size_t)(point - s.p) : s.n;
 
-	if (!kh_span_u64((kh_span) { s.p, whole }, v) || *v > UINT64_C(100000000000000))
+	if (!kh_span_u64((kh_span) { s.p, whole }, v) || *v > UINT64_C(1000000000000))
 		return false;
 	for (size_t i = whole + 1; i < s.n; i++)
 		if (s.p[i] < '0' || s.p[i] > '9')
@@ -81,6 +90,25 @@ static bool parse_abundance(kh_span s, uint32_t *v)
 	return kh_span_is(s, "-") || parse_percent(s, v);
 }
 
+/* NaN: it is not known. */
+static double as_number(const kh_span *c, int at)
+{
+	uint64_t x;
+
+	return at >= 0 && parse_decimal(c[at], 6, &x) ? (double)x * 1e-6 : (double)NAN;
+}
+
+/* What else is said of a species; the arguments are what a profile has. */
+static kh_merge_told told_of(const kh_merge_cell *c, double identity, double covered, double found,
+			     double expected, double first)
+{
+	return (kh_merge_told) { .detected = (uint8_t)c->detected,
+				 .abundance = (double)c->abundance / KH_MERGE_ONE,
+				 .identity = identity / 100, .covered = covered / 100,
+				 .evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
+				 .first = first };
+}
+
 /* The code that a report has for a rank. */
 static kh_span code_of(kh_span rank)
 {
@@ -103,6 +131,22 @@ static int add_root(kh_merge_reader *r)
 }
 
 /* `line`: of the table, or the number of the row in JSON. */
+static int tell(kh_merge_reader *r, struct row *x)
+{
+	kh_merge *m = r->m;
+
+	x->told.why = m->names.n;
+	int rc = kh_grow((void **)&m->told, &m->told_cap, m->n_told + 1, sizeof *m->told, r->err);
+
+	if (!rc)
+		rc = kh_buf_word(&m->names, x->why.p, x->why.n, r->err);
+	x->told.taxon = x->cell.taxon;
+	x->told.sample = r->sample;
+	if (!rc)
+		m->told[m->n_told++] = x->told;
+	return rc;
+}
+
 static int place(kh_merge_reader *r, struct row *x)
 {
 	const uint32_t parent = x->parent ? kh_merge_find(r->m, x->parent) : 0;
@@ -116,7 +160,8 @@ static int place(kh_merge_reader *r, struct row *x)
 	if (rc || !r->sound)
 		return rc;
 	x->cell.sample = r->sample;
-	return kh_merge_add_cell(r, &x->cell);
+	rc = kh_merge_add_cell(r, &x->cell);
+	return rc || !r->m->tells ? rc : tell(r, x);
 }
 
 /* --- the table -------------------------------------------------------------------- */
@@ -131,7 +176,10 @@ static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int
 		at[i] = 0;
 		while (at[i] < *columns && at[i] < MOST && !kh_span_is(c[at[i]], column_name[i]))
 			at[i]++;
-		if (at[i] >= *columns || at[i] == MOST)
+		if (at[i] < *columns && at[i] < MOST)
+			continue;
+		at[i] = -1;
+		if (i < NEEDED)
 			rc = KH_MERGE_BAD(r, "%s:1: there is no column %s; expected a profile of "
 					  "this version", r->tsv.name, column_name[i]);
 	}
@@ -167,6 +215,14 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
 	if (!parse_detected(c[at[DETECTED]], &x->cell))
 		return bad(r, c, at, DETECTED, "yes, low, no or -");
+	x->told = told_of(&x->cell, as_number(c, at[IDENTITY]), as_number(c, at[COVERED]),
+			  as_number(c, at[FOUND]), as_number(c, at[EXPECTED]),
+			  as_number(c, at[FIRST]));
+	if (at[WHY] >= 0 && x->taxon.code.n > 0 && x->taxon.code.p[0] == 'S' &&
+	    kh_merge_is_name(c[at[WHY]]))
+		x->why = c[at[WHY]];
+	if (kh_span_is(c[at[ABUNDANCE]], "-"))
+		x->told.abundance = (double)NAN;
 	return KH_OK;
 }
 
@@ -175,7 +231,9 @@ static int keep(struct rows *rows, const struct row *x, kh_err *err)
 	int rc = kh_grow((void **)&rows->v, &rows->cap, rows->n + 1, sizeof *rows->v, err);
 
 	if (!rc)
-		rc = kh_buf_add(&rows->names, x->taxon.name.p, x->taxon.name.n, err);
+		rc = kh_buf_add(&rows->words, x->taxon.name.p, x->taxon.name.n, err);
+	if (!rc && x->why.n > 0)
+		rc = kh_buf_add(&rows->words, x->why.p, x->why.n, err);
 	if (!rc)
 		rows->v[rows->n++] = *x;
 	return rc;
@@ -211,16 +269,17 @@ static int place_all(kh_merge_reader *r, struct rows *rows)
 	int rc = KH_OK;
 
 	for (int round = 0; round <= ROUNDS; round++) {
-		size_t name = rows->names.n;
+		size_t word = rows->words.n;
 
 		for (size_t i = rows->n; i-- > 0 && !rc && r->sound;) {
 			struct row *x = &rows->v[i];
 
-			name -= x->taxon.name.n;
+			word -= x->taxon.name.n + x->why.n;
 			if (x->placed || (round < ROUNDS && x->parent &&
 					  kh_merge_find(r->m, x->parent) == KH_NO_TAXON))
 				continue;
-			x->taxon.name.p = rows->names.p + name;
+			x->taxon.name.p = rows->words.p + word;
+			x->why.p = x->taxon.name.p + x->taxon.name.n;
 			r->tsv.line = x->line;
 			rc = place(r, x);
 			x->placed = true;
@@ -251,7 +310,7 @@ int kh_merge_read_profile(kh_merge_reader *r)
 	if (!rc)
 		rc = place_all(r, &rows);
 	free(rows.v);
-	free(rows.names.p);
+	free(rows.words.p);
 	return rc;
 }
 
@@ -327,6 +386,13 @@ static bool as_abundance(const json_t *o, kh_merge_cell *c)
 	return true;
 }
 
+static double json_number(const json_t *o, enum column c)
+{
+	const json_t *x = json_object_get(o, column_name[c]);
+
+	return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
 static int json_row(kh_merge_reader *r, const json_t *o)
 {
 	struct row x = { .parent = 0 };
@@ -352,6 +418,11 @@ static int json_row(kh_merge_reader *r, const json_t *o)
 	if (bad)
 		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
 				    "profile has", r->tsv.name, kh_merge_line(r), bad);
+	x.told = told_of(&x.cell, json_number(o, IDENTITY), json_number(o, COVERED),
+			 json_number(o, FOUND), json_number(o, EXPECTED), json_number(o, FIRST));
+	x.why = as_text(o, column_name[WHY]);
+	if (json_is_null(json_object_get(o, column_name[ABUNDANCE])))
+		x.told.abundance = (double)NAN;
 	return place(r, &x);
 }
 

@@ -14,6 +14,7 @@ void kh_merge_clear(kh_merge *m)
 	free(m->names.p);
 	free(m->sample);
 	free(m->cell);
+	free(m->told);
 	free(m->slot);
 	free(m->order);
 	free(m->first);

@@ -12,6 +12,7 @@
 #ifndef KH_MERGE_TABLE_H
 #define KH_MERGE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buf.h"
@@ -44,6 +45,15 @@ typedef struct kh_merge_cell {
 		};
 	};
 } kh_merge_cell;
+
+/* What a profile says of a taxon besides, for a page: NaN where it says nothing; of what is above
+ * species only the abundance. */
+typedef struct kh_merge_told {
+	uint32_t taxon, sample;
+	uint8_t detected;               /* enum kh_detected */
+	double abundance, identity, evenness, covered, first;
+	size_t why;                     /* offset in names; "": it is above species */
+} kh_merge_told;
 #define KH_MERGE_ONE 100000000          /* a share of 1 */
 #define KH_MERGE_MOST ((uint64_t)INT64_MAX)     /* reads: what JSON can say */
 
@@ -61,6 +71,9 @@ typedef struct kh_merge {
 	size_t n_samples, samples_cap;
 	kh_merge_cell *cell;            /* by taxon in `order`, then by sample, when finished */
 	size_t n_cells, cells_cap;
+	bool tells;                     /* to be set first, of profiles whose told is wanted: */
+	kh_merge_told *told;            /* of profiles, or of reports that were told them */
+	size_t n_told, told_cap;
 	uint32_t *slot;                 /* 1 + number of a taxon, found by its taxid; 0: free */
 	size_t mask;
 	uint32_t *order;                /* n, preorder */
@@ -82,6 +95,9 @@ typedef struct kh_merge_input {
 	void *arg;
 } kh_merge_input;
 int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err);
+
+/* Gives reports what profiles of the same samples, in the same order, say of species. */
+int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err);
 
 /* To be called after the last sample: makes order and first, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);

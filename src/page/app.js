@@ -57,10 +57,10 @@ function tile(name, value, kind) {
 // The species of a sample, the largest first: those that are detected, or that have reads if nothing
 // was judged.
 function speciesOf(s) {
-	const list = [], judged = s.values.detected;
+	const list = [], judged = hasValues(s);
 
 	for (let i = 0; i < N; i++)
-		if (rankName(i) === "species" && (judged ? /yes|low/.test(judged[i]) : s.clade[i] > 0))
+		if (rankName(i) === "species" && (judged ? /yes|low/.test(detected(i, s)) : s.clade[i] > 0))
 			list.push(i);
 	return list.sort((a, b) => s.clade[b] - s.clade[a]);
 }
@@ -74,7 +74,7 @@ function fillTiles() {
 	part.style.width = 100 * s.classified / (s.all || 1) + "%";
 	meter.appendChild(part);
 	tile("Classified", percent(s.classified, s.all)).appendChild(meter);
-	tile(s.values.detected ? "Species detected" : "Species", whole.format(species.length));
+	tile(hasValues(s) ? "Species detected" : "Species", whole.format(species.length));
 	if (species.length)
 		tile("Largest, " + percent(s.clade[species[0]], s.all), taxa.name[species[0]], "text");
 }

@@ -60,9 +60,16 @@ for (const s of samples) {
 	s.values = s.values || {};
 }
 
-// "yes", "low", "no", or nothing: what a profile says of a taxon.
-function detected(i, s) {
-	return (s.values.detected || [])[i];
+// What a profile says of a taxon in a column.
+function valueOf(key) {
+	const k = columns.findIndex((c) => c.key === key);
+	return (i, s) => (s.values[i] || [])[k];
+}
+// "yes", "low", "no", or nothing.
+const detected = valueOf("detected");
+
+function hasValues(s) {
+	return Object.keys(s.values).length > 0;
 }
 
 // What orders siblings in every sample: the sum of the clade's shares.

@@ -49,12 +49,11 @@ static void set(json_t **object, const char *key, json_t *value)
 static json_t *integer(uint64_t n) { return json_integer((json_int_t)n); }
 
 /* --- taxa ------------------------------------------------------------------------- */
-/* Is there a word on the taxon, as of a species that lost its reads? */
-static bool is_told(const kh_page *p, const kh_page_sample *s, size_t taxon)
+/* Is there a word on it, as of a species that lost its reads? */
+static bool is_told(const kh_page *p, const kh_page_row *r)
 {
-	for (size_t k = 0; s->column && k < p->n_columns; k++)
-		if (p->column[k].kind == KH_PAGE_TEXT && s->column[k].text &&
-		    s->column[k].text[taxon])
+	for (size_t k = 0; k < p->n_columns; k++)
+		if (p->column[k].kind == KH_PAGE_TEXT && r->value[k].text)
 			return true;
 	return false;
 }
@@ -68,10 +67,14 @@ static int choose(struct chosen *c, kh_err *err)
 	c->kept = kh_array(p->n_taxa, sizeof *c->kept, err);
 	if (!c->at || !c->kept)
 		return KH_ENOMEM;
-	for (size_t s = 0; s < p->n_samples; s++)
+	for (size_t s = 0; s < p->n_samples; s++) {
+		const kh_page_sample *x = &p->sample[s];
+
 		for (size_t i = 0; i < p->n_taxa; i++)
-			c->kept[i] |= p->sample[s].direct[i] > 0 ||
-				      is_told(p, &p->sample[s], i);
+			c->kept[i] |= x->direct[i] > 0;
+		for (size_t i = 0; i < x->n_rows; i++)
+			c->kept[x->row[i].taxon] |= is_told(p, &x->row[i]);
+	}
 	for (size_t i = p->n_taxa; i-- > 1;)
 		c->kept[p->taxon[i].parent] |= c->kept[i];
 	c->kept[0] = true;
@@ -113,17 +116,17 @@ static json_t *taxa(struct chosen *c)
 }
 
 /* --- samples, columns, facts ------------------------------------------------------ */
-static json_t *values(const struct chosen *c, const kh_page_column *column, kh_page_values v)
+static json_t *values(const kh_page *p, const kh_page_row *r)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < c->p->n_taxa; i++) {
-		if (!c->kept[i])
-			continue;
-		if (column->kind == KH_PAGE_TEXT)
-			push(&all, v.text[i] ? text_of(v.text[i]) : json_null());
+	for (size_t k = 0; k < p->n_columns; k++) {
+		const kh_page_value v = r->value[k];
+
+		if (p->column[k].kind == KH_PAGE_TEXT)
+			push(&all, v.text ? text_of(v.text) : json_null());
 		else
-			push(&all, isfinite(v.number[i]) ? json_real(v.number[i]) : json_null());
+			push(&all, isfinite(v.number) ? json_real(v.number) : json_null());
 	}
 	return all;
 }
@@ -182,10 +185,13 @@ static json_t *sample(const struct chosen *c, const kh_page_sample *s)
 	for (size_t i = 0; i < c->p->n_taxa; i++)
 		if (c->kept[i])
 			push(&direct, integer(s->direct[i]));
-	for (size_t k = 0; s->column && k < c->p->n_columns; k++)
-		if (s->column[k].number)        /* of either kind */
-			set(&of, c->p->column[k].key,
-			    values(c, &c->p->column[k], s->column[k]));
+	for (size_t i = 0; i < s->n_rows; i++) {
+		char at[16];
+
+		snprintf(at, sizeof at, "%lu", (unsigned long)c->at[s->row[i].taxon]);
+		if (c->kept[s->row[i].taxon])
+			set(&of, at, values(c->p, &s->row[i]));
+	}
 	json_t *o = json_pack("{s:o, s:I, s:o, s:o}", "name", text_of(s->name), "unclassified",
 			      (json_int_t)s->unclassified, "direct", direct, "values", of);
 	if (s->n_coverage > 0)
@@ -238,7 +244,7 @@ static json_t *data(struct chosen *c)
 	for (size_t s = 0; s < p->n_samples; s++)
 		push(&samples, sample(c, &p->sample[s]));
 	set(&o, "format", json_string("kmerhash-page"));
-	set(&o, "version", json_integer(1));
+	set(&o, "version", json_integer(2));
 	if (p->title)
 		set(&o, "title", text_of(p->title));
 	set(&o, "unit", text_of(p->unit));

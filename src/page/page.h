@@ -31,11 +31,16 @@ typedef struct kh_page_column {
 	bool detail;                    /* shown for the chosen taxon only, not in the table */
 } kh_page_column;
 
-/* Values of one column, one for each taxon. */
-typedef union kh_page_values {
-	const double *number;           /* NaN: not known; percent: 0 to 1 */
-	const char *const *text;        /* NULL: not known */
-} kh_page_values;
+/* What is known of one taxon: a value a column. */
+typedef union kh_page_value {
+	double number;                  /* NaN: not known; percent: 0 to 1 */
+	const char *text;               /* NULL: not known */
+} kh_page_value;
+
+typedef struct kh_page_row {
+	size_t taxon;
+	const kh_page_value *value;
+} kh_page_row;
 
 /* Where the reads of a taxon lie, and how near they are to its references. */
 typedef struct kh_page_reference {
@@ -57,8 +62,8 @@ typedef struct kh_page_sample {
 	const char *name;
 	const uint64_t *direct;         /* for each taxon: reads called just that */
 	uint64_t unclassified;
-	/* one for each column, or NULL; NULL inside: the sample has none */
-	const kh_page_values *column;
+	const kh_page_row *row;         /* of taxa of which something is known */
+	size_t n_rows;
 	const kh_page_coverage *coverage;
 	size_t n_coverage;
 } kh_page_sample;

@@ -28,13 +28,8 @@ function inTable() {
 	return fields.filter((f) => !(f.column && f.column.detail));
 }
 
-function valueOf(key) {
-	return (i, s) => (s.values[key] || [])[i];
-}
-
 function setFields() {
-	fields.splice(BEHIND, 0, ...columns.filter((c) => samples.some((s) => s.values[c.key]))
-		.map((column) => ({ key: column.key, label: column.label, help: column.help, column,
+	fields.splice(BEHIND, 0, ...columns.filter(() => samples.some(hasValues)).map((column) => ({ key: column.key, label: column.label, help: column.help, column,
 			text: column.kind === "text", of: valueOf(column.key) })));
 	const row = get("table").tHead.rows[0];
 	for (const f of inTable()) {

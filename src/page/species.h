@@ -1,0 +1,36 @@
+/*
+ * species.h - what a profile says of taxa, as columns of a page
+ */
+#ifndef KH_PAGE_SPECIES_H
+#define KH_PAGE_SPECIES_H
+
+#include "page/page.h"
+#include "run/profile.h"
+
+enum {
+	KH_PAGE_DETECTED,
+	KH_PAGE_ABUNDANCE,
+	KH_PAGE_IDENTITY,
+	KH_PAGE_WHY,
+	KH_PAGE_EVENNESS,
+	KH_PAGE_COVERED,
+	KH_PAGE_FIRST,
+	KH_PAGE_COLUMNS
+};
+extern const kh_page_column kh_page_species[KH_PAGE_COLUMNS];
+
+/* Rows of one sample. Zero it first. */
+typedef struct kh_page_rows {
+	kh_page_row *row;
+	size_t n;
+	kh_page_value *value;           /* KH_PAGE_COLUMNS a row */
+	char (*why)[KH_PROFILE_WHY];
+} kh_page_rows;
+
+/* Makes rows of a profile, whose taxa the page numbers alike.  To be cleared even if it fails. */
+int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err);
+/* n of them, of which nothing is known. */
+int kh_page_rows_init(kh_page_rows *x, size_t n, kh_err *err);
+void kh_page_rows_clear(kh_page_rows *x);
+
+#endif
