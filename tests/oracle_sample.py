@@ -8,6 +8,7 @@ without --sample-pass.
 Distinct features are an estimate, and are passed over.
 """
 import csv
+import gzip
 import json
 import math
 import sys
@@ -22,6 +23,7 @@ E = [round(2 ** 24 * 2 ** (i / 256)) for i in range(257)]
 D = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
      50, 60, 65, 70, 77, 85, 100, 120)  # the latter ones even
 JUNK, ONE, PERCENT, DROP, FAMILY = 17, 1 << 20, 10485, 113834, 26
+CHANCE = [round(2 ** 24 * 10 ** (-q / 10)) for q in range(10)]
 # superkingdom, domain, kingdom, phylum, class, order, family, genus, species
 LETTERED = {4, 5, 8, 11, 15, 21, 26, 30, 38}
 NEAR = {21, 26, 30}  # order, family, genus
@@ -263,6 +265,7 @@ class Sample:
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom, self.rival, self.sure = None, set(), {}, {}
+        self.errors_leave = 0
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
     def candidates(self, segments, h, n):
@@ -329,6 +332,20 @@ class Sample:
                     self.parts[t][i] for i in range(self.n_parts(t))]} for many, t in sorted(targets)[:3]],
                 "identity": [self.spectra[species][j] for j in range(32)]}
         return out
+
+    def read_qualities(self, paths):
+        """Of the features of long reads, what errors leave, in 2^24ths"""
+        shares, seen = [], set()
+        for path in paths:
+            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
+                lines = f.read().split(b"\n")
+            for text in lines[3::4] if lines[0][:1] == b"@" else ():
+                if len(text) >= 1000:
+                    qualities = [min(93, max(0, c - 33)) for c in text[::16]]
+                    e = sum(CHANCE[q % 10] // 10 ** (q // 10) for q in qualities) // len(qualities)
+                    shares.append(pw(self.db.k * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
+                    seen.add(e)
+        self.errors_leave = sum(shares) // len(shares) if len(seen) > 1 else 0
 
     def set_lengths(self):
         last, total, self.bases = None, None, Counter()
@@ -419,10 +436,12 @@ class Sample:
         spectra = {s: [c.get(128 + j, 0) for j in range(32)] for s, c in self.cells.items()}
         lows = [at_rank(x, max(0, sum(x) // 2 - math.isqrt(256 * sum(x)))) for s, x in spectra.items()
                 if sum(x) >= 1280 and self.fits[s].stands and s not in self.seldom]
-        best, k = max(lows, default=0), self.db.k
+        k = self.db.k
+        errors = 8192 * self.errors_leave >> 24, 8192 * pw(k * (lb(1000) - lb(900))) >> 24
+        best = max(*errors, *lows)
         for s, x in spectra.items():
             total, f = sum(x), self.fits[s]
-            if not best or total < 1280 or f.n - total >= 1280:
+            if total < 1280 or f.n - total >= 1280:
                 continue
             there, worst, beside = (best * pw(k * (lb(1000) - lb(i))) >> 24 for i in (930, 880, 970))
             under, near = under_share(x, there), total - under_share(x, beside)
@@ -505,10 +524,10 @@ class Sample:
         """Fragments called each species, and those of them that are near"""
         called, near = Counter(), Counter()
         least = pw(self.db.k * (lb(1000) - lb(980))) * 32 >> 24
-        for (_, cell, call, _, _), many in self.classes.items():
+        for (found, cell, call, _, _), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
-            near[s] += many if cell % 32 >= least else 0
+            near[s] += many if cell % 32 >= least and len(found) == 1 else 0
         return called, near
 
     def how_sure(self, s, f):
@@ -738,6 +757,7 @@ def main(args):
         if len(reads) > 1 and name[-2:] in ("/1", "/2"):
             name = name[:-2]
         sample.add(name, [seq for _, seq in fragment])
+    sample.read_qualities(reads)
     sample.fit()
     with open(calls) as got:
         for number, want in enumerate(sample.lines(), 1):

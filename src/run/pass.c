@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "run/qualities.h"
 #include "run/select.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
@@ -20,6 +21,7 @@ struct worker {
 	kh_class_of *of;                /* the classes of the fragments of a job */
 	size_t cap_of;
 	kh_buf frame, id;
+	kh_qualities qualities;
 };
 
 struct kh_pass {
@@ -282,6 +284,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	const kh_job *job = t->job;
 	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
+	kh_qualities_add(&w->qualities, job, s->o.rule->sampling.k);
 	if (!rc && !t->census)
 		rc = count(s, w, t, 0, job->n, err);
 	else if (!rc && t->left)
@@ -352,12 +355,15 @@ static void move_counts(kh_pass *s, kh_tally *tally)
 /* Joins the classes and makes the model, by all threads if no other sample needs them. */
 static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err *err)
 {
+	kh_qualities qualities = { .reads = 0 };
 	kh_team *team = NULL;
 	int rc = s->o.alone ? kh_team_new(&team, s->o.m, s->o.threads, err) : KH_OK;
 
 	if (!rc)
 		rc = join(s, team, err);
 	*joined = kh_seconds();
+	for (unsigned i = 0; i < s->o.threads; i++)
+		kh_qualities_join(&qualities, &s->worker[i].qualities);
 	const kh_model_input in = { .db = s->o.db,
 				    .rule = s->o.rule,
 				    .classes = &s->classes,
@@ -365,6 +371,7 @@ static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err
 				    .search = s->census ? search : NULL,
 				    .arg = s,
 				    .fragments = fragments,
+				    .errors_leave = kh_qualities_share(&qualities),
 				    .change = s->o.change,
 				    .team = team };
 

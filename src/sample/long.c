@@ -1,8 +1,9 @@
 /*
  * long.c - how near species are whose fragments are long
  *
- * What a long read lacks of its features may be its errors or its strain's divergence.  Errors are
- * about the same in all reads of a sample, so what the species with the best reads lacks is taken
+ * What a long read lacks of its features may be its errors or its strain's divergence.  The errors
+ * are told by the qualities of the reads, if there are any.  Besides, they are about the same in
+ * all reads of a sample; so what the species with the best reads lacks, if that is less, is taken
  * for errors, and what others lack more for divergence.  A share of features is told well by a long
  * fragment, so medians do here what mixtures of shapes do for short ones.
  */
@@ -17,7 +18,9 @@ enum {
 	WORST = 880,            /* and nearly all, with their errors */
 	/* beside those of a relative: what some of them have, and the least of a strain's */
 	BESIDE = 970,
-	PART = 5                /* these some are one of so many */
+	PART = 5,               /* these some are one of so many */
+	/* the least of reads with no more errors than any of today's have */
+	READS = 900
 };
 
 /* The long fragments of a species by share of features found. */
@@ -93,10 +96,13 @@ static bool is_judged(const kh_presence *p, const spectrum *s)
 	return s->total >= KH_FEW && p->fit.total - s->total < KH_FEW;
 }
 
-/* The share of the sample's best species: its median, less what that may be off. */
+/* What errors leave: the share of the sample's best species, its median less what that may be off,
+ * if that is not less than qualities say. */
 static uint64_t best_share(const kh_work *w)
 {
-	uint64_t best = 0;
+	const uint64_t most = 256 * KH_SHARES, told = most * w->in->errors_leave >> 24,
+		       least = share_of(w->in->rule->sampling.k, most, READS);
+	uint64_t best = told > least ? told : least;
 
 	for (uint32_t i = 0; i < w->m->n; i++) {
 		const spectrum s = spectrum_of(w, i);
@@ -138,7 +144,7 @@ void kh_judge_long(kh_work *w)
 {
 	const uint64_t best = best_share(w);
 
-	for (uint32_t i = 0; i < w->m->n && best > 0; i++) {
+	for (uint32_t i = 0; i < w->m->n; i++) {
 		const spectrum s = spectrum_of(w, i);
 
 		if (is_judged(&w->m->at[i], &s))

@@ -82,6 +82,9 @@ typedef struct kh_model_input {
 	int (*search)(void *arg, const uint32_t *own, uint32_t *found, kh_err *err);
 	void *arg;
 	uint64_t fragments;             /* of the sample */
+	/* of the features of its long reads, the share that errors leave, as qualities say, in
+	 * 1/2^24; 0: not known */
+	uint32_t errors_leave;
 	bool change;                    /* change calls, if the sample is large enough */
 	kh_team *team;
 } kh_model_input;

@@ -43,7 +43,9 @@ void kh_count_near(kh_work *w)
 			continue;
 		p = &w->m->at[w->place[s] - 1];
 		p->called += k->many;
-		p->near += k->cell % KH_SHARES >= least ? k->many : 0;
+		/* what has other candidates may be an error away from these */
+		p->near += k->cell % KH_SHARES >= least && k->species[1] == KH_NO_TAXON ? k->many
+											: 0;
 	}
 }
 

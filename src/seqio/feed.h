@@ -27,6 +27,9 @@
 #include "base/msg.h"
 #include "base/threads.h"
 
+/* Bases of a record whose errors are told. */
+#define KH_LONG_READ 1000
+
 enum {
 	KH_REC_CONTINUES = 1    /* pieces: continues the record of the block before */
 };
@@ -42,6 +45,9 @@ typedef struct kh_record {
 	uint32_t id_len;        /* its first word */
 	uint32_t flags;
 	uint32_t fastq;         /* 1: FASTQ */
+	/* of a long one with qualities in one line: 1 + 2^24 times the share of wrong bases that
+	 * these tell, by every 16th; else 0 */
+	uint32_t errors;
 } kh_record;
 
 /* Owned by the feed; lent from kh_feed_next to kh_feed_release. */

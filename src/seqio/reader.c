@@ -302,6 +302,7 @@ int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *s
 		   kh_err *err)
 {
 	kh_walk w = kh_walk_start(at, h, r, err);
+	const size_t first = h->n_rec;
 	int rc;
 
 	do {
@@ -310,6 +311,8 @@ int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *s
 		if (rc > 0)
 			rc = at->format == '@' ? fastq(&w) : fasta(&w);
 	} while (rc > 0);
+	if (at->format == '@')
+		kh_reader_errors(h, first);
 	return rc;
 }
 

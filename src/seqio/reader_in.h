@@ -84,4 +84,7 @@ kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 
+/* Sets `errors` of the long records of FASTQ from number `first` on. */
+void kh_reader_errors(kh_parsed *h, size_t first);
+
 #endif
