@@ -149,6 +149,99 @@ static int scan_sequence(kh_k2_scanner *s, const kh_k2_rule *r, const unsigned c
 	return KH_OK;
 }
 
+/* --- the same of bases without an ambiguous one, as most reads are ------------------- */
+/*
+ * Three loops without a branch that depends on the bases, as a processor foresees none of those
+ * in the window above.
+ */
+static bool any_ambiguous(const kh_k2_bases *b)
+{
+	const uint32_t *amb = b->amb + (b->at >> 5);
+	uint32_t any = 0;
+
+	for (uint64_t w = 0; w < b->n / 32; w++)
+		any |= amb[w];
+	if (b->n % 32)
+		any |= amb[b->n / 32] & ((UINT32_C(1) << b->n % 32) - 1);
+	return any != 0;
+}
+
+/* What is compared of each l-mer. */
+static void find_candidates(const kh_k2_rule *rule, const kh_k2_bases *b, uint64_t *c)
+{
+	const uint64_t *bases = b->bases + (b->at >> 5);
+	const unsigned up = 2 * (rule->l - 1);
+	const uint64_t l = rule->l;
+	uint64_t x = 0, rc = 0, word = 0;
+	kh_k2_rule r = *rule;           /* in registers */
+
+	r.protein = 0;
+	for (uint64_t i = 0; i < b->n; i++) {
+		word = i % 32 ? word >> 2 : bases[i / 32];
+		x = (x << 2 | (word & 3)) & r.mask;
+		rc = rc >> 2 | (~word & 3) << up;
+		if (i + 1 >= l)
+			c[i + 1 - l] = kh_k2_candidate(&r, x, rc);
+	}
+}
+
+static void take_lesser(uint64_t *c, uint64_t n, uint64_t by)
+{
+	for (uint64_t i = 0; i < n; i++)
+		c[i] = c[i + by] < c[i] ? c[i + by] : c[i];
+}
+
+/* Makes each of n candidates the least of it and those that follow, `width` in all. */
+static void find_least(uint64_t *c, uint64_t n, uint64_t width)
+{
+	uint64_t done = 1;
+
+	for (; 2 * done <= width; done *= 2)
+		take_lesser(c, n - done, done);
+	if (done < width)
+		take_lesser(c, n - width + 1, width - done);
+}
+
+static void add_least(const kh_k2_rule *r, const uint64_t *least, uint64_t n, kh_k2_asked *to)
+{
+	uint64_t *key = to->key + to->n, last = UINT64_MAX;
+	kh_k2_run *run = to->run + to->n_runs;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const bool is_new = least[i] != last;
+
+		last = least[i];
+		*key = kh_k2_key(r, last);
+		*run = (kh_k2_run) { (uint32_t)(key - to->key), (uint32_t)i };
+		key += is_new;
+		run += is_new;
+	}
+	run->n = (uint32_t)n;
+	for (kh_k2_run *p = to->run + to->n_runs; p < run; p++)
+		p->n = p[1].n - p->n;
+	to->n = (size_t)(key - to->key);
+	to->n_runs = (size_t)(run - to->run);
+}
+
+static int scan_plain(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_asked *a,
+		      kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (b->n < r->k)
+		return KH_OK;
+	const uint64_t lmers = b->n - r->l + 1, kmers = b->n - r->k + 1;
+	rc = kh_grow((void **)&s->ring, &s->cap_ring, (size_t)lmers, sizeof *s->ring, err);
+	if (!rc)
+		rc = reserve(a, (size_t)kmers + 1, err);
+	if (rc)
+		return rc;
+	find_candidates(r, b, s->ring);
+	find_least(s->ring, lmers, kh_k2_window(r));
+	add_least(r, s->ring, kmers, a);
+	return KH_OK;
+}
+
 /* --- bases ------------------------------------------------------------------------ */
 /* A byte for each base; whole words of 32 are written. */
 static void unpack(const kh_k2_bases *b, unsigned char *c)
@@ -186,7 +279,9 @@ static int scan_frames(kh_k2_scanner *s, const kh_k2_rule *r, uint64_t bases, kh
 int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k2_asked *a,
 	       kh_err *err)
 {
-	int rc = kh_grow((void **)&s->chars, &s->cap_chars, (size_t)b->n + 32, 1, err);
+	if (!r->protein && !any_ambiguous(b))
+		return scan_plain(s, r, b, a, err);
+	const int rc = kh_grow((void **)&s->chars, &s->cap_chars, (size_t)b->n + 32, 1, err);
 
 	if (rc)
 		return rc;
