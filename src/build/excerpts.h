@@ -33,6 +33,6 @@ typedef struct kh_excerpts {
 /* Adds the parts of excerpts that are in the pieces of a block. */
 int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, kh_err *err);
 /* Puts parts together, in the order of sequences, and drops what is not complete. */
-void kh_excerpts_join(kh_excerpts *e);
+int kh_excerpts_join(kh_excerpts *e, kh_err *err);
 
 #endif

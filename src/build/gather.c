@@ -289,16 +289,19 @@ int kh_build_gather_excerpts(struct build *b, kh_err *err)
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < b->o->threads && !rc; i++) {
-		const kh_excerpts *w = &b->in.worker[i].excerpts;
+		kh_excerpts *w = &b->in.worker[i].excerpts;
 
 		rc = kh_grow((void **)&e->v, &e->cap, e->n + w->n, sizeof *e->v, err);
 		if (!rc && w->n > 0)
 			memcpy(e->v + e->n, w->v, w->n * sizeof *e->v);
 		e->n += rc ? 0 : w->n;
+		free(w->v);
+		*w = (kh_excerpts) { NULL, 0, 0 };
 	}
 	for (size_t i = 0; i < e->n; i++)
 		e->v[i].seq += b->mine.first_seq;
-	kh_excerpts_join(e);
+	if (!rc)
+		rc = kh_excerpts_join(e, err);
 	if (rc || !b->o->comm)
 		return rc;
 	rc = gather(&m, b->o->comm, &(kh_db_stretch) { e->v, e->n * sizeof *e->v }, false, err);
