@@ -1,6 +1,6 @@
 /*
  * feed_long.c - makes whole records of pieces, when a block of FASTA is committed: contigs
- * 2.3 times as fast on a GPU with 16 cores (doc/speed.md)
+ * 3.1 times as fast on a GPU with 16 cores (doc/speed.md)
  *
  * The last record of a block may go on in the next one, so it waits (feed_long): its bases, and
  * its text if the caller wants that.  A block in the middle of it adds its piece, a copy of a few

@@ -1,6 +1,6 @@
 /*
  * feed_slices.c - reads and parses a block of FASTQ slice by slice, where nobody will look at its
- * text, or at no more of it than names: 1.18 times as many pairs on a GPU with 16 cores
+ * text, or at no more of it than names: 1.18 times as many reads, or pairs, on a GPU with 16 cores
  * (doc/speed.md)
  *
  * A block's text does not stay in the caches of a core next to what is made of it: the copy out of
