@@ -540,7 +540,7 @@ class Sample:
         if f.by_long:
             sure = f.own >= 2560 and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
             return "yes" if sure else "low"
-        sure = f.own >= 2560 and high - low <= 20 and (high <= 20 or f.weights[0] >= ONE // 4 * 3)
+        sure = f.own >= 2560 and not f.weak and high - low <= 20 and (high <= 20 or f.weights[0] >= ONE // 4 * 3)
         return "yes" if sure else "low"
 
     def tenths(self, s, f, most):

@@ -83,6 +83,7 @@ enum kh_confidence kh_confidence_of(const kh_presence *p)
 	/* of long ones errors make the interval wide */
 	if (p->by_long)
 		return p->verdict == KH_PRESENT && f->weight[0] >= SURE_SHARE ? KH_HIGH : KH_LOW;
-	return to - from <= SURE_WITHIN && (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
+	return !f->weak && to - from <= SURE_WITHIN &&
+			       (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
 		       ? KH_HIGH : KH_LOW;
 }
