@@ -114,7 +114,7 @@ class History:
         os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
 
     def swap_outputs(self):
-        names = sorted(n for n in os.listdir("out") if n.endswith((".tsv", ".kreport", ".json")))
+        names = sorted(n for n in os.listdir("out") if n.endswith((".tsv", ".report", ".json")))
         if len(names) < 2:
             return
         one, two = (os.path.join("out", n) for n in self.rng.sample(names, 2))

@@ -35,14 +35,14 @@ while read -r base options; do
 	name="$base $options"
 	check "samples, $name" classify --db $base $(settings $options) --samples sheet --outdir out --threads 2 --set block-size=2000
 	for s in single pairs sim; do
-		classify --db $base $(settings $options) --output own/$s.tsv --report own/$s.kreport --json own/$s.json $(reads_of $s)
+		classify --db $base $(settings $options) --output own/$s.tsv --report own/$s.report --json own/$s.json $(reads_of $s)
 		same own/$s.tsv out/$s.tsv "$name: lines of $s"
-		same own/$s.kreport out/$s.kreport "$name: report of $s"
+		same own/$s.report out/$s.report "$name: report of $s"
 		json own/$s.json >a; json out/$s.json >b; same a b "$name: summary of $s"
 		[ "$theirs" ] || { skip "$name: kraken2 and $s" "kraken2 is not installed"; continue; }
-		kraken2 --db ./$base $options --report k.kreport $(reads_of $s) >k.tsv 2>.err
+		kraken2 --db ./$base $options --report k.report $(reads_of $s) >k.tsv 2>.err
 		same k.tsv out/$s.tsv "$name: lines of $s by kraken2"
-		rows k.kreport >a; rows out/$s.kreport >b; same a b "$name: rows of $s by kraken2"
+		rows k.report >a; rows out/$s.report >b; same a b "$name: rows of $s by kraken2"
 	done
 done <<'EOF'
 dna
@@ -99,7 +99,7 @@ check "--resume: all is done again for it" [ "$(inode)" != "$first" ]
 printf '\0' | dd of=dna/opts.k2d bs=1 seek=40 conv=notrunc 2>/dev/null
 
 # --- summaries and pages -------------------------------------------------------------------
-check "a summary and a page" classify --db dna --paired --json one.json --html one.html --report one.kreport --output - sim_1.fq sim_2.fq
+check "a summary and a page" classify --db dna --paired --json one.json --html one.html --report one.report --output - sim_1.fq sim_2.fq
 cat >compare.py <<'EOF'
 import json
 from page_data import page_data
@@ -111,7 +111,7 @@ for i in range(len(clade) - 1, 0, -1):
     clade[taxa["parent"][i]] += clade[i]
 page = {t: (c, d, n) for t, c, d, n in zip(taxa["taxid"], clade, sample["direct"], taxa["name"])}
 report, unclassified = {}, 0
-for line in open("one.kreport", encoding="utf-8"):
+for line in open("one.report", encoding="utf-8"):
     share, c, d, code, taxid, name = line.rstrip("\n").split("\t")
     if code == "U":
         unclassified = int(c)
@@ -132,15 +132,15 @@ check "the page says what the database is" grep -q 'of 31 characters, k = 35' on
 # --- tables of several reports ---------------------------------------------------------------
 merge() { "$kmerhash" merge -q "$@"; }
 rm -rf ours k; mkdir ours k
-for s in single pairs sim; do classify --db dna --set distinct --report ours/$s.kreport --output - $(reads_of $s); done
+for s in single pairs sim; do classify --db dna --set distinct --report ours/$s.report --output - $(reads_of $s); done
 if [ -n "${PYTHON3:-}" ]; then
 	for value in clade reads share all; do
-		python "$tests/oracle_merge.py" table $value pairs=ours/pairs.kreport sim=ours/sim.kreport single=ours/single.kreport >want
+		python "$tests/oracle_merge.py" table $value pairs=ours/pairs.report sim=ours/sim.report single=ours/single.report >want
 		merge --value $value ours >got; same want got "merge: $value, beside the oracle"
 	done
 else skip "merge, beside the oracle" "no python3"; fi
 if [ "$theirs" ]; then
-	for s in single pairs sim; do kraken2 --db ./dna --report k/$s.kreport --output - $(reads_of $s) 2>.err; done
+	for s in single pairs sim; do kraken2 --db ./dna --report k/$s.report --output - $(reads_of $s) 2>.err; done
 	for dir in ours k; do merge $dir | cut -f 1,3,5- | sort >table.$dir; done
 	same table.k table.ours "merge: of kraken2's reports"
 else skip "merge: of kraken2's reports" "kraken2 is not installed"; fi

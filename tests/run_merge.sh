@@ -110,7 +110,7 @@ for s in tiny_sim both; do
 done
 expect 2 "3 samples need --outdir" "Krona of several samples" merge -f krona run
 check "a file a sample" merge -f krona -O krona run
-same both.krona krona/both.krona.txt "a file a sample: one of them"
+same both.krona krona/both.krona "a file a sample: one of them"
 
 # --- all samples as one report --------------------------------------------------------
 for i in 1 2; do
@@ -126,12 +126,12 @@ check "one report" merge -f report -o sum.kreport sum; same want sum.kreport "on
 together --set distinct --set registers=all.reg
 check "one report of 8 columns" merge -f report --set registers=reg.gz -o sum.kreport sum
 same want sum.kreport "one report of 8 columns: that of all reads at once"
-check "it is no sum of distinct features" sh -c 'test "$(awk "\$7 == 1 { print \$5 }" want)" -lt "$(cat sum/*.kreport | awk "\$7 == 1 { n += \$5 } END { print n }")"'
+check "it is no sum of distinct features" sh -c 'test "$(awk "\$7 == 1 { print \$5 }" want)" -lt "$(cat sum/*.report | awk "\$7 == 1 { n += \$5 } END { print n }")"'
 classify --db a.khdb --paired --output - --report sum/a.k --set registers=a.reg sim_1.fq sim_2.fq
 gzip -dc sum/a.reg.gz >got; same a.reg got "registers of a sample and of a run of its own"
 check "a report for each sample" merge -f report --set registers=reg.gz -O each sum
-same sum/a.kreport each/a.kreport "a report for each sample: its own"
-mkdir bad; cp sum/a.kreport sum/b.kreport sum/a.reg.gz bad
+same sum/a.report each/a.report "a report for each sample: its own"
+mkdir bad; cp sum/a.report sum/b.report sum/a.reg.gz bad
 expect 1 "bad/b.reg.gz: No such file" "registers that are missing" merge -f report --set registers=reg.gz bad
 damaged() { gzip -dc sum/b.reg.gz | sed "$1" | gzip >bad/b.reg.gz; expect 1 "bad/b.reg.gz:$2" "$3" merge -f report --set registers=reg.gz -o o.tsv bad; }
 damaged '1s/	2/	1/' '1: expected "#kmerhash-distinct"' "another version"
@@ -159,12 +159,12 @@ done
 classify --db a.khdb --samples sheet --outdir pass --sample-pass --set distinct --set registers=reg
 expect 0 "" "registers of a second pass" merge -f report --set registers=reg -o pass.kreport pass
 # --- names, and what is there already: a row a case ---------------------------------------
-mkdir own; for s in x x.profile s.kreport a.report b.kreport.x; do cp sum/a.kreport "own/$s.kreport"; gzip -dc sum/a.reg.gz >"own/$s.reg"; done
-gzip -dc sum/b.reg.gz >own/x.profile.reg; cp sum/b.kreport own/x.profile.kreport
+mkdir own; for s in x x.profile s.kreport a.report b.kreport.x; do cp sum/a.report "own/$s.kreport"; gzip -dc sum/a.reg.gz >"own/$s.reg"; done
+gzip -dc sum/b.reg.gz >own/x.profile.reg; cp sum/b.report own/x.profile.kreport
 merge -o names.tsv own
 check "names as they were made" test "$(head -n 1 names.tsv | cut -f 5- | tr '\t' ' ')" = "a.report b.kreport.x s.kreport x x.profile"
 check "registers of x.profile, not of x" merge -f report --set registers=reg -O single own
-same sum/b.kreport single/x.profile.kreport "registers of x.profile: its own report"
+same sum/b.report single/x.profile.report "registers of x.profile: its own report"
 cp -r sum lines2; cp lines2/a.tsv lines2/old; gzip -c lines2/a.tsv >lines2/a.tsv.gz
 expect 1 "sample a has both a.tsv and a.tsv.gz" "stale lines beside others" merge -f cami-binning -O bins2 lines2
 rm lines2/a.tsv.gz
@@ -173,12 +173,12 @@ for o in "" "-f cami-profile" "-f krona" "-f biom" "-f html" "-f cami-binning"; 
 	(cd into && cksum *) >was; check "into the folder of the samples: ${o:-table}" merge $o -O into into
 	(cd into && cksum $(cut -d ' ' -f 3 ../was)) >is; same was is "into the folder of the samples: ${o:-table}: all is as it was"
 done
-printf '.b\tsum/b.kreport\n' >list
-expect 2 "cannot be the name of a file" "a name that is none, last" merge -f krona -O early -l list sum/a.kreport
+printf '.b\tsum/b.report\n' >list
+expect 2 "cannot be the name of a file" "a name that is none, last" merge -f krona -O early -l list sum/a.report
 nothing_left "a name that is none, last" early
-printf 'a\tsum/b.kreport\nb\tinto/a.kreport\n' >list; cp sum/a.kreport into/b.krona.txt; printf 'a\tsum/b.kreport\nb\tinto/b.krona.txt\n' >list
+printf 'a\tsum/b.report\nb\tinto/a.report\n' >list; cp sum/a.report into/b.krona; printf 'a\tsum/b.report\nb\tinto/b.krona\n' >list
 expect 2 "both an input and an output" "an output that is an input, last" merge -f krona -O into -l list
-check "an output that is an input, last: nothing was written" cmp sum/a.kreport into/b.krona.txt
+check "an output that is an input, last: nothing was written" cmp sum/a.report into/b.krona
 # Counts that 64 bits do not hold.
 while IFS='|' read -r what message rows; do
 	printf "$rows" >big.kreport; printf '%s\tbig.kreport\n' p q >list
@@ -249,10 +249,10 @@ for s in a none; do
 	merge -f cami-profile prof/$s.profile.tsv | sort >got; same want got "CAMI profile: that of classify, $s"
 done
 check "CAMI profile of profiles" test "$(merge -f cami-profile --profile profile.json prof | grep -c '^@SampleID')" -eq 4
-expect 1 "a.profile.tsv is a profile, but sum/b.kreport is a report" "a report and a profile" merge sum/b.kreport prof/a.profile.tsv
+expect 1 "a.profile.tsv is a profile, but sum/b.report is a report" "a report and a profile" merge sum/b.report prof/a.profile.tsv
 expect 2 "format krona is made of reports" "a format of reports" merge -f krona prof/a.profile.tsv
 expect 2 "value clade is nothing that a profile has" "a value of reports" merge --value clade prof/a.profile.tsv
-expect 2 "value abundance is nothing that a report has" "a value of profiles" merge --value abundance sum/a.kreport
+expect 2 "value abundance is nothing that a report has" "a value of profiles" merge --value abundance sum/a.report
 expect 1 "prof: no profile in this folder: no \*.x" "a folder without profiles" merge --profile x prof
 # refused MESSAGE NAME: of bad.tsv or bad.json
 refused() {
@@ -289,8 +289,8 @@ for d in ${KH_READERS:+"$KH_READERS"/*/bin}; do PATH=$PATH:$d; done
 # reader PROGRAM NAME: is it here?  else NAME is skipped
 reader() { command -v "$1" >.err 2>&1 || { skip "$2" "no $1 here"; return 1; }; }
 if reader ktImportText "ktImportText"; then
-	check "ktImportText" ktImportText -o krona.html krona/*.krona.txt
-	check "ktImportText: the samples" grep -q sarscov2_real krona.html
+	check "ktImportText" ktImportText -o krona.html krona/*.krona
+	check "ktImportText: the samples by their names" grep -q '<dataset>sarscov2_real<' krona.html
 fi
 if reader biom "biom"; then
 	check "biom: the file is valid" sh -c 'biom validate-table -i run.biom --format-version 1.0.0 | grep -q "is a valid BIOM"'
@@ -317,6 +317,9 @@ fi
 if reader multiqc "MultiQC"; then
 	check "MultiQC" multiqc -q -o multiqc run sum.kreport
 	check "MultiQC: the samples" grep -q sarscov2_real multiqc/multiqc_data/multiqc_general_stats.txt
+	classify --db a.khdb --prefix S01 --write report sim_1.fq
+	multiqc -q -o named S01.report >.err 2>&1
+	check "MultiQC: SAMPLE.report is SAMPLE" test "$(cut -f 1 named/multiqc_data/multiqc_kraken.txt | sort -u | tr '\n' ' ')" = "S01 Sample "
 fi
 
 # --- bad reports ----------------------------------------------------------------------

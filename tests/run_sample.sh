@@ -152,7 +152,7 @@ for threads in 1 4; do
 	second --db db.khdb --sample-pass --samples sheet --outdir sheets --classified-out c.fq \
 		--unclassified-out u.fq --threads $threads --set block-size=3000
 	for s in one two; do
-		for f in tsv=lines kreport=report c.fq=c.fq u.fq=u.fq; do
+		for f in tsv=lines report=report c.fq=c.fq u.fq=u.fq; do
 			same one/${f#*=} sheets/$s.${f%%=*} "$s of a sheet, $threads threads: ${f#*=}"
 		done
 	done
@@ -174,7 +174,7 @@ printf 'sample\treads1\treads2\none\ts.fq\t\ntwo\tnear.fq\t\nthree\tsmall.fq\t\n
 	>sheet
 sed '/^@s/s/$/ 2/' s.fq >x2.fq
 mkdir own
-own() { s=$1; shift; second --db db.khdb --sample-pass --output own/$s.tsv --report own/$s.kreport \
+own() { s=$1; shift; second --db db.khdb --sample-pass --output own/$s.tsv --report own/$s.report \
 	--profile own/$s.p.tsv --classified-out own/$s.c.fq "$@"; }
 own one s.fq; own two near.fq; own three small.fq
 for threads in 1 3; do
@@ -182,13 +182,13 @@ for threads in 1 3; do
 	check "samples, $threads threads" second --db db.khdb --samples sheet --outdir many --sample-pass \
 		--profile p.tsv --classified-out 'c.fq' --threads $threads --set block-size=20K
 	for s in one two three; do
-		for f in tsv kreport p.tsv c.fq; do same own/$s.$f many/$s.$f "samples, $s.$f: $threads threads"; done
+		for f in tsv report p.tsv c.fq; do same own/$s.$f many/$s.$f "samples, $s.$f: $threads threads"; done
 	done
 	check "samples, pairs and single reads: all lines" test \
 		"$(wc -l <many/four.tsv)" -eq $(($(wc -l <one/lines) + $(wc -l <own/two.tsv)))
 	[ $threads -eq 1 ] && cp -r many many1
 done
-for f in tsv kreport p.tsv c.fq; do same many1/four.$f many/four.$f "pairs and single reads, $f: threads"; done
+for f in tsv report p.tsv c.fq; do same many1/four.$f many/four.$f "pairs and single reads, $f: threads"; done
 
 # --- forms --------------------------------------------------------------------------
 second --db db.khdb --output - --profile p.json s.fq

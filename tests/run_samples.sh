@@ -13,12 +13,12 @@ tests_built=${KH_TESTS:-$(dirname "$real")/tests}
 # samples OPTIONS...: the sheet's, in the folder out
 samples() { "$kmerhash" classify --db a.khdb --samples sheet --outdir out "$@"; }
 # alone SAMPLE OPTIONS...: a run of its own, in the folder own
-alone() { s=$1; shift; classify --db a.khdb --output own/$s.tsv --report own/$s.kreport --json own/$s.json "$@"; }
+alone() { s=$1; shift; classify --db a.khdb --output own/$s.tsv --report own/$s.report --json own/$s.json "$@"; }
 json() { sed '/^  "run": {/,/^  }/d' "$1"; }
 # as_alone SAMPLE: its files are those of its own run
 as_alone() {
 	same own/$1.tsv out/$1.tsv "$2, $1: lines"
-	same own/$1.kreport out/$1.kreport "$2, $1: report"
+	same own/$1.report out/$1.report "$2, $1: report"
 	json own/$1.json >a; json out/$1.json >b; same a b "$2, $1: summary"
 }
 
@@ -69,20 +69,20 @@ cat p_1.fq q_1.fq >want; same want out/mix.c_1.fq "single reads beside pairs: fi
 cat p_2.fq q_2.fq >want; same want out/mix.c_2.fq "single reads beside pairs: second mates"
 same s.fq out/mix.c.fq "single reads beside pairs: single reads"
 cat u1.fq u2.fq u3.fq >want; gzip -dc out/mix.u.fq.gz >got; same want got "single reads beside pairs: unclassified"
-check "single reads beside pairs: report" test "$(awk '$5 == 0 || $5 == 1 { n += $2 } END { print n }' out/mix.kreport)" -eq "$(wc -l <out/mix.tsv)"
+check "single reads beside pairs: report" test "$(awk '$5 == 0 || $5 == 1 { n += $2 } END { print n }' out/mix.report)" -eq "$(wc -l <out/mix.tsv)"
 
 # --- options --------------------------------------------------------------------------
 cp tsv sheet; rm -rf out
 expect 0 "" "lines by gzip" samples --write lines.gz,report,json --set distinct
 gzip -dc out/many.tsv.gz >got; same own/many.tsv got "lines by gzip: the same"
 alone many --set distinct --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
-same own/many.kreport out/many.kreport "8 columns"
+same own/many.report out/many.report "8 columns"
 rm -rf out
 expect 0 "" "no lines" samples --write report,json --confidence 0.3 -q
 check "no lines: said nothing" test ! -s .err
 check "no lines: there are none" test -z "$(ls out | grep tsv)"
 alone many --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
-same own/many.kreport out/many.kreport "no lines: the report"
+same own/many.report out/many.report "no lines: the report"
 check "a folder that merge takes" sh -c '"$1" merge out | head -n 1 | grep -q "empty	many	many2	pairs"' - "$kmerhash"
 check "references in place of a database" classify --references "$data/genomes" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" --samples sheet --outdir out2
@@ -204,9 +204,9 @@ expect 2 "999999" "a dry run with a taxon that is none" dry --db a.khdb --outdir
 mkdir -p out/single.tsv
 expect 1 "sample single: out/single.tsv: is a folder" "a dry run with a folder in place of a result" dry --db a.khdb --outdir out
 expect 1 "nothing is classified" "a run with a folder in place of a result" samples
-rmdir out/single.tsv; ln -s nowhere/x out/single.kreport
-expect 1 "out/single.kreport: cannot open its folder" "a dry run with a link that leads nowhere" dry --db a.khdb --outdir out
-rm out/single.kreport; echo old >out/linked; ln -s linked out/single.kreport; mkfifo out/many.tsv
+rmdir out/single.tsv; ln -s nowhere/x out/single.report
+expect 1 "out/single.report: cannot open its folder" "a dry run with a link that leads nowhere" dry --db a.khdb --outdir out
+rm out/single.report; echo old >out/linked; ln -s linked out/single.report; mkfifo out/many.tsv
 expect 0 "" "a dry run with a link and a FIFO" dry --db a.khdb --outdir out
 check "a dry run with a link and a FIFO: nothing is written" test "$(cat out/linked; ls -A out | wc -l)" = "old
 3"
@@ -220,7 +220,7 @@ expect 1 'sample bad: cut.fq:250: record' "samples that fail, --keep-going" samp
 cp .err all
 check "samples that fail: both are told" grep -q 'sample odd: ' all
 check "samples that fail: how many" grep -q '2 of 8 samples failed' all
-nothing_left "samples that fail" out/bad.tsv out/bad.kreport out/bad.json out/odd.tsv out/odd.json
+nothing_left "samples that fail" out/bad.tsv out/bad.report out/bad.json out/odd.tsv out/odd.json
 alone pairs --paired sim_1.fq sim_2.fq
 alone single sim_1.fq
 alone many --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
@@ -278,10 +278,10 @@ prefixed() {
 	check "--prefix $*" classify --db a.khdb --prefix pre/x "$@" sim_1.fq
 	check "--prefix $*: its files" test "$(ls pre | tr '\n' ' ')" = "$want "
 }
-classify --db a.khdb --report want.kreport --html want.html --profile want.profile.tsv --set registers=want.registers.gz \
+classify --db a.khdb --report want.report --html want.html --profile want.profile.tsv --set registers=want.registers.gz \
 	--output want.tsv sim_1.fq
-prefixed "x.json x.kreport x.tsv"; same want.tsv pre/x.tsv "--prefix: the lines"; same want.kreport pre/x.kreport "--prefix: the report"
-rm pre/*; prefixed "x.html x.kreport x.profile.tsv x.registers.gz x.tsv.gz" --write lines.gz,report,html,profile,registers
+prefixed "x.json x.report x.tsv"; same want.tsv pre/x.tsv "--prefix: the lines"; same want.report pre/x.report "--prefix: the report"
+rm pre/*; prefixed "x.html x.profile.tsv x.registers.gz x.report x.tsv.gz" --write lines.gz,report,html,profile,registers
 gzip -dc pre/x.tsv.gz >got; same want.tsv got "--write: lines by gzip"
 for e in profile.tsv registers.gz; do same want.$e pre/x.$e "--write: $e"; done
 rm pre/*; prefixed "r x.json" --report pre/r --output -
@@ -293,8 +293,8 @@ expect 2 "needs --prefix" "--write: no names" classify --db a.khdb --write repor
 expect 2 "--prefix or" "--prefix beside a sheet" samples --prefix pre/x
 expect 2 "json among --write" "--resume without summaries" samples --resume --write report
 rm -rf out; expect 0 "" "samples: --write" samples --write report,html,profile
-check "samples: --write: their files" test "$(ls out | sed 's/^real\.2/real2/; s/^[^.]*\.//' | sort -u | tr '\n' ' ')" = "html kreport profile.tsv "
-check "samples: --write: the page of all, and of each" test "$(ls out/*.html | wc -l)" -eq "$(($(ls out/*.kreport | wc -l) + 1))"
+check "samples: --write: their files" test "$(ls out | sed 's/^real\.2/real2/; s/^[^.]*\.//' | sort -u | tr '\n' ' ')" = "html profile.tsv report "
+check "samples: --write: the page of all, and of each" test "$(ls out/*.html | wc -l)" -eq "$(($(ls out/*.report | wc -l) + 1))"
 
 # resumed "MESSAGE or empty" NAME: one sample s of the sheet, in $into; s.tsv is that of a new run
 into=res
@@ -345,7 +345,7 @@ data_of() { sed -n 's/.*id="data">\(.*\)"facts":.*/\1/p' "$1"; }
 cp tsv sheet; rm -rf out
 gzip -dc "$r/tiny_sim_1.fq.gz" | gzip >"sim 1.fq.gz"
 expect 0 "" "a page" samples --html all.html --write report,json
-awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 "\tout/" $1 ".kreport" }' tsv >names
+awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 "\tout/" $1 ".report" }' tsv >names
 "$kmerhash" merge -q --format html --list names --output want.html
 data_of all.html >got; data_of want.html >want
 check "a page: it has the samples" grep -q '"many2"' got
@@ -419,6 +419,6 @@ awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 40000; i++) print "s" i "\t
 expect 0 "" "40000 samples: a dry run" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out --dry-run
 awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 20000; i++) print "s\tnone" i ".fq" }' >large
 expect 1 "more errors are not shown" "20000 files of a sample" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out
-check "150 samples: all alike" test "$(cksum out/*.kreport | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1
+check "150 samples: all alike" test "$(cksum out/*.report | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1
 nothing_left "150 samples"
 plan

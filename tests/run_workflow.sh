@@ -13,9 +13,9 @@ export XDG_CACHE_HOME
 mkdir bin && cat >bin/kmerhash <<END && chmod +x bin/kmerhash || exit 1
 #!/bin/sh
 case \$* in
-*results/sarscov2_real.kreport*)
+*results/sarscov2_real.report*)
 	if [ -e "$t/stop" ]; then
-		echo half >results/sarscov2_real.kreport
+		echo half >results/sarscov2_real.report
 		echo >"$t/stopped"
 		exec sleep 60
 	fi ;;
@@ -33,7 +33,7 @@ snake() {
 		--profile "$KH_SRCDIR/workflow/profiles/default" "$@" >.err 2>&1
 }
 # clade SAMPLE TAXID: fragments in it, by the report
-clade() { awk -F '\t' -v id="$2" '$5 == id { print $2 }' "run/results/$1.kreport"; }
+clade() { awk -F '\t' -v id="$2" '$5 == id { print $2 }' "run/results/$1.report"; }
 says() { grep -q -e "$1" .err; }
 
 dir=run
@@ -50,6 +50,9 @@ check "a run that was killed is completed by the next one" snake
 [ "$(clade tiny_sim 10710)" = 50 ] && [ "$(clade tiny_sim 10847)" = 50 ] &&
 	[ "$(clade tiny_sim 694002)" = 100 ] && [ "$(clade sarscov2_real 694009)" -ge 95 ]
 check "the reports have the organisms that the reads came from" [ $? -eq 0 ]
+there() { for s in tiny_sim sarscov2_real both; do [ -s "$1/results/$s.html" ] && grep -q "	yes	" "$1/results/$s.profile.tsv" || return; done; }
+check "each sample has a page and a profile" there run
+check "the page of all has what the profiles say" sh -c 'grep -q "\"detected\".*\[\"yes\"," run/results/taxa.html'
 
 printf '%s\t%s\n' sample fragments tiny_sim 300 tiny_sim_single 300 tiny_sim_mates 300 \
 	tiny_sim_runs 600 sarscov2_real 100 sarscov2_single 100 sarscov2_mates 100 both 400 >want
@@ -79,7 +82,7 @@ gzip -dc "$data/reads/tiny_sim_1.fq.gz" >local/cut.fq
 check "the whole file mends it" snake
 check "and only its sample is done again" [ "$(grep -c 'is there already' batch/logs/kmerhash/batch.log)" = 8 ]
 alike() {
-	for f in run/results/*.kreport run/results/*.tsv.gz; do
+	for f in run/results/*.report run/results/*.tsv.gz; do
 		cmp "$f" "batch/results/${f##*/}" || return 1
 	done
 }

@@ -27,7 +27,7 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
 	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
 	KH_TEXT("prefix", 0, AT(prefix), "OUT",
-		"names what is written: OUT.tsv, OUT.kreport, OUT.json, ..."),
+		"names what is written: OUT.tsv, OUT.report, OUT.json, ..."),
 	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
 		"                                   registers [lines,report,json]"),
@@ -36,7 +36,7 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
-		"of samples: SAMPLE.kreport, SAMPLE.json and SAMPLE.tsv go there"),
+		"of samples: SAMPLE.report, SAMPLE.json and SAMPLE.tsv go there"),
 	KH_FLAG("keep-going", 0, AT(keep_going), "of samples: go on behind one that fails"),
 	KH_FLAG("resume", 0, AT(resume), "of samples: pass over those that are there already"),
 	KH_REAL("confidence", 'c', AT(confidence), 0, 1, "SHARE",

@@ -26,7 +26,7 @@ static const struct name {
 } names[] = {
 	{ "lines", KH_RESULT_LINES, VALUE(output), "tsv", true },
 	{ "lines.gz", KH_RESULT_LINES, VALUE(output), "tsv.gz", false },
-	{ "report", KH_RESULT_REPORT, VALUE(report), "kreport", true },
+	{ "report", KH_RESULT_REPORT, VALUE(report), "report", true },
 	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
 	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
 	{ "profile", KH_RESULT_PROFILE, VALUE(profile), "profile.tsv", false },

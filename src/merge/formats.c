@@ -240,9 +240,9 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 	static const kh_merge_format format[] = {
 		{ .name = "table", .suffix = ".table.tsv", .write = write_table,
 		  .ranks = true, .profiles = true },
-		{ .name = "report", .suffix = ".kreport", .write = kh_merge_report },
+		{ .name = "report", .suffix = ".report", .write = kh_merge_report },
 		{ .name = "html", .suffix = ".merged.html", .write = kh_merge_page },
-		{ .name = "krona", .suffix = ".krona.txt", .write = write_krona,
+		{ .name = "krona", .suffix = ".krona", .write = write_krona,
 		  .one_sample = true },
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
 		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_write_cami,

@@ -35,7 +35,7 @@ static bool cut_end(char *s, const char *end)
 
 char *kh_merge_sample_name(const char *path)
 {
-	static const char *const end[] = { ".kreport", ".kreport2", ".report", ".kraken",
+	static const char *const end[] = { ".report", ".kreport", ".kreport2", ".kraken",
 					   ".kraken2", ".tsv", ".txt", ".json" };
 	const char *slash = strrchr(path, '/');
 	char *name = strdup(strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
@@ -43,7 +43,8 @@ char *kh_merge_sample_name(const char *path)
 	if (!name)
 		return NULL;
 	cut_end(name, ".gz");
-	if (cut_end(name, ".kreport"))  /* in front of it stands the sample's own name */
+	/* in front of these stands the sample's own name */
+	if (cut_end(name, ".report") || cut_end(name, ".kreport"))
 		return name;
 	cut_end(name, ".txt");
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
@@ -81,10 +82,15 @@ static bool ends_in(const char *name, const char *end)
 	return n > m && strcmp(name + n - m, end) == 0;
 }
 
+/* .kreport: of earlier versions, and of others */
 static int is_report(const struct dirent *e)
 {
-	return e->d_name[0] != '.' &&
-	       (ends_in(e->d_name, ".kreport") || ends_in(e->d_name, ".kreport.gz"));
+	static const char *const end[] = { ".report", ".report.gz", ".kreport", ".kreport.gz" };
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		is |= ends_in(e->d_name, end[i]);
+	return is && e->d_name[0] != '.';
 }
 
 static bool is_profile(const char *name, const char *of)
@@ -167,7 +173,7 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 	if (n < 0)
 		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
 	if (n == 0)
-		rc = kh_errs_note(errs, err, KH_EIO, "%s: no report in this folder: no *.kreport",
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: no report in this folder: no *.report",
 				  folder);
 	for (int i = 0; i < n; i++) {
 		char *sample = rc ? NULL : kh_merge_sample_name(e[i]->d_name), *path = NULL;

@@ -387,7 +387,7 @@ samples() {
 					rate = /of which/ ? n * text / ($1 - $5) : text / pairs * $1
 					printf "%d of .fq.gz pairs on %s: %.2f GB of text a second\n", n, d, rate * 1e-9 }' "$OUT/run.log"
 		done
-		same "$w/rep" "$w/out/s1.kreport" "report of a sample, $d"
+		same "$w/rep" "$w/out/s1.report" "report of a sample, $d"
 	done; done
 	rm -rf "$w"
 }

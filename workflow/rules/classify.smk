@@ -4,12 +4,18 @@ rule kmerhash_classify:
         reads=reads_of,
     output:
         report=report(
-            ensure("results/{sample}.kreport", non_empty=True),
+            ensure("results/{sample}.report", non_empty=True),
             caption="../report/kreport.rst",
             category="Samples",
         ),
         lines="results/{sample}.tsv.gz",
         json=ensure("results/{sample}.json", non_empty=True),
+        page=report(
+            "results/{sample}.html",
+            caption="../report/page.rst",
+            category="Samples",
+        ),
+        profile=["results/{sample}.profile.tsv"] if PROFILE else [],
     log:
         "logs/kmerhash/{sample}.log",
     benchmark:
@@ -27,8 +33,13 @@ rule kmerhash_classify:
         device=device_of,
         extra=config["classify"]["extra"],
         stale=MERGED,
+        profile=lambda wildcards: (
+            f"--profile results/{wildcards.sample}.profile.tsv" if PROFILE else ""
+        ),
     shell:
         "rm -f {params.stale:q} && "
         "kmerhash classify --db {input.db:q} {params.kind} --threads {threads} "
         "--device {params.device} --output {output.lines:q} --report {output.report:q} "
-        "--json {output.json:q} {params.extra} {input.reads:q} 2> {log:q}"
+        "--json {output.json:q} --html {output.page:q} {params.profile} "
+        "--sample {wildcards.sample:q} {params.extra} "
+        "{input.reads:q} 2> {log:q}"

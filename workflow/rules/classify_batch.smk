@@ -28,10 +28,12 @@ rule kmerhash_classify_batch:
         reads=[path for rows in SAMPLES.values() for path in reads_of_rows(rows)],
     output:
         report=ensure(
-            expand("results/{sample}.kreport", sample=SAMPLES), non_empty=True
+            expand("results/{sample}.report", sample=SAMPLES), non_empty=True
         ),
         lines=expand("results/{sample}.tsv.gz", sample=SAMPLES),
         json=ensure(expand("results/{sample}.json", sample=SAMPLES), non_empty=True),
+        page=expand("results/{sample}.html", sample=SAMPLES),
+        profile=expand("results/{sample}.profile.tsv", sample=SAMPLES if PROFILE else []),
     log:
         "logs/kmerhash/batch.log",
     benchmark:
@@ -49,10 +51,12 @@ rule kmerhash_classify_batch:
         device=device_of,
         extra=config["classify"]["extra"],
         stale=MERGED,
+        profile=",profile" if PROFILE else "",
     shell:
         "rm -f {params.stale:q} && "
         "kmerhash classify --db {input.db:q} --samples {input.sheet:q} "
-        "--outdir {params.folder:q} --resume --keep-going --write lines.gz,report,json "
+        "--outdir {params.folder:q} --resume --keep-going --write lines.gz,report,json,html"
+        "{params.profile} "
         "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "
         "for file in {output:q}; do "
         '  made={params.folder:q}/"${{file##*/}}"; '

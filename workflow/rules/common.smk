@@ -59,6 +59,9 @@ MERGE_FORMAT = {
     "html": "html",
 }
 
+# Whether the samples have profiles: what is in them, judged by the sample as a whole.
+PROFILE = config["classify"]["profile"]
+
 # What is made of all samples.  Each rule that classifies removes these files before it
 # starts: if a sample then fails, none is left that tells of an earlier run.
 MERGED = [

@@ -22,7 +22,7 @@ rule summary:
 
 rule kmerhash_merge:
     input:
-        expand("results/{sample}.kreport", sample=SAMPLES),
+        expand("results/{sample}.report", sample=SAMPLES),
     output:
         report(
             "results/taxa.{suffix}",
@@ -39,15 +39,18 @@ rule kmerhash_merge:
         CONTAINER
     params:
         format=lambda wildcards: MERGE_FORMAT[wildcards.suffix],
+        profile=lambda wildcards: (
+            "--profile profile.tsv" if PROFILE and wildcards.suffix == "html" else ""
+        ),
         extra=config["merge"]["extra"],
     shell:
-        "kmerhash merge --format {params.format} --output {output:q} {params.extra} "
-        "{input:q} 2> {log:q}"
+        "kmerhash merge --format {params.format} --output {output:q} {params.profile} "
+        "{params.extra} {input:q} 2> {log:q}"
 
 
 rule multiqc:
     input:
-        expand("results/{sample}.kreport", sample=SAMPLES),
+        expand("results/{sample}.report", sample=SAMPLES),
     output:
         report(
             "results/multiqc.html",
@@ -58,8 +61,6 @@ rule multiqc:
         "logs/multiqc.log",
     conda:
         "../envs/multiqc.yaml"
-    params:
-        names="extra_fn_clean_exts: ['.kreport']",
     shell:
-        "multiqc --force --no-data-dir --cl-config {params.names:q} --outdir results "
+        "multiqc --force --no-data-dir --outdir results "
         "--filename multiqc.html {input:q} > {log:q} 2>&1"
