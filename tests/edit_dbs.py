@@ -49,9 +49,9 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 560, 4087))
-    for i, name in enumerate(SECTIONS + ["keys", "told", "text"]):
-        place = {"keys": 512, "told": 528, "text": 544}.get(name, 272 + 16 * i)
+    yield "zero", "B", rng.choice((472, 511, 576, 4087))
+    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept"]):
+        place = {"keys": 512, "told": 528, "text": 544, "kept": 560}.get(name, 272 + 16 * i)
         yield "at-" + name, "Q", place
         yield "size-" + name, "Q", place + 8
 
@@ -63,6 +63,8 @@ def fields(data, rng):
             at += WIDTH[kind]
     text = extent(data, "text")[1] > 0
     yield from record("directory", *((64, "QQ" + 12 * "I") if text else (40, "QQQIIII")))
+    if text:
+        yield from record("kept", 16, "IIII")
     yield from record("taxa", 24, "IIIIQ")
     yield from record("targets", 32, "IIQQQ")
     for section in ("names", "ids", "unmapped"):

@@ -5,7 +5,8 @@
  *
  * Input: a byte (bit 0: leave the checksums as they are, bit 1: do not check the index, nor
  * use it, bit 2: the database has text, bits 3-7: how much is cut off the end), then edits of 12
- * bytes: place (0-7 a section, 8 the header, 9 the text), kind, position (u16), value (u64).
+ * bytes: place (0-7 a section, 8 the header, 9 the text, 10 what is kept of it), kind, position
+ * (u16), value (u64).
  */
 #include <config.h>
 
@@ -21,8 +22,8 @@
 #include "text/text.h"
 
 enum { GENOME = 6000, TARGETS = 3, N_TAXA = 6, SPAN = KH_TEXT_SPAN, STRIDE = 32, GAP = 17,
-       BINS = (GENOME + STRIDE - 1) / STRIDE + GAP, OVER = 300,
-       ALL_BINS = TARGETS * BINS + 2 * (1 + GAP),
+       GENOME_BINS = (GENOME + STRIDE - 1) / STRIDE, OVER = 300,
+       MOST_BINS = TARGETS * (GENOME_BINS + GAP) + 2 * (1 + GAP),
        WORD_BITS = 10 /* there are fewer than 1024 bins */ };
 
 static const kh_sampling sampling = { KH_SYNCMER, 14, 8, STRIDE, 0, 1 };
@@ -31,6 +32,8 @@ static const kh_db_taxon taxa[N_TAXA] = { { 1, 0, 6, 0, 0 },    { 10, 0, 4, 30, 
 					  { 20, 0, 6, 30, 11 }, { 200, 4, 6, 38, 13 } };
 static const char names[] = "root\0a\0b\0c\0d\0e", ids[] = "x\0yy\0zzz";
 static char genome[TARGETS][GENOME + 1];
+/* Behind a target: 1 with text, GAP without; from a target to the next; of all. */
+static uint32_t gap, apart, all_bins;
 /* What is being made, then one of the two that were: without text, and with it. */
 static unsigned char *base, *made[2];
 static size_t base_bytes, made_bytes[2];
@@ -38,7 +41,7 @@ static size_t base_bytes, made_bytes[2];
 /* --- the sound database ----------------------------------------------------------- */
 static kh_db_extent *extent_of(kh_db_header *h, int s)
 {
-	return s == KH_SEC_TEXT ? &h->text : &h->section[s];
+	return s == KH_SEC_TEXT ? &h->text : s == KH_SEC_KEPT ? &h->kept : &h->section[s];
 }
 
 static void append(kh_db_header *h, int s, const void *p, size_t n)
@@ -90,12 +93,12 @@ static size_t sample(pair *out)
 		kh_stretch st = { p.bases, p.amb, 0, GENOME - sampling.k + 1 };
 		size_t m = kh_sampling_run(&sampling, &st, key, pos);
 		for (size_t i = 0; i < m; i++)
-			out[n++] = (pair) { key[i], t * BINS + pos[i] / STRIDE };
+			out[n++] = (pair) { key[i], t * apart + pos[i] / STRIDE };
 		unpack(&p);
 	}
 	for (uint32_t i = 0; i < OVER; i++) {
 		out[n++] = (pair) { UINT64_C(0x7fffffffffe), i };
-		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i < 200 ? i : 2 * BINS + i - 200 };
+		out[n++] = (pair) { UINT64_C(0x7ffffffffff), i < 200 ? i : 2 * apart + i - 200 };
 	}
 	qsort(out, n, sizeof *out, by_key);
 	return n;
@@ -218,27 +221,41 @@ static void repair(unsigned char *p, size_t n)
 
 static void add_text(kh_db_header *h)
 {
-	static uint32_t text[ALL_BINS * (STRIDE / KH_TEXT_WORD)];
+	static uint32_t text[MOST_BINS * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND];
 
 	for (uint32_t t = 0; t < TARGETS; t++) {
 		packed p = pack(genome[t], GENOME);
 
 		for (uint32_t i = 0; i < GENOME; i += KH_TEXT_WORD)
-			text[(t * BINS * STRIDE + i) / KH_TEXT_WORD] = (uint32_t)kh_packed_bits(
+			text[(t * apart * STRIDE + i) / KH_TEXT_WORD] = (uint32_t)kh_packed_bits(
 				p.bases, i, GENOME - i < KH_TEXT_WORD ? GENOME - i : KH_TEXT_WORD);
 		unpack(&p);
 	}
 	begin(h, KH_SEC_TEXT);
-	append(h, KH_SEC_TEXT, text, sizeof text);
+	append(h, KH_SEC_TEXT, text,
+	       (all_bins * (STRIDE / KH_TEXT_WORD) + KH_TEXT_BEHIND) * sizeof *text);
+}
+
+static void add_kept(kh_db_header *h)
+{
+	begin(h, KH_SEC_KEPT);
+	for (uint32_t i = 0; i < TARGETS; i++) {
+		const kh_db_kept k = { i, 0, i * apart, GENOME_BINS };
+
+		append(h, KH_SEC_KEPT, &k, sizeof k);
+	}
 }
 
 static void make_base(bool text)
 {
+	gap = text ? 1 : GAP;
+	apart = GENOME_BINS + gap;
+	all_bins = TARGETS * apart + 2 * (1 + gap);
 	kh_db_header h = { .version = text ? KH_DB_VERSION_TEXT : KH_DB_VERSION,
 			   .header_bytes = KH_DB_PAGE,
 			   .byte_order = UINT64_C(0x0102030405060708),
 			   .max_span = SPAN,
-			   .gap = GAP,
+			   .gap = gap,
 			   .n_targets = TARGETS,
 			   .n_taxa = N_TAXA,
 			   .max_locations = 254,
@@ -249,22 +266,24 @@ static void make_base(bool text)
 			   .bases = TARGETS * GENOME,
 			   .tool = "fuzz" };
 	/* targets 0 and 1 are of species 2, target 2 is of species 5 */
-	const uint32_t first[TARGETS + 2] = { 0, BINS, 2 * BINS, 3 * BINS, 3 * BINS + 1 + GAP };
+	const uint32_t first[TARGETS + 2] = { 0, apart, 2 * apart, 3 * apart, 3 * apart + 1 + gap };
 	const uint32_t taxon[TARGETS + 2] = { 3, 2, 5, 2, 5 }, species[TARGETS] = { 3, 3, 4 };
 	const kh_bins b = { .n = TARGETS + 2, .first = first, .taxon = taxon,
-			    .n_targets = TARGETS, .votes = 3 * BINS, .species = species,
+			    .n_targets = TARGETS, .votes = 3 * apart, .species = species,
 			    .most = 254, .bits = h.word_bits, .places = text };
 	uint64_t sums = 0;
 
 	kh_db_set_sampling(&h, &sampling);
-	h.bins = ALL_BINS;
+	h.bins = all_bins;
 	memcpy(h.magic, KH_DB_MAGIC, 8);
 	base = NULL;
 	base_bytes = KH_DB_PAGE;
 	begin(&h, KH_SEC_INDEX);
 	make_index(&h, &b);
-	if (text)
+	if (text) {
 		add_text(&h);
+		add_kept(&h);
+	}
 	begin(&h, KH_SEC_TAXA);
 	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
 	begin(&h, KH_SEC_NAMES);
@@ -298,10 +317,11 @@ static void edit(unsigned char *p, const uint8_t *e)
 
 	memcpy(&pos, e + 2, 2);
 	memcpy(&value, e + 4, 8);
-	const unsigned place = e[0] % (KH_N_SECTIONS + 2), width = 1u << e[1] % 4;
-	const kh_db_extent header = { 0, 560 };
+	const unsigned place = e[0] % (KH_N_SECTIONS + 3), width = 1u << e[1] % 4;
+	const kh_db_extent header = { 0, 576 };
 	const kh_db_extent *x = place < KH_N_SECTIONS    ? &h->section[place]
-				: place == KH_N_SECTIONS || !h->text.at ? &header : &h->text;
+				: place == KH_N_SECTIONS || !h->text.at ? &header
+				: place == KH_N_SECTIONS + 1 ? &h->text : &h->kept;
 	const size_t from = x->at, bytes = x->bytes;
 	size_t at = from + pos % bytes / width * width;
 	if (at + width > base_bytes)

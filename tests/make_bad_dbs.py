@@ -27,6 +27,8 @@ HEADER = {"magic": 0, "version": 8, "header_bytes": 12, "byte_order": 16, "file_
 def extent(data, name):
     if name == "keys":
         return struct.unpack_from("<QQ", data, 512)
+    if name == "kept":
+        return struct.unpack_from("<QQ", data, 560)
     if name == "text":
         return struct.unpack_from("<QQ", data, 544)
     return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
@@ -174,6 +176,15 @@ def text(good):
     yield "text-keys", put(good, "QQ", 512, extent(good, "taxa")[0], 0), ""
     stride = struct.unpack_from("<I", good, HEADER["stride"])[0]
     second = struct.unpack_from("<I", good, extent(good, "targets")[0] + 32)[0]
+    at_kept, size_kept = extent(good, "kept")
+    for what, pair in (("at-odd", (at_kept + 1, size_kept)), ("at-0", (0, size_kept)), ("size-less", (at_kept, size_kept - 16)),
+                       ("size-odd", (at_kept, size_kept - 1)), ("overlaps", (at, size_kept)), ("none", (0, 0))):
+        yield "text-kept-" + what, put(good, "QQ", 560, *pair), ""
+    target, begins, first, bins = struct.unpack_from("<IIII", good, at_kept + 16)
+    for what, offset, values in (("target", 0, (huge >> 32, target + 1, 0)), ("begins", 4, (huge >> 32, begins + 1 << 20)),
+                                 ("first", 8, (first + 1, 0, huge >> 32)), ("bins", 12, (bins + 1, 0, huge >> 32))):
+        for value in values:
+            yield "text-kept-%s-%d" % (what, value), put(good, "I", at_kept + 16 + offset, value), "kept|targets|bins"
     for name, word in (("gap", second * stride // 16 - 1), ("species", size // 4 - 1)):
         yield "text-" + name, put(good, "I", at + 4 * word, 1), "text goes on behind a target"
     bases = struct.unpack_from("<Q", good, extent(good, "targets")[0] + 8)[0]

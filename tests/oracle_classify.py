@@ -263,12 +263,12 @@ class TextClassifier:
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), TextRule(db), int(1000 * confidence + 0.5)
         words = db.section("text")
         self.texts = []
-        for first, _, bases, _, _ in db.targets:
+        for first, _, bases in db.stretches:
             word = words[db.stride // 4 * first:db.stride // 4 * first + 4 * -(-bases // 16)]
             self.texts.append("".join("ACGT"[byte >> 2 * i & 3] for byte in word for i in range(4))[:bases])
 
     def species(self, target):
-        return self.db.own[self.db.targets[target][1]]
+        return self.db.own[self.db.stretches[target][1]]
 
     def stretch(self, target, read, at, start, stop):
         """(score, matches, bases, from, to) of the best stretch of read[start:stop] that lies at `at`"""
@@ -328,8 +328,8 @@ class TextClassifier:
                 break
             if any((place[2] + starts[place[1]]) // self.db.stride == b for place in new):
                 continue
-            target = self.db.target_of(b)
-            first = self.db.targets[target][0]
+            target = self.db.stretch_of(b)
+            first = self.db.stretches[target][0]
             for at in range(self.db.stride * (b - first), self.db.stride * (b - first + 1)):
                 for strand, read in enumerate(reads):
                     start = starts[strand]

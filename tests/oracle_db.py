@@ -39,12 +39,14 @@ class Database:
         self.at["keys"] = struct.unpack_from("<QQ", data, 512)
         self.at["told"] = struct.unpack_from("<QQ", data, 528)
         self.at["text"] = struct.unpack_from("<QQ", data, 544)
+        self.at["kept"] = struct.unpack_from("<QQ", data, 560)
         self.image = self.section("index")
         self.seeded = self.version == 3
         self.dir = list(struct.iter_unpack("<QQ4II7I" if self.seeded else "<QQQIIII", self.section("directory")))
         self.slots = 512 // (self.word_bits + 9)
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
+        self.kept = list(struct.iter_unpack("<IIII", self.section("kept")))
         self.told = list(struct.iter_unpack("<5H", self.section("told"))) or None
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
@@ -54,15 +56,21 @@ class Database:
     def place_species(self):
         """species: the bin that each taxon with targets votes in, by taxon; voters: by bin, its species"""
         self.own = {}
+        # (first bin, taxon, bases) of what has bins
+        self.stretches = [(first, taxon, bases) for first, taxon, bases, _, _ in self.targets]
+        if self.seeded:
+            self.stretches = [(first, self.targets[target][1],
+                               min(n * self.stride, self.targets[target][2] - at * self.stride))
+                              for target, at, first, n in self.kept]
         for _, taxon, *_ in self.targets:
             up = taxon
             while up and self.taxa[up][3] != SPECIES:
                 up = self.taxa[up][1]
             self.own[taxon] = up if self.taxa[up][3] == SPECIES else taxon
         self.target_bins = 0
-        for first, _, bases, _, _ in self.targets:
+        for first, _, bases in self.stretches:
             self.target_bins = first + max(1, -(-bases // self.stride)) + self.gap
-        known = sorted(set(self.own.values()))
+        known = sorted({self.own[taxon] for _, taxon, _ in self.stretches})
         bins = [self.target_bins + i * (1 + self.gap) for i in range(len(known))]
         self.voters, self.vote_bin = dict(zip(bins, known)), dict(zip(known, bins))
         self.all_bins = self.target_bins + len(known) * (1 + self.gap)
@@ -155,8 +163,12 @@ class Database:
             low = self.taxa[low][1]
         return low
 
+    def stretch_of(self, number):
+        return max(i for i, s in enumerate(self.stretches) if s[0] <= number)
+
     def target_of(self, number):
-        return max(i for i, t in enumerate(self.targets) if t[0] <= number)
+        at = self.stretch_of(number)
+        return self.kept[at][0] if self.seeded else at
 
     def species_of(self, number):
         """of the target that a bin is in"""
@@ -171,13 +183,13 @@ def check_frame(db):
     assert 1 <= db.max_locations <= 254 and db.n_species == len(db.voters)
     assert db.word_bits == (max(23, (db.bins - 1).bit_length()) if db.seeded else
                             max(1, (max(db.bins, db.n_taxa) - 1).bit_length()))
-    assert db.gap == 1 + -(-db.max_span // db.stride)
+    assert db.gap == (1 if db.seeded else 1 + -(-db.max_span // db.stride))
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[560:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[576:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("keys", "told", "text") and (at, size) == (0, 0):
+        if name in ("keys", "told", "text", "kept") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -219,13 +231,14 @@ def check_targets(db, refs):
     first, digest = 0, 0
     assert db.ids == [name for name, _ in refs] and db.n_targets == len(refs) == db.sequences
     for (bin0, taxon, bases, own, _), (name, seq) in zip(db.targets, refs):
-        assert bin0 == first and bases == len(seq) and taxon < db.n_taxa
+        assert (db.seeded or bin0 == first) and bases == len(seq) and taxon < db.n_taxa
         assert own == sequence_digest(seq, db.stride)
         first += max(1, -(-bases // db.stride)) + db.gap
         if xxh3:
             digest = fmix64(digest ^ xxh3(name.encode()))
             digest = fmix64(digest ^ own) ^ bases
-    assert first == db.target_bins and db.all_bins == db.bins and sum(len(seq) for _, seq in refs) == db.bases
+    assert db.seeded or first == db.target_bins
+    assert db.all_bins == db.bins and sum(len(seq) for _, seq in refs) == db.bases
     assert xxh3 is None or digest == db.digest
 
 
@@ -252,9 +265,13 @@ def check_minima(db):
 def expected_index(db, refs):
     """key -> bins, from the genomes"""
     scheme, keys = ("minhash", "syncmer")[db.scheme], {}
-    for target, (_, seq) in zip(db.targets, refs):
+    for number, (target, (_, seq)) in enumerate(zip(db.targets, refs)):
+        bins = {i: target[0] + i for i in range(len(seq) // db.stride + 1)}
+        if db.seeded:
+            bins = {at + i: first + i for of, at, first, n in db.kept if of == number for i in range(n)}
         for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least, db.no_repeats):
-            keys.setdefault(key, set()).add(target[0] + at // db.stride)
+            if at // db.stride in bins:
+                keys.setdefault(key, set()).add(bins[at // db.stride])
     return keys
 
 
@@ -404,12 +421,50 @@ def check_text(db, refs):
     """Of references that all have a taxon."""
     if db.version == 2:
         return
-    want = bytearray(db.stride // 4 * db.bins)
-    for target, (_, seq) in zip(db.targets, refs):
+    want = bytearray(db.stride // 4 * db.bins + 256)
+    for target, at, first, n in db.kept:
+        seq = refs[target][1][at * db.stride:(at + n) * db.stride]
         for i in range(0, len(seq), 16):
             word = sum(CODE.get(c, 0) << 2 * j for j, c in enumerate(seq[i:i + 16]))
-            struct.pack_into("<I", want, db.stride // 4 * target[0] + i // 4, word)
+            struct.pack_into("<I", want, db.stride // 4 * first + i // 4, word)
     assert db.section("text") == want
+    check_left_out(db, refs)
+
+
+def apart(a, b):
+    return [sum(x != y for x, y in zip(a[:i], b)) for i in range(0, len(a) + 1, 4)]
+
+
+def check_left_out(db, refs):
+    """What is not kept lies along text of its species, all but 10 bases of 128, with an indel at most."""
+    texts, lots = {}, {}
+    for target, at, _, n in db.kept:
+        seq = refs[target][1][at * db.stride:(at + n) * db.stride]
+        for text in (seq, "".join({"A": "T", "C": "G", "G": "C", "T": "A"}.get(c, c) for c in reversed(seq))):
+            species = db.own[db.targets[target][1]]
+            texts.setdefault(species, []).append(text)
+            for i in range(len(text) - 11):
+                lots.setdefault((species, text[i:i + 12]), []).append((len(texts[species]) - 1, i))
+    for target, (_, seq) in enumerate(refs):
+        species = db.own[db.targets[target][1]]
+        there = {at + i for of, at, _, n in db.kept if of == target for i in range(n)}
+        for at in range(0, len(seq), max(128, db.stride)):
+            tile = seq[at:at + max(128, db.stride)]
+            if at // db.stride in there or len(tile) < 64:
+                continue
+            diagonals = {}
+            for i in range(len(tile) - 11):
+                for text, j in lots.get((species, tile[i:i + 12]), []):
+                    diagonals[text, j - i] = diagonals.get((text, j - i), 0) + 1
+            best = len(tile)
+            for text, d in sorted(diagonals, key=diagonals.get)[-4:]:
+                for shift in range(-8, 9):
+                    sides = [texts[species][text][max(0, x):x + len(tile)].rjust(len(tile) if x < 0 else 0)
+                             for x in (d, d + shift)]
+                    if min(map(len, sides)) == len(tile):
+                        one, two = (apart(tile, side) for side in sides)
+                        best = min(best, *(x + two[-1] - y for x, y in zip(one, two)))
+            assert best <= 10 * max(1, len(tile) // 128), (target, at, best)
 
 
 def check_keys(db, keys):
@@ -511,6 +566,7 @@ def check_parameters(db):
     sizes = {name: size for name, (_, size) in db.at.items()}
     assert sizes["directory"] == 256 * (64 if db.seeded else 40) and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]
+    assert sizes["kept"] % 16 == 0 and (db.at["kept"][0] > 0) == (db.at["text"][0] > 0) == db.seeded
     assert sizes["told"] == (10 * db.n_taxa if at else 0) and at % 4096 == 0
 
 
@@ -537,11 +593,28 @@ def check_strings(db):
     assert strings[-1] == b"" and all(strings[:-1]) and len(strings) - 1 == db.unmapped
 
 
+def check_kept(db):
+    assert db.at["kept"][0] % 4096 == 0
+    at, before = 0, (0, -1)
+    firsts = {}
+    for target, begins, first, n in db.kept:
+        own, bases = db.targets[target][0], db.targets[target][2]
+        assert first == at and n > 0 and begins + n <= max(1, -(-bases // db.stride))
+        assert target > before[0] or target == before[0] and begins > before[1]
+        firsts.setdefault(target, first)
+        at, before = at + n + db.gap, (target, begins + n)
+    for target in reversed(range(db.n_targets)):
+        at = firsts.get(target, at)
+        assert db.targets[target][0] == at
+
+
 def check_counts(db):
     first = 0
     for bin0, taxon, bases, _, _ in db.targets:
-        assert bin0 == first and taxon < db.n_taxa
+        assert (db.seeded or bin0 == first) and taxon < db.n_taxa
         first += max(1, -(-bases // db.stride)) + db.gap
+    if db.seeded:
+        check_kept(db)
     db.place_species()
     assert db.all_bins == db.bins and db.n_species == len(db.voters)
     assert db.bases == sum(target[2] for target in db.targets) & M64
@@ -616,7 +689,7 @@ def check_seed_range(db, r, n_bins):
 
 def check_seed_ranges(db):
     at, locations = 0, 0
-    n_bins = db.target_bins if db.targets else 0
+    n_bins = db.target_bins if db.kept else 0
     for r, (first, first_word, words, *_) in enumerate(db.dir):
         end = at + 64 * sum(db.dir[r][7:])
         assert first * 64 == at and first_word * 4 == end and end + 4 * words <= len(db.image)
@@ -704,10 +777,10 @@ def check_section_text(db):
     at, size = db.at["text"]
     assert db.stride in (16, 32, 64, 128, 256, 512) and db.max_span == 512 and db.bins <= 1 << 31
     assert db.at["keys"] == db.at["told"] == (0, 0)
-    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins
+    assert at % 4096 == 0 and 4096 <= at <= len(db.data) - size and size == db.stride // 4 * db.bins + 256
     words = struct.unpack("<%dI" % (size // 4), db.section("text"))
-    for i, (first, _, bases, _, _) in enumerate(db.targets):
-        end = db.stride // 16 * (db.targets[i + 1][0] if i + 1 < db.n_targets else db.bins)
+    for i, (first, _, bases) in enumerate(db.stretches):
+        end = db.stride // 16 * db.stretches[i + 1][0] if i + 1 < len(db.stretches) else len(words)
         bits = sum(word << 32 * j for j, word in enumerate(words[db.stride // 16 * first + bases // 16:end]))
         assert bits >> 2 * (bases % 16) == 0
 

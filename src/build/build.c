@@ -24,7 +24,7 @@ static void choose_sampling(struct build *b, uint64_t bases)
 			    : given->k && !o->bases ? KH_STRIDE
 						    : kh_default_stride(bases);
 	b->part = o->text && o->max_db_size == 0 ? kh_text_share(bases, s->stride) : KH_LIMIT_ALL;
-	b->gap = 1 + (b->o->max_span + s->stride - 1) / s->stride;
+	b->gap = o->text ? 1 : 1 + (b->o->max_span + s->stride - 1) / s->stride;
 }
 
 static int check_sampling(const struct build *b, kh_err *err)
@@ -127,6 +127,9 @@ static void start_over(struct build *b)
 	free(t->to);
 	kh_bin_map_clear(&t->bins);
 	free(t->old_first);
+	free(t->kept);
+	free(t->run);
+	free(t->run_to);
 	free(b->out.dir);
 	free(b->out.seeds);
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)

@@ -87,6 +87,7 @@ typedef struct kh_build_options {
 	bool growable;                  /* references can be added to it later */
 	/* with the text of the references, which reads are compared with: version 3 */
 	bool text;
+	bool keep_all;                  /* with text: also what is alike in strains of a species */
 	const char *taxonomy;           /* folder of dump files, or NULL */
 	/* from which the taxonomy is made, or which join that of the folder; NULL: none */
 	const struct kh_lineages *lineages;

@@ -1,8 +1,9 @@
 /*
  * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
- * process reads what; plan.c estimates memory and disk; read.c reads the references;
- * gather.c exchanges what the processes know; taxa.c finds the targets; base.c has
- * what a build adds to; write_db.c writes the file, and told.c a section of it
+ * process reads what; plan.c estimates memory and disk; read.c reads the references; text.c keeps
+ * their text, and strains.c finds what of it the database has; gather.c exchanges what the
+ * processes know; taxa.c finds the targets; base.c has what a build adds to; write_db.c writes the
+ * file, and told.c a section of it
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
@@ -64,6 +65,12 @@ struct taxa {
 	kh_bin_map bins;                /* the bins of targets and of their species */
 	/* by sequence, of all: its first bin among the targets, or KH_DROP */
 	uint32_t *to;
+	/* o->text: the stretches of the targets that the database has; and the stretches of bins
+	 * as they were read, which become others or are left out */
+	kh_db_kept *kept;
+	uint32_t n_kept;
+	size_t cap_kept;
+	uint32_t *run, *run_to, n_runs;
 	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
 };
 
@@ -154,6 +161,10 @@ int kh_build_base_check(const struct build *b, kh_err *err);
 int kh_build_text_start(struct build *b, kh_err *err);
 /* Called by any worker. */
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
+/* When all have been read: all of it in one piece. */
+int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
+/* What of it the database has: b->taxa.kept, but for the numbers of bins. */
+int kh_build_keep(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);
 void kh_build_text_free(struct build *b);
 

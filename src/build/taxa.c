@@ -120,13 +120,53 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Adds the bins of species behind those of the targets. */
-static int add_species(struct build *b, kh_err *err)
+/* Numbers the bins of what is kept, and finds what becomes of those that were read. */
+static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
-	const kh_bins targets = { .n = t->n_targets, .first = t->first, .taxon = t->taxon };
+	const size_t most = b->refs.n + 2 * (size_t)t->n_kept;
+	uint64_t bin = 0;
+	uint32_t i = 0, n = 0;
+
+	t->run = kh_array(most, sizeof *t->run, err);
+	t->run_to = kh_array(most, sizeof *t->run_to, err);
+	if (!t->run || !t->run_to)
+		return KH_ENOMEM;
+	for (uint32_t seq = 0, target = 0; seq < b->refs.n; seq++) {
+		const uint32_t old = b->refs.ref[seq].first_bin;
+		uint32_t at = 0;
+		const bool is = t->to[seq] != KH_DROP;
+
+		if (is)
+			t->first[target] = (uint32_t)bin;
+		for (; is && i < t->n_kept && t->kept[i].target == target; i++) {
+			kh_db_kept *k = &t->kept[i];
+
+			if (k->at > at) {
+				t->run[n] = old + at;
+				t->run_to[n++] = KH_DROP;
+			}
+			t->run[n] = old + k->at;
+			t->run_to[n++] = first[i] = k->first_bin = (uint32_t)bin;
+			taxon[i] = t->taxon[target];
+			bin += k->bins + (uint64_t)b->gap;
+			at = k->at + k->bins;
+		}
+		t->run[n] = old + at;
+		t->run_to[n++] = KH_DROP;
+		target += is;
+	}
+	t->n_runs = n;
+	b->sum->header.bins = bin;
+	return KH_OK;
+}
+
+/* Adds the bins of species behind those of the targets. */
+static int add_species_of(struct build *b, const kh_bins *targets, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
 	const kh_tree tree = kh_taxonomy_tree(t->tax);
-	int rc = kh_bin_map_init(&t->bins, &targets, b->sum->header.bins, b->gap, &tree, err);
+	int rc = kh_bin_map_init(&t->bins, targets, b->sum->header.bins, b->gap, &tree, err);
 
 	t->bins.bins.most = b->o->max_locations;
 	if (b->o->text) {
@@ -134,6 +174,26 @@ static int add_species(struct build *b, kh_err *err)
 		t->bins.bins.bits = kh_seed_bits(t->bins.end);
 	}
 	b->sum->header.bins = t->bins.end;
+	return rc;
+}
+
+static int add_species(struct build *b, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	kh_bins targets = { .n = t->n_targets, .first = t->first, .taxon = t->taxon };
+	uint32_t *first = NULL, *taxon = NULL;
+	int rc = b->o->text ? kh_build_keep(b, err) : KH_OK;
+
+	if (!rc && b->o->text) {
+		first = kh_array(t->n_kept, sizeof *first, err);
+		taxon = kh_array(t->n_kept, sizeof *taxon, err);
+		rc = first && taxon ? number_kept(b, first, taxon, err) : KH_ENOMEM;
+		targets = (kh_bins) { .n = t->n_kept, .first = first, .taxon = taxon };
+	}
+	if (!rc)
+		rc = add_species_of(b, &targets, err);
+	free(first);
+	free(taxon);
 	return rc;
 }
 

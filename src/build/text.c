@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "text/text.h"
 
@@ -18,6 +19,7 @@ typedef _Atomic(uint32_t *) chunk_pointer;
 
 struct text {
 	chunk_pointer chunk[CHUNKS];
+	uint64_t *all;                  /* then, all of it in one piece */
 };
 
 int kh_build_text_start(struct build *b, kh_err *err)
@@ -32,6 +34,8 @@ void kh_build_text_free(struct build *b)
 {
 	for (unsigned i = 0; b->text && i < CHUNKS; i++)
 		free(atomic_load(&b->text->chunk[i]));
+	if (b->text)
+		free(b->text->all);
 	free(b->text);
 	b->text = NULL;
 }
@@ -76,24 +80,6 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 	return KH_OK;
 }
 
-/* Writes n words of the text, which were read as those from number `word` on. */
-static int write_words(struct build *b, uint64_t word, uint64_t n, kh_err *err)
-{
-	int rc = KH_OK;
-
-	while (n > 0 && !rc) {
-		const uint64_t room = CHUNK - word % CHUNK, m = n < room ? n : room;
-		const uint32_t *chunk = chunk_of(b->text, word, err);
-
-		if (!chunk)
-			return KH_ENOMEM;
-		rc = kh_db_append(b->out.w, chunk + word % CHUNK, m * sizeof *chunk, err);
-		word += m;
-		n -= m;
-	}
-	return rc;
-}
-
 static int write_zeros(struct build *b, uint64_t n, kh_err *err)
 {
 	static const uint32_t zero[1024];
@@ -106,24 +92,64 @@ static int write_zeros(struct build *b, uint64_t n, kh_err *err)
 	return rc;
 }
 
-int kh_build_text_write(struct build *b, kh_err *err)
+int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err)
+{
+	struct text *t = b->text;
+	const uint64_t words = first_word(b, b->all.bins) + KH_TEXT_BEHIND;
+
+	t->all = kh_array((size_t)words / 2 + 1, sizeof *t->all, err);
+	if (!t->all)
+		return KH_ENOMEM;
+	for (uint64_t at = 0; at < words; at += CHUNK) {
+		uint32_t *chunk = atomic_load(&t->chunk[at >> CHUNK_BITS]);
+		const uint64_t n = words - at < CHUNK ? words - at : CHUNK;
+
+		if (!chunk)
+			continue;
+		memcpy(t->all + at / 2, chunk, (size_t)n * sizeof *chunk);
+		atomic_store(&t->chunk[at >> CHUNK_BITS], NULL);
+		free(chunk);
+	}
+	*text = (const void *)t->all;
+	return KH_OK;
+}
+
+static int write_kept(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
-	const uint64_t end = first_word(b, b->sum->header.bins);
+	const int rc = kh_db_begin(b->out.w, KH_SEC_KEPT, err);
+
+	return rc || t->n_kept == 0
+		       ? rc
+		       : kh_db_append(b->out.w, t->kept, t->n_kept * sizeof *t->kept, err);
+}
+
+int kh_build_text_write(struct build *b, kh_err *err)
+{
+	const uint32_t *text = b->text ? (const void *)b->text->all : NULL;
+	const struct taxa *t = &b->taxa;
+	const uint64_t end = first_word(b, b->sum->header.bins) + KH_TEXT_BEHIND;
 	uint64_t at = 0;
 	int rc;
 
 	if (!b->text)
 		return KH_OK;
 	rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
-	for (uint32_t i = 0; i < t->n_targets && !rc; i++) {
-		const kh_ref *r = &b->refs.ref[t->target[i]];
-		const uint64_t words = (r->bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
+	for (uint32_t i = 0; i < t->n_kept && !rc; i++) {
+		const kh_db_kept *k = &t->kept[i];
+		const kh_ref *r = &b->refs.ref[t->target[k->target]];
+		const uint64_t left = r->bases - k->at * (uint64_t)b->sampling.stride;
+		const uint64_t bases = k->bins * (uint64_t)b->sampling.stride;
+		const uint64_t n = (left < bases ? left : bases) + KH_TEXT_WORD - 1;
 
-		rc = write_zeros(b, first_word(b, t->first[i]) - at, err);
+		rc = write_zeros(b, first_word(b, k->first_bin) - at, err);
+		at = first_word(b, k->first_bin) + n / KH_TEXT_WORD;
 		if (!rc)
-			rc = write_words(b, first_word(b, r->first_bin), words, err);
-		at = first_word(b, t->first[i]) + words;
+			rc = kh_db_append(b->out.w,
+					  text + first_word(b, r->first_bin + (uint64_t)k->at),
+					  (size_t)(n / KH_TEXT_WORD) * sizeof *text, err);
 	}
-	return rc ? rc : write_zeros(b, end - at, err);
+	if (!rc)
+		rc = write_zeros(b, end - at, err);
+	return rc ? rc : write_kept(b, err);
 }

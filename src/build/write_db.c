@@ -199,7 +199,7 @@ static void describe(struct build *b)
 	h->gap = b->gap;
 	h->max_locations = b->o->max_locations;
 	h->word_bits = b->taxa.bins.bins.bits;
-	h->n_species = b->taxa.bins.bins.n - b->taxa.n_targets;
+	h->n_species = b->taxa.bins.bins.n - b->taxa.bins.bins.n_targets;
 	h->sequences = b->refs.n;
 	h->unmapped = b->refs.n - b->taxa.n_targets;
 	h->n_targets = b->taxa.n_targets;
@@ -266,9 +266,11 @@ static int write_rest(struct build *b, kh_err *err)
 static int make_index(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
-	const bool moved = b->o->comm || t->n_targets < b->refs.n;
-	const kh_remap remap = { .old = { .n = (uint32_t)b->mine.n_own, .first = t->old_first },
-				 .to = t->to + b->mine.first_seq };
+	const bool moved = b->o->comm || b->o->text || t->n_targets < b->refs.n;
+	const kh_remap kept = { .old = { .n = t->n_runs, .first = t->run }, .to = t->run_to };
+	const kh_remap own = { .old = { .n = (uint32_t)b->mine.n_own, .first = t->old_first },
+			       .to = t->to + b->mine.first_seq };
+	const kh_remap remap = b->o->text ? kept : own;
 	const kh_finish f = { .bins = &t->bins.bins,
 			      .tax = t->tax,
 			      .remap = moved ? &remap : NULL,

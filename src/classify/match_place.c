@@ -137,11 +137,11 @@ void kh_places_regions(kh_matcher *m, const struct kh_mates *s, uint32_t mate, s
 kh_laid kh_places_laid(const kh_matcher *m, const struct kh_mates *s, const struct kh_spot *p)
 {
 	const uint32_t mate = kh_place_mate(p);
-	const kh_db_target *t = &m->db->target[p->target];
+	const kh_db_kept *t = &m->db->kept[p->target];
 	const uint64_t begin = (uint64_t)t->first_bin * m->rule->sampling.stride;
 
 	return (kh_laid) { &m->read[mate][kh_place_strand(p)], s->mate[mate].len, m->db->text,
-			   begin, begin + t->bases };
+			   begin, begin + kh_db_kept_bases(m->db, t) };
 }
 
 /* Compares a mate at a place; its ends, too, if the score is half of the best one's or more. */

@@ -148,9 +148,9 @@ static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot 
 {
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
-	const kh_db_target *t = &m->db->target[a->target];
+	const kh_db_kept *t = &m->db->kept[a->target];
 	const int64_t begin = (int64_t)t->first_bin * m->rule->sampling.stride;
-	const int64_t last = begin + (int64_t)t->bases - len, at = kh_place_at(a);
+	const int64_t last = begin + (int64_t)kh_db_kept_bases(m->db, t) - len, at = kh_place_at(a);
 	/* where it would begin if both ended there, or began there */
 	const int64_t here = strand ? at : at + s->mate[!mate].len - len;
 	int64_t from = here - (strand ? KH_RESCUE_BEFORE : KH_RESCUE_BEHIND);

@@ -22,7 +22,7 @@ struct values {
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
-	bool growable, text, dry_run, allow_duplicates, allow_no_eof, header_lineage;
+	bool growable, text, keep_all, dry_run, allow_duplicates, allow_no_eof, header_lineage;
 	bool keep_repeats;
 };
 
@@ -75,6 +75,7 @@ static const kh_opt settings[] = {
 	KH_UINT("stride", 0, AT(stride), 16, KH_STRIDE_MAX, "N",
 		"bases of a bin [112; more for each 420 Gbp]"),
 	KH_FLAG("text", 0, AT(text), "keep the bases, to compare reads with (experimental)"),
+	KH_FLAG("keep-all", 0, AT(keep_all), "of strains that are alike, too"),
 	KH_UINT("max-span", 0, AT(max_span), 64, 1 << 20, "N",
 		"bases that a pair, or a segment of a long read, spans [1008]"),
 	KH_SIZE("total-bases", 0, AT(total_bases), 1, 0, "SIZE",
@@ -213,6 +214,7 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 			return kh_fail(err, KH_EUSAGE, "--set text: a stride is 16, 32, 64, 128, "
 				       "256 or 512");
 		o->text = true;
+		o->keep_all = v->keep_all;
 		o->max_span = KH_TEXT_SPAN;
 	}
 	if (!v->text && o->max_span < (v->stride ? v->stride : KH_STRIDE))

@@ -42,7 +42,8 @@ enum kh_section {
 	 * they need not be there */
 	KH_SEC_KEYS = KH_N_SECTIONS,    /* what the index forgets of its keys: keys.h */
 	KH_SEC_TOLD,                    /* how many fragments of a species are told */
-	KH_SEC_TEXT,                    /* the bases of the targets: text/text.h */
+	KH_SEC_TEXT,                    /* bases of the targets: text/text.h */
+	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
 	KH_ALL_SECTIONS
 };
 
@@ -92,7 +93,8 @@ typedef struct kh_db_header {
 	kh_db_extent keys;              /* KH_SEC_KEYS; 0, 0: genomes cannot be added */
 	kh_db_extent told;              /* KH_SEC_TOLD; 0, 0: that is not known */
 	kh_db_extent text;              /* KH_SEC_TEXT; 0, 0: version 2 */
-	char zero2[KH_DB_PAGE - 568];
+	kh_db_extent kept;              /* KH_SEC_KEPT; 0, 0: version 2 */
+	char zero2[KH_DB_PAGE - 584];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -130,6 +132,14 @@ typedef struct kh_db_target {
 	uint64_t id;                    /* offset in the ids */
 } kh_db_target;
 
+/* A stretch of a target whose text is there: in text and index, it has bins of its own.  What is
+ * like text that was kept of the species is left out. */
+typedef struct kh_db_kept {
+	uint32_t target;                /* its number */
+	uint32_t at;                    /* where it begins in the target, in bins */
+	uint32_t first_bin, bins;
+} kh_db_kept;
+
 /* Immutable after opening; any number of threads may use it. */
 typedef struct kh_db {
 	/* NULL, or it is a database of Kraken 2: then `image` has the cells of its table, `tax` its
@@ -150,7 +160,11 @@ typedef struct kh_db {
 	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
 	 * that are called it */
 	const uint16_t (*told)[KH_TOLD];
-	const uint32_t *text;           /* a word of 16 bases for each bin, or NULL: version 2 */
+	const uint32_t *text;           /* words of 16 bases for each bin, or NULL: version 2 */
+	/* with text: the stretches that bins are of; n_kept is bins.n_targets then, and what bins
+	 * calls a target is one of these */
+	const kh_db_kept *kept;
+	uint32_t n_kept;
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;
@@ -193,6 +207,7 @@ static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh
 	return s == KH_SEC_KEYS   ? &h->keys
 	       : s == KH_SEC_TOLD ? &h->told
 	       : s == KH_SEC_TEXT ? &h->text
+	       : s == KH_SEC_KEPT ? &h->kept
 				  : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and
@@ -207,6 +222,15 @@ int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err);
 int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err);
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
+
+/* Bases of a kept stretch. */
+static inline uint64_t kh_db_kept_bases(const kh_db *db, const kh_db_kept *k)
+{
+	const uint64_t stride = db->h->sampling.stride, bases = k->bins * stride;
+	const uint64_t left = db->target[k->target].bases - k->at * stride;
+
+	return left < bases ? left : bases;
+}
 
 /* The least numbers of hits (Minima in kmerhash-db(5)) of a header that is complete but for
  * them. */

@@ -21,7 +21,7 @@
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told", "text"
+	"keys", "told", "text", "kept"
 };
 
 static const void *section(const kh_db *db, enum kh_section s)
@@ -96,7 +96,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 		return bad(db, err, "its sections overlap");
 	if (h->keys.bytes == 0 && h->keys.at != 0)
 		return bad(db, err, "its section of keys is empty");
-	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0))
+	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0) ||
+	    (h->text.at != 0) != (h->kept.at != 0))
 		return bad(db, err, "its version does not say whether it has text");
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
@@ -129,7 +130,8 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	if (kh_sampling_check(&sampling, &why))
 		return bad(db, err, why.msg);
 	if (h->max_span < h->sampling.stride || h->max_span > 1 << 20 ||
-	    h->gap != 1 + (h->max_span + h->sampling.stride - 1) / h->sampling.stride ||
+	    h->gap != (h->text.at ? 1 : 1 + (h->max_span + h->sampling.stride - 1) /
+						    h->sampling.stride) ||
 	    h->bins > UINT32_MAX || h->n_taxa == 0 || h->tool[31] != 0 ||
 	    h->max_locations == 0 || h->max_locations > KH_LIST_MAX ||
 	    h->runs > 1 ||
@@ -356,7 +358,7 @@ static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint6
 		uint64_t bins =
 			t->bases / h->sampling.stride + (t->bases % h->sampling.stride != 0);
 
-		if (t->first_bin != bin || t->taxon >= h->n_taxa || t->id >= ids ||
+		if ((db->dir && t->first_bin != bin) || t->taxon >= h->n_taxa || t->id >= ids ||
 		    (t->id > 0 && db->ids[t->id - 1] != 0) || bins > h->bins)
 			return bad(db, err, "its targets are damaged");
 		bin += (bins > 0 ? bins : 1) + h->gap;
@@ -364,17 +366,23 @@ static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint6
 		taxon[i] = t->taxon;
 	}
 	*end = bin;
-	return bin > h->bins ? bad(db, err, "its targets do not fit its number of bins") : KH_OK;
+	if (db->dir && bin > h->bins)
+		return bad(db, err, "its targets do not fit its number of bins");
+	return KH_OK;
 }
 
 static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	const kh_bins targets = { .n = h->n_targets, .first = first, .taxon = taxon };
+	kh_bins targets = { .n = h->n_targets, .first = first, .taxon = taxon };
 	const kh_tree tree = kh_taxonomy_tree(db->tax);
 	uint64_t end = 0;
 	int rc = read_targets(db, first, taxon, &end, err);
 
+	if (!rc && !db->dir) {
+		rc = kh_db_read_kept(db, first, taxon, &end, err);
+		targets.n = db->n_kept;
+	}
 	if (!rc)
 		rc = kh_bin_map_init(&db->bin_map, &targets, end, h->gap, &tree, err);
 	if (rc)
@@ -389,8 +397,10 @@ static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 static int load_targets(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
-	uint32_t *first = kh_array(h->n_targets, sizeof *first, err);
-	uint32_t *taxon = kh_array(h->n_targets, sizeof *taxon, err);
+	const uint64_t kept = h->kept.bytes / sizeof(kh_db_kept);
+	const size_t n = (size_t)(kept > h->n_targets ? kept : h->n_targets);
+	uint32_t *first = kh_array(n, sizeof *first, err);
+	uint32_t *taxon = kh_array(n, sizeof *taxon, err);
 	int rc = KH_ENOMEM;
 
 	db->target = section(db, KH_SEC_TARGETS);

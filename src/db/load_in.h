@@ -18,6 +18,10 @@ bool kh_db_range_ends(const kh_db *db, const kh_range *r);
 int kh_db_check_seed_ranges(const kh_db *db, kh_err *err);
 int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err);
 
+/* The stretches of a database with text: db->kept, where each begins, its taxon, and where the last
+ * one ends; fails if they do not fit one another and the targets. */
+int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, kh_err *err);
+
 /* db->text, if the file has it; targets have been loaded. */
 int kh_db_find_text(kh_db *db, kh_err *err);
 

@@ -41,20 +41,74 @@ int kh_db_check_seeds(const kh_db *db, unsigned range, kh_err *err)
 	return kh_seeds_check(&db->seeds, range, n, err);
 }
 
-/* --- the text -------------------------------------------------------------------------- */
-/* Is all behind the last base of a target zero, up to the next one? */
-static bool ends(const kh_db *db, uint32_t target)
+/* --- what is kept ----------------------------------------------------------------------- */
+static bool kept_is_sound(const kh_db *db, uint32_t i, uint64_t bin)
 {
-	const kh_db_target *t = &db->target[target];
-	const uint64_t next = target + 1 < db->h->n_targets ? t[1].first_bin : db->h->bins;
-	const uint64_t words = db->h->sampling.stride / KH_TEXT_WORD;
-	uint64_t at = t->first_bin * words + t->bases / KH_TEXT_WORD;
+	const kh_db_kept *k = &db->kept[i];
+	const uint32_t stride = db->h->sampling.stride;
+	uint64_t bins, from = 0;
 
-	if (t->bases % KH_TEXT_WORD != 0 && db->text[at++] >> 2 * (t->bases % KH_TEXT_WORD) != 0)
+	if (k->target >= db->h->n_targets || k->bins == 0 || k->first_bin != bin)
 		return false;
-	while (at < next * words && db->text[at] == 0)
-		at++;
-	return at == next * words;
+	bins = db->target[k->target].bases / stride + (db->target[k->target].bases % stride != 0);
+	if (i > 0 && k->target < k[-1].target)
+		return false;
+	if (i > 0 && k->target == k[-1].target)
+		from = k[-1].at + (uint64_t)k[-1].bins + 1;
+	return k->at >= from && k->at + (uint64_t)k->bins <= (bins ? bins : 1);
+}
+
+int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	uint64_t bin = 0;
+	uint32_t target = 0;
+
+	db->kept = (const void *)((const char *)db->map + h->kept.at);
+	if (h->kept.bytes % sizeof *db->kept != 0 ||
+	    h->kept.bytes / sizeof *db->kept > h->bins)
+		return bad(db, "its section kept is damaged", err);
+	db->n_kept = (uint32_t)(h->kept.bytes / sizeof *db->kept);
+	for (uint32_t i = 0; i < db->n_kept; i++) {
+		const kh_db_kept *k = &db->kept[i];
+
+		if (!kept_is_sound(db, i, bin))
+			return bad(db, "its section kept is damaged", err);
+		for (; target <= k->target; target++)
+			if (db->target[target].first_bin != bin)
+				return bad(db, "its targets are damaged", err);
+		first[i] = k->first_bin;
+		taxon[i] = db->target[k->target].taxon;
+		bin += k->bins + (uint64_t)h->gap;
+	}
+	for (; target < h->n_targets; target++)
+		if (db->target[target].first_bin != bin)
+			return bad(db, "its targets are damaged", err);
+	*end = bin;
+	return bin > h->bins ? bad(db, "its targets do not fit its number of bins", err) : KH_OK;
+}
+
+/* --- the text -------------------------------------------------------------------------- */
+static bool all_zero(const uint32_t *word, uint64_t n)
+{
+	while (n > 0 && word[n - 1] == 0)
+		n--;
+	return n == 0;
+}
+
+/* Is all behind the last base of a stretch zero, up to the next one, or the end? */
+static bool ends(const kh_db *db, uint32_t i)
+{
+	const kh_db_kept *k = &db->kept[i];
+	const uint64_t words = db->h->sampling.stride / KH_TEXT_WORD;
+	const uint64_t bases = kh_db_kept_bases(db, k);
+	const uint64_t end = i + 1 < db->n_kept ? k[1].first_bin * words
+						: db->h->text.bytes / sizeof *db->text;
+	uint64_t at = k->first_bin * words + bases / KH_TEXT_WORD;
+
+	if (bases % KH_TEXT_WORD != 0 && db->text[at++] >> 2 * (bases % KH_TEXT_WORD) != 0)
+		return false;
+	return all_zero(db->text + at, end - at);
 }
 
 int kh_db_find_text(kh_db *db, kh_err *err)
@@ -68,12 +122,13 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	    h->max_span != KH_TEXT_SPAN || h->bins >= KH_SEED_MANY ||
 	    h->keys.at != 0 || h->told.at != 0)
 		return bad(db, "a parameter in its header is not one of a database with text", err);
-	if (h->text.bytes != h->bins * (stride / KH_TEXT_WORD) * sizeof *db->text)
+	if (h->text.bytes % sizeof *db->text != 0 || h->text.bytes / sizeof *db->text !=
+	    h->bins * (stride / KH_TEXT_WORD) + KH_TEXT_BEHIND)
 		return bad(db, "its text does not fit its bins", err);
 	db->text = (const void *)((const char *)db->map + h->text.at);
 	db->bins.places = 1;
 	db->bins.bits = h->word_bits;
-	for (uint32_t i = 0; i < h->n_targets; i++)
+	for (uint32_t i = 0; i < db->n_kept; i++)
 		if (!ends(db, i))
 			return bad(db, "its text goes on behind a target", err);
 	return KH_OK;

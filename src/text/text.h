@@ -1,9 +1,9 @@
 /*
  * text.h - bases of two bits, 16 a word of 32 bits, and reads compared with them   [HD]
  *
- * The text of a database has a word for each of its bins, the first base in the lowest bits, so
- * that base i of it is one of bin i / 16.  Behind each target are words of zeros: more than
- * KH_TEXT_SPAN bases, so that a read which hangs over the end of a target meets no other one.
+ * The text of a database has some words for each of its bins, the first base in the lowest bits.
+ * Behind each stretch of a target that is kept is a bin of zeros, and behind all of them are
+ * KH_TEXT_BEHIND words, so that what a read asks for that hangs over the end is in memory.
  *
  * A read that lies along the text, as it is or as its reverse complement, is compared base by base:
  * a match counts 1, a mismatch -1, and what counts is the stretch with the greatest sum.
@@ -15,6 +15,7 @@
 
 #define KH_TEXT_WORD 16                 /* bases */
 #define KH_TEXT_SPAN 512                /* the longest read, or mate, that is compared at once */
+#define KH_TEXT_BEHIND 64               /* words of zeros, more than that and a k-mer */
 #define KH_TEXT_WORDS (KH_TEXT_SPAN / 32 + 1)
 
 /* Ends of a read that lie aside: from so many bases on, by so many at most, with such a score at

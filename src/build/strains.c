@@ -1,0 +1,503 @@
+/*
+ * strains.c - what of the text of a species is kept once
+ *
+ * Strains of a species are mostly alike, and a read that fits one of them fits the others nearly as
+ * well.  So the targets of a species are gone through, the longest first, in tiles; a tile that
+ * lies along text which was kept of the species, with no more than 3 bases in 100 that differ,
+ * leaves neither text nor seeds.  A species then takes the room of its distinct sequence.
+ *
+ * Where strains differ by 2 in 100, a tile of 128 bases has more than 3 in 100 now and then: what a
+ * tile has less than that is credit for those that follow it on the same text.  And a tile may
+ * have an insertion or a deletion of up to 8 bases.  Beside tiles that are kept because they do not
+ * fit, one more is kept at each side: the next strain with that stretch has its tiles elsewhere,
+ * and those that hang over its ends are to fit, too.
+ *
+ * Where a tile could lie is asked of a table of k-mers of the kept text; but where the tile before
+ * was found, the next one mostly follows, and is compared there first.  One worker does a species,
+ * so nothing depends on their number.
+ */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "base/threads.h"
+#include "text/text.h"
+
+enum {
+	TILE = 128,             /* bases, or those of a bin, if there are more */
+	APART = 3,              /* in 100 bases of a tile */
+	CREDIT = 500,           /* at most: 5 bases more, in hundredths */
+	SHIFT = 8,              /* bases of an insertion or a deletion, at most, */
+	GAP = 100,              /* and what it takes, in hundredths of a base */
+	PART = 8,               /* bases: where it may be */
+	PARTS = KH_TEXT_SPAN / PART,
+	K = 16,                 /* of the k-mers of the table; */
+	S = 12,
+	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
+	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
+	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
+};
+
+/* So many of 2^32 of those that the scheme keeps: one k-mer in 15. */
+#define SHARE (UINT32_C(1) << 31)
+
+/* A target of a species. */
+struct member {
+	uint32_t target;
+	uint64_t at, bases;             /* where its text begins, and how long it is */
+	uint8_t *kept;                  /* by tile */
+};
+
+/* A place in the kept text of a species. */
+struct place {
+	uint32_t member, strand;
+	int64_t at;
+	bool known;
+};
+
+/* Open addressing: key, plus 1; 0: free. */
+struct table {
+	uint64_t *key;
+	struct {
+		uint32_t member, at;
+	} *where;
+	size_t n, size;
+};
+
+struct species {
+	uint32_t number;
+	uint32_t first, n;              /* of the members */
+	uint64_t bases;
+};
+
+struct sorting {
+	const struct build *b;
+	const uint32_t *text;
+	uint32_t tile;
+	struct member *member;
+	struct species *species;
+	uint32_t n_species;
+	_Atomic uint32_t next;
+};
+
+/* One species while it is gone through. */
+struct going {
+	const struct sorting *s;
+	struct member *member;
+	struct table table;
+	kh_oriented tile[2];
+	struct place last;              /* of the tile before, if it was found */
+	int32_t credit;                 /* of the tiles that lie there */
+	bool beside;                    /* the tile before was kept, as it does not fit */
+	uint64_t key[SEEDS];
+	uint32_t pos[SEEDS];
+};
+
+static const uint32_t zeros[ZEROS];
+static const kh_sampling sampling = { KH_SYNCMER, K, S, KH_TEXT_WORD, SHARE, 1 };
+
+/* --- the table ------------------------------------------------------------------------- */
+static size_t slot_of(const struct table *t, uint64_t key)
+{
+	size_t i = (size_t)kh_fmix64(key) & (t->size - 1);
+
+	while (t->key[i] != 0 && t->key[i] != key + 1)
+		i = (i + 1) & (t->size - 1);
+	return i;
+}
+
+static void table_clear(struct table *t)
+{
+	free(t->key);
+	free(t->where);
+	*t = (struct table) { .n = 0 };
+}
+
+static int table_grow(struct table *t, kh_err *err)
+{
+	struct table more = { .size = t->size ? 2 * t->size : 1 << 12, .n = t->n };
+
+	more.key = kh_array(more.size, sizeof *more.key, err);
+	more.where = kh_array(more.size, sizeof *more.where, err);
+	if (!more.key || !more.where) {
+		table_clear(&more);
+		return KH_ENOMEM;
+	}
+	for (size_t i = 0; i < t->size; i++)
+		if (t->key[i] != 0) {
+			const size_t slot = slot_of(&more, t->key[i] - 1);
+
+			more.key[slot] = t->key[i];
+			more.where[slot] = t->where[i];
+		}
+	table_clear(t);
+	*t = more;
+	return KH_OK;
+}
+
+/* The first place of a key stays. */
+static int table_add(struct table *t, uint64_t key, uint32_t member, uint32_t at, kh_err *err)
+{
+	int rc = 2 * t->n >= t->size ? table_grow(t, err) : KH_OK;
+	size_t i;
+
+	if (rc)
+		return rc;
+	i = slot_of(t, key);
+	if (t->key[i] != 0)
+		return KH_OK;
+	t->key[i] = key + 1;
+	t->where[i].member = member;
+	t->where[i].at = at;
+	t->n++;
+	return KH_OK;
+}
+
+/* --- one tile -------------------------------------------------------------------------- */
+static bool is_kept(const struct going *g, const struct member *m, int64_t at, uint32_t n)
+{
+	const int64_t tile = g->s->tile;
+
+	if (at < 0 || (uint64_t)at + n > m->bases)
+		return false;
+	for (int64_t i = at / tile; i <= (at + n - 1) / tile; i++)
+		if (!m->kept[i])
+			return false;
+	return true;
+}
+
+/* The bases of the tile that differ from the text there, summed up to each part. */
+static void count_apart(const struct going *g, const struct place *p, uint32_t n,
+			uint16_t sum[PARTS + 1])
+{
+	const uint64_t at = g->member[p->member].at + (uint64_t)p->at;
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < n; i += 32) {
+		const uint32_t bases = n - i < 32 ? n - i : 32;
+		uint64_t x = kh_text_differ(g->tile[p->strand].base[i / 32],
+					    kh_text_bases(g->s->text, at + i));
+
+		x = bases < 32 ? x & ((UINT64_C(1) << 2 * bases) - 1) : x;
+		for (uint32_t j = 0; j < 32 && i + j < n; j += PART) {
+			sum[(i + j) / PART] = (uint16_t)all;
+			all += kh_text_count(x >> 2 * j & ((UINT64_C(1) << 2 * PART) - 1));
+		}
+	}
+	sum[(n + PART - 1) / PART] = (uint16_t)all;
+}
+
+/* Does a tile of n bases of which so many differ fit, with what credit there is? */
+static bool affords(struct going *g, uint32_t n, uint32_t apart, int32_t gap)
+{
+	const int32_t left = g->credit + (int32_t)(n * APART) - (int32_t)(100 * apart) - gap;
+
+	if (left < 0)
+		return false;
+	g->credit = left < CREDIT ? left : CREDIT;
+	return true;
+}
+
+/* Does the tile, of n bases, fit the kept text there? */
+static bool fits(struct going *g, const struct place *p, uint32_t n)
+{
+	uint16_t sum[PARTS + 1];
+
+	if (!is_kept(g, &g->member[p->member], p->at, n))
+		return false;
+	count_apart(g, p, n, sum);
+	return affords(g, n, sum[(n + PART - 1) / PART], 0);
+}
+
+/* Does it fit with an insertion or a deletion?  Then *p becomes where its later part lies, by the
+ * order of the target. */
+static bool fits_shifted(struct going *g, struct place *p, uint32_t n)
+{
+	const struct member *m = &g->member[p->member];
+	const uint32_t parts = (n + PART - 1) / PART;
+	uint16_t before[PARTS + 1], behind[PARTS + 1];
+
+	if (!is_kept(g, m, p->at, n))
+		return false;
+	count_apart(g, p, n, before);
+	for (int d = 1; d <= 2 * SHIFT; d++) {
+		struct place q = *p;
+		uint32_t least = n;
+
+		q.at += d % 2 ? (d + 1) / 2 : -(d / 2);
+		if (!is_kept(g, m, q.at, n))
+			continue;
+		count_apart(g, &q, n, behind);
+		/* the reverse complement of a tile has its later part in front */
+		for (uint32_t i = 0; i <= parts; i++) {
+			const uint32_t x =
+				p->strand ? behind[i] + (uint32_t)before[parts] - before[i]
+					  : before[i] + (uint32_t)behind[parts] - behind[i];
+
+			least = x < least ? x : least;
+		}
+		if (affords(g, n, least, GAP)) {
+			*p = q;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A tile of n bases, and its seeds: number `from` to `to` - 1, whose k-mers begin at pos[] of the
+ * block, and at pos[] - offset of the tile. */
+struct tile {
+	uint64_t at;
+	uint32_t n, offset;
+	size_t from, to;
+};
+
+/* Finds where the tile fits what was kept: behind the tile before it, or where a seed says; the
+ * first place, if there are several. */
+static bool find(struct going *g, const struct tile *t)
+{
+	struct place p = g->last;
+
+	if (p.known) {
+		p.at = p.strand ? p.at - t->n : p.at + g->s->tile;
+		if (fits(g, &p, t->n) || fits_shifted(g, &p, t->n)) {
+			g->last = p;
+			return true;
+		}
+	}
+	g->credit = 0;
+	for (size_t i = t->from; i < t->to && g->table.size > 0; i++) {
+		const size_t slot = slot_of(&g->table, g->key[i]);
+		const int64_t begins = g->pos[i] - t->offset;
+
+		if (g->table.key[slot] == 0)
+			continue;
+		for (uint32_t strand = 0; strand < 2; strand++) {
+			p = (struct place) { g->table.where[slot].member, strand, 0, true };
+			p.at = g->table.where[slot].at -
+			       (strand ? (int64_t)t->n - K - begins : begins);
+			if (fits(g, &p, t->n)) {
+				g->last = p;
+				return true;
+			}
+		}
+	}
+	g->last.known = false;
+	return false;
+}
+
+static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_err *err)
+{
+	struct member *m = &g->member[member];
+	const uint64_t at = m->at + t->at, number = t->at / g->s->tile;
+	int rc = KH_OK;
+
+	kh_text_read(g->tile, (const uint64_t *)(const void *)g->s->text + at / 32, zeros, at % 32,
+		     t->n);
+	if (find(g, t)) {
+		m->kept[number] = g->beside;
+		g->beside = false;
+		return KH_OK;
+	}
+	g->beside = true;
+	m->kept[number] = 1;
+	if (number > 0)
+		m->kept[number - 1] = 1;
+	for (size_t i = t->from; i < t->to && !rc; i++)
+		rc = table_add(&g->table, g->key[i], member,
+			       (uint32_t)(t->at + g->pos[i] - t->offset), err);
+	return rc;
+}
+
+/* --- a species ------------------------------------------------------------------------- */
+static int go_member(struct going *g, uint32_t member, kh_err *err)
+{
+	const struct member *m = &g->member[member];
+	int rc = KH_OK;
+
+	g->last.known = g->beside = false;
+	for (uint64_t at = 0; at < m->bases && !rc; at += BLOCK) {
+		const uint64_t left = m->bases - at, from = m->at + at;
+		const uint64_t starts = kh_sampling_starts(&sampling, left);
+		const kh_stretch st = { (const uint64_t *)(const void *)g->s->text + from / 32,
+					zeros, from % 32,
+					from % 32 + (starts < BLOCK ? starts : BLOCK) };
+		const size_t n = kh_sampling_run(&sampling, &st, g->key, g->pos);
+		struct tile t = { .at = at };
+
+		for (; t.offset < BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
+			t.at = at + t.offset;
+			t.n = left - t.offset < g->s->tile ? (uint32_t)(left - t.offset)
+							   : g->s->tile;
+			for (t.from = t.to; t.to < n && g->pos[t.to] < t.offset + t.n; t.to++)
+				;
+			rc = go_tile(g, member, &t, err);
+		}
+	}
+	return rc;
+}
+
+static int go_species(struct sorting *s, const struct species *x, kh_err *err)
+{
+	struct going *g = kh_array(1, sizeof *g, err);
+	int rc = g ? KH_OK : KH_ENOMEM;
+
+	if (rc)
+		return rc;
+	g->s = s;
+	g->member = s->member + x->first;
+	for (uint32_t i = 0; i < x->n && !rc; i++)
+		rc = go_member(g, i, err);
+	table_clear(&g->table);
+	free(g);
+	return rc;
+}
+
+static int worker(void *arg, unsigned number, kh_err *err)
+{
+	struct sorting *s = arg;
+	int rc = KH_OK;
+
+	(void)number;
+	while (!rc) {
+		const uint32_t i = s->next++;
+
+		if (i >= s->n_species)
+			break;
+		if (s->species[i].n > 1)
+			rc = go_species(s, &s->species[i], err);
+		else
+			memset(s->member[s->species[i].first].kept, 1,
+			       (size_t)(s->species[i].bases / s->tile + 1));
+	}
+	return rc;
+}
+
+/* --- all of them ----------------------------------------------------------------------- */
+static int longest_first(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->bases != y->bases)
+		return x->bases < y->bases ? 1 : -1;
+	return (x->target > y->target) - (x->target < y->target);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct species *x = a, *y = b;
+
+	if (x->bases != y->bases)
+		return x->bases < y->bases ? 1 : -1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The targets by species. */
+static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_err *err)
+{
+	const struct taxa *t = &s->b->taxa;
+	const kh_tree tree = kh_taxonomy_tree(t->tax);
+	uint32_t *n = kh_array(t->tax->n + 1, sizeof *n, err), at = 0;
+
+	s->member = kh_array(t->n_targets, sizeof *s->member, err);
+	s->species = kh_array(t->tax->n, sizeof *s->species, err);
+	if (!n || !s->member || !s->species) {
+		free(n);
+		return KH_ENOMEM;
+	}
+	for (uint32_t i = 0; i < t->n_targets; i++)
+		n[kh_tree_own_species(&tree, t->taxon[i])]++;
+	for (uint32_t x = 0; x < t->tax->n; x++) {
+		if (n[x] == 0)
+			continue;
+		s->species[s->n_species] = (struct species) { s->n_species, at, 0, 0 };
+		at += n[x];
+		n[x] = s->n_species++;
+	}
+	for (uint32_t i = 0; i < t->n_targets; i++) {
+		struct species *x = &s->species[n[kh_tree_own_species(&tree, t->taxon[i])]];
+		const kh_ref *r = &s->b->refs.ref[t->target[i]];
+
+		x->bases += r->bases;
+		s->member[x->first + x->n++] = (struct member) {
+			i, (uint64_t)r->first_bin * s->b->sampling.stride, r->bases,
+			kept + tiles[i]
+		};
+	}
+	for (uint32_t i = 0; i < s->n_species; i++)
+		qsort(s->member + s->species[i].first, s->species[i].n, sizeof *s->member,
+		      longest_first);
+	qsort(s->species, s->n_species, sizeof *s->species, largest_first);
+	free(n);
+	return KH_OK;
+}
+
+static int go_all(struct sorting *s, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_threads_run(m, s->b->o->threads, worker, s, err);
+	kh_monitor_free(m);
+	return rc;
+}
+
+/* The kept tiles of target i, from .. to - 1 of its bins, become what the database keeps. */
+static int add_kept(struct build *b, uint32_t i, uint32_t from, uint32_t to, kh_err *err)
+{
+	struct taxa *t = &b->taxa;
+	int rc = kh_grow((void **)&t->kept, &t->cap_kept, t->n_kept + (size_t)1, sizeof *t->kept,
+			 err);
+
+	if (!rc)
+		t->kept[t->n_kept++] = (kh_db_kept) { .target = i, .at = from, .bins = to - from };
+	return rc;
+}
+
+static int add_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile, kh_err *err)
+{
+	const uint64_t bases = b->refs.ref[b->taxa.target[i]].bases;
+	const uint32_t stride = b->sampling.stride, each = tile / stride;
+	const uint32_t bins = bases ? (uint32_t)((bases + stride - 1) / stride) : 1;
+	int rc = KH_OK;
+
+	for (uint32_t from = 0, to; from < bins && !rc; from = to) {
+		const uint8_t is = !kept || kept[from / each];
+
+		for (to = from; to < bins && (!kept || kept[to / each]) == is;)
+			to = !kept || bins - to < each ? bins : to + each;
+		if (is)
+			rc = add_kept(b, i, from, to, err);
+	}
+	return rc;
+}
+
+int kh_build_keep(struct build *b, kh_err *err)
+{
+	const struct taxa *t = &b->taxa;
+	const uint32_t stride = b->sampling.stride;
+	struct sorting s = { .b = b, .tile = stride > TILE ? stride : TILE };
+	uint64_t *tiles = kh_array((size_t)t->n_targets + 1, sizeof *tiles, err);
+	uint8_t *kept = NULL;
+	int rc = tiles ? kh_build_text_join(b, &s.text, err) : KH_ENOMEM;
+
+	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
+		tiles[i + 1] = tiles[i] + b->refs.ref[t->target[i]].bases / s.tile + 1;
+	if (!rc && !b->o->keep_all) {
+		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
+		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
+		if (!rc)
+			rc = go_all(&s, err);
+	}
+	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
+		rc = add_target(b, i, kept ? kept + tiles[i] : NULL, s.tile, err);
+	free(s.member);
+	free(s.species);
+	free(kept);
+	free(tiles);
+	return rc;
+}
