@@ -226,7 +226,7 @@ static uint64_t worker_bytes(const kh_builder *b)
 	return most;
 }
 
-/* How many workers of a share fit into an eighth of its memory.  Groups are halved until two fit,
+/* How many workers of an owner fit into an eighth of its memory.  Groups are halved until two fit,
  * if that is possible. */
 int kh_cuda_plan_again(kh_builder *b, kh_err *err)
 {
@@ -239,11 +239,11 @@ int kh_cuda_plan_again(kh_builder *b, kh_err *err)
 	if (k->n)
 		qsort(k->block, k->n, sizeof *k->block, by_ticket);
 	for (unsigned i = 0; i < b->n; i++)
-		limit = b->share[i].plan.limit < limit ? b->share[i].plan.limit : limit;
+		limit = b->owner[i].plan.limit < limit ? b->owner[i].plan.limit : limit;
 	for (; make_groups(k, most), (each = worker_bytes(b)) > limit / 16 && most > 0; most /= 2)
 		;
 	for (unsigned i = 0; i < b->n; i++) {
-		struct kh_cuda_share *s = &b->share[i];
+		struct kh_cuda_owner *s = &b->owner[i];
 		const unsigned there = (b->o.on.threads + b->n - 1 - i) / b->n;
 		const uint64_t fit = s->plan.limit / 8 / each;
 
@@ -386,8 +386,8 @@ static int again_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct again *x = arg;
 	kh_builder *b = x->w->b;
-	const unsigned share = (unsigned)(x->w->share - b->share);
-	struct kh_cuda_worker *w = &b->worker[share + worker * b->n];
+	const unsigned owner = (unsigned)(x->w->owner - b->owner);
+	struct kh_cuda_worker *w = &b->worker[owner + worker * b->n];
 	int rc = kh_gpu_use(w->device, err), waited;
 
 	for (unsigned j = 0; !rc; j = (j + 1) % SLOTS) {
@@ -420,7 +420,7 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err)
 	if (!rc)
 		rc = kh_wave_room(w, w->pairs.sort.n, 0, err);
 	if (!rc)
-		rc = kh_cuda_side_by_side(w->share->again, again_worker, &x, err);
+		rc = kh_cuda_side_by_side(w->owner->again, again_worker, &x, err);
 	free(x.at);
 	return rc;
 }

@@ -60,24 +60,24 @@ void kh_cuda_builder_close(kh_builder *b)
 		kh_gpu_comm_abort(b->comm);
 	for (unsigned i = 0; b->worker && i < b->o.on.threads; i++)
 		worker_close(&b->worker[i]);
-	for (unsigned i = 0; b->share && i < b->n; i++) {
-		cudaSetDevice(b->share[i].device);
-		kh_cuda_drop_chunks(&b->share[i]);
-		kh_gpu_drop(&b->share[i].slab);
-		kh_gpu_drop(&b->share[i].pinned);
-		free(b->share[i].chunk);
-		free(b->share[i].stored);
+	for (unsigned i = 0; b->owner && i < b->n; i++) {
+		cudaSetDevice(b->owner[i].device);
+		kh_cuda_drop_chunks(&b->owner[i]);
+		kh_gpu_drop(&b->owner[i].slab);
+		kh_gpu_drop(&b->owner[i].pinned);
+		free(b->owner[i].chunk);
+		free(b->owner[i].stored);
 	}
 	kh_gpu_comm_close(b->comm);
 	kh_store_free(b->store);
 	kh_cuda_kept_close(&b->kept);
 	pthread_mutex_destroy(&b->lock);
 	free(b->worker);
-	free(b->share);
+	free(b->owner);
 	free(b);
 }
 
-static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+static int slab_open(const kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err)
 {
 	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
 	int rc = kh_gpu_use(s->device, err);
@@ -88,7 +88,7 @@ static int slab_open(const kh_builder *b, struct kh_cuda_share *s, unsigned work
 							kh_gpu_up(z.sums)) + 1, err);
 }
 
-static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_share *of,
+static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_owner *of,
 		     kh_err *err)
 {
 	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
@@ -119,7 +119,7 @@ static int worker_open(kh_builder *b, unsigned i, kh_err *err)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking),
 			    err);
 	for (int j = 0; j < SLOTS && !rc; j++)
-		rc = slot_open(b, &w->slot[j], &b->share[i % b->n], err);
+		rc = slot_open(b, &w->slot[j], &b->owner[i % b->n], err);
 	return rc;
 }
 
@@ -131,21 +131,21 @@ static int devices_open(kh_builder *b, kh_err *err)
 
 	b->n = o->on.choice.n ? (unsigned)o->on.choice.n : 1;
 	b->worker = kh_array(o->on.threads, sizeof *b->worker, err);
-	b->share = kh_array(b->n, sizeof *b->share, err);
-	if (!b->worker || !b->share)
+	b->owner = kh_array(b->n, sizeof *b->owner, err);
+	if (!b->worker || !b->owner)
 		return KH_ENOMEM;
 	for (unsigned i = 0; i < b->n; i++)
-		b->share[i].device = o->on.choice.n ? o->on.choice.device[i] : 0;
+		b->owner[i].device = o->on.choice.n ? o->on.choice.device[i] : 0;
 	for (unsigned i = 0; i < o->on.threads; i++)
-		b->worker[i].device = b->share[i % b->n].device;
+		b->worker[i].device = b->owner[i % b->n].device;
 	rc = b->n > 1 ? kh_gpu_peers(o->on.choice.device, b->n, &all, err) : KH_OK;
 	if (!rc && o->on.comm)
 		rc = kh_gpu_comm_open(&b->comm, o->on.comm, o->on.choice.device, b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = kh_cuda_share_plan(b, &b->share[i],
+		rc = kh_cuda_owner_plan(b, &b->owner[i],
 					(o->on.threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < b->n && !rc; i++)
-		rc = slab_open(b, &b->share[i], (o->on.threads + b->n - 1 - i) / b->n, err);
+		rc = slab_open(b, &b->owner[i], (o->on.threads + b->n - 1 - i) / b->n, err);
 	for (unsigned i = 0; i < o->on.threads && !rc; i++)
 		rc = worker_open(b, i, err);
 	return rc;

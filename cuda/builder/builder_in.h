@@ -106,8 +106,8 @@ struct kh_cuda_stored {
 	size_t chunk;
 };
 
-/* What a device owns; the lock guards its store. */
-struct kh_cuda_share {
+/* A device, which owns some ranges, and what it has taken; the lock guards its store. */
+struct kh_cuda_owner {
 	int device;
 	kh_gpu_plan plan;               /* how its memory is planned */
 	kh_gpu_budget memory;           /* what has been taken of it: plan.limit at most */
@@ -127,8 +127,8 @@ struct kh_builder {
 	kh_builder_options o;
 	pthread_mutex_t lock;           /* of the stores, while workers add */
 	struct kh_cuda_worker *worker;
-	struct kh_cuda_share *share;
-	unsigned n;                     /* shares */
+	struct kh_cuda_owner *owner;
+	unsigned n;                     /* owners */
 	kh_gpu_budget pinned;           /* host memory that devices read and write: no limit */
 	kh_host_plan host;              /* where spilled pairs go */
 	/* under the lock: */
@@ -136,7 +136,7 @@ struct kh_builder {
 	bool again;                     /*   is set, which is before the first block, are
 					 * made again for each wave */
 	struct kh_cuda_kept_blocks kept;
-	kh_store *store;                /* tickets times n, plus the share */
+	kh_store *store;                /* tickets times n, plus the owner */
 	kh_gpu_comm *comm;              /* the GPUs of all processes; NULL: one process */
 	bool finished;
 };
@@ -164,15 +164,15 @@ int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* Moves all pairs to the store of the host, whose waves are of whole ranges. */
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
-/* Frees the chunks of the share on its device, which must be the current one. */
-void kh_cuda_drop_chunks(struct kh_cuda_share *s);
+/* Frees the chunks of the owner on its device, which must be the current one. */
+void kh_cuda_drop_chunks(struct kh_cuda_owner *s);
 
 /* --- memory.c --- */
 /* For blocks of the usual size; and the one allocation for all slots of so many workers. */
 struct kh_cuda_sizes kh_cuda_usual_sizes(const kh_builder *b);
 size_t kh_cuda_slab_bytes(const kh_builder *b, unsigned workers);
-/* What the share may take of its device; one that is named twice is halved. */
-int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err);
+/* What the owner may take of its device; one that is named twice is halved. */
+int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err);
 
 /* --- again.c --- */
 /* Keeps the slot's input, and notes it in the slot. */

@@ -2,8 +2,8 @@
  * finish.c - the end of a build: every device makes the index of its ranges
  *
  * Each device has a thread. All take the same steps together: order, exchange, sort and encode;
- * then the images are delivered in the order of ranges. Spilled pairs come from the host in
- * rounds, each with one wave a device. If there is less memory than when the plan was made, pairs
+ * then the images are delivered in the order of ranges. Spilled pairs come from the host wave
+ * by wave, each device its own. If there is less memory than when the plan was made, pairs
  * that are still in the store are spilled, and waves are made smaller.
  */
 #include <config.h>
@@ -18,8 +18,8 @@ enum { OUTS = 2 };
 struct finisher {
 	kh_builder *b;
 	const kh_finish *f;
-	struct kh_wave *wave;           /* one a share */
-	struct kh_wave_out *out;        /* OUTS a share: images that are delivered */
+	struct kh_wave *wave;           /* one an owner */
+	struct kh_wave_out *out;        /* OUTS an owner: images that are delivered */
 	kh_gpu_buf pinned[2];           /* of all devices */
 	/* in waves: outs to deliver, and those that are */
 	kh_queue *todo, *done;
@@ -81,7 +81,7 @@ static int give(struct finisher *x, unsigned i, kh_err *err)
 static int encode_more(struct finisher *x, struct kh_wave *w, kh_err *err)
 {
 	const unsigned next = w->images.next;
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	if (!rc)
 		rc = kh_wave_encode(w, err);
@@ -115,14 +115,14 @@ static int open_worker(void *arg, unsigned i, kh_err *err)
 	int rc = kh_wave_open(&x->wave[i], err);
 
 	for (unsigned k = 0; k < OUTS && !rc; k++)
-		rc = kh_wave_out_open(&x->out[i * OUTS + k], &x->b->share[i], err);
+		rc = kh_wave_out_open(&x->out[i * OUTS + k], &x->b->owner[i], err);
 	return rc;
 }
 
 /* Tries a step. If it lacks memory, that does not end the build, as there may be another way. */
 static int try(struct kh_wave *w, int (*step)(struct kh_wave *, kh_err *), kh_err *err)
 {
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	if (rc || w->from == w->to || w->lacks)
 		return rc;
@@ -167,7 +167,7 @@ static const struct kh_wave *lacking(const struct finisher *x)
 static void count_pairs(const struct finisher *x)
 {
 	for (unsigned i = 0; i < x->b->n; i++)
-		x->wave[i].share->times.pairs += x->wave[i].pairs.sort.n;
+		x->wave[i].owner->times.pairs += x->wave[i].pairs.sort.n;
 }
 
 /* --- all at once -------------------------------------------------------------------- */
@@ -233,22 +233,22 @@ static int next_waves(struct finisher *x, unsigned *from, kh_err *err)
 
 	for (unsigned i = 0; i < x->b->n; i++) {
 		struct kh_wave *w = &x->wave[i];
-		kh_gpu_plan plan = w->share->plan;
-		int rc = kh_gpu_use(w->share->device, err);
+		kh_gpu_plan plan = w->owner->plan;
+		int rc = kh_gpu_use(w->owner->device, err);
 
 		if (rc)
 			return rc;
 		plan.tables += w->held;
 		const unsigned to = kh_plan_wave(&plan, x->count, *from, x->to);
 		kh_wave_reset(w, *from, to);
-		w->share->waves += to > *from;
+		w->owner->waves += to > *from;
 		*from = to;
 	}
 	if (*from > began)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM, "one of 256 ranges has %" PRIu64 " pairs: --set "
 		       "gpu-memory must be %" PRIu64 " bytes at least", x->count[began],
-		       kh_plan_least(&x->wave->share->plan, x->count[began]));
+		       kh_plan_least(&x->wave->owner->plan, x->count[began]));
 }
 
 /* Plans with less memory from now on, as other programs have taken some since the plan was made. */
@@ -256,7 +256,7 @@ static void plan_for_less(struct finisher *x)
 {
 	for (unsigned i = 0; i < x->b->n; i++) {
 		struct kh_wave *w = &x->wave[i];
-		kh_gpu_plan *p = &w->share->plan;
+		kh_gpu_plan *p = &w->owner->plan;
 
 		if (!w->lacks)
 			continue;
@@ -382,7 +382,7 @@ static int run(struct finisher *x, kh_err *err)
 		return rc;
 	if (!x->b->spilling) {
 		for (unsigned i = 0; i < x->b->n && !rc; i++)
-			if (!(rc = kh_gpu_use(x->b->share[i].device, err)))
+			if (!(rc = kh_gpu_use(x->b->owner[i].device, err)))
 				kh_wave_reset(&x->wave[i], 0, 0);
 		x->b->spilling = true;
 		if (!rc)
@@ -396,16 +396,16 @@ static void tell(const kh_builder *b)
 	uint64_t sum = 0, most = 0;
 
 	for (unsigned i = 0; i < b->n; i++) {
-		const kh_cuda_times *t = &b->share[i].times;
+		const kh_cuda_times *t = &b->owner[i].times;
 
 		kh_log(KH_DEBUG,
 		       "cuda:%d: %.1f MB of memory planned, %.1f MB taken at most; %u waves",
-		       b->share[i].device, (double)b->share[i].memory.limit * 1e-6,
-		       (double)b->share[i].memory.most * 1e-6,
-		       b->spilling ? b->share[i].waves : 1);
+		       b->owner[i].device, (double)b->owner[i].memory.limit * 1e-6,
+		       (double)b->owner[i].memory.most * 1e-6,
+		       b->spilling ? b->owner[i].waves : 1);
 		kh_log(KH_DEBUG, "cuda:%d: seconds: %.3f last samples, %.3f order, %.3f by "
 		       "range, %.3f exchange, %.3f sort, %.3f encode; %" PRIu64 " pairs, %"
-		       PRIu64 " bytes", b->share[i].device, t->wait, t->gather, t->split,
+		       PRIu64 " bytes", b->owner[i].device, t->wait, t->gather, t->split,
 		       t->exchange, t->sort, t->encode, t->pairs, t->bytes);
 		sum += t->pairs;
 		most = t->pairs > most ? t->pairs : most;
@@ -418,7 +418,7 @@ static void tell(const kh_builder *b)
 
 kh_cuda_times kh_cuda_builder_times(const kh_builder *b, unsigned i)
 {
-	return b->share[i].times;
+	return b->owner[i].times;
 }
 
 int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
@@ -434,7 +434,7 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 		rc = KH_ENOMEM;
 	for (unsigned i = 0; i < b->n && !rc; i++) {
 		x.wave[i].b = b;
-		x.wave[i].share = &b->share[i];
+		x.wave[i].owner = &b->owner[i];
 		x.wave[i].f = f;
 	}
 	x.pinned[0].budget = x.pinned[1].budget = &b->pinned;

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_share *s, kh_err *err)
+int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_owner *s, kh_err *err)
 {
 	int rc = kh_gpu_use(s->device, err);
 
-	o->share = s;
+	o->owner = s;
 	if (!rc)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&o->stream, cudaStreamNonBlocking), err);
 	for (int i = 0; i < 2 && !rc; i++)
@@ -18,7 +18,7 @@ int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_share *s, kh_err *err
 
 void kh_wave_out_close(struct kh_wave_out *o)
 {
-	if (!o->share || cudaSetDevice(o->share->device) != cudaSuccess)
+	if (!o->owner || cudaSetDevice(o->owner->device) != cudaSuccess)
 		return;
 	if (o->stream)
 		cudaStreamSynchronize(o->stream);
@@ -69,7 +69,7 @@ static int fetch(struct kh_wave_out *o, unsigned p, kh_gpu_buf *to, cudaEvent_t 
 int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned[2], kh_comm *comm,
 		    kh_err *err)
 {
-	int rc = kh_gpu_use(o->share->device, err);
+	int rc = kh_gpu_use(o->owner->device, err);
 
 	if (!rc && o->first < o->next)
 		rc = fetch(o, o->first, &pinned[0], o->ready[0], err);

@@ -183,12 +183,12 @@ static uint64_t keys_of(const struct kh_wave *w, unsigned from, unsigned to)
 
 static uint64_t needed(const struct kh_wave *w, unsigned from, unsigned to, uint64_t keys)
 {
-	return kh_plan_encoding(&w->share->plan, pairs_of(w, from, to), keys, to - from);
+	return kh_plan_encoding(&w->owner->plan, pairs_of(w, from, to), keys, to - from);
 }
 
 static uint64_t left(const struct kh_wave *w)
 {
-	return kh_gpu_budget_left(&w->share->memory);
+	return kh_gpu_budget_left(&w->owner->memory);
 }
 
 /* The keys of the ranges from `from` on, and *to: behind the last of them, as there is not room
@@ -219,7 +219,7 @@ static int fits_beside(struct kh_wave *w, unsigned from, unsigned to, bool *fits
 {
 	const uint64_t pairs = pairs_of(w, from, to);
 	const uint64_t head = kh_plan_round((pairs + 1) * 4);
-	const uint64_t scan = kh_plan_round(w->share->plan.scan_scratch(pairs));
+	const uint64_t scan = kh_plan_round(w->owner->plan.scan_scratch(pairs));
 	int rc;
 
 	if (head + scan > left(w))
@@ -271,7 +271,7 @@ int kh_wave_encode(struct kh_wave *w, kh_err *err)
 	    !(rc = place(w, im->first, to, err)))
 		rc = fill(w, im->first, to, &bytes, err);
 	im->next = to;
-	w->share->times.encode += kh_seconds() - began;
-	w->share->times.bytes += bytes;
+	w->owner->times.encode += kh_seconds() - began;
+	w->owner->times.bytes += bytes;
 	return rc;
 }

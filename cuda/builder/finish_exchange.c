@@ -30,7 +30,7 @@ struct exchange {
 /* Counts the pairs of the wave by range; the numbers are on their way to pairs.bound. */
 static int weigh(struct kh_wave *w, kh_err *err)
 {
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	struct kh_wave_pairs *p = &w->pairs;
 
@@ -64,8 +64,8 @@ static int find_fit(const struct exchange *x, const uint64_t *weight, bool *fits
 	for (unsigned i = 0; i < x->n; i++) {
 		const struct kh_wave *w = &x->wave[i];
 
-		lack += kh_plan_exchange(&w->share->plan, w->pairs.sort.n,
-					 weight_of(x, x->first + i, weight)) > w->share->plan.limit;
+		lack += kh_plan_exchange(&w->owner->plan, w->pairs.sort.n,
+					 weight_of(x, x->first + i, weight)) > w->owner->plan.limit;
 	}
 	if (processes)
 		rc = kh_comm_sum(processes, &lack, 1, err);
@@ -85,7 +85,7 @@ static int choose(struct exchange *x, bool *far, bool *fits, kh_err *err)
 	for (unsigned i = 0; i < x->n && !rc; i++) {
 		uint64_t sum = 0;
 
-		if ((rc = kh_gpu_use(x->wave[i].share->device, err)) ||
+		if ((rc = kh_gpu_use(x->wave[i].owner->device, err)) ||
 		    (rc = kh_wave_wait(&x->wave[i], err)))
 			break;
 		for (unsigned p = 0; p < KH_RANGES; p++) {
@@ -114,7 +114,7 @@ static int range_worker(void *arg, unsigned i, kh_err *err)
 	struct exchange *x = arg;
 	struct kh_wave *w = &x->wave[i];
 	uint64_t *count = x->count + (size_t)(x->first + i) * x->size;
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	if (!rc)
 		rc = kh_wave_sort(w, true, err);
@@ -174,14 +174,14 @@ static int copy(struct exchange *x, kh_err *err)
 	for (unsigned i = 0; i < x->n && !rc; i++) {
 		const kh_gpu_message *p = &x->message[i];
 
-		rc = kh_gpu_use(x->wave[i].share->device, err);
+		rc = kh_gpu_use(x->wave[i].owner->device, err);
 		for (unsigned m = 0; m < x->n && !rc; m++)
 			if (p->bytes[m] > 0)
 				rc = kh_gpu_copy((char *)x->message[m].recv +
 							 x->message[m].from[i],
-						 x->wave[m].share->device,
+						 x->wave[m].owner->device,
 						 (const char *)p->send + p->at[m],
-						 x->wave[i].share->device, p->bytes[m],
+						 x->wave[i].owner->device, p->bytes[m],
 						 p->stream, err);
 	}
 	return rc;
@@ -202,7 +202,7 @@ static int arrive(struct exchange *x, kh_err *err)
 	int rc = c ? kh_gpu_comm_wait(c, x->stream, err) : KH_OK;
 
 	for (unsigned i = 0; i < x->n && !rc; i++)
-		if (!(rc = kh_gpu_use(x->wave[i].share->device, err)))
+		if (!(rc = kh_gpu_use(x->wave[i].owner->device, err)))
 			rc = kh_wave_wait(&x->wave[i], err);
 	return rc;
 }
@@ -212,7 +212,7 @@ static int take_room(struct exchange *x, unsigned i, kh_err *err)
 {
 	struct kh_wave *w = &x->wave[i];
 	const uint64_t n = taken(x, i);
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	if (rc)
 		return rc;
@@ -254,7 +254,7 @@ static int trade(struct exchange *x, kh_err *err)
 		rc = arrive(x, err);
 	for (unsigned i = 0; i < x->n && !rc; i++) {
 		take(x, i);
-		x->wave[i].share->times.exchange += kh_seconds() - began;
+		x->wave[i].owner->times.exchange += kh_seconds() - began;
 	}
 	return rc;
 }

@@ -43,7 +43,7 @@ struct kh_wave_images {
 
 /* Images that are delivered, apart from their wave, which goes on. */
 struct kh_wave_out {
-	struct kh_cuda_share *share;
+	struct kh_cuda_owner *owner;
 	cudaStream_t stream;
 	cudaEvent_t ready[2];           /* one of two images that are copied has come */
 	kh_gpu_buf image;
@@ -56,7 +56,7 @@ struct kh_wave_out {
 
 struct kh_wave {
 	kh_builder *b;
-	struct kh_cuda_share *share;
+	struct kh_cuda_owner *owner;
 	const kh_finish *f;
 	cudaStream_t stream;
 	unsigned from, to;              /* ranges */
@@ -69,7 +69,7 @@ struct kh_wave {
 };
 
 /* --- wave.c --- */
-/* Opens a wave on the device of its share, which becomes the current one. */
+/* Opens a wave on the device of its owner, which becomes the current one. */
 int kh_wave_open(struct kh_wave *w, kh_err *err);
 void kh_wave_close(struct kh_wave *w);
 /* Gives back its pairs and images, so that it can take ranges from .. to - 1. */
@@ -92,7 +92,7 @@ void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s);
 
 /* --- finish_sort.c --- */
 /* Gathers on side 0, in the order of tickets and with their final bins, the pairs that the store
- * of the share has, or those of the ranges of the wave in the store of the host. */
+ * of the owner has, or those of the ranges of the wave in the store of the host. */
 int kh_wave_gather(struct kh_wave *w, kh_err *err);
 /* Sorts by key, or, for the exchange, by range only; and finds the bounds of ranges. */
 int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err);
@@ -106,7 +106,7 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err);
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
 
 /* --- finish_deliver.c --- */
-int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_share *s, kh_err *err);
+int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_owner *s, kh_err *err);
 void kh_wave_out_close(struct kh_wave_out *o);
 /* The images of the wave, which goes on without them. */
 void kh_wave_take(struct kh_wave_out *o, struct kh_wave *w);
@@ -115,7 +115,7 @@ int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned
 		    kh_err *err);
 
 /* --- finish_exchange.c --- */
-/* Of waves that have gathered their pairs, one of each share: every wave gets the pairs of its own
+/* Of waves that have gathered their pairs, one of each owner: every wave gets the pairs of its own
  * ranges, which are those of its member in a cut of equal weights, and from .. to are set.
  * Nothing moves if this is the only process and the waves have near-equal numbers of pairs, or
  * if a device, of whichever process, has no room for what would come: then *fits is false. */

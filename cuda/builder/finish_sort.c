@@ -36,7 +36,7 @@ static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, uint64_
 
 static int gather_device(struct kh_wave *w, kh_err *err)
 {
-	struct kh_cuda_share *s = w->share;
+	struct kh_cuda_owner *s = w->owner;
 	kh_gpu_pairs *from = kh_array(s->n_stored, sizeof *from, err);
 	uint64_t n = 0;
 	int rc = from ? KH_OK : KH_ENOMEM;
@@ -98,7 +98,7 @@ static int load_worker(void *arg, unsigned i, kh_err *err)
 	cudaStream_t stream = NULL;
 	uint64_t *key = kh_array(x->most, sizeof *key, err);
 	uint32_t *bin = kh_array(x->most, sizeof *bin, err);
-	int rc = key && bin ? kh_gpu_use(x->w->share->device, err) : KH_ENOMEM;
+	int rc = key && bin ? kh_gpu_use(x->w->owner->device, err) : KH_ENOMEM;
 
 	(void)i;
 	if (!rc)
@@ -147,7 +147,7 @@ static int gather_wave(struct kh_wave *w, kh_err *err)
 	int rc = w->b->again ? kh_wave_sample_again(w, err) : load_host(w, err);
 
 	if (!rc)
-		rc = kh_gpu_use(w->share->device, err);
+		rc = kh_gpu_use(w->owner->device, err);
 	if (rc)
 		return rc;
 	const uint64_t n = w->pairs.sort.n;
@@ -160,7 +160,7 @@ int kh_wave_gather(struct kh_wave *w, kh_err *err)
 	const double began = kh_seconds();
 	int rc = w->b->spilling ? gather_wave(w, err) : gather_device(w, err);
 
-	w->share->times.gather += kh_seconds() - began;
+	w->owner->times.gather += kh_seconds() - began;
 	return rc;
 }
 
@@ -190,7 +190,7 @@ int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
 	const uint64_t n = p->sort.n;
 	int rc;
 
-	kh_wave_make_free(w, kh_plan_pairs(n) + kh_plan_round(w->share->plan.sort_scratch(n)),
+	kh_wave_make_free(w, kh_plan_pairs(n) + kh_plan_round(w->owner->plan.sort_scratch(n)),
 			  KH_WAVE_GATHERED);
 	rc = kh_wave_room(w, n, 1, err);
 	if (rc)
@@ -208,7 +208,7 @@ int kh_wave_sort(struct kh_wave *w, bool by_range, kh_err *err)
 				  "bounds kernel", err);
 	if (!rc)
 		rc = kh_wave_get(w, p->hat.p, p->at.p, (KH_RANGES + 1) * 8, err);
-	*(by_range ? &w->share->times.split : &w->share->times.sort) +=
+	*(by_range ? &w->owner->times.split : &w->owner->times.sort) +=
 		kh_seconds() - began;
 	return rc;
 }

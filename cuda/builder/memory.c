@@ -41,7 +41,7 @@ static uint64_t scan_scratch(uint64_t pairs)
 	return kh_gpu_encode_room(pairs);
 }
 
-int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers, kh_err *err)
+int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err)
 {
 	kh_gpu_plan *p = &s->plan;
 	uint64_t free_bytes = 0, times = 0;
@@ -50,7 +50,7 @@ int kh_cuda_share_plan(kh_builder *b, struct kh_cuda_share *s, unsigned workers,
 	if (!rc)
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
-		times += b->share[i].device == s->device;
+		times += b->owner[i].device == s->device;
 	*p = (kh_gpu_plan) { .sort_scratch = sort_scratch, .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)
@@ -78,7 +78,7 @@ static uint64_t least_most(const kh_builder *b)
 	uint64_t most = UINT64_MAX;
 
 	for (unsigned i = 0; i < b->n; i++) {
-		const uint64_t n = kh_plan_most(&b->share[i].plan);
+		const uint64_t n = kh_plan_most(&b->owner[i].plan);
 
 		most = n < most ? n : most;
 	}
@@ -108,7 +108,7 @@ static void decide(kh_builder *b, uint64_t pairs, kh_plan *p)
 	p->spilled = b->again ? packed_bytes(&b->o.sampling, pairs) : PAIR * pairs;
 	z.split = kh_gpu_split_room(z.pairs, 1);
 	for (unsigned i = 0; i < b->n && b->again; i++)
-		b->share[i].plan.again = kh_plan_round(SLOTS * kh_cuda_slot_bytes(&z) / 8 * 9);
+		b->owner[i].plan.again = kh_plan_round(SLOTS * kh_cuda_slot_bytes(&z) / 8 * 9);
 }
 
 int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
@@ -118,12 +118,12 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 
 	*p = (kh_plan) { .need = 0 };
 	for (unsigned i = 0; i < b->n; i++) {
-		p->need += kh_plan_sorting(&b->share[i].plan, each);
-		p->have += b->share[i].plan.limit;
+		p->need += kh_plan_sorting(&b->owner[i].plan, each);
+		p->have += b->owner[i].plan.limit;
 	}
 	decide(b, pairs, p);
 	for (unsigned i = 0; i < b->n && !rc; i++) {
-		const struct kh_cuda_share *s = &b->share[i];
+		const struct kh_cuda_owner *s = &b->owner[i];
 		const uint64_t least = kh_plan_least(&s->plan, pairs / KH_RANGES);
 
 		if (least > s->plan.limit)

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-void kh_cuda_drop_chunks(struct kh_cuda_share *s)
+void kh_cuda_drop_chunks(struct kh_cuda_owner *s)
 {
 	for (size_t i = 0; i < s->n_chunks; i++) {
 		kh_gpu_drop(&s->chunk[i].key);
@@ -22,7 +22,7 @@ void kh_cuda_drop_chunks(struct kh_cuda_share *s)
 
 /* Makes a chunk with room for n more pairs, if the plan and the device allow it. The caller holds
  * the lock. */
-static bool chunk_new(struct kh_cuda_share *s, uint64_t n)
+static bool chunk_new(struct kh_cuda_owner *s, uint64_t n)
 {
 	const uint64_t planned = s->plan.slots + s->store_bytes;
 	const uint64_t used = atomic_load(&s->memory.used);
@@ -47,8 +47,8 @@ static bool chunk_new(struct kh_cuda_share *s, uint64_t n)
 }
 
 /* Finds a place for p->n pairs; false: they must go to the host. The caller holds the lock, and
- * the device of the share is the current one. */
-static bool admit(struct kh_cuda_share *s, struct kh_cuda_stored *p)
+ * the device of the owner is the current one. */
+static bool admit(struct kh_cuda_owner *s, struct kh_cuda_stored *p)
 {
 	struct kh_cuda_chunk *c = s->n_chunks ? &s->chunk[s->n_chunks - 1] : NULL;
 	bool room = c && p->n <= c->cap - c->used;
@@ -87,7 +87,7 @@ static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
 }
 
 /* Where the pairs of a block lie in the chunks. */
-static kh_gpu_pairs pairs_of(const struct kh_cuda_share *s, const struct kh_cuda_stored *p)
+static kh_gpu_pairs pairs_of(const struct kh_cuda_owner *s, const struct kh_cuda_stored *p)
 {
 	const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
 
@@ -96,12 +96,12 @@ static kh_gpu_pairs pairs_of(const struct kh_cuda_share *s, const struct kh_cuda
 			       .n = p->n };
 }
 
-/* Can the pairs of `run` stay on the device of share i? *to: their place. Once those of one block
+/* Can the pairs of `run` stay on the device of owner i? *to: their place. Once those of one block
  * cannot, those of no later block do. */
 static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64_t ticket,
 		      kh_gpu_pairs *to, bool *stay, kh_err *err)
 {
-	struct kh_cuda_share *s = &b->share[i];
+	struct kh_cuda_owner *s = &b->owner[i];
 	struct kh_cuda_stored p = { .ticket = ticket, .n = run->n };
 	int rc;
 
@@ -117,11 +117,11 @@ static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64
 	return rc;
 }
 
-/* Moves a run of a block's pairs to the store of share i, or to that of the host. */
+/* Moves a run of a block's pairs to the store of owner i, or to that of the host. */
 static int give(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *slot,
 		const kh_gpu_pairs *run, unsigned i, kh_err *err)
 {
-	const int device = b->share[i].device;
+	const int device = b->owner[i].device;
 	kh_gpu_pairs to = { .n = 0 };
 	bool stay = false;
 	int rc = find_place(b, run, i, slot->ticket, &to, &stay, err);
@@ -205,10 +205,10 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err)
 	for (unsigned i = 0; i < b->o.on.threads; i++)
 		drop_rooms(&b->worker[i]);
 	for (unsigned i = 0; i < b->n; i++)
-		if (cudaSetDevice(b->share[i].device) == cudaSuccess)
-			kh_gpu_drop(&b->share[i].slab);
+		if (cudaSetDevice(b->owner[i].device) == cudaSuccess)
+			kh_gpu_drop(&b->owner[i].slab);
 	for (unsigned i = 0; i < b->n; i++)
-		b->share[i].times.wait += kh_seconds() - began;
+		b->owner[i].times.wait += kh_seconds() - began;
 	return rc;
 }
 
@@ -217,7 +217,7 @@ enum { SPILLERS = 8 };                  /* threads of a device */
 
 struct spilling {
 	kh_builder *b;
-	unsigned share;
+	unsigned owner;
 	_Atomic size_t next;            /* of the blocks that it has stored */
 };
 
@@ -225,7 +225,7 @@ static int spill_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct spilling *x = arg;
 	kh_builder *b = x->b;
-	struct kh_cuda_share *s = &b->share[x->share];
+	struct kh_cuda_owner *s = &b->owner[x->owner];
 	kh_gpu_buf back = { .budget = &b->pinned };
 	cudaStream_t stream = NULL;
 	int rc = kh_gpu_use(s->device, err);
@@ -240,7 +240,7 @@ static int spill_worker(void *arg, unsigned worker, kh_err *err)
 			break;
 		const kh_gpu_pairs p = pairs_of(s, &s->stored[i]);
 
-		rc = spill(b, stream, &back, &p, s->stored[i].ticket * b->n + x->share, err);
+		rc = spill(b, stream, &back, &p, s->stored[i].ticket * b->n + x->owner, err);
 	}
 	kh_gpu_drop(&back);
 	if (stream)
@@ -253,8 +253,8 @@ int kh_cuda_spill_all(kh_builder *b, kh_err *err)
 	int rc = b->store ? KH_OK : kh_store_new(&b->store, b->host.memory, b->o.tmp, err);
 
 	for (unsigned i = 0; i < b->n && !rc; i++) {
-		struct kh_cuda_share *s = &b->share[i];
-		struct spilling x = { .b = b, .share = i };
+		struct kh_cuda_owner *s = &b->owner[i];
+		struct spilling x = { .b = b, .owner = i };
 
 		rc = kh_cuda_side_by_side(b->o.on.threads < SPILLERS ? b->o.on.threads : SPILLERS,
 					  spill_worker, &x, err);

@@ -8,7 +8,7 @@
 /* --- buffers ------------------------------------------------------------------------ */
 static void set_budgets(struct kh_wave *w)
 {
-	kh_gpu_budget *device = &w->share->memory, *host = &w->b->pinned;
+	kh_gpu_budget *device = &w->owner->memory, *host = &w->b->pinned;
 
 	KH_GPU_BUDGET(w->pairs.all, device);
 	KH_GPU_BUDGET(w->tables.all, device);
@@ -29,7 +29,7 @@ void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to)
 
 void kh_wave_close(struct kh_wave *w)
 {
-	if (!w->share || cudaSetDevice(w->share->device) != cudaSuccess)
+	if (!w->owner || cudaSetDevice(w->owner->device) != cudaSuccess)
 		return;
 	if (w->stream)
 		cudaStreamSynchronize(w->stream);
@@ -64,9 +64,9 @@ void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s)
 {
 	struct kh_wave_pairs *p = &w->pairs;
 
-	if (kh_gpu_budget_left(&w->share->memory) >= bytes)
+	if (kh_gpu_budget_left(&w->owner->memory) >= bytes)
 		return;
-	kh_cuda_drop_chunks(w->share);
+	kh_cuda_drop_chunks(w->owner);
 	if (s != KH_WAVE_SORTED)
 		return;
 	kh_gpu_drop(&p->key[p->sort.key == p->key[0].p]);
@@ -192,7 +192,7 @@ static int open_remap(struct kh_wave *w, kh_err *err)
 
 int kh_wave_open(struct kh_wave *w, kh_err *err)
 {
-	int rc = kh_gpu_use(w->share->device, err);
+	int rc = kh_gpu_use(w->owner->device, err);
 
 	set_budgets(w);
 	if (!rc)
@@ -205,7 +205,7 @@ int kh_wave_open(struct kh_wave *w, kh_err *err)
 		rc = open_remap(w, err);
 	w->pairs.bits = KH_KEY_BITS + (w->tables.remap.n > 0);
 	/* their memory is counted as used from now on */
-	w->share->plan.slots = 0;
-	w->share->plan.tables = atomic_load(&w->share->memory.used) - w->share->store_bytes;
+	w->owner->plan.slots = 0;
+	w->owner->plan.tables = atomic_load(&w->owner->memory.used) - w->owner->store_bytes;
 	return rc;
 }

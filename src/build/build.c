@@ -145,7 +145,7 @@ static void start_over(struct build *b)
 	*t = (struct taxa) { .dump = t->dump };
 	b->out = (struct file) { .w = NULL };
 	b->base = (struct base) { .to = NULL };
-	b->mine = (struct share) { .first_file = 0 };
+	b->mine = (struct own_input) { .first_file = 0 };
 }
 
 static void clear(struct build *b)

@@ -36,7 +36,7 @@ struct totals {
 
 /* The part of the references that this process reads: of its first file the bytes from from_byte
  * on, of its last file those before to_byte (0: all of it). */
-struct share {
+struct own_input {
 	size_t first_file, n_files;
 	uint64_t from_byte, to_byte;
 	uint64_t text;                  /* bytes of text in the files of all processes, */
@@ -112,7 +112,7 @@ struct build {
 	struct totals all;              /* of all processes */
 	/* the sequences of this process; after kh_build_gather, those of all processes */
 	kh_refs refs;
-	struct share mine;
+	struct own_input mine;
 	struct reading in;
 	struct taxa taxa;
 	struct base base;

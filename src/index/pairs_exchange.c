@@ -7,16 +7,16 @@
 
 /* A message with pairs: this struct, n keys, n bins. A message that asks for pairs has this
  * struct alone; an empty one says that the process wants no more. */
-typedef struct share {
+typedef struct part {
 	uint32_t range, worker;
 	uint64_t n;
-} share;
+} part;
 
 struct kh_pairs_exchange {
 	kh_pairs_exchange_options o;
 	kh_shards shards;
 	unsigned size, self;
-	share **got;                    /* of each worker: a share of each process */
+	part **got;                    /* of each worker: a part of each process */
 	kh_queue **came;                /* of each worker: where in `got` something has come */
 };
 
@@ -44,7 +44,7 @@ int kh_pairs_exchange_open(kh_pairs_exchange **out, const kh_pairs_exchange_opti
 	x->o = *o;
 	x->size = kh_comm_size(o->comm);
 	x->self = kh_comm_self(o->comm);
-	x->got = kh_array((size_t)o->workers * x->size, sizeof(share *), err);
+	x->got = kh_array((size_t)o->workers * x->size, sizeof(part *), err);
 	x->came = x->got ? kh_array(o->workers, sizeof(kh_queue *), err) : NULL;
 	rc = x->came ? KH_OK : KH_ENOMEM;
 	for (unsigned i = 0; i < o->workers && !rc; i++)
@@ -68,16 +68,16 @@ const kh_shards *kh_pairs_exchange_shards(const kh_pairs_exchange *x)
 }
 
 /* --- serving ---------------------------------------------------------------------- */
-static size_t share_bytes(uint64_t n)
+static size_t part_bytes(uint64_t n)
 {
-	return sizeof(share) + (size_t)n * 12;
+	return sizeof(part) + (size_t)n * 12;
 }
 
-/* This process's share of a range, malloc'd. */
-static int make_share(const kh_pairs_exchange *x, const share *asked, share **out, kh_err *err)
+/* This process's part of a range, malloc'd. */
+static int make_part(const kh_pairs_exchange *x, const part *asked, part **out, kh_err *err)
 {
 	const uint64_t most = kh_store_count(x->o.store, asked->range);
-	share *s = malloc(share_bytes(most));
+	part *s = malloc(part_bytes(most));
 	kh_pairs p;
 	int rc;
 
@@ -91,19 +91,19 @@ static int make_share(const kh_pairs_exchange *x, const share *asked, share **ou
 		return rc;
 	}
 	memmove(p.key + p.n, p.loc, p.n * sizeof *p.loc);
-	*s = (share) { asked->range, asked->worker, p.n };
+	*s = (part) { asked->range, asked->worker, p.n };
 	*out = s;
 	return KH_OK;
 }
 
-static share **place_of(const kh_pairs_exchange *x, unsigned from, const share *s)
+static part **place_of(const kh_pairs_exchange *x, unsigned from, const part *s)
 {
 	return &x->got[(size_t)s->worker * x->size + from];
 }
 
-static void keep_share(kh_pairs_exchange *x, unsigned from, share *s)
+static void keep_part(kh_pairs_exchange *x, unsigned from, part *s)
 {
-	share **place = place_of(x, from, s);
+	part **place = place_of(x, from, s);
 
 	*place = s;
 	kh_queue_push(x->came[s->worker], place);
@@ -111,15 +111,15 @@ static void keep_share(kh_pairs_exchange *x, unsigned from, share *s)
 
 static int check_message(const kh_pairs_exchange *x, const kh_message *m, kh_err *err)
 {
-	const share *s = m->p;
+	const part *s = m->p;
 
 	bool good = m->n >= sizeof *s && s->range < KH_RANGES;
 
 	if (good && m->channel == KH_CHANNEL_PAIRS_ASK)
 		good = m->n == sizeof *s;
-	else if (good) /* each process has one share under way at a time, so as many are expected */
+	else if (good) /* each process has one part under way at a time, so as many are expected */
 		good = s->worker < x->o.workers && s->n <= m->n / 12 &&
-		       m->n == share_bytes(s->n) && !*place_of(x, m->from, s);
+		       m->n == part_bytes(s->n) && !*place_of(x, m->from, s);
 	if (good)
 		return KH_OK;
 	return kh_fail(err, KH_EIO, "process %u sent pairs in a way that is not this version's",
@@ -133,7 +133,7 @@ int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err)
 
 	while (ended < x->size) {
 		kh_message m;
-		share *s = NULL;
+		part *s = NULL;
 		int rc = kh_comm_take(x->o.comm, channels, true, &m, err);
 
 		if (rc)
@@ -145,14 +145,14 @@ int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err)
 		}
 		rc = check_message(x, &m, err);
 		if (!rc && m.channel == KH_CHANNEL_PAIRS) {
-			keep_share(x, m.from, m.p);
+			keep_part(x, m.from, m.p);
 			continue;
 		}
 		if (!rc)
-			rc = make_share(x, m.p, &s, err);
+			rc = make_part(x, m.p, &s, err);
 		free(m.p);
 		if (!rc)
-			rc = kh_comm_post(x->o.comm, m.from, KH_CHANNEL_PAIRS, s, share_bytes(s->n),
+			rc = kh_comm_post(x->o.comm, m.from, KH_CHANNEL_PAIRS, s, part_bytes(s->n),
 					  err);
 		if (rc)
 			return rc;
@@ -161,13 +161,13 @@ int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err)
 }
 
 /* --- asking ----------------------------------------------------------------------- */
-static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
+static int ask_all(kh_pairs_exchange *x, const part *want, kh_err *err)
 {
 	int rc = KH_OK;
 
 	/* starts with a different process each, so that not all ask process 0 first */
 	for (unsigned i = 1; i < x->size && !rc; i++) {
-		share *s = malloc(sizeof *s);
+		part *s = malloc(sizeof *s);
 
 		if (!s)
 			return kh_fail_nomem(err);
@@ -178,8 +178,8 @@ static int ask_all(kh_pairs_exchange *x, const share *want, kh_err *err)
 	return rc;
 }
 
-/* Puts the shares one behind the other, and frees them. */
-static int join(const kh_pairs_exchange *x, share **got, kh_pair_scratch *room, kh_pairs *out,
+/* Puts the parts one behind the other, and frees them. */
+static int join(const kh_pairs_exchange *x, part **got, kh_pair_scratch *room, kh_pairs *out,
 		kh_err *err)
 {
 	uint64_t n = 0;
@@ -209,12 +209,12 @@ static int join(const kh_pairs_exchange *x, share **got, kh_pair_scratch *room, 
 int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
 			    kh_pair_scratch *room, kh_pairs *out, kh_err *err)
 {
-	const share want = { range, worker, 0 };
-	share **got = x->got + (size_t)worker * x->size;
+	const part want = { range, worker, 0 };
+	part **got = x->got + (size_t)worker * x->size;
 	int rc = ask_all(x, &want, err);
 
 	if (!rc)
-		rc = make_share(x, &want, &got[x->self], err);
+		rc = make_part(x, &want, &got[x->self], err);
 	for (unsigned i = 1; i < x->size && !rc; i++)
 		if (!kh_queue_pop(x->came[worker]))
 			rc = KH_ECANCEL;

@@ -1,7 +1,7 @@
 /*
  * pairs_exchange.h - collects the pairs of a range from all processes that have some
  *
- * The process that makes a range asks every process for its share, and puts the shares together
+ * The process that makes a range asks every process for its part, and puts the parts together
  * in the order of processes, which is that of the input. One thread of each process serves: it
  * answers what others ask, and hands what comes to the worker that asked. A worker has one range
  * under way, so what is on its way to a process is bounded by its workers.
