@@ -90,6 +90,16 @@ off() { # COLUMN
 		d = $(NF - 6 + c) - truth[$(NF - 5)]; sum += d < 0 ? -d : d } END { print sum / all }' w/truth estimate
 }
 check "its estimate is near the truth" sh -c 'awk "BEGIN { exit !($1 < 0.1) }"' - "$(off 5)"
+# KH_READERS=DIR: Bracken's est_abundance.py is in DIR/NAME/bin
+for d in ${KH_READERS:+"$KH_READERS"/*/bin}; do PATH=$PATH:$d; done
+if bracken=$(command -v est_abundance.py); then
+	check "Bracken" python "$bracken" -i r.kreport -k w/database100mers.kmer_distrib -o theirs -l S -t 10
+	# its fractions come from numbers that are not rounded
+	rows() { tail -n +2 "$1" | cut -f 1-6 | sort; }
+	rows theirs >a; rows estimate >b; same a b "Bracken: the same estimate"
+else
+	skip "Bracken" "no est_abundance.py here"
+fi
 check "the report alone is not" sh -c 'awk "BEGIN { exit !($1 > 0.3) }"' - "$(off 3)"
 check "of genera" oracle estimate r.kreport w/database100mers.kmer_distrib G 10
 check "of strains" oracle estimate r.kreport w/database100mers.kmer_distrib S1 10

@@ -321,6 +321,16 @@ if reader multiqc "MultiQC"; then
 	multiqc -q -o named S01.report >.err 2>&1
 	check "MultiQC: SAMPLE.report is SAMPLE" test "$(cut -f 1 named/multiqc_data/multiqc_kraken.txt | sort -u | tr '\n' ' ')" = "S01 Sample "
 fi
+if reader kreport2krona.py "KrakenTools"; then
+	tool() { python "$(command -v "$1.py")" $2 >.out 2>.err; }      # KrakenTools' first lines name any python
+	reads=$(awk -F '\t' '{ n += $3 } END { print n }' run/tiny_sim.kreport)
+	tool kreport2krona "-r run/tiny_sim.kreport -o kt.krona"
+	check "KrakenTools: kreport2krona has all reads" test "$(awk -F '\t' '{ n += $1 } END { print n }' kt.krona)" = "$reads"
+	tool kreport2mpa "-r run/tiny_sim.kreport -o kt.mpa"
+	check "KrakenTools: kreport2mpa has the species" grep -q 's__Escherichia_virus_phiX174	50$' kt.mpa
+	tool combine_kreports "-r run/tiny_sim.kreport run/sarscov2_real.kreport -o kt.both"
+	check "KrakenTools: combine_kreports has both samples" grep -q '#S2' kt.both
+fi
 
 # --- bad reports ----------------------------------------------------------------------
 good() { cat run/tiny_sim.kreport; }

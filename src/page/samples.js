@@ -3,7 +3,8 @@
 // Tol's muted colours, told apart with any kind of colour vision; then what is left over.
 const STACK = ["#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677",
 	"#882255", "#aa4499"];
-const OTHER = "#b9c0c7", UNCLASSIFIED = "#e2e5e8", HEAT_ROWS = 30;
+const OTHER = "#b9c0c7", HEAT_ROWS = 30;
+const unclassifiedColour = () => isDark() ? "#39424b" : "#e2e5e8";
 // One hue from near the page's ground to the other end of lightness.
 const HEAT_LIGHT = ["#e9f2fa", "#cfe1f2", "#9cc4e4", "#61a0d0", "#2f7bb9", "#0f579b", "#08306b"];
 const HEAT_DARK = ["#18242e", "#1b3a52", "#1f567c", "#2a77a9", "#4a9bcb", "#86c3e6", "#d3ebfa"];
@@ -73,7 +74,7 @@ function drawBars(list) {
 		});
 		piece(bar, left > 1e-9 ? left : 0, OTHER, "other, or above this rank");
 		if (view.of === "all")
-			piece(bar, s.unclassified / base(s), UNCLASSIFIED, "unclassified");
+			piece(bar, s.unclassified / base(s), unclassifiedColour(), "unclassified");
 		bar.setAttribute("role", "img");
 		bar.setAttribute("aria-label", s.name + ": " + top.slice(0, 5)
 			.map((i) => taxa.name[i] + " " + percent(share(i, s), 1)).join(", "));
@@ -84,7 +85,7 @@ function drawBars(list) {
 	const entries = top.map((i, c) => [taxa.name[i], STACK[c]]);
 	entries.push(["other, or above this rank", OTHER]);
 	if (view.of === "all")
-		entries.push(["unclassified", UNCLASSIFIED]);
+		entries.push(["unclassified", unclassifiedColour()]);
 	for (const [name, colour] of entries) {
 		const li = make("li"), mark = make("i");
 		mark.style.background = colour;
