@@ -335,6 +335,47 @@ static void test_long_header(void **state)
 	free(s);
 }
 
+/* What a record of `len` bases tells of its errors; qualities: `a`, and `b` for each 16th base. */
+static uint32_t errors_told(size_t len, char a, char b, const char *end)
+{
+	static char s[3000 + KH_SCAN_PAD];
+	const size_t line = len + strlen(end);
+	kh_place at = { .name = "f", .line = 1 };
+	kh_parsed h = { .text = s };
+	kh_text_range r = { .final = true };
+	size_t stop, n = 3;
+	kh_err err;
+	uint32_t told;
+
+	memcpy(s, "@r\n", n);
+	for (int part = 0; part < 2; part++) {
+		memset(s + n, part ? a : 'A', len);
+		for (size_t i = 0; part && i < len; i += 16)
+			s[n + i] = b;
+		memcpy(s + n + len, end, strlen(end));
+		n += line;
+		if (!part)
+			n += (size_t)snprintf(s + n, 4, "+%s", end);
+	}
+	r.to = n;
+	assert_int_equal(kh_reader_walk(&at, &h, &r, &stop, &err), KH_OK);
+	assert_int_equal(h.n_rec, 1);
+	told = h.rec[0].errors;
+	kh_parsed_free(&h);
+	return told;
+}
+
+/* The qualities of long records tell errors: of every 16th base, 2^24 10^(-q / 10). */
+static void test_errors(void **state)
+{
+	(void)state;
+	assert_int_equal(errors_told(KH_LONG_READ, 'I', '+', "\n"), 1 + 1677721);
+	assert_int_equal(errors_told(KH_LONG_READ, '+', 'I', "\r\n"), 1 + 1677);
+	assert_int_equal(errors_told(KH_LONG_READ, '+', '!', "\n"), 1 + (1 << 24));
+	assert_int_equal(errors_told(KH_LONG_READ + 7, '+', '$', "\n"), 1 + 8408526);
+	assert_int_equal(errors_told(KH_LONG_READ - 1, 'I', '+', "\n"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_boundary),
 		cmocka_unit_test(test_long_header),
+		cmocka_unit_test(test_errors),
 	};
 
 	test_seed();

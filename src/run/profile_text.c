@@ -46,7 +46,7 @@ static void why_there(const kh_profile_row *r, char text[KH_PROFILE_WHY])
 			 kh_profile_identity(r->presence->fit.shape[0]), part);
 	else
 		snprintf(text, KH_PROFILE_WHY,
-			 "its reads are long ones, which do not tell how near it is%s", part);
+			 "its reads are too few of any length to tell how near it is%s", part);
 }
 
 static void why_relative(const kh_profile_row *r, char text[KH_PROFILE_WHY])
