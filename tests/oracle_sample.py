@@ -56,7 +56,7 @@ class Shapes:
         self.db, self.least = db, least
         self.chances = [self.chances_of(d, 1000 + 18 * d if x <= JUNK else 400000 // d) for x, d in enumerate(D)]
         self.found = self.walks(max((n for n in many if many[n]), default=0))
-        self.f = [[1] * 128 + [1 if x == JUNK else 65535] * 32 for x in range(len(D))]
+        self.f = [[1] * 160 for x in range(len(D))]
         self.seen = [[65536] * 5 for _ in D]
         for size in range(4):
             ns = [n for n in range(8 << size, min(16 << size, 128)) if many[n]]
@@ -182,13 +182,14 @@ class Fit:
     by_long = False
 
     def __init__(self, f, cells):
-        self.n = sum(cells.values())
-        self.few = self.n < 1280
+        self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
+        self.short, self.own_long = self.n - self.long, 65536
+        self.few = self.short < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
             self.low, self.high, self.weak = 6, 6, False
             return
-        cells = dict(sorted(cells.items()))
+        cells = dict(sorted((cell, x) for cell, x in cells.items() if cell < 128))
         one, even = (best_of(f, cells, [((a, JUNK), (90 * PERCENT, 10 * PERCENT)) for a in those])
                      for those in (range(JUNK), range(JUNK + 1, len(D))))
         d, w = D[one.shapes[0]], one.weights[0]
@@ -211,11 +212,11 @@ class Fit:
         two = {kind: best_of(f, cells, starts) for kind, starts in kinds.items()}
 
         def better(m, other, each):
-            return m.like - other.like > 242044895 + each * self.n
+            return m.like - other.like > 242044895 + each * self.short
         pair = False
         for kind, each in ("wide", 567), ("even", 189):
             mine = two[kind]
-            enough = mine.weights[0] >= 104850 or (not alone and self.n * mine.weights[0] >> 20 >= 5120)
+            enough = mine.weights[0] >= 104850 or (not alone and self.short * mine.weights[0] >> 20 >= 5120)
             if enough and better(mine, one, 4727 if near else each) and better(mine, even, 189) and \
                     (kind == "wide" or better(mine, two["wider"], 189)) and (not pair or mine.like > pair.like):
                 pair = mine
@@ -246,11 +247,15 @@ class Fit:
 
     @property
     def own(self):
-        return self.n * self.weights[0] >> 20 if self.stands else 0
+        near = self.long * self.weights[0] >> 20 if self.by_long else self.long
+        return (self.short * self.weights[0] >> 20) + (near * self.own_long >> 16) if self.stands else 0
 
     def parts(self, f, cell):
         """o and r"""
-        x = [(self.n * w >> 20) * f[s][cell] for s, w in zip(self.shapes, self.weights)]
+        if cell >= 128:
+            mine = self.n * self.own_long >> 16 if self.stands else 0
+            return mine, self.n - mine
+        x = [(self.short * w >> 20) * f[s][cell] for s, w in zip(self.shapes, self.weights)]
         return (x[0], sum(x[1:])) if self.stands else (0, sum(x))
 
 
@@ -264,7 +269,7 @@ class Sample:
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
-        self.costs, self.seldom, self.rival, self.sure = None, set(), {}, {}
+        self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
         self.errors_leave = 0
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
@@ -363,43 +368,69 @@ class Sample:
                 self.bases[species] += bases
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
-    def cost(self, cell, call, s, drop):
+    def cost(self, cell, call, s, drop, other=0):
         x = drop * (DROP if cell < 128 else 75638)
         if self.costs:
             now = None if call is None else self.tree.species[call]
-            x += self.costs[s][cell // 32][s != now]
+            x += self.costs[s][cell // 32][other][s != now]
         return x
 
     def tell(self):
-        """Which species are told too seldom, and what that a fragment is told says of it"""
+        """Which species are told too seldom, how many of their long fragments are their own, and what that a
+        fragment is told says of it"""
         numbers = self.db.told
         if not numbers:
             return
-        told, alone = Counter(), Counter()
+        told, long, alone = Counter(), Counter(), Counter()
         for (found, cell, call, _, _), many in self.classes.items():
             species = None if call is None else self.tree.species[call]
-            if species is not None and numbers[species][cell // 32]:
+            if species is not None and cell >= 128:
+                long[species] += many
+            elif species is not None and numbers[species][cell // 32]:
                 told[species] += many
-            if len(found) == 1 and found[0][0] != species:
+            if len(found) == 1 and found[0][0] != species and cell < 128:
                 alone[found[0][0]] += many * numbers[found[0][0]][cell // 32]
         self.costs, self.seldom = {}, set()
         for s in {s for found, *_ in self.classes for s, _ in found}:
             cells = self.cells[s] if self.cells else {}
-            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in cells.items())
-            expected -= sum((x * numbers[s][4] // 65536) // 4 for cell, x in cells.items() if cell >= 128)
+            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in cells.items() if cell < 128)
             expected = max(0, expected - alone[s] // 256)
             if cells:
                 fit = self.fits[s]
                 expected = expected * (fit.weights[0] >> 10) >> 10 if fit.stands else 0
             seldom = bool(cells) and not self.fits[s].few and told[s] << 24 < 52429 * expected
             self.costs[s] = []
-            for number in numbers[s]:
+            for number in numbers[s][:4]:
                 share = number or 32768
                 if seldom and number:
                     share = share * (told[s] << 8) // expected
-                self.costs[s].append([1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)])
-            if seldom:
+                self.costs[s].append([self.costs_of(share)] * 2)
+            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
+            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(8192 if share else 32768)])
+            if cells:
+                self.fits[s].own_long = self.own_long[s]
+            most = bool(cells) and 2 * fit.long > fit.n and fit.long >= 1280
+            if seldom or (most and self.own_long[s] < 10923):
                 self.seldom.add(s)
+
+    @staticmethod
+    def costs_of(share):
+        return [1048576 - lb(min(63488, max(2048, x))) for x in (share, 65536 - share)]
+
+    def tell_long(self, s, cells, told):
+        """The share of its own long fragments that would be told, or 0"""
+        perfect, errors = self.db.told[s][4:]
+        every = sum(cells.values())
+        part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
+        share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
+        enough = ((perfect * 62259 >> 16) * part + (errors * 58982 >> 16) * (1024 - part)) >> 10
+        expected = share * every >> 16
+        mine = (told << 24) // expected if expected else 65536
+        if mine >= 65536 or told << 24 >= enough * every:
+            self.own_long[s] = 65536
+        else:
+            self.own_long[s] = max(0, mine - 8192 << 16) // 57344
+        return share
 
     def share_out(self, first):
         cells = defaultdict(Counter)
@@ -425,6 +456,8 @@ class Sample:
                 self.tell()
             self.cells = self.share_out(i == 0)
             self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
+            for s, share in self.own_long.items():
+                self.fits[s].own_long = share
         self.judge_long()
         self.verdict = {s: FEW if f.few else RELATIVE if not f.stands else
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
@@ -500,7 +533,7 @@ class Sample:
         for s, f in self.fits.items():
             if s in self.seldom:
                 gone[s] = RELATIVE
-            elif f.few:
+            elif self.verdict[s] == FEW:
                 continue
             elif f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
                 gone[s] = SHARED
@@ -556,9 +589,9 @@ class Sample:
         own, other = [], []
         for s, drop in found:
             o, r = self.fits[s].parts(self.shapes.f, cell)
-            x = 2 ** 23 - self.cost(cell, call, s, drop) - lb(self.lengths[s])
-            own.append(x + lb(o) if o else None)
-            other.append(x + lb(max(1, r)))
+            x = 2 ** 23 - lb(self.lengths[s])
+            own.append(x - self.cost(cell, call, s, drop) + lb(o) if o else None)
+            other.append(x - self.cost(cell, call, s, drop, 1) + lb(max(1, r)))
         most = max(x for x in own + other if x is not None)
         own = [0 if x is None else pw(most - x) for x in own]
         total = sum(own) + sum(pw(most - x) for x in other)

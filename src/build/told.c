@@ -24,11 +24,13 @@
 enum {
 	LEAST = 16,             /* fragments, to say anything */
 	MOST = 256,             /* excerpts of a species that are asked about */
-	MOST_LONG = 32,         /* and long reads that are made of them */
-	IN_LONG = 8,            /* excerpts of such a read */
+	MOST_LONG = 64,         /* and long reads of each kind that are made of them */
+	IN_LONG = 8,            /* excerpts of such a read ... */
+	IN_LONG_ERRORS = 4,     /* ... and of one with errors: ever longer ones tell ever more */
 	SPAN_MOST = 4096,       /* bases of a segment, for there to be long reads */
-	WORDS = MOST * KH_LONG * KH_EXCERPT_WORDS + MOST_LONG * IN_LONG * SPAN_MOST / 32,
-	RECORDS = MOST * KH_LONG + MOST_LONG
+	ERROR = 20,             /* one of so many of its bases is wrong */
+	WORDS = MOST * KH_LONG * KH_EXCERPT_WORDS + 2 * MOST_LONG * IN_LONG * SPAN_MOST / 32,
+	RECORDS = MOST * KH_LONG + 2 * MOST_LONG
 };
 
 /* The excerpts of a species: from number `first` on, n of them. */
@@ -57,7 +59,7 @@ struct reads {
 	uint32_t amb[WORDS];
 	kh_record rec[RECORDS];
 	kh_call call[RECORDS];
-	uint32_t kind[RECORDS];         /* size, or KH_LONG */
+	uint32_t kind[RECORDS];         /* size, or KH_LONG, or with errors KH_LONG + 1 */
 };
 
 /* Bases that probably have the middle number of features of a size. */
@@ -94,16 +96,21 @@ static void put_bases(struct reads *r, uint64_t at, const kh_excerpt *x, uint32_
 }
 
 /* A long read has an excerpt in each segment, as each is looked at by itself; between them there is
- * nothing. */
+ * nothing.  Errors are bases that have become their complements. */
 static void add_long_read(struct reads *r, const struct asking *a, const struct host *h,
-			  size_t from)
+			  size_t from, uint32_t kind)
 {
 	const uint32_t span = a->rule.max_span,
 		       apart = (KH_EXCERPT + span - 1) / span * span;
-	const uint64_t at = add_read(r, (uint64_t)IN_LONG * apart, KH_LONG);
+	const bool errors = kind > KH_LONG;
+	const size_t some = errors ? IN_LONG_ERRORS : IN_LONG;
+	const uint64_t at = add_read(r, (uint64_t)some * apart, kind);
 
-	for (size_t j = 0; j < IN_LONG; j++)
+	for (size_t j = 0; j < some; j++)
 		put_bases(r, at + j * apart, a->of[h->first + (from + j) % h->n], KH_EXCERPT);
+	for (uint64_t i = 0; errors && i < (uint64_t)some * apart; i++)
+		if (kh_fmix64(i) % ERROR == 0)
+			r->bases[(at + i) / 32] ^= UINT64_C(3) << 2 * ((at + i) % 32);
 }
 
 static void make_reads(const struct asking *a, const struct host *h, struct reads *r)
@@ -119,13 +126,14 @@ static void make_reads(const struct asking *a, const struct host *h, struct read
 			put_bases(r, add_read(r, a->length[size], size),
 				  a->of[h->first + i * h->n / some], a->length[size]);
 	for (size_t i = 0; i < longs; i++)
-		add_long_read(r, a, h, i * h->n / longs);
+		for (uint32_t kind = KH_LONG; kind < KH_TOLD; kind++)
+			add_long_read(r, a, h, i * h->n / longs, kind);
 }
 
 /* Is the read of the size that it was made for? */
 static bool fits(const kh_call *c, uint32_t kind)
 {
-	return kind == KH_LONG ? c->features > KH_N_MOST
+	return kind >= KH_LONG ? c->features > KH_N_MOST
 				    : c->features >= (uint32_t)KH_N_LEAST << kind &&
 				      c->features < (uint32_t)KH_N_LEAST << (kind + 1);
 }

@@ -48,8 +48,8 @@ enum kh_section {
 };
 
 /* Of these a species has a share of fragments that are told: of a class's sizes, and of long
- * reads. */
-enum { KH_TOLD = 5 };
+ * reads without errors, and with errors. */
+enum { KH_TOLD = 6 };
 
 typedef struct kh_db_extent {
 	uint64_t at, bytes;

@@ -49,7 +49,7 @@ static double reads_of(const struct sum *s)
 		return (double)s->final;
 	if (!p || p->seen == 0)
 		return (double)s->direct;
-	return (double)s->direct + (double)kh_fit_own(&p->fit) * 256.0 / (double)p->seen;
+	return (double)s->direct + (double)kh_presence_own(p) * 256.0 / (double)p->seen;
 }
 
 /* The share of the genome that reads cover which lie as evenly as these do. */

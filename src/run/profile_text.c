@@ -31,7 +31,7 @@ bool kh_profile_has_identity(const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
 
-	return p && p->verdict != KH_TOO_FEW && (p->by_long || p->fitted >= KH_FEW) &&
+	return p && p->verdict != KH_TOO_FEW && (p->by_long || kh_fit_short(&p->fit) >= KH_FEW) &&
 	       (p->fit.own || p->fit.weight[0] >= KH_WEIGHT_ONE / 2);
 }
 

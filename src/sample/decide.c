@@ -12,8 +12,7 @@
 /* In 1/65536. */
 enum {
 	ANY = 55705,            /* .85: so likely it must be that they are some candidate's own */
-	WHICH = 32768,          /* 1/2: and, of these, the best one's, to be called that */
-	KEEP = 10923            /* 1/6: with less for its species, a call is raised to the genus */
+	WHICH = 32768           /* 1/2: and, of these, the best one's, to be called that */
 };
 
 /* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,
@@ -31,12 +30,12 @@ static struct odds odds_of(const kh_work *w, const kh_class *k)
 
 	for (; (p = kh_species_of(w, k, n)); n++) {
 		const kh_parts d = kh_parts_of(w, p, k->cell);
-		const uint64_t base = (UINT64_C(128) << 16) - kh_cost_of(w, k, n) -
-				      kh_log2q(p->length);
+		const kh_costs cost = kh_costs_of(w, k, n);
+		const uint64_t base = (UINT64_C(128) << 16) - kh_log2q(p->length);
 
 		/* 0: none of its own */
-		log[n][0] = d.own > 0 ? base + kh_log2q(d.own) : 0;
-		log[n][1] = base + kh_log2q(d.other > 0 ? d.other : 1);
+		log[n][0] = d.own > 0 ? base - cost.own + kh_log2q(d.own) : 0;
+		log[n][1] = base - cost.other + kh_log2q(d.other > 0 ? d.other : 1);
 		most = log[n][0] > most ? log[n][0] : most;
 		most = log[n][1] > most ? log[n][1] : most;
 	}
@@ -78,5 +77,5 @@ uint32_t kh_decide(const kh_work *w, const kh_class *k)
 	if (k->species[best] != now && (now != KH_NO_TAXON || k->enough) &&
 	    reaches(o.own, all, ANY) && reaches(o.of[best], o.own, WHICH))
 		return k->species[best];
-	return now == KH_NO_TAXON || reaches(of_now, all, KEEP) ? k->call : above(w, k->call);
+	return now == KH_NO_TAXON || reaches(of_now, all, KH_KEEP) ? k->call : above(w, k->call);
 }

@@ -48,7 +48,7 @@ static void gather(struct cells *c, const kh_shapes *s, const uint64_t many[KH_C
 {
 	c->n = 0;
 	c->total = 0;
-	for (uint32_t i = 0; i < KH_CELLS; i++) {
+	for (uint32_t i = 0; i < KH_LONG * KH_SHARES; i++) {
 		if (many[i] == 0)
 			continue;
 		c->many[c->n] = many[i];
@@ -336,13 +336,24 @@ static bool may_be_pair(const struct cells *c, const struct mixture *one)
 	return bound(c, one) > one->like + GAIN + each * (int64_t)c->total;
 }
 
+static uint64_t long_of(const uint64_t many[KH_CELLS])
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = KH_LONG * KH_SHARES; i < KH_CELLS; i++)
+		sum += many[i];
+	return sum;
+}
+
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 {
+	const uint64_t many_long = long_of(many);
 	struct cells c;
 	struct mixture two;
 
 	gather(&c, s, many);
-	*fit = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .total = c.total, .n = 2,
+	*fit = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .n = 2,
+			  .total = c.total + many_long, .many_long = many_long,
 			  .shape = { FEW_SHAPE, KH_JUNK },
 			  .weight = { KH_WEIGHT_ONE / 2, KH_WEIGHT_ONE / 2 },
 			  .low = FEW_SHAPE, .high = FEW_SHAPE };

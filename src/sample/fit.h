@@ -29,15 +29,22 @@ typedef struct kh_fit {
 	uint32_t weight[3];     /* in 1/2^20 */
 	uint32_t low, high;     /* shapes that explain nearly as much in place of the first */
 	uint64_t total;         /* fragments, in 1/256 */
+	/* of these the long ones, which are not fitted, as errors of long reads look like
+	 * divergence */
+	uint64_t many_long;
 } kh_fit;
 
 /* many: fragments by cell, in 1/256; their sum is below 2^43. */
 void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS]);
 
-/* Fragments that are the species' own, in 1/256. */
+/* The fragments that are fitted, and those of them that are the species' own, in 1/256. */
+static inline uint64_t kh_fit_short(const kh_fit *f)
+{
+	return f->total - f->many_long;
+}
 static inline uint64_t kh_fit_own(const kh_fit *f)
 {
-	return f->own ? f->total * f->weight[0] >> 20 : 0;
+	return f->own ? kh_fit_short(f) * f->weight[0] >> 20 : 0;
 }
 
 #endif

@@ -32,8 +32,13 @@ kh_parts kh_parts_of(const kh_work *w, const kh_presence *p, uint32_t cell)
 {
 	kh_parts d = { 0, 0 };
 
+	if (cell / KH_SHARES == KH_LONG) {
+		d.own = p->fit.own ? p->fit.total * p->own_long >> 16 : 0;
+		d.other = p->fit.total - d.own;
+		return d;
+	}
 	for (uint32_t i = 0; i < p->fit.n; i++) {
-		const uint64_t many = p->fit.total * p->fit.weight[i] >> 20,
+		const uint64_t many = kh_fit_short(&p->fit) * p->fit.weight[i] >> 20,
 			       x = many * w->m->shapes.f[p->fit.shape[i]][cell];
 
 		*(i == 0 && p->fit.own ? &d.own : &d.other) += x;
@@ -111,6 +116,7 @@ static int describe_species(kh_work *w, kh_err *err)
 			continue;
 		w->m->at[i].taxon = t;
 		w->m->at[i].length = length[t];
+		w->m->at[i].own_long = 65536;
 		w->m->at[i].many_strains =
 			bases[t] / stretch > (uint64_t)db->h->max_locations * length[t];
 		w->family[i] = family_of(db->tax, t, family);
@@ -138,12 +144,12 @@ static void refute(kh_presence *p, enum kh_verdict v)
 /* `most`: the most fragments that any species of the family has of its own. */
 static bool is_rare(const kh_presence *p, uint64_t most)
 {
-	return ECHO * kh_fit_own(&p->fit) < most;
+	return ECHO * kh_presence_own(p) < most;
 }
 
 static bool is_echo(const kh_presence *p, uint64_t most)
 {
-	const uint64_t own = kh_fit_own(&p->fit);
+	const uint64_t own = kh_presence_own(p);
 
 	return p->verdict != KH_TOO_FEW && own > 0 && 2 * own < p->fit.total && is_rare(p, most);
 }
@@ -173,7 +179,7 @@ static bool is_narrow(const kh_presence *p, uint64_t most)
 static bool is_common(const kh_presence *p)
 {
 	return p->verdict != KH_TOO_FEW && p->fit.weak &&
-	       (p->lone < NARROW_LEAST || 2 * 256 * p->lone < kh_fit_own(&p->fit));
+	       (p->lone < NARROW_LEAST || 2 * 256 * p->lone < kh_presence_own(p));
 }
 
 /* The species of a family that has the most fragments of its own. */
@@ -189,7 +195,7 @@ static int refute_some(kh_work *w, kh_err *err)
 	if (!most)
 		return KH_ENOMEM;
 	for (uint32_t i = 0; i < w->m->n; i++) {
-		const uint64_t own = kh_fit_own(&w->m->at[i].fit);
+		const uint64_t own = kh_presence_own(&w->m->at[i]);
 
 		if (own > most[w->family[i]].own)
 			most[w->family[i]] = (struct largest) { own, w->m->at[i].taxon };
@@ -224,7 +230,6 @@ static void sum_up(kh_work *w, uint32_t i)
 		const uint64_t many = w->many[i][cell];
 
 		p->share += (many * (2 * (cell % KH_SHARES) + 1)) >> 8;
-		p->fitted += cell / KH_SHARES == KH_LONG ? 0 : many;
 		seen += many * w->m->shapes.seen[p->fit.shape[0]][cell / KH_SHARES];
 	}
 	p->seen = p->fit.total > 0 ? seen / p->fit.total : 65536;

@@ -47,9 +47,9 @@ typedef struct kh_presence {
 	kh_fit fit;                     /* .own: as it is in the end */
 	/* its fragments are told too seldom: they are those of something related (told.c) */
 	bool seldom;
+	uint32_t own_long;              /* so many of its long fragments are its own, 1/65536 */
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
-	uint64_t fitted;                /* of fit.total, what is not long: what the fit is of */
-	bool by_long;                   /* no: it is of the long ones (long.c) */
+	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
 	bool many_strains;              /* more than lists keep places for */
 	uint64_t counted;               /* own fragments whose place is known ... */
@@ -61,6 +61,15 @@ typedef struct kh_presence {
 	uint64_t called, near;
 	uint64_t seen;                  /* share of its own fragments that are seen, 1/65536 */
 } kh_presence;
+
+/* Fragments that are the species' own, in 1/256. */
+static inline uint64_t kh_presence_own(const kh_presence *p)
+{
+	const kh_fit *f = &p->fit;
+	const uint64_t near = p->by_long ? f->many_long * f->weight[0] >> 20 : f->many_long;
+
+	return f->own ? kh_fit_own(f) + (near * p->own_long >> 16) : 0;
+}
 
 typedef struct kh_model {
 	kh_shapes shapes;

@@ -8,10 +8,10 @@
  * fragment by 0.8 log2(e), as it has more hits by chance. */
 enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 75638 };
 
-/* -log2 of the shares of a species' own fragments, by size, that are called it, and that are
- * not. */
+/* -log2 of the shares of the fragments, by size, that are called the species, and that are not: of
+ * its own ones, and of what is something else's. */
 typedef struct kh_told {
-	uint32_t cost[KH_SIZES][2];
+	uint32_t own[KH_SIZES][2], other[KH_SIZES][2];
 } kh_told;
 
 typedef struct kh_work {
@@ -36,17 +36,25 @@ static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, in
 	return &w->m->at[w->place[k->species[i]] - 1];
 }
 
-/* The logarithm by which fragments of a class are less likely to be those of candidate number i of
- * it. */
-static inline uint64_t kh_cost_of(const kh_work *w, const kh_class *k, int i)
+/* The logarithms by which fragments of a class are less likely to be candidate number i's own, or
+ * something else's that fits it. */
+typedef struct kh_costs {
+	uint64_t own, other;
+} kh_costs;
+
+static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 {
-	const uint32_t now = k->call == KH_NO_TAXON ? KH_NO_TAXON
+	const uint32_t size = k->cell / KH_SHARES,
+		       now = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						    : w->in->db->tax->species[k->call];
+	const uint64_t drop = (uint64_t)k->drop[i] *
+			      (size == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST);
 	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
 
-	return (uint64_t)k->drop[i] *
-		       (k->cell / KH_SHARES == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST) +
-	       (t ? t->cost[k->cell / KH_SHARES][k->species[i] != now] : 0);
+	if (!t)
+		return (kh_costs) { drop, drop };
+	return (kh_costs) { drop + t->own[size][k->species[i] != now],
+			    drop + t->other[size][k->species[i] != now] };
 }
 
 /* Densities at a cell, times the species' fragments: of its own, and of all others. */
@@ -81,6 +89,8 @@ void kh_count_near(kh_work *w);
  * were called it. */
 void kh_keep_near(kh_presence *p);
 enum kh_confidence kh_confidence_of(const kh_presence *p);
+/* Of 65536: with less for its species, a call is raised to the genus. */
+enum { KH_KEEP = 10923 };       /* 1/6 */
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 

@@ -205,15 +205,6 @@ static void divide(kh_shapes *s, const struct sums *sum)
 	}
 }
 
-/* Errors of long reads look like divergence, and are of any number; so long fragments fit all
- * divergences alike. */
-static void make_long(kh_shapes *s)
-{
-	for (uint32_t x = 0; x < KH_SHAPES; x++)
-		for (uint32_t j = 0; j < KH_SHARES; j++)
-			s->f[x][KH_LONG * KH_SHARES + j] = x == KH_JUNK ? 1 : 65535;
-}
-
 /* Threads take chances, and then numbers of features, the greatest first, and add to the same
  * sums. */
 struct making {
@@ -287,7 +278,6 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t lea
 	if (!rc)
 		rc = kh_team_run(team, add_some, m, err);
 	divide(s, &m->sum);
-	make_long(s);
 	free(m);
 	return rc;
 }

@@ -15,7 +15,7 @@ static uint64_t weight_of(const kh_presence *p, uint64_t cost, bool first)
 
 	if (!first) {
 		/* what is related to a species is a rival of the others, too */
-		const uint64_t own = p->seldom ? p->fit.total : kh_fit_own(&p->fit);
+		const uint64_t own = p->seldom ? p->fit.total : kh_presence_own(p);
 
 		log += kh_log2q(own > 0 ? own : 1);
 		log -= kh_log2q(p->length);
@@ -40,7 +40,7 @@ static void share_class(kh_work *w, const kh_class *k)
 	for (; (p[n] = kh_species_of(w, k, n)); n++)
 		;
 	for (int i = 0; n > 1 && i < n; i++) {
-		log[i] = weight_of(p[i], kh_cost_of(w, k, i), !w->fitted);
+		log[i] = weight_of(p[i], kh_costs_of(w, k, i).own, !w->fitted);
 		most = log[i] > most ? log[i] : most;
 	}
 	for (int i = 0; n > 1 && i < n; i++)

@@ -63,7 +63,8 @@ void kh_keep_near(kh_presence *p)
 	if (p->seldom || !is_near(p) || (p->verdict != KH_RELATIVE && p->verdict != KH_ECHO))
 		return;
 	p->verdict = KH_TOO_FEW;
-	*f = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .total = f->total, .n = 2,
+	*f = (kh_fit) { .kind = KH_FIT_FEW, .own = true, .n = 2,
+			.total = f->total, .many_long = f->many_long,
 			.shape = { FEW_SHAPE, KH_JUNK },
 			.weight = { weight, KH_WEIGHT_ONE - weight },
 			.low = FEW_SHAPE, .high = FEW_SHAPE };
@@ -78,7 +79,7 @@ enum kh_confidence kh_confidence_of(const kh_presence *p)
 		return is_near(p) ? KH_LOW : KH_NO_CONFIDENCE;
 	if (p->verdict != KH_PRESENT && p->verdict != KH_DIVERGENT)
 		return KH_NO_CONFIDENCE;
-	if (kh_fit_own(f) < SURE_READS)
+	if (kh_presence_own(p) < SURE_READS)
 		return KH_LOW;
 	/* of long ones errors make the interval wide */
 	if (p->by_long)
