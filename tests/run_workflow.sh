@@ -38,6 +38,11 @@ says() { grep -q -e "$1" .err; }
 
 dir=run
 check "lint" snake --lint
+# the sheet as nf-core's pipelines write it, and a column that means nothing here
+tr '\t' , <run/config/samples.tsv | sed '1s/fq1,fq2/fastq_1,fastq_2/; s/^/x,/; 1s/^x/strandedness/' >run/config/samples.csv
+sed 's/samples.tsv/samples.csv/' run/config/config.yaml >.config && cat .config >run/config/config.yaml
+tail -n 1 run/config/samples.csv | grep -q '^x,both,' || not_ok "a sheet with commas"
+if command -v ktImportText >/dev/null; then echo "krona: true" >>run/config/config.yaml; fi
 
 # Snakemake and all that it started, killed in the middle.
 : >stop
@@ -54,6 +59,24 @@ there() { for s in tiny_sim sarscov2_real both; do [ -s "$1/results/$s.html" ] &
 check "each sample has a page and a profile" there run
 check "the page of all has what the profiles say" sh -c 'grep -q "\"detected\".*\[\"yes\"," run/results/taxa.html'
 
+if command -v ktImportText >/dev/null; then
+	check "Krona's page has all samples" [ "$(grep -o '<dataset>[^<]*' run/results/krona.html | wc -l)" = 8 ]
+else
+	skip "Krona's page has all samples" "no ktImportText"
+fi
+printf 'bracken:\n  read_length: 150\n' >local/bracken.yaml
+with="--configfile $t/run/config/config.yaml $t/local/bracken.yaml"
+# shellcheck disable=SC2086
+check "tables for Bracken" snake $with -- resources/bracken/database150mers.kmer_distrib
+check "tables for Bracken: they are" grep -q '^10847	10847:5237:5237 $' run/resources/bracken/database150mers.kmer_distrib
+if command -v bracken >/dev/null; then
+	# shellcheck disable=SC2086
+	check "Bracken" snake $with
+	check "Bracken: a species has the reads of its report" [ "$(awk -F '\t' '$2 == 10847 { print $6 }' run/results/bracken/tiny_sim.bracken)" = 50 ]
+else
+	skip "Bracken" "no bracken"; skip "Bracken: a species has the reads of its report" "no bracken"
+fi
+
 printf '%s\t%s\n' sample fragments tiny_sim 300 tiny_sim_single 300 tiny_sim_mates 300 \
 	tiny_sim_runs 600 sarscov2_real 100 sarscov2_single 100 sarscov2_mates 100 both 400 >want
 cut -f1,2 run/results/summary.tsv >got
@@ -67,6 +90,7 @@ gzip -dc "$data/reads/tiny_sim_1.fq.gz" | head -c 10000 >local/cut.fq
 for dir in run batch; do
 	printf 'cut\t%s\t\t\n' "$t/local/cut.fq" >>$dir/config/samples.tsv
 done
+printf 'x,cut,%s,,\n' "$t/local/cut.fq" >>run/config/samples.csv
 printf 'classify:\n  batch: true\n' >>batch/config/config.yaml
 if command -v multiqc >/dev/null; then
 	sed -i 's/^multiqc:.*/multiqc: true/' batch/config/config.yaml

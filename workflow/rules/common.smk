@@ -18,12 +18,36 @@ def kind_of(row):
     return "--interleaved" if row.get("interleaved") == "yes" else ""
 
 
+# The names that `kmerhash classify --samples` knows of a column, and how the rules call it.
+COLUMNS = {
+    "sample": "sample",
+    "interleaved": "interleaved",
+    **{
+        name: f"fq{mate}"
+        for mate in (1, 2)
+        for name in (
+            f"fq{mate}",
+            f"fastq_{mate}",
+            f"fastq{mate}",
+            f"reads{mate}",
+            f"reads_{mate}",
+        )
+    },
+}
+
+
 def read_samples(path):
     """Rows of the sheet by sample, each checked against its schema."""
     samples = {}
-    with open(path, newline="") as sheet:
-        for row in csv.DictReader(sheet, delimiter="\t"):
-            row = {column: value for column, value in row.items() if value}
+    with open(path, newline="", encoding="utf-8-sig") as sheet:
+        between = "\t" if "\t" in sheet.readline() else ","
+        sheet.seek(0)
+        for row in csv.DictReader(sheet, delimiter=between):
+            row = {
+                COLUMNS[column]: value
+                for column, value in row.items()
+                if column in COLUMNS and value
+            }
             validate(row, schema="../schemas/samples.schema.yaml")
             samples.setdefault(row["sample"], []).append(row)
     if not samples:
@@ -71,8 +95,14 @@ MERGED = [
         for suffix, name in MERGE_FORMAT.items()
         if name in config["merge"]["formats"]
     ),
+    *(["results/krona.html"] if config["krona"] else []),
     *(["results/multiqc.html"] if config["multiqc"] else []),
 ]
+
+# The length of reads whose abundances Bracken estimates; 0: it is not wanted.
+BRACKEN = config["bracken"].get("read_length", 0)
+if BRACKEN and "references" not in config:
+    raise ValueError("bracken makes its tables of the references: these are to be named")
 
 # The rest needs Python or MultiQC, which an image of kmerhash has not.
 CONTAINER = config["container"] or None

@@ -48,6 +48,44 @@ rule kmerhash_merge:
         "{params.extra} {input:q} 2> {log:q}"
 
 
+rule krona_text:
+    input:
+        expand("results/{sample}.report", sample=SAMPLES),
+    output:
+        expand("results/krona/{sample}.krona", sample=SAMPLES),
+    log:
+        "logs/kmerhash/krona.log",
+    conda:
+        "../envs/kmerhash.yaml"
+    container:
+        CONTAINER
+    params:
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
+    shell:
+        "kmerhash merge --format krona --outdir {params.folder:q} {input:q} 2> {log:q}"
+
+
+rule krona:
+    input:
+        rules.krona_text.output,
+    output:
+        report(
+            "results/krona.html",
+            caption="../report/krona.rst",
+            category="All samples",
+        ),
+    log:
+        "logs/krona.log",
+    conda:
+        "../envs/krona.yaml"
+    params:
+        files=lambda wildcards, input: [
+            f"{path},{sample}" for path, sample in zip(input, SAMPLES)
+        ],
+    shell:
+        "ktImportText -o {output:q} {params.files:q} > {log:q} 2>&1"
+
+
 rule multiqc:
     input:
         expand("results/{sample}.report", sample=SAMPLES),
