@@ -22,11 +22,17 @@ static unsigned cgroup_cpus(void)
 
 unsigned kh_cpus(void)
 {
-	cpu_set_t set;
 	unsigned n = 1, q = cgroup_cpus();
+#ifdef HAVE_SCHED_GETAFFINITY
+	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		n = (unsigned)CPU_COUNT(&set);
+#else
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	n = online > 0 ? (unsigned)online : 1;
+#endif
 	if (q > 0 && q < n)
 		n = q;
 	return n > 0 ? n : 1;

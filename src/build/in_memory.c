@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
+#include "base/system.h"
 
 int kh_build_in_memory(kh_build_options o, kh_memory_db *db, kh_err *err)
 {
@@ -16,10 +16,10 @@ int kh_build_in_memory(kh_build_options o, kh_memory_db *db, kh_err *err)
 	kh_build_summary sum;
 	int rc;
 
-	db->fd = memfd_create("kmerhash", MFD_CLOEXEC);
+	db->fd = kh_system_memory_file();
 	if (db->fd < 0)
 		return kh_fail_errno(err, "memory for the index");
-	snprintf(db->name, sizeof db->name, "/proc/self/fd/%d", db->fd);
+	snprintf(db->name, sizeof db->name, "/dev/fd/%d", db->fd);
 	o.db = db->name;
 	o.in_memory = true;
 	snprintf(spill, sizeof spill, "%s/kmerhash", tmp && *tmp ? tmp : "/tmp");

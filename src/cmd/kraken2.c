@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "base/system.h"
 #include "cmd/options.h"
 
 #define KRAKEN2_VERSION "2.17.1"         /* whose lines and reports these are */
@@ -161,7 +162,7 @@ static int add_bzip2(line *l, char *path)
 	pid_t pid;
 
 	if (kh_grow((void **)&l->child, &l->cap_children, l->n_children + 1, sizeof *l->child,
-		    NULL) || pipe2(end, O_CLOEXEC) != 0 ||
+		    NULL) || kh_system_pipe(end) != 0 ||
 	    posix_spawn_file_actions_init(&actions) != 0)
 		return failed("bzip2: ", strerror(errno));
 	posix_spawn_file_actions_adddup2(&actions, end[1], STDOUT_FILENO);

@@ -2,11 +2,13 @@
 #include <config.h>
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef HAVE_MALLOC_H
+#include <malloc.h>
+#endif
 #include "base/memory_left.h"
 #include "cmd/options.h"
 #include "cmd/program.h"

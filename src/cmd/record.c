@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/escape.h"
+#include "base/system.h"
 #include "base/threads.h"
 #include "io/source.h"
 

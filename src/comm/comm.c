@@ -12,6 +12,13 @@
 #include <unistd.h>
 #include "base/mem.h"
 
+/* Conditions wait by this clock. */
+#ifdef HAVE_PTHREAD_CONDATTR_SETCLOCK
+#define CLOCK_OF_WAITS CLOCK_MONOTONIC
+#else
+#define CLOCK_OF_WAITS CLOCK_REALTIME
+#endif
+
 enum { STUCK = 8 }; /* seconds that the carrier may need for one turn of its loop after a failure */
 
 /* --- packets ---------------------------------------------------------------------- */
@@ -117,7 +124,9 @@ int kh_comm_open(kh_comm **out, kh_err *err)
 	if (!c)
 		return KH_ENOMEM;
 	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+#ifdef HAVE_PTHREAD_CONDATTR_SETCLOCK
+	pthread_condattr_setclock(&attr, CLOCK_OF_WAITS);
+#endif
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->came, &attr);
 	pthread_cond_init(&c->posted, &attr);
@@ -139,7 +148,7 @@ struct timespec kh_comm_after(double seconds)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_OF_WAITS, &t);
 	t.tv_sec += (time_t)seconds;
 	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
 	if (t.tv_nsec >= 1000000000) {

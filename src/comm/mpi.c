@@ -18,7 +18,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef HAVE_SYS_PRCTL_H
 #include <sys/prctl.h>
+#endif
 #include "base/mem.h"
 
 /* seconds that processes have to end in order after a failure */
@@ -185,7 +187,9 @@ static void *carry(void *arg)
 	kh_err err = { 0, "" };
 	int rc = begin(&t, &err);
 
+#ifdef PR_SET_TIMERSLACK
 	prctl(PR_SET_TIMERSLACK, 1000UL);       /* naps of 20 us, not of 70 */
+#endif
 	pthread_mutex_lock(&c->lock);
 	c->open = !rc;
 	if (rc)

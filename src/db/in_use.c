@@ -8,6 +8,7 @@
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/system.h"
 
 /* A process has one database open, or a few through the library. More than these are not
  * watched. */

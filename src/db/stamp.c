@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/system.h"
 #include "db/in_use.h"
 
 /* SETTLED: seconds after a change before a file is remembered; DAYS: how long it is */
