@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* cpu.max of cgroup v2: "QUOTA PERIOD", or "max PERIOD". */
 static unsigned cgroup_cpus(void)
