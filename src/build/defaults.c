@@ -51,8 +51,8 @@ uint32_t kh_text_stride(uint64_t bases)
 
 uint64_t kh_text_share(uint64_t bases, uint32_t stride)
 {
-	enum { OF_A_SLOT = 35 };        /* thousandths */
+	enum { OF_A_SLOT = 346 };       /* ten-thousandths */
 	const uint32_t bits = kh_seed_bits((bases + bases / 64) / stride);
 
-	return kh_seed_slots(bits) * OF_A_SLOT * (UINT64_C(1) << 32) / 1000;
+	return kh_seed_slots(bits) * OF_A_SLOT * (UINT64_C(1) << 32) / 10000;
 }

@@ -12,7 +12,7 @@
  * fit, one more is kept at each side: the next strain with that stretch has its tiles elsewhere,
  * and those that hang over its ends are to fit, too.
  *
- * Where a tile could lie is asked of a table of k-mers of the kept text; but where the tile before
+ * Where a tile could lie is asked of k-mers of the kept text; but where the tile before
  * was found, the next one mostly follows, and is compared there first.  One worker does a species,
  * so nothing depends on their number.
  */
@@ -24,6 +24,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/threads.h"
+#include "build/seen.h"
 #include "text/text.h"
 
 enum {
@@ -34,15 +35,16 @@ enum {
 	GAP = 100,              /* and what it takes, in hundredths of a base */
 	PART = 8,               /* bases: where it may be */
 	PARTS = KH_TEXT_SPAN / PART,
-	K = 16,                 /* of the k-mers of the table; */
+	K = 16,                 /* of the k-mers that are remembered; */
 	S = 12,
+	EACH = 4 * (K - S + 1),
 	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
 	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
 };
 
-/* So many of 2^32 of those that the scheme keeps: one k-mer in 15. */
-#define SHARE (UINT32_C(1) << 31)
+/* One in four of those that the scheme keeps: one k-mer in EACH. */
+#define LEAST (UINT32_C(3) << 30)
 
 /* A target of a species. */
 struct member {
@@ -56,15 +58,6 @@ struct place {
 	uint32_t member, strand;
 	int64_t at;
 	bool known;
-};
-
-/* Open addressing: key, plus 1; 0: free. */
-struct table {
-	uint64_t *key;
-	struct {
-		uint32_t member, at;
-	} *where;
-	size_t n, size;
 };
 
 struct species {
@@ -87,7 +80,7 @@ struct sorting {
 struct going {
 	const struct sorting *s;
 	struct member *member;
-	struct table table;
+	kh_seen seen;                   /* k-mers of the kept text */
 	kh_oriented tile[2];
 	struct place last;              /* of the tile before, if it was found */
 	int32_t credit;                 /* of the tiles that lie there */
@@ -97,64 +90,7 @@ struct going {
 };
 
 static const uint32_t zeros[ZEROS];
-static const kh_sampling sampling = { KH_SYNCMER, K, S, KH_TEXT_WORD, SHARE, 1 };
-
-/* --- the table ------------------------------------------------------------------------- */
-static size_t slot_of(const struct table *t, uint64_t key)
-{
-	size_t i = (size_t)kh_fmix64(key) & (t->size - 1);
-
-	while (t->key[i] != 0 && t->key[i] != key + 1)
-		i = (i + 1) & (t->size - 1);
-	return i;
-}
-
-static void table_clear(struct table *t)
-{
-	free(t->key);
-	free(t->where);
-	*t = (struct table) { .n = 0 };
-}
-
-static int table_grow(struct table *t, kh_err *err)
-{
-	struct table more = { .size = t->size ? 2 * t->size : 1 << 12, .n = t->n };
-
-	more.key = kh_array(more.size, sizeof *more.key, err);
-	more.where = kh_array(more.size, sizeof *more.where, err);
-	if (!more.key || !more.where) {
-		table_clear(&more);
-		return KH_ENOMEM;
-	}
-	for (size_t i = 0; i < t->size; i++)
-		if (t->key[i] != 0) {
-			const size_t slot = slot_of(&more, t->key[i] - 1);
-
-			more.key[slot] = t->key[i];
-			more.where[slot] = t->where[i];
-		}
-	table_clear(t);
-	*t = more;
-	return KH_OK;
-}
-
-/* The first place of a key stays. */
-static int table_add(struct table *t, uint64_t key, uint32_t member, uint32_t at, kh_err *err)
-{
-	int rc = 2 * t->n >= t->size ? table_grow(t, err) : KH_OK;
-	size_t i;
-
-	if (rc)
-		return rc;
-	i = slot_of(t, key);
-	if (t->key[i] != 0)
-		return KH_OK;
-	t->key[i] = key + 1;
-	t->where[i].member = member;
-	t->where[i].at = at;
-	t->n++;
-	return KH_OK;
-}
+static const kh_sampling sampling = { KH_SYNCMER, K, S, KH_TEXT_WORD, LEAST, 1 };
 
 /* --- one tile -------------------------------------------------------------------------- */
 static bool is_kept(const struct going *g, const struct member *m, int64_t at, uint32_t n)
@@ -269,16 +205,15 @@ static bool find(struct going *g, const struct tile *t)
 		}
 	}
 	g->credit = 0;
-	for (size_t i = t->from; i < t->to && g->table.size > 0; i++) {
-		const size_t slot = slot_of(&g->table, g->key[i]);
+	for (size_t i = t->from; i < t->to; i++) {
+		const kh_seen_at *seen = kh_seen_slot(&g->seen, g->key[i]);
 		const int64_t begins = g->pos[i] - t->offset;
 
-		if (g->table.key[slot] == 0)
+		if (seen->key == 0)
 			continue;
 		for (uint32_t strand = 0; strand < 2; strand++) {
-			p = (struct place) { g->table.where[slot].member, strand, 0, true };
-			p.at = g->table.where[slot].at -
-			       (strand ? (int64_t)t->n - K - begins : begins);
+			p = (struct place) { seen->member, strand, 0, true };
+			p.at = seen->at - (strand ? (int64_t)t->n - K - begins : begins);
 			if (fits(g, &p, t->n)) {
 				g->last = p;
 				return true;
@@ -307,8 +242,8 @@ static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_er
 	if (number > 0)
 		m->kept[number - 1] = 1;
 	for (size_t i = t->from; i < t->to && !rc; i++)
-		rc = table_add(&g->table, g->key[i], member,
-			       (uint32_t)(t->at + g->pos[i] - t->offset), err);
+		rc = kh_seen_add(&g->seen, g->key[i], member,
+				 (uint32_t)(t->at + g->pos[i] - t->offset), err);
 	return rc;
 }
 
@@ -328,6 +263,9 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 		const size_t n = kh_sampling_run(&sampling, &st, g->key, g->pos);
 		struct tile t = { .at = at };
 
+		for (size_t i = 0; i < n; i++)
+			__builtin_prefetch(kh_seen_first(&g->seen, g->key[i]));
+
 		for (; t.offset < BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
 			t.at = at + t.offset;
 			t.n = left - t.offset < g->s->tile ? (uint32_t)(left - t.offset)
@@ -343,15 +281,16 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 {
 	struct going *g = kh_array(1, sizeof *g, err);
-	int rc = g ? KH_OK : KH_ENOMEM;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!g)
+		return KH_ENOMEM;
 	g->s = s;
 	g->member = s->member + x->first;
+	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / EACH, err);
 	for (uint32_t i = 0; i < x->n && !rc; i++)
 		rc = go_member(g, i, err);
-	table_clear(&g->table);
+	kh_seen_clear(&g->seen);
 	free(g);
 	return rc;
 }
