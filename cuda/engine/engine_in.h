@@ -8,6 +8,7 @@
 #define KH_CUDA_ENGINE_ENGINE_IN_H
 
 #include "cuda/engine/engine.h"
+#include "cuda/engine/stage.h"
 #include "cuda/gpu/gpu.h"
 #include "cuda/kernels/engine.h"
 #include "index/shard.h"
@@ -99,25 +100,6 @@ kh_gpu_census kh_cuda_census_of(const kh_census *c, unsigned worker);
 
 /* The same of the counters. */
 kh_gpu_counters kh_cuda_counters_of(const kh_counters *c, unsigned worker);
-
-/* Where the words of a job's packed bases, their masks, the records, its long fragments and their
- * slices lie behind one another. */
-typedef struct kh_cuda_layout {
-	uint32_t max_span;              /* bases of a segment */
-	size_t words;                   /* their number; they come first */
-	size_t n_longs, n_slices;
-	size_t amb, rec, longs, slice, bytes;   /* offsets in bytes; the end */
-} kh_cuda_layout;
-
-/* There is room for as many slices as so many words can have. */
-kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, uint32_t max_span);
-/* Fills in the input of j, whose parts s are (kh_job_part_of), and the numbers of l: `bytes` is
- * then what has been used.  False: a record is too long for the kernels. */
-bool kh_cuda_stage(char *to, kh_cuda_layout *l, const kh_job *j, const kh_job_part s[2]);
-/* Bases to mates of q, and its slices: the job's input, which has been copied to `in` on the
- * device. */
-void kh_cuda_query_input(kh_gpu_query *q, const kh_job *j, const kh_cuda_layout *l,
-			 const void *in);
 
 /* Memory on a device for what the kernels of a task leave for one another. */
 typedef struct kh_cuda_between {

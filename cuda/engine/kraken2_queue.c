@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "cuda/engine/engine.h"
+#include "cuda/engine/stage.h"
 
 /* A task under way. */
 struct flight {
@@ -20,7 +21,7 @@ struct flight {
 	KH_GPU_BUFS(all, in, din, out, dout, runs, hruns);
 	cudaEvent_t done;
 	uint32_t cap_runs;
-	uint64_t bases;
+	uint64_t bases;                 /* places for them */
 	size_t expected;                /* runs that are copied with the results */
 	bool by_host;                   /* submit has done it */
 };
@@ -60,7 +61,25 @@ void kh_cuda_k2_queue_close(kh_task_queue *l)
 	free(l);
 }
 
-static int open_streams(kh_task_queue *l, kh_err *err)
+/* Buffers large enough for blocks of short reads, but for runs, which may not be wanted; others
+ * make them grow. */
+static int open_flight(struct flight *f, size_t block, kh_err *err)
+{
+	const size_t words = block / 32, n = block / 128;
+	const size_t in = words * 12 + n * sizeof(kh_gpu_record) + 1024;
+	const size_t out = COUNTS + n * (sizeof(kh_call) + sizeof(kh_k2_list));
+	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
+
+	if (!rc)
+		rc = kh_gpu_host_room(&f->in, in, err);
+	if (!rc)
+		rc = kh_gpu_room(&f->din, in, err);
+	if (!rc)
+		rc = kh_gpu_host_room(&f->out, out, err);
+	return rc ? rc : kh_gpu_room(&f->dout, out, err);
+}
+
+static int open_streams(kh_task_queue *l, size_t block, kh_err *err)
 {
 	int rc = kh_gpu_use(l->c->device, err);
 
@@ -69,8 +88,7 @@ static int open_streams(kh_task_queue *l, kh_err *err)
 	if (!rc)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking), err);
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
-		rc = KH_GPU(cudaEventCreateWithFlags(&l->flight[i].done, cudaEventDisableTiming),
-			    err);
+		rc = open_flight(&l->flight[i], block, err);
 	return rc;
 }
 
@@ -80,14 +98,13 @@ int kh_cuda_k2_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	kh_task_queue *l = kh_array(1, sizeof *l, err);
 	int rc;
 
-	(void)block_size;
 	if (!l)
 		return KH_ENOMEM;
 	l->e = e;
 	l->c = &e->copy[worker % e->n];
 	rc = kh_k2_classifier_new(&l->host, e->db, err);
 	if (!rc && !e->by_host)
-		rc = open_streams(l, err);
+		rc = open_streams(l, block_size, err);
 	if (rc) {
 		kh_cuda_k2_queue_close(l);
 		return rc;
@@ -97,52 +114,6 @@ int kh_cuda_k2_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 }
 
 /* --- submit ----------------------------------------------------------------------- */
-/* Where words, masks and records lie behind one another. */
-struct layout {
-	size_t words, records, amb, rec, bytes;
-	uint64_t bases;                 /* of all records */
-	bool fits;                      /* the kernel can take them */
-};
-
-static struct layout lay_out(const kh_job_part s[2])
-{
-	struct layout l = { .words = (size_t)(s[0].to - s[0].from + s[1].to - s[1].from),
-			    .records = s[0].n + s[1].n };
-
-	l.amb = kh_gpu_up((l.words + 1) * 8);
-	l.rec = l.amb + kh_gpu_up((l.words + 1) * 4);
-	l.bytes = l.rec + l.records * sizeof(kh_gpu_record);
-	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < s[k].n; i++)
-			l.bases += s[k].rec[i].len;
-	l.fits = l.bases < INT32_MAX && l.words < INT32_MAX && l.records < INT32_MAX;
-	return l;
-}
-
-static void stage(char *to, const struct layout *l, const kh_job_part s[2])
-{
-	kh_gpu_record *rec = (kh_gpu_record *)(to + l->rec);
-	size_t at = 0;
-
-	for (int k = 0; k < 2; k++) {
-		const size_t n = (size_t)(s[k].to - s[k].from);
-
-		if (s[k].n == 0)
-			continue;
-		memcpy(to + at * 8, s[k].block->bases + s[k].from, n * 8);
-		memcpy(to + l->amb + at * 4, s[k].block->amb + s[k].from, n * 4);
-		for (size_t i = 0; i < s[k].n; i++)
-			*rec++ = (kh_gpu_record) {
-				.word = (uint32_t)(s[k].rec[i].seq / 32 - s[k].from + at),
-				.len = (uint32_t)s[k].rec[i].len
-			};
-		at += n;
-	}
-	/* the kernel reads two words at a time */
-	memset(to + at * 8, 0, 8);
-	memset(to + l->amb + at * 4, 0xff, 4);
-}
-
 static size_t out_bytes(const kh_task *t)
 {
 	return COUNTS + t->job->n * (sizeof(kh_call) + (t->runs ? sizeof(kh_k2_list) : 0));
@@ -150,9 +121,9 @@ static size_t out_bytes(const kh_task *t)
 
 /* Each k-mer and each border can be a run, and 64 of them or more are a piece; a fragment has one
  * at least. */
-static int make_room(struct flight *f, const struct layout *l, double runs_per_base, kh_err *err)
+static int make_room(struct flight *f, const kh_cuda_layout *l, double runs_per_base, kh_err *err)
 {
-	const uint64_t runs = l->bases + l->bases / 32 + 4 * f->task->job->n;
+	const uint64_t bases = 32 * l->words, runs = bases + l->words + 4 * f->task->job->n;
 	int rc = kh_gpu_room(&f->din, l->bytes, err);
 
 	if (!rc)
@@ -160,12 +131,12 @@ static int make_room(struct flight *f, const struct layout *l, double runs_per_b
 	if (!rc)
 		rc = kh_gpu_room(&f->dout, out_bytes(f->task), err);
 	f->cap_runs = runs < INT32_MAX ? (uint32_t)runs : INT32_MAX;
-	f->bases = l->bases;
+	f->bases = bases;
 	f->expected = 0;
 	if (!f->task->runs)
 		return rc;
 	/* a few more than in the task before */
-	f->expected = (size_t)(1.125 * runs_per_base * (double)l->bases);
+	f->expected = (size_t)(1.125 * runs_per_base * (double)bases);
 	if (f->expected > f->cap_runs)
 		f->expected = f->cap_runs;
 	if (!rc)
@@ -174,7 +145,7 @@ static int make_room(struct flight *f, const struct layout *l, double runs_per_b
 }
 
 static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
-			       const struct layout *lay)
+			       const kh_cuda_layout *lay)
 {
 	const kh_job *j = f->task->job;
 	char *in = f->din.p, *out = f->dout.p;
@@ -196,7 +167,7 @@ static kh_gpu_kraken2 query_of(const kh_task_queue *l, const struct flight *f,
 	return q;
 }
 
-static int launch(kh_task_queue *l, struct flight *f, const struct layout *lay, kh_err *err)
+static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay, kh_err *err)
 {
 	const kh_gpu_kraken2 q = query_of(l, f, lay);
 	int rc;
@@ -215,8 +186,16 @@ static int launch(kh_task_queue *l, struct flight *f, const struct layout *lay, 
 	return rc ? rc : KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
 
+static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
+{
+	kh_task *t = f->task;
+
+	f->by_host = true;
+	return kh_k2_classify_job(l->host, t->job, t->call, t->runs, t->distinct, err);
+}
+
 static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s[2],
-			 const struct layout *lay, kh_err *err)
+			 kh_cuda_layout *lay, kh_err *err)
 {
 	int rc = kh_gpu_use(l->c->device, err);
 
@@ -224,7 +203,8 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 		rc = kh_gpu_host_room(&f->in, lay->bytes, err);
 	if (rc)
 		return rc;
-	stage(f->in.p, lay, s);
+	if (!kh_cuda_stage(f->in.p, lay, f->task->job, s))
+		return submit_host(l, f, err);
 	rc = make_room(f, lay, l->runs_per_base, err);
 	return rc ? rc : launch(l, f, lay, err);
 }
@@ -233,15 +213,18 @@ int kh_cuda_k2_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 {
 	struct flight *f = &l->flight[(l->first + l->n) % KH_CUDA_DEPTH];
 	const kh_job_part s[2] = { kh_job_part_of(t->job, 0), kh_job_part_of(t->job, 1) };
-	const struct layout lay = lay_out(s);
+	const uint64_t words = s[0].to - s[0].from + s[1].to - s[1].from;
+	kh_cuda_layout lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, INT32_MAX);
 	int rc;
 
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
+	f->by_host = false;
 	/* minimizers are counted on the host */
-	f->by_host = l->e->by_host || t->distinct || !lay.fits;
-	rc = f->by_host ? kh_k2_classify_job(l->host, t->job, t->call, t->runs, t->distinct, err)
-			: submit_device(l, f, s, &lay, err);
+	if (l->e->by_host || t->distinct || words >= INT32_MAX / 32)
+		rc = submit_host(l, f, err);
+	else
+		rc = submit_device(l, f, s, &lay, err);
 	l->n += !rc;
 	return rc;
 }
