@@ -372,9 +372,12 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 
 	kh_rule_init(&rule, db->h);
 	if (db->text) {
-		REQUIRE(!kh_matcher_new(&m, db, &rule, &err));
-		REQUIRE(!kh_match_job(m, job, call, NULL, &err));
+		kh_candidates *wanted = calloc(job->n, sizeof *wanted);
+
+		REQUIRE(wanted && !kh_matcher_new(&m, db, &rule, &err));
+		REQUIRE(!kh_match_job(m, job, call, wanted, NULL, &err));
 		kh_matcher_free(m);
+		free(wanted);
 	} else {
 		REQUIRE(!kh_classifier_new(&c, db, &rule, &err));
 		REQUIRE(!kh_classify_job(c, job, call, NULL, &err));

@@ -224,6 +224,7 @@ class TextRule:
     SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
     SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 80, 64, 32
     SPECIES, GENUS, GAPS = 24, 37, 16
+    KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
 
@@ -257,7 +258,9 @@ def plain(seq):
 
 
 class TextClassifier:
-    """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best."""
+    """Claims are (score, matches, -bases compared, mates) of a species, so that the greatest is the best, and
+    where these mates lie."""
+    COUNTED = TextRule.KMER, TextRule.STEP, 1, 0
 
     def __init__(self, db, confidence):
         self.db, self.tree, self.rule, self.confidence = db, Tree(db.taxa), TextRule(db), int(1000 * confidence + 0.5)
@@ -363,7 +366,7 @@ class TextClassifier:
                 n += len(found[0])
         return lists
 
-    def first_places(self, mates, seeds, slack):
+    def first_places(self, mates, seeds, slack, gaps):
         """(places, regions that were not compared) where each mate could be best"""
         places, left = {}, []
         for mate, seq in enumerate(mates):
@@ -374,7 +377,7 @@ class TextClassifier:
                 if most <= 0 or most + slack < best:
                     break
                 for region in (r for r in regions if r[0] == most):
-                    self.compare(mate, seq, seeds[mate], region[1], places, self.rule.GAPS if slack else 1)
+                    self.compare(mate, seq, seeds[mate], region[1], places, gaps)
                 regions = [r for r in regions if r[0] != most]
             left.append(regions)
         return places, left
@@ -383,63 +386,100 @@ class TextClassifier:
     def best_place(places, mate):
         return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
 
-    def look(self, mates, whole, slack):
+    def look(self, mates, whole, slack, gaps=1):
         """(claims, places, done) of a segment with all its seeds, or some"""
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
-        places, left = self.first_places(mates, asked, slack)
+        places, left = self.first_places(mates, asked, slack, gaps)
         claims = self.claims(places)
         best = [self.best_place(places, mate) for mate in range(len(mates))]
         if len(mates) > 1 and all(best):
-            score = max(claims.values())[0]
+            score = self.best(claims)[0][0]
             for mate, other in ((0, 1), (1, 0)):
                 for region in left[mate]:
-                    if region[0] >= score - best[other]:
+                    if region[0] >= score - slack - best[other]:
                         self.compare(mate, mates[mate], asked[mate], region[1], places)
             claims = self.claims(places)
         done = sum(map(len, asked)) == sum(map(len, every))
         if not done and claims:
-            score = max(claims.values())[0]
+            score = self.best(claims)[0][0]
             best = [self.best_place(places, mate) for mate in range(len(mates))] + [0]
-            done = all(score > len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
+            done = all(score - slack > len(seq) - self.loss(len(seq), asked[mate][:self.rule.SEEDS], self.lists_of(asked[mate]))
                        + best[1 - mate] for mate, seq in enumerate(mates) if seq)
         return claims, places, done
 
-    def settled(self, mates, part=False):
-        claims, places, done = self.look(mates, part, self.rule.SLACK if part else 0)
+    def settled(self, mates, part=False, slack=0):
+        if part:
+            claims, places, done = self.look(mates, True, self.rule.SLACK, self.rule.GAPS)
+        else:
+            claims, places, done = self.look(mates, False, slack)
         if not done:
-            claims, places, _ = self.look(mates, True, 0)
+            claims, places, _ = self.look(mates, True, slack)
         if len(mates) > 1 and all(mates) and claims:
             self.rescue(places, mates, claims)
-        return claims
+        return claims, places
 
     @staticmethod
     def both(a, b, less=0):
-        return a[0] + b[0] - less, a[1] + b[1], a[2] + b[2], a[3] | b[3]
+        (x, here), (y, there) = a, b
+        return (x[0] + y[0] - less, x[1] + y[1], x[2] + y[2], x[3] | y[3]), {**here, **there}
+
+    @staticmethod
+    def claim(claims, key, new):
+        if key not in claims or new[0] > claims[key][0]:
+            claims[key] = new
 
     def claims(self, places):
         claims, single = {}, {}
-
-        def claim(species, what):
-            claims[species] = max(claims.get(species, what), what)
-
-        one = {place: (f[0], f[1], -f[2], 1 << place[0]) for place, (_, _, f) in places.items()}
-        for place, (target, _, _) in places.items():
-            species = self.species(target)
-            claim(species, one[place])
-            key = species, place[0]
-            single[key] = max(single.get(key, one[place]), one[place])
-        for a in places:
-            for b in places:
+        one = {p: ((f[0], f[1], -f[2], 1 << p[0]), {p[0]: (p, target, at)})
+               for p, (target, at, f) in sorted(places.items())}
+        for a in one:
+            species = self.species(places[a][0])
+            self.claim(claims, species, one[a])
+            self.claim(single, (species, a[0]), one[a])
+            for b in one:
                 if a[0] == 0 and b[0] == 1 and a[1] != b[1] and abs(a[2] - b[2]) <= self.rule.SPAN and \
                         places[a][0] == places[b][0]:
-                    claim(self.species(places[a][0]), self.both(one[a], one[b]))
-        for species in list(claims):
+                    self.claim(claims, species, self.both(one[a], one[b]))
+        for species in claims:
             if (species, 0) in single and (species, 1) in single:
-                claim(species, self.both(single[species, 0], single[species, 1], self.rule.APART))
+                self.claim(claims, species, self.both(single[species, 0], single[species, 1], self.rule.APART))
         return claims
 
+    @staticmethod
+    def best(claims):
+        return max(claims.values(), key=lambda c: c[0])
+
+    def around(self, place, places):
+        """where a mate lies at a place, and a few bases aside"""
+        order = sorted(p for p in places if p[:2] == place[:2])
+        if place not in order:
+            return [place[2]]
+        found, here = [place[2]], order.index(place)
+        for side in (order[here + 1:], order[:here][::-1]):
+            for p in side:
+                if abs(p[2] - place[2]) > self.rule.OFF or places[p][0] != places[place][0]:
+                    break
+                found.append(p[2])
+        return found[:self.rule.DIAGONALS]
+
+    def hits(self, mates, where, places):
+        """k-mers of the mates that the reference has where they lie"""
+        hits, k = 0, self.rule.KMER
+        for mate, (place, target, at) in where.items():
+            seq = plain(mates[mate])
+            read, text = reverse_complement(seq) if place[1] else seq, self.texts[target]
+            for i in range(0, len(seq) - k + 1, self.rule.STEP):
+                start = len(seq) - k - i if place[1] else i
+                lies = [at + p - place[2] + start for p in self.around(place, places)]
+                hits += any(x >= 0 and text[x:x + k] == read[start:start + k] for x in lies)
+        return hits
+
+    def kmers(self, seq):
+        k = self.rule.KMER
+        return sum("N" not in plain(seq)[i:i + k] for i in range(0, len(seq) - k + 1, self.rule.STEP))
+
     def rescue(self, places, mates, claims):
-        rule, best = self.rule, max(claims.values())
+        rule, best = self.rule, self.best(claims)[0]
         if best[3] == 3:
             return
         near = [p for p in sorted(places, key=lambda p: (-places[p][2][0], p))
@@ -465,53 +505,70 @@ class TextClassifier:
             fit = self.stretch(target, read, x, 0, len(read))
             if fit[0] >= rule.RESCUE_FIT:
                 fit = self.with_ends(target, read, x, fit, 1)
-                near, species = places[place][2], self.species(target)
-                both = self.both((near[0], near[1], -near[2], 1 << place[0]), (fit[0], fit[1], -fit[2], 2 >> place[0]))
-                claims[species] = max(claims[species], both)
+                near, there = places[place][2], (1 - place[0], 1 - place[1], place[2] - at + x)
+                both = self.both(((near[0], near[1], -near[2], 1 << place[0]), {place[0]: (place, target, at)}),
+                                 ((fit[0], fit[1], -fit[2], 2 >> place[0]), {there[0]: (there, target, x)}))
+                self.claim(claims, self.species(target), both)
 
     def raised(self, taxon):
         if self.tree.genus[taxon] is not None:
             taxon = self.tree.genus[taxon]
         return taxon or None
 
-    def whole(self, mates):
-        claims, n = self.settled(mates), sum(len(self.seeds(seq, True)[0]) for seq in mates)
+    def whole(self, mates, slack=0):
+        """(call, hits, {species: hits} of those that are near, where the best one lies)"""
+        claims, places = self.settled(mates, slack=slack)
+        n = sum(len(self.seeds(seq, True)[0]) for seq in mates)
         if not claims or n == 0:
-            return None, 0
-        best = max(claims.values())
+            return None, 0, {}, None
+        best, where = self.best(claims)
+        hits = self.hits(mates, where, places)
+        near = {s: self.hits(mates, w, places) for s, (what, w) in claims.items() if what[0] >= best[0] - slack}
+        (_, _, lies), target, _ = where[min(where)]
+        about = hits, near, max(lies // self.db.stride, self.db.targets[target][0])
         if best[0] < self.rule.least(n):
-            return None, best[1]
-        taxon = self.tree.lca({s for s in claims if claims[s][0] == best[0]})
+            return (None, *about)
+        taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]})
         bases = sum(len(seq) for mate, seq in enumerate(mates) if best[3] >> mate & 1)
         if self.tree.species[taxon] is not None and self.rule.names_species(bases, -best[2], best[1]):
-            return taxon, best[1]
-        return self.raised(taxon) if self.rule.names_genus(-best[2], best[1]) else None, best[1]
+            return (taxon, *about)
+        return (self.raised(taxon) if self.rule.names_genus(-best[2], best[1]) else None, *about)
 
     def parts(self, mates):
         rule, total = self.rule, {}
-        for seq in mates:
-            n = -(-len(seq) // rule.PART)
-            for i in range(n):
-                part = [seq[len(seq) * i // n:len(seq) * (i + 1) // n]]
-                for species, claim in self.settled(part, True).items():
-                    if claim[0] >= rule.PART_SCORE:
-                        total[species] = self.both(total.get(species, (0, 0, 0, 0)), claim)
+        for part in self.parts_of(mates):
+            claims, places = self.settled(part, True)
+            for species, (what, where) in claims.items():
+                if what[0] >= rule.PART_SCORE:
+                    had = total.get(species, (0, 0, 0, 0))
+                    total[species] = tuple(map(sum, zip(had, what[:3] + (self.hits(part, where, places),))))
         if not total:
-            return None, 0
-        best = max(total.values())
+            return None, 0, {}, None
+        best = max(total.values(), key=lambda t: t[:3])
+        near = {s: t[3] for s, t in total.items()}
         if not rule.names_long(sum(map(len, mates)), best[0], -best[2], best[1]):
-            return None, best[1]
+            return None, best[3], near, None
         taxon = self.tree.lca({s for s in total if total[s][0] >= best[0] - best[0] // rule.NEAR})
-        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), best[1]
+        return taxon if self.tree.species[taxon] is not None else self.raised(taxon), best[3], near, None
 
-    def line(self, name, mates):
+    def parts_of(self, mates):
+        for seq in mates:
+            n = -(-len(seq) // self.rule.PART)
+            for i in range(n):
+                yield [seq[len(seq) * i // n:len(seq) * (i + 1) // n]]
+
+    def fragment(self, mates, slack=0):
+        """(n, whether it is one segment, and what whole() or parts() say)"""
         two = len(mates) > 1 and len(mates[1]) > 0
         whole = all(len(seq) <= (self.rule.WHOLE if two else self.rule.PART) for seq in mates)
-        taxon, hits = self.whole(mates) if whole else self.parts(mates)
-        bases = sum(map(len, mates))
-        if 1000 * hits < self.confidence * bases:
+        n = sum(map(self.kmers, mates if whole else (part for part, in self.parts_of(mates))))
+        return (n, whole, *(self.whole(mates, slack) if whole else self.parts(mates)))
+
+    def line(self, name, mates):
+        n, _, taxon, hits, _, _ = self.fragment(mates)
+        if 1000 * hits < self.confidence * n:
             taxon = None
-        return line_of(self.db, name, mates, taxon, bases, hits)
+        return line_of(self.db, name, mates, taxon, n, hits)
 
 
 def main(args):

@@ -14,7 +14,7 @@ import math
 import sys
 from collections import Counter, defaultdict
 
-from oracle_classify import Classifier, Rule, line_of
+from oracle_classify import Classifier, Rule, TextClassifier, line_of
 from oracle_db import Database
 from oracle_sampling import records
 
@@ -51,6 +51,13 @@ def pw(y):
 
 
 # --- shapes -------------------------------------------------------------------------
+def counted(db):
+    """Bases of what a call counts, c of them begin in a bases; and which are left out"""
+    if db.version == 3:
+        return TextClassifier.COUNTED
+    return (db.k, db.k - db.s + 1, 1, db.least) if db.scheme == 1 else (db.k, db.stride, db.s, db.least)
+
+
 class Shapes:
     def __init__(self, db, least, many):
         self.db, self.least = db, least
@@ -69,23 +76,23 @@ class Shapes:
                     self.f[x][32 * size + j] = max(1, min(65535, f))
 
     def chances_of(self, d, a):
+        k = counted(self.db)[0]
         ts = range(1, 81, 2)
         y = [(a * t * 94548 - 16 * (a - 1000) * (lb(t) - 262144)) // 16000 for t in ts]
         sums = [0] * 64
         for t, yt in zip(ts, y):
             for e, weight in ((3, 89), (20, 8), (40, 3)):
-                p = pw(self.db.k * (lb(16000000) - lb((16000 - min(d * t, 12000)) * (1000 - e))))
+                p = pw(k * (lb(16000000) - lb((16000 - min(d * t, 12000)) * (1000 - e))))
                 sums[min(63, p >> 18)] += pw(yt - min(y)) * weight
         return [x * 2 ** 24 // sum(sums) for x in sums]
 
     def steps(self):
         """Parts of a feature, and the weights of the next one 0, 1 and 2 parts further"""
-        db = self.db
-        a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
-        most = db.k << 17
+        k, a, c, least = counted(self.db)
+        most = k << 17
         b = min(most, (a << 16) // c)
-        if db.least:
-            b = min(most, (b << 32) // (2**32 - db.least))
+        if least:
+            b = min(most, (b << 32) // (2**32 - least))
         m = min(4, most // b)
         v = (b * m << 16) // most
         two = v * v >> 16
@@ -263,7 +270,10 @@ class Fit:
 class Sample:
     def __init__(self, db, change):
         self.db, self.change = db, change
-        self.classifier = Classifier(db, Rule(db, 0))
+        if db.version == 3:
+            db.minima = [0] * 32
+        self.rule = Rule(db, 0)
+        self.classifier = TextClassifier(db, 0) if db.version == 3 else Classifier(db, self.rule)
         self.tree = self.classifier.tree
         self.least = [max(2, db.minima[i]) for i in range(32)]
         self.classes, self.direct, self.many = Counter(), Counter(), Counter()
@@ -273,18 +283,23 @@ class Sample:
         self.errors_leave = 0
         self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
 
-    def candidates(self, segments, h, n):
+    def candidates(self, whole, h):
         h1 = max(h.values())
-        near = {t for t in h if h[t] >= max(2, h1 - (3 if len(segments) == 1 else 8))}
+        near = {t for t in h if h[t] >= max(2, h1 - (3 if whole else 8))}
         species = {t: self.tree.species[t] for t in near}
-        if not any(s.hits or s.votes for s in segments) or None in species.values():
+        if None in species.values():
             return None
         best = {}
         for t, s in species.items():
             best[s] = max(best.get(s, 0), h[t])
         return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 12 else None
 
-    def add(self, name, mates):
+    def by_text(self, mates):
+        """(n, h1, call, whether it is one segment, h of candidates, bin)"""
+        n, whole, call, hits, h, at = self.classifier.fragment(mates, self.classifier.rule.NEARBY)
+        return n, hits, call, whole, h, at
+
+    def by_features(self, mates):
         segments = list(self.classifier.segments(mates))
         n = sum(s.n for s in segments)
         h, over = self.classifier.votes(segments)
@@ -292,15 +307,22 @@ class Sample:
         call = self.classifier.decide(h, n, segments)
         if call is not None and over and self.tree.species[call] is not None:
             call = self.tree.species[call]
-        found = self.candidates(segments, h, n) if h else None
+        if not any(s.hits or s.votes for s in segments):
+            return n, h1, call, False, {}, None
+        whole = len(segments) == 1
+        most = segments[0].best_window(self.classifier.taxon_of)[0] if whole else None
+        return n, h1, call, whole, h, None if most in self.db.voters else most
+
+    def add(self, name, mates):
+        n, h1, call, whole, h, most = self.by_text(mates) if self.db.version == 3 else self.by_features(mates)
+        found = self.candidates(whole, h) if h else None
         key = None
         if found and 8 <= n and h1 >= self.least[n.bit_length() - 1]:
             cell = 32 * (min(n, 128).bit_length() - 4) + min(31, 32 * h1 // n)
             best, there = [s for s, drop in found if drop == 0], None
-            if len(segments) == 1:
-                most = segments[0].best_window(self.classifier.taxon_of)[0]
-                there = None if most in self.db.voters else self.tree.species[self.classifier.taxon_of(most)]
-            enough = h1 >= self.classifier.rule.least(n)[0]
+            if most is not None:
+                there = self.tree.species[self.db.targets[self.db.target_of(most)][1]]
+            enough = h1 >= self.rule.least(n)[0]
             key = (found, cell, call, best == [there], enough)
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
@@ -469,7 +491,7 @@ class Sample:
         spectra = {s: [c.get(128 + j, 0) for j in range(32)] for s, c in self.cells.items()}
         lows = [at_rank(x, max(0, sum(x) // 2 - math.isqrt(256 * sum(x)))) for s, x in spectra.items()
                 if sum(x) >= 1280 and self.fits[s].stands and s not in self.seldom]
-        k = self.db.k
+        k = counted(self.db)[0]
         errors = 8192 * self.errors_leave >> 24, 8192 * pw(k * (lb(1000) - lb(900))) >> 24
         best = max(*errors, *lows)
         for s, x in spectra.items():
@@ -556,7 +578,7 @@ class Sample:
     def near(self):
         """Fragments called each species, and those of them that are near"""
         called, near = Counter(), Counter()
-        least = pw(self.db.k * (lb(1000) - lb(980))) * 32 >> 24
+        least = pw(counted(self.db)[0] * (lb(1000) - lb(980))) * 32 >> 24
         for (found, cell, call, _, _), many in self.classes.items():
             s = None if call is None else self.tree.species[call]
             called[s] += many
@@ -775,7 +797,7 @@ def check_page(sample, path):
     have = data["samples"][0].get("coverage", {})
     if have != want or not want:
         sys.exit("coverage is\n%s\nand should be\n%s" % (have, want))
-    k = sample.db.k
+    k = counted(sample.db)[0]
     if any(abs(x - (i / 32) ** (1 / k)) > 1e-5 for i, x in enumerate(data["identities"])):
         sys.exit("borders of identity are %s" % data["identities"])
 

@@ -51,6 +51,7 @@ python "$tests/make_world.py" sisters sisters "$data"
 check "build, close species" "$kmerhash" build -q --db sisters.khdb --taxonomy sisters/taxonomy sisters/refs.fa
 check "how many of their own reads are told" sh -c '"$0" "$1/oracle_db.py" sisters.khdb sisters/refs.fa >told.tap &&
 	! grep "^not ok" told.tap' "$PYTHON3" "$tests"
+check "sample of relatives, fewer" sample 1200 fewer.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 
 check "calls and profile" agrees db.khdb s.fq
@@ -61,6 +62,16 @@ check "calls and profile, other k" agrees k.khdb near.fq
 check "calls, profile and coverage, lists cut by species" covers cut.khdb near.fq
 check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
+if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
+	check "text: build" build --db text.khdb --set text "$T7" "$lambda" "$phi" "$sars"
+	check "text: build both relatives" build --db texts.khdb --set text "$T3" "$T7" "$lambda" "$phi" "$sars"
+	check "text: calls and profile" agrees text.khdb small.fq
+	check "text: calls, profile and coverage" covers texts.khdb fewer.fq
+	check "text: a strain at 95 % is present" verdict 10710 present
+	second --db texts.khdb --output one.tsv --threads 1 --sample-pass fewer.fq
+	second --db texts.khdb --output four.tsv --threads 4 --set block-size=3000 --sample-pass fewer.fq
+	same one.tsv four.tsv "text: threads and blocks"
+fi
 check "a few of its own among a relative's" agrees db.khdb among.fq
 check "a few of its own: present" verdict 1985738 present
 check "two reads, and chance hits of others" agrees db.khdb rare.fq

@@ -13,7 +13,9 @@
 void kh_rule_init(kh_rule *r, const kh_db_header *h)
 {
 	*r = (kh_rule) { .sampling = kh_db_sampling(h), .max_span = h->max_span };
-	memcpy(r->minima, h->minima, sizeof r->minima);
+	r->text = h->text.at != 0;
+	if (!r->text)                   /* chance is not what counts, but text */
+		memcpy(r->minima, h->minima, sizeof r->minima);
 }
 
 int kh_classifier_new(kh_classifier **out, const kh_db *db, const kh_rule *rule, kh_err *err)
@@ -216,10 +218,8 @@ static void decide(kh_classifier *c, bool windows)
 }
 
 /* --- candidates ------------------------------------------------------------------- */
-/* Adds a species with h, or raises the h that it has: *n of them, ascending.  False: there are too
- * many. */
-static bool add_species(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n, uint32_t species,
-			uint32_t most)
+bool kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n, uint32_t species,
+		       uint32_t most)
 {
 	int at = 0;
 
@@ -256,7 +256,7 @@ static void note_candidates(kh_classifier *c, bool windows)
 
 		if (!kh_candidate_near(c->h[x], h1, c->only))
 			continue;
-		if (s == KH_NO_TAXON || !add_species(out, h, &n, s, c->h[x])) {
+		if (s == KH_NO_TAXON || !kh_candidates_add(out, h, &n, s, c->h[x])) {
 			*out = kh_candidates_none();
 			return;
 		}

@@ -67,12 +67,14 @@ static void begin(kh_matcher *m)
 {
 	m->call = (kh_call) { .taxon = KH_NO_TAXON };
 	m->n_had = 0;
+	m->bases = 0;
 	m->begun = true;
 }
 
 static int end(kh_matcher *m, size_t number, kh_err *err)
 {
 	m->begun = false;
+	m->call.found = (uint32_t)m->n_had;
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
@@ -84,20 +86,21 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 /* Compares the mates of a segment where they could be best, and makes claims of that. */
 static int make_claims(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 {
+	const uint32_t slack = kh_match_slack(m, s);
 	const struct kh_found *f = m->found;
 	const kh_claim *best;
 	bool more = false;
 	int rc = KH_OK;
 
 	for (uint32_t i = 0; i < 2 && !rc; i++)
-		rc = kh_places_best(m, s, i, s->only ? 0 : KH_MATCH_SLACK, err);
+		rc = kh_places_best(m, s, i, slack, err);
 	if (!rc)
 		rc = kh_match_claims(m, err);
 	/* a species may be best by both mates, and by none of them */
 	if (rc || f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
 		return rc;
-	const int64_t from[2] = { (int64_t)best->score - f[1].best,
-				  (int64_t)best->score - f[0].best };
+	const int64_t score = (int64_t)best->score - slack;
+	const int64_t from[2] = { score - f[1].best, score - f[0].best };
 
 	for (uint32_t i = 0; i < 2 && !rc; i++)
 		rc = kh_places_from(m, s, i, from[i], &more, err);
@@ -111,32 +114,15 @@ static int make_claims(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 static bool may_be_unseen(const kh_matcher *m, const struct kh_mates *s)
 {
 	const kh_claim *best = kh_match_best(&m->here);
+	const int64_t score = best ? (int64_t)best->score - kh_match_slack(m, s) : 0;
 
-	for (int i = 0; i < 2 && best; i++)
-		if (s->mate[i].len > 0 &&
-		    best->score <= (int64_t)s->mate[i].len - m->found[i].unseen + m->found[!i].best)
+	for (int i = 0; i < 2 && best; i++) {
+		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;
+
+		if (s->mate[i].len > 0 && score <= most + m->found[!i].best)
 			return true;
-	return !best;
-}
-
-/* Notes seeds that the text has where their mates lie; the first one that was looked up is number
- * `from`. */
-static int note_seeds(kh_matcher *m, const struct kh_mates *s, size_t from, kh_err *err)
-{
-	const size_t n = s->mate[0].asked + s->mate[1].asked;
-	int rc = m->distinct ? kh_grow((void **)&m->had, &m->cap_had, m->n_had + n, sizeof *m->had,
-				       err) : KH_OK;
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		const uint32_t mate = i >= s->mate[0].asked;
-
-		if (!kh_places_have(m, s, mate, m->ask.pos[from + i]))
-			continue;
-		if (m->distinct)
-			m->had[m->n_had++] = m->ask.key[from + i];
-		m->call.found++;
 	}
-	return rc;
+	return !best;
 }
 
 /* Compares a segment, the first of whose seeds that were looked up is number *seed.  *again: that
@@ -144,7 +130,7 @@ static int note_seeds(kh_matcher *m, const struct kh_mates *s, size_t from, kh_e
 static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed, bool *again,
 			  kh_err *err)
 {
-	const size_t first = *seed, n = s->mate[0].asked + s->mate[1].asked;
+	const uint32_t n = s->mate[0].seeds + s->mate[1].seeds;
 	int rc;
 
 	m->n_place = 0;
@@ -158,21 +144,23 @@ static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed,
 		*seed += x->asked;
 	}
 	rc = make_claims(m, s, err);
-	*again = n < s->mate[0].seeds + s->mate[1].seeds && may_be_unseen(m, s);
+	*again = s->mate[0].asked + s->mate[1].asked < n && may_be_unseen(m, s);
 	if (rc || *again) {
 		kh_match_forget(&m->here);
 		return rc;
 	}
 	if (!m->begun)
 		begin(m);
-	m->call.features += s->mate[0].len + s->mate[1].len;
-	rc = note_seeds(m, s, first, err);
+	m->call.features += kh_places_kmers(m, s, 0) + kh_places_kmers(m, s, 1);
+	m->bases += s->mate[0].len + s->mate[1].len;
+	if (m->distinct)
+		rc = kh_grow((void **)&m->had, &m->cap_had, m->n_had + n, sizeof *m->had, err);
 	if (!rc)
 		rc = kh_match_segment(m, s, err);
 	if (rc || !s->last)
 		return rc;
 	if (!s->only)
-		kh_match_long(m);
+		kh_match_long(m, s->number);
 	return end(m, s->number, err);
 }
 
@@ -319,13 +307,16 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 	return add_segment(m, s, err);
 }
 
-int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_distinct *sk, kh_err *err)
+int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
+		 kh_distinct *sk, kh_err *err)
 {
 	int rc = KH_OK;
 
 	m->to = call;
+	m->wanted = wanted;
 	m->distinct = sk;
 	m->begun = false;
+	m->call.found = (uint32_t)m->n_had;
 	m->n_segments = m->all.n = m->ask.n = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];

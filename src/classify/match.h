@@ -23,8 +23,10 @@ typedef struct kh_matcher kh_matcher;
 /* `db` has text. */
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
-/* In a call, features are the bases of the fragment, and hits those that match.  `sk`: NULL, or
- * counts the features that the index has. */
-int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_distinct *sk, kh_err *err);
+/* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
+ * NULL, or gets the candidates of each fragment.  `sk`: NULL, or counts the hits of those that are
+ * called. */
+int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
+		 kh_distinct *sk, kh_err *err);
 
 #endif

@@ -86,11 +86,13 @@ struct kh_matcher {
 	kh_claim *best_of[2];           /* by species: the best place of each mate */
 	/* the fragment */
 	kh_call call;
+	uint64_t bases;
 	bool begun;
 	uint64_t *had;                  /* its keys that are in the index, if they are wanted */
 	size_t n_had, cap_had;
 	kh_call *to;
 	kh_distinct *distinct;
+	kh_candidates *wanted;          /* of the job's fragments, or NULL */
 };
 
 static inline uint64_t kh_place_number(uint32_t mate, uint32_t strand, int64_t at)
@@ -125,8 +127,12 @@ int kh_places_best(kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint3
 /* Compares the mate in those that could have such a score; *more: there was one. */
 int kh_places_from(kh_matcher *m, const struct kh_mates *s, uint32_t mate, int64_t score,
 		   bool *more, kh_err *err);
-/* Has the text the seed that begins at `pos` of the mate, at one of the mate's places? */
-bool kh_places_have(const kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t pos);
+/* The k-mers of a mate that a call counts, those without N at every KH_TEXT_STEP bases; and those
+ * of them that the text has where a claim has the mates, or a few bases aside. */
+uint32_t kh_places_kmers(const kh_matcher *m, const struct kh_mates *s, uint32_t mate);
+uint32_t kh_places_hits(const kh_matcher *m, const struct kh_mates *s, const kh_claim *c);
+/* Adds the keys of seeds that the text has there to m->had, which has room for all. */
+void kh_places_note(kh_matcher *m, const struct kh_mates *s, const kh_claim *c);
 /* Puts places in order. */
 void kh_places_sort(kh_matcher *m);
 /* The mate of a place, and the place's target, to be compared. */
@@ -143,7 +149,9 @@ const kh_claim *kh_match_best(const kh_claims *c);
  * m->sum. */
 int kh_match_segment(kh_matcher *m, const struct kh_mates *s, kh_err *err);
 void kh_match_forget(kh_claims *c);
+/* How far below the best one's scores are of interest. */
+uint32_t kh_match_slack(const kh_matcher *m, const struct kh_mates *s);
 /* The call of a fragment of several segments. */
-void kh_match_long(kh_matcher *m);
+void kh_match_long(kh_matcher *m, size_t number);
 
 #endif

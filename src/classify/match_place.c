@@ -209,23 +209,6 @@ static bool on_place(const kh_matcher *m, size_t n, const uint32_t at[2], uint32
 	return false;
 }
 
-bool kh_places_have(const kh_matcher *m, const struct kh_mates *s, uint32_t mate, uint32_t pos)
-{
-	const uint64_t mask = kh_kmer_mask(m->rule->sampling.k);
-	const struct stands x = stands(m, s, mate, pos);
-
-	for (size_t i = 0; i < m->n_place; i++) {
-		const struct kh_spot *p = &m->place[i];
-		const uint32_t strand = kh_place_strand(p);
-		const int64_t at = kh_place_at(p) + x.at[strand];
-
-		if (kh_place_mate(p) == mate && at >= 0 &&
-		    (kh_text_bases(m->db->text, (uint64_t)at) & mask) == x.bases[strand])
-			return true;
-	}
-	return false;
-}
-
 /* Compares the mate where the text has the seed, which begins with one of n <= 32 bases there. */
 static int look_at(kh_matcher *m, const struct kh_mates *s, uint32_t mate, const struct stands *f,
 		   uint32_t bin, int64_t from, uint32_t n, kh_err *err)
@@ -348,5 +331,124 @@ void kh_places_sort(kh_matcher *m)
 		for (; j > 0 && p[j - 1].number > x.number; j--)
 			p[j] = p[j - 1];
 		p[j] = x;
+	}
+}
+
+/* --- seeds that a place has --------------------------------------------------------------- */
+static uint32_t near_places(const kh_matcher *m, const struct kh_spot *p, int64_t step, int64_t *at,
+			    uint32_t n)
+{
+	const struct kh_spot *const first = m->place, *const end = first + m->n_place;
+
+	for (const struct kh_spot *q = p + step; n < KH_MATCH_DIAGONALS; q += step) {
+		const int64_t far = q < first || q >= end ? KH_MATCH_ASIDE + 1
+							  : kh_place_at(q) - kh_place_at(p);
+
+		if (far > KH_MATCH_ASIDE || far < -KH_MATCH_ASIDE || q->target != p->target ||
+		    kh_place_mate(q) != kh_place_mate(p) ||
+		    kh_place_strand(q) != kh_place_strand(p))
+			break;
+		at[n++] = kh_place_at(q);
+	}
+	return n;
+}
+
+/* Where a mate lies at a place, and a few bases aside. */
+static uint32_t places_about(const kh_matcher *m, uint32_t place, int64_t at[KH_MATCH_DIAGONALS])
+{
+	const struct kh_spot *p = &m->place[place];
+
+	at[0] = kh_place_at(p);
+	if (place >= m->n_place)        /* it was sought beside the other mate */
+		return 1;
+	return near_places(m, p, -1, at, near_places(m, p, 1, at, 1));
+}
+
+/* The low bit of each base in which a mate differs from the text where it lies so, or which is
+ * unknown.  What lies beside the target differs. */
+static void differ(const kh_laid *l, int64_t at, uint64_t *to)
+{
+	for (uint32_t i = 0; i < l->len; i += 32) {
+		const int64_t begin = (int64_t)l->begin - at - i, end = (int64_t)l->end - at - i;
+		const uint32_t from = begin > 0 ? (uint32_t)begin : 0;
+		uint64_t x;
+
+		to[i / 32] = KH_TEXT_LOW;
+		if (begin >= 32 || end <= 0)
+			continue;
+		x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
+		x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
+		x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
+		to[i / 32] = end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
+	}
+	to[(l->len + 31) / 32] = 0;
+}
+
+uint32_t kh_places_kmers(const kh_matcher *m, const struct kh_mates *s, uint32_t mate)
+{
+	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP)
+		n += kh_packed_bits(m->read[mate][0].unknown, i, k) == 0;
+	return n;
+}
+
+uint32_t kh_places_hits(const kh_matcher *m, const struct kh_mates *s, const kh_claim *c)
+{
+	const uint32_t k = KH_TEXT_KMER;
+	uint32_t hits = 0;
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const uint32_t len = s->mate[mate].len;
+		uint64_t wrong[KH_MATCH_DIAGONALS][KH_TEXT_WORDS + 1];
+		int64_t at[KH_MATCH_DIAGONALS];
+		uint32_t n, strand;
+		kh_laid l;
+
+		if (!(c->mates >> mate & 1))
+			continue;
+		strand = kh_place_strand(&m->place[c->place[mate]]);
+		l = kh_places_laid(m, s, &m->place[c->place[mate]]);
+		n = places_about(m, c->place[mate], at);
+		for (uint32_t d = 0; d < n; d++)
+			differ(&l, at[d], wrong[d]);
+		for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
+			const uint32_t from = strand ? len - k - i : i;
+			uint32_t d = 0;
+
+			while (d < n && kh_packed_bits(wrong[d], from, k) != 0)
+				d++;
+			hits += d < n;
+		}
+	}
+	return hits;
+}
+
+void kh_places_note(kh_matcher *m, const struct kh_mates *s, const kh_claim *c)
+{
+	const uint64_t mask = kh_kmer_mask(m->rule->sampling.k);
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		const struct kh_mate *x = &s->mate[mate];
+		int64_t at[KH_MATCH_DIAGONALS];
+		uint32_t n, strand;
+
+		if (!(c->mates >> mate & 1))
+			continue;
+		strand = kh_place_strand(&m->place[c->place[mate]]);
+		n = places_about(m, c->place[mate], at);
+		for (size_t i = x->first; i < x->first + x->seeds; i++) {
+			const struct stands f = stands(m, s, mate, m->all.pos[i]);
+			uint32_t d = 0;
+
+			while (d < n && (at[d] + f.at[strand] < 0 ||
+					 (kh_text_bases(m->db->text,
+							(uint64_t)(at[d] + f.at[strand])) &
+					  mask) != f.bases[strand]))
+				d++;
+			if (d < n)
+				m->had[m->n_had++] = m->all.key[i];
+		}
 	}
 }

@@ -17,8 +17,11 @@
  *	            mate lies along it and is compared (text/text.h); only this reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
  *	            a mate without a place is sought beside the other one
- *	call        the LCA of the species with the best score, as deep as identity and aligned
- *	            share allow; of several parts, by the sums of these scores
+ *	call        the LCA of the species with the best score, as deep as matches and mismatches
+ *	            allow; of several parts, by the sums of these scores.  What it counts as
+ *	            features are k-mers at every few bases (rule.h), and those of them that the text
+ *	            has where the best species lies: so the second pass sees identities, whatever was
+ *	            looked up
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H
@@ -39,6 +42,8 @@ enum {
 	KH_MATCH_GENUS = 37,            /* matches of a genus */
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
+	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */
+	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
 	KH_MATCH_LONG = 80,             /* the least score of a call of a long fragment, */
 	KH_MATCH_SHARE = 64,            /* of one in so many bases at least, */
 	KH_MATCH_NEAR = 32,             /* and one in so many, that others may have less */
@@ -91,6 +96,8 @@ typedef struct kh_claim {
 	int32_t score;
 	uint32_t matches, columns;
 	uint32_t mates;                 /* 1: the first has a part in it, 2: the second, 3: both */
+	uint32_t place[2];              /* of these mates: numbers of their places */
+	uint32_t hits;                  /* k-mers that the text has there, if they were counted */
 } kh_claim;
 
 /* Is a better than b: by score, then by matches, by fewer columns, by more mates? */

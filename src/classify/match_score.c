@@ -30,14 +30,19 @@ static uint32_t species_of(const kh_matcher *m, const struct kh_spot *p)
 
 static kh_claim of_place(const kh_matcher *m, const struct kh_spot *p)
 {
-	return (kh_claim) { species_of(m, p), (int32_t)p->fit.score, p->fit.matches,
-			    p->fit.columns, 1u << kh_place_mate(p) };
+	kh_claim c = { species_of(m, p), (int32_t)p->fit.score, p->fit.matches, p->fit.columns,
+		       1u << kh_place_mate(p), { 0, 0 }, 0 };
+
+	c.place[kh_place_mate(p)] = (uint32_t)(p - m->place);
+	return c;
 }
 
 static kh_claim together(const kh_claim *a, const kh_claim *b, int32_t less)
 {
 	return (kh_claim) { a->species, a->score + b->score - less, a->matches + b->matches,
-			    a->columns + b->columns, a->mates | b->mates };
+			    a->columns + b->columns, a->mates | b->mates,
+			    { (a->mates & 1 ? a : b)->place[0], (b->mates & 2 ? b : a)->place[1] },
+			    a->hits + b->hits };
 }
 
 static int claim(kh_matcher *m, const kh_claim *x, kh_err *err)
@@ -114,8 +119,12 @@ static void claim_apart(kh_matcher *m)
 int kh_match_claims(kh_matcher *m, kh_err *err)
 {
 	size_t second;
-	int rc = KH_OK;
+	/* behind these are mates that are sought beside them */
+	int rc = kh_grow((void **)&m->place, &m->cap_place, m->n_place + KH_RESCUE_MOST,
+			 sizeof *m->place, err);
 
+	if (rc)
+		return rc;
 	kh_places_sort(m);
 	second = first_from(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
 	for (size_t i = 0; i < m->n_place && !rc; i++) {
@@ -144,7 +153,8 @@ const kh_claim *kh_match_best(const kh_claims *c)
 }
 
 /* The other mate of a place, where it fits best. */
-static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot *a, kh_err *err)
+static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot *a,
+		  struct kh_spot *beside, kh_err *err)
 {
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
@@ -171,7 +181,10 @@ static int rescue(kh_matcher *m, const struct kh_mates *s, const struct kh_spot 
 	if (b.fit.score < KH_RESCUE_FIT)
 		return KH_OK;
 	kh_text_fit_ends(&l, (int64_t)found, 1, &b.fit);
-	const kh_claim one = of_place(m, a), two = of_place(m, &b), both = together(&one, &two, 0);
+	b.number = kh_place_number(mate, strand, (int64_t)found);
+	*beside = b;
+	const kh_claim one = of_place(m, a), two = of_place(m, beside);
+	const kh_claim both = together(&one, &two, 0);
 
 	return claim(m, &both, err);
 }
@@ -201,12 +214,12 @@ static int rescue_mate(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 		return KH_OK;
 	const int32_t near = best->score - KH_RESCUE_NEAR;
 
-	for (int i = 0; i < KH_RESCUE_MOST && !rc; i++) {
+	for (size_t i = 0; i < KH_RESCUE_MOST && !rc; i++) {
 		p = next_best(m, p);
 		if (!p || p->fit.score < KH_RESCUE_SCORE || (int32_t)p->fit.score < near)
 			break;
 		if (s->mate[!kh_place_mate(p)].len >= KH_RESCUE_LEN)
-			rc = rescue(m, s, p, err);
+			rc = rescue(m, s, p, &m->place[m->n_place + i], err);
 	}
 	return rc;
 }
@@ -240,17 +253,78 @@ static uint32_t lca_from(const kh_matcher *m, const kh_claims *c, int64_t score)
 	return kh_tree_lca(&m->tree, e.lo, e.hi);
 }
 
+/* The bin where a place begins. */
+static uint32_t bin_of(const kh_matcher *m, const struct kh_spot *p)
+{
+	const int64_t at = kh_place_at(p);
+	const int64_t begin = (int64_t)m->db->target[p->target].first_bin *
+			      m->rule->sampling.stride;
+
+	return (uint32_t)((at > begin ? at : begin) / m->rule->sampling.stride);
+}
+
+uint32_t kh_match_slack(const kh_matcher *m, const struct kh_mates *s)
+{
+	return !s->only ? KH_MATCH_SLACK : m->wanted ? KH_MATCH_NEARBY : 0;
+}
+
+/* The candidates of a fragment: species with nearly as many hits as the best. */
+static void note_candidates(const kh_matcher *m, kh_candidates *to, const kh_claims *c,
+			    const kh_claim *best, bool only)
+{
+	const kh_bins *b = &m->db->bins;
+	uint32_t h[KH_CANDIDATES], h1 = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
+	for (size_t i = 0; i < c->n; i++) {
+		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
+		const uint32_t s = m->tree.species[x];
+
+		if (!kh_candidate_near(c->v[i].hits, h1, only))
+			continue;
+		if (s == KH_NO_TAXON || !kh_candidates_add(to, h, &n, s, c->v[i].hits)) {
+			*to = kh_candidates_none();
+			return;
+		}
+	}
+	for (int i = 0; i < n; i++)
+		to->drop[i] = (uint8_t)(h1 - h[i]);
+	if (only)
+		to->bin = bin_of(m, &m->place[best->place[best->mates & 1 ? 0 : 1]]);
+}
+
+/* Counts the hits of the best species, or of all that are near. */
+static void count_hits(kh_matcher *m, const struct kh_mates *s, const kh_claim *best)
+{
+	const int32_t least = best->score - (int32_t)kh_match_slack(m, s);
+
+	for (size_t i = 0; i < m->here.n; i++) {
+		kh_claim *c = &m->here.v[i];
+
+		if (c == best || (m->wanted && s->only && c->score >= least) ||
+		    (!s->only && c->score >= KH_MATCH_PART))
+			c->hits = kh_places_hits(m, s, c);
+	}
+	if (m->distinct)
+		kh_places_note(m, s, best);
+}
+
 /* The call of a fragment that is one segment. */
-static void call(kh_matcher *m, const struct kh_mates *s)
+static void call(kh_matcher *m, const struct kh_mates *s, const kh_claim *best)
 {
 	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
-	const kh_claim *best = kh_match_best(&m->here);
 	uint64_t bases = 0;
 	uint32_t taxon;
 
+	if (m->wanted)
+		m->wanted[s->number] = kh_candidates_none();
 	if (!best || seeds == 0)
 		return;
-	m->call.hits = best->matches;
+	m->call.hits = best->hits;
+	if (m->wanted)
+		note_candidates(m, &m->wanted[s->number], &m->here, best, true);
 	if (best->score < (int32_t)m->least[kh_log2(seeds)])
 		return;
 	for (int i = 0; i < 2; i++)
@@ -262,15 +336,19 @@ static void call(kh_matcher *m, const struct kh_mates *s)
 		m->call.taxon = kh_rule_raise(&m->tree, taxon);
 }
 
-void kh_match_long(kh_matcher *m)
+void kh_match_long(kh_matcher *m, size_t number)
 {
 	const kh_claim *best = kh_match_best(&m->sum);
 	uint32_t taxon;
 
+	if (m->wanted)
+		m->wanted[number] = kh_candidates_none();
 	if (!best)
 		return;
-	m->call.hits = best->matches;
-	if (best->score >= (int32_t)m->least[31] && kh_claim_names_long(best, m->call.features)) {
+	m->call.hits = best->hits;
+	if (m->wanted)
+		note_candidates(m, &m->wanted[number], &m->sum, best, false);
+	if (best->score >= (int32_t)m->least[31] && kh_claim_names_long(best, m->bases)) {
 		taxon = lca_from(m, &m->sum, best->score - best->score / KH_MATCH_NEAR);
 		m->call.taxon = m->tree.species[taxon] != KH_NO_TAXON
 					? taxon : kh_rule_raise(&m->tree, taxon);
@@ -296,12 +374,16 @@ static int add_to_sum(kh_matcher *m, kh_err *err)
 
 int kh_match_segment(kh_matcher *m, const struct kh_mates *s, kh_err *err)
 {
+	const kh_claim *best;
 	int rc = KH_OK;
 
 	if (s->mate[0].len > 0 && s->mate[1].len > 0)
 		rc = rescue_mate(m, s, err);
+	best = kh_match_best(&m->here);
+	if (!rc && best)
+		count_hits(m, s, best);
 	if (!rc && s->only)
-		call(m, s);
+		call(m, s, best);
 	else if (!rc)
 		rc = add_to_sum(m, err);
 	kh_match_forget(&m->here);

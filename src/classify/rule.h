@@ -44,8 +44,29 @@ typedef struct kh_rule {
 	/* in 1/1000: h1 must be at least this share of n features */
 	uint32_t confidence;
 	uint32_t candidates;            /* kh_candidates: KH_WANT_... */
+	uint32_t text;                  /* 1: fragments are compared with text (match_rule.h) */
 	uint32_t minima[32];
 } kh_rule;
+
+/* Where fragments are compared with text, what is counted of them has nothing to do with what is
+ * looked up: k-mers of so many bases, at every so many bases. */
+#define KH_TEXT_KMER 12
+#define KH_TEXT_STEP 5
+
+/* What the features that a call counts are like. */
+static KH_HD kh_sampling kh_rule_counted(const kh_rule *r)
+{
+	kh_sampling s = r->sampling;
+
+	if (r->text) {
+		s.scheme = KH_MINHASH;
+		s.k = KH_TEXT_KMER;
+		s.s = 1;
+		s.stride = KH_TEXT_STEP;
+		s.least = 0;
+	}
+	return s;
+}
 
 /* The result of a fragment. */
 typedef struct kh_call {

@@ -14,11 +14,13 @@ enum { SPECIES = 300 };
  * are the same for a share I^k of the features. */
 static int identities(const struct classify *j, kh_page_covered *c, kh_err *err)
 {
+	const double k = kh_rule_counted(&j->rule).k;
+
 	c->identity = kh_array(KH_SHARES + 1, sizeof *c->identity, err);
 	if (!c->identity)
 		return KH_ENOMEM;
 	for (int i = 0; i <= KH_SHARES; i++)
-		c->identity[i] = pow((double)i / KH_SHARES, 1.0 / j->db->h->sampling.k);
+		c->identity[i] = pow((double)i / KH_SHARES, 1.0 / k);
 	c->n_identities = KH_SHARES;
 	return KH_OK;
 }

@@ -33,10 +33,10 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 
 	if (rc)
 		return rc;
-	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm || o->want))
+	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm ||
+			    o->want == KH_WANT_SECOND))
 		return kh_fail(err, KH_EUSAGE, "%s: a database with text is for one process on "
-			       "the CPU (--device cpu), without a second pass or "
-			       "--set second-best", o->path);
+			       "the CPU (--device cpu), without --set second-best", o->path);
 	kh_rule_init(rule, (*db)->h);
 	rule->confidence = (uint32_t)(o->confidence * 1000 + 0.5);
 	rule->candidates = o->want;

@@ -148,6 +148,6 @@ void kh_judge_long(kh_work *w)
 		const spectrum s = spectrum_of(w, i);
 
 		if (is_judged(&w->m->at[i], &s))
-			judge(&w->m->at[i], &s, w->in->rule->sampling.k, best);
+			judge(&w->m->at[i], &s, kh_rule_counted(w->in->rule).k, best);
 	}
 }

@@ -32,7 +32,7 @@ void kh_count_near(kh_work *w)
 {
 	const kh_classes *c = w->in->classes;
 	const uint32_t *species = w->in->db->tax->species;
-	const uint32_t least = near_share(w->in->rule->sampling.k);
+	const uint32_t least = near_share(kh_rule_counted(w->in->rule).k);
 
 	for (size_t i = 0; i < c->n; i++) {
 		const kh_class *k = &c->at[i];
