@@ -370,7 +370,7 @@ class Sample:
                 if len(text) >= 1000:
                     qualities = [min(93, max(0, c - 33)) for c in text[::16]]
                     e = sum(CHANCE[q % 10] // 10 ** (q // 10) for q in qualities) // len(qualities)
-                    shares.append(pw(self.db.k * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
+                    shares.append(pw(counted(self.db)[0] * ((24 << 16) - lb((1 << 24) - e))) if e < 1 << 24 else 0)
                     seen.add(e)
         self.errors_leave = sum(shares) // len(shares) if len(seen) > 1 else 0
 

@@ -17,11 +17,11 @@
  *	            mate lies along it and is compared (text/text.h); only this reads the text
  *	claims      the best score of each species: of one mate, of both together, or of both apart;
  *	            a mate without a place is sought beside the other one
- *	call        the LCA of the species with the best score, as deep as matches and mismatches
- *	            allow; of several parts, by the sums of these scores.  What it counts as
- *	            features are k-mers at every few bases (rule.h), and those of them that the text
- *	            has where the best species lies: so the second pass sees identities, whatever was
- *	            looked up
+ *	call        the LCA of the species with the best score, as deep as matches and
+ *	            mismatches allow; of several parts, by the sums of these scores.  As features
+ *	            it counts k-mers at every few bases (rule.h), and those of them that the text
+ *	            has where the best species lies: so the second pass sees identities, whatever
+ *	            was looked up
  */
 #ifndef KH_CLASSIFY_MATCH_RULE_H
 #define KH_CLASSIFY_MATCH_RULE_H

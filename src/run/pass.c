@@ -284,7 +284,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	const kh_job *job = t->job;
 	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
-	kh_qualities_add(&w->qualities, job, s->o.rule->sampling.k);
+	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
 	if (!rc && !t->census)
 		rc = count(s, w, t, 0, job->n, err);
 	else if (!rc && t->left)

@@ -101,7 +101,7 @@ static bool is_judged(const kh_presence *p, const spectrum *s)
 static uint64_t best_share(const kh_work *w)
 {
 	const uint64_t most = 256 * KH_SHARES, told = most * w->in->errors_leave >> 24,
-		       least = share_of(w->in->rule->sampling.k, most, READS);
+		       least = share_of(kh_rule_counted(w->in->rule).k, most, READS);
 	uint64_t best = told > least ? told : least;
 
 	for (uint32_t i = 0; i < w->m->n; i++) {
