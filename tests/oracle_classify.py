@@ -329,9 +329,9 @@ class TextClassifier:
             starts = seeds[i][0], len(seq) - k - seeds[i][0]
             if len(new) >= self.rule.DIAGONALS:
                 break
-            if any((place[2] + starts[place[1]]) // self.db.stride == b for place in new):
-                continue
             target = self.db.stretch_of(b)
+            if any((place[2] + starts[place[1]]) // self.db.stride == b and places[place][0] == target for place in new):
+                continue
             first = self.db.stretches[target][0]
             for at in range(self.db.stride * (b - first), self.db.stride * (b - first + 1)):
                 for strand, read in enumerate(reads):
@@ -525,7 +525,7 @@ class TextClassifier:
         hits = self.hits(mates, where, places)
         near = {s: self.hits(mates, w, places) for s, (what, w) in claims.items() if what[0] >= best[0] - slack}
         (_, _, lies), target, _ = where[min(where)]
-        about = hits, near, max(lies // self.db.stride, self.db.targets[target][0])
+        about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
             return (None, *about)
         taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]})

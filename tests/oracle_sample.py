@@ -327,10 +327,10 @@ class Sample:
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
             if best == [there]:
-                target = self.db.target_of(most)
-                self.places[target, (most - self.db.targets[target][0]) // 8].add(cell % 32)
+                target, behind = self.locate(most)
+                self.places[target, behind // 8].add(cell % 32)
                 if call is not None and self.tree.species[call] == there:
-                    self.parts[target][self.part(target, most)] += 1
+                    self.parts[target][self.part(target, behind)] += 1
                     self.spectra[there][cell % 32] += 1
         elif call is not None:
             self.direct[call] += 1
@@ -341,10 +341,17 @@ class Sample:
     def n_parts(self, target):
         return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
 
-    def part(self, target, at):
-        first, _, bases = self.db.targets[target][:3]
+    def locate(self, number):
+        """target of a bin, and how far behind its beginning"""
+        target = self.db.target_of(number)
+        if self.db.version != 3:
+            return target, number - self.db.targets[target][0]
+        _, at, first, _ = self.db.kept[self.db.stretch_of(number)]
+        return target, at + number - first
+
+    def part(self, target, behind):
         n = self.n_parts(target)
-        return min(n - 1, (at - first) * n // (bases // self.db.stride + 1))
+        return min(n - 1, behind * n // (self.db.targets[target][2] // self.db.stride + 1))
 
     def coverage(self):
         """As the page has it: by taxid, of species with the most located fragments."""

@@ -203,7 +203,8 @@ static bool on_place(const kh_matcher *m, size_t n, const uint32_t at[2], uint32
 	for (const struct kh_spot *p = m->place + m->n_place - n; n > 0; n--, p++) {
 		const int64_t here = kh_place_at(p) + at[kh_place_strand(p)];
 
-		if (here >= from && here < from + stride)
+		if (here >= from && here < from + stride &&
+		    bin - m->db->kept[p->target].first_bin < m->db->kept[p->target].bins)
 			return true;
 	}
 	return false;

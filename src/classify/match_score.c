@@ -257,7 +257,7 @@ static uint32_t lca_from(const kh_matcher *m, const kh_claims *c, int64_t score)
 static uint32_t bin_of(const kh_matcher *m, const struct kh_spot *p)
 {
 	const int64_t at = kh_place_at(p);
-	const int64_t begin = (int64_t)m->db->target[p->target].first_bin *
+	const int64_t begin = (int64_t)m->db->kept[p->target].first_bin *
 			      m->rule->sampling.stride;
 
 	return (uint32_t)((at > begin ? at : begin) / m->rule->sampling.stride);

@@ -223,6 +223,19 @@ int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_e
 /* Fails if the file has been changed or replaced since it was opened. */
 int kh_db_unchanged(const kh_db *db, kh_err *err);
 
+/* Where a bin lies that bins.h says is of target t: what it calls so may be a kept stretch. */
+typedef struct kh_db_locus {
+	uint32_t target, at;            /* bins behind its first one */
+} kh_db_locus;
+
+static inline kh_db_locus kh_db_locate(const kh_db *db, uint32_t t, uint32_t bin)
+{
+	const uint32_t at = bin - db->bins.first[t];
+	const kh_db_kept *k = db->n_kept > 0 ? &db->kept[t] : NULL;
+
+	return k ? (kh_db_locus) { k->target, k->at + at } : (kh_db_locus) { t, at };
+}
+
 /* Bases of a kept stretch. */
 static inline uint64_t kh_db_kept_bases(const kh_db *db, const kh_db_kept *k)
 {

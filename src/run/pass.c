@@ -163,7 +163,9 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 /* The mask of the stretch where the window of a located fragment begins. */
 static _Atomic uint32_t *place_of(kh_pass *s, const kh_class_of *of, uint32_t bin)
 {
-	return &s->mask[kh_class_stretch(s->stretch, &s->o.db->bins, of->target, bin)];
+	const kh_db_locus l = kh_db_locate(s->o.db, of->target, bin);
+
+	return &s->mask[s->stretch[l.target] + l.at / KH_STRETCH];
 }
 
 static bool is_located(const struct worker *w, const kh_class_of *of)

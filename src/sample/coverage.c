@@ -65,14 +65,15 @@ static uint32_t called_species(const kh_coverage *c, const kh_class *k)
 void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin)
 {
 	const kh_db *db = c->db;
-	const uint64_t parts = c->first[target + 1] - c->first[target];
-	const uint64_t bins = db->target[target].bases / db->h->sampling.stride + 1;
-	uint64_t at = (bin - db->bins.first[target]) * parts / bins;
+	const kh_db_locus l = kh_db_locate(db, target, bin);
+	const uint64_t parts = c->first[l.target + 1] - c->first[l.target];
+	const uint64_t bins = db->target[l.target].bases / db->h->sampling.stride + 1;
+	uint64_t at = l.at * parts / bins;
 
 	if (called_species(c, k) == KH_NO_TAXON)
 		return;
 	at = at < parts ? at : parts - 1;
-	atomic_fetch_add_explicit(&c->part[c->first[target] + at], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->part[c->first[l.target] + at], 1, memory_order_relaxed);
 }
 
 /* --- what is told ----------------------------------------------------------------- */
