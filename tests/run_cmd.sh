@@ -46,12 +46,12 @@ check "no GPU: not a word of CUDA" sh -c '! grep -i cuda said'
 dry_build() { build --dry-run "$@" "$data"/genomes/*.gz; }
 dry_build --db x.khdb >plan
 nothing_left "build --dry-run" x.khdb
-for line in 'references	6' 'bases	192055' 'k	14' 'features	[0-9]+' 'memory	[0-9]+' 'temporary file	[0-9]+' 'database	[0-9]+' \
+for line in 'references	6' 'bases	192055' 'k	14' 'features	[0-9]+' 'memory	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'temporary file	[0-9]+	[0-9.]+ ([kM]B|bytes)' 'database	[0-9]+	[0-9.]+ ([kM]B|bytes)' \
 	'seconds to read	[0-9]+[.][0-9]' 'seconds to find taxa	[0-9]+[.][0-9]'; do
 	has "build --dry-run: ${line%%	*}" "^$line\$" plan
 done
 # What it foretells is what comes, within a sixth: also of many strains, and of a part of the features.
-value() { sed -n "s/^$1	//p" plan; }
+value() { sed -n "s/^$1	//p" plan | cut -f 1; }
 # foretold NAME DATABASE: the size and the features
 foretold() {
 	check "build --dry-run: the size, $1" awk -v is="$(wc -c <"$2")" -v said="$(value database)" 'BEGIN { exit !(said * 6 > is * 5 && said * 6 < is * 7) }'
@@ -88,6 +88,12 @@ r1=$data/reads/tiny_sim_1.fq.gz
 echo old >link.to; ln -s link.to link
 classify --dry-run --db a.khdb --output o.tsv --report link --json j.json "$r1" >plan
 nothing_left "classify --dry-run" o.tsv j.json
+"$kmerhash" classify -h >help
+check "classify -h: a heading and an example in front of each group" test "$(grep -c '^[A-Z][a-z ]*:$' help)" -eq 9 -a "$(grep -c '^    kmerhash classify --db ' help)" -eq 8
+grep '^    kmerhash' help | grep -o -e '--[a-z-]*' | sort -u >shown; grep -o '^  .. *--[a-z-]*\|^  -., --[a-z-]*' help | grep -o -e '--[a-z-]*' | sort -u >known
+check "classify -h: the examples' options are its options" test -z "$(comm -23 shown known)" -a -s shown
+"$real" classify --device cpu --db a.khdb --output - "$r1" >/dev/null 2>said
+check "classify: the memory of a job, with the mapped database" grep -q ' MB of memory beside the [0-9]* MB of the mapped database$' said
 check "classify --dry-run: what is there stays" grep -qx old link.to
 for line in 'inputs	1' 'bytes	[0-9]+' 'database	a.khdb' 'k	14' 'targets	6' 'features	[0-9]+' 'index	[0-9]+' 'threads	[0-9]+' 'memory	[1-9][0-9]+'; do
 	has "classify --dry-run: ${line%%	*}" "^$line\$" plan

@@ -278,5 +278,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_bracken_distrib = {
 	"bracken-distrib", "make the tables that Bracken needs of a database",
-	"REFERENCE.fa[.gz]|FOLDER...", opts, settings, run
+	"REFERENCE.fa[.gz]|FOLDER...", opts, settings, run, NULL
 };

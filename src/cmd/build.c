@@ -301,6 +301,18 @@ static void tell(const kh_build_summary *s, unsigned processes)
 	       (double)kh_cmd_peak() * 1e-6);
 }
 
+/* Bytes, and the same in a unit that suits a reader. */
+static void print_size(const char *what, uint64_t bytes)
+{
+	static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB" };
+	double x = (double)bytes;
+	int i = 0;
+
+	for (; x >= 1000 && i < 4; i++)
+		x /= 1000;
+	printf("%s\t%" PRIu64 "\t%.*f %s\n", what, bytes, i > 0 && x < 100, x, unit[i]);
+}
+
 /* Prints what a dry run tells, one figure a line: its name, a tab, bytes or a number. */
 static void print_estimate(const struct job *j, const kh_build_summary *s)
 {
@@ -316,16 +328,15 @@ static void print_estimate(const struct job *j, const kh_build_summary *s)
 		printf("memory left\t%" PRIu64 " %s\n", e->left.bytes, e->left.limit);
 	if (!e->known)
 		return;
-	printf("features\t%" PRIu64 "\n"
-	       "memory\t%" PRIu64 "\n"
-	       "temporary file\t%" PRIu64 "\n"
-	       "database\t%" PRIu64 "\n",
-	       e->distinct, e->other + e->kept, e->pairs - e->kept, e->file);
-	if (e->device_left)
-		printf("GPU memory\t%" PRIu64 "\n"
-		       "GPU memory left\t%" PRIu64 "\n"
-		       "moved from the GPU\t%" PRIu64 "\n",
-		       e->device, e->device_left, e->device_spills);
+	printf("features\t%" PRIu64 "\n", e->distinct);
+	print_size("memory", e->other + e->kept);
+	print_size("temporary file", e->pairs - e->kept);
+	print_size("database", e->file);
+	if (e->device_left) {
+		print_size("GPU memory", e->device);
+		print_size("GPU memory left", e->device_left);
+		print_size("moved from the GPU", e->device_spills);
+	}
 	printf("seconds to read\t%.1f\nseconds to find taxa\t%.1f\n", s->seconds_read,
 	       s->seconds_map);
 }
@@ -442,5 +453,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_build = {
 	"build", "make a database of reference genomes", "REFERENCE.fa[.gz]|FOLDER...", opts,
-	settings, run
+	settings, run, NULL
 };

@@ -257,19 +257,35 @@ static void warn_of_kept(const struct classify *j)
 		       "their calls as they are", KH_SAMPLE_LEAST);
 }
 
+/* What the sheet has: pairs, reads, or both, which together are fragments. */
+static const char *things(const struct classify *j)
+{
+	size_t pairs = 0, all = 0;
+
+	for (size_t i = 0; i < j->sheet.n; i++)
+		for (size_t k = 0; k < j->sheet.v[i].n_reads; k++, all++)
+			pairs += j->paired || j->sheet.v[i].reads[k].paired;
+	return pairs == 0 ? "read" : pairs == all ? "pair" : "fragment";
+}
+
 static void tell(const struct classify *j)
 {
 	const kh_run_summary *s = &j->totals.sum;
-	const char *what = j->paired ? "pair" : "read";
+	const char *what = things(j);
+	char mapped[64] = "";
 	double t = s->seconds > 0 ? s->seconds : 1e-9;
 
 	kh_log(KH_INFO, "%" PRIu64 " %s%s, %" PRIu64 " classified (%.2f %%)", s->fragments, what,
 	       kh_plural(s->fragments), s->classified,
 	       s->fragments ? 100.0 * (double)s->classified / (double)s->fragments : 0.0);
+	if (j->on.choice.backend->on_host && j->db)
+		snprintf(mapped, sizeof mapped, " beside the %.0f MB of the mapped database",
+			 (double)j->db->bytes * 1e-6);
 	kh_log(KH_INFO,
 	       "%s classify on %s: %.0f %ss/s, %.1f s and %.1f s for the database, %.0f MB of "
-	       "memory", PACKAGE_STRING, j->on.choice.backend->name, (double)s->fragments / t,
-	       what, t, j->loaded, (double)kh_cmd_peak() * 1e-6);
+	       "memory%s", PACKAGE_STRING, j->on.choice.backend->name, (double)s->fragments / t,
+	       what, t, j->loaded, (double)kh_cmd_peak() * 1e-6,
+	       mapped);
 }
 
 /* What all other processes do, which have neither input nor output. */
@@ -380,5 +396,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_classify = {
 	"classify", "report the taxa of reads", "READS.fq[.gz]...", kh_classify_opts,
-	kh_classify_settings, run
+	kh_classify_settings, run, kh_classify_groups
 };

@@ -36,6 +36,7 @@ struct classify_values {
 };
 
 extern const kh_opt kh_classify_opts[], kh_classify_settings[];
+extern const kh_group kh_classify_groups[];
 
 /* What is known of a sample besides its row of the sheet. */
 struct classify_sample {

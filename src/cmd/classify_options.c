@@ -65,6 +65,19 @@ const kh_opt kh_classify_opts[] = {
 	KH_OPTS_END
 };
 
+const kh_group kh_classify_groups[] = {
+	{ "db", "The database", "--db refs.khdb reads.fq.gz >lines.tsv" },
+	{ "paired", "Reads", "--db refs.khdb --paired reads_1.fq.gz reads_2.fq.gz >lines.tsv" },
+	{ "output", "Results", "--db refs.khdb --report r.report --html r.html -o - reads.fq" },
+	{ "samples", "Many samples", "--db refs.khdb --samples sheet.tsv --outdir results" },
+	{ "confidence", "Calls", "--db refs.khdb --sample-pass --profile p.tsv -o - reads.fq" },
+	{ "use-names", "Lines", "--db refs.khdb --use-names --lineage-column reads.fq >lines.tsv" },
+	{ "classified-out", "Reads by taxon",
+	  "--db refs.khdb --extract 9606 --unclassified-out rest.fq --output - reads.fq" },
+	{ "device", "The run", "--db refs.khdb --device cuda:0 --quiet reads.fq >lines.tsv" },
+	{ NULL, NULL, NULL }
+};
+
 const kh_opt kh_classify_settings[] = {
 	KH_TEXT("placement", 0, AT(placement), "WHERE",
 		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),

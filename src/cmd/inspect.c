@@ -408,5 +408,5 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_inspect = {
-	"inspect", "say what is in a database", "DATABASE.khdb", opts, settings, run
+	"inspect", "say what is in a database", "DATABASE.khdb", opts, settings, run, NULL
 };

@@ -350,5 +350,5 @@ static int run(const kh_command *c, int argc, char **argv)
 
 const kh_command kh_cmd_merge = {
 	"merge", "make one table of the reports or profiles of several samples",
-	"REPORT|PROFILE|FOLDER...", opts, settings, run
+	"REPORT|PROFILE|FOLDER...", opts, settings, run, NULL
 };

@@ -18,6 +18,13 @@ const kh_opt kh_settings_common[] = {
 	KH_OPTS_END
 };
 
+static void show_heading(const kh_command *c, const kh_opt *o)
+{
+	for (const kh_group *g = c->groups; g && g->before; g++)
+		if (strcmp(g->before, o->name) == 0)
+			printf("\n%s:\n    kmerhash %s %s\n", g->heading, c->name, g->example);
+}
+
 void kh_usage(const kh_command *c)
 {
 	printf("Usage: kmerhash %s [options] %s\n%s\n\nOptions:\n", c->name, c->operands,
@@ -27,6 +34,7 @@ void kh_usage(const kh_command *c)
 
 		if (o->hidden)
 			continue;
+		show_heading(c, o);
 		snprintf(left, sizeof left, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
 			 o->arg ? " " : "", o->arg ? o->arg : "");

@@ -81,11 +81,17 @@ typedef struct kh_opt {
 #define KH_OPTS_END \
 	{ .name = NULL }
 
+/* A heading of -h in front of the option with that name, and an example. */
+typedef struct kh_group {
+	const char *before, *heading, *example;
+} kh_group;
+
 typedef struct kh_command {
 	const char *name, *summary;
 	const char *operands;   /* "REFERENCE..." */
 	const kh_opt *opts, *settings;  /* both end with .name == NULL */
 	int (*run)(const struct kh_command *c, int argc, char **argv);
+	const kh_group *groups;         /* of the options; ends with .before == NULL; or NULL */
 } kh_command;
 
 /* Of a command without settings of its own. */

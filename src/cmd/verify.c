@@ -62,5 +62,6 @@ static int run(const kh_command *c, int argc, char **argv)
 }
 
 const kh_command kh_cmd_verify = {
-	"verify", "check a database, every byte", "DATABASE.khdb...", opts, kh_settings_common, run
+	"verify", "check a database, every byte", "DATABASE.khdb...", opts, kh_settings_common, run,
+	NULL
 };
