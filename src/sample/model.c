@@ -77,8 +77,9 @@ static int list_species(kh_work *w, kh_err *err)
 	w->m->at = kh_array(w->m->n, sizeof *w->m->at, err);
 	w->many = kh_array(w->m->n, sizeof *w->many, err);
 	w->before = kh_array(w->m->n, sizeof *w->before, err);
+	w->due = kh_array(w->m->n, sizeof *w->due, err);
 	w->family = kh_array(w->m->n, sizeof *w->family, err);
-	return w->m->at && w->many && w->before && w->family ? KH_OK : KH_ENOMEM;
+	return w->m->at && w->many && w->before && w->due && w->family ? KH_OK : KH_ENOMEM;
 }
 
 static uint32_t family_of(const kh_taxonomy *tax, uint32_t species, kh_rank family)
@@ -251,28 +252,33 @@ static bool same_cells(const uint64_t *a, const uint64_t *b)
 }
 
 /* Some fits take many times as long as others, so each thread takes the next species when it is
- * ready.  A species whose fragments have not changed since the last round keeps its fit. */
+ * ready. */
 static int fit_some(void *arg, unsigned id, kh_err *err)
 {
 	kh_work *w = arg;
 
 	(void)id;
 	(void)err;
-	for (uint32_t i; (i = atomic_fetch_add(&w->next, 1)) < w->m->n;) {
-		if (w->fitted && same_cells(w->many[i], w->before[i]))
-			continue;
+	for (uint32_t x; (x = atomic_fetch_add(&w->next, 1)) < w->n_due;) {
+		const uint32_t i = w->due[x];
+
 		kh_fit_make(&w->m->at[i].fit, &w->m->shapes, w->many[i]);
 		memcpy(w->before[i], w->many[i], sizeof w->many[i]);
 	}
 	return KH_OK;
 }
 
+/* A species whose fragments have not changed since the last round keeps its fit. */
 static int fit_all(kh_work *w, kh_err *err)
 {
 	int rc;
 
+	w->n_due = 0;
+	for (uint32_t i = 0; i < w->m->n; i++)
+		if (!w->fitted || !same_cells(w->many[i], w->before[i]))
+			w->due[w->n_due++] = i;
 	atomic_store(&w->next, 0);
-	rc = kh_work_run(w, w->m->n, FEW_SPECIES, fit_some, err);
+	rc = kh_work_run(w, w->n_due, FEW_SPECIES, fit_some, err);
 
 	w->fitted = true;
 	return rc;
@@ -312,7 +318,8 @@ static int work(kh_work *w, kh_err *err)
 	kh_class_least(w->in->rule, least);
 	if ((rc = kh_shapes_make(&w->m->shapes, &counted, least,
 				 w->in->classes->many, w->in->team, err)) ||
-	    (rc = list_species(w, err)) || (rc = describe_species(w, err)))
+	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
+	    (rc = kh_share_begin(w, err)))
 		return rc;
 	for (int round = 0; round < ROUNDS; round++)
 		if ((round % (ROUNDS / 2) == 0 && (rc = kh_told_make(w, err))) ||
@@ -340,7 +347,11 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 		rc = work(&w, err);
 	free(w.place);
 	free(w.many);
+	free(w.alone);
+	free(w.tied);
+	free(w.weight);
 	free(w.before);
+	free(w.due);
 	free(w.family);
 	free(w.told);
 	if (rc)

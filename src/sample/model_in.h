@@ -19,11 +19,17 @@ typedef struct kh_work {
 	kh_model *m;
 	uint32_t *place;                /* by taxon: 1 + index in m->at, 0: none */
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
-	uint64_t (*before)[KH_CELLS];   /* the same, as they were fitted last */
+	/* of these, what is of classes with one candidate: it does not change */
+	uint64_t (*alone)[KH_CELLS];
+	uint32_t *tied;                 /* the other classes ... */
+	size_t n_tied;
+	uint64_t *weight;               /* ... which are shared by these logarithms, by species */
+	uint64_t (*before)[KH_CELLS];   /* as w->many was when it was fitted last */
 	bool fitted;                    /* there was such a fit */
 	kh_told *told;                  /* by species; NULL: not to be used yet */
 	unsigned threads;               /* threads that work on it now */
-	_Atomic uint32_t next;          /* species to be fitted */
+	uint32_t *due, n_due;           /* species to be fitted, as w->many has changed */
+	_Atomic uint32_t next;          /* the first of these that no thread has taken */
 	const uint32_t *own;            /* by species: its own shares (breadth.c) */
 	uint32_t *family;               /* by species: its family, or what is in its place */
 } kh_work;
@@ -74,6 +80,8 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 	return (size_t)((uint64_t)things * thread / w->threads);
 }
 
+/* Finds the fragments that are to be shared. */
+int kh_share_begin(kh_work *w, kh_err *err);
 /* Shares out the fragments into w->many; before the first fits by hits alone. */
 int kh_share_out(kh_work *w, kh_err *err);
 /* Finds the species that are told too seldom, and makes w->told, if the database has what that
