@@ -13,7 +13,7 @@
 #include "sample/frames.h"
 
 /* Classes that are likely, in one large sample, and in one of many. */
-enum { MANY = 1 << 18, FEW = 1 << 14 };
+enum { MANY = 1 << 17, FEW = 1 << 14 };
 
 /* What a worker has to itself. */
 struct worker {
