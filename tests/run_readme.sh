@@ -22,7 +22,7 @@ links() {
 		done
 	done
 }
-links README.md doc/accuracy.md doc/speed.md src/README.md tests/README.md >missing
+links README.md packaging/python/README.md doc/databases.md doc/accuracy.md doc/speed.md src/README.md tests/README.md >missing
 check "links name files that are there" sh -c '! grep . missing >&2'
 if [ -n "${PYTHON3:-}" ] && [ "$PYTHON3" != : ]; then
 	check "make figures has been run" "$PYTHON3" "$tests/bench/figures.py" --check
