@@ -41,6 +41,7 @@ check "sample" sample 5200 s.fq 150 "$T3:3:0" "$lambda:2:0.03" "$phi:1:0" "$sars
 check "sample of relatives" sample 5200 near.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
 check "sample of few of its own" sample 6000 among.fq 150 "$T3:10:0" "$T7:0.35:0"
 check "sample of two reads" sample 5200 rare.fq 150 "$lambda:5180:0" "$phi:2:0" "$phi:18:0.24"
+check "sample of many of one, and few of a relative that is not there" sample 8000 echo.fq 150 "$T7:10:0" "$T3:0.06:0" "$T3:0.4:0.13"
 gzip -dc "$lambda" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 21000) }' >part.fa
 check "sample of part of a genome" sample 6000 part.fq 150 part.fa:1:0.001
 check "sample of part of a relative's genome" sample 6000 stretch.fq 150 part.fa:1:0.03
@@ -81,6 +82,9 @@ check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq
 check "a stretch of something else: narrow" verdict 10710 "in few places only"
 check "and where" sh -c 'echo "$1" | grep -q "^in [0-9]* places only (plasmid, phage?)"' - "$(of 10710 why)"
+check "what a far more abundant relative has in common" agrees both.khdb echo.fq
+check "what it has in common: shared with it, by its name" test "$(of 2732706 detected) $(of 2732706 why)" = \
+	"no shared with Escherichia virus T7, of which there is far more"
 check "calls and profile, more strains than lists keep" agrees strains.khdb strains/reads.fq
 check "calls and profile, a close species that is absent" agrees sisters.khdb sisters/reads.fq
 check "what ties with the absent one is not there" verdict 8000002 "related species, not in the database"

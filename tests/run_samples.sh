@@ -413,8 +413,9 @@ nothing_left "killed"
 # --- many of them: memory, and temporary files -------------------------------------------------
 { echo "sample	reads1"; i=0; while [ $i -lt 150 ]; do i=$((i + 1)); echo "s$i	sim_1.fq"; done; } >sheet
 rm -rf out
-expect 0 "150 samples" "150 samples" samples --write report,json
+expect 0 "150 samples" "150 samples" samples --write report,json --html 150.html
 check "150 samples: all are there" test "$(ls out | wc -l)" -eq 300
+check "150 samples: their page has them" test "$(grep -o '"unclassified":' 150.html | wc -l)" -eq 150
 awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 40000; i++) print "s" i "\tsim_1.fq" }' >large
 expect 0 "" "40000 samples: a dry run" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out --dry-run
 awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 20000; i++) print "s\tnone" i ".fq" }' >large
