@@ -388,10 +388,16 @@ static void differ(const kh_laid *l, int64_t at, uint64_t *to)
 uint32_t kh_places_kmers(const kh_matcher *m, const struct kh_mates *s, uint32_t mate)
 {
 	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
+	const uint64_t *unknown = m->read[mate][0].unknown;
+	uint64_t any = 0;
 	uint32_t n = 0;
 
+	for (uint32_t i = 0; i < len; i += 32)
+		any |= unknown[i / 32];
+	if (any == 0)                   /* as nearly always */
+		return len < k ? 0 : (len - k) / KH_TEXT_STEP + 1;
 	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP)
-		n += kh_packed_bits(m->read[mate][0].unknown, i, k) == 0;
+		n += kh_packed_bits(unknown, i, k) == 0;
 	return n;
 }
 
