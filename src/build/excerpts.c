@@ -74,49 +74,57 @@ static void add_part(kh_excerpt *x, const kh_excerpt *part)
 	x->known += part->known;
 }
 
-/* Where the excerpts of each sequence begin, and behind it where they end, if all of them are in a
- * row. */
-static size_t *places(const kh_excerpts *e, uint64_t *n_seqs, kh_err *err)
+struct joining {
+	size_t *first;                  /* where the excerpts of each sequence begin, if all of them
+					 * are in a row, and behind it where they end */
+	uint64_t n_seqs;
+	kh_excerpt **part;              /* at these places; NULL: none is known */
+};
+
+static int find_places(struct joining *j, const kh_excerpts *from, size_t n, kh_err *err)
 {
-	size_t *first;
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < from[k].n; i++)
+			if (from[k].v[i].seq >= j->n_seqs)
+				j->n_seqs = from[k].v[i].seq + 1;
+	j->first = kh_array(j->n_seqs + 1, sizeof *j->first, err);
+	for (size_t k = 0; j->first && k < n; k++)
+		for (size_t i = 0; i < from[k].n; i++) {
+			size_t *many = &j->first[from[k].v[i].seq + 1];
+			const size_t number = from[k].v[i].number;
 
-	*n_seqs = 0;
-	for (size_t i = 0; i < e->n; i++)
-		*n_seqs = e->v[i].seq < *n_seqs ? *n_seqs : e->v[i].seq + 1;
-	first = kh_array(*n_seqs + 1, sizeof *first, err);
-	for (size_t i = 0; first && i < e->n; i++) {
-		size_t *n = &first[e->v[i].seq + 1];
-
-		*n = *n > e->v[i].number ? *n : e->v[i].number + (size_t)1;
-	}
-	for (uint64_t q = 0; first && q < *n_seqs; q++)
-		first[q + 1] += first[q];
-	return first;
+			*many = *many > number ? *many : number + 1;
+		}
+	for (uint64_t q = 0; j->first && q < j->n_seqs; q++)
+		j->first[q + 1] += j->first[q];
+	j->part = j->first ? kh_array(j->first[j->n_seqs], sizeof *j->part, err) : NULL;
+	return j->part ? KH_OK : KH_ENOMEM;
 }
 
-int kh_excerpts_join(kh_excerpts *e, kh_err *err)
+int kh_excerpts_join(kh_excerpts *to, const kh_excerpts *from, size_t n, kh_err *err)
 {
-	uint64_t n_seqs;
-	size_t *first = places(e, &n_seqs, err), n = 0;
-	size_t *part = first ? kh_array(first[n_seqs], sizeof *part, err) : NULL;
-	kh_excerpt *v = part ? kh_array(e->n, sizeof *v, err) : NULL;
+	struct joining j = { .n_seqs = 0 };
+	size_t known = 0;
+	int rc = find_places(&j, from, n, err);
 
-	for (size_t i = 0; v && i < e->n; i++) {
-		size_t *here = &part[first[e->v[i].seq] + e->v[i].number];
+	for (size_t k = 0; k < n && !rc; k++)
+		for (size_t i = 0; i < from[k].n; i++) {
+			kh_excerpt *x = &from[k].v[i];
+			kh_excerpt **here = &j.part[j.first[x->seq] + x->number];
 
-		if (*here)
-			add_part(&e->v[*here - 1], &e->v[i]);
-		else
-			*here = i + 1;
-	}
-	for (size_t i = 0; v && i < first[n_seqs]; i++)
-		if (part[i] && e->v[part[i] - 1].known == KH_EXCERPT)
-			v[n++] = e->v[part[i] - 1];
-	free(first);
-	free(part);
-	if (!v)
-		return KH_ENOMEM;
-	free(e->v);
-	*e = (kh_excerpts) { v, n, e->n };
-	return KH_OK;
+			known++;
+			if (*here)
+				add_part(*here, x);
+			else
+				*here = x;
+		}
+	if (!rc)
+		rc = kh_grow((void **)&to->v, &to->cap, known, sizeof *to->v, err);
+	to->n = 0;
+	for (size_t i = 0; !rc && i < j.first[j.n_seqs]; i++)
+		if (j.part[i] && j.part[i]->known == KH_EXCERPT)
+			to->v[to->n++] = *j.part[i];
+	free(j.first);
+	free(j.part);
+	return rc;
 }

@@ -32,7 +32,8 @@ typedef struct kh_excerpts {
 
 /* Adds the parts of excerpts that are in the pieces of a block. */
 int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, kh_err *err);
-/* Puts parts together, in the order of sequences, and drops what is not complete. */
-int kh_excerpts_join(kh_excerpts *e, kh_err *err);
+/* Puts the parts of n lists together, in the order of sequences, without those that are not
+ * complete.  `to` is empty; the parts are changed. */
+int kh_excerpts_join(kh_excerpts *to, const kh_excerpts *from, size_t n, kh_err *err);
 
 #endif

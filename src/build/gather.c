@@ -284,24 +284,22 @@ static int take_excerpts(struct build *b, const struct mail *m, unsigned peer, k
 
 int kh_build_gather_excerpts(struct build *b, kh_err *err)
 {
-	kh_excerpts *e = &b->excerpts;
+	kh_excerpts *e = &b->excerpts, *from = kh_array(b->o->threads, sizeof *from, err);
 	struct mail m = { .recv = NULL };
-	int rc = KH_OK;
+	int rc = KH_ENOMEM;
 
-	for (unsigned i = 0; i < b->o->threads && !rc; i++) {
-		kh_excerpts *w = &b->in.worker[i].excerpts;
-
-		rc = kh_grow((void **)&e->v, &e->cap, e->n + w->n, sizeof *e->v, err);
-		if (!rc && w->n > 0)
-			memcpy(e->v + e->n, w->v, w->n * sizeof *e->v);
-		e->n += rc ? 0 : w->n;
-		free(w->v);
-		*w = (kh_excerpts) { NULL, 0, 0 };
+	for (unsigned i = 0; from && i < b->o->threads; i++) {
+		from[i] = b->in.worker[i].excerpts;
+		for (size_t k = 0; k < from[i].n; k++)
+			from[i].v[k].seq += b->mine.first_seq;
 	}
-	for (size_t i = 0; i < e->n; i++)
-		e->v[i].seq += b->mine.first_seq;
-	if (!rc)
-		rc = kh_excerpts_join(e, err);
+	if (from)
+		rc = kh_excerpts_join(e, from, b->o->threads, err);
+	for (unsigned i = 0; i < b->o->threads; i++) {
+		free(b->in.worker[i].excerpts.v);
+		b->in.worker[i].excerpts = (kh_excerpts) { NULL, 0, 0 };
+	}
+	free(from);
 	if (rc || !b->o->comm)
 		return rc;
 	rc = gather(&m, b->o->comm, &(kh_db_stretch) { e->v, e->n * sizeof *e->v }, false, err);
