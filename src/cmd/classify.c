@@ -331,10 +331,9 @@ static int classify(struct classify *j, kh_err *err)
 
 static int choose_device(struct classify *j, kh_err *err)
 {
-	const char *spec = j->v.device ? j->v.device : "auto";
-
-	return j->kraken ? kh_backend_choose_kraken(&j->on.choice, spec, err)
-			 : kh_backend_choose(&j->on.choice, spec, err);
+	if (j->v.db)
+		return kh_load_devices(&j->on.choice, j->v.device, j->v.db, err);
+	return kh_backend_choose(&j->on.choice, j->v.device ? j->v.device : "auto", err);
 }
 
 static void clear(struct classify *j)

@@ -196,6 +196,8 @@ typedef struct kh_db_options {
 /* `path` is a file, or a folder with exactly one *.khdb, or one with a database of Kraken 2; *file,
  * to be freed, is that file, or hash.k2d. */
 int kh_db_find(char **file, const char *path, kh_err *err);
+/* Does this file begin as a database with text? */
+bool kh_db_has_text(const char *file);
 int kh_db_open(kh_db **db, const char *path, const kh_db_options *o, kh_err *err);
 /* The same for a database in memory: `map` is borrowed and aligned to 64. For tests and fuzzing. */
 int kh_db_open_bytes(kh_db **db, const void *map, uint64_t bytes, const kh_db_options *o,

@@ -1,6 +1,27 @@
 #include <config.h>
 #include "run/load.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include "db/kraken.h"
+
+int kh_load_devices(kh_choice *c, const char *device, const char *path, kh_err *err)
+{
+	char *file = NULL;
+	bool kraken = false, text = false;
+
+	/* what is wrong with the path is said where it is opened */
+	if (kh_db_find(&file, path, NULL) == KH_OK) {
+		kraken = kh_db_is_kraken_file(file);
+		text = kh_db_has_text(file);
+	}
+	free(file);
+	if (!device || strcmp(device, "auto") == 0)
+		device = text ? "cpu" : "auto";
+	return kraken ? kh_backend_choose_kraken(c, device, err)
+		      : kh_backend_choose(c, device, err);
+}
+
 /* What a database of Kraken 2 cannot be asked for, and its own options. */
 static int set_kraken(const kh_db *db, const kh_load_options *o, kh_err *err)
 {

@@ -90,6 +90,17 @@ small() {
 	sample_pass
 	equal small --set keep-repeats
 	equal small -k 8 --set smer-len=6
+	text
+}
+
+# A database with text takes the CPU by itself where there is a GPU.
+text() {
+	build small auto "$WORK/text.khdb" --set text >"$OUT/equal.log" 2>&1 || fail "build --set text: $(tail -1 "$OUT/equal.log")"
+	for d in auto cpu; do
+		"$KMERHASH" classify -q --device $d --db "$WORK/text.khdb" --output "$WORK/$d.out" "$WORK/small.fq" \
+			2>"$OUT/equal.log" || fail "classify with text on $d: $(tail -1 "$OUT/equal.log")"
+	done
+	same "$WORK/cpu.out" "$WORK/auto.out" "lines by a database with text"
 }
 
 # The second pass: lines, report and profile of one sample, and of several.
