@@ -89,7 +89,7 @@ set -- $genomes; limit=$((size * 35 / 100))
 rm -f *.khdb; build --growable -k 14 --max-db-size $limit --db old.khdb "$1" "$2" "$3" "$4"; shift 4
 "$kmerhash" build --dry-run --db x.khdb --base old.khdb --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@" >plan
-check "a dry run, limited: database" grep -q "^database	$limit$" plan
+check "a dry run, limited: database" grep -q "^database	$limit	" plan
 expect 0 "old.khdb has [0-9.]* % of the features, and no more can be taken from it" "a greater limit then" \
 	"$kmerhash" build --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" \
 	--base old.khdb --db new.khdb --max-db-size $((size * 2)) "$@"

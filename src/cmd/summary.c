@@ -9,17 +9,18 @@
 #include "cmd/options.h"
 #include "cmd/record.h"
 
-static json_t *database(const kh_db *db)
+static json_t *database(const kh_summary *s)
 {
+	const kh_db *db = s->db;
 	const kh_db_header *h = db->h;
 	const char *scheme = db->k2                             ? "kraken2"
 			     : h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash";
 	char digest[20], name[256];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
-	kh_cmd_db_name(db->path ? db->path : "", name, sizeof name);
+	kh_cmd_db_name(db->path, name, sizeof name);
 	return json_pack("{s:o, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "name",
-			 kh_record_path(name[0] ? name : NULL), "tool", h->tool,
+			 kh_record_path(s->in_memory ? NULL : name), "tool", h->tool,
 			 "version", (json_int_t)h->version, "scheme", scheme,
 			 "k", (json_int_t)h->sampling.k, "targets", (json_int_t)h->n_targets,
 			 "features", (json_int_t)h->features, "digest", digest);
@@ -71,7 +72,7 @@ static json_t *summary(const kh_summary *s)
 	json_t *options = json_pack("{s:f}", "confidence", s->confidence);
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*, s:o}", "tool", "kmerhash",
-			 "version", PACKAGE_VERSION, "database", database(s->db),
+			 "version", PACKAGE_VERSION, "database", database(s),
 			 "fragments", fragments(s->counts), "options", options,
 			 "sample", s->pass ? sample(s->pass) : NULL, "run", run(s));
 }
