@@ -29,8 +29,8 @@
 #include "text/text.h"
 
 /* The rule's constants: kmerhash-method(7).  Those for short reads were chosen on reads of training
- * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones with the
- * nanopore reads of doc/accuracy.md in view. */
+ * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones with
+ * the nanopore reads of doc/accuracy.md in view. */
 enum {
 	KH_MATCH_SEEDS = 192,           /* of a mate; a multiple of 64 */
 	KH_MATCH_CANDIDATES = 4096,     /* of a mate */
