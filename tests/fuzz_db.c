@@ -246,6 +246,17 @@ static void add_kept(kh_db_header *h)
 	}
 }
 
+static void add_targets(kh_db_header *h, const uint32_t *first, const uint32_t *taxon)
+{
+	begin(h, KH_SEC_TARGETS);
+	for (uint32_t i = 0; i < TARGETS; i++) {
+		const kh_db_target t = { first[i], taxon[i], GENOME, 0,
+					 i == 0 ? 0 : i == 1 ? 2 : 5 };
+
+		append(h, KH_SEC_TARGETS, &t, sizeof t);
+	}
+}
+
 static void make_base(bool text)
 {
 	gap = text ? 1 : GAP;
@@ -288,12 +299,7 @@ static void make_base(bool text)
 	append(&h, KH_SEC_TAXA, taxa, sizeof taxa);
 	begin(&h, KH_SEC_NAMES);
 	append(&h, KH_SEC_NAMES, names, sizeof names);
-	begin(&h, KH_SEC_TARGETS);
-	for (uint32_t i = 0; i < TARGETS; i++) {
-		kh_db_target t = { first[i], taxon[i], GENOME, 0, i == 0 ? 0 : i == 1 ? 2 : 5 };
-
-		append(&h, KH_SEC_TARGETS, &t, sizeof t);
-	}
+	add_targets(&h, first, taxon);
 	begin(&h, KH_SEC_IDS);
 	append(&h, KH_SEC_IDS, ids, sizeof ids);
 	begin(&h, KH_SEC_UNMAPPED);

@@ -144,10 +144,29 @@ static void make_cover(struct cover *c, const struct made *m)
 		}
 }
 
-static int write_page(struct made *m, const char *path, kh_err *err)
+enum { DETECTED, ANI, WHY, FIRST, COLUMNS };
+
+/* Values of all species; returns their number. */
+static size_t make_rows(const struct made *m, kh_page_row *row, kh_page_value (*value)[COLUMNS])
 {
 	static const char *const detected[] = { "yes", "low", "no" };
-	enum { DETECTED, ANI, WHY, FIRST, COLUMNS };
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (strcmp(m->t[i].rank, "species") != 0)
+			continue;
+		row[n] = (kh_page_row) { i, value[n] };
+		value[n][ANI].number = 0.9 + (double)(draw() % 1000) * 1e-4;
+		value[n][FIRST].number = (double)(draw() % 1000);
+		value[n][DETECTED].text = detected[draw() % 3];
+		value[n][WHY].text = value[n][DETECTED].text;
+		n++;
+	}
+	return n;
+}
+
+static int write_page(struct made *m, const char *path, kh_err *err)
+{
 	kh_page_row *row = kh_array(m->n, sizeof *row, err);
 	kh_page_value (*value)[COLUMNS] = kh_array(m->n, sizeof *value, err);
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
@@ -155,19 +174,8 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	static struct cover cover;
 	kh_buf b = { NULL, 0, 0 };
 	kh_out *out = NULL;
-	size_t rows = 0;
 	int rc = row && value && sample && name ? KH_OK : KH_ENOMEM;
-
-	for (size_t i = 0; !rc && i < m->n; i++) {
-		if (strcmp(m->t[i].rank, "species") != 0)
-			continue;
-		row[rows] = (kh_page_row) { i, value[rows] };
-		value[rows][ANI].number = 0.9 + (double)(draw() % 1000) * 1e-4;
-		value[rows][FIRST].number = (double)(draw() % 1000);
-		value[rows][DETECTED].text = detected[draw() % 3];
-		value[rows][WHY].text = value[rows][DETECTED].text;
-		rows++;
-	}
+	const size_t rows = rc ? 0 : make_rows(m, row, value);
 	const kh_page_column column[] = {
 		{ .key = "detected", .label = "Detected", .kind = KH_PAGE_TEXT },
 		{ .key = "ani", .label = "ANI", .kind = KH_PAGE_PERCENT, .digits = 2,
