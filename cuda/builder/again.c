@@ -420,7 +420,7 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err)
 	if (!rc)
 		rc = kh_wave_room(w, w->pairs.sort.n, 0, err);
 	if (!rc)
-		rc = kh_cuda_side_by_side(w->owner->again, again_worker, &x, err);
+		rc = kh_side_by_side(w->owner->again, again_worker, &x, err);
 	free(x.at);
 	return rc;
 }

@@ -19,17 +19,6 @@
 #include "cuda/builder/builder_in.h"
 #include "base/mem.h"
 
-int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
-{
-	kh_monitor *m = NULL;
-	int rc = kh_monitor_new(&m, err);
-
-	if (!rc)
-		rc = kh_threads_run(m, n, fn, arg, err);
-	kh_monitor_free(m);
-	return rc;
-}
-
 /* --- open, close -------------------------------------------------------------------- */
 static void slot_close(struct kh_cuda_slot *s)
 {

@@ -158,8 +158,6 @@ void kh_cuda_slot_sample(const struct kh_cuda_slot *s, kh_gpu_sample *g);
  * first sum is their number, the next n are the numbers of each owner. */
 int kh_cuda_retire(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s,
 		   kh_err *err);
-/* Runs fn by n threads. */
-int kh_cuda_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
 /* Moves all that is under way to the stores. */
 int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* Moves all pairs to the store of the host, whose waves are of whole ranges. */

@@ -185,7 +185,7 @@ static int make_index(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
 	bool whole = true;
-	int rc = kh_cuda_side_by_side(b->n, index_worker, x, err);
+	int rc = kh_side_by_side(b->n, index_worker, x, err);
 
 	if (rc)
 		return rc;
@@ -216,7 +216,7 @@ static int run_once(struct finisher *x, bool *fits, kh_err *err)
 		x->wave[i].from = own.first[i];
 		x->wave[i].to = own.first[i + 1];
 	}
-	rc = kh_cuda_side_by_side(b->n, gather_worker, x, err);
+	rc = kh_side_by_side(b->n, gather_worker, x, err);
 	if (!rc)
 		rc = all_had_memory(x, fits, err);
 	if (!rc && *fits)
@@ -277,8 +277,8 @@ static int run_waves(struct finisher *x, kh_err *err)
 		to = x->from;
 		rc = drain(x) ? KH_ECANCEL : next_waves(x, &to, err);
 	}
-	if (rc || (rc = kh_cuda_side_by_side(b->n, gather_worker, x, err)) ||
-	    (!lacking(x) && (rc = kh_cuda_side_by_side(b->n, index_worker, x, err))))
+	if (rc || (rc = kh_side_by_side(b->n, gather_worker, x, err)) ||
+	    (!lacking(x) && (rc = kh_side_by_side(b->n, index_worker, x, err))))
 		return rc;
 	if (lacking(x)) {
 		plan_for_less(x);
@@ -438,7 +438,7 @@ int kh_cuda_builder_finish(kh_builder *b, const kh_finish *f, kh_err *err)
 		x.wave[i].f = f;
 	}
 	x.pinned[0].budget = x.pinned[1].budget = &b->pinned;
-	if (!rc && !(rc = kh_cuda_side_by_side(b->n, open_worker, &x, err)))
+	if (!rc && !(rc = kh_side_by_side(b->n, open_worker, &x, err)))
 		rc = run(&x, err);
 	if (rc) { /* streams of waves may wait for other processes, which may wait for this one */
 		kh_comm_fail(b->o.on.comm, err);

@@ -242,7 +242,7 @@ static int trade(struct exchange *x, kh_err *err)
 {
 	kh_builder *b = x->wave->b;
 	double began;
-	int rc = kh_cuda_side_by_side(x->n, range_worker, x, err);
+	int rc = kh_side_by_side(x->n, range_worker, x, err);
 
 	began = kh_seconds();
 	if (!rc && b->o.on.comm)

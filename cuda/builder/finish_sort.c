@@ -136,7 +136,7 @@ static int load_host(struct kh_wave *w, kh_err *err)
 	w->pairs.sort.n = n;
 	rc = kh_wave_room(w, n, 0, err);
 	if (!rc)
-		rc = kh_cuda_side_by_side(threads < ranges ? threads < LOADERS ? threads : LOADERS
+		rc = kh_side_by_side(threads < ranges ? threads < LOADERS ? threads : LOADERS
 							   : ranges, load_worker, &x, err);
 	return rc;
 }

@@ -256,7 +256,7 @@ int kh_cuda_spill_all(kh_builder *b, kh_err *err)
 		struct kh_cuda_owner *s = &b->owner[i];
 		struct spilling x = { .b = b, .owner = i };
 
-		rc = kh_cuda_side_by_side(b->o.on.threads < SPILLERS ? b->o.on.threads : SPILLERS,
+		rc = kh_side_by_side(b->o.on.threads < SPILLERS ? b->o.on.threads : SPILLERS,
 					  spill_worker, &x, err);
 		if (!rc)
 			rc = kh_gpu_use(s->device, err);

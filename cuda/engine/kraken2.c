@@ -7,14 +7,13 @@
 #include <config.h>
 #include "cuda/engine/kraken2_in.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/mem.h"
 #include "base/threads.h"
+#include "db/pages.h"
 
 enum { STEP = 8 << 20, LOAD_THREADS = 12 };     /* threads of a device */
 
@@ -110,24 +109,6 @@ struct slots {
 	cudaStream_t stream;
 };
 
-static int read_at(const kh_db *db, char *to, size_t n, uint64_t at, kh_err *err)
-{
-	while (n > 0) {
-		const ssize_t m = pread(db->fd, to, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m < 0)
-			return kh_fail_errno(err, db->path);
-		if (m == 0)
-			return kh_fail(err, KH_EIO, "%s: was cut while it was read", db->path);
-		to += m;
-		at += (uint64_t)m;
-		n -= (size_t)m;
-	}
-	return KH_OK;
-}
-
 /* Loads pieces until there are none; `i`: which device. */
 static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
 {
@@ -143,7 +124,7 @@ static int load_pieces(struct load *l, size_t i, struct slots *s, kh_err *err)
 
 		rc = KH_GPU(cudaEventSynchronize(s->done[k]), err);
 		if (!rc)
-			rc = read_at(e->db, slot, n, KH_K2_HASH_HEAD + at, err);
+			rc = kh_db_read(e->db, slot, n, KH_K2_HASH_HEAD + at, err);
 		if (!rc)
 			rc = KH_GPU(cudaMemcpyAsync(to, slot, n, cudaMemcpyHostToDevice, s->stream),
 				    err);
@@ -196,7 +177,6 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	const uint64_t each = part_cells(e) * e->db->k2->rule.cell_bytes;
 	const double began = kh_seconds();
 	struct load l = { .e = e };
-	kh_monitor *m = NULL;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < e->n && !rc; i++) {
@@ -212,10 +192,7 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 					       err);
 	}
 	if (!rc)
-		rc = kh_monitor_new(&m, err);
-	if (!rc)
-		rc = kh_threads_run(m, load_threads(e, o), load_worker, &l, err);
-	kh_monitor_free(m);
+		rc = kh_side_by_side(load_threads(e, o), load_worker, &l, err);
 	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, was loaded in %.2f s", bytes,
 	       kh_seconds() - began);
 	return rc;

@@ -8,23 +8,21 @@
 #include <config.h>
 #include "cuda/engine/engine.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 #include "cuda/engine/engine_in.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "db/pages.h"
 
 enum { LOAD_STEP = 1 << 22, LOAD_THREADS = 12 }; /* threads of a device */
 
 struct load {
 	kh_engine *e;
-	kh_monitor *m;
 	struct {
-		/* blocks of its share that are still to be loaded; guarded by the lock */
-		uint64_t next, end;
+		_Atomic uint64_t next;          /* blocks of its share that are to be loaded */
+		uint64_t end;
 	} of[KH_DEVICES_MAX];
 };
 
@@ -42,31 +40,6 @@ struct loader {
 	XXH3_state_t *sum;
 	cudaStream_t stream;
 };
-
-static int read_at(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
-{
-	char *to = p;
-
-	if (db->fd < 0) {
-		memcpy(to, (const char *)db->map + at, n);
-		return KH_OK;
-	}
-	while (n > 0) {
-		ssize_t m = pread(db->fd, to, n, (off_t)at);
-
-		if (m < 0 && errno == EINTR)
-			continue;
-		if (m < 0)
-			return kh_fail_errno(err, db->path);
-		if (m == 0)
-			return kh_fail(err, KH_EIO, "%s: was cut while it was read",
-				       db->path);
-		to += m;
-		at += (uint64_t)m;
-		n -= (size_t)m;
-	}
-	return KH_OK;
-}
 
 /* Where something lies on device i. */
 typedef char *place_fn(const kh_engine *e, size_t i, uint64_t at);
@@ -151,7 +124,7 @@ static int load_block(struct loader *w, uint64_t i, kh_err *err)
 		size_t n = end - at < LOAD_STEP ? (size_t)(end - at) : LOAD_STEP;
 
 		if ((rc = KH_GPU(cudaEventSynchronize(s->free), err)) ||
-		    (rc = read_at(db, s->buf.p, n, at, err)))
+		    (rc = kh_db_read(db, s->buf.p, n, at, err)))
 			break;
 		if (db->unchecked)
 			XXH3_64bits_update(w->sum, s->buf.p, n);
@@ -205,14 +178,10 @@ static int load_worker(void *arg, unsigned worker, kh_err *err)
 	struct loader w = { .l = l, .device = worker % l->e->n };
 	int rc = loader_open(&w, err);
 
-	while (!rc && !kh_monitor_stopped(l->m)) {
-		kh_monitor_lock(l->m);
-		uint64_t i = l->of[w.device].next++, end = l->of[w.device].end;
-		kh_monitor_unlock(l->m);
-		if (i >= end)
-			break;
+	for (uint64_t i; !rc && (i = l->of[w.device].next++) < l->of[w.device].end;)
 		rc = load_block(&w, i, err);
-	}
+	for (size_t d = 0; rc && d < l->e->n; d++)
+		l->of[d].next = l->of[d].end;
 	if (!rc)
 		rc = KH_GPU(cudaStreamSynchronize(w.stream), err);
 	loader_close(&w);
@@ -269,10 +238,7 @@ int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 		threads < LOAD_THREADS * e->n ? threads : (unsigned)(LOAD_THREADS * e->n);
 	threads = threads < e->n ? (unsigned)e->n : threads;
 	if (!rc)
-		rc = kh_monitor_new(&l.m, err);
-	if (!rc)
-		rc = kh_threads_run(l.m, threads, load_worker, &l, err);
-	kh_monitor_free(l.m);
+		rc = kh_side_by_side(threads, load_worker, &l, err);
 	if (!rc && e->on_host > 0)
 		rc = pin(e, err);
 	kh_log(KH_DEBUG, "index: %.3f s for its memory, %.3f s to load it", taken - began,

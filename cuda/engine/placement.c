@@ -43,17 +43,6 @@ static int measure(void *arg, unsigned i, kh_err *err)
 	return rc;
 }
 
-static int measure_all(struct room *r, kh_err *err)
-{
-	kh_monitor *m = NULL;
-	int rc = kh_monitor_new(&m, err);
-
-	if (!rc)
-		rc = kh_threads_run(m, (unsigned)r->e->n, measure, r, err);
-	kh_monitor_free(m);
-	return rc;
-}
-
 /* Counts the devices of all processes, and of those before this one. */
 static int count_members(struct room *r, kh_err *err)
 {
@@ -308,7 +297,7 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 			  .limit = o->on.memory,
 			  .free = kh_array(e->n, sizeof *r.free, err),
 			  .host = kh_memory_left_now(o->on.threads) };
-	int rc = r.free ? measure_all(&r, err) : KH_ENOMEM;
+	int rc = r.free ? kh_side_by_side((unsigned)e->n, measure, &r, err) : KH_ENOMEM;
 
 	if (!rc)
 		rc = kh_gpu_peers(o->on.choice.device, e->n, &r.peers, err);

@@ -440,3 +440,14 @@ int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_er
 	worker_main(&c->worker[0]);
 	return kh_threads_join(c, err);
 }
+
+int kh_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err)
+{
+	kh_monitor *m = NULL;
+	int rc = kh_monitor_new(&m, err);
+
+	if (!rc)
+		rc = kh_threads_run(m, n ? n : 1, fn, arg, err);
+	kh_monitor_free(m);
+	return rc;
+}

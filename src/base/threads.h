@@ -79,7 +79,11 @@ int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
  * failing fn stops the monitor.  Returns the first error, in *err. */
 typedef int kh_worker_fn(void *arg, unsigned worker, kh_err *err);
 int kh_threads_run(kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
-/* The same, but the caller goes on beside them; join waits for them and gives the first error. */
+/* The same under a monitor of its own, and on one thread at least: for threads that share nothing
+ * but what they count, and so need not hear of it when one of them fails. */
+int kh_side_by_side(unsigned n, kh_worker_fn *fn, void *arg, kh_err *err);
+/* As kh_threads_run, but the caller goes on beside them; join waits for them and gives the first
+ * error. */
 typedef struct kh_threads kh_threads;
 int kh_threads_start(kh_threads **c, kh_monitor *m, unsigned n, kh_worker_fn *fn, void *arg,
 		     kh_err *err);

@@ -374,17 +374,6 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 	return KH_OK;
 }
 
-static int go_all(struct sorting *s, kh_err *err)
-{
-	kh_monitor *m = NULL;
-	int rc = kh_monitor_new(&m, err);
-
-	if (!rc)
-		rc = kh_threads_run(m, s->b->o->threads, worker, s, err);
-	kh_monitor_free(m);
-	return rc;
-}
-
 /* The kept tiles of target i, from .. to - 1 of its bins, become what the database keeps. */
 static int add_kept(struct build *b, uint32_t i, uint32_t from, uint32_t to, kh_err *err)
 {
@@ -430,7 +419,7 @@ int kh_build_keep(struct build *b, kh_err *err)
 		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
 		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
 		if (!rc)
-			rc = go_all(&s, err);
+			rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
 	}
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
 		rc = add_target(b, i, kept ? kept + tiles[i] : NULL, s.tile, err);

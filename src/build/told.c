@@ -243,17 +243,6 @@ static int map_index(struct asking *a, size_t bytes, kh_err *err)
 	return map == MAP_FAILED ? KH_EIO : KH_OK;
 }
 
-static int ask_all(struct asking *a, kh_err *err)
-{
-	kh_monitor *m = NULL;
-	int rc = kh_monitor_new(&m, err);
-
-	if (!rc)
-		rc = kh_threads_run(m, a->b->o->threads, ask_some, a, err);
-	kh_monitor_free(m);
-	return rc;
-}
-
 int kh_build_told(struct build *b, kh_err *err)
 {
 	const kh_range *last = &b->out.dir[KH_RANGES - 1];
@@ -272,7 +261,7 @@ int kh_build_told(struct build *b, kh_err *err)
 	a.told = kh_array((size_t)a.db.tax->n * KH_TOLD, sizeof *a.told, err);
 	rc = a.told ? sort_excerpts(&a, err) : KH_ENOMEM;
 	if (!rc && a.n_hosts > 0 && !(rc = map_index(&a, bytes, err)))
-		rc = ask_all(&a, err);
+		rc = kh_side_by_side(b->o->threads, ask_some, &a, err);
 	if (!rc)
 		rc = kh_db_begin(b->out.w, KH_SEC_TOLD, err);
 	if (!rc)

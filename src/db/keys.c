@@ -33,7 +33,6 @@ int kh_db_find_keys(kh_db *db, kh_err *err)
 struct check {
 	kh_old_index old;
 	_Atomic unsigned next;
-	kh_monitor *m;
 };
 
 static int check_worker(void *arg, unsigned worker, kh_err *err)
@@ -41,16 +40,12 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 	struct check *c = arg;
 	kh_grow_room room = { .word = NULL };
 	const kh_pairs none = { .n = 0 };
+	unsigned range;
 	int rc = KH_OK;
 
 	(void)worker;
-	while (!rc && !kh_monitor_stopped(c->m)) {
-		const unsigned range = c->next++;
-
-		if (range >= KH_RANGES)
-			break;
+	while (!rc && (range = c->next++) < KH_RANGES)
 		rc = kh_old_join(&c->old, range, &none, c->old.bins, &room, err);
-	}
 	kh_grow_room_clear(&room);
 	return rc;
 }
@@ -74,10 +69,7 @@ int kh_db_check_keys(const kh_db *db, unsigned threads, kh_err *err)
 		vote_to[i] = db->bins.first[db->h->n_targets + i];
 	c.old.vote_to = vote_to;
 	kh_old_steady(&c.old);
-	rc = kh_monitor_new(&c.m, err);
-	if (!rc)
-		rc = kh_threads_run(c.m, threads ? threads : 1, check_worker, &c, err);
-	kh_monitor_free(c.m);
+	rc = kh_side_by_side(threads, check_worker, &c, err);
 	free(vote_to);
 	return rc;
 }

@@ -179,11 +179,6 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 int kh_db_check_kraken(const kh_db *db, unsigned threads, kh_err *err)
 {
 	struct checking c = { .db = db };
-	kh_monitor *m = NULL;
-	int rc = kh_monitor_new(&m, err);
 
-	if (!rc)
-		rc = kh_threads_run(m, threads ? threads : 1, check_worker, &c, err);
-	kh_monitor_free(m);
-	return rc;
+	return kh_side_by_side(threads, check_worker, &c, err);
 }

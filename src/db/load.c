@@ -158,7 +158,6 @@ struct verify {
 	double started;
 	uint64_t bytes;                 /* to be read */
 	_Atomic uint64_t next, done;    /* blocks or ranges that are taken; bytes read */
-	kh_monitor *m;
 };
 
 static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
@@ -206,23 +205,22 @@ static int verify_worker(void *arg, unsigned worker, kh_err *err)
 	const uint64_t end = db->h->section[KH_SEC_SUMS].at;
 
 	(void)worker;
-	for (;;) {
-		uint64_t i = v->next++;
-
-		if (i >= v->blocks || kh_monitor_stopped(v->m))
-			return KH_OK;
+	for (uint64_t i; (i = v->next++) < v->blocks;) {
 		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
 		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
 
 		if (!concerns(v, at, n))
 			continue;
-		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i])
+		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i]) {
+			v->next = v->blocks;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
 				       " is wrong",
 				       db->path, at, at + n - 1);
+		}
 		show_bytes(v, n);
 	}
+	return KH_OK;
 }
 
 static int check_range(const kh_db *db, unsigned range, kh_err *err)
@@ -245,35 +243,28 @@ static int check_worker(void *arg, unsigned worker, kh_err *err)
 	kh_err why = { 0, "" };
 
 	(void)worker;
-	for (;;) {
-		uint64_t p = v->from + v->next++;
-
-		if (p >= v->to || kh_monitor_stopped(v->m))
-			return KH_OK;
+	for (uint64_t p; (p = v->from + v->next++) < v->to;) {
 		if (db->dir ? check_range(db, (unsigned)p, &why)
-			    : kh_db_check_seeds(db, (unsigned)p, &why))
+			    : kh_db_check_seeds(db, (unsigned)p, &why)) {
+			v->next = v->to;
 			return kh_fail(err, KH_EFORMAT,
 				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
 				       p, why.msg);
+		}
 		kh_progress(&(kh_step) { .doing = "checked",
 					 .things = "ranges of the index",
 					 .started = v->started,
 					 .done = p + 1 - v->from,
 					 .total = v->to - v->from });
 	}
+	return KH_OK;
 }
 
 static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_err *err)
 {
-	int rc = kh_monitor_new(&v->m, err);
-
-	if (rc)
-		return rc;
-	v->next = v->done = 0;
 	v->started = kh_seconds();
-	rc = kh_threads_run(v->m, threads ? threads : 1, fn, v, err);
+	const int rc = kh_side_by_side(threads, fn, v, err);
 	kh_progress_end();
-	kh_monitor_free(v->m);
 	return rc;
 }
 

@@ -95,9 +95,13 @@ struct copying {
 	_Atomic uint64_t next;          /* byte of the section */
 };
 
-static int copy_piece(const kh_db *db, char *to, uint64_t at, size_t n, kh_err *err)
+int kh_db_read(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err)
 {
-	while (n > 0) {
+	if (db->fd < 0) {
+		memcpy(p, (const char *)db->map + at, n);
+		return KH_OK;
+	}
+	for (char *to = p; n > 0;) {
 		const ssize_t got = pread(db->fd, to, n, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
@@ -121,9 +125,12 @@ static int copy_worker(void *arg, unsigned worker, kh_err *err)
 	int rc = KH_OK;
 
 	(void)worker;
-	while (!rc && (at = atomic_fetch_add(&c->next, PIECE)) < e->bytes)
-		rc = copy_piece(c->db, c->to + at, e->at + at,
-				(size_t)(e->bytes - at < PIECE ? e->bytes - at : PIECE), err);
+	while (!rc && (at = atomic_fetch_add(&c->next, PIECE)) < e->bytes) {
+		const uint64_t left = e->bytes - at;
+
+		rc = kh_db_read(c->db, c->to + at, (size_t)(left < PIECE ? left : PIECE),
+				e->at + at, err);
+	}
 	return rc;
 }
 
@@ -132,12 +139,8 @@ int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads
 	const kh_db_extent *e = kh_db_extent_of(db->h, s);
 	const size_t bytes = (size_t)e->bytes;
 	struct copying c = { .db = db, .section = e, .to = kh_pages(bytes, err) };
-	kh_monitor *m = NULL;
-	int rc = c.to ? kh_monitor_new(&m, err) : KH_ENOMEM;
+	int rc = c.to ? kh_side_by_side(threads, copy_worker, &c, err) : KH_ENOMEM;
 
-	if (!rc)
-		rc = kh_threads_run(m, threads ? threads : 1, copy_worker, &c, err);
-	kh_monitor_free(m);
 	if (rc) {
 		kh_pages_free(c.to, bytes);
 		return rc;

@@ -20,6 +20,8 @@ void *kh_db_map(const kh_db *db);
 bool kh_db_in_large_pages(const kh_db *db);
 /* Makes large pages of the small ones that the page cache has. False: it cannot be done here. */
 bool kh_db_make_large_pages(const kh_db *db);
+/* Reads n bytes of a file from `at` on. */
+int kh_db_read(const kh_db *db, void *p, size_t n, uint64_t at, kh_err *err);
 /* Reads a section of a file into *copy, which is to be given back by kh_pages_free with the bytes
  * of the section. */
 int kh_db_copy(const kh_db *db, enum kh_section s, void **copy, unsigned threads, kh_err *err);

@@ -19,7 +19,6 @@ enum { WRITERS = 8 };
 /* Of the bytes of all processes, from .. to - 1 are of this process. */
 struct part {
 	kh_db_writer *w;
-	kh_monitor *m;
 	const kh_db_stretch *s;
 	size_t n;
 	uint64_t from, to, all;
@@ -85,11 +84,9 @@ static int write_blocks(void *arg, unsigned worker, kh_err *err)
 	int rc = block ? KH_OK : kh_fail_nomem(err);
 
 	(void)worker;
-	while (!rc && !kh_monitor_stopped(p->m)) {
-		uint64_t i = p->next++, at = (p->first + i) * KH_DB_BLOCK;
+	for (uint64_t i; !rc && (i = p->next++) < p->n_blocks;) {
+		const uint64_t at = (p->first + i) * KH_DB_BLOCK;
 
-		if (i >= p->n_blocks)
-			break;
 		copy_block(p, at, block, KH_DB_BLOCK);
 		p->sum[i] = XXH3_64bits(block, KH_DB_BLOCK);
 		rc = kh_out_pwrite(p->w->out, block, KH_DB_BLOCK, KH_DB_PAGE + at, err);
@@ -222,17 +219,13 @@ int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size
 	if (!rc && !(p.sum = kh_array((size_t)p.n_blocks, sizeof *p.sum, err)))
 		rc = KH_ENOMEM;
 	if (!rc)
-		rc = kh_monitor_new(&p.m, err);
-	if (!rc)
-		rc = kh_threads_run(p.m, threads < WRITERS ? threads : WRITERS, write_blocks, &p,
-				    err);
+		rc = kh_side_by_side(threads < WRITERS ? threads : WRITERS, write_blocks, &p, err);
 	if (!rc)
 		rc = kh_out_sync(w->out, err);
 	if (!rc)
 		rc = gather_sums(&p, c, err);
 	if (!rc && kh_comm_self(c) == 0)
 		rc = go_on(&p, c, err);
-	kh_monitor_free(p.m);
 	free(p.head.p);
 	free(p.sum);
 	return rc;
