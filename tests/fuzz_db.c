@@ -173,28 +173,29 @@ static void make_index(kh_db_header *h, const kh_bins *bins)
 	static kh_seed_range seeds[KH_RANGES];
 
 	static pair all[TARGETS * GENOME + 2 * OVER];
-	static uint64_t key[TARGETS * GENOME + 2 * OVER];
-	static uint32_t loc[TARGETS * GENOME + 2 * OVER];
 	size_t n = sample(all), i = 0;
+	kh_pair_scratch room = { .key = NULL };
 	kh_image im = { .bucket = NULL };
 	kh_taxonomy *tax = tree();
 	kh_err err;
 
+	REQUIRE(!kh_pair_scratch_grow(&room, n, &err));
 	for (uint32_t r = 0; r < KH_RANGES; r++) {
-		kh_pairs p = { key, loc, 0 };
+		kh_pairs p = { room.key, room.loc, 0 };
 
 		for (; i < n && kh_key_range(all[i].key) == r; i++, p.n++) {
-			key[p.n] = all[i].key & ((UINT64_C(1) << 40) - 1);
-			loc[p.n] = all[i].bin;
+			p.key[p.n] = all[i].key & ((UINT64_C(1) << 40) - 1);
+			p.loc[p.n] = all[i].bin;
 		}
 		if (bins->places) {
-			REQUIRE(!kh_seeds_encode(&im, &p, bins, &err));
+			REQUIRE(!kh_seeds_encode(&im, &room, &p, bins, &err));
 			add_seeds(h, &seeds[r], &im);
 		} else {
 			REQUIRE(!kh_index_encode(&im, &p, bins, tax, &err));
 			add_range(h, &dir[r], &im);
 		}
 	}
+	kh_pair_scratch_clear(&room);
 	kh_image_clear(&im);
 	kh_taxonomy_free(tax);
 	begin(h, KH_SEC_DIR);

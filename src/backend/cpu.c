@@ -134,7 +134,7 @@ static int make_range(struct finish *fin, unsigned worker, unsigned range, struc
 			rc = kh_index_encode_lists(&p->image, &scratch->old.lists, f->bins, f->tax,
 						   err);
 	} else if (!rc && f->bins->places) {
-		rc = kh_seeds_encode(&p->image, &pairs, f->bins, err);
+		rc = kh_seeds_encode(&p->image, &scratch->pairs, &pairs, f->bins, err);
 	} else if (!rc) {
 		rc = kh_index_encode(&p->image, &pairs, f->bins, f->tax, err);
 	}

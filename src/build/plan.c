@@ -17,7 +17,8 @@
 enum {
 	HELPERS = 2,            /* threads beside the workers, for checksums of what is written */
 	PAIR = 12,              /* bytes of a key and a bin, as index/pairs.h holds them */
-	SORT = 52,              /* bytes for a pair while its range is sorted and encoded */
+	SORT = 52,              /* bytes for a pair while its range is sorted and encoded, */
+	SORT_SEEDS = 36,        /* and as seeds */
 	KEYS = 2,               /* bytes of what the index forgets of a key: 1.7 were measured */
 	MERGE = 52,             /* bytes for an old location while its range is merged, encoded */
 	INDEX_BYTES = 9,        /* bytes of the database for each feature: 8.93 were measured */
@@ -62,7 +63,8 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t range = features / KH_RANGES + 1;
 	const uint64_t packed = b->o->text ? b->mine.text / 4 : 0;
 
-	return packed + blocks + own + (threads + 2) * range * SORT;
+	return packed + blocks + own +
+	       (threads + 2) * range * (b->o->text ? SORT_SEEDS : SORT);
 }
 
 /* What a growable database takes besides, and one that is added to. */

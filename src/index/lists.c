@@ -51,20 +51,17 @@ static size_t count_keys(const kh_pairs *p)
 	return n;
 }
 
-/* The list of the pairs from .. to - 1, which have one key. */
-static int add_pairs(kh_lists *l, const kh_pairs *p, size_t from, size_t to, kh_cut *cut,
-		     const kh_bins *bins, kh_err *err)
+int kh_pairs_list(const kh_pairs *p, size_t from, size_t to, kh_cut *cut, const kh_bins *bins,
+		  uint32_t *list, size_t *n, kh_err *err)
 {
-	uint32_t *list = l->word + l->n_words;
-	size_t n = 0;
 	int rc = kh_cut_room(cut, bins, to - from, err);
 
-	if (rc)
-		return rc;
-	for (size_t i = from; i < to; i++)
-		if (n == 0 || list[n - 1] != p->loc[i])
-			list[n++] = p->loc[i];
-	return kh_lists_add(l, p->key[from], kh_cut_list(cut, list, n), err);
+	*n = 0;
+	for (size_t i = from; i < to && !rc; i++)
+		if (*n == 0 || list[*n - 1] != p->loc[i])
+			list[(*n)++] = p->loc[i];
+	*n = rc ? 0 : kh_cut_list(cut, list, *n);
+	return rc;
 }
 
 int kh_lists_of_pairs(kh_lists *l, const kh_pairs *p, kh_cut *cut, const kh_bins *bins,
@@ -74,11 +71,14 @@ int kh_lists_of_pairs(kh_lists *l, const kh_pairs *p, kh_cut *cut, const kh_bins
 
 	for (size_t from = 0, to; from < p->n && !rc; from = to) {
 		const uint64_t key = p->key[from];
+		size_t n;
 
 		for (to = from + 1; to < p->n && p->key[to] == key;)
 			to++;
 		if (to - from > 1) {
-			rc = add_pairs(l, p, from, to, cut, bins, err);
+			rc = kh_pairs_list(p, from, to, cut, bins, l->word + l->n_words, &n, err);
+			if (!rc)
+				rc = kh_lists_add(l, key, n, err);
 			continue;
 		}
 		l->key[l->n] = key;     /* most keys have one pair */

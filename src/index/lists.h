@@ -44,6 +44,10 @@ typedef struct kh_entry {
 int kh_lists_start(kh_lists *l, size_t keys, size_t words, kh_err *err);
 /* The next key, whose list of n > 0 words stands behind the words of the others already. */
 int kh_lists_add(kh_lists *l, uint64_t key, size_t n, kh_err *err);
+/* The list of the pairs from .. to - 1, which have one key: their distinct bins, cut by species.
+ * It has room for one of each, and may be where their bins are. */
+int kh_pairs_list(const kh_pairs *p, size_t from, size_t to, kh_cut *cut, const kh_bins *bins,
+		  uint32_t *list, size_t *n, kh_err *err);
 /* The lists of pairs. */
 int kh_lists_of_pairs(kh_lists *l, const kh_pairs *p, kh_cut *cut, const kh_bins *bins,
 		      kh_err *err);

@@ -173,18 +173,23 @@ static int slice(const kh_store *s, const batch *b, unsigned range, uint64_t *ke
 	return rc ? rc : kh_spill_read(&s->file, bin, n * 4, b->at + all * 8 + from * 4, err);
 }
 
-/* Replaces bins of sequences by bins of targets; drops those of no target. */
+/* Replaces bins of sequences by bins of targets; drops those of no target.  They come in the order
+ * of the input, so the next one mostly is of the same sequence. */
 static size_t remap_bins(const kh_remap *m, uint64_t *key, uint32_t *bin, size_t n)
 {
+	uint32_t seq = 0, first = 1, end = 0;   /* its bins: none yet */
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t seq = kh_bins_target(&m->old, bin[i]);
-
+		if (bin[i] < first || bin[i] >= end) {
+			seq = kh_bins_target(&m->old, bin[i]);
+			first = m->old.first[seq];
+			end = seq + 1 < m->old.n ? m->old.first[seq + 1] : UINT32_MAX;
+		}
 		if (m->to[seq] == KH_DROP)
 			continue;
 		key[kept] = key[i];
-		bin[kept++] = bin[i] - m->old.first[seq] + m->to[seq];
+		bin[kept++] = bin[i] - first + m->to[seq];
 	}
 	return kept;
 }

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include "base/mem.h"
-#include "index/pairs.h"
 
 enum { LINE = 64 };
 
@@ -25,42 +24,53 @@ uint64_t kh_seed_bytes(const kh_seed_range *r)
 }
 
 /* --- making a range ------------------------------------------------------------------- */
-/* The next seed, with n bins: its slots, and its list, where that is to be. */
-static void add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
-		     size_t n)
+/* The next seed, with n bins: its slots, and its list. */
+static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
+		    size_t n, kh_err *err)
 {
 	kh_seed_range *r = &im->seeds;
 	const bool over = n > KH_LIST_MAX, listed = n > KH_SEED_SLOTS && !over;
 	const size_t slots = over || listed ? 1 : n;
+	int rc = listed ? kh_grow((void **)&im->loc, &im->cap_loc, r->words + n, sizeof *im->loc,
+				  err) : KH_OK;
 
+	for (size_t j = 0; j < n && listed && !rc; j++)
+		im->loc[r->words + j] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
 	for (size_t j = 0; j < slots; j++) {
 		to->key[to->n] = key;
 		to->loc[to->n++] = over     ? kh_seed_over(bits)
 				   : listed ? (UINT32_C(1) << bits) + 1 + r->words
 					    : bin[j] + 1;
 	}
-	for (size_t j = 0; j < n && listed; j++)
-		im->loc[r->words++] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
+	r->words += listed ? (uint32_t)n : 0;
 	r->seeds++;
 	r->lists += listed;
 	r->over += over;
 	im->locations += over ? 0 : n;
+	return rc;
 }
 
-static int add_seeds(kh_image *im, uint32_t bits, kh_pairs *to, kh_err *err)
+/* Pairs become slots, in their order, which are not more: so they take the same room. */
+static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err)
 {
-	const kh_lists *l = &im->lists;
-	const uint32_t *word = l->word, *longer = l->longer;
+	kh_pairs to = { p->key, p->loc, 0 };
+	int rc = KH_OK;
 
-	for (size_t i = 0; i < l->n; i++) {
-		const size_t n = kh_lists_words(l, i, &longer);
+	for (size_t i = 0, end; i < p->n && !rc; i = end) {
+		const uint64_t key = p->key[i];
+		size_t n = 1;
 
-		add_seed(im, bits, to, l->key[i], word, n);
-		word += n;
+		for (end = i + 1; end < p->n && p->key[end] == key;)
+			end++;
+		if (end - i > 1)
+			rc = kh_pairs_list(p, i, end, &im->cut, bins, p->loc + i, &n, err);
+		if (!rc)
+			rc = add_seed(im, bins->bits, &to, key, p->loc + i, n, err);
 	}
-	im->seeds.slots = (uint32_t)to->n;
-	if (im->seeds.words < (UINT64_C(1) << bits) - 1)
-		return KH_OK;
+	*p = to;
+	im->seeds.slots = (uint32_t)to.n;
+	if (rc || im->seeds.words < (UINT64_C(1) << bins->bits) - 1)
+		return rc;
 	return kh_fail(err, KH_EUSAGE, "%" PRIu32 " words of lists in one of 256 ranges of the "
 		       "index are too many", im->seeds.words);
 }
@@ -138,27 +148,15 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *room, kh_pa
 	return KH_OK;
 }
 
-int kh_seeds_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, kh_err *err)
+int kh_seeds_encode(kh_image *im, kh_pair_scratch *room, kh_pairs *p, const kh_bins *bins,
+		    kh_err *err)
 {
-	const uint32_t bits = bins->bits;
-	kh_pair_scratch room = { .key = NULL };
-	kh_pairs seeds;
 	int rc;
 
 	im->seeds = (kh_seed_range) { .words = 0 };
 	im->locations = 0;
-	if ((rc = kh_lists_of_pairs(&im->lists, p, &im->cut, bins, err)) ||
-	    (rc = kh_grow((void **)&im->loc, &im->cap_loc, im->lists.n_words, sizeof *im->loc,
-			  err)) ||
-	    (rc = kh_pair_scratch_grow(&room, im->lists.n_words, err)))
-		goto out;
-	seeds = (kh_pairs) { room.key, room.loc, 0 };
-	rc = add_seeds(im, bits, &seeds, err);
-	if (!rc)
-		rc = fill_levels(im, bits, &room, &seeds, err);
-out:
-	kh_pair_scratch_clear(&room);
-	return rc;
+	rc = add_seeds(im, bins, p, err);
+	return rc ? rc : fill_levels(im, bins->bits, room, p, err);
 }
 
 /* --- checking one that was read ------------------------------------------------------- */

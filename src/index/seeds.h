@@ -182,6 +182,8 @@ static KH_HD void kh_seeds_each(const kh_seed_index *x, uint64_t key,
 }
 
 #ifndef __CUDACC__
+#include "index/pairs.h"
+
 /* The bins of some seeds: those of seed i are bin[end[i - 1]] (of the first one, bin[0]) up to
  * bin[end[i] - 1]; one of them is KH_SEED_MANY if these are not all.  To be cleared; it may be used
  * again. */
@@ -198,9 +200,10 @@ void kh_seeds_found_clear(kh_seeds_found *f);
 uint64_t kh_seed_bytes(const kh_seed_range *r);
 uint64_t kh_seed_line_bytes(const kh_seed_range *r);
 
-/* Makes a range of pairs: im->seeds, im->bucket (lines), im->loc (lists), im->locations.  `bins`:
- * with places. */
-int kh_seeds_encode(kh_image *im, const kh_pairs *p, const kh_bins *bins, kh_err *err);
+/* Makes a range of pairs, which lie in `room` and do not stay as they are: im->seeds, im->bucket
+ * (lines), im->loc (lists), im->locations.  `bins`: with places. */
+int kh_seeds_encode(kh_image *im, kh_pair_scratch *room, kh_pairs *p, const kh_bins *bins,
+		    kh_err *err);
 
 /* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,
  * values and lists; bins are below n_bins. */
