@@ -63,7 +63,7 @@ void kh_cuda_k2_queue_close(kh_task_queue *l)
 
 /* Buffers large enough for blocks of short reads, but for runs, which may not be wanted; others
  * make them grow. */
-static int open_flight(struct flight *f, size_t block, kh_err *err)
+static int open_flight(const kh_task_queue *l, struct flight *f, size_t block, kh_err *err)
 {
 	const size_t words = block / 32, n = block / 128;
 	const size_t in = words * 12 + n * sizeof(kh_gpu_record) + 1024;
@@ -76,7 +76,7 @@ static int open_flight(struct flight *f, size_t block, kh_err *err)
 		rc = kh_gpu_room(&f->din, in, err);
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out, err);
-	return rc ? rc : kh_gpu_room(&f->dout, out, err);
+	return rc ? rc : kh_gpu_zero_room(&f->dout, out, l->stream, err);
 }
 
 static int open_streams(kh_task_queue *l, size_t block, kh_err *err)
@@ -88,7 +88,7 @@ static int open_streams(kh_task_queue *l, size_t block, kh_err *err)
 	if (!rc)
 		rc = KH_GPU(cudaStreamCreateWithFlags(&l->back, cudaStreamNonBlocking), err);
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
-		rc = open_flight(&l->flight[i], block, err);
+		rc = open_flight(l, &l->flight[i], block, err);
 	return rc;
 }
 
@@ -120,27 +120,29 @@ static size_t out_bytes(const kh_task *t)
 }
 
 /* Each k-mer and each border can be a run, and 64 of them or more are a piece; a fragment has one
- * at least. */
-static int make_room(struct flight *f, const kh_cuda_layout *l, double runs_per_base, kh_err *err)
+ * at least.  What the kernel leaves as it is, is fetched as well: lists of fragments that are left
+ * to the host, and runs that were expected. */
+static int make_room(const kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
+		     kh_err *err)
 {
-	const uint64_t bases = 32 * l->words, runs = bases + l->words + 4 * f->task->job->n;
-	int rc = kh_gpu_room(&f->din, l->bytes, err);
+	const uint64_t bases = 32 * lay->words, runs = bases + lay->words + 4 * f->task->job->n;
+	int rc = kh_gpu_room(&f->din, lay->bytes, err);
 
 	if (!rc)
 		rc = kh_gpu_host_room(&f->out, out_bytes(f->task), err);
 	if (!rc)
-		rc = kh_gpu_room(&f->dout, out_bytes(f->task), err);
+		rc = kh_gpu_zero_room(&f->dout, out_bytes(f->task), l->stream, err);
 	f->cap_runs = runs < INT32_MAX ? (uint32_t)runs : INT32_MAX;
 	f->bases = bases;
 	f->expected = 0;
 	if (!f->task->runs)
 		return rc;
 	/* a few more than in the task before */
-	f->expected = (size_t)(1.125 * runs_per_base * (double)bases);
+	f->expected = (size_t)(1.125 * l->runs_per_base * (double)bases);
 	if (f->expected > f->cap_runs)
 		f->expected = f->cap_runs;
 	if (!rc)
-		rc = kh_gpu_room(&f->runs, f->cap_runs * sizeof(kh_k2_run), err);
+		rc = kh_gpu_zero_room(&f->runs, f->cap_runs * sizeof(kh_k2_run), l->stream, err);
 	return rc ? rc : kh_gpu_host_room(&f->hruns, f->expected * sizeof(kh_k2_run) + 1, err);
 }
 
@@ -205,7 +207,7 @@ static int submit_device(kh_task_queue *l, struct flight *f, const kh_job_part s
 		return rc;
 	if (!kh_cuda_stage(f->in.p, lay, f->task->job, s))
 		return submit_host(l, f, err);
-	rc = make_room(f, lay, l->runs_per_base, err);
+	rc = make_room(l, f, lay, err);
 	return rc ? rc : launch(l, f, lay, err);
 }
 

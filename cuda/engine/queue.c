@@ -86,18 +86,6 @@ struct need {
 	bool found;                     /* features found are wanted */
 };
 
-/* Room for the features found.  Fragments of many segments leave some of it unused, which is zero,
- * as the host fetches all of it. */
-static int found_room(const kh_task_queue *l, struct flight *f, uint64_t features, kh_err *err)
-{
-	const size_t had = f->found.bytes;
-	int rc = kh_gpu_room(&f->found, features * sizeof(uint64_t), err);
-
-	if (rc || f->found.bytes == had)
-		return rc;
-	return KH_GPU(cudaMemsetAsync(f->found.p, 0, f->found.bytes, l->stream), err);
-}
-
 static int flight_room(const kh_task_queue *l, struct flight *f, const struct need *x,
 		       kh_err *err)
 {
@@ -111,8 +99,8 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 		rc = kh_gpu_room(&f->dout, out, err);
 	if (!rc)
 		rc = kh_cuda_between_room(&f->between, &x->lay, x->n, err);
-	if (!rc && x->found)
-		rc = found_room(l, f, x->features, err);
+	if (!rc && x->found)    /* long fragments leave some of it unused, and all is fetched */
+		rc = kh_gpu_zero_room(&f->found, x->features * sizeof(uint64_t), l->stream, err);
 	if (!rc && l->e->rounds)
 		rc = kh_gpu_room(&f->segment,
 				 (x->n + x->lay.n_slices) * sizeof(kh_gpu_segment), err);

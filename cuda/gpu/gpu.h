@@ -55,6 +55,8 @@ typedef struct kh_gpu_buf {
  * was there is lost. Nothing may be under way on it. KH_ENOMEM: the budget or the device has not
  * that much; the buffer is empty then. */
 int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
+/* The same; all of it is zero when it grows, once the stream has come so far. */
+int kh_gpu_zero_room(kh_gpu_buf *b, size_t bytes, cudaStream_t stream, kh_err *err);
 int kh_gpu_room_exact(kh_gpu_buf *b, size_t bytes, kh_err *err);
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err);
 void kh_gpu_drop(kh_gpu_buf *b);

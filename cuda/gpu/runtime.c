@@ -237,6 +237,16 @@ int kh_gpu_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 	return kh_gpu_room_exact(b, more, err);
 }
 
+int kh_gpu_zero_room(kh_gpu_buf *b, size_t bytes, cudaStream_t stream, kh_err *err)
+{
+	const size_t had = b->bytes;
+	const int rc = kh_gpu_room(b, bytes, err);
+
+	if (rc || b->bytes == had)
+		return rc;
+	return KH_GPU(cudaMemsetAsync(b->p, 0, b->bytes, stream), err);
+}
+
 int kh_gpu_host_room(kh_gpu_buf *b, size_t bytes, kh_err *err)
 {
 	int rc;
