@@ -42,6 +42,15 @@ fail() { failed=$((failed + 1)); say "FAILED: $*"; }
 # same A B: the same bytes?
 same() { cmp -s "$1" "$2" && say "same: $3" || fail "$3 differs ($(cmp "$1" "$2" 2>&1 | head -1))"; }
 
+# has N: are there so many GPUs?
+has() { [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -ge "$1" ]; }
+
+# gpus N: a list of the first N; of the first one N times, where there are not so many
+gpus() {
+	if has "$1"; then echo "cuda:$(seq -s, 0 $(($1 - 1)))"
+	else echo "cuda:$(seq "$1" | sed 's/.*/0/' | paste -sd, -)"; fi
+}
+
 # refs NAME options...: references and taxonomy of simgen
 refs() {
 	n=$1; shift

@@ -1,7 +1,7 @@
 #!/bin/sh
-# gpu_pack.sh BUILD FILE.tar.xz - what gpu.sh and gpu4_*.sh run, for a machine without the libraries
+# gpu_pack.sh BUILD FILE.tar.xz - what gpu.sh, gpus.sh and the like run, for a machine without the libraries
 #
-# BUILD is a build folder configured with CUDA (and --with-tables, for gpu4_tables.sh).  The archive
+# BUILD is a build folder configured with CUDA (and --with-tables, for gpu_tables.sh).  The archive
 # has the programs, their libraries but those of CUDA, NCCL and MPI, and a file `env`.  On the other machine, where the archive was unpacked:
 #
 #	. ./env; sh .../tests/bench/gpu.sh unit S
@@ -11,7 +11,7 @@
 set -e
 build=$(cd "$1" && pwd)
 units="test_kernels test_backend test_census test_exchange test_gpu_comm test_gpu_encode test_gpu_shard
-	test_comm kmerhash_faults preload_fail.so library_check library_example"
+	test_comm make_kraken kmerhash_faults preload_fail.so library_check library_example"
 ! grep -q "HAVE_TABLES_TRUE=''" "$build/config.log" || units="$units test_tables test_tables_ops test_tables_multi"
 t=$(mktemp -d "${TMPDIR:-/tmp}/kh-pack.XXXXXX") && trap 'rm -rf "$t"' EXIT
 mkdir "$t/tests" "$t/lib"
@@ -28,4 +28,5 @@ R=$PWD
 export LD_LIBRARY_PATH="$R/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" KMERHASH="$R/kmerhash" SIMGEN="$R/simgen" BENCH="$R/kmerhash-bench"
 export TESTS="$R/tests" KH_FAULTS="$R/tests/kmerhash_faults"
 X
-tar -cJf "$2" -C "$t" .
+# the same kernels are in many of them: a dictionary that sees several at once
+XZ_OPT=${XZ_OPT:---lzma2=dict=64MiB} tar -cJf "$2" -C "$t" .

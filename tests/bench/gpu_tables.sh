@@ -1,7 +1,7 @@
 #!/bin/sh
-# gpu4_tables.sh - tables over several GPUs: tests, tools, and the papers' experiments
+# gpu_tables.sh - tables over several GPUs: tests, tools, and the papers' experiments
 #
-#	gpu4_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
+#	gpu_tables.sh STEP...		tables-test tables-sanitize tables-bench tables-nccl
 #
 # BENCH names kmerhash-bench, built with --with-tables, TESTS the folder of the unit tests, OUT a folder for logs and CSV.
 # A short table comes last.
