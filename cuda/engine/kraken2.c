@@ -32,6 +32,16 @@ static uint64_t part_cells(const kh_engine *e)
 						   : e->db->k2->rule.capacity;
 }
 
+/* How often the list of devices names that of number i, which has to do with a share of it. */
+static uint64_t times_named(const kh_engine *e, size_t i)
+{
+	uint64_t times = 0;
+
+	for (size_t j = 0; j < e->n; j++)
+		times += e->copy[j].device == e->copy[i].device;
+	return times;
+}
+
 /* Bytes that the tables may have on each device: what is left beside queues. */
 static int room_on_devices(const kh_engine *e, const kh_engine_options *o, uint64_t *room,
 			   kh_err *err)
@@ -49,6 +59,7 @@ static int room_on_devices(const kh_engine *e, const kh_engine_options *o, uint6
 			rc = kh_gpu_free(&bytes, err);
 		if (o->on.memory && o->on.memory < bytes)
 			bytes = o->on.memory;
+		bytes /= times_named(e, i);
 		bytes = bytes > queues ? bytes - queues : 0;
 		*room = bytes < *room ? bytes : *room;
 	}
@@ -193,7 +204,8 @@ static int load_table(kh_engine *e, const kh_engine_options *o, kh_err *err)
 	}
 	if (!rc)
 		rc = kh_side_by_side(load_threads(e, o), load_worker, &l, err);
-	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, was loaded in %.2f s", bytes,
+	kh_log(KH_DEBUG, "the table, %" PRIu64 " bytes, %s over %zu GPUs, was loaded in %.2f s",
+	       bytes, e->placement == KH_PLACE_REPLICATE ? "replicated" : "sharded", e->n,
 	       kh_seconds() - began);
 	return rc;
 }
