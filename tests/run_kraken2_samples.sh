@@ -32,17 +32,17 @@ rows() { cut -f 1-3,5- "$1" | sort; }
 settings() { echo "$*" | sed 's/--quick/--set quick/; s/--report-zero-counts/--set zero-counts/; s/--\(minimum-[a-z-]*\) /--set \1=/g'; }
 while read -r base options; do
 	rm -rf out own; mkdir own
-	name="$base $options"
-	check "samples, $name" classify --db $base $(settings $options) --samples sheet --outdir out --threads 2 --set block-size=2000
+	of="$base $options"
+	check "samples, $of" classify --db $base $(settings $options) --samples sheet --outdir out --threads 2 --set block-size=2000
 	for s in single pairs sim; do
 		classify --db $base $(settings $options) --output own/$s.tsv --report own/$s.report --json own/$s.json $(reads_of $s)
-		same own/$s.tsv out/$s.tsv "$name: lines of $s"
-		same own/$s.report out/$s.report "$name: report of $s"
-		json own/$s.json >a; json out/$s.json >b; same a b "$name: summary of $s"
-		[ "$theirs" ] || { skip "$name: kraken2 and $s" "kraken2 is not installed"; continue; }
+		same own/$s.tsv out/$s.tsv "$of: lines of $s"
+		same own/$s.report out/$s.report "$of: report of $s"
+		json own/$s.json >a; json out/$s.json >b; same a b "$of: summary of $s"
+		[ "$theirs" ] || { skip "$of: kraken2 and $s" "kraken2 is not installed"; continue; }
 		kraken2 --db ./$base $options --report k.report $(reads_of $s) >k.tsv 2>.err
-		same k.tsv out/$s.tsv "$name: lines of $s by kraken2"
-		rows k.report >a; rows out/$s.report >b; same a b "$name: rows of $s by kraken2"
+		same k.tsv out/$s.tsv "$of: lines of $s by kraken2"
+		rows k.report >a; rows out/$s.report >b; same a b "$of: rows of $s by kraken2"
 	done
 done <<'EOF'
 dna
