@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "build/seen.h"
-#include "text/text.h"
+#include "text/fit.h"
 
 enum {
 	TILE = 128,             /* bases, or those of a bin, if there are more */

@@ -218,28 +218,6 @@ static void decide(kh_classifier *c, bool windows)
 }
 
 /* --- candidates ------------------------------------------------------------------- */
-bool kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n, uint32_t species,
-		       uint32_t most)
-{
-	int at = 0;
-
-	while (at < *n && out->species[at] < species)
-		at++;
-	if (at < *n && out->species[at] == species) {
-		h[at] = most > h[at] ? most : h[at];
-		return true;
-	}
-	if (*n == KH_CANDIDATES)
-		return false;
-	for (int i = (*n)++; i > at; i--) {
-		out->species[i] = out->species[i - 1];
-		h[i] = h[i - 1];
-	}
-	out->species[at] = species;
-	h[at] = most;
-	return true;
-}
-
 static void note_candidates(kh_classifier *c, bool windows)
 {
 	kh_candidates *out = c->wanted++;

@@ -82,10 +82,6 @@ int kh_lookup(const kh_db *db, const uint64_t *key, size_t n, kh_hit_lists *to, 
 int kh_lookup_answered(kh_answers *a, const kh_db *db, const uint64_t *key, size_t n,
 		       kh_hit_lists *to, kh_err *err);
 void kh_hit_lists_clear(kh_hit_lists *l);
-/* Adds a species with h, or raises the h that it has: *n of them, ascending.  False: there are too
- * many. */
-bool kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n, uint32_t species,
-		       uint32_t most);
 /* Adds a segment whose features are to be looked up. */
 int kh_asked_add(kh_asked *a, const uint64_t *key, kh_segment s, kh_err *err);
 

@@ -1,10 +1,41 @@
 /* match.c - fragments compared with the text: segments, their seeds, look-ups in turns; match.h */
 #include <config.h>
-#include "classify/match_in.h"
+#include "classify/match.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "classify/classify_in.h"
+#include "classify/match_score.h"
+
+/* Keys, and where their k-mers begin in their mates. */
+struct kh_seeds {
+	uint64_t *key;
+	uint32_t *pos;
+	size_t n, cap_key, cap_pos;
+};
+
+struct kh_matcher {
+	const kh_rule *rule;
+	kh_match_db db;
+	/* segments that wait, all seeds of them, and those that are to be looked up */
+	kh_mates *segment;
+	size_t n_segments, cap_segment;
+	struct kh_seeds all, ask;
+	kh_seeds_found bins;
+	/* the segment that is compared */
+	kh_matching m;
+	kh_claims sum;                  /* of a fragment of several */
+	/* the fragment */
+	kh_call call;
+	uint64_t bases;
+	bool begun;
+	uint64_t *had;                  /* its keys that are in the index, if they are wanted */
+	size_t n_had, cap_had;
+	kh_call *to;
+	kh_distinct *distinct;
+	kh_candidates *wanted;          /* of the job's fragments, or NULL */
+};
 
 static void seeds_free(struct kh_seeds *s)
 {
@@ -19,23 +50,107 @@ static int seeds_room(struct kh_seeds *s, size_t more, kh_err *err)
 	return rc ? rc : kh_grow((void **)&s->pos, &s->cap_pos, s->n + more, sizeof *s->pos, err);
 }
 
+/* --- rooms --------------------------------------------------------------------------- */
+static int places_room(kh_matching *m, uint32_t n, kh_err *err)
+{
+	kh_spot *p = kh_array((size_t)n + KH_RESCUE_MOST, sizeof *p, err);
+
+	if (!p)
+		return KH_ENOMEM;
+	free(m->place);
+	m->place = p;
+	m->cap_place = n;
+	return KH_OK;
+}
+
+static int claims_room(kh_claims *c, uint32_t n, kh_err *err)
+{
+	size_t v = c->cap, alone = c->cap;
+	int rc = kh_grow((void **)&c->v, &v, n, sizeof *c->v, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&c->alone, &alone, n, sizeof *c->alone, err);
+	if (!rc)
+		c->cap = (uint32_t)(v < alone ? v : alone);
+	return rc;
+}
+
+static int claims_new(kh_claims *c, size_t species, kh_err *err)
+{
+	c->of = kh_array(species, sizeof *c->of, err);
+	return c->of ? KH_OK : KH_ENOMEM;
+}
+
+static void claims_free(kh_claims *c)
+{
+	free(c->v);
+	free(c->alone);
+	free(c->of);
+}
+
+static int rooms_new(kh_matcher *x, size_t species, kh_err *err)
+{
+	enum { PLACES = 256, CLAIMS = 64 };
+	kh_matching *m = &x->m;
+	int rc = claims_new(&m->here, species, err);
+
+	if (!rc)
+		rc = claims_new(&x->sum, species, err);
+	if (!rc)
+		rc = claims_room(&m->here, CLAIMS, err);
+	if (!rc)
+		rc = places_room(m, PLACES, err);
+	m->db = &x->db;
+	m->cap_candidates = KH_MATCH_CANDIDATES;
+	m->sorted = kh_array(KH_MATCH_CANDIDATES, sizeof *m->sorted, err);
+	for (int i = 0; i < 2; i++) {
+		kh_found *f = &m->found[i];
+
+		f->candidate = kh_array(KH_MATCH_CANDIDATES, sizeof *f->candidate, err);
+		f->region = kh_array(KH_MATCH_CANDIDATES, sizeof *f->region, err);
+		if (!m->sorted || !f->candidate || !f->region)
+			return KH_ENOMEM;
+	}
+	return rc;
+}
+
+/* Makes room where there was none for a segment. */
+static int rooms_grow(kh_matching *m, kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (m->full & KH_FULL_PLACES)
+		rc = places_room(m, 2 * m->cap_place, err);
+	if (!rc && m->full & KH_FULL_CLAIMS)
+		rc = claims_room(&m->here, m->here.cap + 1, err);
+	m->full = 0;
+	return rc;
+}
+
+static void rooms_free(kh_matcher *x)
+{
+	kh_matching *m = &x->m;
+
+	claims_free(&m->here);
+	claims_free(&x->sum);
+	free(m->place);
+	free(m->sorted);
+	for (int i = 0; i < 2; i++) {
+		free(m->found[i].candidate);
+		free(m->found[i].region);
+	}
+}
+
+/* --- its scratch --------------------------------------------------------------------- */
 int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_err *err)
 {
 	kh_matcher *m = kh_array(1, sizeof *m, err);
-	const size_t species = db->h->n_species;
 
 	if (!m)
 		return KH_ENOMEM;
-	m->db = db;
 	m->rule = rule;
-	m->tree = kh_taxonomy_tree(db->tax);
-	kh_match_least(db->h, m->least);
-	m->here.of = kh_array(species, sizeof *m->here.of, err);
-	m->sum.of = kh_array(species, sizeof *m->sum.of, err);
-	m->best_of[0] = kh_array(species, sizeof *m->best_of[0], err);
-	m->best_of[1] = kh_array(species, sizeof *m->best_of[1], err);
-	if (!m->here.of || !m->sum.of || !m->best_of[0] || !m->best_of[1] ||
-	    kh_places_new(m, err)) {
+	kh_match_db_init(&m->db, db, rule);
+	if (rooms_new(m, db->h->n_species, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
 	}
@@ -51,13 +166,7 @@ void kh_matcher_free(kh_matcher *m)
 	seeds_free(&m->all);
 	seeds_free(&m->ask);
 	kh_seeds_found_clear(&m->bins);
-	kh_places_free(m);
-	free(m->here.v);
-	free(m->here.of);
-	free(m->sum.v);
-	free(m->sum.of);
-	free(m->best_of[0]);
-	free(m->best_of[1]);
+	rooms_free(m);
 	free(m->had);
 	free(m);
 }
@@ -83,85 +192,136 @@ static int end(kh_matcher *m, size_t number, kh_err *err)
 	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
 }
 
-/* Compares the mates of a segment where they could be best, and makes claims of that. */
-static int make_claims(kh_matcher *m, const struct kh_mates *s, kh_err *err)
+/* Notes the keys of the seeds that the text has where a claim has the mates. */
+static int note_keys(kh_matcher *x, const kh_mates *s, const kh_claim *c, kh_err *err)
 {
-	const uint32_t slack = kh_match_slack(m, s);
-	const struct kh_found *f = m->found;
-	const kh_claim *best;
-	bool more = false;
-	int rc = KH_OK;
+	const size_t n = s->mate[0].seeds + s->mate[1].seeds;
+	int rc = kh_grow((void **)&x->had, &x->cap_had, x->n_had + n, sizeof *x->had, err);
 
-	for (uint32_t i = 0; i < 2 && !rc; i++)
-		rc = kh_places_best(m, s, i, slack, err);
-	if (!rc)
-		rc = kh_match_claims(m, err);
-	/* a species may be best by both mates, and by none of them */
-	if (rc || f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
-		return rc;
-	const int64_t score = (int64_t)best->score - slack;
-	const int64_t from[2] = { score - f[1].best, score - f[0].best };
+	for (uint32_t mate = 0; mate < 2 && !rc; mate++) {
+		const kh_mate *a = &s->mate[mate];
+		kh_lies lies;
 
-	for (uint32_t i = 0; i < 2 && !rc; i++)
-		rc = kh_places_from(m, s, i, from[i], &more, err);
-	if (rc || !more)
-		return rc;
-	kh_match_forget(&m->here);
-	return kh_match_claims(m, err);
+		if (!(c->mates >> mate & 1))
+			continue;
+		lies = kh_places_lies(&x->m, c, mate);
+		for (size_t i = a->first; i < a->first + a->seeds; i++)
+			if (kh_places_have_seed(&x->m, s, mate, &lies, x->all.pos[i]))
+				x->had[x->n_had++] = x->all.key[i];
+	}
+	return rc;
 }
 
-/* Could a place that has none of the seeds which were looked up be as good as the best one? */
-static bool may_be_unseen(const kh_matcher *m, const struct kh_mates *s)
+/* The call of a fragment that is one segment. */
+static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 {
-	const kh_claim *best = kh_match_best(&m->here);
-	const int64_t score = best ? (int64_t)best->score - kh_match_slack(m, s) : 0;
+	const kh_matching *m = &x->m;
 
-	for (int i = 0; i < 2 && best; i++) {
-		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;
+	if (x->wanted)
+		x->wanted[s->number] = kh_candidates_none();
+	if (!best || s->mate[0].seeds + s->mate[1].seeds == 0)
+		return;
+	x->call.hits = best->hits;
+	if (x->wanted)
+		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here,
+							    kh_claim_bin(m, best), true);
+	x->call.taxon = kh_match_taxon(m, s, best);
+}
 
-		if (s->mate[i].len > 0 && score <= most + m->found[!i].best)
-			return true;
+static void call_long(kh_matcher *x, size_t number)
+{
+	const kh_claim *best = kh_match_best(&x->sum);
+
+	if (x->wanted)
+		x->wanted[number] = kh_candidates_none();
+	if (!best)
+		return;
+	x->call.hits = best->hits;
+	if (x->wanted)
+		x->wanted[number] = kh_claims_candidates(&x->db, &x->sum, KH_NO_BIN, false);
+	x->call.taxon = kh_match_long_taxon(&x->db, &x->sum, best, x->bases);
+	kh_claims_forget(&x->sum);
+}
+
+static int add_to_sum(kh_matcher *x, kh_err *err)
+{
+	const kh_claims *here = &x->m.here;
+	int rc = claims_room(&x->sum, x->sum.n + here->n, err);
+
+	for (uint32_t i = 0; i < here->n && !rc; i++) {
+		kh_claim *c;
+
+		if (here->v[i].score < KH_MATCH_PART)
+			continue;
+		c = &x->sum.v[kh_claims_of(&x->sum, here->v[i].species)];
+		*c = kh_claim_together(c, &here->v[i], 0);
 	}
-	return !best;
+	return rc;
+}
+
+/* What follows of a segment whose claims are made. */
+static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
+{
+	const kh_claim *best = kh_match_best(&x->m.here);
+	int rc = KH_OK;
+
+	if (!x->begun)
+		begin(x);
+	x->call.features += kh_places_kmers(&x->m, s, 0) + kh_places_kmers(&x->m, s, 1);
+	x->bases += s->mate[0].len + s->mate[1].len;
+	if (best && x->distinct)
+		rc = note_keys(x, s, best, err);
+	if (!rc && s->only)
+		call(x, s, best);
+	else if (!rc)
+		rc = add_to_sum(x, err);
+	if (rc || !s->last)
+		return rc;
+	if (!s->only)
+		call_long(x, s->number);
+	return end(x, s->number, err);
+}
+
+/* The regions of a mate, whose seeds that were looked up are those from number `seed` on. */
+static void make_regions(kh_matcher *x, const kh_mates *s, uint32_t mate, size_t seed)
+{
+	const uint32_t *end = x->bins.end + seed;
+	kh_found *f = &x->m.found[mate];
+
+	kh_places_begin(f, x->ask.pos + seed, s->mate[mate].asked);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const uint32_t from = seed + i > 0 ? x->bins.end[seed + i - 1] : 0;
+
+		kh_places_list(&x->m, f, i, x->bins.bin + from, end[i] - from);
+	}
+	kh_places_regions(&x->m, s, mate);
 }
 
 /* Compares a segment, the first of whose seeds that were looked up is number *seed.  *again: that
  * was not enough, and nothing is decided. */
-static int settle_segment(kh_matcher *m, const struct kh_mates *s, size_t *seed, bool *again,
-			  kh_err *err)
+static int settle_segment(kh_matcher *x, const kh_mates *s, size_t *seed, bool *again, kh_err *err)
 {
-	const uint32_t n = s->mate[0].seeds + s->mate[1].seeds;
-	int rc;
+	kh_matching *m = &x->m;
+	int rc = KH_OK;
 
-	m->n_place = 0;
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct kh_mate *x = &s->mate[i];
+		const kh_mate *a = &s->mate[i];
 
-		if (x->len > 0)
-			kh_text_read(m->read[i], x->block->bases, x->block->amb, x->at, x->len);
-		m->found[i].pos = m->ask.pos + *seed;
-		kh_places_regions(m, s, i, *seed);
-		*seed += x->asked;
+		if (a->len > 0)
+			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
 	}
-	rc = make_claims(m, s, err);
-	*again = s->mate[0].asked + s->mate[1].asked < n && may_be_unseen(m, s);
-	if (rc || *again) {
-		kh_match_forget(&m->here);
-		return rc;
-	}
-	if (!m->begun)
-		begin(m);
-	m->call.features += kh_places_kmers(m, s, 0) + kh_places_kmers(m, s, 1);
-	m->bases += s->mate[0].len + s->mate[1].len;
-	if (m->distinct)
-		rc = kh_grow((void **)&m->had, &m->cap_had, m->n_had + n, sizeof *m->had, err);
-	if (!rc)
-		rc = kh_match_segment(m, s, err);
-	if (rc || !s->last)
-		return rc;
-	if (!s->only)
-		kh_match_long(m, s->number);
-	return end(m, s->number, err);
+	do {
+		rc = rooms_grow(m, err);
+		kh_claims_forget(&m->here);
+		make_regions(x, s, 0, *seed);
+		make_regions(x, s, 1, *seed + s->mate[0].asked);
+		*again = !rc && kh_match_segment(m, s);
+	} while (!rc && m->full);
+	*seed += s->mate[0].asked + s->mate[1].asked;
+	if (!rc && !*again)
+		rc = take_claims(x, s, err);
+	kh_claims_forget(&m->here);
+	return rc;
 }
 
 /* --- segments that wait -------------------------------------------------------------- */
@@ -171,13 +331,13 @@ static int settle_asked(kh_matcher *m, kh_err *err)
 	const uint64_t words = m->rule->sampling.stride / KH_TEXT_WORD;
 	const size_t n = m->ask.n;
 	size_t seed = 0, left = 0;
-	int rc = kh_seeds_find(&m->db->seeds, m->ask.key, n, &m->bins, err);
+	int rc = kh_seeds_find(&m->db.seeds, m->ask.key, n, &m->bins, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; n > 0 && i < m->bins.end[n - 1]; i++)
 		if (m->bins.bin[i] != KH_SEED_MANY)
-			__builtin_prefetch(m->db->text + m->bins.bin[i] * words);
+			__builtin_prefetch(m->db.text + m->bins.bin[i] * words);
 	for (size_t i = 0; i < m->n_segments && !rc; i++) {
 		bool again;
 
@@ -191,7 +351,7 @@ static int settle_asked(kh_matcher *m, kh_err *err)
 }
 
 /* Asks for all seeds of a mate, or for those that begin behind the one before. */
-static int ask_seeds(kh_matcher *m, struct kh_mate *x, bool all, kh_err *err)
+static int ask_seeds(kh_matcher *m, kh_mate *x, bool all, kh_err *err)
 {
 	const uint32_t k = all ? 0 : m->rule->sampling.k;
 	struct kh_seeds *to = &m->ask;
@@ -225,11 +385,11 @@ static int settle(kh_matcher *m, kh_err *err)
 }
 
 /* Samples a mate. */
-static int sample(kh_matcher *m, struct kh_mate *x, kh_err *err)
+static int sample(kh_matcher *m, kh_mate *x, kh_err *err)
 {
 	const kh_sampling *k = &m->rule->sampling;
 	const uint64_t starts = kh_sampling_starts(k, x->len);
-	const kh_stretch stretch = { x->block->bases, x->block->amb, x->at, x->at + starts };
+	const kh_stretch stretch = { x->bases, x->amb, x->at, x->at + starts };
 	int rc = seeds_room(&m->all, (size_t)kh_sampling_bound(k, starts), err);
 
 	x->first = m->all.n;
@@ -241,7 +401,7 @@ static int sample(kh_matcher *m, struct kh_mate *x, kh_err *err)
 	return KH_OK;
 }
 
-static int add_segment(kh_matcher *m, struct kh_mates s, kh_err *err)
+static int add_segment(kh_matcher *m, kh_mates s, kh_err *err)
 {
 	int rc = m->ask.n >= KH_TOGETHER ? settle(m, err) : KH_OK;
 
@@ -270,9 +430,10 @@ static int long_record(kh_matcher *m, const kh_block *b, const kh_record *r, boo
 
 	for (uint64_t i = 0; i < n && !rc; i++) {
 		const uint64_t from = r->len * i / n, to = r->len * (i + 1) / n;
-		const struct kh_mate part = { b, r->seq + from, (uint32_t)(to - from), 0, 0, 0 };
+		const kh_mate part = { b->bases, b->amb, r->seq + from, (uint32_t)(to - from), 0,
+				       0, 0 };
 
-		rc = add_segment(m, (struct kh_mates) { .mate = { part },
+		rc = add_segment(m, (kh_mates) { .mate = { part },
 						       .last = last && i + 1 == n,
 						       .number = number }, err);
 	}
@@ -297,13 +458,14 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 		    size_t number, kh_err *err)
 {
 	const uint64_t second = r[1] ? r[1]->len : 0;
-	struct kh_mates s = { .only = true, .last = true, .number = number };
+	kh_mates s = { .only = true, .last = true, .number = number };
 
 	if (r[0]->len > (second > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) || second > KH_TEXT_SPAN)
 		return long_fragment(m, b, r, number, err);
-	s.mate[0] = (struct kh_mate) { b[0], r[0]->seq, (uint32_t)r[0]->len, 0, 0, 0 };
+	s.mate[0] = (kh_mate) { b[0]->bases, b[0]->amb, r[0]->seq, (uint32_t)r[0]->len, 0, 0, 0 };
 	if (r[1])
-		s.mate[1] = (struct kh_mate) { b[1], r[1]->seq, (uint32_t)second, 0, 0, 0 };
+		s.mate[1] = (kh_mate) { b[1]->bases, b[1]->amb, r[1]->seq, (uint32_t)second, 0, 0,
+					0 };
 	return add_segment(m, s, err);
 }
 
@@ -316,7 +478,7 @@ int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates 
 	m->wanted = wanted;
 	m->distinct = sk;
 	m->begun = false;
-	m->call.found = (uint32_t)m->n_had;
+	m->db.candidates = wanted != NULL;
 	m->n_segments = m->all.n = m->ask.n = 0;
 	for (size_t i = 0; i < job->n && !rc; i++) {
 		const kh_block *b[2];

@@ -8,14 +8,22 @@
  * kmerhash-method(7), its data flow and constants in match_rule.h; integers, and the best of each
  * species by a total order, so nothing depends on the order of work.
  *
- *	match.c         fragments, their features, look-ups in turns
- *	match_place.c   candidates, regions, the places that are compared
- *	match_score.c   how well each species fits, the mate that has no place, the call
+ *	match.c         on the CPU: fragments, their features, look-ups in turns
+ *
+ * for the CPU and for kernels:
+ *
+ *	match_segment.h what is compared at a time
+ *	match_place.h   candidates, regions, the places that are compared
+ *	match_score.h   how well each species fits, the mate that has no place, the call
  */
 #ifndef KH_CLASSIFY_MATCH_H
 #define KH_CLASSIFY_MATCH_H
 
 #include "classify/classify.h"
+#include "classify/match_segment.h"
+
+/* What a database with text has in the memory of the host. */
+void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule);
 
 /* One worker's scratch. */
 typedef struct kh_matcher kh_matcher;

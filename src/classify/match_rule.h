@@ -64,6 +64,15 @@ typedef struct kh_seed_set {
 	uint64_t bit[KH_MATCH_SEEDS / 64];
 } kh_seed_set;
 
+static KH_HD kh_seed_set kh_seed_none(void)
+{
+	kh_seed_set s;
+
+	for (uint32_t i = 0; i < KH_MATCH_SEEDS / 64; i++)
+		s.bit[i] = 0;
+	return s;
+}
+
 static KH_HD void kh_seed_add(kh_seed_set *s, uint32_t i)
 {
 	s->bit[i / 64] |= UINT64_C(1) << i % 64;

@@ -214,6 +214,30 @@ static KH_HD kh_candidates kh_candidates_none(void)
 	return c;
 }
 
+/* Adds a species with h, or raises the h that it has: *n of them, ascending.  0: there are too
+ * many. */
+static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES], int *n,
+				   uint32_t species, uint32_t most)
+{
+	int at = 0;
+
+	while (at < *n && out->species[at] < species)
+		at++;
+	if (at < *n && out->species[at] == species) {
+		h[at] = most > h[at] ? most : h[at];
+		return 1;
+	}
+	if (*n == KH_CANDIDATES)
+		return 0;
+	for (int i = (*n)++; i > at; i--) {
+		out->species[i] = out->species[i - 1];
+		h[i] = h[i - 1];
+	}
+	out->species[at] = species;
+	h[at] = most;
+	return 1;
+}
+
 /* The second-best taxon, where that is wanted, in place of candidates: of the taxa that are of
  * another species than the best, the one with the greatest h, if that is at least
  * KH_CANDIDATE_LEAST.  It is species[0], or KH_NO_TAXON; its h is in `bin`.  Of several with the

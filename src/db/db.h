@@ -165,6 +165,7 @@ typedef struct kh_db {
 	 * calls a target is one of these */
 	const kh_db_kept *kept;
 	uint32_t n_kept;
+	uint64_t *kept_end;             /* of each, behind its last base in the text */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "db/load_in.h"
 
+#include "base/mem.h"
 #include "index/seeds.h"
 #include "text/text.h"
 
@@ -128,8 +129,14 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	db->text = (const void *)((const char *)db->map + h->text.at);
 	db->bins.places = 1;
 	db->bins.bits = h->word_bits;
-	for (uint32_t i = 0; i < db->n_kept; i++)
+	db->kept_end = kh_array(db->n_kept, sizeof *db->kept_end, err);
+	if (!db->kept_end)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < db->n_kept; i++) {
 		if (!ends(db, i))
 			return bad(db, "its text goes on behind a target", err);
+		db->kept_end[i] = (uint64_t)db->kept[i].first_bin * stride +
+				  kh_db_kept_bases(db, &db->kept[i]);
+	}
 	return KH_OK;
 }

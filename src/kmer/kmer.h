@@ -20,8 +20,10 @@
 
 #ifdef __CUDACC__
 #define KH_HD __host__ __device__ __forceinline__
+#define KH_HD_CALLED __host__ __device__ __noinline__   /* what is long and called in many places */
 #else
 #define KH_HD inline
+#define KH_HD_CALLED inline
 #endif
 
 #define KH_K_MIN 8

@@ -54,6 +54,16 @@ static KH_HD uint32_t kh_text_count(uint64_t x)
 	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
 }
 
+/* The first base of those whose low bits are set in x, which is not 0. */
+static KH_HD uint32_t kh_text_lowest(uint64_t x)
+{
+#ifdef __CUDA_ARCH__
+	return ((uint32_t)__ffsll((long long)x) - 1) / 2;
+#else
+	return (uint32_t)__builtin_ctzll(x) / 2;
+#endif
+}
+
 /* A read, 32 bases a word, the first in the lowest bits; zeros behind the last one. */
 typedef struct kh_oriented {
 	uint64_t base[KH_TEXT_WORDS];
@@ -74,25 +84,5 @@ typedef struct kh_laid {
 	const uint32_t *text;
 	uint64_t begin, end;            /* bases of the target */
 } kh_laid;
-
-#ifndef __CUDACC__
-/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of a packed sequence (kmer.h),
- * and its reverse complement. */
-void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb, uint64_t at,
-		  uint32_t n);
-
-/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
- * the text, or that begins in front of it.  Only columns on the target count. */
-kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to);
-
-/* Adds to the best stretch of a read that lies at `at` the best one of the bases in front of it,
- * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion; so it goes on
- * over up to so many gaps on each side. */
-void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit);
-
-/* Of the places from .. to of the text, the first one where fewest of the first 64 bases of a
- * read (all, if there are fewer) differ; *differ is their number. */
-uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32_t *differ);
-#endif
 
 #endif

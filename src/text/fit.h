@@ -1,12 +1,13 @@
-/* text.c - reads compared with text: text.h */
-#include <config.h>
-#include "text/text.h"
+/* fit.h - reads compared with text: text.h says how   [HD] */
+#ifndef KH_TEXT_FIT_H
+#define KH_TEXT_FIT_H
 
 #include <stdbool.h>
+#include "text/text.h"
 
 /* --- reads ------------------------------------------------------------------------ */
 /* Each bit of 32 as the low bit of a base. */
-static uint64_t spread(uint32_t amb)
+static KH_HD uint64_t kh_text_spread(uint32_t amb)
 {
 	uint64_t x = amb;
 
@@ -18,13 +19,13 @@ static uint64_t spread(uint32_t amb)
 }
 
 /* Bits of the first m <= 32 bases. */
-static uint64_t first_bases(uint32_t m)
+static KH_HD uint64_t kh_text_first(uint32_t m)
 {
 	return m < 32 ? (UINT64_C(1) << 2 * m) - 1 : UINT64_MAX;
 }
 
 /* n bases in reverse order; what was behind the last one comes first, and is shifted out. */
-static void reverse(uint64_t *to, const uint64_t *from, uint32_t n)
+static KH_HD void kh_text_reverse(uint64_t *to, const uint64_t *from, uint32_t n)
 {
 	const uint32_t words = (n + 31) / 32;
 	const unsigned sh = 2 * (32 * words - n);
@@ -37,8 +38,10 @@ static void reverse(uint64_t *to, const uint64_t *from, uint32_t n)
 	}
 }
 
-void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb, uint64_t at,
-		  uint32_t n)
+/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of a packed sequence (kmer.h),
+ * and its reverse complement. */
+static KH_HD void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
+			       uint64_t at, uint32_t n)
 {
 	const unsigned sh = (unsigned)(at % 32);
 	uint64_t other[KH_TEXT_WORDS];
@@ -50,31 +53,35 @@ void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
 		const uint64_t x = bases[w] >> 2 * sh | (two ? bases[w + 1] << (64 - 2 * sh) : 0);
 		const uint32_t a = amb[w] >> sh | (two ? amb[w + 1] << (32 - sh) : 0);
 
-		to[0].base[i] = x & first_bases(m);
-		to[0].unknown[i] = spread(a) & first_bases(m);
-		other[i] = ~x & first_bases(m);
+		to[0].base[i] = x & kh_text_first(m);
+		to[0].unknown[i] = kh_text_spread(a) & kh_text_first(m);
+		other[i] = ~x & kh_text_first(m);
 	}
-	reverse(to[1].base, other, n);
-	reverse(to[1].unknown, to[0].unknown, n);
+	kh_text_reverse(to[1].base, other, n);
+	kh_text_reverse(to[1].unknown, to[0].unknown, n);
 }
 
 /* --- the best stretch ------------------------------------------------------------- */
 /* A sum over columns, which begins anew where it comes to 0. */
-struct sum {
+typedef struct kh_text_sum {
 	uint32_t now;
 	uint32_t from, wrong;           /* its first column, and its mismatches */
 	kh_alignment best;
-};
+} kh_text_sum;
 
-static inline void add_matches(struct sum *s, uint32_t from, uint32_t to)
+static KH_HD void kh_text_add_matches(kh_text_sum *s, uint32_t from, uint32_t to)
 {
 	s->now += to - from;
-	if (s->now > s->best.score)
-		s->best = (kh_alignment) { s->now, to - s->from - s->wrong, to - s->from, s->from,
-					   to };
+	if (s->now > s->best.score) {
+		s->best.score = s->now;
+		s->best.matches = to - s->from - s->wrong;
+		s->best.columns = to - s->from;
+		s->best.from = s->from;
+		s->best.to = to;
+	}
 }
 
-static inline void add_mismatch(struct sum *s, uint32_t at)
+static KH_HD void kh_text_add_mismatch(kh_text_sum *s, uint32_t at)
 {
 	s->wrong++;
 	if (s->now > 1) {
@@ -85,11 +92,14 @@ static inline void add_mismatch(struct sum *s, uint32_t at)
 	s->from = at + 1;
 }
 
-kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
+ * the text, or that begins in front of it.  Only columns on the target count. */
+static KH_HD_CALLED kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
+					     uint32_t to)
 {
 	const int64_t first = (int64_t)l->begin - at, last = (int64_t)l->end - at;
 	uint32_t done;
-	struct sum s = { .now = 0 };
+	kh_text_sum s = { 0, 0, 0, { 0, 0, 0, 0, 0 } };
 
 	to = last >= (int64_t)to ? to : last > 0 ? (uint32_t)last : 0;
 	from = first <= (int64_t)from ? from : first < (int64_t)to ? (uint32_t)first : to;
@@ -102,44 +112,47 @@ kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t t
 		uint64_t x = kh_text_differ(l->read->base[w], here) | l->read->unknown[w];
 
 		for (x = x >> skip << skip; x != 0; x &= x - 1) {
-			const uint32_t column = 32 * w + (uint32_t)__builtin_ctzll(x) / 2;
+			const uint32_t column = 32 * w + kh_text_lowest(x);
 
 			if (column >= to)
 				break;
-			add_matches(&s, done, column);
-			add_mismatch(&s, column);
+			kh_text_add_matches(&s, done, column);
+			kh_text_add_mismatch(&s, column);
 			done = column + 1;
 		}
 	}
 	if (done < to)
-		add_matches(&s, done, to);
+		kh_text_add_matches(&s, done, to);
 	return s.best;
 }
 
-struct aside {
+typedef struct kh_text_aside {
 	kh_alignment fit;
 	int64_t at;
-};
+} kh_text_aside;
 
 /* The best stretch of some columns of a read that lies aside of `at`; of equal ones, that which is
  * less far aside, and of these the one further on. */
-static struct aside fit_aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, uint32_t from,
+						    uint32_t to)
 {
-	struct aside best = { .at = at };
+	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
 	for (int d = 1; d <= KH_END_ASIDE; d++)
 		for (int sign = 1; sign >= -1; sign -= 2) {
 			const int64_t here = at + sign * d;
 			const kh_alignment fit = kh_text_fit(l, here, from, to);
 
-			if (fit.score > best.fit.score)
-				best = (struct aside) { fit, here };
+			if (fit.score > best.fit.score) {
+				best.fit = fit;
+				best.at = here;
+			}
 		}
 	return best;
 }
 
 /* Adds what lies aside to a fit, from its end, or its beginning, on; false: that is too little. */
-static bool add_end(kh_alignment *fit, const kh_alignment *end, bool behind)
+static KH_HD bool kh_text_add_end(kh_alignment *fit, const kh_alignment *end, bool behind)
 {
 	if (end->score < KH_END_SCORE)
 		return false;
@@ -153,35 +166,41 @@ static bool add_end(kh_alignment *fit, const kh_alignment *end, bool behind)
 	return true;
 }
 
-void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit)
+/* Adds to the best stretch of a read that lies at `at` the best one of the bases in front of it,
+ * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion; so it goes on
+ * over up to so many gaps on each side. */
+static KH_HD void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit)
 {
 	int64_t here = at;
 	uint32_t n = gaps;
-	struct aside end;
+	kh_text_aside end;
 
 	while (n-- > 0 && l->len - fit->to >= KH_END_BASES) {
-		end = fit_aside(l, here, fit->to, l->len);
-		if (!add_end(fit, &end.fit, true))
+		end = kh_text_fit_aside(l, here, fit->to, l->len);
+		if (!kh_text_add_end(fit, &end.fit, true))
 			break;
 		here = end.at;
 	}
 	here = at;
 	n = gaps;
 	while (n-- > 0 && fit->from >= KH_END_BASES) {
-		end = fit_aside(l, here, 0, fit->from);
-		if (!add_end(fit, &end.fit, false))
+		end = kh_text_fit_aside(l, here, 0, fit->from);
+		if (!kh_text_add_end(fit, &end.fit, false))
 			break;
 		here = end.at;
 	}
 }
 
 /* --- the mate's place ------------------------------------------------------------- */
-uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32_t *differ)
+/* Of the places from .. to of the text, the first one where fewest of the first 64 bases of a
+ * read (all, if there are fewer) differ; *differ is their number. */
+static KH_HD_CALLED uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to,
+					     uint32_t *differ)
 {
 	const kh_oriented *r = l->read;
 	const uint32_t n = l->len, *text = l->text;
-	const uint64_t m0 = first_bases(n < 32 ? n : 32);
-	const uint64_t m1 = n > 32 ? first_bases(n < 64 ? n - 32 : 32) : 0;
+	const uint64_t m0 = kh_text_first(n < 32 ? n : 32);
+	const uint64_t m1 = n > 32 ? kh_text_first(n < 64 ? n - 32 : 32) : 0;
 	const uint64_t q0 = r->base[0], q1 = m1 ? r->base[1] : 0;
 	const uint64_t u0 = r->unknown[0], u1 = m1 ? r->unknown[1] : 0;
 	uint64_t where = from;
@@ -200,3 +219,5 @@ uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32_t 
 	*differ = least;
 	return where;
 }
+
+#endif

@@ -1,0 +1,31 @@
+/* match_db.c - a database with text as segments are compared with it: match_segment.h */
+#include <config.h>
+#include "classify/match.h"
+
+/* The least scores by which chance calls no more than one in 10000 fragments. */
+static void find_least(const kh_db_header *h, uint32_t least[32])
+{
+	typedef unsigned __int128 wide;
+	const wide text = h->bases ? (wide)h->bases : 1;
+
+	for (int i = 0; i < 32; i++) {
+		const wide seeds = (UINT64_C(2) << i) - 1;
+		wide power = (wide)3 << 2 * h->sampling.k;
+		uint32_t x = 0;
+
+		for (; x < 36 && seeds * 2 * text * (3 + 2 * x) * 10000 > power; x++)
+			power *= 3;
+		least[i] = h->sampling.k + x;
+	}
+}
+
+void kh_match_db_init(kh_match_db *x, const kh_db *db, const kh_rule *rule)
+{
+	*x = (kh_match_db) { .text = db->text,
+			     .seeds = db->seeds,
+			     .bins = db->bins,
+			     .end = db->kept_end,
+			     .tree = kh_taxonomy_tree(db->tax),
+			     .sampling = rule->sampling };
+	find_least(db->h, x->least);
+}

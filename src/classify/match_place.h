@@ -1,0 +1,468 @@
+/*
+ * match_place.h - the places of a mate: candidates, regions, comparisons; match_rule.h   [HD]
+ *
+ * Whoever compares a segment adds the bins of each mate's seeds as candidates (kh_places_begin,
+ * kh_places_list, kh_places_regions); match_score.h asks for the places.
+ */
+#ifndef KH_CLASSIFY_MATCH_PLACE_H
+#define KH_CLASSIFY_MATCH_PLACE_H
+
+#include <stdlib.h>
+#include <string.h>
+#include "classify/match_segment.h"
+#include "text/fit.h"
+
+/* --- candidates --------------------------------------------------------------------------- */
+/* Begins with a mate, of whose seeds those at `pos` were looked up. */
+static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t asked)
+{
+	f->pos = pos;
+	f->n = asked < KH_MATCH_SEEDS ? asked : KH_MATCH_SEEDS;
+	f->n_candidates = 0;
+	f->known = kh_seed_none();
+	f->best = 0;
+}
+
+/* A list that is whole and for which there is room becomes candidates. */
+static KH_HD void kh_places_list(kh_matching *m, kh_found *f, uint32_t seed, const uint32_t *bin,
+				 uint32_t n)
+{
+	if (f->n_candidates + n > KH_MATCH_CANDIDATES)
+		return;
+	for (uint32_t j = 0; j < n; j++)
+		if (bin[j] == KH_SEED_MANY)
+			return;
+	if (f->n_candidates + n > m->cap_candidates) {
+		m->full |= KH_FULL_CANDIDATES;
+		return;
+	}
+	for (uint32_t j = 0; j < n; j++)
+		f->candidate[f->n_candidates++] = (uint64_t)bin[j] << 32 | seed;
+	kh_seed_add(&f->known, seed);
+}
+
+/* Sorts candidates, which come in the order of seeds, by bins of so many bits. */
+static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32_t n, uint32_t bits)
+{
+	uint64_t *from = a, *to = other;
+
+	if (n <= 32 || !other) {
+		for (uint32_t i = 1; i < n; i++) {
+			const uint64_t x = a[i];
+			uint32_t j = i;
+
+			for (; j > 0 && a[j - 1] > x; j--)
+				a[j] = a[j - 1];
+			a[j] = x;
+		}
+		return;
+	}
+	for (uint32_t shift = 32; shift < 32 + bits; shift += 8) {
+		uint32_t next[256], sum = 0;
+		uint64_t *const swap = from;
+
+		memset(next, 0, sizeof next);
+		for (uint32_t i = 0; i < n; i++)
+			next[from[i] >> shift & 255]++;
+		for (int d = 0; d < 256; d++) {
+			const uint32_t here = next[d];
+
+			next[d] = sum;
+			sum += here;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			to[next[from[i] >> shift & 255]++] = from[i];
+		from = to;
+		to = swap;
+	}
+	if (from != a)
+		memcpy(a, from, n * sizeof *a);
+}
+
+/* --- regions ------------------------------------------------------------------------------ */
+static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
+{
+	return (uint32_t)(candidate >> 32);
+}
+
+static KH_HD uint32_t kh_places_loss(const kh_matching *m, const kh_found *f, uint32_t len,
+				     const kh_seed_set *found)
+{
+	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, found);
+}
+
+static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+{
+	const uint32_t k = m->db->sampling.k;
+	/* two k-mers of a mate are in bins that far apart at most */
+	const uint32_t far = len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
+
+	f->n_regions = 0;
+	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
+		kh_region *r = &f->region[f->n_regions++];
+		kh_seed_set found = kh_seed_none();
+
+		for (j = i; j < f->n_candidates; j++) {
+			if (j > i && kh_candidate_bin(f->candidate[j]) -
+						     kh_candidate_bin(f->candidate[j - 1]) > far)
+				break;
+			kh_seed_add(&found, (uint32_t)f->candidate[j]);
+		}
+		r->from = i;
+		r->n = j - i;
+		r->loss = kh_places_loss(m, f, len, &found);
+		r->compared = false;
+	}
+}
+
+/* Makes regions of all candidates of a mate. */
+static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	const kh_seed_set none = kh_seed_none();
+	kh_found *f = &m->found[mate];
+
+	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates, m->db->bins.bits);
+	kh_places_find_regions(m, f, s->mate[mate].len);
+	f->unseen = kh_places_loss(m, f, s->mate[mate].len, &none);
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+/* The mate of a place, and the place's target, to be compared. */
+static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
+{
+	const uint32_t mate = kh_place_mate(p);
+	const kh_laid l = { &m->read[mate][kh_place_strand(p)], s->mate[mate].len, m->db->text,
+			    kh_match_begin(m->db, p->target), m->db->end[p->target] };
+
+	return l;
+}
+
+/* Compares a mate at a place; its ends, too, if the score is half of the best one's or more. */
+static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
+				       uint32_t strand, int64_t at, uint32_t bin)
+{
+	uint32_t *best = &m->found[mate].best;
+	kh_spot p;
+	kh_laid l;
+
+	if (m->n_place == m->cap_place) {
+		m->full |= KH_FULL_PLACES;
+		return;
+	}
+	p.number = kh_place_number(mate, strand, at);
+	p.target = kh_match_target(m->db, bin);
+	l = kh_places_laid(m, s, &p);
+	p.fit = kh_text_fit(&l, at, 0, l.len);
+	if (2 * p.fit.score >= *best)
+		kh_text_fit_ends(&l, at, s->only ? 1 : KH_MATCH_GAPS, &p.fit);
+	*best = p.fit.score > *best ? p.fit.score : *best;
+	m->place[m->n_place++] = p;
+}
+
+/* A seed as it stands in a mate and in its reverse complement: k bases, and where they begin. */
+typedef struct kh_stands {
+	uint32_t at[2];
+	uint64_t bases[2];
+} kh_stands;
+
+static KH_HD kh_stands kh_places_stands(const kh_matching *m, const kh_mates *s, uint32_t mate,
+					uint32_t pos)
+{
+	const uint32_t k = m->db->sampling.k, back = s->mate[mate].len - k - pos;
+	const kh_stands x = { { pos, back },
+			      { kh_packed_bits(m->read[mate][0].base, pos, k),
+				kh_packed_bits(m->read[mate][1].base, back, k) } };
+
+	return x;
+}
+
+#define KH_ALIKE 4
+
+/* Of the 32 bases of the text from each text[i] on, which begins i bases further: the low bit of
+ * those where some bases begin as a seed does. */
+static KH_HD uint64_t kh_text_alike(uint64_t bases, const uint64_t text[KH_ALIKE])
+{
+	uint64_t differ = 0;
+
+	/* each of its first bases 32 times */
+	for (int i = 0; i < KH_ALIKE; i++)
+		differ |= text[i] ^ (bases >> 2 * i & 3) * KH_TEXT_LOW;
+	return ~(differ | differ >> 1) & KH_TEXT_LOW;
+}
+
+/* Does a seed lie in a bin on one of the last n places?  Nearly all seeds of a region lie on the
+ * place that the first one found. */
+static KH_HD bool kh_places_have(const kh_matching *m, uint32_t n, const uint32_t at[2],
+				 uint32_t bin)
+{
+	const int64_t stride = m->db->sampling.stride, from = bin * stride;
+
+	for (const kh_spot *p = m->place + m->n_place - n; n > 0; n--, p++) {
+		const int64_t here = kh_place_at(p) + at[kh_place_strand(p)];
+
+		if (here >= from && here < from + stride &&
+		    kh_match_in_target(m->db, p->target, bin))
+			return true;
+	}
+	return false;
+}
+
+/* Compares the mate where the text has the seed, which begins with one of n <= 32 bases there. */
+static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t mate,
+				    const kh_stands *f, uint32_t bin, int64_t from, uint32_t n)
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k), first = kh_text_first(n);
+	uint64_t text[KH_ALIKE], alike[2];
+
+	for (int i = 0; i < KH_ALIKE; i++)
+		text[i] = kh_text_bases(m->db->text, (uint64_t)(from + i));
+	alike[0] = kh_text_alike(f->bases[0], text) & first;
+	alike[1] = kh_text_alike(f->bases[1], text) & first;
+	for (uint64_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
+		const uint64_t bit = any & (0 - any);
+		const int64_t at = from + kh_text_lowest(any);
+		const uint64_t here = kh_text_bases(m->db->text, (uint64_t)at) & mask;
+
+		for (uint32_t strand = 0; strand < 2; strand++)
+			if (alike[strand] & bit && here == f->bases[strand])
+				kh_places_add(m, s, mate, strand, at - f->at[strand], bin);
+	}
+}
+
+/* Compares the mate at each place where the text of the candidate's bin has the seed. */
+static KH_HD void kh_places_look(kh_matching *m, const kh_mates *s, uint32_t mate,
+				 const kh_stands *f, uint32_t bin)
+{
+	const uint32_t stride = m->db->sampling.stride;
+
+	for (uint32_t i = 0; i < stride; i += 32)
+		kh_places_look_at(m, s, mate, f, bin, (int64_t)bin * stride + i,
+				  stride - i < 32 ? stride - i : 32);
+}
+
+static KH_HD_CALLED void kh_places_compare(kh_matching *m, const kh_mates *s, uint32_t mate,
+					   kh_region *r)
+{
+	const kh_found *f = &m->found[mate];
+	const uint32_t before = m->n_place;
+
+	r->compared = true;
+	for (uint32_t i = r->from; i < r->from + r->n && !m->full; i++) {
+		const uint32_t bin = kh_candidate_bin(f->candidate[i]);
+		const kh_stands x =
+			kh_places_stands(m, s, mate, f->pos[(uint32_t)f->candidate[i]]);
+
+		if (m->n_place - before >= KH_MATCH_DIAGONALS)
+			break;
+		if (!kh_places_have(m, m->n_place - before, x.at, bin))
+			kh_places_look(m, s, mate, &x, bin);
+	}
+}
+
+/* The least loss of a region that was not compared. */
+static KH_HD uint32_t kh_places_least_loss(const kh_found *f)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < f->n_regions; i++)
+		if (!f->region[i].compared && f->region[i].loss < least)
+			least = f->region[i].loss;
+	return least;
+}
+
+/* Compares the mate in regions that could be as good as its best one, less `slack`. */
+static KH_HD void kh_places_best(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t slack)
+{
+	const uint32_t len = s->mate[mate].len;
+	kh_found *f = &m->found[mate];
+	uint32_t loss;
+
+	while (!m->full && (loss = kh_places_least_loss(f)) < len && len - loss + slack >= f->best)
+		for (uint32_t i = 0; i < f->n_regions && !m->full; i++)
+			if (!f->region[i].compared && f->region[i].loss == loss)
+				kh_places_compare(m, s, mate, &f->region[i]);
+}
+
+/* Compares the mate in those that could have such a score; is there one? */
+static KH_HD bool kh_places_from(kh_matching *m, const kh_mates *s, uint32_t mate, int64_t score)
+{
+	kh_found *f = &m->found[mate];
+	bool any = false;
+
+	for (uint32_t i = 0; i < f->n_regions && !m->full; i++)
+		if (!f->region[i].compared &&
+		    (int64_t)s->mate[mate].len - f->region[i].loss >= score) {
+			any = true;
+			kh_places_compare(m, s, mate, &f->region[i]);
+		}
+	return any;
+}
+
+/* --- their order -------------------------------------------------------------------------- */
+#ifndef __CUDACC__
+static inline int kh_places_by_number(const void *a, const void *b)
+{
+	const kh_spot *x = (const kh_spot *)a, *y = (const kh_spot *)b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+#endif
+
+/* Puts places in order.  Equal ones stay as they are; kernels have no room for many. */
+static KH_HD void kh_places_sort(kh_matching *m)
+{
+	kh_spot *p = m->place;
+
+#ifndef __CUDACC__
+	if (m->n_place > 32) {
+		qsort(p, m->n_place, sizeof *p, kh_places_by_number);
+		return;
+	}
+#endif
+	for (uint32_t i = 1; i < m->n_place; i++) {
+		const kh_spot x = p[i];
+		uint32_t j = i;
+
+		for (; j > 0 && p[j - 1].number > x.number; j--)
+			p[j] = p[j - 1];
+		p[j] = x;
+	}
+}
+
+/* --- seeds that a place has --------------------------------------------------------------- */
+static KH_HD uint32_t kh_places_near(const kh_matching *m, const kh_spot *p, int step, int64_t *at,
+				     uint32_t n)
+{
+	const kh_spot *const first = m->place, *const end = first + m->n_place;
+
+	for (const kh_spot *q = p + step; n < KH_MATCH_DIAGONALS; q += step) {
+		const int64_t far = q < first || q >= end ? KH_MATCH_ASIDE + 1
+							  : kh_place_at(q) - kh_place_at(p);
+
+		if (far > KH_MATCH_ASIDE || far < -KH_MATCH_ASIDE || q->target != p->target ||
+		    kh_place_mate(q) != kh_place_mate(p) ||
+		    kh_place_strand(q) != kh_place_strand(p))
+			break;
+		at[n++] = kh_place_at(q);
+	}
+	return n;
+}
+
+/* Where a mate lies at a place, and a few bases aside. */
+static KH_HD uint32_t kh_places_about(const kh_matching *m, uint32_t place,
+				      int64_t at[KH_MATCH_DIAGONALS])
+{
+	const kh_spot *p = &m->place[place];
+
+	at[0] = kh_place_at(p);
+	if (place >= m->n_place)        /* it was sought beside the other mate */
+		return 1;
+	return kh_places_near(m, p, -1, at, kh_places_near(m, p, 1, at, 1));
+}
+
+/* The low bit of each base in which a mate differs from the text where it lies so, or which is
+ * unknown.  What lies beside the target differs. */
+static KH_HD void kh_text_differs(const kh_laid *l, int64_t at, uint64_t *to)
+{
+	for (uint32_t i = 0; i < l->len; i += 32) {
+		const int64_t begin = (int64_t)l->begin - at - i, end = (int64_t)l->end - at - i;
+		const uint32_t from = begin > 0 ? (uint32_t)begin : 0;
+		uint64_t x;
+
+		to[i / 32] = KH_TEXT_LOW;
+		if (begin >= 32 || end <= 0)
+			continue;
+		x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
+		x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
+		x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
+		to[i / 32] = end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
+	}
+	to[(l->len + 31) / 32] = 0;
+}
+
+/* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
+static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
+	const uint64_t *unknown = m->read[mate][0].unknown;
+	uint64_t any = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < len; i += 32)
+		any |= unknown[i / 32];
+	if (any == 0)                   /* as nearly always */
+		return len < k ? 0 : (len - k) / KH_TEXT_STEP + 1;
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP)
+		n += kh_packed_bits(unknown, i, k) == 0;
+	return n;
+}
+
+/* Those of a mate that the text has at a place, or a few bases aside. */
+static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
+{
+	const kh_spot *p = &m->place[place];
+	const uint32_t mate = kh_place_mate(p), len = s->mate[mate].len, k = KH_TEXT_KMER;
+	const bool back = kh_place_strand(p) != 0;
+	const kh_laid l = kh_places_laid(m, s, p);
+	uint64_t wrong[KH_MATCH_DIAGONALS][KH_TEXT_WORDS + 1];
+	int64_t at[KH_MATCH_DIAGONALS];
+	const uint32_t n = kh_places_about(m, place, at);
+	uint32_t hits = 0;
+
+	for (uint32_t d = 0; d < n; d++)
+		kh_text_differs(&l, at[d], wrong[d]);
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
+		const uint32_t from = back ? len - k - i : i;
+		uint32_t d = 0;
+
+		while (d < n && kh_packed_bits(wrong[d], from, k) != 0)
+			d++;
+		hits += d < n;
+	}
+	return hits;
+}
+
+/* Those of a segment that the text has where a claim has its mates. */
+static KH_HD_CALLED uint32_t kh_places_hits(const kh_matching *m, const kh_mates *s,
+					    const kh_claim *c)
+{
+	uint32_t hits = 0;
+
+	for (uint32_t mate = 0; mate < 2; mate++)
+		if (c->mates >> mate & 1)
+			hits += kh_places_hits_of(m, s, c->place[mate]);
+	return hits;
+}
+
+/* Where a mate lies by a claim, to be asked which of its seeds the text has there. */
+typedef struct kh_lies {
+	int64_t at[KH_MATCH_DIAGONALS];
+	uint32_t n, strand;
+} kh_lies;
+
+static KH_HD kh_lies kh_places_lies(const kh_matching *m, const kh_claim *c, uint32_t mate)
+{
+	kh_lies x;
+
+	x.strand = kh_place_strand(&m->place[c->place[mate]]);
+	x.n = kh_places_about(m, c->place[mate], x.at);
+	return x;
+}
+
+static KH_HD bool kh_places_have_seed(const kh_matching *m, const kh_mates *s, uint32_t mate,
+				      const kh_lies *x, uint32_t pos)
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
+	const kh_stands f = kh_places_stands(m, s, mate, pos);
+
+	for (uint32_t d = 0; d < x->n; d++) {
+		const int64_t at = x->at[d] + f.at[x->strand];
+
+		if (at >= 0 &&
+		    (kh_text_bases(m->db->text, (uint64_t)at) & mask) == f.bases[x->strand])
+			return true;
+	}
+	return false;
+}
+
+#endif

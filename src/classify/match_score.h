@@ -1,0 +1,431 @@
+/* match_score.h - how well each species fits, and the call that follows: match_rule.h   [HD] */
+#ifndef KH_CLASSIFY_MATCH_SCORE_H
+#define KH_CLASSIFY_MATCH_SCORE_H
+
+#include "classify/match_place.h"
+
+/* --- claims ------------------------------------------------------------------------- */
+static KH_HD kh_claim kh_claim_none(uint32_t species)
+{
+	const kh_claim c = { species, 0, 0, 0, 0, { 0, 0 }, 0 };
+
+	return c;
+}
+
+/* The number of a species' claim, which is made if there is none; UINT32_MAX: there is no room. */
+static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species)
+{
+	uint32_t i = 0;
+
+	if (c->of && c->of[species] > 0)
+		return c->of[species] - 1;
+	while (!c->of && i < c->n && c->v[i].species != species)
+		i++;
+	if (!c->of && i < c->n)
+		return i;
+	if (c->n == c->cap)
+		return UINT32_MAX;
+	c->v[c->n] = kh_claim_none(species);
+	c->alone[c->n].best[0] = c->alone[c->n].best[1] = 0;
+	if (c->of)
+		c->of[species] = c->n + 1;
+	return c->n++;
+}
+
+static KH_HD void kh_claims_forget(kh_claims *c)
+{
+	for (uint32_t i = 0; i < c->n && c->of; i++)
+		c->of[c->v[i].species] = 0;
+	c->n = 0;
+}
+
+static KH_HD uint32_t kh_place_species(const kh_matching *m, const kh_spot *p)
+{
+	return m->db->bins.species[p->target] - m->db->bins.n_targets;
+}
+
+static KH_HD kh_claim kh_claim_of_place(const kh_matching *m, uint32_t place)
+{
+	const kh_spot *p = &m->place[place];
+	kh_claim c = { kh_place_species(m, p), (int32_t)p->fit.score, p->fit.matches,
+		       p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
+
+	c.place[kh_place_mate(p)] = place;
+	return c;
+}
+
+static KH_HD kh_claim kh_claim_together(const kh_claim *a, const kh_claim *b, int32_t less)
+{
+	const kh_claim c = { a->species, a->score + b->score - less, a->matches + b->matches,
+			     a->columns + b->columns, a->mates | b->mates,
+			     { (a->mates & 1 ? a : b)->place[0], (b->mates & 2 ? b : a)->place[1] },
+			     a->hits + b->hits };
+
+	return c;
+}
+
+/* Raises the claim of a species; its number, or UINT32_MAX. */
+static KH_HD uint32_t kh_claim_raise(kh_matching *m, const kh_claim *x)
+{
+	const uint32_t i = kh_claims_of(&m->here, x->species);
+
+	if (i == UINT32_MAX)
+		m->full |= KH_FULL_CLAIMS;
+	else if (kh_claim_better(x, &m->here.v[i]))
+		m->here.v[i] = *x;
+	return i;
+}
+
+/* --- mates -------------------------------------------------------------------------- */
+/* The first place from `i` on that is not in front of this number. */
+static KH_HD uint32_t kh_places_first(const kh_matching *m, uint32_t i, uint64_t number)
+{
+	uint32_t n = m->n_place - i;
+
+	while (n > 0) {
+		const uint32_t half = n / 2;
+
+		if (m->place[i + half].number < number) {
+			i += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return i;
+}
+
+/* Claims of a place of the first mate with those of the second beside it. */
+static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t place, uint32_t second)
+{
+	const kh_spot *a = &m->place[place];
+	const int64_t at = kh_place_at(a), least = at - KH_MATCH_SPAN;
+	const uint64_t from = kh_place_number(1, !kh_place_strand(a),
+					      least < -KH_TEXT_SPAN ? -KH_TEXT_SPAN : least);
+	const uint64_t to = kh_place_number(1, !kh_place_strand(a), at + KH_MATCH_SPAN);
+	const kh_claim one = kh_claim_of_place(m, place);
+
+	for (uint32_t i = kh_places_first(m, second, from); i < m->n_place && !m->full; i++) {
+		if (m->place[i].number > to)
+			break;
+		if (m->place[i].target == a->target) {
+			const kh_claim two = kh_claim_of_place(m, i);
+			const kh_claim both = kh_claim_together(&one, &two, 0);
+
+			kh_claim_raise(m, &both);
+		}
+	}
+}
+
+/* Both mates somewhere in a species. */
+static KH_HD void kh_claim_apart(kh_matching *m)
+{
+	for (uint32_t i = 0; i < m->here.n; i++) {
+		const uint32_t *best = m->here.alone[i].best;
+
+		if (best[0] > 0 && best[1] > 0) {
+			const kh_claim one = kh_claim_of_place(m, best[0] - 1);
+			const kh_claim two = kh_claim_of_place(m, best[1] - 1);
+			const kh_claim both = kh_claim_together(&one, &two, KH_MATCH_APART);
+
+			if (one.score > 0 && two.score > 0 &&
+			    kh_claim_better(&both, &m->here.v[i]))
+				m->here.v[i] = both;
+		}
+	}
+}
+
+/* Is a place of a mate better than the best one before it, which is numbered from 1? */
+static KH_HD bool kh_place_better(const kh_matching *m, const kh_claim *x, uint32_t before)
+{
+	if (before == 0)
+		return true;
+	const kh_claim best = kh_claim_of_place(m, before - 1);
+
+	return best.score == 0 || kh_claim_better(x, &best);
+}
+
+/* Puts the places in order, and makes m->here of them. */
+static KH_HD_CALLED void kh_match_claims(kh_matching *m)
+{
+	uint32_t second;
+
+	kh_places_sort(m);
+	second = kh_places_first(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
+	for (uint32_t i = 0; i < m->n_place && !m->full; i++) {
+		const kh_claim x = kh_claim_of_place(m, i);
+		const uint32_t n = kh_claim_raise(m, &x);
+
+		if (m->full)
+			return;
+		uint32_t *best = &m->here.alone[n].best[kh_place_mate(&m->place[i])];
+
+		if (kh_place_better(m, &x, *best))
+			*best = i + 1;
+		if (i < second && second < m->n_place)
+			kh_claim_pairs(m, i, second);
+	}
+	kh_claim_apart(m);
+}
+
+/* --- a mate without a place --------------------------------------------------------- */
+/* The best claim; NULL: there is none. */
+static KH_HD const kh_claim *kh_match_best(const kh_claims *c)
+{
+	const kh_claim *best = NULL;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!best || kh_claim_better(&c->v[i], best))
+			best = &c->v[i];
+	return best;
+}
+
+/* Where the other mate of a place may lie: from .. to, of its first base.  False: nowhere. */
+static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const kh_spot *a,
+				  int64_t *from, int64_t *to)
+{
+	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
+	const uint32_t len = s->mate[mate].len;
+	const int64_t begin = (int64_t)kh_match_begin(m->db, a->target);
+	const int64_t last = (int64_t)m->db->end[a->target] - len, at = kh_place_at(a);
+	/* where it would begin if both ended there, or began there */
+	const int64_t here = strand ? at : at + s->mate[!mate].len - len;
+
+	*from = here - (strand ? KH_RESCUE_BEFORE : KH_RESCUE_BEHIND);
+	*to = here + (strand ? KH_RESCUE_BEHIND : KH_RESCUE_BEFORE);
+	*from = *from > begin ? *from : begin;
+	*to = *to < last ? *to : last;
+	return *from <= *to;
+}
+
+/* The other mate of a place, where it fits best. */
+static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint32_t place,
+					 uint32_t beside)
+{
+	const kh_spot *a = &m->place[place];
+	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
+	const uint32_t len = s->mate[mate].len;
+	kh_spot b = { kh_place_number(mate, strand, 0), a->target, { 0, 0, 0, 0, 0 } };
+	const kh_laid l = kh_places_laid(m, s, &b);
+	int64_t from, to, found;
+	uint32_t differ;
+
+	if (!kh_rescue_range(m, s, a, &from, &to))
+		return;
+	found = (int64_t)kh_text_nearest(&l, (uint64_t)from, (uint64_t)to, &differ);
+	if (2 * differ > (len < 64 ? len : 64))
+		return;
+	b.fit = kh_text_fit(&l, found, 0, len);
+	if (b.fit.score < KH_RESCUE_FIT)
+		return;
+	kh_text_fit_ends(&l, found, 1, &b.fit);
+	b.number = kh_place_number(mate, strand, found);
+	m->place[beside] = b;
+	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);
+	const kh_claim both = kh_claim_together(&one, &two, 0);
+
+	kh_claim_raise(m, &both);
+}
+
+/* The best place, of those that come after `before` by score and then by order; UINT32_MAX, before
+ * the first one and behind the last one. */
+static KH_HD uint32_t kh_places_next_best(const kh_matching *m, uint32_t before)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < m->n_place; i++) {
+		const uint32_t score = m->place[i].fit.score;
+		const bool after = before == UINT32_MAX || score < m->place[before].fit.score ||
+				   (score == m->place[before].fit.score && i > before);
+
+		if (after && (best == UINT32_MAX || score > m->place[best].fit.score))
+			best = i;
+	}
+	return best;
+}
+
+static KH_HD void kh_match_rescue_mate(kh_matching *m, const kh_mates *s)
+{
+	const kh_claim *best = kh_match_best(&m->here);
+	uint32_t p = UINT32_MAX;
+
+	if (!best || best->mates == 3)
+		return;
+	const int32_t near = best->score - KH_RESCUE_NEAR;
+
+	for (uint32_t i = 0; i < KH_RESCUE_MOST && !m->full; i++) {
+		p = kh_places_next_best(m, p);
+		if (p == UINT32_MAX || m->place[p].fit.score < KH_RESCUE_SCORE ||
+		    (int32_t)m->place[p].fit.score < near)
+			break;
+		if (s->mate[!kh_place_mate(&m->place[p])].len >= KH_RESCUE_LEN)
+			kh_match_rescue(m, s, p, m->n_place + i);
+	}
+}
+
+/* --- the call ----------------------------------------------------------------------- */
+/* The LCA of the species with such a score and more. */
+static KH_HD uint32_t kh_claims_lca(const kh_match_db *db, const kh_claims *c, int64_t score)
+{
+	const kh_bins *b = &db->bins;
+	kh_extent e = kh_extent_empty();
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->v[i].score >= score)
+			e = kh_extent_add(e, b->taxon[b->n_targets + c->v[i].species]);
+	return kh_tree_lca(&db->tree, e.lo, e.hi);
+}
+
+/* The bin where a place begins. */
+static KH_HD uint32_t kh_place_bin(const kh_match_db *db, const kh_spot *p)
+{
+	const int64_t at = kh_place_at(p), begin = (int64_t)kh_match_begin(db, p->target);
+
+	return (uint32_t)((at > begin ? at : begin) / db->sampling.stride);
+}
+
+static KH_HD uint32_t kh_claim_bin(const kh_matching *m, const kh_claim *c)
+{
+	return kh_place_bin(m->db, &m->place[c->place[c->mates & 1 ? 0 : 1]]);
+}
+
+/* How far below the best one's scores are of interest. */
+static KH_HD uint32_t kh_match_slack(const kh_match_db *db, const kh_mates *s)
+{
+	return !s->only ? KH_MATCH_SLACK : db->candidates ? KH_MATCH_NEARBY : 0;
+}
+
+/* The candidates of a fragment: species with nearly as many hits as the best, which has `bin`. */
+static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_claims *c,
+						uint32_t bin, bool only)
+{
+	const kh_bins *b = &db->bins;
+	kh_candidates to = kh_candidates_none();
+	uint32_t h[KH_CANDIDATES], h1 = 0;
+	int n = 0;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		h1 = c->v[i].hits > h1 ? c->v[i].hits : h1;
+	for (uint32_t i = 0; i < c->n; i++) {
+		const uint32_t x = b->taxon[b->n_targets + c->v[i].species];
+		const uint32_t s = db->tree.species[x];
+
+		if (!kh_candidate_near(c->v[i].hits, h1, only))
+			continue;
+		if (s == KH_NO_TAXON || !kh_candidates_add(&to, h, &n, s, c->v[i].hits))
+			return kh_candidates_none();
+	}
+	for (int i = 0; i < n; i++)
+		to.drop[i] = (uint8_t)(h1 - h[i]);
+	to.bin = bin;
+	return to;
+}
+
+/* Counts the hits of the best species, or of all that are near. */
+static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
+{
+	const int32_t least = best->score - (int32_t)kh_match_slack(m->db, s);
+
+	for (uint32_t i = 0; i < m->here.n; i++) {
+		kh_claim *c = &m->here.v[i];
+
+		if (c == best || (m->db->candidates && s->only && c->score >= least) ||
+		    (!s->only && c->score >= KH_MATCH_PART))
+			c->hits = kh_places_hits(m, s, c);
+	}
+}
+
+/* The taxon of a fragment that is one segment, by its best claim. */
+static KH_HD uint32_t kh_match_taxon(const kh_matching *m, const kh_mates *s, const kh_claim *best)
+{
+	const kh_match_db *db = m->db;
+	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
+	uint64_t bases = 0;
+	uint32_t taxon;
+
+	if (best->score < (int32_t)db->least[kh_log2(seeds)])
+		return KH_NO_TAXON;
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	taxon = kh_claims_lca(db, &m->here, best->score);
+	if (db->tree.species[taxon] != KH_NO_TAXON && kh_claim_names_species(best, bases))
+		return taxon;
+	return kh_claim_names_genus(best) ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
+}
+
+/* That of a fragment of several parts, which has so many bases, by the sums of their scores. */
+static KH_HD uint32_t kh_match_long_taxon(const kh_match_db *db, const kh_claims *sum,
+					  const kh_claim *best, uint64_t bases)
+{
+	uint32_t taxon;
+
+	if (best->score < (int32_t)db->least[31] || !kh_claim_names_long(best, bases))
+		return KH_NO_TAXON;
+	taxon = kh_claims_lca(db, sum, best->score - best->score / KH_MATCH_NEAR);
+	return db->tree.species[taxon] != KH_NO_TAXON ? taxon : kh_rule_raise(&db->tree, taxon);
+}
+
+/* --- a segment ---------------------------------------------------------------------- */
+/* Compares the mates of a segment where they could be best, and makes claims of that. */
+static KH_HD void kh_match_compare(kh_matching *m, const kh_mates *s)
+{
+	const uint32_t slack = kh_match_slack(m->db, s);
+	const kh_found *f = m->found;
+	const kh_claim *best;
+	bool more = false;
+
+	for (uint32_t i = 0; i < 2 && !m->full; i++)
+		kh_places_best(m, s, i, slack);
+	if (!m->full)
+		kh_match_claims(m);
+	/* a species may be best by both mates, and by none of them */
+	if (m->full || f[0].best == 0 || f[1].best == 0 || !(best = kh_match_best(&m->here)))
+		return;
+	const int64_t score = (int64_t)best->score - slack;
+	const int64_t from[2] = { score - f[1].best, score - f[0].best };
+
+	for (uint32_t i = 0; i < 2 && !m->full; i++)
+		more |= kh_places_from(m, s, i, from[i]);
+	if (m->full || !more)
+		return;
+	kh_claims_forget(&m->here);
+	kh_match_claims(m);
+}
+
+/* Could a place that has none of the seeds which were looked up be as good as the best one? */
+static KH_HD bool kh_match_unseen(const kh_matching *m, const kh_mates *s)
+{
+	const kh_claim *best = kh_match_best(&m->here);
+	const int64_t score = best ? (int64_t)best->score - kh_match_slack(m->db, s) : 0;
+
+	for (int i = 0; i < 2 && best; i++) {
+		const int64_t most = (int64_t)s->mate[i].len - m->found[i].unseen;
+
+		if (s->mate[i].len > 0 && score <= most + m->found[!i].best)
+			return true;
+	}
+	return !best;
+}
+
+/* Makes claims in m->here of a segment whose regions are known, and counts the hits of those that
+ * matter.  True: some seeds were not asked for, and what was is not enough. */
+static KH_HD bool kh_match_segment(kh_matching *m, const kh_mates *s)
+{
+	const uint32_t n = s->mate[0].seeds + s->mate[1].seeds;
+	const kh_claim *best;
+
+	m->n_place = 0;
+	kh_match_compare(m, s);
+	if (m->full)
+		return false;
+	if (s->mate[0].asked + s->mate[1].asked < n && kh_match_unseen(m, s))
+		return true;
+	if (s->mate[0].len > 0 && s->mate[1].len > 0)
+		kh_match_rescue_mate(m, s);
+	best = kh_match_best(&m->here);
+	if (best && !m->full)
+		kh_match_count_hits(m, s, best);
+	return false;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * match_segment.h - what is compared with text at a time, and what is found of it   [HD]
+ *
+ * match_place.h makes places of a segment's seeds, match_score.h claims of these, and the call; for
+ * the CPU (match.c) and for kernels.
+ */
+#ifndef KH_CLASSIFY_MATCH_SEGMENT_H
+#define KH_CLASSIFY_MATCH_SEGMENT_H
+
+#include <stdbool.h>
+#include "classify/match_rule.h"
+#include "classify/rule.h"
+#include "index/seeds.h"
+
+/* A database with text, in the memory of whoever compares. */
+typedef struct kh_match_db {
+	const uint32_t *text;           /* NULL: there is none */
+	kh_seed_index seeds;
+	kh_bins bins;                   /* its targets are the stretches that are kept */
+	const uint64_t *end;            /* of each of these: behind its last base in the text */
+	/* NULL, or the target of bin `x << guess_shift`, for each x up to one behind the last bin:
+	 * where the search for that of a bin begins */
+	const uint32_t *guess;
+	uint32_t guess_shift;
+	kh_tree tree;
+	kh_sampling sampling;
+	uint32_t candidates;            /* 1: what a fragment could be is wanted, too */
+	uint32_t least[32];             /* score of a call with 2^i .. 2^(i+1)-1 features */
+} kh_match_db;
+
+/* A read, or a mate: where its bases are, and its seeds. */
+typedef struct kh_mate {
+	const uint64_t *bases;          /* packed (kmer.h) */
+	const uint32_t *amb;
+	uint64_t at;                    /* its first base there */
+	uint32_t len;                   /* 0: there is none */
+	uint32_t seeds, asked;          /* all; those that are looked up this time */
+	size_t first;                   /* number of the first one of all */
+} kh_mate;
+
+/* A segment: what is compared at once: a read, a pair, or a part of a long record. */
+typedef struct kh_mates {
+	kh_mate mate[2];
+	bool only, last;                /* of its fragment */
+	size_t number;                  /* of the fragment in the job */
+} kh_mates;
+
+/* Candidates whose bins follow each other closely. */
+typedef struct kh_region {
+	uint32_t from, n;
+	uint32_t loss;                  /* the mate's score is below its length by that, or more */
+	bool compared;
+} kh_region;
+
+/* What a mate has found. */
+typedef struct kh_found {
+	const uint32_t *pos;            /* of the seeds that were looked up */
+	uint32_t n;
+	kh_seed_set known;              /* those whose list is whole */
+	uint64_t *candidate;            /* bin << 32 | seed, ascending */
+	uint32_t n_candidates;
+	kh_region *region;              /* as many as candidates at most */
+	uint32_t n_regions;
+	uint32_t unseen;                /* loss of a place that has none of the seeds */
+	uint32_t best;                  /* the greatest score of a place */
+} kh_found;
+
+/* A mate laid along the text. */
+typedef struct kh_spot {
+	uint64_t number;                /* mate, strand and diagonal: places have this order */
+	uint32_t target;
+	kh_alignment fit;
+} kh_spot;
+
+/* The best places of a species by each mate alone: their numbers, plus 1; 0: none. */
+typedef struct kh_alone {
+	uint32_t best[2];
+} kh_alone;
+
+/* Claims by species. */
+typedef struct kh_claims {
+	kh_claim *v;
+	kh_alone *alone;                /* of each */
+	uint32_t n, cap;
+	/* by species: its number in v, plus 1; 0: none.  NULL: there are so few claims that
+	 * they are searched */
+	uint32_t *of;
+} kh_claims;
+
+/* What there was no room for. */
+enum { KH_FULL_CANDIDATES = 1, KH_FULL_PLACES = 2, KH_FULL_CLAIMS = 4 };
+
+/* A segment that is compared.  Rooms are the caller's; where one is full, nothing of the segment
+ * counts, and it is to be compared again with a larger one.  In a kernel rooms are so small that
+ * some segments are left to the CPU. */
+typedef struct kh_matching {
+	const kh_match_db *db;
+	kh_oriented read[2][2];         /* mates; strands */
+	kh_found found[2];
+	uint32_t cap_candidates;        /* of each mate */
+	uint64_t *sorted;               /* NULL, or room for as many, by way of which they are
+					 * sorted */
+	kh_spot *place;
+	uint32_t n_place, cap_place;    /* behind the last one there is room for KH_RESCUE_MOST */
+	kh_claims here;
+	uint32_t full;
+} kh_matching;
+
+static KH_HD uint64_t kh_place_number(uint32_t mate, uint32_t strand, int64_t at)
+{
+	/* a read may begin in front of the first target */
+	return (uint64_t)mate << 61 | (uint64_t)strand << 60 | (uint64_t)(at + KH_TEXT_SPAN);
+}
+
+static KH_HD uint32_t kh_place_mate(const kh_spot *p)
+{
+	return (uint32_t)(p->number >> 61);
+}
+
+static KH_HD uint32_t kh_place_strand(const kh_spot *p)
+{
+	return (uint32_t)(p->number >> 60) & 1;
+}
+
+static KH_HD int64_t kh_place_at(const kh_spot *p)
+{
+	return (int64_t)(p->number & ((UINT64_C(1) << 60) - 1)) - KH_TEXT_SPAN;
+}
+
+/* Where the target's text begins. */
+static KH_HD uint64_t kh_match_begin(const kh_match_db *db, uint32_t target)
+{
+	return (uint64_t)db->bins.first[target] * db->sampling.stride;
+}
+
+/* Has the target this bin?  Behind its last one is a bin of zeros. */
+static KH_HD bool kh_match_in_target(const kh_match_db *db, uint32_t target, uint32_t bin)
+{
+	const uint64_t at = (uint64_t)bin * db->sampling.stride;
+
+	return at >= kh_match_begin(db, target) && at < db->end[target];
+}
+
+/* The target of a bin. */
+static KH_HD uint32_t kh_match_target(const kh_match_db *db, uint32_t bin)
+{
+	uint32_t lo, hi;
+
+	if (!db->guess)
+		return kh_bins_target(&db->bins, bin);
+	lo = db->guess[bin >> db->guess_shift];
+	hi = db->guess[(bin >> db->guess_shift) + 1];
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo + 1) / 2;
+
+		if (db->bins.first[mid] <= bin)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+#endif
