@@ -54,16 +54,19 @@ uint32_t kh_default_k(uint64_t bases);
 /* Bases of an s-mer for a k-mer: one k-mer in 5 is kept up to k = 20, and one in 7 beyond that. */
 uint32_t kh_default_s(uint32_t k);
 
-/* A database with text: with k = 18 up to 10^9 bases, as chance hits cost a comparison, and not a
- * call, and then 20 and 22, as there must not be too many of them. */
+/* A database with text: k is up to 18, and 20 beyond 10^11 bases, as a chance hit is a comparison,
+ * and not a call; but no more than one look-up in three should have one. */
 uint32_t kh_text_k(uint64_t bases);
-#define KH_TEXT_BASES_18 UINT64_C(1000000000)
+#define KH_TEXT_BASES_18 UINT64_C(100000000000)
+/* Bases of an s-mer there: of seeds that are as many, those lie further apart, so that more reads
+ * have one without an error.  Short s-mers would tie too often. */
+uint32_t kh_text_s(uint32_t k);
 /* Bases of a bin: as few as do not take a slot from the lines of the index, but 64 at least where
  * they would, and more where 31 bits do not number the bins. */
 uint32_t kh_text_stride(uint64_t bases);
 /* Of 2^32 features, how many are kept, so that text and index take about .75 bytes a base: one byte
  * in three is text, and by the slots in a line a seed takes 4.5 to 6 bytes. */
-uint64_t kh_text_share(uint64_t bases, uint32_t stride);
+uint64_t kh_text_share(uint64_t bases, const kh_sampling *s);
 
 /* Bases of a bin: so many that 32 bits can number the bins, with an eighth of them for gaps. */
 uint32_t kh_default_stride(uint64_t bases);

@@ -1,6 +1,7 @@
 /* defaults.c - the parameters that a build chooses by itself: build.h */
 #include <config.h>
 #include "build/build.h"
+#include "build/limit.h"
 #include "index/seeds.h"
 #include "text/text.h"
 
@@ -32,9 +33,12 @@ uint32_t kh_text_k(uint64_t bases)
 {
 	const uint32_t k = kh_default_k(bases);
 
-	if (bases <= KH_TEXT_BASES_18)
-		return k;
-	return bases > KH_BASES_20 ? 22 : 20;
+	return bases > KH_TEXT_BASES_18 ? 20 : k < 18 ? k : 18;
+}
+
+uint32_t kh_text_s(uint32_t k)
+{
+	return k >= 16 ? k - 8 : k - 4;
 }
 
 uint32_t kh_text_stride(uint64_t bases)
@@ -49,10 +53,11 @@ uint32_t kh_text_stride(uint64_t bases)
 	return stride;
 }
 
-uint64_t kh_text_share(uint64_t bases, uint32_t stride)
+uint64_t kh_text_share(uint64_t bases, const kh_sampling *s)
 {
-	enum { OF_A_SLOT = 346 };       /* ten-thousandths */
-	const uint32_t bits = kh_seed_bits((bases + bases / 64) / stride);
+	enum { OF_A_SLOT = 692 };       /* of all k-mers, in hundred-thousandths */
+	const uint64_t slots = kh_seed_slots(kh_seed_bits((bases + bases / 64) / s->stride));
+	const uint64_t share = slots * OF_A_SLOT * (s->k - s->s + 1) * KH_LIMIT_ALL / 100000;
 
-	return kh_seed_slots(bits) * OF_A_SLOT * (UINT64_C(1) << 32) / 10000;
+	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }
