@@ -232,15 +232,15 @@ for taxid, code, name, above, *have in lines:
     assert have == [cell(s, taxid, v) for s in SAMPLES for v in values], (taxid, have)
 EOF
 for value in reads share abundance all; do
-	merge --value $value --profile profile.tsv -o got prof
+	merge --value $value --set profile=profile.tsv -o got prof
 	if [ -n "${PYTHON3:-}" ]; then check "profiles: $value" python profiles.py $value
 	else skip "profiles: $value" "no python3"; fi
-	merge --value $value --profile profile.json prof >json; same got json "profiles: $value, of JSON"
+	merge --value $value --set profile=profile.json prof >json; same got json "profiles: $value, of JSON"
 done
-merge --profile profile.tsv -o got prof
+merge --set profile=profile.tsv -o got prof
 check "profiles: species and the unknown add up to one" awk -F '\t' 'NR > 1 && $2 ~ /^[SU]$/ { for (i = 5; i <= NF; i++) sum[i] += $i }
 	END { for (i in sum) { n++; bad += sum[i] < .999999 || sum[i] > 1.000001 } exit n != 4 || bad }' got
-merge prof/*.profile.tsv >want; merge --profile profile.tsv prof >got; same want got "profiles by name"
+merge prof/*.profile.tsv >want; merge --set profile=profile.tsv prof >got; same want got "profiles by name"
 merge -r species prof/*.profile.tsv >got; awk -F '\t' 'NR == 1 || $2 == "S"' want >cut; same cut got "profiles: rows of a rank"
 gzip -c prof/a.profile.tsv >a.profile.tsv.gz
 merge prof/a.profile.tsv >want; merge a.profile.tsv.gz >got; same want got "a profile by gzip"
@@ -248,12 +248,12 @@ for s in a none; do
 	sed 's/^@SampleID:.*/@SampleID:'$s'/' prof/$s.profile.cami | sort >want
 	merge -f cami-profile prof/$s.profile.tsv | sort >got; same want got "CAMI profile: that of classify, $s"
 done
-check "CAMI profile of profiles" test "$(merge -f cami-profile --profile profile.json prof | grep -c '^@SampleID')" -eq 4
+check "CAMI profile of profiles" test "$(merge -f cami-profile --set profile=profile.json prof | grep -c '^@SampleID')" -eq 4
 expect 1 "a.profile.tsv is a profile, but sum/b.report is a report" "a report and a profile" merge sum/b.report prof/a.profile.tsv
 expect 2 "format krona is made of reports" "a format of reports" merge -f krona prof/a.profile.tsv
 expect 2 "value clade is nothing that a profile has" "a value of reports" merge --value clade prof/a.profile.tsv
 expect 2 "value abundance is nothing that a report has" "a value of profiles" merge --value abundance sum/a.report
-expect 1 "prof: no profile in this folder: no \*.x" "a folder without profiles" merge --profile x prof
+expect 1 "prof: no profile in this folder: no \*.x" "a folder without profiles" merge --set profile=x prof
 # refused MESSAGE NAME: of bad.tsv or bad.json
 refused() {
 	expect 1 "^kmerhash merge: bad.*$1" "a profile: $2" merge -o o.tsv bad.*

@@ -43,7 +43,7 @@ compare "pairs, .gz in and out, reads out" "3" --set block-size=20K -P -r report
 	../1.fq ../2.fq.gz
 compare "interleaved, distinct features" "3" --set block-size=20K -i --set distinct -r report ../both.fq
 compare "long reads, confidence" "3" --set block-size=5K -c 0.1 --set distinct -r report ../long.fa
-compare "second-best, long reads" "3" --set block-size=5K --set second-best --lineage-column ../long.fa
+compare "second-best, long reads" "3" --set block-size=5K --set second-best --set lineage-column ../long.fa
 compare "second-best, pairs" "2" --set block-size=20K --set second-best -P ../1.fq ../2.fq
 compare "long pairs" "4" --set block-size=3K -P --set no-mate-check -U 'u.fa' ../pieces.fa ../pieces2.fa
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq

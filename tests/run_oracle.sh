@@ -111,12 +111,12 @@ fi
 
 # A contig that is joined of two genomes: its call is of one of them, and the other is the second-best.
 { echo ">joined"; gzip -dc "$data"/genomes/*T7*.gz | sed -n '2,60p'; gzip -dc "$data"/genomes/*Lambda*.gz | sed -n '2,40p'; } >joined.fa
-classify --db syncmer.khdb --output o.tsv --set second-best --lineage-column joined.fa
+classify --db syncmer.khdb --output o.tsv --set second-best --set lineage-column joined.fa
 check "a contig of two genomes: both are named" sh -c 'cut -f 3,7 o.tsv | grep -q "^10760	10710:[0-9][0-9][0-9]"'
 check "a contig of two genomes: its lineage" sh -c 'cut -f 6 o.tsv | grep -q "^d__Viruses;.*;s__Escherichia virus T7$"'
 expect 2 "not with --sample-pass" "the second-best taxon and the sample pass" "$kmerhash" classify --db syncmer.khdb --set second-best --sample-pass joined.fa
-classify --db syncmer.khdb --output a.tsv --sample-pass --lineage-column ${sim% *}
-classify --db syncmer.khdb --output b.tsv --lineage-column ${sim% *}
+classify --db syncmer.khdb --output a.tsv --sample-pass --set lineage-column ${sim% *}
+classify --db syncmer.khdb --output b.tsv --set lineage-column ${sim% *}
 check "lineages behind the sample pass: as many columns" test "$(awk -F '\t' '{ print NF }' a.tsv b.tsv | sort -u)" = 6
 
 # A genome that ends in a repeat, and reads of that: none and all are called, by --set keep-repeats.

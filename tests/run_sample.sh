@@ -235,12 +235,12 @@ assert all(len(r) == 5 and len(r[2].split("|")) == len(r[3].split("|")) for r in
 species = sum(float(r[4]) for r in rows if r[1] == "species")
 assert abs(species + float(unknown[1]) - 100) < 1e-3, species'
 
-check "--sample: the name in a profile of CAMI, a page and a summary" sh -c '"$1" classify -q --db db.khdb --sample "S 01" \
+check "the name of a sample in a profile of CAMI, a page and a summary" sh -c '"$1" classify -q --db db.khdb --set sample="S 01" \
 	--prefix named --write html,json --profile named.cami s.fq && grep -qx "@SampleID:S 01" named.cami &&
 	grep -q "\"sample\": \"S 01\"" named.json && grep -q "\"name\":\"S 01\",\"unclassified\"" named.html' - "$kmerhash"
 check "--prefix names the sample" sh -c '"$1" classify -q --db db.khdb --prefix ./S02 --profile x.cami s.fq &&
 	grep -qx "@SampleID:S02" x.cami' - "$kmerhash"
-expect 2 "not printable" "--sample with a line end" second --db db.khdb --output - --sample "$(printf 'a\nb')" s.fq
+expect 2 "not printable" "--set sample with a line end" second --db db.khdb --output - --set sample="$(printf 'a\nb')" s.fq
 mkdir barred; cp "$data"/taxonomy/*.dmp barred
 sed -i 's/Escherichia virus phiX174/Escherichia | phi|X/; s/Sinsheimervirus/Sins|heimervirus/' barred/names.dmp
 build --taxonomy barred --db barred.khdb "$data"/genomes/*.gz

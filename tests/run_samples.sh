@@ -216,7 +216,7 @@ rm -rf readonly plain out
 head -c 20000 sim_1.fq >cut.fq
 { head -n 3 tsv; echo "bad	cut.fq	"; tail -n +4 tsv; echo "odd	sim_1.fq	real_1.fq"; } >sheet
 rm -rf out
-expect 1 'sample bad: cut.fq:250: record' "samples that fail, --keep-going" samples --keep-going
+expect 1 'sample bad: cut.fq:250: record' "samples that fail, --set keep-going" samples --set keep-going
 cp .err all
 check "samples that fail: both are told" grep -q 'sample odd: ' all
 check "samples that fail: how many" grep -q '2 of 8 samples failed' all
@@ -353,7 +353,7 @@ same want got "a page: as merge makes it of the reports"
 expect 0 "is there already" "a page, when all is there" samples --html again.html.gz --write report,json --resume
 gzip -dc again.html.gz >again.html; data_of again.html >got; same want got "a page, when all is there: the same"
 echo "bad	cut.fq	" >>sheet
-expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --html bad.html --write report,json --keep-going
+expect 1 "1 of 7 samples failed" "a page beside a sample that fails" samples --html bad.html --write report,json --set keep-going
 data_of bad.html >got; same want got "a page beside a sample that fails: of the others"
 expect 1 "stopped" "no page where all stops" samples --html none.html --write report,json --threads 1
 nothing_left "no page where all stops" none.html
@@ -385,7 +385,7 @@ cp tsv sheet; rm -rf out
 expect 0 "" "pages with profiles" samples --html all.html --write html,report,json --sample-pass
 if [ -n "$PYTHON3" ]; then check "pages with profiles: that of all has what those of each have" python told.py
 else skip "pages with profiles: that of all has what those of each have" "no python3"; fi
-"$kmerhash" merge -q --format html --list names --profile profile.tsv --output want.html
+"$kmerhash" merge -q --format html --list names --set profile=profile.tsv --output want.html
 data_of all.html >got; data_of want.html >want; same want got "pages with profiles: as merge makes them"
 expect 0 "is there already" "pages with profiles, when all is there" samples --html again.html --write html,report,json --sample-pass --resume
 data_of again.html >got; same want got "pages with profiles, when all is there: the same"

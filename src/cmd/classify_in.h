@@ -123,8 +123,8 @@ void kh_classify_coverage_clear(kh_page_covered *c);
 int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p,
 			kh_err *err);
 
-/* The name of sample i, to be freed: that of the table or of --sample, or else of --prefix or the
- * first input, without folders and without endings such as .fq.gz. */
+/* The name of sample i, to be freed: that of the table or of --set sample, or else of --prefix or
+ * the first input, without folders and without endings such as .fq.gz. */
 int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_err *err);
 /* Does the name of a profile ask for CAMI's form? */
 bool kh_classify_is_cami(const char *name);

@@ -14,11 +14,11 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 
 	for (const char *p = v->sample; p && *p; p++)
 		if ((unsigned char)*p < ' ')
-			return kh_fail(err, KH_EUSAGE, "--sample: not printable text");
+			return kh_fail(err, KH_EUSAGE, "--set sample: not printable text");
 	if (!v->samples) {
 		if (v->outdir || v->keep_going || v->resume)
-			return kh_fail(err, KH_EUSAGE, "--outdir, --keep-going and --resume need "
-				       "--samples SHEET");
+			return kh_fail(err, KH_EUSAGE, "--outdir, --resume and --set keep-going "
+				       "need --samples SHEET");
 		if (v->write && !v->prefix)
 			return kh_fail(err, KH_EUSAGE, "--write needs --prefix OUT, or --samples "
 				       "SHEET");
@@ -31,7 +31,7 @@ int kh_classify_check_samples(const struct classify *j, int n_operands, kh_err *
 			       "both");
 	if (v->output || v->report || v->json || v->prefix || v->sample)
 		return kh_fail(err, KH_EUSAGE, "--samples names its outputs itself: no --output, "
-			       "--report, --json, --prefix or --sample");
+			       "--report, --json, --prefix or --set sample");
 	const char *end[] = { v->classified, v->unclassified, v->profile, v->registers };
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		if (end[i] && strchr(end[i], '/'))
@@ -141,7 +141,7 @@ int kh_classify_tell_samples(const struct classify *j, int rc, kh_err *err)
 	}
 	if (t->failed == 0)
 		return rc;
-	return rc ? kh_fail(err, rc, "stopped, %zu of %zu samples are done (--keep-going goes on "
-			    "behind one that fails)", t->done, j->sheet.n)
+	return rc ? kh_fail(err, rc, "stopped, %zu of %zu samples are done (--set keep-going goes "
+			    "on behind one that fails)", t->done, j->sheet.n)
 		  : kh_fail(err, KH_EIO, "%zu of %zu samples failed", t->failed, j->sheet.n);
 }

@@ -31,13 +31,13 @@ static const kh_opt opts[] = {
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
 		"names of more reports, one a line, or SAMPLE tab NAME"),
-	KH_TEXT("profile", 0, AT(profile), "NAME",
-		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
 	KH_OPTS_COMMON,
 	KH_OPTS_END
 };
 
 static const kh_opt settings[] = {
+	KH_TEXT("profile", 0, AT(profile), "NAME",
+		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
 	KH_TEXT("registers", 0, AT(registers), "NAME",
 		"report: distinct features, of the file SAMPLE.NAME beside each report"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",

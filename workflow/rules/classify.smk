@@ -41,5 +41,5 @@ rule kmerhash_classify:
         "kmerhash classify --db {input.db:q} {params.kind} --threads {threads} "
         "--device {params.device} --output {output.lines:q} --report {output.report:q} "
         "--json {output.json:q} --html {output.page:q} {params.profile} "
-        "--sample {wildcards.sample:q} {params.extra} "
+        "--set sample={wildcards.sample:q} {params.extra} "
         "{input.reads:q} 2> {log:q}"

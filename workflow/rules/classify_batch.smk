@@ -55,7 +55,7 @@ rule kmerhash_classify_batch:
     shell:
         "rm -f {params.stale:q} && "
         "kmerhash classify --db {input.db:q} --samples {input.sheet:q} "
-        "--outdir {params.folder:q} --resume --keep-going --write lines.gz,report,json,html"
+        "--outdir {params.folder:q} --resume --set keep-going --write lines.gz,report,json,html"
         "{params.profile} "
         "--threads {threads} --device {params.device} {params.extra} 2> {log:q} && "
         "for file in {output:q}; do "

@@ -40,7 +40,7 @@ rule kmerhash_merge:
     params:
         format=lambda wildcards: MERGE_FORMAT[wildcards.suffix],
         profile=lambda wildcards: (
-            "--profile profile.tsv" if PROFILE and wildcards.suffix == "html" else ""
+            "--set profile=profile.tsv" if PROFILE and wildcards.suffix == "html" else ""
         ),
         extra=config["merge"]["extra"],
     shell:
