@@ -73,19 +73,16 @@ int kh_assemblies_sort(kh_assemblies *a, const char *table, kh_errs *errs, kh_er
 
 int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_err *err)
 {
-	kh_source *s;
 	kh_err one = { 0, "" };
 	kh_span line;
 	kh_tsv l;
-	int got, rc = kh_source_open(&s, report, &one);
+	int got, rc = kh_tsv_open(&l, report, &one);
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	kh_tsv_init(&l, report, kh_tsv_source, s);
 	while (!rc && (got = kh_tsv_next(&l, &line, err)) != 0)
 		rc = got < 0 ? got : line.n > 0 ? add_line(a, &l, line, errs, err) : KH_OK;
 	kh_tsv_clear(&l);
-	kh_source_close(s);
 	return rc ? rc : kh_assemblies_sort(a, report, errs, err);
 }
 

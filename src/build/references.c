@@ -66,15 +66,13 @@ struct rows {
 static int read_rows(struct rows *x, const char *file, kh_err *err)
 {
 	kh_errs *errs = &x->r->errs;
-	kh_source *s;
+	const bool any_end = x->l.any_end;
 	kh_err one = { 0, "" };
 	kh_span row;
-	int got, rc = kh_source_open(&s, file, &one);
-	const bool any_end = x->l.any_end;
+	int got, rc = kh_tsv_open(&x->l, file, &one);
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	kh_tsv_init(&x->l, file, kh_tsv_source, s);
 	x->l.any_end = any_end;
 	while (!rc && (got = kh_tsv_next(&x->l, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
@@ -90,7 +88,6 @@ static int read_rows(struct rows *x, const char *file, kh_err *err)
 			rc = x->take(x, row, err);
 	}
 	kh_tsv_clear(&x->l);
-	kh_source_close(s);
 	return rc;
 }
 

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "io/source.h"
 #include "taxonomy/tsv.h"
 
 void kh_merge_files_clear(kh_merge_files *f)
@@ -222,14 +221,12 @@ static int list_row(kh_merge_files *f, kh_span row, kh_errs *errs, kh_err *err)
 
 int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_err *err)
 {
-	kh_source *s = NULL;
 	kh_span row;
 	kh_tsv t;
-	int got, rc = kh_source_open(&s, list, err);
+	int got, rc = kh_tsv_open(&t, list, err);
 
 	if (rc)
 		return rc;
-	kh_tsv_init(&t, list, kh_tsv_source, s);
 	t.any_end = true;
 	while (!rc && (got = kh_tsv_next(&t, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
@@ -245,7 +242,6 @@ int kh_merge_files_list(kh_merge_files *f, const char *list, kh_errs *errs, kh_e
 			rc = list_row(f, row, errs, err);
 	}
 	kh_tsv_clear(&t);
-	kh_source_close(s);
 	return rc;
 }
 

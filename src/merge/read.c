@@ -7,22 +7,6 @@
 #include "base/mem.h"
 #include "taxonomy/taxonomy.h"
 
-/* --- rows ------------------------------------------------------------------------- */
-int kh_merge_split(kh_span row, kh_span *column, int max)
-{
-	const char *p = row.p, *end = row.p + row.n;
-
-	for (int n = 0; n < max; n++) {
-		const char *tab = memchr(p, '\t', (size_t)(end - p));
-
-		column[n] = (kh_span) { p, (size_t)((tab ? tab : end) - p) };
-		if (!tab)
-			return n + 1;
-		p = tab + 1;
-	}
-	return max + 1;
-}
-
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want)
 {
 	return KH_MERGE_BAD(r, "%s:%llu: column %d: \"%s\" is not %s", r->tsv.name,

@@ -36,8 +36,6 @@ static inline unsigned long long kh_merge_line(const kh_merge_reader *r)
 	return r->tsv.line;
 }
 
-/* Columns between tabs; max + 1 if there are more. */
-int kh_merge_split(kh_span row, kh_span *column, int max);
 int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const char *want);
 /* Is it a name that can stand in a table? */
 bool kh_merge_is_name(kh_span s);

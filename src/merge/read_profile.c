@@ -171,7 +171,7 @@ static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int
 	kh_span c[MOST];
 	int rc = KH_OK;
 
-	*columns = kh_merge_split(header, c, MOST);
+	*columns = kh_span_split(header, c, MOST);
 	for (int i = 0; i < COLUMNS && !rc; i++) {
 		at[i] = 0;
 		while (at[i] < *columns && at[i] < MOST && !kh_span_is(c[at[i]], column_name[i]))
@@ -245,7 +245,7 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 {
 	kh_span c[MOST];
 	struct row x = { .line = kh_merge_line(r) };
-	const int n = kh_merge_split(row, c, MOST);
+	const int n = kh_span_split(row, c, MOST);
 	const size_t before = r->errs->found;
 	int rc;
 

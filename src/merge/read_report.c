@@ -97,7 +97,7 @@ static int parse_row(struct reader *r, kh_span row, struct row *x)
 {
 	enum { MOST = 8 };
 	kh_span c[MOST] = { { NULL, 0 } };
-	const int n = kh_merge_split(row, c, MOST);
+	const int n = kh_span_split(row, c, MOST);
 	uint64_t ignored;
 	int rc = KH_OK;
 

@@ -1,11 +1,11 @@
 #include <config.h>
 #include "taxonomy/lineage_in.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
 #include "base/mem.h"
+#include "taxonomy/taxdump.h"
 
 /* --- numbers ---------------------------------------------------------------------- */
 struct key {
@@ -126,39 +126,19 @@ uint32_t kh_lineages_taxid(const kh_lineages *l, const char *id, size_t len)
 
 int kh_lineages_taxdump(const kh_lineages *l, kh_taxdump **d, kh_err *err)
 {
-	kh_taxdump *own = NULL;
-	kh_buf nodes = { NULL, 0, 0 }, names = { NULL, 0, 0 };
-	int rc = kh_buf_string(&nodes, "1\t|\t1\t|\tno rank\t|\n", err);
+	int rc = kh_taxdump_begin(d, err);
 
 	for (size_t i = 0; i < l->n && !rc; i++) {
 		const kh_lineage_node *x = &l->node[i];
-		const kh_span name = { l->text.p + x->path + x->name, x->path_len - x->name };
-		const uint32_t parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid;
+		const char *path = l->text.p + x->path;
+		const kh_taxnode node = {
+			.taxid = x->taxid, .rank = x->rank,
+			.parent = x->parent == UINT32_MAX ? 1 : l->node[x->parent].taxid };
 
-		rc = kh_buf_print(&nodes, err, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\n", x->taxid,
-				  parent, kh_rank_name(x->rank));
-		if (!rc)
-			rc = kh_buf_print(&names, err, "%" PRIu32 "\t|\t", x->taxid);
-		if (!rc)
-			rc = kh_buf_add(&names, name.p, name.n, err);
-		if (!rc)
-			rc = kh_buf_string(&names, "\t|\t\t|\tscientific name\t|\n", err);
+		rc = kh_taxdump_add(*d, &node,
+				    kh_span_trim(path + x->name, path + x->path_len), err);
 	}
-	if (!rc) {
-		const kh_bytes a = { nodes.p, nodes.n, "lineages" };
-		const kh_bytes b = { names.p, names.n, "names of lineages" };
-
-		rc = kh_taxdump_parse(&own, &a, &b, NULL, err);
-	}
-	free(nodes.p);
-	free(names.p);
-	if (rc || !*d) {
-		*d = rc ? *d : own;
-		return rc;
-	}
-	rc = kh_taxdump_join(*d, own, err);
-	kh_taxdump_close(own);
-	return rc;
+	return rc ? rc : kh_taxdump_end(*d, err);
 }
 
 /* The node of a taxon: of the path with letters of ranks in front of its parts, and of that
@@ -221,33 +201,16 @@ int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *nu
 	return rc;
 }
 
-static int64_t read_text(void *arg, void *buf, size_t n, kh_err *err)
-{
-	kh_span *s = arg;
-
-	(void)err;
-	n = n < s->n ? n : s->n;
-	memcpy(buf, s->p, n);
-	s->p += n;
-	s->n -= n;
-	return (int64_t)n;
-}
-
 int kh_lineages_map(const kh_lineages *l, kh_idmap *m, kh_err *err)
 {
-	kh_buf t = { NULL, 0, 0 };
 	int rc = KH_OK;
 
+	kh_idmap_next(m);
 	for (size_t i = 0; i < l->n_entries && !rc; i++) {
 		const kh_lineage_entry *e = &l->entry[i];
 
-		rc = kh_buf_add(&t, l->text.p + e->id, e->id_len, err);
-		if (!rc)
-			rc = kh_buf_print(&t, err, "\t%" PRIu32 "\n", l->node[e->node].taxid);
+		rc = kh_idmap_note(m, (kh_span) { l->text.p + e->id, e->id_len },
+				   l->node[e->node].taxid, err);
 	}
-	kh_span all = { t.p, t.n };
-	if (!rc && t.n > 0)
-		rc = kh_idmap_parse(m, "lineages", read_text, &all, err);
-	free(t.p);
 	return rc;
 }

@@ -329,21 +329,6 @@ static int check_clashes(const kh_idmap *m, const char *name, kh_err *err)
 
 enum { MAX_COLUMNS = 4 };
 
-/* Splits at tabs; returns how many columns there are, at most one more than MAX. */
-static int split(kh_span row, kh_span column[MAX_COLUMNS])
-{
-	const char *p = row.p, *end = row.p + row.n;
-
-	for (int n = 0; n < MAX_COLUMNS; n++) {
-		const char *tab = memchr(p, '\t', (size_t)(end - p));
-		column[n] = (kh_span) { p, (size_t)((tab ? tab : end) - p) };
-		if (!tab)
-			return n + 1;
-		p = tab + 1;
-	}
-	return MAX_COLUMNS + 1;
-}
-
 static bool is_header(const kh_span *column, int n)
 {
 	if (n == 2)
@@ -395,7 +380,7 @@ static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
 	while ((got = kh_tsv_next(l, &row, err)) > 0) {
 		if (!row.n)
 			continue;
-		int n = split(row, column);
+		int n = kh_span_split(row, column, MAX_COLUMNS);
 		if (want ? n != want : n != 2 && n != MAX_COLUMNS)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s:%llu: %d%s columns, expected %s", l->name,
@@ -426,6 +411,18 @@ int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
 	rc = parse_rows(m, &l, err);
 	kh_tsv_clear(&l);
 	return rc ? rc : check_clashes(m, name, err);
+}
+
+void kh_idmap_next(kh_idmap *m)
+{
+	m->file++;
+}
+
+int kh_idmap_note(kh_idmap *m, kh_span id, uint32_t taxid, kh_err *err)
+{
+	key *k = find(m, id);
+
+	return k ? note(m, k, taxid, 0, err) : KH_OK;
 }
 
 struct table {

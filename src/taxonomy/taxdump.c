@@ -15,7 +15,6 @@
 
 #include "taxonomy/tsv.h"
 #include "base/mem.h"
-#include "io/source.h"
 
 enum { MAX_COLUMNS = 4 };
 typedef int row_fn(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err);
@@ -333,41 +332,60 @@ uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)
 	return i == KH_NO_TAXON ? 0 : d->node[i].taxid;
 }
 
-/* --- another one ------------------------------------------------------------ */
-static int add_node(kh_taxdump *d, const kh_taxnode *x, const char *name, kh_err *err)
+/* A dump of the root alone. */
+static int make_root(kh_taxdump **out, kh_err *err)
 {
-	const size_t len = strlen(name);
-	int rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *x, err);
+	static const kh_taxnode root = { .taxid = 1, .parent = 1 };
+	kh_taxdump *d = kh_array(1, sizeof *d, err);
+	int rc = d ? kh_grow((void **)&d->node, &d->cap, 1, sizeof root, err) : KH_ENOMEM;
 
+	if (!rc) {
+		d->node[d->n++] = root;
+		rc = kh_buf_word(&d->names, "root", 4, err);
+	}
+	if (rc)
+		kh_taxdump_close(d);
+	else
+		*out = d;
+	return rc;
+}
+
+int kh_taxdump_begin(kh_taxdump **d, kh_err *err)
+{
+	kh_taxdump *x = *d;
+
+	if (!x)
+		return make_root(d, err);
+	for (size_t i = 0; i < x->n; i++)
+		x->node[i].parent = x->node[x->node[i].parent].taxid;
+	return KH_OK;
+}
+
+int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err)
+{
+	const uint32_t at = d->dir ? find_node(d, x->taxid) : KH_NO_TAXON;
+	int rc;
+
+	if (at != KH_NO_TAXON) {
+		d->node[at].parent = x->parent == 1 ? d->node[at].parent : x->parent;
+		return KH_OK;
+	}
+	rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *x, err);
 	if (rc)
 		return rc;
-	if (d->n == KH_NO_TAXON || len >= UINT32_MAX - d->names.n)
+	if (d->n == KH_NO_TAXON || name.n >= UINT32_MAX - d->names.n)
 		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages and taxonomy");
 	d->node[d->n] = *x;
 	d->node[d->n++].name = (uint32_t)d->names.n;
-	return kh_buf_word(&d->names, name, len, err);
+	return kh_buf_word(&d->names, name.p, name.n, err);
 }
 
-int kh_taxdump_join(kh_taxdump *d, const kh_taxdump *with, kh_err *err)
+int kh_taxdump_end(kh_taxdump *d, kh_err *err)
 {
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < d->n; i++)
-		d->node[i].parent = d->node[d->node[i].parent].taxid;
-	for (size_t i = 1; i < with->n && !rc; i++) {
-		kh_taxnode x = with->node[i];
-		const uint32_t at = find_node(d, x.taxid);
-
-		x.parent = with->node[x.parent].taxid;
-		if (at == KH_NO_TAXON)
-			rc = add_node(d, &x, with->names.p + x.name, err);
-		else if (x.parent != 1)
-			d->node[at].parent = x.parent;
-	}
 	free(d->dir);
 	d->dir = NULL;
 	d->shift = 0;
-	return rc ? rc : finish_nodes(d, "the lineages beside the taxonomy", err);
+	return finish_nodes(d, "the lineages beside the taxonomy", err);
 }
 
 /* --- the three together ---------------------------------------------------- */
@@ -409,66 +427,46 @@ static int parse(kh_taxdump **out, kh_tsv l[3], kh_err *err)
 	d = NULL;
 out:
 	kh_taxdump_close(d);
-	for (int i = 0; i < 3; i++)
-		kh_tsv_clear(&l[i]);
 	return rc;
-}
-
-static int64_t read_bytes(void *arg, void *buf, size_t n, kh_err *err)
-{
-	kh_bytes *b = arg;
-
-	(void)err;
-	if (n > b->n)
-		n = b->n;
-	if (n)
-		memcpy(buf, b->p, n);
-	b->p += n;
-	b->n -= n;
-	return (int64_t)n;
 }
 
 int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *names,
 		     const kh_bytes *merged, kh_err *err)
 {
 	const kh_bytes *in[3] = { nodes, names, merged };
-	kh_bytes rest[3];
+	kh_span rest[3];
 	kh_tsv l[3] = { 0 };
 
 	for (int i = 0; i < 3 && in[i]; i++) {
-		rest[i] = *in[i];
-		kh_tsv_init(&l[i], in[i]->name, read_bytes, &rest[i]);
+		rest[i] = (kh_span) { in[i]->p, in[i]->n };
+		kh_tsv_init(&l[i], in[i]->name, kh_tsv_bytes, &rest[i]);
 	}
-	return parse(d, l, err);
+	const int rc = parse(d, l, err);
+	for (int i = 0; i < 3; i++)
+		kh_tsv_clear(&l[i]);
+	return rc;
 }
 
 const char *const kh_taxdump_file[KH_TAXDUMP_FILES] = { "nodes.dmp", "names.dmp", "merged.dmp" };
 
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 {
-	kh_source *s[3] = { NULL };
 	kh_tsv l[3] = { 0 };
 	char *path[3] = { NULL };
 	int rc = KH_OK;
 
-	for (int i = 0; i < 3; i++) {
-		size_t n = strlen(dir) + strlen(kh_taxdump_file[i]) + 2;
-		path[i] = kh_array(n, 1, err);
-		if (!path[i]) {
-			rc = KH_ENOMEM;
-			goto out;
+	for (int i = 0; i < 3 && !rc; i++) {
+		if (asprintf(&path[i], "%s/%s", dir, kh_taxdump_file[i]) < 0) {
+			path[i] = NULL;
+			rc = kh_fail_nomem(err);
+		} else if (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT) {
+			rc = kh_tsv_open(&l[i], path[i], err);
 		}
-		snprintf(path[i], n, "%s/%s", dir, kh_taxdump_file[i]);
-		if (i == 2 && access(path[i], F_OK) && errno == ENOENT)
-			break;
-		if ((rc = kh_source_open(&s[i], path[i], err)))
-			goto out;
-		kh_tsv_init(&l[i], path[i], kh_tsv_source, s[i]);
 	}
-	rc = parse(d, l, err);
-out:
+	if (!rc)
+		rc = parse(d, l, err);
 	for (int i = 0; i < 3; i++) {
-		kh_source_close(s[i]);
+		kh_tsv_clear(&l[i]);
 		free(path[i]);
 	}
 	return rc;

@@ -1,4 +1,4 @@
-/* taxdump.h - the inside of kh_taxdump, for taxdump.c, taxonomy.c and lineage_join.c only */
+/* taxdump.h - the inside of kh_taxdump, for the files of this room only */
 #ifndef KH_TAXONOMY_TAXDUMP_H
 #define KH_TAXONOMY_TAXDUMP_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "taxonomy/taxonomy.h"
+#include "taxonomy/tsv.h"
 
 typedef struct kh_taxnode {
 	uint32_t taxid;
@@ -33,6 +34,14 @@ struct kh_taxdump {
 	size_t n_dir;
 	unsigned shift;
 };
+
+/* More nodes, whose parents are taxids: between begin, which makes a dump if *d is NULL, and end,
+ * the parents of all nodes are.  Of a taxon that is there the name and the rank stay, and its
+ * parent becomes the new one, unless that is the root: so taxa are as they are added, in the place
+ * that the dump has for the uppermost. */
+int kh_taxdump_begin(kh_taxdump **d, kh_err *err);
+int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err);
+int kh_taxdump_end(kh_taxdump *d, kh_err *err);
 
 /* Index of the node of a taxid (merged ones followed), or KH_NO_TAXON. */
 uint32_t kh_taxdump_node(const kh_taxdump *d, uint32_t taxid);

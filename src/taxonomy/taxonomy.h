@@ -52,10 +52,6 @@ void kh_taxdump_close(kh_taxdump *d);
 typedef struct kh_bytes { const char *p; size_t n; const char *name; } kh_bytes;
 int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *names,
 		     const kh_bytes *merged, kh_err *err);
-/* Adds the taxa of another dump.  Of a taxon of both the name and the rank stay, and its parent
- * becomes that of `with`, unless that is the root: so the taxa that `with` knows are as it has
- * them, in the place that d has for the uppermost. */
-int kh_taxdump_join(kh_taxdump *d, const kh_taxdump *with, kh_err *err);
 /* The current taxid of `taxid` (merged ones followed), 0 if unknown. */
 uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid);
 

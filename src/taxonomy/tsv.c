@@ -14,8 +14,17 @@ void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg)
 	*l = (kh_tsv) { .name = name, .read = read, .arg = arg };
 }
 
+int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err)
+{
+	kh_tsv_init(l, path, kh_tsv_source, NULL);
+	const int rc = kh_source_open(&l->source, path, err);
+	l->arg = l->source;
+	return rc;
+}
+
 void kh_tsv_clear(kh_tsv *l)
 {
+	kh_source_close(l->source);
 	free(l->buf);
 	*l = (kh_tsv) { 0 };
 }
@@ -82,6 +91,19 @@ int64_t kh_tsv_source(void *arg, void *buf, size_t n, kh_err *err)
 	return kh_source_read(arg, buf, n, err);
 }
 
+int64_t kh_tsv_bytes(void *arg, void *buf, size_t n, kh_err *err)
+{
+	kh_span *s = arg;
+
+	(void)err;
+	n = n < s->n ? n : s->n;
+	if (n)
+		memcpy(buf, s->p, n);
+	s->p += n;
+	s->n -= n;
+	return (int64_t)n;
+}
+
 bool kh_span_u32(kh_span s, uint32_t *v)
 {
 	uint64_t x = 0;
@@ -118,6 +140,21 @@ bool kh_span_u64(kh_span s, uint64_t *v)
 bool kh_span_is(kh_span s, const char *word)
 {
 	return s.n == strlen(word) && !memcmp(s.p, word, s.n);
+}
+
+int kh_span_split(kh_span row, kh_span *column, int max)
+{
+	const char *p = row.p, *end = row.p + row.n;
+
+	for (int n = 0; n < max; n++) {
+		const char *tab = memchr(p, '\t', (size_t)(end - p));
+
+		column[n] = (kh_span) { p, (size_t)((tab ? tab : end) - p) };
+		if (!tab)
+			return n + 1;
+		p = tab + 1;
+	}
+	return max + 1;
 }
 
 kh_span kh_span_trim(const char *p, const char *end)

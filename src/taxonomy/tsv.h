@@ -15,8 +15,9 @@
 /* Gives up to n bytes: the number of them, 0 at the end (and again then), < 0. */
 typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
 
-/* One that reads the kh_source (io/source.h) that is its arg. */
-kh_read_fn kh_tsv_source;
+/* One that reads the kh_source (io/source.h) that is its arg; of bytes in memory, a kh_span, which
+ * becomes what is left of them. */
+kh_read_fn kh_tsv_source, kh_tsv_bytes;
 
 /* Borrowed characters without a NUL. */
 typedef struct kh_span {
@@ -34,11 +35,14 @@ typedef struct kh_tsv {
 	char *buf;
 	size_t cap, pos, end;   /* buf[pos, end) is not yet given */
 	bool eof;
+	struct kh_source *source;       /* opened by kh_tsv_open, or NULL */
 	/* the last row may lack its line end, for lists that people write */
 	bool any_end;
 } kh_tsv;
 
 void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg);
+/* The same of a file; cleared if it fails. */
+int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err);
 void kh_tsv_clear(kh_tsv *l);
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
  * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
@@ -49,6 +53,9 @@ int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err);
 bool kh_span_u32(kh_span s, uint32_t *v);
 bool kh_span_u64(kh_span s, uint64_t *v);
 bool kh_span_is(kh_span s, const char *word);
+/* The columns between tabs, of which there is room for max; returns how many there are, max + 1 if
+ * more than max. */
+int kh_span_split(kh_span row, kh_span *column, int max);
 /* What is left of p .. end - 1 without the blanks around it. */
 kh_span kh_span_trim(const char *p, const char *end);
 
