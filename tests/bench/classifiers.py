@@ -1,4 +1,6 @@
 """Builds and classifies with kraken2 and with kmerhash, and says what it cost."""
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -8,6 +10,15 @@ import tempfile
 import typing
 
 from reads import open_text
+
+
+def load_accuracy():
+    """The program `accuracy`, as a module: it knows the reference set."""
+    path = str(pathlib.Path(__file__).with_name("accuracy"))
+    loader = importlib.machinery.SourceFileLoader("accuracy", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("accuracy", loader))
+    loader.exec_module(module)
+    return module
 
 
 class Cost(typing.NamedTuple):
