@@ -49,9 +49,9 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 576, 4087))
-    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept"]):
-        place = {"keys": 512, "told": 528, "text": 544, "kept": 560}.get(name, 272 + 16 * i)
+    yield "zero", "B", rng.choice((472, 511, 592, 4087))
+    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated"]):
+        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576}.get(name, 272 + 16 * i)
         yield "at-" + name, "Q", place
         yield "size-" + name, "Q", place + 8
 
@@ -83,6 +83,16 @@ def fields(data, rng):
         second, = struct.unpack_from("<I", data, extent(data, "targets")[0] + 32)
         yield "text-word", "I", at + 4 * rng.randrange(size // 4)
         yield "text-gap", "I", at + 4 * (stride // 16 * second - 1 - rng.randrange(stride // 16 * gap))
+    at, size = extent(data, "translated")
+    if size:
+        genera, lines = struct.unpack_from("<II", data, at + 4)
+        for word in range(8):
+            yield "translated-head", "I", at + 4 * word
+        yield "translated-genus", "I", at + 64 + 4 * rng.randrange(4 * genera)
+        line = at + 64 + 64 * (-(-genera // 4) + rng.randrange(lines))
+        yield "translated-tag", "H", line + 2 * rng.randrange(28)
+        yield "translated-line", "I", line + 56
+        yield "translated-line", "B", line + 60 + rng.randrange(4)
     for name in SECTIONS[:-1]:
         at, size = extent(data, name)
         if (at + size) % 4096:

@@ -29,6 +29,8 @@ def extent(data, name):
         return struct.unpack_from("<QQ", data, 512)
     if name == "kept":
         return struct.unpack_from("<QQ", data, 560)
+    if name == "translated":
+        return struct.unpack_from("<QQ", data, 576)
     if name == "text":
         return struct.unpack_from("<QQ", data, 544)
     return struct.unpack_from("<QQ", data, 272 + 16 * SECTIONS.index(name))
@@ -260,12 +262,36 @@ def keys(good):
         first += 4 * rests + 4 * struct.unpack_from("<Q", good, at + 8 * r)[0]
 
 
+def translated(good):
+    """of a database with translated seeds"""
+    at, size = extent(good, "translated")
+    if size == 0:
+        return
+    for what, pair in (("at-0", (0, size)), ("size-0", (at, 0)), ("size-less", (at, size - 4)),
+                       ("overlaps", (extent(good, "taxa")[0], size))):
+        yield "translated-" + what, put(good, "QQ", 576, *pair), ""
+    genera, lines, behind = struct.unpack_from("<III", good, at + 4)
+    places, codons = struct.unpack_from("<QQ", good, at + 16)
+    for what, fmt, offset, value in (("k", "I", 0, 9), ("genera", "I", 4, genera + 4), ("lines", "I", 8, lines + 1),
+                                     ("no-lines", "I", 8, 0), ("places", "Q", 16, 1 << 63), ("codons", "Q", 24, 1 << 33),
+                                     ("codons-odd", "Q", 24, codons + 1), ("zero", "I", 60, 1)):
+        yield "translated-" + what, put(good, fmt, at + offset, value), "translated seeds"
+    genus = at + 64
+    line = genus + 64 * -(-genera // 4)
+    place = line + 64 * (lines + behind)
+    for what, fmt, offset, value in (("taxon", "I", genus, 1 << 31), ("first", "I", genus + 4, 32), ("threshold", "I", genus + 8, 0),
+                                     ("order", "I", genus + 20, 0), ("base", "I", line + 120, 0), ("many", "B", line + 60, 29),
+                                     ("more", "B", line + 61, 2), ("line-zero", "H", line + 62, 1),
+                                     ("last-more", "B", place - 3, 1), ("place", "I", place + 4, codons)):
+        yield "translated-" + what, put(good, fmt, offset, value), "translated seeds are damaged"
+
+
 def main(path, folder):
     with open(path, "rb") as f:
         good = f.read()
     made = [("bad-" + name, data, want) for name, data, want in plain(good)]
     if xxh3:
-        for name, data, want in (case for make in (headers, directories, trees, keys, text, seeds) for case in make(good)):
+        for name, data, want in (case for make in (headers, directories, trees, keys, text, seeds, translated) for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:

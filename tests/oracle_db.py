@@ -40,6 +40,7 @@ class Database:
         self.at["told"] = struct.unpack_from("<QQ", data, 528)
         self.at["text"] = struct.unpack_from("<QQ", data, 544)
         self.at["kept"] = struct.unpack_from("<QQ", data, 560)
+        self.at["translated"] = struct.unpack_from("<QQ", data, 576)
         self.image = self.section("index")
         self.seeded = self.version == 3
         self.dir = list(struct.iter_unpack("<QQ4II7I" if self.seeded else "<QQQIIII", self.section("directory")))
@@ -186,14 +187,41 @@ def check_frame(db):
     assert db.gap == (1 if db.seeded else 1 + -(-db.max_span // db.stride))
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[576:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[592:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("keys", "told", "text", "kept") and (at, size) == (0, 0):
+        if name in ("keys", "told", "text", "kept", "translated") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
     assert not any(holes)
+
+
+def check_translated(db):
+    """What can be seen without the genomes."""
+    if db.at["translated"] == (0, 0):
+        return
+    data = db.section("translated")
+    k, genera, lines, behind, places, codons, *zero = struct.unpack_from("<IIIIQQ8I", data)
+    assert k in (8, 10) and lines > 0 and codons < 2**32 and codons % 32 == 0 and places <= codons and not any(zero)
+    genus_at, line_at = 64, 64 + 64 * -(-genera // 4)
+    place_at = line_at + 64 * (lines + behind)
+    text_at = place_at + 64 * -(-places // 16)
+    assert len(data) == text_at + 4 * (3 * codons // 16 + 64) and (genera > 0 or codons == 0)
+    last, first = -1, 0
+    for i in range(genera):
+        taxon, at, threshold, zero = struct.unpack_from("<IIII", data, genus_at + 16 * i)
+        assert last < taxon < db.n_taxa and at % 32 == 0 and threshold > 0 and zero == 0
+        assert at == 0 if i == 0 else first < at
+        last, first = taxon, at
+    assert genera == 0 or first < codons
+    seen = 0
+    for i in range(lines + behind):
+        *tags, base, n, more, zero = struct.unpack_from("<28HIBBH", data, line_at + 64 * i)
+        assert base == seen and n <= 28 and more in (0, 1) and (n == 28 or not more) and zero == 0
+        assert not any(tags[n:]) and (i < lines + behind - 1 or not more)
+        seen += n
+    assert seen == places and all(at < codons for at in struct.unpack_from("<%dI" % places, data, place_at))
 
 
 def check_sums(db):
@@ -801,7 +829,7 @@ def why_bad(path):
     try:
         db = Database(path, trusted=False)
         for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
-                      check_section_keys, check_section_text):
+                      check_section_keys, check_section_text, check_translated):
             check(db)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:
         line = e.__traceback__

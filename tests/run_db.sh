@@ -67,7 +67,9 @@ if "$PYTHON3" -c 'import xxhash' 2>.err; then
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
 	check "the same with text" env -u KH_DEVICE "$real" build -q --device cpu --db text.khdb -k 10 --set text --taxonomy "$data/taxonomy" \
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
-	for db in two text; do
+	check "the same with translated seeds" env -u KH_DEVICE "$real" build -q --device cpu --db translated.khdb -k 10 --translated --taxonomy "$data/taxonomy" \
+		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
+	for db in two text translated; do
 		check "edits of $db with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts $db.khdb
 		check "edits of $db: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 100
 	done

@@ -8,7 +8,7 @@ rooms='
 	io kmer comm
 	seqio
 	taxonomy text
-	kraken2
+	kraken2 translated
 	index
 	db
 	classify

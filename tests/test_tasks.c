@@ -51,7 +51,7 @@ static void test_order(void **state)
 	kh_task task[TASKS];
 	kh_task_queue q = { .bad = 0 };
 	struct seen seen = { .first = task };
-	kh_tasks s = { &be, &q, 0, done, &seen };
+	kh_tasks s = { .be = &be, .queue = &q, .done = done, .arg = &seen };
 
 	(void)state;
 	for (unsigned i = 0; i < TASKS; i++) {
@@ -76,7 +76,7 @@ static void test_failure(void **state)
 			kh_task task[DEPTH];
 			kh_task_queue q = { .bad = by_queue ? bad : 0 };
 			struct seen seen = { .first = task, .refused = by_queue ? 0 : bad };
-			kh_tasks s = { &be, &q, 0, done, &seen };
+			kh_tasks s = { .be = &be, .queue = &q, .done = done, .arg = &seen };
 			kh_err e = { 0, "" };
 
 			for (unsigned i = 0; i < DEPTH; i++)
@@ -100,7 +100,7 @@ static void test_drop(void **state)
 	kh_task task[DEPTH];
 	kh_task_queue q = { .bad = 2 };
 	struct seen seen = { .first = task };
-	kh_tasks s = { &be, &q, 0, done, &seen };
+	kh_tasks s = { .be = &be, .queue = &q, .done = done, .arg = &seen };
 
 	(void)state;
 	for (unsigned i = 0; i < DEPTH; i++)

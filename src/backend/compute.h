@@ -9,11 +9,18 @@
 #define KH_BACKEND_COMPUTE_H
 
 #include "backend/backend.h"
+#include "translated/rule.h"
 
 typedef struct kh_compute {
 	const kh_backend *be;
 	kh_engine *engine;
 	kh_task_queue **queue;          /* a worker */
+	/* of a worker, where the database has translated seeds: these are looked at on the host,
+	 * whatever the device, when the rule has left a fragment uncalled */
+	kh_translator **translator;
+	kh_translated translated;
+	void *copy;                     /* of the seeds, in large pages, or NULL */
+	uint64_t copied;                /* bytes */
 	unsigned workers;
 	double seconds;                 /* that opening took, with copying the index to devices */
 } kh_compute;
@@ -24,6 +31,9 @@ typedef struct kh_compute_options {
 	uint64_t input;                 /* bytes of files to come, as far as known */
 	size_t block_size;              /* of the blocks to come */
 	bool shared;                    /* other processes here may use the same index */
+	/* what comes out is a part of what another process makes of it: translated seeds are for
+	 * that one */
+	bool part;
 } kh_compute_options;
 
 /* To be closed even if it fails. What o points to must live until then. */
@@ -34,6 +44,7 @@ void kh_compute_close(kh_compute *c);
 typedef struct kh_tasks {
 	const kh_backend *be;
 	kh_task_queue *queue;
+	kh_translator *translator;      /* or NULL */
 	unsigned under_way;
 	/* Called for each task that is done, in the order in which they were submitted. */
 	int (*done)(void *arg, kh_task *t, kh_err *err);
@@ -43,7 +54,8 @@ typedef struct kh_tasks {
 static inline kh_tasks kh_compute_tasks(const kh_compute *c, unsigned worker,
 					int (*done)(void *arg, kh_task *t, kh_err *err), void *arg)
 {
-	return (kh_tasks) { c->be, c->queue[worker], 0, done, arg };
+	return (kh_tasks) { c->be, c->queue[worker],
+			    c->translator ? c->translator[worker] : NULL, 0, done, arg };
 }
 
 /* Finishes the oldest task under way. */

@@ -175,6 +175,9 @@ static int choose_backend(struct build *b, kh_err *err)
 	if (!rc && o->text && (!b->on.choice.backend->compares || o->comm || grows))
 		return kh_fail(err, KH_EUSAGE, "--set text is for one process on the CPU, "
 			       "without --growable and --base");
+	if (!rc && o->translated && (o->comm || grows))
+		return kh_fail(err, KH_EUSAGE, "--translated is for one process, without "
+			       "--growable and --base");
 	if (rc || !grows)
 		return rc;
 	if (!b->on.choice.backend->grows)

@@ -91,6 +91,7 @@ typedef struct kh_build_options {
 	/* with the text of the references, which reads are compared with: version 3 */
 	bool text;
 	bool keep_all;                  /* with text: also what is alike in strains of a species */
+	bool translated;                /* with translated seeds: translated/section.h */
 	const char *taxonomy;           /* folder of dump files, or NULL */
 	/* from which the taxonomy is made, or which join that of the folder; NULL: none */
 	const struct kh_lineages *lineages;

@@ -166,7 +166,11 @@ int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
 /* What of it the database has: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);
+/* What of it is unknown: translated/make.h. */
+const uint16_t *const *kh_build_text_unknown(const struct build *b);
 void kh_build_text_free(struct build *b);
+/* The translated seeds, if they are wanted. */
+int kh_build_translated_write(struct build *b, kh_err *err);
 
 /* --- between the processes; with one process these do nothing --- */
 int kh_build_agree(const struct build *b, kh_err *err);

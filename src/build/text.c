@@ -19,12 +19,13 @@ typedef _Atomic(uint32_t *) chunk_pointer;
 
 struct text {
 	chunk_pointer chunk[CHUNKS];
+	_Atomic(uint16_t *) unknown[CHUNKS];    /* where bases are not ACGTU: translated/make.h */
 	uint64_t *all;                  /* then, all of it in one piece */
 };
 
 int kh_build_text_start(struct build *b, kh_err *err)
 {
-	if (!b->o->text)
+	if (!b->o->text && !b->o->translated)
 		return KH_OK;
 	b->text = kh_array(1, sizeof *b->text, err);
 	return b->text ? KH_OK : KH_ENOMEM;
@@ -32,8 +33,10 @@ int kh_build_text_start(struct build *b, kh_err *err)
 
 void kh_build_text_free(struct build *b)
 {
-	for (unsigned i = 0; b->text && i < CHUNKS; i++)
+	for (unsigned i = 0; b->text && i < CHUNKS; i++) {
 		free(atomic_load(&b->text->chunk[i]));
+		free(atomic_load(&b->text->unknown[i]));
+	}
 	if (b->text)
 		free(b->text->all);
 	free(b->text);
@@ -61,6 +64,35 @@ static uint32_t *chunk_of(struct text *t, uint64_t word, kh_err *err)
 	return chunk;
 }
 
+/* Notes the unknown ones of the bases of a word. */
+static int note_unknown(struct text *t, uint64_t word, uint16_t mask, kh_err *err)
+{
+	_Atomic(uint16_t *) *p = &t->unknown[word >> CHUNK_BITS];
+	uint16_t *chunk = atomic_load(p), *mine;
+
+	if (!chunk) {
+		mine = kh_array(CHUNK, sizeof *mine, err);
+		if (!mine)
+			return KH_ENOMEM;
+		if (atomic_compare_exchange_strong(p, &chunk, mine))
+			chunk = mine;
+		else
+			free(mine);
+	}
+	chunk[word % CHUNK] = mask;
+	return KH_OK;
+}
+
+/* n bits from bit `at` on. */
+static uint16_t mask_bits(const uint32_t *amb, uint64_t at, unsigned n)
+{
+	const unsigned sh = (unsigned)(at % 32);
+	const uint64_t two = amb[at / 32] |
+			     (sh + n > 32 ? (uint64_t)amb[at / 32 + 1] << 32 : 0);
+
+	return (uint16_t)(two >> sh & ((UINT32_C(1) << n) - 1));
+}
+
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 {
 	for (size_t i = 0; b->text && i < s->n; i++) {
@@ -70,9 +102,11 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 			const uint64_t word = first_word(b, p->bin) + at / KH_TEXT_WORD;
 			const uint64_t left = p->bases - at;
 			const unsigned n = left < KH_TEXT_WORD ? (unsigned)left : KH_TEXT_WORD;
+			const uint16_t mask = mask_bits(s->amb, p->at + at, n);
 			uint32_t *chunk = chunk_of(b->text, word, err);
 
-			if (!chunk)
+			if (!chunk || (mask && b->o->translated &&
+				       note_unknown(b->text, word, mask, err)))
 				return KH_ENOMEM;
 			chunk[word % CHUNK] = (uint32_t)kh_packed_bits(s->bases, p->at + at, n);
 		}
@@ -97,6 +131,9 @@ int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err)
 	struct text *t = b->text;
 	const uint64_t words = first_word(b, b->all.bins) + KH_TEXT_BEHIND;
 
+	*text = (const void *)t->all;
+	if (t->all)
+		return KH_OK;
 	t->all = kh_array((size_t)words / 2 + 1, sizeof *t->all, err);
 	if (!t->all)
 		return KH_ENOMEM;
@@ -112,6 +149,11 @@ int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err)
 	}
 	*text = (const void *)t->all;
 	return KH_OK;
+}
+
+const uint16_t *const *kh_build_text_unknown(const struct build *b)
+{
+	return (const void *)b->text->unknown;
 }
 
 static int write_kept(struct build *b, kh_err *err)
@@ -132,7 +174,7 @@ int kh_build_text_write(struct build *b, kh_err *err)
 	uint64_t at = 0;
 	int rc;
 
-	if (!b->text)
+	if (!b->o->text)
 		return KH_OK;
 	rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
 	for (uint32_t i = 0; i < t->n_kept && !rc; i++) {

@@ -250,7 +250,7 @@ static int write_rest(struct build *b, kh_err *err)
 	describe(b);
 	if ((rc = kh_db_begin(b->out.w, KH_SEC_DIR, err)) ||
 	    (rc = kh_db_append(b->out.w, dir, KH_RANGES * record, err)) ||
-	    (rc = kh_build_text_write(b, err)) ||
+	    (rc = kh_build_text_write(b, err)) || (rc = kh_build_translated_write(b, err)) ||
 	    (rc = write_taxa(b, err)) || (rc = write_targets(b, err)) ||
 	    (rc = write_ids(b, KH_SEC_IDS, true, err)) ||
 	    (rc = write_ids(b, KH_SEC_UNMAPPED, false, err)) ||

@@ -22,8 +22,8 @@ struct values {
 	uint64_t threads, k, smer, features, stride, max_span, max_locations;
 	uint64_t memory, gpu_memory, block_size, max_db_size;
 	double max_unmapped;
-	bool growable, text, keep_all, dry_run, allow_duplicates, allow_no_eof, header_lineage;
-	bool keep_repeats;
+	bool growable, translated, text, keep_all, dry_run, allow_duplicates, allow_no_eof;
+	bool header_lineage, keep_repeats;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -34,6 +34,8 @@ static const kh_opt opts[] = {
 		"a growable database that the references join, with its k, scheme and so on"),
 	KH_FLAG("growable", 0, AT(growable),
 		"keep what --base needs, so that references can be added later"),
+	KH_FLAG("translated", 0, AT(translated),
+		"keep translated seeds, which tell the genus of reads of unknown species"),
 	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
 		"folder with nodes.dmp, names.dmp, perhaps merged.dmp"),
 	KH_LIST("accession2taxid", 'a', AT(maps), "FILE",
@@ -184,9 +186,10 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 
 	o->max_db_size = v->max_db_size;
 	if (v->base) {
-		if (v->text || v->scheme || v->k || v->total_bases || v->smer || v->features ||
-		    v->stride || v->max_span || v->max_locations || v->keep_repeats)
-			return kh_fail(err, KH_EUSAGE, "--kmer-len and the settings "
+		if (v->translated || v->text || v->scheme || v->k || v->total_bases || v->smer ||
+		    v->features || v->stride || v->max_span || v->max_locations ||
+		    v->keep_repeats)
+			return kh_fail(err, KH_EUSAGE, "--kmer-len, --translated and the settings "
 				       "max-locations, scheme, total-bases, smer-len, features, "
 				       "stride, text, max-span and keep-repeats are those of "
 				       "--base");
@@ -206,6 +209,9 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 	o->max_span = v->max_span ? (uint32_t)v->max_span : KH_MAX_SPAN;
 	o->max_locations = v->max_locations ? (uint32_t)v->max_locations : KH_MAX_LOCATIONS;
 	o->growable = v->growable;
+	o->translated = v->translated;
+	if (v->translated && v->stride % KH_TEXT_WORD != 0)
+		return kh_fail(err, KH_EUSAGE, "--translated: a stride is a multiple of 16");
 	if (v->text) {
 		if (minhash || v->max_span)
 			return kh_fail(err, KH_EUSAGE, "--set text has a scheme and a span of its "

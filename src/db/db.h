@@ -21,6 +21,7 @@
 #include "kmer/sampling.h"
 #include "kraken2/format.h"
 #include "taxonomy/taxonomy.h"
+#include "translated/section.h"
 
 #define KH_DB_MAGIC "\x89KHDB\r\n\x1a"
 #define KH_DB_VERSION 2
@@ -44,6 +45,7 @@ enum kh_section {
 	KH_SEC_TOLD,                    /* how many fragments of a species are told */
 	KH_SEC_TEXT,                    /* bases of the targets: text/text.h */
 	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
+	KH_SEC_TRANSLATED,              /* translated/section.h */
 	KH_ALL_SECTIONS
 };
 
@@ -94,7 +96,8 @@ typedef struct kh_db_header {
 	kh_db_extent told;              /* KH_SEC_TOLD; 0, 0: that is not known */
 	kh_db_extent text;              /* KH_SEC_TEXT; 0, 0: version 2 */
 	kh_db_extent kept;              /* KH_SEC_KEPT; 0, 0: version 2 */
-	char zero2[KH_DB_PAGE - 584];
+	kh_db_extent translated;        /* KH_SEC_TRANSLATED; 0, 0: there is none */
+	char zero2[KH_DB_PAGE - 600];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -166,6 +169,7 @@ typedef struct kh_db {
 	const kh_db_kept *kept;
 	uint32_t n_kept;
 	uint64_t *kept_end;             /* of each, behind its last base in the text */
+	kh_translated translated;       /* its head is NULL where there is none */
 	const uint64_t *sums;           /* XXH3 of each KH_DB_BLOCK behind the header */
 	/* the index still has to be checked, by its checksums and kh_index_check; */
 	bool unchecked;
@@ -211,6 +215,7 @@ static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh
 	       : s == KH_SEC_TOLD ? &h->told
 	       : s == KH_SEC_TEXT ? &h->text
 	       : s == KH_SEC_KEPT ? &h->kept
+	       : s == KH_SEC_TRANSLATED ? &h->translated
 				  : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and

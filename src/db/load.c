@@ -21,7 +21,7 @@
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told", "text", "kept"
+	"keys", "told", "text", "kept", "translated"
 };
 
 static const void *section(const kh_db *db, enum kh_section s)
@@ -407,6 +407,18 @@ static int load_targets(kh_db *db, kh_err *err)
 	return rc;
 }
 
+static int find_translated(kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	kh_err why = { 0, "" };
+
+	if (h->translated.at == 0 || !kh_translated_find(&db->translated,
+							 section(db, KH_SEC_TRANSLATED),
+							 h->translated.bytes, h->n_taxa, &why))
+		return KH_OK;
+	return bad(db, err, why.msg);
+}
+
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 {
 	struct verify v = { .db = db, .keys = o->keys };
@@ -432,7 +444,7 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	if ((rc = check_parameters(db, err)) ||
 	    (rc = db->dir ? check_directory(db, err) : kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
-	    (rc = kh_db_find_text(db, err)) ||
+	    (rc = kh_db_find_text(db, err)) || (rc = find_translated(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||
 	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
 		return rc;

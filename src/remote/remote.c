@@ -127,7 +127,7 @@ static int open_servers(kh_remote *r, kh_err *err)
 	const kh_remote_options *o = &r->o;
 	kh_devices on = o->on;
 	const kh_compute_options co = { .on = &on, .rule = o->rule, .block_size = o->block_size,
-					.shared = true };
+					.shared = true, .part = true };
 	const bool parts = r->part.sharded;
 	int rc;
 

@@ -149,8 +149,9 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 	int rc = KH_OK;
 
 	s->base = s->kept ? kh_frames_count(s->kept) : 0;
-	/* coverage is of each fragment, not of each class */
-	if (s->be || s->coverage || !compute->be->census.open)
+	/* coverage is of each fragment, not of each class; and translated seeds take fragments from
+	 * their classes, on the host, when the device has counted them */
+	if (s->be || s->coverage || compute->translator || !compute->be->census.open)
 		return KH_OK;
 	s->be = compute->be;
 	rc = s->be->census.open(&s->census, compute->engine, &o, err);

@@ -1,0 +1,85 @@
+/* translated.c - the translated seeds of a build: the targets by genus, and the section */
+#include <config.h>
+#include "build/build_in.h"
+
+#include <stdlib.h>
+#include "base/mem.h"
+#include "translated/make.h"
+
+/* Animals and plants: little of their genomes is genes, and what their stretches without a stop
+ * would be are mostly none. */
+#define METAZOA 33208
+#define VIRIDIPLANTAE 33090
+
+static bool has_few_genes(const kh_taxonomy *t, uint32_t taxon)
+{
+	for (; taxon > 0; taxon = t->parent[taxon])
+		if (t->taxid[taxon] == METAZOA || t->taxid[taxon] == VIRIDIPLANTAE)
+			return true;
+	return false;
+}
+
+static int by_genus(const void *a, const void *b)
+{
+	const kh_translated_target *x = a, *y = b;
+
+	if (x->genus != y->genus)
+		return x->genus < y->genus ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Targets without a genus are of their species. */
+static size_t find_targets(const struct build *b, kh_translated_target *to)
+{
+	const struct taxa *t = &b->taxa;
+	const kh_tree tree = kh_taxonomy_tree(t->tax);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_targets; i++) {
+		const kh_ref *r = &b->refs.ref[t->target[i]];
+		const uint32_t taxon = t->taxon[i], genus = tree.genus[taxon];
+
+		/* lineages have numbers of their own */
+		if (b->o->taxonomy && has_few_genes(t->tax, taxon))
+			continue;
+		to[n++] = (kh_translated_target) {
+			genus != KH_NO_TAXON && t->tax->rank[genus] == KH_RANK_GENUS
+				? genus : kh_tree_own_species(&tree, taxon),
+			(uint64_t)r->first_bin * b->sampling.stride, r->bases
+		};
+	}
+	if (n > 0)
+		qsort(to, n, sizeof *to, by_genus);
+	return n;
+}
+
+static int append(void *arg, const void *p, size_t n, kh_err *err)
+{
+	return kh_db_append(arg, p, n, err);
+}
+
+int kh_build_translated_write(struct build *b, kh_err *err)
+{
+	kh_translated_input in = { .threads = b->o->threads };
+	kh_translated_target *target;
+	kh_translated_made *made = NULL;
+	int rc;
+
+	if (!b->o->translated)
+		return KH_OK;
+	target = kh_array(b->taxa.n_targets, sizeof *target, err);
+	rc = target ? kh_build_text_join(b, &in.text, err) : KH_ENOMEM;
+	if (!rc) {
+		in.unknown = kh_build_text_unknown(b);
+		in.target = target;
+		in.n_targets = find_targets(b, target);
+		rc = kh_translated_make(&made, &in, err);
+	}
+	if (!rc)
+		rc = kh_db_begin(b->out.w, KH_SEC_TRANSLATED, err);
+	if (!rc)
+		rc = kh_translated_put(made, append, b->out.w, err);
+	kh_translated_made_free(made);
+	free(target);
+	return rc;
+}

@@ -1,0 +1,357 @@
+/* rule.c - fragments compared with translated stretches: rule.h */
+#include <config.h>
+#include "translated/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "taxonomy/tree.h"
+#include "text/fit.h"
+
+enum {
+	TOGETHER = 32,          /* fragments */
+	RUN = 25,               /* codons of a read without a stop */
+	ALIKE = 48,             /* of 100 bases must match for a comparison to count */
+	SURE = 40,              /* the score of a mate beside which the other one is sought, */
+	BESIDE = 400            /* and so many bases away at most */
+};
+
+/* A fragment's mates, as read and as reverse complements. */
+struct fragment {
+	size_t number;
+	uint32_t len[2];
+	size_t first, end;              /* of its keys */
+	kh_oriented read[2][2];
+};
+
+/* A key of a read: where it begins in the mate, on which strand; then where the section has it. */
+struct hit {
+	uint32_t key;                   /* then its place's number, and then that place */
+	uint16_t pos;
+	uint8_t mate, strand;
+};
+
+/* How well a genus fits a fragment: the best place of each mate. */
+struct claim {
+	uint32_t genus;
+	struct place {
+		uint32_t score, strand;
+		int64_t at;
+	} best[2];
+};
+
+struct kh_translator {
+	const kh_translated *t;
+	struct fragment fragment[TOGETHER];
+	size_t n;
+	struct hit *hit;
+	size_t n_hits, cap_hits;
+	int64_t *seen;                  /* places of a mate and strand that were compared */
+	struct claim *claim;
+	size_t cap_seen, cap_claims, n_claims;
+	kh_translated_call call[TOGETHER];
+	uint8_t letter[KH_RUN_ROOM];
+	uint32_t key[KH_RUN_MOST], pos[KH_RUN_MOST];
+};
+
+static_assert(KH_TEXT_SPAN / 3 <= KH_RUN_MOST, "a run of a read is sampled at once");
+
+int kh_translator_new(kh_translator **out, const kh_translated *t, kh_err *err)
+{
+	kh_translator *r = kh_array(1, sizeof *r, err);
+
+	if (!r)
+		return KH_ENOMEM;
+	r->t = t;
+	*out = r;
+	return KH_OK;
+}
+
+void kh_translator_free(kh_translator *r)
+{
+	if (!r)
+		return;
+	free(r->hit);
+	free(r->seen);
+	free(r->claim);
+	free(r);
+}
+
+bool kh_translator_full(const kh_translator *r)
+{
+	return r->n == TOGETHER;
+}
+
+uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
+{
+	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
+}
+
+/* --- keys ----------------------------------------------------------------------------- */
+/* Adds the keys of a run of codons. */
+static int add_run(kh_translator *r, struct hit like, uint32_t from, uint32_t codons, kh_err *err)
+{
+	const kh_oriented *o = &r->fragment[r->n].read[like.mate][like.strand];
+	size_t n;
+	int rc;
+
+	if (codons < RUN)
+		return KH_OK;
+	kh_letters(o->base, from, codons, r->letter);
+	n = kh_keys_sample(r->t->head->k, r->letter, codons, r->key, r->pos);
+	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		__builtin_prefetch(&r->t->line[kh_translated_line_of(r->t, r->key[i])]);
+		like.key = r->key[i];
+		like.pos = (uint16_t)(from + 3 * r->pos[i]);
+		r->hit[r->n_hits++] = like;
+	}
+	return rc;
+}
+
+/* Adds the keys of one strand of a mate: of the runs without a stop, nor an unknown base, of all
+ * three frames. */
+static int add_strand(kh_translator *r, uint32_t mate, uint32_t strand, kh_err *err)
+{
+	const struct fragment *f = &r->fragment[r->n];
+	const kh_oriented *o = &f->read[mate][strand];
+	const uint32_t len = f->len[mate];
+	const struct hit like = { .mate = (uint8_t)mate, .strand = (uint8_t)strand };
+	uint32_t from[3] = { 0, 1, 2 };
+	int rc = KH_OK;
+
+	for (uint32_t w = 0; 32 * w + 2 < len && !rc; w++) {
+		const uint64_t u = o->unknown[w], next = o->unknown[w + 1];
+		uint64_t stops = kh_stops(o->base[w], o->base[w + 1]) | u | u >> 2 | next << 62 |
+				 u >> 4 | next << 60;
+
+		for (; stops && !rc; stops &= stops - 1) {
+			const uint32_t at = 32 * w + (uint32_t)__builtin_ctzll(stops) / 2;
+			uint32_t *begin = &from[at % 3];
+
+			if (at + 3 > len)
+				break;
+			rc = add_run(r, like, *begin, (at - *begin) / 3, err);
+			*begin = at + 3;
+		}
+	}
+	for (int i = 0; i < 3 && !rc; i++)
+		if (from[i] < len)
+			rc = add_run(r, like, from[i], (len - from[i]) / 3, err);
+	return rc;
+}
+
+int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
+		      kh_err *err)
+{
+	struct fragment *f = &r->fragment[r->n];
+	const bool fits = mate[0].len <= KH_TEXT_SPAN && mate[1].len <= KH_TEXT_SPAN;
+	int rc = KH_OK;
+
+	if (r->n == 0)
+		r->n_hits = 0;
+	f->number = number;
+	f->first = r->n_hits;
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		const kh_translated_read *m = &mate[i];
+
+		f->len[i] = fits ? (uint32_t)m->len : 0;
+		if (f->len[i] < 3 * RUN)
+			continue;
+		kh_text_read(f->read[i], m->bases, m->amb, m->at, f->len[i]);
+		for (uint32_t strand = 0; strand < 2 && !rc; strand++)
+			rc = add_strand(r, i, strand, err);
+	}
+	f->end = r->n_hits;
+	r->n += !rc;
+	return rc;
+}
+
+/* Makes hits of keys: where the section has them. Those that it does not have go. */
+static void look_up(kh_translator *r)
+{
+	size_t n = 0, i = 0;
+
+	for (size_t j = 0; j < r->n; j++) {
+		struct fragment *f = &r->fragment[j];
+
+		f->first = n;
+		for (; i < f->end; i++) {
+			struct hit h = r->hit[i];
+			const uint32_t place = kh_translated_look_up(r->t, h.key);
+
+			if (place == UINT32_MAX)
+				continue;
+			__builtin_prefetch(&r->t->place[place]);
+			h.key = place;
+			r->hit[n++] = h;
+		}
+		f->end = n;
+	}
+	r->n_hits = n;
+	for (i = 0; i < n; i++) {
+		r->hit[i].key = r->t->place[r->hit[i].key];
+		__builtin_prefetch(&r->t->text[3 * (uint64_t)r->hit[i].key / KH_TEXT_WORD]);
+	}
+}
+
+/* --- comparisons ---------------------------------------------------------------------- */
+/* Do enough bases of a read match the text?  Where it hangs over an end, that is not asked. */
+static bool alike(const kh_translated *t, const kh_oriented *o, uint32_t len, int64_t at)
+{
+	uint32_t differ = 0;
+
+	if (at < 0 || (uint64_t)at + len > 3 * t->head->codons)
+		return true;
+	for (uint32_t i = 0; i < len; i += 32) {
+		const uint32_t n = len - i < 32 ? len - i : 32;
+		const uint64_t here = kh_text_bases(t->text, (uint64_t)at + i);
+		const uint64_t x = kh_text_differ(o->base[i / 32], here) | o->unknown[i / 32];
+
+		differ += kh_text_count(x & kh_text_first(n));
+	}
+	return 100 * (len - differ) >= ALIKE * len;
+}
+
+static bool better(const struct place *p, const struct place *than)
+{
+	if (p->score != than->score)
+		return p->score > than->score;
+	return p->strand != than->strand ? p->strand < than->strand : p->at < than->at;
+}
+
+static kh_laid laid(const kh_translated *t, const kh_oriented *o, uint32_t len, uint32_t genus)
+{
+	return (kh_laid) { o, len, t->text, 3 * (uint64_t)t->genus[genus].first,
+			   3 * kh_translated_end(t, genus) };
+}
+
+/* Compares a mate at a place, and notes how well that fits its genus. */
+static void compare(kh_translator *r, const struct fragment *f, const struct hit *h, int64_t at)
+{
+	const kh_oriented *o = &f->read[h->mate][h->strand];
+	const uint32_t len = f->len[h->mate];
+	struct place p = { .strand = h->strand, .at = at };
+	uint32_t genus;
+	size_t i = 0;
+
+	if (!alike(r->t, o, len, at))
+		return;
+	genus = kh_translated_genus_of(r->t, h->key);
+	const kh_laid l = laid(r->t, o, len, genus);
+	const kh_alignment fit = kh_text_fit(&l, at, 0, len);
+
+	p.score = kh_translated_score(fit.matches, fit.columns);
+	if (p.score == 0)
+		return;
+	while (i < r->n_claims && r->claim[i].genus != genus)
+		i++;
+	if (i == r->n_claims)
+		r->claim[r->n_claims++] = (struct claim) { .genus = genus };
+	if (better(&p, &r->claim[i].best[h->mate]))
+		r->claim[i].best[h->mate] = p;
+}
+
+/* Compares a fragment wherever its keys lie, once each. */
+static int make_claims(kh_translator *r, const struct fragment *f, kh_err *err)
+{
+	const size_t n = f->end - f->first;
+	size_t n_seen = 0;
+	int rc = kh_grow((void **)&r->seen, &r->cap_seen, n, sizeof *r->seen, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&r->claim, &r->cap_claims, n, sizeof *r->claim, err);
+	r->n_claims = 0;
+	for (size_t i = f->first; i < f->end && !rc; i++) {
+		const struct hit *h = &r->hit[i];
+		const int64_t at = 3 * (int64_t)h->key - h->pos;
+		size_t j = 0;
+
+		if (i > f->first && (h->mate != h[-1].mate || h->strand != h[-1].strand))
+			n_seen = 0;
+		while (j < n_seen && r->seen[j] != at)
+			j++;
+		if (j < n_seen)
+			continue;
+		r->seen[n_seen++] = at;
+		compare(r, f, h, at);
+	}
+	return rc;
+}
+
+/* Seeks a mate that fits a genus badly beside the one that fits it well, on the other strand: it
+ * may have no key there. */
+static void seek_mate(const kh_translator *r, const struct fragment *f, struct claim *c)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct place *sure = &c->best[1 - i];
+		struct place p = { .strand = 1 - sure->strand };
+		kh_laid l = laid(r->t, &f->read[i][p.strand], f->len[i], c->genus);
+		const int64_t last = (int64_t)l.end - l.len;
+		int64_t lo = sure->strand ? sure->at - BESIDE : sure->at;
+		int64_t hi = sure->strand ? sure->at : sure->at + BESIDE;
+		uint32_t differ;
+
+		if (sure->score < SURE || c->best[i].score >= SURE || f->len[i] < 3 * RUN)
+			continue;
+		lo = lo < (int64_t)l.begin ? (int64_t)l.begin : lo;
+		hi = hi > last ? last : hi;
+		if (lo > hi)
+			continue;
+		p.at = (int64_t)kh_text_nearest(&l, (uint64_t)lo, (uint64_t)hi, &differ);
+		const kh_alignment fit = kh_text_fit(&l, p.at, 0, l.len);
+
+		p.score = kh_translated_score(fit.matches, fit.columns);
+		if (p.score > c->best[i].score) {
+			c->best[i] = p;
+			return;
+		}
+	}
+}
+
+/* --- calls ---------------------------------------------------------------------------- */
+static uint32_t sum(const struct claim *c)
+{
+	return c->best[0].score + c->best[1].score;
+}
+
+static bool ahead(const struct claim *c, const struct claim *of)
+{
+	return !of || sum(c) > sum(of) || (sum(c) == sum(of) && c->genus < of->genus);
+}
+
+static uint32_t decide(kh_translator *r, const struct fragment *f)
+{
+	struct claim *best = NULL, *second = NULL;
+
+	for (size_t i = 0; i < r->n_claims; i++)
+		if (ahead(&r->claim[i], best))
+			best = &r->claim[i];
+	if (!best)
+		return KH_NO_TAXON;
+	for (size_t i = 0; i < r->n_claims; i++)
+		if (&r->claim[i] != best && ahead(&r->claim[i], second))
+			second = &r->claim[i];
+	seek_mate(r, f, best);
+	if (sum(best) < r->t->genus[best->genus].threshold ||
+	    (second && sum(best) < 2 * sum(second)))
+		return KH_NO_TAXON;
+	return r->t->genus[best->genus].taxon;
+}
+
+int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err)
+{
+	int rc = KH_OK;
+
+	look_up(r);
+	for (size_t i = 0; i < r->n && !rc; i++) {
+		const struct fragment *f = &r->fragment[i];
+
+		rc = make_claims(r, f, err);
+		r->call[i] = (kh_translated_call) { f->number, rc ? KH_NO_TAXON : decide(r, f) };
+	}
+	*call = r->call;
+	*n = r->n;
+	r->n = 0;
+	return rc;
+}

@@ -1,0 +1,49 @@
+/*
+ * rule.h - the genus of fragments by translated seeds: kmerhash-method(7)
+ *
+ * Fragments are done some at a time, so that the memory has what they ask for when it is needed.
+ * All numbers are integers, and among equal ones there is an order, so nothing depends on how
+ * fragments come together.
+ */
+#ifndef KH_TRANSLATED_RULE_H
+#define KH_TRANSLATED_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "translated/section.h"
+
+#define KH_TRANSLATED_LEAST 60          /* the score that any genus asks for */
+
+/* A read or mate in packed bases (kmer.h). */
+typedef struct kh_translated_read {
+	const uint64_t *bases;
+	const uint32_t *amb;
+	uint64_t at;
+	uint64_t len;                   /* 0: there is none */
+} kh_translated_read;
+
+/* What became of a fragment. */
+typedef struct kh_translated_call {
+	size_t number;
+	uint32_t taxon;                 /* KH_NO_TAXON: none */
+} kh_translated_call;
+
+/* One worker's scratch. */
+typedef struct kh_translator kh_translator;
+
+/* `t` must live as long. */
+int kh_translator_new(kh_translator **r, const kh_translated *t, kh_err *err);
+void kh_translator_free(kh_translator *r);
+/* Adds a fragment, by any number; nothing is done with one that has a mate of more than
+ * KH_TEXT_SPAN bases.  When it is full, it is to be settled. */
+int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
+		      kh_err *err);
+bool kh_translator_full(const kh_translator *r);
+/* The calls of those that were added, in their order, which are lent until the next is added. */
+int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err);
+
+/* 2 for a match, -5 for a mismatch, of the stretch where matches less mismatches are most; no less
+ * than 0. */
+uint32_t kh_translated_score(uint32_t matches, uint32_t columns);
+
+#endif

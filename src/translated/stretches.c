@@ -1,0 +1,146 @@
+/* stretches.c - where references may code for proteins: stretches of a frame without a stop */
+#include <config.h>
+#include "translated/make_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "text/fit.h"
+
+/* Low bits of those of 32 bases that are unknown. */
+static uint64_t unknown_at(const kh_translated_input *in, uint64_t base)
+{
+	uint64_t x = 0;
+
+	for (int half = 0; half < 2; half++) {
+		const uint64_t word = base / KH_TEXT_WORD + (unsigned)half;
+		const uint16_t *chunk = in->unknown[word >> KH_UNKNOWN_CHUNK];
+		const uint32_t m = chunk ? chunk[word & ((1 << KH_UNKNOWN_CHUNK) - 1)] : 0;
+
+		x |= kh_text_spread(m) << 32 * half;
+	}
+	return x;
+}
+
+/* --- frames --------------------------------------------------------------------------- */
+/* The frames of one strand that are gone through: where the codons without a stop begin. */
+struct frames {
+	kh_codings *to;
+	uint64_t from[3];
+	uint32_t strand;
+};
+
+static int add(struct frames *f, uint64_t from, uint64_t to, kh_err *err)
+{
+	kh_codings *c = f->to;
+	const uint64_t codons = to > from ? (to - from) / 3 : 0;
+	int rc = codons >= KH_STRETCH_CODONS
+			 ? kh_grow((void **)&c->v, &c->cap, c->n + 1, sizeof *c->v, err)
+			 : KH_OK;
+
+	if (!rc && codons >= KH_STRETCH_CODONS)
+		c->v[c->n++] = (kh_coding) { from, (uint32_t)codons, f->strand };
+	return rc;
+}
+
+/* Goes on over the stops of 32 bases from `at` on. */
+static int go_on(struct frames *f, uint64_t at, uint64_t stops, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (; stops && !rc; stops &= stops - 1) {
+		const uint64_t stop = at + (unsigned)__builtin_ctzll(stops) / 2;
+		uint64_t *from = &f->from[stop % 3];
+
+		rc = add(f, *from, stop, err);
+		*from = stop + 3;
+	}
+	return rc;
+}
+
+static int find_all(kh_codings *c, const kh_translated_input *in, const kh_translated_target *t,
+		    kh_err *err)
+{
+	struct frames f[2] = { { c, { 0, 1, 2 }, 0 }, { c, { 0, 1, 2 }, 1 } };
+	uint64_t x = kh_text_bases(in->text, t->at), u = unknown_at(in, t->at);
+	int rc = KH_OK;
+
+	for (uint64_t at = 0; at + 3 <= t->bases && !rc; at += 32) {
+		const uint64_t next = kh_text_bases(in->text, t->at + at + 32);
+		const uint64_t next_u = unknown_at(in, t->at + at + 32);
+		const uint64_t no = u | u >> 2 | next_u << 62 | u >> 4 | next_u << 60;
+		const uint64_t left = t->bases - at - 2;        /* codons that begin here */
+		const uint64_t in_it = kh_text_first(left < 32 ? (uint32_t)left : 32);
+
+		rc = go_on(&f[0], at, (kh_stops(x, next) | no) & in_it, err);
+		if (!rc)
+			rc = go_on(&f[1], at, (kh_stops_reverse(x, next) | no) & in_it, err);
+		x = next;
+		u = next_u;
+	}
+	for (int i = 0; i < 6 && !rc; i++)
+		rc = add(&f[i / 3], f[i / 3].from[i % 3], t->bases, err);
+	return rc;
+}
+
+/* --- those that are kept -------------------------------------------------------------- */
+/* The bits of word i that are among from .. to - 1. */
+static uint64_t bits_of(uint64_t i, uint64_t from, uint64_t to)
+{
+	uint64_t x = UINT64_MAX;
+
+	if (from > 64 * i)
+		x <<= from - 64 * i;
+	if (to < 64 * i + 64)
+		x &= (UINT64_C(1) << (to - 64 * i)) - 1;
+	return x;
+}
+
+/* Takes a stretch, unless more than half of its bases are covered; false: they are. */
+static bool cover(kh_codings *c, const kh_coding *x)
+{
+	const uint64_t from = x->at, to = x->at + 3 * (uint64_t)x->codons;
+	uint64_t covered = 0;
+
+	for (uint64_t i = from / 64; i <= (to - 1) / 64; i++) {
+		const uint64_t w = c->covered[i] & bits_of(i, from, to);
+
+		covered += kh_text_count(w & KH_TEXT_LOW) + kh_text_count(w >> 1 & KH_TEXT_LOW);
+	}
+	if (2 * covered > to - from)
+		return false;
+	for (uint64_t i = from / 64; i <= (to - 1) / 64; i++)
+		c->covered[i] |= bits_of(i, from, to);
+	return true;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const kh_coding *x = a, *y = b;
+
+	if (x->codons != y->codons)
+		return x->codons < y->codons ? 1 : -1;
+	return x->at != y->at ? (x->at > y->at ? 1 : -1) : (int)x->strand - (int)y->strand;
+}
+
+int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_translated_target *t,
+		    kh_err *err)
+{
+	const size_t words = (size_t)(t->bases / 64) + 1;
+	size_t kept = 0;
+	int rc = kh_grow((void **)&c->covered, &c->cap_covered, words, sizeof *c->covered, err);
+
+	c->n = 0;
+	if (!rc)
+		rc = find_all(c, in, t, err);
+	if (rc)
+		return rc;
+	memset(c->covered, 0, words * sizeof *c->covered);
+	if (c->n > 0)
+		qsort(c->v, c->n, sizeof *c->v, longest_first);
+	for (size_t i = 0; i < c->n; i++)
+		if (cover(c, &c->v[i]))
+			c->v[kept++] = c->v[i];
+	c->n = kept;
+	return KH_OK;
+}

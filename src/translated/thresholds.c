@@ -1,0 +1,334 @@
+/*
+ * thresholds.c - how high a score each genus asks for
+ *
+ * A genus whose relatives are among the references is easily taken for them, and a relative that is
+ * not among them is as easily taken for it.  So each genus g is asked what it would be called if it
+ * were left out: by the keys that it shares with just one other genus t, its own text in tiles of
+ * 150 bases, two tiles a fragment, is compared with that of t.  What all but 3 in 100 of its
+ * fragments stay below is what g asks of t; fragments with so much exactly alike that the rule for
+ * DNA would call them do not count.
+ */
+#include <config.h>
+#include "translated/make_in.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "text/fit.h"
+#include "translated/rule.h"
+
+enum {
+	TILE = 50,              /* codons */
+	BASES = 3 * TILE,
+	EXACT = 18,             /* bases in a row that match, */
+	EXACT_MOST = 15,        /* at so many places: the DNA rule has seen it */
+	GOES_ON = 40,           /* of a tile on whose diagonal the next one is compared */
+	FRAGMENTS = 500,        /* that a genus must have to be asked */
+	PER_1000 = 30
+};
+
+/* A key of a genus in one of its tiles, and, in another genus, the place of the same key. */
+struct record {
+	uint32_t tile, genus;
+	int64_t shift;                  /* codons from its place to that */
+};
+
+struct records {
+	struct record *v;
+	size_t n, cap;
+};
+
+/* How well a tile fits another genus. */
+struct fit {
+	uint32_t tile, genus, score, exact;
+	int64_t shift;
+};
+
+/* What the best fit of a fragment scores. */
+struct asked {
+	uint32_t genus, score;
+};
+
+struct asking {
+	kh_translated_made *m;
+	uint32_t *of;                   /* genus of each KH_GENUS_CODONS codons */
+	struct records *records;        /* by genus */
+	_Atomic uint32_t *threshold;
+};
+
+/* One genus while it is asked. */
+struct genus {
+	const struct asking *a;
+	uint32_t number, tiles;
+	struct records records;
+	struct fit *fit;
+	size_t n_fits, cap_fits;
+	struct asked *asked;
+	size_t n_asked, cap_asked;
+};
+
+/* --- records --------------------------------------------------------------------------- */
+/* Adds the places of one of two genera that a key has. */
+static int add_records(struct asking *a, const kh_key_at *key, size_t n, uint32_t genus,
+		       uint32_t other, uint32_t place, kh_err *err)
+{
+	const uint32_t k = a->m->head.k, first = a->m->genus[genus].first;
+	struct records *r = &a->records[genus];
+	int rc = kh_grow((void **)&r->v, &r->cap, r->n + n, sizeof *r->v, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint32_t at = (uint32_t)key[i];
+
+		if (a->of[at / KH_GENUS_CODONS] == genus && (at - first) % TILE + k <= TILE)
+			r->v[r->n++] = (struct record) { (at - first) / TILE, other,
+							 (int64_t)place - at };
+	}
+	return rc;
+}
+
+static int find_records(struct asking *a, kh_err *err)
+{
+	const kh_key_at *key = a->m->key;
+	int rc = KH_OK;
+
+	for (size_t i = 0, end; i < a->m->n_keys && !rc; i = end) {
+		uint32_t genus[2], place[2], n = 0;
+
+		for (end = i; end < a->m->n_keys && key[end] >> 32 == key[i] >> 32; end++) {
+			const uint32_t at = (uint32_t)key[end], g = a->of[at / KH_GENUS_CODONS];
+
+			if (n > 0 && g == genus[n > 2 ? 1 : n - 1])
+				continue;       /* places ascend, and genera with them */
+			if (n < 2) {
+				genus[n] = g;
+				place[n] = at;
+			}
+			n++;
+		}
+		for (int side = 0; side < 2 && n == 2 && !rc; side++)
+			rc = add_records(a, key + i, end - i, genus[side], genus[!side],
+					 place[!side], err);
+	}
+	return rc;
+}
+
+/* --- tiles ----------------------------------------------------------------------------- */
+/* Where the columns of a tile match 18 in a row. */
+static uint32_t exact_in(const kh_laid *l, int64_t at)
+{
+	uint32_t from = 0, n = 0;
+
+	for (uint32_t i = 0; i < BASES; i += 32) {
+		uint64_t x = kh_text_differ(l->read->base[i / 32],
+					    kh_text_bases(l->text, (uint64_t)at + i));
+
+		for (; x; x &= x - 1) {
+			const uint32_t column = i + (uint32_t)__builtin_ctzll(x) / 2;
+
+			if (column >= BASES)
+				break;
+			n += column - from >= EXACT ? column - from - EXACT + 1 : 0;
+			from = column + 1;
+		}
+	}
+	return n + (BASES - from >= EXACT ? BASES - from - EXACT + 1 : 0);
+}
+
+static void fit_tile(const struct genus *g, struct fit *f)
+{
+	const kh_translated_made *m = g->a->m;
+	const uint32_t *text = (const void *)m->text;
+	const uint64_t from = 3 * (m->genus[g->number].first + TILE * (uint64_t)f->tile);
+	const int64_t at = (int64_t)from + 3 * f->shift;
+	kh_oriented o = { .base = { 0 } };
+	const kh_laid l = { &o, BASES, text, 0, 3 * m->head.codons };
+
+	f->score = f->exact = 0;
+	if (at < 0 || (uint64_t)at + BASES > l.end)
+		return;
+	for (uint32_t i = 0; i < BASES; i += 32)
+		o.base[i / 32] = kh_text_bases(text, from + i);
+	const kh_alignment fit = kh_text_fit(&l, at, 0, BASES);
+
+	f->score = kh_translated_score(fit.matches, fit.columns);
+	f->exact = exact_in(&l, at);
+}
+
+static int by_tile(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->tile != y->tile)
+		return x->tile < y->tile ? -1 : 1;
+	if (x->genus != y->genus)
+		return x->genus < y->genus ? -1 : 1;
+	return (x->shift > y->shift) - (x->shift < y->shift);
+}
+
+/* The best fit of each tile and genus. */
+static int fit_tiles(struct genus *g, kh_err *err)
+{
+	struct records *r = &g->records;
+	int rc = KH_OK;
+
+	if (r->n > 0)
+		qsort(r->v, r->n, sizeof *r->v, by_tile);
+	for (size_t i = 0; i < r->n && !rc; i++) {
+		struct fit f = { .tile = r->v[i].tile, .genus = r->v[i].genus,
+				 .shift = r->v[i].shift };
+		struct fit *last = g->n_fits > 0 ? &g->fit[g->n_fits - 1] : NULL;
+
+		if (f.tile >= g->tiles || (i > 0 && by_tile(&r->v[i], &r->v[i - 1]) == 0))
+			continue;
+		fit_tile(g, &f);
+		if (last && last->tile == f.tile && last->genus == f.genus) {
+			if (f.score > last->score)
+				*last = f;
+			continue;
+		}
+		rc = kh_grow((void **)&g->fit, &g->cap_fits, g->n_fits + 1, sizeof *g->fit, err);
+		if (!rc)
+			g->fit[g->n_fits++] = f;
+	}
+	return rc;
+}
+
+/* --- fragments ------------------------------------------------------------------------- */
+/* Adds to the fit of a tile that of its neighbour with the same genus, f[0] to f[n - 1] being all
+ * that this has; or, if that has none, the neighbour on the diagonal of the tile. */
+static void add_neighbour(const struct genus *g, struct fit *sum, uint32_t tile,
+			  const struct fit *f, size_t n)
+{
+	struct fit next = { .tile = tile, .genus = sum->genus, .shift = sum->shift };
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].genus == sum->genus) {
+			sum->score += f[i].score;
+			sum->exact += f[i].exact;
+			return;
+		}
+	if (sum->score < GOES_ON)
+		return;
+	fit_tile(g, &next);
+	sum->score += next.score;
+	sum->exact += next.exact;
+}
+
+/* A fragment of a tile, with n fits, and its neighbour, which has n_next. */
+static int ask_fragment(struct genus *g, const struct fit *f, size_t n, uint32_t neighbour,
+			const struct fit *next, size_t n_next, kh_err *err)
+{
+	struct asked best = { 0, 0 };
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		struct fit sum = f[i];
+
+		add_neighbour(g, &sum, neighbour, next, n_next);
+		if (sum.exact < EXACT_MOST && sum.score > best.score)
+			best = (struct asked) { sum.genus, sum.score };
+	}
+	if (best.score == 0)
+		return KH_OK;
+	rc = kh_grow((void **)&g->asked, &g->cap_asked, g->n_asked + 1, sizeof *g->asked, err);
+	if (!rc)
+		g->asked[g->n_asked++] = best;
+	return rc;
+}
+
+static int ask_fragments(struct genus *g, kh_err *err)
+{
+	size_t before = 0, here = 0, next;
+	int rc = KH_OK;
+
+	for (; here < g->n_fits && !rc; before = here, here = next) {
+		const struct fit *f = &g->fit[here];
+		size_t end;
+
+		for (next = here; next < g->n_fits && g->fit[next].tile == f->tile; next++)
+			;
+		for (end = next; end < g->n_fits && g->fit[end].tile == f->tile + 1; end++)
+			;
+		if (f->tile + 1 < g->tiles)
+			rc = ask_fragment(g, f, next - here, f->tile + 1, &g->fit[next], end - next,
+					  err);
+		if (!rc && f->tile > 0 && (here == 0 || g->fit[before].tile + 1 != f->tile))
+			rc = ask_fragment(g, f, next - here, f->tile - 1, NULL, 0, err);
+	}
+	return rc;
+}
+
+static int highest_first(const void *a, const void *b)
+{
+	const struct asked *x = a, *y = b;
+
+	if (x->genus != y->genus)
+		return x->genus < y->genus ? -1 : 1;
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+static void raise_to(_Atomic uint32_t *threshold, uint32_t to)
+{
+	uint32_t is = atomic_load(threshold);
+
+	while (is < to && !atomic_compare_exchange_weak(threshold, &is, to))
+		;
+}
+
+/* Raises the thresholds of other genera as this one asks. */
+static void raise_others(struct genus *g)
+{
+	const size_t rank = (size_t)(g->tiles - 1) * PER_1000 / 1000;
+
+	if (g->n_asked > 0)
+		qsort(g->asked, g->n_asked, sizeof *g->asked, highest_first);
+	for (size_t i = 0, end; i < g->n_asked; i = end) {
+		for (end = i; end < g->n_asked && g->asked[end].genus == g->asked[i].genus; end++)
+			;
+		if (rank < end - i)
+			raise_to(&g->a->threshold[g->asked[i].genus],
+				 g->asked[i + rank].score + 1);
+	}
+}
+
+static int ask_genus(void *arg, size_t i, kh_err *err)
+{
+	struct asking *a = arg;
+	struct genus g = { .a = a, .number = (uint32_t)i, .records = a->records[i] };
+	int rc = KH_OK;
+
+	g.tiles = (uint32_t)(a->m->made[i].codons / TILE);
+	if (g.tiles > FRAGMENTS)
+		rc = fit_tiles(&g, err);
+	if (!rc && g.tiles > FRAGMENTS)
+		rc = ask_fragments(&g, err);
+	if (!rc)
+		raise_others(&g);
+	free(g.fit);
+	free(g.asked);
+	return rc;
+}
+
+int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err)
+{
+	const uint32_t n = m->head.genera;
+	struct asking a = { .m = m, .of = kh_genus_of_codons(m, err) };
+	int rc = KH_ENOMEM;
+
+	a.records = kh_array(n, sizeof *a.records, err);
+	a.threshold = kh_array(n, sizeof *a.threshold, err);
+	if (a.of && a.records && a.threshold)
+		rc = find_records(&a, err);
+	if (!rc)
+		rc = kh_translated_each(n, threads, ask_genus, &a, err);
+	for (uint32_t i = 0; i < n && !rc; i++)
+		if (a.threshold[i] > m->genus[i].threshold)
+			m->genus[i].threshold = a.threshold[i];
+	for (uint32_t i = 0; i < n && a.records; i++)
+		free(a.records[i].v);
+	free(a.records);
+	free((void *)a.threshold);
+	free(a.of);
+	return rc;
+}

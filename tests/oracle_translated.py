@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""oracle_translated.py - translated seeds by kmerhash-db(5) and kmerhash-method(7), naively
+
+    oracle_translated.py section DATABASE.khdb GENOME...           compares the section's bytes
+    oracle_translated.py calls DATABASE.khdb CALLS.tsv READS [MATES]
+
+The second one looks at the lines that are not called, or whose call no feature agrees with, and exits
+0 if all are what this says, and some of them are called; else it shows the first that is not.
+"""
+import collections
+import struct
+import sys
+
+from oracle_db import Database
+from oracle_sampling import CODE, fmix64, records
+
+GROUPS = "LM IV C A G S T P FY W E D N Q KR H".split()
+AMINO = ("KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF")
+LETTER = {a + b + c: next((i for i, group in enumerate(GROUPS) if AMINO[16 * x + 4 * y + z] in group), None)
+          for x, a in enumerate("ACGT") for y, b in enumerate("ACGT") for z, c in enumerate("ACGT")}
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+GENUS, SPECIES = 30, 38         # ranks
+TILE, LEAST = 50, 60
+
+
+def reverse(seq):
+    return seq.translate(COMPLEMENT)[::-1]
+
+
+def runs(seq, least):
+    """(first base, letters) of rows of codons without a stop, of three frames"""
+    for frame in range(3):
+        letters, begin = [], frame
+        for i in range(frame, len(seq) - 2, 3):
+            letter = LETTER.get(seq[i:i + 3])
+            if letter is not None:
+                letters.append(letter)
+                continue
+            if len(letters) >= least:
+                yield begin, letters
+            letters, begin = [], i + 3
+        if len(letters) >= least:
+            yield begin, letters
+
+
+def keys_of(letters, k, all_of_them):
+    """(mix, letter at which it begins)"""
+    def number(some):
+        return sum(letter << 4 * i for i, letter in enumerate(reversed(some)))
+
+    order = [40503 * number(letters[i:i + 4]) % 65536 for i in range(len(letters) - 3)]
+    for i in range(len(letters) - k + 1):
+        rows = order[i:i + k - 3]
+        if min(rows) == rows[len(rows) // 2] and (all_of_them or len(set(letters[i:i + k])) >= 5):
+            yield fmix64(number(letters[i:i + k])) >> 32, i
+
+
+def score(read, text, at, begin, end):
+    """of the stretch that fits of a read whose base 0 is on base `at`; columns from begin to end - 1 count"""
+    now = wrong = length = 0
+    best = (0, 0, 0)            # matches less mismatches, matches, mismatches
+    for i in range(max(0, begin - at), min(len(read), end - at)):
+        length += 1
+        if read[i] == text[at + i]:
+            now += 1
+            if now > best[0]:
+                best = (now, length - wrong, wrong)
+        else:
+            now, wrong = now - 1, wrong + 1
+            if now <= 0:
+                now = wrong = length = 0
+    return max(0, 2 * best[1] - 5 * best[2])
+
+
+class Section:
+    def __init__(self, db):
+        start, self.bytes = struct.unpack_from("<QQ", db.data, 576)
+        self.data = data = db.data[start:start + self.bytes]
+        self.k, n, self.lines, behind, places, self.codons = struct.unpack_from("<IIIIQQ", data)
+        up = lambda x: -(-x // 64) * 64
+        self.genera = [g for g in struct.iter_unpack("<IIII", data[64:64 + 16 * n])]
+        at = 64 + up(16 * n)
+        self.line = list(struct.iter_unpack("<28HIBBH", data[at:at + 64 * (self.lines + behind)]))
+        at += 64 * (self.lines + behind)
+        self.place = struct.unpack_from("<%dI" % places, data, at)
+        words = struct.unpack_from("<%dI" % (3 * self.codons // 16), data, at + up(4 * places))
+        self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
+        self.firsts = [g[1] for g in self.genera] + [self.codons]
+
+    def find(self, mix):
+        at = mix * self.lines >> 32
+        while True:
+            line = self.line[at]
+            tags = line[:line[29]]
+            if mix % 65536 in tags:
+                return self.place[line[28] + tags.index(mix % 65536)]
+            if not line[30]:
+                return None
+            at += 1
+
+    def genus_of(self, codon):
+        return max(i for i, first in enumerate(self.firsts[:-1]) if first <= codon)
+
+    def bounds(self, genus):
+        return 3 * self.firsts[genus], 3 * self.firsts[genus + 1]
+
+
+# --- how it is made ------------------------------------------------------------------
+
+
+def stretches(seq):
+    """[(letters, bases)] of a target, those that are left out left out"""
+    found = []
+    for strand, bases in ((0, seq), (1, reverse(seq))):
+        for begin, letters in runs(bases, 60):
+            size = 3 * len(letters)
+            low = begin if strand == 0 else len(seq) - begin - size
+            found.append((-len(letters), low, strand, letters, bases[begin:begin + size]))
+    covered, kept = bytearray(len(seq)), []
+    for _, low, _, letters, bases in sorted(found, key=lambda s: s[:3]):
+        if 2 * sum(covered[low:low + len(bases)]) > len(bases):
+            continue
+        covered[low:low + len(bases)] = b"\1" * len(bases)
+        kept.append((letters, bases))
+    return kept
+
+
+def up_to(db, taxon, rank):
+    while taxon and db.taxa[taxon][3] != rank:
+        taxon = db.taxa[taxon][1]
+    return taxon
+
+
+def lines_of(keys):
+    """[[key]]: L lines, and those behind them"""
+    count = len(keys) // 20 + 1
+    lines, at = [[] for _ in range(count)], 0
+    for key in keys:
+        at = max(at, key * count >> 32)
+        if len(lines[at]) == 28:
+            at += 1
+        if at == len(lines):
+            lines.append([])
+        lines[at].append(key)
+    return count, lines
+
+
+def make(db, refs, k):
+    """the bytes of the section"""
+    by_genus = collections.defaultdict(list)
+    for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
+        by_genus[up_to(db, taxon, GENUS) or up_to(db, taxon, SPECIES) or taxon].append(seq)
+    genera, text, places = [], "", collections.defaultdict(list)
+    for genus in sorted(by_genus):
+        known, first = set(), len(text) // 3
+        for seq in by_genus[genus]:
+            for letters, bases in stretches(seq):
+                keys = list(keys_of(letters, k, False))
+                if 2 * sum(mix in known for mix, _ in keys) >= len(keys):
+                    continue
+                for mix, i in keys:
+                    known.add(mix)
+                    places[mix].append((len(genera), len(text) // 3 + i))
+                text += bases
+        if len(text) == 3 * first:
+            continue
+        genera.append([genus, first, LEAST, len(text) // 3])
+        text += "A" * (-len(text) % 96)
+    raise_thresholds(genera, places, text, k)
+    own = {mix: at[0][1] for mix, at in places.items() if len({genus for genus, _ in at}) == 1}
+    count, lines = lines_of(sorted(own))
+    data = struct.pack("<IIIIQQ32x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3)
+    data += b"".join(struct.pack("<IIII", *g[:3], 0) for g in genera)
+    data += bytes(-len(data) % 64)
+    base = 0
+    for at, line in enumerate(lines):
+        behind = lines[at + 1] if at + 1 < len(lines) else []
+        more = len(line) == 28 and any(key * count >> 32 <= at for key in behind)
+        data += struct.pack("<28HIBBH", *[key % 65536 for key in line], *[0] * (28 - len(line)), base, len(line), more, 0)
+        base += len(line)
+    data += struct.pack("<%dI" % len(own), *[own[key] for key in sorted(own)])
+    data += bytes(-len(data) % 64)
+    codes = ["ACGT".index(base) for base in text]
+    words = [sum(code << 2 * i for i, code in enumerate(codes[w:w + 16])) for w in range(0, len(codes), 16)]
+    return data + struct.pack("<%dI" % len(words), *words) + bytes(256)
+
+
+def exact(tile, text, at):
+    return sum(tile[i:i + 18] == text[at + i:at + i + 18] for i in range(len(tile) - 17))
+
+
+class Tiles:
+    """The tiles of a genus, and how they fit others."""
+
+    def __init__(self, genus, genera, text):
+        self.first, self.text = genera[genus][1], text
+        self.n = (genera[genus][3] - self.first) // TILE
+        self.fits = collections.defaultdict(dict)      # tile -> genus -> (score, exact, shift)
+        self.records = set()
+
+    def lay(self, tile, shift):
+        at = 3 * (self.first + TILE * tile)
+        to = at + 3 * shift
+        if to < 0 or to + 3 * TILE > len(self.text):
+            return 0, 0
+        bases = self.text[at:at + 3 * TILE]
+        return score(bases, self.text, to, 0, len(self.text)), exact(bases, self.text, to)
+
+    def fit_all(self):
+        for tile, genus, shift in sorted(self.records):
+            fit = self.lay(tile, shift) + (shift,)
+            if genus not in self.fits[tile] or fit[0] > self.fits[tile][genus][0]:
+                self.fits[tile][genus] = fit
+
+    def fragment(self, tile, other):
+        """(genus, score) of the best one, asked of the fits of `tile`"""
+        best = (None, 0)
+        for genus, (own, alike, shift) in sorted(self.fits[tile].items()):
+            if genus in self.fits.get(other, {}):
+                beside = self.fits[other][genus][:2]
+            else:
+                beside = self.lay(other, shift) if own >= 40 else (0, 0)
+            if alike + beside[1] < 15 and own + beside[0] > best[1]:
+                best = (genus, own + beside[0])
+        return best
+
+    def asked(self):
+        """genus -> scores"""
+        found = collections.defaultdict(list)
+        for tile in sorted(self.fits):
+            asked = [tile + 1] if tile + 1 < self.n else []
+            if tile > 0 and tile - 1 not in self.fits:
+                asked.append(tile - 1)
+            for other in asked:
+                genus, points = self.fragment(tile, other)
+                if points:
+                    found[genus].append(points)
+        return found
+
+
+def raise_thresholds(genera, places, text, k):
+    tiles = [Tiles(genus, genera, text) for genus in range(len(genera))]
+    for at in places.values():
+        both = sorted({genus for genus, _ in at})
+        if len(both) != 2:
+            continue
+        lowest = {genus: min(p for g, p in at if g == genus) for genus in both}
+        for genus, place in at:
+            other, own = both[genus == both[0]], tiles[genus]
+            tile, inside = divmod(place - own.first, TILE)
+            if inside + k <= TILE and tile < own.n:
+                own.records.add((tile, other, lowest[other] - place))
+    for own in tiles:
+        if own.n <= 500:
+            continue
+        own.fit_all()
+        for genus, scores in own.asked().items():
+            rank = (own.n - 1) * 30 // 1000
+            if rank < len(scores):
+                least = sorted(scores, reverse=True)[rank] + 1
+                genera[genus][2] = max(genera[genus][2], least)
+
+
+# --- the rule ------------------------------------------------------------------------
+
+
+class Fragment:
+    def __init__(self, section, mates):
+        self.s = section
+        self.mates = [(mate, reverse(mate)) for mate in mates]
+        # genus -> [score, strand, base] of each mate
+        self.best = collections.defaultdict(lambda: [[0, 0, 0] for _ in mates])
+
+    def compare(self, mate, strand, at, genus):
+        read, s = self.mates[mate][strand], self.s
+        if at >= 0 and at + len(read) <= len(s.text):
+            alike = sum(a == b for a, b in zip(read, s.text[at:at + len(read)]))
+            if 100 * alike < 48 * len(read):
+                return
+        points = score(read, s.text, at, *s.bounds(genus))
+        have = self.best[genus][mate] if points else None
+        if points and (-points, strand, at) < (-have[0], have[1], have[2]):
+            self.best[genus][mate] = [points, strand, at]
+
+    def compare_all(self):
+        for mate, strands in enumerate(self.mates):
+            for strand, read in enumerate(strands):
+                if len(read) < 75:
+                    continue
+                for begin, letters in runs(read, 25):
+                    for mix, i in keys_of(letters, self.s.k, True):
+                        codon = self.s.find(mix)
+                        if codon is not None:
+                            self.compare(mate, strand, 3 * codon - begin - 3 * i, self.s.genus_of(codon))
+
+    def seek(self, genus):
+        have = self.best[genus]
+        for mate in range(len(have)):
+            if len(have) < 2 or have[1 - mate][0] < 40 or have[mate][0] >= 40:
+                continue
+            _, strand, p = have[1 - mate]
+            read = self.mates[mate][1 - strand]
+            begin, end = self.s.bounds(genus)
+            low, high = (p - 400, p) if strand else (p, p + 400)
+            places = range(max(low, begin), min(high, end - len(read)) + 1)
+            if len(read) < 75 or not places:
+                continue
+            part = read[:64]
+            at = min(places, key=lambda x: sum(a != b for a, b in zip(part, self.s.text[x:x + 64])))
+            points = score(read, self.s.text, at, begin, end)
+            if points > have[mate][0]:
+                have[mate] = [points, 1 - strand, at]
+                return
+
+    def genus(self):
+        """the number of the taxon that is called, or None"""
+        self.compare_all()
+        sums = sorted((-sum(points for points, *_ in have), genus) for genus, have in self.best.items())
+        if not sums:
+            return None
+        best = sums[0][1]
+        self.seek(best)
+        points = sum(points for points, *_ in self.best[best])
+        taxon, _, threshold, _ = self.s.genera[best]
+        return taxon if points >= threshold and (len(sums) < 2 or points >= -2 * sums[1][0]) else None
+
+
+def compare_section(path, genomes):
+    db = Database(path)
+    section = Section(db)
+    refs = [record for genome in genomes for record in records(genome)]
+    made = make(db, [(name, "".join(c if c in CODE else "N" for c in seq.upper())) for name, seq in refs],
+                section.k)
+    if made != section.data:
+        at = next((i for i, (a, b) in enumerate(zip(made, section.data)) if a != b), None)
+        print(f"{len(made)} bytes, not {len(section.data)}; the first that differs is {at}")
+        return 1
+    return 0
+
+
+def compare_calls(path, calls, files):
+    db = Database(path)
+    section, found = Section(db), 0
+    reads = zip(*(records(file) for file in files))
+    with open(calls) as lines:
+        for line, mates in zip(lines, reads):
+            status, name, taxid, _, column = line.rstrip("\n").split("\t")
+            if status == "C" and not column.startswith(taxid + ":0"):
+                continue
+            mates = [seq for _, seq in mates]
+            taxon = None
+            if max(map(len, mates)) <= 512:
+                taxon = Fragment(section, mates).genus()
+            want = 0 if taxon is None else db.taxa[taxon][0]
+            found += want != 0
+            if want != int(taxid):
+                print(f"{name}: {taxid}, not {want}")
+                return 1
+    print(f"{found} calls")
+    return found == 0
+
+
+def main():
+    command, path, *rest = sys.argv[1:]
+    sys.exit(compare_section(path, rest) if command == "section" else compare_calls(path, rest[0], rest[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+# run_translated.sh - translated seeds: section and calls beside oracle_translated.py; speaks TAP
+[ -n "$PYTHON3" ] || { echo "1..0 # SKIP no python3"; exit 0; }
+. "$KH_SRCDIR/tests/tap.sh"
+oracle=$tests/oracle_translated.py
+make_db() { db=$1; shift; "$kmerhash" build -q --translated --db "$db" --taxonomy world/taxonomy "$@" world/refs.fa; }
+tiny() { "$kmerhash" build -q --taxonomy "$data/taxonomy" --accession2taxid "$data/taxonomy/accession2taxid.tsv" "$@" "$data"/genomes/*.gz; }
+calls() { db=$1; shift; "$kmerhash" classify -q --db "$db" --output calls.tsv ${2:+--paired} "$@" && "$PYTHON3" "$oracle" calls "$db" calls.tsv "$@"; }
+
+check "genomes that are mostly genes" "$PYTHON3" "$tests/make_genes.py" world
+check "build" make_db a.khdb
+expect 0 "" "it is sound" "$kmerhash" verify a.khdb
+check "the section" "$PYTHON3" "$oracle" section a.khdb world/refs.fa
+check "a threshold has been raised" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
+from oracle_translated import Database, Section
+assert max(g[2] for g in Section(Database("a.khdb")).genera) > 60' "$tests"
+check "reads" calls a.khdb world/reads.fq
+check "pairs" calls a.khdb world/pairs_1.fq world/pairs_2.fq
+mv calls.tsv pairs.tsv
+check "small genomes" tiny --db tiny.khdb --translated
+check "small genomes: the section" "$PYTHON3" "$oracle" section tiny.khdb "$data"/genomes/*.gz
+
+# What depends on nothing but references and reads.
+for how in "-p 1" "-p 4 --set block-size=10000"; do
+	check "build $how" make_db b.khdb $how
+	same a.khdb b.khdb "build $how: the same bytes"
+	check "classify $how" "$kmerhash" classify -q --db a.khdb --output b.tsv $how --paired world/pairs_1.fq world/pairs_2.fq
+	same pairs.tsv b.tsv "classify $how: the same lines"
+done
+check "KH_SIMD=none: build" env KH_SIMD=none "$kmerhash" build -q --translated --db b.khdb --taxonomy world/taxonomy world/refs.fa
+same a.khdb b.khdb "KH_SIMD=none: the same bytes"
+
+# Without the seeds all else is the same.
+check "without" "$kmerhash" build -q --db none.khdb --taxonomy world/taxonomy world/refs.fa
+check "without: classify" "$kmerhash" classify -q --db none.khdb --output none.tsv --paired world/pairs_1.fq world/pairs_2.fq
+awk -F '\t' 'BEGIN { OFS = FS } $1 == "C" && index($5, $3 ":0") == 1 { $1 = "U"; $3 = 0; sub(/^[^ ]* /, "", $5) } { print }' pairs.tsv >dna.tsv
+same none.tsv dna.tsv "calls of the rule for DNA are the same"
+check "--confidence: no such calls" "$kmerhash" classify -q --db a.khdb --confidence 0.01 --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
+check "--confidence: none" sh -c '! grep -q "^C.*	[0-9]*:0 " b.tsv'
+check "with text" "$kmerhash" build -q --device cpu --translated --set text --db text.khdb --taxonomy world/taxonomy world/refs.fa
+check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/refs.fa
+check "with text: pairs" calls text.khdb world/pairs_1.fq world/pairs_2.fq
+
+# What cannot be.
+expect 2 "without --growable" "not with --growable" make_db b.khdb --device cpu --growable
+expect 2 "multiple of 16" "strides" make_db b.khdb --set stride=100
+check "growable" "$kmerhash" build -q --device cpu --growable --db g.khdb --taxonomy world/taxonomy world/refs.fa
+expect 2 "those of --base" "not with --base" "$kmerhash" build --device cpu --translated --base g.khdb --db b.khdb --taxonomy world/taxonomy "$data"/genomes/*T7*
+mkdir bad
+check "bad sections" "$PYTHON3" "$tests/make_bad_dbs.py" tiny.khdb bad
+tab=$(printf '\t')
+grep translated bad/list >bad/these
+while IFS=$tab read -r file want; do
+	expect 1 "^kmerhash verify: bad/$file: .*($want)" "$file" "$kmerhash" verify "bad/$file"
+done <bad/these
+plan
