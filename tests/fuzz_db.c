@@ -382,7 +382,7 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 		kh_candidates *wanted = calloc(job->n, sizeof *wanted);
 
 		REQUIRE(wanted && !kh_matcher_new(&m, db, &rule, &err));
-		REQUIRE(!kh_match_job(m, job, call, wanted, NULL, &err));
+		REQUIRE(!kh_match_job(m, job, call, wanted, NULL, NULL, &err));
 		kh_matcher_free(m);
 		free(wanted);
 	} else {

@@ -182,5 +182,10 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 	variants "" "$r1" "$r1.gz"
 	s=#; first_run --paired $r1 $r2
 	is_run "text, pairs: 3 threads, blocks of 900" --threads 3 --set block-size=900 --paired $r1 $r2
+	classify --db ref.khdb --threads 1 --output o.tsv --paf one.paf --set identity --paired $r1 $r2
+	classify --db ref.khdb --threads 3 --set block-size=900 --output x.tsv --paf x.paf.gz --set identity --paired $r1 $r2
+	gzip -dc x.paf.gz >x.paf
+	same one.paf x.paf "text, alignments: 3 threads, blocks of 900, gz"
+	same o.tsv x.tsv "text, identity: 3 threads, blocks of 900"
 fi
 plan

@@ -31,6 +31,15 @@ calls() {
 	"$PYTHON3" "$tests/oracle_classify.py" "$db" calls.tsv $opts $files
 }
 
+# aligned [--paired] READS [MATES]: alignments beside the bases, and lines as without them
+aligned() {
+	classify --db text.khdb --output plain.tsv "$@" &&
+	classify --db text.khdb --output lines.tsv --set identity --paf a.paf "$@" &&
+	cut -f 1-5 lines.tsv | cmp - plain.tsv || return
+	[ "$1" != --paired ] || shift
+	"$PYTHON3" "$tests/check_paf.py" a.paf "$1${2:+,$2}" $genomes lines.tsv
+}
+
 # second DATABASE READS [MATES]: the same with the column of the second-best taxon
 second() {
 	db=$1; shift
@@ -90,6 +99,12 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 	check "text: made-up reads, long ones too" calls text.khdb made.fq
 	check "text: made-up pairs" calls text.khdb made_1.fq made_2.fq
 	check "text: confidence" calls text.khdb made.fq --confidence 0.9
+	set -- $sim
+	check "text: alignments of pairs" aligned --paired "$1" "$2"
+	set -- $real
+	check "text: alignments of real pairs" aligned --paired "$1" "$2"
+	check "text: alignments of made-up reads, long ones too" aligned made.fq
+	check "text: alignments of made-up pairs" aligned --paired made_1.fq made_2.fq
 	for most in 1 2; do
 		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa

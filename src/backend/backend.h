@@ -11,6 +11,7 @@
 #include "backend/builder.h"
 #include "backend/census.h"
 #include "backend/devices.h"
+#include "classify/align.h"
 #include "classify/classify.h"
 #include "classify/kraken.h"
 
@@ -38,6 +39,8 @@ typedef struct kh_task {
 	/* with `distinct`: NULL, or these count, and `distinct` gets what does not fit there */
 	kh_counters *counters;
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
+	/* of a database with text, on the CPU: where fragments lie, or NULL: not wanted */
+	kh_alignments *aligned;
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
 	kh_census *census;

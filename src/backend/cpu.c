@@ -307,7 +307,7 @@ static void text_close(void *scratch)
 
 static int text_job(void *scratch, kh_task *t, kh_err *err)
 {
-	return kh_match_job(scratch, t->job, t->call, t->candidates, t->distinct, err);
+	return kh_match_job(scratch, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
 }
 
 static const way own_way = { own_open, own_close, own_job };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "classify/align_in.h"
 #include "classify/classify_in.h"
 #include "classify/match_score.h"
 
@@ -35,6 +36,7 @@ struct kh_matcher {
 	kh_call *to;
 	kh_distinct *distinct;
 	kh_candidates *wanted;          /* of the job's fragments, or NULL */
+	kh_aligner *aligner;
 };
 
 static void seeds_free(struct kh_seeds *s)
@@ -150,7 +152,7 @@ int kh_matcher_new(kh_matcher **out, const kh_db *db, const kh_rule *rule, kh_er
 		return KH_ENOMEM;
 	m->rule = rule;
 	kh_match_db_init(&m->db, db, rule);
-	if (rooms_new(m, db->h->n_species, err)) {
+	if (rooms_new(m, db->h->n_species, err) || kh_aligner_new(&m->aligner, db, err)) {
 		kh_matcher_free(m);
 		return KH_ENOMEM;
 	}
@@ -167,6 +169,7 @@ void kh_matcher_free(kh_matcher *m)
 	seeds_free(&m->ask);
 	kh_seeds_found_clear(&m->bins);
 	rooms_free(m);
+	kh_aligner_free(m->aligner);
 	free(m->had);
 	free(m);
 }
@@ -182,13 +185,16 @@ static void begin(kh_matcher *m)
 
 static int end(kh_matcher *m, size_t number, kh_err *err)
 {
+	int rc;
+
 	m->begun = false;
 	m->call.found = (uint32_t)m->n_had;
 	if (UINT64_C(1000) * m->call.hits < (uint64_t)m->rule->confidence * m->call.features)
 		m->call.taxon = KH_NO_TAXON;
 	m->to[number] = m->call;
-	if (!m->distinct || m->call.taxon == KH_NO_TAXON)
-		return KH_OK;
+	rc = kh_aligner_end(m->aligner, number, m->call.taxon != KH_NO_TAXON, err);
+	if (rc || !m->distinct || m->call.taxon == KH_NO_TAXON)
+		return rc;
 	return kh_distinct_add(m->distinct, m->call.taxon, m->had, m->n_had, err);
 }
 
@@ -239,6 +245,7 @@ static void call_long(kh_matcher *x, size_t number)
 	x->call.hits = best->hits;
 	if (x->wanted)
 		x->wanted[number] = kh_claims_candidates(&x->db, &x->sum, KH_NO_BIN, false);
+	kh_aligner_choose(x->aligner, best->species);
 	x->call.taxon = kh_match_long_taxon(&x->db, &x->sum, best, x->bases);
 	kh_claims_forget(&x->sum);
 }
@@ -275,6 +282,8 @@ static int take_claims(kh_matcher *x, const kh_mates *s, kh_err *err)
 		call(x, s, best);
 	else if (!rc)
 		rc = add_to_sum(x, err);
+	if (!rc)
+		rc = kh_aligner_note(x->aligner, &x->m, s, err);
 	if (rc || !s->last)
 		return rc;
 	if (!s->only)
@@ -470,9 +479,9 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 }
 
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_distinct *sk, kh_err *err)
+		 kh_alignments *aligned, kh_distinct *sk, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc = kh_aligner_begin(m->aligner, job, aligned, err);
 
 	m->to = call;
 	m->wanted = wanted;

@@ -19,6 +19,7 @@
 #ifndef KH_CLASSIFY_MATCH_H
 #define KH_CLASSIFY_MATCH_H
 
+#include "classify/align.h"
 #include "classify/classify.h"
 #include "classify/match_segment.h"
 
@@ -32,9 +33,9 @@ typedef struct kh_matcher kh_matcher;
 int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_matcher_free(kh_matcher *m);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
- * NULL, or gets the candidates of each fragment.  `sk`: NULL, or counts the hits of those that are
- * called. */
+ * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
+ * that are called.  `sk`: NULL, or counts the hits of these. */
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_distinct *sk, kh_err *err);
+		 kh_alignments *aligned, kh_distinct *sk, kh_err *err);
 
 #endif

@@ -75,6 +75,7 @@ static int load_db(struct classify *j, kh_err *err)
 				    .confidence = j->v.confidence,
 				    .want = j->v.sample_pass || j->v.profile ? KH_WANT_CANDIDATES
 					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
+				    .aligned = j->v.identity || j->v.paf,
 				    .min_groups = (uint32_t)j->v.min_groups,
 				    .quick = j->v.quick };
 

@@ -31,8 +31,8 @@ struct classify_values {
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
-	const char *profile, *registers;
-	bool sample_pass, lineage_column, second_best;
+	const char *profile, *registers, *paf;
+	bool sample_pass, lineage_column, second_best, identity;
 };
 
 extern const kh_opt kh_classify_opts[], kh_classify_settings[];

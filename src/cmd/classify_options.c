@@ -26,11 +26,12 @@ const kh_opt kh_classify_opts[] = {
 	KH_TEXT("report", 'r', AT(report), "FILE", "table of taxa"),
 	KH_TEXT("json", 0, AT(json), "FILE", "summary of the run"),
 	KH_TEXT("html", 0, AT(html), "FILE", "the result as a page for a browser"),
+	KH_TEXT("paf", 0, AT(paf), "FILE", "where reads lie in references (databases with text)"),
 	KH_TEXT("prefix", 0, AT(prefix), "OUT",
 		"names what is written: OUT.tsv, OUT.report, OUT.json, ..."),
 	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
-		"                                   registers [lines,report,json]"),
+		"                                   paf or paf.gz, registers [lines,report,json]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
@@ -89,6 +90,8 @@ const kh_opt kh_classify_settings[] = {
 		"a column more in the lines: the lineage of the taxon"),
 	KH_FLAG("second-best", 0, AT(second_best),
 		"a column more in the lines: the second-best taxon and its hits"),
+	KH_FLAG("identity", 0, AT(identity),
+		"a column more in the lines: with a database with text, the identity"),
 	KH_FLAG("no-mate-check", 0, AT(no_mate_check), "names of mates need not agree"),
 	KH_FLAG("allow-no-eof", 0, AT(allow_no_eof), "accept BGZF without its end-of-file block"),
 	KH_FLAG("no-verify", 0, AT(no_verify), "do not check the index of the database"),
@@ -162,6 +165,9 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if (v->second_best && (v->sample_pass || v->profile))
 		return kh_fail(err, KH_EUSAGE, "--set second-best is of the calls of single reads: "
 			       "not with --sample-pass or --profile");
+	if (v->identity && v->sample_pass)
+		return kh_fail(err, KH_EUSAGE, "--set identity is of the calls of single reads: "
+			       "not with --sample-pass");
 	if (v->distinct && v->mpa)
 		return kh_fail(err, KH_EUSAGE,
 			       "--set mpa-style has no columns for --set distinct");
@@ -208,6 +214,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	j->style.names = v->names;
 	j->style.lineage = v->lineage_column;
 	j->style.second = v->second_best;
+	j->style.identity = v->identity;
 	j->style.column5 = v->col5 && strcmp(v->col5, "none") == 0 ? KH_COLUMN5_NONE
 			   : !j->kraken                            ? KH_COLUMN5_FEATURES
 			   : v->quick                              ? KH_COLUMN5_QUICK

@@ -26,6 +26,8 @@ static const struct name {
 } names[] = {
 	{ "lines", KH_RESULT_LINES, VALUE(output), "tsv", true },
 	{ "lines.gz", KH_RESULT_LINES, VALUE(output), "tsv.gz", false },
+	{ "paf", KH_RESULT_PAF, VALUE(paf), "paf", false },
+	{ "paf.gz", KH_RESULT_PAF, VALUE(paf), "paf.gz", false },
 	{ "report", KH_RESULT_REPORT, VALUE(report), "report", true },
 	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
 	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
@@ -53,7 +55,8 @@ static int find_wanted(const char *list, bool wanted[N_NAMES], kh_err *err)
 				known = wanted[k] = true;
 		if (!known)
 			return kh_fail(err, KH_EUSAGE, "--write: '%.*s' is none of lines, "
-				       "lines.gz, report, json, html, profile and registers",
+				       "lines.gz, paf, paf.gz, report, json, html, profile and "
+				       "registers",
 				       (int)n, list);
 	}
 	return KH_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/progress.h"
+#include "run/paf.h"
 #include "run/select.h"
 
 /* A job, its results and its texts. */
@@ -13,6 +14,7 @@ typedef struct work {
 	kh_task task;
 	kh_call *call;
 	kh_k2_runs runs;                /* of a database of Kraken 2 */
+	kh_alignments aligned;          /* of one with text */
 	kh_candidates *candidates;      /* for a second pass, or the second-best taxon */
 	uint32_t *class_of;             /* for a second pass */
 	size_t cap_call, cap_candidates, cap_class_of;
@@ -73,6 +75,7 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	/* otherwise texts are made when all calls are final */
 	const bool now = !pass || !kh_pass_writes(pass);
 	const bool lines = now && to.lines, reads = now && kh_results_want_reads(f->results);
+	kh_buf *paf = f->results->out[KH_RESULT_PAF] ? &w->text[KH_RESULT_PAF] : NULL;
 	uint64_t classified = 0;
 	int rc = KH_OK;
 
@@ -87,6 +90,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 		}
 		if (lines)
 			rc = kh_format_line(to.lines, f->style, &w->task, i, err);
+		if (paf && !rc)
+			rc = kh_format_paf(paf, f->db, &w->task, i, err);
 		if (reads && !rc)
 			rc = format_reads(f, w, i, &to, err);
 	}
@@ -161,13 +166,16 @@ static int take_idle(kh_flow *f, work **w)
 static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 {
 	const size_t n = w->job.n;
-	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && f->results->out[KH_RESULT_LINES];
+	kh_text *const *out = f->results->out;
+	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
+	const bool aligned = f->style->identity || out[KH_RESULT_PAF];
 	int rc = kh_grow((void **)&w->call, &w->cap_call, n, sizeof *w->call, err);
 
 	w->task = (kh_task) { .job = &w->job,
 			      .call = w->call,
 			      .distinct = f->distinct ? &self->tally.distinct : NULL,
 			      .runs = runs ? &w->runs : NULL,
+			      .aligned = aligned ? &w->aligned : NULL,
 			      .counters = f->counters };
 	if (rc || !(f->results->pass || f->style->second))
 		return rc;
@@ -357,6 +365,7 @@ void kh_flow_close(kh_flow *f)
 	for (size_t i = 0; f->all && i < f->n_works; i++) {
 		free(f->all[i].call);
 		kh_k2_runs_clear(&f->all[i].runs);
+		kh_alignments_clear(&f->all[i].aligned);
 		free(f->all[i].candidates);
 		free(f->all[i].class_of);
 		for (int k = 0; k < KH_N_TEXTS; k++)

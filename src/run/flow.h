@@ -29,6 +29,7 @@ typedef struct kh_flow {
 	/* set by the caller; all are borrowed */
 	kh_feed *feed;
 	kh_compute *compute;
+	const kh_db *db;
 	const kh_style *style;          /* how lines are formatted, with the taxonomy */
 	kh_results *results;
 	kh_monitor *m;

@@ -5,6 +5,7 @@
 #include "run/digits.h"
 #include "run/list.h"
 #include "run/one_line.h"
+#include "run/paf.h"
 
 /* --- into memory that has been made: each returns the place of the next byte ---------- */
 enum { FIXED = 256 };                   /* all of a line but id and name */
@@ -166,6 +167,18 @@ static char *put_second(char *at, const kh_style *s, const kh_line_parts *l, con
 	return put_number(at, x->bin < c->features ? x->bin : c->features);
 }
 
+/* "0.9867" of the columns, or "-" if there are none. */
+static char *put_identity(char *at, const kh_line_parts *l)
+{
+	const uint64_t share = l->columns ? l->matches * 10000 / l->columns : 0;
+
+	if (l->columns == 0)
+		return put_char(at, '-');
+	at = put_bytes(at, share < 10000 ? "0." : "1.", 2);
+	at = put_number(at, share / 1000 % 10);
+	return put_three(at, (uint32_t)(share % 1000));
+}
+
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i)
 {
 	const kh_block *blk[2];
@@ -228,6 +241,8 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_lineage(put_char(at, '\t'), s->tax, call->taxon);
 	if (s->second)
 		at = put_second(put_char(at, '\t'), s, l, call);
+	if (s->identity)
+		at = put_identity(put_char(at, '\t'), l);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
 	return KH_OK;
@@ -259,6 +274,8 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_
 	}
 	if (s->second)
 		l.second = &t->candidates[i];
+	if (s->identity)
+		kh_paf_identity(t->aligned, i, &l.matches, &l.columns);
 	return kh_format_parts(b, s, &l, &t->call[i], err);
 }
 

@@ -27,8 +27,9 @@ typedef struct kh_style {
 	/* which reads go to which file; NULL: classified and unclassified ones */
 	const struct kh_select *select;
 	bool names;                     /* "Name (taxid N)" in place of the taxid */
-	/* two columns more: the lineage of the taxon, and the second-best taxon with its hits */
-	bool lineage, second;
+	/* columns more: the lineage of the taxon, the second-best taxon with its hits, the identity
+	 * of the fragment with the references where it lies there */
+	bool lineage, second, identity;
 	enum kh_column5 column5;
 	/* reads are written with their sequence in one line, with x for bases below a quality;
 	 * otherwise as they were read */
@@ -61,6 +62,7 @@ typedef struct kh_line_parts {
 	const kh_k2_run *run;
 	size_t n_runs;
 	const kh_candidates *second;    /* for the style's; or NULL */
+	uint64_t matches, columns;      /* of its alignments, if the style has their identity */
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
 int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,

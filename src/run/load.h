@@ -20,6 +20,7 @@ typedef struct kh_load_options {
 	bool stamps;                    /* a file that was found sound is remembered */
 	double confidence;              /* 0 to 1 */
 	uint32_t want;                  /* KH_WANT_... */
+	bool aligned;                   /* alignments are wanted: kh_task.aligned */
 	/* of a database of Kraken 2: hit groups that a call needs; stop at so many */
 	uint32_t min_groups;
 	bool quick;

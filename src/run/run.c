@@ -87,7 +87,8 @@ kh_feed_options kh_run_feed_options(const kh_run_options *o, const kh_sheet_samp
 		fo.path[i] = reads->path[i];
 		fo.n_path[i] = i == 0 || reads->paired ? reads->n : 0;
 	}
-	fo.text = x->path[KH_RESULT_LINES] ? KH_FEED_NAMES : KH_FEED_BASES;
+	fo.text = x->path[KH_RESULT_LINES] || x->path[KH_RESULT_PAF] ? KH_FEED_NAMES
+								     : KH_FEED_BASES;
 	for (int i = KH_RESULT_CLASSIFIED; i < KH_N_TEXTS; i++)
 		if (x->path[i])
 			fo.text = KH_FEED_ALL;
@@ -141,8 +142,8 @@ static int open_pass(kh_run *r, kh_slot *t, kh_err *err)
 static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 {
 	t->work = kh_flow_work;
-	t->flow = (kh_flow) { .feed = t->feed, .compute = r->compute, .style = r->o.style,
-			      .results = &t->results, .m = t->m,
+	t->flow = (kh_flow) { .feed = t->feed, .compute = r->compute, .db = r->db,
+			      .style = r->o.style, .results = &t->results, .m = t->m,
 			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1 };
 	return kh_flow_open(&t->flow, err);
 }

@@ -36,6 +36,7 @@ typedef struct kh_sheet_reads {
  * when all fragments have been counted, in this order. */
 enum kh_result {
 	KH_RESULT_LINES,
+	KH_RESULT_PAF,                  /* where reads lie in the references */
 	KH_RESULT_CLASSIFIED,           /* reads, or first mates, or both mates */
 	KH_RESULT_CLASSIFIED_2,         /* second mates, if they go to files of their own */
 	KH_RESULT_UNCLASSIFIED,

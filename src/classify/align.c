@@ -1,0 +1,488 @@
+/* align.c - places become alignments: align_in.h */
+#include <config.h>
+#include "classify/align_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "classify/match_score.h"
+
+enum {
+	ENDS = 16,              /* stretches on each side of the best one, at most */
+	APART = 2048,           /* bases between beginnings of parts that are joined, at most; */
+	DRIFT = 4               /* their diagonals differ by one in so many of these at most */
+};
+
+/* Where a mate, or a part of a record, lies in a species. */
+struct place {
+	uint32_t species;               /* number */
+	uint32_t mate, back;
+	uint32_t kept;                  /* number of the stretch of a target (kh_db.kept) */
+	int64_t at;                     /* in the text: of its first base as it lies there */
+	uint64_t offset;                /* of its first base in the record */
+	uint32_t len;
+	uint32_t score;
+	int32_t margin;                 /* by which other places are behind */
+	uint32_t gaps;                  /* the most on each side */
+};
+
+/* Columns of a record as it lies in the text, from .. to - 1, and where its first base would be. */
+struct stretch {
+	int64_t from, to, at;
+};
+
+struct kh_aligner {
+	const kh_db *db;
+	const kh_job *job;
+	kh_alignments *to;              /* NULL: they are not wanted */
+	struct place *place;            /* of the fragment under way, in the order of its bases */
+	size_t n_places, cap_places;
+	uint32_t species;               /* that its call rests on */
+	struct stretch *stretch;        /* of the alignment under way */
+	size_t n_stretches, cap_stretches;
+};
+
+void kh_alignments_clear(kh_alignments *a)
+{
+	free(a->v);
+	free(a->run);
+	free(a->list);
+	*a = (kh_alignments) { .n = 0 };
+}
+
+int kh_aligner_new(kh_aligner **a, const kh_db *db, kh_err *err)
+{
+	*a = kh_array(1, sizeof **a, err);
+	if (!*a)
+		return KH_ENOMEM;
+	(*a)->db = db;
+	return KH_OK;
+}
+
+void kh_aligner_free(kh_aligner *a)
+{
+	if (!a)
+		return;
+	free(a->place);
+	free(a->stretch);
+	free(a);
+}
+
+int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err *err)
+{
+	int rc = KH_OK;
+
+	a->job = job;
+	a->to = to;
+	a->n_places = 0;
+	if (!to)
+		return KH_OK;
+	to->n = to->n_runs = 0;
+	rc = kh_grow((void **)&to->list, &to->cap_list, job->n, sizeof *to->list, err);
+	if (!rc)
+		memset(to->list, 0, job->n * sizeof *to->list);
+	return rc;
+}
+
+/* --- places ------------------------------------------------------------------------------ */
+/* Do two places have the mate elsewhere? */
+static bool is_elsewhere(const kh_spot *a, const kh_spot *b)
+{
+	const int64_t far = kh_place_at(a) - kh_place_at(b);
+
+	return a->target != b->target || kh_place_strand(a) != kh_place_strand(b) ||
+	       far > KH_MATCH_ASIDE || far < -KH_MATCH_ASIDE;
+}
+
+/* May one mate lie here if the other one lies there? */
+static bool is_beside(const kh_spot *a, const kh_spot *other)
+{
+	const int64_t far = kh_place_at(a) - kh_place_at(other);
+
+	return a->target == other->target && kh_place_strand(a) != kh_place_strand(other) &&
+	       far <= KH_MATCH_SPAN && far >= -KH_MATCH_SPAN;
+}
+
+/* By how much the score of a claim, which has its mates at these places, is above what others would
+ * give that were compared. */
+static int32_t margin_of(const kh_matching *m, const kh_claim *c, const kh_spot at[2])
+{
+	int32_t second = 0, alone[2] = { 0, 0 };
+
+	for (const kh_spot *p = m->place; p < m->place + m->n_place; p++) {
+		const uint32_t i = kh_place_mate(p);
+		int32_t score = (int32_t)p->fit.score;
+
+		if (c->mates >> i & 1 && !is_elsewhere(p, &at[i]))
+			continue;
+		alone[i] = score > alone[i] ? score : alone[i];
+		if (c->mates >> !i & 1)
+			score += (int32_t)at[!i].fit.score -
+				 (is_beside(p, &at[!i]) ? 0 : KH_MATCH_APART);
+		second = score > second ? score : second;
+	}
+	second = alone[0] + alone[1] > second ? alone[0] + alone[1] : second;
+	return c->score - second;
+}
+
+/* Makes room for all places of one region more. */
+static int grow_places(kh_matching *m, kh_err *err)
+{
+	const size_t more = KH_MATCH_DIAGONALS + 2 * (size_t)m->db->sampling.stride;
+	size_t cap = m->cap_place + (size_t)KH_RESCUE_MOST;
+	const int rc = kh_grow((void **)&m->place, &cap, m->n_place + more + KH_RESCUE_MOST,
+			       sizeof *m->place, err);
+
+	m->cap_place = (uint32_t)(cap - KH_RESCUE_MOST);
+	return rc;
+}
+
+/* Compares a mate, which has this score, where it could have nearly as much, so that the margin is
+ * of all that there is. */
+static int compare_near(kh_matching *m, const kh_mates *s, uint32_t mate, uint32_t score,
+			kh_err *err)
+{
+	kh_found *f = &m->found[mate];
+	int rc = KH_OK;
+
+	for (uint32_t i = 0; i < f->n_regions && !rc; i++) {
+		kh_region *r = &f->region[i];
+
+		if (r->compared || s->mate[mate].len + KH_ALIGN_MARGIN < r->loss + score)
+			continue;
+		rc = grow_places(m, err);
+		if (!rc)
+			kh_places_compare(m, s, mate, r);
+	}
+	return rc;
+}
+
+/* Which record of the fragment a mate, or a part, is of. */
+static uint32_t record_of(const kh_aligner *a, const kh_mates *s, uint32_t mate, uint64_t *offset)
+{
+	const uint64_t at = s->mate[mate].at;
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(a->job, s->number, b, r);
+	if (!s->only)
+		mate = s->mate[0].bases != b[0]->bases || at < r[0]->seq ||
+		       at - r[0]->seq >= r[0]->len;
+	*offset = at - r[mate]->seq;
+	return mate;
+}
+
+static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh_claim *c,
+		      kh_err *err)
+{
+	kh_spot at[2];
+	int32_t margin;
+	int rc = KH_OK;
+
+	for (int i = 0; i < 2; i++)
+		at[i] = m->place[c->mates >> i & 1 ? c->place[i] : 0];
+	for (uint32_t i = 0; i < 2 && s->only && !rc; i++)
+		if (c->mates >> i & 1)
+			rc = compare_near(m, s, i, at[i].fit.score, err);
+	margin = margin_of(m, c, at);
+	for (uint32_t i = 0; i < 2 && !rc; i++) {
+		if (!(c->mates >> i & 1))
+			continue;
+		rc = kh_grow((void **)&a->place, &a->cap_places, a->n_places + 1,
+			     sizeof *a->place, err);
+		if (rc)
+			break;
+		struct place *p = &a->place[a->n_places++];
+		*p = (struct place) { .species = c->species,
+				      .back = kh_place_strand(&at[i]),
+				      .kept = at[i].target,
+				      .at = kh_place_at(&at[i]),
+				      .len = s->mate[i].len,
+				      .score = at[i].fit.score,
+				      .margin = margin,
+				      .gaps = s->only ? 1 : KH_MATCH_GAPS };
+		p->mate = record_of(a, s, i, &p->offset);
+	}
+	return rc;
+}
+
+int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err)
+{
+	const kh_claim *best = a->to ? kh_match_best(&m->here) : NULL;
+	int rc = KH_OK;
+
+	if (!best)
+		return KH_OK;
+	if (s->only) {
+		a->species = best->species;
+		return note_claim(a, m, s, best, err);
+	}
+	for (uint32_t i = 0; i < m->here.n && !rc; i++)
+		if (m->here.v[i].score >= KH_MATCH_PART)
+			rc = note_claim(a, m, s, &m->here.v[i], err);
+	return rc;
+}
+
+void kh_aligner_choose(kh_aligner *a, uint32_t species)
+{
+	a->species = species;
+}
+
+/* --- bases ------------------------------------------------------------------------------- */
+/* A record as it lies in a stretch of a target. */
+struct laid {
+	const kh_block *block;
+	const kh_record *record;
+	bool back;
+	const uint32_t *text;
+	uint64_t begin, end;            /* bases of the stretch in the text */
+};
+
+static struct laid laid_of(const kh_aligner *a, size_t number, const struct place *x)
+{
+	const kh_db_kept *k = &a->db->kept[x->kept];
+	const uint64_t begin = k->first_bin * (uint64_t)a->db->h->sampling.stride;
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(a->job, number, b, r);
+	return (struct laid) { b[x->mate], r[x->mate], x->back, a->db->text, begin,
+			       begin + kh_db_kept_bases(a->db, k) };
+}
+
+static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64_t at)
+{
+	const kh_block *b = l->block;
+	uint64_t n = 0;
+
+	for (int64_t i = from; i < to; i++) {
+		const uint64_t in = l->record->seq +
+				    (uint64_t)(l->back ? (int64_t)l->record->len - 1 - i : i);
+		const unsigned base = kh_packed_base(b->bases, in) ^ (l->back ? 3 : 0);
+		const uint64_t t = (uint64_t)(at + i);
+
+		n += !kh_packed_amb(b->amb, in) &&
+		     base == (l->text[t / KH_TEXT_WORD] >> 2 * (t % KH_TEXT_WORD) & 3);
+	}
+	return n;
+}
+
+/* --- the stretches of a place --------------------------------------------------------------- */
+/* The best stretch of some columns on a diagonal that lies aside, as the rule chooses it. */
+static struct stretch aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	struct stretch best = { 0, 0, at };
+	uint32_t score = KH_END_SCORE - 1;
+
+	for (int d = 1; d <= KH_END_ASIDE; d++)
+		for (int sign = 1; sign >= -1; sign -= 2) {
+			const int64_t here = at + sign * d;
+			const kh_alignment fit = kh_text_fit(l, here, from, to);
+
+			if (fit.score > score) {
+				score = fit.score;
+				best = (struct stretch) { fit.from, fit.to, here };
+			}
+		}
+	return best;
+}
+
+/* Those of a part, to[*first] to to[*end - 1], by columns of the part. */
+static void find_stretches(const kh_laid *l, const struct place *x, struct stretch to[2 * ENDS + 1],
+			   uint32_t *first, uint32_t *end)
+{
+	const kh_alignment fit = kh_text_fit(l, x->at, 0, l->len);
+	uint32_t i = ENDS;
+
+	to[i] = (struct stretch) { fit.from, fit.to, x->at };
+	for (; i < ENDS + x->gaps && l->len - to[i].to >= KH_END_BASES; i++) {
+		to[i + 1] = aside(l, to[i].at, (uint32_t)to[i].to, l->len);
+		if (to[i + 1].to == 0)
+			break;
+	}
+	*end = i + 1;
+	for (i = ENDS; i > ENDS - x->gaps && to[i].from >= KH_END_BASES; i--) {
+		to[i - 1] = aside(l, to[i].at, 0, (uint32_t)to[i].from);
+		if (to[i - 1].to == 0)
+			break;
+	}
+	*first = i;
+}
+
+/* --- an alignment --------------------------------------------------------------------------- */
+static int64_t least(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+static int64_t most(int64_t x, int64_t y)
+{
+	return x > y ? x : y;
+}
+
+/* Joins two stretches by a gap: the first one ends, and the second begins, where most of the
+ * columns between match.  False: there is no room. */
+static bool join(const struct laid *l, struct stretch *p, struct stretch *q)
+{
+	const int64_t lacks = most(0, p->at - q->at);   /* bases of the record in the gap */
+	const int64_t low = most(least(p->to, q->from - lacks), p->from + 1);
+	const int64_t high = least(most(p->to, q->from - lacks), q->to - lacks - 1);
+	int64_t sum = 0, best = 0, where = low;
+
+	if (low > high)
+		return false;
+	/* by one column more in front of the gap, and one less behind it */
+	for (int64_t i = low; i < high; i++) {
+		sum += (int64_t)matches_of(l, i, i + 1, p->at);
+		sum -= (int64_t)matches_of(l, i + lacks, i + lacks + 1, q->at);
+		if (sum > best) {
+			best = sum;
+			where = i + 1;
+		}
+	}
+	p->to = where;
+	q->from = where + lacks;
+	return true;
+}
+
+/* Adds a stretch behind the others. */
+static int add_stretch(kh_aligner *a, const struct laid *l, struct stretch x, kh_err *err)
+{
+	struct stretch *last = a->n_stretches > 0 ? &a->stretch[a->n_stretches - 1] : NULL;
+	int rc;
+
+	if (last && last->at == x.at) {
+		last->to = most(last->to, x.to);
+		return KH_OK;
+	}
+	if (last && !join(l, last, &x))
+		return KH_OK;
+	rc = kh_grow((void **)&a->stretch, &a->cap_stretches, a->n_stretches + 1,
+		     sizeof *a->stretch, err);
+	if (!rc)
+		a->stretch[a->n_stretches++] = x;
+	return rc;
+}
+
+/* Adds the stretches of a part. */
+static int add_part(kh_aligner *a, const struct laid *l, const struct place *x, kh_err *err)
+{
+	const int64_t front = l->back ? (int64_t)(l->record->len - x->offset - x->len)
+				      : (int64_t)x->offset;
+	struct stretch of[2 * ENDS + 1];
+	kh_oriented read[2];
+	const kh_laid laid = { &read[x->back], x->len, l->text, l->begin, l->end };
+	uint32_t first, end;
+	int rc = KH_OK;
+
+	kh_text_read(read, l->block->bases, l->block->amb, l->record->seq + x->offset, x->len);
+	find_stretches(&laid, x, of, &first, &end);
+	for (uint32_t i = first; i < end && !rc; i++)
+		rc = add_stretch(a, l, (struct stretch) { of[i].from + front, of[i].to + front,
+							  of[i].at - front }, err);
+	return rc;
+}
+
+static uint32_t quality_of(int64_t margin)
+{
+	const int64_t x = margin * KH_ALIGN_SURE / KH_ALIGN_MARGIN;
+
+	return (uint32_t)least(most(x, 0), KH_ALIGN_SURE);
+}
+
+/* The stretches become an alignment. */
+static int add_aligned(kh_aligner *a, const struct laid *l, kh_aligned *x, kh_err *err)
+{
+	const struct stretch *s = a->stretch, *last = s + a->n_stretches - 1;
+	const int64_t first = s->from;
+	kh_alignments *to = a->to;
+	int rc = kh_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v, err);
+
+	if (!rc)
+		rc = kh_grow((void **)&to->run, &to->cap_runs, to->n_runs + a->n_stretches,
+			     sizeof *to->run, err);
+	if (rc)
+		return rc;
+	x->from = (uint64_t)(l->back ? (int64_t)l->record->len - last->to : first);
+	x->to = (uint64_t)(l->back ? (int64_t)l->record->len - first : last->to);
+	x->end = x->at + (uint64_t)(last->at + last->to) - l->begin;
+	x->at += (uint64_t)(s->at + first) - l->begin;
+	x->first_run = to->n_runs;
+	x->n_runs = (uint32_t)a->n_stretches;
+	for (; s <= last; s++) {
+		const int64_t gap = s < last ? s[1].at - s->at : 0;
+		const uint32_t columns = (uint32_t)(s->to - s->from);
+
+		to->run[to->n_runs++] = (kh_align_run) { columns, (int32_t)gap };
+		x->matches += matches_of(l, s->from, s->to, s->at);
+		x->columns += columns + (uint64_t)(gap < 0 ? -gap : gap);
+		x->gaps += gap != 0;
+		x->gap_columns += (uint32_t)(gap < 0 ? -gap : gap);
+	}
+	to->v[to->n++] = *x;
+	return KH_OK;
+}
+
+/* The first base of the record would be there in the text. */
+static int64_t diagonal(const struct place *x, uint64_t len)
+{
+	return x->at - (int64_t)(x->back ? len - x->offset - x->len : x->offset);
+}
+
+/* Does the place of a part follow that of one before it? */
+static bool follows(const struct place *x, const struct place *before, uint64_t len)
+{
+	const int64_t far = (int64_t)(x->offset - before->offset);
+	const int64_t drift = diagonal(x, len) - diagonal(before, len);
+
+	return x->mate == before->mate && x->back == before->back && x->kept == before->kept &&
+	       far <= APART && DRIFT * (drift < 0 ? -drift : drift) <= far;
+}
+
+/* Makes an alignment of places that follow one another. */
+static int align(kh_aligner *a, size_t number, const struct place *x, size_t n, kh_err *err)
+{
+	const struct laid l = laid_of(a, number, x);
+	const kh_db_kept *k = &a->db->kept[x->kept];
+	kh_aligned to = { .mate = x->mate, .target = k->target, .back = x->back,
+			  .at = k->at * (uint64_t)a->db->h->sampling.stride };
+	int64_t margin = 0;
+	int rc = KH_OK;
+
+	a->n_stretches = 0;
+	for (size_t i = 0; i < n && !rc; i++) {
+		/* in the order of the target */
+		const struct place *part = &x[x->back ? n - 1 - i : i];
+
+		to.score += part->score;
+		margin += part->margin;
+		rc = add_part(a, &l, part, err);
+	}
+	to.quality = quality_of(margin);
+	return rc ? rc : add_aligned(a, &l, &to, err);
+}
+
+int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err)
+{
+	const struct place *x = a->place;
+	const kh_block *b[2];
+	const kh_record *r[2];
+	size_t n = 0;
+	int rc = KH_OK;
+
+	if (!a->to)
+		return KH_OK;
+	for (size_t i = 0; i < a->n_places && called; i++)
+		if (x[i].species == a->species)
+			a->place[n++] = x[i];
+	kh_job_records(a->job, number, b, r);
+	a->to->list[number].from = a->to->n;
+	for (size_t i = 0, end; i < n && !rc; i = end) {
+		for (end = i + 1; end < n && follows(&x[end], &x[end - 1], r[x[i].mate]->len);)
+			end++;
+		rc = align(a, number, &x[i], end - i, err);
+	}
+	a->to->list[number].n = a->to->n - a->to->list[number].from;
+	a->n_places = 0;
+	return rc;
+}

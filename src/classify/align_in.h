@@ -1,0 +1,38 @@
+/*
+ * align_in.h - what match.c asks for where alignments are wanted (align.h)
+ *
+ * The rule finds how well species fit, and has the place of each mate, or part of a record, that it
+ * counts.  Those of the species that a call rests on are looked at once more: a place is stretches
+ * of the read on diagonals of the text, as the rule scored them (text/fit.h).  Neighbours are
+ * joined by one gap, where most bases match, and so are the parts of a long record that follow one
+ * another in the text.
+ *
+ * Each function but the first two does nothing if alignments are not wanted.
+ */
+#ifndef KH_CLASSIFY_ALIGN_IN_H
+#define KH_CLASSIFY_ALIGN_IN_H
+
+#include "classify/align.h"
+#include "classify/match_segment.h"
+#include "db/db.h"
+#include "seqio/feed.h"
+
+#define KH_ALIGN_SURE 60                /* the greatest quality: */
+#define KH_ALIGN_MARGIN 16              /* other places are behind by so much */
+
+/* One worker's scratch. */
+typedef struct kh_aligner kh_aligner;
+
+int kh_aligner_new(kh_aligner **a, const kh_db *db, kh_err *err);
+void kh_aligner_free(kh_aligner *a);
+/* The alignments of a job's fragments are going to be in `to`; NULL: they are not wanted. */
+int kh_aligner_begin(kh_aligner *a, const kh_job *job, kh_alignments *to, kh_err *err);
+/* When nothing else is to be decided of a segment: notes where its best species has the mates, or,
+ * of a part of a fragment, each species that counts.  Places are added to `m`. */
+int kh_aligner_note(kh_aligner *a, kh_matching *m, const kh_mates *s, kh_err *err);
+/* The call of a fragment of several segments rests on this species; */
+void kh_aligner_choose(kh_aligner *a, uint32_t species);
+/* a fragment ends.  It has alignments if it is called. */
+int kh_aligner_end(kh_aligner *a, size_t number, bool called, kh_err *err);
+
+#endif

@@ -1,0 +1,141 @@
+"""check_paf.py PAF READS[,MATES] REFERENCE... LINES: alignments beside the bases of reads and
+references, and the column of identity beside alignments
+
+An independent reader of PAF: columns are compared with what the bases say, by the list of gaps in
+cg.  Prints what is wrong, and sums; exit status 1 if anything is.
+"""
+import gzip
+import sys
+
+
+def records(path):
+    """(id, bases) of FASTA or FASTQ."""
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
+        lines = [line.strip() for line in f]
+    i = 0
+    while i < len(lines):
+        head, i = lines[i], i + 1
+        if not head:
+            continue
+        begin, end = i, "+" if head[0] == "@" else ">"
+        while i < len(lines) and lines[i][:1] != end:
+            i += 1
+        bases = "".join(lines[begin:i]).upper().replace("U", "T")
+        yield (head[1:].split() or [""])[0], bases
+        if end == "+":
+            left, i = len(bases), i + 1
+            while left > 0:
+                left, i = left - len(lines[i]), i + 1
+
+
+def complement(bases):
+    return bases[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+def runs(cigar):
+    """(number, letter) of 60M1I89M."""
+    number = ""
+    for c in cigar:
+        if c.isdigit():
+            number += c
+        else:
+            yield int(number), c
+            number = ""
+    assert number == ""
+
+
+def compare(read, back, target, at, cigar):
+    """Bases of the read, of the target, matches, columns, gaps and their columns."""
+    read = complement(read) if back else read
+    i, j, matches, columns, gaps, gap_columns = 0, at, 0, 0, 0, 0
+    for n, what in runs(cigar):
+        assert n > 0 and what in "MID"
+        columns += n
+        if what == "M":
+            # N of a reference is A in the text
+            matches += sum(x == (y if y in "CGT" else "A") and x in "ACGT"
+                           for x, y in zip(read[i:i + n], target[j:j + n]))
+        else:
+            gaps += 1
+            gap_columns += n
+        i += n if what != "D" else 0
+        j += n if what != "I" else 0
+    return i, j - at, matches, columns, gaps, gap_columns
+
+
+def check(line, reads, targets):
+    """What is wrong with a line; "" is nothing."""
+    f = line.rstrip("\n").split("\t")
+    assert len(f) == 17, "17 columns"
+    name, strand, target = f[0], f[4], f[5]
+    read_len, start, end = (int(x) for x in f[1:4])
+    target_len, at, to, matches, columns, quality = (int(x) for x in f[6:12])
+    tags = dict((x[:4], x[5:]) for x in f[12:])
+    read, bases = reads[name], targets[target]
+    if (read_len, target_len) != (len(read), len(bases)):
+        return "lengths"
+    if not (0 <= start < end <= read_len and 0 <= at < to <= target_len and strand in "+-"):
+        return "places"
+    if not (0 < matches <= columns and 0 <= quality <= 60):
+        return "numbers"
+    seen = compare(read[start:end], strand == "-", bases, at, tags["cg:Z"])
+    if seen[:4] != (end - start, to - at, matches, columns):
+        return f"bases: {seen}"
+    if tags["tp:A"] != "P" or int(tags["NM:i"]) != columns - matches:
+        return "tp or NM"
+    all_columns = columns - seen[5] + seen[4]
+    if abs(float(tags["de:f"]) - (all_columns - matches) / all_columns) > 0.000051:
+        return "de"
+    return ""
+
+
+def check_order(names, pairs):
+    """Are alignments of a fragment together, and fragments in the order of lines?"""
+    order = [n[:-2] if pairs else n for n in names]
+    heads = [n for i, n in enumerate(order) if i == 0 or n != order[i - 1]]
+    return len(heads) == len(set(heads)), heads
+
+
+def check_lines(path, sums, heads):
+    """How many lines have another identity than their alignments."""
+    bad, called = 0, []
+    with open(path) as f:
+        for line in f:
+            x = line.rstrip("\n").split("\t")
+            matches, columns = sums.get(x[1], (0, 0))
+            called += [x[1]] if x[0] == "C" else []
+            said = f"0.{matches * 10000 // columns:04d}" if 0 < matches < columns else "1.0000"
+            bad += x[-1] != (said if columns else "-") or (columns > 0) != (x[0] == "C")
+    return bad + (called != heads)
+
+
+def main():
+    targets = dict(x for path in sys.argv[3:-1] for x in records(path))
+    mates = sys.argv[2].split(",")
+    pairs = len(mates) > 1
+    reads, sums, names = {}, {}, []
+    for i, path in enumerate(mates):
+        for name, bases in records(path):
+            name = name[:-2] if pairs and name.endswith(("/1", "/2")) else name
+            reads[f"{name}/{i + 1}" if pairs else name] = bases
+    bad = back = gaps = 0
+    with open(sys.argv[1]) as f:
+        for line in f:
+            wrong = check(line, reads, targets)
+            if wrong and bad < 5:
+                print(f"{wrong}: {line.rstrip()}")
+            x = line.split("\t")
+            names.append(x[0])
+            name = x[0][:-2] if pairs else x[0]
+            m, c = sums.get(name, (0, 0))
+            sums[name] = m + int(x[9]), c + int(x[10])
+            bad, back = bad + bool(wrong), back + (x[4] == "-")
+            gaps += sum(c in "ID" for c in x[16])
+    together, heads = check_order(names, pairs)
+    bad += check_lines(sys.argv[-1], sums, heads) + (not together)
+    print(f"{len(names)} alignments, {back} back, {gaps} gaps, {bad} wrong")
+    return bad > 0 or not names
+
+
+if __name__ == "__main__":
+    sys.exit(main())
