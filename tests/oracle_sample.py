@@ -427,7 +427,7 @@ class Sample:
             if cells:
                 fit = self.fits[s]
                 expected = expected * (fit.weights[0] >> 10) >> 10 if fit.stands else 0
-            seldom = bool(cells) and not self.fits[s].few and told[s] << 24 < 52429 * expected
+            seldom = bool(cells) and not self.fits[s].few and told[s] << 24 < 45875 * expected
             self.costs[s] = []
             for number in numbers[s][:4]:
                 share = number or 32768

@@ -21,7 +21,7 @@
 
 /* In 1/65536. */
 enum {
-	SELDOM = 52429,         /* .8: with less of the share to be expected, it is a relative */
+	SELDOM = 45875,         /* .7: with less of the share to be expected, it is a relative */
 	BOUND = 2048,           /* 1/32: no share is nearer to none, or to all */
 	UNKNOWN = 32768,
 	/* Of long ones: with so much of the share to be expected, all are the species' own; less
