@@ -518,12 +518,16 @@ def told_reads(db, excerpts):
     apart = db.k - db.s + 1 if db.scheme == 1 else -(-db.stride // db.s)
     each = (apart << 32) // (2**32 - db.least)
     some, longs = min(256, len(excerpts)), min(64, len(excerpts)) if db.max_span <= 4096 else 0
-    for i in range(some):
+    excerpts = [excerpts[i * len(excerpts) // some] for i in range(some)]
+    for excerpt in excerpts:
         for size in range(4):
-            yield size, excerpts[i * len(excerpts) // some][:db.k + ((12 << size) - 1) * each]
+            length = min(512, db.k + ((12 << size) - 1) * each)
+            yield size, excerpt[:length]
+            if 2 * length <= 512:
+                yield size, excerpt[-length:]
     for i in range(longs):
-        first = i * len(excerpts) // longs
-        parts = [excerpts[(first + j) % len(excerpts)].ljust(-(-512 // db.max_span) * db.max_span, "N") for j in range(8)]
+        first = i * some // longs
+        parts = [excerpts[(first + j) % some].ljust(-(-512 // db.max_span) * db.max_span, "N") for j in range(8)]
         yield 4, "".join(parts)
         read = "".join(parts[:4])
         yield 5, "".join(c.translate(OTHER) if fmix64(i) % 20 == 0 else c for i, c in enumerate(read))
@@ -543,6 +547,15 @@ def told_of(classifier, species, excerpts):
     return tuple(1 + 65534 * x // y if y >= 16 else 0 for x, y in zip(told, every))
 
 
+def excerpts_of(seq):
+    """512 bases every 4096 up to 2^19, then 64 times while the length doubles, if they are all known"""
+    places = list(range(2048, 2**19, 4096))
+    for e in range(19, len(seq).bit_length()):
+        places += range(2**e + 2**(e - 7), 2**(e + 1), 2**(e - 6))
+    parts = (seq[at:at + 512] for at in places)
+    return [part for part in parts if len(part) == 512 and all(CODE.get(c) is not None for c in part)]
+
+
 def check_told(db, refs):
     """If there is such a section."""
     from oracle_classify import Classifier, Rule
@@ -550,10 +563,7 @@ def check_told(db, refs):
         return
     classifier, excerpts = Classifier(db, Rule(db, 0)), {}
     for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
-        for at in range(4096, len(seq) - 511, 8192):
-            part = seq[at:at + 512]
-            if all(CODE.get(c) is not None for c in part):
-                excerpts.setdefault(classifier.tree.species[taxon], []).append(part)
+        excerpts.setdefault(classifier.tree.species[taxon], []).extend(excerpts_of(seq))
     for taxon, numbers in enumerate(db.told):
         mine = excerpts.get(taxon, []) if classifier.tree.species[taxon] == taxon else []
         assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 6), taxon

@@ -30,7 +30,7 @@ static unsigned ambiguous(const uint32_t *amb, uint64_t at, unsigned n)
 /* Copies those bases of a piece that lie in excerpt x->number, some of one word at a time. */
 static void copy_part(kh_excerpt *x, const kh_block_pieces *s, const kh_piece *p, uint64_t first)
 {
-	const uint64_t from = KH_EXCERPT_FIRST + (uint64_t)x->number * KH_EXCERPT_STEP;
+	const uint64_t from = kh_excerpt_at(x->number);
 	uint64_t i = from > first ? from : first, end = from + KH_EXCERPT;
 	unsigned n;
 
@@ -45,6 +45,16 @@ static void copy_part(kh_excerpt *x, const kh_block_pieces *s, const kh_piece *p
 	}
 }
 
+/* The first excerpt that ends behind a base; no sequence has so many as 2047. */
+static uint32_t first_behind(uint64_t base)
+{
+	uint32_t n = 0;
+
+	for (uint32_t step = 1024; step > 0; step /= 2)
+		n += kh_excerpt_at(n + step - 1) + KH_EXCERPT <= base ? step : 0;
+	return n;
+}
+
 int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, kh_err *err)
 {
 	int rc = KH_OK;
@@ -52,15 +62,13 @@ int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, k
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		const kh_piece *p = &s->piece[i];
 		const uint64_t first = (uint64_t)p->local * stride, end = first + p->bases;
-		/* the first excerpt that ends behind the piece's first base */
-		uint64_t number = first < KH_EXCERPT_FIRST + KH_EXCERPT ? 0
-				: (first - KH_EXCERPT_FIRST - KH_EXCERPT) / KH_EXCERPT_STEP + 1;
 
-		for (; KH_EXCERPT_FIRST + number * KH_EXCERPT_STEP < end && !rc; number++) {
+		for (uint32_t number = first_behind(first); kh_excerpt_at(number) < end && !rc;
+		     number++) {
 			rc = kh_grow((void **)&e->v, &e->cap, e->n + 1, sizeof *e->v, err);
 			if (rc)
 				break;
-			e->v[e->n] = (kh_excerpt) { .seq = p->seq, .number = (uint32_t)number };
+			e->v[e->n] = (kh_excerpt) { .seq = p->seq, .number = number };
 			copy_part(&e->v[e->n++], s, p, first);
 		}
 	}

@@ -29,8 +29,8 @@ enum {
 	IN_LONG_ERRORS = 4,     /* ... and of one with errors: ever longer ones tell ever more */
 	SPAN_MOST = 4096,       /* bases of a segment, for there to be long reads */
 	ERROR = 20,             /* one of so many of its bases is wrong */
-	WORDS = MOST * KH_LONG * KH_EXCERPT_WORDS + 2 * MOST_LONG * IN_LONG * SPAN_MOST / 32,
-	RECORDS = MOST * KH_LONG + 2 * MOST_LONG
+	WORDS = 2 * MOST * KH_LONG * KH_EXCERPT_WORDS + 2 * MOST_LONG * IN_LONG * SPAN_MOST / 32,
+	RECORDS = 2 * MOST * KH_LONG + 2 * MOST_LONG
 };
 
 /* The excerpts of a species: from number `first` on, n of them. */
@@ -86,13 +86,30 @@ static uint64_t add_read(struct reads *r, uint64_t len, uint32_t kind)
 	return 32 * (uint64_t)at;
 }
 
-/* Puts the first bases of an excerpt where base number `at` is. */
-static void put_bases(struct reads *r, uint64_t at, const kh_excerpt *x, uint32_t bases)
+/* Puts the bases of an excerpt from number `from` on where base number `at` is. */
+static void put_bases(struct reads *r, uint64_t at, const kh_excerpt *x, uint32_t from,
+		      uint32_t bases)
 {
-	for (uint32_t i = 0; i < bases; i++, at++) {
+	for (uint32_t i = from; i < from + bases; i++, at++) {
 		r->bases[at / 32] |= (uint64_t)kh_packed_base(x->base, i) << 2 * (at % 32);
 		r->amb[at / 32] &= ~(UINT32_C(1) << at % 32);
 	}
+}
+
+/* Excerpt number i of those of a species that are asked about; behind the last one the first. */
+static const kh_excerpt *excerpt_of(const struct asking *a, const struct host *h, size_t i)
+{
+	const size_t some = h->n < MOST ? h->n : MOST;
+
+	return a->of[h->first + i % some * h->n / some];
+}
+
+/* The first bases of an excerpt, and its last ones if these are others. */
+static void add_short_reads(struct reads *r, const kh_excerpt *x, uint32_t bases, uint32_t size)
+{
+	put_bases(r, add_read(r, bases, size), x, 0, bases);
+	if (2 * bases <= KH_EXCERPT)
+		put_bases(r, add_read(r, bases, size), x, KH_EXCERPT - bases, bases);
 }
 
 /* A long read has an excerpt in each segment, as each is looked at by itself; between them there is
@@ -107,7 +124,7 @@ static void add_long_read(struct reads *r, const struct asking *a, const struct 
 	const uint64_t at = add_read(r, (uint64_t)some * apart, kind);
 
 	for (size_t j = 0; j < some; j++)
-		put_bases(r, at + j * apart, a->of[h->first + (from + j) % h->n], KH_EXCERPT);
+		put_bases(r, at + j * apart, excerpt_of(a, h, from + j), 0, KH_EXCERPT);
 	for (uint64_t i = 0; errors && i < (uint64_t)some * apart; i++)
 		if (kh_fmix64(i) % ERROR == 0)
 			r->bases[(at + i) / 32] ^= UINT64_C(3) << 2 * ((at + i) % 32);
@@ -123,11 +140,10 @@ static void make_reads(const struct asking *a, const struct host *h, struct read
 	r->block = (kh_block) { .bases = r->bases, .amb = r->amb, .rec = r->rec };
 	for (size_t i = 0; i < some; i++)
 		for (uint32_t size = 0; size < KH_LONG; size++)
-			put_bases(r, add_read(r, a->length[size], size),
-				  a->of[h->first + i * h->n / some], a->length[size]);
+			add_short_reads(r, excerpt_of(a, h, i), a->length[size], size);
 	for (size_t i = 0; i < longs; i++)
 		for (uint32_t kind = KH_LONG; kind < KH_TOLD; kind++)
-			add_long_read(r, a, h, i * h->n / longs, kind);
+			add_long_read(r, a, h, i * some / longs, kind);
 }
 
 /* Is the read of the size that it was made for? */
