@@ -299,9 +299,15 @@ if reader biom "biom"; then
 fi
 if reader opal.py "OPAL"; then
 	merge -f cami-profile run/tiny_sim.kreport >one.profile
-	check "OPAL" opal.py -g one.profile -o opal one.profile
+	classify --db a.khdb --paired --sample tiny_sim --output - --profile own.cami "$data"/reads/tiny_sim_?.fq.gz
+	check "OPAL" opal.py -g one.profile -o opal one.profile own.cami
 	check "OPAL: a profile is what it is" awk -F '\t' '
-		$1 != "Gold standard" && $3 == "L1 norm error" { n++; bad += $5 != 0 } END { exit !n || bad }' opal/results.tsv
+		$1 == "one.profile" && $3 == "L1 norm error" { n++; bad += $5 != 0 } END { exit !n || bad }' opal/results.tsv
+	check "OPAL: of a profile by classify, each rank has all but the unknown" awk -F '\t' '
+		FNR == NR { if ($1 == "#unknown") known = 1 - $2 / 100; next }
+		$1 == "own.cami" && $3 == "Sum of abundances" { n++; bad += ($5 - known) ^ 2 > 1e-10 }
+		$1 == "own.cami" && $2 == "species" && $3 == "True positives" { right = $5 }
+		END { exit n != 7 || bad || known < .9 || right < 4 }' own.cami opal/results.tsv
 fi
 if reader amber.py "AMBER"; then
 	mkdir ncbi; cp "$data"/taxonomy/*.dmp ncbi; : >ncbi/merged.dmp
