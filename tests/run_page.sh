@@ -97,6 +97,23 @@ for row in csv.DictReader(open("profile.tsv", encoding="utf-8"), delimiter="\t",
     assert row["identity_percent"] == ("-" if identity is None else "%.1f" % (100 * identity)), row
 assert seen >= 4 and present >= 2, (seen, present)
 
+# Abundances of what is below a taxon add up to its own, and species and the unknown to all, but for the
+# sixth digit, where numbers of the page end.
+below, ranks = {}, data["ranks"]
+for i, parent in enumerate(data["taxa"]["parent"][1:], 1):
+    while parent and values.get(parent, {}).get("abundance") is None:
+        parent = data["taxa"]["parent"][parent]     # "no rank": no abundance is told of it
+    if values.get(i, {}).get("abundance") is not None:
+        below[parent] = below.get(parent, 0) + values[i]["abundance"]
+own = {i: v["abundance"] for i, v in values.items() if v["abundance"] is not None}
+kinds = {ranks[data["taxa"]["rank"][i]] for i in own}
+assert {"species", "genus", "family"} <= kinds and len(own) > 12, (kinds, own)
+for i, sum_below in below.items():
+    assert not i or abs(sum_below - own[i]) < 5e-6, (i, sum_below, own[i])
+assert all(i in below for i in own if ranks[data["taxa"]["rank"][i]] != "species"), (below, own)
+unknown = next(r for r in csv.DictReader(open("profile.tsv"), delimiter="\t") if r["taxid"] == "0")
+assert abs(below[0] + float(unknown["abundance_percent"]) / 100 - 1) < 5e-6, (below[0], unknown)
+
 # Reads with a place: as many in the bars of identity, no more than in the clade, and along the
 # references no more than that.
 clade = list(data["samples"][0]["direct"])
