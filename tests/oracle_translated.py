@@ -11,6 +11,7 @@ import collections
 import struct
 import sys
 
+from oracle_classify import Tree
 from oracle_db import Database
 from oracle_sampling import CODE, fmix64, records
 
@@ -325,6 +326,12 @@ class Fragment:
         return taxon if points >= threshold and (len(sums) < 2 or points >= -2 * sums[1][0]) else None
 
 
+def called(tree, taxon):
+    """the genus, or, of a species without one, what the rule raises it to"""
+    up = None if taxon is None else tree.genus[taxon]
+    return taxon if up is None else up or None
+
+
 def compare_section(path, genomes):
     db = Database(path)
     section = Section(db)
@@ -340,7 +347,7 @@ def compare_section(path, genomes):
 
 def compare_calls(path, calls, files):
     db = Database(path)
-    section, found = Section(db), 0
+    section, tree, found = Section(db), Tree(db.taxa), 0
     reads = zip(*(records(file) for file in files))
     with open(calls) as lines:
         for line, mates in zip(lines, reads):
@@ -350,7 +357,7 @@ def compare_calls(path, calls, files):
             mates = [seq for _, seq in mates]
             taxon = None
             if max(map(len, mates)) <= 512:
-                taxon = Fragment(section, mates).genus()
+                taxon = called(tree, Fragment(section, mates).genus())
             want = 0 if taxon is None else db.taxa[taxon][0]
             found += want != 0
             if want != int(taxid):

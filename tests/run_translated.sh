@@ -40,6 +40,28 @@ check "with text" "$kmerhash" build -q --device cpu --translated --set text --db
 check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/refs.fa
 check "with text: pairs" calls text.khdb world/pairs_1.fq world/pairs_2.fq
 
+# The second pass: a few such calls in a genus of which no species is there are dropped.
+genus=$(awk -F '\t' '$1 == "C" && index($5, $3 ":0") == 1 { n[$3]++ } END { for (g in n) print n[g], g }' pairs.tsv | sort -n | tail -n 1 | cut -d " " -f 2)
+# sample N: N pairs called that genus, and 5000 of nothing
+sample() {
+	awk -F '\t' -v g="$genus" -v n="$1" '$1 == "C" && $3 == g && index($5, g ":0") == 1 && n-- > 0 { print $2 }' pairs.tsv >ids
+	for mate in 1 2; do
+		{ awk 'NR == FNR { want["@" $1]; next } FNR % 4 == 1 { on = $1 in want } on' ids world/pairs_$mate.fq
+		  awk 'BEGIN { srand(1); for (i = 0; i < 5000; i++) { s = ""; for (j = 0; j < 100; j++) s = s substr("ACGT", 1 + int(4 * rand()), 1); print "@n" i "\n" s "\n+\n" s } }'
+		} >s_$mate.fq
+	done
+	"$kmerhash" classify -q --db a.khdb --sample-pass --output s.tsv --report s.report --profile s.profile --json s.json --paired s_1.fq s_2.fq
+}
+check "ten pairs of a genus" sample 10
+check "ten: they stay" test "$(grep -c "^C.*	$genus:0 " s.tsv)" -eq 10
+check "ten: so says the report" sh -c 'grep -q "	10	10	G	$1	" s.report' - "$genus"
+check "ten: so says the profile" grep -q "	new species of genus $genus? 10 reads are like its proteins only	$genus	" s.profile
+check "nine pairs of it" sample 9
+check "nine: none is called" test "$(grep -c "^C" s.tsv)" -eq 0
+check "nine: so says the report" sh -c 'grep -q "	5009	5009	U	0	" s.report && ! grep -q "	G	" s.report'
+check "nine: so says the profile" sh -c '! grep -q "new species" s.profile'
+check "nine: so says the summary" grep -q '"classified": 0' s.json
+
 # What cannot be.
 expect 2 "without --growable" "not with --growable" make_db b.khdb --device cpu --growable
 expect 2 "multiple of 16" "strides" make_db b.khdb --set stride=100

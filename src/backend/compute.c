@@ -31,6 +31,7 @@ static int open_translators(kh_compute *c, const kh_db *db, const kh_compute_opt
 	int rc;
 
 	c->translated = db->translated;
+	c->tax = db->tax;
 	rc = copy_translated(c, db, o, err);
 	if (rc)
 		return rc;
@@ -86,24 +87,36 @@ void kh_compute_close(kh_compute *c)
 }
 
 /* --- translated seeds ---------------------------------------------------------------- */
+/* What is called in place of a genus: of a species that has none, what the rule raises it to. */
+static uint32_t called(const kh_taxonomy *tax, uint32_t taxon)
+{
+	const uint32_t up = taxon == KH_NO_TAXON ? taxon : tax->genus[taxon];
+
+	return up == KH_NO_TAXON ? taxon : up == 0 ? KH_NO_TAXON : up;
+}
+
 /* Makes calls of what has been added: features agree with none of them. */
-static int settle(kh_translator *r, const kh_task *t, kh_err *err)
+static int settle(const kh_tasks *s, const kh_task *t, kh_err *err)
 {
 	const kh_translated_call *call;
 	size_t n;
-	int rc = kh_translator_settle(r, &call, &n, err);
+	int rc = kh_translator_settle(s->translator, &call, &n, err);
 
-	for (size_t i = 0; i < n && !rc; i++)
-		if (call[i].taxon != KH_NO_TAXON) {
-			t->call[call[i].number].taxon = call[i].taxon;
-			t->call[call[i].number].hits = 0;
-		}
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint32_t taxon = called(s->tax, call[i].taxon);
+
+		if (taxon == KH_NO_TAXON)
+			continue;
+		t->call[call[i].number].taxon = taxon;
+		t->call[call[i].number].hits = 0;
+	}
 	return rc;
 }
 
 /* Looks for a genus for the fragments of a task that are not called. */
-static int translate(kh_translator *r, const kh_task *t, kh_err *err)
+static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 {
+	kh_translator *r = s->translator;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < t->job->n && !rc; i++) {
@@ -119,9 +132,9 @@ static int translate(kh_translator *r, const kh_task *t, kh_err *err)
 							 rec[m]->len };
 		rc = kh_translator_add(r, mate, i, err);
 		if (!rc && kh_translator_full(r))
-			rc = settle(r, t, err);
+			rc = settle(s, t, err);
 	}
-	return rc ? rc : settle(r, t, err);
+	return rc ? rc : settle(s, t, err);
 }
 
 /* --- tasks under way ---------------------------------------------------------------- */
@@ -134,7 +147,7 @@ int kh_tasks_finish(kh_tasks *s, kh_err *err)
 		return rc;
 	s->under_way--;
 	if (!rc && s->translator)
-		rc = translate(s->translator, t, err);
+		rc = translate(s, t, err);
 	return rc ? rc : s->done(s->arg, t, err);
 }
 

@@ -19,6 +19,7 @@ typedef struct kh_compute {
 	 * whatever the device, when the rule has left a fragment uncalled */
 	kh_translator **translator;
 	kh_translated translated;
+	const kh_taxonomy *tax;
 	void *copy;                     /* of the seeds, in large pages, or NULL */
 	uint64_t copied;                /* bytes */
 	unsigned workers;
@@ -44,7 +45,8 @@ void kh_compute_close(kh_compute *c);
 typedef struct kh_tasks {
 	const kh_backend *be;
 	kh_task_queue *queue;
-	kh_translator *translator;      /* or NULL */
+	kh_translator *translator;      /* or NULL; then no tax */
+	const kh_taxonomy *tax;
 	unsigned under_way;
 	/* Called for each task that is done, in the order in which they were submitted. */
 	int (*done)(void *arg, kh_task *t, kh_err *err);
@@ -55,7 +57,7 @@ static inline kh_tasks kh_compute_tasks(const kh_compute *c, unsigned worker,
 					int (*done)(void *arg, kh_task *t, kh_err *err), void *arg)
 {
 	return (kh_tasks) { c->be, c->queue[worker],
-			    c->translator ? c->translator[worker] : NULL, 0, done, arg };
+			    c->translator ? c->translator[worker] : NULL, c->tax, 0, done, arg };
 }
 
 /* Finishes the oldest task under way. */

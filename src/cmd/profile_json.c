@@ -41,6 +41,7 @@ static json_t *species(const kh_profile *of, const kh_profile_row *r)
 static json_t *row(const kh_profile *p, const kh_profile_row *r)
 {
 	const kh_taxonomy *tax = p->db->tax;
+	char why[KH_PROFILE_WHY];
 	json_t *o = json_pack(
 		"{s:o, s:s, s:s?, s:f, s:f, s:o, s:I, s:I, s:I, s:I, s:f}", "name",
 		kh_record_path(tax->names + tax->name[r->taxon]), "rank",
@@ -55,6 +56,8 @@ static json_t *row(const kh_profile *p, const kh_profile_row *r)
 
 	if (tax->species[r->taxon] == r->taxon)
 		add(&o, species(p, r));
+	else if (kh_profile_why(p, r, why))
+		add(&o, json_pack("{s:o}", "why", kh_record_path(kh_profile_why(p, r, why))));
 	return o;
 }
 

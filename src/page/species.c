@@ -86,6 +86,8 @@ int kh_page_rows_make(kh_page_rows *x, const kh_profile *p, kh_err *err)
 			v[KH_PAGE_ABUNDANCE].number = r->genomes;
 		if (tax->species[r->taxon] == r->taxon)
 			tell(v, x->why[i], p, r);
+		else
+			v[KH_PAGE_WHY].text = kh_profile_why(p, r, x->why[i]);
 	}
 	return rc;
 }

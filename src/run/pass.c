@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "run/by_genus.h"
 #include "run/qualities.h"
 #include "run/select.h"
 #include "run/waiting.h"
@@ -43,6 +44,7 @@ struct kh_pass {
 	uint64_t *stretch;              /* first one of each target */
 	kh_coverage *coverage;          /* NULL: not wanted */
 	kh_classes classes;
+	kh_by_genus by_genus;
 	kh_model model;
 	kh_pass_result result;
 };
@@ -88,6 +90,8 @@ int kh_pass_open(kh_pass **out, const kh_pass_options *o, kh_err *err)
 	s->result.first = kh_array(o->db->tax->n, sizeof *s->result.first, err);
 	s->result.direct = kh_array(o->db->tax->n, sizeof *s->result.direct, err);
 	rc = s->worker && s->result.first && s->result.direct ? KH_OK : KH_ENOMEM;
+	if (!rc)
+		rc = kh_by_genus_init(&s->by_genus, o->db, o->threads, err);
 	for (unsigned i = 0; i < o->threads && !rc; i++)
 		rc = kh_classes_init(&s->worker[i].classes, err);
 	if (!rc)
@@ -124,6 +128,7 @@ void kh_pass_close(kh_pass *s)
 		free(s->worker[i].of);
 	}
 	kh_classes_clear(&s->classes);
+	kh_by_genus_clear(&s->by_genus);
 	kh_model_clear(&s->model);
 	kh_frames_close(s->kept);
 	kh_coverage_free(s->coverage);
@@ -288,6 +293,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
 
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
+	kh_by_genus_add(&s->by_genus, worker, t);
 	if (!rc && !t->census)
 		rc = count(s, w, t, 0, job->n, err);
 	else if (!rc && t->left)
@@ -355,6 +361,17 @@ static void move_counts(kh_pass *s, kh_tally *tally)
 	}
 }
 
+/* Of the calls of translated seeds, drops those of genera that have too few. */
+static void drop_few(kh_pass *s, kh_tally *tally)
+{
+	const uint64_t n = kh_by_genus_judge(&s->by_genus, s->o.db, &s->model, s->result.direct,
+					     tally);
+
+	s->result.changed += n;
+	s->result.classified -= (int64_t)n;
+	s->result.translated = s->by_genus.many;
+}
+
 /* Joins the classes and makes the model, by all threads if no other sample needs them. */
 static int join_and_model(kh_pass *s, uint64_t fragments, double *joined, kh_err *err)
 {
@@ -397,6 +414,7 @@ int kh_pass_fit(kh_pass *s, uint64_t fragments, kh_tally *tally, kh_err *err)
 	s->result.coverage = s->coverage;
 	s->result.kept = s->kept ? kh_frames_bytes(s->kept) : 0;
 	move_counts(s, tally);
+	drop_few(s, tally);
 	kh_log(KH_DEBUG, "second pass: %zu classes of fragments, %u species, %llu calls changed; "
 	       "%.3f s for the classes, %.3f s for the model; %.1f MB kept for lines",
 	       s->classes.n, s->model.n, (unsigned long long)s->result.changed, joined - began,
@@ -446,6 +464,8 @@ static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 
 	if (k->class > 0)
 		k->call.taxon = s->model.decision[s->to[counter][k->class / 2 - 1]];
+	else if (kh_by_genus_is(&s->by_genus, &k->call) && s->by_genus.dropped[k->call.taxon])
+		k->call.taxon = KH_NO_TAXON;
 }
 
 int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts *to,

@@ -55,6 +55,7 @@ typedef struct kh_pass_result {
 	const kh_classes *classes;      /* joined */
 	/* by taxon: fragments called just that in the first pass, and those without a class */
 	uint64_t *first, *direct;
+	const uint64_t *translated;     /* of these, calls of translated seeds; or NULL */
 	uint64_t changed;               /* fragments */
 	int64_t classified;             /* how many more are classified; below 0: fewer */
 	uint64_t kept;                  /* bytes of the file, compressed */

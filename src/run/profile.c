@@ -162,6 +162,7 @@ static int make_rows(kh_profile *p, const kh_profile_input *in, const struct sum
 		    (!s[t].first && !s[t].final && s[t].reads < 1))
 			continue;
 		*r = row_of(p, t, s, part[t]);
+		r->translated = in->result->translated ? in->result->translated[t] : 0;
 		if (tax->species[t] == t)
 			rc = count_distinct(in, t, &r->distinct, err);
 		p->n++;

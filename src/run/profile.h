@@ -29,6 +29,7 @@ typedef struct kh_profile_row {
 	bool part;
 	double covered;                 /* share of the genome that its reads cover; of species */
 	uint64_t distinct;              /* different features; for species only */
+	uint64_t translated;            /* of a genus: called it by translated seeds alone */
 } kh_profile_row;
 
 typedef struct kh_profile {
@@ -67,7 +68,7 @@ int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);
 enum { KH_PROFILE_WHY = 300 };
-/* The reason for that, in words. */
+/* The reason for that, in words; of a taxon above species NULL if there is nothing to say. */
 const char *kh_profile_why(const kh_profile *p, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY]);
 

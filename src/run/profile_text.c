@@ -66,8 +66,14 @@ static void why_relative(const kh_profile_row *r, char text[KH_PROFILE_WHY])
 const char *kh_profile_why(const kh_profile *of, const kh_profile_row *r,
 			   char text[KH_PROFILE_WHY])
 {
+	const kh_taxonomy *tax = of->db->tax;
 	const kh_presence *p = r->presence;
 
+	if (tax->species[r->taxon] != r->taxon) {
+		snprintf(text, KH_PROFILE_WHY, "new species of %.200s? %" PRIu64 " reads are like "
+			 "its proteins only", name_of(of, r->taxon), r->translated);
+		return r->translated > 0 ? text : NULL;
+	}
 	if (!p)
 		return "its reads are too short to be judged: none has 8 features";
 	switch (p->verdict) {
@@ -130,7 +136,8 @@ static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_e
 {
 	const kh_taxonomy *tax = p->db->tax;
 	const bool species = tax->species[r->taxon] == r->taxon;
-	char abundance[16] = "-", identity[16] = "-", why[KH_PROFILE_WHY];
+	char abundance[16] = "-", identity[16] = "-", text[KH_PROFILE_WHY];
+	const char *why = kh_profile_why(p, r, text);
 	int rc = kh_buf_string(b, name_of(p, r->taxon), err);
 
 	if (!r->part)
@@ -144,7 +151,7 @@ static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_e
 				  kh_detected_name(r->detected), r->reads,
 				  100 * kh_profile_share(p, r->reads), abundance, identity);
 	if (!rc)
-		rc = kh_buf_string(b, species ? kh_profile_why(p, r, why) : "-", err);
+		rc = kh_buf_string(b, why ? why : "-", err);
 	if (!rc)
 		rc = kh_buf_print(b, err, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64
 				  "\t%" PRIu64 "\t%.6f", tax->taxid[r->taxon],
