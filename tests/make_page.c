@@ -149,7 +149,7 @@ enum { DETECTED, ANI, WHY, FIRST, COLUMNS };
 /* Values of all species; returns their number. */
 static size_t make_rows(const struct made *m, kh_page_row *row, kh_page_value (*value)[COLUMNS])
 {
-	static const char *const detected[] = { "yes", "low", "no" };
+	static const char *const detected[] = { "yes", "low", "no", NULL };
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++) {
@@ -158,8 +158,10 @@ static size_t make_rows(const struct made *m, kh_page_row *row, kh_page_value (*
 		row[n] = (kh_page_row) { i, value[n] };
 		value[n][ANI].number = 0.9 + (double)(draw() % 1000) * 1e-4;
 		value[n][FIRST].number = (double)(draw() % 1000);
-		value[n][DETECTED].text = detected[draw() % 3];
-		value[n][WHY].text = value[n][DETECTED].text;
+		const char *text = detected[draw() % 4];
+
+		value[n][DETECTED].text = text;
+		value[n][WHY].text = text ? text : "too few";
 		n++;
 	}
 	return n;

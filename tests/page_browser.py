@@ -241,12 +241,13 @@ def test_columns(t, p):
     t.ok([h.split()[0] for h in heads[:5]] == ["Taxon", "Share", "Detected", "ANI", "Reads"],
          "columns of a profile behind the share", heads)
     detected = set(p.column(2))
-    t.ok(detected <= {"yes", "low", "no"} and detected, "words in them", detected)
+    t.ok(detected == {"yes", "low", "no", ""}, "words in them, or none", detected)
     t.ok(all(x.endswith(" %") for x in p.column(3)), "and shares", p.column(3))
     colours = dict(zip(p.column(2), p.js("return Array.from(document.querySelectorAll('#table td.name button'))"
                                          ".map(e => getComputedStyle(e).color)")))
     soft = p.js("return getComputedStyle(document.querySelector('.note')).color")
     t.ok(colours["low"] == soft != colours["yes"], "low confidence is grey", colours, soft)
+    t.ok(colours[""] == soft, "and so is what was not judged", colours, soft)
     p.click("#table td.name button")
     facts = p.texts("#details dt")
     t.ok(facts[-4:] == ["Detected", "ANI", "Why", "First"], "all of them beside the chart", facts)
@@ -424,7 +425,11 @@ def test_print(t, p, sheets):
     t.ok(keys == wanted and max(x for _, x in cells) <= 703, "the columns that matter are on paper", cells)
     count = number(p.texts("#count")[0].split()[0])
     t.ok(len(p.column(0)) == count, "and all rows", len(p.column(0)), count)
+    gone = "getElementById('absent-rows')"
+    t.ok(p.js("return document.%s.checkVisibility() || document.%s.rows.length == 1" % (gone, gone)),
+         "and what is not there, unfolded")
     p.js("window.dispatchEvent(new Event('afterprint'))")
+    t.ok(not p.js("return document.%s.checkVisibility()" % gone), "which then is folded again")
     p.d.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     p.d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     p.settle()

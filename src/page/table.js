@@ -122,9 +122,10 @@ function cell(f, i, s, most) {
 	return td;
 }
 
-// A row has the class of what is detected: "is-yes", "is-low", "is-no".
+// A row has the class of what is detected: "is-yes", "is-low", "is-no", and "is-not-judged" of a species
+// that only has a reason.
 function tableRow(i, s) {
-	const tr = make("tr", detected(i, s) ? "is-" + detected(i, s) : "");
+	const tr = make("tr", detected(i, s) ? "is-" + detected(i, s) : valueOf("why")(i, s) ? "is-not-judged" : "");
 	tr.dataset.taxid = taxa.taxid[i];
 	return tr;
 }
@@ -231,11 +232,15 @@ function startTable() {
 		fillTable();
 	});
 	// On paper there is nothing to click.
+	let unfolded = false;
 	window.addEventListener("beforeprint", () => {
+		unfolded = get("absent").open;
+		get("absent").open = true;
 		table.rows = Infinity;
 		fillTable();
 	});
 	window.addEventListener("afterprint", () => {
+		get("absent").open = unfolded;
 		table.rows = ROWS;
 		fillTable();
 	});
