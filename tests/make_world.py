@@ -2,7 +2,7 @@
 """make_world.py - made-up references and reads for the tests, the same ones at any time
 
     make_world.py reads N OUT GENOME...        N FASTQ reads of the genomes: of 0 to 4000 bases,
-                                               with errors, Ns, both strands, chimeras, random ones
+                                               with errors, gaps, Ns, both strands, chimeras, random ones
     make_world.py pairs N OUT_1 OUT_2 GENOME...    pairs of such, some of them longer than a span
     make_world.py sample N OUT LENGTH SPEC...  N reads of a sample; SPEC: GENOME:WEIGHT:DIVERGENCE
     make_world.py strains N DIR DATA [S]       N strains of a stretch of phiX174, in S species of its
@@ -26,6 +26,12 @@ def mutated(seq, rate):
     return "".join(RNG.choice("ACGT") if RNG.random() < rate else c for c in seq)
 
 
+def with_gaps(seq, rate):
+    """some bases with another one behind them, and as many that are missing"""
+    kinds = {0: lambda c: c + RNG.choice("ACGT"), 1: lambda c: ""}
+    return "".join(kinds[RNG.randrange(2)](c) if RNG.random() < rate else c for c in seq)
+
+
 def stretch(genomes, length):
     seq = RNG.choice(genomes)
     at = RNG.randrange(max(1, len(seq) - length))
@@ -46,6 +52,8 @@ def read(genomes, number):
         seq = "".join("N" if RNG.random() < 0.02 else c for c in seq)
     if kind == 3:
         seq = seq.lower()
+    if kind >= 6:
+        seq = with_gaps(seq, RNG.choice((0.01, 0.03, 0.06)))
     return seq
 
 

@@ -220,10 +220,10 @@ class Classifier:
 # --- databases with text ----------------------------------------------------------------
 class TextRule:
     """All constants of the comparison with text stand here."""
-    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP = 512, 256, 12, 8, 14, 6
+    WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
     SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
-    SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 80, 64, 32
-    SPECIES, GENUS, GAPS = 24, 37, 16
+    SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 100, 8, 64
+    SPECIES, GENUS = 24, 37
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
@@ -245,8 +245,8 @@ class TextRule:
         return matches >= 4 * (compared - matches) + self.GENUS
 
     def names_long(self, bases, score, compared, matches):
-        return score >= max(self.LONG, self.least(2**32 - 1)) and matches >= 4 * (compared - matches) and \
-            self.SHARE * matches >= bases
+        return score >= max(self.LONG, self.least(2**32 - 1)) and (self.SHARE * score >= bases or (
+            2 * self.SHARE * score >= bases and matches >= 6 * (compared - matches)))
 
 
 def reverse_complement(seq):
@@ -287,22 +287,31 @@ class TextClassifier:
                 best = total, i + 1 - begin - wrong, i + 1 - begin, begin, i + 1
         return best
 
-    def with_ends(self, target, read, at, fit, gaps):
-        rule, (score, matches, bases, begin, end) = self.rule, fit
+    def aside(self, target, read, here, start, stop, steps):
+        """(score, matches, bases, from, to) of the best stretch some bases aside, and where it lies"""
+        found = (0, 0, 0, start, start), here
+        for d in steps:
+            score, *rest = self.stretch(target, read, here + d, start, stop)
+            score = 0 if score < self.rule.END_SCORE else score - self.rule.GAP if d else score
+            if score > found[0][0]:
+                found = (score, *rest), here + d
+        return found
+
+    def with_ends(self, target, read, at, fit, part):
+        """(score, matches, bases) of a stretch and what goes on aside of it"""
+        rule, total, (begin, end) = self.rule, fit[:3], fit[3:]
+        steps = [d for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
         for behind in (True, False):
-            here = at
-            for _ in range(gaps):
-                start, stop = (end, len(read)) if behind else (0, begin)
-                if stop - start < rule.ENDS:
+            here, edge = at, end if behind else begin
+            while (len(read) - edge if behind else edge) >= rule.ENDS:
+                window = rule.WINDOW if part else len(read)
+                start, stop = (edge, min(len(read), edge + window)) if behind else (max(0, edge - window), edge)
+                found, here = self.aside(target, read, here, start, stop, [0] + steps if part else steps)
+                total = tuple(map(sum, zip(total, found)))
+                if not part or found[0] == 0 and stop - start < window:
                     break
-                aside = [(self.stretch(target, read, here + d, start, stop), here + d)
-                         for n in range(1, rule.ASIDE + 1) for d in (n, -n)]
-                best, here = max(aside, key=lambda f: f[0][0])
-                if best[0] < rule.END_SCORE:
-                    break
-                score, matches, bases = score + best[0] - rule.GAP, matches + best[1], bases + best[2]
-                begin, end = (begin, best[4]) if behind else (best[3], end)
-        return score, matches, bases
+                edge = found[4 if behind else 3] if found[0] else edge + (window if behind else -window) // 2
+        return total
 
     def loss(self, length, seeds, lists, region=()):
         """what the seeds cost that a region has no candidate of"""
@@ -322,7 +331,7 @@ class TextClassifier:
             regions[-1].append(candidate)
         return [(length - self.loss(length, seeds, lists, region), region) for region in regions]
 
-    def compare(self, mate, seq, seeds, region, places, gaps=1):
+    def compare(self, mate, seq, seeds, region, places, part=False):
         """adds the places of a region"""
         reads, new, k = (plain(seq), reverse_complement(plain(seq))), [], self.db.k
         for b, i in region:
@@ -337,11 +346,11 @@ class TextClassifier:
                 for strand, read in enumerate(reads):
                     start = starts[strand]
                     if self.texts[target][at:at + k] == read[start:start + k]:
-                        most = max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
+                        most = max((fit[3] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
                         fit = self.stretch(target, read, at - start, 0, len(read))
-                        fit = self.with_ends(target, read, at - start, fit, gaps) if 2 * fit[0] >= most else fit[:3]
+                        far = self.with_ends(target, read, at - start, fit, part) if 4 * fit[0] >= most else fit[:3]
                         new.append((mate, strand, self.db.stride * first + at - start))
-                        places[new[-1]] = target, at - start, fit
+                        places[new[-1]] = target, at - start, far + fit[:1]
 
     def seeds(self, seq, whole):
         """(all, those that are looked up)"""
@@ -366,7 +375,7 @@ class TextClassifier:
                 n += len(found[0])
         return lists
 
-    def first_places(self, mates, seeds, slack, gaps):
+    def first_places(self, mates, seeds, slack, part):
         """(places, regions that were not compared) where each mate could be best"""
         places, left = {}, []
         for mate, seq in enumerate(mates):
@@ -377,7 +386,7 @@ class TextClassifier:
                 if most <= 0 or most + slack < best:
                     break
                 for region in (r for r in regions if r[0] == most):
-                    self.compare(mate, seq, seeds[mate], region[1], places, gaps)
+                    self.compare(mate, seq, seeds[mate], region[1], places, part)
                 regions = [r for r in regions if r[0] != most]
             left.append(regions)
         return places, left
@@ -386,10 +395,10 @@ class TextClassifier:
     def best_place(places, mate):
         return max((fit[0] for p, (_, _, fit) in places.items() if p[0] == mate), default=0)
 
-    def look(self, mates, whole, slack, gaps=1):
+    def look(self, mates, whole, slack, part=False):
         """(claims, places, done) of a segment with all its seeds, or some"""
         every, asked = zip(*(self.seeds(seq, whole) for seq in mates))
-        places, left = self.first_places(mates, asked, slack, gaps)
+        places, left = self.first_places(mates, asked, slack, part)
         claims = self.claims(places)
         best = [self.best_place(places, mate) for mate in range(len(mates))]
         if len(mates) > 1 and all(best):
@@ -409,7 +418,7 @@ class TextClassifier:
 
     def settled(self, mates, part=False, slack=0):
         if part:
-            claims, places, done = self.look(mates, True, self.rule.SLACK, self.rule.GAPS)
+            claims, places, done = self.look(mates, True, self.rule.SLACK, True)
         else:
             claims, places, done = self.look(mates, False, slack)
         if not done:
@@ -504,7 +513,7 @@ class TextClassifier:
             x = min(found)[1]
             fit = self.stretch(target, read, x, 0, len(read))
             if fit[0] >= rule.RESCUE_FIT:
-                fit = self.with_ends(target, read, x, fit, 1)
+                fit = self.with_ends(target, read, x, fit, False)
                 near, there = places[place][2], (1 - place[0], 1 - place[1], place[2] - at + x)
                 both = self.both(((near[0], near[1], -near[2], 1 << place[0]), {place[0]: (place, target, at)}),
                                  ((fit[0], fit[1], -fit[2], 2 >> place[0]), {there[0]: (there, target, x)}))

@@ -8,7 +8,8 @@
 #include "classify/match_score.h"
 
 enum {
-	ENDS = 16,              /* stretches on each side of the best one, at most */
+	/* stretches on each side of the best one, at most */
+	ENDS = KH_MATCH_PIECE / KH_END_SCORE + 1,
 	APART = 2048,           /* bases between beginnings of parts that are joined, at most; */
 	DRIFT = 4               /* their diagonals differ by one in so many of these at most */
 };
@@ -23,7 +24,7 @@ struct place {
 	uint32_t len;
 	uint32_t score;
 	int32_t margin;                 /* by which other places are behind */
-	uint32_t gaps;                  /* the most on each side */
+	bool part;                      /* of a long record */
 };
 
 /* Columns of a record as it lies in the text, from .. to - 1, and where its first base would be. */
@@ -200,7 +201,7 @@ static int note_claim(kh_aligner *a, kh_matching *m, const kh_mates *s, const kh
 				      .len = s->mate[i].len,
 				      .score = at[i].fit.score,
 				      .margin = margin,
-				      .gaps = s->only ? 1 : KH_MATCH_GAPS };
+				      .part = !s->only };
 		p->mate = record_of(a, s, i, &p->offset);
 	}
 	return rc;
@@ -268,45 +269,21 @@ static uint64_t matches_of(const struct laid *l, int64_t from, int64_t to, int64
 }
 
 /* --- the stretches of a place --------------------------------------------------------------- */
-/* The best stretch of some columns on a diagonal that lies aside, as the rule chooses it. */
-static struct stretch aside(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
-{
-	struct stretch best = { 0, 0, at };
-	uint32_t score = KH_END_SCORE - 1;
-
-	for (int d = 1; d <= KH_END_ASIDE; d++)
-		for (int sign = 1; sign >= -1; sign -= 2) {
-			const int64_t here = at + sign * d;
-			const kh_alignment fit = kh_text_fit(l, here, from, to);
-
-			if (fit.score > score) {
-				score = fit.score;
-				best = (struct stretch) { fit.from, fit.to, here };
-			}
-		}
-	return best;
-}
-
 /* Those of a part, to[*first] to to[*end - 1], by columns of the part. */
 static void find_stretches(const kh_laid *l, const struct place *x, struct stretch to[2 * ENDS + 1],
 			   uint32_t *first, uint32_t *end)
 {
-	const kh_alignment fit = kh_text_fit(l, x->at, 0, l->len);
-	uint32_t i = ENDS;
+	const kh_alignment best = kh_text_fit(l, x->at, 0, l->len);
+	kh_text_side behind = kh_text_side_of(&best, x->at, false, x->part);
+	kh_text_side front = kh_text_side_of(&best, x->at, true, x->part);
+	kh_alignment fit;
 
-	to[i] = (struct stretch) { fit.from, fit.to, x->at };
-	for (; i < ENDS + x->gaps && l->len - to[i].to >= KH_END_BASES; i++) {
-		to[i + 1] = aside(l, to[i].at, (uint32_t)to[i].to, l->len);
-		if (to[i + 1].to == 0)
-			break;
-	}
-	*end = i + 1;
-	for (i = ENDS; i > ENDS - x->gaps && to[i].from >= KH_END_BASES; i--) {
-		to[i - 1] = aside(l, to[i].at, 0, (uint32_t)to[i].from);
-		if (to[i - 1].to == 0)
-			break;
-	}
-	*first = i;
+	*first = *end = ENDS;
+	to[(*end)++] = (struct stretch) { best.from, best.to, x->at };
+	while (*end < 2 * ENDS + 1 && kh_text_go_on(l, &behind, &fit))
+		to[(*end)++] = (struct stretch) { fit.from, fit.to, behind.at };
+	while (*first > 0 && kh_text_go_on(l, &front, &fit))
+		to[--*first] = (struct stretch) { fit.from, fit.to, front.at };
 }
 
 /* --- an alignment --------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t ask
 	f->n = asked < KH_MATCH_SEEDS ? asked : KH_MATCH_SEEDS;
 	f->n_candidates = 0;
 	f->known = kh_seed_none();
-	f->best = 0;
+	f->best = f->stretch = 0;
 }
 
 /* A list that is whole and for which there is room becomes candidates. */
@@ -137,11 +137,12 @@ static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, con
 	return l;
 }
 
-/* Compares a mate at a place; its ends, too, if the score is half of the best one's or more. */
+/* Compares a mate at a place; its ends, too, if the best stretch is as long as a quarter of the
+ * best one of the places before, or longer. */
 static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32_t mate,
 				       uint32_t strand, int64_t at, uint32_t bin)
 {
-	uint32_t *best = &m->found[mate].best;
+	kh_found *f = &m->found[mate];
 	kh_spot p;
 	kh_laid l;
 
@@ -153,9 +154,12 @@ static KH_HD_CALLED void kh_places_add(kh_matching *m, const kh_mates *s, uint32
 	p.target = kh_match_target(m->db, bin);
 	l = kh_places_laid(m, s, &p);
 	p.fit = kh_text_fit(&l, at, 0, l.len);
-	if (2 * p.fit.score >= *best)
-		kh_text_fit_ends(&l, at, s->only ? 1 : KH_MATCH_GAPS, &p.fit);
-	*best = p.fit.score > *best ? p.fit.score : *best;
+	const uint32_t stretch = p.fit.score;
+
+	if (4 * stretch >= f->stretch)
+		kh_text_fit_ends(&l, at, !s->only, &p.fit);
+	f->stretch = stretch > f->stretch ? stretch : f->stretch;
+	f->best = p.fit.score > f->best ? p.fit.score : f->best;
 	m->place[m->n_place++] = p;
 }
 

@@ -218,7 +218,7 @@ static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint
 	b.fit = kh_text_fit(&l, found, 0, len);
 	if (b.fit.score < KH_RESCUE_FIT)
 		return;
-	kh_text_fit_ends(&l, found, 1, &b.fit);
+	kh_text_fit_ends(&l, found, false, &b.fit);
 	b.number = kh_place_number(mate, strand, found);
 	m->place[beside] = b;
 	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);

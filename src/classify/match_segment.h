@@ -62,7 +62,8 @@ typedef struct kh_found {
 	kh_region *region;              /* as many as candidates at most */
 	uint32_t n_regions;
 	uint32_t unseen;                /* loss of a place that has none of the seeds */
-	uint32_t best;                  /* the greatest score of a place */
+	uint32_t best;                  /* the greatest score of a place, */
+	uint32_t stretch;               /* and of its best stretch */
 } kh_found;
 
 /* A mate laid along the text. */

@@ -131,64 +131,89 @@ typedef struct kh_text_aside {
 	int64_t at;
 } kh_text_aside;
 
-/* The best stretch of some columns of a read that lies aside of `at`; of equal ones, that which is
- * less far aside, and of these the one further on. */
-static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, uint32_t from,
-						    uint32_t to)
+/* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
+ * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
+ * the one further on. */
+static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here,
+						    uint32_t from, uint32_t to)
 {
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-	for (int d = 1; d <= KH_END_ASIDE; d++)
-		for (int sign = 1; sign >= -1; sign -= 2) {
-			const int64_t here = at + sign * d;
-			const kh_alignment fit = kh_text_fit(l, here, from, to);
+	for (int i = here ? 0 : 1; i <= 2 * KH_END_ASIDE; i++) {
+		const int64_t aside = i % 2 ? at + (i + 1) / 2 : at - i / 2;
+		kh_alignment fit = kh_text_fit(l, aside, from, to);
 
-			if (fit.score > best.fit.score) {
-				best.fit = fit;
-				best.at = here;
-			}
+		if (fit.score < KH_END_SCORE)
+			continue;
+		fit.score -= i > 0 ? KH_GAP_COST : 0;
+		if (fit.score > best.fit.score) {
+			best.fit = fit;
+			best.at = aside;
 		}
+	}
 	return best;
 }
 
-/* Adds what lies aside to a fit, from its end, or its beginning, on; false: that is too little. */
-static KH_HD bool kh_text_add_end(kh_alignment *fit, const kh_alignment *end, bool behind)
+/* What goes on in front of the best stretch of a read, or behind it. */
+typedef struct kh_text_side {
+	int64_t at;                     /* how the last stretch lies */
+	uint32_t edge;                  /* where what is left begins, or ends */
+	bool front, part;               /* of a part of a long read */
+	bool done;
+} kh_text_side;
+
+static KH_HD kh_text_side kh_text_side_of(const kh_alignment *fit, int64_t at, bool front,
+					  bool part)
 {
-	if (end->score < KH_END_SCORE)
-		return false;
-	fit->score += end->score - KH_GAP_COST;
-	fit->matches += end->matches;
-	fit->columns += end->columns;
-	if (behind)
-		fit->to = end->to;
-	else
-		fit->from = end->from;
-	return true;
+	const kh_text_side s = { at, front ? fit->from : fit->to, front, part, false };
+
+	return s;
 }
 
-/* Adds to the best stretch of a read that lies at `at` the best one of the bases in front of it,
- * and behind it, that lies up to 8 bases aside, as after an insertion or a deletion; so it goes on
- * over up to so many gaps on each side. */
-static KH_HD void kh_text_fit_ends(const kh_laid *l, int64_t at, uint32_t gaps, kh_alignment *fit)
+/* The next stretch, which lies up to 8 bases aside of the last one, as after an insertion or a
+ * deletion; false: there is none.  Of a read there is one at most, which may be anywhere.  A part
+ * has errors all along: there it is sought in a window that begins where the last one ends, or, if
+ * there was none, in the middle of the last window. */
+static KH_HD bool kh_text_go_on(const kh_laid *l, kh_text_side *s, kh_alignment *end)
 {
-	int64_t here = at;
-	uint32_t n = gaps;
-	kh_text_aside end;
+	while (!s->done) {
+		const uint32_t left = s->front ? s->edge : l->len - s->edge;
+		const uint32_t n = s->part && left > KH_END_WINDOW ? KH_END_WINDOW : left;
+		const uint32_t from = s->front ? s->edge - n : s->edge;
 
-	while (n-- > 0 && l->len - fit->to >= KH_END_BASES) {
-		end = kh_text_fit_aside(l, here, fit->to, l->len);
-		if (!kh_text_add_end(fit, &end.fit, true))
+		if (left < KH_END_BASES)
 			break;
-		here = end.at;
+		const kh_text_aside found = kh_text_fit_aside(l, s->at, s->part, from, from + n);
+
+		*end = found.fit;
+		s->at = found.at;
+		s->done = !s->part;
+		if (end->score > 0) {
+			s->edge = s->front ? end->from : end->to;
+			return true;
+		}
+		s->done |= n < KH_END_WINDOW;
+		s->edge = s->front ? s->edge - n / 2 : s->edge + n / 2;
 	}
-	here = at;
-	n = gaps;
-	while (n-- > 0 && fit->from >= KH_END_BASES) {
-		end = kh_text_fit_aside(l, here, 0, fit->from);
-		if (!kh_text_add_end(fit, &end.fit, false))
-			break;
-		here = end.at;
-	}
+	return false;
+}
+
+/* Adds to the best stretch of a read that lies at `at` what goes on in front of it, and behind. */
+static KH_HD void kh_text_fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit)
+{
+	kh_text_side side[2];
+	kh_alignment end;
+
+	side[0] = kh_text_side_of(fit, at, false, part);
+	side[1] = kh_text_side_of(fit, at, true, part);
+	for (int i = 0; i < 2; i++)
+		while (kh_text_go_on(l, &side[i], &end)) {
+			fit->score += end.score;
+			fit->matches += end.matches;
+			fit->columns += end.columns;
+			fit->from = end.from < fit->from ? end.from : fit->from;
+			fit->to = end.to > fit->to ? end.to : fit->to;
+		}
 }
 
 /* --- the mate's place ------------------------------------------------------------- */

@@ -24,6 +24,7 @@
 #define KH_END_ASIDE 8
 #define KH_END_SCORE 14
 #define KH_GAP_COST 6
+#define KH_END_WINDOW 64                /* bases of a long read that are looked at at a time */
 
 /* The low bit of each base. */
 #define KH_TEXT_LOW UINT64_C(0x5555555555555555)
