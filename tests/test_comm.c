@@ -168,13 +168,17 @@ static void everyone(unsigned round)
 			must(((unsigned char *)recv[r])[j] == buf[j], "bytes from each");
 		free(recv[r]);
 	}
-	must(!kh_comm_all_gather(c, &rank, rank % 2 ? sizeof rank : 0, recv, got, &err),
-	     "all_gather");
-	for (unsigned r = 0; r < size; r++) {
-		must(got[r] == (r % 2 ? sizeof r : 0) &&
-			     (!got[r] || !memcmp(recv[r], &r, sizeof r)),
-		     "what each gave");
-		free(recv[r]);
+	for (int to_all = 0; to_all < 2; to_all++) {
+		const bool here = to_all || rank == 0;
+		kh_mail m;
+
+		must(!kh_comm_gather(c, &rank, rank % 2 ? sizeof rank : 0, to_all, &m, &err),
+		     "gather");
+		for (unsigned r = 0; r < size; r++)
+			must(m.got[r] == (r % 2 && here ? sizeof r : 0) &&
+				     (!m.got[r] || !memcmp(m.recv[r], &r, sizeof r)),
+			     "what each gave");
+		kh_mail_clear(&m);
 	}
 }
 

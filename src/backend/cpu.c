@@ -251,68 +251,13 @@ struct kh_engine {
 	const kh_rule *rule;
 };
 
-/* How jobs are done with each kind of database: a scratch for each worker. */
-typedef struct way {
-	int (*open)(void **scratch, const kh_engine *e, kh_err *err);
-	void (*close)(void *scratch);
-	int (*job)(void *scratch, kh_task *t, kh_err *err);
-} way;
-
+/* What a worker does jobs with: one of these, by the kind of the database. */
 struct kh_task_queue {
-	const way *way;
-	void *scratch;
+	kh_classifier *own;
+	kh_k2_classifier *kraken;
+	kh_matcher *text;
 	kh_task *done;
 };
-
-static int own_open(void **scratch, const kh_engine *e, kh_err *err)
-{
-	return kh_classifier_new((kh_classifier **)scratch, &e->db, e->rule, err);
-}
-
-static void own_close(void *scratch)
-{
-	kh_classifier_free(scratch);
-}
-
-static int own_job(void *scratch, kh_task *t, kh_err *err)
-{
-	kh_classifier_want(scratch, t->candidates);
-	return kh_classify_job(scratch, t->job, t->call, t->distinct, err);
-}
-
-static int kraken_open(void **scratch, const kh_engine *e, kh_err *err)
-{
-	return kh_k2_classifier_new((kh_k2_classifier **)scratch, &e->db, err);
-}
-
-static void kraken_close(void *scratch)
-{
-	kh_k2_classifier_free(scratch);
-}
-
-static int kraken_job(void *scratch, kh_task *t, kh_err *err)
-{
-	return kh_k2_classify_job(scratch, t->job, t->call, t->runs, t->distinct, err);
-}
-
-static int text_open(void **scratch, const kh_engine *e, kh_err *err)
-{
-	return kh_matcher_new((kh_matcher **)scratch, &e->db, e->rule, err);
-}
-
-static void text_close(void *scratch)
-{
-	kh_matcher_free(scratch);
-}
-
-static int text_job(void *scratch, kh_task *t, kh_err *err)
-{
-	return kh_match_job(scratch, t->job, t->call, t->candidates, t->aligned, t->distinct, err);
-}
-
-static const way own_way = { own_open, own_close, own_job };
-static const way text_way = { text_open, text_close, text_job };
-static const way kraken_way = { kraken_open, kraken_close, kraken_job };
 
 static uint64_t index_bytes(const kh_db *db)
 {
@@ -377,8 +322,11 @@ static int cpu_engine_open(const kh_backend *be, kh_engine **out, const kh_db *d
 
 static void cpu_queue_close(kh_task_queue *q)
 {
-	if (q && q->scratch)
-		q->way->close(q->scratch);
+	if (!q)
+		return;
+	kh_classifier_free(q->own);
+	kh_k2_classifier_free(q->kraken);
+	kh_matcher_free(q->text);
 	free(q);
 }
 
@@ -391,8 +339,9 @@ static int cpu_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, si
 	(void)worker, (void)block_size;
 	if (!q)
 		return KH_ENOMEM;
-	q->way = e->db.k2 ? &kraken_way : e->db.text ? &text_way : &own_way;
-	rc = q->way->open(&q->scratch, e, err);
+	rc = e->db.k2     ? kh_k2_classifier_new(&q->kraken, &e->db, err)
+	     : e->db.text ? kh_matcher_new(&q->text, &e->db, e->rule, err)
+			  : kh_classifier_new(&q->own, &e->db, e->rule, err);
 	if (rc) {
 		cpu_queue_close(q);
 		return rc;
@@ -405,7 +354,13 @@ static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
 {
 	assert(!q->done);
 	q->done = t;
-	return q->way->job(q->scratch, t, err);
+	if (q->kraken)
+		return kh_k2_classify_job(q->kraken, t->job, t->call, t->runs, t->distinct, err);
+	if (q->text)
+		return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned,
+				    t->distinct, err);
+	kh_classifier_want(q->own, t->candidates);
+	return kh_classify_job(q->own, t->job, t->call, t->distinct, err);
 }
 
 static int cpu_collect(kh_task_queue *q, kh_task **t, kh_err *err)

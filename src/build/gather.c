@@ -8,44 +8,6 @@
 #include <xxhash.h>
 #include "base/mem.h"
 
-/* What each process has sent: kh_comm_all_to_all with memory for it. */
-struct mail {
-	unsigned size;
-	void **recv;
-	size_t *got;
-};
-
-static void mail_clear(struct mail *m)
-{
-	for (unsigned r = 0; m->recv && r < m->size; r++)
-		free(m->recv[r]);
-	free(m->recv);
-	free(m->got);
-	*m = (struct mail) { .recv = NULL };
-}
-
-/* Collects n bytes of each process, for process 0 alone or for all. */
-static int gather(struct mail *m, kh_comm *c, const kh_db_stretch *give, bool to_all, kh_err *err)
-{
-	const void **send = kh_array(kh_comm_size(c), sizeof *send, err);
-	size_t *n = send ? kh_array(kh_comm_size(c), sizeof *n, err) : NULL;
-	int rc;
-
-	*m = (struct mail) { .size = kh_comm_size(c) };
-	m->recv = n ? kh_array(m->size, sizeof *m->recv, err) : NULL;
-	m->got = m->recv ? kh_array(m->size, sizeof *m->got, err) : NULL;
-	rc = m->got ? KH_OK : KH_ENOMEM;
-	for (unsigned r = 0; r < m->size && !rc; r++) {
-		send[r] = give->p;
-		n[r] = r == 0 || to_all ? give->n : 0;
-	}
-	if (!rc)
-		rc = kh_comm_all_to_all(c, send, n, m->recv, m->got, err);
-	free(send);
-	free(n);
-	return rc;
-}
-
 /* What must be the same in all processes. */
 struct facts {
 	char tool[128];                 /* version and backend */
@@ -54,7 +16,7 @@ struct facts {
 	uint64_t n_refs, max_db_size;
 };
 
-static int compare(const struct mail *m, unsigned peer, kh_err *err)
+static int compare(const kh_mail *m, unsigned peer, kh_err *err)
 {
 	const struct facts *f = m->recv[peer], *first = m->recv[0];
 
@@ -76,7 +38,7 @@ int kh_build_agree(const struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	struct facts me;
-	struct mail m;
+	kh_mail m;
 	int rc;
 
 	if (!o->comm)
@@ -92,10 +54,10 @@ int kh_build_agree(const struct build *b, kh_err *err)
 	me.allow = (uint32_t)o->allow_duplicates << 1 | o->allow_no_eof;
 	me.n_refs = o->n_refs;
 	me.max_db_size = o->max_db_size;
-	rc = gather(&m, o->comm, &(kh_db_stretch) { &me, sizeof me }, true, err);
+	rc = kh_comm_gather(o->comm, &me, sizeof me, true, &m, err);
 	for (unsigned r = 1; r < m.size && !rc; r++)
 		rc = compare(&m, r, err);
-	mail_clear(&m);
+	kh_mail_clear(&m);
 	return rc;
 }
 
@@ -105,7 +67,7 @@ int kh_build_same_taxa(const struct build *b, kh_err *err)
 	const kh_taxonomy *t = b->taxa.tax;
 	const size_t four = sizeof *t->taxid;
 	uint64_t sum[2] = { XXH3_64bits(b->taxa.taxon, b->taxa.n_targets * four), t->n };
-	struct mail m;
+	kh_mail m;
 	int rc;
 
 	if (!b->o->comm)
@@ -113,13 +75,13 @@ int kh_build_same_taxa(const struct build *b, kh_err *err)
 	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->taxid, t->n * four));
 	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->parent, t->n * four));
 	sum[0] = kh_fmix64(sum[0] ^ XXH3_64bits(t->rank, t->n));
-	rc = gather(&m, b->o->comm, &(kh_db_stretch) { sum, sizeof sum }, true, err);
+	rc = kh_comm_gather(b->o->comm, sum, sizeof sum, true, &m, err);
 	for (unsigned r = 1; r < m.size && !rc; r++)
 		if (m.got[r] != sizeof sum || memcmp(m.recv[r], m.recv[0], sizeof sum) != 0)
 			rc = kh_fail(err, KH_EFORMAT,
 				     "process %u has another taxonomy than process 0 (%s)", r,
 				     b->o->taxonomy ? b->o->taxonomy : "lineages");
-	mail_clear(&m);
+	kh_mail_clear(&m);
 	return rc;
 }
 
@@ -150,7 +112,7 @@ static int fail_mail(unsigned peer, const char *what, kh_err *err)
 }
 
 /* Do these sequences of a process fit the counts, and refer to files that exist? */
-static bool are_sound(const struct build *b, const struct mail *m, unsigned peer)
+static bool are_sound(const struct build *b, const kh_mail *m, unsigned peer)
 {
 	const size_t left = (size_t)b->all.sequences - b->refs.n;
 	struct preface p;
@@ -170,7 +132,7 @@ static bool are_sound(const struct build *b, const struct mail *m, unsigned peer
 }
 
 /* Replaces the sequences of this process by those of all. */
-static int join_refs(struct build *b, const struct mail *m, kh_err *err)
+static int join_refs(struct build *b, const kh_mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
 	uint64_t bin = 0, id = 0;
@@ -210,7 +172,7 @@ static int join_refs(struct build *b, const struct mail *m, kh_err *err)
 }
 
 /* Process 0: takes the ids of all processes, and fails if one occurs twice. */
-static int join_ids(struct build *b, const struct mail *m, kh_err *err)
+static int join_ids(struct build *b, const kh_mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
 	int rc = KH_OK;
@@ -236,36 +198,35 @@ int kh_build_gather(struct build *b, kh_err *err)
 	kh_refs *r = &b->refs;
 	const struct preface p = { r->next_bin, r->ids.n, b->mine.first_file };
 	const size_t bytes = r->n * sizeof *r->ref;
-	kh_db_stretch give = { NULL, sizeof p + bytes };
-	struct mail refs = { .recv = NULL }, ids = { .recv = NULL };
+	kh_mail refs = { .recv = NULL }, ids = { .recv = NULL };
 	char *text;
 	int rc;
 
 	b->mine.n_own = r->n;
 	if (!b->o->comm)
 		return KH_OK;
-	give.p = text = malloc(give.n);
+	text = malloc(sizeof p + bytes);
 	if (!text)
 		return kh_fail_nomem(err);
 	memcpy(text, &p, sizeof p);
 	if (bytes > 0)
 		memcpy(text + sizeof p, r->ref, bytes);
-	rc = gather(&refs, b->o->comm, &give, true, err);
+	rc = kh_comm_gather(b->o->comm, text, sizeof p + bytes, true, &refs, err);
 	free(text);
 	if (!rc)
 		rc = join_refs(b, &refs, err);
-	mail_clear(&refs);
+	kh_mail_clear(&refs);
 	if (!rc)
-		rc = gather(&ids, b->o->comm, &(kh_db_stretch) { r->ids.p, p.ids }, false, err);
+		rc = kh_comm_gather(b->o->comm, r->ids.p, p.ids, false, &ids, err);
 	if (!rc && kh_comm_self(b->o->comm) == 0)
 		rc = join_ids(b, &ids, err);
-	mail_clear(&ids);
+	kh_mail_clear(&ids);
 	return rc;
 }
 
 /* --- excerpts --------------------------------------------------------------------- */
 /* Process 0: takes those of a process. */
-static int take_excerpts(struct build *b, const struct mail *m, unsigned peer, kh_err *err)
+static int take_excerpts(struct build *b, const kh_mail *m, unsigned peer, kh_err *err)
 {
 	kh_excerpts *e = &b->excerpts;
 	const size_t n = m->got[peer] / sizeof *e->v;
@@ -285,7 +246,7 @@ static int take_excerpts(struct build *b, const struct mail *m, unsigned peer, k
 int kh_build_gather_excerpts(struct build *b, kh_err *err)
 {
 	kh_excerpts *e = &b->excerpts, *from = kh_array(b->o->threads, sizeof *from, err);
-	struct mail m = { .recv = NULL };
+	kh_mail m = { .recv = NULL };
 	int rc = KH_ENOMEM;
 
 	for (unsigned i = 0; from && i < b->o->threads; i++) {
@@ -302,11 +263,11 @@ int kh_build_gather_excerpts(struct build *b, kh_err *err)
 	free(from);
 	if (rc || !b->o->comm)
 		return rc;
-	rc = gather(&m, b->o->comm, &(kh_db_stretch) { e->v, e->n * sizeof *e->v }, false, err);
+	rc = kh_comm_gather(b->o->comm, e->v, e->n * sizeof *e->v, false, &m, err);
 	e->n = 0;
 	for (unsigned r = 0; r < m.size && !rc && kh_comm_self(b->o->comm) == 0; r++)
 		rc = take_excerpts(b, &m, r, err);
-	mail_clear(&m);
+	kh_mail_clear(&m);
 	return rc;
 }
 
@@ -315,19 +276,18 @@ int kh_build_create(struct build *b, kh_err *err)
 {
 	kh_comm *c = b->o->comm;
 	const bool first = kh_comm_self(c) == 0;
-	struct mail m;
+	kh_mail m;
 	int rc = first ? kh_db_create(&b->out.w, b->o->db, err) : KH_OK;
 
 	if (rc || !c)
 		return rc;
-	kh_db_stretch name = { first ? kh_db_file(b->out.w) : NULL, 0 };
-	name.n = first ? strlen(name.p) + 1 : 0;
-	rc = gather(&m, c, &name, true, err);
+	const char *name = first ? kh_db_file(b->out.w) : "";
+	rc = kh_comm_gather(c, name, first ? strlen(name) + 1 : 0, true, &m, err);
 	if (!rc && (m.got[0] == 0 || ((const char *)m.recv[0])[m.got[0] - 1] != 0))
 		rc = fail_mail(0, "the name of its file", err);
 	if (!rc && !first)
 		rc = kh_db_join(&b->out.w, b->o->db, m.recv[0], err);
-	mail_clear(&m);
+	kh_mail_clear(&m);
 	/* so that the file is not removed before all have opened it */
 	return rc ? rc : kh_comm_barrier(c, err);
 }
@@ -336,11 +296,10 @@ int kh_build_create(struct build *b, kh_err *err)
 static int join_ranges(struct build *b, kh_err *err)
 {
 	kh_comm *c = b->o->comm;
-	struct mail m;
+	kh_mail m;
 	uint64_t at = 0;
 	size_t n = 0;
-	const kh_db_stretch made = { b->out.dir, b->out.ranges * sizeof *b->out.dir };
-	int rc = gather(&m, c, &made, true, err);
+	int rc = kh_comm_gather(c, b->out.dir, b->out.ranges * sizeof *b->out.dir, true, &m, err);
 
 	for (unsigned r = 0; r < m.size && !rc; r++) {
 		const size_t ranges = m.got[r] / sizeof *b->out.dir;
@@ -358,7 +317,7 @@ static int join_ranges(struct build *b, kh_err *err)
 			at = b->out.dir[n - 1].first_bucket * 64 +
 			     kh_range_bytes(&b->out.dir[n - 1], b->taxa.bins.bins.bits);
 	}
-	mail_clear(&m);
+	kh_mail_clear(&m);
 	assert(rc || n == KH_RANGES);
 	return rc ? rc : kh_comm_sum(c, &b->sum->header.locations, 1, err);
 }

@@ -34,22 +34,18 @@ static double mb(uint64_t bytes)
 static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
 {
 	char host[256] = "";
-	void *recv[KH_MEMBERS_MAX];
-	size_t got[KH_MEMBERS_MAX];
-	int rc;
+	kh_mail m;
 
 	*n = 1;
 	if (!c)
 		return KH_OK;
 	gethostname(host, sizeof host - 1);
-	if ((rc = kh_comm_all_gather(c, host, sizeof host, recv, got, err)))
-		return rc;
+	const int rc = kh_comm_gather(c, host, sizeof host, true, &m, err);
 	*n = 0;
-	for (unsigned r = 0; r < kh_comm_size(c); r++) {
-		*n += got[r] == sizeof host && memcmp(recv[r], host, sizeof host) == 0;
-		free(recv[r]);
-	}
-	return KH_OK;
+	for (unsigned r = 0; r < m.size && !rc; r++)
+		*n += m.got[r] == sizeof host && memcmp(m.recv[r], host, sizeof host) == 0;
+	kh_mail_clear(&m);
+	return rc;
 }
 
 /* Memory for all but pairs: blocks with their records and packed bases; for each worker the

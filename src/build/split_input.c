@@ -168,17 +168,10 @@ static int find_share(struct build *b, const uint64_t *text, kh_err *err)
 {
 	const unsigned processes = kh_comm_size(b->o->comm), self = kh_comm_self(b->o->comm);
 	struct cut cut[KH_MEMBERS_MAX + 1] = { { 0, 0 } };
-	void *recv[KH_MEMBERS_MAX];
-	size_t got[KH_MEMBERS_MAX];
 	int rc = find_cut(b, text, &cut[self], err);
 
-	if (!rc)
-		rc = kh_comm_all_gather(b->o->comm, &cut[self], sizeof cut[self], recv, got, err);
-	for (unsigned r = 0; r < processes && !rc; r++) {
-		memcpy(&cut[r], recv[r], sizeof cut[r]);
-		free(recv[r]);
-	}
-	if (rc)
+	/* those of the others are 0 here */
+	if (rc || (rc = kh_comm_sum(b->o->comm, &cut->file, 2 * (size_t)processes, err)))
 		return rc;
 	cut[processes] = (struct cut) { b->o->n_refs, 0 };
 	b->mine.first_file = (size_t)cut[self].file;

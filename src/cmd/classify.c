@@ -156,15 +156,10 @@ static int join_processes(struct classify *j, kh_err *err)
 				      .no_verify = j->v.no_verify,
 				      .distinct = j->v.distinct || j->v.profile ||
 						  j->v.registers };
-	int rc = kh_remote_open(&j->processes, j->db, &o, err);
+	const int rc = kh_remote_open(&j->processes, j->db, &o, err);
 
-	if (rc)
-		return rc;
-	const kh_part p = kh_remote_part(j->processes);
-	kh_log(KH_DEBUG, "%s of the index on %s: ranges %u to %u, %" PRIu64 " bytes",
-	       p.sharded ? "a part" : "all", j->on.choice.backend->name, p.from, p.to, p.bytes);
 	j->to_all.context = j->processes;
-	return KH_OK;
+	return rc;
 }
 
 /* Memory that one sample frees, mostly blocks of text, is used by the next one. Giving it back to

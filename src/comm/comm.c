@@ -469,11 +469,22 @@ int kh_comm_all_to_all(kh_comm *c, const void *const *send, const size_t *n, voi
 	return rc ? rc : take_all(c, recv, got, err);
 }
 
-int kh_comm_all_gather(kh_comm *c, const void *p, size_t n, void **recv, size_t *got, kh_err *err)
+int kh_comm_gather(kh_comm *c, const void *p, size_t n, bool to_all, kh_mail *m, kh_err *err)
 {
-	int rc = KH_OK;
+	*m = (kh_mail) { c->size, kh_array(c->size, sizeof *m->recv, err),
+			 kh_array(c->size, sizeof *m->got, err) };
+	int rc = m->recv && m->got ? KH_OK : KH_ENOMEM;
 
 	for (unsigned r = 0; r < c->size && !rc; r++)
-		rc = post_copy(c, r, p, n, err);
-	return rc ? rc : take_all(c, recv, got, err);
+		rc = post_copy(c, r, p, r == 0 || to_all ? n : 0, err);
+	return rc ? rc : take_all(c, m->recv, m->got, err);
+}
+
+void kh_mail_clear(kh_mail *m)
+{
+	for (unsigned r = 0; m->recv && r < m->size; r++)
+		free(m->recv[r]);
+	free(m->recv);
+	free(m->got);
+	*m = (kh_mail) { .recv = NULL };
 }

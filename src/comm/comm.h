@@ -96,8 +96,14 @@ int kh_comm_sum(kh_comm *c, uint64_t *x, size_t n, kh_err *err);
  * (malloc'd) of got[r] bytes. */
 int kh_comm_all_to_all(kh_comm *c, const void *const *send, const size_t *n, void **recv,
 		       size_t *got, kh_err *err);
-/* Sends n bytes of each process to all: recv[r] (malloc'd) has got[r] bytes. */
-int kh_comm_all_gather(kh_comm *c, const void *p, size_t n, void **recv, size_t *got,
-		       kh_err *err);
+/* What each process has sent: recv[r] has got[r] bytes.  To be cleared, also after a failure. */
+typedef struct kh_mail {
+	unsigned size;
+	void **recv;
+	size_t *got;
+} kh_mail;
+/* Sends n bytes of each process to process 0, or to all. */
+int kh_comm_gather(kh_comm *c, const void *p, size_t n, bool to_all, kh_mail *m, kh_err *err);
+void kh_mail_clear(kh_mail *m);
 
 #endif

@@ -132,52 +132,40 @@ static int swap_tails(struct part *p, kh_comm *c, kh_err *err)
 static int place(struct part *p, kh_comm *c, kh_err *err)
 {
 	const unsigned size = kh_comm_size(c), self = kh_comm_self(c);
-	void **recv = kh_array(size, sizeof *recv, err);
-	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
-	uint64_t own = 0;
-	int rc = got ? KH_OK : KH_ENOMEM;
+	uint64_t *bytes = kh_array(size, sizeof *bytes, err), own = 0;
+	int rc = bytes ? KH_OK : KH_ENOMEM;
 
 	for (size_t i = 0; i < p->n; i++)
 		own += p->s[i].n;
-	if (!rc)
-		rc = kh_comm_all_gather(c, &own, sizeof own, recv, got, err);
+	if (!rc) {                      /* those of the others are 0 here */
+		bytes[self] = own;
+		rc = kh_comm_sum(c, bytes, size, err);
+	}
 	for (unsigned r = 0; r < size && !rc; r++) {
-		uint64_t n;
-
-		memcpy(&n, recv[r], sizeof n);
-		p->from += r < self ? n : 0;
-		p->all += n;
-		free(recv[r]);
+		p->from += r < self ? bytes[r] : 0;
+		p->all += bytes[r];
 	}
 	p->to = p->from + own;
-	free(recv);
-	free(got);
+	free(bytes);
 	return rc;
 }
 
 /* Process 0 gets the checksums of all blocks; when they are there, all processes have synced. */
 static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 {
-	const unsigned size = kh_comm_size(c);
-	void **recv = kh_array(size, sizeof *recv, err);
-	size_t *got = recv ? kh_array(size, sizeof *got, err) : NULL;
 	kh_db_writer *w = p->w;
-	int rc = got ? kh_comm_all_gather(c, p->sum, (size_t)p->n_blocks * sizeof *p->sum, recv,
-					  got, err)
-		     : KH_ENOMEM;
+	kh_mail m;
+	int rc = kh_comm_gather(c, p->sum, (size_t)p->n_blocks * sizeof *p->sum, true, &m, err);
 
-	for (unsigned r = 0; r < size && !rc; r++) {
-		size_t m = got[r] / sizeof *w->sums;
+	for (unsigned r = 0; r < m.size && !rc; r++) {
+		const size_t n = m.got[r] / sizeof *w->sums;
 
-		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + m, sizeof *w->sums, err);
-		if (!rc && m > 0)
-			memcpy(w->sums + w->n_sums, recv[r], got[r]);
-		w->n_sums += m;
+		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + n, sizeof *w->sums, err);
+		if (!rc && n > 0)
+			memcpy(w->sums + w->n_sums, m.recv[r], m.got[r]);
+		w->n_sums += n;
 	}
-	for (unsigned r = 0; recv && r < size; r++)
-		free(recv[r]);
-	free(recv);
-	free(got);
+	kh_mail_clear(&m);
 	return rc;
 }
 

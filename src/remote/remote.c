@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "remote/remote_in.h"
 
-/* --- what must be the same in all processes
- * ------------------------------------------------------- */
+/* --- what must be the same in all processes ----------------------------------------- */
 struct facts {
 	char tool[32];                  /* its version */
 	/* checksum of the header, which covers the other checksums */
@@ -61,20 +60,18 @@ static int compare(const struct facts *f, const struct facts *first, unsigned pe
 static int agree(kh_remote *r, kh_err *err)
 {
 	const struct facts mine = facts_of(r);
-	void **recv = kh_array(r->size, sizeof *recv, err);
-	size_t *got = kh_array(r->size, sizeof *got, err);
+	kh_mail m;
 	bool can = true, devices = true, want = r->o.on.placement >= KH_PLACE_SHARD;
-	int rc = recv && got ? kh_comm_all_gather(r->o.on.comm, &mine, sizeof mine, recv, got, err)
-			     : KH_ENOMEM;
+	int rc = kh_comm_gather(r->o.on.comm, &mine, sizeof mine, true, &m, err);
 
-	for (unsigned k = 0; k < r->size && recv && !rc; k++) {
-		const struct facts *f = recv[k];
+	for (unsigned k = 0; k < r->size && !rc; k++) {
+		const struct facts *f = m.recv[k];
 
-		if (got[k] != sizeof *f)
+		if (m.got[k] != sizeof *f)
 			rc = kh_fail(err, KH_EUSAGE,
 				     "process %u is another version of this program", k);
 		else
-			rc = compare(f, recv[0], k, err);
+			rc = compare(f, m.recv[0], k, err);
 		if (rc)
 			break;
 		r->member[k].threads = f->threads;
@@ -82,10 +79,7 @@ static int agree(kh_remote *r, kh_err *err)
 		devices = devices && !f->shards;
 		want = want || (r->o.on.placement == KH_PLACE_AUTO && !f->fits);
 	}
-	for (unsigned k = 0; k < r->size && recv; k++)
-		free(recv[k]);
-	free(recv);
-	free(got);
+	kh_mail_clear(&m);
 	r->part.sharded = can && want;
 	r->devices = devices;
 	if (!rc && r->part.sharded && r->size > KH_MEMBERS_MAX)
@@ -98,26 +92,25 @@ static int agree(kh_remote *r, kh_err *err)
 static int take_part(kh_remote *r, kh_err *err)
 {
 	const kh_db *db = r->db;
-	kh_part *s = &r->part;
 	uint64_t weight[KH_RANGES];
 	kh_shards cut;
 	int rc = KH_OK;
 
-	s->to = KH_RANGES;
-	s->bytes = db->h->section[KH_SEC_INDEX].bytes;
-	if (s->sharded) {
+	r->part.to = KH_RANGES;
+	r->part.bytes = db->h->section[KH_SEC_INDEX].bytes;
+	if (r->part.sharded) {
 		for (unsigned p = 0; p < KH_RANGES; p++)
 			weight[p] = db->dir[p].n_locs;
 		kh_shards_cut(&cut, weight, r->size);
 		for (unsigned p = 0; p < KH_RANGES; p++)
 			r->owner[p] = (uint8_t)kh_shards_owner(&cut, p);
-		s->from = cut.first[r->self];
-		s->to = cut.first[r->self + 1];
+		r->part.from = cut.first[r->self];
+		r->part.to = cut.first[r->self + 1];
 	}
 	if (!r->o.on.choice.backend->loads && !r->o.no_verify)
-		rc = kh_db_check(db, s->from, s->to, r->o.on.threads, err);
-	if (!rc && s->sharded)
-		rc = kh_db_keep(db, s->from, s->to, &s->bytes, err);
+		rc = kh_db_check(db, r->part.from, r->part.to, r->o.on.threads, err);
+	if (!rc && r->part.sharded)
+		rc = kh_db_keep(db, r->part.from, r->part.to, &r->part.bytes, err);
 	return rc;
 }
 
@@ -174,6 +167,9 @@ int kh_remote_open(kh_remote **out, const kh_db *db, const kh_remote_options *o,
 		kh_remote_close(r);
 		return rc;
 	}
+	kh_log(KH_DEBUG, "%s of the index on %s: ranges %u to %u, %" PRIu64 " bytes",
+	       r->part.sharded ? "a part" : "all", o->on.choice.backend->name, r->part.from,
+	       r->part.to, r->part.bytes);
 	*out = r;
 	return KH_OK;
 }
@@ -203,11 +199,6 @@ void kh_remote_close(kh_remote *r)
 	free(r->server);
 	free(r->member);
 	free(r);
-}
-
-kh_part kh_remote_part(const kh_remote *r)
-{
-	return r->part;
 }
 
 /* --- processes other than 0 ------------------------------------------------------- */

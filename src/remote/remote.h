@@ -30,13 +30,6 @@ typedef struct kh_remote_options {
 	bool distinct;
 } kh_remote_options;
 
-/* The part of the index that a process has. */
-typedef struct kh_part {
-	bool sharded;
-	unsigned from, to;              /* ranges */
-	uint64_t bytes;
-} kh_part;
-
 /* Makes the backend of process 0, which sends its tasks to all processes. All processes call
  * this, before blocks are made, as their size depends on it. Before an engine is opened, the
  * context of the backend must be set to what kh_remote_open has made. */
@@ -46,7 +39,6 @@ int kh_remote_backend(kh_backend *b, const kh_devices *on, kh_err *err);
  * all processes have the same database, and have checked what they will read of it. */
 int kh_remote_open(kh_remote **r, const kh_db *db, const kh_remote_options *o, kh_err *err);
 void kh_remote_close(kh_remote *r);
-kh_part kh_remote_part(const kh_remote *r);
 
 /* For all processes but 0: does the jobs that process 0 sends, until that has no more. */
 int kh_remote_serve(kh_remote *r, kh_err *err);

@@ -46,7 +46,11 @@ struct kh_remote {
 	kh_compute compute;             /* of this process, unless the index is in parts */
 	const kh_db *db;
 	unsigned self, size;
-	kh_part part;
+	struct {                        /* the part of the index that this process has */
+		bool sharded;
+		unsigned from, to;      /* ranges */
+		uint64_t bytes;
+	} part;
 	bool devices;                   /* all processes have devices, which may share an index */
 	uint8_t owner[KH_RANGES];       /* if sharded */
 	kh_server *server;              /* o.on.threads */
