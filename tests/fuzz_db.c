@@ -370,6 +370,26 @@ static void look_up(const kh_db *db, const uint64_t *key, size_t n)
 	}
 }
 
+/* An alignment lies in its record and in its target, and its stretches and gaps are as long. */
+static void check_aligned(const kh_db *db, const kh_job *job, const kh_alignments *a,
+			  const kh_aligned *x)
+{
+	const kh_align_run *run = a->run + x->first_run;
+	uint64_t read = 0, target = 0, columns = 0;
+
+	REQUIRE(x->target < db->h->n_targets && x->end <= db->target[x->target].bases);
+	REQUIRE(x->from < x->to && x->to <= job->block[x->mate]->rec[0].len && x->at < x->end);
+	REQUIRE(x->first_run + x->n_runs <= a->n_runs && x->matches <= x->columns);
+	for (uint32_t i = 0; i < x->n_runs; i++) {
+		const int64_t by = run[i].gap;
+
+		read += run[i].columns + (uint64_t)(by < 0 ? -by : 0);
+		target += run[i].columns + (uint64_t)(by > 0 ? by : 0);
+		columns += run[i].columns + (uint64_t)(by < 0 ? -by : by);
+	}
+	REQUIRE(read == x->to - x->from && target == x->end - x->at && columns == x->columns);
+}
+
 static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 {
 	kh_classifier *c = NULL;
@@ -380,9 +400,14 @@ static void classify_job(const kh_db *db, const kh_job *job, kh_call *call)
 	kh_rule_init(&rule, db->h);
 	if (db->text) {
 		kh_candidates *wanted = calloc(job->n, sizeof *wanted);
+		kh_alignments aligned = { .n = 0 };
 
 		REQUIRE(wanted && !kh_matcher_new(&m, db, &rule, &err));
-		REQUIRE(!kh_match_job(m, job, call, wanted, NULL, NULL, &err));
+		REQUIRE(!kh_match_job(m, job, call, wanted, &aligned, NULL, &err));
+		for (size_t i = 0; i < aligned.n; i++)
+			check_aligned(db, job, &aligned, &aligned.v[i]);
+		REQUIRE(call->taxon == KH_NO_TAXON ? aligned.n == 0 : aligned.n > 0);
+		kh_alignments_clear(&aligned);
 		kh_matcher_free(m);
 		free(wanted);
 	} else {
