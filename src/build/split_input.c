@@ -30,7 +30,7 @@ static uint64_t guess_text(FILE *f, uint64_t size)
 	return ok && isize > size ? isize : size * 7 / 2;
 }
 
-/* The same for a file by its name; 0 if it is not a regular file. */
+/* The same for a file by its name; 0 if it is not a regular file, so an empty one has a byte. */
 static int guess_file(const char *path, uint64_t *text, kh_err *err)
 {
 	struct stat st;
@@ -43,6 +43,7 @@ static int guess_file(const char *path, uint64_t *text, kh_err *err)
 	if (!f)
 		return kh_fail_errno(err, path);
 	*text = guess_text(f, (uint64_t)st.st_size);
+	*text = *text ? *text : 1;
 	fclose(f);
 	return KH_OK;
 }
