@@ -116,6 +116,7 @@ static int settle(const kh_tasks *s, const kh_task *t, kh_err *err)
 /* Looks for a genus for the fragments of a task that are not called. */
 static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 {
+	enum { AHEAD = 6 };
 	kh_translator *r = s->translator;
 	int rc = KH_OK;
 
@@ -124,6 +125,11 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 		const kh_block *b[2];
 		const kh_record *rec[2];
 
+		if (i + AHEAD < t->job->n && t->call[i + AHEAD].taxon == KH_NO_TAXON) {
+			kh_job_records(t->job, i + AHEAD, b, rec);
+			for (int m = 0; m < 2 && rec[m]; m++)
+				__builtin_prefetch(&b[m]->bases[rec[m]->seq / 32]);
+		}
 		if (t->call[i].taxon != KH_NO_TAXON)
 			continue;
 		kh_job_records(t->job, i, b, rec);

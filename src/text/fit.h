@@ -38,13 +38,11 @@ static KH_HD void kh_text_reverse(uint64_t *to, const uint64_t *from, uint32_t n
 	}
 }
 
-/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of a packed sequence (kmer.h),
- * and its reverse complement. */
-static KH_HD void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
+/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of packed ones (kmer.h). */
+static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
 			       uint64_t at, uint32_t n)
 {
 	const unsigned sh = (unsigned)(at % 32);
-	uint64_t other[KH_TEXT_WORDS];
 
 	for (uint32_t i = 0; i < (n + 31) / 32; i++) {
 		const uint64_t w = at / 32 + i;
@@ -53,12 +51,28 @@ static KH_HD void kh_text_read(kh_oriented to[2], const uint64_t *bases, const u
 		const uint64_t x = bases[w] >> 2 * sh | (two ? bases[w + 1] << (64 - 2 * sh) : 0);
 		const uint32_t a = amb[w] >> sh | (two ? amb[w + 1] << (32 - sh) : 0);
 
-		to[0].base[i] = x & kh_text_first(m);
-		to[0].unknown[i] = kh_text_spread(a) & kh_text_first(m);
-		other[i] = ~x & kh_text_first(m);
+		to->base[i] = x & kh_text_first(m);
+		to->unknown[i] = kh_text_spread(a) & kh_text_first(m);
 	}
-	kh_text_reverse(to[1].base, other, n);
-	kh_text_reverse(to[1].unknown, to[0].unknown, n);
+}
+
+/* The reverse complement of a read of n bases. */
+static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_t n)
+{
+	uint64_t other[KH_TEXT_WORDS];
+
+	for (uint32_t i = 0; i < (n + 31) / 32; i++)
+		other[i] = ~read->base[i] & kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
+	kh_text_reverse(to->base, other, n);
+	kh_text_reverse(to->unknown, read->unknown, n);
+}
+
+/* Both. */
+static KH_HD void kh_text_read(kh_oriented to[2], const uint64_t *bases, const uint32_t *amb,
+			       uint64_t at, uint32_t n)
+{
+	kh_text_take(&to[0], bases, amb, at, n);
+	kh_text_turn(&to[1], &to[0], n);
 }
 
 /* --- the best stretch ------------------------------------------------------------- */

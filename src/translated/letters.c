@@ -53,7 +53,32 @@ uint64_t kh_stops_reverse(uint64_t x, uint64_t next)
 	return third.a & ((second.t & (first.t | c)) | (second_c & first.t));
 }
 
+/* Of the reverse complement of a codon. */
+static const uint8_t letter_of_reverse[64] = {
+	8, 0, 8, 0, 2, 9, 2, 16, 5, 5, 5, 5, 8, 16, 8, 16,
+	1, 1, 1, 1, 4, 4, 4, 4, 3, 3, 3, 3, 11, 10, 11, 10,
+	0, 0, 0, 0, 14, 14, 14, 14, 7, 7, 7, 7, 15, 13, 15, 13,
+	1, 0, 1, 1, 5, 14, 5, 14, 6, 6, 6, 6, 12, 14, 12, 14,
+};
+
 /* --- keys ----------------------------------------------------------------------------- */
+void kh_letters_reverse(const uint64_t *base, uint64_t end, uint32_t n, uint8_t *letter)
+{
+	uint64_t x = 0;
+
+	for (uint32_t i = 0; i < n; i++) {      /* ten codons of 32 bases, the last one highest */
+		const uint32_t in = i % 10;
+
+		if (in == 0) {
+			const uint64_t from = end - 3 * (uint64_t)i;
+
+			x = from >= 30 ? kh_bases_at(base, from - 30)
+				       : kh_bases_at(base, 0) << 2 * (30 - from);
+		}
+		letter[i] = letter_of_reverse[x >> (54 - 6 * in) & 63];
+	}
+}
+
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
 {
 	uint64_t x = 0;

@@ -48,6 +48,8 @@ uint64_t kh_stops_reverse(uint64_t x, uint64_t next);
 
 /* The letters of n codons in a row. Reads the word behind the last base. */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter);
+/* The same of the reverse complement: the first codon there ends, here, in front of base `end`. */
+void kh_letters_reverse(const uint64_t *base, uint64_t end, uint32_t n, uint8_t *letter);
 
 /* The keys of a run of n letters, up to KH_RUN_MOST, in KH_RUN_ROOM, by their mixes; and the
  * letters at which they begin.  Room for n of both. */

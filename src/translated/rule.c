@@ -22,6 +22,7 @@ struct fragment {
 	uint32_t len[2];
 	size_t first, end;              /* of its keys */
 	kh_oriented read[2][2];
+	bool turned[2];                 /* the second one has been made */
 };
 
 /* A key of a read: where it begins in the mate, on which strand; then where the section has it. */
@@ -88,16 +89,23 @@ uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
 }
 
 /* --- keys ----------------------------------------------------------------------------- */
-/* Adds the keys of a run of codons. */
+/* Adds the keys of a run of codons from base `from` of the mate on. */
 static int add_run(kh_translator *r, struct hit like, uint32_t from, uint32_t codons, kh_err *err)
 {
-	const kh_oriented *o = &r->fragment[r->n].read[like.mate][like.strand];
+	const struct fragment *f = &r->fragment[r->n];
+	const uint64_t *base = f->read[like.mate][0].base;
+	const uint32_t end = from + 3 * codons;
 	size_t n;
 	int rc;
 
 	if (codons < RUN)
 		return KH_OK;
-	kh_letters(o->base, from, codons, r->letter);
+	if (like.strand) {
+		kh_letters_reverse(base, end, codons, r->letter);
+		from = f->len[like.mate] - end;
+	} else {
+		kh_letters(base, from, codons, r->letter);
+	}
 	n = kh_keys_sample(r->t->head->k, r->letter, codons, r->key, r->pos);
 	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -111,28 +119,27 @@ static int add_run(kh_translator *r, struct hit like, uint32_t from, uint32_t co
 
 /* Adds the keys of one strand of a mate: of the runs without a stop, nor an unknown base, of all
  * three frames. */
-static int add_strand(kh_translator *r, uint32_t mate, uint32_t strand, kh_err *err)
+static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 {
-	const struct fragment *f = &r->fragment[r->n];
-	const kh_oriented *o = &f->read[mate][strand];
-	const uint32_t len = f->len[mate];
-	const struct hit like = { .mate = (uint8_t)mate, .strand = (uint8_t)strand };
+	const uint32_t len = r->fragment[r->n].len[like.mate];
+	const kh_oriented *o = &r->fragment[r->n].read[like.mate][0];
 	uint32_t from[3] = { 0, 1, 2 };
 	int rc = KH_OK;
 
 	for (uint32_t w = 0; 32 * w + 2 < len && !rc; w++) {
-		const uint64_t u = o->unknown[w], next = o->unknown[w + 1];
-		uint64_t stops = kh_stops(o->base[w], o->base[w + 1]) | u | u >> 2 | next << 62 |
-				 u >> 4 | next << 60;
+		const uint64_t x = o->base[w], next = o->base[w + 1];
+		const uint64_t u = o->unknown[w], next_u = o->unknown[w + 1];
+		const uint32_t left = len - 32 * w - 2;         /* codons that begin here */
+		uint64_t stops = like.strand ? kh_stops_reverse(x, next) : kh_stops(x, next);
 
+		stops |= u | u >> 2 | next_u << 62 | u >> 4 | next_u << 60;
+		stops &= kh_text_first(left < 32 ? left : 32);
 		for (; stops && !rc; stops &= stops - 1) {
-			const uint32_t at = 32 * w + (uint32_t)__builtin_ctzll(stops) / 2;
-			uint32_t *begin = &from[at % 3];
+			const uint32_t stop = 32 * w + kh_text_lowest(stops);
+			uint32_t *begin = &from[stop % 3];
 
-			if (at + 3 > len)
-				break;
-			rc = add_run(r, like, *begin, (at - *begin) / 3, err);
-			*begin = at + 3;
+			rc = add_run(r, like, *begin, (stop - *begin) / 3, err);
+			*begin = stop + 3;
 		}
 	}
 	for (int i = 0; i < 3 && !rc; i++)
@@ -158,9 +165,11 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 		f->len[i] = fits ? (uint32_t)m->len : 0;
 		if (f->len[i] < 3 * RUN)
 			continue;
-		kh_text_read(f->read[i], m->bases, m->amb, m->at, f->len[i]);
-		for (uint32_t strand = 0; strand < 2 && !rc; strand++)
-			rc = add_strand(r, i, strand, err);
+		f->turned[i] = false;
+		kh_text_take(&f->read[i][0], m->bases, m->amb, m->at, f->len[i]);
+		for (uint8_t strand = 0; strand < 2 && !rc; strand++)
+			rc = add_strand(r, (struct hit) { .mate = (uint8_t)i, .strand = strand },
+					err);
 	}
 	f->end = r->n_hits;
 	r->n += !rc;
@@ -213,6 +222,15 @@ static bool alike(const kh_translated *t, const kh_oriented *o, uint32_t len, in
 	return 100 * (len - differ) >= ALIKE * len;
 }
 
+/* A mate as it lies on a strand. */
+static const kh_oriented *oriented(struct fragment *f, uint32_t mate, uint32_t strand)
+{
+	if (strand && !f->turned[mate])
+		kh_text_turn(&f->read[mate][1], &f->read[mate][0], f->len[mate]);
+	f->turned[mate] |= strand;
+	return &f->read[mate][strand];
+}
+
 static bool better(const struct place *p, const struct place *than)
 {
 	if (p->score != than->score)
@@ -227,9 +245,9 @@ static kh_laid laid(const kh_translated *t, const kh_oriented *o, uint32_t len, 
 }
 
 /* Compares a mate at a place, and notes how well that fits its genus. */
-static void compare(kh_translator *r, const struct fragment *f, const struct hit *h, int64_t at)
+static void compare(kh_translator *r, struct fragment *f, const struct hit *h, int64_t at)
 {
-	const kh_oriented *o = &f->read[h->mate][h->strand];
+	const kh_oriented *o = oriented(f, h->mate, h->strand);
 	const uint32_t len = f->len[h->mate];
 	struct place p = { .strand = h->strand, .at = at };
 	uint32_t genus;
@@ -253,7 +271,7 @@ static void compare(kh_translator *r, const struct fragment *f, const struct hit
 }
 
 /* Compares a fragment wherever its keys lie, once each. */
-static int make_claims(kh_translator *r, const struct fragment *f, kh_err *err)
+static int make_claims(kh_translator *r, struct fragment *f, kh_err *err)
 {
 	const size_t n = f->end - f->first;
 	size_t n_seen = 0;
@@ -281,19 +299,21 @@ static int make_claims(kh_translator *r, const struct fragment *f, kh_err *err)
 
 /* Seeks a mate that fits a genus badly beside the one that fits it well, on the other strand: it
  * may have no key there. */
-static void seek_mate(const kh_translator *r, const struct fragment *f, struct claim *c)
+static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *c)
 {
 	for (int i = 0; i < 2; i++) {
 		const struct place *sure = &c->best[1 - i];
 		struct place p = { .strand = 1 - sure->strand };
-		kh_laid l = laid(r->t, &f->read[i][p.strand], f->len[i], c->genus);
-		const int64_t last = (int64_t)l.end - l.len;
 		int64_t lo = sure->strand ? sure->at - BESIDE : sure->at;
 		int64_t hi = sure->strand ? sure->at : sure->at + BESIDE;
 		uint32_t differ;
 
 		if (sure->score < SURE || c->best[i].score >= SURE || f->len[i] < 3 * RUN)
 			continue;
+		const kh_laid l = laid(r->t, oriented(f, (uint32_t)i, p.strand), f->len[i],
+				       c->genus);
+		const int64_t last = (int64_t)l.end - l.len;
+
 		lo = lo < (int64_t)l.begin ? (int64_t)l.begin : lo;
 		hi = hi > last ? last : hi;
 		if (lo > hi)
@@ -320,9 +340,10 @@ static bool ahead(const struct claim *c, const struct claim *of)
 	return !of || sum(c) > sum(of) || (sum(c) == sum(of) && c->genus < of->genus);
 }
 
-static uint32_t decide(kh_translator *r, const struct fragment *f)
+static uint32_t decide(kh_translator *r, struct fragment *f)
 {
 	struct claim *best = NULL, *second = NULL;
+	uint32_t least;
 
 	for (size_t i = 0; i < r->n_claims; i++)
 		if (ahead(&r->claim[i], best))
@@ -332,11 +353,12 @@ static uint32_t decide(kh_translator *r, const struct fragment *f)
 	for (size_t i = 0; i < r->n_claims; i++)
 		if (&r->claim[i] != best && ahead(&r->claim[i], second))
 			second = &r->claim[i];
-	seek_mate(r, f, best);
-	if (sum(best) < r->t->genus[best->genus].threshold ||
-	    (second && sum(best) < 2 * sum(second)))
-		return KH_NO_TAXON;
-	return r->t->genus[best->genus].taxon;
+	least = r->t->genus[best->genus].threshold;
+	if (second && 2 * sum(second) > least)
+		least = 2 * sum(second);
+	if (sum(best) < least)
+		seek_mate(r, f, best);
+	return sum(best) < least ? KH_NO_TAXON : r->t->genus[best->genus].taxon;
 }
 
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err)
@@ -345,7 +367,7 @@ int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size
 
 	look_up(r);
 	for (size_t i = 0; i < r->n && !rc; i++) {
-		const struct fragment *f = &r->fragment[i];
+		struct fragment *f = &r->fragment[i];
 
 		rc = make_claims(r, f, err);
 		r->call[i] = (kh_translated_call) { f->number, rc ? KH_NO_TAXON : decide(r, f) };
