@@ -177,7 +177,7 @@ limits_of_build() {
 limits_of_kraken() {
 	check "limits: a table of 160 MB" "$make" large "$data/taxonomy" cells=40000000 genomes.fa
 	"$prog" classify -q --device cpu --db large --output want.tsv $r1
-	for of in 500000000:"replicated over 2" 350000000:"sharded over 2" 200000000:"done on the CPU"; do
+	for of in 500000000:"replicated over 2" 310000000:"sharded over 2" 200000000:"done on the CPU"; do
 		m=${of%%:*} how=${of#*:}
 		check "limits: a device of $m bytes as two" env KH_CUDA_MEMORY="$m" KH_CUDA_MOST=most "$prog" classify -vv \
 			--threads 3 --set block-size=10K --device cuda:0,0 --db large --output got.tsv $r1
