@@ -222,7 +222,7 @@ static int next(kh_feed *f, bool wait, kh_block **out, kh_err *err)
 	if (rc <= 0)
 		return rc;
 	rc = feed_block_begin(f, b, err);
-	b->h.mask = f->o.mask;
+	b->parsed.mask = f->o.mask;
 	if (!rc)
 		rc = feed_read(f, b, err);
 	if (!rc)
@@ -251,9 +251,9 @@ static void publish(kh_feed *f, struct feed_block *b)
 	kh_block *p = &b->pub;
 
 	p->text = b->buf;
-	p->bases = b->h.bases;
-	p->amb = b->h.amb;
-	p->n_words = b->h.n_words;
+	p->bases = b->parsed.bases;
+	p->amb = b->parsed.amb;
+	p->n_words = b->parsed.n_words;
 	bool goes_on = p->n_rec > 0 && p->rec[0].flags & KH_REC_CONTINUES;
 	p->first = st->n_rec - goes_on;
 	pthread_mutex_lock(&f->lock);

@@ -28,9 +28,9 @@ void feed_shift(struct feed_block *b, size_t by)
 	b->boundary += by;
 	b->stop += by;
 	b->head_stop += by;
-	for (size_t i = b->first; i < b->h.n_rec; i++) {
-		b->h.rec[i].name += by;
-		b->h.rec[i].text += by;
+	for (size_t i = b->first; i < b->parsed.n_rec; i++) {
+		b->parsed.rec[i].name += by;
+		b->parsed.rec[i].text += by;
 	}
 }
 
@@ -98,9 +98,10 @@ int feed_text_again(const kh_feed *f, struct feed_block *b, kh_err *err)
 	b->sliced = false;
 	b->end = b->raw + b->want;
 	b->stop = b->end - left;
-	b->h.text = b->pub.text = b->buf;
-	for (size_t i = b->first; i < b->h.n_rec; i++)  /* a name may have been kept elsewhere */
-		b->h.rec[i].name = b->h.rec[i].text + 1;
+	b->parsed.text = b->pub.text = b->buf;
+	/* a name may have been kept elsewhere */
+	for (size_t i = b->first; i < b->parsed.n_rec; i++)
+		b->parsed.rec[i].name = b->parsed.rec[i].text + 1;
 	return KH_OK;
 }
 
@@ -113,8 +114,8 @@ static void slim(struct feed_block *b, size_t usual)
 		b->buf = NULL;
 		b->cap = 0;
 	}
-	if (b->h.cap_words * (sizeof *b->h.bases + sizeof *b->h.amb) / 16 > usual)
-		kh_parsed_free(&b->h);
+	if (b->parsed.cap_words * (sizeof *b->parsed.bases + sizeof *b->parsed.amb) / 16 > usual)
+		kh_parsed_free(&b->parsed);
 }
 
 /* Takes a buffer for the text of b from the spare ones, if there is one. */
@@ -146,17 +147,18 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	p->n_rec = p->n_words = 0;
 	p->first = 0;
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
-	b->h.n_rec = b->first = FEED_FREE;
-	b->h.n_words = f->o.front / 32;
-	int rc = kh_grow((void **)&b->h.rec, &b->h.cap_rec, FEED_FREE, sizeof *b->h.rec, err);
-	return rc ? rc : kh_parsed_reserve(&b->h, 0, err);
+	b->parsed.n_rec = b->first = FEED_FREE;
+	b->parsed.n_words = f->o.front / 32;
+	int rc = kh_grow((void **)&b->parsed.rec, &b->parsed.cap_rec, FEED_FREE,
+			 sizeof *b->parsed.rec, err);
+	return rc ? rc : kh_parsed_reserve(&b->parsed, 0, err);
 }
 
 void feed_block_free(kh_feed *f, struct feed_block *b)
 {
 	if (b->in)
 		feed_input_drop(f, b->in);
-	kh_parsed_free(&b->h);
+	kh_parsed_free(&b->parsed);
 	kh_bgzf_run_free(&b->run);
 	free(b->buf);
 	free(b->mate);
@@ -207,22 +209,22 @@ static size_t shared_len(const char *id, size_t n)
 
 int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	const kh_parsed *h = &b->h;
+	const kh_parsed *parsed = &b->parsed;
 
 	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
 		return KH_OK;
-	int rc = kh_grow((void **)&b->mate, &b->cap_mate, h->n_rec, sizeof *b->mate, err);
+	int rc = kh_grow((void **)&b->mate, &b->cap_mate, parsed->n_rec, sizeof *b->mate, err);
 	if (rc)
 		return rc;
-	for (size_t i = b->first; i < h->n_rec; i++) {
+	for (size_t i = b->first; i < parsed->n_rec; i++) {
 		if (i == FEED_FREE)
 			i += b->n_mate;
-		if (i >= h->n_rec)
+		if (i >= parsed->n_rec)
 			break;
-		const char *id = h->text + h->rec[i].name;
+		const char *id = parsed->text + parsed->rec[i].name;
 
-		b->mate[i] = XXH3_64bits(id, shared_len(id, h->rec[i].id_len));
+		b->mate[i] = XXH3_64bits(id, shared_len(id, parsed->rec[i].id_len));
 	}
-	b->n_mate = h->n_rec > FEED_FREE ? h->n_rec - FEED_FREE : 0;
+	b->n_mate = parsed->n_rec > FEED_FREE ? parsed->n_rec - FEED_FREE : 0;
 	return KH_OK;
 }

@@ -24,8 +24,8 @@ struct feed_input {
 
 struct feed_block {
 	kh_block pub;
-	kh_parsed h;           /* what was parsed ahead, from rec[FEED_FREE] on */
-	size_t first;           /* of h.rec; when it is committed, FEED_FREE or less */
+	kh_parsed parsed;           /* what was parsed ahead, from rec[FEED_FREE] on */
+	size_t first;           /* of parsed.rec; when it is committed, FEED_FREE or less */
 	char *buf;              /* the text; raw bytes are buf[raw..end) */
 	size_t cap, raw, end;
 	size_t want;            /* number of raw bytes, */
@@ -47,7 +47,7 @@ struct feed_block {
 	bool odd; /* only the sequential parse can judge what is at `stop` */
 	size_t boundary, stop;
 	kh_place place;         /* the place of `stop`, counted from `boundary` */
-	uint64_t *mate;         /* hashes of the names that mates share, beside h.rec */
+	uint64_t *mate;         /* hashes of the names that mates share, beside parsed.rec */
 	size_t cap_mate, n_mate;        /* n_mate of them are valid, from FEED_FREE on */
 	/* what was parsed ahead is pieces: [raw, boundary), too, as if inside a record */
 	bool pieces;

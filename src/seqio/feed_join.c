@@ -81,7 +81,7 @@ static int carry_in(struct join *j)
 		if (!rc && st->n_carry > 0)
 			memcpy(b->buf + j->pos, st->carry, st->n_carry);
 	}
-	b->h.text = b->buf;
+	b->parsed.text = b->buf;
 	j->from = j->pos;
 	feed_keep_slack(j->f, st, st->n_carry);
 	return rc;
@@ -99,22 +99,22 @@ static int carry_out(struct join *j)
 /* Moves the records from `mark` on, which were added last, to the front. */
 static int head_to_front(struct join *j, size_t mark)
 {
-	kh_parsed *h = &j->b->h;
-	size_t n = h->n_rec - mark;
+	kh_parsed *parsed = &j->b->parsed;
+	size_t n = parsed->n_rec - mark;
 
 	if (n < FEED_FREE) {                    /* one more may come in front */
-		memcpy(h->rec + FEED_FREE - n, h->rec + mark, n * sizeof *h->rec);
-		h->n_rec = mark;
+		memcpy(parsed->rec + FEED_FREE - n, parsed->rec + mark, n * sizeof *parsed->rec);
+		parsed->n_rec = mark;
 		j->b->first = FEED_FREE - n;
 		return KH_OK;
 	}
 	kh_record *head = kh_array(n, sizeof *head, j->err);
 	if (!head)
 		return KH_ENOMEM;
-	memcpy(head, h->rec + mark, n * sizeof *head);
-	memmove(h->rec + FEED_FREE + n, h->rec + FEED_FREE,
-		(mark - FEED_FREE) * sizeof *h->rec);
-	memcpy(h->rec + FEED_FREE, head, n * sizeof *head);
+	memcpy(head, parsed->rec + mark, n * sizeof *head);
+	memmove(parsed->rec + FEED_FREE + n, parsed->rec + FEED_FREE,
+		(mark - FEED_FREE) * sizeof *parsed->rec);
+	memcpy(parsed->rec + FEED_FREE, head, n * sizeof *head);
 	free(head);
 	j->b->n_mate = 0;
 	return feed_text_again(j->f, j->b, j->err);     /* names are hashed again */
@@ -123,10 +123,11 @@ static int head_to_front(struct join *j, size_t mark)
 /* Forgets the records before `mark`. */
 static void forget_ahead(struct join *j, size_t mark)
 {
-	kh_parsed *h = &j->b->h;
+	kh_parsed *parsed = &j->b->parsed;
 
-	memmove(h->rec + FEED_FREE, h->rec + mark, (h->n_rec - mark) * sizeof *h->rec);
-	h->n_rec = FEED_FREE + (h->n_rec - mark);
+	memmove(parsed->rec + FEED_FREE, parsed->rec + mark,
+		(parsed->n_rec - mark) * sizeof *parsed->rec);
+	parsed->n_rec = FEED_FREE + (parsed->n_rec - mark);
 	j->b->n_mate = 0;
 }
 
@@ -141,7 +142,7 @@ static int walk_on(struct join *j)
 {
 	kh_text_range r = { j->pos, j->b->end, j->final };
 
-	return kh_reader_walk(&j->st->place, &j->b->h, &r, &j->pos, j->err);
+	return kh_reader_walk(&j->st->place, &j->b->parsed, &r, &j->pos, j->err);
 }
 
 /* Parses from the carry to the boundary, and goes on from there. */
@@ -149,13 +150,13 @@ static int meet(struct join *j)
 {
 	struct feed_block *b = j->b;
 	kh_place *at = &j->st->place;
-	size_t mark = b->h.n_rec;
+	size_t mark = b->parsed.n_rec;
 	int rc = KH_OK;
 
 	if (j->pos < b->boundary) {
 		kh_text_range r = { j->pos, b->boundary + 1, false };
 
-		rc = kh_reader_walk(at, &b->h, &r, &j->pos, j->err);
+		rc = kh_reader_walk(at, &b->parsed, &r, &j->pos, j->err);
 	}
 	bool same = !at->format || !b->place.format || at->format == b->place.format;
 	if (rc || j->pos != b->boundary || !same) {
@@ -178,17 +179,17 @@ static int meet(struct join *j)
 /* Interleaved: leaves a record whose mate is not there yet for the next block. */
 static int keep_pairs(struct join *j)
 {
-	kh_parsed *h = &j->b->h;
+	kh_parsed *parsed = &j->b->parsed;
 	kh_place *at = &j->st->place;
 
-	if ((h->n_rec - j->b->first) % 2 == 0)
+	if ((parsed->n_rec - j->b->first) % 2 == 0)
 		return KH_OK;
 	if (j->final)
 		return kh_fail(j->err, KH_EFORMAT,
 			       "%s: %llu records: interleaved mates, but the "
 			       "number is odd",
 			       at->name, (unsigned long long)at->n_rec);
-	const kh_record *last = &h->rec[--h->n_rec];
+	const kh_record *last = &parsed->rec[--parsed->n_rec];
 	for (size_t i = last->text; i < j->pos; i++)
 		at->line -= j->b->buf[i] == '\n';
 	at->byte -= j->pos - last->text;
@@ -220,7 +221,7 @@ static int join_records(struct join *j)
 	if (rc)
 		return rc;
 	if (!is_worth_a_walk(j)) {
-		b->h.n_rec = FEED_FREE;
+		b->parsed.n_rec = FEED_FREE;
 		return carry_add(j, b->raw);
 	}
 	st->walked = true;
@@ -237,14 +238,14 @@ static int pieces_on(struct join *j, size_t to)
 {
 	kh_text_range r = { j->pos, to, j->final && to == j->b->end };
 
-	return kh_reader_pieces(&j->st->place, &j->b->h, &r, &j->pos, j->err);
+	return kh_reader_pieces(&j->st->place, &j->b->parsed, &r, &j->pos, j->err);
 }
 
 /* Parses all of it again, without what was parsed ahead. */
 static int pieces_again(struct join *j)
 {
-	j->b->h.n_rec = FEED_FREE;
-	j->b->h.n_words = j->f->o.front / 32;
+	j->b->parsed.n_rec = FEED_FREE;
+	j->b->parsed.n_words = j->f->o.front / 32;
 	return pieces_on(j, j->b->end);
 }
 
@@ -253,22 +254,22 @@ static int pieces_again(struct join *j)
 static int head_again(struct join *j)
 {
 	struct feed_block *b = j->b;
-	kh_parsed *h = &b->h;
-	size_t words = h->n_words, mark = h->n_rec;
+	kh_parsed *parsed = &b->parsed;
+	size_t words = parsed->n_words, mark = parsed->n_rec;
 
-	h->n_words = j->f->o.front / 32;
+	parsed->n_words = j->f->o.front / 32;
 	int rc = pieces_on(j, b->boundary);
-	if (h->n_words < words)
-		h->n_words = words;
+	if (parsed->n_words < words)
+		parsed->n_words = words;
 	if (rc) {
 		forget_ahead(j, mark);
 		return rc;
 	}
 	/* rec has: FEED_FREE free places, head_n guessed records, those behind the boundary, the
 	 * right ones */
-	memmove(h->rec + FEED_FREE, h->rec + FEED_FREE + b->head_n,
-		(h->n_rec - FEED_FREE - b->head_n) * sizeof *h->rec);
-	h->n_rec -= b->head_n;
+	memmove(parsed->rec + FEED_FREE, parsed->rec + FEED_FREE + b->head_n,
+		(parsed->n_rec - FEED_FREE - b->head_n) * sizeof *parsed->rec);
+	parsed->n_rec -= b->head_n;
 	return head_to_front(j, mark - b->head_n);
 }
 
@@ -333,7 +334,7 @@ static int join_pieces(struct join *j)
 
 	if (!j->final && !b->bad.code && st->n_carry + n < 2 * st->tried
 	    && !memchr(b->buf + b->raw, '\n', n)) {
-		b->h.n_rec = FEED_FREE;
+		b->parsed.n_rec = FEED_FREE;
 		return carry_add(j, b->raw);
 	}
 	int rc = carry_in(j);
@@ -359,8 +360,8 @@ static bool is_in_pieces(struct join *j)
 	const bool fasta = j->st->place.format == '>' && !j->f->o.interleaved;
 	const bool pieces = j->f->o.pieces || fasta;
 	if (pieces != b->pieces) {
-		b->h.n_rec = FEED_FREE;
-		b->h.n_words = j->f->o.front / 32;
+		b->parsed.n_rec = FEED_FREE;
+		b->parsed.n_words = j->f->o.front / 32;
 		b->ahead = b->odd = false;
 		b->n_mate = 0;
 	}
@@ -383,8 +384,8 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 	rc = is_in_pieces(&j) ? join_pieces(&j) : join_records(&j);
 	int late = f->o.pieces ? KH_OK : feed_hash_names(f, b, rc ? NULL : err);
 	rc = rc ? rc : late;
-	b->pub.rec = b->h.rec + b->first;
-	b->pub.n_rec = b->h.n_rec - b->first;
+	b->pub.rec = b->parsed.rec + b->first;
+	b->pub.n_rec = b->parsed.n_rec - b->first;
 	if (!rc && b->bad.code) {
 		if (err)
 			*err = b->bad;

@@ -42,12 +42,13 @@ static int add_text(struct feed_long *l, const char *s, size_t n, kh_err *err)
 }
 
 /* Appends the bases of a piece. */
-static int add_bases(struct feed_long *l, const kh_parsed *h, const kh_record *piece, kh_err *err)
+static int add_bases(struct feed_long *l, const kh_parsed *parsed, const kh_record *piece,
+		     kh_err *err)
 {
 	const unsigned r = l->rec.len & 31;
 	const size_t w = (size_t)(l->rec.len >> 5), n = words_of(piece->len);
-	const uint64_t *bases = h->bases + piece->seq / 32;
-	const uint32_t *amb = h->amb + piece->seq / 32;
+	const uint64_t *bases = parsed->bases + piece->seq / 32;
+	const uint32_t *amb = parsed->amb + piece->seq / 32;
 	int rc = kh_parsed_reserve(&l->seq, l->rec.len + piece->len, err);
 
 	if (rc)
@@ -77,10 +78,10 @@ static int add_bases(struct feed_long *l, const kh_parsed *h, const kh_record *p
 static int take_last(kh_feed *f, struct feed_block *b, size_t to, kh_err *err)
 {
 	struct feed_long *l = &f->st[b->pub.stream].open;
-	const kh_record *rec = &b->h.rec[--b->h.n_rec];
+	const kh_record *rec = &b->parsed.rec[--b->parsed.n_rec];
 	const size_t head = rec->name - rec->text + rec->name_len;
 
-	b->h.n_words = rec->seq / 32;
+	b->parsed.n_words = rec->seq / 32;
 	l->is = true;
 	l->n = 0;
 	l->rec = *rec;
@@ -89,7 +90,7 @@ static int take_last(kh_feed *f, struct feed_block *b, size_t to, kh_err *err)
 	l->rec.len = 0;
 	int rc = add_text(l, b->buf + rec->text,
 			  f->o.text == KH_FEED_ALL ? to - rec->text : head, err);
-	return rc ? rc : add_bases(l, &b->h, rec, err);
+	return rc ? rc : add_bases(l, &b->parsed, rec, err);
 }
 
 /* --- its place in the block where it ends ----------------------------------------- */
@@ -124,7 +125,7 @@ static int put_text(kh_feed *f, struct feed_block *b, const feed_span *s, size_t
 		memcpy(b->buf + at, l->text, n);
 		feed_keep_slack(f, st, behind + n);
 	}
-	b->h.text = b->buf;
+	b->parsed.text = b->buf;
 	to += b->raw - raw;
 	l->rec.name += at;
 	l->rec.text = at;
@@ -133,14 +134,14 @@ static int put_text(kh_feed *f, struct feed_block *b, const feed_span *s, size_t
 }
 
 /* Appends n words from number `from` on. */
-static int add_words(kh_parsed *to, const kh_parsed *h, size_t from, size_t n, kh_err *err)
+static int add_words(kh_parsed *to, const kh_parsed *parsed, size_t from, size_t n, kh_err *err)
 {
 	int rc = kh_parsed_reserve(to, (uint64_t)n << 5, err);
 
 	if (rc)
 		return rc;
-	memcpy(to->bases + to->n_words, h->bases + from, n * sizeof *h->bases);
-	memcpy(to->amb + to->n_words, h->amb + from, n * sizeof *h->amb);
+	memcpy(to->bases + to->n_words, parsed->bases + from, n * sizeof *parsed->bases);
+	memcpy(to->amb + to->n_words, parsed->amb + from, n * sizeof *parsed->amb);
 	to->n_words += n;
 	return KH_OK;
 }
@@ -148,27 +149,27 @@ static int add_words(kh_parsed *to, const kh_parsed *h, size_t from, size_t n, k
 /* The records of the block from number `next` on are all that its words have to hold besides. */
 static int put_bases(struct feed_block *b, struct feed_long *l, size_t next, kh_err *err)
 {
-	kh_parsed *h = &b->h;
-	const size_t from = next < h->n_rec ? h->rec[next].seq / 32 : h->n_words;
-	const size_t n = words_of(l->rec.len), others = h->n_words - from;
+	kh_parsed *parsed = &b->parsed;
+	const size_t from = next < parsed->n_rec ? parsed->rec[next].seq / 32 : parsed->n_words;
+	const size_t n = words_of(l->rec.len), others = parsed->n_words - from;
 	int rc;
 
 	l->seq.n_words = n;
 	if (n <= others) {
-		l->rec.seq = (uint64_t)h->n_words << 5;
-		rc = add_words(h, &l->seq, 0, n, err);
-	} else if (!(rc = add_words(&l->seq, h, from, others, err))) {
+		l->rec.seq = (uint64_t)parsed->n_words << 5;
+		rc = add_words(parsed, &l->seq, 0, n, err);
+	} else if (!(rc = add_words(&l->seq, parsed, from, others, err))) {
 		const kh_parsed all = l->seq;
 
-		for (size_t i = next; i < h->n_rec; i++)
-			h->rec[i].seq += ((uint64_t)n - from) << 5;
+		for (size_t i = next; i < parsed->n_rec; i++)
+			parsed->rec[i].seq += ((uint64_t)n - from) << 5;
 		l->rec.seq = 0;
-		l->seq = (kh_parsed) { .bases = h->bases, .amb = h->amb,
-				       .cap_words = h->cap_words };
-		h->bases = all.bases;
-		h->amb = all.amb;
-		h->cap_words = all.cap_words;
-		h->n_words = all.n_words;
+		l->seq = (kh_parsed) { .bases = parsed->bases, .amb = parsed->amb,
+				       .cap_words = parsed->cap_words };
+		parsed->bases = all.bases;
+		parsed->amb = all.amb;
+		parsed->cap_words = all.cap_words;
+		parsed->n_words = all.n_words;
 	}
 	l->seq.n_words = 0;
 	return rc;
@@ -187,7 +188,7 @@ static int put_first(kh_feed *f, struct feed_block *b, const feed_span *s, size_
 		return rc;
 	assert(piece || b->first > 0);
 	b->first -= !piece;
-	b->h.rec[b->first] = l->rec;
+	b->parsed.rec[b->first] = l->rec;
 	return KH_OK;
 }
 
@@ -196,9 +197,9 @@ int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_e
 {
 	struct feed_stream *st = &f->st[b->pub.stream];
 	struct feed_long *open = &st->open;
-	kh_parsed *h = &b->h;
-	const kh_record *rec = h->rec + b->first;
-	const size_t n = h->n_rec - b->first;
+	kh_parsed *parsed = &b->parsed;
+	const kh_record *rec = parsed->rec + b->first;
+	const size_t n = parsed->n_rec - b->first;
 	const bool piece = n > 0 && rec->flags & KH_REC_CONTINUES;
 	const bool ended = open->is && (n > piece || s->whole);
 	const size_t to = n > piece ? rec[piece].text : s->to;  /* the text of the open one */
@@ -206,7 +207,7 @@ int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_e
 
 	assert(open->is || !piece);
 	if (piece)
-		rc = add_bases(open, h, rec, err);
+		rc = add_bases(open, parsed, rec, err);
 	if (!rc && open->is && !ended && f->o.text == KH_FEED_ALL)
 		rc = add_text(open, b->buf + s->from, to - s->from, err);
 	if (ended) {
@@ -216,8 +217,8 @@ int feed_long_records(kh_feed *f, struct feed_block *b, const feed_span *s, kh_e
 		*open = other;
 		open->is = false;
 	} else if (piece) {
-		h->n_rec--;
-		h->n_words = 0;
+		parsed->n_rec--;
+		parsed->n_words = 0;
 	}
 	if (!rc && n > piece && !s->whole)
 		rc = take_last(f, b, s->to, err);

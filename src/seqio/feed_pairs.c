@@ -20,7 +20,7 @@ static const uint64_t *mate_hashes(const kh_block *p)
 {
 	const struct feed_block *b = p->priv;
 
-	return b->mate + (p->rec - b->h.rec);
+	return b->mate + (p->rec - b->parsed.rec);
 }
 
 static int name_len(const kh_record *r)

@@ -22,7 +22,7 @@ static int records_ahead(struct feed_block *b, kh_err *err)
 	if (b->boundary == b->end)
 		return KH_OK;
 	r.from = b->boundary;
-	int rc = kh_reader_walk(&b->place, &b->h, &r, &b->stop, err);
+	int rc = kh_reader_walk(&b->place, &b->parsed, &r, &b->stop, err);
 	b->odd = rc < 0;
 	b->ahead = true;
 	return unless_judged(rc);
@@ -38,9 +38,9 @@ static int head_ahead(struct feed_block *b, bool final, kh_err *err)
 		.name = "", .line = 1, .byte = 1, .in_seq = true,
 		.mid_line = c != '>' && c != '@' && c != ';',
 	};
-	int rc = kh_reader_pieces(&b->head_place, &b->h, &r, &b->head_stop, err);
+	int rc = kh_reader_pieces(&b->head_place, &b->parsed, &r, &b->head_stop, err);
 	b->head_good = rc == 0;
-	b->head_n = b->h.n_rec - FEED_FREE;
+	b->head_n = b->parsed.n_rec - FEED_FREE;
 	return unless_judged(rc);
 }
 
@@ -74,7 +74,7 @@ static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 		b->boundary = kh_reader_boundary(b->buf, &r, '>');
 	if (b->boundary > b->raw) {
 		rc = head_ahead(b, final, err);
-		b->h.n_words = f->o.front / 32 + (b->boundary - b->raw) / 32 + 2;
+		b->parsed.n_words = f->o.front / 32 + (b->boundary - b->raw) / 32 + 2;
 	}
 	b->ahead = true;
 	b->stop = b->end;
@@ -82,14 +82,14 @@ static int pieces_ahead(kh_feed *f, struct feed_block *b, kh_err *err)
 		return rc;
 	r.from = b->boundary;
 	b->place.in_seq = !b->file_start;
-	rc = kh_reader_pieces(&b->place, &b->h, &r, &b->stop, err);
+	rc = kh_reader_pieces(&b->place, &b->parsed, &r, &b->stop, err);
 	b->odd = rc < 0;
 	return unless_judged(rc);
 }
 
 int feed_parse(kh_feed *f, struct feed_block *b, kh_err *err)
 {
-	b->h.text = b->buf;
+	b->parsed.text = b->buf;
 	if (b->sliced || b->past || b->end == b->raw)
 		return KH_OK;
 	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };

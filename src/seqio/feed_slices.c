@@ -53,8 +53,8 @@ static void forget(struct slices *s)
 {
 	struct feed_block *b = s->b;
 
-	b->h.n_rec = FEED_FREE;
-	b->h.n_words = s->f->o.front / 32;
+	b->parsed.n_rec = FEED_FREE;
+	b->parsed.n_words = s->f->o.front / 32;
 	b->n_mate = 0;
 	b->boundary = b->stop = 0;
 }
@@ -107,13 +107,13 @@ static int keep_names(struct slices *s, size_t mark)
 	struct feed_block *b = s->b;
 	size_t n = 0;
 
-	for (size_t i = mark; i < b->h.n_rec; i++)
-		n += b->h.rec[i].name_len;
+	for (size_t i = mark; i < b->parsed.n_rec; i++)
+		n += b->parsed.rec[i].name_len;
 	int rc = feed_reserve(b, 0, b->end - b->raw + n, s->err);
 	if (rc)
 		return rc;
-	for (size_t i = mark; i < b->h.n_rec; i++) {
-		kh_record *r = &b->h.rec[i];
+	for (size_t i = mark; i < b->parsed.n_rec; i++) {
+		kh_record *r = &b->parsed.rec[i];
 		const char *from = s->at.buf + r->name;
 
 		for (size_t k = 0; k < r->name_len; k += STEP)
@@ -131,16 +131,16 @@ static int parse_on(struct slices *s)
 	struct feed_block *b = s->b;
 	const bool final = s->done == b->want && b->pub.file_end;
 	const kh_text_range r = { s->stop, s->end, final };
-	const size_t mark = b->h.n_rec, by = b->raw + s->done - s->end;
-	int rc = kh_reader_walk(&b->place, &b->h, &r, &s->stop, s->err);
+	const size_t mark = b->parsed.n_rec, by = b->raw + s->done - s->end;
+	int rc = kh_reader_walk(&b->place, &b->parsed, &r, &s->stop, s->err);
 
 	if (!rc)
 		rc = feed_hash_names(s->f, b, s->err);
 	if (!rc && s->f->o.text == KH_FEED_NAMES)
 		rc = keep_names(s, mark);
-	for (size_t i = mark; i < b->h.n_rec; i++) {
-		b->h.rec[i].name += s->f->o.text == KH_FEED_NAMES ? 0 : by;
-		b->h.rec[i].text += by;
+	for (size_t i = mark; i < b->parsed.n_rec; i++) {
+		b->parsed.rec[i].name += s->f->o.text == KH_FEED_NAMES ? 0 : by;
+		b->parsed.rec[i].text += by;
 	}
 	return rc;
 }
@@ -173,13 +173,13 @@ static int parse_all(struct slices *s)
 static int begin(struct slices *s)
 {
 	struct feed_block *b = s->b;
-	int rc = kh_parsed_reserve(&b->h, b->want, s->err);
+	int rc = kh_parsed_reserve(&b->parsed, b->want, s->err);
 
 	if (!rc)
 		rc = kh_grow((void **)&s->at.buf, &s->at.cap, 2 * s->size + KH_SCAN_PAD, 1, s->err);
 	if (rc)
 		return rc;
-	b->h.text = s->at.buf;
+	b->parsed.text = s->at.buf;
 	b->place = (kh_place) { .name = "", .line = 1, .byte = !b->file_start };
 	if (!read_on(s))
 		return 1;

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-static void set(kh_parsed *h, uint64_t i)
+static void set(kh_parsed *parsed, uint64_t i)
 {
-	h->amb[i >> 5] |= UINT32_C(1) << (i & 31);
+	parsed->amb[i >> 5] |= UINT32_C(1) << (i & 31);
 }
 
 /* There is hardly ever one, and the library looks at many characters at a time. */
@@ -15,28 +15,29 @@ static bool any_u(const char *s, size_t n)
 	return memchr(s, 'U', n) || memchr(s, 'u', n);
 }
 
-void kh_mask_u(kh_parsed *h, uint64_t at, const char *s, size_t n)
+void kh_mask_u(kh_parsed *parsed, uint64_t at, const char *s, size_t n)
 {
 	if (!any_u(s, n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if ((s[i] & 0xdf) == 'U')
-			set(h, at);
+			set(parsed, at);
 		at += s[i] != '\n';
 	}
 }
 
-void kh_mask_quality(kh_parsed *h, uint64_t at, const char *q, size_t n)
+void kh_mask_quality(kh_parsed *parsed, uint64_t at, const char *q, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (q[i] - '!' < h->mask.quality)
-			set(h, at + i);
+		if (q[i] - '!' < parsed->mask.quality)
+			set(parsed, at + i);
 }
 
-void kh_mask_usual(kh_parsed *h, const kh_record *r)
+void kh_mask_usual(kh_parsed *parsed, const kh_record *r)
 {
-	if (h->mask.u)
-		kh_mask_u(h, r->seq, h->text + r->name + r->name_len + 1, r->len);
-	if (h->mask.quality)
-		kh_mask_quality(h, r->seq, h->text + r->text + r->text_len - 1 - r->len, r->len);
+	if (parsed->mask.u)
+		kh_mask_u(parsed, r->seq, parsed->text + r->name + r->name_len + 1, r->len);
+	if (parsed->mask.quality)
+		kh_mask_quality(parsed, r->seq,
+				parsed->text + r->text + r->text_len - 1 - r->len, r->len);
 }

@@ -13,7 +13,7 @@ typedef unsigned long long ull;
 /* Takes the record, which is whole and ends at pos. */
 static int take(kh_walk *w, kh_record *rec)
 {
-	int rc = kh_parsed_push(w->h, rec, w->err);
+	int rc = kh_parsed_push(w->parsed, rec, w->err);
 
 	if (rc)
 		return rc;
@@ -32,7 +32,7 @@ static int run_dry(const kh_walk *w, const kh_record *rec, const char *wanted)
 		       "%s:%llu: record %llu ('%.*s') is cut off: the file "
 		       "ends at byte %llu, %s",
 		       w->at->name, (ull)w->line - 1, (ull)w->at->n_rec + 1, n,
-		       w->h->text + rec->name, (ull)(w->base + w->pos), wanted);
+		       w->parsed->text + rec->name, (ull)(w->base + w->pos), wanted);
 }
 
 /* Passes over blank lines to the beginning of a record. 1; 0: there is none; < 0. */
@@ -41,7 +41,7 @@ static int find_record(kh_walk *w)
 	kh_line l;
 
 	for (;;) {
-		const char *text = w->h->text;
+		const char *text = w->parsed->text;
 
 		if (w->at->format && w->pos < w->r->to && text[w->pos] == w->at->format)
 			return 1;
@@ -68,7 +68,7 @@ static int find_record(kh_walk *w)
  * its end. */
 static size_t certain(const kh_walk *w, const kh_line *l)
 {
-	const char *text = w->h->text + l->at;
+	const char *text = w->parsed->text + l->at;
 	size_t n = l->len;
 
 	while (n > 0 && (text[n - 1] == '\r' || is_blank(text[n - 1])))
@@ -80,7 +80,7 @@ static size_t certain(const kh_walk *w, const kh_line *l)
  * on. */
 static int judge_bases(kh_walk *w, const kh_record *rec, kh_line l)
 {
-	const char *text = w->h->text;
+	const char *text = w->parsed->text;
 	kh_record copy = *rec;
 	int rc;
 
@@ -100,7 +100,7 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 	kh_line l;
 
 	for (*n = 0;;) {
-		const char *text = w->h->text;
+		const char *text = w->parsed->text;
 
 		const bool whole = next_line(w, &l);
 		char c = l.len > 0 ? text[l.at] : '\n';
@@ -124,7 +124,7 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 		w->pos = l.next;
 		w->line++;
 	}
-	if (memchr(w->h->text + l.at, '\r', l.len))
+	if (memchr(w->parsed->text + l.at, '\r', l.len))
 		return kh_walk_fail(w, "a carriage return inside the '+' line (lines end in LF or "
 				       "CR LF)");
 	w->pos = l.next;
@@ -134,7 +134,7 @@ static int fastq_bases(kh_walk *w, kh_record *rec, size_t *n)
 
 static int fastq_quality_line(kh_walk *w, const kh_line *l)
 {
-	const char *q = w->h->text + l->at;
+	const char *q = w->parsed->text + l->at;
 	size_t good = w->scan->quality(q, l->len);
 	char buf[16];
 
@@ -167,8 +167,8 @@ static int fastq_quality(kh_walk *w, const kh_record *rec, size_t n_lines)
 			return rc;
 		if (!whole)
 			return run_dry(w, rec, "before its quality is complete");
-		if (w->h->mask.quality && n + l.len <= rec->len)
-			kh_mask_quality(w->h, rec->seq + n, w->h->text + l.at, l.len);
+		if (w->parsed->mask.quality && n + l.len <= rec->len)
+			kh_mask_quality(w->parsed, rec->seq + n, w->parsed->text + l.at, l.len);
 		n += l.len;
 		if (n < rec->len && w->r->final && l.next == w->r->to) {
 			w->pos = l.next;
@@ -207,20 +207,20 @@ static int fastq_no_quality(kh_walk *w)
 /* Takes records of the usual form, many at a time. 1: some, 0: none, < 0. */
 static int fastq_usual(kh_walk *w)
 {
-	kh_parsed *h = w->h;
-	size_t n = h->n_rec;
+	kh_parsed *parsed = w->parsed;
+	size_t n = parsed->n_rec;
 	kh_text_range r = { w->pos, w->r->to, false };
-	int rc = kh_parsed_reserve(h, r.to - r.from + 256, w->err);
+	int rc = kh_parsed_reserve(parsed, r.to - r.from + 256, w->err);
 
 	if (!rc)
-		rc = kh_grow((void **)&h->rec, &h->cap_rec, n + 256, sizeof *h->rec,
+		rc = kh_grow((void **)&parsed->rec, &parsed->cap_rec, n + 256, sizeof *parsed->rec,
 			     w->err);
 	if (rc)
 		return rc;
-	w->pos = w->scan->fastq(h, &r);
-	for (size_t i = n; i < h->n_rec && (h->mask.u || h->mask.quality); i++)
-		kh_mask_usual(h, &h->rec[i]);
-	n = h->n_rec - n;
+	w->pos = w->scan->fastq(parsed, &r);
+	for (size_t i = n; i < parsed->n_rec && (parsed->mask.u || parsed->mask.quality); i++)
+		kh_mask_usual(parsed, &parsed->rec[i]);
+	n = parsed->n_rec - n;
 	w->line += 4 * n;
 	w->at->n_rec += n;
 	kh_walk_place(w);
@@ -254,7 +254,7 @@ static int fasta_usual(kh_walk *w, kh_record *rec)
 	size_t from = w->pos, end, done;
 	int rc = kh_walk_lines(w, rec, &done);
 
-	for (end = w->pos; end > from && w->h->text[end - 1] == '\n'; end--)
+	for (end = w->pos; end > from && w->parsed->text[end - 1] == '\n'; end--)
 		;
 	if (end > from)                         /* the last line that is not empty */
 		rec->text_len = end + 1 - rec->text;
@@ -273,7 +273,7 @@ static int fasta(kh_walk *w)
 		rc = fasta_usual(w, &rec);
 		if (rc)
 			return rc;
-		const char *text = w->h->text;
+		const char *text = w->parsed->text;
 		char c = w->pos < w->r->to ? text[w->pos] : '\n';
 
 		if (c == '>')
@@ -298,11 +298,11 @@ static int fasta(kh_walk *w)
 	}
 }
 
-int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		   kh_err *err)
 {
-	kh_walk w = kh_walk_start(at, h, r, err);
-	const size_t first = h->n_rec;
+	kh_walk w = kh_walk_start(at, parsed, r, err);
+	const size_t first = parsed->n_rec;
 	int rc;
 
 	do {
@@ -312,7 +312,7 @@ int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *s
 			rc = at->format == '@' ? fastq(&w) : fasta(&w);
 	} while (rc > 0);
 	if (at->format == '@')
-		kh_reader_errors(h, first);
+		kh_reader_errors(parsed, first);
 	return rc;
 }
 

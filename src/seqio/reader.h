@@ -55,9 +55,9 @@ typedef struct kh_parsed {
 	kh_mask mask;
 } kh_parsed;
 
-void kh_parsed_free(kh_parsed *h);
+void kh_parsed_free(kh_parsed *parsed);
 /* Room for a sequence of n bases that starts at word n_words. */
-int kh_parsed_reserve(kh_parsed *h, uint64_t n, kh_err *err);
+int kh_parsed_reserve(kh_parsed *parsed, uint64_t n, kh_err *err);
 
 typedef struct kh_text_range {
 	size_t from, to;        /* in text */
@@ -67,14 +67,14 @@ typedef struct kh_text_range {
 /* Takes complete records; *stop: where the first incomplete one starts, and `at` is the
  * place of it.  On failure *stop and `at` are where the bad record starts, and the
  * parsed batch has all records before it. */
-int kh_reader_walk(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
+int kh_reader_walk(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		   kh_err *err);
 
 /* The same in pieces, FASTA only: a record's bases may end at r->to and go on in
  * the next call's parsed batch.  *stop: what is behind it is to be given again, together
  * with what follows (part of a header line, or of a line's end).  On failure the last piece has
  * the good bases of the bad record, unless *stop is at the '>' of the bad one. */
-int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		     kh_err *err);
 
 /* The end of the last line in [from, to) that is not blank.  A record of FASTA begins at `from`. */

@@ -28,13 +28,13 @@ static uint32_t errors_of(const uint32_t table[QUALITIES], const uint8_t *c, uin
 	return (uint32_t)(sum / many) + 1;
 }
 
-void kh_reader_errors(kh_parsed *h, size_t first)
+void kh_reader_errors(kh_parsed *parsed, size_t first)
 {
 	uint32_t table[QUALITIES] = { 0 };
 
-	for (size_t i = first; i < h->n_rec; i++) {
-		kh_record *r = &h->rec[i];
-		const char *text = h->text + r->text;
+	for (size_t i = first; i < parsed->n_rec; i++) {
+		kh_record *r = &parsed->rec[i];
+		const char *text = parsed->text + r->text;
 		uint64_t n = r->text_len;
 
 		if (r->len < KH_LONG_READ)

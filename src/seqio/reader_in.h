@@ -9,7 +9,7 @@
 /* A walk in progress.  `pos` and `line` run ahead of the place while a record is open. */
 typedef struct kh_walk {
 	kh_place *at;
-	kh_parsed *h;
+	kh_parsed *parsed;
 	const kh_text_range *r;
 	const kh_scan *scan;
 	size_t pos;
@@ -28,7 +28,7 @@ static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 /* Finds the line at pos. False: there is no whole line any more. */
 static inline bool next_line(const kh_walk *w, kh_line *l)
 {
-	const char *t = w->h->text + w->pos;
+	const char *t = w->parsed->text + w->pos;
 	const char *nl = w->pos < w->r->to
 				 ? (const char *)memchr(t, '\n', w->r->to - w->pos)
 				 : NULL;
@@ -50,7 +50,7 @@ static inline bool next_line(const kh_walk *w, kh_line *l)
 int kh_walk_fail(const kh_walk *w, const char *what);
 /* A character as messages show it: 'c', or "byte 0x0c". */
 const char *kh_walk_show(char c, char buf[16]);
-int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err);
+int kh_parsed_push(kh_parsed *parsed, const kh_record *rec, kh_err *err);
 
 /* Takes the header line at pos; 1, 0: not whole yet, < 0. */
 int kh_walk_header(kh_walk *w, kh_record *rec);
@@ -74,17 +74,17 @@ static inline void kh_walk_place(kh_walk *w)
 	w->at->byte = w->base + w->pos;
 }
 
-/* Bases that h->mask has, from number `at` on, become ambiguous: U in n characters of sequence
+/* Bases that parsed->mask has, from number `at` on, become ambiguous: U in n characters of sequence
  * lines, between which line feeds are passed over; n bases by their qualities; both in a record of
  * four lines. */
-void kh_mask_u(kh_parsed *h, uint64_t at, const char *s, size_t n);
-void kh_mask_quality(kh_parsed *h, uint64_t at, const char *q, size_t n);
-void kh_mask_usual(kh_parsed *h, const kh_record *r);
-kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err);
+void kh_mask_u(kh_parsed *parsed, uint64_t at, const char *s, size_t n);
+void kh_mask_quality(kh_parsed *parsed, uint64_t at, const char *q, size_t n);
+void kh_mask_usual(kh_parsed *parsed, const kh_record *r);
+kh_walk kh_walk_start(kh_place *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err);
 /* Skips the byte order mark of a file's first line. */
 void kh_walk_bom(const kh_walk *w, kh_line *l);
 
 /* Sets `errors` of the long records of FASTQ from number `first` on. */
-void kh_reader_errors(kh_parsed *h, size_t first);
+void kh_reader_errors(kh_parsed *parsed, size_t first);
 
 #endif

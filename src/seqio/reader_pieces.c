@@ -33,8 +33,9 @@ static int close_piece(const kh_walk *w, struct piece *p, kh_err *err)
 
 	p->open = false;
 	if (wanted && begins)
-		p->rec.text_len = kh_reader_text_end(w->h->text, p->rec.text, w->pos) - p->rec.text;
-	return wanted ? kh_parsed_push(w->h, &p->rec, err) : KH_OK;
+		p->rec.text_len =
+			kh_reader_text_end(w->parsed->text, p->rec.text, w->pos) - p->rec.text;
+	return wanted ? kh_parsed_push(w->parsed, &p->rec, err) : KH_OK;
 }
 
 /* Takes a line in front of the first record. 1: it is blank, 0: it is not whole, < 0. */
@@ -52,8 +53,8 @@ static int before_first(kh_walk *w)
 	int rc = kh_walk_trim(w, &l);
 	if (rc)
 		return rc;
-	if (l.len > 0 && w->h->text[l.at] != '>')
-		return kh_walk_foreign(w, w->h->text[l.at]);
+	if (l.len > 0 && w->parsed->text[l.at] != '>')
+		return kh_walk_foreign(w, w->parsed->text[l.at]);
 	w->pos = l.len > 0 ? l.at : l.next;     /* behind the byte order mark */
 	w->line += l.len == 0;
 	return 1;
@@ -98,12 +99,12 @@ static int usual(kh_walk *w, struct piece *p)
 /* Takes a sequence line, or a part of it. 1: go on, 0: the range is used up, < 0. */
 static int bases(kh_walk *w, struct piece *p)
 {
-	const char *text = w->h->text;
+	const char *text = w->parsed->text;
 	kh_line l;
 
 	if (!p->open)
 		p->rec = (kh_record) {
-			.seq = (uint64_t)w->h->n_words << 5, .flags = KH_REC_CONTINUES,
+			.seq = (uint64_t)w->parsed->n_words << 5, .flags = KH_REC_CONTINUES,
 		};
 	p->open = true;
 	int some = usual(w, p);
@@ -131,16 +132,16 @@ static int bases(kh_walk *w, struct piece *p)
 	return 1;
 }
 
-int kh_reader_pieces(kh_place *at, kh_parsed *h, const kh_text_range *r, size_t *stop,
+int kh_reader_pieces(kh_place *at, kh_parsed *parsed, const kh_text_range *r, size_t *stop,
 		     kh_err *err)
 {
-	kh_walk w = kh_walk_start(at, h, r, err);
+	kh_walk w = kh_walk_start(at, parsed, r, err);
 	struct piece p = { .open = false };
 	int rc = 1;
 
 	at->format = '>';
 	while (rc > 0 && w.pos < r->to) {
-		char c = h->text[w.pos];
+		char c = parsed->text[w.pos];
 
 		if (at->mid_line)
 			rc = bases(&w, &p);

@@ -12,42 +12,43 @@
 typedef unsigned long long ull;
 
 /* --- parsed --------------------------------------------------------------------- */
-void kh_parsed_free(kh_parsed *h)
+void kh_parsed_free(kh_parsed *parsed)
 {
-	free(h->rec);
-	free(h->bases);
-	free(h->amb);
-	*h = (kh_parsed) { 0 };
+	free(parsed->rec);
+	free(parsed->bases);
+	free(parsed->amb);
+	*parsed = (kh_parsed) { 0 };
 }
 
-int kh_parsed_reserve(kh_parsed *h, uint64_t n, kh_err *err)
+int kh_parsed_reserve(kh_parsed *parsed, uint64_t n, kh_err *err)
 {
-	size_t need = h->n_words + (size_t)(n >> 5) + 4, cap = h->cap_words;
+	size_t need = parsed->n_words + (size_t)(n >> 5) + 4, cap = parsed->cap_words;
 	int rc;
 
-	if (need <= h->cap_words)
+	if (need <= parsed->cap_words)
 		return KH_OK;
-	rc = kh_grow((void **)&h->bases, &cap, need, sizeof *h->bases, err);
+	rc = kh_grow((void **)&parsed->bases, &cap, need, sizeof *parsed->bases, err);
 	if (rc)
 		return rc;
-	cap = h->cap_words;
-	rc = kh_grow((void **)&h->amb, &cap, need, sizeof *h->amb, err);
+	cap = parsed->cap_words;
+	rc = kh_grow((void **)&parsed->amb, &cap, need, sizeof *parsed->amb, err);
 	if (!rc)
-		h->cap_words = cap;
+		parsed->cap_words = cap;
 	return rc;
 }
 
-int kh_parsed_push(kh_parsed *h, const kh_record *rec, kh_err *err)
+int kh_parsed_push(kh_parsed *parsed, const kh_record *rec, kh_err *err)
 {
-	const kh_packed to = { h->bases, h->amb };
+	const kh_packed to = { parsed->bases, parsed->amb };
 	int rc =
-		kh_grow((void **)&h->rec, &h->cap_rec, h->n_rec + 1, sizeof *h->rec, err);
+		kh_grow((void **)&parsed->rec, &parsed->cap_rec, parsed->n_rec + 1,
+			sizeof *parsed->rec, err);
 
 	if (rc)
 		return rc;
 	kh_pack_end(&to, rec->seq, rec->len);
-	h->n_words = (size_t)((rec->seq + rec->len + 31) >> 5);
-	h->rec[h->n_rec++] = *rec;
+	parsed->n_words = (size_t)((rec->seq + rec->len + 31) >> 5);
+	parsed->rec[parsed->n_rec++] = *rec;
 	return KH_OK;
 }
 
@@ -70,7 +71,7 @@ int kh_walk_fail(const kh_walk *w, const char *what)
 void kh_walk_bom(const kh_walk *w, kh_line *l)
 {
 	if (w->at->byte == 0 && l->at == w->r->from && l->len >= 3
-	    && memcmp(w->h->text + l->at, "\xef\xbb\xbf", 3) == 0) {
+	    && memcmp(w->parsed->text + l->at, "\xef\xbb\xbf", 3) == 0) {
 		l->at += 3;
 		l->len -= 3;
 	}
@@ -78,7 +79,7 @@ void kh_walk_bom(const kh_walk *w, kh_line *l)
 
 int kh_walk_trim(kh_walk *w, kh_line *l)
 {
-	const char *text = w->h->text;
+	const char *text = w->parsed->text;
 	const size_t n = l->len;
 
 	while (l->len > 0 && is_blank(text[l->at + l->len - 1]))
@@ -91,7 +92,7 @@ int kh_walk_trim(kh_walk *w, kh_line *l)
 static bool may_be_bom(const kh_walk *w, const kh_line *l)
 {
 	return w->at->byte == 0 && l->at == w->r->from && l->len < 3 &&
-	       memcmp(w->h->text + l->at, "\xef\xbb\xbf", l->len) == 0;
+	       memcmp(w->parsed->text + l->at, "\xef\xbb\xbf", l->len) == 0;
 }
 
 int kh_walk_judge_start(kh_walk *w, kh_line *l)
@@ -99,12 +100,12 @@ int kh_walk_judge_start(kh_walk *w, kh_line *l)
 	if (w->r->final || may_be_bom(w, l))
 		return KH_OK;
 	kh_walk_bom(w, l);
-	if (l->len > 0 && w->h->text[l->at + l->len - 1] == '\r')
+	if (l->len > 0 && w->parsed->text[l->at + l->len - 1] == '\r')
 		l->len--;                       /* it may belong to the end of the line */
 	int rc = kh_walk_trim(w, l);
 	if (rc || l->len == 0)
 		return rc;
-	const char c = w->h->text[l->at], format = w->at->format;
+	const char c = w->parsed->text[l->at], format = w->at->format;
 	const bool good = format ? c == format : c == '>' || c == '@';
 	if (!good)
 		return kh_walk_foreign(w, c);
@@ -125,7 +126,7 @@ int kh_walk_foreign(kh_walk *w, char c)
 			w, "expected '>' or a sequence, found '@': FASTA and FASTQ mixed "
 			   "in one file, or a FASTQ file where FASTA is wanted");
 	if (at->n_rec == 0 && w->line == 1 && w->r->to - w->r->from >= 4 &&
-	    memcmp(w->h->text + w->r->from, "BAM\1", 4) == 0)
+	    memcmp(w->parsed->text + w->r->from, "BAM\1", 4) == 0)
 		return kh_walk_fail(w, "a BAM file: pipe the output of 'samtools fastq' into "
 				       "standard input, '-'");
 	if (c == ';')
@@ -142,7 +143,7 @@ int kh_walk_foreign(kh_walk *w, char c)
 
 int kh_walk_header(kh_walk *w, kh_record *rec)
 {
-	const char *text = w->h->text;
+	const char *text = w->parsed->text;
 	kh_line l;
 	bool whole = next_line(w, &l);
 
@@ -163,7 +164,7 @@ int kh_walk_header(kh_walk *w, kh_record *rec)
 		id++;
 	*rec = (kh_record) {
 		.name = l.at + 1, .text = l.at, .text_len = l.next - l.at,
-		.seq = (uint64_t)w->h->n_words << 5, .name_len = (uint32_t)n,
+		.seq = (uint64_t)w->parsed->n_words << 5, .name_len = (uint32_t)n,
 		.id_len = (uint32_t)id, .fastq = text[l.at] == '@',
 	};
 	w->pos = l.next;
@@ -173,7 +174,7 @@ int kh_walk_header(kh_walk *w, kh_record *rec)
 
 static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
 {
-	char c = w->h->text[l->at + i], buf[16];
+	char c = w->parsed->text[l->at + i], buf[16];
 	ull column = (ull)(w->at->column + i + 1);
 	const char *what =
 		c == '\r' ? "a carriage return inside a line (lines end in LF or CR LF)"
@@ -193,16 +194,16 @@ static int bad_base(const kh_walk *w, const kh_line *l, size_t i)
 
 int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 {
-	int rc = kh_parsed_reserve(w->h, rec->len + l->len, w->err);
-	const kh_packed to = { w->h->bases, w->h->amb };
+	int rc = kh_parsed_reserve(w->parsed, rec->len + l->len, w->err);
+	const kh_packed to = { w->parsed->bases, w->parsed->amb };
 
 	if (rc)
 		return rc;
-	size_t good = w->scan->pack(&to, rec->seq + rec->len, w->h->text + l->at, l->len);
+	size_t good = w->scan->pack(&to, rec->seq + rec->len, w->parsed->text + l->at, l->len);
 	if (good < l->len)
 		return bad_base(w, l, good);
-	if (w->h->mask.u)
-		kh_mask_u(w->h, rec->seq + rec->len, w->h->text + l->at, l->len);
+	if (w->parsed->mask.u)
+		kh_mask_u(w->parsed, rec->seq + rec->len, w->parsed->text + l->at, l->len);
 	rec->len += l->len;
 	return KH_OK;
 }
@@ -210,15 +211,15 @@ int kh_walk_bases(kh_walk *w, kh_record *rec, const kh_line *l)
 int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 {
 	size_t n = w->r->to - w->pos;
-	int rc = kh_parsed_reserve(w->h, rec->len + n, w->err);
-	const kh_packed to = { w->h->bases, w->h->amb };
+	int rc = kh_parsed_reserve(w->parsed, rec->len + n, w->err);
+	const kh_packed to = { w->parsed->bases, w->parsed->amb };
 	kh_seq_lines l = { rec->seq + rec->len, 0, 0 };
 
 	if (rc)
 		return rc;
-	size_t done = w->scan->lines(&to, &l, w->h->text + w->pos, n);
-	if (w->h->mask.u)
-		kh_mask_u(w->h, rec->seq + rec->len, w->h->text + w->pos, done);
+	size_t done = w->scan->lines(&to, &l, w->parsed->text + w->pos, n);
+	if (w->parsed->mask.u)
+		kh_mask_u(w->parsed, rec->seq + rec->len, w->parsed->text + w->pos, done);
 	*over = done - l.last;
 	rec->len = l.at - rec->seq - *over;
 	w->pos += l.last;
@@ -226,10 +227,10 @@ int kh_walk_lines(kh_walk *w, kh_record *rec, size_t *over)
 	return KH_OK;
 }
 
-kh_walk kh_walk_start(kh_place *at, kh_parsed *h, const kh_text_range *r, kh_err *err)
+kh_walk kh_walk_start(kh_place *at, kh_parsed *parsed, const kh_text_range *r, kh_err *err)
 {
 	kh_walk w = {
-		.at = at, .h = h, .r = r, .scan = kh_scan_get(), .pos = r->from,
+		.at = at, .parsed = parsed, .r = r, .scan = kh_scan_get(), .pos = r->from,
 		.line = at->line, .base = at->byte - r->from, .err = err,
 	};
 

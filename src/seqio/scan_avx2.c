@@ -249,9 +249,9 @@ AVX2_INLINE bool quality_good(const char *s, size_t n)
 
 #include "seqio/scan_fastq.inc"
 
-AVX2 static size_t avx2_fastq(kh_parsed *h, const kh_text_range *r)
+AVX2 static size_t avx2_fastq(kh_parsed *parsed, const kh_text_range *r)
 {
-	return fastq_loop(h, r);
+	return fastq_loop(parsed, r);
 }
 
 static const kh_scan avx2 = { "avx2", avx2_pack, avx2_lines, avx2_quality, avx2_fastq };
