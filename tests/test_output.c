@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "io/temporary.h"
 
 static void test_commit(void **state)
 {
@@ -166,14 +167,14 @@ static void test_many(void **state)
 		}
 		assert_int_equal(entries(), MANY);
 		if (round)
-			kh_out_remove_all();
+			kh_temporary_remove_all();
 		for (int i = 0; i < MANY; i++)
 			kh_out_close(o[i]);
 		assert_int_equal(entries(), 0);
 	}
 	for (int i = 0; i < MANY; i++)
 		o[i] = open_out("a.txt");
-	kh_out_remove_all();
+	kh_temporary_remove_all();
 	assert_int_equal(entries(), 0);
 	for (int i = 0; i < MANY; i++)
 		kh_out_close(o[i]);

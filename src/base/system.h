@@ -8,11 +8,18 @@
 #define KH_BASE_SYSTEM_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 #if !defined HAVE_STRUCT_STAT_ST_MTIM && defined __APPLE__
 #define st_mtim st_mtimespec
 #define st_ctim st_ctimespec
 #endif
+
+static inline uint64_t kh_nanoseconds(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 /* Both ends are closed in programs that are started. 0, or -1 with errno. */
 int kh_system_pipe(int end[2]);

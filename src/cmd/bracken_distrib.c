@@ -63,7 +63,6 @@ struct job {
 	kh_references refs;
 	kh_devices on;
 	kh_db *db;
-	kh_monitor *m;                  /* of the tables */
 	kh_distrib_summary sum;
 };
 
@@ -181,7 +180,7 @@ static int open_database(struct job *j, kh_rule *rule, kh_err *err)
 
 static int open_tables(struct job *j, kh_err *err)
 {
-	int rc = kh_monitor_new(&j->m, err);
+	int rc = KH_OK;
 
 	if (j->v.outdir)
 		/* if it fails, so will the first table, with a message */
@@ -189,7 +188,7 @@ static int open_tables(struct job *j, kh_err *err)
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {
 		const kh_text_options o = { .path = j->path[i], .threads = 1 };
 
-		rc = kh_text_open(&j->out[i], &o, j->m, err);
+		rc = kh_text_open(&j->out[i], &o, NULL, err);
 	}
 	return rc;
 }
@@ -253,7 +252,6 @@ static void clear(struct job *j)
 		kh_pair_counts_clear(&j->counts[i]);
 		free(j->path[i]);
 	}
-	kh_monitor_free(j->m);
 	kh_db_close(j->db);
 	kh_references_clear(&j->refs);
 	free(j->file);

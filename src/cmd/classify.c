@@ -338,7 +338,6 @@ static void clear(struct classify *j)
 	kh_run_close(j->run);
 	kh_remote_close(j->processes);
 	kh_text_close(j->page);
-	kh_monitor_free(j->m);          /* after its text */
 	kh_db_close(j->db);
 	kh_memory_db_close(&j->memory);
 	kh_references_clear(&j->refs);

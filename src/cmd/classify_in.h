@@ -67,7 +67,6 @@ struct classify {
 	kh_run *run;
 	kh_run_totals totals;
 	double loaded;                  /* seconds until the database was there */
-	kh_monitor *m;                  /* of: */
 	kh_text *page;                  /* of all samples of a table; NULL: not wanted */
 	/* of a run with several processes */
 	kh_remote *processes;

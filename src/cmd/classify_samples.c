@@ -108,9 +108,8 @@ int kh_classify_open_page(struct classify *j, kh_err *err)
 	const kh_text_options o = { .path = j->v.html,
 				    .bgzf = kh_text_wants_bgzf(j->v.html),
 				    .threads = 1 };
-	int rc = kh_monitor_new(&j->m, err);
 
-	return rc ? rc : kh_text_open(&j->page, &o, j->m, err);
+	return kh_text_open(&j->page, &o, NULL, err);
 }
 
 int kh_classify_write_page(struct classify *j, kh_err *err)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/msg.h"
 #include "db/in_use.h"
-#include "io/output.h"
+#include "io/temporary.h"
 
 static const char *command;
 /* SIGBUS: the mapped file has been cut off. The others come from a file that has been
@@ -33,7 +33,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	(void)context;
 	while (atomic_flag_test_and_set(&first))
 		pause();                /* another thread has failed, too, and ends the program */
-	kh_out_remove_all();
+	kh_temporary_remove_all();
 	if (why) {
 		const char *const part[] = { "kmerhash ", command, ": ", kh_log_prefix(), path,
 					     ": ", why, "\n" };

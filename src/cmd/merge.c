@@ -53,7 +53,6 @@ struct job {
 	kh_merge_files files;
 	kh_merge m;
 	kh_errs errs;
-	kh_monitor *monitor;
 	kh_merge profiles;              /* of a page, beside the reports */
 	char **beside;                  /* registers, or these: a file a sample, or NULL */
 	char **out;                     /* files that are written */
@@ -238,7 +237,7 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 {
 	const kh_text_options t = { .path = path, .bgzf = kh_text_wants_bgzf(path), .threads = 1 };
 	kh_merge_sink sink = { .err = err };
-	int rc = kh_text_open(&sink.text, &t, j->monitor, err);
+	int rc = kh_text_open(&sink.text, &t, NULL, err);
 
 	if (rc)
 		return rc;
@@ -313,9 +312,6 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 		rc = kh_merge_format_check(j->format, &j->m, &j->o, err);
 	if (rc || j->errs.found > 0)
 		return rc;
-	rc = kh_monitor_new(&j->monitor, err);
-	if (rc)
-		return rc;
 	return j->v.outdir ? write_folder(j, err)
 			   : write_text(j, j->out[0], 0, j->files.n, err);
 }
@@ -343,7 +339,6 @@ static int run(const kh_command *c, int argc, char **argv)
 	kh_merge_clear(&j.profiles);
 	kh_merge_files_clear(&j.files);
 	kh_errs_clear(&j.errs);
-	kh_monitor_free(j.monitor);
 	kh_temporary_unlist();
 	return status;
 }

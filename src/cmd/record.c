@@ -71,7 +71,7 @@ static json_t *input(const char *path, int mate)
 		json_object_set_new(o, "mate", json_integer(mate));
 	if (!o || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return o;
-	const json_int_t time = (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	const json_int_t time = (json_int_t)kh_nanoseconds(st.st_mtim);
 	json_object_set_new(o, "size", json_integer((json_int_t)st.st_size));
 	json_object_set_new(o, "mtime_ns", json_integer(time));
 	return o;

@@ -15,11 +15,6 @@
 enum { N_OPEN = 8 };
 static _Atomic(const kh_db *) in_use[N_OPEN];
 
-static uint64_t nanoseconds(struct timespec t)
-{
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 bool kh_db_keeps_time_of_change(int fd)
 {
 	static const uint32_t type[] = {
@@ -59,15 +54,16 @@ static uint64_t header_now(int fd)
 static bool same(const kh_db *db, const struct stat *st)
 {
 	return (uint64_t)st->st_size == db->bytes && st->st_ino == db->ino &&
-	       nanoseconds(st->st_mtim) == db->mtime && nanoseconds(st->st_ctim) == db->ctime &&
+	       kh_nanoseconds(st->st_mtim) == db->mtime &&
+	       kh_nanoseconds(st->st_ctim) == db->ctime &&
 	       (db->times_hold || header_now(db->fd) == db->header);
 }
 
 void kh_db_watch(kh_db *db, const struct stat *st)
 {
 	db->ino = st->st_ino;
-	db->mtime = nanoseconds(st->st_mtim);
-	db->ctime = nanoseconds(st->st_ctim);
+	db->mtime = kh_nanoseconds(st->st_mtim);
+	db->ctime = kh_nanoseconds(st->st_ctim);
 	db->times_hold = kh_db_keeps_time_of_change(db->fd);
 	if (!db->times_hold)
 		db->header = header_now(db->fd);

@@ -62,11 +62,6 @@ static int open_folder(bool make)
 	return fd;
 }
 
-static uint64_t nanoseconds(struct timespec t)
-{
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Is this the name of a stamp that was written long ago?  It is not believed any more, as disks
  * decay, and it is removed, so that stamps of files that are gone do not pile up. */
 static bool is_old(int folder, const char *name)
@@ -99,7 +94,7 @@ static void describe(const struct stat *st, char name[TEXT], char text[TEXT])
 		 (uint64_t)st->st_ino);
 	snprintf(text, TEXT, "kmerhash %s checked %" PRIu64 " bytes, written %" PRIu64
 		 ", changed %" PRIu64 ", header ", PACKAGE_VERSION, (uint64_t)st->st_size,
-		 nanoseconds(st->st_mtim), nanoseconds(st->st_ctim));
+		 kh_nanoseconds(st->st_mtim), kh_nanoseconds(st->st_ctim));
 }
 
 bool kh_stamp_find(const kh_db *db, uint64_t *self)

@@ -440,11 +440,6 @@ static void end_commit(void)
 		raise(sig);
 }
 
-void kh_out_remove_all(void)
-{
-	kh_temporary_remove_all();
-}
-
 static int name_all(kh_out *const *o, size_t n, kh_err *err)
 {
 	size_t with = 0, last = 0;

@@ -47,7 +47,5 @@ bool kh_out_whole(const kh_out *o);
  * getting their names at this moment; the process must go on, and gets the signal again after
  * that. */
 bool kh_out_interrupt(int sig);
-/* Removes the temporary files of all open outputs at any time; for handlers, too. */
-void kh_out_remove_all(void);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct unit {
 
 struct kh_text {
 	kh_out *out;
-	kh_monitor *m;
+	kh_monitor *m, *own;            /* own: the same, if it was made here */
 	bool bgzf;
 	kh_queue *idle, *full;          /* of unit */
 	kh_order *order;
@@ -67,10 +67,12 @@ int kh_text_open(kh_text **out, const kh_text_options *o, kh_monitor *m, kh_err 
 
 	if (!t)
 		return KH_ENOMEM;
-	t->m = m;
+	rc = m ? KH_OK : kh_monitor_new(&t->own, err);
+	t->m = m = m ? m : t->own;
 	t->bgzf = o->bgzf;
 	t->n_all = n;
-	rc = kh_out_open(&t->out, o->path, err);
+	if (!rc)
+		rc = kh_out_open(&t->out, o->path, err);
 	if (!rc && o->digest) {
 		t->digest = XXH3_createState();
 		rc = t->digest ? KH_OK : kh_fail_nomem(err);
@@ -109,6 +111,7 @@ void kh_text_close(kh_text *t)
 	for (size_t i = 0; t->all && i < t->n_all; i++)
 		kh_bgzf_free(t->all[i].z);
 	free(t->all);
+	kh_monitor_free(t->own);
 	XXH3_freeState(t->digest);
 	free(t);
 }

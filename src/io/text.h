@@ -35,6 +35,7 @@ typedef struct kh_text_options {
 	unsigned threads;
 } kh_text_options;
 
+/* m: the run's, or NULL: nothing else fails while the text is written. */
 int kh_text_open(kh_text **t, const kh_text_options *o, kh_monitor *m, kh_err *err);
 void kh_text_close(kh_text *t);                 /* uncommitted: nothing is left */
 /* Whole units of p are lent, not copied, if `loan` is not NULL. */

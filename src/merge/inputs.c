@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,51 +83,14 @@ static bool ends_in(const char *name, const char *end)
 }
 
 /* .kreport: of earlier versions, and of others */
-static int is_report(const struct dirent *e)
+static bool is_report(const char *name)
 {
 	static const char *const end[] = { ".report", ".report.gz", ".kreport", ".kreport.gz" };
 	bool is = false;
 
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
-		is |= ends_in(e->d_name, end[i]);
-	return is && e->d_name[0] != '.';
-}
-
-static bool is_profile(const char *name, const char *of)
-{
-	const size_t n = strlen(name), m = strlen(of);
-
-	return name[0] != '.' && n > m + 1 && name[n - m - 1] == '.' &&
-	       strcmp(name + n - m, of) == 0;
-}
-
-/* Adds the profiles of a folder: the files SAMPLE.NAME. */
-static int add_profiles(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
-{
-	struct dirent **e = NULL;
-	const int n = scandir(folder, &e, NULL, by_name);
-	const size_t before = f->n;
-	int rc = KH_OK;
-
-	if (n < 0)
-		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
-	for (int i = 0; i < n; i++) {
-		const char *name = e[i]->d_name;
-		char *path = NULL;
-
-		if (!rc && is_profile(name, f->profile)) {
-			if (asprintf(&path, "%s/%s", folder, name) < 0)
-				path = NULL;
-			rc = add_file(f, strndup(name, strlen(name) - strlen(f->profile) - 1), path,
-				      err);
-		}
-		free(e[i]);
-	}
-	free(e);
-	if (!rc && f->n == before)
-		rc = kh_errs_note(errs, err, KH_EIO, "%s: no profile in this folder: no *.%s",
-				  folder, f->profile);
-	return rc;
+		is |= ends_in(name, end[i]);
+	return is;
 }
 
 /* Adds the file of lines of a sample whose report is there. */
@@ -163,33 +127,51 @@ static int add_lines(kh_merge_files *f, const char *folder, const char *sample, 
 			    sample, sample, sample);
 }
 
+/* Adds a file of a folder: a report, the lines beside it, or a profile, by what is wanted. */
+static int add_from_folder(kh_merge_files *f, const char *folder, const char *name, kh_errs *errs,
+			   kh_err *err)
+{
+	char *sample = f->profile ? strndup(name, strlen(name) - strlen(f->profile) - 1)
+				  : kh_merge_sample_name(name);
+	char *path = NULL;
+	int rc;
+
+	if (!sample)
+		return kh_fail_nomem(err);
+	if (f->lines && !f->profile) {
+		rc = add_lines(f, folder, sample, errs, err);
+		free(sample);
+		return rc;
+	}
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		path = NULL;
+	return add_file(f, sample, path, err);
+}
+
 static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_err *err)
 {
 	struct dirent **e = NULL;
-	const int n = scandir(folder, &e, is_report, by_name);
+	const int n = scandir(folder, &e, NULL, by_name);
+	char end[NAME_MAX + 2];
+	size_t found = 0;
 	int rc = KH_OK;
 
 	if (n < 0)
 		return kh_errs_note(errs, err, KH_EIO, "%s: %s", folder, strerror(errno));
-	if (n == 0)
-		rc = kh_errs_note(errs, err, KH_EIO, "%s: no report in this folder: no *.report",
-				  folder);
+	snprintf(end, sizeof end, ".%s", f->profile ? f->profile : "report");
 	for (int i = 0; i < n; i++) {
-		char *sample = rc ? NULL : kh_merge_sample_name(e[i]->d_name), *path = NULL;
+		const char *name = e[i]->d_name;
 
-		if (!rc && !sample)
-			rc = kh_fail_nomem(err);
-		if (!rc && f->lines) {
-			rc = add_lines(f, folder, sample, errs, err);
-			free(sample);
-		} else if (!rc) {
-			if (asprintf(&path, "%s/%s", folder, e[i]->d_name) < 0)
-				path = NULL;
-			rc = add_file(f, sample, path, err);
+		if (!rc && name[0] != '.' && (f->profile ? ends_in(name, end) : is_report(name))) {
+			rc = add_from_folder(f, folder, name, errs, err);
+			found++;
 		}
 		free(e[i]);
 	}
 	free(e);
+	if (!rc && found == 0)
+		rc = kh_errs_note(errs, err, KH_EIO, "%s: no %s in this folder: no *%s", folder,
+				  f->profile ? "profile" : "report", end);
 	return rc;
 }
 
@@ -198,8 +180,7 @@ int kh_merge_files_add(kh_merge_files *f, const char *path, kh_errs *errs, kh_er
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return f->profile ? add_profiles(f, path, errs, err)
-				  : add_folder(f, path, errs, err);
+		return add_folder(f, path, errs, err);
 	return add_file(f, kh_merge_sample_name(path), strdup(path), err);
 }
 
