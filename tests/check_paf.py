@@ -3,8 +3,12 @@ references, and the column of identity beside alignments
 
 An independent reader of PAF: columns are compared with what the bases say, by the list of gaps in
 cg.  Prints what is wrong, and sums; exit status 1 if anything is.
+
+check_paf.py make READS REFERENCE...: reads with substitutions, insertions and deletions, whose names
+say where they come from; their alignments are to lie there
 """
 import gzip
+import random
 import sys
 
 
@@ -63,6 +67,36 @@ def compare(read, back, target, at, cigar):
     return i, j - at, matches, columns, gaps, gap_columns
 
 
+def is_there(name, back, target, at, to):
+    """Is the alignment in the stretch that the read comes from, as its name says?"""
+    if not name.startswith("from:"):
+        return True
+    _, place, begin, end, strand = name.split("/")[0].split(":")
+    return (place == target and (strand == "-") == back and at >= int(begin) - 8 and
+            to <= int(end) + 8)
+
+
+def make(path, references):
+    """Reads of 60 to 3000 bases, up to 3 % off."""
+    rng = random.Random(5)
+    targets = [x for p in references for x in records(p)]
+    with open(path, "w") as f:
+        for _ in range(400):
+            name, bases = rng.choice(targets)
+            n = rng.choice((60, 100, 150, 250, 700, 3000))
+            at, off, read = rng.randrange(len(bases) - n), rng.uniform(0, .03), []
+            for base in bases[at:at + n]:
+                x = rng.random()
+                if x < off / 8:
+                    continue
+                read.append(rng.choice("ACGT") if x < off else base)
+                if x > 1 - off / 8:
+                    read.append(rng.choice("ACGT") * rng.randrange(1, 4))
+            read, strand = "".join(read), rng.choice("+-")
+            read = complement(read) if strand == "-" else read
+            print(f">from:{name}:{at}:{at + n}:{strand}\n{read}", file=f)
+
+
 def check(line, reads, targets):
     """What is wrong with a line; "" is nothing."""
     f = line.rstrip("\n").split("\t")
@@ -76,6 +110,8 @@ def check(line, reads, targets):
         return "lengths"
     if not (0 <= start < end <= read_len and 0 <= at < to <= target_len and strand in "+-"):
         return "places"
+    if quality > 0 and not is_there(name, strand == "-", target, at, to):
+        return "another place"
     if not (0 < matches <= columns and 0 <= quality <= 60):
         return "numbers"
     seen = compare(read[start:end], strand == "-", bases, at, tags["cg:Z"])
@@ -138,4 +174,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(make(sys.argv[2], sys.argv[3:]) if sys.argv[1] == "make" else main())

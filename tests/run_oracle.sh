@@ -105,6 +105,9 @@ if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
 	check "text: alignments of real pairs" aligned --paired "$1" "$2"
 	check "text: alignments of made-up reads, long ones too" aligned made.fq
 	check "text: alignments of made-up pairs" aligned --paired made_1.fq made_2.fq
+	"$PYTHON3" "$tests/check_paf.py" make from.fa $genomes
+	check "text: alignments where reads come from" aligned from.fa
+	check "text: nearly all reads have one" test "$(cut -f 1 a.paf | sort -u | grep -c from)" -gt 390
 	for most in 1 2; do
 		check "text of strains, $most places: build" "$kmerhash" build -q --db text.khdb --set text --set max-locations=$most --taxonomy sisters/taxonomy sisters/refs.fa
 		include "$PYTHON3" "$tests/oracle_db.py" text.khdb sisters/refs.fa
