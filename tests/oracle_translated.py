@@ -288,7 +288,7 @@ class Fragment:
             for strand, read in enumerate(strands):
                 if len(read) < 75:
                     continue
-                for begin, letters in runs(read, 25):
+                for begin, letters in runs(read, 25 if len(read) < 150 else 33):
                     for mix, i in keys_of(letters, self.s.k, True):
                         codon = self.s.find(mix)
                         if codon is not None:

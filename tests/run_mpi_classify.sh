@@ -161,4 +161,14 @@ nothing_left "an input that is cut off" r o.tsv
 expect 1 "process 0 failed: .*No space left" "an output that is full" processes 3 "$real" classify $device -q -p 2 -d a.khdb \
 	-r r -o /dev/full 1.fq
 nothing_left "an output that is full" r
+# Translated seeds are looked at where the reads are.
+if [ -n "$PYTHON3" ] && "$PYTHON3" "$tests/make_genes.py" world; then
+	check "translated seeds: build" "$real" build -q --device cpu --translated -d t.khdb -t world/taxonomy world/refs.fa
+	check "translated seeds: one process" "$real" classify $device -q -d t.khdb -o one.tsv --paired world/pairs_1.fq world/pairs_2.fq
+	for placement in replicate shard; do
+		check "translated seeds, $placement" processes 2 "$real" classify $device -q -p 2 -d t.khdb --set placement=$placement -o o.tsv --paired \
+			world/pairs_1.fq world/pairs_2.fq
+		same one.tsv o.tsv "translated seeds, $placement: the same lines"
+	done
+else skip "translated seeds" "no python3"; fi
 plan

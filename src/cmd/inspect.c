@@ -204,6 +204,8 @@ static void print_parameters(const kh_db *db)
 	       index_bytes(h), per_feature(h), per_location(h));
 	printf("genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
 	       h->keys.bytes ? "yes" : "no", h->keys.bytes);
+	if (h->translated.at)
+		printf("bytes of translated seeds\t%" PRIu64 "\n", h->translated.bytes);
 	printf("least hits by log2 features\t");
 	for (int i = 0; i < 16; i++)
 		printf("%" PRIu32 "%c", h->minima[i], i < 15 ? ' ' : '\n');

@@ -10,7 +10,9 @@
 
 enum {
 	TOGETHER = 32,          /* fragments */
-	RUN = 25,               /* codons of a read without a stop */
+	RUN = 25,               /* codons of a read without a stop, */
+	RUN_LONG = 33,          /* and of one of so many bases, which has enough of these */
+	LONG = 150,
 	ALIKE = 48,             /* of 100 bases must match for a comparison to count */
 	SURE = 40,              /* the score of a mate beside which the other one is sought, */
 	BESIDE = 400            /* and so many bases away at most */
@@ -94,15 +96,15 @@ static int add_run(kh_translator *r, struct hit like, uint32_t from, uint32_t co
 {
 	const struct fragment *f = &r->fragment[r->n];
 	const uint64_t *base = f->read[like.mate][0].base;
-	const uint32_t end = from + 3 * codons;
+	const uint32_t end = from + 3 * codons, len = f->len[like.mate];
 	size_t n;
 	int rc;
 
-	if (codons < RUN)
+	if (codons < (len < LONG ? RUN : RUN_LONG))
 		return KH_OK;
 	if (like.strand) {
 		kh_letters_reverse(base, end, codons, r->letter);
-		from = f->len[like.mate] - end;
+		from = len - end;
 	} else {
 		kh_letters(base, from, codons, r->letter);
 	}
