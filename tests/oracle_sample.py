@@ -398,7 +398,7 @@ class Sample:
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def cost(self, cell, call, s, drop, other=0):
-        x = drop * (DROP if cell < 128 else 75638)
+        x = drop * DROP
         if self.costs:
             now = None if call is None else self.tree.species[call]
             x += self.costs[s][cell // 32][other][s != now]
@@ -452,10 +452,9 @@ class Sample:
         every = sum(cells.values())
         part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
         share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
-        enough = ((perfect * 62259 >> 16) * part + (errors * 58982 >> 16) * (1024 - part)) >> 10
         expected = share * every >> 16
         mine = (told << 24) // expected if expected else 65536
-        if mine >= 65536 or told << 24 >= enough * every:
+        if mine >= 62259:
             self.own_long[s] = 65536
         else:
             self.own_long[s] = max(0, mine - 8192 << 16) // 57344
@@ -626,7 +625,7 @@ class Sample:
         total = sum(own) + sum(pw(most - x) for x in other)
         at = own.index(max(own))
         best, now = found[at][0], None if call is None else self.tree.species[call]
-        sure = own[at] and sum(own) << 16 >= 55705 * total and own[at] << 16 >= 32768 * sum(own)
+        sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
         if sure and best != now and (now is not None or enough):
             return best
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)

@@ -24,10 +24,9 @@ enum {
 	SELDOM = 45875,         /* .7: with less of the share to be expected, it is a relative */
 	BOUND = 2048,           /* 1/32: no share is nearer to none, or to all */
 	UNKNOWN = 32768,
-	/* Of long ones: with so much of the share to be expected, all are the species' own; less
-	 * will do where they have errors; and the share that is told of a relative's */
+	/* Of long ones: with so much of the share to be expected, all are the species' own; and the
+	 * share that is told of a relative's */
 	ALL_OWN = 62259,        /* .95 */
-	ALL_OWN_ERRORS = 58982, /* .9 */
 	OF_RELATIVE = 8192      /* 1/8 */
 };
 
@@ -105,12 +104,10 @@ static uint64_t expect_long(const uint64_t many[KH_CELLS], const uint16_t told[K
 static uint32_t find_own_long(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD],
 			      uint64_t all, uint64_t n)
 {
-	const uint64_t enough = between(many, all, (uint64_t)told[KH_LONG] * ALL_OWN >> 16,
-					(uint64_t)told[KH_LONG + 1] * ALL_OWN_ERRORS >> 16),
-		       expected = expect_long(many, told, all) * all >> 16,
+	const uint64_t expected = expect_long(many, told, all) * all >> 16,
 		       part = expected > 0 ? (n << 24) / expected : 65536;
 
-	if (part >= 65536 || n << 24 >= enough * all)
+	if (part >= ALL_OWN)
 		return 65536;
 	return part <= OF_RELATIVE ? 0
 				    : (uint32_t)(((part - OF_RELATIVE) << 16) /
