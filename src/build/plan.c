@@ -57,7 +57,7 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
 	const uint64_t range = features / KH_RANGES + 1;
-	const uint64_t packed = b->o->text ? b->mine.text / 4 : 0;
+	const uint64_t packed = b->o->text || b->o->translated ? b->mine.text / 4 : 0;
 
 	return packed + blocks + own +
 	       (threads + 2) * range * (b->o->text ? SORT_SEEDS : SORT);

@@ -1,0 +1,112 @@
+/*
+ * fuzz_translated.c - a small sound section of translated seeds, edited as the input says; what is
+ * still accepted is looked up in, and fragments are compared with it
+ *
+ * Input: a byte (what is cut off the end, in fours), then edits of 10 bytes: position (u16, in
+ * fours: the section's words, its first 64 Ki), value (u64, of which so many low bytes are written
+ * as the lowest two bits of its last byte say, and one).
+ */
+#include <config.h>
+
+#include <string.h>
+#include "fuzz.h"
+#include "kmer/kmer.h"
+#include "text/text.h"
+#include "translated/make.h"
+#include "translated/rule.h"
+
+enum { GENOME = 3072, TARGETS = 3, WORDS = TARGETS * GENOME / 32, N_TAXA = 5, READ = 150 };
+
+static uint64_t text[WORDS + KH_TEXT_BEHIND];
+static char *section;
+static size_t bytes;
+
+static int append(void *arg, const void *p, size_t n, kh_err *err)
+{
+	(void)arg, (void)err;
+	section = realloc(section, bytes + n + 1);
+	REQUIRE(section);
+	memcpy(section + bytes, p, n);
+	bytes += n;
+	return 0;
+}
+
+/* Random bases, but no codon begins with T: so there is no stop on this strand. */
+static void make(void)
+{
+	static const uint16_t *const none[1];
+	const kh_translated_target target[TARGETS] = { { 1, 0, GENOME },
+						       { 2, GENOME, GENOME },
+						       { 4, 2 * GENOME, GENOME } };
+	const kh_translated_input in = { (const void *)text, none, target, TARGETS, 1 };
+	kh_translated_made *m = NULL;
+	kh_err err = { 0, "" };
+
+	for (uint64_t i = 0; i < TARGETS * GENOME; i++) {
+		uint64_t base = kh_fmix64(i + 1) & 3;
+
+		if (i % 3 == 0 && base == 3)
+			base = 1;
+		text[i / 32] |= base << 2 * (i % 32);
+	}
+	REQUIRE(kh_translated_make(&m, &in, &err) == 0);
+	REQUIRE(kh_translated_put(m, append, NULL, &err) == 0);
+	kh_translated_made_free(m);
+}
+
+/* Reads of the text, of which some bases differ. */
+static void classify(const kh_translated *t)
+{
+	static const uint32_t known[WORDS + 1];
+	const kh_translated_call *call;
+	kh_translator *r = NULL;
+	kh_err err = { 0, "" };
+	size_t n;
+
+	REQUIRE(kh_translator_new(&r, t, &err) == 0);
+	for (uint64_t i = 0; i < 16; i++) {
+		const uint64_t at = kh_fmix64(i) % (TARGETS * GENOME - 3 * READ);
+		const kh_translated_read mate[2] = { { text, known, at, READ },
+						     { text, known, at + READ, READ } };
+
+		REQUIRE(kh_translator_add(r, mate, (size_t)i, &err) == 0);
+	}
+	REQUIRE(kh_translator_settle(r, &call, &n, &err) == 0 && n == 16);
+	for (size_t i = 0; i < n; i++)
+		REQUIRE(call[i].number == i &&
+			(call[i].taxon == UINT32_MAX || call[i].taxon < N_TAXA));
+	kh_translator_free(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	kh_translated t;
+	kh_err err = { 0, "" };
+	uint64_t *copy;
+	size_t left;
+
+	if (!section)
+		make();
+	if (size == 0)
+		return 0;
+	left = bytes - 4 * (size_t)data[0] % bytes;
+	copy = malloc(left + 64);
+	REQUIRE(copy);
+	memcpy(copy, section, left);
+	for (size_t i = 1; i + 10 <= size; i += 10) {
+		const size_t at = 4 * (size_t)(data[i] | data[i + 1] << 8);
+		const size_t n = (data[i + 9] & 3u) + 1u;
+
+		if (at + n <= left)
+			memcpy((char *)copy + at, data + i + 2, n);
+	}
+	if (kh_translated_find(&t, copy, left, N_TAXA, &err) == 0) {
+		for (uint64_t i = 0; i < 64; i++)
+			kh_translated_look_up(&t, (uint32_t)kh_fmix64(i));
+		classify(&t);
+	} else {
+		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);
+	}
+	free(copy);
+	return 0;
+}
