@@ -17,7 +17,7 @@
 static KH_HD void kh_places_begin(kh_found *f, const uint32_t *pos, uint32_t asked)
 {
 	f->pos = pos;
-	f->n = asked < KH_MATCH_SEEDS ? asked : KH_MATCH_SEEDS;
+	f->n = asked < (uint32_t)KH_MATCH_SEEDS ? asked : (uint32_t)KH_MATCH_SEEDS;
 	f->n_candidates = 0;
 	f->known = kh_seed_none();
 	f->best = f->stretch = 0;
@@ -41,8 +41,37 @@ static KH_HD void kh_places_list(kh_matching *m, kh_found *f, uint32_t seed, con
 	kh_seed_add(&f->known, seed);
 }
 
-/* Sorts candidates, which come in the order of seeds, by bins of so many bits. */
-static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32_t n, uint32_t bits)
+/* The end of the ascending run that begins at i. */
+static KH_HD uint32_t kh_places_run(const uint64_t *a, uint32_t i, uint32_t n)
+{
+	while (++i < n && a[i - 1] <= a[i])
+		;
+	return i < n ? i : n;
+}
+
+/* Merges each two runs that follow each other; how many are left. */
+static KH_HD uint32_t kh_places_merge(const uint64_t *from, uint64_t *to, uint32_t n)
+{
+	uint32_t runs = 0;
+
+	for (uint32_t i = 0, end; i < n; i = end, runs++) {
+		const uint32_t mid = kh_places_run(from, i, n);
+		uint32_t j = mid;
+
+		end = mid < n ? kh_places_run(from, mid, n) : n;
+		for (uint32_t k = i; k < end; k++) {
+			const bool first = j == end || (i < mid && from[i] <= from[j]);
+
+			to[k] = from[first ? i : j];
+			i += first;
+			j += !first;
+		}
+	}
+	return runs;
+}
+
+/* Sorts candidates, which come list by list, so that they are few ascending runs. */
+static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32_t n)
 {
 	uint64_t *from = a, *to = other;
 
@@ -57,21 +86,10 @@ static KH_HD void kh_places_sort_candidates(uint64_t *a, uint64_t *other, uint32
 		}
 		return;
 	}
-	for (uint32_t shift = 32; shift < 32 + bits; shift += 8) {
-		uint32_t next[256], sum = 0;
+	for (uint32_t runs = 2; runs > 1;) {
 		uint64_t *const swap = from;
 
-		memset(next, 0, sizeof next);
-		for (uint32_t i = 0; i < n; i++)
-			next[from[i] >> shift & 255]++;
-		for (int d = 0; d < 256; d++) {
-			const uint32_t here = next[d];
-
-			next[d] = sum;
-			sum += here;
-		}
-		for (uint32_t i = 0; i < n; i++)
-			to[next[from[i] >> shift & 255]++] = from[i];
+		runs = kh_places_merge(from, to, n);
 		from = to;
 		to = swap;
 	}
@@ -121,7 +139,7 @@ static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t 
 	const kh_seed_set none = kh_seed_none();
 	kh_found *f = &m->found[mate];
 
-	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates, m->db->bins.bits);
+	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates);
 	kh_places_find_regions(m, f, s->mate[mate].len);
 	f->unseen = kh_places_loss(m, f, s->mate[mate].len, &none);
 }
