@@ -1,4 +1,4 @@
-/* fake_gpu.c - the calls of CUDA's runtime that the builder makes, without a GPU (fake_gpu.h) */
+/* fake_gpu.c - the calls of CUDA's runtime by builder and engine, without a GPU (fake_gpu.h) */
 #include <config.h>
 #include "fake_gpu.h"
 
@@ -219,6 +219,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 	return refused();
 }
 
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+{
+	return cudaMemcpyAsync(to, from, n, kind, NULL);
+}
+
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
 				size_t n, cudaStream_t s)
 {
@@ -231,6 +236,34 @@ cudaError_t cudaMemsetAsync(void *p, int x, size_t n, cudaStream_t s)
 {
 	(void)s;
 	memset(p, x, n);
+	return refused();
+}
+
+cudaError_t cudaMemset(void *p, int x, size_t n)
+{
+	return cudaMemsetAsync(p, x, n, NULL);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	return refused();
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
+{
+	(void)s, (void)e, (void)flags;
+	return refused();
+}
+
+cudaError_t cudaHostRegister(void *p, size_t n, unsigned flags)
+{
+	(void)p, (void)n, (void)flags;
+	return refused();
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+	(void)p;
 	return refused();
 }
 

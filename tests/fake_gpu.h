@@ -1,6 +1,6 @@
 /*
- * fake_gpu.h - made-up GPUs, so that the host side of the CUDA builder is tested on any machine
- * with the headers of CUDA
+ * fake_gpu.h - made-up GPUs, so that the host side of the CUDA builder, and of the engine with
+ * text, is tested on any machine with the headers of CUDA
  *
  * Device memory is the host's, of a size that the test sets, and counted as the driver takes it;
  * streams do all at once; the launchers of kernels do on one thread what kernels.h says.

@@ -105,4 +105,33 @@ static inline void run_jobs(const struct way *w, const kh_db *db, const kh_rule 
 	w->be->engine_close(e);
 }
 
+static inline void same_answers(const struct answer *a, const struct answer *b, size_t n,
+				uint32_t taxa, const char *what)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(&a->call[i], &b->call[i], sizeof *a->call))
+			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not "
+				 "taxon %u, %u of %u, found %u",
+				 what, i, b->call[i].taxon, b->call[i].hits,
+				 b->call[i].features, b->call[i].found, a->call[i].taxon,
+				 a->call[i].hits, a->call[i].features, a->call[i].found);
+	for (size_t i = 0; a->candidates && i < n; i++) {
+		const kh_candidates *x = &a->candidates[i], *y = &b->candidates[i];
+
+		if (memcmp(x, y, sizeof *x))
+			fail_msg("%s: fragment %zu: candidates %u %u %u %u at %u; not %u %u %u %u "
+				 "at %u, or other drops",
+				 what, i, y->species[0], y->species[1], y->species[2],
+				 y->species[3], y->bin, x->species[0], x->species[1],
+				 x->species[2], x->species[3], x->bin);
+	}
+	for (uint32_t t = 0; t < taxa; t++) {
+		assert_int_equal(a->distinct.found[t], b->distinct.found[t]);
+		assert_int_equal(a->distinct.reg[t] == NULL, b->distinct.reg[t] == NULL);
+		if (a->distinct.reg[t])
+			assert_memory_equal(a->distinct.reg[t], b->distinct.reg[t],
+					    KH_HLL_SIZE);
+	}
+}
+
 #endif

@@ -7,11 +7,33 @@
 #define KH_GPU_REFERENCES_H
 
 #include "gpu_reads.h"
+#include "build/build.h"
 
 static char dir[] = "/tmp/kh-backend-XXXXXX";
 static char path[8][64];
 enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
 enum { MAX_TEXT = 1 << 22 };
+
+static inline int try_build(int which, const char *device, const kh_build_options *like,
+			    kh_err *err)
+{
+	kh_build_options o = *like;
+	const char *refs[] = { path[REFS] };
+	kh_build_summary sum;
+
+	o.refs = refs;
+	o.n_refs = 1;
+	o.db = path[which];
+	o.taxonomy = dir;
+	o.device = device;
+	o.max_unmapped = 1;
+	return kh_build(&o, &sum, err);
+}
+
+static inline void build(int which, const char *device, const kh_build_options *like)
+{
+	ok(try_build(which, device, like, err));
+}
 
 static void put_file(int which, const char *p, size_t n)
 {

@@ -5,6 +5,7 @@
 #include "gpu_queues.h"
 #include "gpu_reads.h"
 #include "gpu_references.h"
+#include "gpu_text.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,26 +26,6 @@ static char *read_file(int which, size_t *n)
 	assert_int_equal(fread(p, 1, *n, f), *n);
 	fclose(f);
 	return p;
-}
-
-static int try_build(int which, const char *device, const kh_build_options *like, kh_err *err)
-{
-	kh_build_options o = *like;
-	const char *refs[] = { path[REFS] };
-	kh_build_summary sum;
-
-	o.refs = refs;
-	o.n_refs = 1;
-	o.db = path[which];
-	o.taxonomy = dir;
-	o.device = device;
-	o.max_unmapped = 1;
-	return kh_build(&o, &sum, err);
-}
-
-static void build(int which, const char *device, const kh_build_options *like)
-{
-	ok(try_build(which, device, like, err));
 }
 
 /* The least GPU memory that a build says it can do with: then nothing stays on the device while
@@ -170,35 +151,6 @@ static void test_devices(void **state)
 }
 
 /* --- calls -------------------------------------------------------------------------- */
-static void compare(const struct answer *a, const struct answer *b, size_t n,
-		    uint32_t taxa, const char *what)
-{
-	for (size_t i = 0; i < n; i++)
-		if (memcmp(&a->call[i], &b->call[i], sizeof *a->call))
-			fail_msg("%s: fragment %zu: taxon %u, %u of %u, found %u; not "
-				 "taxon %u, %u of %u, found %u",
-				 what, i, b->call[i].taxon, b->call[i].hits,
-				 b->call[i].features, b->call[i].found, a->call[i].taxon,
-				 a->call[i].hits, a->call[i].features, a->call[i].found);
-	for (size_t i = 0; a->candidates && i < n; i++) {
-		const kh_candidates *x = &a->candidates[i], *y = &b->candidates[i];
-
-		if (memcmp(x, y, sizeof *x))
-			fail_msg("%s: fragment %zu: candidates %u %u %u %u at %u; not %u %u %u %u "
-				 "at %u, or other drops",
-				 what, i, y->species[0], y->species[1], y->species[2],
-				 y->species[3], y->bin, x->species[0], x->species[1],
-				 x->species[2], x->species[3], x->bin);
-	}
-	for (uint32_t t = 0; t < taxa; t++) {
-		assert_int_equal(a->distinct.found[t], b->distinct.found[t]);
-		assert_int_equal(a->distinct.reg[t] == NULL, b->distinct.reg[t] == NULL);
-		if (a->distinct.reg[t])
-			assert_memory_equal(a->distinct.reg[t], b->distinct.reg[t],
-					    KH_HLL_SIZE);
-	}
-}
-
 enum { READS = 1500 };
 
 /* Device 1 stands for the second one; where there is none, one holds several shares. */
@@ -258,7 +210,7 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 
 		snprintf(where, sizeof where, "%s, %s", what, way[i].name);
 		run_jobs(&way[i], db, rule, job, 5, &b);
-		compare(&a, &b, n, db->tax->n, where);
+		same_answers(&a, &b, n, db->tax->n, where);
 		kh_distinct_clear(&b.distinct);
 	}
 	free(a.call);
@@ -317,6 +269,14 @@ static void test_calls(void **state)
 		free(map);
 	}
 	free(refs);
+}
+
+/* On one device, and on two. */
+static void test_text(void **state)
+{
+	(void)state;
+	check_text(&way[0], &way[1]);
+	check_text(&way[0], &way[2]);
 }
 
 /* An index that fits on no device is reported with figures before anything is loaded. */
@@ -395,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_databases),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_damage),
 	};

@@ -285,7 +285,7 @@ static size_t put_own(char *text)
 	return n + LEN + 1;
 }
 
-static void build(void)
+static void build_census_db(void)
 {
 	const char *refs[] = { path[REFS] };
 	const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 12, 112, 0 },
@@ -313,7 +313,7 @@ static void test_census(void **state)
 	kh_db *db = NULL;
 
 	(void)state;
-	build();
+	build_census_db();
 	ok(kh_db_open(&db, path[DB_CPU], &o, err));
 	kh_rule_init(&rule, db->h);
 	rule.candidates = 1;

@@ -104,10 +104,14 @@ static int put_stretches(const struct census *c, const uint64_t *stretch, kh_err
 
 int kh_cuda_census_open(kh_census **out, kh_engine *e, const kh_census_options *o, kh_err *err)
 {
-	struct census *c = kh_array(1, sizeof *c, err);
+	struct census *c;
 	int rc;
 
 	*out = NULL;
+	/* fragments that are compared with text are in stretches of their targets that are kept */
+	if (e->db->text)
+		return KH_OK;
+	c = kh_array(1, sizeof *c, err);
 	if (!c)
 		return KH_ENOMEM;
 	c->base.parts = (unsigned)e->n;

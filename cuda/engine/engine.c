@@ -10,6 +10,7 @@
 #include "cuda/engine/engine_in.h"
 #include "cuda/engine/rounds.h"
 #include "base/mem.h"
+#include "classify/match.h"
 
 /* --- the structure of all ranges, each by the device that loaded it -------------------
  */
@@ -55,8 +56,12 @@ out:
 	return rc;
 }
 
-static int check(const kh_engine *e, kh_err *err)
+/* The index of a database with text is checked on the host, where it is mapped. */
+static int check(const kh_engine *e, unsigned threads, kh_err *err)
 {
+	if (e->db->text)
+		return kh_db_check(e->db, 0, KH_RANGES, threads ? threads : kh_cpus(), err);
+
 	uint32_t *host = kh_array(2 * KH_RANGES, sizeof *host, err);
 	const double began = kh_seconds();
 	int rc = host ? KH_OK : KH_ENOMEM;
@@ -98,6 +103,8 @@ static int put_dir(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	kh_range dir[KH_RANGES];
 
+	if (e->db->text)
+		return put(&c->dir, e->db->seeds.dir, KH_RANGES * sizeof *e->db->seeds.dir, err);
 	for (unsigned p = 0; p < KH_RANGES; p++)
 		dir[p] = e->db->dir[p];
 	if (e->placement == KH_PLACE_HOST)
@@ -145,6 +152,28 @@ static int put_guess(const kh_db *db, struct kh_cuda_copy *c, uint32_t *shift, k
 	return rc;
 }
 
+/* Of a database with text: what the kernels have of it. */
+static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	const kh_db *db = e->db;
+	const uint64_t from = kh_cuda_extent(db).at;
+	const char *image = c->image.p;
+	kh_match_db *x = &c->text;
+	int rc = put(&c->kept_end, db->kept_end, db->n_kept * sizeof *db->kept_end, err);
+
+	kh_match_db_init(x, db, &e->rule);
+	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
+	x->text = (const uint32_t *)(const void *)(image + (db->h->text.at - from));
+	x->seeds.image = image + (db->h->section[KH_SEC_INDEX].at - from);
+	x->seeds.dir = c->dir.p;
+	x->bins = c->ix.bins;
+	x->end = c->kept_end.p;
+	x->guess = c->ix.guess;
+	x->guess_shift = c->ix.guess_shift;
+	x->tree = c->ix.tree;
+	return rc;
+}
+
 static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
@@ -180,6 +209,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	c->ix.bins.first = c->first.p;
 	c->ix.bins.taxon = c->taxon.p;
 	c->ix.bins.species = c->target_species.p;
+	if (db->text && (rc = put_text(e, c, err)))
+		return rc;
 	/* copies from pageable memory may be under way still, and queues' streams do not wait */
 	return KH_GPU(cudaDeviceSynchronize(), err);
 }
@@ -234,12 +265,12 @@ int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 	for (size_t i = 0; i < e->n; i++)
 		e->copy[i].device = o->on.choice.device[i];
 	rc = kh_cuda_place(e, o, err);
-	if (!rc)
+	if (!rc && !e->by_host)
 		rc = kh_cuda_load(e, o->on.threads, err);
-	for (size_t i = 0; i < e->n && !rc; i++)
+	for (size_t i = 0; i < e->n && !rc && !e->by_host; i++)
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)
-		rc = check(e, err);
+		rc = check(e, o->on.threads, err);
 	if (!rc && (e->placement == KH_PLACE_SHARD_EXCHANGE || e->placement == KH_PLACE_HOST))
 		rc = open_rounds(e, o, err);
 	if (rc) {

@@ -7,6 +7,7 @@
 #ifndef KH_CUDA_ENGINE_ENGINE_IN_H
 #define KH_CUDA_ENGINE_ENGINE_IN_H
 
+#include "classify/match.h"
 #include "cuda/engine/engine.h"
 #include "cuda/engine/stage.h"
 #include "cuda/gpu/gpu.h"
@@ -18,8 +19,9 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus);
+		    genus, kept_end);
 	kh_gpu_index ix;
+	kh_match_db text;               /* of a database with text */
 };
 
 /* The buckets of a range, or its lists: bytes of the index, and where they lie. */
@@ -50,8 +52,12 @@ struct kh_engine {
 	char *host;                     /* on_host bytes, read by devices when they are ... */
 	bool pinned;
 	struct kh_rounds *rounds;       /* rounds.h; NULL: queues read the index themselves */
+	bool by_host;                   /* a database with text that no device has room for */
 };
 
+/* The bytes of the file that devices have: the index; with text, all from the first byte of index
+ * or text to the last one. */
+kh_db_extent kh_cuda_extent(const kh_db *db);
 /* Sets placement, shards and shares. The devices must be set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
 /* Bytes of the index that lie on device i. */
@@ -110,6 +116,17 @@ int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, 
 void kh_cuda_between_drop(kh_cuda_between *b);
 /* Sets the members `crowded` to `cap_notes` of q, whose input has been set. */
 void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b);
+
+/* What a queue does on the host: jobs that the kernels cannot take, and fragments that they have
+ * left, whose calls have the taxon KH_GPU_CALL_LEFT. */
+typedef struct kh_cuda_host {
+	kh_classifier *classifier;
+	kh_matcher *matcher;            /* of a database with text */
+} kh_cuda_host;
+
+int kh_cuda_host_job(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
+int kh_cuda_host_left(kh_cuda_host *h, const kh_engine *e, kh_task *t, kh_err *err);
+void kh_cuda_host_close(kh_cuda_host *h);
 
 /* Where byte `at` of the index, of copy c's share or of a replicated index, lies. */
 static inline char *kh_cuda_image(const kh_engine *e, const struct kh_cuda_copy *c,

@@ -97,7 +97,7 @@ static int send(const struct loader *w, const char *p, uint64_t at, size_t n,
 {
 	const kh_engine *e = w->l->e;
 	const struct kh_cuda_copy *c = &e->copy[w->device];
-	const uint64_t start = e->db->h->section[KH_SEC_INDEX].at;
+	const uint64_t start = kh_cuda_extent(e->db).at;
 	const uint64_t from = at > start + c->from ? at : start + c->from,
 		       to = at + n < start + c->to ? at + n : start + c->to;
 	int rc = KH_OK;
@@ -211,7 +211,7 @@ void kh_cuda_unpin(kh_engine *e)
 
 int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 {
-	const kh_db_extent *x = &e->db->h->section[KH_SEC_INDEX];
+	const kh_db_extent x = kh_cuda_extent(e->db);
 	struct load l = { .e = e };
 	const double began = kh_seconds();
 	double taken;
@@ -220,9 +220,9 @@ int kh_cuda_load(kh_engine *e, unsigned threads, kh_err *err)
 	for (size_t i = 0; i < e->n && !rc; i++) {
 		const struct kh_cuda_copy *c = &e->copy[i];
 
-		l.of[i].next = (x->at + c->from - KH_DB_PAGE) / KH_DB_BLOCK;
+		l.of[i].next = (x.at + c->from - KH_DB_PAGE) / KH_DB_BLOCK;
 		l.of[i].end = c->from < c->to
-				      ? (x->at + c->to - KH_DB_PAGE + KH_DB_BLOCK - 1) /
+				      ? (x.at + c->to - KH_DB_PAGE + KH_DB_BLOCK - 1) /
 						KH_DB_BLOCK
 				      : l.of[i].next;
 		rc = kh_gpu_use(c->device, err);

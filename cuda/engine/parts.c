@@ -42,7 +42,7 @@ int kh_cuda_parts_open(kh_cuda_part **out, const kh_engine *e, size_t bytes, siz
 
 	*out = NULL;
 	/* rounds of exchange would have to be held for each sample that begins or ends */
-	if (e->rounds)
+	if (e->rounds || e->by_host)
 		return KH_OK;
 	p = kh_array(e->n, sizeof *p, err);
 	if (!p)

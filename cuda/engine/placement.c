@@ -27,6 +27,7 @@ struct room {
 	bool peers;                     /* the devices of this process read each other's memory */
 	uint64_t limit;                 /* bytes of a device that may be taken; 0: all free */
 	uint64_t *free;                 /* bytes of each device that are free and may be taken */
+	uint64_t local;                 /* bytes of a device that threads which compare text take */
 	kh_memory_left host;            /* in the host's memory */
 };
 
@@ -72,9 +73,15 @@ static void cut_shares(const struct room *r)
 	kh_engine *e = r->e;
 	const bool exchange = e->placement == KH_PLACE_SHARD_EXCHANGE;
 	const kh_range *dir = e->db->dir;
-	const uint64_t all = e->db->h->section[KH_SEC_INDEX].bytes;
+	const uint64_t all = kh_cuda_extent(e->db).bytes;
 	uint64_t weight[KH_RANGES];
 
+	for (size_t i = 0; i < e->n && e->db->text; i++) {
+		e->copy[i].from = all * i / e->n;
+		e->copy[i].to = all * (i + 1) / e->n;
+	}
+	if (e->db->text)
+		return;
 	for (int p = 0; p < KH_RANGES; p++)
 		weight[p] = dir[p].n_locs;
 	kh_shards_cut(&e->shards, weight, exchange ? r->members : (unsigned)e->n);
@@ -88,11 +95,20 @@ static void cut_shares(const struct room *r)
 	}
 }
 
+kh_db_extent kh_cuda_extent(const kh_db *db)
+{
+	const kh_db_extent *x = &db->h->section[KH_SEC_INDEX], *t = &db->h->text;
+	const uint64_t at = t->at < x->at ? t->at : x->at;
+	const uint64_t end = t->at < x->at ? x->at + x->bytes : t->at + t->bytes;
+
+	return db->text ? (kh_db_extent) { at, end - at } : *x;
+}
+
 uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i)
 {
 	if (e->placement == KH_PLACE_HOST)
 		return e->on_device;
-	return e->placement == KH_PLACE_REPLICATE ? e->db->h->section[KH_SEC_INDEX].bytes
+	return e->placement == KH_PLACE_REPLICATE ? kh_cuda_extent(e->db).bytes
 						  : e->copy[i].to - e->copy[i].from;
 }
 
@@ -109,6 +125,8 @@ int kh_cuda_spare(size_t bytes, kh_err *err)
 /* Bytes of a device that look-ups take: of each queue, or of the rounds of all of them. */
 static uint64_t scratch(const struct room *r)
 {
+	if (r->e->db->text)
+		return r->e->queues * kh_gpu_query_match_room();
 	return r->e->placement == KH_PLACE_HOST ? kh_rounds_bytes(r->e)
 						: r->e->queues * kh_cuda_scratch_bytes(r->e);
 }
@@ -124,7 +142,7 @@ static uint64_t needed_beside(const struct room *r, size_t i, uint64_t *times)
 	*times = 0;
 	for (size_t j = 0; j < e->n; j++)
 		*times += e->copy[j].device == e->copy[i].device;
-	return MARGIN + *times * (small + e->ahead + scratch(r));
+	return MARGIN + r->local + *times * (small + e->ahead + scratch(r));
 }
 
 static uint64_t needed(const struct room *r, size_t i)
@@ -251,7 +269,7 @@ static int refuse(const struct room *r, kh_err *err)
 		return kh_fail(err, KH_ENOMEM,
 			       "the index does not fit: of %" PRIu64 " bytes, %" PRIu64
 			       " would lie in host memory, of which %" PRIu64 " are left %s",
-			       e->db->h->section[KH_SEC_INDEX].bytes, e->on_host, r->host.bytes,
+			       kh_cuda_extent(e->db).bytes, e->on_host, r->host.bytes,
 			       r->host.limit);
 	if (i == e->n)
 		return kh_fail(err, KH_ENOMEM,
@@ -261,9 +279,18 @@ static int refuse(const struct room *r, kh_err *err)
 		       " would lie on cuda:%d, "
 		       "which needs %" PRIu64
 		       " with the buffers of its workers and has %" PRIu64 " free%s",
-		       e->db->h->section[KH_SEC_INDEX].bytes, kh_cuda_image_bytes(e, i),
+		       kh_cuda_extent(e->db).bytes, kh_cuda_image_bytes(e, i),
 		       e->copy[i].device, needed(r, i), r->free[i],
 		       r->free[i] == r->limit ? " by --set gpu-memory" : "");
+}
+
+/* Text is read at places that no round could know before, so each device has it. */
+static int check_wish(const struct room *r, enum kh_placement want, kh_err *err)
+{
+	if (!r->e->db->text || want == KH_PLACE_AUTO || want == KH_PLACE_REPLICATE)
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "a database with text is whole on each GPU (--set "
+		       "placement=replicate)");
 }
 
 /* Takes the first placement that will do.  If parts are asked for and there are several processes,
@@ -274,14 +301,22 @@ static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 						 KH_PLACE_SHARD_EXCHANGE, KH_PLACE_HOST };
 	const bool alone = kh_comm_size(r->processes) == 1;
 	bool can = false;
-	int rc = KH_OK;
+	const bool by_itself = want == KH_PLACE_AUTO;
+	int rc = check_wish(r, want, err);
 
+	want = r->e->db->text ? KH_PLACE_REPLICATE : want;
 	for (int i = 0; i < 4 && !rc && !can; i++)
 		if (way[i] == want || want == KH_PLACE_AUTO ||
 		    (want == KH_PLACE_HOST_LISTS && i == 3) ||
 		    (want == KH_PLACE_SHARD && (i == 2 || (i == 1 && alone))))
 			rc = try(r, way[i], want, &can, err);
-	return rc || can ? rc : refuse(r, err);
+	if (rc || can)
+		return rc;
+	r->e->by_host = r->e->db->text && by_itself;
+	if (!r->e->by_host)
+		return refuse(r, err);
+	kh_log(KH_INFO, "this run is done on the CPU, as a GPU has no room for index and text");
+	return KH_OK;
 }
 
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
@@ -303,12 +338,14 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		rc = kh_gpu_peers(o->on.choice.device, e->n, &r.peers, err);
 	if (!rc)
 		rc = count_members(&r, err);
+	if (!rc && e->db->text && !(rc = kh_gpu_use(e->copy[0].device, err)))
+		rc = kh_gpu_check(kh_gpu_query_match_local(&r.local), "size of a kernel", err);
 	e->queues = (o->queues + e->n - 1) / e->n;
 	e->ahead = e->queues * KH_CUDA_DEPTH *
 		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
 	if (!rc)
 		rc = decide(&r, o->on.placement, err);
-	for (size_t i = 0; i < e->n && !rc; i++)
+	for (size_t i = 0; i < e->n && !rc && !e->by_host; i++)
 		kh_log(KH_DEBUG,
 		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64
 		       " were free",

@@ -22,8 +22,8 @@ struct flight {
 	kh_task *task;
 	/* in, din: words, masks, records; out, dout: counts, calls, and what else is wanted of
 	 * fragments; hfound: with where those of each fragment are; segment: if the index is in
-	 * parts and asked by all-to-all, as is `ask` */
-	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, segment);
+	 * parts and asked by all-to-all, as is `ask`; mark, part: of a database with text */
+	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, segment, mark, part);
 	kh_rounds_task ask;
 	kh_cuda_between between;
 	cudaEvent_t done;
@@ -41,7 +41,8 @@ struct kh_task_queue {
 	unsigned first, n;              /* under way */
 	unsigned roomy;                 /* so many tasks are to have more room */
 	kh_cuda_scratch scratch;        /* of the second kernel */
-	kh_classifier *host;
+	kh_gpu_buf rooms;               /* the same where text is compared */
+	kh_cuda_host host;
 };
 
 enum { COUNTS = KH_GPU_QUERY_COUNTS };  /* bytes in front of the calls */
@@ -69,12 +70,13 @@ void kh_cuda_queue_close(kh_task_queue *l)
 			cudaEventDestroy(f->done);
 	}
 	kh_cuda_scratch_close(&l->scratch);
+	kh_gpu_drop(&l->rooms);
 	if (l->stream)
 		cudaStreamDestroy(l->stream);
 	if (l->back)
 		cudaStreamDestroy(l->back);
 	kh_rounds_let_go(l->e->rounds);
-	kh_classifier_free(l->host);
+	kh_cuda_host_close(&l->host);
 	free(l);
 }
 
@@ -101,6 +103,10 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 		rc = kh_cuda_between_room(&f->between, &x->lay, x->n, err);
 	if (!rc && x->found)    /* long fragments leave some of it unused, and all is fetched */
 		rc = kh_gpu_zero_room(&f->found, x->features * sizeof(uint64_t), l->stream, err);
+	if (!rc && l->e->db->text)
+		rc = kh_gpu_room(&f->mark, (x->lay.words + 1) * sizeof(uint32_t), err);
+	if (!rc && l->e->db->text && x->lay.n_slices > 0)
+		rc = kh_gpu_room(&f->part, x->lay.n_slices * sizeof(kh_gpu_part), err);
 	if (!rc && l->e->rounds)
 		rc = kh_gpu_room(&f->segment,
 				 (x->n + x->lay.n_slices) * sizeof(kh_gpu_segment), err);
@@ -111,7 +117,7 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 static int flight_open(const kh_task_queue *l, struct flight *f, size_t block, kh_err *err)
 {
 	const size_t n = block / 128;
-	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, l->e->rule.max_span),
+	const struct need usual = { .lay = kh_cuda_lay_out(block / 32, n, &l->e->rule),
 				    .n = n };
 	int rc = KH_GPU(cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming), err);
 
@@ -133,6 +139,8 @@ static int queue_make(kh_task_queue *l, size_t block_size, kh_err *err)
 	for (int i = 0; i < KH_CUDA_DEPTH && !rc; i++)
 		rc = flight_open(l, &l->flight[i], block_size, err);
 	/* rounds of an exchange have their own */
+	if (!rc && l->e->db->text)
+		return kh_gpu_room_exact(&l->rooms, kh_gpu_query_match_room(), err);
 	if (!rc && !l->e->rounds)
 		rc = kh_cuda_scratch_open(&l->scratch, l->e, l->stream, err);
 	return rc;
@@ -151,7 +159,7 @@ int kh_cuda_queue_open(kh_task_queue **out, kh_engine *e, unsigned worker, size_
 	l->worker = worker;
 	l->roomy = e->db->bins.most == 0 || e->db->bins.most > FEW ? ROOMY : 0;
 	kh_rounds_hold(l->e->rounds);
-	rc = queue_make(l, block_size, err);
+	rc = e->by_host ? KH_OK : queue_make(l, block_size, err);
 	kh_rounds_let_go(l->e->rounds);
 	if (rc) {
 		kh_cuda_queue_close(l);
@@ -179,18 +187,8 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 
 static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
 {
-	int rc =
-		l->host ? KH_OK : kh_classifier_new(&l->host, l->e->db, &l->e->rule, err);
-
 	f->by_host = true;
-	f->task->left = f->task->census != NULL;
-	for (size_t i = 0; f->task->census && i < f->task->job->n; i++)
-		f->task->class_of[i] = KH_UNCOUNTED;
-	if (!rc)
-		kh_classifier_want(l->host, f->task->candidates);
-	return rc ? rc
-		  : kh_classify_job(l->host, f->task->job, f->task->call,
-				    f->task->distinct, err);
+	return kh_cuda_host_job(&l->host, l->e, f->task, err);
 }
 
 /* Where the results of a task are, behind counts and calls.  The first `bytes` come to the host;
@@ -218,6 +216,11 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 	const struct results r = results_of(t);
 	char *out = f->dout.p;
 	kh_gpu_query q = { .ix = l->c->ix,
+			   .text = l->c->text,
+			   .mark = f->mark.p,
+			   .n_words = (uint32_t)lay->words,
+			   .part = f->part.p,
+			   .rooms = l->rooms.p,
 			   .rule = l->e->rule,
 			   .counts = (uint32_t *)out,
 			   .call = (kh_call *)(out + COUNTS),
@@ -293,10 +296,11 @@ static int stage(kh_task_queue *l, struct flight *f, struct need *need, bool *fi
 	int rc;
 
 	*need = need_of(l, f->task, s);
-	*fits = words < UINT32_MAX && need->features < UINT32_MAX;
+	*fits = words < UINT32_MAX && need->features < UINT32_MAX &&
+		(!l->e->db->text || l->e->rule.sampling.scheme == KH_SYNCMER);
 	if (!*fits)
 		return KH_OK;
-	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, l->e->rule.max_span);
+	need->lay = kh_cuda_lay_out((size_t)words, s[0].n + s[1].n, &l->e->rule);
 	kh_rounds_hold(l->e->rounds);
 	rc = kh_gpu_host_room(&f->in, need->lay.bytes, err);
 	kh_rounds_let_go(l->e->rounds);
@@ -331,7 +335,7 @@ int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
-	if (!rc)
+	if (!rc && !l->e->by_host)
 		rc = stage(l, f, &need, &fits, err);
 	if (!rc)
 		rc = fits ? submit_device(l, f, &need, err) : submit_host(l, f, err);
@@ -452,5 +456,9 @@ int kh_cuda_collect(kh_task_queue *l, kh_task **t, kh_err *err)
 		return rc;
 	note_crowd(l, f);
 	rc = take_results(l, f, err);
-	return !rc && f->task->distinct ? add_found(l, f, err) : rc;
+	if (!rc && f->task->distinct)
+		rc = add_found(l, f, err);
+	if (!rc && l->e->db->text && ((const uint32_t *)f->out.p)[KH_GPU_HOST] > 0)
+		rc = kh_cuda_host_left(&l->host, l->e, f->task, err);
+	return rc;
 }

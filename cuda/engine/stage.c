@@ -6,13 +6,16 @@
 #include "cuda/engine/engine_in.h"
 
 #include <string.h>
+#include "classify/match_small.h"
 
 /* --- input -------------------------------------------------------------------------- */
-kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, uint32_t max_span)
+kh_cuda_layout kh_cuda_lay_out(size_t words, size_t records, const kh_rule *rule)
 {
+	const bool text = rule && rule->text;
+	const uint32_t max_span = !rule ? INT32_MAX : text ? KH_MATCH_PIECE : rule->max_span;
 	/* a long fragment has more than max_span bases, and at most two shorter segments */
 	const size_t longs = words * 32 / max_span;
-	kh_cuda_layout l = { .words = words, .max_span = max_span };
+	kh_cuda_layout l = { .words = words, .max_span = max_span, .text = text };
 
 	l.amb = kh_gpu_up((words + 1) * 8);
 	l.rec = l.amb + kh_gpu_up((words + 1) * 4);
@@ -41,7 +44,8 @@ static void put_slices(char *to, kh_cuda_layout *l, const kh_job *j)
 		const uint64_t b = j->interleaved || j->block[1] ? rec[step * i + mate].len : 0;
 		const uint32_t n = slices_of(a, max_span) + slices_of(b, max_span);
 
-		if (a + b <= max_span)
+		if (l->text ? kh_small_fits((uint32_t)a, (uint32_t)b)
+			    : a + b <= max_span)
 			continue;
 		out[l->n_longs++] = (kh_gpu_long) { i, (uint32_t)l->n_slices, n };
 		for (uint32_t k = 0; k < n; k++)
@@ -121,9 +125,11 @@ static size_t notes_room(size_t slices)
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err)
 {
-	int rc = kh_gpu_room(&b->fragments, n * sizeof(uint32_t), err);
+	int rc = kh_gpu_room(&b->fragments, (n + l->n_slices) * sizeof(uint32_t), err);
 
-	if (!rc && l->n_slices > 0)
+	if (rc || l->text)
+		return rc;
+	if (l->n_slices > 0)
 		rc = kh_gpu_room(&b->slices,
 				 l->n_slices * (sizeof(uint32_t) + sizeof(kh_gpu_segment)), err);
 	if (!rc && l->n_slices > 0)

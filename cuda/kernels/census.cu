@@ -79,6 +79,10 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	const kh_call call = q.call[i];
 	const kh_candidates cand = q.candidates[i];
 
+	if (call.taxon == KH_GPU_CALL_LEFT) {
+		atomicAdd(&q.counts[KH_GPU_UNCOUNTED], 1);
+		return KH_UNCOUNTED;
+	}
 	if (!kh_has_class(&q.rule, &call, &cand))
 		return KH_NO_CLASS;
 	const uint32_t best = kh_class_best(&cand);

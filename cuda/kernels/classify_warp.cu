@@ -328,6 +328,17 @@ extern "C" int kh_gpu_query_warps(const kh_gpu_query *q, cudaStream_t stream)
 	});
 }
 
+static int run_by_counting(const kh_gpu_query *q, cudaStream_t stream)
+{
+	int e = kh_gpu_query_warps(q, stream);
+
+	if (e == cudaSuccess && q->n_slices > 0)
+		e = kh_gpu_query_slices(q, stream);
+	if (e == cudaSuccess && q->n_slices > 0)
+		e = kh_gpu_query_slices_left(q, stream);
+	return e == cudaSuccess ? kh_gpu_query_left(q, stream) : e;
+}
+
 extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
 	const bool calls = q->pass != KH_GPU_FEATURES;
@@ -335,13 +346,7 @@ extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 
 	if (q->n == 0)
 		return cudaSuccess;
-	e = kh_gpu_query_warps(q, stream);
-	if (e == cudaSuccess && q->n_slices > 0)
-		e = kh_gpu_query_slices(q, stream);
-	if (e == cudaSuccess && q->n_slices > 0)
-		e = kh_gpu_query_slices_left(q, stream);
-	if (e == cudaSuccess)
-		e = kh_gpu_query_left(q, stream);
+	e = q->text.text ? kh_gpu_query_match(q, stream) : run_by_counting(q, stream);
 	if (e == cudaSuccess && calls && q->class_of)
 		e = kh_gpu_census_add(q, stream);
 	if (e == cudaSuccess && calls && q->counters.set)

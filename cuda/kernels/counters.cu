@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32 * WARPS_A_BLOCK) counters_kernel(kh_gpu_que
 {
 	const uint32_t i = blockIdx.x * WARPS_A_BLOCK + threadIdx.x / 32;
 
-	if (i >= q.n || q.call[i].taxon == KH_NO_TAXON)
+	if (i >= q.n || q.call[i].taxon == KH_NO_TAXON || q.call[i].taxon == KH_GPU_CALL_LEFT)
 		return;
 	const kh_call call = q.call[i];
 	uint32_t set = 0;

@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 #include "classify/class.h"
 #include "classify/hll.h"
+#include "classify/match_segment.h"
 #include "index/index.h"
 
 #ifdef __cplusplus
@@ -104,16 +105,21 @@ typedef struct kh_gpu_counters {
 #define KH_GPU_NO_SET UINT32_MAX                /* there was no room for it */
 #define KH_GPU_COUNTED UINT32_MAX               /* in place of where a fragment's features are */
 
+/* As a call's taxon: the fragment is left to the host (match.cu). */
+#define KH_GPU_CALL_LEFT (UINT32_MAX - 1)
+
 /* Numbers that kernels count in device memory. */
 enum {
-	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks, */
+	KH_GPU_LEFT,                    /* fragments left to the kernel of blocks (match.cu: to that
+					 * with large rooms), */
 	KH_GPU_LEFT_TAKEN,              /*   and those of them, and long ones, that it has begun */
 	KH_GPU_FOUND,                   /* places in `found` */
 	KH_GPU_SLICES_LEFT,             /* slices left to blocks */
 	KH_GPU_SLICES_TAKEN,
 	KH_GPU_UNCOUNTED,               /* fragments that a census has no room for */
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
-	KH_GPU_NOTES = 8                /* 64 bits */
+	KH_GPU_HOST,                    /* fragments left to the host */
+	KH_GPU_NOTES                    /* 64 bits */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
 
@@ -127,6 +133,20 @@ enum kh_gpu_pass {
 	KH_GPU_LISTS
 };
 
+/* A claim of a part of a long fragment, and a part: n of them, or UINT32_MAX: there are more, or it
+ * is not known. */
+#define KH_GPU_PART_CLAIMS 16
+typedef struct kh_gpu_part_claim {
+	uint32_t species;
+	int32_t score;
+	uint32_t matches, columns, hits;
+} kh_gpu_part_claim;
+
+typedef struct kh_gpu_part {
+	uint32_t kmers, n;
+	kh_gpu_part_claim claim[KH_GPU_PART_CLAIMS];
+} kh_gpu_part;
+
 typedef struct kh_gpu_query {
 	enum kh_gpu_pass pass;
 	kh_gpu_index ix;
@@ -135,6 +155,7 @@ typedef struct kh_gpu_query {
 	const uint32_t *amb;
 	const kh_gpu_record *record;
 	uint32_t n;                     /* fragments */
+	uint32_t n_words;               /* of 32 bases */
 	uint32_t mates;                 /* record of fragment i: i, its mate: mates + i;
 	                                 * 0: no mates; UINT32_MAX: 2 i and 2 i + 1 */
 	kh_call *call;
@@ -166,9 +187,19 @@ typedef struct kh_gpu_query {
 	uint64_t *key;
 	uint32_t *n_key;                /* features in key, of all queries so far */
 	const kh_list *list;            /* of key[i] */
+	/* a database with text: what is in `ix` but for the bins and the tree is not there then */
+	kh_match_db text;
+	uint32_t *mark;                 /* n_words + 1: which k-mers are features */
+	kh_gpu_part *part;              /* n_slices, which are parts then; left: n + n_slices */
+	void *rooms;                    /* kh_gpu_query_match_room() */
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
+/* match.cu: fragments, and parts of long ones, compared with text, by threads. */
+int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream);
+/* Bytes of q->rooms; and local memory that all its threads on the current device take at most. */
+size_t kh_gpu_query_match_room(void);
+int kh_gpu_query_match_local(uint64_t *bytes);
 /* What kh_gpu_query_run launches, one after the other: fragments of one segment by warps; slices by
  * warps; then, by blocks, the slices that are left, and last the fragments that are left and the
  * long ones. */

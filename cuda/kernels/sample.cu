@@ -9,6 +9,7 @@
 #include "cuda/kernels/builder.h"
 #include "cuda/kernels/cub.cuh"
 #include "cuda/kernels/device.cuh"
+#include "cuda/kernels/syncmers.cuh"
 
 #include <cub/device/device_scan.cuh>
 
@@ -22,72 +23,9 @@ __device__ int piece_of_word(const kh_gpu_sample &s, uint32_t w)
 	return s.n_pieces > 0 && begun(0) ? (int)last_of(0, s.n_pieces, begun) : -1;
 }
 
-/* Sets bit i if one of the k bits of x from i on is set; k <= 31, i < 32. */
-__device__ uint32_t smear(uint64_t x, unsigned k)
-{
-	unsigned have = 1;
-
-	while (2 * have <= k) {
-		x |= x >> have;
-		have *= 2;
-	}
-	return (uint32_t)(x | x >> (k - have));
-}
-
-/* Bits of the starts in word w that are syncmers; H = (k - s) / 2. */
-template <int H>
-__device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
-{
-	const uint64_t mask = kh_kmer_mask(s);
-	const unsigned top = 2 * (s - 1);
-	uint64_t bits = a & mask;
-	uint64_t fwd = kh_kmer_reverse(bits, s), rc = ~bits & mask;
-	uint64_t lo = a >> 2 * s | b << (64 - 2 * s), hi = b >> 2 * s;
-	uint32_t o[2 * H + 1], keep = 0;
-
-#pragma unroll
-	for (int j = 0; j < 32 + 2 * H; j++) {
-#pragma unroll
-		for (int t = 0; t < 2 * H; t++)
-			o[t] = o[t + 1];
-		o[2 * H] = kh_smer_order(fwd < rc ? fwd : rc);
-		fwd = (fwd << 2 | (lo & 3)) & mask;
-		rc = rc >> 2 | (3 - (lo & 3)) << top;
-		lo = lo >> 2 | hi << 62;
-		hi >>= 2;
-		if (j >= 2 * H) {
-			uint32_t ok = 1;
-
-#pragma unroll
-			for (int t = 0; t <= 2 * H; t++)
-				ok &= t == H || o[H] < o[t];
-			keep |= ok << (j - 2 * H);
-		}
-	}
-	return keep;
-}
-
 __device__ uint64_t bits_at(const kh_gpu_sample &s, uint32_t w, unsigned i)
 {
 	return kh_packed_bits(s.bases, ((uint64_t)w << 5) + i, s.sampling.k);
-}
-
-/* Returns `keep` without those starts in word w whose features are left out. */
-__device__ uint32_t leave_out(const kh_gpu_sample &s, uint32_t w, uint32_t keep)
-{
-	const kh_sampling &sk = s.sampling;
-	uint32_t left = 0;
-
-	for (uint32_t m = keep; m; m &= m - 1) {
-		const unsigned i = (unsigned)__ffs((int)m) - 1;
-		const uint64_t x = bits_at(s, w, i);
-
-		if (!kh_sampling_repeat(&sk, x) &&
-		    (sk.least == 0 ||
-		     kh_sampling_takes(&sk, kh_key(kh_bits_canonical(x, sk.k)))))
-			left |= 1u << i;
-	}
-	return left;
 }
 
 template <int H>
@@ -112,8 +50,7 @@ __global__ void __launch_bounds__(256)
 				keep &= ~0u << (at - first);
 			if (end - first < 32)
 				keep &= (1u << (end - first)) - 1;
-			if (s.sampling.least || s.sampling.no_repeats)
-				keep = leave_out(s, w, keep);
+			keep = leave_out(s.sampling, s.bases, w, keep);
 		}
 	}
 	if (w < s.n_words)

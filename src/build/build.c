@@ -172,7 +172,7 @@ static int choose_backend(struct build *b, kh_err *err)
 	const bool host = (grows || o->text) && automatic;
 	int rc = kh_backend_choose(&b->on.choice, host ? "cpu" : o->device, err);
 
-	if (!rc && o->text && (!b->on.choice.backend->compares || o->comm || grows))
+	if (!rc && o->text && (!b->on.choice.backend->keeps_text || o->comm || grows))
 		return kh_fail(err, KH_EUSAGE, "--set text is for one process on the CPU, "
 			       "without --growable and --base");
 	if (!rc && o->translated && (o->comm || grows))

@@ -15,6 +15,7 @@
  *	match_segment.h what is compared at a time
  *	match_place.h   candidates, regions, the places that are compared
  *	match_score.h   how well each species fits, the mate that has no place, the call
+ *	match_small.h   a fragment compared by one thread of a kernel
  */
 #ifndef KH_CLASSIFY_MATCH_H
 #define KH_CLASSIFY_MATCH_H

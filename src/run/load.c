@@ -16,6 +16,7 @@ int kh_load_devices(kh_choice *c, const char *device, const char *path, kh_err *
 		text = kh_db_has_text(file);
 	}
 	free(file);
+	/* kernels that compare with text have yet to be proved on GPUs: they are to be asked for */
 	if (!device || strcmp(device, "auto") == 0)
 		device = text ? "cpu" : "auto";
 	return kraken ? kh_backend_choose_kraken(c, device, err)
@@ -56,8 +57,8 @@ int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err)
 		return rc;
 	if ((*db)->text && (!o->on->choice.backend->compares || o->on->comm ||
 			    o->want == KH_WANT_SECOND))
-		return kh_fail(err, KH_EUSAGE, "%s: a database with text is for one process on "
-			       "the CPU (--device cpu), without --set second-best", o->path);
+		return kh_fail(err, KH_EUSAGE, "%s: a database with text is for one process, "
+			       "without --set second-best", o->path);
 	if (o->aligned && (!(*db)->text || !o->on->choice.backend->on_host))
 		return kh_fail(err, KH_EUSAGE, "%s: --paf and --set identity need a database with "
 			       "text (build --set text), and --device cpu", o->path);

@@ -102,14 +102,19 @@ small() {
 	text
 }
 
-# A database with text takes the CPU by itself where there is a GPU.
+# Calls by a database with text: on the GPU as on the CPU.
 text() {
-	build small auto "$WORK/text.khdb" --set text >"$OUT/equal.log" 2>&1 || fail "build --set text: $(tail -1 "$OUT/equal.log")"
-	for d in auto cpu; do
-		"$KMERHASH" classify -q --device $d --db "$WORK/text.khdb" --output "$WORK/$d.out" "$WORK/small.fq" \
-			2>"$OUT/equal.log" || fail "classify with text on $d: $(tail -1 "$OUT/equal.log")"
+	build small cpu "$WORK/text.khdb" --set text >"$OUT/equal.log" 2>&1 || fail "build --set text: $(tail -1 "$OUT/equal.log")"
+	for in in small.fq "--paired small.p_1.fq small.p_2.fq" "--set distinct small.fq" "--sample-pass small.fq" small.long.fq \
+		"--sample-pass small.long.fq" "--confidence 0.6 small.fq"; do
+		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
+		for d in cpu cuda; do
+			"$KMERHASH" classify -q --device $d --db "$WORK/text.khdb" --report "$WORK/$d.rep" --output "$WORK/$d.out" "$@" \
+				2>"$OUT/equal.log" || fail "classify with text on $d $in: $(tail -1 "$OUT/equal.log")"
+		done
+		same "$WORK/cpu.out" "$WORK/cuda.out" "lines of $in by a database with text"
+		same "$WORK/cpu.rep" "$WORK/cuda.rep" "report of $in by a database with text"
 	done
-	same "$WORK/cpu.out" "$WORK/auto.out" "lines by a database with text"
 }
 
 # The second pass: lines, report and profile of one sample, and of several.

@@ -53,7 +53,7 @@ static int open_timing(struct timing *t, const kh_engine *e, const kh_job *j, kh
 {
 	const kh_job_part s[2] = { kh_job_part_of(j, 0), kh_job_part_of(j, 1) };
 	kh_cuda_layout lay = kh_cuda_lay_out((size_t)(s[0].to - s[0].from + s[1].to - s[1].from),
-					     s[0].n + s[1].n, e->rule.max_span);
+					     s[0].n + s[1].n, &e->rule);
 	int rc;
 
 	if ((rc = KH_GPU(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking), err)) ||

@@ -1,0 +1,196 @@
+/*
+ * match_item.h - what a thread of match.cu does   [HD]
+ *
+ * For nvcc, and for the tests that do the same on the CPU (tests/fake_match.c).
+ */
+#ifndef KH_CUDA_KERNELS_MATCH_ITEM_H
+#define KH_CUDA_KERNELS_MATCH_ITEM_H
+
+#include "classify/match_small.h"
+#include "cuda/kernels/engine.h"
+
+#define KH_GPU_SUMS 48                  /* species of a long fragment */
+
+/* Adds n, and returns what was there before. */
+static KH_HD uint32_t kh_gpu_add(uint32_t *count, uint32_t n)
+{
+#ifdef __CUDA_ARCH__
+	return atomicAdd(count, n);
+#else
+	*count += n;
+	return *count - n;
+#endif
+}
+
+/* The record of a mate of fragment i; without bases, if there is none. */
+static KH_HD kh_gpu_record kh_gpu_mate(const kh_gpu_query *q, uint32_t i, int mate)
+{
+	const kh_gpu_record none = { 0, 0 };
+
+	if (q->mates == UINT32_MAX)
+		return q->record[2 * i + (uint32_t)mate];
+	return mate == 0 ? q->record[i] : q->mates ? q->record[q->mates + i] : none;
+}
+
+static KH_HD bool kh_gpu_is_long(const kh_gpu_query *q, uint32_t i)
+{
+	return !kh_small_fits(kh_gpu_mate(q, i, 0).len, kh_gpu_mate(q, i, 1).len);
+}
+
+static KH_HD void kh_gpu_leave_to_host(const kh_gpu_query *q, uint32_t i)
+{
+	const kh_call left = { KH_GPU_CALL_LEFT, 0, 0, 0 };
+
+	q->call[i] = left;
+	if (q->candidates)
+		q->candidates[i] = kh_candidates_none();
+	if (q->found)
+		q->found_at[i] = KH_GPU_COUNTED;
+	kh_gpu_add(&q->counts[KH_GPU_HOST], 1);
+}
+
+static KH_HD uint32_t kh_gpu_parts(uint64_t len)
+{
+	return (uint32_t)((len + KH_MATCH_PIECE - 1) / KH_MATCH_PIECE);
+}
+
+static KH_HD kh_mate kh_gpu_bases(const kh_gpu_query *q, uint64_t at, uint32_t len)
+{
+	const kh_mate m = { q->bases, q->amb, at, len, 0, 0, 0 };
+
+	return m;
+}
+
+static KH_HD kh_mate kh_gpu_part_of(const kh_gpu_query *q, const kh_gpu_slice *s)
+{
+	const uint32_t of_first = kh_gpu_parts(kh_gpu_mate(q, s->fragment, 0).len);
+	const bool mate = s->number >= of_first;
+	const kh_gpu_record r = kh_gpu_mate(q, s->fragment, mate);
+	const uint64_t i = s->number - (mate ? of_first : 0), n = kh_gpu_parts(r.len);
+	const uint32_t from = (uint32_t)(r.len * i / n), to = (uint32_t)(r.len * (i + 1) / n);
+
+	return kh_gpu_bases(q, (uint64_t)r.word * 32 + from, to - from);
+}
+
+/* Number i of all: fragments, then parts of long ones. */
+static KH_HD kh_small_job kh_gpu_item(const kh_gpu_query *q, uint32_t i)
+{
+	kh_small_job j;
+
+	j.mark = q->mark;
+	j.s.number = i;
+	j.s.only = j.s.last = i < q->n;
+	for (int k = 0; k < 2; k++) {
+		const kh_gpu_record none = { 0, 0 };
+		const kh_gpu_record r = i < q->n ? kh_gpu_mate(q, i, k) : none;
+
+		j.s.mate[k] = kh_gpu_bases(q, (uint64_t)r.word * 32, r.len);
+	}
+	if (i >= q->n)
+		j.s.mate[0] = kh_gpu_part_of(q, &q->slice[i - q->n]);
+	return j;
+}
+
+static KH_HD void kh_gpu_give_call(const kh_gpu_query *q, const kh_small *x,
+				   const kh_small_job *j, uint32_t i)
+{
+	kh_call c = kh_small_call(x, j, q->rule.confidence,
+				  q->candidates ? &q->candidates[i] : NULL);
+
+	if (q->found) {
+		const uint32_t seeds = j->s.mate[0].seeds + j->s.mate[1].seeds;
+		const uint32_t at = kh_gpu_add(&q->counts[KH_GPU_FOUND], seeds);
+
+		q->found_at[i] = at;
+		c.found = kh_small_found(x, j, q->found + at);
+	}
+	q->call[i] = c;
+}
+
+static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
+				   const kh_small_job *j, uint32_t i)
+{
+	kh_gpu_part *p = &q->part[i - q->n];
+	uint32_t n = 0;
+
+	p->kmers = kh_places_kmers(&x->m, &j->s, 0);
+	for (uint32_t k = 0; k < x->m.here.n; k++) {
+		const kh_claim *v = &x->m.here.v[k];
+		const kh_gpu_part_claim c = { v->species, v->score, v->matches, v->columns,
+					      v->hits };
+
+		if (v->score < KH_MATCH_PART)
+			continue;
+		if (n < KH_GPU_PART_CLAIMS)
+			p->claim[n] = c;
+		n++;
+	}
+	p->n = n <= KH_GPU_PART_CLAIMS ? n : UINT32_MAX;
+}
+
+/* Compares number i of all.  False: the rooms of x are too small. */
+static KH_HD_CALLED bool kh_gpu_compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
+{
+	kh_small_job j = kh_gpu_item(q, i);
+
+	if (!kh_small_compare(x, &j))
+		return false;
+	if (i < q->n)
+		kh_gpu_give_call(q, x, &j, i);
+	else
+		kh_gpu_give_part(q, x, &j, i);
+	return true;
+}
+
+/* The same with large rooms; what these do not suffice for is left to the host. */
+static KH_HD void kh_gpu_compare_left(const kh_gpu_query *q, kh_small *x, uint32_t i)
+{
+	if (kh_gpu_compare(q, x, i))
+		return;
+	if (i < q->n)
+		kh_gpu_leave_to_host(q, i);
+	else
+		q->part[i - q->n].n = UINT32_MAX;
+}
+
+/* Adds up the claims of a fragment's parts.  False: some are not known, or there is no room. */
+static KH_HD bool kh_gpu_add_parts(const kh_gpu_query *q, const kh_gpu_long *l, kh_claims *sum,
+				   uint32_t *features)
+{
+	*features = 0;
+	for (uint32_t k = l->first; k < l->first + l->n; k++) {
+		const kh_gpu_part *p = &q->part[k];
+
+		if (p->n == UINT32_MAX)
+			return false;
+		*features += p->kmers;
+		for (uint32_t c = 0; c < p->n; c++) {
+			const kh_gpu_part_claim *x = &p->claim[c];
+			const kh_claim claim = { x->species, x->score, x->matches, x->columns, 1,
+						 { 0, 0 }, x->hits };
+
+			if (!kh_small_sum(sum, &claim))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The call of a long fragment, by its parts. */
+static KH_HD void kh_gpu_sum(const kh_gpu_query *q, const kh_match_db *db, const kh_gpu_long *l)
+{
+	const uint32_t i = l->fragment;
+	const uint64_t bases = (uint64_t)kh_gpu_mate(q, i, 0).len + kh_gpu_mate(q, i, 1).len;
+	kh_claim claim[KH_GPU_SUMS];
+	kh_alone alone[KH_GPU_SUMS];
+	kh_claims sum = { claim, alone, 0, KH_GPU_SUMS, NULL };
+	uint32_t features;
+
+	if (kh_gpu_add_parts(q, l, &sum, &features))
+		q->call[i] = kh_small_call_long(db, &sum, bases, features, q->rule.confidence,
+						q->candidates ? &q->candidates[i] : NULL);
+	else
+		kh_gpu_leave_to_host(q, i);
+}
+
+#endif

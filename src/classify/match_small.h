@@ -1,0 +1,380 @@
+/*
+ * match_small.h - a fragment compared with text by one thread, in rooms of fixed size   [HD]
+ *
+ * What kernels do for each fragment: the same as match.c does for a segment, but for how seeds are
+ * looked up, and rooms that are small.  Nearly all fragments of one segment fit; what does not is
+ * left to the CPU.
+ */
+#ifndef KH_CLASSIFY_MATCH_SMALL_H
+#define KH_CLASSIFY_MATCH_SMALL_H
+
+#include "classify/match_score.h"
+
+/* How large rooms are: so small that a thread of each fragment has them, and larger ones for what
+ * does not fit. */
+typedef struct kh_small_caps {
+	uint32_t seeds, candidates;     /* of a mate */
+	uint32_t places, claims;
+	uint32_t sorted;                /* 1: with room for sorting many candidates */
+} kh_small_caps;
+
+static KH_HD kh_small_caps kh_small_usual(void)
+{
+	const kh_small_caps c = { 64, 32, 16, 8, 0 };
+
+	return c;
+}
+
+static KH_HD kh_small_caps kh_small_large(void)
+{
+	const kh_small_caps c = { KH_MATCH_SEEDS, 512, 96, 48, 1 };
+
+	return c;
+}
+
+/* A fragment of one segment, or a part of one.  Bit i of `mark` says whether the k-mer at base i of
+ * the packed sequences is a feature, if it lies inside its record. */
+typedef struct kh_small_job {
+	kh_mates s;
+	const uint32_t *mark;
+} kh_small_job;
+
+typedef struct kh_small {
+	kh_matching m;
+	uint32_t *pos[2];
+	uint64_t *key;
+	uint32_t cap_seeds;
+} kh_small;
+
+/* 8 bytes that rooms take; at most so many, for a constant. */
+static KH_HD uint32_t kh_small_words(const kh_small_caps *c)
+{
+	return 2 * c->seeds + (2 + c->sorted) * c->candidates + 2 * c->candidates * 2 +
+	       (c->places + KH_RESCUE_MOST) * 4 + c->claims * 5;
+}
+
+enum { KH_SMALL_WORDS = 2 * 64 + 6 * 32 + (16 + KH_RESCUE_MOST) * 4 + 8 * 5 };
+
+static_assert(sizeof(kh_region) == 16 && sizeof(kh_spot) == 32 && sizeof(kh_claim) == 32 &&
+	      sizeof(kh_alone) == 8, "kh_small_words counts them so");
+
+/* Begins with rooms in the words from `at` on. */
+static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db, const kh_small_caps *c,
+				uint64_t *at)
+{
+	kh_matching *m = &x->m;
+
+	m->db = db;
+	x->cap_seeds = c->seeds;
+	x->key = at;
+	at += c->seeds;
+	for (int i = 0; i < 2; i++) {
+		x->pos[i] = (uint32_t *)at;
+		at += c->seeds / 2;
+		m->found[i].candidate = at;
+		at += c->candidates;
+		m->found[i].region = (kh_region *)at;
+		at += 2 * c->candidates;
+	}
+	m->cap_candidates = c->candidates;
+	m->sorted = c->sorted ? at : NULL;
+	at += c->sorted * c->candidates;
+	m->place = (kh_spot *)at;
+	m->cap_place = c->places;
+	at += (c->places + KH_RESCUE_MOST) * 4;
+	m->here.v = (kh_claim *)at;
+	at += c->claims * 4;
+	m->here.alone = (kh_alone *)at;
+	m->here.n = 0;
+	m->here.cap = c->claims;
+	m->here.of = NULL;
+	m->full = 0;
+}
+
+/* Is a fragment whose mates have so many bases one segment? */
+static KH_HD bool kh_small_fits(uint32_t a, uint32_t b)
+{
+	return a <= (uint32_t)(b > 0 ? KH_TEXT_SPAN : KH_MATCH_PIECE) && b <= KH_TEXT_SPAN;
+}
+
+/* --- bits ------------------------------------------------------------------------------- */
+static KH_HD uint32_t kh_lowest_bit(uint32_t x)
+{
+#ifdef __CUDA_ARCH__
+	return (uint32_t)__ffs((int)x) - 1;
+#else
+	return (uint32_t)__builtin_ctz(x);
+#endif
+}
+
+static KH_HD uint32_t kh_count_bits(uint32_t x)
+{
+#ifdef __CUDA_ARCH__
+	return (uint32_t)__popc(x);
+#else
+	return (uint32_t)__builtin_popcount(x);
+#endif
+}
+
+/* What is read soon.  The address need not be valid. */
+static KH_HD void kh_small_ask_for(const void *p)
+{
+#ifdef __CUDA_ARCH__
+	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#else
+	__builtin_prefetch(p);
+#endif
+}
+
+/* --- seeds ------------------------------------------------------------------------------ */
+/* The seeds among the k-mers that begin in word w of a mate. */
+static KH_HD uint32_t kh_small_marks(const kh_small_job *j, uint32_t mate, uint32_t k, uint32_t w)
+{
+	const uint32_t len = j->s.mate[mate].len, starts = len < k ? 0 : len - k + 1;
+	const uint64_t at = j->s.mate[mate].at + 32 * w;
+	const uint32_t *mark = j->mark + at / 32, sh = at % 32;
+	uint32_t left, here;
+
+	if (32 * w >= starts)
+		return 0;
+	left = starts - 32 * w;
+	here = sh ? mark[0] >> sh | mark[1] << (32 - sh) : mark[0];
+	return left < 32 ? here & ((UINT32_C(1) << left) - 1) : here;
+}
+
+static KH_HD uint32_t kh_small_count(const kh_small_job *j, uint32_t mate, uint32_t k)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
+		n += kh_count_bits(kh_small_marks(j, mate, k, w));
+	return n;
+}
+
+static KH_HD uint64_t kh_small_key(const kh_mate *a, uint32_t pos, uint32_t k)
+{
+	return kh_key(kh_bits_canonical(kh_packed_bits(a->bases, a->at + pos, k), k));
+}
+
+/* --- look-ups --------------------------------------------------------------------------- */
+/* A bit for each slot of a line with this tag; free ones have tag 0. */
+static KH_HD uint32_t kh_small_slots(const void *line, uint32_t tag, uint32_t slots)
+{
+	const uint32_t low = UINT32_C(0x7f7f7f7f), *tags = (const uint32_t *)line;
+	uint32_t equal = 0;
+
+	for (int i = 0; i < 4; i++) {
+		/* the high bit of each byte that is equal, and from these four bits */
+		const uint32_t x = tags[i] ^ tag * UINT32_C(0x01010101);
+		const uint32_t bit = ~(((x & low) + low) | x | low);
+
+		equal |= ((bit >> 7) * UINT32_C(0x01020408) >> 24 & 15) << 4 * i;
+	}
+	return equal & ((UINT32_C(1) << slots) - 1);
+}
+
+/* The bins of a seed that were found so far, as candidates behind those that there are. */
+typedef struct kh_small_list {
+	uint32_t n;
+	bool whole;
+} kh_small_list;
+
+static KH_HD void kh_small_add(const kh_matching *m, kh_found *f, uint32_t seed, uint32_t bin,
+			       kh_small_list *l)
+{
+	const uint32_t at = f->n_candidates + l->n++;
+
+	l->whole = l->whole && bin != KH_SEED_MANY;
+	if (at < m->cap_candidates)
+		f->candidate[at] = (uint64_t)bin << 32 | seed;
+}
+
+/* As kh_places_list, of bins that have been added. */
+static KH_HD void kh_small_take(kh_matching *m, kh_found *f, uint32_t seed, const kh_small_list *l)
+{
+	const uint32_t n = f->n_candidates + l->n;
+
+	if (!l->whole || n > KH_MATCH_CANDIDATES)
+		return;
+	if (n > m->cap_candidates) {
+		m->full |= KH_FULL_CANDIDATES;
+		return;
+	}
+	f->n_candidates = n;
+	kh_seed_add(&f->known, seed);
+}
+
+static KH_HD void kh_small_look_up(kh_matching *m, kh_found *f, uint32_t seed, uint64_t key)
+{
+	const kh_seed_index *x = &m->db->seeds;
+	const uint32_t slots = kh_seed_slots(x->bits);
+	kh_small_list l = { 0, true };
+
+	for (kh_seed_search s = kh_seed_begin(x, key); s.line; kh_seed_go_on(x, &s))
+		for (uint32_t with = kh_small_slots(s.line, s.tag, slots); with; with &= with - 1) {
+			const uint32_t value = kh_seed_value(s.line, kh_lowest_bit(with), x->bits);
+			const uint32_t *word;
+			uint32_t one;
+
+			if (value == 0)
+				break;
+			word = kh_seed_bins(x, s.range, value, &one);
+			for (; *word & KH_SEED_MORE; word++)
+				kh_small_add(m, f, seed, *word & ~KH_SEED_MORE, &l);
+			kh_small_add(m, f, seed, *word, &l);
+		}
+	kh_small_take(m, f, seed, &l);
+}
+
+/* --- a fragment ------------------------------------------------------------------------- */
+/* Finds the seeds of a mate, all or those that begin behind the one before, and asks for their
+ * lines; returns their number. */
+static KH_HD uint32_t kh_small_choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool all)
+{
+	const uint32_t k = x->m.db->sampling.k;
+	const kh_mate *a = &j->s.mate[mate];
+	uint32_t n = 0, next = 0;
+
+	for (uint32_t w = 0; 32 * w < a->len; w++)
+		for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
+			const uint32_t pos = 32 * w + kh_lowest_bit(m);
+
+			if (pos < next)
+				continue;
+			next = all ? pos : pos + k;
+			if (n < x->cap_seeds) {
+				x->pos[mate][n] = pos;
+				x->key[n] = kh_small_key(a, pos, k);
+				kh_small_ask_for(kh_seed_begin(&x->m.db->seeds, x->key[n]).line);
+			}
+			n++;
+		}
+	return n;
+}
+
+/* Looks up seeds of a mate. */
+static KH_HD void kh_small_ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
+{
+	const uint32_t words = x->m.db->sampling.stride / KH_TEXT_WORD;
+	const uint32_t n = kh_small_choose(x, j, mate, all);
+	kh_found *f = &x->m.found[mate];
+
+	j->s.mate[mate].asked = n;
+	kh_places_begin(f, x->pos[mate], n);
+	if (f->n > x->cap_seeds) {
+		x->m.full |= KH_FULL_CANDIDATES;
+		return;
+	}
+	for (uint32_t i = 0; i < f->n; i++)
+		kh_small_look_up(&x->m, f, i, x->key[i]);
+	for (uint32_t i = 0; i < f->n_candidates; i++)
+		kh_small_ask_for(x->m.db->text +
+				 (uint64_t)kh_candidate_bin(f->candidate[i]) * words);
+}
+
+/* Compares a fragment: claims are in x->m.here.  False: a room is too small. */
+static KH_HD bool kh_small_compare(kh_small *x, kh_small_job *j)
+{
+	kh_matching *m = &x->m;
+	bool again = true;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		kh_mate *a = &j->s.mate[i];
+
+		a->seeds = kh_small_count(j, i, m->db->sampling.k);
+		if (a->len > 0)
+			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
+	}
+	for (int all = !j->s.only; all < 2 && again && !m->full; all++) {
+		kh_claims_forget(&m->here);
+		for (uint32_t i = 0; i < 2; i++)
+			kh_small_ask(x, j, i, all != 0);
+		for (uint32_t i = 0; i < 2 && !m->full; i++)
+			kh_places_regions(m, &j->s, i);
+		again = !m->full && kh_match_segment(m, &j->s);
+	}
+	return !m->full;
+}
+
+/* The call of a fragment that was compared, but for the features found; *wanted, if it is not NULL:
+ * what it could be. */
+static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uint32_t confidence,
+				   kh_candidates *wanted)
+{
+	const kh_matching *m = &x->m;
+	const kh_claim *best = kh_match_best(&m->here);
+	kh_call c = { KH_NO_TAXON,
+		      kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1), 0, 0 };
+
+	if (wanted)
+		*wanted = kh_candidates_none();
+	if (best && j->s.mate[0].seeds + j->s.mate[1].seeds > 0) {
+		c.hits = best->hits;
+		c.taxon = kh_match_taxon(m, &j->s, best);
+		if (wanted)
+			*wanted = kh_claims_candidates(m->db, &m->here, kh_claim_bin(m, best),
+						       true);
+	}
+	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
+		c.taxon = KH_NO_TAXON;
+	return c;
+}
+
+/* The same of a fragment of several parts, by the sums of their claims. */
+static KH_HD kh_call kh_small_call_long(const kh_match_db *db, const kh_claims *sum, uint64_t bases,
+					uint32_t features, uint32_t confidence,
+					kh_candidates *wanted)
+{
+	const kh_claim *best = kh_match_best(sum);
+	kh_call c = { KH_NO_TAXON, features, 0, 0 };
+
+	if (wanted)
+		*wanted = kh_candidates_none();
+	if (best) {
+		c.hits = best->hits;
+		c.taxon = kh_match_long_taxon(db, sum, best, bases);
+		if (wanted)
+			*wanted = kh_claims_candidates(db, sum, KH_NO_BIN, false);
+	}
+	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
+		c.taxon = KH_NO_TAXON;
+	return c;
+}
+
+/* Adds a claim of a part.  False: there is no room. */
+static KH_HD bool kh_small_sum(kh_claims *sum, const kh_claim *x)
+{
+	const uint32_t i = kh_claims_of(sum, x->species);
+
+	if (i == UINT32_MAX)
+		return false;
+	sum->v[i] = kh_claim_together(&sum->v[i], x, 0);
+	return true;
+}
+
+/* Writes the keys of the seeds that the text has where the best claim has the mates, of all seeds
+ * of the fragment at most; their number. */
+static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, uint64_t *key)
+{
+	const kh_claim *best = kh_match_best(&x->m.here);
+	const uint32_t k = x->m.db->sampling.k;
+	uint32_t n = 0;
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_lies lies;
+
+		if (!best || !(best->mates >> mate & 1))
+			continue;
+		lies = kh_places_lies(&x->m, best, mate);
+		for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
+			for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
+				const uint32_t pos = 32 * w + kh_lowest_bit(m);
+
+				if (kh_places_have_seed(&x->m, &j->s, mate, &lies, pos))
+					key[n++] = kh_small_key(&j->s.mate[mate], pos, k);
+			}
+	}
+	return n;
+}
+
+#endif

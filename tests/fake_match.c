@@ -1,0 +1,170 @@
+/* fake_match.c - the launchers by which text is compared, on one thread, without a GPU: what each
+ * thread does is what threads of match.cu do */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include "cuda/gpu/comm.h"
+#include "cuda/kernels/kraken2.h"
+#include "cuda/kernels/match_item.h"
+
+size_t kh_gpu_query_match_room(void)
+{
+	const kh_small_caps caps = kh_small_large();
+
+	return kh_small_words(&caps) * sizeof(uint64_t);
+}
+
+int kh_gpu_query_match_local(uint64_t *bytes)
+{
+	*bytes = 0;
+	return cudaSuccess;
+}
+
+/* Marks the features of a record; what is behind its last k-mer has any marks. */
+static void mark(const kh_gpu_query *q, const kh_gpu_record *r)
+{
+	const kh_sampling *k = &q->rule.sampling;
+	const uint64_t from = (uint64_t)r->word * 32, starts = kh_sampling_starts(k, r->len);
+	const kh_stretch span = { q->bases, q->amb, from, from + starts };
+	const size_t most = (size_t)kh_sampling_bound(k, starts) + 1;
+	uint64_t *key = malloc(most * sizeof *key);
+	uint32_t *pos = malloc(most * sizeof *pos);
+	size_t n = 0;
+
+	if (!key || !pos)
+		abort();
+	for (uint32_t w = 0; 32 * w < r->len; w++)
+		q->mark[r->word + w] = 32 * w >= starts	       ? ~0u
+				       : starts - 32 * w < 32 ? ~0u << (starts - 32 * w)
+							      : 0;
+	if (starts > 0)
+		n = kh_sampling_run(k, &span, key, pos);
+	for (size_t i = 0; i < n; i++)
+		q->mark[r->word + pos[i] / 32] |= 1u << pos[i] % 32;
+	free(key);
+	free(pos);
+}
+
+static void mark_all(const kh_gpu_query *q)
+{
+	for (uint32_t i = 0; i < q->n; i++)
+		for (int mate = 0; mate < 2; mate++) {
+			const kh_gpu_record r = kh_gpu_mate(q, i, mate);
+
+			mark(q, &r);
+		}
+	q->mark[q->n_words] = 0;
+}
+
+static void compare_all(const kh_gpu_query *q)
+{
+	const kh_small_caps caps = kh_small_usual();
+	uint64_t room[KH_SMALL_WORDS];
+	kh_small x;
+
+	for (uint32_t i = 0; i < q->n + q->n_slices; i++) {
+		if (i < q->n && kh_gpu_is_long(q, i)) {
+			if (q->found)
+				kh_gpu_leave_to_host(q, i);
+			continue;
+		}
+		memset(room, 0xa5, sizeof room);
+		kh_small_init(&x, &q->text, &caps, room);
+		if (!kh_gpu_compare(q, &x, i))
+			q->left[q->counts[KH_GPU_LEFT]++] = i;
+	}
+}
+
+static void compare_left(const kh_gpu_query *q)
+{
+	const kh_small_caps caps = kh_small_large();
+	kh_small x;
+
+	for (uint32_t k = 0; k < q->counts[KH_GPU_LEFT]; k++) {
+		memset(q->rooms, 0xa5, kh_gpu_query_match_room());
+		kh_small_init(&x, &q->text, &caps, q->rooms);
+		kh_gpu_compare_left(q, &x, q->left[k]);
+	}
+}
+
+int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
+{
+	(void)stream;
+	if (!q->text.text)
+		abort();                /* no other databases are made up */
+	mark_all(q);
+	compare_all(q);
+	compare_left(q);
+	for (uint32_t k = 0; k < q->n_longs && !q->found; k++)
+		kh_gpu_sum(q, &q->text, &q->longs[k]);
+	return cudaSuccess;
+}
+
+/* --- what the engine calls for other databases, or with rounds of exchange: not made up ----- */
+int kh_gpu_index_check(const kh_gpu_index *ix, uint32_t n_bins, uint32_t first, uint32_t n,
+		       uint32_t *bad, uint32_t *entries, cudaStream_t stream)
+{
+	(void)ix, (void)n_bins, (void)first, (void)n, (void)bad, (void)entries, (void)stream;
+	abort();
+}
+
+int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream)
+{
+	(void)mask, (void)other, (void)n, (void)stream;
+	abort();
+}
+
+int kh_gpu_census_search_run(const kh_gpu_census_search *s, cudaStream_t stream)
+{
+	(void)s, (void)stream;
+	abort();
+}
+
+int kh_gpu_kraken2_run(const kh_gpu_kraken2 *q, void *stream)
+{
+	(void)q, (void)stream;
+	abort();
+}
+
+size_t kh_gpu_route_room(uint64_t bound, int from)
+{
+	(void)bound, (void)from;
+	abort();
+}
+
+int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
+{
+	(void)r, (void)stream;
+	abort();
+}
+
+size_t kh_gpu_sums_room(uint64_t n)
+{
+	(void)n;
+	abort();
+}
+
+int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
+{
+	(void)r, (void)stream;
+	abort();
+}
+
+int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream)
+{
+	(void)r, (void)stream;
+	abort();
+}
+
+int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream)
+{
+	(void)t, (void)stream;
+	abort();
+}
+
+int kh_gpu_comm_open_here(kh_gpu_comm **c, const int *device, size_t n, kh_err *err)
+{
+	(void)c, (void)device, (void)n, (void)err;
+	abort();
+}

@@ -1,0 +1,85 @@
+/* gpu_text.h - calls by databases with text: those of the CPU, and of devices */
+#ifndef KH_TEST_GPU_TEXT_H
+#define KH_TEST_GPU_TEXT_H
+
+#include "gpu_queues.h"
+#include "gpu_references.h"
+#include "build/build.h"
+#include "text/text.h"
+
+enum { TEXT_READS = 600 };
+
+/* All kinds of jobs that devices are given. */
+static void same_calls_by_text(const struct way *cpu, const struct way *device, const kh_db *db,
+			       const kh_rule *rule, const char *what)
+{
+	static struct answer a, b;
+	const size_t n = 3 * TEXT_READS + 1;
+	struct made_block block[3];
+
+	for (int i = 0; i < 3; i++)
+		make_block(&block[i], TEXT_READS, i);
+	kh_job job[] = {
+		{ .n = TEXT_READS, .block = { &block[0].b } },
+		{ .n = TEXT_READS / 2, .block = { &block[2].b }, .interleaved = true },
+		{ .n = TEXT_READS, .block = { &block[1].b } },
+		{ .n = TEXT_READS / 2,
+		  .block = { &block[0].b, &block[1].b },
+		  .from = { 3, TEXT_READS / 2 } },
+		{ .n = 1, .block = { &block[2].b, &block[0].b }, .from = { 7, 9 } },
+	};
+	a.call = calloc(n, sizeof *a.call);
+	b.call = calloc(n, sizeof *b.call);
+	a.candidates = rule->candidates ? calloc(n, sizeof *a.candidates) : NULL;
+	b.candidates = rule->candidates ? calloc(n, sizeof *b.candidates) : NULL;
+	run_jobs(cpu, db, rule, job, 5, &a);
+	run_jobs(device, db, rule, job, 5, &b);
+	same_answers(&a, &b, n, db->tax->n, what);
+	free(a.call);
+	free(b.call);
+	free(a.candidates);
+	free(b.candidates);
+	kh_distinct_clear(&a.distinct);
+	kh_distinct_clear(&b.distinct);
+	for (int i = 0; i < 3; i++)
+		free_block(&block[i]);
+}
+
+/* Databases of several kinds, and ways of asking them. */
+static void check_text(const struct way *cpu, const struct way *device)
+{
+	static const kh_sampling sampling[] = { { KH_SYNCMER, 18, 14, 16, 0, 1 },
+						{ KH_SYNCMER, 18, 10, 32, 0, 1 },
+						{ KH_SYNCMER, 9, 5, 16, 0, 1 },
+						{ KH_SYNCMER, 20, 4, 512, 0, 0 } };
+	char *refs = malloc(MAX_TEXT);
+
+	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
+		const kh_build_options o = { .sampling = sampling[i],
+					     .text = true,
+					     .keep_all = i % 2,
+					     .max_span = KH_TEXT_SPAN,
+					     .max_locations = i % 2 ? 254 : 2,
+					     .threads = 2,
+					     .block_size = 1 << 16 };
+		const kh_db_options later = { .threads = 2, .later = i % 2 };
+		kh_rule rule;
+		kh_db *db = NULL;
+		char what[40];
+
+		make_references(refs);
+		build(DB_CPU, "cpu", &o);
+		ok(kh_db_open(&db, path[DB_CPU], &later, err));
+		kh_rule_init(&rule, db->h);
+		snprintf(what, sizeof what, "text, k %u, stride %u", sampling[i].k,
+			 sampling[i].stride);
+		same_calls_by_text(cpu, device, db, &rule, what);
+		rule.confidence = 300;
+		rule.candidates = KH_WANT_CANDIDATES;
+		same_calls_by_text(cpu, device, db, &rule, what);
+		kh_db_close(db);
+	}
+	free(refs);
+}
+
+#endif
