@@ -398,7 +398,7 @@ class Sample:
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def cost(self, cell, call, s, drop, other=0):
-        x = drop * DROP
+        x = drop * (DROP if cell < 128 else 75638)
         if self.costs:
             now = None if call is None else self.tree.species[call]
             x += self.costs[s][cell // 32][other][s != now]

@@ -4,8 +4,9 @@
 
 #include "sample/model.h"
 
-/* -log2(0.3): a species becomes less likely by this for each hit that it is behind. */
-enum { KH_DROP_COST = 113834 };
+/* -log2(0.3): a species becomes less likely by this for each hit that it is behind; of a long
+ * fragment by 0.8 log2(e), as it has more hits by chance. */
+enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 75638 };
 
 /* -log2 of the shares of the fragments, by size, that are called the species, and that are not: of
  * its own ones, and of what is something else's. */
@@ -52,7 +53,8 @@ static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 	const uint32_t size = k->cell / KH_SHARES,
 		       now = k->call == KH_NO_TAXON ? KH_NO_TAXON
 						    : w->in->db->tax->species[k->call];
-	const uint64_t drop = (uint64_t)k->drop[i] * KH_DROP_COST;
+	const uint64_t drop = (uint64_t)k->drop[i] *
+			      (size == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST);
 	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
 
 	if (!t)
