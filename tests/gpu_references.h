@@ -6,13 +6,35 @@
 #ifndef KH_GPU_REFERENCES_H
 #define KH_GPU_REFERENCES_H
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include "gpu_reads.h"
 #include "build/build.h"
 
 static char dir[] = "/tmp/kh-backend-XXXXXX";
-static char path[8][64];
-enum { NODES, NAMES, REFS, DB_CPU, DB_GPU };
+enum { NODES, NAMES, REFS, DB_CPU, DB_GPU, FILES };
+static char path[FILES][64];
 enum { MAX_TEXT = 1 << 22 };
+
+static inline bool open_folder(void)
+{
+	static const char *const name[FILES] = { "nodes.dmp", "names.dmp", "refs.fa", "cpu.khdb",
+						 "gpu.khdb" };
+
+	if (!mkdtemp(dir))
+		return false;
+	for (int i = 0; i < FILES; i++)
+		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
+	return true;
+}
+
+static inline void remove_folder(void)
+{
+	for (int i = 0; i < FILES; i++)
+		unlink(path[i]);
+	rmdir(dir);
+}
 
 static inline int try_build(int which, const char *device, const kh_build_options *like,
 			    kh_err *err)

@@ -8,7 +8,6 @@
 #include "gpu_text.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 #include "build/build.h"
 #include "classify/distinct.h"
 
@@ -349,8 +348,6 @@ static void test_damage(void **state)
 
 int main(void)
 {
-	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa",
-					    "cpu.khdb", "gpu.khdb" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_databases),
 		cmocka_unit_test(test_devices),
@@ -364,16 +361,12 @@ int main(void)
 	test_seed();
 	if (!gpu_there(&status))
 		return status;
-	if (!mkdtemp(dir))
+	if (!open_folder())
 		return 1;
-	for (int i = 0; i < 5; i++)
-		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
 	kh_log_level(KH_ERROR);
 	only_devices_there();
 	make_taxonomy();
 	status = cmocka_run_group_tests(tests, NULL, NULL);
-	for (int i = 0; i < 5; i++)
-		unlink(path[i]);
-	rmdir(dir);
+	remove_folder();
 	return status;
 }

@@ -8,7 +8,6 @@
 #include "gpu_reads.h"
 #include "gpu_references.h"
 
-#include <unistd.h>
 #include "build/build.h"
 #include "sample/classes.h"
 #include "sample/model.h"
@@ -349,21 +348,16 @@ static void test_census(void **state)
 
 int main(void)
 {
-	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa", "db.khdb" };
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_census) };
 	int status;
 
 	test_seed();
 	if (!gpu_there(&status))
 		return status;
-	if (!mkdtemp(dir))
+	if (!open_folder())
 		return 1;
-	for (int i = 0; i < 4; i++)
-		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
 	kh_log_level(KH_ERROR);
 	status = cmocka_run_group_tests(tests, NULL, NULL);
-	for (int i = 0; i < 4; i++)
-		unlink(path[i]);
-	rmdir(dir);
+	remove_folder();
 	return status;
 }

@@ -5,7 +5,6 @@
 #include "fake_gpu.h"
 #include "gpu_text.h"
 
-#include <unistd.h>
 
 static struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 static struct way way[] = {
@@ -62,8 +61,6 @@ static void test_no_room(void **state)
 
 int main(void)
 {
-	static const char *const name[] = { "nodes.dmp", "names.dmp", "refs.fa", "cpu.khdb",
-					    "gpu.khdb" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_no_room),
@@ -71,16 +68,12 @@ int main(void)
 	int status;
 
 	test_seed();
-	if (!mkdtemp(dir))
+	if (!open_folder())
 		return 1;
-	for (int i = 0; i < 5; i++)
-		snprintf(path[i], sizeof path[i], "%s/%s", dir, name[i]);
 	kh_log_level(KH_ERROR);
 	fake_reset(UINT64_C(4) << 30);
 	make_taxonomy();
 	status = cmocka_run_group_tests(tests, NULL, NULL);
-	for (int i = 0; i < 5; i++)
-		unlink(path[i]);
-	rmdir(dir);
+	remove_folder();
 	return status;
 }
