@@ -17,12 +17,12 @@ static void choose_sampling(struct build *b, uint64_t bases)
 
 	bases = o->bases ? o->bases : bases;
 	s->k = given->k ? given->k : o->text ? kh_text_k(bases) : kh_default_k(bases);
-	if (s->scheme == KH_SYNCMER && given->s == 0)
-		s->s = o->text ? kh_text_s(s->k) : kh_default_s(s->k);
 	if (given->stride == 0)
 		s->stride = o->text ? kh_text_stride(bases)
 			    : given->k && !o->bases ? KH_STRIDE
 						    : kh_default_stride(bases);
+	if (s->scheme == KH_SYNCMER && given->s == 0)
+		s->s = o->text ? kh_text_s(bases, s->k, s->stride) : kh_default_s(s->k);
 	b->part = o->text && o->max_db_size == 0 ? kh_text_share(bases, s) : KH_LIMIT_ALL;
 	b->gap = o->text ? 1 : 1 + (b->o->max_span + s->stride - 1) / s->stride;
 }

@@ -58,12 +58,12 @@ uint32_t kh_default_s(uint32_t k);
  * and not a call; but no more than one look-up in three should have one. */
 uint32_t kh_text_k(uint64_t bases);
 #define KH_TEXT_BASES_18 UINT64_C(100000000000)
-/* Bases of an s-mer there: of seeds that are as many, those lie further apart, so that more reads
- * have one without an error.  Short s-mers would tie too often. */
-uint32_t kh_text_s(uint32_t k);
 /* Bases of a bin: as few as do not take a slot from the lines of the index, but 64 at least where
  * they would, and more where 31 bits do not number the bins. */
 uint32_t kh_text_stride(uint64_t bases);
+/* Bases of an s-mer there: the scheme alone keeps as few k-mers as there are to be seeds, or hardly
+ * more, as seeds that lie further apart are in more reads without an error. */
+uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride);
 /* Of 2^32 features, how many are kept, so that text and index take about .75 bytes a base: one byte
  * in three is text, and by the slots in a line a seed takes 4.5 to 6 bytes. */
 uint64_t kh_text_share(uint64_t bases, const kh_sampling *s);
@@ -102,7 +102,7 @@ typedef struct kh_build_options {
 	/* of all references, nearly: what is not given follows from them; 0: from their number */
 	uint64_t bases;
 	/* k = 0: kh_default_k; s = 0: by scheme and k; stride = 0: KH_STRIDE where k is given, else
-	 * kh_default_stride; with text kh_text_k, k - 4, kh_text_stride */
+	 * kh_default_stride; with text kh_text_k, kh_text_s, kh_text_stride */
 	kh_sampling sampling;
 	uint32_t max_span;
 	uint32_t max_locations;         /* targets of a feature in one species: bins.h */

@@ -36,11 +36,6 @@ uint32_t kh_text_k(uint64_t bases)
 	return bases > KH_TEXT_BASES_18 ? 20 : k < 18 ? k : 18;
 }
 
-uint32_t kh_text_s(uint32_t k)
-{
-	return k >= 16 ? k - 8 : k - 4;
-}
-
 uint32_t kh_text_stride(uint64_t bases)
 {
 	const uint64_t with_gaps = bases + bases / 8;
@@ -53,11 +48,26 @@ uint32_t kh_text_stride(uint64_t bases)
 	return stride;
 }
 
+/* Of 100000 k-mers, how many have a seed. */
+static uint64_t text_seeds(uint64_t bases, uint32_t stride)
+{
+	enum { OF_A_SLOT = 692 };
+
+	return OF_A_SLOT * (uint64_t)kh_seed_slots(kh_seed_bits((bases + bases / 64) / stride));
+}
+
+uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride)
+{
+	const uint32_t each = (uint32_t)(100000 / text_seeds(bases, stride));
+
+	/* one in k - s + 1, and k - s is even */
+	return k >= 16 ? k - (each - 1) / 2 * 2 : k - 4;
+}
+
 uint64_t kh_text_share(uint64_t bases, const kh_sampling *s)
 {
-	enum { OF_A_SLOT = 692 };       /* of all k-mers, in hundred-thousandths */
-	const uint64_t slots = kh_seed_slots(kh_seed_bits((bases + bases / 64) / s->stride));
-	const uint64_t share = slots * OF_A_SLOT * (s->k - s->s + 1) * KH_LIMIT_ALL / 100000;
+	const uint64_t each = s->k - s->s + 1;
+	const uint64_t share = text_seeds(bases, s->stride) * each * KH_LIMIT_ALL / 100000;
 
 	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }
