@@ -290,16 +290,21 @@ def check_minima(db):
         assert (max(m, row) if db.runs and row > 3 else m) == minimum, i
 
 
+def as_text(seq):
+    """What is no base is A there."""
+    return "".join("ACGT"[CODE.get(base, 0)] for base in seq)
+
+
 def expected_index(db, refs):
     """key -> bins, from the genomes"""
     scheme, keys = ("minhash", "syncmer")[db.scheme], {}
-    for number, (target, (_, seq)) in enumerate(zip(db.targets, refs)):
-        bins = {i: target[0] + i for i in range(len(seq) // db.stride + 1)}
-        if db.seeded:
-            bins = {at + i: first + i for of, at, first, n in db.kept if of == number for i in range(n)}
+    stretches = [(target[0], seq) for target, (_, seq) in zip(db.targets, refs)]
+    if db.seeded:
+        stretches = [(first, as_text(refs[of][1][at * db.stride:(at + n) * db.stride]))
+                     for of, at, first, n in db.kept]
+    for first, seq in stretches:
         for at, key in features(seq, scheme, db.k, db.s, db.stride, db.least, db.no_repeats):
-            if at // db.stride in bins:
-                keys.setdefault(key, set()).add(bins[at // db.stride])
+            keys.setdefault(key, set()).add(first + at // db.stride)
     return keys
 
 

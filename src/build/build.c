@@ -108,7 +108,7 @@ static int make_database(struct build *b, kh_err *err)
 	int rc;
 
 	if ((rc = kh_build_add_digests(b, err)) || (rc = kh_build_gather(b, err)) ||
-	    (rc = kh_build_find_taxa(b, err)))
+	    (rc = kh_build_find_taxa(b, err)) || (rc = kh_build_text_sample(b, err)))
 		return rc;
 	return kh_build_write(b, err);
 }
@@ -128,8 +128,6 @@ static void start_over(struct build *b)
 	kh_bin_map_clear(&t->bins);
 	free(t->old_first);
 	free(t->kept);
-	free(t->run);
-	free(t->run_to);
 	free(b->out.dir);
 	free(b->out.seeds);
 	for (unsigned i = 0; b->out.kept && i < KH_RANGES; i++)

@@ -65,12 +65,10 @@ struct taxa {
 	kh_bin_map bins;                /* the bins of targets and of their species */
 	/* by sequence, of all: its first bin among the targets, or KH_DROP */
 	uint32_t *to;
-	/* o->text: the stretches of the targets that the database has; and the stretches of bins
-	 * as they were read, which become others or are left out */
+	/* o->text: the stretches of the targets that the database has */
 	kh_db_kept *kept;
 	uint32_t n_kept;
 	size_t cap_kept;
-	uint32_t *run, *run_to, n_runs;
 	uint32_t *old_first; /* by sequence, of this process: its first bin when it was read */
 };
 
@@ -165,6 +163,8 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
 /* What of it the database has: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);
+/* The features of that, when its bins have numbers. */
+int kh_build_text_sample(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);
 /* What of it is unknown: translated/make.h. */
 const uint16_t *const *kh_build_text_unknown(const struct build *b);

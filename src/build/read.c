@@ -58,6 +58,7 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct build *b = arg;
 	const kh_builder_functions *to = &b->on.choice.backend->build;
+	const bool digests = b->o->text || !to->digests;
 	struct worker *w = &b->in.worker[worker];
 	kh_block *blk;
 	int rc;
@@ -74,11 +75,12 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 					w->pieces.v, w->pieces.n };
 
 			rc = kh_build_text_add(b, &s, err);
-			if (!rc && !to->digests)
+			if (!rc && digests)
 				rc = add_digests(w, &s, b->sampling.stride, err);
 			if (!rc && kh_build_tells(b))
 				rc = kh_excerpts_add(&w->excerpts, &s, b->sampling.stride, err);
-			if (!rc)
+			/* of text, only what is kept is sampled: kh_build_text_sample */
+			if (!rc && !b->o->text)
 				rc = to->add(b->in.builder, worker, &s, err);
 		}
 		kh_feed_release(b->in.feed, blk);
@@ -229,7 +231,7 @@ int kh_build_add_digests(struct build *b, kh_err *err)
 		for (size_t j = 0; j < w->n; j++)
 			b->refs.ref[w->part[j].seq].digest += w->part[j].digest;
 	}
-	if (!b->on.choice.backend->build.digests)
+	if (b->o->text || !b->on.choice.backend->build.digests)
 		return KH_OK;
 	sum = kh_array(b->refs.n, sizeof *sum, err);
 	rc = sum ? b->on.choice.backend->build.digests(b->in.builder, sum, err) : KH_ENOMEM;

@@ -2,9 +2,10 @@
  * strains.c - what of the text of a species is kept once
  *
  * Strains of a species are mostly alike, and a read that fits one of them fits the others nearly as
- * well.  So the targets of a species are gone through, the longest first, in tiles; a tile that
- * lies along text which was kept of the species, with no more than 3 bases in 100 that differ,
- * leaves neither text nor seeds.  A species then takes the room of its distinct sequence.
+ * well.  So the first target of a species is kept, and the others are gone through in their order,
+ * in tiles; a tile that lies along text which was kept of the species, with no more than 3 bases in
+ * 100 that differ, leaves neither text nor seeds.  A species then takes the room of its distinct
+ * sequence.
  *
  * Where strains differ by 2 in 100, a tile of 128 bases has more than 3 in 100 now and then: what a
  * tile has less than that is credit for those that follow it on the same text.  And a tile may
@@ -12,9 +13,12 @@
  * fit, one more is kept at each side: the next strain with that stretch has its tiles elsewhere,
  * and those that hang over its ends are to fit, too.
  *
- * Where a tile could lie is asked of k-mers of the kept text; but where the tile before
+ * Where a tile could lie is asked of k-mers of the tiles that are kept; but where the tile before
  * was found, the next one mostly follows, and is compared there first.  One worker does a species,
  * so nothing depends on their number.
+ *
+ * What becomes of a target follows from its bases and from the text that was kept of those in front
+ * of it.  So targets can be added to a database that has no more than this text.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -40,6 +44,7 @@ enum {
 	EACH = 4 * (K - S + 1),
 	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
+	OF_TILE = KH_TEXT_SPAN / ((K - S) / 2 + 1) + 1,
 	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
 };
 
@@ -224,30 +229,75 @@ static bool find(struct going *g, const struct tile *t)
 	return false;
 }
 
+/* The bases of a target from `at` on, and the k-mers that begin at the first `starts` of them. */
+static size_t sample(const struct going *g, const struct member *m, uint64_t at, uint64_t starts,
+		     uint64_t *key, uint32_t *pos)
+{
+	const uint64_t from = m->at + at;
+	const kh_stretch st = { (const uint64_t *)(const void *)g->s->text + from / 32, zeros,
+				from % 32, from % 32 + starts };
+
+	return kh_sampling_run(&sampling, &st, key, pos);
+}
+
+static uint32_t bases_of_tile(const struct going *g, const struct member *m, uint64_t number)
+{
+	const uint64_t left = m->bases - number * g->s->tile;
+
+	return left < g->s->tile ? (uint32_t)left : g->s->tile;
+}
+
+/* Remembers the k-mers in a kept tile: none that goes on behind it, where perhaps nothing is
+ * kept. */
+static int remember(struct going *g, uint32_t member, uint64_t number, kh_err *err)
+{
+	const struct member *m = &g->member[member];
+	const uint64_t at = number * g->s->tile;
+	const uint64_t starts = kh_sampling_starts(&sampling, bases_of_tile(g, m, number));
+	uint64_t key[OF_TILE];
+	uint32_t pos[OF_TILE];
+	const size_t n = sample(g, m, at, starts, key, pos);
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = kh_seen_add(&g->seen, key[i], member, (uint32_t)at + pos[i], err);
+	return rc;
+}
+
+static int keep(struct going *g, uint32_t member, uint64_t number, kh_err *err)
+{
+	g->member[member].kept[number] = 1;
+	return remember(g, member, number, err);
+}
+
 static int go_tile(struct going *g, uint32_t member, const struct tile *t, kh_err *err)
 {
-	struct member *m = &g->member[member];
+	const struct member *m = &g->member[member];
 	const uint64_t at = m->at + t->at, number = t->at / g->s->tile;
+	const bool beside = g->beside;
 	int rc = KH_OK;
 
 	kh_text_read(g->tile, (const uint64_t *)(const void *)g->s->text + at / 32, zeros, at % 32,
 		     t->n);
-	if (find(g, t)) {
-		m->kept[number] = g->beside;
-		g->beside = false;
-		return KH_OK;
-	}
-	g->beside = true;
-	m->kept[number] = 1;
-	if (number > 0)
-		m->kept[number - 1] = 1;
-	for (size_t i = t->from; i < t->to && !rc; i++)
-		rc = kh_seen_add(&g->seen, g->key[i], member,
-				 (uint32_t)(t->at + g->pos[i] - t->offset), err);
-	return rc;
+	g->beside = !find(g, t);
+	if (!g->beside)
+		return beside ? keep(g, member, number, err) : KH_OK;
+	if (number > 0 && !m->kept[number - 1])
+		rc = keep(g, member, number - 1, err);
+	return rc ? rc : keep(g, member, number, err);
 }
 
 /* --- a species ------------------------------------------------------------------------- */
+static int remember_kept(struct going *g, uint32_t member, kh_err *err)
+{
+	const struct member *m = &g->member[member];
+	int rc = KH_OK;
+
+	for (uint64_t i = 0; i * g->s->tile < m->bases && !rc; i++)
+		rc = m->kept[i] ? remember(g, member, i, err) : KH_OK;
+	return rc;
+}
+
 static int go_member(struct going *g, uint32_t member, kh_err *err)
 {
 	const struct member *m = &g->member[member];
@@ -255,12 +305,8 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 
 	g->last.known = g->beside = false;
 	for (uint64_t at = 0; at < m->bases && !rc; at += BLOCK) {
-		const uint64_t left = m->bases - at, from = m->at + at;
-		const uint64_t starts = kh_sampling_starts(&sampling, left);
-		const kh_stretch st = { (const uint64_t *)(const void *)g->s->text + from / 32,
-					zeros, from % 32,
-					from % 32 + (starts < BLOCK ? starts : BLOCK) };
-		const size_t n = kh_sampling_run(&sampling, &st, g->key, g->pos);
+		const uint64_t left = m->bases - at, starts = kh_sampling_starts(&sampling, left);
+		const size_t n = sample(g, m, at, starts < BLOCK ? starts : BLOCK, g->key, g->pos);
 		struct tile t = { .at = at };
 
 		for (size_t i = 0; i < n; i++)
@@ -268,8 +314,7 @@ static int go_member(struct going *g, uint32_t member, kh_err *err)
 
 		for (; t.offset < BLOCK && t.offset < left && !rc; t.offset += g->s->tile) {
 			t.at = at + t.offset;
-			t.n = left - t.offset < g->s->tile ? (uint32_t)(left - t.offset)
-							   : g->s->tile;
+			t.n = bases_of_tile(g, m, t.at / g->s->tile);
 			for (t.from = t.to; t.to < n && g->pos[t.to] < t.offset + t.n; t.to++)
 				;
 			rc = go_tile(g, member, &t, err);
@@ -289,7 +334,7 @@ static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 	g->member = s->member + x->first;
 	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / EACH, err);
 	for (uint32_t i = 0; i < x->n && !rc; i++)
-		rc = go_member(g, i, err);
+		rc = i == 0 ? remember_kept(g, i, err) : go_member(g, i, err);
 	kh_seen_clear(&g->seen);
 	free(g);
 	return rc;
@@ -306,25 +351,16 @@ static int worker(void *arg, unsigned number, kh_err *err)
 
 		if (i >= s->n_species)
 			break;
+		const struct member *first = &s->member[s->species[i].first];
+
+		memset(first->kept, 1, (size_t)(first->bases / s->tile + 1));
 		if (s->species[i].n > 1)
 			rc = go_species(s, &s->species[i], err);
-		else
-			memset(s->member[s->species[i].first].kept, 1,
-			       (size_t)(s->species[i].bases / s->tile + 1));
 	}
 	return rc;
 }
 
 /* --- all of them ----------------------------------------------------------------------- */
-static int longest_first(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->bases != y->bases)
-		return x->bases < y->bases ? 1 : -1;
-	return (x->target > y->target) - (x->target < y->target);
-}
-
 static int largest_first(const void *a, const void *b)
 {
 	const struct species *x = a, *y = b;
@@ -366,9 +402,6 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 			kept + tiles[i]
 		};
 	}
-	for (uint32_t i = 0; i < s->n_species; i++)
-		qsort(s->member + s->species[i].first, s->species[i].n, sizeof *s->member,
-		      longest_first);
 	qsort(s->species, s->n_species, sizeof *s->species, largest_first);
 	free(n);
 	return KH_OK;

@@ -120,45 +120,22 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Numbers the bins of what is kept, and finds what becomes of those that were read. */
-static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err *err)
+/* Numbers the bins of what is kept. */
+static void number_kept(struct build *b, uint32_t *first, uint32_t *taxon)
 {
 	struct taxa *t = &b->taxa;
-	const size_t most = b->refs.n + 2 * (size_t)t->n_kept;
 	uint64_t bin = 0;
-	uint32_t i = 0, n = 0;
+	uint32_t i = 0;
 
-	t->run = kh_array(most, sizeof *t->run, err);
-	t->run_to = kh_array(most, sizeof *t->run_to, err);
-	if (!t->run || !t->run_to)
-		return KH_ENOMEM;
-	for (uint32_t seq = 0, target = 0; seq < b->refs.n; seq++) {
-		const uint32_t old = b->refs.ref[seq].first_bin;
-		uint32_t at = 0;
-		const bool is = t->to[seq] != KH_DROP;
-
-		if (is)
-			t->first[target] = (uint32_t)bin;
-		for (; is && i < t->n_kept && t->kept[i].target == target; i++) {
-			kh_db_kept *k = &t->kept[i];
-
-			if (k->at > at) {
-				t->run[n] = old + at;
-				t->run_to[n++] = KH_DROP;
-			}
-			t->run[n] = old + k->at;
-			t->run_to[n++] = first[i] = k->first_bin = (uint32_t)bin;
+	for (uint32_t target = 0; target < t->n_targets; target++) {
+		t->first[target] = (uint32_t)bin;
+		for (; i < t->n_kept && t->kept[i].target == target; i++) {
+			t->kept[i].first_bin = first[i] = (uint32_t)bin;
 			taxon[i] = t->taxon[target];
-			bin += k->bins + (uint64_t)b->gap;
-			at = k->at + k->bins;
+			bin += t->kept[i].bins + (uint64_t)b->gap;
 		}
-		t->run[n] = old + at;
-		t->run_to[n++] = KH_DROP;
-		target += is;
 	}
-	t->n_runs = n;
 	b->sum->header.bins = bin;
-	return KH_OK;
 }
 
 /* Adds the bins of species behind those of the targets. */
@@ -187,7 +164,10 @@ static int add_species(struct build *b, kh_err *err)
 	if (!rc && b->o->text) {
 		first = kh_array(t->n_kept, sizeof *first, err);
 		taxon = kh_array(t->n_kept, sizeof *taxon, err);
-		rc = first && taxon ? number_kept(b, first, taxon, err) : KH_ENOMEM;
+		if (!first || !taxon)
+			rc = KH_ENOMEM;
+		else
+			number_kept(b, first, taxon);
 		targets = (kh_bins) { .n = t->n_kept, .first = first, .taxon = taxon };
 	}
 	if (!rc)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/threads.h"
 #include "text/text.h"
 
 enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS, CHUNKS = 1 << (36 - CHUNK_BITS) };
@@ -156,6 +157,114 @@ const uint16_t *const *kh_build_text_unknown(const struct build *b)
 	return (const void *)b->text->unknown;
 }
 
+/* --- the features of what is kept ------------------------------------------------------ */
+struct sampler {
+	struct build *b;
+	uint64_t block, n_blocks;       /* bases of the text that are sampled at a time */
+	uint32_t *amb;                  /* zeros: in the text no base is unknown */
+	_Atomic uint64_t next;
+};
+
+/* Where a stretch that is kept begins in the text as it was read, and how long it is. */
+static uint64_t kept_at(const struct build *b, const kh_db_kept *k, uint64_t *bases)
+{
+	const kh_ref *r = &b->refs.ref[b->taxa.target[k->target]];
+	const uint64_t stride = b->sampling.stride, left = r->bases - k->at * stride;
+
+	*bases = left < k->bins * stride ? left : k->bins * stride;
+	return (r->first_bin + (uint64_t)k->at) * stride;
+}
+
+/* The first stretch that ends behind this base. */
+static uint32_t first_kept(const struct build *b, uint64_t at)
+{
+	uint32_t from = 0, to = b->taxa.n_kept;
+	uint64_t bases;
+
+	while (from < to) {
+		const uint32_t mid = from + (to - from) / 2;
+
+		if (kept_at(b, &b->taxa.kept[mid], &bases) + bases > at)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
+}
+
+/* What of the stretch k lies in the block from `at` on becomes a piece; its k-mers lie in the
+ * stretch. */
+static int add_piece(const struct sampler *s, kh_pieces *p, const kh_db_kept *k, uint64_t at,
+		     kh_err *err)
+{
+	const uint32_t stride = s->b->sampling.stride;
+	const uint64_t end = at + s->block;
+	uint64_t bases;
+	const uint64_t begin = kept_at(s->b, k, &bases), from = begin > at ? begin : at;
+	const uint64_t starts = begin + kh_sampling_starts(&s->b->sampling, bases);
+	const uint32_t bin = (uint32_t)((from - begin) / stride);
+	int rc;
+
+	if (starts <= from)
+		return KH_OK;
+	rc = kh_grow((void **)&p->v, &p->cap, p->n + 1, sizeof *p->v, err);
+	if (!rc)
+		p->v[p->n++] = (kh_piece) { .at = from - at,
+					    .starts = (starts < end ? starts : end) - from,
+					    .bases = (begin + bases < end ? begin + bases : end) -
+						     from,
+					    .bin = k->first_bin + bin,
+					    .local = k->at + bin,
+					    .seq = s->b->taxa.target[k->target] };
+	return rc;
+}
+
+static int sample_block(const struct sampler *s, unsigned worker, uint64_t number, kh_err *err)
+{
+	const struct build *b = s->b;
+	const uint64_t at = number * s->block;
+	kh_pieces *p = &b->in.worker[worker].pieces;
+	uint64_t bases;
+	int rc = KH_OK;
+
+	p->n = 0;
+	for (uint32_t i = first_kept(b, at); i < b->taxa.n_kept && !rc; i++) {
+		if (kept_at(b, &b->taxa.kept[i], &bases) >= at + s->block)
+			break;
+		rc = add_piece(s, p, &b->taxa.kept[i], at, err);
+	}
+	const kh_block_pieces block = { number, b->text->all + at / 32, s->amb,
+					(size_t)(s->block / 32 + 1), p->v, p->n };
+
+	return rc ? rc : b->on.choice.backend->build.add(b->in.builder, worker, &block, err);
+}
+
+static int sample_blocks(void *arg, unsigned worker, kh_err *err)
+{
+	struct sampler *s = arg;
+	int rc = KH_OK;
+
+	for (uint64_t i; !rc && (i = s->next++) < s->n_blocks;)
+		rc = sample_block(s, worker, i, err);
+	return rc;
+}
+
+int kh_build_text_sample(struct build *b, kh_err *err)
+{
+	const uint64_t size = kh_build_block_size(b) / KH_TEXT_SPAN * KH_TEXT_SPAN;
+	struct sampler s = { .b = b, .block = size ? size : KH_TEXT_SPAN };
+	int rc;
+
+	if (!b->o->text)
+		return KH_OK;
+	s.n_blocks = (b->all.bins * b->sampling.stride + s.block - 1) / s.block;
+	s.amb = kh_array((size_t)(s.block / 32 + 2), sizeof *s.amb, err);
+	rc = s.amb ? kh_side_by_side(b->o->threads, sample_blocks, &s, err) : KH_ENOMEM;
+	free(s.amb);
+	return rc;
+}
+
+/* --- the sections ---------------------------------------------------------------------- */
 static int write_kept(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
@@ -179,17 +288,14 @@ int kh_build_text_write(struct build *b, kh_err *err)
 	rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
 	for (uint32_t i = 0; i < t->n_kept && !rc; i++) {
 		const kh_db_kept *k = &t->kept[i];
-		const kh_ref *r = &b->refs.ref[t->target[k->target]];
-		const uint64_t left = r->bases - k->at * (uint64_t)b->sampling.stride;
-		const uint64_t bases = k->bins * (uint64_t)b->sampling.stride;
-		const uint64_t n = (left < bases ? left : bases) + KH_TEXT_WORD - 1;
+		uint64_t bases;
+		const uint64_t from = kept_at(b, k, &bases) / KH_TEXT_WORD;
+		const uint64_t n = (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
 
 		rc = write_zeros(b, first_word(b, k->first_bin) - at, err);
-		at = first_word(b, k->first_bin) + n / KH_TEXT_WORD;
+		at = first_word(b, k->first_bin) + n;
 		if (!rc)
-			rc = kh_db_append(b->out.w,
-					  text + first_word(b, r->first_bin + (uint64_t)k->at),
-					  (size_t)(n / KH_TEXT_WORD) * sizeof *text, err);
+			rc = kh_db_append(b->out.w, text + from, (size_t)n * sizeof *text, err);
 	}
 	if (!rc)
 		rc = write_zeros(b, end - at, err);

@@ -266,11 +266,9 @@ static int write_rest(struct build *b, kh_err *err)
 static int make_index(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
-	const bool moved = b->o->comm || b->o->text || t->n_targets < b->refs.n;
-	const kh_remap kept = { .old = { .n = t->n_runs, .first = t->run }, .to = t->run_to };
-	const kh_remap own = { .old = { .n = (uint32_t)b->mine.n_own, .first = t->old_first },
-			       .to = t->to + b->mine.first_seq };
-	const kh_remap remap = b->o->text ? kept : own;
+	const bool moved = !b->o->text && (b->o->comm || t->n_targets < b->refs.n);
+	const kh_remap remap = { .old = { .n = (uint32_t)b->mine.n_own, .first = t->old_first },
+				 .to = t->to + b->mine.first_seq };
 	const kh_finish f = { .bins = &t->bins.bins,
 			      .tax = t->tax,
 			      .remap = moved ? &remap : NULL,
