@@ -2,10 +2,10 @@
  * fuzz_wire.c - any bytes as a message of another process
  *
  * The first byte says what the message is taken for; what is accepted must be usable: records lie
- * in their blocks, calls have taxa that exist, candidates are species and bins of targets, lists
- * end where the message does.
+ * in their blocks, calls have taxa that exist, candidates are species and bins of targets, as are
+ * places of segments, lists end where the message does.
  *	j  a job         c  calls of 3 fragments    d  counts of distinct features
- *	k  calls with candidates                    l  lists (the next byte: of how many keys)
+ *	k  calls with candidates and places         l  lists (the next byte: of how many keys)
  */
 #include <config.h>
 
@@ -22,6 +22,7 @@ enum { N_TAXA = 11, N_TARGETS = 2, STRIDE = 112 };
 
 /* Messages of another length are refused by it, before a field is looked at. */
 _Static_assert(sizeof(kh_candidates) == 64, "the corpus has 64 bytes of candidates a fragment");
+static const uint64_t stretch[N_TARGETS + 1] = { 0, 2, 3 };
 
 /* A database with a root, a genus, and species 2, 5 and 9 with strains; two targets, of 1000 and of
  * 200 bases, with the bins 0 to 8 and 20 to 21, and two species with the bins 30 and 40. */
@@ -93,11 +94,23 @@ static void job(const uint8_t *data, size_t n)
 	free(m.p);
 }
 
+/* A bin, or none, is one that has a stretch. */
+static void place(uint32_t bin)
+{
+	const kh_bins *b = &made_db()->bins;
+
+	if (bin != KH_NO_BIN) {
+		const uint32_t t = kh_bins_target(b, bin);
+
+		REQUIRE(t < N_TARGETS);
+		REQUIRE(kh_class_stretch(stretch, b, t, bin) < stretch[t + 1]);
+	}
+}
+
 /* As the second pass uses them: without a check. */
 static void candidates(const kh_candidates *c)
 {
 	static uint64_t marked[N_TAXA];
-	static const uint64_t stretch[N_TARGETS + 1] = { 0, 2, 3 };
 	const kh_db *db = made_db();
 	uint32_t n = 0;
 
@@ -112,11 +125,16 @@ static void candidates(const kh_candidates *c)
 		n++;
 	}
 	REQUIRE(n == KH_CANDIDATES || c->species[n] == KH_NO_TAXON);
-	if (c->bin != KH_NO_BIN) {
-		const uint32_t t = kh_bins_target(&db->bins, c->bin);
+	place(c->bin);
+}
 
-		REQUIRE(t < N_TARGETS);
-		REQUIRE(kh_class_stretch(stretch, &db->bins, t, c->bin) < stretch[t + 1]);
+/* The same of segments, each of one of 3 fragments. */
+static void segments(const kh_places *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		REQUIRE(p->at[i].fragment < 3);
+		REQUIRE(i == 0 || p->at[i].fragment >= p->at[i - 1].fragment);
+		place(p->at[i].bin);
 	}
 }
 
@@ -125,14 +143,17 @@ static void calls(const uint8_t *data, size_t n, bool with)
 	kh_call call[3] = { { 0 } };
 	kh_candidates cand[3] = { kh_candidates_none() };
 	const kh_job of = { .n = 3 };
-	const kh_task t = { .job = &of, .call = call, .candidates = with ? cand : NULL };
+	kh_places places = { .n = 0 };
+	const kh_task t = { .job = &of, .call = call, .candidates = with ? cand : NULL,
+			    .places = with ? &places : NULL };
 	kh_message m = message(data, n);
 	uint64_t id = 0;
 
 	const kh_rule rule = { .candidates = with };
 
 	if (!kh_remote_number(&m, &id, NULL) &&
-	    !kh_remote_unpack_calls(&t, &m, made_db(), &rule, NULL))
+	    !kh_remote_unpack_calls(&t, &m, made_db(), &rule, NULL)) {
+		segments(&places);
 		for (int i = 0; i < 3; i++) {
 			REQUIRE(call[i].taxon < N_TAXA || call[i].taxon == KH_NO_TAXON);
 			REQUIRE(call[i].hits <= call[i].features &&
@@ -140,6 +161,8 @@ static void calls(const uint8_t *data, size_t n, bool with)
 			if (with)
 				candidates(&cand[i]);
 		}
+	}
+	free(places.at);
 	free(m.p);
 }
 

@@ -8,6 +8,7 @@
 struct answer {
 	kh_call *call;
 	kh_candidates *candidates;      /* NULL: not wanted */
+	kh_places *places;              /* of each job; NULL: not wanted */
 	kh_distinct distinct;
 };
 
@@ -68,7 +69,8 @@ static inline void run_queues(const struct way *w, kh_task_queue *const *queue, 
 		task[i] = (kh_task) { .job = &job[i],
 				      .call = a->call + at,
 				      .distinct = i % 2 ? &a->distinct : NULL,
-				      .candidates = a->candidates ? a->candidates + at : NULL };
+				      .candidates = a->candidates ? a->candidates + at : NULL,
+				      .places = a->places ? &a->places[i] : NULL };
 		memset(a->call + at, 0xa5, job[i].n * sizeof *a->call);
 		if (a->candidates)
 			memset(a->candidates + at, 0xa5, job[i].n * sizeof *a->candidates);

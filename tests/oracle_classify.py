@@ -98,6 +98,10 @@ class Segment:
             return first, first, db.voters[first]
         return first, first + self.window - 1, db.own[taxon_of(first)]
 
+    def place(self):
+        """The lowest bin with the most hits, or None"""
+        return min(self.hits, key=lambda b: (-self.hits[b], b), default=None)
+
     def rivals(self, taxon_of):
         """(taxa, species) that have a feature which the best window lacks: at a place, by a vote."""
         first, last, species = self.best_window(taxon_of)

@@ -281,7 +281,7 @@ class Sample:
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
         self.errors_leave = 0
-        self.parts, self.spectra = defaultdict(Counter), defaultdict(Counter)
+        self.parts, self.segments, self.placed = defaultdict(Counter), Counter(), Counter()
 
     def candidates(self, whole, h):
         h1 = max(h.values())
@@ -295,9 +295,9 @@ class Sample:
         return tuple(sorted((s, h1 - x) for s, x in best.items())) if 0 < len(best) <= 12 else None
 
     def by_text(self, mates):
-        """(n, h1, call, whether it is one segment, h of candidates, bin)"""
+        """(n, h1, call, whether it is one segment, h of candidates, bin, bins of several segments)"""
         n, whole, call, hits, h, at = self.classifier.fragment(mates, self.classifier.rule.NEARBY)
-        return n, hits, call, whole, h, at
+        return n, hits, call, whole, h, at, []
 
     def by_features(self, mates):
         segments = list(self.classifier.segments(mates))
@@ -308,13 +308,15 @@ class Sample:
         if call is not None and over and self.tree.species[call] is not None:
             call = self.tree.species[call]
         if not any(s.hits or s.votes for s in segments):
-            return n, h1, call, False, {}, None
+            return n, h1, call, False, {}, None, []
         whole = len(segments) == 1
         most = segments[0].best_window(self.classifier.taxon_of)[0] if whole else None
-        return n, h1, call, whole, h, None if most in self.db.voters else most
+        places = [] if whole else [s.place() for s in segments]
+        return n, h1, call, whole, h, None if most in self.db.voters else most, places
 
     def add(self, name, mates):
-        n, h1, call, whole, h, most = self.by_text(mates) if self.db.version == 3 else self.by_features(mates)
+        n, h1, call, whole, h, most, places = \
+            self.by_text(mates) if self.db.version == 3 else self.by_features(mates)
         found = self.candidates(whole, h) if h else None
         key = None
         if found and 8 <= n and h1 >= self.least[n.bit_length() - 1]:
@@ -326,17 +328,27 @@ class Sample:
             key = (found, cell, call, best == [there], enough)
             self.classes[key] += 1
             self.many[n if n < 128 else 0] += 1
-            if best == [there]:
-                target, behind = self.locate(most)
-                self.places[target, behind // 8].add(cell % 32)
-                if call is not None and self.tree.species[call] == there:
-                    self.parts[target][self.part(target, behind)] += 1
-                    self.spectra[there][cell % 32] += 1
+            self.segments[key] += len(places)
+            last = None
+            for bin in [most] if best == [there] else places:
+                there = None if bin is None else self.tree.species[self.db.targets[self.db.target_of(bin)][1]]
+                if best == [there]:
+                    self.placed[key] += 1
+                    last = self.mark(key, bin, there, last)
         elif call is not None:
             self.direct[call] += 1
         self.fragments.append((name, mates, n, h1, call, key))
         self.bases_called[call] += sum(map(len, mates))
         self.all_bases += sum(map(len, mates))
+
+    def mark(self, key, bin, species, last):
+        """One of its own that begins in this bin; last: the part of the coverage of the one before it"""
+        (_, cell, call, *_), (target, behind) = key, self.locate(bin)
+        self.places[target, behind // 8].add(cell % 32)
+        part = target, self.part(target, behind)
+        if call is not None and self.tree.species[call] == species and part != last:
+            self.parts[target][part[1]] += 1
+        return part
 
     def n_parts(self, target):
         return min(100, self.db.targets[target][2] // (8 * self.db.stride) + 1)
@@ -355,16 +367,20 @@ class Sample:
 
     def coverage(self):
         """As the page has it: by taxid, of species with the most located fragments."""
-        by_species = defaultdict(list)
+        by_species, spectra = defaultdict(list), defaultdict(Counter)
+        for key, many in self.classes.items():
+            best = [s for s, drop in key[0] if drop == 0]
+            if self.placed[key] and key[2] is not None and [self.tree.species[key[2]]] == best:
+                spectra[best[0]][key[1] % 32] += many
         for target, parts in self.parts.items():
             by_species[self.tree.species[self.db.targets[target][1]]].append((-sum(parts.values()), target))
         out = {}
         for species, targets in by_species.items():
             out[str(self.db.taxa[species][0])] = {
-                "reads": -sum(many for many, _ in targets),
+                "reads": sum(spectra[species].values()),
                 "references": [{"id": self.db.ids[t], "bases": self.db.targets[t][2], "reads": -many, "bins": [
                     self.parts[t][i] for i in range(self.n_parts(t))]} for many, t in sorted(targets)[:3]],
-                "identity": [self.spectra[species][j] for j in range(32)]}
+                "identity": [spectra[species][j] for j in range(32)]}
         return out
 
     def read_qualities(self, paths):
@@ -518,7 +534,7 @@ class Sample:
 
     def breadth(self):
         self.counted, self.lone, self.found, self.expected = Counter(), Counter(), Counter(), {}
-        own, every, strains = {}, Counter(), {}
+        own, every, strains, as_fragments = {}, Counter(), {}, Counter()
         for s, f in self.fits.items():
             own[s] = set()
             strains[s] = self.bases[s] // (8 * self.db.stride) > self.db.max_locations * self.lengths[s]
@@ -527,19 +543,20 @@ class Sample:
                 if 2 * sum(x for x, (o, r) in cells if o > r) > sum(x for x, _ in cells):
                     own[s].add(j)
                     every[s] += sum(x for x, _ in cells)
-        for (found, cell, _, located, _), many in self.classes.items():
-            best = [s for s, drop in found if drop == 0]
-            if len(best) == 1 and cell % 32 in own[best[0]]:
-                self.counted[best[0]] += many if located else 0
-                self.lone[best[0]] += many if located or strains[best[0]] else 0
+        for key, many in self.classes.items():
+            best, placed = [s for s, drop in key[0] if drop == 0], self.placed[key]
+            if len(best) == 1 and key[1] % 32 in own[best[0]]:
+                self.counted[best[0]] += placed
+                as_fragments[best[0]] += many * (256 if key[3] else placed and 256 * placed // self.segments[key])
+                self.lone[best[0]] += many if placed or strains[best[0]] else 0
         for (target, _), shares in self.places.items():
             s = self.tree.species[self.db.targets[target][1]]
             if s in own and shares & own[s]:
                 self.found[s] += 1
         for s in self.fits:
             g, n = self.lengths[s], self.counted[s]
-            if strains[s] and 256 * n < every[s]:
-                g = max(2, g * 256 * n // every[s])
+            if strains[s] and as_fragments[s] < every[s]:
+                g = max(2, g * as_fragments[s] // every[s])
             self.expected[s] = g * (2 ** 24 - (pw(94548 * n // g) if n < 64 * g else 0)) // 65536
 
     def family(self, species):
@@ -609,7 +626,7 @@ class Sample:
         if f.weak:
             return 8
         if self.found[s] < 20 or 33 * f.own < most[self.family(s)]:
-            return 7
+            return 5 if f.by_long else 7
         return 2 if f.weights[0] >= 943713 and D[f.shapes[0]] <= 10 else 5
 
     def decide(self, key):

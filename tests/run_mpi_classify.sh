@@ -50,6 +50,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do cat 1.fq; done >ten_1.fq
 for i in 1 2 3 4 5 6 7 8 9 10; do cat 2.fq; done >ten_2.fq
 compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --profile p.tsv --html html -r report -C 'c#.fq' \
 	../ten_1.fq ../ten_2.fq
+compare "sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv --html html ../long.fa
 compare "no reads" "3" -r report --set distinct /dev/null
 placements=auto database=
 compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz" -t "$data/taxonomy" \

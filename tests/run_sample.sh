@@ -45,6 +45,10 @@ check "sample of many of one, and few of a relative that is not there" sample 80
 gzip -dc "$lambda" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 21000) }' >part.fa
 check "sample of part of a genome" sample 6000 part.fq 150 part.fa:1:0.001
 check "sample of part of a relative's genome" sample 6000 stretch.fq 150 part.fa:1:0.03
+# whole genomes in one read each, and reads of 3 kb of a genome, so that they have but few places
+sample 12 ends.fq 60000 "$lambda:1:0.01"
+gzip -dc "$lambda" | awk '/^>/ { print; next } { s = s $0 } END { print substr(s, 1, 3000) }' >piece.fa
+sample 40 longer.fq 10000 piece.fa:1:0.001
 python "$tests/make_world.py" strains 300 strains "$data"
 check "build, more strains than lists keep" "$kmerhash" build -q --db strains.khdb \
 	--taxonomy strains/taxonomy strains/refs.fa
@@ -82,15 +86,26 @@ check "part of a genome: present" verdict 10710 present
 check "a stretch like that of something else" agrees db.khdb stretch.fq
 check "a stretch of something else: narrow" verdict 10710 "in few places only"
 check "and where" sh -c 'echo "$1" | grep -q "^in [0-9]* places only (plasmid, phage?)"' - "$(of 10710 why)"
+check "long reads of a whole genome, from end to end" agrees db.khdb ends.fq
+check "these are of nearly all of it" sh -c 'test "$1" = yes && test "$2" -ge 48 && echo "$3" | awk "{ exit \$1 < 90 }"' - \
+	"$(of 10710 detected)" "$(of 10710 stretches)" "$(of 10710 covered_percent)"
+check "long reads of a stretch" covers db.khdb longer.fq
+check "these are in few places" verdict 10710 "in few places only"
+check "long reads, lists cut by species" covers cut.khdb ends.fq
 check "what a far more abundant relative has in common" agrees both.khdb echo.fq
 check "what it has in common: shared with it, by its name" test "$(of 2732706 detected) $(of 2732706 why)" = \
 	"no shared with Escherichia virus T7, of which there is far more"
 check "calls and profile, more strains than lists keep" agrees strains.khdb strains/reads.fq
+awk '/^>/ { n++ } n == 5' strains/refs.fa >one.fa
+sample 60 strain.fq 5000 one.fa:1:0.002
+check "the same of long reads" covers strains.khdb strain.fq
 check "calls and profile, a close species that is absent" agrees sisters.khdb sisters/reads.fq
 check "what ties with the absent one is not there" verdict 8000002 "related species, not in the database"
 check "its sister is" verdict 8000001 present
-check "calls and profile of long reads" agrees sisters.khdb sisters/long.fq
+check "calls, profile and coverage of long reads" covers sisters.khdb sisters/long.fq
 check "long ones: its sister is" verdict 8000001 present
+check "its long reads lie as evenly as is to be expected" sh -c 'test "$2" -gt 100 &&
+	echo "$1 $2" | awk "{ exit \$2 < .9 * \$1 || \$2 > 1.1 * \$1 }"' - "$(of 8000001 stretches_expected)" "$(of 8000001 stretches)"
 check "and has an identity, as near as the best reads" test "$(of 8000001 identity_percent)" = 99.0
 awk 'NR % 4 == 2 { n = length($0) } NR % 8 == 4 { gsub("I", "IH"); $0 = substr($0, 1, n) } { print }' \
 	sisters/long.fq >told.fq

@@ -150,7 +150,25 @@ static void test_devices(void **state)
 }
 
 /* --- calls -------------------------------------------------------------------------- */
-enum { READS = 1500 };
+enum { READS = 1500, JOBS = 5 };
+
+/* Are the segments of each job in the same places, and are there some?  Perhaps none was wanted. */
+static void same_places(const struct answer *a, const struct answer *b, const char *what)
+{
+	size_t all = 0;
+
+	for (int j = 0; a->places && j < JOBS; all += a->places[j++].n) {
+		const kh_places *x = &a->places[j], *y = &b->places[j];
+
+		assert_int_equal(x->n, y->n);
+		for (size_t i = 0; i < x->n; i++)
+			if (memcmp(&x->at[i], &y->at[i], sizeof *x->at))
+				fail_msg("%s: segment %zu of job %d: fragment %u at %u; not "
+					 "fragment %u at %u", what, i, j, y->at[i].fragment,
+					 y->at[i].bin, x->at[i].fragment, x->at[i].bin);
+	}
+	assert_true(!a->places || all > READS);
+}
 
 /* Device 1 stands for the second one; where there is none, one holds several shares. */
 static struct way way[] = {
@@ -185,12 +203,13 @@ static void only_devices_there(void)
 static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 {
 	static struct answer a, b;
+	kh_places place[2][JOBS] = { { { .n = 0 } } };
 	struct made_block block[3];
 	size_t n = READS + READS / 2 + READS + READS / 2 + 1;
 
 	for (int i = 0; i < 3; i++)
 		make_block(&block[i], READS, i);
-	kh_job job[] = {
+	kh_job job[JOBS] = {
 		{ .n = READS, .block = { &block[0].b } },
 		{ .n = READS / 2, .block = { &block[2].b }, .interleaved = true },
 		{ .n = READS, .block = { &block[1].b } },
@@ -203,19 +222,24 @@ static void same_calls(const kh_db *db, const kh_rule *rule, const char *what)
 	b.call = calloc(n, sizeof *b.call);
 	a.candidates = rule->candidates ? calloc(n, sizeof *a.candidates) : NULL;
 	b.candidates = rule->candidates ? calloc(n, sizeof *b.candidates) : NULL;
-	run_jobs(&way[0], db, rule, job, 5, &a);
+	a.places = rule->candidates == KH_WANT_CANDIDATES ? place[0] : NULL;
+	b.places = rule->candidates == KH_WANT_CANDIDATES ? place[1] : NULL;
+	run_jobs(&way[0], db, rule, job, JOBS, &a);
 	for (size_t i = 1; i < sizeof way / sizeof *way; i++) {
 		char where[80];
 
 		snprintf(where, sizeof where, "%s, %s", what, way[i].name);
-		run_jobs(&way[i], db, rule, job, 5, &b);
+		run_jobs(&way[i], db, rule, job, JOBS, &b);
 		same_answers(&a, &b, n, db->tax->n, where);
+		same_places(&a, &b, where);
 		kh_distinct_clear(&b.distinct);
 	}
 	free(a.call);
 	free(b.call);
 	free(a.candidates);
 	free(b.candidates);
+	for (int i = 0; i < JOBS; i++)
+		free(place[0][i].at), free(place[1][i].at);
 	kh_distinct_clear(&a.distinct);
 	for (int i = 0; i < 3; i++)
 		free_block(&block[i]);

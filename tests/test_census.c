@@ -29,6 +29,7 @@ struct sample {
 	const kh_job *job;
 	struct answer a;
 	kh_class_of *of;
+	kh_places places[JOBS];         /* of a.places */
 	kh_distinct distinct;
 	kh_classes classes;
 	uint64_t *stretch;
@@ -42,6 +43,28 @@ static void mark(const struct sample *s, const kh_class_of *of, const kh_classes
 		mask[kh_class_stretch(s->stretch, &s->db->bins, of->target,
 				      s->a.candidates[i].bin)] |=
 			1u << c->at[of->index].cell % KH_SHARES;
+}
+
+/* Counts the segments of a job whose fragments have the classes in of[]; `only`: those of
+ * fragments that have KH_UNCOUNTED there. */
+static uint64_t count_segments(const struct sample *s, const kh_places *p, kh_classes *c,
+			       const kh_class_of *of, const uint32_t *only, uint32_t *mask)
+{
+	uint64_t placed = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const kh_located *l = &p->at[i];
+		const uint32_t index = of[l->fragment].index;
+		uint32_t target;
+
+		if ((only && only[l->fragment] != KH_UNCOUNTED) || index == KH_NO_CLASS ||
+		    !kh_classes_place(&c->at[index], &s->rule, l->bin, &target))
+			continue;
+		mask[kh_class_stretch(s->stretch, &s->db->bins, target, l->bin)] |=
+			1u << c->at[index].cell % KH_SHARES;
+		placed++;
+	}
+	return placed;
 }
 
 /* Counts features; the calls are the same again. */
@@ -70,6 +93,9 @@ static void count_on_host(struct sample *s)
 {
 	static const struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
 
+	uint64_t placed = 0;
+
+	s->a.places = s->places;
 	s->a.call = calloc(FRAGMENTS, sizeof *s->a.call);
 	s->a.candidates = calloc(FRAGMENTS, sizeof *s->a.candidates);
 	s->of = calloc(FRAGMENTS, sizeof *s->of);
@@ -82,6 +108,10 @@ static void count_on_host(struct sample *s)
 			  err));
 	for (size_t i = 0; i < FRAGMENTS; i++)
 		mark(s, &s->of[i], &s->classes, i, s->mask);
+	for (size_t i = 0, at = 0; i < JOBS; at += s->job[i++].n)
+		placed += count_segments(s, &s->places[i], &s->classes, s->of + at, NULL,
+					 s->mask);
+	assert_true(placed > 100);
 }
 
 /* What a census has counted, and what was left to the host. */
@@ -95,8 +125,11 @@ struct counted {
 	size_t n_left;
 };
 
-static void count_left(const struct sample *s, struct counted *c, size_t from, size_t n)
+static void count_left(const struct sample *s, struct counted *c, size_t from, size_t n,
+		       const kh_places *places)
 {
+	kh_class_of *all = calloc(n, sizeof *all);
+
 	for (size_t i = from; i < from + n; i++) {
 		kh_class_of of;
 
@@ -108,14 +141,18 @@ static void count_left(const struct sample *s, struct counted *c, size_t from, s
 				  err));
 		assert_int_not_equal(of.index, KH_NO_CLASS);
 		mark(s, &of, &c->left, i, c->mask);
+		all[i - from] = of;
 		c->n_left++;
 	}
+	count_segments(s, places, &c->left, all, c->class_of + from, c->mask);
+	free(all);
 }
 
 /* Each job by the queue of one worker after the other. */
 static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_census *census,
 		kh_counters *counters, struct counted *c)
 {
+	kh_places places = { .n = 0 };
 	size_t at = 0;
 
 	for (unsigned i = 0; i < JOBS; i++) {
@@ -123,6 +160,7 @@ static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_ce
 		kh_task task = { .job = &s->job[i],
 				 .call = c->call + at,
 				 .candidates = c->candidates + at,
+				 .places = &places,
 				 .distinct = &c->distinct,
 				 .counters = counters,
 				 .census = census,
@@ -135,13 +173,14 @@ static void run(const struct sample *s, const struct way *w, kh_engine *e, kh_ce
 		ok(w->be->collect(q, &t, err));
 		assert_ptr_equal(t, &task);
 		if (t->left)
-			count_left(s, c, at, s->job[i].n);
+			count_left(s, c, at, s->job[i].n, &places);
 		for (size_t x = at; x < at + s->job[i].n; x++)
 			assert_int_equal(c->class_of[x] == KH_NO_CLASS,
 					 s->of[x].index == KH_NO_CLASS);
 		w->be->queue_close(q);
 		at += s->job[i].n;
 	}
+	free(places.at);
 }
 
 /* Are the classes those of the host, and is that of each fragment right? */
@@ -341,6 +380,8 @@ static void test_census(void **state)
 	free(s.of);
 	free(s.stretch);
 	free(s.mask);
+	for (int i = 0; i < JOBS; i++)
+		free(s.places[i].at);
 	kh_db_close(db);
 	for (int i = 0; i < 2; i++)
 		free_block(&block[i]);

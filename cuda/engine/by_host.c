@@ -29,7 +29,7 @@ static int classify(kh_cuda_host *h, const kh_engine *e, const kh_task *t, const
 		rc = kh_classifier_new(&h->classifier, e->db, &e->rule, err);
 	if (rc)
 		return rc;
-	kh_classifier_want(h->classifier, wanted);
+	kh_classifier_want(h->classifier, wanted, t->places);
 	return kh_classify_job(h->classifier, job, t->call + from, t->distinct, err);
 }
 

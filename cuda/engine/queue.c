@@ -26,6 +26,7 @@ struct flight {
 	KH_GPU_BUFS(all, in, din, out, dout, found, hfound, segment, mark, part);
 	kh_rounds_task ask;
 	kh_cuda_between between;
+	size_t slice, n_slices;         /* where in the input; those that get a place */
 	cudaEvent_t done;
 	/* too long for the kernels, so submit does it on the host */
 	bool by_host;
@@ -92,7 +93,7 @@ static int flight_room(const kh_task_queue *l, struct flight *f, const struct ne
 		       kh_err *err)
 {
 	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + 2 * sizeof(uint32_t);
-	const size_t out = COUNTS + x->n * each;
+	const size_t out = COUNTS + x->n * each + x->lay.n_slices * sizeof(uint32_t);
 	int rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 
 	if (!rc)
@@ -195,16 +196,18 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
  * with a census, the rest is only wanted if fragments are left to it.  Where the features found of
  * each fragment are comes with these (fetch_found). */
 struct results {
-	size_t class_of, candidates, found_at, bytes;
+	size_t class_of, candidates, place, found_at, bytes;
 };
 
-static struct results results_of(const kh_task *t)
+static struct results results_of(const struct flight *f)
 {
+	const kh_task *t = f->task;
 	const size_t n = t->job->n;
 	struct results r = { .class_of = COUNTS + n * sizeof(kh_call) };
 
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
-	r.found_at = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.place = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
+	r.found_at = r.place + (t->places ? f->n_slices * sizeof(uint32_t) : 0);
 	r.bytes = !t->census ? r.found_at : t->classes_wanted ? r.candidates : r.class_of;
 	return r;
 }
@@ -213,7 +216,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			     const kh_cuda_layout *lay)
 {
 	const kh_task *t = f->task;
-	const struct results r = results_of(t);
+	const struct results r = results_of(f);
 	char *out = f->dout.p;
 	kh_gpu_query q = { .ix = l->c->ix,
 			   .text = l->c->text,
@@ -232,6 +235,8 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 	kh_cuda_query_between(&q, &f->between);
 	if (t->candidates)
 		q.candidates = (kh_candidates *)(out + r.candidates);
+	if (t->places)
+		q.place = (uint32_t *)(out + r.place);
 	if (t->census) {
 		q.census = kh_cuda_census_of(t->census, l->worker);
 		q.class_of = (uint32_t *)(out + r.class_of);
@@ -263,7 +268,7 @@ static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_lay
 				      .staged = f->done,
 				      .results = f->out.p };
 	f->ask.q.segment = f->segment.p;
-	f->ask.bytes = results_of(f->task).bytes;
+	f->ask.bytes = results_of(f).bytes;
 	kh_rounds_put(l->e->rounds, &f->ask);
 	return KH_OK;
 }
@@ -280,7 +285,7 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels",
 			       err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(f->task).bytes,
+	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(f).bytes,
 					 cudaMemcpyDeviceToHost, l->stream),
 			 err)))
 		return rc;
@@ -306,6 +311,8 @@ static int stage(kh_task_queue *l, struct flight *f, struct need *need, bool *fi
 	kh_rounds_let_go(l->e->rounds);
 	if (!rc)
 		*fits = kh_cuda_stage(f->in.p, &need->lay, j, s);
+	f->slice = need->lay.slice;
+	f->n_slices = l->e->db->text ? 0 : need->lay.n_slices;
 	return rc;
 }
 
@@ -358,7 +365,7 @@ static void note_crowd(kh_task_queue *l, const struct flight *f)
 static int fetch_found(kh_task_queue *l, struct flight *f, size_t bytes, kh_err *err)
 {
 	const size_t n = f->task->job->n * sizeof(uint32_t);
-	const char *from = (const char *)f->dout.p + results_of(f->task).found_at;
+	const char *from = (const char *)f->dout.p + results_of(f).found_at;
 	int rc;
 
 	kh_rounds_hold(l->e->rounds);
@@ -397,36 +404,59 @@ static int add_found(kh_task_queue *l, struct flight *f, kh_err *err)
 	return rc;
 }
 
+/* Makes the places of segments of those of slices. */
+static int take_places(const struct flight *f, const uint32_t *place, kh_err *err)
+{
+	const kh_gpu_slice *slice = (const kh_gpu_slice *)((const char *)f->in.p + f->slice);
+	kh_places *p = f->task->places;
+	int rc;
+
+	if (!p)
+		return KH_OK;
+	rc = kh_grow((void **)&p->at, &p->cap, f->n_slices, sizeof *p->at, err);
+	p->n = rc ? 0 : f->n_slices;
+	for (size_t i = 0; i < p->n; i++)
+		p->at[i] = (kh_located) { slice[i].fragment, place[i] };
+	return rc;
+}
+
 /* Fetches what the host needs to count fragments that the census has no room for. */
-static int fetch_left(kh_task_queue *l, const struct flight *f, kh_err *err)
+static int fetch_left(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
-	const struct results r = results_of(t);
+	const struct results r = results_of(f);
 	const char *out = f->dout.p;
+	char *place = (char *)f->out.p + r.place;
 	const size_t n = t->job->n;
 	int rc;
 
-	if ((rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
+	if ((rc = KH_GPU(cudaMemcpyAsync(place, out + r.place, r.found_at - r.place,
+					 cudaMemcpyDeviceToHost, l->back),
+			 err)) ||
+	    (rc = KH_GPU(cudaMemcpyAsync(t->candidates, out + r.candidates,
 					 n * sizeof *t->candidates, cudaMemcpyDeviceToHost,
 					 l->back),
 			 err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(t->class_of, out + r.class_of, n * sizeof *t->class_of,
 					 cudaMemcpyDeviceToHost, l->back),
-			 err)))
+			 err)) ||
+	    (rc = KH_GPU(cudaStreamSynchronize(l->back), err)))
 		return rc;
-	return KH_GPU(cudaStreamSynchronize(l->back), err);
+	return take_places(f, (const uint32_t *)place, err);
 }
 
-static int take_results(kh_task_queue *l, const struct flight *f, kh_err *err)
+static int take_results(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	kh_task *t = f->task;
-	const struct results r = results_of(t);
+	const struct results r = results_of(f);
 	const char *out = f->out.p;
 	const size_t n = t->job->n;
 
 	memcpy(t->call, out + COUNTS, n * sizeof *t->call);
-	if (t->candidates && !t->census)
+	if (t->candidates && !t->census) {
 		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
+		return take_places(f, (const uint32_t *)(out + r.place), err);
+	}
 	t->left = t->census && ((const uint32_t *)f->out.p)[KH_GPU_UNCOUNTED] > 0;
 	if (t->left)
 		return fetch_left(l, f, err);

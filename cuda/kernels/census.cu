@@ -7,6 +7,8 @@
  * of its own, and then lets the slot name it; the others wait these few instructions.  If each of
  * them wrote it before it took the slot, none had to wait; but the first kernels bring most classes
  * a thousand times at once, and then seven of eight places were left unused.
+ *
+ * Then a thread a slice notes its place, by the class of its fragment.
  */
 #include "cuda/kernels/classify.cuh"
 
@@ -73,6 +75,17 @@ __device__ uint32_t place_of(const kh_gpu_census &c, const kh_class &k)
 	}
 }
 
+/* Notes a share found, of a fragment or slice that lies there. */
+__device__ void mark(const kh_gpu_query &q, uint32_t target, uint32_t bin, uint32_t share)
+{
+	uint32_t *mask = &q.census.mask[kh_class_stretch(q.census.stretch, &q.ix.bins, target,
+							 bin)];
+	const uint32_t bit = 1u << share;
+
+	if (!(__ldcg(mask) & bit))
+		atomicOr(mask, bit);
+}
+
 /* Counts fragment i; many: of the block of threads. */
 __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 {
@@ -98,14 +111,8 @@ __device__ uint32_t count(const kh_gpu_query &q, uint32_t i, uint32_t *many)
 	}
 	atomicAdd((unsigned long long *)&q.census.at[place].many, 1ull);
 	atomicAdd(&many[kh_class_counted(call.features)], 1);
-	if (located) {
-		uint32_t *mask = &q.census.mask[kh_class_stretch(q.census.stretch, &q.ix.bins,
-								 target, cand.bin)];
-		const uint32_t bit = 1u << kh_class_share(&call);
-
-		if (!(__ldcg(mask) & bit))
-			atomicOr(mask, bit);
-	}
+	if (located)
+		mark(q, target, cand.bin, kh_class_share(&call));
 	return place;
 }
 
@@ -124,6 +131,27 @@ __global__ void __launch_bounds__(THREADS) count_kernel(kh_gpu_query q)
 		if (many[x])
 			atomicAdd((unsigned long long *)&q.census.many[x],
 				  (unsigned long long)many[x]);
+}
+
+__global__ void __launch_bounds__(THREADS) slice_kernel(kh_gpu_query q)
+{
+	const uint32_t s = blockIdx.x * THREADS + threadIdx.x;
+	const uint32_t number = s < q.n_slices ? q.class_of[q.slice[s].fragment] : KH_NO_CLASS;
+
+	if (number >= KH_UNCOUNTED)
+		return;
+	kh_class *k = &q.census.at[number];
+	const uint32_t best = kh_class_alone(k), bin = q.place[s];
+
+	atomicAdd((unsigned long long *)&k->segments, 1ull);
+	if (best == KH_NO_TAXON || bin == KH_NO_BIN)
+		return;
+	const uint32_t target = target_of(q.ix, bin);
+
+	if (q.ix.tree.species[q.ix.bins.taxon[target]] != best)
+		return;
+	atomicAdd((unsigned long long *)&k->placed, 1ull);
+	mark(q, target, bin, k->cell % KH_SHARES);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -158,6 +186,8 @@ __global__ void __launch_bounds__(THREADS) search_kernel(kh_gpu_census_search s)
 extern "C" int kh_gpu_census_add(const kh_gpu_query *q, cudaStream_t stream)
 {
 	count_kernel<<<blocks_for(q->n), THREADS, 0, stream>>>(*q);
+	if (q->n_slices > 0 && q->place)
+		slice_kernel<<<blocks_for(q->n_slices), THREADS, 0, stream>>>(*q);
 	return cudaGetLastError();
 }
 

@@ -61,6 +61,8 @@ __device__ void block_slice(const kh_gpu_query &q, block_room &b, const kh_gpu_s
 	if (P == KH_GPU_FEATURES)
 		return;
 	if (threadIdx.x == 0) {
+		if (q.place)
+			q.place[s] = b.best ? ~(uint32_t)b.best : KH_NO_BIN;
 		atomicAdd(&call->features, b.features);
 		if (!q.found)
 			atomicAdd(&call->found, b.found);

@@ -171,6 +171,7 @@ typedef struct kh_gpu_query {
 	uint32_t n_longs, n_slices;
 	uint32_t *slice_left;           /* n_slices */
 	kh_gpu_segment *noted;          /* n_slices: the notes of each */
+	uint32_t *place;                /* n_slices: kh_located.bin of each; NULL: not wanted */
 	kh_gpu_note *note;              /* cap_notes; if there is no more room, noted[].n is
 					 * UINT32_MAX */
 	uint32_t cap_notes;
@@ -209,7 +210,7 @@ int kh_gpu_query_slices_left(const kh_gpu_query *q, cudaStream_t stream);
 int kh_gpu_query_left(const kh_gpu_query *q, cudaStream_t stream);
 
 /* --- census.cu: fragments by class --------------------------------------------------- */
-/* Counts the fragments of a query that has been run. */
+/* Counts the fragments of a query that has been run, and their slices. */
 int kh_gpu_census_add(const kh_gpu_query *q, cudaStream_t stream);
 /* Adds the bits of n masks to others. */
 int kh_gpu_census_join(uint32_t *mask, const uint32_t *other, uint64_t n, cudaStream_t stream);

@@ -22,7 +22,8 @@ struct block_room {
 	uint32_t h1, lo, hi;
 	uint32_t most_hits, most_votes; /* of a window, of a species, in the segment */
 	unsigned long long best;        /* the greatest score above, and below the complement of
-					 * the lowest bin that has it */
+					 * the lowest bin that has it; of a slice the greatest
+					 * number of hits */
 	uint32_t n_last, window;        /* of the last segment: features, bins of a window */
 	uint32_t given;
 	bool room;
@@ -276,10 +277,12 @@ __device__ void block_windows(const kh_gpu_query &q, block_room &b,
 		if (bin < bins.votes) {
 			const uint32_t t = target_of(q.ix, bin), taxon = bins.taxon[t];
 
-			if (b.most_votes)
+			if (one && b.most_votes)
 				score += block_count_of(x, kh_bins_vote(&bins, t), size - 1);
 			if (atomicMax(&x.best[taxon], x.hits[i]) == 0)
 				x.touched2[atomicAdd(&b.n_seg, 1)] = taxon;
+		} else if (!one) {
+			continue;
 		}
 		const unsigned long long mine = (unsigned long long)score << 32 | (uint32_t)~bin;
 

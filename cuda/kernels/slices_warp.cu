@@ -65,6 +65,33 @@ __device__ void best_of_taxa(Room &w, const candidates<Room> &c, uint32_t votes,
 	__syncwarp();
 }
 
+/* Writes where slice s lies: the lowest bin whose window has the most hits. */
+template <class Room>
+__device__ void note_place(const kh_gpu_query &q, const Room &w, const candidates<Room> &c,
+			   uint32_t votes, unsigned used, uint32_t s)
+{
+	uint32_t hits = 0, first = KH_NO_BIN;
+
+#pragma unroll
+	for (unsigned x = 0; x < Room::EACH; x++) {
+		if (32 * x >= used)
+			break;
+		if (c.h[x] == 0 || (votes >> x & 1))
+			continue;
+		const uint32_t bin = w.u.t.bin[w.slot[32 * x + lane_id()]] - 1;
+
+		if (c.h[x] > hits || (c.h[x] == hits && bin < first)) {
+			hits = c.h[x];
+			first = bin;
+		}
+	}
+	const uint32_t most = warp_max(hits);
+
+	first = warp_least(hits == most ? first : KH_NO_BIN);
+	if (lane_id() == 0)
+		q.place[s] = first;
+}
+
 /* Appends a note of each lane that has one. */
 __device__ uint32_t add_notes(const kh_gpu_query &q, uint32_t at, bool mine, uint32_t taxon,
 			      uint32_t what)
@@ -147,13 +174,16 @@ __device__ bool one_slice(const kh_gpu_query &q, Room &w, uint32_t s)
 		return true;
 	}
 	const uint32_t total = find_lists<P>(q, w, n, at);
+	if (total > 0 && !count_bins(q, w, n, total, &t))
+		return false;
 	if (total > 0) {
-		if (!count_bins(q, w, n, total, &t))
-			return false;
 		windows(q, w, n, kh_rule_window(&q.rule, range.span), t, c);
 		votes = name_taxa(q, w, c);
-		best_of_taxa(w, c, votes, &t);
 	}
+	if (q.place)
+		note_place(q, w, c, votes, t.used, s);
+	if (total > 0)
+		best_of_taxa(w, c, votes, &t);
 	if (!note_all(q, w, c, votes, t.used, s))
 		return false;
 	add_features(q, w, n, q.slice[s].fragment);

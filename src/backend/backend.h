@@ -41,6 +41,9 @@ typedef struct kh_task {
 	kh_candidates *candidates;      /* job->n of them, or NULL: not wanted */
 	/* of a database with text, on the CPU: where fragments lie, or NULL: not wanted */
 	kh_alignments *aligned;
+	/* or NULL: not wanted; filled if candidates are, but for a database with text, which gives
+	 * none */
+	kh_places *places;
 	/* NULL, or where fragments are counted; then candidates are filled only if some are left to
 	 * the host */
 	kh_census *census;

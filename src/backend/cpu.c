@@ -359,7 +359,7 @@ static int cpu_submit(kh_task_queue *q, kh_task *t, kh_err *err)
 	if (q->text)
 		return kh_match_job(q->text, t->job, t->call, t->candidates, t->aligned,
 				    t->distinct, err);
-	kh_classifier_want(q->own, t->candidates);
+	kh_classifier_want(q->own, t->candidates, t->places);
 	return kh_classify_job(q->own, t->job, t->call, t->distinct, err);
 }
 

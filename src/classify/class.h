@@ -6,7 +6,9 @@
  * the best.  The second pass treats them alike, so a count of each class is nearly all that it has
  * to know, and its memory does not grow with the reads.  Besides, a fragment is located if one
  * species alone is best, and its best window lies in a target of it: then the share of its features
- * found is noted, as a bit, in the mask of the stretch of that target.
+ * found is noted, as a bit, in the mask of the stretch of that target.  A fragment of several
+ * segments has a place for each of them, and its share is noted for those in targets of the species
+ * that is best alone; its class counts these, and all segments.
  */
 #ifndef KH_CLASSIFY_CLASS_H
 #define KH_CLASSIFY_CLASS_H
@@ -37,10 +39,12 @@ typedef struct kh_class {
 	uint8_t enough;         /* hits to call a genus */
 	uint8_t zero[2];
 	uint64_t many;
+	/* of fragments that have several: segments, and those that have a place in the species */
+	uint64_t segments, placed;
 } kh_class;
 
 #define KH_CLASS_KEY 72         /* its bytes in front of `many`: they tell classes apart */
-static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 8,
+static_assert(offsetof(kh_class, many) == KH_CLASS_KEY && sizeof(kh_class) == KH_CLASS_KEY + 24,
 	      "classes are compared by their bytes, and copied from devices");
 
 static KH_HD int kh_has_class(const kh_rule *r, const kh_call *call, const kh_candidates *cand)
@@ -97,8 +101,23 @@ static KH_HD kh_class kh_class_make(const kh_rule *r, const kh_call *call,
 	k.located = (uint8_t)(located != 0);
 	k.enough = (uint8_t)kh_rule_enough(r, call->hits, call->features);
 	k.zero[0] = k.zero[1] = 0;
-	k.many = 0;
+	k.many = k.segments = k.placed = 0;
 	return k;
+}
+
+/* The species that is best alone, or KH_NO_TAXON. */
+static KH_HD uint32_t kh_class_alone(const kh_class *k)
+{
+	uint32_t best = KH_NO_TAXON;
+
+	for (int i = 0; i < KH_CANDIDATES && k->species[i] != KH_NO_TAXON; i++) {
+		if (k->drop[i] > 0)
+			continue;
+		if (best != KH_NO_TAXON)
+			return KH_NO_TAXON;
+		best = k->species[i];
+	}
+	return best;
 }
 
 /* A mix of the key; most classes have few candidates, so it ends with the last one of these. */

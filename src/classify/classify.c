@@ -273,9 +273,10 @@ static void note_second(kh_classifier *c, bool windows)
 	*c->wanted++ = kh_candidates_second(second, second != KH_NO_TAXON ? c->h[second] : 0);
 }
 
-void kh_classifier_want(kh_classifier *c, kh_candidates *to)
+void kh_classifier_want(kh_classifier *c, kh_candidates *to, kh_places *places)
 {
 	c->wanted = to;
+	c->places = places;
 }
 
 static void finish(kh_classifier *c)
@@ -314,6 +315,7 @@ static int end(kh_classifier *c, kh_err *err)
 	finish(c);
 	c->begun = false;
 	*c->to++ = c->call;
+	c->number++;
 	if (!c->distinct || c->call.taxon == KH_NO_TAXON)
 		return KH_OK;
 	return kh_distinct_add(c->distinct, c->call.taxon, c->found, c->n_found, err);
@@ -418,13 +420,22 @@ static int ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *err)
 	return rc;
 }
 
+/* The calls to come are those of a job. */
+static void begin_job(kh_classifier *c, kh_call *call, kh_distinct *distinct)
+{
+	c->to = call;
+	c->distinct = distinct;
+	c->number = 0;
+	if (c->places)
+		c->places->n = 0;
+}
+
 int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *distinct,
 		    kh_err *err)
 {
 	int rc;
 
-	c->to = call;
-	c->distinct = distinct;
+	begin_job(c, call, distinct);
 	rc = ask(c, job, &c->ahead, err);
 	return rc ? rc : settle_ahead(c, err);
 }
@@ -438,7 +449,6 @@ int kh_classify_ask(kh_classifier *c, const kh_job *job, kh_asked *a, kh_err *er
 int kh_classify_answer(kh_classifier *c, const kh_asked *a, kh_answers *answers, kh_call *call,
 		       kh_distinct *distinct, kh_err *err)
 {
-	c->to = call;
-	c->distinct = distinct;
+	begin_job(c, call, distinct);
 	return settle(c, a, answers, err);
 }

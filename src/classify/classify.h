@@ -17,9 +17,15 @@ typedef struct kh_classifier kh_classifier;
 
 int kh_classifier_new(kh_classifier **c, const kh_db *db, const kh_rule *rule, kh_err *err);
 void kh_classifier_free(kh_classifier *c);
-/* Sets where the candidates of the next fragments go, one after the other; NULL: nowhere. Only
- * with rule->candidates. */
-void kh_classifier_want(kh_classifier *c, kh_candidates *to);
+/* The segments of a job's fragments that have several, in their order. */
+typedef struct kh_places {
+	kh_located *at;
+	size_t n, cap;
+} kh_places;
+
+/* Sets where the candidates of the next job go, one after the other, and the places of segments;
+ * NULL: nowhere. Only with rule->candidates. */
+void kh_classifier_want(kh_classifier *c, kh_candidates *to, kh_places *places);
 int kh_classify_job(kh_classifier *c, const kh_job *job, kh_call *call, kh_distinct *distinct,
 		    kh_err *err);
 

@@ -61,6 +61,8 @@ struct kh_classifier {
 	size_t n_found, cap_found;
 	kh_call call;
 	kh_candidates *wanted;          /* of the next fragment, or NULL */
+	kh_places *places;              /* of the job, or NULL */
+	uint32_t number;                /* of the fragment in the job */
 	/* where calls go, and the features of those that are called, or NULL */
 	kh_call *to;
 	kh_distinct *distinct;

@@ -151,19 +151,23 @@ static void sort_bins(kh_classifier *c)
 
 /* --- windows, targets, taxa ------------------------------------------------------- */
 /* Counts the hits of each window of r bins that starts at a bin of a target with matches; returns
- * the greatest number. */
-static uint32_t window_hits(kh_classifier *c, size_t n_bins, uint32_t r)
+ * the greatest number, and sets *first to the lowest bin that has it. */
+static uint32_t window_hits(kh_classifier *c, size_t n_bins, uint32_t r, uint32_t *first)
 {
 	uint64_t sum = 0;
 	uint32_t max = 0;
 
+	*first = KH_NO_BIN;
 	for (size_t i = 0, j = 0; i < n_bins; i++) {
 		uint64_t end = (c->bin[i] >> 32) + r;
 
 		for (; j < n_bins && c->bin[j] >> 32 < end; j++)
 			sum += (uint32_t)c->bin[j];
 		c->hits[i] = sum < c->n ? (uint32_t)sum : (uint32_t)c->n;
-		max = c->hits[i] > max ? c->hits[i] : max;
+		if (c->hits[i] > max) {
+			max = c->hits[i];
+			*first = (uint32_t)(c->bin[i] >> 32);
+		}
 		sum -= (uint32_t)c->bin[i];
 	}
 	return max;
@@ -269,10 +273,20 @@ static int note_lists(kh_classifier *c, bool want_keys, size_t *n_over, kh_err *
 	return rc || over == 0 ? rc : note_over(c, over, err);
 }
 
+static int note_place(kh_classifier *c, uint32_t bin, kh_err *err)
+{
+	kh_places *p = c->places;
+	int rc = kh_grow((void **)&p->at, &p->cap, p->n + 1, sizeof *p->at, err);
+
+	if (!rc)
+		p->at[p->n++] = (kh_located) { c->number, bin };
+	return rc;
+}
+
 int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err)
 {
 	const uint32_t r = kh_rule_window(c->rule, span);
-	uint32_t least = 1;
+	uint32_t least = 1, first;
 	kh_hits_most most;
 	size_t n_bins, n_over;
 	int rc;
@@ -285,7 +299,7 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 		return rc;
 	sort_bins(c);
 	n_bins = targets_bins(c);
-	most.hits = window_hits(c, n_bins, r);
+	most.hits = window_hits(c, n_bins, r, &first);
 	most.votes = count_votes(c, n_bins);
 	most.over = (uint32_t)c->n_over;
 	if (c->only)
@@ -295,5 +309,5 @@ int kh_hits_segment(kh_classifier *c, uint64_t span, bool want_keys, kh_err *err
 		c->h[c->touched[i]] += c->best[c->touched[i]];
 		c->best[c->touched[i]] = 0;
 	}
-	return KH_OK;
+	return c->places && !c->only ? note_place(c, first, err) : KH_OK;
 }

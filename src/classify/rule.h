@@ -238,6 +238,14 @@ static KH_HD int kh_candidates_add(kh_candidates *out, uint32_t h[KH_CANDIDATES]
 	return 1;
 }
 
+/* Of a fragment of several segments, where one of these lies: the lowest bin with the most hits of
+ * a window in it, or KH_NO_BIN.  `fragment`: its number in the job. */
+typedef struct kh_located {
+	uint32_t fragment, bin;
+} kh_located;
+
+static_assert(sizeof(kh_located) == 8, "kh_located is sent to other processes");
+
 /* The second-best taxon, where that is wanted, in place of candidates: of the taxa that are of
  * another species than the best, the one with the greatest h, if that is at least
  * KH_CANDIDATE_LEAST.  It is species[0], or KH_NO_TAXON; its h is in `bin`.  Of several with the

@@ -188,6 +188,7 @@ void kh_remote_close(kh_remote *r)
 
 		kh_shard_clear(r, j);
 		free(j->rec);
+		free(j->places.at);
 		free(j->message);
 		free(j->out);
 		free(j);

@@ -17,8 +17,10 @@ typedef struct kh_remote_job {
 	kh_block block[2];
 	kh_record *rec;
 	size_t cap_rec;
+	kh_places places;
 	void *message;                  /* the message that the blocks point into */
-	uint64_t *out;                  /* the answer: id, calls, and candidates if wanted */
+	uint64_t *out;                  /* the answer: id, calls, and candidates if wanted;
+					 * behind these the places of segments will stand */
 	/* for an index in parts, by owner: */
 	kh_asked asked;
 	size_t *n_asked;
@@ -97,12 +99,14 @@ void kh_dispatch_stop(kh_remote *r, const kh_err *e);
 /* wire.c: a job as a message and back; what servers have counted. Messages are checked: any bytes
  * give either a failure or something that can be used. */
 int kh_remote_pack(const kh_task *t, uint64_t id, void **p, size_t *n, kh_err *err);
-/* Takes over m->p. */
-int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *err);
+/* Takes over m->p.  wanted: beside calls, as rule->candidates says. */
+int kh_remote_unpack(kh_remote_job *j, kh_message *m, uint32_t wanted, kh_err *err);
 /* Bytes of the calls of n fragments, and of their candidates. */
 size_t kh_remote_calls_bytes(size_t n, bool candidates);
-/* Takes the calls of a task of process 0 into t->call (and t->candidates); of db only the header,
- * the taxonomy, the targets and their bins are used. */
+/* Makes the answer of a job that came as a message, of *bytes, complete. */
+int kh_remote_pack_calls(kh_remote_job *j, const kh_rule *rule, size_t *bytes, kh_err *err);
+/* Takes the calls of a task of process 0 into t->call (and t->candidates, t->places); of db only
+ * the header, the taxonomy, the targets and their bins are used. */
 int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *db,
 			   const kh_rule *rule, kh_err *err);
 int kh_remote_pack_distinct(const kh_distinct *s, void **p, size_t *n, kh_err *err);

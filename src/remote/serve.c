@@ -52,15 +52,13 @@ static int job_of(kh_server *s, kh_message *m, kh_remote_job **out, kh_err *err)
 
 int kh_remote_finished(kh_remote *r, kh_remote_job *j, kh_err *err)
 {
+	size_t bytes;
 	int rc = KH_OK;
 
 	if (j->own)
 		kh_dispatch_done(r, j->id);
-	else
-		rc = kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_CALLS, j->out,
-				  sizeof *j->out + kh_remote_calls_bytes(j->job.n,
-									 r->o.rule->candidates),
-				  err);
+	else if (!(rc = kh_remote_pack_calls(j, r->o.rule, &bytes, err)))
+		rc = kh_comm_post(r->o.on.comm, 0, KH_CHANNEL_CALLS, j->out, bytes, err);
 	j->out = NULL;
 	free(j->message);
 	j->message = NULL;

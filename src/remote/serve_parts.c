@@ -41,7 +41,7 @@ static int finish(kh_server *s, kh_remote_job *j, kh_err *err)
 	int rc;
 
 	j->task.distinct = r->o.distinct ? &s->distinct : NULL;
-	kh_classifier_want(s->classifier, j->task.candidates);
+	kh_classifier_want(s->classifier, j->task.candidates, j->task.places);
 	rc = kh_classify_answer(s->classifier, &j->asked, &answers, j->task.call,
 				j->task.distinct, err);
 	for (unsigned k = 0; k < r->size; k++) {

@@ -134,7 +134,7 @@ static bool are_inside(const struct head *h, const char *message)
 	return true;
 }
 
-int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *err)
+int kh_remote_unpack(kh_remote_job *j, kh_message *m, uint32_t wanted, kh_err *err)
 {
 	struct head h;
 	int rc;
@@ -150,15 +150,36 @@ int kh_remote_unpack(kh_remote_job *j, kh_message *m, bool candidates, kh_err *e
 		     sizeof *j->rec, err);
 	if (rc)
 		return rc;
-	j->out = kh_array(kh_remote_calls_bytes((size_t)h.fragments, candidates) + sizeof *j->out,
+	j->out = kh_array(kh_remote_calls_bytes((size_t)h.fragments, wanted != KH_WANT_NONE) +
+				  sizeof *j->out,
 			  1, err);
 	if (!j->out)
 		return KH_ENOMEM;
 	j->id = *j->out = h.id;
 	set_blocks(j, &h);
 	j->task = (kh_task) { .job = &j->job, .call = (kh_call *)(j->out + 1) };
-	if (candidates)
+	if (wanted != KH_WANT_NONE)
 		j->task.candidates = (kh_candidates *)(j->task.call + h.fragments);
+	if (wanted == KH_WANT_CANDIDATES)
+		j->task.places = &j->places;
+	j->places.n = 0;
+	return KH_OK;
+}
+
+int kh_remote_pack_calls(kh_remote_job *j, const kh_rule *rule, size_t *bytes, kh_err *err)
+{
+	const size_t calls = sizeof *j->out + kh_remote_calls_bytes(j->job.n, rule->candidates);
+	const size_t places = j->task.places ? j->places.n * sizeof *j->places.at : 0;
+	uint64_t *out;
+
+	*bytes = calls + places;
+	if (places == 0)
+		return KH_OK;
+	out = realloc(j->out, *bytes);
+	if (!out)
+		return kh_fail_nomem(err);
+	memcpy((char *)out + calls, j->places.at, places);
+	j->out = out;
 	return KH_OK;
 }
 
@@ -196,6 +217,36 @@ static bool are_candidates(const kh_candidates *c, const kh_db *db)
 	return c->bin == KH_NO_BIN || is_of_target(c->bin, db);
 }
 
+/* The places of segments, n of them: of fragments in their order, in targets. */
+static bool are_places(const kh_located *p, size_t n, size_t fragments, const kh_db *db)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i].fragment >= fragments || (i > 0 && p[i].fragment < p[i - 1].fragment) ||
+		    (p[i].bin != KH_NO_BIN && !is_of_target(p[i].bin, db)))
+			return false;
+	return true;
+}
+
+/* Takes the places that stand behind the calls, `bytes` of them. */
+static int take_places(const kh_task *t, const char *from, size_t bytes, const kh_message *m,
+		       const kh_db *db, kh_err *err)
+{
+	const size_t n = bytes / sizeof(kh_located);
+	kh_places *p = t->places;
+	int rc;
+
+	if (!p)
+		return bytes == 0 ? KH_OK : fail_message(m, "calls", err);
+	if ((rc = kh_grow((void **)&p->at, &p->cap, n, sizeof *p->at, err)))
+		return rc;
+	if (n > 0)
+		memcpy(p->at, from, n * sizeof *p->at);
+	p->n = n;
+	if (bytes % sizeof *p->at != 0 || !are_places(p->at, n, t->job->n, db))
+		return kh_fail(err, KH_EIO, "process %u sent places that cannot be", m->from);
+	return KH_OK;
+}
+
 /* A second-best taxon and its hits, or neither. */
 static bool is_second(const kh_candidates *c, const kh_db *db)
 {
@@ -210,7 +261,8 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *d
 	const size_t n = t->job->n;
 	const char *call = (const char *)m->p + sizeof(uint64_t);
 	const char *cand = call + n * sizeof(kh_call);
-	bool good = m->n == sizeof(uint64_t) + kh_remote_calls_bytes(n, t->candidates != NULL);
+	const size_t bytes = sizeof(uint64_t) + kh_remote_calls_bytes(n, t->candidates != NULL);
+	bool good = m->n >= bytes;
 
 	if (!good)
 		return fail_message(m, "calls", err);
@@ -222,8 +274,9 @@ int kh_remote_unpack_calls(const kh_task *t, const kh_message *m, const kh_db *d
 		       (!t->candidates || (second ? is_second(&t->candidates[i], db)
 						  : are_candidates(&t->candidates[i], db)));
 	}
-	return good ? KH_OK
-	       : kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);
+	if (!good)
+		return kh_fail(err, KH_EIO, "process %u sent a call that cannot be", m->from);
+	return take_places(t, (const char *)m->p + bytes, m->n - bytes, m, db, err);
 }
 
 /* --- distinct --------------------------------------------------------------------- */

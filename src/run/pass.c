@@ -166,12 +166,21 @@ int kh_pass_begin(kh_pass *s, const kh_compute *compute, kh_err *err)
 }
 
 /* --- the first pass --------------------------------------------------------------- */
-/* The mask of the stretch where the window of a located fragment begins. */
-static _Atomic uint32_t *place_of(kh_pass *s, const kh_class_of *of, uint32_t bin)
+/* The mask of the stretch where a window begins. */
+static _Atomic uint32_t *place_of(kh_pass *s, uint32_t target, uint32_t bin)
 {
-	const kh_db_locus l = kh_db_locate(s->o.db, of->target, bin);
+	const kh_db_locus l = kh_db_locate(s->o.db, target, bin);
 
 	return &s->mask[s->stretch[l.target] + l.at / KH_STRETCH];
+}
+
+/* Notes the share found of a fragment of class k in that mask. */
+static void mark(_Atomic uint32_t *mask, const kh_class *k)
+{
+	const uint32_t bit = UINT32_C(1) << k->cell % KH_SHARES;
+
+	if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
 }
 
 static bool is_located(const struct worker *w, const kh_class_of *of)
@@ -187,16 +196,38 @@ static void mark_places(kh_pass *s, const struct worker *w, const kh_class_of *o
 
 	for (size_t i = 0; i < n + AHEAD; i++) {
 		if (i < n && is_located(w, &of[i]))
-			__builtin_prefetch((const void *)place_of(s, &of[i], cand[i].bin), 1);
+			__builtin_prefetch((const void *)place_of(s, of[i].target, cand[i].bin),
+					   1);
 		if (i < AHEAD || !is_located(w, &of[i - AHEAD]))
 			continue;
 		const size_t now = i - AHEAD;
-		_Atomic uint32_t *mask = place_of(s, &of[now], cand[now].bin);
-		const uint32_t bit = UINT32_C(1)
-				     << w->classes.at[of[now].index].cell % KH_SHARES;
 
-		if (!(atomic_load_explicit(mask, memory_order_relaxed) & bit))
-			atomic_fetch_or_explicit(mask, bit, memory_order_relaxed);
+		mark(place_of(s, of[now].target, cand[now].bin),
+		     &w->classes.at[of[now].index]);
+	}
+}
+
+/* Counts the segments of fragments that have several; `left`: those that the census has left. */
+static void count_segments(kh_pass *s, struct worker *w, const kh_task *t, bool left)
+{
+	uint64_t part = KH_NO_PART;     /* of the coverage, where the one before it lies */
+
+	for (size_t i = 0; i < t->places->n; i++) {
+		const kh_located *p = &t->places->at[i];
+		uint32_t target;
+		kh_class *k;
+
+		if (i > 0 && p[-1].fragment != p->fragment)
+			part = KH_NO_PART;
+		if ((left && t->class_of[p->fragment] != KH_UNCOUNTED) ||
+		    w->of[p->fragment].index == KH_NO_CLASS)
+			continue;
+		k = &w->classes.at[w->of[p->fragment].index];
+		if (!kh_classes_place(k, &s->rule, p->bin, &target))
+			continue;
+		mark(place_of(s, target, p->bin), k);
+		if (s->coverage)
+			kh_coverage_add(s->coverage, k, target, p->bin, &part);
 	}
 }
 
@@ -236,11 +267,23 @@ static int count(kh_pass *s, struct worker *w, const kh_task *t, size_t from, si
 	if (rc)
 		return rc;
 	mark_places(s, w, of, cand, n);
-	for (size_t i = 0; s->coverage && i < n; i++)
+	for (size_t i = 0; s->coverage && i < n; i++) {
+		uint64_t part = KH_NO_PART;
+
 		if (is_located(w, &of[i]))
 			kh_coverage_add(s->coverage, &w->classes.at[of[i].index], of[i].target,
-					cand[i].bin);
+					cand[i].bin, &part);
+	}
 	return KH_OK;
+}
+
+static int count_all(kh_pass *s, struct worker *w, const kh_task *t, kh_err *err)
+{
+	const int rc = count(s, w, t, 0, t->job->n, err);
+
+	if (!rc)
+		count_segments(s, w, t, false);
+	return rc;
 }
 
 /* Counts what the census has left to the host. */
@@ -252,6 +295,8 @@ static int count_left(kh_pass *s, struct worker *w, const kh_task *t, kh_err *er
 	for (size_t i = 0; i < t->job->n && !rc; i++)
 		if (t->class_of[i] == KH_UNCOUNTED)
 			rc = count(s, w, t, i, 1, err);
+	if (!rc)
+		count_segments(s, w, t, true);
 	return rc;
 }
 
@@ -295,7 +340,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
 	kh_by_genus_add(&s->by_genus, worker, t);
 	if (!rc && !t->census)
-		rc = count(s, w, t, 0, job->n, err);
+		rc = count_all(s, w, t, err);
 	else if (!rc && t->left)
 		rc = count_left(s, w, t, err);
 	if (rc || !s->kept)

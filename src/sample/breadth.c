@@ -4,6 +4,8 @@
  * The reads of a species that is in the sample fall everywhere on its genome. A piece acquired
  * from another species, or a contaminated stretch of a reference, collects reads in a few places.
  * A stretch is 8 bins; for each one it is known which shares of features found its fragments had.
+ * A long fragment covers some of them one behind the other, about one with each segment; so what is
+ * counted of it is its segments.
  *
  * Where more strains of a species are alike than lists keep places for, these name the species and
  * no bins.  How much of its genome can be told by place is seen from the sample, as the share of
@@ -58,22 +60,15 @@ static uint32_t own_shares(const kh_work *w, const kh_presence *p, uint64_t *all
 /* The species that is best alone, or NULL. */
 static kh_presence *best_species(const kh_work *w, const kh_class *k)
 {
-	kh_presence *p, *best = NULL;
+	const uint32_t best = kh_class_alone(k);
 
-	for (int i = 0; (p = kh_species_of(w, k, i)); i++) {
-		if (k->drop[i] > 0)
-			continue;
-		if (best)
-			return NULL;
-		best = p;
-	}
-	return best;
+	return best == KH_NO_TAXON ? NULL : &w->m->at[w->place[best] - 1];
 }
 
 /* The stretches of its genome that can be told by place; all: its own fragments, in 1/256. */
 static uint64_t told_by_place(const kh_presence *p, uint64_t all)
 {
-	const uint64_t n = 256 * p->counted, g = n < all ? p->length * n / all : p->length;
+	const uint64_t n = p->with_place, g = n < all ? p->length * n / all : p->length;
 
 	return !p->many_strains ? p->length : g > 2 ? g : 2;
 }
@@ -167,9 +162,12 @@ static int count_some(void *arg, unsigned id, kh_err *err)
 
 		if (!p || !(w->own[p - w->m->at] >> k->cell % KH_SHARES & 1))
 			continue;
-		if (k->located)
-			add(&p->counted, k->many);
-		if (k->located || p->many_strains)
+		if (k->located || k->placed > 0) {
+			add(&p->counted, k->located ? k->many : k->placed);
+			add(&p->with_place,
+			    k->many * (k->located ? 256 : 256 * k->placed / k->segments));
+		}
+		if (k->located || k->placed > 0 || p->many_strains)
 			add(&p->lone, k->many);
 	}
 	return KH_OK;

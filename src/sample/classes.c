@@ -76,7 +76,7 @@ static int find(kh_classes *c, const kh_class *k, uint64_t mix, uint32_t *index,
 		return rc;
 	*index = (uint32_t)c->n;
 	c->at[c->n] = *k;
-	c->at[c->n++].many = 0;
+	c->n++;
 	c->slot[at] = (uint32_t)c->n;
 	return 2 * c->n > c->mask ? make_slots(c, 2 * (c->mask + 1), err) : KH_OK;
 }
@@ -144,6 +144,20 @@ int kh_classes_add(kh_classes *c, const kh_class_rule *r, const kh_call *call,
 		}
 	}
 	return rc ? rc : find_all(c, w, wanted, of, err);
+}
+
+bool kh_classes_place(kh_class *k, const kh_class_rule *r, uint32_t bin, uint32_t *target)
+{
+	const uint32_t best = kh_class_alone(k);
+
+	k->segments++;
+	if (best == KH_NO_TAXON || bin == KH_NO_BIN)
+		return false;
+	*target = kh_bins_target(r->bins, bin);
+	if (r->tree->species[r->bins->taxon[*target]] != best)
+		return false;
+	k->placed++;
+	return true;
 }
 
 /* --- all of them ------------------------------------------------------------------ */
@@ -312,6 +326,13 @@ static int sort_part(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
+static void add_counts(kh_class *to, const kh_class *k)
+{
+	to->many += k->many;
+	to->segments += k->segments;
+	to->placed += k->placed;
+}
+
 static int place_part(void *arg, unsigned id, kh_err *err)
 {
 	struct joining *x = arg;
@@ -325,7 +346,7 @@ static int place_part(void *arg, unsigned id, kh_err *err)
 		if (is_new(x, p, i))
 			x->sum->at[at++] = *class_of(x, r);
 		else
-			x->sum->at[at - 1].many += class_of(x, r)->many;
+			add_counts(&x->sum->at[at - 1], class_of(x, r));
 		x->to[r->of][r->at] = (uint32_t)(at - 1);
 	}
 	return KH_OK;

@@ -53,16 +53,15 @@ void kh_coverage_free(kh_coverage *c)
 /* The species that a class was called, if that is the one that located it, else KH_NO_TAXON. */
 static uint32_t called_species(const kh_coverage *c, const kh_class *k)
 {
-	int i = 0;
+	const uint32_t best = kh_class_alone(k);
 
-	if (!k->located || k->call == KH_NO_TAXON)
+	if ((!k->located && !k->placed) || k->call == KH_NO_TAXON)
 		return KH_NO_TAXON;
-	while (k->drop[i] > 0)
-		i++;
-	return c->tree.species[k->call] == k->species[i] ? k->species[i] : KH_NO_TAXON;
+	return c->tree.species[k->call] == best ? best : KH_NO_TAXON;
 }
 
-void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin)
+void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_t bin,
+		     uint64_t *part)
 {
 	const kh_db *db = c->db;
 	const kh_db_locus l = kh_db_locate(db, target, bin);
@@ -72,8 +71,10 @@ void kh_coverage_add(kh_coverage *c, const kh_class *k, uint32_t target, uint32_
 
 	if (called_species(c, k) == KH_NO_TAXON)
 		return;
-	at = at < parts ? at : parts - 1;
-	atomic_fetch_add_explicit(&c->part[c->first[l.target] + at], 1, memory_order_relaxed);
+	at = c->first[l.target] + (at < parts ? at : parts - 1);
+	if (at != *part)
+		atomic_fetch_add_explicit(&c->part[at], 1, memory_order_relaxed);
+	*part = at;
 }
 
 /* --- what is told ----------------------------------------------------------------- */
@@ -82,7 +83,6 @@ static void rank_target(kh_covered *s, const kh_covered_target *t)
 {
 	uint32_t i = s->n;
 
-	s->many += t->many;
 	if (s->n < KH_COVERAGE_TARGETS)
 		s->n++;
 	else if (s->target[--i].many >= t->many)
@@ -142,8 +142,10 @@ int kh_coverage_list(const kh_coverage *c, const kh_classes *classes, size_t lim
 		const kh_class *k = &classes->at[i];
 		const uint32_t species = called_species(c, k);
 
-		if (species != KH_NO_TAXON)
-			(*list)[place[species] - 1].share[k->cell % KH_SHARES] += k->many;
+		if (species == KH_NO_TAXON)
+			continue;
+		(*list)[place[species] - 1].share[k->cell % KH_SHARES] += k->many;
+		(*list)[place[species] - 1].many += k->many;
 	}
 	free(place);
 	if (rc) {

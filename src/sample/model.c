@@ -163,7 +163,8 @@ static bool is_below(const kh_presence *p, uint64_t tenths)
 
 /* Part of a genome, or genes that are read more often than others, are no artefact; so if there are
  * many stretches, and all fragments are alike and near the reference, a fifth will do, but not
- * beside a far more abundant species of its family. */
+ * beside a far more abundant species of its family.  A few long reads have many places, one behind
+ * the other, so by chance they may lie in fewer stretches than as many short ones. */
 static bool is_narrow(const kh_presence *p, uint64_t most)
 {
 	const bool doubtful = p->found < NARROW_MOST || is_rare(p, most);
@@ -172,7 +173,9 @@ static bool is_narrow(const kh_presence *p, uint64_t most)
 
 	if (p->verdict == KH_TOO_FEW || !p->fit.own || p->counted < NARROW_LEAST)
 		return false;
-	return is_below(p, p->fit.weak ? 8 : doubtful ? 7 : clear ? 2 : 5);
+	if (p->fit.weak)
+		return is_below(p, 8);
+	return is_below(p, doubtful ? (p->by_long ? 5 : 7) : clear ? 2 : 5);
 }
 
 /* Most fragments of a species that is there have a place in it.  Those of genes that many species
