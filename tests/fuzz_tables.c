@@ -116,7 +116,7 @@ static void again(const kh_tally *t, const kh_features_of *of)
 				 .least = of->share, .no_repeats = !of->repeats,
 				 .digest = of->references };
 	kh_features_of back = { .k = 0 };
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	kh_tally u;
 
 	REQUIRE(!kh_tally_init(&u, N_TAXA, true, NULL));

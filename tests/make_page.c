@@ -174,7 +174,7 @@ static int write_page(struct made *m, const char *path, kh_err *err)
 	kh_page_sample *sample = kh_array(m->samples, sizeof *sample, err);
 	char (*name)[32] = kh_array(m->samples, sizeof *name, err);
 	static struct cover cover;
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	kh_out *out = NULL;
 	int rc = row && value && sample && name ? KH_OK : KH_ENOMEM;
 	const size_t rows = rc ? 0 : make_rows(m, row, value);

@@ -24,7 +24,7 @@ static json_t *page_of(const kh_page *p, kh_buf *b)
 	json_error_t wrong;
 
 	assert_int_equal(kh_page_write(b, p, &err), KH_OK);
-	assert_int_equal(kh_buf_add(b, "", 1, &err), KH_OK);
+	kh_buf_add(b, "", 1);
 	const char *data = strstr(b->p, begin), *end;
 	assert_non_null(data);
 	data += strlen(begin);
@@ -103,7 +103,7 @@ static void test_data(void **state)
 		{ .name = "b", .direct = direct[1] },
 	};
 	const kh_page_fact fact = { .label = "Command", .value = "<!--", .code = true };
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	json_t *root = page_of(&(kh_page) { .unit = "reads", .taxon = taxon, .n_taxa = N,
 					    .sample = sample, .n_samples = 2, .column = column,
 					    .n_columns = 2, .fact = &fact, .n_facts = 1 }, &b);
@@ -122,7 +122,7 @@ static void test_empty(void **state)
 {
 	const uint64_t direct[N] = { 0 };
 	const kh_page_sample sample = { .name = "", .direct = direct };
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	json_t *root = page_of(&(kh_page) { .title = "T", .unit = "pairs", .taxon = taxon,
 					    .n_taxa = N, .sample = &sample, .n_samples = 1 }, &b);
 	const json_t *taxid = json_object_get(json_object_get(root, "taxa"), "taxid");

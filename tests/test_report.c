@@ -8,11 +8,11 @@
 
 static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
 {
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	kh_err err = { 0, "" };
 
 	assert_int_equal(kh_report(&b, tree, t, o, &err), 0);
-	assert_int_equal(kh_buf_add(&b, "", 1, &err), 0);
+	kh_buf_add(&b, "", 1);
 	assert_string_equal(b.p, want);
 	free(b.p);
 }
@@ -98,7 +98,7 @@ static void test_deep(void **state)
 	char *names = calloc(DEPTH, 8);
 	kh_taxonomy raw = { .n = DEPTH, .taxid = x, .parent = x + DEPTH, .end = x + 2 * DEPTH,
 			    .name = x + 3 * DEPTH, .rank = rank, .names = names }, *tax = NULL;
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	kh_err err = { 0, "" };
 	kh_tally t;
 	size_t level = 0;
@@ -191,7 +191,7 @@ static void test_registers(void **state)
 	const kh_db_header h = { .sampling = { .scheme = KH_SYNCMER, .k = 14, .s = 10 },
 				 .no_repeats = 1, .digest = 0xabc };
 	kh_tally t = tally(0, direct, true);
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	kh_err err = { 0, "" };
 	char *line[6];
 	int n = 0;
@@ -201,7 +201,7 @@ static void test_registers(void **state)
 	assert_int_equal(kh_distinct_add(&t.distinct, 5, key + 1, 2, &err), 0);
 	assert_int_equal(kh_distinct_add(&t.distinct, 8, key + 3, 3, &err), 0);
 	assert_int_equal(kh_registers_write(&b, &t, tree, &h, &err), 0);
-	assert_int_equal(kh_buf_add(&b, "", 1, &err), 0);
+	kh_buf_add(&b, "", 1);
 	for (char *p = strtok(b.p, "\n"); p && n < 6; p = strtok(NULL, "\n"))
 		line[n++] = p;
 	assert_int_equal(n, 4);
@@ -312,8 +312,6 @@ static void pack_into(kh_block *b, kh_record *r, const char *s)
 
 static void test_tsv(void **state)
 {
-	kh_err err;
-
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const line_case *c = &cases[i];
@@ -323,7 +321,7 @@ static void test_tsv(void **state)
 		kh_record r[2] = { { 0 } };
 		kh_block b[2] = { { .rec = &r[0] }, { .rec = &r[1] } };
 		kh_job job = { .n = 1, .block = { &b[0], c->name[1] ? &b[1] : NULL } };
-		kh_buf out = { NULL, 0, 0 };
+		kh_buf out = { .n = 0 };
 
 		for (int m = 0; m < 2 && c->name[m]; m++) {
 			b[m].text = (char *)(uintptr_t)c->name[m];
@@ -333,8 +331,8 @@ static void test_tsv(void **state)
 		}
 		kh_call call = c->call;
 		const kh_task task = { .job = &job, .call = &call };
-		assert_int_equal(kh_format_line(&out, &style, &task, 0, &err), 0);
-		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
+		kh_format_line(&out, &style, &task, 0);
+		kh_buf_add(&out, "", 1);
 		assert_string_equal(out.p, c->want);
 		for (int m = 0; m < 2; m++) {
 			free(b[m].bases);
@@ -355,7 +353,6 @@ static void test_reads(void **state)
 		{ ">r1", 2, 7, ">r1 kraken:taxid|7\n" },
 	};
 	const kh_style style = { .tax = NULL };
-	kh_err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {
@@ -363,10 +360,10 @@ static void test_reads(void **state)
 		kh_record r = { .name = 1,
 				.name_len = read[i].name_len,
 				.text_len = strlen(read[i].text) };
-		kh_buf out = { NULL, 0, 0 };
+		kh_buf out = { .n = 0 };
 
-		assert_int_equal(kh_format_read(&out, &style, &b, &r, read[i].taxid, &err), 0);
-		assert_int_equal(kh_buf_add(&out, "", 1, &err), 0);
+		kh_format_read(&out, &style, &b, &r, read[i].taxid);
+		kh_buf_add(&out, "", 1);
 		assert_string_equal(out.p, read[i].want);
 		free(out.p);
 	}

@@ -226,20 +226,15 @@ enum { FRAMES = 20 };
 
 static void made_frame(kh_buf *f, uint64_t ticket)
 {
-	kh_err err;
-
 	f->n = 0;
-	for (uint64_t i = 0; i < ticket * ticket * 500; i++) {
-		const uint64_t x = kh_fmix64(ticket * 1000003 + i) >> i % 64;
-
-		assert_int_equal(kh_frame_number(f, x, &err), 0);
-	}
+	for (uint64_t i = 0; i < ticket * ticket * 500; i++)
+		kh_frame_number(f, kh_fmix64(ticket * 1000003 + i) >> i % 64);
 }
 
 static void frames(bool pack)
 {
 	kh_frames *s;
-	kh_buf f = { NULL, 0, 0 }, want = { NULL, 0, 0 };
+	kh_buf f = { .n = 0 }, want = { .n = 0 };
 	kh_err err;
 
 	assert_int_equal(kh_frames_open(&s, "frames", 2, pack, &err), 0);
@@ -314,8 +309,7 @@ static void test_waiting(void **state)
 	static char id[WAITING][ID];
 	static kh_waiting want[WAITING];
 	kh_waiting none = { .class = 0 }, have = none;
-	kh_buf f = { NULL, 0, 0 }, room = { NULL, 0, 0 };
-	kh_err err;
+	kh_buf f = { .n = 0 }, room = { .n = 0 };
 	const char *at;
 
 	(void)state;
@@ -323,13 +317,13 @@ static void test_waiting(void **state)
 		const kh_waiting *last = i ? &want[i - 1] : &none;
 
 		made_waiting(&want[i], last, id[i]);
-		assert_int_equal(kh_waiting_put(&f, &want[i], last, &err), 0);
+		kh_waiting_put(&f, &want[i], last);
 	}
 	at = f.p;
 	for (int i = 0; i < WAITING; i++) {
 		const kh_line_parts *a = &want[i].line, *b = &have.line;
 
-		assert_int_equal(kh_waiting_read(&at, &have, &room, &err), 0);
+		kh_waiting_read(&at, &have, &room);
 		assert_true(want[i].class == have.class);
 		assert_memory_equal(&want[i].call, &have.call, sizeof have.call);
 		assert_true(a->mates == b->mates && a->len[0] == b->len[0] &&

@@ -155,23 +155,17 @@ static int number_lines(struct row *row, size_t n, kh_err *err)
 	return rc;
 }
 
-static int put_rows(kh_buf *b, const struct row *row, size_t n, kh_err *err)
+static void put_rows(kh_buf *b, const struct row *row, size_t n)
 {
-	static const char head[] = "mapped_taxid\tgenome_taxids:kmers_mapped:total_genome_kmers\n";
-	int rc = kh_buf_add(b, head, sizeof head - 1, err);
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		const bool begins = i == 0 || row[i].line != row[i - 1].line;
-		const bool ends = i + 1 == n || row[i].line != row[i + 1].line;
-		char text[128];
-		int len = begins ? snprintf(text, sizeof text, "%" PRIu32 "\t", row[i].called) : 0;
-
-		len += snprintf(text + len, sizeof text - (size_t)len,
-				"%" PRIu32 ":%" PRIu64 ":%" PRIu64 " %s", row[i].genome, row[i].n,
-				row[i].of, ends ? "\n" : "");
-		rc = kh_buf_add(b, text, (size_t)len, err);
+	kh_buf_string(b, "mapped_taxid\tgenome_taxids:kmers_mapped:total_genome_kmers\n");
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || row[i].line != row[i - 1].line)
+			kh_buf_print(b, "%" PRIu32 "\t", row[i].called);
+		kh_buf_print(b, "%" PRIu32 ":%" PRIu64 ":%" PRIu64 " ", row[i].genome, row[i].n,
+			     row[i].of);
+		if (i + 1 == n || row[i].line != row[i + 1].line)
+			kh_buf_string(b, "\n");
 	}
-	return rc;
 }
 
 int kh_kmer_distrib(kh_buf *b, const kh_pair_counts *c, const kh_taxonomy *tax, kh_err *err)
@@ -187,7 +181,8 @@ int kh_kmer_distrib(kh_buf *b, const kh_pair_counts *c, const kh_taxonomy *tax, 
 	}
 	if (!rc) {
 		qsort(row, c->n, sizeof *row, by_line);
-		rc = put_rows(b, row, c->n, err);
+		put_rows(b, row, c->n);
+		rc = kh_buf_check(b, err);
 	}
 	free(row);
 	free(g.first);

@@ -32,9 +32,11 @@ static int check_counts(const kh_db *db, kh_err *err)
 static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 {
 	const size_t at = r->ids.n;
-	int rc = kh_buf_word(&r->ids, id, strlen(id), err);
+	int rc;
 
-	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
+	kh_buf_word(&r->ids, id, strlen(id));
+	if ((rc = kh_buf_check(&r->ids, err)) ||
+	    (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
 		return rc;
 	r->ref[r->n] = *ref;
 	r->ref[r->n++].id = at;

@@ -175,16 +175,17 @@ static int join_refs(struct build *b, const kh_mail *m, kh_err *err)
 static int join_ids(struct build *b, const kh_mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
-	int rc = KH_OK;
+	int rc;
 
 	r->ids.n = 0;
-	for (unsigned k = 0; k < m->size && !rc; k++) {
+	for (unsigned k = 0; k < m->size; k++) {
 		const char *text = m->recv[k];
 
 		if (m->got[k] > 0 && text[m->got[k] - 1] != 0)
 			return fail_mail(k, "its ids", err);
-		rc = kh_buf_add(&r->ids, text, m->got[k], err);
+		kh_buf_add(&r->ids, text, m->got[k]);
 	}
+	rc = kh_buf_check(&r->ids, err);
 	for (size_t i = 0; i < r->n && !rc; i++)
 		if (r->ref[i].id >= r->ids.n)
 			rc = kh_fail(err, KH_EIO, "the id of sequence %zu was not sent", i + 1);

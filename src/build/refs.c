@@ -97,9 +97,11 @@ static uint32_t said_taxid(const kh_refs *r, const kh_block *b, const kh_record 
 static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char *path, kh_err *err)
 {
 	const size_t at = r->ids.n;
-	int rc = kh_buf_word(&r->ids, b->text + rec->name, rec->id_len, err);
+	int rc;
 
-	if (rc || (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
+	kh_buf_word(&r->ids, b->text + rec->name, rec->id_len);
+	if ((rc = kh_buf_check(&r->ids, err)) ||
+	    (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
 		return rc;
 	r->ref[r->n++] = (kh_ref) { .id = at,
 				    .header_taxid = said_taxid(r, b, rec),

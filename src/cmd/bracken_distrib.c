@@ -195,7 +195,7 @@ static int open_tables(struct job *j, kh_err *err)
 
 static int write_tables(struct job *j, kh_err *err)
 {
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	int rc = KH_OK;
 
 	for (unsigned i = 0; i < j->n_lengths && !rc; i++) {

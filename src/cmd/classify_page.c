@@ -40,54 +40,51 @@ static void add(struct facts *f, const char *label, const char *fmt, ...)
 }
 
 /* Appends a word, quoted for a shell where it needs that. */
-static int add_word(kh_buf *b, const char *word, kh_err *err)
+static void add_word(kh_buf *b, const char *word)
 {
 	const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 			     "-_./:=,+@%^";
-	int rc;
 
-	if (*word && word[strspn(word, plain)] == '\0')
-		return kh_buf_add(b, word, strlen(word), err);
-	rc = kh_buf_add(b, "'", 1, err);
-	for (; !rc && *word; word++)
-		rc = *word == '\'' ? kh_buf_add(b, "'\\''", 4, err) : kh_buf_add(b, word, 1, err);
-	return rc ? rc : kh_buf_add(b, "'", 1, err);
+	if (*word && word[strspn(word, plain)] == '\0') {
+		kh_buf_string(b, word);
+		return;
+	}
+	kh_buf_string(b, "'");
+	for (; *word; word++)
+		kh_buf_add(b, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	kh_buf_string(b, "'");
 }
 
 /* Appends words, each after a blank, and a NUL. */
-static int add_words(kh_buf *b, const char *const *word, size_t n, kh_err *err)
+static void add_words(kh_buf *b, const char *const *word, size_t n)
 {
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = b->n ? kh_buf_add(b, " ", 1, err) : KH_OK;
-		if (!rc)
-			rc = add_word(b, word[i], err);
+	for (size_t i = 0; i < n; i++) {
+		kh_buf_string(b, b->n ? " " : "");
+		add_word(b, word[i]);
 	}
-	return rc ? rc : kh_buf_add(b, "", 1, err);
+	kh_buf_add(b, "", 1);
 }
 
 static int command_line(const struct classify *j, kh_buf *b, kh_err *err)
 {
 	size_t n = 0;
-	int rc = kh_buf_add(b, "kmerhash", 8, err);
 
+	kh_buf_string(b, "kmerhash");
 	while (j->argv[n])
 		n++;
-	return rc ? rc : add_words(b, (const char *const *)j->argv, n, err);
+	add_words(b, (const char *const *)j->argv, n);
+	return kh_buf_check(b, err);
 }
 
 /* The files of a sample, the first mates of pairs before the second ones. */
 static int input_files(const kh_sheet_sample *x, kh_buf *b, kh_err *err)
 {
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < x->n_reads && !rc; i++)
-		for (int mate = 0; mate < 1 + x->reads[i].paired && !rc; mate++) {
+	for (size_t i = 0; i < x->n_reads; i++)
+		for (int mate = 0; mate < 1 + x->reads[i].paired; mate++) {
 			b->n -= b->n > 0;       /* without the NUL */
-			rc = add_words(b, x->reads[i].path[mate], x->reads[i].n, err);
+			add_words(b, x->reads[i].path[mate], x->reads[i].n);
 		}
-	return rc;
+	return kh_buf_check(b, err);
 }
 
 /* Has the sample pairs only? */
@@ -289,7 +286,7 @@ static int read_results(const struct classify *j, kh_merge *reports, kh_merge *p
 int kh_classify_samples_page(const struct classify *j, kh_text *out, kh_err *err)
 {
 	struct facts f = { .n = 0 };
-	kh_buf command = { NULL, 0, 0 };
+	kh_buf command = { .n = 0 };
 	kh_merge_sink sink = { .text = out, .err = err };
 	kh_merge reports = { .n = 0 }, profiles = { .tells = true };
 	char number[32];

@@ -250,7 +250,7 @@ static int print_taxa(const kh_db *db, kh_err *err)
 	kh_report_options o = { .zero_counts = false };
 	struct census c;
 	kh_tally t;
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	int rc = kh_tally_init(&t, db->tax->n, false, err);
 
 	if (!rc) {
@@ -269,23 +269,19 @@ static int print_taxa(const kh_db *db, kh_err *err)
  * is what the NCBI writes if it is not known. */
 static int make_dumps(const kh_taxonomy *t, kh_buf *nodes, kh_buf *names, kh_err *err)
 {
-	int rc = KH_OK;
-
-	for (uint32_t i = 0; i < t->n && !rc; i++) {
-		rc = kh_buf_print(nodes, err, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\t\t|\t8\t|"
-				  "\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t\t|\n", t->taxid[i],
-				  t->taxid[t->parent[i]], kh_rank_name(t->rank[i]));
-		if (!rc)
-			rc = kh_buf_print(names, err,
-					  "%" PRIu32 "\t|\t%s\t|\t\t|\tscientific name\t|\n",
-					  t->taxid[i], t->names + t->name[i]);
+	for (uint32_t i = 0; i < t->n; i++) {
+		kh_buf_print(nodes, "%" PRIu32 "\t|\t%" PRIu32 "\t|\t%s\t|\t\t|\t8\t|"
+			     "\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t\t|\n", t->taxid[i],
+			     t->taxid[t->parent[i]], kh_rank_name(t->rank[i]));
+		kh_buf_print(names, "%" PRIu32 "\t|\t%s\t|\t\t|\tscientific name\t|\n",
+			     t->taxid[i], t->names + t->name[i]);
 	}
-	return rc;
+	return nodes->lost ? kh_buf_check(nodes, err) : kh_buf_check(names, err);
 }
 
 static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 {
-	kh_buf text[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+	kh_buf text[2] = { { .n = 0 }, { .n = 0 } };
 	kh_out *out[2] = { NULL, NULL };
 	int rc = make_dumps(db->tax, &text[0], &text[1], err);
 

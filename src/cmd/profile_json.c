@@ -82,11 +82,5 @@ json_t *kh_profile_json(const kh_profile *p)
 
 int kh_profile_json_text(const kh_profile *p, kh_buf *b, kh_err *err)
 {
-	json_t *root = kh_profile_json(p);
-	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
-	int rc = text ? kh_buf_add(b, text, strlen(text), err) : kh_fail_nomem(err);
-
-	free(text);
-	json_decref(root);
-	return rc ? rc : kh_buf_add(b, "\n", 1, err);
+	return kh_record_text(b, kh_profile_json(p), JSON_REAL_PRECISION(12), err);
 }

@@ -26,6 +26,18 @@ json_t *kh_record_path(const char *path)
 	return s;
 }
 
+int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err)
+{
+	char *text = root ? json_dumps(root, JSON_INDENT(2) | flags) : NULL;
+	const int rc = text ? KH_OK : kh_fail_nomem(err);
+
+	kh_buf_string(b, text ? text : "");
+	kh_buf_string(b, "\n");
+	free(text);
+	json_decref(root);
+	return rc;
+}
+
 /* --- inputs ----------------------------------------------------------------------- */
 static json_t *hex(uint64_t x)
 {

@@ -17,6 +17,10 @@
 /* A path, or other text from outside, as JSON has it: escape.h.  NULL: null. */
 json_t *kh_record_path(const char *path);
 
+/* Appends a JSON text with a newline behind it; the root is taken over (NULL: no memory).  flags:
+ * jansson's, besides the indentation. */
+int kh_record_text(kh_buf *b, json_t *root, size_t flags, kh_err *err);
+
 /* The files of a sample: path, size, time of change; which mates they have, of pairs. */
 json_t *kh_record_inputs(const kh_sheet_sample *s, kh_err *err);
 /* Adds the XXH3 of their bytes: as r has it, where that is known, or else by reading them (r may be

@@ -79,11 +79,5 @@ static json_t *summary(const kh_summary *s)
 
 int kh_summary_text(kh_buf *b, const kh_summary *s, kh_err *err)
 {
-	json_t *root = summary(s);
-	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
-	int rc = text ? kh_buf_add(b, text, strlen(text), err) : kh_fail_nomem(err);
-
-	free(text);
-	json_decref(root);
-	return rc ? rc : kh_buf_add(b, "\n", 1, err);
+	return kh_record_text(b, summary(s), JSON_REAL_PRECISION(6), err);
 }

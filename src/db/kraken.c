@@ -63,7 +63,7 @@ static int read_beside(const kh_db *db, const char *name, char **path, kh_buf *b
 	else if (!S_ISREG(st.st_mode))
 		rc = kh_fail(err, KH_EFORMAT, "%s: a database must be an ordinary file", *path);
 	if (!rc)
-		rc = kh_buf_room(b, (size_t)st.st_size + 1, err);
+		rc = kh_buf_reserve(b, (size_t)st.st_size + 1) ? KH_OK : kh_fail_nomem(err);
 	if (!rc) {
 		b->n = fread(b->p, 1, (size_t)st.st_size + 1, f);
 		if (ferror(f))
@@ -77,7 +77,7 @@ static int read_beside(const kh_db *db, const char *name, char **path, kh_buf *b
 static int parse_beside(kh_db *db, const char *name, XXH3_state_t *sum, kh_err *err)
 {
 	char *path = NULL;
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	int rc = read_beside(db, name, &path, &b, err);
 	const kh_k2_file f = { (const unsigned char *)b.p, b.n, path };
 

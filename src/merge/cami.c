@@ -20,12 +20,12 @@ static void put_path(kh_merge_sink *s, const kh_merge *m, const kh_merge_lineage
 	for (int i = 0; i <= rank; i++) {
 		if (!kh_merge_ranks[i].cami)
 			continue;
-		kh_merge_put_text(s, between);
+		kh_buf_string(&s->b, between);
 		between = "|";
 		if (lineage->taxon[i] != KH_NO_TAXON && names)
 			kh_merge_put_name(s, kh_merge_name(m, lineage->taxon[i]), "|");
 		else if (lineage->taxon[i] != KH_NO_TAXON)
-			kh_merge_print(s, "%" PRIu32, m->taxon[lineage->taxon[i]].taxid);
+			kh_buf_print(&s->b, "%" PRIu32, m->taxon[lineage->taxon[i]].taxid);
 	}
 }
 
@@ -39,11 +39,11 @@ static void put_rank(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 		if (!c || kh_merge_part(m, c) == 0)
 			continue;
 		const kh_merge_lineage lineage = kh_merge_lineage_of(m, taxon);
-		kh_merge_print(s, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
+		kh_buf_print(&s->b, "%" PRIu32 "\t%s", m->taxon[taxon].taxid,
 			       kh_merge_ranks[rank].cami);
 		put_path(s, m, &lineage, rank, false);
 		put_path(s, m, &lineage, rank, true);
-		kh_merge_print(s, "\t%.6f", 100 * kh_merge_share(kh_merge_part(m, c),
+		kh_buf_print(&s->b, "\t%.6f", 100 * kh_merge_share(kh_merge_part(m, c),
 								 kh_merge_whole(m, sample)));
 		kh_merge_end_row(s);
 	}
@@ -52,22 +52,22 @@ static void put_rank(const kh_merge *m, uint32_t sample, int rank, kh_merge_sink
 void kh_merge_write_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	for (size_t i = o->from; i < o->to && !s->rc; i++) {
-		kh_merge_put_text(s, i > o->from ? "\n@SampleID:" : "@SampleID:");
-		kh_merge_put_text(s, m->sample[i].name);
-		kh_merge_put_text(s, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|"
+		kh_buf_string(&s->b, i > o->from ? "\n@SampleID:" : "@SampleID:");
+		kh_buf_string(&s->b, m->sample[i].name);
+		kh_buf_string(&s->b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|"
 				  "family|genus|species\n");
 		if (o->taxonomy_id) {
-			kh_merge_put_text(s, "@TaxonomyID:");
-			kh_merge_put_text(s, o->taxonomy_id);
+			kh_buf_string(&s->b, "@TaxonomyID:");
+			kh_buf_string(&s->b, o->taxonomy_id);
 			kh_merge_end_row(s);
 		}
-		kh_merge_put_text(s, "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
+		kh_buf_string(&s->b, "@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
 		for (int rank = 0; rank < KH_MERGE_RANKS; rank++)
 			if (kh_merge_ranks[rank].cami &&
 			    (!o->rank || o->rank[0] == kh_merge_ranks[rank].letter))
 				put_rank(m, (uint32_t)i, rank, s);
 		if (m->profiles)
-			kh_merge_print(s, "#unknown\t%.6f\n", 100 * kh_merge_share(
+			kh_buf_print(&s->b, "#unknown\t%.6f\n", 100 * kh_merge_share(
 				m->sample[i].unknown.abundance, KH_MERGE_ONE));
 	}
 }
@@ -127,8 +127,8 @@ static int binning_row(const kh_tsv *t, kh_span row, kh_merge_sink *s)
 		return bad_row(t, s->err, "column 3: \"%s\" has no taxid",
 			       kh_span_show(third).s);
 	if (row.p[0] == 'C') {
-		kh_merge_put(s, id, (size_t)(tab + 1 - id));
-		kh_merge_put(s, taxid.p, taxid.n);
+		kh_buf_add(&s->b, id, (size_t)(tab + 1 - id));
+		kh_buf_add(&s->b, taxid.p, taxid.n);
 		kh_merge_end_row(s);
 	}
 	return s->rc;
@@ -140,9 +140,9 @@ void kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s)
 	kh_span row;
 	int got;
 
-	kh_merge_put_text(s, "@Version:0.10.0\n@SampleID:");
-	kh_merge_put_text(s, in->name);
-	kh_merge_put_text(s, "\n@@SEQUENCEID\tTAXID\n");
+	kh_buf_string(&s->b, "@Version:0.10.0\n@SampleID:");
+	kh_buf_string(&s->b, in->name);
+	kh_buf_string(&s->b, "\n@@SEQUENCEID\tTAXID\n");
 	kh_tsv_init(&t, in->path, in->read, in->arg);
 	while (!s->rc && (got = kh_tsv_next(&t, &row, s->err)) != 0)
 		s->rc = got < 0 ? got : binning_row(&t, row, s);

@@ -24,25 +24,25 @@ static void put_reads(kh_merge_sink *s, const kh_merge_options *o, const kh_merg
 	const uint64_t total = m->sample[c->sample].unclassified + m->sample[c->sample].classified;
 
 	if (has(m, o, KH_MERGE_READS))
-		kh_merge_print(s, "\t%" PRIu64, c->direct);
+		kh_buf_print(&s->b, "\t%" PRIu64, c->direct);
 	if (has(m, o, KH_MERGE_CLADE))
-		kh_merge_print(s, "\t%" PRIu64, c->clade);
+		kh_buf_print(&s->b, "\t%" PRIu64, c->clade);
 	if (has(m, o, KH_MERGE_SHARE))
-		kh_merge_print(s, "\t%.8f", kh_merge_share(c->clade, total));
+		kh_buf_print(&s->b, "\t%.8f", kh_merge_share(c->clade, total));
 }
 
 static void put_profile(kh_merge_sink *s, const kh_merge_options *o, const kh_merge *m,
 			const kh_merge_cell *c)
 {
 	if (has(m, o, KH_MERGE_READS))
-		kh_merge_print(s, "\t%" PRIu64 ".%02u", (uint64_t)c->reads / 100,
+		kh_buf_print(&s->b, "\t%" PRIu64 ".%02u", (uint64_t)c->reads / 100,
 			       (unsigned)(c->reads % 100));
 	if (has(m, o, KH_MERGE_SHARE))
-		kh_merge_print(s, "\t%.8f", kh_merge_share(c->share, KH_MERGE_ONE));
+		kh_buf_print(&s->b, "\t%.8f", kh_merge_share(c->share, KH_MERGE_ONE));
 	if (has(m, o, KH_MERGE_ABUNDANCE))
-		kh_merge_print(s, "\t%.8f", kh_merge_share(c->abundance, KH_MERGE_ONE));
+		kh_buf_print(&s->b, "\t%.8f", kh_merge_share(c->abundance, KH_MERGE_ONE));
 	if (o->value == KH_MERGE_ALL)
-		kh_merge_print(s, "\t%s", kh_detected_name((enum kh_detected)c->detected));
+		kh_buf_print(&s->b, "\t%s", kh_detected_name((enum kh_detected)c->detected));
 }
 
 /* c: NULL if the sample does not have the taxon. */
@@ -65,12 +65,12 @@ static void put_header(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 				 *const one[] = { "", NULL };
 	const char *const *of = o->value != KH_MERGE_ALL ? one : m->profiles ? profile : report;
 
-	kh_merge_put_text(s, "taxid\trank\tname\tlineage");
+	kh_buf_string(&s->b, "taxid\trank\tname\tlineage");
 	for (size_t i = o->from; i < o->to; i++)
 		for (const char *const *what = of; *what; what++) {
-			kh_merge_put_text(s, "\t");
-			kh_merge_put_text(s, m->sample[i].name);
-			kh_merge_put_text(s, *what);
+			kh_buf_string(&s->b, "\t");
+			kh_buf_string(&s->b, m->sample[i].name);
+			kh_buf_string(&s->b, *what);
 		}
 	kh_merge_end_row(s);
 }
@@ -78,7 +78,7 @@ static void put_header(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 /* What has no taxon. */
 static void put_unclassified(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
-	kh_merge_print(s, "0\tU\t%s\t", m->profiles ? "unknown" : "unclassified");
+	kh_buf_print(&s->b, "0\tU\t%s\t", m->profiles ? "unknown" : "unclassified");
 	for (size_t i = o->from; i < o->to; i++) {
 		const uint64_t n = m->sample[i].unclassified;
 		const kh_merge_cell c = { .sample = (uint32_t)i, .clade = n, .direct = n };
@@ -99,10 +99,10 @@ static void write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 
 		if (at == m->first[row + 1] || !kh_merge_wanted(m, taxon, o->rank))
 			continue;
-		kh_merge_print(s, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
+		kh_buf_print(&s->b, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
 			       m->taxon[taxon].code);
-		kh_merge_put_text(s, kh_merge_name(m, taxon));
-		kh_merge_put_text(s, "\t");
+		kh_buf_string(&s->b, kh_merge_name(m, taxon));
+		kh_buf_string(&s->b, "\t");
 		kh_merge_put_lineage(s, m, taxon);
 		for (size_t i = o->from; i < o->to; i++)
 			put_values(s, o, m, kh_merge_next_cell(m, row, &at, (uint32_t)i), i);
@@ -129,9 +129,9 @@ static void put_json(kh_merge_sink *s, bool *any, json_t *value)
 
 	if (!text && !s->rc)
 		s->rc = kh_fail_nomem(s->err);
-	kh_merge_put_text(s, *any ? "," : "");
+	kh_buf_string(&s->b, *any ? "," : "");
 	kh_merge_end_row(s);
-	kh_merge_put_text(s, text ? text : "");
+	kh_buf_string(&s->b, text ? text : "");
 	*any = true;
 	free(text);
 	json_decref(value);
@@ -191,23 +191,23 @@ static void write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 	for (size_t row = 0; row < m->n; row++)
 		rows += biom_has(m, o, row);
 	/* the format demands a date; the same reports give the same bytes at any time */
-	kh_merge_put_text(s, "{\"id\":null,\"format\":\"Biological Observation Matrix 1.0.0\","
+	kh_buf_string(&s->b, "{\"id\":null,\"format\":\"Biological Observation Matrix 1.0.0\","
 			  "\"format_url\":\"http://biom-format.org\",\"type\":\"Taxon table\","
 			  "\"generated_by\":\"" PACKAGE_STRING "\","
 			  "\"date\":\"1970-01-01T00:00:00\",\"matrix_type\":\"sparse\","
 			  "\"matrix_element_type\":\"int\",");
-	kh_merge_print(s, "\"shape\":[%zu,%zu],\n\"rows\":[", rows, o->to - o->from);
+	kh_buf_print(&s->b, "\"shape\":[%zu,%zu],\n\"rows\":[", rows, o->to - o->from);
 	for (size_t row = 0; row < m->n && !s->rc; row++)
 		if (biom_has(m, o, row))
 			put_json(s, &any, biom_row(m, m->order[row]));
-	kh_merge_put_text(s, "],\n\"columns\":[");
+	kh_buf_string(&s->b, "],\n\"columns\":[");
 	any = false;
 	for (size_t i = o->from; i < o->to; i++)
 		put_json(s, &any, json_pack("{s:o, s:n}", "id", biom_text("", m->sample[i].name),
 					    "metadata"));
-	kh_merge_put_text(s, "],\n\"data\":[");
+	kh_buf_string(&s->b, "],\n\"data\":[");
 	put_cells(m, o, s);
-	kh_merge_put_text(s, "]}\n");
+	kh_buf_string(&s->b, "]}\n");
 }
 
 /* --- Krona ------------------------------------------------------------------------ */
@@ -217,18 +217,18 @@ static void write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 	const kh_merge_sample *sample = &m->sample[o->from];
 
 	if (sample->unclassified > 0)
-		kh_merge_print(s, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
+		kh_buf_print(&s->b, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
 	for (size_t row = 0; row < m->n && !s->rc; row++) {
 		const kh_merge_cell *c = kh_merge_find_cell(m, row, (uint32_t)o->from);
 
 		if (!c || c->direct == 0)
 			continue;
 		const kh_merge_lineage lineage = kh_merge_lineage_of(m, c->taxon);
-		kh_merge_print(s, "%" PRIu64, c->direct);
+		kh_buf_print(&s->b, "%" PRIu64, c->direct);
 		for (int i = 0; i < KH_MERGE_RANKS; i++)
 			if (lineage.taxon[i] != KH_NO_TAXON) {
-				kh_merge_put_text(s, "\t");
-				kh_merge_put_text(s, kh_merge_name(m, lineage.taxon[i]));
+				kh_buf_string(&s->b, "\t");
+				kh_buf_string(&s->b, kh_merge_name(m, lineage.taxon[i]));
 			}
 		kh_merge_end_row(s);
 	}

@@ -9,10 +9,6 @@
 #include "taxonomy/taxonomy.h"
 
 /* --- text: appended to what is on its way ----------------------------------------- */
-/* By printf, at most 511 bytes. */
-void kh_merge_print(kh_merge_sink *s, const char *fmt, ...) KH_PRINTF(2, 3);
-void kh_merge_put(kh_merge_sink *s, const char *text, size_t n);
-void kh_merge_put_text(kh_merge_sink *s, const char *text);
 /* A name, with '_' for each of the characters that the format gives a meaning. */
 void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not);
 void kh_merge_end_row(kh_merge_sink *s);

@@ -138,8 +138,9 @@ static int tell(kh_merge_reader *r, struct row *x)
 	x->told.why = m->names.n;
 	int rc = kh_grow((void **)&m->told, &m->told_cap, m->n_told + 1, sizeof *m->told, r->err);
 
+	kh_buf_word(&m->names, x->why.p, x->why.n);
 	if (!rc)
-		rc = kh_buf_word(&m->names, x->why.p, x->why.n, r->err);
+		rc = kh_buf_check(&m->names, r->err);
 	x->told.taxon = x->cell.taxon;
 	x->told.sample = r->sample;
 	if (!rc)
@@ -230,11 +231,9 @@ static int keep(struct rows *rows, const struct row *x, kh_err *err)
 {
 	int rc = kh_grow((void **)&rows->v, &rows->cap, rows->n + 1, sizeof *rows->v, err);
 
-	if (!rc)
-		rc = kh_buf_add(&rows->words, x->taxon.name.p, x->taxon.name.n, err);
-	if (!rc && x->why.n > 0)
-		rc = kh_buf_add(&rows->words, x->why.p, x->why.n, err);
-	if (!rc)
+	kh_buf_add(&rows->words, x->taxon.name.p, x->taxon.name.n);
+	kh_buf_add(&rows->words, x->why.p, x->why.n);
+	if (!rc && !(rc = kh_buf_check(&rows->words, err)))
 		rows->v[rows->n++] = *x;
 	return rc;
 }

@@ -70,8 +70,8 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 	*to = *t;
 	to->name = m->names.n;
 	memcpy(to->code, x->code.p, x->code.n);
-	rc = kh_buf_word(&m->names, x->name.p, x->name.n, err);
-	if (rc)
+	kh_buf_word(&m->names, x->name.p, x->name.n);
+	if ((rc = kh_buf_check(&m->names, err)))
 		return rc;
 	*number = (uint32_t)m->n++;
 	*probe(m, t->taxid) = *number + 1;

@@ -51,10 +51,10 @@ static int copy(kh_merge *reports, const kh_merge *profiles, const uint32_t *num
 
 		x.taxon = number[x.taxon];
 		x.why = reports->names.n;
-		rc = kh_buf_word(&reports->names, why, strlen(why), err);
+		kh_buf_word(&reports->names, why, strlen(why));
 		reports->told[reports->n_told++] = x;
 	}
-	return rc;
+	return rc ? rc : kh_buf_check(&reports->names, err);
 }
 
 int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err)

@@ -1,8 +1,6 @@
 #include <config.h>
 #include "merge/formats_in.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- text ------------------------------------------------------------------------- */
@@ -10,6 +8,8 @@ int kh_merge_flush(kh_merge_sink *s, bool all)
 {
 	enum { MUCH = 1 << 18 };
 
+	if (!s->rc)
+		s->rc = kh_buf_check(&s->b, s->err);
 	if (!s->rc && s->b.n > 0 && (all || s->b.n >= MUCH)) {
 		s->rc = kh_text_put(s->text, s->b.p, s->b.n, NULL, s->err);
 		s->b.n = 0;
@@ -17,33 +17,11 @@ int kh_merge_flush(kh_merge_sink *s, bool all)
 	return s->rc;
 }
 
-void kh_merge_print(kh_merge_sink *s, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	kh_merge_put_text(s, text);
-}
-
-void kh_merge_put(kh_merge_sink *s, const char *text, size_t n)
-{
-	if (!s->rc)
-		s->rc = kh_buf_add(&s->b, text, n, s->err);
-}
-
-void kh_merge_put_text(kh_merge_sink *s, const char *text)
-{
-	kh_merge_put(s, text, strlen(text));
-}
-
 void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not)
 {
 	const size_t at = s->b.n;
 
-	kh_merge_put_text(s, name);
+	kh_buf_string(&s->b, name);
 	for (size_t i = at; i < s->b.n; i++)
 		if (strchr(not, s->b.p[i]))
 			s->b.p[i] = '_';
@@ -51,7 +29,7 @@ void kh_merge_put_name(kh_merge_sink *s, const char *name, const char *not)
 
 void kh_merge_end_row(kh_merge_sink *s)
 {
-	kh_merge_put(s, "\n", 1);
+	kh_buf_add(&s->b, "\n", 1);
 	kh_merge_flush(s, false);
 }
 
@@ -111,7 +89,7 @@ void kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon)
 	for (int i = 0; i < KH_MERGE_RANKS; i++) {
 		if (lineage.taxon[i] == KH_NO_TAXON)
 			continue;
-		kh_merge_print(s, "%s%c__", between, kh_merge_ranks[i].letter | 0x20);
+		kh_buf_print(&s->b, "%s%c__", between, kh_merge_ranks[i].letter | 0x20);
 		kh_merge_put_name(s, kh_merge_name(m, lineage.taxon[i]), ";");
 		between = ";";
 	}

@@ -259,44 +259,36 @@ static json_t *data(struct chosen *c)
 }
 
 /* Writes each '<' as \u003c: in JSON it only occurs in strings. */
-static int add_json(kh_buf *b, const char *s, kh_err *err)
+static void add_json(kh_buf *b, const char *s)
 {
-	int rc = KH_OK;
-
-	while (!rc && *s) {
-		const size_t n = strcspn(s, "<");
-
-		rc = kh_buf_add(b, s, n, err);
-		if (!rc && s[n])
-			rc = kh_buf_add(b, "\\u003c", 6, err);
-		s += n + (s[n] != '\0');
+	for (size_t n; *s; s += n + (s[n] != '\0')) {
+		n = strcspn(s, "<");
+		kh_buf_add(b, s, n);
+		kh_buf_string(b, s[n] ? "\\u003c" : "");
 	}
-	return rc;
 }
 
 /* --- the page --------------------------------------------------------------------- */
 /* The template up to `mark`; *t goes on behind it. */
-static int add_until(kh_buf *b, const char **t, const char *mark, kh_err *err)
+static void add_until(kh_buf *b, const char **t, const char *mark)
 {
 	const char *end = strstr(*t, mark);
-	int rc = kh_buf_add(b, *t, (size_t)(end - *t), err);
 
+	kh_buf_add(b, *t, (size_t)(end - *t));
 	*t = end + strlen(mark);
-	return rc;
 }
 
-static int add_page(kh_buf *b, const char *json, kh_err *err)
+static void add_page(kh_buf *b, const char *json)
 {
 	const char *t = kh_page_html;
-	int rc;
 
-	if ((rc = add_until(b, &t, "@CSS@", err)) ||
-	    (rc = kh_buf_add(b, kh_page_css, strlen(kh_page_css), err)) ||
-	    (rc = add_until(b, &t, "@DATA@", err)) || (rc = add_json(b, json, err)) ||
-	    (rc = add_until(b, &t, "@JS@", err)) ||
-	    (rc = kh_buf_add(b, kh_page_js, strlen(kh_page_js), err)))
-		return rc;
-	return kh_buf_add(b, t, strlen(t), err);
+	add_until(b, &t, "@CSS@");
+	kh_buf_string(b, kh_page_css);
+	add_until(b, &t, "@DATA@");
+	add_json(b, json);
+	add_until(b, &t, "@JS@");
+	kh_buf_string(b, kh_page_js);
+	kh_buf_string(b, t);
 }
 
 int kh_page_write(kh_buf *b, const kh_page *p, kh_err *err)
@@ -309,7 +301,11 @@ int kh_page_write(kh_buf *b, const kh_page *p, kh_err *err)
 	if (!rc) {
 		root = data(&c);
 		text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
-		rc = text ? add_page(b, text, err) : kh_fail_nomem(err);
+		rc = text ? KH_OK : kh_fail_nomem(err);
+	}
+	if (!rc) {
+		add_page(b, text);
+		rc = kh_buf_check(b, err);
 	}
 	free(text);
 	json_decref(root);

@@ -48,23 +48,20 @@ static kh_texts texts_of(const kh_flow *f, work *w)
 	};
 }
 
-static int format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to, kh_err *err)
+static void format_reads(const kh_flow *f, work *w, size_t i, const kh_texts *to)
 {
 	const uint32_t taxon = w->call[i].taxon;
 	const enum kh_side side = kh_select_side(f->style->select, taxon);
 	const kh_block *b[2];
 	const kh_record *r[2];
-	int rc = KH_OK;
 
 	if (side == KH_SIDE_NEITHER || !to->reads[side][0])
-		return KH_OK;
+		return;
 	kh_job_records(&w->job, i, b, r);
-	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++)
-		rc = kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), f->style,
-				    b[mate], r[mate],
-				    side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0,
-				    err);
-	return rc;
+	for (int mate = 0; mate < 2 && r[mate]; mate++)
+		kh_format_read(kh_texts_reads(to, side, mate, r[1] != NULL), f->style, b[mate],
+			       r[mate],
+			       side == KH_SIDE_CLASSIFIED ? f->style->tax->taxid[taxon] : 0);
 }
 
 /* Adds to the sums of the worker once a job, not for every read: the structs of workers share
@@ -78,9 +75,8 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	const bool lines = now && to.lines, reads = now && kh_results_want_reads(f->results);
 	kh_buf *paf = f->results->out[KH_RESULT_PAF] ? &w->text[KH_RESULT_PAF] : NULL;
 	uint64_t classified = 0;
-	int rc = KH_OK;
 
-	for (size_t i = 0; i < w->job.n && !rc; i++) {
+	for (size_t i = 0; i < w->job.n; i++) {
 		const uint32_t taxon = w->call[i].taxon;
 
 		if (taxon != KH_NO_TAXON) {
@@ -90,18 +86,16 @@ static int format_job(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 				self->tally.bases[taxon] += kh_job_fragment(&w->job, i);
 		}
 		if (lines)
-			rc = kh_format_line(to.lines, f->style, &w->task, i, err);
-		if (paf && !rc)
-			rc = kh_format_paf(paf, f->db, &w->task, i, err);
-		if (reads && !rc)
-			rc = format_reads(f, w, i, &to, err);
+			kh_format_line(to.lines, f->style, &w->task, i);
+		if (paf)
+			kh_format_paf(paf, f->db, &w->task, i);
+		if (reads)
+			format_reads(f, w, i, &to);
 	}
-	if (pass && !rc)
-		rc = kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err);
 	self->sum.fragments += w->job.n;
 	self->sum.classified += classified;
 	self->tally.unclassified += w->job.n - classified;
-	return rc;
+	return pass ? kh_pass_job(pass, (unsigned)(self - f->worker), &w->task, err) : KH_OK;
 }
 
 /* Makes the work idle again when its texts are not used any more. */
@@ -120,10 +114,13 @@ static int deliver(void *arg, void *item, kh_err *err)
 	int rc = KH_OK;
 
 	kh_lend(&w->loan, give_back, w);
-	for (int k = 0; k < KH_N_TEXTS && !rc; k++)
-		if (f->results->out[k] && w->text[k].n > 0)
-			rc = kh_text_put(f->results->out[k], w->text[k].p, w->text[k].n, &w->loan,
-					 err);
+	for (int k = 0; k < KH_N_TEXTS && !rc; k++) {
+		const kh_buf *b = &w->text[k];
+
+		rc = kh_buf_check(b, err);
+		if (!rc && f->results->out[k] && b->n > 0)
+			rc = kh_text_put(f->results->out[k], b->p, b->n, &w->loan, err);
+	}
 	kh_loan_end(&w->loan);
 	return rc;
 }

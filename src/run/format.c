@@ -196,21 +196,18 @@ void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i
 		l->ambiguous += ambiguous_kmers(blk[mate], r[mate], s->k);
 }
 
-int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,
-		    kh_err *err)
+void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call)
 {
 	bool called = call->taxon != KH_NO_TAXON;
 	uint32_t taxid = called ? s->tax->taxid[call->taxon] : 0;
 	const char *name = called ? s->tax->names + s->tax->name[call->taxon] : "unclassified";
 	size_t name_len = s->names ? strlen(name) : 0;
 	const size_t lineage = s->lineage ? lineage_bytes(s->tax, call->taxon) : 0;
-	int rc = kh_buf_room(b, l->id_len + name_len + lineage + FIXED + kh_list_bytes(l->n_runs),
-			     err);
 	number where;
 	char *at;
 
-	if (rc)
-		return rc;
+	if (!kh_buf_reserve(b, l->id_len + name_len + lineage + FIXED + kh_list_bytes(l->n_runs)))
+		return;
 	at = put_char(b->p + b->n, called ? 'C' : 'U');
 	at = put_char(at, '\t');
 	at = put_id(at, l->id, l->id_len);
@@ -245,7 +242,6 @@ int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const 
 		at = put_identity(put_char(at, '\t'), l);
 	at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
-	return KH_OK;
 }
 
 /* Where a GPU has made the calls, names and masks of a job are in no near cache any more. */
@@ -260,7 +256,7 @@ static void prefetch(const kh_job *job, size_t i)
 		__builtin_prefetch(&blk[mate]->amb[r[mate]->seq >> 5]);
 }
 
-int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_err *err)
+void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i)
 {
 	enum { AHEAD = 12 };
 	kh_line_parts l;
@@ -276,17 +272,15 @@ int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_
 		l.second = &t->candidates[i];
 	if (s->identity)
 		kh_paf_identity(t->aligned, i, &l.matches, &l.columns);
-	return kh_format_parts(b, s, &l, &t->call[i], err);
+	kh_format_parts(b, s, &l, &t->call[i]);
 }
 
-int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,
-		   kh_err *err)
+void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid)
 {
-	int rc = kh_buf_room(b, len + FIXED, err);
 	char *at;
 
-	if (rc)
-		return rc;
+	if (!kh_buf_reserve(b, len + FIXED))
+		return;
 	at = put_bytes(b->p + b->n, text, head);
 	if (taxid) {
 		at = put_bytes(at, " kraken:taxid|", 14);
@@ -296,14 +290,15 @@ int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_
 	if (at[-1] != '\n')
 		at = put_char(at, '\n');
 	b->n = (size_t)(at - b->p);
-	return KH_OK;
 }
 
-int kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
-		   uint32_t taxid, kh_err *err)
+void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
+		    uint32_t taxid)
 {
 	if (s->one_line)
-		return kh_one_line(b, blk, r, taxid, s->quality, err);
-	return kh_format_text(b, blk->text + r->text, (size_t)(r->name - r->text) + r->name_len,
-			      (size_t)r->text_len, taxid, err);
+		kh_one_line(b, blk, r, taxid, s->quality);
+	else
+		kh_format_text(b, blk->text + r->text,
+			       (size_t)(r->name - r->text) + r->name_len, (size_t)r->text_len,
+			       taxid);
 }

@@ -51,7 +51,7 @@ static inline kh_buf *kh_texts_reads(const kh_texts *t, int side, int mate, bool
 
 /* The line of fragment i of a task that is done: five columns as kraken2 has them, of which the
  * last has the task's runs for KH_COLUMN5_KMERS, and what the style adds. */
-int kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i, kh_err *err);
+void kh_format_line(kh_buf *b, const kh_style *s, const kh_task *t, size_t i);
 
 /* The same in two steps, where the call comes later.  `id` is borrowed from the job. */
 typedef struct kh_line_parts {
@@ -65,15 +65,13 @@ typedef struct kh_line_parts {
 	uint64_t matches, columns;      /* of its alignments, if the style has their identity */
 } kh_line_parts;
 void kh_line_of(kh_line_parts *l, const kh_style *s, const kh_job *job, size_t i);
-int kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call,
-		    kh_err *err);
+void kh_format_parts(kh_buf *b, const kh_style *s, const kh_line_parts *l, const kh_call *call);
 
 /* Record r with " kraken:taxid|N" at the end of its header; taxid 0: as it is. Ends with a
  * newline. */
-int kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
-		   uint32_t taxid, kh_err *err);
+void kh_format_read(kh_buf *b, const kh_style *s, const kh_block *blk, const kh_record *r,
+		    uint32_t taxid);
 /* The same of its text, as it was read, of which the first `head` bytes are the header. */
-int kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid,
-		   kh_err *err);
+void kh_format_text(kh_buf *b, const char *text, size_t head, size_t len, uint32_t taxid);
 
 #endif

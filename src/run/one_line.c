@@ -58,16 +58,15 @@ static char *put_header(char *to, const kh_block *blk, const kh_record *r, uint3
 	return to;
 }
 
-int kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
-		unsigned char quality, kh_err *err)
+void kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
+		 unsigned char quality)
 {
 	enum { FIXED = 64 };            /* what is not of the record */
 	cursor c = { blk->text + r->name + r->name_len, blk->text + r->text + r->text_len };
-	int rc = kh_buf_room(b, (size_t)r->text_len + FIXED, err);
 	char *to, *bases;
 
-	if (rc)
-		return rc;
+	if (!kh_buf_reserve(b, (size_t)r->text_len + FIXED))
+		return;
 	to = bases = put_header(b->p + b->n, blk, r, taxid);
 	pass_line(&c);
 	to = copy_lines(to, &c, r->len);
@@ -86,5 +85,4 @@ int kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t tax
 		*to++ = '\n';
 	}
 	b->n = (size_t)(to - b->p);
-	return KH_OK;
 }

@@ -9,7 +9,7 @@
 
 /* Record r with " kraken:taxid|N" at the end of its header, unless taxid is 0; bases of a quality
  * below `quality` are written as x. */
-int kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
-		unsigned char quality, kh_err *err);
+void kh_one_line(kh_buf *b, const kh_block *blk, const kh_record *r, uint32_t taxid,
+		 unsigned char quality);
 
 #endif

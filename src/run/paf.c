@@ -48,18 +48,17 @@ static char *put_gaps(char *at, const kh_align_run *run, uint32_t n)
 	return at;
 }
 
-static int put_line(kh_buf *b, const kh_db *db, const kh_line_parts *l, const kh_alignments *a,
-		    const kh_aligned *x, kh_err *err)
+static void put_line(kh_buf *b, const kh_db *db, const kh_line_parts *l, const kh_alignments *a,
+		     const kh_aligned *x)
 {
 	const kh_db_target *t = &db->target[x->target];
 	const char *id = db->ids + t->id;
 	const size_t len = strlen(id);
-	const int rc = kh_buf_room(b, l->id_len + len + FIXED + RUN * (size_t)x->n_runs, err);
-	char *at = b->p + b->n;
+	char *at;
 
-	if (rc)
-		return rc;
-	at = put_text(at, l->id, l->id_len);
+	if (!kh_buf_reserve(b, l->id_len + len + FIXED + RUN * (size_t)x->n_runs))
+		return;
+	at = put_text(b->p + b->n, l->id, l->id_len);
 	if (l->mates)
 		at = put_text(at, x->mate ? "/2" : "/1", 2);
 	at = put_field(at, l->len[x->mate]);
@@ -83,21 +82,18 @@ static int put_line(kh_buf *b, const kh_db *db, const kh_line_parts *l, const kh
 	at = put_gaps(at, a->run + x->first_run, x->n_runs);
 	*at++ = '\n';
 	b->n = (size_t)(at - b->p);
-	return KH_OK;
 }
 
-int kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i, kh_err *err)
+void kh_format_paf(kh_buf *b, const kh_db *db, const kh_task *t, size_t i)
 {
 	const kh_alignments *a = t->aligned;
 	const kh_style plain = { .column5 = KH_COLUMN5_NONE };
 	kh_line_parts l;
-	int rc = KH_OK;
 
 	if (a->list[i].n > 0)
 		kh_line_of(&l, &plain, t->job, i);
-	for (size_t k = 0; k < a->list[i].n && !rc; k++)
-		rc = put_line(b, db, &l, a, &a->v[a->list[i].from + k], err);
-	return rc;
+	for (size_t k = 0; k < a->list[i].n; k++)
+		put_line(b, db, &l, a, &a->v[a->list[i].from + k]);
 }
 
 void kh_paf_identity(const kh_alignments *a, size_t i, uint64_t *matches, uint64_t *columns)

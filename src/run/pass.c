@@ -231,23 +231,18 @@ static void count_segments(kh_pass *s, struct worker *w, const kh_task *t, bool 
 	}
 }
 
-static int keep_reads(kh_buf *f, const kh_job *job, size_t i, kh_err *err)
+static void keep_reads(kh_buf *f, const kh_job *job, size_t i)
 {
 	const kh_block *b[2];
 	const kh_record *r[2];
-	int rc;
 
 	kh_job_records(job, i, b, r);
-	rc = kh_frame_number(f, r[1] ? 2 : 1, err);
-	for (int mate = 0; mate < 2 && r[mate] && !rc; mate++) {
-		const uint64_t head = r[mate]->name - r[mate]->text + r[mate]->name_len;
-
-		if ((rc = kh_frame_number(f, head, err)) ||
-		    (rc = kh_frame_number(f, r[mate]->text_len, err)))
-			return rc;
-		rc = kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len, err);
+	kh_frame_number(f, r[1] ? 2 : 1);
+	for (int mate = 0; mate < 2 && r[mate]; mate++) {
+		kh_frame_number(f, r[mate]->name - r[mate]->text + r[mate]->name_len);
+		kh_frame_number(f, r[mate]->text_len);
+		kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len);
 	}
-	return rc;
 }
 
 void kh_pass_ask(const kh_pass *s, kh_task *t)
@@ -314,21 +309,20 @@ static uint64_t class_in_frame(const struct worker *w, const kh_task *t, size_t 
 static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task *t, kh_err *err)
 {
 	kh_waiting k[2] = { { .class = 0 } };
-	int rc;
 
 	w->frame.n = 0;
-	rc = kh_frame_number(&w->frame, worker, err);
-	for (size_t i = 0; i < t->job->n && !rc; i++) {
+	kh_frame_number(&w->frame, worker);
+	for (size_t i = 0; i < t->job->n; i++) {
 		kh_waiting *now = &k[i % 2];
 
 		now->class = class_in_frame(w, t, i);
 		now->call = t->call[i];
 		kh_line_of(&now->line, s->o.style, t->job, i);
-		rc = kh_waiting_put(&w->frame, now, &k[(i + 1) % 2], err);
-		if (!rc && s->o.reads)
-			rc = keep_reads(&w->frame, t->job, i, err);
+		kh_waiting_put(&w->frame, now, &k[(i + 1) % 2]);
+		if (s->o.reads)
+			keep_reads(&w->frame, t->job, i);
 	}
-	return rc;
+	return kh_buf_check(&w->frame, err);
 }
 
 int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
@@ -478,26 +472,23 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
-static int format_reads(kh_pass *s, const char **at, const kh_texts *to, uint32_t taxon,
-			kh_err *err)
+static void format_reads(kh_pass *s, const char **at, const kh_texts *to, uint32_t taxon)
 {
 	const enum kh_side side = kh_select_side(s->o.style->select, taxon);
 	const uint64_t mates = kh_frame_read(at);
 	const uint32_t taxid =
 		side == KH_SIDE_CLASSIFIED ? s->o.db->tax->taxid[taxon] : 0;
-	int rc = KH_OK;
 
-	for (uint64_t mate = 0; mate < mates && !rc; mate++) {
+	for (uint64_t mate = 0; mate < mates; mate++) {
 		const size_t head = (size_t)kh_frame_read(at), n = (size_t)kh_frame_read(at);
 		kh_buf *b = NULL;
 
 		if (side != KH_SIDE_NEITHER)
 			b = kh_texts_reads(to, side, (int)mate, mates == 2);
 		if (b)
-			rc = kh_format_text(b, *at, head, n, taxid, err);
+			kh_format_text(b, *at, head, n, taxid);
 		*at += n;
 	}
-	return rc;
 }
 
 /* Makes the call of a fragment that this worker kept the final one. */
@@ -524,14 +515,12 @@ int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts 
 	const unsigned by = rc ? 0 : (unsigned)kh_frame_read(&at);
 
 	while (!rc && at < f->p + f->n) {
-		rc = kh_waiting_read(&at, &k, &w->id, err);
-		if (rc)
-			break;
+		kh_waiting_read(&at, &k, &w->id);
 		set_call(s, by, &k);
 		if (to->lines)
-			rc = kh_format_parts(to->lines, s->o.style, &k.line, &k.call, err);
-		if (!rc && s->o.reads)
-			rc = format_reads(s, &at, to, k.call.taxon, err);
+			kh_format_parts(to->lines, s->o.style, &k.line, &k.call);
+		if (s->o.reads)
+			format_reads(s, &at, to, k.call.taxon);
 	}
-	return rc;
+	return rc ? rc : kh_buf_check(&w->id, err);
 }

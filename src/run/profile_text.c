@@ -113,67 +113,58 @@ static const char header[] =
 	"features_percent\n";
 
 /* The columns that only species have, or none. */
-static int add_presence(kh_buf *b, const kh_profile_row *r, kh_err *err)
+static void add_presence(kh_buf *b, const kh_profile_row *r)
 {
 	const kh_presence *p = r->presence;
-	int rc = KH_OK;
 
 	if (!kh_profile_has_identity(r))
-		rc = kh_buf_string(b, "\t-\t-", err);
+		kh_buf_string(b, "\t-\t-");
 	else
-		rc = kh_buf_print(b, err, "\t%.1f\t%.1f", kh_profile_identity(p->fit.high),
-				  kh_profile_identity(p->fit.low));
-	if (!rc && !p)
-		rc = kh_buf_print(b, err, "\t-\t-\t-\t%" PRIu64 "\t-\n", r->distinct);
-	else if (!rc)
-		rc = kh_buf_print(b, err, "\t%.4f\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n",
-				  100 * r->covered, p->found, (double)p->expected / 256,
-				  r->distinct, 100 * kh_profile_features(p));
-	return rc;
+		kh_buf_print(b, "\t%.1f\t%.1f", kh_profile_identity(p->fit.high),
+			     kh_profile_identity(p->fit.low));
+	if (!p)
+		kh_buf_print(b, "\t-\t-\t-\t%" PRIu64 "\t-\n", r->distinct);
+	else
+		kh_buf_print(b, "\t%.4f\t%" PRIu64 "\t%.1f\t%" PRIu64 "\t%.2f\n",
+			     100 * r->covered, p->found, (double)p->expected / 256, r->distinct,
+			     100 * kh_profile_features(p));
 }
 
-static int add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b, kh_err *err)
+static void add_row(const kh_profile *p, const kh_profile_row *r, kh_buf *b)
 {
 	const kh_taxonomy *tax = p->db->tax;
-	const bool species = tax->species[r->taxon] == r->taxon;
 	char abundance[16] = "-", identity[16] = "-", text[KH_PROFILE_WHY];
 	const char *why = kh_profile_why(p, r, text);
-	int rc = kh_buf_string(b, name_of(p, r->taxon), err);
 
 	if (!r->part)
 		snprintf(abundance, sizeof abundance, "%.6f", 100 * r->genomes);
 	if (kh_profile_has_identity(r))
 		snprintf(identity, sizeof identity, "%.1f",
 			 kh_profile_identity(r->presence->fit.shape[0]));
-	if (!rc)
-		rc = kh_buf_print(b, err, "\t%s\t%s\t%.2f\t%.6f\t%s\t%s\t",
-				  kh_rank_name(tax->rank[r->taxon]),
-				  kh_detected_name(r->detected), r->reads,
-				  100 * kh_profile_share(p, r->reads), abundance, identity);
-	if (!rc)
-		rc = kh_buf_string(b, why ? why : "-", err);
-	if (!rc)
-		rc = kh_buf_print(b, err, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64
-				  "\t%" PRIu64 "\t%.6f", tax->taxid[r->taxon],
-				  r->parent ? tax->taxid[r->parent] : 0,
-				  r->presence ? kh_verdict_name(r->presence->verdict) : "-",
-				  r->first, r->final, 100 * r->bases);
-	if (rc)
-		return rc;
-	return species ? add_presence(b, r, err)
-		       : kh_buf_string(b, "\t-\t-\t-\t-\t-\t-\t-\n", err);
+	kh_buf_string(b, name_of(p, r->taxon));
+	kh_buf_print(b, "\t%s\t%s\t%.2f\t%.6f\t%s\t%s\t", kh_rank_name(tax->rank[r->taxon]),
+		     kh_detected_name(r->detected), r->reads, 100 * kh_profile_share(p, r->reads),
+		     abundance, identity);
+	kh_buf_string(b, why ? why : "-");
+	kh_buf_print(b, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f",
+		     tax->taxid[r->taxon], r->parent ? tax->taxid[r->parent] : 0,
+		     r->presence ? kh_verdict_name(r->presence->verdict) : "-", r->first, r->final,
+		     100 * r->bases);
+	if (tax->species[r->taxon] == r->taxon)
+		add_presence(b, r);
+	else
+		kh_buf_string(b, "\t-\t-\t-\t-\t-\t-\t-\n");
 }
 
-static int add_unknown(const kh_profile *p, kh_buf *b, kh_err *err)
+static void add_unknown(const kh_profile *p, kh_buf *b)
 {
 	const double reads = kh_profile_unknown(p);
 
-	return kh_buf_print(b, err,
-			    "unknown\t-\t-\t%.2f\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
-			    "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
-			    reads, 100 * kh_profile_share(p, reads), 100 * p->unknown_genomes,
-			    "what belongs to no species that was judged to be there", p->first,
-			    p->final, 100 * p->unknown_bases);
+	kh_buf_print(b, "unknown\t-\t-\t%.2f\t%.6f\t%.6f\t-\t%s\t0\t0\t-\t%" PRIu64
+		     "\t%" PRIu64 "\t%.6f\t-\t-\t-\t-\t-\t-\t-\n",
+		     reads, 100 * kh_profile_share(p, reads), 100 * p->unknown_genomes,
+		     "what belongs to no species that was judged to be there", p->first, p->final,
+		     100 * p->unknown_bases);
 }
 
 /* A row and what it is ordered by: species first, then what is above them, and of each rank the
@@ -203,20 +194,23 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 {
 	static const char ranks[] = "SGFOCPKD";
 	struct place *place = kh_array(p->n, sizeof *place, err);
-	int rc = place ? kh_buf_string(b, header, err) : KH_ENOMEM;
 
-	for (size_t i = 0; i < p->n && place; i++) {
+	if (!place)
+		return KH_ENOMEM;
+	kh_buf_string(b, header);
+	for (size_t i = 0; i < p->n; i++) {
 		const char letter = kh_rank_letter(p->db->tax->rank[p->row[i].taxon]);
 		const char *at = strchr(ranks, letter);
 
 		place[i] = (struct place) { &p->row[i], at ? (int)(at - ranks) : 8 };
 	}
-	if (p->n > 0 && place)
+	if (p->n > 0)
 		qsort(place, p->n, sizeof *place, by_place);
-	for (size_t i = 0; i < p->n && !rc; i++)
-		rc = add_row(p, place[i].row, b, err);
+	for (size_t i = 0; i < p->n; i++)
+		add_row(p, place[i].row, b);
 	free(place);
-	return rc ? rc : add_unknown(p, b, err);
+	add_unknown(p, b);
+	return KH_OK;
 }
 
 /* --- CAMI's profile --------------------------------------------------------------- */
@@ -236,74 +230,58 @@ static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
 }
 
 /* A bar stands between the parts of a path, so one in a name becomes '_', as merge has it. */
-static int cami_name(kh_buf *b, const char *name, kh_err *err)
+static void cami_name(kh_buf *b, const char *name)
 {
 	const size_t from = b->n;
-	int rc = kh_buf_string(b, name, err);
 
-	for (size_t i = from; i < b->n && !rc; i++)
+	kh_buf_string(b, name);
+	for (size_t i = from; i < b->n; i++)
 		if (b->p[i] == '|')
 			b->p[i] = '_';
-	return rc;
 }
 
-static int cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b,
-		     kh_err *err)
+static void cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b)
 {
 	const kh_taxonomy *tax = p->db->tax;
 	uint32_t at[N_RANKS] = { 0 };
-	int rc = kh_buf_string(b, "\t", err);
 
+	kh_buf_string(b, "\t");
 	for (; taxon != 0; taxon = tax->parent[taxon]) {
 		const int i = rank_of(tax, taxon);
 
 		if (i >= 0)
 			at[i] = taxon;
 	}
-	for (int i = 0; i <= rank && !rc; i++) {
-		if (i > 0)
-			rc = kh_buf_string(b, "|", err);
-		if (!rc && at[i])
-			rc = names ? cami_name(b, name_of(p, at[i]), err)
-				   : kh_buf_print(b, err, "%" PRIu32, tax->taxid[at[i]]);
+	for (int i = 0; i <= rank; i++) {
+		kh_buf_string(b, i > 0 ? "|" : "");
+		if (at[i] && names)
+			cami_name(b, name_of(p, at[i]));
+		else if (at[i])
+			kh_buf_print(b, "%" PRIu32, tax->taxid[at[i]]);
 	}
-	return rc;
 }
 
-static int cami_rows(const kh_profile *p, int rank, kh_buf *b, kh_err *err)
+static void cami_rows(const kh_profile *p, int rank, kh_buf *b)
 {
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < p->n && !rc; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		const kh_profile_row *r = &p->row[i];
 
 		if (rank_of(p->db->tax, r->taxon) != rank || !(r->genomes > 0))
 			continue;
-		rc = kh_buf_print(b, err, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon],
-				  ranks[rank].name);
-		if (!rc)
-			rc = cami_path(p, r->taxon, rank, false, b, err);
-		if (!rc)
-			rc = cami_path(p, r->taxon, rank, true, b, err);
-		if (!rc)
-			rc = kh_buf_print(b, err, "\t%.6f\n", 100 * r->genomes);
+		kh_buf_print(b, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon], ranks[rank].name);
+		cami_path(p, r->taxon, rank, false, b);
+		cami_path(p, r->taxon, rank, true, b);
+		kh_buf_print(b, "\t%.6f\n", 100 * r->genomes);
 	}
-	return rc;
 }
 
-int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
+void kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b)
 {
-	int rc = kh_buf_string(b, "@SampleID:", err);
-
-	if (!rc)
-		rc = kh_buf_string(b, sample, err);
-	if (!rc)
-		rc = kh_buf_string(
-			b,
-			"\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|"
-			"genus|species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n",
-			err);
-	for (int rank = 0; rank < N_RANKS && !rc; rank++)
-		rc = cami_rows(p, rank, b, err);
-	return rc ? rc : kh_buf_print(b, err, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
+	kh_buf_string(b, "@SampleID:");
+	kh_buf_string(b, sample);
+	kh_buf_string(b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|genus|"
+		      "species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
+	for (int rank = 0; rank < N_RANKS; rank++)
+		cami_rows(p, rank, b);
+	kh_buf_print(b, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
 }

@@ -9,12 +9,11 @@
 
 static const char magic[] = "#kmerhash-distinct\t2";
 
-static int write_rows(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax, kh_err *err)
+static void write_rows(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax)
 {
 	char text[64 + KH_HLL_SIZE];
-	int rc = KH_OK;
 
-	for (uint32_t i = 0; i < d->n && !rc; i++) {
+	for (uint32_t i = 0; i < d->n; i++) {
 		int n;
 
 		if (!d->reg[i])
@@ -24,9 +23,8 @@ static int write_rows(kh_buf *b, const kh_distinct *d, const kh_taxonomy *tax, k
 		for (int k = 0; k < KH_HLL_SIZE; k++)
 			text[n++] = (char)('0' + d->reg[i][k]);
 		text[n++] = '\n';
-		rc = kh_buf_add(b, text, (size_t)n, err);
+		kh_buf_add(b, text, (size_t)n);
 	}
-	return rc;
 }
 
 /* The nearest self-or-ancestor of each taxon that has a row in the report: the root, or its clade
@@ -57,14 +55,14 @@ int kh_registers_write(kh_buf *b, const kh_tally *t, const kh_taxonomy *tax,
 	for (uint32_t i = 0; i < d->n && !rc; i++)
 		if (d->reg[i])
 			rc = kh_distinct_join(&sum, row[i], d, i, err);
-	if (!rc)
-		rc = kh_buf_print(b, err, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
+	if (!rc) {
+		kh_buf_print(b, "%s\t%d\t%s\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
 				  "\t%d\t%016" PRIx64 "\n", magic, KH_HLL_SIZE,
 				  h->sampling.scheme == KH_SYNCMER ? "syncmer" : "minhash",
 				  h->sampling.k, h->sampling.s, h->least, !h->no_repeats,
 				  h->digest);
-	if (!rc)
-		rc = write_rows(b, &sum, tax, err);
+		write_rows(b, &sum, tax);
+	}
 	kh_distinct_clear(&sum);
 	free(row);
 	return rc;

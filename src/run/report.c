@@ -59,7 +59,7 @@ struct table {
 	uint64_t total;
 	struct row *stack, *child;
 	size_t n;
-	kh_buf *path;                   /* mpa: the lineage to each depth */
+	uint32_t *path;                 /* by depth, for the taxon of a row and those above it */
 };
 
 /* The order of the children of a taxon: more fragments first, then the smaller taxid. The stack
@@ -96,68 +96,59 @@ static const char *plain_name(const struct table *s, uint32_t taxon)
 	return s->o->plain ? name : name + strspn(name, "\"");
 }
 
-static int counts(struct table *s, uint64_t clade, uint64_t direct, kh_err *err)
+static void counts(struct table *s, uint64_t clade, uint64_t direct)
 {
 	double percent = s->total > 0 ? 100.0 * (double)clade / (double)s->total : 0;
 
-	return kh_buf_print(s->b, err, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
+	kh_buf_print(s->b, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
 /* Indents by two blanks for each level, up to a limit: without one, the size of a report could
  * grow with the square of the depth. */
-static int indent(kh_buf *b, uint32_t depth, kh_err *err)
+static void indent(kh_buf *b, uint32_t depth)
 {
-	const size_t n = 2 * (size_t)(depth < KH_REPORT_LEVELS ? depth : KH_REPORT_LEVELS);
-	int rc = kh_buf_room(b, n, err);
-
-	if (rc || n == 0)
-		return rc;
-	memset(b->p + b->n, ' ', n);
-	b->n += n;
-	return KH_OK;
+	for (uint32_t i = 0; i < depth && i < KH_REPORT_LEVELS; i++)
+		kh_buf_add(b, "  ", 2);
 }
 
-static int kraken_row(struct table *s, const struct row *r, kh_err *err)
+static void kraken_row(struct table *s, const struct row *r)
 {
-	const char *name = plain_name(s, r->taxon);
 	char code[16];
-	int rc = counts(s, s->clade[r->taxon], s->t->direct[r->taxon], err);
 
-	if (!rc && s->o->minimizer_data)
-		rc = kh_buf_print(s->b, err, "%" PRIu64 "\t%" PRIu64 "\t",
-				  s->t->distinct.found[r->taxon],
-				  kh_distinct_count(&s->t->distinct, r->taxon));
+	counts(s, s->clade[r->taxon], s->t->direct[r->taxon]);
+	if (s->o->minimizer_data)
+		kh_buf_print(s->b, "%" PRIu64 "\t%" PRIu64 "\t", s->t->distinct.found[r->taxon],
+			     kh_distinct_count(&s->t->distinct, r->taxon));
 	kh_taxonomy_code(s->tax, r->taxon, code);
-	if (!rc)
-		rc = kh_buf_print(s->b, err, "%s\t%" PRIu32 "\t", code, r->taxid);
-	if (!rc)
-		rc = indent(s->b, r->depth, err);
-	if (!rc)
-		rc = kh_buf_add(s->b, name, strlen(name), err);
-	return rc ? rc : kh_buf_add(s->b, "\n", 1, err);
+	kh_buf_print(s->b, "%s\t%" PRIu32 "\t", code, r->taxid);
+	indent(s->b, r->depth);
+	kh_buf_string(s->b, plain_name(s, r->taxon));
+	kh_buf_string(s->b, "\n");
 }
 
 /* "d__Bacteria|p__...": taxa without a letter are left out. */
-static int mpa_row(struct table *s, const struct row *r, kh_err *err)
+static void mpa_row(struct table *s, const struct row *r)
 {
-	char letter = kh_rank_letter(s->tax->rank[r->taxon]);
-	const char *name = plain_name(s, r->taxon);
-	kh_buf *path = &s->path[r->depth];
-	int rc = KH_OK;
+	const kh_taxonomy *tax = s->tax;
+	const char *between = "";
 
-	path->n = 0;
-	if (r->depth > 0)
-		rc = kh_buf_add(path, path[-1].p, path[-1].n, err);
-	if (rc || !letter || r->taxon == 0)
-		return rc;
-	rc = kh_buf_print(path, err, "%s%c__", path->n > 0 ? "|" : "", letter | 0x20);
-	if (!rc)
-		rc = kh_buf_add(path, name, strlen(name), err);
-	if (!rc)
-		rc = kh_buf_add(s->b, path->p, path->n, err);
-	return rc ? rc : kh_buf_print(s->b, err, "\t%" PRIu64 "\n", s->clade[r->taxon]);
+	if (r->taxon == 0 || !kh_rank_letter(tax->rank[r->taxon]))
+		return;
+	for (uint32_t i = r->depth, t = r->taxon; i > 0; t = tax->parent[t])
+		s->path[i--] = t;
+	for (uint32_t i = 1; i <= r->depth; i++) {
+		const char letter = kh_rank_letter(tax->rank[s->path[i]]);
+
+		if (!letter)
+			continue;
+		kh_buf_print(s->b, "%s%c__", between, letter | 0x20);
+		kh_buf_string(s->b, plain_name(s, s->path[i]));
+		between = "|";
+	}
+	kh_buf_print(s->b, "\t%" PRIu64 "\n", s->clade[r->taxon]);
 }
 
+/* Levels below the root. */
 static uint32_t max_depth(const kh_taxonomy *tax, uint32_t *depth)
 {
 	uint32_t max = 0;
@@ -186,32 +177,31 @@ static int sum_clades(struct table *s, kh_err *err)
 	return rc;
 }
 
-static int rows(struct table *s, kh_err *err)
+static void rows(struct table *s)
 {
-	int rc = KH_OK;
-
 	if (!s->o->mpa && (s->t->unclassified > 0 || s->o->zero_counts || s->total == 0)) {
-		rc = counts(s, s->t->unclassified, s->t->unclassified, err);
-		if (!rc)
-			rc = kh_buf_print(s->b, err, "%sU\t0\tunclassified\n",
-					  s->o->minimizer_data ? "0\t0\t" : "");
+		counts(s, s->t->unclassified, s->t->unclassified);
+		kh_buf_print(s->b, "%sU\t0\tunclassified\n",
+			     s->o->minimizer_data ? "0\t0\t" : "");
 	}
 	if (s->clade[0] > 0 || s->o->zero_counts || !s->o->plain)
 		s->stack[s->n++] = (struct row) { s->clade[0], 0, 0, s->tax->taxid[0] };
-	while (s->n > 0 && !rc) {
+	while (s->n > 0) {
 		struct row r = s->stack[--s->n];
 
-		rc = s->o->mpa ? mpa_row(s, &r, err) : kraken_row(s, &r, err);
+		if (s->o->mpa)
+			mpa_row(s, &r);
+		else
+			kraken_row(s, &r);
 		push_children(s, &r);
 	}
-	return rc;
 }
 
 int kh_report(kh_buf *b, const kh_taxonomy *tax, kh_tally *t, const kh_report_options *o,
 	      kh_err *err)
 {
 	struct table s = { .b = b, .tax = tax, .t = t, .o = o };
-	uint32_t *depth = kh_array(tax->n, sizeof *depth, err), levels = 0;
+	uint32_t *depth = kh_array(tax->n, sizeof *depth, err), levels;
 	int rc = KH_ENOMEM;
 
 	s.clade = kh_array(tax->n, sizeof *s.clade, err);
@@ -219,20 +209,15 @@ int kh_report(kh_buf *b, const kh_taxonomy *tax, kh_tally *t, const kh_report_op
 	s.child = kh_array(tax->n, sizeof *s.child, err);
 	if (!depth || !s.clade || !s.stack || !s.child)
 		goto out;
-	levels = max_depth(tax, depth) + 1;
-	if (levels > KH_REPORT_LEVELS + 1 && !o->mpa)
+	levels = max_depth(tax, depth);
+	if (levels > KH_REPORT_LEVELS && !o->mpa)
 		kh_log(KH_WARN, "the taxonomy has %" PRIu32 " levels below the root: the report "
-		       "indents rows by %d levels at most", levels - 1, KH_REPORT_LEVELS);
-	s.path = kh_array(levels, sizeof *s.path, err);
-	if (!s.path)
-		goto out;
+		       "indents rows by %d levels at most", levels, KH_REPORT_LEVELS);
+	s.path = depth;
 	rc = sum_clades(&s, err);
 	if (!rc)
-		rc = rows(&s, err);
+		rows(&s);
 out:
-	for (uint32_t i = 0; s.path && i < levels; i++)
-		free(s.path[i].p);
-	free(s.path);
 	free(s.child);
 	free(s.stack);
 	free(s.clade);

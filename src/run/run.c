@@ -197,7 +197,7 @@ static int note_digests(const kh_run *r, kh_slot *t, kh_err *err)
 /* All reads are classified, and all calls final: writes what is made of the counts. */
 static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 {
-	kh_buf b = { NULL, 0, 0 };
+	kh_buf b = { .n = 0 };
 	int rc = KH_OK;
 
 	t->results.sum.seconds = kh_seconds() - t->started;
@@ -212,6 +212,8 @@ static int write_results(kh_run *r, kh_slot *t, kh_err *err)
 			break;
 		b.n = 0;
 		rc = r->o.write[k](r->o.arg, t->sample, &t->results, &b, err);
+		if (!rc)
+			rc = kh_buf_check(&b, err);
 		if (!rc)
 			rc = kh_text_put(t->results.out[k], b.p, b.n, NULL, err);
 	}

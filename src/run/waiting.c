@@ -23,16 +23,15 @@ static bool same_lengths(const kh_line_parts *a, const kh_line_parts *b)
 	       a->ambiguous == b->ambiguous;
 }
 
-int kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last, kh_err *err)
+void kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last)
 {
 	const kh_line_parts *l = &k->line;
 	const bool same = same_lengths(l, &last->line);
 	const size_t old = alike(l, &last->line), rest = l->id_len - old;
-	int rc = kh_buf_room(f, NUMBERS * KH_FRAME_NUMBER + rest, err);
 	char *at;
 
-	if (rc)
-		return rc;
+	if (!kh_buf_reserve(f, NUMBERS * KH_FRAME_NUMBER + rest))
+		return;
 	at = kh_frame_put(f->p + f->n, 2 * k->class + !same);
 	if (k->class == 0)              /* KH_NO_TAXON becomes 0 */
 		at = kh_frame_put(at, (uint32_t)(k->call.taxon + 1));
@@ -48,15 +47,13 @@ int kh_waiting_put(kh_buf *f, const kh_waiting *k, const kh_waiting *last, kh_er
 	at = kh_frame_put(at, rest);
 	memcpy(at, l->id + old, rest);
 	f->n = (size_t)(at + rest - f->p);
-	return KH_OK;
 }
 
-int kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id, kh_err *err)
+void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id)
 {
 	kh_line_parts *l = &k->line;
 	const uint64_t head = kh_frame_read(at);
 	size_t rest;
-	int rc;
 
 	k->class = head / 2;
 	k->call = (kh_call) { .taxon = KH_NO_TAXON };
@@ -72,9 +69,8 @@ int kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id, kh_err *err)
 	}
 	id->n = (size_t)kh_frame_read(at);
 	rest = (size_t)kh_frame_read(at);
-	rc = kh_buf_add(id, *at, rest, err);
+	kh_buf_add(id, *at, rest);
 	*at += rest;
 	l->id = id->p;
 	l->id_len = id->n;
-	return rc;
 }

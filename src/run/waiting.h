@@ -18,8 +18,8 @@ typedef struct kh_waiting {
 } kh_waiting;
 
 /* last: the fragment before it in the frame, or zero. */
-int kh_waiting_put(kh_buf *frame, const kh_waiting *k, const kh_waiting *last, kh_err *err);
+void kh_waiting_put(kh_buf *frame, const kh_waiting *k, const kh_waiting *last);
 /* Reads the next one at *at into k, which has the one before, or is zero; its id is in `id`. */
-int kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id, kh_err *err);
+void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id);
 
 #endif

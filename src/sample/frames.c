@@ -35,13 +35,10 @@ struct kh_frames {
 };
 
 /* --- numbers ---------------------------------------------------------------------- */
-int kh_frame_number(kh_buf *f, uint64_t x, kh_err *err)
+void kh_frame_number(kh_buf *f, uint64_t x)
 {
-	int rc = kh_buf_room(f, KH_FRAME_NUMBER, err);
-
-	if (!rc)
+	if (kh_buf_reserve(f, KH_FRAME_NUMBER))
 		f->n = (size_t)(kh_frame_put(f->p + f->n, x) - f->p);
-	return rc;
 }
 
 int kh_frames_open(kh_frames **out, const char *beside, unsigned workers, bool pack, kh_err *err)

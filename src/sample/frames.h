@@ -27,7 +27,7 @@ uint64_t kh_frames_bytes(const kh_frames *s);
 
 /* A number in a frame: 7 bits a byte, all but the last byte with 128 added. */
 #define KH_FRAME_NUMBER 10      /* bytes of one, at most */
-int kh_frame_number(kh_buf *f, uint64_t x, kh_err *err);
+void kh_frame_number(kh_buf *f, uint64_t x);
 /* Writes it at `at`, where there is room for it, and returns the place behind it. */
 static inline char *kh_frame_put(char *at, uint64_t x)
 {

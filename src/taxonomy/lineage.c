@@ -100,7 +100,8 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 	l->node[l->n] = *like;
 	l->node[l->n].path_len = path.n;
 	l->node[l->n].path = l->text.n;
-	if ((rc = kh_buf_add(&l->text, path.p, path.n, err)))
+	kh_buf_add(&l->text, path.p, path.n);
+	if ((rc = kh_buf_check(&l->text, err)))
 		return rc;
 	*number = (uint32_t)l->n++;
 	*slot = *number + 1;
@@ -225,18 +226,17 @@ static void rank_by_place(struct parts *x)
 /* Adds a taxon for each prefix of a lineage; *number: the last one. */
 static int intern_all(kh_lineages *l, const struct parts *x, uint32_t *number, kh_err *err)
 {
-	kh_buf path = { NULL, 0, 0 };
+	kh_buf path = { .n = 0 };
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < x->n && !rc; i++) {
 		const kh_span s = x->part[i];
 
-		if (i > 0 && (rc = kh_buf_string(&path, ";", err)))
-			break;
+		kh_buf_string(&path, i > 0 ? ";" : "");
 		const kh_lineage_node like = { .name = path.n + x->front[i], .rank = x->rank[i],
 				    .parent = i > 0 ? *number : UINT32_MAX };
-		rc = kh_buf_add(&path, s.p, s.n, err);
-		if (!rc)
+		kh_buf_add(&path, s.p, s.n);
+		if (!(rc = kh_buf_check(&path, err)))
 			rc = intern(l, (kh_span) { path.p, path.n }, &like, number, err);
 	}
 	free(path.p);
@@ -270,7 +270,8 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 	if ((rc = intern_all(l, &x, &e.node, err)))
 		return rc;
 	e.id = l->text.n;
-	if ((rc = kh_buf_add(&l->text, id.p, id.n, err)) ||
+	kh_buf_add(&l->text, id.p, id.n);
+	if ((rc = kh_buf_check(&l->text, err)) ||
 	    (rc = kh_grow((void **)&l->entry, &l->entries_cap, l->n_entries + 1, sizeof e, err)))
 		return rc;
 	l->entry[l->n_entries++] = e;

@@ -148,12 +148,10 @@ struct forms {
 };
 
 /* Finds the node of a part below the node `above`. */
-static int find_below(const kh_lineages *l, const struct forms *above, bool root, char letter,
-		      const char *name, kh_buf *path, struct forms *out, kh_err *err)
+static void find_below(const kh_lineages *l, const struct forms *above, bool root, char letter,
+		       const char *name, kh_buf *path, struct forms *out)
 {
-	int rc = KH_OK;
-
-	for (int form = 0; form < 2 && !rc; form++) {
+	for (int form = 0; form < 2; form++) {
 		const uint32_t up = above->node[form];
 
 		if ((!root && !up) || (form == 0 && !letter))
@@ -162,23 +160,21 @@ static int find_below(const kh_lineages *l, const struct forms *above, bool root
 		if (!root) {
 			const kh_span s = kh_lineages_path(l, &l->node[up - 1]);
 
-			rc = kh_buf_print(path, err, "%.*s;", (int)s.n, s.p);
+			kh_buf_add(path, s.p, s.n);
+			kh_buf_string(path, ";");
 		}
-		if (!rc && form == 0)
-			rc = kh_buf_print(path, err, "%c__", letter);
-		if (!rc)
-			rc = kh_buf_string(path, name, err);
-		if (!rc)
-			out->node[form] = *kh_lineages_probe(l, (kh_span) { path->p, path->n });
+		if (form == 0)
+			kh_buf_print(path, "%c__", letter);
+		kh_buf_string(path, name);
+		out->node[form] = *kh_lineages_probe(l, (kh_span) { path->p, path->n });
 	}
-	return rc;
 }
 
 int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *number,
 			kh_err *err)
 {
 	struct forms *at = kh_array(t->n, sizeof *at, err);
-	kh_buf path = { NULL, 0, 0 };
+	kh_buf path = { .n = 0 };
 	int rc = at ? KH_OK : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < t->n && !rc; i++) {
@@ -186,8 +182,8 @@ int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *nu
 
 		number[i] = i == 0 ? 1 : 0;
 		if (i > 0)
-			rc = find_below(l, &at[up], up == 0, kh_lineages_letter(t->rank[i]),
-					t->names + t->name[i], &path, &at[i], err);
+			find_below(l, &at[up], up == 0, kh_lineages_letter(t->rank[i]),
+				   t->names + t->name[i], &path, &at[i]);
 		/* if it is there in both forms, the one that keeps its number is meant */
 		for (int form = 0; form < 2; form++) {
 			const uint32_t n = at[i].node[form];
@@ -196,6 +192,8 @@ int kh_lineages_numbers(const kh_lineages *l, const kh_taxonomy *t, uint32_t *nu
 				number[i] = l->node[n - 1].taxid;
 		}
 	}
+	if (!rc)
+		rc = kh_buf_check(&path, err);
 	free(path.p);
 	free(at);
 	return rc;

@@ -253,7 +253,8 @@ static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_er
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: more than 4 GiB of names",
 			       l->name, at(l));
 	d->node[i].name = (uint32_t)d->names.n;
-	return kh_buf_word(&d->names, name.p, name.n, err);
+	kh_buf_word(&d->names, name.p, name.n);
+	return kh_buf_check(&d->names, err);
 }
 
 static int check_names(const kh_taxdump *d, const char *nodes, const char *names,
@@ -341,7 +342,8 @@ static int make_root(kh_taxdump **out, kh_err *err)
 
 	if (!rc) {
 		d->node[d->n++] = root;
-		rc = kh_buf_word(&d->names, "root", 4, err);
+		kh_buf_word(&d->names, "root", 4);
+		rc = kh_buf_check(&d->names, err);
 	}
 	if (rc)
 		kh_taxdump_close(d);
@@ -377,7 +379,8 @@ int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err
 		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages and taxonomy");
 	d->node[d->n] = *x;
 	d->node[d->n++].name = (uint32_t)d->names.n;
-	return kh_buf_word(&d->names, name.p, name.n, err);
+	kh_buf_word(&d->names, name.p, name.n);
+	return kh_buf_check(&d->names, err);
 }
 
 int kh_taxdump_end(kh_taxdump *d, kh_err *err)
@@ -416,7 +419,8 @@ static int parse(kh_taxdump **out, kh_tsv l[3], kh_err *err)
 	    (rc = finish_nodes(d, l[0].name, err)))
 		goto out;
 	d->node[0].name = 0;
-	if ((rc = kh_buf_word(&d->names, "root", 4, err)) ||
+	kh_buf_word(&d->names, "root", 4);
+	if ((rc = kh_buf_check(&d->names, err)) ||
 	    (rc = parse_table(d, &l[1], &names_table, err)) ||
 	    (rc = check_names(d, l[0].name, l[1].name, err)))
 		goto out;

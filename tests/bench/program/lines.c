@@ -26,11 +26,10 @@ struct lines {
 static int format_job(const struct lines *x, size_t i, kh_buf *buf, kh_err *err)
 {
 	const kh_task t = { .job = &x->r->job[i], .call = x->r->call[i] };
-	int rc = KH_OK;
 
-	for (size_t f = 0; f < t.job->n && !rc; f++)
-		rc = kh_format_line(buf, &x->style, &t, f, err);
-	return rc;
+	for (size_t f = 0; f < t.job->n; f++)
+		kh_format_line(buf, &x->style, &t, f);
+	return kh_buf_check(buf, err);
 }
 
 /* --- format ----------------------------------------------------------------------- */
@@ -41,7 +40,7 @@ enum { AGAIN = 8 };
 static int format_worker(void *arg, unsigned worker, kh_err *err)
 {
 	const struct lines *x = arg;
-	kh_buf buf = { NULL, 0, 0 };
+	kh_buf buf = { .n = 0 };
 	int rc = KH_OK;
 
 	(void)worker;
@@ -220,11 +219,10 @@ int kh_bench_lines_run(kh_bench_reads *r, const kh_db *db, kh_err *err)
 		rc = format_job(&x, i, &x.all, err);
 	x.bytes = x.all.n;
 	x.times = KH_BENCH_FILE / (x.bytes + 1) + 1;
-	for (uint64_t i = 1; i < x.times && !rc; i++) {
-		rc = kh_buf_room(&x.all, x.bytes, err);
-		if (!rc)
-			rc = kh_buf_add(&x.all, x.all.p, x.bytes, err);
-	}
+	for (uint64_t i = 1; i < x.times && kh_buf_reserve(&x.all, x.bytes); i++)
+		kh_buf_add(&x.all, x.all.p, x.bytes);
+	if (!rc)
+		rc = kh_buf_check(&x.all, err);
 	if (!rc)
 		rc = stages(&x, err);
 	free(x.all.p);
