@@ -100,14 +100,6 @@ cp paged/s.html before.html
 check "a page for each sample, where classify has put its own" merge -f html -O paged paged
 same before.html paged/s.html "a page for each sample: classify's stays"
 check "a page for each sample: they are there" test -s pages/both.merged.html -a -s pages/tiny_sim.merged.html
-check "CAMI binning" merge -f cami-binning -O bins run
-for s in tiny_sim both; do
-	{ [ $s != both ] || gzip -dc run/both.tsv.gz >both.tsv; cat run/$s.tsv; } 2>.err |
-		sed 's/	[^	]*(taxid \([0-9]*\))/	\1/' >lines
-	[ $s != both ] || sed 's/	[^	]*(taxid \([0-9]*\))/	\1/' both.tsv >lines
-	{ printf '@Version:0.10.0\n@SampleID:%s\n@@SEQUENCEID\tTAXID\n' $s; awk -F '\t' '/^C/ { print $2 "\t" $3 }' lines; } >want
-	same want bins/$s.binning "CAMI binning: rows of $s"
-done
 expect 2 "3 samples need --outdir" "Krona of several samples" merge -f krona run
 check "a file a sample" merge -f krona -O krona run
 same both.krona krona/both.krona "a file a sample: one of them"
@@ -165,10 +157,7 @@ merge -o names.tsv own
 check "names as they were made" test "$(head -n 1 names.tsv | cut -f 5- | tr '\t' ' ')" = "a.report b.kreport.x s.kreport x x.profile"
 check "registers of x.profile, not of x" merge -f report --set registers=reg -O single own
 same sum/b.report single/x.profile.report "registers of x.profile: its own report"
-cp -r sum lines2; cp lines2/a.tsv lines2/old; gzip -c lines2/a.tsv >lines2/a.tsv.gz
-expect 1 "sample a has both a.tsv and a.tsv.gz" "stale lines beside others" merge -f cami-binning -O bins2 lines2
-rm lines2/a.tsv.gz
-for o in "" "-f cami-profile" "-f krona" "-f biom" "-f html" "-f cami-binning"; do
+for o in "" "-f cami-profile" "-f krona" "-f biom" "-f html"; do
 	rm -rf into; cp -r sum into; gzip -dc prof.tsv.gz >into/a.profile 2>.err || echo mine >into/a.profile
 	(cd into && cksum *) >was; check "into the folder of the samples: ${o:-table}" merge $o -O into into
 	(cd into && cksum $(cut -d ' ' -f 3 ../was)) >is; same was is "into the folder of the samples: ${o:-table}: all is as it was"
@@ -311,8 +300,11 @@ if reader opal.py "OPAL"; then
 fi
 if reader amber.py "AMBER"; then
 	mkdir ncbi; cp "$data"/taxonomy/*.dmp ncbi; : >ncbi/merged.dmp
-	sed 's/^@@.*/&	_LENGTH/; /^@/!s/$/	300/' bins/tiny_sim.binning >gold
-	check "AMBER" amber.py -g gold -o amber --ncbi_dir ncbi bins/tiny_sim.binning
+	# the binning as kmerhash-merge(1) makes it
+	{ printf '@Version:0.10.0\n@SampleID:tiny_sim\n@@SEQUENCEID\tTAXID\n'
+		sed 's/	[^	]*(taxid \([0-9]*\))/	\1/' run/tiny_sim.tsv | awk -F '\t' '/^C/ { print $2 "\t" $3 }'; } >binning
+	sed 's/^@@.*/&	_LENGTH/; /^@/!s/$/	300/' binning >gold
+	check "AMBER" amber.py -g gold -o amber --ncbi_dir ncbi binning
 	check "AMBER: all is where it belongs" awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "accuracy_seq") c = i; next }
 		$2 != "Gold standard" && $c != "" { n++; bad += $c != 1 } END { exit !n || bad }' amber/results.tsv
 fi
@@ -373,13 +365,6 @@ check "all errors at once: no more" test "$(wc -l <all)" -eq 4
 mkdir other empty; cp run/both.kreport other/both.kreport
 expect 2 "two samples are called both: other/both.kreport and run/both.kreport" "two samples of one name" merge other run
 expect 1 "empty: no report in this folder" "a folder without reports" merge empty
-rm -f bins/* o.tsv; cp run/both.kreport empty/
-expect 1 "sample both has a report, but neither" "a folder without lines" merge -f cami-binning -O bins empty
-echo "X	r1	562	100	" >bad.tsv
-expect 1 'bad.tsv:1: column 1: "X' "lines that are none" merge -f cami-binning -o o.tsv bad.tsv
-printf 'C\tr1\tx\t100\t\n' >bad.tsv
-expect 1 'bad.tsv:1: column 3: "x" has no taxid' "a line without a taxid" merge -f cami-binning -o o.tsv bad.tsv
-nothing_left "lines that are none" o.tsv
 printf 'run/both.kreport\0run/tiny_sim.kreport\n' >list
 expect 1 'list:1: column 17: a NUL byte' "a list of find -print0" merge --list list
 

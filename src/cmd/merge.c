@@ -26,7 +26,7 @@ static const kh_opt opts[] = {
 	KH_TEXT("output", 'o', AT(output), "FILE", "the text of all samples [standard output]"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR", "in its place: a file a sample in this folder"),
 	KH_TEXT("format", 'f', AT(format), "NAME",
-		"table, report, html, krona, biom, cami-profile, cami-binning [table]"),
+		"table, report, html, krona, biom or cami-profile [table]"),
 	KH_TEXT("rank", 'r', AT(rank), "RANK", "taxa of this rank only: species, S, S1"),
 	KH_TEXT("value", 0, AT(value), "WHAT", "of a table: clade, reads, share, abundance or all"),
 	KH_TEXT("list", 'l', AT(list), "FILE",
@@ -88,7 +88,7 @@ static int to_options(struct job *j, kh_err *err)
 	j->format = kh_merge_format_find(name);
 	if (!j->format)
 		return kh_fail(err, KH_EUSAGE, "--format: '%s' is none of table, report, html, "
-			       "krona, biom, cami-profile and cami-binning%s", name,
+			       "krona, biom and cami-profile%s", name,
 			       strcmp(name, "metaphlan") ? ""
 			       : "; taxpasta and KrakenTools make MetaPhlAn's of a report");
 	if (j->v.rank && !j->format->ranks)
@@ -105,7 +105,6 @@ static int to_options(struct job *j, kh_err *err)
 		return kh_fail(err, KH_EUSAGE, "--set registers has no meaning with "
 			       "--format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
-	j->files.lines = !j->format->write;
 	if (strcmp(name, "html") != 0)          /* else they are beside the reports */
 		j->files.profile = j->v.profile;
 	return set_value(j, err);
@@ -221,17 +220,6 @@ static int read_reports(struct job *j, kh_err *err)
 }
 
 /* --- writing ---------------------------------------------------------------------- */
-/* Of one sample, from its lines. */
-static void write_binning(const kh_merge_file *f, kh_merge_sink *sink)
-{
-	kh_source *s = NULL;
-
-	sink->rc = kh_source_open(&s, f->path, sink->err);
-	if (!sink->rc)
-		kh_merge_binning(&(kh_merge_input) { f->sample, f->path, kh_tsv_source, s }, sink);
-	kh_source_close(s);
-}
-
 /* Writes samples [from, to) as one text. */
 static int write_text(struct job *j, const char *path, size_t from, size_t to, kh_err *err)
 {
@@ -243,10 +231,7 @@ static int write_text(struct job *j, const char *path, size_t from, size_t to, k
 		return rc;
 	j->o.from = from;
 	j->o.to = to;
-	if (j->format->write)
-		j->format->write(&j->m, &j->o, &sink);
-	else
-		write_binning(&j->files.v[from], &sink);
+	j->format->write(&j->m, &j->o, &sink);
 	rc = kh_merge_flush(&sink, true);
 	if (!rc)
 		rc = kh_text_commit(&sink.text, 1, err);
@@ -306,7 +291,7 @@ static int merge(struct job *j, int n, char **path, kh_err *err)
 		rc = find_beside(j, err);
 	if (!rc && j->errs.found == 0)
 		rc = name_outputs(j, err);
-	if (!rc && j->errs.found == 0 && j->format->write)
+	if (!rc && j->errs.found == 0)
 		rc = read_reports(j, err);
 	if (!rc && j->errs.found == 0)
 		rc = kh_merge_format_check(j->format, &j->m, &j->o, err);

@@ -247,7 +247,6 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
 		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_write_cami,
 		  .ranks = true, .profiles = true },
-		{ .name = "cami-binning", .suffix = ".binning", .one_sample = true },
 	};
 
 	for (size_t i = 0; i < sizeof format / sizeof *format; i++)

@@ -2,7 +2,7 @@
  * formats.h - a merged table as text that other programs read
  *
  * Each format is a function over samples [from, to) of a finished table: all samples in one text,
- * or a text for each. Krona and the binning of CAMI have one sample in a text.
+ * or a text for each. Krona has one sample in a text.
  */
 #ifndef KH_MERGE_FORMATS_H
 #define KH_MERGE_FORMATS_H
@@ -47,7 +47,7 @@ typedef void kh_merge_fn(const kh_merge *m, const kh_merge_options *o, kh_merge_
 
 typedef struct kh_merge_format {
 	const char *name, *suffix;      /* suffix: of a sample's file */
-	kh_merge_fn *write;             /* NULL: made of lines, not of reports */
+	kh_merge_fn *write;
 	bool one_sample;
 	bool ranks;                     /* --rank has a meaning */
 	bool profiles;                  /* may be made of profiles */
@@ -66,8 +66,5 @@ const char *kh_merge_rank(const char *name);
 
 /* The samples side by side, as one page for a browser; and all of them as one report. */
 kh_merge_fn kh_merge_page, kh_merge_report;
-
-/* Lines of classify, or of Kraken 2, as CAMI's binning of one sample. */
-void kh_merge_binning(const kh_merge_input *in, kh_merge_sink *s);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "base/mem.h"
 #include "taxonomy/tsv.h"
 
@@ -93,56 +92,13 @@ static bool is_report(const char *name)
 	return is;
 }
 
-/* Adds the file of lines of a sample whose report is there. */
-static int add_lines(kh_merge_files *f, const char *folder, const char *sample, kh_errs *errs,
-		     kh_err *err)
-{
-	static const char *const end[] = { ".tsv", ".tsv.gz" };
-	char *found = NULL;
-
-	for (int i = 0; i < 2; i++) {
-		char *path = NULL;
-
-		if (asprintf(&path, "%s/%s%s", folder, sample, end[i]) < 0) {
-			free(found);
-			return kh_fail_nomem(err);
-		}
-		if (access(path, F_OK) != 0) {
-			free(path);
-		} else if (found) {
-			free(path);
-			free(found);
-			return kh_errs_note(errs, err, KH_EIO,
-					    "%s: sample %s has both %s.tsv and %s.tsv.gz: which of "
-					    "them are its lines? Remove the older one, or name the "
-					    "files", folder, sample, sample, sample);
-		} else {
-			found = path;
-		}
-	}
-	if (found)
-		return add_file(f, strdup(sample), found, err);
-	return kh_errs_note(errs, err, KH_EIO,
-			    "%s: sample %s has a report, but neither %s.tsv nor %s.tsv.gz", folder,
-			    sample, sample, sample);
-}
-
-/* Adds a file of a folder: a report, the lines beside it, or a profile, by what is wanted. */
-static int add_from_folder(kh_merge_files *f, const char *folder, const char *name, kh_errs *errs,
-			   kh_err *err)
+/* Adds a file of a folder: a report or a profile, by what is wanted. */
+static int add_from_folder(kh_merge_files *f, const char *folder, const char *name, kh_err *err)
 {
 	char *sample = f->profile ? strndup(name, strlen(name) - strlen(f->profile) - 1)
 				  : kh_merge_sample_name(name);
-	char *path = NULL;
-	int rc;
+	char *path;
 
-	if (!sample)
-		return kh_fail_nomem(err);
-	if (f->lines && !f->profile) {
-		rc = add_lines(f, folder, sample, errs, err);
-		free(sample);
-		return rc;
-	}
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		path = NULL;
 	return add_file(f, sample, path, err);
@@ -163,7 +119,7 @@ static int add_folder(kh_merge_files *f, const char *folder, kh_errs *errs, kh_e
 		const char *name = e[i]->d_name;
 
 		if (!rc && name[0] != '.' && (f->profile ? ends_in(name, end) : is_report(name))) {
-			rc = add_from_folder(f, folder, name, errs, err);
+			rc = add_from_folder(f, folder, name, err);
 			found++;
 		}
 		free(e[i]);

@@ -1,8 +1,8 @@
 /*
  * inputs.h - finds the files that are to be merged, and names their samples
  *
- * A folder stands for the reports of a run in it, SAMPLE.report or SAMPLE.kreport, or for their
- * lines, SAMPLE.tsv, or for its profiles, SAMPLE.NAME.
+ * A folder stands for the reports of a run in it, SAMPLE.report or SAMPLE.kreport, or for its
+ * profiles, SAMPLE.NAME.
  */
 #ifndef KH_MERGE_INPUTS_H
 #define KH_MERGE_INPUTS_H
@@ -18,7 +18,6 @@ typedef struct kh_merge_file {
 typedef struct kh_merge_files {
 	kh_merge_file *v;
 	size_t n, cap;
-	bool lines;                     /* lines are wanted, not reports */
 	const char *profile;            /* what profiles in a folder end in; NULL: reports */
 } kh_merge_files;
 
