@@ -160,7 +160,7 @@ for shell in bash zsh; do
 	in_$shell merge --format '' | grep -c . >got
 	echo 6 >six; same six got "completion in $shell: formats of merge"
 	in_$shell merge --set '' | sort >got
-	printf '%s\n' help log-json profile= registers= taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
+	printf '%s\n' help log-json profile= taxonomy-id= >keys; same keys got "completion in $shell: settings of merge"
 done
 
 # --- messages as JSON ----------------------------------------------------------------------------------

@@ -112,51 +112,18 @@ done
 # together OPTIONS...: the report of the samples as one run
 together() { classify --db a.khdb --paired --output - --report want "$@" sim_1.fq sim_2.fq real_1.fq real_2.fq sim_1.fq sim_2.fq; }
 printf 'sample\treads1\treads2\na\tsim_1.fq\tsim_2.fq\nb\treal_1.fq\treal_2.fq\nc\tsim_1.fq\tsim_2.fq\nnone\t%s\t\n' none.fq >sheet
-check "samples with registers" classify --db a.khdb --samples sheet --outdir sum --set distinct --set registers=reg.gz
+check "samples" classify --db a.khdb --samples sheet --outdir sum
 together
 check "one report" merge -f report -o sum.kreport sum; same want sum.kreport "one report: that of all reads at once"
-together --set distinct --set registers=all.reg
-check "one report of 8 columns" merge -f report --set registers=reg.gz -o sum.kreport sum
-same want sum.kreport "one report of 8 columns: that of all reads at once"
-check "it is no sum of distinct features" sh -c 'test "$(awk "\$7 == 1 { print \$5 }" want)" -lt "$(cat sum/*.report | awk "\$7 == 1 { n += \$5 } END { print n }")"'
-classify --db a.khdb --paired --output - --report sum/a.k --set registers=a.reg sim_1.fq sim_2.fq
-gzip -dc sum/a.reg.gz >got; same a.reg got "registers of a sample and of a run of its own"
-check "a report for each sample" merge -f report --set registers=reg.gz -O each sum
+check "a report for each sample" merge -f report -O each sum
 same sum/a.report each/a.report "a report for each sample: its own"
-mkdir bad; cp sum/a.report sum/b.report sum/a.reg.gz bad
-expect 1 "bad/b.reg.gz: No such file" "registers that are missing" merge -f report --set registers=reg.gz bad
-damaged() { gzip -dc sum/b.reg.gz | sed "$1" | gzip >bad/b.reg.gz; expect 1 "bad/b.reg.gz:$2" "$3" merge -f report --set registers=reg.gz -o o.tsv bad; }
-damaged '1s/	2/	1/' '1: expected "#kmerhash-distinct"' "another version"
-damaged '1s/syncmer	[0-9]*/syncmer	9/' '1: these features are of another kind, or of another database .k = 9' "registers of another k"
-damaged '1s/4096/64/' '1: not 4096 registers' "fewer registers"
-damaged '2s/.$//' '2: column 3: 4095 registers, expected 4096' "a register less"
-damaged '2s/.$/~/' '2: column 3: "~" is not a register' "a register that is none"
-damaged '2s/^[0-9]*/77/' '2: column 1: taxid 77 has no row in the report' "a taxon that is not in the report"
-damaged '2s/	[0-9]*/	x/' '2: column 2: "x" is not a number of features' "features that are no number"
-nothing_left "registers that are damaged" o.tsv
-damaged '1s/[0-9a-f]$//' '1: expected a scheme' "a digest that is short"
-damaged '1s/	1	\([0-9a-f]*\)$/	0	\1/;1s/	0	\([0-9a-f]*\)$/	7	\1/' '1: these features are of another kind' "registers with other repeats"
-expect 2 "no meaning with --format table" "registers of a table" merge --set registers=reg.gz sum
-# Databases whose features do not add up: a share of them, with repeats, of other references.
-i=0
-for o in "--max-db-size 120K" "--set keep-repeats" "-k 14 $data/genomes/Enterobacteria_phage_T3*.gz"; do
-	i=$((i + 1)); rm -rf kinds; mkdir kinds
-	case $o in -k*) set -- ;; *) set -- -k 14 "$data"/genomes/*.gz ;; esac
-	build --db other.khdb $o "$@"
-	classify --db a.khdb --output - --report kinds/a.kreport --set registers=kinds/a.reg sim_1.fq
-	classify --db other.khdb --output - --report kinds/b.kreport --set registers=kinds/b.reg sim_1.fq
-	expect 1 "b.reg:1: these features are of another kind, or of another database" "registers of a database with $o" merge -f report --set registers=reg kinds
-done
-# Taxa that lose all their reads in the second pass: what was found for them goes up the tree.
-classify --db a.khdb --samples sheet --outdir pass --sample-pass --set distinct --set registers=reg
-expect 0 "" "registers of a second pass" merge -f report --set registers=reg -o pass.kreport pass
 # --- names, and what is there already: a row a case ---------------------------------------
-mkdir own; for s in x x.profile s.kreport a.report b.kreport.x; do cp sum/a.report "own/$s.kreport"; gzip -dc sum/a.reg.gz >"own/$s.reg"; done
-gzip -dc sum/b.reg.gz >own/x.profile.reg; cp sum/b.report own/x.profile.kreport
+mkdir own; for s in x x.profile s.kreport a.report b.kreport.x; do cp sum/a.report "own/$s.kreport"; done
+cp sum/b.report own/x.profile.kreport
 merge -o names.tsv own
 check "names as they were made" test "$(head -n 1 names.tsv | cut -f 5- | tr '\t' ' ')" = "a.report b.kreport.x s.kreport x x.profile"
-check "registers of x.profile, not of x" merge -f report --set registers=reg -O single own
-same sum/b.report single/x.profile.report "registers of x.profile: its own report"
+check "the report of x.profile, not of x" merge -f report -O single own
+same sum/b.report single/x.profile.report "x.profile: its own report"
 for o in "" "-f cami-profile" "-f krona" "-f biom" "-f html"; do
 	rm -rf into; cp -r sum into; gzip -dc prof.tsv.gz >into/a.profile 2>.err || echo mine >into/a.profile
 	(cd into && cksum *) >was; check "into the folder of the samples: ${o:-table}" merge $o -O into into

@@ -177,7 +177,7 @@ expect 2 "can be read only once" "one stream twice, of operands" sh -c 'cat sim_
 expect 0 "link.fq is named twice: its reads count twice" "one file twice, of operands" \
 	"$kmerhash" classify --db a.khdb --output x.tsv sim_1.fq link.fq
 cp tsv sheet
-for o in "--classified-out " "--unclassified-out " "--profile " "--set registers="; do
+for o in "--classified-out " "--unclassified-out " "--profile "; do
 	expect 2 "has no '/'" "${o}with a slash" samples $o/tmp/x/c.fq
 done
 cp tsv sheet
@@ -238,9 +238,9 @@ expect 1 "stopped, 0 of 2 samples are done" "a FIFO that gives nothing" timeout 
 kill $idle; wait $idle 2>.err
 # Names of files that are not UTF-8 stand in summaries.
 printf 'sample\treads1\nodd\tsim_1.fq\n' >sheet; odd=$(printf '\344')
-expect 0 "" "names that are not UTF-8" samples --profile $odd.json --set registers=r$odd --classified-out $odd --unclassified-out u$odd
+expect 0 "" "names that are not UTF-8" samples --profile $odd.json --classified-out $odd --unclassified-out u$odd
 check "names that are not UTF-8: recorded" grep -q '\\\\xe4.json' out/odd.json
-expect 0 "is there already" "names that are not UTF-8: done" samples --resume --profile $odd.json --set registers=r$odd --classified-out $odd --unclassified-out u$odd
+expect 0 "is there already" "names that are not UTF-8: done" samples --resume --profile $odd.json --classified-out $odd --unclassified-out u$odd
 
 # --- what is already done -------------------------------------------------------------------
 cp tsv sheet; rm -rf out
@@ -278,12 +278,12 @@ prefixed() {
 	check "--prefix $*" classify --db a.khdb --prefix pre/x "$@" sim_1.fq
 	check "--prefix $*: its files" test "$(ls pre | tr '\n' ' ')" = "$want "
 }
-classify --db a.khdb --report want.report --html want.html --profile want.profile.tsv --set registers=want.registers.gz \
+classify --db a.khdb --report want.report --html want.html --profile want.profile.tsv \
 	--output want.tsv sim_1.fq
 prefixed "x.json x.report x.tsv"; same want.tsv pre/x.tsv "--prefix: the lines"; same want.report pre/x.report "--prefix: the report"
-rm pre/*; prefixed "x.html x.profile.tsv x.registers.gz x.report x.tsv.gz" --write lines.gz,report,html,profile,registers
+rm pre/*; prefixed "x.html x.profile.tsv x.report x.tsv.gz" --write lines.gz,report,html,profile
 gzip -dc pre/x.tsv.gz >got; same want.tsv got "--write: lines by gzip"
-for e in profile.tsv registers.gz; do same want.$e pre/x.$e "--write: $e"; done
+for e in profile.tsv; do same want.$e pre/x.$e "--write: $e"; done
 rm pre/*; prefixed "r x.json" --report pre/r --output -
 rm pre/*; prefixed "x.json" --write json
 check "--prefix: no lines on the standard output" test ! -s .out

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include "made_tree.h"
-#include "run/registers.h"
 #include "run/report.h"
 
 static void is_report(kh_tally *t, const kh_report_options *o, const char *want)
@@ -182,39 +181,6 @@ static void test_minimizer_data(void **state)
 }
 
 /* The estimate is within 5 % (3 standard errors) at any size. */
-/* Registers have rows only where the report has some: what was found for a taxon without reads, as
- * the second pass leaves it, goes up to such a one. */
-static void test_registers(void **state)
-{
-	static const uint64_t direct[N_TAXA] = { [3] = 7 };
-	static const uint64_t key[] = { 11, 12, 13, 14, 15, 16 };
-	const kh_db_header h = { .sampling = { .scheme = KH_SYNCMER, .k = 14, .s = 10 },
-				 .no_repeats = 1, .digest = 0xabc };
-	kh_tally t = tally(0, direct, true);
-	kh_buf b = { .n = 0 };
-	kh_err err = { 0, "" };
-	char *line[6];
-	int n = 0;
-
-	(void)state;
-	assert_int_equal(kh_distinct_add(&t.distinct, 3, key, 1, &err), 0);
-	assert_int_equal(kh_distinct_add(&t.distinct, 5, key + 1, 2, &err), 0);
-	assert_int_equal(kh_distinct_add(&t.distinct, 8, key + 3, 3, &err), 0);
-	assert_int_equal(kh_registers_write(&b, &t, tree, &h, &err), 0);
-	kh_buf_add(&b, "", 1);
-	for (char *p = strtok(b.p, "\n"); p && n < 6; p = strtok(NULL, "\n"))
-		line[n++] = p;
-	assert_int_equal(n, 4);
-	assert_string_equal(line[0], "#kmerhash-distinct\t2\t4096\tsyncmer\t14\t10\t0\t0\t"
-				     "0000000000000abc");
-	assert_int_equal(strncmp(line[1], "1\t3\t", 4), 0);      /* t8 to the root */
-	assert_int_equal(strncmp(line[2], "10\t2\t", 5), 0);     /* t5 to t1 */
-	assert_int_equal(strncmp(line[3], "1000\t1\t", 7), 0);
-	assert_int_equal(t.distinct.found[8], 3);       /* the tally is as it was */
-	free(b.p);
-	kh_tally_clear(&t);
-}
-
 static void test_distinct(void **state)
 {
 	kh_distinct s;
@@ -375,7 +341,7 @@ int main(void)
 		cmocka_unit_test(test_kraken), cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_zero_counts), cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_mpa),
-		cmocka_unit_test(test_minimizer_data), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_minimizer_data),
 		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_tsv), cmocka_unit_test(test_reads),
 	};

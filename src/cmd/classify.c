@@ -154,8 +154,7 @@ static int join_processes(struct classify *j, kh_err *err)
 				      .rule = &j->rule,
 				      .block_size = j->feed.block_size,
 				      .no_verify = j->v.no_verify,
-				      .distinct = j->v.distinct || j->v.profile ||
-						  j->v.registers };
+				      .distinct = j->v.distinct || j->v.profile };
 	const int rc = kh_remote_open(&j->processes, j->db, &o, err);
 
 	j->to_all.context = j->processes;
@@ -204,7 +203,7 @@ static int lead(struct classify *j, kh_err *err)
 				   .style = &j->style,
 				   .feed = j->feed,
 				   .threads = j->on.threads,
-				   .distinct = v->distinct || v->profile || v->registers,
+				   .distinct = v->distinct || v->profile,
 				   .pass = v->sample_pass || v->profile,
 				   .change = v->sample_pass,
 				   .keep_going = v->keep_going,

@@ -31,7 +31,7 @@ struct classify_values {
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
 	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
-	const char *profile, *registers, *paf;
+	const char *profile, *paf;
 	bool sample_pass, lineage_column, second_best, identity;
 };
 

@@ -31,7 +31,7 @@ const kh_opt kh_classify_opts[] = {
 		"names what is written: OUT.tsv, OUT.report, OUT.json, ..."),
 	KH_TEXT("write", 0, AT(write), "WHAT[,WHAT...]",
 		"of --prefix or --samples: lines or lines.gz, report, json, html, profile,\n"
-		"                                   paf or paf.gz, registers [lines,report,json]"),
+		"                                   paf or paf.gz [lines,report,json]"),
 	KH_TEXT("samples", 's', AT(samples), "SHEET",
 		"many samples: a table of sample, reads1, reads2"),
 	KH_TEXT("outdir", 'O', AT(outdir), "DIR",
@@ -78,8 +78,6 @@ const kh_opt kh_classify_settings[] = {
 	KH_TEXT("placement", 0, AT(placement), "WHERE",
 		"where the index lies: auto, replicate, shard, host or host-lists [auto]"),
 	KH_FLAG("distinct", 0, AT(distinct), "features and distinct features in the report"),
-	KH_TEXT("registers", 0, AT(registers), "FILE",
-		"counters of distinct features, for merge to add up"),
 	KH_FLAG("zero-counts", 0, AT(zero_counts), "taxa without reads in the report"),
 	KH_FLAG("mpa-style", 0, AT(mpa), "the report in the style of MetaPhlAn"),
 	KH_TEXT("kraken-col5", 0, AT(col5), "WHAT", "column 5: features, or none [features]"),
@@ -178,17 +176,13 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 }
 
 /* The options that only the one kind of database knows. */
-static int check_kraken(const struct classify *j, kh_err *err)
+static void check_kraken(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	if (j->kraken && v->registers)
-		return kh_fail(err, KH_EUSAGE, "--set registers needs a database that kmerhash has "
-			       "built");
 	if (!j->kraken && (v->quick || v->min_groups != 2 || v->min_quality))
 		kh_log(KH_WARN, "the settings quick, minimum-hit-groups and minimum-base-quality "
 		       "are for Kraken 2's databases, and ignored");
-	return KH_OK;
 }
 
 int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
@@ -201,8 +195,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	    (rc = set_placement(j, err)))
 		return rc;
 	j->kraken = v->references.n == 0 && kh_db_is_kraken(v->db);
-	if ((rc = check_kraken(j, err)))
-		return rc;
+	check_kraken(j);
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->distinct && v->zero_counts && !j->kraken) {
 		kh_log(KH_WARN, "--set zero-counts is left out beside --set distinct");

@@ -8,15 +8,6 @@
 #include "cmd/profile_json.h"
 #include "cmd/record.h"
 #include "cmd/summary.h"
-#include "run/registers.h"
-
-static int write_registers(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
-{
-	const struct classify *j = arg;
-
-	(void)i;
-	return kh_registers_write(b, &r->tally, j->db->tax, j->db->h, err);
-}
 
 static int write_report(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
@@ -130,12 +121,11 @@ static json_t *parameters(const struct classify *j)
 {
 	const struct classify_values *v = &j->v;
 
-	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+	return json_pack("{s:b, s:b, s:b, s:o, s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
 			 "s:b, s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:b, s:o}",
 			 "lineage_column", (int)v->lineage_column,
 			 "second_best", (int)v->second_best,
 			 "sample_pass", (int)v->sample_pass, "profile", kh_record_path(v->profile),
-			 "registers", kh_record_path(v->registers),
 			 "confidence_thousandths", confidence(j),
 			 "use_names", (int)v->names,
 			 "kraken_col5", v->col5 ? v->col5 : "features",
@@ -199,7 +189,6 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 }
 
 kh_write_fn *const kh_classify_write[KH_N_RESULTS] = {
-	[KH_RESULT_REGISTERS] = write_registers,
 	[KH_RESULT_REPORT] = write_report,
 	[KH_RESULT_PROFILE] = write_profile,
 	[KH_RESULT_PAGE] = kh_classify_page,

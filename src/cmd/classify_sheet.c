@@ -32,7 +32,6 @@ static const struct name {
 	{ "json", KH_RESULT_SUMMARY, VALUE(json), "json", true },
 	{ "html", KH_RESULT_PAGE, VALUE(html), "html", false },
 	{ "profile", KH_RESULT_PROFILE, VALUE(profile), "profile.tsv", false },
-	{ "registers", KH_RESULT_REGISTERS, VALUE(registers), "registers.gz", false },
 };
 enum { N_NAMES = sizeof names / sizeof *names };
 
@@ -55,8 +54,7 @@ static int find_wanted(const char *list, bool wanted[N_NAMES], kh_err *err)
 				known = wanted[k] = true;
 		if (!known)
 			return kh_fail(err, KH_EUSAGE, "--write: '%.*s' is none of lines, "
-				       "lines.gz, paf, paf.gz, report, json, html, profile and "
-				       "registers",
+				       "lines.gz, paf, paf.gz, report, json, html and profile",
 				       (int)n, list);
 	}
 	return KH_OK;

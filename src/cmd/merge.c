@@ -17,7 +17,6 @@
 
 struct values {
 	const char *output, *outdir, *format, *rank, *value, *list, *profile, *taxonomy_id;
-	const char *registers;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -38,8 +37,6 @@ static const kh_opt opts[] = {
 static const kh_opt settings[] = {
 	KH_TEXT("profile", 0, AT(profile), "NAME",
 		"of a folder: the profiles SAMPLE.NAME in it, not the reports; html: both"),
-	KH_TEXT("registers", 0, AT(registers), "NAME",
-		"report: distinct features, of the file SAMPLE.NAME beside each report"),
 	KH_TEXT("taxonomy-id", 0, AT(taxonomy_id), "TEXT",
 		"cami-profile: what taxonomy the taxids are of"),
 	KH_SETTINGS_COMMON,
@@ -54,7 +51,7 @@ struct job {
 	kh_merge m;
 	kh_errs errs;
 	kh_merge profiles;              /* of a page, beside the reports */
-	char **beside;                  /* registers, or these: a file a sample, or NULL */
+	char **beside;                  /* their files, or NULL */
 	char **out;                     /* files that are written */
 	size_t n_outputs;
 };
@@ -101,9 +98,6 @@ static int to_options(struct job *j, kh_err *err)
 	for (const char *p = j->v.taxonomy_id; p && *p; p++)
 		if ((unsigned char)*p < ' ')
 			return kh_fail(err, KH_EUSAGE, "--set taxonomy-id: not printable text");
-	if (j->v.registers && strcmp(name, "report") != 0)
-		return kh_fail(err, KH_EUSAGE, "--set registers has no meaning with "
-			       "--format %s", name);
 	j->o.taxonomy_id = j->v.taxonomy_id;
 	if (strcmp(name, "html") != 0)          /* else they are beside the reports */
 		j->files.profile = j->v.profile;
@@ -130,13 +124,12 @@ static int find_files(struct job *j, int n, char **path, kh_err *err)
 	return KH_OK;
 }
 
-/* The files beside reports: SAMPLE.NAME, as the file of the report calls the sample. */
+/* The profiles beside reports: SAMPLE.NAME, as the file of the report calls the sample. */
 static int find_beside(struct job *j, kh_err *err)
 {
-	const char *end = j->files.profile ? NULL : j->v.registers ? j->v.registers : j->v.profile;
 	int rc = KH_OK;
 
-	if (!end)
+	if (j->files.profile || !j->v.profile)
 		return KH_OK;
 	j->beside = kh_array(j->files.n, sizeof *j->beside, err);
 	if (!j->beside)
@@ -146,14 +139,13 @@ static int find_beside(struct job *j, kh_err *err)
 		const int folder = slash ? (int)(slash - path) + 1 : 0;
 		char *name = kh_merge_sample_name(path);
 
-		if (!name || asprintf(&j->beside[i], "%.*s%s.%s", folder, path, name, end) < 0) {
+		if (!name || asprintf(&j->beside[i], "%.*s%s.%s", folder, path, name,
+				      j->v.profile) < 0) {
 			j->beside[i] = NULL;
 			rc = kh_fail_nomem(err);
 		}
 		free(name);
 	}
-	if (j->v.registers)
-		j->o.registers = (const char *const *)j->beside;
 	return rc;
 }
 
@@ -194,7 +186,6 @@ static int read_reports(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
 			 .total = j->files.n };
-	const bool profiles = j->beside && !j->v.registers;
 	int rc = KH_OK;
 
 	for (; step.done < j->files.n && !rc; step.done++) {
@@ -202,7 +193,7 @@ static int read_reports(struct job *j, kh_err *err)
 
 		kh_progress(&step);
 		rc = read_file(j, &j->m, f->sample, f->path, err);
-		if (!rc && profiles)
+		if (!rc && j->beside)
 			rc = read_file(j, &j->profiles, f->sample, j->beside[step.done], err);
 	}
 	kh_progress_end();
@@ -212,9 +203,9 @@ static int read_reports(struct job *j, kh_err *err)
 		kh_log(KH_WARN, "%" PRIu64 " row%s another name or rank than the same taxid "
 		       "in an earlier report, which counts", j->m.renamed,
 		       j->m.renamed == 1 ? " has" : "s have");
-	if (profiles && !j->profiles.profiles)
+	if (j->beside && !j->profiles.profiles)
 		return kh_fail(err, KH_EFORMAT, "%s is no profile", j->beside[0]);
-	if (profiles)
+	if (j->beside)
 		rc = kh_merge_tell(&j->m, &j->profiles, err);
 	return rc ? rc : kh_merge_finish(&j->m, err);
 }

@@ -25,7 +25,6 @@ typedef struct kh_merge_options {
 	enum kh_merge_value value;      /* of the table */
 	const char *rank;               /* a code: rows of that rank only; NULL: all */
 	const char *taxonomy_id;        /* of CAMI's header, or NULL */
-	const char *const *registers;   /* of a report: a file a sample, or NULL: 6 columns */
 	const kh_page_fact *fact;       /* of a page, n_facts of them, or NULL */
 	size_t n_facts;
 	size_t from, to;                /* samples */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "io/source.h"
-#include "run/registers.h"
 #include "run/report.h"
 
 /* The table's taxa in its order, as a report needs them. */
@@ -83,36 +81,9 @@ static void add_reads(kh_tally *sum, const kh_merge *m, const kh_merge_options *
 				sum->direct[i] += m->cell[c].direct;
 }
 
-static uint32_t find(const void *of, uint32_t taxid)
-{
-	const struct tree *x = of;
-	const uint32_t taxon = kh_merge_find(x->m, taxid);
-
-	return taxon == KH_NO_TAXON ? taxon : x->at[taxon];
-}
-
-static int add_registers(kh_tally *sum, const struct tree *x, const kh_merge_options *o,
-			 kh_err *err)
-{
-	kh_features_of features = { .k = 0 };
-	int rc = KH_OK;
-
-	for (size_t s = o->from; s < o->to && !rc; s++) {
-		kh_source *source = NULL;
-
-		rc = kh_source_open(&source, o->registers[s], err);
-		if (rc)
-			return rc;
-		const kh_registers_input in = { o->registers[s], kh_tsv_source, source, find, x };
-		rc = kh_registers_read(&sum->distinct, &in, &features, err);
-		kh_source_close(source);
-	}
-	return rc;
-}
-
 void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
-	const kh_report_options ro = { .minimizer_data = o->registers != NULL };
+	const kh_report_options ro = { .zero_counts = false };
 	struct tree x = { .m = m };
 	kh_tally sum = { .n = 0 };
 	kh_err *err = s->err;
@@ -121,13 +92,11 @@ void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink
 	if (!rc)
 		rc = make_tree(&x, err);
 	if (!rc)
-		rc = kh_tally_init(&sum, x.t.n, ro.minimizer_data, err);
+		rc = kh_tally_init(&sum, x.t.n, false, err);
 	if (!rc) {
 		add_reads(&sum, m, o);
-		rc = o->registers ? add_registers(&sum, &x, o, err) : KH_OK;
-	}
-	if (!rc)
 		rc = kh_report(&s->b, &x.t, &sum, &ro, err);
+	}
 	s->rc = rc;
 	kh_tally_clear(&sum);
 	clear_tree(&x);

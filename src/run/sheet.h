@@ -44,8 +44,7 @@ enum kh_result {
 	KH_RESULT_CLASSIFIED_SINGLE,    /* single reads beside pairs, if these have two files */
 	KH_RESULT_UNCLASSIFIED_SINGLE,
 	KH_N_TEXTS,
-	KH_RESULT_REGISTERS = KH_N_TEXTS,       /* in front of a report, which sums up clades */
-	KH_RESULT_REPORT,
+	KH_RESULT_REPORT = KH_N_TEXTS,
 	KH_RESULT_PROFILE,
 	KH_RESULT_PAGE,
 	KH_RESULT_SUMMARY,              /* last: where it is, all others are */
