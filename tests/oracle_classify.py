@@ -227,7 +227,7 @@ class TextRule:
     WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
     SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
     SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 100, 8, 64
-    SPECIES, GENUS = 24, 37
+    SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
     BEFORE, BEHIND = 40, 600
@@ -443,7 +443,7 @@ class TextClassifier:
 
     def claims(self, places):
         claims, single = {}, {}
-        one = {p: ((f[0], f[1], -f[2], 1 << p[0]), {p[0]: (p, target, at)})
+        one = {p: ((f[0], f[1], -f[2], 1 << p[0]), {p[0]: (p, target, at, f[:3])})
                for p, (target, at, f) in sorted(places.items())}
         for a in one:
             species = self.species(places[a][0])
@@ -478,7 +478,7 @@ class TextClassifier:
     def hits(self, mates, where, places):
         """k-mers of the mates that the reference has where they lie"""
         hits, k = 0, self.rule.KMER
-        for mate, (place, target, at) in where.items():
+        for mate, (place, target, at, _) in where.items():
             seq = plain(mates[mate])
             read, text = reverse_complement(seq) if place[1] else seq, self.texts[target]
             for i in range(0, len(seq) - k + 1, self.rule.STEP):
@@ -519,8 +519,9 @@ class TextClassifier:
             if fit[0] >= rule.RESCUE_FIT:
                 fit = self.with_ends(target, read, x, fit, False)
                 near, there = places[place][2], (1 - place[0], 1 - place[1], place[2] - at + x)
-                both = self.both(((near[0], near[1], -near[2], 1 << place[0]), {place[0]: (place, target, at)}),
-                                 ((fit[0], fit[1], -fit[2], 2 >> place[0]), {there[0]: (there, target, x)}))
+                both = self.both(
+                    ((near[0], near[1], -near[2], 1 << place[0]), {place[0]: (place, target, at, near[:3])}),
+                    ((fit[0], fit[1], -fit[2], 2 >> place[0]), {there[0]: (there, target, x, fit)}))
                 self.claim(claims, self.species(target), both)
 
     def raised(self, taxon):
@@ -537,15 +538,17 @@ class TextClassifier:
         best, where = self.best(claims)
         hits = self.hits(mates, where, places)
         near = {s: self.hits(mates, w, places) for s, (what, w) in claims.items() if what[0] >= best[0] - slack}
-        (_, _, lies), target, _ = where[min(where)]
+        (_, _, lies), target, *_ = where[min(where)]
         about = hits, near, max(lies // self.db.stride, self.db.stretches[target][0])
         if best[0] < self.rule.least(n):
             return (None, *about)
         taxon = self.tree.lca({s for s in claims if claims[s][0][0] == best[0]})
-        bases = sum(len(seq) for mate, seq in enumerate(mates) if best[3] >> mate & 1)
-        if self.tree.species[taxon] is not None and self.rule.names_species(bases, -best[2], best[1]):
+        # matches and bases compared, and bases, of the mates and of each alone
+        fits = [(len(mates[mate]), fit[2], fit[1]) for mate, (*_, fit) in where.items()]
+        fits.append((sum(fit[0] for fit in fits), -best[2], best[1]))
+        if self.tree.species[taxon] is not None and any(self.rule.names_species(*fit) for fit in fits):
             return (taxon, *about)
-        return (self.raised(taxon) if self.rule.names_genus(-best[2], best[1]) else None, *about)
+        return (self.raised(taxon) if any(self.rule.names_genus(*fit[1:]) for fit in fits) else None, *about)
 
     def parts(self, mates):
         rule, total = self.rule, {}

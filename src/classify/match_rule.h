@@ -38,8 +38,8 @@ enum {
 	KH_MATCH_PIECE = 256,           /* bases of a part of a long record, at most */
 	KH_MATCH_SPAN = 1008,           /* bases between the beginnings of two mates */
 	KH_MATCH_APART = 20,            /* what mates cost that are not beside each other */
-	KH_MATCH_SPECIES = 24,          /* matches of a species, and a quarter of the bases */
-	KH_MATCH_GENUS = 37,            /* matches of a genus */
+	KH_MATCH_SPECIES = 25,          /* matches of a species, and a quarter of the bases */
+	KH_MATCH_GENUS = 44,            /* matches of a genus */
 	KH_MATCH_PART = 20,             /* the least score of a part of a long fragment */
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
 	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */

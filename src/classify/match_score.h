@@ -335,22 +335,39 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 	}
 }
 
+/* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
+static KH_HD void kh_match_names(const kh_matching *m, const kh_mates *s, const kh_claim *best,
+				 bool *species, bool *genus)
+{
+	uint64_t bases = 0;
+
+	for (int i = 0; i < 2; i++)
+		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	*species = kh_claim_names_species(best, bases);
+	*genus = kh_claim_names_genus(best);
+	for (int i = 0; i < 2 && best->mates == 3; i++) {
+		const kh_claim one = kh_claim_of_place(m, best->place[i]);
+
+		*species |= kh_claim_names_species(&one, s->mate[i].len);
+		*genus |= kh_claim_names_genus(&one);
+	}
+}
+
 /* The taxon of a fragment that is one segment, by its best claim. */
 static KH_HD uint32_t kh_match_taxon(const kh_matching *m, const kh_mates *s, const kh_claim *best)
 {
 	const kh_match_db *db = m->db;
 	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
-	uint64_t bases = 0;
+	bool species, genus;
 	uint32_t taxon;
 
 	if (best->score < (int32_t)db->least[kh_log2(seeds)])
 		return KH_NO_TAXON;
-	for (int i = 0; i < 2; i++)
-		bases += best->mates & 1u << i ? s->mate[i].len : 0;
+	kh_match_names(m, s, best, &species, &genus);
 	taxon = kh_claims_lca(db, &m->here, best->score);
-	if (db->tree.species[taxon] != KH_NO_TAXON && kh_claim_names_species(best, bases))
+	if (db->tree.species[taxon] != KH_NO_TAXON && species)
 		return taxon;
-	return kh_claim_names_genus(best) ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
+	return genus ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;
 }
 
 /* That of a fragment of several parts, which has so many bases, by the sums of their scores. */
