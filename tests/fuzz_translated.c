@@ -35,9 +35,9 @@ static int append(void *arg, const void *p, size_t n, kh_err *err)
 static void make(void)
 {
 	static const uint16_t *const none[1];
-	const kh_translated_target target[TARGETS] = { { 1, 0, GENOME },
-						       { 2, GENOME, GENOME },
-						       { 4, 2 * GENOME, GENOME } };
+	const kh_translated_target target[TARGETS] = { { 1, 1, 0, GENOME },
+						       { 2, 2, GENOME, GENOME },
+						       { 4, 3, 2 * GENOME, GENOME } };
 	const kh_translated_input in = { (const void *)text, none, target, TARGETS, 1 };
 	kh_translated_made *m = NULL;
 	kh_err err = { 0, "" };

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """oracle_translated.py - translated seeds by kmerhash-db(5) and kmerhash-method(7), naively
 
-    oracle_translated.py section DATABASE.khdb GENOME...           compares the section's bytes
+    oracle_translated.py section DATABASE.khdb TAXONOMY GENOME...  compares the section's bytes
     oracle_translated.py calls DATABASE.khdb CALLS.tsv READS [MATES]
 
 The second one looks at the lines that are not called, or whose call no feature agrees with, and exits
 0 if all are what this says, and some of them are called; else it shows the first that is not.
 """
 import collections
+import os
 import struct
 import sys
 
@@ -20,7 +21,7 @@ AMINO = ("KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF")
 LETTER = {a + b + c: next((i for i, group in enumerate(GROUPS) if AMINO[16 * x + 4 * y + z] in group), None)
           for x, a in enumerate("ACGT") for y, b in enumerate("ACGT") for z, c in enumerate("ACGT")}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
-GENUS, SPECIES = 30, 38         # ranks
+FAMILY, GENUS, SPECIES = 26, 30, 38      # ranks
 TILE, LEAST = 50, 60
 
 
@@ -132,6 +133,40 @@ def up_to(db, taxon, rank):
     return taxon
 
 
+def dump_rows(folder, name):
+    with open(os.path.join(folder, name)) as lines:
+        for line in lines:
+            yield [cell.strip() for cell in line.split("|")]
+
+
+def called_by_genus(db, folder):
+    """what is called of a genus: that, or its family if it has few of the family's species"""
+    parent = {int(row[0]): int(row[1]) for row in dump_rows(folder, "nodes.dmp")}
+    number = {taxon[0]: i for i, taxon in enumerate(db.taxa)}
+    species, here = collections.Counter(), collections.Counter()
+    for row in dump_rows(folder, "nodes.dmp"):
+        if row[2] != "species":
+            continue
+        taxid, known = int(row[0]), False
+        while True:
+            taxon = number.get(taxid)
+            if taxon is not None:
+                known = known or db.taxa[taxon][3] == GENUS
+                species[taxon] += 1
+                here[taxon] += known
+            if taxid == 1:
+                break
+            taxid = parent[taxid]
+    called = {}
+    for genus, taxon in enumerate(db.taxa):
+        family = taxon[1]
+        while family and not 2 <= db.taxa[family][3] <= FAMILY:
+            family = db.taxa[family][1]
+        few = taxon[3] == GENUS and species[family] - here[family] > 3 * species[genus]
+        called[genus] = family if few else genus
+    return called
+
+
 def lines_of(keys):
     """[[key]]: L lines, and those behind them"""
     count = len(keys) // 20 + 1
@@ -146,7 +181,7 @@ def lines_of(keys):
     return count, lines
 
 
-def make(db, refs, k):
+def make(db, refs, k, called):
     """the bytes of the section"""
     by_genus = collections.defaultdict(list)
     for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
@@ -171,7 +206,7 @@ def make(db, refs, k):
     own = {mix: at[0][1] for mix, at in places.items() if len({genus for genus, _ in at}) == 1}
     count, lines = lines_of(sorted(own))
     data = struct.pack("<IIIIQQ32x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3)
-    data += b"".join(struct.pack("<IIII", *g[:3], 0) for g in genera)
+    data += b"".join(struct.pack("<IIII", *g[:3], called[g[0]]) for g in genera)
     data += bytes(-len(data) % 64)
     base = 0
     for at, line in enumerate(lines):
@@ -322,22 +357,22 @@ class Fragment:
         best = sums[0][1]
         self.seek(best)
         points = sum(points for points, *_ in self.best[best])
-        taxon, _, threshold, _ = self.s.genera[best]
+        _, _, threshold, taxon = self.s.genera[best]
         return taxon if points >= threshold and (len(sums) < 2 or points >= -2 * sums[1][0]) else None
 
 
 def called(tree, taxon):
-    """the genus, or, of a species without one, what the rule raises it to"""
+    """that taxon, or, of a species without a genus, what the rule raises it to; never the root"""
     up = None if taxon is None else tree.genus[taxon]
-    return taxon if up is None else up or None
+    return (taxon if up is None else up) or None
 
 
-def compare_section(path, genomes):
+def compare_section(path, taxonomy, *genomes):
     db = Database(path)
     section = Section(db)
     refs = [record for genome in genomes for record in records(genome)]
     made = make(db, [(name, "".join(c if c in CODE else "N" for c in seq.upper())) for name, seq in refs],
-                section.k)
+                section.k, called_by_genus(db, taxonomy))
     if made != section.data:
         at = next((i for i, (a, b) in enumerate(zip(made, section.data)) if a != b), None)
         print(f"{len(made)} bytes, not {len(section.data)}; the first that differs is {at}")
@@ -369,7 +404,7 @@ def compare_calls(path, calls, files):
 
 def main():
     command, path, *rest = sys.argv[1:]
-    sys.exit(compare_section(path, rest) if command == "section" else compare_calls(path, rest[0], rest[1:]))
+    sys.exit(compare_section(path, *rest) if command == "section" else compare_calls(path, rest[0], rest[1:]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ calls() { db=$1; shift; "$kmerhash" classify -q --db "$db" --output calls.tsv ${
 check "genomes that are mostly genes" "$PYTHON3" "$tests/make_genes.py" world
 check "build" make_db a.khdb
 expect 0 "" "it is sound" "$kmerhash" verify a.khdb
-check "the section" "$PYTHON3" "$oracle" section a.khdb world/refs.fa
+check "the section" "$PYTHON3" "$oracle" section a.khdb world/taxonomy world/refs.fa
 check "a threshold has been raised" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
 from oracle_translated import Database, Section
 assert max(g[2] for g in Section(Database("a.khdb")).genera) > 60' "$tests"
@@ -17,7 +17,7 @@ check "reads" calls a.khdb world/reads.fq
 check "pairs" calls a.khdb world/pairs_1.fq world/pairs_2.fq
 mv calls.tsv pairs.tsv
 check "small genomes" tiny --db tiny.khdb --translated
-check "small genomes: the section" "$PYTHON3" "$oracle" section tiny.khdb "$data"/genomes/*.gz
+check "small genomes: the section" "$PYTHON3" "$oracle" section tiny.khdb "$data/taxonomy" "$data"/genomes/*.gz
 
 # What depends on nothing but references and reads.
 for how in "-p 1" "-p 4 --set block-size=10000"; do
@@ -37,8 +37,23 @@ same none.tsv dna.tsv "calls of the rule for DNA are the same"
 check "--confidence: no such calls" "$kmerhash" classify -q --db a.khdb --confidence 0.01 --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
 check "--confidence: none" sh -c '! grep -q "^C.*	[0-9]*:0 " b.tsv'
 check "with text" "$kmerhash" build -q --device cpu --translated --set text --db text.khdb --taxonomy world/taxonomy world/refs.fa
-check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/refs.fa
+check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/taxonomy world/refs.fa
 check "with text: pairs" calls text.khdb world/pairs_1.fq world/pairs_2.fq
+
+# A family with more than three times as many species in other genera as one of its own has.
+mkdir wide && cp world/taxonomy/* wide
+for taxid in 119 $(seq 1190 1199); do
+	rank=species parent=119
+	[ "$taxid" -gt 119 ] || rank=genus parent=11
+	printf '%s\t|\t%s\t|\t%s\t|\n' "$taxid" "$parent" "$rank" >>wide/nodes.dmp
+	printf '%s\t|\tother %s\t|\t\t|\tscientific name\t|\n' "$taxid" "$taxid" >>wide/names.dmp
+done
+check "ten more species in a family" "$kmerhash" build -q --translated --db wide.khdb --taxonomy wide world/refs.fa
+check "ten more: the section" "$PYTHON3" "$oracle" section wide.khdb wide world/refs.fa
+check "ten more: pairs" calls wide.khdb world/pairs_1.fq world/pairs_2.fq
+check "ten more: the family is called" grep -q "^C	[^	]*	11	[^	]*	11:0 " calls.tsv
+check "ten more: no genus of it" sh -c '! grep -q "^C	[^	]*	11.	[^	]*	11.:0 " calls.tsv'
+check "ten more: genera of the other one" grep -q "^C	[^	]*	10.	[^	]*	10.:0 " calls.tsv
 
 # The second pass: a few such calls in a genus of which no species is there are dropped.
 genus=$(awk -F '\t' '$1 == "C" && index($5, $3 ":0") == 1 { n[$3]++ } END { for (g in n) print n[g], g }' pairs.tsv | sort -n | tail -n 1 | cut -d " " -f 2)

@@ -91,8 +91,9 @@ void kh_compute_close(kh_compute *c)
 static uint32_t called(const kh_taxonomy *tax, uint32_t taxon)
 {
 	const uint32_t up = taxon == KH_NO_TAXON ? taxon : tax->genus[taxon];
+	const uint32_t to = up == KH_NO_TAXON ? taxon : up;
 
-	return up == KH_NO_TAXON ? taxon : up == 0 ? KH_NO_TAXON : up;
+	return to == 0 ? KH_NO_TAXON : to;
 }
 
 /* Makes calls of what has been added: features agree with none of them. */

@@ -3,6 +3,7 @@
 #include "build/build_in.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "translated/make.h"
 
@@ -19,6 +20,43 @@ static bool has_few_genes(const kh_taxonomy *t, uint32_t taxon)
 	return false;
 }
 
+/* A genus is called only if it has one in so many, at least, of the species that are its own or, in
+ * its family, of no genus of the references.  With fewer, a species that is not among these is more
+ * likely of another genus; and genera of such families are close.  So the family is called. */
+#define SHARE 4
+
+/* Finds what is called of each taxon. */
+static int find_called(const struct build *b, uint32_t **called, kh_err *err)
+{
+	const kh_taxonomy *t = b->taxa.tax;
+	const kh_rank family = kh_rank_find("family", strlen("family"));
+	uint32_t *species = kh_array(t->n, sizeof *species, err);
+	uint32_t *here = kh_array(t->n, sizeof *here, err);     /* of genera of the tree */
+	int rc = KH_ENOMEM;
+
+	*called = kh_array(t->n, sizeof **called, err);
+	if (species && here && *called)
+		rc = kh_taxdump_count_species(b->taxa.dump, t, species, err);
+	for (uint32_t i = rc ? 1 : t->n; i-- > 1;) {
+		if (t->rank[i] == KH_RANK_GENUS)
+			here[i] = species[i];
+		here[t->parent[i]] += here[i];
+	}
+	for (uint32_t i = 0; !rc && i < t->n; i++) {
+		uint32_t up = t->parent[i];
+
+		(*called)[i] = i;
+		while (up > 0 && (t->rank[up] < 2 || t->rank[up] > family))     /* 1: clade */
+			up = t->parent[up];
+		if (t->rank[i] == KH_RANK_GENUS &&
+		    species[up] - here[up] > (SHARE - 1) * (uint64_t)species[i])
+			(*called)[i] = up;
+	}
+	free(species);
+	free(here);
+	return rc;
+}
+
 static int by_genus(const void *a, const void *b)
 {
 	const kh_translated_target *x = a, *y = b;
@@ -29,7 +67,8 @@ static int by_genus(const void *a, const void *b)
 }
 
 /* Targets without a genus are of their species. */
-static size_t find_targets(const struct build *b, kh_translated_target *to)
+static size_t find_targets(const struct build *b, const uint32_t *called,
+			   kh_translated_target *to)
 {
 	const struct taxa *t = &b->taxa;
 	const kh_tree tree = kh_taxonomy_tree(t->tax);
@@ -37,16 +76,17 @@ static size_t find_targets(const struct build *b, kh_translated_target *to)
 
 	for (uint32_t i = 0; i < t->n_targets; i++) {
 		const kh_ref *r = &b->refs.ref[t->target[i]];
-		const uint32_t taxon = t->taxon[i], genus = tree.genus[taxon];
+		const uint32_t taxon = t->taxon[i];
+		uint32_t genus = tree.genus[taxon];
 
 		/* lineages have numbers of their own */
 		if (b->o->taxonomy && has_few_genes(t->tax, taxon))
 			continue;
-		to[n++] = (kh_translated_target) {
-			genus != KH_NO_TAXON && t->tax->rank[genus] == KH_RANK_GENUS
-				? genus : kh_tree_own_species(&tree, taxon),
-			(uint64_t)r->first_bin * b->sampling.stride, r->bases
-		};
+		if (genus == KH_NO_TAXON || t->tax->rank[genus] != KH_RANK_GENUS)
+			genus = kh_tree_own_species(&tree, taxon);
+		to[n++] = (kh_translated_target) { genus, called[genus],
+						   (uint64_t)r->first_bin * b->sampling.stride,
+						   r->bases };
 	}
 	if (n > 0)
 		qsort(to, n, sizeof *to, by_genus);
@@ -63,16 +103,19 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 	kh_translated_input in = { .threads = b->o->threads };
 	kh_translated_target *target;
 	kh_translated_made *made = NULL;
+	uint32_t *called = NULL;
 	int rc;
 
 	if (!b->o->translated)
 		return KH_OK;
 	target = kh_array(b->taxa.n_targets, sizeof *target, err);
 	rc = target ? kh_build_text_join(b, &in.text, err) : KH_ENOMEM;
+	if (!rc)
+		rc = find_called(b, &called, err);
 	if (!rc) {
 		in.unknown = kh_build_text_unknown(b);
 		in.target = target;
-		in.n_targets = find_targets(b, target);
+		in.n_targets = find_targets(b, called, target);
 		rc = kh_translated_make(&made, &in, err);
 	}
 	if (!rc)
@@ -81,5 +124,6 @@ int kh_build_translated_write(struct build *b, kh_err *err)
 		rc = kh_translated_put(made, append, b->out.w, err);
 	kh_translated_made_free(made);
 	free(target);
+	free(called);
 	return rc;
 }

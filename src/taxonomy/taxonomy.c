@@ -293,6 +293,32 @@ out:
 	return rc;
 }
 
+int kh_taxdump_count_species(const kh_taxdump *d, const kh_taxonomy *t, uint32_t *species,
+			     kh_err *err)
+{
+	uint32_t *number = kh_array(d->n, sizeof *number, err);         /* and 1, of nodes */
+
+	if (!number)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++) {
+		number[kh_taxdump_node(d, t->taxid[i])] = i + 1;
+		species[i] = 0;
+	}
+	for (size_t i = 0; i < d->n; i++) {
+		size_t up = i;
+
+		if (d->node[i].rank != KH_RANK_SPECIES)
+			continue;
+		while (number[up] == 0)         /* the root is in every tree */
+			up = d->node[up].parent;
+		species[number[up] - 1]++;
+	}
+	for (uint32_t i = t->n; i-- > 1;)
+		species[t->parent[i]] += species[i];
+	free(number);
+	return KH_OK;
+}
+
 /* --- from a database ------------------------------------------------------- */
 static int check_names(const kh_taxonomy *raw, kh_err *err)
 {

@@ -55,6 +55,12 @@ int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *name
 /* The current taxid of `taxid` (merged ones followed), 0 if unknown. */
 uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid);
 
+typedef struct kh_taxonomy kh_taxonomy;
+
+/* How many species of the dump are each taxon of the tree, or below it; room for t->n. */
+int kh_taxdump_count_species(const kh_taxdump *d, const kh_taxonomy *t, uint32_t *species,
+			     kh_err *err);
+
 /* --- the tree of a database ------------------------------------------------- */
 /*
  * `genus` is where a taxon goes that is "raised to genus or above":
@@ -65,7 +71,7 @@ uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid);
  * - else KH_NO_TAXON: the taxon is above genus itself, and stays.
  * So `x = t->genus[x] == KH_NO_TAXON ? x : t->genus[x]` raises x, and twice is once.
  */
-typedef struct kh_taxonomy {
+struct kh_taxonomy {
 	uint32_t n;             /* taxa; 0 is the root */
 	uint32_t *taxid;        /* n */
 	uint32_t *parent;       /* n, by number; the root is its own */
@@ -80,7 +86,7 @@ typedef struct kh_taxonomy {
 	uint32_t *steps;        /* n, distance to the nearest self-or-ancestor with a letter */
 	uint8_t *level;         /* n, its index in "RDKPCOFGS"; the root counts as 'R' */
 	uint32_t *by_taxid;     /* n, the numbers in ascending order of their taxids */
-} kh_taxonomy;
+};
 
 /* The given taxids (known to the dump; any order, repeats allowed) and all their
  * ancestors; the root always. */

@@ -242,6 +242,7 @@ static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_
 	for (size_t i = 0; i < in->n_targets; i++) {
 		if (i == 0 || in->target[i].genus != in->target[i - 1].genus) {
 			m->genus[n].taxon = in->target[i].genus;
+			m->genus[n].called = in->target[i].called;
 			m->made[n++].first = i;
 		}
 		m->made[n - 1].n++;
@@ -266,7 +267,7 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 			continue;
 		}
 		m->genus[n] = (kh_translated_genus) { m->genus[i].taxon, (uint32_t)codons,
-						      KH_TRANSLATED_LEAST, 0 };
+						      KH_TRANSLATED_LEAST, m->genus[i].called };
 		if (n < i) {
 			m->made[n] = *g;
 			*g = (kh_genus_made) { .key = NULL };

@@ -13,7 +13,8 @@
 
 /* A sequence of the references. */
 typedef struct kh_translated_target {
-	uint32_t genus;                 /* its taxon */
+	uint32_t genus;                 /* its taxon, */
+	uint32_t called;                /* and what its fragments are called: that, or above it */
 	uint64_t at, bases;             /* where it begins in the text, at a multiple of 16 */
 } kh_translated_target;
 

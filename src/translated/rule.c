@@ -360,7 +360,7 @@ static uint32_t decide(kh_translator *r, struct fragment *f)
 		least = 2 * sum(second);
 	if (sum(best) < least)
 		seek_mate(r, f, best);
-	return sum(best) < least ? KH_NO_TAXON : r->t->genus[best->genus].taxon;
+	return sum(best) < least ? KH_NO_TAXON : r->t->genus[best->genus].called;
 }
 
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err)

@@ -34,7 +34,7 @@ static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa)
 	for (uint32_t i = 0; i < h->genera; i++) {
 		const kh_translated_genus *g = &t->genus[i];
 
-		if (g->taxon >= n_taxa || g->threshold == 0 || g->zero != 0 ||
+		if (g->taxon >= n_taxa || g->threshold == 0 || g->called > g->taxon ||
 		    g->first % KH_GENUS_CODONS != 0 || kh_translated_end(t, i) <= g->first ||
 		    (i > 0 ? g->taxon <= g[-1].taxon : g->first != 0))
 			return false;

@@ -35,9 +35,9 @@ typedef struct kh_translated_head {
 static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
 
 /* In ascending order of both: a taxon's number, and the first codon of its stretches, a multiple of
- * KH_GENUS_CODONS. */
+ * KH_GENUS_CODONS.  What it is called is that taxon, or one above it. */
 typedef struct kh_translated_genus {
-	uint32_t taxon, first, threshold, zero;
+	uint32_t taxon, first, threshold, called;
 } kh_translated_genus;
 #define KH_GENUS_CODONS 32
 
