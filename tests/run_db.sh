@@ -61,6 +61,19 @@ verdicts() {
 	sed 's/^[<>] //' differ | grep -h -F -f - said .refused
 	return 1
 }
+added() {
+	good=0
+	for file in $(cat sound); do
+		rm -f x.khdb; "$real" build -q --device cpu --base $file --db x.khdb --max-unmapped 1 --taxonomy "$data/taxonomy" \
+			--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*T7*.gz
+		case $? in
+		0) good=$((good + 1)); "$kmerhash" verify -q x.khdb;;
+		1) test ! -e x.khdb;;
+		*) false;;
+		esac || return
+	done
+	test $good -gt 5
+}
 seed=${KH_SEED:-1}
 if "$PYTHON3" -c 'import xxhash' 2>.err; then
 	check "two genomes, to be edited" env -u KH_DEVICE "$real" build -q --device cpu --db two.khdb -k 10 --growable --taxonomy "$data/taxonomy" \
@@ -71,6 +84,7 @@ if "$PYTHON3" -c 'import xxhash' 2>.err; then
 		--accession2taxid "$data/taxonomy/accession2taxid.tsv" "$data"/genomes/*phiX174*.gz "$data"/genomes/Enterobacteria_phage_T3*.gz
 	for db in two text translated; do
 		check "edits of $db with right checksums: the same verdict as oracle_db.py (KH_SEED=$seed)" verdicts $db.khdb
+		[ $db != text ] || check "edits of text that are sound: something is added to each, or it is an error" added
 		check "edits of $db: most are refused, some are not" test "$(wc -l <sound)" -gt 5 -a "$(($(wc -l <said) - $(wc -l <sound)))" -gt 100
 	done
 else skip "edits with right checksums" "no xxhash module for $PYTHON3"; fi

@@ -188,6 +188,78 @@ expect 1 "1 of the 3 targets.*allows$" "a table without an old genome" lineage l
 nothing_left "a dump for lineages" x.khdb
 tax=tax; first -k 12 u1.fa a1.fa u2.fa b1.fa
 
+# --- with text: what was left out is not there, and what is kept is sampled again ----------------
+# strain FROM NAME SEED: one base in 60 is another one, a stretch is gone, and one is unknown
+strain() {
+	awk -v name="$2" -v seed="$3" '
+	function rnd(n) { x = x * 16807 % 2147483647; return int(x / 2147483647 * n) }
+	!/^>/ {
+		x = seed * 7919 + 1; for (i = 0; i < 9; i++) rnd(2)
+		s = substr($0, 1, 700 + rnd(300)) substr($0, 1050 + rnd(300)); out = ""
+		for (i = 1; i <= length(s); i++) out = out (rnd(60) ? substr(s, i, 1) : substr("ACGTN", rnd(5) + 1, 1))
+		printf ">%s\n%s%s\n", name, out, "NNNNNNNNNNNNNNNNNNNNNNNN" substr($0, 1, 150)
+	}' "$1.fa" >"$2.fa"
+}
+for i in 1 2 3 4 5; do strain a1 s$i 7$i; strain b1 t$i 8$i; printf 's%s\t1011\nt%s\t1021\n' $i $i >>map; done
+mix="u1.fa a1.fa s1.fa t1.fa b1.fa s2.fa u2.fa a2.fa s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa s5.fa t4.fa n1.fa t5.fa"
+whole() { db=all.khdb; b "$@"; }
+first() { db=old.khdb; b "$@"; }
+# text NAME N OPTION...: the first N references, then the others
+text() {
+	few=$2; shift 2; old=; new=; i=0
+	for f in $mix; do i=$((i + 1)); if [ $i -le $few ]; then old="$old $f"; else new="$new $f"; fi; done
+	first --set text "$@" $old && case $* in *keep-all*) add --set keep-all $new;; *) add $new;; esac && cmp all.khdb new.khdb
+}
+for o in "-k 12" "-k 14 --set stride=64" "-k 12 --set stride=256" "-k 12 --set keep-all" "-k 12 --max-db-size 100K" "-k 13 --set smer-len=9 --set max-locations=1"; do
+	# what is chosen by the number of bases is told
+	o="$o --set total-bases=50K"
+	check "text, $o: of all" whole --set text $o $mix
+	for i in 1 2 4 5 9 13 17; do check "text, $o, $i of 18" text "" $i $o; done
+done
+whole --set text --set total-bases=50K -k 12 $mix
+db=x.khdb; b --set text --set keep-all --set total-bases=50K -k 12 $mix
+of_text() { od -An -tu8 -j552 -N8 $1 | tr -d ' '; }     # its bytes, by kmerhash-db(5)
+check "text: much of the strains is left out ($(of_text all.khdb) of $(of_text x.khdb) bytes)" test $(($(of_text all.khdb) * 3)) -lt $(($(of_text x.khdb) * 2))
+rm -f x.khdb
+rest="s5.fa t4.fa n1.fa t5.fa"; start=${mix%" $rest"}
+first --set text --set total-bases=50K -k 12 u1.fa a1.fa s1.fa; add t1.fa b1.fa s2.fa u2.fa a2.fa; mv new.khdb old.khdb
+add s3.fa t2.fa c1.fa s4.fa t3.fa b2.fa; mv new.khdb old.khdb; add $rest; same all.khdb new.khdb "text: added to three times"
+for o in "--threads 1" "--threads 8" "--memory 1" "--set block-size=100"; do add $o $rest; same all.khdb new.khdb "text, $o"; done
+cat $rest | add -; same all.khdb new.khdb "text: standard input"
+check "text: it is sound" "$kmerhash" verify -q new.khdb
+check "text: inspect says that it can be added to" test "$(inspect new.khdb "genomes can be added")" = yes
+expect 0 "" "text: a dry run" "$kmerhash" build --dry-run --max-unmapped .5 --base old.khdb --db y.khdb --taxonomy $tax --seqid2taxid map $rest
+nothing_left "text: a dry run" y.khdb
+# text_changed NAME "MESSAGE": with another taxonomy
+text_changed() {
+	db=all.khdb; expect 0 "" "text, $1: of all" b --set text --set total-bases=50K -k 12 $mix
+	db=new.khdb; rm -f new.khdb
+	expect 0 "$2" "text, $1: added" "$kmerhash" build --db new.khdb --taxonomy $tax --seqid2taxid map --max-unmapped 1 --base old.khdb $rest
+	same all.khdb new.khdb "text, $1: same bytes"
+	tax=tax
+}
+first --set text --set total-bases=50K -k 12 $start
+change; edit 's/taxon 102/renamed/' names.dmp; text_changed "renamed" "under another name"
+change; edit 's/^102	|	10	/102	|	20	/' nodes.dmp; text_changed "a species in another genus" " 1 under another parent"
+# The order of ids without a taxon is not known of the old ones, so there are none here.
+change; edit '/^102[12]*	/d' nodes.dmp; edit '/^102[12]*	/d' names.dmp
+all_of="$mix"; mix=$(echo $mix | sed 's/u[12].fa//g'); tax=tax; first --set text --set total-bases=50K -k 12 ${mix%"$rest"}
+tax=newer; text_changed "a species is removed" "3 no more"; mix=$all_of; first --set text --set total-bases=50K -k 12 $start
+change; edit 's/^1011	|	101	|	strain/1011	|	102	|	strain/' nodes.dmp; tax=tax
+expect 1 "the genomes of 'taxon 101' .taxid 101. are of several species in the new taxonomy" "text: a species is split" \
+	"$kmerhash" build --db x.khdb --taxonomy newer --seqid2taxid map --max-unmapped .5 --base old.khdb $rest
+nothing_left "text: a species is split" x.khdb
+whole() { db=all.khdb; tax=newer; b "$@"; tax=tax; }
+first --set text --set keep-all --set total-bases=50K -k 12 $start; whole --set text --set keep-all --set total-bases=50K -k 12 $mix
+tax=newer; add --set keep-all $rest; tax=tax; same all.khdb new.khdb "text: a species is split, of which all was kept"
+expect 2 "growable has no meaning with --set text" "text: growable" "$kmerhash" build --db x.khdb --taxonomy tax --set text --growable a1.fa
+db=old.khdb; b --set text --translated --set total-bases=50K -k 12 $start
+expect 2 "nothing can be added to it, as it has translated seeds" "text: translated seeds" \
+	"$kmerhash" build --db x.khdb --taxonomy tax --seqid2taxid map --base old.khdb $rest
+nothing_left "text: translated seeds" x.khdb
+first() { db=old.khdb; b --growable "$@"; }
+first -k 12 u1.fa a1.fa u2.fa b1.fa
+
 # --- what is refused ---------------------------------------------------------------------------
 # no STATUS "MESSAGE" NAME ARGUMENT...
 no() {

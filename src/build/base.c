@@ -4,6 +4,9 @@
  * The database's sequences become the first ones of the build, with the bins, digests and taxids
  * that it has for them, and its index joins the pairs of the new ones range by range
  * (index/grow.h).  So all that follows is what a build from all references does.
+ *
+ * Of a database with text, the text becomes that of its sequences, with holes where some of it was
+ * left out, and is sampled again: its index is not looked at.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -43,18 +46,37 @@ static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 	return kh_refs_number(r, "", err);
 }
 
+/* Behind the last bin of target t; with text, where no bins of it were left out. */
+static uint64_t end_of_target(const kh_db *db, uint32_t t, uint64_t first_bin)
+{
+	const uint64_t bases = db->target[t].bases, stride = db->h->sampling.stride;
+
+	if (db->text)
+		return first_bin + (bases ? bases / stride + (bases % stride != 0) : 1) +
+		       db->h->gap;
+	return t + 1 < db->h->n_targets ? db->target[t + 1].first_bin : db->bins.votes;
+}
+
+/* Is sequence i one without a taxon, when u of these and t targets were before it?  With text,
+ * their order among the targets is not known, and nothing depends on it. */
+static bool is_unmapped(const kh_db *db, uint64_t i, uint64_t u, uint32_t t)
+{
+	if (db->text)
+		return t == db->h->n_targets;
+	return u < db->h->unmapped && db->keys.unmapped[u] == i;
+}
+
 /* Adds the sequences of the database; those without a taxon have no bins. */
-static int add_refs(kh_refs *r, const kh_db *db, uint64_t end, kh_err *err)
+static int add_refs(kh_refs *r, const kh_db *db, kh_err *err)
 {
 	const char *unmapped = db->unmapped;
 	uint32_t t = 0;
 	int rc = KH_OK;
 
 	for (uint64_t i = 0, u = 0; i < db->h->sequences && !rc; i++) {
-		const bool more = t < db->h->n_targets;
-		kh_ref ref = { .first_bin = more ? db->target[t].first_bin : (uint32_t)end };
+		kh_ref ref = { .first_bin = (uint32_t)r->next_bin };
 
-		if (u < db->h->unmapped && db->keys.unmapped[u] == i) {
+		if (is_unmapped(db, i, u, t)) {
 			rc = add_ref(r, unmapped, &ref, err);
 			unmapped += strlen(unmapped) + 1;
 			u++;
@@ -63,7 +85,12 @@ static int add_refs(kh_refs *r, const kh_db *db, uint64_t end, kh_err *err)
 		ref.bases = db->target[t].bases;
 		ref.digest = db->target[t].digest;
 		ref.header_taxid = db->tax->taxid[db->target[t].taxon];
-		rc = add_ref(r, db->ids + db->target[t++].id, &ref, err);
+		rc = add_ref(r, db->ids + db->target[t].id, &ref, err);
+		r->next_bin = end_of_target(db, t++, r->next_bin);
+		if (!rc && r->next_bin > UINT32_MAX)
+			rc = kh_fail(err, KH_EUSAGE, "%s: its targets have too many bins to be "
+				     "numbered: build it anew from all references, with a greater "
+				     "--set stride", db->path);
 	}
 	return rc;
 }
@@ -78,14 +105,11 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 		return KH_OK;
 	if ((rc = check_counts(db, err)))
 		return rc;
-	const uint64_t end = db->h->n_targets > 0 ? db->bins.votes : 0;
-
 	r->allow_duplicates = true;     /* the database may have some */
-	rc = add_refs(r, db, end, err);
+	rc = add_refs(r, db, err);
 	r->allow_duplicates = b->o->allow_duplicates;
 	r->base = db->path;
 	r->n_base = b->base.n = r->n;
-	r->next_bin = end;
 	r->bases = db->h->bases + db->h->unmapped_bases;
 	return rc;
 }
@@ -183,7 +207,7 @@ static void place_target(struct build *b, uint32_t t, uint32_t to, uint32_t vote
 	b->base.to[t] = to;
 }
 
-static void place_targets(struct build *b, struct changes *c)
+static void place_targets(struct build *b)
 {
 	const kh_bins *bins = &b->taxa.bins.bins;
 	uint32_t t = 0, now = 0;
@@ -195,8 +219,43 @@ static void place_targets(struct build *b, struct changes *c)
 			continue;
 		place_target(b, t++, to, to == KH_DROP ? 0 : kh_bins_vote(bins, now));
 		now += to != KH_DROP;
-		c->targets += to == KH_DROP;
 	}
+}
+
+/* With text, what is alike in targets of a species was left out of all but one of them; so their
+ * species have to stay together, or to go together, unless all was kept. */
+static int check_together(struct build *b, kh_err *err)
+{
+	enum { NOT_SEEN, GONE, SEEN };  /* SEEN + number: its species */
+	const kh_db *db = b->o->base;
+	const kh_tree old = kh_taxonomy_tree(db->tax), now = kh_taxonomy_tree(b->taxa.tax);
+	uint64_t *left_out = kh_array(db->tax->n, sizeof *left_out, err);
+	uint32_t *went = kh_array(db->tax->n, sizeof *went, err), new_target = 0;
+	int rc = left_out && went ? KH_OK : KH_ENOMEM;
+
+	for (uint32_t t = 0; t < db->h->n_targets && !rc; t++)
+		left_out[kh_tree_own_species(&old, db->target[t].taxon)] += db->target[t].bases;
+	for (uint32_t i = 0; i < db->n_kept && !rc; i++)
+		left_out[kh_tree_own_species(&old, db->target[db->kept[i].target].taxon)] -=
+			kh_db_kept_bases(db, &db->kept[i]);
+	for (uint32_t t = 0; t < db->h->n_targets && !rc; t++) {
+		const uint32_t species = kh_tree_own_species(&old, db->target[t].taxon);
+		const bool gone = b->taxa.to[t] == KH_DROP;
+		const uint32_t to = gone ? GONE : SEEN + kh_tree_own_species(
+						&now, b->taxa.taxon[new_target++]);
+
+		if (went[species] != NOT_SEEN && went[species] != to && left_out[species] > 0)
+			rc = kh_fail(err, KH_EFORMAT, "%s: the genomes of '%s' (taxid %" PRIu32
+				     ") are of several species in the new taxonomy, or some of "
+				     "none, and what is alike in them was kept once: build it "
+				     "anew from all references", db->path,
+				     db->tax->names + db->tax->name[species],
+				     db->tax->taxid[species]);
+		went[species] = to;
+	}
+	free(left_out);
+	free(went);
+	return rc;
 }
 
 int kh_build_base_taxa(struct build *b, kh_err *err)
@@ -210,11 +269,15 @@ int kh_build_base_taxa(struct build *b, kh_err *err)
 	b->base.vote_to = kh_array(db->h->n_species + (size_t)1, sizeof *b->base.vote_to, err);
 	if (!b->base.to || !b->base.vote_to)
 		return KH_ENOMEM;
-	place_targets(b, &c);
+	for (size_t i = 0; i < b->base.n; i++)
+		c.targets += b->refs.ref[i].header_taxid && b->taxa.to[i] == KH_DROP;
 	for (uint32_t i = 1; i < db->tax->n; i++)
 		compare_taxon(b, i, &c);
 	if (b->limit.builds == 0)       /* it is told once */
 		tell_changes(b, &c);
+	if (db->text)
+		return check_together(b, err);
+	place_targets(b);
 	b->base.old = (kh_old_index) { .path = db->path, .image = db->image, .dir = db->dir,
 				       .keys = &db->keys, .bins = &db->bins,
 				       .n_bins = (uint32_t)db->h->bins, .gap = db->h->gap,

@@ -23,7 +23,9 @@ static void choose_sampling(struct build *b, uint64_t bases)
 						    : kh_default_stride(bases);
 	if (s->scheme == KH_SYNCMER && given->s == 0)
 		s->s = o->text ? kh_text_s(bases, s->k, s->stride) : kh_default_s(s->k);
-	b->part = o->text && o->max_db_size == 0 ? kh_text_share(bases, s) : KH_LIMIT_ALL;
+	b->part = !o->text || o->max_db_size ? KH_LIMIT_ALL
+		  : o->base		     ? KH_LIMIT_ALL - o->base->h->least
+					     : kh_text_share(bases, s);
 	b->gap = o->text ? 1 : 1 + (b->o->max_span + s->stride - 1) / s->stride;
 }
 
@@ -165,14 +167,14 @@ static void clear(struct build *b)
 static int choose_backend(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
-	const bool grows = o->base || o->growable;
+	const bool grows = !o->text && (o->base || o->growable);
 	const bool automatic = strcmp(o->device, "auto") == 0;
 	const bool host = (grows || o->text) && automatic;
 	int rc = kh_backend_choose(&b->on.choice, host ? "cpu" : o->device, err);
 
-	if (!rc && o->text && (!b->on.choice.backend->keeps_text || o->comm || grows))
-		return kh_fail(err, KH_EUSAGE, "--set text is for one process on the CPU, "
-			       "without --growable and --base");
+	if (!rc && o->text && (!b->on.choice.backend->keeps_text || o->comm))
+		return kh_fail(err, KH_EUSAGE, "databases with text are made by one process on "
+			       "the CPU");
 	if (!rc && o->translated && (o->comm || grows))
 		return kh_fail(err, KH_EUSAGE, "--translated is for one process, without "
 			       "--growable and --base");
@@ -229,15 +231,16 @@ static int judge(struct build *b, bool *keep, kh_err *err)
  * large that of all of them is going to be. */
 static int dry_run(struct build *b, kh_err *err)
 {
+	const kh_build_options *o = b->o;
 	kh_build_estimate *e = &b->sum->estimate;
-	const bool first = kh_comm_self(b->o->comm) == 0;
+	const bool first = kh_comm_self(o->comm) == 0;
 	int rc = read_all(b, err);
 
 	if (rc || !e->known || (rc = make_database(b, err)))
 		return rc;
 	const kh_limit_size part = first ? size_of(b) : (kh_limit_size) { .file = 0 };
 	const kh_limit_size all = kh_limit_all(&b->limit, &part);
-	b->mine.text = b->all.bases;
+	b->mine.text = b->all.bases - (o->text && o->base ? o->base->h->bases : 0);
 	b->limit.share = b->limit.most;
 	b->sampling.least = least_rank(b);
 	rc = kh_build_plan(b, err);
@@ -280,7 +283,7 @@ int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err)
 
 	*sum = (kh_build_summary) { .backend = NULL };
 	b.limit.bytes = o->max_db_size;
-	b.limit.most = o->base ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
+	b.limit.most = o->base && !o->text ? KH_LIMIT_ALL - o->base->h->least : KH_LIMIT_ALL;
 	b.in.worker = kh_array(o->threads, sizeof *b.in.worker, err);
 	rc = b.in.worker ? choose_backend(&b, err) : KH_ENOMEM;
 	if (!rc && kh_build_settled(o)) {

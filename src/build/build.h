@@ -83,9 +83,9 @@ typedef struct kh_build_options {
 	const char *const *refs;
 	size_t n_refs;
 	const char *db;                 /* the file to make */
-	/* NULL, or a database that the references join, opened with its keys; sampling, max_span
-	 * and max_locations are its own then, and it is growable; but for sampling.least, which
-	 * follows from max_db_size. */
+	/* NULL, or a database that the references join: with text, or opened with its keys.  Then
+	 * sampling, max_span and max_locations are its own, and it has text or is growable; but for
+	 * sampling.least, which follows from max_db_size. */
 	const kh_db *base;
 	bool growable;                  /* references can be added to it later */
 	/* with the text of the references, which reads are compared with: version 3 */
@@ -126,7 +126,7 @@ typedef struct kh_build_options {
 /* Is it known before the bases are counted what is sampled?  Else references may be read twice. */
 static inline bool kh_build_settled(const kh_build_options *o)
 {
-	return o->bases > 0 || (o->sampling.k > 0 && !o->text);
+	return o->bases > 0 || o->base || (o->sampling.k > 0 && !o->text);
 }
 
 /* Bytes that a build is going to take, estimated from the sizes of its inputs; after a dry run the

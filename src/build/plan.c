@@ -48,6 +48,12 @@ static int count_neighbours(kh_comm *c, uint64_t *n, kh_err *err)
 	return rc;
 }
 
+/* Bases that are sampled or kept: a database with text is sampled again. */
+static uint64_t all_text(const struct build *b)
+{
+	return b->mine.text + (b->o->text && b->o->base ? b->o->base->h->bases : 0);
+}
+
 /* Memory for all but pairs: blocks with their records and packed bases; for each worker the
  * features of its block, the range that it encodes, and one more encoded range that waits to be
  * written. */
@@ -57,7 +63,7 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 	const uint64_t blocks = (threads + 2) * (2 * block + block / 2);
 	const uint64_t own = threads * kh_sampling_bound(&b->sampling, block) * PAIR * 3 / 2;
 	const uint64_t range = features / KH_RANGES + 1;
-	const uint64_t packed = b->o->text || b->o->translated ? b->mine.text / 4 : 0;
+	const uint64_t packed = b->o->text || b->o->translated ? all_text(b) / 4 : 0;
 
 	return packed + blocks + own +
 	       (threads + 2) * range * (b->o->text ? SORT_SEEDS : SORT);
@@ -66,7 +72,7 @@ static uint64_t other_memory(const struct build *b, uint64_t features)
 /* What a growable database takes besides, and one that is added to. */
 static uint64_t growing_memory(const struct build *b, uint64_t features)
 {
-	const kh_db_header *base = b->o->base ? b->o->base->h : NULL;
+	const kh_db_header *base = b->o->base && !b->o->text ? b->o->base->h : NULL;
 	uint64_t bytes = b->o->growable ? features * KEYS : 0;
 
 	if (base)
@@ -80,8 +86,8 @@ static uint64_t all_features(const struct build *b)
 {
 	const kh_sampling *s = &b->sampling;
 
-	return s->scheme == KH_SYNCMER ? b->mine.text / (s->k - s->s + 1)
-				       : b->mine.text / s->stride * s->s;
+	return s->scheme == KH_SYNCMER ? all_text(b) / (s->k - s->s + 1)
+				       : all_text(b) / s->stride * s->s;
 }
 
 /* Bytes of the database for each feature. */
@@ -93,10 +99,9 @@ static uint64_t feature_bytes(const struct build *b)
 uint64_t kh_build_estimate_file(const struct build *b)
 {
 	typedef unsigned __int128 wide;
-	const kh_db *base = b->o->base;
+	const kh_db *base = b->o->text ? NULL : b->o->base;
 	const wide old = base ? (wide)base->bytes * KH_LIMIT_ALL / b->limit.most : 0;
-
-	const uint64_t packed = b->o->text ? b->mine.text / 4 : 0;
+	const uint64_t packed = b->o->text ? all_text(b) / 4 : 0;
 
 	return b->mine.text_known ? (uint64_t)old + packed + all_features(b) * feature_bytes(b) : 0;
 }
@@ -128,8 +133,8 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	*e = (kh_build_estimate) { .text = b->mine.text, .known = b->mine.text_known,
 				   .k = b->sampling.k };
 	e->features = some_features(b);
-	e->file = e->features * feature_bytes(b) + (b->o->text ? b->mine.text / 4 : 0);
-	if (b->o->base)
+	e->file = e->features * feature_bytes(b) + (b->o->text ? all_text(b) / 4 : 0);
+	if (b->o->base && !b->o->text)
 		e->file += b->o->base->bytes;
 	if (b->o->max_db_size && e->file > b->o->max_db_size)
 		e->file = b->o->max_db_size;

@@ -56,6 +56,7 @@ struct member {
 	uint32_t target;
 	uint64_t at, bases;             /* where its text begins, and how long it is */
 	uint8_t *kept;                  /* by tile */
+	bool old;                       /* of the database that is added to */
 };
 
 /* A place in the kept text of a species. */
@@ -334,7 +335,7 @@ static int go_species(struct sorting *s, const struct species *x, kh_err *err)
 	g->member = s->member + x->first;
 	rc = kh_seen_init(&g->seen, (size_t)g->member[0].bases / EACH, err);
 	for (uint32_t i = 0; i < x->n && !rc; i++)
-		rc = i == 0 ? remember_kept(g, i, err) : go_member(g, i, err);
+		rc = i == 0 || g->member[i].old ? remember_kept(g, i, err) : go_member(g, i, err);
 	kh_seen_clear(&g->seen);
 	free(g);
 	return rc;
@@ -351,11 +352,13 @@ static int worker(void *arg, unsigned number, kh_err *err)
 
 		if (i >= s->n_species)
 			break;
-		const struct member *first = &s->member[s->species[i].first];
+		const struct species *x = &s->species[i];
+		const struct member *first = &s->member[x->first], *last = first + x->n - 1;
 
-		memset(first->kept, 1, (size_t)(first->bases / s->tile + 1));
-		if (s->species[i].n > 1)
-			rc = go_species(s, &s->species[i], err);
+		if (!first->old)
+			memset(first->kept, 1, (size_t)(first->bases / s->tile + 1));
+		if (last > first && !last->old)
+			rc = go_species(s, x, err);
 	}
 	return rc;
 }
@@ -399,7 +402,7 @@ static int gather(struct sorting *s, uint8_t *kept, const uint64_t *tiles, kh_er
 		x->bases += r->bases;
 		s->member[x->first + x->n++] = (struct member) {
 			i, (uint64_t)r->first_bin * s->b->sampling.stride, r->bases,
-			kept + tiles[i]
+			kept + tiles[i], t->target[i] < s->b->base.n
 		};
 	}
 	qsort(s->species, s->n_species, sizeof *s->species, largest_first);
@@ -437,6 +440,43 @@ static int add_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t
 	return rc;
 }
 
+/* The tiles that a stretch of a target of so many bases has whole. */
+static void mark_tiles(const kh_db_kept *k, uint64_t bases, uint32_t stride, uint32_t tile,
+		       uint8_t *kept)
+{
+	const uint64_t each = tile / stride, end = k->at + (uint64_t)k->bins;
+	const uint64_t from = (k->at + each - 1) / each;
+	const uint64_t to = end * stride >= bases ? bases / tile + 1 : end / each;
+
+	if (from < to)
+		memset(kept + from, 1, (size_t)(to - from));
+}
+
+/* What a database that is added to has kept stays; the number of its targets. */
+static int keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
+		    uint32_t *n, kh_err *err)
+{
+	const kh_db *db = b->o->base;
+	const struct taxa *t = &b->taxa;
+	int rc = KH_OK;
+
+	for (*n = 0; *n < t->n_targets && t->target[*n] < b->base.n;)
+		++*n;
+	for (uint32_t i = 0, target = 0; db && i < db->n_kept && !rc; i++) {
+		const kh_db_kept *k = &db->kept[i];
+
+		while (target < *n && t->target[target] < k->target)
+			target++;
+		if (target == *n || t->target[target] != k->target)
+			continue;               /* its taxon is gone */
+		rc = add_kept(b, target, k->at, k->at + k->bins, err);
+		if (!rc && kept)
+			mark_tiles(k, b->refs.ref[k->target].bases, b->sampling.stride, tile,
+				   kept + tiles[target]);
+	}
+	return rc;
+}
+
 int kh_build_keep(struct build *b, kh_err *err)
 {
 	const struct taxa *t = &b->taxa;
@@ -444,6 +484,7 @@ int kh_build_keep(struct build *b, kh_err *err)
 	struct sorting s = { .b = b, .tile = stride > TILE ? stride : TILE };
 	uint64_t *tiles = kh_array((size_t)t->n_targets + 1, sizeof *tiles, err);
 	uint8_t *kept = NULL;
+	uint32_t n_old = 0;
 	int rc = tiles ? kh_build_text_join(b, &s.text, err) : KH_ENOMEM;
 
 	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
@@ -451,10 +492,12 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc && !b->o->keep_all) {
 		kept = kh_array((size_t)tiles[t->n_targets], 1, err);
 		rc = kept ? gather(&s, kept, tiles, err) : KH_ENOMEM;
-		if (!rc)
-			rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
 	}
-	for (uint32_t i = 0; i < t->n_targets && !rc; i++)
+	if (!rc)
+		rc = keep_old(b, kept, tiles, s.tile, &n_old, err);
+	if (!rc && kept)
+		rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
+	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
 		rc = add_target(b, i, kept ? kept + tiles[i] : NULL, s.tile, err);
 	free(s.member);
 	free(s.species);

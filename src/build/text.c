@@ -24,14 +24,6 @@ struct text {
 	uint64_t *all;                  /* then, all of it in one piece */
 };
 
-int kh_build_text_start(struct build *b, kh_err *err)
-{
-	if (!b->o->text && !b->o->translated)
-		return KH_OK;
-	b->text = kh_array(1, sizeof *b->text, err);
-	return b->text ? KH_OK : KH_ENOMEM;
-}
-
 void kh_build_text_free(struct build *b)
 {
 	for (unsigned i = 0; b->text && i < CHUNKS; i++) {
@@ -63,6 +55,41 @@ static uint32_t *chunk_of(struct text *t, uint64_t word, kh_err *err)
 		return mine;
 	free(mine);
 	return chunk;
+}
+
+/* What a database that is added to has kept, where it would lie if nothing had been left out. */
+static int add_base(struct build *b, const kh_db *db, kh_err *err)
+{
+	for (uint32_t i = 0; i < db->n_kept; i++) {
+		const kh_db_kept *k = &db->kept[i];
+		const uint64_t n = (kh_db_kept_bases(db, k) + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
+		const kh_ref *r = &b->refs.ref[k->target];
+		const uint64_t to = first_word(b, r->first_bin + (uint64_t)k->at);
+		const uint32_t *from = db->text + first_word(b, k->first_bin);
+
+		for (uint64_t j = 0, some; j < n; j += some) {
+			uint32_t *chunk = chunk_of(b->text, to + j, err);
+
+			if (!chunk)
+				return KH_ENOMEM;
+			some = CHUNK - (to + j) % CHUNK;
+			some = some < n - j ? some : n - j;
+			memcpy(chunk + (to + j) % CHUNK, from + j, (size_t)some * sizeof *from);
+		}
+	}
+	return KH_OK;
+}
+
+int kh_build_text_start(struct build *b, kh_err *err)
+{
+	const kh_db *base = b->o->base;
+
+	if (!b->o->text && !b->o->translated)
+		return KH_OK;
+	b->text = kh_array(1, sizeof *b->text, err);
+	if (!b->text)
+		return KH_ENOMEM;
+	return base && base->text ? add_base(b, base, err) : KH_OK;
 }
 
 /* Notes the unknown ones of the bases of a word. */

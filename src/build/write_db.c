@@ -275,7 +275,7 @@ static int make_index(struct build *b, kh_err *err)
 			      .sink = sink,
 			      .arg = b,
 			      .ready = ready,
-			      .old = b->o->base ? &b->base.old : NULL,
+			      .old = b->o->base && !b->o->text ? &b->base.old : NULL,
 			      .keep_keys = b->o->growable };
 	struct indexing x = { .b = b, .f = &f };
 

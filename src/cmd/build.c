@@ -31,7 +31,7 @@ struct values {
 static const kh_opt opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database to make (NAME.khdb)"),
 	KH_TEXT("base", 'b', AT(base), "FILE",
-		"a growable database that the references join, with its k, scheme and so on"),
+		"a database that the references join, with its k, scheme and so on"),
 	KH_FLAG("growable", 0, AT(growable),
 		"keep what --base needs, so that references can be added later"),
 	KH_FLAG("translated", 0, AT(translated),
@@ -216,6 +216,9 @@ static int set_parameters(const struct values *v, kh_build_options *o, kh_err *e
 		if (minhash || v->max_span)
 			return kh_fail(err, KH_EUSAGE, "--set text has a scheme and a span of its "
 				       "own");
+		if (v->growable)
+			return kh_fail(err, KH_EUSAGE, "--growable has no meaning with --set text: "
+				       "such databases can be added to");
 		if (v->stride & (v->stride - 1) || v->stride > KH_TEXT_SPAN)
 			return kh_fail(err, KH_EUSAGE, "--set text: a stride is 16, 32, 64, 128, "
 				       "256 or 512");
@@ -266,15 +269,21 @@ static int open_base(struct job *j, kh_err *err)
 	    (j->base->unchecked &&
 	     (rc = kh_db_check_sums(j->base, 0, KH_RANGES, o->threads, err))))
 		return rc;
-	if (!j->base->keys.word)
+	o->text = j->base->text != NULL;
+	o->keep_all = j->v.keep_all;
+	o->growable = !o->text;
+	if (!o->text && !j->base->keys.word)
 		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it was not "
 			       "built with --growable: build it anew from all references",
+			       j->base->path);
+	if (o->text && j->base->translated.head)
+		return kh_fail(err, KH_EUSAGE, "%s: nothing can be added to it, as it has "
+			       "translated seeds: build it anew from all references",
 			       j->base->path);
 	o->base = j->base;
 	o->sampling = kh_db_sampling(j->base->h);
 	o->max_span = j->base->h->max_span;
 	o->max_locations = j->base->h->max_locations;
-	o->growable = true;
 	if (o->max_db_size == 0)
 		o->max_db_size = j->base->h->max_bytes;
 	return KH_OK;

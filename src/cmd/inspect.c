@@ -203,7 +203,7 @@ static void print_parameters(const kh_db *db)
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
 	printf("genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
-	       h->keys.bytes ? "yes" : "no", h->keys.bytes);
+	       h->keys.bytes || h->text.bytes ? "yes" : "no", h->keys.bytes);
 	if (h->translated.at)
 		printf("bytes of translated seeds\t%" PRIu64 "\n", h->translated.bytes);
 	printf("least hits by log2 features\t");
