@@ -74,7 +74,7 @@ static int write_cami(const struct classify *j, size_t i, const kh_profile *p, k
 	int rc = kh_classify_sample_name(j, i, &sample, err);
 
 	if (!rc)
-		kh_profile_cami(p, sample, b);
+		rc = kh_profile_cami(p, sample, b, err);
 	free(sample);
 	return rc;
 }

@@ -93,33 +93,31 @@ static void write_table(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 	put_header(m, o, s);
 	if (!o->rank)
 		put_unclassified(m, o, s);
-	for (size_t row = 0; row < m->n && !s->rc; row++) {
-		const uint32_t taxon = m->order[row];
-		size_t at = m->first[row];
+	for (uint32_t row = 0; row < m->n && !s->rc; row++) {
+		const kh_merge_taxon *t = &m->taxon[row];
 
-		if (at == m->first[row + 1] || !kh_merge_wanted(m, taxon, o->rank))
+		if (m->first[row] == m->first[row + 1] || !kh_merge_wanted(m, row, o->rank))
 			continue;
-		kh_buf_print(&s->b, "%" PRIu32 "\t%s\t", m->taxon[taxon].taxid,
-			       m->taxon[taxon].code);
-		kh_buf_string(&s->b, kh_merge_name(m, taxon));
+		kh_buf_print(&s->b, "%" PRIu32 "\t%s\t", t->taxid, t->code);
+		kh_buf_string(&s->b, kh_merge_name(m, row));
 		kh_buf_string(&s->b, "\t");
-		kh_merge_put_lineage(s, m, taxon);
+		kh_merge_put_lineage(s, m, row);
 		for (size_t i = o->from; i < o->to; i++)
-			put_values(s, o, m, kh_merge_next_cell(m, row, &at, (uint32_t)i), i);
+			put_values(s, o, m, kh_merge_find_cell(m, row, (uint32_t)i), i);
 		kh_merge_end_row(s);
 	}
 }
 
 /* --- BIOM 1.0, which is JSON ------------------------------------------------------ */
 /* Does the table have the taxon: is it of the rank, and were reads of these samples given it? */
-static bool biom_has(const kh_merge *m, const kh_merge_options *o, size_t row)
+static bool biom_has(const kh_merge *m, const kh_merge_options *o, uint32_t row)
 {
 	uint64_t sum = 0;
 
 	for (size_t c = m->first[row]; c < m->first[row + 1]; c++)
 		if (m->cell[c].sample >= o->from && m->cell[c].sample < o->to)
 			sum += m->cell[c].direct;
-	return sum > 0 && kh_merge_wanted(m, m->order[row], o->rank);
+	return sum > 0 && kh_merge_wanted(m, row, o->rank);
 }
 
 /* One member of a list on a line of its own, with the comma in front of it; value is taken over. */
@@ -152,7 +150,7 @@ static json_t *biom_row(const kh_merge *m, uint32_t taxon)
 	json_t *names = json_array();
 
 	for (int i = 0; i < KH_MERGE_RANKS; i++) {
-		const char prefix[] = { (char)(kh_merge_ranks[i].letter | 0x20), '_', '_', 0 };
+		const char prefix[] = { (char)(kh_merge_ranks[i] | 0x20), '_', '_', 0 };
 
 		if (lineage.taxon[i] != KH_NO_TAXON)
 			json_array_append_new(names, biom_text(prefix, kh_merge_name(
@@ -168,7 +166,7 @@ static void put_cells(const kh_merge *m, const kh_merge_options *o, kh_merge_sin
 	size_t n = 0;
 	bool any = false;
 
-	for (size_t row = 0; row < m->n && !s->rc; row++) {
+	for (uint32_t row = 0; row < m->n && !s->rc; row++) {
 		if (!biom_has(m, o, row))
 			continue;
 		for (size_t c = m->first[row]; c < m->first[row + 1]; c++) {
@@ -188,7 +186,7 @@ static void write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 	size_t rows = 0;
 	bool any = false;
 
-	for (size_t row = 0; row < m->n; row++)
+	for (uint32_t row = 0; row < m->n; row++)
 		rows += biom_has(m, o, row);
 	/* the format demands a date; the same reports give the same bytes at any time */
 	kh_buf_string(&s->b, "{\"id\":null,\"format\":\"Biological Observation Matrix 1.0.0\","
@@ -197,9 +195,9 @@ static void write_biom(const kh_merge *m, const kh_merge_options *o, kh_merge_si
 			  "\"date\":\"1970-01-01T00:00:00\",\"matrix_type\":\"sparse\","
 			  "\"matrix_element_type\":\"int\",");
 	kh_buf_print(&s->b, "\"shape\":[%zu,%zu],\n\"rows\":[", rows, o->to - o->from);
-	for (size_t row = 0; row < m->n && !s->rc; row++)
+	for (uint32_t row = 0; row < m->n && !s->rc; row++)
 		if (biom_has(m, o, row))
-			put_json(s, &any, biom_row(m, m->order[row]));
+			put_json(s, &any, biom_row(m, row));
 	kh_buf_string(&s->b, "],\n\"columns\":[");
 	any = false;
 	for (size_t i = o->from; i < o->to; i++)
@@ -218,7 +216,7 @@ static void write_krona(const kh_merge *m, const kh_merge_options *o, kh_merge_s
 
 	if (sample->unclassified > 0)
 		kh_buf_print(&s->b, "%" PRIu64 "\tUnclassified\n", sample->unclassified);
-	for (size_t row = 0; row < m->n && !s->rc; row++) {
+	for (uint32_t row = 0; row < m->n && !s->rc; row++) {
 		const kh_merge_cell *c = kh_merge_find_cell(m, row, (uint32_t)o->from);
 
 		if (!c || c->direct == 0)
@@ -245,7 +243,7 @@ const kh_merge_format *kh_merge_format_find(const char *name)
 		{ .name = "krona", .suffix = ".krona", .write = write_krona,
 		  .one_sample = true },
 		{ .name = "biom", .suffix = ".biom", .write = write_biom, .ranks = true },
-		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_write_cami,
+		{ .name = "cami-profile", .suffix = ".merged.cami", .write = kh_merge_cami,
 		  .ranks = true, .profiles = true },
 	};
 

@@ -8,8 +8,7 @@
 #include "page/species.h"
 
 struct pages {
-	kh_page_taxon *taxon;           /* in the table's order */
-	uint32_t *at;                   /* by taxon: its place there */
+	kh_page_taxon *taxon;
 	uint64_t **direct;              /* a sample each, then a taxon each */
 	kh_page_sample *sample;
 	kh_page_rows *rows;             /* a sample each: what its profile says */
@@ -19,11 +18,10 @@ struct pages {
 static int allocate(struct pages *p, const kh_merge *m, size_t samples, kh_err *err)
 {
 	p->taxon = kh_array(m->n, sizeof *p->taxon, err);
-	p->at = kh_array(m->n, sizeof *p->at, err);
 	p->direct = kh_array(samples, sizeof *p->direct, err);
 	p->sample = kh_array(samples, sizeof *p->sample, err);
 	p->rows = kh_array(samples, sizeof *p->rows, err);
-	if (!p->taxon || !p->at || !p->direct || !p->sample || !p->rows)
+	if (!p->taxon || !p->direct || !p->sample || !p->rows)
 		return KH_ENOMEM;
 	for (p->n = 0; p->n < samples; p->n++)
 		if (!(p->direct[p->n] = kh_array(m->n, sizeof **p->direct, err)))
@@ -33,15 +31,11 @@ static int allocate(struct pages *p, const kh_merge *m, size_t samples, kh_err *
 
 static void fill(struct pages *p, const kh_merge *m, size_t from)
 {
-	for (size_t i = 0; i < m->n; i++)
-		p->at[m->order[i]] = (uint32_t)i;
-	for (size_t i = 0; i < m->n; i++) {
-		const kh_merge_taxon *t = &m->taxon[m->order[i]];
+	for (uint32_t i = 0; i < m->n; i++) {
+		const kh_merge_taxon *t = &m->taxon[i];
 
-		p->taxon[i] = (kh_page_taxon) { .taxid = t->taxid,
-						.parent = i ? p->at[t->parent] : 0,
-						.name = kh_merge_name(m, m->order[i]),
-						.rank = t->code };
+		p->taxon[i] = (kh_page_taxon) { .taxid = t->taxid, .parent = i ? t->parent : 0,
+						.name = kh_merge_name(m, i), .rank = t->code };
 		for (size_t c = m->first[i]; c < m->first[i + 1]; c++) {
 			const size_t s = m->cell[c].sample;
 
@@ -57,10 +51,9 @@ static void fill(struct pages *p, const kh_merge *m, size_t from)
 	}
 }
 
-static void tell(const struct pages *p, const kh_merge *m, const kh_merge_told *x,
-		 kh_page_row *row, kh_page_value *v)
+static void tell(const kh_merge *m, const kh_merge_told *x, kh_page_row *row, kh_page_value *v)
 {
-	row->taxon = p->at[x->taxon];
+	row->taxon = x->taxon;
 	v[KH_PAGE_ABUNDANCE].number = x->abundance;
 	if (!m->names.p[x->why])
 		return;
@@ -86,7 +79,7 @@ static int tell_samples(struct pages *p, const kh_merge *m, size_t from, kh_err 
 			n++;
 		rc = kh_page_rows_init(&p->rows[s], n, err);
 		for (size_t k = 0; k < n && !rc; k++)
-			tell(p, m, &m->told[i + k], &p->rows[s].row[k],
+			tell(m, &m->told[i + k], &p->rows[s].row[k],
 			     &p->rows[s].value[k * KH_PAGE_COLUMNS]);
 		p->sample[s].row = p->rows[s].row;
 		p->sample[s].n_rows = rc ? 0 : n;
@@ -127,6 +120,5 @@ void kh_merge_page(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 	free(p.rows);
 	free(p.direct);
 	free(p.sample);
-	free(p.at);
 	free(p.taxon);
 }

@@ -8,6 +8,7 @@
 #define KH_MERGE_READ_IN_H
 
 #include "merge/table.h"
+#include "taxonomy/taxonomy.h"
 
 /* What a profile as a table begins with. */
 #define KH_MERGE_PROFILE_HEAD "name\trank\tdetected\t"
@@ -40,6 +41,8 @@ int kh_merge_bad_column(kh_merge_reader *r, int column, kh_span found, const cha
 /* Is it a name that can stand in a table? */
 bool kh_merge_is_name(kh_span s);
 
+/* The code that reports have for a rank, or NULL: text.c. */
+const char *kh_merge_code(kh_rank rank);
 /* Adds a taxon: of *t the name and the code are those of x. */
 int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row *x,
 		       uint32_t *number, kh_err *err);

@@ -112,11 +112,9 @@ static kh_merge_told told_of(const kh_merge_cell *c, double identity, double cov
 /* The code that a report has for a rank. */
 static kh_span code_of(kh_span rank)
 {
-	static const char letters[] = "DKPCOFGS";
-	const char letter = kh_rank_letter(kh_rank_find(rank.p, rank.n));
-	const char *at = letter ? strchr(letters, letter) : NULL;
+	const char *code = kh_merge_code(kh_rank_find(rank.p, rank.n));
 
-	return at ? (kh_span) { at, 1 } : (kh_span) { "", 0 };
+	return code ? (kh_span) { code, 1 } : (kh_span) { "", 0 };
 }
 
 /* --- rows ------------------------------------------------------------------------- */

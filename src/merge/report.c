@@ -1,28 +1,23 @@
-/* report.c - samples as one report, as if their reads were those of one sample */
+/* report.c - samples as one report, as if their reads were those of one sample; and as profiles of
+ * CAMI */
 #include <config.h>
 #include "merge/formats_in.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "run/cami.h"
 #include "run/report.h"
 
-/* The table's taxa in its order, as a report needs them. */
-struct tree {
-	kh_taxonomy t;
-	const kh_merge *m;
-	uint32_t *at;                   /* by taxon of the table: its place in the order */
-};
-
-static void clear_tree(struct tree *x)
+static void clear_tree(kh_taxonomy *t)
 {
-	free(x->t.taxid);
-	free(x->t.parent);
-	free(x->t.end);
-	free(x->t.name);
-	free(x->t.steps);
-	free(x->t.level);
-	free(x->at);
+	free(t->taxid);
+	free(t->parent);
+	free(t->end);
+	free(t->rank);
+	free(t->name);
+	free(t->steps);
+	free(t->level);
 }
 
 /* "S1" says how far up the next taxon with a letter is.  Reports that have no code for some taxa
@@ -32,37 +27,32 @@ static void set_code(kh_taxonomy *t, uint32_t i, const char *code)
 	static const char letters[] = "RDKPCOFGS";
 	const char *letter = code[0] ? strchr(letters, code[0]) : NULL;
 
+	t->rank[i] = letter && !code[1] ? kh_rank_with(code[0]) : KH_RANK_NONE;
 	t->level[i] = letter ? (uint8_t)(letter - letters) : t->level[t->parent[i]];
 	t->steps[i] = letter ? (uint32_t)strtoul(code + 1, NULL, 10) : t->steps[t->parent[i]] + 1;
 }
 
-static int make_tree(struct tree *x, kh_err *err)
+/* The taxa of the table as a report and a profile need them; its names are borrowed. */
+static int make_tree(kh_taxonomy *t, const kh_merge *m, kh_err *err)
 {
-	const kh_merge *m = x->m;
-	kh_taxonomy *t = &x->t;
-
-	t->n = (uint32_t)m->n;
+	if (m->names.n > UINT32_MAX)
+		return kh_fail(err, KH_EFORMAT, "the names of all taxa are more than 4 GiB");
+	*t = (kh_taxonomy) { .n = (uint32_t)m->n, .names = m->names.p };
 	t->taxid = kh_array(m->n, sizeof *t->taxid, err);
 	t->parent = kh_array(m->n, sizeof *t->parent, err);
 	t->end = kh_array(m->n, sizeof *t->end, err);
+	t->rank = kh_array(m->n, sizeof *t->rank, err);
 	t->name = kh_array(m->n, sizeof *t->name, err);
 	t->steps = kh_array(m->n, sizeof *t->steps, err);
 	t->level = kh_array(m->n, sizeof *t->level, err);
-	x->at = kh_array(m->n, sizeof *x->at, err);
-	if (!t->taxid || !t->parent || !t->end || !t->name || !t->steps || !t->level || !x->at)
+	if (!t->taxid || !t->parent || !t->end || !t->rank || !t->name || !t->steps || !t->level)
 		return KH_ENOMEM;
-	if (m->names.n > UINT32_MAX)
-		return kh_fail(err, KH_EFORMAT, "the names of all taxa are more than 4 GiB");
-	t->names = m->names.p;
 	for (uint32_t i = 0; i < t->n; i++) {
-		const kh_merge_taxon *of = &m->taxon[m->order[i]];
-
-		x->at[m->order[i]] = i;
-		t->taxid[i] = of->taxid;
-		t->name[i] = (uint32_t)of->name;
-		t->parent[i] = i ? x->at[of->parent] : 0;
+		t->taxid[i] = m->taxon[i].taxid;
+		t->name[i] = (uint32_t)m->taxon[i].name;
+		t->parent[i] = i ? m->taxon[i].parent : 0;
 		t->end[i] = i + 1;
-		set_code(t, i, of->code);
+		set_code(t, i, m->taxon[i].code);
 	}
 	for (uint32_t i = t->n; i-- > 1;)
 		if (t->end[t->parent[i]] < t->end[i])
@@ -84,20 +74,53 @@ static void add_reads(kh_tally *sum, const kh_merge *m, const kh_merge_options *
 void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const kh_report_options ro = { .zero_counts = false };
-	struct tree x = { .m = m };
+	kh_taxonomy t = { .n = 0 };
 	kh_tally sum = { .n = 0 };
-	kh_err *err = s->err;
-	int rc = m->n ? KH_OK : kh_fail(err, KH_EFORMAT, "no report has a row for the root");
 
-	if (!rc)
-		rc = make_tree(&x, err);
-	if (!rc)
-		rc = kh_tally_init(&sum, x.t.n, false, err);
-	if (!rc) {
+	s->rc = m->n ? make_tree(&t, m, s->err)
+		     : kh_fail(s->err, KH_EFORMAT, "no report has a row for the root");
+	if (!s->rc)
+		s->rc = kh_tally_init(&sum, t.n, false, s->err);
+	if (!s->rc) {
 		add_reads(&sum, m, o);
-		rc = kh_report(&s->b, &x.t, &sum, &ro, err);
+		s->rc = kh_report(&s->b, &t, &sum, &ro, s->err);
 	}
-	s->rc = rc;
 	kh_tally_clear(&sum);
-	clear_tree(&x);
+	clear_tree(&t);
+}
+
+/* --- profiles of CAMI --------------------------------------------------------------- */
+/* What a taxon has in the profile of a sample: its share of the reads that are classified, or its
+ * abundance. */
+static double share_of(const kh_merge *m, uint32_t taxon, uint32_t sample)
+{
+	const kh_merge_cell *c = kh_merge_find_cell(m, taxon, sample);
+
+	if (!c)
+		return 0;
+	return m->profiles ? kh_merge_share(c->abundance, KH_MERGE_ONE)
+			   : kh_merge_share(c->clade, m->sample[sample].classified);
+}
+
+void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
+{
+	double *share = kh_array(m->n, sizeof *share, s->err);
+	kh_taxonomy t = { .n = 0 };
+	kh_cami c = { .tax = &t, .taxonomy_id = o->taxonomy_id, .share = share,
+		      .rank = o->rank ? o->rank[0] : 0 };
+
+	s->rc = share ? make_tree(&t, m, s->err) : KH_ENOMEM;
+	for (size_t i = o->from; i < o->to && !s->rc; i++) {
+		for (uint32_t taxon = 0; taxon < t.n; taxon++)
+			share[taxon] = share_of(m, taxon, (uint32_t)i);
+		c.sample = m->sample[i].name;
+		kh_buf_string(&s->b, i > o->from ? "\n" : "");
+		kh_cami_profile(&s->b, &c);
+		if (m->profiles)
+			kh_buf_print(&s->b, "#unknown\t%.6f\n", 100 * kh_merge_share(
+				m->sample[i].unknown.abundance, KH_MERGE_ONE));
+		kh_merge_flush(s, false);
+	}
+	clear_tree(&t);
+	free(share);
 }

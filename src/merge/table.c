@@ -16,7 +16,6 @@ void kh_merge_clear(kh_merge *m)
 	free(m->cell);
 	free(m->told);
 	free(m->slot);
-	free(m->order);
 	free(m->first);
 	*m = (kh_merge) { .n = 0 };
 }
@@ -93,22 +92,23 @@ static int by_parent(const void *a, const void *b)
 	return (x->taxid < y->taxid) - (x->taxid > y->taxid);
 }
 
-/* Fills m->order: taxon 0 is the root, as it comes first in any report, and profiles get one. */
-static void walk(kh_merge *m, const struct edge *edge, const size_t *child, uint32_t *stack)
+/* Numbers taxa in preorder.  Taxon 0 is the root, as it comes first in any report, and profiles get
+ * one. */
+static void number(uint32_t *now, const struct edge *edge, const size_t *child, uint32_t *stack)
 {
-	size_t n_stack = 1, n = 0;
+	uint32_t n_stack = 1, n = 0;
 
-	stack[0] = 0;
-	while (n_stack > 0) {
+	for (stack[0] = 0; n_stack > 0;) {
 		const uint32_t t = stack[--n_stack];
 
-		m->order[n++] = t;
+		now[t] = n++;
 		for (size_t i = child[t]; i < child[t + 1]; i++)
 			stack[n_stack++] = edge[i].taxon;
 	}
 }
 
-static int make_order(kh_merge *m, kh_err *err)
+/* now[t] becomes the number of taxon t in preorder. */
+static int find_numbers(const kh_merge *m, uint32_t *now, kh_err *err)
 {
 	struct edge *edge = kh_array(m->n, sizeof *edge, err);
 	size_t *child = kh_array(m->n + 2, sizeof *child, err);
@@ -123,7 +123,7 @@ static int make_order(kh_merge *m, kh_err *err)
 		qsort(edge, m->n - 1, sizeof *edge, by_parent);
 		for (size_t i = 0; i < m->n; i++)
 			child[i + 1] += child[i];
-		walk(m, edge, child, stack);
+		number(now, edge, child, stack);
 	}
 	free(edge);
 	free(child);
@@ -131,40 +131,47 @@ static int make_order(kh_merge *m, kh_err *err)
 	return rc;
 }
 
-/* Cells stand by sample; a stable sort by their taxon's place keeps that. */
-static int sort_cells(kh_merge *m, kh_err *err)
+/* Cells stand by sample; a stable sort by their taxon keeps that. */
+static void sort_cells(kh_merge *m, kh_merge_cell *to)
 {
-	kh_merge_cell *cell = kh_array(m->n_cells, sizeof *cell, err);
-	size_t *at = kh_array(m->n + 1, sizeof *at, err);       /* by taxon */
-	int rc = cell && at ? KH_OK : KH_ENOMEM;
-
-	for (size_t i = 0; i < m->n_cells && !rc; i++)
-		at[m->cell[i].taxon]++;
-	for (size_t i = 0; i < m->n && !rc; i++) {
-		const size_t count = at[m->order[i]];
-
-		at[m->order[i]] = m->first[i];
-		m->first[i + 1] = m->first[i] + count;
-	}
-	for (size_t i = 0; i < m->n_cells && !rc; i++)
-		cell[at[m->cell[i].taxon]++] = m->cell[i];
-	free(at);
-	if (rc) {
-		free(cell);
-		return rc;
-	}
-	free(m->cell);
-	m->cell = cell;
-	m->cells_cap = m->n_cells;
-	return KH_OK;
+	for (size_t i = 0; i < m->n_cells; i++)
+		m->first[m->cell[i].taxon + 2]++;
+	for (size_t t = 0; t < m->n; t++)
+		m->first[t + 2] += m->first[t + 1];
+	for (size_t i = 0; i < m->n_cells; i++)
+		to[m->first[m->cell[i].taxon + 1]++] = m->cell[i];
 }
 
 int kh_merge_finish(kh_merge *m, kh_err *err)
 {
-	m->order = kh_array(m->n, sizeof *m->order, err);
-	m->first = kh_array(m->n + 1, sizeof *m->first, err);
-	if (!m->order || !m->first)
-		return KH_ENOMEM;
-	int rc = make_order(m, err);
-	return rc ? rc : sort_cells(m, err);
+	uint32_t *now = kh_array(m->n, sizeof *now, err);
+	kh_merge_taxon *taxon = kh_array(m->n, sizeof *taxon, err);
+	kh_merge_cell *cell = kh_array(m->n_cells, sizeof *cell, err);
+	int rc = now && taxon && cell ? find_numbers(m, now, err) : KH_ENOMEM;
+
+	if (!rc && !(m->first = kh_array(m->n + 2, sizeof *m->first, err)))
+		rc = KH_ENOMEM;
+	if (rc) {
+		free(taxon);
+		free(cell);
+		free(now);
+		return rc;
+	}
+	for (uint32_t t = 0; t < m->n; t++) {
+		kh_merge_taxon *to = &taxon[now[t]];
+
+		*to = m->taxon[t];
+		to->parent = t ? now[to->parent] : NONE;
+	}
+	for (size_t i = 0; i < m->n_cells; i++)
+		m->cell[i].taxon = now[m->cell[i].taxon];
+	for (size_t i = 0; i < m->n_told; i++)
+		m->told[i].taxon = now[m->told[i].taxon];
+	sort_cells(m, cell);
+	free(now);
+	free(m->taxon);
+	free(m->cell);
+	m->taxon = taxon;
+	m->cell = cell;
+	return KH_OK;
 }

@@ -69,15 +69,14 @@ typedef struct kh_merge {
 	kh_buf names;                   /* NUL-terminated */
 	kh_merge_sample *sample;
 	size_t n_samples, samples_cap;
-	kh_merge_cell *cell;            /* by taxon in `order`, then by sample, when finished */
+	kh_merge_cell *cell;            /* by taxon, then by sample, when finished */
 	size_t n_cells, cells_cap;
 	bool tells;                     /* to be set first, of profiles whose told is wanted: */
 	kh_merge_told *told;            /* of profiles, or of reports that were told them */
 	size_t n_told, told_cap;
 	uint32_t *slot;                 /* 1 + number of a taxon, found by its taxid; 0: free */
 	size_t mask;
-	uint32_t *order;                /* n, preorder */
-	size_t *first;                  /* n + 1: the cells of order[i] are first[i] ... */
+	size_t *first;                  /* n + 1: the cells of taxon i are first[i] ... */
 	bool profiles;                  /* of samples, not reports */
 	uint64_t reads;                 /* of all reports */
 	uint64_t renamed;               /* rows that give a taxon another name or rank */
@@ -99,7 +98,7 @@ int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *
 /* Gives reports what profiles of the same samples, in the same order, say of species. */
 int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err);
 
-/* To be called after the last sample: makes order and first, and sorts the cells. */
+/* To be called after the last sample: numbers taxa in preorder, and sorts the cells. */
 int kh_merge_finish(kh_merge *m, kh_err *err);
 
 /* Number of a taxid, or UINT32_MAX. */

@@ -1,5 +1,6 @@
 #include <config.h>
 #include "merge/formats_in.h"
+#include "merge/read_in.h"
 
 #include <string.h>
 
@@ -34,36 +35,34 @@ void kh_merge_end_row(kh_merge_sink *s)
 }
 
 /* --- lineages --------------------------------------------------------------------- */
-const struct kh_merge_ranks_row kh_merge_ranks[KH_MERGE_RANKS] = {
-	{ 'D', "domain", "superkingdom" }, { 'K', "kingdom", NULL }, { 'P', "phylum", "phylum" },
-	{ 'C', "class", "class" },         { 'O', "order", "order" },
-	{ 'F', "family", "family" },       { 'G', "genus", "genus" },
-	{ 'S', "species", "species" },
-};
+const char kh_merge_ranks[] = "DKPCOFGS";
+
+const char *kh_merge_code(kh_rank rank)
+{
+	static const char letters[] = "D\0K\0P\0C\0O\0F\0G\0S";
+	const char letter = kh_rank_letter(rank), *at = letter ? strchr(kh_merge_ranks, letter) : NULL;
+
+	return at ? letters + 2 * (at - kh_merge_ranks) : NULL;
+}
 
 const char *kh_merge_rank(const char *name)
 {
-	static const char letters[] = "D\0K\0P\0C\0O\0F\0G\0S";
+	const kh_rank rank = name[0] && !name[1] ? kh_rank_with((char)(name[0] & ~0x20))
+						 : kh_rank_find(name, strlen(name));
+	const char *code = kh_merge_code(rank);
 
-	for (int i = 0; i < KH_MERGE_RANKS; i++)
-		if (strcmp(name, kh_merge_ranks[i].name) == 0 ||
-		    (name[0] && !name[1] && (name[0] & ~0x20) == kh_merge_ranks[i].letter) ||
-		    (kh_merge_ranks[i].cami && strcmp(name, kh_merge_ranks[i].cami) == 0))
-			return letters + 2 * i;
-	if (name[0] && strchr("RDKPCOFGS", name[0]) && strlen(name) < KH_MERGE_CODE &&
+	if (!code && name[0] && strchr("RDKPCOFGS", name[0]) && strlen(name) < KH_MERGE_CODE &&
 	    strspn(name + 1, "0123456789") == strlen(name + 1))
 		return name;
-	return NULL;
+	return code;
 }
 
 int kh_merge_rank_of(const kh_merge *m, uint32_t taxon)
 {
 	const char *code = m->taxon[taxon].code;
+	const char *at = code[0] && !code[1] ? strchr(kh_merge_ranks, code[0]) : NULL;
 
-	for (int i = 0; i < KH_MERGE_RANKS; i++)
-		if (code[0] == kh_merge_ranks[i].letter && code[1] == 0)
-			return i;
-	return -1;
+	return at ? (int)(at - kh_merge_ranks) : -1;
 }
 
 kh_merge_lineage kh_merge_lineage_of(const kh_merge *m, uint32_t taxon)
@@ -89,7 +88,7 @@ void kh_merge_put_lineage(kh_merge_sink *s, const kh_merge *m, uint32_t taxon)
 	for (int i = 0; i < KH_MERGE_RANKS; i++) {
 		if (lineage.taxon[i] == KH_NO_TAXON)
 			continue;
-		kh_buf_print(&s->b, "%s%c__", between, kh_merge_ranks[i].letter | 0x20);
+		kh_buf_print(&s->b, "%s%c__", between, kh_merge_ranks[i] | 0x20);
 		kh_merge_put_name(s, kh_merge_name(m, lineage.taxon[i]), ";");
 		between = ";";
 	}
@@ -101,16 +100,9 @@ bool kh_merge_wanted(const kh_merge *m, uint32_t taxon, const char *code)
 	return !code || strcmp(m->taxon[taxon].code, code) == 0;
 }
 
-const kh_merge_cell *kh_merge_next_cell(const kh_merge *m, size_t row, size_t *at, uint32_t sample)
+const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, uint32_t taxon, uint32_t sample)
 {
-	while (*at < m->first[row + 1] && m->cell[*at].sample < sample)
-		++*at;
-	return *at < m->first[row + 1] && m->cell[*at].sample == sample ? &m->cell[*at] : NULL;
-}
-
-const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t sample)
-{
-	size_t lo = m->first[row], hi = m->first[row + 1];
+	size_t lo = m->first[taxon], hi = m->first[taxon + 1];
 
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
@@ -120,17 +112,7 @@ const kh_merge_cell *kh_merge_find_cell(const kh_merge *m, size_t row, uint32_t 
 		else
 			hi = mid;
 	}
-	return lo < m->first[row + 1] && m->cell[lo].sample == sample ? &m->cell[lo] : NULL;
-}
-
-uint64_t kh_merge_part(const kh_merge *m, const kh_merge_cell *c)
-{
-	return m->profiles ? c->abundance : c->clade;
-}
-
-uint64_t kh_merge_whole(const kh_merge *m, uint32_t sample)
-{
-	return m->profiles ? KH_MERGE_ONE : m->sample[sample].classified;
+	return lo < m->first[taxon + 1] && m->cell[lo].sample == sample ? &m->cell[lo] : NULL;
 }
 
 double kh_merge_share(uint64_t part, uint64_t all)

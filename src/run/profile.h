@@ -63,7 +63,7 @@ double kh_profile_features(const kh_presence *p);
 
 /* profile_text.c: each appends to b. */
 int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
-void kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b);
+int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "run/cami.h"
 
 static const char *name_of(const kh_profile *p, uint32_t taxon)
 {
@@ -214,74 +215,16 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 }
 
 /* --- CAMI's profile --------------------------------------------------------------- */
-static const struct {
-	char letter;
-	const char *name;
-} ranks[] = { { 'D', "superkingdom" }, { 'P', "phylum" }, { 'C', "class" },  { 'O', "order" },
-	      { 'F', "family" },       { 'G', "genus" },  { 'S', "species" } };
-enum { N_RANKS = sizeof ranks / sizeof *ranks };
-
-static int rank_of(const kh_taxonomy *tax, uint32_t taxon)
+int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
 {
-	for (int i = 0; i < N_RANKS; i++)
-		if (kh_rank_letter(tax->rank[taxon]) == ranks[i].letter)
-			return i;
-	return -1;
-}
+	double *share = kh_array(p->db->tax->n, sizeof *share, err);
 
-/* A bar stands between the parts of a path, so one in a name becomes '_', as merge has it. */
-static void cami_name(kh_buf *b, const char *name)
-{
-	const size_t from = b->n;
-
-	kh_buf_string(b, name);
-	for (size_t i = from; i < b->n; i++)
-		if (b->p[i] == '|')
-			b->p[i] = '_';
-}
-
-static void cami_path(const kh_profile *p, uint32_t taxon, int rank, bool names, kh_buf *b)
-{
-	const kh_taxonomy *tax = p->db->tax;
-	uint32_t at[N_RANKS] = { 0 };
-
-	kh_buf_string(b, "\t");
-	for (; taxon != 0; taxon = tax->parent[taxon]) {
-		const int i = rank_of(tax, taxon);
-
-		if (i >= 0)
-			at[i] = taxon;
-	}
-	for (int i = 0; i <= rank; i++) {
-		kh_buf_string(b, i > 0 ? "|" : "");
-		if (at[i] && names)
-			cami_name(b, name_of(p, at[i]));
-		else if (at[i])
-			kh_buf_print(b, "%" PRIu32, tax->taxid[at[i]]);
-	}
-}
-
-static void cami_rows(const kh_profile *p, int rank, kh_buf *b)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		const kh_profile_row *r = &p->row[i];
-
-		if (rank_of(p->db->tax, r->taxon) != rank || !(r->genomes > 0))
-			continue;
-		kh_buf_print(b, "%" PRIu32 "\t%s", p->db->tax->taxid[r->taxon], ranks[rank].name);
-		cami_path(p, r->taxon, rank, false, b);
-		cami_path(p, r->taxon, rank, true, b);
-		kh_buf_print(b, "\t%.6f\n", 100 * r->genomes);
-	}
-}
-
-void kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b)
-{
-	kh_buf_string(b, "@SampleID:");
-	kh_buf_string(b, sample);
-	kh_buf_string(b, "\n@Version:0.10.0\n@Ranks:superkingdom|phylum|class|order|family|genus|"
-		      "species\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n");
-	for (int rank = 0; rank < N_RANKS; rank++)
-		cami_rows(p, rank, b);
+	if (!share)
+		return KH_ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		share[p->row[i].taxon] = p->row[i].genomes;
+	kh_cami_profile(b, &(kh_cami) { .tax = p->db->tax, .sample = sample, .share = share });
 	kh_buf_print(b, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
+	free(share);
+	return KH_OK;
 }

@@ -61,6 +61,15 @@ char kh_rank_letter(kh_rank r)
 	return r < KH_RANKS ? ranks[r].letter : 0;
 }
 
+kh_rank kh_rank_with(char letter)
+{
+	kh_rank r = KH_RANKS - 1;
+
+	while (r > KH_RANK_NONE && (!letter || ranks[r].letter != letter))
+		r--;
+	return r;
+}
+
 /* --- the object ------------------------------------------------------------ */
 void kh_taxonomy_free(kh_taxonomy *t)
 {

@@ -33,6 +33,8 @@ const char *kh_rank_name(kh_rank r);                    /* "species", ... */
 kh_rank kh_rank_find(const char *name, size_t len);
 /* 'D' 'K' 'P' 'C' 'O' 'F' 'G' 'S' (superkingdom and domain: 'D'), or 0. */
 char kh_rank_letter(kh_rank r);
+/* A rank with that letter, or KH_RANK_NONE. */
+kh_rank kh_rank_with(char letter);
 
 /* --- the dump ------------------------------------------------------------- */
 typedef struct kh_taxdump kh_taxdump;
