@@ -236,7 +236,7 @@ changed() { sed "$1" prof/a.profile.json >bad.json; refused "$2" "$3, JSON"; }
 changed '$d' ':[0-9]+: column' "cut off"
 changed 's/"taxa"/"taxon"/' 'there is no "taxa"' "no taxa"
 changed '0,/"parent": [0-9]*/s//"parent": 77/' ':1: taxid [0-9]+ is below taxid 77' "a parent without a row"
-changed '/"taxa"/,$s/"reads_percent"/"reads_share"/' 'row 1 .* reads or reads_percent' "no share"
+changed '/"taxa"/,$s/"reads_percent"/"reads_share"/' 'row [01] .* reads_percent: "-" is not a number' "no share"
 rm bad.json
 
 # --- programs that read them ----------------------------------------------------------

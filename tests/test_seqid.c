@@ -74,8 +74,12 @@ static kh_idmap *wanting(const char *const *id)
 static int parse(kh_idmap *m, const char *text, kh_err *err)
 {
 	reader r = { text, strlen(text), 0, 0 };
+	kh_tsv l;
 
-	return kh_idmap_parse(m, "table", give, &r, err);
+	kh_tsv_init(&l, "table", give, &r);
+	const int rc = kh_idmap_parse(m, &l, err);
+	kh_tsv_clear(&l);
+	return rc;
 }
 
 static void test_want(void **state)
@@ -201,9 +205,12 @@ static void test_read_error(void **state)
 	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
 	reader r = { "A.1\t5\nA.1\t5\n", 12, 3, 3 };
 	kh_err err;
+	kh_tsv l;
 	(void)state;
 
-	assert_int_equal(kh_idmap_parse(m, "table", give, &r, &err), KH_EIO);
+	kh_tsv_init(&l, "table", give, &r);
+	assert_int_equal(kh_idmap_parse(m, &l, &err), KH_EIO);
+	kh_tsv_clear(&l);
 	assert_string_equal(err.msg, "the disk is gone");
 	kh_idmap_free(m);
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "io/source.h"
 #include "merge/formats.h"
 #include "page/species.h"
 
@@ -246,21 +245,14 @@ int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 /* Reads a result that was written, or was there already, into m. */
 static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result which, kh_err *err)
 {
-	const char *path = x->path[which];
 	kh_errs errs = { NULL, 0, 0, 0 };
-	kh_source *s = NULL;
-	int rc = kh_source_open(&s, path, err);
+	int rc = kh_merge_read(m, x->name, x->path[which], &errs, err);
 
-	if (rc)
-		return rc;
-	const kh_merge_input in = { x->name, path, kh_tsv_source, s };
-	rc = kh_merge_read(m, &in, &errs, err);
 	if (!rc && errs.n > 0) {
 		*err = errs.v[0];
 		rc = err->code;
 	}
 	kh_errs_clear(&errs);
-	kh_source_close(s);
 	return rc;
 }
 

@@ -10,7 +10,6 @@
 #include "base/progress.h"
 #include "cmd/options.h"
 #include "io/paths.h"
-#include "io/source.h"
 #include "io/temporary.h"
 #include "merge/formats.h"
 #include "merge/inputs.h"
@@ -167,21 +166,6 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 }
 
 /* --- reading ---------------------------------------------------------------------- */
-static int read_file(struct job *j, kh_merge *m, const char *sample, const char *path,
-		     kh_err *err)
-{
-	kh_source *s = NULL;
-	kh_err one = { 0, "" };
-	int rc = kh_source_open(&s, path, &one);
-
-	if (rc)
-		return kh_errs_add(&j->errs, &one, err);
-	const kh_merge_input in = { sample, path, kh_tsv_source, s };
-	rc = kh_merge_read(m, &in, &j->errs, err);
-	kh_source_close(s);
-	return rc;
-}
-
 static int read_reports(struct job *j, kh_err *err)
 {
 	kh_step step = { .doing = "read", .things = "reports", .started = kh_seconds(),
@@ -192,9 +176,10 @@ static int read_reports(struct job *j, kh_err *err)
 		const kh_merge_file *f = &j->files.v[step.done];
 
 		kh_progress(&step);
-		rc = read_file(j, &j->m, f->sample, f->path, err);
+		rc = kh_merge_read(&j->m, f->sample, f->path, &j->errs, err);
 		if (!rc && j->beside)
-			rc = read_file(j, &j->profiles, f->sample, j->beside[step.done], err);
+			rc = kh_merge_read(&j->profiles, f->sample, j->beside[step.done], &j->errs,
+					   err);
 	}
 	kh_progress_end();
 	if (rc || j->errs.found > 0)

@@ -83,48 +83,12 @@ static int check_twice(kh_merge_reader *r, size_t from)
 	return rc;
 }
 
+int kh_merge_unreadable(kh_merge_reader *r)
+{
+	return r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+}
+
 /* --- an input --------------------------------------------------------------------- */
-/* One whose first bytes have been looked at, and are read again. */
-struct peeked {
-	const kh_merge_input *in;
-	char head[sizeof KH_MERGE_PROFILE_HEAD];
-	size_t n, at;
-};
-
-static int peek(struct peeked *p, kh_err *err)
-{
-	while (p->n < sizeof p->head) {
-		const int64_t got = p->in->read(p->in->arg, p->head + p->n, sizeof p->head - p->n,
-						err);
-
-		if (got < 0)
-			return (int)got;
-		if (got == 0)
-			break;
-		p->n += (size_t)got;
-	}
-	return KH_OK;
-}
-
-static int64_t read_peeked(void *arg, void *buf, size_t n, kh_err *err)
-{
-	struct peeked *p = arg;
-	const size_t left = p->n - p->at, some = n < left ? n : left;
-
-	if (left == 0)
-		return p->in->read(p->in->arg, buf, n, err);
-	memcpy(buf, p->head + p->at, some);
-	p->at += some;
-	return (int64_t)some;
-}
-
-static bool begins(const struct peeked *p, const char *with)
-{
-	const size_t n = strlen(with);
-
-	return p->n >= n && memcmp(p->head, with, n) == 0;
-}
-
 /* Are all samples reports, or all of them profiles? */
 static int check_kind(kh_merge_reader *r, bool profile)
 {
@@ -139,37 +103,36 @@ static int check_kind(kh_merge_reader *r, bool profile)
 				      m->sample[0].path, profile ? "report" : "profile");
 }
 
-static int read_any(kh_merge_reader *r, struct peeked *p)
+static int read_any(kh_merge_reader *r)
 {
-	const kh_merge_input again = { p->in->name, p->in->path, read_peeked, p };
-	int rc = peek(p, r->err);
+	const int json = kh_tsv_begins(&r->tsv, "{", r->err);
+	const int profile = json ? json : kh_tsv_begins(&r->tsv, KH_MERGE_PROFILE_HEAD, r->err);
+	const int rc = profile < 0 ? kh_merge_unreadable(r) : check_kind(r, profile);
 
-	/* the input cannot be read, so the other samples do not matter */
-	if (rc)
-		return rc == KH_ENOMEM ? rc : kh_errs_add(r->errs, r->err, r->err);
-	const bool json = begins(p, "{"), profile = json || begins(p, KH_MERGE_PROFILE_HEAD);
-
-	rc = check_kind(r, profile);
-	if (rc || !r->sound)
+	if (profile < 0 || rc || !r->sound)
 		return rc;
-	return json ? kh_merge_read_json(r, &again)
+	return json ? kh_merge_read_json(r)
 		    : profile ? kh_merge_read_profile(r) : kh_merge_read_report(r);
 }
 
-int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err)
+int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs, kh_err *err)
 {
 	kh_merge_reader r = { .m = m, .sample = (uint32_t)m->n_samples, .errs = errs, .err = err,
 			      .sound = true };
-	struct peeked p = { .in = in };
 	const size_t cells = m->n_cells;
-	int rc = kh_grow((void **)&m->sample, &m->samples_cap, m->n_samples + 1, sizeof *m->sample,
-			 err);
+	kh_err one = { 0, "" };
+	int rc = kh_tsv_open(&r.tsv, path, &one);
 
-	if (rc)
-		return rc;
-	m->sample[m->n_samples++] = (kh_merge_sample) { .name = in->name, .path = in->path };
-	kh_tsv_init(&r.tsv, in->path, read_peeked, &p);
-	rc = read_any(&r, &p);
+	if (rc) {
+		kh_tsv_clear(&r.tsv);
+		return kh_errs_add(errs, &one, err);
+	}
+	rc = kh_grow((void **)&m->sample, &m->samples_cap, m->n_samples + 1, sizeof *m->sample,
+		     err);
+	if (!rc) {
+		m->sample[m->n_samples++] = (kh_merge_sample) { .name = name, .path = path };
+		rc = read_any(&r);
+	}
 	if (!rc)
 		rc = check_twice(&r, cells);
 	kh_tsv_clear(&r.tsv);

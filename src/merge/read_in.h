@@ -20,6 +20,7 @@ typedef struct kh_merge_reader {
 	kh_errs *errs;
 	kh_err *err;
 	bool sound;                     /* no row has been bad so far */
+	bool json;                      /* rows are those of an array */
 } kh_merge_reader;
 
 /* What each row has, of a report or of a profile. */
@@ -51,9 +52,12 @@ int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t pare
 			uint32_t *number);
 int kh_merge_add_cell(kh_merge_reader *r, const kh_merge_cell *c);
 
-/* Each reads all of its input from r->tsv, or from `in`. */
+/* Reading failed with *r->err: the other samples do not matter, as the input cannot be read. */
+int kh_merge_unreadable(kh_merge_reader *r);
+
+/* Each reads all of its input from r->tsv. */
 int kh_merge_read_report(kh_merge_reader *r);
 int kh_merge_read_profile(kh_merge_reader *r);
-int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in);
+int kh_merge_read_json(kh_merge_reader *r);
 
 #endif

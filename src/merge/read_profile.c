@@ -35,6 +35,7 @@ struct row {
 	kh_merge_cell cell;
 	kh_merge_told told;
 	kh_span why;
+	size_t word;                    /* where the name, and behind it why, is kept */
 	uint64_t line;
 	bool placed;
 };
@@ -96,17 +97,6 @@ static double as_number(const kh_span *c, int at)
 	uint64_t x;
 
 	return at >= 0 && parse_decimal(c[at], 6, &x) ? (double)x * 1e-6 : (double)NAN;
-}
-
-/* What else is said of a species; the arguments are what a profile has. */
-static kh_merge_told told_of(const kh_merge_cell *c, double identity, double covered, double found,
-			     double expected, double first)
-{
-	return (kh_merge_told) { .detected = (uint8_t)c->detected,
-				 .abundance = (double)c->abundance / KH_MERGE_ONE,
-				 .identity = identity / 100, .covered = covered / 100,
-				 .evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
-				 .first = first };
 }
 
 /* The code that a report has for a rank. */
@@ -188,7 +178,30 @@ static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int
 static int bad(kh_merge_reader *r, const kh_span *c, const int *at, enum column which,
 	       const char *want)
 {
-	return kh_merge_bad_column(r, at[which] + 1, c[at[which]], want);
+	if (!r->json)
+		return kh_merge_bad_column(r, at[which] + 1, c[at[which]], want);
+	return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s: \"%s\" is not %s", r->tsv.name,
+			    kh_merge_line(r), column_name[which], kh_span_show(c[at[which]]).s,
+			    want);
+}
+
+/* What else is said of a species. */
+static void parse_told(const kh_span *c, const int at[COLUMNS], struct row *x)
+{
+	const double found = as_number(c, at[FOUND]), expected = as_number(c, at[EXPECTED]);
+
+	x->told = (kh_merge_told) {
+		.detected = (uint8_t)x->cell.detected,
+		.abundance = kh_span_is(c[at[ABUNDANCE]], "-")
+				     ? (double)NAN : (double)x->cell.abundance / KH_MERGE_ONE,
+		.identity = as_number(c, at[IDENTITY]) / 100,
+		.covered = as_number(c, at[COVERED]) / 100,
+		.evenness = expected > 0 ? fmin(1, found / expected) : (double)NAN,
+		.first = as_number(c, at[FIRST]),
+	};
+	if (at[WHY] >= 0 && x->taxon.code.n > 0 && x->taxon.code.p[0] == 'S' &&
+	    kh_merge_is_name(c[at[WHY]]))
+		x->why = c[at[WHY]];
 }
 
 static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS], struct row *x)
@@ -214,21 +227,15 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 	x->cell.reads = reads & ((UINT64_C(1) << 56) - 1);
 	if (!parse_detected(c[at[DETECTED]], &x->cell))
 		return bad(r, c, at, DETECTED, "yes, low, no or -");
-	x->told = told_of(&x->cell, as_number(c, at[IDENTITY]), as_number(c, at[COVERED]),
-			  as_number(c, at[FOUND]), as_number(c, at[EXPECTED]),
-			  as_number(c, at[FIRST]));
-	if (at[WHY] >= 0 && x->taxon.code.n > 0 && x->taxon.code.p[0] == 'S' &&
-	    kh_merge_is_name(c[at[WHY]]))
-		x->why = c[at[WHY]];
-	if (kh_span_is(c[at[ABUNDANCE]], "-"))
-		x->told.abundance = (double)NAN;
+	parse_told(c, at, x);
 	return KH_OK;
 }
 
-static int keep(struct rows *rows, const struct row *x, kh_err *err)
+static int keep(struct rows *rows, struct row *x, kh_err *err)
 {
 	int rc = kh_grow((void **)&rows->v, &rows->cap, rows->n + 1, sizeof *rows->v, err);
 
+	x->word = rows->words.n;
 	kh_buf_add(&rows->words, x->taxon.name.p, x->taxon.name.n);
 	kh_buf_add(&rows->words, x->why.p, x->why.n);
 	if (!rc && !(rc = kh_buf_check(&rows->words, err)))
@@ -236,21 +243,14 @@ static int keep(struct rows *rows, const struct row *x, kh_err *err)
 	return rc;
 }
 
-/* The last row is that of the unknown; behind it there is none. */
-static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int columns,
+/* Parses and keeps a row.  The last one is that of the unknown. */
+static int take_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS],
 		    struct rows *rows, bool *last)
 {
-	kh_span c[MOST];
 	struct row x = { .line = kh_merge_line(r) };
-	const int n = kh_span_split(row, c, MOST);
 	const size_t before = r->errs->found;
-	int rc;
+	int rc = parse_row(r, c, at, &x);
 
-	if (n != columns || *last)
-		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->tsv.name,
-				    kh_merge_line(r), n, *last ? "no row below the unknown"
-							       : "as in the header");
-	rc = parse_row(r, c, at, &x);
 	if (rc || r->errs->found > before)
 		return rc;
 	*last = x.taxon.taxid == 0;
@@ -259,29 +259,39 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 	return *last || !r->sound ? KH_OK : keep(rows, &x, r->err);
 }
 
-/* Places rows from the last one on, so that their parents are there.  Where ranks are nested in
- * another order, a further round finds those. */
+/* Behind the last row there is none. */
+static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int columns,
+		    struct rows *rows, bool *last)
+{
+	kh_span c[MOST];
+	const int n = kh_span_split(row, c, MOST);
+
+	if (n != columns || *last)
+		return KH_MERGE_BAD(r, "%s:%llu: %d columns between tabs, expected %s", r->tsv.name,
+				    kh_merge_line(r), n, *last ? "no row below the unknown"
+							       : "as in the header");
+	return take_row(r, c, at, rows, last);
+}
+
+/* Places rows, of a table from the last one on, so that their parents are there.  Where ranks are
+ * nested in another order, a further round finds those. */
 static int place_all(kh_merge_reader *r, struct rows *rows)
 {
 	int rc = KH_OK;
 
-	for (int round = 0; round <= ROUNDS; round++) {
-		size_t word = rows->words.n;
+	for (int round = 0; round <= ROUNDS; round++)
+		for (size_t i = 0; i < rows->n && !rc && r->sound; i++) {
+			struct row *x = &rows->v[r->json ? i : rows->n - 1 - i];
 
-		for (size_t i = rows->n; i-- > 0 && !rc && r->sound;) {
-			struct row *x = &rows->v[i];
-
-			word -= x->taxon.name.n + x->why.n;
 			if (x->placed || (round < ROUNDS && x->parent &&
 					  kh_merge_find(r->m, x->parent) == KH_NO_TAXON))
 				continue;
-			x->taxon.name.p = rows->words.p + word;
+			x->taxon.name.p = rows->words.p + x->word;
 			x->why.p = x->taxon.name.p + x->taxon.name.n;
 			r->tsv.line = x->line;
 			rc = place(r, x);
 			x->placed = true;
 		}
-	}
 	return rc;
 }
 
@@ -300,7 +310,7 @@ int kh_merge_read_profile(kh_merge_reader *r)
 		header = false;
 	}
 	if (!rc && got < 0)
-		rc = r->err->code == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+		rc = kh_merge_unreadable(r);
 	else if (!rc && !last && r->sound)
 		rc = KH_MERGE_BAD(r, "%s: rows are missing: the last one is not that of the "
 				  "unknown", r->tsv.name);
@@ -314,138 +324,82 @@ int kh_merge_read_profile(kh_merge_reader *r)
 /* --- JSON ------------------------------------------------------------------------- */
 /* jansson reads through this one. */
 struct stream {
-	const kh_merge_input *in;
-	kh_err *err;
-	int rc;
+	kh_merge_reader *r;
+	bool failed;
 };
 
 static size_t more(void *to, size_t n, void *arg)
 {
 	struct stream *s = arg;
-	const int64_t got = s->in->read(s->in->arg, to, n, s->err);
+	const int64_t got = kh_tsv_read(&s->r->tsv, to, n, s->r->err);
 
-	if (got < 0)
-		s->rc = (int)got;
+	s->failed |= got < 0;
 	return got < 0 ? (size_t)-1 : (size_t)got;
 }
 
-static bool as_percent(const json_t *o, const char *key, uint32_t *v)
+/* The members of an object are the columns of its row: as a table has them, with '-' for null. */
+static int json_row(kh_merge_reader *r, const json_t *o, struct rows *rows, bool *last)
 {
-	const json_t *x = json_object_get(o, key);
-	const double percent = json_number_value(x);
+	char text[COLUMNS][32];
+	kh_span c[COLUMNS];
+	int at[COLUMNS];
 
-	if (!json_is_number(x) || !(percent >= 0) || percent > 100)
-		return false;
-	*v = (uint32_t)(percent * (KH_MERGE_ONE / 100) + 0.5);
-	return true;
+	for (int i = 0; i < COLUMNS; i++) {
+		const json_t *x = json_object_get(o, column_name[i]);
+
+		if (json_is_integer(x))
+			snprintf(text[i], sizeof *text, "%" JSON_INTEGER_FORMAT,
+				 json_integer_value(x));
+		else
+			snprintf(text[i], sizeof *text, json_is_real(x) ? "%.*f" : "-",
+				 i == READS ? 2 : 6, json_real_value(x));
+		at[i] = x || i < NEEDED ? i : -1;
+		c[i] = json_is_string(x)
+			       ? (kh_span) { json_string_value(x), json_string_length(x) }
+			       : (kh_span) { text[i], strlen(text[i]) };
+	}
+	if (*last) {                    /* the unknown has values only */
+		c[TAXID] = c[PARENT] = (kh_span) { "0", 1 };
+		c[NAME] = (kh_span) { "unknown", 7 };
+	}
+	return take_row(r, c, at, rows, last);
 }
 
-static bool as_taxid(const json_t *o, const char *key, uint32_t *v)
+int kh_merge_read_json(kh_merge_reader *r)
 {
-	const json_t *x = json_object_get(o, key);
-	const json_int_t taxid = json_integer_value(x);
-
-	*v = (uint32_t)taxid;
-	return json_is_integer(x) && taxid >= 0 && taxid <= UINT32_MAX;
-}
-
-static kh_span as_text(const json_t *o, const char *key)
-{
-	const json_t *x = json_object_get(o, key);
-
-	return json_is_string(x) ? (kh_span) { json_string_value(x), json_string_length(x) }
-				 : (kh_span) { "", 0 };
-}
-
-/* The values that the unknown has as well. */
-static bool as_reads(const json_t *o, kh_merge_cell *c)
-{
-	const json_t *x = json_object_get(o, column_name[READS]);
-	const double reads = json_number_value(x);
-	uint32_t share;
-
-	if (!json_is_number(x) || !(reads >= 0) || reads > 1e14 ||
-	    !as_percent(o, column_name[SHARE], &share))
-		return false;
-	c->reads = (uint64_t)(100 * reads + 0.5) & ((UINT64_C(1) << 56) - 1);
-	c->share = share;
-	return true;
-}
-
-static bool as_abundance(const json_t *o, kh_merge_cell *c)
-{
-	uint32_t abundance = 0;
-
-	if (!json_is_null(json_object_get(o, column_name[ABUNDANCE])) &&
-	    !as_percent(o, column_name[ABUNDANCE], &abundance))
-		return false;
-	c->abundance = abundance;
-	return true;
-}
-
-static double json_number(const json_t *o, enum column c)
-{
-	const json_t *x = json_object_get(o, column_name[c]);
-
-	return json_is_number(x) ? json_number_value(x) : (double)NAN;
-}
-
-static int json_row(kh_merge_reader *r, const json_t *o)
-{
-	struct row x = { .parent = 0 };
-	const char *bad = NULL;
-	const kh_span detected = as_text(o, column_name[DETECTED]);
-
-	x.taxon.code = code_of(as_text(o, column_name[RANK]));
-	x.taxon.name = as_text(o, column_name[NAME]);
-	if (!as_taxid(o, column_name[TAXID], &x.taxon.taxid) || !x.taxon.taxid)
-		bad = column_name[TAXID];
-	else if (!as_taxid(o, column_name[PARENT], &x.parent))
-		bad = column_name[PARENT];
-	else if (x.taxon.code.n == 0)
-		bad = column_name[RANK];
-	else if (!kh_merge_is_name(x.taxon.name))
-		bad = column_name[NAME];
-	else if (!as_reads(o, &x.cell))
-		bad = "reads or reads_percent";
-	else if (!as_abundance(o, &x.cell))
-		bad = column_name[ABUNDANCE];
-	else if (detected.n > 0 && !parse_detected(detected, &x.cell))
-		bad = column_name[DETECTED];
-	if (bad)
-		return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s is missing, or not what a "
-				    "profile has", r->tsv.name, kh_merge_line(r), bad);
-	x.told = told_of(&x.cell, json_number(o, IDENTITY), json_number(o, COVERED),
-			 json_number(o, FOUND), json_number(o, EXPECTED), json_number(o, FIRST));
-	x.why = as_text(o, column_name[WHY]);
-	if (json_is_null(json_object_get(o, column_name[ABUNDANCE])))
-		x.told.abundance = (double)NAN;
-	return place(r, &x);
-}
-
-int kh_merge_read_json(kh_merge_reader *r, const kh_merge_input *in)
-{
-	struct stream s = { .in = in, .err = r->err };
+	struct stream s = { .r = r };
 	json_error_t e;
 	json_t *root = json_load_callback(more, &s, 0, &e);
 	const json_t *taxa = json_object_get(root, "taxa");
 	const json_t *unknown = json_object_get(root, "unknown");
-	kh_merge_cell *cell = &r->m->sample[r->sample].unknown;
-	int rc = add_root(r);
+	struct rows rows = { .n = 0 };
+	bool last = true;
+	int rc = s.failed ? kh_merge_unreadable(r) : add_root(r);
 
-	if (!rc && s.rc)
-		rc = s.rc == KH_ENOMEM ? KH_ENOMEM : kh_errs_add(r->errs, r->err, r->err);
+	r->json = true;
+	if (s.failed)
+		r->sound = false;
 	else if (!rc && !root)
 		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->tsv.name, e.line, e.column,
 				  e.text);
-	else if (!rc && (!json_is_array(taxa) || !as_reads(unknown, cell) ||
-			 !as_abundance(unknown, cell)))
+	else if (!rc && (!json_is_array(taxa) || !json_is_object(unknown)))
 		rc = KH_MERGE_BAD(r, "%s: there is no \"taxa\" or no \"unknown\", which a profile "
 				  "has", r->tsv.name);
+	r->tsv.line = 0;
+	if (!rc && r->sound)
+		rc = json_row(r, unknown, &rows, &last);
 	for (size_t i = 0; i < json_array_size(taxa) && !rc && r->sound; i++) {
+		last = false;
 		r->tsv.line = i + 1;
-		rc = json_row(r, json_array_get(taxa, i));
+		rc = json_row(r, json_array_get(taxa, i), &rows, &last);
+		if (!rc && last)
+			rc = KH_MERGE_BAD(r, "%s: row %zu of \"taxa\": taxid: 0 is not a taxon",
+					  r->tsv.name, i + 1);
 	}
+	if (!rc)
+		rc = place_all(r, &rows);
 	json_decref(root);
+	free(rows.v);
+	free(rows.words.p);
 	return rc;
 }

@@ -224,10 +224,8 @@ static int read_rows(struct reader *r)
 		if (!rc && r->r->errs->found == before && r->r->sound)
 			rc = x.taxon.taxid == 0 ? unclassified(r, &x) : place(r, &x);
 	}
-	/* the input cannot be read, so the other samples do not matter */
 	if (!rc && got < 0)
-		return r->r->err->code == KH_ENOMEM ? KH_ENOMEM
-						 : kh_errs_add(r->r->errs, r->r->err, r->r->err);
+		return kh_merge_unreadable(r->r);
 	if (!rc && rows == 0)
 		rc = BAD(r, "%s: is empty; expected a report, which has a row at least",
 			 r->r->tsv.name);

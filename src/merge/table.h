@@ -85,15 +85,10 @@ typedef struct kh_merge {
 /* Zero it first. */
 void kh_merge_clear(kh_merge *m);
 
-/* A further sample: a report or a profile, whichever its first bytes say. `name` and `path` are
- * borrowed. Errors in rows are added to `errs`; after one, the table can only be cleared, or used
- * to check more reports. */
-typedef struct kh_merge_input {
-	const char *name, *path;
-	kh_read_fn *read;
-	void *arg;
-} kh_merge_input;
-int kh_merge_read(kh_merge *m, const kh_merge_input *in, kh_errs *errs, kh_err *err);
+/* A further sample: a report or a profile, whichever the first bytes of the file say. `name` and
+ * `path` are borrowed. What is wrong with the file is added to `errs`; after that, the table can
+ * only be cleared, or used to check more reports. */
+int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs, kh_err *err);
 
 /* Gives reports what profiles of the same samples, in the same order, say of species. */
 int kh_merge_tell(kh_merge *reports, const kh_merge *profiles, kh_err *err);

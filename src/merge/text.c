@@ -40,7 +40,8 @@ const char kh_merge_ranks[] = "DKPCOFGS";
 const char *kh_merge_code(kh_rank rank)
 {
 	static const char letters[] = "D\0K\0P\0C\0O\0F\0G\0S";
-	const char letter = kh_rank_letter(rank), *at = letter ? strchr(kh_merge_ranks, letter) : NULL;
+	const char letter = kh_rank_letter(rank);
+	const char *at = letter ? strchr(kh_merge_ranks, letter) : NULL;
 
 	return at ? letters + 2 * (at - kh_merge_ranks) : NULL;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "io/source.h"
 #include "taxonomy/columns.h"
 
 enum { MAX_PARTS = 128, FIRST_SLOTS = 1024 };
@@ -281,7 +280,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 /* --- tables ----------------------------------------------------------------------- */
 /* A table of lineages: its rows, and in which of their columns ids and lineages are. */
 struct table {
-	kh_tsv l;
+	kh_tsv *l;
 	kh_columns c;
 	int id, lineage;
 };
@@ -293,7 +292,7 @@ static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, 
 					       "classification", "Taxonomy", "Lineage", "Taxon",
 					       NULL };
 	static const char *const id[] = { "accession", "user_genome", "id", "genome", NULL };
-	int rc = kh_columns_first(&t->c, &t->l, row, errs, err);
+	int rc = kh_columns_first(&t->c, t->l, row, errs, err);
 
 	t->lineage = kh_columns_find(&t->c, lineage);
 	t->id = kh_columns_find(&t->c, id);
@@ -308,59 +307,54 @@ static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, 
 	if (!rc && t->c.n > 2)
 		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:1: %d columns, and none of them is "
 				  "called gtdb_taxonomy, taxonomy, lineage or classification; "
-				  "expected an id, a tab and a lineage", t->l.name, t->c.n);
+				  "expected an id, a tab and a lineage", t->l->name, t->c.n);
 	return rc;
 }
 
 static int table_row(kh_lineages *l, struct table *t, kh_span row, kh_errs *errs, kh_err *err)
 {
-	const unsigned long long line = t->l.line;
-	int rc = kh_columns_split(&t->c, &t->l, row, errs, err);
+	const unsigned long long line = t->l->line;
+	int rc = kh_columns_split(&t->c, t->l, row, errs, err);
 
 	if (rc || t->c.n < 0)
 		return rc;
 	if (t->c.n <= t->id || t->c.n <= t->lineage)
 		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %s, expected an id, a tab "
-				    "and a lineage", t->l.name, line,
+				    "and a lineage", t->l->name, line,
 				    t->c.n == 1 ? "one column" : "too few columns");
-	const kh_lineage_row x = { t->l.name, line, t->c.v[t->id], t->c.v[t->lineage] };
+	const kh_lineage_row x = { t->l->name, line, t->c.v[t->id], t->c.v[t->lineage] };
 	return kh_lineages_add(l, &x, errs, err);
 }
 
-int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *arg,
-		      kh_errs *errs, kh_err *err)
+int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	const size_t before = errs->found;
-	struct table t = { .id = 0 };
+	struct table t = { .l = tsv };
 	bool header = true;
 	kh_span row;
 	int got, rc = KH_OK;
 
-	kh_tsv_init(&t.l, name, read, arg);
-	while (!rc && (got = kh_tsv_next(&t.l, &row, err)) != 0) {
+	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
 		if (got < 0) {
 			rc = got;
-		} else if (t.l.line == 1) {
+		} else if (tsv->line == 1) {
 			rc = first_row(&t, row, &header, errs, err);
 			if (errs->found > before)
 				break;          /* no row can be read */
 		}
-		if (!rc && row.n > 0 && !(header && t.l.line == 1))
+		if (!rc && row.n > 0 && !(header && tsv->line == 1))
 			rc = table_row(l, &t, row, errs, err);
 	}
-	kh_tsv_clear(&t.l);
 	return rc;
 }
 
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err)
 {
-	kh_source *s;
 	kh_err one = { 0, "" };
-	int rc = kh_source_open(&s, path, &one);
+	kh_tsv t;
+	int rc = kh_tsv_open(&t, path, &one);
 
-	if (rc)
-		return kh_errs_add(errs, &one, err);
-	rc = kh_lineages_parse(l, path, kh_tsv_source, s, errs, err);
-	kh_source_close(s);
+	rc = rc ? kh_errs_add(errs, &one, err) : kh_lineages_parse(l, &t, errs, err);
+	kh_tsv_clear(&t);
 	return rc;
 }

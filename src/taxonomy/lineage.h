@@ -43,8 +43,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 
 /* The rows of a table: id, tab, lineage; or those of its columns that its first row calls so, as
  * GTDB's tables of metadata and GTDB-Tk's results do. */
-int kh_lineages_parse(kh_lineages *l, const char *name, kh_read_fn *read, void *arg,
-		      kh_errs *errs, kh_err *err);
+int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err);
 int kh_lineages_load(kh_lineages *l, const char *path, kh_errs *errs, kh_err *err);
 
 /* To be called when all rows have been added: numbers the taxa, beside those of the dump unless it

@@ -327,7 +327,8 @@ static int check_clashes(const kh_idmap *m, const char *name, kh_err *err)
 		       worst->taxid);
 }
 
-enum { MAX_COLUMNS = 4 };
+/* Progress is shown every so many rows: NCBI has tables of 10 GB. */
+enum { MAX_COLUMNS = 4, SHOWN = 4096 };
 
 static bool is_header(const kh_span *column, int n)
 {
@@ -376,8 +377,14 @@ static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
 {
 	kh_span row, column[MAX_COLUMNS];
 	int want = 0, got, rc;
+	const double started = kh_seconds();
 
 	while ((got = kh_tsv_next(l, &row, err)) > 0) {
+		if (l->source && l->line % SHOWN == 0)
+			kh_progress(&(kh_step) { .doing = "a table of taxids:",
+						 .started = started,
+						 .done = kh_source_taken(l->source),
+						 .total = kh_source_size(l->source) });
 		if (!row.n)
 			continue;
 		int n = kh_span_split(row, column, MAX_COLUMNS);
@@ -400,17 +407,13 @@ static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
 	return got;
 }
 
-int kh_idmap_parse(kh_idmap *m, const char *name, kh_read_fn *read, void *arg,
-		   kh_err *err)
+int kh_idmap_parse(kh_idmap *m, kh_tsv *l, kh_err *err)
 {
-	kh_tsv l;
 	int rc;
 
 	m->file++;
-	kh_tsv_init(&l, name, read, arg);
-	rc = parse_rows(m, &l, err);
-	kh_tsv_clear(&l);
-	return rc ? rc : check_clashes(m, name, err);
+	rc = parse_rows(m, l, err);
+	return rc ? rc : check_clashes(m, l->name, err);
 }
 
 void kh_idmap_next(kh_idmap *m)
@@ -425,36 +428,19 @@ int kh_idmap_note(kh_idmap *m, kh_span id, uint32_t taxid, kh_err *err)
 	return k ? note(m, k, taxid, 0, err) : KH_OK;
 }
 
-struct table {
-	kh_source *source;
-	double started;
-};
-
-/* The table of all accessions of the NCBI is 10 GB of text. */
-static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
-{
-	const struct table *t = arg;
-
-	kh_progress(&(kh_step) { .doing = "a table of taxids:",
-				 .started = t->started,
-				 .done = kh_source_taken(t->source),
-				 .total = kh_source_size(t->source) });
-	return kh_source_read(t->source, buf, n, err);
-}
-
 int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err)
 {
-	struct table t = { .started = kh_seconds() };
+	kh_tsv l;
 	int rc;
 
 	if (!strcmp(path, "-"))
 		return kh_fail(err, KH_EUSAGE,
 			       "-: a table cannot come from standard input");
-	if ((rc = kh_source_open(&t.source, path, err)))
-		return rc;
-	rc = kh_idmap_parse(m, path, read_source, &t, err);
+	rc = kh_tsv_open(&l, path, err);
+	if (!rc)
+		rc = kh_idmap_parse(m, &l, err);
 	kh_progress_end();
-	kh_source_close(t.source);
+	kh_tsv_clear(&l);
 	return rc;
 }
 

@@ -14,9 +14,14 @@ void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg)
 	*l = (kh_tsv) { .name = name, .read = read, .arg = arg };
 }
 
+static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
+{
+	return kh_source_read(arg, buf, n, err);
+}
+
 int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err)
 {
-	kh_tsv_init(l, path, kh_tsv_source, NULL);
+	kh_tsv_init(l, path, read_source, NULL);
 	const int rc = kh_source_open(&l->source, path, err);
 	l->arg = l->source;
 	return rc;
@@ -86,9 +91,26 @@ int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err)
 	return 1;
 }
 
-int64_t kh_tsv_source(void *arg, void *buf, size_t n, kh_err *err)
+int kh_tsv_begins(kh_tsv *l, const char *with, kh_err *err)
 {
-	return kh_source_read(arg, buf, n, err);
+	const size_t n = strlen(with);
+	int rc = KH_OK;
+
+	while (l->end - l->pos < n && !l->eof && !rc)
+		rc = refill(l, err);
+	return rc ? rc : l->end - l->pos >= n && memcmp(l->buf + l->pos, with, n) == 0;
+}
+
+int64_t kh_tsv_read(void *arg, void *buf, size_t n, kh_err *err)
+{
+	kh_tsv *l = arg;
+	const size_t left = l->end - l->pos, some = n < left ? n : left;
+
+	if (left == 0)
+		return l->read(l->arg, buf, n, err);
+	memcpy(buf, l->buf + l->pos, some);
+	l->pos += some;
+	return (int64_t)some;
 }
 
 int64_t kh_tsv_bytes(void *arg, void *buf, size_t n, kh_err *err)

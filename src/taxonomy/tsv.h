@@ -15,15 +15,14 @@
 /* Gives up to n bytes: the number of them, 0 at the end (and again then), < 0. */
 typedef int64_t kh_read_fn(void *arg, void *buf, size_t n, kh_err *err);
 
-/* One that reads the kh_source (io/source.h) that is its arg; of bytes in memory, a kh_span, which
- * becomes what is left of them. */
-kh_read_fn kh_tsv_source, kh_tsv_bytes;
-
 /* Borrowed characters without a NUL. */
 typedef struct kh_span {
 	const char *p;
 	size_t n;
 } kh_span;
+
+/* One that reads bytes in memory: its arg, a kh_span, becomes what is left of them. */
+kh_read_fn kh_tsv_bytes;
 
 #define KH_LINE_MAX ((size_t)16 << 20)  /* a longer row is an error: no table has one */
 
@@ -41,9 +40,13 @@ typedef struct kh_tsv {
 } kh_tsv;
 
 void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg);
-/* The same of a file; cleared if it fails. */
+/* The same of a file; to be cleared even if it fails. */
 int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err);
 void kh_tsv_clear(kh_tsv *l);
+/* Does the text, of which nothing was given yet, begin so?  1, 0, < 0 */
+int kh_tsv_begins(kh_tsv *l, const char *with, kh_err *err);
+/* The same text as bytes, in place of rows: a kh_read_fn, whose arg is a kh_tsv. */
+kh_read_fn kh_tsv_read;
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
  * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
  * inside a number, unless any_end is set. */
