@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 #include "taxonomy/lineage.h"
+#include "text/text.h"
 
 /* Finds the taxid that headers and tables give for each sequence. */
 static int look_up(struct build *b, uint32_t *taxid, kh_err *err)
@@ -120,8 +121,8 @@ static void choose_targets(struct build *b, const uint32_t *said)
 	b->sum->header.bins = r->next_bin - shift;
 }
 
-/* Numbers the bins of what is kept. */
-static void number_kept(struct build *b, uint32_t *first, uint32_t *taxon)
+/* Numbers the bins of what is kept; those of species follow. */
+static int number_kept(struct build *b, uint32_t *first, uint32_t *taxon, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
 	uint64_t bin = 0;
@@ -136,6 +137,11 @@ static void number_kept(struct build *b, uint32_t *first, uint32_t *taxon)
 		}
 	}
 	b->sum->header.bins = bin;
+	if (bin + t->tax->n * (b->gap + UINT64_C(1)) < KH_SEED_MANY)
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " bins of %" PRIu32 " bases are more than a "
+		       "database with text can number: use a greater --set stride, up to %d",
+		       bin, b->sampling.stride, KH_TEXT_SPAN);
 }
 
 /* Adds the bins of species behind those of the targets. */
@@ -164,10 +170,7 @@ static int add_species(struct build *b, kh_err *err)
 	if (!rc && b->o->text) {
 		first = kh_array(t->n_kept, sizeof *first, err);
 		taxon = kh_array(t->n_kept, sizeof *taxon, err);
-		if (!first || !taxon)
-			rc = KH_ENOMEM;
-		else
-			number_kept(b, first, taxon);
+		rc = first && taxon ? number_kept(b, first, taxon, err) : KH_ENOMEM;
 		targets = (kh_bins) { .n = t->n_kept, .first = first, .taxon = taxon };
 	}
 	if (!rc)

@@ -14,25 +14,31 @@
 #include "base/threads.h"
 #include "text/text.h"
 
-enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS, CHUNKS = 1 << (36 - CHUNK_BITS) };
+enum { CHUNK_BITS = 20, CHUNK = 1 << CHUNK_BITS };
 
 typedef _Atomic(uint32_t *) chunk_pointer;
 
 struct text {
-	chunk_pointer chunk[CHUNKS];
-	_Atomic(uint16_t *) unknown[CHUNKS];    /* where bases are not ACGTU: translated/make.h */
+	size_t n;                       /* chunks of all bins that have numbers */
+	chunk_pointer *chunk;
+	_Atomic(uint16_t *) *unknown;   /* where bases are not ACGTU: translated/make.h */
 	uint64_t *all;                  /* then, all of it in one piece */
 };
 
 void kh_build_text_free(struct build *b)
 {
-	for (unsigned i = 0; b->text && i < CHUNKS; i++) {
-		free(atomic_load(&b->text->chunk[i]));
-		free(atomic_load(&b->text->unknown[i]));
+	struct text *t = b->text;
+
+	if (!t)
+		return;
+	for (size_t i = 0; t->chunk && t->unknown && i < t->n; i++) {
+		free(atomic_load(&t->chunk[i]));
+		free(atomic_load(&t->unknown[i]));
 	}
-	if (b->text)
-		free(b->text->all);
-	free(b->text);
+	free(t->chunk);
+	free(t->unknown);
+	free(t->all);
+	free(t);
 	b->text = NULL;
 }
 
@@ -88,6 +94,11 @@ int kh_build_text_start(struct build *b, kh_err *err)
 		return KH_OK;
 	b->text = kh_array(1, sizeof *b->text, err);
 	if (!b->text)
+		return KH_ENOMEM;
+	b->text->n = (size_t)(first_word(b, UINT32_MAX) >> CHUNK_BITS) + 1;
+	b->text->chunk = kh_array(b->text->n, sizeof *b->text->chunk, err);
+	b->text->unknown = kh_array(b->text->n, sizeof *b->text->unknown, err);
+	if (!b->text->chunk || !b->text->unknown)
 		return KH_ENOMEM;
 	return base && base->text ? add_base(b, base, err) : KH_OK;
 }
