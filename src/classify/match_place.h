@@ -109,27 +109,41 @@ static KH_HD uint32_t kh_places_loss(const kh_matching *m, const kh_found *f, ui
 	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, found);
 }
 
-static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+/* Two k-mers of a mate are in bins that far apart at most. */
+static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 {
 	const uint32_t k = m->db->sampling.k;
-	/* two k-mers of a mate are in bins that far apart at most */
-	const uint32_t far = len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
+
+	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
+}
+
+/* Makes a region of the n candidates from its first one on. */
+static KH_HD void kh_places_region(const kh_matching *m, const kh_found *f, uint32_t len,
+				   kh_region *r, uint32_t n)
+{
+	kh_seed_set found = kh_seed_none();
+
+	for (uint32_t i = r->from; i < r->from + n; i++)
+		kh_seed_add(&found, (uint32_t)f->candidate[i]);
+	r->n = n;
+	r->loss = kh_places_loss(m, f, len, &found);
+	r->compared = false;
+}
+
+static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint32_t len)
+{
+	const uint32_t far = kh_places_far(m, len);
 
 	f->n_regions = 0;
 	for (uint32_t i = 0, j; i < f->n_candidates; i = j) {
 		kh_region *r = &f->region[f->n_regions++];
-		kh_seed_set found = kh_seed_none();
 
-		for (j = i; j < f->n_candidates; j++) {
-			if (j > i && kh_candidate_bin(f->candidate[j]) -
-						     kh_candidate_bin(f->candidate[j - 1]) > far)
-				break;
-			kh_seed_add(&found, (uint32_t)f->candidate[j]);
-		}
+		j = i + 1;
+		while (j < f->n_candidates && kh_candidate_bin(f->candidate[j]) -
+						      kh_candidate_bin(f->candidate[j - 1]) <= far)
+			j++;
 		r->from = i;
-		r->n = j - i;
-		r->loss = kh_places_loss(m, f, len, &found);
-		r->compared = false;
+		kh_places_region(m, f, len, r, j - i);
 	}
 }
 
@@ -382,24 +396,20 @@ static KH_HD uint32_t kh_places_about(const kh_matching *m, uint32_t place,
 	return kh_places_near(m, p, -1, at, kh_places_near(m, p, 1, at, 1));
 }
 
-/* The low bit of each base in which a mate differs from the text where it lies so, or which is
- * unknown.  What lies beside the target differs. */
-static KH_HD void kh_text_differs(const kh_laid *l, int64_t at, uint64_t *to)
+/* The low bit of each of the 32 bases from base i of a mate on in which it differs from the text
+ * where it lies so, or which is unknown.  What lies beside the target differs. */
+static KH_HD uint64_t kh_text_differs(const kh_laid *l, int64_t at, uint32_t i)
 {
-	for (uint32_t i = 0; i < l->len; i += 32) {
-		const int64_t begin = (int64_t)l->begin - at - i, end = (int64_t)l->end - at - i;
-		const uint32_t from = begin > 0 ? (uint32_t)begin : 0;
-		uint64_t x;
+	const int64_t begin = (int64_t)l->begin - at - i, end = (int64_t)l->end - at - i;
+	const uint32_t from = begin > 0 ? (uint32_t)begin : 0;
+	uint64_t x;
 
-		to[i / 32] = KH_TEXT_LOW;
-		if (begin >= 32 || end <= 0)
-			continue;
-		x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
-		x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
-		x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
-		to[i / 32] = end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
-	}
-	to[(l->len + 31) / 32] = 0;
+	if (begin >= 32 || end <= 0)
+		return KH_TEXT_LOW;
+	x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
+	x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
+	x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
+	return end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
 }
 
 /* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
@@ -431,8 +441,11 @@ static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s,
 	const uint32_t n = kh_places_about(m, place, at);
 	uint32_t hits = 0;
 
-	for (uint32_t d = 0; d < n; d++)
-		kh_text_differs(&l, at[d], wrong[d]);
+	for (uint32_t d = 0; d < n; d++) {
+		for (uint32_t i = 0; i < len; i += 32)
+			wrong[d][i / 32] = kh_text_differs(&l, at[d], i);
+		wrong[d][(len + 31) / 32] = 0;
+	}
 	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
 		const uint32_t from = back ? len - k - i : i;
 		uint32_t d = 0;

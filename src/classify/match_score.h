@@ -198,6 +198,17 @@ static KH_HD bool kh_rescue_range(const kh_matching *m, const kh_mates *s, const
 	return *from <= *to;
 }
 
+/* Puts the other mate of a place, which was found, behind all places, and raises the claim. */
+static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t beside,
+				   const kh_spot *found)
+{
+	m->place[beside] = *found;
+	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);
+	const kh_claim both = kh_claim_together(&one, &two, 0);
+
+	kh_claim_raise(m, &both);
+}
+
 /* The other mate of a place, where it fits best. */
 static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint32_t place,
 					 uint32_t beside)
@@ -220,11 +231,7 @@ static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint
 		return;
 	kh_text_fit_ends(&l, found, false, &b.fit);
 	b.number = kh_place_number(mate, strand, found);
-	m->place[beside] = b;
-	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);
-	const kh_claim both = kh_claim_together(&one, &two, 0);
-
-	kh_claim_raise(m, &both);
+	kh_match_rescued(m, place, beside, &b);
 }
 
 /* The best place, of those that come after `before` by score and then by order; UINT32_MAX, before
@@ -321,18 +328,21 @@ static KH_HD kh_candidates kh_claims_candidates(const kh_match_db *db, const kh_
 	return to;
 }
 
-/* Counts the hits of the best species, or of all that are near. */
+/* Are the hits of a claim counted: of the best one's species, or of all that are near? */
+static KH_HD bool kh_match_counts(const kh_matching *m, const kh_mates *s, const kh_claim *best,
+				  const kh_claim *c)
+{
+	if (!s->only)
+		return c == best || c->score >= KH_MATCH_PART;
+	return c == best ||
+	       (m->db->candidates && c->score >= best->score - (int32_t)kh_match_slack(m->db, s));
+}
+
 static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const kh_claim *best)
 {
-	const int32_t least = best->score - (int32_t)kh_match_slack(m->db, s);
-
-	for (uint32_t i = 0; i < m->here.n; i++) {
-		kh_claim *c = &m->here.v[i];
-
-		if (c == best || (m->db->candidates && s->only && c->score >= least) ||
-		    (!s->only && c->score >= KH_MATCH_PART))
-			c->hits = kh_places_hits(m, s, c);
-	}
+	for (uint32_t i = 0; i < m->here.n; i++)
+		if (kh_match_counts(m, s, best, &m->here.v[i]))
+			m->here.v[i].hits = kh_places_hits(m, s, &m->here.v[i]);
 }
 
 /* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */

@@ -24,47 +24,55 @@ static KH_HD uint64_t kh_text_first(uint32_t m)
 	return m < 32 ? (UINT64_C(1) << 2 * m) - 1 : UINT64_MAX;
 }
 
-/* n bases in reverse order; what was behind the last one comes first, and is shifted out. */
-static KH_HD void kh_text_reverse(uint64_t *to, const uint64_t *from, uint32_t n)
+/* Word i of n bases in reverse order; what was behind the last one comes first, and is shifted
+ * out. */
+static KH_HD uint64_t kh_text_reverse_word(const uint64_t *from, uint32_t n, uint32_t i)
 {
 	const uint32_t words = (n + 31) / 32;
 	const unsigned sh = 2 * (32 * words - n);
+	const uint64_t x = kh_kmer_reverse(from[words - 1 - i], 32);
+	const uint64_t y = i + 1 < words ? kh_kmer_reverse(from[words - 2 - i], 32) : 0;
 
-	for (uint32_t i = 0; i < words; i++) {
-		const uint64_t x = kh_kmer_reverse(from[words - 1 - i], 32);
-		const uint64_t y = i + 1 < words ? kh_kmer_reverse(from[words - 2 - i], 32) : 0;
-
-		to[i] = sh ? x >> sh | y << (64 - sh) : x;
-	}
+	return sh ? x >> sh | y << (64 - sh) : x;
 }
 
-/* The read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of packed ones (kmer.h). */
+/* Word i of the read of n bases, 1 to KH_TEXT_SPAN, that begins at base `at` of packed ones
+ * (kmer.h). */
+static KH_HD void kh_text_take_word(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
+				    uint64_t at, uint32_t n, uint32_t i)
+{
+	const unsigned sh = (unsigned)(at % 32);
+	const uint64_t w = at / 32 + i;
+	const uint32_t m = n - 32 * i < 32 ? n - 32 * i : 32;
+	const bool two = sh + m > 32;
+	const uint64_t x = bases[w] >> 2 * sh | (two ? bases[w + 1] << (64 - 2 * sh) : 0);
+	const uint32_t a = amb[w] >> sh | (two ? amb[w + 1] << (32 - sh) : 0);
+
+	to->base[i] = x & kh_text_first(m);
+	to->unknown[i] = kh_text_spread(a) & kh_text_first(m);
+}
+
 static KH_HD void kh_text_take(kh_oriented *to, const uint64_t *bases, const uint32_t *amb,
 			       uint64_t at, uint32_t n)
 {
-	const unsigned sh = (unsigned)(at % 32);
-
-	for (uint32_t i = 0; i < (n + 31) / 32; i++) {
-		const uint64_t w = at / 32 + i;
-		const uint32_t m = n - 32 * i < 32 ? n - 32 * i : 32;
-		const bool two = sh + m > 32;
-		const uint64_t x = bases[w] >> 2 * sh | (two ? bases[w + 1] << (64 - 2 * sh) : 0);
-		const uint32_t a = amb[w] >> sh | (two ? amb[w + 1] << (32 - sh) : 0);
-
-		to->base[i] = x & kh_text_first(m);
-		to->unknown[i] = kh_text_spread(a) & kh_text_first(m);
-	}
+	for (uint32_t i = 0; i < (n + 31) / 32; i++)
+		kh_text_take_word(to, bases, amb, at, n, i);
 }
 
-/* The reverse complement of a read of n bases. */
+/* Word i of the reverse complement of a read of n bases. */
+static KH_HD void kh_text_turn_word(kh_oriented *to, const kh_oriented *read, uint32_t n,
+				    uint32_t i)
+{
+	const uint64_t in = kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
+
+	to->base[i] = ~kh_text_reverse_word(read->base, n, i) & in;
+	to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
+}
+
 static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_t n)
 {
-	uint64_t other[KH_TEXT_WORDS];
-
 	for (uint32_t i = 0; i < (n + 31) / 32; i++)
-		other[i] = ~read->base[i] & kh_text_first(n - 32 * i < 32 ? n - 32 * i : 32);
-	kh_text_reverse(to->base, other, n);
-	kh_text_reverse(to->unknown, read->unknown, n);
+		kh_text_turn_word(to, read, n, i);
 }
 
 /* Both. */
@@ -108,8 +116,8 @@ static KH_HD void kh_text_add_mismatch(kh_text_sum *s, uint32_t at)
 
 /* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
  * the text, or that begins in front of it.  Only columns on the target count. */
-static KH_HD_CALLED kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
-					     uint32_t to)
+static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
+				      uint32_t to)
 {
 	const int64_t first = (int64_t)l->begin - at, last = (int64_t)l->end - at;
 	uint32_t done;
@@ -184,32 +192,62 @@ static KH_HD kh_text_side kh_text_side_of(const kh_alignment *fit, int64_t at, b
 	return s;
 }
 
-/* The next stretch, which lies up to 8 bases aside of the last one, as after an insertion or a
- * deletion; false: there is none.  Of a read there is one at most, which may be anywhere.  A part
- * has errors all along: there it is sought in a window that begins where the last one ends, or, if
- * there was none, in the middle of the last window. */
+/* Columns of a read where its next stretch is sought. */
+typedef struct kh_text_window {
+	uint32_t from, n;
+} kh_text_window;
+
+/* The next stretch lies up to 8 bases aside of the last one, as after an insertion or a deletion.
+ * Of a read there is one at most, which may be anywhere.  A part has errors all along: there it is
+ * sought in a window that begins where the last one ends, or, if there was none, in the middle of
+ * the last window.  False: there is no window left. */
+static KH_HD bool kh_text_next_window(const kh_laid *l, const kh_text_side *s, kh_text_window *w)
+{
+	const uint32_t left = s->front ? s->edge : l->len - s->edge;
+
+	w->n = s->part && left > KH_END_WINDOW ? KH_END_WINDOW : left;
+	w->from = s->front ? s->edge - w->n : s->edge;
+	return !s->done && left >= KH_END_BASES;
+}
+
+/* Takes what was found in a window; false: nothing. */
+static KH_HD bool kh_text_take_window(kh_text_side *s, const kh_text_window *w,
+				      const kh_text_aside *found)
+{
+	s->at = found->at;
+	s->done = !s->part;
+	if (found->fit.score > 0) {
+		s->edge = s->front ? found->fit.from : found->fit.to;
+		return true;
+	}
+	s->done |= w->n < KH_END_WINDOW;
+	s->edge = s->front ? s->edge - w->n / 2 : s->edge + w->n / 2;
+	return false;
+}
+
+/* The next stretch; false: there is none. */
 static KH_HD bool kh_text_go_on(const kh_laid *l, kh_text_side *s, kh_alignment *end)
 {
-	while (!s->done) {
-		const uint32_t left = s->front ? s->edge : l->len - s->edge;
-		const uint32_t n = s->part && left > KH_END_WINDOW ? KH_END_WINDOW : left;
-		const uint32_t from = s->front ? s->edge - n : s->edge;
+	kh_text_window w;
 
-		if (left < KH_END_BASES)
-			break;
-		const kh_text_aside found = kh_text_fit_aside(l, s->at, s->part, from, from + n);
+	while (kh_text_next_window(l, s, &w)) {
+		const kh_text_aside found =
+			kh_text_fit_aside(l, s->at, s->part, w.from, w.from + w.n);
 
 		*end = found.fit;
-		s->at = found.at;
-		s->done = !s->part;
-		if (end->score > 0) {
-			s->edge = s->front ? end->from : end->to;
+		if (kh_text_take_window(s, &w, &found))
 			return true;
-		}
-		s->done |= n < KH_END_WINDOW;
-		s->edge = s->front ? s->edge - n / 2 : s->edge + n / 2;
 	}
 	return false;
+}
+
+static KH_HD void kh_text_add_end(kh_alignment *fit, const kh_alignment *end)
+{
+	fit->score += end->score;
+	fit->matches += end->matches;
+	fit->columns += end->columns;
+	fit->from = end->from < fit->from ? end->from : fit->from;
+	fit->to = end->to > fit->to ? end->to : fit->to;
 }
 
 /* Adds to the best stretch of a read that lies at `at` what goes on in front of it, and behind. */
@@ -221,34 +259,36 @@ static KH_HD void kh_text_fit_ends(const kh_laid *l, int64_t at, bool part, kh_a
 	side[0] = kh_text_side_of(fit, at, false, part);
 	side[1] = kh_text_side_of(fit, at, true, part);
 	for (int i = 0; i < 2; i++)
-		while (kh_text_go_on(l, &side[i], &end)) {
-			fit->score += end.score;
-			fit->matches += end.matches;
-			fit->columns += end.columns;
-			fit->from = end.from < fit->from ? end.from : fit->from;
-			fit->to = end.to > fit->to ? end.to : fit->to;
-		}
+		while (kh_text_go_on(l, &side[i], &end))
+			kh_text_add_end(fit, &end);
 }
 
 /* --- the mate's place ------------------------------------------------------------- */
-/* Of the places from .. to of the text, the first one where fewest of the first 64 bases of a
- * read (all, if there are fewer) differ; *differ is their number. */
+/* How many of the first 64 bases of a read (of all, if there are fewer) differ from the text, if
+ * the read lies at base i of it. */
+static KH_HD uint32_t kh_text_begins(const kh_laid *l, uint64_t i)
+{
+	const kh_oriented *r = l->read;
+	const uint32_t n = l->len;
+	uint64_t x = kh_text_differ(r->base[0], kh_text_bases(l->text, i)) | r->unknown[0], y = 0;
+
+	x &= kh_text_first(n < 32 ? n : 32);
+	if (n > 32)
+		y = (kh_text_differ(r->base[1], kh_text_bases(l->text, i + 32)) | r->unknown[1]) &
+		    kh_text_first(n < 64 ? n - 32 : 32);
+	return kh_text_count(x) + kh_text_count(y);
+}
+
+/* Of the places from .. to of the text, the first one where fewest of these differ; *differ is
+ * their number. */
 static KH_HD_CALLED uint64_t kh_text_nearest(const kh_laid *l, uint64_t from, uint64_t to,
 					     uint32_t *differ)
 {
-	const kh_oriented *r = l->read;
-	const uint32_t n = l->len, *text = l->text;
-	const uint64_t m0 = kh_text_first(n < 32 ? n : 32);
-	const uint64_t m1 = n > 32 ? kh_text_first(n < 64 ? n - 32 : 32) : 0;
-	const uint64_t q0 = r->base[0], q1 = m1 ? r->base[1] : 0;
-	const uint64_t u0 = r->unknown[0], u1 = m1 ? r->unknown[1] : 0;
 	uint64_t where = from;
 	uint32_t least = UINT32_MAX;
 
 	for (uint64_t i = from; i <= to; i++) {
-		const uint64_t x = (kh_text_differ(q0, kh_text_bases(text, i)) | u0) & m0;
-		const uint64_t y = (kh_text_differ(q1, kh_text_bases(text, i + 32)) | u1) & m1;
-		const uint32_t d = kh_text_count(x) + kh_text_count(y);
+		const uint32_t d = kh_text_begins(l, i);
 
 		if (d < least) {
 			least = d;
