@@ -1,5 +1,5 @@
-/* fake_match.c - the launchers by which text is compared, on one thread, without a GPU: what each
- * thread does is what threads of match.cu do */
+/* fake_match.c - the launchers by which text is compared, on one thread, without a GPU: what a warp
+ * of match.cu does with its lanes is done here one after the other */
 #include <config.h>
 
 #include <stdlib.h>
@@ -57,6 +57,87 @@ static void mark_all(const kh_gpu_query *q)
 	q->mark[q->n_words] = 0;
 }
 
+/* --- a fragment --------------------------------------------------------------------------- */
+/* Finds the positions of a mate's seeds, all or those that begin behind the one before. */
+static uint32_t choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool all)
+{
+	const uint32_t k = x->m.db->sampling.k;
+	uint32_t n = 0, next = 0;
+
+	for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
+		for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
+			const uint32_t pos = 32 * w + kh_lowest_bit(m);
+
+			if (pos < next)
+				continue;
+			next = all ? pos : pos + k;
+			if (n < x->cap_seeds)
+				x->pos[mate][n] = pos;
+			n++;
+		}
+	return n;
+}
+
+static void look_up(kh_small *x, const kh_small_job *j, uint32_t mate, uint32_t seed)
+{
+	kh_matching *m = &x->m;
+	kh_found *f = &m->found[mate];
+	const uint32_t have = f->n_candidates;
+	const uint64_t key = kh_small_key(&j->s.mate[mate], f->pos[seed], m->db->sampling.k);
+	const kh_small_list l = kh_small_bins(m->db, seed, key, f->candidate + have,
+					      m->cap_candidates - have);
+
+	if (!l.whole)
+		return;
+	if (have + l.n > m->cap_candidates) {
+		m->full |= KH_FULL_CANDIDATES;
+		return;
+	}
+	f->n_candidates = have + l.n;
+	kh_seed_add(&f->known, seed);
+}
+
+static void ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
+{
+	const uint32_t n = choose(x, j, mate, all);
+	kh_found *f = &x->m.found[mate];
+
+	j->s.mate[mate].asked = n;
+	kh_places_begin(f, x->pos[mate], n);
+	if (f->n > x->cap_seeds)
+		x->m.full |= KH_FULL_CANDIDATES;
+	for (uint32_t i = 0; i < f->n && !x->m.full; i++)
+		look_up(x, j, mate, i);
+}
+
+/* Compares number i of all.  False: a room is too small. */
+static bool compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
+{
+	kh_matching *m = &x->m;
+	kh_small_job j = kh_gpu_item(q, i);
+	bool again = true;
+
+	for (uint32_t mate = 0; mate < 2; mate++) {
+		kh_mate *a = &j.s.mate[mate];
+
+		for (uint32_t w = 0; 32 * w < a->len; w++)
+			a->seeds += kh_count_bits(kh_small_marks(&j, mate, m->db->sampling.k, w));
+		if (a->len > 0)
+			kh_text_read(m->read[mate], a->bases, a->amb, a->at, a->len);
+	}
+	for (int all = !j.s.only; all < 2 && again && !m->full; all++) {
+		kh_claims_forget(&m->here);
+		for (uint32_t mate = 0; mate < 2; mate++)
+			ask(x, &j, mate, all != 0);
+		for (uint32_t mate = 0; mate < 2 && !m->full; mate++)
+			kh_places_regions(m, &j.s, mate);
+		again = !m->full && kh_match_segment(m, &j.s);
+	}
+	if (!m->full)
+		kh_gpu_give(q, x, &j, i);
+	return !m->full;
+}
+
 static void compare_all(const kh_gpu_query *q)
 {
 	const kh_small_caps caps = kh_small_usual();
@@ -71,7 +152,7 @@ static void compare_all(const kh_gpu_query *q)
 		}
 		memset(room, 0xa5, sizeof room);
 		kh_small_init(&x, &q->text, &caps, room);
-		if (!kh_gpu_compare(q, &x, i))
+		if (!compare(q, &x, i))
 			q->left[q->counts[KH_GPU_LEFT]++] = i;
 	}
 }
@@ -84,7 +165,8 @@ static void compare_left(const kh_gpu_query *q)
 	for (uint32_t k = 0; k < q->counts[KH_GPU_LEFT]; k++) {
 		memset(q->rooms, 0xa5, kh_gpu_query_match_room());
 		kh_small_init(&x, &q->text, &caps, q->rooms);
-		kh_gpu_compare_left(q, &x, q->left[k]);
+		if (!compare(q, &x, q->left[k]))
+			kh_gpu_give_up(q, q->left[k]);
 	}
 }
 

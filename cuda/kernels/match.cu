@@ -1,24 +1,23 @@
 /*
  * match.cu - fragments compared with text
  *
- * Each thread compares a fragment, or a part of a long one (match_item.h, match_small.h): it has so
- * few seeds and places that the lanes of a warp would mostly wait for one another's turns.  The
- * kernels run one after the other in a stream:
+ * Each warp compares a fragment, or a part of a long one (match_warp.cuh).  The kernels run one
+ * after the other in a stream:
  *
- *	mark    which k-mers are seeds, word by word: most of the work, and the same for all
- *	match   fragments and parts, in small rooms, in local memory
+ *	mark    which k-mers are seeds, word by word
+ *	match   fragments and parts, in small rooms, in shared memory
  *	left    those for which that was too little, in large ones, in memory of the queue
  *	sum     the calls of long fragments, by the claims of their parts
  *
  * What needs still more is left to the host: its call has the taxon KH_GPU_CALL_LEFT.
  */
-#include "cuda/kernels/match_item.h"
+#include "cuda/kernels/match_warp.cuh"
 #include "cuda/kernels/syncmers.cuh"
 
 namespace {
 
-constexpr unsigned BLOCK = 128;         /* threads */
-constexpr unsigned LARGE_BLOCK = 32, LARGE_BLOCKS = 16; /* of those with large rooms */
+constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32;
+constexpr unsigned LARGE_BLOCKS = 32;   /* of warps with large rooms */
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */
@@ -38,10 +37,13 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 	q.mark[w] = leave_out(sk, q.bases, w, keep);
 }
 
-__global__ void __launch_bounds__(BLOCK, 4) match_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
-	const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
+	__shared__ warp_match work[WARPS];
+	__shared__ uint64_t room[WARPS][KH_SMALL_WORDS];
+	const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * WARPS + warp;
+	const kh_small_caps caps = kh_small_usual();
 
 	if (threadIdx.x == 0)
 		db = q.text;
@@ -50,34 +52,37 @@ __global__ void __launch_bounds__(BLOCK, 4) match_kernel(const __grid_constant__
 		return;
 	if (i < q.n && kh_gpu_is_long(&q, i)) {
 		/* which features its parts have found is not kept */
-		if (q.found)
+		if (q.found && lane_id() == 0)
 			kh_gpu_leave_to_host(&q, i);
 		return;
 	}
-	const kh_small_caps caps = kh_small_usual();
-	uint64_t room[KH_SMALL_WORDS];
-	kh_small x;
-
-	kh_small_init(&x, &db, &caps, room);
-	if (!kh_gpu_compare(&q, &x, i))
+	if (!compare(&q, &db, &caps, &work[warp], room[warp], i) && lane_id() == 0)
 		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
 }
 
-__global__ void __launch_bounds__(LARGE_BLOCK) left_kernel(const __grid_constant__ kh_gpu_query q)
+__global__ void __launch_bounds__(BLOCK) left_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
+	__shared__ warp_match work[WARPS];
 	const kh_small_caps caps = kh_small_large();
-	uint64_t *room = (uint64_t *)q.rooms + (size_t)thread_number() * kh_small_words(&caps);
+	const uint32_t warp = threadIdx.x / 32;
+	uint64_t *room = (uint64_t *)q.rooms +
+			 (size_t)(blockIdx.x * WARPS + warp) * kh_small_words(&caps);
 	const uint32_t n = q.counts[KH_GPU_LEFT];
 
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	for (uint32_t at; (at = atomicAdd(&q.counts[KH_GPU_LEFT_TAKEN], 1)) < n;) {
-		kh_small x;
+	for (;;) {
+		uint32_t at = 0;
 
-		kh_small_init(&x, &db, &caps, room);
-		kh_gpu_compare_left(&q, &x, q.left[at]);
+		if (lane_id() == 0)
+			at = atomicAdd(&q.counts[KH_GPU_LEFT_TAKEN], 1);
+		at = __shfl_sync(ALL, at, 0);
+		if (at >= n)
+			break;
+		if (!compare(&q, &db, &caps, &work[warp], room, q.left[at]) && lane_id() == 0)
+			kh_gpu_give_up(&q, q.left[at]);
 	}
 }
 
@@ -120,8 +125,8 @@ extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 	const uint32_t items = q->n + q->n_slices;
 
 	mark_any(q, stream);
-	match_kernel<<<(items + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);
-	left_kernel<<<LARGE_BLOCKS, LARGE_BLOCK, 0, stream>>>(*q);
+	match_kernel<<<(items + WARPS - 1) / WARPS, BLOCK, 0, stream>>>(*q);
+	left_kernel<<<LARGE_BLOCKS, BLOCK, 0, stream>>>(*q);
 	if (q->n_longs > 0 && !q->found)
 		sum_kernel<<<(q->n_longs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);
 	return cudaGetLastError();
@@ -131,7 +136,7 @@ extern "C" size_t kh_gpu_query_match_room(void)
 {
 	const kh_small_caps caps = kh_small_large();
 
-	return (size_t)LARGE_BLOCKS * LARGE_BLOCK * kh_small_words(&caps) * sizeof(uint64_t);
+	return (size_t)LARGE_BLOCKS * WARPS * kh_small_words(&caps) * sizeof(uint64_t);
 }
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)

@@ -128,25 +128,19 @@ static KH_HD void kh_gpu_give_part(const kh_gpu_query *q, const kh_small *x,
 	p->n = n <= KH_GPU_PART_CLAIMS ? n : UINT32_MAX;
 }
 
-/* Compares number i of all.  False: the rooms of x are too small. */
-static KH_HD_CALLED bool kh_gpu_compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
+/* Gives what number i of all was found to be. */
+static KH_HD void kh_gpu_give(const kh_gpu_query *q, const kh_small *x, const kh_small_job *j,
+			      uint32_t i)
 {
-	kh_small_job j = kh_gpu_item(q, i);
-
-	if (!kh_small_compare(x, &j))
-		return false;
 	if (i < q->n)
-		kh_gpu_give_call(q, x, &j, i);
+		kh_gpu_give_call(q, x, j, i);
 	else
-		kh_gpu_give_part(q, x, &j, i);
-	return true;
+		kh_gpu_give_part(q, x, j, i);
 }
 
-/* The same with large rooms; what these do not suffice for is left to the host. */
-static KH_HD void kh_gpu_compare_left(const kh_gpu_query *q, kh_small *x, uint32_t i)
+/* Number i of all needs more room than there is: it is left to the host. */
+static KH_HD void kh_gpu_give_up(const kh_gpu_query *q, uint32_t i)
 {
-	if (kh_gpu_compare(q, x, i))
-		return;
 	if (i < q->n)
 		kh_gpu_leave_to_host(q, i);
 	else

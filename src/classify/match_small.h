@@ -1,16 +1,16 @@
 /*
- * match_small.h - a fragment compared with text by one thread, in rooms of fixed size   [HD]
+ * match_small.h - a fragment compared with text in rooms of fixed size   [HD]
  *
- * What kernels do for each fragment: the same as match.c does for a segment, but for how seeds are
- * looked up, and rooms that are small.  Nearly all fragments of one segment fit; what does not is
- * left to the CPU.
+ * What kernels need beside match_score.h: they do the same as match.c does for a segment, but for
+ * how seeds are looked up, and rooms that are small.  Nearly all fragments of one segment fit; what
+ * does not is left to the CPU.
  */
 #ifndef KH_CLASSIFY_MATCH_SMALL_H
 #define KH_CLASSIFY_MATCH_SMALL_H
 
 #include "classify/match_score.h"
 
-/* How large rooms are: so small that a thread of each fragment has them, and larger ones for what
+/* How large rooms are: so small that many fragments have them at a time, and larger ones for what
  * does not fit. */
 typedef struct kh_small_caps {
 	uint32_t seeds, candidates;     /* of a mate */
@@ -42,18 +42,17 @@ typedef struct kh_small_job {
 typedef struct kh_small {
 	kh_matching m;
 	uint32_t *pos[2];
-	uint64_t *key;
 	uint32_t cap_seeds;
 } kh_small;
 
 /* 8 bytes that rooms take; at most so many, for a constant. */
 static KH_HD uint32_t kh_small_words(const kh_small_caps *c)
 {
-	return 2 * c->seeds + (2 + c->sorted) * c->candidates + 2 * c->candidates * 2 +
+	return c->seeds + (2 + c->sorted) * c->candidates + 2 * c->candidates * 2 +
 	       (c->places + KH_RESCUE_MOST) * 4 + c->claims * 5;
 }
 
-enum { KH_SMALL_WORDS = 2 * 64 + 6 * 32 + (16 + KH_RESCUE_MOST) * 4 + 8 * 5 };
+enum { KH_SMALL_WORDS = 64 + 6 * 32 + (16 + KH_RESCUE_MOST) * 4 + 8 * 5 };
 
 static_assert(sizeof(kh_region) == 16 && sizeof(kh_spot) == 32 && sizeof(kh_claim) == 32 &&
 	      sizeof(kh_alone) == 8, "kh_small_words counts them so");
@@ -66,8 +65,6 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db, const kh_sma
 
 	m->db = db;
 	x->cap_seeds = c->seeds;
-	x->key = at;
-	at += c->seeds;
 	for (int i = 0; i < 2; i++) {
 		x->pos[i] = (uint32_t *)at;
 		at += c->seeds / 2;
@@ -116,16 +113,6 @@ static KH_HD uint32_t kh_count_bits(uint32_t x)
 #endif
 }
 
-/* What is read soon.  The address need not be valid. */
-static KH_HD void kh_small_ask_for(const void *p)
-{
-#ifdef __CUDA_ARCH__
-	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-#else
-	__builtin_prefetch(p);
-#endif
-}
-
 /* --- seeds ------------------------------------------------------------------------------ */
 /* The seeds among the k-mers that begin in word w of a mate. */
 static KH_HD uint32_t kh_small_marks(const kh_small_job *j, uint32_t mate, uint32_t k, uint32_t w)
@@ -140,15 +127,6 @@ static KH_HD uint32_t kh_small_marks(const kh_small_job *j, uint32_t mate, uint3
 	left = starts - 32 * w;
 	here = sh ? mark[0] >> sh | mark[1] << (32 - sh) : mark[0];
 	return left < 32 ? here & ((UINT32_C(1) << left) - 1) : here;
-}
-
-static KH_HD uint32_t kh_small_count(const kh_small_job *j, uint32_t mate, uint32_t k)
-{
-	uint32_t n = 0;
-
-	for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
-		n += kh_count_bits(kh_small_marks(j, mate, k, w));
-	return n;
 }
 
 static KH_HD uint64_t kh_small_key(const kh_mate *a, uint32_t pos, uint32_t k)
@@ -173,40 +151,17 @@ static KH_HD uint32_t kh_small_slots(const void *line, uint32_t tag, uint32_t sl
 	return equal & ((UINT32_C(1) << slots) - 1);
 }
 
-/* The bins of a seed that were found so far, as candidates behind those that there are. */
+/* The bins of a seed: how many; whole: these are all. */
 typedef struct kh_small_list {
 	uint32_t n;
 	bool whole;
 } kh_small_list;
 
-static KH_HD void kh_small_add(const kh_matching *m, kh_found *f, uint32_t seed, uint32_t bin,
-			       kh_small_list *l)
+/* Writes the bins of a seed as candidates, `cap` of them at most. */
+static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, uint64_t key,
+					 uint64_t *to, uint32_t cap)
 {
-	const uint32_t at = f->n_candidates + l->n++;
-
-	l->whole = l->whole && bin != KH_SEED_MANY;
-	if (at < m->cap_candidates)
-		f->candidate[at] = (uint64_t)bin << 32 | seed;
-}
-
-/* As kh_places_list, of bins that have been added. */
-static KH_HD void kh_small_take(kh_matching *m, kh_found *f, uint32_t seed, const kh_small_list *l)
-{
-	const uint32_t n = f->n_candidates + l->n;
-
-	if (!l->whole || n > KH_MATCH_CANDIDATES)
-		return;
-	if (n > m->cap_candidates) {
-		m->full |= KH_FULL_CANDIDATES;
-		return;
-	}
-	f->n_candidates = n;
-	kh_seed_add(&f->known, seed);
-}
-
-static KH_HD void kh_small_look_up(kh_matching *m, kh_found *f, uint32_t seed, uint64_t key)
-{
-	const kh_seed_index *x = &m->db->seeds;
+	const kh_seed_index *x = &db->seeds;
 	const uint32_t slots = kh_seed_slots(x->bits);
 	kh_small_list l = { 0, true };
 
@@ -214,88 +169,24 @@ static KH_HD void kh_small_look_up(kh_matching *m, kh_found *f, uint32_t seed, u
 		for (uint32_t with = kh_small_slots(s.line, s.tag, slots); with; with &= with - 1) {
 			const uint32_t value = kh_seed_value(s.line, kh_lowest_bit(with), x->bits);
 			const uint32_t *word;
-			uint32_t one;
+			uint32_t one, more = KH_SEED_MORE;
 
 			if (value == 0)
 				break;
 			word = kh_seed_bins(x, s.range, value, &one);
-			for (; *word & KH_SEED_MORE; word++)
-				kh_small_add(m, f, seed, *word & ~KH_SEED_MORE, &l);
-			kh_small_add(m, f, seed, *word, &l);
+			for (; more; word++, l.n++) {
+				const uint32_t bin = *word & ~KH_SEED_MORE;
+
+				more = *word & KH_SEED_MORE;
+				l.whole = l.whole && bin != KH_SEED_MANY;
+				if (l.n < cap)
+					to[l.n] = (uint64_t)bin << 32 | seed;
+			}
 		}
-	kh_small_take(m, f, seed, &l);
+	return l;
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
-/* Finds the seeds of a mate, all or those that begin behind the one before, and asks for their
- * lines; returns their number. */
-static KH_HD uint32_t kh_small_choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool all)
-{
-	const uint32_t k = x->m.db->sampling.k;
-	const kh_mate *a = &j->s.mate[mate];
-	uint32_t n = 0, next = 0;
-
-	for (uint32_t w = 0; 32 * w < a->len; w++)
-		for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
-			const uint32_t pos = 32 * w + kh_lowest_bit(m);
-
-			if (pos < next)
-				continue;
-			next = all ? pos : pos + k;
-			if (n < x->cap_seeds) {
-				x->pos[mate][n] = pos;
-				x->key[n] = kh_small_key(a, pos, k);
-				kh_small_ask_for(kh_seed_begin(&x->m.db->seeds, x->key[n]).line);
-			}
-			n++;
-		}
-	return n;
-}
-
-/* Looks up seeds of a mate. */
-static KH_HD void kh_small_ask(kh_small *x, kh_small_job *j, uint32_t mate, bool all)
-{
-	const uint32_t words = x->m.db->sampling.stride / KH_TEXT_WORD;
-	const uint32_t n = kh_small_choose(x, j, mate, all);
-	kh_found *f = &x->m.found[mate];
-
-	j->s.mate[mate].asked = n;
-	kh_places_begin(f, x->pos[mate], n);
-	if (f->n > x->cap_seeds) {
-		x->m.full |= KH_FULL_CANDIDATES;
-		return;
-	}
-	for (uint32_t i = 0; i < f->n; i++)
-		kh_small_look_up(&x->m, f, i, x->key[i]);
-	for (uint32_t i = 0; i < f->n_candidates; i++)
-		kh_small_ask_for(x->m.db->text +
-				 (uint64_t)kh_candidate_bin(f->candidate[i]) * words);
-}
-
-/* Compares a fragment: claims are in x->m.here.  False: a room is too small. */
-static KH_HD bool kh_small_compare(kh_small *x, kh_small_job *j)
-{
-	kh_matching *m = &x->m;
-	bool again = true;
-
-	for (uint32_t i = 0; i < 2; i++) {
-		kh_mate *a = &j->s.mate[i];
-
-		a->seeds = kh_small_count(j, i, m->db->sampling.k);
-		if (a->len > 0)
-			kh_text_read(m->read[i], a->bases, a->amb, a->at, a->len);
-	}
-	for (int all = !j->s.only; all < 2 && again && !m->full; all++) {
-		kh_claims_forget(&m->here);
-		for (uint32_t i = 0; i < 2; i++)
-			kh_small_ask(x, j, i, all != 0);
-		for (uint32_t i = 0; i < 2 && !m->full; i++)
-			kh_places_regions(m, &j->s, i);
-		again = !m->full && kh_match_segment(m, &j->s);
-	}
-	return !m->full;
-}
-
 /* The call of a fragment that was compared, but for the features found; *wanted, if it is not NULL:
  * what it could be. */
 static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uint32_t confidence,

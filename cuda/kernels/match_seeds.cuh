@@ -1,0 +1,191 @@
+/* match_seeds.cuh - a fragment compared with text by a warp (match_warp.cuh): its mates, their
+ * seeds, what these find, and the regions of that */
+#ifndef KH_CUDA_KERNELS_MATCH_SEEDS_CUH
+#define KH_CUDA_KERNELS_MATCH_SEEDS_CUH
+
+#include "cuda/kernels/match_item.h"
+#include "cuda/kernels/threads.cuh"
+
+namespace {
+
+/* What a warp works on, but for the rooms of x. */
+struct warp_match {
+	kh_small x;
+	kh_small_job j;
+	int64_t at[KH_MATCH_DIAGONALS];
+};
+
+/* The sum of x over the lanes before this one. */
+__device__ uint32_t sum_before(uint32_t x)
+{
+	uint32_t sum = x;
+
+	for (unsigned d = 1; d < 32; d *= 2) {
+		const uint32_t y = __shfl_up_sync(ALL, sum, d);
+
+		sum += lane_id() >= d ? y : 0;
+	}
+	return sum - x;
+}
+
+/* --- the mates ------------------------------------------------------------------------ */
+/* A lane takes a word of a mate. */
+__device__ void read_mate(warp_match *w, uint32_t mate)
+{
+	kh_oriented *to = w->x.m.read[mate];
+	const kh_mate a = w->j.s.mate[mate];
+	const uint32_t i = lane_id();
+	const bool has = 32 * i < a.len;
+	const uint32_t marks = has ? kh_small_marks(&w->j, mate, w->x.m.db->sampling.k, i) : 0;
+	const uint32_t seeds = __reduce_add_sync(ALL, kh_count_bits(marks));
+
+	if (has)
+		kh_text_take_word(&to[0], a.bases, a.amb, a.at, a.len, i);
+	if (i == 0)
+		w->j.s.mate[mate].seeds = seeds;
+	__syncwarp();
+	if (has)
+		kh_text_turn_word(&to[1], &to[0], a.len, i);
+	__syncwarp();
+}
+
+/* Finds the positions of a mate's seeds, all or those that begin behind the one before; their
+ * number. */
+__device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
+{
+	const uint32_t k = w->x.m.db->sampling.k, cap = w->x.cap_seeds, base = 32 * lane_id();
+	uint32_t *pos = w->x.pos[mate], n = 0;
+	uint32_t marks = base < w->j.s.mate[mate].len ? kh_small_marks(&w->j, mate, k, lane_id())
+						      : 0;
+
+	if (all) {
+		n = sum_before(kh_count_bits(marks));
+		for (; marks; marks &= marks - 1, n++)
+			if (n < cap)
+				pos[n] = base + kh_lowest_bit(marks);
+		return w->j.s.mate[mate].seeds;
+	}
+	for (unsigned any; (any = __ballot_sync(ALL, marks != 0)) != 0; n++) {
+		const int first = (int)kh_lowest_bit(any);
+		const uint32_t bit = kh_lowest_bit(__shfl_sync(ALL, marks, first));
+		const uint32_t at = 32 * (uint32_t)first + bit, next = at + k;
+
+		if (lane_id() == 0 && n < cap)
+			pos[n] = at;
+		marks = next <= base ? marks : next < base + 32 ? marks & ~0u << (next - base) : 0;
+	}
+	return n;
+}
+
+/* Adds the bins of seeds from `first` on, one for each lane. */
+__device__ void look_up_seeds(warp_match *w, uint32_t mate, uint32_t first)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	const uint32_t seed = first + lane_id(), begin = f->n_candidates;
+	const bool has = seed < f->n;
+	uint64_t key = 0, one = 0;
+	kh_small_list l = { 0, false };
+
+	if (has) {
+		key = kh_small_key(&w->j.s.mate[mate], f->pos[seed], m->db->sampling.k);
+		l = kh_small_bins(m->db, seed, key, &one, 1);
+	}
+	const uint32_t n = l.whole ? l.n : 0, at = begin + sum_before(n);
+	const uint32_t end = __shfl_sync(ALL, at + n, 31);
+	const unsigned known = __ballot_sync(ALL, l.whole);
+
+	if (end <= m->cap_candidates && n == 1)
+		f->candidate[at] = one;
+	if (end <= m->cap_candidates && n > 1)
+		kh_small_bins(m->db, seed, key, f->candidate + at, n);
+	__syncwarp();
+	if (lane_id() == 0 && end > m->cap_candidates) {
+		m->full |= KH_FULL_CANDIDATES;
+	} else if (lane_id() == 0) {
+		f->n_candidates = end;
+		f->known.bit[first / 64] |= (uint64_t)known << first % 64;
+	}
+	__syncwarp();
+}
+
+/* Looks up seeds of a mate. */
+__device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	const uint32_t n = choose_seeds(w, mate, all);
+
+	if (lane_id() == 0) {
+		w->j.s.mate[mate].asked = n;
+		kh_places_begin(f, w->x.pos[mate], n);
+		if (f->n > w->x.cap_seeds)
+			m->full |= KH_FULL_CANDIDATES;
+	}
+	__syncwarp();
+	for (uint32_t first = 0; first < f->n && !m->full; first += 32)
+		look_up_seeds(w, mate, first);
+}
+
+/* --- regions -------------------------------------------------------------------------- */
+__device__ void sort_candidates(kh_matching *m, kh_found *f)
+{
+	const uint32_t n = f->n_candidates, lane = lane_id();
+	uint64_t *a = f->candidate;
+
+	if (n > 32) {
+		if (lane == 0)
+			kh_places_sort_candidates(a, m->sorted, n);
+		__syncwarp();
+		return;
+	}
+	const uint64_t x = lane < n ? a[lane] : 0;
+	uint32_t rank = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		rank += a[i] < x || (a[i] == x && i < lane);
+	__syncwarp();
+	if (lane < n)
+		a[rank] = x;
+	__syncwarp();
+}
+
+/* Makes regions of all candidates of a mate. */
+__device__ void make_regions(warp_match *w, uint32_t mate)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	const uint32_t len = w->j.s.mate[mate].len, far = kh_places_far(m, len);
+	const kh_seed_set none = kh_seed_none();
+	const uint32_t unseen = kh_places_loss(m, f, len, &none);
+	uint32_t n = 0;
+
+	sort_candidates(m, f);
+	for (uint32_t first = 0; first < f->n_candidates; first += 32) {
+		const uint32_t i = first + lane_id();
+		const bool begins = i < f->n_candidates &&
+				    (i == 0 || kh_candidate_bin(f->candidate[i]) -
+						      kh_candidate_bin(f->candidate[i - 1]) > far);
+		const unsigned mask = __ballot_sync(ALL, begins);
+
+		if (begins)
+			f->region[n + kh_count_bits(mask & lanes_below())].from = i;
+		n += kh_count_bits(mask);
+	}
+	__syncwarp();
+	for (uint32_t i = lane_id(); i < n; i += 32) {
+		kh_region *r = &f->region[i];
+
+		kh_places_region(m, f, len, r,
+				 (i + 1 < n ? r[1].from : f->n_candidates) - r->from);
+	}
+	if (lane_id() == 0) {
+		f->n_regions = n;
+		f->unseen = unseen;
+	}
+	__syncwarp();
+}
+
+} /* namespace */
+
+#endif

@@ -1,0 +1,434 @@
+/*
+ * match_warp.cuh - a fragment, or a part of a long one, compared with text by a warp
+ *
+ * The same as match.c does on the CPU.  The lanes share what there is much of: words of a mate,
+ * seeds, candidates, regions, bases of a bin, columns aside, k-mers that are counted.  What is one
+ * after the other is done by the first lane, with the functions of src/classify; and what only
+ * reads and gives a number, by all lanes alike.  All lies in memory that the warp shares, as a
+ * thread would need kilobytes of local memory, and kernels with so much of it do not run side by
+ * side.
+ */
+#ifndef KH_CUDA_KERNELS_MATCH_WARP_CUH
+#define KH_CUDA_KERNELS_MATCH_WARP_CUH
+
+#include "cuda/kernels/match_seeds.cuh"
+
+namespace {
+
+/* --- the ends of a mate --------------------------------------------------------------- */
+/* As kh_text_fit_aside: a lane for each diagonal. */
+__device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
+				   uint32_t to)
+{
+	const uint32_t i = lane_id();
+	const int64_t aside = i % 2 ? at + (i + 1) / 2 : at - i / 2;
+	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
+	kh_alignment fit = best.fit;
+
+	if (i >= (here ? 0u : 1u) && i <= 2 * KH_END_ASIDE)
+		fit = kh_text_fit(l, aside, from, to);
+	fit.score = fit.score < KH_END_SCORE ? 0 : fit.score - (i > 0 ? KH_GAP_COST : 0);
+	const uint32_t most = __reduce_max_sync(ALL, fit.score << 5 | (31 - i));
+	const int lane = (int)(31 - (most & 31));
+
+	if (most >> 5 == 0)
+		return best;
+	best.fit.score = most >> 5;
+	best.fit.matches = __shfl_sync(ALL, fit.matches, lane);
+	best.fit.columns = __shfl_sync(ALL, fit.columns, lane);
+	best.fit.from = __shfl_sync(ALL, fit.from, lane);
+	best.fit.to = __shfl_sync(ALL, fit.to, lane);
+	best.at = lane % 2 ? at + (lane + 1) / 2 : at - lane / 2;
+	return best;
+}
+
+/* As kh_text_fit_ends. */
+__device__ void fit_ends(const kh_laid *l, int64_t at, bool part, kh_alignment *fit)
+{
+	const kh_alignment middle = *fit;
+
+	for (int i = 0; i < 2; i++) {
+		kh_text_side side = kh_text_side_of(&middle, at, i == 1, part);
+		kh_text_window x;
+
+		while (kh_text_next_window(l, &side, &x)) {
+			const kh_text_aside found =
+				fit_aside(l, side.at, part, x.from, x.from + x.n);
+
+			if (kh_text_take_window(&side, &x, &found))
+				kh_text_add_end(fit, &found.fit);
+		}
+	}
+}
+
+/* --- places --------------------------------------------------------------------------- */
+/* As kh_places_add. */
+__device__ void add_place(warp_match *w, uint32_t mate, uint32_t strand, int64_t at, uint32_t bin)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	const uint32_t n = m->n_place, before = f->stretch;
+	kh_spot p;
+
+	if (n == m->cap_place) {
+		__syncwarp();
+		if (lane_id() == 0)
+			m->full |= KH_FULL_PLACES;
+		__syncwarp();
+		return;
+	}
+	p.number = kh_place_number(mate, strand, at);
+	p.target = kh_match_target(m->db, bin);
+	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
+	kh_alignment fit = kh_text_fit(&l, at, 0, l.len);
+	const uint32_t stretch = fit.score;
+
+	if (4 * stretch >= before)
+		fit_ends(&l, at, !w->j.s.only, &fit);
+	p.fit = fit;
+	__syncwarp();
+	if (lane_id() == 0) {
+		f->stretch = stretch > before ? stretch : before;
+		f->best = fit.score > f->best ? fit.score : f->best;
+		m->place[n] = p;
+		m->n_place = n + 1;
+	}
+	__syncwarp();
+}
+
+/* Compares the mate at each place where the text of the bin has the seed. */
+__device__ void look_in_bin(warp_match *w, uint32_t mate, const kh_stands *f, uint32_t bin)
+{
+	const kh_match_db *db = w->x.m.db;
+	const uint32_t stride = db->sampling.stride;
+	const uint64_t mask = kh_kmer_mask(db->sampling.k);
+
+	for (uint32_t first = 0; first < stride; first += 32) {
+		const uint64_t from = (uint64_t)bin * stride + first;
+		uint64_t here = 0;
+		unsigned as_is, back;
+
+		if (first + lane_id() < stride)
+			here = kh_text_bases(db->text, from + lane_id()) & mask;
+		as_is = __ballot_sync(ALL, first + lane_id() < stride && here == f->bases[0]);
+		back = __ballot_sync(ALL, first + lane_id() < stride && here == f->bases[1]);
+		for (unsigned any = as_is | back; any != 0; any &= any - 1) {
+			const uint32_t i = kh_lowest_bit(any);
+
+			if (as_is >> i & 1)
+				add_place(w, mate, 0, (int64_t)(from + i) - f->at[0], bin);
+			if (back >> i & 1)
+				add_place(w, mate, 1, (int64_t)(from + i) - f->at[1], bin);
+		}
+	}
+}
+
+/* As kh_places_compare: the lanes look which candidates lie on no place yet, of which nearly always
+ * the first one is the only one. */
+__device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
+{
+	kh_matching *m = &w->x.m;
+	const kh_found *f = &m->found[mate];
+	const uint32_t before = m->n_place, end = r->from + r->n, k = m->db->sampling.k;
+	const uint32_t len = w->j.s.mate[mate].len;
+
+	if (lane_id() == 0)
+		r->compared = true;
+	for (uint32_t from = r->from; from < end;) {
+		const uint32_t i = from + lane_id();
+		bool away = false;
+
+		if (i < end) {
+			const uint32_t pos = f->pos[(uint32_t)f->candidate[i]];
+			const uint32_t at[2] = { pos, len - k - pos };
+
+			away = !kh_places_have(m, m->n_place - before, at,
+					       kh_candidate_bin(f->candidate[i]));
+		}
+		const unsigned mask = __ballot_sync(ALL, away);
+
+		if (mask == 0) {
+			from += 32;
+			continue;
+		}
+		if (m->full || m->n_place - before >= KH_MATCH_DIAGONALS)
+			break;
+		from += kh_lowest_bit(mask);
+		const uint64_t c = f->candidate[from++];
+		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
+
+		look_in_bin(w, mate, &x, kh_candidate_bin(c));
+	}
+	__syncwarp();
+}
+
+/* The least loss of a region that was not compared. */
+__device__ uint32_t least_loss(const kh_found *f)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = lane_id(); i < f->n_regions; i += 32)
+		if (!f->region[i].compared && f->region[i].loss < least)
+			least = f->region[i].loss;
+	return __reduce_min_sync(ALL, least);
+}
+
+/* Compares the mate in regions that were not compared and have a loss from `least` to `most`; was
+ * there one? */
+__device__ bool compare_regions(warp_match *w, uint32_t mate, uint32_t least, int64_t most)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	bool some = false;
+
+	for (uint32_t first = 0; first < f->n_regions; first += 32) {
+		const uint32_t i = first + lane_id();
+		bool wanted = false;
+
+		if (i < f->n_regions) {
+			const kh_region r = f->region[i];
+
+			wanted = !r.compared && r.loss >= least && (int64_t)r.loss <= most;
+		}
+		unsigned mask = __ballot_sync(ALL, wanted);
+
+		for (; mask != 0 && !m->full; mask &= mask - 1) {
+			some = true;
+			compare_region(w, mate, &f->region[first + kh_lowest_bit(mask)]);
+		}
+	}
+	return some;
+}
+
+/* As kh_places_best. */
+__device__ void compare_best(warp_match *w, uint32_t mate, uint32_t slack)
+{
+	const kh_matching *m = &w->x.m;
+	const kh_found *f = &m->found[mate];
+	const uint32_t len = w->j.s.mate[mate].len;
+
+	while (!m->full) {
+		const uint32_t loss = least_loss(f);
+
+		if (loss >= len || len - loss + slack < f->best)
+			break;
+		compare_regions(w, mate, loss, loss);
+	}
+}
+
+/* --- claims --------------------------------------------------------------------------- */
+__device__ void make_claims(kh_matching *m)
+{
+	__syncwarp();
+	if (lane_id() == 0) {
+		kh_claims_forget(&m->here);
+		kh_match_claims(m);
+	}
+	__syncwarp();
+}
+
+/* As kh_match_compare. */
+__device__ void compare_mates(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const uint32_t slack = kh_match_slack(m->db, &w->j.s);
+	const kh_found *f = m->found;
+	bool more = false;
+
+	for (uint32_t i = 0; i < 2; i++)
+		compare_best(w, i, slack);
+	if (!m->full)
+		make_claims(m);
+	if (m->full || f[0].best == 0 || f[1].best == 0 || m->here.n == 0)
+		return;
+	const int64_t score = (int64_t)kh_match_best(&m->here)->score - slack;
+	const int64_t from[2] = { score - f[1].best, score - f[0].best };
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (!m->full)
+			more |= compare_regions(w, i, 0, w->j.s.mate[i].len - from[i]);
+	if (more && !m->full)
+		make_claims(m);
+}
+
+/* As kh_text_nearest. */
+__device__ uint64_t nearest(const kh_laid *l, uint64_t from, uint64_t to, uint32_t *differ)
+{
+	uint32_t least = UINT32_MAX, where = UINT32_MAX;
+
+	for (uint64_t i = from + lane_id(); i <= to; i += 32) {
+		const uint32_t d = kh_text_begins(l, i);
+
+		if (d < least) {
+			least = d;
+			where = (uint32_t)(i - from);
+		}
+	}
+	*differ = __reduce_min_sync(ALL, least);
+	return from + __reduce_min_sync(ALL, least == *differ ? where : UINT32_MAX);
+}
+
+/* As kh_match_rescue. */
+__device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
+{
+	kh_matching *m = &w->x.m;
+	const kh_spot *a = &m->place[place];
+	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
+	const uint32_t len = w->j.s.mate[mate].len;
+	kh_spot b = { kh_place_number(mate, strand, 0), a->target, { 0, 0, 0, 0, 0 } };
+	const kh_laid l = kh_places_laid(m, &w->j.s, &b);
+	int64_t from, to, found;
+	uint32_t differ;
+
+	if (!kh_rescue_range(m, &w->j.s, a, &from, &to))
+		return;
+	found = (int64_t)nearest(&l, (uint64_t)from, (uint64_t)to, &differ);
+	if (2 * differ > (len < 64 ? len : 64))
+		return;
+	kh_alignment fit = kh_text_fit(&l, found, 0, len);
+	if (fit.score < KH_RESCUE_FIT)
+		return;
+	fit_ends(&l, found, false, &fit);
+	b.fit = fit;
+	b.number = kh_place_number(mate, strand, found);
+	__syncwarp();
+	if (lane_id() == 0)
+		kh_match_rescued(m, place, beside, &b);
+	__syncwarp();
+}
+
+/* As kh_match_rescue_mate. */
+__device__ void rescue_mate(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const kh_claim *best = kh_match_best(&m->here);
+	uint32_t p = UINT32_MAX;
+
+	if (!best || best->mates == 3)
+		return;
+	const int32_t near = best->score - KH_RESCUE_NEAR;
+
+	for (uint32_t i = 0; i < KH_RESCUE_MOST && !m->full; i++) {
+		p = kh_places_next_best(m, p);
+		if (p == UINT32_MAX || m->place[p].fit.score < KH_RESCUE_SCORE ||
+		    (int32_t)m->place[p].fit.score < near)
+			break;
+		if (w->j.s.mate[!kh_place_mate(&m->place[p])].len >= KH_RESCUE_LEN)
+			rescue(w, p, m->n_place + i);
+	}
+}
+
+/* --- k-mers that are counted ---------------------------------------------------------- */
+/* As kh_places_hits_of: a lane has a word of the bases that differ, and looks at some k-mers. */
+__device__ uint32_t hits_of(warp_match *w, uint32_t place)
+{
+	const kh_matching *m = &w->x.m;
+	const kh_spot p = m->place[place];
+	const uint32_t mate = kh_place_mate(&p), len = w->j.s.mate[mate].len, k = KH_TEXT_KMER;
+	const uint32_t kmers = len < k ? 0 : (len - k) / KH_TEXT_STEP + 1, lane = lane_id();
+	const bool back = kh_place_strand(&p) != 0;
+	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
+	uint32_t n = 0, had = 0;
+
+	__syncwarp();
+	if (lane == 0)
+		n = kh_places_about(m, place, w->at);
+	n = __shfl_sync(ALL, n, 0);
+	__syncwarp();
+	for (uint32_t d = 0; d < n; d++) {
+		const uint64_t wrong = 32 * lane < len ? kh_text_differs(&l, w->at[d], 32 * lane)
+						       : 0;
+
+		for (uint32_t t = 0; 32 * t < kmers; t++) {
+			const uint32_t i = (32 * t + lane) * KH_TEXT_STEP;
+			const bool has = 32 * t + lane < kmers;
+			const uint32_t from = !has ? 0 : back ? len - k - i : i;
+			const uint64_t x[2] = { __shfl_sync(ALL, wrong, (int)(from / 32)),
+						__shfl_sync(ALL, wrong, (int)(from / 32 + 1)) };
+
+			if (has && kh_packed_bits(x, from % 32, k) == 0)
+				had |= 1u << t;
+		}
+	}
+	return __reduce_add_sync(ALL, kh_count_bits(had));
+}
+
+/* As kh_match_count_hits. */
+__device__ void count_hits(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const kh_claim *best = kh_match_best(&m->here);
+
+	for (uint32_t i = 0; best && i < m->here.n; i++) {
+		kh_claim *c = &m->here.v[i];
+		uint32_t hits = 0;
+
+		if (!kh_match_counts(m, &w->j.s, best, c))
+			continue;
+		for (uint32_t mate = 0; mate < 2; mate++)
+			if (c->mates >> mate & 1)
+				hits += hits_of(w, c->place[mate]);
+		__syncwarp();
+		if (lane_id() == 0)
+			c->hits = hits;
+		__syncwarp();
+	}
+}
+
+/* --- a fragment ----------------------------------------------------------------------- */
+/* As kh_match_segment. */
+__device__ bool compare_segment(warp_match *w)
+{
+	kh_matching *m = &w->x.m;
+	const kh_mate *a = w->j.s.mate;
+
+	if (lane_id() == 0)
+		m->n_place = 0;
+	__syncwarp();
+	compare_mates(w);
+	if (m->full)
+		return false;
+	if (a[0].asked + a[1].asked < a[0].seeds + a[1].seeds && kh_match_unseen(m, &w->j.s))
+		return true;
+	if (a[0].len > 0 && a[1].len > 0)
+		rescue_mate(w);
+	if (!m->full)
+		count_hits(w);
+	return false;
+}
+
+/* Compares number i of all, in the rooms that begin at `room`.  False: these are too small. */
+__device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_small_caps *caps,
+			warp_match *w, uint64_t *room, uint32_t i)
+{
+	kh_matching *m = &w->x.m;
+	bool again = true;
+
+	__syncwarp();
+	if (lane_id() == 0) {
+		kh_small_init(&w->x, db, caps, room);
+		w->j = kh_gpu_item(q, i);
+	}
+	__syncwarp();
+	for (uint32_t mate = 0; mate < 2; mate++)
+		read_mate(w, mate);
+	for (int all = !w->j.s.only; all < 2 && again && !m->full; all++) {
+		if (lane_id() == 0)
+			kh_claims_forget(&m->here);
+		for (uint32_t mate = 0; mate < 2; mate++)
+			ask_seeds(w, mate, all != 0);
+		for (uint32_t mate = 0; mate < 2 && !m->full; mate++)
+			make_regions(w, mate);
+		again = !m->full && compare_segment(w);
+	}
+	__syncwarp();
+	if (m->full)
+		return false;
+	if (lane_id() == 0)
+		kh_gpu_give(q, &w->x, &w->j, i);
+	return true;
+}
+
+} /* namespace */
+
+#endif
