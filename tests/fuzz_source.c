@@ -62,7 +62,7 @@ static struct out read_all(const char *path, bool runs)
 
 static void check(const struct bytes *file, const struct bytes *text)
 {
-	static const char *const library[] = { "zlib", "isal", "libdeflate" };
+	static const char *const library[] = { "zlib", "" };
 	struct out first = { { NULL, 0 }, 0, { 0, "" } };
 	char path[32];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -70,7 +70,7 @@ static void check(const struct bytes *file, const struct bytes *text)
 	if (write(fd, file->p, file->n) != (ssize_t)file->n)
 		abort();
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	for (int how = 0; how < 6; how++) {
+	for (int how = 0; how < 4; how++) {
 		setenv("KH_GZ", library[how / 2], 1);
 		struct out o = read_all(path, how % 2);
 

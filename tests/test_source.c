@@ -9,7 +9,7 @@
 #include "gz_make.h"
 #include "io/source.h"
 
-static const char *const library[] = { "zlib", "isal", "libdeflate", "" };
+static const char *const library[] = { "zlib", "" };
 enum { N_LIBRARIES = sizeof library / sizeof *library };
 
 struct out {

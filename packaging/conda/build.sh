@@ -13,6 +13,6 @@ fi
 if [[ $build_platform != "$target_platform" ]]; then
 	options+=(--host="$HOST")
 fi
-./configure --prefix="$PREFIX" --without-cmocka --with-libdeflate --with-isal "${options[@]}"
+./configure --prefix="$PREFIX" --without-cmocka --with-isal "${options[@]}"
 make -j"$CPU_COUNT"
 make install

@@ -3,12 +3,10 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <xxhash.h>
 #include <zlib.h>
-#ifdef HAVE_LIBDEFLATE
-#include <libdeflate.h>
-#endif
 #ifdef HAVE_ISAL
 #include <isa-l.h>
 #endif
@@ -46,9 +44,7 @@ static void print_libraries(void)
 	printf("libraries\tzlib %s, jansson %d.%d.%d, xxHash %u.%u.%u", zlibVersion(),
 	       JANSSON_MAJOR_VERSION, JANSSON_MINOR_VERSION, JANSSON_MICRO_VERSION, xxh / 10000,
 	       xxh / 100 % 100, xxh % 100);
-#ifdef HAVE_LIBDEFLATE
 	printf(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
-#endif
 #ifdef HAVE_ISAL
 	printf(", ISA-L %d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
 #endif

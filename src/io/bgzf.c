@@ -2,14 +2,10 @@
 #include "io/bgzf.h"
 
 #include <assert.h>
+#include <libdeflate.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-#ifdef HAVE_LIBDEFLATE
-#include <libdeflate.h>
-#endif
-#include "base/mem.h"
 
 enum { HEADER = 18, TRAILER = 8, LEVEL = 1 };
 
@@ -19,8 +15,8 @@ const unsigned char kh_bgzf_eof[28] = {
 };
 
 /*
- * Raw deflate of n bytes into at most `room`; its size, 0: does not fit.  Units of 65280 bytes on
- * one core (EPYC 9004), MB/s and bytes in by bytes out, of lines of classify and of reads:
+ * The level of libdeflate, which all builds use so that files are the same bytes.  Units of 65280
+ * bytes on one core (EPYC 9004), MB/s and bytes in by bytes out, of lines of classify and of reads:
  *
  *	libdeflate 1.14	1	385  5.61	233  3.16
  *			2	244  5.82	121  3.28
@@ -34,83 +30,17 @@ const unsigned char kh_bgzf_eof[28] = {
  * So level 1: the next one takes half as long again for 4 in 100 bytes.  ISA-L would take half the
  * time, but its bytes have been seen to differ between two runs (2.30, level 1).
  */
-#ifdef HAVE_LIBDEFLATE
-struct kh_bgzf {
-	struct libdeflate_compressor *c;
-};
-
-int kh_bgzf_new(kh_bgzf **out, kh_err *err)
+int kh_bgzf_new(kh_bgzf **z, kh_err *err)
 {
-	kh_bgzf *z = kh_array(1, sizeof *z, err);
-
-	if (!z)
-		return KH_ENOMEM;
-	z->c = libdeflate_alloc_compressor(LEVEL);
-	if (!z->c) {
-		free(z);
-		return kh_fail_nomem(err);
-	}
-	*out = z;
-	return KH_OK;
+	*z = libdeflate_alloc_compressor(LEVEL);
+	return *z ? KH_OK : kh_fail_nomem(err);
 }
 
 void kh_bgzf_free(kh_bgzf *z)
 {
 	if (z)
-		libdeflate_free_compressor(z->c);
-	free(z);
+		libdeflate_free_compressor(z);
 }
-
-static size_t deflate_raw(kh_bgzf *z, const void *p, size_t n, void *out, size_t room)
-{
-	return libdeflate_deflate_compress(z->c, p, n, out, room);
-}
-
-static uint32_t crc_of(const void *p, size_t n)
-{
-	return libdeflate_crc32(0, p, n);
-}
-#else
-struct kh_bgzf {
-	z_stream s;
-};
-
-int kh_bgzf_new(kh_bgzf **out, kh_err *err)
-{
-	kh_bgzf *z = kh_array(1, sizeof *z, err);
-
-	if (!z)
-		return KH_ENOMEM;
-	if (deflateInit2(&z->s, LEVEL, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(z);
-		return kh_fail_nomem(err);
-	}
-	*out = z;
-	return KH_OK;
-}
-
-void kh_bgzf_free(kh_bgzf *z)
-{
-	if (z)
-		deflateEnd(&z->s);
-	free(z);
-}
-
-static size_t deflate_raw(kh_bgzf *z, const void *p, size_t n, void *out, size_t room)
-{
-	deflateReset(&z->s);
-	z->s.next_in = (Bytef *)(uintptr_t)p;
-	z->s.avail_in = (uInt)n;
-	z->s.next_out = out;
-	z->s.avail_out = (uInt)room;
-	return deflate(&z->s, Z_FINISH) == Z_STREAM_END ? z->s.total_out : 0;
-}
-
-static uint32_t crc_of(const void *p, size_t n)
-{
-	return (uint32_t)crc32(0, p, (uInt)n);
-}
-#endif
 
 static void put32(unsigned char *at, uint32_t x)
 {
@@ -136,13 +66,13 @@ size_t kh_bgzf_pack(kh_bgzf *z, const void *p, size_t n, void *block)
 	size_t m;
 
 	assert(n <= KH_BGZF_UNIT);
-	m = deflate_raw(z, p, n, out + HEADER, KH_BGZF_MAX - HEADER - TRAILER);
+	m = libdeflate_deflate_compress(z, p, n, out + HEADER, KH_BGZF_MAX - HEADER - TRAILER);
 	if (m == 0)
 		m = store_raw(p, n, out + HEADER);
 	memcpy(out, kh_bgzf_eof, HEADER);
 	out[16] = (unsigned char)(HEADER + m + TRAILER - 1);
 	out[17] = (unsigned char)((HEADER + m + TRAILER - 1) >> 8);
-	put32(out + HEADER + m, crc_of(p, n));
+	put32(out + HEADER + m, libdeflate_crc32(0, p, n));
 	put32(out + HEADER + m + 4, (uint32_t)n);
 	return HEADER + m + TRAILER;
 }

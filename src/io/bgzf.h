@@ -8,7 +8,8 @@
 #define KH_BGZF_UNIT 65280              /* text of a block */
 #define KH_BGZF_MAX 65536               /* bytes of a block */
 
-typedef struct kh_bgzf kh_bgzf;         /* a compressor; one thread at a time */
+/* A compressor; one thread at a time. */
+typedef struct libdeflate_compressor kh_bgzf;
 
 int kh_bgzf_new(kh_bgzf **z, kh_err *err);
 void kh_bgzf_free(kh_bgzf *z);

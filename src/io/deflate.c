@@ -104,12 +104,7 @@ static inline uint16_t *put(uint16_t *out, uint32_t entry)
 {
 	const uint32_t pair = entry >> 8 & 0x00ff00ff;
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	out[0] = (uint16_t)pair;
-	out[1] = (uint16_t)(pair >> 16);
-#else
 	memcpy(out, &pair, 4);
-#endif
 	return out + 1 + (entry >> 16 & 1);
 }
 
@@ -270,13 +265,11 @@ void kh_deflate_resolve(const kh_deflate_bytes *b, const uint16_t *symbol, size_
 {
 	size_t i = 0;
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	for (; n - i >= 8; i += 8) {
 		const uint64_t x = four(b, symbol + i) | (uint64_t)four(b, symbol + i + 4) << 32;
 
 		memcpy(out + i, &x, 8);
 	}
-#endif
 	for (; i < n; i++)
 		out[i] = b->of[symbol[i]];
 }

@@ -94,9 +94,6 @@ static inline uint64_t kh_le64(const uint8_t *p)
 	uint64_t x;
 
 	__builtin_memcpy(&x, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	x = __builtin_bswap64(x);
-#endif
 	return x;
 }
 

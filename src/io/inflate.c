@@ -1,40 +1,24 @@
 #include <config.h>
 #include "io/inflate.h"
 
+#include <libdeflate.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #ifdef HAVE_ISAL
-#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
-#endif
-#ifdef HAVE_LIBDEFLATE
-#include <libdeflate.h>
 #endif
 #include "base/mem.h"
 
 struct kh_inflate {
+	struct libdeflate_decompressor *whole;
 	z_stream zlib;
 	bool zlib_up;
-	bool stream_isal, block_libdeflate;
 #ifdef HAVE_ISAL
-	struct inflate_state *isal;
-#endif
-#ifdef HAVE_LIBDEFLATE
-	struct libdeflate_decompressor *whole;
+	struct inflate_state *isal;     /* NULL: zlib reads streams */
 #endif
 };
-
-#if defined HAVE_ISAL || defined HAVE_LIBDEFLATE
-/* Is this library wanted? Without KH_GZ each is used for what it does best. */
-static bool wanted(const char *library)
-{
-	const char *s = getenv("KH_GZ");
-
-	return !s || !*s || strcmp(s, library) == 0;
-}
-#endif
 
 static int zlib_up(kh_inflate *z, kh_err *err)
 {
@@ -47,35 +31,31 @@ static int zlib_up(kh_inflate *z, kh_err *err)
 int kh_inflate_new(kh_inflate **out, kh_err *err)
 {
 	kh_inflate *z = kh_array(1, sizeof *z, err);
+	const char *only = getenv("KH_GZ");
+	bool isal = false;
+	int rc = KH_ENOMEM;
 
 	if (!z)
 		return KH_ENOMEM;
+	if (!(z->whole = libdeflate_alloc_decompressor())) {
+		kh_fail_nomem(err);
+		goto out;
+	}
 #ifdef HAVE_ISAL
-	if (wanted("isal")) {
-		z->isal = kh_array(1, sizeof *z->isal, err);
-		if (!z->isal)
-			goto fail;
-		z->stream_isal = true;
-	}
+	isal = !only || strcmp(only, "zlib") != 0;
+	if (isal && !(z->isal = kh_array(1, sizeof *z->isal, err)))
+		goto out;
 #endif
-#ifdef HAVE_LIBDEFLATE
-	if (wanted("libdeflate")) {
-		z->whole = libdeflate_alloc_decompressor();
-		if (!z->whole) {
-			kh_fail_nomem(err);
-			goto fail;
-		}
-		z->block_libdeflate = true;
-	}
-#endif
-	if (!z->stream_isal && zlib_up(z, err))
-		goto fail;
-	kh_inflate_reset(z);
-	*out = z;
-	return KH_OK;
-fail:
-	kh_inflate_free(z);
-	return KH_ENOMEM;
+	(void)only;
+	rc = isal ? KH_OK : zlib_up(z, err);
+	if (!rc)
+		kh_inflate_reset(z);
+out:
+	if (rc)
+		kh_inflate_free(z);
+	else
+		*out = z;
+	return rc;
 }
 
 void kh_inflate_free(kh_inflate *z)
@@ -87,17 +67,15 @@ void kh_inflate_free(kh_inflate *z)
 #ifdef HAVE_ISAL
 	free(z->isal);
 #endif
-#ifdef HAVE_LIBDEFLATE
 	if (z->whole)
 		libdeflate_free_decompressor(z->whole);
-#endif
 	free(z);
 }
 
 void kh_inflate_reset(kh_inflate *z)
 {
 #ifdef HAVE_ISAL
-	if (z->stream_isal) {
+	if (z->isal) {
 		isal_inflate_init(z->isal);
 		z->isal->crc_flag = ISAL_DEFLATE;
 		return;
@@ -111,7 +89,7 @@ bool kh_inflate_from(kh_inflate *z, const kh_inflate_middle *m)
 	const unsigned bits = m->byte >> (8 - m->n_bits);
 
 #ifdef HAVE_ISAL
-	if (z->stream_isal) {
+	if (z->isal) {
 		z->isal->read_in = bits;
 		z->isal->read_in_length = (int32_t)m->n_bits;
 		return m->n == 0 || isal_inflate_set_dict(z->isal, (uint8_t *)(uintptr_t)m->window,
@@ -176,7 +154,7 @@ static enum kh_inflate_state some_zlib(z_stream *z, kh_inflate_io *io)
 enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_inflate_io *io)
 {
 #ifdef HAVE_ISAL
-	if (z->stream_isal)
+	if (z->isal)
 		return some_isal(z->isal, io);
 #endif
 	return some_zlib(&z->zlib, io);
@@ -184,36 +162,14 @@ enum kh_inflate_state kh_inflate_some(kh_inflate *z, kh_inflate_io *io)
 
 bool kh_inflate_block(kh_inflate *z, const kh_inflate_io *io)
 {
-#ifdef HAVE_LIBDEFLATE
-	if (z->block_libdeflate) {
-		size_t n_in, n_out;
+	size_t n_in, n_out;
 
-		return libdeflate_deflate_decompress_ex(z->whole, io->in, io->n_in,
-							io->out, io->n_out, &n_in, &n_out)
-			       == LIBDEFLATE_SUCCESS
-		       && n_in == io->n_in && n_out == io->n_out;
-	}
-#endif
-	kh_inflate_io s = *io;
-	uint8_t none;
-
-	if (s.n_out == 0)
-		s.out = &none;          /* zlib wants an address */
-	kh_inflate_reset(z);
-	return kh_inflate_some(z, &s) == KH_INFLATE_END && s.n_in == 0 && s.n_out == 0;
+	return libdeflate_deflate_decompress_ex(z->whole, io->in, io->n_in, io->out, io->n_out,
+						&n_in, &n_out) == LIBDEFLATE_SUCCESS &&
+	       n_in == io->n_in && n_out == io->n_out;
 }
 
 uint32_t kh_crc32(uint32_t crc, const void *p, size_t n)
 {
-#ifdef HAVE_LIBDEFLATE
 	return libdeflate_crc32(crc, p, n);
-#elif defined HAVE_ISAL
-	return crc32_gzip_refl(crc, p, n);
-#else
-	const unsigned char *c = p;
-
-	for (; n > 0; c += slice(n), n -= slice(n))
-		crc = (uint32_t)crc32(crc, c, slice(n));
-	return crc;
-#endif
 }

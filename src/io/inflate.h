@@ -1,12 +1,12 @@
 /*
- * inflate.h - raw deflate and CRC-32 by whichever library is there
+ * inflate.h - raw deflate and CRC-32, by libraries
  *
  * gzip headers and trailers are read by source_gz.c, so the libraries only inflate and
- * cannot differ in what they accept around the data.  zlib is always there; ISA-L is
- * the fastest for streams, libdeflate for whole blocks.  They agree on what is damaged,
+ * cannot differ in what they accept around the data.  libdeflate is the fastest for whole blocks;
+ * streams are for ISA-L, where it is there, or else for zlib.  They agree on what is damaged,
  * but for hand-made data whose Huffman tables are incomplete: zlib refuses these, where
- * the others may go by the CRC, which must be right in any case.  The environment variable
- * KH_GZ=zlib|isal|libdeflate forces one where it can do the job (tests).
+ * the others may go by the CRC, which must be right in any case.  KH_GZ=zlib in the environment
+ * has zlib read streams in any case (tests).
  */
 #ifndef KH_IO_INFLATE_H
 #define KH_IO_INFLATE_H
