@@ -9,64 +9,53 @@
 #include "kmer/kmer.h"
 
 /* --- counting --------------------------------------------------------------------- */
-static kh_pair_count *place_of(const kh_pair_counts *c, uint32_t genome, uint32_t called)
+static uint64_t hash_of(uint32_t genome, uint32_t called)
 {
-	size_t i = kh_fmix64((uint64_t)genome << 32 | called);
-
-	for (;; i++) {
-		kh_pair_count *p = &c->v[i & (c->size - 1)];
-
-		if (p->n == 0 || (p->genome == genome && p->called == called))
-			return p;
-	}
+	return kh_fmix64((uint64_t)genome << 32 | called);
 }
 
-static int make_larger(kh_pair_counts *c, kh_err *err)
+/* NULL: there is none. */
+static kh_pair_count *find(const kh_pair_counts *c, uint32_t genome, uint32_t called)
 {
-	const kh_pair_counts old = *c;
-	const size_t size = old.size ? 2 * old.size : 64;
-	kh_pair_count *v = kh_array(size, sizeof *v, err);
+	size_t at = 0;
 
-	if (!v)
-		return KH_ENOMEM;
-	*c = (kh_pair_counts) { v, old.n, size };
-	for (size_t i = 0; i < old.size; i++)
-		if (old.v[i].n > 0)
-			*place_of(c, old.v[i].genome, old.v[i].called) = old.v[i];
-	free(old.v);
-	return KH_OK;
+	for (uint32_t i;
+	     (i = kh_numbers_next(&c->numbers, hash_of(genome, called), &at)) != KH_NO_NUMBER;)
+		if (c->v[i].genome == genome && c->v[i].called == called)
+			return &c->v[i];
+	return NULL;
 }
 
 int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err)
 {
-	const int rc = 2 * c->n >= c->size ? make_larger(c, err) : KH_OK;
+	kh_pair_count *p = find(c, x->genome, x->called);
+	int rc;
 
-	if (rc)
-		return rc;
-	kh_pair_count *p = place_of(c, x->genome, x->called);
-	if (p->n == 0) {
-		*p = *x;
-		c->n++;
+	if (p) {
+		p->n += x->n;
+		p->first = x->first < p->first ? x->first : p->first;
 		return KH_OK;
 	}
-	p->n += x->n;
-	p->first = x->first < p->first ? x->first : p->first;
-	return KH_OK;
+	rc = kh_grow((void **)&c->v, &c->cap, c->n + 1, sizeof *c->v, err);
+	if (rc)
+		return rc;
+	c->v[c->n] = *x;
+	return kh_numbers_add(&c->numbers, hash_of(x->genome, x->called), (uint32_t)c->n++, err);
 }
 
 int kh_pair_counts_join(kh_pair_counts *c, const kh_pair_counts *more, kh_err *err)
 {
 	int rc = KH_OK;
 
-	for (size_t i = 0; i < more->size && !rc; i++)
-		if (more->v[i].n > 0)
-			rc = kh_pair_counts_add(c, &more->v[i], err);
+	for (size_t i = 0; i < more->n && !rc; i++)
+		rc = kh_pair_counts_add(c, &more->v[i], err);
 	return rc;
 }
 
 void kh_pair_counts_clear(kh_pair_counts *c)
 {
 	free(c->v);
+	kh_numbers_clear(&c->numbers);
 	*c = (kh_pair_counts) { .v = NULL };
 }
 
@@ -111,29 +100,25 @@ static struct row *rows_of(const kh_pair_counts *c, const kh_taxonomy *tax, stru
 			   kh_err *err)
 {
 	struct row *row = kh_array(c->n, sizeof *row, err);
-	size_t n = 0;
 
-	for (size_t i = 0; row && i < c->size; i++) {
+	for (size_t i = 0; row && i < c->n; i++) {
 		const kh_pair_count *p = &c->v[i];
 
-		if (p->n == 0)
-			continue;
 		if (g.all[p->genome] == 0 || p->first < g.first[p->genome])
 			g.first[p->genome] = p->first;
 		g.all[p->genome] += p->n;
 	}
-	for (size_t i = 0; row && i < c->size; i++) {
+	for (size_t i = 0; row && i < c->n; i++) {
 		const kh_pair_count *p = &c->v[i];
 
-		if (p->n > 0)
-			row[n++] = (struct row) {
-				.genome_first = g.first[p->genome],
-				.first = p->first,
-				.n = p->n,
-				.of = g.all[p->genome],
-				.genome = tax->taxid[p->genome],
-				.called = p->called == KH_NO_TAXON ? 0 : tax->taxid[p->called]
-			};
+		row[i] = (struct row) {
+			.genome_first = g.first[p->genome],
+			.first = p->first,
+			.n = p->n,
+			.of = g.all[p->genome],
+			.genome = tax->taxid[p->genome],
+			.called = p->called == KH_NO_TAXON ? 0 : tax->taxid[p->called]
+		};
 	}
 	return row;
 }
@@ -149,7 +134,7 @@ static int number_lines(struct row *row, size_t n, kh_err *err)
 
 		rc = kh_pair_counts_add(&seen, &x, err);
 		if (!rc)
-			row[i].line = place_of(&seen, 0, row[i].called)->first;
+			row[i].line = find(&seen, 0, row[i].called)->first;
 	}
 	kh_pair_counts_clear(&seen);
 	return rc;

@@ -11,6 +11,7 @@
 #ifndef KH_BRACKEN_COUNTS_H
 #define KH_BRACKEN_COUNTS_H
 
+#include "base/numbers.h"
 #include "run/format.h"
 
 typedef struct kh_pair_count {
@@ -19,10 +20,11 @@ typedef struct kh_pair_count {
 	uint64_t first;                 /* number of the first sequence that has one */
 } kh_pair_count;
 
-/* A hash table; zero it first. */
+/* Zero it first. */
 typedef struct kh_pair_counts {
-	kh_pair_count *v;               /* open addressing; .n == 0: free */
-	size_t n, size;                 /* used; a power of two, or 0 */
+	kh_pair_count *v;
+	size_t n, cap;
+	kh_numbers numbers;             /* of these, by genome and call */
 } kh_pair_counts;
 
 /* Adds x, whose n is not 0, to the count of its genome and call. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "kmer/kmer.h"
 
-enum { FIRST_SLOTS = 1024 };
 #define NONE UINT32_MAX
 
 void kh_merge_clear(kh_merge *m)
@@ -15,54 +15,29 @@ void kh_merge_clear(kh_merge *m)
 	free(m->sample);
 	free(m->cell);
 	free(m->told);
-	free(m->slot);
+	kh_numbers_clear(&m->numbers);
 	free(m->first);
 	*m = (kh_merge) { .n = 0 };
 }
 
 /* --- taxa by their taxid ---------------------------------------------------------- */
-static uint32_t *probe(const kh_merge *m, uint32_t taxid)
-{
-	size_t i = (taxid * UINT32_C(2654435769)) & m->mask;
-
-	while (m->slot[i] && m->taxon[m->slot[i] - 1].taxid != taxid)
-		i = (i + 1) & m->mask;
-	return &m->slot[i];
-}
-
 uint32_t kh_merge_find(const kh_merge *m, uint32_t taxid)
 {
-	return m->slot ? *probe(m, taxid) - 1 : NONE;   /* a free slot is 0 */
-}
+	const uint64_t hash = kh_fmix64(taxid);
+	size_t at = 0;
+	uint32_t i = kh_numbers_next(&m->numbers, hash, &at);
 
-/* Keeps at least half of the slots free. */
-static int reserve(kh_merge *m, kh_err *err)
-{
-	const size_t n = m->slot ? 2 * (m->mask + 1) : FIRST_SLOTS;
-
-	if (m->slot && 2 * (m->n + 1) <= m->mask)
-		return KH_OK;
-	if (m->n >= NONE - 1)
-		return kh_fail(err, KH_EFORMAT, "too many taxa");
-	uint32_t *slot = kh_array(n, sizeof *slot, err);
-	if (!slot)
-		return KH_ENOMEM;
-	free(m->slot);
-	m->slot = slot;
-	m->mask = n - 1;
-	for (size_t i = 0; i < m->n; i++)
-		*probe(m, m->taxon[i].taxid) = (uint32_t)i + 1;
-	return KH_OK;
+	while (i != NONE && m->taxon[i].taxid != taxid)
+		i = kh_numbers_next(&m->numbers, hash, &at);
+	return i;
 }
 
 int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row *x,
 		       uint32_t *number, kh_err *err)
 {
 	kh_merge_taxon *to;
-	int rc = reserve(m, err);
+	int rc = kh_grow((void **)&m->taxon, &m->cap, m->n + 1, sizeof *m->taxon, err);
 
-	if (!rc)
-		rc = kh_grow((void **)&m->taxon, &m->cap, m->n + 1, sizeof *m->taxon, err);
 	if (rc)
 		return rc;
 	to = &m->taxon[m->n];
@@ -73,8 +48,7 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 	if ((rc = kh_buf_check(&m->names, err)))
 		return rc;
 	*number = (uint32_t)m->n++;
-	*probe(m, t->taxid) = *number + 1;
-	return KH_OK;
+	return kh_numbers_add(&m->numbers, kh_fmix64(t->taxid), *number, err);
 }
 
 /* --- the order -------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/errs.h"
 #include "base/msg.h"
+#include "base/numbers.h"
 #include "taxonomy/tsv.h"
 
 enum { KH_MERGE_CODE = 8 };             /* bytes of a rank code, with its NUL */
@@ -74,8 +75,7 @@ typedef struct kh_merge {
 	bool tells;                     /* to be set first, of profiles whose told is wanted: */
 	kh_merge_told *told;            /* of profiles, or of reports that were told them */
 	size_t n_told, told_cap;
-	uint32_t *slot;                 /* 1 + number of a taxon, found by its taxid; 0: free */
-	size_t mask;
+	kh_numbers numbers;             /* of taxa, by taxid, until it is finished */
 	size_t *first;                  /* n + 1: the cells of taxon i are first[i] ... */
 	bool profiles;                  /* of samples, not reports */
 	uint64_t reads;                 /* of all reports */

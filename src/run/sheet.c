@@ -27,7 +27,7 @@ void kh_sheet_clear(kh_sheet *s)
 	for (size_t i = 0; i < s->n_files; i++)
 		free(s->file[i].path);
 	free(s->file);
-	free(s->slot);
+	kh_numbers_clear(&s->numbers);
 	free(s->v);
 	*s = (kh_sheet) { .v = NULL };
 }
@@ -152,53 +152,24 @@ bool kh_sheet_is_name(kh_span s)
 }
 
 /* --- samples ---------------------------------------------------------------------- */
-/* The place of a name in the table of slots. */
-static uint32_t *slot_of(const kh_sheet *s, kh_span name)
-{
-	size_t i = XXH3_64bits(name.p, name.n) & (s->n_slots - 1);
-
-	while (s->slot[i] && !kh_span_is(name, s->v[s->slot[i] - 1].name))
-		i = (i + 1) & (s->n_slots - 1);
-	return &s->slot[i];
-}
-
-static int more_slots(kh_sheet *s, kh_err *err)
-{
-	const size_t n = s->n_slots ? 2 * s->n_slots : 64;
-	uint32_t *slot;
-
-	if (2 * (s->n + 1) <= s->n_slots)
-		return KH_OK;
-	if (s->n > UINT32_MAX / 4 || !(slot = kh_array(n, sizeof *slot, err)))
-		return KH_ENOMEM;
-	free(s->slot);
-	s->slot = slot;
-	s->n_slots = n;
-	for (size_t i = 0; i < s->n; i++)
-		*slot_of(s, (kh_span) { s->v[i].name, strlen(s->v[i].name) }) = (uint32_t)i + 1;
-	return KH_OK;
-}
-
 /* Finds or adds the sample of a row; NULL: no memory. */
 static kh_sheet_sample *sample_of(struct reader *r, kh_span name)
 {
+	const uint64_t hash = XXH3_64bits(name.p, name.n);
 	kh_sheet *s = r->s;
-	uint32_t *slot;
+	size_t at = 0;
 
-	if (more_slots(s, r->err))
-		return NULL;
-	slot = slot_of(s, name);
-	if (*slot)
-		return &s->v[*slot - 1];
+	for (uint32_t i; (i = kh_numbers_next(&s->numbers, hash, &at)) != KH_NO_NUMBER;)
+		if (kh_span_is(name, s->v[i].name))
+			return &s->v[i];
 	char *copy = strndup(name.p, name.n);
 	kh_sheet_sample *x = copy ? kh_sheet_add(s, copy, r->err) : NULL;
 	if (!copy)
 		kh_fail_nomem(r->err);
 	free(copy);
-	if (x) {
-		x->line = r->l->line;
-		*slot = (uint32_t)s->n;
-	}
+	if (!x || kh_numbers_add(&s->numbers, hash, (uint32_t)(s->n - 1), r->err))
+		return NULL;
+	x->line = r->l->line;
 	return x;
 }
 

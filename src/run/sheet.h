@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include "base/errs.h"
+#include "base/numbers.h"
 #include "taxonomy/tsv.h"
 
 /* A file of reads, and where the sheet names it. */
@@ -64,8 +65,7 @@ typedef struct kh_sheet {
 	size_t n, cap;
 	kh_sheet_file *file;
 	size_t n_files, cap_files;
-	uint32_t *slot;                 /* 1 + a sample, by its name; 0: free */
-	size_t n_slots;                 /* a power of two, or 0 */
+	kh_numbers numbers;             /* of samples, by name */
 } kh_sheet;
 
 void kh_sheet_clear(kh_sheet *s);

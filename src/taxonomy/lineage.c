@@ -6,22 +6,12 @@
 #include "base/mem.h"
 #include "taxonomy/columns.h"
 
-enum { MAX_PARTS = 128, FIRST_SLOTS = 1024 };
+enum { MAX_PARTS = 128 };
 
 int kh_lineages_new(kh_lineages **l, kh_err *err)
 {
-	kh_lineages *x = kh_array(1, sizeof *x, err);
-
-	if (!x)
-		return KH_ENOMEM;
-	x->slot = kh_array(FIRST_SLOTS, sizeof *x->slot, err);
-	x->mask = FIRST_SLOTS - 1;
-	if (!x->slot) {
-		kh_lineages_free(x);
-		return KH_ENOMEM;
-	}
-	*l = x;
-	return KH_OK;
+	*l = kh_array(1, sizeof **l, err);
+	return *l ? KH_OK : KH_ENOMEM;
 }
 
 void kh_lineages_free(kh_lineages *l)
@@ -31,7 +21,7 @@ void kh_lineages_free(kh_lineages *l)
 	free(l->text.p);
 	free(l->node);
 	free(l->entry);
-	free(l->slot);
+	kh_numbers_clear(&l->numbers);
 	free(l);
 }
 
@@ -50,49 +40,31 @@ static bool same(kh_span a, kh_span b)
 	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-uint32_t *kh_lineages_probe(const kh_lineages *l, kh_span path)
+uint32_t kh_lineages_find(const kh_lineages *l, kh_span path)
 {
-	size_t i = kh_lineages_hash(path) & l->mask;
+	const uint64_t hash = kh_lineages_hash(path);
+	size_t at = 0;
+	uint32_t i = kh_numbers_next(&l->numbers, hash, &at);
 
-	while (l->slot[i] && !same(kh_lineages_path(l, &l->node[l->slot[i] - 1]), path))
-		i = (i + 1) & l->mask;
-	return &l->slot[i];
-}
-
-static int make_room(kh_lineages *l, kh_err *err)
-{
-	const size_t n = 2 * (l->mask + 1);
-
-	if (2 * (l->n + 1) <= l->mask)
-		return KH_OK;
-	if (l->n >= INT32_MAX / 2)
-		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages");
-	uint32_t *slot = kh_array(n, sizeof *slot, err);
-	if (!slot)
-		return KH_ENOMEM;
-	free(l->slot);
-	l->slot = slot;
-	l->mask = n - 1;
-	for (size_t i = 0; i < l->n; i++)
-		*kh_lineages_probe(l, kh_lineages_path(l, &l->node[i])) = (uint32_t)i + 1;
-	return KH_OK;
+	while (i != KH_NO_NUMBER && !same(kh_lineages_path(l, &l->node[i]), path))
+		i = kh_numbers_next(&l->numbers, hash, &at);
+	return i;
 }
 
 /* The taxon of a path, which is added if it is new. */
 static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uint32_t *number,
 		  kh_err *err)
 {
-	int rc = make_room(l, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	uint32_t *slot = kh_lineages_probe(l, path);
-	if (*slot) {
-		*number = *slot - 1;
+	*number = kh_lineages_find(l, path);
+	if (*number != KH_NO_NUMBER) {
 		if (l->node[*number].rank != like->rank)
 			l->node[*number].rank = KH_RANK_NONE;
 		return KH_OK;
 	}
+	if (l->n >= INT32_MAX / 2)
+		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages");
 	rc = kh_grow((void **)&l->node, &l->cap, l->n + 1, sizeof *l->node, err);
 	if (rc)
 		return rc;
@@ -103,8 +75,7 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 	if ((rc = kh_buf_check(&l->text, err)))
 		return rc;
 	*number = (uint32_t)l->n++;
-	*slot = *number + 1;
-	return KH_OK;
+	return kh_numbers_add(&l->numbers, kh_lineages_hash(path), *number, err);
 }
 
 /* --- a lineage -------------------------------------------------------------------- */

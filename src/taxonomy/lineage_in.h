@@ -3,6 +3,7 @@
 #define KH_TAXONOMY_LINEAGE_IN_H
 
 #include "base/buf.h"
+#include "base/numbers.h"
 #include "taxonomy/lineage.h"
 
 typedef struct kh_lineage_node {
@@ -26,14 +27,13 @@ struct kh_lineages {
 	size_t n, cap;
 	kh_lineage_entry *entry;                   /* by id, when finished */
 	size_t n_entries, entries_cap;
-	uint32_t *slot;                 /* 1 + a node, by its path; 0: free */
-	size_t mask;
+	kh_numbers numbers;             /* of nodes, by path */
 	const char *file;               /* of the row added last, for kh_lineages_finish */
 };
 
 uint64_t kh_lineages_hash(kh_span path);
-/* The place of a path in l->slot. */
-uint32_t *kh_lineages_probe(const kh_lineages *l, kh_span path);
+/* The node of a path, or KH_NO_NUMBER. */
+uint32_t kh_lineages_find(const kh_lineages *l, kh_span path);
 /* The letter in front of the names of a rank, or 0. */
 char kh_lineages_letter(kh_rank rank);
 /* An id as it is kept. */

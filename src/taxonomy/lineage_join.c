@@ -43,39 +43,17 @@ static bool lies_there(const kh_lineages *l, uint32_t i, const kh_taxdump *d, ui
 	return j > 0;
 }
 
-/* Numbers of nodes by their names; 1 + a node, 0: free. A name may be there several times. */
-struct names {
-	uint32_t *slot;
-	size_t mask;
-};
-
-static int index_names(const kh_lineages *l, struct names *t, kh_err *err)
-{
-	t->mask = l->mask;
-	t->slot = kh_array(t->mask + 1, sizeof *t->slot, err);
-	if (!t->slot)
-		return KH_ENOMEM;
-	for (uint32_t i = 0; i < l->n; i++) {
-		size_t at = kh_lineages_hash(name_of(l, &l->node[i])) & t->mask;
-
-		while (t->slot[at])
-			at = (at + 1) & t->mask;
-		t->slot[at] = i + 1;
-	}
-	return KH_OK;
-}
-
 /* The path that is first in the order of bytes, of those without a number that may be taxon j of
  * the dump; UINT32_MAX: none. */
-static uint32_t find_path(const kh_lineages *l, const struct names *t, const kh_taxdump *d,
+static uint32_t find_path(const kh_lineages *l, const kh_numbers *by_name, const kh_taxdump *d,
 			  uint32_t j)
 {
 	const char *name = d->names.p + d->node[j].name;
-	size_t at = kh_lineages_hash((kh_span) { name, strlen(name) }) & t->mask;
-	uint32_t best = UINT32_MAX;
+	const uint64_t hash = kh_lineages_hash((kh_span) { name, strlen(name) });
+	uint32_t best = UINT32_MAX, i;
+	size_t at = 0;
 
-	for (; t->slot[at]; at = (at + 1) & t->mask) {
-		const uint32_t i = t->slot[at] - 1;
+	while ((i = kh_numbers_next(by_name, hash, &at)) != KH_NO_NUMBER) {
 		const kh_lineage_node *x = &l->node[i];
 
 		if (x->taxid || !kh_span_is(name_of(l, x), name) ||
@@ -90,15 +68,17 @@ static uint32_t find_path(const kh_lineages *l, const struct names *t, const kh_
 
 int kh_lineages_use_numbers(kh_lineages *l, const kh_taxdump *d, kh_err *err)
 {
-	struct names t = { .slot = NULL };
-	int rc = index_names(l, &t, err);
+	kh_numbers by_name = { .n = 0 };
+	int rc = KH_OK;
 
+	for (uint32_t i = 0; i < l->n && !rc; i++)
+		rc = kh_numbers_add(&by_name, kh_lineages_hash(name_of(l, &l->node[i])), i, err);
 	for (uint32_t j = 1; j < d->n && !rc; j++) {
-		const uint32_t i = find_path(l, &t, d, j);
+		const uint32_t i = find_path(l, &by_name, d, j);
 
 		if (i != UINT32_MAX)
 			l->node[i].taxid = d->node[j].taxid;
 	}
-	free(t.slot);
+	kh_numbers_clear(&by_name);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/mem.h"
+#include "kmer/kmer.h"
 #include "taxonomy/taxdump.h"
 
 /* --- numbers ---------------------------------------------------------------------- */
@@ -29,29 +30,38 @@ static int by_bytes(const void *a, const void *b)
 	return d ? d : (x->i > y->i) - (x->i < y->i);
 }
 
+static bool is_used(const kh_numbers *used, uint32_t number)
+{
+	size_t at = 0;
+	uint32_t x;
+
+	do
+		x = kh_numbers_next(used, kh_fmix64(number), &at);
+	while (x != KH_NO_NUMBER && x != number);
+	return x == number;
+}
+
 /* Numbers nodes by their hashes; of nodes with the same hash, the path that comes first in the
  * order of bytes keeps it. Numbers of the dump, if there is one, are not free. */
-static void number_nodes(kh_lineages *l, const kh_taxdump *d, const struct key *key,
-			 uint32_t *used, size_t mask)
+static int number_nodes(kh_lineages *l, const kh_taxdump *d, const struct key *key, kh_err *err)
 {
 	const uint64_t numbers = (UINT64_C(1) << 31) - 2;
+	kh_numbers used = { .n = 0 };
+	int rc = KH_OK;
 
-	for (size_t k = 0; k < l->n; k++) {
+	for (size_t k = 0; k < l->n && !rc; k++) {
 		uint64_t x = kh_lineages_hash(key[k].s) % numbers;
-		size_t i;
 
 		if (l->node[key[k].i].taxid)
 			continue;
-		for (;; x = (x + 1) % numbers) {
-			for (i = (x * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
-			     used[i] && used[i] != x + 2; i = (i + 1) & mask)
-				;
-			if (!used[i] && !(d && kh_taxdump_find(d, (uint32_t)x + 2)))
-				break;
-		}
-		used[i] = (uint32_t)x + 2;
-		l->node[key[k].i].taxid = used[i];
+		while (is_used(&used, (uint32_t)x + 2) ||
+		       (d && kh_taxdump_find(d, (uint32_t)x + 2)))
+			x = (x + 1) % numbers;
+		l->node[key[k].i].taxid = (uint32_t)x + 2;
+		rc = kh_numbers_add(&used, kh_fmix64(x + 2), (uint32_t)x + 2, err);
 	}
+	kh_numbers_clear(&used);
+	return rc;
 }
 
 static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
@@ -87,8 +97,7 @@ static int sort_entries(kh_lineages *l, kh_errs *errs, kh_err *err)
 int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_err *err)
 {
 	struct key *key = kh_array(l->n, sizeof *key, err);
-	uint32_t *used = kh_array(l->mask + 1, sizeof *used, err);
-	int rc = key && used ? KH_OK : KH_ENOMEM;
+	int rc = key ? KH_OK : KH_ENOMEM;
 
 	if (!rc && d)
 		rc = kh_lineages_use_numbers(l, d, err);
@@ -96,10 +105,9 @@ int kh_lineages_finish(kh_lineages *l, const kh_taxdump *d, kh_errs *errs, kh_er
 		key[i] = (struct key) { kh_lineages_path(l, &l->node[i]), i };
 	if (!rc) {
 		qsort(key, l->n, sizeof *key, by_bytes);
-		number_nodes(l, d, key, used, l->mask);
+		rc = number_nodes(l, d, key, err);
 	}
 	free(key);
-	free(used);
 	return rc ? rc : sort_entries(l, errs, err);
 }
 
@@ -166,7 +174,7 @@ static void find_below(const kh_lineages *l, const struct forms *above, bool roo
 		if (form == 0)
 			kh_buf_print(path, "%c__", letter);
 		kh_buf_string(path, name);
-		out->node[form] = *kh_lineages_probe(l, (kh_span) { path->p, path->n });
+		out->node[form] = kh_lineages_find(l, (kh_span) { path->p, path->n }) + 1;
 	}
 }
 
