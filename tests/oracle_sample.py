@@ -655,7 +655,7 @@ class Sample:
     # --- outputs ---------------------------------------------------------------------
     def lines(self):
         self.first, self.final = Counter(), Counter()
-        change, memo = self.change and len(self.fragments) + 8 * self.many[0] >= 5000, {}
+        change, memo = self.change and len(self.fragments) + 8 * self.many[0] >= 500, {}
         for name, mates, n, h1, call, key in self.fragments:
             self.first[call] += 1
             if key and change:

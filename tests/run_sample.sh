@@ -57,6 +57,7 @@ check "build, close species" "$kmerhash" build -q --db sisters.khdb --taxonomy s
 check "how many of their own reads are told" sh -c '"$0" "$1/oracle_db.py" sisters.khdb sisters/refs.fa >told.tap &&
 	! grep "^not ok" told.tap' "$PYTHON3" "$tests"
 check "sample of relatives, fewer" sample 1200 fewer.fq 100 "$T7:2:0.01" "$T3:2:0.06" "$lambda:1:0.05"
+check "sample of some hundred" sample 540 hundreds.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 check "small sample" sample 300 small.fq 150 "$T3:3:0" "$lambda:2:0.02" "$phi:1:0"
 
 check "calls and profile" agrees db.khdb s.fq
@@ -116,13 +117,16 @@ check "calls and profile without it" agrees grow.khdb sisters/reads.fq
 check "a profile alone keeps the calls" agrees db.khdb s.fq --set=no-verify --keep
 second --db db.khdb --output first.tsv s.fq
 same first.tsv calls.tsv "a profile alone keeps the lines"
+check "a sample of some hundred" agrees db.khdb hundreds.fq
+second --db db.khdb --output first.tsv hundreds.fq
+check "some of its calls change" sh -c '! cmp -s first.tsv calls.tsv'
 check "a small sample keeps its calls" agrees db.khdb small.fq
 second --db db.khdb --output first.tsv small.fq
 same first.tsv calls.tsv "a small sample keeps its lines"
 second --db db.khdb --output - --sample-pass --json j.json small.fq
-expect 0 "fewer than 5000 fragments say too little" "and a warning says so" \
+expect 0 "fewer than 500 fragments say too little" "and a warning says so" \
 	"$kmerhash" classify --db db.khdb --output - --sample-pass --html small.html small.fq
-check "and there is one" test "$(grep -c "fewer than 5000" "$t/.err")" -eq 1
+check "and there is one" test "$(grep -c "fewer than 500" "$t/.err")" -eq 1
 check "and the page says so" grep -q '"label":"Second pass","value":"calls are those of the first pass' small.html
 "$kmerhash" classify --db db.khdb --output - --profile p.tsv small.fq 2>told
 check "a profile alone does not change calls, and has no warning" sh -c '! grep "too little" told'

@@ -19,7 +19,7 @@
 #include "sample/lengths.h"
 
 /* Fragments of a sample from which on calls are changed. */
-#define KH_SAMPLE_LEAST 5000
+#define KH_SAMPLE_LEAST 500
 
 enum kh_verdict {
 	KH_PRESENT,             /* a strain within 4 % of a reference */
