@@ -2,19 +2,22 @@
 #include <config.h>
 #include "translated/letters.h"
 
-#if defined __SSE2__
-#include <emmintrin.h>
-#endif
+#include <string.h>
+#include "base/simd.h"
 #include "text/text.h"
 
-#define ORDER UINT32_C(40503)           /* an odd number: orders are all different */
-
-/* By codon, its first base in the lowest bits; 16: a stop. */
-static const uint8_t letter_of[64] = {
+const uint8_t kh_letter_of[64] = {
 	14, 13, 10, 16, 6, 7, 3, 5, 14, 14, 4, 16, 1, 0, 1, 0,
 	12, 15, 11, 8, 6, 7, 3, 5, 5, 14, 4, 2, 1, 0, 1, 8,
 	14, 13, 10, 16, 6, 7, 3, 5, 14, 14, 4, 9, 0, 0, 1, 0,
 	12, 15, 11, 8, 6, 7, 3, 5, 5, 14, 4, 2, 1, 0, 1, 8,
+};
+
+const uint8_t kh_letter_of_reverse[64] = {
+	8, 0, 8, 0, 2, 9, 2, 16, 5, 5, 5, 5, 8, 16, 8, 16,
+	1, 1, 1, 1, 4, 4, 4, 4, 3, 3, 3, 3, 11, 10, 11, 10,
+	0, 0, 0, 0, 14, 14, 14, 14, 7, 7, 7, 7, 15, 13, 15, 13,
+	1, 0, 1, 1, 5, 14, 5, 14, 6, 6, 6, 6, 12, 14, 12, 14,
 };
 
 uint32_t kh_key_len(uint64_t bases)
@@ -53,121 +56,71 @@ uint64_t kh_stops_reverse(uint64_t x, uint64_t next)
 	return third.a & ((second.t & (first.t | c)) | (second_c & first.t));
 }
 
-/* Of the reverse complement of a codon. */
-static const uint8_t letter_of_reverse[64] = {
-	8, 0, 8, 0, 2, 9, 2, 16, 5, 5, 5, 5, 8, 16, 8, 16,
-	1, 1, 1, 1, 4, 4, 4, 4, 3, 3, 3, 3, 11, 10, 11, 10,
-	0, 0, 0, 0, 14, 14, 14, 14, 7, 7, 7, 7, 15, 13, 15, 13,
-	1, 0, 1, 1, 5, 14, 5, 14, 6, 6, 6, 6, 12, 14, 12, 14,
-};
-
-/* --- keys ----------------------------------------------------------------------------- */
-void kh_letters_reverse(const uint64_t *base, uint64_t end, uint32_t n, uint8_t *letter)
-{
-	uint64_t x = 0;
-
-	for (uint32_t i = 0; i < n; i++) {      /* ten codons of 32 bases, the last one highest */
-		const uint32_t in = i % 10;
-
-		if (in == 0) {
-			const uint64_t from = end - 3 * (uint64_t)i;
-
-			x = from >= 30 ? kh_bases_at(base, from - 30)
-				       : kh_bases_at(base, 0) << 2 * (30 - from);
-		}
-		letter[i] = letter_of_reverse[x >> (54 - 6 * in) & 63];
-	}
-}
-
+/* --- letters -------------------------------------------------------------------------- */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
 {
 	uint64_t x = 0;
 
 	for (uint32_t i = 0; i < n; i++) {      /* ten codons of 32 bases */
 		x = i % 10 == 0 ? kh_bases_at(base, at + 3 * (uint64_t)i) : x >> 6;
-		letter[i] = letter_of[x & 63];
+		letter[i] = kh_letter_of[x & 63];
 	}
 }
 
-enum { PART = 8 };              /* letters at a time */
-
-#if defined __SSE2__
-/* PART letters from that on, as numbers of 16 bits. */
-static __m128i letters_at(const uint8_t *letter)
+static void of_read(const uint64_t *base, uint32_t n, uint8_t *letter, uint8_t *reverse)
 {
-	return _mm_unpacklo_epi8(_mm_loadl_epi64((const void *)letter), _mm_setzero_si128());
-}
+	const uint32_t codons = n - 2;
+	uint8_t *back = reverse + codons;
 
-/* The PART s-mers that begin at these letters, and their orders. */
-static void smers(const uint8_t *letter, uint16_t *smer, uint16_t *order)
-{
-	const __m128i a = _mm_slli_epi16(letters_at(letter), 12);
-	const __m128i b = _mm_slli_epi16(letters_at(letter + 1), 8);
-	const __m128i c = _mm_slli_epi16(letters_at(letter + 2), 4);
-	const __m128i x = _mm_or_si128(_mm_or_si128(a, b),
-				       _mm_or_si128(c, letters_at(letter + 3)));
+	for (uint32_t i = 0; i < codons; i++) {
+		const uint64_t codon = kh_bases_at(base, i) & 63;
 
-	_mm_storeu_si128((void *)smer, x);
-	_mm_storeu_si128((void *)order, _mm_mullo_epi16(x, _mm_set1_epi16((short)ORDER)));
-}
-
-/* A bit for each of PART letters at which a key of `others` + 1 s-mers is kept. */
-static uint32_t kept_keys(const uint16_t *order, uint32_t others)
-{
-	const __m128i middle = _mm_loadu_si128((const void *)(order + others / 2));
-	__m128i above = _mm_setzero_si128();    /* by how much the middle one's is greater */
-
-	for (uint32_t m = 0; m <= others; m++)
-		above = _mm_or_si128(above, _mm_subs_epu16(middle, _mm_loadu_si128(
-								   (const void *)(order + m))));
-	above = _mm_cmpeq_epi16(above, _mm_setzero_si128());
-	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(above, _mm_setzero_si128()));
-}
-#else
-static void smers(const uint8_t *letter, uint16_t *smer, uint16_t *order)
-{
-	for (uint32_t i = 0; i < PART; i++) {
-		smer[i] = (uint16_t)(letter[i] << 12 | letter[i + 1] << 8 | letter[i + 2] << 4 |
-				     letter[i + 3]);
-		order[i] = (uint16_t)(smer[i] * ORDER);
+		letter[i] = kh_letter_of[codon];
+		*--back = kh_letter_of_reverse[codon];
 	}
 }
 
-static uint32_t kept_keys(const uint16_t *order, uint32_t others)
+void kh_letters_hide(const uint64_t *unknown, uint32_t n, uint8_t *letter, uint8_t *reverse)
 {
-	uint32_t kept = 0;
+	const uint32_t codons = n - 2;
 
-	for (uint32_t i = 0; i < PART; i++) {
-		uint32_t lesser = 0;
+	for (uint32_t w = 0; 32 * w < n; w++)
+		for (uint64_t x = unknown[w]; x; x &= x - 1) {
+			const uint32_t at = 32 * w + kh_text_lowest(x);
+
+			for (uint32_t i = at < 2 ? 0 : at - 2; i <= at && i < codons; i++)
+				letter[i] = reverse[codons - 1 - i] = KH_STOP;
+		}
+}
+
+/* --- keys ----------------------------------------------------------------------------- */
+static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *letter, uint32_t n)
+{
+	const uint32_t others = k - KH_SMER;
+	uint16_t order[KH_LETTERS_ROOM];
+
+	for (uint32_t i = 0; i < n + step * others; i++) {
+		s->smer[i] = (uint16_t)(letter[i] << 12 | letter[i + step] << 8 |
+					letter[i + 2 * step] << 4 | letter[i + 3 * step]);
+		order[i] = (uint16_t)(s->smer[i] * (uint32_t)KH_SMER_ORDER);
+	}
+	memset(s->open, 0, sizeof s->open);
+	memset(s->kept, 0, sizeof s->kept);
+	for (uint32_t i = 0; i < n; i++) {
+		const uint16_t middle = order[i + step * others / 2];
+		uint64_t lesser = 0;
 
 		for (uint32_t m = 0; m <= others; m++)
-			lesser |= order[i + m] < order[i + others / 2];
-		kept |= !lesser << i;
+			lesser |= order[i + step * m] < middle;
+		s->kept[i / 64] |= (lesser ^ 1) << i % 64;
+		s->open[i / 64] |= (uint64_t)(letter[i] != KH_STOP) << i % 64;
 	}
-	return kept;
 }
-#endif
 
-size_t kh_keys_sample(uint32_t k, const uint8_t *letter, uint32_t n, uint32_t *key, uint32_t *pos)
+const kh_letters_by *kh_letters_best(void)
 {
-	uint16_t smer[KH_RUN_ROOM], order[KH_RUN_ROOM];
-	const uint32_t starts = n < k ? 0 : n - k + 1;
-	size_t kept = 0;
+	static const kh_letters_by plain = { of_read, sample };
+	const kh_letters_by *best = kh_simd_most() > 0 ? kh_letters_avx2() : NULL;
 
-	for (uint32_t i = 0; i < n; i += PART)
-		smers(letter + i, smer + i, order + i);
-	for (uint32_t i = 0; i < starts; i += PART) {
-		uint32_t some = kept_keys(order + i, k - KH_SMER);
-
-		if (starts - i < PART)
-			some &= (UINT32_C(1) << (starts - i)) - 1;
-		for (; some; some &= some - 1) {
-			const uint32_t at = i + (uint32_t)__builtin_ctz(some);
-			const uint64_t first = (uint64_t)smer[at] << 16 | smer[at + 4];
-
-			key[kept] = kh_key_mix(k == 8 ? first : first << 8 | smer[at + 6] % 256);
-			pos[kept++] = at;
-		}
-	}
-	return kept;
+	return best ? best : &plain;
 }

@@ -16,8 +16,7 @@
 
 #define KH_KEY_MOST 10                  /* letters of a key */
 #define KH_SMER 4                       /* of what it is sampled by */
-#define KH_RUN_MOST 512                 /* letters that are sampled at a time, */
-#define KH_RUN_ROOM (KH_RUN_MOST + 48)  /* and that are read, whatever they are */
+#define KH_STOP 16                      /* in place of a letter: a stop codon, or unknown */
 
 /* The letters of a key, for so many bases of references: 8 or 10, as chance hits of shorter keys
  * grow with the references. */
@@ -32,6 +31,9 @@ static inline uint32_t kh_key_mix(uint64_t key)
 {
 	return (uint32_t)(kh_fmix64(key) >> 32);
 }
+
+/* What orders rows of four letters: an odd number, so orders are all different. */
+#define KH_SMER_ORDER 40503
 
 /* 32 bases of two bits, from base i on; reads the word behind. */
 static inline uint64_t kh_bases_at(const uint64_t *base, uint64_t i)
@@ -48,11 +50,44 @@ uint64_t kh_stops_reverse(uint64_t x, uint64_t next);
 
 /* The letters of n codons in a row. Reads the word behind the last base. */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter);
-/* The same of the reverse complement: the first codon there ends, here, in front of base `end`. */
-void kh_letters_reverse(const uint64_t *base, uint64_t end, uint32_t n, uint8_t *letter);
+#define KH_LETTERS_MOST 512             /* that are sampled at a time, */
+#define KH_LETTERS_ROOM (KH_LETTERS_MOST + 64)  /* and that are touched, whatever they are */
 
-/* The keys of a run of n letters, up to KH_RUN_MOST, in KH_RUN_ROOM, by their mixes; and the
- * letters at which they begin.  Room for n of both. */
-size_t kh_keys_sample(uint32_t k, const uint8_t *letter, uint32_t n, uint32_t *key, uint32_t *pos);
+/* The keys of letters. */
+typedef struct kh_letter_keys {
+	uint16_t smer[KH_LETTERS_ROOM];         /* rows of four that begin at each */
+	uint64_t open[KH_LETTERS_MOST / 64];    /* bits of those that are no stop, */
+	uint64_t kept[KH_LETTERS_MOST / 64];    /* and of those at which a key begins */
+} kh_letter_keys;
+
+typedef struct kh_letters_by {
+	/* The letters of the codons that begin at each base, but the last two, of a read of n
+	 * bases, 3 or more, and of its reverse complement.  Reads the word behind the last base;
+	 * up to 31 letters in front of `reverse` are written, too. */
+	void (*of_read)(const uint64_t *base, uint32_t n, uint8_t *letter, uint8_t *reverse);
+	/* Samples the keys of k letters, each `step` letters behind the one before, that begin at
+	 * the first n letters: there is one at each 1, of one frame, or each 3, of a read.  A key
+	 * that goes beyond the last letter, or over a stop, has no meaning. */
+	void (*sample)(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *letter,
+		       uint32_t n);
+} kh_letters_by;
+
+const kh_letters_by *kh_letters_best(void);     /* what is best here */
+const kh_letters_by *kh_letters_avx2(void);     /* NULL: not here */
+
+/* Makes stops of letters of a read with a base that is not ACGTU: its low bit is in `unknown`. */
+void kh_letters_hide(const uint64_t *unknown, uint32_t n, uint8_t *letter, uint8_t *reverse);
+
+/* By codon, its first base in the lowest bits; and of the reverse complement of a codon. */
+extern const uint8_t kh_letter_of[64], kh_letter_of_reverse[64];
+
+/* What the key at letter i is known by. */
+static inline uint32_t kh_letters_key(const kh_letter_keys *s, uint32_t k, uint32_t step,
+				      uint32_t i)
+{
+	const uint64_t first = (uint64_t)s->smer[i] << 16 | s->smer[i + 4 * step];
+
+	return kh_key_mix(k == 8 ? first : first << 8 | s->smer[i + 6 * step] % 256);
+}
 
 #endif

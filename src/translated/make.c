@@ -18,6 +18,8 @@ enum { LOAD = 20 };                     /* places a line, so that few lines over
 struct work {
 	const kh_translated_input *in;
 	uint32_t k;                     /* of keys */
+	const kh_letters_by *by;
+	kh_letter_keys keys;
 	kh_genus_made *to;
 	kh_codings codings;
 	uint64_t *bases;                /* of a stretch, in the direction in which it is read */
@@ -108,21 +110,21 @@ static bool has_letters(const uint8_t *letter, uint32_t k)
 static int add_keys(struct work *w, uint32_t codons, kh_err *err)
 {
 	kh_genus_made *g = w->to;
-	uint8_t letter[KH_RUN_ROOM] = { 0 };
-	uint32_t key[KH_RUN_MOST], pos[KH_RUN_MOST];
+	uint8_t letter[KH_LETTERS_ROOM] = { 0 };
 	int rc = KH_OK;
 
-	for (uint32_t at = 0; at + w->k <= codons && !rc; at += KH_RUN_MOST - w->k + 1) {
-		const uint32_t n = codons - at < KH_RUN_MOST ? codons - at : KH_RUN_MOST;
-		size_t keys;
+	for (uint32_t at = 0; at + w->k <= codons && !rc; at += KH_LETTERS_MOST - w->k + 1) {
+		const uint32_t left = codons - at;
+		const uint32_t n = left < KH_LETTERS_MOST ? left : KH_LETTERS_MOST;
 
 		kh_letters(w->bases, 3 * (uint64_t)at, n, letter);
-		keys = kh_keys_sample(w->k, letter, n, key, pos);
-		rc = kh_grow((void **)&g->key, &g->cap_keys, g->n_keys + keys, sizeof *g->key, err);
-		for (size_t i = 0; i < keys && !rc; i++)
-			if (has_letters(letter + pos[i], w->k))
-				g->key[g->n_keys++] = (uint64_t)key[i] << 32 |
-						      (uint32_t)(g->codons + at + pos[i]);
+		w->by->sample(&w->keys, w->k, 1, letter, n - w->k + 1);
+		rc = kh_grow((void **)&g->key, &g->cap_keys, g->n_keys + n, sizeof *g->key, err);
+		for (uint32_t i = 0; i + w->k <= n && !rc; i++)
+			if (w->keys.kept[i / 64] >> i % 64 & 1 && has_letters(letter + i, w->k))
+				g->key[g->n_keys++] =
+					(uint64_t)kh_letters_key(&w->keys, w->k, 1, i) << 32 |
+					(uint32_t)(g->codons + at + i);
 	}
 	return rc;
 }
@@ -187,7 +189,8 @@ static int make_genus(void *arg, size_t i, kh_err *err)
 {
 	struct genera *all = arg;
 	kh_genus_made *g = &all->m->made[i];
-	struct work w = { .in = all->in, .to = g, .k = all->m->head.k };
+	struct work w = { .in = all->in, .to = g, .k = all->m->head.k,
+			  .by = kh_letters_best() };
 	int rc = KH_OK;
 
 	for (size_t j = g->first; j < g->first + g->n && !rc; j++) {

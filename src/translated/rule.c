@@ -53,11 +53,13 @@ struct kh_translator {
 	struct claim *claim;
 	size_t cap_seen, cap_claims, n_claims;
 	kh_translated_call call[TOGETHER];
-	uint8_t letter[KH_RUN_ROOM];
-	uint32_t key[KH_RUN_MOST], pos[KH_RUN_MOST];
+	const kh_letters_by *by;
+	kh_letter_keys keys;
+	uint8_t letter[KH_LETTERS_ROOM];        /* of a mate, */
+	uint8_t reverse[32 + KH_LETTERS_ROOM];  /* and of its other strand, from the 32nd on */
 };
 
-static_assert(KH_TEXT_SPAN / 3 <= KH_RUN_MOST, "a run of a read is sampled at once");
+static_assert(KH_TEXT_SPAN <= KH_LETTERS_MOST, "a mate is sampled at once");
 
 int kh_translator_new(kh_translator **out, const kh_translated *t, kh_err *err)
 {
@@ -66,6 +68,7 @@ int kh_translator_new(kh_translator **out, const kh_translated *t, kh_err *err)
 	if (!r)
 		return KH_ENOMEM;
 	r->t = t;
+	r->by = kh_letters_best();
 	*out = r;
 	return KH_OK;
 }
@@ -91,62 +94,54 @@ uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
 }
 
 /* --- keys ----------------------------------------------------------------------------- */
-/* Adds the keys of a run of codons from base `from` of the mate on. */
-static int add_run(kh_translator *r, struct hit like, uint32_t from, uint32_t codons, kh_err *err)
-{
-	const struct fragment *f = &r->fragment[r->n];
-	const uint64_t *base = f->read[like.mate][0].base;
-	const uint32_t end = from + 3 * codons, len = f->len[like.mate];
-	size_t n;
-	int rc;
+enum { WORDS = KH_LETTERS_MOST / 64 };
 
-	if (codons < (len < LONG ? RUN : RUN_LONG))
-		return KH_OK;
-	if (like.strand) {
-		kh_letters_reverse(base, end, codons, r->letter);
-		from = len - end;
-	} else {
-		kh_letters(base, from, codons, r->letter);
+static_assert(3 * RUN_LONG / 2 < 64, "rows are found by shifts of less than a word");
+
+/* Keeps the bits that have n - 1 others behind them, each the third one from the one before. */
+static void keep_rows(uint64_t x[WORDS + 1], uint32_t words, uint32_t n)
+{
+	x[words] = 0;
+	for (uint32_t have = 1, more; have < n; have += more) {
+		more = have < n - have ? have : n - have;
+		for (uint32_t i = 0; i < words; i++)
+			x[i] &= x[i] >> 3 * more | x[i + 1] << (64 - 3 * more);
 	}
-	n = kh_keys_sample(r->t->head->k, r->letter, codons, r->key, r->pos);
-	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
-	for (size_t i = 0; i < n && !rc; i++) {
-		__builtin_prefetch(&r->t->line[kh_translated_line_of(r->t, r->key[i])]);
-		like.key = r->key[i];
-		like.pos = (uint16_t)(from + 3 * r->pos[i]);
-		r->hit[r->n_hits++] = like;
-	}
-	return rc;
 }
 
-/* Adds the keys of one strand of a mate: of the runs without a stop, nor an unknown base, of all
- * three frames. */
+/* Sets the n - 1 bits behind each in the same way. */
+static void fill_rows(uint64_t *x, uint32_t words, uint32_t n)
+{
+	for (uint32_t have = 1, more; have < n; have += more) {
+		more = have < n - have ? have : n - have;
+		for (uint32_t i = words; i-- > 1;)
+			x[i] |= x[i] << 3 * more | x[i - 1] >> (64 - 3 * more);
+		x[0] |= x[0] << 3 * more;
+	}
+}
+
+/* Adds the keys of one strand of a mate that lie in runs of enough codons. */
 static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 {
-	const uint32_t len = r->fragment[r->n].len[like.mate];
-	const kh_oriented *o = &r->fragment[r->n].read[like.mate][0];
-	uint32_t from[3] = { 0, 1, 2 };
-	int rc = KH_OK;
+	const uint32_t len = r->fragment[r->n].len[like.mate], n = len - 2, words = (n + 63) / 64;
+	const uint32_t run = len < LONG ? RUN : RUN_LONG, k = r->t->head->k;
+	uint64_t at[WORDS + 1];
+	int rc;
 
-	for (uint32_t w = 0; 32 * w + 2 < len && !rc; w++) {
-		const uint64_t x = o->base[w], next = o->base[w + 1];
-		const uint64_t u = o->unknown[w], next_u = o->unknown[w + 1];
-		const uint32_t left = len - 32 * w - 2;         /* codons that begin here */
-		uint64_t stops = like.strand ? kh_stops_reverse(x, next) : kh_stops(x, next);
+	r->by->sample(&r->keys, k, 3, like.strand ? r->reverse + 32 : r->letter, n);
+	memcpy(at, r->keys.open, words * sizeof *at);
+	keep_rows(at, words, run);
+	fill_rows(at, words, run - k + 1);
+	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
+	for (uint32_t w = 0; w < words && !rc; w++)
+		for (uint64_t x = at[w] & r->keys.kept[w]; x; x &= x - 1) {
+			const uint32_t i = 64 * w + (uint32_t)__builtin_ctzll(x);
 
-		stops |= u | u >> 2 | next_u << 62 | u >> 4 | next_u << 60;
-		stops &= kh_text_first(left < 32 ? left : 32);
-		for (; stops && !rc; stops &= stops - 1) {
-			const uint32_t stop = 32 * w + kh_text_lowest(stops);
-			uint32_t *begin = &from[stop % 3];
-
-			rc = add_run(r, like, *begin, (stop - *begin) / 3, err);
-			*begin = stop + 3;
+			like.key = kh_letters_key(&r->keys, k, 3, i);
+			like.pos = (uint16_t)i;
+			__builtin_prefetch(&r->t->line[kh_translated_line_of(r->t, like.key)]);
+			r->hit[r->n_hits++] = like;
 		}
-	}
-	for (int i = 0; i < 3 && !rc; i++)
-		if (from[i] < len)
-			rc = add_run(r, like, from[i], (len - from[i]) / 3, err);
 	return rc;
 }
 
@@ -169,6 +164,8 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 			continue;
 		f->turned[i] = false;
 		kh_text_take(&f->read[i][0], m->bases, m->amb, m->at, f->len[i]);
+		r->by->of_read(f->read[i][0].base, f->len[i], r->letter, r->reverse + 32);
+		kh_letters_hide(f->read[i][0].unknown, f->len[i], r->letter, r->reverse + 32);
 		for (uint8_t strand = 0; strand < 2 && !rc; strand++)
 			rc = add_strand(r, (struct hit) { .mate = (uint8_t)i, .strand = strand },
 					err);
