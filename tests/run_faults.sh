@@ -22,6 +22,9 @@ set -- "$data"/genomes/*.gz; more=$1; shift
 "$real" build -q --device cpu -k 16 --growable --db g.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
 run_base() { $limit "$@" "$real" build -q --device cpu --threads 1 --base g.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
 	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
+"$real" build -q --device cpu -k 16 --set text --db t.khdb --taxonomy "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" "$@"
+run_text() { $limit "$@" "$real" build -q --device cpu --threads 1 --base t.khdb --db "$d/x.khdb" --taxonomy "$data/taxonomy" \
+	-a "$data/taxonomy/accession2taxid.tsv" "$more"; }
 
 # One run with a fault: 0 if all is as it should be.
 fault() { # COMMAND KIND HOW N
@@ -76,7 +79,9 @@ for command in build classify plain bracken; do
 		for how in short eintr; do faults $command $kind $how; done
 	done
 done
-mkdir want/base; d=want/base
-check "base: without a fault" run_base env
-for kind in alloc write fsync rename close; do faults base $kind fail; done
+for command in base text; do
+	mkdir want/$command; d=want/$command
+	check "$command: without a fault" run_$command env
+	for kind in alloc write fsync rename close; do faults $command $kind fail; done
+done
 plan
