@@ -44,9 +44,13 @@ int kh_seen_add(kh_seen *s, uint64_t key, uint32_t member, uint32_t at, kh_err *
 	if (rc)
 		return rc;
 	to = kh_seen_slot(s, key);
-	if (to->key != 0)
-		return KH_OK;
-	*to = (kh_seen_at) { key + 1, member, at };
-	s->n++;
+	if (to->key == 0) {
+		s->n++;
+		to->key = key + 1;
+		to->place[0].member = member;
+		to->place[0].at = at;
+	}
+	to->place[1].member = member;
+	to->place[1].at = at;
 	return KH_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * seen.h - k-mers that were seen, each with the place where it was seen first
+ * seen.h - k-mers that were seen, each with the places where it was seen first and last
  */
 #ifndef KH_BUILD_SEEN_H
 #define KH_BUILD_SEEN_H
@@ -11,7 +11,9 @@
 
 typedef struct kh_seen_at {
 	uint64_t key;                   /* plus 1; 0: free */
-	uint32_t member, at;
+	struct {
+		uint32_t member, at;
+	} place[2];                     /* the first one, and the last one */
 } kh_seen_at;
 
 /* Open addressing. */
@@ -23,7 +25,6 @@ typedef struct kh_seen {
 /* Room for about n of them; it grows if there are more. */
 int kh_seen_init(kh_seen *s, size_t n, kh_err *err);
 void kh_seen_clear(kh_seen *s);
-/* Nothing is done if the key was seen before. */
 int kh_seen_add(kh_seen *s, uint64_t key, uint32_t member, uint32_t at, kh_err *err);
 
 static inline kh_seen_at *kh_seen_first(const kh_seen *s, uint64_t key)

@@ -34,7 +34,7 @@
 enum {
 	TILE = 128,             /* bases, or those of a bin, if there are more */
 	APART = 3,              /* in 100 bases of a tile */
-	CREDIT = 500,           /* at most: 5 bases more, in hundredths */
+	CREDIT = 1000,          /* at most: 10 bases more, in hundredths */
 	SHIFT = 8,              /* bases of an insertion or a deletion, at most, */
 	GAP = 100,              /* and what it takes, in hundredths of a base */
 	PART = 8,               /* bases: where it may be */
@@ -215,11 +215,12 @@ static bool find(struct going *g, const struct tile *t)
 		const kh_seen_at *seen = kh_seen_slot(&g->seen, g->key[i]);
 		const int64_t begins = g->pos[i] - t->offset;
 
-		if (seen->key == 0)
-			continue;
-		for (uint32_t strand = 0; strand < 2; strand++) {
-			p = (struct place) { seen->member, strand, 0, true };
-			p.at = seen->at - (strand ? (int64_t)t->n - K - begins : begins);
+		for (uint32_t j = 0; seen->key != 0 && j < 4; j++) {
+			const uint32_t strand = j % 2;
+
+			p = (struct place) { seen->place[j / 2].member, strand, 0, true };
+			p.at = seen->place[j / 2].at -
+			       (strand ? (int64_t)t->n - K - begins : begins);
 			if (fits(g, &p, t->n)) {
 				g->last = p;
 				return true;
