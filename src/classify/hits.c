@@ -67,7 +67,8 @@ static int count_room(kh_classifier *c, uint64_t total, kh_err *err)
 
 static void count_words(kh_classifier *c, const uint32_t *bin, size_t n, size_t mask)
 {
-	bin_count *table = c->table, *used = c->bin + c->n_bins;
+	bin_count *table = c->table, *used = c->bin;    /* NULL, where n is 0 */
+	size_t n_bins = c->n_bins;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t at = bin[i] * UINT32_C(0x9e3779b1) >> 7 & mask;
@@ -76,11 +77,11 @@ static void count_words(kh_classifier *c, const uint32_t *bin, size_t n, size_t 
 			at = (at + 1) & mask;
 		if (table[at] == 0) {
 			table[at] = (uint64_t)bin[i] << 32;
-			*used++ = at;
+			used[n_bins++] = at;
 		}
 		table[at]++;
 	}
-	c->n_bins = (size_t)(used - c->bin);
+	c->n_bins = n_bins;
 }
 
 /* Counts matches by bin, unsorted, into c->bin. */

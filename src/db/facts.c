@@ -203,7 +203,7 @@ static int check_counts(const kh_db *db, kh_err *err)
 	int rc;
 
 	for (int r = 0; r < KH_RANGES; r++) {
-		const kh_seed_range *s = db->seeds.dir + (db->dir ? 0 : r);
+		const kh_seed_range *s = db->dir ? NULL : &db->seeds.dir[r];
 
 		locations += db->dir ? db->dir[r].n_locs - db->dir[r].over
 				     : s->slots - (uint64_t)s->lists - s->over + s->words;
