@@ -99,23 +99,40 @@ class Shapes:
         one = 2 * (v - two)
         return m, (65536 - one - two, one, two)
 
+    def seeds(self, m):
+        """With text: parts of a seed, and the logarithm of the chance that none ends in a part"""
+        db, k = self.db, counted(self.db)[0]
+        a, c = (db.k - db.s + 1, 1) if db.scheme == 1 else (db.stride, db.s)
+        b = (a << 48) // c // (2**32 - db.least)
+        return min(12, -(-db.k * m // k)), (lb(b) - lb(max(1, b - 65536))) * k // m
+
     def walks(self, most):
         """[n][g][h]: h features of n found"""
         m, steps = self.steps()
+        if self.db.version != 3:
+            return self.walk(most, m, steps, m, lambda run, grown: 2**24)
+        run, none = self.seeds(m)
+        seen = self.walk(most, m, steps, max(m, run), lambda *_: 2**24)
+        missed = self.walk(most, m, steps, max(m, run), lambda j, t: pw(none * min(t, max(0, j - run + 1))))
+        return [[x and [p - q for p, q in zip(x, y)] for x, y in zip(*at)] for at in zip(seen, missed)]
+
+    def walk(self, most, m, steps, top, without):
+        """the same, of what has none of the seeds that may end where a run of parts without a difference grew"""
         found = [[None] * 64 for _ in range(most + 1)]
         for g in range(64):
             loss = (458752 - lb(2 * g + 1)) // m
             same = [pw(i * loss) for i in range(5)]
-            move = [[0] * (m + 1) for _ in range(m + 1)]
-            for i in range(m + 1):
+            move = [[0] * (top + 1) for _ in range(top + 1)]
+            for i in range(top + 1):
                 for t, weight in enumerate(steps):
-                    move[i][min(m, i + t)] += weight * same[t] >> 16
+                    move[i][min(top, i + t)] += (weight * same[t] >> 16) * without(i + t, t) >> 24
                     for u in range(t):
-                        move[i][min(m, u)] += weight * (same[u] - same[u + 1]) >> 16
-            now = [[256 * (same[i] - same[i + 1]), 0] for i in range(m)] + [[0, 256 * same[m]]]
+                        move[i][u] += weight * (same[u] - same[u + 1]) >> 16
+            now = [[256 * (same[i] - same[i + 1]), 0] for i in range(m)]
+            now += [[0, 256 * same[m] * without(m, m) >> 24]] + [[0, 0] for _ in range(m, top)]
             for n in range(1, most + 1):
                 found[n][g] = [sum(x >> 8 for x in at) for at in zip(*now)]
-                now = [[0] * (j == m) + [sum(w * x for w, x in zip(into, at) if w) >> 24 for at in zip(*now)] +
+                now = [[0] * (j >= m) + [sum(w * x for w, x in zip(into, at) if w) >> 24 for at in zip(*now)] +
                        [0] * (j < m) for j, into in enumerate(zip(*move))]
         return found
 

@@ -57,7 +57,7 @@ static void make_shapes(uint32_t n)
 	for (int i = 0; i < 32; i++)
 		least[i] = 2;
 	many[n] = 1000;
-	assert_int_equal(kh_shapes_make(&shapes, &syncmer, least, many, NULL, &err), 0);
+	assert_int_equal(kh_shapes_make(&shapes, &syncmer, NULL, least, many, NULL, &err), 0);
 }
 
 static double mean_share(uint32_t x, uint32_t size)

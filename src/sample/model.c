@@ -319,7 +319,8 @@ static int work(kh_work *w, kh_err *err)
 	int rc;
 
 	kh_class_least(w->in->rule, least);
-	if ((rc = kh_shapes_make(&w->m->shapes, &counted, least,
+	if ((rc = kh_shapes_make(&w->m->shapes, &counted,
+				 w->in->rule->text ? &w->in->rule->sampling : NULL, least,
 				 w->in->classes->many, w->in->team, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
 	    (rc = kh_share_begin(w, err)))

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-enum { PLACES = 40, GRID = 64, PARTS = 4, N = KH_N_MOST + 1 };
+enum { PLACES = 40, GRID = 64, PARTS = 4, RUN = 12, N = KH_N_MOST + 1 };
 
 const uint16_t kh_divergence[KH_SHAPES] = {
 	1,  3,	6,  10, 15, 20, 30, 40,	 50, 60, 70, 85, 100, 120, 150, 190, 240, 300,
@@ -74,6 +74,8 @@ static void make_chances(struct tables *t, uint32_t k)
  * 0, 1 or 2 parts further, with these chances in 1/65536. */
 struct steps {
 	uint32_t parts, chance[3];
+	uint32_t run;                   /* parts of a seed */
+	uint32_t none;                  /* -log2 of the chance that none ends in a part, or 0 */
 };
 
 static struct steps steps_of(const kh_sampling *s)
@@ -93,74 +95,111 @@ static struct steps steps_of(const kh_sampling *s)
 	const uint64_t both = q * q >> 16, one = 2 * (q - both);
 
 	return (struct steps) { (uint32_t)parts,
-				{ (uint32_t)(65536 - one - both), (uint32_t)one, (uint32_t)both } };
+				{ (uint32_t)(65536 - one - both), (uint32_t)one, (uint32_t)both },
+				(uint32_t)parts, 0 };
+}
+
+/* With text a fragment is seen only if one of its seeds is without a difference.  A seed has so
+ * many parts, of which the k bases of a feature are s->parts, and begins at one in some bases. */
+static void add_seeds(struct steps *s, uint32_t k, const kh_sampling *seeds)
+{
+	const uint64_t in_it = seeds->scheme == KH_SYNCMER ? 1 : seeds->s;
+	const uint64_t apart = seeds->scheme == KH_SYNCMER ? seeds->k - seeds->s + 1
+							   : seeds->stride;
+	const uint64_t bases = (apart << 48) / in_it / kh_sampling_share(seeds);
+	const uint32_t run = (seeds->k * s->parts + k - 1) / k;
+
+	s->run = run < RUN ? run : RUN;
+	s->none = (uint32_t)((kh_log2q(bases) - kh_log2q(bases > 65536 ? bases - 65536 : 1)) * k /
+			     s->parts);
 }
 
 /* Features in order: how many were found so far, and how many parts before the end of the last one
- * are without a difference; in 1/2^32. */
+ * are without a difference, up to those of a seed; in 1/2^32. */
 struct walk {
-	uint64_t now[PARTS + 1][N], then[PARTS + 1][N];
-	uint64_t move[PARTS + 1][PARTS + 1];    /* 1/2^24 */
-	uint32_t parts;
+	uint64_t now[RUN + 1][N], then[RUN + 1][N];
+	uint64_t move[RUN + 1][RUN + 1];        /* 1/2^24 */
+	uint32_t parts, most;
 };
 
 /* No more parts than there are. */
 static uint32_t up_to(const struct walk *w, uint32_t parts)
 {
-	return parts < w->parts ? parts : w->parts;
+	return parts < w->most ? parts : w->most;
 }
 
-/* The chance of a feature is p = (2 g + 1) / 128. */
-static void start(struct walk *w, const struct steps *s, uint32_t g)
+/* The chance that no seed ends in the last parts of a run that has grown by some. */
+static uint64_t without(const struct steps *s, bool seedless, uint32_t run, uint32_t grown)
+{
+	const uint32_t in_seeds = run < s->run ? 0 : run - s->run + 1;
+
+	return seedless ? kh_exp2q((uint64_t)s->none * (grown < in_seeds ? grown : in_seeds))
+			: KH_EXP2_ONE;
+}
+
+/* The chance of a feature is p = (2 g + 1) / 128.  seedless: of what no seed has found. */
+static void start(struct walk *w, const struct steps *s, uint32_t g, bool seedless)
 {
 	const uint32_t loss = ((7 << 16) - kh_log2q(2 * g + 1)) / s->parts;
 	uint64_t same[PARTS + 1] = { KH_EXP2_ONE };     /* so many parts are without a difference */
 
-	*w = (struct walk) { .parts = s->parts };
+	*w = (struct walk) { .parts = s->parts, .most = s->run > s->parts ? s->run : s->parts };
 	for (uint32_t i = 1; i <= PARTS; i++)
 		same[i] = kh_exp2q(i * loss);
-	for (uint32_t from = 0; from <= w->parts; from++)
+	for (uint32_t from = 0; from <= w->most; from++)
 		for (uint32_t step = 0; step < 3; step++) {
 			const uint64_t c = s->chance[step];
+			const uint64_t on = without(s, seedless, from + step, step);
 
-			w->move[from][up_to(w, from + step)] += c * same[step] >> 16;
+			w->move[from][up_to(w, from + step)] += (c * same[step] >> 16) * on >> 24;
 			for (uint32_t to = 0; to < step; to++)
-				w->move[from][up_to(w, to)] +=
-					c * (same[to] - same[to + 1]) >> 16;
+				w->move[from][to] += c * (same[to] - same[to + 1]) >> 16;
 		}
 	for (uint32_t i = 0; i < w->parts; i++)
 		w->now[i][0] = (same[i] - same[i + 1]) << 8;
-	w->now[w->parts][1] = same[w->parts] << 8;
+	w->now[w->parts][1] = (same[w->parts] << 8) *
+			      without(s, seedless, w->parts, w->parts) >> 24;
 }
 
 /* From n features to n + 1. */
 static void go_on(struct walk *w, uint32_t n)
 {
 	memset(w->then, 0, sizeof w->then);
-	for (uint32_t to = 0; to <= w->parts; to++) {
-		const uint32_t more = to == w->parts;
+	for (uint32_t to = 0; to <= w->most; to++) {
+		const uint32_t more = to >= w->parts;
 
-		for (uint32_t from = 0; from <= w->parts; from++)
+		for (uint32_t from = 0; from <= w->most; from++)
 			for (uint32_t h = 0; w->move[from][to] > 0 && h <= n; h++)
 				w->then[to][h + more] += w->move[from][to] * w->now[from][h];
 	}
-	for (uint32_t to = 0; to <= w->parts; to++)
+	for (uint32_t to = 0; to <= w->most; to++)
 		for (uint32_t h = 0; h <= n + 1; h++)
 			w->now[to][h] = w->then[to][h] >> 24;
 }
 
-static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint32_t most)
+/* Adds all fragments, or takes off those without a seed. */
+static void walk(struct tables *t, const struct steps *s, uint32_t g, uint32_t most, bool seedless)
 {
 	struct walk w;
 
-	start(&w, s, g);
+	start(&w, s, g, seedless);
 	for (uint32_t n = 1; n <= most; n++) {
-		for (uint32_t i = 0; i <= w.parts; i++)
-			for (uint32_t h = 0; h <= n; h++)
-				t->found[n][g][h] += (uint32_t)(w.now[i][h] >> 8);
+		for (uint32_t i = 0; i <= w.most; i++)
+			for (uint32_t h = 0; h <= n; h++) {
+				const uint32_t x = (uint32_t)(w.now[i][h] >> 8);
+
+				t->found[n][g][h] += seedless ? 0 - x : x;
+			}
 		if (n < most)
 			go_on(&w, n);
 	}
+}
+
+static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint32_t most)
+{
+	walk(t, s, g, most, false);
+	if (s->none > 0)
+		walk(t, s, g, most, true);
 }
 
 /* For one divergence and one n: the shares of fragments with h >= least, in 1/65536; returns how
@@ -260,8 +299,9 @@ static int add_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
-		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err)
+int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling *seeds,
+		   const uint32_t least[32], const uint64_t many[KH_N_MOST + 1], kh_team *team,
+		   kh_err *err)
 {
 	struct making *m = kh_array(1, sizeof *m, err);
 	int rc;
@@ -271,6 +311,8 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t lea
 	m->least = least;
 	m->many = many;
 	m->steps = steps_of(sampling);
+	if (seeds)
+		add_seeds(&m->steps, sampling->k, seeds);
 	for (uint32_t n = 1; n < N; n++)
 		m->most = many[n] > 0 ? n : m->most;
 	make_chances(&m->tables, sampling->k);

@@ -33,8 +33,10 @@ typedef struct kh_shapes {
 	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= least, in 1/65536 */
 } kh_shapes;
 
-/* many[n]: how many fragments have n features; least[log2 n]: hits that a fragment must have. */
-int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const uint32_t least[32],
-		   const uint64_t many[KH_N_MOST + 1], kh_team *team, kh_err *err);
+/* many[n]: how many fragments have n features; least[log2 n]: hits that a fragment must have.
+ * seeds: NULL, or one of these must have led to it. */
+int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling *seeds,
+		   const uint32_t least[32], const uint64_t many[KH_N_MOST + 1], kh_team *team,
+		   kh_err *err);
 
 #endif
