@@ -18,6 +18,7 @@
 #include "fuzz.h"
 #include "classify/classify.h"
 #include "classify/match.h"
+#include "load_tree.h"
 #include "packed.h"
 #include "text/text.h"
 
@@ -162,7 +163,7 @@ static kh_taxonomy *tree(void)
 		x[3][i] = (uint32_t)taxa[i].name;
 		rank[i] = (uint8_t)taxa[i].rank;
 	}
-	REQUIRE(!kh_taxonomy_load(&t, &raw, &err));
+	REQUIRE(!load_tree(&t, &raw, &err));
 	return t;
 }
 

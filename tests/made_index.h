@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "index/index.h"
+#include "load_tree.h"
 
 /* --- a tree of 11 taxa: root; two genera with two species each; strains ----------- */
 enum { N_TAXA = 11, N_TARGETS = 9, TARGET_BINS = 120, GAP = 10, N_SPECIES = 5,
@@ -39,7 +40,7 @@ static inline kh_taxonomy *small_tree(void)
 	raw.end = (uint32_t *)(uintptr_t)tree_end;
 	raw.name = name;
 	raw.rank = ranks;
-	if (kh_taxonomy_load(&t, &raw, &err))
+	if (load_tree(&t, &raw, &err))
 		fail_msg("%s", err.msg);
 	return t;
 }

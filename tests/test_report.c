@@ -110,7 +110,7 @@ static void test_deep(void **state)
 		raw.name[i] = (uint32_t)raw.names_len;
 		raw.names_len += (size_t)sprintf(names + raw.names_len, i ? "t%u" : "root", i) + 1;
 	}
-	if (kh_taxonomy_load(&tax, &raw, &err))
+	if (load_tree(&tax, &raw, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(kh_tally_init(&t, DEPTH, false, &err), 0);
 	t.direct[DEPTH - 1] = 1;

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "taxonomy/taxonomy.h"
+#include "load_tree.h"
 
 /* --- ranks: the numbers are in database files ------------------------------- */
 static const char *const ranks[] = { "no rank",        "clade",
@@ -321,7 +321,7 @@ static kh_taxonomy *lineage(const char *const *rank, uint32_t n)
 		name[i] = i ? 5 : 0;
 		r[i] = i ? kh_rank_find(rank[i - 1], strlen(rank[i - 1])) : 0;
 	}
-	if (kh_taxonomy_load(&t, &raw, &err))
+	if (load_tree(&t, &raw, &err))
 		fail_msg("%s", err.msg);
 	return t;
 }
@@ -389,7 +389,7 @@ static void test_deep(void **state)
 	assert_int_equal(kh_taxdump_parse(&d, &a, &b, NULL, &err), 0);
 	assert_int_equal(kh_taxonomy_prune(&t, d, &leaf, 1, &err), 0);
 	assert_int_equal(t->n, N);
-	assert_int_equal(kh_taxonomy_load(&again, t, &err), 0);
+	assert_int_equal(load_tree(&again, t, &err), 0);
 	kh_taxonomy_code(again, N - 1, code);
 	assert_string_equal(code, "R999999");
 	kh_tree tree = kh_taxonomy_tree(again);

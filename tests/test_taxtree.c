@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "taxonomy/taxonomy.h"
+#include "load_tree.h"
 
 enum { MAX = 300 };
 
@@ -203,7 +203,7 @@ static void test_prune(void **state)
 		}
 		assert_int_equal(kh_taxonomy_prune(&u, e, taxid, n, &err), 0);
 		assert_true(same(t, u));
-		assert_int_equal(kh_taxonomy_load(&v, t, &err), 0);
+		assert_int_equal(load_tree(&v, t, &err), 0);
 		assert_true(same(t, v));
 		kh_taxonomy_free(t);
 		kh_taxonomy_free(u);
@@ -348,7 +348,7 @@ static void test_load_refuses(void **state)
 		memcpy(rank, raw_rank, sizeof rank);
 		memcpy(names, raw_names, sizeof names);
 		if (k == sizeof damages / sizeof *damages) {
-			assert_int_equal(kh_taxonomy_load(&t, &raw, &err), 0);
+			assert_int_equal(load_tree(&t, &raw, &err), 0);
 			kh_taxonomy_free(t);
 			return;
 		}
@@ -364,7 +364,7 @@ static void test_load_refuses(void **state)
 			raw.names_len = x;
 		else
 			raw.n = x;
-		assert_int_equal(kh_taxonomy_load(&t, &raw, &err), KH_EFORMAT);
+		assert_int_equal(load_tree(&t, &raw, &err), KH_EFORMAT);
 		assert_null(t);
 		if (!strstr(err.msg, damages[k].want))
 			fail_msg("damage %zu: %s", k, err.msg);

@@ -303,36 +303,23 @@ static bool strings_ok(const char *p, uint64_t bytes)
 static int load_taxa(kh_db *db, kh_err *err)
 {
 	const kh_db_taxon *in = section(db, KH_SEC_TAXA);
-	uint32_t n = db->h->n_taxa;
-	kh_taxonomy raw = { .n = n, .names_len = (size_t)db->h->section[KH_SEC_NAMES].bytes };
+	const size_t names_len = (size_t)db->h->section[KH_SEC_NAMES].bytes;
+	kh_taxonomy *t = db->tax = kh_taxonomy_new(db->h->n_taxa, names_len, err);
 	kh_err why = { 0, "" };
-	int rc = KH_ENOMEM;
 
-	raw.names = (char *)(uintptr_t)section(db, KH_SEC_NAMES);       /* only read */
-	raw.taxid = kh_array(n, 4, err);
-	raw.parent = kh_array(n, 4, err);
-	raw.end = kh_array(n, 4, err);
-	raw.name = kh_array(n, 4, err);
-	raw.rank = kh_array(n, 1, err);
-	if (!raw.taxid || !raw.parent || !raw.end || !raw.name || !raw.rank)
-		goto out;
-	for (uint32_t i = 0; i < n; i++) {
-		raw.taxid[i] = in[i].taxid;
-		raw.parent[i] = in[i].parent;
-		raw.end[i] = in[i].end;
-		raw.name[i] = in[i].name > UINT32_MAX ? UINT32_MAX : (uint32_t)in[i].name;
-		raw.rank[i] = in[i].rank > UINT8_MAX ? UINT8_MAX : (uint8_t)in[i].rank;
+	if (!t)
+		return KH_ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->taxid[i] = in[i].taxid;
+		t->parent[i] = in[i].parent;
+		t->end[i] = in[i].end;
+		t->name[i] = in[i].name > UINT32_MAX ? UINT32_MAX : (uint32_t)in[i].name;
+		t->rank[i] = in[i].rank > UINT8_MAX ? UINT8_MAX : (uint8_t)in[i].rank;
 	}
-	rc = kh_taxonomy_load(&db->tax, &raw, &why);
-	if (rc)
-		rc = why.code == KH_ENOMEM ? kh_fail_nomem(err) : bad(db, err, why.msg);
-out:
-	free(raw.taxid);
-	free(raw.parent);
-	free(raw.end);
-	free(raw.name);
-	free(raw.rank);
-	return rc;
+	memcpy(t->names, section(db, KH_SEC_NAMES), names_len);
+	if (!kh_taxonomy_check(t, &why) && !kh_taxonomy_derive(t, &why))
+		return KH_OK;
+	return why.code == KH_ENOMEM ? kh_fail_nomem(err) : bad(db, err, why.msg);
 }
 
 /* Reads the targets, and finds where their bins end; fails if their records do not fit one

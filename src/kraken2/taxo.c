@@ -143,36 +143,24 @@ static void number_nodes(taxo *t)
 	}
 }
 
-static int make_tree(const taxo *t, kh_taxonomy **tax, kh_err *err)
+static int make_tree(const taxo *t, kh_taxonomy **out, kh_err *err)
 {
-	const uint32_t n = (uint32_t)t->n - 1;
-	kh_taxonomy raw = { .n = n, .names = (char *)(uintptr_t)t->names,
-			    .names_len = (size_t)t->names_len };
-	uint32_t *all = kh_array(4 * (size_t)n, sizeof *all, err);
-	int rc = KH_ENOMEM;
+	kh_taxonomy *tax = *out = kh_taxonomy_new((uint32_t)t->n - 1, (size_t)t->names_len, err);
 
-	raw.rank = kh_array(n, sizeof *raw.rank, err);
-	if (!all || !raw.rank)
-		goto out;
-	raw.taxid = all;
-	raw.parent = all + n;
-	raw.end = all + 2 * (size_t)n;
-	raw.name = all + 3 * (size_t)n;
+	if (!tax)
+		return KH_ENOMEM;
 	for (uint64_t i = ROOT; i < t->n; i++) {
 		const uint32_t x = t->taxon[i];
 		const char *rank = t->ranks + get(t, i, RANK);
 
-		raw.taxid[x] = (uint32_t)get(t, i, TAXID);
-		raw.parent[x] = i == ROOT ? 0 : t->taxon[get(t, i, PARENT)];
-		raw.end[x] = x + t->size[i];
-		raw.name[x] = (uint32_t)get(t, i, NAME);
-		raw.rank[x] = kh_rank_find(rank, strlen(rank));
+		tax->taxid[x] = (uint32_t)get(t, i, TAXID);
+		tax->parent[x] = i == ROOT ? 0 : t->taxon[get(t, i, PARENT)];
+		tax->end[x] = x + t->size[i];
+		tax->name[x] = (uint32_t)get(t, i, NAME);
+		tax->rank[x] = kh_rank_find(rank, strlen(rank));
 	}
-	rc = kh_taxonomy_copy(tax, &raw, err);
-out:
-	free(all);
-	free(raw.rank);
-	return rc;
+	memcpy(tax->names, t->names, (size_t)t->names_len);
+	return kh_taxonomy_derive(tax, err);
 }
 
 int kh_k2_parse_taxo(kh_k2 *k, const kh_k2_file *f, kh_err *err)

@@ -9,17 +9,6 @@
 #include "run/cami.h"
 #include "run/report.h"
 
-static void clear_tree(kh_taxonomy *t)
-{
-	free(t->taxid);
-	free(t->parent);
-	free(t->end);
-	free(t->rank);
-	free(t->name);
-	free(t->steps);
-	free(t->level);
-}
-
 /* "S1" says how far up the next taxon with a letter is.  Reports that have no code for some taxa
  * leave that to be counted. */
 static void set_code(kh_taxonomy *t, uint32_t i, const char *code)
@@ -32,21 +21,19 @@ static void set_code(kh_taxonomy *t, uint32_t i, const char *code)
 	t->steps[i] = letter ? (uint32_t)strtoul(code + 1, NULL, 10) : t->steps[t->parent[i]] + 1;
 }
 
-/* The taxa of the table as a report and a profile need them; its names are borrowed. */
-static int make_tree(kh_taxonomy *t, const kh_merge *m, kh_err *err)
+/* The taxa of the table as a report and a profile need them; NULL if it fails. */
+static kh_taxonomy *make_tree(const kh_merge *m, kh_merge_sink *s)
 {
+	kh_taxonomy *t = NULL;
+
 	if (m->names.n > UINT32_MAX)
-		return kh_fail(err, KH_EFORMAT, "the names of all taxa are more than 4 GiB");
-	*t = (kh_taxonomy) { .n = (uint32_t)m->n, .names = m->names.p };
-	t->taxid = kh_array(m->n, sizeof *t->taxid, err);
-	t->parent = kh_array(m->n, sizeof *t->parent, err);
-	t->end = kh_array(m->n, sizeof *t->end, err);
-	t->rank = kh_array(m->n, sizeof *t->rank, err);
-	t->name = kh_array(m->n, sizeof *t->name, err);
-	t->steps = kh_array(m->n, sizeof *t->steps, err);
-	t->level = kh_array(m->n, sizeof *t->level, err);
-	if (!t->taxid || !t->parent || !t->end || !t->rank || !t->name || !t->steps || !t->level)
-		return KH_ENOMEM;
+		s->rc = kh_fail(s->err, KH_EFORMAT, "the names of all taxa are more than 4 GiB");
+	else if (!(t = kh_taxonomy_new((uint32_t)m->n, m->names.n, s->err)))
+		s->rc = KH_ENOMEM;
+	if (!t)
+		return NULL;
+	if (m->names.n > 0)
+		memcpy(t->names, m->names.p, m->names.n);
 	for (uint32_t i = 0; i < t->n; i++) {
 		t->taxid[i] = m->taxon[i].taxid;
 		t->name[i] = (uint32_t)m->taxon[i].name;
@@ -57,7 +44,7 @@ static int make_tree(kh_taxonomy *t, const kh_merge *m, kh_err *err)
 	for (uint32_t i = t->n; i-- > 1;)
 		if (t->end[t->parent[i]] < t->end[i])
 			t->end[t->parent[i]] = t->end[i];
-	return KH_OK;
+	return t;
 }
 
 /* --- counts ------------------------------------------------------------------------- */
@@ -74,19 +61,19 @@ static void add_reads(kh_tally *sum, const kh_merge *m, const kh_merge_options *
 void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	const kh_report_options ro = { .zero_counts = false };
-	kh_taxonomy t = { .n = 0 };
+	kh_taxonomy *t = make_tree(m, s);
 	kh_tally sum = { .n = 0 };
 
-	s->rc = m->n ? make_tree(&t, m, s->err)
-		     : kh_fail(s->err, KH_EFORMAT, "no report has a row for the root");
+	if (!m->n)
+		s->rc = kh_fail(s->err, KH_EFORMAT, "no report has a row for the root");
 	if (!s->rc)
-		s->rc = kh_tally_init(&sum, t.n, false, s->err);
+		s->rc = kh_tally_init(&sum, t->n, false, s->err);
 	if (!s->rc) {
 		add_reads(&sum, m, o);
-		s->rc = kh_report(&s->b, &t, &sum, &ro, s->err);
+		s->rc = kh_report(&s->b, t, &sum, &ro, s->err);
 	}
 	kh_tally_clear(&sum);
-	clear_tree(&t);
+	kh_taxonomy_free(t);
 }
 
 /* --- profiles of CAMI --------------------------------------------------------------- */
@@ -105,13 +92,14 @@ static double share_of(const kh_merge *m, uint32_t taxon, uint32_t sample)
 void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *s)
 {
 	double *share = kh_array(m->n, sizeof *share, s->err);
-	kh_taxonomy t = { .n = 0 };
-	kh_cami c = { .tax = &t, .taxonomy_id = o->taxonomy_id, .share = share,
+	kh_taxonomy *t = make_tree(m, s);
+	kh_cami c = { .tax = t, .taxonomy_id = o->taxonomy_id, .share = share,
 		      .rank = o->rank ? o->rank[0] : 0 };
 
-	s->rc = share ? make_tree(&t, m, s->err) : KH_ENOMEM;
+	if (!share)
+		s->rc = KH_ENOMEM;
 	for (size_t i = o->from; i < o->to && !s->rc; i++) {
-		for (uint32_t taxon = 0; taxon < t.n; taxon++)
+		for (uint32_t taxon = 0; taxon < t->n; taxon++)
 			share[taxon] = share_of(m, taxon, (uint32_t)i);
 		c.sample = m->sample[i].name;
 		kh_buf_string(&s->b, i > o->from ? "\n" : "");
@@ -121,6 +109,6 @@ void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 				m->sample[i].unknown.abundance, KH_MERGE_ONE));
 		kh_merge_flush(s, false);
 	}
-	clear_tree(&t);
+	kh_taxonomy_free(t);
 	free(share);
 }

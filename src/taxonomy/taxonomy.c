@@ -89,7 +89,7 @@ void kh_taxonomy_free(kh_taxonomy *t)
 	free(t);
 }
 
-static kh_taxonomy *new_taxonomy(uint32_t n, size_t names_len, kh_err *err)
+kh_taxonomy *kh_taxonomy_new(uint32_t n, size_t names_len, kh_err *err)
 {
 	kh_taxonomy *t = kh_array(1, sizeof *t, err);
 
@@ -114,7 +114,7 @@ static kh_taxonomy *new_taxonomy(uint32_t n, size_t names_len, kh_err *err)
 }
 
 /* Parents come before children, so what is inherited needs only one pass. */
-static void derive(kh_taxonomy *t)
+static void inherit(kh_taxonomy *t)
 {
 	t->species[0] = t->genus[0] = KH_NO_TAXON;
 	for (uint32_t i = 1; i < t->n; i++) {
@@ -161,6 +161,12 @@ static int order_taxids(kh_taxonomy *t, kh_err *err)
 	}
 	free(key);
 	return rc;
+}
+
+int kh_taxonomy_derive(kh_taxonomy *t, kh_err *err)
+{
+	inherit(t);
+	return order_taxids(t, err);
 }
 
 /* --- from the dump --------------------------------------------------------- */
@@ -286,13 +292,12 @@ int kh_taxonomy_prune(kh_taxonomy **out, const kh_taxdump *d, const uint32_t *ta
 
 	if (rc)
 		goto out;
-	if (!(t = new_taxonomy(s.n, subset_names(&s), err))) {
+	if (!(t = kh_taxonomy_new(s.n, subset_names(&s), err))) {
 		rc = KH_ENOMEM;
 		goto out;
 	}
 	number(t, &s, t->by_taxid);
-	derive(t);
-	if ((rc = order_taxids(t, err)))
+	if ((rc = kh_taxonomy_derive(t, err)))
 		goto out;
 	*out = t;
 	t = NULL;
@@ -329,105 +334,72 @@ int kh_taxdump_count_species(const kh_taxdump *d, const kh_taxonomy *t, uint32_t
 }
 
 /* --- from a database ------------------------------------------------------- */
-static int check_names(const kh_taxonomy *raw, kh_err *err)
+static int check_names(const kh_taxonomy *t, kh_err *err)
 {
-	if (!raw->names_len || raw->names[raw->names_len - 1])
+	if (!t->names_len || t->names[t->names_len - 1])
 		return kh_fail(err, KH_EFORMAT, "taxonomy: names do not end with a NUL");
-	for (size_t i = 0; i < raw->names_len; i++) {
-		unsigned char c = (unsigned char)raw->names[i];
+	for (size_t i = 0; i < t->names_len; i++) {
+		unsigned char c = (unsigned char)t->names[i];
 		if (c && (c < ' ' || c == 0x7f))
-			return kh_fail(
-				err, KH_EFORMAT,
-				"taxonomy: control character at byte %zu of the names",
-				i);
+			return kh_fail(err, KH_EFORMAT,
+				       "taxonomy: control character at byte %zu of the names", i);
 	}
-	for (uint32_t i = 0; i < raw->n; i++)
-		if (raw->name[i] >= raw->names_len || !raw->names[raw->name[i]])
-			return kh_fail(
-				err, KH_EFORMAT,
-				"taxonomy: taxon %u: name at byte %u of %zu is empty", i,
-				raw->name[i], raw->names_len);
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->name[i] >= t->names_len || !t->names[t->name[i]])
+			return kh_fail(err, KH_EFORMAT,
+				       "taxonomy: taxon %u: name at byte %u of %zu is empty", i,
+				       t->name[i], t->names_len);
 	return KH_OK;
 }
 
-static int check_root(const kh_taxonomy *raw, kh_err *err)
+static int check_root(const kh_taxonomy *t, kh_err *err)
 {
-	if (!raw->n || raw->n == KH_NO_TAXON)
-		return kh_fail(err, KH_EFORMAT, "taxonomy: %u taxa", raw->n);
-	if (raw->taxid[0] != 1 || raw->parent[0] || raw->end[0] != raw->n)
-		return kh_fail(
-			err, KH_EFORMAT,
-			"taxonomy: taxon 0 with taxid %u, parent %u, end %u is no root",
-			raw->taxid[0], raw->parent[0], raw->end[0]);
-	if (raw->rank[0] != KH_RANK_NONE || strcmp(raw->names + raw->name[0], "root"))
+	if (!t->n || t->n == KH_NO_TAXON)
+		return kh_fail(err, KH_EFORMAT, "taxonomy: %u taxa", t->n);
+	if (t->taxid[0] != 1 || t->parent[0] || t->end[0] != t->n)
 		return kh_fail(err, KH_EFORMAT,
-			       "taxonomy: the root has another name or a rank");
+			       "taxonomy: taxon 0 with taxid %u, parent %u, end %u is no root",
+			       t->taxid[0], t->parent[0], t->end[0]);
+	if (t->rank[0] != KH_RANK_NONE || strcmp(t->names + t->name[0], "root"))
+		return kh_fail(err, KH_EFORMAT, "taxonomy: the root has another name or a rank");
 	return KH_OK;
 }
 
 /* Each taxon must hang on the innermost clade that is still open at its number, which
  * is on the way up from the number before; and end inside it. */
-static int check_tree(const kh_taxonomy *raw, kh_err *err)
+static int check_tree(const kh_taxonomy *t, kh_err *err)
 {
-	for (uint32_t i = 1; i < raw->n; i++) {
+	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t open = i - 1, before = 0;
-		while (raw->end[open] == i) {
+		while (t->end[open] == i) {
 			before = open;
-			open = raw->parent[open];
+			open = t->parent[open];
 		}
-		if (raw->parent[i] != open || raw->end[i] <= i ||
-		    raw->end[i] > raw->end[open])
+		if (t->parent[i] != open || t->end[i] <= i || t->end[i] > t->end[open])
 			return kh_fail(
 				err, KH_EFORMAT,
 				"taxonomy: taxon %u with parent %u and end %u, expected "
 				"parent %u and end %u to %u",
-				i, raw->parent[i], raw->end[i], open, i + 1,
-				raw->end[open]);
-		if (!raw->taxid[i] || (before && raw->taxid[before] >= raw->taxid[i]))
+				i, t->parent[i], t->end[i], open, i + 1, t->end[open]);
+		if (!t->taxid[i] || (before && t->taxid[before] >= t->taxid[i]))
 			return kh_fail(err, KH_EFORMAT,
 				       "taxonomy: taxon %u: taxid %u behind that of its "
 				       "sibling, %u",
-				       i, raw->taxid[i], before ? raw->taxid[before] : 0);
-		if (raw->rank[i] >= KH_RANKS)
-			return kh_fail(err, KH_EFORMAT,
-				       "taxonomy: taxon %u: rank %u is unknown", i,
-				       raw->rank[i]);
+				       i, t->taxid[i], before ? t->taxid[before] : 0);
+		if (t->rank[i] >= KH_RANKS)
+			return kh_fail(err, KH_EFORMAT, "taxonomy: taxon %u: rank %u is unknown",
+				       i, t->rank[i]);
 	}
 	return KH_OK;
 }
 
-int kh_taxonomy_copy(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
+int kh_taxonomy_check(const kh_taxonomy *t, kh_err *err)
 {
-	kh_taxonomy *t = new_taxonomy(raw->n, raw->names_len, err);
-	int rc;
+	int rc = t->n ? check_names(t, err) : KH_OK;
 
-	if (!t)
-		return KH_ENOMEM;
-	memcpy(t->taxid, raw->taxid, raw->n * sizeof *t->taxid);
-	memcpy(t->parent, raw->parent, raw->n * sizeof *t->parent);
-	memcpy(t->end, raw->end, raw->n * sizeof *t->end);
-	memcpy(t->rank, raw->rank, raw->n * sizeof *t->rank);
-	memcpy(t->name, raw->name, raw->n * sizeof *t->name);
-	memcpy(t->names, raw->names, raw->names_len);
-	derive(t);
-	if ((rc = order_taxids(t, err))) {
-		kh_taxonomy_free(t);
-		return rc;
-	}
-	*out = t;
-	return KH_OK;
-}
-
-int kh_taxonomy_load(kh_taxonomy **out, const kh_taxonomy *raw, kh_err *err)
-{
-	int rc;
-
-	if (!raw->n)
-		return check_root(raw, err);
-	if ((rc = check_names(raw, err)) || (rc = check_root(raw, err)) ||
-	    (rc = check_tree(raw, err)))
-		return rc;
-	return kh_taxonomy_copy(out, raw, err);
+	if (!rc)
+		rc = check_root(t, err);
+	return rc ? rc : check_tree(t, err);
 }
 
 /* --- questions ------------------------------------------------------------- */

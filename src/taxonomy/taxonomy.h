@@ -94,13 +94,15 @@ struct kh_taxonomy {
  * ancestors; the root always. */
 int kh_taxonomy_prune(kh_taxonomy **t, const kh_taxdump *d, const uint32_t *taxid,
 		      size_t n, kh_err *err);
-/* From the arrays of a database (not trusted, but as long as n and names_len say): checks
- * preorder, ends, names (of printable bytes, not empty), taxids ascending among siblings
- * and unique, ranks; fills the derived ones.  Copies. */
-int kh_taxonomy_load(kh_taxonomy **t, const kh_taxonomy *raw, kh_err *err);
-/* The same where they have been checked, and the root may have any name; fails if a taxid is there
- * twice. */
-int kh_taxonomy_copy(kh_taxonomy **t, const kh_taxonomy *raw, kh_err *err);
+/* One of n taxa, at least 1, whose names take that many bytes; NULL: no memory.  Who makes it fills
+ * the arrays that database files have, checks them if they are not his own, and has the others
+ * derived. */
+kh_taxonomy *kh_taxonomy_new(uint32_t n, size_t names_len, kh_err *err);
+/* Fails unless taxa are in preorder and end where their clades do, names are of printable bytes and
+ * not empty, taxids ascend among siblings, and ranks are known.  Nothing else is read. */
+int kh_taxonomy_check(const kh_taxonomy *t, kh_err *err);
+/* Fills the arrays that are derived; fails if a taxid is there twice. */
+int kh_taxonomy_derive(kh_taxonomy *t, kh_err *err);
 void kh_taxonomy_free(kh_taxonomy *t);
 
 /* Number of a taxid, or KH_NO_TAXON. */
