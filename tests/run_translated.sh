@@ -28,6 +28,8 @@ for how in "-p 1" "-p 4 --set block-size=10000"; do
 done
 check "KH_SIMD=none: build" env KH_SIMD=none "$kmerhash" build -q --translated --db b.khdb --taxonomy world/taxonomy world/refs.fa
 same a.khdb b.khdb "KH_SIMD=none: the same bytes"
+check "KH_SIMD=none: classify" env KH_SIMD=none "$kmerhash" classify -q --db a.khdb --output b.tsv --paired world/pairs_1.fq world/pairs_2.fq
+same pairs.tsv b.tsv "KH_SIMD=none: the same lines"
 
 # Without the seeds all else is the same.
 check "without" "$kmerhash" build -q --db none.khdb --taxonomy world/taxonomy world/refs.fa
