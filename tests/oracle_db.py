@@ -210,8 +210,8 @@ def check_translated(db):
     assert len(data) == text_at + 4 * (3 * codons // 16 + 64) and (genera > 0 or codons == 0)
     last, first = -1, 0
     for i in range(genera):
-        taxon, at, threshold, zero = struct.unpack_from("<IIII", data, genus_at + 16 * i)
-        assert last < taxon < db.n_taxa and at % 32 == 0 and threshold > 0 and zero == 0
+        taxon, at, threshold, called = struct.unpack_from("<IIII", data, genus_at + 16 * i)
+        assert last < taxon < db.n_taxa and at % 32 == 0 and threshold > 0 and called <= taxon
         assert at == 0 if i == 0 else first < at
         last, first = taxon, at
     assert genera == 0 or first < codons
