@@ -156,8 +156,6 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 	kh_matching *m = &w->x.m;
 	kh_found *f = &m->found[mate];
 	const uint32_t len = w->j.s.mate[mate].len, far = kh_places_far(m, len);
-	const kh_seed_set none = kh_seed_none();
-	const uint32_t unseen = kh_places_loss(m, f, len, &none);
 	uint32_t n = 0;
 
 	sort_candidates(m, f);
@@ -173,15 +171,21 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 		n += kh_count_bits(mask);
 	}
 	__syncwarp();
-	for (uint32_t i = lane_id(); i < n; i += 32) {
+	/* behind the last one, one of no candidates */
+	for (uint32_t i = lane_id(); i <= n; i += 32) {
 		kh_region *r = &f->region[i];
+		const uint32_t from = i < n ? r->from : f->n_candidates;
+		const uint32_t end = i + 1 < n ? r[1].from : f->n_candidates;
+		const uint32_t loss = kh_places_loss_of(m, f, len, from, end - from);
 
-		kh_places_region(m, f, len, r,
-				 (i + 1 < n ? r[1].from : f->n_candidates) - r->from);
-	}
-	if (lane_id() == 0) {
-		f->n_regions = n;
-		f->unseen = unseen;
+		if (i == n) {
+			f->unseen = loss;
+			f->n_regions = n;
+		} else {
+			r->n = end - from;
+			r->loss = loss;
+			r->compared = false;
+		}
 	}
 	__syncwarp();
 }

@@ -236,7 +236,8 @@ __device__ void compare_mates(warp_match *w)
 	bool more = false;
 
 	for (uint32_t i = 0; i < 2; i++)
-		compare_best(w, i, slack);
+		if (f[i].n_regions > 0)
+			compare_best(w, i, slack);
 	if (!m->full)
 		make_claims(m);
 	if (m->full || f[0].best == 0 || f[1].best == 0 || m->here.n == 0)
@@ -408,16 +409,21 @@ __device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_s
 	if (lane_id() == 0) {
 		kh_small_init(&w->x, db, caps, room);
 		w->j = kh_gpu_item(q, i);
+		kh_places_begin(&m->found[1], w->x.pos[1], 0);
+		m->found[1].n_regions = 0;
 	}
 	__syncwarp();
-	for (uint32_t mate = 0; mate < 2; mate++)
+	/* without a second mate, its part stays as it is */
+	const uint32_t mates = w->j.s.mate[1].len > 0 ? 2 : 1;
+
+	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
 	for (int all = !w->j.s.only; all < 2 && again && !m->full; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
-		for (uint32_t mate = 0; mate < 2; mate++)
+		for (uint32_t mate = 0; mate < mates; mate++)
 			ask_seeds(w, mate, all != 0);
-		for (uint32_t mate = 0; mate < 2 && !m->full; mate++)
+		for (uint32_t mate = 0; mate < mates && !m->full; mate++)
 			make_regions(w, mate);
 		again = !m->full && compare_segment(w);
 	}

@@ -103,12 +103,6 @@ static KH_HD uint32_t kh_candidate_bin(uint64_t candidate)
 	return (uint32_t)(candidate >> 32);
 }
 
-static KH_HD uint32_t kh_places_loss(const kh_matching *m, const kh_found *f, uint32_t len,
-				     const kh_seed_set *found)
-{
-	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, found);
-}
-
 /* Two k-mers of a mate are in bins that far apart at most. */
 static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 {
@@ -117,16 +111,23 @@ static KH_HD uint32_t kh_places_far(const kh_matching *m, uint32_t len)
 	return len < k ? 0 : (len - k) / m->db->sampling.stride + 1;
 }
 
+/* The loss of a place that has the seeds of n candidates from `from` on, and no others. */
+static KH_HD uint32_t kh_places_loss_of(const kh_matching *m, const kh_found *f, uint32_t len,
+					uint32_t from, uint32_t n)
+{
+	kh_seed_set found = kh_seed_none();
+
+	for (uint32_t i = from; i < from + n; i++)
+		kh_seed_add(&found, (uint32_t)f->candidate[i]);
+	return kh_match_loss(f->pos, f->n, m->db->sampling.k, len, &f->known, &found);
+}
+
 /* Makes a region of the n candidates from its first one on. */
 static KH_HD void kh_places_region(const kh_matching *m, const kh_found *f, uint32_t len,
 				   kh_region *r, uint32_t n)
 {
-	kh_seed_set found = kh_seed_none();
-
-	for (uint32_t i = r->from; i < r->from + n; i++)
-		kh_seed_add(&found, (uint32_t)f->candidate[i]);
 	r->n = n;
-	r->loss = kh_places_loss(m, f, len, &found);
+	r->loss = kh_places_loss_of(m, f, len, r->from, n);
 	r->compared = false;
 }
 
@@ -150,12 +151,11 @@ static KH_HD void kh_places_find_regions(const kh_matching *m, kh_found *f, uint
 /* Makes regions of all candidates of a mate. */
 static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t mate)
 {
-	const kh_seed_set none = kh_seed_none();
 	kh_found *f = &m->found[mate];
 
 	kh_places_sort_candidates(f->candidate, m->sorted, f->n_candidates);
 	kh_places_find_regions(m, f, s->mate[mate].len);
-	f->unseen = kh_places_loss(m, f, s->mate[mate].len, &none);
+	f->unseen = kh_places_loss_of(m, f, s->mate[mate].len, 0, 0);
 }
 
 /* --- places ------------------------------------------------------------------------------- */

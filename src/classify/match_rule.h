@@ -72,14 +72,30 @@ static KH_HD kh_seed_set kh_seed_none(void)
 	return s;
 }
 
+/* A kernel keeps sets in registers, which it can name, but not number. */
 static KH_HD void kh_seed_add(kh_seed_set *s, uint32_t i)
 {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++)
+		s->bit[w] |= (uint64_t)(i / 64 == w) << i % 64;
+#else
 	s->bit[i / 64] |= UINT64_C(1) << i % 64;
+#endif
 }
 
 static KH_HD int kh_seed_has(const kh_seed_set *s, uint32_t i)
 {
+#ifdef __CUDA_ARCH__
+	uint64_t x = 0;
+
+#pragma unroll
+	for (uint32_t w = 0; w < KH_MATCH_SEEDS / 64; w++)
+		x = i / 64 == w ? s->bit[w] : x;
+	return (int)(x >> i % 64 & 1);
+#else
 	return (int)(s->bit[i / 64] >> i % 64 & 1);
+#endif
 }
 
 /* By how much at least the score of a mate is below its length where it lacks the seeds in `known`
