@@ -50,6 +50,50 @@ static void test_erased(void **state)
 	each_system(KHT_TABLE_ERASE, erased);
 }
 
+/* Ageing: all keys are erased and others inserted, a quarter at a time, twenty times over, at a
+ * load of .85. */
+static void aged(struct job *j)
+{
+	const size_t n = small() ? 400 : 2000, part = n / 4;
+	const bool values = !(j->sys->can & KHT_TABLE_NO_VALUES);
+	struct pair *p = malloc(n * sizeof *p), *m = malloc(n * sizeof *m);
+	uint64_t next = 0;
+	kh_err err;
+
+	j->cfg.capacity = n;
+	j->cfg.load = 0.85;
+	j->what = "ageing";
+	open_job(j);
+	for (int turn = 0; turn <= 20; turn++)
+		for (size_t from = 0; from < n; from += part) {
+			kht_keys gone = { gpu_pairs(p + from, turn ? part : 0, 0, j->cfg.key_bits),
+					  turn ? part : 0 };
+
+			ok(j, kht_table_erase(j->t, &gone, NULL, &err), &err);
+			for (size_t i = from; i < from + part; i++)
+				p[i] = (struct pair) {
+					cut(++next * UINT64_C(0x9e3779b97f4a7c15), j->cfg.key_bits),
+					cut(values ? test_rand() : 0, j->cfg.value_bits)
+				};
+			insert(j, p + from, part);
+			cuda_ok(cudaFree((void *)gone.keys));
+			if (turn % 10)
+				continue;
+			memcpy(m, p, n * sizeof *m);
+			if (turn || from + part == n)
+				check_all(j, m, n);
+		}
+	kht_table_close(j->t);
+	free(p);
+	free(m);
+}
+
+static void test_aged(void **state)
+{
+	(void)state;
+	each_system(KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE, aged);
+}
+
 /* Operations on distinct keys, in one batch; then what they left. */
 static void mixed_once(struct job *j)
 {
@@ -322,7 +366,8 @@ static void test_cuckoo_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_erased),       cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_erased),       cmocka_unit_test(test_aged),
+		cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_large),        cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_bloom),        cmocka_unit_test(test_cuckoo_fails),
 	};

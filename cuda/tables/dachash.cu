@@ -15,7 +15,9 @@
  * came second: no node is taken in vain, no kernel both pops and pushes, and one counter
  * is the whole stack; reorder is a kernel of the same stream and not a wait of the
  * host.  Pairs wider than 64 bits: the key is claimed, then the value stored, so a search
- * in the same batch may see the key before its value.
+ * in the same batch may see the key before its value.  Marks of deleted keys keep their slots, so
+ * erase cleans once an eighth of the capacity has gone by, or chains would use up the stack; after
+ * mixed batches that is the caller's.
  */
 #include "cuda/tables/dachash.cuh"
 #include "cuda/tables/open_addressing.cuh"
@@ -282,6 +284,7 @@ template <class S> struct dachash : kht_table {
 	kht_side<V> side;
 	uint32_t *next, *stack;
 	uint32_t buckets, node;
+	uint64_t erased; /* keys, at most, since the last clean */
 	bool many;
 
 	view_type view() const
@@ -318,7 +321,13 @@ template <class S> struct dachash : kht_table {
 	}
 	int erase(const kht_keys *q, kht_stream s, kh_err *err)
 	{
-		return batch(q->keys, nullptr, q->n, KHT_OP_DELETE, s, err);
+		int rc = batch(q->keys, nullptr, q->n, KHT_OP_DELETE, s, err);
+
+		erased += q->n;
+		if (rc || erased < cfg.capacity / 8)
+			return rc;
+		erased = 0;
+		return clean(s, err);
 	}
 	int mixed(const kht_ops *o, kht_stream s, kh_err *err)
 	{

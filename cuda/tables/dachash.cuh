@@ -121,7 +121,10 @@ template <class S> struct dac_view {
 				return at + __ffs(hit) - 1;
 			if (g.ballot(k == kht_mark<K>::EMPTY))
 				return ~(size_t)0;
-			n = behind(n);
+			/* One lane reads the link: while others insert, two reads may differ. */
+			if (g.lane == 0)
+				n = behind(n);
+			n = g.from(n, 0);
 			if (n == NO_NODE)
 				return ~(size_t)0;
 		}
