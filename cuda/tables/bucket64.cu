@@ -11,6 +11,7 @@
  * memory in place of a random read and a random CAS.  No erase: first-empty order is what makes
  * equal keys meet.
  */
+#include "cuda/tables/bucket64.cuh"
 #include "cuda/tables/retrieve.cuh"
 #include "cuda/tables/systems.h"
 

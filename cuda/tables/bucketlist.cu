@@ -13,6 +13,7 @@
  * mark keys lie in side cells.
  */
 #include <math.h>
+#include "cuda/tables/bucketlist.cuh"
 #include "cuda/tables/open_addressing.cuh"
 #include "cuda/tables/systems.h"
 

@@ -14,6 +14,7 @@
  * insert, which waits twice (for the number of keys, and of wide lists).
  */
 #include "cuda/tables/placing.cuh"
+#include "cuda/tables/csr.cuh"
 #include "cuda/tables/span_retrieve.cuh"
 #include "cuda/tables/systems.h"
 

@@ -217,4 +217,53 @@ template <> inline __device__ bool dac_view<kht_packed>::search(uint32_t key, ui
 	}
 }
 
+/* Improved search, packed nodes of 8: a quad reads a node, four chains in flight a
+ * lane. */
+static __global__ void __launch_bounds__(KHT_PROBE_BLOCK)
+	search_quads(dac_view<kht_packed> w, kht_keys q, kht_found out)
+{
+	size_t i = kht_thread_id();
+	bool mine = i < q.n, todo = mine, found = false;
+	uint32_t key = mine ? ((const uint32_t *)q.keys)[i] : 0, at = w.bucket(key);
+	uint32_t v = (uint32_t)out.missing;
+	int lane = threadIdx.x & 3, m = kht_mark<uint32_t>::of(key);
+	const uint4 *node = (const uint4 *)w.slots.slot + lane;
+	uint4 b[4] = {};
+
+	if (mine && m >= 0)
+		todo = false;
+	while (__any_sync(KHT_FULL, todo)) {
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			uint32_t to = kht_quad(at, r);
+			if (kht_quad((int)todo, r))
+				b[r] = __ldcg(node + 4 * (size_t)to);
+		}
+#pragma unroll
+		for (int r = 0; r < 4; r++) {
+			uint32_t k = kht_quad(key, r);
+			unsigned hit = kht_quad_ballot(b[r].x == k || b[r].z == k);
+			uint32_t got =
+				kht_quad(b[r].x == k ? b[r].y : b[r].w, hit ? __ffs(hit) - 1 : 0);
+			uint32_t last = kht_quad(b[r].z, 3);
+
+			if (lane != r || !todo)
+				continue;
+			found = hit != 0;
+			v = found ? got : v;
+			at = found || last == kht_mark<uint32_t>::EMPTY ? NO_NODE : w.behind(at);
+			todo = at != NO_NODE;
+		}
+	}
+	if (!mine)
+		return;
+	if (m >= 0) {
+		found = w.side.size(m) > 0;
+		v = found ? w.side.list(m)[0] : v;
+	}
+	((uint32_t *)out.values)[i] = v;
+	if (out.found)
+		out.found[i] = found;
+}
+
 #endif

@@ -13,6 +13,7 @@
  * counts, scans and places it alone (hashgraph_bins.cuh).  Pairs carry values, not
  * input positions.  Static: built by one insert, which does not wait.
  */
+#include "cuda/tables/hashgraph.cuh"
 #include "cuda/tables/retrieve.cuh"
 #include "cuda/tables/hashgraph_bins.cuh"
 #include "cuda/tables/systems.h"

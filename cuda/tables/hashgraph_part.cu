@@ -1,4 +1,5 @@
 /* hashgraph_part.cu - the HashGraph of one of several GPUs (Tripathy, Green 2021) */
+#include "cuda/tables/hashgraph.cuh"
 #include "cuda/tables/retrieve.cuh"
 #include "cuda/tables/hashgraph_bins.cuh"
 

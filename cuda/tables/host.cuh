@@ -8,7 +8,7 @@
 #ifndef KHT_HOST_CUH
 #define KHT_HOST_CUH
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include "cuda/tables/table.h"
 

@@ -12,6 +12,50 @@
 #define KHT_OPEN_ADDRESSING_CUH
 
 #include "cuda/tables/retrieve.cuh"
+#include "cuda/tables/slots.cuh"
+
+template <class S, bool MULTI> struct kht_slots_view {
+	typedef typename S::key_type K;
+	typedef K key_type;
+	typedef typename S::value_type value_type;
+	static constexpr bool multi = MULTI;
+	S slots;
+	kht_side<value_type> side;
+	kht_cops cops;
+	unsigned group;
+
+	template <class F> __device__ uint32_t each(const kht_group &g, K key, F f) const
+	{
+		uint32_t n = 0;
+		int m = kht_mark<K>::of(key);
+
+		if (m >= 0) {
+			for (uint32_t i = g.lane; i < side.size(m); i += g.size)
+				f(i, side.list(m)[i]);
+			return (uint32_t)side.size(m);
+		}
+		if (!MULTI) {
+			size_t at = kht_slot_find<false>(slots, cops, g, key);
+			if (at != ~(size_t)0 && g.lane == 0)
+				f(0, slots.value(at));
+			return at != ~(size_t)0;
+		}
+		kht_cops::walk w = cops.start(key);
+		for (uint32_t i = 0; i < cops.windows; i++, cops.next(w))
+			for (uint32_t j = 0; j < cops.window; j += g.size) {
+				size_t at = w.at * cops.window + j + g.lane;
+				K k = slots.key(at);
+				unsigned all = g.ballot(k == key);
+
+				if (k == key)
+					f(n + __popc(all & ((1u << g.lane) - 1)), slots.value(at));
+				n += __popc(all);
+				if (g.ballot(k == kht_mark<K>::EMPTY))
+					return n;
+			}
+		return n;
+	}
+};
 
 /* Claims a free slot on the key's way; false: there is none. */
 template <class S, class K, class V>

@@ -1,13 +1,14 @@
 /*
- * retrieve.cuh - count, retrieve and fold over any view of spans.cuh
+ * retrieve.cuh - count, retrieve and fold over any view (spans.cuh)
  *
  * WarpCore IV-B4: a pass that counts, an exclusive scan, a pass that copies.
  */
 #ifndef KHT_RETRIEVE_CUH
 #define KHT_RETRIEVE_CUH
 
+#include "cuda/tables/group.cuh"
+#include "cuda/tables/host.cuh"
 #include "cuda/tables/sort.h"
-#include "cuda/tables/spans.cuh"
 
 template <class W>
 static __global__ void kht_count_kernel(W w, const typename W::key_type *keys, size_t n,

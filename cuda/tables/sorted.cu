@@ -5,6 +5,7 @@
  * they are, so ranges of keys are at hand too; a look-up is two binary searches, whose
  * first steps hit the cache.  Static: built by one insert.
  */
+#include "cuda/tables/sorted.cuh"
 #include "cuda/tables/span_retrieve.cuh"
 #include "cuda/tables/systems.h"
 

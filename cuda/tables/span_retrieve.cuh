@@ -11,6 +11,7 @@
 #define KHT_SPAN_RETRIEVE_CUH
 
 #include "cuda/tables/retrieve.cuh"
+#include "cuda/tables/spans.cuh"
 
 #define KHT_TILE      2048
 #define KHT_TILE_EACH (KHT_TILE / KHT_BLOCK)

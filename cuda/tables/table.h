@@ -18,7 +18,7 @@
  * Concurrency: calls on several streams may overlap if they only read, or if they all
  * insert (tables that can: KHT_TABLE_DYNAMIC); the caller orders all else.  Every bit
  * pattern is a legal key: those that a table uses as marks live in side lists.
- * Kernels that want the values of a key without a copy use the views in spans.cuh.
+ * Kernels that want the values of a key without a copy use views (spans.cuh).
  */
 #ifndef KHT_TABLE_H
 #define KHT_TABLE_H
@@ -189,7 +189,7 @@ int kht_table_clean(kht_table *t, kht_stream stream, kh_err *err);
 /* Waits for the stream.  KH_ENOMEM if anything did not fit; *stats is set also then, and
  * may be NULL. */
 int kht_table_status(kht_table *t, kht_stream stream, kht_table_stats *stats, kh_err *err);
-/* The view of spans.cuh that belongs to the system and its widths. */
+/* The view of the system and its widths: csr.cuh has that of csr, and so on. */
 int kht_table_view(const kht_table *t, void *view, kh_err *err);
 
 #ifdef __cplusplus
