@@ -205,7 +205,7 @@ def nearest(k, best, share):
 class Fit:
     by_long = False
 
-    def __init__(self, f, cells):
+    def __init__(self, f, cells, text):
         self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
         self.short, self.own_long = self.n - self.long, 65536
         self.few = self.short < 1280
@@ -238,7 +238,7 @@ class Fit:
         def better(m, other, each):
             return m.like - other.like > 242044895 + each * self.short
         pair = False
-        for kind, each in ("wide", 567), ("even", 189):
+        for kind, each in ("wide", 1701 if text else 567), ("even", 189):
             mine = two[kind]
             enough = mine.weights[0] >= 104850 or (not alone and self.short * mine.weights[0] >> 20 >= 5120)
             if enough and better(mine, one, 4727 if near else each) and better(mine, even, 189) and \
@@ -516,7 +516,7 @@ class Sample:
             if i % 6 == 0:
                 self.tell()
             self.cells = self.share_out(i == 0)
-            self.fits = {s: Fit(self.shapes.f, c) for s, c in sorted(self.cells.items())}
+            self.fits = {s: Fit(self.shapes.f, c, self.db.version == 3) for s, c in sorted(self.cells.items())}
             for s, share in self.own_long.items():
                 self.fits[s].own_long = share
         self.judge_long()

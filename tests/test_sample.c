@@ -48,7 +48,7 @@ static void test_powers(void **state)
 }
 
 /* --- shapes ----------------------------------------------------------------------- */
-static void make_shapes(uint32_t n)
+static void make_shapes_of(uint32_t n, const kh_sampling *counted, const kh_sampling *seeds)
 {
 	uint32_t least[32];
 	uint64_t many[KH_N_MOST + 1] = { 0 };
@@ -57,7 +57,12 @@ static void make_shapes(uint32_t n)
 	for (int i = 0; i < 32; i++)
 		least[i] = 2;
 	many[n] = 1000;
-	assert_int_equal(kh_shapes_make(&shapes, &syncmer, NULL, least, many, NULL, &err), 0);
+	assert_int_equal(kh_shapes_make(&shapes, counted, seeds, least, many, NULL, &err), 0);
+}
+
+static void make_shapes(uint32_t n)
+{
+	make_shapes_of(n, &syncmer, NULL);
 }
 
 static double mean_share(uint32_t x, uint32_t size)
@@ -96,6 +101,28 @@ static void test_shapes(void **state)
 		assert_true(shapes.seen[0][size] > (n < 16 ? 60000 : 65000));
 		assert_int_equal(shapes.seen[0][(size + 1) % KH_SIZES], 65536); /* no fragments */
 	}
+}
+
+/* Of reads of 75 bases far from the reference, some have no seed, and those that have one are like
+ * those that are nearer. */
+static void test_shapes_of_seeds(void **state)
+{
+	const kh_sampling counted = { KH_MINHASH, 12, 1, 5, 0, 1 };
+	const kh_sampling seeds = { KH_SYNCMER, 18, 10, 16, 0, 1 };
+	const uint32_t near = 0, far = 11;      /* .001, .085 */
+	double mean[2], seen[2];
+
+	(void)state;
+	make_shapes_of(13, &counted, NULL);
+	mean[0] = mean_share(near, 0);
+	mean[1] = mean_share(far, 0);
+	seen[0] = shapes.seen[near][0];
+	seen[1] = shapes.seen[far][0];
+	make_shapes_of(13, &counted, &seeds);
+	assert_true(fabs(mean_share(near, 0) - mean[0]) < 0.01);
+	assert_true(mean_share(far, 0) > mean[1] + 0.03);
+	assert_true(shapes.seen[near][0] > 0.97 * seen[0]);
+	assert_true(shapes.seen[far][0] < 0.92 * seen[1] && shapes.seen[far][0] > 0.5 * seen[1]);
 }
 
 /* --- fits ------------------------------------------------------------------------- */
@@ -478,7 +505,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_logs),	     cmocka_unit_test(test_powers),
-		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_fit_single),
+		cmocka_unit_test(test_shapes),	     cmocka_unit_test(test_shapes_of_seeds),
+		cmocka_unit_test(test_fit_single),
 		cmocka_unit_test(test_fit_even),     cmocka_unit_test(test_fit_pair),
 		cmocka_unit_test(test_fit_near_pair), cmocka_unit_test(test_fit_even_pair),
 		cmocka_unit_test(test_fit_little),   cmocka_unit_test(test_frames),

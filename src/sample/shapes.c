@@ -311,6 +311,7 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	m->least = least;
 	m->many = many;
 	m->steps = steps_of(sampling);
+	s->by_seeds = seeds != NULL;
 	if (seeds)
 		add_seeds(&m->steps, sampling->k, seeds);
 	for (uint32_t n = 1; n < N; n++)

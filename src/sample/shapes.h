@@ -14,6 +14,7 @@
 #ifndef KH_SAMPLE_SHAPES_H
 #define KH_SAMPLE_SHAPES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/team.h"
 #include "classify/class.h"
@@ -29,6 +30,7 @@ extern const uint16_t kh_divergence[KH_SHAPES];         /* in 1/1000 */
 
 /* For the fragments of a sample. */
 typedef struct kh_shapes {
+	bool by_seeds;                          /* made with `seeds` */
 	uint16_t f[KH_SHAPES][KH_CELLS];        /* within each size they sum to 65535, about */
 	uint32_t seen[KH_SHAPES][KH_SIZES];     /* share with h >= least, in 1/65536 */
 } kh_shapes;
