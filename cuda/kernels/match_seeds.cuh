@@ -116,6 +116,7 @@ __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 	kh_found *f = &m->found[mate];
 	const uint32_t n = choose_seeds(w, mate, all);
 
+	__syncwarp();    /* all lanes have read what the seeds before gave */
 	if (lane_id() == 0) {
 		w->j.s.mate[mate].asked = n;
 		kh_places_begin(f, w->x.pos[mate], n);
