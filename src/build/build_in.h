@@ -1,9 +1,9 @@
 /*
  * build_in.h - inside a build: build.c calls the steps in order; split_input.c decides which
  * process reads what; plan.c estimates memory and disk; read.c reads the references; text.c keeps
- * their text, and strains.c finds what of it the database has; gather.c exchanges what the
- * processes know; taxa.c finds the targets; base.c has what a build adds to; write_db.c writes the
- * file, and told.c a section of it
+ * their text, and strains.c and kept.c find what of it the database has; gather.c exchanges
+ * what the processes know; taxa.c finds the targets; base.c has what a build adds to; write_db.c
+ * writes the file, and told.c a section of it
  */
 #ifndef KH_BUILD_BUILD_IN_H
 #define KH_BUILD_BUILD_IN_H
@@ -163,6 +163,14 @@ int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err);
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err);
 /* What of it the database has: b->taxa.kept, but for the numbers of bins. */
 int kh_build_keep(struct build *b, kh_err *err);
+/* Adds stretches of target i to it: of the tiles, of so many bases, for which kept[tile] is not 0;
+ * kept NULL: all of it. */
+int kh_build_keep_target(struct build *b, uint32_t i, const uint8_t *kept, uint32_t tile,
+			 kh_err *err);
+/* Adds what a database that is added to has kept, and marks its tiles, those of target i from
+ * kept[tiles[i]] on; *n: how many targets it has. */
+int kh_build_keep_old(struct build *b, uint8_t *kept, const uint64_t *tiles, uint32_t tile,
+		      uint32_t *n, kh_err *err);
 /* The features of that, when its bins have numbers. */
 int kh_build_text_sample(struct build *b, kh_err *err);
 int kh_build_text_write(struct build *b, kh_err *err);

@@ -2,7 +2,7 @@
 #ifndef KH_CLASSIFY_MATCH_SCORE_H
 #define KH_CLASSIFY_MATCH_SCORE_H
 
-#include "classify/match_place.h"
+#include "classify/match_hits.h"
 
 /* --- claims ------------------------------------------------------------------------- */
 static KH_HD kh_claim kh_claim_none(uint32_t species)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "run/by_genus.h"
 #include "run/qualities.h"
-#include "run/select.h"
 #include "run/waiting.h"
 #include "sample/frames.h"
 
@@ -231,20 +230,6 @@ static void count_segments(kh_pass *s, struct worker *w, const kh_task *t, bool 
 	}
 }
 
-static void keep_reads(kh_buf *f, const kh_job *job, size_t i)
-{
-	const kh_block *b[2];
-	const kh_record *r[2];
-
-	kh_job_records(job, i, b, r);
-	kh_frame_number(f, r[1] ? 2 : 1);
-	for (int mate = 0; mate < 2 && r[mate]; mate++) {
-		kh_frame_number(f, r[mate]->name - r[mate]->text + r[mate]->name_len);
-		kh_frame_number(f, r[mate]->text_len);
-		kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len);
-	}
-}
-
 void kh_pass_ask(const kh_pass *s, kh_task *t)
 {
 	t->census = s->census;
@@ -320,7 +305,7 @@ static int keep_job(kh_pass *s, struct worker *w, unsigned worker, const kh_task
 		kh_line_of(&now->line, s->o.style, t->job, i);
 		kh_waiting_put(&w->frame, now, &k[(i + 1) % 2]);
 		if (s->o.reads)
-			keep_reads(&w->frame, t->job, i);
+			kh_waiting_put_reads(&w->frame, t->job, i);
 	}
 	return kh_buf_check(&w->frame, err);
 }
@@ -472,25 +457,6 @@ uint64_t kh_pass_jobs(const kh_pass *s)
 	return s->kept ? kh_frames_count(s->kept) : 0;
 }
 
-static void format_reads(kh_pass *s, const char **at, const kh_texts *to, uint32_t taxon)
-{
-	const enum kh_side side = kh_select_side(s->o.style->select, taxon);
-	const uint64_t mates = kh_frame_read(at);
-	const uint32_t taxid =
-		side == KH_SIDE_CLASSIFIED ? s->o.db->tax->taxid[taxon] : 0;
-
-	for (uint64_t mate = 0; mate < mates; mate++) {
-		const size_t head = (size_t)kh_frame_read(at), n = (size_t)kh_frame_read(at);
-		kh_buf *b = NULL;
-
-		if (side != KH_SIDE_NEITHER)
-			b = kh_texts_reads(to, side, (int)mate, mates == 2);
-		if (b)
-			kh_format_text(b, *at, head, n, taxid);
-		*at += n;
-	}
-}
-
 /* Makes the call of a fragment that this worker kept the final one. */
 static void set_call(const kh_pass *s, unsigned worker, kh_waiting *k)
 {
@@ -520,7 +486,7 @@ int kh_pass_format(kh_pass *s, unsigned worker, uint64_t ticket, const kh_texts 
 		if (to->lines)
 			kh_format_parts(to->lines, s->o.style, &k.line, &k.call);
 		if (s->o.reads)
-			format_reads(s, &at, to, k.call.taxon);
+			kh_waiting_format_reads(&at, s->o.db->tax, s->o.style, k.call.taxon, to);
 	}
 	return rc ? rc : kh_buf_check(&w->id, err);
 }

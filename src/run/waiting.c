@@ -2,6 +2,7 @@
 #include "run/waiting.h"
 
 #include <string.h>
+#include "run/select.h"
 #include "sample/frames.h"
 
 enum { NUMBERS = 10 };          /* of a fragment, at most */
@@ -73,4 +74,38 @@ void kh_waiting_read(const char **at, kh_waiting *k, kh_buf *id)
 	*at += rest;
 	l->id = id->p;
 	l->id_len = id->n;
+}
+
+void kh_waiting_put_reads(kh_buf *f, const kh_job *job, size_t i)
+{
+	const kh_block *b[2];
+	const kh_record *r[2];
+
+	kh_job_records(job, i, b, r);
+	kh_frame_number(f, r[1] ? 2 : 1);
+	for (int mate = 0; mate < 2 && r[mate]; mate++) {
+		kh_frame_number(f, r[mate]->name - r[mate]->text + r[mate]->name_len);
+		kh_frame_number(f, r[mate]->text_len);
+		kh_buf_add(f, b[mate]->text + r[mate]->text, (size_t)r[mate]->text_len);
+	}
+}
+
+void kh_waiting_format_reads(const char **at, const kh_taxonomy *tax, const kh_style *style,
+			     uint32_t taxon, const kh_texts *to)
+{
+	const enum kh_side side = kh_select_side(style->select, taxon);
+	const uint64_t mates = kh_frame_read(at);
+	const uint32_t taxid =
+		side == KH_SIDE_CLASSIFIED ? tax->taxid[taxon] : 0;
+
+	for (uint64_t mate = 0; mate < mates; mate++) {
+		const size_t head = (size_t)kh_frame_read(at), n = (size_t)kh_frame_read(at);
+		kh_buf *b = NULL;
+
+		if (side != KH_SIDE_NEITHER)
+			b = kh_texts_reads(to, side, (int)mate, mates == 2);
+		if (b)
+			kh_format_text(b, *at, head, n, taxid);
+		*at += n;
+	}
 }

@@ -1,0 +1,143 @@
+/*
+ * match_hits.h - the seeds of a mate that the text has where the mate lies by a claim   [HD]
+ */
+#ifndef KH_CLASSIFY_MATCH_HITS_H
+#define KH_CLASSIFY_MATCH_HITS_H
+
+#include "classify/match_place.h"
+
+static KH_HD uint32_t kh_places_near(const kh_matching *m, const kh_spot *p, int step, int64_t *at,
+				     uint32_t n)
+{
+	const kh_spot *const first = m->place, *const end = first + m->n_place;
+
+	for (const kh_spot *q = p + step; n < KH_MATCH_DIAGONALS; q += step) {
+		const int64_t far = q < first || q >= end ? KH_MATCH_ASIDE + 1
+							  : kh_place_at(q) - kh_place_at(p);
+
+		if (far > KH_MATCH_ASIDE || far < -KH_MATCH_ASIDE || q->target != p->target ||
+		    kh_place_mate(q) != kh_place_mate(p) ||
+		    kh_place_strand(q) != kh_place_strand(p))
+			break;
+		at[n++] = kh_place_at(q);
+	}
+	return n;
+}
+
+/* Where a mate lies at a place, and a few bases aside. */
+static KH_HD uint32_t kh_places_about(const kh_matching *m, uint32_t place,
+				      int64_t at[KH_MATCH_DIAGONALS])
+{
+	const kh_spot *p = &m->place[place];
+
+	at[0] = kh_place_at(p);
+	if (place >= m->n_place)        /* it was sought beside the other mate */
+		return 1;
+	return kh_places_near(m, p, -1, at, kh_places_near(m, p, 1, at, 1));
+}
+
+/* The low bit of each of the 32 bases from base i of a mate on in which it differs from the text
+ * where it lies so, or which is unknown.  What lies beside the target differs. */
+static KH_HD uint64_t kh_text_differs(const kh_laid *l, int64_t at, uint32_t i)
+{
+	const int64_t begin = (int64_t)l->begin - at - i, end = (int64_t)l->end - at - i;
+	const uint32_t from = begin > 0 ? (uint32_t)begin : 0;
+	uint64_t x;
+
+	if (begin >= 32 || end <= 0)
+		return KH_TEXT_LOW;
+	x = kh_text_bases(l->text, (uint64_t)(at + i + from)) << 2 * from;
+	x = kh_text_differ(l->read->base[i / 32], x) | l->read->unknown[i / 32];
+	x |= ((UINT64_C(1) << 2 * from) - 1) & KH_TEXT_LOW;
+	return end < 32 ? x | (KH_TEXT_LOW << 2 * (uint32_t)end) : x;
+}
+
+/* The k-mers of a mate that a call counts: those without N at every KH_TEXT_STEP bases. */
+static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, uint32_t mate)
+{
+	const uint32_t k = KH_TEXT_KMER, len = s->mate[mate].len;
+	const uint64_t *unknown = m->read[mate][0].unknown;
+	uint64_t any = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < len; i += 32)
+		any |= unknown[i / 32];
+	if (any == 0)                   /* as nearly always */
+		return len < k ? 0 : (len - k) / KH_TEXT_STEP + 1;
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP)
+		n += kh_packed_bits(unknown, i, k) == 0;
+	return n;
+}
+
+/* Those of a mate that the text has at a place, or a few bases aside. */
+static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
+{
+	const kh_spot *p = &m->place[place];
+	const uint32_t mate = kh_place_mate(p), len = s->mate[mate].len, k = KH_TEXT_KMER;
+	const bool back = kh_place_strand(p) != 0;
+	const kh_laid l = kh_places_laid(m, s, p);
+	uint64_t wrong[KH_MATCH_DIAGONALS][KH_TEXT_WORDS + 1];
+	int64_t at[KH_MATCH_DIAGONALS];
+	const uint32_t n = kh_places_about(m, place, at);
+	uint32_t hits = 0;
+
+	for (uint32_t d = 0; d < n; d++) {
+		for (uint32_t i = 0; i < len; i += 32)
+			wrong[d][i / 32] = kh_text_differs(&l, at[d], i);
+		wrong[d][(len + 31) / 32] = 0;
+	}
+	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
+		const uint32_t from = back ? len - k - i : i;
+		uint32_t d = 0;
+
+		while (d < n && kh_packed_bits(wrong[d], from, k) != 0)
+			d++;
+		hits += d < n;
+	}
+	return hits;
+}
+
+/* Those of a segment that the text has where a claim has its mates. */
+static KH_HD_CALLED uint32_t kh_places_hits(const kh_matching *m, const kh_mates *s,
+					    const kh_claim *c)
+{
+	uint32_t hits = 0;
+
+	for (uint32_t mate = 0; mate < 2; mate++)
+		if (c->mates >> mate & 1)
+			hits += kh_places_hits_of(m, s, c->place[mate]);
+	return hits;
+}
+
+/* Where a mate lies by a claim, to be asked which of its seeds the text has there. */
+typedef struct kh_lies {
+	int64_t at[KH_MATCH_DIAGONALS];
+	uint32_t n, strand;
+} kh_lies;
+
+static KH_HD kh_lies kh_places_lies(const kh_matching *m, const kh_claim *c, uint32_t mate)
+{
+	kh_lies x;
+
+	x.strand = kh_place_strand(&m->place[c->place[mate]]);
+	x.n = kh_places_about(m, c->place[mate], x.at);
+	return x;
+}
+
+static KH_HD bool kh_places_have_seed(const kh_matching *m, const kh_mates *s, uint32_t mate,
+				      const kh_lies *x, uint32_t pos)
+{
+	const uint64_t mask = kh_kmer_mask(m->db->sampling.k);
+	const kh_stands f = kh_places_stands(m, s, mate, pos);
+
+	for (uint32_t d = 0; d < x->n; d++) {
+		const int64_t at = x->at[d] + f.at[x->strand];
+
+		if (at >= 0 &&
+		    (kh_text_bases(m->db->text, (uint64_t)at) & mask) == f.bases[x->strand])
+			return true;
+	}
+	return false;
+}
+
+#endif
