@@ -114,38 +114,69 @@ static KH_HD void kh_text_add_mismatch(kh_text_sum *s, uint32_t at)
 	s->from = at + 1;
 }
 
+typedef struct kh_columns {
+	uint32_t from, to;
+} kh_columns;
+
+/* Those of the columns from .. to - 1 that are on the target, if the first base of the read would
+ * be base `at` of the text, or begins in front of it. */
+static KH_HD kh_columns kh_text_on_target(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	const int64_t first = (int64_t)l->begin - at, last = (int64_t)l->end - at;
+	kh_columns c;
+
+	c.to = last >= (int64_t)to ? to : last > 0 ? (uint32_t)last : 0;
+	c.from = first <= (int64_t)from ? from : first < (int64_t)c.to ? (uint32_t)first : c.to;
+	return c;
+}
+
+/* The low bits of the columns from i on, in the word that has it, that do not match; in front of i
+ * nothing is read. */
+static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
+{
+	const uint32_t w = i / 32, skip = 2 * (i % 32);
+	const uint64_t here = kh_text_bases(l->text, (uint64_t)(at + (int64_t)i)) << skip;
+
+	return (kh_text_differ(l->read->base[w], here) | l->read->unknown[w]) >> skip << skip;
+}
+
 /* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
  * the text, or that begins in front of it.  Only columns on the target count. */
 static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
 				      uint32_t to)
 {
-	const int64_t first = (int64_t)l->begin - at, last = (int64_t)l->end - at;
-	uint32_t done;
-	kh_text_sum s = { 0, 0, 0, { 0, 0, 0, 0, 0 } };
+	const kh_columns c = kh_text_on_target(l, at, from, to);
+	uint32_t done = c.from;
+	kh_text_sum s = { 0, c.from, 0, { 0, 0, 0, 0, 0 } };
 
-	to = last >= (int64_t)to ? to : last > 0 ? (uint32_t)last : 0;
-	from = first <= (int64_t)from ? from : first < (int64_t)to ? (uint32_t)first : to;
-	done = s.from = from;
+	for (uint32_t i = done; i < c.to; i = (i / 32 + 1) * 32)
+		for (uint64_t x = kh_text_wrong(l, at, i); x != 0; x &= x - 1) {
+			const uint32_t column = i / 32 * 32 + kh_text_lowest(x);
 
-	for (uint32_t i = done; i < to; i = (i / 32 + 1) * 32) {
-		/* the columns of a word of the read; in front of the target nothing is read */
-		const uint32_t w = i / 32, skip = 2 * (i % 32);
-		const uint64_t here = kh_text_bases(l->text, (uint64_t)(at + (int64_t)i)) << skip;
-		uint64_t x = kh_text_differ(l->read->base[w], here) | l->read->unknown[w];
-
-		for (x = x >> skip << skip; x != 0; x &= x - 1) {
-			const uint32_t column = 32 * w + kh_text_lowest(x);
-
-			if (column >= to)
+			if (column >= c.to)
 				break;
 			kh_text_add_matches(&s, done, column);
 			kh_text_add_mismatch(&s, column);
 			done = column + 1;
 		}
-	}
-	if (done < to)
-		kh_text_add_matches(&s, done, to);
+	if (done < c.to)
+		kh_text_add_matches(&s, done, c.to);
 	return s.best;
+}
+
+/* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */
+static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+	const kh_columns c = kh_text_on_target(l, at, from, to);
+	uint32_t n = 0;
+
+	for (uint32_t i = c.from; i < c.to; i = (i / 32 + 1) * 32) {
+		const uint32_t end = (i / 32 + 1) * 32 < c.to ? (i / 32 + 1) * 32 : c.to;
+		const uint64_t x = kh_text_wrong(l, at, i);
+
+		n += end - i - kh_text_count(x & kh_text_first(end - i / 32 * 32));
+	}
+	return n;
 }
 
 typedef struct kh_text_aside {
@@ -153,24 +184,49 @@ typedef struct kh_text_aside {
 	int64_t at;
 } kh_text_aside;
 
+enum { KH_ASIDES = 2 * KH_END_ASIDE + 1 };
+
+/* How far aside number i of KH_ASIDES is: 0, 1, -1, 2, -2 ... */
+static KH_HD int64_t kh_text_aside_of(uint32_t i)
+{
+	return i % 2 ? (int64_t)(i + 1) / 2 : -(int64_t)(i / 2);
+}
+
+static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
+{
+	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
+}
+
 /* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
  * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
- * the one further on. */
+ * the one further on.  The one with most matches is mostly the best one, so it is compared first,
+ * and then those whose matches could be as good. */
 static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here,
 						    uint32_t from, uint32_t to)
 {
+	const uint32_t first = here ? 0 : 1;
+	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-	for (int i = here ? 0 : 1; i <= 2 * KH_END_ASIDE; i++) {
-		const int64_t aside = i % 2 ? at + (i + 1) / 2 : at - i / 2;
-		kh_alignment fit = kh_text_fit(l, aside, from, to);
+	for (uint32_t i = first; i < KH_ASIDES; i++) {
+		const uint32_t n = kh_text_matches(l, at + kh_text_aside_of(i), from, to);
 
-		if (fit.score < KH_END_SCORE)
+		most[i] = kh_text_less_gap(n, i);
+		top = most[i] > most[top] ? i : top;
+	}
+	for (uint32_t n = first; n <= KH_ASIDES; n++) {
+		const uint32_t i = n == first ? top : n - 1;
+
+		if (most[i] == 0 || most[i] < best.fit.score || (n > first && i == top))
 			continue;
-		fit.score -= i > 0 ? KH_GAP_COST : 0;
-		if (fit.score > best.fit.score) {
+		kh_alignment fit = kh_text_fit(l, at + kh_text_aside_of(i), from, to);
+
+		fit.score = kh_text_less_gap(fit.score, i);
+		if (fit.score > best.fit.score ||
+		    (fit.score > 0 && fit.score == best.fit.score && i < which)) {
 			best.fit = fit;
-			best.at = aside;
+			best.at = at + kh_text_aside_of(i);
+			which = i;
 		}
 	}
 	return best;
