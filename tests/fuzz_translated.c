@@ -2,7 +2,8 @@
  * fuzz_translated.c - a small sound section of translated seeds, edited as the input says; what is
  * still accepted is looked up in, and fragments are compared with it
  *
- * Input: a byte (what is cut off the end, in fours), then edits of 10 bytes: position (u16, in
+ * Input: a byte (its lowest bit: 1 if the text is the database's; the others: what is cut off the
+ * end, in fours), then edits of 10 bytes: position (u16, in
  * fours: the section's words, its first 64 Ki), value (u64, of which so many low bytes are written
  * as the lowest two bits of its last byte say, and one).
  */
@@ -18,30 +19,44 @@
 enum { GENOME = 3072, TARGETS = 3, WORDS = TARGETS * GENOME / 32, N_TAXA = 5, READ = 150 };
 
 static uint64_t text[WORDS + KH_TEXT_BEHIND];
-static char *section;
-static size_t bytes;
+static struct section {
+	char *p;
+	size_t bytes;
+} sections[2];                          /* with a text of its own; with the database's */
 
 static int append(void *arg, const void *p, size_t n, kh_err *err)
 {
-	(void)arg, (void)err;
-	section = realloc(section, bytes + n + 1);
-	REQUIRE(section);
-	memcpy(section + bytes, p, n);
-	bytes += n;
+	struct section *s = arg;
+
+	(void)err;
+	s->p = realloc(s->p, s->bytes + n + 1);
+	REQUIRE(s->p);
+	memcpy(s->p + s->bytes, p, n);
+	s->bytes += n;
 	return 0;
 }
 
-/* Random bases, but no codon begins with T: so there is no stop on this strand. */
-static void make(void)
+static void make(bool of_db)
 {
 	static const uint16_t *const none[1];
-	const kh_translated_target target[TARGETS] = { { 1, 1, 0, GENOME },
-						       { 2, 2, GENOME, GENOME },
-						       { 4, 3, 2 * GENOME, GENOME } };
-	const kh_translated_input in = { (const void *)text, none, target, TARGETS, 1 };
+	const kh_translated_target target[TARGETS] = {
+		{ 1, 1, 0, GENOME, 0 },
+		{ 2, 2, GENOME, GENOME, GENOME },
+		{ 4, 3, 2 * GENOME, GENOME, 2 * GENOME }
+	};
+	const kh_translated_input in = { (const void *)text, none, target, TARGETS,
+					 of_db ? TARGETS * GENOME : 0, 1 };
 	kh_translated_made *m = NULL;
 	kh_err err = { 0, "" };
 
+	REQUIRE(kh_translated_make(&m, &in, &err) == 0);
+	REQUIRE(kh_translated_put(m, append, &sections[of_db], &err) == 0);
+	kh_translated_made_free(m);
+}
+
+/* Random bases, but no codon begins with T: so there is no stop on this strand. */
+static void make_text(void)
+{
 	for (uint64_t i = 0; i < TARGETS * GENOME; i++) {
 		uint64_t base = kh_fmix64(i + 1) & 3;
 
@@ -49,9 +64,19 @@ static void make(void)
 			base = 1;
 		text[i / 32] |= base << 2 * (i % 32);
 	}
-	REQUIRE(kh_translated_make(&m, &in, &err) == 0);
-	REQUIRE(kh_translated_put(m, append, NULL, &err) == 0);
-	kh_translated_made_free(m);
+}
+
+/* What a database with the text has of it. */
+static kh_translated_text database(void)
+{
+	static const uint32_t taxon[TARGETS] = { 1, 2, 4 };
+	kh_translated_text t = { (const void *)text, TARGETS * GENOME, NULL, TARGETS };
+
+	t.part = malloc(TARGETS * sizeof *t.part);
+	REQUIRE(t.part);
+	for (uint64_t i = 0; i < TARGETS; i++)
+		t.part[i] = (kh_translated_part) { i * GENOME, (i + 1) * GENOME, taxon[i] };
+	return t;
 }
 
 /* Reads of the text, of which some bases differ. */
@@ -80,19 +105,26 @@ static void classify(const kh_translated *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	kh_translated_text of;
 	kh_translated t;
 	kh_err err = { 0, "" };
+	const struct section *s;
 	uint64_t *copy;
 	size_t left;
 
-	if (!section)
-		make();
+	if (!sections[0].p) {
+		make_text();
+		make(false);
+		make(true);
+	}
 	if (size == 0)
 		return 0;
-	left = bytes - 4 * (size_t)data[0] % bytes;
+	of = database();
+	s = &sections[data[0] & 1];
+	left = s->bytes - 4 * (size_t)(data[0] >> 1) % s->bytes;
 	copy = malloc(left + 64);
 	REQUIRE(copy);
-	memcpy(copy, section, left);
+	memcpy(copy, s->p, left);
 	for (size_t i = 1; i + 10 <= size; i += 10) {
 		const size_t at = 4 * (size_t)(data[i] | data[i + 1] << 8);
 		const size_t n = (data[i + 9] & 3u) + 1u;
@@ -100,13 +132,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (at + n <= left)
 			memcpy((char *)copy + at, data + i + 2, n);
 	}
-	if (kh_translated_find(&t, copy, left, N_TAXA, &err) == 0) {
+	if (kh_translated_find(&t, copy, left, N_TAXA, data[0] & 1 ? &of : NULL, &err) == 0) {
 		for (uint64_t i = 0; i < 64; i++)
 			kh_translated_look_up(&t, (uint32_t)kh_fmix64(i));
 		classify(&t);
+		if (data[0] & 1)
+			of.part = NULL; /* it is t's */
+		kh_translated_clear(&t);
 	} else {
 		REQUIRE(err.code == KH_EFORMAT && err.msg[0]);
 	}
+	free(of.part);
 	free(copy);
 	return 0;
 }

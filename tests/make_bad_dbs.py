@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """make_bad_dbs.py - bad databases from a good one
 
-    make_bad_dbs.py GOOD.khdb FOLDER
+    make_bad_dbs.py GOOD.khdb FOLDER [KIND]
 
-writes FOLDER/bad-*.khdb and FOLDER/list: a line each, file and what the message must have
+(KIND: a function below, whose cases alone are made) writes FOLDER/bad-*.khdb and FOLDER/list: a line each, file and what the message must have
 (an extended regular expression). Those named bad-x-* have right checksums, so that they
 reach the checks behind these; they need the module xxhash.
 """
@@ -271,27 +271,28 @@ def translated(good):
                        ("overlaps", (extent(good, "taxa")[0], size))):
         yield "translated-" + what, put(good, "QQ", 576, *pair), ""
     genera, lines, behind = struct.unpack_from("<III", good, at + 4)
-    places, codons = struct.unpack_from("<QQ", good, at + 16)
+    places, codons, width = struct.unpack_from("<QQI", good, at + 16)
     for what, fmt, offset, value in (("k", "I", 0, 9), ("genera", "I", 4, genera + 4), ("lines", "I", 8, lines + 1),
                                      ("no-lines", "I", 8, 0), ("places", "Q", 16, 1 << 63), ("codons", "Q", 24, 1 << 33),
-                                     ("codons-odd", "Q", 24, codons + 1), ("zero", "I", 60, 1)):
+                                     ("codons-odd", "Q", 24, codons + 1), ("bits", "I", 32, width + 1), ("zero", "I", 60, 1)):
         yield "translated-" + what, put(good, fmt, at + offset, value), "translated seeds"
     genus = at + 64
     line = genus + 64 * -(-genera // 4)
     place = line + 64 * (lines + behind)
     for what, fmt, offset, value in (("taxon", "I", genus, 1 << 31), ("first", "I", genus + 4, 32), ("threshold", "I", genus + 8, 0), ("called", "I", genus + 12, 1 << 30),
-                                     ("order", "I", genus + 20, 0), ("base", "I", line + 120, 0), ("many", "B", line + 60, 29),
+                                     ("order", "I", genus + 16, 0), ("base", "I", line + 120, 0), ("many", "B", line + 60, 29),
                                      ("more", "B", line + 61, 2), ("line-zero", "H", line + 62, 1),
-                                     ("last-more", "B", place - 3, 1), ("place", "I", place + 4, codons)):
+                                     ("last-more", "B", place - 3, 1), ("place", "I", place, 0xffffffff)):
         yield "translated-" + what, put(good, fmt, offset, value), "translated seeds are damaged"
 
 
-def main(path, folder):
+def main(path, folder, only=""):
     with open(path, "rb") as f:
         good = f.read()
-    made = [("bad-" + name, data, want) for name, data, want in plain(good)]
+    made = [] if only else [("bad-" + name, data, want) for name, data, want in plain(good)]
+    makers = [make for make in (headers, directories, trees, keys, text, seeds, translated) if only in ("", make.__name__)]
     if xxh3:
-        for name, data, want in (case for make in (headers, directories, trees, keys, text, seeds, translated) for case in make(good)):
+        for name, data, want in (case for make in makers for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))
     with open(folder + "/list", "w") as out:
         for name, data, want in made:

@@ -197,31 +197,43 @@ def check_frame(db):
     assert not any(holes)
 
 
+def packed_numbers(packed, n, width):
+    """n numbers of so many bits each"""
+    for i in range(0, n, 64):           # a long number is shifted seldom
+        some = packed >> width * i & (1 << 64 * width) - 1
+        for j in range(min(64, n - i)):
+            yield some >> width * j & (1 << width) - 1
+
+
 def check_translated(db):
     """What can be seen without the genomes."""
     if db.at["translated"] == (0, 0):
         return
     data = db.section("translated")
-    k, genera, lines, behind, places, codons, *zero = struct.unpack_from("<IIIIQQ8I", data)
-    assert k in (8, 10) and lines > 0 and codons < 2**32 and codons % 32 == 0 and places <= codons and not any(zero)
+    k, genera, lines, behind, places, codons, width, *zero = struct.unpack_from("<IIIIQQ8I", data)
+    end = 2 * db.bins * db.stride if db.seeded else codons
+    assert k in (8, 10) and lines > 0 and codons < 2**32 and codons % 32 == 0 and not (db.seeded and codons) and not any(zero)
+    assert places <= end and places < 2**32 and width == max(1, (end - 1).bit_length()) <= 56
     genus_at, line_at = 64, 64 + 64 * -(-genera // 4)
     place_at = line_at + 64 * (lines + behind)
-    text_at = place_at + 64 * -(-places // 16)
+    text_at = place_at + 64 * -(-places * width // 512)
     assert len(data) == text_at + 4 * (3 * codons // 16 + 64) and (genera > 0 or codons == 0)
     last, first = -1, 0
     for i in range(genera):
         taxon, at, threshold, called = struct.unpack_from("<IIII", data, genus_at + 16 * i)
         assert last < taxon < db.n_taxa and at % 32 == 0 and threshold > 0 and called <= taxon
-        assert at == 0 if i == 0 else first < at
+        assert at == 0 if i == 0 or db.seeded else first < at
         last, first = taxon, at
-    assert genera == 0 or first < codons
+    assert genera == 0 or db.seeded or first < codons
+    assert places == 0 or (db.kept if db.seeded else genera)
     seen = 0
     for i in range(lines + behind):
         *tags, base, n, more, zero = struct.unpack_from("<28HIBBH", data, line_at + 64 * i)
         assert base == seen and n <= 28 and more in (0, 1) and (n == 28 or not more) and zero == 0
         assert not any(tags[n:]) and (i < lines + behind - 1 or not more)
         seen += n
-    assert seen == places and all(at < codons for at in struct.unpack_from("<%dI" % places, data, place_at))
+    packed = int.from_bytes(data[place_at:text_at], "little")
+    assert seen == places and all(place < end for place in packed_numbers(packed, places, width))
 
 
 def check_sums(db):

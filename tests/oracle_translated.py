@@ -7,13 +7,14 @@
 The second one looks at the lines that are not called, or whose call no feature agrees with, and exits
 0 if all are what this says, and some of them are called; else it shows the first that is not.
 """
+import bisect
 import collections
 import os
 import struct
 import sys
 
 from oracle_classify import Tree
-from oracle_db import Database
+from oracle_db import Database, packed_numbers
 from oracle_sampling import CODE, fmix64, records
 
 GROUPS = "LM IV C A G S T P FY W E D N Q KR H".split()
@@ -78,16 +79,25 @@ class Section:
     def __init__(self, db):
         start, self.bytes = struct.unpack_from("<QQ", db.data, 576)
         self.data = data = db.data[start:start + self.bytes]
-        self.k, n, self.lines, behind, places, self.codons = struct.unpack_from("<IIIIQQ", data)
+        self.k, n, self.lines, behind, places, self.codons, width = struct.unpack_from("<IIIIQQI", data)
         up = lambda x: -(-x // 64) * 64
         self.genera = [g for g in struct.iter_unpack("<IIII", data[64:64 + 16 * n])]
         at = 64 + up(16 * n)
         self.line = list(struct.iter_unpack("<28HIBBH", data[at:at + 64 * (self.lines + behind)]))
         at += 64 * (self.lines + behind)
-        self.place = struct.unpack_from("<%dI" % places, data, at)
-        words = struct.unpack_from("<%dI" % (3 * self.codons // 16), data, at + up(4 * places))
+        text = at + up(-(-places * width // 8))
+        self.place = list(packed_numbers(int.from_bytes(data[at:text], "little"), places, width))
+        self.own = not db.seeded
+        words = struct.unpack_from("<%dI" % (3 * self.codons // 16), data, text)
+        firsts = [3 * g[1] for g in self.genera] + [3 * self.codons]
+        self.parts = [(*ends, i) for i, ends in enumerate(zip(firsts, firsts[1:]))]
+        if db.seeded:
+            words = struct.unpack("<%dI" % (db.at["text"][1] // 4), db.section("text"))[:-64]
+            number = {g[0]: i for i, g in enumerate(self.genera)}
+            self.parts = [(first * db.stride, first * db.stride + bases, number.get(counts_as(db, taxon)))
+                          for first, taxon, bases in db.stretches]
         self.text = "".join("ACGT"[w >> 2 * i & 3] for w in words for i in range(16))
-        self.firsts = [g[1] for g in self.genera] + [self.codons]
+        self.begins = [part[0] for part in self.parts]
 
     def find(self, mix):
         at = mix * self.lines >> 32
@@ -100,18 +110,18 @@ class Section:
                 return None
             at += 1
 
-    def genus_of(self, codon):
-        return max(i for i, first in enumerate(self.firsts[:-1]) if first <= codon)
-
-    def bounds(self, genus):
-        return 3 * self.firsts[genus], 3 * self.firsts[genus + 1]
+    def lay(self, place, pos, size):
+        """(part, does the other strand lie there, base) of a read of that size whose key at `pos` is there"""
+        base, down = (3 * place, 0) if self.own else (place // 2, place % 2)
+        part = self.parts[bisect.bisect_right(self.begins, base) - 1]
+        return part, down, base - (size - 1 - pos if down else pos)
 
 
 # --- how it is made ------------------------------------------------------------------
 
 
 def stretches(seq):
-    """[(letters, bases)] of a target, those that are left out left out"""
+    """[(letters, bases, lowest base, strand)] of a target, those that are left out left out"""
     found = []
     for strand, bases in ((0, seq), (1, reverse(seq))):
         for begin, letters in runs(bases, 60):
@@ -119,11 +129,11 @@ def stretches(seq):
             low = begin if strand == 0 else len(seq) - begin - size
             found.append((-len(letters), low, strand, letters, bases[begin:begin + size]))
     covered, kept = bytearray(len(seq)), []
-    for _, low, _, letters, bases in sorted(found, key=lambda s: s[:3]):
+    for _, low, strand, letters, bases in sorted(found, key=lambda s: s[:3]):
         if 2 * sum(covered[low:low + len(bases)]) > len(bases):
             continue
         covered[low:low + len(bases)] = b"\1" * len(bases)
-        kept.append((letters, bases))
+        kept.append((letters, bases, low, strand))
     return kept
 
 
@@ -131,6 +141,10 @@ def up_to(db, taxon, rank):
     while taxon and db.taxa[taxon][3] != rank:
         taxon = db.taxa[taxon][1]
     return taxon
+
+
+def counts_as(db, taxon):
+    return up_to(db, taxon, GENUS) or up_to(db, taxon, SPECIES) or taxon
 
 
 def dump_rows(folder, name):
@@ -169,7 +183,7 @@ def called_by_genus(db, folder):
 
 def lines_of(keys):
     """[[key]]: L lines, and those behind them"""
-    count = len(keys) // 20 + 1
+    count = len(keys) // 24 + 1
     lines, at = [[] for _ in range(count)], 0
     for key in keys:
         at = max(at, key * count >> 32)
@@ -181,22 +195,33 @@ def lines_of(keys):
     return count, lines
 
 
+def targets(db, refs):
+    """(taxon, bases, where these begin in the database's text) of each target, or of what of it is kept"""
+    if not db.seeded:
+        return [(target[1], seq, 0) for target, (_, seq) in zip(db.targets, refs)]
+    return [(db.targets[of][1], refs[of][1][at * db.stride:(at + n) * db.stride], first * db.stride)
+            for of, at, first, n in db.kept]
+
+
 def make(db, refs, k, called):
     """the bytes of the section"""
     by_genus = collections.defaultdict(list)
-    for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
-        by_genus[up_to(db, taxon, GENUS) or up_to(db, taxon, SPECIES) or taxon].append(seq)
+    for taxon, seq, at in targets(db, refs):
+        by_genus[counts_as(db, taxon)].append((seq, at))
     genera, text, places = [], "", collections.defaultdict(list)
+    in_db = {}                  # codon of the text that is made here -> place in that of the database
     for genus in sorted(by_genus):
         known, first = set(), len(text) // 3
-        for seq in by_genus[genus]:
-            for letters, bases in stretches(seq):
+        for seq, at in by_genus[genus]:
+            for letters, bases, low, strand in stretches(seq):
                 keys = list(keys_of(letters, k, False))
                 if 2 * sum(mix in known for mix, _ in keys) >= len(keys):
                     continue
                 for mix, i in keys:
                     known.add(mix)
                     places[mix].append((len(genera), len(text) // 3 + i))
+                    in_db[len(text) // 3 + i] = (2 * (at + low + len(bases) - 1 - 3 * i) + 1 if strand
+                                                 else 2 * (at + low + 3 * i))
                 text += bases
         if len(text) == 3 * first:
             continue
@@ -205,7 +230,13 @@ def make(db, refs, k, called):
     raise_thresholds(genera, places, text, k)
     own = {mix: at[0][1] for mix, at in places.items() if len({genus for genus, _ in at}) == 1}
     count, lines = lines_of(sorted(own))
-    data = struct.pack("<IIIIQQ32x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3)
+    if db.seeded:
+        own = {key: in_db[codon] for key, codon in own.items()}
+        for genus in genera:
+            genus[1] = 0
+        text = ""
+    width = max(1, ((2 * db.bins * db.stride if db.seeded else len(text) // 3) - 1).bit_length())
+    data = struct.pack("<IIIIQQI28x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3, width)
     data += b"".join(struct.pack("<IIII", *g[:3], called[g[0]]) for g in genera)
     data += bytes(-len(data) % 64)
     base = 0
@@ -214,7 +245,8 @@ def make(db, refs, k, called):
         more = len(line) == 28 and any(key * count >> 32 <= at for key in behind)
         data += struct.pack("<28HIBBH", *[key % 65536 for key in line], *[0] * (28 - len(line)), base, len(line), more, 0)
         base += len(line)
-    data += struct.pack("<%dI" % len(own), *[own[key] for key in sorted(own)])
+    packed = sum(own[key] << width * i for i, key in enumerate(sorted(own)))
+    data += packed.to_bytes(-(-len(own) * width // 8), "little")
     data += bytes(-len(data) % 64)
     codes = ["ACGT".index(base) for base in text]
     words = [sum(code << 2 * i for i, code in enumerate(codes[w:w + 16])) for w in range(0, len(codes), 16)]
@@ -307,16 +339,16 @@ class Fragment:
         # genus -> [score, strand, base] of each mate
         self.best = collections.defaultdict(lambda: [[0, 0, 0] for _ in mates])
 
-    def compare(self, mate, strand, at, genus):
-        read, s = self.mates[mate][strand], self.s
+    def compare(self, mate, strand, at, part):
+        read, s, (begin, end, genus) = self.mates[mate][strand], self.s, part
         if at >= 0 and at + len(read) <= len(s.text):
             alike = sum(a == b for a, b in zip(read, s.text[at:at + len(read)]))
             if 100 * alike < 48 * len(read):
                 return
-        points = score(read, s.text, at, *s.bounds(genus))
+        points = score(read, s.text, at, begin, end)
         have = self.best[genus][mate] if points else None
         if points and (-points, strand, at) < (-have[0], have[1], have[2]):
-            self.best[genus][mate] = [points, strand, at]
+            self.best[genus][mate] = [points, strand, at, part]
 
     def compare_all(self):
         for mate, strands in enumerate(self.mates):
@@ -325,18 +357,18 @@ class Fragment:
                     continue
                 for begin, letters in runs(read, 25 if len(read) < 150 else 33):
                     for mix, i in keys_of(letters, self.s.k, True):
-                        codon = self.s.find(mix)
-                        if codon is not None:
-                            self.compare(mate, strand, 3 * codon - begin - 3 * i, self.s.genus_of(codon))
+                        place = self.s.find(mix)
+                        if place is not None:
+                            part, down, at = self.s.lay(place, begin + 3 * i, len(read))
+                            self.compare(mate, strand ^ down, at, part)
 
     def seek(self, genus):
         have = self.best[genus]
         for mate in range(len(have)):
             if len(have) < 2 or have[1 - mate][0] < 40 or have[mate][0] >= 40:
                 continue
-            _, strand, p = have[1 - mate]
+            _, strand, p, (begin, end, _) = have[1 - mate]
             read = self.mates[mate][1 - strand]
-            begin, end = self.s.bounds(genus)
             low, high = (p - 400, p) if strand else (p, p + 400)
             places = range(max(low, begin), min(high, end - len(read)) + 1)
             if len(read) < 75 or not places:
@@ -345,7 +377,7 @@ class Fragment:
             at = min(places, key=lambda x: sum(a != b for a, b in zip(part, self.s.text[x:x + 64])))
             points = score(read, self.s.text, at, begin, end)
             if points > have[mate][0]:
-                have[mate] = [points, 1 - strand, at]
+                have[mate] = [points, 1 - strand, at, have[1 - mate][3]]
                 return
 
     def genus(self):

@@ -84,11 +84,15 @@ expect 2 "without --growable" "not with --growable" make_db b.khdb --device cpu 
 expect 2 "multiple of 16" "strides" make_db b.khdb --set stride=100
 check "growable" "$kmerhash" build -q --device cpu --growable --db g.khdb --taxonomy world/taxonomy world/refs.fa
 expect 2 "those of --base" "not with --base" "$kmerhash" build --device cpu --translated --base g.khdb --db b.khdb --taxonomy world/taxonomy "$data"/genomes/*T7*
-mkdir bad
-check "bad sections" "$PYTHON3" "$tests/make_bad_dbs.py" tiny.khdb bad
+check "small genomes with text" tiny --device cpu --db tiny-text.khdb --translated --set text
+check "small genomes with text: the section" "$PYTHON3" "$oracle" section tiny-text.khdb "$data/taxonomy" "$data"/genomes/*.gz
 tab=$(printf '\t')
-grep translated bad/list >bad/these
-while IFS=$tab read -r file want; do
-	expect 1 "^kmerhash verify: bad/$file: .*($want)" "$file" "$kmerhash" verify "bad/$file"
-done <bad/these
+for db in tiny tiny-text; do
+	mkdir bad
+	check "$db: bad sections" "$PYTHON3" "$tests/make_bad_dbs.py" $db.khdb bad translated
+	while IFS=$tab read -r file want; do
+		expect 1 "^kmerhash verify: bad/$file: .*($want)" "$db: $file" "$kmerhash" verify "bad/$file"
+	done <bad/list
+	rm -r bad
+done
 plan

@@ -394,16 +394,39 @@ static int load_targets(kh_db *db, kh_err *err)
 	return rc;
 }
 
+/* The text of a database as the parts that its stretches are. */
+static int find_parts(const kh_db *db, kh_translated_text *to, kh_err *err)
+{
+	to->text = db->text;
+	to->bases = db->h->bins * db->h->sampling.stride;
+	to->n = db->n_kept;
+	to->part = kh_array(to->n, sizeof *to->part, err);
+	for (size_t i = 0; to->part && i < to->n; i++)
+		to->part[i] = (kh_translated_part) {
+			db->kept[i].first_bin * (uint64_t)db->h->sampling.stride, db->kept_end[i],
+			kh_translated_taxon(db->tax, db->bins.taxon[i])
+		};
+	return to->part ? KH_OK : KH_ENOMEM;
+}
+
 static int find_translated(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
+	kh_translated_text text = { .text = NULL };
 	kh_err why = { 0, "" };
+	int rc = KH_OK;
 
-	if (h->translated.at == 0 || !kh_translated_find(&db->translated,
-							 section(db, KH_SEC_TRANSLATED),
-							 h->translated.bytes, h->n_taxa, &why))
+	if (h->translated.at == 0)
 		return KH_OK;
-	return bad(db, err, why.msg);
+	if (db->text)
+		rc = find_parts(db, &text, err);
+	if (!rc)
+		rc = kh_translated_find(&db->translated, section(db, KH_SEC_TRANSLATED),
+					h->translated.bytes, h->n_taxa, db->text ? &text : NULL,
+					&why);
+	if (rc)
+		free(text.part);
+	return !rc ? KH_OK : why.code == KH_EFORMAT ? bad(db, err, why.msg) : kh_fail_nomem(err);
 }
 
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)

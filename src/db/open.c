@@ -183,6 +183,7 @@ void kh_db_close(kh_db *db)
 	kh_db_close_kraken(db);
 	kh_bin_map_clear(&db->bin_map);
 	free(db->kept_end);
+	kh_translated_clear(&db->translated);
 	if (db->fd >= 0) {
 		kh_db_forget(db);
 		if (db->map)

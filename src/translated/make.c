@@ -1,4 +1,4 @@
-/* make.c - keys and text of each genus, and of these the section: make.h */
+/* make.c - keys and text of each genus: make.h */
 #include <config.h>
 #include "translated/make_in.h"
 
@@ -10,8 +10,6 @@
 #include "kmer/kmer.h"
 #include "text/fit.h"
 #include "translated/rule.h"
-
-enum { LOAD = 20 };                     /* places a line, so that few lines overflow */
 
 /* --- one genus -------------------------------------------------------------------------- */
 /* What a genus is made with. */
@@ -156,8 +154,22 @@ static int add_text(struct work *w, uint32_t codons, kh_err *err)
 		if (sh)
 			g->text[at / 32 + i + 1] |= w->bases[i] >> (64 - sh);
 	}
-	g->codons += codons;
 	return KH_OK;
+}
+
+/* Notes where a stretch is in the text of the database. */
+static int add_place(struct work *w, const kh_translated_target *t, const kh_coding *c, kh_err *err)
+{
+	kh_genus_made *g = w->to;
+	const uint64_t first = t->db_at + c->at, last = first + 3 * (uint64_t)c->codons - 1;
+	int rc = kh_grow((void **)&g->stretch, &g->cap_stretches, g->n_stretches + 1,
+			 sizeof *g->stretch, err);
+
+	if (!rc)
+		g->stretch[g->n_stretches++] = (kh_laid_stretch) {
+			g->codons, c->strand ? 2 * last + 1 : 2 * first
+		};
+	return rc;
 }
 
 static int add_stretch(struct work *w, const kh_translated_target *t, const kh_coding *c,
@@ -177,7 +189,12 @@ static int add_stretch(struct work *w, const kh_translated_target *t, const kh_c
 	}
 	for (size_t i = first; i < g->n_keys && !rc; i++)
 		rc = learn(w, (uint32_t)(g->key[i] >> 32), err);
-	return rc ? rc : add_text(w, c->codons, err);
+	if (!rc && w->in->db_bases > 0)
+		rc = add_place(w, t, c, err);
+	if (!rc)
+		rc = add_text(w, c->codons, err);
+	g->codons += c->codons;
+	return rc;
 }
 
 struct genera {
@@ -254,6 +271,14 @@ static int find_genera(kh_translated_made *m, const kh_translated_input *in, kh_
 	return KH_OK;
 }
 
+static void genus_clear(kh_genus_made *g)
+{
+	free(g->key);
+	free(g->text);
+	free(g->stretch);
+	*g = (kh_genus_made) { .key = NULL };
+}
+
 /* Forgets genera of which nothing is kept, and numbers the codons of the others. */
 static int number_codons(kh_translated_made *m, kh_err *err)
 {
@@ -264,9 +289,7 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 		kh_genus_made *g = &m->made[i];
 
 		if (g->codons == 0) {
-			free(g->key);
-			free(g->text);
-			*g = (kh_genus_made) { .key = NULL };
+			genus_clear(g);
 			continue;
 		}
 		m->genus[n] = (kh_translated_genus) { m->genus[i].taxon, (uint32_t)codons,
@@ -282,65 +305,51 @@ static int number_codons(kh_translated_made *m, kh_err *err)
 				       "than 2^32 codons");
 	}
 	m->head.genera = n;
-	m->head.codons = codons;
+	m->codons = codons;
 	return KH_OK;
 }
 
-/* Puts keys and text of all genera together. */
+static int join_rooms(kh_translated_made *m, kh_err *err)
+{
+	const size_t words = (size_t)kh_translated_text_bytes(m->codons) / 8 + 1;
+	size_t keys = 0, stretches = 0;
+
+	for (uint32_t i = 0; i < m->head.genera; i++) {
+		keys += m->made[i].n_keys;
+		stretches += m->made[i].n_stretches;
+	}
+	m->key = kh_array_large(keys, sizeof *m->key, err);
+	m->text = kh_array(words, sizeof *m->text, err);
+	m->stretch = kh_array(stretches, sizeof *m->stretch, err);
+	return m->key && m->text && m->stretch ? KH_OK : KH_ENOMEM;
+}
+
+/* Puts keys, text and stretches of all genera together. */
 static int join(kh_translated_made *m, kh_err *err)
 {
-	const size_t words = (size_t)kh_translated_text_bytes(m->head.codons) / 8 + 1;
-	size_t n = 0;
+	int rc = join_rooms(m, err);
 
-	for (uint32_t i = 0; i < m->head.genera; i++)
-		n += m->made[i].n_keys;
-	m->key = kh_array_large(n, sizeof *m->key, err);
-	m->text = kh_array(words, sizeof *m->text, err);
-	if (!m->key || !m->text)
-		return KH_ENOMEM;
-	for (uint32_t i = 0; i < m->head.genera; i++) {
+	for (uint32_t i = 0; i < m->head.genera && !rc; i++) {
 		kh_genus_made *g = &m->made[i];
-		const uint64_t first = m->genus[i].first;
+		const uint64_t first = m->genus[i].first, codons = g->codons;
 
 		for (size_t j = 0; j < g->n_keys; j++)
 			m->key[m->n_keys++] = g->key[j] + first;
+		for (size_t j = 0; j < g->n_stretches; j++)
+			m->stretch[m->n_stretches++] = (kh_laid_stretch) {
+				g->stretch[j].codon + first, g->stretch[j].place
+			};
 		memcpy(m->text + 3 * first / 32, g->text,
-		       (size_t)((3 * g->codons + 31) / 32) * sizeof *g->text);
-		free(g->key);
-		free(g->text);
-		g->key = g->text = NULL;
+		       (size_t)((3 * codons + 31) / 32) * sizeof *g->text);
+		genus_clear(g);
+		g->codons = codons;
 	}
-	return KH_OK;
-}
-
-/* Sorts by key; equal keys stay in the order of their places. */
-static int sort_keys(kh_translated_made *m, kh_err *err)
-{
-	kh_key_at *from = m->key, *to = kh_array_large(m->n_keys, sizeof *to, err);
-
-	if (!to)
-		return KH_ENOMEM;
-	for (unsigned shift = 32; shift < 64; shift += 8) {
-		size_t at[257] = { 0 };
-		kh_key_at *swap = from;
-
-		for (size_t i = 0; i < m->n_keys; i++)
-			at[(from[i] >> shift & 255) + 1]++;
-		for (int i = 0; i < 256; i++)
-			at[i + 1] += at[i];
-		for (size_t i = 0; i < m->n_keys; i++)
-			to[at[from[i] >> shift & 255]++] = from[i];
-		from = to;
-		to = swap;
-	}
-	free(to);
-	m->key = from;
-	return KH_OK;
+	return rc;
 }
 
 uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err)
 {
-	const size_t n = (size_t)(m->head.codons / KH_GENUS_CODONS);
+	const size_t n = (size_t)(m->codons / KH_GENUS_CODONS);
 	uint32_t *of = kh_array(n, sizeof *of, err), genus = 0;
 
 	for (size_t i = 0; of && i < n; i++) {
@@ -350,55 +359,6 @@ uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err)
 		of[i] = genus;
 	}
 	return of;
-}
-
-/* Keeps the keys that one genus has, each with its lowest place. */
-static int keep_own(kh_translated_made *m, kh_err *err)
-{
-	uint32_t *of = kh_genus_of_codons(m, err);
-	size_t kept = 0;
-
-	for (size_t i = 0, end; of && i < m->n_keys; i = end) {
-		const uint32_t genus = of[(uint32_t)m->key[i] / KH_GENUS_CODONS];
-		bool own = true;
-
-		for (end = i + 1; end < m->n_keys && m->key[end] >> 32 == m->key[i] >> 32; end++)
-			own = own && of[(uint32_t)m->key[end] / KH_GENUS_CODONS] == genus;
-		if (own)
-			m->key[kept++] = m->key[i];
-	}
-	free(of);
-	m->n_keys = kept;
-	return of ? KH_OK : KH_ENOMEM;
-}
-
-/* Keys ascend, and so do their lines: those for which theirs is full are in the next ones. */
-static int make_table(kh_translated_made *m, kh_err *err)
-{
-	const uint64_t lines = m->n_keys / LOAD + 1;
-	const size_t room = (size_t)(lines + m->n_keys / KH_TAGS + 1);
-	uint64_t at = 0;
-	size_t i = 0;
-
-	m->head.lines = (uint32_t)lines;
-	m->head.places = m->n_keys;
-	m->line = kh_array(room, sizeof *m->line, err);
-	m->place = kh_array(m->n_keys + 16, sizeof *m->place, err);
-	if (!m->line || !m->place)
-		return KH_ENOMEM;
-	for (; i < m->n_keys || at < lines; at++) {
-		kh_translated_line *l = &m->line[at];
-
-		l->base = (uint32_t)i;
-		for (; i < m->n_keys && l->n < KH_TAGS &&
-		       (m->key[i] >> 32) * lines >> 32 <= at; i++) {
-			l->tag[l->n++] = (uint16_t)(m->key[i] >> 32);
-			m->place[i] = (uint32_t)m->key[i];
-		}
-		l->more = i < m->n_keys && (m->key[i] >> 32) * lines >> 32 <= at;
-	}
-	m->head.behind = (uint32_t)(at - lines);
-	return KH_OK;
 }
 
 int kh_translated_make(kh_translated_made **out, const kh_translated_input *in, kh_err *err)
@@ -412,11 +372,12 @@ int kh_translated_make(kh_translated_made **out, const kh_translated_input *in, 
 		bases += in->target[i].bases;
 	if (!rc) {
 		m->head.k = kh_key_len(bases);
+		m->db_bases = in->db_bases;
 		rc = kh_translated_each(m->head.genera, in->threads, make_genus, &all, err);
 	}
-	if (rc || (rc = number_codons(m, err)) || (rc = join(m, err)) || (rc = sort_keys(m, err)) ||
-	    (rc = kh_thresholds_make(m, in->threads, err)) || (rc = keep_own(m, err)) ||
-	    (rc = make_table(m, err))) {
+	if (rc || (rc = number_codons(m, err)) || (rc = join(m, err)) ||
+	    (rc = kh_table_sort(m, err)) || (rc = kh_thresholds_make(m, in->threads, err)) ||
+	    (rc = kh_table_make(m, err))) {
 		kh_translated_made_free(m);
 		return rc;
 	}
@@ -428,41 +389,14 @@ void kh_translated_made_free(kh_translated_made *m)
 {
 	if (!m)
 		return;
-	for (uint32_t i = 0; m->made && i < m->head.genera; i++) {
-		free(m->made[i].key);
-		free(m->made[i].text);
-	}
+	for (uint32_t i = 0; m->made && i < m->head.genera; i++)
+		genus_clear(&m->made[i]);
 	free(m->made);
 	free(m->genus);
 	free(m->line);
 	free(m->place);
 	free(m->text);
 	free(m->key);
+	free(m->stretch);
 	free(m);
-}
-
-int kh_translated_put(const kh_translated_made *m,
-		      int (*put)(void *arg, const void *p, size_t n, kh_err *err), void *arg,
-		      kh_err *err)
-{
-	static const char zero[64];
-	const size_t lines = (size_t)m->head.lines + m->head.behind;
-	const struct {
-		const void *p;
-		size_t n;
-	} part[] = {
-		{ &m->head, sizeof m->head },
-		{ m->genus, m->head.genera * sizeof *m->genus },
-		{ m->line, lines * sizeof *m->line },
-		{ m->place, (size_t)m->head.places * sizeof *m->place },
-		{ m->text, (size_t)kh_translated_text_bytes(m->head.codons) },
-	};
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < sizeof part / sizeof part[0] && !rc; i++) {
-		rc = put(arg, part[i].p, part[i].n, err);
-		if (!rc && i < 4)
-			rc = put(arg, zero, (64 - part[i].n % 64) % 64, err);
-	}
-	return rc;
 }

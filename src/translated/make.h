@@ -16,6 +16,7 @@ typedef struct kh_translated_target {
 	uint32_t genus;                 /* its taxon, */
 	uint32_t called;                /* and what its fragments are called: that, or above it */
 	uint64_t at, bases;             /* where it begins in the text, at a multiple of 16 */
+	uint64_t db_at;                 /* and in that of the database, if this has one */
 } kh_translated_target;
 
 typedef struct kh_translated_input {
@@ -24,6 +25,8 @@ typedef struct kh_translated_input {
 	const uint16_t *const *unknown;
 	const kh_translated_target *target;     /* by genus, ascending */
 	size_t n_targets;
+	/* 0, or the bases of the database's text: places are there, and the section has no text */
+	uint64_t db_bases;
 	unsigned threads;
 } kh_translated_input;
 

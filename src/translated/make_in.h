@@ -29,6 +29,12 @@ int kh_codings_find(kh_codings *c, const kh_translated_input *in, const kh_trans
 /* A key at a place: key << 32 | codon. */
 typedef uint64_t kh_key_at;
 
+/* A stretch that is kept, in a database with text: its first codon, of the genus or of all, and
+ * where this begins in the text, as a place of the section. */
+typedef struct kh_laid_stretch {
+	uint64_t codon, place;
+} kh_laid_stretch;
+
 /* What is kept of a genus. */
 typedef struct kh_genus_made {
 	size_t first, n;                /* of its targets */
@@ -37,21 +43,32 @@ typedef struct kh_genus_made {
 	uint64_t *text;
 	size_t cap_text;                /* words of 32 bases */
 	uint64_t codons;
+	kh_laid_stretch *stretch;
+	size_t n_stretches, cap_stretches;
 } kh_genus_made;
 
 struct kh_translated_made {
 	kh_translated_head head;
 	kh_translated_genus *genus;
 	kh_translated_line *line;
-	uint32_t *place;
+	uint8_t *place;
 	uint64_t *text;
 	kh_genus_made *made;            /* head.genera, while it is made */
 	kh_key_at *key;                 /* of all genera, ascending */
 	size_t n_keys;
+	uint64_t codons;                /* of all genera */
+	uint64_t db_bases;              /* as in the input */
+	kh_laid_stretch *stretch;       /* of all genera, by codon */
+	size_t n_stretches;
 };
 
 /* The genus of each KH_GENUS_CODONS codons. */
 uint32_t *kh_genus_of_codons(const kh_translated_made *m, kh_err *err);
+
+/* Sorts keys; equal ones stay in the order of their places. */
+int kh_table_sort(kh_translated_made *m, kh_err *err);
+/* Of these, makes the table of those that one genus has. */
+int kh_table_make(kh_translated_made *m, kh_err *err);
 
 /* Raises the thresholds of genera by keys that two of them have. */
 int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err);

@@ -29,7 +29,8 @@ struct fragment {
 
 /* A key of a read: where it begins in the mate, on which strand; then where the section has it. */
 struct hit {
-	uint32_t key;                   /* then its place's number, and then that place */
+	uint64_t place;
+	uint32_t key;                   /* then its place's number */
 	uint16_t pos;
 	uint8_t mate, strand;
 };
@@ -38,6 +39,7 @@ struct hit {
 struct claim {
 	uint32_t genus;
 	struct place {
+		const kh_translated_part *part;
 		uint32_t score, strand;
 		int64_t at;
 	} best[2];
@@ -49,7 +51,7 @@ struct kh_translator {
 	size_t n;
 	struct hit *hit;
 	size_t n_hits, cap_hits;
-	int64_t *seen;                  /* places of a mate and strand that were compared */
+	int64_t *seen;                  /* places of a mate that were compared, and strands */
 	struct claim *claim;
 	size_t cap_seen, cap_claims, n_claims;
 	kh_translated_call call[TOGETHER];
@@ -175,6 +177,12 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 	return rc;
 }
 
+/* The base at which a place's first codon begins, in the direction in which it is read. */
+static uint64_t base_of(const kh_translated *t, uint64_t place)
+{
+	return t->head->codons > 0 ? 3 * place : place / 2;
+}
+
 /* Makes hits of keys: where the section has them. Those that it does not have go. */
 static void look_up(kh_translator *r)
 {
@@ -190,7 +198,7 @@ static void look_up(kh_translator *r)
 
 			if (place == UINT32_MAX)
 				continue;
-			__builtin_prefetch(&r->t->place[place]);
+			__builtin_prefetch(r->t->place + place * (uint64_t)r->t->head->bits / 8);
 			h.key = place;
 			r->hit[n++] = h;
 		}
@@ -198,8 +206,8 @@ static void look_up(kh_translator *r)
 	}
 	r->n_hits = n;
 	for (i = 0; i < n; i++) {
-		r->hit[i].key = r->t->place[r->hit[i].key];
-		__builtin_prefetch(&r->t->text[3 * (uint64_t)r->hit[i].key / KH_TEXT_WORD]);
+		r->hit[i].place = kh_translated_at(r->t, r->hit[i].key);
+		__builtin_prefetch(&r->t->text[base_of(r->t, r->hit[i].place) / KH_TEXT_WORD]);
 	}
 }
 
@@ -209,7 +217,7 @@ static bool alike(const kh_translated *t, const kh_oriented *o, uint32_t len, in
 {
 	uint32_t differ = 0;
 
-	if (at < 0 || (uint64_t)at + len > 3 * t->head->codons)
+	if (at < 0 || (uint64_t)at + len > t->bases)
 		return true;
 	for (uint32_t i = 0; i < len; i += 32) {
 		const uint32_t n = len - i < 32 ? len - i : 32;
@@ -237,26 +245,23 @@ static bool better(const struct place *p, const struct place *than)
 	return p->strand != than->strand ? p->strand < than->strand : p->at < than->at;
 }
 
-static kh_laid laid(const kh_translated *t, const kh_oriented *o, uint32_t len, uint32_t genus)
+static kh_laid laid(const kh_translated *t, const kh_oriented *o, uint32_t len,
+		    const kh_translated_part *part)
 {
-	return (kh_laid) { o, len, t->text, 3 * (uint64_t)t->genus[genus].first,
-			   3 * kh_translated_end(t, genus) };
+	return (kh_laid) { o, len, t->text, part->begin, part->end };
 }
 
-/* Compares a mate at a place, and notes how well that fits its genus. */
-static void compare(kh_translator *r, struct fragment *f, const struct hit *h, int64_t at)
+/* Compares a mate at a place of a part, and notes how well that fits the genus. */
+static void compare(kh_translator *r, struct fragment *f, uint32_t mate, struct place p)
 {
-	const kh_oriented *o = oriented(f, h->mate, h->strand);
-	const uint32_t len = f->len[h->mate];
-	struct place p = { .strand = h->strand, .at = at };
-	uint32_t genus;
+	const kh_oriented *o = oriented(f, mate, p.strand);
+	const uint32_t len = f->len[mate], genus = p.part->genus;
 	size_t i = 0;
 
-	if (!alike(r->t, o, len, at))
+	if (genus == KH_NO_TAXON || !alike(r->t, o, len, p.at))
 		return;
-	genus = kh_translated_genus_of(r->t, h->key);
-	const kh_laid l = laid(r->t, o, len, genus);
-	const kh_alignment fit = kh_text_fit(&l, at, 0, len);
+	const kh_laid l = laid(r->t, o, len, p.part);
+	const kh_alignment fit = kh_text_fit(&l, p.at, 0, len);
 
 	p.score = kh_translated_score(fit.matches, fit.columns);
 	if (p.score == 0)
@@ -265,8 +270,20 @@ static void compare(kh_translator *r, struct fragment *f, const struct hit *h, i
 		i++;
 	if (i == r->n_claims)
 		r->claim[r->n_claims++] = (struct claim) { .genus = genus };
-	if (better(&p, &r->claim[i].best[h->mate]))
-		r->claim[i].best[h->mate] = p;
+	if (better(&p, &r->claim[i].best[mate]))
+		r->claim[i].best[mate] = p;
+}
+
+/* How a mate lies by one of its keys. */
+static struct place lay(const kh_translated *t, const struct fragment *f, const struct hit *h)
+{
+	const uint64_t base = base_of(t, h->place);
+	const uint32_t down = t->head->codons > 0 ? 0 : h->place & 1;
+	const uint32_t before = down ? f->len[h->mate] - 1 - h->pos : h->pos;
+
+	return (struct place) { .part = kh_translated_part_of(t, base),
+				.strand = h->strand ^ down,
+				.at = (int64_t)base - (int64_t)before };
 }
 
 /* Compares a fragment wherever its keys lie, once each. */
@@ -281,17 +298,18 @@ static int make_claims(kh_translator *r, struct fragment *f, kh_err *err)
 	r->n_claims = 0;
 	for (size_t i = f->first; i < f->end && !rc; i++) {
 		const struct hit *h = &r->hit[i];
-		const int64_t at = 3 * (int64_t)h->key - h->pos;
+		const struct place p = lay(r->t, f, h);
+		const int64_t seen = 2 * p.at + p.strand;
 		size_t j = 0;
 
-		if (i > f->first && (h->mate != h[-1].mate || h->strand != h[-1].strand))
+		if (i > f->first && h->mate != h[-1].mate)
 			n_seen = 0;
-		while (j < n_seen && r->seen[j] != at)
+		while (j < n_seen && r->seen[j] != seen)
 			j++;
 		if (j < n_seen)
 			continue;
-		r->seen[n_seen++] = at;
-		compare(r, f, h, at);
+		r->seen[n_seen++] = seen;
+		compare(r, f, h->mate, p);
 	}
 	return rc;
 }
@@ -302,7 +320,7 @@ static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *
 {
 	for (int i = 0; i < 2; i++) {
 		const struct place *sure = &c->best[1 - i];
-		struct place p = { .strand = 1 - sure->strand };
+		struct place p = { .part = sure->part, .strand = 1 - sure->strand };
 		int64_t lo = sure->strand ? sure->at - BESIDE : sure->at;
 		int64_t hi = sure->strand ? sure->at : sure->at + BESIDE;
 		uint32_t differ;
@@ -310,7 +328,7 @@ static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *
 		if (sure->score < SURE || c->best[i].score >= SURE || f->len[i] < 3 * RUN)
 			continue;
 		const kh_laid l = laid(r->t, oriented(f, (uint32_t)i, p.strand), f->len[i],
-				       c->genus);
+				       sure->part);
 		const int64_t last = (int64_t)l.end - l.len;
 
 		lo = lo < (int64_t)l.begin ? (int64_t)l.begin : lo;

@@ -1,4 +1,4 @@
-/* section.c - the section as it is in the file: checks, look-ups */
+/* section.c - the section as it is in the file: checks, parts, look-ups */
 #include <config.h>
 #include "translated/section.h"
 
@@ -6,7 +6,9 @@
 #include <emmintrin.h>
 #endif
 #include <stdbool.h>
-#include <string.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "taxonomy/tree.h"
 #include "text/text.h"
 
 static uint64_t up_to_64(uint64_t bytes)
@@ -19,6 +21,30 @@ uint64_t kh_translated_text_bytes(uint64_t codons)
 	return (3 * codons / KH_TEXT_WORD + KH_TEXT_BEHIND) * sizeof(uint32_t);
 }
 
+uint64_t kh_translated_place_bytes(uint64_t n, uint32_t bits)
+{
+	return (n * bits + 7) / 8;
+}
+
+uint32_t kh_translated_bits(uint64_t n)
+{
+	uint32_t bits = 1;
+
+	while (bits < 63 && n > UINT64_C(1) << bits)
+		bits++;
+	return bits;
+}
+
+uint32_t kh_translated_taxon(const kh_taxonomy *tax, uint32_t taxon)
+{
+	const kh_tree tree = kh_taxonomy_tree(tax);
+	const uint32_t genus = tree.genus[taxon];
+
+	if (genus != KH_NO_TAXON && tax->rank[genus] == KH_RANK_GENUS)
+		return genus;
+	return kh_tree_own_species(&tree, taxon);
+}
+
 /* --- checks --------------------------------------------------------------------------- */
 static bool zeros(const uint32_t *p, int n)
 {
@@ -27,7 +53,13 @@ static bool zeros(const uint32_t *p, int n)
 	return n == 0;
 }
 
-static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa)
+/* One past the last codon of a genus. */
+static uint64_t end_of(const kh_translated *t, uint32_t genus)
+{
+	return genus + 1 < t->head->genera ? t->genus[genus + 1].first : t->head->codons;
+}
+
+static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa, bool own)
 {
 	const kh_translated_head *h = t->head;
 
@@ -35,14 +67,15 @@ static bool genera_are_sound(const kh_translated *t, uint32_t n_taxa)
 		const kh_translated_genus *g = &t->genus[i];
 
 		if (g->taxon >= n_taxa || g->threshold == 0 || g->called > g->taxon ||
-		    g->first % KH_GENUS_CODONS != 0 || kh_translated_end(t, i) <= g->first ||
+		    (own ? g->first % KH_GENUS_CODONS != 0 || end_of(t, i) <= g->first
+			 : g->first != 0) ||
 		    (i > 0 ? g->taxon <= g[-1].taxon : g->first != 0))
 			return false;
 	}
 	return h->genera > 0 || h->codons == 0;
 }
 
-static bool lines_are_sound(const kh_translated *t)
+static bool lines_are_sound(const kh_translated *t, uint64_t end)
 {
 	const uint64_t lines = (uint64_t)t->head->lines + t->head->behind;
 	uint64_t places = 0;
@@ -59,34 +92,95 @@ static bool lines_are_sound(const kh_translated *t)
 		places += l->n;
 	}
 	for (uint64_t i = 0; i < t->head->places; i++)
-		wrong += t->place[i] >= t->head->codons;
+		wrong += kh_translated_at(t, i) >= end;
 	return places == t->head->places && wrong == 0 && !t->line[lines - 1].more;
 }
 
+static bool head_is_sound(const kh_translated_head *h, uint64_t end)
+{
+	return (h->k == 8 || h->k == KH_KEY_MOST) && h->lines > 0 &&
+	       h->codons % KH_GENUS_CODONS == 0 && h->places <= end && h->places <= UINT32_MAX &&
+	       h->bits == kh_translated_bits(end) && h->bits <= KH_PLACE_BITS && zeros(h->zero, 7);
+}
+
+/* --- parts ---------------------------------------------------------------------------- */
+/* The genus of a taxon by its place in the section. */
+static uint32_t genus_of(const kh_translated *t, uint32_t taxon)
+{
+	uint32_t lo = 0, hi = t->head->genera;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->genus[mid].taxon < taxon)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->head->genera && t->genus[lo].taxon == taxon ? lo : KH_NO_TAXON;
+}
+
+static int find_parts(kh_translated *t, const kh_translated_text *of, kh_err *err)
+{
+	if (of) {
+		t->text = of->text;
+		t->bases = of->bases;
+		t->part = of->part;
+		t->parts = of->n;
+		for (size_t i = 0; i < t->parts; i++)
+			t->part[i].genus = genus_of(t, t->part[i].genus);
+		return KH_OK;
+	}
+	t->bases = 3 * t->head->codons;
+	t->parts = t->head->genera;
+	t->part = kh_array(t->parts, sizeof *t->part, err);
+	for (uint32_t i = 0; t->part && i < t->head->genera; i++)
+		t->part[i] = (kh_translated_part) { 3 * (uint64_t)t->genus[i].first,
+						    3 * end_of(t, i), i };
+	return t->part ? KH_OK : KH_ENOMEM;
+}
+
+const kh_translated_part *kh_translated_part_of(const kh_translated *t, uint64_t at)
+{
+	size_t lo = 0;
+
+	for (size_t n = t->parts, half; n > 1; n -= half) {
+		half = n / 2;
+		lo = t->part[lo + half].begin <= at ? lo + half : lo;
+	}
+	return &t->part[lo];
+}
+
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
-		       kh_err *err)
+		       const kh_translated_text *of, kh_err *err)
 {
 	const char *at = section;
 	const kh_translated_head *h = section;
+	const uint64_t end = bytes < sizeof *h ? 0 : of ? 2 * of->bases : h->codons;
 	uint64_t genera, lines, places;
 
 	*t = (kh_translated) { .head = h };
-	if (bytes < sizeof *h || (h->k != 8 && h->k != KH_KEY_MOST) ||
-	    h->lines == 0 || h->codons > UINT32_MAX || h->codons % KH_GENUS_CODONS != 0 ||
-	    h->places > h->codons || !zeros(h->zero, 8))
+	if (bytes < sizeof *h || h->codons > (of ? 0 : UINT32_MAX) || !head_is_sound(h, end))
 		return kh_fail(err, KH_EFORMAT, "the head of its translated seeds is damaged");
 	genera = up_to_64((uint64_t)h->genera * sizeof *t->genus);
 	lines = ((uint64_t)h->lines + h->behind) * sizeof *t->line;
-	places = up_to_64(h->places * sizeof *t->place);
+	places = up_to_64(kh_translated_place_bytes(h->places, h->bits));
 	if (bytes != sizeof *h + genera + lines + places + kh_translated_text_bytes(h->codons))
 		return kh_fail(err, KH_EFORMAT, "its translated seeds do not fit their head");
 	t->genus = (const void *)(at + sizeof *h);
 	t->line = (const void *)(at + sizeof *h + genera);
 	t->place = (const void *)(at + sizeof *h + genera + lines);
 	t->text = (const void *)(at + sizeof *h + genera + lines + places);
-	if (!genera_are_sound(t, n_taxa) || !lines_are_sound(t))
+	if (!genera_are_sound(t, n_taxa, !of) || !lines_are_sound(t, end) ||
+	    (h->places > 0 && (of ? of->n : h->genera) == 0))
 		return kh_fail(err, KH_EFORMAT, "its translated seeds are damaged");
-	return KH_OK;
+	return find_parts(t, of, err);
+}
+
+void kh_translated_clear(kh_translated *t)
+{
+	free(t->part);
+	*t = (kh_translated) { .head = NULL };
 }
 
 void kh_translated_move(kh_translated *t, const void *copy)
@@ -96,7 +190,8 @@ void kh_translated_move(kh_translated *t, const void *copy)
 	t->genus = (const void *)(to + ((const char *)t->genus - from));
 	t->line = (const void *)(to + ((const char *)t->line - from));
 	t->place = (const void *)(to + ((const char *)t->place - from));
-	t->text = (const void *)(to + ((const char *)t->text - from));
+	if (t->head->codons > 0)        /* else the text is not the section's */
+		t->text = (const void *)(to + ((const char *)t->text - from));
 	t->head = copy;
 }
 
@@ -146,19 +241,4 @@ uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
 		if (!l->more)
 			return UINT32_MAX;
 	}
-}
-
-uint32_t kh_translated_genus_of(const kh_translated *t, uint32_t at)
-{
-	uint32_t lo = 0, hi = t->head->genera;
-
-	while (hi - lo > 1) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->genus[mid].first <= at)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
 }

@@ -1,0 +1,178 @@
+/* table.c - of keys that are sorted, the section: make.h */
+#include <config.h>
+#include "translated/make_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "text/text.h"
+
+enum { LOAD = 24 };                     /* places a line, so that few lines overflow */
+
+int kh_table_sort(kh_translated_made *m, kh_err *err)
+{
+	kh_key_at *from = m->key, *to = kh_array_large(m->n_keys, sizeof *to, err);
+
+	if (!to)
+		return KH_ENOMEM;
+	for (unsigned shift = 32; shift < 64; shift += 8) {
+		size_t at[257] = { 0 };
+		kh_key_at *swap = from;
+
+		for (size_t i = 0; i < m->n_keys; i++)
+			at[(from[i] >> shift & 255) + 1]++;
+		for (int i = 0; i < 256; i++)
+			at[i + 1] += at[i];
+		for (size_t i = 0; i < m->n_keys; i++)
+			to[at[from[i] >> shift & 255]++] = from[i];
+		from = to;
+		to = swap;
+	}
+	free(to);
+	m->key = from;
+	return KH_OK;
+}
+
+/* Keeps the keys that one genus has, each with its lowest place. */
+static int keep_own(kh_translated_made *m, kh_err *err)
+{
+	uint32_t *of = kh_genus_of_codons(m, err);
+	size_t kept = 0;
+
+	for (size_t i = 0, end; of && i < m->n_keys; i = end) {
+		const uint32_t genus = of[(uint32_t)m->key[i] / KH_GENUS_CODONS];
+		bool own = true;
+
+		for (end = i + 1; end < m->n_keys && m->key[end] >> 32 == m->key[i] >> 32; end++)
+			own = own && of[(uint32_t)m->key[end] / KH_GENUS_CODONS] == genus;
+		if (own)
+			m->key[kept++] = m->key[i];
+	}
+	free(of);
+	m->n_keys = kept;
+	return of ? KH_OK : KH_ENOMEM;
+}
+
+/* --- places --------------------------------------------------------------------------- */
+/* By KH_GENUS_CODONS codons: the last stretch that begins at the first of these, or before. */
+static uint32_t *stretch_of_codons(const kh_translated_made *m, kh_err *err)
+{
+	const size_t n = (size_t)(m->codons / KH_GENUS_CODONS);
+	uint32_t *of = kh_array(n, sizeof *of, err), stretch = 0;
+
+	for (size_t i = 0; of && i < n; i++) {
+		while (stretch + (size_t)1 < m->n_stretches &&
+		       m->stretch[stretch + 1].codon <= i * KH_GENUS_CODONS)
+			stretch++;
+		of[i] = stretch;
+	}
+	return of;
+}
+
+/* The place of a codon in the database's text. */
+static uint64_t place_in_db(const kh_translated_made *m, const uint32_t *of, uint32_t codon)
+{
+	const kh_laid_stretch *s = &m->stretch[of[codon / KH_GENUS_CODONS]];
+	const kh_laid_stretch *end = m->stretch + m->n_stretches;
+	uint64_t bases;
+
+	while (s + 1 < end && s[1].codon <= codon)
+		s++;
+	bases = 3 * (codon - s->codon);
+	return s->place & 1 ? s->place - 2 * bases : s->place + 2 * bases;
+}
+
+static void put_place(uint8_t *to, uint64_t i, uint32_t bits, uint64_t place)
+{
+	const uint64_t bit = i * bits;
+	uint64_t x;
+
+	memcpy(&x, to + bit / 8, sizeof x);
+	x |= place << bit % 8;
+	memcpy(to + bit / 8, &x, sizeof x);
+}
+
+static int make_places(kh_translated_made *m, kh_err *err)
+{
+	uint32_t *of = NULL;
+
+	m->head.codons = m->db_bases ? 0 : m->codons;
+	m->head.places = m->n_keys;
+	m->head.bits = kh_translated_bits(m->db_bases ? 2 * m->db_bases : m->codons);
+	if (m->head.bits > KH_PLACE_BITS)
+		return kh_fail(err, KH_EUSAGE, "--translated: the text has too many bases");
+	m->place = kh_array((size_t)kh_translated_place_bytes(m->n_keys, m->head.bits) + 8, 1, err);
+	if (!m->place || (m->db_bases && !(of = stretch_of_codons(m, err))))
+		return KH_ENOMEM;
+	for (size_t i = 0; i < m->n_keys; i++) {
+		const uint32_t codon = (uint32_t)m->key[i];
+
+		put_place(m->place, i, m->head.bits, of ? place_in_db(m, of, codon) : codon);
+	}
+	for (uint32_t i = 0; of && i < m->head.genera; i++)
+		m->genus[i].first = 0;
+	free(of);
+	return KH_OK;
+}
+
+/* --- the section ---------------------------------------------------------------------- */
+/* Keys ascend, and so do their lines: those for which theirs is full are in the next ones. */
+static int make_table(kh_translated_made *m, kh_err *err)
+{
+	const uint64_t lines = m->n_keys / LOAD + 1;
+	const size_t room = (size_t)(lines + m->n_keys / KH_TAGS + 1);
+	uint64_t at = 0;
+	size_t i = 0;
+
+	m->head.lines = (uint32_t)lines;
+	m->line = kh_array(room, sizeof *m->line, err);
+	if (!m->line)
+		return KH_ENOMEM;
+	for (; i < m->n_keys || at < lines; at++) {
+		kh_translated_line *l = &m->line[at];
+
+		l->base = (uint32_t)i;
+		for (; i < m->n_keys && l->n < KH_TAGS &&
+		       (m->key[i] >> 32) * lines >> 32 <= at; i++)
+			l->tag[l->n++] = (uint16_t)(m->key[i] >> 32);
+		l->more = i < m->n_keys && (m->key[i] >> 32) * lines >> 32 <= at;
+	}
+	m->head.behind = (uint32_t)(at - lines);
+	return KH_OK;
+}
+
+int kh_table_make(kh_translated_made *m, kh_err *err)
+{
+	int rc = keep_own(m, err);
+
+	if (!rc)
+		rc = make_table(m, err);
+	return rc ? rc : make_places(m, err);
+}
+
+int kh_translated_put(const kh_translated_made *m,
+		      int (*put)(void *arg, const void *p, size_t n, kh_err *err), void *arg,
+		      kh_err *err)
+{
+	static const uint32_t zero[KH_TEXT_BEHIND];
+	const uint64_t codons = m->head.codons;
+	const size_t lines = (size_t)m->head.lines + m->head.behind;
+	const struct {
+		const void *p;
+		size_t n;
+	} part[] = {
+		{ &m->head, sizeof m->head },
+		{ m->genus, m->head.genera * sizeof *m->genus },
+		{ m->line, lines * sizeof *m->line },
+		{ m->place, (size_t)kh_translated_place_bytes(m->head.places, m->head.bits) },
+		{ codons ? (const void *)m->text : zero, (size_t)kh_translated_text_bytes(codons) },
+	};
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < sizeof part / sizeof part[0] && !rc; i++) {
+		rc = put(arg, part[i].p, part[i].n, err);
+		if (!rc && i < 4)
+			rc = put(arg, zero, (64 - part[i].n % 64) % 64, err);
+	}
+	return rc;
+}
