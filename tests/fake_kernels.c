@@ -259,7 +259,7 @@ int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream)
 	kh_cut cut = { .bins = NULL };
 
 	(void)stream;
-	if (e->bins.most && kh_cut_room(&cut, &e->bins, e->n, NULL))
+	if (e->bins.most && kh_cut_grow(&cut, &e->bins, e->n, NULL))
 		return cudaErrorMemoryAllocation;
 	for (uint32_t s = 0; s < e->cap_several; s++) {
 		const uint32_t from = e->entry[e->several[s]], to = e->entry[e->several[s] + 1];

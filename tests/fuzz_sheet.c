@@ -48,11 +48,11 @@ static void sheet(const char *p, const char *end)
 
 	for (int i = 0; i < 2; i++) {
 		reader r = { p, end, (size_t)i };
-		kh_tsv l;
+		kh_tsv tsv;
 
-		kh_tsv_init(&l, "sheet", give, &r);
-		rc[i] = kh_sheet_parse(&s[i], &l, &errs[i], &err);
-		kh_tsv_clear(&l);
+		kh_tsv_init(&tsv, "sheet", give, &r);
+		rc[i] = kh_sheet_parse(&s[i], &tsv, &errs[i], &err);
+		kh_tsv_clear(&tsv);
 		if (!rc[i] && errs[i].found == 0)
 			check_sheet(&s[i]);
 	}

@@ -41,11 +41,11 @@ static int parse(kh_idmap *m, const char *p, const char *end, size_t step, kh_er
 	for (int file = 0; p < end && !rc; file++) {
 		const char *stop = memchr(p, '\f', (size_t)(end - p));
 		reader r = { p, stop ? stop : end, step };
-		kh_tsv l;
+		kh_tsv tsv;
 
-		kh_tsv_init(&l, "table", give, &r);
-		rc = kh_idmap_parse(m, &l, err);
-		kh_tsv_clear(&l);
+		kh_tsv_init(&tsv, "table", give, &r);
+		rc = kh_idmap_parse(m, &tsv, err);
+		kh_tsv_clear(&tsv);
 		p = r.end + (r.end < end);
 	}
 	return rc;

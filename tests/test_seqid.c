@@ -74,11 +74,11 @@ static kh_idmap *wanting(const char *const *id)
 static int parse(kh_idmap *m, const char *text, kh_err *err)
 {
 	reader r = { text, strlen(text), 0, 0 };
-	kh_tsv l;
+	kh_tsv tsv;
 
-	kh_tsv_init(&l, "table", give, &r);
-	const int rc = kh_idmap_parse(m, &l, err);
-	kh_tsv_clear(&l);
+	kh_tsv_init(&tsv, "table", give, &r);
+	const int rc = kh_idmap_parse(m, &tsv, err);
+	kh_tsv_clear(&tsv);
 	return rc;
 }
 
@@ -205,12 +205,12 @@ static void test_read_error(void **state)
 	kh_idmap *m = wanting((const char *[]) { "A.1", NULL });
 	reader r = { "A.1\t5\nA.1\t5\n", 12, 3, 3 };
 	kh_err err;
-	kh_tsv l;
+	kh_tsv tsv;
 	(void)state;
 
-	kh_tsv_init(&l, "table", give, &r);
-	assert_int_equal(kh_idmap_parse(m, &l, &err), KH_EIO);
-	kh_tsv_clear(&l);
+	kh_tsv_init(&tsv, "table", give, &r);
+	assert_int_equal(kh_idmap_parse(m, &tsv, &err), KH_EIO);
+	kh_tsv_clear(&tsv);
 	assert_string_equal(err.msg, "the disk is gone");
 	kh_idmap_free(m);
 }

@@ -83,7 +83,7 @@ static int worker(void *arg, unsigned id, kh_err *err)
 		kh_monitor_unlock(r->m);
 		if (ticket >= PIECES)
 			return KH_OK;
-		if (kh_order_room(r->order, ticket, true) < 0)
+		if (kh_order_may_put(r->order, ticket, true) < 0)
 			return KH_ECANCEL;
 		struct piece *x = kh_queue_try(r->idle);
 		if (!x && (rc = kh_text_help(r->text)) < 0)

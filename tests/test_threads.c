@@ -153,7 +153,7 @@ static int room_worker(void *arg, unsigned id, kh_err *err)
 		if (t >= TICKETS)
 			return KH_OK;
 		nap(t + id);
-		int rc = kh_order_room(w.order, t, true);
+		int rc = kh_order_may_put(w.order, t, true);
 		if (rc != 1)
 			return KH_ECANCEL;
 		token = kh_queue_try(w.queue);          /* never waits */
@@ -172,16 +172,16 @@ static void test_order_room(void **state)
 	kh_err err = { 0, "" };
 
 	(void)state;
-	assert_int_equal(kh_order_room(w.order, WINDOW - 1, false), 1);
-	assert_int_equal(kh_order_room(w.order, WINDOW, false), 0);
+	assert_int_equal(kh_order_may_put(w.order, WINDOW - 1, false), 1);
+	assert_int_equal(kh_order_may_put(w.order, WINDOW, false), 0);
 	for (int i = 0; i < WINDOW; i++)
 		kh_queue_push(w.queue, &token[i]);
 	if (kh_threads_run(w.m, 5, room_worker, NULL, &err))
 		fail_msg("%s", err.msg);
 	check_seen(TICKETS);
 	kh_monitor_stop(w.m, NULL);
-	assert_int_equal(kh_order_room(w.order, 0, false), KH_ECANCEL);
-	assert_int_equal(kh_order_room(w.order, UINT64_MAX, true), KH_ECANCEL);
+	assert_int_equal(kh_order_may_put(w.order, 0, false), KH_ECANCEL);
+	assert_int_equal(kh_order_may_put(w.order, UINT64_MAX, true), KH_ECANCEL);
 }
 
 /* --- queues ----------------------------------------------------------------------- */

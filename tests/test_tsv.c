@@ -29,19 +29,19 @@ static void check_rows(const char *text, size_t n, const char *const *want)
 {
 	for (size_t step = 1; step < 9; step++) {
 		reader r = { text, n, step, 0 };
-		kh_tsv l;
+		kh_tsv tsv;
 		kh_span row;
 		kh_err err;
-		kh_tsv_init(&l, "rows", give, &r);
-		l.any_end = true;
+		kh_tsv_init(&tsv, "rows", give, &r);
+		tsv.any_end = true;
 		for (size_t i = 0; want[i]; i++) {
-			assert_int_equal(kh_tsv_next(&l, &row, &err), 1);
-			assert_int_equal(l.line, i + 1);
+			assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
+			assert_int_equal(tsv.line, i + 1);
 			assert_true(kh_span_is(row, want[i]));
 		}
-		assert_int_equal(kh_tsv_next(&l, &row, &err), 0);
-		assert_int_equal(kh_tsv_next(&l, &row, &err), 0);
-		kh_tsv_clear(&l);
+		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 0);
+		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 0);
+		kh_tsv_clear(&tsv);
 	}
 }
 
@@ -64,16 +64,16 @@ static void test_cut(void **state)
 	(void)state;
 	for (size_t step = 1; step < 9; step++) {
 		reader r = { text, sizeof text - 1, step, 0 };
-		kh_tsv l;
+		kh_tsv tsv;
 		kh_span row;
 		kh_err err;
 
-		kh_tsv_init(&l, "rows", give, &r);
-		assert_int_equal(kh_tsv_next(&l, &row, &err), 1);
-		assert_int_equal(kh_tsv_next(&l, &row, &err), KH_EFORMAT);
+		kh_tsv_init(&tsv, "rows", give, &r);
+		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
+		assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EFORMAT);
 		assert_string_equal(err.msg,
 				    "rows:2: the last row has no line end: the table was cut off");
-		kh_tsv_clear(&l);
+		kh_tsv_clear(&tsv);
 	}
 }
 
@@ -84,7 +84,7 @@ static void test_long_rows(void **state)
 					1000000, KH_LINE_MAX - 1, 5 };
 	enum { N = sizeof sizes / sizeof *sizes };
 	char *text = malloc(2 * KH_LINE_MAX), *p = text;
-	kh_tsv l;
+	kh_tsv tsv;
 	kh_span row;
 	kh_err err;
 	(void)state;
@@ -95,24 +95,24 @@ static void test_long_rows(void **state)
 		*p++ = '\n';
 	}
 	reader r = { text, (size_t)(p - text), SIZE_MAX, 0 };
-	kh_tsv_init(&l, "rows", give, &r);
+	kh_tsv_init(&tsv, "rows", give, &r);
 	for (size_t i = 0; i < N; i++) {
-		assert_int_equal(kh_tsv_next(&l, &row, &err), 1);
+		assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
 		assert_int_equal(row.n, sizes[i]);
 		assert_int_equal(row.p[0], 'a' + (int)i);
 		assert_int_equal(row.p[row.n - 1], 'a' + (int)i);
 	}
-	assert_int_equal(kh_tsv_next(&l, &row, &err), 0);
-	kh_tsv_clear(&l);
+	assert_int_equal(kh_tsv_next(&tsv, &row, &err), 0);
+	kh_tsv_clear(&tsv);
 
 	memset(text, 'x', 2 * KH_LINE_MAX);
 	text[3] = '\n';
 	r = (reader) { text, 2 * KH_LINE_MAX, SIZE_MAX, 0 };
-	kh_tsv_init(&l, "rows", give, &r);
-	assert_int_equal(kh_tsv_next(&l, &row, &err), 1);
-	assert_int_equal(kh_tsv_next(&l, &row, &err), KH_EFORMAT);
+	kh_tsv_init(&tsv, "rows", give, &r);
+	assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
+	assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EFORMAT);
 	assert_string_equal(err.msg, "rows:2: row longer than 16777216 bytes");
-	kh_tsv_clear(&l);
+	kh_tsv_clear(&tsv);
 	free(text);
 }
 
@@ -146,16 +146,16 @@ static void test_numbers(void **state)
 static void test_read_error(void **state)
 {
 	reader r = { "a\nb\n", 4, 2, 2 };
-	kh_tsv l;
+	kh_tsv tsv;
 	kh_span row;
 	kh_err err;
 	(void)state;
 
-	kh_tsv_init(&l, "rows", give, &r);
-	assert_int_equal(kh_tsv_next(&l, &row, &err), 1);
-	assert_int_equal(kh_tsv_next(&l, &row, &err), KH_EIO);
+	kh_tsv_init(&tsv, "rows", give, &r);
+	assert_int_equal(kh_tsv_next(&tsv, &row, &err), 1);
+	assert_int_equal(kh_tsv_next(&tsv, &row, &err), KH_EIO);
 	assert_string_equal(err.msg, "the disk is gone");
-	kh_tsv_clear(&l);
+	kh_tsv_clear(&tsv);
 }
 
 int main(void)

@@ -114,7 +114,7 @@ static int deliver(void *arg, void *item, kh_err *err)
 /* What a worker makes ranges with. */
 struct scratch {
 	kh_pair_scratch pairs;
-	kh_grow_room old;
+	kh_grow_scratch old;
 };
 
 static int make_range(struct finish *fin, unsigned worker, unsigned range, struct scratch *scratch,
@@ -162,7 +162,7 @@ static int make_ranges(struct finish *fin, unsigned worker, kh_err *err)
 		rc = make_range(fin, worker, range, &scratch, p, err);
 	}
 	kh_pair_scratch_clear(&scratch.pairs);
-	kh_grow_room_clear(&scratch.old);
+	kh_grow_scratch_clear(&scratch.old);
 	return rc;
 }
 

@@ -284,7 +284,7 @@ void kh_order_free(kh_order *o)
 	free(o);
 }
 
-int kh_order_room(kh_order *o, uint64_t ticket, bool wait)
+int kh_order_may_put(kh_order *o, uint64_t ticket, bool wait)
 {
 	pthread_mutex_lock(&o->m->mu);
 	while (wait && ticket >= o->next + o->window && !o->m->stopped)

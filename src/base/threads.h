@@ -73,7 +73,7 @@ bool kh_order_is_done(kh_order *o, uint64_t ticket);
 /* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
  * `wait`: never 0.  With a pool of `window` items, a worker that takes one only when this returns
  * 1, and gives it back when it is delivered, cannot deadlock. */
-int kh_order_room(kh_order *o, uint64_t ticket, bool wait);
+int kh_order_may_put(kh_order *o, uint64_t ticket, bool wait);
 
 /* Runs fn(arg, 0..n-1, err) on n threads (one of them the caller's) and waits.  A
  * failing fn stops the monitor.  Returns the first error, in *err. */

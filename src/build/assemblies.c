@@ -27,7 +27,7 @@ int kh_assemblies_add(kh_assemblies *a, kh_span accession, uint32_t taxid, kh_er
 }
 
 /* Each line is a JSON object, of which two members are used. */
-static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *errs, kh_err *err)
+static int add_line(kh_assemblies *a, const kh_tsv *tsv, kh_span line, kh_errs *errs, kh_err *err)
 {
 	json_error_t e;
 	json_t *root = json_loadb(line.p, line.n, 0, &e);
@@ -37,12 +37,12 @@ static int add_line(kh_assemblies *a, const kh_tsv *l, kh_span line, kh_errs *er
 	int rc;
 
 	if (!root)
-		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: %s", l->name,
-				  (unsigned long long)l->line, e.column, e.text);
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: column %d: %s", tsv->name,
+				  (unsigned long long)tsv->line, e.column, e.text);
 	else if (!accession || taxid < 1 || taxid > UINT32_MAX)
 		rc = kh_errs_note(errs, err, KH_EFORMAT,
-				  "%s:%llu: no %s in this object", l->name,
-				  (unsigned long long)l->line,
+				  "%s:%llu: no %s in this object", tsv->name,
+				  (unsigned long long)tsv->line,
 				  accession ? "taxid \"organism\": {\"taxId\": N}"
 					    : "\"accession\"");
 	else
@@ -75,14 +75,14 @@ int kh_assemblies_load(kh_assemblies *a, const char *report, kh_errs *errs, kh_e
 {
 	kh_err one = { 0, "" };
 	kh_span line;
-	kh_tsv l;
-	int got, rc = kh_tsv_open(&l, report, &one);
+	kh_tsv tsv;
+	int got, rc = kh_tsv_open(&tsv, report, &one);
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	while (!rc && (got = kh_tsv_next(&l, &line, err)) != 0)
-		rc = got < 0 ? got : line.n > 0 ? add_line(a, &l, line, errs, err) : KH_OK;
-	kh_tsv_clear(&l);
+	while (!rc && (got = kh_tsv_next(&tsv, &line, err)) != 0)
+		rc = got < 0 ? got : line.n > 0 ? add_line(a, &tsv, line, errs, err) : KH_OK;
+	kh_tsv_clear(&tsv);
 	return rc ? rc : kh_assemblies_sort(a, report, errs, err);
 }
 

@@ -221,7 +221,7 @@ static int judge(struct build *b, bool *keep, kh_err *err)
 		said.keep = *keep;
 	}
 	if (!rc)
-		rc = kh_build_share(b, &said, sizeof said, err);
+		rc = kh_build_broadcast(b, &said, sizeof said, err);
 	b->limit = said.limit;
 	*keep = said.keep != 0;
 	return rc;

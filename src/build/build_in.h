@@ -188,7 +188,7 @@ int kh_build_same_taxa(const struct build *b, kh_err *err);
  * occurs twice. */
 int kh_build_gather(struct build *b, kh_err *err);
 /* Sends n bytes of process 0 to all. */
-int kh_build_share(const struct build *b, void *p, size_t n, kh_err *err);
+int kh_build_broadcast(const struct build *b, void *p, size_t n, kh_err *err);
 int kh_build_create(struct build *b, kh_err *err);
 /* Makes b->excerpts: those of all processes, at process 0. */
 int kh_build_gather_excerpts(struct build *b, kh_err *err);

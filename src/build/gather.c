@@ -85,7 +85,7 @@ int kh_build_same_taxa(const struct build *b, kh_err *err)
 	return rc;
 }
 
-int kh_build_share(const struct build *b, void *p, size_t n, kh_err *err)
+int kh_build_broadcast(const struct build *b, void *p, size_t n, kh_err *err)
 {
 	return b->o->comm ? kh_comm_broadcast(b->o->comm, 0, p, n, err) : KH_OK;
 }

@@ -29,9 +29,9 @@ static uint64_t predict(const kh_limit *f, const kh_limit_size *built)
 {
 	typedef unsigned __int128 wide;
 	const uint64_t rest = built->file - built->index + EMPTY;
-	const uint64_t room = f->bytes - f->bytes / 128 - rest;
+	const uint64_t left = f->bytes - f->bytes / 128 - rest;
 	const uint64_t used = built->index > EMPTY ? built->index - EMPTY : 1;
-	wide share = (wide)f->share * room / used;
+	wide share = (wide)f->share * left / used;
 	unsigned root = 0;
 
 	for (uint64_t n = built->features; n >= 4; n /= 4)

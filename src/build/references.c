@@ -55,7 +55,7 @@ int kh_references_add(kh_references *r, const char *path, kh_err *err)
 /* Any rows of a text, and who takes them. */
 struct rows {
 	kh_references *r;
-	kh_tsv l;
+	kh_tsv tsv;
 	int (*take)(struct rows *x, kh_span row, kh_err *err);
 	/* of a table: its columns of file or accession and of taxids; no_header: it has none */
 	kh_columns c;
@@ -66,15 +66,15 @@ struct rows {
 static int read_rows(struct rows *x, const char *file, kh_err *err)
 {
 	kh_errs *errs = &x->r->errs;
-	const bool any_end = x->l.any_end;
+	const bool any_end = x->tsv.any_end;
 	kh_err one = { 0, "" };
 	kh_span row;
-	int got, rc = kh_tsv_open(&x->l, file, &one);
+	int got, rc = kh_tsv_open(&x->tsv, file, &one);
 
 	if (rc)
 		return kh_errs_add(errs, &one, err);
-	x->l.any_end = any_end;
-	while (!rc && (got = kh_tsv_next(&x->l, &row, err)) != 0) {
+	x->tsv.any_end = any_end;
+	while (!rc && (got = kh_tsv_next(&x->tsv, &row, err)) != 0) {
 		const char *nul = got > 0 ? memchr(row.p, 0, row.n) : NULL;
 
 		if (got < 0)
@@ -82,12 +82,13 @@ static int read_rows(struct rows *x, const char *file, kh_err *err)
 		else if (nul)
 			rc = kh_errs_note(errs, err, KH_EFORMAT,
 					  "%s:%llu: column %zu: a NUL byte; expected names of "
-					  "files, one a line", file, (unsigned long long)x->l.line,
+					  "files, one a line", file,
+					  (unsigned long long)x->tsv.line,
 					  (size_t)(nul - row.p) + 1);
 		else if (row.n > 0)
 			rc = x->take(x, row, err);
 	}
-	kh_tsv_clear(&x->l);
+	kh_tsv_clear(&x->tsv);
 	return rc;
 }
 
@@ -103,13 +104,13 @@ static int list_row(struct rows *x, kh_span row, kh_err *err)
 int kh_references_list(kh_references *r, const char *list, kh_err *err)
 {
 	/* people write it */
-	struct rows x = { .r = r, .take = list_row, .l.any_end = true };
+	struct rows x = { .r = r, .take = list_row, .tsv.any_end = true };
 
 	return read_rows(&x, list, err);
 }
 
 #define BAD(x, err, fmt, ...) kh_errs_note(&(x)->r->errs, err, KH_EFORMAT, "%s:%llu: " fmt, \
-	(x)->l.name, (unsigned long long)(x)->l.line, __VA_ARGS__)
+	(x)->tsv.name, (unsigned long long)(x)->tsv.line, __VA_ARGS__)
 
 /* Looks for a header; without one a row is a file and a taxid. */
 static int first_row(struct rows *x, kh_span row, kh_err *err)
@@ -119,7 +120,7 @@ static int first_row(struct rows *x, kh_span row, kh_err *err)
 						 "Assembly Accession", NULL };
 	static const char *const taxid[] = { "taxid", "tax_id", "taxonomy_id",
 					     "Organism Taxonomic ID", NULL };
-	int rc = kh_columns_first(&x->c, &x->l, row, &x->r->errs, err);
+	int rc = kh_columns_first(&x->c, &x->tsv, row, &x->r->errs, err);
 
 	x->taxid = kh_columns_find(&x->c, taxid);
 	x->key = kh_columns_find(&x->c, file);
@@ -166,7 +167,7 @@ static int table_row(struct rows *x, kh_span row, kh_err *err)
 		return KH_OK;
 	if (x->no_header)
 		x->c.between = memchr(row.p, '\t', row.n) ? '\t' : ',';
-	rc = kh_columns_split(&x->c, &x->l, row, &x->r->errs, err);
+	rc = kh_columns_split(&x->c, &x->tsv, row, &x->r->errs, err);
 	if (rc || x->c.n < 0)
 		return rc;
 	if (x->c.n <= x->key || x->c.n <= x->taxid || x->c.v[x->key].n == 0)
@@ -216,7 +217,7 @@ static int header_row(struct rows *x, kh_span row, kh_err *err)
 		from++;
 	if (n == 1 || from == row.n || !memchr(row.p + from, ';', row.n - from))
 		return KH_OK;
-	const kh_lineage_row lineage = { x->l.name, x->l.line, { row.p + 1, n - 1 },
+	const kh_lineage_row lineage = { x->tsv.name, x->tsv.line, { row.p + 1, n - 1 },
 					 { row.p + from, row.n - from } };
 	return kh_lineages_add(x->r->lineages, &lineage, &x->r->errs, err);
 }
@@ -226,7 +227,7 @@ int kh_references_headers(kh_references *r, kh_err *err)
 	int rc = with_lineages(r, err);
 
 	for (size_t i = 0; i < r->n && !rc; i++) {
-		struct rows x = { .r = r, .take = header_row, .l.any_end = true };
+		struct rows x = { .r = r, .take = header_row, .tsv.any_end = true };
 
 		rc = read_rows(&x, r->path[i], err);
 	}

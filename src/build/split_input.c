@@ -165,7 +165,7 @@ static int find_cut(const struct build *b, const uint64_t *text, struct cut *cut
 }
 
 /* This process reads from its own cut to that of the next process. */
-static int find_share(struct build *b, const uint64_t *text, kh_err *err)
+static int find_own_part(struct build *b, const uint64_t *text, kh_err *err)
 {
 	const unsigned processes = kh_comm_size(b->o->comm), self = kh_comm_self(b->o->comm);
 	struct cut cut[KH_MEMBERS_MAX + 1] = { { 0, 0 } };
@@ -206,8 +206,8 @@ int kh_build_split(struct build *b, uint64_t *bases, kh_err *err)
 	if (!rc && kh_comm_self(o->comm) == 0 && !(rc = check_tables(o, err)))
 		rc = guess_sizes(o, !kh_build_settled(o) || o->max_db_size > 0, text, err);
 	if (!rc)
-		rc = kh_build_share(b, text, o->n_refs * sizeof *text, err);
-	if (!rc && o->comm && !(rc = find_share(b, text, err)))
+		rc = kh_build_broadcast(b, text, o->n_refs * sizeof *text, err);
+	if (!rc && o->comm && !(rc = find_own_part(b, text, err)))
 		rc = check_own(b, text, err);
 	for (size_t i = 0; i < o->n_refs && text; i++) {
 		sum += text[i];

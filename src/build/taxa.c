@@ -208,7 +208,7 @@ int kh_build_find_taxa(struct build *b, kh_err *err)
 	if (!rc && kh_comm_self(b->o->comm) == 0)
 		rc = look_up(b, taxid, err);
 	if (!rc)
-		rc = kh_build_share(b, taxid, b->refs.n * sizeof *taxid, err);
+		rc = kh_build_broadcast(b, taxid, b->refs.n * sizeof *taxid, err);
 	if (!rc)
 		rc = map_targets(b, taxid, err);
 	if (!rc)

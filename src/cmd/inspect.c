@@ -154,7 +154,7 @@ static double per_feature(const kh_db_header *h)
 }
 
 /* Of the features that the scheme keeps, how many are in the database. */
-static double share(const kh_db_header *h)
+static double kept_share(const kh_db_header *h)
 {
 	const kh_sampling s = kh_db_sampling(h);
 
@@ -194,7 +194,7 @@ static void print_parameters(const kh_db *db)
 	printf("features\t%" PRIu64 "\nentries\t%" PRIu64 "\noverpopulated\t%" PRIu64
 	       "\nlocations\t%" PRIu64 "\n",
 	       h->features, h->entries, h->over, h->locations);
-	printf("share of features\t%.6f\nlargest size allowed\t", share(h));
+	printf("share of features\t%.6f\nlargest size allowed\t", kept_share(h));
 	if (h->max_bytes)
 		printf("%" PRIu64 "\n", h->max_bytes);
 	else
@@ -343,7 +343,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 (json_int_t)h->locations, "index_bytes",
 			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
 			 per_feature(h), "growable_bytes", (json_int_t)h->keys.bytes, "max_bytes",
-			 (json_int_t)h->max_bytes, "share", share(h),
+			 (json_int_t)h->max_bytes, "share", kept_share(h),
 			 "digest", digest, "buckets", (json_int_t)c->buckets,
 			 "carried", (json_int_t)c->carried, "buckets_by_entries",
 			 json_counts(c->fill, KH_BUCKET_SLOTS + 1), "lists_by_log2_length",

@@ -38,15 +38,15 @@ struct check {
 static int check_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct check *c = arg;
-	kh_grow_room room = { .word = NULL };
+	kh_grow_scratch scratch = { .word = NULL };
 	const kh_pairs none = { .n = 0 };
 	unsigned range;
 	int rc = KH_OK;
 
 	(void)worker;
 	while (!rc && (range = c->next++) < KH_RANGES)
-		rc = kh_old_join(&c->old, range, &none, c->old.bins, &room, err);
-	kh_grow_room_clear(&room);
+		rc = kh_old_join(&c->old, range, &none, c->old.bins, &scratch, err);
+	kh_grow_scratch_clear(&scratch);
 	return rc;
 }
 

@@ -17,21 +17,21 @@ void *kh_db_map(const kh_db *db)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	const size_t bytes = ((size_t)db->bytes + page - 1) / page * page;
-	char *room = mmap(NULL, bytes + KH_LARGE_PAGE, PROT_NONE,
+	char *taken = mmap(NULL, bytes + KH_LARGE_PAGE, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (room == MAP_FAILED)
+	if (taken == MAP_FAILED)
 		return MAP_FAILED;
-	const size_t before = (size_t)(-(uintptr_t)room % KH_LARGE_PAGE);
-	char *at = room + before;
+	const size_t before = (size_t)(-(uintptr_t)taken % KH_LARGE_PAGE);
+	char *at = taken + before;
 	void *map = mmap(at, (size_t)db->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, db->fd, 0);
 
 	if (map == MAP_FAILED) {
-		munmap(room, bytes + KH_LARGE_PAGE);
+		munmap(taken, bytes + KH_LARGE_PAGE);
 		return MAP_FAILED;
 	}
 	if (before)
-		munmap(room, before);
+		munmap(taken, before);
 	munmap(at + bytes, KH_LARGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
 	madvise(map, (size_t)db->bytes, MADV_HUGEPAGE);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "base/mem.h"
 
-int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
+int kh_cut_grow(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
 {
 	int rc;
 

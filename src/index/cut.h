@@ -17,7 +17,7 @@ typedef struct kh_cut {
 } kh_cut;
 
 /* Room for lists of up to `longest` locations. */
-int kh_cut_room(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
+int kh_cut_grow(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err);
 /* Cuts n ascending, distinct locations in place; returns the number of words left, which ascend,
  * too.  Behind the locations may stand votes, of a list that was cut before and has got more
  * locations since. */

@@ -89,7 +89,7 @@ static int make_list(struct making *m, const kh_entry *e, uint8_t *len, kh_err *
 	kh_image *im = m->im;
 	uint32_t *list = im->loc + m->at;
 	size_t n;
-	int rc = kh_cut_room(&im->cut, m->bins, e->n_words, err);
+	int rc = kh_cut_grow(&im->cut, m->bins, e->n_words, err);
 
 	if (rc)
 		return rc;
@@ -238,7 +238,7 @@ static int make_room(kh_image *im, const kh_lists *l, const kh_bins *bins, kh_er
 
 	if (!rc && im->keep_keys)
 		rc = kh_grow((void **)&im->rest, &im->cap_rest, l->n, sizeof *im->rest, err);
-	return rc ? rc : kh_cut_room(&im->cut, bins, 1, err);
+	return rc ? rc : kh_cut_grow(&im->cut, bins, 1, err);
 }
 
 int kh_index_encode_lists(kh_image *im, const kh_lists *l, const kh_bins *bins,

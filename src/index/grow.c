@@ -28,7 +28,7 @@ struct walk {
 	uint64_t entries, words, keys;  /* so far */
 	const uint32_t *full, *end;     /* what is kept in full, from here on */
 	uint64_t least_key;             /* that the next one may be */
-	kh_grow_room *room;
+	kh_grow_scratch *scratch;
 	const kh_many *many;
 	kh_join join;
 };
@@ -169,11 +169,12 @@ static int add_full(struct walk *w, uint64_t first_key, uint32_t rest, bool over
 		    kh_key_place(key, w->r->buckets) != place)
 			return damaged(w, "they are not in order", err);
 		w->least_key = key + 1;
-		rc = kh_grow((void **)&w->room->list, &w->room->cap_list, n, sizeof *list, err);
+		rc = kh_grow((void **)&w->scratch->list, &w->scratch->cap_list, n, sizeof *list,
+			     err);
 		if (rc)
 			return rc;
-		memcpy(w->room->list, list, n * sizeof *list);
-		rc = add_list(w, key, w->room->list, n, err);
+		memcpy(w->scratch->list, list, n * sizeof *list);
+		rc = add_list(w, key, w->scratch->list, n, err);
 		w->full = list + n;
 	}
 	return rc;
@@ -334,10 +335,10 @@ static int add_run(struct walk *w, struct part *p, size_t from, size_t to, uint3
 	return kh_join_lists(&w->join, p->place + from, p->len + from, word, to - from, err);
 }
 
-/* Adds all entries of a part, whose words lie in w->room->word. */
+/* Adds all entries of a part, whose words lie in w->scratch->word. */
 static int add_part(struct walk *w, struct part *p, kh_err *err)
 {
-	uint32_t *word = w->room->word;
+	uint32_t *word = w->scratch->word;
 	const uint64_t least = w->least_key;
 	int rc = KH_OK;
 
@@ -376,12 +377,12 @@ static int add_buckets(struct walk *w, uint64_t from, uint64_t to, kh_err *err)
 			return damaged(w, "a bucket does not fit its range", err);
 	if (!find_keys(w, &p))
 		return damaged(w, "they are not in order", err);
-	rc = kh_grow((void **)&w->room->word, &w->room->cap_word, p.words, sizeof *w->room->word,
-		     err);
+	rc = kh_grow((void **)&w->scratch->word, &w->scratch->cap_word, p.words,
+		     sizeof *w->scratch->word, err);
 	if (rc)
 		return rc;
 	w->many->unpack(w->o->image, kh_range_word(w->r, w->words, w->bits), w->bits,
-			w->room->word, p.words);
+			w->scratch->word, p.words);
 	rc = add_part(w, &p, err);
 	w->words += p.words;
 	w->entries += p.n;
@@ -400,12 +401,12 @@ static int make_room(const struct walk *w, const kh_pairs *p, kh_err *err)
 	if (words > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "%llu locations in one of 256 ranges are too many",
 			       (unsigned long long)words);
-	return kh_lists_start(&w->room->lists, (size_t)(w->r->entries + full / 3 + p->n),
+	return kh_lists_start(&w->scratch->lists, (size_t)(w->r->entries + full / 3 + p->n),
 			      (size_t)words, err);
 }
 
 int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const kh_bins *now,
-		kh_grow_room *room, kh_err *err)
+		kh_grow_scratch *scratch, kh_err *err)
 {
 	const kh_range *r = &o->dir[range];
 	struct walk w = { .o = o, .r = r, .bits = kh_bins_bits(o->bins),
@@ -413,10 +414,10 @@ int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const 
 			  .rest = o->keys->at[range] * 32,
 			  .full = o->keys->word + o->keys->at[range] + kh_rests_words(r),
 			  .end = o->keys->word + o->keys->at[range + 1],
-			  .room = room, .many = kh_many_get() };
+			  .scratch = scratch, .many = kh_many_get() };
 	int rc = make_room(&w, p, err);
 
-	w.join = (kh_join) { .out = &room->lists, .cut = &room->cut, .bins = now, .p = p,
+	w.join = (kh_join) { .out = &scratch->lists, .cut = &scratch->cut, .bins = now, .p = p,
 			     .first_target = o->steady ? o->bins->n_targets : 0 };
 	for (uint64_t i = 0; i <= r->buckets && !rc; i += BUCKETS) {
 		const uint64_t end = r->buckets + UINT64_C(1);
@@ -429,11 +430,11 @@ int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const 
 	return rc ? rc : kh_join_below(&w.join, UINT64_MAX, err);
 }
 
-void kh_grow_room_clear(kh_grow_room *room)
+void kh_grow_scratch_clear(kh_grow_scratch *scratch)
 {
-	kh_lists_clear(&room->lists);
-	kh_cut_clear(&room->cut);
-	free(room->word);
-	free(room->list);
-	*room = (kh_grow_room) { .word = NULL };
+	kh_lists_clear(&scratch->lists);
+	kh_cut_clear(&scratch->cut);
+	free(scratch->word);
+	free(scratch->list);
+	*scratch = (kh_grow_scratch) { .word = NULL };
 }

@@ -42,17 +42,17 @@ typedef struct kh_old_index {
 void kh_old_steady(kh_old_index *o);
 
 /* Room of one worker, to be cleared; it may be used again. */
-typedef struct kh_grow_room {
+typedef struct kh_grow_scratch {
 	kh_lists lists;
 	kh_cut cut;
 	uint32_t *word, *list;          /* some lists, taken apart; one that was kept in full */
 	size_t cap_word, cap_list;
-} kh_grow_room;
+} kh_grow_scratch;
 
-/* The lists of those features of an old range that are left in, to room->lists, joined by the
+/* The lists of those features of an old range that are left in, to scratch->lists, joined by the
  * pairs p, of bins `now`.  Neither the index nor its keys are trusted: what is not sound fails. */
 int kh_old_join(const kh_old_index *o, unsigned range, const kh_pairs *p, const kh_bins *now,
-		kh_grow_room *room, kh_err *err);
-void kh_grow_room_clear(kh_grow_room *room);
+		kh_grow_scratch *scratch, kh_err *err);
+void kh_grow_scratch_clear(kh_grow_scratch *scratch);
 
 #endif

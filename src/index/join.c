@@ -21,7 +21,7 @@ static int add_joined(kh_join *j, uint64_t key, const uint32_t *list, size_t n, 
 	const uint32_t *const loc = j->p->loc;
 	uint32_t *const out = j->out->word + j->out->n_words;
 	size_t i = 0, left = 0, q = j->next;
-	int rc = kh_cut_room(j->cut, j->bins, n + to - q, err);
+	int rc = kh_cut_grow(j->cut, j->bins, n + to - q, err);
 
 	if (rc)
 		return rc;

@@ -54,7 +54,7 @@ static size_t count_keys(const kh_pairs *p)
 int kh_pairs_list(const kh_pairs *p, size_t from, size_t to, kh_cut *cut, const kh_bins *bins,
 		  uint32_t *list, size_t *n, kh_err *err)
 {
-	int rc = kh_cut_room(cut, bins, to - from, err);
+	int rc = kh_cut_grow(cut, bins, to - from, err);
 
 	*n = 0;
 	for (size_t i = from; i < to && !rc; i++)

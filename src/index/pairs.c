@@ -296,40 +296,40 @@ int kh_store_mapped(const kh_store *s, unsigned range, const kh_remap *remap, kh
 	return rc;
 }
 
-int kh_pair_scratch_grow(kh_pair_scratch *room, uint64_t n, kh_err *err)
+int kh_pair_scratch_grow(kh_pair_scratch *scratch, uint64_t n, kh_err *err)
 {
 	int rc;
 
 	if (n > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "%llu pairs in one of 256 ranges are too many",
 			       (unsigned long long)n);
-	if ((rc = kh_grow((void **)&room->key, &room->cap[0], (size_t)n, 8, err)) ||
-	    (rc = kh_grow((void **)&room->key2, &room->cap[1], (size_t)n, 8, err)) ||
-	    (rc = kh_grow((void **)&room->loc, &room->cap[2], (size_t)n, 4, err)) ||
-	    (rc = kh_grow((void **)&room->loc2, &room->cap[3], (size_t)n, 4, err)))
+	if ((rc = kh_grow((void **)&scratch->key, &scratch->cap[0], (size_t)n, 8, err)) ||
+	    (rc = kh_grow((void **)&scratch->key2, &scratch->cap[1], (size_t)n, 8, err)) ||
+	    (rc = kh_grow((void **)&scratch->loc, &scratch->cap[2], (size_t)n, 4, err)) ||
+	    (rc = kh_grow((void **)&scratch->loc2, &scratch->cap[3], (size_t)n, 4, err)))
 		return rc;
 	return KH_OK;
 }
 
-void kh_pair_scratch_sort(kh_pair_scratch *room, size_t n, kh_pairs *out)
+void kh_pair_scratch_sort(kh_pair_scratch *scratch, size_t n, kh_pairs *out)
 {
-	kh_pairs b = { room->key2, room->loc2, n };
+	kh_pairs b = { scratch->key2, scratch->loc2, n };
 
-	*out = (kh_pairs) { room->key, room->loc, n };
+	*out = (kh_pairs) { scratch->key, scratch->loc, n };
 	sort_pairs(out, &b);
 }
 
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_scratch *room,
-		   kh_pairs *out, kh_err *err)
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap,
+		   kh_pair_scratch *scratch, kh_pairs *out, kh_err *err)
 {
 	kh_pairs p;
-	int rc = kh_pair_scratch_grow(room, s->count[range], err);
+	int rc = kh_pair_scratch_grow(scratch, s->count[range], err);
 
 	if (rc)
 		return rc;
-	p = (kh_pairs) { room->key, room->loc, 0 };
+	p = (kh_pairs) { scratch->key, scratch->loc, 0 };
 	rc = kh_store_mapped(s, range, remap, &p, err);
 	if (!rc)
-		kh_pair_scratch_sort(room, p.n, out);
+		kh_pair_scratch_sort(scratch, p.n, out);
 	return rc;
 }

@@ -46,7 +46,7 @@ void kh_pair_scratch_sort(kh_pair_scratch *r, size_t n, kh_pairs *out);
 void kh_pair_scratch_clear(kh_pair_scratch *r);
 
 /* Gathers the pairs of a range, maps their bins and sorts them. */
-int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap, kh_pair_scratch *room,
-		   kh_pairs *out, kh_err *err);
+int kh_store_range(const kh_store *s, unsigned range, const kh_remap *remap,
+		   kh_pair_scratch *scratch, kh_pairs *out, kh_err *err);
 
 #endif

@@ -179,7 +179,7 @@ static int ask_all(kh_pairs_exchange *x, const part *want, kh_err *err)
 }
 
 /* Puts the parts one behind the other, and frees them. */
-static int join(const kh_pairs_exchange *x, part **got, kh_pair_scratch *room, kh_pairs *out,
+static int join(const kh_pairs_exchange *x, part **got, kh_pair_scratch *scratch, kh_pairs *out,
 		kh_err *err)
 {
 	uint64_t n = 0;
@@ -188,26 +188,26 @@ static int join(const kh_pairs_exchange *x, part **got, kh_pair_scratch *room, k
 
 	for (unsigned r = 0; r < x->size; r++)
 		n += got[r]->n;
-	rc = kh_pair_scratch_grow(room, n, err);
+	rc = kh_pair_scratch_grow(scratch, n, err);
 	for (unsigned r = 0; r < x->size && !rc; r++) {
 		const uint64_t *key = (const uint64_t *)(got[r] + 1);
 		size_t m = (size_t)got[r]->n;
 
 		if (m > 0) {            /* the arrays may be NULL */
-			memcpy(room->key + at, key, m * sizeof *key);
-			memcpy(room->loc + at, key + m, m * sizeof *room->loc);
+			memcpy(scratch->key + at, key, m * sizeof *key);
+			memcpy(scratch->loc + at, key + m, m * sizeof *scratch->loc);
 		}
 		at += m;
 		free(got[r]);
 		got[r] = NULL;
 	}
 	if (!rc)
-		kh_pair_scratch_sort(room, at, out);
+		kh_pair_scratch_sort(scratch, at, out);
 	return rc;
 }
 
 int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
-			    kh_pair_scratch *room, kh_pairs *out, kh_err *err)
+			    kh_pair_scratch *scratch, kh_pairs *out, kh_err *err)
 {
 	const part want = { range, worker, 0 };
 	part **got = x->got + (size_t)worker * x->size;
@@ -218,7 +218,7 @@ int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned rang
 	for (unsigned i = 1; i < x->size && !rc; i++)
 		if (!kh_queue_pop(x->came[worker]))
 			rc = KH_ECANCEL;
-	return rc ? rc : join(x, got, room, out, err);
+	return rc ? rc : join(x, got, scratch, out, err);
 }
 
 int kh_pairs_exchange_end(kh_pairs_exchange *x, kh_err *err)

@@ -33,7 +33,7 @@ const kh_shards *kh_pairs_exchange_shards(const kh_pairs_exchange *x);
 int kh_pairs_exchange_serve(kh_pairs_exchange *x, kh_err *err);
 /* Called by the other threads: gets the pairs of a range, mapped and sorted. */
 int kh_pairs_exchange_range(kh_pairs_exchange *x, unsigned worker, unsigned range,
-			    kh_pair_scratch *room, kh_pairs *out, kh_err *err);
+			    kh_pair_scratch *scratch, kh_pairs *out, kh_err *err);
 /* Says that this process wants no more pairs. */
 int kh_pairs_exchange_end(kh_pairs_exchange *x, kh_err *err);
 

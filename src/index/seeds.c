@@ -50,7 +50,7 @@ static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, con
 	return rc;
 }
 
-/* Pairs become slots, in their order, which are not more: so they take the same room. */
+/* Pairs become slots, in their order, which are not more: so they take the same scratch. */
 static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err)
 {
 	kh_pairs to = { p->key, p->loc, 0 };
@@ -112,19 +112,19 @@ static void fill_level(unsigned char *line, uint32_t B, uint32_t bits, kh_pairs 
 	p->n = left;
 }
 
-/* The pairs that are left, sorted, at the beginning of the room. */
-static void sort_left(kh_pair_scratch *room, kh_pairs *p)
+/* The pairs that are left, sorted, at the beginning of the scratch. */
+static void sort_left(kh_pair_scratch *scratch, kh_pairs *p)
 {
 	const size_t n = p->n;
 
-	if (p->key != room->key) {
-		memcpy(room->key, p->key, n * sizeof *p->key);
-		memcpy(room->loc, p->loc, n * sizeof *p->loc);
+	if (p->key != scratch->key) {
+		memcpy(scratch->key, p->key, n * sizeof *p->key);
+		memcpy(scratch->loc, p->loc, n * sizeof *p->loc);
 	}
-	kh_pair_scratch_sort(room, n, p);
+	kh_pair_scratch_sort(scratch, n, p);
 }
 
-static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *room, kh_pairs *p,
+static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *scratch, kh_pairs *p,
 		       kh_err *err)
 {
 	const uint32_t slots = kh_seed_slots(bits);
@@ -141,14 +141,14 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *room, kh_pa
 		memset(im->bucket + lines, 0, (size_t)B * sizeof *im->bucket);
 		fill_level((unsigned char *)(im->bucket + lines), B, bits, p);
 		if (p->n > 0)
-			sort_left(room, p);
+			sort_left(scratch, p);
 		im->seeds.lines[level] = B;
 		lines += B;
 	}
 	return KH_OK;
 }
 
-int kh_seeds_encode(kh_image *im, kh_pair_scratch *room, kh_pairs *p, const kh_bins *bins,
+int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const kh_bins *bins,
 		    kh_err *err)
 {
 	int rc;
@@ -156,7 +156,7 @@ int kh_seeds_encode(kh_image *im, kh_pair_scratch *room, kh_pairs *p, const kh_b
 	im->seeds = (kh_seed_range) { .words = 0 };
 	im->locations = 0;
 	rc = add_seeds(im, bins, p, err);
-	return rc ? rc : fill_levels(im, bins->bits, room, p, err);
+	return rc ? rc : fill_levels(im, bins->bits, scratch, p, err);
 }
 
 /* --- checking one that was read ------------------------------------------------------- */

@@ -200,9 +200,9 @@ void kh_seeds_found_clear(kh_seeds_found *f);
 uint64_t kh_seed_bytes(const kh_seed_range *r);
 uint64_t kh_seed_line_bytes(const kh_seed_range *r);
 
-/* Makes a range of pairs, which lie in `room` and do not stay as they are: im->seeds, im->bucket
+/* Makes a range of pairs, which lie in `scratch` and do not stay as they are: im->seeds, im->bucket
  * (lines), im->loc (lists), im->locations.  `bins`: with places. */
-int kh_seeds_encode(kh_image *im, kh_pair_scratch *room, kh_pairs *p, const kh_bins *bins,
+int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const kh_bins *bins,
 		    kh_err *err);
 
 /* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,

@@ -19,7 +19,7 @@ static unsigned char group(char residue)
 				return i;
 }
 
-void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *room,
+void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *to,
 		     kh_k2_frame frame[KH_K2_N_FRAMES])
 {
 	unsigned char residue[64], *end[KH_K2_N_FRAMES];
@@ -29,7 +29,7 @@ void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *room,
 	for (int i = 0; i < 64; i++)
 		residue[i] = group(code[i]);
 	for (int i = 0; i < KH_K2_N_FRAMES; i++) {
-		unsigned char *at = room + (uint64_t)i * each;
+		unsigned char *at = to + (uint64_t)i * each;
 
 		at[0] = KH_K2_CHAR_AMBIGUOUS;
 		frame[i] = (kh_k2_frame) { at, n < 3 };

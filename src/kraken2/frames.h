@@ -17,7 +17,7 @@ typedef struct kh_k2_frame {
  * behind have the codons of the other strand in their places, from the end.  With less than three
  * bases each frame has one ambiguous residue.
  */
-void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *room,
+void kh_k2_translate(const unsigned char *base, uint64_t n, unsigned char *to,
 		     kh_k2_frame frame[KH_K2_N_FRAMES]);
 
 #endif

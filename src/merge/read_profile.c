@@ -25,7 +25,7 @@ static const char *const column_name[COLUMNS] = {
 
 enum {
 	MOST = 64,              /* columns of a profile; it has 21 */
-	ROUNDS = 8              /* ranks that a profile has */
+	RANKS = 8              /* ranks that a profile has */
 };
 
 /* A row in its own words, and its values. */
@@ -274,16 +274,16 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 }
 
 /* Places rows, of a table from the last one on, so that their parents are there.  Where ranks are
- * nested in another order, a further round finds those. */
+ * nested in another order, a further pass finds those. */
 static int place_all(kh_merge_reader *r, struct rows *rows)
 {
 	int rc = KH_OK;
 
-	for (int round = 0; round <= ROUNDS; round++)
+	for (int pass = 0; pass <= RANKS; pass++)
 		for (size_t i = 0; i < rows->n && !rc && r->sound; i++) {
 			struct row *x = &rows->v[r->json ? i : rows->n - 1 - i];
 
-			if (x->placed || (round < ROUNDS && x->parent &&
+			if (x->placed || (pass < RANKS && x->parent &&
 					  kh_merge_find(r->m, x->parent) == KH_NO_TAXON))
 				continue;
 			x->taxon.name.p = rows->words.p + x->word;

@@ -79,7 +79,7 @@ void kh_merge_report(const kh_merge *m, const kh_merge_options *o, kh_merge_sink
 /* --- profiles of CAMI --------------------------------------------------------------- */
 /* What a taxon has in the profile of a sample: its share of the reads that are classified, or its
  * abundance. */
-static double share_of(const kh_merge *m, uint32_t taxon, uint32_t sample)
+static double amount_of(const kh_merge *m, uint32_t taxon, uint32_t sample)
 {
 	const kh_merge_cell *c = kh_merge_find_cell(m, taxon, sample);
 
@@ -100,7 +100,7 @@ void kh_merge_cami(const kh_merge *m, const kh_merge_options *o, kh_merge_sink *
 		s->rc = KH_ENOMEM;
 	for (size_t i = o->from; i < o->to && !s->rc; i++) {
 		for (uint32_t taxon = 0; taxon < t->n; taxon++)
-			share[taxon] = share_of(m, taxon, (uint32_t)i);
+			share[taxon] = amount_of(m, taxon, (uint32_t)i);
 		c.sample = m->sample[i].name;
 		kh_buf_string(&s->b, i > o->from ? "\n" : "");
 		kh_cami_profile(&s->b, &c);

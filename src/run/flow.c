@@ -198,7 +198,7 @@ static int submit(kh_flow *f, kh_flow_worker *self, const kh_job *job, kh_err *e
 	work *w;
 	int rc;
 
-	while ((rc = kh_order_room(f->order, job->ticket, self->tasks.under_way == 0)) == 0)
+	while ((rc = kh_order_may_put(f->order, job->ticket, self->tasks.under_way == 0)) == 0)
 		if ((rc = kh_tasks_finish(&self->tasks, err)))
 			return rc;
 	if (rc < 0 || (rc = take_idle(f, &w)))

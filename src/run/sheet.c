@@ -90,7 +90,7 @@ int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 /* --- rows ------------------------------------------------------------------------- */
 struct reader {
 	kh_sheet *s;
-	kh_tsv *l;
+	kh_tsv *tsv;
 	kh_errs *errs;
 	kh_err *err;
 	kh_columns c;
@@ -102,7 +102,7 @@ struct reader {
 
 static unsigned long long line_of(const struct reader *r)
 {
-	return r->l->line;
+	return r->tsv->line;
 }
 
 static int role_of(kh_span name)
@@ -122,21 +122,22 @@ static int role_of(kh_span name)
 
 static int parse_header(struct reader *r, kh_span row)
 {
-	int rc = kh_columns_first(&r->c, r->l, row, r->errs, r->err);
+	int rc = kh_columns_first(&r->c, r->tsv, row, r->errs, r->err);
 
 	r->columns = r->c.n;
 	for (int i = 0; i < r->columns && !rc; i++) {
 		const int role = role_of(r->c.v[i]);
 
 		if (role >= 0 && r->column[role] >= 0)
-			rc = BAD(r, "%s:%llu: column %d: \"%s\" is there a second time", r->l->name,
+			rc = BAD(r, "%s:%llu: column %d: \"%s\" is there a second time",
+				 r->tsv->name,
 				 line_of(r), i + 1, kh_span_show(r->c.v[i]).s);
 		else if (role >= 0)
 			r->column[role] = i;
 	}
 	if (!rc && r->columns >= 0 && (r->column[SAMPLE] < 0 || r->column[READS1] < 0))
 		rc = BAD(r, "%s:%llu: no column \"%s\" in the header; expected sample, reads1 and "
-			    "perhaps reads2, between tabs or commas", r->l->name, line_of(r),
+			    "perhaps reads2, between tabs or commas", r->tsv->name, line_of(r),
 			 r->column[SAMPLE] < 0 ? "sample" : "reads1");
 	return rc;
 }
@@ -169,7 +170,7 @@ static kh_sheet_sample *sample_of(struct reader *r, kh_span name)
 	free(copy);
 	if (!x || kh_numbers_add(&s->numbers, hash, (uint32_t)(s->n - 1), r->err))
 		return NULL;
-	x->line = r->l->line;
+	x->line = r->tsv->line;
 	return x;
 }
 
@@ -181,19 +182,19 @@ static int check_row(struct reader *r, kh_span name, const kh_span path[2], bool
 	if (!kh_sheet_is_name(name))
 		rc = BAD(r, "%s:%llu: column %d: \"%s\" cannot be the name of a sample, and so of "
 			    "files: expected no blank, no '/', and no '.' or '-' in front",
-			 r->l->name, line_of(r), r->column[SAMPLE] + 1, kh_span_show(name).s);
+			 r->tsv->name, line_of(r), r->column[SAMPLE] + 1, kh_span_show(name).s);
 	if (!rc && path[0].n == 0)
-		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->l->name,
+		rc = BAD(r, "%s:%llu: column %d: no reads; expected a file%s", r->tsv->name,
 			 line_of(r), r->column[READS1] + 1,
 			 path[1].n > 0 ? ", as there are second mates" : "");
 	for (int i = 0; i < 2 && !rc; i++)
 		if (kh_span_is(path[i], "-") || memchr(path[i].p, 0, path[i].n))
 			rc = BAD(r, "%s:%llu: column %d: \"%s\" is not the name of a file",
-				 r->l->name, line_of(r), r->column[READS1 + i] + 1,
+				 r->tsv->name, line_of(r), r->column[READS1 + i] + 1,
 				 kh_span_show(path[i]).s);
 	if (!rc && path[1].n > 0 && path[0].n == path[1].n &&
 	    memcmp(path[0].p, path[1].p, path[0].n) == 0)
-		rc = BAD(r, "%s:%llu: column %d: \"%s\" is named for both mates", r->l->name,
+		rc = BAD(r, "%s:%llu: column %d: \"%s\" is named for both mates", r->tsv->name,
 			 line_of(r), r->column[READS2] + 1, kh_span_show(path[1]).s);
 	*good = r->errs->found == before;
 	return rc;
@@ -204,12 +205,12 @@ static int parse_row(struct reader *r, kh_span row)
 	kh_span path[2] = { { "", 0 }, { "", 0 } };
 	const kh_span *column = r->c.v;
 	bool good;
-	int rc = kh_columns_split(&r->c, r->l, row, r->errs, r->err);
+	int rc = kh_columns_split(&r->c, r->tsv, row, r->errs, r->err);
 
 	if (r->c.n < 0 || rc)
 		return rc;
 	if (r->c.n != r->columns)
-		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->l->name,
+		return BAD(r, "%s:%llu: %d columns, expected %d as in the header", r->tsv->name,
 			   line_of(r), r->c.n, r->columns);
 	for (int i = 0; i < 2; i++)
 		if (r->column[READS1 + i] >= 0)
@@ -227,15 +228,16 @@ static int parse_row(struct reader *r, kh_span row)
 	return kh_sheet_add_reads(r->s, x, path, where, r->err);
 }
 
-int kh_sheet_parse(kh_sheet *s, kh_tsv *l, kh_errs *errs, kh_err *err)
+int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
-	struct reader r = { .s = s, .l = l, .errs = errs, .err = err, .column = { -1, -1, -1 } };
+	struct reader r = { .s = s, .tsv = tsv, .errs = errs, .err = err,
+			    .column = { -1, -1, -1 } };
 	const size_t before = errs->found;
 	bool header = false;
 	kh_span row;
 	int got, rc = KH_OK;
 
-	while (!rc && (got = kh_tsv_next(l, &row, err)) != 0) {
+	while (!rc && (got = kh_tsv_next(tsv, &row, err)) != 0) {
 		if (got < 0)
 			rc = got;
 		else if (row.n == 0)
@@ -247,7 +249,7 @@ int kh_sheet_parse(kh_sheet *s, kh_tsv *l, kh_errs *errs, kh_err *err)
 		header = true;
 	}
 	if (!rc && errs->found == before && s->n == 0)
-		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s: no sample in this sheet", l->name);
+		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s: no sample in this sheet", tsv->name);
 	return rc;
 }
 
@@ -356,12 +358,12 @@ static int check_files(const kh_sheet *s, kh_errs *errs, kh_err *err)
 
 int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err)
 {
-	kh_tsv l;
-	int rc = kh_tsv_open(&l, path, err);
+	kh_tsv tsv;
+	int rc = kh_tsv_open(&tsv, path, err);
 
 	if (!rc)
-		rc = kh_sheet_parse(s, &l, errs, err);
-	kh_tsv_clear(&l);
+		rc = kh_sheet_parse(s, &tsv, errs, err);
+	kh_tsv_clear(&tsv);
 	if (!rc)
 		rc = kh_sheet_check_twice(s, path, errs, err);
 	return rc ? rc : check_files(s, errs, err);

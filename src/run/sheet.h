@@ -81,7 +81,7 @@ int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 int kh_sheet_check_twice(const kh_sheet *s, const char *name, kh_errs *errs, kh_err *err);
 
 /* All errors in rows are added to `errs`. */
-int kh_sheet_parse(kh_sheet *s, kh_tsv *l, kh_errs *errs, kh_err *err);
+int kh_sheet_parse(kh_sheet *s, kh_tsv *tsv, kh_errs *errs, kh_err *err);
 /* The same of a file, plain or gz, and then notes which of the reads cannot be opened, or are named
  * twice. */
 int kh_sheet_load(kh_sheet *s, const char *path, kh_errs *errs, kh_err *err);

@@ -22,34 +22,34 @@ static int next_column(char between, const char **p, const char *end, kh_span *c
 	return 0;
 }
 
-int kh_columns_split(kh_columns *c, const kh_tsv *l, kh_span row, kh_errs *errs, kh_err *err)
+int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err)
 {
 	const char *p = row.p, *end = row.p + row.n;
-	const unsigned long long line = l->line;
+	const unsigned long long line = tsv->line;
 	int n = 0;
 
 	c->n = -1;
 	for (; p <= end; n++) {
 		if (n == KH_COLUMNS_MAX)
 			return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: more than %d columns",
-					    l->name, line, (int)KH_COLUMNS_MAX);
+					    tsv->name, line, (int)KH_COLUMNS_MAX);
 		if (next_column(c->between, &p, end, &c->v[n]))
 			return kh_errs_note(errs, err, KH_EFORMAT,
 					    "%s:%llu: column %d: a quotation mark that does not "
-					    "end the column", l->name, line, n + 1);
+					    "end the column", tsv->name, line, n + 1);
 	}
 	c->n = n;
 	return KH_OK;
 }
 
-int kh_columns_first(kh_columns *c, const kh_tsv *l, kh_span row, kh_errs *errs, kh_err *err)
+int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err)
 {
 	size_t skip = row.n >= 3 && memcmp(row.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
 	while (skip < row.n && row.p[skip] == '#')
 		skip++;
 	c->between = memchr(row.p, '\t', row.n) ? '\t' : ',';
-	return kh_columns_split(c, l, (kh_span) { row.p + skip, row.n - skip }, errs, err);
+	return kh_columns_split(c, tsv, (kh_span) { row.p + skip, row.n - skip }, errs, err);
 }
 
 int kh_columns_find(const kh_columns *c, const char *const *words)

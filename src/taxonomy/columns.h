@@ -20,9 +20,9 @@ typedef struct kh_columns {
 
 /* Splits the first row, which tells what stands between columns; what spreadsheets and NCBI write
  * in front of it, a byte order mark or '#', is no part of it.  What is wrong goes to `errs`. */
-int kh_columns_first(kh_columns *c, const kh_tsv *l, kh_span row, kh_errs *errs, kh_err *err);
+int kh_columns_first(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
 /* Another row.  Where commas are between columns, one between quotes is a character. */
-int kh_columns_split(kh_columns *c, const kh_tsv *l, kh_span row, kh_errs *errs, kh_err *err);
+int kh_columns_split(kh_columns *c, const kh_tsv *tsv, kh_span row, kh_errs *errs, kh_err *err);
 /* The first column that is one of these words, which end with NULL, or -1. */
 int kh_columns_find(const kh_columns *c, const char *const *words);
 

@@ -251,7 +251,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 /* --- tables ----------------------------------------------------------------------- */
 /* A table of lineages: its rows, and in which of their columns ids and lineages are. */
 struct table {
-	kh_tsv *l;
+	kh_tsv *tsv;
 	kh_columns c;
 	int id, lineage;
 };
@@ -263,7 +263,7 @@ static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, 
 					       "classification", "Taxonomy", "Lineage", "Taxon",
 					       NULL };
 	static const char *const id[] = { "accession", "user_genome", "id", "genome", NULL };
-	int rc = kh_columns_first(&t->c, t->l, row, errs, err);
+	int rc = kh_columns_first(&t->c, t->tsv, row, errs, err);
 
 	t->lineage = kh_columns_find(&t->c, lineage);
 	t->id = kh_columns_find(&t->c, id);
@@ -278,29 +278,29 @@ static int first_row(struct table *t, kh_span row, bool *header, kh_errs *errs, 
 	if (!rc && t->c.n > 2)
 		rc = kh_errs_note(errs, err, KH_EFORMAT, "%s:1: %d columns, and none of them is "
 				  "called gtdb_taxonomy, taxonomy, lineage or classification; "
-				  "expected an id, a tab and a lineage", t->l->name, t->c.n);
+				  "expected an id, a tab and a lineage", t->tsv->name, t->c.n);
 	return rc;
 }
 
 static int table_row(kh_lineages *l, struct table *t, kh_span row, kh_errs *errs, kh_err *err)
 {
-	const unsigned long long line = t->l->line;
-	int rc = kh_columns_split(&t->c, t->l, row, errs, err);
+	const unsigned long long line = t->tsv->line;
+	int rc = kh_columns_split(&t->c, t->tsv, row, errs, err);
 
 	if (rc || t->c.n < 0)
 		return rc;
 	if (t->c.n <= t->id || t->c.n <= t->lineage)
 		return kh_errs_note(errs, err, KH_EFORMAT, "%s:%llu: %s, expected an id, a tab "
-				    "and a lineage", t->l->name, line,
+				    "and a lineage", t->tsv->name, line,
 				    t->c.n == 1 ? "one column" : "too few columns");
-	const kh_lineage_row x = { t->l->name, line, t->c.v[t->id], t->c.v[t->lineage] };
+	const kh_lineage_row x = { t->tsv->name, line, t->c.v[t->id], t->c.v[t->lineage] };
 	return kh_lineages_add(l, &x, errs, err);
 }
 
 int kh_lineages_parse(kh_lineages *l, kh_tsv *tsv, kh_errs *errs, kh_err *err)
 {
 	const size_t before = errs->found;
-	struct table t = { .l = tsv };
+	struct table t = { .tsv = tsv };
 	bool header = true;
 	kh_span row;
 	int got, rc = KH_OK;

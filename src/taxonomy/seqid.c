@@ -346,7 +346,7 @@ static bool is_version(kh_span id, kh_span base)
 	return id.n > base.n && strip(id).n == base.n && !memcmp(id.p, base.p, base.n);
 }
 
-static int parse_row(kh_idmap *m, const kh_tsv *l, const kh_span *column, int n,
+static int parse_row(kh_idmap *m, const kh_tsv *tsv, const kh_span *column, int n,
 		     kh_err *err)
 {
 	kh_span base = column[0], id = column[n / 2 - 1], number = column[n / 2];
@@ -355,43 +355,43 @@ static int parse_row(kh_idmap *m, const kh_tsv *l, const kh_span *column, int n,
 	int rc;
 
 	if (!kh_span_u32(number, &taxid))
-		return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", l->name,
-			       (unsigned long long)l->line, kh_span_show(number).s);
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", tsv->name,
+			       (unsigned long long)tsv->line, kh_span_show(number).s);
 	if (!id.n || !base.n)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: the sequence id is empty",
-			       l->name, (unsigned long long)l->line);
+			       tsv->name, (unsigned long long)tsv->line);
 	if (!taxid)
 		return KH_OK;
 	if ((k = find(m, base))) {
-		if ((rc = note(m, k, taxid, l->line, err)))
+		if ((rc = note(m, k, taxid, tsv->line, err)))
 			return rc;
 	} else if (n == 2 || (m->bases && is_version(id, base))) {
 		return KH_OK;
 	}
 	if (n == 2 || !(k = find(m, id)))
 		return KH_OK;
-	return note(m, k, taxid, l->line, err);
+	return note(m, k, taxid, tsv->line, err);
 }
 
-static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
+static int parse_rows(kh_idmap *m, kh_tsv *tsv, kh_err *err)
 {
 	kh_span row, column[MAX_COLUMNS];
 	int want = 0, got, rc;
 	const double started = kh_seconds();
 
-	while ((got = kh_tsv_next(l, &row, err)) > 0) {
-		if (l->source && l->line % SHOWN == 0)
+	while ((got = kh_tsv_next(tsv, &row, err)) > 0) {
+		if (tsv->source && tsv->line % SHOWN == 0)
 			kh_progress(&(kh_step) { .doing = "a table of taxids:",
 						 .started = started,
-						 .done = kh_source_taken(l->source),
-						 .total = kh_source_size(l->source) });
+						 .done = kh_source_taken(tsv->source),
+						 .total = kh_source_size(tsv->source) });
 		if (!row.n)
 			continue;
 		int n = kh_span_split(row, column, MAX_COLUMNS);
 		if (want ? n != want : n != 2 && n != MAX_COLUMNS)
 			return kh_fail(err, KH_EFORMAT,
-				       "%s:%llu: %d%s columns, expected %s", l->name,
-				       (unsigned long long)l->line, n,
+				       "%s:%llu: %d%s columns, expected %s", tsv->name,
+				       (unsigned long long)tsv->line, n,
 				       n > MAX_COLUMNS ? " or more" : "",
 				       !want       ? "2 or 4"
 				       : want == 2 ? "2"
@@ -401,19 +401,19 @@ static int parse_rows(kh_idmap *m, kh_tsv *l, kh_err *err)
 			if (is_header(column, n))
 				continue;
 		}
-		if ((rc = parse_row(m, l, column, n, err)))
+		if ((rc = parse_row(m, tsv, column, n, err)))
 			return rc;
 	}
 	return got;
 }
 
-int kh_idmap_parse(kh_idmap *m, kh_tsv *l, kh_err *err)
+int kh_idmap_parse(kh_idmap *m, kh_tsv *tsv, kh_err *err)
 {
 	int rc;
 
 	m->file++;
-	rc = parse_rows(m, l, err);
-	return rc ? rc : check_clashes(m, l->name, err);
+	rc = parse_rows(m, tsv, err);
+	return rc ? rc : check_clashes(m, tsv->name, err);
 }
 
 void kh_idmap_next(kh_idmap *m)
@@ -430,17 +430,17 @@ int kh_idmap_note(kh_idmap *m, kh_span id, uint32_t taxid, kh_err *err)
 
 int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err)
 {
-	kh_tsv l;
+	kh_tsv tsv;
 	int rc;
 
 	if (!strcmp(path, "-"))
 		return kh_fail(err, KH_EUSAGE,
 			       "-: a table cannot come from standard input");
-	rc = kh_tsv_open(&l, path, err);
+	rc = kh_tsv_open(&tsv, path, err);
 	if (!rc)
-		rc = kh_idmap_parse(m, &l, err);
+		rc = kh_idmap_parse(m, &tsv, err);
 	kh_progress_end();
-	kh_tsv_clear(&l);
+	kh_tsv_clear(&tsv);
 	return rc;
 }
 

@@ -42,7 +42,7 @@ size_t kh_idmap_number(const kh_idmap *m, const char *id, size_t len);
  * the map is only fit to be freed. */
 int kh_idmap_load(kh_idmap *m, const char *path, kh_err *err);
 /* The same of rows from anywhere. */
-int kh_idmap_parse(kh_idmap *m, kh_tsv *l, kh_err *err);
+int kh_idmap_parse(kh_idmap *m, kh_tsv *tsv, kh_err *err);
 /* The same of ids that are not in a file, one by one, behind kh_idmap_next; none may come twice. */
 void kh_idmap_next(kh_idmap *m);
 int kh_idmap_note(kh_idmap *m, kh_span id, uint32_t taxid, kh_err *err);

@@ -17,18 +17,18 @@
 #include "base/mem.h"
 
 enum { MAX_COLUMNS = 4 };
-typedef int row_fn(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err);
+typedef int row_fn(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err);
 
 typedef struct table {
 	int columns;            /* the least that a row must have */
 	row_fn *row;
 } table;
 
-static unsigned long long at(const kh_tsv *l) { return l->line; }
+static unsigned long long at(const kh_tsv *tsv) { return tsv->line; }
 
-static uint32_t line32(const kh_tsv *l)
+static uint32_t line32(const kh_tsv *tsv)
 {
-	return l->line < UINT32_MAX ? (uint32_t)l->line : UINT32_MAX;
+	return tsv->line < UINT32_MAX ? (uint32_t)tsv->line : UINT32_MAX;
 }
 
 /* --- rows ------------------------------------------------------------------ */
@@ -66,12 +66,12 @@ static int split(kh_span row, kh_span *column, int want)
 	return n;
 }
 
-static int parse_table(kh_taxdump *d, kh_tsv *l, const table *t, kh_err *err)
+static int parse_table(kh_taxdump *d, kh_tsv *tsv, const table *t, kh_err *err)
 {
 	kh_span row, column[MAX_COLUMNS];
 	int got, rc;
 
-	while ((got = kh_tsv_next(l, &row, err)) > 0) {
+	while ((got = kh_tsv_next(tsv, &row, err)) > 0) {
 		row = trim(row.p, row.p + row.n);
 		if (!row.n)
 			continue;
@@ -79,42 +79,42 @@ static int parse_table(kh_taxdump *d, kh_tsv *l, const table *t, kh_err *err)
 		if (n < t->columns)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s:%llu: %d columns that end in '|', expected %d",
-				       l->name, at(l), n, t->columns);
-		if ((rc = t->row(d, l, column, err)))
+				       tsv->name, at(tsv), n, t->columns);
+		if ((rc = t->row(d, tsv, column, err)))
 			return rc;
 	}
 	return got;
 }
 
-static int taxid_of(kh_span s, uint32_t *taxid, const kh_tsv *l, kh_err *err)
+static int taxid_of(kh_span s, uint32_t *taxid, const kh_tsv *tsv, kh_err *err)
 {
 	if (kh_span_u32(s, taxid) && *taxid)
 		return KH_OK;
-	return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", l->name, at(l),
+	return kh_fail(err, KH_EFORMAT, "%s:%llu: \"%s\" is not a taxid", tsv->name, at(tsv),
 		       kh_span_show(s).s);
 }
 
 /* --- nodes.dmp ------------------------------------------------------------- */
-static int node_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
+static int node_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err)
 {
-	kh_taxnode x = { .line = line32(l), .name = UINT32_MAX };
+	kh_taxnode x = { .line = line32(tsv), .name = UINT32_MAX };
 	int rc;
 
-	if ((rc = taxid_of(column[0], &x.taxid, l, err)) ||
-	    (rc = taxid_of(column[1], &x.parent, l, err)))
+	if ((rc = taxid_of(column[0], &x.taxid, tsv, err)) ||
+	    (rc = taxid_of(column[1], &x.parent, tsv, err)))
 		return rc;
 	if (x.taxid == 1 && x.parent != 1)
 		return kh_fail(err, KH_EFORMAT,
-			       "%s:%llu: the root, taxid 1, has a parent, %u", l->name,
-			       at(l), x.parent);
+			       "%s:%llu: the root, taxid 1, has a parent, %u", tsv->name,
+			       at(tsv), x.parent);
 	if (x.taxid == x.parent && x.taxid != 1)
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: second root: taxid %u is its own parent",
-			       l->name, at(l), x.taxid);
+			       tsv->name, at(tsv), x.taxid);
 	x.rank = x.taxid == 1 ? KH_RANK_NONE : kh_rank_find(column[2].p, column[2].n);
 	if (d->n == KH_NO_TAXON)
-		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", l->name,
-			       at(l));
+		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", tsv->name,
+			       at(tsv));
 	if ((rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof x, err)))
 		return rc;
 	d->node[d->n++] = x;
@@ -230,11 +230,11 @@ static int finish_nodes(kh_taxdump *d, const char *file, kh_err *err)
 }
 
 /* --- names.dmp ------------------------------------------------------------- */
-static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
+static int name_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err)
 {
 	kh_span name = column[1];
 	uint32_t taxid;
-	int rc = taxid_of(column[0], &taxid, l, err);
+	int rc = taxid_of(column[0], &taxid, tsv, err);
 
 	if (rc || !kh_span_is(column[3], "scientific name"))
 		return rc;
@@ -245,13 +245,13 @@ static int name_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_er
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: name of taxid %u: expected printable text, "
 			       "found \"%s\"",
-			       l->name, at(l), taxid, kh_span_show(column[1]).s);
+			       tsv->name, at(tsv), taxid, kh_span_show(column[1]).s);
 	uint32_t i = find_node(d, taxid);
 	if (i == KH_NO_TAXON || d->node[i].name != UINT32_MAX)
 		return KH_OK;
 	if (name.n >= UINT32_MAX - d->names.n)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: more than 4 GiB of names",
-			       l->name, at(l));
+			       tsv->name, at(tsv));
 	d->node[i].name = (uint32_t)d->names.n;
 	kh_buf_word(&d->names, name.p, name.n);
 	return kh_buf_check(&d->names, err);
@@ -269,13 +269,13 @@ static int check_names(const kh_taxdump *d, const char *nodes, const char *names
 }
 
 /* --- merged.dmp ------------------------------------------------------------ */
-static int merge_row(kh_taxdump *d, const kh_tsv *l, const kh_span *column, kh_err *err)
+static int merge_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err)
 {
-	kh_taxmerge x = { .line = line32(l) };
+	kh_taxmerge x = { .line = line32(tsv) };
 	int rc;
 
-	if ((rc = taxid_of(column[0], &x.from, l, err)) ||
-	    (rc = taxid_of(column[1], &x.to, l, err)))
+	if ((rc = taxid_of(column[0], &x.from, tsv, err)) ||
+	    (rc = taxid_of(column[1], &x.to, tsv, err)))
 		return rc;
 	rc = kh_grow((void **)&d->merge, &d->merge_cap, d->n_merge + 1, sizeof x, err);
 	if (!rc)
@@ -408,24 +408,24 @@ void kh_taxdump_close(kh_taxdump *d)
 }
 
 /* The tables in order: nodes, names, merged (its `read` NULL: there is none). */
-static int parse(kh_taxdump **out, kh_tsv l[3], kh_err *err)
+static int parse(kh_taxdump **out, kh_tsv tsv[3], kh_err *err)
 {
 	kh_taxdump *d = kh_array(1, sizeof *d, err);
 	int rc = KH_ENOMEM;
 
 	if (!d)
 		return rc;
-	if ((rc = parse_table(d, &l[0], &nodes_table, err)) ||
-	    (rc = finish_nodes(d, l[0].name, err)))
+	if ((rc = parse_table(d, &tsv[0], &nodes_table, err)) ||
+	    (rc = finish_nodes(d, tsv[0].name, err)))
 		goto out;
 	d->node[0].name = 0;
 	kh_buf_word(&d->names, "root", 4);
 	if ((rc = kh_buf_check(&d->names, err)) ||
-	    (rc = parse_table(d, &l[1], &names_table, err)) ||
-	    (rc = check_names(d, l[0].name, l[1].name, err)))
+	    (rc = parse_table(d, &tsv[1], &names_table, err)) ||
+	    (rc = check_names(d, tsv[0].name, tsv[1].name, err)))
 		goto out;
-	if (l[2].read && ((rc = parse_table(d, &l[2], &merged_table, err)) ||
-			  (rc = finish_merged(d, l[2].name, err))))
+	if (tsv[2].read && ((rc = parse_table(d, &tsv[2], &merged_table, err)) ||
+			  (rc = finish_merged(d, tsv[2].name, err))))
 		goto out;
 	*out = d;
 	d = NULL;
@@ -439,15 +439,15 @@ int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *name
 {
 	const kh_bytes *in[3] = { nodes, names, merged };
 	kh_span rest[3];
-	kh_tsv l[3] = { 0 };
+	kh_tsv tsv[3] = { 0 };
 
 	for (int i = 0; i < 3 && in[i]; i++) {
 		rest[i] = (kh_span) { in[i]->p, in[i]->n };
-		kh_tsv_init(&l[i], in[i]->name, kh_tsv_bytes, &rest[i]);
+		kh_tsv_init(&tsv[i], in[i]->name, kh_tsv_bytes, &rest[i]);
 	}
-	const int rc = parse(d, l, err);
+	const int rc = parse(d, tsv, err);
 	for (int i = 0; i < 3; i++)
-		kh_tsv_clear(&l[i]);
+		kh_tsv_clear(&tsv[i]);
 	return rc;
 }
 
@@ -455,7 +455,7 @@ const char *const kh_taxdump_file[KH_TAXDUMP_FILES] = { "nodes.dmp", "names.dmp"
 
 int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 {
-	kh_tsv l[3] = { 0 };
+	kh_tsv tsv[3] = { 0 };
 	char *path[3] = { NULL };
 	int rc = KH_OK;
 
@@ -464,13 +464,13 @@ int kh_taxdump_open(kh_taxdump **d, const char *dir, kh_err *err)
 			path[i] = NULL;
 			rc = kh_fail_nomem(err);
 		} else if (i < 2 || access(path[i], F_OK) == 0 || errno != ENOENT) {
-			rc = kh_tsv_open(&l[i], path[i], err);
+			rc = kh_tsv_open(&tsv[i], path[i], err);
 		}
 	}
 	if (!rc)
-		rc = parse(d, l, err);
+		rc = parse(d, tsv, err);
 	for (int i = 0; i < 3; i++) {
-		kh_tsv_clear(&l[i]);
+		kh_tsv_clear(&tsv[i]);
 		free(path[i]);
 	}
 	return rc;

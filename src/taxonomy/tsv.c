@@ -9,9 +9,9 @@
 
 #define FIRST_CAP ((size_t)1 << 18)     /* stays in a core's cache */
 
-void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg)
+void kh_tsv_init(kh_tsv *tsv, const char *name, kh_read_fn *read, void *arg)
 {
-	*l = (kh_tsv) { .name = name, .read = read, .arg = arg };
+	*tsv = (kh_tsv) { .name = name, .read = read, .arg = arg };
 }
 
 static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
@@ -19,97 +19,97 @@ static int64_t read_source(void *arg, void *buf, size_t n, kh_err *err)
 	return kh_source_read(arg, buf, n, err);
 }
 
-int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err)
+int kh_tsv_open(kh_tsv *tsv, const char *path, kh_err *err)
 {
-	kh_tsv_init(l, path, read_source, NULL);
-	const int rc = kh_source_open(&l->source, path, err);
-	l->arg = l->source;
+	kh_tsv_init(tsv, path, read_source, NULL);
+	const int rc = kh_source_open(&tsv->source, path, err);
+	tsv->arg = tsv->source;
 	return rc;
 }
 
-void kh_tsv_clear(kh_tsv *l)
+void kh_tsv_clear(kh_tsv *tsv)
 {
-	kh_source_close(l->source);
-	free(l->buf);
-	*l = (kh_tsv) { 0 };
+	kh_source_close(tsv->source);
+	free(tsv->buf);
+	*tsv = (kh_tsv) { 0 };
 }
 
 /* Moves the rest of a row to the front of the buffer and reads behind it. */
-static int refill(kh_tsv *l, kh_err *err)
+static int refill(kh_tsv *tsv, kh_err *err)
 {
-	size_t rest = l->end - l->pos;
+	size_t rest = tsv->end - tsv->pos;
 	int rc;
 
 	if (rest)
-		memmove(l->buf, l->buf + l->pos, rest);
-	l->pos = 0;
-	l->end = rest;
-	if (rest == l->cap) {
+		memmove(tsv->buf, tsv->buf + tsv->pos, rest);
+	tsv->pos = 0;
+	tsv->end = rest;
+	if (rest == tsv->cap) {
 		if (rest >= KH_LINE_MAX)
 			return kh_fail(err, KH_EFORMAT,
-				       "%s:%llu: row longer than %zu bytes", l->name,
-				       (unsigned long long)l->line + 1, KH_LINE_MAX);
-		rc = kh_grow((void **)&l->buf, &l->cap, rest ? 2 * rest : FIRST_CAP, 1,
+				       "%s:%llu: row longer than %zu bytes", tsv->name,
+				       (unsigned long long)tsv->line + 1, KH_LINE_MAX);
+		rc = kh_grow((void **)&tsv->buf, &tsv->cap, rest ? 2 * rest : FIRST_CAP, 1,
 			     err);
 		if (rc)
 			return rc;
 	}
-	int64_t n = l->read(l->arg, l->buf + rest, l->cap - rest, err);
+	int64_t n = tsv->read(tsv->arg, tsv->buf + rest, tsv->cap - rest, err);
 	if (n < 0)
 		return (int)n;
-	l->end += (size_t)n;
-	l->eof = n == 0;
+	tsv->end += (size_t)n;
+	tsv->eof = n == 0;
 	return KH_OK;
 }
 
-int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err)
+int kh_tsv_next(kh_tsv *tsv, kh_span *row, kh_err *err)
 {
 	size_t seen = 0;
 	char *nl = NULL;
 	int rc;
 
-	while (seen == l->end - l->pos ||
-	       !(nl = memchr(l->buf + l->pos + seen, '\n', l->end - l->pos - seen))) {
-		seen = l->end - l->pos;
-		if (l->eof)
+	while (seen == tsv->end - tsv->pos ||
+	       !(nl = memchr(tsv->buf + tsv->pos + seen, '\n', tsv->end - tsv->pos - seen))) {
+		seen = tsv->end - tsv->pos;
+		if (tsv->eof)
 			break;
-		if ((rc = refill(l, err)))
+		if ((rc = refill(tsv, err)))
 			return rc;
 	}
 	if (!nl && !seen)
 		return 0;
-	if (!nl && !l->any_end)
+	if (!nl && !tsv->any_end)
 		return kh_fail(err, KH_EFORMAT,
 			       "%s:%llu: the last row has no line end: the table was cut off",
-			       l->name, (unsigned long long)l->line + 1);
-	row->p = l->buf + l->pos;
+			       tsv->name, (unsigned long long)tsv->line + 1);
+	row->p = tsv->buf + tsv->pos;
 	row->n = nl ? (size_t)(nl - row->p) : seen;
-	l->pos += row->n + (nl != NULL);
-	l->line++;
+	tsv->pos += row->n + (nl != NULL);
+	tsv->line++;
 	if (row->n && row->p[row->n - 1] == '\r')
 		row->n--;
 	return 1;
 }
 
-int kh_tsv_begins(kh_tsv *l, const char *with, kh_err *err)
+int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err)
 {
 	const size_t n = strlen(with);
 	int rc = KH_OK;
 
-	while (l->end - l->pos < n && !l->eof && !rc)
-		rc = refill(l, err);
-	return rc ? rc : l->end - l->pos >= n && memcmp(l->buf + l->pos, with, n) == 0;
+	while (tsv->end - tsv->pos < n && !tsv->eof && !rc)
+		rc = refill(tsv, err);
+	return rc ? rc : tsv->end - tsv->pos >= n && memcmp(tsv->buf + tsv->pos, with, n) == 0;
 }
 
 int64_t kh_tsv_read(void *arg, void *buf, size_t n, kh_err *err)
 {
-	kh_tsv *l = arg;
-	const size_t left = l->end - l->pos, some = n < left ? n : left;
+	kh_tsv *tsv = arg;
+	const size_t left = tsv->end - tsv->pos, some = n < left ? n : left;
 
 	if (left == 0)
-		return l->read(l->arg, buf, n, err);
-	memcpy(buf, l->buf + l->pos, some);
-	l->pos += some;
+		return tsv->read(tsv->arg, buf, n, err);
+	memcpy(buf, tsv->buf + tsv->pos, some);
+	tsv->pos += some;
 	return (int64_t)some;
 }
 

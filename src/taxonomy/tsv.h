@@ -39,18 +39,18 @@ typedef struct kh_tsv {
 	bool any_end;
 } kh_tsv;
 
-void kh_tsv_init(kh_tsv *l, const char *name, kh_read_fn *read, void *arg);
+void kh_tsv_init(kh_tsv *tsv, const char *name, kh_read_fn *read, void *arg);
 /* The same of a file; to be cleared even if it fails. */
-int kh_tsv_open(kh_tsv *l, const char *path, kh_err *err);
-void kh_tsv_clear(kh_tsv *l);
+int kh_tsv_open(kh_tsv *tsv, const char *path, kh_err *err);
+void kh_tsv_clear(kh_tsv *tsv);
 /* Does the text, of which nothing was given yet, begin so?  1, 0, < 0 */
-int kh_tsv_begins(kh_tsv *l, const char *with, kh_err *err);
+int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err);
 /* The same text as bytes, in place of rows: a kh_read_fn, whose arg is a kh_tsv. */
 kh_read_fn kh_tsv_read;
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
  * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
  * inside a number, unless any_end is set. */
-int kh_tsv_next(kh_tsv *l, kh_span *row, kh_err *err);
+int kh_tsv_next(kh_tsv *tsv, kh_span *row, kh_err *err);
 
 /* Decimal digits only, at least one, and the value below 2^32, or 2^64. */
 bool kh_span_u32(kh_span s, uint32_t *v);
