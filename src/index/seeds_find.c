@@ -1,4 +1,7 @@
-/* seeds_find.c - looks up many seeds at a time: seeds.h */
+/*
+ * seeds_find.c - looks up many seeds at a time (seeds.h); tags are compared by SSE2: 1.1 times as
+ * many pairs as by plain C (doc/speed.md)
+ */
 #include <config.h>
 #include "index/seeds.h"
 
