@@ -226,7 +226,7 @@ class TextRule:
     """All constants of the comparison with text stand here."""
     WHOLE, PART, ENDS, ASIDE, END_SCORE, GAP, WINDOW = 512, 256, 12, 8, 14, 6, 64
     SEEDS, CANDIDATES, DIAGONALS, SLACK = 192, 4096, 8, 64
-    SPAN, APART, PART_SCORE, LONG, SHARE, NEAR = 1008, 20, 20, 100, 8, 64
+    SPAN, APART, PART_SCORE, NEAR = 1008, 20, 20, 64
     SPECIES, GENUS = 25, 44
     KMER, STEP, OFF, NEARBY = 12, 5, 64, 16
     RESCUE_SCORE, RESCUE_NEAR, RESCUE_MOST, RESCUE_LEN, RESCUE_FIT = 30, 8, 4, 32, 14
@@ -249,8 +249,7 @@ class TextRule:
         return matches >= 4 * (compared - matches) + self.GENUS
 
     def names_long(self, bases, score, compared, matches):
-        return score >= max(self.LONG, self.least(2**32 - 1)) and (self.SHARE * score >= bases or (
-            2 * self.SHARE * score >= bases and matches >= 6 * (compared - matches)))
+        return score >= self.least(2**32 - 1) and matches**2 // 2 >= (compared - matches) * bases // 3
 
 
 def reverse_complement(seq):

@@ -30,7 +30,7 @@
 
 /* The rule's constants: kmerhash-method(7).  Those for short reads were chosen on reads of training
  * genomes (species and strains left out, 0 to 10 % from the reference), those for long ones on such
- * with 7 and 12 % of errors, nearly half of them insertions and deletions. */
+ * with 5 to 20 % of errors, nearly half of them insertions and deletions. */
 enum {
 	KH_MATCH_SEEDS = 192,           /* of a mate; a multiple of 64 */
 	KH_MATCH_CANDIDATES = 4096,     /* of a mate */
@@ -44,9 +44,7 @@ enum {
 	KH_MATCH_SLACK = 64,            /* how far below its best one other species count in it */
 	KH_MATCH_NEARBY = 16,           /* how far below that a species may be a candidate */
 	KH_MATCH_ASIDE = 64,            /* bases that places of one mate may lie aside */
-	KH_MATCH_LONG = 100,            /* the least score of a call of a long fragment, */
-	KH_MATCH_SHARE = 8,             /* one in so many of its bases, or of twice as many, */
-	KH_MATCH_NEAR = 64,             /* and one in so many, that others may have less */
+	KH_MATCH_NEAR = 64,             /* of a long fragment others may have one in so many less */
 	/* a mate without a place is sought beside one with such a score, */
 	KH_RESCUE_SCORE = 30,
 	KH_RESCUE_NEAR = 8,             /* that far below the best claim at most, */
@@ -153,13 +151,13 @@ static KH_HD int kh_claim_names_genus(const kh_claim *c)
 }
 
 /* Does enough of a fragment of several parts fit, which has so many bases?  Errors of a long read
- * look as differences of a relative do; but only some genes of a relative are like it. */
+ * look as differences of a relative do; but only some genes of a relative are like it.  So the less
+ * of a read fits, the better it has to: there are at most 3 M / 2 L mismatches for each match. */
 static KH_HD int kh_claim_names_long(const kh_claim *c, uint64_t bases)
 {
-	const uint64_t wrong = c->columns - c->matches, share = KH_MATCH_SHARE * (uint64_t)c->score;
+	const uint64_t match = c->matches, wrong = c->columns - match;
 
-	return c->score >= KH_MATCH_LONG &&
-	       (share >= bases || (2 * share >= bases && c->matches >= 6 * wrong));
+	return match * match / 2 >= wrong * bases / 3;
 }
 
 #endif
