@@ -122,10 +122,8 @@ static int check_paths(const struct job *j, kh_err *err)
 		rc = kh_paths_output(p, j->path[i], err);
 	if (!rc)
 		rc = kh_paths_input(p, j->file, "the database", err);
-	for (size_t i = 0; i < j->refs.n && !rc; i++)
-		rc = kh_paths_input(p, j->refs.path[i], "a reference", err);
-	if (!rc && j->v.list)
-		rc = kh_paths_input(p, j->v.list, "the list of references", err);
+	if (!rc)
+		rc = kh_cmd_check_references(p, &j->refs, j->v.list, NULL, err);
 	kh_paths_free(p);
 	return rc;
 }
@@ -264,7 +262,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 
 	if (first <= 0)
-		return first == -2 ? 1 : first < 0 ? 2 : 0;
+		return -first;
 	int rc = distrib(&j, argc - first, argv + first, &err);
 	if (rc)
 		rc = j.refs.errs.found ? kh_cmd_fail_all(c, &j.refs.errs) : kh_cmd_fail(c, &err);

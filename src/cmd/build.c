@@ -356,15 +356,6 @@ static void print_estimate(const struct job *j, const kh_build_summary *s)
 	       s->seconds_map);
 }
 
-static int check_words(const kh_paths *p, const kh_words *w, const char *what, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < w->n && !rc; i++)
-		rc = kh_paths_input(p, w->v[i], what, err);
-	return rc;
-}
-
 /* Fails if the database would overwrite a file that it is made of. */
 static int check_files(struct job *j, kh_err *err)
 {
@@ -380,32 +371,12 @@ static int check_files(struct job *j, kh_err *err)
 		rc = kh_paths_output(p, j->v.db, err);
 	if (!rc && j->base)
 		rc = kh_paths_input(p, j->base->path, "the database that is added to", err);
-	for (size_t i = 0; i < o->n_refs && !rc; i++)
-		rc = kh_paths_input(p, o->refs[i], "a reference", err);
-	for (size_t i = 0; i < j->refs.n_reports && !rc; i++)
-		rc = kh_paths_input(p, j->refs.report[i], "the report of a tree", err);
-	for (size_t i = 0; i < o->n_maps && !rc; i++)
-		rc = kh_paths_input(p, o->maps[i], "a table", err);
-	if (!rc && j->v.list)
-		rc = kh_paths_input(p, j->v.list, "the list of references", err);
-	if (!rc && !(rc = check_words(p, &j->v.lineages, "a table", err)))
-		rc = check_words(p, &j->v.assemblies, "a table", err);
 	if (!rc)
-		rc = kh_cmd_check_taxonomy(p, j->v.taxonomy, err);
+		rc = kh_cmd_check_references(p, &j->refs, j->v.list, j->v.taxonomy, err);
+	if (!rc && !(rc = kh_paths_inputs(p, o->maps, o->n_maps, "a table", err)) &&
+	    !(rc = kh_paths_inputs(p, j->v.lineages.v, j->v.lineages.n, "a table", err)))
+		rc = kh_paths_inputs(p, j->v.assemblies.v, j->v.assemblies.n, "a table", err);
 	kh_paths_free(p);
-	return rc;
-}
-
-/* Joins the tables of ids; those by sequence come first. */
-static int join_maps(struct job *j, kh_err *err)
-{
-	kh_words *w = &j->v.seqids;
-	int rc = kh_grow((void **)&w->v, &w->cap, w->n + j->v.maps.n, sizeof *w->v, err);
-
-	for (size_t i = 0; i < j->v.maps.n && !rc; i++)
-		w->v[w->n++] = j->v.maps.v[i];
-	j->o.maps = w->v;
-	j->o.n_maps = w->n;
 	return rc;
 }
 
@@ -414,7 +385,12 @@ static int build(struct job *j, int n, char **operand, kh_build_summary *sum, kh
 	int rc;
 
 	if ((rc = to_options(&j->v, &j->o, err)) || (rc = open_base(j, err)) ||
-	    (rc = join_maps(j, err)) || (rc = find_references(j, n, operand, err)))
+	    (rc = kh_words_add(&j->v.seqids, &j->v.maps, err)))
+		return rc;
+	/* those by sequence come first */
+	j->o.maps = j->v.seqids.v;
+	j->o.n_maps = j->v.seqids.n;
+	if ((rc = find_references(j, n, operand, err)))
 		return rc;
 	if (j->refs.errs.found > 0)     /* prints all of them */
 		return kh_fail(err, j->refs.errs.v[0].code, "%zu error%s, no database is made",
@@ -447,7 +423,7 @@ static int run(const kh_command *c, int argc, char **argv)
 
 	if (first <= 0) {
 		clear(&j);
-		return first == -2 ? 1 : first < 0 ? 2 : 0;
+		return -first;
 	}
 	rc = kh_comm_open(&j.o.comm, &err);
 	kh_log_process(kh_comm_self(j.o.comm));

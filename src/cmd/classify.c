@@ -19,13 +19,9 @@
 static int index_references(struct classify *j, kh_err *err)
 {
 	kh_words *maps = &j->v.seqids;          /* tables by sequence come first, as in build */
-	int rc =
-		kh_grow((void **)&maps->v, &maps->cap, maps->n + j->v.maps.n, sizeof *maps->v, err);
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < j->v.maps.n; i++)
-		maps->v[maps->n++] = j->v.maps.v[i];
+	if (kh_words_add(maps, &j->v.maps, err))
+		return err->code;
 	const kh_build_options o = { .refs = (const char *const *)j->refs.path,
 				     .n_refs = j->refs.n,
 				     .file_taxid = j->refs.taxid,
@@ -365,7 +361,7 @@ static int run(const kh_command *c, int argc, char **argv)
 
 	if (first <= 0) {
 		clear(&j);
-		return first == -2 ? 1 : first < 0 ? 2 : 0;
+		return -first;
 	}
 	rc = kh_comm_open(&comm, &err);
 	j.on.comm = comm;

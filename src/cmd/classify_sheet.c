@@ -197,7 +197,6 @@ static int find_references(struct classify *j, kh_err *err)
 /* Checks the database, or the references that it is made of. */
 static int check_database(const kh_paths *p, struct classify *j, kh_err *err)
 {
-	const kh_words *table[] = { &j->v.maps, &j->v.seqids };
 	char *db = NULL;
 	int rc = KH_OK;
 
@@ -209,14 +208,11 @@ static int check_database(const kh_paths *p, struct classify *j, kh_err *err)
 		return rc;
 	}
 	rc = find_references(j, err);
-	for (size_t i = 0; i < j->refs.n && !rc; i++)
-		rc = kh_paths_input(p, j->refs.path[i], "a reference", err);
-	for (size_t i = 0; i < j->refs.n_reports && !rc; i++)
-		rc = kh_paths_input(p, j->refs.report[i], "the report of a tree", err);
-	for (size_t i = 0; i < 2 && !rc; i++)
-		for (size_t k = 0; k < table[i]->n && !rc; k++)
-			rc = kh_paths_input(p, table[i]->v[k], "an input", err);
-	return rc ? rc : kh_cmd_check_taxonomy(p, j->v.taxonomy, err);
+	if (!rc)
+		rc = kh_cmd_check_references(p, &j->refs, NULL, j->v.taxonomy, err);
+	if (!rc)
+		rc = kh_paths_inputs(p, j->v.maps.v, j->v.maps.n, "an input", err);
+	return rc ? rc : kh_paths_inputs(p, j->v.seqids.v, j->v.seqids.n, "an input", err);
 }
 
 /* Fails if a result is also another one, or an input of any sample, or the database. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include "base/threads.h"
+#include "build/references.h"
 #include "io/paths.h"
 #include "taxonomy/taxonomy.h"
 
@@ -35,14 +36,20 @@ int kh_cmd_fail_all(const kh_command *c, const kh_errs *errs)
 	return status;
 }
 
-int kh_cmd_check_taxonomy(const kh_paths *p, const char *folder, kh_err *err)
+int kh_cmd_check_references(const kh_paths *p, const kh_references *r, const char *list,
+			    const char *taxonomy, kh_err *err)
 {
-	int rc = KH_OK;
+	int rc = kh_paths_inputs(p, (const char *const *)r->path, r->n, "a reference", err);
 
-	for (int i = 0; i < KH_TAXDUMP_FILES && folder && !rc; i++) {
+	if (!rc)
+		rc = kh_paths_inputs(p, (const char *const *)r->report, r->n_reports,
+				     "the report of a tree", err);
+	if (!rc && list)
+		rc = kh_paths_input(p, list, "the list of references", err);
+	for (int i = 0; i < KH_TAXDUMP_FILES && taxonomy && !rc; i++) {
 		char *path;
 
-		if (asprintf(&path, "%s/%s", folder, kh_taxdump_file[i]) < 0)
+		if (asprintf(&path, "%s/%s", taxonomy, kh_taxdump_file[i]) < 0)
 			return kh_fail_nomem(err);
 		rc = kh_paths_input(p, path, "a file of the taxonomy", err);
 		free(path);
@@ -68,8 +75,8 @@ int kh_cmd_check_printing(const char *const *path, size_t n, const char *what, k
 
 	if (!rc)
 		rc = kh_paths_output(p, "-", err);
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = kh_paths_input(p, path[i], what, err);
+	if (!rc)
+		rc = kh_paths_inputs(p, path, n, what, err);
 	kh_paths_free(p);
 	return rc;
 }

@@ -385,7 +385,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	int first = kh_opt_parse(c, argc, argv, &v), rc;
 
 	if (first <= 0)
-		return first < 0 ? 2 : 0;
+		return -first;
 	if (argc - first > 1) {
 		kh_fail(&err, KH_EUSAGE, "one database at a time");
 		return kh_cmd_fail(c, &err);

@@ -157,8 +157,9 @@ static int check_output(const struct job *j, char *const *out, size_t n, kh_err 
 		rc = kh_paths_output(p, out[i], err);
 	for (size_t i = 0; i < j->files.n && !rc; i++)
 		rc = kh_paths_input(p, j->files.v[i].path, "an input", err);
-	for (size_t i = 0; j->beside && i < j->files.n && !rc; i++)
-		rc = kh_paths_input(p, j->beside[i], "an input", err);
+	if (!rc && j->beside)
+		rc = kh_paths_inputs(p, (const char *const *)j->beside, j->files.n, "an input",
+				     err);
 	if (!rc && j->v.list)
 		rc = kh_paths_input(p, j->v.list, "the list of inputs", err);
 	kh_paths_free(p);
@@ -284,7 +285,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	const int first = kh_opt_parse(c, argc, argv, &j.v);
 
 	if (first <= 0)
-		return first == -2 ? 1 : first < 0 ? 2 : 0;
+		return -first;
 	int rc = merge(&j, argc - first, argv + first, &err), status = 0;
 	if (j.errs.found > 0)
 		status = kh_cmd_fail_all(c, &j.errs);

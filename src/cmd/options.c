@@ -68,7 +68,7 @@ static int wrong(const kh_command *c, const char *fmt, ...)
 	va_end(ap);
 	snprintf(all, sizeof all, "%s (kmerhash %s -h lists the options)", text, c->name);
 	kh_log_failure(c->name, all);
-	return -1;
+	return -2;
 }
 
 /* --- values ----------------------------------------------------------------------- */
@@ -102,6 +102,15 @@ bool kh_parse_real(const char *s, double *x)
 	errno = 0;
 	*x = strtod(s, &end);
 	return end != s && !errno && *end == 0;
+}
+
+int kh_words_add(kh_words *w, const kh_words *more, kh_err *err)
+{
+	const int rc = kh_grow((void **)&w->v, &w->cap, w->n + more->n, sizeof *w->v, err);
+
+	for (size_t i = 0; i < more->n && !rc; i++)
+		w->v[w->n++] = more->v[i];
+	return rc;
 }
 
 /* `as` is what the user knows the option by: "--threads", "--set block-size". */
@@ -143,10 +152,8 @@ static int set(const kh_command *c, const kh_opt *o, const char *as, const char 
 		*(const char **)to = arg;
 		return 0;
 	case KH_OPT_LIST:
-		if (kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, &err))
-			return kh_cmd_fail(c, &err), -2;
-		w->v[w->n++] = arg;
-		return 0;
+		return kh_words_add(w, &(kh_words) { .v = &arg, .n = 1 }, &err)
+			       ? -kh_cmd_fail(c, &err) : 0;
 	case KH_OPT_LOUDER:
 		kh_log_level(KH_DEBUG);
 		return 0;

@@ -34,6 +34,9 @@ typedef struct kh_words {
 	size_t n, cap;
 } kh_words;
 
+/* Puts the words of one list behind those of another. */
+int kh_words_add(kh_words *w, const kh_words *more, kh_err *err);
+
 typedef struct kh_opt {
 	const char *name;       /* long */
 	char letter;            /* 0: none */
@@ -101,9 +104,9 @@ extern const kh_command kh_cmd_bracken_distrib, kh_cmd_build, kh_cmd_classify,
 			kh_cmd_inspect, kh_cmd_merge, kh_cmd_verify;
 
 /*
- * Parses argv[1..] into *values.  Returns the index of the first operand; 0: -h,
- * --version or --set help was printed, the command is done; -1: wrong usage, -2: no memory, the
- * message is out.
+ * Parses argv[1..] into *values.  Returns the index of the first operand; or, if the command is
+ * done, minus its exit status: 0: -h, --version or --set help was printed; -1: there was no memory,
+ * -2: wrong usage, and the message is out.
  */
 int kh_opt_parse(const kh_command *c, int argc, char **argv, void *values);
 
@@ -128,8 +131,11 @@ enum { KH_STATUS_AT_ONCE = 256 };
 int kh_cmd_part(kh_comm *c, int status);
 
 struct kh_paths;
-/* Fails if an output is one of the files of a taxonomy. */
-int kh_cmd_check_taxonomy(const struct kh_paths *p, const char *folder, kh_err *err);
+struct kh_references;
+/* Fails if an output is one of the references, a file that says their taxa, the list of them, or
+ * one of the files of the taxonomy (NULL: there is no such one). */
+int kh_cmd_check_references(const struct kh_paths *p, const struct kh_references *r,
+			    const char *list, const char *taxonomy, kh_err *err);
 /* Prints text from outside; on a terminal, what it should not get is escaped: escape.h. */
 void kh_cmd_print(const char *text, size_t n);
 /* For a command that only prints: fails if standard output goes to one of these n files. */

@@ -30,7 +30,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	int first = kh_opt_parse(c, argc, argv, &v), status = 0;
 
 	if (first <= 0)
-		return first < 0 ? 2 : 0;
+		return -first;
 	if (first == argc) {
 		kh_fail(&err, KH_EUSAGE, "no database is named");
 		return kh_cmd_fail(c, &err);

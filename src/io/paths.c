@@ -276,3 +276,13 @@ int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err
 	kh_path_clear(&in);
 	return rc;
 }
+
+int kh_paths_inputs(const kh_paths *p, const char *const *path, size_t n, const char *what,
+		    kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = kh_paths_input(p, path[i], what, err);
+	return rc;
+}

@@ -10,6 +10,7 @@
 #define KH_IO_PATHS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include "base/msg.h"
 
@@ -44,5 +45,8 @@ void kh_paths_free(kh_paths *p);
 int kh_paths_output(kh_paths *p, const char *path, kh_err *err);
 /* Fails if an output is this file; `what`: "an input", for the message. */
 int kh_paths_input(const kh_paths *p, const char *path, const char *what, kh_err *err);
+/* The same of n files. */
+int kh_paths_inputs(const kh_paths *p, const char *const *path, size_t n, const char *what,
+		    kh_err *err);
 
 #endif
