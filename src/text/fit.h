@@ -114,16 +114,17 @@ static KH_HD void kh_text_add_mismatch(kh_text_sum *s, uint32_t at)
 	s->from = at + 1;
 }
 
-typedef struct kh_columns {
+typedef struct kh_text_columns {
 	uint32_t from, to;
-} kh_columns;
+} kh_text_columns;
 
 /* Those of the columns from .. to - 1 that are on the target, if the first base of the read would
  * be base `at` of the text, or begins in front of it. */
-static KH_HD kh_columns kh_text_on_target(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+static KH_HD kh_text_columns kh_text_on_target(const kh_laid *l, int64_t at, uint32_t from,
+					       uint32_t to)
 {
 	const int64_t first = (int64_t)l->begin - at, last = (int64_t)l->end - at;
-	kh_columns c;
+	kh_text_columns c;
 
 	c.to = last >= (int64_t)to ? to : last > 0 ? (uint32_t)last : 0;
 	c.from = first <= (int64_t)from ? from : first < (int64_t)c.to ? (uint32_t)first : c.to;
@@ -145,7 +146,7 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
 				      uint32_t to)
 {
-	const kh_columns c = kh_text_on_target(l, at, from, to);
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t done = c.from;
 	kh_text_sum s = { 0, c.from, 0, { 0, 0, 0, 0, 0 } };
 
@@ -167,7 +168,7 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 /* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */
 static KH_HD uint32_t kh_text_matches(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
-	const kh_columns c = kh_text_on_target(l, at, from, to);
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t n = 0;
 
 	for (uint32_t i = c.from; i < c.to; i = (i / 32 + 1) * 32) {
