@@ -16,7 +16,8 @@
 #include "translated/make.h"
 #include "translated/rule.h"
 
-enum { GENOME = 3072, TARGETS = 3, WORDS = TARGETS * GENOME / 32, N_TAXA = 5, READ = 150 };
+enum { GENOME = 3072, TARGETS = 3, WORDS = TARGETS * GENOME / 32, N_TAXA = 5,
+       READ = 150, LONG = 600 };
 
 static uint64_t text[WORDS + KH_TEXT_BEHIND];
 static struct section {
@@ -90,8 +91,8 @@ static void classify(const kh_translated *t)
 
 	REQUIRE(kh_translator_new(&r, t, &err) == 0);
 	for (uint64_t i = 0; i < 16; i++) {
-		const uint64_t at = kh_fmix64(i) % (TARGETS * GENOME - 3 * READ);
-		const kh_translated_read mate[2] = { { text, known, at, READ },
+		const uint64_t at = kh_fmix64(i) % (TARGETS * GENOME - LONG);
+		const kh_translated_read mate[2] = { { text, known, at, i % 4 ? READ : LONG },
 						     { text, known, at + READ, READ } };
 
 		REQUIRE(kh_translator_add(r, mate, (size_t)i, &err) == 0);

@@ -100,6 +100,11 @@ def main():
         for i in range(900):
             bases = with_errors(rng, fragment(rng, everyone, 50, 560), rng.choice((0, 0.01, 0.05)))
             out.write(f"@r{i}\n{bases}\n+\n{'I' * len(bases)}\n")
+    with open(folder + "/long.fq", "w") as out:
+        for i in range(200):
+            least, most = rng.choice(((513, 700), (700, 3000)))
+            bases = with_errors(rng, fragment(rng, everyone, least, most), rng.choice((0, 0.02, 0.05, 0.1)))
+            out.write(f"@l{i}\n{bases}\n+\n{'I' * len(bases)}\n")
     with open(folder + "/pairs_1.fq", "w") as one, open(folder + "/pairs_2.fq", "w") as two:
         for i in range(900):
             bases = fragment(rng, everyone, 160, 600)

@@ -333,8 +333,10 @@ def raise_thresholds(genera, places, text, k):
 
 
 class Fragment:
-    def __init__(self, section, mates):
-        self.s = section
+    """Two mates, or two pieces of a read that follow each other"""
+
+    def __init__(self, section, mates, pieces=False):
+        self.s, self.pieces = section, pieces
         self.mates = [(mate, reverse(mate)) for mate in mates]
         # genus -> [score, strand, base] of each mate
         self.best = collections.defaultdict(lambda: [[0, 0, 0] for _ in mates])
@@ -368,8 +370,12 @@ class Fragment:
             if len(have) < 2 or have[1 - mate][0] < 40 or have[mate][0] >= 40:
                 continue
             _, strand, p, (begin, end, _) = have[1 - mate]
-            read = self.mates[mate][1 - strand]
+            to = strand if self.pieces else 1 - strand
+            read = self.mates[mate][to]
             low, high = (p - 400, p) if strand else (p, p + 400)
+            if self.pieces:
+                low = p - len(read) if mate == strand else p + len(self.mates[1 - mate][0])
+                low, high = low - 8, low + 8
             places = range(max(low, begin), min(high, end - len(read)) + 1)
             if len(read) < 75 or not places:
                 continue
@@ -377,20 +383,40 @@ class Fragment:
             at = min(places, key=lambda x: sum(a != b for a, b in zip(part, self.s.text[x:x + 64])))
             points = score(read, self.s.text, at, begin, end)
             if points > have[mate][0]:
-                have[mate] = [points, 1 - strand, at, have[1 - mate][3]]
+                have[mate] = [points, to, at, have[1 - mate][3]]
                 return
 
-    def genus(self):
-        """the number of the taxon that is called, or None"""
+    def rank(self):
+        """(best genus or None, its points, those of the second)"""
         self.compare_all()
         sums = sorted((-sum(points for points, *_ in have), genus) for genus, have in self.best.items())
         if not sums:
-            return None
+            return None, 0, 0
         best = sums[0][1]
         self.seek(best)
-        points = sum(points for points, *_ in self.best[best])
-        _, _, threshold, taxon = self.s.genera[best]
-        return taxon if points >= threshold and (len(sums) < 2 or points >= -2 * sums[1][0]) else None
+        return best, sum(points for points, *_ in self.best[best]), -sums[1][0] if len(sums) > 1 else 0
+
+
+def taxon_of(section, mates):
+    """the number of the taxon that a fragment is called, or None"""
+    votes, least = collections.Counter(), 0
+    if max(map(len, mates)) <= 512:
+        best, points, second = Fragment(section, mates).rank()
+        votes.update({best: points, "second": second})
+    else:
+        for mate in mates:
+            for at in range(0, len(mate), 300):
+                two = [mate[at:at + 150], mate[at + 150:at + 300]]
+                best, points, second = Fragment(section, two, True).rank()
+                votes.update({best: points - second})
+                least += 20
+        del votes[None]
+        votes.update({"second": sorted([0, 0, *votes.values()])[-2]})
+    second = votes.pop("second")
+    ranked = sorted((-points, genus) for genus, points in votes.items() if genus is not None)
+    if not ranked or -ranked[0][0] < max(2 * second, least + section.genera[ranked[0][1]][2]):
+        return None
+    return section.genera[ranked[0][1]][3]
 
 
 def called(tree, taxon):
@@ -422,9 +448,7 @@ def compare_calls(path, calls, files):
             if status == "C" and not column.startswith(taxid + ":0"):
                 continue
             mates = [seq for _, seq in mates]
-            taxon = None
-            if max(map(len, mates)) <= 512:
-                taxon = called(tree, Fragment(section, mates).genus())
+            taxon = called(tree, taxon_of(section, mates))
             want = 0 if taxon is None else db.taxa[taxon][0]
             found += want != 0
             if want != int(taxid):

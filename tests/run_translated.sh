@@ -10,10 +10,13 @@ check "genomes that are mostly genes" "$PYTHON3" "$tests/make_genes.py" world
 check "build" make_db a.khdb
 expect 0 "" "it is sound" "$kmerhash" verify a.khdb
 check "the section" "$PYTHON3" "$oracle" section a.khdb world/taxonomy world/refs.fa
+head -n 800 world/reads.fq | sed 's/^@r/@l/' >world/some.fq
 check "a threshold has been raised" "$PYTHON3" -c 'import sys; sys.path.insert(0, sys.argv[1])
 from oracle_translated import Database, Section
 assert max(g[2] for g in Section(Database("a.khdb")).genera) > 60' "$tests"
 check "reads" calls a.khdb world/reads.fq
+check "long reads" calls a.khdb world/long.fq
+check "long reads and short ones, as pairs" calls a.khdb world/long.fq world/some.fq
 check "pairs" calls a.khdb world/pairs_1.fq world/pairs_2.fq
 mv calls.tsv pairs.tsv
 check "small genomes" tiny --db tiny.khdb --translated
@@ -40,6 +43,7 @@ check "--confidence: no such calls" "$kmerhash" classify -q --db a.khdb --confid
 check "--confidence: none" sh -c '! grep -q "^C.*	[0-9]*:0 " b.tsv'
 check "with text" "$kmerhash" build -q --device cpu --translated --set text --db text.khdb --taxonomy world/taxonomy world/refs.fa
 check "with text: the section" "$PYTHON3" "$oracle" section text.khdb world/taxonomy world/refs.fa
+check "with text: long reads" calls text.khdb world/long.fq
 check "with text: pairs" calls text.khdb world/pairs_1.fq world/pairs_2.fq
 
 # A family with more than three times as many species in other genera as one of its own has.

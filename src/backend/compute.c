@@ -138,8 +138,6 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 			mate[m] = (kh_translated_read) { b[m]->bases, b[m]->amb, rec[m]->seq,
 							 rec[m]->len };
 		rc = kh_translator_add(r, mate, i, err);
-		if (!rc && kh_translator_full(r))
-			rc = settle(s, t, err);
 	}
 	return rc ? rc : settle(s, t, err);
 }

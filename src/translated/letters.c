@@ -117,6 +117,38 @@ static void sample(kh_letter_keys *s, uint32_t k, uint32_t step, const uint8_t *
 	}
 }
 
+/* Keeps the bits that have n - 1 others behind them, each the third one from the one before. */
+static void keep_rows(uint64_t x[KH_LETTERS_WORDS + 1], uint32_t words, uint32_t n)
+{
+	x[words] = 0;
+	for (uint32_t have = 1, more; have < n; have += more) {
+		more = have < n - have ? have : n - have;
+		for (uint32_t i = 0; i < words; i++)
+			x[i] &= x[i] >> 3 * more | x[i + 1] << (64 - 3 * more);
+	}
+}
+
+/* Sets the n - 1 bits behind each in the same way. */
+static void fill_rows(uint64_t *x, uint32_t words, uint32_t n)
+{
+	for (uint32_t have = 1, more; have < n; have += more) {
+		more = have < n - have ? have : n - have;
+		for (uint32_t i = words; i-- > 1;)
+			x[i] |= x[i] << 3 * more | x[i - 1] >> (64 - 3 * more);
+		x[0] |= x[0] << 3 * more;
+	}
+}
+
+void kh_letters_rows(const kh_letter_keys *s, uint32_t n, uint32_t row, uint32_t k,
+		     uint64_t at[KH_LETTERS_WORDS + 1])
+{
+	const uint32_t words = (n + 63) / 64;
+
+	memcpy(at, s->open, words * sizeof *at);
+	keep_rows(at, words, row);
+	fill_rows(at, words, row - k + 1);
+}
+
 const kh_letters_by *kh_letters_best(void)
 {
 	static const kh_letters_by plain = { of_read, sample };

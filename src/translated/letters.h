@@ -53,11 +53,13 @@ void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter);
 #define KH_LETTERS_MOST 512             /* that are sampled at a time, */
 #define KH_LETTERS_ROOM (KH_LETTERS_MOST + 64)  /* and that are touched, whatever they are */
 
+#define KH_LETTERS_WORDS (KH_LETTERS_MOST / 64)
+
 /* The keys of letters. */
 typedef struct kh_letter_keys {
 	uint16_t smer[KH_LETTERS_ROOM];         /* rows of four that begin at each */
-	uint64_t open[KH_LETTERS_MOST / 64];    /* bits of those that are no stop, */
-	uint64_t kept[KH_LETTERS_MOST / 64];    /* and of those at which a key begins */
+	uint64_t open[KH_LETTERS_WORDS];        /* bits of those that are no stop, */
+	uint64_t kept[KH_LETTERS_WORDS];        /* and of those at which a key begins */
 } kh_letter_keys;
 
 typedef struct kh_letters_by {
@@ -74,6 +76,12 @@ typedef struct kh_letters_by {
 
 const kh_letters_by *kh_letters_best(void);     /* what is best here */
 const kh_letters_by *kh_letters_avx2(void);     /* NULL: not here */
+
+/* Of n letters of a read that were sampled, marks those at which keys of k letters may begin that
+ * lie in rows of `row` letters or more that are no stops. */
+void kh_letters_rows(const kh_letter_keys *s, uint32_t n, uint32_t row, uint32_t k,
+		     uint64_t at[KH_LETTERS_WORDS + 1]);
+#define KH_LETTERS_ROW 42               /* at most: these are found by shifts within a word */
 
 /* Makes stops of letters of a read with a base that is not ACGTU: its low bit is in `unknown`. */
 void kh_letters_hide(const uint64_t *unknown, uint32_t n, uint8_t *letter, uint8_t *reverse);

@@ -3,10 +3,10 @@
 #include "translated/rule.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "base/mem.h"
 #include "taxonomy/tree.h"
 #include "text/fit.h"
+#include "translated/votes.h"
 
 enum {
 	TOGETHER = 32,          /* fragments */
@@ -15,12 +15,16 @@ enum {
 	LONG = 150,
 	ALIKE = 48,             /* of 100 bases must match for a comparison to count */
 	SURE = 40,              /* the score of a mate beside which the other one is sought, */
-	BESIDE = 400            /* and so many bases away at most */
+	BESIDE = 400,           /* and so many bases away at most */
+	PIECE = 150,            /* bases of a long read, of which two are like mates, */
+	ASIDE = 8               /* but lie on one strand, so many bases at most from each other */
 };
 
-/* A fragment's mates, as read and as reverse complements. */
+/* A fragment's mates, as read and as reverse complements; or two pieces of a long one, one behind
+ * the other. */
 struct fragment {
 	size_t number;
+	bool pieces;
 	uint32_t len[2];
 	size_t first, end;              /* of its keys */
 	kh_oriented read[2][2];
@@ -54,7 +58,10 @@ struct kh_translator {
 	int64_t *seen;                  /* places of a mate that were compared, and strands */
 	struct claim *claim;
 	size_t cap_seen, cap_claims, n_claims;
-	kh_translated_call call[TOGETHER];
+	kh_votes votes;                /* of the last long fragment, number `voted` */
+	size_t voted;
+	kh_translated_call *call;
+	size_t n_calls, cap_calls;
 	const kh_letters_by *by;
 	kh_letter_keys keys;
 	uint8_t letter[KH_LETTERS_ROOM];        /* of a mate, */
@@ -62,6 +69,7 @@ struct kh_translator {
 };
 
 static_assert(KH_TEXT_SPAN <= KH_LETTERS_MOST, "a mate is sampled at once");
+static_assert(RUN_LONG <= KH_LETTERS_ROW, "rows are found");
 
 int kh_translator_new(kh_translator **out, const kh_translated *t, kh_err *err)
 {
@@ -82,12 +90,9 @@ void kh_translator_free(kh_translator *r)
 	free(r->hit);
 	free(r->seen);
 	free(r->claim);
+	kh_votes_clear(&r->votes);
+	free(r->call);
 	free(r);
-}
-
-bool kh_translator_full(const kh_translator *r)
-{
-	return r->n == TOGETHER;
 }
 
 uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
@@ -95,47 +100,20 @@ uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
 	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
 }
 
+static int settle(kh_translator *r, kh_err *err);
+
 /* --- keys ----------------------------------------------------------------------------- */
-enum { WORDS = KH_LETTERS_MOST / 64 };
-
-static_assert(3 * RUN_LONG / 2 < 64, "rows are found by shifts of less than a word");
-
-/* Keeps the bits that have n - 1 others behind them, each the third one from the one before. */
-static void keep_rows(uint64_t x[WORDS + 1], uint32_t words, uint32_t n)
-{
-	x[words] = 0;
-	for (uint32_t have = 1, more; have < n; have += more) {
-		more = have < n - have ? have : n - have;
-		for (uint32_t i = 0; i < words; i++)
-			x[i] &= x[i] >> 3 * more | x[i + 1] << (64 - 3 * more);
-	}
-}
-
-/* Sets the n - 1 bits behind each in the same way. */
-static void fill_rows(uint64_t *x, uint32_t words, uint32_t n)
-{
-	for (uint32_t have = 1, more; have < n; have += more) {
-		more = have < n - have ? have : n - have;
-		for (uint32_t i = words; i-- > 1;)
-			x[i] |= x[i] << 3 * more | x[i - 1] >> (64 - 3 * more);
-		x[0] |= x[0] << 3 * more;
-	}
-}
-
 /* Adds the keys of one strand of a mate that lie in runs of enough codons. */
 static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 {
-	const uint32_t len = r->fragment[r->n].len[like.mate], n = len - 2, words = (n + 63) / 64;
-	const uint32_t run = len < LONG ? RUN : RUN_LONG, k = r->t->head->k;
-	uint64_t at[WORDS + 1];
+	const uint32_t len = r->fragment[r->n].len[like.mate], n = len - 2, k = r->t->head->k;
+	uint64_t at[KH_LETTERS_WORDS + 1];
 	int rc;
 
 	r->by->sample(&r->keys, k, 3, like.strand ? r->reverse + 32 : r->letter, n);
-	memcpy(at, r->keys.open, words * sizeof *at);
-	keep_rows(at, words, run);
-	fill_rows(at, words, run - k + 1);
+	kh_letters_rows(&r->keys, n, len < LONG ? RUN : RUN_LONG, k, at);
 	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
-	for (uint32_t w = 0; w < words && !rc; w++)
+	for (uint32_t w = 0; 64 * w < n && !rc; w++)
 		for (uint64_t x = at[w] & r->keys.kept[w]; x; x &= x - 1) {
 			const uint32_t i = 64 * w + (uint32_t)__builtin_ctzll(x);
 
@@ -147,21 +125,25 @@ static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 	return rc;
 }
 
-int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
-		      kh_err *err)
+/* Adds two mates, or pieces, that are short enough. */
+static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t number, bool pieces,
+		   kh_err *err)
 {
-	struct fragment *f = &r->fragment[r->n];
-	const bool fits = mate[0].len <= KH_TEXT_SPAN && mate[1].len <= KH_TEXT_SPAN;
-	int rc = KH_OK;
+	struct fragment *f;
+	int rc = r->n == TOGETHER ? settle(r, err) : KH_OK;
 
+	if (rc)
+		return rc;
 	if (r->n == 0)
 		r->n_hits = 0;
+	f = &r->fragment[r->n];
 	f->number = number;
+	f->pieces = pieces;
 	f->first = r->n_hits;
 	for (uint32_t i = 0; i < 2 && !rc; i++) {
 		const kh_translated_read *m = &mate[i];
 
-		f->len[i] = fits ? (uint32_t)m->len : 0;
+		f->len[i] = (uint32_t)m->len;
 		if (f->len[i] < 3 * RUN)
 			continue;
 		f->turned[i] = false;
@@ -314,15 +296,27 @@ static int make_claims(kh_translator *r, struct fragment *f, kh_err *err)
 	return rc;
 }
 
-/* Seeks a mate that fits a genus badly beside the one that fits it well, on the other strand: it
- * may have no key there. */
+/* Where the first base of a mate may be beside the other one, which fits: from .. to; on the other
+ * strand, but a piece on the same one. */
+static void find_beside(const struct fragment *f, int mate, const struct place *sure, int64_t *from,
+			int64_t *to)
+{
+	const bool before = (mate == 0) != (sure->strand == 1);
+	const int64_t piece = before ? sure->at - f->len[mate] : sure->at + f->len[1 - mate];
+
+	*from = f->pieces ? piece - ASIDE : sure->strand ? sure->at - BESIDE : sure->at;
+	*to = f->pieces ? piece + ASIDE : sure->strand ? sure->at : sure->at + BESIDE;
+}
+
+/* Seeks a mate that fits a genus badly beside the one that fits it well: it may have no key
+ * there. */
 static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *c)
 {
 	for (int i = 0; i < 2; i++) {
 		const struct place *sure = &c->best[1 - i];
-		struct place p = { .part = sure->part, .strand = 1 - sure->strand };
-		int64_t lo = sure->strand ? sure->at - BESIDE : sure->at;
-		int64_t hi = sure->strand ? sure->at : sure->at + BESIDE;
+		struct place p = { .part = sure->part,
+				   .strand = f->pieces ? sure->strand : 1 - sure->strand };
+		int64_t lo, hi;
 		uint32_t differ;
 
 		if (sure->score < SURE || c->best[i].score >= SURE || f->len[i] < 3 * RUN)
@@ -331,6 +325,7 @@ static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *
 				       sure->part);
 		const int64_t last = (int64_t)l.end - l.len;
 
+		find_beside(f, i, sure, &lo, &hi);
 		lo = lo < (int64_t)l.begin ? (int64_t)l.begin : lo;
 		hi = hi > last ? last : hi;
 		if (lo > hi)
@@ -357,28 +352,76 @@ static bool ahead(const struct claim *c, const struct claim *of)
 	return !of || sum(c) > sum(of) || (sum(c) == sum(of) && c->genus < of->genus);
 }
 
-static uint32_t decide(kh_translator *r, struct fragment *f)
+/* The least score that a genus is called with. */
+static uint32_t least_of(const kh_translator *r, uint32_t genus, uint32_t second)
+{
+	const uint32_t threshold = r->t->genus[genus].threshold;
+
+	return 2 * second > threshold ? 2 * second : threshold;
+}
+
+/* What a fragment is most like: genera by their places in the section. */
+struct ranked {
+	uint32_t genus;                 /* KH_NO_TAXON: none */
+	uint32_t best, second;          /* scores */
+};
+
+static struct ranked rank(kh_translator *r, struct fragment *f)
 {
 	struct claim *best = NULL, *second = NULL;
-	uint32_t least;
+	struct ranked x = { KH_NO_TAXON, 0, 0 };
 
 	for (size_t i = 0; i < r->n_claims; i++)
 		if (ahead(&r->claim[i], best))
 			best = &r->claim[i];
 	if (!best)
-		return KH_NO_TAXON;
+		return x;
 	for (size_t i = 0; i < r->n_claims; i++)
 		if (&r->claim[i] != best && ahead(&r->claim[i], second))
 			second = &r->claim[i];
-	least = r->t->genus[best->genus].threshold;
-	if (second && 2 * sum(second) > least)
-		least = 2 * sum(second);
-	if (sum(best) < least)
+	x.second = second ? sum(second) : 0;
+	if (f->pieces || sum(best) < least_of(r, best->genus, x.second))
 		seek_mate(r, f, best);
-	return sum(best) < least ? KH_NO_TAXON : r->t->genus[best->genus].called;
+	x.genus = best->genus;
+	x.best = sum(best);
+	return x;
 }
 
-int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err)
+static int add_call(kh_translator *r, size_t number, uint32_t genus, kh_err *err)
+{
+	const uint32_t taxon = genus == KH_NO_TAXON ? genus : r->t->genus[genus].called;
+	int rc = kh_grow((void **)&r->call, &r->cap_calls, r->n_calls + 1, sizeof *r->call, err);
+
+	if (!rc)
+		r->call[r->n_calls++] = (kh_translated_call) { number, taxon };
+	return rc;
+}
+
+/* The pieces of the last long fragment were all. */
+static int end_votes(kh_translator *r, kh_err *err)
+{
+	if (r->votes.pairs == 0)
+		return KH_OK;
+	return add_call(r, r->voted, kh_votes_end(&r->votes, r->t), err);
+}
+
+static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked x, kh_err *err)
+{
+	int rc = r->voted == f->number ? KH_OK : end_votes(r, err);
+
+	if (rc)
+		return rc;
+	if (!f->pieces) {
+		if (x.genus != KH_NO_TAXON && x.best < least_of(r, x.genus, x.second))
+			x.genus = KH_NO_TAXON;
+		return add_call(r, f->number, x.genus, err);
+	}
+	r->voted = f->number;
+	return kh_votes_add(&r->votes, x.genus, x.best - x.second, err);
+}
+
+/* Calls what has been added, but a long fragment of which there may be more. */
+static int settle(kh_translator *r, kh_err *err)
 {
 	int rc = KH_OK;
 
@@ -387,10 +430,48 @@ int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size
 		struct fragment *f = &r->fragment[i];
 
 		rc = make_claims(r, f, err);
-		r->call[i] = (kh_translated_call) { f->number, rc ? KH_NO_TAXON : decide(r, f) };
+		if (!rc)
+			rc = add_ranked(r, f, rank(r, f), err);
 	}
-	*call = r->call;
-	*n = r->n;
 	r->n = 0;
+	return rc;
+}
+
+/* --- what is asked ---------------------------------------------------------------------- */
+/* The piece of a read from base `from` on. */
+static kh_translated_read piece(const kh_translated_read *m, uint64_t from)
+{
+	const uint64_t left = m->len > from ? m->len - from : 0;
+
+	return (kh_translated_read) { m->bases, m->amb, m->at + from,
+				      left < PIECE ? left : PIECE };
+}
+
+int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
+		      kh_err *err)
+{
+	int rc = KH_OK;
+
+	if (mate[0].len <= KH_TEXT_SPAN && mate[1].len <= KH_TEXT_SPAN)
+		return add_two(r, mate, number, false, err);
+	for (int i = 0; i < 2; i++)
+		for (uint64_t at = 0; at < mate[i].len && !rc; at += 2 * PIECE) {
+			const kh_translated_read two[2] = { piece(&mate[i], at),
+							    piece(&mate[i], at + PIECE) };
+
+			rc = add_two(r, two, number, true, err);
+		}
+	return rc;
+}
+
+int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err)
+{
+	int rc = settle(r, err);
+
+	if (!rc)
+		rc = end_votes(r, err);
+	*call = r->call;
+	*n = r->n_calls;
+	r->n_calls = 0;
 	return rc;
 }

@@ -34,11 +34,9 @@ typedef struct kh_translator kh_translator;
 /* `t` must live as long. */
 int kh_translator_new(kh_translator **r, const kh_translated *t, kh_err *err);
 void kh_translator_free(kh_translator *r);
-/* Adds a fragment, by any number; nothing is done with one that has a mate of more than
- * KH_TEXT_SPAN bases.  When it is full, it is to be settled. */
+/* Adds a fragment, by any number. */
 int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
 		      kh_err *err);
-bool kh_translator_full(const kh_translator *r);
 /* The calls of those that were added, in their order, which are lent until the next is added. */
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err);
 

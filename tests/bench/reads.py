@@ -47,8 +47,8 @@ def load_sequences(path):
     return ["".join(parts) for parts in records]
 
 
-def mutate(rng, bases, rate):
-    """bases with events at this rate a base; 1 - INDELS of them are substitutions."""
+def mutate(rng, bases, rate, indels=INDELS):
+    """bases with events at this rate a base; 1 - indels of them are substitutions."""
     if rate <= 0:
         return bases
     parts, at, scale = [], 0, -1.0 / math.log1p(-rate)
@@ -59,35 +59,39 @@ def mutate(rng, bases, rate):
             return "".join(parts)
         parts.append(bases[at:hit])
         at, kind = hit + 1, rng.random()
-        if kind >= INDELS:
+        if kind >= indels:
             parts.append(rng.choice(OTHER.get(bases[hit], "ACGT")))
-        elif kind < INDELS / 2:
+        elif kind < indels / 2:
             parts.append(bases[hit] + rng.choice("ACGT"))
 
 
-def fragments(rng, sequences, count):
-    """Random stretches, either strand, as long as an insert and the slack."""
-    usable = [s for s in sequences if len(s) >= INSERT_MAX + SLACK]
+def fragments(rng, sequences, count, length=0):
+    """Random stretches, either strand, as long as an insert, or a long read, and the slack."""
+    usable = [s for s in sequences if len(s) >= max(length, INSERT_MAX) + SLACK]
     weights = [len(s) for s in usable]
-    for source in rng.choices(usable, weights, k=count):
-        span = (
-            min(INSERT_MAX, max(INSERT // 2, round(rng.gauss(INSERT, INSERT_SD)))) + SLACK
-        )
+    for source in rng.choices(usable, weights, k=count) if usable else ():
+        span = length or min(INSERT_MAX, max(INSERT // 2, round(rng.gauss(INSERT, INSERT_SD))))
+        span += SLACK
         start = rng.randrange(len(source) - span + 1)
         piece = source[start : start + span]
         yield piece if rng.random() < 0.5 else piece.translate(COMPLEMENT)[::-1]
 
 
 class Layout:
-    """How reads are made: their length, one or two a fragment, and the rates."""
+    """How reads are made: their length, one or two a fragment, and the rates.
 
-    def __init__(self, name, length, mates, error=0.005):
+    One that is longer than an insert has as many bases as errors leave."""
+
+    def __init__(self, name, length, mates, error=0.005, indels=INDELS):
         self.name, self.length, self.mates, self.error = name, length, mates, error
+        self.indels = indels
+        self.span = length if length > INSERT_MAX else 0
 
     def reads_of(self, rng, fragment):
         ends = (fragment, fragment.translate(COMPLEMENT)[::-1])
         for end in ends[: self.mates]:
-            yield mutate(rng, end[: self.length + SLACK], self.error)[: self.length]
+            bases = mutate(rng, end[: self.length + SLACK], self.error, self.indels)
+            yield bases[: self.length]
 
     def files(self, folder, name):
         if self.mates == 1:
@@ -120,7 +124,7 @@ def simulate(genomes, layout, count, paths, divergence=0.0):
         number = 0
         for path, taxid in genomes:
             rng = random.Random(f"{SEED} {path.name} {layout.name} {divergence}")
-            for fragment in fragments(rng, load_sequences(path), count):
+            for fragment in fragments(rng, load_sequences(path), count, layout.span):
                 fragment = mutate(rng, fragment, divergence)
                 for mate, bases in enumerate(layout.reads_of(rng, fragment)):
                     suffix = f"/{mate + 1}" if layout.mates == 2 else ""

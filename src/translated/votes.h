@@ -1,0 +1,27 @@
+/*
+ * votes.h - the genus of a long fragment by its pieces, two at a time: kmerhash-method(7)
+ */
+#ifndef KH_TRANSLATED_VOTES_H
+#define KH_TRANSLATED_VOTES_H
+
+#include <stddef.h>
+#include "translated/section.h"
+
+/* By how much genera have been best, each in some pairs of pieces. */
+typedef struct kh_votes {
+	size_t pairs;                   /* of pieces so far; 0: nothing is under way */
+	struct kh_votes_genus {
+		uint32_t genus;
+		uint64_t ahead;
+	} *v;
+	size_t n, cap;
+} kh_votes;
+
+void kh_votes_clear(kh_votes *t);
+/* A pair of pieces: the best genus, or KH_NO_TAXON, and by how much it is ahead of the second. */
+int kh_votes_add(kh_votes *t, uint32_t genus, uint32_t ahead, kh_err *err);
+/* The genus of all pieces, by its place in the section, or KH_NO_TAXON; then nothing is under
+ * way. */
+uint32_t kh_votes_end(kh_votes *t, const kh_translated *of);
+
+#endif
