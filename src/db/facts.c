@@ -86,11 +86,6 @@ void kh_minima(const kh_db_header *h, uint32_t minima[32])
 	}
 }
 
-static int fail(const kh_db *db, const char *what, kh_err *err)
-{
-	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
-}
-
 static int equal(const kh_db *db, const char *name, uint64_t said, uint64_t found, kh_err *err)
 {
 	if (said == found)
@@ -167,11 +162,11 @@ static int check_ids(const kh_db *db, kh_err *err)
 	for (uint32_t i = 0; i < h->n_targets; i++) {
 		if (db->target[i].id != at || at >= h->section[KH_SEC_IDS].bytes ||
 		    db->ids[at] == 0)
-			return fail(db, "its ids are not those of its targets", err);
+			return kh_db_bad(db, "its ids are not those of its targets", err);
 		at += strlen(db->ids + at) + 1;
 	}
 	if (at != h->section[KH_SEC_IDS].bytes)
-		return fail(db, "it has more ids than targets", err);
+		return kh_db_bad(db, "it has more ids than targets", err);
 	return KH_OK;
 }
 
@@ -208,7 +203,7 @@ static int check_counts(const kh_db *db, kh_err *err)
 		locations += db->dir ? db->dir[r].n_locs - db->dir[r].over
 				     : s->slots - (uint64_t)s->lists - s->over + s->words;
 		if (db->dir && !buckets_fit(&db->dir[r]))
-			return fail(db, "the buckets of a range do not fit its keys", err);
+			return kh_db_bad(db, "the buckets of a range do not fit its keys", err);
 	}
 	for (uint32_t i = 0; i < h->n_targets; i++)
 		bases += db->target[i].bases;
@@ -234,7 +229,7 @@ static int check_digest(const kh_db *db, kh_err *err)
 		digest = kh_fmix64(digest ^ t->digest) ^ t->bases;
 	}
 	return db->h->unmapped > 0 || digest == db->h->digest ? KH_OK
-	       : fail(db, "its digest is not that of its targets", err);
+	       : kh_db_bad(db, "its digest is not that of its targets", err);
 }
 
 int kh_db_check_facts(const kh_db *db, kh_err *err)
@@ -243,13 +238,13 @@ int kh_db_check_facts(const kh_db *db, kh_err *err)
 	int rc;
 
 	if (!holes_are_zero(db))
-		return fail(db, "a byte between its sections is not zero", err);
+		return kh_db_bad(db, "a byte between its sections is not zero", err);
 	if (!tool_is_text(db->h))
-		return fail(db, "the name of the program that made it is no text", err);
+		return kh_db_bad(db, "the name of the program that made it is no text", err);
 	if ((rc = check_ids(db, err)) || (rc = check_counts(db, err)) ||
 	    (rc = check_digest(db, err)))
 		return rc;
 	kh_minima(db->h, minima);
 	return memcmp(minima, db->h->minima, sizeof minima) == 0 ? KH_OK
-	       : fail(db, "its least hits do not follow from its counts", err);
+	       : kh_db_bad(db, "its least hits do not follow from its counts", err);
 }

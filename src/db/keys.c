@@ -7,11 +7,6 @@
 #include "base/threads.h"
 #include "index/grow.h"
 
-static int bad(const kh_db *db, const char *what, kh_err *err)
-{
-	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
-}
-
 int kh_db_find_keys(kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -21,11 +16,11 @@ int kh_db_find_keys(kh_db *db, kh_err *err)
 	if (h->keys.bytes == 0)
 		return KH_OK;
 	if (!kh_keys_find(&db->keys, section, h->keys.bytes, db->dir, n))
-		return bad(db, "its keys are not as many as its index has", err);
+		return kh_db_bad(db, "its keys are not as many as its index has", err);
 	for (uint64_t i = 0; i < n; i++)
 		if (db->keys.unmapped[i] >= h->sequences ||
 		    (i > 0 && db->keys.unmapped[i] <= db->keys.unmapped[i - 1]))
-			return bad(db, "its sequences without a taxon are out of order", err);
+			return kh_db_bad(db, "its sequences without a taxon are out of order", err);
 	return KH_OK;
 }
 

@@ -2,34 +2,23 @@
  * load.c - checks the bytes of a database and makes of them what a run uses
  *
  * Nothing in them is trusted: the header and the table of checksums come first, then the
- * sections that are small, and the index last, by many threads.
+ * sections that are small, and the index last (check.c).
  */
 #include <config.h>
 #include "db/load_in.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <xxhash.h>
 #include "base/mem.h"
-#include "base/progress.h"
-#include "base/threads.h"
-#include "index/lookup_simd.h"
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
 	"keys", "told", "text", "kept", "translated"
 };
 
-static const void *section(const kh_db *db, enum kh_section s)
-{
-	return (const char *)db->map + kh_db_extent_of(db->h, s)->at;
-}
-
-static int bad(const kh_db *db, kh_err *err, const char *what)
+int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
 {
 	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
 }
@@ -43,8 +32,8 @@ static int check_magic(const kh_db *db, kh_err *err)
 		static const char zero[8];
 
 		if (db->bytes >= sizeof *h && memcmp(h->magic, zero, sizeof zero) == 0)
-			return bad(db, err, "it was never completed (its header is empty)");
-		return bad(db, err, "it does not begin as a kmerhash database does");
+			return kh_db_bad(db, "it was never completed (its header is empty)", err);
+		return kh_db_bad(db, "it does not begin as a kmerhash database does", err);
 	}
 	if (h->version != KH_DB_VERSION && h->version != KH_DB_VERSION_TEXT)
 		return kh_fail(err, KH_EFORMAT,
@@ -52,9 +41,9 @@ static int check_magic(const kh_db *db, kh_err *err)
 			       "and %d: build it anew from its references (kmerhash build)",
 			       db->path, h->version, KH_DB_VERSION, KH_DB_VERSION_TEXT);
 	if (h->self != XXH3_64bits(h, offsetof(kh_db_header, self)))
-		return bad(db, err, "the checksum of its header is wrong (offset 0)");
+		return kh_db_bad(db, "the checksum of its header is wrong (offset 0)", err);
 	if (h->byte_order != UINT64_C(0x0102030405060708) || h->header_bytes != KH_DB_PAGE)
-		return bad(db, err, "its header is of another kind");
+		return kh_db_bad(db, "its header is of another kind", err);
 	if (h->file_bytes != db->bytes)
 		return kh_fail(err, KH_EFORMAT, "%s: truncated or extended: %" PRIu64
 			       " bytes, %" PRIu64 " expected", db->path, db->bytes, h->file_bytes);
@@ -93,24 +82,24 @@ static int check_extents(const kh_db *db, kh_err *err)
 				       db->path, section_name[i]);
 	}
 	if (overlapping(h))
-		return bad(db, err, "its sections overlap");
+		return kh_db_bad(db, "its sections overlap", err);
 	if (h->keys.bytes == 0 && h->keys.at != 0)
-		return bad(db, err, "its section of keys is empty");
+		return kh_db_bad(db, "its section of keys is empty", err);
 	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0) ||
 	    (h->text.at != 0) != (h->kept.at != 0))
-		return bad(db, err, "its version does not say whether it has text");
+		return kh_db_bad(db, "its version does not say whether it has text", err);
 	const kh_db_extent *sums = &h->section[KH_SEC_SUMS];
 	uint64_t blocks = (sums->at - KH_DB_PAGE + KH_DB_BLOCK - 1) / KH_DB_BLOCK;
 
 	if (sums->bytes != blocks * 8 || sums->at + sums->bytes != db->bytes ||
-	    h->sums != XXH3_64bits(section(db, KH_SEC_SUMS), (size_t)sums->bytes))
-		return bad(db, err, "its table of checksums is damaged");
+	    h->sums != XXH3_64bits(kh_db_section(db, KH_SEC_SUMS), (size_t)sums->bytes))
+		return kh_db_bad(db, "its table of checksums is damaged", err);
 	if (h->section[KH_SEC_DIR].bytes !=
 		    KH_RANGES * (h->text.at ? sizeof(kh_seed_range) : sizeof(kh_range)) ||
 	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
 	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target) ||
 	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0))
-		return bad(db, err, "the sizes of its sections do not fit its counts");
+		return kh_db_bad(db, "the sizes of its sections do not fit its counts", err);
 	return KH_OK;
 }
 
@@ -128,7 +117,7 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	kh_err why = { 0, "" };
 
 	if (kh_sampling_check(&sampling, &why))
-		return bad(db, err, why.msg);
+		return kh_db_bad(db, why.msg, err);
 	if (h->max_span < h->sampling.stride || h->max_span > 1 << 20 ||
 	    h->gap != (h->text.at ? 1 : 1 + (h->max_span + h->sampling.stride - 1) /
 						    h->sampling.stride) ||
@@ -138,134 +127,13 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	    (h->max_bytes ? h->file_bytes > h->max_bytes : h->least > 0 && h->text.at == 0) ||
 	    h->word_bits != (h->text.at ? kh_seed_bits(h->bins)
 					: kh_word_bits(h->bins, h->n_taxa)))
-		return bad(db, err, "a parameter in its header is out of range");
+		return kh_db_bad(db, "a parameter in its header is out of range", err);
 	for (int i = 0; i < 32; i++)
 		if (h->minima[i] == 0)
-			return bad(db, err, "a parameter in its header is out of range");
+			return kh_db_bad(db, "a parameter in its header is out of range", err);
 	if (!all_zero(h->zero, sizeof h->zero) || !all_zero(h->zero2, sizeof h->zero2))
-		return bad(db, err, "a byte in its header that must be zero is not");
+		return kh_db_bad(db, "a byte in its header that must be zero is not", err);
 	return KH_OK;
-}
-
-/* --- checksums, in parallel ------------------------------------------------------- */
-struct verify {
-	const kh_db *db;
-	/* true: the ranges from .. to - 1 of the index; false: all but the index */
-	bool index;
-	bool keys;                      /* with the section of keys, if not index */
-	unsigned from, to;
-	uint64_t blocks;
-	double started;
-	uint64_t bytes;                 /* to be read */
-	_Atomic uint64_t next, done;    /* blocks or ranges that are taken; bytes read */
-};
-
-static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
-{
-	const kh_db_extent *e = kh_db_extent_of(db->h, s);
-
-	return at >= e->at && at + n <= e->at + e->bytes;
-}
-
-/* Where a range begins in the file; for KH_RANGES, the end of the index. */
-static uint64_t range_at(const kh_db *db, unsigned range)
-{
-	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
-
-	if (range == KH_RANGES)
-		return e->at + e->bytes;
-	return e->at + 64 * (db->dir ? db->dir[range].first_bucket
-				     : db->seeds.dir[range].first_line);
-}
-
-/* Does the block belong to these ranges, or to the rest? A block that is only partly of the index
- * belongs to the rest. */
-static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
-{
-	if (!inside(v->db, KH_SEC_INDEX, at, n))
-		return !v->index && (v->keys || !inside(v->db, KH_SEC_KEYS, at, n));
-	return v->index && at < range_at(v->db, v->to) && at + n > range_at(v->db, v->from);
-}
-
-static void show_bytes(struct verify *v, uint64_t n)
-{
-	const uint64_t done = atomic_fetch_add(&v->done, n) + n;
-
-	kh_progress(&(kh_step) { .doing = "checked",
-				 .started = v->started,
-				 .done = done < v->bytes ? done : v->bytes,
-				 .total = v->bytes });
-}
-
-static int verify_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct verify *v = arg;
-	const kh_db *db = v->db;
-	const uint64_t *sums = section(db, KH_SEC_SUMS);
-	const uint64_t end = db->h->section[KH_SEC_SUMS].at;
-
-	(void)worker;
-	for (uint64_t i; (i = v->next++) < v->blocks;) {
-		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
-		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
-
-		if (!concerns(v, at, n))
-			continue;
-		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i]) {
-			v->next = v->blocks;
-			return kh_fail(err, KH_EFORMAT,
-				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
-				       " is wrong",
-				       db->path, at, at + n - 1);
-		}
-		show_bytes(v, n);
-	}
-	return KH_OK;
-}
-
-static int check_range(const kh_db *db, unsigned range, kh_err *err)
-{
-	const kh_range *r = &db->dir[range];
-	const uint32_t n_bins = (uint32_t)db->h->bins, n_taxa = db->h->n_taxa;
-
-	if (!kh_probe_sound(db->image, r, n_bins, n_taxa) &&
-	    kh_index_check(db->image, r, n_bins, n_taxa, err))
-		return KH_EFORMAT;
-	return kh_db_range_ends(db, r) ? KH_OK
-	       : kh_fail(err, KH_EFORMAT, "a bit behind its lists is not zero");
-}
-
-/* Checks the structure of ranges, one at a time. */
-static int check_worker(void *arg, unsigned worker, kh_err *err)
-{
-	struct verify *v = arg;
-	const kh_db *db = v->db;
-	kh_err why = { 0, "" };
-
-	(void)worker;
-	for (uint64_t p; (p = v->from + v->next++) < v->to;) {
-		if (db->dir ? check_range(db, (unsigned)p, &why)
-			    : kh_db_check_seeds(db, (unsigned)p, &why)) {
-			v->next = v->to;
-			return kh_fail(err, KH_EFORMAT,
-				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
-				       p, why.msg);
-		}
-		kh_progress(&(kh_step) { .doing = "checked",
-					 .things = "ranges of the index",
-					 .started = v->started,
-					 .done = p + 1 - v->from,
-					 .total = v->to - v->from });
-	}
-	return KH_OK;
-}
-
-static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_err *err)
-{
-	v->started = kh_seconds();
-	const int rc = kh_side_by_side(threads, fn, v, err);
-	kh_progress_end();
-	return rc;
 }
 
 /* --- sections --------------------------------------------------------------------- */
@@ -283,14 +151,14 @@ static int check_directory(const kh_db *db, kh_err *err)
 		    r->first_bucket != at / 64 ||
 		    r->first_loc != (at + (uint64_t)(r->buckets + 1) * 64) / 4 ||
 		    kh_range_bytes(r, h->word_bits) > end - at)
-			return bad(db, err, "its directory is damaged");
+			return kh_db_bad(db, "its directory is damaged", err);
 		at += kh_range_bytes(r, h->word_bits);
 		keys += r->keys;
 		entries += r->entries;
 		over += r->over;
 	}
 	if (at != end || keys != h->features || entries != h->entries || over != h->over)
-		return bad(db, err, "its directory does not fit its header");
+		return kh_db_bad(db, "its directory does not fit its header", err);
 	return KH_OK;
 }
 
@@ -302,7 +170,7 @@ static bool strings_ok(const char *p, uint64_t bytes)
 
 static int load_taxa(kh_db *db, kh_err *err)
 {
-	const kh_db_taxon *in = section(db, KH_SEC_TAXA);
+	const kh_db_taxon *in = kh_db_section(db, KH_SEC_TAXA);
 	const size_t names_len = (size_t)db->h->section[KH_SEC_NAMES].bytes;
 	kh_taxonomy *t = db->tax = kh_taxonomy_new(db->h->n_taxa, names_len, err);
 	kh_err why = { 0, "" };
@@ -316,10 +184,10 @@ static int load_taxa(kh_db *db, kh_err *err)
 		t->name[i] = in[i].name > UINT32_MAX ? UINT32_MAX : (uint32_t)in[i].name;
 		t->rank[i] = in[i].rank > UINT8_MAX ? UINT8_MAX : (uint8_t)in[i].rank;
 	}
-	memcpy(t->names, section(db, KH_SEC_NAMES), names_len);
+	memcpy(t->names, kh_db_section(db, KH_SEC_NAMES), names_len);
 	if (!kh_taxonomy_check(t, &why) && !kh_taxonomy_derive(t, &why))
 		return KH_OK;
-	return why.code == KH_ENOMEM ? kh_fail_nomem(err) : bad(db, err, why.msg);
+	return why.code == KH_ENOMEM ? kh_fail_nomem(err) : kh_db_bad(db, why.msg, err);
 }
 
 /* Reads the targets, and finds where their bins end; fails if their records do not fit one
@@ -338,14 +206,14 @@ static int read_targets(const kh_db *db, uint32_t *first, uint32_t *taxon, uint6
 
 		if ((db->dir && t->first_bin != bin) || t->taxon >= h->n_taxa || t->id >= ids ||
 		    (t->id > 0 && db->ids[t->id - 1] != 0) || bins > h->bins)
-			return bad(db, err, "its targets are damaged");
+			return kh_db_bad(db, "its targets are damaged", err);
 		bin += (bins > 0 ? bins : 1) + h->gap;
 		first[i] = t->first_bin;
 		taxon[i] = t->taxon;
 	}
 	*end = bin;
 	if (db->dir && bin > h->bins)
-		return bad(db, err, "its targets do not fit its number of bins");
+		return kh_db_bad(db, "its targets do not fit its number of bins", err);
 	return KH_OK;
 }
 
@@ -368,7 +236,7 @@ static int make_bins(kh_db *db, uint32_t *first, uint32_t *taxon, kh_err *err)
 	db->bins = db->bin_map.bins;
 	db->bins.most = h->max_locations;
 	if (db->bin_map.end != h->bins || db->bins.n - db->bins.n_targets != h->n_species)
-		return bad(db, err, "its targets and species do not fit its number of bins");
+		return kh_db_bad(db, "its targets and species do not fit its number of bins", err);
 	return KH_OK;
 }
 
@@ -381,12 +249,12 @@ static int load_targets(kh_db *db, kh_err *err)
 	uint32_t *taxon = kh_array(n, sizeof *taxon, err);
 	int rc = KH_ENOMEM;
 
-	db->target = section(db, KH_SEC_TARGETS);
-	db->ids = section(db, KH_SEC_IDS);
-	db->unmapped = section(db, KH_SEC_UNMAPPED);
+	db->target = kh_db_section(db, KH_SEC_TARGETS);
+	db->ids = kh_db_section(db, KH_SEC_IDS);
+	db->unmapped = kh_db_section(db, KH_SEC_UNMAPPED);
 	if (!strings_ok(db->ids, h->section[KH_SEC_IDS].bytes) ||
 	    !strings_ok(db->unmapped, h->section[KH_SEC_UNMAPPED].bytes))
-		rc = bad(db, err, "its ids are damaged");
+		rc = kh_db_bad(db, "its ids are damaged", err);
 	else if (first && taxon)
 		rc = make_bins(db, first, taxon, err);
 	free(first);
@@ -421,36 +289,34 @@ static int find_translated(kh_db *db, kh_err *err)
 	if (db->text)
 		rc = find_parts(db, &text, err);
 	if (!rc)
-		rc = kh_translated_find(&db->translated, section(db, KH_SEC_TRANSLATED),
+		rc = kh_translated_find(&db->translated, kh_db_section(db, KH_SEC_TRANSLATED),
 					h->translated.bytes, h->n_taxa, db->text ? &text : NULL,
 					&why);
 	if (rc)
 		free(text.part);
-	return !rc ? KH_OK : why.code == KH_EFORMAT ? bad(db, err, why.msg) : kh_fail_nomem(err);
+	return !rc                       ? KH_OK
+	       : why.code == KH_EFORMAT ? kh_db_bad(db, why.msg, err)
+					: kh_fail_nomem(err);
 }
 
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 {
-	struct verify v = { .db = db, .keys = o->keys };
 	int rc;
 
 	db->h = db->map;
 	if ((rc = check_magic(db, err)) || (rc = check_extents(db, err)))
 		return rc;
-	v.blocks = db->h->section[KH_SEC_SUMS].bytes / 8;
-	v.bytes = db->h->section[KH_SEC_SUMS].at - db->h->section[KH_SEC_INDEX].bytes;
-	db->sums = section(db, KH_SEC_SUMS);
+	db->sums = kh_db_section(db, KH_SEC_SUMS);
 	db->unchecked = o->later && !o->no_verify;
-	rc = in_parallel(&v, o->threads, verify_worker, err);
-	if (rc)
+	if ((rc = kh_db_check_rest(db, o->keys, o->threads, err)))
 		return rc;
-	db->image = section(db, KH_SEC_INDEX);
+	db->image = kh_db_section(db, KH_SEC_INDEX);
 	if (db->h->text.at)
-		db->seeds = (kh_seed_index) { db->image, section(db, KH_SEC_DIR),
+		db->seeds = (kh_seed_index) { db->image, kh_db_section(db, KH_SEC_DIR),
 					      db->h->word_bits };
 	else
-		db->dir = section(db, KH_SEC_DIR);
-	db->told = db->h->told.at ? section(db, KH_SEC_TOLD) : NULL;
+		db->dir = kh_db_section(db, KH_SEC_DIR);
+	db->told = db->h->told.at ? kh_db_section(db, KH_SEC_TOLD) : NULL;
 	if ((rc = check_parameters(db, err)) ||
 	    (rc = db->dir ? check_directory(db, err) : kh_db_check_seed_ranges(db, err)) ||
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
@@ -459,48 +325,4 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
-}
-
-/* --- the index, or a part of it --------------------------------------------------- */
-int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
-{
-	struct verify v = { .db = db, .index = true, .from = from, .to = to,
-			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
-			    .bytes = range_at(db, to) - range_at(db, from) };
-
-	return in_parallel(&v, threads, verify_worker, err);
-}
-
-int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
-{
-	struct verify v = { .db = db, .from = from, .to = to };
-	int rc = kh_db_check_sums(db, from, to, threads, err);
-
-	return rc ? rc : in_parallel(&v, threads, check_worker, err);
-}
-
-/* The addresses stay taken: kh_db_close() gives all back at once. */
-static int let_go(const kh_db *db, uint64_t from, uint64_t to, kh_err *err)
-{
-	if (from < to &&
-	    mmap((char *)db->map + from, (size_t)(to - from), PROT_NONE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return kh_fail_errno(err, db->path);
-	return KH_OK;
-}
-
-int kh_db_keep(const kh_db *db, unsigned from, unsigned to, uint64_t *kept, kh_err *err)
-{
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	const uint64_t first = (range_at(db, 0) + page - 1) / page * page;
-	const uint64_t end = range_at(db, KH_RANGES) / page * page;
-	uint64_t lo = range_at(db, from) / page * page;
-	uint64_t hi = (range_at(db, to) + page - 1) / page * page;
-	int rc;
-
-	lo = lo < first ? first : lo < end ? lo : end;
-	hi = from == to || hi < lo ? lo : hi < end ? hi : end;
-	*kept = range_at(db, to) - range_at(db, from);
-	rc = let_go(db, first, lo, err);
-	return rc ? rc : let_go(db, hi, end, err);
 }

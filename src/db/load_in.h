@@ -1,4 +1,4 @@
-/* load_in.h - what open.c asks of load.c, and load.c of keys.c and facts.c */
+/* load_in.h - what open.c asks of load.c, and load.c of check.c, facts.c, keys.c and text.c */
 #ifndef KH_DB_LOAD_IN_H
 #define KH_DB_LOAD_IN_H
 
@@ -7,6 +7,28 @@
 /* Checks db->map, and sets the members of db that point into it or are made from it. On failure
  * the caller closes db. */
 int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err);
+
+/* Fails: the file is no database, as `what` says. */
+int kh_db_bad(const kh_db *db, const char *what, kh_err *err);
+
+static inline const void *kh_db_section(const kh_db *db, enum kh_section s)
+{
+	return (const char *)db->map + kh_db_extent_of(db->h, s)->at;
+}
+
+/* Where a range begins in the file; for KH_RANGES, the end of the index. */
+static inline uint64_t kh_db_range_at(const kh_db *db, unsigned range)
+{
+	const kh_db_extent *e = &db->h->section[KH_SEC_INDEX];
+
+	if (range == KH_RANGES)
+		return e->at + e->bytes;
+	return e->at + 64 * (db->dir ? db->dir[range].first_bucket
+				     : db->seeds.dir[range].first_line);
+}
+
+/* Checks all but the index against the checksums; with the section of keys if that is wanted. */
+int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err);
 
 /* Fails if what the file says twice is not the same; sections have been loaded. */
 int kh_db_check_facts(const kh_db *db, kh_err *err);

@@ -6,11 +6,6 @@
 #include "index/seeds.h"
 #include "text/text.h"
 
-static int bad(const kh_db *db, const char *what, kh_err *err)
-{
-	return kh_fail(err, KH_EFORMAT, "%s: not a usable database: %s", db->path, what);
-}
-
 /* --- the index ------------------------------------------------------------------------- */
 int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 {
@@ -24,13 +19,13 @@ int kh_db_check_seed_ranges(const kh_db *db, kh_err *err)
 		if (r->first_line != at / 64 || kh_seed_bytes(r) > end - at ||
 		    r->first_word != (at + kh_seed_line_bytes(r)) / 4 || r->seeds > r->slots ||
 		    r->lists > r->words || (uint64_t)r->lists + r->over > r->seeds)
-			return bad(db, "its directory is damaged", err);
+			return kh_db_bad(db, "its directory is damaged", err);
 		at += kh_seed_bytes(r);
 		seeds += r->seeds;
 		over += r->over;
 	}
 	if (at != end || seeds != h->entries || over != h->over || seeds != h->features)
-		return bad(db, "its directory does not fit its header", err);
+		return kh_db_bad(db, "its directory does not fit its header", err);
 	return KH_OK;
 }
 
@@ -68,25 +63,26 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 	db->kept = (const void *)((const char *)db->map + h->kept.at);
 	if (h->kept.bytes % sizeof *db->kept != 0 ||
 	    h->kept.bytes / sizeof *db->kept > h->bins)
-		return bad(db, "its section kept is damaged", err);
+		return kh_db_bad(db, "its section kept is damaged", err);
 	db->n_kept = (uint32_t)(h->kept.bytes / sizeof *db->kept);
 	for (uint32_t i = 0; i < db->n_kept; i++) {
 		const kh_db_kept *k = &db->kept[i];
 
 		if (!kept_is_sound(db, i, bin))
-			return bad(db, "its section kept is damaged", err);
+			return kh_db_bad(db, "its section kept is damaged", err);
 		for (; target <= k->target; target++)
 			if (db->target[target].first_bin != bin)
-				return bad(db, "its targets are damaged", err);
+				return kh_db_bad(db, "its targets are damaged", err);
 		first[i] = k->first_bin;
 		taxon[i] = db->target[k->target].taxon;
 		bin += k->bins + (uint64_t)h->gap;
 	}
 	for (; target < h->n_targets; target++)
 		if (db->target[target].first_bin != bin)
-			return bad(db, "its targets are damaged", err);
+			return kh_db_bad(db, "its targets are damaged", err);
 	*end = bin;
-	return bin > h->bins ? bad(db, "its targets do not fit its number of bins", err) : KH_OK;
+	return bin <= h->bins ? KH_OK
+	       : kh_db_bad(db, "its targets do not fit its number of bins", err);
 }
 
 /* --- the text -------------------------------------------------------------------------- */
@@ -122,10 +118,11 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 	if (stride % KH_TEXT_WORD != 0 || stride > KH_TEXT_SPAN || (stride & (stride - 1)) != 0 ||
 	    h->max_span != KH_TEXT_SPAN || h->bins >= KH_SEED_MANY ||
 	    h->keys.at != 0 || h->told.at != 0)
-		return bad(db, "a parameter in its header is not one of a database with text", err);
+		return kh_db_bad(db, "a parameter in its header is not one of a database with text",
+				 err);
 	if (h->text.bytes % sizeof *db->text != 0 || h->text.bytes / sizeof *db->text !=
 	    h->bins * (stride / KH_TEXT_WORD) + KH_TEXT_BEHIND)
-		return bad(db, "its text does not fit its bins", err);
+		return kh_db_bad(db, "its text does not fit its bins", err);
 	db->text = (const void *)((const char *)db->map + h->text.at);
 	db->bins.places = 1;
 	db->bins.bits = h->word_bits;
@@ -134,7 +131,7 @@ int kh_db_find_text(kh_db *db, kh_err *err)
 		return KH_ENOMEM;
 	for (uint32_t i = 0; i < db->n_kept; i++) {
 		if (!ends(db, i))
-			return bad(db, "its text goes on behind a target", err);
+			return kh_db_bad(db, "its text goes on behind a target", err);
 		db->kept_end[i] = (uint64_t)db->kept[i].first_bin * stride +
 				  kh_db_kept_bases(db, &db->kept[i]);
 	}

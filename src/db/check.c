@@ -1,0 +1,150 @@
+/*
+ * check.c - the bytes of a database beside their checksums, and the structure of its index, by many
+ * threads
+ */
+#include <config.h>
+#include "db/load_in.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <xxhash.h>
+#include "base/progress.h"
+#include "base/threads.h"
+#include "index/lookup_simd.h"
+
+struct verify {
+	const kh_db *db;
+	/* true: the ranges from .. to - 1 of the index; false: all but the index */
+	bool index;
+	bool keys;                      /* with the section of keys, if not index */
+	unsigned from, to;
+	uint64_t blocks;
+	double started;
+	uint64_t bytes;                 /* to be read */
+	_Atomic uint64_t next, done;    /* blocks or ranges that are taken; bytes read */
+};
+
+static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
+{
+	const kh_db_extent *e = kh_db_extent_of(db->h, s);
+
+	return at >= e->at && at + n <= e->at + e->bytes;
+}
+
+/* Does the block belong to these ranges, or to the rest? A block that is only partly of the index
+ * belongs to the rest. */
+static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
+{
+	if (!inside(v->db, KH_SEC_INDEX, at, n))
+		return !v->index && (v->keys || !inside(v->db, KH_SEC_KEYS, at, n));
+	return v->index && at < kh_db_range_at(v->db, v->to) &&
+	       at + n > kh_db_range_at(v->db, v->from);
+}
+
+static void show_bytes(struct verify *v, uint64_t n)
+{
+	const uint64_t done = atomic_fetch_add(&v->done, n) + n;
+
+	kh_progress(&(kh_step) { .doing = "checked",
+				 .started = v->started,
+				 .done = done < v->bytes ? done : v->bytes,
+				 .total = v->bytes });
+}
+
+static int verify_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct verify *v = arg;
+	const kh_db *db = v->db;
+	const uint64_t *sums = kh_db_section(db, KH_SEC_SUMS);
+	const uint64_t end = db->h->section[KH_SEC_SUMS].at;
+
+	(void)worker;
+	for (uint64_t i; (i = v->next++) < v->blocks;) {
+		uint64_t at = KH_DB_PAGE + i * KH_DB_BLOCK;
+		uint64_t n = end - at < KH_DB_BLOCK ? end - at : KH_DB_BLOCK;
+
+		if (!concerns(v, at, n))
+			continue;
+		if (XXH3_64bits((const char *)db->map + at, (size_t)n) != sums[i]) {
+			v->next = v->blocks;
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: damaged: the checksum of bytes %" PRIu64 " to %" PRIu64
+				       " is wrong",
+				       db->path, at, at + n - 1);
+		}
+		show_bytes(v, n);
+	}
+	return KH_OK;
+}
+
+static int check_range(const kh_db *db, unsigned range, kh_err *err)
+{
+	const kh_range *r = &db->dir[range];
+	const uint32_t n_bins = (uint32_t)db->h->bins, n_taxa = db->h->n_taxa;
+
+	if (!kh_probe_sound(db->image, r, n_bins, n_taxa) &&
+	    kh_index_check(db->image, r, n_bins, n_taxa, err))
+		return KH_EFORMAT;
+	return kh_db_range_ends(db, r) ? KH_OK
+	       : kh_fail(err, KH_EFORMAT, "a bit behind its lists is not zero");
+}
+
+/* Checks the structure of ranges, one at a time. */
+static int check_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct verify *v = arg;
+	const kh_db *db = v->db;
+	kh_err why = { 0, "" };
+
+	(void)worker;
+	for (uint64_t p; (p = v->from + v->next++) < v->to;) {
+		if (db->dir ? check_range(db, (unsigned)p, &why)
+			    : kh_db_check_seeds(db, (unsigned)p, &why)) {
+			v->next = v->to;
+			return kh_fail(err, KH_EFORMAT,
+				       "%s: not a usable database: range %" PRIu64 ", %s", db->path,
+				       p, why.msg);
+		}
+		kh_progress(&(kh_step) { .doing = "checked",
+					 .things = "ranges of the index",
+					 .started = v->started,
+					 .done = p + 1 - v->from,
+					 .total = v->to - v->from });
+	}
+	return KH_OK;
+}
+
+static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_err *err)
+{
+	v->started = kh_seconds();
+	const int rc = kh_side_by_side(threads, fn, v, err);
+	kh_progress_end();
+	return rc;
+}
+
+int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .keys = keys,
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
+			    .bytes = db->h->section[KH_SEC_SUMS].at -
+				     db->h->section[KH_SEC_INDEX].bytes };
+
+	return in_parallel(&v, threads, verify_worker, err);
+}
+
+int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .index = true, .from = from, .to = to,
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
+			    .bytes = kh_db_range_at(db, to) - kh_db_range_at(db, from) };
+
+	return in_parallel(&v, threads, verify_worker, err);
+}
+
+int kh_db_check(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .from = from, .to = to };
+	int rc = kh_db_check_sums(db, from, to, threads, err);
+
+	return rc ? rc : in_parallel(&v, threads, check_worker, err);
+}
