@@ -441,11 +441,13 @@ def compare_section(path, taxonomy, *genomes):
 def compare_calls(path, calls, files):
     db = Database(path)
     section, tree, found = Section(db), Tree(db.taxa), 0
+    number = {taxon[0]: i for i, taxon in enumerate(db.taxa)}
     reads = zip(*(records(file) for file in files))
     with open(calls) as lines:
         for line, mates in zip(lines, reads):
             status, name, taxid, _, column = line.rstrip("\n").split("\t")
-            if status == "C" and not column.startswith(taxid + ":0"):
+            if status == "C" and (not column.startswith(taxid + ":0") or
+                                  up_to(db, number[int(taxid)], SPECIES)):
                 continue
             mates = [seq for _, seq in mates]
             taxon = called(tree, taxon_of(section, mates))

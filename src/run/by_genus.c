@@ -6,7 +6,9 @@
 
 int kh_by_genus_init(kh_by_genus *g, const kh_db *db, unsigned threads, kh_err *err)
 {
-	*g = (kh_by_genus) { .threads = threads, .n_taxa = db->tax->n };
+	*g = (kh_by_genus) { .threads = threads,
+			     .n_taxa = db->tax->n,
+			     .species = db->tax->species };
 	if (!db->translated.head)
 		return KH_OK;
 	g->of = kh_array(threads, sizeof *g->of, err);

@@ -16,6 +16,7 @@
 typedef struct kh_by_genus {
 	unsigned threads;
 	uint32_t n_taxa;
+	const uint32_t *species;        /* of a taxon: kh_tree */
 	uint64_t **of;                  /* of each worker, by taxon */
 	uint64_t *many;                 /* of all, but for what is dropped */
 	bool *dropped;                  /* by taxon: these calls are none in the end */
@@ -25,10 +26,11 @@ typedef struct kh_by_genus {
 int kh_by_genus_init(kh_by_genus *g, const kh_db *db, unsigned threads, kh_err *err);
 void kh_by_genus_clear(kh_by_genus *g);
 
-/* Is it a call of translated seeds?  No features agree with it. */
+/* Is it a call of translated seeds?  It is above species, and no features agree with it. */
 static inline bool kh_by_genus_is(const kh_by_genus *g, const kh_call *c)
 {
-	return g->of && c->taxon != KH_NO_TAXON && c->hits == 0;
+	return g->of && c->taxon != KH_NO_TAXON && c->hits == 0 &&
+	       g->species[c->taxon] == KH_NO_TAXON;
 }
 
 /* Counts the fragments of a task. */
