@@ -1,9 +1,11 @@
 /*
  * test_kraken2.c - the k-mers of made-up bases by random rules: without an ambiguous one, which has
- * a loop of its own, as with one behind the end, which has another
+ * a loop of its own, as with one behind the end, which has another; many keys at once in tables as
+ * full as can be, as one after the other
  */
 #include "test.h"
 #include <string.h>
+#include "kraken2/lookup.h"
 #include "kraken2/scan.h"
 #include "packed.h"
 
@@ -72,9 +74,69 @@ static void test_scan(void **state)
 	}
 }
 
+/* --- look-ups --------------------------------------------------------------------- */
+enum { CELLS = 700, KEYS = 1000, NODES = 60 };
+
+/* A table of which so many cells are taken; their values can be beyond the taxonomy. */
+static kh_k2_rule random_table(unsigned char *cells, uint64_t *key)
+{
+	kh_k2_rule r = { .capacity = 1 + test_rand() % CELLS, .n_nodes = NODES };
+	const uint64_t full = test_rand() % 3 ? r.capacity - r.capacity / 16 : r.capacity;
+
+	r.cell_bytes = 4 + (uint32_t)(test_rand() % 2);
+	r.value_bits = 6 + (uint32_t)(test_rand() % 4);
+	r.key_bits = 8 * r.cell_bytes - r.value_bits;
+	r.inverse = UINT64_MAX / r.capacity;
+	r.least_hash = test_rand() % 2 ? 0 : UINT64_MAX / 8;
+	memset(cells, 0, CELLS * 5);
+	for (uint64_t i = 0; i < KEYS; i++)
+		key[i] = test_rand();
+	for (uint64_t i = 0; i < full; i++) {
+		const uint64_t hash = kh_fmix64(key[i]), part = hash >> (64 - r.key_bits);
+		const uint64_t value = 1 + test_rand() % (NODES + 3);
+		uint64_t at = kh_k2_cell(&r, hash);
+
+		while (kh_k2_read(&r, cells, at).value != 0)
+			at = (at + 1) % r.capacity;
+		const uint64_t cell = part << r.value_bits | value;
+		memcpy(cells + at * r.cell_bytes, &cell, r.cell_bytes);
+	}
+	return r;
+}
+
+static void test_lookup(void **state)
+{
+	static unsigned char room[64 + CELLS * 5];
+	uint64_t key[KEYS];
+	uint32_t taxon[KEYS], taxa[NODES];
+	size_t found = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < NODES; i++)
+		taxa[i] = 1000 + i;
+	for (int round = 0; round < 500; round++) {
+		unsigned char *cells = room + 4 * (test_rand() % 16);
+		const kh_k2_rule r = random_table(cells, key);
+		const kh_k2_table t = { &r, cells, taxa };
+
+		kh_k2_lookup(&t, key, KEYS, taxon);
+		for (size_t i = 0; i < KEYS; i++) {
+			const uint64_t hash = kh_fmix64(key[i]);
+			const uint32_t value = hash < r.least_hash ? 0
+					       : kh_k2_find(&r, cells, hash, kh_k2_cell(&r, hash));
+
+			found += value > 0;
+			assert_int_equal(taxon[i], value > 0 && value < NODES ? taxa[value]
+						   : value > 0 ? KH_NO_TAXON : taxa[0]);
+		}
+	}
+	assert_true(found > 500 * CELLS / 8);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_scan) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_scan),
+					    cmocka_unit_test(test_lookup) };
 
 	test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
