@@ -6,7 +6,7 @@
 #include <string.h>
 #include "cuda/gpu/comm.h"
 #include "cuda/kernels/kraken2.h"
-#include "cuda/kernels/match_item.h"
+#include "cuda/kernels/match_short.h"
 
 size_t kh_gpu_query_match_room(void)
 {
@@ -65,7 +65,7 @@ static uint32_t choose(kh_small *x, const kh_small_job *j, uint32_t mate, bool a
 	uint32_t n = 0, next = 0;
 
 	for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
-		for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
+		for (uint32_t m = kh_small_marks(j->mark, &j->s.mate[mate], k, w); m; m &= m - 1) {
 			const uint32_t pos = 32 * w + kh_lowest_bit(m);
 
 			if (pos < next)
@@ -121,7 +121,7 @@ static bool compare(const kh_gpu_query *q, kh_small *x, uint32_t i)
 		kh_mate *a = &j.s.mate[mate];
 
 		for (uint32_t w = 0; 32 * w < a->len; w++)
-			a->seeds += kh_count_bits(kh_small_marks(&j, mate, m->db->sampling.k, w));
+			a->seeds += kh_count_bits(kh_small_marks(j.mark, a, m->db->sampling.k, w));
 		if (a->len > 0)
 			kh_text_read(m->read[mate], a->bases, a->amb, a->at, a->len);
 	}
@@ -150,6 +150,14 @@ static void compare_all(const kh_gpu_query *q)
 				kh_gpu_leave_to_host(q, i);
 			continue;
 		}
+		kh_short_end end = q->found || i >= q->n
+					   ? KH_SHORT_LEFT
+					   : kh_short_compare(q, &q->text, i, false);
+
+		if (end == KH_SHORT_AGAIN)
+			end = kh_short_compare(q, &q->text, i, true);
+		if (end == KH_SHORT_DONE)
+			continue;
 		memset(room, 0xa5, sizeof room);
 		kh_small_init(&x, &q->text, &caps, room);
 		if (!compare(q, &x, i))

@@ -1,22 +1,26 @@
 /*
  * match.cu - fragments compared with text
  *
- * Each warp compares a fragment, or a part of a long one (match_warp.cuh).  The kernels run one
- * after the other in a stream:
+ * The kernels run one after the other in a stream:
  *
  *	mark    which k-mers are seeds, word by word
- *	match   fragments and parts, in small rooms, in shared memory
+ *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
+ *	        their seeds, and what is not, by all
+ *	match   a warp a fragment, or a part of a long one: what is left of these (match_warp.cuh),
+ *	        in small rooms, in shared memory
  *	left    those for which that was too little, in large ones, in memory of the queue
  *	sum     the calls of long fragments, by the claims of their parts
  *
  * What needs still more is left to the host: its call has the taxon KH_GPU_CALL_LEFT.
  */
+#include "cuda/kernels/match_short.h"
 #include "cuda/kernels/match_warp.cuh"
 #include "cuda/kernels/syncmers.cuh"
 
 namespace {
 
-constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32;
+constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32, SHORT_BLOCK = 64;
+constexpr unsigned MATCH_EACH = 4;      /* blocks of warps on a multiprocessor */
 constexpr unsigned LARGE_BLOCKS = 32;   /* of warps with large rooms */
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
@@ -37,27 +41,67 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 	q.mark[w] = leave_out(sk, q.bases, w, keep);
 }
 
+template <bool ALL_SEEDS>
+__global__ void __launch_bounds__(SHORT_BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
+{
+	__shared__ kh_match_db db;
+	const uint32_t at = blockIdx.x * SHORT_BLOCK + threadIdx.x;
+
+	if (threadIdx.x == 0)
+		db = q.text;
+	__syncthreads();
+	if (at >= (ALL_SEEDS ? q.counts[KH_GPU_AGAIN] : q.n))
+		return;
+	const uint32_t i = ALL_SEEDS ? q.again[at] : at;
+
+	if (!ALL_SEEDS && kh_gpu_is_long(&q, i))
+		return;
+	const kh_short_end end = kh_short_compare(&q, &db, i, ALL_SEEDS);
+
+	if (end == KH_SHORT_AGAIN)
+		q.again[atomicAdd(&q.counts[KH_GPU_AGAIN], 1)] = i;
+	if (end == KH_SHORT_LEFT)
+		q.rest[atomicAdd(&q.counts[KH_GPU_REST], 1)] = i;
+}
+
+/* The fragments are those of q.rest; or all, if the features found are wanted, which threads do not
+ * look for.  Of a long fragment, which features its parts have found is not kept. */
+__device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_match *w,
+			  uint64_t *room, uint32_t i)
+{
+	const kh_small_caps caps = kh_small_usual();
+
+	if (i < q.n && q.found && kh_gpu_is_long(&q, i)) {
+		if (lane_id() == 0)
+			kh_gpu_leave_to_host(&q, i);
+		return;
+	}
+	if (!compare(&q, db, &caps, w, room, i) && lane_id() == 0)
+		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
+}
+
 __global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
 	__shared__ warp_match work[WARPS];
 	__shared__ uint64_t room[WARPS][KH_SMALL_WORDS];
-	const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * WARPS + warp;
-	const kh_small_caps caps = kh_small_usual();
+	const uint32_t warp = threadIdx.x / 32;
+	const uint32_t rest = q.found ? q.n : q.counts[KH_GPU_REST];
 
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	if (i >= q.n + q.n_slices)
-		return;
-	if (i < q.n && kh_gpu_is_long(&q, i)) {
-		/* which features its parts have found is not kept */
-		if (q.found && lane_id() == 0)
-			kh_gpu_leave_to_host(&q, i);
-		return;
+	for (;;) {
+		uint32_t at = 0;
+
+		if (lane_id() == 0)
+			at = atomicAdd(&q.counts[KH_GPU_REST_TAKEN], 1);
+		at = __shfl_sync(ALL, at, 0);
+		if (at >= rest + q.n_slices)
+			break;
+		match_one(q, &db, &work[warp], room[warp],
+			  at >= rest ? q.n + at - rest : q.found ? at : q.rest[at]);
 	}
-	if (!compare(&q, &db, &caps, &work[warp], room[warp], i) && lane_id() == 0)
-		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
 }
 
 __global__ void __launch_bounds__(BLOCK) left_kernel(const __grid_constant__ kh_gpu_query q)
@@ -122,10 +166,17 @@ void mark_any(const kh_gpu_query *q, cudaStream_t stream)
 
 extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 {
-	const uint32_t items = q->n + q->n_slices;
+	const uint32_t items = q->n + q->n_slices, most = blocks_on_device(MATCH_EACH);
+	const uint32_t blocks = (items + WARPS - 1) / WARPS;
 
 	mark_any(q, stream);
-	match_kernel<<<(items + WARPS - 1) / WARPS, BLOCK, 0, stream>>>(*q);
+	if (!q->found) {
+		const uint32_t n = (q->n + SHORT_BLOCK - 1) / SHORT_BLOCK;
+
+		short_kernel<false><<<n, SHORT_BLOCK, 0, stream>>>(*q);
+		short_kernel<true><<<n, SHORT_BLOCK, 0, stream>>>(*q);
+	}
+	match_kernel<<<blocks < most ? blocks : most, BLOCK, 0, stream>>>(*q);
 	left_kernel<<<LARGE_BLOCKS, BLOCK, 0, stream>>>(*q);
 	if (q->n_longs > 0 && !q->found)
 		sum_kernel<<<(q->n_longs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(*q);

@@ -36,7 +36,7 @@ __device__ void read_mate(warp_match *w, uint32_t mate)
 	const kh_mate a = w->j.s.mate[mate];
 	const uint32_t i = lane_id();
 	const bool has = 32 * i < a.len;
-	const uint32_t marks = has ? kh_small_marks(&w->j, mate, w->x.m.db->sampling.k, i) : 0;
+	const uint32_t marks = has ? kh_small_marks(w->j.mark, &a, w->x.m.db->sampling.k, i) : 0;
 	const uint32_t seeds = __reduce_add_sync(ALL, kh_count_bits(marks));
 
 	if (has)
@@ -55,15 +55,15 @@ __device__ uint32_t choose_seeds(warp_match *w, uint32_t mate, bool all)
 {
 	const uint32_t k = w->x.m.db->sampling.k, cap = w->x.cap_seeds, base = 32 * lane_id();
 	uint32_t *pos = w->x.pos[mate], n = 0;
-	uint32_t marks = base < w->j.s.mate[mate].len ? kh_small_marks(&w->j, mate, k, lane_id())
-						      : 0;
+	const kh_mate *a = &w->j.s.mate[mate];
+	uint32_t marks = base < a->len ? kh_small_marks(w->j.mark, a, k, lane_id()) : 0;
 
 	if (all) {
 		n = sum_before(kh_count_bits(marks));
 		for (; marks; marks &= marks - 1, n++)
 			if (n < cap)
 				pos[n] = base + kh_lowest_bit(marks);
-		return w->j.s.mate[mate].seeds;
+		return a->seeds;
 	}
 	for (unsigned any; (any = __ballot_sync(ALL, marks != 0)) != 0; n++) {
 		const int first = (int)kh_lowest_bit(any);

@@ -231,7 +231,7 @@ static void call(kh_matcher *x, const kh_mates *s, const kh_claim *best)
 	if (x->wanted)
 		x->wanted[s->number] = kh_claims_candidates(&x->db, &m->here,
 							    kh_claim_bin(m, best), true);
-	x->call.taxon = kh_match_taxon(m, s, best);
+	x->call.taxon = kh_match_taxon(&x->db, m->place, &m->here, s, best);
 }
 
 static void call_long(kh_matcher *x, size_t number)

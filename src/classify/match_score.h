@@ -39,19 +39,20 @@ static KH_HD void kh_claims_forget(kh_claims *c)
 	c->n = 0;
 }
 
-static KH_HD uint32_t kh_place_species(const kh_matching *m, const kh_spot *p)
+/* The claim of places[place] alone. */
+static KH_HD kh_claim kh_claim_of_one(const kh_match_db *db, const kh_spot *places, uint32_t place)
 {
-	return m->db->bins.species[p->target] - m->db->bins.n_targets;
+	const kh_spot *p = &places[place];
+	kh_claim c = { db->bins.species[p->target] - db->bins.n_targets, (int32_t)p->fit.score,
+		       p->fit.matches, p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
+
+	c.place[kh_place_mate(p)] = place;
+	return c;
 }
 
 static KH_HD kh_claim kh_claim_of_place(const kh_matching *m, uint32_t place)
 {
-	const kh_spot *p = &m->place[place];
-	kh_claim c = { kh_place_species(m, p), (int32_t)p->fit.score, p->fit.matches,
-		       p->fit.columns, 1u << kh_place_mate(p), { 0, 0 }, 0 };
-
-	c.place[kh_place_mate(p)] = place;
-	return c;
+	return kh_claim_of_one(m->db, m->place, place);
 }
 
 static KH_HD kh_claim kh_claim_together(const kh_claim *a, const kh_claim *b, int32_t less)
@@ -346,8 +347,8 @@ static KH_HD void kh_match_count_hits(kh_matching *m, const kh_mates *s, const k
 }
 
 /* Do enough bases match for a species, and for a genus: of the mates, or of one of them alone? */
-static KH_HD void kh_match_names(const kh_matching *m, const kh_mates *s, const kh_claim *best,
-				 bool *species, bool *genus)
+static KH_HD void kh_match_names(const kh_match_db *db, const kh_spot *places, const kh_mates *s,
+				 const kh_claim *best, bool *species, bool *genus)
 {
 	uint64_t bases = 0;
 
@@ -356,25 +357,26 @@ static KH_HD void kh_match_names(const kh_matching *m, const kh_mates *s, const 
 	*species = kh_claim_names_species(best, bases);
 	*genus = kh_claim_names_genus(best);
 	for (int i = 0; i < 2 && best->mates == 3; i++) {
-		const kh_claim one = kh_claim_of_place(m, best->place[i]);
+		const kh_claim one = kh_claim_of_one(db, places, best->place[i]);
 
 		*species |= kh_claim_names_species(&one, s->mate[i].len);
 		*genus |= kh_claim_names_genus(&one);
 	}
 }
 
-/* The taxon of a fragment that is one segment, by its best claim. */
-static KH_HD uint32_t kh_match_taxon(const kh_matching *m, const kh_mates *s, const kh_claim *best)
+/* The taxon of a fragment that is one segment, by its claims, of which this is the best one. */
+static KH_HD uint32_t kh_match_taxon(const kh_match_db *db, const kh_spot *places,
+				     const kh_claims *claims, const kh_mates *s,
+				     const kh_claim *best)
 {
-	const kh_match_db *db = m->db;
 	const uint32_t seeds = s->mate[0].seeds + s->mate[1].seeds;
 	bool species, genus;
 	uint32_t taxon;
 
 	if (best->score < (int32_t)db->least[kh_log2(seeds)])
 		return KH_NO_TAXON;
-	kh_match_names(m, s, best, &species, &genus);
-	taxon = kh_claims_lca(db, &m->here, best->score);
+	kh_match_names(db, places, s, best, &species, &genus);
+	taxon = kh_claims_lca(db, claims, best->score);
 	if (db->tree.species[taxon] != KH_NO_TAXON && species)
 		return taxon;
 	return genus ? kh_rule_raise(&db->tree, taxon) : KH_NO_TAXON;

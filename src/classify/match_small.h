@@ -114,12 +114,13 @@ static KH_HD uint32_t kh_count_bits(uint32_t x)
 }
 
 /* --- seeds ------------------------------------------------------------------------------ */
-/* The seeds among the k-mers that begin in word w of a mate. */
-static KH_HD uint32_t kh_small_marks(const kh_small_job *j, uint32_t mate, uint32_t k, uint32_t w)
+/* The seeds among the k-mers that begin in word w of a mate, of all marks. */
+static KH_HD uint32_t kh_small_marks(const uint32_t *marks, const kh_mate *a, uint32_t k,
+				     uint32_t w)
 {
-	const uint32_t len = j->s.mate[mate].len, starts = len < k ? 0 : len - k + 1;
-	const uint64_t at = j->s.mate[mate].at + 32 * w;
-	const uint32_t *mark = j->mark + at / 32, sh = at % 32;
+	const uint32_t starts = a->len < k ? 0 : a->len - k + 1;
+	const uint64_t at = a->at + 32 * w;
+	const uint32_t *mark = marks + at / 32, sh = at % 32;
 	uint32_t left, here;
 
 	if (32 * w >= starts)
@@ -187,28 +188,38 @@ static KH_HD kh_small_list kh_small_bins(const kh_match_db *db, uint32_t seed, u
 }
 
 /* --- a fragment ------------------------------------------------------------------------- */
-/* The call of a fragment that was compared, but for the features found; *wanted, if it is not NULL:
- * what it could be. */
-static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uint32_t confidence,
-				   kh_candidates *wanted)
+/* The call of a fragment of so many k-mers that was compared, but for the features found; *wanted,
+ * if it is not NULL: what it could be.  `best`: of the claims, or NULL, of these places. */
+static KH_HD kh_call kh_small_decide(const kh_match_db *db, const kh_spot *places,
+				     const kh_claims *claims, const kh_mates *s,
+				     const kh_claim *best, uint32_t kmers, uint32_t confidence,
+				     kh_candidates *wanted)
 {
-	const kh_matching *m = &x->m;
-	const kh_claim *best = kh_match_best(&m->here);
-	kh_call c = { KH_NO_TAXON,
-		      kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1), 0, 0 };
+	kh_call c = { KH_NO_TAXON, kmers, 0, 0 };
 
 	if (wanted)
 		*wanted = kh_candidates_none();
-	if (best && j->s.mate[0].seeds + j->s.mate[1].seeds > 0) {
+	if (best && s->mate[0].seeds + s->mate[1].seeds > 0) {
+		const kh_spot *p = &places[best->place[best->mates & 1 ? 0 : 1]];
+
 		c.hits = best->hits;
-		c.taxon = kh_match_taxon(m, &j->s, best);
+		c.taxon = kh_match_taxon(db, places, claims, s, best);
 		if (wanted)
-			*wanted = kh_claims_candidates(m->db, &m->here, kh_claim_bin(m, best),
-						       true);
+			*wanted = kh_claims_candidates(db, claims, kh_place_bin(db, p), true);
 	}
 	if (UINT64_C(1000) * c.hits < (uint64_t)confidence * c.features)
 		c.taxon = KH_NO_TAXON;
 	return c;
+}
+
+static KH_HD kh_call kh_small_call(const kh_small *x, const kh_small_job *j, uint32_t confidence,
+				   kh_candidates *wanted)
+{
+	const kh_matching *m = &x->m;
+	const uint32_t kmers = kh_places_kmers(m, &j->s, 0) + kh_places_kmers(m, &j->s, 1);
+
+	return kh_small_decide(m->db, m->place, &m->here, &j->s, kh_match_best(&m->here), kmers,
+			       confidence, wanted);
 }
 
 /* The same of a fragment of several parts, by the sums of their claims. */
@@ -258,7 +269,7 @@ static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, u
 			continue;
 		lies = kh_places_lies(&x->m, best, mate);
 		for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
-			for (uint32_t m = kh_small_marks(j, mate, k, w); m; m &= m - 1) {
+			for (uint32_t m = kh_small_marks(j->mark, &j->s.mate[mate], k, w); m; m &= m - 1) {
 				const uint32_t pos = 32 * w + kh_lowest_bit(m);
 
 				if (kh_places_have_seed(&x->m, &j->s, mate, &lies, pos))
