@@ -129,15 +129,40 @@ __device__ void ask_seeds(warp_match *w, uint32_t mate, bool all)
 }
 
 /* --- regions -------------------------------------------------------------------------- */
-__device__ void sort_candidates(kh_matching *m, kh_found *f)
+/* Puts a[i] and a[j] in order, if there is a j. */
+__device__ void in_order(uint64_t *a, uint32_t i, uint32_t j, uint32_t n)
+{
+	if (j < n && a[i] > a[j]) {
+		const uint64_t x = a[i];
+
+		a[i] = a[j];
+		a[j] = x;
+	}
+}
+
+/* Sorts many candidates: Batcher's bitonic network, in which each comparison puts the lesser one in
+ * front, so that what would lie behind the last one need not be there. */
+__device__ void sort_many(uint64_t *a, uint32_t n)
+{
+	for (uint32_t size = 2; size < 2 * n; size *= 2)
+		for (uint32_t half = size / 2; half > 0; half /= 2) {
+			for (uint32_t t = lane_id(); t / half * 2 * half < n; t += 32) {
+				const uint32_t first = t / half * 2 * half, i = first + t % half;
+
+				in_order(a, i, 2 * half == size ? first + size - 1 - t % half
+								: i + half, n);
+			}
+			__syncwarp();
+		}
+}
+
+__device__ void sort_candidates(kh_found *f)
 {
 	const uint32_t n = f->n_candidates, lane = lane_id();
 	uint64_t *a = f->candidate;
 
 	if (n > 32) {
-		if (lane == 0)
-			kh_places_sort_candidates(a, m->sorted, n);
-		__syncwarp();
+		sort_many(a, n);
 		return;
 	}
 	const uint64_t x = lane < n ? a[lane] : 0;
@@ -159,7 +184,7 @@ __device__ void make_regions(warp_match *w, uint32_t mate)
 	const uint32_t len = w->j.s.mate[mate].len, far = kh_places_far(m, len);
 	uint32_t n = 0;
 
-	sort_candidates(m, f);
+	sort_candidates(f);
 	for (uint32_t first = 0; first < f->n_candidates; first += 32) {
 		const uint32_t i = first + lane_id();
 		const bool begins = i < f->n_candidates &&

@@ -217,13 +217,85 @@ __device__ void compare_best(warp_match *w, uint32_t mate, uint32_t slack)
 }
 
 /* --- claims --------------------------------------------------------------------------- */
+/* As kh_places_sort: a lane finds where its places belong. */
+__device__ void sort_places(kh_matching *m)
+{
+	constexpr uint32_t EACH = KH_SMALL_PLACES / 32;
+	const uint32_t n = m->n_place;
+	kh_spot mine[EACH];
+	uint32_t rank[EACH] = { 0 };
+
+	if (n < 2)
+		return;
+#pragma unroll
+	for (uint32_t k = 0; k < EACH; k++)
+		if (32 * k + lane_id() < n)
+			mine[k] = m->place[32 * k + lane_id()];
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t number = m->place[i].number;
+
+#pragma unroll
+		for (uint32_t k = 0; k < EACH; k++)
+			rank[k] += number < mine[k].number ||
+				   (number == mine[k].number && i < 32 * k + lane_id());
+	}
+	__syncwarp();
+#pragma unroll
+	for (uint32_t k = 0; k < EACH; k++)
+		if (32 * k + lane_id() < n)
+			m->place[rank[k]] = mine[k];
+	__syncwarp();
+}
+
+/* As kh_claims_of: the lanes look at claims. */
+__device__ uint32_t claim_of(kh_matching *m, uint32_t species)
+{
+	kh_claims *c = &m->here;
+	uint32_t n = UINT32_MAX;
+
+	for (uint32_t first = 0; first < c->n && n == UINT32_MAX; first += 32) {
+		const uint32_t i = first + lane_id();
+		const unsigned is = __ballot_sync(ALL, i < c->n && c->v[i].species == species);
+
+		n = is ? first + kh_lowest_bit(is) : UINT32_MAX;
+	}
+	__syncwarp();
+	if (n == UINT32_MAX && lane_id() == 0)
+		n = kh_claims_new(c, species);
+	__syncwarp();
+	return __shfl_sync(ALL, n, 0);
+}
+
+/* As kh_match_claims. */
 __device__ void make_claims(kh_matching *m)
 {
 	__syncwarp();
-	if (lane_id() == 0) {
+	if (lane_id() == 0)
 		kh_claims_forget(&m->here);
-		kh_match_claims(m);
+	sort_places(m);
+	__syncwarp();
+	const uint32_t all = m->n_place, second = kh_places_second(m);
+
+	for (uint32_t first = 0; first < all; first += 32) {
+		const uint32_t mine = first + lane_id(), end = first + 32 < all ? first + 32 : all;
+		const uint32_t species = mine < all ? kh_claim_of_place(m, mine).species : 0;
+
+		for (uint32_t i = first; i < end; i++) {
+			const uint32_t n = claim_of(m, __shfl_sync(ALL, species, (int)(i - first)));
+
+			if (n == UINT32_MAX) {
+				if (lane_id() == 0)
+					m->full |= KH_FULL_CLAIMS;
+				__syncwarp();
+				return;
+			}
+			if (lane_id() == 0)
+				kh_claims_add(m, n, i, second);
+			__syncwarp();
+		}
 	}
+	if (lane_id() == 0)
+		kh_claim_apart(m);
 	__syncwarp();
 }
 

@@ -12,17 +12,21 @@ static KH_HD kh_claim kh_claim_none(uint32_t species)
 	return c;
 }
 
-/* The number of a species' claim, which is made if there is none; UINT32_MAX: there is no room. */
-static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species)
+/* The number of a species' claim; UINT32_MAX: there is none. */
+static KH_HD uint32_t kh_claims_find(const kh_claims *c, uint32_t species)
 {
 	uint32_t i = 0;
 
-	if (c->of && c->of[species] > 0)
+	if (c->of)
 		return c->of[species] - 1;
-	while (!c->of && i < c->n && c->v[i].species != species)
+	while (i < c->n && c->v[i].species != species)
 		i++;
-	if (!c->of && i < c->n)
-		return i;
+	return i < c->n ? i : UINT32_MAX;
+}
+
+/* Makes one; UINT32_MAX: there is no room. */
+static KH_HD uint32_t kh_claims_new(kh_claims *c, uint32_t species)
+{
 	if (c->n == c->cap)
 		return UINT32_MAX;
 	c->v[c->n] = kh_claim_none(species);
@@ -30,6 +34,14 @@ static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species)
 	if (c->of)
 		c->of[species] = c->n + 1;
 	return c->n++;
+}
+
+/* The number of a species' claim, which is made if there is none; UINT32_MAX: there is no room. */
+static KH_HD uint32_t kh_claims_of(kh_claims *c, uint32_t species)
+{
+	const uint32_t i = kh_claims_find(c, species);
+
+	return i != UINT32_MAX ? i : kh_claims_new(c, species);
 }
 
 static KH_HD void kh_claims_forget(kh_claims *c)
@@ -65,16 +77,11 @@ static KH_HD kh_claim kh_claim_together(const kh_claim *a, const kh_claim *b, in
 	return c;
 }
 
-/* Raises the claim of a species; its number, or UINT32_MAX. */
-static KH_HD uint32_t kh_claim_raise(kh_matching *m, const kh_claim *x)
+/* Raises claim i, which is of the same species. */
+static KH_HD void kh_claim_raise(kh_matching *m, uint32_t i, const kh_claim *x)
 {
-	const uint32_t i = kh_claims_of(&m->here, x->species);
-
-	if (i == UINT32_MAX)
-		m->full |= KH_FULL_CLAIMS;
-	else if (kh_claim_better(x, &m->here.v[i]))
+	if (kh_claim_better(x, &m->here.v[i]))
 		m->here.v[i] = *x;
-	return i;
 }
 
 /* --- mates -------------------------------------------------------------------------- */
@@ -96,8 +103,8 @@ static KH_HD uint32_t kh_places_first(const kh_matching *m, uint32_t i, uint64_t
 	return i;
 }
 
-/* Claims of a place of the first mate with those of the second beside it. */
-static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t place, uint32_t second)
+/* Raises claim n by a place of the first mate with those of the second beside it. */
+static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t n, uint32_t place, uint32_t second)
 {
 	const kh_spot *a = &m->place[place];
 	const int64_t at = kh_place_at(a), least = at - KH_MATCH_SPAN;
@@ -106,14 +113,14 @@ static KH_HD void kh_claim_pairs(kh_matching *m, uint32_t place, uint32_t second
 	const uint64_t to = kh_place_number(1, !kh_place_strand(a), at + KH_MATCH_SPAN);
 	const kh_claim one = kh_claim_of_place(m, place);
 
-	for (uint32_t i = kh_places_first(m, second, from); i < m->n_place && !m->full; i++) {
+	for (uint32_t i = kh_places_first(m, second, from); i < m->n_place; i++) {
 		if (m->place[i].number > to)
 			break;
 		if (m->place[i].target == a->target) {
 			const kh_claim two = kh_claim_of_place(m, i);
 			const kh_claim both = kh_claim_together(&one, &two, 0);
 
-			kh_claim_raise(m, &both);
+			kh_claim_raise(m, n, &both);
 		}
 	}
 }
@@ -146,25 +153,40 @@ static KH_HD bool kh_place_better(const kh_matching *m, const kh_claim *x, uint3
 	return best.score == 0 || kh_claim_better(x, &best);
 }
 
+/* The first place of the second mate. */
+static KH_HD uint32_t kh_places_second(const kh_matching *m)
+{
+	return kh_places_first(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
+}
+
+/* Raises claim n by place i, which is of its species. */
+static KH_HD void kh_claims_add(kh_matching *m, uint32_t n, uint32_t i, uint32_t second)
+{
+	const kh_claim x = kh_claim_of_place(m, i);
+	uint32_t *best = &m->here.alone[n].best[kh_place_mate(&m->place[i])];
+
+	kh_claim_raise(m, n, &x);
+	if (kh_place_better(m, &x, *best))
+		*best = i + 1;
+	if (i < second && second < m->n_place)
+		kh_claim_pairs(m, n, i, second);
+}
+
 /* Puts the places in order, and makes m->here of them. */
-static KH_HD_CALLED void kh_match_claims(kh_matching *m)
+static KH_HD void kh_match_claims(kh_matching *m)
 {
 	uint32_t second;
 
 	kh_places_sort(m);
-	second = kh_places_first(m, 0, kh_place_number(1, 0, -KH_TEXT_SPAN));
-	for (uint32_t i = 0; i < m->n_place && !m->full; i++) {
-		const kh_claim x = kh_claim_of_place(m, i);
-		const uint32_t n = kh_claim_raise(m, &x);
+	second = kh_places_second(m);
+	for (uint32_t i = 0; i < m->n_place; i++) {
+		const uint32_t n = kh_claims_of(&m->here, kh_claim_of_place(m, i).species);
 
-		if (m->full)
+		if (n == UINT32_MAX) {
+			m->full |= KH_FULL_CLAIMS;
 			return;
-		uint32_t *best = &m->here.alone[n].best[kh_place_mate(&m->place[i])];
-
-		if (kh_place_better(m, &x, *best))
-			*best = i + 1;
-		if (i < second && second < m->n_place)
-			kh_claim_pairs(m, i, second);
+		}
+		kh_claims_add(m, n, i, second);
 	}
 	kh_claim_apart(m);
 }
@@ -207,7 +229,8 @@ static KH_HD void kh_match_rescued(kh_matching *m, uint32_t place, uint32_t besi
 	const kh_claim one = kh_claim_of_place(m, place), two = kh_claim_of_place(m, beside);
 	const kh_claim both = kh_claim_together(&one, &two, 0);
 
-	kh_claim_raise(m, &both);
+	/* the place has made its species' claim */
+	kh_claim_raise(m, kh_claims_find(&m->here, both.species), &both);
 }
 
 /* The other mate of a place, where it fits best. */

@@ -10,24 +10,25 @@
 
 #include "classify/match_score.h"
 
+enum { KH_SMALL_PLACES = 96 };          /* of larger rooms; a multiple of 32 */
+
 /* How large rooms are: so small that many fragments have them at a time, and larger ones for what
  * does not fit. */
 typedef struct kh_small_caps {
 	uint32_t seeds, candidates;     /* of a mate */
 	uint32_t places, claims;
-	uint32_t sorted;                /* 1: with room for sorting many candidates */
 } kh_small_caps;
 
 static KH_HD kh_small_caps kh_small_usual(void)
 {
-	const kh_small_caps c = { 64, 32, 16, 8, 0 };
+	const kh_small_caps c = { 64, 32, 16, 8 };
 
 	return c;
 }
 
 static KH_HD kh_small_caps kh_small_large(void)
 {
-	const kh_small_caps c = { KH_MATCH_SEEDS, 512, 96, 48, 1 };
+	const kh_small_caps c = { KH_MATCH_SEEDS, 512, KH_SMALL_PLACES, 48 };
 
 	return c;
 }
@@ -48,7 +49,7 @@ typedef struct kh_small {
 /* 8 bytes that rooms take; at most so many, for a constant. */
 static KH_HD uint32_t kh_small_words(const kh_small_caps *c)
 {
-	return c->seeds + (2 + c->sorted) * c->candidates + 2 * c->candidates * 2 +
+	return c->seeds + 2 * c->candidates + 2 * c->candidates * 2 +
 	       (c->places + KH_RESCUE_MOST) * 4 + c->claims * 5;
 }
 
@@ -74,8 +75,7 @@ static KH_HD void kh_small_init(kh_small *x, const kh_match_db *db, const kh_sma
 		at += 2 * c->candidates;
 	}
 	m->cap_candidates = c->candidates;
-	m->sorted = c->sorted ? at : NULL;
-	at += c->sorted * c->candidates;
+	m->sorted = NULL;               /* a warp sorts them in place */
 	m->place = (kh_spot *)at;
 	m->cap_place = c->places;
 	at += (c->places + KH_RESCUE_MOST) * 4;
