@@ -12,8 +12,11 @@
 #define KH_CUDA_KERNELS_MATCH_WARP_CUH
 
 #include "cuda/kernels/match_seeds.cuh"
+#include "cuda/kernels/match_short.h"
 
 namespace {
+
+constexpr uint32_t MANY_REGIONS = 4;    /* so many, and more, are compared at once */
 
 /* --- the ends of a mate --------------------------------------------------------------- */
 /* As kh_text_fit_aside: a lane for each diagonal. */
@@ -162,6 +165,108 @@ __device__ void compare_region(warp_match *w, uint32_t mate, kh_region *r)
 	__syncwarp();
 }
 
+/* --- many regions at once -------------------------------------------------------------- */
+/* Where the text of a region has the mate, for the region's lane: the number of places, of which the
+ * last one is *p. */
+__device__ uint32_t places_of(const warp_match *w, uint32_t mate, const kh_region *r, kh_spot *p)
+{
+	const kh_matching *m = &w->x.m;
+	const kh_found *f = &m->found[mate];
+	uint32_t n = 0;
+
+	for (uint32_t i = r->from; i < r->from + r->n && n < 2; i++) {
+		const uint64_t c = f->candidate[i];
+		const uint32_t bin = kh_candidate_bin(c);
+		const kh_stands x = kh_places_stands(m, &w->j.s, mate, f->pos[(uint32_t)c]);
+
+		if (n == 1 && kh_short_lies(m->db, p, &x, bin))
+			continue;
+		const uint32_t more = kh_short_look(m->db, &x, mate, bin, &p->number);
+
+		if (more > 0)
+			p->target = kh_match_target(m->db, bin);
+		n += more;
+	}
+	return n;
+}
+
+/* The greatest x of the lanes before this one, or `first`. */
+__device__ uint32_t most_before(uint32_t x, uint32_t first)
+{
+	uint32_t most = x;
+
+	for (unsigned d = 1; d < 32; d *= 2) {
+		const uint32_t y = __shfl_up_sync(ALL, most, d);
+
+		most = lane_id() >= d && y > most ? y : most;
+	}
+	most = __shfl_up_sync(ALL, most, 1);
+	return lane_id() == 0 || most < first ? first : most;
+}
+
+/* Compares the ends of the places of these lanes, one after the other. */
+__device__ void fit_ends_of(const warp_match *w, unsigned lanes, kh_spot *p)
+{
+	for (; lanes; lanes &= lanes - 1) {
+		const int lane = (int)kh_lowest_bit(lanes);
+		const kh_spot q = { __shfl_sync(ALL, p->number, lane),
+				    __shfl_sync(ALL, p->target, lane),
+				    { __shfl_sync(ALL, p->fit.score, lane),
+				      __shfl_sync(ALL, p->fit.matches, lane),
+				      __shfl_sync(ALL, p->fit.columns, lane),
+				      __shfl_sync(ALL, p->fit.from, lane),
+				      __shfl_sync(ALL, p->fit.to, lane) } };
+		const kh_laid l = kh_places_laid(&w->x.m, &w->j.s, &q);
+		kh_alignment fit = q.fit;
+
+		fit_ends(&l, kh_place_at(&q), !w->j.s.only, &fit);
+		if ((int)lane_id() == lane)
+			p->fit = fit;
+	}
+}
+
+/* Compares the mate in a region of each lane, or none of it, as compare_region would in their order;
+ * false: one of them has several places, and nothing was done. */
+__device__ bool compare_many(warp_match *w, uint32_t mate, kh_region *r)
+{
+	kh_matching *m = &w->x.m;
+	kh_found *f = &m->found[mate];
+	kh_spot p = { 0, 0, { 0, 0, 0, 0, 0 } };
+	const uint32_t n = r ? places_of(w, mate, r, &p) : 0;
+	const unsigned has = __ballot_sync(ALL, n > 0);
+	const uint32_t at = m->n_place + kh_count_bits(has & lanes_below());
+	const uint32_t end = m->n_place + kh_count_bits(has);
+
+	if (__any_sync(ALL, n > 1))
+		return false;
+	if (n > 0) {
+		const kh_laid l = kh_places_laid(m, &w->j.s, &p);
+
+		p.fit = kh_text_fit(&l, kh_place_at(&p), 0, l.len);
+	}
+	const uint32_t stretch = p.fit.score, before = most_before(stretch, f->stretch);
+
+	fit_ends_of(w, __ballot_sync(ALL, n > 0 && 4 * stretch >= before), &p);
+	const uint32_t longest = __reduce_max_sync(ALL, stretch > before ? stretch : before);
+	const uint32_t best = __reduce_max_sync(ALL, p.fit.score);
+
+	__syncwarp();
+	if (r)
+		r->compared = true;
+	if (n > 0 && end <= m->cap_place)
+		m->place[at] = p;
+	if (lane_id() == 0) {
+		f->stretch = longest;
+		f->best = best > f->best ? best : f->best;
+		if (end > m->cap_place)
+			m->full |= KH_FULL_PLACES;
+		else
+			m->n_place = end;
+	}
+	__syncwarp();
+	return true;
+}
+
 /* The least loss of a region that was not compared. */
 __device__ uint32_t least_loss(const kh_found *f)
 {
@@ -192,6 +297,11 @@ __device__ bool compare_regions(warp_match *w, uint32_t mate, uint32_t least, in
 		}
 		unsigned mask = __ballot_sync(ALL, wanted);
 
+		if (kh_count_bits(mask) >= MANY_REGIONS && !m->full &&
+		    compare_many(w, mate, wanted ? &f->region[i] : NULL)) {
+			some = true;
+			continue;
+		}
 		for (; mask != 0 && !m->full; mask &= mask - 1) {
 			some = true;
 			compare_region(w, mate, &f->region[first + kh_lowest_bit(mask)]);
