@@ -21,7 +21,7 @@ namespace {
 
 constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32, SHORT_BLOCK = 64;
 constexpr unsigned MATCH_EACH = 4;      /* blocks of warps on a multiprocessor */
-constexpr unsigned LARGE_BLOCKS = 32;   /* of warps with large rooms */
+constexpr unsigned LARGE_BLOCKS = 64;   /* of warps with large rooms */
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */

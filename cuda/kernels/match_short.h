@@ -20,7 +20,7 @@ typedef enum kh_short_end { KH_SHORT_DONE, KH_SHORT_AGAIN, KH_SHORT_LEFT } kh_sh
 
 typedef struct kh_short_rooms {
 	kh_oriented read[2];
-	uint64_t candidate[KH_SHORT_CANDIDATES];
+	uint64_t key[KH_SHORT_SEEDS], candidate[KH_SHORT_CANDIDATES];
 	uint16_t pos[KH_SHORT_SEEDS];
 	uint16_t region[KH_SHORT_CANDIDATES];   /* its loss << 8 | its number */
 	uint8_t from[KH_SHORT_CANDIDATES + 1];
@@ -63,23 +63,40 @@ static KH_HD uint32_t kh_short_choose(const uint32_t *mark, kh_mate *a, uint32_t
 	return n;
 }
 
+/* Begins to read 64 bytes that will be needed. */
+static KH_HD void kh_short_soon(const void *p)
+{
+#ifdef __CUDA_ARCH__
+	asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+	asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)p + 32));
+#else
+	__builtin_prefetch(p);
+#endif
+}
+
 /* The bins of n seeds become candidates; *known: those whose list is whole.  Their number, or
  * UINT32_MAX: there are more than there is room for. */
 static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
 				   uint32_t n, uint32_t *known)
 {
+	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
 	uint32_t have = 0;
 
 	*known = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t key = kh_small_key(a, r->pos[i], db->sampling.k);
-		const kh_small_list l = kh_small_bins(db, i, key, r->candidate + have,
+		r->key[i] = kh_small_key(a, r->pos[i], db->sampling.k);
+		kh_short_soon(kh_seed_begin(&db->seeds, r->key[i]).line);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const kh_small_list l = kh_small_bins(db, i, r->key[i], r->candidate + have,
 						      KH_SHORT_CANDIDATES - have);
 
 		if (!l.whole)
 			continue;
 		if (have + l.n > KH_SHORT_CANDIDATES)
 			return UINT32_MAX;
+		for (uint32_t c = have; c < have + l.n; c++)
+			kh_short_soon(db->text + kh_candidate_bin(r->candidate[c]) * words);
 		have += l.n;
 		*known |= UINT32_C(1) << i;
 	}

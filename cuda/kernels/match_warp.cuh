@@ -376,6 +376,34 @@ __device__ uint32_t claim_of(kh_matching *m, uint32_t species)
 	return __shfl_sync(ALL, n, 0);
 }
 
+/* Makes claims of places from `first` on, one by each lane, whose species this is.  False: some of
+ * them are of the same species, or one has a claim; nothing was done. */
+__device__ bool claim_anew(kh_matching *m, uint32_t first, uint32_t end, uint32_t species)
+{
+	kh_claims *c = &m->here;
+	const uint32_t mine = first + lane_id(), n = c->n, at = n + lane_id();
+	bool had = false;
+
+	for (uint32_t i = first; i < end; i++)
+		had |= __shfl_sync(ALL, species, (int)(i - first)) == species && i < mine;
+	for (uint32_t i = 0; i < n; i++)
+		had |= c->v[i].species == species;
+	if (__any_sync(ALL, mine < end && had) || n + end - first > c->cap)
+		return false;
+	__syncwarp();
+	if (mine < end) {
+		const kh_claim x = kh_claim_of_place(m, mine);
+
+		c->v[at] = x;
+		c->alone[at].best[0] = x.mates & 1 ? mine + 1 : 0;
+		c->alone[at].best[1] = x.mates & 1 ? 0 : mine + 1;
+	}
+	if (lane_id() == 0)
+		c->n = n + end - first;
+	__syncwarp();
+	return true;
+}
+
 /* As kh_match_claims. */
 __device__ void make_claims(kh_matching *m)
 {
@@ -390,6 +418,9 @@ __device__ void make_claims(kh_matching *m)
 		const uint32_t mine = first + lane_id(), end = first + 32 < all ? first + 32 : all;
 		const uint32_t species = mine < all ? kh_claim_of_place(m, mine).species : 0;
 
+		/* places of both mates may have a part in a claim */
+		if ((second == all || second == 0) && claim_anew(m, first, end, species))
+			continue;
 		for (uint32_t i = first; i < end; i++) {
 			const uint32_t n = claim_of(m, __shfl_sync(ALL, species, (int)(i - first)));
 
