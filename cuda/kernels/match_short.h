@@ -268,7 +268,8 @@ static KH_HD bool kh_short_places(const kh_match_db *db, const kh_short_rooms *r
 }
 
 /* --- k-mers that are counted ------------------------------------------------------------ */
-/* Those of a mate, and those that the text has where it lies: kh_places_kmers, kh_places_hits_of. */
+/* Those of a mate, and those that the text has where it lies: as kh_places_kmers and
+ * kh_places_hits_of. */
 static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r, uint32_t len,
 				 kh_short_found *f)
 {

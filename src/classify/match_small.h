@@ -263,17 +263,18 @@ static KH_HD uint32_t kh_small_found(const kh_small *x, const kh_small_job *j, u
 	uint32_t n = 0;
 
 	for (uint32_t mate = 0; mate < 2; mate++) {
+		const kh_mate *a = &j->s.mate[mate];
 		kh_lies lies;
 
 		if (!best || !(best->mates >> mate & 1))
 			continue;
 		lies = kh_places_lies(&x->m, best, mate);
-		for (uint32_t w = 0; 32 * w < j->s.mate[mate].len; w++)
-			for (uint32_t m = kh_small_marks(j->mark, &j->s.mate[mate], k, w); m; m &= m - 1) {
+		for (uint32_t w = 0; 32 * w < a->len; w++)
+			for (uint32_t m = kh_small_marks(j->mark, a, k, w); m; m &= m - 1) {
 				const uint32_t pos = 32 * w + kh_lowest_bit(m);
 
 				if (kh_places_have_seed(&x->m, &j->s, mate, &lies, pos))
-					key[n++] = kh_small_key(&j->s.mate[mate], pos, k);
+					key[n++] = kh_small_key(a, pos, k);
 			}
 	}
 	return n;
