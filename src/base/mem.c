@@ -32,6 +32,29 @@ int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err)
 	return KH_OK;
 }
 
+bool kh_all_zero(const void *p, size_t bytes)
+{
+	const char *byte = p;
+
+	while (bytes > 0 && byte[bytes - 1] == 0)
+		bytes--;
+	return bytes == 0;
+}
+
+int kh_by_u32(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int kh_by_u64(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static size_t whole_pages(size_t bytes)
 {
 	return (bytes / KH_LARGE_PAGE + 1) * KH_LARGE_PAGE;

@@ -2,6 +2,7 @@
 #ifndef KH_BASE_MEM_H
 #define KH_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/msg.h"
@@ -17,6 +18,11 @@ void *kh_array_large(size_t n, size_t size, kh_err *err);
 /* Makes *p (from malloc, or NULL) hold at least `need` elements of `size` bytes;
  * *cap is in elements and grows by half.  *p is untouched on failure. */
 int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
+
+bool kh_all_zero(const void *p, size_t bytes);
+/* For qsort: uint32_t and uint64_t, the lesser first. */
+int kh_by_u32(const void *a, const void *b);
+int kh_by_u64(const void *a, const void *b);
 
 #define KH_LARGE_PAGE ((size_t)2 << 20)
 

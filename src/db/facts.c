@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include "base/mem.h"
 #include "kmer/kmer.h"
 
 typedef unsigned __int128 wide;
@@ -95,13 +96,6 @@ static int equal(const kh_db *db, const char *name, uint64_t said, uint64_t foun
 }
 
 /* --- bytes that are zero ---------------------------------------------------------- */
-static bool zeros(const char *p, uint64_t n)
-{
-	while (n > 0 && p[n - 1] == 0)
-		n--;
-	return n == 0;
-}
-
 /* From the end of each section to the next one; and in front of the first. */
 static bool holes_are_zero(const kh_db *db)
 {
@@ -121,7 +115,7 @@ static bool holes_are_zero(const kh_db *db)
 			if (next->bytes > 0 && next->at >= from && next->at < to)
 				to = next->at;
 		}
-		if (!zeros(map + from, to - from))
+		if (!kh_all_zero(map + from, to - from))
 			return false;
 	}
 	return true;
@@ -137,7 +131,7 @@ bool kh_db_range_ends(const kh_db *db, const kh_range *r)
 	if (bits % 8 != 0 && (unsigned char)lists[bits / 8] >> bits % 8 != 0)
 		return false;
 	lists += (bits + 7) / 8;
-	return zeros(lists, (uint64_t)(end - lists));
+	return kh_all_zero(lists, (uint64_t)(end - lists));
 }
 
 /* --- strings ---------------------------------------------------------------------- */
@@ -177,7 +171,7 @@ static bool tool_is_text(const kh_db_header *h)
 	for (; n < sizeof h->tool && h->tool[n]; n++)
 		if (h->tool[n] < ' ' || h->tool[n] > '~')
 			return false;
-	return zeros(h->tool + n, sizeof h->tool - n);
+	return kh_all_zero(h->tool + n, sizeof h->tool - n);
 }
 
 /* --- counts ----------------------------------------------------------------------- */

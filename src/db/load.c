@@ -103,13 +103,6 @@ static int check_extents(const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
-static bool all_zero(const char *p, size_t n)
-{
-	while (n > 0 && p[n - 1] == 0)
-		n--;
-	return n == 0;
-}
-
 static int check_parameters(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
@@ -131,7 +124,7 @@ static int check_parameters(const kh_db *db, kh_err *err)
 	for (int i = 0; i < 32; i++)
 		if (h->minima[i] == 0)
 			return kh_db_bad(db, "a parameter in its header is out of range", err);
-	if (!all_zero(h->zero, sizeof h->zero) || !all_zero(h->zero2, sizeof h->zero2))
+	if (!kh_all_zero(h->zero, sizeof h->zero) || !kh_all_zero(h->zero2, sizeof h->zero2))
 		return kh_db_bad(db, "a byte in its header that must be zero is not", err);
 	return KH_OK;
 }

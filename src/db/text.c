@@ -86,13 +86,6 @@ int kh_db_read_kept(kh_db *db, uint32_t *first, uint32_t *taxon, uint64_t *end, 
 }
 
 /* --- the text -------------------------------------------------------------------------- */
-static bool all_zero(const uint32_t *word, uint64_t n)
-{
-	while (n > 0 && word[n - 1] == 0)
-		n--;
-	return n == 0;
-}
-
 /* Is all behind the last base of a stretch zero, up to the next one, or the end? */
 static bool ends(const kh_db *db, uint32_t i)
 {
@@ -105,7 +98,7 @@ static bool ends(const kh_db *db, uint32_t i)
 
 	if (bases % KH_TEXT_WORD != 0 && db->text[at++] >> 2 * (bases % KH_TEXT_WORD) != 0)
 		return false;
-	return all_zero(db->text + at, end - at);
+	return kh_all_zero(db->text + at, (end - at) * sizeof *db->text);
 }
 
 int kh_db_find_text(kh_db *db, kh_err *err)

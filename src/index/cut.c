@@ -64,13 +64,6 @@ static size_t count(kh_cut *c, const uint32_t *loc, size_t n)
 	return n_much;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Keeps the first places of each species. */
 static size_t keep_first(kh_cut *c, uint32_t *loc, size_t n)
 {
@@ -109,7 +102,7 @@ size_t kh_cut_list(kh_cut *c, uint32_t *loc, size_t n)
 	if (n_much == 0)
 		return n;
 	if (n_much > 1)
-		qsort(c->much, n_much, sizeof *c->much, by_value);
+		qsort(c->much, n_much, sizeof *c->much, kh_by_u32);
 	for (size_t i = 0; i < n_much; i++)
 		loc[kept++] = b->first[b->n_targets + c->much[i]];
 	return kept;

@@ -35,13 +35,6 @@ struct part {
 };
 
 /* --- entries that stand for several keys, or are overpopulated ------------------------- */
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint32_t list_lca(const uint32_t *loc, size_t n, const kh_bins *bins,
 			 const kh_taxonomy *tax)
 {
@@ -76,7 +69,7 @@ static size_t unite(kh_image *im, const kh_entry *e, uint32_t *list)
 
 	if (e->to - e->from == 1)
 		return e->n_words;
-	qsort(list, e->n_words, sizeof *list, by_value);
+	qsort(list, e->n_words, sizeof *list, kh_by_u32);
 	for (size_t i = 0; i < e->n_words; i++)
 		if (n == 0 || list[n - 1] != list[i])
 			list[n++] = list[i];

@@ -110,13 +110,6 @@ static int check_nodes(const taxo *t, kh_err *err)
 }
 
 /* --- preorder --------------------------------------------------------------------- */
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Parents come before their children, and children of a node stand together. */
 static void number_nodes(taxo *t)
 {
@@ -135,7 +128,7 @@ static void number_nodes(taxo *t)
 		if (n == 0)             /* then the first one can be any number */
 			continue;
 		uint64_t *child = t->key + get(t, i, FIRST_CHILD);
-		qsort(child, n, sizeof *child, by_number);
+		qsort(child, n, sizeof *child, kh_by_u64);
 		for (uint64_t c = 0; c < n; c++) {
 			t->taxon[(uint32_t)child[c]] = next;
 			next += t->size[(uint32_t)child[c]];

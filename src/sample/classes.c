@@ -199,13 +199,6 @@ static const kh_class *class_of(const struct joining *x, const struct ref *r)
 	return &x->c[r->of].at[r->at];
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Parts of about as many classes, by looking at some of these. */
 static int cut_parts(struct joining *x, kh_err *err)
 {
@@ -218,7 +211,7 @@ static int cut_parts(struct joining *x, kh_err *err)
 	for (unsigned i = 0; i < x->n && x->parts > 1; i++)
 		for (size_t j = 0; j < x->c[i].n; j += step)
 			some[n++] = order_of(&x->c[i].at[j]);
-	qsort(some, n, sizeof *some, by_number);
+	qsort(some, n, sizeof *some, kh_by_u64);
 	for (unsigned p = 1; p <= x->parts; p++)
 		x->part[p].from = n > 0 && p < x->parts ? some[n * p / x->parts] : UINT64_MAX;
 	free(some);

@@ -135,13 +135,6 @@ static void inherit(kh_taxonomy *t)
 	}
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Fills by_taxid; fails if a taxid is there twice. */
 static int order_taxids(kh_taxonomy *t, kh_err *err)
 {
@@ -152,7 +145,7 @@ static int order_taxids(kh_taxonomy *t, kh_err *err)
 		return KH_ENOMEM;
 	for (uint32_t i = 0; i < t->n; i++)
 		key[i] = (uint64_t)t->taxid[i] << 32 | i;
-	qsort(key, t->n, sizeof *key, by_key);
+	qsort(key, t->n, sizeof *key, kh_by_u64);
 	for (uint32_t i = 0; i < t->n && !rc; i++) {
 		t->by_taxid[i] = (uint32_t)key[i];
 		if (i && key[i] >> 32 == key[i - 1] >> 32)

@@ -46,13 +46,6 @@ uint32_t kh_translated_taxon(const kh_taxonomy *tax, uint32_t taxon)
 }
 
 /* --- checks --------------------------------------------------------------------------- */
-static bool zeros(const uint32_t *p, int n)
-{
-	while (n > 0 && p[n - 1] == 0)
-		n--;
-	return n == 0;
-}
-
 /* One past the last codon of a genus. */
 static uint64_t end_of(const kh_translated *t, uint32_t genus)
 {
@@ -100,7 +93,8 @@ static bool head_is_sound(const kh_translated_head *h, uint64_t end)
 {
 	return (h->k == 8 || h->k == KH_KEY_MOST) && h->lines > 0 &&
 	       h->codons % KH_GENUS_CODONS == 0 && h->places <= end && h->places <= UINT32_MAX &&
-	       h->bits == kh_translated_bits(end) && h->bits <= KH_PLACE_BITS && zeros(h->zero, 7);
+	       h->bits == kh_translated_bits(end) && h->bits <= KH_PLACE_BITS &&
+	       kh_all_zero(h->zero, sizeof h->zero);
 }
 
 /* --- parts ---------------------------------------------------------------------------- */
