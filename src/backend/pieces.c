@@ -13,8 +13,8 @@ int kh_pieces_features(kh_features *to, const kh_block_pieces *s, const kh_sampl
 	to->n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		bound += kh_sampling_bound(sampling, s->piece[i].starts);
-	if ((rc = kh_grow((void **)&to->key, &to->cap_key, bound, sizeof *to->key, err)) ||
-	    (rc = kh_grow((void **)&to->bin, &to->cap_bin, bound, sizeof *to->bin, err)))
+	if ((rc = KH_GROW(to->key, to->cap_key, bound, err)) ||
+	    (rc = KH_GROW(to->bin, to->cap_bin, bound, err)))
 		return rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const kh_piece *p = &s->piece[i];

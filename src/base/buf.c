@@ -8,7 +8,7 @@
 
 bool kh_buf_reserve(kh_buf *b, size_t more)
 {
-	b->lost |= kh_grow((void **)&b->p, &b->cap, b->n + more, 1, NULL) != KH_OK;
+	b->lost |= KH_GROW(b->p, b->cap, b->n + more, NULL) != KH_OK;
 	return !b->lost;
 }
 

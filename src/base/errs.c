@@ -19,7 +19,7 @@ int kh_errs_add(kh_errs *e, const kh_err *one, kh_err *err)
 	e->found++;
 	if (e->n == KH_ERRS_KEPT)
 		return KH_OK;
-	rc = kh_grow((void **)&e->v, &e->cap, e->n + 1, sizeof *e->v, err);
+	rc = KH_GROW(e->v, e->cap, e->n + 1, err);
 	if (!rc)
 		e->v[e->n++] = *one;
 	return rc;

@@ -18,6 +18,8 @@ void *kh_array_large(size_t n, size_t size, kh_err *err);
 /* Makes *p (from malloc, or NULL) hold at least `need` elements of `size` bytes;
  * *cap is in elements and grows by half.  *p is untouched on failure. */
 int kh_grow(void **p, size_t *cap, size_t need, size_t size, kh_err *err);
+/* The same by the names of the pointer and of its cap. */
+#define KH_GROW(p, cap, need, err) kh_grow((void **)&(p), &(cap), need, sizeof *(p), err)
 
 bool kh_all_zero(const void *p, size_t bytes);
 /* For qsort: uint32_t and uint64_t, the lesser first. */

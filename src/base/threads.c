@@ -71,8 +71,7 @@ static int monitor_watch(kh_monitor *m, pthread_cond_t *cv, size_t n, kh_err *er
 	for (size_t i = 0; i < n; i++)
 		pthread_cond_init(&cv[i], NULL);
 	pthread_mutex_lock(&m->mu);
-	rc = kh_grow((void **)&m->watched, &m->cap_watched, m->n_watched + 1, sizeof *m->watched,
-		     err);
+	rc = KH_GROW(m->watched, m->cap_watched, m->n_watched + 1, err);
 	if (!rc)
 		m->watched[m->n_watched++] = (struct watched) { cv, n };
 	pthread_mutex_unlock(&m->mu);

@@ -36,7 +36,7 @@ int kh_pair_counts_add(kh_pair_counts *c, const kh_pair_count *x, kh_err *err)
 		p->first = x->first < p->first ? x->first : p->first;
 		return KH_OK;
 	}
-	rc = kh_grow((void **)&c->v, &c->cap, c->n + 1, sizeof *c->v, err);
+	rc = KH_GROW(c->v, c->cap, c->n + 1, err);
 	if (rc)
 		return rc;
 	c->v[c->n] = *x;

@@ -75,10 +75,10 @@ int kh_kept_find(kh_kept *k, const kh_sampling *sampling, const kh_block *b, uin
 {
 	const kh_stretch s = { b->bases, b->amb, at, at + kh_sampling_starts(sampling, bases) };
 	const size_t bound = (size_t)kh_sampling_bound(sampling, s.to - s.from);
-	int rc = kh_grow((void **)&k->start, &k->cap_start, bound, sizeof *k->start, err);
+	int rc = KH_GROW(k->start, k->cap_start, bound, err);
 
 	if (!rc)
-		rc = kh_grow((void **)&k->key, &k->cap_key, bound, sizeof *k->key, err);
+		rc = KH_GROW(k->key, k->cap_key, bound, err);
 	if (!rc)
 		k->n = kh_sampling_run(sampling, &s, k->key, k->start);
 	return rc;

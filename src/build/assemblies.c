@@ -18,7 +18,7 @@ void kh_assemblies_clear(kh_assemblies *a)
 
 int kh_assemblies_add(kh_assemblies *a, kh_span accession, uint32_t taxid, kh_err *err)
 {
-	int rc = kh_grow((void **)&a->v, &a->cap, a->n + 1, sizeof *a->v, err);
+	int rc = KH_GROW(a->v, a->cap, a->n + 1, err);
 
 	if (rc)
 		return rc;

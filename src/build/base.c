@@ -39,7 +39,7 @@ static int add_ref(kh_refs *r, const char *id, const kh_ref *ref, kh_err *err)
 
 	kh_buf_word(&r->ids, id, strlen(id));
 	if ((rc = kh_buf_check(&r->ids, err)) ||
-	    (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
+	    (rc = KH_GROW(r->ref, r->cap, r->n + 1, err)))
 		return rc;
 	r->ref[r->n] = *ref;
 	r->ref[r->n++].id = at;

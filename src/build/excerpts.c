@@ -65,7 +65,7 @@ int kh_excerpts_add(kh_excerpts *e, const kh_block_pieces *s, uint32_t stride, k
 
 		for (uint32_t number = first_behind(first); kh_excerpt_at(number) < end && !rc;
 		     number++) {
-			rc = kh_grow((void **)&e->v, &e->cap, e->n + 1, sizeof *e->v, err);
+			rc = KH_GROW(e->v, e->cap, e->n + 1, err);
 			if (rc)
 				break;
 			e->v[e->n] = (kh_excerpt) { .seq = p->seq, .number = number };
@@ -127,7 +127,7 @@ int kh_excerpts_join(kh_excerpts *to, const kh_excerpts *from, size_t n, kh_err 
 				*here = x;
 		}
 	if (!rc)
-		rc = kh_grow((void **)&to->v, &to->cap, known, sizeof *to->v, err);
+		rc = KH_GROW(to->v, to->cap, known, err);
 	to->n = 0;
 	for (size_t i = 0; !rc && i < j.first[j.n_seqs]; i++)
 		if (j.part[i] && j.part[i]->known == KH_EXCERPT)

@@ -84,7 +84,7 @@ struct walk {
 
 static int push(struct walk *w, char *path, uint32_t taxid, kh_err *err)
 {
-	int rc = path ? kh_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, err)
+	int rc = path ? KH_GROW(w->v, w->cap, w->n + 1, err)
 		      : kh_fail_nomem(err);
 
 	if (rc)
@@ -159,11 +159,9 @@ static int load_report(struct walk *w, const char *folder, kh_assemblies *a, kh_
 		free(report);
 		return rc;
 	}
-	rc = kh_grow((void **)&w->r->report, &w->r->cap_reports, w->r->n_reports + 1,
-		     sizeof *w->r->report, err);
+	rc = KH_GROW(w->r->report, w->r->cap_reports, w->r->n_reports + 1, err);
 	if (!rc)
-		rc = kh_grow((void **)&w->tree, &w->cap_trees, w->n_trees + 1, sizeof *w->tree,
-			     err);
+		rc = KH_GROW(w->tree, w->cap_trees, w->n_trees + 1, err);
 	if (rc) {
 		free(report);
 		return rc;

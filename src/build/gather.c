@@ -136,7 +136,7 @@ static int join_refs(struct build *b, const kh_mail *m, kh_err *err)
 {
 	kh_refs *r = &b->refs;
 	uint64_t bin = 0, id = 0;
-	int rc = kh_grow((void **)&r->ref, &r->cap, (size_t)b->all.sequences, sizeof *r->ref, err);
+	int rc = KH_GROW(r->ref, r->cap, (size_t)b->all.sequences, err);
 
 	if (rc)
 		return rc;
@@ -234,7 +234,7 @@ static int take_excerpts(struct build *b, const kh_mail *m, unsigned peer, kh_er
 	int rc = m->got[peer] % sizeof *e->v ? fail_mail(peer, "its excerpts", err) : KH_OK;
 
 	if (!rc)
-		rc = kh_grow((void **)&e->v, &e->cap, e->n + n, sizeof *e->v, err);
+		rc = KH_GROW(e->v, e->cap, e->n + n, err);
 	if (!rc && n > 0)
 		memcpy(e->v + e->n, m->recv[peer], n * sizeof *e->v);
 	for (size_t i = 0; i < n && !rc; i++)

@@ -9,8 +9,7 @@
 static int add_kept(struct build *b, uint32_t i, uint32_t from, uint32_t to, kh_err *err)
 {
 	struct taxa *t = &b->taxa;
-	int rc = kh_grow((void **)&t->kept, &t->cap_kept, t->n_kept + (size_t)1, sizeof *t->kept,
-			 err);
+	int rc = KH_GROW(t->kept, t->cap_kept, t->n_kept + (size_t)1, err);
 
 	if (!rc)
 		t->kept[t->n_kept++] = (kh_db_kept) { .target = i, .at = from, .bins = to - from };

@@ -46,7 +46,7 @@ static int commit(struct build *b, kh_block *blk, kh_err *err)
  * digests. */
 static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stride, kh_err *err)
 {
-	int rc = kh_grow((void **)&w->part, &w->cap, w->n + s->n, sizeof *w->part, err);
+	int rc = KH_GROW(w->part, w->cap, w->n + s->n, err);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		w->part[w->n++] =

@@ -30,9 +30,9 @@ int kh_references_take(kh_references *r, char *path, uint32_t taxid, kh_err *err
 	int rc = path ? KH_OK : kh_fail_nomem(err);
 
 	if (!rc)
-		rc = kh_grow((void **)&r->path, &r->cap_path, r->n + 1, sizeof *r->path, err);
+		rc = KH_GROW(r->path, r->cap_path, r->n + 1, err);
 	if (!rc)
-		rc = kh_grow((void **)&r->taxid, &r->cap_taxid, r->n + 1, sizeof *r->taxid, err);
+		rc = KH_GROW(r->taxid, r->cap_taxid, r->n + 1, err);
 	if (rc) {
 		free(path);
 		return rc;

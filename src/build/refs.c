@@ -67,7 +67,7 @@ int kh_refs_number(kh_refs *r, const char *path, kh_err *err)
 	if (len == 0)
 		return kh_fail(err, KH_EFORMAT, "%s: sequence %zu of the input has no id", path,
 			       i + 1);
-	rc = kh_grow((void **)&r->number, &r->cap_number, i + 1, sizeof *r->number, err);
+	rc = KH_GROW(r->number, r->cap_number, i + 1, err);
 	if (rc)
 		return rc;
 	added = kh_idmap_want(r->map, id, len, err);
@@ -101,7 +101,7 @@ static int begin(kh_refs *r, const kh_block *b, const kh_record *rec, const char
 
 	kh_buf_word(&r->ids, b->text + rec->name, rec->id_len);
 	if ((rc = kh_buf_check(&r->ids, err)) ||
-	    (rc = kh_grow((void **)&r->ref, &r->cap, r->n + 1, sizeof *r->ref, err)))
+	    (rc = KH_GROW(r->ref, r->cap, r->n + 1, err)))
 		return rc;
 	r->ref[r->n++] = (kh_ref) { .id = at,
 				    .header_taxid = said_taxid(r, b, rec),
@@ -134,7 +134,7 @@ static int extend(kh_refs *r, kh_block *b, uint64_t at, uint64_t len, bool last,
 	r->done += bases;
 	if (bases == 0 || (uint64_t)ref->first_bin + r->done / stride >= UINT32_MAX)
 		return KH_OK;
-	int rc = kh_grow((void **)&out->v, &out->cap, out->n + 1, sizeof *out->v, err);
+	int rc = KH_GROW(out->v, out->cap, out->n + 1, err);
 	if (!rc)
 		out->v[out->n++] = (kh_piece) { .at = at, .starts = starts, .bases = bases,
 			.bin = ref->first_bin + (uint32_t)local, .local = (uint32_t)local,

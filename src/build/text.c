@@ -245,7 +245,7 @@ static int add_piece(const struct sampler *s, kh_pieces *p, const kh_db_kept *k,
 
 	if (starts <= from)
 		return KH_OK;
-	rc = kh_grow((void **)&p->v, &p->cap, p->n + 1, sizeof *p->v, err);
+	rc = KH_GROW(p->v, p->cap, p->n + 1, err);
 	if (!rc)
 		p->v[p->n++] = (kh_piece) { .at = from - at,
 					    .starts = (starts < end ? starts : end) - from,

@@ -119,8 +119,7 @@ static int keep_streams(struct job *j, kh_err *err)
 			continue;
 		rc = kh_comm_check_input(j->o.comm, kh_is_standard_input(*path), err);
 		if (!rc)
-			rc = kh_grow((void **)&j->copy, &j->cap, j->n_copies + 1, sizeof *j->copy,
-				     err);
+			rc = KH_GROW(j->copy, j->cap, j->n_copies + 1, err);
 		if (!rc)
 			rc = kh_spool(&j->copy[j->n_copies], *path, j->v.db, err);
 		if (rc)

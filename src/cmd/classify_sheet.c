@@ -78,8 +78,7 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err)
 			*value = names[k].end;
 			continue;
 		}
-		rc = kh_grow((void **)&j->made.v, &j->made.cap, j->made.n + 1, sizeof *j->made.v,
-			     err);
+		rc = KH_GROW(j->made.v, j->made.cap, j->made.n + 1, err);
 		/* the page is of all samples */
 		if (!rc && asprintf(&name, "%s%s.%s", v->samples ? v->outdir : v->prefix,
 				    v->samples ? "/samples" : "", names[k].end) < 0)

@@ -86,7 +86,7 @@ static int add(line *l, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	if (kh_grow((void **)&l->word, &l->cap, l->n + 2, sizeof *l->word, NULL))
+	if (KH_GROW(l->word, l->cap, l->n + 2, NULL))
 		return failed("no memory", "");
 	va_start(ap, fmt);
 	n = vasprintf(&l->word[l->n], fmt, ap);
@@ -161,7 +161,7 @@ static int add_bzip2(line *l, char *path)
 	int end[2], rc;
 	pid_t pid;
 
-	if (kh_grow((void **)&l->child, &l->cap_children, l->n_children + 1, sizeof *l->child,
+	if (KH_GROW(l->child, l->cap_children, l->n_children + 1,
 		    NULL) || kh_system_pipe(end) != 0 ||
 	    posix_spawn_file_actions_init(&actions) != 0)
 		return failed("bzip2: ", strerror(errno));

@@ -106,7 +106,7 @@ bool kh_parse_real(const char *s, double *x)
 
 int kh_words_add(kh_words *w, const kh_words *more, kh_err *err)
 {
-	const int rc = kh_grow((void **)&w->v, &w->cap, w->n + more->n, sizeof *w->v, err);
+	const int rc = KH_GROW(w->v, w->cap, w->n + more->n, err);
 
 	for (size_t i = 0; i < more->n && !rc; i++)
 		w->v[w->n++] = more->v[i];

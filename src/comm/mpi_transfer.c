@@ -176,8 +176,7 @@ static bool join(struct carrier *t, struct peer *p, const flight *f, char **all,
 		*n = (size_t)f->n;
 		return true;
 	}
-	if (kh_grow((void **)&p->part[ch], &p->cap_part[ch], p->n_part[ch] + (size_t)f->n, 1,
-		    NULL)) {
+	if (KH_GROW(p->part[ch], p->cap_part[ch], p->n_part[ch] + (size_t)f->n, NULL)) {
 		kh_carrier_fail(t, "out of memory");
 		free(f->p);
 		return false;

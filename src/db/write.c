@@ -23,7 +23,7 @@ static int sum(kh_db_writer *w, const char *from, size_t n, kh_err *err)
 		w->summed += m;
 		if (in_block + m < KH_DB_BLOCK)
 			continue;
-		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + 1, sizeof *w->sums, err);
+		rc = KH_GROW(w->sums, w->cap_sums, w->n_sums + 1, err);
 		if (!rc)
 			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
 		XXH3_64bits_reset(w->sum);
@@ -162,7 +162,7 @@ static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	int rc = put_padding(w, err);
 
 	if (!rc && (w->at - KH_DB_PAGE) % KH_DB_BLOCK != 0) {
-		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + 1, sizeof *w->sums, err);
+		rc = KH_GROW(w->sums, w->cap_sums, w->n_sums + 1, err);
 		if (!rc)
 			w->sums[w->n_sums++] = XXH3_64bits_digest(w->sum);
 	}

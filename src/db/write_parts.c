@@ -160,7 +160,7 @@ static int gather_sums(struct part *p, kh_comm *c, kh_err *err)
 	for (unsigned r = 0; r < m.size && !rc; r++) {
 		const size_t n = m.got[r] / sizeof *w->sums;
 
-		rc = kh_grow((void **)&w->sums, &w->cap_sums, w->n_sums + n, sizeof *w->sums, err);
+		rc = KH_GROW(w->sums, w->cap_sums, w->n_sums + n, err);
 		if (!rc && n > 0)
 			memcpy(w->sums + w->n_sums, m.recv[r], m.got[r]);
 		w->n_sums += n;

@@ -16,8 +16,8 @@ int kh_cut_grow(kh_cut *c, const kh_bins *bins, size_t longest, kh_err *err)
 		c->in = kh_array(bins->n - bins->n_targets, sizeof *c->in, err);
 	if (!c->in)
 		return KH_ENOMEM;
-	rc = kh_grow((void **)&c->species, &c->cap_species, longest, sizeof *c->species, err);
-	return rc ? rc : kh_grow((void **)&c->much, &c->cap_much, longest, sizeof *c->much, err);
+	rc = KH_GROW(c->species, c->cap_species, longest, err);
+	return rc ? rc : KH_GROW(c->much, c->cap_much, longest, err);
 }
 
 void kh_cut_clear(kh_cut *c)

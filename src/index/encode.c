@@ -227,10 +227,10 @@ int kh_index_too_large(uint64_t keys, kh_err *err)
 
 static int make_room(kh_image *im, const kh_lists *l, const kh_bins *bins, kh_err *err)
 {
-	int rc = kh_grow((void **)&im->loc, &im->cap_loc, l->n_words, sizeof *im->loc, err);
+	int rc = KH_GROW(im->loc, im->cap_loc, l->n_words, err);
 
 	if (!rc && im->keep_keys)
-		rc = kh_grow((void **)&im->rest, &im->cap_rest, l->n, sizeof *im->rest, err);
+		rc = KH_GROW(im->rest, im->cap_rest, l->n, err);
 	return rc ? rc : kh_cut_grow(&im->cut, bins, 1, err);
 }
 
@@ -246,7 +246,7 @@ int kh_index_encode_lists(kh_image *im, const kh_lists *l, const kh_bins *bins,
 		struct making m = { .im = im, .l = l, .bins = bins, .tax = tax,
 				    .many = kh_many_get() };
 
-		rc = kh_grow((void **)&im->bucket, &im->cap_bucket, B + 1, sizeof *im->bucket, err);
+		rc = KH_GROW(im->bucket, im->cap_bucket, B + 1, err);
 		if (rc)
 			return rc;
 		memset(im->bucket, 0, (B + 1) * sizeof *im->bucket);

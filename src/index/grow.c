@@ -169,8 +169,7 @@ static int add_full(struct walk *w, uint64_t first_key, uint32_t rest, bool over
 		    kh_key_place(key, w->r->buckets) != place)
 			return damaged(w, "they are not in order", err);
 		w->least_key = key + 1;
-		rc = kh_grow((void **)&w->scratch->list, &w->scratch->cap_list, n, sizeof *list,
-			     err);
+		rc = KH_GROW(w->scratch->list, w->scratch->cap_list, n, err);
 		if (rc)
 			return rc;
 		memcpy(w->scratch->list, list, n * sizeof *list);
@@ -377,8 +376,7 @@ static int add_buckets(struct walk *w, uint64_t from, uint64_t to, kh_err *err)
 			return damaged(w, "a bucket does not fit its range", err);
 	if (!find_keys(w, &p))
 		return damaged(w, "they are not in order", err);
-	rc = kh_grow((void **)&w->scratch->word, &w->scratch->cap_word, p.words,
-		     sizeof *w->scratch->word, err);
+	rc = KH_GROW(w->scratch->word, w->scratch->cap_word, p.words, err);
 	if (rc)
 		return rc;
 	w->many->unpack(w->o->image, kh_range_word(w->r, w->words, w->bits), w->bits,

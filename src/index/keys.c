@@ -35,8 +35,7 @@ int kh_keys_add(kh_image *im, const kh_lists *l, const kh_entry *e, kh_err *err)
 	const uint32_t B = im->range.buckets, *word = e->word, *longer = e->longer;
 	const kh_divisor by_b = kh_divisor_of(B);
 	const size_t keys = e->to - e->from;
-	int rc = kh_grow((void **)&im->full, &im->cap_full, im->n_full + 2 + 2 * keys + e->n_words,
-			 sizeof *im->full, err);
+	int rc = KH_GROW(im->full, im->cap_full, im->n_full + 2 + 2 * keys + e->n_words, err);
 	uint32_t *out = im->full + im->n_full;
 
 	if (rc)
@@ -59,8 +58,7 @@ int kh_keys_add(kh_image *im, const kh_lists *l, const kh_entry *e, kh_err *err)
 int kh_keys_end(kh_image *im, kh_err *err)
 {
 	const size_t rests = (size_t)kh_rests_words(&im->range);
-	int rc = kh_grow((void **)&im->rest, &im->cap_rest, rests + im->n_full, sizeof *im->rest,
-			 err);
+	int rc = KH_GROW(im->rest, im->cap_rest, rests + im->n_full, err);
 
 	if (rc)
 		return rc;

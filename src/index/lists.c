@@ -6,12 +6,12 @@
 
 int kh_lists_start(kh_lists *l, size_t keys, size_t words, kh_err *err)
 {
-	int rc = kh_grow((void **)&l->key, &l->cap[0], keys, sizeof *l->key, err);
+	int rc = KH_GROW(l->key, l->cap[0], keys, err);
 
 	if (!rc)
-		rc = kh_grow((void **)&l->len, &l->cap[1], keys, sizeof *l->len, err);
+		rc = KH_GROW(l->len, l->cap[1], keys, err);
 	if (!rc)
-		rc = kh_grow((void **)&l->word, &l->cap[2], words, sizeof *l->word, err);
+		rc = KH_GROW(l->word, l->cap[2], words, err);
 	l->n = l->n_words = l->n_longer = 0;
 	return rc;
 }
@@ -21,8 +21,7 @@ int kh_lists_add(kh_lists *l, uint64_t key, size_t n, kh_err *err)
 	int rc;
 
 	if (n > KH_LIST_MAX) {
-		rc = kh_grow((void **)&l->longer, &l->cap[3], l->n_longer + 1, sizeof *l->longer,
-			     err);
+		rc = KH_GROW(l->longer, l->cap[3], l->n_longer + 1, err);
 		if (rc)
 			return rc;
 		l->longer[l->n_longer++] = (uint32_t)n;

@@ -94,7 +94,7 @@ static int batch_new(batch **out, const uint64_t *key, const uint32_t *bin, size
 static int admit(kh_store *s, uint64_t ticket, batch *b, bool *spill, kh_err *err)
 {
 	uint64_t bytes = (uint64_t)b->from[KH_RANGES] * 12;
-	int rc = kh_grow((void **)&s->batch, &s->cap, ticket + 1, sizeof *s->batch, err);
+	int rc = KH_GROW(s->batch, s->cap, ticket + 1, err);
 
 	if (rc)
 		return rc;
@@ -303,10 +303,10 @@ int kh_pair_scratch_grow(kh_pair_scratch *scratch, uint64_t n, kh_err *err)
 	if (n > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "%llu pairs in one of 256 ranges are too many",
 			       (unsigned long long)n);
-	if ((rc = kh_grow((void **)&scratch->key, &scratch->cap[0], (size_t)n, 8, err)) ||
-	    (rc = kh_grow((void **)&scratch->key2, &scratch->cap[1], (size_t)n, 8, err)) ||
-	    (rc = kh_grow((void **)&scratch->loc, &scratch->cap[2], (size_t)n, 4, err)) ||
-	    (rc = kh_grow((void **)&scratch->loc2, &scratch->cap[3], (size_t)n, 4, err)))
+	if ((rc = KH_GROW(scratch->key, scratch->cap[0], (size_t)n, err)) ||
+	    (rc = KH_GROW(scratch->key2, scratch->cap[1], (size_t)n, err)) ||
+	    (rc = KH_GROW(scratch->loc, scratch->cap[2], (size_t)n, err)) ||
+	    (rc = KH_GROW(scratch->loc2, scratch->cap[3], (size_t)n, err)))
 		return rc;
 	return KH_OK;
 }

@@ -31,8 +31,7 @@ static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, con
 	kh_seed_range *r = &im->seeds;
 	const bool over = n > KH_LIST_MAX, listed = n > KH_SEED_SLOTS && !over;
 	const size_t slots = over || listed ? 1 : n;
-	int rc = listed ? kh_grow((void **)&im->loc, &im->cap_loc, r->words + n, sizeof *im->loc,
-				  err) : KH_OK;
+	int rc = listed ? KH_GROW(im->loc, im->cap_loc, r->words + n, err) : KH_OK;
 
 	for (size_t j = 0; j < n && listed && !rc; j++)
 		im->loc[r->words + j] = bin[j] | (j + 1 < n ? KH_SEED_MORE : 0);
@@ -135,8 +134,7 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *scratch, kh
 
 		if (level == KH_SEED_LEVELS)
 			return kh_index_too_large(im->seeds.seeds, err);
-		if (kh_grow((void **)&im->bucket, &im->cap_bucket, (size_t)lines + B,
-			    sizeof *im->bucket, err))
+		if (KH_GROW(im->bucket, im->cap_bucket, (size_t)lines + B, err))
 			return KH_ENOMEM;
 		memset(im->bucket + lines, 0, (size_t)B * sizeof *im->bucket);
 		fill_level((unsigned char *)(im->bucket + lines), B, bits, p);

@@ -76,15 +76,14 @@ int kh_seeds_find(const kh_seed_index *x, const uint64_t *key, size_t n, kh_seed
 {
 	const uint32_t slots = kh_seed_slots(x->bits);
 	kh_seed_search search[2 * AHEAD];
-	int rc = kh_grow((void **)&to->end, &to->cap_end, n, sizeof *to->end, err);
+	int rc = KH_GROW(to->end, to->cap_end, n, err);
 	size_t bins = 0;
 
 	for (size_t i = 0; i < n + 2 * AHEAD && !rc; i++) {
 		kh_seed_search *s = &search[i % (2 * AHEAD)];
 
 		if (i >= 2 * AHEAD) {
-			rc = kh_grow((void **)&to->bin, &to->cap_bin, bins + ROOM, sizeof *to->bin,
-				     err);
+			rc = KH_GROW(to->bin, to->cap_bin, bins + ROOM, err);
 			for (; !rc && s->line; kh_seed_go_on(x, s))
 				bins = (size_t)(take(x, s, slots, to->bin + bins) - to->bin);
 			to->end[i - 2 * AHEAD] = (uint32_t)bins;

@@ -79,7 +79,7 @@ static struct kh_pgzip_chunk *chunk_at(kh_pgzip *p, uint64_t i)
 
 static int reserve_in(struct kh_pgzip_chunk *c, size_t n, kh_err *err)
 {
-	return kh_grow((void **)&c->in, &c->cap_in, n + KH_DEFLATE_PAD, 1, err);
+	return KH_GROW(c->in, c->cap_in, n + KH_DEFLATE_PAD, err);
 }
 
 /* Makes the chunk begin at p->at with p->window, so that nothing has to be guessed. */
@@ -237,7 +237,7 @@ static int keep_rest(kh_pgzip *p, const struct kh_pgzip_chunk *c, kh_err *err)
 	if (from >= c->nominal)
 		return KH_OK;
 	p->n_rest = c->nominal - from;
-	int rc = kh_grow((void **)&p->rest, &p->cap_rest, p->n_rest, 1, err);
+	int rc = KH_GROW(p->rest, p->cap_rest, p->n_rest, err);
 	if (!rc)
 		memcpy(p->rest, c->in + from, p->n_rest);
 	return rc;

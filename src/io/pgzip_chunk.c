@@ -18,7 +18,7 @@ enum { TRAILER = 8, HEADER = 18 };
 
 bool pgzip_reserve(struct kh_pgzip_chunk *c, size_t n)
 {
-	if (kh_grow((void **)&c->d.out, &c->cap_out, n, sizeof *c->d.out, NULL))
+	if (KH_GROW(c->d.out, c->cap_out, n, NULL))
 		c->no_memory = true;
 	return !c->no_memory;
 }
@@ -73,7 +73,7 @@ static bool over_member(struct kh_pgzip_chunk *c)
 	c->end = (kh_deflate_start) { 8 * trailer, KH_START_NONE };
 	if (!n)
 		return false;
-	if (kh_grow((void **)&c->event, &c->cap_event, c->n_event + 1, sizeof *c->event, NULL)) {
+	if (KH_GROW(c->event, c->cap_event, c->n_event + 1, NULL)) {
 		c->no_memory = true;
 		return false;
 	}

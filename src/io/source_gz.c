@@ -292,7 +292,7 @@ static int take_block(kh_source *s, kh_bgzf_run *run, kh_err *err)
 	size_t n_out = le32(p + s->bsize - 4);
 	if (n_out > BGZF_MAX)
 		return gz_bad(s, "a BGZF block of more than 64 KiB", err);
-	rc = kh_grow((void **)&run->data, &run->cap, run->n + s->bsize, 1, err);
+	rc = KH_GROW(run->data, run->cap, run->n + s->bsize, err);
 	if (rc)
 		return rc;
 	if (run->n == 0)

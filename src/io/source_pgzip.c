@@ -96,7 +96,7 @@ static int give_back(kh_source *s, kh_pgzip_rest *r, kh_err *err)
 {
 	const size_t n_in = s->end - s->pos, left = s->back_end - s->back_pos;
 	size_t cap = r->n;
-	int rc = kh_grow((void **)&r->in, &cap, r->n + n_in + left, 1, err);
+	int rc = KH_GROW(r->in, cap, r->n + n_in + left, err);
 
 	if (rc) {
 		free(r->in);

@@ -181,7 +181,7 @@ static void note(void *failed, const char *name)
 
 	if (name[0] != '.' || n < 4 || strcmp(name + n - 4, ".tmp") != 0)
 		return;
-	if (kh_grow((void **)&listed.name, &listed.cap, listed.n + 1, sizeof *listed.name, NULL) ||
+	if (KH_GROW(listed.name, listed.cap, listed.n + 1, NULL) ||
 	    !(copy = strdup(name)))
 		*(bool *)failed = true;
 	else

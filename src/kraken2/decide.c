@@ -21,7 +21,7 @@ static int add_hits(kh_k2_decider *d, uint32_t taxon, uint32_t n, kh_err *err)
 			d->hit[d->n - i].n += n;
 			return KH_OK;
 		}
-	const int rc = kh_grow((void **)&d->hit, &d->cap, d->n + 1, sizeof *d->hit, err);
+	const int rc = KH_GROW(d->hit, d->cap, d->n + 1, err);
 
 	if (!rc)
 		d->hit[d->n++] = (kh_k2_hit) { .taxon = taxon, .n = n };

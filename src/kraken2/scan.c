@@ -24,11 +24,10 @@ void kh_k2_scanner_clear(kh_k2_scanner *s)
 /* Room for so many keys and runs more. */
 static int reserve(kh_k2_asked *a, size_t more, kh_err *err)
 {
-	int rc = kh_grow((void **)&a->key, &a->cap, a->n + more, sizeof *a->key, err);
+	int rc = KH_GROW(a->key, a->cap, a->n + more, err);
 
 	if (rc || a->n + more < KH_K2_CODES)
-		return rc ? rc : kh_grow((void **)&a->run, &a->cap_runs, a->n_runs + more,
-					 sizeof *a->run, err);
+		return rc ? rc : KH_GROW(a->run, a->cap_runs, a->n_runs + more, err);
 	return kh_fail(err, KH_EUSAGE, "a read with more than 2^32 k-mers");
 }
 
@@ -136,7 +135,7 @@ static int scan_sequence(kh_k2_scanner *s, const kh_k2_rule *r, const unsigned c
 		return KH_OK;
 	while (w.mask + 1 < most)
 		w.mask = 2 * w.mask + 1;
-	rc = kh_grow((void **)&s->ring, &s->cap_ring, (size_t)w.mask + 1, sizeof *s->ring, err);
+	rc = KH_GROW(s->ring, s->cap_ring, (size_t)w.mask + 1, err);
 	if (!rc)
 		rc = reserve(a, (size_t)(n - r->k + 1), err);
 	if (rc)
@@ -231,7 +230,7 @@ static int scan_plain(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *
 	if (b->n < r->k)
 		return KH_OK;
 	const uint64_t lmers = b->n - r->l + 1, kmers = b->n - r->k + 1;
-	rc = kh_grow((void **)&s->ring, &s->cap_ring, (size_t)lmers, sizeof *s->ring, err);
+	rc = KH_GROW(s->ring, s->cap_ring, (size_t)lmers, err);
 	if (!rc)
 		rc = reserve(a, (size_t)kmers + 1, err);
 	if (rc)
@@ -262,8 +261,7 @@ static int scan_frames(kh_k2_scanner *s, const kh_k2_rule *r, uint64_t bases, kh
 		       kh_err *err)
 {
 	kh_k2_frame frame[KH_K2_N_FRAMES];
-	int rc = kh_grow((void **)&s->frames, &s->cap_frames, 2 * (size_t)bases + KH_K2_N_FRAMES,
-			 1, err);
+	int rc = KH_GROW(s->frames, s->cap_frames, 2 * (size_t)bases + KH_K2_N_FRAMES, err);
 
 	if (rc)
 		return rc;
@@ -281,7 +279,7 @@ int kh_k2_scan(kh_k2_scanner *s, const kh_k2_rule *r, const kh_k2_bases *b, kh_k
 {
 	if (!r->protein && !any_ambiguous(b))
 		return scan_plain(s, r, b, a, err);
-	const int rc = kh_grow((void **)&s->chars, &s->cap_chars, (size_t)b->n + 32, 1, err);
+	const int rc = KH_GROW(s->chars, s->cap_chars, (size_t)b->n + 32, err);
 
 	if (rc)
 		return rc;

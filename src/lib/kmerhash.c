@@ -234,10 +234,10 @@ static size_t next_part(struct run *r, size_t *from)
 
 static int pack(struct flight *f, const struct run *r, size_t from, size_t n, kh_err *err)
 {
-	int rc = kh_grow((void **)&f->call, &f->cap_call, n, sizeof *f->call, err);
+	int rc = KH_GROW(f->call, f->cap_call, n, err);
 
 	if (!rc && r->k->rule.candidates == KH_WANT_SECOND)
-		rc = kh_grow((void **)&f->second, &f->cap_second, n, sizeof *f->second, err);
+		rc = KH_GROW(f->second, f->cap_second, n, err);
 	kh_batch_reset(&f->batch);
 	f->batch.parsed.mask.u = r->k->db->k2 != NULL;
 	f->to = r->call + from;

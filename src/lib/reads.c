@@ -65,7 +65,7 @@ static int read_more(struct half *h, kh_err *err)
 		memmove(h->text, h->text + h->stop, h->n - h->stop);
 	h->n -= h->stop;
 	h->stop = 0;
-	rc = kh_grow((void **)&h->text, &h->cap, h->n + PIECE + KH_SCAN_PAD, 1, err);
+	rc = KH_GROW(h->text, h->cap, h->n + PIECE + KH_SCAN_PAD, err);
 	if (rc)
 		return rc;
 	got = kh_source_read(h->source, h->text + h->n, PIECE, err);
@@ -114,7 +114,7 @@ static size_t id_length(const kmerhash_reads *r, const kh_record *x, const char 
 static int make_batch(kmerhash_reads *r, size_t n, kh_err *err)
 {
 	size_t bytes = 0;
-	int rc = kh_grow((void **)&r->record, &r->cap_record, n, sizeof *r->record, err);
+	int rc = KH_GROW(r->record, r->cap_record, n, err);
 	char *at;
 
 	for (int m = 0; m <= r->mates; m++)
@@ -123,7 +123,7 @@ static int make_batch(kmerhash_reads *r, size_t n, kh_err *err)
 
 			bytes += x->len + 1 + (m == 0 ? x->id_len + 1 : 0);
 		}
-	if (rc || (rc = kh_grow((void **)&r->text, &r->cap_text, bytes, 1, err)))
+	if (rc || (rc = KH_GROW(r->text, r->cap_text, bytes, err)))
 		return rc;
 	at = r->text;
 	for (size_t i = 0; i < n; i++) {

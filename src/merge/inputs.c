@@ -56,7 +56,7 @@ char *kh_merge_sample_name(const char *path)
 /* Adds a file; takes over both strings. */
 static int add_file(kh_merge_files *f, char *sample, char *path, kh_err *err)
 {
-	int rc = sample && path ? kh_grow((void **)&f->v, &f->cap, f->n + 1, sizeof *f->v, err)
+	int rc = sample && path ? KH_GROW(f->v, f->cap, f->n + 1, err)
 				: kh_fail_nomem(err);
 
 	if (rc) {

@@ -54,7 +54,7 @@ int kh_merge_find_taxon(kh_merge_reader *r, const kh_merge_row *x, uint32_t pare
 int kh_merge_add_cell(kh_merge_reader *r, const kh_merge_cell *c)
 {
 	kh_merge *m = r->m;
-	int rc = kh_grow((void **)&m->cell, &m->cells_cap, m->n_cells + 1, sizeof *m->cell, r->err);
+	int rc = KH_GROW(m->cell, m->cells_cap, m->n_cells + 1, r->err);
 
 	if (!rc)
 		m->cell[m->n_cells++] = *c;
@@ -127,8 +127,7 @@ int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs
 		kh_tsv_clear(&r.tsv);
 		return kh_errs_add(errs, &one, err);
 	}
-	rc = kh_grow((void **)&m->sample, &m->samples_cap, m->n_samples + 1, sizeof *m->sample,
-		     err);
+	rc = KH_GROW(m->sample, m->samples_cap, m->n_samples + 1, err);
 	if (!rc) {
 		m->sample[m->n_samples++] = (kh_merge_sample) { .name = name, .path = path };
 		rc = read_any(&r);

@@ -124,7 +124,7 @@ static int tell(kh_merge_reader *r, struct row *x)
 	kh_merge *m = r->m;
 
 	x->told.why = m->names.n;
-	int rc = kh_grow((void **)&m->told, &m->told_cap, m->n_told + 1, sizeof *m->told, r->err);
+	int rc = KH_GROW(m->told, m->told_cap, m->n_told + 1, r->err);
 
 	kh_buf_word(&m->names, x->why.p, x->why.n);
 	if (!rc)
@@ -233,7 +233,7 @@ static int parse_row(kh_merge_reader *r, const kh_span *c, const int at[COLUMNS]
 
 static int keep(struct rows *rows, struct row *x, kh_err *err)
 {
-	int rc = kh_grow((void **)&rows->v, &rows->cap, rows->n + 1, sizeof *rows->v, err);
+	int rc = KH_GROW(rows->v, rows->cap, rows->n + 1, err);
 
 	x->word = rows->words.n;
 	kh_buf_add(&rows->words, x->taxon.name.p, x->taxon.name.n);

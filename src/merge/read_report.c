@@ -190,7 +190,7 @@ static int place(struct reader *r, const struct row *x)
 	rc = kh_merge_find_taxon(r->r, &x->taxon, parent, &taxon);
 	if (rc || taxon == NONE)
 		return rc;
-	rc = kh_grow((void **)&r->open, &r->cap, r->n_open + 1, sizeof *r->open, r->r->err);
+	rc = KH_GROW(r->open, r->cap, r->n_open + 1, r->r->err);
 	if (rc)
 		return rc;
 	if (x->depth) {

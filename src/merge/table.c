@@ -36,7 +36,7 @@ int kh_merge_add_taxon(kh_merge *m, const kh_merge_taxon *t, const kh_merge_row 
 		       uint32_t *number, kh_err *err)
 {
 	kh_merge_taxon *to;
-	int rc = kh_grow((void **)&m->taxon, &m->cap, m->n + 1, sizeof *m->taxon, err);
+	int rc = KH_GROW(m->taxon, m->cap, m->n + 1, err);
 
 	if (rc)
 		return rc;

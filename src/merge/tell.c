@@ -42,8 +42,7 @@ static int find_taxa(kh_merge *reports, const kh_merge *profiles, const bool *ne
 
 static int copy(kh_merge *reports, const kh_merge *profiles, const uint32_t *number, kh_err *err)
 {
-	int rc = kh_grow((void **)&reports->told, &reports->told_cap, profiles->n_told,
-			 sizeof *reports->told, err);
+	int rc = KH_GROW(reports->told, reports->told_cap, profiles->n_told, err);
 
 	for (size_t i = 0; i < profiles->n_told && !rc; i++) {
 		kh_merge_told x = profiles->told[i];

@@ -18,7 +18,7 @@ static int take_idle(kh_remote *r, kh_remote_job **out, kh_err *err)
 	j = r->idle;
 	if (j) {
 		r->idle = j->next_idle;
-	} else if (!kh_grow((void **)&r->job, &r->cap_jobs, r->n_jobs + 1, sizeof *r->job, err) &&
+	} else if (!KH_GROW(r->job, r->cap_jobs, r->n_jobs + 1, err) &&
 		 (j = kh_array(1, sizeof *j, err))) {
 		j->number = (uint32_t)r->n_jobs;
 		r->job[r->n_jobs++] = j;

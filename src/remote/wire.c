@@ -146,8 +146,7 @@ int kh_remote_unpack(kh_remote_job *j, kh_message *m, uint32_t wanted, kh_err *e
 	memcpy(&h, j->message, sizeof h);
 	if (!is_sound(&h, m->n) || !are_inside(&h, j->message))
 		return fail_message(m, "a job", err);
-	rc = kh_grow((void **)&j->rec, &j->cap_rec, (size_t)(h.records[0] + h.records[1]),
-		     sizeof *j->rec, err);
+	rc = KH_GROW(j->rec, j->cap_rec, (size_t)(h.records[0] + h.records[1]), err);
 	if (rc)
 		return rc;
 	j->out = kh_array(kh_remote_calls_bytes((size_t)h.fragments, wanted != KH_WANT_NONE) +
@@ -237,7 +236,7 @@ static int take_places(const kh_task *t, const char *from, size_t bytes, const k
 
 	if (!p)
 		return bytes == 0 ? KH_OK : fail_message(m, "calls", err);
-	if ((rc = kh_grow((void **)&p->at, &p->cap, n, sizeof *p->at, err)))
+	if ((rc = KH_GROW(p->at, p->cap, n, err)))
 		return rc;
 	if (n > 0)
 		memcpy(p->at, from, n * sizeof *p->at);

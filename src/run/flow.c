@@ -167,7 +167,7 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 	kh_text *const *out = f->results->out;
 	const bool runs = f->style->column5 == KH_COLUMN5_KMERS && out[KH_RESULT_LINES];
 	const bool aligned = f->style->identity || out[KH_RESULT_PAF];
-	int rc = kh_grow((void **)&w->call, &w->cap_call, n, sizeof *w->call, err);
+	int rc = KH_GROW(w->call, w->cap_call, n, err);
 
 	w->task = (kh_task) { .job = &w->job,
 			      .call = w->call,
@@ -177,11 +177,11 @@ static int set_task(kh_flow *f, kh_flow_worker *self, work *w, kh_err *err)
 			      .counters = f->counters };
 	if (rc || !(f->results->pass || f->style->second))
 		return rc;
-	rc = kh_grow((void **)&w->candidates, &w->cap_candidates, n, sizeof *w->candidates, err);
+	rc = KH_GROW(w->candidates, w->cap_candidates, n, err);
 	w->task.candidates = w->candidates;
 	if (rc || !f->results->pass)
 		return rc;
-	rc = kh_grow((void **)&w->class_of, &w->cap_class_of, n, sizeof *w->class_of, err);
+	rc = KH_GROW(w->class_of, w->cap_class_of, n, err);
 	if (rc)
 		return rc;
 	w->task.class_of = w->class_of;

@@ -314,7 +314,7 @@ int kh_pass_job(kh_pass *s, unsigned worker, const kh_task *t, kh_err *err)
 {
 	struct worker *w = &s->worker[worker];
 	const kh_job *job = t->job;
-	int rc = kh_grow((void **)&w->of, &w->cap_of, job->n, sizeof *w->of, err);
+	int rc = KH_GROW(w->of, w->cap_of, job->n, err);
 
 	kh_qualities_add(&w->qualities, job, kh_rule_counted(s->o.rule).k);
 	kh_by_genus_add(&s->by_genus, worker, t);

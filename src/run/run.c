@@ -181,8 +181,7 @@ static int note_digests(const kh_run *r, kh_slot *t, kh_err *err)
 	const kh_sheet_reads *reads = &sample_of(r, t)->reads[t->reads];
 	kh_results *to = &t->results;
 	const size_t n = reads->paired ? 2 * reads->n : reads->n;
-	int rc = r->o.feed.digests ? kh_grow((void **)&to->digest, &to->cap_files, to->n_files + n,
-					     sizeof *to->digest, err)
+	int rc = r->o.feed.digests ? KH_GROW(to->digest, to->cap_files, to->n_files + n, err)
 				   : KH_OK;
 
 	for (size_t i = 0; r->o.feed.digests && i < n && !rc; i++) {

@@ -40,7 +40,7 @@ kh_sheet_sample *kh_sheet_add(kh_sheet *s, const char *name, kh_err *err)
 		kh_fail_nomem(err);
 		return NULL;
 	}
-	if (kh_grow((void **)&s->v, &s->cap, s->n + 1, sizeof *s->v, err)) {
+	if (KH_GROW(s->v, s->cap, s->n + 1, err)) {
 		free(own);
 		return NULL;
 	}
@@ -53,7 +53,7 @@ static const char *keep(kh_sheet *s, kh_span path, const kh_sheet_file *where, k
 {
 	kh_sheet_file *f;
 
-	if (kh_grow((void **)&s->file, &s->cap_files, s->n_files + 1, sizeof *s->file, err))
+	if (KH_GROW(s->file, s->cap_files, s->n_files + 1, err))
 		return NULL;
 	f = &s->file[s->n_files];
 	*f = *where;
@@ -71,15 +71,14 @@ int kh_sheet_add_reads(kh_sheet *s, kh_sheet_sample *x, const kh_span path[2],
 	int rc = KH_OK;
 
 	if (x->n_reads == 0 || x->reads[x->n_reads - 1].paired != paired) {
-		rc = kh_grow((void **)&x->reads, &x->cap, x->n_reads + 1, sizeof *x->reads, err);
+		rc = KH_GROW(x->reads, x->cap, x->n_reads + 1, err);
 		if (rc)
 			return rc;
 		x->reads[x->n_reads++] = (kh_sheet_reads) { .paired = paired };
 	}
 	kh_sheet_reads *reads = &x->reads[x->n_reads - 1];
 	for (int i = 0; i <= paired && !rc; i++) {
-		rc = kh_grow((void **)&reads->path[i], &reads->cap[i], reads->n + 1,
-			     sizeof *reads->path[i], err);
+		rc = KH_GROW(reads->path[i], reads->cap[i], reads->n + 1, err);
 		if (!rc && !(reads->path[i][reads->n] = keep(s, path[i], &where[i], err)))
 			rc = KH_ENOMEM;
 	}

@@ -37,8 +37,7 @@ void feed_shift(struct feed_block *b, size_t by)
 int feed_reserve(struct feed_block *b, size_t front, size_t n, kh_err *err)
 {
 	size_t raw = b->raw < front ? front + front / 2 : b->raw, have = b->end - b->raw;
-	int rc = kh_grow((void **)&b->buf, &b->cap,
-			 raw + (n > have ? n : have) + KH_SCAN_PAD, 1, err);
+	int rc = KH_GROW(b->buf, b->cap, raw + (n > have ? n : have) + KH_SCAN_PAD, err);
 
 	if (rc || raw == b->raw)
 		return rc;
@@ -149,8 +148,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
 	b->parsed.n_rec = b->first = FEED_FREE;
 	b->parsed.n_words = f->o.front / 32;
-	int rc = kh_grow((void **)&b->parsed.rec, &b->parsed.cap_rec, FEED_FREE,
-			 sizeof *b->parsed.rec, err);
+	int rc = KH_GROW(b->parsed.rec, b->parsed.cap_rec, FEED_FREE, err);
 	return rc ? rc : kh_parsed_reserve(&b->parsed, 0, err);
 }
 
@@ -213,7 +211,7 @@ int feed_hash_names(const kh_feed *f, struct feed_block *b, kh_err *err)
 
 	if (f->o.no_mate_check || !(f->o.interleaved || f->n_streams == 2))
 		return KH_OK;
-	int rc = kh_grow((void **)&b->mate, &b->cap_mate, parsed->n_rec, sizeof *b->mate, err);
+	int rc = KH_GROW(b->mate, b->cap_mate, parsed->n_rec, err);
 	if (rc)
 		return rc;
 	for (size_t i = b->first; i < parsed->n_rec; i++) {

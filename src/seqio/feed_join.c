@@ -34,7 +34,7 @@ static int carry_add(struct join *j, size_t from)
 {
 	struct feed_stream *st = j->st;
 	size_t n = j->b->end - from;
-	int rc = kh_grow((void **)&st->carry, &st->cap_carry, st->n_carry + n, 1, j->err);
+	int rc = KH_GROW(st->carry, st->cap_carry, st->n_carry + n, j->err);
 
 	if (rc)
 		return rc;
@@ -54,8 +54,7 @@ static int carry_over(struct join *j)
 	int rc = carry_add(j, b->raw);
 
 	if (!rc)
-		rc = kh_grow((void **)&st->carry, &st->cap_carry,
-			     st->n_carry + KH_SCAN_PAD, 1, j->err);
+		rc = KH_GROW(st->carry, st->cap_carry, st->n_carry + KH_SCAN_PAD, j->err);
 	if (rc)
 		return rc;
 	b->buf = st->carry;

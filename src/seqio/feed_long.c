@@ -32,7 +32,7 @@ static size_t words_of(uint64_t bases)
 /* --- the record that waits -------------------------------------------------------- */
 static int add_text(struct feed_long *l, const char *s, size_t n, kh_err *err)
 {
-	int rc = kh_grow((void **)&l->text, &l->cap, l->n + n + KH_SCAN_PAD, 1, err);
+	int rc = KH_GROW(l->text, l->cap, l->n + n + KH_SCAN_PAD, err);
 
 	if (rc)
 		return rc;

@@ -106,7 +106,7 @@ kh_job_part kh_job_part_of(const kh_job *j, int mate)
 static int add_job(kh_feed *f, struct feed_block *b, const kh_job *job, kh_err *err)
 {
 	kh_job j = *job;
-	int rc = kh_grow((void **)&b->job, &b->cap_jobs, b->n_jobs + 1, sizeof *b->job, err);
+	int rc = KH_GROW(b->job, b->cap_jobs, b->n_jobs + 1, err);
 
 	j.first = f->n_frag;
 	if (!rc && (j.interleaved || j.block[1]))

@@ -176,7 +176,7 @@ static int begin(struct slices *s)
 	int rc = kh_parsed_reserve(&b->parsed, b->want, s->err);
 
 	if (!rc)
-		rc = kh_grow((void **)&s->at.buf, &s->at.cap, 2 * s->size + KH_SCAN_PAD, 1, s->err);
+		rc = KH_GROW(s->at.buf, s->at.cap, 2 * s->size + KH_SCAN_PAD, s->err);
 	if (rc)
 		return rc;
 	b->parsed.text = s->at.buf;

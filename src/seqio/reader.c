@@ -213,8 +213,7 @@ static int fastq_usual(kh_walk *w)
 	int rc = kh_parsed_reserve(parsed, r.to - r.from + 256, w->err);
 
 	if (!rc)
-		rc = kh_grow((void **)&parsed->rec, &parsed->cap_rec, n + 256, sizeof *parsed->rec,
-			     w->err);
+		rc = KH_GROW(parsed->rec, parsed->cap_rec, n + 256, w->err);
 	if (rc)
 		return rc;
 	w->pos = w->scan->fastq(parsed, &r);

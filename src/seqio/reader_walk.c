@@ -27,11 +27,11 @@ int kh_parsed_reserve(kh_parsed *parsed, uint64_t n, kh_err *err)
 
 	if (need <= parsed->cap_words)
 		return KH_OK;
-	rc = kh_grow((void **)&parsed->bases, &cap, need, sizeof *parsed->bases, err);
+	rc = KH_GROW(parsed->bases, cap, need, err);
 	if (rc)
 		return rc;
 	cap = parsed->cap_words;
-	rc = kh_grow((void **)&parsed->amb, &cap, need, sizeof *parsed->amb, err);
+	rc = KH_GROW(parsed->amb, cap, need, err);
 	if (!rc)
 		parsed->cap_words = cap;
 	return rc;
@@ -40,9 +40,7 @@ int kh_parsed_reserve(kh_parsed *parsed, uint64_t n, kh_err *err)
 int kh_parsed_push(kh_parsed *parsed, const kh_record *rec, kh_err *err)
 {
 	const kh_packed to = { parsed->bases, parsed->amb };
-	int rc =
-		kh_grow((void **)&parsed->rec, &parsed->cap_rec, parsed->n_rec + 1,
-			sizeof *parsed->rec, err);
+	int rc = KH_GROW(parsed->rec, parsed->cap_rec, parsed->n_rec + 1, err);
 
 	if (rc)
 		return rc;

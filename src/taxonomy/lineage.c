@@ -65,7 +65,7 @@ static int intern(kh_lineages *l, kh_span path, const kh_lineage_node *like, uin
 	}
 	if (l->n >= INT32_MAX / 2)
 		return kh_fail(err, KH_EFORMAT, "too many taxa in lineages");
-	rc = kh_grow((void **)&l->node, &l->cap, l->n + 1, sizeof *l->node, err);
+	rc = KH_GROW(l->node, l->cap, l->n + 1, err);
 	if (rc)
 		return rc;
 	l->node[l->n] = *like;
@@ -242,7 +242,7 @@ int kh_lineages_add(kh_lineages *l, const kh_lineage_row *row, kh_errs *errs, kh
 	e.id = l->text.n;
 	kh_buf_add(&l->text, id.p, id.n);
 	if ((rc = kh_buf_check(&l->text, err)) ||
-	    (rc = kh_grow((void **)&l->entry, &l->entries_cap, l->n_entries + 1, sizeof e, err)))
+	    (rc = KH_GROW(l->entry, l->entries_cap, l->n_entries + 1, err)))
 		return rc;
 	l->entry[l->n_entries++] = e;
 	return KH_OK;

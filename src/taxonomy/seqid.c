@@ -135,12 +135,9 @@ static int make_room(kh_idmap *m, size_t len, kh_err *err)
 
 	if (len > UINT32_MAX || m->n_keys + KEYS >= NO_KEY)
 		return kh_fail(err, KH_EFORMAT, "too many sequence ids, or one too long");
-	if ((rc = kh_grow((void **)&m->text, &m->text_cap, m->text_len + len + 1, 1,
-			  err)) ||
-	    (rc = kh_grow((void **)&m->key, &m->keys_cap, m->n_keys + KEYS,
-			  sizeof *m->key, err)) ||
-	    (rc = kh_grow((void **)&m->id, &m->ids_cap, m->n_ids + 1, sizeof *m->id,
-			  err)))
+	if ((rc = KH_GROW(m->text, m->text_cap, m->text_len + len + 1, err)) ||
+	    (rc = KH_GROW(m->key, m->keys_cap, m->n_keys + KEYS, err)) ||
+	    (rc = KH_GROW(m->id, m->ids_cap, m->n_ids + 1, err)))
 		return rc;
 	if (2 * (m->n_keys + KEYS) <= m->mask)
 		return KH_OK;
@@ -295,8 +292,7 @@ static int note(kh_idmap *m, key *k, uint32_t taxid, uint64_t line, kh_err *err)
 	}
 	if (k->file != m->file || k->taxid == taxid || k->clash)
 		return KH_OK;
-	rc = kh_grow((void **)&m->clash, &m->clashes_cap, m->n_clashes + 1,
-		     sizeof *m->clash, err);
+	rc = KH_GROW(m->clash, m->clashes_cap, m->n_clashes + 1, err);
 	if (rc)
 		return rc;
 	m->clash[m->n_clashes] = (clash) { line, taxid };

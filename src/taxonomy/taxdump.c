@@ -115,7 +115,7 @@ static int node_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_
 	if (d->n == KH_NO_TAXON)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", tsv->name,
 			       at(tsv));
-	if ((rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof x, err)))
+	if ((rc = KH_GROW(d->node, d->cap, d->n + 1, err)))
 		return rc;
 	d->node[d->n++] = x;
 	return KH_OK;
@@ -277,7 +277,7 @@ static int merge_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh
 	if ((rc = taxid_of(column[0], &x.from, tsv, err)) ||
 	    (rc = taxid_of(column[1], &x.to, tsv, err)))
 		return rc;
-	rc = kh_grow((void **)&d->merge, &d->merge_cap, d->n_merge + 1, sizeof x, err);
+	rc = KH_GROW(d->merge, d->merge_cap, d->n_merge + 1, err);
 	if (!rc)
 		d->merge[d->n_merge++] = x;
 	return rc;
@@ -338,7 +338,7 @@ static int make_root(kh_taxdump **out, kh_err *err)
 {
 	static const kh_taxnode root = { .taxid = 1, .parent = 1 };
 	kh_taxdump *d = kh_array(1, sizeof *d, err);
-	int rc = d ? kh_grow((void **)&d->node, &d->cap, 1, sizeof root, err) : KH_ENOMEM;
+	int rc = d ? KH_GROW(d->node, d->cap, 1, err) : KH_ENOMEM;
 
 	if (!rc) {
 		d->node[d->n++] = root;
@@ -372,7 +372,7 @@ int kh_taxdump_add(kh_taxdump *d, const kh_taxnode *x, kh_span name, kh_err *err
 		d->node[at].parent = x->parent == 1 ? d->node[at].parent : x->parent;
 		return KH_OK;
 	}
-	rc = kh_grow((void **)&d->node, &d->cap, d->n + 1, sizeof *x, err);
+	rc = KH_GROW(d->node, d->cap, d->n + 1, err);
 	if (rc)
 		return rc;
 	if (d->n == KH_NO_TAXON || name.n >= UINT32_MAX - d->names.n)

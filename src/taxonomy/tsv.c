@@ -49,8 +49,7 @@ static int refill(kh_tsv *tsv, kh_err *err)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s:%llu: row longer than %zu bytes", tsv->name,
 				       (unsigned long long)tsv->line + 1, KH_LINE_MAX);
-		rc = kh_grow((void **)&tsv->buf, &tsv->cap, rest ? 2 * rest : FIRST_CAP, 1,
-			     err);
+		rc = KH_GROW(tsv->buf, tsv->cap, rest ? 2 * rest : FIRST_CAP, err);
 		if (rc)
 			return rc;
 	}
