@@ -142,6 +142,8 @@ static void parameters(struct job *j)
 		{ "csr", { .load = 0.3 } },
 		{ "bucket64", { .load = 0.97, .group = 1 } },
 		{ "bucket64", { .load = 1 } },
+		{ "window64", { .load = 0.97 } },
+		{ "window64", { .load = 1 } },
 		{ "single", { .window = 32, .group = 2 } },
 		{ "multi", { .window = 64, .group = 4, .load = 1 } },
 		{ "dachash", { .mapping = KHT_MAP_QUAD, .length = 1.5 } },

@@ -114,8 +114,9 @@ static int sort_mixes(kht_table *t, const kht_sort *s, kht_stream stream, kh_err
 	mix_keys<<<kht_blocks(s->n), KHT_BLOCK, 0, stream>>>((const K *)s->keys, s->n, t->cfg.seed,
 							     mixes.p);
 	o.keys = mixes.p;
-	rc = kht_launched("mixing keys", err);
-	return rc ? rc : kht_sort_pairs(t, &o, stream, err);
+	if ((rc = kht_launched("mixing keys", err)))
+		return rc;
+	return (o.values ? kht_sort_pairs : kht_sort_keys)(t, &o, stream, err);
 }
 
 int kht_sort_mixes(kht_table *t, const kht_sort *s, kht_stream stream, kh_err *err)

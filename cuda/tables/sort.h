@@ -22,7 +22,8 @@ typedef struct kht_sort {
 } kht_sort;
 
 int kht_sort_pairs(kht_table *t, const kht_sort *s, kht_stream stream, kh_err *err);
-/* The same with the mixes of the keys (hash.cuh, with the table's seed) in the place of keys. */
+/* The same with the mixes of the keys (hash.cuh, with the table's seed) in the place of keys;
+ * `values` may be NULL: keys alone. */
 int kht_sort_mixes(kht_table *t, const kht_sort *s, kht_stream stream, kh_err *err);
 int kht_sort_keys(kht_table *t, const kht_sort *s, kht_stream stream, kh_err *err);
 

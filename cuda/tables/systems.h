@@ -15,6 +15,7 @@ enum {
 	KHT_HASHGRAPH_CAN = KHT_TABLE_MULTI | KHT_TABLE_JOIN,
 	KHT_SINGLE_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE | KHT_TABLE_FIND,
 	KHT_BUCKET64_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_FIND,
+	KHT_WINDOW64_CAN = KHT_SINGLE_CAN,
 	KHT_MULTI_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE,
 	KHT_BUCKETLIST_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC,
 	KHT_COUNTING_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_NO_VALUES | KHT_TABLE_FIND,
@@ -36,6 +37,7 @@ int kht_hashset_open(const kht_table_config *, kht_stream, kht_table **, kh_err 
 int kht_counting_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_bloom_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_cuckoo_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_window64_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_dachash_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 
 #ifdef __cplusplus

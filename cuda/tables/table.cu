@@ -18,6 +18,8 @@ const kht_table_system kht_table_systems[] = {
 	  kht_single_open },
 	{ "bucket64", "64-byte buckets, partition before insert", KHT_BUCKET64_CAN,
 	  0.8, kht_bucket64_open },
+	{ "window64", "64-byte buckets in windows, changed in shared memory", KHT_WINDOW64_CAN,
+	  0.8, kht_window64_open },
 	{ "multi", "WarpCore MultiValue, IV-B", KHT_MULTI_CAN, 0.8, kht_multi_open },
 	{ "bucketlist", "WarpCore BucketList, IV-C", KHT_BUCKETLIST_CAN, 0.8,
 	  kht_bucketlist_open },

@@ -41,6 +41,7 @@ typedef struct kht_case {
 	const char *table, *name;
 	kht_table_config cfg;
 	size_t n, queries;
+	size_t absent; /* of queries of unique keys: those that were not stored */
 	uint64_t distinct, values; /* that the queries must bring back in all */
 	double r;                  /* multiplicity, for the line */
 	enum kht_bench_order order;
@@ -66,6 +67,8 @@ bool kht_bench_wanted(const kht_bench *b, const char *table);
 /* 10^9 a second. */
 double kht_bench_rate(double n, double ms);
 
+/* *sum: p[0] + .. + p[n - 1]; waits for the stream. */
+int kht_bench_total(kht_bench *b, const void *p, size_t n, unsigned bits, uint64_t *sum);
 int kht_bench_data(kht_bench *b, const kht_case *c);
 int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in);
 void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *out,
@@ -82,6 +85,10 @@ typedef struct kht_bench_experiment {
 int kht_bench_gpus(kht_bench *b);
 int kht_bench_chunks(kht_bench *b);
 int kht_bench_modes(kht_bench *b);
+
+/* ageing.c: look-ups of keys that are there and that are not; keys that come and go. */
+int kht_bench_misses(kht_bench *b);
+int kht_bench_ageing(kht_bench *b);
 
 /* The list ends with an experiment that has no name. */
 extern const kht_bench_experiment kht_bench_list[];
