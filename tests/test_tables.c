@@ -135,6 +135,8 @@ static void parameters(struct job *j)
 		{ "bucketlist", { .growth = 1, .first = 5 } },
 		{ "bucketlist", { .growth = 2 } },
 		{ "bucketlist", { .growth = 1.5, .first = 3, .group = 16 } },
+		{ "runlist", { .load = 0.97 } },
+		{ "runlist", { .load = 1, .distinct = 4000 } },
 		{ "cuckoo", { .subtables = 2, .load = 0.4 } },
 		{ "cuckoo", { .subtables = 3, .load = 0.8 } },
 		{ "cuckoo", { .subtables = 4, .load = 0.9 } },

@@ -59,10 +59,16 @@ static __device__ void kht_tile_heads(uint16_t *head)
 	__syncthreads();
 }
 
-template <class V>
+/* A list in one piece.  Where lists have several, f is called for each of them with the number of
+ * its first value, where that lies, and its length. */
+struct kht_one_piece {
+	template <class F> __device__ void pieces(kht_span s, F f) const { f(0, s.start, s.len); }
+};
+
+template <class V, class P>
 static __global__ void __launch_bounds__(KHT_BLOCK)
-	kht_copy_tiles(const kht_span *span, size_t n, const uint32_t *first, const V *values,
-		       kht_lists out, unsigned long long *note)
+	kht_copy_tiles(const kht_span *span, P lists, size_t n, const uint32_t *first,
+		       const V *values, kht_lists out, unsigned long long *note)
 {
 	__shared__ __align__(16) uint16_t head[KHT_TILE];
 	__shared__ uint32_t delta[KHT_TILE];
@@ -86,9 +92,15 @@ static __global__ void __launch_bounds__(KHT_BLOCK)
 
 		if (s.len == 0 || at >= end)
 			continue;
-		unsigned p = at > tile ? (unsigned)(at - tile) : 0;
-		head[p] = (uint16_t)p;
-		delta[p] = s.start - (uint32_t)at;
+		lists.pieces(s, [&](uint32_t k, uint32_t start, uint32_t len) {
+			uint64_t to = at + k;
+
+			if (to >= end || to + len <= tile)
+				return;
+			unsigned p = to > tile ? (unsigned)(to - tile) : 0;
+			head[p] = (uint16_t)p;
+			delta[p] = start - (uint32_t)to;
+		});
 	}
 	__syncthreads();
 	kht_tile_heads(head);
@@ -102,9 +114,9 @@ static __global__ void __launch_bounds__(KHT_BLOCK)
 }
 
 /* Scan and copy, once the spans are there. */
-template <class V>
+template <class V, class P = kht_one_piece>
 static int kht_span_copy(kht_table *t, const kht_span *span, size_t n, const V *values,
-			 const kht_lists *out, kht_stream s, kh_err *err)
+			 const kht_lists *out, kht_stream s, kh_err *err, P lists = P())
 {
 	uint64_t tiles = (out->capacity + KHT_TILE - 1) / KHT_TILE;
 	kht_scratch<uint32_t> first;
@@ -115,8 +127,8 @@ static int kht_span_copy(kht_table *t, const kht_span *span, size_t n, const V *
 	if (rc || tiles == 0)
 		return rc;
 	kht_tile_starts<<<kht_blocks(n), KHT_BLOCK, 0, s>>>(out->offsets, n, tiles, first.p);
-	kht_copy_tiles<V>
-		<<<(unsigned)tiles, KHT_BLOCK, 0, s>>>(span, n, first.p, values, *out, t->note);
+	kht_copy_tiles<V, P><<<(unsigned)tiles, KHT_BLOCK, 0, s>>>(span, lists, n, first.p, values,
+								  *out, t->note);
 	return kht_launched("retrieve", err);
 }
 
@@ -135,29 +147,45 @@ static __global__ void kht_span_kernel(W w, const typename W::key_type *keys, si
 		counts[i] = s.len;
 }
 
-/* The same as kht_by_view for tables that have spans(): where each key's list lies, or its
- * length, or both.  Their views have `values`. */
+/* What kht_by_view is, for tables that have spans(): where each key's list lies, or its length,
+ * or both.  Their views have `values`. */
 template <class T> struct kht_by_spans {
 	static int count(kht_table *t, const kht_keys *q, uint32_t *counts, kht_stream s,
 			 kh_err *err)
 	{
 		return static_cast<T *>(t)->spans(q, nullptr, counts, s, err);
 	}
-	static int retrieve(kht_table *t, const kht_keys *q, const kht_lists *out, kht_stream s,
-			    kh_err *err)
+	template <class P>
+	static int retrieve_by(T *t, const kht_keys *q, const kht_lists *out, P lists,
+			       kht_stream s, kh_err *err)
 	{
-		T *self = static_cast<T *>(t);
 		kht_scratch<kht_span> span;
 		int rc = span.take(t, q->n, s, err);
 
 		if (!rc)
-			rc = self->spans(q, span.p, nullptr, s, err);
+			rc = t->spans(q, span.p, nullptr, s, err);
 		return rc ? rc
-			  : kht_span_copy(t, span.p, q->n, self->view().values, out, s, err);
+			  : kht_span_copy(t, span.p, q->n, t->view().values, out, s, err, lists);
+	}
+	static int retrieve(kht_table *t, const kht_keys *q, const kht_lists *out, kht_stream s,
+			    kh_err *err)
+	{
+		return retrieve_by(static_cast<T *>(t), q, out, kht_one_piece(), s, err);
 	}
 	static int fold(kht_table *t, const kht_keys *q, uint64_t *sums, kht_stream s, kh_err *err)
 	{
 		return kht_by_view<T>::fold(t, q, sums, s, err);
+	}
+};
+
+/* The same for tables whose lists have several pieces, which their views know. */
+template <class T> struct kht_by_pieces : kht_by_spans<T> {
+	static int retrieve(kht_table *t, const kht_keys *q, const kht_lists *out, kht_stream s,
+			    kh_err *err)
+	{
+		T *self = static_cast<T *>(t);
+
+		return kht_by_spans<T>::retrieve_by(self, q, out, self->view(), s, err);
 	}
 };
 

@@ -18,6 +18,7 @@ enum {
 	KHT_WINDOW64_CAN = KHT_SINGLE_CAN,
 	KHT_MULTI_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE,
 	KHT_BUCKETLIST_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC,
+	KHT_RUNLIST_CAN = KHT_BUCKETLIST_CAN,
 	KHT_COUNTING_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_NO_VALUES | KHT_TABLE_FIND,
 	KHT_HASHSET_CAN = KHT_COUNTING_CAN | KHT_TABLE_ERASE,
 	KHT_BLOOM_CAN = KHT_COUNTING_CAN | KHT_TABLE_INEXACT,
@@ -33,6 +34,7 @@ int kht_single_open(const kht_table_config *, kht_stream, kht_table **, kh_err *
 int kht_bucket64_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_multi_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_bucketlist_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_runlist_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_hashset_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_counting_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
 int kht_bloom_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);

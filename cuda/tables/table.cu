@@ -23,6 +23,8 @@ const kht_table_system kht_table_systems[] = {
 	{ "multi", "WarpCore MultiValue, IV-B", KHT_MULTI_CAN, 0.8, kht_multi_open },
 	{ "bucketlist", "WarpCore BucketList, IV-C", KHT_BUCKETLIST_CAN, 0.8,
 	  kht_bucketlist_open },
+	{ "runlist", "lists in pieces, by runs of a sorted batch", KHT_RUNLIST_CAN, 0.7,
+	  kht_runlist_open },
 	{ "hashset", "WarpCore HashSet", KHT_HASHSET_CAN, 0.8, kht_hashset_open },
 	{ "counting", "WarpCore Counting", KHT_COUNTING_CAN, 0.8, kht_counting_open },
 	{ "bloom", "WarpCore Bloom filter, blocked", KHT_BLOOM_CAN, 1, kht_bloom_open },

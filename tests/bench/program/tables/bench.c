@@ -187,12 +187,17 @@ static int verify(kht_bench *b, const kht_case *c, bool *good)
 
 int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in)
 {
-	kht_kv p = { b->keys, b->values, c->n };
+	const size_t batch = c->batches ? (c->n + c->batches - 1) / c->batches : c->n;
 
 	TRY(kht_table_open(c->table, &c->cfg, b->stream, t, b->err));
 	CU(cudaStreamSynchronize(b->stream));
 	TRY(kht_bench_start(b));
-	TRY(kht_table_insert(*t, &p, b->stream, b->err));
+	for (size_t i = 0; i < c->n; i += batch) {
+		kht_kv p = { (char *)b->keys + i * (c->cfg.key_bits / 8),
+			     (char *)b->values + i * (c->cfg.value_bits / 8),
+			     i + batch < c->n ? batch : c->n - i };
+		TRY(kht_table_insert(*t, &p, b->stream, b->err));
+	}
 	return kht_bench_stop(b, in);
 }
 

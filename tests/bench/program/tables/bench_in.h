@@ -46,6 +46,7 @@ typedef struct kht_case {
 	double r;                  /* multiplicity, for the line */
 	enum kht_bench_order order;
 	const kht_bench_skew *skew;
+	unsigned batches; /* that the pairs are inserted in; 0: one */
 	enum look look;
 	const char *note;
 } kht_case;

@@ -165,6 +165,20 @@ static int multi(kht_bench *b)
 	return KH_OK;
 }
 
+/* What is left of the pairs after c classes: keys with one value.  Keys in all. */
+static uint64_t rest_skew(kht_bench_skew *k, unsigned c, uint64_t pairs, uint64_t keys)
+{
+	const uint64_t n = UINT64_C(1) << k->log2n;
+
+	if (pairs < n) {
+		k->times[c] = 1;
+		k->key[c] = keys += n - pairs;
+		k->pair[c++] = n;
+	}
+	k->classes = c;
+	return keys;
+}
+
 /* A third of the keys with one value, the others exponential; mean 11, some hundreds. */
 static uint64_t make_skew(kht_bench_skew *k, unsigned lg)
 {
@@ -185,13 +199,60 @@ static uint64_t make_skew(kht_bench_skew *k, unsigned lg)
 		k->pair[c] = pairs += share * k->times[c];
 		k->key[c] = keys += share;
 	}
-	if (pairs < n) { /* what is left: more keys with one value */
-		k->times[c] = 1;
-		k->key[c] = keys += n - pairs;
-		k->pair[c++] = n;
+	return rest_skew(k, c, pairs, keys);
+}
+
+/* Zipf's law: the key of rank r has f / r values, down to one; the ranks of a class, three of
+ * which make an octave, have the same number. */
+static uint64_t make_zipf(kht_bench_skew *k, unsigned lg)
+{
+	const double n = ldexp(1, (int)lg);
+	uint64_t pairs = 0, keys = 0;
+	double f = n;
+	unsigned c = 0;
+
+	memset(k, 0, sizeof *k);
+	k->log2n = lg;
+	for (int i = 0; i < 40; i++)
+		f = n / (log(f) + 0.577);
+	for (double r = 1; c < KHT_BENCH_CLASSES - 1; c++) {
+		double next = floor(fmax(r + 1, r * cbrt(2))), m = floor(f / sqrt(r * (next - 1)));
+
+		if (m < 2 || (double)pairs + (next - r) * m > n)
+			break;
+		k->times[c] = (uint32_t)m;
+		k->pair[c] = pairs += (uint64_t)((next - r) * m);
+		k->key[c] = keys += (uint64_t)(next - r);
+		r = next;
 	}
-	k->classes = c;
-	return keys;
+	return rest_skew(k, c, pairs, keys);
+}
+
+/* Many values a key by Zipf's law, in one batch and, where a table takes several, in eight. */
+static int zipf(kht_bench *b)
+{
+	static const char *const name[] = { "csr", "runlist", "bucketlist", "multi" };
+	kht_bench_skew skew;
+	unsigned lg = (unsigned)kht_bench_log2n(b, 26);
+	uint64_t keys = make_zipf(&skew, lg);
+
+	for (unsigned bits = 32; bits <= 64; bits += 32)
+		for (unsigned k = 0; k < 7; k++) {
+			kht_case c = multi_case(b, name[k < 4 ? k : k - 3], 1);
+			char note[32];
+
+			c.batches = k < 4 ? 1 : 8;
+			snprintf(note, sizeof note, "%u batch%s", c.batches, k < 4 ? "" : "es");
+			c.name = "zipf";
+			c.note = note;
+			c.skew = &skew;
+			c.n = c.values = (size_t)1 << lg;
+			c.r = (double)c.n / (double)keys;
+			c.queries = c.cfg.distinct = keys;
+			c.cfg.key_bits = c.cfg.value_bits = bits;
+			TRY(kht_bench_run(b, &c));
+		}
+	return KH_OK;
 }
 
 static int skewed(kht_bench *b)
@@ -434,6 +495,7 @@ const kht_bench_experiment kht_bench_list[] = { { "limits", limits },
 						{ "unique", unique },
 						{ "multi", multi },
 						{ "skewed", skewed },
+						{ "zipf", zipf },
 						{ "hashgraph", hashgraph },
 						{ "dachash", dachash },
 						{ "cuckoo", cuckoo },
