@@ -1,6 +1,9 @@
 /* test_tables_ops.c - what only some of the GPU hash tables do, and all of them at size
  */
 #include "tables_harness.h"
+#include <math.h>
+#include "cuda/tables/filter.h"
+#include "kmer/kmer.h"
 
 static void erased(struct job *j)
 {
@@ -341,6 +344,123 @@ static void test_bloom(void **state)
 	free(p);
 }
 
+/* --- a filter fed by sequence --- */
+struct text {
+	uint64_t *bases;
+	uint32_t *masked;
+	size_t words;
+};
+
+static struct text random_text(size_t words, unsigned every)
+{
+	struct text t = { malloc(words * 8), malloc(words * 4), words };
+
+	for (size_t i = 0; i < words; i++) {
+		t.bases[i] = test_rand();
+		t.masked[i] = every && test_rand() % every == 0 ? 1u << test_rand() % 32 : 0;
+	}
+	return t;
+}
+
+static struct text reverse_text(const struct text *t)
+{
+	struct text r = { calloc(t->words, 8), calloc(t->words, 4), t->words };
+	const uint64_t n = t->words * 32;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t j = n - 1 - i;
+		r.bases[j >> 5] |= (uint64_t)(3 - kh_packed_base(t->bases, i)) << 2 * (j & 31);
+		r.masked[j >> 5] |= kh_packed_amb(t->masked, i) << (j & 31);
+	}
+	return r;
+}
+
+/* Inserts t if `put`, else asks; what comes back is the caller's. */
+static uint32_t *feed(kht_filter *f, const struct text *t, bool put)
+{
+	struct job j = { .sys = kht_table_system_find("bloom"), .what = "filter" };
+	kht_sequence q = { gpu_new(t->words * 8), gpu_new(t->words * 4), t->words };
+	uint32_t *out = gpu_new(t->words * 4);
+	kh_err err;
+
+	cuda_ok(cudaMemcpy((void *)q.bases, t->bases, t->words * 8, cudaMemcpyHostToDevice));
+	cuda_ok(cudaMemcpy((void *)q.masked, t->masked, t->words * 4, cudaMemcpyHostToDevice));
+	ok(&j,
+	   put ? kht_filter_insert(f, &q, NULL, &err)
+	       : kht_filter_query(f, &q, out, NULL, &err),
+	   &err);
+	cuda_ok(cudaDeviceSynchronize());
+	cuda_ok(cudaFree((void *)q.bases));
+	cuda_ok(cudaFree((void *)q.masked));
+	return gpu_take(&j, out, t->words * 4);
+}
+
+/* Whether base i begins a k-mer. */
+static bool begins(const struct text *t, uint64_t i, unsigned k)
+{
+	for (uint64_t j = i; j < i + k; j++)
+		if (j >= t->words * 32 || kh_packed_amb(t->masked, j))
+			return false;
+	return true;
+}
+
+/* How many k-mers of t were found: `all` of them must have been. */
+static size_t ask_text(kht_filter *f, const struct text *t, unsigned k, bool all, size_t *kmers)
+{
+	uint32_t *found = feed(f, t, false);
+	size_t n = 0;
+
+	*kmers = 0;
+	for (uint64_t i = 0; i < t->words * 32; i++) {
+		bool is = begins(t, i, k), got = kh_packed_amb(found, i);
+
+		if (got != is && (all || !is))
+			fail_msg("k %u, base %llu: %d", k, (unsigned long long)i, got);
+		*kmers += is;
+		n += got;
+	}
+	free(found);
+	return n;
+}
+
+static void test_filter(void **state)
+{
+	static const struct {
+		unsigned k, m;
+	} with[] = { { 31, 0 }, { 31, 31 }, { 31, 8 }, { 24, 16 }, { 17, 0 }, { 8, 0 } };
+	const size_t words = small() ? 400 : 5000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+		struct text t = random_text(words, 20), r = reverse_text(&t);
+		struct text other = random_text(words, 0);
+		kht_filter_config c = { .k = with[i].k, .m = with[i].m, .seed = test_rand() };
+		kht_filter *f;
+		kh_err err;
+		size_t kmers, asked, wrong;
+
+		for (uint64_t b = c.capacity = 0; b < words * 32; b++)
+			c.capacity += begins(&t, b, c.k);
+		assert_int_equal(kht_filter_open(&c, NULL, &f, &err), KH_OK);
+		assert_int_equal(ask_text(f, &t, c.k, false, &kmers), 0);
+		free(feed(f, &t, true));
+		ask_text(f, &t, c.k, true, &kmers);
+		ask_text(f, &r, c.k, true, &kmers);
+		assert_int_equal(kmers, c.capacity);
+		wrong = ask_text(f, &other, c.k, false, &asked);
+		double rate = (double)wrong / (double)asked;
+		double theory = kht_filter_theory(f, (double)kmers);
+		/* Shorter k-mers, and minimizers, may be there by chance. */
+		if (c.k == 31 && c.m != 8 && !small() && fabs(log(rate / theory)) > 0.35)
+			fail_msg("k %u, m %u: %g false positives, not %g", c.k, c.m, rate, theory);
+		kht_filter_close(f);
+		for (int j = 0; j < 3; j++) {
+			free((j == 0 ? t : j == 1 ? r : other).bases);
+			free((j == 0 ? t : j == 1 ? r : other).masked);
+		}
+	}
+}
+
 /* A cuckoo table too full for its functions starts again, and says so when it gives up.
  */
 static void test_cuckoo_fails(void **state)
@@ -367,9 +487,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_erased),       cmocka_unit_test(test_aged),
-		cmocka_unit_test(test_mixed),
-		cmocka_unit_test(test_large),        cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_bloom),        cmocka_unit_test(test_cuckoo_fails),
+		cmocka_unit_test(test_mixed),        cmocka_unit_test(test_large),
+		cmocka_unit_test(test_streams),      cmocka_unit_test(test_bloom),
+		cmocka_unit_test(test_filter),       cmocka_unit_test(test_cuckoo_fails),
 	};
 
 	return RUN_ON_GPU(tests);

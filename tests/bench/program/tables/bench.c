@@ -307,7 +307,8 @@ int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err)
 
 	if (o->log2n && (o->log2n < 10 || o->log2n > 30))
 		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible", o->log2n);
-	if (o->table && strcmp(o->table, "hashgraph") != 0 && !kht_table_system_find(o->table))
+	if (o->table && strcmp(o->table, "hashgraph") != 0 && strcmp(o->table, "filter") != 0 &&
+	    !kht_table_system_find(o->table))
 		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", o->table);
 	for (const kht_bench_experiment *e = kht_bench_list; e->name; e++)
 		any |= !o->experiment || strcmp(o->experiment, e->name) == 0;

@@ -87,9 +87,17 @@ int kht_bench_gpus(kht_bench *b);
 int kht_bench_chunks(kht_bench *b);
 int kht_bench_modes(kht_bench *b);
 
+/* lists.c: a case of r values a key; many values a key, evenly and not. */
+kht_case kht_bench_multi_case(kht_bench *b, const char *table, double r);
+int kht_bench_multi(kht_bench *b);
+int kht_bench_skewed_lists(kht_bench *b);
+int kht_bench_zipf(kht_bench *b);
+
 /* ageing.c: look-ups of keys that are there and that are not; keys that come and go. */
 int kht_bench_misses(kht_bench *b);
 int kht_bench_ageing(kht_bench *b);
+/* filter.c: k-mers of sequences. */
+int kht_bench_filter(kht_bench *b);
 
 /* The list ends with an experiment that has no name. */
 extern const kht_bench_experiment kht_bench_list[];
