@@ -67,13 +67,18 @@ int kht_table_open(const char *name, const kht_table_config *config, kht_stream 
 		   kht_table **table, kh_err *err)
 {
 	const kht_table_system *s = kht_table_system_find(name);
+
+	return s ? kht_table_open_system(s, config, stream, table, err)
+		 : kh_fail(err, KH_EUSAGE, "no table is called '%s'", name);
+}
+
+int kht_table_open_system(const kht_table_system *s, const kht_table_config *config,
+			  kht_stream stream, kht_table **table, kh_err *err)
+{
 	kht_table_config c = *config;
 	kht_table *t = nullptr;
-	int rc;
+	int rc = check(s, &c, err);
 
-	if (!s)
-		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", name);
-	rc = check(s, &c, err);
 	if (!rc)
 		rc = s->open(&c, stream, &t, err);
 	if (rc) {
@@ -154,6 +159,8 @@ void kht_table_close(kht_table *t)
 {
 	if (!t)
 		return;
+	if (t->fn && t->fn->close)
+		t->fn->close(t);
 	for (unsigned i = 0; i < t->n_mem; i++)
 		(void)cudaFree(t->mem[i]);
 	if (t->pool)

@@ -139,6 +139,7 @@ typedef struct kht_table_fn {
 	int (*used)(kht_table *, kht_stream, kh_err *);
 	void (*stats)(kht_table *, const unsigned long long *counters, kht_table_stats *);
 	void (*view)(const kht_table *, void *view);
+	void (*close)(kht_table *); /* what kht_take() did not take */
 } kht_table_fn;
 
 /* One system.  `open` gets a checked config with its defaults filled in. */
@@ -159,6 +160,9 @@ const kht_table_system *kht_table_system_find(const char *name);
  * tables share). */
 int kht_table_open(const char *system, const kht_table_config *config, kht_stream stream,
 		   kht_table **table, kh_err *err);
+/* The same for a system that need not be among those above. */
+int kht_table_open_system(const kht_table_system *s, const kht_table_config *config,
+			  kht_stream stream, kht_table **table, kh_err *err);
 /* The caller must have waited for the table's work.  NULL is allowed. */
 void kht_table_close(kht_table *t);
 

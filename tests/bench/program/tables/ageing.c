@@ -9,14 +9,15 @@
 /* Hits, misses and both in equal parts. */
 int kht_bench_misses(kht_bench *b)
 {
-	static const char *const table[] = { "bucket64", "window64", "single" };
+	static const char *const table[] = { "bucket64", "window64", "single",
+					     "cuco",     "bght4",    "bght16" };
 	static const double load[] = { 0.8, 0.85, 0.9, 0.95, 0.97 };
 	static const char *const name[] = { "hits", "half hits", "misses" };
 	const size_t n = (size_t)1 << kht_bench_log2n(b, 26);
 
 	for (unsigned bits = 32; bits <= 64; bits *= 2)
 		for (int l = 0; l < 5; l++)
-			for (int k = 0; k < 3; k++)
+			for (int k = 0; k < 6; k++)
 				for (size_t part = 0; part < 3; part++) {
 					kht_case c = { .table = table[k],
 						       .name = name[part],
@@ -127,10 +128,10 @@ static int age(kht_bench *b, kht_case *c)
 /* All keys erased and others inserted, again and again, at a load of .85. */
 int kht_bench_ageing(kht_bench *b)
 {
-	static const char *const table[] = { "window64", "dachash", "single" };
+	static const char *const table[] = { "window64", "dachash", "single", "slabhash" };
 	const int least = kht_bench_log2n(b, 26);
 
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 4; k++)
 		for (unsigned bits = 32; bits <= 64; bits *= 2) {
 			/* Full scans of a table that is worn out take their time. */
 			int lg = k == 2 && least > 18 ? 18 : least;

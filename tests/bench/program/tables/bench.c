@@ -7,6 +7,7 @@
  * median.
  */
 #include "tests/bench/program/tables/bench_in.h"
+#include "tests/bench/program/tables/originals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +65,11 @@ int kht_bench_stop(kht_bench *b, kht_times *t)
 
 bool kht_bench_wanted(const kht_bench *b, const char *table)
 {
-	return !b->o->table || strcmp(b->o->table, table) == 0;
+	/* An original may have been left out. */
+	bool made = kht_bench_system(table) || strcmp(table, "hashgraph") == 0 ||
+		    strcmp(table, "filter") == 0;
+
+	return made && (!b->o->table || strcmp(b->o->table, table) == 0);
 }
 
 int kht_bench_repeats(const kht_bench *b)
@@ -120,7 +125,7 @@ int kht_bench_data(kht_bench *b, const kht_case *c)
 /* Whether the table may bring back something else than what was stored. */
 static bool inexact(const kht_case *c)
 {
-	return kht_table_system_find(c->table)->can & KHT_TABLE_INEXACT;
+	return kht_bench_system(c->table)->can & KHT_TABLE_INEXACT;
 }
 
 static int ask(kht_bench *b, kht_table *t, const kht_case *c)
@@ -189,7 +194,7 @@ int kht_bench_fill(kht_bench *b, const kht_case *c, kht_table **t, kht_times *in
 {
 	const size_t batch = c->batches ? (c->n + c->batches - 1) / c->batches : c->n;
 
-	TRY(kht_table_open(c->table, &c->cfg, b->stream, t, b->err));
+	TRY(kht_table_open_system(kht_bench_system(c->table), &c->cfg, b->stream, t, b->err));
 	CU(cudaStreamSynchronize(b->stream));
 	TRY(kht_bench_start(b));
 	for (size_t i = 0; i < c->n; i += batch) {
@@ -308,7 +313,7 @@ int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err)
 	if (o->log2n && (o->log2n < 10 || o->log2n > 30))
 		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible", o->log2n);
 	if (o->table && strcmp(o->table, "hashgraph") != 0 && strcmp(o->table, "filter") != 0 &&
-	    !kht_table_system_find(o->table))
+	    !kht_bench_system(o->table))
 		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", o->table);
 	for (const kht_bench_experiment *e = kht_bench_list; e->name; e++)
 		any |= !o->experiment || strcmp(o->experiment, e->name) == 0;
