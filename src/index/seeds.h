@@ -84,10 +84,16 @@ static KH_HD uint64_t kh_seed_place(uint64_t y, uint32_t B)
 	return y * B >> 32;
 }
 
-/* The value of a slot. */
+/* The value of a slot, of so many in a line. */
+static KH_HD uint32_t kh_seed_value_of(const void *line, uint32_t slot, uint32_t slots,
+				       uint32_t bits)
+{
+	return kh_word(line, 8 * slots + slot * (bits + 1), bits + 1);
+}
+
 static KH_HD uint32_t kh_seed_value(const void *line, uint32_t slot, uint32_t bits)
 {
-	return kh_word(line, 8 * kh_seed_slots(bits) + slot * (bits + 1), bits + 1);
+	return kh_seed_value_of(line, slot, kh_seed_slots(bits), bits);
 }
 
 /* Does a line send seeds with this tag on to the next level? */
