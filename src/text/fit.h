@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 #include "text/text.h"
+#ifndef __CUDACC__
+#include "text/asides.h"
+#include "text/fours.h"
+#endif
 
 /* --- reads ------------------------------------------------------------------------ */
 /* Each bit of 32 as the low bit of a base. */
@@ -141,10 +145,9 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 	return (kh_text_differ(l->read->base[w], here) | l->read->unknown[w]) >> skip << skip;
 }
 
-/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
- * the text, or that begins in front of it.  Only columns on the target count. */
-static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from,
-				      uint32_t to)
+/* As kh_text_fit: the reference, and what a kernel does. */
+static KH_HD kh_alignment kh_text_fit_each(const kh_laid *l, int64_t at, uint32_t from,
+					   uint32_t to)
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t done = c.from;
@@ -163,6 +166,27 @@ static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t fro
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
 	return s.best;
+}
+
+/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
+ * the text, or that begins in front of it.  Only columns on the target count. */
+static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
+{
+#ifdef __CUDACC__
+	return kh_text_fit_each(l, at, from, to);
+#else
+	const kh_text_columns c = kh_text_on_target(l, at, from, to);
+	const uint32_t first = c.from / 32, end = (c.to + 31) / 32;
+	uint64_t wrong[KH_TEXT_WORDS];
+
+	for (uint32_t w = first; w < end; w++)
+		wrong[w] = kh_text_wrong(l, at, w == first ? c.from : 32 * w);
+	if (c.from >= c.to)
+		return (kh_alignment) { 0, 0, 0, 0, 0 };
+	wrong[first] |= KH_TEXT_LOW & ~(UINT64_MAX << 2 * (c.from % 32));
+	wrong[end - 1] |= KH_TEXT_LOW & ~kh_text_first(c.to - 32 * (end - 1));
+	return kh_text_fit_fours(wrong, first, end);
+#endif
 }
 
 /* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */
@@ -198,10 +222,38 @@ static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
 	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
 }
 
+/* For each way to lie aside, from number `first` on, a score that no stretch exceeds. */
+static KH_HD void kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t first, uint32_t from,
+				     uint32_t to, uint32_t most[KH_ASIDES])
+{
+	uint32_t i = first;
+
+#if defined __SSE2__ && !defined __CUDACC__
+	const int64_t begin = at + from - KH_END_ASIDE, end = at + to + KH_END_ASIDE;
+
+	if (to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin && end <= (int64_t)l->end) {
+		uint8_t sum[2 * KH_END_ASIDE];
+
+		kh_text_sums(l, at, from, to, sum);
+		if (first == 0)
+			most[0] = kh_text_matches(l, at, from, to);
+		for (i = 1; i < KH_ASIDES; i++) {
+			const int64_t aside = kh_text_aside_of(i);
+
+			most[i] = sum[aside + KH_END_ASIDE - (aside > 0)];
+		}
+	}
+#endif
+	for (; i < KH_ASIDES; i++)
+		most[i] = kh_text_matches(l, at + kh_text_aside_of(i), from, to);
+	for (i = first; i < KH_ASIDES; i++)
+		most[i] = kh_text_less_gap(most[i], i);
+}
+
 /* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
  * what lies aside has paid for the gap.  Of equal ones, that which is less far aside, and of these
- * the one further on.  The one with most matches is mostly the best one, so it is compared first,
- * and then those whose matches could be as good. */
+ * the one further on.  The one that could be best often is, so it is compared first, and then those
+ * that could be as good. */
 static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at, bool here,
 						    uint32_t from, uint32_t to)
 {
@@ -209,12 +261,9 @@ static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at
 	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-	for (uint32_t i = first; i < KH_ASIDES; i++) {
-		const uint32_t n = kh_text_matches(l, at + kh_text_aside_of(i), from, to);
-
-		most[i] = kh_text_less_gap(n, i);
+	kh_text_aside_most(l, at, first, from, to, most);
+	for (uint32_t i = first; i < KH_ASIDES; i++)
 		top = most[i] > most[top] ? i : top;
-	}
 	for (uint32_t n = first; n <= KH_ASIDES; n++) {
 		const uint32_t i = n == first ? top : n - 1;
 

@@ -1,0 +1,110 @@
+/* test_fit.c - reads that lie along text, compared four columns and many diagonals at a time: as
+ * column by column */
+#include "test.h"
+
+#include <string.h>
+#include "text/fit.h"
+
+enum { TEXT = 4096, TRIALS = 40000 };
+
+static uint32_t text[TEXT / KH_TEXT_WORD + KH_TEXT_BEHIND];
+
+static uint32_t base_at(uint64_t i)
+{
+	return text[i / KH_TEXT_WORD] >> 2 * (i % KH_TEXT_WORD) & 3;
+}
+
+/* Bases of the text from `at` on: about one in `each` is another one, or unknown, and one in `gap`
+ * is left out. */
+static void make_read(kh_oriented *r, uint64_t at, uint32_t len, uint32_t each, uint32_t gap)
+{
+	memset(r, 0, sizeof *r);
+	for (uint32_t i = 0; i < len; i++, at++) {
+		uint64_t base;
+
+		at += test_rand() % gap == 0;
+		base = base_at(at);
+		if (test_rand() % each == 0)
+			base = test_rand() % 4;
+		r->base[i / 32] |= base << 2 * (i % 32);
+		if (test_rand() % (8 * each) == 0)
+			r->unknown[i / 32] |= UINT64_C(1) << 2 * (i % 32);
+	}
+}
+
+static void same_fit(const kh_alignment *a, const kh_alignment *b)
+{
+	assert_int_equal(a->score, b->score);
+	assert_int_equal(a->matches, b->matches);
+	assert_int_equal(a->columns, b->columns);
+	assert_int_equal(a->from, b->from);
+	assert_int_equal(a->to, b->to);
+}
+
+/* The best stretch aside as fit.h says it: one way to lie after another. */
+static kh_text_aside aside(const kh_laid *l, int64_t at, bool here, uint32_t from, uint32_t to)
+{
+	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
+
+	for (int i = here ? 0 : 1; i <= 2 * KH_END_ASIDE; i++) {
+		const int64_t x = i % 2 ? at + (i + 1) / 2 : at - i / 2;
+		kh_alignment fit = kh_text_fit_each(l, x, from, to);
+
+		if (fit.score < KH_END_SCORE)
+			continue;
+		fit.score -= i > 0 ? KH_GAP_COST : 0;
+		if (fit.score > best.fit.score)
+			best = (kh_text_aside) { fit, x };
+	}
+	return best;
+}
+
+static void one_trial(void)
+{
+	static const uint32_t each[] = { 2, 3, 4, 10, 50, 1000 };
+	const uint32_t len = 1 + (uint32_t)(test_rand() % KH_TEXT_SPAN);
+	const int64_t begin = test_rand() % (TEXT / 2), end = begin + test_rand() % (TEXT / 2);
+	const int64_t lies = test_rand() % (TEXT - 2 * KH_TEXT_SPAN);
+	const int64_t at = lies + (int64_t)(test_rand() % 21) - 10;
+	const uint32_t from = (uint32_t)(test_rand() % len);
+	const uint32_t to = from + (uint32_t)(test_rand() % (len - from + 1));
+	const bool whole = test_rand() % 2, here = test_rand() % 2;
+	kh_oriented r;
+	const kh_laid l = { &r, len, text, whole ? 0 : (uint64_t)begin,
+			    whole ? TEXT : (uint64_t)end };
+	kh_alignment want, got;
+	kh_text_aside a, b;
+
+	make_read(&r, (uint64_t)lies, len, each[test_rand() % 6], test_rand() % 2 ? 40 : 400);
+	want = kh_text_fit_each(&l, at, from, to);
+	got = kh_text_fit(&l, at, from, to);
+	same_fit(&want, &got);
+	if (from == to)
+		return;
+	a = aside(&l, at, here, from, to);
+	b = kh_text_fit_aside(&l, at, here, from, to);
+	same_fit(&a.fit, &b.fit);
+	assert_true(a.at == b.at);
+}
+
+static void test_fits(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < TEXT / KH_TEXT_WORD; i++)
+		text[i] = (uint32_t)test_rand();
+	/* a repeat of three bases, where many diagonals are equally good */
+	for (uint64_t i = 512; i < 1024; i++) {
+		text[i / KH_TEXT_WORD] &= ~(UINT32_C(3) << 2 * (i % KH_TEXT_WORD));
+		text[i / KH_TEXT_WORD] |= (uint32_t)(i % 3) << 2 * (i % KH_TEXT_WORD);
+	}
+	for (int i = 0; i < TRIALS; i++)
+		one_trial();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_fits) };
+
+	test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
