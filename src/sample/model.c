@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	ROUNDS = 12,            /* half way, what is told too seldom is found out */
+	ROUNDS = 6,             /* before what is told too seldom is found out, and after it */
 	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
 	/* an echo has less than one 33rd of the fragments of the largest species of its family */
@@ -287,6 +287,17 @@ static int fit_all(kh_work *w, kh_err *err)
 	return rc;
 }
 
+/* Shares and fits in turn.  If no species was to be fitted, the next round would change nothing. */
+static int settle(kh_work *w, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (int round = 0; round < ROUNDS && !rc; round++)
+		if ((rc = kh_share_out(w, err)) || (rc = fit_all(w, err)) || w->n_due == 0)
+			break;
+	return rc;
+}
+
 /* --- the whole -------------------------------------------------------------------- */
 static int decide_some(void *arg, unsigned id, kh_err *err)
 {
@@ -325,9 +336,8 @@ static int work(kh_work *w, kh_err *err)
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
 	    (rc = kh_share_begin(w, err)))
 		return rc;
-	for (int round = 0; round < ROUNDS; round++)
-		if ((round % (ROUNDS / 2) == 0 && (rc = kh_told_make(w, err))) ||
-		    (rc = kh_share_out(w, err)) || (rc = fit_all(w, err)))
+	for (int half = 0; half < 2; half++)
+		if ((rc = kh_told_make(w, err)) || (rc = settle(w, err)))
 			return rc;
 	kh_judge_long(w);
 	for (uint32_t i = 0; i < w->m->n; i++) {

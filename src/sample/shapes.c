@@ -164,10 +164,10 @@ static void start(struct walk *w, const struct steps *s, uint32_t g, bool seedle
 /* From n features to n + 1. */
 static void go_on(struct walk *w, uint32_t n)
 {
-	memset(w->then, 0, sizeof w->then);
 	for (uint32_t to = 0; to <= w->most; to++) {
 		const uint32_t more = to >= w->parts;
 
+		memset(w->then[to], 0, (n + 2) * sizeof w->then[to][0]);
 		for (uint32_t from = 0; from <= w->most; from++)
 			for (uint32_t h = 0; w->move[from][to] > 0 && h <= n; h++)
 				w->then[to][h + more] += w->move[from][to] * w->now[from][h];
@@ -207,17 +207,16 @@ static void make_found(struct tables *t, const struct steps *s, uint32_t g, uint
 static uint32_t shares_of(const struct tables *t, uint32_t x, uint32_t n, uint32_t least,
 			  uint32_t share[KH_SHARES])
 {
-	uint64_t sum = 0, bin[KH_SHARES] = { 0 };
+	uint64_t sum = 0, bin[KH_SHARES] = { 0 }, p[N] = { 0 };
 
+	for (uint32_t g = 0; g < GRID; g++)
+		for (uint32_t h = least; t->chance[x][g] > 0 && h <= n; h++)
+			p[h] += t->chance[x][g] * t->found[n][g][h];
 	for (uint32_t h = least; h <= n; h++) {
 		const uint32_t j = 32 * h / n;
-		uint64_t p = 0;
 
-		for (uint32_t g = 0; g < GRID; g++)
-			p += t->chance[x][g] * t->found[n][g][h];
-		p >>= 24;
-		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p;
-		sum += p;
+		bin[j < KH_SHARES ? j : KH_SHARES - 1] += p[h] >> 24;
+		sum += p[h] >> 24;
 	}
 	for (uint32_t j = 0; j < KH_SHARES; j++)
 		share[j] = sum > 0 ? (uint32_t)((bin[j] << 16) / sum) : 0;
@@ -244,8 +243,7 @@ static void divide(kh_shapes *s, const struct sums *sum)
 	}
 }
 
-/* Threads take chances, and then numbers of features, the greatest first, and add to the same
- * sums. */
+/* Threads take chances, and then shapes. */
 struct making {
 	const uint32_t *least;
 	const uint64_t *many;
@@ -256,24 +254,14 @@ struct making {
 	_Atomic uint32_t walked, taken;
 };
 
-static void add(uint64_t *sum, uint64_t x)
-{
-	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, x, memory_order_relaxed);
-}
-
-static void add_features(struct making *m, uint32_t n)
+static void add_features(struct making *m, uint32_t x, uint32_t n)
 {
 	const uint32_t size = kh_log2q(n) >> 16, c = size - 3;
 	uint32_t share[KH_SHARES];
 
-	add(&m->sum.many[c], m->many[n]);
-	for (uint32_t x = 0; x < KH_SHAPES; x++) {
-		const uint32_t seen = shares_of(&m->tables, x, n, m->least[size], share);
-
-		add(&m->sum.seen[x][c], m->many[n] * seen);
-		for (uint32_t j = 0; j < KH_SHARES; j++)
-			add(&m->sum.f[x][c * KH_SHARES + j], m->many[n] * share[j]);
-	}
+	m->sum.seen[x][c] += m->many[n] * shares_of(&m->tables, x, n, m->least[size], share);
+	for (uint32_t j = 0; j < KH_SHARES; j++)
+		m->sum.f[x][c * KH_SHARES + j] += m->many[n] * share[j];
 }
 
 static int walk_some(void *arg, unsigned id, kh_err *err)
@@ -293,9 +281,10 @@ static int add_some(void *arg, unsigned id, kh_err *err)
 
 	(void)id;
 	(void)err;
-	for (uint32_t i; (i = atomic_fetch_add(&m->taken, 1)) <= KH_N_MOST - KH_N_LEAST;)
-		if (m->many[KH_N_MOST - i] > 0)
-			add_features(m, KH_N_MOST - i);
+	for (uint32_t x; (x = atomic_fetch_add(&m->taken, 1)) < KH_SHAPES;)
+		for (uint32_t n = KH_N_LEAST; n <= m->most; n++)
+			if (m->many[n] > 0)
+				add_features(m, x, n);
 	return KH_OK;
 }
 
@@ -314,8 +303,10 @@ int kh_shapes_make(kh_shapes *s, const kh_sampling *sampling, const kh_sampling 
 	s->by_seeds = seeds != NULL;
 	if (seeds)
 		add_seeds(&m->steps, sampling->k, seeds);
-	for (uint32_t n = 1; n < N; n++)
+	for (uint32_t n = KH_N_LEAST; n < N; n++) {
 		m->most = many[n] > 0 ? n : m->most;
+		m->sum.many[(kh_log2q(n) >> 16) - 3] += many[n];
+	}
 	make_chances(&m->tables, sampling->k);
 	rc = kh_team_run(team, walk_some, m, err);
 	if (!rc)
