@@ -3,25 +3,33 @@
 #include "base/team.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "base/mem.h"
+
+/* Pieces are short, and the next one mostly comes soon: so often a thread looks before it sleeps,
+ * as being woken takes longer than many a piece. */
+enum { LOOKS = 1000 };
 
 struct kh_team {
 	kh_monitor *m;
 	kh_threads *threads;            /* n - 1 */
 	unsigned n;
-	pthread_mutex_t mu;             /* guards what follows */
+	pthread_mutex_t mu;             /* guards what follows; atomics are looked at without it */
 	pthread_cond_t begin, done;
 	kh_worker_fn *fn;               /* the piece of work ... */
 	void *arg;
-	uint64_t pieces;                /* ... and which one it is */
-	unsigned busy;                  /* threads, without the caller's, that are at it */
-	bool over;
+	_Atomic uint64_t pieces;        /* ... and which one it is */
+	atomic_uint busy;               /* threads, without the caller's, that are at it */
+	atomic_bool over;
 };
 
 /* Waits for the piece behind number `last`; false: there is none. */
 static bool next_piece(kh_team *t, uint64_t last)
 {
+	for (int i = 0; i < LOOKS && t->pieces == last && !t->over; i++)
+		sched_yield();
 	pthread_mutex_lock(&t->mu);
 	while (t->pieces == last && !t->over)
 		pthread_cond_wait(&t->begin, &t->mu);
@@ -114,6 +122,8 @@ int kh_team_run(kh_team *t, kh_worker_fn *fn, void *arg, kh_err *err)
 	pthread_cond_broadcast(&t->begin);
 	pthread_mutex_unlock(&t->mu);
 	do_piece(t, 0);
+	for (int i = 0; i < LOOKS && t->busy > 0; i++)
+		sched_yield();
 	pthread_mutex_lock(&t->mu);
 	while (t->busy > 0)
 		pthread_cond_wait(&t->done, &t->mu);
