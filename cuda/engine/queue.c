@@ -176,13 +176,20 @@ static struct need need_of(const kh_task_queue *l, const kh_task *t, const kh_jo
 {
 	const kh_rule *r = &l->e->rule;
 	struct need x = { .n = t->job->n, .found = t->distinct != NULL };
+	uint64_t before = UINT64_MAX, each = 0;         /* most are as long as the one before */
 
 	if (!x.found && !l->e->rounds)
 		return x;
 	for (int k = 0; k < 2; k++)
-		for (size_t i = 0; i < s[k].n; i++)
-			x.features += kh_sampling_bound(&r->sampling, s[k].rec[i].len) +
-				      (s[k].rec[i].len / r->max_span + 1) * (r->sampling.s + 1);
+		for (size_t i = 0; i < s[k].n; i++) {
+			const uint64_t len = s[k].rec[i].len;
+
+			if (len != before)
+				each = kh_sampling_bound(&r->sampling, len) +
+				       (len / r->max_span + 1) * (r->sampling.s + 1);
+			before = len;
+			x.features += each;
+		}
 	return x;
 }
 
