@@ -15,7 +15,7 @@ void kh_qualities_add(kh_qualities *q, const kh_job *job, uint32_t k)
 		const kh_record *r = job->block[mate]->rec + job->from[mate];
 		const size_t n = job->interleaved ? 2 * job->n : job->n;
 
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < n && job->block[mate]->errors; i++) {
 			const uint32_t right = KH_EXP2_ONE + 1 - r[i].errors;
 
 			if (r[i].errors == 0)

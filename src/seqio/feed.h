@@ -62,6 +62,7 @@ typedef struct kh_block {
 	size_t n_words;         /* 32-base words in use, pieces mode: counted from 0 with `front` */
 	kh_record *rec;
 	size_t n_rec;
+	bool errors;            /* some record has `errors` */
 	uint64_t first;         /* number of rec[0] in its stream */
 	void *user;             /* the caller's, who sets it before the block is committed */
 	void *priv;             /* the feed's own */

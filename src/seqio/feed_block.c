@@ -147,6 +147,7 @@ int feed_block_begin(kh_feed *f, struct feed_block *b, kh_err *err)
 	p->first = 0;
 	b->boundary = b->stop = b->head_stop = b->n_mate = 0;
 	b->parsed.n_rec = b->first = FEED_FREE;
+	b->parsed.errors = false;
 	b->parsed.n_words = f->o.front / 32;
 	int rc = KH_GROW(b->parsed.rec, b->parsed.cap_rec, FEED_FREE, err);
 	return rc ? rc : kh_parsed_reserve(&b->parsed, 0, err);

@@ -385,6 +385,7 @@ int feed_join(kh_feed *f, struct feed_block *b, kh_err *err)
 	rc = rc ? rc : late;
 	b->pub.rec = b->parsed.rec + b->first;
 	b->pub.n_rec = b->parsed.n_rec - b->first;
+	b->pub.errors = b->parsed.errors;
 	if (!rc && b->bad.code) {
 		if (err)
 			*err = b->bad;

@@ -53,6 +53,7 @@ typedef struct kh_parsed {
 	uint32_t *amb;
 	size_t n_words, cap_words;      /* n_words: the next sequence goes there */
 	kh_mask mask;
+	bool errors;            /* some record has `errors` */
 } kh_parsed;
 
 void kh_parsed_free(kh_parsed *parsed);

@@ -48,5 +48,6 @@ void kh_reader_errors(kh_parsed *parsed, size_t first)
 			table[q] = chance(q);
 		}
 		r->errors = errors_of(table, (const uint8_t *)text + n - r->len, r->len);
+		parsed->errors = true;
 	}
 }
