@@ -13,7 +13,6 @@
  */
 #include "cuda/tables/bucket64.cuh"
 #include "cuda/tables/retrieve.cuh"
-#include "cuda/tables/systems.h"
 
 #define PART_BITS 8
 #define PART_MIN  (UINT64_C(48) << 20) /* bytes of table below which the cache holds it all */

@@ -15,7 +15,6 @@
 #include <math.h>
 #include "cuda/tables/bucketlist.cuh"
 #include "cuda/tables/open_addressing.cuh"
-#include "cuda/tables/systems.h"
 
 #define BUCKET_MAX (UINT32_C(1) << 20)
 

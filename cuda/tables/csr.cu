@@ -16,7 +16,6 @@
 #include "cuda/tables/placing.cuh"
 #include "cuda/tables/csr.cuh"
 #include "cuda/tables/span_retrieve.cuh"
-#include "cuda/tables/systems.h"
 
 #define TILE 2048
 #define EACH (TILE / KHT_BLOCK)

@@ -13,7 +13,6 @@
  */
 #include "cuda/tables/cuckoo.cuh"
 #include "cuda/tables/retrieve.cuh"
-#include "cuda/tables/systems.h"
 
 #define TABLES_MAX   4
 #define RESTARTS_MAX 16

@@ -21,7 +21,6 @@
  */
 #include "cuda/tables/dachash.cuh"
 #include "cuda/tables/open_addressing.cuh"
-#include "cuda/tables/systems.h"
 
 /* A batch, in its own order or in another: item j is operation order[j]. */
 template <class K> struct dac_batch {

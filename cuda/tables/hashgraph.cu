@@ -16,7 +16,6 @@
 #include "cuda/tables/hashgraph.cuh"
 #include "cuda/tables/retrieve.cuh"
 #include "cuda/tables/hashgraph_bins.cuh"
-#include "cuda/tables/systems.h"
 
 #define BIN_ROWS 4096 /* hash values of a bin, at most */
 

@@ -3,7 +3,8 @@
  *
  * struct kht_table is the head of every table.  Memory that lives as long as the table is
  * registered in mem[] and freed by kht_table_close(); scratch comes from a pool in stream
- * order, so that calls on several streams do not share it.
+ * order, so that calls on several streams do not share it.  At the end the open function of each
+ * table, and what each can do.
  */
 #ifndef KHT_HOST_CUH
 #define KHT_HOST_CUH
@@ -229,5 +230,43 @@ static int kht_make_keyed(const kht_table_config *c, const char *otherwise, kht_
 							     : f<uint32_t, uint64_t>(__VA_ARGS__)  \
 	 : (cfg)->value_bits == 32 ? f<uint64_t, uint32_t>(__VA_ARGS__)                            \
 				   : f<uint64_t, uint64_t>(__VA_ARGS__))
+
+/* --- the tables ---------------------------------------------------------------------- */
+
+/* What table.cu tells the user of a table is what its open function binds. */
+enum {
+	KHT_CSR_CAN = KHT_TABLE_MULTI,
+	KHT_SORTED_CAN = KHT_TABLE_MULTI,
+	KHT_HASHGRAPH_CAN = KHT_TABLE_MULTI | KHT_TABLE_JOIN,
+	KHT_SINGLE_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE | KHT_TABLE_FIND,
+	KHT_BUCKET64_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_FIND,
+	KHT_WINDOW64_CAN = KHT_SINGLE_CAN,
+	KHT_MULTI_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE,
+	KHT_BUCKETLIST_CAN = KHT_TABLE_MULTI | KHT_TABLE_DYNAMIC,
+	KHT_RUNLIST_CAN = KHT_BUCKETLIST_CAN,
+	KHT_COUNTING_CAN = KHT_TABLE_DYNAMIC | KHT_TABLE_NO_VALUES | KHT_TABLE_FIND,
+	KHT_HASHSET_CAN = KHT_COUNTING_CAN | KHT_TABLE_ERASE,
+	KHT_BLOOM_CAN = KHT_COUNTING_CAN | KHT_TABLE_INEXACT,
+	KHT_CUCKOO_CAN = KHT_TABLE_FIND,
+	KHT_DACHASH_CAN = KHT_SINGLE_CAN | KHT_TABLE_MIXED
+};
+
+extern "C" {
+int kht_csr_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_sorted_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_hashgraph1_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_hashgraph2_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_single_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_bucket64_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_multi_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_bucketlist_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_runlist_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_hashset_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_counting_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_bloom_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_cuckoo_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_window64_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+int kht_dachash_open(const kht_table_config *, kht_stream, kht_table **, kh_err *);
+}
 
 #endif

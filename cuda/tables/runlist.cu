@@ -16,7 +16,6 @@
  */
 #include "cuda/tables/runlist.cuh"
 #include "cuda/tables/span_retrieve.cuh"
-#include "cuda/tables/systems.h"
 
 /* Where the values of a run go: the first `split` of them to values[a], the others to values[b]. */
 struct run_plan {

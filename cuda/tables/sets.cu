@@ -6,7 +6,6 @@
  * read.  Found values: 1 for the set and the filter, the count for the counter.
  */
 #include "cuda/tables/open_addressing.cuh"
-#include "cuda/tables/systems.h"
 
 /* Count of a table whose look() answers find and count alike; it has no lists. */
 template <class T> struct by_look {

@@ -7,7 +7,6 @@
  */
 #include "cuda/tables/sorted.cuh"
 #include "cuda/tables/span_retrieve.cuh"
-#include "cuda/tables/systems.h"
 
 template <class K, class V> struct sorted : kht_table {
 	typedef kht_sorted_view<K, V> view_type;

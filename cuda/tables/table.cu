@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <string.h>
 #include "cuda/tables/host.cuh"
-#include "cuda/tables/systems.h"
 
 #define DEVICES 64
 

@@ -13,7 +13,6 @@
  * through all the windows that it touches.
  */
 #include "cuda/tables/retrieve.cuh"
-#include "cuda/tables/systems.h"
 #include "cuda/tables/window64_room.cuh"
 
 /* Buckets of a window, at most: 64 KiB of them.  The fewer slots, the more do windows differ in how
