@@ -28,6 +28,10 @@
 #define SLOTS   33 /* blocks that a warp collects bits for: one begun earlier, and 32 */
 #define NONE    (~0u)
 
+/* What most filters have: kernels of their own. */
+#define USUAL_K 31
+#define USUAL_M 19
+
 struct kht_filter {
 	uint32_t *line;
 	uint32_t blocks;
@@ -47,50 +51,67 @@ static __device__ uint64_t reverse_bases(uint64_t x)
 	return (x >> 1 & UINT64_C(0x5555555555555555)) | (x & UINT64_C(0x5555555555555555)) << 1;
 }
 
-/* The lesser of x and its reverse complement, of n bases, the first in the lowest bits. */
-static __device__ uint64_t canonical(uint64_t x, unsigned n)
+/* The lesser of the first n bases of x and their reverse complement; `rc`: that of all 32. */
+static __device__ uint64_t canonical(uint64_t x, uint64_t rc, unsigned n)
 {
-	uint64_t rc = reverse_bases(~x) >> (64 - 2 * n);
-
 	x &= kh_kmer_mask(n);
+	rc >>= 64 - 2 * n;
 	return x < rc ? x : rc;
 }
 
-/* Goes over the words of a stretch; all lanes of a warp. */
-struct walk {
+/* The 32 bases from this lane's on, and the order of the m-mer there. */
+struct place {
+	uint64_t x, rc;
+	uint32_t order;
+};
+
+/* Goes over the words of a stretch; all lanes of a warp.  K and M: the filter's, where the compiler
+ * knows them, or else 0. */
+template <unsigned K, unsigned M> struct walk {
 	const kht_filter &f;
 	const kht_sequence &q;
 	size_t word, end;
 	unsigned lane;
-	uint64_t now, next;              /* bases of this word and the next */
+	uint64_t next; /* the bases of the next word */
 	uint32_t masked_now, masked_next;
-	uint32_t order_now, order_next; /* of the m-mers that begin at this lane's base of both */
+	place here, there; /* in this word; in the next one */
 
 	__device__ walk(const kht_filter &filter, const kht_sequence &seq)
 		: f(filter), q(seq), word(kht_thread_id() / 32 * STRETCH), lane(threadIdx.x & 31)
 	{
 		end = min(word + STRETCH, q.words);
-		now = bases(word);
 		next = bases(word + 1);
 		masked_now = masked(word);
 		masked_next = masked(word + 1);
-		order_now = order(now, next);
+		here = at(bases(word), next);
 	}
+	__device__ unsigned k() const { return K ? K : f.k; }
+	__device__ unsigned m() const { return M ? M : f.m; }
 	__device__ uint64_t bases(size_t w) const { return w < q.words ? __ldg(q.bases + w) : 0; }
 	__device__ uint32_t masked(size_t w) const
 	{
 		return w < q.words ? __ldg(q.masked + w) : ~0u;
 	}
-	/* The bases from this lane's on. */
-	__device__ uint64_t from_here(uint64_t a, uint64_t b) const
+	/* 32 bases of the two words, from this lane's on: 2 * lane bits on, modulo 32 of a half. */
+	__device__ uint64_t from_lane(uint64_t a, uint64_t b) const
 	{
-		return lane ? a >> 2 * lane | b << (64 - 2 * lane) : a;
-	}
-	__device__ uint32_t order(uint64_t a, uint64_t b) const
-	{
-		uint64_t x = canonical(from_here(a, b), f.m) * UINT64_C(0x9e3779b97f4a7c15);
+		bool low = lane < 16;
+		uint32_t a1 = (uint32_t)(a >> 32), b0 = (uint32_t)b;
+		uint32_t x = low ? (uint32_t)a : a1, y = low ? a1 : b0;
+		uint32_t z = low ? b0 : (uint32_t)(b >> 32);
 
-		return kht_mix((uint32_t)(x >> 32), f.seed);
+		return (uint64_t)__funnelshift_r(y, z, 2 * lane) << 32 |
+		       __funnelshift_r(x, y, 2 * lane);
+	}
+	__device__ place at(uint64_t a, uint64_t b) const
+	{
+		place p;
+
+		p.x = from_lane(a, b);
+		p.rc = reverse_bases(~p.x);
+		uint64_t h = canonical(p.x, p.rc, m()) * UINT64_C(0x9e3779b97f4a7c15);
+		p.order = kht_mix((uint32_t)(h >> 32), f.seed);
+		return p;
 	}
 	/* Each lane's value d lanes on, of this word and the next one. */
 	__device__ uint32_t ahead(uint32_t a, uint32_t b, unsigned d) const
@@ -100,10 +121,11 @@ struct walk {
 	/* The least order of the m-mers of this lane's k-mer. */
 	__device__ uint32_t minimizer() const
 	{
-		const unsigned window = f.k - f.m + 1;
-		uint32_t a = order_now, b = order_next;
+		const unsigned window = k() - m() + 1;
+		uint32_t a = here.order, b = there.order;
 		unsigned have = 1;
 
+#pragma unroll
 		for (; 2 * have <= window; have *= 2) {
 			a = min(a, ahead(a, b, have));
 			b = min(b, __shfl_down_sync(KHT_FULL, b, have));
@@ -114,7 +136,7 @@ struct walk {
 	{
 		uint64_t x = (uint64_t)masked_next << 32 | masked_now;
 
-		return (x >> lane & ((UINT64_C(1) << f.k) - 1)) != 0;
+		return x != 0 && (x >> lane & ((UINT64_C(1) << k()) - 1)) != 0;
 	}
 	/* The k-mer that begins at this lane's base of the word, which this goes on from. */
 	__device__ kmer_bits step()
@@ -123,21 +145,22 @@ struct walk {
 		uint32_t masked_then = masked(word + 2);
 		kmer_bits r;
 
-		order_next = order(next, then);
-		r.block = kht_reduce(kht_mix(minimizer(), ~f.seed), f.blocks);
+		there = at(next, then);
+		r.block = kht_reduce(minimizer() * UINT32_C(0x9e3779b1), f.blocks);
 		r.block = is_masked() ? NONE : r.block;
-		r.bits = kh_fmix64(canonical(from_here(now, next), f.k) ^ f.seed);
-		now = next;
+		r.bits = kh_fmix64(canonical(here.x, here.rc, k()) ^ f.seed);
+		here = there;
 		next = then;
 		masked_now = masked_next;
 		masked_next = masked_then;
-		order_now = order_next;
 		word++;
 		return r;
 	}
 };
 
-static __device__ unsigned nth(uint64_t bits, int i) { return bits >> (i * 10) & (BLOCK - 1); }
+/* Place i of a k-mer: the byte of its word in the block, and the bit there, modulo 32. */
+static __device__ unsigned byte_of(uint64_t bits, int i) { return bits >> (i * 10 + 3) & 124; }
+static __device__ unsigned bit_of(uint64_t bits, int i) { return (unsigned)(bits >> i * 10); }
 
 /* What a warp collects: slot `open` is of the block that the next k-mers may go on with. */
 struct collected {
@@ -156,6 +179,7 @@ static __device__ void add_line(const kht_filter &f, collected &c, unsigned slot
 	c.bits[slot][lane] = 0;
 }
 
+template <unsigned K, unsigned M>
 static __global__ void __launch_bounds__(KHT_BLOCK)
 	insert_kmers(kht_filter f, kht_sequence q)
 {
@@ -163,7 +187,7 @@ static __global__ void __launch_bounds__(KHT_BLOCK)
 	collected &c = all[threadIdx.x / 32];
 	unsigned lane = threadIdx.x & 31, open = 0;
 	uint32_t last = NONE;
-	walk w(f, q);
+	walk<K, M> w(f, q);
 
 	for (unsigned i = 0; i < SLOTS; i++)
 		c.bits[i][lane] = 0;
@@ -179,7 +203,8 @@ static __global__ void __launch_bounds__(KHT_BLOCK)
 		if (head)
 			c.block[slot] = b.block;
 		for (int i = 0; i < HASHES && b.block != NONE; i++)
-			atomicOr(&c.bits[slot][nth(b.bits, i) / 32], 1u << nth(b.bits, i) % 32);
+			atomicOr(&c.bits[slot][byte_of(b.bits, i) / 4],
+				 1u << (bit_of(b.bits, i) & 31));
 		__syncwarp();
 		for (unsigned i = 0; i < blocks; i++) {
 			add_line(f, c, open);
@@ -191,28 +216,32 @@ static __global__ void __launch_bounds__(KHT_BLOCK)
 	add_line(f, c, open);
 }
 
+template <unsigned K, unsigned M>
 static __global__ void __launch_bounds__(KHT_BLOCK)
 	query_kmers(kht_filter f, kht_sequence q, uint32_t *found)
 {
-	walk w(f, q);
+	walk<K, M> w(f, q);
 
 	while (w.word < w.end) {
 		size_t word = w.word;
 		kmer_bits b = w.step();
-		const uint32_t *line = f.line + (b.block == NONE ? 0 : (size_t)b.block * LINE);
-		uint32_t x[HASHES], all = b.block != NONE;
+		bool is = b.block != NONE;
+		const char *line = (const char *)(f.line + (size_t)(is ? b.block : 0) * LINE);
+		uint32_t x[HASHES], all = is;
 
 #pragma unroll
 		for (int i = 0; i < HASHES; i++)
-			x[i] = __ldg(line + nth(b.bits, i) / 32);
+			x[i] = __ldg((const uint32_t *)(line + byte_of(b.bits, i)));
 #pragma unroll
 		for (int i = 0; i < HASHES; i++)
-			all &= x[i] >> nth(b.bits, i) % 32;
+			all &= __funnelshift_r(x[i], 0, bit_of(b.bits, i));
 		unsigned good = __ballot_sync(KHT_FULL, all != 0);
 		if (w.lane == 0)
 			found[word] = good;
 	}
 }
+
+static bool usual(const kht_filter *f) { return f->k == USUAL_K && f->m == USUAL_M; }
 
 static unsigned stretches(const kht_sequence *q)
 {
@@ -223,7 +252,10 @@ int kht_filter_insert(kht_filter *f, const kht_sequence *q, kht_stream s, kh_err
 {
 	if (q->words == 0)
 		return KH_OK;
-	insert_kmers<<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q);
+	if (usual(f))
+		insert_kmers<USUAL_K, USUAL_M><<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q);
+	else
+		insert_kmers<0, 0><<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q);
 	return kht_launched("insert", err);
 }
 
@@ -232,7 +264,10 @@ int kht_filter_query(kht_filter *f, const kht_sequence *q, uint32_t *found, kht_
 {
 	if (q->words == 0)
 		return KH_OK;
-	query_kmers<<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q, found);
+	if (usual(f))
+		query_kmers<USUAL_K, USUAL_M><<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q, found);
+	else
+		query_kmers<0, 0><<<stretches(q), KHT_BLOCK, 0, s>>>(*f, *q, found);
 	return kht_launched("query", err);
 }
 
