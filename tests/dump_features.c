@@ -15,16 +15,16 @@
 #include "packed.h"
 #include "kmer/sampling.h"
 
-static int dump(const kh_sampling *sk, const char *s, size_t n, unsigned number)
+static int dump(const kh_sampling *rule, const char *s, size_t n, unsigned number)
 {
 	packed p = pack(s, n);
-	uint64_t starts = kh_sampling_starts(sk, n), bound = kh_sampling_bound(sk, starts);
+	uint64_t starts = kh_sampling_starts(rule, n), bound = kh_sampling_bound(rule, starts);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
 	kh_stretch st = { p.bases, p.amb, 0, starts };
 	int ok = p.bases && p.amb && key && pos;
 
-	for (size_t i = 0, m = ok ? kh_sampling_run(sk, &st, key, pos) : 0; i < m; i++)
+	for (size_t i = 0, m = ok ? kh_sampling_run(rule, &st, key, pos) : 0; i < m; i++)
 		printf("%u\t%" PRIu32 "\t%" PRIu64 "\n", number, pos[i], key[i]);
 	free(key);
 	free(pos);
@@ -34,7 +34,7 @@ static int dump(const kh_sampling *sk, const char *s, size_t n, unsigned number)
 
 int main(int argc, char **argv)
 {
-	kh_sampling sk;
+	kh_sampling rule;
 	kh_err err = { 0, "" };
 	char *line = NULL;
 	size_t cap = 0;
@@ -44,16 +44,16 @@ int main(int argc, char **argv)
 
 	if (argc != 7)
 		return 2;
-	sk = (kh_sampling) { strcmp(argv[1], "syncmer") == 0 ? KH_SYNCMER : KH_MINHASH,
+	rule = (kh_sampling) { strcmp(argv[1], "syncmer") == 0 ? KH_SYNCMER : KH_MINHASH,
 			     (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]),
 			     (uint32_t)atoi(argv[4]), (uint32_t)strtoul(argv[5], NULL, 10),
 			     (uint32_t)atoi(argv[6]) };
-	if (kh_sampling_check(&sk, &err)) {
+	if (kh_sampling_check(&rule, &err)) {
 		fprintf(stderr, "dump_features: %s\n", err.msg);
 		return 2;
 	}
 	while (ok && (n = getline(&line, &cap, stdin)) > 0)
-		ok = dump(&sk, line, (size_t)n - (line[n - 1] == '\n'), number++);
+		ok = dump(&rule, line, (size_t)n - (line[n - 1] == '\n'), number++);
 	free(line);
 	return ok && fflush(stdout) == 0 ? 0 : 1;
 }

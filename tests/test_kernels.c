@@ -29,7 +29,7 @@ struct block {
 	uint32_t *amb;
 };
 
-static void make_pieces(struct block *b, const kh_sampling *sk, bool extreme)
+static void make_pieces(struct block *b, const kh_sampling *sampling, bool extreme)
 {
 	static const uint64_t edge[] = { 0,  1,   16,  31,  32,  33,  63,  64,
 					 65, 111, 112, 113, 255, 256, 257, 5000 };
@@ -42,15 +42,15 @@ static void make_pieces(struct block *b, const kh_sampling *sk, bool extreme)
 		kh_piece *p = &b->piece[i];
 
 		*p = (kh_piece) { .at = at, .starts = starts, .bin = bin };
-		p->bases = test_rand() % 4 ? starts + sk->k - 1 : starts;
+		p->bases = test_rand() % 4 ? starts + sampling->k - 1 : starts;
 		p->local = (uint32_t)(test_rand() % 1000);
 		b->gp[i] = (kh_gpu_piece) { at,        starts, p->bases, b->windows,
 					    b->summed, bin,    p->local };
-		b->summed += (p->bases + sk->stride - 1) / sk->stride;
-		b->windows += (starts + sk->stride - 1) / sk->stride;
-		b->bound += kh_sampling_bound(sk, starts);
-		bin += (uint32_t)(starts / sk->stride) + 3;
-		at = (at + starts + sk->k - 1 + 31) / 32 * 32 + 32 * (test_rand() % 3);
+		b->summed += (p->bases + sampling->stride - 1) / sampling->stride;
+		b->windows += (starts + sampling->stride - 1) / sampling->stride;
+		b->bound += kh_sampling_bound(sampling, starts);
+		bin += (uint32_t)(starts / sampling->stride) + 3;
+		at = (at + starts + sampling->k - 1 + 31) / 32 * 32 + 32 * (test_rand() % 3);
 	}
 	b->words = (size_t)at / 32 + 2;
 }
@@ -70,7 +70,7 @@ static void make_words(struct block *b)
 }
 
 /* Pairs, their number and the digests of pieces are those of the functions of src/. */
-static void check_sample(const struct block *b, const kh_sampling *sk, const uint64_t *key,
+static void check_sample(const struct block *b, const kh_sampling *sampling, const uint64_t *key,
 			 const uint32_t *bin, uint32_t count, const uint64_t *digest)
 {
 	uint64_t *want = malloc((b->bound + 1) * 8);
@@ -81,38 +81,38 @@ static void check_sample(const struct block *b, const kh_sampling *sk, const uin
 	for (uint32_t i = 0; i < b->n; i++) {
 		const kh_piece *p = &b->piece[i];
 		kh_stretch st = { b->bases, b->amb, p->at, p->at + p->starts };
-		size_t k = kh_sampling_run(sk, &st, want + m, pos + m);
+		size_t k = kh_sampling_run(sampling, &st, want + m, pos + m);
 
 		for (size_t j = m; j < m + k; j++)
-			pos[j] = p->bin + pos[j] / sk->stride;
+			pos[j] = p->bin + pos[j] / sampling->stride;
 		m += k;
-		assert_true(digest[i] == kh_digest(&whole, p, sk->stride));
+		assert_true(digest[i] == kh_digest(&whole, p, sampling->stride));
 	}
 	assert_int_equal(count, m);
 	for (size_t i = 0; i < m; i++)
 		if (want[i] != key[i] || pos[i] != bin[i])
 			fail_msg("scheme %u k %u s %u: pair %zu of %zu: %llx in %u, not "
 				 "%llx in %u",
-				 sk->scheme, sk->k, sk->s, i, m,
+				 sampling->scheme, sampling->k, sampling->s, i, m,
 				 (unsigned long long)key[i], bin[i],
 				 (unsigned long long)want[i], pos[i]);
 	free(want);
 	free(pos);
 }
 
-static void sample_once(const kh_sampling *sk, bool extreme)
+static void sample_once(const kh_sampling *sampling, bool extreme)
 {
 	static const uint64_t zero[MAX_PIECES];
 	struct block b = { .n = 0 };
 
-	make_pieces(&b, sk, extreme);
+	make_pieces(&b, sampling, extreme);
 	make_words(&b);
 	area in[3] = { area_new(b.bases, (b.words + 1) * 8),
 		       area_new(b.amb, (b.words + 1) * 4),
 		       area_new(b.gp, b.n * sizeof *b.gp) };
 	area out[4] = { area_new(NULL, b.bound * 8), area_new(NULL, b.bound * 4),
 			area_new(NULL, 4), area_new(zero, b.n * 8) };
-	kh_gpu_sample s = { .sampling = *sk,
+	kh_gpu_sample s = { .sampling = *sampling,
 			    .bases = (uint64_t *)in[0].dev,
 			    .amb = (uint32_t *)in[1].dev,
 			    .piece = (kh_gpu_piece *)in[2].dev,
@@ -129,7 +129,7 @@ static void sample_once(const kh_sampling *sk, bool extreme)
 	s.room = room.dev;
 	cuda(kh_gpu_sample_run(&s, NULL));
 	area_get(&room);
-	check_sample(&b, sk, area_get(&out[0]), area_get(&out[1]),
+	check_sample(&b, sampling, area_get(&out[0]), area_get(&out[1]),
 		     *(uint32_t *)area_get(&out[2]), area_get(&out[3]));
 	for (int i = 0; i < 3; i++)
 		area_free(&in[i]);
@@ -151,20 +151,20 @@ static void test_sampling(void **state)
 	(void)state;
 	for (uint32_t k = 8; k <= 31; k++)
 		for (uint32_t h = 1; h <= 8 && 2 * h + 2 <= k; h++) {
-			kh_sampling sk = { KH_SYNCMER, k, k - 2 * h,
+			kh_sampling sampling = { KH_SYNCMER, k, k - 2 * h,
 					 16 + (uint32_t)(test_rand() % 200), some_rank(),
 					 test_rand() % 2 };
 
-			sample_once(&sk, test_rand() % 2);
+			sample_once(&sampling, test_rand() % 2);
 		}
 	for (uint32_t k = 8; k <= 31; k += 3) {
 		static const uint32_t stride[] = { 16, 112, 113, 255, 256, 257, 4096 };
 
 		for (int i = 0; i < 7; i++) {
-			kh_sampling sk = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
+			kh_sampling sampling = { KH_MINHASH, k, 1 + (uint32_t)(test_rand() % 64),
 					 stride[i], some_rank(), test_rand() % 2 };
 
-			sample_once(&sk, i % 2);
+			sample_once(&sampling, i % 2);
 		}
 	}
 }

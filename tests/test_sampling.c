@@ -42,43 +42,44 @@ static int by_order(const void *a, const void *b)
 
 /* --- by definition ------------------------------------------------------------------ */
 /* Is a canonical k-mer left in?  The same. */
-static int taken(const kh_sampling *sk, uint64_t kmer)
+static int taken(const kh_sampling *rule, uint64_t kmer)
 {
-	return kh_fmix64(kh_key(kmer) ^ UINT64_C(0x7468696e206f7574)) >> 32 >= sk->least &&
-	       !(sk->no_repeats && slow_repeat(kmer, sk->k));
+	return kh_fmix64(kh_key(kmer) ^ UINT64_C(0x7468696e206f7574)) >> 32 >= rule->least &&
+	       !(rule->no_repeats && slow_repeat(kmer, rule->k));
 }
 
-static size_t slow_syncmer(const kh_sampling *sk, const char *s, size_t starts, feature *f)
+static size_t slow_syncmer(const kh_sampling *rule, const char *s, size_t starts, feature *f)
 {
-	unsigned w = sk->k - sk->s + 1;
+	unsigned w = rule->k - rule->s + 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < starts; i++) {
-		int keep = memchr(s + i, 'N', sk->k) == NULL;
-		uint32_t mid = keep ? kh_smer_order(slow_canonical(s + i + w / 2, sk->s)) : 0;
+		int keep = memchr(s + i, 'N', rule->k) == NULL;
+		uint32_t mid = keep ? kh_smer_order(slow_canonical(s + i + w / 2, rule->s)) : 0;
 
 		for (unsigned j = 0; j < w && keep; j++)
-			keep = j == w / 2 || mid < kh_smer_order(slow_canonical(s + i + j, sk->s));
-		if (keep && taken(sk, slow_canonical(s + i, sk->k)))
-			f[n++] = (feature) { kh_key(slow_canonical(s + i, sk->k)), (uint32_t)i };
+			keep = j == w / 2 ||
+			       mid < kh_smer_order(slow_canonical(s + i + j, rule->s));
+		if (keep && taken(rule, slow_canonical(s + i, rule->k)))
+			f[n++] = (feature) { kh_key(slow_canonical(s + i, rule->k)), (uint32_t)i };
 	}
 	return n;
 }
 
 /* All distinct orders of a window, sorted; the first s of them. */
-static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, feature *f)
+static size_t slow_minhash(const kh_sampling *rule, const char *s, size_t starts, feature *f)
 {
 	uint64_t *c = malloc((starts + 1) * sizeof *c);
 	size_t n = 0;
 
-	for (size_t at = 0; at < starts; at += sk->stride) {
+	for (size_t at = 0; at < starts; at += rule->stride) {
 		size_t m = 0;
 
-		for (size_t i = at; i < starts && i < at + sk->stride; i++)
-			if (!memchr(s + i, 'N', sk->k))
-				c[m++] = slow_canonical(s + i, sk->k);
+		for (size_t i = at; i < starts && i < at + rule->stride; i++)
+			if (!memchr(s + i, 'N', rule->k))
+				c[m++] = slow_canonical(s + i, rule->k);
 		uint64_t last = 0;
-		for (size_t rounds = 0; rounds < sk->s; rounds++) {
+		for (size_t rounds = 0; rounds < rule->s; rounds++) {
 			size_t best = m;
 
 			for (size_t i = 0; i < m; i++)
@@ -89,7 +90,7 @@ static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, 
 			if (best == m)
 				break;
 			last = kh_minhash_order(c[best]);
-			if (taken(sk, c[best]))
+			if (taken(rule, c[best]))
 				f[n++] = (feature) { kh_key(c[best]), (uint32_t)at };
 		}
 	}
@@ -98,16 +99,16 @@ static size_t slow_minhash(const kh_sampling *sk, const char *s, size_t starts, 
 }
 
 /* --- the real thing, within its bound, sorted ------------------------------------- */
-static size_t run(const kh_sampling *sk, const packed *p, uint64_t from, uint64_t to, feature *f)
+static size_t run(const kh_sampling *rule, const packed *p, uint64_t from, uint64_t to, feature *f)
 {
-	uint64_t bound = kh_sampling_bound(sk, to > from ? to - from : 0);
+	uint64_t bound = kh_sampling_bound(rule, to > from ? to - from : 0);
 	uint64_t *key = malloc((bound + 1) * sizeof *key);
 	uint32_t *pos = malloc((bound + 1) * sizeof *pos);
 	kh_stretch st = { p->bases, p->amb, from, to };
 
 	key[bound] = UINT64_C(0xdeadbeef);
 	pos[bound] = 0xdeadbeef;
-	size_t n = kh_sampling_run(sk, &st, key, pos);
+	size_t n = kh_sampling_run(rule, &st, key, pos);
 	assert_true(n <= bound);
 	assert_true(key[bound] == UINT64_C(0xdeadbeef) && pos[bound] == 0xdeadbeef);
 	for (size_t i = 0; i < n; i++) {
@@ -154,14 +155,14 @@ static void test_definition(void **state)
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned l = 0; l < sizeof length / sizeof length[0]; l++)
 			for (unsigned kind = 0; kind < KINDS; kind++) {
-				const kh_sampling *sk = &schemes[i];
+				const kh_sampling *rule = &schemes[i];
 				char *s = hard_bases(kind, length[l]);
 				packed p = pack(s, length[l]);
-				size_t starts = kh_sampling_starts(sk, length[l]);
-				size_t na = run(sk, &p, 0, starts, a);
-				size_t nb = sk->scheme == KH_SYNCMER
-						    ? slow_syncmer(sk, s, starts, b)
-						    : slow_minhash(sk, s, starts, b);
+				size_t starts = kh_sampling_starts(rule, length[l]);
+				size_t na = run(rule, &p, 0, starts, a);
+				size_t nb = rule->scheme == KH_SYNCMER
+						    ? slow_syncmer(rule, s, starts, b)
+						    : slow_minhash(rule, s, starts, b);
 
 				qsort(b, nb, sizeof *b, by_order);
 				same(a, na, b, nb);
@@ -181,18 +182,18 @@ static void test_strands(void **state)
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned kind = 0; kind < KINDS; kind++)
 			for (int round = 0; round < 8; round++) {
-				const kh_sampling *sk = &schemes[i];
+				const kh_sampling *rule = &schemes[i];
 				/* minhash: its windows lie alike on both strands if they fill
 				 * the read */
-				size_t n = sk->scheme == KH_SYNCMER ? 40 + test_rand() % 1500
-								    : sk->k - 1 + sk->stride;
+				size_t n = rule->scheme == KH_SYNCMER ? 40 + test_rand() % 1500
+								    : rule->k - 1 + rule->stride;
 				char *s = hard_bases(kind, n), *r = reversed(s);
 				packed p = pack(s, n), q = pack(r, n);
-				size_t starts = kh_sampling_starts(sk, n);
-				size_t na = run(sk, &p, 0, starts, a),
-				       nb = run(sk, &q, 0, starts, b);
+				size_t starts = kh_sampling_starts(rule, n);
+				size_t na = run(rule, &p, 0, starts, a),
+				       nb = run(rule, &q, 0, starts, b);
 
-				for (size_t j = 0; j < nb && sk->scheme == KH_SYNCMER; j++)
+				for (size_t j = 0; j < nb && rule->scheme == KH_SYNCMER; j++)
 					b[j].pos = (uint32_t)(starts - 1 - b[j].pos);
 				qsort(b, nb, sizeof *b, by_order);
 				same(a, na, b, nb);
@@ -213,20 +214,21 @@ static void test_pieces(void **state)
 	(void)state;
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		for (unsigned kind = 0; kind < 6; kind++) {
-			const kh_sampling *sk = &schemes[i];
-			uint64_t n = 9000, starts = kh_sampling_starts(sk, n), at = 0;
+			const kh_sampling *rule = &schemes[i];
+			uint64_t n = 9000, starts = kh_sampling_starts(rule, n), at = 0;
 			char *s = hard_bases(kind, n);
 			packed p = pack(s, n);
-			size_t nw = run(sk, &p, 0, starts, whole), got = 0;
+			size_t nw = run(rule, &p, 0, starts, whole), got = 0;
 
 			while (at < starts) {
 				uint64_t to = at + test_rand() % 1100;
 
-				if (sk->scheme == KH_MINHASH)
+				if (rule->scheme == KH_MINHASH)
 					to = at +
-					     (to - at + sk->stride - 1) / sk->stride * sk->stride;
+					     (to - at + rule->stride - 1) / rule->stride *
+						     rule->stride;
 				to = to < starts ? to : starts;
-				size_t m = run(sk, &p, at, to, part);
+				size_t m = run(rule, &p, at, to, part);
 				for (size_t j = 0; j < m; j++)
 					part[j].pos += (uint32_t)at;
 				same(part, m, whole + got, m);
@@ -242,16 +244,16 @@ static void test_pieces(void **state)
 }
 
 /* A k-mer that is kept in a genome is kept in a read. */
-static void check_context_free(const kh_sampling *sk)
+static void check_context_free(const kh_sampling *rule)
 {
 	char *s = random_bases(3000, 100);
 	packed p = pack(s, 3000);
 	feature whole[1500], read[200];
-	size_t n = run(sk, &p, 0, 2983, whole);
+	size_t n = run(rule, &p, 0, 2983, whole);
 
 	for (unsigned at = 0; at + 150 <= 3000; at += 37) {
 		packed r = pack(s + at, 150);
-		size_t m = run(sk, &r, 0, 133, read), i = 0;
+		size_t m = run(rule, &r, 0, 133, read), i = 0;
 
 		for (size_t j = 0; j < n; j++)
 			if (whole[j].pos >= at && whole[j].pos < at + 133) {
@@ -299,7 +301,7 @@ static void test_distance(void **state)
 
 static void test_parameters(void **state)
 {
-	static const struct { kh_sampling sk; const char *want;
+	static const struct { kh_sampling rule; const char *want;
 	} bad[] = {
 		{ { 2, 18, 12, 112, 0, 0 }, "scheme 2" },
 		{ { KH_SYNCMER, 7, 3, 112, 0, 0 }, "k is 7" },
@@ -323,17 +325,17 @@ static void test_parameters(void **state)
 	for (unsigned i = 0; i < N_SCHEMES; i++)
 		assert_int_equal(kh_sampling_check(&schemes[i], &err), 0);
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		assert_int_equal(kh_sampling_check(&bad[i].sk, &err), KH_EUSAGE);
+		assert_int_equal(kh_sampling_check(&bad[i].rule, &err), KH_EUSAGE);
 		assert_non_null(strstr(err.msg, bad[i].want));
 	}
 }
 
 /* Features spread evenly over the 256 ranges, whatever the sampling prefers. */
-static void spread(const kh_sampling *sk, size_t want)
+static void spread(const kh_sampling *rule, size_t want)
 {
 	enum { LEN = 1 << 20 };
 	uint64_t count[KH_RANGES] = { 0 }, total = 0, max = 0;
-	size_t bound = (size_t)kh_sampling_bound(sk, LEN);
+	size_t bound = (size_t)kh_sampling_bound(rule, LEN);
 	uint64_t *key = malloc(bound * sizeof *key),
 		 *bases = malloc((LEN / 32 + 2) * sizeof *bases);
 	uint32_t *pos = malloc(bound * sizeof *pos), *amb = calloc(LEN / 32 + 2, sizeof *amb);
@@ -343,7 +345,7 @@ static void spread(const kh_sampling *sk, size_t want)
 
 		for (size_t i = 0; i < LEN / 32 + 2; i++)
 			bases[i] = test_rand();
-		size_t n = kh_sampling_run(sk, &st, key, pos);
+		size_t n = kh_sampling_run(rule, &st, key, pos);
 		for (size_t i = 0; i < n; i++)
 			count[kh_key_range(key[i])]++;
 		total += n;
@@ -351,7 +353,7 @@ static void spread(const kh_sampling *sk, size_t want)
 	for (int i = 0; i < KH_RANGES; i++)
 		max = count[i] > max ? count[i] : max;
 	double ratio = (double)max * KH_RANGES / (double)total;
-	printf("# scheme %u k %u: max/mean %.4f over %llu features\n", sk->scheme, sk->k, ratio,
+	printf("# scheme %u k %u: max/mean %.4f over %llu features\n", rule->scheme, rule->k, ratio,
 	       (unsigned long long)total);
 	assert_true(ratio < 1.05);
 	free(key);
@@ -375,15 +377,16 @@ static void test_simd(void **state)
 	(void)state;
 	for (uint32_t s = 2; s <= 16; s++)
 		for (uint32_t more = 2; more <= 16; more += 2) {
-			kh_sampling sk = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0, 0 };
-			kh_syncmer_fn *const fast = kh_syncmer_avx2(&sk);
+			kh_sampling rule = { KH_SYNCMER, s + more < 8 ? 8 : s + more, s, 112, 0,
+					     0 };
+			kh_syncmer_fn *const fast = kh_syncmer_avx2(&rule);
 			size_t at = test_rand() % 70, n = 1 + test_rand() % KH_SYNCMER_TILE;
-			char *text = random_bases(at + n + sk.k - 1, 0);
-			packed p = pack(text, at + n + sk.k - 1);
-			size_t m = kh_syncmer_plain(&sk, p.bases, at, n, want);
+			char *text = random_bases(at + n + rule.k - 1, 0);
+			packed p = pack(text, at + n + rule.k - 1);
+			size_t m = kh_syncmer_plain(&rule, p.bases, at, n, want);
 
-			if (fast && sk.k <= KH_K_MAX && (sk.k - s) % 2 == 0) {
-				assert_int_equal(fast(&sk, p.bases, at, n, got), m);
+			if (fast && rule.k <= KH_K_MAX && (rule.k - s) % 2 == 0) {
+				assert_int_equal(fast(&rule, p.bases, at, n, got), m);
 				assert_memory_equal(got, want, m * sizeof *got);
 			}
 			unpack(&p);

@@ -479,13 +479,13 @@ static int fragment(kh_matcher *m, const kh_block *const b[2], const kh_record *
 }
 
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_alignments *aligned, kh_distinct *sk, kh_err *err)
+		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err)
 {
 	int rc = kh_aligner_begin(m->aligner, job, aligned, err);
 
 	m->to = call;
 	m->wanted = wanted;
-	m->distinct = sk;
+	m->distinct = distinct;
 	m->begun = false;
 	m->db.candidates = wanted != NULL;
 	m->n_segments = m->all.n = m->ask.n = 0;

@@ -36,8 +36,8 @@ int kh_matcher_new(kh_matcher **m, const kh_db *db, const kh_rule *rule, kh_err 
 void kh_matcher_free(kh_matcher *m);
 /* In a call, hits are those features that the best species has where the fragment lies.  `wanted`:
  * NULL, or gets the candidates of each fragment.  `aligned`: NULL, or gets the alignments of those
- * that are called.  `sk`: NULL, or counts the hits of these. */
+ * that are called.  `distinct`: NULL, or counts the hits of these. */
 int kh_match_job(kh_matcher *m, const kh_job *job, kh_call *call, kh_candidates *wanted,
-		 kh_alignments *aligned, kh_distinct *sk, kh_err *err);
+		 kh_alignments *aligned, kh_distinct *distinct, kh_err *err);
 
 #endif

@@ -35,20 +35,20 @@ struct classify {
 static int sample_job(const struct classify *c, const kh_job *j, struct keys *to, uint32_t *pos,
 		      kh_err *err)
 {
-	const kh_sampling *sk = &c->rule.sampling;
+	const kh_sampling *sampling = &c->rule.sampling;
 	size_t n = 0;
 	int rc = kh_grow((void **)&to->from, &to->cap_from, j->n + 1, sizeof *to->from, err);
 
 	for (size_t i = 0; i < j->n && !rc; i++) {
 		const kh_record *r = &j->block[0]->rec[j->from[0] + i];
-		uint64_t starts = kh_sampling_starts(sk, r->len);
+		uint64_t starts = kh_sampling_starts(sampling, r->len);
 		kh_stretch s = { j->block[0]->bases, j->block[0]->amb, r->seq, r->seq + starts };
 
-		rc = kh_grow((void **)&to->key, &to->cap, n + kh_sampling_bound(sk, starts),
+		rc = kh_grow((void **)&to->key, &to->cap, n + kh_sampling_bound(sampling, starts),
 			     sizeof *to->key, err);
 		to->from[i] = (uint32_t)n;
 		if (!rc)
-			n += kh_sampling_run(sk, &s, to->key + n, pos);
+			n += kh_sampling_run(sampling, &s, to->key + n, pos);
 		to->from[i + 1] = (uint32_t)n;
 	}
 	return rc;

@@ -31,23 +31,23 @@ static int sample(void *arg, kh_bench_pass *p, kh_err *err)
 	return rc ? rc : kh_gpu_bench_stop(x->g, p, err);
 }
 
-static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *sk, kh_err *err)
+static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *rule, kh_err *err)
 {
 	const uint32_t words = 1 << 23;
 	const size_t bytes = (size_t)words << 2;
 	const uint64_t bases = 32 * (uint64_t)words;
-	kh_gpu_piece p = { 0, bases - sk->k + 1, bases, 0, 0, 0, 0 };
+	kh_gpu_piece p = { 0, bases - rule->k + 1, bases, 0, 0, 0, 0 };
 	char *in = g->x.p, *out = g->y.p;
 	struct sampling x = {
 		g,
-		{ .sampling = *sk,
+		{ .sampling = *rule,
 		  .bases = (const uint64_t *)in,
 		  .amb = (const uint32_t *)in + 4 * words,
 		  .piece = (const kh_gpu_piece *)(in + 6 * bytes),
 		  .n_pieces = 1,
 		  .n_words = words,
-		  .n_windows = (p.starts + sk->stride - 1) / sk->stride,
-		  .n_summed = (p.bases + sk->stride - 1) / sk->stride,
+		  .n_windows = (p.starts + rule->stride - 1) / rule->stride,
+		  .n_summed = (p.bases + rule->stride - 1) / rule->stride,
 		  .room = g->z.p,
 		  .room_bytes = g->z.bytes,
 		  .key = (uint64_t *)out,
@@ -234,16 +234,16 @@ static int finish(struct build *u, kh_err *err)
 static int open_build(struct build *u, kh_err *err)
 {
 	const kh_bench_pipeline_options *o = u->g->b->o;
-	const kh_sampling sk = { KH_SYNCMER, 22, 16, 112, 0, 1 };
+	const kh_sampling rule = { KH_SYNCMER, 22, 16, 112, 0, 1 };
 	const kh_feed_options fo = { .path = { o->refs },
 				     .n_path = { o->n_refs },
 				     .pieces = true,
 				     .block_size = kh_backend_cuda.block_size,
 				     .workers = o->threads,
-				     .front = kh_refs_front(&sk),
+				     .front = kh_refs_front(&rule),
 				     .committed = number_records,
 				     .arg = u };
-	const kh_builder_options bo = { .sampling = sk,
+	const kh_builder_options bo = { .sampling = rule,
 					.on = { .choice = { .device = { u->g->device }, .n = 1 },
 						.threads = o->threads },
 					.block_size = kh_backend_cuda.block_size,
@@ -251,7 +251,7 @@ static int open_build(struct build *u, kh_err *err)
 	int rc;
 
 	u->worker = kh_array(o->threads, sizeof *u->worker, err);
-	rc = u->worker ? kh_refs_init(&u->refs, &sk, 10, err) : KH_ENOMEM;
+	rc = u->worker ? kh_refs_init(&u->refs, &rule, 10, err) : KH_ENOMEM;
 	u->refs.allow_duplicates = true;
 	if (rc || (rc = kh_monitor_new(&u->m, err)) ||
 	    (rc = kh_feed_open(&u->feed, &fo, u->m, err)))
