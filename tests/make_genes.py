@@ -5,7 +5,8 @@ genera that are not in it
     make_genes.py FOLDER
 
 writes refs.fa, taxonomy/ and pairs and single reads: of two families of three genera, each with two
-species in the references and a third one only in the reads.
+species in the references and a third one only in the reads; genomes of the second family are by genetic
+code 4.
 """
 import os
 import random
@@ -53,6 +54,8 @@ def collection(rng):
     taxa, species, absent = [(1, "root", "no rank", 1)], [], []
     for f in range(FAMILIES):
         ancestor = [gene(rng) for _ in range(GENES)]
+        if f == 1:
+            ancestor = [["TGA" if codon == "TGG" else codon for codon in codons] for codons in ancestor]
         family = 10 + f
         taxa.append((family, f"family {f}", "family", 1))
         for g in range(GENERA):
@@ -89,7 +92,8 @@ def main():
     with open(folder + "/taxonomy/nodes.dmp", "w") as nodes, \
             open(folder + "/taxonomy/names.dmp", "w") as names:
         for taxid, name, rank, parent in taxa:
-            nodes.write(f"{taxid}\t|\t{parent}\t|\t{rank}\t|\n")
+            code = 4 if str(taxid).startswith("11") else 11
+            nodes.write(f"{taxid}\t|\t{parent}\t|\t{rank}\t|\t\t|\t0\t|\t1\t|\t{code}\t|\t1\t|\n")
             names.write(f"{taxid}\t|\t{name}\t|\t\t|\tscientific name\t|\n")
     with open(folder + "/refs.fa", "w") as out:
         for i, (taxid, bases) in enumerate(species):

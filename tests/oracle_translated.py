@@ -30,12 +30,12 @@ def reverse(seq):
     return seq.translate(COMPLEMENT)[::-1]
 
 
-def runs(seq, least):
+def runs(seq, least, code=11):
     """(first base, letters) of rows of codons without a stop, of three frames"""
     for frame in range(3):
         letters, begin = [], frame
         for i in range(frame, len(seq) - 2, 3):
-            letter = LETTER.get(seq[i:i + 3])
+            letter = LETTER["TGG"] if code == 4 and seq[i:i + 3] == "TGA" else LETTER.get(seq[i:i + 3])
             if letter is not None:
                 letters.append(letter)
                 continue
@@ -120,11 +120,11 @@ class Section:
 # --- how it is made ------------------------------------------------------------------
 
 
-def stretches(seq):
+def stretches(seq, code):
     """[(letters, bases, lowest base, strand)] of a target, those that are left out left out"""
     found = []
     for strand, bases in ((0, seq), (1, reverse(seq))):
-        for begin, letters in runs(bases, 60):
+        for begin, letters in runs(bases, 60, code):
             size = 3 * len(letters)
             low = begin if strand == 0 else len(seq) - begin - size
             found.append((-len(letters), low, strand, letters, bases[begin:begin + size]))
@@ -203,17 +203,17 @@ def targets(db, refs):
             for of, at, first, n in db.kept]
 
 
-def make(db, refs, k, called):
+def make(db, refs, k, called, code_of):
     """the bytes of the section"""
     by_genus = collections.defaultdict(list)
     for taxon, seq, at in targets(db, refs):
-        by_genus[counts_as(db, taxon)].append((seq, at))
+        by_genus[counts_as(db, taxon)].append((seq, at, code_of.get(db.taxa[taxon][0])))
     genera, text, places = [], "", collections.defaultdict(list)
     in_db = {}                  # codon of the text that is made here -> place in that of the database
     for genus in sorted(by_genus):
         known, first = set(), len(text) // 3
-        for seq, at in by_genus[genus]:
-            for letters, bases, low, strand in stretches(seq):
+        for seq, at, code in by_genus[genus]:
+            for letters, bases, low, strand in stretches(seq, code):
                 keys = list(keys_of(letters, k, False))
                 if 2 * sum(mix in known for mix, _ in keys) >= len(keys):
                     continue
@@ -429,8 +429,9 @@ def compare_section(path, taxonomy, *genomes):
     db = Database(path)
     section = Section(db)
     refs = [record for genome in genomes for record in records(genome)]
+    code_of = {int(row[0]): int(row[6]) for row in dump_rows(taxonomy, "nodes.dmp") if len(row) > 7}
     made = make(db, [(name, "".join(c if c in CODE else "N" for c in seq.upper())) for name, seq in refs],
-                section.k, called_by_genus(db, taxonomy))
+                section.k, called_by_genus(db, taxonomy), code_of)
     if made != section.data:
         at = next((i for i, (a, b) in enumerate(zip(made, section.data)) if a != b), None)
         print(f"{len(made)} bytes, not {len(section.data)}; the first that differs is {at}")

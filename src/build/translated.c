@@ -73,10 +73,12 @@ static kh_translated_target target_of(const struct build *b, uint32_t i, const u
 	const struct taxa *t = &b->taxa;
 	const uint32_t genus = kh_translated_taxon(t->tax, t->taxon[i]);
 	const kh_ref *r = &b->refs.ref[t->target[i]];
+	const uint32_t code = kh_taxdump_code(t->dump, t->tax->taxid[t->taxon[i]]);
 
 	return (kh_translated_target) { .genus = genus, .called = called[genus],
 					.at = (uint64_t)r->first_bin * b->sampling.stride + from,
-					.bases = bases };
+					.bases = bases,
+					.code_4 = code == 4 };
 }
 
 static size_t find_targets(const struct build *b, const uint32_t *called,

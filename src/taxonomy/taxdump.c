@@ -16,11 +16,11 @@
 #include "taxonomy/tsv.h"
 #include "base/mem.h"
 
-enum { MAX_COLUMNS = 4 };
+enum { MAX_COLUMNS = 7 };
 typedef int row_fn(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err);
 
 typedef struct table {
-	int columns;            /* the least that a row must have */
+	int columns, most;      /* the least that a row must have, and how many are looked at */
 	row_fn *row;
 } table;
 
@@ -72,10 +72,11 @@ static int parse_table(kh_taxdump *d, kh_tsv *tsv, const table *t, kh_err *err)
 	int got, rc;
 
 	while ((got = kh_tsv_next(tsv, &row, err)) > 0) {
+		memset(column, 0, sizeof column);
 		row = trim(row.p, row.p + row.n);
 		if (!row.n)
 			continue;
-		int n = split(row, column, t->columns);
+		int n = split(row, column, t->most);
 		if (n < t->columns)
 			return kh_fail(err, KH_EFORMAT,
 				       "%s:%llu: %d columns that end in '|', expected %d",
@@ -95,9 +96,12 @@ static int taxid_of(kh_span s, uint32_t *taxid, const kh_tsv *tsv, kh_err *err)
 }
 
 /* --- nodes.dmp ------------------------------------------------------------- */
+enum { CODE = 6 };                       /* the column of the genetic code */
+
 static int node_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_err *err)
 {
 	kh_taxnode x = { .line = line32(tsv), .name = UINT32_MAX };
+	uint32_t code;
 	int rc;
 
 	if ((rc = taxid_of(column[0], &x.taxid, tsv, err)) ||
@@ -112,6 +116,8 @@ static int node_row(kh_taxdump *d, const kh_tsv *tsv, const kh_span *column, kh_
 			       "%s:%llu: second root: taxid %u is its own parent",
 			       tsv->name, at(tsv), x.taxid);
 	x.rank = x.taxid == 1 ? KH_RANK_NONE : kh_rank_find(column[2].p, column[2].n);
+	if (column[CODE].n > 0 && kh_span_u32(column[CODE], &code) && code <= UINT8_MAX)
+		x.code = (uint8_t)code;
 	if (d->n == KH_NO_TAXON)
 		return kh_fail(err, KH_EFORMAT, "%s:%llu: too many nodes", tsv->name,
 			       at(tsv));
@@ -333,6 +339,13 @@ uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid)
 	return i == KH_NO_TAXON ? 0 : d->node[i].taxid;
 }
 
+uint32_t kh_taxdump_code(const kh_taxdump *d, uint32_t taxid)
+{
+	const uint32_t i = kh_taxdump_node(d, taxid);
+
+	return i == KH_NO_TAXON ? 0 : d->node[i].code;
+}
+
 /* A dump of the root alone. */
 static int make_root(kh_taxdump **out, kh_err *err)
 {
@@ -392,9 +405,9 @@ int kh_taxdump_end(kh_taxdump *d, kh_err *err)
 }
 
 /* --- the three together ---------------------------------------------------- */
-static const table nodes_table = { 3, node_row };
-static const table names_table = { 4, name_row };
-static const table merged_table = { 2, merge_row };
+static const table nodes_table = { 3, CODE + 1, node_row };
+static const table names_table = { 4, 4, name_row };
+static const table merged_table = { 2, 2, merge_row };
 
 void kh_taxdump_close(kh_taxdump *d)
 {

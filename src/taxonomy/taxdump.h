@@ -14,6 +14,7 @@ typedef struct kh_taxnode {
 	uint32_t name;          /* offset in names */
 	uint32_t line;          /* in nodes.dmp */
 	uint8_t rank;
+	uint8_t code;           /* genetic code; 0: not known */
 } kh_taxnode;
 
 typedef struct kh_taxmerge {

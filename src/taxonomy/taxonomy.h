@@ -56,6 +56,8 @@ int kh_taxdump_parse(kh_taxdump **d, const kh_bytes *nodes, const kh_bytes *name
 		     const kh_bytes *merged, kh_err *err);
 /* The current taxid of `taxid` (merged ones followed), 0 if unknown. */
 uint32_t kh_taxdump_find(const kh_taxdump *d, uint32_t taxid);
+/* The number of its genetic code, by NCBI's, or 0 if the dump does not say. */
+uint32_t kh_taxdump_code(const kh_taxdump *d, uint32_t taxid);
 
 typedef struct kh_taxonomy kh_taxonomy;
 

@@ -38,23 +38,29 @@ static struct which which(uint64_t x)
 	return (struct which) { ~(lo | hi) & KH_TEXT_LOW, hi & ~lo, hi & lo };
 }
 
-uint64_t kh_stops(uint64_t x, uint64_t next)
+uint64_t kh_stops(uint64_t x, uint64_t next, bool code_4)
 {
 	const struct which first = which(x), second = which(x >> 2 | next << 62),
 			   third = which(x >> 4 | next << 60);
 
-	return first.t & ((second.a & (third.a | third.g)) | (second.g & third.a));
+	const uint64_t tga = code_4 ? 0 : second.g & third.a;
+
+	return first.t & ((second.a & (third.a | third.g)) | tga);
 }
 
-uint64_t kh_stops_reverse(uint64_t x, uint64_t next)
+uint64_t kh_stops_reverse(uint64_t x, uint64_t next, bool code_4)
 {
 	const struct which first = which(x), second = which(x >> 2 | next << 62),
 			   third = which(x >> 4 | next << 60);
 	const uint64_t c = ~(first.a | first.g | first.t) & KH_TEXT_LOW;
 	const uint64_t second_c = ~(second.a | second.g | second.t) & KH_TEXT_LOW;
 
-	return third.a & ((second.t & (first.t | c)) | (second_c & first.t));
+	const uint64_t tga = code_4 ? 0 : second_c & first.t;
+
+	return third.a & ((second.t & (first.t | c)) | tga);
 }
+
+enum { LETTER_W = 9 };
 
 /* --- letters -------------------------------------------------------------------------- */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
@@ -64,6 +70,8 @@ void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter)
 	for (uint32_t i = 0; i < n; i++) {      /* ten codons of 32 bases */
 		x = i % 10 == 0 ? kh_bases_at(base, at + 3 * (uint64_t)i) : x >> 6;
 		letter[i] = kh_letter_of[x & 63];
+		if (letter[i] == KH_STOP)       /* TGA, then: of references of code 4 */
+			letter[i] = LETTER_W;
 	}
 }
 

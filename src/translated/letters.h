@@ -2,14 +2,15 @@
  * letters.h - codons as letters, stop-free runs, and the keys that are sampled of letters
  *
  * Amino acids that often take each other's place share a letter: LM IV C A G S T P FY W E D N Q KR
- * H are numbers 0 to 15, by the genetic code 11.  A key is 8 or 10 letters in a row, of four bits
- * each, the first one highest.  Of all keys in a row an open syncmer is kept: a stretch of four
- * letters, a number like the key, has the order 40503 times that mod 2^16, and none of those in the
- * key has a lesser one than that in the middle.
+ * H are numbers 0 to 15, by the genetic code 11, or, of references, by 4, in which TGA is no stop
+ * but W.  A key is 8 or 10 letters in a row, of four bits each, the first one highest.  Of all keys
+ * in a row an open syncmer is kept: a stretch of four letters, a number like the key, has the order
+ * 40503 times that mod 2^16, and none of those in the key has a lesser one than that in the middle.
  */
 #ifndef KH_TRANSLATED_LETTERS_H
 #define KH_TRANSLATED_LETTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "kmer/kmer.h"
@@ -44,11 +45,12 @@ static inline uint64_t kh_bases_at(const uint64_t *base, uint64_t i)
 }
 
 /* The low bit of each of 32 bases, x and those behind them, with which a stop codon begins: TAA,
- * TAG or TGA; and of those where the reverse complement of one begins. */
-uint64_t kh_stops(uint64_t x, uint64_t next);
-uint64_t kh_stops_reverse(uint64_t x, uint64_t next);
+ * TAG or, unless the genetic code is 4, TGA; and of those where the reverse complement of one
+ * begins. */
+uint64_t kh_stops(uint64_t x, uint64_t next, bool code_4);
+uint64_t kh_stops_reverse(uint64_t x, uint64_t next, bool code_4);
 
-/* The letters of n codons in a row. Reads the word behind the last base. */
+/* The letters of n codons in a row, which are no stops. Reads the word behind the last base. */
 void kh_letters(const uint64_t *base, uint64_t at, uint32_t n, uint8_t *letter);
 #define KH_LETTERS_MOST 512             /* that are sampled at a time, */
 #define KH_LETTERS_ROOM (KH_LETTERS_MOST + 64)  /* and that are touched, whatever they are */

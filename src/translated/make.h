@@ -4,6 +4,7 @@
 #ifndef KH_TRANSLATED_MAKE_H
 #define KH_TRANSLATED_MAKE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "translated/section.h"
 
@@ -17,6 +18,7 @@ typedef struct kh_translated_target {
 	uint32_t called;                /* and what its fragments are called: that, or above it */
 	uint64_t at, bases;             /* where it begins in the text, at a multiple of 16 */
 	uint64_t db_at;                 /* and in that of the database, if this has one */
+	bool code_4;                    /* by genetic code 4, else 11 */
 } kh_translated_target;
 
 typedef struct kh_translated_input {

@@ -72,9 +72,10 @@ static int find_all(kh_codings *c, const kh_translated_input *in, const kh_trans
 		const uint64_t left = t->bases - at - 2;        /* codons that begin here */
 		const uint64_t in_it = kh_text_first(left < 32 ? (uint32_t)left : 32);
 
-		rc = go_on(&f[0], at, (kh_stops(x, next) | no) & in_it, err);
+		rc = go_on(&f[0], at, (kh_stops(x, next, t->code_4) | no) & in_it, err);
 		if (!rc)
-			rc = go_on(&f[1], at, (kh_stops_reverse(x, next) | no) & in_it, err);
+			rc = go_on(&f[1], at,
+				   (kh_stops_reverse(x, next, t->code_4) | no) & in_it, err);
 		x = next;
 		u = next_u;
 	}
