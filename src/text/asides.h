@@ -42,8 +42,9 @@ static inline void kh_text_read_bytes(const kh_oriented *r, uint32_t w, uint8_t 
 }
 
 /* Where a read lies from 8 bases in front of `at` to 8 behind it, but for `at` itself: the greatest
- * sums of its columns from .. to - 1, which are 255 at most and on the target everywhere. */
-static inline void kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uint32_t to,
+ * sums of its columns from .. to - 1, which are 255 at most and on the target everywhere.  Is any
+ * of use? */
+static inline bool kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uint32_t to,
 				uint8_t sum[2 * KH_END_ASIDE])
 {
 	uint8_t text[KH_ASIDE_COLUMNS + 64], read[KH_ASIDE_COLUMNS + 64];
@@ -68,6 +69,8 @@ static inline void kh_text_sums(const kh_laid *l, int64_t at, uint32_t from, uin
 		most = _mm_max_epu8(most, now);
 	}
 	_mm_storeu_si128((__m128i *)sum, most);
+	most = _mm_subs_epu8(most, _mm_set1_epi8(KH_END_SCORE - 1));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(most, _mm_setzero_si128())) != 0xffff;
 }
 #endif
 

@@ -73,10 +73,25 @@ static KH_HD void kh_text_turn_word(kh_oriented *to, const kh_oriented *read, ui
 	to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
 }
 
+/* The same of all words, each of which is reversed once; reads with unknown bases are few. */
 static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_t n)
 {
-	for (uint32_t i = 0; i < (n + 31) / 32; i++)
-		kh_text_turn_word(to, read, n, i);
+	const uint32_t words = (n + 31) / 32;
+	const unsigned sh = 2 * (32 * words - n);
+	uint64_t any = 0, x = kh_kmer_reverse(read->base[words - 1], 32);
+
+	for (uint32_t i = 0; i < words; i++) {
+		const uint64_t y = i + 1 < words ? kh_kmer_reverse(read->base[words - 2 - i], 32)
+						 : 0;
+
+		to->base[i] = ~(sh ? x >> sh | y << (64 - sh) : x);
+		to->unknown[i] = 0;
+		any |= read->unknown[i];
+		x = y;
+	}
+	to->base[words - 1] &= kh_text_first(n - 32 * (words - 1));
+	for (uint32_t i = 0; any != 0 && i < words; i++)
+		to->unknown[i] = kh_text_reverse_word(read->unknown, n, i);
 }
 
 /* Both. */
@@ -222,8 +237,9 @@ static KH_HD uint32_t kh_text_less_gap(uint32_t score, uint32_t i)
 	return score < KH_END_SCORE ? 0 : i > 0 ? score - KH_GAP_COST : score;
 }
 
-/* For each way to lie aside, from number `first` on, a score that no stretch exceeds. */
-static KH_HD void kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t first, uint32_t from,
+/* For each way to lie aside, from number `first` on, a score that no stretch exceeds; false: none
+ * is of use. */
+static KH_HD bool kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t first, uint32_t from,
 				     uint32_t to, uint32_t most[KH_ASIDES])
 {
 	uint32_t i = first;
@@ -234,7 +250,8 @@ static KH_HD void kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t firs
 	if (to - from <= KH_ASIDE_COLUMNS && begin >= (int64_t)l->begin && end <= (int64_t)l->end) {
 		uint8_t sum[2 * KH_END_ASIDE];
 
-		kh_text_sums(l, at, from, to, sum);
+		if (!kh_text_sums(l, at, from, to, sum) && first > 0)
+			return false;
 		if (first == 0)
 			most[0] = kh_text_matches(l, at, from, to);
 		for (i = 1; i < KH_ASIDES; i++) {
@@ -248,6 +265,7 @@ static KH_HD void kh_text_aside_most(const kh_laid *l, int64_t at, uint32_t firs
 		most[i] = kh_text_matches(l, at + kh_text_aside_of(i), from, to);
 	for (i = first; i < KH_ASIDES; i++)
 		most[i] = kh_text_less_gap(most[i], i);
+	return true;
 }
 
 /* The best stretch of some columns of a read that lies aside of `at`, or there if `here` says so;
@@ -261,7 +279,8 @@ static KH_HD_CALLED kh_text_aside kh_text_fit_aside(const kh_laid *l, int64_t at
 	uint32_t most[KH_ASIDES], top = first, which = KH_ASIDES;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
 
-	kh_text_aside_most(l, at, first, from, to, most);
+	if (!kh_text_aside_most(l, at, first, from, to, most))
+		return best;
 	for (uint32_t i = first; i < KH_ASIDES; i++)
 		top = most[i] > most[top] ? i : top;
 	for (uint32_t n = first; n <= KH_ASIDES; n++) {

@@ -21,46 +21,54 @@ static const int8_t kh_four_within[16] = { 4, 3, 2, 2, 2, 1, 1, 1, 3, 2, 1, 1, 2
 /* Where a sum is first the greatest. */
 typedef struct kh_text_top {
 	int32_t score;
-	int32_t before;                 /* the sum up to this column, */
-	uint32_t column;                /* with which four begin that reach it, or 32 */
+	int32_t before;                 /* the sum in front of the word that reaches it */
+	uint32_t word;
 } kh_text_top;
 
-/* Goes on with the columns of a word, from number `column` on; returns the sum behind them. */
-static inline int32_t kh_text_add_word(kh_text_top *t, int32_t sum, uint64_t wrong, uint32_t column)
+/* Goes on with the columns of a word; returns the sum behind them.  Nothing is asked within a word
+ * that has mismatches, as nobody could foretell the answers. */
+static inline int32_t kh_text_add_word(kh_text_top *t, int32_t sum, const uint64_t *wrong,
+				       uint32_t w)
 {
-	if (wrong == 0) {
+	const int32_t before = sum;
+	uint64_t x = wrong[w];
+	int32_t most = 0;
+
+	if (x == 0) {
 		if (sum + 32 > t->score)
-			*t = (kh_text_top) { sum + 32, sum, column };
+			*t = (kh_text_top) { sum + 32, sum, w };
 		return sum + 32;
 	}
-	wrong = (wrong | wrong >> 1) & UINT64_C(0x3333333333333333);
-	wrong = (wrong | wrong >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	for (uint32_t i = 0; i < 8; i++, wrong >>= 8) {
-		const unsigned four = wrong & 15;
-		const int32_t on = sum + kh_four_first[four], within = kh_four_within[four];
-		const int32_t most = on > within ? on : within;
+	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
+	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	for (uint32_t i = 0; i < 8; i++, x >>= 8) {
+		const unsigned four = x & 15;
+		const int32_t on = sum + kh_four_first[four], last = kh_four_last[four];
 
-		if (most > t->score)
-			*t = (kh_text_top) { most, sum, column + 4 * i };
+		most = on > most ? on : most;
+		most = kh_four_within[four] > most ? kh_four_within[four] : most;
 		sum += kh_four_all[four];
-		sum = sum > kh_four_last[four] ? sum : kh_four_last[four];
+		sum = sum > last ? sum : last;
 	}
+	if (most > t->score)
+		*t = (kh_text_top) { most, before, w };
 	return sum;
 }
 
 /* The column behind the one that reaches the greatest sum. */
 static inline uint32_t kh_text_top_end(const kh_text_top *t, const uint64_t *wrong)
 {
-	uint32_t i = t->column;
+	const uint64_t x = wrong[t->word];
+	int32_t sum = t->before;
+	uint32_t i = 0;
 
-	if (t->score - t->before == 32)
-		return i + 32;
-	for (int32_t sum = t->before; sum < t->score; i++)
-		if (wrong[i / 32] >> 2 * (i % 32) & 1)
-			sum = sum > 0 ? sum - 1 : 0;
-		else
-			sum++;
-	return i;
+	if (t->score - sum == 32)
+		return 32 * t->word + 32;
+	for (; sum < t->score; i++) {
+		sum += x >> 2 * i & 1 ? -1 : 1;
+		sum = sum > 0 ? sum : 0;
+	}
+	return 32 * t->word + i;
 }
 
 /* The stretch that ends in front of column `to` and has this score, the shortest. */
@@ -95,7 +103,7 @@ static inline kh_alignment kh_text_fit_fours(const uint64_t *wrong, uint32_t fir
 	int32_t sum = 0;
 
 	for (uint32_t w = first; w < end; w++)
-		sum = kh_text_add_word(&t, sum, wrong[w], 32 * w);
+		sum = kh_text_add_word(&t, sum, wrong, w);
 	if (t.score == 0)
 		return (kh_alignment) { 0, 0, 0, 0, 0 };
 	return kh_text_stretch(wrong, kh_text_top_end(&t, wrong), (uint32_t)t.score);
