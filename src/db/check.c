@@ -14,9 +14,8 @@
 
 struct verify {
 	const kh_db *db;
-	/* true: the ranges from .. to - 1 of the index; false: all but the index */
-	bool index;
-	bool keys;                      /* with the section of keys, if not index */
+	/* sections: the ranges from .. to - 1 of the index; that of keys; of text; all others */
+	bool index, keys, text, others;
 	unsigned from, to;
 	uint64_t blocks;
 	double started;
@@ -31,14 +30,15 @@ static bool inside(const kh_db *db, enum kh_section s, uint64_t at, uint64_t n)
 	return at >= e->at && at + n <= e->at + e->bytes;
 }
 
-/* Does the block belong to these ranges, or to the rest? A block that is only partly of the index
- * belongs to the rest. */
+/* Is a block to be checked?  One that is only partly of a section belongs to the others. */
 static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 {
-	if (!inside(v->db, KH_SEC_INDEX, at, n))
-		return !v->index && (v->keys || !inside(v->db, KH_SEC_KEYS, at, n));
-	return v->index && at < kh_db_range_at(v->db, v->to) &&
-	       at + n > kh_db_range_at(v->db, v->from);
+	if (inside(v->db, KH_SEC_INDEX, at, n))
+		return v->index && at < kh_db_range_at(v->db, v->to) &&
+		       at + n > kh_db_range_at(v->db, v->from);
+	return inside(v->db, KH_SEC_KEYS, at, n)   ? v->keys
+	       : inside(v->db, KH_SEC_TEXT, at, n) ? v->text
+						   : v->others;
 }
 
 static void show_bytes(struct verify *v, uint64_t n)
@@ -124,12 +124,20 @@ static int in_parallel(struct verify *v, unsigned threads, kh_worker_fn *fn, kh_
 
 int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err)
 {
-	struct verify v = { .db = db, .keys = keys,
+	struct verify v = { .db = db, .others = true, .keys = keys,
 			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8,
-			    .bytes = db->h->section[KH_SEC_SUMS].at -
+			    .bytes = db->h->section[KH_SEC_SUMS].at - db->h->text.bytes -
 				     db->h->section[KH_SEC_INDEX].bytes };
 
 	return in_parallel(&v, threads, verify_worker, err);
+}
+
+int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err)
+{
+	struct verify v = { .db = db, .text = true, .bytes = db->h->text.bytes,
+			    .blocks = db->h->section[KH_SEC_SUMS].bytes / 8 };
+
+	return db->h->text.at ? in_parallel(&v, threads, verify_worker, err) : KH_OK;
 }
 
 int kh_db_check_sums(const kh_db *db, unsigned from, unsigned to, unsigned threads, kh_err *err)

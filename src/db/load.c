@@ -301,7 +301,8 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 		return rc;
 	db->sums = kh_db_section(db, KH_SEC_SUMS);
 	db->unchecked = o->later && !o->no_verify;
-	if ((rc = kh_db_check_rest(db, o->keys, o->threads, err)))
+	if ((rc = kh_db_check_rest(db, o->keys, o->threads, err)) ||
+	    (rc = o->no_verify ? KH_OK : kh_db_check_text(db, o->threads, err)))
 		return rc;
 	db->image = kh_db_section(db, KH_SEC_INDEX);
 	if (db->h->text.at)

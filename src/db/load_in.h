@@ -27,8 +27,11 @@ static inline uint64_t kh_db_range_at(const kh_db *db, unsigned range)
 				     : db->seeds.dir[range].first_line);
 }
 
-/* Checks all but the index against the checksums; with the section of keys if that is wanted. */
+/* Checks all but the index and the text against the checksums; with the section of keys if that is
+ * wanted. */
 int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err);
+/* Checks the text so, if there is any. */
+int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err);
 
 /* Fails if what the file says twice is not the same; sections have been loaded. */
 int kh_db_check_facts(const kh_db *db, kh_err *err);

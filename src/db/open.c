@@ -141,8 +141,10 @@ static int load_once(kh_db *db, const kh_db_options *o, bool *known, kh_err *err
 	*known = self == db->h->self;
 	db->unchecked = !*known && o->later;
 	kh_log(KH_DEBUG, "%s was %schecked before", db->path, *known ? "" : "not ");
-	if (*known || o->later)
-		return KH_OK;
+	if (!*known && !db->k2)
+		rc = kh_db_check_text(db, o->threads, err);
+	if (rc || *known || o->later)
+		return rc;
 	return db->k2 ? kh_db_check_kraken(db, o->threads, err)
 		      : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }
