@@ -37,7 +37,7 @@ struct cells {
 	uint64_t many[KH_CELLS], total;
 	uint16_t f[KH_SHAPES][KH_CELLS];
 	uint32_t n;
-	int64_t gain_each;
+	bool text;
 };
 
 struct mixture {
@@ -50,7 +50,7 @@ static void gather(struct cells *c, const kh_shapes *s, const uint64_t many[KH_C
 {
 	c->n = 0;
 	c->total = 0;
-	c->gain_each = s->by_seeds ? GAIN_EACH_TEXT : GAIN_EACH;
+	c->text = s->by_seeds;
 	for (uint32_t i = 0; i < KH_LONG * KH_SHARES; i++) {
 		if (many[i] == 0)
 			continue;
@@ -181,6 +181,12 @@ static bool is_own(const struct mixture *one)
 	       (d <= 70 && w >= 80 * PERCENT);
 }
 
+/* With text shapes are narrower, so that more of a strain far from the reference is junk. */
+static bool is_own_by_text(const struct mixture *one)
+{
+	return kh_divergence[one->shape[0]] <= 70 && one->weight[0] >= 60 * PERCENT;
+}
+
 /* What two divergences are: */
 enum kind {
 	BESIDE,         /* a strain, and a relative farther than what one makes of both */
@@ -274,15 +280,19 @@ static bool has_part(const struct cells *c, const struct mixture *one, const str
 }
 
 /* Are there two, a strain and a relative?  Then these are *two.  Nothing else that is as flexible
- * may be nearly as likely: one with an even shape, or one strain whose genes differ more. */
-static bool find_pair(const struct cells *c, const struct mixture *one, struct mixture *two)
+ * may be nearly as likely: one with an even shape, or one strain whose genes differ more.
+ * *likelier: two are likelier than one, whether they are believed or not. */
+static bool find_pair(const struct cells *c, const struct mixture *one, struct mixture *two,
+		      bool *likelier)
 {
 	const struct mixture even = best_single(c, KH_EVEN, KH_SHAPES),
 			     wider = best_pair(c, one, ONE_WIDER),
 			     beside_even = best_pair(c, one, BESIDE_EVEN);
 
 	*two = best_pair(c, one, BESIDE);
-	const bool is = gains(c, two, one, gain_over(one, c->gain_each)) &&
+	*likelier = two->like - one->like > GAIN_EACH * (int64_t)c->total;
+	const bool is = gains(c, two, one,
+			      gain_over(one, c->text ? GAIN_EACH_TEXT : GAIN_EACH)) &&
 			gains(c, two, &even, GAIN_EACH_ALIKE) && has_part(c, one, two);
 	const bool is_even = gains(c, &beside_even, one, gain_over(one, GAIN_EACH_ALIKE)) &&
 			     gains(c, &beside_even, &even, GAIN_EACH_ALIKE) &&
@@ -363,11 +373,12 @@ void kh_fit_make(kh_fit *fit, const kh_shapes *s, const uint64_t many[KH_CELLS])
 	if (c.total < KH_FEW)
 		return;
 	const struct mixture one = best_single(&c, 0, KH_JUNK);
-	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two);
+	bool likelier = false;
+	const bool pair = may_be_pair(&c, &one) && find_pair(&c, &one, &two, &likelier);
 	const struct mixture m = pair ? two : one;
 
 	fit->kind = pair ? KH_FIT_PAIR : KH_FIT_SINGLE;
-	fit->own = pair || is_own(&one);
+	fit->own = pair || is_own(&one) || (c.text && !likelier && is_own_by_text(&one));
 	fit->weak = fit->own && (pair ? !is_clear(&m) : is_weak(&one));
 	fit->n = m.n;
 	memcpy(fit->shape, m.shape, sizeof m.shape);
