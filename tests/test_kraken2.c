@@ -1,10 +1,11 @@
 /*
  * test_kraken2.c - the k-mers of made-up bases by random rules: without an ambiguous one, which has
  * a loop of its own, as with one behind the end, which has another; many keys at once in tables as
- * full as can be, as one after the other
+ * full as can be, as one after the other; the first cell with a value beyond the taxonomy
  */
 #include "test.h"
 #include <string.h>
+#include "kraken2/format.h"
 #include "kraken2/lookup.h"
 #include "kraken2/scan.h"
 #include "packed.h"
@@ -133,10 +134,36 @@ static void test_lookup(void **state)
 	assert_true(found > 500 * CELLS / 8);
 }
 
+static void test_bad_cell(void **state)
+{
+	enum { MOST = 20000 };
+	static unsigned char cells[5 * MOST + 8];
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		kh_k2_rule r = { .capacity = MOST, .cell_bytes = 4 + (uint32_t)(test_rand() % 2) };
+		const uint64_t from = test_rand() % 300, bad = from + test_rand() % (MOST - from);
+		const uint64_t to = bad + 1 + test_rand() % (MOST - bad);
+
+		r.value_bits = 2 + (uint32_t)(test_rand() % 30);
+		r.n_nodes = 2 + (uint32_t)(test_rand() % ((1u << r.value_bits) - 2));
+		for (uint64_t i = 0; i < MOST; i++) {
+			const bool is_bad = i == bad || i < from || i >= to;
+			const uint64_t value = is_bad ? r.n_nodes : test_rand() % r.n_nodes;
+			const uint64_t cell = test_rand() << r.value_bits | value;
+
+			memcpy(cells + i * r.cell_bytes, &cell, r.cell_bytes);
+		}
+		assert_int_equal(kh_k2_bad_cell(&r, cells, from, to), bad);
+		assert_int_equal(kh_k2_bad_cell(&r, cells, from, bad), bad);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_scan),
-					    cmocka_unit_test(test_lookup) };
+					    cmocka_unit_test(test_lookup),
+					    cmocka_unit_test(test_bad_cell) };
 
 	test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);

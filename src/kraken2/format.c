@@ -110,39 +110,34 @@ int kh_k2_parse_hash(kh_k2 *k, const kh_k2_file *f, kh_err *err)
 	return KH_OK;
 }
 
-/* So many cells are looked at before it is asked whether one was bad: a loop without a branch is
- * made of instructions for many cells. */
+/* So many cells are looked at before it is asked whether one was bad: a loop without a branch, of a
+ * number of turns that the compiler knows, is made of instructions for many cells. */
 enum { TOGETHER = 4096 };
 
-static bool any_bad(const kh_k2_rule *r, const unsigned char *cells, uint64_t from, uint64_t to)
+/* May one of these cells of four bytes be bad?  Values have 31 bits at most, so that a difference
+ * below 0 has the upper bit. */
+static bool may_be_bad(const kh_k2_rule *r, const uint32_t *cell)
 {
-	const uint32_t mask = (UINT32_C(1) << r->value_bits) - 1;
-	uint32_t most = 0;
+	const uint32_t mask = (UINT32_C(1) << r->value_bits) - 1, most = r->n_nodes - 1;
+	uint32_t any = 0;
 
-	if (r->cell_bytes == 4) {
-		const uint32_t *cell = (const uint32_t *)(const void *)cells;
-
-		for (uint64_t i = from; i < to; i++)
-			most = (cell[i] & mask) > most ? cell[i] & mask : most;
-	} else {
-		for (uint64_t i = from; i < to; i++) {
-			const uint32_t value = kh_k2_read(r, cells, i).value;
-
-			most = value > most ? value : most;
-		}
-	}
-	return most >= r->n_nodes;
+	for (int i = 0; i < TOGETHER; i++)
+		any |= most - (cell[i] & mask);
+	return any >> 31;
 }
 
 uint64_t kh_k2_bad_cell(const kh_k2_rule *r, const unsigned char *cells, uint64_t from,
 			uint64_t to)
 {
-	for (uint64_t at = from; at < to; at += TOGETHER) {
-		const uint64_t end = to - at < TOGETHER ? to : at + TOGETHER;
+	while (from < to) {
+		const uint64_t end = to - from < TOGETHER ? to : from + TOGETHER;
 
-		for (uint64_t i = at; i < end && any_bad(r, cells, at, end); i++)
-			if (kh_k2_read(r, cells, i).value >= r->n_nodes)
-				return i;
+		if (r->cell_bytes == 4 && end - from == TOGETHER &&
+		    !may_be_bad(r, (const uint32_t *)(const void *)cells + from))
+			from = end;
+		for (; from < end; from++)
+			if (kh_k2_read(r, cells, from).value >= r->n_nodes)
+				return from;
 	}
 	return to;
 }
