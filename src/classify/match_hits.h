@@ -69,6 +69,36 @@ static KH_HD uint32_t kh_places_kmers(const kh_matching *m, const kh_mates *s, u
 	return n;
 }
 
+/* Of columns from .. to - 1, which all match: how many k-mers begin in them that are counted, if
+ * those do that are `rest` more than a multiple of KH_TEXT_STEP. */
+static KH_HD uint32_t kh_text_kmers_between(uint32_t from, uint32_t to, uint32_t rest)
+{
+	const uint32_t step = KH_TEXT_STEP;
+
+	if (to < from + KH_TEXT_KMER)
+		return 0;
+	/* how many begin in front of a column */
+	return (to - KH_TEXT_KMER + step - rest) / step - (from + step - 1 - rest) / step;
+}
+
+/* Of a mate whose columns that do not match are known: the k-mers between them that are counted. */
+static KH_HD uint32_t kh_text_kmers(const uint64_t *wrong, uint32_t len, bool back)
+{
+	const uint32_t rest = back && len >= KH_TEXT_KMER ? (len - KH_TEXT_KMER) % KH_TEXT_STEP : 0;
+	uint32_t n = 0, from = 0;
+
+	for (uint32_t w = 0; 32 * w < len; w++)
+		for (uint64_t x = wrong[w]; x != 0; x &= x - 1) {
+			const uint32_t column = 32 * w + kh_text_lowest(x);
+
+			if (column >= len)
+				break;
+			n += kh_text_kmers_between(from, column, rest);
+			from = column + 1;
+		}
+	return n + kh_text_kmers_between(from, len, rest);
+}
+
 /* Those of a mate that the text has at a place, or a few bases aside. */
 static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s, uint32_t place)
 {
@@ -86,6 +116,8 @@ static KH_HD uint32_t kh_places_hits_of(const kh_matching *m, const kh_mates *s,
 			wrong[d][i / 32] = kh_text_differs(&l, at[d], i);
 		wrong[d][(len + 31) / 32] = 0;
 	}
+	if (n == 1)                     /* as nearly always */
+		return kh_text_kmers(wrong[0], len, back);
 	for (uint32_t i = 0; i + k <= len; i += KH_TEXT_STEP) {
 		const uint32_t from = back ? len - k - i : i;
 		uint32_t d = 0;
