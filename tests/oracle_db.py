@@ -228,9 +228,9 @@ def check_translated(db):
     assert places == 0 or (db.kept if db.seeded else genera)
     seen = 0
     for i in range(lines + behind):
-        *tags, base, n, more, zero = struct.unpack_from("<28HIBBH", data, line_at + 64 * i)
-        assert base == seen and n <= 28 and more in (0, 1) and (n == 28 or not more) and zero == 0
-        assert not any(tags[n:]) and (i < lines + behind - 1 or not more)
+        *tags, base, n, zero, later = struct.unpack_from("<28HIBBH", data, line_at + 64 * i)
+        assert base == seen and n <= 28 and (n == 28 or not later) and zero == 0
+        assert not any(tags[n:]) and (i < lines + behind - 1 or not later)
         seen += n
     packed = int.from_bytes(data[place_at:text_at], "little")
     assert seen == places and all(place < end for place in packed_numbers(packed, places, width))

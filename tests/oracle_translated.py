@@ -9,6 +9,9 @@ The second one looks at the lines that are not called, or whose call no feature 
 """
 import bisect
 import collections
+import functools
+import itertools
+import operator
 import os
 import struct
 import sys
@@ -106,7 +109,7 @@ class Section:
             tags = line[:line[29]]
             if mix % 65536 in tags:
                 return self.place[line[28] + tags.index(mix % 65536)]
-            if not line[30]:
+            if not line[31] >> mix % 16 & 1:
                 return None
             at += 1
 
@@ -241,9 +244,9 @@ def make(db, refs, k, called, code_of):
     data += bytes(-len(data) % 64)
     base = 0
     for at, line in enumerate(lines):
-        behind = lines[at + 1] if at + 1 < len(lines) else []
-        more = len(line) == 28 and any(key * count >> 32 <= at for key in behind)
-        data += struct.pack("<28HIBBH", *[key % 65536 for key in line], *[0] * (28 - len(line)), base, len(line), more, 0)
+        behind = itertools.takewhile(lambda key: key * count >> 32 <= at, itertools.chain(*lines[at + 1:]))
+        later = functools.reduce(operator.or_, (1 << key % 16 for key in behind), 0)
+        data += struct.pack("<28HIBBH", *[key % 65536 for key in line], *[0] * (28 - len(line)), base, len(line), 0, later)
         base += len(line)
     packed = sum(own[key] << width * i for i, key in enumerate(sorted(own)))
     data += packed.to_bytes(-(-len(own) * width // 8), "little")

@@ -77,7 +77,7 @@ static bool lines_are_sound(const kh_translated *t, uint64_t end)
 	for (uint64_t i = 0; i < lines; i++) {
 		const kh_translated_line *l = &t->line[i];
 
-		if (l->base != places || l->n > KH_TAGS || l->more > (l->n == KH_TAGS) || l->zero)
+		if (l->base != places || l->n > KH_TAGS || (l->later && l->n < KH_TAGS) || l->zero)
 			return false;
 		for (unsigned j = l->n; j < KH_TAGS; j++)
 			if (l->tag[j] != 0)
@@ -86,7 +86,7 @@ static bool lines_are_sound(const kh_translated *t, uint64_t end)
 	}
 	for (uint64_t i = 0; i < t->head->places; i++)
 		wrong += kh_translated_at(t, i) >= end;
-	return places == t->head->places && wrong == 0 && !t->line[lines - 1].more;
+	return places == t->head->places && wrong == 0 && t->line[lines - 1].later == 0;
 }
 
 static bool head_is_sound(const kh_translated_head *h, uint64_t end)
@@ -232,7 +232,7 @@ uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
 
 		if (first < l->n)
 			return l->base + first;
-		if (!l->more)
+		if (!(l->later >> tag % 16 & 1))
 			return UINT32_MAX;
 	}
 }

@@ -49,8 +49,10 @@ typedef struct kh_translated_genus {
 typedef struct kh_translated_line {
 	uint16_t tag[KH_TAGS];          /* the low bits of the keys, n of them */
 	uint32_t base;                  /* the place of the first one; the others follow */
-	uint8_t n, more;                /* 1: the next line goes on with keys of this one */
-	uint16_t zero;
+	uint8_t n, zero;
+	/* bits of the tags, modulo 16, of keys that belong here or before, but are in a later
+	 * line: so few look-ups go on for nothing, though lines are nearly full */
+	uint16_t later;
 } kh_translated_line;
 
 static_assert(sizeof(kh_translated_line) == 64, "a look-up reads one cache line");

@@ -122,7 +122,7 @@ static int make_table(kh_translated_made *m, kh_err *err)
 	const uint64_t lines = m->n_keys / LOAD + 1;
 	const size_t room = (size_t)(lines + m->n_keys / KH_TAGS + 1);
 	uint64_t at = 0;
-	size_t i = 0;
+	size_t i = 0, later;
 
 	m->head.lines = (uint32_t)lines;
 	m->line = kh_array(room, sizeof *m->line, err);
@@ -135,7 +135,9 @@ static int make_table(kh_translated_made *m, kh_err *err)
 		for (; i < m->n_keys && l->n < KH_TAGS &&
 		       (m->key[i] >> 32) * lines >> 32 <= at; i++)
 			l->tag[l->n++] = (uint16_t)(m->key[i] >> 32);
-		l->more = i < m->n_keys && (m->key[i] >> 32) * lines >> 32 <= at;
+		for (later = i; later < m->n_keys && (m->key[later] >> 32) * lines >> 32 <= at;
+		     later++)
+			l->later |= (uint16_t)(1 << (m->key[later] >> 32) % 16);
 	}
 	m->head.behind = (uint32_t)(at - lines);
 	return KH_OK;
