@@ -259,11 +259,10 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 
 /* Copies the input to the device and leaves the task to the rounds of exchange. */
 static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
-		     uint64_t features, kh_err *err)
+			   uint64_t features, kh_err *err)
 {
-	int rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes,
-					cudaMemcpyHostToDevice, l->stream),
-			err);
+	int rc = KH_GPU(cudaMemcpyAsync(f->din.p, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
+					l->stream), err);
 
 	if (!rc)
 		rc = KH_GPU(cudaEventRecord(f->done, l->stream), err);
@@ -287,14 +286,11 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 	int rc;
 
 	if ((rc = KH_GPU(cudaMemcpyAsync(in, f->in.p, lay->bytes, cudaMemcpyHostToDevice,
-					 l->stream),
-			 err)) ||
+					 l->stream), err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
-	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels",
-			       err)) ||
+	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err)) ||
 	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(f).bytes,
-					 cudaMemcpyDeviceToHost, l->stream),
-			 err)))
+					 cudaMemcpyDeviceToHost, l->stream), err)))
 		return rc;
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
 }
