@@ -48,7 +48,7 @@ class Database:
         self.taxa = list(struct.iter_unpack("<IIIIQ", self.section("taxa")))
         self.targets = list(struct.iter_unpack("<IIQQQ", self.section("targets")))
         self.kept = list(struct.iter_unpack("<IIII", self.section("kept")))
-        self.told = list(struct.iter_unpack("<6H", self.section("told"))) or None
+        self.told = list(struct.iter_unpack("<10H", self.section("told"))) or None
         self.names = [self.string("names", t[4]) for t in self.taxa]
         self.ids = [self.string("ids", t[4]) for t in self.targets]
         if trusted:
@@ -551,7 +551,7 @@ def told_reads(db, excerpts):
 
 
 def told_of(classifier, species, excerpts):
-    told, every = [0] * 6, [0] * 6
+    told, every = [0] * 10, [0] * 10
     for kind, seq in told_reads(classifier.db, excerpts):
         segments = list(classifier.segments([seq]))
         n = sum(s.n for s in segments)
@@ -560,7 +560,13 @@ def told_of(classifier, species, excerpts):
         h, _ = classifier.votes(segments)
         call = classifier.decide(h, n, segments)
         every[kind] += 1
-        told[kind] += call is not None and classifier.tree.species[call] == species
+        if call is None or classifier.tree.species[call] != species:
+            continue
+        told[kind] += 1
+        if kind < 4:
+            near = {classifier.tree.species[t] for t in h if h[t] >= max(2, max(h.values()) - 3)}
+            every[6 + kind] += 1
+            told[6 + kind] += near == {species}
     return tuple(1 + 65534 * x // y if y >= 16 else 0 for x, y in zip(told, every))
 
 
@@ -583,7 +589,7 @@ def check_told(db, refs):
         excerpts.setdefault(classifier.tree.species[taxon], []).extend(excerpts_of(seq))
     for taxon, numbers in enumerate(db.told):
         mine = excerpts.get(taxon, []) if classifier.tree.species[taxon] == taxon else []
-        assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 6), taxon
+        assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 10), taxon
 
 
 def check_look_up_seeds(db, keys):
@@ -628,7 +634,7 @@ def check_parameters(db):
     assert sizes["directory"] == 256 * (64 if db.seeded else 40) and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]
     assert sizes["kept"] % 16 == 0 and (db.at["kept"][0] > 0) == (db.at["text"][0] > 0) == db.seeded
-    assert sizes["told"] == (12 * db.n_taxa if at else 0) and at % 4096 == 0
+    assert sizes["told"] == (20 * db.n_taxa if at else 0) and at % 4096 == 0
 
 
 def check_places(db):

@@ -433,7 +433,7 @@ class Sample:
                 self.lengths[species] = max(self.lengths.get(species, 2), total // (8 * self.db.stride))
 
     def cost(self, cell, call, s, drop, other=0):
-        x = drop * (DROP if cell < 128 else 75638)
+        x = drop * (DROP if cell < 128 else 2 * DROP // 3)
         if self.costs:
             now = None if call is None else self.tree.species[call]
             x += self.costs[s][cell // 32][other][s != now]
@@ -445,37 +445,36 @@ class Sample:
         numbers = self.db.told
         if not numbers:
             return
-        told, long, alone = Counter(), Counter(), Counter()
+        long, alone, expected = Counter(), Counter(), Counter()
         for (found, cell, call, _, _), many in self.classes.items():
             species = None if call is None else self.tree.species[call]
             if species is not None and cell >= 128:
                 long[species] += many
-            elif species is not None and numbers[species][cell // 32]:
-                told[species] += many
-            if len(found) == 1 and found[0][0] != species and cell < 128:
-                alone[found[0][0]] += many * numbers[found[0][0]][cell // 32]
+            elif species is not None and (share := self.alone_share(numbers[species][6:], *divmod(cell, 32))):
+                expected[species] += many * share
+                alone[species] += many if len(found) == 1 else 0
         self.costs, self.seldom = {}, set()
         for s in {s for found, *_ in self.classes for s, _ in found}:
             cells = self.cells[s] if self.cells else {}
-            expected = sum(x * numbers[s][cell // 32] // 65536 for cell, x in cells.items() if cell < 128)
-            expected = max(0, expected - alone[s] // 256)
+            seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
+            self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
+            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
+            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(10923 if share else 32768)])
             if cells:
                 fit = self.fits[s]
-                expected = expected * (fit.weights[0] >> 10) >> 10 if fit.stands else 0
-            seldom = bool(cells) and not self.fits[s].few and told[s] << 24 < 45875 * expected
-            self.costs[s] = []
-            for number in numbers[s][:4]:
-                share = number or 32768
-                if seldom and number:
-                    share = share * (told[s] << 8) // expected
-                self.costs[s].append([self.costs_of(share)] * 2)
-            share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
-            self.costs[s].append([self.costs_of(share or 32768), self.costs_of(8192 if share else 32768)])
-            if cells:
-                self.fits[s].own_long = self.own_long[s]
+                fit.own_long = self.own_long[s]
             most = bool(cells) and 2 * fit.long > fit.n and fit.long >= 1280
             if seldom or (most and self.own_long[s] < 10923):
                 self.seldom.add(s)
+
+    @staticmethod
+    def alone_share(alone, size, share):
+        while share < 16:
+            size, share = size - 1, 2 * share + 1
+            if size < 0:
+                return 0
+        less = alone[max(0, size - 1)]
+        return (alone[size] * (share - 15) + less * (31 - share)) // 16 if alone[size] and less else 0
 
     @staticmethod
     def costs_of(share):
@@ -483,16 +482,13 @@ class Sample:
 
     def tell_long(self, s, cells, told):
         """The share of its own long fragments that would be told, or 0"""
-        perfect, errors = self.db.told[s][4:]
+        perfect, errors = self.db.told[s][4:6]
         every = sum(cells.values())
         part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
         share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
         expected = share * every >> 16
         mine = (told << 24) // expected if expected else 65536
-        if mine >= 62259:
-            self.own_long[s] = 65536
-        else:
-            self.own_long[s] = max(0, mine - 8192 << 16) // 57344
+        self.own_long[s] = 65536 if mine >= 62259 else max(0, mine - 10923 << 16) // 54613
         return share
 
     def share_out(self, first):
@@ -506,7 +502,7 @@ class Sample:
             for (s, _), power in zip(found, powers):
                 share = 65536 * power // sum(powers)
                 cells[s][cell] += 0
-                if share >= 1311:
+                if share >= 2048:
                     cells[s][cell] += many * share // 256
         return {s: {cell: x for cell, x in c.items() if x} for s, c in cells.items()}
 
@@ -599,7 +595,7 @@ class Sample:
                 gone[s] = RELATIVE
             elif self.verdict[s] == FEW:
                 continue
-            elif f.own > 0 and 2 * f.own < f.n and 33 * f.own < most[self.family(s)]:
+            elif f.own > 0 and 2 * f.own < f.n and 32 * f.own < most[self.family(s)]:
                 gone[s] = SHARED
             elif f.stands and self.counted[s] >= 5 and \
                     2560 * (self.found[s] + 1) < self.tenths(s, f, most) * self.expected[s]:
@@ -644,9 +640,9 @@ class Sample:
         """Of the stretches to be expected, those that have to be found."""
         if f.weak:
             return 8
-        if self.found[s] < 20 or 33 * f.own < most[self.family(s)]:
+        if self.found[s] < 20 or 32 * f.own < most[self.family(s)]:
             return 5 if f.by_long else 7
-        return 2 if f.weights[0] >= 943713 and D[f.shapes[0]] <= 10 else 5
+        return 2 if f.weights[0] >= 891280 and D[f.shapes[0]] <= 10 else 5
 
     def decide(self, key):
         found, cell, call, _, enough = key

@@ -59,6 +59,7 @@ struct reads {
 	uint32_t amb[WORDS];
 	kh_record rec[RECORDS];
 	kh_call call[RECORDS];
+	kh_candidates near[RECORDS];
 	uint32_t kind[RECORDS];         /* size, or KH_LONG, or with errors KH_LONG + 1 */
 };
 
@@ -142,7 +143,7 @@ static void make_reads(const struct asking *a, const struct host *h, struct read
 		for (uint32_t size = 0; size < KH_LONG; size++)
 			add_short_reads(r, excerpt_of(a, h, i), a->length[size], size);
 	for (size_t i = 0; i < longs; i++)
-		for (uint32_t kind = KH_LONG; kind < KH_TOLD; kind++)
+		for (uint32_t kind = KH_LONG; kind < KH_TOLD_ALONE; kind++)
 			add_long_read(r, a, h, i * some / longs, kind);
 }
 
@@ -154,23 +155,36 @@ static bool fits(const kh_call *c, uint32_t kind)
 				      c->features < (uint32_t)KH_N_LEAST << (kind + 1);
 }
 
+/* Counts a fragment of `kind` in all[x], and if it is so and so in told[x]: x = kind, and that is
+ * told; x = KH_TOLD_ALONE + kind, among those of a short kind that are told, and nothing else is
+ * near. */
+static void count(const kh_taxonomy *tax, const struct host *h, const kh_call *call,
+		  const kh_candidates *near, uint32_t kind, uint32_t all[KH_TOLD],
+		  uint32_t told[KH_TOLD])
+{
+	const bool is = call->taxon != KH_NO_TAXON && tax->species[call->taxon] == h->species;
+
+	all[kind]++;
+	told[kind] += is;
+	if (!is || kind >= KH_LONG)
+		return;
+	all[KH_TOLD_ALONE + kind]++;
+	told[KH_TOLD_ALONE + kind] += near->species[0] == h->species &&
+				      near->species[1] == KH_NO_TAXON;
+}
+
 static int ask_about(struct asking *a, kh_classifier *c, const struct host *h, struct reads *r,
 		     kh_err *err)
 {
-	const kh_taxonomy *tax = a->db.tax;
 	uint32_t all[KH_TOLD] = { 0 }, told[KH_TOLD] = { 0 };
 	int rc;
 
 	make_reads(a, h, r);
+	kh_classifier_want(c, r->near, NULL);
 	rc = kh_classify_job(c, &r->job, r->call, NULL, err);
-	for (size_t i = 0; i < r->job.n && !rc; i++) {
-		const uint32_t t = r->call[i].taxon;
-
-		if (!fits(&r->call[i], r->kind[i]))
-			continue;
-		all[r->kind[i]]++;
-		told[r->kind[i]] += t != KH_NO_TAXON && tax->species[t] == h->species;
-	}
+	for (size_t i = 0; i < r->job.n && !rc; i++)
+		if (fits(&r->call[i], r->kind[i]))
+			count(a->db.tax, h, &r->call[i], &r->near[i], r->kind[i], all, told);
 	for (uint32_t i = 0; i < KH_TOLD; i++)
 		if (all[i] >= LEAST)
 			a->told[(size_t)h->species * KH_TOLD + i] =
@@ -272,6 +286,7 @@ int kh_build_told(struct build *b, kh_err *err)
 	a.db.tax = b->taxa.tax;
 	a.db.bins = b->taxa.bins.bins;
 	kh_rule_init(&a.rule, a.db.h);
+	a.rule.candidates = KH_WANT_CANDIDATES;
 	for (uint32_t i = 0; i < KH_LONG; i++)
 		a.length[i] = length_of(&b->sampling, i);
 	a.told = kh_array((size_t)a.db.tax->n * KH_TOLD, sizeof *a.told, err);

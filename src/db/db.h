@@ -49,9 +49,10 @@ enum kh_section {
 	KH_ALL_SECTIONS
 };
 
-/* Of these a species has a share of fragments that are told: of a class's sizes, and of long
- * reads without errors, and with errors. */
-enum { KH_TOLD = 6 };
+/* Of these a species has a share of fragments that are told: of the sizes of short ones, and of
+ * long reads without errors, and with errors.  From KH_TOLD_ALONE on stands, of each size of
+ * short ones that are told, the share that no other species is near. */
+enum { KH_TOLD_ALONE = 6, KH_TOLD = KH_TOLD_ALONE + 4 };
 
 typedef struct kh_db_extent {
 	uint64_t at, bytes;
@@ -161,7 +162,7 @@ typedef struct kh_db {
 	kh_bin_map bin_map;             /* what bins points to */
 	kh_keys keys;                   /* if that was asked for and is there */
 	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
-	 * that are called it */
+	 * that are called it; or, of these, of those that no other is near */
 	const uint16_t (*told)[KH_TOLD];
 	const uint32_t *text;           /* words of 16 bases for each bin, or NULL: version 2 */
 	/* with text: the stretches that bins are of; n_kept is bins.n_targets then, and what bins

@@ -9,9 +9,6 @@
 
 #include "sample/logs.h"
 
-/* .85, in 1/65536: so likely it must be that they are some candidate's own. */
-enum { ANY = 55705 };
-
 /* For each candidate, how likely the fragments are its own; `own` and `other`: the sums of that,
  * and of what they are else. */
 struct odds {
@@ -72,7 +69,7 @@ uint32_t kh_decide(const kh_work *w, const kh_class *k)
 		of_now = k->species[i] == now ? o.of[i] : of_now;
 	}
 	if (k->species[best] != now && (now != KH_NO_TAXON || k->enough) &&
-	    reaches(o.own, all, ANY) && 2 * o.of[best] >= o.own)
+	    reaches(o.own, all, KH_NEARLY_ALL) && 2 * o.of[best] >= o.own)
 		return k->species[best];
 	return now == KH_NO_TAXON || reaches(of_now, all, KH_KEEP) ? k->call : above(w, k->call);
 }

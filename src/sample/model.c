@@ -11,9 +11,6 @@ enum {
 	ROUNDS = 6,             /* before what is told too seldom is found out, and after it */
 	LONG_IS = 8,            /* a long fragment says as much as so many more */
 	FEW_SPECIES = 4,        /* fewer are fitted by one thread */
-	/* an echo has less than one 33rd of the fragments of the largest species of its family */
-	ECHO = 33,
-	CLEAR = KH_WEIGHT_ONE / 10 * 9,
 	NARROW_LEAST = 5,       /* from so many fragments on, their places are looked at */
 	NARROW_MOST = 20        /* so many stretches are few only if many more are expected */
 };
@@ -142,10 +139,10 @@ static void refute(kh_presence *p, enum kh_verdict v)
 	p->verdict = v;
 }
 
-/* `most`: the most fragments that any species of the family has of its own. */
+/* It has little beside `most`, the most fragments that any species of the family has of its own. */
 static bool is_rare(const kh_presence *p, uint64_t most)
 {
-	return ECHO * kh_presence_own(p) < most;
+	return kh_presence_own(p) << 16 < KH_LITTLE * most;
 }
 
 static bool is_echo(const kh_presence *p, uint64_t most)
@@ -168,7 +165,7 @@ static bool is_below(const kh_presence *p, uint64_t tenths)
 static bool is_narrow(const kh_presence *p, uint64_t most)
 {
 	const bool doubtful = p->found < NARROW_MOST || is_rare(p, most);
-	const bool clear = p->fit.weight[0] >= CLEAR &&
+	const bool clear = p->fit.weight[0] >> 4 >= KH_NEARLY_ALL &&
 			   kh_divergence[p->fit.shape[0]] <= 10;
 
 	if (p->verdict == KH_TOO_FEW || !p->fit.own || p->counted < NARROW_LEAST)

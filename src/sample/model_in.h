@@ -5,8 +5,13 @@
 #include "sample/model.h"
 
 /* -log2(0.3): a species becomes less likely by this for each hit that it is behind; of a long
- * fragment by 0.8 log2(e), as it has more hits by chance. */
-enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 75638 };
+ * fragment by two thirds of it, as it has more hits by chance. */
+enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 2 * KH_DROP_COST / 3 };
+
+/* Of 65536: a share that is little beside the whole, one that is nearly all of it, and the one that
+ * a species must have for a call not to be raised to the genus; of a relative's long fragments
+ * about so many are called the species. */
+enum { KH_LITTLE = 2048, KH_NEARLY_ALL = 55705, KH_KEEP = 10923 };     /* 1/32, .85, 1/6 */
 
 /* -log2 of the shares of the fragments, by size, that are called the species, and that are not: of
  * its own ones, and of what is something else's. */
@@ -97,8 +102,6 @@ void kh_count_near(kh_work *w);
  * were called it. */
 void kh_keep_near(kh_presence *p);
 enum kh_confidence kh_confidence_of(const kh_presence *p);
-/* Of 65536: with less for its species, a call is raised to the genus. */
-enum { KH_KEEP = 10923 };       /* 1/6 */
 /* Decides the call of a class. */
 uint32_t kh_decide(const kh_work *w, const kh_class *k);
 

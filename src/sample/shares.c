@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-enum { LEAST_SHARE = 1311 };            /* 2 %: smaller shares are dropped */
-
 /* The logarithm of what a species has of its own for each base of genome, made positive by adding a
  * bound that no weight is below. */
 static uint64_t weight_of(const kh_presence *p, bool first)
@@ -49,7 +47,8 @@ static void share_class(kh_work *w, const kh_class *k)
 	for (int i = 0; i < n; i++) {
 		const uint64_t share = (log[i] << 16) / sum;
 
-		if (share >= LEAST_SHARE)
+		/* smaller ones are dropped */
+		if (share >= KH_LITTLE)
 			add(w, at[i], k->cell, k->many * share >> 8);
 	}
 }

@@ -3,9 +3,12 @@
  *
  * Of its own fragments a share is told that the database knows, from the species' references: the
  * others tie with its relatives.  So where fragments tie, a species of which few are told has
- * more of them than one of which many are.  And a species of whose fragments far fewer are told is
- * not there: what it was given are the ties of something related that is not in the
- * database.
+ * more of them than one of which many are.
+ *
+ * What is told of something related that is not in the database is told by a hit or two, as its
+ * relatives are about as near to it.  Of a species' own fragments that are told, most are so by
+ * many hits, and no other species is near; of how many, the database knows, too.  So a species of
+ * which far fewer are is not there.
  *
  * A long fragment mostly has one nearest species, be it its own or not; but one that is related to
  * several is about as near to these, and is seldom told.  So what is told says how many of a
@@ -21,23 +24,37 @@
 
 /* In 1/65536. */
 enum {
-	SELDOM = 45875,         /* .7: with less of the share to be expected, it is a relative */
-	BOUND = 2048,           /* 1/32: no share is nearer to none, or to all */
-	UNKNOWN = 32768,
-	/* Of long ones: with so much of the share to be expected, all are the species' own; and the
-	 * share that is told of a relative's */
-	ALL_OWN = 62259,        /* .95 */
-	OF_RELATIVE = 8192      /* 1/8 */
+	SELDOM = 47186,         /* .72: with less of the share to be expected, it is a relative */
+	ALL_OWN = 62259,        /* .95: with so much of it, all long fragments are its own */
+	UNKNOWN = 32768
 };
 
 /* Of 32ths of the features, what a long read with the build's errors finds; without, 31. */
 enum { WITH_ERRORS = 12 };
 
-/* Of a species, its fragments that are told, short and long; and the short ones that are not though
- * no other species is near: these have too few hits, and say nothing of ties. */
+/* Of a species' own fragments that are told, the share that no other species is near.  What has
+ * lost half of its features is like a fragment of half as many, so the shares of two sizes are
+ * mixed. */
+static uint64_t alone_share(const uint16_t told[KH_TOLD], uint32_t cell)
+{
+	const uint16_t *alone = told + KH_TOLD_ALONE;
+	uint32_t size = cell / KH_SHARES, share = cell % KH_SHARES;
+	uint64_t less;
+
+	for (; share < KH_SHARES / 2; share = 2 * share + 1)
+		if (size-- == 0)
+			return 0;
+	less = alone[size > 0 ? size - 1 : 0];
+	share -= KH_SHARES / 2 - 1;
+	if (!alone[size] || !less)
+		return 0;
+	return (alone[size] * share + less * (KH_SHARES / 2 - share)) / (KH_SHARES / 2);
+}
+
+/* Of a species, its fragments that are told: the long ones, and, of the short ones, those that no
+ * other species is near, and how many these would be of its own, in 1/65536. */
 struct count {
-	uint64_t told, told_long,
-		alone;          /* times the share that would be told */
+	uint64_t told_long, alone, expected;
 };
 
 /* Counts these of all classes, of sizes whose share is known. */
@@ -49,31 +66,22 @@ static struct count *count_told(const kh_work *w, kh_err *err)
 
 	for (size_t i = 0; i < c->n && count; i++) {
 		const kh_class *k = &c->at[i];
-		const uint32_t size = k->cell / KH_SHARES, only = k->species[0],
-			       s = k->call == KH_NO_TAXON ? KH_NO_TAXON
-							   : db->tax->species[k->call];
+		const uint32_t s = k->call == KH_NO_TAXON ? KH_NO_TAXON
+							  : db->tax->species[k->call];
+		struct count *of;
+		uint64_t share;
 
-		if (s != KH_NO_TAXON && w->place[s] && size == KH_LONG)
-			count[w->place[s] - 1].told_long += k->many;
-		else if (s != KH_NO_TAXON && w->place[s] && db->told[s][size])
-			count[w->place[s] - 1].told += k->many;
-		if (s != only && k->species[1] == KH_NO_TAXON && size != KH_LONG)
-			count[w->place[only] - 1].alone += k->many * db->told[only][size];
+		if (s == KH_NO_TAXON || !w->place[s])
+			continue;
+		of = &count[w->place[s] - 1];
+		if (k->cell / KH_SHARES == KH_LONG) {
+			of->told_long += k->many;
+		} else if ((share = alone_share(db->told[s], k->cell)) > 0) {
+			of->expected += k->many * share;
+			of->alone += k->species[1] == KH_NO_TAXON ? k->many : 0;
+		}
 	}
 	return count;
-}
-
-/* How many short fragments of a species would be told, in 1/256, if those of its own shape were its
- * own: others, as from genes that are alike in many, the fit knows already. */
-static uint64_t expect(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD],
-		       const kh_fit *fit, uint64_t alone)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t cell = 0; cell < KH_LONG * KH_SHARES; cell++)
-		sum += many[cell] * told[cell / KH_SHARES] >> 16;
-	sum = sum > alone ? sum - alone : 0;
-	return fit->own ? sum * (fit->weight[0] >> 10) >> 10 : 0;
 }
 
 /* What is so and so of long reads without errors and with those of the build, for those of a
@@ -109,14 +117,13 @@ static uint32_t find_own_long(const uint64_t many[KH_CELLS], const uint16_t told
 
 	if (part >= ALL_OWN)
 		return 65536;
-	return part <= OF_RELATIVE ? 0
-				    : (uint32_t)(((part - OF_RELATIVE) << 16) /
-						 (65536 - OF_RELATIVE));
+	return part <= KH_KEEP ? 0 : (uint32_t)(((part - KH_KEEP) << 16) / (65536 - KH_KEEP));
 }
 
 static uint32_t cost_of(uint64_t share)
 {
-	const uint64_t x = share < BOUND ? BOUND : share > 65536 - BOUND ? 65536 - BOUND : share;
+	const uint64_t x = share < KH_LITTLE ? KH_LITTLE
+			   : share > 65536 - KH_LITTLE ? 65536 - KH_LITTLE : share;
 
 	return (16 << 16) - kh_log2q(x);
 }
@@ -127,31 +134,24 @@ static void set_costs(uint32_t cost[2], uint64_t share)
 	cost[1] = cost_of(65536 - share);
 }
 
-/* `measured` of `expected` short fragments: of a species that is told too seldom, else both 1;
- * of_long: the share of its own long ones. */
-static void make_costs(kh_told *t, const uint16_t told[KH_TOLD], uint64_t measured,
-		       uint64_t expected, uint64_t of_long)
-{
-	for (uint32_t size = 0; size < KH_LONG; size++) {
-		set_costs(t->own[size], told[size] ? told[size] * measured / expected : UNKNOWN);
-		memcpy(t->other[size], t->own[size], sizeof t->own[size]);
-	}
-	set_costs(t->own[KH_LONG], of_long ? of_long : UNKNOWN);
-	set_costs(t->other[KH_LONG], of_long ? OF_RELATIVE : UNKNOWN);
-}
-
 static void tell(kh_work *w, uint32_t i, const struct count *c)
 {
 	kh_presence *p = &w->m->at[i];
+	kh_told *t = &w->told[i];
 	const uint16_t *told = w->in->db->told[p->taxon];
-	const uint64_t all = p->fit.many_long, measured = c->told << 8,
-		       expected = expect(w->many[i], told, &p->fit, c->alone >> 8);
-	const bool seldom = p->fit.kind != KH_FIT_FEW && measured << 16 < SELDOM * expected;
+	const uint64_t all = p->fit.many_long;
+	const bool seldom = c->expected >> 8 >= KH_FEW &&
+			    c->alone << 16 < SELDOM * (c->expected >> 16);
+	const uint64_t of_long = expect_long(w->many[i], told, all);
 
 	p->own_long = find_own_long(w->many[i], told, all, c->told_long);
 	p->seldom = seldom || (2 * all > p->fit.total && all >= KH_FEW && p->own_long < KH_KEEP);
-	make_costs(&w->told[i], told, seldom ? measured : 1, seldom ? expected : 1,
-		   expect_long(w->many[i], told, all));
+	for (uint32_t size = 0; size < KH_LONG; size++) {
+		set_costs(t->own[size], told[size] ? told[size] : UNKNOWN);
+		memcpy(t->other[size], t->own[size], sizeof t->own[size]);
+	}
+	set_costs(t->own[KH_LONG], of_long ? of_long : UNKNOWN);
+	set_costs(t->other[KH_LONG], of_long ? KH_KEEP : UNKNOWN);
 }
 
 int kh_told_make(kh_work *w, kh_err *err)
