@@ -36,9 +36,11 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 	if (w >= q.n_words)
 		return;
 	const uint64_t amb = q.amb[w] | (uint64_t)q.amb[w + 1] << 32;
-	const uint32_t keep = syncmers_of<H>(q.bases[w], q.bases[w + 1], sk.s) & ~smear(amb, sk.k);
+	const uint64_t a = q.bases[w], b = q.bases[w + 1];
+	const uint32_t are = sk.s <= 16 ? syncmers_of<H, uint32_t>(a, b, sk.s)
+					: syncmers_of<H>(a, b, sk.s);
 
-	q.mark[w] = leave_out(sk, q.bases, w, keep);
+	q.mark[w] = leave_out(sk, q.bases, w, are & ~smear(amb, sk.k));
 }
 
 template <bool ALL_SEEDS>

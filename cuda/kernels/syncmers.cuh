@@ -19,15 +19,14 @@ __device__ uint32_t smear(uint64_t x, unsigned k)
 	return (uint32_t)(x | x >> (k - have));
 }
 
-/* Bits of the starts in word w that are syncmers; H = (k - s) / 2. */
-template <int H>
+/* Bits of the starts in word w that are syncmers; H = (k - s) / 2; an s-mer fits into an Smer. */
+template <int H, class Smer = uint64_t>
 __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 {
-	const uint64_t mask = kh_kmer_mask(s);
+	const Smer mask = (Smer)kh_kmer_mask(s), bits = (Smer)a & mask;
 	const unsigned top = 2 * (s - 1);
-	uint64_t bits = a & mask;
-	uint64_t fwd = kh_kmer_reverse(bits, s), rc = ~bits & mask;
-	uint64_t lo = a >> 2 * s | b << (64 - 2 * s), hi = b >> 2 * s;
+	const uint64_t lo = a >> 2 * s | b << (64 - 2 * s), hi = b >> 2 * s;
+	Smer fwd = (Smer)kh_kmer_reverse(bits, s), rc = ~bits & mask;
 	uint32_t o[2 * H + 1], keep = 0;
 
 #pragma unroll
@@ -36,10 +35,10 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 		for (int t = 0; t < 2 * H; t++)
 			o[t] = o[t + 1];
 		o[2 * H] = kh_smer_order(fwd < rc ? fwd : rc);
-		fwd = (fwd << 2 | (lo & 3)) & mask;
-		rc = rc >> 2 | (3 - (lo & 3)) << top;
-		lo = lo >> 2 | hi << 62;
-		hi >>= 2;
+		const Smer next = (Smer)((j < 32 ? lo >> 2 * (j % 32) : hi >> 2 * (j % 32)) & 3);
+
+		fwd = (fwd << 2 | next) & mask;
+		rc = rc >> 2 | (3 - next) << top;
 		if (j >= 2 * H) {
 			uint32_t ok = 1;
 
