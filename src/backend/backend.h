@@ -73,6 +73,7 @@ struct kh_backend {
 	bool loads;     /* engine_open reads the index from the file: it checks one that
 			 * kh_db_open left unchecked */
 	size_t block_size;              /* bytes of text in a block that suit it, 0: any; */
+	size_t text_block_size;         /* the same for databases with text */
 	/* the same where several devices or processes work on each job */
 	size_t far_block_size;
 	size_t host_block_size;         /* the same where devices read an index on the host */

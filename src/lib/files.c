@@ -85,7 +85,8 @@ static int run(struct files *x, kh_err *err)
 				 .column5 = kraken ? KH_COLUMN5_KMERS : KH_COLUMN5_FEATURES,
 				 .second = k->rule.candidates == KH_WANT_SECOND };
 	const kh_run_options o = { .sheet = &x->sheet, .style = &style,
-				   .feed = { .mask = { kraken, 0 }, .block_size = be->block_size,
+				   .feed = { .mask = { kraken, 0 },
+					     .block_size = kh_choice_block_size(&k->on.choice),
 					     .workers = k->n_slots, .held = be->depth,
 					     .threads = k->n_slots },
 				   .threads = k->n_slots, .distinct = x->f->profile != NULL,

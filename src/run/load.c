@@ -18,8 +18,11 @@ int kh_load_devices(kh_choice *c, const char *device, const char *path, bool ali
 	free(file);
 	if (!device || strcmp(device, "auto") == 0)
 		device = text && aligned ? "cpu" : "auto";      /* which alone aligns */
-	return kraken ? kh_backend_choose_kraken(c, device, err)
-		      : kh_backend_choose(c, device, err);
+	const int rc = kraken ? kh_backend_choose_kraken(c, device, err)
+			      : kh_backend_choose(c, device, err);
+
+	c->text = text;
+	return rc;
 }
 
 /* What a database of Kraken 2 cannot be asked for, and its own options. */
