@@ -191,10 +191,19 @@ extern "C" size_t kh_gpu_query_match_room(void)
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
 {
-	cudaFuncAttributes a;
+	void (*const kernel[])(kh_gpu_query) = { short_kernel, match_kernel, left_kernel,
+						 sum_kernel };
 	int device, blocks = 0, threads = 0;
-	cudaError_t e = cudaFuncGetAttributes(&a, match_kernel);
+	cudaError_t e = cudaSuccess;
+	size_t most = 0;
 
+	for (int i = 0; i < 4 && e == cudaSuccess; i++) {
+		cudaFuncAttributes a;
+
+		e = cudaFuncGetAttributes(&a, kernel[i]);
+		if (e == cudaSuccess && a.localSizeBytes > most)
+			most = a.localSizeBytes;
+	}
 	if (e == cudaSuccess)
 		e = cudaGetDevice(&device);
 	if (e == cudaSuccess)
@@ -202,6 +211,6 @@ extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
 	if (e == cudaSuccess)
 		e = cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor,
 					   device);
-	*bytes = (uint64_t)blocks * (uint64_t)threads * a.localSizeBytes;
+	*bytes = (uint64_t)blocks * (uint64_t)threads * most;
 	return e;
 }
