@@ -48,17 +48,21 @@ uint32_t kh_text_stride(uint64_t bases)
 	return stride;
 }
 
-/* Of 100000 k-mers, how many have a seed. */
-static uint64_t text_seeds(uint64_t bases, uint32_t stride)
+/* Of 100000 k-mers, how many have a seed.  Where bases are many, a k-mer stands at several places
+ * by chance, whose slots are side by side: so lines fill less evenly, and more are needed. */
+static uint64_t text_seeds(uint64_t bases, uint32_t k, uint32_t stride)
 {
-	enum { OF_A_SLOT = 692 };
+	enum { OF_A_SLOT = 692, FEW = 13, UNEVEN = 4, CHANCE = 34, LEAST = 655 };
+	const uint64_t slots = kh_seed_slots(kh_seed_bits((bases + bases / 64) / stride));
+	const uint64_t chance = k < 18 ? 0 : 2 * CHANCE * (bases >> 16) >> (2 * k - 16);
+	const uint64_t less = slots > FEW ? 0 : UNEVEN + chance;
 
-	return OF_A_SLOT * (uint64_t)kh_seed_slots(kh_seed_bits((bases + bases / 64) / stride));
+	return slots * (less < OF_A_SLOT - LEAST ? OF_A_SLOT - less : LEAST);
 }
 
 uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride)
 {
-	const uint32_t each = (uint32_t)(100000 / text_seeds(bases, stride));
+	const uint32_t each = (uint32_t)(100000 / text_seeds(bases, k, stride));
 
 	/* one in k - s + 1, and k - s is even */
 	return k >= 16 ? k - (each - 1) / 2 * 2 : k - 4;
@@ -67,7 +71,7 @@ uint32_t kh_text_s(uint64_t bases, uint32_t k, uint32_t stride)
 uint64_t kh_text_share(uint64_t bases, const kh_sampling *s)
 {
 	const uint64_t each = s->k - s->s + 1;
-	const uint64_t share = text_seeds(bases, s->stride) * each * KH_LIMIT_ALL / 100000;
+	const uint64_t share = text_seeds(bases, s->k, s->stride) * each * KH_LIMIT_ALL / 100000;
 
 	return share < KH_LIMIT_ALL ? share : KH_LIMIT_ALL;
 }
