@@ -63,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* not this grammar's: gzip and the other formats known by magic */
 	static const char *const magic[] = { "\x1f", "\x28", "BZh",  "\xfd",
 					     "\x04", "LZIP", "PK",   "7z",
-					     "CRAM", "NCBI", "\xff", "\xfe" };
+					     "CRAM", "NCBI", "\xff", "\xfe",
+					     "BAM\1" };
 	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
 		if (size >= strlen(magic[i]) && !memcmp(data, magic[i], strlen(magic[i])))
 			return 0;
