@@ -78,8 +78,11 @@ static KH_HD void kh_text_turn(kh_oriented *to, const kh_oriented *read, uint32_
 {
 	const uint32_t words = (n + 31) / 32;
 	const unsigned sh = 2 * (32 * words - n);
-	uint64_t any = 0, x = kh_kmer_reverse(read->base[words - 1], 32);
+	uint64_t any = 0, x;
 
+	if (words == 0)                 /* as of the second mate of a single read */
+		return;
+	x = kh_kmer_reverse(read->base[words - 1], 32);
 	for (uint32_t i = 0; i < words; i++) {
 		const uint64_t y = i + 1 < words ? kh_kmer_reverse(read->base[words - 2 - i], 32)
 						 : 0;
