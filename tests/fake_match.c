@@ -150,7 +150,13 @@ static void compare_all(const kh_gpu_query *q)
 				kh_gpu_leave_to_host(q, i);
 			continue;
 		}
-		if (!q->found && i < q->n && kh_short_compare(q, &q->text, i) == KH_SHORT_DONE)
+		kh_short_end end = q->found || i >= q->n
+					   ? KH_SHORT_LEFT
+					   : kh_short_compare(q, &q->text, i, false);
+
+		if (end == KH_SHORT_AGAIN)
+			end = kh_short_compare(q, &q->text, i, true);
+		if (end == KH_SHORT_DONE)
 			continue;
 		memset(room, 0xa5, sizeof room);
 		kh_small_init(&x, &q->text, &caps, room);

@@ -125,7 +125,7 @@ static size_t notes_room(size_t slices)
 
 int kh_cuda_between_room(kh_cuda_between *b, const kh_cuda_layout *l, size_t n, kh_err *err)
 {
-	int rc = kh_gpu_room(&b->fragments, (2 * n + l->n_slices) * sizeof(uint32_t), err);
+	int rc = kh_gpu_room(&b->fragments, (3 * n + l->n_slices) * sizeof(uint32_t), err);
 
 	if (rc || l->text)
 		return rc;
@@ -144,7 +144,8 @@ void kh_cuda_between_drop(kh_cuda_between *b)
 
 void kh_cuda_query_between(kh_gpu_query *q, const kh_cuda_between *b)
 {
-	q->rest = b->fragments.p;
+	q->again = b->fragments.p;
+	q->rest = q->again + q->n;
 	q->left = q->rest + q->n;
 	q->noted = b->slices.p;
 	q->slice_left = (uint32_t *)(q->noted + q->n_slices);

@@ -120,8 +120,9 @@ enum {
 	KH_GPU_UNCOUNTED_FOUND,         /* fragments whose taxa have no registers */
 	KH_GPU_HOST,                    /* fragments left to the host */
 	KH_GPU_NOTES,                   /* 64 bits */
-	/* of a database with text: fragments that threads leave to warps, */
-	KH_GPU_REST = KH_GPU_NOTES + 2,
+	KH_GPU_AGAIN = KH_GPU_NOTES + 2,/* of a database with text: fragments whose other seeds are
+					 * to be looked up, too, */
+	KH_GPU_REST,                    /*   those that threads leave to warps, */
 	KH_GPU_REST_TAKEN               /*   and those of them, and parts, that these have begun */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
@@ -195,7 +196,7 @@ typedef struct kh_gpu_query {
 	kh_match_db text;
 	uint32_t *mark;                 /* n_words + 1: which k-mers are features */
 	kh_gpu_part *part;              /* n_slices, which are parts then */
-	uint32_t *rest;                 /* n; left: n + n_slices */
+	uint32_t *again, *rest;         /* n each; left: n + n_slices */
 	void *rooms;                    /* kh_gpu_query_match_room() */
 } kh_gpu_query;
 

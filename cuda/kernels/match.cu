@@ -4,7 +4,8 @@
  * The kernels run one after the other in a stream:
  *
  *	mark    which k-mers are seeds, word by word
- *	short   a thread a fragment: those that are easily decided (match_short.h)
+ *	short   a thread a fragment: those that are easily decided (match_short.h), by some of
+ *	        their seeds, and what is not, by all
  *	match   a warp a fragment, or a part of a long one: what is left of these (match_warp.cuh),
  *	        in small rooms, in shared memory
  *	left    those for which that was too little, in large ones, in memory of the queue
@@ -21,8 +22,6 @@ namespace {
 constexpr unsigned BLOCK = 128, WARPS = BLOCK / 32, SHORT_BLOCK = 64;
 constexpr unsigned MATCH_EACH = 4;      /* blocks of warps on a multiprocessor */
 constexpr unsigned LARGE_BLOCKS = 64;   /* of warps with large rooms */
-/* Of a fragment in a list: it is known that all of its seeds are to be looked up. */
-constexpr uint32_t ALL_SEEDS = UINT32_C(1) << 31;
 
 /* Marks the k-mers of each word that are features, as if all words were one sequence: those of a
  * record that lie inside it are right. */
@@ -44,38 +43,43 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 	q.mark[w] = leave_out(sk, q.bases, w, are & ~smear(amb, sk.k));
 }
 
+template <bool ALL_SEEDS>
 __global__ void __launch_bounds__(SHORT_BLOCK) short_kernel(const __grid_constant__ kh_gpu_query q)
 {
 	__shared__ kh_match_db db;
-	const uint32_t i = blockIdx.x * SHORT_BLOCK + threadIdx.x;
+	const uint32_t at = blockIdx.x * SHORT_BLOCK + threadIdx.x;
 
 	if (threadIdx.x == 0)
 		db = q.text;
 	__syncthreads();
-	if (i >= q.n || kh_gpu_is_long(&q, i))
+	if (at >= (ALL_SEEDS ? q.counts[KH_GPU_AGAIN] : q.n))
 		return;
-	const kh_short_end end = kh_short_compare(&q, &db, i);
+	const uint32_t i = ALL_SEEDS ? q.again[at] : at;
 
-	if (end != KH_SHORT_DONE)
-		q.rest[atomicAdd(&q.counts[KH_GPU_REST], 1)] =
-			end == KH_SHORT_AGAIN ? i | ALL_SEEDS : i;
+	if (!ALL_SEEDS && kh_gpu_is_long(&q, i))
+		return;
+	const kh_short_end end = kh_short_compare(&q, &db, i, ALL_SEEDS);
+
+	if (end == KH_SHORT_AGAIN)
+		q.again[atomicAdd(&q.counts[KH_GPU_AGAIN], 1)] = i;
+	if (end == KH_SHORT_LEFT)
+		q.rest[atomicAdd(&q.counts[KH_GPU_REST], 1)] = i;
 }
 
 /* The fragments are those of q.rest; or all, if the features found are wanted, which threads do not
  * look for.  Of a long fragment, which features its parts have found is not kept. */
 __device__ void match_one(const kh_gpu_query &q, const kh_match_db *db, warp_match *w,
-			  uint64_t *room, uint32_t item)
+			  uint64_t *room, uint32_t i)
 {
 	const kh_small_caps caps = kh_small_usual();
-	const uint32_t i = item & ~ALL_SEEDS;
 
 	if (i < q.n && q.found && kh_gpu_is_long(&q, i)) {
 		if (lane_id() == 0)
 			kh_gpu_leave_to_host(&q, i);
 		return;
 	}
-	if (!compare(&q, db, &caps, w, room, i, i != item) && lane_id() == 0)
-		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = item;
+	if (!compare(&q, db, &caps, w, room, i) && lane_id() == 0)
+		q.left[atomicAdd(&q.counts[KH_GPU_LEFT], 1)] = i;
 }
 
 __global__ void __launch_bounds__(BLOCK) match_kernel(const __grid_constant__ kh_gpu_query q)
@@ -123,10 +127,8 @@ __global__ void __launch_bounds__(BLOCK) left_kernel(const __grid_constant__ kh_
 		at = __shfl_sync(ALL, at, 0);
 		if (at >= n)
 			break;
-		const uint32_t item = q.left[at], i = item & ~ALL_SEEDS;
-
-		if (!compare(&q, &db, &caps, &work[warp], room, i, i != item) && lane_id() == 0)
-			kh_gpu_give_up(&q, i);
+		if (!compare(&q, &db, &caps, &work[warp], room, q.left[at]) && lane_id() == 0)
+			kh_gpu_give_up(&q, q.left[at]);
 	}
 }
 
@@ -173,7 +175,8 @@ extern "C" int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream)
 	if (!q->found) {
 		const uint32_t n = (q->n + SHORT_BLOCK - 1) / SHORT_BLOCK;
 
-		short_kernel<<<n, SHORT_BLOCK, 0, stream>>>(*q);
+		short_kernel<false><<<n, SHORT_BLOCK, 0, stream>>>(*q);
+		short_kernel<true><<<n, SHORT_BLOCK, 0, stream>>>(*q);
 	}
 	match_kernel<<<blocks < most ? blocks : most, BLOCK, 0, stream>>>(*q);
 	left_kernel<<<LARGE_BLOCKS, BLOCK, 0, stream>>>(*q);
@@ -191,13 +194,13 @@ extern "C" size_t kh_gpu_query_match_room(void)
 
 extern "C" int kh_gpu_query_match_local(uint64_t *bytes)
 {
-	void (*const kernel[])(kh_gpu_query) = { short_kernel, match_kernel, left_kernel,
-						 sum_kernel };
+	void (*const kernel[])(kh_gpu_query) = { short_kernel<false>, short_kernel<true>,
+						 match_kernel, left_kernel, sum_kernel };
 	int device, blocks = 0, threads = 0;
 	cudaError_t e = cudaSuccess;
 	size_t most = 0;
 
-	for (int i = 0; i < 4 && e == cudaSuccess; i++) {
+	for (int i = 0; i < 5 && e == cudaSuccess; i++) {
 		cudaFuncAttributes a;
 
 		e = cudaFuncGetAttributes(&a, kernel[i]);

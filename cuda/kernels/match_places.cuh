@@ -11,111 +11,30 @@ namespace {
 constexpr uint32_t MANY_REGIONS = 4;    /* so many, and more, are compared at once */
 
 /* --- the ends of a mate --------------------------------------------------------------- */
-/* The low bits of n <= 32 columns from i on that do not match, the first one lowest. */
-__device__ uint64_t wrong_from(const kh_laid *l, int64_t at, uint32_t i, uint32_t n)
-{
-	const kh_oriented *r = l->read;
-	const uint32_t w = i / 32, sh = 2 * (i % 32);
-	uint64_t base = r->base[w] >> sh, unknown = r->unknown[w] >> sh;
-
-	if (sh + 2 * n > 64) {
-		base |= r->base[w + 1] << (64 - sh);
-		unknown |= r->unknown[w + 1] << (64 - sh);
-	}
-	return (kh_text_differ(base, kh_text_bases(l->text, (uint64_t)(at + (int64_t)i))) |
-		unknown) & kh_text_first(n);
-}
-
-/* A sum over columns in front of one, and that column, so that of two the lesser sum is the lesser
- * number, and of equal ones the column further on. */
-__device__ uint32_t low_point(int32_t sum, uint32_t column)
-{
-	return (uint32_t)(sum + 1024) << 12 | (4095 - column);
-}
-
-/* As kh_text_fit: each lane has some columns.  The sum over matches less mismatches of a stretch is
- * that in front of its end less that in front of its beginning; so the best stretch begins where
- * the latter is least, the last time before the end. */
-__device__ kh_alignment fit_by_lanes(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
-{
-	const kh_text_columns c = kh_text_on_target(l, at, from, to);
-	const uint32_t each = c.from < c.to ? (c.to - c.from + 31) / 32 : 0;
-	const uint32_t mine = c.from + each * lane_id();
-	const uint32_t n = mine >= c.to ? 0 : c.to - mine < each ? c.to - mine : each;
-	const uint64_t wrong = n > 0 ? wrong_from(l, at, mine, n) : 0;
-	const int32_t before = (int32_t)sum_before(n - 2 * kh_text_count(wrong));
-	int32_t sum = before;
-	uint32_t low = UINT32_MAX, score = 0, begin = 0, end = 0;
-	kh_alignment fit = { 0, 0, 0, 0, 0 };
-
-	for (uint32_t i = 0; i < n; i++) {
-		sum += wrong >> 2 * i & 1 ? -1 : 1;
-		if (wrong >> 2 * i & 1)
-			low = min(low, low_point(sum, mine + i + 1));
-	}
-	for (unsigned d = 1; d < 32; d *= 2) {
-		const uint32_t x = __shfl_up_sync(ALL, low, d);
-
-		low = lane_id() >= d ? min(low, x) : low;
-	}
-	low = __shfl_up_sync(ALL, low, 1);
-	low = lane_id() == 0 ? low_point(0, c.from) : min(low, low_point(0, c.from));
-	sum = before;
-	for (uint32_t i = 0; i < n; i++) {
-		if (wrong >> 2 * i & 1) {
-			low = min(low, low_point(--sum, mine + i + 1));
-			continue;
-		}
-		const uint32_t here = (uint32_t)(++sum + 1024) - (low >> 12);
-
-		if (here > score) {
-			score = here;
-			begin = 4095 - (low & 4095);
-			end = mine + i + 1;
-		}
-	}
-	const uint32_t key = score << 10 | (1023 - end), most = __reduce_max_sync(ALL, key);
-	const int lane = (int)kh_lowest_bit(__ballot_sync(ALL, key == most));
-
-	if (most >> 10 == 0)
-		return fit;
-	fit.score = most >> 10;
-	fit.from = __shfl_sync(ALL, begin, lane);
-	fit.to = __shfl_sync(ALL, end, lane);
-	fit.columns = fit.to - fit.from;
-	fit.matches = (fit.columns + fit.score) / 2;
-	return fit;
-}
-
-/* As kh_text_fit_aside: a lane counts the matches of a diagonal, and those that could be best are
- * compared, the one with most matches first. */
+/* As kh_text_fit_aside: a lane for each diagonal. */
 __device__ kh_text_aside fit_aside(const kh_laid *l, int64_t at, bool here, uint32_t from,
 				   uint32_t to)
 {
 	const uint32_t i = lane_id();
+	const int64_t aside = i % 2 ? at + (i + 1) / 2 : at - i / 2;
 	kh_text_aside best = { { 0, 0, 0, 0, 0 }, at };
-	uint32_t matches = 0, which = KH_ASIDES;
+	kh_alignment fit = best.fit;
 
-	if (i >= (here ? 0u : 1u) && i < KH_ASIDES)
-		matches = kh_text_less_gap(
-			kh_text_matches(l, at + kh_text_aside_of(i), from, to), i);
-	for (;;) {
-		const uint32_t most = __reduce_max_sync(ALL, matches << 5 | (31 - i));
-		const uint32_t lane = 31 - (most & 31);
+	if (i >= (here ? 0u : 1u) && i <= 2 * KH_END_ASIDE)
+		fit = kh_text_fit(l, aside, from, to);
+	fit.score = fit.score < KH_END_SCORE ? 0 : fit.score - (i > 0 ? KH_GAP_COST : 0);
+	const uint32_t most = __reduce_max_sync(ALL, fit.score << 5 | (31 - i));
+	const int lane = (int)(31 - (most & 31));
 
-		if (most >> 5 == 0 || most >> 5 < best.fit.score)
-			return best;
-		kh_alignment fit = fit_by_lanes(l, at + kh_text_aside_of(lane), from, to);
-
-		fit.score = kh_text_less_gap(fit.score, lane);
-		if (fit.score > best.fit.score ||
-		    (fit.score > 0 && fit.score == best.fit.score && lane < which)) {
-			best.fit = fit;
-			best.at = at + kh_text_aside_of(lane);
-			which = lane;
-		}
-		matches = i == lane ? 0 : matches;
-	}
+	if (most >> 5 == 0)
+		return best;
+	best.fit.score = most >> 5;
+	best.fit.matches = __shfl_sync(ALL, fit.matches, lane);
+	best.fit.columns = __shfl_sync(ALL, fit.columns, lane);
+	best.fit.from = __shfl_sync(ALL, fit.from, lane);
+	best.fit.to = __shfl_sync(ALL, fit.to, lane);
+	best.at = lane % 2 ? at + (lane + 1) / 2 : at - lane / 2;
+	return best;
 }
 
 /* As kh_text_fit_ends. */
@@ -156,7 +75,7 @@ __device__ void add_place(warp_match *w, uint32_t mate, uint32_t strand, int64_t
 	p.number = kh_place_number(mate, strand, at);
 	p.target = kh_match_target(m->db, bin);
 	const kh_laid l = kh_places_laid(m, &w->j.s, &p);
-	kh_alignment fit = fit_by_lanes(&l, at, 0, l.len);
+	kh_alignment fit = kh_text_fit(&l, at, 0, l.len);
 	const uint32_t stretch = fit.score;
 
 	if (4 * stretch >= before)

@@ -3,8 +3,9 @@
  *
  * Of ten reads, nine have seeds whose bins lie close together, the text has them at one place, and
  * no other one could be as good; or there is none at all.  A thread decides these, as match_score.h
- * would, with rooms for a few candidates and one place of each mate, by those seeds that do not
- * overlap.  All that is not so simple is left to a warp.
+ * would, with rooms for a few candidates and one place of each mate.  It asks first for seeds that
+ * do not overlap, and for all if these do not suffice, as the CPU does.  All that is not so simple
+ * is left to a warp.
  */
 #ifndef KH_CUDA_KERNELS_MATCH_SHORT_H
 #define KH_CUDA_KERNELS_MATCH_SHORT_H
@@ -35,8 +36,10 @@ typedef struct kh_short_found {
 } kh_short_found;
 
 /* --- seeds ------------------------------------------------------------------------------ */
-/* Finds the positions of a mate's seeds that begin behind the one before, and counts all. */
-static KH_HD uint32_t kh_short_choose(const uint32_t *mark, kh_mate *a, uint32_t k, uint16_t *pos)
+/* Finds the positions of a mate's seeds, all or those that begin behind the one before, and counts
+ * all. */
+static KH_HD uint32_t kh_short_choose(const uint32_t *mark, kh_mate *a, uint32_t k, bool all,
+				      uint16_t *pos)
 {
 	uint32_t n = 0, next = 0, seeds = 0;
 
@@ -49,7 +52,7 @@ static KH_HD uint32_t kh_short_choose(const uint32_t *mark, kh_mate *a, uint32_t
 
 			if (at < next)
 				continue;
-			next = at + k;
+			next = all ? at : at + k;
 			if (n < KH_SHORT_SEEDS)
 				pos[n] = (uint16_t)at;
 			n++;
@@ -297,12 +300,12 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 /* --- a fragment ------------------------------------------------------------------------- */
 /* Compares a mate.  False: it is not as simple as that. */
 static KH_HD bool kh_short_mate(const kh_match_db *db, const uint32_t *mark, kh_mates *s,
-				uint32_t mate, kh_short_found *f)
+				uint32_t mate, bool all, kh_short_found *f)
 {
 	kh_mate *a = &s->mate[mate];
 	kh_short_rooms r;
 	uint32_t known;
-	const uint32_t n = kh_short_choose(mark, a, db->sampling.k, r.pos);
+	const uint32_t n = kh_short_choose(mark, a, db->sampling.k, all, r.pos);
 	const uint32_t candidates = n > KH_SHORT_SEEDS ? UINT32_MAX
 						       : kh_short_ask(db, a, &r, n, &known);
 
@@ -364,8 +367,9 @@ static KH_HD kh_short_end kh_short_claim(const kh_match_db *db, const kh_mates *
 	return n == 1 && s->mate[1].len > 0 && s->mate[0].len > 0 ? KH_SHORT_LEFT : KH_SHORT_DONE;
 }
 
-/* Compares fragment i, which is no long one. */
-static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match_db *db, uint32_t i)
+/* Compares fragment i, which is no long one, by all seeds or by some. */
+static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match_db *db, uint32_t i,
+					   bool all)
 {
 	kh_small_job j = kh_gpu_item(q, i);
 	kh_short_found f[2];
@@ -376,7 +380,7 @@ static KH_HD kh_short_end kh_short_compare(const kh_gpu_query *q, const kh_match
 	f[1].n_places = f[1].kmers = f[1].hits = f[1].unseen = 0;
 	for (uint32_t mate = 0; mate < 2; mate++)
 		if ((mate == 0 || j.s.mate[mate].len > 0) &&
-		    !kh_short_mate(db, j.mark, &j.s, mate, &f[mate]))
+		    !kh_short_mate(db, j.mark, &j.s, mate, all, &f[mate]))
 			return KH_SHORT_LEFT;
 	const kh_spot place[2] = { f[0].place, f[1].place };
 

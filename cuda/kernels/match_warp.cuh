@@ -188,7 +188,7 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	found = (int64_t)nearest(&l, (uint64_t)from, (uint64_t)to, &differ);
 	if (2 * differ > (len < 64 ? len : 64))
 		return;
-	kh_alignment fit = fit_by_lanes(&l, found, 0, len);
+	kh_alignment fit = kh_text_fit(&l, found, 0, len);
 	if (fit.score < KH_RESCUE_FIT)
 		return;
 	fit_ends(&l, found, false, &fit);
@@ -300,10 +300,9 @@ __device__ bool compare_segment(warp_match *w)
 	return false;
 }
 
-/* Compares number i of all, by all seeds at once or by some first, in the rooms that begin at
- * `room`.  False: these are too small. */
+/* Compares number i of all, in the rooms that begin at `room`.  False: these are too small. */
 __device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_small_caps *caps,
-			warp_match *w, uint64_t *room, uint32_t i, bool all_seeds)
+			warp_match *w, uint64_t *room, uint32_t i)
 {
 	kh_matching *m = &w->x.m;
 	bool again = true;
@@ -321,7 +320,7 @@ __device__ bool compare(const kh_gpu_query *q, const kh_match_db *db, const kh_s
 
 	for (uint32_t mate = 0; mate < mates; mate++)
 		read_mate(w, mate);
-	for (int all = all_seeds || !w->j.s.only; all < 2 && again && !m->full; all++) {
+	for (int all = !w->j.s.only; all < 2 && again && !m->full; all++) {
 		if (lane_id() == 0)
 			kh_claims_forget(&m->here);
 		for (uint32_t mate = 0; mate < mates; mate++)
