@@ -323,7 +323,8 @@ static int classify(struct classify *j, kh_err *err)
 static int choose_device(struct classify *j, kh_err *err)
 {
 	if (j->v.db)
-		return kh_load_devices(&j->on.choice, j->v.device, j->v.db, err);
+		return kh_load_devices(&j->on.choice, j->v.device, j->v.db,
+				       j->v.identity || j->v.paf, err);
 	return kh_backend_choose(&j->on.choice, j->v.device ? j->v.device : "auto", err);
 }
 

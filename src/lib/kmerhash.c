@@ -140,7 +140,7 @@ static int open_options(kmerhash **out, const char *path, const kmerhash_options
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->given, NULL);
 	k->on.threads = k->n_slots = o->threads ? o->threads : kh_cpus();
-	rc = kh_load_devices(&k->on.choice, o->device, path, err);
+	rc = kh_load_devices(&k->on.choice, o->device, path, false, err);
 	if (!rc)
 		rc = open_all(k, path, o, err);
 	if (rc) {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "db/kraken.h"
 
-int kh_load_devices(kh_choice *c, const char *device, const char *path, kh_err *err)
+int kh_load_devices(kh_choice *c, const char *device, const char *path, bool aligned, kh_err *err)
 {
 	char *file = NULL;
 	bool kraken = false, text = false;
@@ -16,9 +16,8 @@ int kh_load_devices(kh_choice *c, const char *device, const char *path, kh_err *
 		text = kh_db_has_text(file);
 	}
 	free(file);
-	/* kernels that compare with text have yet to be proved on GPUs: they are to be asked for */
 	if (!device || strcmp(device, "auto") == 0)
-		device = text ? "cpu" : "auto";
+		device = text && aligned ? "cpu" : "auto";      /* which alone aligns */
 	const int rc = kraken ? kh_backend_choose_kraken(c, device, err)
 			      : kh_backend_choose(c, device, err);
 

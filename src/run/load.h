@@ -27,8 +27,8 @@ typedef struct kh_load_options {
 } kh_load_options;
 
 /* The devices for a database: those that `device` names as --device does; of NULL or "auto", the
- * best ones that can be used with it. */
-int kh_load_devices(kh_choice *c, const char *device, const char *path, kh_err *err);
+ * best ones that can be used with it, and that align, if that is wanted. */
+int kh_load_devices(kh_choice *c, const char *device, const char *path, bool aligned, kh_err *err);
 int kh_load(kh_db **db, kh_rule *rule, const kh_load_options *o, kh_err *err);
 
 #endif

@@ -115,6 +115,11 @@ text() {
 		same "$WORK/cpu.out" "$WORK/cuda.out" "lines of $in by a database with text"
 		same "$WORK/cpu.rep" "$WORK/cuda.rep" "report of $in by a database with text"
 	done
+	# by itself a run takes the GPU, but for alignments
+	"$KMERHASH" classify --db "$WORK/text.khdb" --output - "$WORK/small.fq" 2>&1 | grep -q "classify on cuda:" ||
+		fail "a run with text did not take the GPU by itself"
+	"$KMERHASH" classify --db "$WORK/text.khdb" --output - --paf "$WORK/text.paf" "$WORK/small.fq" 2>&1 |
+		grep -q "classify on cpu:" || fail "a run with alignments did not take the CPU by itself"
 }
 
 # The second pass: lines, report and profile of one sample, and of several.
