@@ -101,9 +101,22 @@ static void test_fits(void **state)
 		one_trial();
 }
 
+/* A mate without bases is turned without reading or writing a word. */
+static void test_no_bases(void **state)
+{
+	kh_oriented r[3], before[3];
+
+	(void)state;
+	memset(r, 0x5a, sizeof r);
+	memcpy(before, r, sizeof r);
+	kh_text_turn(&r[1], &r[0], 0);
+	assert_memory_equal(r, before, sizeof r);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_fits) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_fits),
+					   cmocka_unit_test(test_no_bases) };
 
 	test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /*
- * pgzip.h - one gzip stream, inflated by many threads
+ * pgzip.h - one gzip stream, inflated by many threads: classifying takes 1/3.8 of the time for one
+ * file, and 1/2.1 for two files of mates (doc/speed.md)
  *
  * Deflate data can be decoded from the start of any block if the unknown 32 KiB of text in front
  * are written as marks (deflate.h).  So the compressed bytes are cut into chunks, wherever the cut

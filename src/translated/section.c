@@ -2,9 +2,6 @@
 #include <config.h>
 #include "translated/section.h"
 
-#if defined __SSE2__
-#include <emmintrin.h>
-#endif
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -191,21 +188,6 @@ void kh_translated_move(kh_translated *t, const void *copy)
 
 /* --- look-ups ------------------------------------------------------------------------- */
 /* The first of the tags of a line that is this one; KH_TAGS or more: none is. */
-#if defined __SSE2__
-static unsigned first_of(const uint16_t tag[KH_TAGS], uint16_t is)
-{
-	const __m128i *v = (const void *)tag, all = _mm_set1_epi16((short)is);
-	uint32_t at = 0;
-
-	for (int i = 0; i < 2; i++) {
-		const __m128i a = _mm_cmpeq_epi16(_mm_loadu_si128(v + 2 * i), all);
-		const __m128i b = _mm_cmpeq_epi16(_mm_loadu_si128(v + 2 * i + 1), all);
-
-		at |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b)) << 16 * i;
-	}
-	return at ? (unsigned)__builtin_ctz(at) : KH_TAGS;
-}
-#else
 static unsigned first_of(const uint16_t tag[KH_TAGS], uint16_t is)
 {
 	const uint64_t one = UINT64_C(0x0001000100010001), all = is * one;
@@ -221,7 +203,6 @@ static unsigned first_of(const uint16_t tag[KH_TAGS], uint16_t is)
 	}
 	return KH_TAGS;
 }
-#endif
 
 uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
 {
