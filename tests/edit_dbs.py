@@ -49,9 +49,9 @@ def fields(data, rng):
             yield name, "Q" if name in WIDE else "I", at
     yield "minima", "I", 144 + 4 * rng.randrange(32)
     yield "tool", "B", 400 + rng.randrange(32)
-    yield "zero", "B", rng.choice((472, 511, 592, 4087))
-    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated"]):
-        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576}.get(name, 272 + 16 * i)
+    yield "zero", "B", rng.choice((472, 511, 608, 4087))
+    for i, name in enumerate(SECTIONS + ["keys", "told", "text", "kept", "translated", "excerpts"]):
+        place = {"keys": 512, "told": 528, "text": 544, "kept": 560, "translated": 576, "excerpts": 592}.get(name, 272 + 16 * i)
         yield "at-" + name, "Q", place
         yield "size-" + name, "Q", place + 8
 
@@ -77,6 +77,10 @@ def fields(data, rng):
     if size:
         yield "keys-count", "Q", at + 8 * rng.randrange(256)
         yield "keys-word", "I", at + 2048 + 4 * rng.randrange((size - 2048) // 4)
+    at, size = struct.unpack_from("<QQ", data, 592)
+    if size:
+        at += 144 * rng.randrange(size // 144)
+        yield from (("excerpt-seq", "Q", at), ("excerpt-number", "I", at + 8), ("excerpt-known", "I", at + 12))
     at, size = extent(data, "text")
     if size:
         stride, _, gap = struct.unpack_from("<III", data, 44)

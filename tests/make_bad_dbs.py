@@ -262,6 +262,22 @@ def keys(good):
         first += 4 * rests + 4 * struct.unpack_from("<Q", good, at + 8 * r)[0]
 
 
+def excerpts(good):
+    """of a database that genomes can be added to"""
+    at, size = struct.unpack_from("<QQ", good, 592)
+    if size < 2 * 144:
+        return
+    for what, pair in (("at-odd", (at + 1, size)), ("at-0", (0, size)), ("size-less", (at, size - 8)),
+                       ("behind", (len(good) + 4096, size)), ("overlaps", (extent(good, "taxa")[0], size))):
+        yield "excerpts-" + what, put(good, "QQ", 592, *pair), ""
+    yield "excerpts-alone", put(put(good, "QQ", 512, 0, 0), "QQ", 528, 0, 0), "without keys"
+    yield "excerpts-untold", put(good, "QQ", 528, 0, 0), "without keys, or nothing is told"
+    sequences, = struct.unpack_from("<Q", good, 104)
+    for what, fmt, offset, value in (("seq", "Q", 0, sequences), ("seq-huge", "Q", size - 144, (1 << 64) - 1), ("known", "I", 12, 511),
+                                     ("order", "Q", 0, 1), ("number", "I", 144 + 8, struct.unpack_from("<I", good, at + 8)[0])):
+        yield "excerpts-" + what, put(good, fmt, at + offset, value), "excerpts are damaged"
+
+
 def translated(good):
     """of a database with translated seeds"""
     at, size = extent(good, "translated")
@@ -291,7 +307,7 @@ def main(path, folder, only=""):
     with open(path, "rb") as f:
         good = f.read()
     made = [] if only else [("bad-" + name, data, want) for name, data, want in plain(good)]
-    makers = [make for make in (headers, directories, trees, keys, text, seeds, translated) if only in ("", make.__name__)]
+    makers = [make for make in (headers, directories, trees, keys, excerpts, text, seeds, translated) if only in ("", make.__name__)]
     if xxh3:
         for name, data, want in (case for make in makers for case in make(good)):
             made.append(("bad-x-" + name, repaired(data), want))

@@ -41,6 +41,7 @@ class Database:
         self.at["text"] = struct.unpack_from("<QQ", data, 544)
         self.at["kept"] = struct.unpack_from("<QQ", data, 560)
         self.at["translated"] = struct.unpack_from("<QQ", data, 576)
+        self.at["excerpts"] = struct.unpack_from("<QQ", data, 592)
         self.image = self.section("index")
         self.seeded = self.version == 3
         self.dir = list(struct.iter_unpack("<QQ4II7I" if self.seeded else "<QQQIIII", self.section("directory")))
@@ -187,10 +188,10 @@ def check_frame(db):
     assert db.gap == (1 if db.seeded else 1 + -(-db.max_span // db.stride))
     assert db.file_bytes <= db.max_bytes if db.max_bytes else db.least == 0 or db.version == 3
     assert db.no_repeats in (0, 1) and db.runs in (0, 1)
-    assert not any(data[472:512]) and not any(data[592:4088]) and sum(db.at["checksums"]) == len(data)
+    assert not any(data[472:512]) and not any(data[608:4088]) and sum(db.at["checksums"]) == len(data)
     holes = bytearray(data[4096:])
     for name, (at, size) in db.at.items():
-        if name in ("keys", "told", "text", "kept", "translated") and (at, size) == (0, 0):
+        if name in ("keys", "told", "text", "kept", "translated", "excerpts") and (at, size) == (0, 0):
             continue
         assert at % 4096 == 0 and at >= 4096
         holes[at - 4096:at - 4096 + size] = bytes(size)
@@ -571,22 +572,27 @@ def told_of(classifier, species, excerpts):
 
 
 def excerpts_of(seq):
-    """512 bases every 4096 up to 2^19, then 64 times while the length doubles, if they are all known"""
+    """512 bases every 4096 up to 2^19, then 64 times while the length doubles, if they are all known: by their numbers"""
     places = list(range(2048, 2**19, 4096))
     for e in range(19, len(seq).bit_length()):
         places += range(2**e + 2**(e - 7), 2**(e + 1), 2**(e - 6))
-    parts = (seq[at:at + 512] for at in places)
-    return [part for part in parts if len(part) == 512 and all(CODE.get(c) is not None for c in part)]
+    parts = {i: seq[at:at + 512] for i, at in enumerate(places)}
+    return {i: part for i, part in parts.items() if len(part) == 512 and all(CODE.get(c) is not None for c in part)}
 
 
 def check_told(db, refs):
-    """If there is such a section."""
+    """If there is such a section, and the excerpts, of references that all have a taxon."""
     from oracle_classify import Classifier, Rule
     if db.told is None:
         return
     classifier, excerpts = Classifier(db, Rule(db, 0)), {}
-    for (_, taxon, *_), (_, seq) in zip(db.targets, refs):
-        excerpts.setdefault(classifier.tree.species[taxon], []).extend(excerpts_of(seq))
+    kept = b""
+    for target, ((_, taxon, *_), (_, seq)) in enumerate(zip(db.targets, refs)):
+        excerpts.setdefault(classifier.tree.species[taxon], []).extend(excerpts_of(seq).values())
+        for number, bases in excerpts_of(seq).items():
+            kept += struct.pack("<QII", target, number, 512) + sum(CODE[c] << 2 * i for i, c in enumerate(bases)).to_bytes(128, "little")
+    assert (db.at["excerpts"] == (0, 0)) == (db.at["keys"] == (0, 0))
+    assert db.section("excerpts") == (kept if db.at["keys"][0] else b"")
     for taxon, numbers in enumerate(db.told):
         mine = excerpts.get(taxon, []) if classifier.tree.species[taxon] == taxon else []
         assert numbers == (told_of(classifier, taxon, mine) if len(mine) >= 16 else (0,) * 10), taxon
@@ -634,6 +640,7 @@ def check_parameters(db):
     assert sizes["directory"] == 256 * (64 if db.seeded else 40) and sizes["taxa"] == 24 * db.n_taxa and sizes["targets"] == 32 * db.n_targets
     at = db.at["told"][0]
     assert sizes["kept"] % 16 == 0 and (db.at["kept"][0] > 0) == (db.at["text"][0] > 0) == db.seeded
+    assert sizes["excerpts"] % 144 == 0 and (db.at["excerpts"][0] == 0 or (db.at["keys"][0] and db.at["told"][0]))
     assert sizes["told"] == (20 * db.n_taxa if at else 0) and at % 4096 == 0
 
 
@@ -645,6 +652,12 @@ def check_places(db):
     assert all(4096 <= at <= len(db.data) and at % 4096 == 0 for at, _ in list(db.at.values())[:8])
     blocks = -(-(db.at["checksums"][0] - 4096) // (1 << 24))
     assert db.at["checksums"][1] == 8 * blocks
+
+
+def check_excerpts(db):
+    places = [(seq, number) for seq, number, known in struct.iter_unpack("<QII128x", db.section("excerpts"))
+              if seq < db.sequences and known == 512]
+    assert len(places) == db.at["excerpts"][1] // 144 and all(a < b for a, b in zip(places, places[1:]))
 
 
 def check_strings(db):
@@ -861,7 +874,7 @@ def check_tree(db):
 def why_bad(path):
     try:
         db = Database(path, trusted=False)
-        for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_counts, check_frame, check_ranges,
+        for check in (check_parameters, check_places, check_sums, check_tree, check_strings, check_excerpts, check_counts, check_frame, check_ranges,
                       check_section_keys, check_section_text, check_translated):
             check(db)
     except (AssertionError, struct.error, ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, MemoryError) as e:

@@ -11,7 +11,7 @@ mkdir bad
 check "bad databases" "$PYTHON3" "$tests/make_bad_dbs.py" a.khdb bad
 mkdir bad/g
 check "bad ones that can be added to" "$PYTHON3" "$tests/make_bad_dbs.py" g.khdb bad/g
-grep bad-x-keys bad/g/list | sed 's/^/g\//' >>bad/list
+grep -e bad-x-keys -e bad-x-excerpts bad/g/list | sed 's/^/g\//' >>bad/list
 check "one with text" env -u KH_DEVICE sh -c '"$@"' - "$kmerhash" build -q --device cpu --db t.khdb --set text --set keep-all --set max-locations=100 --set allow-duplicates --taxonomy "$data/taxonomy" \
 	--accession2taxid "$data/taxonomy/accession2taxid.tsv" $(for i in 1 2 3 4 5; do echo "$data"/genomes/*phiX174*; done) "$data"/genomes/*.gz
 expect 0 "" "it is sound" "$kmerhash" verify t.khdb

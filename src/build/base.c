@@ -5,6 +5,8 @@
  * that it has for them, and its index joins the pairs of the new ones range by range
  * (index/grow.h).  So all that follows is what a build from all references does.
  *
+ * Its excerpts of its sequences are asked about with those of the new ones (told.c).
+ *
  * Of a database with text, the text becomes that of its sequences, with holes where some of it was
  * left out, and is sampled again: its index is not looked at.
  */
@@ -112,6 +114,31 @@ int kh_build_base_refs(struct build *b, kh_err *err)
 	r->n_base = b->base.n = r->n;
 	r->bases = db->h->bases + db->h->unmapped_bases;
 	return rc;
+}
+
+/* --- its excerpts, in front of those of the references that join it -------------------- */
+int kh_build_excerpts_write(struct build *b, kh_err *err)
+{
+	const kh_db *db = b->o->base;
+	const size_t n_old = db ? (size_t)db->n_excerpts : 0;
+	kh_excerpts *e = &b->excerpts;
+	size_t n = 0;
+	int rc = KH_GROW(e->v, e->cap, n_old + e->n, err);
+
+	if (rc)
+		return rc;
+	if (n_old > 0) {
+		memmove(e->v + n_old, e->v, e->n * sizeof *e->v);
+		memcpy(e->v, db->excerpt, n_old * sizeof *e->v);
+	}
+	for (size_t i = 0; i < n_old + e->n; i++)
+		if (b->taxa.to[e->v[i].seq] != KH_DROP)
+			e->v[n++] = e->v[i];
+	e->n = n;
+	if (!b->o->growable)
+		return KH_OK;
+	rc = kh_db_begin(b->out.w, KH_SEC_EXCERPTS, err);
+	return rc || n == 0 ? rc : kh_db_append(b->out.w, e->v, n * sizeof *e->v, err);
 }
 
 /* --- its taxa in the taxonomy of the build ------------------------------------------- */

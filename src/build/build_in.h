@@ -195,12 +195,15 @@ int kh_build_gather_excerpts(struct build *b, kh_err *err);
 /* Writes the ranges that were kept; every process gets the directory of all ranges, b->dir. */
 int kh_build_join(struct build *b, kh_err *err);
 
-/* Is it to be known how many fragments of a species are told?  Where references join others, the
- * bases of those are not there to ask. */
+/* Is it to be known how many fragments of a species are told?  Where references join others, only
+ * if there are excerpts of those. */
 static inline bool kh_build_tells(const struct build *b)
 {
-	return !b->o->base && !b->o->growable && !b->o->text;
+	return !b->o->text && (!b->o->base || b->o->base->h->excerpts.at != 0);
 }
+/* Puts the excerpts of what is added to in front of the others, and leaves out those of sequences
+ * without a taxon; if the database can be added to, writes them. */
+int kh_build_excerpts_write(struct build *b, kh_err *err);
 /* Writes the section told, when the index is in the file. */
 int kh_build_told(struct build *b, kh_err *err);
 /* Encodes and writes the pairs, then the other sections. */

@@ -12,18 +12,9 @@
 #define KH_BUILD_EXCERPTS_H
 
 #include "backend/pieces.h"
+#include "db/db.h"
 
-enum {
-	KH_EXCERPT = 512,
-	KH_EXCERPT_WORDS = KH_EXCERPT / 32
-};
-
-typedef struct kh_excerpt {
-	uint64_t seq;
-	uint32_t number;                /* in its sequence */
-	uint32_t known;                 /* bases that are here, and are no other characters */
-	uint64_t base[KH_EXCERPT_WORDS];
-} kh_excerpt;
+typedef kh_db_excerpt kh_excerpt;
 
 typedef struct kh_excerpts {
 	kh_excerpt *v;

@@ -258,7 +258,10 @@ static int write_rest(struct build *b, kh_err *err)
 		return rc;
 	kh_minima(h, h->minima);
 	kh_progress_end();
-	return kh_build_tells(b) ? kh_build_told(b, err) : KH_OK;
+	if (!kh_build_tells(b))
+		return KH_OK;
+	rc = kh_build_excerpts_write(b, err);
+	return rc ? rc : kh_build_told(b, err);
 }
 
 /* Makes the index of this process's share of the pairs; with one process, a second thread makes

@@ -203,7 +203,7 @@ static void print_parameters(const kh_db *db)
 	       "bytes a location\t%.3f\n",
 	       index_bytes(h), per_feature(h), per_location(h));
 	printf("genomes can be added\t%s\nbytes for that\t%" PRIu64 "\n",
-	       h->keys.bytes || h->text.bytes ? "yes" : "no", h->keys.bytes);
+	       h->keys.bytes || h->text.bytes ? "yes" : "no", h->keys.bytes + h->excerpts.bytes);
 	if (h->translated.at)
 		printf("bytes of translated seeds\t%" PRIu64 "\n", h->translated.bytes);
 	printf("least hits by log2 features\t");
@@ -342,7 +342,8 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 (json_int_t)h->entries, "overpopulated", (json_int_t)h->over, "locations",
 			 (json_int_t)h->locations, "index_bytes",
 			 (json_int_t)h->section[KH_SEC_INDEX].bytes, "bytes_a_feature",
-			 per_feature(h), "growable_bytes", (json_int_t)h->keys.bytes, "max_bytes",
+			 per_feature(h), "growable_bytes",
+			 (json_int_t)(h->keys.bytes + h->excerpts.bytes), "max_bytes",
 			 (json_int_t)h->max_bytes, "share", kept_share(h),
 			 "digest", digest, "buckets", (json_int_t)c->buckets,
 			 "carried", (json_int_t)c->carried, "buckets_by_entries",

@@ -14,7 +14,8 @@
 
 struct verify {
 	const kh_db *db;
-	/* sections: the ranges from .. to - 1 of the index; that of keys; of text; all others */
+	/* sections: the ranges from .. to - 1 of the index; those of keys and of excerpts; of text;
+	 * all others */
 	bool index, keys, text, others;
 	unsigned from, to;
 	uint64_t blocks;
@@ -36,9 +37,9 @@ static bool concerns(const struct verify *v, uint64_t at, uint64_t n)
 	if (inside(v->db, KH_SEC_INDEX, at, n))
 		return v->index && at < kh_db_range_at(v->db, v->to) &&
 		       at + n > kh_db_range_at(v->db, v->from);
-	return inside(v->db, KH_SEC_KEYS, at, n)   ? v->keys
-	       : inside(v->db, KH_SEC_TEXT, at, n) ? v->text
-						   : v->others;
+	if (inside(v->db, KH_SEC_KEYS, at, n) || inside(v->db, KH_SEC_EXCERPTS, at, n))
+		return v->keys;
+	return inside(v->db, KH_SEC_TEXT, at, n) ? v->text : v->others;
 }
 
 static void show_bytes(struct verify *v, uint64_t n)

@@ -46,6 +46,7 @@ enum kh_section {
 	KH_SEC_TEXT,                    /* bases of the targets: text/text.h */
 	KH_SEC_KEPT,                    /* which they are: kh_db_kept */
 	KH_SEC_TRANSLATED,              /* translated/section.h */
+	KH_SEC_EXCERPTS,                /* kh_db_excerpt, where genomes can be added */
 	KH_ALL_SECTIONS
 };
 
@@ -98,7 +99,8 @@ typedef struct kh_db_header {
 	kh_db_extent text;              /* KH_SEC_TEXT; 0, 0: version 2 */
 	kh_db_extent kept;              /* KH_SEC_KEPT; 0, 0: version 2 */
 	kh_db_extent translated;        /* KH_SEC_TRANSLATED; 0, 0: there is none */
-	char zero2[KH_DB_PAGE - 600];
+	kh_db_extent excerpts;          /* KH_SEC_EXCERPTS; 0, 0: there are none */
+	char zero2[KH_DB_PAGE - 616];
 	uint64_t self;                  /* XXH3 of the header up to here */
 } kh_db_header;
 
@@ -144,6 +146,16 @@ typedef struct kh_db_kept {
 	uint32_t first_bin, bins;
 } kh_db_kept;
 
+/* Bases of a target that the index is asked about, and again when genomes have been added; ordered
+ * by `seq`, then by `number`. */
+enum { KH_EXCERPT = 512, KH_EXCERPT_WORDS = KH_EXCERPT / 32 };
+typedef struct kh_db_excerpt {
+	uint64_t seq;                   /* among all sequences, also those that have no taxon */
+	uint32_t number;                /* in its sequence */
+	uint32_t known;                 /* bases that are here, and are no other characters: all */
+	uint64_t base[KH_EXCERPT_WORDS];
+} kh_db_excerpt;
+
 /* Immutable after opening; any number of threads may use it. */
 typedef struct kh_db {
 	/* NULL, or it is a database of Kraken 2: then `image` has the cells of its table, `tax` its
@@ -161,6 +173,8 @@ typedef struct kh_db {
 	kh_bins bins;
 	kh_bin_map bin_map;             /* what bins points to */
 	kh_keys keys;                   /* if that was asked for and is there */
+	const kh_db_excerpt *excerpt;   /* the same */
+	uint64_t n_excerpts;
 	/* NULL, or by taxon and size: 0, or 1 + 65534 times the share of a species' own fragments
 	 * that are called it; or, of these, of those that no other is near */
 	const uint16_t (*told)[KH_TOLD];
@@ -217,6 +231,7 @@ static inline const kh_db_extent *kh_db_extent_of(const kh_db_header *h, enum kh
 	       : s == KH_SEC_TEXT ? &h->text
 	       : s == KH_SEC_KEPT ? &h->kept
 	       : s == KH_SEC_TRANSLATED ? &h->translated
+	       : s == KH_SEC_EXCERPTS   ? &h->excerpts
 				  : &h->section[s];
 }
 /* Does the checks that were left out at opening, for ranges from .. to - 1: checksums and

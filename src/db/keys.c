@@ -1,4 +1,4 @@
-/* keys.c - the section of a database that genomes can be added to: index/keys.h */
+/* keys.c - the sections of a database that genomes can be added to: index/keys.h, and excerpts */
 #include <config.h>
 #include "db/load_in.h"
 
@@ -21,6 +21,22 @@ int kh_db_find_keys(kh_db *db, kh_err *err)
 		if (db->keys.unmapped[i] >= h->sequences ||
 		    (i > 0 && db->keys.unmapped[i] <= db->keys.unmapped[i - 1]))
 			return kh_db_bad(db, "its sequences without a taxon are out of order", err);
+	return KH_OK;
+}
+
+int kh_db_find_excerpts(kh_db *db, kh_err *err)
+{
+	const kh_db_header *h = db->h;
+	const kh_db_excerpt *e = kh_db_section(db, KH_SEC_EXCERPTS);
+	const uint64_t n = h->excerpts.bytes / sizeof *e;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (e[i].seq >= h->sequences || e[i].known != KH_EXCERPT ||
+		    (i > 0 && (e[i].seq < e[i - 1].seq ||
+			       (e[i].seq == e[i - 1].seq && e[i].number <= e[i - 1].number))))
+			return kh_db_bad(db, "its excerpts are damaged", err);
+	db->excerpt = n > 0 ? e : NULL;
+	db->n_excerpts = n;
 	return KH_OK;
 }
 

@@ -15,7 +15,7 @@
 
 static const char *const section_name[KH_ALL_SECTIONS] = {
 	"index", "directory", "taxa", "names", "targets", "ids", "unmapped ids", "checksums",
-	"keys", "told", "text", "kept", "translated"
+	"keys", "told", "text", "kept", "translated", "excerpts"
 };
 
 int kh_db_bad(const kh_db *db, const char *what, kh_err *err)
@@ -85,6 +85,9 @@ static int check_extents(const kh_db *db, kh_err *err)
 		return kh_db_bad(db, "its sections overlap", err);
 	if (h->keys.bytes == 0 && h->keys.at != 0)
 		return kh_db_bad(db, "its section of keys is empty", err);
+	if (h->excerpts.at != 0 && (h->keys.at == 0 || h->told.at == 0))
+		return kh_db_bad(db, "its excerpts are without keys, or nothing is told of them",
+				 err);
 	if ((h->version == KH_DB_VERSION_TEXT) != (h->text.at != 0) ||
 	    (h->text.at != 0) != (h->kept.at != 0))
 		return kh_db_bad(db, "its version does not say whether it has text", err);
@@ -98,7 +101,8 @@ static int check_extents(const kh_db *db, kh_err *err)
 		    KH_RANGES * (h->text.at ? sizeof(kh_seed_range) : sizeof(kh_range)) ||
 	    h->section[KH_SEC_TAXA].bytes != (uint64_t)h->n_taxa * sizeof(kh_db_taxon) ||
 	    h->section[KH_SEC_TARGETS].bytes != (uint64_t)h->n_targets * sizeof(kh_db_target) ||
-	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0))
+	    h->told.bytes != (h->told.at ? h->n_taxa * sizeof *db->told : 0) ||
+	    h->excerpts.bytes % sizeof *db->excerpt != 0)
 		return kh_db_bad(db, "the sizes of its sections do not fit its counts", err);
 	return KH_OK;
 }
@@ -316,7 +320,8 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 	    (rc = load_taxa(db, err)) || (rc = load_targets(db, err)) ||
 	    (rc = kh_db_find_text(db, err)) || (rc = find_translated(db, err)) ||
 	    (rc = kh_db_check_facts(db, err)) ||
-	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK))
+	    (rc = o->keys ? kh_db_find_keys(db, err) : KH_OK) ||
+	    (rc = o->keys ? kh_db_find_excerpts(db, err) : KH_OK))
 		return rc;
 	return o->no_verify || o->later ? KH_OK : kh_db_check(db, 0, KH_RANGES, o->threads, err);
 }

@@ -27,8 +27,8 @@ static inline uint64_t kh_db_range_at(const kh_db *db, unsigned range)
 				     : db->seeds.dir[range].first_line);
 }
 
-/* Checks all but the index and the text against the checksums; with the section of keys if that is
- * wanted. */
+/* Checks all but the index and the text against the checksums; with the sections of keys and of
+ * excerpts if these are wanted. */
 int kh_db_check_rest(const kh_db *db, bool keys, unsigned threads, kh_err *err);
 /* Checks the text so, if there is any. */
 int kh_db_check_text(const kh_db *db, unsigned threads, kh_err *err);
@@ -52,5 +52,7 @@ int kh_db_find_text(kh_db *db, kh_err *err);
 
 /* db->keys, if the file has them; the section's place and checksums have been checked. */
 int kh_db_find_keys(kh_db *db, kh_err *err);
+/* The same for db->excerpt. */
+int kh_db_find_excerpts(kh_db *db, kh_err *err);
 
 #endif
