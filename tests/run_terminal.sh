@@ -58,8 +58,8 @@ for command in "inspect" "verify" "classify --dry-run --db"; do
 		"$(printf '\233')"
 done
 gzip -dc "$one" | awk 'NR > 1 { s = s $0 } END { for (i = 1; i < 4000; i += 50) print ">r" i "\n" substr(s, i, 150) }' >odd.reads
-expect 0 "" "a taxon that is not UTF-8, in a profile as JSON" "$real" classify --db odd.khdb --profile odd.json --html odd.html --json sum.json --output - odd.reads
-check "a taxon that is not UTF-8: escaped" grep -q 'xe4 name' odd.json
+expect 0 "" "a taxon that is not UTF-8, on a page" "$real" classify --db odd.khdb --profile odd.tsv --html odd.html --json sum.json --output - odd.reads
+check "a taxon that is not UTF-8: escaped" grep -q 'xe4 name' odd.html
 
 does "build: progress" "$esc\[K.*of.* MB" -e "$real" build --db t.khdb $refs
 does "classify: progress" "$mb" -e "$real" classify --db t.khdb --paired --report t.kreport --output t.tsv $reads

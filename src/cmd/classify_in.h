@@ -125,8 +125,6 @@ int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profil
 /* The name of sample i, to be freed: that of the table or of --set sample, or else of --prefix or
  * the first input, without folders and without endings such as .fq.gz. */
 int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_err *err);
-/* Does the name of a profile ask for CAMI's form? */
-bool kh_classify_is_cami(const char *name);
 
 /* classify_page.c: the page of one sample; */
 int kh_classify_page(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err);

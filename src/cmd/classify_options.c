@@ -42,7 +42,7 @@ const kh_opt kh_classify_opts[] = {
 	KH_FLAG("sample-pass", 0, AT(sample_pass),
 		"calls are checked by what the whole sample says"),
 	KH_TEXT("profile", 0, AT(profile), "FILE",
-		"species, how much of each, how near; .json and .cami say how it is written"),
+		"table of species: how much of each, how near"),
 	KH_FLAG("use-names", 'n', AT(names), "names beside taxids in the lines"),
 	KH_TEXT("classified-out", 'C', AT(classified), "FILE",
 		"classified reads ('#' in pairs: _1 and _2)"),

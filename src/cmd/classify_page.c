@@ -260,7 +260,7 @@ static int read_result(kh_merge *m, const kh_sheet_sample *x, enum kh_result whi
 static int read_results(const struct classify *j, kh_merge *reports, kh_merge *profiles,
 			kh_err *err)
 {
-	const bool more = j->v.profile && !kh_classify_is_cami(j->v.profile);
+	const bool more = j->v.profile;
 	int rc = KH_OK;
 
 	for (size_t i = 0; i < j->sheet.n && !rc; i++) {

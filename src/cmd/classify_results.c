@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cmd/profile_json.h"
 #include "cmd/record.h"
 #include "cmd/summary.h"
 
@@ -45,15 +44,6 @@ int kh_classify_sample_name(const struct classify *j, size_t i, char **name, kh_
 }
 
 /* --- profile ------------------------------------------------------------------------ */
-/* Does a name end so, not counting the ending of a compressed file? */
-static bool ends_with(const char *name, const char *end)
-{
-	const char *dot = kh_text_wants_bgzf(name) ? strrchr(name, '.') : name + strlen(name);
-	const size_t n = (size_t)(dot - name), m = strlen(end);
-
-	return n >= m && memcmp(dot - m, end, m) == 0;
-}
-
 int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profile *p, kh_err *err)
 {
 	const kh_profile_input in = { .db = j->db,
@@ -65,36 +55,15 @@ int kh_classify_profile(const struct classify *j, const kh_results *r, kh_profil
 	return kh_profile_make(p, &in, err);
 }
 
-bool kh_classify_is_cami(const char *name) { return ends_with(name, ".cami"); }
-
-static int write_cami(const struct classify *j, size_t i, const kh_profile *p, kh_buf *b,
-		      kh_err *err)
-{
-	char *sample;
-	int rc = kh_classify_sample_name(j, i, &sample, err);
-
-	if (!rc)
-		rc = kh_profile_cami(p, sample, b, err);
-	free(sample);
-	return rc;
-}
-
-/* In the format that the name of its file asks for. */
 static int write_profile(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *err)
 {
-	const struct classify *j = arg;
-	const char *name = j->sheet.v[i].path[KH_RESULT_PROFILE];
 	kh_profile p;
-	int rc = kh_classify_profile(j, r, &p, err);
+	int rc = kh_classify_profile(arg, r, &p, err);
 
+	(void)i;
 	if (rc)
 		return rc;
-	if (ends_with(name, ".json"))
-		rc = kh_profile_json_text(&p, b, err);
-	else if (kh_classify_is_cami(name))
-		rc = write_cami(j, i, &p, b, err);
-	else
-		rc = kh_profile_table(&p, b, err);
+	rc = kh_profile_table(&p, b, err);
 	kh_profile_clear(&p);
 	return rc;
 }

@@ -35,7 +35,7 @@ static bool cut_end(char *s, const char *end)
 char *kh_merge_sample_name(const char *path)
 {
 	static const char *const end[] = { ".report", ".kreport", ".kreport2", ".kraken",
-					   ".kraken2", ".tsv", ".txt", ".json" };
+					   ".kraken2", ".tsv", ".txt" };
 	const char *slash = strrchr(path, '/');
 	char *name = strdup(strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
 

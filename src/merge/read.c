@@ -105,14 +105,12 @@ static int check_kind(kh_merge_reader *r, bool profile)
 
 static int read_any(kh_merge_reader *r)
 {
-	const int json = kh_tsv_begins(&r->tsv, "{", r->err);
-	const int profile = json ? json : kh_tsv_begins(&r->tsv, KH_MERGE_PROFILE_HEAD, r->err);
+	const int profile = kh_tsv_begins(&r->tsv, KH_MERGE_PROFILE_HEAD, r->err);
 	const int rc = profile < 0 ? kh_merge_unreadable(r) : check_kind(r, profile);
 
 	if (profile < 0 || rc || !r->sound)
 		return rc;
-	return json ? kh_merge_read_json(r)
-		    : profile ? kh_merge_read_profile(r) : kh_merge_read_report(r);
+	return profile ? kh_merge_read_profile(r) : kh_merge_read_report(r);
 }
 
 int kh_merge_read(kh_merge *m, const char *name, const char *path, kh_errs *errs, kh_err *err)

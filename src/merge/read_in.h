@@ -1,8 +1,8 @@
 /*
  * read_in.h - what the readers of reports and of profiles share: how a row comes into the table
  *
- * read_report.c knows the rows of a report, read_profile.c those of a profile, as a table and as
- * JSON; read.c tells them apart.
+ * read_report.c knows the rows of a report, read_profile.c those of a profile; read.c tells them
+ * apart.
  */
 #ifndef KH_MERGE_READ_IN_H
 #define KH_MERGE_READ_IN_H
@@ -10,7 +10,7 @@
 #include "merge/table.h"
 #include "taxonomy/taxonomy.h"
 
-/* What a profile as a table begins with. */
+/* What a profile begins with. */
 #define KH_MERGE_PROFILE_HEAD "name\trank\tdetected\t"
 
 typedef struct kh_merge_reader {
@@ -20,7 +20,6 @@ typedef struct kh_merge_reader {
 	kh_errs *errs;
 	kh_err *err;
 	bool sound;                     /* no row has been bad so far */
-	bool json;                      /* rows are those of an array */
 } kh_merge_reader;
 
 /* What each row has, of a report or of a profile. */
@@ -58,6 +57,5 @@ int kh_merge_unreadable(kh_merge_reader *r);
 /* Each reads all of its input from r->tsv. */
 int kh_merge_read_report(kh_merge_reader *r);
 int kh_merge_read_profile(kh_merge_reader *r);
-int kh_merge_read_json(kh_merge_reader *r);
 
 #endif

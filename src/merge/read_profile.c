@@ -2,7 +2,6 @@
 #include <config.h>
 #include "merge/read_in.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +117,6 @@ static int add_root(kh_merge_reader *r)
 	return r->m->n > 0 ? KH_OK : kh_merge_add_taxon(r->m, &t, &root, &number, r->err);
 }
 
-/* `line`: of the table, or the number of the row in JSON. */
 static int tell(kh_merge_reader *r, struct row *x)
 {
 	kh_merge *m = r->m;
@@ -178,11 +176,7 @@ static int find_columns(kh_merge_reader *r, kh_span header, int at[COLUMNS], int
 static int bad(kh_merge_reader *r, const kh_span *c, const int *at, enum column which,
 	       const char *want)
 {
-	if (!r->json)
-		return kh_merge_bad_column(r, at[which] + 1, c[at[which]], want);
-	return KH_MERGE_BAD(r, "%s: row %llu of \"taxa\": %s: \"%s\" is not %s", r->tsv.name,
-			    kh_merge_line(r), column_name[which], kh_span_show(c[at[which]]).s,
-			    want);
+	return kh_merge_bad_column(r, at[which] + 1, c[at[which]], want);
 }
 
 /* What else is said of a species. */
@@ -273,7 +267,7 @@ static int read_row(kh_merge_reader *r, kh_span row, const int at[COLUMNS], int 
 	return take_row(r, c, at, rows, last);
 }
 
-/* Places rows, of a table from the last one on, so that their parents are there.  Where ranks are
+/* Places rows, from the last one on, so that their parents are there.  Where ranks are
  * nested in another order, a further pass finds those. */
 static int place_all(kh_merge_reader *r, struct rows *rows)
 {
@@ -281,7 +275,7 @@ static int place_all(kh_merge_reader *r, struct rows *rows)
 
 	for (int pass = 0; pass <= RANKS; pass++)
 		for (size_t i = 0; i < rows->n && !rc && r->sound; i++) {
-			struct row *x = &rows->v[r->json ? i : rows->n - 1 - i];
+			struct row *x = &rows->v[rows->n - 1 - i];
 
 			if (x->placed || (pass < RANKS && x->parent &&
 					  kh_merge_find(r->m, x->parent) == KH_NO_TAXON))
@@ -316,89 +310,6 @@ int kh_merge_read_profile(kh_merge_reader *r)
 				  "unknown", r->tsv.name);
 	if (!rc)
 		rc = place_all(r, &rows);
-	free(rows.v);
-	free(rows.words.p);
-	return rc;
-}
-
-/* --- JSON ------------------------------------------------------------------------- */
-/* jansson reads through this one. */
-struct stream {
-	kh_merge_reader *r;
-	bool failed;
-};
-
-static size_t more(void *to, size_t n, void *arg)
-{
-	struct stream *s = arg;
-	const int64_t got = kh_tsv_read(&s->r->tsv, to, n, s->r->err);
-
-	s->failed |= got < 0;
-	return got < 0 ? (size_t)-1 : (size_t)got;
-}
-
-/* The members of an object are the columns of its row: as a table has them, with '-' for null. */
-static int json_row(kh_merge_reader *r, const json_t *o, struct rows *rows, bool *last)
-{
-	char text[COLUMNS][32];
-	kh_span c[COLUMNS];
-	int at[COLUMNS];
-
-	for (int i = 0; i < COLUMNS; i++) {
-		const json_t *x = json_object_get(o, column_name[i]);
-
-		if (json_is_integer(x))
-			snprintf(text[i], sizeof *text, "%" JSON_INTEGER_FORMAT,
-				 json_integer_value(x));
-		else
-			snprintf(text[i], sizeof *text, json_is_real(x) ? "%.*f" : "-",
-				 i == READS ? 2 : 6, json_real_value(x));
-		at[i] = x || i < NEEDED ? i : -1;
-		c[i] = json_is_string(x)
-			       ? (kh_span) { json_string_value(x), json_string_length(x) }
-			       : (kh_span) { text[i], strlen(text[i]) };
-	}
-	if (*last) {                    /* the unknown has values only */
-		c[TAXID] = c[PARENT] = (kh_span) { "0", 1 };
-		c[NAME] = (kh_span) { "unknown", 7 };
-	}
-	return take_row(r, c, at, rows, last);
-}
-
-int kh_merge_read_json(kh_merge_reader *r)
-{
-	struct stream s = { .r = r };
-	json_error_t e;
-	json_t *root = json_load_callback(more, &s, 0, &e);
-	const json_t *taxa = json_object_get(root, "taxa");
-	const json_t *unknown = json_object_get(root, "unknown");
-	struct rows rows = { .n = 0 };
-	bool last = true;
-	int rc = s.failed ? kh_merge_unreadable(r) : add_root(r);
-
-	r->json = true;
-	if (s.failed)
-		r->sound = false;
-	else if (!rc && !root)
-		rc = KH_MERGE_BAD(r, "%s:%d: column %d: %.100s", r->tsv.name, e.line, e.column,
-				  e.text);
-	else if (!rc && (!json_is_array(taxa) || !json_is_object(unknown)))
-		rc = KH_MERGE_BAD(r, "%s: there is no \"taxa\" or no \"unknown\", which a profile "
-				  "has", r->tsv.name);
-	r->tsv.line = 0;
-	if (!rc && r->sound)
-		rc = json_row(r, unknown, &rows, &last);
-	for (size_t i = 0; i < json_array_size(taxa) && !rc && r->sound; i++) {
-		last = false;
-		r->tsv.line = i + 1;
-		rc = json_row(r, json_array_get(taxa, i), &rows, &last);
-		if (!rc && last)
-			rc = KH_MERGE_BAD(r, "%s: row %zu of \"taxa\": taxid: 0 is not a taxon",
-					  r->tsv.name, i + 1);
-	}
-	if (!rc)
-		rc = place_all(r, &rows);
-	json_decref(root);
 	free(rows.v);
 	free(rows.words.p);
 	return rc;

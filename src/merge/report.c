@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "run/cami.h"
+#include "merge/cami.h"
 #include "run/report.h"
 
 /* "S1" says how far up the next taxon with a letter is.  Reports that have no code for some taxa

@@ -1,5 +1,5 @@
 /*
- * profile.h - the profile of a sample: a row for each taxon, as a table, as a profile of CAMI
+ * profile.h - the profile of a sample: a row for each taxon, as a table
  *
  * It is made from the model of the second pass (pass.h). The reads of a species are those that
  * the model gives it, and the fragments without a class that were called that species.  An
@@ -61,9 +61,8 @@ double kh_profile_unknown(const kh_profile *p);
 /* Of the features of the species' fragments, the share that they found. */
 double kh_profile_features(const kh_presence *p);
 
-/* profile_text.c: each appends to b. */
+/* profile_text.c: appends to b. */
 int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err);
-int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err);
 /* Is there an estimate of its identity?  In per cent it is that of its fit's first shape. */
 bool kh_profile_has_identity(const kh_profile_row *r);
 double kh_profile_identity(uint32_t shape);

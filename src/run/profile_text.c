@@ -1,5 +1,5 @@
 /*
- * profile_text.c - a profile in words: as a table, which people read from the top, and as CAMI's
+ * profile_text.c - a profile in words: a table, which people read from the top
  */
 #include <config.h>
 #include "run/profile.h"
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "run/cami.h"
 
 static const char *name_of(const kh_profile *p, uint32_t taxon)
 {
@@ -211,20 +210,5 @@ int kh_profile_table(const kh_profile *p, kh_buf *b, kh_err *err)
 		add_row(p, place[i].row, b);
 	free(place);
 	add_unknown(p, b);
-	return KH_OK;
-}
-
-/* --- CAMI's profile --------------------------------------------------------------- */
-int kh_profile_cami(const kh_profile *p, const char *sample, kh_buf *b, kh_err *err)
-{
-	double *share = kh_array(p->db->tax->n, sizeof *share, err);
-
-	if (!share)
-		return KH_ENOMEM;
-	for (size_t i = 0; i < p->n; i++)
-		share[p->row[i].taxon] = p->row[i].genomes;
-	kh_cami_profile(b, &(kh_cami) { .tax = p->db->tax, .sample = sample, .share = share });
-	kh_buf_print(b, "#unknown\t%.6f\n", 100 * p->unknown_genomes);
-	free(share);
 	return KH_OK;
 }

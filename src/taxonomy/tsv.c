@@ -100,18 +100,6 @@ int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err)
 	return rc ? rc : tsv->end - tsv->pos >= n && memcmp(tsv->buf + tsv->pos, with, n) == 0;
 }
 
-int64_t kh_tsv_read(void *arg, void *buf, size_t n, kh_err *err)
-{
-	kh_tsv *tsv = arg;
-	const size_t left = tsv->end - tsv->pos, some = n < left ? n : left;
-
-	if (left == 0)
-		return tsv->read(tsv->arg, buf, n, err);
-	memcpy(buf, tsv->buf + tsv->pos, some);
-	tsv->pos += some;
-	return (int64_t)some;
-}
-
 int64_t kh_tsv_bytes(void *arg, void *buf, size_t n, kh_err *err)
 {
 	kh_span *s = arg;

@@ -45,8 +45,6 @@ int kh_tsv_open(kh_tsv *tsv, const char *path, kh_err *err);
 void kh_tsv_clear(kh_tsv *tsv);
 /* Does the text, of which nothing was given yet, begin so?  1, 0, < 0 */
 int kh_tsv_begins(kh_tsv *tsv, const char *with, kh_err *err);
-/* The same text as bytes, in place of rows: a kh_read_fn, whose arg is a kh_tsv. */
-kh_read_fn kh_tsv_read;
 /* 1: *row is the next row less its "\n" or "\r\n", valid until the next call; 0: the
  * end; < 0: an error.  A last row without its end is one, as the table may have been cut off
  * inside a number, unless any_end is set. */

@@ -1,5 +1,5 @@
 #include <config.h>
-#include "run/cami.h"
+#include "merge/cami.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /*
  * cami.h - a profile as the CAMI challenges have it, version 0.10, which OPAL reads
  */
-#ifndef KH_RUN_CAMI_H
-#define KH_RUN_CAMI_H
+#ifndef KH_MERGE_CAMI_H
+#define KH_MERGE_CAMI_H
 
 #include "base/buf.h"
 #include "taxonomy/taxonomy.h"
