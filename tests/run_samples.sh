@@ -191,26 +191,9 @@ expect 1 "none/out: No such file" "a folder that cannot be made" classify --db a
 expect 1 "sim_1.fq: is no folder" "a folder that is a file" classify --db a.khdb --samples sheet --outdir sim_1.fq
 expect 1 "nosheet" "a sheet that is missing" classify --db a.khdb --samples nosheet --outdir out
 
-# --- a dry run fails where a run would ------------------------------------------------------
-cp tsv sheet; mkdir readonly; : >plain; rm -rf out
-dry() { "$kmerhash" classify --samples sheet --dry-run "$@"; }
-expect 0 "" "a dry run" dry --db a.khdb --outdir out
-check "a dry run: nothing is made" test ! -e out
-expect 1 "none.khdb: No such file" "a dry run without a database" dry --db none.khdb --outdir out
-expect 1 "plain: is no folder" "a dry run with a file in place of a folder" dry --db a.khdb --outdir plain
-expect 1 "none/out: cannot be made" "a dry run in a folder that is not there" dry --db a.khdb --outdir none/out
-expect 1 "none/page.html: cannot open its folder" "a dry run with a page nowhere" dry --db a.khdb --outdir out --html none/page.html
-expect 2 "999999" "a dry run with a taxon that is none" dry --db a.khdb --outdir out --classified-out c.fq --extract 999999
-mkdir -p out/single.tsv
-expect 1 "sample single: out/single.tsv: is a folder" "a dry run with a folder in place of a result" dry --db a.khdb --outdir out
+cp tsv sheet; rm -rf out; mkdir -p out/single.tsv
 expect 1 "nothing is classified" "a run with a folder in place of a result" samples
-rmdir out/single.tsv; ln -s nowhere/x out/single.report
-expect 1 "out/single.report: cannot open its folder" "a dry run with a link that leads nowhere" dry --db a.khdb --outdir out
-rm out/single.report; echo old >out/linked; ln -s linked out/single.report; mkfifo out/many.tsv
-expect 0 "" "a dry run with a link and a FIFO" dry --db a.khdb --outdir out
-check "a dry run with a link and a FIFO: nothing is written" test "$(cat out/linked; ls -A out | wc -l)" = "old
-3"
-rm -rf readonly plain out
+rm -rf out
 
 # --- samples that fail -------------------------------------------------------------------
 head -c 20000 sim_1.fq >cut.fq
@@ -416,8 +399,6 @@ rm -rf out
 expect 0 "150 samples" "150 samples" samples --write report,json --html 150.html
 check "150 samples: all are there" test "$(ls out | wc -l)" -eq 300
 check "150 samples: their page has them" test "$(grep -o '"unclassified":' 150.html | wc -l)" -eq 150
-awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 40000; i++) print "s" i "\tsim_1.fq" }' >large
-expect 0 "" "40000 samples: a dry run" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out --dry-run
 awk 'BEGIN { print "sample\treads1"; for (i = 0; i < 20000; i++) print "s\tnone" i ".fq" }' >large
 expect 1 "more errors are not shown" "20000 files of a sample" timeout 20 "$kmerhash" classify --db a.khdb --samples large --outdir out
 check "150 samples: all alike" test "$(cksum out/*.report | cut -d ' ' -f 1 | sort -u | wc -l)" -eq 1

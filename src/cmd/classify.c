@@ -113,35 +113,6 @@ static int check_memory(const struct classify *j, kh_err *err)
 		       left.limit);
 }
 
-/* Opens inputs, outputs and the database without its index, and tells about them, one figure a
- * line: its name, a tab, bytes or a number. */
-static int dry_run(struct classify *j, kh_err *err)
-{
-	const kh_db_options o = { .no_verify = true, .kraken = true, .threads = j->on.threads };
-	uint64_t bytes = 0;
-	int rc;
-
-	if (j->v.references.n)
-		return kh_fail(err, KH_EUSAGE, "--dry-run: of --references, "
-			       "build --dry-run says what they take");
-	if ((rc = kh_classify_try_files(j, &bytes, err)) ||
-	    (rc = kh_db_open(&j->db, j->v.db, &o, err)) || (rc = select_reads(j, err)))
-		return rc;
-	const kh_db_header *h = j->db->h;
-	if (j->v.samples)
-		printf("samples\t%zu\n", j->sheet.n);
-	printf("inputs\t%zu\n", j->sheet.n_files);
-	if (bytes > 0)
-		printf("bytes\t%" PRIu64 "\n", bytes);
-	printf("database\t");
-	kh_cmd_print(j->db->path, strlen(j->db->path));
-	printf("\nk\t%" PRIu32 "\ntargets\t%" PRIu32 "\nfeatures\t%" PRIu64 "\nindex\t%" PRIu64
-	       "\n", h->sampling.k, h->n_targets, h->features, h->section[KH_SEC_INDEX].bytes);
-	printf("backend\t%s\nthreads\t%u\nmemory\t%" PRIu64 "\n", j->on.choice.backend->name,
-	       j->on.threads, memory_needed(j));
-	return KH_OK;
-}
-
 /* --- the run ------------------------------------------------------------------------ */
 /* Of several processes: agrees with the others on who has which part of the index. */
 static int join_processes(struct classify *j, kh_err *err)
@@ -304,8 +275,6 @@ static int classify(struct classify *j, kh_err *err)
 	kh_classify_feed_options(j, j->on.comm ? &j->to_all : be);
 	if (first && (rc = check_memory(j, err)))
 		return rc;
-	if (j->v.dry_run)
-		return first ? dry_run(j, err) : KH_OK;
 	if (!first)
 		return follow(j, err);
 	rc = lead(j, err);
@@ -374,7 +343,7 @@ static int run(const kh_command *c, int argc, char **argv)
 	if (!rc)
 		rc = classify(&j, &err);
 	/* every process has succeeded */
-	if (!rc && comm && !j.v.dry_run)
+	if (!rc && comm)
 		rc = kh_comm_barrier(comm, &err);
 	if (rc && comm)
 		kh_comm_fail(comm, &err);

@@ -30,7 +30,7 @@ struct classify_values {
 	double confidence;
 	bool paired, interleaved, names, zero_counts, distinct, mpa;
 	bool quick, kraken2;            /* kraken2: say what that program says at the end */
-	bool no_mate_check, allow_no_eof, no_verify, verify, dry_run, keep_going, resume;
+	bool no_mate_check, allow_no_eof, no_verify, verify, keep_going, resume;
 	const char *profile, *paf;
 	bool sample_pass, lineage_column, second_best, identity;
 };
@@ -84,9 +84,6 @@ int kh_classify_name_wanted(struct classify *j, kh_err *err);
 /* fills the sheet, from a table or from n operands, and names all results.  Fails
  * if one of them is an input, the database, or another result. */
 int kh_classify_sheet(struct classify *j, int n, char **input, kh_err *err);
-/* Opens and closes the inputs of operands, of so many bytes if that is known (else 0), and all
- * results, to see whether that is possible. */
-int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err);
 
 /* classify_results.c */
 extern kh_write_fn *const kh_classify_write[KH_N_RESULTS];

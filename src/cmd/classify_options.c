@@ -52,7 +52,6 @@ const kh_opt kh_classify_opts[] = {
 	KH_LIST("exclude", 'x', AT(exclude), "TAXA",
 		"reads of these clades go to neither file"),
 	KH_TEXT("device", 0, AT(device), "NAME", "auto, cpu, cuda or cuda:0,2 [auto]"),
-	KH_FLAG("dry-run", 0, AT(dry_run), "check what is named and say what it is, only"),
 	KH_OPTS_COMMON,
 	KH_GONE("output-format", "--write has lines, lines.gz or neither"),
 	KH_GONE("report-minimizer-data", "--set distinct does the same"),

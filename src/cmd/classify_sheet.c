@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "io/output.h"
 #include "io/paths.h"
 
 /* --- names of results --------------------------------------------------------------- */
@@ -239,84 +238,6 @@ static int check_files(struct classify *j, kh_err *err)
 	return rc;
 }
 
-static int try_output(const char *path, kh_err *err)
-{
-	kh_out *out = NULL;
-	kh_path at;
-	int rc;
-
-	if (!path)
-		return KH_OK;
-	rc = kh_path_find(&at, path, STDOUT_FILENO, err);
-	/* opening what is written in place would empty it */
-	if (!rc && at.fd < 0 && (!at.there || S_ISREG(at.st.st_mode))) {
-		rc = kh_out_open(&out, path, err);
-		kh_out_close(out);
-	}
-	kh_path_clear(&at);
-	return rc;
-}
-
-/* In the folder of a table's results those can fail whose names are there. */
-static int try_results(const struct classify *j, kh_err *err)
-{
-	int rc = KH_OK;
-	struct stat st;
-
-	for (size_t i = 0; i < j->sheet.n && !rc; i++)
-		for (int k = 0; k < KH_N_RESULTS && !rc; k++) {
-			const char *path = j->sheet.v[i].path[k];
-
-			if (path && (!j->v.outdir || lstat(path, &st) == 0))
-				rc = try_output(path, err);
-		}
-	return rc;
-}
-
-/* Can the folder of a table's results be used, or made? */
-static int try_folder(const char *dir, kh_err *err)
-{
-	char *above = NULL;
-	const char *base = kh_base_name(dir);
-	struct stat st;
-	int rc = KH_OK;
-
-	if (stat(dir, &st) == 0)
-		return S_ISDIR(st.st_mode) && access(dir, W_OK | X_OK) == 0
-			       ? KH_OK
-			       : kh_fail(err, KH_EIO, "%s: is no folder that can be written to",
-					 dir);
-	above = base > dir ? strndup(dir, (size_t)(base - dir)) : strdup(".");
-	if (!above)
-		return kh_fail_nomem(err);
-	if (access(above, W_OK | X_OK) != 0)
-		rc = kh_fail(err, KH_EIO, "%s: cannot be made: %s", dir, strerror(errno));
-	free(above);
-	return rc;
-}
-
-int kh_classify_try_files(const struct classify *j, uint64_t *bytes, kh_err *err)
-{
-	const kh_run_options o = { .feed = j->feed };
-	const kh_feed_options fo = kh_run_feed_options(&o, &j->sheet.v[0], 0);
-	const char *dir = j->v.outdir;
-	kh_monitor *m = NULL;
-	kh_feed *feed = NULL;
-	uint64_t done;
-	int rc = kh_monitor_new(&m, err);
-
-	/* the files of a sheet have been looked at, each by itself */
-	if (!rc && !j->v.samples && !(rc = kh_feed_open(&feed, &fo, m, err)))
-		kh_feed_progress(feed, &done, bytes);
-	kh_feed_close(feed);
-	kh_monitor_free(m);
-	if (!rc && dir)
-		rc = try_folder(dir, err);
-	if (!rc && j->v.samples)
-		rc = try_output(j->v.html, err);
-	return rc ? rc : try_results(j, err);
-}
-
 /* --- the sheet ---------------------------------------------------------------------- */
 /* Two names that differ in one character, 1 and 2: probably mates, which a run without --paired
  * takes for single reads. */
@@ -390,7 +311,7 @@ int kh_classify_sheet(struct classify *j, int n, char **path, kh_err *err)
 		rc = name_results(j, &j->sheet.v[i], err);
 	if (!rc)
 		rc = check_files(j, err);
-	if (!rc && j->v.samples && !j->v.dry_run && j->errs.found == 0)
+	if (!rc && j->v.samples && j->errs.found == 0)
 		rc = make_folder(j, err);
 	if (rc || j->errs.found == 0)
 		return rc;
