@@ -23,7 +23,7 @@ expect 2 "takes no 'x'" "--version x" "$real" --version x
 # --- options and settings ------------------------------------------------------------------------
 expect 2 "unknown option '--reprot', did you mean --report?" "an option that is misspelt" "$real" classify --reprot x
 expect 2 "unknown option '--quux' " "one that is nothing like it" "$real" classify --quux
-expect 2 "option '--re' may be --references, --report, --resume" "an option cut too short" "$real" classify --re x
+expect 2 "option '--re' may be --report, --resume" "an option cut too short" "$real" classify --re x
 expect 2 "option '--paired' takes no argument" "an argument that is too many" "$real" classify --paired=3
 expect 2 "unknown option '-K'" "a letter" "$real" classify -K
 expect 2 "'verfy' is not a command, did you mean verify?" "a command that is misspelt" "$real" verfy

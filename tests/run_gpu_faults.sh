@@ -1,7 +1,7 @@
 # run_gpu_faults.sh - the GPU is out of memory, refuses a call, is lost, or a kernel fails: the
 # run fails in one good line and leaves nothing; speaks TAP.  KH_SLOW=1: every n, not a sample.
 # KH_JOBS: runs at a time, but of kernels that fail.  KH_DEVICE: the devices.  KH_COMMANDS: only these of build, spill,
-# classify, kraken (by a database of Kraken 2) and references
+# classify and kraken (by a database of Kraken 2)
 here=$PWD
 prog=${KH_FAULTS:-$here/tests/kmerhash_faults}
 . "$KH_SRCDIR/tests/tap.sh"
@@ -11,7 +11,6 @@ need_gpu "$prog"
 
 opts="--device ${KH_DEVICE:-cuda} --threads 3"
 tax="--taxonomy $data/taxonomy --accession2taxid $data/taxonomy/accession2taxid.tsv"
-for f in "$data"/genomes/*.gz; do refs="${refs:-} -R $f"; done
 r1=$data/reads/tiny_sim_1.fq.gz r2=$data/reads/tiny_sim_2.fq.gz
 # Each writes to the folder $d; "$@" stands in front of the program.
 run_build() { $limit "$@" "$prog" build -q $opts --set block-size=30K --db "$d/x.khdb" $tax "$data"/genomes/*.gz; }
@@ -24,7 +23,6 @@ run_classify() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db
 	--report "$d/o.kreport" --set distinct --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
 run_kraken() { $limit "$@" "$prog" classify -q $opts --set block-size=10K --db kraken --paired --output "$d/o.tsv" \
 	--report "$d/o.kreport" --unclassified-out "$d/u#.fq.gz" $r1 $r2; }
-run_references() { $limit "$@" "$prog" classify -q $opts $refs $tax --output "$d/o.tsv" $r1; }
 
 good_line() { # FILE: one line that names the device, the call and what it gave
 	[ "$(wc -l <"$1")" -eq 1 ] && grep -Eq \
@@ -92,7 +90,7 @@ check "a database" "$prog" build -q --device cpu --threads 2 --db a.khdb $tax "$
 for f in "$data"/genomes/*.gz; do gzip -dc "$f"; done >genomes.fa
 make=$(dirname "$prog")/make_kraken
 check "a database of Kraken 2" "$make" kraken "$data/taxonomy" cells=90000 genomes.fa
-for command in ${KH_COMMANDS:-build spill classify kraken references}; do
+for command in ${KH_COMMANDS:-build spill classify kraken}; do
 	d=want/$command; mkdir -p $d
 	check "$command: without a fault" run_$command env KH_CUDA_COUNT="$t/count"
 	read -r allocs calls kernels <count

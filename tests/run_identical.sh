@@ -156,15 +156,8 @@ is_run "minhash: 2 threads, small blocks" --paired --threads 2 --set block-size=
 same ref.tsv x.tsv "lines alone, on standard output"
 "$kmerhash" classify -q --db $db --paired --output - --report x.kreport $r1 $r2 >x.none
 same /dev/null x.none "--output -: no lines"
-# Of references in memory, the calls of a database of them; a database by a symbolic link.
-for f in "$data"/genomes/*.gz; do set -- "$@" -R "$f"; done
+# A database by a symbolic link.
 build --db plain.khdb --device cpu "$data"/genomes/*.gz
-classify --db plain.khdb --device cpu --paired $r1 $r2 >plain.tsv
-classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
-same plain.tsv x.tsv "references in memory"
-expect 2 "in place of --db" "references in memory, and a database" classify "$@" -t "$data/taxonomy" --db plain.khdb $r1
-KMERHASH_DB=minhash.khdb classify "$@" -t "$data/taxonomy" -a "$data/taxonomy/accession2taxid.tsv" --paired $r1 $r2 >x.tsv
-same plain.tsv x.tsv "references in memory, and a database in the environment"
 ln -s linked.khdb link.khdb && build --db link.khdb "$data"/genomes/*.gz
 same plain.khdb linked.khdb "a database written through a symbolic link"
 check "the same k-mers, another count of files: digest" sh -c '

@@ -41,8 +41,6 @@ same a.khdb b.khdb "build from a pipe in 80000 KiB: the same bytes"
 
 # --- classify -----------------------------------------------------------------------------------
 gzip -dc "$data/reads/tiny_sim_1.fq.gz" >1.fq
-expect 1 "an index in memory needs it all: use build and --db" "classify --references: both numbers" limited 90000 \
-	"$real" classify -q --device cpu -p 2 --references refs.fa $tax --output o.tsv 1.fq
 expect 1 "the reads need about [0-9.]+ MB of memory.* [0-9.]+ MB are left" "classify with blocks that are too large" limited 400000 \
 	"$real" classify -q --device cpu -p 4 --set block-size=64M --db a.khdb --output o.tsv 1.fq
 cp a.khdb big.khdb; truncate -s 2G big.khdb

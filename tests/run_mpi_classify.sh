@@ -53,9 +53,6 @@ compare "sample pass and profile" "2 3" --set block-size=20K -P --sample-pass --
 	../ten_1.fq ../ten_2.fq
 compare "sample pass and profile of long reads" "3" --set block-size=5K --sample-pass --profile p.tsv --html html ../long.fa
 compare "no reads" "3" -r report --set distinct /dev/null
-placements=auto database=
-compare "references" "2" -R "$data/genomes/Escherichia_phage_T7.NC_001604.1.fa.gz" -t "$data/taxonomy" \
-	-a "$data/taxonomy/accession2taxid.tsv" -r report ../1.fq
 
 # --- a part each ---------------------------------------------------------------------------------
 # Reads for ever, by a FIFO: a run that is in the midst of it.  pid of process N to .pidN, mpirun's to .mpirun
@@ -150,8 +147,6 @@ expect 2 "process 1 was started with other options than process 0" "other option
 	'exec "$@" -d $OMPI_COMM_WORLD_RANK.khdb -c 0.$OMPI_COMM_WORLD_RANK' sh "$real" classify --device cpu -q -o o.tsv 1.fq
 rm -f r o.tsv
 expect 2 "none of auto, replicate, shard, host and host-lists" "a wrong placement" "$kmerhash" classify -d a.khdb --set placement=all 1.fq
-expect 2 "--set placement=shard needs --db" "references in parts" processes 2 "$real" classify -q --set placement=shard \
-	-R 1.fa -t . 1.fq
 expect 2 "several processes cannot read standard input" "standard input" processes 2 "$real" classify $device -q -d a.khdb - <1.fq
 mkfifo pipe; cat 1.fq >pipe & expect 0 "" "a FIFO" processes 2 "$real" classify $device -q -d a.khdb -o o.tsv pipe; rm o.tsv
 expect 2 "several processes cannot read standard input" "/dev/stdin" processes 2 "$real" classify $device -q -d a.khdb /dev/stdin </dev/zero

@@ -78,7 +78,6 @@ expect 2 "is named for two outputs" "a report where the lines go" sh -c '"$@" >>
 expect 0 "" "lines and report into one pipe" sh -c '"$@" | cat >got' - "$real" classify -q --db a.khdb --report /dev/stdout 1.fq
 cat want.tsv want.kreport >two; same two got "lines and report into one pipe: one behind the other"
 expect 2 "both the database and an output" "the output is the database of a folder" classify --db d --output d/a.khdb 1.fq
-expect 2 "both a reference and an output" "the output is a reference" classify -R phix.gz --taxonomy "$data/taxonomy" --output phix.gz 1.fq
 cp "$data/taxonomy/accession2taxid.tsv" t.khdb
 expect 2 "both a table and an output" "the database is a table" build --db t.khdb --seqid2taxid t.khdb phix.gz
 check "names that clash: nothing is touched" test -s 1.fq -a -s a.khdb -a ! -e x -a "$(cat same)" = old
@@ -102,10 +101,6 @@ expect 2 "" "standard error is the output" sh -c '"$@" 2>log' - \
 check "standard error is the output: said there" grep -q "both standard error" log
 check "output and messages in one file" sh -c '"$@" >log 2>&1' - "$real" classify --db a.khdb 1.fq
 cp -r "$tax" tax; chmod u+w tax tax/*; echo "$phix" >list; cp list list.khdb
-for f in nodes.dmp names.dmp merged.dmp accession2taxid.tsv; do
-	expect 2 "both an? ?(file of the taxonomy|input) and an output" "the output is $f" classify -R phix.gz --taxonomy tax \
-		--accession2taxid tax/accession2taxid.tsv --output tax/$f 1.fq
-done
 expect 2 "both a file of the taxonomy and an output" "the database is nodes.dmp" "$kmerhash" build --db tax/nodes.dmp --taxonomy tax phix.gz
 expect 2 "both the list of references and an output" "the database is the list" build --db list.khdb --list list.khdb
 expect 2 "both a reference and an output" "the database is in the list" sh -c 'cp phix.gz ref.khdb; echo ref.khdb >list; "$@"' - \

@@ -84,9 +84,6 @@ check "no lines: there are none" test -z "$(ls out | grep tsv)"
 alone many --confidence 0.3 --paired sim_1.fq sim_2.fq real_1.fq real_2.fq
 same own/many.report out/many.report "no lines: the report"
 check "a folder that merge takes" sh -c '"$1" merge out | head -n 1 | grep -q "empty	many	many2	pairs"' - "$kmerhash"
-check "references in place of a database" classify --references "$data/genomes" --taxonomy "$data/taxonomy" \
-	-a "$data/taxonomy/accession2taxid.tsv" --samples sheet --outdir out2
-alone single sim_1.fq; same own/single.tsv out2/single.tsv "references in place of a database: lines"
 check "what is recorded" sh -c 'for w in \"xxh3\" \"mtime_ns\" \"checksum\" \"command\" \"parameters\" \"machine\"; do grep -q "$w" out/many.json || exit 1; done'
 
 # --- bad sheets: all errors at once, before the database ----------------------------------
@@ -135,7 +132,6 @@ printf '{"accession":"GCF_1.1","organism":{"taxId":10847}}\n' >over/tree/assembl
 gzip -dc "$data"/genomes/Escherichia_virus_phiX174*.gz >over/tree/GCF_1.1/x.fna
 sums() { find over -type f | sort | xargs cksum; }
 refs="--taxonomy over/tax --accession2taxid over/m.tsv"
-first=over/refs/$(ls over/refs | head -n 1)
 while IFS='|' read -r what message sample outdir options; do
 	printf 'sample\treads1\n%s\tsim_1.fq\n' "$sample" >over/run1.tsv; sums >sums.was
 	expect 2 "$message" "over $what" "$kmerhash" classify --samples over/run1.tsv --outdir "$outdir" $options
@@ -145,14 +141,9 @@ the sheet|both the sheet and an output|run1|over|--db a.khdb
 the sheet, by a link|both the sheet and an output|run1|links|--db a.khdb
 the database, by a page|both the database and an output|s|over/x|--db over/d.profile --html over/d.profile
 the database, by a profile|both the database and an output|d|over|--db over/d.profile --profile profile
-a reference in a folder|both a reference and an output|s|over/x|--references over/refs $refs --html $first
-a table of ids|both an input and an output|m|over|--references over/refs $refs
-the report of a tree|both the report of a tree and an output|s|over/x|--references over/tree $refs --html over/tree/assembly_data_report.jsonl
-the taxonomy|both a file of the taxonomy and an output|s|over/x|--references over/refs $refs --html over/tax/nodes.dmp
 the reads|both an input and an output|s|over/x|--db a.khdb --html sim_1.fq
 EOF
 sums >sums.was
-expect 2 "both a reference and an output" "over a reference, of operands" "$kmerhash" classify --references over/refs $refs --output $first sim_1.fq
 expect 2 "both the report of a tree and an output" "build over the report of a tree" "$kmerhash" build $refs \
 	--db over/tree/assembly_data_report.jsonl over/tree
 sums >sums.is; same sums.was sums.is "of operands: it is untouched"

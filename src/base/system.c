@@ -38,22 +38,3 @@ int kh_system_random(void *p, size_t n)
 	return getentropy(p, n);
 #endif
 }
-
-int kh_system_memory_file(void)
-{
-#ifdef HAVE_MEMFD_CREATE
-	return memfd_create("kmerhash", MFD_CLOEXEC);
-#else
-	const char *folder = getenv("TMPDIR");
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof path, "%s/kmerhash.XXXXXX", folder && *folder ? folder : "/tmp");
-	fd = mkstemp(path);
-	if (fd < 0)
-		return -1;
-	unlink(path);
-	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	return fd;
-#endif
-}

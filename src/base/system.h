@@ -25,7 +25,5 @@ static inline uint64_t kh_nanoseconds(struct timespec t)
 int kh_system_pipe(int end[2]);
 /* Fills at most 256 bytes. 0, or -1 with errno. */
 int kh_system_random(void *p, size_t n);
-/* A file without a name: in memory, or else in TMPDIR. A descriptor, or -1 with errno. */
-int kh_system_memory_file(void);
 
 #endif

@@ -109,11 +109,8 @@ typedef struct kh_build_options {
 	uint64_t max_db_size;           /* bytes of the file at most, 0: no limit: limit.h */
 	unsigned threads;
 	const char *device;             /* "auto", "cpu", "cuda..." */
-	uint64_t memory;                /* bytes for features, 0: as much as is left */
-	/* the features beyond that go to a file beside this one; NULL: beside db */
-	const char *spill;
-	/* the database is a file in memory, which must have room for it */
-	bool in_memory;
+	uint64_t memory;                /* bytes for features, others go to a file beside
+					 * db; 0: as much as is left */
 	bool dry_run;                   /* stops after checking the inputs and planning */
 	uint64_t gpu_memory;
 	kh_comm *comm;                  /* NULL: one process */
@@ -161,15 +158,5 @@ typedef struct kh_build_summary {
 
 /* Every process calls it. Process 0 gets the whole summary, the others only their seconds. */
 int kh_build(const kh_build_options *o, kh_build_summary *sum, kh_err *err);
-
-/* A database in memory: its memory is given back when this is closed. */
-typedef struct kh_memory_db {
-	int fd;                         /* -1: none */
-	char name[32];                  /* for kh_db_open */
-} kh_memory_db;
-
-/* Builds into memory in place of the file o.db.  `db` is to be closed even if that fails. */
-int kh_build_in_memory(kh_build_options o, kh_memory_db *db, kh_err *err);
-void kh_memory_db_close(kh_memory_db *db);
 
 #endif

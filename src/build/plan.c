@@ -141,24 +141,20 @@ static void estimate(const struct build *b, kh_build_estimate *e)
 	e->features /= processes;
 	e->pairs = e->features * PAIR;
 	e->other = other_memory(b, e->features) + growing_memory(b, e->features);
-	if (b->o->in_memory)
-		e->other += e->file;
 	/* its part of the file, which is kept until the parts of the others are known */
 	if (processes > 1)
 		e->other += e->file / processes;
 	e->left = kh_memory_left_now(b->o->threads + HELPERS);
 }
 
-static int check_memory(const struct build *b, const kh_build_estimate *e, kh_err *err)
+static int check_memory(const kh_build_estimate *e, kh_err *err)
 {
 	if (e->other <= e->left.bytes)
 		return KH_OK;
 	return kh_fail(err, KH_ENOMEM,
 		       "the build needs about %.1f MB of memory even if all features go to disk, "
-		       "and %.1f MB are left %s; %s",
-		       mb(e->other), mb(e->left.bytes), e->left.limit,
-		       b->o->in_memory ? "an index in memory needs it all: use build and --db"
-				       : "fewer --threads or a smaller --set block-size need less");
+		       "and %.1f MB are left %s; fewer --threads or a smaller --set "
+		       "block-size need less", mb(e->other), mb(e->left.bytes), e->left.limit);
 }
 
 int kh_build_plan(struct build *b, kh_err *err)
@@ -172,7 +168,7 @@ int kh_build_plan(struct build *b, kh_err *err)
 	estimate(b, e);
 	if (e->left.bytes != UINT64_MAX)
 		e->left.bytes /= neighbours;
-	if ((rc = check_memory(b, e, err)))
+	if ((rc = check_memory(e, err)))
 		return rc;
 	/* leaves some free: this is an estimate, and other programs take memory, too */
 	most = e->left.bytes == UINT64_MAX ? 0 : (e->left.bytes - e->other) / 8 * 7 + 1;

@@ -157,7 +157,7 @@ static int open_builder(struct build *b, kh_err *err)
 					.on = b->on,
 					.block_size = kh_build_block_size(b),
 					.memory = b->in.memory,
-					.tmp = o->spill ? o->spill : o->db };
+					.tmp = o->db };
 
 	return b->on.choice.backend->build.open(&b->in.builder, &bo, err);
 }

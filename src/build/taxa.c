@@ -74,7 +74,7 @@ static int check_unmapped(const struct build *b, const uint32_t *said, kh_err *e
 	if (!any && (double)unmapped > o->max_unmapped * (double)n)
 		return kh_fail(err, KH_EFORMAT, "%zu of %zu sequences have no taxon, more than "
 			       "build --max-unmapped %g allows", unmapped, n, o->max_unmapped);
-	if (b->limit.builds == 0 && !o->dry_run && !o->in_memory)
+	if (b->limit.builds == 0 && !o->dry_run)
 		kh_log(KH_WARN, "kmerhash inspect --unmapped lists them");
 	return KH_OK;
 }

@@ -16,30 +16,6 @@
 #include "run/load.h"
 
 /* --- the database ----------------------------------------------------------------- */
-static int index_references(struct classify *j, kh_err *err)
-{
-	kh_words *maps = &j->v.seqids;          /* tables by sequence come first, as in build */
-
-	if (kh_words_add(maps, &j->v.maps, err))
-		return err->code;
-	const kh_build_options o = { .refs = (const char *const *)j->refs.path,
-				     .n_refs = j->refs.n,
-				     .file_taxid = j->refs.taxid,
-				     .taxonomy = j->v.taxonomy,
-				     .maps = maps->v,
-				     .n_maps = maps->n,
-				     .sampling = { .scheme = KH_SYNCMER,
-						   .stride = KH_STRIDE,
-						   .no_repeats = 1 },
-				     .max_span = KH_MAX_SPAN,
-				     .max_locations = KH_MAX_LOCATIONS,
-				     .threads = j->on.threads,
-				     .device = j->v.device ? j->v.device : "auto",
-				     .max_unmapped = KH_MAX_UNMAPPED,
-				     .allow_no_eof = j->v.allow_no_eof };
-	return kh_build_in_memory(o, &j->memory, err);
-}
-
 /* Reports all taxa that the database does not have at once. */
 static int select_reads(struct classify *j, kh_err *err)
 {
@@ -61,13 +37,11 @@ static int select_reads(struct classify *j, kh_err *err)
 
 static int load_db(struct classify *j, kh_err *err)
 {
-	const bool references = j->v.references.n > 0;
-	int rc = references ? index_references(j, err) : KH_OK;
-	const kh_load_options o = { .path = references ? j->memory.name : j->v.db,
+	const kh_load_options o = { .path = j->v.db,
 				    .on = &j->on,
 				    .no_verify = j->v.no_verify,
 				    .verify = j->v.verify,
-				    .stamps = !references,
+				    .stamps = true,
 				    .confidence = j->v.confidence,
 				    .want = j->v.sample_pass || j->v.profile ? KH_WANT_CANDIDATES
 					    : j->v.second_best ? KH_WANT_SECOND : KH_WANT_NONE,
@@ -75,8 +49,8 @@ static int load_db(struct classify *j, kh_err *err)
 				    .min_groups = (uint32_t)j->v.min_groups,
 				    .quick = j->v.quick };
 
-	if (!rc)
-		rc = kh_load(&j->db, &j->rule, &o, err);
+	const int rc = kh_load(&j->db, &j->rule, &o, err);
+
 	if (rc)
 		return rc;
 	j->style.tax = j->db->tax;
@@ -291,10 +265,7 @@ static int classify(struct classify *j, kh_err *err)
 
 static int choose_device(struct classify *j, kh_err *err)
 {
-	if (j->v.db)
-		return kh_load_devices(&j->on.choice, j->v.device, j->v.db,
-				       j->v.identity || j->v.paf, err);
-	return kh_backend_choose(&j->on.choice, j->v.device ? j->v.device : "auto", err);
+	return kh_load_devices(&j->on.choice, j->v.device, j->v.db, j->v.identity || j->v.paf, err);
 }
 
 static void clear(struct classify *j)
@@ -304,8 +275,6 @@ static void clear(struct classify *j)
 	kh_remote_close(j->processes);
 	kh_text_close(j->page);
 	kh_db_close(j->db);
-	kh_memory_db_close(&j->memory);
-	kh_references_clear(&j->refs);
 	kh_sheet_clear(&j->sheet);
 	kh_errs_clear(&j->errs);
 	kh_select_close(&j->select);
@@ -313,9 +282,6 @@ static void clear(struct classify *j)
 	for (size_t i = 0; i < j->made.n; i++)
 		free((char *)j->made.v[i]);
 	free(j->made.v);
-	free(j->v.references.v);
-	free(j->v.maps.v);
-	free(j->v.seqids.v);
 	free(j->v.extract.v);
 	free(j->v.exclude.v);
 }
@@ -323,7 +289,6 @@ static void clear(struct classify *j)
 static int run(const kh_command *c, int argc, char **argv)
 {
 	struct classify j = { .v = { .db = getenv("KMERHASH_DB"), .min_groups = 2 },
-			      .memory = { .fd = -1 },
 			      .argv = argv };
 	kh_comm *comm = NULL;
 	kh_err err = { 0, "" };

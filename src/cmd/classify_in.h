@@ -10,8 +10,6 @@
 #ifndef KH_CMD_CLASSIFY_IN_H
 #define KH_CMD_CLASSIFY_IN_H
 
-#include "build/build.h"
-#include "build/references.h"
 #include "cmd/options.h"
 #include "io/text.h"
 #include "remote/remote.h"
@@ -21,8 +19,7 @@
 
 /* The options as they were given. */
 struct classify_values {
-	kh_words references, maps, seqids, extract, exclude;
-	const char *taxonomy;
+	kh_words extract, exclude;
 	const char *db, *device, *placement;
 	const char *output, *report, *json, *html, *classified, *unclassified, *col5;
 	const char *samples, *sample, *outdir, *prefix, *write;
@@ -60,8 +57,6 @@ struct classify {
 	struct classify_sample *sample; /* of the sheet */
 	kh_errs errs;                   /* of the sheet, or of --extract and --exclude */
 	kh_select select;
-	kh_references refs;             /* --references, and what they make: */
-	kh_memory_db memory;
 	kh_db *db;
 	kh_compute compute;
 	kh_run *run;

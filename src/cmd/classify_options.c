@@ -12,12 +12,6 @@
 
 const kh_opt kh_classify_opts[] = {
 	KH_TEXT("db", 'd', AT(db), "FILE", "the database, or a folder with just one"),
-	KH_LIST("references", 'R', AT(references), "FILE",
-		"in place of a database: references, indexed in memory"),
-	KH_TEXT("taxonomy", 't', AT(taxonomy), "DIR",
-		"taxonomy of the references; their tables of taxids, too, as for build"),
-	KH_AS_BUILD("accession2taxid", 'a', AT(maps), "FILE"),
-	KH_AS_BUILD("seqid2taxid", 'm', AT(seqids), "FILE"),
 	KH_UINT("threads", 'p', AT(threads), 1, 4096, "N", "worker threads [all CPUs]"),
 	KH_FLAG("paired", 'P', AT(paired), "files come in pairs: mates 1, mates 2"),
 	KH_FLAG("interleaved", 'i', AT(interleaved), "mates follow one another in one file"),
@@ -126,28 +120,16 @@ static int set_placement(struct classify *j, kh_err *err)
 			       "--set placement: '%s' is none of auto, replicate, shard, host and "
 			       "host-lists", j->v.placement);
 	j->on.placement = (enum kh_placement)i;
-	if (!j->v.references.n || !j->on.comm)
-		return KH_OK;
-	if (i >= KH_PLACE_SHARD)
-		return kh_fail(err, KH_EUSAGE,
-			       "each process indexes --references: --set placement=shard needs "
-			       "--db");
-	if (i == KH_PLACE_AUTO)
-		j->on.placement = KH_PLACE_REPLICATE;
 	return KH_OK;
 }
 
 /* Which options need, or exclude, one another. */
 static int check_database(const struct classify_values *v, kh_err *err)
 {
-	if (v->references.n && !v->taxonomy)
-		return kh_fail(err, KH_EUSAGE, "--references needs --taxonomy DIR");
-	if (v->references.n && v->db && v->db != getenv("KMERHASH_DB"))
-		return kh_fail(err, KH_EUSAGE, "--references are in place of --db: not both");
 	if (v->verify && v->no_verify)
 		return kh_fail(err, KH_EUSAGE, "--set verify and --set no-verify: not both");
-	if (!v->references.n && (!v->db || !*v->db))
-		return kh_fail(err, KH_EUSAGE, "--db FILE is needed, or --references FILE");
+	if (!v->db || !*v->db)
+		return kh_fail(err, KH_EUSAGE, "--db FILE is needed");
 	return KH_OK;
 }
 
@@ -193,7 +175,7 @@ int kh_classify_options(struct classify *j, int n, char **path, kh_err *err)
 	    (rc = kh_classify_name_wanted(j, err)) || (rc = check_outputs(v, err)) ||
 	    (rc = set_placement(j, err)))
 		return rc;
-	j->kraken = v->references.n == 0 && kh_db_is_kraken(v->db);
+	j->kraken = kh_db_is_kraken(v->db);
 	check_kraken(j);
 	/* some programs divide by the number of distinct minimizers, which would be 0 */
 	if (v->distinct && v->zero_counts && !j->kraken) {

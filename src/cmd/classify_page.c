@@ -118,14 +118,10 @@ static void tell_run(const struct classify *j, struct facts *f)
 	kh_cmd_date(kh_cmd_now(), a);
 	add(f, "Date", "%s", a);
 	add_text(f, "Program", PACKAGE_STRING, false);
-	if (j->v.references.n) {
-		add_text(f, "Database", "made of --references", false);
-	} else {
-		kh_cmd_file_date(j->db->path, a);
-		kh_cmd_db_name(j->db->path, b, sizeof b);
-		add(f, "Database", "%s, of %s, by %s", b, a, h->tool);
-		add_text(f, "Database file", j->v.db, true);
-	}
+	kh_cmd_file_date(j->db->path, a);
+	kh_cmd_db_name(j->db->path, b, sizeof b);
+	add(f, "Database", "%s, of %s, by %s", b, a, h->tool);
+	add_text(f, "Database file", j->v.db, true);
 	if (j->db->k2) {
 		add(f, "Contents", "%s minimizers, %" PRIu32 " taxa, by Kraken 2",
 		    grouped(a, h->features), h->n_taxa);

@@ -141,7 +141,6 @@ static int write_summary(void *arg, size_t i, kh_results *r, kh_buf *b, kh_err *
 	json_t *rec = kh_classify_record(j, json_incref(inputs),
 					 kh_record_outputs(x, r));
 	const kh_summary s = { .db = j->db,
-			       .in_memory = j->v.references.n > 0,
 			       .counts = &r->sum,
 			       .confidence = j->v.confidence,
 			       .sample = name,

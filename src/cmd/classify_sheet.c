@@ -178,39 +178,15 @@ static int note(struct classify *j, const kh_sheet_sample *x, const kh_err *what
 		 : kh_errs_note(&j->errs, err, what->code, "%s: %.400s", j->v.samples, what->msg);
 }
 
-/* Finds the files of --references. */
-static int find_references(struct classify *j, kh_err *err)
-{
-	int rc = KH_OK;
-
-	for (size_t i = 0; i < j->v.references.n && !rc; i++)
-		rc = kh_references_add(&j->refs, j->v.references.v[i], err);
-	if (!rc && j->refs.errs.found > 0) {
-		*err = j->refs.errs.v[0];
-		rc = err->code;
-	}
-	return rc;
-}
-
-/* Checks the database, or the references that it is made of. */
-static int check_database(const kh_paths *p, struct classify *j, kh_err *err)
+static int check_database(const kh_paths *p, const struct classify *j, kh_err *err)
 {
 	char *db = NULL;
-	int rc = KH_OK;
+	int rc = kh_db_find(&db, j->v.db, err);
 
-	if (j->v.references.n == 0) {
-		rc = kh_db_find(&db, j->v.db, err);
-		if (!rc)
-			rc = kh_paths_input(p, db, "the database", err);
-		free(db);
-		return rc;
-	}
-	rc = find_references(j, err);
 	if (!rc)
-		rc = kh_cmd_check_references(p, &j->refs, NULL, j->v.taxonomy, err);
-	if (!rc)
-		rc = kh_paths_inputs(p, j->v.maps.v, j->v.maps.n, "an input", err);
-	return rc ? rc : kh_paths_inputs(p, j->v.seqids.v, j->v.seqids.n, "an input", err);
+		rc = kh_paths_input(p, db, "the database", err);
+	free(db);
+	return rc;
 }
 
 /* Fails if a result is also another one, or an input of any sample, or the database. */

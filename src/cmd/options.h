@@ -64,10 +64,6 @@ typedef struct kh_opt {
 #define KH_UINT(...) KH_NUMBER(KH_OPT_UINT, __VA_ARGS__)
 #define KH_SIZE(...) KH_NUMBER(KH_OPT_SIZE, __VA_ARGS__)
 #define KH_REAL(...) KH_NUMBER(KH_OPT_REAL, __VA_ARGS__)
-/* A list that is described where `build` is. */
-#define KH_AS_BUILD(name_, letter_, at_, arg_) \
-	{ .name = name_, .letter = letter_, .kind = KH_OPT_LIST, .at = at_, .arg = arg_, \
-	  .hidden = true }
 /* An option of an earlier version; the help is what its users are told. */
 #define KH_GONE(name_, help_) \
 	{ .name = name_, .kind = KH_OPT_GONE, .help = help_, .hidden = true }

@@ -20,7 +20,7 @@ static json_t *database(const kh_summary *s)
 	snprintf(digest, sizeof digest, "%016" PRIx64, h->digest);
 	kh_cmd_db_name(db->path, name, sizeof name);
 	return json_pack("{s:o, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "name",
-			 kh_record_path(s->in_memory ? NULL : name), "tool", h->tool,
+			 kh_record_path(name), "tool", h->tool,
 			 "version", (json_int_t)h->version, "scheme", scheme,
 			 "k", (json_int_t)h->sampling.k, "targets", (json_int_t)h->n_targets,
 			 "features", (json_int_t)h->features, "digest", digest);

@@ -11,7 +11,6 @@
  * stands under "run". */
 typedef struct kh_summary {
 	const kh_db *db;
-	bool in_memory;                 /* it is made of references: its file has no name */
 	const kh_run_summary *counts;
 	double confidence;
 	const char *sample;             /* its name */
