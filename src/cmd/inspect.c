@@ -44,21 +44,10 @@ static const kh_opt settings[] = {
 	KH_OPTS_END
 };
 
-/* What a pass over the index counts. */
-struct census {
-	uint64_t fill[KH_BUCKET_SLOTS + 1];     /* buckets, by their number of entries */
-	uint64_t length[9]; /* lists, by length: 1, 2-3, 4-7, ... 128-254; overpopulated ones */
-	uint64_t carried;                       /* entries in the bucket behind their home */
-	uint64_t buckets;
-};
-
-enum { OVER = 8 };
-
-/* Adds the locations of each taxon to direct[], unless that is NULL. */
-static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint64_t *direct)
+/* Adds the locations of each taxon in a list to direct[]. */
+static void count_list(const kh_db *db, const kh_list *l, uint64_t *direct)
 {
-	c->length[l->over ? OVER : kh_log2(l->n)]++;
-	for (uint32_t i = 0; direct && i < l->n; i++) {
+	for (uint32_t i = 0; i < l->n; i++) {
 		const uint32_t x = kh_word(db->image, l->bit + (uint64_t)i * db->bins.bits,
 					   db->bins.bits);
 
@@ -66,72 +55,52 @@ static void count_list(const kh_db *db, const kh_list *l, struct census *c, uint
 	}
 }
 
-/* Adds the seeds of a line; returns their number. */
-static uint32_t count_line(const kh_db *db, const kh_seed_range *r, const void *line,
-			   struct census *c, uint64_t *direct)
+/* Adds the bins of the seeds of a line. */
+static void count_line(const kh_db *db, const kh_seed_range *r, const void *line, uint64_t *direct)
 {
 	const kh_seed_index *x = &db->seeds;
-	uint32_t slot = 0, value, one;
+	uint32_t value, one;
 
-	for (; slot < kh_seed_slots(x->bits) && (value = kh_seed_value(line, slot, x->bits)) != 0;
-	     slot++) {
+	for (uint32_t slot = 0; slot < kh_seed_slots(x->bits) &&
+	     (value = kh_seed_value(line, slot, x->bits)) != 0; slot++) {
 		const uint32_t *w = kh_seed_bins(x, r, value, &one);
-		uint32_t n = 0;
 
-		if (*w == KH_SEED_MANY) {
-			c->length[OVER]++;
+		if (*w == KH_SEED_MANY)
 			continue;
-		}
 		do {
-			const uint32_t bin = w[n] & ~KH_SEED_MORE;
+			const uint32_t bin = *w & ~KH_SEED_MORE;
 
-			if (direct)
-				direct[db->bins.taxon[kh_bins_target(&db->bins, bin)]]++;
-		} while (w[n++] & KH_SEED_MORE);
-		c->length[kh_log2(n)]++;
+			direct[db->bins.taxon[kh_bins_target(&db->bins, bin)]]++;
+		} while (*w++ & KH_SEED_MORE);
 	}
-	c->fill[slot]++;
-	c->buckets++;
-	return slot;
 }
 
-/* Of a database with text; seeds that are not in the first level are carried. */
-static void walk_seeds(const kh_db *db, struct census *c, uint64_t *direct)
+/* Of a database with text. */
+static void count_seeds(const kh_db *db, uint64_t *direct)
 {
 	for (int p = 0; p < KH_RANGES; p++) {
 		const kh_seed_range *r = &db->seeds.dir[p];
-		const uint64_t lines = kh_seed_line_bytes(r) / 64;
 		const char *line = (const char *)db->image + 64 * r->first_line;
 
-		for (uint64_t i = 0; i < lines; i++, line += 64) {
-			const uint32_t n = count_line(db, r, line, c, direct);
-
-			c->carried += i < r->lines[0] ? 0 : n;
-		}
+		for (uint64_t left = kh_seed_line_bytes(r) / 64; left > 0; left--, line += 64)
+			count_line(db, r, line, direct);
 	}
 }
 
-static void walk(const kh_db *db, struct census *c, uint64_t *direct)
+static void count(const kh_db *db, uint64_t *direct)
 {
-	*c = (struct census) { .buckets = 0 };
 	if (!db->dir)
-		walk_seeds(db, c, direct);
+		count_seeds(db, direct);
 	for (int p = 0; p < KH_RANGES && db->dir; p++) {
 		const kh_range *r = &db->dir[p];
 		const kh_bucket *b = (const kh_bucket *)db->image + r->first_bucket;
 
-		for (uint32_t i = 0; i <= r->buckets; i++, b++) {
-			int n = 0;
+		for (uint32_t i = 0; i <= r->buckets; i++, b++)
+			for (int n = 0; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
+				const kh_list l = kh_bucket_list(r, b, n, db->bins.bits);
 
-			for (; n < KH_BUCKET_SLOTS && b->len[n]; n++) {
-				kh_list l = kh_bucket_list(r, b, n, db->bins.bits);
-
-				count_list(db, &l, c, direct);
+				count_list(db, &l, direct);
 			}
-			c->fill[n]++;
-			c->buckets++;
-			c->carried += b->flags & KH_BUCKET_CARRIED;
-		}
 	}
 }
 
@@ -212,17 +181,6 @@ static void print_parameters(const kh_db *db)
 	printf("digest\t%016" PRIx64 "\n", h->digest);
 }
 
-static void print_census(const struct census *c)
-{
-	printf("buckets\t%" PRIu64 "\ncarried entries\t%" PRIu64 "\n", c->buckets, c->carried);
-	for (int i = 0; i <= KH_BUCKET_SLOTS; i++)
-		printf("buckets with %d entries\t%" PRIu64 "\n", i, c->fill[i]);
-	for (int i = 0; i < OVER; i++)
-		printf("lists of %d to %d locations\t%" PRIu64 "\n", 1 << i,
-		       i < 7 ? (2 << i) - 1 : KH_LIST_MAX, c->length[i]);
-	printf("lists kept as one taxon\t%" PRIu64 "\n", c->length[OVER]);
-}
-
 static void print_targets(const kh_db *db)
 {
 	for (uint32_t i = 0; i < db->h->n_targets; i++) {
@@ -248,13 +206,12 @@ static void print_unmapped(const kh_db *db)
 static int print_taxa(const kh_db *db, kh_err *err)
 {
 	kh_report_options o = { .zero_counts = false };
-	struct census c;
 	kh_tally t;
 	kh_buf b = { .n = 0 };
 	int rc = kh_tally_init(&t, db->tax->n, false, err);
 
 	if (!rc) {
-		walk(db, &c, t.direct);
+		count(db, t.direct);
 		rc = kh_report(&b, db->tax, &t, &o, err);
 	}
 	if (!rc)
@@ -305,16 +262,7 @@ static int write_taxdump(const kh_db *db, const char *folder, kh_err *err)
 }
 
 /* --- as JSON ---------------------------------------------------------------------- */
-static json_t *json_counts(const uint64_t *v, int n)
-{
-	json_t *a = json_array();
-
-	for (int i = 0; i < n; i++)
-		json_array_append_new(a, json_integer((json_int_t)v[i]));
-	return a;
-}
-
-static int print_json(const kh_db *db, const struct census *c, kh_err *err)
+static int print_json(const kh_db *db, kh_err *err)
 {
 	const kh_db_header *h = db->h;
 	char digest[20], name[256], date[KH_DATE];
@@ -326,7 +274,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 	kh_cmd_file_date(db->path, date);
 	root = json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I, s:I, s:b, s:I, "
-			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s, s:I, s:I, s:o, s:o}",
+			 "s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:s}",
 			 "database", kh_record_path(db->path), "name", kh_record_path(name),
 			 "date", date, "tool", h->tool, "format",
 			 (json_int_t)h->version, "bytes", (json_int_t)h->file_bytes, "scheme",
@@ -345,10 +293,7 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 			 per_feature(h), "growable_bytes",
 			 (json_int_t)(h->keys.bytes + h->excerpts.bytes), "max_bytes",
 			 (json_int_t)h->max_bytes, "share", kept_share(h),
-			 "digest", digest, "buckets", (json_int_t)c->buckets,
-			 "carried", (json_int_t)c->carried, "buckets_by_entries",
-			 json_counts(c->fill, KH_BUCKET_SLOTS + 1), "lists_by_log2_length",
-			 json_counts(c->length, OVER));
+			 "digest", digest);
 	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? KH_OK : kh_fail_nomem(err);
 	putchar('\n');
 	json_decref(root);
@@ -357,7 +302,6 @@ static int print_json(const kh_db *db, const struct census *c, kh_err *err)
 
 static int show(const struct values *v, const kh_db *db, kh_err *err)
 {
-	struct census c;
 	int rc = v->taxdump ? write_taxdump(db, v->taxdump, err) : KH_OK;
 
 	if (rc)
@@ -370,11 +314,9 @@ static int show(const struct values *v, const kh_db *db, kh_err *err)
 		return print_taxa(db, err);
 	if (v->targets || v->unmapped || v->taxdump)
 		return KH_OK;
-	walk(db, &c, NULL);
 	if (v->json)
-		return print_json(db, &c, err);
+		return print_json(db, err);
 	print_parameters(db);
-	print_census(&c);
 	return KH_OK;
 }
 
