@@ -63,9 +63,9 @@ struct fragment {
 	}
 };
 
-__device__ inline uint64_t starts_of(const kh_sampling &sk, uint64_t len)
+__device__ inline uint64_t starts_of(const kh_sampling &rule, uint64_t len)
 {
-	return len < sk.k ? 0 : len - sk.k + 1;
+	return len < rule.k ? 0 : len - rule.k + 1;
 }
 
 /* Where a slice has its features: k-mers that start at [from, to) of the packed sequences, in a
@@ -93,12 +93,12 @@ struct slice_range {
 /* Places in q.found that suffice for a fragment. */
 __device__ inline uint32_t found_most(const kh_gpu_query &q, const fragment &f)
 {
-	const kh_sampling &sk = q.rule.sampling;
+	const kh_sampling &rule = q.rule.sampling;
 	uint32_t most = 0;
 
 	for (int m = 0; m < 1 + f.mate; m++)
-		most += (uint32_t)(kh_sampling_bound(&sk, f.r[m].len) +
-				   (f.r[m].len / q.rule.max_span + 1) * (sk.s + 1));
+		most += (uint32_t)(kh_sampling_bound(&rule, f.r[m].len) +
+				   (f.r[m].len / q.rule.max_span + 1) * (rule.s + 1));
 	return most;
 }
 

@@ -15,26 +15,26 @@ static constexpr unsigned SMER_ROOM = SMER_TILE + 16;
  * syncmer starts there, which may be a repeat.  If `step` warps share the starts, each takes every
  * step-th tile. */
 template <class Emit>
-static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &q,
+static __device__ void warp_syncmers(const kh_sampling &rule, const kh_gpu_query &q,
 				     uint64_t from, uint64_t to, uint64_t step,
 				     uint32_t *o, Emit emit)
 {
-	const unsigned w = sk.k - sk.s + 1, lane = lane_id();
+	const unsigned w = rule.k - rule.s + 1, lane = lane_id();
 
 	for (uint64_t at = from; at < to; at += step * SMER_TILE) {
 		unsigned m = to - at < SMER_TILE ? (unsigned)(to - at) : SMER_TILE;
 
 		for (unsigned i = lane; i < m + w - 1; i += 32)
 			o[i] = kh_smer_order(kh_bits_canonical(
-				kh_packed_bits(q.bases, at + i, sk.s), sk.s));
+				kh_packed_bits(q.bases, at + i, rule.s), rule.s));
 		__syncwarp();
 		for (unsigned i = lane; i < ((m + 31) & ~31u); i += 32) {
 			bool keep = i < m && kh_syncmer_keep(o + i, w) &&
-				    !kh_packed_ambiguous(q.amb, at + i, sk.k);
+				    !kh_packed_ambiguous(q.amb, at + i, rule.k);
 
-			if (keep && sk.least)
-				keep = kh_sampling_takes(&sk, kh_key(kh_bits_canonical(
-					kh_packed_bits(q.bases, at + i, sk.k), sk.k)));
+			if (keep && rule.least)
+				keep = kh_sampling_takes(&rule, kh_key(kh_bits_canonical(
+					kh_packed_bits(q.bases, at + i, rule.k), rule.k)));
 			emit(keep, at + i);
 		}
 		__syncwarp();
@@ -44,11 +44,11 @@ static __device__ void warp_syncmers(const kh_sampling &sk, const kh_gpu_query &
 /* Sets *key to that of the k-mer that starts at `at`; false: it is left out as a repeat. */
 static __device__ __forceinline__ bool key_at(const kh_gpu_query &q, uint64_t at, uint64_t *key)
 {
-	const kh_sampling &sk = q.rule.sampling;
-	const uint64_t x = kh_packed_bits(q.bases, at, sk.k);
+	const kh_sampling &rule = q.rule.sampling;
+	const uint64_t x = kh_packed_bits(q.bases, at, rule.k);
 
-	*key = kh_key(kh_bits_canonical(x, sk.k));
-	return !kh_sampling_repeat(&sk, x);
+	*key = kh_key(kh_bits_canonical(x, rule.k));
+	return !kh_sampling_repeat(&rule, x);
 }
 
 /* fmix64 is a bijection: its inverse. */
@@ -76,7 +76,7 @@ static __device__ __forceinline__ uint64_t warp_min(uint64_t x)
  * computed each time.  All ones mean that there is none, because the only number with that order
  * is not a canonical k-mer. */
 template <class Emit>
-static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *bases,
+static __device__ unsigned warp_minhash(const kh_sampling &rule, const uint64_t *bases,
 					const uint32_t *amb, uint64_t at, uint64_t end,
 					uint64_t *room, unsigned cap, Emit emit)
 {
@@ -84,15 +84,15 @@ static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *b
 	uint64_t last = 0;
 	unsigned n = 0, taken = 0;
 	auto order = [&](unsigned i) {
-		return kh_packed_ambiguous(amb, at + i, sk.k)
+		return kh_packed_ambiguous(amb, at + i, rule.k)
 			       ? ~UINT64_C(0)
 			       : kh_minhash_order(kh_bits_canonical(
-					 kh_packed_bits(bases, at + i, sk.k), sk.k));
+					 kh_packed_bits(bases, at + i, rule.k), rule.k));
 	};
 
 	for (unsigned i = lane; i < m && i < cap; i += 32)
 		room[i] = order(i);
-	for (; n < sk.s; n++) {
+	for (; n < rule.s; n++) {
 		uint64_t least = ~UINT64_C(0);
 
 		for (unsigned i = lane; i < m; i += 32) {
@@ -106,7 +106,7 @@ static __device__ unsigned warp_minhash(const kh_sampling &sk, const uint64_t *b
 			break;
 		const uint64_t kmer = unmix64(least) ^ KH_ORDER_SEED, key = kh_key(kmer);
 
-		if (kh_sampling_takes(&sk, key) && !kh_sampling_repeat(&sk, kmer)) {
+		if (kh_sampling_takes(&rule, key) && !kh_sampling_repeat(&rule, kmer)) {
 			if (lane == 0)
 				emit(taken, key);
 			taken++;

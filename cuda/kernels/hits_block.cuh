@@ -43,15 +43,15 @@ __device__ void block_begin(block_room &b)
 __device__ void block_sample(const kh_gpu_query &q, block_room &b,
 			     const kh_gpu_scratch &x, uint64_t from, uint64_t to)
 {
-	const kh_sampling &sk = q.rule.sampling;
+	const kh_sampling &rule = q.rule.sampling;
 	const unsigned warp = threadIdx.x / 32, warps = THREADS / 32;
 
-	if (sk.scheme == KH_SYNCMER) {
+	if (rule.scheme == KH_SYNCMER) {
 		const uint64_t skip = (uint64_t)warp * SMER_TILE;
 
 		if (from + skip >= to)
 			return;
-		warp_syncmers(sk, q, from + skip, to, warps, b.order[warp],
+		warp_syncmers(rule, q, from + skip, to, warps, b.order[warp],
 			      [&](bool keep, uint64_t at) {
 				      uint64_t key;
 
@@ -60,11 +60,11 @@ __device__ void block_sample(const kh_gpu_query &q, block_room &b,
 			      });
 		return;
 	}
-	for (uint64_t at = from + (uint64_t)warp * sk.stride; at < to;
-	     at += (uint64_t)warps * sk.stride) {
-		uint64_t end = to - at < sk.stride ? to : at + sk.stride;
+	for (uint64_t at = from + (uint64_t)warp * rule.stride; at < to;
+	     at += (uint64_t)warps * rule.stride) {
+		uint64_t end = to - at < rule.stride ? to : at + rule.stride;
 
-		warp_minhash(sk, q.bases, q.amb, at, end, b.orders[warp], 128,
+		warp_minhash(rule, q.bases, q.amb, at, end, b.orders[warp], 128,
 			     [&](unsigned, uint64_t key) {
 				     x.key[atomicAdd(&b.n_key, 1)] = key;
 			     });

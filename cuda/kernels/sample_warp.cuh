@@ -83,14 +83,14 @@ template <class Room>
 __device__ unsigned sample_range(const kh_gpu_query &q, Room &w, uint64_t from, uint64_t to,
 				 unsigned n)
 {
-	const kh_sampling &sk = q.rule.sampling;
+	const kh_sampling &rule = q.rule.sampling;
 
-	if (sk.scheme == KH_SYNCMER)
+	if (rule.scheme == KH_SYNCMER)
 		return sample_syncmers(q, w, from, to, n);
-	for (uint64_t at = from; at < to && n <= Room::FEATURES; at += sk.stride) {
-		const uint64_t end = to - at < sk.stride ? to : at + sk.stride;
+	for (uint64_t at = from; at < to && n <= Room::FEATURES; at += rule.stride) {
+		const uint64_t end = to - at < rule.stride ? to : at + rule.stride;
 
-		n += warp_minhash(sk, q.bases, q.amb, at, end, w.u.wide, Room::WIDE,
+		n += warp_minhash(rule, q.bases, q.amb, at, end, w.u.wide, Room::WIDE,
 				  [&](unsigned i, uint64_t key) {
 			if (n + i < Room::FEATURES)
 				w.key[n + i] = key;

@@ -52,20 +52,20 @@ __device__ uint32_t syncmers_of(uint64_t a, uint64_t b, unsigned s)
 }
 
 /* Returns `keep` without those starts in word w whose features are left out. */
-__device__ uint32_t leave_out(const kh_sampling &sk, const uint64_t *bases, uint64_t w,
+__device__ uint32_t leave_out(const kh_sampling &rule, const uint64_t *bases, uint64_t w,
 			      uint32_t keep)
 {
 	uint32_t left = 0;
 
-	if (sk.least == 0 && !sk.no_repeats)
+	if (rule.least == 0 && !rule.no_repeats)
 		return keep;
 	for (uint32_t m = keep; m; m &= m - 1) {
 		const unsigned i = (unsigned)__ffs((int)m) - 1;
-		const uint64_t x = kh_packed_bits(bases, (w << 5) + i, sk.k);
+		const uint64_t x = kh_packed_bits(bases, (w << 5) + i, rule.k);
 
-		if (!kh_sampling_repeat(&sk, x) &&
-		    (sk.least == 0 ||
-		     kh_sampling_takes(&sk, kh_key(kh_bits_canonical(x, sk.k)))))
+		if (!kh_sampling_repeat(&rule, x) &&
+		    (rule.least == 0 ||
+		     kh_sampling_takes(&rule, kh_key(kh_bits_canonical(x, rule.k)))))
 			left |= 1u << i;
 	}
 	return left;

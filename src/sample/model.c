@@ -290,7 +290,7 @@ static int settle(kh_work *w, kh_err *err)
 	int rc = KH_OK;
 
 	for (int round = 0; round < ROUNDS && !rc; round++)
-		if ((rc = kh_share_out(w, err)) || (rc = fit_all(w, err)) || w->n_due == 0)
+		if ((rc = kh_ties_divide(w, err)) || (rc = fit_all(w, err)) || w->n_due == 0)
 			break;
 	return rc;
 }
@@ -331,7 +331,7 @@ static int work(kh_work *w, kh_err *err)
 				 w->in->rule->text ? &w->in->rule->sampling : NULL, least,
 				 w->in->classes->many, w->in->team, err)) ||
 	    (rc = list_species(w, err)) || (rc = describe_species(w, err)) ||
-	    (rc = kh_share_begin(w, err)))
+	    (rc = kh_ties_open(w, err)))
 		return rc;
 	for (int half = 0; half < 2; half++)
 		if ((rc = kh_told_make(w, err)) || (rc = settle(w, err)))

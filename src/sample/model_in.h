@@ -86,9 +86,9 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 }
 
 /* Finds the fragments that are to be shared. */
-int kh_share_begin(kh_work *w, kh_err *err);
+int kh_ties_open(kh_work *w, kh_err *err);
 /* Shares out the fragments into w->many; before the first fits by hits alone. */
-int kh_share_out(kh_work *w, kh_err *err);
+int kh_ties_divide(kh_work *w, kh_err *err);
 /* Finds the species that are told too seldom, and makes w->told, if the database has what that
  * needs. */
 int kh_told_make(kh_work *w, kh_err *err);

@@ -63,7 +63,7 @@ static int share_some(void *arg, unsigned id, kh_err *err)
 	return KH_OK;
 }
 
-int kh_share_begin(kh_work *w, kh_err *err)
+int kh_ties_open(kh_work *w, kh_err *err)
 {
 	const kh_classes *c = w->in->classes;
 
@@ -83,7 +83,7 @@ int kh_share_begin(kh_work *w, kh_err *err)
 	return KH_OK;
 }
 
-int kh_share_out(kh_work *w, kh_err *err)
+int kh_ties_divide(kh_work *w, kh_err *err)
 {
 	for (uint32_t i = 0; i < w->m->n; i++)
 		w->weight[i] = weight_of(&w->m->at[i], !w->fitted);
