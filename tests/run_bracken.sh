@@ -27,6 +27,14 @@ check "and one above genera" grep -q '^10	' out/database100mers.kmer_distrib
 tables m.khdb 100 5
 check "windows" distrib --db m.khdb --outdir out --read-length 100 --step 5 w/a.fa w/b.fa
 same want out/database100mers.kmer_distrib "windows: the same as by lines"
+mkdir over; cp w/b.fa over/database100mers.kmer_distrib
+expect 2 "both a reference and an output" "a table over a reference" distrib --db w/s.khdb --outdir over --read-length 100 \
+	w/a.fa over/database100mers.kmer_distrib
+same w/b.fa over/database100mers.kmer_distrib "a table over a reference: it is untouched"
+cp w/s.khdb over/database100mers.kmer_distrib
+expect 2 "both the database and an output" "a table over the database" distrib --db over/database100mers.kmer_distrib --read-length 100 \
+	w/a.fa w/b.fa
+same w/s.khdb over/database100mers.kmer_distrib "a table over the database: it is untouched"
 tables w/s.khdb 75 1 --confidence 0.4
 check "other options of classify" distrib --db w -l 75 -O out --confidence 0.4 w/a.fa w/b.fa
 same want out/database75mers.kmer_distrib "other options of classify: the same as by lines"

@@ -50,4 +50,8 @@ expect 1 "the reads need about [0-9.]+ MB of memory" "classify --samples with bl
 expect 1 "big.khdb: 2147483648 bytes to be mapped, and [0-9]+ are left of the address space" "classify, a database that does not fit into the address space" \
 	limited 400000 "$real" classify -q --device cpu -p 1 --db big.khdb --output o.tsv 1.fq
 nothing_left "classify" o.tsv
+for command in inspect verify; do
+	expect 1 "big.khdb: 2147483648 bytes to be mapped, and [0-9]+ are left" "$command, a database that does not fit" \
+		limited 400000 "$real" $command -p 1 big.khdb
+done
 plan
