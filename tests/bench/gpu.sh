@@ -14,7 +14,6 @@
 #	samples         eight samples of .fq.gz pairs (gzip -6) at once, beside one: bytes of text a second
 #	host            an index on the host, all of it, its lists, or what a limit leaves: calls of small
 #	                data beside the CPU's; after L, times of a report beside the cores alone
-#	references      classify --references as by a database, small data, and S if it is there
 #	S L             times
 #	equal-S equal-L the database of S or L, and the calls of a million reads, CPU beside CUDA
 #	pass-S pass-L   times of report, pairs and lines with and without --sample-pass; after S or L
@@ -452,24 +451,6 @@ host() {
 		# shellcheck disable=SC2086
 		clock "L report, $w" classify -v --device cuda $w --db "$WORK/L.khdb" --output - --report "$WORK/rep.txt" "$WORK/L.fq"
 	done
-}
-
-# by_references SET: by an index made on the fly, and by a database
-by_references() {
-	from=$1
-	set -- --taxonomy "$WORK/$from" --accession2taxid "$WORK/$from/accession2taxid.tsv"
-	for f in "$WORK/$from"/refs.*.fa; do set -- "$@" --references "$f"; done
-	calls refs --device cuda "$@"
-	calls db --device cuda --db "$WORK/$from.khdb"
-	same_calls db refs "by references of $from"
-}
-
-references() {
-	small_data
-	build small cpu "$WORK/small.khdb" >"$OUT/equal.log" 2>&1 || fail "build: $(tail -1 "$OUT/equal.log")"
-	cp "$WORK/small.fq" "$WORK/million.fq"
-	by_references small
-	[ ! -s "$WORK/S.khdb" ] || { million S 5; by_references S; }
 }
 
 [ -z "${GPU_FUNCTIONS:-}" ] || return 0    # only these were wanted
