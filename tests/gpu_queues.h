@@ -42,6 +42,7 @@ static inline uint64_t tight_memory(const struct way *w, const kh_db *db,
 	const char *p;
 
 	o.on.memory = 1;
+	o.on.placement = KH_PLACE_HOST;
 	assert_int_equal(w->be->engine_open(w->be, &e, db, &o, &why), KH_ENOMEM);
 	p = strstr(why.msg, "needs ");
 	assert_non_null(p);

@@ -294,12 +294,13 @@ static void test_calls(void **state)
 	free(refs);
 }
 
-/* On one device, and on two. */
+/* Wherever a database with text may lie. */
 static void test_text(void **state)
 {
 	(void)state;
-	check_text(&way[0], &way[1]);
-	check_text(&way[0], &way[2]);
+	for (size_t i = 1; i < sizeof way / sizeof *way; i++)
+		if (way[i].placement != KH_PLACE_SHARD_EXCHANGE)
+			check_text(&way[0], &way[i]);
 }
 
 /* An index that fits on no device is reported with figures before anything is loaded. */

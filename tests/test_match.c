@@ -10,6 +10,11 @@ static struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false
 static struct way way[] = {
 	{ "a device", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, false },
 	{ "replicated", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_REPLICATE, false },
+	{ "sharded", &kh_backend_cuda, 3, { 0, 1, 3 }, KH_PLACE_SHARD, false },
+	{ "sharded, on one device", &kh_backend_cuda, 2, { 0, 0 }, KH_PLACE_SHARD_PEER, false },
+	{ "on the host", &kh_backend_cuda, 2, { 0, 1 }, KH_PLACE_HOST, false },
+	{ "text on the host", &kh_backend_cuda, 1, { 2 }, KH_PLACE_HOST_LISTS, false },
+	{ "part of it on the host", &kh_backend_cuda, 1, { 0 }, KH_PLACE_AUTO, true },
 };
 
 static void test_calls(void **state)
@@ -19,7 +24,7 @@ static void test_calls(void **state)
 		check_text(&cpu, &way[i]);
 }
 
-/* A database that cannot be on each device whole is refused, if it is to be, and else the host does
+/* Where there is no room for it, a database is refused if it is to lie so, and else the host does
  * all of it. */
 static void test_no_room(void **state)
 {
@@ -43,10 +48,10 @@ static void test_no_room(void **state)
 	ok(kh_db_open(&db, path[DB_CPU], &no, err));
 	kh_rule_init(&rule, db->h);
 	eo.on = devices_of(&way[0]);
-	eo.on.placement = KH_PLACE_HOST;
+	eo.on.placement = KH_PLACE_SHARD_EXCHANGE;
 	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),
 			 KH_EUSAGE);
-	assert_non_null(strstr(why.msg, "a database with text is whole on each GPU"));
+	assert_non_null(strstr(why.msg, "a database with text cannot be exchanged"));
 	eo.on.placement = KH_PLACE_REPLICATE;
 	fake_reset(UINT64_C(512) << 20);
 	assert_int_equal(kh_backend_cuda.engine_open(&kh_backend_cuda, &e, db, &eo, &why),

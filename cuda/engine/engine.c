@@ -152,19 +152,38 @@ static int put_guess(const kh_db *db, struct kh_cuda_copy *c, uint32_t *shift, k
 	return rc;
 }
 
+/* Of a database with text that is not replicated: where its tiles are. */
+static int put_tiles(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	const uint64_t n = kh_cuda_tiles(e);
+	uint64_t tile[KH_SHARES_TILES];
+
+	for (uint64_t i = 0; i < n; i++)
+		tile[i] = kh_cuda_tile(e, c, i);
+	return put(&c->tile, tile, n * sizeof *tile, err);
+}
+
 /* Of a database with text: what the kernels have of it. */
 static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
 	const uint64_t from = kh_cuda_extent(db).at;
+	const uint64_t text = db->h->text.at - from, index = db->h->section[KH_SEC_INDEX].at - from;
 	const char *image = c->image.p;
 	kh_match_db *x = &c->text;
 	int rc = put(&c->kept_end, db->kept_end, db->n_kept * sizeof *db->kept_end, err);
 
 	kh_match_db_init(x, db, &e->rule);
 	x->candidates = e->rule.candidates == KH_WANT_CANDIDATES;
-	x->text = (const uint32_t *)(const void *)(image + (db->h->text.at - from));
-	x->seeds.image = image + (db->h->section[KH_SEC_INDEX].at - from);
+	if (e->placement == KH_PLACE_REPLICATE) {
+		x->text = (const uint32_t *)(const void *)(image + text);
+		x->seeds.image = image + index;
+	} else if (!rc && !(rc = put_tiles(e, c, err))) {
+		const uint32_t shift = kh_shares_shift(kh_cuda_extent(db).bytes);
+
+		x->shares = (kh_shares) { c->tile.p, text, shift };
+		x->seeds.shares = (kh_shares) { c->tile.p, index, shift };
+	}
 	x->seeds.dir = c->dir.p;
 	x->bins = c->ix.bins;
 	x->end = c->kept_end.p;
@@ -271,7 +290,8 @@ int kh_cuda_engine_open(const kh_backend *be, kh_engine **out, const kh_db *db,
 		rc = put_small(e, &e->copy[i], err);
 	if (!rc && db->unchecked)
 		rc = check(e, o->on.threads, err);
-	if (!rc && (e->placement == KH_PLACE_SHARD_EXCHANGE || e->placement == KH_PLACE_HOST))
+	if (!rc && !db->text &&
+	    (e->placement == KH_PLACE_SHARD_EXCHANGE || e->placement == KH_PLACE_HOST))
 		rc = open_rounds(e, o, err);
 	if (rc) {
 		kh_cuda_engine_close(e);

@@ -1,8 +1,8 @@
 /*
  * engine_in.h - a database on the devices
  *
- * placement.c decides where the index lies, load.c loads it, engine.c opens and closes it, and
- * queue.c uses it, with stage.c and scratch.c.
+ * placement.c decides where the index lies, with tiles.c, load.c loads it, engine.c opens and
+ * closes it, and queue.c uses it, with stage.c and scratch.c.
  */
 #ifndef KH_CUDA_ENGINE_ENGINE_IN_H
 #define KH_CUDA_ENGINE_ENGINE_IN_H
@@ -19,12 +19,13 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, kept_end);
+		    genus, kept_end, tile);
 	kh_gpu_index ix;
 	kh_match_db text;               /* of a database with text */
 };
 
-/* The buckets of a range, or its lists: bytes of the index, and where they lie. */
+/* The buckets of a range, or its lists; or, of a database with text, what lies on devices, or on
+ * the host: bytes of the index, and where they lie. */
 struct kh_cuda_section {
 	uint64_t from, to;
 	bool on_host;
@@ -60,6 +61,19 @@ struct kh_engine {
 kh_db_extent kh_cuda_extent(const kh_db *db);
 /* Sets placement, shards and shares. The devices must be set; they get access to each other. */
 int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err);
+
+/* Of a database with text (tiles.c).  Sets the shares of devices, by e->placement. */
+void kh_cuda_cut_text(kh_engine *e);
+/* Puts as much on all devices as so many bytes of each hold, from the index on, which each look-up
+ * reads, and the rest on the host: section[0] and section[1]. */
+void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room);
+/* Bytes that hold its index. */
+uint64_t kh_cuda_index_room(const kh_engine *e);
+/* How many tiles it has; and from where bytes count for device c in one of them, when all of it has
+ * been loaded, and not to each device. */
+uint64_t kh_cuda_tiles(const kh_engine *e);
+uint64_t kh_cuda_tile(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t tile);
+
 /* Bytes of the index that lie on device i. */
 uint64_t kh_cuda_image_bytes(const kh_engine *e, size_t i);
 /* May the current device give bytes that a run can do without, so that queues still have what

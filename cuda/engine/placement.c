@@ -76,12 +76,6 @@ static void cut_shares(const struct room *r)
 	const uint64_t all = kh_cuda_extent(e->db).bytes;
 	uint64_t weight[KH_RANGES];
 
-	for (size_t i = 0; i < e->n && e->db->text; i++) {
-		e->copy[i].from = all * i / e->n;
-		e->copy[i].to = all * (i + 1) / e->n;
-	}
-	if (e->db->text)
-		return;
 	for (int p = 0; p < KH_RANGES; p++)
 		weight[p] = dir[p].n_locs;
 	kh_shards_cut(&e->shards, weight, exchange ? r->members : (unsigned)e->n);
@@ -215,11 +209,16 @@ static void cut_for_host(const struct room *r, enum kh_placement wish)
 {
 	kh_engine *e = r->e;
 
+	if (e->db->text) {
+		kh_cuda_cut_text_for_host(e, wish == KH_PLACE_HOST         ? 0
+					     : wish == KH_PLACE_HOST_LISTS ? kh_cuda_index_room(e)
+									   : room_for_sections(r));
+		return;
+	}
 	find_sections(e);
 	cut_sections(e, wish == KH_PLACE_HOST	      ? 0
 			: wish == KH_PLACE_HOST_LISTS ? bucket_bytes(e)
 						      : room_for_sections(r));
-	e->placement = KH_PLACE_HOST;
 }
 
 static bool host_lacks(const struct room *r)
@@ -246,7 +245,10 @@ static int try(const struct room *r, enum kh_placement placement, enum kh_placem
 	int rc = KH_OK;
 
 	e->placement = placement;
-	cut_shares(r);
+	if (e->db->text)
+		kh_cuda_cut_text(e);
+	else
+		cut_shares(r);
 	if (placement == KH_PLACE_HOST)
 		cut_for_host(r, wish);
 	cannot = too_small(r) < e->n || host_lacks(r) ||
@@ -284,38 +286,38 @@ static int refuse(const struct room *r, kh_err *err)
 		       r->free[i] == r->limit ? " by --set gpu-memory" : "");
 }
 
-/* Text is read at places that no round could know before, so each device has it. */
+/* Text is read at places that no round could know before, so its owner cannot be asked for it. */
 static int check_wish(const struct room *r, enum kh_placement want, kh_err *err)
 {
-	if (!r->e->db->text || want == KH_PLACE_AUTO || want == KH_PLACE_REPLICATE)
+	if (!r->e->db->text || want != KH_PLACE_SHARD_EXCHANGE)
 		return KH_OK;
-	return kh_fail(err, KH_EUSAGE, "a database with text is whole on each GPU (--set "
-		       "placement=replicate)");
+	return kh_fail(err, KH_EUSAGE, "a database with text cannot be exchanged: GPUs read it "
+		       "from each other's memory (--set placement=shard)");
 }
 
 /* Takes the first placement that will do.  If parts are asked for and there are several processes,
- * each is to have a part, so that they must be exchanged. */
+ * each is to have a part, so that they must be exchanged; but with text each process has it all. */
 static int decide(const struct room *r, enum kh_placement want, kh_err *err)
 {
 	static const enum kh_placement way[] = { KH_PLACE_REPLICATE, KH_PLACE_SHARD_PEER,
 						 KH_PLACE_SHARD_EXCHANGE, KH_PLACE_HOST };
-	const bool alone = kh_comm_size(r->processes) == 1;
+	const bool text = r->e->db->text != NULL;
+	const bool whole = text || kh_comm_size(r->processes) == 1;
 	bool can = false;
-	const bool by_itself = want == KH_PLACE_AUTO;
 	int rc = check_wish(r, want, err);
 
-	want = r->e->db->text ? KH_PLACE_REPLICATE : want;
 	for (int i = 0; i < 4 && !rc && !can; i++)
-		if (way[i] == want || want == KH_PLACE_AUTO ||
-		    (want == KH_PLACE_HOST_LISTS && i == 3) ||
-		    (want == KH_PLACE_SHARD && (i == 2 || (i == 1 && alone))))
+		if ((way[i] == want || want == KH_PLACE_AUTO ||
+		     (want == KH_PLACE_HOST_LISTS && i == 3) ||
+		     (want == KH_PLACE_SHARD && (i == 2 || (i == 1 && whole)))) &&
+		    !(text && way[i] == KH_PLACE_SHARD_EXCHANGE))
 			rc = try(r, way[i], want, &can, err);
 	if (rc || can)
 		return rc;
-	r->e->by_host = r->e->db->text && by_itself;
+	r->e->by_host = text && want == KH_PLACE_AUTO;
 	if (!r->e->by_host)
 		return refuse(r, err);
-	kh_log(KH_INFO, "this run is done on the CPU, as a GPU has no room for index and text");
+	kh_log(KH_INFO, "this run is done on the CPU, as GPUs have no room for it");
 	return KH_OK;
 }
 

@@ -104,7 +104,8 @@ __device__ void look_in_bin(warp_match *w, uint32_t mate, const kh_stands *f, ui
 		unsigned as_is, back;
 
 		if (first + lane_id() < stride)
-			here = kh_text_bases(db->text, from + lane_id()) & mask;
+			here = kh_text_bases(kh_match_text(db, (int64_t)from), from + lane_id()) &
+			       mask;
 		as_is = __ballot_sync(ALL, first + lane_id() < stride && here == f->bases[0]);
 		back = __ballot_sync(ALL, first + lane_id() < stride && here == f->bases[1]);
 		for (unsigned any = as_is | back; any != 0; any &= any - 1) {

@@ -74,12 +74,18 @@ static KH_HD void kh_short_soon(const void *p)
 #endif
 }
 
+static KH_HD void kh_short_soon_bin(const kh_match_db *db, uint32_t bin)
+{
+	const uint64_t at = (uint64_t)bin * db->sampling.stride;
+
+	kh_short_soon(kh_match_text(db, (int64_t)at) + at / KH_TEXT_WORD);
+}
+
 /* The bins of n seeds become candidates; *known: those whose list is whole.  Their number, or
  * UINT32_MAX: there are more than there is room for. */
 static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_short_rooms *r,
 				   uint32_t n, uint32_t *known)
 {
-	const uint64_t words = db->sampling.stride / KH_TEXT_WORD;
 	uint32_t have = 0;
 
 	*known = 0;
@@ -96,7 +102,7 @@ static KH_HD uint32_t kh_short_ask(const kh_match_db *db, const kh_mate *a, kh_s
 		if (have + l.n > KH_SHORT_CANDIDATES)
 			return UINT32_MAX;
 		for (uint32_t c = have; c < have + l.n; c++)
-			kh_short_soon(db->text + kh_candidate_bin(r->candidate[c]) * words);
+			kh_short_soon_bin(db, kh_candidate_bin(r->candidate[c]));
 		have += l.n;
 		*known |= UINT32_C(1) << i;
 	}
@@ -167,16 +173,17 @@ static KH_HD uint32_t kh_short_look(const kh_match_db *db, const kh_stands *f, u
 	for (uint32_t i = 0; i < stride; i += 32) {
 		const uint64_t from = (uint64_t)bin * stride + i;
 		const uint64_t first = kh_text_first(stride - i < 32 ? stride - i : 32);
+		const uint32_t *bases = kh_match_text(db, (int64_t)from);
 		uint64_t text[KH_ALIKE];
 
 		for (uint32_t t = 0; t < KH_ALIKE; t++)
-			text[t] = kh_text_bases(db->text, from + t);
+			text[t] = kh_text_bases(bases, from + t);
 		const uint64_t as_is = kh_text_alike(f->bases[0], text) & first;
 		const uint64_t back = kh_text_alike(f->bases[1], text) & first;
 
 		for (uint64_t any = as_is | back; any; any &= any - 1) {
 			const uint64_t bit = any & (0 - any), at = from + kh_text_lowest(any);
-			const uint64_t here = kh_text_bases(db->text, at) & mask;
+			const uint64_t here = kh_text_bases(bases, at) & mask;
 
 			for (uint32_t s = 0; s < 2; s++)
 				if ((s ? back : as_is) & bit && here == f->bases[s]) {
@@ -217,7 +224,7 @@ static KH_HD bool kh_short_fit(const kh_match_db *db, const kh_short_rooms *r, u
 
 	p->number = number;
 	p->target = kh_match_target(db, bin);
-	const kh_laid l = { &r->read[kh_place_strand(p)], len, db->text,
+	const kh_laid l = { &r->read[kh_place_strand(p)], len, kh_match_text(db, kh_place_at(p)),
 			    kh_match_begin(db, p->target), db->end[p->target] };
 
 	p->fit = kh_text_fit(&l, kh_place_at(p), 0, len);
@@ -287,8 +294,8 @@ static KH_HD void kh_short_count(const kh_match_db *db, const kh_short_rooms *r,
 		f->kmers += kh_packed_bits(r->read[0].unknown, i, k) == 0;
 	if (f->n_places == 0)
 		return;
-	const kh_laid l = { &r->read[back], len, db->text, kh_match_begin(db, p->target),
-			    db->end[p->target] };
+	const kh_laid l = { &r->read[back], len, kh_match_text(db, kh_place_at(p)),
+			    kh_match_begin(db, p->target), db->end[p->target] };
 
 	for (uint32_t i = 0; i < len; i += 32)
 		wrong[i / 32] = kh_text_differs(&l, kh_place_at(p), i);

@@ -178,7 +178,8 @@ __device__ void rescue(warp_match *w, uint32_t place, uint32_t beside)
 	const kh_spot *a = &m->place[place];
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = w->j.s.mate[mate].len;
-	kh_spot b = { kh_place_number(mate, strand, 0), a->target, { 0, 0, 0, 0, 0 } };
+	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
+		      { 0, 0, 0, 0, 0 } };
 	const kh_laid l = kh_places_laid(m, &w->j.s, &b);
 	int64_t from, to, found;
 	uint32_t differ;

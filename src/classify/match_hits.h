@@ -165,8 +165,11 @@ static KH_HD bool kh_places_have_seed(const kh_matching *m, const kh_mates *s, u
 	for (uint32_t d = 0; d < x->n; d++) {
 		const int64_t at = x->at[d] + f.at[x->strand];
 
-		if (at >= 0 &&
-		    (kh_text_bases(m->db->text, (uint64_t)at) & mask) == f.bases[x->strand])
+		if (at < 0)
+			continue;
+		const uint32_t *text = kh_match_text(m->db, at);
+
+		if ((kh_text_bases(text, (uint64_t)at) & mask) == f.bases[x->strand])
 			return true;
 	}
 	return false;

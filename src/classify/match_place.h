@@ -163,7 +163,8 @@ static KH_HD void kh_places_regions(kh_matching *m, const kh_mates *s, uint32_t 
 static KH_HD kh_laid kh_places_laid(const kh_matching *m, const kh_mates *s, const kh_spot *p)
 {
 	const uint32_t mate = kh_place_mate(p);
-	const kh_laid l = { &m->read[mate][kh_place_strand(p)], s->mate[mate].len, m->db->text,
+	const kh_laid l = { &m->read[mate][kh_place_strand(p)], s->mate[mate].len,
+			    kh_match_text(m->db, kh_place_at(p)),
 			    kh_match_begin(m->db, p->target), m->db->end[p->target] };
 
 	return l;
@@ -248,16 +249,17 @@ static KH_HD void kh_places_look_at(kh_matching *m, const kh_mates *s, uint32_t 
 				    const kh_stands *f, uint32_t bin, int64_t from, uint32_t n)
 {
 	const uint64_t mask = kh_kmer_mask(m->db->sampling.k), first = kh_text_first(n);
+	const uint32_t *bases = kh_match_text(m->db, from);
 	uint64_t text[KH_ALIKE], alike[2];
 
 	for (int i = 0; i < KH_ALIKE; i++)
-		text[i] = kh_text_bases(m->db->text, (uint64_t)(from + i));
+		text[i] = kh_text_bases(bases, (uint64_t)(from + i));
 	alike[0] = kh_text_alike(f->bases[0], text) & first;
 	alike[1] = kh_text_alike(f->bases[1], text) & first;
 	for (uint64_t any = alike[0] | alike[1]; any != 0; any &= any - 1) {
 		const uint64_t bit = any & (0 - any);
 		const int64_t at = from + kh_text_lowest(any);
-		const uint64_t here = kh_text_bases(m->db->text, (uint64_t)at) & mask;
+		const uint64_t here = kh_text_bases(bases, (uint64_t)at) & mask;
 
 		for (uint32_t strand = 0; strand < 2; strand++)
 			if (alike[strand] & bit && here == f->bases[strand])

@@ -240,7 +240,8 @@ static KH_HD_CALLED void kh_match_rescue(kh_matching *m, const kh_mates *s, uint
 	const kh_spot *a = &m->place[place];
 	const uint32_t mate = !kh_place_mate(a), strand = !kh_place_strand(a);
 	const uint32_t len = s->mate[mate].len;
-	kh_spot b = { kh_place_number(mate, strand, 0), a->target, { 0, 0, 0, 0, 0 } };
+	kh_spot b = { kh_place_number(mate, strand, kh_place_at(a)), a->target,
+		      { 0, 0, 0, 0, 0 } };
 	const kh_laid l = kh_places_laid(m, s, &b);
 	int64_t from, to, found;
 	uint32_t differ;

@@ -15,6 +15,7 @@
 /* A database with text, in the memory of whoever compares. */
 typedef struct kh_match_db {
 	const uint32_t *text;           /* NULL: there is none */
+	kh_shares shares;               /* of the text */
 	kh_seed_index seeds;
 	kh_bins bins;                   /* its targets are the stretches that are kept */
 	const uint64_t *end;            /* of each of these: behind its last base in the text */
@@ -140,6 +141,17 @@ static KH_HD bool kh_match_in_target(const kh_match_db *db, uint32_t target, uin
 	const uint64_t at = (uint64_t)bin * db->sampling.stride;
 
 	return at >= kh_match_begin(db, target) && at < db->end[target];
+}
+
+static_assert(4 * KH_TEXT_SPAN + KH_RESCUE_BEHIND < KH_TEXT_WORD / 4 * KH_SHARES_BESIDE,
+	      "what a segment is compared with lies in one memory");
+
+/* The text, for what is read of it near base i. */
+static KH_HD const uint32_t *kh_match_text(const kh_match_db *db, int64_t i)
+{
+	const uint64_t word = i > 0 ? (uint64_t)i / KH_TEXT_WORD : 0;
+
+	return (const uint32_t *)kh_shares_near(&db->shares, db->text, 4 * word);
 }
 
 /* The target of a bin. */

@@ -310,8 +310,9 @@ int kh_db_load(kh_db *db, const kh_db_options *o, kh_err *err)
 		return rc;
 	db->image = kh_db_section(db, KH_SEC_INDEX);
 	if (db->h->text.at)
-		db->seeds = (kh_seed_index) { db->image, kh_db_section(db, KH_SEC_DIR),
-					      db->h->word_bits };
+		db->seeds = (kh_seed_index) { .image = db->image,
+					      .dir = kh_db_section(db, KH_SEC_DIR),
+					      .bits = db->h->word_bits };
 	else
 		db->dir = kh_db_section(db, KH_SEC_DIR);
 	db->told = db->h->told.at ? kh_db_section(db, KH_SEC_TOLD) : NULL;

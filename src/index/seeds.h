@@ -31,6 +31,7 @@
 #define KH_INDEX_SEEDS_H
 
 #include "index/index.h"
+#include "index/shares.h"
 
 #define KH_SEED_ROOMY 4
 #define KH_SEED_SLOTS 4
@@ -40,12 +41,15 @@
 #define KH_SEED_MANY (KH_SEED_MORE - 1) /* in place of bins: there are too many */
 #define KH_SEED_MIX UINT64_C(0x9e3779b97f)
 
-/* The index: `image` is its section, aligned to 64. */
+/* The index: `image` is its section, aligned to 64, if it lies in one memory. */
 typedef struct kh_seed_index {
 	const void *image;
 	const kh_seed_range *dir;       /* KH_RANGES */
 	uint32_t bits;                  /* that any bin can be written with */
+	kh_shares shares;
 } kh_seed_index;
+
+static_assert(4 * KH_LIST_MAX <= KH_SHARES_BESIDE, "a list lies in one memory");
 
 /* Bits of a bin in a line: they number lists, too, so there are not very few. */
 static KH_HD uint32_t kh_seed_bits(uint64_t n_bins)
@@ -113,12 +117,13 @@ typedef struct kh_seed_search {
 	uint32_t tag;
 } kh_seed_search;
 
-static KH_HD void kh_seed_set_line(kh_seed_search *s, const void *image)
+static KH_HD void kh_seed_set_line(kh_seed_search *s, const kh_seed_index *x)
 {
 	const uint32_t B = s->level < KH_SEED_LEVELS ? s->range->lines[s->level] : 0;
-	const uint64_t place = kh_seed_place(s->y, B);
+	const uint64_t place = kh_seed_place(s->y, B), at = 64 * (s->first + (place >> 8));
 
-	s->line = B ? (const uint8_t *)image + 64 * (s->first + (place >> 8)) : (const uint8_t *)0;
+	s->line = B ? (const uint8_t *)kh_shares_near(&x->shares, x->image, at) + at
+		    : (const uint8_t *)0;
 	s->tag = (uint32_t)place & 255;
 }
 
@@ -127,7 +132,7 @@ static KH_HD kh_seed_search kh_seed_begin(const kh_seed_index *x, uint64_t key)
 	const kh_seed_range *r = x->dir + kh_key_range(key);
 	kh_seed_search s = { r, kh_seed_first(key), r->first_line, 0, (const uint8_t *)0, 0 };
 
-	kh_seed_set_line(&s, x->image);
+	kh_seed_set_line(&s, x);
 	return s;
 }
 
@@ -140,7 +145,7 @@ static KH_HD void kh_seed_go_on(const kh_seed_index *x, kh_seed_search *s)
 	}
 	s->first += s->range->lines[s->level++];
 	s->y = kh_seed_next(s->y);
-	kh_seed_set_line(s, x->image);
+	kh_seed_set_line(s, x);
 }
 
 /* The value of a seed that has too many bins. */
@@ -156,11 +161,12 @@ static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_
 					  uint32_t value, uint32_t *one)
 {
 	const uint32_t bins = UINT32_C(1) << x->bits;
+	const uint64_t word = r->first_word + (value - bins - 1);
 
 	*one = value <= bins ? value - 1 : KH_SEED_MANY;
 	return value <= bins || value == kh_seed_over(x->bits)
 		       ? one
-		       : (const uint32_t *)x->image + r->first_word + (value - bins - 1);
+		       : (const uint32_t *)kh_shares_near(&x->shares, x->image, 4 * word) + word;
 }
 
 /* Calls take(arg, bin) for each bin that a seed may begin in, level by level, slot by slot; for

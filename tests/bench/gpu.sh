@@ -101,18 +101,21 @@ small() {
 	text
 }
 
-# Calls by a database with text: on the GPU as on the CPU.
+# Calls by a database with text: on the GPU as on the CPU, wherever the database lies.
 text() {
 	build small cpu "$WORK/text.khdb" --set text >"$OUT/equal.log" 2>&1 || fail "build --set text: $(tail -1 "$OUT/equal.log")"
 	for in in small.fq "--paired small.p_1.fq small.p_2.fq" "--set distinct small.fq" "--sample-pass small.fq" small.long.fq \
 		"--sample-pass small.long.fq" "--confidence 0.6 small.fq"; do
 		set -- ; for w in $in; do case $w in *.fq) set -- "$@" "$WORK/$w" ;; *) set -- "$@" "$w" ;; esac; done
-		for d in cpu cuda; do
-			"$KMERHASH" classify -q --device $d --db "$WORK/text.khdb" --report "$WORK/$d.rep" --output "$WORK/$d.out" "$@" \
-				2>"$OUT/equal.log" || fail "classify with text on $d $in: $(tail -1 "$OUT/equal.log")"
+		for how in cpu:auto cuda:replicate cuda:0,0:shard cuda:host cuda:host-lists; do
+			f="$WORK/${how%%:*}" d=${how%:*} p=${how##*:}
+			"$KMERHASH" classify -q --device $d --set placement=$p --db "$WORK/text.khdb" --report "$f.rep" \
+				--output "$f.out" "$@" 2>"$OUT/equal.log" ||
+				fail "classify with text on $d, $p $in: $(tail -1 "$OUT/equal.log")"
+			[ $d != cpu ] || continue
+			same "$WORK/cpu.out" "$f.out" "lines of $in by a database with text on $d, $p"
+			same "$WORK/cpu.rep" "$f.rep" "report of $in by a database with text on $d, $p"
 		done
-		same "$WORK/cpu.out" "$WORK/cuda.out" "lines of $in by a database with text"
-		same "$WORK/cpu.rep" "$WORK/cuda.rep" "report of $in by a database with text"
 	done
 	# by itself a run takes the GPU, but for alignments
 	"$KMERHASH" classify --db "$WORK/text.khdb" --output - "$WORK/small.fq" 2>&1 | grep -q "classify on cuda:" ||

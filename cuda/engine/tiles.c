@@ -1,0 +1,89 @@
+/*
+ * tiles.c - where a database with text lies that is not whole on each device: index/shares.h
+ *
+ * Each device has a run of its tiles, which the others read there; or all devices have the same
+ * run, and the host the other tiles.
+ */
+#include <config.h>
+#include "cuda/engine/engine_in.h"
+
+static uint32_t shift_of(const kh_engine *e)
+{
+	return kh_shares_shift(kh_cuda_extent(e->db).bytes);
+}
+
+uint64_t kh_cuda_tiles(const kh_engine *e)
+{
+	return (kh_cuda_extent(e->db).bytes >> shift_of(e)) + 1;
+}
+
+/* The bytes of tiles `first` up to `end`, and what is beside them. */
+static void run_of(const kh_engine *e, uint64_t first, uint64_t end, uint64_t *from, uint64_t *to)
+{
+	const uint64_t all = kh_cuda_extent(e->db).bytes;
+	const uint64_t behind = (end << shift_of(e)) + KH_SHARES_BESIDE;
+
+	*from = first > 0 ? (first << shift_of(e)) - KH_SHARES_BESIDE : 0;
+	*to = first == end ? *from : behind < all ? behind : all;
+}
+
+void kh_cuda_cut_text(kh_engine *e)
+{
+	const uint64_t all = kh_cuda_extent(e->db).bytes, n = kh_cuda_tiles(e);
+
+	for (size_t i = 0; i < e->n; i++) {
+		struct kh_cuda_copy *c = &e->copy[i];
+
+		c->from = all * i / e->n;
+		c->to = all * (i + 1) / e->n;
+		if (e->placement == KH_PLACE_SHARD_PEER)
+			run_of(e, n * i / e->n, n * (i + 1) / e->n, &c->from, &c->to);
+	}
+}
+
+uint64_t kh_cuda_index_room(const kh_engine *e)
+{
+	const uint64_t n = (e->db->h->section[KH_SEC_INDEX].bytes >> shift_of(e)) + 1;
+
+	return (n << shift_of(e)) + 2 * KH_SHARES_BESIDE;
+}
+
+void kh_cuda_cut_text_for_host(kh_engine *e, uint64_t room)
+{
+	struct kh_cuda_section device = { .on_host = false }, host = { .on_host = true };
+	const bool index_first = e->db->h->section[KH_SEC_INDEX].at < e->db->h->text.at;
+	const uint64_t n = kh_cuda_tiles(e), beside = 2 * KH_SHARES_BESIDE;
+	uint64_t here = room > beside ? (room - beside) >> shift_of(e) : 0;
+
+	here = here < n ? here : n;
+	if (index_first) {
+		run_of(e, 0, here, &device.from, &device.to);
+		run_of(e, here, n, &host.from, &host.to);
+	} else {
+		run_of(e, n - here, n, &device.from, &device.to);
+		run_of(e, 0, n - here, &host.from, &host.to);
+	}
+	e->section[0] = device;
+	e->section[1] = host;
+	e->on_device = device.to - device.from;
+	e->on_host = host.to - host.from;
+}
+
+uint64_t kh_cuda_tile(const kh_engine *e, const struct kh_cuda_copy *c, uint64_t tile)
+{
+	const bool shard = e->placement == KH_PLACE_SHARD_PEER;
+	const size_t n = shard ? e->n : 2;
+	uint64_t from, to;
+
+	run_of(e, tile, tile + 1, &from, &to);
+	for (size_t i = 0; i < n; i++) {
+		const struct kh_cuda_copy *d = shard ? &e->copy[i] : c;
+		const struct kh_cuda_section *s = &e->section[i];
+		const uint64_t first = shard ? d->from : s->from, end = shard ? d->to : s->to;
+		const void *p = !shard && s->on_host ? e->host : d->image.p;
+
+		if (from >= first && to <= end)
+			return (uint64_t)(uintptr_t)p - first;
+	}
+	return 0;                       /* there is no such tile */
+}
