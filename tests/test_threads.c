@@ -120,6 +120,38 @@ static void test_order_fail(void **state)
 	check_seen(778);
 }
 
+/* The first one delivers, and the others only bring. */
+static int served_worker(void *arg, unsigned id, kh_err *err)
+{
+	int rc;
+
+	if (id == 0)
+		return kh_order_serve(w.order, deliver, &w);
+	kh_order_there(w.order, true);
+	rc = order_worker(arg, id, err);
+	kh_order_there(w.order, false);
+	return rc;
+}
+
+static void test_order_served(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	assert_int_equal(kh_threads_run(w.m, 5, served_worker, NULL, &err), 0);
+	check_seen(TICKETS);
+}
+
+static void test_order_served_fail(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	w.fail_at = 100;
+	assert_int_equal(kh_threads_run(w.m, 5, served_worker, NULL, &err), KH_EFORMAT);
+	assert_string_equal(err.msg, "item 100");
+}
+
 static void test_order_wait(void **state)
 {
 	kh_err err = { 0, "" };
@@ -456,7 +488,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_team),
-		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_wait),
+		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_served),
+		TEST(test_order_served_fail),     TEST(test_order_wait),
 		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_full),
 		TEST(test_queue_threads),
 		TEST(test_waiters_wake), TEST(test_first_error),    TEST(test_event),

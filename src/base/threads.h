@@ -5,7 +5,7 @@
  * commit it in order (the few operations a block that depend on the blocks before it, for one
  * block at a time), compute, and deliver the result to an output in order.  So there is no
  * thread for reading or writing, N threads are N threads, and what is done in order is
- * what one thread would have done.
+ * what one thread would have done.  Delivery may be left to one of the N (kh_order_serve).
  *
  * One monitor a run holds the lock, the first error and the order to stop: a failure
  * anywhere wakes every waiter, which then returns KH_ECANCEL; the run returns the
@@ -66,6 +66,11 @@ typedef int kh_order_fn(void *arg, void *item, kh_err *err);
 int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
 void kh_order_free(kh_order *o);
 int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
+/* A thread that brings nothing may do all deliveries: then none that does is kept from what is only
+ * its own to bring. The others say when they are there and when they leave.  Returns when one has
+ * left and none is there: 0, or KH_ECANCEL. */
+int kh_order_serve(kh_order *o, kh_order_fn *fn, void *arg);
+void kh_order_there(kh_order *o, bool there);
 /* until fn has returned for it; 0, or KH_ECANCEL */
 int kh_order_wait(kh_order *o, uint64_t ticket);
 /* Has fn returned for it? */

@@ -246,6 +246,11 @@ bool kh_text_digest(const kh_text *t, uint64_t *bytes, uint64_t *xxh3)
 	return true;
 }
 
+bool kh_text_plain(const kh_text *t)
+{
+	return !t->bgzf;
+}
+
 int kh_text_commit(kh_text *const *t, size_t n, kh_err *err)
 {
 	kh_out **out = kh_array(n, sizeof(kh_out *), err);

@@ -52,6 +52,9 @@ int kh_text_commit(kh_text *const *t, size_t n, kh_err *err);
  * the file is none that holds only this. */
 bool kh_text_digest(const kh_text *t, uint64_t *bytes, uint64_t *xxh3);
 
+/* Is it written as it is put in, and not compressed? */
+bool kh_text_plain(const kh_text *t);
+
 /* Does a file of this name want compression: "*.gz", "*.bgz"? */
 bool kh_text_wants_bgzf(const char *path);
 

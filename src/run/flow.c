@@ -237,9 +237,9 @@ static int take_jobs(kh_flow *f, kh_flow_worker *self, kh_block **block, kh_err 
 	return rc;
 }
 
-int kh_flow_work(void *flow, unsigned id, kh_err *err)
+/* Takes blocks until there are none. */
+static int take_blocks(kh_flow *f, unsigned id, kh_err *err)
 {
-	kh_flow *f = flow;
 	kh_flow_worker *self = &f->worker[id];
 	kh_block *b, *held = NULL;      /* a block that is handed in, and not yet taken up again */
 	int more, committed, rc = KH_OK;
@@ -270,6 +270,31 @@ int kh_flow_work(void *flow, unsigned id, kh_err *err)
 			rc = take_jobs(f, self, &held, err);
 	}
 	return rc ? rc : kh_tasks_drain(&self->tasks, err);
+}
+
+/* Does this worker only deliver?  Another one would have jobs under way that only it can finish: so
+ * while it delivers those of all, the order soon waits for one of its own, and all wait for it. */
+static bool is_to_serve(kh_flow *f)
+{
+	kh_monitor_lock(f->m);
+	const bool serves = f->serves;
+
+	f->serves = false;
+	kh_monitor_unlock(f->m);
+	return serves;
+}
+
+int kh_flow_work(void *flow, unsigned id, kh_err *err)
+{
+	kh_flow *f = flow;
+	int rc;
+
+	if (is_to_serve(f))
+		return kh_order_serve(f->order, deliver, f);
+	kh_order_there(f->order, true);
+	rc = take_blocks(f, id, err);
+	kh_order_there(f->order, false);
+	return rc;
 }
 
 /* --- the second pass -------------------------------------------------------------- */
@@ -325,6 +350,17 @@ int kh_flow_rewrite(void *flow, unsigned id, kh_err *err)
 }
 
 /* --- all workers ------------------------------------------------------------------ */
+/* Fewer workers have more to do than one writes, and on cores that classify that takes longest. */
+static bool has_server(const kh_flow *f)
+{
+	enum { MANY = 12 };
+	const kh_text *lines = f->results->out[KH_RESULT_LINES];
+
+	return f->alone && f->compute->workers >= MANY && f->compute->be->depth > 1 && lines &&
+	       kh_text_plain(lines) &&
+	       !(f->results->pass && kh_pass_writes(f->results->pass));
+}
+
 int kh_flow_open(kh_flow *f, kh_err *err)
 {
 	kh_compute *c = f->compute;
@@ -336,6 +372,7 @@ int kh_flow_open(kh_flow *f, kh_err *err)
 	if (rc)
 		return rc;
 	f->n_workers = c->workers;
+	f->serves = has_server(f);
 	f->n_works = (size_t)c->workers * (c->be->depth + 3) + 2;
 	f->all = kh_array(f->n_works, sizeof *f->all, err);
 	f->worker = kh_array(f->n_workers, sizeof *f->worker, err);

@@ -3,7 +3,8 @@
  *
  * Each worker: block -> committed in order (records final, jobs) -> backend -> text of the job ->
  * ordered delivery. Works (a job with its results and texts) circulate; the texts of a job are
- * written by the worker that brings the next one in order.
+ * written by the worker that brings the next one in order, or, where there are many and a GPU has
+ * their jobs, by one that does nothing else.
  *
  * Workers may join while there are blocks to come, and leave when there are none.  When the last
  * one has left, all is delivered.
@@ -35,10 +36,12 @@ typedef struct kh_flow {
 	kh_monitor *m;
 	bool distinct;                  /* features are to be counted */
 	bool quiet;                     /* no progress is shown */
+	bool alone;                     /* no other sample may take the workers */
 	/* inside */
 	kh_counters *counters;          /* NULL, or what counts distinct features */
 	kh_queue *idle;                 /* works */
 	kh_order *order;
+	bool serves;                    /* the next worker that joins only delivers */
 	struct work *all;
 	size_t n_works;
 	kh_flow_worker *worker;

@@ -144,7 +144,8 @@ static int open_flow(kh_run *r, kh_slot *t, kh_err *err)
 	t->work = kh_flow_work;
 	t->flow = (kh_flow) { .feed = t->feed, .compute = r->compute, .db = r->db,
 			      .style = r->o.style, .results = &t->results, .m = t->m,
-			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1 };
+			      .distinct = r->o.distinct, .quiet = r->o.sheet->n > 1,
+			      .alone = r->o.sheet->n == 1 };
 	return kh_flow_open(&t->flow, err);
 }
 
