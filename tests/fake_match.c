@@ -180,15 +180,19 @@ static void compare_left(const kh_gpu_query *q)
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 {
-	(void)stream;
-	if (!q->text.text)
-		abort();                /* no other databases are made up */
-	mark_all(q);
-	compare_all(q);
-	compare_left(q);
-	for (uint32_t k = 0; k < q->n_longs && !q->found; k++)
-		kh_gpu_sum(q, &q->text, &q->longs[k]);
-	return cudaSuccess;
+	if (q->text.text) {
+		mark_all(q);
+		compare_all(q);
+		compare_left(q);
+		for (uint32_t k = 0; k < q->n_longs && !q->found; k++)
+			kh_gpu_sum(q, &q->text, &q->longs[k]);
+	} else {
+		if (!q->genus)
+			abort();        /* other databases are made up for translated seeds only: */
+		for (uint32_t i = 0; i < q->n; i++)     /* they find nothing else */
+			q->call[i] = (kh_call) { KH_NO_TAXON, 0, 0, 0 };
+	}
+	return q->genus ? kh_gpu_query_translate(q, stream) : cudaSuccess;
 }
 
 /* --- what the engine calls for other databases, or with rounds of exchange: not made up ----- */

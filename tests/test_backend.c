@@ -6,6 +6,7 @@
 #include "gpu_reads.h"
 #include "gpu_references.h"
 #include "gpu_text.h"
+#include "gpu_translated.h"
 
 #include <sys/stat.h>
 #include "build/build.h"
@@ -303,6 +304,13 @@ static void test_text(void **state)
 			check_text(&way[0], &way[i]);
 }
 
+static void test_translated(void **state)
+{
+	(void)state;
+	check_translated(&way[1]);
+	check_translated(&way[2]);
+}
+
 /* An index that fits on no device is reported with figures before anything is loaded. */
 static void test_too_large(void **state)
 {
@@ -378,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_damage),
 	};

@@ -4,6 +4,7 @@
  */
 #include "fake_gpu.h"
 #include "gpu_text.h"
+#include "gpu_translated.h"
 
 
 static struct way cpu = { "cpu", &kh_backend_cpu, 1, { 0 }, KH_PLACE_AUTO, false };
@@ -22,6 +23,16 @@ static void test_calls(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
 		check_text(&cpu, &way[i]);
+}
+
+/* They are on a device only beside a whole database. */
+static void test_translated(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+		if (way[i].placement == KH_PLACE_AUTO ? !way[i].tight
+						      : way[i].placement == KH_PLACE_REPLICATE)
+			check_translated(&way[i]);
 }
 
 /* Where there is no room for it, a database is refused if it is to lie so, and else the host does
@@ -68,6 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_translated),
 		cmocka_unit_test(test_no_room),
 	};
 	int status;

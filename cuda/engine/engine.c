@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cuda/engine/engine_in.h"
 #include "cuda/engine/rounds.h"
 #include "base/mem.h"
@@ -193,6 +194,28 @@ static int put_text(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	return rc;
 }
 
+/* The translated seeds, and the parts of the text that reads are compared with. */
+static int put_translated(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
+{
+	const kh_db *db = e->db;
+	const kh_translated *t = &db->translated;
+	kh_translated *x = &c->translated.seeds;
+	int rc = put(&c->seeds, t->head, db->h->translated.bytes, err);
+
+	if (!rc)
+		rc = put(&c->seed_part, t->part, t->parts * sizeof *t->part, err);
+	if (rc)
+		return rc;
+	*x = *t;
+	kh_translated_move(x, c->seeds.p);
+	x->part = c->seed_part.p;
+	if (db->text)
+		x->text = c->text.text;
+	c->translated.k = t->head->k;
+	memcpy(c->translated.letter, kh_letter_of, sizeof kh_letter_of);
+	return KH_OK;
+}
+
 static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 {
 	const kh_db *db = e->db;
@@ -229,6 +252,8 @@ static int put_small(const kh_engine *e, struct kh_cuda_copy *c, kh_err *err)
 	c->ix.bins.taxon = c->taxon.p;
 	c->ix.bins.species = c->target_species.p;
 	if (db->text && (rc = put_text(e, c, err)))
+		return rc;
+	if (e->translated > 0 && (rc = put_translated(e, c, err)))
 		return rc;
 	/* copies from pageable memory may be under way still, and queues' streams do not wait */
 	return KH_GPU(cudaDeviceSynchronize(), err);

@@ -19,9 +19,10 @@ struct kh_cuda_copy {
 	int device;
 	uint64_t from, to;              /* its share, as bytes of the index */
 	KH_GPU_BUFS(all, image, dir, first, guess, taxon, target_species, parent, end, species,
-		    genus, kept_end, tile);
+		    genus, kept_end, tile, seeds, seed_part);
 	kh_gpu_index ix;
 	kh_match_db text;               /* of a database with text */
+	kh_gpu_translated translated;
 };
 
 /* The buckets of a range, or its lists; or, of a database with text, what lies on devices, or on
@@ -54,6 +55,7 @@ struct kh_engine {
 	bool pinned;
 	struct kh_rounds *rounds;       /* rounds.h; NULL: queues read the index themselves */
 	bool by_host;                   /* a database with text that no device has room for */
+	uint64_t translated;            /* bytes of translated seeds on each device; 0: none are */
 };
 
 /* The bytes of the file that devices have: the index; with text, all from the first byte of index

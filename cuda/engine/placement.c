@@ -150,6 +150,25 @@ static uint64_t needed(const struct room *r, size_t i)
 	return sum;
 }
 
+/* Translated seeds lie on the devices if there is room for them beside a whole index; else the host
+ * looks at them. */
+static void place_translated(const struct room *r)
+{
+	const kh_db *db = r->e->db;
+	const uint64_t bytes = kh_gpu_up(db->h->translated.bytes) +
+			       kh_gpu_up(db->translated.parts * sizeof *db->translated.part);
+	bool fits = r->e->placement == KH_PLACE_REPLICATE;
+	uint64_t times;
+
+	for (size_t i = 0; i < r->e->n && fits; i++) {
+		needed_beside(r, i, &times);
+		fits = needed(r, i) + times * bytes <= r->free[i];
+	}
+	r->e->translated = fits ? bytes : 0;
+	if (!fits)
+		kh_log(KH_DEBUG, "translated seeds are looked at by the host");
+}
+
 /* --- an index on the host ------------------------------------------------------------ */
 /* The buckets of all ranges, then the lists of all. */
 static void find_sections(kh_engine *e)
@@ -347,6 +366,8 @@ int kh_cuda_place(kh_engine *e, const kh_engine_options *o, kh_err *err)
 		   (o->block_size ? o->block_size : KH_CUDA_BLOCK_SIZE);
 	if (!rc)
 		rc = decide(&r, o->on.placement, err);
+	if (!rc && o->translate && !e->by_host)
+		place_translated(&r);
 	for (size_t i = 0; i < e->n && !rc && !e->by_host; i++)
 		kh_log(KH_DEBUG,
 		       "index %s: %" PRIu64 " bytes on cuda:%d, where %" PRIu64

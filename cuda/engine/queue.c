@@ -92,7 +92,7 @@ struct need {
 static int flight_room(const kh_task_queue *l, struct flight *f, const struct need *x,
 		       kh_err *err)
 {
-	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + 2 * sizeof(uint32_t);
+	const size_t each = sizeof(kh_call) + sizeof(kh_candidates) + 3 * sizeof(uint32_t);
 	const size_t out = COUNTS + x->n * each + x->lay.n_slices * sizeof(uint32_t);
 	int rc = kh_gpu_room(&f->din, x->lay.bytes, err);
 
@@ -203,15 +203,16 @@ static int submit_host(kh_task_queue *l, struct flight *f, kh_err *err)
  * with a census, the rest is only wanted if fragments are left to it.  Where the features found of
  * each fragment are comes with these (fetch_found). */
 struct results {
-	size_t class_of, candidates, place, found_at, bytes;
+	size_t genus, class_of, candidates, place, found_at, bytes;
 };
 
-static struct results results_of(const struct flight *f)
+static struct results results_of(const kh_task_queue *l, const struct flight *f)
 {
 	const kh_task *t = f->task;
 	const size_t n = t->job->n;
-	struct results r = { .class_of = COUNTS + n * sizeof(kh_call) };
+	struct results r = { .genus = COUNTS + n * sizeof(kh_call) };
 
+	r.class_of = r.genus + (l->e->translated ? n * sizeof(uint32_t) : 0);
 	r.candidates = r.class_of + (t->census ? n * sizeof(uint32_t) : 0);
 	r.place = r.candidates + (t->candidates ? n * sizeof(kh_candidates) : 0);
 	r.found_at = r.place + (t->places ? f->n_slices * sizeof(uint32_t) : 0);
@@ -223,7 +224,7 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 			     const kh_cuda_layout *lay)
 {
 	const kh_task *t = f->task;
-	const struct results r = results_of(f);
+	const struct results r = results_of(l, f);
 	char *out = f->dout.p;
 	kh_gpu_query q = { .ix = l->c->ix,
 			   .text = l->c->text,
@@ -254,6 +255,10 @@ static kh_gpu_query query_of(const kh_task_queue *l, const struct flight *f,
 	}
 	if (t->counters)
 		q.counters = kh_cuda_counters_of(t->counters, l->worker);
+	if (l->e->translated) {
+		q.translated = l->c->translated;
+		q.genus = (uint32_t *)(out + r.genus);
+	}
 	return q;
 }
 
@@ -274,7 +279,7 @@ static int leave_to_rounds(kh_task_queue *l, struct flight *f, const kh_cuda_lay
 				      .staged = f->done,
 				      .results = f->out.p };
 	f->ask.q.segment = f->segment.p;
-	f->ask.bytes = results_of(f).bytes;
+	f->ask.bytes = results_of(l, f).bytes;
 	kh_rounds_put(l->e->rounds, &f->ask);
 	return KH_OK;
 }
@@ -289,7 +294,7 @@ static int launch(kh_task_queue *l, struct flight *f, const kh_cuda_layout *lay,
 					 l->stream), err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(out, 0, COUNTS, l->stream), err)) ||
 	    (rc = kh_gpu_check(kh_gpu_query_run(&q, l->stream), "classification kernels", err)) ||
-	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(f).bytes,
+	    (rc = KH_GPU(cudaMemcpyAsync(f->out.p, out, results_of(l, f).bytes,
 					 cudaMemcpyDeviceToHost, l->stream), err)))
 		return rc;
 	return KH_GPU(cudaEventRecord(f->done, l->stream), err);
@@ -345,6 +350,7 @@ int kh_cuda_submit(kh_task_queue *l, kh_task *t, kh_err *err)
 	assert(l->n < KH_CUDA_DEPTH);
 	f->task = t;
 	f->by_host = false;
+	t->genus = NULL;
 	if (!rc && !l->e->by_host)
 		rc = stage(l, f, &need, &fits, err);
 	if (!rc)
@@ -368,7 +374,7 @@ static void note_crowd(kh_task_queue *l, const struct flight *f)
 static int fetch_found(kh_task_queue *l, struct flight *f, size_t bytes, kh_err *err)
 {
 	const size_t n = f->task->job->n * sizeof(uint32_t);
-	const char *from = (const char *)f->dout.p + results_of(f).found_at;
+	const char *from = (const char *)f->dout.p + results_of(l, f).found_at;
 	int rc;
 
 	kh_rounds_hold(l->e->rounds);
@@ -427,7 +433,7 @@ static int take_places(const struct flight *f, const uint32_t *place, kh_err *er
 static int fetch_left(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	const kh_task *t = f->task;
-	const struct results r = results_of(f);
+	const struct results r = results_of(l, f);
 	const char *out = f->dout.p;
 	char *place = (char *)f->out.p + r.place;
 	const size_t n = t->job->n;
@@ -451,11 +457,12 @@ static int fetch_left(kh_task_queue *l, struct flight *f, kh_err *err)
 static int take_results(kh_task_queue *l, struct flight *f, kh_err *err)
 {
 	kh_task *t = f->task;
-	const struct results r = results_of(f);
+	const struct results r = results_of(l, f);
 	const char *out = f->out.p;
 	const size_t n = t->job->n;
 
 	memcpy(t->call, out + COUNTS, n * sizeof *t->call);
+	t->genus = l->e->translated ? (const uint32_t *)(out + r.genus) : NULL;
 	if (t->candidates && !t->census) {
 		memcpy(t->candidates, out + r.candidates, n * sizeof *t->candidates);
 		return take_places(f, (const uint32_t *)(out + r.place), err);

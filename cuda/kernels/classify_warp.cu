@@ -351,5 +351,7 @@ extern "C" int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream)
 		e = kh_gpu_census_add(q, stream);
 	if (e == cudaSuccess && calls && q->counters.set)
 		e = kh_gpu_counters_add(q, stream);
+	if (e == cudaSuccess && calls && q->genus)
+		e = kh_gpu_query_translate(q, stream);
 	return e;
 }

@@ -13,6 +13,7 @@
 #include "classify/hll.h"
 #include "classify/match_segment.h"
 #include "index/index.h"
+#include "translated/look_up.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,7 +107,7 @@ typedef struct kh_gpu_counters {
 #define KH_GPU_COUNTED UINT32_MAX               /* in place of where a fragment's features are */
 
 /* As a call's taxon: the fragment is left to the host (match.cu). */
-#define KH_GPU_CALL_LEFT (UINT32_MAX - 1)
+#define KH_GPU_CALL_LEFT (UINT32_MAX - 1)     /* as KH_ON_HOST */
 
 /* Numbers that kernels count in device memory. */
 enum {
@@ -123,7 +124,8 @@ enum {
 	KH_GPU_AGAIN = KH_GPU_NOTES + 2,/* of a database with text: fragments whose other seeds are
 					 * to be looked up, too, */
 	KH_GPU_REST,                    /*   those that threads leave to warps, */
-	KH_GPU_REST_TAKEN               /*   and those of them, and parts, that these have begun */
+	KH_GPU_REST_TAKEN,              /*   and those of them, and parts, that these have begun */
+	KH_GPU_UNCALLED                 /* fragments to be looked at by translated seeds */
 };
 #define KH_GPU_QUERY_COUNTS 64          /* bytes of them */
 
@@ -150,6 +152,13 @@ typedef struct kh_gpu_part {
 	uint32_t kmers, n;
 	kh_gpu_part_claim claim[KH_GPU_PART_CLAIMS];
 } kh_gpu_part;
+
+/* Translated seeds in device memory, and kh_letter_of. */
+typedef struct kh_gpu_translated {
+	kh_translated seeds;
+	uint32_t k;
+	uint8_t letter[64];
+} kh_gpu_translated;
 
 typedef struct kh_gpu_query {
 	enum kh_gpu_pass pass;
@@ -198,11 +207,17 @@ typedef struct kh_gpu_query {
 	kh_gpu_part *part;              /* n_slices, which are parts then */
 	uint32_t *again, *rest;         /* n each; left: n + n_slices */
 	void *rooms;                    /* kh_gpu_query_match_room() */
+	/* n, or NULL: not wanted.  The taxa that fragments without a call get by translated seeds,
+	 * KH_NO_TAXON, or KH_GPU_CALL_LEFT */
+	uint32_t *genus;
+	kh_gpu_translated translated;
 } kh_gpu_query;
 
 int kh_gpu_query_run(const kh_gpu_query *q, cudaStream_t stream);
 /* match.cu: fragments, and parts of long ones, compared with text, by threads. */
 int kh_gpu_query_match(const kh_gpu_query *q, cudaStream_t stream);
+/* translate.cu: fragments without a call looked at by translated seeds. */
+int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream);
 /* Bytes of q->rooms; and local memory that all its threads on the current device take at most. */
 size_t kh_gpu_query_match_room(void);
 int kh_gpu_query_match_local(uint64_t *bytes);

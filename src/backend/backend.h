@@ -23,11 +23,16 @@ typedef struct kh_engine_options {
 	kh_devices on;
 	uint64_t input;                 /* bytes of files with reads to come, as far as known */
 	bool alone;                     /* no other process here uses the same index */
+	/* fragments that the rule leaves uncalled are to be looked at by translated seeds, as far
+	 * as the engine can do that by itself: kh_task.genus */
+	bool translate;
 	/* queues that will be opened, for which memory is needed, and bytes of text in a task of
 	 * theirs; 0: as many as suit */
 	unsigned queues;
 	size_t block_size;
 } kh_engine_options;
+
+#define KH_ON_HOST (UINT32_MAX - 1)     /* in place of a taxon */
 
 /* A job as a queue sees it: input, and space for results. */
 typedef struct kh_task {
@@ -52,6 +57,10 @@ typedef struct kh_task {
 	uint32_t *class_of;
 	bool classes_wanted;
 	bool left;                      /* result: some fragments are left to the host */
+	/* result: NULL, or job->n taxa that fragments without a call get by translated seeds, as
+	 * they are in the section, or KH_NO_TAXON, or KH_ON_HOST: the host is to look at it.  Lent
+	 * by the queue until the next task is submitted. */
+	const uint32_t *genus;
 } kh_task;
 
 typedef struct kh_task_queue kh_task_queue;     /* one worker's tasks */

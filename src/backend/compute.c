@@ -48,6 +48,8 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	const kh_engine_options eo = { .rule = o->rule,
 				       .on = *on,
 				       .input = o->input,
+				       .translate = db->translated.head && !o->part &&
+						    o->rule->confidence == 0,
 				       .alone = !o->shared,
 				       .queues = on->threads,
 				       .block_size = o->block_size };
@@ -64,7 +66,7 @@ int kh_compute_open(kh_compute *c, const kh_db *db, const kh_compute_options *o,
 	for (unsigned i = 0; i < c->workers && !rc; i++)
 		rc = c->be->queue_open(&c->queue[i], c->engine, i, o->block_size, err);
 	/* with a least share of features, a call without any is none */
-	if (!rc && db->translated.head && !o->part && o->rule->confidence == 0)
+	if (!rc && eo.translate)
 		rc = open_translators(c, db, o, err);
 	c->seconds = kh_seconds() - began;
 	return rc;
@@ -96,21 +98,26 @@ static uint32_t called(const kh_taxonomy *tax, uint32_t taxon)
 	return to == 0 ? KH_NO_TAXON : to;
 }
 
-/* Makes calls of what has been added: features agree with none of them. */
+/* Calls a fragment: no features agree with that. */
+static void call_genus(const kh_tasks *s, const kh_task *t, size_t i, uint32_t genus)
+{
+	const uint32_t taxon = called(s->tax, genus);
+
+	if (taxon == KH_NO_TAXON)
+		return;
+	t->call[i].taxon = taxon;
+	t->call[i].hits = 0;
+}
+
+/* Makes calls of what has been added. */
 static int settle(const kh_tasks *s, const kh_task *t, kh_err *err)
 {
 	const kh_translated_call *call;
 	size_t n;
 	int rc = kh_translator_settle(s->translator, &call, &n, err);
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		const uint32_t taxon = called(s->tax, call[i].taxon);
-
-		if (taxon == KH_NO_TAXON)
-			continue;
-		t->call[call[i].number].taxon = taxon;
-		t->call[call[i].number].hits = 0;
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		call_genus(s, t, call[i].number, call[i].taxon);
 	return rc;
 }
 
@@ -126,13 +133,17 @@ static int translate(const kh_tasks *s, const kh_task *t, kh_err *err)
 		const kh_block *b[2];
 		const kh_record *rec[2];
 
-		if (i + AHEAD < t->job->n && t->call[i + AHEAD].taxon == KH_NO_TAXON) {
+		if (!t->genus && i + AHEAD < t->job->n && t->call[i + AHEAD].taxon == KH_NO_TAXON) {
 			kh_job_records(t->job, i + AHEAD, b, rec);
 			for (int m = 0; m < 2 && rec[m]; m++)
 				__builtin_prefetch(&b[m]->bases[rec[m]->seq / 32]);
 		}
 		if (t->call[i].taxon != KH_NO_TAXON)
 			continue;
+		if (t->genus && t->genus[i] != KH_ON_HOST) {
+			call_genus(s, t, i, t->genus[i]);
+			continue;
+		}
 		kh_job_records(t->job, i, b, rec);
 		for (int m = 0; m < 2 && rec[m]; m++)
 			mate[m] = (kh_translated_read) { b[m]->bases, b[m]->amb, rec[m]->seq,

@@ -1,5 +1,5 @@
 /*
- * letters.h - codons as letters, stop-free runs, and the keys that are sampled of letters
+ * letters.h - codons as letters, stop-free runs, and the keys that are sampled of letters   [HD]
  *
  * Amino acids that often take each other's place share a letter: LM IV C A G S T P FY W E D N Q KR
  * H are numbers 0 to 15, by the genetic code 11, or, of references, by 4, in which TGA is no stop
@@ -28,7 +28,7 @@ uint32_t kh_key_len(uint64_t bases);
 #define KH_KEY_LETTERS 5
 
 /* What keys are known by. */
-static inline uint32_t kh_key_mix(uint64_t key)
+static KH_HD uint32_t kh_key_mix(uint64_t key)
 {
 	return (uint32_t)(kh_fmix64(key) >> 32);
 }
@@ -36,8 +36,20 @@ static inline uint32_t kh_key_mix(uint64_t key)
 /* What orders rows of four letters: an odd number, so orders are all different. */
 #define KH_SMER_ORDER 40503
 
+/* Is a key of k letters kept?  The reference, and what a kernel does. */
+static KH_HD bool kh_key_kept(uint64_t key, uint32_t k)
+{
+	const uint32_t others = k - KH_SMER;
+	const uint32_t middle = (uint32_t)(key >> 2 * others) * KH_SMER_ORDER & 0xffff;
+	bool kept = true;
+
+	for (uint32_t m = 0; m <= others; m++)
+		kept &= ((uint32_t)(key >> 4 * m) * KH_SMER_ORDER & 0xffff) >= middle;
+	return kept;
+}
+
 /* 32 bases of two bits, from base i on; reads the word behind. */
-static inline uint64_t kh_bases_at(const uint64_t *base, uint64_t i)
+static KH_HD uint64_t kh_bases_at(const uint64_t *base, uint64_t i)
 {
 	const unsigned sh = 2 * (unsigned)(i % 32);
 

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "kmer/kmer.h"
 #include "text/fit.h"
-#include "translated/rule.h"
+#include "translated/score.h"
 
 /* --- one genus -------------------------------------------------------------------------- */
 /* What a genus is made with. */

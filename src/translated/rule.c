@@ -4,21 +4,10 @@
 
 #include <stdlib.h>
 #include "base/mem.h"
-#include "taxonomy/tree.h"
-#include "text/fit.h"
+#include "translated/score.h"
 #include "translated/votes.h"
 
-enum {
-	TOGETHER = 32,          /* fragments */
-	RUN = 25,               /* codons of a read without a stop, */
-	RUN_LONG = 33,          /* and of one of so many bases, which has enough of these */
-	LONG = 150,
-	ALIKE = 48,             /* of 100 bases must match for a comparison to count */
-	SURE = 40,              /* the score of a mate beside which the other one is sought, */
-	BESIDE = 400,           /* and so many bases away at most */
-	PIECE = 150,            /* bases of a long read, of which two are like mates, */
-	ASIDE = 8               /* but lie on one strand, so many bases at most from each other */
-};
+enum { TOGETHER = 32 };         /* fragments */
 
 /* A fragment's mates, as read and as reverse complements; or two pieces of a long one, one behind
  * the other. */
@@ -39,26 +28,17 @@ struct hit {
 	uint8_t mate, strand;
 };
 
-/* How well a genus fits a fragment: the best place of each mate. */
-struct claim {
-	uint32_t genus;
-	struct place {
-		const kh_translated_part *part;
-		uint32_t score, strand;
-		int64_t at;
-	} best[2];
-};
-
 struct kh_translator {
 	const kh_translated *t;
 	struct fragment fragment[TOGETHER];
 	size_t n;
 	struct hit *hit;
 	size_t n_hits, cap_hits;
-	int64_t *seen;                  /* places of a mate that were compared, and strands */
-	struct claim *claim;
-	size_t cap_seen, cap_claims, n_claims;
-	kh_votes votes;                /* of the last long fragment, number `voted` */
+	kh_translated_place *seen;      /* of a mate, that were compared */
+	kh_translated_claim *claim;
+	size_t cap_seen, cap_claims;
+	uint32_t n_claims;
+	kh_votes votes;                 /* of the last long fragment, number `voted` */
 	size_t voted;
 	kh_translated_call *call;
 	size_t n_calls, cap_calls;
@@ -69,7 +49,7 @@ struct kh_translator {
 };
 
 static_assert(KH_TEXT_SPAN <= KH_LETTERS_MOST, "a mate is sampled at once");
-static_assert(RUN_LONG <= KH_LETTERS_ROW, "rows are found");
+static_assert(KH_TRANSLATED_RUN_LONG <= KH_LETTERS_ROW, "rows are found");
 
 int kh_translator_new(kh_translator **out, const kh_translated *t, kh_err *err)
 {
@@ -95,11 +75,6 @@ void kh_translator_free(kh_translator *r)
 	free(r);
 }
 
-uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
-{
-	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
-}
-
 static int settle(kh_translator *r, kh_err *err);
 
 /* --- keys ----------------------------------------------------------------------------- */
@@ -111,7 +86,7 @@ static int add_strand(kh_translator *r, struct hit like, kh_err *err)
 	int rc;
 
 	r->by->sample(&r->keys, k, 3, like.strand ? r->reverse + 32 : r->letter, n);
-	kh_letters_rows(&r->keys, n, len < LONG ? RUN : RUN_LONG, k, at);
+	kh_letters_rows(&r->keys, n, kh_translated_run(len), k, at);
 	rc = kh_grow((void **)&r->hit, &r->cap_hits, r->n_hits + n, sizeof *r->hit, err);
 	for (uint32_t w = 0; 64 * w < n && !rc; w++)
 		for (uint64_t x = at[w] & r->keys.kept[w]; x; x &= x - 1) {
@@ -144,7 +119,7 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 		const kh_translated_read *m = &mate[i];
 
 		f->len[i] = (uint32_t)m->len;
-		if (f->len[i] < 3 * RUN)
+		if (f->len[i] < KH_TRANSLATED_SHORTEST)
 			continue;
 		f->turned[i] = false;
 		kh_text_take(&f->read[i][0], m->bases, m->amb, m->at, f->len[i]);
@@ -157,12 +132,6 @@ static int add_two(kh_translator *r, const kh_translated_read mate[2], size_t nu
 	f->end = r->n_hits;
 	r->n += !rc;
 	return rc;
-}
-
-/* The base at which a place's first codon begins, in the direction in which it is read. */
-static uint64_t base_of(const kh_translated *t, uint64_t place)
-{
-	return t->head->codons > 0 ? 3 * place : place / 2;
 }
 
 /* Makes hits of keys: where the section has them. Those that it does not have go. */
@@ -188,29 +157,15 @@ static void look_up(kh_translator *r)
 	}
 	r->n_hits = n;
 	for (i = 0; i < n; i++) {
-		r->hit[i].place = kh_translated_at(r->t, r->hit[i].key);
-		__builtin_prefetch(&r->t->text[base_of(r->t, r->hit[i].place) / KH_TEXT_WORD]);
+		const uint64_t place = kh_translated_at(r->t, r->hit[i].key);
+		const uint64_t base = kh_translated_base(r->t, place);
+
+		__builtin_prefetch(&r->t->text[base / KH_TEXT_WORD]);
+		r->hit[i].place = place;
 	}
 }
 
 /* --- comparisons ---------------------------------------------------------------------- */
-/* Do enough bases of a read match the text?  Where it hangs over an end, that is not asked. */
-static bool alike(const kh_translated *t, const kh_oriented *o, uint32_t len, int64_t at)
-{
-	uint32_t differ = 0;
-
-	if (at < 0 || (uint64_t)at + len > t->bases)
-		return true;
-	for (uint32_t i = 0; i < len; i += 32) {
-		const uint32_t n = len - i < 32 ? len - i : 32;
-		const uint64_t here = kh_text_bases(t->text, (uint64_t)at + i);
-		const uint64_t x = kh_text_differ(o->base[i / 32], here) | o->unknown[i / 32];
-
-		differ += kh_text_count(x & kh_text_first(n));
-	}
-	return 100 * (len - differ) >= ALIKE * len;
-}
-
 /* A mate as it lies on a strand. */
 static const kh_oriented *oriented(struct fragment *f, uint32_t mate, uint32_t strand)
 {
@@ -220,52 +175,14 @@ static const kh_oriented *oriented(struct fragment *f, uint32_t mate, uint32_t s
 	return &f->read[mate][strand];
 }
 
-static bool better(const struct place *p, const struct place *than)
-{
-	if (p->score != than->score)
-		return p->score > than->score;
-	return p->strand != than->strand ? p->strand < than->strand : p->at < than->at;
-}
-
-static kh_laid laid(const kh_translated *t, const kh_oriented *o, uint32_t len,
-		    const kh_translated_part *part)
-{
-	return (kh_laid) { o, len, t->text, part->begin, part->end };
-}
-
-/* Compares a mate at a place of a part, and notes how well that fits the genus. */
-static void compare(kh_translator *r, struct fragment *f, uint32_t mate, struct place p)
+/* Compares a mate at a place, and notes how well that fits the genus. */
+static void compare(kh_translator *r, struct fragment *f, uint32_t mate, kh_translated_place p)
 {
 	const kh_oriented *o = oriented(f, mate, p.strand);
-	const uint32_t len = f->len[mate], genus = p.part->genus;
-	size_t i = 0;
 
-	if (genus == KH_NO_TAXON || !alike(r->t, o, len, p.at))
-		return;
-	const kh_laid l = laid(r->t, o, len, p.part);
-	const kh_alignment fit = kh_text_fit(&l, p.at, 0, len);
-
-	p.score = kh_translated_score(fit.matches, fit.columns);
-	if (p.score == 0)
-		return;
-	while (i < r->n_claims && r->claim[i].genus != genus)
-		i++;
-	if (i == r->n_claims)
-		r->claim[r->n_claims++] = (struct claim) { .genus = genus };
-	if (better(&p, &r->claim[i].best[mate]))
-		r->claim[i].best[mate] = p;
-}
-
-/* How a mate lies by one of its keys. */
-static struct place lay(const kh_translated *t, const struct fragment *f, const struct hit *h)
-{
-	const uint64_t base = base_of(t, h->place);
-	const uint32_t down = t->head->codons > 0 ? 0 : h->place & 1;
-	const uint32_t before = down ? f->len[h->mate] - 1 - h->pos : h->pos;
-
-	return (struct place) { .part = kh_translated_part_of(t, base),
-				.strand = h->strand ^ down,
-				.at = (int64_t)base - (int64_t)before };
+	p.score = kh_translated_compare(r->t, o, f->len[mate], &p);
+	if (p.score > 0)
+		kh_translated_claim_add(r->t, r->claim, &r->n_claims, UINT32_MAX, mate, &p);
 }
 
 /* Compares a fragment wherever its keys lie, once each. */
@@ -280,110 +197,64 @@ static int make_claims(kh_translator *r, struct fragment *f, kh_err *err)
 	r->n_claims = 0;
 	for (size_t i = f->first; i < f->end && !rc; i++) {
 		const struct hit *h = &r->hit[i];
-		const struct place p = lay(r->t, f, h);
-		const int64_t seen = 2 * p.at + p.strand;
+		const kh_translated_place p =
+			kh_translated_lay(r->t, f->len[h->mate], h->strand, h->pos, h->place);
 		size_t j = 0;
 
 		if (i > f->first && h->mate != h[-1].mate)
 			n_seen = 0;
-		while (j < n_seen && r->seen[j] != seen)
+		while (j < n_seen && !kh_translated_same(&r->seen[j], &p))
 			j++;
 		if (j < n_seen)
 			continue;
-		r->seen[n_seen++] = seen;
+		r->seen[n_seen++] = p;
 		compare(r, f, h->mate, p);
 	}
 	return rc;
 }
 
-/* Where the first base of a mate may be beside the other one, which fits: from .. to; on the other
- * strand, but a piece on the same one. */
-static void find_beside(const struct fragment *f, int mate, const struct place *sure, int64_t *from,
-			int64_t *to)
+/* Seeks a mate of the best genus beside the other one. */
+static void seek_mate(const kh_translator *r, struct fragment *f, kh_translated_claim *c)
 {
-	const bool before = (mate == 0) != (sure->strand == 1);
-	const int64_t piece = before ? sure->at - f->len[mate] : sure->at + f->len[1 - mate];
-
-	*from = f->pieces ? piece - ASIDE : sure->strand ? sure->at - BESIDE : sure->at;
-	*to = f->pieces ? piece + ASIDE : sure->strand ? sure->at : sure->at + BESIDE;
-}
-
-/* Seeks a mate that fits a genus badly beside the one that fits it well: it may have no key
- * there. */
-static void seek_mate(const kh_translator *r, struct fragment *f, struct claim *c)
-{
-	for (int i = 0; i < 2; i++) {
-		const struct place *sure = &c->best[1 - i];
-		struct place p = { .part = sure->part,
-				   .strand = f->pieces ? sure->strand : 1 - sure->strand };
-		int64_t lo, hi;
+	for (uint32_t i = 0; i < 2; i++) {
+		kh_translated_beside b;
 		uint32_t differ;
 
-		if (sure->score < SURE || c->best[i].score >= SURE || f->len[i] < 3 * RUN)
+		if (!kh_translated_seek(r->t, c, f->len, i, f->pieces, &b))
 			continue;
-		const kh_laid l = laid(r->t, oriented(f, (uint32_t)i, p.strand), f->len[i],
-				       sure->part);
-		const int64_t last = (int64_t)l.end - l.len;
+		const kh_oriented *o = oriented(f, i, b.place.strand);
+		const kh_laid l = kh_translated_laid(r->t, o, f->len[i], b.place.part);
 
-		find_beside(f, i, sure, &lo, &hi);
-		lo = lo < (int64_t)l.begin ? (int64_t)l.begin : lo;
-		hi = hi > last ? last : hi;
-		if (lo > hi)
-			continue;
-		p.at = (int64_t)kh_text_nearest(&l, (uint64_t)lo, (uint64_t)hi, &differ);
-		const kh_alignment fit = kh_text_fit(&l, p.at, 0, l.len);
-
-		p.score = kh_translated_score(fit.matches, fit.columns);
-		if (p.score > c->best[i].score) {
-			c->best[i] = p;
-			return;
-		}
+		b.place.at = (int64_t)kh_text_nearest(&l, (uint64_t)b.from, (uint64_t)b.to,
+						      &differ);
+		b.place.score = kh_translated_fit(r->t, o, f->len[i], &b.place);
+		if (b.place.score > c->best[i].score)
+			c->best[i] = b.place;
+		return;
 	}
 }
 
 /* --- calls ---------------------------------------------------------------------------- */
-static uint32_t sum(const struct claim *c)
-{
-	return c->best[0].score + c->best[1].score;
-}
-
-static bool ahead(const struct claim *c, const struct claim *of)
-{
-	return !of || sum(c) > sum(of) || (sum(c) == sum(of) && c->genus < of->genus);
-}
-
-/* The least score that a genus is called with. */
-static uint32_t least_of(const kh_translator *r, uint32_t genus, uint32_t second)
-{
-	const uint32_t threshold = r->t->genus[genus].threshold;
-
-	return 2 * second > threshold ? 2 * second : threshold;
-}
-
 /* What a fragment is most like: genera by their places in the section. */
 struct ranked {
 	uint32_t genus;                 /* KH_NO_TAXON: none */
 	uint32_t best, second;          /* scores */
+	bool enough;                    /* to call it */
 };
 
 static struct ranked rank(kh_translator *r, struct fragment *f)
 {
-	struct claim *best = NULL, *second = NULL;
-	struct ranked x = { KH_NO_TAXON, 0, 0 };
+	struct ranked x = { KH_NO_TAXON, 0, 0, false };
+	kh_translated_claim *best;
 
-	for (size_t i = 0; i < r->n_claims; i++)
-		if (ahead(&r->claim[i], best))
-			best = &r->claim[i];
-	if (!best)
+	if (r->n_claims == 0)
 		return x;
-	for (size_t i = 0; i < r->n_claims; i++)
-		if (&r->claim[i] != best && ahead(&r->claim[i], second))
-			second = &r->claim[i];
-	x.second = second ? sum(second) : 0;
-	if (f->pieces || sum(best) < least_of(r, best->genus, x.second))
+	best = &r->claim[kh_translated_best(r->claim, r->n_claims, &x.second)];
+	if (f->pieces || !kh_translated_enough(r->t, best, x.second))
 		seek_mate(r, f, best);
 	x.genus = best->genus;
-	x.best = sum(best);
+	x.best = kh_translated_sum(best);
+	x.enough = kh_translated_enough(r->t, best, x.second);
 	return x;
 }
 
@@ -411,11 +282,8 @@ static int add_ranked(kh_translator *r, const struct fragment *f, struct ranked 
 
 	if (rc)
 		return rc;
-	if (!f->pieces) {
-		if (x.genus != KH_NO_TAXON && x.best < least_of(r, x.genus, x.second))
-			x.genus = KH_NO_TAXON;
-		return add_call(r, f->number, x.genus, err);
-	}
+	if (!f->pieces)
+		return add_call(r, f->number, x.enough ? x.genus : KH_NO_TAXON, err);
 	r->voted = f->number;
 	return kh_votes_add(&r->votes, x.genus, x.best - x.second, err);
 }
@@ -444,7 +312,7 @@ static kh_translated_read piece(const kh_translated_read *m, uint64_t from)
 	const uint64_t left = m->len > from ? m->len - from : 0;
 
 	return (kh_translated_read) { m->bases, m->amb, m->at + from,
-				      left < PIECE ? left : PIECE };
+				      left < KH_TRANSLATED_PIECE ? left : KH_TRANSLATED_PIECE };
 }
 
 int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t number,
@@ -455,9 +323,10 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 	if (mate[0].len <= KH_TEXT_SPAN && mate[1].len <= KH_TEXT_SPAN)
 		return add_two(r, mate, number, false, err);
 	for (int i = 0; i < 2; i++)
-		for (uint64_t at = 0; at < mate[i].len && !rc; at += 2 * PIECE) {
+		for (uint64_t at = 0; at < mate[i].len && !rc; at += 2 * KH_TRANSLATED_PIECE) {
+			const uint64_t next = at + KH_TRANSLATED_PIECE;
 			const kh_translated_read two[2] = { piece(&mate[i], at),
-							    piece(&mate[i], at + PIECE) };
+							    piece(&mate[i], next) };
 
 			rc = add_two(r, two, number, true, err);
 		}

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include "translated/section.h"
 
-#define KH_TRANSLATED_LEAST 60          /* the score that any genus asks for */
-
 /* A read or mate in packed bases (kmer.h). */
 typedef struct kh_translated_read {
 	const uint64_t *bases;
@@ -39,9 +37,5 @@ int kh_translator_add(kh_translator *r, const kh_translated_read mate[2], size_t
 		      kh_err *err);
 /* The calls of those that were added, in their order, which are lent until the next is added. */
 int kh_translator_settle(kh_translator *r, const kh_translated_call **call, size_t *n, kh_err *err);
-
-/* 2 for a match, -5 for a mismatch, of the stretch where matches less mismatches are most; no less
- * than 0. */
-uint32_t kh_translated_score(uint32_t matches, uint32_t columns);
 
 #endif

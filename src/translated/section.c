@@ -131,17 +131,6 @@ static int find_parts(kh_translated *t, const kh_translated_text *of, kh_err *er
 	return t->part ? KH_OK : KH_ENOMEM;
 }
 
-const kh_translated_part *kh_translated_part_of(const kh_translated *t, uint64_t at)
-{
-	size_t lo = 0;
-
-	for (size_t n = t->parts, half; n > 1; n -= half) {
-		half = n / 2;
-		lo = t->part[lo + half].begin <= at ? lo + half : lo;
-	}
-	return &t->part[lo];
-}
-
 int kh_translated_find(kh_translated *t, const void *section, uint64_t bytes, uint32_t n_taxa,
 		       const kh_translated_text *of, kh_err *err)
 {
@@ -184,36 +173,4 @@ void kh_translated_move(kh_translated *t, const void *copy)
 	if (t->head->codons > 0)        /* else the text is not the section's */
 		t->text = (const void *)(to + ((const char *)t->text - from));
 	t->head = copy;
-}
-
-/* --- look-ups ------------------------------------------------------------------------- */
-/* The first of the tags of a line that is this one; KH_TAGS or more: none is. */
-static unsigned first_of(const uint16_t tag[KH_TAGS], uint16_t is)
-{
-	const uint64_t one = UINT64_C(0x0001000100010001), all = is * one;
-
-	for (unsigned i = 0; i < KH_TAGS; i += 4) {
-		uint64_t x;
-
-		memcpy(&x, tag + i, sizeof x);
-		x ^= all;               /* the lowest 16 bits that are 0 become those set below */
-		x = (x - one) & ~x & one << 15;
-		if (x)
-			return i + (unsigned)__builtin_ctzll(x) / 16;
-	}
-	return KH_TAGS;
-}
-
-uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
-{
-	const uint16_t tag = (uint16_t)key;
-
-	for (const kh_translated_line *l = &t->line[kh_translated_line_of(t, key)];; l++) {
-		const unsigned first = first_of(l->tag, tag);
-
-		if (first < l->n)
-			return l->base + first;
-		if (!(l->later >> tag % 16 & 1))
-			return UINT32_MAX;
-	}
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "text/fit.h"
-#include "translated/rule.h"
+#include "translated/score.h"
 
 enum {
 	TILE = 50,              /* codons */

@@ -1,0 +1,129 @@
+/*
+ * translate.cu - fragments without a call looked at by translated seeds
+ *
+ * One kernel lists them, another takes them group by group (translate_group.h says how), a block of
+ * threads each: a thread does a frame of a mate, then keys, then places; then each lane of the
+ * first warp a fragment.  Where a mate is to be sought beside the other one, all of these lanes do
+ * that.
+ */
+#include "cuda/kernels/threads.cuh"
+#include "cuda/kernels/translate_group.h"
+
+namespace {
+
+constexpr unsigned BLOCK = KH_GROUP_FRAMES;
+
+__global__ void __launch_bounds__(THREADS) list_kernel(const __grid_constant__ kh_gpu_query q)
+{
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+
+	if (i < q.n && kh_group_wants(&q, i))
+		q.again[atomicAdd(&q.counts[KH_GPU_UNCALLED], 1)] = i;
+}
+
+/* Of the places b->from .. b->to, the first one where a mate fits best, by all lanes. */
+__device__ int64_t nearest(const kh_laid &l, int64_t from, int64_t to)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = lane_id(); from + i <= to; i += 32) {
+		const uint32_t x = kh_text_begins(&l, (uint64_t)(from + i)) << 16 | i;
+
+		least = x < least ? x : least;
+	}
+	for (int d = 16; d > 0; d /= 2) {
+		const uint32_t x = __shfl_xor_sync(ALL, least, d);
+
+		least = x < least ? x : least;
+	}
+	return from + (least & 0xffff);
+}
+
+/* Seeks the mates of the fragments that lanes have, one after the other. */
+__device__ void seek(const kh_group &g, const kh_translated &t, kh_group_best *b)
+{
+	for (unsigned want = __ballot_sync(ALL, b->seek); want; want &= want - 1) {
+		const int of = __ffs((int)want) - 1;
+		kh_translated_place p = b->beside.place;
+		const uint32_t mate = __shfl_sync(ALL, b->mate, of);
+		const int64_t from = __shfl_sync(ALL, b->beside.from, of);
+		const int64_t to = __shfl_sync(ALL, b->beside.to, of);
+
+		p.part = __shfl_sync(ALL, p.part, of);
+		p.strand = (uint16_t)__shfl_sync(ALL, (uint32_t)p.strand, of);
+		const int64_t at = nearest(kh_group_sought(&g, &t, mate, &p), from, to);
+
+		if ((int)lane_id() == of)
+			b->beside.place.at = at;
+	}
+}
+
+__device__ void take(kh_group *g, const kh_gpu_query &q)
+{
+	const uint32_t m = threadIdx.x % KH_GROUP_MATES;
+
+	if (threadIdx.x < KH_GROUP_MATES)
+		kh_group_begin(g, &q, blockIdx.x, threadIdx.x);
+	if (threadIdx.x < 64)
+		g->letter[threadIdx.x] = q.translated.letter[threadIdx.x];
+	__syncthreads();
+	for (uint32_t w = threadIdx.x / KH_GROUP_MATES; 32 * w < g->len[m];
+	     w += BLOCK / KH_GROUP_MATES)
+		kh_group_take(g, &q, m, w);
+	__syncthreads();
+	for (uint32_t w = threadIdx.x / KH_GROUP_MATES; 32 * w < g->len[m];
+	     w += BLOCK / KH_GROUP_MATES)
+		kh_group_turn(g, m, w);
+	__syncthreads();
+}
+
+template <uint32_t K>
+__global__ void __launch_bounds__(BLOCK) group_kernel(const __grid_constant__ kh_gpu_query q)
+{
+	__shared__ kh_group g;
+	__shared__ kh_translated t;
+	const uint32_t i = threadIdx.x;
+
+	if (blockIdx.x * (KH_GROUP_MATES / kh_group_mates(&q)) >= q.counts[KH_GPU_UNCALLED])
+		return;
+	if (i == 0)
+		t = q.translated.seeds;
+	take(&g, q);
+	kh_group_keys(&g, K, i);
+	__syncthreads();
+	for (uint32_t n = i; n < kh_group_n(g.n_keys, KH_GROUP_KEYS); n += BLOCK)
+		kh_group_find(&g, &t, K, n);
+	__syncthreads();
+	for (uint32_t n = i; n < kh_group_n(g.n_places, KH_GROUP_PLACES); n += BLOCK)
+		kh_group_compare(&g, &t, n);
+	__syncthreads();
+	if (i >= 32)
+		return;
+	const bool is = i * g.mates < KH_GROUP_MATES && g.fragment[i * g.mates] != UINT32_MAX;
+	kh_group_best b;
+	bool left = false;
+
+	b.any = b.seek = false;
+	if (is)
+		left = !kh_group_rank(&g, &t, i, &b);
+	__syncwarp();
+	seek(g, t, &b);
+	if (is)
+		q.genus[g.fragment[i * g.mates]] =
+			left ? KH_GPU_CALL_LEFT : kh_group_settle(&g, &t, &b);
+}
+
+} /* namespace */
+
+extern "C" int kh_gpu_query_translate(const kh_gpu_query *q, cudaStream_t stream)
+{
+	const uint32_t each = KH_GROUP_MATES / kh_group_mates(q);
+	const uint32_t blocks = (q->n + each - 1) / each;
+
+	list_kernel<<<blocks_for(q->n), THREADS, 0, stream>>>(*q);
+	if (q->translated.k == 8)
+		group_kernel<8><<<blocks, BLOCK, 0, stream>>>(*q);
+	else
+		group_kernel<KH_KEY_MOST><<<blocks, BLOCK, 0, stream>>>(*q);
+	return cudaGetLastError();
+}

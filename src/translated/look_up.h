@@ -1,0 +1,133 @@
+/*
+ * look_up.h - what translated seeds are in a database, and where a key is: section.h   [HD]
+ */
+#ifndef KH_TRANSLATED_LOOK_UP_H
+#define KH_TRANSLATED_LOOK_UP_H
+
+#include <assert.h>
+#include <string.h>
+#include "text/text.h"
+
+#define KH_TAGS 28                      /* of a line */
+
+typedef struct kh_translated_head {
+	uint32_t k;                     /* letters of a key */
+	uint32_t genera, lines;
+	uint32_t behind;                /* lines behind those that keys belong to */
+	uint64_t places;
+	uint64_t codons;                /* of all genera; below 2^32; 0 in a database with text */
+	uint32_t bits;                  /* of a place */
+	uint32_t zero[7];
+} kh_translated_head;
+
+static_assert(sizeof(kh_translated_head) == 64, "what follows begins at multiples of 64");
+
+/* In ascending order of both: a taxon's number, and the first codon of its stretches, a multiple of
+ * KH_GENUS_CODONS; 0 in a database with text.  What it is called is that taxon, or one above it. */
+typedef struct kh_translated_genus {
+	uint32_t taxon, first, threshold, called;
+} kh_translated_genus;
+#define KH_GENUS_CODONS 32
+
+/* A key, mixed to 32 bits, belongs to line key * lines / 2^32, or, where that is full, to one of
+ * those behind it. */
+typedef struct kh_translated_line {
+	uint16_t tag[KH_TAGS];          /* the low bits of the keys, n of them */
+	uint32_t base;                  /* the place of the first one; the others follow */
+	uint8_t n, zero;
+	/* bits of the tags, modulo 16, of keys that belong here or before, but are in a later
+	 * line: so few look-ups go on for nothing, though lines are nearly full */
+	uint16_t later;
+} kh_translated_line;
+
+static_assert(sizeof(kh_translated_line) == 64, "a look-up reads one cache line");
+
+/* A part of a text that a read may lie in; its genus by its place in the section, or
+ * KH_NO_TAXON. */
+typedef struct kh_translated_part {
+	uint64_t begin, end;            /* bases */
+	uint32_t genus;
+} kh_translated_part;
+
+/* Sections of a database point into the file; the head is NULL where there is none. */
+typedef struct kh_translated {
+	const kh_translated_head *head;
+	const kh_translated_genus *genus;
+	const kh_translated_line *line;
+	const uint8_t *place;           /* head->bits each: kh_translated_at */
+	const uint32_t *text;           /* with KH_TEXT_BEHIND words behind it */
+	uint64_t bases;                 /* of it */
+	kh_translated_part *part;
+	size_t parts;
+} kh_translated;
+
+/* Place number i: a codon of the section's own text.  Else twice a base of the database's: the
+ * codon's first one; and 1 more if it is read on the other strand, from there downwards. */
+static KH_HD uint64_t kh_translated_at(const kh_translated *t, uint64_t i)
+{
+	const uint64_t bit = i * t->head->bits;
+	uint64_t x;
+
+#ifdef __CUDA_ARCH__                    /* reads no word that is not aligned */
+	const uint64_t *w = (const uint64_t *)(const void *)t->place + bit / 64;
+
+	x = bit % 64 ? w[0] >> bit % 64 | w[1] << (64 - bit % 64) : w[0];
+#else
+	memcpy(&x, t->place + bit / 8, sizeof x);
+	x >>= bit % 8;
+#endif
+	return x & ((UINT64_C(1) << t->head->bits) - 1);
+}
+#define KH_PLACE_BITS 56                /* at most, as these are read */
+
+static KH_HD uint32_t kh_translated_line_of(const kh_translated *t, uint32_t key)
+{
+	return (uint32_t)((uint64_t)key * t->head->lines >> 32);
+}
+
+/* The first of the tags of a line that is this one; KH_TAGS or more: none is. */
+static KH_HD unsigned kh_translated_first_of(const kh_translated_line *l, uint16_t is)
+{
+	const uint64_t one = UINT64_C(0x0001000100010001), all = is * one;
+
+	for (unsigned i = 0; i < KH_TAGS; i += 4) {
+		uint64_t x;
+
+		memcpy(&x, __builtin_assume_aligned(l->tag + i, sizeof x), sizeof x);
+		x ^= all;               /* the lowest 16 bits that are 0 become those set below */
+		x = (x - one) & ~x & one << 15;
+		if (x)
+			return i + kh_text_lowest(x) / 8;
+	}
+	return KH_TAGS;
+}
+
+/* Which of the places is that of a key, by the first line and tag that are its; UINT32_MAX: it has
+ * none. */
+static KH_HD uint32_t kh_translated_look_up(const kh_translated *t, uint32_t key)
+{
+	const uint16_t tag = (uint16_t)key;
+
+	for (const kh_translated_line *l = &t->line[kh_translated_line_of(t, key)];; l++) {
+		const unsigned first = kh_translated_first_of(l, tag);
+
+		if (first < l->n)
+			return l->base + first;
+		if (!(l->later >> tag % 16 & 1))
+			return UINT32_MAX;
+	}
+}
+
+/* The part that base `at` lies in, or behind, by its number. */
+static KH_HD uint32_t kh_translated_part_of(const kh_translated *t, uint64_t at)
+{
+	size_t lo = 0;
+
+	for (size_t n = t->parts, half; n > 1; n -= half) {
+		half = n / 2;
+		lo = t->part[lo + half].begin <= at ? lo + half : lo;
+	}
+	return (uint32_t)lo;
+}
+
+#endif

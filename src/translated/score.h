@@ -1,0 +1,241 @@
+/*
+ * score.h - how well a fragment fits the genera that its keys lead to: kmerhash-method(7)   [HD]
+ *
+ * The CPU (rule.c) and kernels come to these functions by ways of their own.  All numbers are
+ * integers, and among equal ones there is an order, so it does not matter in which order places are
+ * compared.
+ */
+#ifndef KH_TRANSLATED_SCORE_H
+#define KH_TRANSLATED_SCORE_H
+
+#include <stdbool.h>
+#include "taxonomy/tree.h"
+#include "text/fit.h"
+#include "translated/look_up.h"
+
+enum {
+	KH_TRANSLATED_LEAST = 60,       /* the score that any genus asks for */
+	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
+	KH_TRANSLATED_RUN_LONG = 33,    /* and of one of so many bases, which has enough of these */
+	KH_TRANSLATED_LONG = 150,
+	KH_TRANSLATED_ALIKE = 48,       /* of 100 bases must match for a comparison to count */
+	KH_TRANSLATED_SURE = 40,        /* score of a mate beside which the other one is sought, */
+	KH_TRANSLATED_BESIDE = 400,     /* so many bases away at most */
+	KH_TRANSLATED_PIECE = 150,      /* bases of a long read, of which two are like mates, */
+	KH_TRANSLATED_ASIDE = 8         /* but lie on one strand, so many bases at most from each
+					 * other */
+};
+
+/* A mate that is shorter has no run of codons. */
+#define KH_TRANSLATED_SHORTEST (3 * KH_TRANSLATED_RUN)
+
+/* Codons without a stop that a key of a mate lies in. */
+static KH_HD uint32_t kh_translated_run(uint32_t len)
+{
+	return len < KH_TRANSLATED_LONG ? KH_TRANSLATED_RUN : KH_TRANSLATED_RUN_LONG;
+}
+
+/* How a mate lies along a part of the text, and its score there. */
+typedef struct kh_translated_place {
+	int64_t at;                     /* of its first base, or of the last one's complement */
+	uint32_t part;
+	uint16_t strand, score;
+} kh_translated_place;
+
+static_assert(7 * KH_TEXT_SPAN < UINT16_MAX, "a score has 16 bits");
+
+/* 2 for a match, -5 for a mismatch, of the stretch where matches less mismatches are most; no less
+ * than 0. */
+static KH_HD uint32_t kh_translated_score(uint32_t matches, uint32_t columns)
+{
+	return 7 * matches > 5 * columns ? 7 * matches - 5 * columns : 0;
+}
+
+/* --- places --------------------------------------------------------------------------- */
+/* The base at which a place's first codon begins, in the direction in which it is read. */
+static KH_HD uint64_t kh_translated_base(const kh_translated *t, uint64_t place)
+{
+	return t->head->codons > 0 ? 3 * place : place / 2;
+}
+
+/* How a mate of `len` bases lies by a key that begins at base `pos` of a strand of it. */
+static KH_HD kh_translated_place kh_translated_lay(const kh_translated *t, uint32_t len,
+						   uint32_t strand, uint32_t pos, uint64_t place)
+{
+	const uint64_t base = kh_translated_base(t, place);
+	const uint32_t down = t->head->codons > 0 ? 0 : place & 1;
+	const uint32_t before = down ? len - 1 - pos : pos;
+	kh_translated_place p;
+
+	p.at = (int64_t)base - (int64_t)before;
+	p.part = kh_translated_part_of(t, base);
+	p.strand = (uint16_t)(strand ^ down);
+	p.score = 0;
+	return p;
+}
+
+static KH_HD bool kh_translated_same(const kh_translated_place *p, const kh_translated_place *q)
+{
+	return p->at == q->at && p->strand == q->strand;
+}
+
+static KH_HD bool kh_translated_better(const kh_translated_place *p,
+				       const kh_translated_place *than)
+{
+	if (p->score != than->score)
+		return p->score > than->score;
+	return p->strand != than->strand ? p->strand < than->strand : p->at < than->at;
+}
+
+/* --- comparisons ---------------------------------------------------------------------- */
+static KH_HD kh_laid kh_translated_laid(const kh_translated *t, const kh_oriented *o, uint32_t len,
+					uint32_t part)
+{
+	const kh_laid l = { o, len, t->text, t->part[part].begin, t->part[part].end };
+
+	return l;
+}
+
+/* Do enough bases of a read match the text?  Where it hangs over an end, that is not asked. */
+static KH_HD bool kh_translated_alike(const kh_translated *t, const kh_oriented *o, uint32_t len,
+				      int64_t at)
+{
+	uint32_t differ = 0;
+
+	if (at < 0 || (uint64_t)at + len > t->bases)
+		return true;
+	for (uint32_t i = 0; i < len; i += 32) {
+		const uint32_t n = len - i < 32 ? len - i : 32;
+		const uint64_t here = kh_text_bases(t->text, (uint64_t)at + i);
+		const uint64_t x = kh_text_differ(o->base[i / 32], here) | o->unknown[i / 32];
+
+		differ += kh_text_count(x & kh_text_first(n));
+	}
+	return 100 * (len - differ) >= KH_TRANSLATED_ALIKE * len;
+}
+
+/* The score of a mate, turned to its strand, where it lies. */
+static KH_HD uint16_t kh_translated_fit(const kh_translated *t, const kh_oriented *o, uint32_t len,
+					const kh_translated_place *p)
+{
+	const kh_laid l = kh_translated_laid(t, o, len, p->part);
+	const kh_alignment fit = kh_text_fit(&l, p->at, 0, len);
+
+	return (uint16_t)kh_translated_score(fit.matches, fit.columns);
+}
+
+/* The same of a place that a key has led to: 0, if too little is alike, or it is of no genus. */
+static KH_HD uint16_t kh_translated_compare(const kh_translated *t, const kh_oriented *o,
+					    uint32_t len, const kh_translated_place *p)
+{
+	if (t->part[p->part].genus == KH_NO_TAXON || !kh_translated_alike(t, o, len, p->at))
+		return 0;
+	return kh_translated_fit(t, o, len, p);
+}
+
+/* --- genera --------------------------------------------------------------------------- */
+/* How well a genus fits a fragment: the best place of each mate. */
+typedef struct kh_translated_claim {
+	uint32_t genus;                 /* by its place in the section */
+	kh_translated_place best[2];
+} kh_translated_claim;
+
+/* Adds a place of a mate with a score, of 1 and more, to n claims.  False: there would be more
+ * than `cap`. */
+static KH_HD bool kh_translated_claim_add(const kh_translated *t, kh_translated_claim *claim,
+					  uint32_t *n, uint32_t cap, uint32_t mate,
+					  const kh_translated_place *p)
+{
+	const kh_translated_place none = { 0, 0, 0, 0 };
+	const uint32_t genus = t->part[p->part].genus;
+	uint32_t i = 0;
+
+	while (i < *n && claim[i].genus != genus)
+		i++;
+	if (i == cap)
+		return false;
+	if (i == *n) {
+		claim[i].genus = genus;
+		claim[i].best[0] = claim[i].best[1] = none;
+		++*n;
+	}
+	if (kh_translated_better(p, &claim[i].best[mate]))
+		claim[i].best[mate] = *p;
+	return true;
+}
+
+static KH_HD uint32_t kh_translated_sum(const kh_translated_claim *c)
+{
+	return (uint32_t)c->best[0].score + c->best[1].score;
+}
+
+static KH_HD bool kh_translated_ahead(const kh_translated_claim *c, const kh_translated_claim *of)
+{
+	const uint32_t a = kh_translated_sum(c), b = kh_translated_sum(of);
+
+	return a > b || (a == b && c->genus < of->genus);
+}
+
+/* The best of n claims, 1 and more; *second: the sum of the one behind it, or 0. */
+static KH_HD uint32_t kh_translated_best(const kh_translated_claim *claim, uint32_t n,
+					 uint32_t *second)
+{
+	uint32_t best = 0;
+
+	*second = 0;
+	for (uint32_t i = 1; i < n; i++)
+		if (kh_translated_ahead(&claim[i], &claim[best]))
+			best = i;
+	for (uint32_t i = 0; i < n; i++)
+		if (i != best && kh_translated_sum(&claim[i]) > *second)
+			*second = kh_translated_sum(&claim[i]);
+	return best;
+}
+
+/* Is a claim enough to call its genus, if another one has the sum `second`? */
+static KH_HD bool kh_translated_enough(const kh_translated *t, const kh_translated_claim *c,
+				       uint32_t second)
+{
+	const uint32_t sum = kh_translated_sum(c);
+
+	return sum >= t->genus[c->genus].threshold && sum >= 2 * second;
+}
+
+/* --- a mate beside the other ------------------------------------------------------------ */
+/* Where a mate is to be sought: its first base, on the strand of `place`, is one of from .. to. */
+typedef struct kh_translated_beside {
+	int64_t from, to;
+	kh_translated_place place;
+} kh_translated_beside;
+
+/* Where mate i of the best claim, which fits badly, may be beside the other one, which fits well:
+ * it may have no key there.  It is on the other strand, but of two pieces of a long read on the
+ * same one.  False: it is not sought. */
+static KH_HD bool kh_translated_seek(const kh_translated *t, const kh_translated_claim *c,
+				     const uint32_t len[2], uint32_t i, bool pieces,
+				     kh_translated_beside *b)
+{
+	const kh_translated_place *sure = &c->best[1 - i];
+	const kh_translated_part *part = &t->part[sure->part];
+	const bool before = (i == 0) != (sure->strand == 1);
+	const int64_t begin = (int64_t)part->begin, last = (int64_t)part->end - (int64_t)len[i];
+	const int64_t piece = before ? sure->at - (int64_t)len[i]
+				     : sure->at + (int64_t)len[1 - i];
+
+	if (sure->score < KH_TRANSLATED_SURE || c->best[i].score >= KH_TRANSLATED_SURE ||
+	    len[i] < KH_TRANSLATED_SHORTEST)
+		return false;
+	b->place = *sure;
+	b->place.score = 0;
+	if (!pieces)
+		b->place.strand = (uint16_t)(1 - sure->strand);
+	b->from = pieces ? piece - KH_TRANSLATED_ASIDE
+			 : sure->strand ? sure->at - KH_TRANSLATED_BESIDE : sure->at;
+	b->to = pieces ? piece + KH_TRANSLATED_ASIDE
+		       : sure->strand ? sure->at : sure->at + KH_TRANSLATED_BESIDE;
+	b->from = b->from < begin ? begin : b->from;
+	b->to = b->to > last ? last : b->to;
+	return b->from <= b->to;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* gpu_translated.h - fragments looked at by translated seeds: by a device, beside the CPU */
+#ifndef KH_TEST_GPU_TRANSLATED_H
+#define KH_TEST_GPU_TRANSLATED_H
+
+#include "gpu_queues.h"
+#include "gpu_references.h"
+#include "text/text.h"
+#include "translated/rule.h"
+
+enum { GENE_READS = 400, GENOME = 43200 };      /* bases of each of three genera */
+
+/* Changes some codons, mostly in their last base, but makes no stop of them. */
+static void drift_codons(char *p, size_t n, unsigned share)
+{
+	for (size_t i = 0; i + 3 <= n; i += 3) {
+		char *at = p + i + (test_rand() % 5 ? 2 : test_rand() % 3), was = *at;
+
+		if (test_rand() % 100 >= share)
+			continue;
+		*at = "ACGT"[test_rand() & 3];
+		if (p[i] == 'T' && (p[i + 1] == 'A' || p[i + 1] == 'G'))
+			*at = was == 'T' && at == p + i ? 'C' : was;
+	}
+}
+
+/* References of three genera (one is a species without a genus) that are genes of one ancestor;
+ * `genome`, from which reads are made, becomes what other species of these might have. */
+static void make_genes(char *text)
+{
+	static const unsigned taxon[] = { 11, 21, 31 };
+	char *ancestor = text + MAX_TEXT / 2;
+	size_t n = 0;
+
+	random_bases(ancestor, GENOME);
+	for (size_t i = 0; i < GENOME; i += 3)
+		if (ancestor[i] == 'T')
+			ancestor[i] = "ACG"[test_rand() % 3];
+	for (int g = 0; g < 3; g++) {
+		n += (size_t)sprintf(text + n, ">g%d kraken:taxid|%u\n", g, taxon[g]);
+		memcpy(text + n, ancestor, GENOME);
+		drift_codons(text + n, GENOME, 70);
+		memcpy(genome + g * GENOME, text + n, GENOME);
+		drift_codons(genome + g * GENOME, GENOME, 50);
+		n += GENOME;
+		text[n++] = '\n';
+	}
+	random_bases(genome + 3 * GENOME, sizeof genome - 3 * GENOME);
+	random_bases(repeat, sizeof repeat);
+	random_bases(crowd, sizeof crowd);
+	put_file(REFS, text, n);
+}
+
+/* What the CPU says of fragment i. */
+static uint32_t genus_by_cpu(kh_translator *r, const kh_job *job, size_t i)
+{
+	kh_translated_read mate[2] = { { .len = 0 } };
+	const kh_translated_call *call;
+	const kh_block *b[2];
+	const kh_record *rec[2];
+	size_t n;
+
+	kh_job_records(job, i, b, rec);
+	for (int m = 0; m < 2 && rec[m]; m++)
+		mate[m] = (kh_translated_read) { b[m]->bases, b[m]->amb, rec[m]->seq, rec[m]->len };
+	ok(kh_translator_add(r, mate, i, err));
+	ok(kh_translator_settle(r, &call, &n, err));
+	return n > 0 ? call[0].taxon : KH_NO_TAXON;
+}
+
+/* Compares what a task was given; returns how many genera there are. */
+static size_t same_genera(const kh_task *t, kh_translator *r, const char *what)
+{
+	size_t genera = 0, host = 0;
+
+	assert_non_null(t->genus);
+	for (size_t i = 0; i < t->job->n; i++) {
+		uint32_t is;
+
+		if (t->call[i].taxon != KH_NO_TAXON)
+			continue;
+		host += t->genus[i] == KH_ON_HOST;
+		if (t->genus[i] == KH_ON_HOST)
+			continue;
+		is = genus_by_cpu(r, t->job, i);
+		genera += is != KH_NO_TAXON;
+		if (is != t->genus[i])
+			fail_msg("%s: fragment %zu of %zu: genus %u, not %u", what, i, t->job->n,
+				 t->genus[i], is);
+	}
+	assert_true(genera + host > 0);
+	return genera;
+}
+
+static void ask_genera(const struct way *w, const kh_db *db, const kh_rule *rule,
+		       const kh_job *job, size_t n, const char *what)
+{
+	kh_engine_options eo = { .rule = rule,
+				 .on = devices_of(w),
+				 .queues = 1,
+				 .translate = true };
+	kh_call *call = calloc(2 * GENE_READS, sizeof *call);
+	kh_engine *e = NULL;
+	kh_task_queue *queue = NULL;
+	kh_translator *r = NULL;
+	size_t genera = 0;
+
+	ok(kh_translator_new(&r, &db->translated, err));
+	ok(w->be->engine_open(w->be, &e, db, &eo, err));
+	ok(w->be->queue_open(&queue, e, 0, 1 << 16, err));
+	for (size_t i = 0; i < n; i++) {
+		kh_task task = { .job = &job[i], .call = call }, *t;
+
+		ok(w->be->submit(queue, &task, err));
+		ok(w->be->collect(queue, &t, err));
+		assert_ptr_equal(t, &task);
+		genera += same_genera(t, r, what);
+	}
+	if (genera <= GENE_READS / 4)
+		fail_msg("%s: only %zu genera", what, genera);
+	w->be->queue_close(queue);
+	w->be->engine_close(e);
+	kh_translator_free(r);
+	free(call);
+}
+
+/* Databases without text, and with it. */
+static void check_translated(const struct way *w)
+{
+	char *refs = malloc(MAX_TEXT);
+	struct made_block block[3];
+
+	for (int text = 0; text < 2; text++) {
+		const kh_build_options o = { .sampling = { KH_SYNCMER, 18, 14, 16, 0, 1 },
+					     .text = text,
+					     .translated = true,
+					     .max_span = KH_TEXT_SPAN,
+					     .max_locations = 254,
+					     .threads = 2,
+					     .block_size = 1 << 16 };
+		const kh_db_options all = { .threads = 2 };
+		kh_rule rule;
+		kh_db *db = NULL;
+
+		make_genes(refs);
+		build(DB_CPU, "cpu", &o);
+		ok(kh_db_open(&db, path[DB_CPU], &all, err));
+		kh_rule_init(&rule, db->h);
+		for (int i = 0; i < 3; i++)
+			make_block(&block[i], GENE_READS, i);
+		const kh_job job[] = {
+			{ .n = GENE_READS, .block = { &block[0].b } },
+			{ .n = GENE_READS / 2, .block = { &block[2].b }, .interleaved = true },
+			{ .n = GENE_READS, .block = { &block[1].b } },
+			{ .n = GENE_READS / 2,
+			  .block = { &block[0].b, &block[1].b },
+			  .from = { 3, GENE_READS / 2 } },
+			{ .n = GENE_READS, .block = { &block[1].b, &block[1].b } },
+		};
+		ask_genera(w, db, &rule, job, sizeof job / sizeof *job, text ? "text" : "no text");
+		kh_db_close(db);
+		for (int i = 0; i < 3; i++)
+			free_block(&block[i]);
+	}
+	free(refs);
+}
+
+#endif
