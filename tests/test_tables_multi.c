@@ -6,7 +6,7 @@
  */
 #include "tables_harness.h"
 #include "cuda/tables/dtable.h"
-#include "cuda/tables/hashgraph_part.h"
+#include "cuda/tables/dtable_kernels.h"
 
 #define MEMBERS 16
 

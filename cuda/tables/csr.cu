@@ -15,7 +15,7 @@
  */
 #include "cuda/tables/placing.cuh"
 #include "cuda/tables/csr.cuh"
-#include "cuda/tables/span_retrieve.cuh"
+#include "cuda/tables/retrieve.cuh"
 
 #define TILE 2048
 #define EACH (TILE / KHT_BLOCK)

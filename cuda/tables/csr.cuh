@@ -2,7 +2,7 @@
 #ifndef KHT_CSR_CUH
 #define KHT_CSR_CUH
 
-#include "cuda/tables/spans.cuh"
+#include "cuda/tables/views.cuh"
 
 /* 64 bytes.  Entries from position 0 on, in the order of mixes; len 0: unused; 255: the
  * length is in the list of wide ones. */

@@ -3,7 +3,7 @@
 #include "cuda/tables/dtable_kernels.h"
 #include "cuda/tables/hash.cuh"
 #include "cuda/tables/placing.cuh"
-#include "cuda/tables/span_retrieve.cuh"
+#include "cuda/tables/retrieve.cuh"
 
 #define AHEAD      8 /* keys of a thread in flight */
 #define HASH_BLOCK 1024

@@ -16,7 +16,7 @@
  */
 #include <math.h>
 #include "cuda/tables/filter.h"
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"
 #include "cuda/tables/host.cuh"
 

@@ -2,7 +2,7 @@
 #ifndef KHT_HASHGRAPH_CUH
 #define KHT_HASHGRAPH_CUH
 
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"
 
 /* Pairs of hash value h: offset[h] up to offset[h + 1]; keys are kept as their mixes. */

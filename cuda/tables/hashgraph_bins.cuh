@@ -12,9 +12,9 @@
 #define KHT_HASHGRAPH_BINS_CUH
 
 #include <type_traits>
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"
-#include "cuda/tables/hashgraph_part.h"
+#include "cuda/tables/dtable_kernels.h"
 #include "cuda/tables/host.cuh"
 
 #define KHT_BIN_CHUNK (1u << 14) /* pairs of a large bin that a block takes at a time */

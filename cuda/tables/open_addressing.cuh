@@ -2,7 +2,7 @@
  * open_addressing.cuh - WarpCore's open addressing (IV-B): one value a key, or one slot a
  * pair
  *
- * S is a slot layout of slots.cuh.  open_addressing.cu and sets.cu are this with names.
+ * S is a slot layout of slots.cuh.  open_addressing.cu is this with names.
  * Departures: a group's size is known at run time only; an insert that meets a tombstone goes
  * on to look whether the key stands further along before it takes the tombstone's slot
  * (the paper would leave the key twice); the two mark keys are legal and lie in side

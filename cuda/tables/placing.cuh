@@ -6,7 +6,7 @@
 #define KHT_PLACING_CUH
 
 #include <limits.h>
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/host.cuh"
 
 /* Exclusive scan over the block's threads; *total, if given, gets op over all. */

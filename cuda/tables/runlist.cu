@@ -11,11 +11,11 @@
  * n values have log n pieces, and take 2.5 n places at most.  Pieces come from one pool, by an
  * atomic counter, which a warp asks once.  Inserts may overlap: a handle is changed by CAS.
  *
- * Retrieving cuts the work by what comes out (span_retrieve.cuh), so one long list takes the time
+ * Retrieving cuts the work by what comes out (retrieve.cuh), so one long list takes the time
  * of many short ones.
  */
 #include "cuda/tables/runlist.cuh"
-#include "cuda/tables/span_retrieve.cuh"
+#include "cuda/tables/retrieve.cuh"
 
 /* Where the values of a run go: the first `split` of them to values[a], the others to values[b]. */
 struct run_plan {

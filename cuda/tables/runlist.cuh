@@ -9,7 +9,7 @@
 #define KHT_RUNLIST_CUH
 
 #include "cuda/tables/slots.cuh"
-#include "cuda/tables/spans.cuh"
+#include "cuda/tables/views.cuh"
 
 #define KHT_LATER UINT32_C(0x80000000) /* of a place: a piece with a head */
 #define KHT_EXACT UINT32_C(0x80000000) /* of `before`: the piece is full */

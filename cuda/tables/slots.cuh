@@ -12,7 +12,7 @@
 #ifndef KHT_SLOTS_CUH
 #define KHT_SLOTS_CUH
 
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"
 #include "cuda/tables/host.cuh"
 

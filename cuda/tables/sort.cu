@@ -6,7 +6,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include "cuda/kernels/cub.cuh"
-#include "cuda/tables/group.cuh"
+#include "cuda/tables/views.cuh"
 #include "cuda/tables/hash.cuh"
 #include "cuda/tables/host.cuh"
 

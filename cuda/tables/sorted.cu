@@ -6,7 +6,7 @@
  * first steps hit the cache.  Static: built by one insert.
  */
 #include "cuda/tables/sorted.cuh"
-#include "cuda/tables/span_retrieve.cuh"
+#include "cuda/tables/retrieve.cuh"
 
 template <class K, class V> struct sorted : kht_table {
 	typedef kht_sorted_view<K, V> view_type;

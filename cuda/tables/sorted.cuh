@@ -2,7 +2,7 @@
 #ifndef KHT_SORTED_CUH
 #define KHT_SORTED_CUH
 
-#include "cuda/tables/spans.cuh"
+#include "cuda/tables/views.cuh"
 
 template <class K, class V> struct kht_sorted_view {
 	typedef K key_type;

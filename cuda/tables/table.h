@@ -18,7 +18,7 @@
  * Concurrency: calls on several streams may overlap if they only read, or if they all
  * insert (tables that can: KHT_TABLE_DYNAMIC); the caller orders all else.  Every bit
  * pattern is a legal key: those that a table uses as marks live in side lists.
- * Kernels that want the values of a key without a copy use views (spans.cuh).
+ * Kernels that want the values of a key without a copy use views (views.cuh).
  */
 #ifndef KHT_TABLE_H
 #define KHT_TABLE_H

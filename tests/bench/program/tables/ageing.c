@@ -9,15 +9,16 @@
 /* Hits, misses and both in equal parts. */
 int kht_bench_misses(kht_bench *b)
 {
-	static const char *const table[] = { "bucket64", "window64", "single",
-					     "cuco",     "bght4",    "bght16" };
-	static const double load[] = { 0.8, 0.85, 0.9, 0.95, 0.97 };
+	static const char *const table[] = { "bucket64", "window64", "single",    "cuco",
+					     "bght4",    "bght16",   "slabhash",  "warpcore",
+					     "hkv",      "hkv2",     "warpspeed", NULL };
+	static const double load[] = { 0.8, 0.9, 0.95, 0.97 };
 	static const char *const name[] = { "hits", "half hits", "misses" };
 	const size_t n = (size_t)1 << kht_bench_log2n(b, 26);
 
 	for (unsigned bits = 32; bits <= 64; bits *= 2)
-		for (int l = 0; l < 5; l++)
-			for (int k = 0; k < 6; k++)
+		for (int l = 0; l < 4; l++)
+			for (int k = 0; table[k]; k++)
 				for (size_t part = 0; part < 3; part++) {
 					kht_case c = { .table = table[k],
 						       .name = name[part],
@@ -71,9 +72,13 @@ static int half(kht_bench *b, kht_table *t, const kht_case *c, uint64_t turn, kh
 	CU(kht_bench_keys(&g, b->queries, b->stream));
 	for (int i = 0; i < 2; i++) {
 		out->n = 0;
+		if (i == 0)
+			TRY(kht_bench_watch(b, true));
 		TRY(kht_bench_start(b));
 		TRY(kht_table_find(t, &q, &f, b->stream, b->err));
 		TRY(kht_bench_stop(b, out));
+		if (i == 0)
+			TRY(kht_bench_watch(b, false));
 	}
 	TRY(kht_bench_total(b, b->result, c->n, c->cfg.value_bits, &got));
 	TRY(kht_bench_total(b, (char *)b->values + c->n / 2 * (c->cfg.value_bits / 8), c->n / 2,
@@ -102,11 +107,11 @@ static int age(kht_bench *b, kht_case *c)
 
 		for (size_t p = 0; !rc && p < PARTS; p++)
 			rc = renew(b, t, c, turn, p, &in, &gone);
-		if (!rc)
-			rc = half(b, t, c, turn + 1, &out, &good);
 		if (rc || (turn != 0 && turn != 1 && turn != TURNS / 2 && turn != TURNS - 1))
 			continue;
-		rc = kht_table_status(t, b->stream, &st, b->err);
+		rc = half(b, t, c, turn + 1, &out, &good);
+		if (!rc)
+			rc = kht_table_status(t, b->stream, &st, b->err);
 		snprintf(name, sizeof name, "ageing turn %d", (int)turn + 1);
 		snprintf(note, sizeof note, "%d parts; erased %.2f G/s; %llu stored", PARTS,
 			 kht_bench_rate((double)c->n / PARTS, kht_bench_median(&gone)),
@@ -129,20 +134,23 @@ static int age(kht_bench *b, kht_case *c)
 /* All keys erased and others inserted, again and again, at a load of .85. */
 int kht_bench_ageing(kht_bench *b)
 {
-	static const char *const table[] = { "window64", "dachash", "single", "slabhash" };
-	const int least = kht_bench_log2n(b, 26);
+	static const struct {
+		const char *table;
+		int most; /* full scans of a table that is worn out take their time */
+	} with[] = { { "window64", 30 }, { "dachash", 30 }, { "single", 18 },   { "slabhash", 30 },
+		     { "hkv", 30 },      { "cuco", 20 },    { "warpcore", 20 }, { "warpspeed", 30 } };
+	const int lg = kht_bench_log2n(b, 26);
 
-	for (int k = 0; k < 4; k++)
+	for (size_t k = 0; k < sizeof with / sizeof *with; k++)
 		for (unsigned bits = 32; bits <= 64; bits *= 2) {
-			/* Full scans of a table that is worn out take their time. */
-			int lg = k == 2 && least > 18 ? 18 : least;
-			kht_case c = { .table = table[k],
+			const size_t n = (size_t)1 << (lg < with[k].most ? lg : with[k].most);
+			kht_case c = { .table = with[k].table,
 				       .cfg = { .key_bits = bits,
 						.value_bits = bits,
 						.load = 0.85 },
-				       .n = (size_t)1 << lg,
-				       .queries = (size_t)1 << lg,
-				       .values = (size_t)1 << lg,
+				       .n = n,
+				       .queries = n,
+				       .values = n,
 				       .r = 1,
 				       .look = LOOK_FIND };
 			TRY(age(b, &c));

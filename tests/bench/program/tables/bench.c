@@ -5,10 +5,14 @@
  * back as were stored, and their sum is right.  Times are of the stream alone, by events;
  * opening a table (its memory) is not in them; figures are medians, spreads (max - min) /
  * median.
+ *
+ * A profiler sees the first look-up of each line alone, and behind it the kernel that marks the end of
+ * the line: so tests/bench/table_lines.py tells what ncu counted for which.
  */
 #include "tests/bench/program/tables/bench_in.h"
 #include "tests/bench/program/tables/originals.h"
 
+#include <cuda_profiler_api.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,15 +65,49 @@ int kht_bench_stop(kht_bench *b, kht_times *t)
 	return KH_OK;
 }
 
+int kht_bench_watch(kht_bench *b, bool on)
+{
+	CU(cudaStreamSynchronize(b->stream));
+	CU(on ? cudaProfilerStart() : cudaProfilerStop());
+	return KH_OK;
+}
+
 /* --- one case --------------------------------------------------------------------- */
+
+static bool is_made(const char *name)
+{
+	return kht_bench_system(name) || strcmp(name, "hashgraph") == 0 ||
+	       kht_bench_is_filter(name);
+}
+
+/* Whether `name` is one of the names in `list`, which commas divide. */
+static bool is_listed(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ','), p = p ? p + 1 : NULL)
+		if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	return false;
+}
 
 bool kht_bench_wanted(const kht_bench *b, const char *table)
 {
 	/* An original may have been left out. */
-	bool made = kht_bench_system(table) || strcmp(table, "hashgraph") == 0 ||
-		    strcmp(table, "filter") == 0;
+	return is_made(table) && (!b->o->table || is_listed(b->o->table, table));
+}
 
-	return made && (!b->o->table || strcmp(b->o->table, table) == 0);
+/* All names in the list must be there. */
+static int check_tables(const char *list, kh_err *err)
+{
+	for (const char *p = list; p; p = strchr(p, ','), p = p ? p + 1 : NULL) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
+		if (!is_made(name))
+			return kh_fail(err, KH_EUSAGE, "no table is called '%s'", name);
+	}
+	return KH_OK;
 }
 
 int kht_bench_repeats(const kht_bench *b)
@@ -90,15 +128,18 @@ void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *o
 	if (st && st->restarts)
 		snprintf(restarts, sizeof restarts, " restarts %llu",
 			 (unsigned long long)st->restarts);
-	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s\n", c->table,
-		c->name, c->n,
+	if (!kht_bench_watch(b, true) && !kht_bench_check(kht_bench_mark(b->stream), "mark", b->err))
+		(void)kht_bench_watch(b, false);
+	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s,%.2f\n",
+		c->table, c->name, c->n,
 		c->cfg.load > 0     ? c->cfg.load
 		: c->cfg.length > 0 ? c->cfg.length
 				    : c->cfg.range,
 		c->r, c->cfg.group, kht_bench_rate((double)c->n, mi), kht_bench_rate(asked, mo),
 		(unsigned long long)(st ? st->bytes : 0), verdict, c->cfg.key_bits,
 		c->cfg.value_bits, kht_bench_spread(in), kht_bench_spread(out),
-		c->note ? c->note : "", restarts);
+		c->note ? c->note : "", restarts,
+		st ? (double)st->bytes / (double)c->n : 0);
 	fflush(b->out);
 }
 
@@ -232,13 +273,18 @@ int kht_bench_run(kht_bench *b, kht_case *c)
 			break;
 	}
 	for (int i = 0; !rc && c->look != LOOK_NONE && i <= kht_bench_repeats(b); i++) {
-		rc = kht_bench_start(b);
+		if (i == 0)
+			rc = kht_bench_watch(b, true);
+		if (!rc)
+			rc = kht_bench_start(b);
 		if (!rc)
 			rc = ask(b, t, c);
 		if (!rc)
 			rc = kht_bench_stop(b, &out);
-		if (i == 0)
+		if (i == 0) {
 			out.n = 0;
+			rc = rc ? rc : kht_bench_watch(b, false);
+		}
 	}
 	if (!rc)
 		rc = kht_table_status(t, b->stream, NULL, b->err);
@@ -312,9 +358,8 @@ int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err)
 
 	if (o->log2n && (o->log2n < 10 || o->log2n > 30))
 		return kh_fail(err, KH_EUSAGE, "log2n is %d: 10 to 30 are possible", o->log2n);
-	if (o->table && strcmp(o->table, "hashgraph") != 0 && strcmp(o->table, "filter") != 0 &&
-	    !kht_bench_system(o->table))
-		return kh_fail(err, KH_EUSAGE, "no table is called '%s'", o->table);
+	if ((rc = check_tables(o->table, err)))
+		return rc;
 	for (const kht_bench_experiment *e = kht_bench_list; e->name; e++)
 		any |= !o->experiment || strcmp(o->experiment, e->name) == 0;
 	if (!any)
@@ -323,7 +368,8 @@ int kh_bench_tables(const kh_bench_tables_options *o, FILE *out, kh_err *err)
 	if (!rc)
 		fprintf(out, "table,case,n,load,multiplicity,group,insert_gops,retrieve_"
 			     "gops,bytes,check,"
-			     "key_bits,value_bits,insert_spread,retrieve_spread,note\n");
+			     "key_bits,value_bits,insert_spread,retrieve_spread,note,"
+			     "bytes_a_pair\n");
 	for (const kht_bench_experiment *e = kht_bench_list; !rc && e->name; e++)
 		if (!o->experiment || strcmp(o->experiment, e->name) == 0)
 			rc = e->run(&b);

@@ -62,6 +62,8 @@ double kht_bench_median(kht_times *t);
 double kht_bench_spread(kht_times *t);
 int kht_bench_start(kht_bench *b);
 int kht_bench_stop(kht_bench *b, kht_times *t);
+/* Shows a profiler what follows, or no more of it; waits for the stream. */
+int kht_bench_watch(kht_bench *b, bool on);
 int kht_bench_repeats(const kht_bench *b);
 int kht_bench_log2n(const kht_bench *b, int otherwise);
 bool kht_bench_wanted(const kht_bench *b, const char *table);
@@ -97,6 +99,7 @@ int kht_bench_zipf(kht_bench *b);
 int kht_bench_misses(kht_bench *b);
 int kht_bench_ageing(kht_bench *b);
 /* filter.c: k-mers of sequences. */
+bool kht_bench_is_filter(const char *name);
 int kht_bench_filter(kht_bench *b);
 
 /* The list ends with an experiment that has no name. */

@@ -87,10 +87,11 @@ static kht_case unique_case(kht_bench *b, const char *table, const char *name, i
 static int unique(kht_bench *b)
 {
 	static const double load[] = { 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97 };
-	static const char *const name[] = { "single", "bucket64", "cuckoo" };
+	static const char *const name[] = { "single",   "bucket64",  "cuckoo", "cuco", "bght4",
+					    "slabhash", "warpcore", "warpspeed", NULL };
 	static const char *const layout[] = { "", "packed", "aos", "soa" };
 
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; name[k]; k++)
 		for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
 			kht_case c = unique_case(b, name[k], "unique", 28);
 			c.cfg.load = load[i];

@@ -43,6 +43,9 @@ cudaError_t kht_bench_sum(const void *p, size_t n, unsigned bits, unsigned long 
  * half each; updates store their position. */
 cudaError_t kht_bench_ops(size_t n, unsigned writes, uint8_t *op, cudaStream_t s);
 
+/* A kernel that does nothing, which ends what a profiler saw of a line. */
+cudaError_t kht_bench_mark(cudaStream_t s);
+
 enum kht_bench_limit {
 	KHT_LIMIT_READ32,
 	KHT_LIMIT_READ64,

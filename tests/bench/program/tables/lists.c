@@ -25,11 +25,12 @@ kht_case kht_bench_multi_case(kht_bench *b, const char *table, double r)
 /* WarpCore Fig. 7, uniform. */
 int kht_bench_multi(kht_bench *b)
 {
-	static const char *const name[] = { "csr",        "sorted",     "hashgraph1",
-					    "hashgraph2", "bucketlist", "multi" };
+	static const char *const name[] = { "csr",        "sorted", "hashgraph1", "hashgraph2",
+					    "bucketlist", "multi",  "cuco-multi", "warpcore-multi",
+					    "warpcore-list" };
 
 	for (double r = 1; r <= 256; r *= 4)
-		for (int k = 0; k < 6; k++) {
+		for (int k = 0; k < 9; k++) {
 			kht_case c = kht_bench_multi_case(b, name[k], r);
 
 			TRY(kht_bench_run(b, &c));
@@ -118,8 +119,16 @@ int kht_bench_zipf(kht_bench *b)
 		const char *table;
 		unsigned batches;
 		int most;
-	} with[] = { { "csr", 1, 30 },         { "runlist", 1, 30 },    { "runlist", 8, 30 },
-		     { "bucketlist", 1, 20 }, { "bucketlist", 8, 20 }, { "multi", 1, 20 } };
+	} with[] = { { "csr", 1, 30 },
+		     { "runlist", 1, 30 },
+		     { "runlist", 8, 30 },
+		     { "runlist", 1, 20 },
+		     { "bucketlist", 1, 20 },
+		     { "bucketlist", 8, 20 },
+		     { "multi", 1, 20 },
+		     { "cuco-multi", 1, 20 },
+		     { "warpcore-multi", 1, 20 },
+		     { "warpcore-list", 1, 20 } };
 	const int lg = kht_bench_log2n(b, 26);
 
 	for (unsigned bits = 32; bits <= 64; bits += 32)
@@ -147,11 +156,12 @@ int kht_bench_zipf(kht_bench *b)
 
 int kht_bench_skewed_lists(kht_bench *b)
 {
-	static const char *const name[] = { "csr", "sorted", "hashgraph2", "bucketlist", "multi" };
+	static const char *const name[] = { "csr",   "sorted",     "hashgraph2",     "bucketlist",
+					    "multi", "cuco-multi", "warpcore-multi", "warpcore-list" };
 	kht_bench_skew skew;
 	uint64_t keys = make_skew(&skew, (unsigned)kht_bench_log2n(b, 28));
 
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 8; k++) {
 		kht_case c = kht_bench_multi_case(b, name[k], 11);
 		c.name = "skewed";
 		c.skew = &skew;

@@ -8,7 +8,7 @@
 template <class K, class V, int SLOTS> struct bght_map {
 	typedef K key_type;
 	typedef V value_type;
-	static constexpr bool ERASES = false;
+	static constexpr unsigned CAN = KHT_TABLE_FIND;
 	bght::bcht<K, V, bght::MurmurHash3_32<K>, bght::equal_to<K>, cuda::thread_scope_device,
 		   bght::cuda_allocator<char>, SLOTS>
 		map;
@@ -31,6 +31,7 @@ template <class K, class V, int SLOTS> struct bght_map {
 	}
 	size_t size(cudaStream_t s) { return map.size(s); }
 	size_t slots() { return room; }
+	size_t bytes() { return room * (sizeof(K) + sizeof(V)); }
 };
 
 template <int SLOTS>

@@ -2,8 +2,8 @@
  * original.cuh - what all originals share: pairs out of two arrays, values to where find() wants
  * them, and how a map of theirs becomes a table
  *
- * Their mark for a free slot is the key ~0, which must not occur; what they give for a key that is
- * not there is the value ~0.
+ * Their mark for a free slot is the key ~0, and that for an erased one a key that the bench does not
+ * make either; what they give for a key that is not there is the value ~0.
  */
 #ifndef KHT_ORIGINAL_CUH
 #define KHT_ORIGINAL_CUH
@@ -41,8 +41,25 @@ template <class V> static auto original_values(V *out, V missing)
 	return thrust::make_transform_output_iterator(out, original_value<V> { missing });
 }
 
-/* M: a type of map that is made of the number of pairs and the load, has insert(), find(), size(),
- * slots(), and erase() if it is ERASES.  What they throw becomes a status. */
+/* The mark for an erased slot. */
+template <class K> constexpr K ORIGINAL_ERASED = (K)~(K)5;
+
+template <class V> static __global__ void original_fill(V *p, size_t n, V x)
+{
+	size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+
+	if (i < n)
+		p[i] = x;
+}
+
+/* For maps that write nothing for a key that is not there. */
+template <class V> static void original_no_values(V *out, size_t n, V missing, cudaStream_t s)
+{
+	original_fill<<<kht_blocks(n), KHT_BLOCK, 0, s>>>(out, n, missing);
+}
+
+/* M: a type of map that is made of the number of pairs and the load, has insert(), size(), slots(),
+ * bytes(), and as its CAN says find(), erase(), retrieve().  What they throw becomes a status. */
 template <class M> struct original : kht_table {
 	typedef typename M::key_type K;
 	typedef typename M::value_type V;
@@ -71,15 +88,26 @@ template <class M> struct original : kht_table {
 			kh_err *err)
 	{
 		return guarded(err, [&] {
-			self(t)->map->find((const K *)q->keys, q->n, (V *)o->values,
-					   (V)o->missing, s);
+			if constexpr ((M::CAN & KHT_TABLE_FIND) != 0)
+				self(t)->map->find((const K *)q->keys, q->n, (V *)o->values,
+						   (V)o->missing, s);
 		});
 	}
 	static int erase(kht_table *t, const kht_keys *q, kht_stream s, kh_err *err)
 	{
 		return guarded(err, [&] {
-			if constexpr (M::ERASES)
+			if constexpr ((M::CAN & KHT_TABLE_ERASE) != 0)
 				self(t)->map->erase((const K *)q->keys, q->n, s);
+		});
+	}
+	/* The last offset is right, and of maps whose lists lie mixed the last alone. */
+	static int retrieve(kht_table *t, const kht_keys *q, const kht_lists *o, kht_stream s,
+			    kh_err *err)
+	{
+		return guarded(err, [&] {
+			if constexpr ((M::CAN & KHT_TABLE_MULTI) != 0)
+				self(t)->map->retrieve((const K *)q->keys, q->n, o->offsets,
+						       (V *)o->values, s);
 		});
 	}
 	static int used(kht_table *t, kht_stream s, kh_err *err)
@@ -90,7 +118,7 @@ template <class M> struct original : kht_table {
 	{
 		st->pairs = self(t)->stored;
 		st->slots = self(t)->map->slots();
-		st->bytes = st->slots * (sizeof(K) + sizeof(V));
+		st->bytes = self(t)->map->bytes();
 	}
 	static void close(kht_table *t) { delete self(t)->map; }
 	static int open(const kht_table_config *c, kht_stream s, kht_table **out, kh_err *err)
@@ -108,8 +136,9 @@ template <class M> struct original : kht_table {
 		kht_table_fn f = {};
 
 		f.insert = insert;
-		f.find = find;
-		f.erase = M::ERASES ? erase : nullptr;
+		f.find = M::CAN & KHT_TABLE_FIND ? find : nullptr;
+		f.erase = M::CAN & KHT_TABLE_ERASE ? erase : nullptr;
+		f.retrieve = M::CAN & KHT_TABLE_MULTI ? retrieve : nullptr;
 		f.used = used;
 		f.stats = stats;
 		f.close = close;

@@ -20,7 +20,7 @@ static __global__ void tidy(uint32_t *values, size_t n, uint32_t missing)
 template <class K, class V> struct slab_map {
 	typedef K key_type;
 	typedef V value_type;
-	static constexpr bool ERASES = true;
+	static constexpr unsigned CAN = KHT_TABLE_FIND | KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE;
 	static constexpr uint32_t SLAB = 15; /* pairs */
 	DynamicAllocatorT slabs;
 	uint32_t buckets;
@@ -49,6 +49,7 @@ template <class K, class V> struct slab_map {
 	/* What it should hold: it does not count. */
 	size_t size(cudaStream_t) { return stored; }
 	size_t slots() { return (size_t)buckets * SLAB; }
+	size_t bytes() { return (size_t)buckets * 128; }
 };
 
 static int open_slabhash(const kht_table_config *c, kht_stream s, kht_table **t, kh_err *err)
@@ -59,6 +60,5 @@ static int open_slabhash(const kht_table_config *c, kht_stream s, kht_table **t,
 }
 
 extern "C" const kht_table_system kht_original_slabhash = {
-	"slabhash", "SlabHash", KHT_TABLE_FIND | KHT_TABLE_DYNAMIC | KHT_TABLE_ERASE, 0.8,
-	open_slabhash
+	"slabhash", "SlabHash", slab_map<uint32_t, uint32_t>::CAN, 0.8, open_slabhash
 };

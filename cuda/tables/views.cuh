@@ -1,15 +1,25 @@
 /*
- * group.cuh - groups of 1 to 32 lanes that probe together
+ * views.cuh - groups of lanes that probe together, and views: the values of a key, inside a kernel,
+ * without a copy
  *
- * WarpCore (Juenger et al. 2020, IV-B) calls them cooperative groups.  The size is known
- * at run time only: a vote costs the same, and six copies of every kernel are saved.
+ * WarpCore (Juenger et al. 2020, IV-B) calls groups of 1 to 32 lanes cooperative groups.  The size is
+ * known at run time only: a vote costs the same, and six copies of every kernel are saved.
  * A quad is another kind of group: four lanes that read one 64-byte bucket, 16 bytes a lane, in
  * step with the rest of the warp.
+ *
+ * A view is plain data that a kernel takes by value (kht_table_view() fills it).  Each has
+ *
+ *     uint32_t each(const kht_group &g, key, f)
+ *
+ * called by all lanes of a group with the same key: f(i, value) runs once a value, on
+ * some lane, with i = 0, 1 ..; the number of values comes back on every lane.  A view's
+ * `group` is the size that suits it; any power of two up to 32 works.  Views of tables
+ * whose lists are contiguous also have span(key): the values as one array.
  */
-#ifndef KHT_GROUP_CUH
-#define KHT_GROUP_CUH
+#ifndef KHT_VIEWS_CUH
+#define KHT_VIEWS_CUH
 
-#include <stdint.h>
+#include "cuda/tables/hash.cuh"
 
 #define KHT_FULL 0xffffffffu
 
@@ -66,6 +76,19 @@ template <class T> static __device__ __forceinline__ T kht_quad(T x, int r)
 static __device__ __forceinline__ unsigned kht_quad_ballot(bool p)
 {
 	return __ballot_sync(KHT_FULL, p) >> (threadIdx.x & 28) & 15u;
+}
+
+/* len values from values[start]. */
+struct kht_span {
+	uint32_t start, len;
+};
+
+template <class V, class F>
+static __device__ uint32_t kht_span_each(const kht_group &g, const V *values, kht_span s, F f)
+{
+	for (uint32_t i = g.lane; i < s.len; i += g.size)
+		f(i, values[(size_t)s.start + i]);
+	return s.len;
 }
 
 #endif
