@@ -3,11 +3,10 @@
  * contiguous
  *
  * WarpCore IV-B4: a pass that counts, an exclusive scan, a pass that copies.
- * Of contiguous lists the first pass leaves a span a query; after the scan the copy is cut by output,
- * not by query, so that one list of 10^6 values costs what 10^6 lists of one do: a block writes
- * a tile of KHT_TILE values.  It marks in shared memory where a list begins and how far
- * its source is from there; a running maximum of those places tells each value its
- * list.
+ * Of contiguous lists the first pass leaves a span a query; after the scan the copy is cut by
+ * output, not by query, so that one list of 10^6 values costs what 10^6 lists of one do: a block
+ * writes a tile of KHT_TILE values.  It marks in shared memory where a list begins and how far
+ * its source is from there; a running maximum of those places tells each value its list.
  */
 #ifndef KHT_RETRIEVE_CUH
 #define KHT_RETRIEVE_CUH

@@ -2,8 +2,8 @@
  * views.cuh - groups of lanes that probe together, and views: the values of a key, inside a kernel,
  * without a copy
  *
- * WarpCore (Juenger et al. 2020, IV-B) calls groups of 1 to 32 lanes cooperative groups.  The size is
- * known at run time only: a vote costs the same, and six copies of every kernel are saved.
+ * WarpCore (Juenger et al. 2020, IV-B) calls groups of 1 to 32 lanes cooperative groups.  The size
+ * is known at run time only: a vote costs the same, and six copies of every kernel are saved.
  * A quad is another kind of group: four lanes that read one 64-byte bucket, 16 bytes a lane, in
  * step with the rest of the warp.
  *

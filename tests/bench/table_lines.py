@@ -10,8 +10,8 @@ COUNTED.csv is what `kmerhash-bench tables` printed under
         lts__t_sectors_srcunit_tex_op_read.sum kmerhash-bench --repeat 1 tables
 
 of fewer pairs, ROWS.csv what it printed without.  A request to the second-level cache is one of a
-line of 128 bytes, of which it reads 1 to 4 sectors of 32 bytes.  Kernels of a look-up, up to the one
-that ends the line, are added up and divided by the keys asked for; a key's own share of reading the
+line of 128 bytes, of which it reads 1 to 4 sectors of 32 bytes.  Kernels of a look-up, up to the
+one that ends the line, are added up and divided by the keys asked for; a key's own share of reading the
 queries is in it, .03 of a line and .13 of a sector where keys have 32 bits, twice that where 64.
 """
 

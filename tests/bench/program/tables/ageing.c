@@ -137,8 +137,9 @@ int kht_bench_ageing(kht_bench *b)
 	static const struct {
 		const char *table;
 		int most; /* full scans of a table that is worn out take their time */
-	} with[] = { { "window64", 30 }, { "dachash", 30 }, { "single", 18 },   { "slabhash", 30 },
-		     { "hkv", 30 },      { "cuco", 20 },    { "warpcore", 20 }, { "warpspeed", 30 } };
+	} with[] = { { "window64", 30 },  { "dachash", 30 }, { "single", 18 },
+		     { "slabhash", 30 },  { "hkv", 30 },     { "cuco", 20 },
+		     { "warpcore", 20 }, { "warpspeed", 30 } };
 	const int lg = kht_bench_log2n(b, 26);
 
 	for (size_t k = 0; k < sizeof with / sizeof *with; k++)

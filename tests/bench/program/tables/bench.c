@@ -6,8 +6,8 @@
  * opening a table (its memory) is not in them; figures are medians, spreads (max - min) /
  * median.
  *
- * A profiler sees the first look-up of each line alone, and behind it the kernel that marks the end of
- * the line: so tests/bench/table_lines.py tells what ncu counted for which.
+ * A profiler sees the first look-up of each line alone, and behind it the kernel that marks the
+ * end of the line: so tests/bench/table_lines.py tells what ncu counted for which.
  */
 #include "tests/bench/program/tables/bench_in.h"
 #include "tests/bench/program/tables/originals.h"
@@ -128,7 +128,8 @@ void kht_bench_line(kht_bench *b, const kht_case *c, kht_times *in, kht_times *o
 	if (st && st->restarts)
 		snprintf(restarts, sizeof restarts, " restarts %llu",
 			 (unsigned long long)st->restarts);
-	if (!kht_bench_watch(b, true) && !kht_bench_check(kht_bench_mark(b->stream), "mark", b->err))
+	if (!kht_bench_watch(b, true) &&
+	    !kht_bench_check(kht_bench_mark(b->stream), "mark", b->err))
 		(void)kht_bench_watch(b, false);
 	fprintf(b->out, "%s,%s,%zu,%.3g,%g,%u,%.2f,%.2f,%llu,%s,%u,%u,%.3f,%.3f,%s%s,%.2f\n",
 		c->table, c->name, c->n,

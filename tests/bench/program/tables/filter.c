@@ -1,5 +1,6 @@
 /*
- * filter.c - filters that are fed by sequence: rates, and false positives, of ours beside the theory
+ * filter.c - filters that are fed by sequence: rates, and false positives, of ours beside the
+ * theory
  */
 #include "tests/bench/program/tables/bench_in.h"
 #include "tests/bench/program/tables/originals.h"
@@ -25,7 +26,8 @@ static int own_insert(void *f, const kht_sequence *q, size_t n, kht_stream s, kh
 	return kht_filter_insert(f, q, s, err);
 }
 
-static int own_query(void *f, const kht_sequence *q, size_t n, void *found, kht_stream s, kh_err *err)
+static int own_query(void *f, const kht_sequence *q, size_t n, void *found, kht_stream s,
+		     kh_err *err)
 {
 	(void)n;
 	return kht_filter_query(f, q, found, s, err);

@@ -157,7 +157,8 @@ int kht_bench_zipf(kht_bench *b)
 int kht_bench_skewed_lists(kht_bench *b)
 {
 	static const char *const name[] = { "csr",   "sorted",     "hashgraph2",     "bucketlist",
-					    "multi", "cuco-multi", "warpcore-multi", "warpcore-list" };
+					    "multi", "cuco-multi", "warpcore-multi",
+					    "warpcore-list" };
 	kht_bench_skew skew;
 	uint64_t keys = make_skew(&skew, (unsigned)kht_bench_log2n(b, 28));
 

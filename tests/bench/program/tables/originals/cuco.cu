@@ -1,6 +1,7 @@
 /*
  * cuco.cu - NVIDIA's cuCollections: static_map, double hashing, buckets of two slots;
- * static_multimap.  Their bloom_filter is in cuco_filter.cu, for the two do not stand together in a file.
+ * static_multimap.  Their bloom_filter is in cuco_filter.cu, for in one file both define the same
+ * kernels.
  */
 #include "tests/bench/program/tables/originals/cuco_identity.cuh"
 #include <cuco/static_map.cuh>

@@ -1,6 +1,6 @@
 /*
- * cuco_filter.cu - NVIDIA's cuCollections: bloom_filter, which is given each k-mer of a sequence for
- * itself
+ * cuco_filter.cu - NVIDIA's cuCollections: bloom_filter, which is given each k-mer of a sequence
+ * for itself
  */
 #include "tests/bench/program/tables/originals/cuco_identity.cuh"
 #include <cuco/bloom_filter.cuh>

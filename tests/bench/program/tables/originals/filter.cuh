@@ -14,6 +14,11 @@
 struct original_kmer {
 	const uint64_t *bases;
 
+	/* Neighbours of d bits change places; the mask has the lower ones. */
+	static __host__ __device__ uint64_t swapped(uint64_t y, unsigned d, uint64_t mask)
+	{
+		return (y >> d & mask) | (y & mask) << d;
+	}
 	__host__ __device__ uint64_t operator()(size_t i) const
 	{
 		const unsigned k = KHT_ORIGINAL_K, at = 2 * (unsigned)(i % 32);
@@ -25,11 +30,10 @@ struct original_kmer {
 		x &= mask;
 		/* The complement, its pairs of bits in the order of the other strand. */
 		y = ~x;
-		y = (y >> 2 & UINT64_C(0x3333333333333333)) | (y & UINT64_C(0x3333333333333333)) << 2;
-		y = (y >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (y & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
-		y = (y >> 8 & UINT64_C(0x00ff00ff00ff00ff)) | (y & UINT64_C(0x00ff00ff00ff00ff)) << 8;
-		y = (y >> 16 & UINT64_C(0x0000ffff0000ffff)) |
-		    (y & UINT64_C(0x0000ffff0000ffff)) << 16;
+		y = swapped(y, 2, UINT64_C(0x3333333333333333));
+		y = swapped(y, 4, UINT64_C(0x0f0f0f0f0f0f0f0f));
+		y = swapped(y, 8, UINT64_C(0x00ff00ff00ff00ff));
+		y = swapped(y, 16, UINT64_C(0x0000ffff0000ffff));
 		y = (y >> 32 | y << 32) >> (64 - 2 * k);
 		return x < y ? x : y;
 	}

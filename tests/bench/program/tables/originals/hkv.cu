@@ -13,7 +13,8 @@ template <class K, class V, nv::merlin::TableMode MODE> struct hkv_map {
 	static constexpr unsigned CAN =
 		KHT_TABLE_FIND | KHT_TABLE_DYNAMIC | (TWO ? 0 : KHT_TABLE_ERASE);
 	static constexpr size_t BUCKET = 128;
-	nv::merlin::HashTable<K, V, uint64_t, nv::merlin::EvictStrategy::kLru, nv::merlin::Sm80> map;
+	typedef nv::merlin::EvictStrategy evict;
+	nv::merlin::HashTable<K, V, uint64_t, evict::kLru, nv::merlin::Sm80> map;
 	size_t room;
 	bool *found;
 

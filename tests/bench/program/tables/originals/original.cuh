@@ -2,8 +2,8 @@
  * original.cuh - what all originals share: pairs out of two arrays, values to where find() wants
  * them, and how a map of theirs becomes a table
  *
- * Their mark for a free slot is the key ~0, and that for an erased one a key that the bench does not
- * make either; what they give for a key that is not there is the value ~0.
+ * Their mark for a free slot is the key ~0, and that for an erased one a key that the bench
+ * does not make either; what they give for a key that is not there is the value ~0.
  */
 #ifndef KHT_ORIGINAL_CUH
 #define KHT_ORIGINAL_CUH

@@ -21,8 +21,8 @@ using gallatin::utils::typed_atomic_write; /* they name it so */
 namespace speed = warpSpeed::tables;
 
 template <class K, class V>
-using speed_table =
-	speed::p2_metadata_table<K, (K)~(K)0, ORIGINAL_ERASED<K>, V, (V)~(V)0, (V)~(V)1, LANES, SLOTS>;
+using speed_table = speed::p2_metadata_table<K, (K)~(K)0, ORIGINAL_ERASED<K>, V, (V)~(V)0, (V)~(V)1,
+					     LANES, SLOTS>;
 
 enum speed_what { SPEED_INSERT, SPEED_FIND, SPEED_ERASE };
 
