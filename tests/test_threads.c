@@ -152,6 +152,52 @@ static void test_order_served_fail(void **state)
 	assert_string_equal(err.msg, "item 100");
 }
 
+/* A thread comes to serve while another one delivers ticket 0, and until that is done the next one
+ * is brought, for which only the serving thread is left: it must hear of it. */
+static atomic_bool begun, brought;
+
+static int deliver_late(void *arg, void *item, kh_err *err)
+{
+	atomic_store(&begun, true);
+	while (!atomic_load(&brought))
+		sched_yield();
+	return deliver(arg, item, err);
+}
+
+static int late_worker(void *arg, unsigned id, kh_err *err)
+{
+	const struct timespec until_it_serves = { 0, 20000000 };
+
+	(void)arg;
+	(void)err;
+	if (id > 0)
+		kh_order_there(w.order, true);
+	while (id != 1 && !atomic_load(&begun))
+		sched_yield();
+	if (id == 0)
+		return kh_order_serve(w.order, deliver_late, &w);
+	if (id == 2)
+		nanosleep(&until_it_serves, NULL);
+	int rc = kh_order_put(w.order, id - 1, &w.item[id - 1], deliver_late, &w);
+	if (id == 2)
+		atomic_store(&brought, true);
+	if (!rc)
+		rc = kh_order_wait(w.order, 1);
+	kh_order_there(w.order, false);
+	return rc;
+}
+
+static void test_order_served_late(void **state)
+{
+	kh_err err = { 0, "" };
+
+	(void)state;
+	atomic_store(&begun, false);
+	atomic_store(&brought, false);
+	assert_int_equal(kh_threads_run(w.m, 3, late_worker, NULL, &err), 0);
+	check_seen(2);
+}
+
 static void test_order_wait(void **state)
 {
 	kh_err err = { 0, "" };
@@ -489,6 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_team),
 		TEST(test_order),        TEST(test_order_fail),     TEST(test_order_served),
+		TEST(test_order_served_late),
 		TEST(test_order_served_fail),     TEST(test_order_wait),
 		TEST(test_order_room),   TEST(test_queue),          TEST(test_queue_full),
 		TEST(test_queue_threads),
