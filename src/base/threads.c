@@ -334,8 +334,8 @@ int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void
 	o->item[ticket % o->window] = item;
 	while (!o->served && is_ready(o))
 		rc = deliver_next(o, fn, arg);
-	/* What is ready need not be this item: whoever delivered when the serving thread came has just
-	 * made another one the next, and this thread must hear of it. */
+	/* It need not be this item that is ready: a thread that still delivered when the
+	 * serving one came makes the next item ready by going on to it. */
 	if (o->served && is_ready(o))
 		pthread_cond_signal(&o->cv[CONDITIONS]);
 	if (o->m->stopped)
