@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "seqio/feed.h"
+#include "base/order.h"
 #include "kmer/kmer.h"
 
 struct got_record {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>
+#include "base/order.h"
 #include "io/bgzf.h"
 #include "io/text.h"
 

@@ -10,7 +10,7 @@
 #include "db/pages.h"
 #include "index/pairs.h"
 #include "index/seeds.h"
-#include "base/threads.h"
+#include "base/order.h"
 
 static int cpu_n_devices(kh_err *why)
 {

@@ -1,11 +1,11 @@
 /*
- * threads.h - threads that work side by side, and what they do in order
+ * threads.h - threads that work side by side, and how they wait for each other
  *
  * A command's work is a loop that N equal threads run: take a block of input, parse it,
  * commit it in order (the few operations a block that depend on the blocks before it, for one
  * block at a time), compute, and deliver the result to an output in order.  So there is no
  * thread for reading or writing, N threads are N threads, and what is done in order is
- * what one thread would have done.  Delivery may be left to one of the N (kh_order_serve).
+ * what one thread would have done (base/order.h).
  *
  * One monitor a run holds the lock, the first error and the order to stop: a failure
  * anywhere wakes every waiter, which then returns KH_ECANCEL; the run returns the
@@ -55,30 +55,6 @@ int kh_event_new(kh_event **e, kh_monitor *m, kh_err *err);
 void kh_event_free(kh_event *e);
 void kh_event_set(kh_event *e);                      /* wakes all */
 int kh_event_wait(kh_event *e, const bool *set);        /* 0, or KH_ECANCEL */
-
-/* Ordered delivery: items come in any order under their tickets, `fn` is called for 0, 1, 2, ...
- * by whichever thread brings the next one, one call at a time, outside the lock: so no thread has
- * to wake up before the next call. `window` bounds how far ahead a ticket may be: kh_order_put
- * blocks while ticket >= next + window. A non-zero result of fn stops the run. */
-typedef struct kh_order kh_order;
-typedef int kh_order_fn(void *arg, void *item, kh_err *err);
-
-int kh_order_new(kh_order **o, kh_monitor *m, size_t window, kh_err *err);
-void kh_order_free(kh_order *o);
-int kh_order_put(kh_order *o, uint64_t ticket, void *item, kh_order_fn *fn, void *arg);
-/* A thread that brings nothing may do all deliveries: then none that does is kept from what is only
- * its own to bring. The others say when they are there and when they leave.  Returns when one has
- * left and none is there: 0, or KH_ECANCEL. */
-int kh_order_serve(kh_order *o, kh_order_fn *fn, void *arg);
-void kh_order_there(kh_order *o, bool there);
-/* until fn has returned for it; 0, or KH_ECANCEL */
-int kh_order_wait(kh_order *o, uint64_t ticket);
-/* Has fn returned for it? */
-bool kh_order_is_done(kh_order *o, uint64_t ticket);
-/* Is ticket < next + window, so that kh_order_put will not block?  1, or 0, or KH_ECANCEL;
- * `wait`: never 0.  With a pool of `window` items, a worker that takes one only when this returns
- * 1, and gives it back when it is delivered, cannot deadlock. */
-int kh_order_may_put(kh_order *o, uint64_t ticket, bool wait);
 
 /* Runs fn(arg, 0..n-1, err) on n threads (one of them the caller's) and waits.  A
  * failing fn stops the monitor.  Returns the first error, in *err. */

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 #include "io/bgzf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "io/output.h"
 
 typedef struct unit {

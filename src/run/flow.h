@@ -13,6 +13,7 @@
 #define KH_RUN_FLOW_H
 
 #include "backend/compute.h"
+#include "base/order.h"
 #include "base/timing.h"
 #include "run/format.h"
 #include "run/results.h"

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include "seqio/feed.h"
 #include "seqio/reader.h"
+#include "base/order.h"
 #include "io/pgzip.h"
 #include "io/source.h"
 

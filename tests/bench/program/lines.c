@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "run/format.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "io/text.h"
 
 struct lines {
