@@ -133,6 +133,19 @@ static int check_database(const struct classify_values *v, kh_err *err)
 	return KH_OK;
 }
 
+/* A name that asks for another form than a profile has. */
+static int check_profile(const char *name, kh_err *err)
+{
+	const char *end = name ? strrchr(name, '.') : NULL;
+
+	if (!end || (strcmp(end, ".cami") != 0 && strcmp(end, ".json") != 0))
+		return KH_OK;
+	return kh_fail(err, KH_EUSAGE, "--profile: '%s': a profile is a table, such as %.*s.tsv%s",
+		       name, (int)(end - name), name,
+		       end[1] == 'c' ? ", of which kmerhash merge --format cami-profile makes one "
+				       "of CAMI" : "");
+}
+
 static int check_outputs(const struct classify_values *v, kh_err *err)
 {
 	if (v->col5 && strcmp(v->col5, "none") != 0 && strcmp(v->col5, "features") != 0)
@@ -153,7 +166,7 @@ static int check_outputs(const struct classify_values *v, kh_err *err)
 	if ((v->extract.n || v->exclude.n) && !v->classified && !v->unclassified)
 		return kh_fail(err, KH_EUSAGE, "--extract and --exclude say which reads are "
 			       "written by --classified-out and --unclassified-out");
-	return KH_OK;
+	return check_profile(v->profile, err);
 }
 
 /* The options that only the one kind of database knows. */
