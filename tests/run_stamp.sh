@@ -86,6 +86,26 @@ sed 's/header ./header f/' other >"$s"; chmod 600 "$s"; cmp -s other "$s" ||
 : >"$s"; expect 1 "checksum" "an empty stamp" c
 rm "$s"
 
+# --- the same of text: its blocks of 16 MiB are checked by themselves ------------------------
+{ echo ">NC_001422.1"; head -c 144000000 /dev/urandom | LC_ALL=C tr '\000-\377' '[A*64][C*64][G*64][T*64]' | fold -w 80; } >large.fa
+check "text" build --db text.khdb --set text large.fa
+rm large.fa
+set -- $(od -An -tu8 -j 544 -N 16 text.khdb)           # where it begins, its bytes
+check "text: of more than two blocks" test "$2" -gt 33554432
+t() { "$kmerhash" classify -v --db text.khdb --output o.tsv "$@" "$sim"; }
+settle
+expect 0 "$now" "text: checked" t
+expect 0 "text.khdb was checked before" "text: not checked again" t
+printf '\377\000\377' | dd of=text.khdb bs=1 seek=$(($1 + $2 / 2)) conv=notrunc 2>.err
+settle
+expect 1 "checksum" "text: damaged" t
+expect 0 "" "text: damaged, --set no-verify" t --set no-verify
+fake text.khdb >name
+expect 0 "text.khdb was checked before" "text: a stamp of a damaged file is believed" t
+expect 1 "checksum" "text: and not with --set verify" t --set verify
+expect 1 "checksum" "text: nor by the command verify" "$kmerhash" verify text.khdb
+rm -f text.khdb "$(cat name)" o.tsv
+
 # --- the command verify, and no cache at all ---------------------------------------------------
 cp good a.khdb; settle
 expect 0 "" "verify" "$kmerhash" verify -q a.khdb
