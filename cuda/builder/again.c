@@ -243,13 +243,13 @@ int kh_cuda_plan_again(kh_builder *b, kh_err *err)
 	for (; make_groups(k, most), (each = worker_bytes(b)) > limit / 16 && most > 0; most /= 2)
 		;
 	for (unsigned i = 0; i < b->n; i++) {
-		struct kh_cuda_owner *s = &b->owner[i];
+		struct kh_cuda_owner *o = &b->owner[i];
 		const unsigned there = (b->o.on.threads + b->n - 1 - i) / b->n;
-		const uint64_t fit = s->plan.limit / 8 / each;
+		const uint64_t fit = o->plan.limit / 8 / each;
 
-		s->again = there < WORKERS ? there : WORKERS;
-		s->again = s->again < fit ? s->again : fit ? (unsigned)fit : 1;
-		s->plan.again = s->again * each;
+		o->again = there < WORKERS ? there : WORKERS;
+		o->again = o->again < fit ? o->again : fit ? (unsigned)fit : 1;
+		o->plan.again = o->again * each;
 	}
 	return KH_OK;
 }

@@ -66,14 +66,14 @@ void kh_cuda_builder_close(kh_builder *b)
 	free(b);
 }
 
-static int slab_open(const kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err)
+static int slab_open(const kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err)
 {
 	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
-	int rc = kh_gpu_use(s->device, err);
+	int rc = kh_gpu_use(o->device, err);
 
 	if (!rc)
-		rc = kh_gpu_room_exact(&s->slab, kh_cuda_slab_bytes(b, workers), err);
-	return rc ? rc : kh_gpu_host_room(&s->pinned, workers * SLOTS * (kh_gpu_up(z.in) +
+		rc = kh_gpu_room_exact(&o->slab, kh_cuda_slab_bytes(b, workers), err);
+	return rc ? rc : kh_gpu_host_room(&o->pinned, workers * SLOTS * (kh_gpu_up(z.in) +
 							kh_gpu_up(z.sums)) + 1, err);
 }
 

@@ -163,14 +163,14 @@ int kh_cuda_retire_all(kh_builder *b, kh_err *err);
 /* Moves all pairs to the store of the host, whose waves are of whole ranges. */
 int kh_cuda_spill_all(kh_builder *b, kh_err *err);
 /* Frees the chunks of the owner on its device, which must be the current one. */
-void kh_cuda_drop_chunks(struct kh_cuda_owner *s);
+void kh_cuda_drop_chunks(struct kh_cuda_owner *o);
 
 /* --- memory.c --- */
 /* For blocks of the usual size; and the one allocation for all slots of so many workers. */
 struct kh_cuda_sizes kh_cuda_usual_sizes(const kh_builder *b);
 size_t kh_cuda_slab_bytes(const kh_builder *b, unsigned workers);
 /* What the owner may take of its device; one that is named twice is halved. */
-int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err);
+int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err);
 
 /* --- again.c --- */
 /* Keeps the slot's input, and notes it in the slot. */

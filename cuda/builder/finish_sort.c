@@ -36,16 +36,16 @@ static int gather(struct kh_wave *w, const kh_gpu_pairs *from, size_t n, uint64_
 
 static int gather_device(struct kh_wave *w, kh_err *err)
 {
-	struct kh_cuda_owner *s = w->owner;
-	kh_gpu_pairs *from = kh_array(s->n_stored, sizeof *from, err);
+	struct kh_cuda_owner *o = w->owner;
+	kh_gpu_pairs *from = kh_array(o->n_stored, sizeof *from, err);
 	uint64_t n = 0;
 	int rc = from ? KH_OK : KH_ENOMEM;
 
-	if (s->n_stored)
-		qsort(s->stored, s->n_stored, sizeof *s->stored, by_ticket);
-	for (size_t i = 0; i < s->n_stored && !rc; i++) {
-		const struct kh_cuda_stored *p = &s->stored[i];
-		const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
+	if (o->n_stored)
+		qsort(o->stored, o->n_stored, sizeof *o->stored, by_ticket);
+	for (size_t i = 0; i < o->n_stored && !rc; i++) {
+		const struct kh_cuda_stored *p = &o->stored[i];
+		const struct kh_cuda_chunk *c = &o->chunk[p->chunk];
 
 		from[i] = (kh_gpu_pairs) { .key = (const uint64_t *)c->key.p + p->at,
 					   .bin = (const uint32_t *)c->bin.p + p->at,
@@ -54,7 +54,7 @@ static int gather_device(struct kh_wave *w, kh_err *err)
 		n += p->n;
 	}
 	if (!rc && !(rc = kh_wave_room(w, n, 0, err)))
-		rc = gather(w, from, s->n_stored, n, err);
+		rc = gather(w, from, o->n_stored, n, err);
 	free(from);
 	w->pairs.sort.n = n;
 	return rc;

@@ -6,15 +6,15 @@
 
 struct kh_cuda_sizes kh_cuda_usual_sizes(const kh_builder *b)
 {
-	const kh_sampling *sk = &b->o.sampling;
+	const kh_sampling *s = &b->o.sampling;
 	const size_t block = b->o.block_size;
-	const kh_gpu_sample g = { .sampling = *sk, .n_pieces = 256,
+	const kh_gpu_sample g = { .sampling = *s, .n_pieces = 256,
 				  .n_words = (uint32_t)(block / 32 + 1024),
-				  .n_windows = block / sk->stride + 1024 };
+				  .n_windows = block / s->stride + 1024 };
 	struct kh_cuda_sizes z = { .in = block / 32 * 13 + 65536, .sums = 8192 };
 
 	z.room = kh_gpu_sample_room(&g);
-	z.pairs = (size_t)kh_sampling_bound(sk, block + 32768);
+	z.pairs = (size_t)kh_sampling_bound(s, block + 32768);
 	z.split = b->n > 1 ? kh_gpu_split_room(z.pairs, b->n) : 0;
 	return z;
 }
@@ -41,16 +41,16 @@ static uint64_t scan_scratch(uint64_t pairs)
 	return kh_gpu_encode_room(pairs);
 }
 
-int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *s, unsigned workers, kh_err *err)
+int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err)
 {
-	kh_gpu_plan *p = &s->plan;
+	kh_gpu_plan *p = &o->plan;
 	uint64_t free_bytes = 0, times = 0;
-	int rc = kh_gpu_use(s->device, err);
+	int rc = kh_gpu_use(o->device, err);
 
 	if (!rc)
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
-		times += b->owner[i].device == s->device;
+		times += b->owner[i].device == o->device;
 	*p = (kh_gpu_plan) { .sort_scratch = sort_scratch, .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)
@@ -60,15 +60,15 @@ int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *s, unsigned workers,
 	/* as long as nobody knows how many sequences and taxa there are */
 	p->tables = p->limit / 64 < UINT64_C(64) << 20 ? p->limit / 64 : UINT64_C(64) << 20;
 	p->most = kh_plan_most(p);
-	s->memory.limit = p->limit;
-	s->slab.budget = &s->memory;
-	s->pinned.budget = &b->pinned;
+	o->memory.limit = p->limit;
+	o->slab.budget = &o->memory;
+	o->pinned.budget = &b->pinned;
 	if (rc || p->slots <= p->limit)
 		return rc;
 	return kh_fail(err, KH_ENOMEM, "%u workers with blocks of %zu bytes need %" PRIu64
 		       " bytes of the memory of cuda:%d, of which %" PRIu64 " may be used "
 		       "(--threads, --set block-size, --set gpu-memory)", workers, b->o.block_size,
-		       p->slots, s->device, p->limit);
+		       p->slots, o->device, p->limit);
 }
 
 /* --- when it is known how many pairs there will be ------------------------------------- */
@@ -86,10 +86,10 @@ static uint64_t least_most(const kh_builder *b)
 }
 
 /* About so many bytes of packed bases and masks have so many pairs. */
-static uint64_t packed_bytes(const kh_sampling *sk, uint64_t pairs)
+static uint64_t packed_bytes(const kh_sampling *s, uint64_t pairs)
 {
-	const uint64_t bases = sk->scheme == KH_SYNCMER ? pairs * (sk->k - sk->s + 1)
-							: pairs / sk->s * sk->stride;
+	const uint64_t bases = s->scheme == KH_SYNCMER ? pairs * (s->k - s->s + 1)
+							: pairs / s->s * s->stride;
 
 	return bases / 32 * 12;
 }
@@ -123,14 +123,14 @@ int kh_cuda_builder_plan(kh_builder *b, uint64_t pairs, kh_plan *p, kh_err *err)
 	}
 	decide(b, pairs, p);
 	for (unsigned i = 0; i < b->n && !rc; i++) {
-		const struct kh_cuda_owner *s = &b->owner[i];
-		const uint64_t least = kh_plan_least(&s->plan, pairs / KH_RANGES);
+		const struct kh_cuda_owner *o = &b->owner[i];
+		const uint64_t least = kh_plan_least(&o->plan, pairs / KH_RANGES);
 
-		if (least > s->plan.limit)
+		if (least > o->plan.limit)
 			rc = kh_fail(err, KH_ENOMEM, "one of 256 ranges of about %" PRIu64
 				     " pairs needs %" PRIu64 " bytes of the memory of cuda:%d, of "
 				     "which %" PRIu64 " may be used (--set gpu-memory)", pairs,
-				     least, s->device, s->plan.limit);
+				     least, o->device, o->plan.limit);
 	}
 	if (rc || !b->spilling)
 		return rc;

@@ -10,60 +10,60 @@
 
 #include "base/mem.h"
 
-void kh_cuda_drop_chunks(struct kh_cuda_owner *s)
+void kh_cuda_drop_chunks(struct kh_cuda_owner *o)
 {
-	for (size_t i = 0; i < s->n_chunks; i++) {
-		kh_gpu_drop(&s->chunk[i].key);
-		kh_gpu_drop(&s->chunk[i].bin);
+	for (size_t i = 0; i < o->n_chunks; i++) {
+		kh_gpu_drop(&o->chunk[i].key);
+		kh_gpu_drop(&o->chunk[i].bin);
 	}
-	s->n_chunks = 0;
-	s->store_bytes = 0;
+	o->n_chunks = 0;
+	o->store_bytes = 0;
 }
 
 /* Makes a chunk with room for n more pairs, if the plan and the device allow it. The caller holds
  * the lock. */
-static bool chunk_new(struct kh_cuda_owner *s, uint64_t n)
+static bool chunk_new(struct kh_cuda_owner *o, uint64_t n)
 {
-	const uint64_t planned = s->plan.slots + s->store_bytes;
-	const uint64_t used = atomic_load(&s->memory.used);
-	const uint64_t cap = kh_plan_chunk(&s->plan, used > planned ? used : planned,
-					   s->store_bytes, s->n_pairs, s->n_stored, n, CHUNK);
+	const uint64_t planned = o->plan.slots + o->store_bytes;
+	const uint64_t used = atomic_load(&o->memory.used);
+	const uint64_t cap = kh_plan_chunk(&o->plan, used > planned ? used : planned,
+					   o->store_bytes, o->n_pairs, o->n_stored, n, CHUNK);
 	struct kh_cuda_chunk *c;
 
-	if (cap == 0 || kh_grow((void **)&s->chunk, &s->cap_chunks, s->n_chunks + 1,
-				sizeof *s->chunk, NULL))
+	if (cap == 0 || kh_grow((void **)&o->chunk, &o->cap_chunks, o->n_chunks + 1,
+				sizeof *o->chunk, NULL))
 		return false;
-	c = &s->chunk[s->n_chunks];
+	c = &o->chunk[o->n_chunks];
 	*c = (struct kh_cuda_chunk) { .cap = cap };
-	c->key.budget = c->bin.budget = &s->memory;
+	c->key.budget = c->bin.budget = &o->memory;
 	if (kh_gpu_room_exact(&c->key, cap * sizeof(uint64_t), NULL) ||
 	    kh_gpu_room_exact(&c->bin, cap * sizeof(uint32_t), NULL)) {
 		kh_gpu_drop(&c->key);
 		return false;
 	}
-	s->store_bytes += kh_plan_pairs(cap);
-	s->n_chunks++;
+	o->store_bytes += kh_plan_pairs(cap);
+	o->n_chunks++;
 	return true;
 }
 
 /* Finds a place for p->n pairs; false: they must go to the host. The caller holds the lock, and
  * the device of the owner is the current one. */
-static bool admit(struct kh_cuda_owner *s, struct kh_cuda_stored *p)
+static bool admit(struct kh_cuda_owner *o, struct kh_cuda_stored *p)
 {
-	struct kh_cuda_chunk *c = s->n_chunks ? &s->chunk[s->n_chunks - 1] : NULL;
+	struct kh_cuda_chunk *c = o->n_chunks ? &o->chunk[o->n_chunks - 1] : NULL;
 	bool room = c && p->n <= c->cap - c->used;
 
-	if (room ? !kh_plan_stays(&s->plan, s->store_bytes, s->n_pairs, s->n_stored, p->n)
-		 : !chunk_new(s, p->n))
+	if (room ? !kh_plan_stays(&o->plan, o->store_bytes, o->n_pairs, o->n_stored, p->n)
+		 : !chunk_new(o, p->n))
 		return false;
-	if (kh_grow((void **)&s->stored, &s->cap_stored, s->n_stored + 1, sizeof *s->stored, NULL))
+	if (kh_grow((void **)&o->stored, &o->cap_stored, o->n_stored + 1, sizeof *o->stored, NULL))
 		return false;
-	c = &s->chunk[s->n_chunks - 1];
-	p->chunk = s->n_chunks - 1;
+	c = &o->chunk[o->n_chunks - 1];
+	p->chunk = o->n_chunks - 1;
 	p->at = c->used;
 	c->used += p->n;
-	s->n_pairs += p->n;
-	s->stored[s->n_stored++] = *p;
+	o->n_pairs += p->n;
+	o->stored[o->n_stored++] = *p;
 	return true;
 }
 
@@ -87,9 +87,9 @@ static int spill(kh_builder *b, cudaStream_t stream, kh_gpu_buf *back,
 }
 
 /* Where the pairs of a block lie in the chunks. */
-static kh_gpu_pairs pairs_of(const struct kh_cuda_owner *s, const struct kh_cuda_stored *p)
+static kh_gpu_pairs pairs_of(const struct kh_cuda_owner *o, const struct kh_cuda_stored *p)
 {
-	const struct kh_cuda_chunk *c = &s->chunk[p->chunk];
+	const struct kh_cuda_chunk *c = &o->chunk[p->chunk];
 
 	return (kh_gpu_pairs) { .key = (const uint64_t *)c->key.p + p->at,
 			       .bin = (const uint32_t *)c->bin.p + p->at,
@@ -101,16 +101,16 @@ static kh_gpu_pairs pairs_of(const struct kh_cuda_owner *s, const struct kh_cuda
 static int find_place(kh_builder *b, const kh_gpu_pairs *run, unsigned i, uint64_t ticket,
 		      kh_gpu_pairs *to, bool *stay, kh_err *err)
 {
-	struct kh_cuda_owner *s = &b->owner[i];
+	struct kh_cuda_owner *o = &b->owner[i];
 	struct kh_cuda_stored p = { .ticket = ticket, .n = run->n };
 	int rc;
 
 	pthread_mutex_lock(&b->lock);
-	rc = kh_gpu_use(s->device, err);
-	b->spilling = b->spilling || (!rc && !admit(s, &p));
+	rc = kh_gpu_use(o->device, err);
+	b->spilling = b->spilling || (!rc && !admit(o, &p));
 	*stay = !b->spilling;
 	if (!rc && *stay)
-		*to = pairs_of(s, &p);
+		*to = pairs_of(o, &p);
 	else if (!rc && !b->store)
 		rc = kh_store_new(&b->store, b->host.memory, b->o.tmp, err);
 	pthread_mutex_unlock(&b->lock);
@@ -225,10 +225,10 @@ static int spill_worker(void *arg, unsigned worker, kh_err *err)
 {
 	struct spilling *x = arg;
 	kh_builder *b = x->b;
-	struct kh_cuda_owner *s = &b->owner[x->owner];
+	struct kh_cuda_owner *o = &b->owner[x->owner];
 	kh_gpu_buf back = { .budget = &b->pinned };
 	cudaStream_t stream = NULL;
-	int rc = kh_gpu_use(s->device, err);
+	int rc = kh_gpu_use(o->device, err);
 
 	(void)worker;
 	if (!rc)
@@ -236,11 +236,11 @@ static int spill_worker(void *arg, unsigned worker, kh_err *err)
 	while (!rc) {
 		const size_t i = x->next++;
 
-		if (i >= s->n_stored)
+		if (i >= o->n_stored)
 			break;
-		const kh_gpu_pairs p = pairs_of(s, &s->stored[i]);
+		const kh_gpu_pairs p = pairs_of(o, &o->stored[i]);
 
-		rc = spill(b, stream, &back, &p, s->stored[i].ticket * b->n + x->owner, err);
+		rc = spill(b, stream, &back, &p, o->stored[i].ticket * b->n + x->owner, err);
 	}
 	kh_gpu_drop(&back);
 	if (stream)
@@ -253,17 +253,17 @@ int kh_cuda_spill_all(kh_builder *b, kh_err *err)
 	int rc = b->store ? KH_OK : kh_store_new(&b->store, b->host.memory, b->o.tmp, err);
 
 	for (unsigned i = 0; i < b->n && !rc; i++) {
-		struct kh_cuda_owner *s = &b->owner[i];
+		struct kh_cuda_owner *o = &b->owner[i];
 		struct spilling x = { .b = b, .owner = i };
 
 		rc = kh_side_by_side(b->o.on.threads < SPILLERS ? b->o.on.threads : SPILLERS,
 					  spill_worker, &x, err);
 		if (!rc)
-			rc = kh_gpu_use(s->device, err);
+			rc = kh_gpu_use(o->device, err);
 		if (rc)
 			break;
-		kh_cuda_drop_chunks(s);
-		s->n_stored = 0;
+		kh_cuda_drop_chunks(o);
+		o->n_stored = 0;
 	}
 	return rc;
 }

@@ -4,23 +4,23 @@
 #include <stdio.h>
 #include "base/msg.h"
 
-void kh_timer_start(kh_timer *l)
+void kh_timer_start(kh_timer *t)
 {
-	l->at = kh_seconds();
+	t->at = kh_seconds();
 }
 
-void kh_timer_mark(kh_timer *l, int kind)
+void kh_timer_mark(kh_timer *t, int kind)
 {
 	const double now = kh_seconds();
 
-	l->spent[kind] += now - l->at;
-	l->at = now;
+	t->spent[kind] += now - t->at;
+	t->at = now;
 }
 
-void kh_timer_add(kh_timer *sum, const kh_timer *l)
+void kh_timer_add(kh_timer *sum, const kh_timer *t)
 {
 	for (int k = 0; k < KH_TIMER_KINDS; k++)
-		sum->spent[k] += l->spent[k];
+		sum->spent[k] += t->spent[k];
 }
 
 void kh_timer_show(const kh_timer *sum, unsigned workers, const char *const *name)

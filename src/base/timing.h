@@ -11,10 +11,10 @@ typedef struct kh_timer {
 } kh_timer;
 
 /* From now on; what was counted before stays. */
-void kh_timer_start(kh_timer *l);
+void kh_timer_start(kh_timer *t);
 /* Counts the time since the last call for that kind of work. */
-void kh_timer_mark(kh_timer *l, int kind);
-void kh_timer_add(kh_timer *sum, const kh_timer *l);
+void kh_timer_mark(kh_timer *t, int kind);
+void kh_timer_add(kh_timer *sum, const kh_timer *t);
 /* Logs how the time of so many workers was shared; name: those of the kinds, then NULL. */
 void kh_timer_show(const kh_timer *sum, unsigned workers, const char *const *name);
 

@@ -42,12 +42,12 @@ typedef struct kh_limit_size {
 
 /* f->bytes and f->most are set; estimate: bytes that a database of all features would probably
  * have; 0: not known. */
-void kh_limit_start(kh_limit *f, uint64_t estimate);
+void kh_limit_start(kh_limit *l, uint64_t estimate);
 /* The size of the database with as many features as the limit lets it have, by that of f->share;
  * of the file if only that is limited. */
-kh_limit_size kh_limit_all(const kh_limit *f, const kh_limit_size *built);
+kh_limit_size kh_limit_all(const kh_limit *l, const kh_limit_size *built);
 /* After a build of f->share: *keep says whether it is the database; if not, f->share is what is
  * to be built next. */
-int kh_limit_next(kh_limit *f, const kh_limit_size *built, bool *keep, kh_err *err);
+int kh_limit_next(kh_limit *l, const kh_limit_size *built, bool *keep, kh_err *err);
 
 #endif

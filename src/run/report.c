@@ -73,34 +73,34 @@ static int by_clade(const void *a, const void *b)
 	return x->taxid > y->taxid ? -1 : x->taxid < y->taxid;
 }
 
-static void push_children(struct table *s, const struct row *r)
+static void push_children(struct table *t, const struct row *r)
 {
-	const kh_taxonomy *tax = s->tax;
+	const kh_taxonomy *tax = t->tax;
 	size_t n = 0;
 
 	for (uint32_t c = r->taxon + 1; c < tax->end[r->taxon]; c = tax->end[c])
-		if (s->clade[c] > 0 || s->o->zero_counts)
-			s->child[n++] =
-				(struct row) { s->clade[c], c, r->depth + 1, tax->taxid[c] };
-	qsort(s->child, n, sizeof *s->child, by_clade);
-	memcpy(s->stack + s->n, s->child, n * sizeof *s->child);
-	s->n += n;
+		if (t->clade[c] > 0 || t->o->zero_counts)
+			t->child[n++] =
+				(struct row) { t->clade[c], c, r->depth + 1, tax->taxid[c] };
+	qsort(t->child, n, sizeof *t->child, by_clade);
+	memcpy(t->stack + t->n, t->child, n * sizeof *t->child);
+	t->n += n;
 }
 
 /* The name without quotation marks at its beginning, as programs that read CSV would misread
  * them. */
-static const char *plain_name(const struct table *s, uint32_t taxon)
+static const char *plain_name(const struct table *t, uint32_t taxon)
 {
-	const char *name = s->tax->names + s->tax->name[taxon];
+	const char *name = t->tax->names + t->tax->name[taxon];
 
-	return s->o->plain ? name : name + strspn(name, "\"");
+	return t->o->plain ? name : name + strspn(name, "\"");
 }
 
-static void counts(struct table *s, uint64_t clade, uint64_t direct)
+static void counts(struct table *t, uint64_t clade, uint64_t direct)
 {
-	double percent = s->total > 0 ? 100.0 * (double)clade / (double)s->total : 0;
+	double percent = t->total > 0 ? 100.0 * (double)clade / (double)t->total : 0;
 
-	kh_buf_print(s->b, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
+	kh_buf_print(t->b, "%6.2f\t%" PRIu64 "\t%" PRIu64 "\t", percent, clade, direct);
 }
 
 /* Indents by two blanks for each level, up to a limit: without one, the size of a report could
@@ -111,19 +111,19 @@ static void indent(kh_buf *b, uint32_t depth)
 		kh_buf_add(b, "  ", 2);
 }
 
-static void kraken_row(struct table *s, const struct row *r)
+static void kraken_row(struct table *t, const struct row *r)
 {
 	char code[16];
 
-	counts(s, s->clade[r->taxon], s->t->direct[r->taxon]);
-	if (s->o->minimizer_data)
-		kh_buf_print(s->b, "%" PRIu64 "\t%" PRIu64 "\t", s->t->distinct.found[r->taxon],
-			     kh_distinct_count(&s->t->distinct, r->taxon));
-	kh_taxonomy_code(s->tax, r->taxon, code);
-	kh_buf_print(s->b, "%s\t%" PRIu32 "\t", code, r->taxid);
-	indent(s->b, r->depth);
-	kh_buf_string(s->b, plain_name(s, r->taxon));
-	kh_buf_string(s->b, "\n");
+	counts(t, t->clade[r->taxon], t->t->direct[r->taxon]);
+	if (t->o->minimizer_data)
+		kh_buf_print(t->b, "%" PRIu64 "\t%" PRIu64 "\t", t->t->distinct.found[r->taxon],
+			     kh_distinct_count(&t->t->distinct, r->taxon));
+	kh_taxonomy_code(t->tax, r->taxon, code);
+	kh_buf_print(t->b, "%s\t%" PRIu32 "\t", code, r->taxid);
+	indent(t->b, r->depth);
+	kh_buf_string(t->b, plain_name(t, r->taxon));
+	kh_buf_string(t->b, "\n");
 }
 
 /* "d__Bacteria|p__...": taxa without a letter are left out. */
@@ -161,39 +161,39 @@ static uint32_t max_depth(const kh_taxonomy *tax, uint32_t *depth)
 }
 
 /* Sums up clades from the last taxon to the root, as a parent has a smaller number. */
-static int sum_clades(struct table *s, kh_err *err)
+static int sum_clades(struct table *t, kh_err *err)
 {
-	const kh_taxonomy *tax = s->tax;
+	const kh_taxonomy *tax = t->tax;
 	int rc = KH_OK;
 
-	memcpy(s->clade, s->t->direct, tax->n * sizeof *s->clade);
+	memcpy(t->clade, t->t->direct, tax->n * sizeof *t->clade);
 	for (uint32_t i = tax->n - 1; i > 0 && !rc; i--) {
-		s->clade[tax->parent[i]] += s->clade[i];
-		if (s->o->minimizer_data)
-			rc = kh_distinct_join(&s->t->distinct, tax->parent[i], &s->t->distinct, i,
+		t->clade[tax->parent[i]] += t->clade[i];
+		if (t->o->minimizer_data)
+			rc = kh_distinct_join(&t->t->distinct, tax->parent[i], &t->t->distinct, i,
 					      err);
 	}
-	s->total = s->clade[0] + s->t->unclassified;
+	t->total = t->clade[0] + t->t->unclassified;
 	return rc;
 }
 
-static void rows(struct table *s)
+static void rows(struct table *t)
 {
-	if (!s->o->mpa && (s->t->unclassified > 0 || s->o->zero_counts || s->total == 0)) {
-		counts(s, s->t->unclassified, s->t->unclassified);
-		kh_buf_print(s->b, "%sU\t0\tunclassified\n",
-			     s->o->minimizer_data ? "0\t0\t" : "");
+	if (!t->o->mpa && (t->t->unclassified > 0 || t->o->zero_counts || t->total == 0)) {
+		counts(t, t->t->unclassified, t->t->unclassified);
+		kh_buf_print(t->b, "%sU\t0\tunclassified\n",
+			     t->o->minimizer_data ? "0\t0\t" : "");
 	}
-	if (s->clade[0] > 0 || s->o->zero_counts || !s->o->plain)
-		s->stack[s->n++] = (struct row) { s->clade[0], 0, 0, s->tax->taxid[0] };
-	while (s->n > 0) {
-		struct row r = s->stack[--s->n];
+	if (t->clade[0] > 0 || t->o->zero_counts || !t->o->plain)
+		t->stack[t->n++] = (struct row) { t->clade[0], 0, 0, t->tax->taxid[0] };
+	while (t->n > 0) {
+		struct row r = t->stack[--t->n];
 
-		if (s->o->mpa)
-			mpa_row(s, &r);
+		if (t->o->mpa)
+			mpa_row(t, &r);
 		else
-			kraken_row(s, &r);
-		push_children(s, &r);
+			kraken_row(t, &r);
+		push_children(t, &r);
 	}
 }
 
