@@ -2,7 +2,7 @@
  * asides.h - the greatest sums of a read that lies a few bases aside, all at a time: 1.5 times as
  * many nanopore reads as by plain C (doc/speed.md)
  *
- * For the CPU, where it has SSE2, what kh_text_fit_each of fit.h says of each way to lie: a byte of
+ * For the CPU, where it has SSE2, what kh_text_fit of fit.h says of each way to lie: a byte of
  * a vector for each of them.
  */
 #ifndef KH_TEXT_ASIDES_H

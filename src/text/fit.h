@@ -6,7 +6,6 @@
 #include "text/text.h"
 #ifndef __CUDACC__
 #include "text/asides.h"
-#include "text/fours.h"
 #endif
 
 /* --- reads ------------------------------------------------------------------------ */
@@ -163,9 +162,9 @@ static KH_HD uint64_t kh_text_wrong(const kh_laid *l, int64_t at, uint32_t i)
 	return (kh_text_differ(l->read->base[w], here) | l->read->unknown[w]) >> skip << skip;
 }
 
-/* As kh_text_fit: the reference, and what a kernel does. */
-static KH_HD kh_alignment kh_text_fit_each(const kh_laid *l, int64_t at, uint32_t from,
-					   uint32_t to)
+/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
+ * the text, or that begins in front of it.  Only columns on the target count. */
+static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
 {
 	const kh_text_columns c = kh_text_on_target(l, at, from, to);
 	uint32_t done = c.from;
@@ -184,27 +183,6 @@ static KH_HD kh_alignment kh_text_fit_each(const kh_laid *l, int64_t at, uint32_
 	if (done < c.to)
 		kh_text_add_matches(&s, done, c.to);
 	return s.best;
-}
-
-/* The best stretch of the columns from .. to - 1 of a read whose first base would be base `at` of
- * the text, or that begins in front of it.  Only columns on the target count. */
-static KH_HD kh_alignment kh_text_fit(const kh_laid *l, int64_t at, uint32_t from, uint32_t to)
-{
-#ifdef __CUDACC__
-	return kh_text_fit_each(l, at, from, to);
-#else
-	const kh_text_columns c = kh_text_on_target(l, at, from, to);
-	const uint32_t first = c.from / 32, end = (c.to + 31) / 32;
-	uint64_t wrong[KH_TEXT_WORDS];
-
-	for (uint32_t w = first; w < end; w++)
-		wrong[w] = kh_text_wrong(l, at, w == first ? c.from : 32 * w);
-	if (c.from >= c.to)
-		return (kh_alignment) { 0, 0, 0, 0, 0 };
-	wrong[first] |= KH_TEXT_LOW & ~(UINT64_MAX << 2 * (c.from % 32));
-	wrong[end - 1] |= KH_TEXT_LOW & ~kh_text_first(c.to - 32 * (end - 1));
-	return kh_text_fit_fours(wrong, first, end);
-#endif
 }
 
 /* How many of the columns from .. to - 1 match: no stretch of them has a greater score. */
