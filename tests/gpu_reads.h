@@ -5,6 +5,7 @@
 #include "test.h"
 #include <string.h>
 #include "seqio/feed.h"
+#include "bases.h"
 #include "kmer/kmer.h"
 
 static char genome[1 << 17];
@@ -72,7 +73,7 @@ static void make_block(struct made_block *m, unsigned n, int kind)
 		make_read(text, r->len);
 		r->seq = (uint64_t)m->b.n_words * 32;
 		for (uint64_t j = 0; j < (r->len + 31) / 32 * 32; j++) {
-			unsigned base = j < r->len ? kh_base((unsigned char)text[j]) : 4;
+			unsigned base = j < r->len ? base_of((unsigned char)text[j]) : 4;
 
 			m->bases[(r->seq + j) / 32] |= (uint64_t)(base & 3)
 						       << 2 * (j % 32);

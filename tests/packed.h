@@ -5,7 +5,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "bases.h"
 #include "kmer/kmer.h"
+
+/* Of the low 2k bits and their reverse complement the lesser one. */
+static inline uint64_t canonical_of(uint64_t x, unsigned k)
+{
+	const uint64_t rc = kh_kmer_rc(x, k);
+
+	return x < rc ? x : rc;
+}
 
 typedef struct packed {
 	uint64_t *bases;
@@ -22,7 +31,7 @@ static inline packed pack(const char *s, size_t n)
 	memset(p.bases, 0xa5, words * sizeof *p.bases);
 	memset(p.amb, 0xff, words * sizeof *p.amb);
 	for (size_t i = 0; i < n; i++) {
-		unsigned b = kh_base((unsigned char)s[i]), sh = i & 31;
+		unsigned b = base_of((unsigned char)s[i]), sh = i & 31;
 
 		p.bases[i >> 5] = (p.bases[i >> 5] & ~(UINT64_C(3) << 2 * sh)) | (uint64_t)(b & 3)
 											 << 2 * sh;
@@ -57,7 +66,7 @@ static inline char *reversed(const char *s)
 	char *r = malloc(n + 1);
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned b = kh_base((unsigned char)s[n - 1 - i]);
+		unsigned b = base_of((unsigned char)s[n - 1 - i]);
 
 		r[i] = b > 3 ? 'N' : "TGCA"[b];
 	}
@@ -71,14 +80,14 @@ static inline uint64_t slow_kmer(const char *s, unsigned k)
 	uint64_t x = 0;
 
 	for (unsigned i = 0; i < k; i++)
-		x = x << 2 | kh_base((unsigned char)s[i]);
+		x = x << 2 | base_of((unsigned char)s[i]);
 	return x;
 }
 
 /* The same, of either strand. */
 static inline uint64_t slow_canonical(const char *s, unsigned k)
 {
-	return kh_kmer_canonical(slow_kmer(s, k), k);
+	return canonical_of(slow_kmer(s, k), k);
 }
 
 /* Is a k-mer a tandem repeat?  Base by base, as kmerhash-db(5) has it. */

@@ -16,7 +16,7 @@ static void test_base(void **state)
 		for (const char *p = good[b]; *p; p++)
 			want[(unsigned char)*p] = (unsigned char)b;
 	for (unsigned c = 0; c < 256; c++)
-		assert_int_equal(kh_base((unsigned char)c), want[c]);
+		assert_int_equal(base_of((unsigned char)c), want[c]);
 }
 
 static void test_reverse_complement(void **state)
@@ -30,8 +30,8 @@ static void test_reverse_complement(void **state)
 			assert_true(kh_kmer_rc(x, k) == rc);
 			assert_true(kh_kmer_rc(rc, k) == x);
 			assert_true(kh_kmer_reverse(kh_kmer_reverse(x, k), k) == x);
-			assert_true(kh_kmer_canonical(x, k) == (x < rc ? x : rc));
-			assert_true(kh_kmer_canonical(rc, k) == kh_kmer_canonical(x, k));
+			assert_true(canonical_of(x, k) == (x < rc ? x : rc));
+			assert_true(canonical_of(rc, k) == canonical_of(x, k));
 			free(s);
 			free(r);
 		}
@@ -45,7 +45,7 @@ static void test_extremes(void **state)
 
 		assert_true(all == (UINT64_C(1) << 2 * k) - 1);
 		assert_true(kh_kmer_rc(0, k) == all);           /* A... and T... */
-		assert_true(kh_kmer_canonical(all, k) == 0);
+		assert_true(canonical_of(all, k) == 0);
 		assert_true(kh_bits_canonical(0, k) == 0);
 		assert_true(kh_bits_canonical(all, k) == 0);
 	}
@@ -62,7 +62,7 @@ static void check_packed(const char *s, const packed *p, size_t i, unsigned k)
 	if (amb)
 		return;
 	assert_true(kh_kmer_reverse(bits, k) == x);
-	assert_true(kh_bits_canonical(bits, k) == kh_kmer_canonical(x, k));
+	assert_true(kh_bits_canonical(bits, k) == canonical_of(x, k));
 }
 
 static void test_packed(void **state)
@@ -77,7 +77,7 @@ static void test_packed(void **state)
 	for (size_t i = 0; i < 200; i++) {
 		assert_int_equal(kh_packed_amb(p.amb, i), s[i] == 'N');
 		if (s[i] != 'N')
-			assert_int_equal(kh_packed_base(p.bases, i), kh_base((unsigned char)s[i]));
+			assert_int_equal(kh_packed_base(p.bases, i), base_of((unsigned char)s[i]));
 	}
 	unpack(&p);
 	free(s);

@@ -310,7 +310,6 @@ int kh_distrib(kh_pair_counts *counts, const kh_db *db, const kh_distrib_options
 		 d.longest <= db->h->max_span;
 	rc = open_all(&d, err);
 	d.started = kh_seconds();
-	sum->seconds_load = d.compute.seconds;
 	if (!rc)
 		rc = kh_threads_run(d.m, o->on->threads, work, &d, err);
 	kh_progress_end();

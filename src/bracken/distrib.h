@@ -29,7 +29,7 @@ typedef struct kh_distrib_options {
 typedef struct kh_distrib_summary {
 	uint64_t sequences, nmers, classified;
 	uint64_t calls;                 /* N-mers that were classified one by one */
-	double seconds_load, seconds;
+	double seconds;
 } kh_distrib_summary;
 
 /* counts: n_lengths of them, zeroed, to be cleared by the caller. */

@@ -5,9 +5,6 @@
  * compares it with the text of each bin that it is given, so the index may be wrong now and then,
  * and a seed takes few bytes: 8 bits that tell it from others, and its bin.
  *
- *	kh_seeds_find()   the bins of many seeds, for the CPU (seeds_find.c)
- *	kh_seeds_each()   those of one seed: the reference, for the CPU and for kernels
- *
  * A line has 64 bytes: `slots` tags of one byte, then as many values of bits + 1 bits, packed,
  * the lowest first, and zeros.  A value is 0: the slot is free, and so are all behind it; 1 to
  * 2^bits: the bin, plus 1; or more: 2^bits + 1 plus the place of a list, in words of 4 bytes
@@ -167,30 +164,6 @@ static KH_HD const uint32_t *kh_seed_bins(const kh_seed_index *x, const kh_seed_
 	return value <= bins || value == kh_seed_over(x->bits)
 		       ? one
 		       : (const uint32_t *)kh_shares_near(&x->shares, x->image, 4 * word) + word;
-}
-
-/* Calls take(arg, bin) for each bin that a seed may begin in, level by level, slot by slot; for
- * KH_SEED_MANY, if these are not all. */
-static KH_HD void kh_seeds_each(const kh_seed_index *x, uint64_t key,
-				void (*take)(void *arg, uint32_t bin), void *arg)
-{
-	const uint32_t slots = kh_seed_slots(x->bits);
-
-	for (kh_seed_search s = kh_seed_begin(x, key); s.line; kh_seed_go_on(x, &s))
-		for (uint32_t i = 0; i < slots; i++) {
-			const uint32_t value = kh_seed_value(s.line, i, x->bits);
-			const uint32_t *w;
-			uint32_t one;
-
-			if (value == 0)
-				break;
-			if (s.line[i] != s.tag)
-				continue;
-			w = kh_seed_bins(x, s.range, value, &one);
-			for (; *w & KH_SEED_MORE; w++)
-				take(arg, *w & ~KH_SEED_MORE);
-			take(arg, *w);
-		}
 }
 
 #ifndef __CUDACC__

@@ -36,15 +36,6 @@
 #define KH_ORDER_SEED UINT64_C(0x9e3779b97f4a7c15)
 #define KH_RANK_SEED UINT64_C(0x7468696e206f7574)
 
-/* A=0 C=1 G=2 T=U=3 in either case; 4 for all else. */
-static KH_HD unsigned kh_base(unsigned char c)
-{
-	unsigned u = c & 0xdfu;                 /* upper case */
-	unsigned b = (u >> 1) & 3u;             /* A0 C1 T2 U2 G3 */
-	unsigned ok = (u == 'A') | (u == 'C') | (u == 'G') | (u == 'T') | (u == 'U');
-	return ok && c >= 'A' ? b ^ (b >> 1) : 4u;
-}
-
 static KH_HD unsigned kh_packed_base(const uint64_t *bases, uint64_t i)
 {
 	return (unsigned)(bases[i >> 5] >> (2 * (i & 31))) & 3u;
@@ -75,12 +66,6 @@ static KH_HD uint64_t kh_kmer_reverse(uint64_t x, unsigned k)
 static KH_HD uint64_t kh_kmer_rc(uint64_t x, unsigned k)
 {
 	return kh_kmer_reverse(~x, k);
-}
-
-static KH_HD uint64_t kh_kmer_canonical(uint64_t x, unsigned k)
-{
-	uint64_t rc = kh_kmer_rc(x, k);
-	return x < rc ? x : rc;
 }
 
 /* The finalizer of MurmurHash3 (Appleby): a bijection on 64 bits. */
