@@ -29,7 +29,7 @@ template <int H>
 __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 {
 	const uint32_t w = blockIdx.x * THREADS + threadIdx.x;
-	const kh_sampling sk = q.rule.sampling;
+	const kh_sampling sampling = q.rule.sampling;
 
 	if (w == q.n_words)
 		q.mark[w] = 0;          /* read beside the last one */
@@ -37,10 +37,10 @@ __global__ void __launch_bounds__(THREADS) mark_kernel(kh_gpu_query q)
 		return;
 	const uint64_t amb = q.amb[w] | (uint64_t)q.amb[w + 1] << 32;
 	const uint64_t a = q.bases[w], b = q.bases[w + 1];
-	const uint32_t are = sk.s <= 16 ? syncmers_of<H, uint32_t>(a, b, sk.s)
-					: syncmers_of<H>(a, b, sk.s);
+	const uint32_t are = sampling.s <= 16 ? syncmers_of<H, uint32_t>(a, b, sampling.s)
+					      : syncmers_of<H>(a, b, sampling.s);
 
-	q.mark[w] = leave_out(sk, q.bases, w, are & ~smear(amb, sk.k));
+	q.mark[w] = leave_out(sampling, q.bases, w, are & ~smear(amb, sampling.k));
 }
 
 template <bool ALL_SEEDS>
