@@ -547,7 +547,7 @@ def told_reads(db, excerpts):
         first = i * some // longs
         parts = [excerpts[(first + j) % some].ljust(-(-512 // db.max_span) * db.max_span, "N") for j in range(8)]
         yield 4, "".join(parts)
-        read = "".join(parts[:4])
+        read = "".join(parts[:5])
         yield 5, "".join(c.translate(OTHER) if fmix64(i) % 20 == 0 else c for i, c in enumerate(read))
 
 

@@ -299,6 +299,7 @@ class Sample:
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
+        self.told = {}
         self.errors_leave = 0
         self.parts, self.segments, self.placed = defaultdict(Counter), Counter(), Counter()
 
@@ -459,6 +460,7 @@ class Sample:
             seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
             self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
             share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
+            self.told[s] = [*numbers[s][:4], share]
             self.costs[s].append([self.costs_of(share or 32768), self.costs_of(10923 if share else 32768)])
             if cells:
                 fit = self.fits[s]
@@ -486,24 +488,38 @@ class Sample:
         every = sum(cells.values())
         part = (sum(x * max(0, cell - 140) for cell, x in cells.items()) << 10) // (19 * every) if every else 0
         share = (perfect * part + errors * (1024 - part)) >> 10 if perfect and errors else 0
-        expected = share * every >> 16
-        mine = (told << 24) // expected if expected else 65536
-        self.own_long[s] = 65536 if mine >= 62259 else max(0, mine - 10923 << 16) // 54613
+        self.own_long[s] = 65536
+        if every and share:
+            mine, most = (told << 24) // every, min(share, 63488)
+            if max(0, most - mine) ** 2 > 4 * (most * (65536 - most) // 32 + most * (65536 - most) * 256 // every):
+                self.own_long[s] = max(0, (mine << 16) // share - 10923 << 16) // 54613
         return share
 
+    def all_of(self, s):
+        """The fragments of a species, by those that are called it where it is known how many of all these are"""
+        total = 0
+        for size in range(5):
+            share = self.told[s][size] if self.told else 0
+            every = sum(self.cells[s].get(32 * size + j, 0) for j in range(32))
+            total += (self.called[s, size] << 16) // max(2048, share) if share else every
+        return total
+
     def share_out(self, first):
-        cells = defaultdict(Counter)
+        cells, called, of = defaultdict(Counter), Counter(), Counter()
+        for s, f in () if first else self.fits.items():
+            part = 0 if s in self.seldom else lb(max(1, f.own)) - lb(max(1, f.n))
+            of[s] = part + lb(max(1, self.all_of(s))) - lb(self.lengths[s])
         for (found, cell, call, _, _), many in self.classes.items():
-            weights = [2 ** 23 - self.cost(cell, call, s, drop) for s, drop in found]
-            if not first:
-                own = {s: self.fits[s].n if s in self.seldom else self.fits[s].own for s, _ in found}
-                weights = [w + lb(max(1, own[s])) - lb(self.lengths[s]) for w, (s, _) in zip(weights, found)]
+            now = None if call is None else self.tree.species[call]
+            weights = [2 ** 23 - self.cost(cell, call, s, drop) + of[s] for s, drop in found]
             powers = [pw(max(weights) - w) for w in weights]
             for (s, _), power in zip(found, powers):
                 share = 65536 * power // sum(powers)
                 cells[s][cell] += 0
                 if share >= 2048:
                     cells[s][cell] += many * share // 256
+                    called[s, cell // 32] += many * share // 256 if s == now else 0
+        self.called = called
         return {s: {cell: x for cell, x in c.items() if x} for s, c in cells.items()}
 
     def fit(self):
@@ -633,7 +649,8 @@ class Sample:
         if f.by_long:
             sure = f.own >= 2560 and self.verdict[s] == THERE[0] and f.weights[0] >= ONE // 4 * 3
             return "yes" if sure else "low"
-        sure = f.own >= 2560 and not f.weak and high - low <= 20 and (high <= 20 or f.weights[0] >= ONE // 4 * 3)
+        sure = (f.own >= 2560 and not f.weak and high - low <= 20 and high <= 70 and
+                (high <= 20 or f.weights[0] >= ONE // 4 * 3))
         return "yes" if sure else "low"
 
     def tenths(self, s, f, most):

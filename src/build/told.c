@@ -26,7 +26,7 @@ enum {
 	MOST = 256,             /* excerpts of a species that are asked about */
 	MOST_LONG = 64,         /* and long reads of each kind that are made of them */
 	IN_LONG = 8,            /* excerpts of such a read ... */
-	IN_LONG_ERRORS = 4,     /* ... and of one with errors: ever longer ones tell ever more */
+	IN_LONG_ERRORS = 5,     /* ... and of one with errors: ever longer ones tell ever more */
 	SPAN_MOST = 4096,       /* bases of a segment, for there to be long reads */
 	ERROR = 20,             /* one of so many of its bases is wrong */
 	WORDS = 2 * MOST * KH_LONG * KH_EXCERPT_WORDS + 2 * MOST_LONG * IN_LONG * SPAN_MOST / 32,

@@ -359,6 +359,8 @@ int kh_model_make(kh_model *m, const kh_model_input *in, kh_err *err)
 	free(w.place);
 	free(w.many);
 	free(w.alone);
+	free(w.called);
+	free(w.called_alone);
 	free(w.tied);
 	free(w.weight);
 	free(w.before);

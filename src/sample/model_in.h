@@ -13,9 +13,11 @@ enum { KH_DROP_COST = 113834, KH_DROP_COST_LONG = 2 * KH_DROP_COST / 3 };
  * about so many are called the species. */
 enum { KH_LITTLE = 2048, KH_NEARLY_ALL = 55705, KH_KEEP = 10923 };     /* 1/32, .85, 1/6 */
 
-/* -log2 of the shares of the fragments, by size, that are called the species, and that are not: of
- * its own ones, and of what is something else's. */
+/* The share of a species' own fragments, by size, that is called the species, in 1/65536, 0: it is
+ * not known; and -log2 of the shares that are, and that are not: of its own ones, and of what is
+ * something else's. */
 typedef struct kh_told {
+	uint32_t share[KH_SIZES];
 	uint32_t own[KH_SIZES][2], other[KH_SIZES][2];
 } kh_told;
 
@@ -26,6 +28,8 @@ typedef struct kh_work {
 	uint64_t (*many)[KH_CELLS];     /* by species: its fragments, in 1/256 */
 	/* of these, what is of classes with one candidate: it does not change */
 	uint64_t (*alone)[KH_CELLS];
+	/* by species and size: its fragments that are called it, and those of one candidate */
+	uint64_t (*called)[KH_SIZES], (*called_alone)[KH_SIZES];
 	uint32_t *tied;                 /* the other classes ... */
 	size_t n_tied;
 	uint64_t *weight;               /* ... which are shared by these logarithms, by species */
@@ -47,6 +51,12 @@ static inline kh_presence *kh_species_of(const kh_work *w, const kh_class *k, in
 	return &w->m->at[w->place[k->species[i]] - 1];
 }
 
+/* Do the calls of a class name this species? */
+static inline bool kh_is_called(const kh_work *w, const kh_class *k, uint32_t species)
+{
+	return k->call != KH_NO_TAXON && w->in->db->tax->species[k->call] == species;
+}
+
 /* The logarithms by which fragments of a class are less likely to be candidate number i's own, or
  * something else's that fits it. */
 typedef struct kh_costs {
@@ -55,17 +65,15 @@ typedef struct kh_costs {
 
 static inline kh_costs kh_costs_of(const kh_work *w, const kh_class *k, int i)
 {
-	const uint32_t size = k->cell / KH_SHARES,
-		       now = k->call == KH_NO_TAXON ? KH_NO_TAXON
-						    : w->in->db->tax->species[k->call];
+	const uint32_t size = k->cell / KH_SHARES;
+	const bool not = !kh_is_called(w, k, k->species[i]);
 	const uint64_t drop = (uint64_t)k->drop[i] *
 			      (size == KH_LONG ? KH_DROP_COST_LONG : KH_DROP_COST);
 	const kh_told *t = w->told ? &w->told[w->place[k->species[i]] - 1] : NULL;
 
 	if (!t)
 		return (kh_costs) { drop, drop };
-	return (kh_costs) { drop + t->own[size][k->species[i] != now],
-			    drop + t->other[size][k->species[i] != now] };
+	return (kh_costs) { drop + t->own[size][not], drop + t->other[size][not] };
 }
 
 /* Densities at a cell, times the species' fragments: of its own, and of all others. */

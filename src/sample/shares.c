@@ -1,4 +1,11 @@
-/* shares.c - shares fragments that name several species among these */
+/*
+ * shares.c - shares fragments that name several species among these
+ *
+ * Which species a fragment names besides its own depends on its species, and how is not known.  So
+ * of what is shared, that part which is called a species says how much of it there is: it is as
+ * much of all as the database says.  What is shared otherwise says nothing of that: where two
+ * species have a stretch in common, and a third another, the shares would drift to one of them.
+ */
 #include <config.h>
 #include "sample/model_in.h"
 
@@ -7,28 +14,48 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
+/* A species' fragments, in 1/256, by those that are called it; of sizes where that cannot be
+ * known, all of them. */
+static uint64_t by_called(const kh_work *w, uint32_t i)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t size = 0; size < KH_SIZES; size++) {
+		const uint64_t share = w->told ? w->told[i].share[size] : 0;
+
+		if (share > 0)
+			sum += (w->called[i][size] << 16) / (share > KH_LITTLE ? share : KH_LITTLE);
+		for (uint32_t j = 0; j < KH_SHARES && share == 0; j++)
+			sum += w->many[i][size * KH_SHARES + j];
+	}
+	return sum;
+}
+
+static uint64_t log_of(uint64_t x)
+{
+	return kh_log2q(x > 0 ? x : 1);
+}
+
 /* The logarithm of what a species has of its own for each base of genome, made positive by adding a
  * bound that no weight is below. */
-static uint64_t weight_of(const kh_presence *p, bool first)
+static uint64_t weight_of(const kh_work *w, uint32_t i)
 {
+	const kh_presence *p = &w->m->at[i];
 	uint64_t log = UINT64_C(128) << 16;
 
-	if (!first) {
+	if (w->fitted) {
 		/* what is related to a species is a rival of the others, too */
-		const uint64_t own = p->seldom ? p->fit.total : kh_presence_own(p);
-
-		log += kh_log2q(own > 0 ? own : 1);
-		log -= kh_log2q(p->length);
+		if (!p->seldom)
+			log += log_of(kh_presence_own(p)) - log_of(p->fit.total);
+		log += log_of(by_called(w, i)) - log_of(p->length);
 	}
 	return log;
 }
 
 /* Threads add to the same sums. */
-static void add(kh_work *w, uint32_t species, uint32_t cell, uint64_t many)
+static void add(uint64_t *sum, uint64_t many)
 {
-	_Atomic uint64_t *sum = (_Atomic uint64_t *)&w->many[species][cell];
-
-	atomic_fetch_add_explicit(sum, many, memory_order_relaxed);
+	atomic_fetch_add_explicit((_Atomic uint64_t *)sum, many, memory_order_relaxed);
 }
 
 static void share_class(kh_work *w, const kh_class *k)
@@ -45,11 +72,14 @@ static void share_class(kh_work *w, const kh_class *k)
 	for (int i = 0; i < n; i++)
 		sum += log[i] = kh_exp2q(most - log[i]);
 	for (int i = 0; i < n; i++) {
-		const uint64_t share = (log[i] << 16) / sum;
+		const uint64_t share = (log[i] << 16) / sum, many = k->many * share >> 8;
 
 		/* smaller ones are dropped */
-		if (share >= KH_LITTLE)
-			add(w, at[i], k->cell, k->many * share >> 8);
+		if (share < KH_LITTLE)
+			continue;
+		add(&w->many[at[i]][k->cell], many);
+		if (kh_is_called(w, k, k->species[i]))
+			add(&w->called[at[i]][k->cell / KH_SHARES], many);
 	}
 }
 
@@ -68,17 +98,23 @@ int kh_ties_open(kh_work *w, kh_err *err)
 	const kh_classes *c = w->in->classes;
 
 	w->alone = kh_array(w->m->n, sizeof *w->alone, err);
+	w->called = kh_array(w->m->n, sizeof *w->called, err);
+	w->called_alone = kh_array(w->m->n, sizeof *w->called_alone, err);
 	w->weight = kh_array(w->m->n, sizeof *w->weight, err);
 	w->tied = kh_array(c->n, sizeof *w->tied, err);
-	if (!w->alone || !w->weight || !w->tied)
+	if (!w->alone || !w->called || !w->called_alone || !w->weight || !w->tied)
 		return KH_ENOMEM;
 	for (size_t i = 0; i < c->n; i++) {
 		const kh_class *k = &c->at[i];
+		const uint32_t at = w->place[k->species[0]] - 1;
 
-		if (k->species[1] == KH_NO_TAXON)
-			w->alone[w->place[k->species[0]] - 1][k->cell] += k->many << 8;
-		else
+		if (k->species[1] != KH_NO_TAXON) {
 			w->tied[w->n_tied++] = (uint32_t)i;
+			continue;
+		}
+		w->alone[at][k->cell] += k->many << 8;
+		if (kh_is_called(w, k, k->species[0]))
+			w->called_alone[at][k->cell / KH_SHARES] += k->many << 8;
 	}
 	return KH_OK;
 }
@@ -86,7 +122,8 @@ int kh_ties_open(kh_work *w, kh_err *err)
 int kh_ties_divide(kh_work *w, kh_err *err)
 {
 	for (uint32_t i = 0; i < w->m->n; i++)
-		w->weight[i] = weight_of(&w->m->at[i], !w->fitted);
+		w->weight[i] = weight_of(w, i);
+	memcpy(w->called, w->called_alone, w->m->n * sizeof *w->called);
 	memcpy(w->many, w->alone, w->m->n * sizeof *w->many);
 	return kh_work_run(w, w->n_tied, KH_FEW_CLASSES, share_some, err);
 }

@@ -16,6 +16,7 @@ enum {
 	/* what is sure: */
 	SURE_READS = 10 * 256,
 	SURE_WITHIN = 20,       /* its identity is known within so much, in 1/1000 */
+	SURE_STRAIN = 70,       /* none of these is farther than a strain is */
 	SURE_NEAR = 20,         /* and is at least as near */
 	SURE_SHARE = KH_WEIGHT_ONE / 4 * 3      /* or so many fragments are explained */
 };
@@ -84,7 +85,7 @@ enum kh_confidence kh_confidence_of(const kh_presence *p)
 	/* of long ones errors make the interval wide */
 	if (p->by_long)
 		return p->verdict == KH_PRESENT && f->weight[0] >= SURE_SHARE ? KH_HIGH : KH_LOW;
-	return !f->weak && to - from <= SURE_WITHIN &&
+	return !f->weak && to - from <= SURE_WITHIN && to <= SURE_STRAIN &&
 			       (to <= SURE_NEAR || f->weight[0] >= SURE_SHARE)
 		       ? KH_HIGH : KH_LOW;
 }

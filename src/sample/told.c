@@ -25,9 +25,11 @@
 /* In 1/65536. */
 enum {
 	SELDOM = 47186,         /* .72: with less of the share to be expected, it is a relative */
-	ALL_OWN = 62259,        /* .95: with so much of it, all long fragments are its own */
 	UNKNOWN = 32768
 };
+
+/* Long reads of the build that have no excerpt in common: it asks with 256 excerpts, 8 a read. */
+enum { ASKED = 32 };
 
 /* Of 32ths of the features, what a long read with the build's errors finds; without, 31. */
 enum { WITH_ERRORS = 12 };
@@ -108,14 +110,26 @@ static uint64_t expect_long(const uint64_t many[KH_CELLS], const uint16_t told[K
 	return between(many, all, told[KH_LONG], told[KH_LONG + 1]);
 }
 
+/* Could so many be told, of a species with no others than its own?  What is told may be less than
+ * what is expected by two standard errors, of the sample and of what the build has asked; that
+ * all were told of so few says little of one more. */
+static bool may_be_all_own(uint64_t expected, uint64_t told, uint64_t all)
+{
+	const uint64_t most = 65536 - 65536 / ASKED, of = expected < most ? expected : most,
+		       less = told < of ? of - told : 0, each = of * (65536 - of);
+
+	return less * less <= 4 * (each / ASKED + each * 256 / all);
+}
+
 /* Of a species' long fragments, the share that is its own, if n are told. */
 static uint32_t find_own_long(const uint64_t many[KH_CELLS], const uint16_t told[KH_TOLD],
 			      uint64_t all, uint64_t n)
 {
-	const uint64_t expected = expect_long(many, told, all) * all >> 16,
-		       part = expected > 0 ? (n << 24) / expected : 65536;
+	const uint64_t expected = expect_long(many, told, all),
+		       is = all > 0 ? (n << 24) / all : 0,
+		       part = expected > 0 ? (is << 16) / expected : 0;
 
-	if (part >= ALL_OWN)
+	if (all == 0 || expected == 0 || may_be_all_own(expected, is, all))
 		return 65536;
 	return part <= KH_KEEP ? 0 : (uint32_t)(((part - KH_KEEP) << 16) / (65536 - KH_KEEP));
 }
@@ -146,11 +160,11 @@ static void tell(kh_work *w, uint32_t i, const struct count *c)
 
 	p->own_long = find_own_long(w->many[i], told, all, c->told_long);
 	p->seldom = seldom || (2 * all > p->fit.total && all >= KH_FEW && p->own_long < KH_KEEP);
-	for (uint32_t size = 0; size < KH_LONG; size++) {
-		set_costs(t->own[size], told[size] ? told[size] : UNKNOWN);
+	for (uint32_t size = 0; size < KH_SIZES; size++) {
+		t->share[size] = size < KH_LONG ? told[size] : (uint32_t)of_long;
+		set_costs(t->own[size], t->share[size] ? t->share[size] : UNKNOWN);
 		memcpy(t->other[size], t->own[size], sizeof t->own[size]);
 	}
-	set_costs(t->own[KH_LONG], of_long ? of_long : UNKNOWN);
 	set_costs(t->other[KH_LONG], of_long ? KH_KEEP : UNKNOWN);
 }
 
