@@ -12,7 +12,7 @@
 #include "index/shard.h"
 
 /* --- blocks ------------------------------------------------------------------------- */
-size_t kh_gpu_sample_room(const kh_gpu_sample *s)
+size_t kh_gpu_sample_scratch(const kh_gpu_sample *s)
 {
 	return s->n_words * 16 + 4096;
 }
@@ -35,7 +35,7 @@ int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 	return cudaSuccess;
 }
 
-size_t kh_gpu_split_room(uint64_t bound, uint32_t n)
+size_t kh_gpu_split_scratch(uint64_t bound, uint32_t n)
 {
 	return bound / 1024 * n + 256;
 }
@@ -118,8 +118,8 @@ int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
 	const int bits = s->from ? 9 : 17;
 
 	(void)stream;
-	if (!s->room) {
-		s->room_bytes = s->n / 6 + 4096;
+	if (!s->scratch) {
+		s->scratch_bytes = s->n / 6 + 4096;
 		return cudaSuccess;
 	}
 	for (int from = s->from; from < s->bits; from += bits)
@@ -153,7 +153,7 @@ int kh_gpu_bounds(const uint64_t *key, uint64_t n, uint64_t *at, cudaStream_t st
 }
 
 /* --- encoding ----------------------------------------------------------------------- */
-size_t kh_gpu_encode_room(uint64_t n)
+size_t kh_gpu_encode_scratch(uint64_t n)
 {
 	return n / 96 + 1024;
 }

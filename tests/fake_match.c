@@ -221,7 +221,7 @@ int kh_gpu_kraken2_run(const kh_gpu_kraken2 *q, void *stream)
 	abort();
 }
 
-size_t kh_gpu_route_room(uint64_t bound, int from)
+size_t kh_gpu_route_scratch(uint64_t bound, int from)
 {
 	(void)bound, (void)from;
 	abort();
@@ -233,7 +233,7 @@ int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 	abort();
 }
 
-size_t kh_gpu_sums_room(uint64_t n)
+size_t kh_gpu_sums_scratch(uint64_t n)
 {
 	(void)n;
 	abort();

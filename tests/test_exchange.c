@@ -18,7 +18,7 @@ struct routed {
 	uint64_t *key;
 	size_t n, bound;
 	kh_gpu_route r;
-	area akey, n_key, sent, out, place, order, room;
+	area akey, n_key, sent, out, place, order, scratch;
 };
 
 static void route(struct routed *x, int from, bool one_range)
@@ -37,8 +37,8 @@ static void route(struct routed *x, int from, bool one_range)
 	x->out = area_new(NULL, x->bound * 8);
 	x->place = area_new(NULL, x->bound * 4);
 	x->order = area_new(NULL, x->bound * 4);
-	x->room = area_new(NULL, kh_gpu_route_room(x->bound, from));
-	assert_true(x->room.n > 0);
+	x->scratch = area_new(NULL, kh_gpu_route_scratch(x->bound, from));
+	assert_true(x->scratch.n > 0);
 	x->r.key = (uint64_t *)x->akey.dev;
 	x->r.n = (uint32_t *)x->n_key.dev;
 	x->r.bound = x->bound;
@@ -48,8 +48,8 @@ static void route(struct routed *x, int from, bool one_range)
 	x->r.out = (uint64_t *)x->out.dev;
 	x->r.place = (uint32_t *)x->place.dev;
 	x->r.order = (uint32_t *)x->order.dev;
-	x->r.room = x->room.dev;
-	x->r.room_bytes = x->room.n;
+	x->r.scratch = x->scratch.dev;
+	x->r.scratch_bytes = x->scratch.n;
 	cuda(kh_gpu_route_run(&x->r, NULL));
 }
 
@@ -61,7 +61,7 @@ static void unroute(struct routed *x)
 	area_free(&x->out);
 	area_free(&x->place);
 	area_free(&x->order);
-	area_free(&x->room);
+	area_free(&x->scratch);
 	free(x->key);
 }
 
@@ -99,7 +99,7 @@ static void route_once(size_t n, size_t more, unsigned members, bool one_range)
 	sent = area_get(&x.sent);
 	area_get(&x.akey);
 	area_get(&x.order);
-	area_get(&x.room);
+	area_get(&x.scratch);
 	for (unsigned m = 0; m < members; m++)
 		assert_true(sent[m] == want[m] + x.r.flag);
 	unroute(&x);
@@ -195,7 +195,7 @@ static void answer_once(const made *m, const uint64_t *known, size_t n_known, si
 		      area_new(NULL, members * 8), area_new(NULL, total * 4),
 		      area_new(NULL, n * sizeof(kh_list)) };
 	area back = area_new(NULL, (n + 1) * 8);
-	area room = area_new(NULL, kh_gpu_sums_room(n));
+	area scratch = area_new(NULL, kh_gpu_sums_scratch(n));
 
 	r.ix = (kh_gpu_index) { .image = (kh_bucket *)di.dev, .dir = (kh_range *)dd.dev,
 				.bits = WORD_BITS };
@@ -205,17 +205,17 @@ static void answer_once(const made *m, const uint64_t *known, size_t n_known, si
 	r.len = (uint8_t *)a[2].dev;
 	r.words = (uint64_t *)a[3].dev;
 	r.word = (uint32_t *)a[4].dev;
-	r.room = room.dev;
-	r.room_bytes = room.n;
+	r.scratch = scratch.dev;
+	r.scratch_bytes = scratch.n;
 	cuda(kh_gpu_reply_find(&r, NULL));
 	cuda(kh_gpu_reply_pack(&r, NULL));
 	const kh_gpu_taken t = { .len = r.len, .place = (uint32_t *)dp.dev, .n = n,
 				 .before = (uint64_t *)back.dev, .list = (kh_list *)a[5].dev,
-				 .room = room.dev, .room_bytes = room.n };
+				 .scratch = scratch.dev, .scratch_bytes = scratch.n };
 	cuda(kh_gpu_take_lists(&t, NULL));
 	compare(m, &r, key, place, a);
 	assert_memory_equal(area_get(&back), a[1].host, (n + 1) * 8);
-	area_get(&room);
+	area_get(&scratch);
 	for (int i = 0; i < 6; i++)
 		area_free(&a[i]);
 	area_free(&dk);
@@ -223,7 +223,7 @@ static void answer_once(const made *m, const uint64_t *known, size_t n_known, si
 	area_free(&di);
 	area_free(&dd);
 	area_free(&back);
-	area_free(&room);
+	area_free(&scratch);
 	free(key);
 	free(place);
 }

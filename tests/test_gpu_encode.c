@@ -252,8 +252,8 @@ static void begin(struct encoding *x, const kh_bins *bins)
 	x->e.row_end = give(x, ROW_END, end, sizeof end);
 	x->e.tree = (kh_tree) { .n = N_TAXA, .parent = give(x, PARENT, tree_parent, N_TAXA * 4),
 				.end = give(x, END, tree_end, N_TAXA * 4) };
-	x->e.room_bytes = kh_gpu_encode_room(n);
-	x->e.room = give(x, ROOM, NULL, x->e.room_bytes);
+	x->e.scratch_bytes = kh_gpu_encode_scratch(n);
+	x->e.scratch = give(x, ROOM, NULL, x->e.scratch_bytes);
 	free(key);
 	free(bin);
 }

@@ -57,14 +57,14 @@ static void one_split(size_t n, size_t bound, unsigned owners)
 	put(&b[3], NULL, bound * 8);
 	put(&b[4], NULL, bound * 4);
 	put(&b[5], NULL, sizeof size);
-	put(&b[6], NULL, kh_gpu_split_room(bound, owners));
+	put(&b[6], NULL, kh_gpu_split_scratch(bound, owners));
 	s.key = b[0].p;
 	s.bin = b[1].p;
 	s.count = b[2].p;
 	s.key2 = b[3].p;
 	s.bin2 = b[4].p;
 	s.size = b[5].p;
-	s.room = b[6].p;
+	s.scratch = b[6].p;
 	ok(kh_gpu_check(kh_gpu_split_run(&s, NULL), "split kernels", err));
 	get(out_key, b[3].p, n * 8);
 	get(out_bin, b[4].p, n * 4);
@@ -118,13 +118,13 @@ static void one_selection(size_t n, size_t bound, uint32_t from, uint32_t to)
 	put(&b[3], NULL, MOST * 8);
 	put(&b[4], NULL, MOST * 4);
 	put(&b[5], weight, sizeof weight);
-	put(&b[6], NULL, kh_gpu_split_room(bound, 1));
+	put(&b[6], NULL, kh_gpu_split_scratch(bound, 1));
 	s.key = b[0].p;
 	s.bin = b[1].p;
 	s.count = b[2].p;
 	s.key2 = b[3].p;
 	s.bin2 = b[4].p;
-	s.room = b[6].p;
+	s.scratch = b[6].p;
 	ok(kh_gpu_check(kh_gpu_split_run(&s, NULL), "split kernels", err));
 	ok(kh_gpu_check(kh_gpu_weigh(s.key, s.count, bound, b[5].p, NULL), "weighing kernel",
 			err));
@@ -186,7 +186,7 @@ static void test_weigh(void **state)
 /* Equal ranges keep their order; dropped keys are last. */
 static void test_by_range(void **state)
 {
-	static kh_gpu_buf k[2], b[2], room;
+	static kh_gpu_buf k[2], b[2], scratch;
 
 	(void)state;
 	for (int dropped = 0; dropped < 2; dropped++) {
@@ -204,8 +204,8 @@ static void test_by_range(void **state)
 		s.bin = b[0].p;
 		s.bin2 = b[1].p;
 		ok(kh_gpu_check(kh_gpu_sort_run(&s, NULL), "sort", err));
-		ok(kh_gpu_room(&room, s.room_bytes, err));
-		s.room = room.p;
+		ok(kh_gpu_room(&scratch, s.scratch_bytes, err));
+		s.scratch = scratch.p;
 		ok(kh_gpu_check(kh_gpu_sort_run(&s, NULL), "sort", err));
 		get(out_key, s.key, sizeof key);
 		get(out_bin, s.bin, sizeof bin);
@@ -222,7 +222,7 @@ static void test_by_range(void **state)
 		kh_gpu_drop(&k[i]);
 		kh_gpu_drop(&b[i]);
 	}
-	kh_gpu_drop(&room);
+	kh_gpu_drop(&scratch);
 }
 
 int main(void)

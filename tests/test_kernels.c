@@ -124,18 +124,18 @@ static void sample_once(const kh_sampling *sampling, bool extreme)
 			    .bin = (uint32_t *)out[1].dev,
 			    .count = (uint32_t *)out[2].dev,
 			    .digest = (uint64_t *)out[3].dev };
-	s.room_bytes = kh_gpu_sample_room(&s);
-	area room = area_new(NULL, s.room_bytes);
-	s.room = room.dev;
+	s.scratch_bytes = kh_gpu_sample_scratch(&s);
+	area scratch = area_new(NULL, s.scratch_bytes);
+	s.scratch = scratch.dev;
 	cuda(kh_gpu_sample_run(&s, NULL));
-	area_get(&room);
+	area_get(&scratch);
 	check_sample(&b, sampling, area_get(&out[0]), area_get(&out[1]),
 		     *(uint32_t *)area_get(&out[2]), area_get(&out[3]));
 	for (int i = 0; i < 3; i++)
 		area_free(&in[i]);
 	for (int i = 0; i < 4; i++)
 		area_free(&out[i]);
-	area_free(&room);
+	area_free(&scratch);
 	free(b.bases);
 	free(b.amb);
 }
@@ -215,8 +215,8 @@ static void test_sort(void **state)
 				  NULL,
 				  0 };
 		cuda(kh_gpu_sort_run(&s, NULL));
-		area room = area_new(NULL, s.room_bytes);
-		s.room = room.dev;
+		area scratch = area_new(NULL, s.scratch_bytes);
+		s.scratch = scratch.dev;
 		cuda(kh_gpu_sort_run(&s, NULL));
 		cuda(kh_gpu_bounds(s.key, n, (uint64_t *)bounds.dev, NULL));
 		for (int j = 0; j < 4; j++)
@@ -235,7 +235,7 @@ static void test_sort(void **state)
 		for (int j = 0; j < 4; j++)
 			area_free(&a[j]);
 		area_free(&bounds);
-		area_free(&room);
+		area_free(&scratch);
 		free(v);
 		free(k);
 		free(b);

@@ -158,7 +158,7 @@ void kh_cuda_kept_close(struct kh_cuda_kept_blocks *k)
 /* --- the plan ------------------------------------------------------------------------- */
 uint64_t kh_cuda_slot_bytes(const struct kh_cuda_sizes *z)
 {
-	return kh_plan_round(z->in) + kh_plan_round(z->sums) + kh_plan_round(z->room) +
+	return kh_plan_round(z->in) + kh_plan_round(z->sums) + kh_plan_round(z->scratch) +
 	       kh_plan_pairs(z->pairs) + kh_plan_round(z->split);
 }
 
@@ -178,9 +178,9 @@ static struct kh_cuda_sizes sizes_of(const kh_builder *b, const struct kh_cuda_g
 	return (struct kh_cuda_sizes) { .in = kh_cuda_pieces_at(g->words) +
 					      g->n_pieces * sizeof(kh_gpu_piece),
 					.sums = 8,
-					.room = kh_gpu_sample_room(&s),
+					.scratch = kh_gpu_sample_scratch(&s),
 					.pairs = (size_t)g->bound,
-					.split = kh_gpu_split_room(g->bound, 1) };
+					.split = kh_gpu_split_scratch(g->bound, 1) };
 }
 
 static int by_ticket(const void *a, const void *b)
@@ -276,7 +276,7 @@ static int rooms(struct kh_cuda_slot *s, const struct kh_cuda_sizes *z, kh_err *
 	if ((rc = kh_gpu_host_room(&s->in, z->in, err)) ||
 	    (rc = kh_gpu_room_exact(&s->din, z->in, err)) ||
 	    (rc = kh_gpu_room_exact(&s->dsums, z->sums, err)) ||
-	    (rc = kh_gpu_room_exact(&s->room, z->room, err)) ||
+	    (rc = kh_gpu_room_exact(&s->scratch, z->scratch, err)) ||
 	    (rc = kh_gpu_room_exact(&s->key, z->pairs * 8, err)) ||
 	    (rc = kh_gpu_room_exact(&s->bin, z->pairs * 4, err)))
 		return rc;
@@ -354,7 +354,7 @@ static int launch(const struct again *x, struct kh_cuda_worker *w, struct kh_cud
 				    .to = x->w->to,
 				    .key2 = (uint64_t *)x->w->pairs.key[0].p + x->at[i],
 				    .bin2 = (uint32_t *)x->w->pairs.bin[0].p + x->at[i],
-				    .room = s->split.p };
+				    .scratch = s->split.p };
 	if ((rc = KH_GPU(cudaMemcpyAsync(s->din.p, s->in.p, bytes, cudaMemcpyHostToDevice,
 					 w->stream), err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(s->dsums.p, 0, 8, w->stream), err)) ||

@@ -88,7 +88,7 @@ static int slot_open(kh_builder *b, struct kh_cuda_slot *s, struct kh_cuda_owner
 	kh_gpu_lend(&s->sums, &of->pinned, &of->pinned_at, z.sums);
 	kh_gpu_lend(&s->din, &of->slab, &of->slab_at, z.in);
 	kh_gpu_lend(&s->dsums, &of->slab, &of->slab_at, z.sums);
-	kh_gpu_lend(&s->room, &of->slab, &of->slab_at, z.room);
+	kh_gpu_lend(&s->scratch, &of->slab, &of->slab_at, z.scratch);
 	kh_gpu_lend(&s->key, &of->slab, &of->slab_at, z.pairs * 8);
 	kh_gpu_lend(&s->bin, &of->slab, &of->slab_at, z.pairs * 4);
 	if (b->n > 1) {
@@ -259,8 +259,8 @@ void kh_cuda_slot_sample(const struct kh_cuda_slot *s, kh_gpu_sample *g)
 	g->amb = (const uint32_t *)(in + kh_cuda_amb_at(g->n_words));
 	g->piece = (const kh_gpu_piece *)(in + kh_cuda_pieces_at(g->n_words));
 	g->count = s->dsums.p;
-	g->room = s->room.p;
-	g->room_bytes = s->room.bytes;
+	g->scratch = s->scratch.p;
+	g->scratch_bytes = s->scratch.bytes;
 	g->key = s->key.p;
 	g->bin = s->bin.p;
 }
@@ -270,15 +270,15 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 		 struct block *blk, kh_err *err)
 {
 	const uint64_t bound = blk->bound;
-	const size_t split = b->n > 1 && !b->again ? kh_gpu_split_room(bound, b->n) : 0;
-	const size_t room = kh_gpu_sample_room(&blk->g);
+	const size_t split = b->n > 1 && !b->again ? kh_gpu_split_scratch(bound, b->n) : 0;
+	const size_t room = kh_gpu_sample_scratch(&blk->g);
 	int rc = KH_OK;
 
 	/* buffers that grow may still be read by the copy to the store */
-	if (room > s->room.bytes || bound * 8 > s->key.bytes ||
+	if (room > s->scratch.bytes || bound * 8 > s->key.bytes ||
 	    bound * 4 > s->bin.bytes || split > s->split.bytes)
 		rc = KH_GPU(cudaStreamSynchronize(w->stream), err);
-	if (rc || (rc = kh_gpu_room(&s->room, room, err)) ||
+	if (rc || (rc = kh_gpu_room(&s->scratch, room, err)) ||
 	    (rc = kh_gpu_room(&s->key, bound * 8, err)) ||
 	    (rc = kh_gpu_room(&s->bin, bound * 4, err)))
 		return rc;
@@ -296,7 +296,7 @@ static int rooms(kh_builder *b, struct kh_cuda_worker *w, struct kh_cuda_slot *s
 				      .key2 = s->key2.p,
 				      .bin2 = s->bin2.p,
 				      .size = (uint64_t *)s->dsums.p + 1,
-				      .room = s->split.p };
+				      .scratch = s->split.p };
 	return KH_OK;
 }
 

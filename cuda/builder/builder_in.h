@@ -68,7 +68,7 @@ struct kh_cuda_kept_blocks {
 
 /* Bytes of a slot's buffers, and pairs. */
 struct kh_cuda_sizes {
-	size_t in, sums, room, pairs, split;
+	size_t in, sums, scratch, pairs, split;
 };
 
 /* A block under way. */
@@ -76,7 +76,7 @@ struct kh_cuda_slot {
 	/* in: bases, amb, pieces; sums: the numbers of all pairs and of those of each owner, and
 	 * digests of pieces; key2, bin2: the pairs by owner, if there are several; back: spilled
 	 * pairs */
-	KH_GPU_BUFS(on_device, din, dsums, room, key, bin, key2, bin2, split);
+	KH_GPU_BUFS(on_device, din, dsums, scratch, key, bin, key2, bin2, split);
 	KH_GPU_BUFS(pinned, in, sums, back);
 	uint64_t *seq;                  /* of the pieces */
 	size_t n_pieces, cap_seq;

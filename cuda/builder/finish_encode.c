@@ -49,11 +49,11 @@ static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err
 	e->bin = w->pairs.sort.bin + w->pairs.bound[from];
 	e->n = w->pairs.bound[to] - w->pairs.bound[from];
 	if ((rc = kh_gpu_room_exact(&w->images.head, (e->n + 1) * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.scan, kh_gpu_encode_room(e->n), err)))
+	    (rc = kh_gpu_room_exact(&w->images.scan, kh_gpu_encode_scratch(e->n), err)))
 		return rc;
 	e->head = w->images.head.p;
-	e->room = w->images.scan.p;
-	e->room_bytes = w->images.scan.bytes;
+	e->scratch = w->images.scan.p;
+	e->scratch_bytes = w->images.scan.bytes;
 	e->n_out = (uint64_t *)w->images.counts.p + 1;
 	e->counts = w->images.counts.p;
 	if ((rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||

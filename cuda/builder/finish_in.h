@@ -17,8 +17,8 @@
 
 /* The pairs of a wave: gathered on side 0, sorted on either side. */
 struct kh_wave_pairs {
-	/* room: scratch of the sort; sources: where they are gathered from */
-	KH_GPU_BUFS(all, key[2], bin[2], room, sources);
+	/* scratch: of the sort; sources: where they are gathered from */
+	KH_GPU_BUFS(all, key[2], bin[2], scratch, sources);
 	kh_gpu_buf at, hat;             /* first pair of each range: on the device, on the host */
 	const uint64_t *bound;          /*   the same, in hat */
 	kh_gpu_sort sort;

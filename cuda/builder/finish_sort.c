@@ -177,9 +177,9 @@ static int sort(struct kh_wave *w, kh_err *err)
 	int rc = run(w, err);
 
 	if (!rc)
-		rc = kh_gpu_room_exact(&p->room, p->sort.room_bytes, err);
-	p->sort.room = p->room.p;
-	p->sort.room_bytes = p->room.bytes;
+		rc = kh_gpu_room_exact(&p->scratch, p->sort.scratch_bytes, err);
+	p->sort.scratch = p->scratch.p;
+	p->sort.scratch_bytes = p->scratch.bytes;
 	return rc ? rc : run(w, err);
 }
 

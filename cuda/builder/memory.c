@@ -13,9 +13,9 @@ struct kh_cuda_sizes kh_cuda_usual_sizes(const kh_builder *b)
 				  .n_windows = block / s->stride + 1024 };
 	struct kh_cuda_sizes z = { .in = block / 32 * 13 + 65536, .sums = 8192 };
 
-	z.room = kh_gpu_sample_room(&g);
+	z.scratch = kh_gpu_sample_scratch(&g);
 	z.pairs = (size_t)kh_sampling_bound(s, block + 32768);
-	z.split = b->n > 1 ? kh_gpu_split_room(z.pairs, b->n) : 0;
+	z.split = b->n > 1 ? kh_gpu_split_scratch(z.pairs, b->n) : 0;
 	return z;
 }
 
@@ -24,7 +24,7 @@ size_t kh_cuda_slab_bytes(const kh_builder *b, unsigned workers)
 	const struct kh_cuda_sizes z = kh_cuda_usual_sizes(b);
 	const size_t copies = b->n > 1 ? 2 : 1;
 
-	return workers * SLOTS * (kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.room) +
+	return workers * SLOTS * (kh_gpu_up(z.in) + kh_gpu_up(z.sums) + kh_gpu_up(z.scratch) +
 				  copies * (kh_gpu_up(z.pairs * 8) + kh_gpu_up(z.pairs * 4)) +
 				  kh_gpu_up(z.split)) + 1;
 }
@@ -33,12 +33,12 @@ static uint64_t sort_scratch(uint64_t pairs)
 {
 	kh_gpu_sort s = { .n = pairs, .bits = KH_KEY_BITS + 1 };
 
-	return kh_gpu_sort_run(&s, NULL) == cudaSuccess ? s.room_bytes : 0;
+	return kh_gpu_sort_run(&s, NULL) == cudaSuccess ? s.scratch_bytes : 0;
 }
 
 static uint64_t scan_scratch(uint64_t pairs)
 {
-	return kh_gpu_encode_room(pairs);
+	return kh_gpu_encode_scratch(pairs);
 }
 
 int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err)
@@ -106,7 +106,7 @@ static void decide(kh_builder *b, uint64_t pairs, kh_plan *p)
 	b->again = !b->o.on.comm;          /* processes exchange pairs */
 	p->to = "the host";
 	p->spilled = b->again ? packed_bytes(&b->o.sampling, pairs) : PAIR * pairs;
-	z.split = kh_gpu_split_room(z.pairs, 1);
+	z.split = kh_gpu_split_scratch(z.pairs, 1);
 	for (unsigned i = 0; i < b->n && b->again; i++)
 		b->owner[i].plan.again = kh_plan_round(SLOTS * kh_cuda_slot_bytes(&z) / 8 * 9);
 }

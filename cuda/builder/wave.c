@@ -71,7 +71,7 @@ void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s)
 		return;
 	kh_gpu_drop(&p->key[p->sort.key == p->key[0].p]);
 	kh_gpu_drop(&p->bin[p->sort.bin == p->bin[0].p]);
-	kh_gpu_drop(&p->room);
+	kh_gpu_drop(&p->scratch);
 }
 
 /* --- copies ------------------------------------------------------------------------- */

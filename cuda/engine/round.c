@@ -302,7 +302,7 @@ static int side_numbers(kh_round *r, kh_side *s, kh_err *err)
 
 static int sums_room(kh_side *s, uint64_t n, kh_err *err)
 {
-	return kh_side_scratch(s, kh_gpu_sums_room(n), n, err);
+	return kh_side_scratch(s, kh_gpu_sums_scratch(n), n, err);
 }
 
 static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
@@ -317,8 +317,8 @@ static kh_gpu_reply reply_of(const kh_round *r, const kh_side *s)
 			   .len = s->asked_len.p,
 			   .words = s->dev.words,
 			   .word = s->answer.p,
-			   .room = s->room.p,
-			   .room_bytes = s->room.bytes };
+			   .scratch = s->sorting.p,
+			   .scratch_bytes = s->sorting.bytes };
 
 	for (unsigned m = 0; m < r->m->n; m++)
 		p.from[m + 1] = p.from[m] + s->at.got[m];
@@ -405,8 +405,8 @@ static int side_decide(kh_round *r, size_t i, kh_err *err)
 				 .n = s->n_home,
 				 .before = s->before.p,
 				 .list = s->list.p,
-				 .room = s->room.p,
-				 .room_bytes = s->room.bytes };
+				 .scratch = s->sorting.p,
+				 .scratch_bytes = s->sorting.bytes };
 	int rc = kh_gpu_use(s->c->device, err);
 
 	if (!rc)

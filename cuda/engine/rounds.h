@@ -86,10 +86,11 @@ typedef struct kh_side {
 	uint64_t features;              /* of the tasks, at most */
 	uint64_t n_home, n_asked;
 	/* of its own tasks: features, in the order of owners, their places there, the answers; as
-	 * an owner: features of all, their lists, what is sent of them; scratch and numbers */
+	 * an owner: features of all, their lists, what is sent of them; scratch of sorts, and
+	 * numbers */
 	KH_GPU_BUFS(all, key, out, place, order, len, before, word, list,
 		    asked, loc, asked_len, asked_before, answer,
-		    room, counts, host);
+		    sorting, counts, host);
 	struct kh_counts dev, at;       /* in counts, in host */
 	kh_cuda_scratch scratch;
 	size_t *extent;                 /* of two messages: four for each member */

@@ -11,7 +11,7 @@ int kh_side_scratch(kh_side *s, size_t bytes, uint64_t n, kh_err *err)
 	if (bytes == 0)
 		return kh_fail(err, KH_EDEVICE, "cuda:%d: %llu numbers cannot be sorted or summed",
 			       s->c->device, (unsigned long long)n);
-	return kh_gpu_room(&s->room, bytes, err);
+	return kh_gpu_room(&s->sorting, bytes, err);
 }
 
 /* The number of features is known to the device alone, so all that there could be are sorted. */
@@ -25,7 +25,7 @@ int kh_side_route(kh_round *r, size_t i, kh_err *err)
 	if (rc || (rc = kh_side_room(&s->out, s->features, 8, err)) ||
 	    (rc = kh_side_room(&s->place, s->features, 4, err)) ||
 	    (rc = kh_side_room(&s->order, s->features, 4, err)) ||
-	    (rc = kh_side_scratch(s, kh_gpu_route_room(s->features, from), s->features,
+	    (rc = kh_side_scratch(s, kh_gpu_route_scratch(s->features, from), s->features,
 				  err)))
 		return rc;
 	kh_gpu_route route = { .key = s->key.p,
@@ -38,8 +38,8 @@ int kh_side_route(kh_round *r, size_t i, kh_err *err)
 			       .out = s->out.p,
 			       .place = s->place.p,
 			       .order = s->order.p,
-			       .room = s->room.p,
-			       .room_bytes = s->room.bytes };
+			       .scratch = s->sorting.p,
+			       .scratch_bytes = s->sorting.bytes };
 	for (unsigned m = 0; m <= r->m->n; m++)
 		route.first[m] = !r->m->own ? r->m->e->shards.first[m] : m > self ? KH_RANGES : 0;
 	return kh_gpu_check(kh_gpu_route_run(&route, r->stream[i]), "sorting of features", err);

@@ -3,7 +3,7 @@
  *
  * Each returns a cudaError_t as an int, works on the current device in the given
  * stream, and does not wait unless it says so.  All pointers are to device memory.  A field
- * `room` is scratch; functions *_room say how many bytes of it are needed.
+ * functions *_scratch say how many bytes of `scratch` are needed.
  */
 #ifndef KH_CUDA_KERNELS_BUILDER_H
 #define KH_CUDA_KERNELS_BUILDER_H
@@ -37,9 +37,9 @@ typedef struct kh_gpu_sample {
 	uint32_t n_words;               /* 32-base words */
 	uint64_t n_windows;             /* of minhash */
 	uint64_t n_summed;              /* bins of all pieces, for the digests */
-	/* room: kh_gpu_sample_room() bytes */
-	void *room;
-	size_t room_bytes;
+	/* scratch: kh_gpu_sample_scratch() bytes */
+	void *scratch;
+	size_t scratch_bytes;
 	/* out: pairs in order of bins, and their number */
 	uint64_t *key;                  /* 48 bits */
 	uint32_t *bin;
@@ -47,7 +47,7 @@ typedef struct kh_gpu_sample {
 	uint64_t *digest;               /* kh_digest of each piece; zero before */
 } kh_gpu_sample;
 
-size_t kh_gpu_sample_room(const kh_gpu_sample *s);
+size_t kh_gpu_sample_scratch(const kh_gpu_sample *s);
 int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream);
 
 /* --- pairs.cu: pairs to ranges of the index ----------------------------------------- */
@@ -85,8 +85,8 @@ typedef struct kh_gpu_sort {
 	uint32_t *bin, *bin2;
 	uint64_t n;
 	int from, bits;
-	void *room;                     /* NULL: sets room_bytes only */
-	size_t room_bytes;
+	void *scratch;                  /* NULL: sets scratch_bytes only */
+	size_t scratch_bytes;
 } kh_gpu_sort;
 int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream);
 
@@ -140,12 +140,12 @@ typedef struct kh_gpu_encode {
 	uint32_t *start;                /* of each range: the first entry of each bucket, and the
 					 * one behind the last */
 	kh_bucket *image;
-	void *room;                     /* for scans */
-	size_t room_bytes;
+	void *scratch;                  /* for scans */
+	size_t scratch_bytes;
 } kh_gpu_encode;
 #define KH_GPU_MANY 256
 
-size_t kh_gpu_encode_room(uint64_t n);
+size_t kh_gpu_encode_scratch(uint64_t n);
 int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream);          /* head, n_out */
 int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream);    /* range[].head */
 int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream);        /* entry, n_out */
@@ -171,9 +171,9 @@ typedef struct kh_gpu_split {
 	uint64_t *key2;
 	uint32_t *bin2;
 	uint64_t *size;                 /* n: pairs of each run; NULL: not wanted */
-	uint32_t *room;                 /* kh_gpu_split_room() bytes */
+	uint32_t *scratch;              /* kh_gpu_split_scratch() bytes */
 } kh_gpu_split;
-size_t kh_gpu_split_room(uint64_t bound, uint32_t n);
+size_t kh_gpu_split_scratch(uint64_t bound, uint32_t n);
 int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -293,53 +293,53 @@ cudaError_t first_error(cudaError_t e)
 	return e != cudaSuccess ? e : cudaGetLastError();
 }
 
-cudaError_t max_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+cudaError_t max_scan(const kh_gpu_encode *e, void *scratch, size_t *bytes, uint64_t n,
 		     cudaStream_t stream)
 {
 	auto in = thrust::make_transform_iterator(
 		thrust::make_counting_iterator<uint64_t>(0), lead_of { *e });
 
 	return caught([&] {
-		return cub::DeviceScan::InclusiveScan(room, *bytes, in, e->lead,
+		return cub::DeviceScan::InclusiveScan(scratch, *bytes, in, e->lead,
 						      greater_of {}, n, stream);
 	});
 }
 
-cudaError_t word_scan(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+cudaError_t word_scan(const kh_gpu_encode *e, void *scratch, size_t *bytes, uint64_t n,
 		      cudaStream_t stream)
 {
 	auto in = thrust::make_transform_iterator(
 		thrust::make_counting_iterator<uint64_t>(0), words_of { e->len });
 
 	return caught([&] {
-		return cub::DeviceScan::ExclusiveSum(room, *bytes, in, e->lead, n,
+		return cub::DeviceScan::ExclusiveSum(scratch, *bytes, in, e->lead, n,
 						     stream);
 	});
 }
 
-cudaError_t select_heads(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+cudaError_t select_heads(const kh_gpu_encode *e, void *scratch, size_t *bytes, uint64_t n,
 			 cudaStream_t stream)
 {
 	return caught([&] {
-		return cub::DeviceSelect::If(room, *bytes,
+		return cub::DeviceSelect::If(scratch, *bytes,
 					     thrust::make_counting_iterator<uint32_t>(0),
 					     e->head, e->n_out, n, is_head { e->key },
 					     stream);
 	});
 }
 
-cudaError_t select_entries(const kh_gpu_encode *e, void *room, size_t *bytes, uint64_t n,
+cudaError_t select_entries(const kh_gpu_encode *e, void *scratch, size_t *bytes, uint64_t n,
 			   cudaStream_t stream)
 {
 	return caught([&] {
-		return cub::DeviceSelect::If(room, *bytes, e->head, e->entry, e->n_out, n,
+		return cub::DeviceSelect::If(scratch, *bytes, e->head, e->entry, e->n_out, n,
 					     is_entry { e->key, e->range }, stream);
 	});
 }
 
 } /* namespace */
 
-extern "C" size_t kh_gpu_encode_room(uint64_t n)
+extern "C" size_t kh_gpu_encode_scratch(uint64_t n)
 {
 	kh_gpu_encode e = {};
 	size_t a = 0, b = 0, c = 0, d = 0;
@@ -355,9 +355,9 @@ extern "C" size_t kh_gpu_encode_room(uint64_t n)
 
 extern "C" int kh_gpu_heads(const kh_gpu_encode *e, cudaStream_t stream)
 {
-	size_t bytes = e->room_bytes;
+	size_t bytes = e->scratch_bytes;
 
-	return select_heads(e, e->room, &bytes, e->n, stream);
+	return select_heads(e, e->scratch, &bytes, e->n, stream);
 }
 
 extern "C" int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream)
@@ -368,19 +368,19 @@ extern "C" int kh_gpu_range_heads(const kh_gpu_encode *e, cudaStream_t stream)
 
 extern "C" int kh_gpu_entries(const kh_gpu_encode *e, cudaStream_t stream)
 {
-	size_t bytes = e->room_bytes;
+	size_t bytes = e->scratch_bytes;
 
-	return select_entries(e, e->room, &bytes, e->n_heads, stream);
+	return select_entries(e, e->scratch, &bytes, e->n_heads, stream);
 }
 
 extern "C" int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream)
 {
-	size_t bytes = e->room_bytes;
+	size_t bytes = e->scratch_bytes;
 
 	range_entries_kernel<<<1, 288, 0, stream>>>(*e);
 	if (e->n_entries == 0)
 		return cudaGetLastError();
-	cudaError_t rc = max_scan(e, e->room, &bytes, e->n_entries, stream);
+	cudaError_t rc = max_scan(e, e->scratch, &bytes, e->n_entries, stream);
 	if (rc == cudaSuccess)
 		slot_kernel<<<blocks_for(e->n_entries), THREADS, 0, stream>>>(*e);
 	return first_error(rc);
@@ -388,13 +388,13 @@ extern "C" int kh_gpu_place(const kh_gpu_encode *e, cudaStream_t stream)
 
 extern "C" int kh_gpu_lists(const kh_gpu_encode *e, cudaStream_t stream)
 {
-	size_t bytes = e->room_bytes;
+	size_t bytes = e->scratch_bytes;
 
 	if (e->cap_several > 0)         /* here: how many there are */
 		several_kernel<<<e->cap_several, THREADS, 0, stream>>>(*e);
 	length_kernel<<<blocks_for(e->n_entries + 1), THREADS, 0, stream>>>(*e);
 	many_length_kernel<<<blocks_on_device(4), THREADS, 0, stream>>>(*e);
-	cudaError_t rc = word_scan(e, e->room, &bytes, e->n_entries + 1, stream);
+	cudaError_t rc = word_scan(e, e->scratch, &bytes, e->n_entries + 1, stream);
 	if (rc == cudaSuccess)
 		range_words_kernel<<<1, 288, 0, stream>>>(*e);
 	return first_error(rc);

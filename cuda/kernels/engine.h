@@ -3,7 +3,7 @@
  *
  * Each returns a cudaError_t as an int, works on the current device in the given
  * stream, and does not wait unless it says so.  All pointers are to device memory.  A field
- * `room` is scratch; functions *_room say how many bytes of it are needed.
+ * functions *_scratch say how many bytes of `scratch` are needed.
  */
 #ifndef KH_CUDA_KERNELS_ENGINE_H
 #define KH_CUDA_KERNELS_ENGINE_H
@@ -271,16 +271,16 @@ typedef struct kh_gpu_route {
 	uint64_t *sent;                 /* members: keys for each */
 	uint64_t *out;                  /* bound: keys of member 0, of member 1, ... */
 	uint32_t *place, *order;        /* bound; place: of key[i] in `out` */
-	void *room;
-	size_t room_bytes;
+	void *scratch;
+	size_t scratch_bytes;
 } kh_gpu_route;
 
-/* Bytes of `room`; 0: it failed. */
-size_t kh_gpu_route_room(uint64_t bound, int from);
+/* Bytes of `scratch`; 0: it failed. */
+size_t kh_gpu_route_scratch(uint64_t bound, int from);
 int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream);
 
-/* Bytes of `room` below, for n keys; 0: it failed. */
-size_t kh_gpu_sums_room(uint64_t n);
+/* Bytes of `scratch` below, for n keys; 0: it failed. */
+size_t kh_gpu_sums_scratch(uint64_t n);
 
 /* What an owner answers to n keys; those of member m begin at from[m]. */
 typedef struct kh_gpu_reply {
@@ -295,8 +295,8 @@ typedef struct kh_gpu_reply {
 	uint8_t *len;                   /* n: as in a bucket */
 	uint64_t *words;                /* members: of all lists of each */
 	uint32_t *word;                 /* before[n], of kh_gpu_reply_pack */
-	void *room;
-	size_t room_bytes;
+	void *scratch;
+	size_t scratch_bytes;
 } kh_gpu_reply;
 
 int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream); /* all but word */
@@ -309,8 +309,8 @@ typedef struct kh_gpu_taken {
 	uint64_t n;
 	uint64_t *before;               /* n + 1 */
 	kh_list *list;                  /* n, in the words that have come, of 32 bits */
-	void *room;
-	size_t room_bytes;
+	void *scratch;
+	size_t scratch_bytes;
 } kh_gpu_taken;
 
 int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream);

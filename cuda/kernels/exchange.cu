@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS) place_kernel(kh_gpu_route r)
 cudaError_t sort_features(const kh_gpu_route *r, size_t *bytes, cudaStream_t stream)
 {
 	return caught([&] {
-		return cub::DeviceRadixSort::SortPairs(r->room, *bytes, (const uint64_t *)r->key,
+		return cub::DeviceRadixSort::SortPairs(r->scratch, *bytes, (const uint64_t *)r->key,
 						       r->out, (const uint32_t *)r->place,
 						       r->order, r->bound, r->from, KH_KEY_BITS,
 						       stream);
@@ -124,14 +124,14 @@ struct words_at {
 };
 
 /* before[i]: words of the lists in front of list i, i = 0 .. n. */
-cudaError_t sum_lengths(const uint8_t *len, uint64_t n, uint64_t *before, void *room,
+cudaError_t sum_lengths(const uint8_t *len, uint64_t n, uint64_t *before, void *scratch,
 			size_t *bytes, cudaStream_t stream)
 {
 	auto in = thrust::make_transform_iterator(
 		thrust::make_counting_iterator<uint64_t>(0), words_at { len, n });
 
 	return caught([&] {
-		return cub::DeviceScan::ExclusiveSum(room, *bytes, in, before, n + 1,
+		return cub::DeviceScan::ExclusiveSum(scratch, *bytes, in, before, n + 1,
 						     stream);
 	});
 }
@@ -150,7 +150,7 @@ unsigned grid_of(const kh_gpu_reply *r)
 
 } /* namespace */
 
-extern "C" size_t kh_gpu_route_room(uint64_t bound, int from)
+extern "C" size_t kh_gpu_route_scratch(uint64_t bound, int from)
 {
 	kh_gpu_route r = {};
 	size_t bytes = 0;
@@ -162,7 +162,7 @@ extern "C" size_t kh_gpu_route_room(uint64_t bound, int from)
 
 extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 {
-	size_t bytes = r->room_bytes;
+	size_t bytes = r->scratch_bytes;
 	cudaError_t e;
 
 	number_kernel<<<grid(), THREADS, 0, stream>>>(*r);
@@ -175,7 +175,7 @@ extern "C" int kh_gpu_route_run(const kh_gpu_route *r, cudaStream_t stream)
 	return cudaGetLastError();
 }
 
-extern "C" size_t kh_gpu_sums_room(uint64_t n)
+extern "C" size_t kh_gpu_sums_scratch(uint64_t n)
 {
 	size_t bytes = 0;
 
@@ -186,13 +186,13 @@ extern "C" size_t kh_gpu_sums_room(uint64_t n)
 
 extern "C" int kh_gpu_reply_find(const kh_gpu_reply *r, cudaStream_t stream)
 {
-	size_t bytes = r->room_bytes;
+	size_t bytes = r->scratch_bytes;
 	cudaError_t e;
 
 	find_kernel<<<grid_of(r), THREADS, 0, stream>>>(*r);
 	e = cudaGetLastError();
 	if (e == cudaSuccess)
-		e = sum_lengths(r->len, r->n, r->before, r->room, &bytes, stream);
+		e = sum_lengths(r->len, r->n, r->before, r->scratch, &bytes, stream);
 	if (e != cudaSuccess)
 		return e;
 	words_kernel<<<1, THREADS, 0, stream>>>(*r);
@@ -207,8 +207,8 @@ extern "C" int kh_gpu_reply_pack(const kh_gpu_reply *r, cudaStream_t stream)
 
 extern "C" int kh_gpu_take_lists(const kh_gpu_taken *t, cudaStream_t stream)
 {
-	size_t bytes = t->room_bytes;
-	cudaError_t e = sum_lengths(t->len, t->n, t->before, t->room, &bytes, stream);
+	size_t bytes = t->scratch_bytes;
+	cudaError_t e = sum_lengths(t->len, t->n, t->before, t->scratch, &bytes, stream);
 
 	if (e != cudaSuccess)
 		return e;

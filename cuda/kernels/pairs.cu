@@ -96,7 +96,7 @@ extern "C" int kh_gpu_sort_run(kh_gpu_sort *s, cudaStream_t stream)
 	cub::DoubleBuffer<uint64_t> key(s->key, s->key2);
 	cub::DoubleBuffer<uint32_t> bin(s->bin, s->bin2);
 	cudaError_t e = caught([&] {
-		return cub::DeviceRadixSort::SortPairs(s->room, s->room_bytes, key, bin,
+		return cub::DeviceRadixSort::SortPairs(s->scratch, s->scratch_bytes, key, bin,
 						       s->n, s->from, s->bits, stream);
 	});
 

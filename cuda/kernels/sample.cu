@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(256) digest_kernel(kh_gpu_sample s)
 	}
 }
 
-/* --- room --------------------------------------------------------------------------- */
+/* --- scratch ------------------------------------------------------------------------ */
 struct layout {
 	uint64_t *stage;
 	uint32_t *mark, *number, *from;
@@ -184,7 +184,7 @@ layout lay_out(const kh_gpu_sample *s)
 {
 	layout l = {};
 	bool minhash = s->sampling.scheme == KH_MINHASH;
-	char *at = (char *)s->room;
+	char *at = (char *)s->scratch;
 
 	l.items = (minhash ? (size_t)s->n_windows : s->n_words) + 1;
 	l.error = caught([&] {
@@ -201,7 +201,7 @@ layout lay_out(const kh_gpu_sample *s)
 	at += up(minhash ? (size_t)s->n_windows * s->sampling.s * 8
 			 : (size_t)s->n_words * 4);
 	l.scan = at;
-	l.bytes = (size_t)(at - (char *)s->room) + up(l.scan_bytes);
+	l.bytes = (size_t)(at - (char *)s->scratch) + up(l.scan_bytes);
 	return l;
 }
 
@@ -227,7 +227,7 @@ void mark_any(const kh_gpu_sample *s, const layout &l, cudaStream_t stream)
 
 } /* namespace */
 
-extern "C" size_t kh_gpu_sample_room(const kh_gpu_sample *s)
+extern "C" size_t kh_gpu_sample_scratch(const kh_gpu_sample *s)
 {
 	return lay_out(s).bytes;
 }
@@ -241,7 +241,7 @@ extern "C" int kh_gpu_sample_run(const kh_gpu_sample *s, cudaStream_t stream)
 
 	if (l.error != cudaSuccess)
 		return l.error;
-	if (l.bytes > s->room_bytes)
+	if (l.bytes > s->scratch_bytes)
 		return cudaErrorInvalidValue;
 	if (minhash)
 		window_kernel<<<blocks, 256, 0, stream>>>(*s, l.stage, l.number);

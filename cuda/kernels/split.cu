@@ -70,10 +70,10 @@ __global__ void __launch_bounds__(THREADS) tile_kernel(kh_gpu_split s, uint32_t 
 
 		for (unsigned w = 0; w < WARPS; w++)
 			sum += of[w][o];
-		s.room[(uint64_t)o * tiles + blockIdx.x] = sum;
+		s.scratch[(uint64_t)o * tiles + blockIdx.x] = sum;
 	}
 	if (blockIdx.x == 0 && threadIdx.x == 0)
-		s.room[(uint64_t)s.n * tiles] = 0;
+		s.scratch[(uint64_t)s.n * tiles] = 0;
 }
 
 __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t tiles)
@@ -85,12 +85,13 @@ __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t
 
 	if (blockIdx.x == 0 && s.size)
 		for (unsigned o = threadIdx.x; o < s.n; o += THREADS)
-			s.size[o] = s.room[(uint64_t)(o + 1) * tiles] - s.room[(uint64_t)o * tiles];
+			s.size[o] = s.scratch[(uint64_t)(o + 1) * tiles] -
+				    s.scratch[(uint64_t)o * tiles];
 	if ((uint64_t)blockIdx.x * TILE >= count)
 		return;
 	count_tile(s, count, of);
 	for (unsigned o = threadIdx.x; o < s.n; o += THREADS) {
-		uint32_t to = s.room[(uint64_t)o * tiles + blockIdx.x];
+		uint32_t to = s.scratch[(uint64_t)o * tiles + blockIdx.x];
 
 		for (unsigned w = 0; w < WARPS; w++) {
 			uint32_t here = of[w][o];
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(THREADS) split_kernel(kh_gpu_split s, uint32_t
 	}
 }
 
-/* --- room ----------------------------------------------------------------------------- */
+/* --- scratch ------------------------------------------------------------------------ */
 /* Counts of each owner's tiles, one behind the other, and their sum; then what CUB needs. */
 struct layout {
 	uint32_t tiles;
@@ -130,10 +131,10 @@ struct layout {
 /* Turns the counts into the sums of those before them. */
 cudaError_t sum_counts(uint32_t *count, layout *l, cudaStream_t stream)
 {
-	void *room = count ? (char *)count + up(l->counts * sizeof *count) : nullptr;
+	void *scratch = count ? (char *)count + up(l->counts * sizeof *count) : nullptr;
 
 	return caught([&] {
-		return cub::DeviceScan::ExclusiveSum(room, l->scan, count, count, l->counts,
+		return cub::DeviceScan::ExclusiveSum(scratch, l->scan, count, count, l->counts,
 						     stream);
 	});
 }
@@ -151,7 +152,7 @@ layout lay_out(uint64_t bound, uint32_t n)
 
 } /* namespace */
 
-extern "C" size_t kh_gpu_split_room(uint64_t bound, uint32_t n)
+extern "C" size_t kh_gpu_split_scratch(uint64_t bound, uint32_t n)
 {
 	return lay_out(bound, n).bytes;
 }
@@ -165,7 +166,7 @@ extern "C" int kh_gpu_split_run(const kh_gpu_split *s, cudaStream_t stream)
 		return e;
 	tile_kernel<<<l.tiles, THREADS, 0, stream>>>(*s, l.tiles);
 	if ((e = cudaGetLastError()) == cudaSuccess)
-		e = sum_counts(s->room, &l, stream);
+		e = sum_counts(s->scratch, &l, stream);
 	if (e != cudaSuccess)
 		return e;
 	split_kernel<<<l.tiles, THREADS, 0, stream>>>(*s, l.tiles);

@@ -48,8 +48,8 @@ static int sample_stage(kh_gpu_bench *g, const char *name, const kh_sampling *ru
 		  .n_words = words,
 		  .n_windows = (p.starts + rule->stride - 1) / rule->stride,
 		  .n_summed = (p.bases + rule->stride - 1) / rule->stride,
-		  .room = g->z.p,
-		  .room_bytes = g->z.bytes,
+		  .scratch = g->z.p,
+		  .scratch_bytes = g->z.bytes,
 		  .key = (uint64_t *)out,
 		  .bin = (uint32_t *)(out + 4 * KH_BENCH_ROOM),
 		  .count = (uint32_t *)(out + 6 * KH_BENCH_ROOM),
@@ -94,8 +94,8 @@ static int sort(void *arg, kh_bench_pass *p, kh_err *err)
 			    err);
 	if (!rc)
 		rc = kh_gpu_check(kh_gpu_sort_run(&s, g->stream), "sort", err);
-	s.room = (char *)z + 8 * SORTED;
-	s.room_bytes = g->z.bytes - 8 * SORTED;
+	s.scratch = (char *)z + 8 * SORTED;
+	s.scratch_bytes = g->z.bytes - 8 * SORTED;
 	if (!rc)
 		rc = kh_gpu_bench_start(g, err);
 	if (!rc)
