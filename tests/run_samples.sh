@@ -212,9 +212,9 @@ expect 1 "stopped, 0 of 2 samples are done" "a FIFO that gives nothing" timeout 
 kill $idle; wait $idle 2>.err
 # Names of files that are not UTF-8 stand in summaries.
 printf 'sample\treads1\nodd\tsim_1.fq\n' >sheet; odd=$(printf '\344')
-expect 0 "" "names that are not UTF-8" samples --profile $odd.json --classified-out $odd --unclassified-out u$odd
-check "names that are not UTF-8: recorded" grep -q '\\\\xe4.json' out/odd.json
-expect 0 "is there already" "names that are not UTF-8: done" samples --resume --profile $odd.json --classified-out $odd --unclassified-out u$odd
+expect 0 "" "names that are not UTF-8" samples --profile $odd.tsv --classified-out $odd --unclassified-out u$odd
+check "names that are not UTF-8: recorded" grep -q '\\\\xe4.tsv' out/odd.json
+expect 0 "is there already" "names that are not UTF-8: done" samples --resume --profile $odd.tsv --classified-out $odd --unclassified-out u$odd
 
 # --- what is already done -------------------------------------------------------------------
 cp tsv sheet; rm -rf out
