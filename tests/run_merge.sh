@@ -306,6 +306,8 @@ good | sed '3s/$/	more/' >bad.kreport; bad ':3: 7 columns between tabs, expected
 good | sed '3s/	D.*//' >bad.kreport; bad ':3: 3 columns' "columns that are missing"
 good | sed '2s/  Viruses/   Viruses/' >bad.kreport; bad ':2: column 6: 3 blanks' "blanks that are odd"
 good | sed '2s/  Viruses/      Viruses/' >bad.kreport; bad ':2: "Viruses" is indented by 6 blanks' "a level that is left out"
+for i in 1 2 3; do printf 'no\treport\n'; done >bad.kreport; bad ':1: 2 columns' "what is no report"
+check "what is no report: one message" sh -c "\"$kmerhash\" merge -o o.tsv run/both.kreport bad.kreport 2>&1 | wc -l | grep -qx 1"
 good | head -n 8 >bad.kreport; bad 'rows are missing' "a report cut off between rows"
 good | head -c 300 >bad.kreport; bad '(rows are missing|columns|is not a name|was cut off)' "a report cut off in a row"
 good | awk -F '\t' -v OFS='\t' '$5 == 10847 { $5 = 10710 } 1' >bad.kreport; bad 'taxid 10710 (below|has two rows)' "a taxid twice"

@@ -221,6 +221,8 @@ static int read_rows(struct reader *r)
 		rows++;
 		const size_t before = r->r->errs->found;
 		rc = parse_row(r, row, &x);
+		if (rows == 1 && !r->r->sound)
+			return rc;      /* this is no report, and other rows would say it again */
 		if (!rc && r->r->errs->found == before && r->r->sound)
 			rc = x.taxon.taxid == 0 ? unclassified(r, &x) : place(r, &x);
 	}
