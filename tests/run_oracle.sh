@@ -91,7 +91,7 @@ for scheme in syncmer minhash; do
 	check "$scheme, some of the features: reads" calls some.khdb made.fq
 done
 
-if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
+if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: build" build --db text.khdb --set text $genomes
 	include "$PYTHON3" "$tests/oracle_db.py" text.khdb $genomes
 	check "text: pairs" calls text.khdb $sim

@@ -68,7 +68,7 @@ check "calls and profile, other k" agrees k.khdb near.fq
 check "calls, profile and coverage, lists cut by species" covers cut.khdb near.fq
 check "calls and profile, some of the features" agrees some.khdb s.fq
 check "calls and profile, minhash" agrees minhash.khdb near.fq
-if [ -n "${KH_DEVICE:-}" ]; then skip "text" "on the CPU only"; else
+if [ -n "${KH_DEVICE:-}" ]; then skip "text" "by the CPU"; else
 	check "text: build" build --db text.khdb --set text "$T7" "$lambda" "$phi" "$sars"
 	check "text: build both relatives" build --db texts.khdb --set text "$T3" "$T7" "$lambda" "$phi" "$sars"
 	check "text: calls and profile" agrees text.khdb small.fq

@@ -44,7 +44,7 @@ static uint64_t least_memory(const kh_build_options *like, const char *device)
 		for (size_t i = 0; i < 3 && !p; i++)
 			if ((p = strstr(why.msg, before[i])) != NULL)
 				p += strlen(before[i]);
-		if (!p || strtoull(p, NULL, 10) <= o.gpu_memory || tries == 3)
+		if (!p || strtoull(p, NULL, 10) <= o.gpu_memory || tries == 9)
 			fail_msg("%s: no least memory above %llu in: %s", device,
 				 (unsigned long long)o.gpu_memory, why.msg);
 		o.gpu_memory = strtoull(p, NULL, 10);
@@ -106,6 +106,42 @@ static void test_databases(void **state)
 		o.gpu_memory = least_memory(&o, "cuda:0") + (i % 3 << 20);
 		o.memory = i % 2 ? 1 << 16 : 0;
 		same_database(&o, "spilled");
+	}
+	free(text);
+}
+
+/* Databases with text: all text, or what is not like other text of its species, which leaves
+ * stretches of all lengths. */
+static void test_text_databases(void **state)
+{
+	static const kh_sampling sampling[] = {
+		{ KH_SYNCMER, 18, 10, 16, 0, 1 }, { KH_SYNCMER, 20, 10, 64, UINT32_C(1) << 28, 1 },
+		{ KH_SYNCMER, 8, 6, 16, 0, 0 },   { KH_SYNCMER, 20, 4, 512, 0, 1 },
+		{ KH_SYNCMER, 31, 15, 32, 0, 1 }
+	};
+	static const char *const list[] = { "cuda:0", "cuda:0,0", "cuda:0,0,0,0,0" };
+	char *text = malloc(MAX_TEXT);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
+		kh_build_options o = { .sampling = sampling[i],
+				       .text = true,
+				       .keep_all = i % 3 == 1,
+				       .max_span = KH_TEXT_SPAN,
+				       .max_locations = i % 2 ? 2 : 254,
+				       .threads = 3,
+				       .block_size = (size_t)1 << (10 + 3 * (i % 4)) };
+
+		make_references(text);
+		build(DB_CPU, "cpu", &o);
+		for (size_t j = 0; j < sizeof list / sizeof *list; j++) {
+			kh_build_options spilled = o;
+
+			same_as_cpu(&o, list[j], "text");
+			spilled.gpu_memory = least_memory(&o, list[j]) + (i % 3 << 20);
+			spilled.memory = i % 2 ? 1 << 16 : 0;
+			same_as_cpu(&spilled, list[j], "text, spilled");
+		}
 	}
 	free(text);
 }
@@ -383,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_databases),
+		cmocka_unit_test(test_text_databases),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_text),

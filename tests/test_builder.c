@@ -13,7 +13,7 @@
 #include "backend/backend.h"
 #include "cuda/builder/builder_in.h"
 #include "fake_gpu.h"
-#include "index/bins.h"
+#include "index/seeds.h"
 #include "packed.h"
 
 #define MB (UINT64_C(1) << 20)
@@ -95,18 +95,31 @@ struct index {
 	uint32_t bits;
 };
 
+static bool with_text;
+
 static int sink(void *arg, const kh_image *im, kh_err *err)
 {
 	struct index *x = arg;
-	const size_t buckets = (im->range.buckets + UINT64_C(1)) * sizeof *im->bucket;
-	const size_t lists = (size_t)kh_words_bytes(im->range.n_locs, x->bits);
+	const size_t head = sizeof im->range + sizeof im->seeds + sizeof im->locations;
+	const size_t buckets = with_text ? (size_t)kh_seed_line_bytes(&im->seeds)
+			       : (im->range.buckets + UINT64_C(1)) * sizeof *im->bucket;
+	const size_t lists = with_text ? im->seeds.words * sizeof *im->loc
+			     : (size_t)kh_words_bytes(im->range.n_locs, x->bits);
+	char *range = malloc(head + buckets + lists);
 
 	(void)err;
-	x->bytes[x->n] = sizeof im->range + buckets + lists;
-	x->range[x->n] = malloc(x->bytes[x->n]);
-	memcpy(x->range[x->n], &im->range, sizeof im->range);
-	memcpy(x->range[x->n] + sizeof im->range, im->bucket, buckets);
-	memcpy(x->range[x->n++] + sizeof im->range + buckets, im->loc, lists);
+	x->bytes[x->n] = head + buckets + lists;
+	x->range[x->n++] = range;
+	memset(range, 0, head);
+	if (with_text)
+		memcpy(range, &im->seeds, sizeof im->seeds);
+	else
+		memcpy(range + sizeof im->seeds, &im->range, sizeof im->range);
+	memcpy(range + head - sizeof im->locations, &im->locations, sizeof im->locations);
+	if (buckets)
+		memcpy(range + head, im->bucket, buckets);
+	if (lists)
+		memcpy(range + head + buckets, im->loc, lists);
 	return KH_OK;
 }
 
@@ -195,7 +208,7 @@ static uint64_t host_memory;            /* of the options; 0: no limit */
 
 static kh_builder_options options(size_t n, uint64_t gpu_memory)
 {
-	return (kh_builder_options) { .sampling = sampling, .block_size = MOST,
+	return (kh_builder_options) { .sampling = sampling, .block_size = MOST, .text = with_text,
 				      .memory = host_memory, .tmp = "x",
 				      .on = { .choice = { .device = { 0, 1, 0, 2 }, .n = n },
 					      .memory = gpu_memory, .threads = THREADS } };
@@ -325,6 +338,26 @@ static void test_dropped(void **state)
 	kh_bin_map_clear(&map);
 }
 
+/* A database with text: no votes, and the first places of each species. */
+static void test_text(void **state)
+{
+	const kh_tree tree = { tax.n, parent, end, species, genus };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	with_text = true;
+	for (uint32_t most = 0; most <= 3; most += 3) {
+		assert_int_equal(kh_bin_map_init(&map, &whole, next_bin, GAP, &tree, &why), KH_OK);
+		map.bins.most = most;
+		map.bins.places = 1;
+		map.bins.bits = kh_seed_bits(map.end);
+		make_want(&map.bins, NULL);
+		limits(&map.bins, NULL);
+		kh_bin_map_clear(&map);
+	}
+	with_text = false;
+}
+
 /* Other programs take memory at any moment: the result is right, or the build fails for want of
  * memory. */
 static void test_others(void **state)
@@ -376,23 +409,22 @@ static int build_failing(uint64_t memory, long at, bool lost, bool again, const 
 
 /* Whatever call fails, the build ends, and says what failed, or has found another way to the same
  * ranges: no thread waits for another one that has given up. */
-static void test_failures(void **state)
+static void fail_each(const kh_bins *bins)
 {
-	const uint64_t memory = least(1, &whole, NULL);
+	const uint64_t memory = least(1, bins, NULL);
 	struct index x = { .n = 0 };
 	unsigned failed = 0;
 	kh_err why = { 0, "" };
 
-	(void)state;
-	make_want(&whole, NULL);
+	make_want(bins, NULL);
 	for (int how = 0; how < 4; how++) {
-		assert_int_equal(build_failing(memory, 0, false, how & 1, &whole, &x, &why), KH_OK);
+		assert_int_equal(build_failing(memory, 0, false, how & 1, bins, &x, &why), KH_OK);
 		same(&want, &x, "no failure");
 		const long calls = fake_calls(), step = calls / 12;
 
 		for (long at = calls - 5; at > 0; at -= at > calls - 100 ? 5 : step) {
 			alarm(60);      /* ends the test if the build does not */
-			if (build_failing(memory, at, how & 2, how & 1, &whole, &x, &why)) {
+			if (build_failing(memory, at, how & 2, how & 1, bins, &x, &why)) {
 				assert_non_null(strstr(why.msg, "cuda:0: cuda"));
 				failed++;
 			} else {
@@ -403,6 +435,22 @@ static void test_failures(void **state)
 	}
 	assert_true(failed > 50);
 	clear(&x);
+}
+
+static void test_failures(void **state)
+{
+	const kh_tree tree = { tax.n, parent, end, species, genus };
+	kh_err why = { 0, "" };
+
+	(void)state;
+	fail_each(&whole);
+	assert_int_equal(kh_bin_map_init(&map, &whole, next_bin, GAP, &tree, &why), KH_OK);
+	map.bins.places = 1;
+	map.bins.bits = kh_seed_bits(map.end);
+	with_text = true;
+	fail_each(&map.bins);
+	with_text = false;
+	kh_bin_map_clear(&map);
 }
 
 /* Pairs that fit nowhere are reported before the first block. */
@@ -431,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits),
 					    cmocka_unit_test(test_share),
 					    cmocka_unit_test(test_dropped),
+					    cmocka_unit_test(test_text),
 					    cmocka_unit_test(test_others),
 					    cmocka_unit_test(test_failures),
 					    cmocka_unit_test(test_nowhere) };

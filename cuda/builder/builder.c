@@ -246,6 +246,8 @@ static int stage(kh_builder *b, struct kh_cuda_slot *s, const kh_block_pieces *i
 	memset(h + amb + words * 4, 0xff, pieces - amb - words * 4);
 	g->sampling = b->o.sampling;
 	blk->bound = put_pieces(in, (kh_gpu_piece *)(h + pieces), g);
+	if (b->o.text)
+		g->n_summed = 0;
 	g->n_pieces = (uint32_t)in->n;
 	g->n_words = (uint32_t)words;
 	return KH_OK;

@@ -27,6 +27,7 @@ struct finisher {
 	/* and what these are made of */
 	unsigned from, to;
 	uint64_t count[KH_RANGES];
+	bool told;                      /* that all is ready */
 };
 
 /* --- delivery ----------------------------------------------------------------------- */
@@ -92,6 +93,18 @@ static int encode_more(struct finisher *x, struct kh_wave *w, kh_err *err)
 	return rc ? rc : kh_wave_encode(w, err);
 }
 
+/* Says so when the last range has been made. */
+static void tell_ready(struct finisher *x)
+{
+	bool whole = x->from == x->to && x->f->ready && !x->told;
+
+	for (unsigned i = 0; i < x->b->n; i++)
+		whole &= x->wave[i].images.next == x->wave[i].to;
+	if (whole)
+		x->f->ready(x->f->arg);
+	x->told |= whole;
+}
+
 /* The images of all waves. */
 static int give_all(struct finisher *x, kh_err *err)
 {
@@ -100,10 +113,14 @@ static int give_all(struct finisher *x, kh_err *err)
 	for (unsigned i = 0; i < x->b->n && !rc; i++) {
 		struct kh_wave *w = &x->wave[i];
 
+		tell_ready(x);
 		rc = give(x, i, err);
-		while (!rc && w->images.next < w->to)
-			if (!(rc = encode_more(x, w, err)))
-				rc = give(x, i, err);
+		while (!rc && w->images.next < w->to) {
+			if ((rc = encode_more(x, w, err)))
+				break;
+			tell_ready(x);
+			rc = give(x, i, err);
+		}
 	}
 	return rc;
 }
@@ -184,7 +201,6 @@ static int all_had_memory(const struct finisher *x, bool *had, kh_err *err)
 static int make_index(struct finisher *x, kh_err *err)
 {
 	kh_builder *b = x->b;
-	bool whole = true;
 	int rc = kh_side_by_side(b->n, index_worker, x, err);
 
 	if (rc)
@@ -196,10 +212,6 @@ static int make_index(struct finisher *x, kh_err *err)
 	count_pairs(x);
 	if (b->o.on.comm && (rc = kh_comm_barrier(b->o.on.comm, err)))
 		return rc;
-	for (unsigned i = 0; i < b->n; i++)
-		whole &= x->wave[i].images.next == x->wave[i].to;
-	if (whole && x->f->ready)
-		x->f->ready(x->f->arg);
 	return give_all(x, err);
 }
 
@@ -286,8 +298,6 @@ static int run_waves(struct finisher *x, kh_err *err)
 	}
 	count_pairs(x);
 	x->from = to;
-	if (to == x->to && x->f->ready)
-		x->f->ready(x->f->arg);
 	return give_all(x, err);
 }
 

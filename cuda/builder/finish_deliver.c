@@ -36,32 +36,20 @@ void kh_wave_take(struct kh_wave_out *o, struct kh_wave *w)
 
 	o->image = im->image;
 	im->image = (kh_gpu_buf) { .budget = o->image.budget };
-	memcpy(o->range, im->hrange.p, sizeof o->range);
+	memcpy(o->made, im->made, sizeof o->made);
 	o->first = im->first;
 	o->next = im->next;
-	o->bits = im->e.bins.bits;
 	o->held = kh_plan_taken(o->image.bytes);
-}
-
-static kh_range range_of(const kh_gpu_range *r)
-{
-	return (kh_range) { .n_locs = r[1].word - r->word,
-			    .buckets = r->B,
-			    .keys = (uint32_t)(r[1].head - r->head),
-			    .entries = (uint32_t)(r[1].entry - r->entry),
-			    .over = r->over };
 }
 
 static int fetch(struct kh_wave_out *o, unsigned p, kh_gpu_buf *to, cudaEvent_t ready, kh_err *err)
 {
-	const kh_range range = range_of(&o->range[p]);
-	const kh_bucket *from = (const kh_bucket *)o->image.p + o->range[p].bucket;
-	const uint64_t bytes = kh_range_bytes(&range, o->bits);
-	int rc = kh_gpu_host_room(to, bytes, err);
+	const struct kh_wave_made *m = &o->made[p];
+	int rc = kh_gpu_host_room(to, m->bytes + 1, err);
 
-	if (!rc)
-		rc = KH_GPU(cudaMemcpyAsync(to->p, from, bytes, cudaMemcpyDeviceToHost, o->stream),
-			    err);
+	if (!rc && m->bytes > 0)
+		rc = KH_GPU(cudaMemcpyAsync(to->p, (const char *)o->image.p + m->at, m->bytes,
+					    cudaMemcpyDeviceToHost, o->stream), err);
 	return rc ? rc : KH_GPU(cudaEventRecord(ready, o->stream), err);
 }
 
@@ -75,7 +63,8 @@ int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned
 		rc = fetch(o, o->first, &pinned[0], o->ready[0], err);
 	for (unsigned p = o->first; p < o->next && !rc; p++) {
 		const int i = (int)(p - o->first) % 2;
-		kh_image im = { .range = range_of(&o->range[p]) };
+		const struct kh_wave_made *m = &o->made[p];
+		kh_image im = { .range = m->range, .seeds = m->seeds, .locations = m->locations };
 
 		rc = kh_comm_check(comm, err);
 		if (!rc && p + 1 < o->next)
@@ -83,8 +72,7 @@ int kh_wave_deliver(struct kh_wave_out *o, const kh_finish *f, kh_gpu_buf pinned
 		if (!rc)
 			rc = KH_GPU(cudaEventSynchronize(o->ready[i]), err);
 		im.bucket = pinned[i].p;
-		im.loc = (uint32_t *)(im.bucket + im.range.buckets + 1);
-		im.locations = im.range.n_locs - im.range.over;
+		im.loc = (void *)((char *)pinned[i].p + m->lists);
 		if (!rc)
 			rc = f->sink(f->arg, &im, err);
 	}

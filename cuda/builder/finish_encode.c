@@ -12,20 +12,6 @@ static kh_gpu_range *ranges(const struct kh_wave *w)
 	return w->images.hrange.p;
 }
 
-static int put_ranges(struct kh_wave *w, kh_err *err)
-{
-	return KH_GPU(cudaMemcpyAsync(w->images.range.p, w->images.hrange.p,
-				      (KH_RANGES + 1) * sizeof(kh_gpu_range),
-				      cudaMemcpyHostToDevice, w->stream),
-		      err);
-}
-
-static int get_ranges(struct kh_wave *w, kh_err *err)
-{
-	return kh_wave_get(w, w->images.hrange.p, w->images.range.p,
-			   (KH_RANGES + 1) * sizeof(kh_gpu_range), err);
-}
-
 static int get_count(struct kh_wave *w, uint64_t *n, kh_err *err)
 {
 	int rc = kh_wave_get(w, w->images.hcounts.p, w->images.counts.p, 64, err);
@@ -57,12 +43,12 @@ static int find_heads(struct kh_wave *w, unsigned from, unsigned to, kh_err *err
 	e->n_out = (uint64_t *)w->images.counts.p + 1;
 	e->counts = w->images.counts.p;
 	if ((rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
-	    (rc = put_ranges(w, err)) ||
+	    (rc = kh_wave_put_ranges(w, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_heads(e, w->stream), "selection of keys", err)) ||
 	    (rc = get_count(w, &e->n_heads, err)) ||
 	    (rc = kh_gpu_check(kh_gpu_range_heads(e, w->stream), "heads kernel", err)))
 		return rc;
-	return get_ranges(w, err);
+	return kh_wave_get_ranges(w, err);
 }
 
 static int first_buckets(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
@@ -110,7 +96,7 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 		}
 		e->several = w->images.several.p;
 		e->cap_several = (uint32_t)(w->images.several.bytes / 4);
-		if ((rc = put_ranges(w, err)) ||
+		if ((rc = kh_wave_put_ranges(w, err)) ||
 		    (rc = KH_GPU(cudaMemsetAsync(w->images.counts.p, 0, 64, w->stream), err)) ||
 		    (rc = kh_gpu_check(kh_gpu_entries(e, w->stream),
 				       "selection of entries", err)) ||
@@ -118,7 +104,7 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 		    (rc = kh_gpu_check(kh_gpu_place(e, w->stream), "place kernels",
 				       err)) ||
 		    (rc = kh_wave_get(w, w->images.hcounts.p, w->images.counts.p, 64, err)) ||
-		    (rc = get_ranges(w, err)))
+		    (rc = kh_wave_get_ranges(w, err)))
 			return rc;
 		uint32_t several = *(uint32_t *)w->images.hcounts.p;
 		if (several > e->cap_several) {
@@ -135,6 +121,24 @@ static int place(struct kh_wave *w, unsigned from, unsigned to, kh_err *err)
 	return rc;
 }
 
+/* What range p, at byte `at` of the image, is for the file; how many bytes it has. */
+static uint64_t range_made(struct kh_wave *w, unsigned p, uint64_t at)
+{
+	const kh_gpu_range *r = &ranges(w)[p];
+	const kh_range x = { .n_locs = r[1].word - r->word,
+			     .buckets = r->B,
+			     .keys = (uint32_t)(r[1].head - r->head),
+			     .entries = (uint32_t)(r[1].entry - r->entry),
+			     .over = r->over };
+
+	w->images.made[p] = (struct kh_wave_made) {
+		.range = x, .locations = x.n_locs - x.over, .at = at,
+		.bytes = kh_range_bytes(&x, w->images.e.bins.bits),
+		.lists = ((uint64_t)x.buckets + 1) * sizeof(kh_bucket)
+	};
+	return w->images.made[p].bytes;
+}
+
 /* Finds the lengths of lists, then writes the images of the ranges. */
 static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, kh_err *err)
 {
@@ -143,25 +147,26 @@ static int fill(struct kh_wave *w, unsigned from, unsigned to, uint64_t *bytes, 
 	int rc;
 
 	if ((rc = kh_gpu_check(kh_gpu_lists(e, w->stream), "list kernels", err)) ||
-	    (rc = get_ranges(w, err)))
+	    (rc = kh_wave_get_ranges(w, err)))
 		return rc;
 	for (unsigned p = 0; p <= KH_RANGES; p++) {
 		kh_gpu_range *r = &ranges(w)[p];
 		bool in = p >= from && p < to;
-		kh_range x = { .buckets = r->B, .n_locs = in ? r[1].word - r->word : 0 };
 
 		r->start = (uint32_t)n_start;
 		r->bucket = at / 64;
 		r->loc = at / 4 + ((uint64_t)r->B + 1) * 16;
 		n_start += in ? (uint64_t)r->B + 2 : 0;
-		at += in ? kh_range_bytes(&x, w->images.e.bins.bits) : 0;
+		if (in)
+			at += range_made(w, p, at);
 	}
 	*bytes = at;
 	if (n_start > UINT32_MAX)
 		return kh_fail(err, KH_EUSAGE, "%" PRIu64 " buckets are too many",
 			       n_start);
 	if ((rc = kh_gpu_room_exact(&w->images.start, n_start * 4, err)) ||
-	    (rc = kh_gpu_room_exact(&w->images.image, at, err)) || (rc = put_ranges(w, err)) ||
+	    (rc = kh_gpu_room_exact(&w->images.image, at, err)) ||
+	    (rc = kh_wave_put_ranges(w, err)) ||
 	    (rc = KH_GPU(cudaMemsetAsync(w->images.image.p, 0, at, w->stream), err)))
 		return rc;
 	e->start = w->images.start.p;
@@ -181,9 +186,14 @@ static uint64_t keys_of(const struct kh_wave *w, unsigned from, unsigned to)
 	return ranges(w)[to].head - ranges(w)[from].head;
 }
 
+/* With text, slots are made on the other side of the pairs, if it is there. */
 static uint64_t needed(const struct kh_wave *w, unsigned from, unsigned to, uint64_t keys)
 {
-	return kh_plan_encoding(&w->owner->plan, pairs_of(w, from, to), keys, to - from);
+	const uint64_t pairs = pairs_of(w, from, to);
+	const bool side = w->owner->plan.text && kh_wave_has_side(w);
+
+	return kh_plan_encoding(&w->owner->plan, pairs, keys, to - from) -
+	       (side ? kh_plan_pairs(pairs) : 0);
 }
 
 static uint64_t left(const struct kh_wave *w)
@@ -249,12 +259,45 @@ static int choose_ranges(struct kh_wave *w, unsigned from, unsigned *to, kh_err 
 			       "%" PRIu64 " pairs in one of 256 ranges are too many",
 			       pairs_of(w, from, *to));
 	most = needed(w, from, *to, pairs_of(w, from, *to));
-	if (left(w) < most)             /* what earlier ranges were encoded with */
+	if (left(w) < most) {           /* what earlier ranges were encoded with */
 		KH_GPU_DROP(w->images.all);
+		KH_GPU_DROP(w->seeds.all);
+	}
 	if (left(w) < most && ((rc = fits_beside(w, from, *to, &fits, err)) || fits))
 		return rc;
 	kh_wave_make_free(w, most, KH_WAVE_SORTED);
+	most = needed(w, from, *to, pairs_of(w, from, *to));
 	return left(w) < most ? some_ranges(w, from, to, err) : find_heads(w, from, *to, err);
+}
+
+/* Makes the images of the ranges up to *to, or of as many as have been chosen. */
+static int encode_up_to(struct kh_wave *w, unsigned *to, uint64_t *bytes, kh_err *err)
+{
+	struct kh_wave_images *im = &w->images;
+	int rc = choose_ranges(w, im->first, to, err);
+
+	im->next = *to;
+	if (!rc && w->f->bins->places)
+		return kh_wave_encode_seeds(w, bytes, err);
+	if (rc || (rc = first_buckets(w, im->first, *to, err)) ||
+	    (rc = place(w, im->first, *to, err)))
+		return rc;
+	return fill(w, im->first, *to, bytes, err);
+}
+
+/* How many slots are left to later levels is not known before, so there may be less room for all
+ * ranges than was thought; lists that were made stay the same when they are made again. */
+static bool take_fewer(struct kh_wave *w, unsigned *to)
+{
+	const unsigned n = *to - w->images.first;
+
+	if (!w->f->bins->places || n < 2)
+		return false;
+	KH_GPU_DROP(w->images.all);
+	KH_GPU_DROP(w->seeds.all);
+	kh_wave_make_free(w, UINT64_MAX, KH_WAVE_SORTED);
+	*to = w->images.first + n / 2;
+	return true;
 }
 
 int kh_wave_encode(struct kh_wave *w, kh_err *err)
@@ -266,10 +309,11 @@ int kh_wave_encode(struct kh_wave *w, kh_err *err)
 	int rc = KH_OK;
 
 	im->first = im->next;
-	if (im->first < w->to && !(rc = choose_ranges(w, im->first, &to, err)) &&
-	    !(rc = first_buckets(w, im->first, to, err)) &&
-	    !(rc = place(w, im->first, to, err)))
-		rc = fill(w, im->first, to, &bytes, err);
+	while (im->first < w->to) {
+		rc = encode_up_to(w, &to, &bytes, err);
+		if (rc != KH_ENOMEM || !take_fewer(w, &to))
+			break;
+	}
 	im->next = to;
 	w->owner->times.encode += kh_seconds() - began;
 	w->owner->times.bytes += bytes;

@@ -5,7 +5,7 @@
  * finish_sort.c	gathers and sorts its pairs
  * again.c		makes them again
  * finish_exchange.c	before that, gives them to the members that own their ranges
- * finish_encode.c	makes images of them
+ * finish_encode.c	makes images of them, finish_seeds.c, where there is text
  * finish_deliver.c	delivers these
  * finish.c		runs a wave a device at a time
  */
@@ -32,13 +32,33 @@ struct kh_wave_tables {
 	kh_gpu_remap remap;
 };
 
+/* What a range is for the file, and where it lies in the image. */
+struct kh_wave_made {
+	kh_range range;
+	kh_seed_range seeds;            /* in place of it, with text */
+	uint64_t locations;             /* of kh_image */
+	uint64_t at, bytes;             /* in the image */
+	uint64_t lists;                 /* bytes of it in front of its lists */
+};
+
 /* The images made of the sorted pairs: ranges first .. next - 1 have one. */
 struct kh_wave_images {
 	unsigned first, next;
+	struct kh_wave_made made[KH_RANGES];
 	kh_gpu_encode e;
 	kh_gpu_buf range, hrange, counts, hcounts;      /* h...: on the host */
 	/* by pair, by key, by entry, by bucket; scan: scratch */
 	KH_GPU_BUFS(all, head, many, entry, lead, slot, len, several, start, scan, image);
+};
+
+/* With text: the levels of lines that the image has. */
+struct kh_wave_seeds {
+	unsigned n;                     /* levels */
+	kh_gpu_level level[KH_SEED_LEVELS];
+	kh_gpu_level_range part[KH_SEED_LEVELS][KH_RANGES + 1];        /* as `parts` has them */
+	/* key, value: of each level; key2, value2: for their sort; left: which are left over */
+	KH_GPU_BUFS(all, key[KH_SEED_LEVELS], value[KH_SEED_LEVELS], key2, value2, left, scratch,
+		    parts, at);
 };
 
 /* Images that are delivered, apart from their wave, which goes on. */
@@ -47,9 +67,8 @@ struct kh_wave_out {
 	cudaStream_t stream;
 	cudaEvent_t ready[2];           /* one of two images that are copied has come */
 	kh_gpu_buf image;
-	kh_gpu_range range[KH_RANGES + 1];
+	struct kh_wave_made made[KH_RANGES];
 	unsigned first, next;           /* ranges */
-	uint32_t bits;
 	uint64_t held;                  /* bytes of the image, as the budget counts them */
 	bool busy;                      /* being delivered: it is the other thread's */
 };
@@ -66,6 +85,7 @@ struct kh_wave {
 	struct kh_wave_pairs pairs;
 	struct kh_wave_tables tables;
 	struct kh_wave_images images;
+	struct kh_wave_seeds seeds;
 };
 
 /* --- wave.c --- */
@@ -76,7 +96,7 @@ void kh_wave_close(struct kh_wave *w);
 void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to);
 /* Copies an array to the device without waiting, so p must stay unchanged. */
 int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err);
-/* Copies from the device to pinned host memory, and waits. */
+/* Copies from the device to the host, and waits. */
 int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_err *err);
 int kh_wave_wait(struct kh_wave *w, kh_err *err);
 /* Makes room for n pairs on a side. */
@@ -89,6 +109,11 @@ enum kh_wave_state {
 	KH_WAVE_SORTED                  /* ... they are sorted: their other side and the scratch */
 };
 void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s);
+/* Is the other side of the sorted pairs still there? */
+bool kh_wave_has_side(const struct kh_wave *w);
+/* What is known of ranges, images.hrange, to the device and back. */
+int kh_wave_put_ranges(struct kh_wave *w, kh_err *err);
+int kh_wave_get_ranges(struct kh_wave *w, kh_err *err);
 
 /* --- finish_sort.c --- */
 /* Gathers on side 0, in the order of tickets and with their final bins, the pairs that the store
@@ -104,6 +129,11 @@ int kh_wave_sample_again(struct kh_wave *w, kh_err *err);
 /* --- finish_encode.c --- */
 /* Makes the images of as many ranges from `next` on as there is room for. */
 int kh_wave_encode(struct kh_wave *w, kh_err *err);
+
+/* --- finish_seeds.c --- */
+/* Makes those of images.first .. next - 1, whose keys have been found, with text; *bytes: what they
+ * have. */
+int kh_wave_encode_seeds(struct kh_wave *w, uint64_t *bytes, kh_err *err);
 
 /* --- finish_deliver.c --- */
 int kh_wave_out_open(struct kh_wave_out *o, struct kh_cuda_owner *s, kh_err *err);

@@ -38,7 +38,9 @@ static uint64_t sort_scratch(uint64_t pairs)
 
 static uint64_t scan_scratch(uint64_t pairs)
 {
-	return kh_gpu_encode_scratch(pairs);
+	const uint64_t counted = kh_gpu_encode_scratch(pairs), text = kh_gpu_seeds_scratch(pairs);
+
+	return counted > text ? counted : text;
 }
 
 int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers, kh_err *err)
@@ -51,7 +53,8 @@ int kh_cuda_owner_plan(kh_builder *b, struct kh_cuda_owner *o, unsigned workers,
 		rc = kh_gpu_free(&free_bytes, err);
 	for (unsigned i = 0; i < b->n; i++)
 		times += b->owner[i].device == o->device;
-	*p = (kh_gpu_plan) { .sort_scratch = sort_scratch, .scan_scratch = scan_scratch };
+	*p = (kh_gpu_plan) { .text = b->o.text, .sort_scratch = sort_scratch,
+			     .scan_scratch = scan_scratch };
 	p->limit = (free_bytes > 2 * SPARE ? free_bytes - SPARE : free_bytes / 2) / times;
 	if (b->o.on.memory && b->o.on.memory < p->limit)
 		p->limit = b->o.on.memory;

@@ -13,6 +13,7 @@ static void set_budgets(struct kh_wave *w)
 	KH_GPU_BUDGET(w->pairs.all, device);
 	KH_GPU_BUDGET(w->tables.all, device);
 	KH_GPU_BUDGET(w->images.all, device);
+	KH_GPU_BUDGET(w->seeds.all, device);
 	w->pairs.at.budget = w->images.range.budget = w->images.counts.budget = device;
 	w->pairs.hat.budget = w->images.hrange.budget = w->images.hcounts.budget = host;
 }
@@ -21,6 +22,7 @@ void kh_wave_reset(struct kh_wave *w, unsigned from, unsigned to)
 {
 	KH_GPU_DROP(w->pairs.all);
 	KH_GPU_DROP(w->images.all);
+	KH_GPU_DROP(w->seeds.all);
 	w->pairs.sort.n = 0;
 	w->from = w->images.first = w->images.next = from;
 	w->to = to;
@@ -36,6 +38,7 @@ void kh_wave_close(struct kh_wave *w)
 	KH_GPU_DROP(w->pairs.all);
 	KH_GPU_DROP(w->tables.all);
 	KH_GPU_DROP(w->images.all);
+	KH_GPU_DROP(w->seeds.all);
 	kh_gpu_drop(&w->pairs.at);
 	kh_gpu_drop(&w->pairs.hat);
 	kh_gpu_drop(&w->images.range);
@@ -74,6 +77,13 @@ void kh_wave_make_free(struct kh_wave *w, uint64_t bytes, enum kh_wave_state s)
 	kh_gpu_drop(&p->scratch);
 }
 
+bool kh_wave_has_side(const struct kh_wave *w)
+{
+	const struct kh_wave_pairs *p = &w->pairs;
+
+	return p->key[p->sort.key == p->key[0].p].p && p->bin[p->sort.bin == p->bin[0].p].p;
+}
+
 /* --- copies ------------------------------------------------------------------------- */
 int kh_wave_put(struct kh_wave *w, kh_gpu_buf *to, const void *p, size_t bytes, kh_err *err)
 {
@@ -96,6 +106,20 @@ int kh_wave_get(struct kh_wave *w, void *to, const void *from, size_t bytes, kh_
 		cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, w->stream), err);
 
 	return rc ? rc : kh_wave_wait(w, err);
+}
+
+int kh_wave_put_ranges(struct kh_wave *w, kh_err *err)
+{
+	return KH_GPU(cudaMemcpyAsync(w->images.range.p, w->images.hrange.p,
+				      (KH_RANGES + 1) * sizeof(kh_gpu_range),
+				      cudaMemcpyHostToDevice, w->stream),
+		      err);
+}
+
+int kh_wave_get_ranges(struct kh_wave *w, kh_err *err)
+{
+	return kh_wave_get(w, w->images.hrange.p, w->images.range.p,
+			   (KH_RANGES + 1) * sizeof(kh_gpu_range), err);
 }
 
 /* --- open ---------------------------------------------------------------------------- */

@@ -107,7 +107,7 @@ typedef struct kh_gpu_range {
 	uint64_t bucket;                /* in the image, 64 bytes */
 	uint64_t loc;                   /* in the image, 4 bytes */
 	uint32_t B;
-	uint32_t over;
+	uint32_t over, lists;           /* lists: of seeds */
 	uint32_t failed;                /* an entry lies too far behind its home */
 	uint32_t start;                 /* its first place in kh_gpu_encode.start, of B + 2 */
 } kh_gpu_range;
@@ -154,6 +154,52 @@ int kh_gpu_lists(const kh_gpu_encode *e,
 		 cudaStream_t stream); /* len, words before, over */
 /* image, with range[].bucket, .loc and .start set; n_start: places in start */
 int kh_gpu_fill(const kh_gpu_encode *e, uint64_t n_start, cudaStream_t stream);
+
+/* --- seeds.cu: the same for a database with text ------------------------------------ */
+/* Each key is an entry, and bins stand for places.  `head` is found as above; lead[i]: the slots of
+ * the seeds before seed i, and above 32 bits the words of their lists; range[].entry and .word: the
+ * same of the ranges before.  scratch: kh_gpu_seeds_scratch() bytes. */
+size_t kh_gpu_seeds_scratch(uint64_t n);
+/* len, lead, range[].entry, .word, .over, .lists; `bin` has the lists, and stays the same if they
+ * are made again */
+int kh_gpu_seed_lists(const kh_gpu_encode *e, cudaStream_t stream);
+/* The slots of all seeds, in order. */
+int kh_gpu_seed_slots(const kh_gpu_encode *e, uint64_t *key, uint32_t *value, cudaStream_t stream);
+/* The words of lists, to range[].loc of the image. */
+int kh_gpu_seed_words(const kh_gpu_encode *e, cudaStream_t stream);
+
+/* What a range has in a level: its first slot, and the first of its lines in the image. */
+typedef struct kh_gpu_level_range {
+	uint64_t slot, line;
+	uint32_t lines;
+} kh_gpu_level_range;
+
+/* The slots that come to a level, less than 2^32, in the order of range and y, which are their
+ * keys.  part has KH_RANGES + 1 elements; the last one, a sentinel, has the end of all slots. */
+typedef struct kh_gpu_level {
+	const uint64_t *key;
+	const uint32_t *value;
+	uint64_t n;
+	const kh_gpu_level_range *part;
+	uint32_t bits;
+} kh_gpu_level;
+
+/* Those of them that are left over: n, in their order, with the keys of the next level. */
+typedef struct kh_gpu_left {
+	uint64_t n;
+	uint64_t *key;
+	uint32_t *value;
+	uint32_t *left;                 /* n: their numbers in this level */
+	uint64_t *n_out;                /* n once more */
+	void *scratch;
+	size_t scratch_bytes;
+} kh_gpu_left;
+
+/* Adds their number to *n. */
+int kh_gpu_seed_count_left(const kh_gpu_level *x, uint64_t *n, cudaStream_t stream);
+int kh_gpu_seed_left(const kh_gpu_level *x, const kh_gpu_left *l, cudaStream_t stream);
+/* The lines of the level that are not empty; part[].line is set. */
+int kh_gpu_seed_lines(const kh_gpu_level *x, kh_bucket *image, cudaStream_t stream);
 
 /* --- split.cu: pairs to the owners of their ranges -------------------------------- */
 /* The pairs of a block, *count of them and at most `bound`, stably into n runs: run i has the

@@ -15,6 +15,7 @@ typedef struct kh_builder_options {
 	kh_sampling sampling;
 	kh_devices on;                  /* its threads call add */
 	size_t block_size;
+	bool text;                      /* an index of seeds is made; digests are not asked for */
 	uint64_t memory;                /* of the host; 0: no limit */
 	const char *tmp;                /* spilled pairs go to a file beside this one */
 } kh_builder_options;
@@ -47,8 +48,8 @@ typedef struct kh_finish {
 	 * image lives for the call. */
 	int (*sink)(void *arg, const kh_image *im, kh_err *err);
 	void *arg;
-	/* NULL, or called once, when the last range has been made on its device: before the first
-	 * one is delivered, or, if ranges are made in waves, before those of the last wave are. */
+	/* NULL, or called once, when the last range has been made on its device, before that is
+	 * delivered: before the first one is, unless there is not memory for all at a time. */
 	void (*ready)(void *arg);
 	/* Of backends that can add genomes, one process: */
 	const kh_old_index *old;        /* NULL, or the index that the pairs join */

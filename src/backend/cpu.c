@@ -377,7 +377,6 @@ const kh_backend kh_backend_cpu = {
 	.kraken = &kh_backend_cpu,
 	.grows = true,
 	.compares = true,
-	.keeps_text = true,
 	.candidates = true,
 	.n_devices = cpu_n_devices,
 	.build.open = cpu_builder_open,

@@ -168,13 +168,11 @@ static int choose_backend(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
 	const bool grows = !o->text && (o->base || o->growable);
-	const bool automatic = strcmp(o->device, "auto") == 0;
-	const bool host = (grows || o->text) && automatic;
+	const bool host = grows && strcmp(o->device, "auto") == 0;
 	int rc = kh_backend_choose(&b->on.choice, host ? "cpu" : o->device, err);
 
-	if (!rc && o->text && (!b->on.choice.backend->keeps_text || o->comm))
-		return kh_fail(err, KH_EUSAGE, "databases with text are made by one process on "
-			       "the CPU");
+	if (!rc && o->text && o->comm)
+		return kh_fail(err, KH_EUSAGE, "databases with text are made by one process");
 	if (!rc && o->translated && (o->comm || grows))
 		return kh_fail(err, KH_EUSAGE, "--translated is for one process, without "
 			       "--growable and --base");

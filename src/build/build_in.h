@@ -127,6 +127,8 @@ int kh_build_split(struct build *b, uint64_t *bases, kh_err *err);
 int kh_build_read(struct build *b, kh_err *err);
 /* Bytes of text in a block. */
 size_t kh_build_block_size(const struct build *b);
+/* Bases that are sampled at a time. */
+size_t kh_build_sample_size(const struct build *b);
 /* Frees what a pass has made, all but its figures. */
 void kh_build_forget(struct build *b);
 /* Adds up the digests of sequences of which several workers have read parts. */

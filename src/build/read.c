@@ -128,6 +128,14 @@ size_t kh_build_block_size(const struct build *b)
 	return b->o->block_size ? b->o->block_size : suits ? suits : KH_BLOCK_SIZE;
 }
 
+/* Text is packed: as many bytes of it are more bases, and a device has more to do at a time. */
+size_t kh_build_sample_size(const struct build *b)
+{
+	const bool packed = b->o->text && !b->on.choice.backend->on_host;
+
+	return kh_build_block_size(b) * (packed ? 4 : 1);
+}
+
 static int open_feed(struct build *b, kh_err *err)
 {
 	const kh_build_options *o = b->o;
@@ -155,7 +163,8 @@ static int open_builder(struct build *b, kh_err *err)
 	const kh_build_options *o = b->o;
 	const kh_builder_options bo = { .sampling = b->sampling,
 					.on = b->on,
-					.block_size = kh_build_block_size(b),
+					.block_size = kh_build_sample_size(b),
+					.text = o->text,
 					.memory = b->in.memory,
 					.tmp = o->db };
 

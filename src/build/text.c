@@ -1,8 +1,10 @@
 /*
  * text.c - the text of the references while they are read, and as a section of the database
  *
- * Words of 16 bases, some for each bin, in chunks that are made when the first worker needs them:
- * bins are numbered when blocks are committed, so nobody knows before how many there will be.
+ * Words of 16 bases, some for each bin.  Bins are numbered when blocks are committed, so nobody
+ * knows before how many there will be: where the sizes of the files tell about how many, all words
+ * are in one piece from the start, of large pages that no one has touched yet; what lies behind its
+ * end is in chunks that are made when the first worker needs them.
  */
 #include <config.h>
 #include "build/build_in.h"
@@ -22,7 +24,8 @@ struct text {
 	size_t n;                       /* chunks of all bins that have numbers */
 	chunk_pointer *chunk;
 	_Atomic(uint16_t *) *unknown;   /* where bases are not ACGTU: translated/make.h */
-	uint64_t *all;                  /* then, all of it in one piece */
+	/* a piece of so many words, a multiple of CHUNK; when all have been read, of all of them */
+	uint64_t *all, words;
 };
 
 void kh_build_text_free(struct build *b)
@@ -37,7 +40,7 @@ void kh_build_text_free(struct build *b)
 	}
 	free(t->chunk);
 	free(t->unknown);
-	free(t->all);
+	kh_pages_free(t->all, (size_t)t->words * 4);
 	free(t);
 	b->text = NULL;
 }
@@ -52,8 +55,11 @@ static uint64_t first_word(const struct build *b, uint64_t bin)
 static uint32_t *chunk_of(struct text *t, uint64_t word, kh_err *err)
 {
 	chunk_pointer *p = &t->chunk[word >> CHUNK_BITS];
-	uint32_t *chunk = atomic_load(p), *mine;
+	uint32_t *chunk, *mine;
 
+	if (word < t->words)
+		return (uint32_t *)t->all + (word >> CHUNK_BITS << CHUNK_BITS);
+	chunk = atomic_load(p);
 	if (chunk)
 		return chunk;
 	mine = kh_array(CHUNK, sizeof *mine, err);
@@ -86,6 +92,23 @@ static int add_base(struct build *b, const kh_db *db, kh_err *err)
 	return KH_OK;
 }
 
+/* The piece, with room for half as many bins again as the files seem to have, as gaps are not
+ * counted and what is never touched takes no memory; none, if the system does not give so much. */
+static void open_piece(struct build *b)
+{
+	const kh_db *base = b->o->base;
+	const uint64_t old = base && base->text ? b->refs.next_bin : 0;
+	const uint64_t words = first_word(b, old) + b->mine.text / KH_TEXT_WORD;
+	struct text *t = b->text;
+
+	if (!b->mine.text_known || words >> CHUNK_BITS >= t->n)
+		return;
+	t->words = (((words + words / 2) >> CHUNK_BITS) + 1) << CHUNK_BITS;
+	t->all = kh_pages((size_t)t->words * 4, NULL);
+	if (!t->all)
+		t->words = 0;
+}
+
 int kh_build_text_start(struct build *b, kh_err *err)
 {
 	const kh_db *base = b->o->base;
@@ -100,6 +123,7 @@ int kh_build_text_start(struct build *b, kh_err *err)
 	b->text->unknown = kh_array(b->text->n, sizeof *b->text->unknown, err);
 	if (!b->text->chunk || !b->text->unknown)
 		return KH_ENOMEM;
+	open_piece(b);
 	return base && base->text ? add_base(b, base, err) : KH_OK;
 }
 
@@ -132,25 +156,59 @@ static uint16_t mask_bits(const uint32_t *amb, uint64_t at, unsigned n)
 	return (uint16_t)(two >> sh & ((UINT32_C(1) << n) - 1));
 }
 
+/* Notes which bases of n words, from number i of a piece on, are unknown. */
+static int note_words(struct build *b, const kh_block_pieces *s, const kh_piece *p, uint64_t i,
+		      uint64_t n, kh_err *err)
+{
+	int rc = KH_OK;
+
+	for (uint64_t end = i + n; i < end && !rc; i++) {
+		const uint64_t left = p->bases - i * KH_TEXT_WORD;
+		const unsigned m = left < KH_TEXT_WORD ? (unsigned)left : KH_TEXT_WORD;
+		const uint16_t mask = mask_bits(s->amb, p->at + i * KH_TEXT_WORD, m);
+
+		if (mask)
+			rc = note_unknown(b->text, first_word(b, p->bin) + i, mask, err);
+	}
+	return rc;
+}
+
+/* Adds the words of a piece that lie in one chunk, n of them from number i of the piece on. */
+static int add_words(struct build *b, const kh_block_pieces *s, const kh_piece *p, uint64_t i,
+		     uint64_t n, kh_err *err)
+{
+	const uint64_t word = first_word(b, p->bin) + i, at = p->at + i * KH_TEXT_WORD;
+	const uint64_t bases = p->bases - i * KH_TEXT_WORD;
+	const uint64_t whole = bases / KH_TEXT_WORD < n ? bases / KH_TEXT_WORD : n;
+	uint32_t *chunk = chunk_of(b->text, word, err), *to;
+
+	if (!chunk)
+		return KH_ENOMEM;
+	to = chunk + word % CHUNK;
+	for (uint64_t j = 0; j < whole; j++)
+		to[j] = (uint32_t)kh_packed_bits(s->bases, at + j * KH_TEXT_WORD, KH_TEXT_WORD);
+	if (whole < n)
+		to[whole] = (uint32_t)kh_packed_bits(s->bases, at + whole * KH_TEXT_WORD,
+						     (unsigned)(bases % KH_TEXT_WORD));
+	return b->o->translated ? note_words(b, s, p, i, n, err) : KH_OK;
+}
+
 int kh_build_text_add(struct build *b, const kh_block_pieces *s, kh_err *err)
 {
-	for (size_t i = 0; b->text && i < s->n; i++) {
+	int rc = KH_OK;
+
+	for (size_t i = 0; b->text && i < s->n && !rc; i++) {
 		const kh_piece *p = &s->piece[i];
+		const uint64_t first = first_word(b, p->bin);
+		const uint64_t words = (p->bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
 
-		for (uint64_t at = 0; at < p->bases; at += KH_TEXT_WORD) {
-			const uint64_t word = first_word(b, p->bin) + at / KH_TEXT_WORD;
-			const uint64_t left = p->bases - at;
-			const unsigned n = left < KH_TEXT_WORD ? (unsigned)left : KH_TEXT_WORD;
-			const uint16_t mask = mask_bits(s->amb, p->at + at, n);
-			uint32_t *chunk = chunk_of(b->text, word, err);
-
-			if (!chunk || (mask && b->o->translated &&
-				       note_unknown(b->text, word, mask, err)))
-				return KH_ENOMEM;
-			chunk[word % CHUNK] = (uint32_t)kh_packed_bits(s->bases, p->at + at, n);
+		for (uint64_t at = 0, n; at < words && !rc; at += n) {
+			n = CHUNK - (first + at) % CHUNK;
+			n = n < words - at ? n : words - at;
+			rc = add_words(b, s, p, at, n, err);
 		}
 	}
-	return KH_OK;
+	return rc;
 }
 
 static int write_zeros(struct build *b, uint64_t n, kh_err *err)
@@ -165,29 +223,49 @@ static int write_zeros(struct build *b, uint64_t n, kh_err *err)
 	return rc;
 }
 
+struct joining {
+	struct text *t;
+	uint64_t *all, words;
+	_Atomic uint64_t next;          /* chunk */
+};
+
+static int join_chunks(void *arg, unsigned worker, kh_err *err)
+{
+	struct joining *j = arg;
+	struct text *t = j->t;
+
+	(void)worker, (void)err;
+	for (uint64_t i; (i = j->next++) << CHUNK_BITS < j->words;) {
+		const uint64_t at = i << CHUNK_BITS, left = j->words - at;
+		uint32_t *chunk = atomic_load(&t->chunk[i]);
+		const uint32_t *from = at < t->words ? (uint32_t *)t->all + at : chunk;
+
+		if (from)
+			memcpy(j->all + at / 2, from,
+			       (size_t)(left < CHUNK ? left : CHUNK) * sizeof *from);
+		atomic_store(&t->chunk[i], NULL);
+		free(chunk);
+	}
+	return KH_OK;
+}
+
 int kh_build_text_join(struct build *b, const uint32_t **text, kh_err *err)
 {
 	struct text *t = b->text;
-	const uint64_t words = first_word(b, b->all.bins) + KH_TEXT_BEHIND;
+	struct joining j = { .t = t, .words = first_word(b, b->all.bins) + KH_TEXT_BEHIND };
+	int rc = KH_OK;
 
-	*text = (const void *)t->all;
-	if (t->all)
-		return KH_OK;
-	t->all = kh_array((size_t)words / 2 + 1, sizeof *t->all, err);
-	if (!t->all)
-		return KH_ENOMEM;
-	for (uint64_t at = 0; at < words; at += CHUNK) {
-		uint32_t *chunk = atomic_load(&t->chunk[at >> CHUNK_BITS]);
-		const uint64_t n = words - at < CHUNK ? words - at : CHUNK;
-
-		if (!chunk)
-			continue;
-		memcpy(t->all + at / 2, chunk, (size_t)n * sizeof *chunk);
-		atomic_store(&t->chunk[at >> CHUNK_BITS], NULL);
-		free(chunk);
+	if (j.words > t->words) {
+		j.all = kh_pages((size_t)j.words * 4, err);
+		rc = j.all ? kh_side_by_side(b->o->threads, join_chunks, &j, err) : KH_ENOMEM;
+		if (rc)
+			return rc;
+		kh_pages_free(t->all, (size_t)t->words * 4);
+		t->all = j.all;
+		t->words = j.words;
 	}
 	*text = (const void *)t->all;
-	return KH_OK;
+	return rc;
 }
 
 const uint16_t *const *kh_build_text_unknown(const struct build *b)
@@ -271,8 +349,10 @@ static int sample_block(const struct sampler *s, unsigned worker, uint64_t numbe
 			break;
 		rc = add_piece(s, p, &b->taxa.kept[i], at, err);
 	}
+	/* with the word that the last k-mers end in */
+	const uint64_t end = p->n ? p->v[p->n - 1].at + p->v[p->n - 1].bases : 0;
 	const kh_block_pieces block = { number, b->text->all + at / 32, s->amb,
-					(size_t)(s->block / 32 + 1), p->v, p->n };
+					(size_t)(end / 32 + 2), p->v, p->n };
 
 	return rc ? rc : b->on.choice.backend->build.add(b->in.builder, worker, &block, err);
 }
@@ -289,7 +369,7 @@ static int sample_blocks(void *arg, unsigned worker, kh_err *err)
 
 int kh_build_text_sample(struct build *b, kh_err *err)
 {
-	const uint64_t size = kh_build_block_size(b) / KH_TEXT_SPAN * KH_TEXT_SPAN;
+	const uint64_t size = kh_build_sample_size(b) / KH_TEXT_SPAN * KH_TEXT_SPAN;
 	struct sampler s = { .b = b, .block = size ? size : KH_TEXT_SPAN };
 	int rc;
 
@@ -313,29 +393,51 @@ static int write_kept(struct build *b, kh_err *err)
 		       : kh_db_append(b->out.w, t->kept, t->n_kept * sizeof *t->kept, err);
 }
 
-int kh_build_text_write(struct build *b, kh_err *err)
+/* Does stretch y stand behind x, where that ends its target, as it was read, too?  Then zeros are
+ * between them there as well. */
+static bool goes_on(const struct build *b, const kh_db_kept *x, const kh_db_kept *y)
 {
-	const uint32_t *text = b->text ? (const void *)b->text->all : NULL;
+	uint64_t bases;
+	const uint64_t from = kept_at(b, x, &bases), to = kept_at(b, y, &bases);
+
+	return x->target != y->target &&
+	       to - from == (uint64_t)(y->first_bin - x->first_bin) * b->sampling.stride;
+}
+
+static int write_text(void *arg, kh_err *err)
+{
+	struct build *b = arg;
+	const uint32_t *text = (const void *)b->text->all;
 	const struct taxa *t = &b->taxa;
 	const uint64_t end = first_word(b, b->sum->header.bins) + KH_TEXT_BEHIND;
 	uint64_t at = 0;
+	int rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
+
+	for (uint32_t i = 0, j; i < t->n_kept && !rc; i = j) {
+		const kh_db_kept *k = &t->kept[i];
+		const uint64_t first = first_word(b, k->first_bin);
+		uint64_t bases;
+		const uint32_t *from = text + kept_at(b, k, &bases) / KH_TEXT_WORD;
+
+		for (j = i + 1; j < t->n_kept && goes_on(b, &t->kept[j - 1], &t->kept[j]);)
+			j++;
+		kept_at(b, &t->kept[j - 1], &bases);
+		rc = write_zeros(b, first - at, err);
+		at = first_word(b, t->kept[j - 1].first_bin) +
+		     (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
+		if (!rc)
+			rc = kh_db_append(b->out.w, from, (size_t)(at - first) * sizeof *from, err);
+	}
+	return rc ? rc : write_zeros(b, end - at, err);
+}
+
+/* A second thread makes the checksums of the text. */
+int kh_build_text_write(struct build *b, kh_err *err)
+{
 	int rc;
 
 	if (!b->o->text)
 		return KH_OK;
-	rc = kh_db_begin(b->out.w, KH_SEC_TEXT, err);
-	for (uint32_t i = 0; i < t->n_kept && !rc; i++) {
-		const kh_db_kept *k = &t->kept[i];
-		uint64_t bases;
-		const uint64_t from = kept_at(b, k, &bases) / KH_TEXT_WORD;
-		const uint64_t n = (bases + KH_TEXT_WORD - 1) / KH_TEXT_WORD;
-
-		rc = write_zeros(b, first_word(b, k->first_bin) - at, err);
-		at = first_word(b, k->first_bin) + n;
-		if (!rc)
-			rc = kh_db_append(b->out.w, text + from, (size_t)n * sizeof *text, err);
-	}
-	if (!rc)
-		rc = write_zeros(b, end - at, err);
+	rc = kh_db_with_helper(b->out.w, write_text, b, err);
 	return rc ? rc : write_kept(b, err);
 }

@@ -23,6 +23,12 @@ uint64_t kh_seed_bytes(const kh_seed_range *r)
 	return (kh_seed_line_bytes(r) + 4 * (uint64_t)r->words + LINE - 1) / LINE * LINE;
 }
 
+int kh_seeds_too_many_words(uint64_t words, kh_err *err)
+{
+	return kh_fail(err, KH_EUSAGE, "%" PRIu64 " words of lists in one of 256 ranges of the "
+		       "index are too many", words);
+}
+
 /* --- making a range ------------------------------------------------------------------- */
 /* The next seed, with n bins: its slots, and its list. */
 static int add_seed(kh_image *im, uint32_t bits, kh_pairs *to, uint64_t key, const uint32_t *bin,
@@ -70,26 +76,12 @@ static int add_seeds(kh_image *im, const kh_bins *bins, kh_pairs *p, kh_err *err
 	im->seeds.slots = (uint32_t)to.n;
 	if (rc || im->seeds.words < (UINT64_C(1) << bins->bits) - 1)
 		return rc;
-	return kh_fail(err, KH_EUSAGE, "%" PRIu32 " words of lists in one of 256 ranges of the "
-		       "index are too many", im->seeds.words);
-}
-
-static void set_slot(unsigned char *line, uint32_t bits, uint32_t slot, uint32_t tag,
-		     uint32_t value)
-{
-	const uint32_t bit = 8 * kh_seed_slots(bits) + slot * (bits + 1);
-	const uint32_t at = bit / 8 < LINE - 8 ? bit / 8 : LINE - 8;
-	uint64_t x;
-
-	line[slot] = (unsigned char)tag;
-	memcpy(&x, line + at, sizeof x);
-	x |= (uint64_t)value << (bit - 8 * at);
-	memcpy(line + at, &x, sizeof x);
+	return kh_seeds_too_many_words(im->seeds.words, err);
 }
 
 /* Fills a level of B lines with slots in the order of y; those that are left over become the first
  * ones, with the y of the next level. */
-static void fill_level(unsigned char *line, uint32_t B, uint32_t bits, kh_pairs *p)
+static void fill_level(uint32_t *line, uint32_t B, uint32_t bits, kh_pairs *p)
 {
 	const uint32_t slots = kh_seed_slots(bits);
 	uint64_t number = 0;
@@ -101,8 +93,8 @@ static void fill_level(unsigned char *line, uint32_t B, uint32_t bits, kh_pairs 
 		slot = place >> 8 == number ? slot : 0;
 		number = place >> 8;
 		if (slot < slots) {
-			set_slot(line + number * LINE, bits, (uint32_t)slot++,
-				 (uint32_t)place & 255, p->loc[i]);
+			kh_seed_put(line + number * (LINE / 4), (uint32_t)slot++,
+				    (uint32_t)place & 255, p->loc[i], bits);
 			continue;
 		}
 		p->key[left] = kh_seed_next(p->key[i]);
@@ -137,7 +129,7 @@ static int fill_levels(kh_image *im, uint32_t bits, kh_pair_scratch *scratch, kh
 		if (KH_GROW(im->bucket, im->cap_bucket, (size_t)lines + B, err))
 			return KH_ENOMEM;
 		memset(im->bucket + lines, 0, (size_t)B * sizeof *im->bucket);
-		fill_level((unsigned char *)(im->bucket + lines), B, bits, p);
+		fill_level((void *)(im->bucket + lines), B, bits, p);
 		if (p->n > 0)
 			sort_left(scratch, p);
 		im->seeds.lines[level] = B;

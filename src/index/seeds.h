@@ -97,6 +97,18 @@ static KH_HD uint32_t kh_seed_value(const void *line, uint32_t slot, uint32_t bi
 	return kh_seed_value_of(line, slot, kh_seed_slots(bits), bits);
 }
 
+/* Fills a slot of a line, in words of 32 bits, that is free. */
+static KH_HD void kh_seed_put(uint32_t line[16], uint32_t slot, uint32_t tag, uint32_t value,
+			      uint32_t bits)
+{
+	const uint32_t bit = 8 * kh_seed_slots(bits) + slot * (bits + 1), shift = bit % 32;
+
+	line[slot / 4] |= tag << slot % 4 * 8;
+	line[bit / 32] |= value << shift;
+	if (shift + bits + 1 > 32)
+		line[bit / 32 + 1] |= value >> (32 - shift);
+}
+
 /* Does a line send seeds with this tag on to the next level? */
 static KH_HD int kh_seed_goes_on(const void *line, uint32_t tag, uint32_t bits)
 {
@@ -189,6 +201,9 @@ uint64_t kh_seed_line_bytes(const kh_seed_range *r);
  * (lines), im->loc (lists), im->locations.  `bins`: with places. */
 int kh_seeds_encode(kh_image *im, kh_pair_scratch *scratch, kh_pairs *p, const kh_bins *bins,
 		    kh_err *err);
+
+/* Fails as a range does that has so many words of lists. */
+int kh_seeds_too_many_words(uint64_t words, kh_err *err);
 
 /* Checks all that a look-up relies on in a range that was read and lies in the section: its levels,
  * values and lists; bins are below n_bins. */

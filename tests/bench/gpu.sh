@@ -98,6 +98,9 @@ small() {
 	sample_pass
 	equal small --set keep-repeats
 	equal small -k 8 --set smer-len=6
+	equal small --set text
+	equal small --set text --translated --threads 2 --set block-size=64K --set gpu-memory=24M
+	equal small --set text --set keep-all --set total-bases=20G
 	text
 }
 
@@ -149,7 +152,7 @@ sample_pass() {
 }
 
 unit() {
-	for t in test_kernels test_gpu_encode test_gpu_shard test_exchange test_backend test_census; do
+	for t in test_kernels test_gpu_encode test_gpu_seeds test_gpu_shard test_exchange test_backend test_census; do
 		KH_REQUIRE=cuda CMOCKA_MESSAGE_OUTPUT=TAP timeout 100 "$TESTS/$t" >"$OUT/$t.log" 2>&1 \
 			&& say "ok: $t" || { fail "$t"; grep -v '^ok' "$OUT/$t.log" | head -20; }
 	done
@@ -206,6 +209,9 @@ sanitize() {
 		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --db "$WORK/tiny.khdb" --taxonomy "$WORK/small" \
 			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.build.log" 2>&1 \
 			&& say "clean: $tool build" || { fail "$tool build"; tail -25 "$OUT/$tool.build.log"; }
+		timeout 120 $s "$KMERHASH" build -q --device cuda --threads 2 --set text --db "$WORK/tiny.text.khdb" --taxonomy "$WORK/small" \
+			--accession2taxid "$WORK/small/accession2taxid.tsv" "$WORK/tiny.fa" >"$OUT/$tool.text.log" 2>&1 \
+			&& say "clean: $tool build with text" || { fail "$tool build with text"; tail -25 "$OUT/$tool.text.log"; }
 		for w in replicate host; do
 			timeout 120 $s "$KMERHASH" classify -q --device cuda --set placement=$w --threads 2 --db "$WORK/tiny.khdb" \
 				--output /dev/null "$WORK/tiny.fq" "$WORK/tiny.long.fq" >"$OUT/$tool.classify.log" 2>&1 \
