@@ -45,7 +45,8 @@ enum {
 	BLOCK = 4096,           /* starts of k-mers that are sampled at a time */
 	SEEDS = BLOCK / ((K - S) / 2 + 1) + 1,
 	OF_TILE = KH_TEXT_SPAN / ((K - S) / 2 + 1) + 1,
-	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4
+	ZEROS = (BLOCK + KH_TEXT_SPAN) / 32 + 4,
+	WHOLE = 2               /* of a first tile: nobody looks at the tiles of its target */
 };
 
 /* One in four of those that the scheme keeps: one k-mer in EACH. */
@@ -356,7 +357,9 @@ static int worker(void *arg, unsigned number, kh_err *err)
 		const struct species *x = &s->species[i];
 		const struct member *first = &s->member[x->first], *last = first + x->n - 1;
 
-		if (!first->old)
+		if (x->n == 1)
+			first->kept[0] = WHOLE;
+		else if (!first->old)
 			memset(first->kept, 1, (size_t)(first->bases / s->tile + 1));
 		if (last > first && !last->old)
 			rc = go_species(s, x, err);
@@ -432,7 +435,8 @@ int kh_build_keep(struct build *b, kh_err *err)
 	if (!rc && kept)
 		rc = kh_side_by_side(s.b->o->threads, worker, &s, err);
 	for (uint32_t i = n_old; i < t->n_targets && !rc; i++)
-		rc = kh_build_keep_target(b, i, kept ? kept + tiles[i] : NULL, s.tile, err);
+		rc = kh_build_keep_target(b, i, kept && kept[tiles[i]] != WHOLE ? kept + tiles[i]
+									    : NULL, s.tile, err);
 	free(s.member);
 	free(s.species);
 	free(kept);
