@@ -29,6 +29,24 @@ static void test_commit(void **state)
 	unlink("a.txt");
 }
 
+/* Room that was taken and not written to is given back. */
+static void test_reserve(void **state)
+{
+	kh_out *o = open_out("a.txt");
+	struct stat st;
+
+	(void)state;
+	put(o, "01");
+	if (kh_out_reserve(o, 0, 100 << 20))            /* not every file system can */
+		kh_out_reserve(o, 100 << 20, 100 << 20);
+	put(o, "23");
+	commit(o);
+	is_text("a.txt", "0123");
+	assert_int_equal(stat("a.txt", &st), 0);
+	assert_true(st.st_blocks < 100 << 11);          /* units of 512 bytes */
+	unlink("a.txt");
+}
+
 /* What was there stays until the new file is complete. */
 static void test_replace(void **state)
 {
@@ -319,7 +337,8 @@ static void test_rights(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commit), cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_commit), cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_replace),
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_full),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_many),

@@ -38,3 +38,13 @@ int kh_system_random(void *p, size_t n)
 	return getentropy(p, n);
 #endif
 }
+
+bool kh_system_reserve(int fd, uint64_t at, uint64_t bytes)
+{
+#ifdef HAVE_FALLOCATE
+	return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) == 0;
+#else
+	(void)fd, (void)at, (void)bytes;
+	return false;
+#endif
+}

@@ -7,6 +7,7 @@
 #ifndef KH_BASE_SYSTEM_H
 #define KH_BASE_SYSTEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -25,5 +26,7 @@ static inline uint64_t kh_nanoseconds(struct timespec t)
 int kh_system_pipe(int end[2]);
 /* Fills at most 256 bytes. 0, or -1 with errno. */
 int kh_system_random(void *p, size_t n);
+/* Takes room for so many bytes of a file from `at` on, without making it longer. */
+bool kh_system_reserve(int fd, uint64_t at, uint64_t bytes);
 
 #endif

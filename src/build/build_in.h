@@ -52,6 +52,7 @@ struct reading {
 	kh_builder *builder;
 	uint64_t memory;                /* for features, 0: no limit */
 	struct worker *worker;          /* o->threads */
+	_Atomic unsigned readers;       /* of these, that are still reading */
 	double started, begun;          /* of this pass; of the first pass */
 };
 

@@ -8,9 +8,9 @@
 #include "base/progress.h"
 #include "base/threads.h"
 
-/* What a worker spends its time on: parsing, what depends on the order of blocks, the backend. */
-enum { READ, COMMIT, ADD };
-
+/* What a worker spends its time on: parsing, what depends on the order of blocks, text that is
+ * kept, the backend and checksums. */
+enum { READ, COMMIT, KEEP, ADD };
 
 static void show_progress(const struct build *b)
 {
@@ -54,9 +54,20 @@ static int add_digests(struct worker *w, const kh_block_pieces *s, uint32_t stri
 	return rc;
 }
 
-static int read_worker(void *arg, unsigned worker, kh_err *err)
+/* Takes room for the database while references are read, about as much as it will have: where the
+ * files are in memory, to find it takes a third of the time of writing.  If something is wrong with
+ * that, writing will say so. */
+static void reserve(struct build *b)
 {
-	struct build *b = arg;
+	const uint64_t step = UINT64_C(64) << 20, bytes = b->sum->estimate.file;
+
+	for (uint64_t at = 0; at < bytes && b->in.readers > 0; at += step)
+		if (!kh_db_reserve(b->out.w, at, step < bytes - at ? step : bytes - at))
+			break;
+}
+
+static int read_blocks(struct build *b, unsigned worker, kh_err *err)
+{
 	const kh_builder_functions *to = &b->on.choice.backend->build;
 	const bool digests = b->o->text || !to->digests;
 	struct worker *w = &b->in.worker[worker];
@@ -75,6 +86,7 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 					w->pieces.v, w->pieces.n };
 
 			rc = kh_build_text_add(b, &s, err);
+			kh_timer_mark(&w->timer, KEEP);
 			if (!rc && digests)
 				rc = add_digests(w, &s, b->sampling.stride, err);
 			if (!rc && kh_build_tells(b))
@@ -94,11 +106,32 @@ static int read_worker(void *arg, unsigned worker, kh_err *err)
 	return rc;
 }
 
+/* The worker behind the last one reserves. */
+static int read_worker(void *arg, unsigned worker, kh_err *err)
+{
+	struct build *b = arg;
+	int rc = KH_OK;
+
+	if (worker == b->o->threads)
+		reserve(b);
+	else
+		rc = read_blocks(b, worker, err);
+	b->in.readers -= worker < b->o->threads;
+	return rc;
+}
+
+/* Is room for the database to be taken while references are read?  Not where pairs take memory of
+ * the host meanwhile, which the file may lie in. */
+static bool reserves(const struct build *b)
+{
+	return kh_comm_self(b->o->comm) == 0 && b->sum->estimate.known && !b->o->dry_run &&
+	       !b->on.choice.backend->on_host;
+}
+
 static void show_parts(const struct build *b)
 {
-	static const char *const name[] = { "reading", "committing",
-					    "sampling or passing on",
-					    NULL };
+	static const char *const name[] = { "reading", "committing", "keeping text",
+					    "sampling or passing on", NULL };
 	kh_timer sum = { 0 };
 
 	for (unsigned i = 0; i < b->o->threads; i++)
@@ -203,7 +236,8 @@ int kh_build_read(struct build *b, kh_err *err)
 	if (!rc && b->in.feed)
 		rc = kh_build_plan_backend(b, err);
 	if (!rc && b->in.feed) {
-		rc = kh_threads_run(b->in.m, b->o->threads, read_worker, b, err);
+		b->in.readers = b->o->threads;
+		rc = kh_threads_run(b->in.m, b->o->threads + reserves(b), read_worker, b, err);
 		show_parts(b);
 	}
 	kh_progress_end();

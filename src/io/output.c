@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "base/escape.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/paths.h"
 #include "io/temporary.h"
 
@@ -23,6 +24,7 @@ struct kh_out {
 	int fd;
 	bool regular;
 	bool terminal;                  /* what is written is escaped: escape.h */
+	bool reserved;                  /* more may have been reserved than was written */
 	bool whole; /* a regular file that holds nothing but what is written here */
 	/* unless it is written in place: */
 	int folder;
@@ -286,6 +288,12 @@ bool kh_out_whole(const kh_out *o)
 	return o->whole;
 }
 
+bool kh_out_reserve(kh_out *o, uint64_t at, uint64_t bytes)
+{
+	o->reserved |= o->whole;
+	return o->whole && kh_system_reserve(o->fd, at, bytes);
+}
+
 int kh_out_sync(kh_out *o, kh_err *err)
 {
 	if (o->regular && fsync(o->fd) != 0)
@@ -324,7 +332,11 @@ static int keep_rights(const kh_out *o, kh_err *err)
 static int finish(kh_out *o, kh_err *err)
 {
 	int rc = o->base && o->replaces ? keep_rights(o, err) : KH_OK, fd;
+	struct stat st;
 
+	/* gives back what was reserved behind its end */
+	if (!rc && o->reserved && (fstat(o->fd, &st) != 0 || ftruncate(o->fd, st.st_size) != 0))
+		rc = kh_fail(err, KH_EIO, "%s: ftruncate failed: %s", o->path, strerror(errno));
 	if (!rc)
 		rc = kh_out_sync(o, err);
 	if (rc)
