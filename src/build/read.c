@@ -62,7 +62,7 @@ static void reserve(struct build *b)
 	const uint64_t step = UINT64_C(64) << 20, bytes = b->sum->estimate.file;
 
 	for (uint64_t at = 0; at < bytes && b->in.readers > 0; at += step)
-		if (!kh_db_reserve(b->out.w, at, step < bytes - at ? step : bytes - at))
+		if (!kh_db_reserve(b->out.w, step < bytes - at ? step : bytes - at, b->o->threads))
 			break;
 }
 

@@ -297,7 +297,7 @@ typedef struct kh_db_stretch {
 int kh_db_append_parts(kh_db_writer *w, kh_comm *c, const kh_db_stretch *s, size_t n,
 		       unsigned threads, kh_err *err);
 /* kh_out_reserve; by any thread, while nothing is written. */
-bool kh_db_reserve(kh_db_writer *w, uint64_t at, uint64_t bytes);
+bool kh_db_reserve(kh_db_writer *w, uint64_t bytes, unsigned threads);
 /* Bytes that the file will have if it is committed as it is. */
 uint64_t kh_db_length(const kh_db_writer *w);
 /* The extents, lengths and checksums in h are filled in here. */

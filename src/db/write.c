@@ -174,9 +174,9 @@ static int put_sums(kh_db_writer *w, kh_db_header *h, kh_err *err)
 	return kh_out_write(w->out, w->sums, w->n_sums * sizeof *w->sums, err);
 }
 
-bool kh_db_reserve(kh_db_writer *w, uint64_t at, uint64_t bytes)
+bool kh_db_reserve(kh_db_writer *w, uint64_t bytes, unsigned threads)
 {
-	return kh_out_reserve(w->out, at, bytes);
+	return kh_out_reserve(w->out, bytes, threads);
 }
 
 uint64_t kh_db_length(const kh_db_writer *w)

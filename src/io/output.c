@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/system.h"
 #include "io/paths.h"
+#include "io/reserve.h"
 #include "io/temporary.h"
 
 struct kh_out {
@@ -24,7 +25,7 @@ struct kh_out {
 	int fd;
 	bool regular;
 	bool terminal;                  /* what is written is escaped: escape.h */
-	bool reserved;                  /* more may have been reserved than was written */
+	kh_reserve reserve;
 	bool whole; /* a regular file that holds nothing but what is written here */
 	/* unless it is written in place: */
 	int folder;
@@ -249,6 +250,8 @@ static int write_raw(kh_out *o, const void *p, size_t n, kh_err *err)
 
 int kh_out_write(kh_out *o, const void *p, size_t n, kh_err *err)
 {
+	if (kh_reserve_fill(&o->reserve, o->fd, p, n))
+		return KH_OK;
 	if (!o->terminal)
 		return write_raw(o, p, n, err);
 	char *shown = malloc(KH_ESCAPED * n + 1);
@@ -288,10 +291,9 @@ bool kh_out_whole(const kh_out *o)
 	return o->whole;
 }
 
-bool kh_out_reserve(kh_out *o, uint64_t at, uint64_t bytes)
+bool kh_out_reserve(kh_out *o, uint64_t bytes, unsigned threads)
 {
-	o->reserved |= o->whole;
-	return o->whole && kh_system_reserve(o->fd, at, bytes);
+	return o->whole && kh_reserve_take(&o->reserve, o->fd, bytes, threads);
 }
 
 int kh_out_sync(kh_out *o, kh_err *err)
@@ -332,10 +334,8 @@ static int keep_rights(const kh_out *o, kh_err *err)
 static int finish(kh_out *o, kh_err *err)
 {
 	int rc = o->base && o->replaces ? keep_rights(o, err) : KH_OK, fd;
-	struct stat st;
 
-	/* gives back what was reserved behind its end */
-	if (!rc && o->reserved && (fstat(o->fd, &st) != 0 || ftruncate(o->fd, st.st_size) != 0))
+	if (!rc && !kh_reserve_end(&o->reserve, o->fd))
 		rc = kh_fail(err, KH_EIO, "%s: ftruncate failed: %s", o->path, strerror(errno));
 	if (!rc)
 		rc = kh_out_sync(o, err);
