@@ -207,7 +207,7 @@ class Fit:
 
     def __init__(self, f, cells, text):
         self.n, self.long = sum(cells.values()), sum(x for cell, x in cells.items() if cell >= 128)
-        self.short, self.own_long = self.n - self.long, 65536
+        self.short, self.own_short, self.own_long = self.n - self.long, 65536, 65536
         self.few = self.short < 1280
         if self.few:
             self.shapes, self.weights, self.stands = [6, JUNK], [ONE // 2] * 2, True
@@ -274,7 +274,8 @@ class Fit:
     @property
     def own(self):
         near = self.long * self.weights[0] >> 20 if self.by_long else self.long
-        return (self.short * self.weights[0] >> 20) + (near * self.own_long >> 16) if self.stands else 0
+        short = self.short * self.weights[0] >> 20
+        return (short * self.own_short + near * self.own_long) >> 16 if self.stands else 0
 
     def parts(self, f, cell):
         """o and r"""
@@ -299,7 +300,7 @@ class Sample:
         self.bases_called, self.all_bases = Counter(), 0
         self.places, self.fragments, self.lengths = defaultdict(set), [], {}
         self.costs, self.seldom, self.rival, self.sure, self.own_long = None, set(), {}, {}, {}
-        self.told = {}
+        self.told, self.alone = {}, {}
         self.errors_leave = 0
         self.parts, self.segments, self.placed = defaultdict(Counter), Counter(), Counter()
 
@@ -458,6 +459,7 @@ class Sample:
         for s in {s for found, *_ in self.classes for s, _ in found}:
             cells = self.cells[s] if self.cells else {}
             seldom = expected[s] >> 8 >= 1280 and alone[s] << 16 < 47186 * (expected[s] >> 16)
+            self.alone[s] = min(65536, (alone[s] << 16) // (expected[s] >> 16)) if expected[s] >> 8 >= 5120 else 0
             self.costs[s] = [[self.costs_of(number or 32768)] * 2 for number in numbers[s][:4]]
             share = self.tell_long(s, {cell: x for cell, x in cells.items() if cell >= 128}, long[s])
             self.told[s] = [*numbers[s][:4], share]
@@ -495,10 +497,17 @@ class Sample:
                 self.own_long[s] = max(0, (mine << 16) // share - 10923 << 16) // 54613
         return share
 
-    def all_of(self, s):
+    def find_ties(self):
+        """How many of a species' short fragments are its own, where most that are not called it are another's"""
+        for s, f in self.fits.items() if self.told else ():
+            own, called = (self.all_of(s, 4) >> 8) * self.alone[s] >> 8, sum(self.called[s, size] for size in range(4))
+            if 0 < own << 16 < 55705 * f.short and 2 * own < f.short + called:
+                f.own_short = (own << 16) // f.short
+
+    def all_of(self, s, sizes=5):
         """The fragments of a species, by those that are called it where it is known how many of all these are"""
         total = 0
-        for size in range(5):
+        for size in range(sizes):
             share = self.told[s][size] if self.told else 0
             every = sum(self.cells[s].get(32 * size + j, 0) for j in range(32))
             total += (self.called[s, size] << 16) // max(2048, share) if share else every
@@ -538,6 +547,7 @@ class Sample:
                         "divergent" if D[f.shapes[0]] > 40 else "present" for s, f in self.fits.items()}
         self.breadth()
         self.refute()
+        self.find_ties()
 
     def judge_long(self):
         """How near species are whose fragments are nearly all long"""
@@ -675,7 +685,7 @@ class Sample:
         at = own.index(max(own))
         best, now = found[at][0], None if call is None else self.tree.species[call]
         sure = own[at] and sum(own) << 16 >= 55705 * total and 2 * own[at] >= sum(own)
-        if sure and best != now and (now is not None or enough):
+        if sure and best != now and (now is not None or enough) and (cell >= 128 or self.fits[best].own_short == 65536):
             return best
         mine = sum(x for x, (s, _) in zip(own, found) if s == now)
         return call if now is None or (mine and mine << 16 >= 10923 * total) else self.up(call)

@@ -105,6 +105,7 @@ check "what ties with the absent one is not there" verdict 8000002 "related spec
 check "its sister is" verdict 8000001 present
 check "calls, profile and coverage of long reads" covers sisters.khdb sisters/long.fq
 check "long ones: its sister is" verdict 8000001 present
+check "a short one that ties with the absent one stays at the genus" test "$(awk '$2 == "l95" { print $3 }' calls.tsv)" = 1910954
 check "its long reads lie as evenly as is to be expected" sh -c 'test "$2" -gt 100 &&
 	echo "$1 $2" | awk "{ exit \$2 < .9 * \$1 || \$2 > 1.1 * \$1 }"' - "$(of 8000001 stretches_expected)" "$(of 8000001 stretches)"
 check "and has an identity, as near as the best reads" test "$(of 8000001 identity_percent)" = 99.0

@@ -114,7 +114,7 @@ static int describe_species(kh_work *w, kh_err *err)
 			continue;
 		w->m->at[i].taxon = t;
 		w->m->at[i].length = length[t];
-		w->m->at[i].own_long = 65536;
+		w->m->at[i].own_short = w->m->at[i].own_long = 65536;
 		w->m->at[i].many_strains =
 			bases[t] / stretch > (uint64_t)db->h->max_locations * length[t];
 		w->family[i] = family_of(db->tax, t, family);
@@ -216,6 +216,7 @@ static int refute_some(kh_work *w, kh_err *err)
 			refute(p, KH_RELATIVE);
 		kh_keep_near(p);
 		p->confidence = kh_confidence_of(p);
+		kh_told_ties(w, i);
 	}
 	free(most);
 	return KH_OK;

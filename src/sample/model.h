@@ -47,7 +47,11 @@ typedef struct kh_presence {
 	kh_fit fit;                     /* .own: as it is in the end */
 	/* its fragments are told too seldom: they are those of something related (told.c) */
 	bool seldom;
-	uint32_t own_long;              /* so many of its long fragments are its own, 1/65536 */
+	/* so many of what should be alone are, 1/65536; 0: too few should */
+	uint32_t alone;
+	/* so many of its short fragments are its own, 1/65536: less than all if what ties with it
+	 * is another's (told.c); and of its long ones */
+	uint32_t own_short, own_long;
 	uint32_t rival;                 /* the largest species of its family, which may be itself */
 	bool by_long;                   /* the fit is of the long ones (long.c) */
 	uint64_t length;                /* stretches of its genome, at least 2 */
@@ -70,7 +74,7 @@ static inline uint64_t kh_presence_own(const kh_presence *p)
 	const kh_fit *f = &p->fit;
 	const uint64_t near = p->by_long ? f->many_long * f->weight[0] >> 20 : f->many_long;
 
-	return f->own ? kh_fit_own(f) + (near * p->own_long >> 16) : 0;
+	return f->own ? (kh_fit_own(f) * p->own_short + near * p->own_long) >> 16 : 0;
 }
 
 typedef struct kh_model {

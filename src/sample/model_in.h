@@ -95,11 +95,16 @@ static inline size_t kh_work_from(const kh_work *w, size_t things, unsigned thre
 
 /* Finds the fragments that are to be shared. */
 int kh_ties_open(kh_work *w, kh_err *err);
+/* How many fragments a species has, in 1/256, of the sizes below `sizes`: by those of them that are
+ * called it, and all of sizes of which that is not known. */
+uint64_t kh_by_called(const kh_work *w, uint32_t i, uint32_t sizes);
 /* Shares out the fragments into w->many; before the first fits by hits alone. */
 int kh_ties_divide(kh_work *w, kh_err *err);
 /* Finds the species that are told too seldom, and makes w->told, if the database has what that
  * needs. */
 int kh_told_make(kh_work *w, kh_err *err);
+/* Finds, when all verdicts are made, whether a species' ties are another's. */
+void kh_told_ties(kh_work *w, uint32_t i);
 /* Finds how near species are whose fragments are nearly all long. */
 void kh_judge_long(kh_work *w);
 /* Counts, for each species, its own located fragments, and the stretches that they lie in. */

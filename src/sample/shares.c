@@ -14,13 +14,11 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
-/* A species' fragments, in 1/256, by those that are called it; of sizes where that cannot be
- * known, all of them. */
-static uint64_t by_called(const kh_work *w, uint32_t i)
+uint64_t kh_by_called(const kh_work *w, uint32_t i, uint32_t sizes)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t size = 0; size < KH_SIZES; size++) {
+	for (uint32_t size = 0; size < sizes; size++) {
 		const uint64_t share = w->told ? w->told[i].share[size] : 0;
 
 		if (share > 0)
@@ -47,7 +45,7 @@ static uint64_t weight_of(const kh_work *w, uint32_t i)
 		/* what is related to a species is a rival of the others, too */
 		if (!p->seldom)
 			log += log_of(kh_presence_own(p)) - log_of(p->fit.total);
-		log += log_of(by_called(w, i)) - log_of(p->length);
+		log += log_of(kh_by_called(w, i, KH_SIZES)) - log_of(p->length);
 	}
 	return log;
 }

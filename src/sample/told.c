@@ -22,6 +22,9 @@
 #include "base/mem.h"
 #include "sample/logs.h"
 
+/* So many that should be alone, in 1/256, say whose ties are. */
+enum { MANY = 20 * 256 };
+
 /* In 1/65536. */
 enum {
 	SELDOM = 47186,         /* .72: with less of the share to be expected, it is a relative */
@@ -156,8 +159,11 @@ static void tell(kh_work *w, uint32_t i, const struct count *c)
 	const uint64_t all = p->fit.many_long;
 	const bool seldom = c->expected >> 8 >= KH_FEW &&
 			    c->alone << 16 < SELDOM * (c->expected >> 16);
-	const uint64_t of_long = expect_long(w->many[i], told, all);
+	const uint64_t of_long = expect_long(w->many[i], told, all),
+		       alone = c->expected >> 8 >= MANY
+			       ? (c->alone << 16) / (c->expected >> 16) : 0;
 
+	p->alone = alone < 65536 ? (uint32_t)alone : 65536;
 	p->own_long = find_own_long(w->many[i], told, all, c->told_long);
 	p->seldom = seldom || (2 * all > p->fit.total && all >= KH_FEW && p->own_long < KH_KEEP);
 	for (uint32_t size = 0; size < KH_SIZES; size++) {
@@ -182,4 +188,20 @@ int kh_told_make(kh_work *w, kh_err *err)
 		tell(w, i, &count[i]);
 	free(count);
 	return count && w->told ? KH_OK : KH_ENOMEM;
+}
+
+/* What of a species is told, and is alone as often as its own would be, says how many of its short
+ * fragments are its own.  If these are not nearly all, and that leaves it less than half of what is
+ * not called it, all of that is another's. */
+void kh_told_ties(kh_work *w, uint32_t i)
+{
+	kh_presence *p = &w->m->at[i];
+	const uint64_t all = kh_fit_short(&p->fit),
+		       own = w->told ? (kh_by_called(w, i, KH_LONG) >> 8) * p->alone >> 8 : 0;
+	uint64_t called = 0;
+
+	for (uint32_t size = 0; size < KH_LONG; size++)
+		called += w->called[i][size];
+	if (own > 0 && own << 16 < KH_NEARLY_ALL * all && 2 * own < all + called)
+		p->own_short = (uint32_t)((own << 16) / all);
 }
