@@ -2,11 +2,11 @@
 """make_genes.py - a made-up collection of genomes that are mostly genes, and reads of species of its
 genera that are not in it
 
-    make_genes.py FOLDER
+    make_genes.py FOLDER [NEAR]
 
 writes refs.fa, taxonomy/ and pairs and single reads: of two families of three genera, each with two
 species in the references and a third one only in the reads; genomes of the second family are by genetic
-code 4.
+code 4.  With NEAR, such a share of codons may change from one to the other, in place of more.
 """
 import os
 import random
@@ -49,7 +49,7 @@ def genome(rng, genes):
     return text[:at] + "N" * 40 + text[at + 40:]
 
 
-def collection(rng):
+def collection(rng, genus_drift, species_drift):
     """(taxid, name, rank, parent) of taxa; (taxid, bases) of species; the ones that are left out"""
     taxa, species, absent = [(1, "root", "no rank", 1)], [], []
     for f in range(FAMILIES):
@@ -59,11 +59,11 @@ def collection(rng):
         family = 10 + f
         taxa.append((family, f"family {f}", "family", 1))
         for g in range(GENERA):
-            genes = [drift(rng, codons, 0.6) for codons in ancestor]
+            genes = [drift(rng, codons, genus_drift) for codons in ancestor]
             genus = 100 + 10 * f + g
             taxa.append((genus, f"genus {genus}", "genus", family))
             for s in range(SPECIES):
-                own = genome(rng, [drift(rng, codons, 0.5) for codons in genes])
+                own = genome(rng, [drift(rng, codons, species_drift) for codons in genes])
                 taxid = 10 * genus + s
                 taxa.append((taxid, f"species {taxid}", "species", genus))
                 (species if s < 2 else absent).append((taxid, own))
@@ -88,7 +88,8 @@ def fragment(rng, genomes, least, most):
 def main():
     folder, rng = sys.argv[1], random.Random(25)
     os.makedirs(folder + "/taxonomy")
-    taxa, species, absent = collection(rng)
+    near = [float(share) for share in sys.argv[2:]]
+    taxa, species, absent = collection(rng, *(near * 2 or (0.6, 0.5)))
     with open(folder + "/taxonomy/nodes.dmp", "w") as nodes, \
             open(folder + "/taxonomy/names.dmp", "w") as names:
         for taxid, name, rank, parent in taxa:

@@ -26,7 +26,7 @@ LETTER = {a + b + c: next((i for i, group in enumerate(GROUPS) if AMINO[16 * x +
           for x, a in enumerate("ACGT") for y, b in enumerate("ACGT") for z, c in enumerate("ACGT")}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 FAMILY, GENUS, SPECIES = 26, 30, 38      # ranks
-TILE, LEAST = 50, 60
+TILE, LEAST, NEAR = 50, 55, 240
 
 
 def reverse(seq):
@@ -240,7 +240,7 @@ def make(db, refs, k, called, code_of):
         text = ""
     width = max(1, ((2 * db.bins * db.stride if db.seeded else len(text) // 3) - 1).bit_length())
     data = struct.pack("<IIIIQQI28x", k, len(genera), count, len(lines) - count, len(own), len(text) // 3, width)
-    data += b"".join(struct.pack("<IIII", *g[:3], called[g[0]]) for g in genera)
+    data += b"".join(struct.pack("<IIII", *g[:3], g[0] if g[2] >= NEAR else called[g[0]]) for g in genera)
     data += bytes(-len(data) % 64)
     base = 0
     for at, line in enumerate(lines):
@@ -326,7 +326,7 @@ def raise_thresholds(genera, places, text, k):
             continue
         own.fit_all()
         for genus, scores in own.asked().items():
-            rank = (own.n - 1) * 30 // 1000
+            rank = (own.n - 1) * 20 // 1000
             if rank < len(scores):
                 least = sorted(scores, reverse=True)[rank] + 1
                 genera[genus][2] = max(genera[genus][2], least)

@@ -22,7 +22,8 @@ static bool has_few_genes(const kh_taxonomy *t, uint32_t taxon)
 
 /* A genus is called only if it has one in so many, at least, of the species that are its own or, in
  * its family, of no genus of the references.  With fewer, a species that is not among these is more
- * likely of another genus; and genera of such families are close.  So the family is called. */
+ * likely of another genus; and genera of such families are close.  So the family is called, unless
+ * the references tell how close they are: thresholds.c. */
 #define SHARE 4
 
 /* Finds what is called of each taxon. */

@@ -14,7 +14,7 @@
 #include "translated/look_up.h"
 
 enum {
-	KH_TRANSLATED_LEAST = 60,       /* the score that any genus asks for */
+	KH_TRANSLATED_LEAST = 55,       /* the score that any genus asks for */
 	KH_TRANSLATED_RUN = 25,         /* codons of a read without a stop, */
 	KH_TRANSLATED_RUN_LONG = 33,    /* and of one of so many bases, which has enough of these */
 	KH_TRANSLATED_LONG = 150,

@@ -4,7 +4,7 @@
  * A genus whose relatives are among the references is easily taken for them, and a relative that is
  * not among them is as easily taken for it.  So each genus g is asked what it would be called if it
  * were left out: by the keys that it shares with just one other genus t, its own text in tiles of
- * 150 bases, two tiles a fragment, is compared with that of t.  What all but 3 in 100 of its
+ * 150 bases, two tiles a fragment, is compared with that of t.  What all but 2 in 100 of its
  * fragments stay below is what g asks of t; fragments with so much exactly alike that the rule for
  * DNA would call them do not count.
  */
@@ -25,7 +25,8 @@ enum {
 	EXACT_MOST = 15,        /* at so many places: the DNA rule has seen it */
 	GOES_ON = 40,           /* of a tile on whose diagonal the next one is compared */
 	FRAGMENTS = 500,        /* that a genus must have to be asked */
-	PER_1000 = 30
+	PER_1000 = 20,
+	NEAR = 240              /* a threshold that only a near relative asks for */
 };
 
 /* A key of a genus in one of its tiles, and, in another genus, the place of the same key. */
@@ -310,6 +311,16 @@ static int ask_genus(void *arg, size_t i, kh_err *err)
 	return rc;
 }
 
+/* A genus that stands beside a near one in the database is told from such by its threshold, so it
+ * is called itself, however many species of its family are elsewhere. */
+static void raise_genus(kh_translated_genus *g, uint32_t threshold)
+{
+	if (threshold > g->threshold)
+		g->threshold = threshold;
+	if (g->threshold >= NEAR)
+		g->called = g->taxon;
+}
+
 int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err)
 {
 	const uint32_t n = m->head.genera;
@@ -323,8 +334,7 @@ int kh_thresholds_make(kh_translated_made *m, unsigned threads, kh_err *err)
 	if (!rc)
 		rc = kh_translated_each(n, threads, ask_genus, &a, err);
 	for (uint32_t i = 0; i < n && !rc; i++)
-		if (a.threshold[i] > m->genus[i].threshold)
-			m->genus[i].threshold = a.threshold[i];
+		raise_genus(&m->genus[i], a.threshold[i]);
 	for (uint32_t i = 0; i < n && a.records; i++)
 		free(a.records[i].v);
 	free(a.records);
